@@ -99,6 +99,6 @@ func (a *agent) goOn(ctx context.Context, t *task.Task) error {
 }
 
 func (a *agent) act(ctx context.Context, t *task.Task, action string, to lifecycle.TaskState, comment string) error {
-	_, _, err := a.api.Send(ctx, task.ActOn(t.ID, action, to, []string{comment}, ""))
+	_, _, err := a.api.Send(ctx, task.ActOn(t.ID, action, to, []string{comment}))
 	return err
 }

@@ -22,22 +22,22 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// Run runs one command line, whose first word is the program's name, and gives the exit code: 0 done, 1 refused or
-// failed, 2 usage, 3 not reachable.
+// Run runs one command line, whose first word is the name of the program, and returns the exit code: 0 done, 1 refused or
+// failed, 2 wrong usage, 3 not reachable.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot(programName(args[0]))
-	root.SetOut(stdout) // before addCompletion, whose commands keep where they write
+	root.SetOut(stdout) // before addCompletion: its commands keep this output
 	addCompletion(root)
 
 	return Execute(ctx, root, args[1:], stdout, stderr)
 }
 
-// programName is the name that a program was started by, as its user types it: completion is for that name.
+// programName is the name by which the program was started: completion is for this name.
 func programName(path string) string {
 	return strings.TrimSuffix(filepath.Base(path), ".exe")
 }
 
-// Execute runs one line of a program's commands, tells people what went wrong, and gives the exit code as Run does.
+// Execute runs one command line of a program, explains an error to stderr, and returns the exit code as Run does.
 func Execute(ctx context.Context, root *cobra.Command, args []string, stdout, stderr io.Writer) int {
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return terminal.UsageError(err.Error()) })
@@ -54,7 +54,7 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, stdout, st
 func newRoot(name string) *cobra.Command {
 	return terminal.Group(&cobra.Command{
 		Use:   name,
-		Short: "Stagecoach on the command line",
+		Short: "Use and operate Stagecoach",
 	},
 		delivery.New(), delivery.NewFiles(),
 		task.New(), task.NewWorkspace(),
@@ -72,7 +72,7 @@ func addCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	completion, _, err := root.Find([]string{"completion"})
 	if err != nil {
-		panic(err) // a mistake of ours: cobra has just added it
+		panic(err) // cannot happen: the line above has added it
 	}
 
 	terminal.Group(completion)
@@ -81,11 +81,11 @@ func addCompletion(root *cobra.Command) {
 	}
 }
 
-// newStats has a command of each workload that keeps figures.
+// newStats makes the group of commands about statistics.
 func newStats() *cobra.Command {
 	var t remote.Target
 	cmd := terminal.Group(
-		&cobra.Command{Use: "stats", Short: "Figures of the workloads"}, task.NewStats(&t), transaction.NewStats(&t),
+		&cobra.Command{Use: "stats", Short: "Show statistics of the workloads"}, task.NewStats(&t), transaction.NewStats(&t),
 	)
 	t.AddFlags(cmd)
 	return cmd

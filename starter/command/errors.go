@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -46,25 +47,30 @@ func explain(w io.Writer, cmd *cobra.Command, err error) {
 			terminal.Printable(away.Error()),
 		)
 	case errors.As(err, &no):
-		fmt.Fprintf(w, "%s: %s\n", terminal.Printable(no.Code), terminal.Printable(no.Sentence()))
-		for _, e := range no.Errors {
-			fmt.Fprintf(w, "field: %s: %s\n", terminal.Printable(e.Field), terminal.Printable(e.Message))
-		}
-
-		for _, name := range slices.Sorted(maps.Keys(no.Details)) {
-			if text := detailText(no.Details[name]); text != "" {
-				fmt.Fprintf(w, "detail: %s: %s\n", terminal.Printable(name), terminal.Printable(text))
-			}
-		}
-
-		if next := nextStep(cmd, no); next != "" {
-			fmt.Fprintf(w, "next: %s\n", next)
-		}
+		explainRefusal(w, cmd, no)
 	default:
-		// Errors of dev may quote the last lines of a server's log, each of which keeps its line.
+		// Errors of dev may quote the last lines of a server's log; each keeps its own line.
 		for line := range strings.Lines(err.Error()) {
 			fmt.Fprintln(w, terminal.Printable(strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "  ")))
 		}
+	}
+}
+
+// explainRefusal writes what the API answered, and the next step where there is one.
+func explainRefusal(w io.Writer, cmd *cobra.Command, r *client.Refusal) {
+	fmt.Fprintf(w, "%s: %s\n", terminal.Printable(r.Code), terminal.Printable(r.Sentence()))
+	for _, e := range r.Errors {
+		fmt.Fprintf(w, "field: %s: %s\n", terminal.Printable(e.Field), terminal.Printable(e.Message))
+	}
+
+	for _, name := range slices.Sorted(maps.Keys(r.Details)) {
+		if text := detailText(r.Details[name]); text != "" {
+			fmt.Fprintf(w, "detail: %s: %s\n", terminal.Printable(name), terminal.Printable(text))
+		}
+	}
+
+	if next := nextStep(cmd, r); next != "" {
+		fmt.Fprintf(w, "next: %s\n", next)
 	}
 }
 
@@ -80,73 +86,65 @@ func detailText(value any) string {
 	return fmt.Sprint(value)
 }
 
-// nextStep says what a person can do about a refusal; nothing when the refusal itself says it.
+// nextStep says what the caller can do about a refusal; empty when the refusal itself says it.
 func nextStep(cmd *cobra.Command, r *client.Refusal) string {
-	switch fault.Code(r.Code) {
-	case fault.Unauthenticated:
-		return "give a valid token with --token or STAGECOACH_TOKEN; an administrator makes one with: starter user token ID"
-	case fault.InsufficientAccess:
-		return "ask whose it is; what is for administrators needs the token of one"
-	case fault.InsufficientScope:
-		return "use another token, or make one with the scope: starter token create NAME --scope SCOPE"
-	case fault.TokenNotFound:
-		return "look which there are: starter token list"
-	case fault.UserNotActive:
-		return "ask an administrator for: starter user approve ID"
-	case fault.NoTelegramChat:
-		return "let the user send /start to the bot, or ask for the delivery as another user"
-	case fault.FileNotFound, fault.FileIsFolder:
-		return "look what is there: starter files [PATH]"
-	case fault.FileTooBig, fault.FileEmpty:
-		return "choose another file: Telegram does not take this one"
-	case fault.DeliveryNotFound:
-		return "look which there are: starter deliver list"
-	case fault.UserNotFound:
-		return "look which there are: starter user list"
-	case fault.RateLimited:
-		return "wait a few seconds and ask again"
-	case fault.QuotaExceeded:
-		return "end some that you have, or ask an administrator for a higher limit: the settings STAGECOACH_LIMIT_…"
-	case fault.InvalidTransition:
-		return "look at its state: " + showCommand(cmd)
-	case fault.BookNotFound:
-		return "look which there are: starter book list, or add it: starter book add TITLE"
-	case fault.DownloadNotFound:
-		return "look which there are: starter download list"
-	case fault.ProviderUnavailable:
-		if cmd.Name() == "cancel" { // which is tried until it is confirmed
-			return "see how it goes: " + showCommand(cmd)
-		}
-		return "they are off until the API and the worker get their settings: see docs/download.md"
-	case fault.TransactionNotFound:
-		return "look which there are: starter tx list"
-	case fault.PaymentUndecided:
-		return "wait for what the chain says: starter tx show HASH"
-	case fault.NotConfigured:
-		return "it is off until the worker gets its settings: see docs/transaction.md"
-	case fault.TaskNotFound:
-		return "look which there are: starter task list"
-	case fault.WorkspaceNotFound:
-		return "look which there are: starter workspace list"
-	case fault.TaskAlreadyClaimed:
-		return "choose another one: starter task ready"
-	case fault.UnresolvedBlockers:
-		return "see what it waits for: starter task dep ID"
-	case fault.CannotEscalateOwn:
-		return "block it yourself: starter task block ID COMMENT"
-	case fault.CannotTakeover:
-		return "it is yours, go on with it: starter task status ID IN_PROGRESS COMMENT"
-	case fault.CommentRequired:
-		return "say why, after the ID"
+	code := fault.Code(r.Code)
+	if next, known := nextSteps[code]; known {
+		return next
 	}
 
-	if r.Status >= 500 || r.Status == 429 {
-		return "try again in a moment; starter status tells administrators more"
+	switch {
+	case code == fault.InvalidTransition:
+		return "look at its state: " + showCommand(cmd)
+	case code == fault.ProviderUnavailable && cmd.Name() == "cancel": // the cancel is recorded and repeated
+		return "see how it goes: " + showCommand(cmd)
+	case code == fault.ProviderUnavailable:
+		return "they are off until the API and the worker get their settings: see docs/download.md"
+	case r.Status >= http.StatusInternalServerError || r.Status == http.StatusTooManyRequests:
+		return "try again in a moment; administrators find more with: starter status"
+	default:
+		return ""
 	}
-	return ""
 }
 
-// showCommand is the command that shows what a command was about.
+// nextSteps are the next steps that depend on the code of the refusal alone.
+var nextSteps = map[fault.Code]string{
+	fault.Unauthenticated: "give a valid token with --token or STAGECOACH_TOKEN; " +
+		"an administrator makes one with: starter user token ID",
+	fault.InsufficientAccess: "ask whose it is; commands for administrators need an administrator's token",
+	fault.InsufficientScope:  "use another token, or create one with the scope: starter token create NAME --scope SCOPE",
+	fault.UserNotActive:      "ask an administrator for: starter user approve ID",
+	fault.RateLimited:        "wait a few seconds and try again",
+	fault.QuotaExceeded: "end some of yours, or ask an administrator for a higher limit: " +
+		"the settings STAGECOACH_LIMIT_…",
+
+	fault.UserNotFound:  "look which there are: starter user list",
+	fault.TokenNotFound: "look which there are: starter token list",
+
+	fault.NoTelegramChat:   "send /start to the bot as this user, or ask for the delivery as another user",
+	fault.FileNotFound:     "look which there are: starter files [PATH]",
+	fault.FileIsFolder:     "look which files are in it: starter files [PATH]",
+	fault.FileTooBig:       "choose another file: Telegram does not take this one",
+	fault.FileEmpty:        "choose another file: Telegram does not take this one",
+	fault.DeliveryNotFound: "look which there are: starter deliver list",
+
+	fault.TaskNotFound:       "look which there are: starter task list",
+	fault.WorkspaceNotFound:  "look which there are: starter workspace list",
+	fault.TaskAlreadyClaimed: "choose another one: starter task ready",
+	fault.UnresolvedBlockers: "see what it waits for: starter task dep ID",
+	fault.CannotEscalateOwn:  "block it yourself: starter task block ID COMMENT",
+	fault.CannotTakeover:     "it is yours, continue: starter task status ID IN_PROGRESS COMMENT",
+	fault.CommentRequired:    "say why, after the ID",
+
+	fault.BookNotFound:     "look which there are: starter book list, or add it: starter book add TITLE",
+	fault.DownloadNotFound: "look which there are: starter download list",
+
+	fault.TransactionNotFound: "look which there are: starter tx list",
+	fault.PaymentUndecided:    "wait for what the chain says: starter tx show HASH",
+	fault.NotConfigured:       "it is off until the worker gets its settings: see docs/transaction.md",
+}
+
+// showCommand names the command that shows the entity of a refused command.
 func showCommand(cmd *cobra.Command) string {
 	for ; cmd.HasParent(); cmd = cmd.Parent() {
 		switch cmd.Name() {

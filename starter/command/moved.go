@@ -6,12 +6,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// errMoved says that a command is elsewhere now.
+// errMoved is the error of a command that another program has now.
 type errMoved struct{ old, now string }
 
 func (e errMoved) Error() string { return fmt.Sprintf("%s has moved: %s", e.old, e.now) }
 
-// newMoved is a command of an older release, which only names the one that does its work now.
+// newMoved is a command of release 0.1.0 that only names its successor.
 func newMoved(name, now string) *cobra.Command {
 	return &cobra.Command{
 		Use: name, Hidden: true, DisableFlagParsing: true,

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Seconds writes a duration of so many seconds into format; none when it is not known.
+// Seconds writes a number of seconds into the format; nil gives none.
 func Seconds(seconds *float64, format, none string) string {
 	if seconds == nil {
 		return none
@@ -13,7 +13,7 @@ func Seconds(seconds *float64, format, none string) string {
 	return fmt.Sprintf(format, Took(time.Duration(*seconds*float64(time.Second))))
 }
 
-// WhenSet writes a moment for people, and nothing for a moment that is missing.
+// WhenSet writes a moment as When does, and nothing for no moment.
 func WhenSet(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -21,7 +21,7 @@ func WhenSet(t time.Time) string {
 	return When(t)
 }
 
-// Took writes a duration for people.
+// Took writes a duration with its units.
 func Took(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -33,7 +33,7 @@ func Took(d time.Duration) string {
 	}
 }
 
-// Whenever writes a moment that there may not be.
+// Whenever writes a moment as When does; nil is no moment.
 func Whenever(t *time.Time) string {
 	if t == nil {
 		return When(time.Time{})
@@ -41,7 +41,7 @@ func Whenever(t *time.Time) string {
 	return When(*t)
 }
 
-// When writes a moment for people, in their own time zone.
+// When writes a moment in the local time zone, and a dash for no moment.
 func When(t time.Time) string {
 	if t.IsZero() {
 		return "–"

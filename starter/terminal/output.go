@@ -3,13 +3,14 @@ package terminal
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"unicode"
 	"unicode/utf8"
 )
 
-// Printable keeps a text to one line and free of what a terminal would obey: file names are chosen by strangers.
+// Printable replaces line ends and control characters, so that a text from outside cannot steer the terminal.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -19,7 +20,7 @@ func Printable(text string) string {
 	}, text)
 }
 
-// Shorten cuts a text to at most so many signs.
+// Shorten cuts a text to at most so many characters.
 func Shorten(text string, most int) string {
 	runes := []rune(text)
 	if len(runes) <= most {
@@ -28,7 +29,7 @@ func Shorten(text string, most int) string {
 	return string(runes[:most-1]) + "…"
 }
 
-// Table writes rows in aligned columns, the first one being the headings.
+// Table writes rows in aligned columns; the first row holds the headings.
 func Table(w io.Writer, rows [][]string) error {
 	aligned := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
@@ -41,13 +42,33 @@ func Table(w io.Writer, rows [][]string) error {
 	return aligned.Flush()
 }
 
-// Verbatim writes the API's JSON as it came, as one document with a line end.
+// Tables writes those tables that have rows below their headings, each after a blank line.
+func Tables(w io.Writer, tables ...[][]string) error {
+	for _, rows := range tables {
+		if len(rows) == 1 {
+			continue
+		}
+
+		fmt.Fprintln(w)
+		if err := Table(w, rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Filled gives those rows of a name and a value that have a value.
+func Filled(rows ...[]string) [][]string {
+	return slices.DeleteFunc(rows, func(row []string) bool { return row[1] == "" })
+}
+
+// Verbatim writes a JSON document of the API unchanged, with one line end.
 func Verbatim(w io.Writer, document []byte) error {
 	_, err := fmt.Fprintf(w, "%s\n", strings.TrimRight(string(document), "\n"))
 	return err
 }
 
-// BytesText writes a size for people.
+// BytesText writes a number of bytes with its unit.
 func BytesText(n int64) string {
 	const units = "KMGTPE"
 	if n < 1024 {
@@ -60,7 +81,7 @@ func BytesText(n int64) string {
 	return fmt.Sprintf("%.1f %ciB", value, units[unit])
 }
 
-// Bar draws a part of a whole.
+// Bar draws a part of a whole, from 0 to 1.
 func Bar(part float64) string {
 	const width = 24
 	full := min(width, max(0, int(part*width)))

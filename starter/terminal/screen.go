@@ -1,5 +1,4 @@
-// Package terminal is what a command line of ours shares with another: how it reads arguments, is stopped, and writes
-// for people.
+// Package terminal is what the command lines starter and go run ./dev share: arguments, signals and output.
 package terminal
 
 import (
@@ -10,11 +9,11 @@ import (
 	"sync"
 )
 
-// screenWidth is what any terminal shows in one line: a longer one would wrap and spoil the redrawing.
+// screenWidth is a width that every terminal has: a longer line would wrap and break the redrawing.
 const screenWidth = 79
 
-// Screen shows what happens. On a terminal it keeps a few lines at the bottom that are redrawn in place; elsewhere
-// these lines are left out, so that a log holds one line per change and no more.
+// Screen writes lines that stay and, on a terminal, lines at the bottom that are redrawn in place. Elsewhere the lines at
+// the bottom are left out, so that a log has one line for each change.
 type Screen struct {
 	Out  io.Writer
 	Live bool
@@ -32,7 +31,7 @@ func NewScreen(out io.Writer) *Screen {
 	return &Screen{Out: out, Live: err == nil && info.Mode()&os.ModeCharDevice != 0}
 }
 
-// Say writes text that stays.
+// Say writes a line that stays.
 func (s *Screen) Say(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

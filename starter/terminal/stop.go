@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// UntilAsked gives a context that ends when somebody wants us to stop: by Ctrl-C, SIGTERM, a closed terminal, or by
-// stopping the `go run` that started us, which passes no signal on. Asked a second time, the process ends at once.
+// UntilAsked returns a context that ends when the process is asked to stop: by Ctrl-C, SIGTERM, a closed terminal, or the
+// end of the `go run` that started it, which passes no signal on. A second request ends the process at once.
 func UntilAsked(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // as nohup wants it
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 
@@ -30,7 +30,7 @@ func UntilAsked(parent context.Context) (ctx context.Context, stop func()) {
 		}
 		cancel()
 		<-signals
-		// What dev has started ends with us: the kernel sees to that where it can, else the next start does.
+		// The processes that go run ./dev started are ended by the kernel where it can, else by the next start.
 		os.Exit(1)
 	}()
 
@@ -40,7 +40,7 @@ func UntilAsked(parent context.Context) (ctx context.Context, stop func()) {
 	}
 }
 
-// goRunEnds is closed when the `go run` that started us, if one did, is gone.
+// goRunEnds returns a channel that is closed when the `go run` that started this process is gone; nil: none did.
 func goRunEnds(ctx context.Context) <-chan struct{} {
 	parent := os.Getppid()
 	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", parent))

@@ -2,18 +2,19 @@ package terminal
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/spf13/cobra"
 )
 
-// UsageError is a command line that makes no sense.
+// UsageError is the error of a command line that cannot be run.
 type UsageError string
 
 func (e UsageError) Error() string { return string(e) }
 
-// Group makes a command that only holds others. A word that is none of them is an error, which cobra leaves to those
-// commands that can run.
+// Group makes a command that only holds others. A word that is none of their names is an error; cobra alone would print
+// the help.
 func Group(cmd *cobra.Command, members ...*cobra.Command) *cobra.Command {
 	cmd.AddCommand(members...)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -42,3 +43,9 @@ func Between(least, most int) cobra.PositionalArgs {
 		return nil
 	}
 }
+
+// Exactly lets a command take exactly so many arguments.
+func Exactly(count int) cobra.PositionalArgs { return Between(count, count) }
+
+// AtLeast lets a command take so many arguments and, after them, a text of any number of words.
+func AtLeast(count int) cobra.PositionalArgs { return Between(count, math.MaxInt) }

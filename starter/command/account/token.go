@@ -22,20 +22,27 @@ type token struct {
 	ExpiresAt  *time.Time `json:"expires_at"`
 	LastUsedAt *time.Time `json:"last_used_at"`
 	Current    bool       `json:"current"`
-	Token      string     `json:"token"` // only in the answer that makes it
+	Token      string     `json:"token"` // only in the answer that creates it
 }
 
+// NewToken makes the group of commands about the caller's own tokens.
 func NewToken() *cobra.Command {
 	var t remote.Target
-	cmd := terminal.Group(&cobra.Command{Use: "token", Short: "Look after your API tokens"},
-		remote.List(&t, "list", "List your tokens, the oldest first", terminal.Between(0, 0),
-			func([]string) string { return "/v1/tokens" }, func() map[string]string { return nil }, showTokens),
+	cmd := terminal.Group(&cobra.Command{Use: "token", Short: "Manage your API tokens"},
+		remote.List[token]{
+			As: t.AsUser, Use: "list", Short: "List your tokens, the oldest first", Args: terminal.Exactly(0),
+			Query: func([]string) (string, map[string]string) { return "/v1/tokens", nil },
+			Show:  showTokens,
+		}.Command(),
 		newTokenCreate(&t),
 		newTokenRotate(&t),
-		newRevocation(
-			t.AsUser, "revoke TOKEN", "End a token of yours at once, by its id", 1,
-			func(args []string) string { return tokenPath(args[0]) },
-		),
+		remote.Do{
+			As: t.AsUser, Use: "revoke TOKEN", Short: "Revoke a token of yours at once, by its id", Args: terminal.Exactly(1),
+			Call: func(args []string) client.Call {
+				return client.Call{Method: http.MethodDelete, Path: tokenPath(args[0])}
+			},
+			Done: func(args []string) string { return "token " + args[0] + " is revoked" },
+		}.Command(),
 	)
 
 	t.AddFlags(cmd)
@@ -47,71 +54,57 @@ func tokenPath(id string) string { return "/v1/tokens/" + url.PathEscape(id) }
 func newTokenCreate(t *remote.Target) *cobra.Command {
 	var scopes []string
 	var lasts time.Duration
-	cmd := remote.Ask(t, "create NAME", "Make a token of yours, and show it this once", terminal.Between(1, 1), func(args []string) (client.Call, error) {
-		if len(scopes) == 0 {
-			return client.Call{}, terminal.UsageError(
-				"say with --scope what it may do: read, files, deliveries, tasks, downloads, webhooks, money, operate, users",
-			)
-		}
-		body := map[string]any{"name": args[0], "scopes": scopes}
-		if lasts > 0 {
-			body["expires_at"] = time.Now().Add(lasts).UTC().Truncate(time.Second)
-		}
-		return client.Call{Method: http.MethodPost, Path: "/v1/tokens", Body: body}, nil
-	}, showNewToken)
+	cmd := remote.Ask[token]{
+		As: t.AsUser, Use: "create NAME", Short: "Create a token of yours, and show its secret once", Args: terminal.Exactly(1),
+		Call: func(args []string) (client.Call, error) {
+			if len(scopes) == 0 {
+				return client.Call{}, errNoScope
+			}
 
-	cmd.Flags().StringSliceVar(&scopes, "scope", nil, "what it may do, at most what your token may; several with commas")
-	cmd.Flags().DurationVar(&lasts, "lasts", 0, "how long, such as 720h; 0 is as long as your token")
+			body := map[string]any{"name": args[0], "scopes": scopes}
+			if lasts > 0 {
+				body["expires_at"] = time.Now().Add(lasts).UTC().Truncate(time.Second)
+			}
+			return client.Call{Method: http.MethodPost, Path: "/v1/tokens", Body: body}, nil
+		},
+		Show: showNewToken,
+	}.Command()
+
+	cmd.Flags().StringSliceVar(&scopes, "scope", nil, "what the token may do, at most what yours may; separated by commas")
+	cmd.Flags().DurationVar(&lasts, "lasts", 0, "how long the token is valid, such as 720h; 0: as long as yours")
 	return cmd
 }
+
+const errNoScope = terminal.UsageError("--scope is missing: give one or more of " +
+	"read, files, deliveries, tasks, downloads, webhooks, money, operate, users")
 
 func newTokenRotate(t *remote.Target) *cobra.Command {
 	var grace time.Duration
-	cmd := remote.Ask(t, "rotate TOKEN", "Give a token of yours another secret, by its id, and show it this once", terminal.Between(1, 1), func(args []string) (client.Call, error) {
-		return client.Call{
-			Method: http.MethodPost, Path: tokenPath(args[0]) + "/rotate",
-			Body: map[string]any{"grace_seconds": int64(grace.Seconds())},
-		}, nil
-	}, showNewToken)
-	cmd.Flags().DurationVar(&grace, "grace", 0, "how long the old secret is good besides the new one")
+	cmd := remote.Ask[token]{
+		As: t.AsUser, Use: "rotate TOKEN", Short: "Give a token of yours a new secret, by its id, and show it once",
+		Args: terminal.Exactly(1),
+		Call: func(args []string) (client.Call, error) {
+			body := map[string]any{"grace_seconds": int64(grace.Seconds())}
+			return client.Call{Method: http.MethodPost, Path: tokenPath(args[0]) + "/rotate", Body: body}, nil
+		},
+		Show: showNewToken,
+	}.Command()
+	cmd.Flags().DurationVar(&grace, "grace", 0, "how long the old secret stays valid besides the new one")
 	return cmd
 }
 
-// newRevocation is a command that ends the token at a path; the API answers with nothing.
-func newRevocation(
-	as func() (*client.Client, error), use, short string, arguments int, path func(args []string) string,
-) *cobra.Command {
-	return &cobra.Command{
-		Use: use, Short: short, Args: terminal.Between(arguments, arguments),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := as()
-			if err != nil {
-				return err
-			}
-			if _, _, err := c.Send(cmd.Context(), client.Call{Method: http.MethodDelete, Path: path(args)}); err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "token %s is revoked\n", terminal.Printable(args[len(args)-1]))
-			return err
-		},
-	}
-}
-
 func showTokens(cmd *cobra.Command, tokens []token) error {
-	rows := [][]string{{"ID", "NAME", "SCOPES", "ENDS", "LAST USED", ""}}
+	rows := [][]string{{"ID", "NAME", "SCOPES", "EXPIRES", "LAST USED", ""}}
 	for _, t := range tokens {
 		current := ""
 		if t.Current {
 			current = "this one"
 		}
-		rows = append(
-			rows,
-			[]string{
-				t.ID, t.Name, strings.Join(t.Scopes, ","), terminal.Whenever(t.ExpiresAt), terminal.Whenever(t.LastUsedAt), current,
-			},
-		)
+		rows = append(rows, []string{
+			t.ID, t.Name, strings.Join(t.Scopes, ","),
+			terminal.Whenever(t.ExpiresAt), terminal.Whenever(t.LastUsedAt), current,
+		})
 	}
-
 	return terminal.Table(cmd.OutOrStdout(), rows)
 }
 
@@ -119,6 +112,11 @@ func showNewToken(cmd *cobra.Command, t token) error {
 	if err := showTokens(cmd, []token{t}); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "token (shown this once): %s\n", terminal.Printable(t.Token))
+	return showSecret(cmd, t.Token)
+}
+
+// showSecret prints the secret of a token, which the API gives only in the answer that creates it.
+func showSecret(cmd *cobra.Command, secret string) error {
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "token (shown only once): %s\n", terminal.Printable(secret))
 	return err
 }

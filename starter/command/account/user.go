@@ -2,10 +2,8 @@
 package account
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -24,42 +22,31 @@ type User struct {
 	TelegramID string    `json:"telegram_id"`
 	Role       string    `json:"role"`
 	Status     string    `json:"status"`
-	Token      string    `json:"token"` // only in the answer that makes it
+	Token      string    `json:"token"` // only in the answer that creates it
 	CreatedAt  time.Time `json:"created_at"`
 }
 
 func userPath(id string) string { return "/v1/users/" + url.PathEscape(id) }
 
+// NewUser makes the group of commands by which administrators manage users.
 func NewUser() *cobra.Command {
 	var t remote.Target
-	change := func(use, short string, most int, body func(args []string) map[string]string) *cobra.Command {
-		return userCommand(&t, use, short, most, func(args []string) client.Call {
-			return client.Call{Method: http.MethodPatch, Path: userPath(args[0]), Body: body(args)}
-		})
-	}
-
-	cmd := terminal.Group(&cobra.Command{Use: "user", Short: "Look after users (for administrators)"},
+	cmd := terminal.Group(&cobra.Command{Use: "user", Short: "Manage users (administrators only)"},
 		newUserAdd(&t),
 		newUserList(&t),
-		change("approve ID", "Let a user in", 1, func([]string) map[string]string {
+		newUserChange(&t, "approve ID", "Give a user access", 1, func([]string) map[string]string {
 			return map[string]string{"status": store.UserActive}
 		}),
-		change("block ID", "Keep a user out", 1, func([]string) map[string]string {
+		newUserChange(&t, "block ID", "Take a user's access away", 1, func([]string) map[string]string {
 			return map[string]string{"status": store.UserBlocked}
 		}),
-		change("role ID USER|ADMIN", "Give a user another role", 2, func(args []string) map[string]string {
+		newUserChange(&t, "role ID USER|ADMIN", "Give a user another role", 2, func(args []string) map[string]string {
 			return map[string]string{"role": strings.ToUpper(args[1])}
 		}),
-		userCommand(&t, "forget ID", "Make a person anonymous for good, and end what they have running", 1, func(args []string) client.Call {
-			return client.Call{Method: http.MethodPost, Path: userPath(args[0]) + "/forget"}
-		}),
-		remote.ListAs(t.AsAdmin, "tokens ID", "List a user's API tokens, the oldest first", terminal.Between(1, 1),
-			func(args []string) string { return userPath(args[0]) + "/tokens" }, func() map[string]string { return nil }, showTokens),
-		newRevocation(t.AsAdmin, "revoke ID TOKEN", "End a user's API token at once, by their ids", 2,
-			func(args []string) string { return userPath(args[0]) + "/tokens/" + url.PathEscape(args[1]) }),
-		userCommand(&t, "token ID", "Give a user a new API token instead of the one that was made with the user", 1, func(args []string) client.Call {
-			return client.Call{Method: http.MethodPost, Path: userPath(args[0]) + "/token"}
-		}),
+		newUserPost(&t, "forget ID", "Make a person anonymous for ever, and end the person's running jobs", "/forget"),
+		newUserPost(&t, "token ID", "Replace the API token that was created with a user by a new one", "/token"),
+		newUserTokens(&t),
+		newUserRevoke(&t),
 	)
 
 	t.AddFlags(cmd)
@@ -68,95 +55,86 @@ func NewUser() *cobra.Command {
 
 func newUserAdd(t *remote.Target) *cobra.Command {
 	var telegramID, role string
-	cmd := userCommand(t, "add NAME", "Add a user, who is active at once, and show the token this once", 1, func(args []string) client.Call {
-		body := map[string]string{"name": args[0], "role": strings.ToUpper(role)}
-		if telegramID != "" {
-			body["telegram_id"] = telegramID
-		}
-		return client.Call{Method: http.MethodPost, Path: "/v1/users", Body: body}
-	})
+	cmd := remote.Ask[User]{
+		As: t.AsAdmin, Use: "add NAME", Short: "Add a user with access, and show the user's API token once",
+		Args: terminal.Exactly(1),
+		Call: func(args []string) (client.Call, error) {
+			body := map[string]string{"name": args[0], "role": strings.ToUpper(role)}
+			if telegramID != "" {
+				body["telegram_id"] = telegramID
+			}
+			return client.Call{Method: http.MethodPost, Path: "/v1/users", Body: body}, nil
+		},
+		Show: showUser,
+	}.Command()
 
-	cmd.Flags().StringVar(
-		&telegramID, "telegram-id", "", "id of the user's Telegram account; without one nothing can be delivered",
-	)
+	cmd.Flags().StringVar(&telegramID, "telegram-id", "", "id of the user's Telegram account; deliveries need one")
 	cmd.Flags().StringVar(&role, "role", store.RoleUser, "USER or ADMIN")
 	return cmd
 }
 
-// userCommand is a command that makes one call with so many arguments and shows the user it answers with.
-func userCommand(t *remote.Target, use, short string, arguments int, make func(args []string) client.Call) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use: use, Short: short, Args: terminal.Between(arguments, arguments),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := t.AsAdmin()
-			if err != nil {
-				return err
-			}
-
-			answer, _, err := c.Send(cmd.Context(), make(args))
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return terminal.Verbatim(cmd.OutOrStdout(), answer)
-			}
-
-			u, err := client.Decode[User](answer)
-			if err != nil {
-				return err
-			}
-			if err := showUsers(cmd, []User{u}); err != nil || u.Token == "" {
-				return err
-			}
-
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "token (shown this once): %s\n", terminal.Printable(u.Token))
-			return err
+func newUserList(t *remote.Target) *cobra.Command {
+	var status string
+	cmd := remote.List[User]{
+		As: t.AsAdmin, Use: "list", Short: "List users, the oldest first", Args: terminal.Exactly(0),
+		Query: func([]string) (string, map[string]string) {
+			return "/v1/users", map[string]string{"status": strings.ToUpper(status)}
 		},
-	}
-
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the API's answer")
+		Show: showUsers,
+	}.Command()
+	cmd.Flags().StringVar(&status, "status", "", "only those in this status: PENDING, ACTIVE or BLOCKED")
 	return cmd
 }
 
-func newUserList(t *remote.Target) *cobra.Command {
-	var status, cursor string
-	var limit int
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "list", Short: "List users, the oldest first", Args: terminal.Between(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := t.AsAdmin()
-			if err != nil {
-				return err
-			}
-
-			query := url.Values{"limit": {strconv.Itoa(limit)}}
-			remote.SetUnlessEmpty(query, map[string]string{"status": strings.ToUpper(status), "cursor": cursor})
-			answer, err := c.Get(cmd.Context(), "/v1/users", query)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return terminal.Verbatim(cmd.OutOrStdout(), answer)
-			}
-
-			list, err := client.Decode[client.Page[User]](answer)
-			if err != nil {
-				return err
-			}
-			if err := showUsers(cmd, list.Items); err != nil {
-				return err
-			}
-
-			remote.MentionMore(cmd, list.NextCursor)
-			return nil
+// newUserChange is a command that changes fields of a user.
+func newUserChange(
+	t *remote.Target, use, short string, arguments int, body func(args []string) map[string]string,
+) *cobra.Command {
+	return remote.Ask[User]{
+		As: t.AsAdmin, Use: use, Short: short, Args: terminal.Exactly(arguments),
+		Call: func(args []string) (client.Call, error) {
+			return client.Call{Method: http.MethodPatch, Path: userPath(args[0]), Body: body(args)}, nil
 		},
-	}
+		Show: showUser,
+	}.Command()
+}
 
-	cmd.Flags().StringVar(&status, "status", "", "only those who are PENDING, ACTIVE or BLOCKED")
-	remote.AddListFlags(cmd, &limit, &cursor, &asJSON)
-	return cmd
+// newUserPost is a command that posts to a path below a user.
+func newUserPost(t *remote.Target, use, short, path string) *cobra.Command {
+	return remote.Ask[User]{
+		As: t.AsAdmin, Use: use, Short: short, Args: terminal.Exactly(1),
+		Call: func(args []string) (client.Call, error) {
+			return client.Call{Method: http.MethodPost, Path: userPath(args[0]) + path}, nil
+		},
+		Show: showUser,
+	}.Command()
+}
+
+func newUserTokens(t *remote.Target) *cobra.Command {
+	return remote.List[token]{
+		As: t.AsAdmin, Use: "tokens ID", Short: "List a user's API tokens, the oldest first", Args: terminal.Exactly(1),
+		Query: func(args []string) (string, map[string]string) { return userPath(args[0]) + "/tokens", nil },
+		Show:  showTokens,
+	}.Command()
+}
+
+func newUserRevoke(t *remote.Target) *cobra.Command {
+	return remote.Do{
+		As: t.AsAdmin, Use: "revoke ID TOKEN", Short: "Revoke a user's API token at once, by their ids",
+		Args: terminal.Exactly(2),
+		Call: func(args []string) client.Call {
+			path := userPath(args[0]) + "/tokens/" + url.PathEscape(args[1])
+			return client.Call{Method: http.MethodDelete, Path: path}
+		},
+		Done: func(args []string) string { return "token " + args[1] + " is revoked" },
+	}.Command()
+}
+
+func showUser(cmd *cobra.Command, u User) error {
+	if err := showUsers(cmd, []User{u}); err != nil || u.Token == "" {
+		return err
+	}
+	return showSecret(cmd, u.Token)
 }
 
 func showUsers(cmd *cobra.Command, users []User) error {

@@ -12,8 +12,8 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// lookAtDelivery is how often one is looked at that somebody watches.
-const lookAtDelivery = 300 * time.Millisecond
+// pollInterval is how often a command that waits for a delivery reads it.
+const pollInterval = 300 * time.Millisecond
 
 // Delivery is a delivery job as the API shows it.
 type Delivery struct {
@@ -67,8 +67,8 @@ type Speedometer struct {
 	perSecond   float64
 }
 
-// Look gives bytes per second since the stream began, 0 while that is not known. The record hears of bytes about once a
-// second, so between two such moments the speed stays.
+// Look returns bytes per second since the stream began, 0 while that is unknown. The record is updated about once a
+// second, so the speed stays the same between two updates.
 func (s *Speedometer) Look(d Delivery) float64 {
 	switch {
 	case d.State != lifecycle.DeliveryStreaming || d.BytesSent < s.until:
@@ -89,15 +89,15 @@ func ProgressLine(d Delivery, perSecond float64) string {
 	line := fmt.Sprintf("  %-*s  ", nameWidth, name)
 	switch {
 	case d.State == lifecycle.DeliveryQueued && d.Attempt > 0:
-		line += fmt.Sprintf("waits to be tried again after %s", terminal.Printable(d.LastError))
+		line += fmt.Sprintf("waits for the next try after %s", terminal.Printable(d.LastError))
 	case d.State == lifecycle.DeliveryQueued && d.PlaceInLine > 0:
 		line += fmt.Sprintf("waits, place %d in line", d.PlaceInLine)
 	case d.State == lifecycle.DeliveryQueued:
 		line += "waits"
 	case d.State != lifecycle.DeliveryStreaming || d.Size <= 0:
-		line += "opens the file"
+		line += "opening the file"
 	case d.BytesSent >= d.Size:
-		line += terminal.Bar(1) + " 100 %  Telegram takes it in"
+		line += terminal.Bar(1) + " 100 %  Telegram stores it"
 	default:
 		part := float64(d.BytesSent) / float64(d.Size)
 		line += fmt.Sprintf("%s %3.0f %%", terminal.Bar(part), 100*part)

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"strconv"
 	"strings"
 	"time"
 
@@ -51,68 +50,36 @@ func findFile(ctx context.Context, c *client.Client, name string) (found File, e
 	return found, err
 }
 
+// NewFiles makes the command files.
 func NewFiles() *cobra.Command {
 	var t remote.Target
-	var limit int
-	var cursor string
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "files [PATH]",
-		Short: "List a folder of the shared folder",
-		Args:  terminal.Between(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := t.AsUser()
-			if err != nil {
-				return err
-			}
-
-			folder := "/"
-			if len(args) > 0 {
-				folder += strings.Trim(args[0], "/")
-			}
-
-			query := url.Values{"path": {folder}, "limit": {strconv.Itoa(limit)}}
-			remote.SetUnlessEmpty(query, map[string]string{"cursor": cursor})
-			answer, err := c.Get(cmd.Context(), "/v1/files", query)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return terminal.Verbatim(cmd.OutOrStdout(), answer)
-			}
-
-			return showFiles(cmd, folder, answer)
+	cmd := remote.List[File]{
+		As: t.AsUser, Use: "files [PATH]", Short: "List a folder of the shared folder", Args: terminal.Between(0, 1),
+		Query: func(args []string) (string, map[string]string) {
+			return "/v1/files", map[string]string{"path": folderOf(args)}
 		},
-	}
-
+		Show: showFiles,
+	}.Command()
 	t.AddFlags(cmd)
-	remote.AddListFlags(cmd, &limit, &cursor, &asJSON)
 	return cmd
 }
 
-func showFiles(cmd *cobra.Command, folder string, answer []byte) error {
-	list, err := client.Decode[client.Page[File]](answer)
-	if err != nil {
+// folderOf is the folder that the arguments of a command name; without one it is the shared folder itself.
+func folderOf(args []string) string { return "/" + strings.Trim(strings.Join(args, ""), "/") }
+
+func showFiles(cmd *cobra.Command, files []File) error {
+	if len(files) == 0 {
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s is empty\n", terminal.Printable(folderOf(cmd.Flags().Args())))
 		return err
-	}
-	if len(list.Items) == 0 {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s is empty\n", terminal.Printable(folder))
-		return nil
 	}
 
 	rows := [][]string{{"FILE ID", "NAME", "SIZE", "CHANGED"}}
-	for _, f := range list.Items {
+	for _, f := range files {
 		name, size := f.Name, terminal.BytesText(f.Size)
 		if f.Kind == "folder" {
 			name, size = name+"/", ""
 		}
 		rows = append(rows, []string{f.FileID, name, size, terminal.When(f.ModifiedAt)})
 	}
-
-	if err := terminal.Table(cmd.OutOrStdout(), rows); err != nil {
-		return err
-	}
-
-	remote.MentionMore(cmd, list.NextCursor)
-	return nil
+	return terminal.Table(cmd.OutOrStdout(), rows)
 }

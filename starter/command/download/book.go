@@ -34,18 +34,14 @@ type Medium struct {
 
 func BookPath(id string) string { return "/v1/books/" + url.PathEscape(id) }
 
+// NewBook makes the group of commands about books.
 func NewBook() *cobra.Command {
 	var t remote.Target
 	cmd := terminal.Group(&cobra.Command{
-		Use: "book", Short: "Add books to the library, and look what is there",
+		Use: "book", Short: "Manage the books of the library",
 		Example: "  starter book add \"A Treatise on Wheels\" --author \"A. Cartwright\"\n  starter book list --search wheels",
 	},
-		newBookAdd(&t),
-		remote.Ask(&t, "show ID", "Show one book, and where its media lie", terminal.Between(1, 1), func(args []string) (client.Call, error) {
-			return client.Call{Method: http.MethodGet, Path: BookPath(args[0])}, nil
-		}, showBook),
-		newBookList(&t),
-		newBookMedium(&t),
+		newBookAdd(&t), newBookShow(&t), newBookList(&t), newBookMedium(&t),
 	)
 
 	t.AddFlags(cmd)
@@ -53,47 +49,68 @@ func NewBook() *cobra.Command {
 }
 
 func newBookAdd(t *remote.Target) *cobra.Command {
-	var author, key string
-	cmd := remote.Ask(t, "add TITLE", "Add a book", terminal.Between(1, 1), func(args []string) (client.Call, error) {
-		body := map[string]string{"title": args[0]}
-		if author != "" {
-			body["author"] = author
-		}
-		return client.Call{Method: http.MethodPost, Path: "/v1/books", Body: body, IdempotencyKey: key}, nil
-	}, showBook)
+	var author string
+	cmd := remote.Ask[Book]{
+		As: t.AsUser, Use: "add TITLE", Short: "Add a book", Args: terminal.Exactly(1), Keyed: true,
+		Call: func(args []string) (client.Call, error) {
+			body := map[string]string{"title": args[0]}
+			if author != "" {
+				body["author"] = author
+			}
+			return client.Call{Method: http.MethodPost, Path: "/v1/books", Body: body}, nil
+		},
+		Show: showBook,
+	}.Command()
 
-	cmd.Flags().StringVar(&author, "author", "", "who wrote it")
-	remote.AddKeyFlag(cmd, &key)
+	cmd.Flags().StringVar(&author, "author", "", "name of the author")
 	return cmd
 }
 
-func newBookMedium(t *remote.Target) *cobra.Command {
-	return remote.AskAs(t.AsAdmin, "medium BOOK text|audio deleted|missing", "Mark a medium of a book as deleted or missing (for administrators); no file is touched",
-		terminal.Between(3, 3), func(args []string) (client.Call, error) {
-			return client.Call{
-				Method: http.MethodPost, Path: BookPath(args[0]) + "/media/" + url.PathEscape(args[1]) + "/mark",
-				Body: map[string]string{"status": args[2]},
-			}, nil
-		}, showBook)
+func newBookShow(t *remote.Target) *cobra.Command {
+	return remote.Ask[Book]{
+		As: t.AsUser, Use: "show ID", Short: "Show one book and the paths of its media", Args: terminal.Exactly(1),
+		Call: remote.Get(BookPath),
+		Show: showBook,
+	}.Command()
 }
 
 func newBookList(t *remote.Target) *cobra.Command {
 	var search, state string
-	cmd := remote.List(t, "list", "List the books, the newest first", terminal.Between(0, 0), func([]string) string { return "/v1/books" }, func() map[string]string {
-		return map[string]string{"q": search, "state": state}
-	}, showBooks)
+	cmd := remote.List[Book]{
+		As: t.AsUser, Use: "list", Short: "List the books, the newest first", Args: terminal.Exactly(0),
+		Query: func([]string) (string, map[string]string) {
+			return "/v1/books", map[string]string{"q": search, "state": state}
+		},
+		Show: showBooks,
+	}.Command()
 	cmd.Flags().StringVar(&search, "search", "", "only those with this text in the title or the author's name")
-	cmd.Flags().StringVar(&state, "in-state", "", "only those in this state: Library (something is available) or Archive")
+	cmd.Flags().StringVar(&state, "in-state", "", "only those in this state: Library (a medium is available) or Archive")
 	return cmd
+}
+
+func newBookMedium(t *remote.Target) *cobra.Command {
+	return remote.Ask[Book]{
+		As: t.AsAdmin, Use: "medium BOOK text|audio deleted|missing", Args: terminal.Exactly(3),
+		Short: "Mark a medium of a book as deleted or missing; files stay as they are (administrators only)",
+		Call: func(args []string) (client.Call, error) {
+			path := BookPath(args[0]) + "/media/" + url.PathEscape(args[1]) + "/mark"
+			return client.Call{Method: http.MethodPost, Path: path, Body: map[string]string{"status": args[2]}}, nil
+		},
+		Show: showBook,
+	}.Command()
 }
 
 func showBook(cmd *cobra.Command, b Book) error {
 	rows := [][]string{
-		{"book", b.ID}, {"title", b.Title}, {"author", b.Author}, {"state", b.State}, {"added", terminal.When(b.CreatedAt)},
+		{"book", b.ID},
+		{"title", b.Title},
+		{"author", b.Author},
+		{"state", b.State},
+		{"added", terminal.When(b.CreatedAt)},
 	}
 	for _, m := range b.Media {
 		rows = append(rows, []string{m.MediaType, fmt.Sprintf("%s at %s", m.Status, m.Path)})
-		if m.SourceURL != "" { // it is shown to its owner and administrators
+		if m.SourceURL != "" { // for its owner and administrators
 			rows = append(rows, []string{"", "from " + m.SourceURL})
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// lookAtDownload is how often one is looked at that somebody watches: it may take hours.
-const lookAtDownload = time.Second
+// pollInterval is how often a command that waits for a download reads it: the download may take hours.
+const pollInterval = time.Second
 
 // Download is a download job as the API shows it.
 type Download struct {
@@ -34,7 +34,7 @@ type Download struct {
 	WorkflowID      string                  `json:"workflow_id"`
 	CreatedAt       time.Time               `json:"created_at_utc"`
 	UpdatedAt       time.Time               `json:"updated_at_utc"`
-	CompletedAt     time.Time               `json:"completed_at_utc"`       // zero: it is not completed
+	CompletedAt     time.Time               `json:"completed_at_utc"`       // zero: not completed
 	FirstNotFoundAt time.Time               `json:"first_not_found_at_utc"` // zero: qBittorrent has it
 }
 
@@ -51,7 +51,7 @@ func (d Download) Ended() bool {
 
 func (d Download) Stage() string { return string(d.Status) }
 
-// what names what is downloaded.
+// what names the book and the medium.
 func (d Download) what() string {
 	title := d.BookTitle
 	if title == "" {
@@ -71,7 +71,7 @@ func (d Download) ChangeLine() string {
 	return line
 }
 
-// why tells the reason of a failure, with what is behind it.
+// why gives the reason of a failure, with the error that caused it.
 func (d Download) why() string {
 	if d.LastError == "" || d.LastError == d.FailureReason {
 		return d.FailureReason
@@ -79,7 +79,7 @@ func (d Download) why() string {
 	return d.FailureReason + " (" + d.LastError + ")"
 }
 
-// ProgressLine shows how far a download is, within the width of a screen.
+// ProgressLine shows the progress of a download in a line that fits the width of a screen.
 func (d Download) ProgressLine() string {
 	const nameWidth = 16
 	line := fmt.Sprintf("  %-*s  ", nameWidth, terminal.Shorten(d.what(), nameWidth))
@@ -105,7 +105,7 @@ func (d Download) ProgressLine() string {
 	return line
 }
 
-// pace tells speed and the time that is left, as far as they are known.
+// pace gives the speed and, when it is known, the time that is left.
 func (d Download) pace() string {
 	text := fmt.Sprintf("%.1f MB/s", d.Speed/1e6)
 	if d.ETASeconds != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// examination is what all processes have found with their own credentials.
+// examination is what all processes found with their own credentials.
 type examination struct {
 	Works     bool              `json:"works"`
 	Processes []processExamined `json:"processes"`
@@ -37,33 +38,31 @@ type processExamined struct {
 	} `json:"checks"`
 }
 
-// answered says whether every process has.
+// answered says whether every process has answered.
 func (e examination) answered() bool {
-	for _, p := range e.Processes {
-		if !p.Answered {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(e.Processes, func(p processExamined) bool { return !p.Answered })
 }
 
-// errNotConnected ends an examination that has shown what does not work.
-var errNotConnected = errors.New("not everything that is configured works: see the lines that begin with next")
+// errNotConnected is the error of an examination that found a system that does not work.
+var errNotConnected = errors.New("not everything that is configured works: follow the lines that begin with next")
 
-// examinationPause is between two looks whether every process has answered.
+// examinationPause is the time between two readings of the answers.
 const examinationPause = 500 * time.Millisecond
 
+// NewDoctor makes the command that checks what each process can reach.
 func NewDoctor() *cobra.Command {
 	var t remote.Target
 	var asJSON bool
 	wait := 45 * time.Second
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check whether each process reaches what it needs, and as whom (for administrators)",
-		Long: `Asks every process to look, with its own credentials, at the systems that are configured
-for it, and waits for the answers. No token is renewed and no purchase begun: what only that
-would tell is "unverified". The exit code is 0 when everything that is configured works.`,
-		Args: terminal.Between(0, 0),
+		Short: "Check which systems each process can reach, and with which account (administrators only)",
+		Long: `Check which systems each process can reach, and with which account.
+
+Every process checks the systems that are configured for it with its own credentials; the
+command waits for the answers. No token is renewed and no purchase is started: what only these
+would show is "unverified". Exit code 0 means that everything that is configured works.`,
+		Args: terminal.Exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := t.AsAdmin()
 			if err != nil {
@@ -90,11 +89,11 @@ would tell is "unverified". The exit code is 0 when everything that is configure
 
 	t.AddFlags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the API's answer")
-	cmd.Flags().DurationVar(&wait, "wait", wait, "how long to wait for the processes' answers")
+	cmd.Flags().DurationVar(&wait, "wait", wait, "how long to wait for the answers of the processes")
 	return cmd
 }
 
-// examine asks all processes to look, and waits until each has answered or the time is over.
+// examine asks all processes for a check, and waits until each has answered or the time is over.
 func examine(ctx context.Context, c *client.Client, wait time.Duration) (found examination, answer []byte, err error) {
 	deadline := time.Now().Add(wait)
 	answer, _, err = c.Send(ctx, client.Call{Method: http.MethodPost, Path: "/v1/doctor"})
@@ -119,7 +118,7 @@ func examine(ctx context.Context, c *client.Client, wait time.Duration) (found e
 	}
 }
 
-// showExamination writes a line for each check, and what to do about those that do not work.
+// showExamination writes a line for each check, and then what to do about each that does not work.
 func showExamination(cmd *cobra.Command, e examination) error {
 	rows := [][]string{{"PROCESS", "SYSTEM", "STATE", "AS", "DETAIL"}}
 	var next []string
@@ -132,7 +131,7 @@ func showExamination(cmd *cobra.Command, e examination) error {
 		}
 
 		for _, c := range p.Checks {
-			rows = append(rows, []string{process, c.System, c.State, c.Account, strings.TrimSpace(cmp.Or(c.Detail, c.Code))})
+			rows = append(rows, []string{process, c.System, c.State, c.Account, cmp.Or(c.Detail, c.Code)})
 			if c.State != "works" && c.State != "off" {
 				next = append(next, p.Identity+" "+c.System+": "+strings.TrimSpace(c.Code+" "+c.Next))
 			}

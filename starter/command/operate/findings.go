@@ -10,7 +10,7 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// finding is an incident in which the record and Temporal differed.
+// finding is a difference between the record and Temporal.
 type finding struct {
 	FoundAt    time.Time `json:"found_at"`
 	Workload   string    `json:"workload"`
@@ -26,19 +26,24 @@ func (f finding) row() []string {
 	}
 }
 
+// NewFindings makes the command that lists what the reconciler found.
 func NewFindings() *cobra.Command {
 	var t remote.Target
 	var workload, since string
-	cmd := remote.ListAs(t.AsAdmin, "findings", "List what the reconciler found to differ, the newest first (for administrators)", terminal.Between(0, 0),
-		func([]string) string { return "/v1/findings" },
-		func() map[string]string { return map[string]string{"workload": workload, "since": since} },
-		func(cmd *cobra.Command, findings []finding) error {
+	cmd := remote.List[finding]{
+		As: t.AsAdmin, Use: "findings", Args: terminal.Exactly(0),
+		Short: "List the differences that the reconciler found, the newest first (administrators only)",
+		Query: func([]string) (string, map[string]string) {
+			return "/v1/findings", map[string]string{"workload": workload, "since": since}
+		},
+		Show: func(cmd *cobra.Command, findings []finding) error {
 			rows := [][]string{{"WHEN", "WORKLOAD", "ENTITY", "FINDING", "DONE"}}
 			for _, f := range findings {
 				rows = append(rows, f.row())
 			}
 			return terminal.Table(cmd.OutOrStdout(), rows)
-		})
+		},
+	}.Command()
 
 	t.AddFlags(cmd)
 	cmd.Flags().StringVar(&workload, "workload", "", "only those of delivery, task, download or transaction")

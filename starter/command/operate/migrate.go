@@ -1,7 +1,6 @@
 package operate
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -13,33 +12,32 @@ import (
 	"stagecoach/starter/terminal"
 )
 
+// NewMigrate makes the command that migrates the database. It is no client of the API: it needs DATABASE_URL alone.
 func NewMigrate() *cobra.Command {
 	return &cobra.Command{
-		Use: "migrate", Short: "Bring the schema of the database that DATABASE_URL names up to date, and end",
-		Args: terminal.Between(0, 0),
-		Long: `Bring the schema of the database that DATABASE_URL names up to date, and end.
+		Use: "migrate", Short: "Migrate the database that DATABASE_URL names to this release",
+		Args: terminal.Exactly(0),
+		Long: `Migrate the database that DATABASE_URL names to this release.
 
-DATABASE_URL_FILE may name a file that holds it. Worker and API do the same when they start: as a
-step of its own it fails before anything is replaced.`,
+DATABASE_URL_FILE may name a file that holds the URL instead. The worker and the API migrate too
+when they start; as a step of its own, a migration can fail before a service is replaced.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			url, err := databaseURL()
 			if err != nil {
 				return err
 			}
-			ctx, stopListening := terminal.UntilAsked(cmd.Context())
-			defer stopListening()
-			return migrate(ctx, cmd, url)
+
+			ctx, stop := terminal.UntilAsked(cmd.Context())
+			defer stop()
+
+			log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
+			if err := app.Migrate(ctx, url, log); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), "the database is up to date")
+			return err
 		},
 	}
-}
-
-func migrate(ctx context.Context, cmd *cobra.Command, url string) error {
-	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
-	if err := app.Migrate(ctx, url, log); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(cmd.OutOrStdout(), "the database is up to date")
-	return err
 }
 
 func databaseURL() (string, error) {
@@ -47,13 +45,13 @@ func databaseURL() (string, error) {
 	if file := os.Getenv("DATABASE_URL_FILE"); url == "" && file != "" {
 		content, err := os.ReadFile(file)
 		if err != nil {
-			return "", terminal.UsageError("DATABASE_URL_FILE: the file cannot be read")
+			return "", terminal.UsageError("DATABASE_URL_FILE names a file that cannot be read: check its path and permissions")
 		}
 		url = strings.TrimSpace(string(content))
 	}
 
 	if url == "" {
-		return "", terminal.UsageError("DATABASE_URL must be set, or DATABASE_URL_FILE must name a file that holds it")
+		return "", terminal.UsageError("DATABASE_URL is missing: set it, or let DATABASE_URL_FILE name a file that holds it")
 	}
 	return url, nil
 }

@@ -4,6 +4,7 @@ package operate
 import (
 	"cmp"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// wholeStatus is how the service is doing, as the API shows it. Times are seconds.
+// wholeStatus is the state of the service, as the API shows it. Times are seconds.
 type wholeStatus struct {
 	QueueDepth          int64                             `json:"queue_depth"`
 	JobsInState         map[lifecycle.DeliveryState]int64 `json:"jobs_in_state"`
@@ -83,53 +84,28 @@ type wholeStatus struct {
 	Findings     []finding `json:"last_findings"`
 }
 
+// NewStatus makes the command that shows the state of the service.
 func NewStatus() *cobra.Command {
 	var t remote.Target
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "status",
-		Short: "How the service is doing (for administrators)",
-		Args:  terminal.Between(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := t.AsAdmin()
-			if err != nil {
-				return err
-			}
-
-			answer, err := c.Get(cmd.Context(), "/v1/status", nil)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return terminal.Verbatim(cmd.OutOrStdout(), answer)
-			}
-
-			s, err := client.Decode[wholeStatus](answer)
-			if err != nil {
-				return err
-			}
-			return showStatus(cmd, s)
+	cmd := remote.Ask[wholeStatus]{
+		As: t.AsAdmin, Use: "status", Short: "Show the state of the service (administrators only)", Args: terminal.Exactly(0),
+		Call: func([]string) (client.Call, error) {
+			return client.Call{Method: http.MethodGet, Path: "/v1/status"}, nil
 		},
-	}
-
+		Show: showStatus,
+	}.Command()
 	t.AddFlags(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the API's answer")
 	return cmd
 }
 
-// showStatus writes the status for people, on a screen of 80 columns.
+// showStatus writes the status on a screen of 80 columns.
 func showStatus(cmd *cobra.Command, s wholeStatus) error {
-	stuck := "none"
-	if len(s.StuckJobs) > 0 {
-		stuck = strings.Join(s.StuckJobs, ", ")
-	}
-
 	rows := [][]string{
 		{"wait for a worker", fmt.Sprint(s.QueueDepth)},
-		{"sign of a worker", terminal.Seconds(s.WorkerHeartbeatAge, "%s ago", "none")},
-		{"storage token", terminal.Seconds(s.OAuthTokenExpiresIn, "ends in %s", "no end known")},
+		{"last heartbeat", terminal.Seconds(s.WorkerHeartbeatAge, "%s ago", "none")},
+		{"storage token", terminal.Seconds(s.OAuthTokenExpiresIn, "expires in %s", "no end known")},
 		{"qBittorrent", qbittorrentText(s)},
-		{"stuck", stuck},
+		{"stuck", cmp.Or(strings.Join(s.StuckJobs, ", "), "none")},
 		{"deliveries", countsText(lifecycle.DeliveryStates, s.JobsInState)},
 		{"tasks", countsText(lifecycle.TaskStates, s.TasksInStatus)},
 		{"downloads", countsText(lifecycle.DownloadStates, s.DownloadsInStatus)},
@@ -149,10 +125,13 @@ func showStatus(cmd *cobra.Command, s wholeStatus) error {
 	if err := terminal.Table(cmd.OutOrStdout(), rows); err != nil {
 		return err
 	}
-	return showParts(cmd, s.parts())
+	return terminal.Tables(
+		cmd.OutOrStdout(),
+		queueRows(s), workerRows(s), systemRows(s), limitRows(s), errorRows(s), findingRows(s),
+	)
 }
 
-// countsText writes how many there are in each state, without those in which there are none.
+// countsText writes how many there are in each state, without the states that have none.
 func countsText[S ~string](states []S, counts map[S]int64) string {
 	var parts []string
 	for _, state := range states {
@@ -160,71 +139,68 @@ func countsText[S ~string](states []S, counts map[S]int64) string {
 			parts = append(parts, fmt.Sprintf("%s %d", state, n))
 		}
 	}
-	if len(parts) == 0 {
-		return "none"
-	}
-	return strings.Join(parts, ", ")
+	return cmp.Or(strings.Join(parts, ", "), "none")
 }
 
-// parts are the tables of what there may be several of, each with its headings.
-func (s wholeStatus) parts() [][][]string {
-	queues := [][]string{{"QUEUE", "KIND", "WAIT", "OLDEST", "WORKERS"}}
+func queueRows(s wholeStatus) [][]string {
+	rows := [][]string{{"QUEUE", "KIND", "WAIT", "OLDEST", "WORKERS"}}
 	for _, q := range s.Queues {
-		queues = append(
-			queues, []string{q.Name, q.Kind, fmt.Sprint(q.Depth), terminal.Seconds(&q.OldestAge, "%s", ""), fmt.Sprint(q.Workers)},
-		)
-	}
-
-	workers := [][]string{{"PROCESS", "VERSION", "HEARD", "CARRIES", "QUEUES"}}
-	for _, w := range s.Workers {
-		carries := "?"
-		if w.Carries != nil {
-			carries = fmt.Sprint(*w.Carries)
-		}
-		workers = append(workers, []string{
-			terminal.Shorten(w.Identity, 22), terminal.Shorten(cmp.Or(w.Build, w.Version, "?"), 10),
-			terminal.Seconds(&w.LastHeard, "%s ago", ""), carries, strings.Join(w.Queues, " "),
+		rows = append(rows, []string{
+			q.Name, q.Kind, fmt.Sprint(q.Depth), terminal.Seconds(&q.OldestAge, "%s", ""), fmt.Sprint(q.Workers),
 		})
 	}
+	return rows
+}
 
-	outside := [][]string{{"SYSTEM", "ANSWERS", "LAST SUCCESS", "LAST ERROR"}}
+func workerRows(s wholeStatus) [][]string {
+	rows := [][]string{{"PROCESS", "VERSION", "HEARD", "IN FLIGHT", "QUEUES"}}
+	for _, w := range s.Workers {
+		inFlight := "?"
+		if w.Carries != nil {
+			inFlight = fmt.Sprint(*w.Carries)
+		}
+		rows = append(rows, []string{
+			terminal.Shorten(w.Identity, 21), terminal.Shorten(cmp.Or(w.Build, w.Version, "?"), 10),
+			terminal.Seconds(&w.LastHeard, "%s ago", ""), inFlight, strings.Join(w.Queues, " "),
+		})
+	}
+	return rows
+}
+
+func systemRows(s wholeStatus) [][]string {
+	rows := [][]string{{"SYSTEM", "ANSWERS", "LAST SUCCESS", "LAST ERROR"}}
 	for _, o := range s.Outside {
 		answers := "yes"
 		if !o.Answers {
 			answers = "no" + terminal.Seconds(o.FailingFor, ", for %s", "")
 		}
-		outside = append(outside, []string{o.Name, answers, terminal.Seconds(o.SuccessAge, "%s ago", "never"), o.Error})
+		rows = append(rows, []string{o.Name, answers, terminal.Seconds(o.SuccessAge, "%s ago", "never"), o.Error})
 	}
-
-	above := [][]string{{"USER ABOVE LIMIT", "LIMIT", "HAS", "MAY HAVE"}}
-	for _, a := range s.AboveLimits {
-		above = append(above, []string{a.UserID, a.Limit, fmt.Sprint(a.Count), fmt.Sprint(a.Maximum)})
-	}
-
-	failures := [][]string{{"FAILED BY", "WORKLOAD", "TIMES"}}
-	for _, e := range s.Errors {
-		failures = append(failures, []string{terminal.Shorten(e.Code, 44), e.Workload, fmt.Sprint(e.Count)})
-	}
-
-	findings := [][]string{{"FOUND", "WORKLOAD", "ENTITY", "WHAT", "DONE"}}
-	for _, f := range s.Findings {
-		findings = append(findings, f.row())
-	}
-	return [][][]string{queues, workers, outside, above, failures, findings}
+	return rows
 }
 
-// showParts writes those tables that hold anything.
-func showParts(cmd *cobra.Command, parts [][][]string) error {
-	for _, rows := range parts {
-		if len(rows) == 1 {
-			continue
-		}
-		fmt.Fprintln(cmd.OutOrStdout())
-		if err := terminal.Table(cmd.OutOrStdout(), rows); err != nil {
-			return err
-		}
+func limitRows(s wholeStatus) [][]string {
+	rows := [][]string{{"USER ABOVE LIMIT", "LIMIT", "HAS", "MAY HAVE"}}
+	for _, a := range s.AboveLimits {
+		rows = append(rows, []string{a.UserID, a.Limit, fmt.Sprint(a.Count), fmt.Sprint(a.Maximum)})
 	}
-	return nil
+	return rows
+}
+
+func errorRows(s wholeStatus) [][]string {
+	rows := [][]string{{"ERROR", "WORKLOAD", "TIMES"}}
+	for _, e := range s.Errors {
+		rows = append(rows, []string{terminal.Shorten(e.Code, 44), e.Workload, fmt.Sprint(e.Count)})
+	}
+	return rows
+}
+
+func findingRows(s wholeStatus) [][]string {
+	rows := [][]string{{"FOUND", "WORKLOAD", "ENTITY", "FINDING", "DONE"}}
+	for _, f := range s.Findings {
+		rows = append(rows, f.row())
+	}
+	return rows
 }
 
 func qbittorrentText(s wholeStatus) string {

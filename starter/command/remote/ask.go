@@ -2,8 +2,8 @@
 package remote
 
 import (
-	"net/url"
-	"strconv"
+	"fmt"
+	"net/http"
 
 	"github.com/spf13/cobra"
 
@@ -11,109 +11,98 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// Ask is a command that makes one call, as a user, and shows what the API answers.
-func Ask[T any](
-	t *Target, use, short string, args cobra.PositionalArgs, ask func(args []string) (client.Call, error),
-	show func(*cobra.Command, T) error,
-) *cobra.Command {
-	return AskAs(t.AsUser, use, short, args, ask, show)
+// Ask is a command that makes one call and shows what the API answers.
+type Ask[T any] struct {
+	As         func() (*client.Client, error) // Target.AsUser or Target.AsAdmin
+	Use, Short string
+	Args       cobra.PositionalArgs
+	Keyed      bool // the command takes an Idempotency-Key
+	Call       func(args []string) (client.Call, error)
+	Show       func(*cobra.Command, T) error
 }
 
-// AskAs is Ask as somebody else than a user.
-func AskAs[T any](
-	as func() (*client.Client, error), use, short string, args cobra.PositionalArgs,
-	ask func(args []string) (client.Call, error), show func(*cobra.Command, T) error,
-) *cobra.Command {
+// Command makes the command.
+func (a Ask[T]) Command() *cobra.Command {
 	var asJSON bool
+	var key string
 	cmd := &cobra.Command{
-		Use: use, Short: short, Args: args,
+		Use: a.Use, Short: a.Short, Args: a.Args,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := as()
+			c, err := a.As()
 			if err != nil {
 				return err
 			}
 
-			request, err := ask(args)
+			call, err := a.Call(args)
 			if err != nil {
 				return err
 			}
+			call.IdempotencyKey = key
 
-			answer, _, err := c.Send(cmd.Context(), request)
+			answer, _, err := c.Send(cmd.Context(), call)
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return terminal.Verbatim(cmd.OutOrStdout(), answer)
-			}
-
-			value, err := client.Decode[T](answer)
-			if err != nil {
-				return err
-			}
-			return show(cmd, value)
+			return show(cmd, asJSON, answer, a.Show)
 		},
 	}
 
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the API's answer")
+	addJSONFlag(cmd, &asJSON)
+	if a.Keyed {
+		const usage = "the same key with the same request again gives the first answer (default: none)"
+		cmd.Flags().StringVar(&key, "idempotency-key", "", usage)
+	}
 	return cmd
 }
 
-// List is a command that shows one page of a list, as a user. filters gives parameters of the query; empty ones are
-// left out.
-func List[T any](
-	t *Target, use, short string, args cobra.PositionalArgs, path func(args []string) string,
-	filters func() map[string]string, show func(*cobra.Command, []T) error,
-) *cobra.Command {
-	return ListAs(t.AsUser, use, short, args, path, filters, show)
+// Get is the call of a command that reads the resource which its first argument names.
+func Get(path func(id string) string) func(args []string) (client.Call, error) {
+	return func(args []string) (client.Call, error) {
+		return client.Call{Method: http.MethodGet, Path: path(args[0])}, nil
+	}
 }
 
-// ListAs is List as somebody else than a user.
-func ListAs[T any](
-	as func() (*client.Client, error), use, short string, args cobra.PositionalArgs, path func(args []string) string,
-	filters func() map[string]string, show func(*cobra.Command, []T) error,
-) *cobra.Command {
-	var cursor string
-	var limit int
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use: use, Short: short, Args: args,
+// Do is a command that makes one call whose answer is empty.
+type Do struct {
+	As         func() (*client.Client, error)
+	Use, Short string
+	Args       cobra.PositionalArgs
+	Call       func(args []string) client.Call
+	Done       func(args []string) string // the sentence that the command prints then
+}
+
+// Command makes the command.
+func (d Do) Command() *cobra.Command {
+	return &cobra.Command{
+		Use: d.Use, Short: d.Short, Args: d.Args,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := as()
+			c, err := d.As()
 			if err != nil {
 				return err
 			}
-
-			query := url.Values{"limit": {strconv.Itoa(limit)}}
-			SetUnlessEmpty(query, filters())
-			SetUnlessEmpty(query, map[string]string{"cursor": cursor})
-			answer, err := c.Get(cmd.Context(), path(args), query)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return terminal.Verbatim(cmd.OutOrStdout(), answer)
-			}
-
-			list, err := client.Decode[client.Page[T]](answer)
-			if err != nil {
-				return err
-			}
-			if err := show(cmd, list.Items); err != nil {
+			if _, _, err := c.Send(cmd.Context(), d.Call(args)); err != nil {
 				return err
 			}
 
-			MentionMore(cmd, list.NextCursor)
-			return nil
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), terminal.Printable(d.Done(args)))
+			return err
 		},
 	}
-
-	AddListFlags(cmd, &limit, &cursor, &asJSON)
-	return cmd
 }
 
-// AddKeyFlag gives a command that changes something the flag for its Idempotency-Key.
-func AddKeyFlag(cmd *cobra.Command, key *string) {
-	cmd.Flags().StringVar(
-		key, "idempotency-key", "", "the same key with the same request again gives the first answer (default: none)",
-	)
+func addJSONFlag(cmd *cobra.Command, asJSON *bool) {
+	cmd.Flags().BoolVar(asJSON, "json", false, "print the API's answer")
+}
+
+// show prints an answer of the API as it came, or decodes it for show.
+func show[T any](cmd *cobra.Command, asJSON bool, answer []byte, show func(*cobra.Command, T) error) error {
+	if asJSON {
+		return terminal.Verbatim(cmd.OutOrStdout(), answer)
+	}
+
+	value, err := client.Decode[T](answer)
+	if err != nil {
+		return err
+	}
+	return show(cmd, value)
 }

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -20,17 +21,14 @@ type Event struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
+// ShowEvents writes a history as a table.
 func ShowEvents(cmd *cobra.Command, events []Event) error {
 	rows := [][]string{{"NO", "WHEN", "WHAT", "FROM", "TO", "WHO", "COMMENT"}}
 	for _, e := range events {
-		who := e.ActorID
-		if who == "" {
-			who = "system"
-		}
-		rows = append(
-			rows, []string{strconv.FormatInt(e.Seq, 10), terminal.When(e.CreatedAt), e.Type, e.From, e.To, who, e.Comment},
-		)
+		rows = append(rows, []string{
+			strconv.FormatInt(e.Seq, 10), terminal.When(e.CreatedAt), e.Type, e.From, e.To,
+			cmp.Or(e.ActorID, "system"), e.Comment,
+		})
 	}
-
 	return terminal.Table(cmd.OutOrStdout(), rows)
 }

@@ -2,6 +2,8 @@ package remote
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"time"
@@ -12,26 +14,27 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// followWithout is how long an API may be away while somebody waits for a job.
+// followWithout is how long the API may be unavailable while a command follows a job.
 const followWithout = 30 * time.Second
 
-// followed is a job whose way to its end somebody watches.
-type followed interface {
+// job is a delivery or a download that a command follows to its end.
+type job interface {
 	Ended() bool
-	Stage() string      // where it is, as the record spells it
-	ChangeLine() string // what a log gets to read when that changes
+	Stage() string      // its state, as the record spells it
+	ChangeLine() string // describes a change of state in one line of a log
 }
 
-// Follow looks at a job until it has ended, shows each look to see, and gives the last answer. It bears an API that
-// restarts.
-func Follow[T followed](
+// Follow reads a job until it has ended, passes each reading to see, and returns the last answer. It tolerates an API
+// that restarts.
+func Follow[T job](
 	ctx context.Context, c *client.Client, path string, every time.Duration, see func(T),
 ) (last T, answer []byte, err error) {
-	heard := time.Now()
+	answered := time.Now()
 	for {
 		answer, err = c.Get(ctx, path, nil)
-		if err == nil {
-			heard = time.Now()
+		switch {
+		case err == nil:
+			answered = time.Now()
 			if last, err = client.Decode[T](answer); err != nil {
 				return last, nil, err
 			}
@@ -39,7 +42,7 @@ func Follow[T followed](
 			if last.Ended() {
 				return last, answer, nil
 			}
-		} else if !client.Passing(err) || time.Since(heard) > followWithout {
+		case !client.Passing(err) || time.Since(answered) > followWithout:
 			return last, nil, err
 		}
 
@@ -51,27 +54,65 @@ func Follow[T followed](
 	}
 }
 
-// Watch follows a job to its end before the eyes of a person: a line for each change, and where the output is a
-// terminal the progress below. quiet shows nothing.
-func Watch[T followed](
-	cmd *cobra.Command, c *client.Client, path string, every time.Duration, quiet bool, progress func(T) string,
-) (T, []byte, error) {
+// Wait is the last step of a command that has created a job: it waits for the job's end, or says how to see it.
+type Wait[T job] struct {
+	Wait, AsJSON bool
+	Path         string // of the job in the API
+	Every        time.Duration
+	Show         string         // the command that shows the job
+	Progress     func(T) string // a line within the width of a screen
+	// Failure is nil for a job that ended as it should.
+	Failure func(T) error
+}
+
+// Finish ends the command. answer is what the API answered when the job was created.
+func (w Wait[T]) Finish(cmd *cobra.Command, c *client.Client, answer []byte) error {
+	var last T
+	if w.Wait {
+		var err error
+		last, answer, err = w.watch(cmd, c)
+		if errors.Is(err, context.Canceled) {
+			return fmt.Errorf("no longer waiting, the job goes on: see it with %s", w.Show)
+		}
+		if err != nil {
+			return err
+		}
+	}
+
+	switch {
+	case w.AsJSON:
+		if err := terminal.Verbatim(cmd.OutOrStdout(), answer); err != nil {
+			return err
+		}
+	case !w.Wait:
+		fmt.Fprintf(cmd.OutOrStdout(), "see its progress: %s\n", w.Show)
+	}
+
+	if !w.Wait {
+		return nil
+	}
+	return w.Failure(last)
+}
+
+// watch follows the job with a line for each change and, where the output is a terminal, its progress below. With
+// AsJSON it shows nothing.
+func (w Wait[T]) watch(cmd *cobra.Command, c *client.Client) (T, []byte, error) {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt) // ends the waiting, not the job
 	defer stop()
 
-	if quiet {
-		return Follow(ctx, c, path, every, func(T) {})
+	if w.AsJSON {
+		return Follow(ctx, c, w.Path, w.Every, func(T) {})
 	}
 
 	screen := terminal.NewScreen(cmd.OutOrStdout())
 	seen := ""
-	return Follow(ctx, c, path, every, func(job T) {
-		if job.Ended() || !screen.Live && job.Stage() != seen {
+	return Follow(ctx, c, w.Path, w.Every, func(now T) {
+		if now.Ended() || !screen.Live && now.Stage() != seen {
 			screen.Draw()
-			screen.Say("%s", job.ChangeLine())
+			screen.Say("%s", now.ChangeLine())
 		} else {
-			screen.Draw(progress(job))
+			screen.Draw(w.Progress(now))
 		}
-		seen = job.Stage()
+		seen = now.Stage()
 	})
 }

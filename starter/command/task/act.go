@@ -1,7 +1,6 @@
 package task
 
 import (
-	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,49 +13,45 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// words lets a command take at least so many arguments: the last ones are a comment, of as many words as it has.
-func words(least int) cobra.PositionalArgs { return terminal.Between(least, math.MaxInt) }
-
-// taskAction is a command that does something to a task, for the reason that follows the ID. to is for the action
-// status.
-func taskAction(t *remote.Target, name, short, action string, to lifecycle.TaskState) *cobra.Command {
-	var key string
-	cmd := remote.Ask(t, name+" ID COMMENT…", short, words(1), func(args []string) (client.Call, error) {
-		return ActOn(args[0], action, to, args[1:], key), nil
-	}, showTask)
-	remote.AddKeyFlag(cmd, &key)
-	return cmd
+// newAction is a command that takes an action on a task. to is the next status, for the action status alone.
+func newAction(t *remote.Target, name, short, action string, to lifecycle.TaskState) *cobra.Command {
+	return remote.Ask[Task]{
+		As: t.AsUser, Use: name + " ID COMMENT…", Short: short, Args: terminal.AtLeast(1), Keyed: true,
+		Call: func(args []string) (client.Call, error) { return ActOn(args[0], action, to, args[1:]), nil },
+		Show: showTask,
+	}.Command()
 }
 
-func newTaskStatus(t *remote.Target) *cobra.Command {
-	var key string
-	cmd := remote.Ask(t, "status ID STATUS COMMENT…", "Give a task any status that it may have next", words(2), func(args []string) (client.Call, error) {
-		to := lifecycle.TaskState(strings.ToUpper(args[1]))
-		if !slices.Contains(lifecycle.TaskStates, to) {
-			return client.Call{}, terminal.UsageError(
-				"there is no status " + args[1] + ": the statuses are NEW, IN_PROGRESS, BLOCKED, STUCK, DONE, CANCELLED",
-			)
-		}
-		return ActOn(args[0], "status", to, args[2:], key), nil
-	}, showTask)
-
-	remote.AddKeyFlag(cmd, &key)
-	return cmd
+func newStatus(t *remote.Target) *cobra.Command {
+	return remote.Ask[Task]{
+		As: t.AsUser, Use: "status ID STATUS COMMENT…", Short: "Give a task one of the statuses that it may have next",
+		Args: terminal.AtLeast(2), Keyed: true,
+		Call: func(args []string) (client.Call, error) {
+			to := lifecycle.TaskState(strings.ToUpper(args[1]))
+			if !slices.Contains(lifecycle.TaskStates, to) {
+				return client.Call{}, terminal.UsageError(
+					"no status " + args[1] + ": give NEW, IN_PROGRESS, BLOCKED, STUCK, DONE or CANCELLED",
+				)
+			}
+			return ActOn(args[0], "status", to, args[2:]), nil
+		},
+		Show: showTask,
+	}.Command()
 }
 
-func newTaskComment(t *remote.Target) *cobra.Command {
-	var key string
-	cmd := remote.Ask(t, "comment ID COMMENT…", "Say something about a task", words(1), func(args []string) (client.Call, error) {
-		return ActOn(args[0], "comments", "", args[1:], key), nil
-	}, func(cmd *cobra.Command, e remote.Event) error { return remote.ShowEvents(cmd, []remote.Event{e}) })
-	remote.AddKeyFlag(cmd, &key)
-	return cmd
+func newComment(t *remote.Target) *cobra.Command {
+	return remote.Ask[remote.Event]{
+		As: t.AsUser, Use: "comment ID COMMENT…", Short: "Comment on a task", Args: terminal.AtLeast(1), Keyed: true,
+		Call: func(args []string) (client.Call, error) { return ActOn(args[0], "comments", "", args[1:]), nil },
+		Show: func(cmd *cobra.Command, e remote.Event) error { return remote.ShowEvents(cmd, []remote.Event{e}) },
+	}.Command()
 }
 
-func ActOn(id, action string, to lifecycle.TaskState, comment []string, key string) client.Call {
+// ActOn is the call that takes an action on a task, with the words of a comment. to is the next status; empty: none.
+func ActOn(id, action string, to lifecycle.TaskState, comment []string) client.Call {
 	body := map[string]string{"comment": strings.Join(comment, " ")}
 	if to != "" {
 		body["to"] = string(to)
 	}
-	return client.Call{Method: http.MethodPost, Path: Path(id) + "/" + action, Body: body, IdempotencyKey: key}
+	return client.Call{Method: http.MethodPost, Path: Path(id) + "/" + action, Body: body}
 }

@@ -16,44 +16,44 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-func newTaskCreate(t *remote.Target) *cobra.Command {
-	var workspace, description, visibility, priority, assignee, key string
-	var labels, blockers []string
-	cmd := remote.Ask(t, "create TITLE", "Make a task", terminal.Between(1, 1), func(args []string) (client.Call, error) {
-		body := map[string]any{"workspace_id": workspace, "title": args[0]}
-		for name, value := range map[string]string{"description": description, "visibility": visibility, "priority": priority, "assignee_id": assignee} {
-			if value != "" {
-				body[name] = value
-			}
-		}
+// newTask is a task to create, as the API takes it.
+type newTask struct {
+	AssigneeID  string   `json:"assignee_id,omitempty"`
+	BlockedBy   []string `json:"blocked_by,omitempty"`
+	Description string   `json:"description,omitempty"`
+	Labels      []string `json:"labels,omitempty"`
+	Priority    string   `json:"priority,omitempty"`
+	Title       string   `json:"title"`
+	Visibility  string   `json:"visibility,omitempty"`
+	WorkspaceID string   `json:"workspace_id"`
+}
 
-		for name, values := range map[string][]string{"labels": labels, "blocked_by": blockers} {
-			if len(values) > 0 {
-				body[name] = values
+func newCreate(t *remote.Target) *cobra.Command {
+	var task newTask
+	cmd := remote.Ask[Task]{
+		As: t.AsUser, Use: "create TITLE", Short: "Create a task", Args: terminal.Exactly(1), Keyed: true,
+		Call: func(args []string) (client.Call, error) {
+			if task.WorkspaceID == "" {
+				return client.Call{}, errNoWorkspace
 			}
-		}
-
-		if workspace == "" {
-			return client.Call{}, errNoWorkspace
-		}
-		return client.Call{Method: http.MethodPost, Path: "/v1/tasks", Body: body, IdempotencyKey: key}, nil
-	}, showTask)
+			task.Title = args[0]
+			return client.Call{Method: http.MethodPost, Path: "/v1/tasks", Body: task}, nil
+		},
+		Show: showTask,
+	}.Command()
 
 	flags := cmd.Flags()
-	flags.StringVar(&workspace, "workspace", "", "id of the workspace; required")
-	flags.StringVar(&description, "description", "", "what is to be done")
-	flags.StringVar(&visibility, "visibility", "", "public or private (default public)")
-	flags.StringVar(&priority, "priority", "", "low, normal, high or critical (default normal)")
-	flags.StringVar(&assignee, "assignee", "", "id of the member who is to do it (default: who claims it)")
-	flags.StringSliceVar(&labels, "label", nil, "a label; may be given several times")
-	flags.StringSliceVar(
-		&blockers, "blocked-by", nil, "id of a task that has to be DONE first; may be given several times",
-	)
-	remote.AddKeyFlag(cmd, &key)
+	flags.StringVar(&task.WorkspaceID, "workspace", "", "id of the workspace; required")
+	flags.StringVar(&task.Description, "description", "", "what is to be done")
+	flags.StringVar(&task.Visibility, "visibility", "", "public or private (default public)")
+	flags.StringVar(&task.Priority, "priority", "", "low, normal, high or critical (default normal)")
+	flags.StringVar(&task.AssigneeID, "assignee", "", "id of the member who is to do it (default: who claims it)")
+	flags.StringSliceVar(&task.Labels, "label", nil, "a label; may be given several times")
+	flags.StringSliceVar(&task.BlockedBy, "blocked-by", nil, "id of a task that must be DONE first; may be given several times")
 	return cmd
 }
 
-var errNoWorkspace = terminal.UsageError("--workspace is required: the id of a workspace (starter workspace list)")
+var errNoWorkspace = terminal.UsageError("--workspace is missing: give the id of a workspace (starter workspace list)")
 
 // MadeTasks are the tasks of a batch.
 type MadeTasks struct {
@@ -63,31 +63,33 @@ type MadeTasks struct {
 	} `json:"items"`
 }
 
-func newTaskBatch(t *remote.Target) *cobra.Command {
-	var workspace, key string
-	cmd := remote.Ask(t, "batch FILE", "Make a whole graph of tasks, all or none", terminal.Between(1, 1), func(args []string) (client.Call, error) {
-		if workspace == "" {
-			return client.Call{}, errNoWorkspace
-		}
-		tasks, err := readBatch(args[0])
-		return client.Call{
-			Method: http.MethodPost, Path: "/v1/tasks/batch", Body: map[string]any{"workspace_id": workspace, "tasks": tasks},
-			IdempotencyKey: key,
-		}, err
-	}, showMade)
+func newBatch(t *remote.Target) *cobra.Command {
+	var workspace string
+	cmd := remote.Ask[MadeTasks]{
+		As: t.AsUser, Use: "batch FILE", Short: "Create a graph of tasks, all or none", Args: terminal.Exactly(1), Keyed: true,
+		Call: func(args []string) (client.Call, error) {
+			if workspace == "" {
+				return client.Call{}, errNoWorkspace
+			}
+			tasks, err := readBatch(args[0])
+			body := map[string]any{"workspace_id": workspace, "tasks": tasks}
+			return client.Call{Method: http.MethodPost, Path: "/v1/tasks/batch", Body: body}, err
+		},
+		Show: showMade,
+	}.Command()
 
-	cmd.Long = `Make a whole graph of tasks, all or none.
+	cmd.Long = `Create a graph of tasks, all or none.
 
-FILE (- is the standard input) holds a JSON list of tasks. Each has a title, may have all that
-"task create" knows, and a ref: by their refs, blocked_by names other tasks of the list.`
+FILE (- is the standard input) holds a JSON list of tasks. Each has a title and may have the
+fields of POST /v1/tasks; blocked_by names other tasks of the list by their "ref".`
 
-	cmd.Example = `  echo '[{"ref":"a","title":"Draw it"},{"title":"Build it","blocked_by":["a"]}]' | starter task batch - --workspace 2`
+	cmd.Example = "  echo '[{\"ref\":\"a\",\"title\":\"Draw it\"},{\"title\":\"Build it\",\"blocked_by\":[\"a\"]}]' |\n" +
+		"    starter task batch - --workspace 2"
 	cmd.Flags().StringVar(&workspace, "workspace", "", "id of the workspace; required")
-	remote.AddKeyFlag(cmd, &key)
 	return cmd
 }
 
-// readBatch reads a list of tasks. The API looks at what is in it.
+// readBatch reads a list of tasks. The API checks what they contain.
 func readBatch(name string) ([]json.RawMessage, error) {
 	source := io.Reader(os.Stdin)
 	if name != "-" {

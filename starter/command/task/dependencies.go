@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -18,27 +19,27 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// dependency is a task in a tree of those that wait for each other.
+// dependency is a task in a tree of tasks that wait for each other.
 type dependency struct {
 	ID     string              `json:"id"`
 	Status lifecycle.TaskState `json:"status"`
-	Title  string              `json:"title,omitempty"` // empty: it may not be seen
-	// Below are the next ones. A task that several wait for has them at its first place only.
+	Title  string              `json:"title,omitempty"` // empty: the caller may not see it
+	// Below are the next tasks of the tree. A task that stands in it several times has them at its first place only.
 	Below []dependency `json:"below,omitempty"`
-	Again bool         `json:"again,omitempty"`
+	Again bool         `json:"again,omitempty"` // it stands above too
 }
 
-// dependencies are all that a task waits for, and all that waits for it.
+// dependencies are the tasks that a task waits for, and the tasks that wait for it.
 type dependencies struct {
 	dependency
 	Blockers   []dependency `json:"blockers"`
 	Dependents []dependency `json:"dependents"`
 }
 
-func newTaskDep(t *remote.Target) *cobra.Command {
+func newDependencies(t *remote.Target) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "dep ID", Short: "Show what a task waits for, and what waits for it, as trees", Args: terminal.Between(1, 1),
+		Use: "dep ID", Short: "Show which tasks a task waits for, and which wait for it, as trees", Args: terminal.Exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := t.AsUser()
 			if err != nil {
@@ -62,18 +63,13 @@ func newTaskDep(t *remote.Target) *cobra.Command {
 		},
 	}
 
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the trees as JSON")
 	return cmd
 }
 
-// dependenciesOf looks through the task's workspace.
+// dependenciesOf reads all tasks of the task's workspace and follows their blockers in both directions.
 func dependenciesOf(ctx context.Context, c *client.Client, id string) (dependencies, error) {
-	answer, err := c.Get(ctx, Path(id), nil)
-	if err != nil {
-		return dependencies{}, err
-	}
-
-	root, err := client.Decode[Task](answer)
+	root, err := client.Ask[Task](ctx, c, client.Call{Method: http.MethodGet, Path: Path(id)})
 	if err != nil {
 		return dependencies{}, err
 	}
@@ -86,22 +82,26 @@ func dependenciesOf(ctx context.Context, c *client.Client, id string) (dependenc
 		}
 		return false
 	})
+	if err != nil {
+		return dependencies{}, err
+	}
 
 	blockers := func(id string) []blocker { return g.tasks[id].Blockers }
 	dependents := func(id string) []blocker { return g.waiting[id] }
 	return dependencies{
 		dependency: dependency{ID: root.ID, Status: root.Status, Title: root.Title},
-		Blockers:   g.tree(root.ID, blockers, map[string]bool{}), Dependents: g.tree(root.ID, dependents, map[string]bool{}),
-	}, err
+		Blockers:   g.tree(root.ID, blockers, map[string]bool{}),
+		Dependents: g.tree(root.ID, dependents, map[string]bool{}),
+	}, nil
 }
 
-// taskGraph is a workspace's tasks, and who waits for each.
+// taskGraph holds the tasks of a workspace, and the tasks that wait for each.
 type taskGraph struct {
 	tasks   map[string]Task
 	waiting map[string][]blocker
 }
 
-// tree follows next from a task on, the oldest tasks first.
+// tree gives the tasks that next leads to from a task, the oldest first.
 func (g taskGraph) tree(id string, next func(string) []blocker, seen map[string]bool) []dependency {
 	below := []dependency{}
 	for _, one := range slices.SortedFunc(slices.Values(next(id)), olderFirst) {
@@ -123,17 +123,17 @@ func olderFirst(a, b blocker) int {
 
 func showDependencies(w io.Writer, d dependencies) {
 	fmt.Fprintln(w, dependencyLine(d.dependency))
-	for _, part := range []struct {
-		heading, none string
-		trees         []dependency
-	}{{"waits for", "waits for nothing", d.Blockers}, {"is waited for by", "nothing waits for it", d.Dependents}} {
-		if len(part.trees) == 0 {
-			fmt.Fprintln(w, part.none)
-			continue
-		}
-		fmt.Fprintln(w, part.heading)
-		showTree(w, "", part.trees)
+	showTrees(w, "waits for", "waits for nothing", d.Blockers)
+	showTrees(w, "is waited for by", "nothing waits for it", d.Dependents)
+}
+
+func showTrees(w io.Writer, heading, none string, trees []dependency) {
+	if len(trees) == 0 {
+		fmt.Fprintln(w, none)
+		return
 	}
+	fmt.Fprintln(w, heading)
+	showTree(w, "", trees)
 }
 
 func showTree(w io.Writer, indent string, trees []dependency) {

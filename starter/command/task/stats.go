@@ -12,7 +12,7 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// taskStats says how work goes in a workspace, as the API shows it. Times are seconds; nil when no task was done.
+// taskStats are the statistics of a workspace, as the API shows them. Times are seconds; nil when no task was done.
 type taskStats struct {
 	Created         int64    `json:"created"`
 	Done            int64    `json:"done"`
@@ -27,30 +27,34 @@ type taskStats struct {
 	Partial         bool     `json:"partial"` // more tasks changed than are counted
 }
 
+// NewStats makes the command about the statistics of a workspace.
 func NewStats(t *remote.Target) *cobra.Command {
 	var period string
-	cmd := remote.Ask(t, "tasks WORKSPACE", "How work goes in a workspace", terminal.Between(1, 1), func(args []string) (client.Call, error) {
-		return client.Call{
-			Method: http.MethodGet, Path: "/v1/stats/tasks", Query: url.Values{"workspace_id": {args[0]}, "period": {period}},
-		}, nil
-	}, showTaskStats)
+	cmd := remote.Ask[taskStats]{
+		As: t.AsUser, Use: "tasks WORKSPACE", Short: "Show the statistics of a workspace's tasks", Args: terminal.Exactly(1),
+		Call: func(args []string) (client.Call, error) {
+			query := url.Values{"workspace_id": {args[0]}, "period": {period}}
+			return client.Call{Method: http.MethodGet, Path: "/v1/stats/tasks", Query: query}, nil
+		},
+		Show: showStats,
+	}.Command()
 	cmd.Flags().StringVar(&period, "period", "all", "day, week, month or all")
 	return cmd
 }
 
-func showTaskStats(cmd *cobra.Command, s taskStats) error {
+func showStats(cmd *cobra.Command, s taskStats) error {
 	const none = "no task was done"
 	if s.Partial {
-		fmt.Fprintln(cmd.OutOrStdout(), "more than 10,000 tasks: of the 10,000 that changed last")
+		fmt.Fprintln(cmd.OutOrStdout(), "more than 10,000 tasks changed: these are the figures of the last 10,000")
 	}
 	return terminal.Table(cmd.OutOrStdout(), [][]string{
-		{"made", fmt.Sprint(s.Created)},
+		{"created", fmt.Sprint(s.Created)},
 		{"done", fmt.Sprint(s.Done)},
 		{"cancelled", fmt.Sprint(s.Cancelled)},
-		{"from made to done", terminal.Seconds(s.LeadTime, "%s on average", none)},
-		{"", terminal.Seconds(s.LeadTimeMedian, "%s in the middle", none)},
-		{"from begun to done", terminal.Seconds(s.CycleTime, "%s on average", none)},
-		{"", terminal.Seconds(s.CycleTimeMedian, "%s in the middle", none)},
+		{"from created to done", terminal.Seconds(s.LeadTime, "%s on average", none)},
+		{"", terminal.Seconds(s.LeadTimeMedian, "%s, the median", none)},
+		{"from started to done", terminal.Seconds(s.CycleTime, "%s on average", none)},
+		{"", terminal.Seconds(s.CycleTimeMedian, "%s, the median", none)},
 		{"taken over", fmt.Sprint(s.Takeovers)},
 		{"escalated", fmt.Sprint(s.Escalations)},
 		{"deadlines passed", fmt.Sprint(s.Expiries)},

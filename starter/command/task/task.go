@@ -2,6 +2,7 @@
 package task
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"strings"
@@ -36,10 +37,10 @@ type Task struct {
 	WorkflowID  string              `json:"workflow_id"`
 	CreatedAt   time.Time           `json:"created_at"`
 	UpdatedAt   time.Time           `json:"updated_at"`
-	FinishedAt  time.Time           `json:"finished_at"` // zero: it is not over
+	FinishedAt  time.Time           `json:"finished_at"` // zero: it has not ended
 }
 
-// blocker is a task that has to be DONE before another may begin.
+// blocker is a task that must be DONE before another one can be claimed.
 type blocker struct {
 	ID     string              `json:"id"`
 	Status lifecycle.TaskState `json:"status"`
@@ -51,23 +52,25 @@ func (t Task) Ended() bool {
 
 func Path(id string) string { return "/v1/tasks/" + url.PathEscape(id) }
 
+// New makes the group of commands about tasks.
 func New() *cobra.Command {
 	var t remote.Target
 	cmd := terminal.Group(&cobra.Command{
-		Use: "task", Short: "Share work: make tasks, take them, finish them, rescue them",
+		Use: "task", Short: "Share work: create, claim, finish and rescue tasks",
 		Long: `Share work with the other members of a workspace.
 
-Whatever moves a task needs a comment, which says why: it is what follows the ID.`,
-		Example: "  starter task create \"Write the notes\" --workspace 2\n  starter task claim 12 I know this part\n  starter task done 12 they are online",
+Each command that changes the state of a task needs a comment, which says why: it follows the ID.`,
+		Example: "  starter task create \"Write the notes\" --workspace 2\n" +
+			"  starter task claim 12 I know this part\n  starter task done 12 they are online",
 	},
-		newTaskCreate(&t), newTaskBatch(&t), newTaskList(&t), newTaskReady(&t), newTaskShow(&t),
-		taskAction(&t, "claim", "Take a task that is ready", "claim", ""),
-		taskAction(&t, "done", "Say that your task is DONE", "status", lifecycle.TaskDone),
-		taskAction(&t, "release", "Give a task back: it is NEW and nobody's", "status", lifecycle.TaskNew),
-		taskAction(&t, "block", "Say that something is in your task's way", "status", lifecycle.TaskBlocked),
-		taskAction(&t, "escalate", "Block a task that somebody else works on", "escalate", ""),
-		taskAction(&t, "takeover", "Take a STUCK task and work on it", "takeover", ""),
-		newTaskStatus(&t), newTaskComment(&t), newTaskEvents(&t), newTaskDep(&t),
+		newCreate(&t), newBatch(&t), newList(&t), newReady(&t), newShow(&t),
+		newAction(&t, "claim", "Claim a task that is ready", "claim", ""),
+		newAction(&t, "done", "Finish your task: it is DONE", "status", lifecycle.TaskDone),
+		newAction(&t, "release", "Give your task back: it is NEW and has no assignee", "status", lifecycle.TaskNew),
+		newAction(&t, "block", "Block your task: something prevents its work", "status", lifecycle.TaskBlocked),
+		newAction(&t, "escalate", "Block a task that somebody else works on", "escalate", ""),
+		newAction(&t, "takeover", "Take over a STUCK task", "takeover", ""),
+		newStatus(&t), newComment(&t), newEvents(&t), newDependencies(&t),
 	)
 
 	t.AddFlags(cmd)
@@ -77,14 +80,14 @@ Whatever moves a task needs a comment, which says why: it is what follows the ID
 func showTasks(cmd *cobra.Command, tasks []Task) error {
 	rows := [][]string{{"ID", "STATUS", "PRIORITY", "ASSIGNEE", "WAITS FOR", "DEADLINE", "TITLE"}}
 	for _, t := range tasks {
-		rows = append(
-			rows, []string{t.ID, string(t.Status), t.Priority, t.AssigneeID, waitsFor(t), terminal.WhenSet(t.DeadlineAt), t.Title},
-		)
+		rows = append(rows, []string{
+			t.ID, string(t.Status), t.Priority, t.AssigneeID, waitsFor(t), terminal.WhenSet(t.DeadlineAt), t.Title,
+		})
 	}
 	return terminal.Table(cmd.OutOrStdout(), rows)
 }
 
-// waitsFor lists the blockers that are not DONE.
+// waitsFor lists the blockers that are not DONE yet.
 func waitsFor(t Task) string {
 	var open []string
 	for _, b := range t.Blockers {
@@ -96,18 +99,16 @@ func waitsFor(t Task) string {
 }
 
 func showTask(cmd *cobra.Command, t Task) error {
-	rows := [][]string{{"task", t.ID}, {"title", t.Title}, {"status", string(t.Status)}}
-	for _, row := range [][]string{
-		{"since", terminal.WhenSet(t.Since)},
-		{"deadline", terminal.WhenSet(t.DeadlineAt)},
-		{"free again", terminal.WhenSet(t.ReleaseAt)},
-		{"assignee", t.AssigneeID},
-		{"labels", strings.Join(t.Labels, ", ")},
-	} {
-		if row[1] != "" {
-			rows = append(rows, row)
-		}
-	}
+	rows := terminal.Filled(
+		[]string{"task", t.ID},
+		[]string{"title", t.Title},
+		[]string{"status", string(t.Status)},
+		[]string{"since", terminal.WhenSet(t.Since)},
+		[]string{"deadline", terminal.WhenSet(t.DeadlineAt)},
+		[]string{"released at", terminal.WhenSet(t.ReleaseAt)},
+		[]string{"assignee", t.AssigneeID},
+		[]string{"labels", strings.Join(t.Labels, ", ")},
+	)
 
 	for _, b := range t.Blockers {
 		rows = append(rows, []string{"blocker", fmt.Sprintf("%s, %s", b.ID, b.Status)})
@@ -119,17 +120,23 @@ func showTask(cmd *cobra.Command, t Task) error {
 		heading = ""
 	}
 
-	may := strings.Join(t.Actions, ", ")
-	if len(t.Statuses) > 0 {
-		may += " (to " + strings.Join(t.Statuses, ", ") + ")"
-	}
-
-	if may == "" {
-		may = "nothing now"
-	}
 	return terminal.Table(cmd.OutOrStdout(), append(rows,
-		[]string{"priority", t.Priority}, []string{
-			"visibility", t.Visibility,
-		}, []string{"workspace", t.WorkspaceID}, []string{"creator", t.CreatorID},
-		[]string{"made", terminal.When(t.CreatedAt)}, []string{"changed", terminal.When(t.UpdatedAt)}, []string{"workflow", t.WorkflowID}, []string{"you may", may}))
+		[]string{"priority", t.Priority},
+		[]string{"visibility", t.Visibility},
+		[]string{"workspace", t.WorkspaceID},
+		[]string{"creator", t.CreatorID},
+		[]string{"created", terminal.When(t.CreatedAt)},
+		[]string{"changed", terminal.When(t.UpdatedAt)},
+		[]string{"workflow", t.WorkflowID},
+		[]string{"you may", allowedText(t)},
+	))
+}
+
+// allowedText lists the actions that the caller may take, and the statuses that the action status may give.
+func allowedText(t Task) string {
+	text := strings.Join(t.Actions, ", ")
+	if len(t.Statuses) > 0 {
+		text += " (to " + strings.Join(t.Statuses, ", ") + ")"
+	}
+	return cmp.Or(text, "nothing now")
 }

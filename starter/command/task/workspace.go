@@ -38,21 +38,30 @@ type member struct {
 
 func workspacePath(id string) string { return "/v1/workspaces/" + url.PathEscape(id) }
 
+func membersPath(id string) string { return workspacePath(id) + "/members" }
+
+// NewWorkspace makes the group of commands about workspaces.
 func NewWorkspace() *cobra.Command {
 	var t remote.Target
-	cmd := terminal.Group(&cobra.Command{Use: "workspace", Short: "Look after the workspaces that tasks live in"},
+	cmd := terminal.Group(&cobra.Command{Use: "workspace", Short: "Manage the workspaces of tasks and their members"},
 		newWorkspaceCreate(&t),
 		newWorkspaceChange(&t),
-		remote.List(&t, "list", "List your workspaces, the oldest first (an administrator sees all)", terminal.Between(0, 0),
-			func([]string) string { return "/v1/workspaces" }, func() map[string]string { return nil }, showWorkspaces),
-		remote.List(&t, "members WORKSPACE", "List the members of a workspace, by its id", terminal.Between(1, 1),
-			func(args []string) string { return workspacePath(args[0]) + "/members" }, func() map[string]string { return nil }, showMembers),
+		remote.List[Workspace]{
+			As: t.AsUser, Use: "list", Short: "List your workspaces, the oldest first (an administrator sees all)",
+			Args:  terminal.Exactly(0),
+			Query: func([]string) (string, map[string]string) { return "/v1/workspaces", nil },
+			Show:  showWorkspaces,
+		}.Command(),
+		remote.List[member]{
+			As: t.AsUser, Use: "members WORKSPACE", Short: "List the members of a workspace, by its id",
+			Args:  terminal.Exactly(1),
+			Query: func(args []string) (string, map[string]string) { return membersPath(args[0]), nil },
+			Show:  showMembers,
+		}.Command(),
+		newMembership(&t, "member", "Add a user to a workspace, by their ids", http.MethodPut, "is a member of"),
 		newMembership(
-			&t, "member", "Let a user into a workspace, by their ids", http.MethodPut, "user %s is a member of workspace %s\n",
-		),
-		newMembership(
-			&t, "remove", "Take a user out of a workspace, by their ids; who has a task goes on with it", http.MethodDelete,
-			"user %s is not in workspace %s\n",
+			&t, "remove", "Remove a user from a workspace, by their ids; the user keeps the tasks already claimed",
+			http.MethodDelete, "is not in",
 		),
 		newAgreement(&t),
 	)
@@ -62,48 +71,54 @@ func NewWorkspace() *cobra.Command {
 }
 
 func newWorkspaceCreate(t *remote.Target) *cobra.Command {
-	var key string
 	var settings workspaceSettings
-	cmd := remote.Ask(t, "create NAME", "Make a workspace, whose first member you are", terminal.Between(1, 1), func(args []string) (client.Call, error) {
-		body, err := settings.body()
-		if err != nil {
-			return client.Call{}, err
-		}
-		body["name"] = args[0]
-		return client.Call{Method: http.MethodPost, Path: "/v1/workspaces", Body: body, IdempotencyKey: key}, nil
-	}, showWorkspace)
+	cmd := remote.Ask[Workspace]{
+		As: t.AsUser, Use: "create NAME", Short: "Create a workspace and become its first member",
+		Args: terminal.Exactly(1), Keyed: true,
+		Call: func(args []string) (client.Call, error) {
+			body, err := settings.body()
+			if err != nil {
+				return client.Call{}, err
+			}
+			body["name"] = args[0]
+			return client.Call{Method: http.MethodPost, Path: "/v1/workspaces", Body: body}, nil
+		},
+		Show: showWorkspace,
+	}.Command()
 
 	settings.addFlags(cmd)
-	remote.AddKeyFlag(cmd, &key)
 	return cmd
 }
 
 func newWorkspaceChange(t *remote.Target) *cobra.Command {
-	var name, key string
+	var name string
 	var settings workspaceSettings
-	cmd := remote.Ask(t, "change WORKSPACE", "Change a workspace of yours, by its id; deadlines that run stay", terminal.Between(1, 1), func(args []string) (client.Call, error) {
-		body, err := settings.body()
-		if err != nil {
-			return client.Call{}, err
-		}
+	cmd := remote.Ask[Workspace]{
+		As: t.AsUser, Use: "change WORKSPACE", Short: "Change a workspace of yours, by its id; running deadlines stay",
+		Args: terminal.Exactly(1), Keyed: true,
+		Call: func(args []string) (client.Call, error) {
+			body, err := settings.body()
+			if err != nil {
+				return client.Call{}, err
+			}
+			if name != "" {
+				body["name"] = name
+			}
 
-		if name != "" {
-			body["name"] = name
-		}
+			if len(body) == 0 {
+				return client.Call{}, terminal.UsageError("nothing to change: give --name or another flag")
+			}
+			return client.Call{Method: http.MethodPatch, Path: workspacePath(args[0]), Body: body}, nil
+		},
+		Show: showWorkspace,
+	}.Command()
 
-		if len(body) == 0 {
-			return client.Call{}, terminal.UsageError("say what to change")
-		}
-		return client.Call{Method: http.MethodPatch, Path: workspacePath(args[0]), Body: body, IdempotencyKey: key}, nil
-	}, showWorkspace)
-
-	cmd.Flags().StringVar(&name, "name", "", "another name")
+	cmd.Flags().StringVar(&name, "name", "", "a new name")
 	settings.addFlags(cmd)
-	remote.AddKeyFlag(cmd, &key)
 	return cmd
 }
 
-// workspaceSettings are flags that say how a workspace is to be; those that are not given stay as they are.
+// workspaceSettings are the flags of a workspace's settings; a setting whose flag is not given keeps its value.
 type workspaceSettings struct {
 	given     func(flag string) bool
 	deadlines []string
@@ -116,11 +131,11 @@ func (s *workspaceSettings) addFlags(cmd *cobra.Command) {
 	s.given = flags.Changed
 	flags.StringSliceVar(
 		&s.deadlines, "deadline", nil,
-		"STATUS=MINUTES for NEW, IN_PROGRESS or BLOCKED; may be given several times, 0 is none",
+		"STATUS=MINUTES for NEW, IN_PROGRESS or BLOCKED; may be given several times; 0: none",
 	)
-	flags.Float64Var(&s.release, "release-stuck-after", 0, "minutes after which a STUCK task is NEW again; 0 is never")
+	flags.Float64Var(&s.release, "release-stuck-after", 0, "minutes after which a STUCK task is NEW again; 0: never")
 	flags.BoolVar(
-		&s.waits, "new-waits-for-blockers", false, "let the deadline of a NEW task begin when its last blocker is DONE",
+		&s.waits, "new-waits-for-blockers", false, "begin the deadline of a NEW task when its last blocker is DONE",
 	)
 }
 
@@ -136,7 +151,7 @@ func (s *workspaceSettings) body() (map[string]any, error) {
 
 	if s.given("release-stuck-after") {
 		if !isNumber(s.release) {
-			return nil, terminal.UsageError("--release-stuck-after takes a number of minutes")
+			return nil, terminal.UsageError("--release-stuck-after is no number: give minutes, such as 30")
 		}
 		body["stuck_release_after"] = s.release
 	}
@@ -147,75 +162,57 @@ func (s *workspaceSettings) body() (map[string]any, error) {
 	return body, nil
 }
 
-// isNumber says no to what strconv reads besides numbers.
+// isNumber refuses NaN and the infinities, which strconv reads as well.
 func isNumber(value float64) bool { return !math.IsNaN(value) && !math.IsInf(value, 0) }
 
-// readDeadlines reads STATUS=MINUTES. The API knows which statuses there are.
+// readDeadlines reads STATUS=MINUTES. The API checks the names of the statuses.
 func readDeadlines(texts []string) (map[string]float64, error) {
 	minutes := map[string]float64{}
 	for _, text := range texts {
 		status, number, _ := strings.Cut(text, "=")
 		value, err := strconv.ParseFloat(number, 64)
 		if err != nil || !isNumber(value) {
-			return nil, terminal.UsageError("a deadline looks like NEW=120, not like " + text)
+			return nil, terminal.UsageError("no deadline: " + text + ": give STATUS=MINUTES, such as NEW=120")
 		}
 		minutes[strings.ToUpper(status)] = value
 	}
 	return minutes, nil
 }
 
-// newMembership is a command that lets a user in or out.
-func newMembership(t *remote.Target, name, short, method, done string) *cobra.Command {
-	return &cobra.Command{
-		Use: name + " WORKSPACE USER", Short: short, Args: terminal.Between(2, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := t.AsUser()
-			if err != nil {
-				return err
-			}
-			path := workspacePath(args[0]) + "/members/" + url.PathEscape(args[1])
-			if _, _, err := c.Send(cmd.Context(), client.Call{Method: method, Path: path}); err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), done, terminal.Printable(args[1]), terminal.Printable(args[0]))
-			return err
+// newMembership is a command that adds or removes a member.
+func newMembership(t *remote.Target, name, short, method, relation string) *cobra.Command {
+	return remote.Do{
+		As: t.AsUser, Use: name + " WORKSPACE USER", Short: short, Args: terminal.Exactly(2),
+		Call: func(args []string) client.Call {
+			return client.Call{Method: method, Path: membersPath(args[0]) + "/" + url.PathEscape(args[1])}
 		},
-	}
+		Done: func(args []string) string { return fmt.Sprintf("user %s %s workspace %s", args[1], relation, args[0]) },
+	}.Command()
 }
 
 // newAgreement is the command by which a user agrees to be named in a workspace.
 func newAgreement(t *remote.Target) *cobra.Command {
-	return &cobra.Command{
-		Use:   "agree WORKSPACE",
-		Short: "Agree to be named to the members of a workspace that others let you into, and to hear of its tasks",
-		Args:  terminal.Between(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := t.AsUser()
-			if err != nil {
-				return err
-			}
-			if _, _, err := c.Send(cmd.Context(), client.Call{Method: http.MethodPost, Path: workspacePath(args[0]) + "/agree"}); err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "workspace %s: you have agreed\n", terminal.Printable(args[0]))
-			return err
+	return remote.Do{
+		As: t.AsUser, Use: "agree WORKSPACE",
+		Short: "Agree to show your name to the members of a workspace, and to get notices about its tasks",
+		Args:  terminal.Exactly(1),
+		Call: func(args []string) client.Call {
+			return client.Call{Method: http.MethodPost, Path: workspacePath(args[0]) + "/agree"}
 		},
-	}
+		Done: func(args []string) string { return fmt.Sprintf("workspace %s: you have agreed", args[0]) },
+	}.Command()
 }
 
 func showMembers(cmd *cobra.Command, members []member) error {
 	rows := [][]string{{"USER", "NAME", "AGREED", "SINCE"}}
 	for _, m := range members {
-		rows = append(rows, []string{m.UserID, m.Name, agreedText(m.Agreed), terminal.When(m.JoinedAt)})
+		agreed := "not yet"
+		if m.Agreed {
+			agreed = "yes"
+		}
+		rows = append(rows, []string{m.UserID, m.Name, agreed, terminal.When(m.JoinedAt)})
 	}
 	return terminal.Table(cmd.OutOrStdout(), rows)
-}
-
-func agreedText(agreed bool) string {
-	if agreed {
-		return "yes"
-	}
-	return "not yet"
 }
 
 func showWorkspace(cmd *cobra.Command, w Workspace) error { return showWorkspaces(cmd, []Workspace{w}) }
@@ -223,21 +220,20 @@ func showWorkspace(cmd *cobra.Command, w Workspace) error { return showWorkspace
 func showWorkspaces(cmd *cobra.Command, workspaces []Workspace) error {
 	rows := [][]string{{"ID", "NAME", "OWNER", "NEW", "IN_PROGRESS", "BLOCKED", "STUCK IS RELEASED", "NEW WAITS", "SINCE"}}
 	for _, w := range workspaces {
+		waits := "no"
+		if w.NewWaits {
+			waits = "for blockers"
+		}
+
 		rows = append(rows, []string{
-			w.ID, w.Name, w.OwnerID, minutesText(w.StatusDeadlines[lifecycle.TaskNew]),
+			w.ID, w.Name, w.OwnerID,
+			minutesText(w.StatusDeadlines[lifecycle.TaskNew]),
 			minutesText(w.StatusDeadlines[lifecycle.TaskInProgress]),
-			minutesText(w.StatusDeadlines[lifecycle.TaskBlocked]), minutesText(w.StuckReleaseAfter), waitsText(w.NewWaits),
-			terminal.When(w.CreatedAt),
+			minutesText(w.StatusDeadlines[lifecycle.TaskBlocked]),
+			minutesText(w.StuckReleaseAfter), waits, terminal.When(w.CreatedAt),
 		})
 	}
 	return terminal.Table(cmd.OutOrStdout(), rows)
-}
-
-func waitsText(waits bool) string {
-	if waits {
-		return "for blockers"
-	}
-	return "no"
 }
 
 func minutesText(minutes float64) string {

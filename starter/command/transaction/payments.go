@@ -19,7 +19,7 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// switches tell what stops payments; nil: it does not.
+// switches are what can stop payments; nil: off.
 type switches struct {
 	Pause *paymentSwitch `json:"pause"`
 	Hold  *paymentSwitch `json:"hold"`
@@ -31,7 +31,7 @@ type paymentSwitch struct {
 	RetryAt time.Time `json:"retry_at"`
 }
 
-// paymentQueue is who waits for the wallet's turn, the one who has it first.
+// paymentQueue holds the payments that wait for the wallet; the first one has it.
 type paymentQueue struct {
 	switches
 	Items []struct {
@@ -41,7 +41,7 @@ type paymentQueue struct {
 		Sender    string    `json:"sender"`
 		AskedAt   time.Time `json:"asked_at"`
 		GrantedAt time.Time `json:"granted_at"` // zero: it waits
-		NotBefore time.Time `json:"not_before"` // zero: it fits into the limit of a day, as far as known
+		NotBefore time.Time `json:"not_before"` // zero: it is within the limit of a day
 	} `json:"items"`
 }
 
@@ -54,7 +54,7 @@ type Ledger struct {
 	} `json:"balances"`
 }
 
-// Reconciliation is what a comparison of the ledger with the rest of the world has found.
+// Reconciliation is the result of a comparison of the ledger with the record, the chain and Fragment.
 type Reconciliation struct {
 	Ledger
 	ChainCompared     bool `json:"chain_compared"`
@@ -67,76 +67,69 @@ type Reconciliation struct {
 	} `json:"differences"`
 }
 
-// errDiffers ends a reconciliation that has shown what does not agree.
-type errDiffers struct{ count int }
-
-func (e errDiffers) Error() string { return fmt.Sprintf("differences: %d", e.count) }
-
 var errNotCompared = errors.New(
-	"the chain could not be compared: the record is not up to its head at this moment; try again",
+	"the chain could not be compared: the record does not have its newest block yet; try again in a minute",
 )
 
-func newTxQueue(t *remote.Target) *cobra.Command {
+func newQueue(t *remote.Target) *cobra.Command {
 	limit := 50
-	cmd := remote.AskAs(t.AsAdmin, "queue", "Show who waits for the wallet's turn, and what stops payments", terminal.Between(0, 0), func([]string) (client.Call, error) {
-		return client.Call{
-			Method: http.MethodGet, Path: "/v1/payments/queue", Query: url.Values{"limit": {strconv.Itoa(limit)}},
-		}, nil
-	}, func(cmd *cobra.Command, q paymentQueue) error {
-		if err := showSwitches(cmd, q.switches); err != nil {
-			return err
-		}
-
-		rows := [][]string{{"PLACE", "TRANSACTION", "KIND", "SENDER", "ASKED", "TURN"}}
-		for _, turn := range q.Items {
-			has := "waits"
-			switch {
-			case !turn.GrantedAt.IsZero():
-				has = "since " + terminal.When(turn.GrantedAt)
-			case !turn.NotBefore.IsZero():
-				has = "no room today, tries at " + terminal.When(turn.NotBefore)
-			}
-			rows = append(
-				rows, []string{strconv.Itoa(turn.Place), turn.Hash, turn.Kind, turn.Sender, terminal.When(turn.AskedAt), has},
-			)
-		}
-
-		return terminal.Table(cmd.OutOrStdout(), rows)
-	})
+	cmd := remote.Ask[paymentQueue]{
+		As: t.AsAdmin, Use: "queue", Short: "Show the payments that wait for the wallet, and what stops payments",
+		Args: terminal.Exactly(0),
+		Call: func([]string) (client.Call, error) {
+			query := url.Values{"limit": {strconv.Itoa(limit)}}
+			return client.Call{Method: http.MethodGet, Path: "/v1/payments/queue", Query: query}, nil
+		},
+		Show: showQueue,
+	}.Command()
 
 	cmd.Flags().IntVar(&limit, "limit", limit, "how many to show, at most 200")
 	return cmd
 }
 
-func newTxPause(t *remote.Target) *cobra.Command {
-	return remote.AskAs(t.AsAdmin, "pause [REASON]", "Stop all payments; what is signed already goes on being proven", terminal.Between(0, 1000), func(args []string) (client.Call, error) {
-		return client.Call{
-			Method: http.MethodPost, Path: "/v1/payments/pause", Body: map[string]string{"reason": strings.Join(args, " ")},
-		}, nil
-	}, showSwitches)
+func newPause(t *remote.Target) *cobra.Command {
+	return remote.Ask[switches]{
+		As: t.AsAdmin, Use: "pause [REASON]", Short: "Stop new payments; signed ones are still watched on the chain",
+		Args: terminal.AtLeast(0),
+		Call: func(args []string) (client.Call, error) {
+			body := map[string]string{"reason": strings.Join(args, " ")}
+			return client.Call{Method: http.MethodPost, Path: "/v1/payments/pause", Body: body}, nil
+		},
+		Show: showSwitches,
+	}.Command()
 }
 
-func newTxResume(t *remote.Target) *cobra.Command {
-	return remote.AskAs(t.AsAdmin, "resume", "End a pause, and a hold of the program's own besides", terminal.Between(0, 0), func([]string) (client.Call, error) {
-		return client.Call{Method: http.MethodPost, Path: "/v1/payments/resume"}, nil
-	}, showSwitches)
+func newResume(t *remote.Target) *cobra.Command {
+	return remote.Ask[switches]{
+		As: t.AsAdmin, Use: "resume", Short: "End the pause, and the hold that the system set", Args: terminal.Exactly(0),
+		Call: func([]string) (client.Call, error) {
+			return client.Call{Method: http.MethodPost, Path: "/v1/payments/resume"}, nil
+		},
+		Show: showSwitches,
+	}.Command()
 }
 
-func newTxLedger(t *remote.Target) *cobra.Command {
-	return remote.AskAs(t.AsAdmin, "ledger", "Show where the money is, and where it came from", terminal.Between(0, 0), func([]string) (client.Call, error) {
-		return client.Call{Method: http.MethodGet, Path: "/v1/payments/ledger"}, nil
-	}, showLedger)
+func newLedger(t *remote.Target) *cobra.Command {
+	return remote.Ask[Ledger]{
+		As: t.AsAdmin, Use: "ledger", Short: "Show the balance of each account of the ledger", Args: terminal.Exactly(0),
+		Call: func([]string) (client.Call, error) {
+			return client.Call{Method: http.MethodGet, Path: "/v1/payments/ledger"}, nil
+		},
+		Show: showLedger,
+	}.Command()
 }
 
-func newTxReconcile(t *remote.Target) *cobra.Command {
+func newReconcile(t *remote.Target) *cobra.Command {
 	var purchases string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "reconcile", Short: "Compare the ledger with the record, the chain and Fragment's purchases",
-		Args: terminal.Between(0, 0),
-		Long: `Compare the ledger with the rest of the record, with the wallet's balance on the chain and, when
-a list of them is given, with Fragment's purchases. It changes nothing. Exit code 0 means: all
-was compared, and there is no difference.`,
+		Args: terminal.Exactly(0),
+		Long: `Compare the ledger with the record, the chain and Fragment's purchases.
+
+The command compares the ledger with the rest of the record, with the wallet's balance on the
+chain and, with --purchases, with a list of Fragment's purchases. It changes nothing. Exit code 0
+means that all of them were compared and agree.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := t.AsAdmin()
 			if err != nil {
@@ -156,17 +149,17 @@ was compared, and there is no difference.`,
 			if err != nil {
 				return err
 			}
-
 			r, err := client.Decode[Reconciliation](answer)
 			if err != nil {
 				return err
 			}
 
-			show := func() error { return showReconciliation(cmd, r) }
 			if asJSON {
-				show = func() error { return terminal.Verbatim(cmd.OutOrStdout(), answer) }
+				err = terminal.Verbatim(cmd.OutOrStdout(), answer)
+			} else {
+				err = showReconciliation(cmd, r)
 			}
-			return errors.Join(show(), r.Verdict())
+			return errors.Join(err, r.Verdict())
 		},
 	}
 
@@ -178,7 +171,7 @@ was compared, and there is no difference.`,
 	return cmd
 }
 
-// purchase is one line of Fragment's list.
+// purchase is an entry of the list of Fragment's purchases.
 type purchase struct {
 	PaymentHash string `json:"payment_hash"`
 	Stars       int64  `json:"stars"`
@@ -186,38 +179,64 @@ type purchase struct {
 }
 
 func readPurchases(name string) ([]purchase, error) {
-	var data []byte
-	var err error
-	if name == "-" {
-		data, err = io.ReadAll(os.Stdin)
-	} else {
-		data, err = os.ReadFile(name)
-	}
-
+	data, err := readInput(name)
 	if err != nil {
 		return nil, terminal.UsageError(err.Error())
 	}
 
 	var sold client.Page[purchase]
 	if err := json.Unmarshal(data, &sold); err != nil || sold.Items == nil {
-		return nil, terminal.UsageError(name + " is not a list of purchases")
+		return nil, terminal.UsageError(name + ` is no list of purchases: {"items":[{"payment_hash":"…", …}, …]}`)
 	}
 	return sold.Items, nil
 }
 
+// readInput reads a file, or the standard input when its name is "-".
+func readInput(name string) ([]byte, error) {
+	if name == "-" {
+		return io.ReadAll(os.Stdin)
+	}
+	return os.ReadFile(name)
+}
+
+func showQueue(cmd *cobra.Command, q paymentQueue) error {
+	if err := showSwitches(cmd, q.switches); err != nil {
+		return err
+	}
+
+	rows := [][]string{{"PLACE", "TRANSACTION", "KIND", "SENDER", "CREATED", "STATE"}}
+	for _, turn := range q.Items {
+		state := "waits"
+		switch {
+		case !turn.GrantedAt.IsZero():
+			state = "has the wallet since " + terminal.When(turn.GrantedAt)
+		case !turn.NotBefore.IsZero():
+			state = "above the limit of a day, tries at " + terminal.When(turn.NotBefore)
+		}
+		rows = append(rows, []string{
+			strconv.Itoa(turn.Place), turn.Hash, turn.Kind, turn.Sender, terminal.When(turn.AskedAt), state,
+		})
+	}
+	return terminal.Table(cmd.OutOrStdout(), rows)
+}
+
 func showSwitches(cmd *cobra.Command, s switches) error {
-	hold := switchText(s.Hold, "off")
+	hold := switchText(s.Hold)
 	if s.Hold != nil && !s.Hold.RetryAt.IsZero() {
 		hold += ", one purchase tries after " + terminal.When(s.Hold.RetryAt)
 	}
-	return terminal.Table(cmd.OutOrStdout(), [][]string{{"pause", switchText(s.Pause, "off")}, {"hold", hold}})
+	return terminal.Table(cmd.OutOrStdout(), [][]string{{"pause", switchText(s.Pause)}, {"hold", hold}})
 }
 
-func switchText(s *paymentSwitch, off string) string {
-	if s == nil {
-		return off
+func switchText(s *paymentSwitch) string {
+	switch {
+	case s == nil:
+		return "off"
+	case s.Reason == "":
+		return "since " + terminal.When(s.Since)
+	default:
+		return fmt.Sprintf("since %s: %s", terminal.When(s.Since), s.Reason)
 	}
-	return strings.TrimSuffix(fmt.Sprintf("since %s: %s", terminal.When(s.Since), s.Reason), ": ")
 }
 
 func showLedger(cmd *cobra.Command, l Ledger) error {
@@ -228,17 +247,17 @@ func showLedger(cmd *cobra.Command, l Ledger) error {
 	return terminal.Table(cmd.OutOrStdout(), rows)
 }
 
-// accounts say in words what stands on each account. All of them together are zero at every moment.
+// accounts describe the accounts of the ledger. The sum of their balances is always zero.
 var accounts = map[string]string{
 	"wallet":     "what the wallet holds",
 	"received":   "negative: what customers sent, less what is reserved or owed",
-	"reserved":   "negative: set aside for payments that are signed",
+	"reserved":   "negative: reserved for signed payments",
 	"refund_due": "negative: owed to senders",
-	"paid":       "gone to Fragment",
-	"gas":        "gone in fees",
-	"refunded":   "given back to senders",
-	"returning":  "on its way back: payments that bounced",
-	"other":      "negative: came in for no order; positive: went out for none",
+	"paid":       "paid to Fragment",
+	"gas":        "paid in fees",
+	"refunded":   "paid back to senders",
+	"returning":  "payments that bounced and are on their way back",
+	"other":      "negative: came in without an order; positive: went out without an order",
 }
 
 func showReconciliation(cmd *cobra.Command, r Reconciliation) error {
@@ -260,11 +279,11 @@ func showReconciliation(cmd *cobra.Command, r Reconciliation) error {
 	return terminal.Table(out, rows)
 }
 
-// Verdict is an error unless all was compared and nothing differs.
+// Verdict is an error unless everything was compared and agrees.
 func (r Reconciliation) Verdict() error {
 	switch {
 	case len(r.Differences) > 0:
-		return errDiffers{len(r.Differences)}
+		return fmt.Errorf("differences: %d", len(r.Differences))
 	case !r.ChainCompared:
 		return errNotCompared
 	default:

@@ -19,8 +19,8 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// txRetries are the transactions that tx retry --all chooses, and whether it really retries them.
-type txRetries struct {
+// bulkRetry retries all failed transactions that its filters choose, or shows them.
+type bulkRetry struct {
 	all, givenUp, yes bool
 	failure           string
 	olderThan, since  time.Duration
@@ -28,52 +28,73 @@ type txRetries struct {
 	comment           string
 }
 
-func newTxRetry(t *remote.Target) *cobra.Command {
-	var key string
-	var chosen txRetries
-	cmd := remote.AskAs(t.AsAdmin, "retry HASH [COMMENT]", "Try again to buy the Stars of a failed transaction, or of all of them", terminal.Between(0, 1000), func(args []string) (client.Call, error) {
-		body := map[string]string{"comment": strings.Join(args[1:], " ")}
-		return client.Call{Method: http.MethodPost, Path: Path(args[0]) + "/retry", Body: body, IdempotencyKey: key}, nil
-	}, showTransaction)
+func newRetry(t *remote.Target) *cobra.Command {
+	var bulk bulkRetry
+	cmd := remote.Ask[Transaction]{
+		As: t.AsAdmin, Use: "retry HASH [COMMENT] | --all [COMMENT]",
+		Short: "Retry a failed transaction, or all of them",
+		Args:  terminal.AtLeast(0), Keyed: true,
+		Call: func(args []string) (client.Call, error) { return retryCall(args[0], strings.Join(args[1:], " ")), nil },
+		Show: showTransaction,
+	}.Command()
+
+	cmd.Long = `Retry a failed transaction, or all of them.
+
+With --all the command shows which transactions it would retry; --yes retries them. Transactions
+that an operator has ended are left out, unless --failure names their message.`
 
 	retryOne := cmd.RunE
-	cmd.Use = "retry HASH [COMMENT] | --all [COMMENT]"
-	cmd.Long = cmd.Short + ".\n\nWith --all it shows what it would do; --yes does it. Those that an operator has ended are left out, unless --failure names their message."
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		narrowed := []string{"given-up", "failure", "older-than", "since", "limit", "yes"}
-		switch {
-		case !chosen.all && (len(args) == 0 || slices.ContainsFunc(narrowed, cmd.Flags().Changed)):
-			return terminal.UsageError("name one transaction by its hash, or all with --all: " + cmd.UseLine())
-		case !chosen.all:
+		if err := bulk.check(cmd, args); err != nil {
+			return err
+		}
+		if !bulk.all {
 			return retryOne(cmd, args)
-		case key != "" || chosen.limit < 1 || chosen.olderThan < 0 || chosen.since < 0:
-			return terminal.UsageError("--all takes no --idempotency-key, a --limit above 0 and no negative times")
 		}
 
 		c, err := t.AsAdmin()
 		if err != nil {
 			return err
 		}
-
-		chosen.comment = strings.Join(args, " ")
-		return chosen.run(cmd, c)
+		bulk.comment = strings.Join(args, " ")
+		return bulk.run(cmd, c)
 	}
 
-	remote.AddKeyFlag(cmd, &key)
-	cmd.Flags().BoolVar(&chosen.all, "all", false, "all that may be tried again, narrowed by the flags below")
-	cmd.Flags().BoolVar(
-		&chosen.givenUp, "given-up", false, "with --all: only those that the system does not try again by itself any more",
-	)
-	cmd.Flags().StringVar(&chosen.failure, "failure", "", "with --all: only those that have failed with this message")
-	cmd.Flags().DurationVar(&chosen.olderThan, "older-than", 0, "with --all: only those that came in longer ago")
-	cmd.Flags().DurationVar(&chosen.since, "since", 0, "with --all: only those that came in within this time")
-	cmd.Flags().IntVar(&chosen.limit, "limit", 100, "with --all: at most so many, the newest")
-	cmd.Flags().BoolVar(&chosen.yes, "yes", false, "with --all: really retry them")
+	bulk.addFlags(cmd)
 	return cmd
 }
 
-// query gives the filters for the API.
-func (r txRetries) query(now time.Time) url.Values {
+func retryCall(hash, comment string) client.Call {
+	return client.Call{Method: http.MethodPost, Path: Path(hash) + "/retry", Body: map[string]string{"comment": comment}}
+}
+
+func (r *bulkRetry) addFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVar(&r.all, "all", false, "all that may be retried, narrowed by the flags below")
+	flags.BoolVar(&r.givenUp, "given-up", false, "with --all: only those that the system no longer retries by itself")
+	flags.StringVar(&r.failure, "failure", "", "with --all: only those that failed with this message")
+	flags.DurationVar(&r.olderThan, "older-than", 0, "with --all: only those that came in longer ago than this")
+	flags.DurationVar(&r.since, "since", 0, "with --all: only those that came in within this time")
+	flags.IntVar(&r.limit, "limit", 100, "with --all: at most so many, the newest")
+	flags.BoolVar(&r.yes, "yes", false, "with --all: retry them")
+}
+
+// check refuses flags and arguments that do not go together.
+func (r *bulkRetry) check(cmd *cobra.Command, args []string) error {
+	given := cmd.Flags().Changed
+	narrowed := slices.ContainsFunc([]string{"given-up", "failure", "older-than", "since", "limit", "yes"}, given)
+	switch {
+	case !r.all && (len(args) == 0 || narrowed):
+		return terminal.UsageError("name one transaction by its hash, or all with --all: " + cmd.UseLine())
+	case r.all && (given("idempotency-key") || r.limit < 1 || r.olderThan < 0 || r.since < 0):
+		return terminal.UsageError("--all takes no --idempotency-key, a --limit above 0 and no negative times")
+	default:
+		return nil
+	}
+}
+
+// query gives the filters that the API knows.
+func (r *bulkRetry) query(now time.Time) url.Values {
 	query := url.Values{"retryable": {"true"}}
 	remote.SetUnlessEmpty(query, map[string]string{"error": r.failure})
 	if r.olderThan > 0 {
@@ -85,41 +106,39 @@ func (r txRetries) query(now time.Time) url.Values {
 	return query
 }
 
-// takes says whether a transaction that may be tried again is among those that were chosen.
-func (r txRetries) takes(t Transaction) bool {
-	switch {
-	case t.NeedsReview, r.givenUp && t.GivenUpAt == nil:
+// takes applies the filters that the API does not know.
+func (r *bulkRetry) takes(t Transaction) bool {
+	if t.NeedsReview || r.givenUp && t.GivenUpAt == nil {
 		return false
-	default:
-		return r.failure != "" || !stars.Named(t.ErrorMessage).ByOperator
 	}
+	return r.failure != "" || !stars.Named(t.ErrorMessage).ByOperator
 }
 
-// txRetried is what has become of one of them.
-type txRetried struct {
+// retried is what became of one transaction.
+type retried struct {
 	Hash    string     `json:"hash"`
 	Outcome string     `json:"outcome"` // would_retry, retried, or refused
 	Code    fault.Code `json:"code,omitempty"`
 	Remark  string     `json:"remark"` // why it failed, or was refused
 }
 
-// run retries what was chosen, one after the other, or shows it. A refusal stops none of the others: another person, or
-// the system, was faster.
-func (r txRetries) run(cmd *cobra.Command, c *client.Client) error {
-	var found []Transaction
+// run retries the chosen transactions one after the other, or shows them. The others are retried after a refusal too:
+// another person, or the system, was faster.
+func (r *bulkRetry) run(cmd *cobra.Command, c *client.Client) error {
+	var chosen []Transaction
 	err := client.EachItem(cmd.Context(), c, "/v1/transactions", r.query(time.Now()), func(t Transaction) bool {
 		if r.takes(t) {
-			found = append(found, t)
+			chosen = append(chosen, t)
 		}
-		return len(found) == r.limit
+		return len(chosen) == r.limit
 	})
 	if err != nil {
 		return err
 	}
 
-	done := []txRetried{}
-	for _, t := range found {
-		one := txRetried{Hash: t.Hash, Outcome: "would_retry", Remark: t.remark()}
+	done := []retried{}
+	for _, t := range chosen {
+		one := retried{Hash: t.Hash, Outcome: "would_retry", Remark: t.remark()}
 		if r.yes {
 			if one, err = r.retry(cmd, c, t); err != nil {
 				break
@@ -127,29 +146,24 @@ func (r txRetries) run(cmd *cobra.Command, c *client.Client) error {
 		}
 		done = append(done, one)
 	}
-
 	return errors.Join(r.show(cmd, done), err)
 }
 
-// retry retries one. Its error is of an API that cannot be reached, or will refuse the others as well.
-func (r txRetries) retry(cmd *cobra.Command, c *client.Client, t Transaction) (txRetried, error) {
-	request := client.Call{
-		Method: http.MethodPost, Path: Path(t.Hash) + "/retry", Body: map[string]string{"comment": r.comment},
-	}
-
-	_, _, err := c.Send(cmd.Context(), request)
+// retry retries one transaction. Its error means that the API will refuse the others as well, or cannot be reached.
+func (r *bulkRetry) retry(cmd *cobra.Command, c *client.Client, t Transaction) (retried, error) {
+	_, _, err := c.Send(cmd.Context(), retryCall(t.Hash, r.comment))
 	no, refused := errors.AsType[*client.Refusal](err)
 	switch {
 	case err == nil:
-		return txRetried{Hash: t.Hash, Outcome: "retried", Remark: t.remark()}, nil
+		return retried{Hash: t.Hash, Outcome: "retried", Remark: t.remark()}, nil
 	case refused && (no.Code == string(fault.InvalidTransition) || no.Code == string(fault.PaymentUndecided)):
-		return txRetried{Hash: t.Hash, Outcome: "refused", Code: fault.Code(no.Code), Remark: no.Sentence()}, nil
+		return retried{Hash: t.Hash, Outcome: "refused", Code: fault.Code(no.Code), Remark: no.Sentence()}, nil
 	default:
-		return txRetried{}, err
+		return retried{}, err
 	}
 }
 
-func (r txRetries) show(cmd *cobra.Command, done []txRetried) error {
+func (r *bulkRetry) show(cmd *cobra.Command, done []retried) error {
 	out := cmd.OutOrStdout()
 	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
 		document, err := json.Marshal(map[string]any{"items": done})
@@ -163,7 +177,6 @@ func (r txRetries) show(cmd *cobra.Command, done []txRetried) error {
 	for _, one := range done {
 		rows = append(rows, []string{one.Hash, one.Outcome, one.Remark})
 	}
-
 	if err := terminal.Table(out, rows); err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// transactionStats say how transactions go, as the API shows it.
+// transactionStats are the statistics of transactions, as the API shows them.
 type transactionStats struct {
 	Statuses []struct {
 		Status  string  `json:"status"`
@@ -38,22 +38,26 @@ type transactionStats struct {
 	} `json:"days"`
 }
 
+// NewStats makes the command about the statistics of transactions.
 func NewStats(t *remote.Target) *cobra.Command {
 	days := 30
-	cmd := remote.AskAs(t.AsAdmin, "transactions", "How purchases of Stars go (for administrators)", terminal.Between(0, 0), func([]string) (client.Call, error) {
-		return client.Call{
-			Method: http.MethodGet, Path: "/v1/stats/transactions", Query: url.Values{"days": {strconv.Itoa(days)}},
-		}, nil
-	}, showTransactionStats)
-	cmd.Flags().IntVar(&days, "days", days, "how many days to show, of those on which there were transactions")
+	cmd := remote.Ask[transactionStats]{
+		As: t.AsAdmin, Use: "transactions", Short: "Show the statistics of purchases of Stars (administrators only)",
+		Args: terminal.Exactly(0),
+		Call: func([]string) (client.Call, error) {
+			query := url.Values{"days": {strconv.Itoa(days)}}
+			return client.Call{Method: http.MethodGet, Path: "/v1/stats/transactions", Query: query}, nil
+		},
+		Show: showStats,
+	}.Command()
+	cmd.Flags().IntVar(&days, "days", days, "how many days to show; days without transactions do not count")
 	return cmd
 }
 
-func showTransactionStats(cmd *cobra.Command, s transactionStats) error {
-	out := cmd.OutOrStdout()
+func showStats(cmd *cobra.Command, s transactionStats) error {
 	statuses := [][]string{{"STATUS", "COUNT", "SHARE"}}
 	for _, c := range s.Statuses {
-		statuses = append(statuses, []string{c.Status, fmt.Sprint(c.Count), percentText(c.Percent)})
+		statuses = append(statuses, []string{c.Status, fmt.Sprint(c.Count), percent(c.Percent)})
 	}
 
 	messages := [][]string{{"ERROR", "COUNT"}}
@@ -68,27 +72,14 @@ func showTransactionStats(cmd *cobra.Command, s transactionStats) error {
 
 	days := [][]string{{"DAY", "TOTAL", "PROCESSED", "SUCCESS"}}
 	for _, d := range s.Days {
-		days = append(days, []string{d.Day, fmt.Sprint(d.Total), fmt.Sprint(d.Success), percentText(d.SuccessPercent)})
+		days = append(days, []string{d.Day, fmt.Sprint(d.Total), fmt.Sprint(d.Success), percent(d.SuccessPercent)})
 	}
 
-	fmt.Fprintf(
-		out, "from seen to processed, in 24 hours: %s\n", terminal.Seconds(s.AverageSeconds, "%s on average", "none was"),
-	)
-	fmt.Fprintf(
-		out, "from seen to processed, over all time: %s\n", terminal.Seconds(s.AverageAllTime, "%s on average", "none was"),
-	)
-
-	for _, rows := range [][][]string{statuses, messages, categories, days} {
-		if len(rows) == 1 {
-			continue
-		}
-		fmt.Fprintln(out)
-		if err := terminal.Table(out, rows); err != nil {
-			return err
-		}
-	}
-
-	return nil
+	out := cmd.OutOrStdout()
+	const average, none = "%s on average", "none was processed"
+	fmt.Fprintf(out, "from seen to processed, in 24 hours: %s\n", terminal.Seconds(s.AverageSeconds, average, none))
+	fmt.Fprintf(out, "from seen to processed, over all time: %s\n", terminal.Seconds(s.AverageAllTime, average, none))
+	return terminal.Tables(out, statuses, messages, categories, days)
 }
 
-func percentText(percent float64) string { return fmt.Sprintf("%.2f %%", percent) }
+func percent(value float64) string { return fmt.Sprintf("%.2f %%", value) }
