@@ -23,14 +23,18 @@ type TransactionAction string
 
 // The actions of a transaction's table.
 const (
-	TransactionActionDetect   TransactionAction = "detect"
-	TransactionActionLock     TransactionAction = "lock"
-	TransactionActionFinish   TransactionAction = "finish"
-	TransactionActionFail     TransactionAction = "fail"
-	TransactionActionRetry    TransactionAction = "retry"
-	TransactionActionReview   TransactionAction = "review"
-	TransactionActionResolve  TransactionAction = "resolve"
-	TransactionActionWriteOff TransactionAction = "write_off"
+	TransactionActionDetect        TransactionAction = "detect"
+	TransactionActionLock          TransactionAction = "lock"
+	TransactionActionQueuePurchase TransactionAction = "queue_purchase"
+	TransactionActionBuy           TransactionAction = "buy"
+	TransactionActionFinish        TransactionAction = "finish"
+	TransactionActionFail          TransactionAction = "fail"
+	TransactionActionRetry         TransactionAction = "retry"
+	TransactionActionReview        TransactionAction = "review"
+	TransactionActionResolve       TransactionAction = "resolve"
+	TransactionActionQueueRefund   TransactionAction = "queue_refund"
+	TransactionActionRefund        TransactionAction = "refund"
+	TransactionActionWriteOff      TransactionAction = "write_off"
 )
 
 // ErrorClass says whether a failed transaction may be tried again.
@@ -97,6 +101,8 @@ type TransactionFacts struct {
 	Paid        bool // a purchase was paid
 	Kept        bool // … and its receiver kept the money
 	Owed        bool // money is owed to the sender, and not on its way
+	Priced      bool // it is known what the Stars cost
+	Planned     bool // the system has planned to try again
 	Disputed    bool // the review is about the deposit: a second source does not tell it as the first one did
 }
 
@@ -105,6 +111,7 @@ type transactionGuard = Guard[TransactionFacts]
 // Guards, and an action's from and who, as the table uses them.
 var (
 	nothingSpent = transactionGuard{Name: "no purchase is signed or paid", Code: fault.PaymentUndecided, Holds: func(f TransactionFacts) bool { return !f.Signed && !f.Paid }}
+	purchased    = transactionGuard{Name: "a purchase is signed or paid", Code: fault.InvalidTransition, Holds: func(f TransactionFacts) bool { return f.Signed || f.Paid }}
 	bought       = transactionGuard{Name: "a purchase is paid, and kept by its receiver", Code: fault.PaymentUndecided, Holds: func(f TransactionFacts) bool { return f.Paid && f.Kept }}
 	paid         = transactionGuard{Name: "a purchase is paid", Code: fault.InvalidTransition, Holds: func(f TransactionFacts) bool { return f.Paid }}
 	decided      = transactionGuard{Name: "no purchase is signed", Code: fault.PaymentUndecided, Holds: func(f TransactionFacts) bool { return !f.Signed }}
@@ -112,10 +119,11 @@ var (
 	noReview     = transactionGuard{Name: "no open review", Code: fault.InvalidTransition, Holds: func(f TransactionFacts) bool { return !f.NeedsReview }}
 	inReview     = transactionGuard{Name: "an open review", Code: fault.InvalidTransition, Holds: func(f TransactionFacts) bool { return f.NeedsReview }}
 	disputed     = transactionGuard{Name: "the review is about the deposit", Code: fault.InvalidTransition, Holds: func(f TransactionFacts) bool { return f.Disputed }}
+	priced       = transactionGuard{Name: "the price is known", Code: fault.InvalidTransition, Holds: func(f TransactionFacts) bool { return f.Priced }}
+	planned      = transactionGuard{Name: "the next try is planned", Code: fault.InvalidTransition, Holds: func(f TransactionFacts) bool { return f.Planned }}
 	owed         = transactionGuard{Name: "money is owed to the sender, and not on its way", Code: fault.InvalidTransition, Holds: func(f TransactionFacts) bool { return f.Owed }}
 
 	Administrators = []Role{Admin}
-	operator       = []Role{Admin, System}
 
 	pending    = []TransactionState{TransactionPending}
 	processing = []TransactionState{TransactionProcessing}
@@ -139,9 +147,12 @@ var Transaction = Table[TransactionState, TransactionAction, TransactionFacts]{
 	Rules: []Rule[TransactionState, TransactionAction, TransactionFacts]{
 		{Action: TransactionActionDetect, To: TransactionPending, Who: systemOnly, Event: TransactionDetected, Effect: "a known hash changes nothing"},
 		{Action: TransactionActionLock, From: pending, To: TransactionProcessing, Who: systemOnly, Event: TransactionLocked, Effect: "attempt = 1"},
-		{Action: TransactionActionFinish, From: processing, To: TransactionProcessed, Who: systemOnly, Guards: []transactionGuard{bought, noReview}, Event: TransactionFinished, Effect: "Fragment says that the Stars are sent; the hash of our payment is kept"},
+		{Action: TransactionActionQueuePurchase, From: processing, To: TransactionProcessing, Who: systemOnly, Guards: []transactionGuard{nothingSpent, noReview}, Effect: "the order waits for the wallet's turn"},
+		{Action: TransactionActionBuy, From: processing, To: TransactionProcessing, Who: systemOnly, Guards: []transactionGuard{noReview, priced, nothingSpent}, Event: TransactionSigned, Effect: "the one payment of this try is signed and recorded, before its bytes leave the program"},
+		{Action: TransactionActionFinish, From: processing, To: TransactionProcessed, Who: systemOnly, Guards: []transactionGuard{purchased, bought, noReview}, Event: TransactionFinished, Effect: "Fragment says that the Stars are sent; the hash of our payment is kept"},
 		{Action: TransactionActionFail, From: processing, To: TransactionFailed, Who: systemOnly, Guards: []transactionGuard{nothingSpent, noReview}, Event: TransactionFailure, Effect: "error_message and error_class are recorded; with the setting a non-retryable one is refunded"},
-		{Action: TransactionActionRetry, From: failed, To: TransactionProcessing, Who: operator, Guards: []transactionGuard{mayPass, nothingSpent}, Event: TransactionRetried, Effect: "attempt + 1; the system only at the time that was planned with the failure, and not under review"},
+		{Action: TransactionActionRetry, From: failed, To: TransactionProcessing, Who: Administrators, Guards: []transactionGuard{mayPass, nothingSpent}, Event: TransactionRetried, Effect: "attempt + 1"},
+		{Action: TransactionActionRetry, From: failed, To: TransactionProcessing, Who: systemOnly, Guards: []transactionGuard{planned, mayPass, nothingSpent}, Event: TransactionRetried, Effect: "attempt + 1, at the time that was planned with the failure; a review ends the plan"},
 		{Action: TransactionActionReview, From: processing, To: TransactionProcessing, Who: systemOnly, Event: TransactionReviewed, Effect: "needs_review: nothing is bought until an operator has resolved it"},
 		{Action: TransactionActionReview, From: pending, To: TransactionPending, Who: systemOnly, Event: TransactionReviewed, Effect: flagOn},
 		{Action: TransactionActionReview, From: processed, To: TransactionProcessed, Who: systemOnly, Event: TransactionReviewed, Effect: flagOn},
@@ -151,6 +162,8 @@ var Transaction = Table[TransactionState, TransactionAction, TransactionFacts]{
 		{Action: TransactionActionResolve, From: processing, To: TransactionProcessing, Who: Administrators, Guards: []transactionGuard{inReview, disputed, decided}, Event: TransactionResolved, Effect: "the operator confirms the deposit: the order goes on"},
 		{Action: TransactionActionResolve, From: processed, To: TransactionProcessed, Who: Administrators, Guards: []transactionGuard{inReview, decided}, Event: TransactionResolved, Effect: flagOff},
 		{Action: TransactionActionResolve, From: failed, To: TransactionFailed, Who: Administrators, Guards: []transactionGuard{inReview, decided}, Event: TransactionResolved, Effect: flagOff},
+		{Action: TransactionActionQueueRefund, From: failed, To: TransactionFailed, Who: systemOnly, Guards: []transactionGuard{owed}, Effect: "the refund waits for the wallet's turn"},
+		{Action: TransactionActionRefund, From: failed, To: TransactionFailed, Who: systemOnly, Guards: []transactionGuard{noReview, owed, nothingSpent}, Event: TransactionSigned, Effect: "the one payment to the sender is signed and recorded"},
 		{Action: TransactionActionWriteOff, From: failed, To: TransactionFailed, Who: Administrators, Guards: []transactionGuard{owed}, Event: TransactionWriteOff, Effect: "the money that is owed to the sender stays in the wallet"},
 	},
 }

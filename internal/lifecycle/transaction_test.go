@@ -12,21 +12,25 @@ import (
 // transactionAllowed is the lifecycle written down by hand, one line per step: state, action, state that it leads to,
 // then who. Whatever is not here is refused.
 var transactionAllowed = map[string][]Role{
-	" detect pending":               {System},
-	"pending lock processing":       {System},
-	"processing finish processed":   {System},
-	"processing fail failed":        {System},
-	"processing review processing":  {System},
-	"pending review pending":        {System},
-	"processed review processed":    {System},
-	"failed review failed":          {System},
-	"failed retry processing":       {Admin, System},
-	"processing resolve processed":  {Admin},
-	"processing resolve failed":     {Admin},
-	"processing resolve processing": {Admin},
-	"processed resolve processed":   {Admin},
-	"failed resolve failed":         {Admin},
-	"failed write_off failed":       {Admin},
+	" detect pending":                      {System},
+	"pending lock processing":              {System},
+	"processing queue_purchase processing": {System},
+	"processing buy processing":            {System},
+	"failed queue_refund failed":           {System},
+	"failed refund failed":                 {System},
+	"processing finish processed":          {System},
+	"processing fail failed":               {System},
+	"processing review processing":         {System},
+	"pending review pending":               {System},
+	"processed review processed":           {System},
+	"failed review failed":                 {System},
+	"failed retry processing":              {Admin, System},
+	"processing resolve processed":         {Admin},
+	"processing resolve failed":            {Admin},
+	"processing resolve processing":        {Admin},
+	"processed resolve processed":          {Admin},
+	"failed resolve failed":                {Admin},
+	"failed write_off failed":              {Admin},
 }
 
 // TestTransactionEveryCase asks the table about every state × action × target × role × set of facts.
@@ -35,7 +39,7 @@ func TestTransactionEveryCase(t *testing.T) {
 	states := append([]TransactionState{""}, TransactionStates...)
 	cases := 0
 	for _, from := range states {
-		for _, action := range []TransactionAction{"detect", "lock", "finish", "fail", "retry", "review", "resolve", "write_off", "no_such_action"} {
+		for _, action := range []TransactionAction{"detect", "lock", "finish", "fail", "retry", "review", "resolve", "write_off", "queue_purchase", "buy", "queue_refund", "refund", "no_such_action"} {
 			for _, to := range TransactionStates {
 				for _, role := range []Role{System, Admin, Owner, "stranger"} {
 					for _, facts := range transactionAllFacts() {
@@ -63,9 +67,19 @@ func transactionExpected(
 		return fault.InvalidTransition
 	case !slices.Contains(who, role):
 		return fault.InsufficientAccess
+	case action == "finish" && !f.Signed && !f.Paid:
+		return fault.InvalidTransition
 	case action == "finish" && !(f.Paid && f.Kept), action == "fail" && (f.Signed || f.Paid):
 		return fault.PaymentUndecided
 	case (action == "finish" || action == "fail") && f.NeedsReview:
+		return fault.InvalidTransition
+	case (action == "buy" || action == "refund") && f.NeedsReview, action == "buy" && !f.Priced:
+		return fault.InvalidTransition
+	case (action == "queue_refund" || action == "refund") && !f.Owed, action == "retry" && role == System && !f.Planned:
+		return fault.InvalidTransition
+	case (action == "queue_purchase" || action == "buy" || action == "refund") && (f.Signed || f.Paid):
+		return fault.PaymentUndecided
+	case action == "queue_purchase" && f.NeedsReview:
 		return fault.InvalidTransition
 	case action == "retry" && f.Class == NonRetryable, action == "resolve" && !f.NeedsReview, action == "write_off" && !f.Owed:
 		return fault.InvalidTransition
@@ -82,12 +96,12 @@ func transactionExpected(
 
 func transactionAllFacts() (all []TransactionFacts) {
 	for _, class := range []ErrorClass{"", Retryable, NonRetryable, UnknownError} {
-		for bits := range 64 {
+		for bits := range 256 {
 			all = append(
 				all,
 				TransactionFacts{
 					Class: class, NeedsReview: bits&1 > 0, Signed: bits&2 > 0, Paid: bits&4 > 0, Kept: bits&8 > 0, Owed: bits&16 > 0,
-					Disputed: bits&32 > 0,
+					Disputed: bits&32 > 0, Priced: bits&64 > 0, Planned: bits&128 > 0,
 				},
 			)
 		}

@@ -51,22 +51,5 @@ func moveDownload(walk *store.DownloadWalk, move lifecycle.DownloadMove) error {
 		step.Actor = job.CancelRequestedBy
 	}
 
-	if err := walk.Take(step); err != nil {
-		return err
-	}
-
-	if walk.Terminal() {
-		job.Speed, job.ETA, job.Attention = 0, nil, ""
-	}
-
-	switch job.State {
-	case lifecycle.DownloadCompleted:
-		job.CompletedAt, job.Progress, job.FirstNotFoundAt, job.LastError = &job.Now, 1, nil, ""
-	case lifecycle.DownloadFailed:
-		reason := string(move.Reason)
-		job.FailureReason = &reason
-	case lifecycle.DownloadQueued, lifecycle.DownloadDownloading, lifecycle.DownloadCanceled:
-	}
-
-	return nil
+	return walk.Take(step)
 }

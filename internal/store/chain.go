@@ -271,13 +271,18 @@ func (in *ingest) post(ctx context.Context, transaction *string, t ChainTransact
 
 // deposit makes a pending transaction of a transfer.
 func (in *ingest) deposit(ctx context.Context, t ChainTransaction) error {
-	batch := &pgx.Batch{}
-	batch.Queue(`INSERT INTO transactions (hash, wallet, lt, amount_nano, sender, comment, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $7)`,
-		t.Hash, in.Address, t.LT, t.In.Nano, t.In.Source, printable(t.Comment), in.now)
-	queueNamedEvent(
-		batch, lifecycle.WorkloadTransaction, t.Hash, 1, nil,
-		Event{Type: lifecycle.TransactionDetected, To: string(lifecycle.TransactionPending)},
+	event, state, err := move(
+		lifecycle.Transaction, "", TransactionStep{Action: lifecycle.TransactionActionDetect}, lifecycle.TransactionFacts{},
 	)
+	if err != nil {
+		return err
+	}
+
+	batch := &pgx.Batch{}
+	batch.Queue(`INSERT INTO transactions (hash, wallet, lt, amount_nano, sender, comment, created_at, updated_at, status)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $8)`,
+		t.Hash, in.Address, t.LT, t.In.Nano, t.In.Source, printable(t.Comment), in.Now, state)
+	queueNamedEvent(batch, lifecycle.WorkloadTransaction, t.Hash, 1, nil, event)
 	if err := in.tx.SendBatch(ctx, batch).Close(); err != nil {
 		return err
 	}
@@ -298,6 +303,6 @@ func (in *ingest) save(ctx context.Context, head time.Time) error {
 		in.ScannedTo = &head
 	}
 	_, err := in.tx.Exec(ctx, `UPDATE ton_wallets SET cursor_lt = $2, cursor_hash = $3, scanned_to = $4, next_seqno = $5,
-		updated_at = $6 WHERE address = $1`, in.Address, in.CursorLT, in.CursorHash, in.ScannedTo, in.NextSeqno, in.now)
+		updated_at = $6 WHERE address = $1`, in.Address, in.CursorLT, in.CursorHash, in.ScannedTo, in.NextSeqno, in.Now)
 	return err
 }

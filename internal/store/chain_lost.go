@@ -38,10 +38,7 @@ func (in *ingest) lost(ctx context.Context, t ChainTransaction) error {
 	}
 
 	for _, hash := range hashes {
-		w, err := writeIn(ctx, in.tx, hash)
-		if err == nil {
-			err = w.review(ctx, ReviewLost)
-		}
+		err := writeIn(ctx, in.tx, hash, func(w *writing) error { return w.review(ctx, ReviewLost) })
 		if err != nil {
 			return err
 		}
@@ -54,14 +51,14 @@ func (in *ingest) lost(ctx context.Context, t ChainTransaction) error {
 // adopt makes a lost payment the purchase of this transaction, as a person has found out.
 func (w *writing) adopt(ctx context.Context, chainHash string) error {
 	var nano, lt int64
-	err := w.tx.QueryRow(ctx, `INSERT INTO payments (kind, transaction_hash, attempt, wallet, seqno, valid_until, boc, hash_norm, destination,
+	err := w.db.QueryRow(ctx, `INSERT INTO payments (kind, transaction_hash, attempt, wallet, seqno, valid_until, boc, hash_norm, destination,
 			amount_nano, reserved_nano, body_hash, state, chain_lt, chain_hash, paid_nano, gas_nano, out_hash, settled_at, kept_at, told_at, created_at)
 		SELECT 'purchase', $3, $4, wallet, w.next_seqno - (SELECT count(*) FROM chain_transactions l
 				WHERE l.wallet = c.wallet AND l.lt >= c.lt AND l.in_hash_norm <> '' AND l.computed), c.at, '', in_hash_norm, out_destination,
 			out_nano, out_nano, out_body_hash, 'paid', lt, hash, out_nano, fee_nano, out_hash, $5, $5, $5, $5
 		FROM chain_transactions c JOIN ton_wallets w ON w.address = c.wallet
 		WHERE wallet = $1 AND hash = $2 AND lt > $6 AND means = 'other' AND in_hash_norm <> '' AND out_nano > 0
-		RETURNING paid_nano, chain_lt`, w.Address, chainHash, w.Hash, w.Attempt, w.now, w.LT).Scan(&nano, &lt)
+		RETURNING paid_nano, chain_lt`, w.Address, chainHash, w.Hash, w.Attempt, w.Now, w.LT).Scan(&nano, &lt)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return fault.New(
 			fault.Validation,
@@ -72,12 +69,12 @@ func (w *writing) adopt(ctx context.Context, chainHash string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := w.tx.Exec(ctx, `UPDATE chain_transactions SET means = 'payment' WHERE wallet = $1 AND lt = $2`, w.Address, lt); err != nil {
+	if _, err := w.db.Exec(ctx, `UPDATE chain_transactions SET means = 'payment' WHERE wallet = $1 AND lt = $2`, w.Address, lt); err != nil {
 		return err
 	}
 
 	return post(
-		ctx, w.tx, w.Address, &w.Hash, "lost/"+w.Address+"/"+strconv.FormatInt(lt, 10),
+		ctx, w.db, w.Address, &w.Hash, "lost/"+w.Address+"/"+strconv.FormatInt(lt, 10),
 		amounts{AccountOther: -nano, goneTo(Purchase): nano},
 	)
 }

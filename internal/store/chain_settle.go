@@ -33,18 +33,15 @@ func (in *ingest) settle(ctx context.Context, p Payment, t ChainTransaction) err
 		p.State, p.Late = PaymentPaid, wasDead
 	}
 
-	w, err := in.close(ctx, p, !wasDead)
-	if err != nil || p.State != PaymentPaid {
-		return err
-	}
-
+	review := ""
 	switch {
+	case p.State != PaymentPaid:
 	case wasDead:
-		return w.review(ctx, ReviewLate)
+		review = ReviewLate
 	case !t.carriedOut(p):
-		return w.review(ctx, ReviewMismatch)
+		review = ReviewMismatch
 	}
-	return nil
+	return in.close(ctx, p, !wasDead, review)
 }
 
 // carriedOut says whether the wallet did exactly what the payment orders.
@@ -65,39 +62,42 @@ func (in *ingest) declareDead(ctx context.Context) error {
 
 	for _, p := range dead {
 		p.State = PaymentDead
-		if _, err := in.close(ctx, p, true); err != nil {
+		if err := in.close(ctx, p, true, ""); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// close writes how a payment ended and, if it was under way until now, gives back what was reserved.
-func (in *ingest) close(ctx context.Context, p Payment, underWay bool) (*writing, error) {
-	w, err := writeIn(ctx, in.tx, p.TransactionHash)
-	if err != nil {
-		return nil, err
-	}
-
-	_, err = in.tx.Exec(ctx, `UPDATE payments SET state = $2, chain_lt = $3, chain_hash = $4, paid_nano = $5, gas_nano = $6, out_hash = $7,
-		settled_at = $8, late = $9, told_at = NULL WHERE id = $1`,
-		p.ID, p.State, p.ChainLT, p.ChainHash, p.PaidNano, p.GasNano, p.OutHash, in.now, p.Late)
-	if err != nil {
-		return nil, err
-	}
-
-	if underWay {
-		if err := w.release(ctx, p); err != nil {
-			return nil, err
-		}
-	}
-
+// close writes how a payment ended and, if it was under way until now, gives back what was reserved. review says why a
+// person has to look; empty: nobody has to.
+func (in *ingest) close(ctx context.Context, p Payment, underWay bool, review string) error {
 	in.brought.Settled = append(in.brought.Settled, SettledPayment{TransactionHash: p.TransactionHash, PaymentID: p.ID})
-	event := lifecycle.TransactionDead
-	if p.State == PaymentPaid {
-		event = lifecycle.TransactionPaid
-	}
-	return w, w.note(ctx, event)
+	return writeIn(ctx, in.tx, p.TransactionHash, func(w *writing) error {
+		_, err := w.db.Exec(ctx, `UPDATE payments SET state = $2, chain_lt = $3, chain_hash = $4, paid_nano = $5, gas_nano = $6, out_hash = $7,
+			settled_at = $8, late = $9, told_at = NULL WHERE id = $1`,
+			p.ID, p.State, p.ChainLT, p.ChainHash, p.PaidNano, p.GasNano, p.OutHash, w.Now, p.Late)
+		if err != nil {
+			return err
+		}
+
+		if underWay {
+			if err := w.release(ctx, p); err != nil {
+				return err
+			}
+		}
+
+		if p.State == PaymentPaid {
+			w.Note(lifecycle.TransactionPaid)
+		} else {
+			w.Note(lifecycle.TransactionDead)
+		}
+
+		if review == "" {
+			return nil
+		}
+		return w.review(ctx, review)
+	})
 }
 
 // release gives back what was reserved for a payment: to what is owed, if it was a refund that died. Its turn ends, but
@@ -114,7 +114,7 @@ func (w *writing) release(ctx context.Context, p Payment) error {
 		return w.reserve(ctx, p, "release", -p.ReservedNano)
 	}
 	return post(
-		ctx, w.tx, w.Address, &w.Hash, paymentCause("release", p.ID),
+		ctx, w.db, w.Address, &w.Hash, paymentCause("release", p.ID),
 		amounts{AccountReceived: -p.ReservedNano, AccountReserved: p.ReservedNano},
 	)
 }

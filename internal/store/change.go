@@ -4,21 +4,39 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"stagecoach/internal/lifecycle"
 )
 
 // workload is what the one function that changes rows must know of a workload.
 type workload[R any, S, A ~string, F any] struct {
+	name  string
 	table lifecycle.Table[S, A, F]
-	state func(*R) *S
-	facts func(R) F
 	none  error // there is no such row
 
-	lock  string                                                   // the statement that reads and locks a row by its id
-	queue func(batch *pgx.Batch, before S, row *R, events []Event) // writes row, events and what follows from them
+	// lock has statements that take the row's id: in their order they lock what a change needs, and the last one reads the
+	// row.
+	lock    []string
+	entity  func(*R) entity[S]
+	facts   func(*R) F
+	effects map[A]func(*R, Step[S, A])             // what an action does to each row besides its state
+	write   func(batch *pgx.Batch, before S, r *R) // writes the row and what follows from its change
+
+	// notice says whether the owner is told of an event by a message of its own, and how long that message waits for
+	// others; nil: of none.
+	notice func(*R, Event) (wait time.Duration, told bool)
+}
+
+// entity is what every row has.
+type entity[S ~string] struct {
+	id      string
+	owner   *int64
+	state   *S
+	version *int64 // the number of the last event
 }
 
 // Step is one action of a walk, with what it leaves in the event. Without roles it is the system's.
@@ -35,35 +53,56 @@ type Step[S, A ~string] struct {
 type Walk[R any, S, A ~string, F any] struct {
 	Row    *R
 	of     *workload[R, S, A, F]
-	events []Event
+	db     session // of the database transaction
 	state  S
+	events []Event
+	edited bool // the row is written even without an event
+
+	then func(write *pgx.Batch) error // queues what needs the row as it will be; nil: nothing does
+}
+
+// session is a connection with a database transaction under way.
+type session interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+	SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults
 }
 
 // errOutsideOfTable is a fault of the program: a state was set without a rule.
 var errOutsideOfTable = errors.New("a state was set without a rule of the table")
 
-// Take does one action, if the table allows it in this state and by these facts.
+// Take does one action, with its effect on the row, if the table allows it in this state and by these facts.
 func (w *Walk[R, S, A, F]) Take(step Step[S, A]) error {
-	event, to, err := move(w.of.table, w.state, step, w.of.facts(*w.Row))
+	event, to, err := move(w.of.table, w.state, step, w.of.facts(w.Row))
 	if err != nil {
 		return err
 	}
 
 	w.events = append(w.events, event)
-	w.state, *w.of.state(w.Row) = to, to
+	w.state, *w.of.entity(w.Row).state = to, to
+	if effect := w.of.effects[step.Action]; effect != nil {
+		effect(w.Row, step)
+	}
 	return nil
+}
+
+// May refuses as Take does, and does nothing.
+func (w *Walk[R, S, A, F]) May(action A) error {
+	_, _, err := move(w.of.table, w.state, Step[S, A]{Action: action}, w.of.facts(w.Row))
+	return err
 }
 
 // Note records a fact that leaves the state as it is.
 func (w *Walk[R, S, A, F]) Note(event string) {
-	w.events = append(w.events, noteOf(w.state, event))
+	w.events = append(w.events, Event{Type: event, From: string(w.state), To: string(w.state)})
 }
 
 // Terminal says whether the row has its end.
 func (w *Walk[R, S, A, F]) Terminal() bool { return w.of.table.Terminal(w.state) }
 
 // move asks a table where a step leads, and gives the event that it leaves. Every state that a row is given comes from
-// here.
+// here; the one that it is made with leads from none.
 func move[S, A ~string, F any](table lifecycle.Table[S, A, F], from S, step Step[S, A], facts F) (Event, S, error) {
 	roles := step.Roles
 	if len(roles) == 0 {
@@ -79,9 +118,9 @@ func move[S, A ~string, F any](table lifecycle.Table[S, A, F], from S, step Step
 	}, rule.To, nil
 }
 
-// compare checks a step that a workflow has decided already, by the state that it knew. Its statement writes only where
-// the row still is in that state and of an older version, which is the other form of change: one trip instead of two,
-// for the many steps of tasks.
+// compare checks a step that was decided already, by the state that its caller knew: none, for a row that is to be
+// made. A workflow's statement writes only where the row still is in that state and of an older version, which is the
+// other form of change: one trip instead of two, for the many steps of tasks.
 func compare[S, A ~string, F any](table lifecycle.Table[S, A, F], to S, e Event) error {
 	if !table.Leaves(S(e.From), to, e.Type) {
 		return fmt.Errorf("%w: %s leads from %q to %q", errOutsideOfTable, e.Type, e.From, to)
@@ -89,37 +128,87 @@ func compare[S, A ~string, F any](table lifecycle.Table[S, A, F], to S, e Event)
 	return nil
 }
 
-// noteOf is the event of a fact that leaves the state as it is.
-func noteOf[S ~string](state S, event string) Event {
-	return Event{Type: event, From: string(state), To: string(state)}
-}
-
 // change locks a row, lets decide walk it through the table, and writes row, events and what follows from them in one
 // database transaction. Without an event nothing is written; an error undoes all. It gives the row as it is afterwards.
 func change[R any, S, A ~string, F any](
-	ctx context.Context, s *Store, of *workload[R, S, A, F], id int64, decide func(*Walk[R, S, A, F]) error,
+	ctx context.Context, s *Store, of *workload[R, S, A, F], id any, decide func(*Walk[R, S, A, F]) error,
 ) (row R, err error) {
 	err = s.inTwoTrips(ctx, func(read *pgx.Batch) {
-		read.Queue(of.lock, id).Query(func(rows pgx.Rows) (err error) {
-			row, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[R])
-			if errors.Is(err, pgx.ErrNoRows) {
-				return of.none
-			}
-			return err
-		})
-	}, func(write *pgx.Batch) error {
-		before := *of.state(&row)
-		walk := &Walk[R, S, A, F]{Row: &row, of: of, state: before}
-		if err := decide(walk); err != nil || len(walk.events) == 0 {
-			return err
-		}
-		if *of.state(&row) != walk.state {
-			return errOutsideOfTable
-		}
-
-		of.queue(write, before, &row, walk.events)
-		return nil
+		of.queueLock(read, id, &row)
+	}, func(db session, write *pgx.Batch) error {
+		return of.lead(db, write, &row, decide)
 	})
-
 	return row, err
+}
+
+// changeIn is change within a database transaction that is under way.
+func changeIn[R any, S, A ~string, F any](
+	ctx context.Context, db session, of *workload[R, S, A, F], id any, decide func(*Walk[R, S, A, F]) error,
+) (row R, err error) {
+	read, write := &pgx.Batch{}, &pgx.Batch{}
+	of.queueLock(read, id, &row)
+	if err := db.SendBatch(ctx, read).Close(); err != nil {
+		return row, err
+	}
+	if err := of.lead(db, write, &row, decide); err != nil {
+		return row, err
+	}
+	return row, db.SendBatch(ctx, write).Close()
+}
+
+// queueLock locks a row and all that a change needs besides, and reads it.
+func (of *workload[R, S, A, F]) queueLock(read *pgx.Batch, id any, row *R) {
+	last := len(of.lock) - 1
+	for _, statement := range of.lock[:last] {
+		read.Queue(statement, id)
+	}
+
+	read.Queue(of.lock[last], id).Query(func(rows pgx.Rows) (err error) {
+		*row, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[R])
+		if errors.Is(err, pgx.ErrNoRows) {
+			return of.none
+		}
+		return err
+	})
+}
+
+// lead lets decide walk a locked row, and queues what has become of it.
+func (of *workload[R, S, A, F]) lead(
+	db session, write *pgx.Batch, row *R, decide func(*Walk[R, S, A, F]) error,
+) error {
+	entity := of.entity(row)
+	before := *entity.state
+	walk := &Walk[R, S, A, F]{Row: row, of: of, db: db, state: before}
+	if err := decide(walk); err != nil {
+		return err
+	}
+	if *of.entity(row).state != walk.state {
+		return errOutsideOfTable
+	}
+	if len(walk.events) == 0 && !walk.edited {
+		return nil
+	}
+
+	for _, event := range walk.events {
+		of.queueEvent(write, row, event)
+	}
+	of.write(write, before, row)
+	if walk.then == nil {
+		return nil
+	}
+	return walk.then(write)
+}
+
+// queueEvent writes the row's next event, and plans the message that tells the owner of it.
+func (of *workload[R, S, A, F]) queueEvent(write *pgx.Batch, row *R, event Event) {
+	entity := of.entity(row)
+	*entity.version++
+	queueNamedEvent(write, of.name, entity.id, *entity.version, entity.owner, event)
+
+	if of.notice == nil || entity.owner == nil {
+		return
+	}
+	if wait, told := of.notice(row, event); told {
+		queueNotice(write, of.name, entity.id, *entity.version, *entity.owner, event.ActorID, wait)
+	}
 }

@@ -95,6 +95,10 @@ var noDownload = fault.New(fault.DownloadNotFound, "there is no such download")
 // given instead. QUOTA_EXCEEDED: the user has too many active ones. All of it is one statement, behind a lock for the
 // quota.
 func (s *Store) CreateDownload(ctx context.Context, d Download, first Event) (job Download, created bool, err error) {
+	if err := compare(lifecycle.Download, lifecycle.DownloadState(first.To), first); err != nil {
+		return Download{}, false, err
+	}
+
 	active := s.Quotas.downloads()
 	for { // the active job may end between the two looks
 		if d.RequestKey != "" {
@@ -184,11 +188,34 @@ type (
 )
 
 var downloads = &workload[Download, lifecycle.DownloadState, lifecycle.DownloadAction, lifecycle.DownloadFacts]{
-	table: lifecycle.Download, none: noDownload,
-	state: func(d *Download) *lifecycle.DownloadState { return &d.State },
-	facts: Download.Facts,
-	lock:  downloadSelect + `WHERE d.id = $1 FOR UPDATE OF d`,
-	queue: queueDownload,
+	name: lifecycle.WorkloadDownload, table: lifecycle.Download, none: noDownload,
+	lock: []string{downloadSelect + `WHERE d.id = $1 FOR UPDATE OF d`},
+	entity: func(d *Download) entity[lifecycle.DownloadState] {
+		return entity[lifecycle.DownloadState]{strconv.FormatInt(d.ID, 10), &d.UserID, &d.State, &d.RowVersion}
+	},
+	facts: func(d *Download) lifecycle.DownloadFacts { return d.Facts() },
+	effects: map[lifecycle.DownloadAction]func(*Download, DownloadStep){
+		lifecycle.DownloadActionComplete: completeDownload,
+		lifecycle.DownloadActionFail:     failDownload,
+		lifecycle.DownloadActionCancel:   stopDownload,
+	},
+	write:  queueDownload,
+	notice: noticeOfDownload,
+}
+
+func completeDownload(job *Download, step DownloadStep) {
+	stopDownload(job, step)
+	job.CompletedAt, job.Progress, job.FirstNotFoundAt, job.LastError = &job.Now, 1, nil, ""
+}
+
+func failDownload(job *Download, step DownloadStep) {
+	stopDownload(job, step)
+	job.FailureReason = &step.Comment
+}
+
+// stopDownload is the effect of every end.
+func stopDownload(job *Download, _ DownloadStep) {
+	job.Speed, job.ETA, job.Attention = 0, nil, ""
 }
 
 // ChangeDownload walks a job through the table: see change. A job that completes brings its medium into the library in
@@ -201,15 +228,9 @@ func (s *Store) ChangeDownload(ctx context.Context, id int64, decide func(*Downl
 	return job, err
 }
 
-func queueDownload(write *pgx.Batch, before lifecycle.DownloadState, job *Download, events []Event) {
+func queueDownload(write *pgx.Batch, before lifecycle.DownloadState, job *Download) {
 	if job.State == lifecycle.DownloadCompleted && before != lifecycle.DownloadCompleted {
 		queueMedia(write, *job)
-	}
-
-	for _, event := range events {
-		job.RowVersion++
-		queueEvent(write, lifecycle.WorkloadDownload, job.ID, job.RowVersion, job.UserID, event)
-		queueDownloadNotice(write, *job, event)
 	}
 
 	// The bytes of the .torrent are kept for as long as it may have to be added again.
@@ -223,18 +244,12 @@ func queueDownload(write *pgx.Batch, before lifecycle.DownloadState, job *Downlo
 // stalledGather is how long the news that a download stands still waits for its end, which may follow at once.
 const stalledGather = 5 * time.Second
 
-// queueDownloadNotice plans that the owner hears of an event, if it is the job's end or a standstill.
-func queueDownloadNotice(batch *pgx.Batch, job Download, e Event) {
-	gather := time.Duration(0)
-	if !lifecycle.Download.Terminal(lifecycle.DownloadState(e.To)) {
-		if e.Type != lifecycle.DownloadStalled {
-			return
-		}
-		gather = stalledGather
+// noticeOfDownload tells the owner of a job's end, and that it stands still.
+func noticeOfDownload(_ *Download, e Event) (wait time.Duration, told bool) {
+	if e.Type == lifecycle.DownloadStalled {
+		return stalledGather, true
 	}
-	queueNotice(
-		batch, lifecycle.WorkloadDownload, strconv.FormatInt(job.ID, 10), job.RowVersion, job.UserID, e.ActorID, gather,
-	)
+	return 0, lifecycle.Download.Terminal(lifecycle.DownloadState(e.To))
 }
 
 // MarkDownloadStarted remembers that the job's workflow runs.

@@ -243,8 +243,17 @@ func TestDownloadsKeepTheirRules(t *testing.T) {
 			w.Row.CompletedAt = &w.Row.Now
 			return to(w, lifecycle.DownloadCompleted)
 		},
-		"completed without a time": func(w *store.DownloadWalk) error { w.Row.ContentPath = "/x"; return to(w, lifecycle.DownloadCompleted) },
-		"failed without a reason":  func(w *store.DownloadWalk) error { return to(w, lifecycle.DownloadFailed) },
+		"completed without a time": func(w *store.DownloadWalk) error {
+			w.Row.ContentPath = "/x"
+			err := to(w, lifecycle.DownloadCompleted)
+			w.Row.CompletedAt = nil
+			return err
+		},
+		"failed without a reason": func(w *store.DownloadWalk) error {
+			err := to(w, lifecycle.DownloadFailed)
+			w.Row.FailureReason = nil
+			return err
+		},
 		"a reason without a failure": func(w *store.DownloadWalk) error {
 			reason := "x"
 			w.Row.FailureReason = &reason

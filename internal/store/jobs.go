@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -72,6 +73,10 @@ var noJob = fault.New(fault.DeliveryNotFound, "there is no such delivery")
 // there. QUOTA_EXCEEDED: the user has too many live ones. Asking costs one trip to PostgreSQL: a lock for the quota,
 // and one statement, whose last line reads what its first has made.
 func (s *Store) CreateJob(ctx context.Context, j Job, first Event) (job Job, created bool, err error) {
+	if err := compare(lifecycle.Delivery, lifecycle.DeliveryState(first.To), first); err != nil {
+		return Job{}, false, err
+	}
+
 	live, batch := s.Quotas.deliveries(), &pgx.Batch{}
 	live.queueLock(batch, j.UserID)
 	batch.Queue(`WITH jobs AS (
@@ -136,11 +141,13 @@ type (
 )
 
 var jobs = &workload[Job, lifecycle.DeliveryState, lifecycle.DeliveryAction, lifecycle.DeliveryFacts]{
-	table: lifecycle.Delivery, none: noJob,
-	state: func(j *Job) *lifecycle.DeliveryState { return &j.State },
-	facts: Job.Facts,
-	lock:  jobSelect + `WHERE j.id = $1 FOR UPDATE OF j`,
-	queue: queueJob,
+	name: lifecycle.WorkloadDelivery, table: lifecycle.Delivery, none: noJob,
+	lock: []string{jobSelect + `WHERE j.id = $1 FOR UPDATE OF j`},
+	entity: func(j *Job) entity[lifecycle.DeliveryState] {
+		return entity[lifecycle.DeliveryState]{strconv.FormatInt(j.ID, 10), &j.UserID, &j.State, &j.RowVersion}
+	},
+	facts: func(j *Job) lifecycle.DeliveryFacts { return j.Facts() },
+	write: queueJob,
 }
 
 // ChangeJob walks a job through the table: see change.
@@ -148,12 +155,7 @@ func (s *Store) ChangeJob(ctx context.Context, id int64, decide func(*JobWalk) e
 	return change(ctx, s, jobs, id, decide)
 }
 
-func queueJob(write *pgx.Batch, _ lifecycle.DeliveryState, job *Job, events []Event) {
-	for _, event := range events {
-		job.RowVersion++
-		queueEvent(write, lifecycle.WorkloadDelivery, job.ID, job.RowVersion, job.UserID, event)
-	}
-
+func queueJob(write *pgx.Batch, _ lifecycle.DeliveryState, job *Job) {
 	write.Queue(`UPDATE jobs SET state = $2, attempt = $3, claim = $4, last_error = $5, bytes_sent = $6, busy = $7,
 		claimed_at = $8, heartbeat_at = $9, ack_pending_at = $10, message_id = $11, telegram_file_id = $12,
 		row_version = $13, next_attempt_at = $14, updated_at = now() WHERE id = $1`,

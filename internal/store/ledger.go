@@ -41,7 +41,7 @@ type amounts map[Account]int64
 
 // post writes an entry. A cause that was written before is an error: whoever posts must have seen to it that it was
 // not.
-func post(ctx context.Context, tx pgx.Tx, wallet string, transaction *string, cause string, a amounts) error {
+func post(ctx context.Context, tx session, wallet string, transaction *string, cause string, a amounts) error {
 	accounts, nano := []Account{}, []int64{}
 	for account, amount := range a {
 		if amount != 0 {
@@ -79,7 +79,7 @@ func (s *Store) LedgerBalances(ctx context.Context, wallet string) (balances []B
 	return balances, err
 }
 
-func balancesIn(ctx context.Context, tx pgx.Tx, wallet string) (amounts, error) {
+func balancesIn(ctx context.Context, tx session, wallet string) (amounts, error) {
 	rows, err := listIn[Balance](ctx, tx, `SELECT account, balance_nano FROM ledger_balances WHERE wallet = $1`, wallet)
 	balances := amounts{}
 	for _, row := range rows {

@@ -33,32 +33,53 @@ var noEntry = fault.New(fault.NoTurn, "this order is not in line")
 // a live payment is refused with PAYMENT_UNDECIDED.
 func (s *Store) EnterQueue(ctx context.Context, hash string, kind PaymentKind) (entry QueueEntry, err error) {
 	_, err = s.write(ctx, hash, func(w *writing) error {
-		live, err := listIn[Payment](ctx, w.tx, livePayment, hash, kind)
-		switch {
-		case err != nil:
-			return err
-		case len(live) > 0:
-			return undecided(live[0])
-		case kind == Purchase && (w.State != lifecycle.TransactionProcessing || w.NeedsReview), kind == Refund && w.RefundDueNano == 0:
-			return fault.New(fault.InvalidTransition, "a %s of this transaction is not due", kind).With("current", w.State)
-		}
-
-		_, err = w.tx.Exec(ctx, `INSERT INTO payment_queue (transaction_hash, kind, wallet, sender, asked_at) VALUES ($1, $2, $3, $4, $5)
-			ON CONFLICT DO NOTHING`, hash, kind, w.Address, w.Sender, w.now)
+		live, err := w.livePayment(ctx, kind)
 		if err != nil {
 			return err
 		}
-		if _, err = grantNext(ctx, w.tx, w.lockedWallet); err != nil {
+		if live != nil {
+			return undecided(*live)
+		}
+
+		if err := w.May(queueing[kind]); err != nil {
+			return err
+		}
+
+		_, err = w.db.Exec(ctx, `INSERT INTO payment_queue (transaction_hash, kind, wallet, sender, asked_at) VALUES ($1, $2, $3, $4, $5)
+			ON CONFLICT DO NOTHING`, hash, kind, w.Address, w.Sender, w.Now)
+		if err != nil {
+			return err
+		}
+		if _, err = grantNext(ctx, w.db, w.lockedWallet); err != nil {
 			return err
 		}
 
 		// Who asked hears the answer here.
-		entry, err = oneIn[QueueEntry](ctx, w.tx, noEntry, `UPDATE payment_queue q SET told_at = CASE WHEN granted_at IS NOT NULL THEN $3::timestamptz END
-			WHERE transaction_hash = $1 AND kind = $2 RETURNING `+queueColumns, hash, kind, w.now)
+		entry, err = oneIn[QueueEntry](ctx, w.db, noEntry, `UPDATE payment_queue q SET told_at = CASE WHEN granted_at IS NOT NULL THEN $3::timestamptz END
+			WHERE transaction_hash = $1 AND kind = $2 RETURNING `+queueColumns, hash, kind, w.Now)
 		return err
 	})
 
 	return entry, err
+}
+
+// The actions by which a payment of each kind is put in line, and signed.
+var (
+	queueing = map[PaymentKind]lifecycle.TransactionAction{
+		Purchase: lifecycle.TransactionActionQueuePurchase, Refund: lifecycle.TransactionActionQueueRefund,
+	}
+	signingOf = map[PaymentKind]lifecycle.TransactionAction{
+		Purchase: lifecycle.TransactionActionBuy, Refund: lifecycle.TransactionActionRefund,
+	}
+)
+
+// livePayment finds the transaction's payment of a kind that is signed or paid; nil: there is none.
+func (w *writing) livePayment(ctx context.Context, kind PaymentKind) (*Payment, error) {
+	live, err := listIn[Payment](ctx, w.db, livePayment, w.Hash, kind)
+	if err != nil || len(live) == 0 {
+		return nil, err
+	}
+	return &live[0], nil
 }
 
 // GrantNext gives the wallet's turn to the next in line; nil when there is none or the turn is taken, or while payments
@@ -89,14 +110,14 @@ const eligible = `(q.not_before IS NULL OR q.not_before <= $2) AND NOT EXISTS (S
 	WHERE passed.wallet = q.wallet AND passed.kind = q.kind AND passed.deferred_at <= $2 - $5::interval
 	AND (passed.deferred_at, passed.transaction_hash) < (coalesce(q.deferred_at, 'infinity'), q.transaction_hash))`
 
-func grantNext(ctx context.Context, tx pgx.Tx, wallet lockedWallet) (*QueueEntry, error) {
+func grantNext(ctx context.Context, tx session, wallet lockedWallet) (*QueueEntry, error) {
 	switches, err := switchesIn(ctx, tx)
 	if err != nil || switches.pause.On() {
 		return nil, err
 	}
 
 	held := switches.hold.On()
-	probing := held && switches.hold.RetryAt != nil && !wallet.now.Before(*switches.hold.RetryAt)
+	probing := held && switches.hold.RetryAt != nil && !wallet.Now.Before(*switches.hold.RetryAt)
 	next, err := oneIn[QueueEntry](ctx, tx, noEntry, `WITH next AS (
 			SELECT q.transaction_hash, q.kind FROM payment_queue q LEFT JOIN payment_turns t USING (wallet, sender)
 			WHERE q.wallet = $1 AND (q.kind = 'refund' OR $3) AND `+eligible+`
@@ -105,7 +126,7 @@ func grantNext(ctx context.Context, tx pgx.Tx, wallet lockedWallet) (*QueueEntry
 			ORDER BY `+order+` LIMIT 1
 		) UPDATE payment_queue q SET granted_at = $2, probe = $4 AND q.kind = 'purchase' FROM next
 		WHERE q.transaction_hash = next.transaction_hash AND q.kind = next.kind RETURNING `+queueColumns,
-		wallet.Address, wallet.now, !held || probing, held, mostPassing)
+		wallet.Address, wallet.Now, !held || probing, held, mostPassing)
 	if errors.Is(err, noEntry) {
 		return nil, nil
 	}
@@ -118,11 +139,11 @@ func grantNext(ctx context.Context, tx pgx.Tx, wallet lockedWallet) (*QueueEntry
 
 // leave takes the transaction's orders out of the line, but for those whose payment is signed. A turn ends with that.
 func (w *writing) leave(ctx context.Context, kinds ...PaymentKind) error {
-	_, err := w.tx.Exec(ctx, `WITH gone AS (
+	_, err := w.db.Exec(ctx, `WITH gone AS (
 			DELETE FROM payment_queue q WHERE transaction_hash = $1 AND kind = ANY ($2) AND NOT EXISTS (SELECT 1 FROM payments p
 				WHERE p.transaction_hash = $1 AND p.kind = q.kind AND state = 'signed') RETURNING wallet, sender, granted_at
 		) INSERT INTO payment_turns (wallet, sender, ended_at) SELECT DISTINCT wallet, sender, $3::timestamptz FROM gone WHERE granted_at IS NOT NULL
-		ON CONFLICT (wallet, sender) DO UPDATE SET ended_at = EXCLUDED.ended_at`, w.Hash, kinds, w.now)
+		ON CONFLICT (wallet, sender) DO UPDATE SET ended_at = EXCLUDED.ended_at`, w.Hash, kinds, w.Now)
 	return err
 }
 
@@ -131,33 +152,21 @@ func (w *writing) passTurn(ctx context.Context, kinds ...PaymentKind) error {
 	if err := w.leave(ctx, kinds...); err != nil {
 		return err
 	}
-	_, err := grantNext(ctx, w.tx, w.lockedWallet)
+	_, err := grantNext(ctx, w.db, w.lockedWallet)
 	return err
 }
 
 // ReturnTurn gives a turn back that was not used: the order waits again at its old place. The turn goes to nobody here;
 // GrantNext does that, or the next look at the chain.
 func (s *Store) ReturnTurn(ctx context.Context, hash string, kind PaymentKind) error {
-	_, err := s.write(ctx, hash, func(w *writing) error {
-		if err := w.unsigned(ctx, kind); err != nil {
-			return err
-		}
-		_, err := w.tx.Exec(ctx, `UPDATE payment_queue SET granted_at = NULL, probe = false, told_at = NULL
-			WHERE transaction_hash = $1 AND kind = $2`, hash, kind)
-		return err
-	})
+	_, err := s.write(ctx, hash, func(w *writing) error { return w.returnTurn(ctx, kind, ``) })
 	return err
 }
 
 // YieldTurn gives a turn back as ReturnTurn does, and the order waits behind all others.
 func (s *Store) YieldTurn(ctx context.Context, hash string, kind PaymentKind) error {
 	_, err := s.write(ctx, hash, func(w *writing) error {
-		if err := w.unsigned(ctx, kind); err != nil {
-			return err
-		}
-		_, err := w.tx.Exec(ctx, `UPDATE payment_queue SET granted_at = NULL, probe = false, told_at = NULL, asked_at = $3
-			WHERE transaction_hash = $1 AND kind = $2`, hash, kind, w.now)
-		return err
+		return w.returnTurn(ctx, kind, `, asked_at = $3`, w.Now)
 	})
 	return err
 }
@@ -166,18 +175,23 @@ func (s *Store) YieldTurn(ctx context.Context, hash string, kind PaymentKind) er
 // limit for 24 hours. Others pass it meanwhile, for a day at most.
 func (s *Store) DeferTurn(ctx context.Context, hash string, kind PaymentKind, until time.Time) error {
 	_, err := s.write(ctx, hash, func(w *writing) error {
-		if err := w.unsigned(ctx, kind); err != nil {
-			return err
-		}
-		_, err := w.tx.Exec(ctx, `UPDATE payment_queue SET granted_at = NULL, probe = false, told_at = NULL,
-			deferred_at = coalesce(deferred_at, $3), not_before = $4 WHERE transaction_hash = $1 AND kind = $2`, hash, kind, w.now, until)
+		err := w.returnTurn(ctx, kind, `, deferred_at = coalesce(deferred_at, $3), not_before = $4`, w.Now, until)
 		if err != nil {
 			return err
 		}
-		_, err = grantNext(ctx, w.tx, w.lockedWallet)
+		_, err = grantNext(ctx, w.db, w.lockedWallet)
 		return err
 	})
+	return err
+}
 
+// returnTurn takes the turn from an order, and sets more of its place in the line by SQL.
+func (w *writing) returnTurn(ctx context.Context, kind PaymentKind, more string, args ...any) error {
+	if err := w.unsigned(ctx, kind); err != nil {
+		return err
+	}
+	_, err := w.db.Exec(ctx, `UPDATE payment_queue SET granted_at = NULL, probe = false, told_at = NULL`+more+`
+		WHERE transaction_hash = $1 AND kind = $2`, append([]any{w.Hash, kind}, args...)...)
 	return err
 }
 
@@ -208,9 +222,9 @@ func (s *Store) LeaveQueue(ctx context.Context, hash string, kind PaymentKind) e
 
 // unsigned refuses while the order's payment is signed.
 func (w *writing) unsigned(ctx context.Context, kind PaymentKind) error {
-	live, err := listIn[Payment](ctx, w.tx, livePayment, w.Hash, kind)
-	if err == nil && len(live) > 0 && live[0].State == PaymentSigned {
-		err = undecided(live[0])
+	live, err := w.livePayment(ctx, kind)
+	if err == nil && live != nil && live.State == PaymentSigned {
+		err = undecided(*live)
 	}
 	return err
 }

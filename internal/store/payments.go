@@ -138,7 +138,7 @@ func (s *Store) SettleDestination(ctx context.Context, id int64, d Destination) 
 	}
 
 	_, err = s.write(ctx, payment.TransactionHash, func(w *writing) error {
-		payment, err = oneIn[Payment](ctx, w.tx, noPayment, `SELECT `+paymentColumns+` FROM payments WHERE id = $1`, id)
+		payment, err = oneIn[Payment](ctx, w.db, noPayment, `SELECT `+paymentColumns+` FROM payments WHERE id = $1`, id)
 		if err != nil {
 			return err
 		}
@@ -151,11 +151,10 @@ func (s *Store) SettleDestination(ctx context.Context, id int64, d Destination) 
 		case payment.State != PaymentPaid, payment.KeptAt != nil:
 			return fault.New(fault.PaymentDecided, "the payment is %s", payment.State).With("state", payment.State)
 		case d.Kept:
-			payment.KeptAt = &w.now
-			if _, err := w.tx.Exec(ctx, `UPDATE payments SET kept_at = $2 WHERE id = $1`, id, w.now); err != nil {
-				return err
-			}
-			return w.note(ctx, lifecycle.TransactionKept)
+			payment.KeptAt = &w.Now
+			w.Note(lifecycle.TransactionKept)
+			_, err := w.db.Exec(ctx, `UPDATE payments SET kept_at = $2 WHERE id = $1`, id, w.Now)
+			return err
 		}
 
 		payment.State, payment.ReturnedNano = PaymentBounced, d.ReturnedNano
@@ -171,36 +170,50 @@ func (w *writing) bounce(ctx context.Context, p Payment, refund bool) error {
 	if p.ReturnedNano < 0 || p.ReturnedNano > p.PaidNano {
 		return fault.New(fault.Validation, "no more can come back than was paid").WithField("returned_nano")
 	}
-	if _, err := w.tx.Exec(ctx, `UPDATE payments SET state = 'bounced', returned_nano = $2 WHERE id = $1`, p.ID, p.ReturnedNano); err != nil {
-		return err
-	}
-
-	err := post(ctx, w.tx, w.Address, &w.Hash, paymentCause("bounce", p.ID), amounts{
-		goneTo(p.Kind): -p.PaidNano, AccountReturning: p.ReturnedNano, AccountGas: p.PaidNano - p.ReturnedNano,
-	})
-	if err == nil && p.Kind == Refund {
-		err = w.owe(ctx, paymentCause("due", p.ID), p.ReturnedNano)
-	}
-
-	if err == nil && p.Kind == Purchase && refund && w.State == lifecycle.TransactionFailed && w.ErrorClass == lifecycle.NonRetryable {
-		err = w.oweDeposit(ctx)
-	}
-
+	_, err := w.db.Exec(ctx, `UPDATE payments SET state = $3, returned_nano = $2 WHERE id = $1`,
+		p.ID, p.ReturnedNano, PaymentBounced)
 	if err != nil {
 		return err
 	}
-	if err := w.note(ctx, lifecycle.TransactionBounced); err != nil {
+	w.Note(lifecycle.TransactionBounced)
+
+	err = post(ctx, w.db, w.Address, &w.Hash, paymentCause("bounce", p.ID), amounts{
+		goneTo(p.Kind): -p.PaidNano, AccountReturning: p.ReturnedNano, AccountGas: p.PaidNano - p.ReturnedNano,
+	})
+	if err != nil {
 		return err
 	}
-	if err := w.passTurn(ctx, p.Kind); err != nil || p.Kind != Purchase || w.State != lifecycle.TransactionProcessed {
+	if err := w.passTurn(ctx, p.Kind); err != nil {
 		return err
 	}
 
-	if err := w.review(ctx, ReviewBounced); err != nil {
+	if p.Kind == Refund {
+		return w.owe(ctx, paymentCause("due", p.ID), p.ReturnedNano)
+	}
+	return w.bouncePurchase(ctx, refund)
+}
+
+// bouncePurchase decides what follows for an order whose purchase has bounced after its end.
+func (w *writing) bouncePurchase(ctx context.Context, refund bool) error {
+	if err := w.readPurchase(ctx); err != nil {
 		return err
 	}
 
-	batch := &pgx.Batch{}
-	queueAlerts(batch, AlertTransactionReview) // no workflow is there to raise it
-	return w.tx.SendBatch(ctx, batch).Close()
+	switch {
+	case w.State == lifecycle.TransactionProcessed:
+		batch := &pgx.Batch{}
+		queueAlerts(batch, AlertTransactionReview) // no workflow is there to raise it
+		if err := w.db.SendBatch(ctx, batch).Close(); err != nil {
+			return err
+		}
+		return w.review(ctx, ReviewBounced)
+	case refund && w.State == lifecycle.TransactionFailed && w.ErrorClass == lifecycle.NonRetryable:
+		return w.oweDeposit(ctx)
+	}
+	return nil
+}
+
+// readPurchase looks anew at the purchase that decides, after one has changed.
+func (w *writing) readPurchase(ctx context.Context) error {
+	return w.db.QueryRow(ctx, `SELECT `+decidingPurchase+` FROM transactions WHERE hash = $1`, w.Hash).Scan(&w.Purchase)
 }

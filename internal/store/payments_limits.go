@@ -63,12 +63,12 @@ func (w *writing) within(ctx context.Context, kind PaymentKind, nano int64, limi
 // room gives what payments of a kind have taken of the last 24 hours, and when no more than most of it is left: the
 // oldest fall out first. The index payments_day serves it.
 func (w *writing) room(ctx context.Context, kind PaymentKind, most int64) (spent int64, until time.Time, err error) {
-	err = w.tx.QueryRow(ctx, `WITH day AS (
+	err = w.db.QueryRow(ctx, `WITH day AS (
 			SELECT created_at, sum(amount_nano) OVER (ORDER BY created_at, id) AS so_far FROM payments
 			WHERE wallet = $1 AND kind = $2 AND state IN ('signed', 'paid') AND created_at > $3::timestamptz - interval '24 hours'
 		), total AS (SELECT coalesce(max(so_far), 0)::bigint AS spent FROM day)
 		SELECT spent, coalesce((SELECT min(created_at) FROM day WHERE spent - so_far <= $4::bigint) + interval '24 hours', $3) FROM total`,
-		w.Address, kind, w.now, most).Scan(&spent, &until)
+		w.Address, kind, w.Now, most).Scan(&spent, &until)
 	return spent, until, err
 }
 
@@ -83,13 +83,10 @@ func (s *Store) KeepDust(ctx context.Context, hash string, least int64) (Transac
 		}
 
 		w.RefundDueNano, w.DustNano = 0, w.DustNano+owed
+		w.Note(lifecycle.TransactionDust)
 		if err := w.forgive(ctx, "dust", owed); err != nil {
 			return err
 		}
-		if err := w.note(ctx, lifecycle.TransactionDust); err != nil {
-			return err
-		}
-
 		return w.passTurn(ctx, Refund)
 	})
 }
@@ -100,10 +97,6 @@ func (s *Store) ReviewRefund(ctx context.Context, hash string) (TransactionSnaps
 		if w.RefundDueNano == 0 || w.RefundApproved {
 			return nil
 		}
-		if err := w.review(ctx, ReviewRefundLimit); err != nil {
-			return err
-		}
-		_, err := grantNext(ctx, w.tx, w.lockedWallet)
-		return err
+		return w.stopForReview(ctx, ReviewRefundLimit)
 	})
 }

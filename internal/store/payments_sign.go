@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 )
@@ -63,18 +61,13 @@ func (l Limits) of(kind PaymentKind) (one, day int64) {
 func (s *Store) SignPayment(
 	ctx context.Context, want PaymentOrder, limits Limits, sign func(seqno uint32) (Signed, error),
 ) (payment Payment, err error) {
-	err = s.inTx(ctx, func(tx pgx.Tx) error {
-		w, err := writeIn(ctx, tx, want.Hash)
+	_, err = s.write(ctx, want.Hash, func(w *writing) error {
+		live, err := w.livePayment(ctx, want.Kind)
 		if err != nil {
 			return err
 		}
-
-		live, err := listIn[Payment](ctx, tx, livePayment, want.Hash, want.Kind)
-		if err != nil {
-			return err
-		}
-		if len(live) > 0 {
-			payment = live[0]
+		if live != nil {
+			payment = *live
 			return nil
 		}
 
@@ -82,7 +75,6 @@ func (s *Store) SignPayment(
 		if err := order.admit(ctx, limits); err != nil {
 			return err
 		}
-
 		payment, err = order.sign(ctx, sign)
 		return err
 	})
@@ -100,34 +92,14 @@ type signing struct {
 
 // admit checks everything that must hold at the moment of the signature.
 func (s *signing) admit(ctx context.Context, limits Limits) error {
-	if err := s.stands(ctx); err != nil {
+	if err := s.due(); err != nil {
 		return err
 	}
-
-	turns, err := listIn[QueueEntry](ctx, s.tx, `SELECT `+queueColumns+` FROM payment_queue q
-		WHERE transaction_hash = $1 AND kind = $2 AND granted_at IS NOT NULL`, s.want.Hash, s.want.Kind)
-	if err != nil {
+	if err := s.hasTurn(ctx); err != nil {
 		return err
 	}
-	if len(turns) == 0 {
-		return fault.New(fault.NoTurn, "it is not this order's turn to pay")
-	}
-
-	s.probe = turns[0].Probe
-	switches, err := switchesIn(ctx, s.tx)
-	if err != nil {
+	if err := s.notStopped(ctx); err != nil {
 		return err
-	}
-
-	switch {
-	case switches.pause.On():
-		return fault.New(fault.PaymentsPaused, "payments are paused")
-	case switches.hold.On() && s.want.Kind == Purchase && !s.probe:
-		return fault.New(fault.PaymentsHeld, "purchases are held").With("reason", switches.hold.Reason)
-	case int64(s.want.ChainSeqno) > s.NextSeqno && s.want.ChainLT > s.CursorLT: // one of them may have been for this order
-		return fault.New(
-			fault.PaymentsHeld, "the chain has payments that the record has not read yet",
-		).With("reason", "behind")
 	}
 
 	if s.want.Kind == Purchase || !s.RefundApproved {
@@ -138,35 +110,69 @@ func (s *signing) admit(ctx context.Context, limits Limits) error {
 	return s.covered(ctx)
 }
 
-// stands checks that the transaction is where such a payment belongs.
-func (s *signing) stands(ctx context.Context) error {
+// due takes the step in the table, if the order is what the transaction needs now.
+func (s *signing) due() error {
 	s.reserved = s.want.AmountNano + s.want.GasNano
 	switch {
 	case s.want.AmountNano <= 0 || s.want.GasNano < 0:
 		return fault.New(fault.Validation, "a payment needs an amount").WithField("amount_nano")
-	case s.NeedsReview:
-		return fault.New(fault.InvalidTransition, "a person has to look at the transaction first").With("current", s.State)
-	case s.want.Kind == Purchase:
-		if !s.during(s.want.Attempt) || s.QuoteNano == 0 {
-			return fault.New(
-				fault.InvalidTransition, "the transaction is not ready to buy in this attempt",
-			).With("current", s.State)
-		}
-	case s.want.Destination != s.Sender:
+	case s.want.Kind == Purchase && s.want.Attempt != s.Attempt:
+		return s.otherAttempt(lifecycle.TransactionActionBuy)
+	case s.want.Kind == Refund && s.want.Destination != s.Sender:
 		return fault.New(fault.Validation, "a refund goes to the sender").WithField("destination")
-	case s.RefundDueNano == 0 || s.RefundDueNano < s.reserved:
-		return fault.New(fault.InvalidTransition, "so much is not owed").With("current", s.State)
-	default:
-		s.reserved = s.RefundDueNano // what it costs comes out of what is owed
 	}
 
-	return s.nothingSpent(ctx)
+	if err := s.Take(TransactionStep{Action: signingOf[s.want.Kind]}); err != nil {
+		return err
+	}
+
+	if s.want.Kind == Refund {
+		if s.RefundDueNano < s.reserved {
+			return fault.New(fault.InvalidTransition, "so much is not owed").With("current", s.State)
+		}
+		s.reserved = s.RefundDueNano // what it costs comes out of what is owed
+	}
+	return nil
+}
+
+// hasTurn checks that the wallet's turn is the order's.
+func (s *signing) hasTurn(ctx context.Context) error {
+	turns, err := listIn[QueueEntry](ctx, s.db, `SELECT `+queueColumns+` FROM payment_queue q
+		WHERE transaction_hash = $1 AND kind = $2 AND granted_at IS NOT NULL`, s.want.Hash, s.want.Kind)
+	if err != nil {
+		return err
+	}
+	if len(turns) == 0 {
+		return fault.New(fault.NoTurn, "it is not this order's turn to pay")
+	}
+
+	s.probe = turns[0].Probe
+	return nil
+}
+
+// notStopped checks the switches, and that the record has read all payments that the chain knows: one of them may have
+// been for this order.
+func (s *signing) notStopped(ctx context.Context) error {
+	switches, err := switchesIn(ctx, s.db)
+	switch {
+	case err != nil:
+		return err
+	case switches.pause.On():
+		return fault.New(fault.PaymentsPaused, "payments are paused")
+	case switches.hold.On() && s.want.Kind == Purchase && !s.probe:
+		return fault.New(fault.PaymentsHeld, "purchases are held").With("reason", switches.hold.Reason)
+	case int64(s.want.ChainSeqno) > s.NextSeqno && s.want.ChainLT > s.CursorLT:
+		return fault.New(
+			fault.PaymentsHeld, "the chain has payments that the record has not read yet",
+		).With("reason", "behind")
+	}
+	return nil
 }
 
 // covered checks that the wallet holds the money besides what is owed to others. Nothing is signed at this moment, so
 // nothing is reserved.
 func (s *signing) covered(ctx context.Context) error {
-	balances, err := balancesIn(ctx, s.tx, s.Address)
+	balances, err := balancesIn(ctx, s.db, s.Address)
 	if err != nil {
 		return err
 	}
@@ -195,17 +201,7 @@ func (s *signing) sign(ctx context.Context, sign func(seqno uint32) (Signed, err
 		).WithField("valid_until")
 	}
 
-	if s.want.Kind == Purchase {
-		if err := s.countAgain(ctx); err != nil {
-			return Payment{}, err
-		}
-	}
-
-	payment, err := oneIn[Payment](ctx, s.tx, noPayment, `INSERT INTO payments (kind, transaction_hash, attempt, wallet, seqno, valid_until, boc,
-		hash_norm, destination, amount_nano, reserved_nano, body_hash, request_id, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING `+paymentColumns,
-		s.want.Kind, s.Hash, s.Attempt, s.Address, seqno, signed.ValidUntil, signed.BoC,
-		signed.HashNorm, s.want.Destination, s.want.AmountNano, s.reserved, signed.BodyHash, s.want.RequestID, s.now)
+	payment, err := s.record(ctx, seqno, signed)
 	if err != nil {
 		return Payment{}, err
 	}
@@ -214,17 +210,30 @@ func (s *signing) sign(ctx context.Context, sign func(seqno uint32) (Signed, err
 	}
 
 	if s.probe && s.want.Kind == Purchase {
-		if err := liftHold(ctx, s.tx); err != nil {
+		return payment, liftHold(ctx, s.db)
+	}
+	return payment, nil
+}
+
+// record writes down a signed payment.
+func (s *signing) record(ctx context.Context, seqno int64, signed Signed) (Payment, error) {
+	if s.want.Kind == Purchase {
+		if err := s.countAgain(ctx); err != nil {
 			return Payment{}, err
 		}
 	}
-	return payment, s.note(ctx, lifecycle.TransactionSigned)
+
+	return oneIn[Payment](ctx, s.db, noPayment, `INSERT INTO payments (kind, transaction_hash, attempt, wallet, seqno, valid_until, boc,
+		hash_norm, destination, amount_nano, reserved_nano, body_hash, request_id, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING `+paymentColumns,
+		s.want.Kind, s.Hash, s.Attempt, s.Address, seqno, signed.ValidUntil, signed.BoC,
+		signed.HashNorm, s.want.Destination, s.want.AmountNano, s.reserved, signed.BodyHash, s.want.RequestID, s.Now)
 }
 
 // countAgain makes a second purchase within one processing the next attempt.
 func (s *signing) countAgain(ctx context.Context) error {
 	var again bool
-	err := s.tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM payments WHERE transaction_hash = $1 AND kind = 'purchase' AND attempt = $2)`,
+	err := s.db.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM payments WHERE transaction_hash = $1 AND kind = 'purchase' AND attempt = $2)`,
 		s.Hash, s.Attempt).Scan(&again)
 	if again {
 		s.Attempt++
@@ -239,5 +248,5 @@ func (w *writing) reserve(ctx context.Context, p Payment, cause string, nano int
 		from = AccountRefundDue
 		w.RefundDueNano -= nano
 	}
-	return post(ctx, w.tx, w.Address, &w.Hash, paymentCause(cause, p.ID), amounts{from: nano, AccountReserved: -nano})
+	return post(ctx, w.db, w.Address, &w.Hash, paymentCause(cause, p.ID), amounts{from: nano, AccountReserved: -nano})
 }

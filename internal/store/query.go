@@ -41,7 +41,7 @@ func chosen[T any](ctx context.Context, s *Store, sql string, args ...any) ([]T,
 }
 
 // oneIn is one within a transaction.
-func oneIn[T any](ctx context.Context, tx pgx.Tx, missing *fault.Error, sql string, args ...any) (T, error) {
+func oneIn[T any](ctx context.Context, tx session, missing *fault.Error, sql string, args ...any) (T, error) {
 	rows, err := tx.Query(ctx, sql, args...)
 	if err != nil {
 		var zero T
@@ -55,7 +55,7 @@ func oneIn[T any](ctx context.Context, tx pgx.Tx, missing *fault.Error, sql stri
 }
 
 // listIn is list within a transaction.
-func listIn[T any](ctx context.Context, tx pgx.Tx, sql string, args ...any) ([]T, error) {
+func listIn[T any](ctx context.Context, tx session, sql string, args ...any) ([]T, error) {
 	rows, err := tx.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, err

@@ -21,7 +21,8 @@ var (
 	// without a medium
 	failedDownload = setOf([]lifecycle.DownloadState{lifecycle.DownloadFailed, lifecycle.DownloadCanceled})
 	// no try has ended
-	openOrders = setOf([]lifecycle.TransactionState{lifecycle.TransactionPending, lifecycle.TransactionProcessing})
+	spentPayments = setOf([]PaymentState{PaymentSigned, PaymentPaid}) // that may have moved money, or have
+	openOrders    = setOf([]lifecycle.TransactionState{lifecycle.TransactionPending, lifecycle.TransactionProcessing})
 )
 
 // setOf writes states as the right side of IN.

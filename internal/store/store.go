@@ -111,15 +111,16 @@ func (s *Store) inTx(ctx context.Context, fn func(tx pgx.Tx) error) error {
 }
 
 // inTwoTrips makes a transaction at the price of two trips to PostgreSQL: the first begins it and does what read has
-// queued, the second does what write has queued and commits. An error from either undoes all.
-func (s *Store) inTwoTrips(ctx context.Context, read func(*pgx.Batch), write func(*pgx.Batch) error) error {
+// queued, the second does what write has queued and commits. What write does on the session comes between them. An
+// error undoes all.
+func (s *Store) inTwoTrips(ctx context.Context, read func(*pgx.Batch), write func(session, *pgx.Batch) error) error {
 	return unavailable(s.pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
 		first, second := &pgx.Batch{}, &pgx.Batch{}
 		first.Queue("BEGIN")
 		read(first)
 		err := conn.SendBatch(ctx, first).Close()
 		if err == nil {
-			err = write(second)
+			err = write(conn, second)
 		}
 
 		if err == nil {

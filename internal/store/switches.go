@@ -36,7 +36,7 @@ type switches struct{ pause, hold Switch }
 
 // switchesIn reads the switches and keeps them as they are until the database transaction ends. Who holds a wallet's
 // lock too took that one before.
-func switchesIn(ctx context.Context, tx pgx.Tx) (switches, error) {
+func switchesIn(ctx context.Context, tx session) (switches, error) {
 	rows, err := listIn[Switch](ctx, tx, `SELECT `+switchColumns+` FROM switches ORDER BY name FOR UPDATE`)
 	if err != nil {
 		return switches{}, err
@@ -91,7 +91,7 @@ func (s *Store) Hold(ctx context.Context, reason string, retryAt time.Time) erro
 	return unavailable(err)
 }
 
-func liftHold(ctx context.Context, tx pgx.Tx) error {
+func liftHold(ctx context.Context, tx session) error {
 	_, err := tx.Exec(ctx, switchOff+`name = 'hold'`)
 	return err
 }

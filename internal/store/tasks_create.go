@@ -33,6 +33,9 @@ func FieldOf(index int, field string) string { return fmt.Sprintf("tasks[%d].%s"
 func (s *Store) CreateTasks(
 	ctx context.Context, workspaceID int64, graph []NewTask, first Event, r Request,
 ) (made []Task, created bool, err error) {
+	if err := compare(lifecycle.Task, lifecycle.TaskState(first.To), first); err != nil {
+		return nil, false, err
+	}
 	plan, err := planGraph(graph)
 	if err != nil {
 		return nil, false, err

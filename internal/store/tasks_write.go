@@ -103,7 +103,7 @@ func (s *Store) WriteTask(ctx context.Context, w TaskWrite) (TaskSnapshot, error
 				}
 				return err
 			})
-		}, func(write *pgx.Batch) error {
+		}, func(_ session, write *pgx.Batch) error {
 			return queueAnswer(write, r, TaskAnswer{Task: &task})
 		})
 	} else {

@@ -6,8 +6,6 @@ import (
 	"encoding/hex"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 )
@@ -55,22 +53,29 @@ type Transaction struct {
 	Retries      int        `db:"retries"` // by the system, since then
 	RetryAt      *time.Time `db:"retry_at"`
 	GivenUpAt    *time.Time `db:"given_up_at"`
+
+	Purchase *LastPurchase `db:"purchase"` // that may have moved money, or has; else the last one; nil: none
+}
+
+// LastPurchase is the purchase that decides what may be done with a transaction.
+type LastPurchase struct {
+	PaymentRef
+	ChainHash string `json:"chain_hash"`
 }
 
 // WorkflowID is the id of the workflow that drives the transaction.
 func (t Transaction) WorkflowID() string { return lifecycle.TransactionID(t.Hash) }
 
-// Facts are what the row alone tells the guards of the table. A failed transaction that may be tried again has no live
-// purchase. Of one that needs review the snapshot knows more.
-func (t Transaction) Facts() lifecycle.TransactionFacts {
-	return lifecycle.TransactionFacts{
-		Class: t.ErrorClass, NeedsReview: t.NeedsReview, Paid: t.NeedsReview, Owed: t.RefundDueNano > 0,
-		Disputed: t.ReviewReason == ReviewDisputed,
-	}
+// Facts are what the guards of the table look at.
+func (t Transaction) Facts() lifecycle.TransactionFacts { return t.snapshot().Facts() }
+
+// spent says whether a purchase may have moved money, or has.
+func (t Transaction) spent() bool {
+	return t.Purchase != nil && (t.Purchase.State == PaymentSigned || t.Purchase.State == PaymentPaid)
 }
 
-// TransactionSnapshot is where the record stands with a transaction: all that its workflow needs to go on from there,
-// and no more than may stand in its history.
+// TransactionSnapshot is a transaction at one moment: all that its workflow needs to go on from there, and no more than
+// may stand in its history.
 type TransactionSnapshot struct {
 	// Revision is the number of the row's last event: it grows with each write but those to the queue. 0: told by a worker
 	// of 0.1.0.
@@ -90,7 +95,7 @@ type TransactionSnapshot struct {
 	Quoted    bool        `json:"quoted,omitempty"`
 	Since     *time.Time  `json:"since,omitempty"`      // processing, the last time it was entered
 	Signed    int         `json:"signed,omitempty"`     // purchases signed since then
-	Purchase  *PaymentRef `json:"purchase,omitempty"`   // the live one, else the last
+	Purchase  *PaymentRef `json:"purchase,omitempty"`   // that may have moved money, or has; else the last one
 	Refund    *PaymentRef `json:"refund,omitempty"`     // the live one, else the last
 	RefundDue int64       `json:"refund_due,omitempty"` // nanoTON owed to the sender and not on its way
 	Turn      *Turn       `json:"turn,omitempty"`       // its place in the queue; nil: none
@@ -107,16 +112,18 @@ func (s TransactionSnapshot) Ended() bool {
 	return s.State == lifecycle.TransactionProcessed || s.State == lifecycle.TransactionFailed
 }
 
-// Facts are what the guards of the table look at.
+// Facts are what the guards of the table look at. After a payment was lost the operator names the one that paid.
 func (s TransactionSnapshot) Facts() lifecycle.TransactionFacts {
-	facts := lifecycle.TransactionFacts{
-		Class: s.ErrorClass, NeedsReview: s.NeedsReview, Owed: s.RefundDue > 0, Disputed: s.Disputed,
-		Paid: s.Lost, // the operator names the payment
+	purchase := PaymentRef{}
+	if s.Purchase != nil {
+		purchase = *s.Purchase
 	}
-	if p := s.Purchase; p != nil {
-		facts.Signed, facts.Paid, facts.Kept = p.State == PaymentSigned, p.State == PaymentPaid, p.Kept
+
+	signed, paid := purchase.State == PaymentSigned, purchase.State == PaymentPaid
+	return lifecycle.TransactionFacts{
+		Class: s.ErrorClass, NeedsReview: s.NeedsReview, Owed: s.RefundDue > 0, Disputed: s.Disputed, Priced: s.Quoted,
+		Planned: s.RetryAt != nil, Signed: signed, Paid: paid || s.Lost && !signed, Kept: purchase.Kept,
 	}
-	return facts
 }
 
 // mark tells senders apart without naming them.
@@ -133,10 +140,37 @@ type Turn struct {
 
 var noTransaction = fault.New(fault.TransactionNotFound, "there is no such transaction")
 
-const transactionColumns = `id, hash, wallet, lt, amount_nano, sender, comment, username, user_id, stars, quote_nano, recipient, status,
+var transactionColumns = `id, hash, wallet, lt, amount_nano, sender, comment, username, user_id, stars, quote_nano, recipient, status,
 	attempt, error_message, error_class, fragment_transaction_hash, refund_due_nano, needs_review, review_reason, processing_since,
 	stuck_alerted_at, workflow_started_at, created_at, updated_at, row_version, refund_approved, dust_nano, retry_of,
-	failing_since, retries, retry_at, given_up_at, deposit_confirmed_at`
+	failing_since, retries, retry_at, given_up_at, deposit_confirmed_at,
+	` + decidingPurchase + ` AS purchase`
+
+// decidingPurchase gives the LastPurchase of a transaction.
+var decidingPurchase = `(SELECT ` + paymentRef + ` || jsonb_build_object('chain_hash', p.chain_hash) FROM payments p
+	WHERE p.transaction_hash = hash AND p.kind = 'purchase' ORDER BY p.state IN ` + spentPayments + ` DESC, p.live DESC, p.id DESC LIMIT 1)`
+
+// paymentRef gives a PaymentRef of payment p. The index payments_of finds a transaction's few payments.
+const paymentRef = `jsonb_build_object('id', p.id, 'kind', p.kind, 'state', p.state, 'attempt', p.attempt, 'kept', p.kept_at IS NOT NULL)`
+
+// drivenTransaction is a transaction with all that its workflow goes by.
+type drivenTransaction struct {
+	Transaction
+	Refund *PaymentRef `db:"refund"` // the live one, else the last
+	Signed int         `db:"signed"` // purchases, since processing was entered the last time
+	Turn   *Turn       `db:"turn"`
+}
+
+var (
+	// A purchase and a refund exclude each other in the queue.
+	drivenColumns = transactionColumns + `,
+	(SELECT ` + paymentRef + ` FROM payments p
+		WHERE p.transaction_hash = hash AND p.kind = 'refund' ORDER BY p.live DESC, p.id DESC LIMIT 1) AS refund,
+	(SELECT count(*) FROM payments p WHERE p.transaction_hash = hash AND p.kind = 'purchase' AND p.created_at >= processing_since) AS signed,
+	(SELECT jsonb_build_object('kind', q.kind, 'granted', q.granted_at IS NOT NULL) FROM payment_queue q
+		WHERE q.transaction_hash = hash LIMIT 1) AS turn`
+	drivenByHash = `SELECT ` + drivenColumns + ` FROM transactions WHERE hash = $1`
+)
 
 // TransactionByHash finds a transaction.
 func (s *Store) TransactionByHash(ctx context.Context, hash string) (Transaction, error) {
@@ -196,62 +230,37 @@ func (s *Store) MarkTransactionStarted(ctx context.Context, hash string) error {
 	return unavailable(err)
 }
 
-// SnapshotOfTransaction says where the record stands with a transaction.
-func (s *Store) SnapshotOfTransaction(ctx context.Context, hash string) (standing TransactionSnapshot, err error) {
-	err = s.inTx(ctx, func(tx pgx.Tx) error {
-		t, err := transactionIn(ctx, tx, hash)
-		if err == nil {
-			standing, err = snapshotOf(ctx, tx, t)
-		}
-		return err
-	})
-	return standing, err
+// SnapshotOfTransaction reads a transaction as its workflow needs it.
+func (s *Store) SnapshotOfTransaction(ctx context.Context, hash string) (TransactionSnapshot, error) {
+	t, err := one[drivenTransaction](ctx, s, noTransaction, drivenByHash, hash)
+	if err != nil {
+		return TransactionSnapshot{}, err
+	}
+	return t.snapshot(), nil
 }
 
-func transactionIn(ctx context.Context, tx pgx.Tx, hash string) (Transaction, error) {
-	return oneIn[Transaction](
-		ctx, tx, noTransaction, `SELECT `+transactionColumns+` FROM transactions WHERE hash = $1`, hash,
-	)
+func (t drivenTransaction) snapshot() TransactionSnapshot {
+	snapshot := t.Transaction.snapshot()
+	snapshot.Refund, snapshot.Signed, snapshot.Turn = t.Refund, t.Signed, t.Turn
+	return snapshot
 }
 
-func snapshotOf(ctx context.Context, tx pgx.Tx, t Transaction) (TransactionSnapshot, error) {
-	standing := TransactionSnapshot{
+// snapshot is what the row alone tells.
+func (t Transaction) snapshot() TransactionSnapshot {
+	snapshot := TransactionSnapshot{
 		Revision: t.RowVersion, State: t.State, Attempt: t.Attempt, UserID: t.UserID, ErrorClass: t.ErrorClass,
 		Error: t.ErrorMessage, NeedsReview: t.NeedsReview,
 		Lost: t.ReviewReason == ReviewLost, Disputed: t.ReviewReason == ReviewDisputed, Quoted: t.QuoteNano > 0,
-		Since:     t.ProcessingSince,
-		RefundDue: t.RefundDueNano, DepositNano: t.AmountNano, DepositConfirmed: t.DepositConfirmedAt != nil,
+		Since: t.ProcessingSince, RefundDue: t.RefundDueNano,
+		DepositNano: t.AmountNano, DepositConfirmed: t.DepositConfirmedAt != nil,
 		RetryAt: t.NextRetry(), GivenUp: t.GivenUp(),
 	}
 
 	if t.State == lifecycle.TransactionProcessing {
-		standing.Sender = mark(t.Sender)
+		snapshot.Sender = mark(t.Sender)
 	}
-
-	payments, err := listIn[Payment](
-		ctx, tx, `SELECT `+paymentColumns+` FROM payments WHERE transaction_hash = $1 ORDER BY live, id`, t.Hash,
-	)
-	if err != nil {
-		return TransactionSnapshot{}, err
+	if t.Purchase != nil {
+		snapshot.Purchase = &t.Purchase.PaymentRef
 	}
-
-	for _, payment := range payments {
-		ref := payment.Ref()
-		if payment.Kind == Refund {
-			standing.Refund = &ref
-			continue
-		}
-		standing.Purchase = &ref
-		if t.ProcessingSince != nil && !payment.CreatedAt.Before(*t.ProcessingSince) {
-			standing.Signed++
-		}
-	}
-
-	turns, err := listIn[Turn](
-		ctx, tx, `SELECT kind, granted_at IS NOT NULL AS granted FROM payment_queue WHERE transaction_hash = $1`, t.Hash,
-	)
-	if err == nil && len(turns) > 0 {
-		standing.Turn = &turns[0] // a purchase and a refund exclude each other
-	}
-	return standing, err
+	return snapshot
 }

@@ -41,7 +41,7 @@ func (w *writing) fulfil(
 	ctx context.Context, r TransactionRequest, action lifecycle.TransactionAction, outcome lifecycle.TransactionState,
 ) error {
 	if r.byHand() {
-		if _, err := w.tx.Exec(ctx, `INSERT INTO audit_log (actor_id, action, subject, outcome, door) VALUES ($1, $2, $3, $4, $5)`,
+		if _, err := w.db.Exec(ctx, `INSERT INTO audit_log (actor_id, action, subject, outcome, door) VALUES ($1, $2, $3, $4, $5)`,
 			r.ActorID, strings.ReplaceAll(string(action), "_", "-")+"-transaction", "transaction/"+w.Hash, OutcomeDone, DoorCLI); err != nil {
 			return err
 		}
@@ -52,17 +52,15 @@ func (w *writing) fulfil(
 		return nil
 	}
 
-	batch, answer := &pgx.Batch{}, w.Transaction
-	answer.UpdatedAt = w.now
-	err := queueAnswer(
-		batch, TransactionAsked(userID, key, action, w.Hash, outcome, r.Payment, r.Comment),
-		TransactionAnswer{Transaction: &answer},
-	)
-	if err != nil {
-		return err
+	w.then = func(write *pgx.Batch) error {
+		answer := w.Transaction
+		answer.UpdatedAt = w.Now
+		return queueAnswer(
+			write, TransactionAsked(userID, key, action, w.Hash, outcome, r.Payment, r.Comment),
+			TransactionAnswer{Transaction: &answer},
+		)
 	}
-
-	return w.tx.SendBatch(ctx, batch).Close()
+	return nil
 }
 
 // byHand says whether a request came past the API and the bot, whose requests have an actor and an ID of Request's

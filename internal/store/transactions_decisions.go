@@ -30,18 +30,18 @@ func (s *Store) ResolveTransaction(
 		case !w.NeedsReview && before == outcome && w.Attempt == r.Attempt:
 			return nil
 		case w.Attempt != r.Attempt:
-			return w.impossible(lifecycle.TransactionActionResolve, "it does not need review in this attempt")
+			return w.otherAttempt(lifecycle.TransactionActionResolve)
 		}
 
-		err := w.take(ctx, r.step(lifecycle.TransactionActionResolve, outcome))
-		if err != nil {
-			return err
-		}
-
-		if before == outcome {
-			err = w.endReview(ctx)
-		} else {
-			err = w.endByPerson(ctx, r, message)
+		err := w.Take(r.step(lifecycle.TransactionActionResolve, outcome))
+		switch {
+		case err != nil:
+		case before == outcome:
+			w.confirm()
+		case outcome == lifecycle.TransactionFailed:
+			err = w.failByPerson(ctx, r, message)
+		default:
+			err = w.finishByPerson(ctx, r)
 		}
 
 		if err != nil {
@@ -51,42 +51,47 @@ func (s *Store) ResolveTransaction(
 	})
 }
 
-// endReview writes that a person has looked, and that the state stays.
-func (w *writing) endReview(ctx context.Context) error {
+// confirm writes that a person has looked, and that the state stays.
+func (w *writing) confirm() {
 	if w.ReviewReason == ReviewDisputed {
-		if err := w.confirmDeposit(ctx); err != nil {
+		w.DepositConfirmedAt = &w.Now
+	}
+	w.RefundApproved = w.RefundApproved || w.ReviewReason == ReviewRefundLimit
+	closeReview(w.Row)
+}
+
+// failByPerson ends an order for good. After a lost payment, which has bought another order, this one may be tried
+// again.
+func (w *writing) failByPerson(ctx context.Context, r TransactionRequest, message string) error {
+	w.ErrorMessage, w.ErrorClass = message, lifecycle.NonRetryable
+	if w.ReviewReason == ReviewLost && !w.spent() {
+		w.ErrorClass = lifecycle.UnknownError
+	}
+
+	if r.Refund && w.ErrorClass == lifecycle.NonRetryable { // of what was paid all has come back, or it stays
+		if err := w.oweDeposit(ctx); err != nil {
 			return err
 		}
 	}
 
-	w.RefundApproved = w.RefundApproved || w.ReviewReason == ReviewRefundLimit
-	w.NeedsReview, w.ReviewReason = false, ""
-	return w.save(ctx)
+	closeReview(w.Row)
+	return w.end(ctx, lifecycle.TransactionResolved)
 }
 
-// endByPerson writes the end that a person has decided.
-func (w *writing) endByPerson(ctx context.Context, r TransactionRequest, message string) error {
-	switch {
-	case w.State == lifecycle.TransactionFailed:
-		w.ErrorMessage, w.ErrorClass = message, lifecycle.NonRetryable
-		if w.ReviewReason == ReviewLost && w.purchase == nil { // another one was bought, and this one may be
-			w.ErrorClass = lifecycle.UnknownError
-		}
-		if r.Refund && w.ErrorClass == lifecycle.NonRetryable { // of what was paid all has come back, or it stays
-			if err := w.oweDeposit(ctx); err != nil {
-				return err
-			}
-		}
-	case w.purchase == nil: // its payment was lost: the table allows this for no other one
+// finishByPerson names the payment that bought the Stars. Without a purchase it was lost: the table allows this for no
+// other order.
+func (w *writing) finishByPerson(ctx context.Context, r TransactionRequest) error {
+	if w.spent() {
+		w.FragmentTransactionHash = w.Purchase.ChainHash
+	} else {
 		if err := w.adopt(ctx, r.Payment); err != nil {
 			return err
 		}
 		w.FragmentTransactionHash = r.Payment
-	default:
-		w.FragmentTransactionHash = w.purchase.ChainHash
 	}
 
-	return w.end(ctx)
+	closeReview(w.Row)
+	return w.end(ctx, lifecycle.TransactionResolved)
 }
 
 // WriteOffRefund gives up what is owed to the sender: it stays in the wallet and is not paid back. While a refund is
@@ -96,41 +101,59 @@ func (s *Store) WriteOffRefund(ctx context.Context, r TransactionRequest) (Trans
 	return s.write(ctx, r.Hash, func(w *writing) error {
 		owed := w.RefundDueNano
 		if owed == 0 {
-			var before bool
-			err := w.tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM events WHERE workload = $1 AND entity_id = $2 AND seq = $3 AND type = $4)`,
-				lifecycle.WorkloadTransaction, w.Hash, w.RowVersion, lifecycle.TransactionWriteOff).Scan(&before)
-			if err != nil || before {
+			if before, err := w.lastWas(ctx, lifecycle.TransactionWriteOff); err != nil || before {
 				return err
 			}
 		}
 
-		if err := w.take(ctx, r.step(lifecycle.TransactionActionWriteOff, "")); err != nil {
+		if err := w.Take(r.step(lifecycle.TransactionActionWriteOff, "")); err != nil {
 			return err
 		}
+		w.told = append(w.told, lifecycle.TransactionWriteOff)
 
-		w.RefundDueNano = 0
 		if err := w.forgive(ctx, "written_off", owed); err != nil {
-			return err
-		}
-
-		w.news = true
-		if w.ReviewReason == ReviewDisputed || w.ReviewReason == ReviewRefundLimit { // there is nothing left to decide
-			w.NeedsReview, w.ReviewReason = false, ""
-		}
-
-		if err := w.save(ctx); err != nil {
 			return err
 		}
 		if err := w.passTurn(ctx, Refund); err != nil {
 			return err
 		}
-
 		return w.fulfil(ctx, r, lifecycle.TransactionActionWriteOff, "")
 	})
+}
+
+// lastWas says whether the last event of the transaction has this type.
+func (w *writing) lastWas(ctx context.Context, event string) (was bool, err error) {
+	err = w.db.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM events WHERE workload = $1 AND entity_id = $2 AND seq = $3 AND type = $4)`,
+		lifecycle.WorkloadTransaction, w.Hash, w.RowVersion, event).Scan(&was)
+	return was, err
 }
 
 // forgive books what was owed to the sender as ours again.
 func (w *writing) forgive(ctx context.Context, why string, nano int64) error {
 	cause := fmt.Sprintf("%s/%s/%d", why, w.Hash, w.RowVersion)
-	return post(ctx, w.tx, w.Address, &w.Hash, cause, amounts{AccountReceived: -nano, AccountRefundDue: nano})
+	return post(ctx, w.db, w.Address, &w.Hash, cause, amounts{AccountReceived: -nano, AccountRefundDue: nano})
+}
+
+// TransactionRequest is what a person wants of a transaction.
+type TransactionRequest struct {
+	Hash    string
+	Attempt int    // that the request is about
+	ActorID *int64 // nil: an operator whom we do not know
+	Comment string
+	Payment string // the hash on the chain of the lost payment that bought it; for ResolveTransaction
+	Refund  bool   // owe the amount to the sender, when it is resolved as failed for good and nothing was spent
+	// RequestID is a Request's ID, under whose key the answer is kept in the same transaction; anything else keeps none.
+	RequestID string
+	System    bool // it is the system's, as it was planned; for RetryTransaction
+}
+
+// step is the action that is asked for, by whom.
+func (r TransactionRequest) step(
+	action lifecycle.TransactionAction, to lifecycle.TransactionState,
+) TransactionStep {
+	step := TransactionStep{Action: action, To: to, Actor: r.ActorID, Comment: r.Comment}
+	if !r.System {
+		step.Roles = lifecycle.Administrators
+	}
+	return step
 }

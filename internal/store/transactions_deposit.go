@@ -33,21 +33,12 @@ func (s *Store) DepositOf(ctx context.Context, hash string) (Deposit, error) {
 // ConfirmDeposit remembers that a second source agrees about a transaction's deposit, so that nobody asks it again.
 func (s *Store) ConfirmDeposit(ctx context.Context, hash string) (TransactionSnapshot, error) {
 	return s.write(ctx, hash, func(w *writing) error {
-		if w.DepositConfirmedAt != nil {
-			return nil
+		if w.DepositConfirmedAt == nil {
+			w.DepositConfirmedAt = &w.Now
+			w.Note(lifecycle.TransactionConfirmed)
 		}
-		if err := w.confirmDeposit(ctx); err != nil {
-			return err
-		}
-		return w.note(ctx, lifecycle.TransactionConfirmed)
+		return nil
 	})
-}
-
-// confirmDeposit is for who answers for the deposit: a second source, or a person.
-func (w *writing) confirmDeposit(ctx context.Context) error {
-	w.DepositConfirmedAt = &w.now
-	_, err := w.tx.Exec(ctx, `UPDATE transactions SET deposit_confirmed_at = $2 WHERE hash = $1`, w.Hash, w.now)
-	return err
 }
 
 // DisputeDeposit asks for a person to look at a transaction whose deposit a second source does not tell as the first
@@ -58,11 +49,7 @@ func (s *Store) DisputeDeposit(ctx context.Context, hash string) (TransactionSna
 		if w.DepositConfirmedAt != nil || w.State != lifecycle.TransactionProcessing && w.RefundDueNano == 0 {
 			return nil
 		}
-		if err := w.review(ctx, ReviewDisputed); err != nil {
-			return err
-		}
-		_, err := grantNext(ctx, w.tx, w.lockedWallet)
-		return err
+		return w.stopForReview(ctx, ReviewDisputed)
 	})
 }
 

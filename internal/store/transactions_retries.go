@@ -4,9 +4,8 @@ import (
 	"context"
 	"time"
 
+	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // MostRetryPause is the longest time between two tries of the system to carry out a failed order.
@@ -50,81 +49,85 @@ func (t Transaction) GivenUp() bool {
 	return t.State == lifecycle.TransactionFailed && t.RetryOf == t.Attempt && t.GivenUpAt != nil
 }
 
-// planRetry decides what follows a failure: another try by the system, or the question to an operator.
-func (w *writing) planRetry(p RetryPolicy) {
+// planRetry decides what follows a failure: another try by the system, or the question to an operator. The user is told
+// of the question once, and not where the failure itself is the first news.
+func (w *writing) planRetry(ctx context.Context, p RetryPolicy) error {
 	if w.FailingSince == nil {
-		since := w.now
+		since := w.Now
 		if p.Waited {
 			since = *w.ProcessingSince
 		}
 		w.FailingSince = &since
 	}
 
-	w.RetryOf, w.RetryAt, w.GivenUpAt = w.Attempt, p.next(w.now, *w.FailingSince, w.Retries), nil
-	if w.RetryAt == nil && p.Ask {
-		w.GivenUpAt = &w.now
-	}
-}
-
-// startRetry forgets the plan as its try begins. An operator's retry begins a new series.
-func (w *writing) startRetry(bySystem bool) {
-	w.RetryAt, w.GivenUpAt = nil, nil
-	if bySystem {
-		w.Retries++
-	} else {
-		w.FailingSince, w.Retries = nil, 0
-	}
-}
-
-// noteGivenUp records that an operator is asked. The user is told once, and not where the failure itself is the first
-// news.
-func (w *writing) noteGivenUp(ctx context.Context) error {
-	if w.GivenUpAt == nil {
+	w.RetryOf, w.RetryAt, w.GivenUpAt = w.Attempt, p.next(w.Now, *w.FailingSince, w.Retries), nil
+	if w.RetryAt != nil || !p.Ask {
 		return nil
 	}
 
-	if w.UserID != nil {
-		err := w.tx.QueryRow(ctx, `SELECT count(*) FILTER (WHERE type = $3) > 1 AND count(*) FILTER (WHERE type = $4) = 0
-			FROM events WHERE workload = $1 AND entity_id = $2 AND type IN ($3, $4)`,
-			lifecycle.WorkloadTransaction, w.Hash, lifecycle.TransactionFailure, lifecycle.TransactionGivenUp).Scan(&w.news)
-		if err != nil {
+	w.GivenUpAt = &w.Now
+	w.Note(lifecycle.TransactionGivenUp)
+	failed, givenUp, err := w.failedBefore(ctx)
+	if failed && !givenUp {
+		w.told = append(w.told, lifecycle.TransactionGivenUp)
+	}
+	return err
+}
+
+// processAgain forgets the plan as its try begins. An operator's retry begins a new series.
+func processAgain(t *lockedTransaction, step TransactionStep) {
+	t.endRetries()
+	if len(step.Roles) == 0 {
+		t.Retries++
+	} else {
+		t.FailingSince, t.Retries = nil, 0
+	}
+	process(t, step)
+}
+
+// endRetries ends the system's plan.
+func (t *Transaction) endRetries() { t.RetryAt, t.GivenUpAt = nil, nil }
+
+// RetryTransaction takes a failed transaction back into processing, as the next attempt. It is refused for a
+// non-retryable failure, and while a purchase is signed or paid. The same request again changes nothing, and so does
+// the system's when that is not planned any more.
+func (s *Store) RetryTransaction(ctx context.Context, r TransactionRequest) (TransactionSnapshot, error) {
+	return s.write(ctx, r.Hash, func(w *writing) error {
+		switch {
+		case w.during(r.Attempt + 1), r.System && w.Attempt != r.Attempt:
+			return nil
+		case w.Attempt != r.Attempt:
+			return w.otherAttempt(lifecycle.TransactionActionRetry)
+		}
+
+		err := w.Take(r.step(lifecycle.TransactionActionRetry, ""))
+		switch {
+		case r.System && fault.CodeOf(err) == fault.PaymentUndecided: // money may have moved meanwhile
+			w.dropRetries()
+			return nil
+		case r.System:
+			return passedOver(err)
+		case err != nil:
 			return err
 		}
-	}
-
-	return w.note(ctx, lifecycle.TransactionGivenUp)
+		return w.fulfil(ctx, r, lifecycle.TransactionActionRetry, "")
+	})
 }
 
-// retryBySystem says whether the system's retry of an attempt is still to be done. Where money may have moved meanwhile
-// the plan ends.
-func (w *writing) retryBySystem(ctx context.Context, attempt int) (bool, error) {
-	if w.Attempt != attempt || w.NextRetry() == nil || w.ErrorClass == lifecycle.NonRetryable {
-		return false, nil
-	}
-
-	spent, err := w.spent(ctx)
-	if err != nil || spent == nil {
-		return err == nil, err
-	}
-	return false, w.endRetries(ctx)
-}
-
-// endRetries ends the plan without a word of the transaction's: its state stays.
-func (w *writing) endRetries(ctx context.Context) error {
-	w.RetryAt, w.GivenUpAt = nil, nil
-	batch := &pgx.Batch{}
-	w.queueRow(batch)
-	return w.tx.SendBatch(ctx, batch).Close()
+// dropRetries ends the plan without a word of the transaction's: its state stays.
+func (w *writing) dropRetries() {
+	w.endRetries()
+	w.edited = true
 }
 
 // StopRetrying ends the system's tries of a failed transaction for good: an operator has ended its workflow, and needs
 // no question.
 func (s *Store) StopRetrying(ctx context.Context, hash string) (TransactionSnapshot, error) {
 	return s.write(ctx, hash, func(w *writing) error {
-		if w.NextRetry() == nil && !w.GivenUp() {
-			return nil
+		if w.NextRetry() != nil || w.GivenUp() {
+			w.dropRetries()
 		}
-		return w.endRetries(ctx)
+		return nil
 	})
 }
 

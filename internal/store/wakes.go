@@ -73,7 +73,7 @@ func (s *Store) WakeForPayment(ctx context.Context, wallet string) error {
 }
 
 // wakeForTurn does so when the database transaction that grants a turn commits.
-func wakeForTurn(ctx context.Context, tx pgx.Tx, wallet string) error {
+func wakeForTurn(ctx context.Context, tx session, wallet string) error {
 	_, err := tx.Exec(ctx, `SELECT pg_notify($1, $2)`, wakeTurn, wallet)
 	return err
 }

@@ -62,18 +62,18 @@ func (s *Store) ActiveWallet(ctx context.Context) (Wallet, error) {
 }
 
 // lockedWallet is a wallet whose lock this database transaction holds, and the moment at which it got it: what one
-// holder of the lock calls now is later than what any holder before it did.
+// holder of the lock calls Now is later than what any holder before it did.
 type lockedWallet struct {
 	Wallet
-	now time.Time
+	Now time.Time `db:"now"`
 }
 
-func lockWallet(ctx context.Context, tx pgx.Tx, address string) (locked lockedWallet, err error) {
+func lockWallet(ctx context.Context, tx session, address string) (locked lockedWallet, err error) {
 	locked.Wallet, err = oneIn[Wallet](
 		ctx, tx, noWallet, `SELECT `+walletColumns+` FROM ton_wallets WHERE address = $1 FOR UPDATE`, address,
 	)
 	if err == nil {
-		err = tx.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&locked.now)
+		err = tx.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&locked.Now)
 	}
 	return locked, err
 }
