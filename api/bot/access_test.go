@@ -81,16 +81,16 @@ func TestApprovalIsToldOnce(t *testing.T) {
 	w.sees(boss, "о себе самом")
 	w.writes(boss, "ru", "/block 999")
 	w.sees(boss, "Такого пользователя нет")
-	told := 0
+	notified := 0
 
 	for _, m := range w.messages(anna) {
 		if strings.Contains(m.Text, "have been approved") {
-			told++
+			notified++
 		}
 	}
 
-	if told != 1 {
-		t.Errorf("the user was told %d times", told)
+	if notified != 1 {
+		t.Errorf("the user was notified %d times", notified)
 	}
 }
 

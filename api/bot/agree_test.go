@@ -25,8 +25,8 @@ func TestAMemberIsToldAndNamedOnceTheyAgree(t *testing.T) {
 	given := w.task(boss, space, store.NewTask{Title: "Given thing", AssigneeID: &annaUser.ID})
 	w.does(anna, given, "IN_PROGRESS", "on it")
 	w.sees(boss, "Anna Arkadyevna", "in progress") // an administrator
-	if told := w.told(anna, ""); len(told) != 0 {
-		t.Errorf("who has not agreed is told %+v", told)
+	if notified := w.notified(anna, ""); len(notified) != 0 {
+		t.Errorf("a member who has not agreed is notified: %+v", notified)
 	}
 
 	w.writes(boris, "ru", "/task 1")

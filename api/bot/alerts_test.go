@@ -49,11 +49,11 @@ func TestIncidentsAreToldOnce(t *testing.T) {
 	resolve()
 	w.sees(boss, "✅ The reconciler finds nothing new")
 	if n := count("🚨"); n != 1 {
-		t.Errorf("it was told %d times that it began", n)
+		t.Errorf("it was notified %d times that it began", n)
 	}
 
 	raise() // another one
-	w.eventually("the next incident is told", func() bool { return count("🚨") == 2 })
+	w.eventually("a notice of the next incident", func() bool { return count("🚨") == 2 })
 	resolve()
 	w.eventually("its end too", func() bool { return count("✅") == 2 })
 	if n := len(w.messages(boss)); n != 5 {

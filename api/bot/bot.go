@@ -56,7 +56,7 @@ type Options struct {
 	AdminIDs       []int64          // Telegram ids of people who are administrators unless they were blocked
 	EditEvery      time.Duration    // the shortest pause between edits of one message; 0: 3 s
 	GatherNotices  time.Duration    // how long changes of one task are gathered for one message; 0: 3 s
-	AlertCalm      time.Duration    // how long an incident has to be over before that is told; 0: store.AlertCalm
+	AlertCalm      time.Duration    // how long an incident has to be over before administrators are notified; 0: store.AlertCalm
 	PollTimeout    time.Duration    // how long Telegram may wait for updates, whole seconds; 0: 50 s
 }
 
@@ -78,7 +78,7 @@ type Bot struct {
 
 const (
 	standBy = 2 * time.Second // between attempts to become the one process that serves the bot
-	grace   = 5 * time.Second // for finishing what was begun when the process is told to stop
+	grace   = 5 * time.Second // for finishing what was begun when the process stops
 )
 
 // New makes the bot; Run lets it work.
@@ -125,7 +125,7 @@ func (b *Bot) Run(ctx context.Context) error {
 		case fault.CodeOf(err) == fault.StoreUnavailable:
 			b.databaseIsAway()
 		case err == nil && !served:
-			b.databaseAway = time.Time{} // the process that serves tells of it
+			b.databaseAway = time.Time{} // the process that serves notifies of it
 		}
 
 		chat.Sleep(ctx, standBy)

@@ -15,7 +15,7 @@ import (
 	"stagecoach/internal/store"
 )
 
-// newReader is a world with a bot that runs, and people it knows.
+// newReader is a rig with a bot that runs, and people it knows.
 func newReader(t *testing.T) (*rig, func()) {
 	t.Helper()
 	w := newRig(t)
@@ -297,9 +297,9 @@ func TestACancelThatIsNotConfirmedYet(t *testing.T) {
 
 	w.presses(anna, "dx:1")
 	w.notes(anna, "Download #1 is to be stopped.")
-	board := w.sees(anna, "📥 #1", "🚫 stopping…\nThe download program cannot be reached now")
-	if len(board.Buttons) != 0 {
-		t.Errorf("the board: %+v", board)
+	live := w.sees(anna, "📥 #1", "🚫 stopping…\nThe download program cannot be reached now")
+	if len(live.Buttons) != 0 {
+		t.Errorf("the live message: %+v", live)
 	}
 
 	w.cancels(job, &job.UserID, string(fault.CancelledByUser))

@@ -106,9 +106,9 @@ func TestNamesOfAllKinds(t *testing.T) {
 		card := w.sees(anna, "Size: 4.8 MB", "d:"+number64(file.ID))
 		w.presses(anna, "d:"+number64(file.ID))
 		w.sees(anna, "Delivery #"+number64(int64(i+1))+" has begun")
-		board := w.sees(anna, "#"+number64(int64(i+1))+" <b>", "In line")
+		live := w.sees(anna, "#"+number64(int64(i+1))+" <b>", "In line")
 
-		for _, m := range []telegramsim.Message{card, board} {
+		for _, m := range []telegramsim.Message{card, live} {
 			if strings.Contains(m.Text, "<b>bold") || strings.ContainsAny(m.Text, "\u202e") {
 				t.Errorf("the name is not made harmless: %q", m.Text)
 			}

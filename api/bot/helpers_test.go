@@ -22,8 +22,8 @@ func (w *rig) remove(b *Bot, chat, message int64) {
 	}
 }
 
-// boardState looks up what the record says of a job's board.
-func (w *rig) boardState(job int64) (state string) {
+// liveMessageState looks up what the record says of a job's live message.
+func (w *rig) liveMessageState(job int64) (state string) {
 	w.t.Helper()
 	conn, err := pgx.Connect(w.t.Context(), w.wire.url)
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 	"stagecoach/internal/store"
 )
 
-// How much attention those get who may not use the service, and those who ask too often: each answer is one of the few
-// messages a second that Telegram takes from the bot, each audit entry is a row that is kept.
+// Rates of what people get who are not approved, or who ask too often. Telegram takes few messages a second from the bot,
+// and each audit entry is a row that is kept.
 var (
-	strangersAnswers = store.Rate{PerSecond: 1. / 60, Burst: 30}  // to each stranger
-	strangersAudit   = store.Rate{PerSecond: 1. / 3600, Burst: 1} // entries about each stranger and command
-	turnedAway       = store.Rate{PerSecond: 1, Burst: 10}        // answers to newcomers whom there is no room for
-	slowDown         = store.Rate{PerSecond: 0.1, Burst: 1}       // answers to each user that this is too often
+	strangersAnswers = store.Rate{PerSecond: 1. / 60, Burst: 30}  // to each person who is not approved
+	strangersAudit   = store.Rate{PerSecond: 1. / 3600, Burst: 1} // entries about each of them and each command
+	newcomersAnswers = store.Rate{PerSecond: 1, Burst: 10}        // to newcomers beyond the limit
+	slowDownAnswers  = store.Rate{PerSecond: 0.1, Burst: 1}       // to each user who asks too often
 )
 
 // may says whether the rate of a key lets one more through.
@@ -28,25 +28,23 @@ func (b *Bot) may(ctx context.Context, key string, rate store.Rate) (bool, error
 	return err == nil, err
 }
 
-// mayAnswer says whether a stranger gets one more answer.
+// mayAnswer says whether a person who is not approved gets one more answer.
 func (b *Bot) mayAnswer(ctx context.Context, stranger store.User) (bool, error) {
 	return b.may(ctx, fmt.Sprintf("strangers/answers/%d", stranger.ID), strangersAnswers)
 }
 
-// admitNewcomer refuses, with RATE_LIMITED, a Telegram account that is new when there have been too many of late: each
-// becomes a user, whom administrators are told of.
+// admitNewcomer returns RATE_LIMITED when there are too many new Telegram accounts: each becomes a user whom administrators
+// have to approve.
 func (b *Bot) admitNewcomer(ctx context.Context) error {
 	if b.o.Strangers == 0 {
 		return nil
 	}
 
-	_, err := b.store.Reserve(
-		ctx, "newcomers", store.Rate{PerSecond: float64(b.o.Strangers) / 3600, Burst: b.o.Strangers}, 1, 0,
-	)
+	rate := store.Rate{PerSecond: float64(b.o.Strangers) / 3600, Burst: b.o.Strangers}
+	_, err := b.store.Reserve(ctx, "newcomers", rate, 1, 0)
 	if refusal := fault.As(err); refusal != nil && refusal.Code == fault.RateLimited {
 		err = refusal.With("limit", allowance.LimitNewcomers)
 	}
-
 	b.countRefused(err)
 	return err
 }
@@ -58,23 +56,23 @@ func (b *Bot) countRefused(err error) {
 	}
 }
 
-// refuseNewcomer answers a newcomer whom there is no room for, if there is time for that. Nothing is remembered of them.
+// refuseNewcomer answers a newcomer beyond the limit, unless there were too many answers too. Nothing of them is saved.
 func (b *Bot) refuseNewcomer(ctx context.Context, r *chat.Request) error {
 	r.User, r.Forget = store.User{Language: languageOf(r.From)}, true
-	answered, err := b.may(ctx, "newcomers/answers", turnedAway)
+	answered, err := b.may(ctx, "newcomers/answers", newcomersAnswers)
 	if answered {
 		b.Tell(ctx, r, r.Say(textManyNewcomers))
 	}
 	return err
 }
 
-// refuse tells a person that they may not use a command, and the audit log. Of what a stranger writes both are a
-// sample.
-func (b *Bot) refuse(ctx context.Context, r *chat.Request, asked chat.Command, why chat.Text) error {
+// refuse tells a person that they may not use a command, and the audit log. For people who are not approved, only some
+// requests are audited and answered.
+func (b *Bot) refuse(ctx context.Context, r *chat.Request, asked chat.Command, why chat.Text) (err error) {
 	audited, answered := true, true
 	if r.User.Status != store.UserActive {
-		var err error
-		if audited, err = b.may(ctx, fmt.Sprintf("strangers/audit/%d/%s", r.User.ID, asked.Name), strangersAudit); err != nil {
+		key := fmt.Sprintf("strangers/audit/%d/%s", r.User.ID, asked.Name)
+		if audited, err = b.may(ctx, key, strangersAudit); err != nil {
 			return err
 		}
 		if answered, err = b.mayAnswer(ctx, r.User); err != nil {
@@ -83,19 +81,16 @@ func (b *Bot) refuse(ctx context.Context, r *chat.Request, asked chat.Command, w
 	}
 
 	if audited {
-		if err := b.audit(ctx, r, asked, store.OutcomeRefused); err != nil {
-			return err
-		}
+		err = b.audit(ctx, r, asked, store.OutcomeRefused)
 	}
-
-	if answered {
+	if err == nil && answered {
 		b.Tell(ctx, r, r.Say(why))
 	}
-	return nil
+	return err
 }
 
-// takeRequest uses one request of a person's allowance, and says whether there was one. Who asks too often is told so
-// now and then, a stranger is not.
+// takeRequest uses one request of a person's allowance, and says whether there was one. A user who asks too often gets an
+// answer to some of the requests.
 func (b *Bot) takeRequest(ctx context.Context, r *chat.Request) (bool, error) {
 	if r.User.Status != store.UserActive {
 		return b.mayAnswer(ctx, r.User)
@@ -107,7 +102,7 @@ func (b *Bot) takeRequest(ctx context.Context, r *chat.Request) (bool, error) {
 		return err == nil, err
 	}
 
-	answered, err := b.may(ctx, fmt.Sprintf("requests/answers/%d", r.User.ID), slowDown)
+	answered, err := b.may(ctx, fmt.Sprintf("requests/answers/%d", r.User.ID), slowDownAnswers)
 	if answered {
 		b.Tell(ctx, r, r.Say(chat.FaultText(fault.RateLimited)))
 	}

@@ -78,17 +78,17 @@ func TestNewcomersAreBounded(t *testing.T) {
 		}
 	}
 
-	told := 0
+	notified := 0
 	for _, account := range accounts {
 		for _, m := range w.messages(account) {
 			if strings.Contains(m.Text, "write again in an hour") {
-				told++
+				notified++
 			}
 		}
 	}
 
-	if told == 0 || told > 30 {
-		t.Errorf("%d of 90 were told to come back", told)
+	if notified == 0 || notified > 30 {
+		t.Errorf("%d of 90 were notified to come back", notified)
 	}
 
 	w.flood(b, "/start", boss) // an administrator comes in all the same
@@ -118,7 +118,7 @@ func TestRequestsToTheBotAreBounded(t *testing.T) {
 	}
 
 	if slow == 0 || slow > 10 || other > 20 {
-		t.Errorf("told %d times to slow down, answered %d times", slow, other)
+		t.Errorf("notified %d times to slow down, answered %d times", slow, other)
 	}
 	if err := w.options.Requests.Take(t.Context(), w.user(anna)); err == nil {
 		t.Error("the API has another allowance")

@@ -41,8 +41,8 @@ func TestWhoIsToldOfAChange(t *testing.T) {
 	w.sees(anna, "#1 <b>Given thing</b>", "🎁 ", " gave you this task.")
 	w.does(anna, given, "IN_PROGRESS", "on <it>")
 	w.sees(boss, "#1 <b>Given thing</b>", ": 🆕 new → ▶️ in progress", "<i>on &lt;it&gt;</i>")
-	if got := append(w.told(boris, ""), w.told(anna, "in progress")...); len(got) != 0 {
-		t.Errorf("told without need: %+v", got)
+	if got := append(w.notified(boris, ""), w.notified(anna, "in progress")...); len(got) != 0 {
+		t.Errorf("notified without need: %+v", got)
 	}
 
 	w.does(boris, given, "comment", "looks good")
@@ -50,16 +50,16 @@ func TestWhoIsToldOfAChange(t *testing.T) {
 	w.sees(anna, "<i>looks good</i>")
 	w.does(anna, given, "DONE", "that was it")
 	w.sees(boris, "№1 <b>Given thing</b>", "▶️ в работе → ✅ сделана", "that was it") // who has said something hears more
-	if n := len(w.told(boss, "")); n != 3 {
+	if n := len(w.notified(boss, "")); n != 3 {
 		t.Errorf("the creator has %d notices", n)
 	}
-	if n := len(w.told(anna, "")); n != 2 {
+	if n := len(w.notified(anna, "")); n != 2 {
 		t.Errorf("the assignee has %d notices", n)
 	}
 
 	w.presses(boris, "tn:1")
 	w.sees(boris, "ta:1:comment", "Исполнитель: ")
-	if len(w.news(boris)) != 1 {
+	if len(w.taskNotices(boris)) != 1 {
 		t.Error("the notice has gone")
 	}
 }
@@ -78,8 +78,8 @@ func TestExpiryReleaseAndReadiness(t *testing.T) {
 	w.does(boris, first, "IN_PROGRESS", "still here")
 	w.does(boris, first, "DONE", "at last")
 	w.sees(anna, "#2 <b>Given thing</b>", "🟢 All that it waited for is done")
-	if n := len(w.told(anna, "🟢")) + len(w.told(boss, "🟢")) + len(w.told(boris, "🟢")); n != 1 {
-		t.Errorf("%d people were told that something is ready", n)
+	if n := len(w.notified(anna, "🟢")) + len(w.notified(boss, "🟢")) + len(w.notified(boris, "🟢")); n != 1 {
+		t.Errorf("%d people were notified that something is ready", n)
 	}
 }
 
@@ -102,7 +102,7 @@ func TestChangesAreGathered(t *testing.T) {
 	w.does(anna, made, "DONE", "done")
 	w.sees(boss, "#1 <b>Busy thing</b>", "… and 3 more before that", "→ ✅ done")
 	w.sees(boss, "#2 <b>Other thing</b>", "✋ ")
-	if n := len(w.told(boss, "")); n != 2 {
+	if n := len(w.notified(boss, "")); n != 2 {
 		t.Errorf("%d messages", n)
 	}
 }
@@ -113,12 +113,12 @@ func TestNoNoticeComesTwice(t *testing.T) {
 	made := w.task(boss, space, store.NewTask{Title: "Some thing"})
 	w.does(anna, made, "claim", "one")
 	w.sees(boss, "✋ ", "<i>one</i>")
-	w.told(boss, "")
+	w.notified(boss, "")
 	stop()
 	w.does(anna, made, "comment", "two") // nobody serves the bot
 	stop = w.run(w.bot())
 	w.sees(boss, "<i>two</i>")
-	w.told(boss, "")
+	w.notified(boss, "")
 
 	w.telegram.AddFault(sim.Fault{Match: "sendMessage", Kind: "lost_answer", Times: 1})
 	w.does(anna, made, "comment", "three")
@@ -147,8 +147,8 @@ func TestNoNoticeComesTwice(t *testing.T) {
 	w.does(anna, made, "comment", "six")
 	w.sees(boss, "<i>six</i>")
 	for word, want := range map[string]int{"one": 1, "two": 1, "three": 1, "four": 1, "five": 0, "six": 1} {
-		if n := len(w.told(boss, "<i>"+word+"</i>")); n != want {
-			t.Errorf("%q was told %d times", word, n)
+		if n := len(w.notified(boss, "<i>"+word+"</i>")); n != want {
+			t.Errorf("%q was notified %d times", word, n)
 		}
 	}
 
@@ -172,7 +172,7 @@ func TestWhoIsNotToldAnyMore(t *testing.T) {
 	w.eventually("two lost notices", func() bool {
 		return strings.Join(w.noticeStates(), " ") == "sent lost lost"
 	})
-	if n := len(w.told(boris, "")) + len(w.told(anna, "secret")); n != 0 {
-		t.Errorf("%d were told", n)
+	if n := len(w.notified(boris, "")) + len(w.notified(anna, "secret")); n != 0 {
+		t.Errorf("%d were notified", n)
 	}
 }

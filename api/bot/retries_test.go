@@ -30,9 +30,9 @@ func (w *rig) failsAgain(hash string, p store.RetryPolicy) {
 	}
 }
 
-// TestRetriesAreToldOnce lets an order fail again and again: its user is told once that it is tried again, and once of
-// the end, in their language; so it stays when an operator retries it in vain.
-func TestRetriesAreToldOnce(t *testing.T) {
+// TestRetriesAreNotifiedOnce lets an order fail again and again: its user is notified once that it is tried again, and
+// once of the end, in their language. An operator's retry that fails brings no further notice.
+func TestRetriesAreNotifiedOnce(t *testing.T) {
 	t.Parallel()
 	for language, texts := range map[string][3]string{
 		"en": {"cannot be given Stars", "will be tried again by itself", "the administrators have been told"},
@@ -67,7 +67,7 @@ func TestRetriesAreToldOnce(t *testing.T) {
 			w.failsAgain(hash, over)
 			time.Sleep(3 * noticeTick)
 			if n := w.shows(anna, texts[0]); n != 2 {
-				t.Errorf("told %d times, want 2", n)
+				t.Errorf("notified %d times, want 2", n)
 			}
 
 			w.eventually("rest", func() bool { return strings.Join(w.noticeStates(), " ") == "sent sent" })

@@ -44,7 +44,7 @@ type rig struct {
 	store    *store.Store
 	wire     *wire // between the bots and PostgreSQL
 	temporal *mocks.Client
-	catalog  *downloadRig
+	catalog  *testCatalog
 	options  Options
 	log      *logBuffer
 	updates  int         // that a test has handed to a bot itself
@@ -88,7 +88,7 @@ func newRig(t *testing.T) *rig {
 		"UpdateWithStartWorkflow", mock.Anything, mock.Anything,
 	).Return((&transactionWorkflows{store: w.store}).update).Maybe()
 	w.temporal.On("UpdateWorkflow", mock.Anything, mock.Anything).Return((&taskWorkflows{store: w.store}).update).Maybe()
-	w.catalog = &downloadRig{store: w.store}
+	w.catalog = &testCatalog{store: w.store}
 	w.options = Options{
 		AdminIDs: []int64{boss}, ActivateAtOnce: true, EditEvery: 300 * time.Millisecond, PollTimeout: time.Second,
 		GatherNotices: 200 * time.Millisecond, AlertCalm: time.Second,

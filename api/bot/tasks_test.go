@@ -12,7 +12,7 @@ import (
 	"stagecoach/internal/store"
 )
 
-// newTeam is a world with a bot that runs, and a workspace of the boss, Anna and Boris.
+// newTeam is a rig with a bot that runs, and a workspace of the boss, Anna and Boris.
 func newTeam(t *testing.T) (*rig, store.Workspace, func()) {
 	t.Helper()
 	w := newRig(t)

@@ -5,7 +5,7 @@ import (
 	"stagecoach/internal/store"
 )
 
-// alertTexts name the incidents that administrators are told of.
+// alertTexts name the incidents that administrators are notified of.
 var alertTexts = map[string]chat.Text{
 	store.AlertStorageToken: {
 		"The storage refuses our token, also after a refresh: deliveries fail until somebody authorises the service anew.",

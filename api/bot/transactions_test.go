@@ -184,7 +184,7 @@ func TestWhoIsToldOfStars(t *testing.T) {
 	hash := w.deposits(4, "boris")
 	w.failsWith(hash, "Failed to fetch: Network error", lifecycle.Retryable, false)
 	w.sees(boris, "Что-то пошло не так", "Платить ещё раз не нужно")
-	for range 2 { // what fails again is not told again
+	for range 2 { // another failure brings no second notice
 		t4, err := w.store.TransactionByHash(t.Context(), hash)
 		if err != nil {
 			t.Fatal(err)
@@ -202,7 +202,7 @@ func TestWhoIsToldOfStars(t *testing.T) {
 
 	for what, n := range map[string]int{"have been bought": w.shows(anna, "have been bought"), "too small": w.shows(anna, "too small"), "trouble": w.shows(boris, "Что-то пошло не так")} {
 		if n != 1 {
-			t.Errorf("%s was told %d times", what, n)
+			t.Errorf("%s was notified %d times", what, n)
 		}
 	}
 

@@ -157,7 +157,7 @@ func TestAPanicIsAnsweredAndLogged(t *testing.T) {
 	w.sees(anna, "Something went wrong on our side")
 	w.writes(anna, "en", "/jobs")
 	w.sees(anna, "Your deliveries")
-	if log := w.log.String(); !strings.Contains(log, "the shelf fell down") || !strings.Contains(log, "FolderByID") {
+	if log := w.log.String(); !strings.Contains(log, "the catalog failed") || !strings.Contains(log, "FolderByID") {
 		t.Error("the panic is not in the log:", log)
 	}
 }

@@ -85,7 +85,7 @@ var (
 	textCancelWaits         = chat.Text{"Download #%d is to be stopped. The download program cannot be reached now: this is tried until it succeeds.", "Загрузка №%d будет остановлена. Программа загрузки сейчас недоступна, попытки продолжаются."}
 )
 
-// What people are told of the end of a download, or of its standstill.
+// Notices of the end of a download, or of one that makes no progress.
 var (
 	textNoticeDownloaded = chat.Text{"✅ <b>%s</b> (%s) is in the library.", "✅ <b>%s</b> (%s) — в библиотеке."}
 	textNoticeFailed     = chat.Text{"❌ <b>%s</b> (%s) was not downloaded.", "❌ <b>%s</b> (%s) — не удалось загрузить."}

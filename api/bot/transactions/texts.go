@@ -35,7 +35,7 @@ var (
 	textStarsBounds  = chat.Text{"At least %d Stars, at most %d. %s of each transfer go to fees.", "Не меньше %d звёзд и не больше %d. %s из каждого перевода уходит на комиссию."}
 )
 
-// News for whom Stars were paid.
+// Notices to the recipient of Stars.
 var (
 	textStarsBought      = chat.Text{"⭐ %d Stars for @%s have been bought. Thank you!", "⭐ Куплено звёзд: %d для @%s. Спасибо!"}
 	textStarsNotBought   = chat.Text{"❌ The transfer of %s with Stars for @%s: nothing was bought.", "❌ Перевод %s на звёзды для @%s: купить не получилось."}

@@ -26,7 +26,7 @@ func (w *rig) hearCancels() {
 		Return(serviceerror.NewNotFound("none")).Maybe()
 }
 
-// addsBook lets a person add a book through another door.
+// addsBook lets a person add a book over the API.
 func (w *rig) addsBook(person int64, title, author string) store.Book {
 	w.t.Helper()
 	book, err := w.bot().o.Downloads.CreateBook(w.t.Context(), w.user(person), title, author, "")
@@ -36,7 +36,7 @@ func (w *rig) addsBook(person int64, title, author string) store.Book {
 	return book
 }
 
-// starts lets a person start a download through another door.
+// starts lets a person start a download over the API.
 func (w *rig) starts(person int64, book store.Book) store.Download {
 	w.t.Helper()
 	job, _, err := w.bot().o.Downloads.Start(
@@ -110,7 +110,7 @@ func (w *rig) downloads() []store.Download {
 	return jobs
 }
 
-// downloadNotices waits until nothing more is to be told, and gives the messages that tell of downloads.
+// downloadNotices waits until no notice is pending, and gives the messages that tell of downloads.
 func (w *rig) downloadNotices(person int64) (found []telegramsim.Message) {
 	w.t.Helper()
 	w.eventually("rest", func() bool {

@@ -28,10 +28,10 @@ func (w *rig) sql(statement string, args ...any) {
 	}
 }
 
-func TestABoardFollowsItsDownload(t *testing.T) {
+func TestALiveMessageFollowsItsDownload(t *testing.T) {
 	t.Parallel()
 	w, _ := newReader(t)
-	job := w.starts(boris, w.addsBook(boris, "<Колёса>", "")) // through another door
+	job := w.starts(boris, w.addsBook(boris, "<Колёса>", "")) // over the API
 	w.sees(boris, "📥 №1 <b>&lt;Колёса&gt;</b> (текст)\n🕓 Ждёт начала", "✖️ Отменить")
 	if _, err := w.store.NoteDownloadTrouble(t.Context(), job.ID, string(fault.NoFreeSpace), false); err != nil {
 		t.Fatal(err)
@@ -60,8 +60,8 @@ func TestABoardFollowsItsDownload(t *testing.T) {
 	w.sees(boris, "№1", "⬇️ 99% (4,0 ГБ из 4,0 ГБ)\nСейчас ничего не приходит\n⚠️ Уже долго ничего не загружается")
 	w.completes(job)
 	last := w.sees(boris, "📥 №1", "✅ В библиотеке, 4,0 ГБ")
-	if len(last.Buttons) != 0 || len(w.board(boris, "📥 №1")) != 1 {
-		t.Errorf("the board: %+v", w.board(boris, "📥 №1"))
+	if len(last.Buttons) != 0 || len(w.about(boris, "📥 №1")) != 1 {
+		t.Errorf("the live message: %+v", w.about(boris, "📥 №1"))
 	}
 
 	w.sees(boris, "✅ <b>&lt;Колёса&gt;</b> (текст) — в библиотеке.\n4,0 ГБ") // a message of its own
@@ -86,7 +86,7 @@ func TestADownloadIsLookedAtSeldom(t *testing.T) {
 	}
 
 	w.sees(anna, "📥 #1", "⬇️ 59%")
-	edits := w.board(anna, "📥 #1")[0].Edits
+	edits := w.about(anna, "📥 #1")[0].Edits
 	for i, edit := range edits[1:] {
 		if gap := edit.At.Sub(edits[i].At); gap < 1950*time.Millisecond {
 			t.Errorf("edit %d came %v after the one before", i+1, gap)
@@ -145,10 +145,10 @@ func TestOwnersHearOfTheEnd(t *testing.T) {
 	w.presses(anna, "dx:"+number64(slow.ID))
 	w.notes(anna, "is being stopped")
 
-	if told := w.downloadNotices(anna); len(told) != 10 {
-		t.Errorf("%d notices: %+v", len(told), told)
-	} else if slices.ContainsFunc(told, func(m telegramsim.Message) bool { return len(m.Edits) > 0 || strings.Contains(m.Text, "Own") }) {
-		t.Errorf("a notice is edited, or without need: %+v", told)
+	if notified := w.downloadNotices(anna); len(notified) != 10 {
+		t.Errorf("%d notices: %+v", len(notified), notified)
+	} else if slices.ContainsFunc(notified, func(m telegramsim.Message) bool { return len(m.Edits) > 0 || strings.Contains(m.Text, "Own") }) {
+		t.Errorf("a notice is edited, or without need: %+v", notified)
 	}
 
 	if n := len(w.downloadNotices(boss)); n != 0 {
@@ -188,8 +188,8 @@ func TestNoNoticeOfADownloadComesTwice(t *testing.T) {
 	w.eventually("rest", func() bool { return strings.Join(w.noticeStates(), " ") == "sending unknown sent sent" })
 
 	for title, want := range map[string]int{"One": 0, "Two": 1, "Three": 1, "Four": 1} {
-		if n := len(w.board(anna, "✅ <b>"+title+"</b>")); n != want {
-			t.Errorf("%s was told %d times", title, n)
+		if n := len(w.about(anna, "✅ <b>"+title+"</b>")); n != want {
+			t.Errorf("%s was notified %d times", title, n)
 		}
 	}
 }
@@ -223,7 +223,7 @@ func TestNoticesOfTheReleaseBefore(t *testing.T) {
 	t.Parallel()
 	w, space, stop := newTeam(t)
 	w.task(boss, space, store.NewTask{Title: "Paint the fence"})
-	w.told(boss, "")
+	w.notified(boss, "")
 	stop()
 
 	for state, person := range map[string]int64{"due": anna, "sending": boris} {
@@ -234,7 +234,7 @@ func TestNoticesOfTheReleaseBefore(t *testing.T) {
 
 	w.run(w.bot())
 	w.sees(anna, "#1 <b>Paint the fence</b>", "🎁")
-	if n := len(w.told(boris, "")); n != 0 {
+	if n := len(w.notified(boris, "")); n != 0 {
 		t.Errorf("%d notices that may have been sent", n)
 	}
 

@@ -152,7 +152,7 @@ func (w *rig) task(creator int64, space store.Workspace, wanted store.NewTask) s
 	return made
 }
 
-// does lets a person act on a task through another door. What is a status there is one here.
+// does lets a person act on a task over the API. What is a status there is one here.
 func (w *rig) does(person int64, t store.Task, step, comment string) {
 	w.t.Helper()
 	tasks, user, ctx := w.bot().o.Tasks, w.user(person), w.t.Context()
@@ -214,8 +214,8 @@ func (w *rig) events(t store.Task) (types []string) {
 	return types
 }
 
-// news gives the notices in a chat.
-func (w *rig) news(person int64) (found []telegramsim.Message) {
+// taskNotices gives the notices in a chat.
+func (w *rig) taskNotices(person int64) (found []telegramsim.Message) {
 	for _, m := range w.messages(person) {
 		if findButton(m, "tn:") != "" {
 			found = append(found, m)
@@ -224,8 +224,8 @@ func (w *rig) news(person int64) (found []telegramsim.Message) {
 	return found
 }
 
-// told waits until nothing more is to be told, and gives the notices in a chat that have a word.
-func (w *rig) told(person int64, word string) (found []telegramsim.Message) {
+// notified waits until no notice is pending, and gives the notices in a chat that have a word.
+func (w *rig) notified(person int64, word string) (found []telegramsim.Message) {
 	w.t.Helper()
 	w.eventually("rest", func() bool {
 		cursor, err := w.store.NoticeCursor(w.t.Context())
@@ -236,7 +236,7 @@ func (w *rig) told(person int64, word string) (found []telegramsim.Message) {
 		return err == nil && len(events) == 0 && !slices.Contains(w.noticeStates(), store.NoticeDue)
 	})
 
-	for _, m := range w.news(person) {
+	for _, m := range w.taskNotices(person) {
 		if strings.Contains(m.Text, word) {
 			found = append(found, m)
 		}

@@ -15,8 +15,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// downloadRig is a catalog of what tests put into it.
-type downloadRig struct {
+// testCatalog is a catalog of what tests put into it.
+type testCatalog struct {
 	store *store.Store
 	mu    sync.Mutex
 	files []store.File
@@ -25,7 +25,7 @@ type downloadRig struct {
 }
 
 // add puts a file at a path, and the folders above it.
-func (s *downloadRig) add(t *testing.T, path string, size int64) store.File {
+func (s *testCatalog) add(t *testing.T, path string, size int64) store.File {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,18 +57,18 @@ func (s *downloadRig) add(t *testing.T, path string, size int64) store.File {
 }
 
 // fail lets listings fail from now on.
-func (s *downloadRig) fail(err error) {
+func (s *testCatalog) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fails = err
 }
 
-func (s *downloadRig) FolderByID(_ context.Context, id int64, limit, offset int) (catalog.Listing, error) {
+func (s *testCatalog) FolderByID(_ context.Context, id int64, limit, offset int) (catalog.Listing, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
 	if s.panic {
-		panic("the shelf fell down")
+		panic("the catalog failed")
 	}
 
 	if s.fails != nil {
@@ -95,11 +95,11 @@ func (s *downloadRig) FolderByID(_ context.Context, id int64, limit, offset int)
 	return catalog.Listing{Folder: folder, Files: part(in, limit, offset), Total: len(in), Offset: offset}, nil
 }
 
-func (s *downloadRig) File(ctx context.Context, id int64) (store.File, error) {
+func (s *testCatalog) File(ctx context.Context, id int64) (store.File, error) {
 	return s.store.FileByID(ctx, id)
 }
 
-func (s *downloadRig) Search(_ context.Context, words string, limit, offset int) ([]store.File, bool, error) {
+func (s *testCatalog) Search(_ context.Context, words string, limit, offset int) ([]store.File, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var found []store.File

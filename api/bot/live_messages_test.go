@@ -24,8 +24,8 @@ func (w *rig) known(person int64, language string) {
 	})
 }
 
-// board gives the messages about a job.
-func (w *rig) board(person int64, name string) (found []telegramsim.Message) {
+// about gives the messages about a job.
+func (w *rig) about(person int64, name string) (found []telegramsim.Message) {
 	for _, m := range w.messages(person) {
 		if strings.Contains(m.Text, name) {
 			found = append(found, m)
@@ -47,7 +47,7 @@ func TestTheEndIsShownAtOnce(t *testing.T) {
 	w.sees(anna, "✅ Delivered")
 }
 
-func TestABoardFollowsItsJob(t *testing.T) {
+func TestALiveMessageFollowsItsJob(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	w.options.EditEvery = 2 * time.Second
@@ -75,8 +75,8 @@ func TestABoardFollowsItsJob(t *testing.T) {
 
 	w.moves(job.ID, func(j *store.Job) { j.State, j.MessageID = lifecycle.DeliveryDelivered, &j.ID })
 	last := w.sees(anna, "✅ Доставлено")
-	if len(last.Buttons) != 0 || len(w.board(anna, "film.mp4")) != 1 {
-		t.Errorf("the board: %+v", w.board(anna, "film.mp4"))
+	if len(last.Buttons) != 0 || len(w.about(anna, "film.mp4")) != 1 {
+		t.Errorf("the live message: %+v", w.about(anna, "film.mp4"))
 	}
 
 	for i, edit := range last.Edits[1 : len(last.Edits)-1] { // all but the end
@@ -91,7 +91,7 @@ func TestABoardFollowsItsJob(t *testing.T) {
 	})
 }
 
-func TestHowBoardsEnd(t *testing.T) {
+func TestHowLiveMessagesEnd(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	w.run(w.bot())
@@ -131,7 +131,7 @@ func TestHowBoardsEnd(t *testing.T) {
 	}
 }
 
-func TestAnEndedJobWithoutABoardIsShownOnce(t *testing.T) {
+func TestAnEndedJobWithoutALiveMessageIsShownOnce(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	stop := w.run(w.bot())
@@ -142,12 +142,12 @@ func TestAnEndedJobWithoutABoardIsShownOnce(t *testing.T) {
 	w.run(w.bot())
 	m := w.sees(anna, "quick.txt", "Delivered")
 	time.Sleep(time.Second)
-	if len(w.board(anna, "quick.txt")) != 1 || len(m.Edits) != 0 {
-		t.Errorf("the board: %+v", w.board(anna, "quick.txt"))
+	if len(w.about(anna, "quick.txt")) != 1 || len(m.Edits) != 0 {
+		t.Errorf("the live message: %+v", w.about(anna, "quick.txt"))
 	}
 }
 
-func TestALostAnswerNeverMakesASecondBoard(t *testing.T) {
+func TestALostAnswerNeverMakesASecondLiveMessage(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	stop := w.run(w.bot())
@@ -162,14 +162,14 @@ func TestALostAnswerNeverMakesASecondBoard(t *testing.T) {
 	stop()
 	w.run(w.bot()) // nor does a new process
 	time.Sleep(time.Second)
-	if shown := w.board(anna, "a.txt"); len(shown) != 1 {
-		t.Fatalf("the board: %+v", shown)
+	if shown := w.about(anna, "a.txt"); len(shown) != 1 {
+		t.Fatalf("the live message: %+v", shown)
 	}
 
 	w.moves(job.ID, func(j *store.Job) { j.State, j.MessageID = lifecycle.DeliveryDelivered, &j.ID })
 	w.sees(anna, "a.txt", "Delivered")
 	time.Sleep(time.Second)
-	if shown := w.board(anna, "a.txt"); len(shown) != 2 {
+	if shown := w.about(anna, "a.txt"); len(shown) != 2 {
 		t.Errorf("the end was shown %d times", len(shown)-1)
 	}
 }
@@ -196,17 +196,17 @@ func TestFloodWaitIsObeyed(t *testing.T) {
 	})
 
 	refused := time.Now()
-	w.moves(job.ID, func(j *store.Job) { j.State, j.MessageID = lifecycle.DeliveryDelivered, &j.ID }) // hurries the board
+	w.moves(job.ID, func(j *store.Job) { j.State, j.MessageID = lifecycle.DeliveryDelivered, &j.ID }) // hurries the live message
 	w.sees(anna, "a.txt", "Delivered")
 	if waited := time.Since(refused); waited < 1900*time.Millisecond {
 		t.Errorf("the flood wait was not obeyed, an edit came after %v", waited)
 	}
-	if shown := w.board(anna, "a.txt"); len(shown) != 1 {
-		t.Errorf("the board: %+v", shown)
+	if shown := w.about(anna, "a.txt"); len(shown) != 1 {
+		t.Errorf("the live message: %+v", shown)
 	}
 }
 
-func TestBoardsThatCannotBeEdited(t *testing.T) {
+func TestLiveMessagesThatCannotBeEdited(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"blocked", "deleted", "500", "lost_answer"} {
 		t.Run(kind, func(t *testing.T) {
@@ -218,9 +218,9 @@ func TestBoardsThatCannotBeEdited(t *testing.T) {
 			w.sees(anna, "a.txt", "In line")
 
 			if kind == "deleted" {
-				board := w.board(anna, "a.txt")[0]
+				live := w.about(anna, "a.txt")[0]
 				b := w.bot()
-				w.remove(b, anna, board.MessageID)
+				w.remove(b, anna, live.MessageID)
 			} else {
 				w.telegram.AddFault(sim.Fault{Match: "editMessageText", Kind: kind, Times: 1})
 			}
@@ -229,13 +229,13 @@ func TestBoardsThatCannotBeEdited(t *testing.T) {
 			switch kind {
 			case "500", "lost_answer":
 				w.sees(anna, "a.txt", "Delivered")
-				w.eventually("rest", func() bool { return w.boardState(job.ID) == store.LiveMessageFinal })
+				w.eventually("rest", func() bool { return w.liveMessageState(job.ID) == store.LiveMessageFinal })
 			default:
-				w.eventually("a lost board", func() bool { return w.boardState(job.ID) == store.LiveMessageLost })
+				w.eventually("a lost live message", func() bool { return w.liveMessageState(job.ID) == store.LiveMessageLost })
 			}
 
-			if shown := w.board(anna, "a.txt"); len(shown) > 1 {
-				t.Errorf("the board: %+v", shown)
+			if shown := w.about(anna, "a.txt"); len(shown) > 1 {
+				t.Errorf("the live message: %+v", shown)
 			}
 		})
 	}
