@@ -16,19 +16,28 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/race"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
-// oddRequests is how many requests every run of the tests sends: about a minute's worth. make odd sends more of them.
-const oddRequests = 20_000
+// How many requests a run of the tests sends, without the race detector and with it: about a minute's worth together.
+// make odd sends more of them.
+const (
+	oddRequests     = 20_000
+	oddRequestsRace = 2_000
+)
 
 // TestOddRequests sends requests to all operations of the document: each begins as one that could be right, and then
 // something about it is made odd. Whatever comes, the answer is never a 5xx, and each refusal is a problem document
 // with a code.
 func TestOddRequests(t *testing.T) {
 	t.Parallel()
-	requests, seed := setting(t, "STAGECOACH_ODD_REQUESTS", oddRequests), setting(t, "STAGECOACH_ODD_SEED", 1)
+	standard := oddRequests
+	if race.Enabled {
+		standard = oddRequestsRace
+	}
+	requests, seed := setting(t, "STAGECOACH_ODD_REQUESTS", standard), setting(t, "STAGECOACH_ODD_SEED", 1)
 	t.Logf("STAGECOACH_ODD_REQUESTS=%d STAGECOACH_ODD_SEED=%d", requests, seed)
 	if testing.Short() {
 		requests /= 20

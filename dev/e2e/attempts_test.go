@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
@@ -29,6 +30,7 @@ func (s *stack) shown(job store.Job) (view lifecycle.DeliveryView) {
 // workflow, API and details say at once which attempt is next, why, when, and until when.
 func TestAFailedAttemptIsShown(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	s := newStack(
 		t, map[string]string{"STAGECOACH_DELIVERY_CHUNK_TIMEOUT": "3s", "STAGECOACH_DELIVERY_RETRY_INTERVAL": "10m"},
 	)
@@ -110,6 +112,7 @@ func (s *stack) jobOf(id string) store.Job {
 // when it wakes.
 func TestALossIsReported(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	s := newStack(t, map[string]string{"STAGECOACH_DELIVERY_PARALLEL": "1"})
 	s.startWorker() // it reconciles, too
 	s.slow(256 << 10)
@@ -156,6 +159,7 @@ func TestALossIsReported(t *testing.T) {
 // it: the reconciler ends it.
 func TestALossAfterTheLastByte(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	s := newStack(t, map[string]string{"STAGECOACH_DELIVERY_PARALLEL": "1"})
 	lost := s.startWorker()
 	small, _ := s.file("small.bin", 1000)
@@ -203,6 +207,7 @@ func (s *stack) deliverActivity(job store.Job) string {
 // attempt.
 func TestOperatorPausesAndResets(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	s := newStack(t, nil)
 	s.startWorker()
 	job, sum := s.streaming(24, 1)

@@ -15,6 +15,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/servers"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/config"
@@ -369,6 +370,7 @@ func (d *containers) serves(name string, metrics ...string) {
 // TestComposeDemo runs what `docker compose --env-file .env.dev --profile dev up` runs of ours.
 func TestComposeDemo(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	d := composeDemo(t)
 	d.once("migrate", time.Minute)
 	for name, service := range d.Services {

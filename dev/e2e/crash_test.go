@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/servers"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testdb"
@@ -75,6 +76,7 @@ func TestWorkerKilled(t *testing.T) {
 // TestWorkerKilledBeforeTheAnswer kills the worker when all bytes are out: nobody can know, and nobody sends again.
 func TestWorkerKilledBeforeTheAnswer(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	s := newStack(t, nil)
 	worker := s.startWorker()
 	user := s.user(100)
@@ -94,6 +96,7 @@ func TestWorkerKilledBeforeTheAnswer(t *testing.T) {
 // let its own last bytes go.
 func TestWorkerFrozen(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	s := newStack(t, nil)
 	frozen := s.startWorker()
 	job, sum := s.streaming(24, 6)
@@ -155,6 +158,7 @@ func TestWorkerStopped(t *testing.T) {
 // TestTemporalAway stops and starts the Temporal server in mid-job.
 func TestTemporalAway(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	s := newStackOn(t, testdb.URL(t), nil)
 	s.startWorker()
 	job, longSum := s.streaming(32, 6)
@@ -173,6 +177,7 @@ func TestTemporalAway(t *testing.T) {
 // TestPostgresAway stops and starts PostgreSQL in mid-job: no try is lost, the end is written when it is back.
 func TestPostgresAway(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	dir := t.TempDir()
 	postgres, err := servers.StartPostgres(t.Context(), servers.PostgresOptions{Dir: dir, Fast: true})
 	must(t, err)
@@ -314,6 +319,7 @@ func TestResend(t *testing.T) {
 // TestFairness lets one user's many files never hold up the others' few: once all have jobs waiting, users take turns.
 func TestFairness(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	const users, files = 10, 20
 	s := newStack(t, map[string]string{"STAGECOACH_DELIVERY_PARALLEL": "2"})
 	s.startWorker()

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/fault"
@@ -40,6 +41,7 @@ const maxKills = 2
 // is touched. STAGECOACH_FAULTS_TIME sets how long it goes on.
 func TestDownloadFaults(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	stand := newStandIn(t)
 	l := newLibrary(t, stand, map[string]string{"STAGECOACH_QBITTORRENT_TIMEOUT": "1s"})
 	l.careless = true

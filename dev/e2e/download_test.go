@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
@@ -22,6 +23,7 @@ import (
 // all at once. It does so with the stand-in, and with the real qBittorrent where it is installed.
 func TestDownloads(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	for name, start := range map[string]func(testing.TB) torrents{
 		"stand-in": func(t testing.TB) torrents { return newStandIn(t) },
 		"real":     func(t testing.TB) torrents { return newRealServer(t) },
@@ -70,6 +72,15 @@ func TestDownloads(t *testing.T) {
 			l.wantTidy()
 		})
 	}
+}
+
+// TestDownload brings what a .torrent file and a magnet link lead to, and cancels a download.
+func TestDownload(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t, newStandIn(t), nil)
+	l.startWorker()
+	l.parts(t, map[string]func(*library){"file": fromFile, "magnet": fromMagnet, "cancel": canceled})
+	l.wantTidy()
 }
 
 // fromFile downloads what a .torrent file leads to, and watches it grow.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/store"
@@ -16,6 +17,7 @@ import (
 // number. When it freezes, and when it is killed, the other one takes over, and every download comes to its end.
 func TestDownloadWorkers(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	stand := newStandIn(t)
 	l := newLibrary(t, stand, nil)
 	workers := []*program{l.startWorker(), l.startWorker()}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
@@ -16,6 +17,7 @@ import (
 // TestFaults makes one thing go wrong at a time and looks at the job, its tries and the user's chat.
 func TestFaults(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	s := newStack(t, map[string]string{
 		"STAGECOACH_DELIVERY_SHORT_RETRY_AFTER": "2s",
 		"STAGECOACH_DELIVERY_STORAGE_TIMEOUT":   "2500ms",
@@ -109,6 +111,7 @@ func TestFaults(t *testing.T) {
 // TestFileGone takes the file away between the request and the ride.
 func TestFileGone(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	s := newStack(t, nil)
 	user := s.user(100)
 	gone, _ := s.file("gone.bin", 1000)

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/night"
 	devstack "stagecoach/dev/stack"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
@@ -28,6 +29,7 @@ import (
 // worker serves both, and the payment is through while the fetches hang.
 func TestPaymentBesideFetches(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	needsServers(t)
 	temporal := startTemporal(t)
 	var fetching atomic.Int64
@@ -95,6 +97,7 @@ var buildPlainWorker = sync.OnceValues(func() (string, error) {
 // memory grows by less than 32 MiB, and its job fails.
 func TestBombCostsAWorkerLittle(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	if _, err := os.Stat("/proc/self/status"); err != nil {
 		t.Skip(err)
 	}

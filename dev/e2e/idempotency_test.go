@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"stagecoach/dev/night"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
@@ -16,6 +17,7 @@ import (
 // killed and restarted processes: each key is one job, each job at most one document, and every job ends.
 func TestIdempotency(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	s := newStack(t, nil)
 	s.startWorker()
 	s.startAPI()

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/night"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
@@ -48,6 +49,7 @@ func (s *stack) listed(query string) []string {
 // TestOperator finds, reads, cancels and terminates jobs with the temporal CLI alone.
 func TestOperator(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	s := newStack(t, map[string]string{"STAGECOACH_DELIVERY_PARALLEL": "2"})
 	s.startWorker()
 	user := s.user(100)
@@ -89,6 +91,7 @@ func TestOperator(t *testing.T) {
 // TestNeverStarted leaves a row whose workflow was never started: the reconciler starts it.
 func TestNeverStarted(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	s := newStack(t, nil)
 	user := s.user(100)
 	file, sum := s.file("lost.bin", 1000)
@@ -106,6 +109,7 @@ func TestNeverStarted(t *testing.T) {
 // TestReconcilerEnded ends the reconciler itself: it comes back without a restart of a worker.
 func TestReconcilerEnded(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	s := newStack(t, nil)
 	s.startWorker()
 	is := func(status string) {

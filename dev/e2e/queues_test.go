@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"testing"
 
+	"stagecoach/dev/night"
 	"stagecoach/internal/lifecycle"
 )
 
@@ -12,6 +13,7 @@ import (
 // waiting.
 func TestClaimsBesideFullSlots(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	s := newStack(
 		t,
 		map[string]string{

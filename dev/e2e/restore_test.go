@@ -18,6 +18,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/servers"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/tonsim"
@@ -204,6 +205,7 @@ func (v *restoreRig) bought() map[string]tonsim.Purchase {
 // downloads go on from the record.
 func TestRestore(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	v := newRestoreRig(t, testdb.URL(t))
 	v.startWorker()
 	v.startAPI()
@@ -364,6 +366,7 @@ func TestRestore(t *testing.T) {
 // sent is not sent again.
 func TestTemporalLost(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	v := newRestoreRig(t, testdb.URL(t))
 	v.startWorker()
 	v.startAPI()

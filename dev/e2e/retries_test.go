@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
@@ -15,6 +16,7 @@ import (
 // when its time is over.
 func TestOrdersAreTriedAgain(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	server := startTemporal(t, `system.namespaceCacheRefreshInterval="200ms"`)
 	l := newPaymentRig(t, server, "retries")
 	l.env["STAGECOACH_TX_RETRY_FOR"], l.env["STAGECOACH_TX_RETRY_PAUSE"] = "1h", "3s"

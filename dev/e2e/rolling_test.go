@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/servers"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/telegramsim"
@@ -295,6 +296,7 @@ func (r *rolling) wantAllEnded() {
 // nothing twice.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	needsServers(t)
 	must(t, buildPrograms())
 	r := newRolling(t, testdb.URL(t), programs)

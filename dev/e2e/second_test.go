@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"testing"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/internal/lifecycle"
@@ -15,6 +16,7 @@ import (
 // ones are sold meanwhile. An administrator decides over HTTP about what the two sources disagree on.
 func TestSecondSource(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	server := startTemporal(t, `system.namespaceCacheRefreshInterval="200ms"`)
 	l := newPaymentRig(t, server, "second-source")
 	second := tonsim.NewSecondTonCenter(l.env["STAGECOACH_TONCENTER_URL"])

@@ -9,6 +9,7 @@ import (
 
 	"go.temporal.io/api/workflowservice/v1"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/lifecycle"
@@ -103,6 +104,7 @@ func search(t *testing.T, where, text string, secrets []string) {
 // TestNoDownloadIsTold does the same with downloads: their links, names, places and hashes, and qBittorrent's password.
 func TestNoDownloadIsTold(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	const chat = 777000124
 	stand := newStandIn(t)
 	l := newLibrary(

@@ -20,6 +20,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
+	"stagecoach/dev/race"
 	"stagecoach/dev/servers"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/telegramsim"
@@ -59,7 +60,7 @@ func TestMain(m *testing.M) {
 
 var (
 	buildPrograms = sync.OnceValue(func() error {
-		return devstack.Programs{Dir: programs, Race: raceEnabled}.Build(context.Background(), "worker", "api")
+		return devstack.Programs{Dir: programs, Race: race.Enabled}.Build(context.Background(), "worker", "api")
 	})
 	buildStarter = sync.OnceValue(func() error {
 		return devstack.Programs{Dir: programs}.Build(

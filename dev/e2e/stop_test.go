@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
@@ -18,6 +19,7 @@ import (
 // lost, and the process ends well.
 func TestStopHandsOver(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	s := newStack(
 		t,
 		map[string]string{
@@ -88,6 +90,7 @@ func TestStopHandsOver(t *testing.T) {
 // again.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	s := newStack(t, map[string]string{"STAGECOACH_WORKER_STOP_TIMEOUT": "1h"})
 	worker := s.startWorker()
 	job, sum := s.streaming(20, 1)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/servers"
 )
 
@@ -32,6 +33,7 @@ const (
 // it is as many as fit into the time.
 func TestTaskRace(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	least, lasts := int64(raceTasks), raceTime
 	if text := os.Getenv("STAGECOACH_RACE_TASKS"); text != "" {
 		var err error
@@ -62,6 +64,7 @@ func TestTaskRace(t *testing.T) {
 // TestTaskRaceCatchesNaiveHandler runs the same race with workers whose handler has no mutex and does not look again.
 func TestTaskRaceCatchesNaiveHandler(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	self, err := os.Executable()
 	must(t, err)
 	r := newTaskRace(t, self)

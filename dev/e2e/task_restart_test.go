@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
@@ -18,6 +19,7 @@ import (
 // answer.
 func TestDeadlinesAcrossARestart(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	const groups, ofGroup = 4, 25
 	s := newStackOn(t, testdb.URL(t), map[string]string{"STAGECOACH_BOT": "false", "STAGECOACH_LOG_LEVEL": "info"})
 	worker, doomed := s.startWorker(), s.startWorker()

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
@@ -79,6 +80,7 @@ const tills = 13
 // Each order is bought once, or given back once, and all books agree.
 func TestOrdersLoseTheirWorker(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	temporal := startTemporal(
 		t, `history.timerProcessorMaxTimeShift="10ms"`, `system.namespaceCacheRefreshInterval="200ms"`,
 	)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/night"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/workflows/reconciler"
 )
@@ -46,6 +47,7 @@ func (s *stack) deployment(command, build string, more ...string) {
 // work, a delivery ends where it began, a task and the singletons move on.
 func TestVersions(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	s := newStack(t, map[string]string{"STAGECOACH_BOT": "false", "STAGECOACH_WORKER_VERSION": "stagecoach:v1"})
 	first := s.startWorker()
 	s.startAPI()

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/fault"
@@ -109,6 +110,7 @@ func TestParallelStarts(t *testing.T) {
 // qBittorrent agree on it.
 func TestCancelAgainstCompletion(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	const races = 200
 	w := newRig(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, time.Minute)
 	ctx := t.Context()

@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
 
+	"stagecoach/dev/night"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
@@ -392,6 +393,7 @@ func TestWorkerAway(t *testing.T) {
 // then, and acting on it stays as fast as on a task without a past.
 func TestManyTransitionsAndComments(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	w := newRig(t, service.WorkspaceChange{})
 	ctx, ann := t.Context(), w.member()
 	assigned := func(n *store.NewTask) { n.AssigneeID = &ann.ID }

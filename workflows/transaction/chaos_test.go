@@ -18,6 +18,7 @@ import (
 	"time"
 
 	activities "stagecoach/activities/transaction"
+	"stagecoach/dev/race"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/testdb"
@@ -29,9 +30,15 @@ import (
 	"stagecoach/internal/toncenter"
 )
 
-// chaosSequences is how many random histories a run of the tests lives through: what two cores do in about a minute
-// without the race detector, which makes them three times as slow. STAGECOACH_CHAOS asks for another number.
-const chaosSequences = 1000
+// How many random histories a run of the tests lives through, without the race detector and with it, which makes them
+// three times as slow. STAGECOACH_CHAOS asks for another number.
+const (
+	chaosSequences     = 300
+	chaosSequencesRace = 30
+)
+
+// manySequences have something of everything in them.
+const manySequences = 1000
 
 // chaosSeed draws the same histories every time, so that a failure is of the change that is tested.
 // STAGECOACH_CHAOS_SEED asks for others; make chaos draws new ones.
@@ -50,8 +57,8 @@ func TestChaos(t *testing.T) { // not beside other tests: it takes all that the 
 	}
 
 	count, seed := chaosSequences, number(t, "STAGECOACH_CHAOS_SEED", chaosSeed)
-	if raceEnabled {
-		count /= 10
+	if race.Enabled {
+		count = chaosSequencesRace
 	}
 
 	count = number(t, "STAGECOACH_CHAOS", count)
@@ -81,7 +88,7 @@ func TestChaos(t *testing.T) { // not beside other tests: it takes all that the 
 		"processed", "failed", "purchase paid", "purchase dead", "purchase bounced", "refund paid", "refund dead",
 		"dead workers", "lost workflows", "reviews", "retries", "retries by the system",
 	} {
-		if tally[what] == 0 && count >= chaosSequences {
+		if tally[what] == 0 && count >= manySequences {
 			t.Errorf("so many sequences, and none had: %s", what)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/internal/lifecycle"
@@ -393,6 +394,7 @@ func TestDustIsKept(t *testing.T) {
 // that the system before this one looked at once a minute.
 func TestBurst(t *testing.T) {
 	t.Parallel()
+	night.Only(t)
 	w := newRig(t, func(s *setup) { s.asleep = true; s.settings.WholeHistory = true })
 	const burst = 250
 	for i := range burst {

@@ -1,5 +1,0 @@
-//go:build race
-
-package transaction_test
-
-const raceEnabled = true
