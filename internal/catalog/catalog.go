@@ -37,9 +37,24 @@ type Upstream interface {
 	Stat(ctx context.Context, path string) (yandex.Item, error)
 }
 
+// Store is what a catalog needs of the record.
+type Store interface {
+	FileByID(ctx context.Context, id int64) (store.File, error)
+	FileByPath(ctx context.Context, path string) (store.File, error)
+	SaveFiles(ctx context.Context, files []store.File) ([]store.File, error)
+	SearchFiles(ctx context.Context, words string, limit, offset int) ([]store.File, error)
+
+	Listing(ctx context.Context, folder string, foldersFirst bool, limit, offset int) ([]store.File, error)
+	ListedAt(ctx context.Context, folder string) (time.Time, error)
+	MarkListed(ctx context.Context, path string) error
+	CountFiles(ctx context.Context, folder string) (int, error)
+	ReplaceListing(ctx context.Context, folder string, files []store.File) error
+	DropFolder(ctx context.Context, folder string) error
+}
+
 // Options configure a Catalog.
 type Options struct {
-	Store    *store.Store
+	Store    Store
 	Upstream Upstream
 	TTL      time.Duration       // how long a listing is shown without asking again; 0: the storage is always asked
 	Log      *slog.Logger        // default: none

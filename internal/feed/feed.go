@@ -28,9 +28,25 @@ const (
 	pageRate = 200     // their pages a second
 )
 
+// Store is what a feed needs of the record.
+type Store interface {
+	EventFloor(ctx context.Context) (store.Cursor, error)
+	EventsNow(ctx context.Context) (store.Cursor, error)
+	EventsEnd(ctx context.Context) (store.Cursor, error)
+	EventsBack(ctx context.Context, howMany int) (store.Cursor, error)
+	EventsAfter(ctx context.Context, after store.Cursor, limit int) ([]store.StreamedEvent, error)
+	EventsLag(ctx context.Context) (seconds float64, err error)
+
+	Holders(ctx context.Context, secrets []string) (map[string]store.Holder, error)
+	AudienceOf(ctx context.Context, events []store.StreamedEvent, users []int64) (store.Audience, error)
+
+	LeaseStreams(ctx context.Context, process string, userID int64, streams, maximum int) (granted bool, err error)
+	RenewStreams(ctx context.Context, process string, users []int64, streams []int) error
+}
+
 // Options configure a Feed.
 type Options struct {
-	Store   *store.Store
+	Store   Store
 	PerUser int // followers of one user who is no administrator, of all processes; 0: no limit
 	Total   int // followers; administrators have a few more; 0: no limit
 	CatchUp int // events that a follower may be behind at its start; 0: no limit

@@ -37,9 +37,18 @@ func (r Report) Works() bool {
 	return len(r.Processes) > 0 && len(r.Unserved) == 0
 }
 
+// Store is what a doctor needs of the record.
+type Store interface {
+	RequestChecks(ctx context.Context) error
+	LastCheckRequest(ctx context.Context) (store.CheckRequest, error)
+	ChecksOf(ctx context.Context, identities []string) ([]store.Check, error)
+	Processes(ctx context.Context, age time.Duration) ([]store.Process, error)
+	ActiveWallet(ctx context.Context) (store.Wallet, error)
+}
+
 // Doctor asks the processes, and collects what they answer.
 type Doctor struct {
-	Store         *store.Store
+	Store         Store
 	Queues        []string // task queues that somebody has to serve
 	PaymentQueues []string // the same, once there is a wallet
 }

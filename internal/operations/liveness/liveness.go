@@ -29,9 +29,15 @@ const (
 	Fragment    = "fragment"
 )
 
-// Options configure a Pulse.
+// Store is what a reporter needs of the record.
+type Store interface {
+	Beat(ctx context.Context, p store.Process, seen []store.OutsideSystem) error
+	Leave(ctx context.Context, identity string) error
+}
+
+// Options configure a Reporter.
 type Options struct {
-	Store    *store.Store
+	Store    Store
 	Identity string // as Temporal knows this process
 	Service  string
 	Version  string

@@ -8,9 +8,15 @@ import (
 	"stagecoach/internal/store"
 )
 
+// CountStore is what the counts need of the record.
+type CountStore interface {
+	FoldCounts(ctx context.Context) error
+	CheckCounts(ctx context.Context) (differences []store.Count, err error)
+}
+
 // Counts keeps the counts that a status shows: it adds up what transitions have noted, and compares with the rows.
 type Counts struct {
-	Store       *store.Store
+	Store       CountStore
 	Log         *slog.Logger
 	OnCorrected func(kind string) // counts differences; nil: nobody does
 

@@ -30,10 +30,21 @@ const (
 	MediaSweepFailed = "failed"
 )
 
+// MediaStore is what a sweep of media needs of the record.
+type MediaStore interface {
+	MediaSweepIsDue(ctx context.Context, every time.Duration) (due bool, err error)
+	MarkMediaSwept(ctx context.Context) error
+	LyingMedia(ctx context.Context, after store.LyingMedium, limit int) ([]store.LyingMedium, error)
+	ChangeMedium(ctx context.Context, c store.MediumChange) (changed bool, err error)
+
+	RaiseAlert(ctx context.Context, kind string) error
+	ResolveAlert(ctx context.Context, kind string) error
+}
+
 // MediaSweep looks whether the files of media are where the record says, and marks media as missing and as available
 // again.
 type MediaSweep struct {
-	Store      *store.Store
+	Store      MediaStore
 	Log        *slog.Logger
 	Root       string              // where SavePath is mounted here; empty: there are no sweeps
 	SavePath   string              // in qBittorrent's file system; empty: the same as Root

@@ -21,11 +21,19 @@ import (
 // SweptSignal tells the reconciler's own workflow of a sweep.
 const SweptSignal = "swept"
 
+// Store is what the reconciler needs of the record.
+type Store interface {
+	NoteFinding(ctx context.Context, f store.Finding) (noted store.Finding, fresh bool, err error)
+	SettleFinding(ctx context.Context, id int64, done string) error
+	CloseVanishedFindings(ctx context.Context, age time.Duration) error
+	FindingCounts(ctx context.Context, since time.Time) ([]store.FindingCount, error)
+}
+
 // Reconciler compares live rows with running workflows and repairs what differs: when an operator terminates or resets
 // a workflow, when a start was lost, or when one of the two was restored from a backup.
 type Reconciler struct {
 	Temporal  client.Client
-	Store     *store.Store
+	Store     Store
 	Workloads []service.Workload
 	Log       *slog.Logger
 	Every     time.Duration // between two sweeps

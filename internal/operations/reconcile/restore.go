@@ -10,8 +10,12 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
 )
+
+// RestoreStore is what a restore needs of the record.
+type RestoreStore interface {
+	AfterRestore(ctx context.Context) error
+}
 
 // Restore makes the record and Temporal agree after either was set back to an older moment, or Temporal was lost. No
 // service may run meanwhile. The record decides: the workflows of live rows start anew from it, and what runs for no
@@ -19,7 +23,7 @@ import (
 // harm.
 type Restore struct {
 	Temporal  client.Client
-	Store     *store.Store
+	Store     RestoreStore
 	Workloads []service.Workload
 	Log       *slog.Logger
 
