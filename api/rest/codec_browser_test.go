@@ -15,6 +15,8 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"stagecoach/api/rest"
+	"stagecoach/api/rest/operators"
+	"stagecoach/api/rest/server"
 )
 
 // webUIPage asks for payloads as the Web UI's pages do, and tells its server what came. It is not loaded before that is
@@ -54,7 +56,7 @@ func TestCodecInABrowser(t *testing.T) {
 	}))
 
 	t.Cleanup(ui.Close)
-	door := rest.New(rest.Options{Store: w.store, Codec: rest.CodecOptions{
+	door := rest.New(rest.Options{Config: server.Config{Store: w.store}, Codec: operators.CodecOptions{
 		Handler: converter.NewPayloadCodecHTTPHandler(payloads), Namespace: "default", Origin: ui.URL,
 	}})
 

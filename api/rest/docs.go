@@ -17,6 +17,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"stagecoach/api/rest/server"
 	"stagecoach/internal/fault"
 )
 
@@ -28,11 +29,11 @@ var docsStyle string
 
 // registerDocs serves the OpenAPI document and a page that shows it. Each is made once, when it is first asked for:
 // most processes are never asked, and would start later. The page loads nothing else.
-func (s *server) registerDocs() {
-	openAnswers(s.api.OpenAPI())
-	extendPatterns(s.api.OpenAPI())
+func registerDocs(s *server.Server) {
+	openAnswers(s.OpenAPI())
+	extendPatterns(s.OpenAPI())
 	document := sync.OnceValue(func() []byte {
-		document, err := json.Marshal(s.api.OpenAPI())
+		document, err := json.Marshal(s.OpenAPI())
 		if err != nil {
 			text := fmt.Sprintf("the OpenAPI document cannot be written: %v", err)
 			panic(text) // a fault of this package, which any test of it finds
@@ -43,7 +44,7 @@ func (s *server) registerDocs() {
 	page := sync.OnceValue(func() []byte {
 		var html bytes.Buffer
 		page := template.Must(template.New("docs").Funcs(template.FuncMap{"code": codeSpans}).Parse(docsPage))
-		if err := page.Execute(&html, newDocs(s.api.OpenAPI())); err != nil {
+		if err := page.Execute(&html, newDocs(s.OpenAPI())); err != nil {
 			panic(fmt.Sprintf("the page of the API cannot be written: %v", err)) // likewise
 		}
 		return html.Bytes()
@@ -52,11 +53,11 @@ func (s *server) registerDocs() {
 	sum := sha256.Sum256([]byte(docsStyle))
 	policy := "default-src 'none'; frame-ancestors 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 
-	s.mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+	s.Mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/openapi+json")
 		_, _ = w.Write(document()) // whoever asked has left
 	})
-	s.mux.HandleFunc("GET /docs", func(w http.ResponseWriter, _ *http.Request) {
+	s.Mux.HandleFunc("GET /docs", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Content-Security-Policy", policy)
 		_, _ = w.Write(page())
@@ -133,8 +134,8 @@ func newDocs(api *huma.OpenAPI) docs {
 		d.Schemas = append(d.Schemas, r.schema(name, r.schemas.Map()[name]))
 	}
 
-	for code, kind := range kinds {
-		d.Codes = append(d.Codes, docsCode{code, kind.status, kind.title})
+	for code, kind := range server.Kinds {
+		d.Codes = append(d.Codes, docsCode{code, kind.Status, kind.Title})
 	}
 
 	slices.SortFunc(d.Codes, func(a, b docsCode) int {

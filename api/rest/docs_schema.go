@@ -7,14 +7,14 @@ import (
 	"slices"
 	"strings"
 
+	"stagecoach/api/rest/server"
+
 	"github.com/danielgtaylor/huma/v2"
 )
 
-const refPrefix = "#/components/schemas/"
-
 // named gives the schema that a reference points at.
 func (r reader) named(s *huma.Schema) *docsSchema {
-	shown := r.schema(strings.TrimPrefix(s.Ref, refPrefix), r.resolve(s))
+	shown := r.schema(strings.TrimPrefix(s.Ref, server.SchemaPrefix), r.resolve(s))
 	return &shown
 }
 
@@ -59,7 +59,7 @@ func (r reader) typeOf(s *huma.Schema) string {
 	var kind string
 	switch {
 	case s.Ref != "":
-		kind = strings.TrimPrefix(s.Ref, refPrefix)
+		kind = strings.TrimPrefix(s.Ref, server.SchemaPrefix)
 	case len(s.AnyOf) > 0:
 		var kinds []string
 		for _, one := range s.AnyOf {

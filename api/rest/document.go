@@ -1,6 +1,10 @@
 package rest
 
-import "github.com/danielgtaylor/huma/v2"
+import (
+	"github.com/danielgtaylor/huma/v2"
+
+	"stagecoach/api/rest/server"
+)
 
 // patternField says in words what a pattern asks for. OpenAPI has no such field, which is why it is an extension.
 const patternField = "x-pattern-description"
@@ -33,7 +37,7 @@ func openAnswers(api *huma.OpenAPI) {
 	}
 
 	for name, schema := range api.Components.Schemas.Map() {
-		if !strict[refPrefix+name] {
+		if !strict[server.SchemaPrefix+name] {
 			schema.AdditionalProperties = nil
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"stagecoach/api/rest"
+	"stagecoach/api/rest/server"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
@@ -88,7 +89,7 @@ func TestWithoutTheDatabase(t *testing.T) {
 	}
 
 	t.Cleanup(s.Close)
-	server := httptest.NewServer(rest.New(rest.Options{Store: s}))
+	server := httptest.NewServer(rest.New(rest.Options{Config: server.Config{Store: s}}))
 	t.Cleanup(server.Close)
 	w := &rig{t: t, url: server.URL}
 
@@ -170,7 +171,7 @@ func TestPathsAndMethodsThatAreNotThere(t *testing.T) {
 func TestAPanicIsAnAnswer(t *testing.T) {
 	t.Parallel()
 	log := &logs{}
-	handler := rest.New(rest.Options{Log: logger(log)}) // without anything below, every operation panics
+	handler := rest.New(rest.Options{Config: server.Config{Log: logger(log)}}) // without anything below, every operation panics
 	answer := httptest.NewRecorder()
 	r := httptest.NewRequest("GET", "/v1/deliveries", nil)
 	r.Header.Set("Authorization", "Bearer secret")
@@ -273,7 +274,7 @@ func refs(t *testing.T, document map[string]any, value any) {
 
 func TestThePageOfTheDocument(t *testing.T) {
 	t.Parallel()
-	handler := rest.New(rest.Options{Version: "<1>"})
+	handler := rest.New(rest.Options{Config: server.Config{Version: "<1>"}})
 	answer := httptest.NewRecorder()
 	handler.ServeHTTP(answer, httptest.NewRequest("GET", "/docs", nil))
 	page := answer.Body.String()

@@ -19,6 +19,9 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"stagecoach/api/rest"
+	"stagecoach/api/rest/events"
+	"stagecoach/api/rest/operators"
+	"stagecoach/api/rest/server"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/fault"
@@ -79,7 +82,7 @@ func newRigWith(t *testing.T, change func(*rest.Options)) *rig {
 	c := catalog.New(catalog.Options{Store: s, Upstream: w.disk, TTL: time.Hour})
 	t.Cleanup(c.Close)
 	m := metrics.New()
-	events := rest.NewFeed(feed.Options{
+	events := events.NewFeed(feed.Options{
 		Store: s, PerUser: 10, Total: 1000, CatchUp: 50_000, OnLag: m.EventsLag.Set,
 		OnFollowers: func(n int) { m.EventStreams.Set(float64(n)) },
 	})
@@ -92,10 +95,11 @@ func newRigWith(t *testing.T, change func(*rest.Options)) *rig {
 	m.Registry.MustRegister(reporter)
 	w.measures = m
 	options := rest.Options{
-		Store: s, Catalog: c, Status: reporter,
+		Config:  server.Config{Store: s, Log: log, Version: "1.2.3"},
+		Catalog: c, Status: reporter,
 		Doctor:   &doctor.Doctor{Store: s, Queues: []string{"stagecoach"}, PaymentQueues: []string{"payments"}},
-		Temporal: w.temporal, Log: log, Version: "1.2.3", Feed: events,
-		Codec: rest.CodecOptions{
+		Temporal: w.temporal, Feed: events,
+		Codec: operators.CodecOptions{
 			Handler: converter.NewPayloadCodecHTTPHandler(payloads), Namespace: "default", Origin: webUI,
 		},
 		Deliveries: &service.Deliveries{

@@ -14,6 +14,9 @@ import (
 
 	"stagecoach/api/bot"
 	"stagecoach/api/rest"
+	"stagecoach/api/rest/events"
+	"stagecoach/api/rest/operators"
+	"stagecoach/api/rest/server"
 	"stagecoach/internal/allowance"
 	"stagecoach/internal/app"
 	"stagecoach/internal/catalog"
@@ -53,24 +56,25 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 	whole := p.Reporter()
 	p.Metrics.Registry.MustRegister(whole, status.NewGauges(whole))
 	deliveries, tasks, downloads, transactions := p.Deliveries(), p.Tasks(), p.Downloads(), p.Transactions()
-	readers := rest.CodecOptions{Namespace: p.Namespace, Origin: c.API.WebUIOrigin}
+	readers := operators.CodecOptions{Namespace: p.Namespace, Origin: c.API.WebUIOrigin}
 	if p.Codec != nil {
 		readers.Handler = converter.NewPayloadCodecHTTPHandler(p.Codec)
 	}
 
 	refused := p.CountRefused()
 	requests := allowance.NewUsers(p.Store, c.Limits.Requests)
-	events := rest.NewFeed(feed.Options{
+	events := events.NewFeed(feed.Options{
 		Store: p.Store, PerUser: c.API.StreamsPerUser, Total: c.API.Streams, CatchUp: c.API.CatchUp, Log: log,
 		OnLag: p.Metrics.EventsLag.Set, OnFollowers: func(n int) { p.Metrics.EventStreams.Set(float64(n)) },
 	})
 
 	handler := rest.New(rest.Options{
-		Store: p.Store, Deliveries: deliveries, Tasks: tasks, Downloads: downloads, Transactions: transactions,
-		Catalog: files,
-		Status:  whole, Temporal: p.Temporal, Codec: readers, Requests: requests,
-		Guesses: allowance.NewGuesses(c.Limits.WrongTokens), Log: log, Version: app.Version, Feed: events, OnRefused: refused,
-		Doctor: p.Doctor(),
+		Config: server.Config{
+			Store: p.Store, Requests: requests, Guesses: allowance.NewGuesses(c.Limits.WrongTokens), OnRefused: refused,
+			Log: log, Version: app.Version,
+		},
+		Deliveries: deliveries, Tasks: tasks, Downloads: downloads, Transactions: transactions, Catalog: files,
+		Status: whole, Doctor: p.Doctor(), Feed: events, Temporal: p.Temporal, Codec: readers,
 	})
 	defer p.Examine(ctx, "api", p.apiChecks())()
 

@@ -12,7 +12,6 @@ const mostFiles = 22
 
 // tooLarge are folders that are still to be split, with the most files that each may have until then.
 var tooLarge = map[string]int{
-	"api/rest":       38,
 	"internal/store": 72,
 }
 

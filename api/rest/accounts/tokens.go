@@ -1,0 +1,263 @@
+package accounts
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"stagecoach/api/rest/server"
+	"stagecoach/api/shape"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+const tokensCursor = "tokens"
+
+// tokenFrom shows a token of a user of this role to a caller.
+func tokenFrom(who server.Principal, role string) func(store.Token) shape.Token {
+	return func(t store.Token) shape.Token {
+		return shape.Token{
+			ID: shape.ID(t.ID), Name: t.Name,
+			Scopes:     shape.List(t.Grants(role), func(s store.Scope) string { return string(s) }),
+			ExpiresAt:  shape.OptionalTime(t.ExpiresAt),
+			LastUsedAt: shape.OptionalTime(t.LastUsedAt),
+			Current:    t.ID == who.Token.ID, CreatedAt: t.CreatedAt.UTC(),
+		}
+	}
+}
+
+type createTokenInput struct {
+	Body struct {
+		Name      string        `json:"name" minLength:"1" maxLength:"100" pattern:"^[^\\p{Cc}]*[^\\p{Cc}\\s][^\\p{Cc}]*$" patternDescription:"text without control characters" example:"nightly import"`
+		Scopes    []store.Scope `json:"scopes" minItems:"1" maxItems:"9" enum:"read,files,deliveries,tasks,downloads,webhooks,money,operate,users" doc:"Each once, and at most those of the token of this request"`
+		ExpiresAt *time.Time    `json:"expires_at,omitempty" example:"2026-06-01T00:00:00Z" doc:"At the latest when the token of this request ends, which is the default"`
+	} `nameHint:"TokenRequest"`
+}
+
+// TokenPath names a token of the caller's. It is exported, as all embedded types here, for huma to see its fields.
+type TokenPath struct {
+	ID string `path:"id" example:"12" doc:"The id of a token"`
+}
+
+type tokenInput struct{ TokenPath }
+
+type rotateTokenInput struct {
+	TokenPath
+	Body *tokenRotation `nameHint:"TokenRotation"`
+}
+
+type tokenRotation struct {
+	GraceSeconds int64      `json:"grace_seconds,omitempty" minimum:"0" maximum:"604800" default:"0" doc:"How long the old secret is good besides the new one"`
+	ExpiresAt    *time.Time `json:"expires_at,omitempty" example:"2026-06-01T00:00:00Z" doc:"Another end; left out: as it was"`
+}
+
+type userTokensInput struct {
+	UserPath
+	server.Paging
+}
+
+type userTokenInput struct {
+	UserPath
+	Token string `path:"token" example:"12" doc:"The id of a token"`
+}
+
+var (
+	listTokens = server.Operation{
+		Id: "list-tokens", Method: http.MethodGet, Path: "/v1/tokens", Tag: "Tokens", Access: server.ForUsers,
+		Scope:   server.AnyScope,
+		Summary: "List your tokens, the oldest first",
+	}
+	createToken = server.Operation{
+		Id: "create-token", Method: http.MethodPost, Path: "/v1/tokens", Tag: "Tokens", Access: server.ForUsers,
+		Scope:       server.AnyScope,
+		Status:      http.StatusCreated,
+		Summary:     "Make a token of yours",
+		Description: "The answer holds its secret, this once. It grants no scope, and lasts no longer, than the token of the request.",
+		Faults:      []fault.Code{fault.QuotaExceeded},
+	}
+	revokeToken = server.Operation{
+		Id: "revoke-token", Method: http.MethodDelete, Path: "/v1/tokens/{id}", Tag: "Tokens", Access: server.ForUsers,
+		Scope: server.AnyScope, Subject: "token", Status: http.StatusNoContent,
+		Summary:     "End a token of yours at once",
+		Description: "Not one with a scope that the token of the request does not have.",
+		Faults:      []fault.Code{fault.TokenNotFound},
+	}
+	rotateToken = server.Operation{
+		Id: "rotate-token", Method: http.MethodPost, Path: "/v1/tokens/{id}/rotate", Tag: "Tokens", Access: server.ForUsers,
+		Scope: server.AnyScope, Subject: "token",
+		Summary: "Give a token of yours another secret", Faults: []fault.Code{fault.TokenNotFound, fault.InvalidTransition},
+		Description: "The answer holds it, this once. Id, name and scopes stay. The old secret ends at once, or after grace_seconds.",
+	}
+	listUserTokens = server.Operation{
+		Id: "list-user-tokens", Method: http.MethodGet, Path: "/v1/users/{id}/tokens", Tag: "Users", Access: server.ForAdmins,
+		Scope: store.ScopeUsers, Subject: "user",
+		Summary: "List a user's tokens, the oldest first", Faults: []fault.Code{fault.UserNotFound},
+	}
+	revokeUserToken = server.Operation{
+		Id: "revoke-user-token", Method: http.MethodDelete, Path: "/v1/users/{id}/tokens/{token}", Tag: "Users",
+		Access: server.ForAdmins, Scope: store.ScopeUsers, Subject: "user",
+		Status: http.StatusNoContent, Summary: "End a user's token at once",
+		Faults: []fault.Code{fault.UserNotFound, fault.TokenNotFound},
+	}
+)
+
+func (h *handlers) listTokens(
+	ctx context.Context, in *struct{ server.Paging },
+) (*server.Answer[shape.Page[shape.Token]], error) {
+	return h.tokensOf(ctx, server.Caller(ctx), in.Paging)
+}
+
+func (h *handlers) tokensOf(
+	ctx context.Context, user store.User, in server.Paging,
+) (*server.Answer[shape.Page[shape.Token]], error) {
+	return server.ListOf(in, tokensCursor, func(after int64, limit int) ([]store.Token, error) {
+		return h.Store.Tokens(ctx, user.ID, after, limit)
+	}, func(t store.Token) int64 { return t.ID }, tokenFrom(server.PrincipalOf(ctx), user.Role))
+}
+
+func (h *handlers) createToken(ctx context.Context, in *createTokenInput) (*server.Answer[shape.Token], error) {
+	who := server.PrincipalOf(ctx)
+	if err := eachOnce(in.Body.Scopes); err != nil {
+		return nil, err
+	}
+	if err := who.Require(in.Body.Scopes...); err != nil {
+		return nil, err
+	}
+
+	ends, err := endOf(who, in.Body.ExpiresAt, who.Token.ExpiresAt)
+	if err != nil {
+		return nil, err
+	}
+
+	secret := store.NewToken()
+	made, err := h.Store.CreateToken(
+		ctx, store.Token{UserID: who.User.ID, Name: in.Body.Name, Scopes: in.Body.Scopes, ExpiresAt: ends}, secret,
+	)
+	if err != nil {
+		return nil, err
+	}
+
+	return server.Answered(withSecret(who, made, secret)), nil
+}
+
+// eachOnce refuses a scope that is named twice. Huma's uniqueItems fails on a list whose items have no type that can be
+// compared.
+func eachOnce(scopes []store.Scope) error {
+	for i, scope := range scopes {
+		if slices.Contains(scopes[:i], scope) {
+			return fault.New(fault.Validation, "the scope %s is named twice", scope).WithField("scopes")
+		}
+	}
+	return nil
+}
+
+func withSecret(who server.Principal, t store.Token, secret string) shape.Token {
+	body := tokenFrom(who, who.User.Role)(t)
+	body.Token = secret
+	return body
+}
+
+// endOf gives when a token is to end: as asked, or as usual. It lasts no longer than the one of the request.
+func endOf(who server.Principal, asked, usual *time.Time) (*time.Time, error) {
+	ends := usual
+	if asked != nil {
+		ends = asked
+		if !asked.After(time.Now()) {
+			return nil, fault.New(fault.Validation, "this time is over").WithField("expires_at")
+		}
+	}
+
+	if most := who.Token.ExpiresAt; most != nil && (ends == nil || ends.After(*most)) {
+		return nil, fault.New(
+			fault.Validation, "the token would last longer than the one of this request",
+		).WithField("expires_at")
+	}
+
+	return ends, nil
+}
+
+// ownToken finds a token of the caller's that grants no more than the caller's current one.
+func (h *handlers) ownToken(ctx context.Context, id string) (store.Token, error) {
+	number, ok := shape.ParseID(id)
+	if !ok {
+		return store.Token{}, fault.New(fault.TokenNotFound, "there is no such token")
+	}
+	who := server.PrincipalOf(ctx)
+	token, err := h.Store.TokenByID(ctx, who.User.ID, number)
+	if err != nil {
+		return token, err
+	}
+	return token, who.Require(token.Grants(who.User.Role)...)
+}
+
+func (h *handlers) revokeToken(ctx context.Context, in *tokenInput) (*struct{}, error) {
+	token, err := h.ownToken(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	user := server.Caller(ctx)
+	return &struct{}{}, h.Store.RevokeToken(ctx, user.ID, token.ID, user.ID)
+}
+
+func (h *handlers) rotateToken(ctx context.Context, in *rotateTokenInput) (*server.Answer[shape.Token], error) {
+	token, err := h.ownToken(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if token.Configured {
+		return nil, fault.New(
+			fault.InvalidTransition, "this token comes from the configuration: change STAGECOACH_ADMIN_TOKEN",
+		)
+	}
+
+	var asked tokenRotation
+	if in.Body != nil {
+		asked = *in.Body
+	}
+
+	who := server.PrincipalOf(ctx)
+	if token.ExpiresAt, err = endOf(who, asked.ExpiresAt, token.ExpiresAt); err != nil {
+		return nil, err
+	}
+
+	secret := store.NewToken()
+	rotated, err := h.Store.RotateToken(ctx, token, secret, time.Duration(asked.GraceSeconds)*time.Second)
+	if err != nil {
+		return nil, err
+	}
+
+	return server.Answered(withSecret(who, rotated, secret)), nil
+}
+
+func (h *handlers) listUserTokens(
+	ctx context.Context, in *userTokensInput,
+) (*server.Answer[shape.Page[shape.Token]], error) {
+	id, err := server.UserID(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	user, err := h.Store.UserByID(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return h.tokensOf(ctx, user, in.Paging)
+}
+
+func (h *handlers) revokeUserToken(ctx context.Context, in *userTokenInput) (*struct{}, error) {
+	user, err := server.UserID(in.ID)
+	if err != nil {
+		return nil, err
+	}
+
+	token, ok := shape.ParseID(in.Token)
+	if !ok {
+		return nil, fault.New(fault.TokenNotFound, "there is no such token")
+	}
+	if err := h.Store.RevokeToken(ctx, user, token, server.Caller(ctx).ID); err != nil {
+		return nil, err
+	}
+
+	h.Audit(ctx, server.Caller(ctx), revokeUserToken, in.ID, store.OutcomeDone)
+	return &struct{}{}, nil
+}

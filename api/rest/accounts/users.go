@@ -1,0 +1,295 @@
+package accounts
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"stagecoach/api/rest/server"
+	"stagecoach/api/shape"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/service"
+	"stagecoach/internal/store"
+)
+
+const usersCursor = "users"
+
+func userFrom(u store.User) shape.User {
+	return shape.User{
+		ID: shape.ID(u.ID), Name: u.Name, TelegramID: shape.OptionalID(u.TelegramID), Language: u.Language,
+		Role: u.Role, Status: u.Status, CreatedAt: u.CreatedAt.UTC(), ForgottenAt: shape.OptionalTime(u.ForgottenAt),
+	}
+}
+
+func userWithToken(u store.User, token string) shape.User {
+	body := userFrom(u)
+	body.Token = token
+	return body
+}
+
+// telegramID comes as text, as all ids do, or as the number that Telegram itself shows.
+type telegramID int64
+
+// Schema implements huma.SchemaProvider.
+func (telegramID) Schema(huma.Registry) *huma.Schema {
+	least, most := 1.0, float64(1<<52)
+	return &huma.Schema{
+		Description: "The id of a Telegram account, as text or as a number", Examples: []any{"123456789"},
+		AnyOf: []*huma.Schema{
+			{Type: huma.TypeString, Pattern: "^[1-9][0-9]{0,14}$"},
+			{Type: huma.TypeInteger, Minimum: &least, Maximum: &most},
+		},
+	}
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *telegramID) UnmarshalJSON(data []byte) error {
+	var number float64
+	if err := json.Unmarshal(bytes.Trim(data, `"`), &number); err != nil || number < 1 || number > 1<<52 {
+		return errors.New("this is not the id of a Telegram account")
+	}
+	*t = telegramID(number)
+	return nil
+}
+
+type createUserInput struct {
+	Body struct {
+		Name       string         `json:"name" minLength:"1" maxLength:"100" pattern:"^[^\\p{Cc}]*[^\\p{Cc}\\s][^\\p{Cc}]*$" patternDescription:"text without control characters" example:"Ada"`
+		TelegramID *telegramID    `json:"telegram_id,omitempty"`
+		Role       string         `json:"role,omitempty" enum:"USER,ADMIN" default:"USER"`
+		Scopes     *[]store.Scope `json:"scopes,omitempty" maxItems:"9" enum:"read,files,deliveries,tasks,downloads,webhooks,money,operate,users" doc:"Of the user's token, each once; left out: all that the role allows; empty: no token"`
+		Language   string         `json:"language,omitempty" enum:"en,ru" default:"en"`
+	} `nameHint:"UserRequest"`
+}
+
+// UserPath names a user. It is exported, as all embedded types here, for huma to see its fields.
+type UserPath struct {
+	ID string `path:"id" example:"3" doc:"The id of a user"`
+}
+
+type changeUserInput struct {
+	UserPath
+	Body struct {
+		Name     string `json:"name,omitempty" minLength:"1" maxLength:"100" pattern:"^[^\\p{Cc}]*[^\\p{Cc}\\s][^\\p{Cc}]*$" patternDescription:"text without control characters" example:"Ada"`
+		Role     string `json:"role,omitempty" enum:"USER,ADMIN"`
+		Status   string `json:"status,omitempty" enum:"PENDING,ACTIVE,BLOCKED"`
+		Language string `json:"language,omitempty" enum:"en,ru"`
+	} `nameHint:"UserChange"`
+}
+
+type listUsersInput struct {
+	server.Paging
+	Status string `query:"status" enum:"PENDING,ACTIVE,BLOCKED" doc:"Only those with this status"`
+}
+
+type userInput struct{ UserPath }
+
+var (
+	createUser = server.Operation{
+		Id: "create-user", Method: http.MethodPost, Path: "/v1/users", Tag: "Users", Access: server.ForAdmins,
+		Scope: store.ScopeUsers, Subject: "user",
+		Summary: "Add a user, who is ACTIVE at once", Status: http.StatusCreated, Faults: []fault.Code{fault.UserExists},
+		Description: "The answer holds the user's API token, this once. It grants no scope that the token of the request does not have.",
+	}
+	listUsers = server.Operation{
+		Id: "list-users", Method: http.MethodGet, Path: "/v1/users", Tag: "Users", Access: server.ForAdmins,
+		Scope:   store.ScopeUsers,
+		Summary: "List users, the oldest first",
+	}
+	getUser = server.Operation{
+		Id: "get-user", Method: http.MethodGet, Path: "/v1/users/{id}", Tag: "Users", Access: server.ForAdmins,
+		Scope: store.ScopeUsers, Subject: "user",
+		Summary: "Look at a user", Faults: []fault.Code{fault.UserNotFound},
+	}
+	changeUser = server.Operation{
+		Id: "change-user", Method: http.MethodPatch, Path: "/v1/users/{id}", Tag: "Users", Access: server.ForAdmins,
+		Scope: store.ScopeUsers, Subject: "user",
+		Summary:     "Approve, block, promote or rename a user",
+		Faults:      []fault.Code{fault.UserNotFound, fault.OwnAccess, fault.LastAdmin},
+		Description: "What is left out stays. Administrators cannot take their own role or status away, and one is always left.",
+	}
+	renewToken = server.Operation{
+		Id: "renew-user-token", Method: http.MethodPost, Path: "/v1/users/{id}/token", Tag: "Users", Access: server.ForAdmins,
+		Scope: store.ScopeUsers, Subject: "user",
+		Summary: "Give a user a new API token", Faults: []fault.Code{fault.UserNotFound},
+		Description: "The answer holds the token, this once; it grants all that the user's role allows, and so must the token of the request. " +
+			"It replaces the one that was made with the user, or by this operation before; other tokens of the user stay.",
+	}
+)
+
+// handlers answer the operations of users and tokens.
+type handlers struct {
+	*server.Server
+	deliveries *service.Deliveries
+	tasks      *service.Tasks
+	downloads  *service.Downloads
+}
+
+// Register adds the operations of users and tokens to an API.
+func Register(s *server.Server, deliveries *service.Deliveries, tasks *service.Tasks, downloads *service.Downloads) {
+	h := &handlers{Server: s, deliveries: deliveries, tasks: tasks, downloads: downloads}
+
+	server.Register(s, createUser, h.createUser)
+	server.Register(s, listUsers, h.listUsers)
+	server.Register(s, getUser, h.getUser)
+	server.Register(s, changeUser, h.changeUser)
+	server.Register(s, renewToken, h.renewToken)
+	server.Register(s, forgetUser, h.forgetUser)
+
+	server.Register(s, listTokens, h.listTokens)
+	server.Register(s, createToken, h.createToken)
+	server.Register(s, revokeToken, h.revokeToken)
+	server.Register(s, rotateToken, h.rotateToken)
+	server.Register(s, listUserTokens, h.listUserTokens)
+	server.Register(s, revokeUserToken, h.revokeUserToken)
+}
+
+func (h *handlers) createUser(ctx context.Context, in *createUserInput) (*server.Answer[shape.User], error) {
+	token, scopes, err := firstToken(ctx, in.Body.Role, in.Body.Scopes)
+	if err != nil {
+		return nil, err
+	}
+
+	user, err := h.Store.CreateUser(ctx, store.User{
+		Name: in.Body.Name, TelegramID: (*int64)(in.Body.TelegramID), Role: in.Body.Role, Language: in.Body.Language,
+		Status: store.UserActive,
+	}, token, scopes...)
+	if err != nil {
+		return nil, err
+	}
+
+	h.Audit(ctx, server.Caller(ctx), createUser, shape.ID(user.ID), store.OutcomeDone)
+	return server.Answered(userWithToken(user, token)), nil
+}
+
+// firstToken makes a new user's token: of the scopes that were asked for, or none for all that the role allows. Neither
+// may be more than the caller's own token grants.
+func firstToken(
+	ctx context.Context, role string, asked *[]store.Scope,
+) (token string, scopes []store.Scope, err error) {
+	if role == store.RoleAdmin { // a token of theirs that is made later may grant all
+		if err := server.PrincipalOf(ctx).Require(store.Scopes...); err != nil {
+			return "", nil, err
+		}
+	}
+
+	if asked == nil {
+		return store.NewToken(), nil, server.PrincipalOf(ctx).Require(store.ScopesOf(role)...)
+	}
+	if len(*asked) == 0 {
+		return "", nil, nil
+	}
+	if err := eachOnce(*asked); err != nil {
+		return "", nil, err
+	}
+	if err := roleAllows(role, *asked); err != nil {
+		return "", nil, err
+	}
+
+	return store.NewToken(), *asked, server.PrincipalOf(ctx).Require(*asked...)
+}
+
+// roleAllows refuses scopes that a role does not have.
+func roleAllows(role string, scopes []store.Scope) error {
+	allowed := store.ScopesOf(role)
+	for _, scope := range scopes {
+		if !slices.Contains(allowed, scope) {
+			return fault.New(fault.Validation, "the role %s does not allow the scope %s", role, scope).WithField("scopes")
+		}
+	}
+	return nil
+}
+
+func (h *handlers) listUsers(ctx context.Context, in *listUsersInput) (*server.Answer[shape.Page[shape.User]], error) {
+	return server.ListOf(in.Paging, usersCursor, func(after int64, limit int) ([]store.User, error) {
+		return h.Store.Users(ctx, in.Status, after, limit)
+	}, func(u store.User) int64 { return u.ID }, userFrom)
+}
+
+func (h *handlers) getUser(ctx context.Context, in *userInput) (*server.Answer[shape.User], error) {
+	id, err := server.UserID(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	user, err := h.Store.UserByID(ctx, id)
+	return server.Answered(userFrom(user)), err
+}
+
+func (h *handlers) changeUser(ctx context.Context, in *changeUserInput) (*server.Answer[shape.User], error) {
+	change := store.UserChange{Name: in.Body.Name, Language: in.Body.Language, Role: in.Body.Role, Status: in.Body.Status}
+	if change == (store.UserChange{}) {
+		return nil, fault.New(fault.Validation, "give at least one of name, role, status and language").WithField("body")
+	}
+
+	id, err := server.UserID(in.ID)
+	if err != nil {
+		return nil, err
+	}
+
+	admin := server.Caller(ctx)
+	if id == admin.ID {
+		if change.Role != "" && change.Role != store.RoleAdmin {
+			return nil, fault.New(fault.OwnAccess, "another administrator has to change your role").WithField("role")
+		}
+		if change.Status != "" && change.Status != store.UserActive {
+			return nil, fault.New(fault.OwnAccess, "another administrator has to change your status").WithField("status")
+		}
+	}
+
+	if err := h.mayEmpower(ctx, id, change); err != nil {
+		return nil, err
+	}
+
+	user, err := h.Store.ChangeUser(ctx, id, change)
+	if err != nil {
+		return nil, err
+	}
+
+	h.Audit(ctx, admin, changeUser, in.ID, store.OutcomeDone)
+	return server.Answered(userFrom(user)), nil
+}
+
+func (h *handlers) renewToken(ctx context.Context, in *userInput) (*server.Answer[shape.User], error) {
+	id, err := server.UserID(in.ID)
+	if err != nil {
+		return nil, err
+	}
+
+	user, err := h.Store.UserByID(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := server.PrincipalOf(ctx).Require(store.ScopesOf(user.Role)...); err != nil {
+		return nil, err
+	}
+
+	token := store.NewToken()
+	if user, err = h.Store.ChangeUser(ctx, id, store.UserChange{Token: token}); err != nil {
+		return nil, err
+	}
+
+	h.Audit(ctx, server.Caller(ctx), renewToken, in.ID, store.OutcomeDone)
+	return server.Answered(userWithToken(user, token)), nil
+}
+
+// mayEmpower refuses to make an administrator with a token that does not grant all that one may do: their tokens would.
+func (h *handlers) mayEmpower(ctx context.Context, id int64, change store.UserChange) error {
+	admin := change.Role == store.RoleAdmin
+	if change.Role == "" && change.Status == store.UserActive {
+		user, err := h.Store.UserByID(ctx, id)
+		if err != nil {
+			return err
+		}
+		admin = user.Role == store.RoleAdmin
+	}
+
+	if !admin {
+		return nil
+	}
+	return server.PrincipalOf(ctx).Require(store.Scopes...)
+}

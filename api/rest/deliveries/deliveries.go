@@ -1,0 +1,252 @@
+package deliveries
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"stagecoach/api/rest/server"
+	"stagecoach/api/shape"
+	"stagecoach/internal/catalog"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
+	"stagecoach/internal/store"
+)
+
+const (
+	deliveriesCursor = "deliveries"
+
+	// startTime is how long a new delivery's workflow may take to start before the answer. The delivery is recorded by
+	// then; the reconciler starts what could not be started.
+	startTime = 5 * time.Second
+)
+
+type createDeliveryInput struct {
+	Key  string `header:"Idempotency-Key" required:"true" pattern:"^[!-~]{1,255}$" patternDescription:"1 to 255 visible ASCII characters" example:"b5f0" doc:"The same key and file again give the delivery that is there"`
+	Body struct {
+		FileID string `json:"file_id" pattern:"^[1-9][0-9]{0,18}$" patternDescription:"the id of a file" example:"42"`
+	} `nameHint:"DeliveryRequest"`
+}
+
+type createDeliveryOutput struct {
+	Status int
+	Body   shape.Delivery
+}
+
+type listDeliveriesInput struct {
+	server.Paging
+	State string `query:"state" enum:"QUEUED,CLAIMED,DOWNLOADING,STREAMING,DELIVERED,FAILED,CANCELLED,EXPIRED" doc:"Only those in this state"`
+}
+
+type deliveryInput struct {
+	ID string `path:"id" example:"17" doc:"The id of a delivery"`
+}
+
+var (
+	createDelivery = server.Operation{
+		Id: "create-delivery", Method: http.MethodPost, Path: "/v1/deliveries", Tag: "Deliveries", Access: server.ForUsers,
+		Scope:   store.ScopeDeliveries,
+		Summary: "Ask for a file to be sent to your Telegram chat", Status: http.StatusCreated, Also: http.StatusOK,
+		Description: "201 when this made a delivery, 200 when the same key and file had made it before.",
+		Faults: []fault.Code{
+			fault.IdempotencyKey, fault.FileNotFound, fault.FileIsFolder, fault.FileEmpty, fault.FileTooBig,
+			fault.NoTelegramChat, fault.QuotaExceeded,
+		},
+	}
+	listDeliveries = server.Operation{
+		Id: "list-deliveries", Method: http.MethodGet, Path: "/v1/deliveries", Tag: "Deliveries", Access: server.ForUsers,
+		Scope:   store.ScopeRead,
+		Summary: "List deliveries, the newest first", Description: "Your own; everybody's for an administrator.",
+	}
+	getDelivery = server.Operation{
+		Id: "get-delivery", Method: http.MethodGet, Path: "/v1/deliveries/{id}", Tag: "Deliveries", Access: server.ForUsers,
+		Scope: store.ScopeRead, Subject: "delivery",
+		Summary: "Look at a delivery", Faults: []fault.Code{fault.DeliveryNotFound},
+	}
+	listDeliveryEvents = server.Operation{
+		Id: "list-delivery-events", Method: http.MethodGet, Path: "/v1/deliveries/{id}/events", Tag: "Deliveries",
+		Access: server.ForUsers, Scope: store.ScopeRead, Subject: "delivery",
+		Summary: "What happened to a delivery, from the beginning", Faults: []fault.Code{fault.DeliveryNotFound},
+	}
+	cancelDelivery = server.Operation{
+		Id: "cancel-delivery", Method: http.MethodPost, Path: "/v1/deliveries/{id}/cancel", Tag: "Deliveries",
+		Access: server.ForUsers, Scope: store.ScopeDeliveries, Subject: "delivery",
+		Summary:     "Stop a delivery",
+		Description: "Answers with the delivery as it ended. When the stream needs longer to stop, it is still live in the answer, with `cancel_requested`.",
+		Faults:      []fault.Code{fault.DeliveryNotFound, fault.InvalidTransition, fault.TemporalUnavailable},
+	}
+)
+
+// handlers answer the operations of deliveries and of the shared folder.
+type handlers struct {
+	*server.Server
+	deliveries *service.Deliveries
+	files      *catalog.Catalog
+}
+
+// Register adds the operations of deliveries and of the shared folder to an API.
+func Register(s *server.Server, deliveries *service.Deliveries, files *catalog.Catalog) {
+	h := &handlers{Server: s, deliveries: deliveries, files: files}
+
+	server.Register(s, createDelivery, h.createDelivery)
+	server.Register(s, listDeliveries, h.listDeliveries)
+	server.Register(s, getDelivery, h.getDelivery)
+	server.Register(s, listDeliveryEvents, h.listDeliveryEvents)
+	server.Register(s, cancelDelivery, h.cancelDelivery)
+
+	server.Register(s, server.Operation{
+		Id: "list-files", Method: http.MethodGet, Path: "/v1/files", Tag: "Files", Access: server.ForUsers,
+		Scope:   store.ScopeFiles,
+		Summary: "Browse the shared folder, or search it",
+		Description: "Folders stand before files, except in a folder of more than 1,000 entries: that one is in the order of names alone. " +
+			"Give either `path` or `q`.",
+		Faults: []fault.Code{
+			fault.FileNotFound, fault.YandexUnavailable, fault.YandexUnreachable, fault.YandexTimeout, fault.YandexUnauthorized,
+			fault.YandexRateLimited,
+		},
+	}, h.listFiles)
+}
+
+func (h *handlers) createDelivery(ctx context.Context, in *createDeliveryInput) (*createDeliveryOutput, error) {
+	user := server.Caller(ctx)
+	fileID, ok := shape.ParseID(in.Body.FileID)
+	if !ok {
+		return nil, fault.New(fault.Validation, "this is not the id of a file").WithField("file_id")
+	}
+
+	patience, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+
+	job, created, err := h.deliveries.Request(patience, user, fileID, in.Key, store.SourceAPI)
+	if err != nil {
+		return nil, err
+	}
+
+	out := &createDeliveryOutput{Status: http.StatusOK}
+	if created {
+		out.Status = http.StatusCreated
+	}
+
+	out.Body, err = h.deliveryOf(ctx, user, job)
+	return out, err
+}
+
+func (h *handlers) listDeliveries(
+	ctx context.Context, in *listDeliveriesInput,
+) (*server.Answer[shape.Page[shape.Delivery]], error) {
+	user := server.Caller(ctx)
+	filter := store.JobFilter{UserID: user.ID, State: lifecycle.DeliveryState(in.State)}
+	if user.IsAdmin() {
+		filter.UserID = 0
+	}
+
+	var places map[int64]int
+	return server.ListOf(in.Paging, deliveriesCursor, func(before int64, limit int) ([]store.Job, error) {
+		filter.Before, filter.Limit = before, limit
+		jobs, err := h.Store.Jobs(ctx, filter)
+		if err == nil {
+			places, err = h.places(ctx, jobs...)
+		}
+		return jobs, err
+	}, func(j store.Job) int64 { return j.ID }, func(j store.Job) shape.Delivery { return h.deliveryFrom(user, j, places) })
+}
+
+func (h *handlers) getDelivery(ctx context.Context, in *deliveryInput) (*server.Answer[shape.Delivery], error) {
+	job, err := h.findDelivery(ctx, getDelivery, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	body, err := h.deliveryOf(ctx, server.Caller(ctx), job)
+	return server.Answered(body), err
+}
+
+func (h *handlers) listDeliveryEvents(
+	ctx context.Context, in *deliveryInput,
+) (*server.Answer[shape.Page[shape.History]], error) {
+	job, err := h.findDelivery(ctx, listDeliveryEvents, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	events, err := h.Store.EventsOf(ctx, lifecycle.WorkloadDelivery, shape.ID(job.ID))
+	if err != nil {
+		return nil, err
+	}
+	return server.Answered(server.PageOf("", len(events), events, nil, server.HistoryFrom)), nil
+}
+
+func (h *handlers) cancelDelivery(ctx context.Context, in *deliveryInput) (*server.Answer[shape.Delivery], error) {
+	user := server.Caller(ctx)
+	job, err := h.findDelivery(ctx, cancelDelivery, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if job, err = h.deliveries.Cancel(ctx, user, job.ID); err != nil {
+		return nil, err
+	}
+
+	if job.UserID != user.ID {
+		h.Audit(ctx, user, cancelDelivery, in.ID, store.OutcomeDone)
+	}
+
+	body, err := h.deliveryOf(ctx, user, job)
+	return server.Answered(body), err
+}
+
+// findDelivery gives a delivery that the caller may see. To reach for another's is audited, though it is answered as if
+// there were none.
+func (h *handlers) findDelivery(ctx context.Context, op server.Operation, id string) (store.Job, error) {
+	jobID, ok := shape.ParseID(id)
+	if !ok {
+		return store.Job{}, fault.New(fault.DeliveryNotFound, "there is no such delivery")
+	}
+
+	user := server.Caller(ctx)
+	job, err := h.deliveries.Find(ctx, user, jobID)
+	if fault.CodeOf(err) == fault.DeliveryNotFound {
+		if _, missing := h.Store.JobByID(ctx, jobID); missing == nil {
+			h.Audit(ctx, user, op, id, store.OutcomeRefused)
+		}
+	}
+
+	return job, err
+}
+
+// places finds the places in line of those jobs that wait.
+func (h *handlers) places(ctx context.Context, jobs ...store.Job) (map[int64]int, error) {
+	var waiting []int64
+	for _, job := range jobs {
+		if job.State == lifecycle.DeliveryQueued {
+			waiting = append(waiting, job.ID)
+		}
+	}
+	if len(waiting) == 0 {
+		return nil, nil
+	}
+	return h.Store.PlacesInLine(ctx, waiting)
+}
+
+func (h *handlers) deliveryOf(ctx context.Context, user store.User, job store.Job) (shape.Delivery, error) {
+	places, err := h.places(ctx, job)
+	return h.deliveryFrom(user, job, places), err
+}
+
+func (h *handlers) deliveryFrom(user store.User, j store.Job, places map[int64]int) shape.Delivery {
+	body := shape.Delivery{
+		ID: shape.ID(j.ID), UserID: shape.ID(j.UserID), State: j.State, Attempt: j.Attempt,
+		FileID: shape.ID(j.FileID), FileName: j.FileName, Size: j.Size, BytesSent: j.BytesSent,
+		LastError: shape.Optional(j.LastError), Source: j.Source, MessageID: shape.OptionalID(j.MessageID),
+		CancelRequested: j.CancelRequestedAt != nil, AllowedActions: service.DeliveryActions(user, j),
+		WorkflowID: j.WorkflowID(),
+		DeadlineAt: h.deliveries.Limits.Deadline(j), CreatedAt: j.CreatedAt.UTC(), UpdatedAt: j.UpdatedAt.UTC(),
+	}
+
+	if place, waits := places[j.ID]; waits {
+		body.PlaceInLine = &place
+	}
+
+	if j.State == lifecycle.DeliveryQueued {
+		body.NextAttemptAt = shape.OptionalTime(j.NextAttemptAt)
+	}
+	return body
+}

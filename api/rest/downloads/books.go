@@ -1,0 +1,120 @@
+package downloads
+
+import (
+	"context"
+	"net/http"
+
+	"stagecoach/api/rest/server"
+	"stagecoach/api/shape"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+const booksCursor = "books"
+
+type createBookInput struct {
+	server.Keyed
+	Body struct {
+		Title  string `json:"title" minLength:"1" maxLength:"500" pattern:"^[^\\p{Cc}]*$" patternDescription:"text without control characters" example:"A Treatise on Wheels"`
+		Author string `json:"author,omitempty" maxLength:"500" pattern:"^[^\\p{Cc}]*$" patternDescription:"text without control characters" example:"A. Cartwright"`
+	} `nameHint:"BookRequest"`
+}
+
+type listBooksInput struct {
+	server.Paging
+	Q     string `query:"q" maxLength:"500" example:"wheels" doc:"Only those with this text in the title or the author's name"`
+	State string `query:"state" enum:"Library,Archive" doc:"Only those in this state"`
+}
+
+type bookInput struct {
+	ID string `path:"id" example:"4" doc:"The id of a book"`
+}
+
+type markMediumInput struct {
+	ID        string `path:"id" example:"4" doc:"The id of a book"`
+	MediaType string `path:"media_type" enum:"text,audio" example:"text" doc:"Which of its media"`
+	Body      struct {
+		Status string `json:"status" enum:"deleted,missing" doc:"deleted: for good; missing: available again when the file is back, if the service looks for files"`
+	} `nameHint:"MediumMark"`
+}
+
+var (
+	createBook = server.Operation{
+		Id: "create-book", Method: http.MethodPost, Path: "/v1/books", Tag: "Books", Access: server.ForUsers,
+		Scope:   store.ScopeDownloads,
+		Summary: "Add a book to the library", Status: http.StatusCreated, Faults: []fault.Code{fault.QuotaExceeded},
+		Description: "It stands in the Archive until a download has brought one of its media.",
+	}
+	listBooks = server.Operation{
+		Id: "list-books", Method: http.MethodGet, Path: "/v1/books", Tag: "Books", Access: server.ForUsers,
+		Scope:   store.ScopeRead,
+		Summary: "List the books, the newest first, or search them", Description: "The library is everybody's.",
+	}
+	getBook = server.Operation{
+		Id: "get-book", Method: http.MethodGet, Path: "/v1/books/{id}", Tag: "Books", Access: server.ForUsers,
+		Scope: store.ScopeRead, Subject: "book",
+		Summary: "Look at a book", Faults: []fault.Code{fault.BookNotFound},
+	}
+	markMedium = server.Operation{
+		Id: "mark-medium", Method: http.MethodPost, Path: "/v1/books/{id}/media/{media_type}/mark", Tag: "Books",
+		Access: server.ForAdmins, Scope: store.ScopeOperate, Subject: "book",
+		Summary:     "Mark a medium of a book as deleted or missing",
+		Description: "No file is touched. Without an available medium the book goes back to the Archive, and a new download of the medium may start.",
+		Faults:      []fault.Code{fault.BookNotFound, fault.NotFound},
+	}
+)
+
+func (h *handlers) createBook(ctx context.Context, in *createBookInput) (*server.Answer[shape.Book], error) {
+	book, err := h.downloads.CreateBook(ctx, server.Caller(ctx), in.Body.Title, in.Body.Author, in.Key)
+	if err != nil {
+		return nil, err
+	}
+	return server.Answered(bookFor(server.Caller(ctx))(book)), nil
+}
+
+func (h *handlers) listBooks(ctx context.Context, in *listBooksInput) (*server.Answer[shape.Page[shape.Book]], error) {
+	filter := store.BookFilter{Words: in.Q, State: in.State}
+	return server.ListOf(in.Paging, booksCursor, func(before int64, limit int) ([]store.Book, error) {
+		filter.Before, filter.Limit = before, limit
+		return h.downloads.Books(ctx, filter)
+	}, func(b store.Book) int64 { return b.ID }, bookFor(server.Caller(ctx)))
+}
+
+func (h *handlers) getBook(ctx context.Context, in *bookInput) (*server.Answer[shape.Book], error) {
+	id, ok := shape.ParseID(in.ID)
+	if !ok {
+		return nil, fault.New(fault.BookNotFound, "there is no such book")
+	}
+	book, err := h.downloads.Book(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return server.Answered(bookFor(server.Caller(ctx))(book)), nil
+}
+
+func (h *handlers) markMedium(ctx context.Context, in *markMediumInput) (*server.Answer[shape.Book], error) {
+	id, ok := shape.ParseID(in.ID)
+	if !ok {
+		return nil, fault.New(fault.BookNotFound, "there is no such book")
+	}
+	book, err := h.downloads.MarkMedium(ctx, server.Caller(ctx), id, in.MediaType, in.Body.Status)
+	if err != nil {
+		return nil, err
+	}
+	h.Audit(ctx, server.Caller(ctx), markMedium, in.ID, store.OutcomeDone)
+	return server.Answered(bookFor(server.Caller(ctx))(book)), nil
+}
+
+// bookFor shows a book to a viewer.
+func bookFor(viewer store.User) func(store.Book) shape.Book {
+	return func(b store.Book) shape.Book {
+		body := shape.Book{
+			ID: shape.ID(b.ID), Title: b.Title, Author: b.Author, State: b.State, Media: make([]shape.Media, len(b.Media)),
+			CreatorID: shape.ID(b.CreatorID), CreatedAt: b.CreatedAt.UTC(), UpdatedAt: b.UpdatedAt.UTC(),
+		}
+		for i, m := range b.Media {
+			body.Media[i] = shape.Media{MediaType: m.MediaType, Status: m.Status, Path: m.Path, SourceURL: m.LinkFor(viewer)}
+		}
+		return body
+	}
+}

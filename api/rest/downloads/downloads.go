@@ -1,0 +1,246 @@
+package downloads
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"stagecoach/api/rest/server"
+	"stagecoach/api/shape"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
+	"stagecoach/internal/store"
+)
+
+const downloadsCursor = "downloads"
+
+type createDownloadInput struct {
+	server.Keyed
+	Body struct {
+		BookID    string `json:"book_id" pattern:"^[1-9][0-9]{0,18}$" patternDescription:"the id of a book" example:"4"`
+		MediaType string `json:"media_type" enum:"text,audio"`
+		Source    string `json:"source,omitempty" maxLength:"100" pattern:"^[^\\p{Cc}]*$" patternDescription:"text without control characters" example:"Public Domain Torrents" doc:"Where the link was found; magnet or torrent when left out"`
+		SourceURL string `json:"source_url" minLength:"1" maxLength:"8192" example:"magnet:?xt=urn:btih:…" doc:"A magnet link, or the http(s) address of a .torrent file"`
+	} `nameHint:"DownloadRequest"`
+}
+
+type createDownloadOutput struct {
+	Status int
+	Body   shape.Download
+}
+
+type listDownloadsInput struct {
+	server.Paging
+	Status string `query:"status" enum:"queued,downloading,completed,failed,canceled" doc:"Only those in this status"`
+	BookID string `query:"book_id" pattern:"^[1-9][0-9]{0,18}$" patternDescription:"the id of a book" doc:"Only those for this book"`
+}
+
+type downloadInput struct {
+	ID string `path:"id" example:"9" doc:"The id of a download"`
+}
+
+type cancelDownloadInput struct {
+	ID   string `path:"id" example:"9" doc:"The id of a download"`
+	Body *struct {
+		KeepFiles bool `json:"keep_files,omitempty" doc:"Leave what was downloaded where it is"`
+	} `nameHint:"DownloadCancel"`
+}
+
+var (
+	createDownload = server.Operation{
+		Id: "create-download", Method: http.MethodPost, Path: "/v1/downloads", Tag: "Downloads", Access: server.ForUsers,
+		Scope:   store.ScopeDownloads,
+		Summary: "Ask for a torrent to be downloaded for a book", Status: http.StatusCreated, Also: http.StatusOK,
+		Description: "201 when this made a download, 200 with the one that is active already for the same book and medium of yours, or that the same " +
+			"key was answered with before. " +
+			"While qBittorrent cannot be reached a new one waits.",
+		Faults: []fault.Code{fault.BookNotFound, fault.ProviderUnavailable, fault.QuotaExceeded},
+	}
+	listDownloads = server.Operation{
+		Id: "list-downloads", Method: http.MethodGet, Path: "/v1/downloads", Tag: "Downloads", Access: server.ForUsers,
+		Scope:   store.ScopeRead,
+		Summary: "List downloads, the newest first", Description: "Your own; everybody's for an administrator.",
+	}
+	getDownload = server.Operation{
+		Id: "get-download", Method: http.MethodGet, Path: "/v1/downloads/{id}", Tag: "Downloads", Access: server.ForUsers,
+		Scope: store.ScopeRead, Subject: "download",
+		Summary: "Look at a download", Faults: []fault.Code{fault.DownloadNotFound},
+	}
+	listDownloadEvents = server.Operation{
+		Id: "list-download-events", Method: http.MethodGet, Path: "/v1/downloads/{id}/events", Tag: "Downloads",
+		Access: server.ForUsers, Scope: store.ScopeRead, Subject: "download",
+		Summary: "What happened to a download, from the beginning", Faults: []fault.Code{fault.DownloadNotFound},
+	}
+	cancelDownload = server.Operation{
+		Id: "cancel-download", Method: http.MethodPost, Path: "/v1/downloads/{id}/cancel", Tag: "Downloads",
+		Access: server.ForUsers,
+		Scope:  store.ScopeDownloads, Subject: "download",
+		Summary: "End a download, and remove its torrent unless another download needs it",
+		Description: "Answers once the torrent is known to be gone. When qBittorrent cannot be reached now that is a 503: the wish is kept and tried " +
+			"until it is confirmed. When it only takes long, the download is still active in the answer, with `cancel_requested`.",
+		Faults: []fault.Code{
+			fault.DownloadNotFound, fault.InvalidTransition, fault.ProviderUnavailable, fault.ProviderUnauthorized,
+			fault.ProviderRejected,
+			fault.TemporalUnavailable,
+		},
+	}
+)
+
+// handlers answer the operations of downloads and books.
+type handlers struct {
+	*server.Server
+	downloads *service.Downloads
+}
+
+// Register adds the operations of downloads and books to an API.
+func Register(s *server.Server, downloads *service.Downloads) {
+	h := &handlers{Server: s, downloads: downloads}
+
+	server.Register(s, createDownload, h.createDownload)
+	server.Register(s, listDownloads, h.listDownloads)
+	server.Register(s, getDownload, h.getDownload)
+	server.Register(s, listDownloadEvents, h.listDownloadEvents)
+	server.Register(s, cancelDownload, h.cancelDownload)
+
+	server.Register(s, createBook, h.createBook)
+	server.Register(s, listBooks, h.listBooks)
+	server.Register(s, getBook, h.getBook)
+	server.Register(s, markMedium, h.markMedium)
+}
+
+func (h *handlers) createDownload(ctx context.Context, in *createDownloadInput) (*createDownloadOutput, error) {
+	user := server.Caller(ctx)
+	bookID, ok := shape.ParseID(in.Body.BookID)
+	if !ok {
+		return nil, fault.New(fault.Validation, "this is not the id of a book").WithField("book_id")
+	}
+
+	job, created, err := h.startDownload(ctx, user, service.DownloadAsk{
+		BookID: bookID, MediaType: in.Body.MediaType, Source: in.Body.Source, SourceURL: in.Body.SourceURL, Key: in.Key,
+	})
+	if fault.CodeOf(err) == fault.BookNotFound {
+		return nil, fault.As(err).WithField("book_id")
+	}
+	if err != nil {
+		return nil, err
+	}
+
+	out := &createDownloadOutput{Status: http.StatusOK, Body: h.downloadFrom(user, job)}
+	if created {
+		out.Status = http.StatusCreated
+	}
+	return out, nil
+}
+
+// startDownload gives the same key the same download for ever, also one that was active already when the key came
+// first.
+func (h *handlers) startDownload(
+	ctx context.Context, user store.User, ask service.DownloadAsk,
+) (job store.Download, created bool, err error) {
+	request := store.Request{
+		UserID: user.ID, Key: ask.Key,
+		Asked: fmt.Sprintf("download %d %s %q %s", ask.BookID, ask.MediaType, ask.Source, ask.SourceURL),
+	}
+
+	var first int64
+	found, err := h.Store.Answered(ctx, request, &first)
+	if err != nil {
+		return job, false, err
+	}
+
+	if !found {
+		if job, created, err = h.downloads.Start(ctx, user, ask); err != nil {
+			return job, false, err
+		}
+		if first, err = store.KeepAnswer(ctx, h.Store, request, job.ID); err != nil || first == job.ID {
+			return job, created, err
+		}
+	}
+
+	job, err = h.downloads.Get(ctx, user, first)
+	return job, false, err
+}
+
+func (h *handlers) listDownloads(
+	ctx context.Context, in *listDownloadsInput,
+) (*server.Answer[shape.Page[shape.Download]], error) {
+	user := server.Caller(ctx)
+	filter := store.DownloadFilter{Status: lifecycle.DownloadState(in.Status)}
+	var err error
+	if filter.BookID, err = server.OptionalID(in.BookID, "book_id"); err != nil {
+		return nil, err
+	}
+	return server.ListOf(in.Paging, downloadsCursor, func(before int64, limit int) ([]store.Download, error) {
+		filter.Before, filter.Limit = before, limit
+		return h.downloads.List(ctx, user, filter)
+	}, func(d store.Download) int64 { return d.ID }, func(d store.Download) shape.Download { return h.downloadFrom(user, d) })
+}
+
+func (h *handlers) getDownload(ctx context.Context, in *downloadInput) (*server.Answer[shape.Download], error) {
+	job, err := h.findDownload(ctx, getDownload, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return server.Answered(h.downloadFrom(server.Caller(ctx), job)), nil
+}
+
+func (h *handlers) listDownloadEvents(
+	ctx context.Context, in *downloadInput,
+) (*server.Answer[shape.Page[shape.History]], error) {
+	job, err := h.findDownload(ctx, listDownloadEvents, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	events, err := h.Store.EventsOf(ctx, lifecycle.WorkloadDownload, shape.ID(job.ID))
+	if err != nil {
+		return nil, err
+	}
+	return server.Answered(server.PageOf("", len(events), events, nil, server.HistoryFrom)), nil
+}
+
+func (h *handlers) cancelDownload(
+	ctx context.Context, in *cancelDownloadInput,
+) (*server.Answer[shape.Download], error) {
+	user := server.Caller(ctx)
+	job, err := h.findDownload(ctx, cancelDownload, in.ID)
+	if err != nil {
+		return nil, err
+	}
+
+	keepFiles := in.Body != nil && in.Body.KeepFiles
+	if job, err = h.downloads.Cancel(ctx, user, job.ID, keepFiles); err != nil {
+		return nil, err
+	}
+
+	if job.UserID != user.ID {
+		h.Audit(ctx, user, cancelDownload, in.ID, store.OutcomeDone)
+	}
+	return server.Answered(h.downloadFrom(user, job)), nil
+}
+
+// findDownload gives a download that the caller may see. To reach for another's is audited, though it is answered as if
+// there were none.
+func (h *handlers) findDownload(ctx context.Context, op server.Operation, id string) (store.Download, error) {
+	jobID, ok := shape.ParseID(id)
+	if !ok {
+		return store.Download{}, fault.New(fault.DownloadNotFound, "there is no such download")
+	}
+	job, err := h.downloads.Get(ctx, server.Caller(ctx), jobID)
+	return job, h.Refusal(ctx, op, id, err)
+}
+
+func (h *handlers) downloadFrom(user store.User, d store.Download) shape.Download {
+	return shape.Download{
+		ID: shape.ID(d.ID), UserID: shape.ID(d.UserID), BookID: shape.ID(d.BookID), BookTitle: d.BookTitle,
+		MediaType: d.MediaType,
+		Status:    d.State, Source: d.Source, SourceURL: d.SourceURL, ExternalJobID: d.ExternalJobID,
+		Progress: d.Progress, Size: d.Size, Speed: d.Speed, ETASeconds: d.ETA,
+		FailureReason: d.FailureReason, LastError: shape.Optional(d.LastError), Attention: shape.Optional(d.Attention),
+		CancelRequested: d.CancelRequestedAt != nil, AllowedActions: service.DownloadActions(user, d),
+		WorkflowID: d.WorkflowID(),
+		CreatedAt:  d.CreatedAt.UTC(), UpdatedAt: d.UpdatedAt.UTC(), CompletedAt: shape.OptionalTime(d.CompletedAt),
+		FirstNotFoundAt: shape.OptionalTime(d.FirstNotFoundAt),
+		DeadlineAt:      h.downloads.Deadline(d),
+	}
+}

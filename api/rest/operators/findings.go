@@ -1,0 +1,44 @@
+package operators
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"stagecoach/api/rest/server"
+	"stagecoach/api/shape"
+	"stagecoach/internal/store"
+)
+
+const findingsCursor = "findings"
+
+type listFindingsInput struct {
+	server.Paging
+	Workload string    `query:"workload" enum:"delivery,task,download,transaction" doc:"Only those of this workload"`
+	Since    time.Time `query:"since" doc:"Only those found at or after this time"`
+}
+
+var listFindings = server.Operation{
+	Id: "list-findings", Method: http.MethodGet, Path: "/v1/findings", Tag: "Operations", Access: server.ForAdmins,
+	Scope:       store.ScopeOperate,
+	Summary:     "What the reconciler found to differ between the record and Temporal, the newest first",
+	Description: "One line per incident, however often it was looked at.",
+}
+
+func (h *handlers) listFindings(
+	ctx context.Context, in *listFindingsInput,
+) (*server.Answer[shape.Page[shape.Finding]], error) {
+	return server.ListOf(in.Paging, findingsCursor, func(before int64, limit int) ([]store.Finding, error) {
+		return h.Store.Findings(
+			ctx, store.FindingFilter{Workload: in.Workload, Since: in.Since, Before: before, Limit: limit},
+		)
+	}, func(f store.Finding) int64 { return f.ID }, findingFrom)
+}
+
+func findingFrom(f store.Finding) shape.Finding {
+	return shape.Finding{
+		ID: shape.ID(f.ID), FoundAt: f.FoundAt.UTC(), Workload: f.Workload, EntityID: f.Entity, WorkflowID: f.WorkflowID,
+		RunID: shape.Optional(f.RunID), Finding: f.Finding, Done: shape.Optional(f.Done),
+		DoneAt: shape.OptionalTime(f.DoneAt),
+	}
+}

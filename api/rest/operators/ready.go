@@ -1,0 +1,105 @@
+package operators
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"stagecoach/api/rest/server"
+	"stagecoach/api/shape"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+const (
+	readyTime  = 2 * time.Second // how long either service may take to say that it is there
+	readyFresh = time.Second     // how long an answer is good: anybody may ask, without a token and as often as they like
+)
+
+// readiness asks PostgreSQL and Temporal once a second at most, however many want to know.
+type readiness struct {
+	mu      sync.Mutex
+	current *readyCheck // the last one; nil: there was none
+}
+
+// readyCheck is one look at both services.
+type readyCheck struct {
+	done  chan struct{} // closed when what follows is known
+	ended time.Time
+	body  shape.Ready
+	err   error
+}
+
+// stale says whether a check ended too long ago. The lock of its readiness must be held.
+func (c *readyCheck) stale() bool {
+	select {
+	case <-c.done:
+		return time.Since(c.ended) > readyFresh
+	default:
+		return false
+	}
+}
+
+var getReady = server.Operation{
+	Id: "get-ready", Method: http.MethodGet, Path: "/ready", Tag: "Operations",
+	Summary: "Whether PostgreSQL and Temporal can be reached", Description: "As it was within the last second.",
+	Faults: []fault.Code{fault.TemporalUnavailable},
+}
+
+func (h *handlers) getReady(ctx context.Context, _ *struct{}) (*server.Answer[shape.Ready], error) {
+	check := h.lookReady(ctx)
+	select {
+	case <-check.done:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if check.err != nil {
+		return nil, check.err
+	}
+	return server.Answered(check.body), nil
+}
+
+// lookReady gives the check that is fresh or under way, or begins one. It does not end with who has asked first: others
+// wait for it.
+func (h *handlers) lookReady(ctx context.Context) *readyCheck {
+	h.ready.mu.Lock()
+	defer h.ready.mu.Unlock()
+
+	if c := h.ready.current; c != nil && !c.stale() {
+		return c
+	}
+
+	c := &readyCheck{done: make(chan struct{})}
+	h.ready.current = c
+	go func() {
+		ctx, cancel := context.WithTimeout(store.Reserved(context.WithoutCancel(ctx)), readyTime)
+		defer cancel()
+		c.body, c.err = h.checkReady(ctx)
+		c.ended = time.Now()
+		close(c.done)
+	}()
+
+	return c
+}
+
+// checkReady asks both services.
+func (h *handlers) checkReady(ctx context.Context) (shape.Ready, error) {
+	noStore := h.Store.Ping(ctx)
+	_, noTemporal := h.temporal.CheckHealth(ctx, &client.CheckHealthRequest{})
+	body := shape.Ready{Postgres: noStore == nil, Temporal: noTemporal == nil}
+
+	var refusal *fault.Error
+	switch {
+	case noStore != nil:
+		refusal = fault.New(fault.StoreUnavailable, "the database cannot be reached").WithCause(noStore)
+	case noTemporal != nil:
+		refusal = fault.New(fault.TemporalUnavailable, "the workflow service cannot be reached").WithCause(noTemporal)
+	default:
+		return body, nil
+	}
+
+	return body, refusal.With("postgres", body.Postgres).With("temporal", body.Temporal)
+}

@@ -1,0 +1,75 @@
+package operators
+
+import (
+	"context"
+	"net/http"
+
+	"stagecoach/api/rest/server"
+	"stagecoach/api/shape"
+	"stagecoach/internal/operations/status"
+	"stagecoach/internal/store"
+)
+
+var getStatus = server.Operation{
+	Id: "get-status", Method: http.MethodGet, Path: "/v1/status", Tag: "Operations", Access: server.ForAdmins,
+	Scope:   store.ScopeOperate,
+	Summary: "How the whole is doing",
+}
+
+func (h *handlers) getStatus(ctx context.Context, _ *struct{}) (*server.Answer[shape.Status], error) {
+	now, err := h.status.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return server.Answered(statusFrom(now)), nil
+}
+
+func statusFrom(now status.Status) shape.Status {
+	body := shape.Status{
+		At: now.At.UTC(), QueueDepth: now.QueueDepth, JobsInState: now.JobsInState,
+		WorkerHeartbeatAge:  now.WorkerHeartbeatAge,
+		OAuthTokenExpiresIn: now.TokenExpiresIn, Stuck: now.Stuck(), StuckJobs: shape.List(now.StuckJobs, shape.ID),
+		DownloadsInStatus: now.DownloadsInStatus, TasksInStatus: now.TasksInStatus,
+		TransactionsInStatus: now.TransactionsInStatus, NeedsReview: now.NeedsReview,
+		TemporalAnswers: now.TemporalAnswers, OpenFindings: now.OpenFindings,
+		TopErrors: shape.List(now.TopErrors, func(e store.ErrorCount) shape.ErrorCount { return shape.ErrorCount(e) }),
+		AboveLimits: shape.List(now.AboveLimits, func(a store.AboveQuota) shape.AboveLimit {
+			return shape.AboveLimit{UserID: shape.ID(a.UserID), Limit: a.Limit, Maximum: a.Maximum, Count: a.Count}
+		}),
+		Queues:  shape.List(now.Queues, func(q status.Queue) shape.TaskQueue { return shape.TaskQueue(q) }),
+		Workers: shape.List(now.Workers, workerFrom),
+		Outside: shape.List(now.Outside, outsideFrom),
+		Errors: shape.List(
+			now.Errors, func(e store.WorkloadErrorCount) shape.WorkloadError { return shape.WorkloadError(e) },
+		),
+		Alerts: shape.List(now.Alerts, func(a store.OpenAlert) shape.OpenAlert {
+			return shape.OpenAlert{Kind: a.Kind, OpenedAt: a.OpenedAt.UTC()}
+		}),
+		Stops: shape.List(now.Stops, func(s store.Switch) shape.Stop {
+			return shape.Stop{
+				Name: s.Name, Since: shape.OptionalTime(s.Since), Reason: s.Reason, RetryAt: shape.OptionalTime(s.RetryAt),
+			}
+		}),
+		Findings: shape.List(now.Findings, findingFrom),
+	}
+
+	if q := now.QBittorrent; q != nil {
+		body.QBittorrent = &shape.Qbittorrent{Answers: q.Answers, AnswerAge: q.AnswerAge, Error: shape.Optional(q.Error)}
+	}
+	return body
+}
+
+func workerFrom(w status.Worker) shape.Worker {
+	return shape.Worker{
+		Identity: w.Identity, Service: shape.Optional(w.Service), Version: shape.Optional(w.Version),
+		Build:     shape.Optional(w.Build),
+		LastHeard: w.LastHeard, Carries: w.Carries, Queues: w.Queues,
+	}
+}
+
+func outsideFrom(o status.Outside) shape.Outside {
+	return shape.Outside{
+		Name: o.Name, Answers: o.Answers, SuccessAge: o.SuccessAge, Error: shape.Optional(o.Error), ErrorAge: o.FailureAge,
+		FailingFor: o.FailingFor,
+	}
+}

@@ -1,0 +1,26 @@
+package server
+
+import (
+	"stagecoach/api/shape"
+	"stagecoach/internal/fault"
+)
+
+// OptionalID reads a parameter that may be left out: 0 then.
+func OptionalID(text, field string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	id, ok := shape.ParseID(text)
+	if !ok {
+		return 0, fault.New(fault.Validation, "this is no id").WithField(field)
+	}
+	return id, nil
+}
+
+func UserID(text string) (int64, error) {
+	id, ok := shape.ParseID(text)
+	if !ok {
+		return 0, fault.New(fault.UserNotFound, "there is no such user")
+	}
+	return id, nil
+}

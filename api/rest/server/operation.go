@@ -1,0 +1,169 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+const (
+	MaxBody        = 1 << 20 // bytes
+	readTime       = 30 * time.Second
+	answerTime     = 20 * time.Second // for one request that is no stream
+	bearer         = "bearer"
+	idempotencyKey = "Idempotency-Key"
+	problemJSON    = "application/problem+json"
+)
+
+// Access says who may call an operation.
+type Access int
+
+const (
+	ForAnyone Access = iota
+	ForUsers         // active ones
+	ForAdmins
+)
+
+// AnyScope is the scope of operations that every token may call: those on the user's own tokens, which compare scopes
+// themselves.
+const AnyScope store.Scope = "any"
+
+// Operation is one row of the API.
+type Operation struct {
+	Id, Method, Path string
+	Tag              string // the heading it stands under
+	Summary          string // a line
+	Description      string // more, when there is more to know
+	Access           Access
+	Scope            store.Scope    // that a token needs; empty where access is ForAnyone
+	Subject          string         // what {id} or {hash} names, in the audit log: "user"
+	Status           int            // of a success; 0 is 200
+	Also             int            // another status of success with the same body; 0 is none
+	Stream           bool           // the answer has no end
+	Answers          *huma.Response // of a success that is not JSON
+	Faults           []fault.Code   // besides those that any operation may have
+}
+
+// Register adds an operation to the API.
+func Register[In, Out any](s *Server, op Operation, handle func(context.Context, *In) (*Out, error)) {
+	_, hasBody := reflect.TypeFor[In]().FieldByName("Body")
+	described := huma.Operation{
+		OperationID: op.Id, Method: op.Method, Path: op.Path, Tags: []string{op.Tag},
+		Summary: op.Summary, Description: op.Description,
+		DefaultStatus: op.Status, Responses: s.responses(op, hasBody),
+		MaxBodyBytes: MaxBody + 1, BodyReadTimeout: readTime, // huma refuses a body that reaches the limit
+		Middlewares: huma.Middlewares{traced(op), s.admit(op)},
+	}
+
+	described.Security = []map[string][]string{} // which says that no token is needed; without it nothing would be said
+	if op.Access != ForAnyone {
+		described.Security = []map[string][]string{{bearer: op.scopes()}}
+	}
+
+	huma.Register(s.api, described, func(ctx context.Context, in *In) (*Out, error) {
+		if !op.Stream {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, answerTime)
+			defer cancel()
+		}
+		out, err := handle(ctx, in)
+		if err != nil {
+			return nil, s.problem(ctx, err)
+		}
+		return out, nil
+	})
+
+	if op.Also != 0 {
+		s.documentAlso(op)
+	}
+}
+
+// scopes gives the scope of an operation as the document lists it.
+func (op Operation) scopes() []string {
+	if op.Scope == AnyScope {
+		return []string{}
+	}
+	return []string{string(op.Scope)}
+}
+
+// responses documents how an operation answers other than well, and how it does when the body is not JSON.
+func (s *Server) responses(op Operation, hasBody bool) map[string]*huma.Response {
+	codes := append(
+		[]fault.Code{fault.Internal, fault.StoreUnavailable, fault.Validation, fault.BodyTooLarge}, op.Faults...,
+	)
+
+	if op.Access >= ForUsers {
+		codes = append(codes, fault.Unauthenticated, fault.UserNotActive, fault.InsufficientScope, fault.RateLimited)
+	}
+
+	if op.Access >= ForAdmins {
+		codes = append(codes, fault.InsufficientAccess)
+	}
+
+	if hasBody {
+		codes = append(codes, fault.MediaType, fault.RequestTimeout)
+	}
+
+	byStatus := map[int][]string{http.StatusBadRequest: {"`" + string(fault.Validation) + "`"}}
+	for _, code := range codes {
+		byStatus[Kinds[code].Status] = append(byStatus[Kinds[code].Status], "`"+string(code)+"`")
+	}
+
+	schema := SchemaOf[Problem](s)
+	responses := map[string]*huma.Response{}
+	for status, names := range byStatus {
+		slices.Sort(names)
+		responses[strconv.Itoa(status)] = &huma.Response{
+			Description: fmt.Sprintf("%s: %s", http.StatusText(status), strings.Join(slices.Compact(names), ", ")),
+			Content:     map[string]*huma.MediaType{problemJSON: {Schema: schema}},
+		}
+	}
+
+	if op.Answers != nil {
+		responses["200"] = op.Answers
+	}
+	return responses
+}
+
+// documentAlso copies the answer of a success to a second status.
+func (s *Server) documentAlso(op Operation) {
+	item := s.OpenAPI().Paths[op.Path]
+	responses := item.Post.Responses
+	copied := *responses[strconv.Itoa(op.Status)]
+	copied.Description = http.StatusText(op.Also)
+	responses[strconv.Itoa(op.Also)] = &copied
+}
+
+// SchemaPrefix stands before the name of a schema in a reference.
+const SchemaPrefix = "#/components/schemas/"
+
+// schemaName names a type in the document: shape.Delivery is Delivery, shape.Page[shape.Delivery] is DeliveryPage.
+func schemaName(t reflect.Type, hint string) string {
+	name := huma.DefaultSchemaNamer(t, hint)
+	if inner, ok := strings.CutPrefix(name, "Page"); ok && inner != "" {
+		return inner + "Page"
+	}
+	return name
+}
+
+// Answer is a success with a body.
+type Answer[T any] struct {
+	Body T
+}
+
+func Answered[T any](body T) *Answer[T] { return &Answer[T]{Body: body} }
+
+// Keyed is what a changing request may bring, so that it can be sent again when its answer was lost.
+type Keyed struct {
+	Key string `header:"Idempotency-Key" pattern:"^[!-~]{1,255}$" patternDescription:"1 to 255 visible ASCII characters" example:"b5f0" doc:"The same key with the same request again gives the first answer, and changes nothing"`
+}

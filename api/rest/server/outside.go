@@ -1,0 +1,153 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"stagecoach/internal/fault"
+)
+
+// note is what is known of a request.
+type note struct {
+	id     string
+	remote string // address and port; never logged
+	user   string // a hash; empty before the user is known
+}
+
+type noteKey struct{}
+
+// noteOf finds a request's note.
+func noteOf(ctx context.Context) *note {
+	if n, ok := ctx.Value(noteKey{}).(*note); ok {
+		return n
+	}
+	return &note{}
+}
+
+// RequestID gives the id of a request, as its answer and the log name it.
+func RequestID(ctx context.Context) string { return noteOf(ctx).id }
+
+// userHash stands for a user in the logs.
+func userHash(id int64) string {
+	sum := sha256.Sum256([]byte("user " + strconv.FormatInt(id, 10)))
+	return hex.EncodeToString(sum[:6])
+}
+
+// ServeHTTP gives every request its id, a line in the access log and an answer, also when its operation panics.
+func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	began := time.Now()
+	n := &note{id: rand.Text()[:16], remote: r.RemoteAddr}
+	r = r.WithContext(context.WithValue(r.Context(), noteKey{}, n))
+
+	w := &recorder{ResponseWriter: rw}
+	w.Header().Set("X-Request-id", n.id)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+
+	defer func() {
+		if cause := recover(); cause != nil {
+			if cause == http.ErrAbortHandler { // net/http's own way to drop a connection
+				panic(cause) // handed on as it came
+			}
+
+			s.Log.Error("a request panicked", "request", n.id, "cause", cause, "stack", string(debug.Stack()))
+			if w.status == 0 {
+				NewProblem(fault.Internal, "the service has failed; the request id tells its operators more").Write(w)
+			}
+		}
+
+		s.logAccess(r, w.status, n, time.Since(began))
+	}()
+
+	s.route(w, r)
+}
+
+// route gives a request to its operation. What net/http would answer in plain text is answered as a problem.
+func (s *Server) route(w http.ResponseWriter, r *http.Request) {
+	if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
+		p := NewProblem(fault.Validation, "the query cannot be read")
+		p.Status = http.StatusBadRequest
+		p.at("query", "this is not a well-formed query")
+		p.Write(w)
+		return
+	}
+	if r.ContentLength > MaxBody {
+		p := NewProblem(fault.BodyTooLarge, "a body has at most 1 MiB")
+		p.at("body", p.Detail)
+		p.Write(w)
+		return
+	}
+
+	handler, pattern := s.Mux.Handler(r)
+	if pattern != "" {
+		s.Mux.ServeHTTP(w, r)
+		return
+	}
+
+	only := &recorder{ResponseWriter: headless{http.Header{}}}
+	handler.ServeHTTP(only, r)
+	if only.status == http.StatusMethodNotAllowed {
+		p := NewProblem(fault.MethodNotAllowed, "this path knows other methods: see the Allow header")
+		p.header.Set("Allow", only.Header().Get("Allow"))
+		p.Write(w)
+		return
+	}
+
+	NewProblem(fault.NotFound, "there is nothing at this path: see /docs").Write(w)
+}
+
+// logAccess writes one line per request. Paths, queries, headers and bodies may tell about people and stay out of it.
+func (s *Server) logAccess(r *http.Request, status int, n *note, took time.Duration) {
+	level := slog.LevelInfo
+	switch r.URL.Path {
+	case "/health", "/ready", "/metrics":
+		level = slog.LevelDebug
+	}
+
+	pattern := r.Pattern
+	if pattern == "" {
+		pattern = "none"
+	}
+
+	s.Log.Log(r.Context(), level, "request", "request", n.id, "method", r.Method, "route", pattern,
+		"status", status, "ms", took.Milliseconds(), "user", n.user)
+}
+
+// recorder remembers the status that was written.
+type recorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorder) Write(b []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	return r.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// headless keeps headers and forgets the rest.
+type headless struct{ header http.Header }
+
+func (h headless) Header() http.Header         { return h.header }
+func (h headless) Write(b []byte) (int, error) { return len(b), nil }
+func (h headless) WriteHeader(int)             {}

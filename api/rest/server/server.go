@@ -1,0 +1,76 @@
+package server
+
+import (
+	"cmp"
+	"log/slog"
+	"net/http"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"stagecoach/internal/allowance"
+	"stagecoach/internal/store"
+)
+
+// Config is what every operation of an API needs. What has a default may be left out.
+type Config struct {
+	Store     *store.Store
+	Requests  *allowance.Users   // the rate of each user's requests; default: no bound
+	Guesses   *allowance.Guesses // the rate of wrong tokens; default: no bound
+	OnRefused func(limit string) // counts requests that are refused for a limit; default: nothing
+	Log       *slog.Logger       // default: none
+	Version   string             // of the program, for the OpenAPI document; default "dev"
+}
+
+// Server is an HTTP API to which operations are added.
+type Server struct {
+	Config
+	Mux *http.ServeMux // for what is not an operation of the API, such as the documents
+	api huma.API
+}
+
+func New(c Config) *Server {
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
+	c.Requests = cmp.Or(c.Requests, allowance.NewUsers(c.Store, 0))
+	c.Guesses = cmp.Or(c.Guesses, allowance.NewGuesses(0))
+	if c.OnRefused == nil {
+		c.OnRefused = func(string) {}
+	}
+
+	mux := http.NewServeMux()
+	return &Server{Config: c, Mux: mux, api: humago.New(mux, describe(cmp.Or(c.Version, "dev")))}
+}
+
+// OpenAPI gives the document of the operations that were added so far.
+func (s *Server) OpenAPI() *huma.OpenAPI { return s.api.OpenAPI() }
+
+// SchemaOf gives the schema of a type in the document.
+func SchemaOf[T any](s *Server) *huma.Schema {
+	return s.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
+}
+
+// describe tells of the API as a whole. Huma's own pages are left out: they load scripts from elsewhere.
+func describe(version string) huma.Config {
+	return huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info: &huma.Info{
+				Title:       "Stagecoach",
+				Version:     version,
+				Description: "Ids are strings, times are RFC 3339 in UTC, sizes are bytes. Answers may get more fields: ignore those that you do not know.",
+				License:     &huma.License{Name: "MIT", Identifier: "MIT"},
+			},
+			Servers: []*huma.Server{{URL: "/", Description: "Where this document is served"}},
+			Components: &huma.Components{
+				Schemas: huma.NewMapRegistry(SchemaPrefix, schemaName),
+				SecuritySchemes: map[string]*huma.SecurityScheme{
+					bearer: {Type: "http", Scheme: "bearer", Description: "The token that an administrator gave you, or one that you have made. An operation names the scope that the token needs."},
+				},
+			},
+		},
+		Formats:                      huma.DefaultFormats,
+		DefaultFormat:                "application/json",
+		RejectUnknownQueryParameters: true,
+	}
+}

@@ -1,0 +1,162 @@
+package tasks
+
+import (
+	"context"
+	"net/http"
+
+	"stagecoach/api/rest/server"
+	"stagecoach/api/shape"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+type taskActionInput struct {
+	server.Keyed
+	ID   string `path:"id" example:"12" doc:"The id of a task"`
+	Body struct {
+		Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"I know this part" doc:"Why; it is required, and stands in the task's events"`
+	} `nameHint:"TaskComment"`
+}
+
+type taskStatusInput struct {
+	server.Keyed
+	ID   string `path:"id" example:"12" doc:"The id of a task"`
+	Body struct {
+		To      string `json:"to" enum:"NEW,IN_PROGRESS,BLOCKED,STUCK,DONE,CANCELLED" example:"DONE" doc:"One of the task's allowed_statuses"`
+		Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"The notes are online" doc:"Why; it is required, and stands in the task's events"`
+	} `nameHint:"TaskStatusRequest"`
+}
+
+var (
+	claimTask = server.Operation{
+		Id: "claim-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/claim", Tag: "Tasks", Access: server.ForUsers,
+		Scope: store.ScopeTasks, Subject: "task",
+		Summary:     "Take a task that is ready",
+		Description: "Of many who try, one gets it. A task that is assigned to you begins; to claim what you work on already changes nothing.",
+		Faults:      append([]fault.Code{fault.TaskAlreadyClaimed, fault.UnresolvedBlockers}, actionFaults...),
+	}
+	escalateTask = server.Operation{
+		Id: "escalate-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/escalate", Tag: "Tasks", Access: server.ForUsers,
+		Scope: store.ScopeTasks, Subject: "task",
+		Summary: "Block a task that somebody else works on",
+		Faults:  append([]fault.Code{fault.CannotEscalateOwn}, actionFaults...),
+	}
+	takeOverTask = server.Operation{
+		Id: "take-over-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/takeover", Tag: "Tasks", Access: server.ForUsers,
+		Scope: store.ScopeTasks, Subject: "task",
+		Summary: "Take a STUCK task and work on it",
+		Faults:  append([]fault.Code{fault.CannotTakeover, fault.UnresolvedBlockers}, actionFaults...),
+	}
+	changeTaskStatus = server.Operation{
+		Id: "change-task-status", Method: http.MethodPost, Path: "/v1/tasks/{id}/status", Tag: "Tasks",
+		Access: server.ForUsers,
+		Scope:  store.ScopeTasks, Subject: "task",
+		Summary: "Give a task another status", Faults: append([]fault.Code{fault.UnresolvedBlockers}, actionFaults...),
+	}
+	commentTask = server.Operation{
+		Id: "comment-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/comments", Tag: "Tasks", Access: server.ForUsers,
+		Scope: store.ScopeTasks, Subject: "task",
+		Summary: "Say something about a task, in whatever status it is", Status: http.StatusCreated,
+		Faults: []fault.Code{fault.TaskNotFound, fault.CommentRequired},
+	}
+
+	// actionFaults are those of all actions, in addition to their own.
+	actionFaults = []fault.Code{
+		fault.TaskNotFound, fault.InvalidTransition, fault.InsufficientAccess, fault.CommentRequired,
+		fault.TemporalUnavailable,
+	}
+)
+
+// taskAction is what a caller does to a task.
+type taskAction func(ctx context.Context, user store.User, id int64, comment, key string) (store.Task, error)
+
+func (h *handlers) actOnTask(
+	op server.Operation, act taskAction,
+) func(context.Context, *taskActionInput) (*server.Answer[shape.Task], error) {
+	return func(ctx context.Context, in *taskActionInput) (*server.Answer[shape.Task], error) {
+		return h.acted(ctx, op, in.ID, in.Body.Comment, in.Key, act)
+	}
+}
+
+func (h *handlers) acted(
+	ctx context.Context, op server.Operation, text, comment, key string, act taskAction,
+) (*server.Answer[shape.Task], error) {
+	id, err := parseTask(text)
+	if err != nil {
+		return nil, err
+	}
+
+	user := server.Caller(ctx)
+	byRight, err := h.tasks.ByRight(ctx, user, id)
+	if err != nil {
+		return nil, err
+	}
+
+	task, err := act(ctx, user, id, comment, key)
+	if err != nil {
+		return nil, explained(h.Refusal(ctx, op, text, err))
+	}
+
+	if byRight {
+		h.Audit(ctx, user, op, text, store.OutcomeDone)
+	}
+	return server.Answered(taskFrom(user, task)), nil
+}
+
+func (h *handlers) commentTask(ctx context.Context, in *taskActionInput) (*server.Answer[shape.History], error) {
+	id, err := parseTask(in.ID)
+	if err != nil {
+		return nil, err
+	}
+
+	user := server.Caller(ctx)
+	byRight, err := h.tasks.ByRight(ctx, user, id)
+	if err != nil {
+		return nil, err
+	}
+
+	event, err := h.tasks.Comment(ctx, user, id, in.Body.Comment, in.Key)
+	if err != nil {
+		return nil, h.Refusal(ctx, commentTask, in.ID, err)
+	}
+
+	if byRight {
+		h.Audit(ctx, user, commentTask, in.ID, store.OutcomeDone)
+	}
+	return server.Answered(server.HistoryFrom(event)), nil
+}
+
+// explained makes a workflow's refusal as clients know them: with the field at fault, which it does not tell, and with
+// ids as text. Those come as numbers, in Go's own types or as they were read from JSON.
+func explained(err error) error {
+	refusal := fault.As(err)
+	if refusal == nil {
+		return err
+	}
+
+	for _, name := range []string{"holder", "blockers"} {
+		if value, there := refusal.Details[name]; there {
+			refusal = refusal.With(name, idAsText(value))
+		}
+	}
+
+	if refusal.Code == fault.CommentRequired {
+		refusal = refusal.WithField("comment")
+	}
+	return refusal
+}
+
+func idAsText(value any) any {
+	switch v := value.(type) {
+	case int64:
+		return shape.ID(v)
+	case float64:
+		return shape.ID(int64(v))
+	case []int64:
+		return shape.List(v, func(id int64) any { return shape.ID(id) })
+	case []any:
+		return shape.List(v, idAsText)
+	default:
+		return value
+	}
+}

@@ -1,0 +1,55 @@
+package tasks
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"stagecoach/api/rest/server"
+	"stagecoach/api/shape"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+)
+
+type taskStatsInput struct {
+	WorkspaceID string `query:"workspace_id" required:"true" pattern:"^[1-9][0-9]{0,18}$" patternDescription:"the id of a workspace" example:"2"`
+	Period      string `query:"period" enum:"day,week,month,all" default:"all" doc:"The last 24 hours, 7 days or 30 days, or everything"`
+}
+
+// periods are how far back each looks; all has no beginning.
+var periods = map[string]time.Duration{"day": 24 * time.Hour, "week": 7 * 24 * time.Hour, "month": 30 * 24 * time.Hour}
+
+var getTaskStats = server.Operation{
+	Id: "get-task-stats", Method: http.MethodGet, Path: "/v1/stats/tasks", Tag: "Tasks", Access: server.ForUsers,
+	Scope: store.ScopeRead, Subject: "workspace",
+	Summary: "How work goes in a workspace", Faults: []fault.Code{fault.WorkspaceNotFound},
+}
+
+func (h *handlers) getTaskStats(ctx context.Context, in *taskStatsInput) (*server.Answer[shape.TaskStats], error) {
+	id, err := parseWorkspace(in.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+
+	var since time.Time
+	if back, bounded := periods[in.Period]; bounded {
+		since = time.Now().Add(-back)
+	}
+
+	stats, err := h.tasks.Stats(ctx, server.Caller(ctx), id, since)
+	if err != nil {
+		return nil, h.Refusal(ctx, getTaskStats, in.WorkspaceID, err)
+	}
+
+	body := shape.TaskStats{
+		WorkspaceID: in.WorkspaceID, Period: in.Period, Created: stats.Created, Done: stats.Done, Cancelled: stats.Cancelled,
+		LeadTime: stats.LeadTime, LeadTimeMedian: stats.LeadTimeMedian, CycleTime: stats.CycleTime,
+		CycleTimeMedian: stats.CycleTimeMedian,
+		Takeovers:       stats.Takeovers, Escalations: stats.Escalations, Expiries: stats.Expiries, Partial: stats.Partial,
+	}
+
+	if !since.IsZero() {
+		body.Since = shape.OptionalTime(&since)
+	}
+	return server.Answered(body), nil
+}

@@ -1,0 +1,228 @@
+package tasks
+
+import (
+	"context"
+	"net/http"
+
+	"stagecoach/api/rest/server"
+	"stagecoach/api/shape"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
+	"stagecoach/internal/store"
+)
+
+const (
+	tasksCursor      = "tasks"
+	taskEventsCursor = "task events"
+)
+
+type createTaskInput struct {
+	server.Keyed
+	Body struct {
+		WorkspaceID string `json:"workspace_id" pattern:"^[1-9][0-9]{0,18}$" patternDescription:"the id of a workspace" example:"2"`
+		NewTaskBody
+	} `nameHint:"TaskRequest"`
+}
+
+type createTasksInput struct {
+	server.Keyed
+	Body struct {
+		WorkspaceID string         `json:"workspace_id" pattern:"^[1-9][0-9]{0,18}$" patternDescription:"the id of a workspace" example:"2"`
+		Tasks       []batchRequest `json:"tasks" minItems:"1" maxItems:"500"`
+	} `nameHint:"TaskBatchRequest"`
+}
+
+// batchRequest is one task of a graph. Its blocked_by may name the refs of others.
+type batchRequest struct {
+	Ref string `json:"ref,omitempty" maxLength:"100" pattern:"^[^\\p{Cc}]*$" patternDescription:"text without control characters" example:"notes" doc:"How blocked_by of other tasks of this batch names it"`
+	NewTaskBody
+}
+
+type listTasksInput struct {
+	server.Paging
+	WorkspaceID string `query:"workspace_id" pattern:"^[1-9][0-9]{0,18}$" patternDescription:"the id of a workspace" doc:"Only those of this workspace"`
+	Status      string `query:"status" enum:"NEW,IN_PROGRESS,BLOCKED,STUCK,DONE,CANCELLED" doc:"Only those in this status"`
+	Assignee    string `query:"assignee" pattern:"^(me|[1-9][0-9]{0,18})$" patternDescription:"the id of a user, or me" doc:"Only those of this user, or your own"`
+	Ready       bool   `query:"ready" doc:"Only those that can be claimed now"`
+}
+
+type taskInput struct {
+	ID string `path:"id" example:"12" doc:"The id of a task"`
+}
+
+type taskEventsInput struct {
+	server.Paging
+	ID string `path:"id" example:"12" doc:"The id of a task"`
+}
+
+var (
+	createTask = server.Operation{
+		Id: "create-task", Method: http.MethodPost, Path: "/v1/tasks", Tag: "Tasks", Access: server.ForUsers,
+		Scope: store.ScopeTasks, Subject: "workspace",
+		Summary: "Make a task", Status: http.StatusCreated,
+		Faults: []fault.Code{fault.WorkspaceNotFound, fault.UnknownBlocker, fault.QuotaExceeded},
+	}
+	createTasks = server.Operation{
+		Id: "create-tasks", Method: http.MethodPost, Path: "/v1/tasks/batch", Tag: "Tasks", Access: server.ForUsers,
+		Scope: store.ScopeTasks, Subject: "workspace",
+		Summary: "Make a whole graph of tasks, all or none", Status: http.StatusCreated,
+		Description: "A task's `blocked_by` names others of the batch by their `ref`, or existing tasks by their ids.",
+		Faults:      []fault.Code{fault.WorkspaceNotFound, fault.UnknownBlocker, fault.CyclicDependency, fault.QuotaExceeded},
+	}
+	listTasks = server.Operation{
+		Id: "list-tasks", Method: http.MethodGet, Path: "/v1/tasks", Tag: "Tasks", Access: server.ForUsers,
+		Scope:   store.ScopeRead,
+		Summary: "List the tasks that you may see, the newest first",
+	}
+	getTask = server.Operation{
+		Id: "get-task", Method: http.MethodGet, Path: "/v1/tasks/{id}", Tag: "Tasks", Access: server.ForUsers,
+		Scope: store.ScopeRead, Subject: "task",
+		Summary: "Look at a task", Faults: []fault.Code{fault.TaskNotFound},
+	}
+	listTaskEvents = server.Operation{
+		Id: "list-task-events", Method: http.MethodGet, Path: "/v1/tasks/{id}/events", Tag: "Tasks", Access: server.ForUsers,
+		Scope: store.ScopeRead, Subject: "task",
+		Summary: "What happened to a task, and what was said about it, from the beginning",
+		Faults:  []fault.Code{fault.TaskNotFound},
+	}
+)
+
+// handlers answer the operations of tasks and workspaces.
+type handlers struct {
+	*server.Server
+	tasks *service.Tasks
+}
+
+// Register adds the operations of tasks and workspaces to an API.
+func Register(s *server.Server, tasks *service.Tasks) {
+	h := &handlers{Server: s, tasks: tasks}
+
+	server.Register(s, createTask, h.createTask)
+	server.Register(s, createTasks, h.createTasks)
+	server.Register(s, listTasks, h.listTasks)
+	server.Register(s, getTask, h.getTask)
+	server.Register(s, listTaskEvents, h.listTaskEvents)
+
+	server.Register(s, claimTask, h.actOnTask(claimTask, h.tasks.Claim))
+	server.Register(s, escalateTask, h.actOnTask(escalateTask, h.tasks.Escalate))
+	server.Register(s, takeOverTask, h.actOnTask(takeOverTask, h.tasks.Takeover))
+	server.Register(s, changeTaskStatus, func(ctx context.Context, in *taskStatusInput) (*server.Answer[shape.Task], error) {
+		to := func(ctx context.Context, user store.User, id int64, comment, key string) (store.Task, error) {
+			return h.tasks.Status(ctx, user, id, lifecycle.TaskState(in.Body.To), comment, key)
+		}
+		return h.acted(ctx, changeTaskStatus, in.ID, in.Body.Comment, in.Key, to)
+	})
+
+	server.Register(s, commentTask, h.commentTask)
+
+	server.Register(s, getTaskStats, h.getTaskStats)
+
+	server.Register(s, createWorkspace, h.createWorkspace)
+	server.Register(s, listWorkspaces, h.listWorkspaces)
+	server.Register(s, getWorkspace, h.getWorkspace)
+	server.Register(s, changeWorkspace, h.changeWorkspace)
+	server.Register(s, listMembers, h.listMembers)
+	server.Register(s, addMember, h.changeMember(addMember, h.tasks.AddMember))
+	server.Register(s, agreeToWorkspace, h.agreeToWorkspace)
+	server.Register(s, removeMember, h.changeMember(removeMember, h.tasks.RemoveMember))
+}
+
+func (h *handlers) createTask(ctx context.Context, in *createTaskInput) (*server.Answer[shape.Task], error) {
+	workspace, err := parseWorkspace(in.Body.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+
+	wanted, err := in.Body.task()
+	if err != nil {
+		return nil, err
+	}
+
+	made, err := h.tasks.Create(ctx, server.Caller(ctx), workspace, wanted, in.Key)
+	if err != nil {
+		return nil, h.Refusal(ctx, createTask, in.Body.WorkspaceID, err)
+	}
+
+	h.auditGuest(ctx, createTask, workspace)
+	return server.Answered(taskFrom(server.Caller(ctx), made)), nil
+}
+
+func (h *handlers) createTasks(ctx context.Context, in *createTasksInput) (*server.Answer[shape.TaskBatch], error) {
+	workspace, err := parseWorkspace(in.Body.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+
+	graph := make([]store.NewTask, len(in.Body.Tasks))
+	for i, wanted := range in.Body.Tasks {
+		if graph[i], err = wanted.task(); err != nil {
+			return nil, fault.As(err).WithField(store.FieldOf(i, fault.As(err).Field))
+		}
+		graph[i].Ref = wanted.Ref
+	}
+
+	made, err := h.tasks.CreateBatch(ctx, server.Caller(ctx), workspace, graph, in.Key)
+	if err != nil {
+		return nil, h.Refusal(ctx, createTasks, in.Body.WorkspaceID, err)
+	}
+
+	h.auditGuest(ctx, createTasks, workspace)
+	body := shape.TaskBatch{Items: make([]shape.BatchTask, len(made))}
+	for i, task := range made {
+		body.Items[i] = shape.BatchTask{Ref: graph[i].Ref, Task: taskFrom(server.Caller(ctx), task)}
+	}
+	return server.Answered(body), nil
+}
+
+func (h *handlers) listTasks(ctx context.Context, in *listTasksInput) (*server.Answer[shape.Page[shape.Task]], error) {
+	user := server.Caller(ctx)
+	filter := store.TaskFilter{Status: lifecycle.TaskState(in.Status), Ready: in.Ready}
+	var err error
+	if filter.WorkspaceID, err = server.OptionalID(in.WorkspaceID, "workspace_id"); err != nil {
+		return nil, err
+	}
+
+	if in.Assignee == "me" {
+		filter.AssigneeID = user.ID
+	} else if filter.AssigneeID, err = server.OptionalID(in.Assignee, "assignee"); err != nil {
+		return nil, err
+	}
+	return server.ListOf(in.Paging, tasksCursor, func(before int64, limit int) ([]store.Task, error) {
+		filter.Before, filter.Limit = before, limit
+		return h.tasks.List(ctx, user, filter)
+	}, func(t store.Task) int64 { return t.ID }, func(t store.Task) shape.Task { return taskFrom(user, t) })
+}
+
+func (h *handlers) getTask(ctx context.Context, in *taskInput) (*server.Answer[shape.Task], error) {
+	id, err := parseTask(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	task, err := h.tasks.Find(ctx, server.Caller(ctx), id)
+	if err != nil {
+		return nil, h.Refusal(ctx, getTask, in.ID, err)
+	}
+	return server.Answered(taskFrom(server.Caller(ctx), task)), nil
+}
+
+func (h *handlers) listTaskEvents(
+	ctx context.Context, in *taskEventsInput,
+) (*server.Answer[shape.Page[shape.History]], error) {
+	id, err := parseTask(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return server.ListOf(in.Paging, taskEventsCursor, func(after int64, limit int) ([]store.StreamedEvent, error) {
+		events, err := h.tasks.Events(ctx, server.Caller(ctx), id, after, limit)
+		return events, h.Refusal(ctx, listTaskEvents, in.ID, err)
+	}, func(e store.StreamedEvent) int64 { return e.Seq }, server.HistoryFrom)
+}
+
+func parseTask(text string) (int64, error) {
+	id, ok := shape.ParseID(text)
+	if !ok {
+		return 0, fault.New(fault.TaskNotFound, "there is no such task")
+	}
+	return id, nil
+}

@@ -1,0 +1,279 @@
+package tasks
+
+import (
+	"context"
+	"net/http"
+
+	"stagecoach/api/rest/server"
+	"stagecoach/api/shape"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
+	"stagecoach/internal/store"
+)
+
+const (
+	workspacesCursor = "workspaces"
+	membersCursor    = "members"
+)
+
+func workspaceFrom(w store.Workspace) shape.Workspace {
+	return shape.Workspace{
+		ID: shape.ID(w.ID), Name: w.Name, OwnerID: shape.ID(w.OwnerID), StatusDeadlines: w.StatusDeadlines,
+		StuckReleaseAfter: w.StuckReleaseAfter, NewDeadlineWaitsForBlockers: w.NewDeadlineWaitsForBlockers,
+		CreatedAt: w.CreatedAt.UTC(), UpdatedAt: w.UpdatedAt.UTC(),
+	}
+}
+
+func memberFrom(m store.Member) shape.Member {
+	return shape.Member{UserID: shape.ID(m.UserID), Name: m.Name, Agreed: m.Agreed, JoinedAt: m.JoinedAt.UTC()}
+}
+
+// WorkspaceSettings are what a request may say about a workspace besides its name.
+type WorkspaceSettings struct {
+	StatusDeadlines             *statusDeadlines `json:"status_deadlines,omitempty" doc:"Those that are left out stay as they are"`
+	StuckReleaseAfter           *float64         `json:"stuck_release_after,omitempty" minimum:"0" maximum:"5256000" example:"0" doc:"Minutes after which a STUCK task is NEW again; 0: never"`
+	NewDeadlineWaitsForBlockers *bool            `json:"new_deadline_waits_for_blockers,omitempty" doc:"Let the deadline of a NEW task begin only when its last blocker is DONE"`
+}
+
+// statusDeadlines are minutes that a task may stay in a status. Parts of a minute are allowed.
+type statusDeadlines struct {
+	New        *float64 `json:"NEW,omitempty" minimum:"0" maximum:"5256000" example:"120" doc:"0: for ever, else a second at least, here and below"`
+	InProgress *float64 `json:"IN_PROGRESS,omitempty" minimum:"0" maximum:"5256000" example:"1440"`
+	Blocked    *float64 `json:"BLOCKED,omitempty" minimum:"0" maximum:"5256000" example:"2880"`
+}
+
+func (s WorkspaceSettings) change(name *string) service.WorkspaceChange {
+	change := service.WorkspaceChange{
+		Name: name, StuckReleaseAfter: s.StuckReleaseAfter, NewDeadlineWaitsForBlockers: s.NewDeadlineWaitsForBlockers,
+		StatusDeadlines: map[lifecycle.TaskState]float64{},
+	}
+
+	if s.StatusDeadlines == nil {
+		return change
+	}
+
+	for status, minutes := range map[lifecycle.TaskState]*float64{
+		lifecycle.TaskNew: s.StatusDeadlines.New, lifecycle.TaskInProgress: s.StatusDeadlines.InProgress,
+		lifecycle.TaskBlocked: s.StatusDeadlines.Blocked,
+	} {
+		if minutes != nil {
+			change.StatusDeadlines[status] = *minutes
+		}
+	}
+
+	return change
+}
+
+type createWorkspaceInput struct {
+	server.Keyed
+	Body struct {
+		Name string `json:"name" minLength:"1" maxLength:"200" pattern:"^[^\\p{Cc}]*$" patternDescription:"text without control characters" example:"Release 1.4"`
+		WorkspaceSettings
+	} `nameHint:"WorkspaceRequest"`
+}
+
+type changeWorkspaceInput struct {
+	server.Keyed
+	ID   string `path:"id" example:"2" doc:"The id of a workspace"`
+	Body struct {
+		Name *string `json:"name,omitempty" minLength:"1" maxLength:"200" pattern:"^[^\\p{Cc}]*$" patternDescription:"text without control characters" example:"Release 1.4"`
+		WorkspaceSettings
+	} `nameHint:"WorkspaceChange"`
+}
+
+type workspaceInput struct {
+	ID string `path:"id" example:"2" doc:"The id of a workspace"`
+}
+
+type membersInput struct {
+	server.Paging
+	ID string `path:"id" example:"2" doc:"The id of a workspace"`
+}
+
+type memberInput struct {
+	ID   string `path:"id" example:"2" doc:"The id of a workspace"`
+	User string `path:"user" example:"3" doc:"The id of a user"`
+}
+
+var (
+	createWorkspace = server.Operation{
+		Id: "create-workspace", Method: http.MethodPost, Path: "/v1/workspaces", Tag: "Workspaces", Access: server.ForUsers,
+		Scope: store.ScopeTasks, Subject: "workspace",
+		Summary: "Make a workspace, whose first member you are", Status: http.StatusCreated,
+		Faults:      []fault.Code{fault.QuotaExceeded},
+		Description: "Its usual deadlines are two hours in NEW, a day in IN_PROGRESS and two days in BLOCKED.",
+	}
+	listWorkspaces = server.Operation{
+		Id: "list-workspaces", Method: http.MethodGet, Path: "/v1/workspaces", Tag: "Workspaces", Access: server.ForUsers,
+		Scope:       store.ScopeRead,
+		Summary:     "List workspaces, the oldest first",
+		Description: "Those that you are a member of; all for an administrator.",
+	}
+	getWorkspace = server.Operation{
+		Id: "get-workspace", Method: http.MethodGet, Path: "/v1/workspaces/{id}", Tag: "Workspaces", Access: server.ForUsers,
+		Scope: store.ScopeRead, Subject: "workspace",
+		Summary: "Look at a workspace", Faults: []fault.Code{fault.WorkspaceNotFound},
+	}
+	changeWorkspace = server.Operation{
+		Id: "change-workspace", Method: http.MethodPatch, Path: "/v1/workspaces/{id}", Tag: "Workspaces",
+		Access: server.ForUsers,
+		Scope:  store.ScopeTasks, Subject: "workspace",
+		Summary:     "Change a workspace's name and deadlines",
+		Faults:      []fault.Code{fault.WorkspaceNotFound, fault.InsufficientAccess},
+		Description: "For its owner and administrators. What is left out stays. Deadlines that run stay too: a change counts from a task's next transition.",
+	}
+	listMembers = server.Operation{
+		Id: "list-workspace-members", Method: http.MethodGet, Path: "/v1/workspaces/{id}/members", Tag: "Workspaces",
+		Access: server.ForUsers, Scope: store.ScopeRead, Subject: "workspace",
+		Summary: "List the members of a workspace", Description: "For its members: these may be given tasks.",
+		Faults: []fault.Code{fault.WorkspaceNotFound},
+	}
+	addMember = server.Operation{
+		Id: "add-workspace-member", Method: http.MethodPut, Path: "/v1/workspaces/{id}/members/{user}", Tag: "Workspaces",
+		Access: server.ForUsers, Scope: store.ScopeTasks, Subject: "workspace",
+		Summary: "Let a user into a workspace", Status: http.StatusNoContent, Description: "For its owner and administrators. One who is a member stays one. The user may act at once; others see no name and the bot tells " +
+			"of no task until the user agrees. Who adds themselves has agreed.",
+		Faults: []fault.Code{fault.WorkspaceNotFound, fault.UserNotFound, fault.InsufficientAccess, fault.QuotaExceeded},
+	}
+	agreeToWorkspace = server.Operation{
+		Id: "agree-to-workspace", Method: http.MethodPost, Path: "/v1/workspaces/{id}/agree", Tag: "Workspaces",
+		Access: server.ForUsers, Scope: store.ScopeTasks, Subject: "workspace",
+		Summary: "Agree to be named to the other members, and to hear of tasks", Status: http.StatusNoContent,
+		Description: "For a member who was let in by another. Once is enough; who leaves and is let in again is asked again.",
+		Faults:      []fault.Code{fault.WorkspaceNotFound},
+	}
+	removeMember = server.Operation{
+		Id: "remove-workspace-member", Method: http.MethodDelete, Path: "/v1/workspaces/{id}/members/{user}",
+		Tag: "Workspaces", Access: server.ForUsers, Scope: store.ScopeTasks, Subject: "workspace",
+		Summary: "Take a user out of a workspace, or leave it", Status: http.StatusNoContent,
+		Description: "For its owner and administrators, and for who leaves. The owner stays. Who has made a task or works on it goes on with it.",
+		Faults:      []fault.Code{fault.WorkspaceNotFound, fault.UserNotFound, fault.InsufficientAccess},
+	}
+)
+
+func (h *handlers) createWorkspace(
+	ctx context.Context, in *createWorkspaceInput,
+) (*server.Answer[shape.Workspace], error) {
+	w, err := h.tasks.CreateWorkspace(ctx, server.Caller(ctx), in.Body.change(&in.Body.Name), in.Key)
+	return server.Answered(workspaceFrom(w)), err
+}
+
+func (h *handlers) listWorkspaces(
+	ctx context.Context, in *server.Paging,
+) (*server.Answer[shape.Page[shape.Workspace]], error) {
+	return server.ListOf(*in, workspacesCursor, func(after int64, limit int) ([]store.Workspace, error) {
+		return h.tasks.Workspaces(ctx, server.Caller(ctx), after, limit)
+	}, func(w store.Workspace) int64 { return w.ID }, workspaceFrom)
+}
+
+func (h *handlers) getWorkspace(ctx context.Context, in *workspaceInput) (*server.Answer[shape.Workspace], error) {
+	id, err := parseWorkspace(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	w, err := h.tasks.Workspace(ctx, server.Caller(ctx), id)
+	if err != nil {
+		return nil, h.Refusal(ctx, getWorkspace, in.ID, err)
+	}
+	return server.Answered(workspaceFrom(w)), nil
+}
+
+func (h *handlers) changeWorkspace(
+	ctx context.Context, in *changeWorkspaceInput,
+) (*server.Answer[shape.Workspace], error) {
+	settings := in.Body.WorkspaceSettings
+	if in.Body.Name == nil && settings == (WorkspaceSettings{}) {
+		return nil, fault.New(fault.Validation, "say what to change").WithField("body")
+	}
+
+	id, err := parseWorkspace(in.ID)
+	if err != nil {
+		return nil, err
+	}
+
+	w, err := h.tasks.ChangeWorkspace(ctx, server.Caller(ctx), id, settings.change(in.Body.Name), in.Key)
+	if err != nil {
+		return nil, h.Refusal(ctx, changeWorkspace, in.ID, err)
+	}
+
+	h.auditChange(ctx, changeWorkspace, w)
+	return server.Answered(workspaceFrom(w)), nil
+}
+
+func (h *handlers) listMembers(
+	ctx context.Context, in *membersInput,
+) (*server.Answer[shape.Page[shape.Member]], error) {
+	id, err := parseWorkspace(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return server.ListOf(in.Paging, membersCursor, func(after int64, limit int) ([]store.Member, error) {
+		members, err := h.tasks.Members(ctx, server.Caller(ctx), id, after, limit)
+		return members, h.Refusal(ctx, listMembers, in.ID, err)
+	}, func(m store.Member) int64 { return m.UserID }, memberFrom)
+}
+
+// changeMember lets a user in, or out.
+func (h *handlers) changeMember(
+	op server.Operation, change func(ctx context.Context, user store.User, workspace, member int64) (
+		store.Workspace, error,
+	),
+) func(context.Context, *memberInput) (*struct{}, error) {
+	return func(ctx context.Context, in *memberInput) (*struct{}, error) {
+		id, err := parseWorkspace(in.ID)
+		if err != nil {
+			return nil, err
+		}
+
+		member, err := server.UserID(in.User)
+		if err != nil {
+			return nil, err
+		}
+
+		w, err := change(ctx, server.Caller(ctx), id, member)
+		if err != nil {
+			return nil, h.Refusal(ctx, op, in.ID, err)
+		}
+
+		h.auditChange(ctx, op, w)
+		return &struct{}{}, nil
+	}
+}
+
+func (h *handlers) agreeToWorkspace(ctx context.Context, in *workspaceInput) (*struct{}, error) {
+	id, err := parseWorkspace(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := h.tasks.Agree(ctx, server.Caller(ctx), id); err != nil {
+		return nil, h.Refusal(ctx, agreeToWorkspace, in.ID, err)
+	}
+	return &struct{}{}, nil
+}
+
+// auditChange writes what an administrator did to another's workspace.
+func (h *handlers) auditChange(ctx context.Context, op server.Operation, w store.Workspace) {
+	if user := server.Caller(ctx); user.IsAdmin() && w.OwnerID != user.ID {
+		h.Audit(ctx, user, op, shape.ID(w.ID), store.OutcomeDone)
+	}
+}
+
+// auditGuest writes what an administrator did in a workspace without being its member.
+func (h *handlers) auditGuest(ctx context.Context, op server.Operation, workspaceID int64) {
+	user := server.Caller(ctx)
+	if !user.IsAdmin() {
+		return
+	}
+	if member, err := h.Store.IsMember(ctx, workspaceID, user.ID); err != nil || !member { // rather one too many
+		h.Audit(ctx, user, op, shape.ID(workspaceID), store.OutcomeDone)
+	}
+}
+
+func parseWorkspace(text string) (int64, error) {
+	id, ok := shape.ParseID(text)
+	if !ok {
+		return 0, fault.New(fault.WorkspaceNotFound, "there is no such workspace")
+	}
+	return id, nil
+}

@@ -1,0 +1,166 @@
+package transactions
+
+import (
+	"context"
+	"net/http"
+
+	"stagecoach/api/rest/server"
+	"stagecoach/api/shape"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/service"
+	"stagecoach/internal/store"
+)
+
+type listQueueInput struct {
+	Limit int `query:"limit" default:"50" minimum:"1" maximum:"200" doc:"How many items to give"`
+}
+
+type pauseInput struct {
+	Body *struct {
+		Reason string `json:"reason,omitempty" maxLength:"200" pattern:"^[^\\p{Cc}]*$" patternDescription:"text without control characters" example:"The wallet is being moved"`
+	} `nameHint:"PaymentsPause"`
+}
+
+type reconcileInput struct {
+	Body *struct {
+		Purchases []shape.Purchase `json:"purchases,omitempty" maxItems:"10000" doc:"All that Fragment has sold; when left out Fragment is not compared"`
+	} `nameHint:"ReconciliationRequest"`
+}
+
+var (
+	getQueue = server.Operation{
+		Id: "get-payment-queue", Method: http.MethodGet, Path: "/v1/payments/queue", Tag: "Payments",
+		Access:  server.ForAdmins,
+		Scope:   store.ScopeOperate,
+		Summary: "Who waits for the wallet's turn, and what stops payments", Faults: []fault.Code{fault.NotConfigured},
+	}
+	pausePayments = server.Operation{
+		Id: "pause-payments", Method: http.MethodPost, Path: "/v1/payments/pause", Tag: "Payments", Access: server.ForAdmins,
+		Scope:   store.ScopeMoney,
+		Summary: "Stop all payments", Faults: []fault.Code{fault.NotConfigured},
+		Description: "Once this answers nothing is signed any more. What is signed already goes on being proven.",
+	}
+	resumePayments = server.Operation{
+		Id: "resume-payments", Method: http.MethodPost, Path: "/v1/payments/resume", Tag: "Payments",
+		Access:  server.ForAdmins,
+		Scope:   store.ScopeMoney,
+		Summary: "End a pause, and a hold of the program's own besides", Faults: []fault.Code{fault.NotConfigured},
+	}
+	getLedger = server.Operation{
+		Id: "get-ledger", Method: http.MethodGet, Path: "/v1/payments/ledger", Tag: "Payments", Access: server.ForAdmins,
+		Scope:   store.ScopeOperate,
+		Summary: "Where the money is, and where it came from", Faults: []fault.Code{fault.NotConfigured},
+	}
+	reconcilePayments = server.Operation{
+		Id: "reconcile-payments", Method: http.MethodPost, Path: "/v1/payments/reconcile", Tag: "Payments",
+		Access:  server.ForAdmins,
+		Scope:   store.ScopeOperate,
+		Summary: "Compare the ledger with the record, the chain and Fragment's purchases", Description: "It changes nothing.",
+		Faults: []fault.Code{
+			fault.NotConfigured, fault.ChainUnauthorized, fault.ChainRateLimited, fault.ChainUnavailable, fault.ChainTimeout,
+			fault.ChainUnreachable, fault.ChainProtocol, fault.ChainClock,
+		},
+	}
+)
+
+func (h *handlers) getQueue(ctx context.Context, in *listQueueInput) (*server.Answer[shape.Queue], error) {
+	switches, err := h.transactions.Switches(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	queue, err := h.transactions.Queue(ctx, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	return server.Answered(shape.Queue{Switches: switchesFrom(switches), Items: shape.List(queue, turnFrom)}), nil
+}
+
+func turnFrom(q store.QueueEntry) shape.Turn {
+	return shape.Turn{
+		Place: q.Place, Hash: q.TransactionHash, Kind: string(q.Kind), Sender: q.Sender, AskedAt: q.AskedAt.UTC(),
+		GrantedAt: shape.OptionalTime(q.GrantedAt), NotBefore: shape.OptionalTime(q.NotBefore),
+	}
+}
+
+func (h *handlers) pausePayments(ctx context.Context, in *pauseInput) (*server.Answer[shape.Switches], error) {
+	reason := ""
+	if in.Body != nil {
+		reason = in.Body.Reason
+	}
+	return h.switched(ctx, pausePayments, h.transactions.Pause(ctx, server.Caller(ctx), reason))
+}
+
+func (h *handlers) resumePayments(ctx context.Context, _ *struct{}) (*server.Answer[shape.Switches], error) {
+	return h.switched(ctx, resumePayments, h.transactions.Resume(ctx))
+}
+
+// switched answers how the switches are after one of them was thrown.
+func (h *handlers) switched(
+	ctx context.Context, op server.Operation, err error,
+) (*server.Answer[shape.Switches], error) {
+	if err != nil {
+		return nil, err
+	}
+	h.Audit(ctx, server.Caller(ctx), op, "", store.OutcomeDone)
+	switches, err := h.transactions.Switches(ctx)
+	return server.Answered(switchesFrom(switches)), err
+}
+
+func (h *handlers) getLedger(ctx context.Context, _ *struct{}) (*server.Answer[shape.Ledger], error) {
+	report, err := h.transactions.Ledger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return server.Answered(ledgerFrom(report)), nil
+}
+
+func (h *handlers) reconcilePayments(
+	ctx context.Context, in *reconcileInput,
+) (*server.Answer[shape.Reconciliation], error) {
+	var sold []service.FragmentPurchase
+	if in.Body != nil && in.Body.Purchases != nil {
+		sold = shape.List(in.Body.Purchases, func(p shape.Purchase) service.FragmentPurchase {
+			return service.FragmentPurchase{PaymentHash: p.PaymentHash, Stars: p.Stars, PaidNano: p.PaidNano}
+		})
+	}
+
+	report, err := h.transactions.Reconcile(ctx, sold)
+	if err != nil {
+		return nil, err
+	}
+	return server.Answered(shape.Reconciliation{
+		Ledger: ledgerFrom(report), ChainCompared: report.Chain, PurchasesCompared: report.Purchases,
+		Differences: shape.List(report.Differences, func(d store.Difference) shape.Difference { return shape.Difference(d) }),
+	}), nil
+}
+
+func ledgerFrom(r service.LedgerReport) shape.Ledger {
+	balances := shape.List(r.Balances, func(b store.Balance) shape.Balance {
+		return shape.Balance{Account: string(b.Account), BalanceNano: b.BalanceNano}
+	})
+	return shape.Ledger{Wallet: r.Wallet, ScannedTo: shape.OptionalTime(r.ScannedTo), Balances: balances}
+}
+
+func switchesFrom(switches []store.Switch) shape.Switches {
+	var body shape.Switches
+	for _, sw := range switches {
+		if !sw.On() {
+			continue
+		}
+
+		on := &shape.Switch{
+			Since: sw.Since.UTC(), Reason: sw.Reason, UserID: shape.OptionalID(sw.ByUser),
+			RetryAt: shape.OptionalTime(sw.RetryAt),
+		}
+
+		switch sw.Name {
+		case store.SwitchPause:
+			body.Pause = on
+		case store.SwitchHold:
+			body.Hold = on
+		}
+	}
+
+	return body
+}

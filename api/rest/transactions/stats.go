@@ -1,0 +1,38 @@
+package transactions
+
+import (
+	"context"
+	"time"
+
+	"stagecoach/api/rest/server"
+	"stagecoach/api/shape"
+	"stagecoach/internal/store"
+)
+
+type transactionStatsInput struct {
+	Days int `query:"days" default:"30" minimum:"1" maximum:"366" doc:"How many days to give, of those on which there were transactions"`
+}
+
+func (h *handlers) getTransactionStats(
+	ctx context.Context, in *transactionStatsInput,
+) (*server.Answer[shape.TransactionStats], error) {
+	stats, err := h.transactions.Stats(ctx, in.Days)
+	if err != nil {
+		return nil, err
+	}
+	return server.Answered(shape.TransactionStats{
+		Statuses: shape.List(
+			stats.Statuses, func(c store.StatusShare) shape.StatusShare { return shape.StatusShare(c) },
+		),
+		AverageSeconds: stats.AverageSeconds, AverageAllTime: stats.AverageAllTime,
+		Errors: shape.List(stats.Errors, func(c store.MessageCount) shape.MessageCount { return shape.MessageCount(c) }),
+		Categories: shape.List(
+			stats.Categories, func(c store.CategoryCount) shape.CategoryCount { return shape.CategoryCount(c) },
+		),
+		Days: shape.List(stats.Days, func(d store.DayOfTransactions) shape.TransactionsDay {
+			return shape.TransactionsDay{
+				Day: d.Day.UTC().Format(time.DateOnly), Total: d.Total, Success: d.Success, SuccessPercent: d.SuccessPercent,
+			}
+		}),
+	}), nil
+}

@@ -1,0 +1,254 @@
+package transactions
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"stagecoach/api/rest/server"
+	"stagecoach/api/shape"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
+	"stagecoach/internal/store"
+)
+
+const transactionsCursor = "transactions"
+
+type listTransactionsInput struct {
+	server.Paging
+	Status      string `query:"status" enum:"pending,processing,processed,failed" doc:"Only those in this status"`
+	NeedsReview bool   `query:"needs_review" doc:"Only those that an administrator has to resolve"`
+	Stuck       bool   `query:"stuck" doc:"Only those that are in processing for too long"`
+	Hash        string `query:"hash" pattern:"^[0-9a-f]{0,64}$" patternDescription:"hex digits in lower case" doc:"Only those whose hash begins like this"`
+	Owed        bool   `query:"owed" doc:"Only those whose sender is owed money that is not on its way"`
+	Retryable   bool   `query:"retryable" doc:"Only failed ones that may be tried again"`
+
+	Error    string    `query:"error" maxLength:"1000" doc:"Only those that may be tried again and have failed with this message"`
+	Seen     time.Time `query:"seen_from" doc:"Only those that may be tried again and were detected at or after this time"`
+	SeenTill time.Time `query:"seen_until" doc:"Only those that may be tried again and were detected before this time"`
+}
+
+type transactionInput struct {
+	Hash string `path:"hash" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"The hash of a transaction"`
+}
+
+type retryTransactionInput struct {
+	server.Keyed
+	Hash string `path:"hash" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"The hash of a transaction"`
+	Body *struct {
+		Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"Fragment is back" doc:"Why; it stands in the transaction's events"`
+	} `nameHint:"TransactionRetry"`
+}
+
+type writeOffTransactionInput struct {
+	server.Keyed
+	Hash string `path:"hash" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"The hash of a transaction"`
+	Body *struct {
+		Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"Paid back by hand" doc:"Why; it stands in the transaction's events"`
+	} `nameHint:"TransactionWriteOff"`
+}
+
+type resolveTransactionInput struct {
+	server.Keyed
+	Hash string `path:"hash" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"The hash of a transaction"`
+	Body struct {
+		Outcome string `json:"outcome" enum:"processed,failed,processing" doc:"What you have found out; processing only after a review for deposit_disputed: the deposit is right, and the order goes on"`
+		Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"The Stars have arrived" doc:"Why; it stands in the transaction's events"`
+		Payment string `json:"payment,omitempty" pattern:"^([0-9a-f]{64})?$" patternDescription:"64 hex digits" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"Only for processed after a review for payment_lost: the hash on the chain of our payment that bought it"`
+	} `nameHint:"TransactionResolution"`
+}
+
+var (
+	listTransactions = server.Operation{
+		Id: "list-transactions", Method: http.MethodGet, Path: "/v1/transactions", Tag: "Transactions",
+		Access:  server.ForAdmins,
+		Scope:   store.ScopeRead,
+		Summary: "List transactions, the newest first", Faults: []fault.Code{fault.NotConfigured},
+	}
+	getTransaction = server.Operation{
+		Id: "get-transaction", Method: http.MethodGet, Path: "/v1/transactions/{hash}", Tag: "Transactions",
+		Access: server.ForAdmins, Scope: store.ScopeRead, Subject: "transaction",
+		Summary: "Look at a transaction, what happened to it and what was paid for it",
+		Faults:  []fault.Code{fault.TransactionNotFound, fault.NotConfigured},
+	}
+	retryTransaction = server.Operation{
+		Id: "retry-transaction", Method: http.MethodPost, Path: "/v1/transactions/{hash}/retry", Tag: "Transactions",
+		Access: server.ForAdmins, Scope: store.ScopeMoney, Subject: "transaction",
+		Summary:     "Try again to buy the Stars of a failed transaction",
+		Description: "Not for a non-retryable failure, and not while a payment of it may have moved money.",
+		Faults:      transactionFaults,
+	}
+	resolveTransaction = server.Operation{
+		Id: "resolve-transaction", Method: http.MethodPost, Path: "/v1/transactions/{hash}/resolve", Tag: "Transactions",
+		Access: server.ForAdmins, Scope: store.ScopeMoney, Subject: "transaction",
+		Summary:     "End a transaction that needs review as you have found out",
+		Description: "It is never bought again after processed and failed. While a payment of it is signed and the chain has not decided, nobody can.",
+		Faults:      transactionFaults,
+	}
+	writeOffTransaction = server.Operation{
+		Id: "write-off-transaction", Method: http.MethodPost, Path: "/v1/transactions/{hash}/write-off", Tag: "Transactions",
+		Access: server.ForAdmins, Scope: store.ScopeMoney, Subject: "transaction",
+		Summary:     "Give up what is owed to the sender of a failed transaction",
+		Description: "It stays in the wallet. Not while a refund of it is signed or paid: then nothing is owed.",
+		Faults:      transactionFaults,
+	}
+
+	transactionFaults = []fault.Code{
+		fault.TransactionNotFound, fault.InvalidTransition, fault.PaymentUndecided, fault.NotConfigured,
+		fault.TemporalUnavailable,
+	}
+)
+
+// handlers answer the operations of transactions and payments.
+type handlers struct {
+	*server.Server
+	transactions *service.Transactions
+}
+
+// Register adds the operations of transactions and payments to an API.
+func Register(s *server.Server, transactions *service.Transactions) {
+	h := &handlers{Server: s, transactions: transactions}
+
+	server.Register(s, listTransactions, h.listTransactions)
+	server.Register(s, getTransaction, h.getTransaction)
+	server.Register(s, retryTransaction, h.retryTransaction)
+	server.Register(s, resolveTransaction, h.resolveTransaction)
+	server.Register(s, writeOffTransaction, h.writeOffTransaction)
+
+	server.Register(s, getQueue, h.getQueue)
+	server.Register(s, pausePayments, h.pausePayments)
+	server.Register(s, resumePayments, h.resumePayments)
+	server.Register(s, getLedger, h.getLedger)
+	server.Register(s, reconcilePayments, h.reconcilePayments)
+
+	server.Register(s, server.Operation{
+		Id: "get-transaction-stats", Method: http.MethodGet, Path: "/v1/stats/transactions", Tag: "Transactions",
+		Access: server.ForAdmins, Scope: store.ScopeOperate,
+		Summary: "How transactions go", Faults: []fault.Code{fault.NotConfigured},
+	}, h.getTransactionStats)
+}
+
+func (h *handlers) listTransactions(
+	ctx context.Context, in *listTransactionsInput,
+) (*server.Answer[shape.Page[shape.Transaction]], error) {
+	filter := store.TransactionFilter{
+		Status: lifecycle.TransactionState(in.Status), NeedsReview: in.NeedsReview, Owed: in.Owed, HashBegins: in.Hash,
+	}
+
+	filter.Error, filter.SeenFrom, filter.SeenUntil = in.Error, unlessZero(in.Seen), unlessZero(in.SeenTill)
+	filter.MayRetry = in.Retryable || filter.Error != "" || filter.SeenFrom != nil || filter.SeenUntil != nil
+	if in.Stuck {
+		filter.StuckFor = h.transactions.StuckAfter
+	}
+	return server.ListOf(in.Paging, transactionsCursor, func(before int64, limit int) ([]store.Transaction, error) {
+		filter.Before, filter.Limit = before, limit
+		return h.transactions.List(ctx, filter)
+	}, func(t store.Transaction) int64 { return t.ID }, h.transactionFrom)
+}
+
+// unlessZero is nil for a time that was not given.
+func unlessZero(at time.Time) *time.Time {
+	if at.IsZero() {
+		return nil
+	}
+	return &at
+}
+
+func (h *handlers) getTransaction(
+	ctx context.Context, in *transactionInput,
+) (*server.Answer[shape.WholeTransaction], error) {
+	t, err := h.transactions.Find(ctx, in.Hash)
+	if err != nil {
+		return nil, err
+	}
+
+	events, err := h.transactions.Events(ctx, in.Hash)
+	if err != nil {
+		return nil, err
+	}
+
+	payments, err := h.transactions.Payments(ctx, in.Hash)
+	if err != nil {
+		return nil, err
+	}
+	return server.Answered(shape.WholeTransaction{
+		Transaction: h.transactionFrom(t), Events: shape.List(events, server.HistoryFrom),
+		Payments: shape.List(payments, paymentFrom),
+	}), nil
+}
+
+func (h *handlers) retryTransaction(
+	ctx context.Context, in *retryTransactionInput,
+) (*server.Answer[shape.Transaction], error) {
+	comment := ""
+	if in.Body != nil {
+		comment = in.Body.Comment
+	}
+	t, err := h.transactions.Retry(ctx, server.Caller(ctx), in.Hash, comment, in.Key)
+	return h.changed(ctx, retryTransaction, t, err)
+}
+
+func (h *handlers) resolveTransaction(
+	ctx context.Context, in *resolveTransactionInput,
+) (*server.Answer[shape.Transaction], error) {
+	t, err := h.transactions.Resolve(
+		ctx, server.Caller(ctx), in.Hash, lifecycle.TransactionState(in.Body.Outcome), in.Body.Payment, in.Body.Comment, in.Key,
+	)
+	return h.changed(ctx, resolveTransaction, t, err)
+}
+
+func (h *handlers) writeOffTransaction(
+	ctx context.Context, in *writeOffTransactionInput,
+) (*server.Answer[shape.Transaction], error) {
+	comment := ""
+	if in.Body != nil {
+		comment = in.Body.Comment
+	}
+	t, err := h.transactions.WriteOff(ctx, server.Caller(ctx), in.Hash, comment, in.Key)
+	return h.changed(ctx, writeOffTransaction, t, err)
+}
+
+func (h *handlers) changed(
+	ctx context.Context, op server.Operation, t store.Transaction, err error,
+) (*server.Answer[shape.Transaction], error) {
+	if err != nil {
+		return nil, err
+	}
+	h.Audit(ctx, server.Caller(ctx), op, t.Hash, store.OutcomeDone)
+	return server.Answered(h.transactionFrom(t)), nil
+}
+
+func (h *handlers) transactionFrom(t store.Transaction) shape.Transaction {
+	body := shape.Transaction{
+		Hash: t.Hash, Status: t.State, AmountNano: t.AmountNano, Sender: t.Sender,
+		Username: shape.Optional(t.Username), UserID: shape.OptionalID(t.UserID), Stars: t.Stars, QuoteNano: t.QuoteNano,
+		Attempt:      t.Attempt,
+		ErrorMessage: shape.Optional(t.ErrorMessage), ErrorClass: shape.Optional(string(t.ErrorClass)),
+		FragmentTransactionHash: shape.Optional(t.FragmentTransactionHash), RefundDueNano: t.RefundDueNano,
+		DustNano:    t.DustNano,
+		NeedsReview: t.NeedsReview, ReviewReason: shape.Optional(t.ReviewReason),
+		AllowedActions:  service.TransactionActions(t),
+		WorkflowID:      t.WorkflowID(),
+		ProcessingSince: shape.OptionalTime(t.ProcessingSince), DeadlineAt: h.transactions.Deadline(t),
+		RetryAt:   shape.OptionalTime(t.NextRetry()),
+		CreatedAt: t.CreatedAt.UTC(), UpdatedAt: t.UpdatedAt.UTC(),
+	}
+
+	if t.GivenUp() {
+		body.GivenUpAt = shape.OptionalTime(t.GivenUpAt)
+	}
+	return body
+}
+
+func paymentFrom(p store.Payment) shape.Payment {
+	return shape.Payment{
+		ID: shape.ID(p.ID), Kind: string(p.Kind), State: string(p.State), Attempt: p.Attempt, Seqno: p.Seqno,
+		Destination: p.Destination,
+		AmountNano:  p.AmountNano, GasNano: p.GasNano, ReturnedNano: p.ReturnedNano, MessageHash: p.HashNorm,
+		ChainHash:  shape.Optional(p.ChainHash),
+		ValidUntil: p.ValidUntil.UTC(), SentAt: shape.OptionalTime(p.SentAt), SettledAt: shape.OptionalTime(p.SettledAt),
+		KeptAt:    shape.OptionalTime(p.KeptAt),
+		CreatedAt: p.CreatedAt.UTC(),
+	}
+}
