@@ -25,8 +25,8 @@ func (in *ingest) lost(ctx context.Context, t ChainTransaction) error {
 	}
 
 	rows, err := in.tx.Query(ctx, `SELECT hash FROM transactions t WHERE wallet = $1 AND lt < $2 AND NOT needs_review
-		AND (status IN `+openOrders+` OR status = 'failed' AND (error_class <> 'non-retryable' OR refund_due_nano > 0))
-		AND NOT EXISTS (SELECT 1 FROM payments p WHERE p.transaction_hash = t.hash AND p.kind = 'purchase' AND p.state IN ('signed', 'paid'))
+		AND `+unfinished+`
+		AND NOT EXISTS (SELECT 1 FROM payments p WHERE p.transaction_hash = t.hash AND `+spentPurchase+`)
 		ORDER BY id`, in.Address, t.LT)
 	if err != nil {
 		return err

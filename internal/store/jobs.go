@@ -178,7 +178,7 @@ func (s *Store) BeatJob(ctx context.Context, id int64, claim int, bytesSent int6
 // no). It is false when the claim is no longer the job's.
 func (s *Store) MarkAckPending(ctx context.Context, id int64, claim int, pending bool) (bool, error) {
 	tag, err := s.pool.Exec(ctx, `UPDATE jobs SET ack_pending_at = CASE WHEN $3 THEN now() END, heartbeat_at = now()
-		WHERE id = $1 AND claim = $2 AND state = 'STREAMING'`, id, claim, pending)
+		WHERE id = $1 AND claim = $2 AND state = `+literal(lifecycle.DeliveryStreaming), id, claim, pending)
 	return tag.RowsAffected() == 1, unavailable(err)
 }
 
@@ -230,7 +230,7 @@ func (s *Store) PlacesInLine(ctx context.Context, ids []int64) (map[int64]int, e
 	}
 
 	rows, err := list[place](ctx, s, `WITH waiting AS (
-			SELECT id, user_id FROM jobs WHERE state = 'QUEUED' ORDER BY id LIMIT `+longLine+` + 1
+			SELECT id, user_id FROM jobs WHERE state = `+literal(lifecycle.DeliveryQueued)+` ORDER BY id LIMIT `+longLine+` + 1
 		), turns AS (
 			SELECT id, row_number() OVER (PARTITION BY user_id ORDER BY id) AS turn FROM waiting WHERE (SELECT count(*) FROM waiting) <= `+longLine+`
 		), line AS (SELECT id, row_number() OVER (ORDER BY turn, id)::int AS place FROM turns)

@@ -48,7 +48,7 @@ func (s *Store) LedgerCheck(ctx context.Context, wallet string) ([]Difference, e
 			UNION ALL SELECT 'cursor', $1, (SELECT max(lt) FROM chain), cursor_lt FROM ton_wallets WHERE address = $1 AND cursor_lt <> (SELECT max(lt) FROM chain)
 			UNION ALL SELECT 'deposit', hash, in_nano, coalesce(amount_nano, 0) FROM (SELECT * FROM chain WHERE means = 'deposit') c
 				FULL JOIN tx USING (hash) WHERE in_nano IS DISTINCT FROM amount_nano
-			UNION ALL SELECT 'processed without a payment', hash, 1, 0 FROM tx WHERE status = 'processed' AND NOT EXISTS (
+			UNION ALL SELECT 'processed without a payment', hash, 1, 0 FROM tx WHERE `+isProcessed+` AND NOT EXISTS (
 				SELECT 1 FROM pay WHERE transaction_hash = tx.hash AND kind = 'purchase' AND state IN ('paid', 'bounced') AND chain_hash = fragment_transaction_hash)
 			UNION ALL SELECT 'refund kept', hash, dust_nano, coalesce(nano, 0) FROM tx LEFT JOIN (
 				SELECT split_part(cause, '/', 2) AS hash, sum(amount_nano) AS nano FROM posted WHERE cause LIKE 'dust/%' AND account = 'refund_due' GROUP BY 1

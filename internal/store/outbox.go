@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/lifecycle"
 )
 
 // Untold is what workflows should be told and may not have been. Each is told again until it is marked.
@@ -22,7 +24,7 @@ type SettledPayment struct {
 // UntoldOf lists up to limit of each kind.
 func (s *Store) UntoldOf(ctx context.Context, wallet string, limit int) (untold Untold, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT hash FROM transactions WHERE wallet = $1 AND status = 'pending' AND workflow_started_at IS NULL
+		rows, err := tx.Query(ctx, `SELECT hash FROM transactions WHERE wallet = $1 AND status = `+literal(lifecycle.TransactionPending)+` AND workflow_started_at IS NULL
 			ORDER BY id LIMIT $2`, wallet, limit)
 		if err != nil {
 			return err

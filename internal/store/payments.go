@@ -107,8 +107,8 @@ func (s *Store) SignedUntil(ctx context.Context, wallet string) (until *time.Tim
 // AbandonedPurchases lists paid purchases whose destination has not been heard of, while no workflow asks for it: those
 // of transactions in review, or that have ended.
 func (s *Store) AbandonedPurchases(ctx context.Context, wallet string, limit int) ([]Payment, error) {
-	return list[Payment](ctx, s, `SELECT `+paymentColumns+` FROM payments p WHERE wallet = $1 AND kind = 'purchase' AND state = 'paid' AND kept_at IS NULL
-		AND EXISTS (SELECT 1 FROM transactions t WHERE t.hash = p.transaction_hash AND (needs_review OR status <> 'processing')) ORDER BY id LIMIT $2`, wallet, limit)
+	return list[Payment](ctx, s, `SELECT `+paymentColumns+` FROM payments p WHERE wallet = $1 AND `+unheardOf+`
+		AND EXISTS (SELECT 1 FROM transactions t WHERE t.hash = p.transaction_hash AND (needs_review OR NOT `+isProcessing+`)) ORDER BY id LIMIT $2`, wallet, limit)
 }
 
 // PaymentsOf lists the payments of a transaction from the first.

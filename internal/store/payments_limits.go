@@ -65,7 +65,7 @@ func (w *writing) within(ctx context.Context, kind PaymentKind, nano int64, limi
 func (w *writing) room(ctx context.Context, kind PaymentKind, most int64) (spent int64, until time.Time, err error) {
 	err = w.db.QueryRow(ctx, `WITH day AS (
 			SELECT created_at, sum(amount_nano) OVER (ORDER BY created_at, id) AS so_far FROM payments
-			WHERE wallet = $1 AND kind = $2 AND state IN ('signed', 'paid') AND created_at > $3::timestamptz - interval '24 hours'
+			WHERE wallet = $1 AND kind = $2 AND state IN `+spentPayments+` AND created_at > $3::timestamptz - interval '24 hours'
 		), total AS (SELECT coalesce(max(so_far), 0)::bigint AS spent FROM day)
 		SELECT spent, coalesce((SELECT min(created_at) FROM day WHERE spent - so_far <= $4::bigint) + interval '24 hours', $3) FROM total`,
 		w.Address, kind, w.Now, most).Scan(&spent, &until)

@@ -30,10 +30,9 @@ func (s *Store) DrivenDeliveries(ctx context.Context, keys []string) (DrivenRows
 // DrivenTransactions finds transactions by the keys of their workflows. The unique index on hash serves it. A failed
 // one may wait for an operator's retry, and its workflow with it.
 func (s *Store) DrivenTransactions(ctx context.Context, keys []string) (DrivenRows, error) {
-	return s.drivenByHash(ctx, keys, `SELECT hash AS key, hash AS entity, now() - updated_at AS changed, NOT needs_review AND (status = 'processed'
-			OR status = 'failed' AND error_class = 'non-retryable' AND refund_due_nano = 0 AND NOT EXISTS (
-				SELECT 1 FROM payments p WHERE p.transaction_hash = t.hash AND live AND (p.state = 'signed' OR kind = 'refund' AND kept_at IS NULL))
-			) AS over FROM transactions t WHERE hash = ANY ($1::text[])`)
+	return s.drivenByHash(ctx, keys, `SELECT hash AS key, hash AS entity, now() - updated_at AS changed, NOT (needs_review OR `+unfinished+`
+			OR EXISTS (SELECT 1 FROM payments p WHERE p.transaction_hash = t.hash AND (p.state = `+literal(PaymentSigned)+` OR `+openRefund+`))
+		) AS over FROM transactions t WHERE hash = ANY ($1::text[])`)
 }
 
 // drivenByHash finds rows whose workflows have hashes of 64 hexadecimal digits for keys.

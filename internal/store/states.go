@@ -20,16 +20,16 @@ var (
 	endedDownloads = setOf(lifecycle.Download.Ended())
 	// without a medium
 	failedDownload = setOf([]lifecycle.DownloadState{lifecycle.DownloadFailed, lifecycle.DownloadCanceled})
-	// no try has ended
-	spentPayments = setOf([]PaymentState{PaymentSigned, PaymentPaid}) // that may have moved money, or have
-	openOrders    = setOf([]lifecycle.TransactionState{lifecycle.TransactionPending, lifecycle.TransactionProcessing})
 )
+
+// literal writes a state, or another word of ours, as PostgreSQL does.
+func literal[S ~string](word S) string { return "'" + string(word) + "'" }
 
 // setOf writes states as the right side of IN.
 func setOf[S ~string](states []S) string {
 	names := make([]string, len(states))
 	for i, state := range states {
-		names[i] = "'" + string(state) + "'"
+		names[i] = literal(state)
 	}
 	return "(" + strings.Join(names, ", ") + ")"
 }

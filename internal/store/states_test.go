@@ -12,13 +12,21 @@ import (
 var stateSet = regexp.MustCompile(`(state|status) (NOT )?IN \('(` + `QUEUED|CLAIMED|DOWNLOADING|STREAMING|DELIVERED|FAILED|CANCELLED|EXPIRED|NEW|IN_PROGRESS|BLOCKED|STUCK|DONE` +
 	`|queued|downloading|completed|failed|canceled|pending|processing|processed)'`)
 
+// singleState matches a state of a workload that stands in a statement by itself. Two things are none of a workload's:
+// the type of an event, and the status of a user.
+var (
+	singleState = regexp.MustCompile(`(?:[\w.]+ (?:=|<>|IN) \(?(?:'\w+', )*)?'(QUEUED|CLAIMED|DOWNLOADING|STREAMING|DELIVERED|FAILED|CANCELLED|EXPIRED` +
+		`|NEW|IN_PROGRESS|BLOCKED|STUCK|DONE|queued|downloading|completed|failed|canceled|pending|processing|processed)'`)
+	noState = regexp.MustCompile(`^(type (=|IN)|status = 'BLOCKED'$)`)
+)
+
 // stateWrite matches a statement that gives a row of a workload another state.
 var stateWrite = regexp.MustCompile(
 	`(?s)UPDATE (jobs|tasks|download_jobs|transactions) [^` + "`" + `;]*?\b(state|status) = `,
 )
 
-// TestStatesComeFromTheTables reads the sources of this package: no set of states is written a second time, and the
-// state of a row is written once for each workload, by what asks the table.
+// TestStatesComeFromTheTables reads the sources of this package: no state and no set of states is written a second time,
+// and the state of a row is written once for each workload, by what asks the table.
 func TestStatesComeFromTheTables(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("*.go")
@@ -38,6 +46,11 @@ func TestStatesComeFromTheTables(t *testing.T) {
 		}
 		if found := stateSet.Find(source); found != nil {
 			t.Errorf("%s: %s: take the set from states.go", file, found)
+		}
+		for _, found := range singleState.FindAll(source, -1) {
+			if !noState.Match(found) {
+				t.Errorf("%s: %s: take the state from lifecycle, by literal", file, found)
+			}
 		}
 
 		for _, match := range stateWrite.FindAllSubmatch(source, -1) {

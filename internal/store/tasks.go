@@ -100,12 +100,14 @@ const (
 		(SELECT coalesce(jsonb_agg(jsonb_build_object('id', b.id, 'status', b.status) ORDER BY b.id), '[]')
 			FROM task_blockers tb JOIN tasks b ON b.id = tb.blocker_id WHERE tb.task_id = t.id) AS blockers`
 	taskSelect = `SELECT ` + taskColumns + ` FROM tasks t `
-	// open is true of a blocker that keeps task t waiting.
-	openBlocker = `EXISTS (SELECT 1 FROM task_blockers tb JOIN tasks b ON b.id = tb.blocker_id WHERE tb.task_id = t.id AND b.status <> 'DONE')`
 	// visible is true of a task t that user $1 (0: an administrator) may see. Audience.Sees says the same of its events.
 	visible = `($1::bigint = 0 OR t.creator_id = $1 OR t.assignee_id = $1 OR (t.visibility = 'public'
 		AND EXISTS (SELECT 1 FROM workspace_members m WHERE m.workspace_id = t.workspace_id AND m.user_id = $1)))`
 )
+
+// openBlocker is true of a task t that one of its blockers keeps waiting.
+var openBlocker = `EXISTS (SELECT 1 FROM task_blockers tb JOIN tasks b ON b.id = tb.blocker_id
+	WHERE tb.task_id = t.id AND b.status <> ` + literal(lifecycle.TaskDone) + `)`
 
 var noTask = fault.New(fault.TaskNotFound, "there is no such task")
 
@@ -130,7 +132,7 @@ var (
 	// wantedTasks are the conditions of a TaskFilter besides the viewer.
 	wantedTasks = `($2::bigint = 0 OR workspace_id = $2) AND ($3 = '' OR status = $3)
 		AND ($4::bigint = 0 OR assignee_id = $4) AND ($5::bigint = 0 OR id < $5)
-		AND (NOT $6 OR (status = 'NEW' AND assignee_id IS NULL AND visibility = 'public' AND NOT ` + openBlocker + `))
+		AND (NOT $6 OR (status = ` + literal(lifecycle.TaskNew) + ` AND assignee_id IS NULL AND visibility = 'public' AND NOT ` + openBlocker + `))
 		AND (NOT $7 OR status NOT IN ` + endedTasks + `)`
 
 	// nearTasks gives a page for each reason why user $1 may see tasks: the first ones of all that are visible are among

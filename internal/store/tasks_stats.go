@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"time"
+
+	"stagecoach/internal/lifecycle"
 )
 
 // TaskStats says how work goes in a workspace since a moment. Times are in seconds; nil when no task was done.
@@ -36,11 +38,11 @@ func (s *Store) StatsOfTasks(ctx context.Context, workspaceID int64, since time.
 			WHERE e.created_at >= $2 AND e.type IN ('taken_over', 'escalated', 'deadline_expired')
 		)
 		SELECT (SELECT count(*) FROM mine WHERE created_at >= $2) AS created,
-			count(*) FILTER (WHERE status = 'DONE') AS done, count(*) FILTER (WHERE status = 'CANCELLED') AS cancelled,
-			avg(lead) FILTER (WHERE status = 'DONE') AS lead_time,
-			percentile_cont(0.5) WITHIN GROUP (ORDER BY lead) FILTER (WHERE status = 'DONE') AS lead_time_median,
-			avg(cycle) FILTER (WHERE status = 'DONE') AS cycle_time,
-			percentile_cont(0.5) WITHIN GROUP (ORDER BY cycle) FILTER (WHERE status = 'DONE') AS cycle_time_median,
+			count(*) FILTER (WHERE status = `+literal(lifecycle.TaskDone)+`) AS done, count(*) FILTER (WHERE status = `+literal(lifecycle.TaskCancelled)+`) AS cancelled,
+			avg(lead) FILTER (WHERE status = `+literal(lifecycle.TaskDone)+`) AS lead_time,
+			percentile_cont(0.5) WITHIN GROUP (ORDER BY lead) FILTER (WHERE status = `+literal(lifecycle.TaskDone)+`) AS lead_time_median,
+			avg(cycle) FILTER (WHERE status = `+literal(lifecycle.TaskDone)+`) AS cycle_time,
+			percentile_cont(0.5) WITHIN GROUP (ORDER BY cycle) FILTER (WHERE status = `+literal(lifecycle.TaskDone)+`) AS cycle_time_median,
 			(SELECT count(*) FROM happened WHERE type = 'taken_over') AS takeovers,
 			(SELECT count(*) FROM happened WHERE type = 'escalated') AS escalations,
 			(SELECT count(*) FROM happened WHERE type = 'deadline_expired') AS expiries,

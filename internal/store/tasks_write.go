@@ -25,11 +25,11 @@ const (
 
 // clock sets the deadline of task t by the settings that its workspace w has now; status and since are SQL.
 func (b TaskTimes) clock(status, since string) string {
-	waits := status + ` = 'NEW' AND w.new_deadline_waits_for_blockers AND ` + openBlocker
+	waits := status + ` = `+literal(lifecycle.TaskNew)+` AND w.new_deadline_waits_for_blockers AND ` + openBlocker
 	return `clock_waits = (` + waits + `),
 		status_deadline_at = CASE WHEN NOT (` + waits + `) AND ` + status + ` IN ` + timedTasks + `
 			THEN ` + since + ` + ` + b.limitOf(status) + ` END,
-		release_at = CASE WHEN ` + status + ` = 'STUCK' THEN ` + since + ` + ` + b.release() + ` END`
+		release_at = CASE WHEN ` + status + ` = ` + literal(lifecycle.TaskStuck) + ` THEN ` + since + ` + ` + b.release() + ` END`
 }
 
 // limitOf is how long a task may be in a status; NULL: for ever.
@@ -78,8 +78,8 @@ func (s *Store) WriteTask(ctx context.Context, w TaskWrite) (TaskSnapshot, error
 	statement := `WITH written AS (
 			UPDATE tasks t SET row_version = $2, request_id = $3, status = $4::text, assignee_id = $5, since = $6,
 			` + s.TaskTimes.clock(`$4::text`, `$6::timestamptz`) + `, last_seq = last_seq + 1, updated_at = $6,
-			releases = CASE WHEN $11::bigint IS NOT NULL THEN 0 WHEN t.status = 'STUCK' AND $4 = 'NEW' THEN releases + 1 ELSE releases END,
-			started_at = coalesce(started_at, CASE WHEN $4 = 'IN_PROGRESS' THEN $6::timestamptz END),
+			releases = CASE WHEN $11::bigint IS NOT NULL THEN 0 WHEN t.status = ` + literal(lifecycle.TaskStuck) + ` AND $4 = ` + literal(lifecycle.TaskNew) + ` THEN releases + 1 ELSE releases END,
+			started_at = coalesce(started_at, CASE WHEN $4 = ` + literal(lifecycle.TaskInProgress) + ` THEN $6::timestamptz END),
 			finished_at = CASE WHEN $4 IN ` + endedTasks + ` THEN $6::timestamptz END
 			FROM workspaces w WHERE w.id = t.workspace_id AND t.id = $1 AND row_version < $2 AND t.status = $9 RETURNING t.*
 		), event AS (
@@ -148,7 +148,7 @@ func (s *Store) FactsOfTask(ctx context.Context, id, userID int64) (TaskContext,
 			WHERE m.workspace_id = t.workspace_id AND m.user_id = $2 AND u.status = 'ACTIVE') AS member,
 		EXISTS (SELECT 1 FROM users u WHERE u.id = $2 AND u.status = 'ACTIVE' AND u.role = 'ADMIN') AS admin,
 		ARRAY (SELECT b.id FROM task_blockers tb JOIN tasks b ON b.id = tb.blocker_id
-			WHERE tb.task_id = t.id AND b.status <> 'DONE' ORDER BY b.id) AS open_blockers
+			WHERE tb.task_id = t.id AND b.status <> `+literal(lifecycle.TaskDone)+` ORDER BY b.id) AS open_blockers
 		FROM tasks t WHERE t.id = $1`, id, userID)
 }
 

@@ -148,7 +148,7 @@ var transactionColumns = `id, hash, wallet, lt, amount_nano, sender, comment, us
 
 // decidingPurchase gives the LastPurchase of a transaction.
 var decidingPurchase = `(SELECT ` + paymentRef + ` || jsonb_build_object('chain_hash', p.chain_hash) FROM payments p
-	WHERE p.transaction_hash = hash AND p.kind = 'purchase' ORDER BY p.state IN ` + spentPayments + ` DESC, p.live DESC, p.id DESC LIMIT 1)`
+	WHERE p.transaction_hash = hash AND p.kind = ` + literal(Purchase) + ` ORDER BY p.state IN ` + spentPayments + ` DESC, p.live DESC, p.id DESC LIMIT 1)`
 
 // paymentRef gives a PaymentRef of payment p. The index payments_of finds a transaction's few payments.
 const paymentRef = `jsonb_build_object('id', p.id, 'kind', p.kind, 'state', p.state, 'attempt', p.attempt, 'kept', p.kept_at IS NOT NULL)`
@@ -165,8 +165,8 @@ var (
 	// A purchase and a refund exclude each other in the queue.
 	drivenColumns = transactionColumns + `,
 	(SELECT ` + paymentRef + ` FROM payments p
-		WHERE p.transaction_hash = hash AND p.kind = 'refund' ORDER BY p.live DESC, p.id DESC LIMIT 1) AS refund,
-	(SELECT count(*) FROM payments p WHERE p.transaction_hash = hash AND p.kind = 'purchase' AND p.created_at >= processing_since) AS signed,
+		WHERE p.transaction_hash = hash AND p.kind = ` + literal(Refund) + ` ORDER BY p.live DESC, p.id DESC LIMIT 1) AS refund,
+	(SELECT count(*) FROM payments p WHERE p.transaction_hash = hash AND p.kind = ` + literal(Purchase) + ` AND p.created_at >= processing_since) AS signed,
 	(SELECT jsonb_build_object('kind', q.kind, 'granted', q.granted_at IS NOT NULL) FROM payment_queue q
 		WHERE q.transaction_hash = hash LIMIT 1) AS turn`
 	drivenByHash = `SELECT ` + drivenColumns + ` FROM transactions WHERE hash = $1`
@@ -197,8 +197,8 @@ type TransactionFilter struct {
 func (s *Store) Transactions(ctx context.Context, f TransactionFilter) ([]Transaction, error) {
 	return chosen[Transaction](ctx, s, `SELECT `+transactionColumns+` FROM transactions
 		WHERE ($1 = '' OR status = $1) AND (NOT $2 OR needs_review)
-		AND ($3::interval = '0' OR (status = 'processing' AND processing_since < now() - $3::interval))
-		AND ($4::bigint = 0 OR id < $4) AND (NOT $6 OR (status = 'failed' AND error_class <> 'non-retryable'))
+		AND ($3::interval = '0' OR (`+isProcessing+` AND processing_since < now() - $3::interval))
+		AND ($4::bigint = 0 OR id < $4) AND (NOT $6 OR (`+mayBeRetried+`))
 		AND (NOT $7 OR refund_due_nano > 0) AND ($8 = '' OR (hash >= $8 AND hash < $8 || 'g'))
 		AND ($9 = '' OR error_message = $9) AND ($10::timestamptz IS NULL OR created_at >= $10) AND ($11::timestamptz IS NULL OR created_at < $11)
 		ORDER BY id DESC LIMIT $5`, f.Status, f.NeedsReview, f.StuckFor, f.Before, f.Limit, f.MayRetry, f.Owed, f.HashBegins,
@@ -216,9 +216,9 @@ func (s *Store) LiveTransactions(
 	ctx context.Context, age time.Duration, after int64, limit int,
 ) ([]Transaction, error) {
 	return list[Transaction](ctx, s, `SELECT `+transactionColumns+` FROM transactions WHERE hash IN (
-			SELECT hash FROM transactions WHERE status IN `+openOrders+` OR refund_due_nano > 0
-			UNION SELECT hash FROM transactions WHERE status = 'failed' AND retry_of = attempt AND retry_at IS NOT NULL
-			UNION SELECT transaction_hash FROM payments WHERE kind = 'refund' AND live AND kept_at IS NULL)
+			SELECT hash FROM transactions WHERE `+openOrder+` OR refund_due_nano > 0
+			UNION SELECT hash FROM transactions WHERE `+retryPlanned+`
+			UNION SELECT transaction_hash FROM payments p WHERE `+openRefund+`)
 		AND id > $1 AND created_at < now() - $2::interval ORDER BY id LIMIT $3`, after, age, limit)
 }
 

@@ -135,6 +135,6 @@ func (s *Store) StopRetrying(ctx context.Context, hash string) (TransactionSnaps
 // transactions_given_up.
 func (s *Store) AnyGivenUp(ctx context.Context) (given bool, err error) {
 	err = s.pool.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM transactions
-		WHERE status = 'failed' AND retry_of = attempt AND given_up_at IS NOT NULL)`).Scan(&given)
+		WHERE `+isGivenUp+`)`).Scan(&given)
 	return given, unavailable(err)
 }

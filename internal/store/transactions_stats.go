@@ -97,12 +97,12 @@ func (s *Store) StatsOfTransactions(ctx context.Context, days int) (stats Transa
 // and all.
 func averages(ctx context.Context, tx pgx.Tx) (day, all *float64, err error) {
 	err = tx.QueryRow(ctx, `SELECT avg(extract(epoch FROM updated_at - created_at))::float8 FROM transactions
-		WHERE status = 'processed' AND created_at > now() - interval '24 hours'`).Scan(&day)
+		WHERE `+isProcessed+` AND created_at > now() - interval '24 hours'`).Scan(&day)
 	if err != nil {
 		return nil, nil, err
 	}
 
-	err = tx.QueryRow(ctx, `SELECT (sum(n) FILTER (WHERE kind = $2) / 1000.0 / nullif(sum(n) FILTER (WHERE kind = $3 AND key = 'processed'), 0))::float8
+	err = tx.QueryRow(ctx, `SELECT (sum(n) FILTER (WHERE kind = $2) / 1000.0 / nullif(sum(n) FILTER (WHERE kind = $3 AND key = `+literal(lifecycle.TransactionProcessed)+`), 0))::float8
 		FROM (`+counted+`) c`, []string{countMilliseconds, lifecycle.WorkloadTransaction}, countMilliseconds, lifecycle.WorkloadTransaction).Scan(&all)
 	return day, all, err
 }
