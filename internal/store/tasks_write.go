@@ -25,7 +25,7 @@ const (
 
 // clock sets the deadline of task t by the settings that its workspace w has now; status and since are SQL.
 func (b TaskTimes) clock(status, since string) string {
-	waits := status + ` = `+literal(lifecycle.TaskNew)+` AND w.new_deadline_waits_for_blockers AND ` + openBlocker
+	waits := status + ` = ` + literal(lifecycle.TaskNew) + ` AND w.new_deadline_waits_for_blockers AND ` + openBlocker
 	return `clock_waits = (` + waits + `),
 		status_deadline_at = CASE WHEN NOT (` + waits + `) AND ` + status + ` IN ` + timedTasks + `
 			THEN ` + since + ` + ` + b.limitOf(status) + ` END,
