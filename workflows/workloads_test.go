@@ -23,7 +23,7 @@ func TestWorkloadsAgree(t *testing.T) {
 		}
 	}
 
-	if !slices.Equal(names, lifecycle.Workloads) {
-		t.Errorf("the operations loop over %v, named are %v", names, lifecycle.Workloads)
+	if !slices.Equal(names, lifecycle.Names()) {
+		t.Errorf("the operations loop over %v, named are %v", names, lifecycle.Names())
 	}
 }

@@ -10,7 +10,6 @@ import (
 
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/status"
 	"stagecoach/internal/store"
 )
@@ -121,12 +120,14 @@ type steady struct{}
 func (steady) Now(context.Context) (status.Status, error) {
 	age, silence := 4.2, 700.0
 	return status.Status{
-		QueueDepth: 3, WorkerHeartbeatAge: &age, JobsInState: map[lifecycle.DeliveryState]int64{lifecycle.DeliveryQueued: 3},
+		QueueDepth: 3, WorkerHeartbeatAge: &age,
+		InState: map[string]map[string]int64{
+			"delivery": {"QUEUED": 3}, "download": {"downloading": 12}, "task": {"STUCK": 2},
+		},
 		TopErrors: []store.ErrorCount{{Code: "STORAGE_TIMEOUT", Count: 2}}, StuckJobs: []int64{7},
-		DownloadsInStatus: map[lifecycle.DownloadState]int64{lifecycle.DownloadDownloading: 12},
-		QBittorrent:       &status.QBittorrent{AnswerAge: &silence, Error: "PROVIDER_UNAVAILABLE"},
+		QBittorrent: &status.QBittorrent{AnswerAge: &silence, Error: "PROVIDER_UNAVAILABLE"},
 		Overview: status.Overview{
-			TemporalAnswers: true, TasksInStatus: map[lifecycle.TaskState]int64{lifecycle.TaskStuck: 2}, NeedsReview: 1,
+			TemporalAnswers: true, NeedsReview: 1,
 			OpenFindings: 1,
 			Errors:       []store.WorkloadErrorCount{{Workload: "delivery", Code: "STORAGE_TIMEOUT", Count: 2}},
 			Queues: []status.Queue{

@@ -132,7 +132,7 @@ func TestTheBotTellsOfQuotas(t *testing.T) {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
 			w := newRig(t)
-			w.store.Quotas.Deliveries = 1
+			w.store.Quotas = store.Quotas{"deliveries": 1}
 			w.job(anna, "a.txt")
 			file := w.catalog.add(t, "/b.txt", 10)
 			w.run(w.bot())

@@ -53,14 +53,14 @@ func statusText(language string, s status.Status) string {
 // workloadLines are about how many entities are in each state.
 func workloadLines(language string, s status.Status) []string {
 	lines := []string{
-		textDeliveries.In(language) + " " + countsText(lifecycle.DeliveryStates, s.JobsInState),
-		textTasks.In(language) + " " + countsText(lifecycle.TaskStates, s.TasksInStatus),
-		textDownloads.In(language) + " " + countsText(lifecycle.DownloadStates, s.DownloadsInStatus),
+		textDeliveries.In(language) + " " + countsText(lifecycle.DeliveryStates, s.InState[lifecycle.WorkloadDelivery]),
+		textTasks.In(language) + " " + countsText(lifecycle.TaskStates, s.InState[lifecycle.WorkloadTask]),
+		textDownloads.In(language) + " " + countsText(lifecycle.DownloadStates, s.InState[lifecycle.WorkloadDownload]),
 	}
 	if s.QBittorrent != nil {
 		lines = append(lines, qbittorrentLine(language, *s.QBittorrent))
 	}
-	return append(lines, textStars.In(language)+" "+countsText(lifecycle.TransactionStates, s.TransactionsInStatus))
+	return append(lines, textStars.In(language)+" "+countsText(lifecycle.TransactionStates, s.InState[lifecycle.WorkloadTransaction]))
 }
 
 // errorLines are about the most frequent errors.
@@ -76,10 +76,10 @@ func errorLines(language string, s status.Status) (lines []string) {
 }
 
 // countsText writes how many there are in each state, in one line, without those in which there are none.
-func countsText[S ~string](states []S, counts map[S]int64) string {
+func countsText[S ~string](states []S, counts map[string]int64) string {
 	var parts []string
 	for _, state := range states {
-		if n := counts[state]; n > 0 {
+		if n := counts[string(state)]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%s: %d", state, n))
 		}
 	}

@@ -97,7 +97,7 @@ func newRigWith(t *testing.T, change func(*rest.Options)) *rig {
 	options := rest.Options{
 		Config:  server.Config{Store: s, Log: log, Version: "1.2.3"},
 		Catalog: c, Status: reporter,
-		Doctor:   &doctor.Doctor{Store: s, Queues: []string{"stagecoach"}, PaymentQueues: []string{"payments"}},
+		Doctor:   &doctor.Doctor{Store: s, Queues: []string{"stagecoach", "payments"}, PaymentQueues: []string{"payments"}},
 		Temporal: w.temporal, Feed: events,
 		Codec: operators.CodecOptions{
 			Handler: converter.NewPayloadCodecHTTPHandler(payloads), Namespace: "default", Origin: webUI,

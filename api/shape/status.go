@@ -2,38 +2,36 @@ package shape
 
 import (
 	"time"
-
-	"stagecoach/internal/lifecycle"
 )
 
 // Status is the state of the whole system.
 type Status struct {
-	At                  time.Time                         `json:"at" example:"2026-03-01T12:00:00Z"`
-	QueueDepth          int64                             `json:"queue_depth" example:"4" doc:"Deliveries that wait for a worker"`
-	JobsInState         map[lifecycle.DeliveryState]int64 `json:"jobs_in_state" example:"{\"QUEUED\":4,\"STREAMING\":2}" doc:"All states, also those without jobs"`
-	WorkerHeartbeatAge  *float64                          `json:"worker_heartbeat_age_seconds" example:"3.2" doc:"Since a worker was last heard of; null when there is none"`
-	OAuthTokenExpiresIn *float64                          `json:"oauth_token_expires_in_seconds" example:"86400" doc:"Of the file storage; null when unknown or endless"`
-	TopErrors           []ErrorCount                      `json:"top_errors" doc:"Of the last 24 hours"`
-	Stuck               bool                              `json:"stuck" doc:"Whether any job is"`
-	StuckJobs           []string                          `json:"stuck_jobs" doc:"Jobs in a worker's hands whose heartbeat is too old"`
+	At                  time.Time        `json:"at" example:"2026-03-01T12:00:00Z"`
+	QueueDepth          int64            `json:"queue_depth" example:"4" doc:"Deliveries that wait for a worker"`
+	JobsInState         map[string]int64 `json:"jobs_in_state" example:"{\"QUEUED\":4,\"STREAMING\":2}" doc:"All states, also those without jobs"`
+	WorkerHeartbeatAge  *float64         `json:"worker_heartbeat_age_seconds" example:"3.2" doc:"Since a worker was last heard of; null when there is none"`
+	OAuthTokenExpiresIn *float64         `json:"oauth_token_expires_in_seconds" example:"86400" doc:"Of the file storage; null when unknown or endless"`
+	TopErrors           []ErrorCount     `json:"top_errors" doc:"Of the last 24 hours"`
+	Stuck               bool             `json:"stuck" doc:"Whether any job is"`
+	StuckJobs           []string         `json:"stuck_jobs" doc:"Jobs in a worker's hands whose heartbeat is too old"`
 
 	AboveLimits []AboveLimit `json:"above_limits" doc:"Users who have more than a limit allows, because it was lowered or is new; up to 20 of each limit, as of the last minute"`
 
-	DownloadsInStatus map[lifecycle.DownloadState]int64 `json:"downloads_in_status" example:"{\"queued\":1,\"downloading\":3}" doc:"All statuses, also those without downloads"`
-	QBittorrent       *Qbittorrent                      `json:"qbittorrent" doc:"null when downloads are off"`
+	DownloadsInStatus map[string]int64 `json:"downloads_in_status" example:"{\"queued\":1,\"downloading\":3}" doc:"All statuses, also those without downloads"`
+	QBittorrent       *Qbittorrent     `json:"qbittorrent" doc:"null when downloads are off"`
 
-	TasksInStatus        map[lifecycle.TaskState]int64        `json:"tasks_in_status" example:"{\"NEW\":3,\"STUCK\":1}" doc:"All statuses, also those without tasks"`
-	TransactionsInStatus map[lifecycle.TransactionState]int64 `json:"transactions_in_status" example:"{\"processing\":1}" doc:"All statuses, also those without transactions"`
-	NeedsReview          int64                                `json:"transactions_needing_review" example:"0"`
-	TemporalAnswers      bool                                 `json:"temporal_answers" doc:"Else queues are not known, and workers only as they say themselves"`
-	Queues               []TaskQueue                          `json:"queues"`
-	Workers              []Worker                             `json:"workers" doc:"The processes that were heard of lately"`
-	Outside              []Outside                            `json:"outside_systems" doc:"How the calls that were made anyway went; nobody asks for this"`
-	Errors               []WorkloadError                      `json:"errors" doc:"Of all workloads, in the last 24 hours"`
-	Alerts               []OpenAlert                          `json:"open_alerts"`
-	Stops                []Stop                               `json:"payments_stopped_by" doc:"An operator's pause stops all payments, a hold purchases; empty: nothing does"`
-	OpenFindings         int64                                `json:"open_findings" example:"0" doc:"Differences between the record and Temporal about which nothing was done yet"`
-	Findings             []Finding                            `json:"last_findings" doc:"The newest first; /v1/findings has all"`
+	TasksInStatus        map[string]int64 `json:"tasks_in_status" example:"{\"NEW\":3,\"STUCK\":1}" doc:"All statuses, also those without tasks"`
+	TransactionsInStatus map[string]int64 `json:"transactions_in_status" example:"{\"processing\":1}" doc:"All statuses, also those without transactions"`
+	NeedsReview          int64            `json:"transactions_needing_review" example:"0"`
+	TemporalAnswers      bool             `json:"temporal_answers" doc:"Else queues are not known, and workers only as they say themselves"`
+	Queues               []TaskQueue      `json:"queues"`
+	Workers              []Worker         `json:"workers" doc:"The processes that were heard of lately"`
+	Outside              []Outside        `json:"outside_systems" doc:"How the calls that were made anyway went; nobody asks for this"`
+	Errors               []WorkloadError  `json:"errors" doc:"Of all workloads, in the last 24 hours"`
+	Alerts               []OpenAlert      `json:"open_alerts"`
+	Stops                []Stop           `json:"payments_stopped_by" doc:"An operator's pause stops all payments, a hold purchases; empty: nothing does"`
+	OpenFindings         int64            `json:"open_findings" example:"0" doc:"Differences between the record and Temporal about which nothing was done yet"`
+	Findings             []Finding        `json:"last_findings" doc:"The newest first; /v1/findings has all"`
 }
 
 // Qbittorrent is how the torrent client answers.

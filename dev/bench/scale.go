@@ -49,7 +49,7 @@ func measureScale(ctx context.Context, m *machine) (rows []row, err error) {
 	defer func() { _ = conn.Close(ctx) }()
 
 	// the status names who is above
-	m.store.Quotas = store.Quotas{Tasks: 5000, Deliveries: 1000, Downloads: 100, Workspaces: 50, Members: 500, Books: 1000}
+	m.store.Quotas = store.Quotas{"tasks": 5000, "deliveries": 1000, "downloads": 100, "workspaces": 50, "members": 500, "books": 1000}
 	for _, part := range scaleParts(ctx, m) {
 		baseline := func() error { _, err := conn.Exec(ctx, part.scan); return err }
 		ours, scans, err := scaleSamples(part.do, baseline)

@@ -108,7 +108,7 @@ func TestReconcileReset(t *testing.T) {
 	y := newReconcileRig(t)
 	y.startWorker()
 	subjects := map[string]*subject{}
-	for _, workload := range lifecycle.Workloads {
+	for _, workload := range lifecycle.Names() {
 		subjects[workload] = y.make(workload, 0)
 		must(t, subjects[workload].start())
 	}

@@ -304,7 +304,7 @@ func TestReconcileTable(t *testing.T) {
 	}
 
 	var trials []trial
-	for _, workload := range lifecycle.Workloads {
+	for _, workload := range lifecycle.Names() {
 		for i, h := range happenings {
 			// the ledger keeps rows for ever: one that never had any
 			if h.finding == store.FindingNoRow && workload == lifecycle.WorkloadTransaction {
@@ -393,7 +393,7 @@ func TestReconcileTable(t *testing.T) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 
-	for _, workload := range lifecycle.Workloads {
+	for _, workload := range lifecycle.Names() {
 		for _, h := range happenings[1:] {
 			if n := y.counted[workload+" "+h.finding]; n != 1 {
 				t.Errorf("%s %s was counted %d times", workload, h.finding, n)

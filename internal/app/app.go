@@ -101,11 +101,7 @@ func Connect(
 		return nil, err
 	}
 
-	app.Store.Quotas = store.Quotas{
-		Tasks: c.Limits.Tasks, Deliveries: c.Limits.Deliveries, Downloads: c.Limits.Downloads,
-		Workspaces: c.Limits.Workspaces, Members: c.Limits.Members, Books: c.Limits.Books, Tokens: c.Limits.Tokens,
-	}
-
+	app.Store.Quotas = c.Limits.Quotas
 	app.Store.TaskTimes = store.TaskTimes(c.Tasks)
 	if err = retryWhileUnavailable(ctx, log, "the database", func() error { return app.Store.Migrate(ctx) }); err != nil {
 		return nil, err

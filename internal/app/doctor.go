@@ -20,8 +20,7 @@ func (a *Connections) Examine(ctx context.Context, service string, checks []doct
 // Doctor gives what asks all processes.
 func (a *Connections) Doctor() *doctor.Doctor {
 	return &doctor.Doctor{
-		Store: a.Store, Queues: []string{lifecycle.MainQueue, lifecycle.DeliveryQueue, lifecycle.TorrentQueue},
-		PaymentQueues: []string{lifecycle.QuoteQueue, lifecycle.PaymentQueue},
+		Store: a.Store, Queues: lifecycle.Queues(), PaymentQueues: lifecycle.PaymentQueues,
 	}
 }
 

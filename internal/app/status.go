@@ -1,7 +1,6 @@
 package app
 
 import (
-	"stagecoach/internal/config"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/status"
 )
@@ -10,7 +9,7 @@ import (
 func (a *Connections) Reporter() *status.Reporter {
 	o := status.Options{
 		Store: a.Store, Temporal: a.Temporal, Namespace: a.Namespace, Queue: lifecycle.DeliveryQueue,
-		Queues:     config.TaskQueues,
+		Queues:     lifecycle.Queues(),
 		StuckAfter: a.Config.Delivery.StuckAfter, Log: a.Log, TokenExpiry: a.tokens.Expiry, TokenRenews: a.tokens.Renews,
 	}
 	if a.Config.QBittorrent.URL != "" {

@@ -37,8 +37,18 @@ type Config struct {
 	TON          TON
 	Fragment     Fragment
 	Transactions Transactions
-	Retention    Retention
+	Retention    map[string]int // days by the names of store.Policies; 0: for ever
 	Media        Media
+}
+
+// Settings lists every variable, for the documentation.
+func Settings() []Setting { return new(Config).settings() }
+
+func (c *Config) settings() []Setting {
+	return slices.Concat(
+		c.generalSettings(), c.deliverySettings(), c.taskSettings(), c.downloadSettings(), c.transactionSettings(),
+		c.retentionSettings(),
+	)
 }
 
 // Database says how a process uses PostgreSQL.
@@ -81,19 +91,7 @@ type Limits struct {
 	WrongTokens int // a second, from one address, in each process
 	Strangers   int // new Telegram accounts an hour
 
-	Tasks      int // live, of one creator
-	Deliveries int // live
-	Downloads  int // active
-	Workspaces int // of one owner
-	Members    int // of one workspace
-	Books      int // of one creator
-	Tokens     int // of one user, good ones
-}
-
-// Tasks bounds what the settings of a workspace may say.
-type Tasks struct {
-	LeastDeadline time.Duration
-	LeastRelease  time.Duration
+	Quotas map[string]int // what one user may have at a time, by the names of store.QuotaNames
 }
 
 // Worker configures a worker process.
@@ -127,121 +125,6 @@ type Yandex struct {
 	AccessToken, RefreshToken string
 	Root                      string
 	ListingTTL                time.Duration
-}
-
-// Delivery configures the delivery workload.
-type Delivery struct {
-	Mode            string // "stream" or "spool"
-	Parallel        int
-	RatePerSecond   float64 // over the whole queue; 0 = no limit
-	TTL             time.Duration
-	JobTimeout      time.Duration
-	ConnectTimeout  time.Duration
-	StorageTimeout  time.Duration
-	SendInitTimeout time.Duration
-	ChunkTimeout    time.Duration
-	Heartbeat       time.Duration
-	RetryInterval   time.Duration
-	ShortRetryAfter time.Duration
-	StuckAfter      time.Duration
-	MaxFileSize     int64
-	SpoolDir        string
-	SpoolMaxBytes   int64
-}
-
-// QBittorrent says where qBittorrent is and what of it is the service's.
-type QBittorrent struct {
-	URL                          string // empty: downloads are off
-	Username, Password           string
-	ActiveCategory, DoneCategory string
-	SavePath                     string // in its own file system
-	Timeout                      time.Duration
-}
-
-// Download configures the download workload.
-type Download struct {
-	PollInterval    time.Duration
-	Grace           time.Duration
-	EnqueuePatience time.Duration
-	StalledAfter    time.Duration // 0: never
-	StalledCancel   bool
-	MinFree         int64 // bytes
-	SourceMaxSize   int64
-	SourceTimeout   time.Duration
-	PrivateSources  bool
-}
-
-// PollGap is how long nobody may poll qBittorrent before that counts as an outage: some polls may be late.
-func (d Download) PollGap() time.Duration { return 3*d.PollInterval + 30*time.Second }
-
-// TON says which wallet pays and who knows the chain. Without a key there are no transactions.
-type TON struct {
-	Key, KeyFile string // the wallet's; never shown
-	Network      string // "mainnet" or "testnet"
-
-	ToncenterURL, ToncenterKey string
-	ToncenterRate              float64 // requests per second
-
-	SecondURL, SecondKey string  // of a toncenter of another operator; no URL: none is asked
-	SecondRate           float64 // requests per second
-}
-
-// Fragment says where Stars are bought, and whose session that is.
-type Fragment struct {
-	URL               string
-	Cookies           string // as a browser sends them; never shown
-	RequestsPerSecond float64
-	ShowSender        bool
-}
-
-// Transactions configures the workload that buys Stars. Amounts are nanoTON.
-type Transactions struct {
-	Allow            []string // addresses that may be paid
-	TopUpFrom        []string // addresses whose transfers are no orders
-	WholeHistory     bool     // transfers from before the first start are orders too
-	MinDeposit       int64
-	MaxStars         int64
-	Reserve          int64
-	Slippage         int64 // in parts of 10,000
-	PaymentLimit     int64 // 0: none
-	DailyLimit       int64 // 0: none
-	RefundLimit      int64 // 0: none
-	RefundDailyLimit int64 // 0: none
-	RefundLeast      int64
-	Attempts         int
-	RetryInterval    time.Duration
-	PollInterval     time.Duration
-	PaymentTTL       time.Duration
-	FinalityMargin   time.Duration
-	RebroadcastEvery time.Duration
-	ConfirmPatience  time.Duration
-	StuckAfter       time.Duration
-	HoldRetry        time.Duration
-	RetryFor         time.Duration
-	RetryPause       time.Duration
-	Refund           bool
-	SecondFrom       int64 // deposits that the second source is asked for
-	SecondWait       time.Duration
-}
-
-// Media configure the look at the files of media.
-type Media struct {
-	Root       string // where workers find qBittorrent's folder; empty: nobody looks
-	SweepEvery time.Duration
-	MaxPercent int64 // of the available media that one look may mark as missing
-}
-
-// Retention says for how many days each kind of rows is kept after its end; 0: for ever.
-type Retention struct {
-	Deliveries int
-	Downloads  int
-	Tasks      int
-	Events     int
-	Answers    int
-	News       int
-	Alerts     int
-	Audit      int
-	Findings   int
 }
 
 // Load reads the environment through lookup (os.LookupEnv). Every wrong value is reported, with its variable's name

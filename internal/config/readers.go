@@ -13,6 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/money"
 )
 
@@ -148,9 +149,33 @@ func limit(into *int, name, def, doc string) Setting {
 	return integer(into, name, def, 0, 1_000_000, doc+"; 0: no limit")
 }
 
-// days reads how long a kind of rows is kept.
-func days(into *int, name, def, doc string) Setting {
-	return integer(into, name, def, 0, 36500, "days to keep "+doc+"; 0: for ever")
+// quota reads how much of a kind one user may have, by the kind's name in store.QuotaNames.
+func (c *Config) quota(kind, name, def, doc string) Setting {
+	return entry(&c.Limits.Quotas, kind, func(into *int) Setting { return limit(into, name, def, doc) })
+}
+
+// days reads for how many days rows are kept, by the name of their policy in store.Policies.
+func (c *Config) days(policy, name, def, doc string) Setting {
+	return entry(&c.Retention, policy, func(into *int) Setting {
+		return integer(into, name, def, 0, 36500, "days to keep "+doc+"; 0: for ever")
+	})
+}
+
+// entry reads a number into a map.
+func entry(into *map[string]int, key string, number func(into *int) Setting) Setting {
+	var n int
+	s := number(&n)
+	set := s.set
+	s.set = func(v string) error {
+		if *into == nil {
+			*into = map[string]int{}
+		}
+		err := set(v)
+		(*into)[key] = n
+		return err
+	}
+
+	return s
 }
 
 func number(into *float64, name, def, doc string) Setting {
@@ -172,9 +197,6 @@ func words(into *[]string, name, doc string) Setting {
 	}}
 }
 
-// TaskQueues are the names of all task queues.
-var TaskQueues = []string{"stagecoach", "delivery", "torrents", "quotes", "payments"}
-
 // queues reads names of task queues.
 func queues(into *[]string, name, doc string) Setting {
 	s := words(into, name, doc)
@@ -183,11 +205,15 @@ func queues(into *[]string, name, doc string) Setting {
 		if err := split(v); err != nil {
 			return err
 		}
+
 		for _, queue := range *into {
-			if !slices.Contains(TaskQueues, queue) {
-				return fmt.Errorf("must be names of task queues with commas between them: %s", strings.Join(TaskQueues, ", "))
+			if !slices.Contains(lifecycle.Queues(), queue) {
+				return fmt.Errorf(
+					"must be names of task queues with commas between them: %s", strings.Join(lifecycle.Queues(), ", "),
+				)
 			}
 		}
+
 		return nil
 	}
 

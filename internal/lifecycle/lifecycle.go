@@ -141,6 +141,14 @@ func (t Table[S, A, F]) Live() []S { return t.statesWhere(false) }
 // Ended lists the terminal states, in the table's order.
 func (t Table[S, A, F]) Ended() []S { return t.statesWhere(true) }
 
+// StateNames lists all states, in the table's order.
+func (t Table[S, A, F]) StateNames() (names []string) {
+	for _, s := range t.States {
+		names = append(names, string(s.State))
+	}
+	return names
+}
+
 func (t Table[S, A, F]) statesWhere(terminal bool) (states []S) {
 	for _, s := range t.States {
 		if s.Terminal == terminal {

@@ -10,8 +10,44 @@ const (
 	WorkloadTransaction = "transaction"
 )
 
-// Workloads lists the names of all workloads.
-var Workloads = []string{WorkloadDelivery, WorkloadTask, WorkloadDownload, WorkloadTransaction}
+// Workload is one entry of the list of workloads.
+type Workload struct {
+	Name   string
+	Table  AnyTable
+	Queues []string // in which its activities wait, beside the main one
+}
+
+// AnyTable is a table whatever its types are.
+type AnyTable interface {
+	StateNames() []string
+	Diagram() string
+	Markdown() string
+}
+
+// Workloads lists all workloads. All that loops over workloads does so in this order.
+var Workloads = []Workload{
+	{Name: WorkloadDelivery, Table: Delivery, Queues: []string{DeliveryQueue}},
+	{Name: WorkloadTask, Table: Task},
+	{Name: WorkloadDownload, Table: Download, Queues: []string{TorrentQueue}},
+	{Name: WorkloadTransaction, Table: Transaction, Queues: PaymentQueues},
+}
+
+// Names lists the names of all workloads.
+func Names() (names []string) {
+	for _, workload := range Workloads {
+		names = append(names, workload.Name)
+	}
+	return names
+}
+
+// Queues lists all task queues, the main one first.
+func Queues() []string {
+	queues := []string{MainQueue}
+	for _, workload := range Workloads {
+		queues = append(queues, workload.Queues...)
+	}
+	return queues
+}
 
 // MainQueue is the task queue of all workflows and of short activities.
 const MainQueue = "stagecoach"

@@ -26,7 +26,7 @@ func TestTables(t *testing.T) {
 		},
 	}
 
-	for _, name := range Workloads {
+	for _, name := range Names() {
 		if checks[name] == nil {
 			t.Errorf("nothing is asked of the table of %s", name)
 			continue

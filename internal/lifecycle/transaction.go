@@ -88,6 +88,9 @@ const (
 	PaymentQueue = "payments"
 )
 
+// PaymentQueues are served by processes that hold the wallet's key.
+var PaymentQueues = []string{QuoteQueue, PaymentQueue}
+
 // TonMonitorID is the id of the workflow that watches a wallet.
 func TonMonitorID(wallet string) string { return "ton-monitor/" + wallet }
 

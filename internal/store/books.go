@@ -72,7 +72,7 @@ var noBook = fault.New(fault.BookNotFound, "there is no such book")
 // user has made too many.
 func (s *Store) CreateBook(ctx context.Context, title, author string, r Request) (Book, error) {
 	return answerOnce(ctx, s, r, func(tx pgx.Tx) (Book, error) {
-		if err := s.Quotas.books().check(ctx, tx, r.UserID, 1); err != nil {
+		if err := s.Quotas.of(bookQuota).check(ctx, tx, r.UserID, 1); err != nil {
 			return Book{}, err
 		}
 

@@ -5,28 +5,8 @@ import (
 	"strconv"
 	"time"
 
-	"stagecoach/internal/lifecycle"
-
 	"github.com/jackc/pgx/v5"
 )
-
-// Kinds of counts. Those of the workloads have states as their keys; what the others count is in migration 00020.
-const (
-	countQueue        = "payment_queue"             // by the payment's kind
-	countDays         = "transaction_day"           // all, by the day of detection (UTC)
-	countDaysDone     = "transaction_day_processed" // those that are processed
-	countErrors       = "transaction_error"         // failed ones, by message
-	countMilliseconds = "transaction_milliseconds"  // from detection to processed, together
-)
-
-// countSources are the tables that are counted, and how their rows are counted: kind, key and n.
-var countSources = []struct{ kind, rows string }{
-	{lifecycle.WorkloadDelivery, `SELECT 'delivery' AS kind, state AS key, count(*) AS n FROM jobs GROUP BY state`},
-	{lifecycle.WorkloadTask, `SELECT 'task' AS kind, status AS key, count(*) AS n FROM tasks GROUP BY status`},
-	{lifecycle.WorkloadDownload, `SELECT 'download' AS kind, status AS key, count(*) AS n FROM download_jobs GROUP BY status`},
-	{lifecycle.WorkloadTransaction, `SELECT c.kind, c.key, sum(c.n) AS n FROM transactions t, counts_of(t) c GROUP BY c.kind, c.key`},
-	{countQueue, `SELECT 'payment_queue' AS kind, kind AS key, count(*) AS n FROM payment_queue GROUP BY kind`},
-}
 
 const (
 	foldBatch  = 10_000           // changes that are added up in one database transaction
@@ -81,29 +61,31 @@ func (s *Store) foldBatch(ctx context.Context) (folded int64, err error) {
 // gives each difference: what the rows say less what the count said. Rows and counts are read in one snapshot and a
 // correction is one more change, so that transitions go on meanwhile and nothing of theirs is lost.
 func (s *Store) CheckCounts(ctx context.Context) (differences []Count, err error) {
-	for _, source := range countSources {
-		found, err := s.checkCounts(ctx, source.kind, source.rows)
-		if err != nil {
-			return differences, err
+	for _, part := range parts {
+		for _, source := range part.sources() {
+			found, err := s.checkCounts(ctx, source)
+			if err != nil {
+				return differences, err
+			}
+			differences = append(differences, found...)
 		}
-		differences = append(differences, found...)
 	}
 	return differences, nil
 }
 
-func (s *Store) checkCounts(ctx context.Context, kind, rows string) (differences []Count, err error) {
+func (s *Store) checkCounts(ctx context.Context, of source) (differences []Count, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		if mine, err := tryLock(ctx, tx, checkLock); err != nil || !mine {
 			return err
 		}
 
-		due, err := checkIsDue(ctx, tx, kind)
+		due, err := checkIsDue(ctx, tx, of.kinds[0])
 		if err != nil || !due {
 			return err
 		}
 
-		differences, err = listIn[Count](ctx, tx, `SELECT kind, key, coalesce(r.n, 0)::bigint - coalesce(c.n, 0) AS n FROM (`+rows+`) r
-			FULL JOIN (`+counted+`) c USING (kind, key) WHERE coalesce(r.n, 0) <> coalesce(c.n, 0)`, kindsOf(kind))
+		differences, err = listIn[Count](ctx, tx, `SELECT kind, key, coalesce(r.n, 0)::bigint - coalesce(c.n, 0) AS n FROM (`+of.rows+`) r
+			FULL JOIN (`+counted+`) c USING (kind, key) WHERE coalesce(r.n, 0) <> coalesce(c.n, 0)`, of.kinds)
 		if err != nil {
 			return err
 		}
@@ -115,7 +97,7 @@ func (s *Store) checkCounts(ctx context.Context, kind, rows string) (differences
 
 		batch.Queue(
 			`INSERT INTO count_checks (kind, checked_at) VALUES ($1, now()) ON CONFLICT (kind) DO UPDATE SET checked_at = now()`,
-			kind,
+			of.kinds[0],
 		)
 		return tx.SendBatch(ctx, batch).Close()
 	})
@@ -134,20 +116,14 @@ func checkIsDue(ctx context.Context, tx pgx.Tx, kind string) (due bool, err erro
 	return due, err
 }
 
-// CountKinds lists the kinds of all counts.
+// CountKinds lists the kinds of all counts that are kept.
 func CountKinds() (kinds []string) {
-	for _, source := range countSources {
-		kinds = append(kinds, kindsOf(source.kind)...)
+	for _, part := range parts {
+		for _, source := range part.sources() {
+			kinds = append(kinds, source.kinds...)
+		}
 	}
 	return kinds
-}
-
-// kindsOf lists the kinds that are counted by the rows of a source.
-func kindsOf(source string) []string {
-	if source == lifecycle.WorkloadTransaction {
-		return []string{lifecycle.WorkloadTransaction, countDays, countDaysDone, countErrors, countMilliseconds}
-	}
-	return []string{source}
 }
 
 // tryLock takes a lock until the end of the transaction, unless somebody else has it.

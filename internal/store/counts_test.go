@@ -13,7 +13,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"stagecoach/dev/testdb"
-	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -77,7 +76,7 @@ func TestLooksAddUpCounts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := after.Jobs[lifecycle.DeliveryQueued] - before.Jobs[lifecycle.DeliveryQueued]; got != 25_000 {
+		if got := after.Counts["delivery"]["QUEUED"] - before.Counts["delivery"]["QUEUED"]; got != 25_000 {
 			t.Errorf("25000 were added, %d are counted", got)
 		}
 	}

@@ -99,7 +99,7 @@ func (s *Store) CreateDownload(ctx context.Context, d Download, first Event) (jo
 		return Download{}, false, err
 	}
 
-	active := s.Quotas.downloads()
+	active := s.Quotas.of(downloadQuota)
 	for { // the active job may end between the two looks
 		if d.RequestKey != "" {
 			job, err = s.requestedDownload(ctx, d.UserID, d.RequestKey)

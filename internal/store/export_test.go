@@ -14,3 +14,11 @@ func (s *Store) InTx(ctx context.Context, fn func(pgx.Tx) error) error { return 
 
 // MigrateTo brings the schema to that of a release before.
 func (s *Store) MigrateTo(ctx context.Context, version int64) error { return s.migrate(ctx, version) }
+
+// RowTables lists the tables of the workloads' rows.
+func RowTables() (names []string) {
+	for _, part := range parts {
+		names = append(names, part.Table)
+	}
+	return names
+}

@@ -6,9 +6,6 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// removedText stands where a text has to be and the person who wrote it was forgotten.
-const removedText = "removed"
-
 // Forget makes a user anonymous in all of the record at once, for good: what is left is a number. Live deliveries and
 // downloads are asked to end; their workflows, and those of tasks, are for the caller to tell. Once more changes
 // nothing. LAST_ADMIN: nobody would be left.
@@ -41,36 +38,17 @@ func (s *Store) Forget(ctx context.Context, id, by int64) (user User, err error)
 	return user, unavailable(err)
 }
 
-// queueForgetting takes a user out of all tables but that of the users. Boards are found by their deliveries and
-// downloads, media by the downloads, comments by the index task_events_said; the others have an index that begins with
-// the user.
+// queueForgetting takes a user out of all tables but that of the users, each by an index that begins with the user.
 func queueForgetting(batch *pgx.Batch, id, by int64, chat *int64) {
 	batch.Queue(`UPDATE tokens SET name = $3, revoked_at = coalesce(revoked_at, now()), revoked_by = coalesce(revoked_by, $2) WHERE user_id = $1`,
 		id, by, removedText)
 	batch.Queue(`DELETE FROM conversations WHERE chat_id = $1`, chat)
-	batch.Queue(
-		`DELETE FROM boards b USING jobs j WHERE j.user_id = $1 AND b.workload = 'delivery' AND b.entity_id = j.id`, id,
-	)
-	batch.Queue(
-		`DELETE FROM boards b USING download_jobs d WHERE d.user_id = $1 AND b.workload = 'download' AND b.entity_id = d.id`,
-		id,
-	)
 	batch.Queue(`DELETE FROM news WHERE user_id = $1`, id)
-	batch.Queue(`DELETE FROM notices WHERE user_id = $1`, id)
 	batch.Queue(`DELETE FROM answers WHERE user_id = $1`, id)
-	batch.Queue(
-		`DELETE FROM workspace_members m USING workspaces w WHERE m.user_id = $1 AND w.id = m.workspace_id AND w.owner_id <> $1`,
-		id,
-	)
 
-	batch.Queue(`UPDATE jobs SET cancel_requested_at = coalesce(cancel_requested_at, now())
-		WHERE user_id = $1 AND state IN `+liveJobs, id)
-	batch.Queue(`UPDATE media_assets m SET owner_id = NULL, source_url = $2 FROM download_jobs d
-		WHERE d.user_id = $1 AND m.book_id = d.book_id AND m.media_type = d.media_type AND m.owner_id = $1`, id, removedText)
-	batch.Queue(`UPDATE download_jobs SET source_url = $3,
-		cancel_requested_by = CASE WHEN cancel_requested_at IS NULL AND status IN `+liveDownloads+` THEN $2 ELSE cancel_requested_by END,
-		cancel_requested_at = CASE WHEN status IN `+liveDownloads+` THEN coalesce(cancel_requested_at, now()) ELSE cancel_requested_at END
-		WHERE user_id = $1 AND source_url <> $3`, id, by, removedText)
-
-	batch.Queue(`UPDATE task_events SET comment = '' WHERE actor_id = $1 AND comment <> ''`, id)
+	for _, part := range parts {
+		if part.forget != nil {
+			part.forget(batch, id, by)
+		}
+	}
 }

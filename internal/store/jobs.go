@@ -77,7 +77,7 @@ func (s *Store) CreateJob(ctx context.Context, j Job, first Event) (job Job, cre
 		return Job{}, false, err
 	}
 
-	live, batch := s.Quotas.deliveries(), &pgx.Batch{}
+	live, batch := s.Quotas.of(deliveryQuota), &pgx.Batch{}
 	live.queueLock(batch, j.UserID)
 	batch.Queue(`WITH jobs AS (
 			INSERT INTO jobs (idempotency_key, user_id, file_id, file_name, size, source, state)

@@ -50,7 +50,6 @@ func (r *quotaRig) workspace(owner store.User) int64 {
 // quotaCase is one kind of things that a user may have a bounded number of.
 type quotaCase struct {
 	limit string
-	bound func(*store.Quotas, int)
 	// makes makes the n-th thing of a user by a key of its own and gives its id; the same key gives the same thing again.
 	makes func(r *quotaRig, on *store.Store, user store.User, key int) (int64, error)
 	count string // SQL: how many user $1 has
@@ -60,7 +59,6 @@ func quotaCases() []quotaCase {
 	return []quotaCase{
 		{
 			limit: "deliveries",
-			bound: func(q *store.Quotas, n int) { q.Deliveries = n },
 			makes: func(r *quotaRig, on *store.Store, user store.User, key int) (int64, error) {
 				job, _, err := on.CreateJob(r.t.Context(), store.Job{
 					IdempotencyKey: fmt.Sprintf("%032x%032x", user.ID, key), UserID: user.ID, FileID: r.file.ID, FileName: "a",
@@ -72,7 +70,6 @@ func quotaCases() []quotaCase {
 		},
 		{
 			limit: "downloads",
-			bound: func(q *store.Quotas, n int) { q.Downloads = n },
 			makes: func(r *quotaRig, on *store.Store, user store.User, key int) (int64, error) {
 				job, _, err := on.CreateDownload(r.t.Context(), store.Download{
 					UserID: user.ID, BookID: r.books[key], MediaType: store.MediaText, Source: "magnet", SourceURL: "magnet:?",
@@ -84,7 +81,6 @@ func quotaCases() []quotaCase {
 		},
 		{
 			limit: "tasks",
-			bound: func(q *store.Quotas, n int) { q.Tasks = n },
 			makes: func(r *quotaRig, on *store.Store, user store.User, key int) (int64, error) {
 				made, _, err := on.CreateTasks(r.t.Context(), r.commons, []store.NewTask{plainTask()},
 					store.Event{Type: "created", To: string(lifecycle.TaskNew)}, store.Request{UserID: user.ID, Key: fmt.Sprint("task-", key), Asked: "a task"})
@@ -97,7 +93,6 @@ func quotaCases() []quotaCase {
 		},
 		{
 			limit: "workspaces",
-			bound: func(q *store.Quotas, n int) { q.Workspaces = n },
 			makes: func(r *quotaRig, on *store.Store, user store.User, key int) (int64, error) {
 				made, err := on.CreateWorkspace(r.t.Context(), store.Workspace{Name: "w", OwnerID: user.ID, StatusDeadlines: store.DefaultStatusDeadlines()},
 					store.Request{UserID: user.ID, Key: fmt.Sprint("workspace-", key), Asked: "a workspace"})
@@ -107,7 +102,6 @@ func quotaCases() []quotaCase {
 		},
 		{
 			limit: "books",
-			bound: func(q *store.Quotas, n int) { q.Books = n },
 			makes: func(r *quotaRig, on *store.Store, user store.User, key int) (int64, error) {
 				book, err := on.CreateBook(
 					r.t.Context(), "A book", "", store.Request{UserID: user.ID, Key: fmt.Sprint("book-", key), Asked: "a book"},
@@ -152,8 +146,8 @@ func TestQuotasHoldUnderRaces(t *testing.T) {
 			other, err := store.Open(t.Context(), w.url, testdb.Key)
 			w.must(err)
 			t.Cleanup(other.Close)
-			c.bound(&w.Quotas, maximum)
-			c.bound(&other.Quotas, maximum)
+			w.Quotas = store.Quotas{c.limit: maximum}
+			other.Quotas = store.Quotas{c.limit: maximum}
 
 			var refused atomic.Int64
 			made := make([]int64, asked)
@@ -205,7 +199,7 @@ func TestTheSameRequestAtTheLimit(t *testing.T) {
 		t.Run(c.limit, func(t *testing.T) {
 			t.Parallel()
 			w := newQuotaRig(t, 1)
-			c.bound(&w.Quotas, 1)
+			w.Quotas = store.Quotas{c.limit: 1}
 
 			ids := make([]int64, 20)
 			errs := make([]error, len(ids))
@@ -230,7 +224,7 @@ func TestTheSameRequestAtTheLimit(t *testing.T) {
 func TestABatchOfTasksFitsOrNot(t *testing.T) {
 	t.Parallel()
 	w := newQuotaRig(t, 0)
-	w.Quotas.Tasks = 10
+	w.Quotas = store.Quotas{"tasks": 10}
 	batch := func(n int) error {
 		graph := make([]store.NewTask, n)
 		for i := range graph {
@@ -277,7 +271,7 @@ func TestWhoIsAboveALimit(t *testing.T) {
 		w.must(w.token(w.boss, nil))
 	}
 
-	w.Quotas = store.Quotas{Tasks: 2, Deliveries: 2, Downloads: 2, Workspaces: 2, Members: 2, Books: 3, Tokens: 2}
+	w.Quotas = store.Quotas{"tasks": 2, "deliveries": 2, "downloads": 2, "workspaces": 2, "members": 2, "books": 3, "tokens": 2}
 	above, err := w.AboveQuotas(t.Context(), 10)
 	w.must(err)
 	got := map[string]int64{}
@@ -305,7 +299,7 @@ func TestMembersOfAWorkspaceAreBounded(t *testing.T) {
 	const maximum = 5
 	w := newQuotaRig(t, 0)
 	room := w.workspace(w.anna)
-	w.Quotas.Members = maximum
+	w.Quotas = store.Quotas{"members": maximum}
 	people := make([]store.User, 20)
 	for i := range people {
 		people[i] = w.user(int64(300 + i))
@@ -352,7 +346,7 @@ func TestTokensOfAUserAreBounded(t *testing.T) {
 	t.Parallel()
 	const maximum = 5
 	w := newQuotaRig(t, 0)
-	w.Quotas.Tokens = maximum
+	w.Quotas = store.Quotas{"tokens": maximum}
 
 	errs := make([]error, 20)
 	var all sync.WaitGroup

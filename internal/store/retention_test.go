@@ -82,9 +82,9 @@ func TestOldDeliveries(t *testing.T) {
 	young := w.job(user)
 	w.end(young)
 
-	policy := store.Retention{Deliveries: 90, Events: 50}
+	policy := store.Retention{"deliveries": 90, "events": 50}
 	w.wantDeleted(w.deleteOld(store.Retention{}), nil) // all is kept for ever
-	w.wantDeleted(w.deleteOld(store.Retention{Deliveries: 101, Events: 101}), nil)
+	w.wantDeleted(w.deleteOld(store.Retention{"deliveries": 101, "events": 101}), nil)
 	// The first event of the late one is old, and its job has ended.
 	w.wantDeleted(w.deleteOld(policy), map[string]int64{"deliveries": 8, "delivery_events": 1})
 	w.wantDeleted(w.deleteOld(policy), nil) // again: nothing
@@ -132,7 +132,7 @@ func TestOldTasks(t *testing.T) {
 
 	o.aged(400, "tasks", "true", "created_at", "finished_at", "updated_at")
 	o.aged(400, "events", "workload = 'task'", "created_at")
-	o.wantDeleted(o.deleteOld(store.Retention{Tasks: 365, Events: 365}), map[string]int64{"tasks": 3, "task_events": 3})
+	o.wantDeleted(o.deleteOld(store.Retention{"tasks": 365, "events": 365}), map[string]int64{"tasks": 3, "task_events": 3})
 	for i, kept := range []bool{false, false, true, true, false} {
 		if _, err := o.TaskByID(t.Context(), 0, graph[i].ID); (err == nil) != kept {
 			t.Errorf("task %d: %v, want it kept: %v", i, err, kept)
@@ -157,7 +157,7 @@ func TestOldDownloads(t *testing.T) {
 	s.move(gone, lifecycle.DownloadFailed)
 	live := s.download(s.ann)
 	s.aged(100, "download_jobs", "true", "created_at_utc", "updated_at_utc")
-	s.wantDeleted(s.deleteOld(store.Retention{Downloads: 99, Events: 99}), map[string]int64{"downloads": 1})
+	s.wantDeleted(s.deleteOld(store.Retention{"downloads": 99, "events": 99}), map[string]int64{"downloads": 1})
 	if _, err := s.DownloadByID(t.Context(), live.ID); err != nil {
 		t.Error(err)
 	}
@@ -200,13 +200,13 @@ func TestOldNotes(t *testing.T) {
 	b.aged(40, "events", "true", "created_at")
 	b.aged(40, "transactions", "true", "created_at", "updated_at")
 
-	policy := store.Retention{Deliveries: 30, Downloads: 30, Tasks: 30, Events: 30, Answers: 30, News: 30, Alerts: 30}
+	policy := store.Retention{"deliveries": 30, "downloads": 30, "tasks": 30, "events": 30, "answers": 30, "news": 30, "alerts": 30}
 	b.wantDeleted(b.deleteOld(policy), map[string]int64{"answers": 4, "news": 5, "alerts": 5})
 	if n := b.count("audit_log"); n != 5 {
 		t.Errorf("%d entries of the audit log are left, want all", n)
 	}
 
-	b.wantDeleted(b.deleteOld(store.Retention{Audit: 30}), map[string]int64{"audit": 5})
+	b.wantDeleted(b.deleteOld(store.Retention{"audit": 30}), map[string]int64{"audit": 5})
 	if n := b.count("events WHERE workload = 'transaction'"); n != events {
 		t.Errorf("%d events of transactions are left, want %d", n, events)
 	}
@@ -243,9 +243,9 @@ func TestOldFindings(t *testing.T) {
 	note("young", true)
 
 	w.wantDeleted(w.deleteOld(store.Retention{}), nil)
-	w.wantDeleted(w.deleteOld(store.Retention{Findings: 101}), nil)
-	w.wantDeleted(w.deleteOld(store.Retention{Findings: 90}), map[string]int64{"findings": 3})
-	w.wantDeleted(w.deleteOld(store.Retention{Findings: 90}), nil)
+	w.wantDeleted(w.deleteOld(store.Retention{"findings": 101}), nil)
+	w.wantDeleted(w.deleteOld(store.Retention{"findings": 90}), map[string]int64{"findings": 3})
+	w.wantDeleted(w.deleteOld(store.Retention{"findings": 90}), nil)
 	left, err := w.Findings(t.Context(), store.FindingFilter{Limit: 10})
 	w.must(err)
 	if len(left) != 4 || left[0].Entity != "young" {

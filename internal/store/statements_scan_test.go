@@ -9,6 +9,9 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store"
 )
 
 // mayScan are parts of the statements that read whole tables on purpose, and why they may.
@@ -21,12 +24,12 @@ var mayScan = map[string]string{
 	`UPDATE media_assets m SET owner_id`:                                 "a migration, once",
 }
 
-// fillRest writes what fillLists leaves out of the tables that grow for ever.
-const fillRest = `
+// fillRest writes what fillLists leaves out of the tables that grow for ever: events of every workload and of books.
+var fillRest = `
 	SET session_replication_role = replica;
 	INSERT INTO events (workload, entity_id, seq, type, to_state, comment, created_at)
 		SELECT w, n::text, 2, CASE n % 50 WHEN 0 THEN 'failed' ELSE 't' END, 'S', CASE n % 50 WHEN 0 THEN 'E' ELSE '' END, now() - n * interval '1 minute'
-		FROM generate_series(1, 20000) n, (VALUES ('delivery'), ('task'), ('download'), ('transaction'), ('book')) w (w);
+		FROM generate_series(1, 20000) n, unnest('{book,` + strings.Join(lifecycle.Names(), ",") + `}'::text[]) w;
 	INSERT INTO boards (workload, entity_id, chat_id, state, due_at) SELECT 'delivery', n, n, CASE n % 500 WHEN 0 THEN 'shown' ELSE 'final' END, now()
 		FROM generate_series(1, 20000) n;
 	INSERT INTO news (user_id, workload, entity_id, seq, state, due_at) SELECT n % 1000 + 1, 'task', n::text, 1, CASE n % 500 WHEN 0 THEN 'due' ELSE 'sent' END, now()
@@ -35,7 +38,8 @@ const fillRest = `
 	SET session_replication_role = DEFAULT;
 	ANALYZE`
 
-var scanned = regexp.MustCompile(`Seq Scan on (jobs|tasks|download_jobs|transactions|[a-z]+_events|boards|news)\b`)
+// scanned finds the scan of a table of rows, of events, of boards or of news.
+var scanned = regexp.MustCompile(`Seq Scan on (` + strings.Join(store.RowTables(), "|") + `|[a-z]+_events|boards|news)\b`)
 
 // scans lists the statements for which PostgreSQL goes through a table that grows for ever, when it plans them once for
 // any values. Those of chosen are planned for their values: TestListsReadFewRows looks at them.

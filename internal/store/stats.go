@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"stagecoach/internal/lifecycle"
@@ -19,12 +20,16 @@ const maxCounted = `10000`
 
 // lastErrors are the last errors of each workload since $1, up to maxCounted of each: job_events_errors and the indexes
 // like it serve it, and have the same conditions.
-const lastErrors = `(SELECT 'delivery' AS workload, comment AS code FROM job_events WHERE type IN ('requeued', 'failed') AND comment <> ''
-		AND created_at >= $1 ORDER BY created_at DESC LIMIT ` + maxCounted + `)
-	UNION ALL (SELECT 'download', comment FROM download_events WHERE type = 'failed' AND comment <> ''
-		AND created_at >= $1 ORDER BY created_at DESC LIMIT ` + maxCounted + `)
-	UNION ALL (SELECT 'transaction', comment FROM transaction_events WHERE type = 'failed' AND comment <> ''
-		AND created_at >= $1 ORDER BY created_at DESC LIMIT ` + maxCounted + `)`
+func lastErrors() string {
+	var all []string
+	for _, part := range parts {
+		if part.errors != "" {
+			all = append(all, `(SELECT '`+part.Workload+`' AS workload, comment AS code FROM `+part.Events+`
+				WHERE `+part.errors+` AND comment <> '' AND created_at >= $1 ORDER BY created_at DESC LIMIT `+maxCounted+`)`)
+		}
+	}
+	return strings.Join(all, " UNION ALL ")
+}
 
 // StuckJobs lists held jobs whose heartbeat is older than age.
 func (s *Store) StuckJobs(ctx context.Context, age time.Duration, limit int) ([]Job, error) {
@@ -62,60 +67,55 @@ func (s *Store) LiveJobs(ctx context.Context, age time.Duration, after int64, li
 
 // OverviewCounts are what a status counts in one look.
 type OverviewCounts struct {
-	Jobs           map[lifecycle.DeliveryState]int64
-	Downloads      map[lifecycle.DownloadState]int64
-	Tasks          map[lifecycle.TaskState]int64
-	Transactions   map[lifecycle.TransactionState]int64
-	PaymentQueue   int64 // payments that wait for the wallet's turn, or have it
-	NeedsReview    int64 // transactions; up to 10,000
-	OpenFindings   int64 // the same
-	RecentFindings int64 // the same
+	Counts         map[string]map[string]int64 // by kind and key: those of a workload by its name and state
+	OpenFindings   int64                       // up to 10,000
+	RecentFindings int64                       // the same
 }
 
-// CountOverview counts the rows of all workloads by state, transactions that need a review, and findings: those that
-// are open, and those since a moment. A state without rows is left out. What is not kept as a count is read from
-// partial indexes. While many changes have not been added up, because no worker runs or it is busy, each look adds up a
-// batch: else it would take longer each time.
+// Kinds of what CountOverview counts for itself.
+const (
+	countChanges = "count_changes"
+	countOpen    = "open_findings"
+	countRecent  = "recent_findings"
+)
+
+// CountOverview counts the rows of all workloads by state, and findings: those that are open, and those since a moment.
+// A state without rows is left out. What is not kept as a count is read from partial indexes. While many changes have
+// not been added up, because no worker runs or it is busy, each look adds up a batch: else it would take longer each
+// time.
 func (s *Store) CountOverview(ctx context.Context, since time.Time) (OverviewCounts, error) {
-	rows, err := list[Count](ctx, s, counted+`
-		UNION ALL SELECT 'changes', '', count(*) FROM (SELECT 1 FROM count_changes LIMIT `+maxCounted+`) c
-		UNION ALL SELECT 'review', '', count(*) FROM (SELECT 1 FROM transactions WHERE needs_review LIMIT `+maxCounted+`) r
-		UNION ALL SELECT 'open', '', count(*) FROM (SELECT 1 FROM reconciler_findings WHERE done = '' LIMIT `+maxCounted+`) o
-		UNION ALL SELECT 'recent', '', count(*) FROM (SELECT 1 FROM reconciler_findings WHERE found_at >= $2 LIMIT `+maxCounted+`) f`,
-		[]string{lifecycle.WorkloadDelivery, lifecycle.WorkloadDownload, lifecycle.WorkloadTask, lifecycle.WorkloadTransaction, countQueue}, since)
-
-	changes, counts := int64(0), OverviewCounts{
-		Jobs: map[lifecycle.DeliveryState]int64{}, Downloads: map[lifecycle.DownloadState]int64{},
-		Tasks: map[lifecycle.TaskState]int64{}, Transactions: map[lifecycle.TransactionState]int64{},
-	}
-
-	for _, row := range rows {
-		switch row.Kind {
-		case lifecycle.WorkloadDelivery:
-			counts.Jobs[lifecycle.DeliveryState(row.Key)] = row.N
-		case lifecycle.WorkloadDownload:
-			counts.Downloads[lifecycle.DownloadState(row.Key)] = row.N
-		case lifecycle.WorkloadTask:
-			counts.Tasks[lifecycle.TaskState(row.Key)] = row.N
-		case lifecycle.WorkloadTransaction:
-			counts.Transactions[lifecycle.TransactionState(row.Key)] = row.N
-		case countQueue:
-			counts.PaymentQueue += row.N
-		case "changes":
-			changes = row.N
-		case "review":
-			counts.NeedsReview = row.N
-		case "open":
-			counts.OpenFindings = row.N
-		case "recent":
-			counts.RecentFindings = row.N
+	query := counted + look(countChanges, `count_changes`) + look(countOpen, `reconciler_findings WHERE done = ''`) +
+		look(countRecent, `reconciler_findings WHERE found_at >= $2`)
+	var kinds []string
+	for _, part := range parts {
+		for _, source := range part.sources() {
+			kinds = append(kinds, source.kinds[0])
+		}
+		for kind, rows := range part.looks {
+			query += look(kind, rows)
 		}
 	}
 
-	if err == nil && changes >= foldBatch {
+	rows, err := list[Count](ctx, s, query, kinds, since)
+	counts := map[string]map[string]int64{}
+	for _, row := range rows {
+		if counts[row.Kind] == nil {
+			counts[row.Kind] = map[string]int64{}
+		}
+		counts[row.Kind][row.Key] = row.N
+	}
+
+	if err == nil && counts[countChanges][""] >= foldBatch {
 		_, err = s.foldBatch(ctx)
 	}
-	return counts, err
+	return OverviewCounts{
+		Counts: counts, OpenFindings: counts[countOpen][""], RecentFindings: counts[countRecent][""],
+	}, err
+}
+
+// look counts rows of a table under a kind, up to maxCounted.
+func look(kind, rows string) string {
+	return ` UNION ALL SELECT '` + kind + `', '', count(*) FROM (SELECT 1 FROM ` + rows + ` LIMIT ` + maxCounted + `) ` + kind
 }
 
 // WorkloadErrorCount is how often a workload met an error.
@@ -130,6 +130,6 @@ type WorkloadErrorCount struct {
 func (s *Store) WorkloadErrors(ctx context.Context, since time.Time, limit int) ([]WorkloadErrorCount, error) {
 	return list[WorkloadErrorCount](ctx, s, `SELECT workload, code, count FROM (
 			SELECT workload, code, count(*), row_number() OVER (PARTITION BY workload ORDER BY count(*) DESC, code) AS rank
-			FROM (`+lastErrors+`) e GROUP BY workload, code
+			FROM (`+lastErrors()+`) e GROUP BY workload, code
 		) ranked WHERE rank <= $2 ORDER BY count DESC, workload, code`, since, limit)
 }

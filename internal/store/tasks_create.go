@@ -43,7 +43,7 @@ func (s *Store) CreateTasks(
 
 	var ids []int64
 	made, err = answerOnce(ctx, s, r, func(tx pgx.Tx) ([]Task, error) {
-		if err := s.Quotas.tasks().check(ctx, tx, r.UserID, len(graph)); err != nil {
+		if err := s.Quotas.of(taskQuota).check(ctx, tx, r.UserID, len(graph)); err != nil {
 			return nil, err
 		}
 		if err := lockBlockers(ctx, tx, workspaceID, r.UserID, plan.outside); err != nil {

@@ -164,7 +164,7 @@ type heldToken struct {
 // CreateToken adds a token to a user, unless they have as many as they may.
 func (s *Store) CreateToken(ctx context.Context, t Token, secret string) (made Token, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
-		if err := s.Quotas.tokens().check(ctx, tx, t.UserID, 1); err != nil {
+		if err := s.Quotas.of(tokenQuota).check(ctx, tx, t.UserID, 1); err != nil {
 			return err
 		}
 		made, err = oneIn[Token](ctx, tx, noToken, `INSERT INTO tokens (user_id, name, hash, scopes, expires_at) VALUES ($1, $2, $3, $4, $5)
@@ -232,4 +232,11 @@ func oneHash(ctx context.Context, tx pgx.Tx, sql string, args ...any) ([]byte, e
 		Hash []byte `db:"hash"`
 	}](ctx, tx, noToken, sql, args...)
 	return row.Hash, err
+}
+
+// tokenQuota bounds the tokens that are neither revoked nor past their end.
+var tokenQuota = quota{
+	name:   "tokens",
+	things: `FROM tokens WHERE user_id = %s AND ` + liveToken,
+	above:  `SELECT user_id, count(*) FROM tokens WHERE ` + liveToken + ` GROUP BY 1 HAVING count(*) > $1`,
 }

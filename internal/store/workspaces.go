@@ -43,7 +43,7 @@ var noWorkspace = fault.New(fault.WorkspaceNotFound, "there is no such workspace
 // QUOTA_EXCEEDED: the owner has too many.
 func (s *Store) CreateWorkspace(ctx context.Context, w Workspace, r Request) (Workspace, error) {
 	return answerOnce(ctx, s, r, func(tx pgx.Tx) (Workspace, error) {
-		if err := s.Quotas.workspaces().check(ctx, tx, w.OwnerID, 1); err != nil {
+		if err := s.Quotas.of(workspaceQuota).check(ctx, tx, w.OwnerID, 1); err != nil {
 			return Workspace{}, err
 		}
 
@@ -105,7 +105,7 @@ func (s *Store) Workspaces(ctx context.Context, userID, after int64, limit int) 
 // AddMember makes a user a member of a workspace, at the wish of another one; one who is stays. Only who adds
 // themselves has agreed to be named. QUOTA_EXCEEDED: it has too many.
 func (s *Store) AddMember(ctx context.Context, byID, workspaceID, userID int64) error {
-	members, batch, added := s.Quotas.members(), &pgx.Batch{}, false
+	members, batch, added := s.Quotas.of(memberQuota), &pgx.Batch{}, false
 	members.queueLock(batch, workspaceID)
 	batch.Queue(`INSERT INTO workspace_members (workspace_id, user_id, agreed_at) SELECT $1, $2, CASE WHEN $2::bigint = $3::bigint THEN now() END
 		WHERE $3 > 0 AND `+members.room(3, 1, 1)+` ON CONFLICT DO NOTHING`, workspaceID, userID, byID).Exec(func(tag pgconn.CommandTag) error {

@@ -1,6 +1,8 @@
 package run
 
 import (
+	"slices"
+
 	"stagecoach/activities/download"
 	"stagecoach/activities/transaction"
 	"stagecoach/internal/config"
@@ -28,9 +30,8 @@ func (p process) workerChecks(parts parts) []doctor.Check {
 
 // served lists the task queues that a worker with these settings serves.
 func served(c config.Config, key bool) (queues []string) {
-	for _, queue := range config.TaskQueues {
-		payments := queue == lifecycle.QuoteQueue || queue == lifecycle.PaymentQueue
-		if serves(c, queue) && (key || !payments) {
+	for _, queue := range lifecycle.Queues() {
+		if serves(c, queue) && (key || !slices.Contains(lifecycle.PaymentQueues, queue)) {
 			queues = append(queues, queue)
 		}
 	}

@@ -31,7 +31,7 @@ func (p process) mediaSweep() *reconcile.MediaSweep {
 
 // reconciler makes what keeps the record and Temporal agreeing.
 func (p process) reconciler(workloads []service.Workload) *reconcile.Reconciler {
-	for _, workload := range lifecycle.Workloads { // a counter that is not there yet cannot be seen to grow
+	for _, workload := range lifecycle.Names() { // a counter that is not there yet cannot be seen to grow
 		for _, finding := range store.FindingKinds {
 			p.Metrics.Findings.WithLabelValues(workload, finding)
 		}

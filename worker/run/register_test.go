@@ -14,7 +14,6 @@ import (
 	"stagecoach/activities/download"
 	"stagecoach/activities/task"
 	"stagecoach/activities/transaction"
-	"stagecoach/internal/config"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/cleanup"
 	"stagecoach/internal/operations/reconcile"
@@ -103,7 +102,7 @@ func TestQueuesAreKnown(t *testing.T) {
 	queues := []string{
 		lifecycle.MainQueue, lifecycle.DeliveryQueue, lifecycle.TorrentQueue, lifecycle.QuoteQueue, lifecycle.PaymentQueue,
 	}
-	if !slices.Equal(config.TaskQueues, queues) {
-		t.Errorf("settings name %v, there are %v", config.TaskQueues, queues)
+	if !slices.Equal(lifecycle.Queues(), queues) {
+		t.Errorf("settings name %v, there are %v", lifecycle.Queues(), queues)
 	}
 }

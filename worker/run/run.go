@@ -10,7 +10,6 @@ import (
 	"stagecoach/internal/codec"
 	"stagecoach/internal/config"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
 	"stagecoach/internal/temporalio"
 	"stagecoach/workflows/reconciler"
 	"stagecoach/workflows/retention"
@@ -89,7 +88,7 @@ func (p process) startSingletons(ctx context.Context) error {
 		return err
 	}
 
-	if err := retention.EnsureSchedule(ctx, p.Temporal, store.Retention(p.Config.Retention)); err != nil {
+	if err := retention.EnsureSchedule(ctx, p.Temporal, p.Config.Retention); err != nil {
 		return err
 	}
 	return p.Downloads().StartSync(ctx)

@@ -3,6 +3,7 @@ package retention
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
@@ -52,5 +53,5 @@ func has(action *client.ScheduleWorkflowAction, policy store.Retention) bool {
 	}
 	payload, ok := action.Args[0].(*commonpb.Payload)
 	var there store.Retention
-	return ok && converter.GetDefaultDataConverter().FromPayload(payload, &there) == nil && there == policy
+	return ok && converter.GetDefaultDataConverter().FromPayload(payload, &there) == nil && maps.Equal(there, policy)
 }

@@ -6,6 +6,7 @@ import (
 
 	"stagecoach/api/rest/server"
 	"stagecoach/api/shape"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/status"
 	"stagecoach/internal/store"
 )
@@ -26,11 +27,11 @@ func (h *handlers) getStatus(ctx context.Context, _ *struct{}) (*server.Answer[s
 
 func statusFrom(now status.Status) shape.Status {
 	body := shape.Status{
-		At: now.At.UTC(), QueueDepth: now.QueueDepth, JobsInState: now.JobsInState,
+		At: now.At.UTC(), QueueDepth: now.QueueDepth, JobsInState: now.InState[lifecycle.WorkloadDelivery],
 		WorkerHeartbeatAge:  now.WorkerHeartbeatAge,
 		OAuthTokenExpiresIn: now.TokenExpiresIn, Stuck: now.Stuck(), StuckJobs: shape.List(now.StuckJobs, shape.ID),
-		DownloadsInStatus: now.DownloadsInStatus, TasksInStatus: now.TasksInStatus,
-		TransactionsInStatus: now.TransactionsInStatus, NeedsReview: now.NeedsReview,
+		DownloadsInStatus: now.InState[lifecycle.WorkloadDownload], TasksInStatus: now.InState[lifecycle.WorkloadTask],
+		TransactionsInStatus: now.InState[lifecycle.WorkloadTransaction], NeedsReview: now.NeedsReview,
 		TemporalAnswers: now.TemporalAnswers, OpenFindings: now.OpenFindings,
 		TopErrors: shape.List(now.TopErrors, func(e store.ErrorCount) shape.ErrorCount { return shape.ErrorCount(e) }),
 		AboveLimits: shape.List(now.AboveLimits, func(a store.AboveQuota) shape.AboveLimit {

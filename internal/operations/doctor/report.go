@@ -50,7 +50,7 @@ type Store interface {
 type Doctor struct {
 	Store         Store
 	Queues        []string // task queues that somebody has to serve
-	PaymentQueues []string // the same, once there is a wallet
+	PaymentQueues []string // those among them that nobody needs before there is a wallet
 }
 
 // Ask asks all processes to look again, which they do in their own time.
@@ -105,22 +105,23 @@ func examined(p store.Process, checks []store.Check, request store.CheckRequest)
 
 // unserved lists the task queues that nobody serves. Those of payments are needed once the record knows a wallet.
 func (d *Doctor) unserved(ctx context.Context, checks []store.Check) ([]string, error) {
-	needed := slices.Clone(d.Queues)
+	spared := map[string]bool{} // they are served, or not needed yet
 	switch _, err := d.Store.ActiveWallet(ctx); {
-	case err == nil:
-		needed = append(needed, d.PaymentQueues...)
-	case fault.CodeOf(err) != fault.WalletNotFound:
+	case fault.CodeOf(err) == fault.WalletNotFound:
+		for _, queue := range d.PaymentQueues {
+			spared[queue] = true
+		}
+	case err != nil:
 		return nil, err
 	}
 
-	served := map[string]bool{}
 	for _, c := range checks {
 		if c.System == Queues {
 			for queue := range strings.SplitSeq(c.Detail, separator) {
-				served[queue] = true
+				spared[queue] = true
 			}
 		}
 	}
 
-	return slices.DeleteFunc(needed, func(queue string) bool { return served[queue] }), nil
+	return slices.DeleteFunc(slices.Clone(d.Queues), func(queue string) bool { return spared[queue] }), nil
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/dev/testdb"
-	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -47,7 +46,7 @@ func TestCountsAreKept(t *testing.T) {
 	}
 
 	whole, err := s.CountOverview(t.Context(), time.Now())
-	if err != nil || whole.Tasks[lifecycle.TaskNew] != 0 {
-		t.Errorf("%d NEW tasks are counted, %v", whole.Tasks[lifecycle.TaskNew], err)
+	if err != nil || whole.Counts["task"]["NEW"] != 0 {
+		t.Errorf("%d NEW tasks are counted, %v", whole.Counts["task"]["NEW"], err)
 	}
 }

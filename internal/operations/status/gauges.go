@@ -65,11 +65,11 @@ func (g *Gauges) Collect(metrics chan<- prometheus.Metric) {
 	}
 
 	for _, status := range lifecycle.TaskStates {
-		gauge(tasksInStatus, float64(now.TasksInStatus[status]), string(status))
+		gauge(tasksInStatus, float64(now.InState[lifecycle.WorkloadTask][string(status)]), string(status))
 	}
 
 	for _, status := range lifecycle.TransactionStates {
-		gauge(transactionsInStatus, float64(now.TransactionsInStatus[status]), string(status))
+		gauge(transactionsInStatus, float64(now.InState[lifecycle.WorkloadTransaction][string(status)]), string(status))
 	}
 
 	gauge(needReview, float64(now.NeedsReview))

@@ -47,11 +47,11 @@ func (r *Reporter) Collect(metrics chan<- prometheus.Metric) {
 	}
 
 	for _, state := range lifecycle.DeliveryStates {
-		gauge(jobsInState, float64(s.JobsInState[state]), string(state))
+		gauge(jobsInState, float64(s.InState[lifecycle.WorkloadDelivery][string(state)]), string(state))
 	}
 
 	for _, status := range lifecycle.DownloadStates {
-		gauge(inStatus, float64(s.DownloadsInStatus[status]), string(status))
+		gauge(inStatus, float64(s.InState[lifecycle.WorkloadDownload][string(status)]), string(status))
 	}
 
 	gauge(queueDepth, float64(s.QueueDepth))

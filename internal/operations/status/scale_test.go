@@ -41,12 +41,14 @@ func TestStatusReadsFewRows(t *testing.T) {
 	s.Close() // a session that ends tells PostgreSQL what it has read
 	read := testdb.RowsRead(t, url) - before
 
-	if got.JobsInState[lifecycle.DeliveryDelivered] != lying || got.DownloadsInStatus[lifecycle.DownloadCompleted] != lying ||
-		got.TasksInStatus[lifecycle.TaskDone] != lying || got.TransactionsInStatus[lifecycle.TransactionProcessed] != lying {
-		t.Errorf(
-			"counted %+v %+v %+v %+v", got.JobsInState, got.DownloadsInStatus, got.TasksInStatus, got.TransactionsInStatus,
-		)
+	for workload, state := range map[string]string{
+		"delivery": "DELIVERED", "download": "completed", "task": "DONE", "transaction": "processed",
+	} {
+		if got.InState[workload][state] != lying {
+			t.Errorf("%s: counted %v", workload, got.InState[workload])
+		}
 	}
+
 	if read > lying/4 {
 		t.Errorf("a status has read %d rows of some %d", read, 8*lying)
 	}
@@ -71,7 +73,7 @@ func fill(t *testing.T, url string) {
 	exec(t, url, `INSERT INTO transactions (hash, wallet, lt, amount_nano, sender, comment, status, attempt, processing_since, fragment_transaction_hash)
 		SELECT lpad(n::text, 64, '0'), '0:' || repeat('a', 64), n, 1, '0:bb', '', 'processed', 1, now(), lpad(n::text, 64, '0') FROM generate_series(1, $1::int) n`, lying)
 
-	for _, workload := range lifecycle.Workloads {
+	for _, workload := range lifecycle.Names() {
 		exec(t, url, `INSERT INTO events (workload, entity_id, seq, type, to_state, comment, created_at)
 			SELECT $1, n::text, 2, CASE WHEN n % 1000 = 0 THEN 'failed' ELSE 'made' END, 'X', 'E' || n % 7, now() - interval '1 minute'
 			FROM generate_series(1, $2::int) n`, workload, lying)

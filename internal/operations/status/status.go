@@ -69,16 +69,15 @@ type Status struct {
 	QueueDepth int64 // deliveries that wait for a worker
 	// Temporal told the depth; else it is the record's count of QUEUED
 	QueueKnown         bool
-	JobsInState        map[lifecycle.DeliveryState]int64 // all states
-	WorkerHeartbeatAge *float64                          // since a worker was last heard of; nil when there is none
-	TokenExpiresIn     *float64                          // of the storage's access token; nil when unknown or endless
-	TopErrors          []store.ErrorCount                // of the last 24 hours
-	StuckJobs          []int64                           // held jobs whose heartbeat is too old
+	InState            map[string]map[string]int64 // by workload; all states
+	WorkerHeartbeatAge *float64                    // since a worker was last heard of; nil when there is none
+	TokenExpiresIn     *float64                    // of the storage's access token; nil when unknown or endless
+	TopErrors          []store.ErrorCount          // of the last 24 hours
+	StuckJobs          []int64                     // held jobs whose heartbeat is too old
 
 	AboveLimits []store.AboveQuota // users who have more than a limit allows, as of the last minute
 
-	DownloadsInStatus map[lifecycle.DownloadState]int64 // all statuses
-	QBittorrent       *QBittorrent                      // nil when there is none
+	QBittorrent *QBittorrent // nil when there is none
 
 	Overview
 }
@@ -124,7 +123,7 @@ func (r *Reporter) make(ctx context.Context) (Status, error) {
 		return s, err
 	}
 
-	s.QueueDepth = s.JobsInState[lifecycle.DeliveryQueued]
+	s.QueueDepth = s.InState[lifecycle.WorkloadDelivery][string(lifecycle.DeliveryQueued)]
 	pollers := r.queues(ctx, &s)
 	s.TokenExpiresIn = r.tokenExpiresIn(ctx)
 	s.AboveLimits = r.aboveLimits(ctx)
@@ -154,22 +153,18 @@ func (r *Reporter) count(ctx context.Context, s *Status) error {
 		return err
 	}
 
-	s.JobsInState = inAll(lifecycle.DeliveryStates, counts.Jobs)
-	s.DownloadsInStatus = inAll(lifecycle.DownloadStates, counts.Downloads)
-	s.TasksInStatus = inAll(lifecycle.TaskStates, counts.Tasks)
-	s.TransactionsInStatus = inAll(lifecycle.TransactionStates, counts.Transactions)
-	s.PaymentQueue, s.NeedsReview = counts.PaymentQueue, counts.NeedsReview
+	s.InState = map[string]map[string]int64{}
+	for _, workload := range lifecycle.Workloads {
+		in := map[string]int64{}
+		for _, state := range workload.Table.StateNames() {
+			in[state] = counts.Counts[workload.Name][state]
+		}
+		s.InState[workload.Name] = in
+	}
+
+	s.PaymentQueue, s.NeedsReview = counts.PaymentQueue(), counts.NeedsReview()
 	s.OpenFindings, s.RecentFindings = counts.OpenFindings, counts.RecentFindings
 	return nil
-}
-
-// inAll gives the counts of all states.
-func inAll[S comparable](states []S, counts map[S]int64) map[S]int64 {
-	all := make(map[S]int64, len(states))
-	for _, state := range states {
-		all[state] = counts[state]
-	}
-	return all
 }
 
 // code is what an error of a job looks like; anything else that got there is not shown.

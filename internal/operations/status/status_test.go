@@ -118,8 +118,10 @@ func TestTheRecordAlone(t *testing.T) {
 	if got.QueueDepth != 3 || got.QueueKnown {
 		t.Errorf("queue depth %d, known %v", got.QueueDepth, got.QueueKnown)
 	}
-	if len(got.JobsInState) != 8 || got.JobsInState[lifecycle.DeliveryClaimed] != 2 || got.JobsInState[lifecycle.DeliveryExpired] != 0 {
-		t.Errorf("jobs in state %v", got.JobsInState)
+
+	jobs := got.InState["delivery"]
+	if len(jobs) != 8 || jobs["CLAIMED"] != 2 || jobs["EXPIRED"] != 0 {
+		t.Errorf("jobs in state %v", jobs)
 	}
 	if age := got.WorkerHeartbeatAge; age == nil || *age < 5 || *age > 20 {
 		t.Errorf("heartbeat age %v", age)

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 )
 
@@ -17,11 +16,9 @@ const (
 
 // Overview is what a status tells of all workloads. Times are seconds.
 type Overview struct {
-	TasksInStatus        map[lifecycle.TaskState]int64        // all statuses
-	TransactionsInStatus map[lifecycle.TransactionState]int64 // all statuses
-	PaymentQueue         int64                                // payments that wait for the wallet's turn, or have it
-	NeedsReview          int64                                // transactions; up to 10,000, as the findings
-	Wallet               store.WalletState
+	PaymentQueue int64 // payments that wait for the wallet's turn, or have it
+	NeedsReview  int64 // transactions; up to 10,000, as the findings
+	Wallet       store.WalletState
 
 	Queues          []Queue
 	TemporalAnswers bool // else queues and pollers are unknown

@@ -1,0 +1,39 @@
+package app
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"stagecoach/internal/config"
+	"stagecoach/internal/store"
+)
+
+// TestSettingsNameWhatTheRecordBounds compares the names by which settings bound and keep rows with those of the
+// record.
+func TestSettingsNameWhatTheRecordBounds(t *testing.T) {
+	t.Parallel()
+	c, err := config.Load(func(name string) (string, bool) {
+		value, ok := map[string]string{
+			"DATABASE_URL": "postgres://localhost/x", "STAGECOACH_TELEGRAM_TOKEN": "1:planted",
+			"STAGECOACH_ENCRYPTION_KEY": "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=",
+		}[name]
+		return value, ok
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for what, names := range map[string]struct {
+		settings map[string]int
+		record   []string
+	}{
+		"quotas":   {c.Limits.Quotas, store.QuotaNames()},
+		"policies": {c.Retention, store.Policies()},
+	} {
+		slices.Sort(names.record)
+		if got := slices.Sorted(maps.Keys(names.settings)); !slices.Equal(got, names.record) {
+			t.Errorf("%s: settings name %v, the record %v", what, got, names.record)
+		}
+	}
+}
