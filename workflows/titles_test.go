@@ -18,7 +18,9 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/cleanup"
 	"stagecoach/internal/operations/reconcile"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/operations"
+	"stagecoach/internal/store/task"
+	"stagecoach/internal/store/transaction"
 	"stagecoach/internal/temporalio"
 	"stagecoach/workflows/download"
 	"stagecoach/workflows/reconciler"
@@ -45,7 +47,7 @@ var titles = map[string]titled{
 	lifecycle.TransactionType:  {"transaction/" + hash, []any{hash}, "Transaction 9f2c9f2c"},
 	lifecycle.TonMonitorType:   {"ton-monitor/0:ab", []any{"0:ab"}, "Watches the wallet on the chain"},
 	reconciler.WorkflowType:    {reconciler.WorkflowID, []any{&reconcile.Sweep{}}, "Keeps the record and Temporal agreeing"},
-	retention.WorkflowType:     {retention.ScheduleID, []any{store.Retention{}}, "Deletes old rows of the record"},
+	retention.WorkflowType:     {retention.ScheduleID, []any{operations.Retention{}}, "Deletes old rows of the record"},
 }
 
 // TestTitlesSurviveContinueAsNew reads what the Web UI shows of each workflow while it waits: Temporal drops the static
@@ -91,10 +93,10 @@ func detailsWhileWaiting(t *testing.T, name string, w titled) (details string) {
 	env.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe()
 	began := time.Now()
 	env.OnActivity("LoadTask", mock.Anything, mock.Anything).
-		Return(taskactivities.Loaded{State: store.TaskSnapshot{State: lifecycle.TaskNew, Version: 1}}, nil).Maybe()
+		Return(taskactivities.Loaded{State: task.Snapshot{State: lifecycle.TaskNew, Version: 1}}, nil).Maybe()
 	env.OnActivity("LockTransaction", mock.Anything, mock.Anything).
 		Return(
-			transactionactivities.Snapshot{TransactionSnapshot: store.TransactionSnapshot{
+			transactionactivities.Snapshot{Snapshot: transaction.Snapshot{
 				State: lifecycle.TransactionFailed, ErrorClass: lifecycle.Retryable, Since: &began,
 			}},
 			nil,

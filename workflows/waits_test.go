@@ -16,7 +16,8 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/reconcile"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/task"
+	"stagecoach/internal/store/transaction"
 	"stagecoach/workflows/download"
 	"stagecoach/workflows/reconciler"
 	"stagecoach/workflows/retention"
@@ -102,12 +103,12 @@ func dayOf(t *testing.T, name string, w wait) (again *workflow.ContinueAsNewErro
 	env.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe()
 	began := time.Now()
 	env.OnActivity("LoadTask", mock.Anything, mock.Anything).
-		Return(taskactivities.Loaded{State: store.TaskSnapshot{State: lifecycle.TaskNew, Version: 1}}, nil).Maybe()
+		Return(taskactivities.Loaded{State: task.Snapshot{State: lifecycle.TaskNew, Version: 1}}, nil).Maybe()
 
 	for _, read := range []string{"LockTransaction", "LookAtTransaction"} {
 		env.OnActivity(read, mock.Anything, mock.Anything).
 			Return(
-				transactionactivities.Snapshot{TransactionSnapshot: store.TransactionSnapshot{
+				transactionactivities.Snapshot{Snapshot: transaction.Snapshot{
 					State: lifecycle.TransactionFailed, ErrorClass: lifecycle.UnknownError, Since: &began,
 				}},
 				nil,

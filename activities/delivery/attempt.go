@@ -11,7 +11,8 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/delivery"
 )
 
 // attempt is one try to deliver one job: what the activity, the pipe and the heartbeat know of it together.
@@ -20,10 +21,10 @@ type attempt struct {
 	jobID int64
 
 	mu      sync.Mutex
-	record  store.Job // as this attempt last wrote it
-	stageAt time.Time // when record.State was entered
-	pipe    *pipe     // under way; nil: none
-	message int64     // Telegram's receipt
+	record  delivery.Job // as this attempt last wrote it
+	stageAt time.Time    // when record.State was entered
+	pipe    *pipe        // under way; nil: none
+	message int64        // Telegram's receipt
 	stop    context.CancelCauseFunc
 
 	telling sync.Mutex              // held while the workflow is told, so that it hears in the right order
@@ -46,13 +47,13 @@ var errFenced = errors.New("the job was given to another worker")
 // errWorkerStops says that the worker was told to stop, and that this attempt would not end in time.
 var errWorkerStops = errors.New("the worker stops")
 
-func (r *attempt) job() store.Job {
+func (r *attempt) job() delivery.Job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.record
 }
 
-func (r *attempt) enter(job store.Job) {
+func (r *attempt) enter(job delivery.Job) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if job.State != r.record.State {
@@ -62,8 +63,8 @@ func (r *attempt) enter(job store.Job) {
 }
 
 // change edits the job's record, waiting while PostgreSQL is away: that is no failure of the delivery.
-func (r *attempt) change(ctx context.Context, edit func(*store.JobWalk) error) (job store.Job, err error) {
-	err = store.RetryWhileUnavailable(ctx, func() error {
+func (r *attempt) change(ctx context.Context, edit func(*delivery.JobWalk) error) (job delivery.Job, err error) {
+	err = core.RetryWhileUnavailable(ctx, func() error {
 		// A cancel must not leave it open whether this was written.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 		defer cancel()
@@ -76,7 +77,7 @@ func (r *attempt) change(ctx context.Context, edit func(*store.JobWalk) error) (
 // step edits the job's record as the holder of the current claim; a claim that was taken away ends the attempt.
 func (r *attempt) step(ctx context.Context, edit func(service.DeliverySteps) error) error {
 	claim := r.job().Claim
-	job, err := r.change(ctx, func(walk *store.JobWalk) error {
+	job, err := r.change(ctx, func(walk *delivery.JobWalk) error {
 		job := walk.Row
 		if job.Claim != claim || walk.Terminal() {
 			return errFenced

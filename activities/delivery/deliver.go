@@ -21,20 +21,21 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/delivery"
+	"stagecoach/internal/store/notice"
 	"stagecoach/internal/temporalio"
 	"stagecoach/internal/yandex"
 )
 
 // Store is what the activities need of the record.
 type Store interface {
-	JobByID(ctx context.Context, id int64) (store.Job, error)
-	ChangeJob(ctx context.Context, id int64, decide func(*store.JobWalk) error) (store.Job, error)
+	JobByID(ctx context.Context, id int64) (delivery.Job, error)
+	ChangeJob(ctx context.Context, id int64, decide func(*delivery.JobWalk) error) (delivery.Job, error)
 	BeatJob(ctx context.Context, id int64, claim int, bytesSent int64) (ours bool, err error)
 	MarkAckPending(ctx context.Context, id int64, claim int, pending bool) (ours bool, err error)
 
 	SentFile(ctx context.Context, sha256 string, size int64) (fileID, name string, err error)
-	SaveSentFile(ctx context.Context, f store.SentFile) error
+	SaveSentFile(ctx context.Context, f delivery.SentFile) error
 	ForgetSentFile(ctx context.Context, fileID string) error
 
 	RaiseAlert(ctx context.Context, kind string) error
@@ -115,7 +116,7 @@ var errEnded = errors.New("the job has ended")
 func (r *attempt) claim(ctx context.Context) error {
 	var refusal error
 	lost := false
-	job, err := r.change(ctx, func(walk *store.JobWalk) error {
+	job, err := r.change(ctx, func(walk *delivery.JobWalk) error {
 		refusal, lost = nil, false
 		if walk.Terminal() {
 			refusal = errEnded
@@ -273,8 +274,8 @@ func (r *attempt) settleFenced(ctx context.Context) (Receipt, error) {
 
 // tokenAlerts are the failures that only an administrator can repair.
 var tokenAlerts = map[fault.Code]string{
-	fault.YandexUnauthorized:   store.AlertStorageToken,
-	fault.TelegramUnauthorized: store.AlertTelegramToken,
+	fault.YandexUnauthorized:   notice.AlertStorageToken,
+	fault.TelegramUnauthorized: notice.AlertTelegramToken,
 }
 
 func (c *Activities) raiseAlert(ctx context.Context, code fault.Code) {

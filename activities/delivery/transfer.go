@@ -11,7 +11,8 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/delivery"
 	"stagecoach/internal/telegram"
 	"stagecoach/internal/yandex"
 )
@@ -183,7 +184,7 @@ func (r *attempt) passed(ctx context.Context, first, last bool) error {
 }
 
 func (r *attempt) markAck(ctx context.Context, pending bool) error {
-	return store.RetryWhileUnavailable(ctx, func() error {
+	return core.RetryWhileUnavailable(ctx, func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 		defer cancel()
 		ours, err := r.Store.MarkAckPending(ctx, r.jobID, r.job().Claim, pending)
@@ -308,11 +309,11 @@ func (r *attempt) concludeFailure(ctx context.Context, err error) error {
 }
 
 // sentFile is what is remembered of content for the next time; nil when there is nothing to know it by.
-func sentFile(item yandex.Item, fileID string) *store.SentFile {
+func sentFile(item yandex.Item, fileID string) *delivery.SentFile {
 	if fileID == "" || item.SHA256 == "" {
 		return nil
 	}
-	return &store.SentFile{SHA256: item.SHA256, Size: item.Size, FileID: fileID, Name: item.Name}
+	return &delivery.SentFile{SHA256: item.SHA256, Size: item.Size, FileID: fileID, Name: item.Name}
 }
 
 func (r *attempt) chat() telego.ChatID {

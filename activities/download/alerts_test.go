@@ -9,11 +9,11 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/metrics"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/notice"
 )
 
 // wantAlerts compares what the administrators have not been told yet.
-func (s *rig) wantAlerts(when string, want ...store.Alert) {
+func (s *rig) wantAlerts(when string, want ...notice.Alert) {
 	s.t.Helper()
 	got, err := s.Store.TakeUnsentAlerts(s.t.Context(), 0)
 	s.must(err)
@@ -38,7 +38,7 @@ func TestLongOutageIsTold(t *testing.T) {
 		w.look()
 	}
 
-	w.wantAlerts("for long", store.Alert{Kind: store.AlertDownloadsAway, Begun: true})
+	w.wantAlerts("for long", notice.Alert{Kind: notice.AlertDownloadsAway, Begun: true})
 	w.Sync = &Sync{
 		Store: w.rig.Store, Torrents: w.rig.Torrents, Temporal: w.ears, Metrics: metrics.New(),
 		Log: slog.New(slog.DiscardHandler), Settings: w.Sync.Settings,
@@ -46,7 +46,7 @@ func TestLongOutageIsTold(t *testing.T) {
 
 	w.qb.ClearFaults()
 	w.look()
-	w.wantAlerts("it answers", store.Alert{Kind: store.AlertDownloadsAway, Over: true})
+	w.wantAlerts("it answers", notice.Alert{Kind: notice.AlertDownloadsAway, Over: true})
 	w.qb.AddFault(sim.Fault{Kind: "503"})
 	w.look()
 	w.wantAlerts("another moment")
@@ -58,7 +58,7 @@ func TestRefusedLoginIsTold(t *testing.T) {
 	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
 	w.look()
 	job := w.job(magnet(1))
-	refused := store.Alert{Kind: store.AlertDownloadsLogin}
+	refused := notice.Alert{Kind: notice.AlertDownloadsLogin}
 
 	for _, meet := range []func() error{
 		func() error { return w.add(job) },
@@ -82,8 +82,8 @@ func TestRefusedLoginIsTold(t *testing.T) {
 func TestNoRoomIsAskedAnew(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{})
-	w.must(w.Store.RaiseAlert(t.Context(), store.AlertDownloadsSpace))
-	w.wantAlerts("no room", store.Alert{Kind: store.AlertDownloadsSpace, Begun: true})
+	w.must(w.Store.RaiseAlert(t.Context(), notice.AlertDownloadsSpace))
+	w.wantAlerts("no room", notice.Alert{Kind: notice.AlertDownloadsSpace, Begun: true})
 	w.look()
-	w.wantAlerts("a worker begins", store.Alert{Kind: store.AlertDownloadsSpace, Over: true})
+	w.wantAlerts("a worker begins", notice.Alert{Kind: notice.AlertDownloadsSpace, Over: true})
 }

@@ -11,20 +11,20 @@ import (
 	"stagecoach/internal/fetch"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/qbittorrent"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/download"
 	"stagecoach/internal/temporalio"
 )
 
 // Store is what the activities need of the record.
 type Store interface {
-	DownloadByID(ctx context.Context, id int64) (store.Download, error)
-	ChangeDownload(ctx context.Context, id int64, decide func(*store.DownloadWalk) error) (store.Download, error)
+	DownloadByID(ctx context.Context, id int64) (download.Download, error)
+	ChangeDownload(ctx context.Context, id int64, decide func(*download.DownloadWalk) error) (download.Download, error)
 
 	DownloadFile(ctx context.Context, id int64) ([]byte, error)
 	SaveDownloadFile(ctx context.Context, id int64, file []byte, v1, v2 string) error
 	PlaceDownload(ctx context.Context, id int64, savePath string) error
 	MarkDownloadAdded(ctx context.Context, id int64) error
-	NoteDownloadTrouble(ctx context.Context, id int64, code string, refused bool) (store.DownloadTrouble, error)
+	NoteDownloadTrouble(ctx context.Context, id int64, code string, refused bool) (download.DownloadTrouble, error)
 
 	GraceLeft(ctx context.Context, id int64, grace, gap time.Duration) (time.Duration, error)
 	MarkDownloadFound(ctx context.Context, id int64) error
@@ -40,7 +40,7 @@ type Store interface {
 
 // Mover makes transitions. It is service.Downloads.
 type Mover interface {
-	Move(ctx context.Context, move lifecycle.DownloadMove) (store.Download, error)
+	Move(ctx context.Context, move lifecycle.DownloadMove) (download.Download, error)
 }
 
 // Activities does for the workflows of downloads what touches qBittorrent and the record.
@@ -77,7 +77,7 @@ func (d *Activities) MoveDownload(ctx context.Context, move lifecycle.DownloadMo
 }
 
 // recordOf is a job as its workflow knows it.
-func recordOf(job store.Download) lifecycle.DownloadRecord {
+func recordOf(job download.Download) lifecycle.DownloadRecord {
 	record := lifecycle.DownloadRecord{
 		Status: job.State, CancelRequested: job.CancelRequestedAt != nil, Removing: job.RemovingAt != nil,
 	}
@@ -95,7 +95,7 @@ type Note struct {
 
 // NoteDownload writes a fact. A repeated or late call changes nothing.
 func (d *Activities) NoteDownload(ctx context.Context, note Note) (lifecycle.DownloadRecord, error) {
-	job, err := d.Store.ChangeDownload(ctx, note.JobID, func(walk *store.DownloadWalk) error {
+	job, err := d.Store.ChangeDownload(ctx, note.JobID, func(walk *download.DownloadWalk) error {
 		if !walk.Terminal() && applies(walk.Row, note.Type) {
 			walk.Note(note.Type)
 		}
@@ -108,7 +108,7 @@ func (d *Activities) NoteDownload(ctx context.Context, note Note) (lifecycle.Dow
 }
 
 // applies makes a note's change to the job, and says whether it was one.
-func applies(job *store.Download, note string) bool {
+func applies(job *download.Download, note string) bool {
 	switch {
 	case note == lifecycle.DownloadWentMissing && job.FirstNotFoundAt == nil:
 		job.FirstNotFoundAt = &job.Now

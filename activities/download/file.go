@@ -5,7 +5,8 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/download"
 	"stagecoach/internal/temporalio"
 	"stagecoach/internal/torrent"
 )
@@ -27,8 +28,8 @@ func (d *Activities) LoadDownload(ctx context.Context, jobID int64) (lifecycle.D
 // enqueue_failed.
 func (d *Activities) FetchTorrent(ctx context.Context, jobID int64) (record lifecycle.DownloadRecord, err error) {
 	defer temporalio.SendHeartbeats(ctx)()
-	var job store.Download
-	err = store.RetryWhileUnavailable(ctx, func() (err error) { // an outage of the record costs no attempt
+	var job download.Download
+	err = core.RetryWhileUnavailable(ctx, func() (err error) { // an outage of the record costs no attempt
 		job, err = d.Store.DownloadByID(ctx, jobID)
 		return err
 	})
@@ -46,8 +47,8 @@ func (d *Activities) FetchTorrent(ctx context.Context, jobID int64) (record life
 }
 
 // file gives a job's .torrent file, which is fetched once.
-func (d *Activities) file(ctx context.Context, job store.Download) (file []byte, identity torrent.Identity, err error) {
-	err = store.RetryWhileUnavailable(ctx, func() (err error) {
+func (d *Activities) file(ctx context.Context, job download.Download) (file []byte, identity torrent.Identity, err error) {
+	err = core.RetryWhileUnavailable(ctx, func() (err error) {
 		file, err = d.Store.DownloadFile(ctx, job.ID)
 		return err
 	})
@@ -66,20 +67,20 @@ func (d *Activities) file(ctx context.Context, job store.Download) (file []byte,
 		return nil, identity, err
 	}
 
-	return file, identity, store.RetryWhileUnavailable(ctx, func() error {
+	return file, identity, core.RetryWhileUnavailable(ctx, func() error {
 		return d.Store.SaveDownloadFile(ctx, job.ID, file, identity.V1, identity.V2)
 	})
 }
 
 // notFetched records why a job has no file, and tells Temporal whether to try again.
-func (d *Activities) notFetched(ctx context.Context, job store.Download, err error) error {
+func (d *Activities) notFetched(ctx context.Context, job download.Download, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 
 	problem := temporalio.FaultOf(err)
 	d.Log.Warn("torrent file not fetched", "download", job.ID, "code", problem.Code, "cause", problem.Cause)
-	noteErr := store.RetryWhileUnavailable(ctx, func() error {
+	noteErr := core.RetryWhileUnavailable(ctx, func() error {
 		_, err := d.Store.NoteDownloadTrouble(ctx, job.ID, string(problem.Code), false)
 		return err
 	})

@@ -24,6 +24,9 @@ import (
 	"stagecoach/internal/qbittorrent"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/download"
 )
 
 // rig is a database with readers and a book, a stand-in for qBittorrent, and what works on both.
@@ -34,7 +37,7 @@ type rig struct {
 	url   string
 	qb    *torrentsim.QBittorrent
 	seed  *torrentsim.WebSeed
-	book  store.Book
+	book  download.Book
 	env   *testsuite.TestActivityEnvironment
 }
 
@@ -69,7 +72,7 @@ func newRig(t *testing.T, o torrentsim.QBittorrentOptions) *rig {
 	s.env = suite.NewTestActivityEnvironment()
 	s.env.RegisterActivity(s.Activities)
 	owner := s.user()
-	s.book, err = record.CreateBook(t.Context(), "A book", "", store.Request{UserID: owner.ID})
+	s.book, err = record.CreateBook(t.Context(), "A book", "", core.Request{UserID: owner.ID})
 	s.must(err)
 	return s
 }
@@ -84,9 +87,9 @@ func (s *rig) must(err error) {
 	}
 }
 
-func (s *rig) user() store.User {
+func (s *rig) user() account.User {
 	s.t.Helper()
-	user, err := s.Store.CreateUser(s.t.Context(), store.User{Status: store.UserActive}, store.NewToken())
+	user, err := s.Store.CreateUser(s.t.Context(), account.User{Status: account.UserActive}, account.NewToken())
 	s.must(err)
 	return user
 }
@@ -101,41 +104,41 @@ func (s *rig) exec(sql string, args ...any) {
 }
 
 // job records a download for a reader of its own.
-func (s *rig) job(link string) store.Download {
+func (s *rig) job(link string) download.Download {
 	s.t.Helper()
-	job, _, err := s.Store.CreateDownload(s.t.Context(), store.Download{
+	job, _, err := s.Store.CreateDownload(s.t.Context(), download.Download{
 		UserID: s.user().ID, BookID: s.book.ID, MediaType: "text", Source: "test", SourceURL: link,
-	}, store.Event{Type: "enqueued", To: "queued"})
+	}, core.Event{Type: "enqueued", To: "queued"})
 	s.must(err)
 	return job
 }
 
 // added is a job whose torrent qBittorrent has.
-func (s *rig) added(link string) store.Download {
+func (s *rig) added(link string) download.Download {
 	s.t.Helper()
 	job := s.job(link)
 	s.must(s.add(job))
 	return s.reload(job)
 }
 
-func (s *rig) reload(job store.Download) store.Download {
+func (s *rig) reload(job download.Download) download.Download {
 	s.t.Helper()
 	job, err := s.Store.DownloadByID(s.t.Context(), job.ID)
 	s.must(err)
 	return job
 }
 
-func (s *rig) add(job store.Download) error {
+func (s *rig) add(job download.Download) error {
 	_, err := s.env.ExecuteActivity(s.AddTorrent, job.ID)
 	return err
 }
 
-func (s *rig) remove(job store.Download) error {
+func (s *rig) remove(job download.Download) error {
 	_, err := s.env.ExecuteActivity(s.RemoveTorrent, job.ID)
 	return err
 }
 
-func (s *rig) look(job store.Download) (look Look) {
+func (s *rig) look(job download.Download) (look Look) {
 	s.t.Helper()
 	value, err := s.env.ExecuteActivity(s.LookForTorrent, job.ID)
 	s.must(err)
@@ -145,7 +148,7 @@ func (s *rig) look(job store.Download) (look Look) {
 
 // move makes a transition as the workflow does.
 func (s *rig) move(
-	job store.Download, action lifecycle.DownloadAction, reason fault.Code,
+	job download.Download, action lifecycle.DownloadAction, reason fault.Code,
 ) (record lifecycle.DownloadRecord) {
 	s.t.Helper()
 	value, err := s.env.ExecuteActivity(
@@ -157,7 +160,7 @@ func (s *rig) move(
 }
 
 // end brings a job to an end, whatever its torrent does.
-func (s *rig) end(job store.Download, action lifecycle.DownloadAction) {
+func (s *rig) end(job download.Download, action lifecycle.DownloadAction) {
 	s.t.Helper()
 	s.exec(`UPDATE download_jobs SET content_path = '/x' WHERE id = $1`, job.ID)
 	s.move(job, action, fault.ProviderError)

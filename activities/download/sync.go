@@ -11,7 +11,8 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/qbittorrent"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/download"
+	"stagecoach/internal/store/notice"
 	"stagecoach/internal/temporalio"
 )
 
@@ -21,10 +22,10 @@ type SyncStore interface {
 	NotePoll(ctx context.Context, restarted bool, gap time.Duration) error
 	NotePollFailure(ctx context.Context, code string) error
 
-	WatchedDownloads(ctx context.Context, after int64, limit int) ([]store.WatchedDownload, error)
-	EndedDownloads(ctx context.Context, ids []int64) ([]store.EndedDownload, error)
-	SaveDownloadProgress(ctx context.Context, seen []store.DownloadProgress) (written int64, err error)
-	MarkDownloadsTold(ctx context.Context, told []store.DownloadTold) error
+	WatchedDownloads(ctx context.Context, after int64, limit int) ([]download.WatchedDownload, error)
+	EndedDownloads(ctx context.Context, ids []int64) ([]download.EndedDownload, error)
+	SaveDownloadProgress(ctx context.Context, seen []download.Progress) (written int64, err error)
+	MarkDownloadsTold(ctx context.Context, told []download.DownloadTold) error
 
 	RaiseAlert(ctx context.Context, kind string) error
 	ResolveAlert(ctx context.Context, kind string) error
@@ -141,7 +142,7 @@ func (s *Sync) report(ctx context.Context, poll Poll) {
 // poll looks once at everything. The jobs are read before the torrents: one that is read as handed over was in
 // qBittorrent before it was asked, so that a torrent which is not in the answer is missing indeed.
 func (s *Sync) poll(ctx context.Context) (poll Poll) {
-	var jobs []store.WatchedDownload
+	var jobs []download.WatchedDownload
 	if jobs, poll.Err = s.jobs(ctx); poll.Err != nil {
 		s.Log.Warn("downloads cannot be read", "error", poll.Err)
 		return poll
@@ -180,7 +181,7 @@ func (s *Sync) poll(ctx context.Context) (poll Poll) {
 }
 
 // jobs reads all active jobs that qBittorrent has taken.
-func (s *Sync) jobs(ctx context.Context) (jobs []store.WatchedDownload, err error) {
+func (s *Sync) jobs(ctx context.Context) (jobs []download.WatchedDownload, err error) {
 	for after := int64(0); ; after = jobs[len(jobs)-1].ID {
 		page, err := s.Store.WatchedDownloads(ctx, after, watchPage)
 		temporalio.Progressed(ctx)
@@ -205,7 +206,7 @@ func (s *Sync) noteAnswer(ctx context.Context, err error) error {
 
 		kind, atOnce := alerts[problem.Code]
 		if !atOnce {
-			kind = store.AlertDownloadsAway
+			kind = notice.AlertDownloadsAway
 		}
 
 		if atOnce || time.Since(s.failed) >= s.Settings.AlertAfter {
@@ -230,7 +231,7 @@ func (s *Sync) noteAnswer(ctx context.Context, err error) error {
 
 	// another process may have raised them; who waits for room yet asks for it within a minute
 	if s.failing || s.polled.IsZero() {
-		for _, kind := range []string{store.AlertDownloadsAway, store.AlertDownloadsLogin, store.AlertDownloadsSpace} {
+		for _, kind := range []string{notice.AlertDownloadsAway, notice.AlertDownloadsLogin, notice.AlertDownloadsSpace} {
 			if err := s.Store.ResolveAlert(ctx, kind); err != nil {
 				return err
 			}
@@ -248,9 +249,9 @@ func (s *Sync) noteAnswer(ctx context.Context, err error) error {
 // batch writes what was seen of some jobs, and tells their workflows. What cannot be written or told now is seen again
 // by the next poll.
 func (s *Sync) batch(
-	ctx context.Context, watched *watch, jobs []store.WatchedDownload,
+	ctx context.Context, watched *watch, jobs []download.WatchedDownload,
 ) (written int64, told int) {
-	var seen []store.DownloadProgress
+	var seen []download.Progress
 	var untold []news
 	for _, job := range jobs {
 		torrent := watched.of(job)
@@ -270,7 +271,7 @@ func (s *Sync) batch(
 }
 
 // save writes a batch; when it is refused, row by row, so that one bad job never stops the others.
-func (s *Sync) save(ctx context.Context, seen []store.DownloadProgress) (written int64) {
+func (s *Sync) save(ctx context.Context, seen []download.Progress) (written int64) {
 	written, err := s.Store.SaveDownloadProgress(ctx, seen)
 	if err == nil || ctx.Err() != nil || len(seen) == 1 || fault.CodeOf(err) == fault.StoreUnavailable {
 		if err != nil && ctx.Err() == nil {

@@ -20,6 +20,8 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/download"
+	"stagecoach/internal/store/notice"
 )
 
 // ears hear what workflows are told.
@@ -105,7 +107,7 @@ func (w *watcher) wantHeard(when string, want ...string) Poll {
 	return poll
 }
 
-func (w *watcher) change(job store.Download, c torrentsim.TorrentChange) {
+func (w *watcher) change(job download.Download, c torrentsim.TorrentChange) {
 	w.t.Helper()
 	w.must(w.qb.Change(job.Tag(), c))
 }
@@ -212,7 +214,7 @@ func TestOutage(t *testing.T) {
 	w.look()
 	w.look()
 	alerts, err := w.Store.TakeUnsentAlerts(ctx, 0)
-	if err != nil || len(alerts) != 1 || alerts[0].Kind != store.AlertDownloadsLogin {
+	if err != nil || len(alerts) != 1 || alerts[0].Kind != notice.AlertDownloadsLogin {
 		t.Errorf("%+v, %v", alerts, err)
 	}
 }
@@ -413,7 +415,7 @@ func TestOnePoll(t *testing.T) {
 	if third.Written != jobs-1 || third.Err != nil {
 		t.Errorf("%+v", third)
 	}
-	if bad, good := w.reload(store.Download{ID: 17}), w.reload(store.Download{ID: 18}); bad.Progress > 0.15 || good.Progress < 0.2 {
+	if bad, good := w.reload(download.Download{ID: 17}), w.reload(download.Download{ID: 18}); bad.Progress > 0.15 || good.Progress < 0.2 {
 		t.Errorf("%v, %v", bad.Progress, good.Progress)
 	}
 
@@ -429,7 +431,7 @@ func TestTidy(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
 	ctx := t.Context()
-	jobs := map[string]store.Download{}
+	jobs := map[string]download.Download{}
 	for i, name := range []string{"active", "completed", "failed", "canceled", "kept"} {
 		jobs[name] = w.added(magnet(i))
 	}
@@ -442,11 +444,11 @@ func TestTidy(t *testing.T) {
 	w.must(w.qb.Put(torrentsim.Torrent{InfohashV1: magnet(9)[20:], Name: "by hand", Size: 5, Category: "active"}))
 	w.must(w.Store.RequestDownloadCancel(ctx, jobs["kept"].ID, nil, true))
 	w.end(jobs["completed"], lifecycle.DownloadActionComplete)
-	for _, job := range []store.Download{jobs["failed"], shared} {
+	for _, job := range []download.Download{jobs["failed"], shared} {
 		w.end(job, lifecycle.DownloadActionFail)
 	}
 
-	for _, job := range []store.Download{jobs["canceled"], jobs["kept"], sharedDone} {
+	for _, job := range []download.Download{jobs["canceled"], jobs["kept"], sharedDone} {
 		w.end(job, lifecycle.DownloadActionCancel)
 	}
 
@@ -503,7 +505,7 @@ func TestTagsLeft(t *testing.T) {
 	}))
 	w.must(w.qb.Remove("unknown"))
 	w.must(w.qb.Remove(magnet(1)[20:]))
-	want := func(when string, jobs ...store.Download) {
+	want := func(when string, jobs ...download.Download) {
 		t.Helper()
 		tags := []string{"films", "job-998", "job-999"}
 		for _, job := range jobs {

@@ -7,7 +7,7 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/qbittorrent"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/download"
 	"stagecoach/internal/temporalio"
 )
 
@@ -47,7 +47,7 @@ func (s *Sync) tidy(ctx context.Context, torrents []qbittorrent.Torrent) {
 
 		for _, id := range jobsOf(t.Tags) {
 			if job := ended[id]; job.Status == lifecycle.DownloadFailed || job.Status == lifecycle.DownloadCanceled {
-				tags = append(tags, store.Download{ID: id}.Tag())
+				tags = append(tags, download.Download{ID: id}.Tag())
 			}
 		}
 	}
@@ -73,7 +73,7 @@ func (s *Sync) tidy(ctx context.Context, torrents []qbittorrent.Torrent) {
 // asked.
 func (s *Sync) ended(
 	ctx context.Context, torrents []qbittorrent.Torrent,
-) (map[int64]store.EndedDownload, error) {
+) (map[int64]download.EndedDownload, error) {
 	var asked []int64
 	for _, t := range torrents {
 		for _, id := range jobsOf(t.Tags) {
@@ -88,7 +88,7 @@ func (s *Sync) ended(
 	}
 
 	jobs, err := s.Store.EndedDownloads(ctx, asked)
-	ended := make(map[int64]store.EndedDownload, len(jobs))
+	ended := make(map[int64]download.EndedDownload, len(jobs))
 	for _, job := range jobs {
 		ended[job.ID] = job
 	}
@@ -97,7 +97,7 @@ func (s *Sync) ended(
 
 // endOf says what becomes of a torrent: a job that is not over, or not known here, keeps it (no status); one that is
 // completed before one that has failed before one that was canceled, which deletes nothing that another wants to keep.
-func endOf(t qbittorrent.Torrent, ended map[int64]store.EndedDownload) (end store.EndedDownload) {
+func endOf(t qbittorrent.Torrent, ended map[int64]download.EndedDownload) (end download.EndedDownload) {
 	rank := map[lifecycle.DownloadState]int{
 		lifecycle.DownloadCanceled: 1, lifecycle.DownloadFailed: 2, lifecycle.DownloadCompleted: 3,
 	}
@@ -106,7 +106,7 @@ func endOf(t qbittorrent.Torrent, ended map[int64]store.EndedDownload) (end stor
 	for _, id := range jobsOf(t.Tags) {
 		job, over := ended[id]
 		if !over {
-			return store.EndedDownload{}
+			return download.EndedDownload{}
 		}
 		keep = keep || job.KeepFiles
 		if rank[job.Status] > rank[end.Status] {
@@ -174,7 +174,7 @@ func (s *Sync) orphanedTags(ctx context.Context) (stray []string, err error) {
 			continue
 		}
 
-		tag := store.Download{ID: job.ID}.Tag()
+		tag := download.Download{ID: job.ID}.Tag()
 		var holder *qbittorrent.Torrent
 		err := temporalio.LoopStep(ctx, func(ctx context.Context) (err error) {
 			holder, err = s.Torrents.Find(ctx, tag, "", "")

@@ -10,7 +10,8 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/qbittorrent"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/download"
+	"stagecoach/internal/store/notice"
 	"stagecoach/internal/temporalio"
 	"stagecoach/internal/torrent"
 )
@@ -35,7 +36,7 @@ func (d *Activities) AddTorrent(ctx context.Context, jobID int64) (lifecycle.Dow
 
 	err = d.handOver(ctx, job)
 	if err == nil && !d.welcome.Load() {
-		if err = d.Store.ResolveAlert(ctx, store.AlertDownloadsLogin); err == nil {
+		if err = d.Store.ResolveAlert(ctx, notice.AlertDownloadsLogin); err == nil {
 			d.welcome.Store(true)
 		}
 	}
@@ -50,7 +51,7 @@ func (d *Activities) AddTorrent(ctx context.Context, jobID int64) (lifecycle.Dow
 	return recordOf(job), nil
 }
 
-func (d *Activities) handOver(ctx context.Context, job store.Download) error {
+func (d *Activities) handOver(ctx context.Context, job download.Download) error {
 	if job.BookTitle == "" {
 		return fault.New(fault.BookGone, "the book is gone")
 	}
@@ -89,7 +90,7 @@ func (d *Activities) handOver(ctx context.Context, job store.Download) error {
 // torrent gives what is to be added: a magnet link as it is, or the file behind an address. FetchTorrent has fetched
 // that, but for workflows that began with release 0.1.0.
 func (d *Activities) torrent(
-	ctx context.Context, job store.Download,
+	ctx context.Context, job download.Download,
 ) (wanted qbittorrent.NewTorrent, identity torrent.Identity, err error) {
 	wanted.Tag = job.Tag()
 	source, err := torrent.ParseSource(job.SourceURL)
@@ -116,14 +117,14 @@ func (d *Activities) checkSpace(ctx context.Context) error {
 		return err
 	}
 	if free < 0 || free >= d.Settings.MinFree {
-		return d.Store.ResolveAlert(ctx, store.AlertDownloadsSpace)
+		return d.Store.ResolveAlert(ctx, notice.AlertDownloadsSpace)
 	}
 
 	return fault.New(fault.NoFreeSpace, "%d bytes are free, %d are to stay so", free, d.Settings.MinFree).After(spacePause)
 }
 
 // place decides once where a job's files go: a folder of its own, because a torrent may be named like another.
-func (d *Activities) place(ctx context.Context, job store.Download) (path string, err error) {
+func (d *Activities) place(ctx context.Context, job download.Download) (path string, err error) {
 	if job.SavePath != "" {
 		return job.SavePath, nil
 	}
@@ -137,7 +138,7 @@ func (d *Activities) place(ctx context.Context, job store.Download) (path string
 }
 
 // notAdded records why a job was not handed over, and tells Temporal whether to try again.
-func (d *Activities) notAdded(ctx context.Context, job store.Download, err error) error {
+func (d *Activities) notAdded(ctx context.Context, job download.Download, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -163,7 +164,7 @@ func (d *Activities) notAdded(ctx context.Context, job store.Download, err error
 }
 
 // giveUp gives the reason to fail a job that could not be handed over; "" as long as it may go well yet.
-func (d *Activities) giveUp(problem *fault.Error, trouble store.DownloadTrouble) fault.Code {
+func (d *Activities) giveUp(problem *fault.Error, trouble download.DownloadTrouble) fault.Code {
 	tooLong := trouble.For > d.Settings.EnqueuePatience
 	switch problem.Code {
 	case fault.BookGone:
@@ -192,8 +193,8 @@ func (d *Activities) giveUp(problem *fault.Error, trouble store.DownloadTrouble)
 
 // alerts are the troubles that only an administrator can repair.
 var alerts = map[fault.Code]string{
-	fault.ProviderUnauthorized: store.AlertDownloadsLogin,
-	fault.NoFreeSpace:          store.AlertDownloadsSpace,
+	fault.ProviderUnauthorized: notice.AlertDownloadsLogin,
+	fault.NoFreeSpace:          notice.AlertDownloadsSpace,
 }
 
 func (d *Activities) alert(ctx context.Context, code fault.Code) {
@@ -284,7 +285,7 @@ func (d *Activities) RemoveTorrent(ctx context.Context, jobID int64) (lifecycle.
 }
 
 // letGo deletes a torrent unless another job holds it.
-func (d *Activities) letGo(ctx context.Context, job store.Download, t qbittorrent.Torrent) error {
+func (d *Activities) letGo(ctx context.Context, job download.Download, t qbittorrent.Torrent) error {
 	var others []int64
 	for _, id := range jobsOf(t.Tags) {
 		if id != job.ID {
@@ -310,7 +311,7 @@ func (d *Activities) letGo(ctx context.Context, job store.Download, t qbittorren
 // jobsOf lists the jobs whose tags these are.
 func jobsOf(tags []string) (jobs []int64) {
 	for _, tag := range tags {
-		number, isJob := strings.CutPrefix(tag, store.DownloadTagPrefix)
+		number, isJob := strings.CutPrefix(tag, download.DownloadTagPrefix)
 		if id, err := strconv.ParseInt(number, 10, 64); isJob && err == nil && id > 0 {
 			jobs = append(jobs, id)
 		}
@@ -318,7 +319,7 @@ func jobsOf(tags []string) (jobs []int64) {
 	return jobs
 }
 
-func (d *Activities) find(ctx context.Context, jobID int64) (job store.Download, there *qbittorrent.Torrent, err error) {
+func (d *Activities) find(ctx context.Context, jobID int64) (job download.Download, there *qbittorrent.Torrent, err error) {
 	if job, err = d.Store.DownloadByID(ctx, jobID); err == nil {
 		there, err = d.Torrents.Find(ctx, job.Tag(), job.InfohashV1, job.InfohashV2)
 	}

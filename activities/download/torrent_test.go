@@ -16,7 +16,8 @@ import (
 	"stagecoach/internal/fetch"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/qbittorrent"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/download"
+	"stagecoach/internal/store/notice"
 )
 
 // TestHandOver adds a magnet link and a .torrent file, which is fetched once however often it is added.
@@ -143,7 +144,7 @@ func TestNothingToHandOver(t *testing.T) {
 	s.end(over, lifecycle.DownloadActionFail)
 	s.must(s.Store.RequestDownloadCancel(t.Context(), ending.ID, nil, false))
 
-	for job, want := range map[*store.Download]lifecycle.DownloadRecord{
+	for job, want := range map[*download.Download]lifecycle.DownloadRecord{
 		&over: {Status: "failed", Reason: fault.ProviderError}, &ending: {Status: "queued", CancelRequested: true},
 	} {
 		value, err := s.env.ExecuteActivity(s.AddTorrent, job.ID)
@@ -173,14 +174,14 @@ func TestFullDisk(t *testing.T) {
 		s.wantFailure(s.add(job), fault.NoFreeSpace, true)
 	}
 
-	s.wantAlerts("no room", store.Alert{Kind: store.AlertDownloadsSpace, Begun: true})
+	s.wantAlerts("no room", notice.Alert{Kind: notice.AlertDownloadsSpace, Begun: true})
 	if got := s.reload(job).LastError; got != string(fault.NoFreeSpace) {
 		t.Errorf("last error %q", got)
 	}
 
 	s.must(s.qb.SetFreeSpace(9000))
 	s.must(s.add(job))
-	s.wantAlerts("room", store.Alert{Kind: store.AlertDownloadsSpace, Over: true})
+	s.wantAlerts("room", notice.Alert{Kind: notice.AlertDownloadsSpace, Over: true})
 	s.must(s.qb.SetFreeSpace(-1)) // not known: no reason to wait
 	s.must(s.add(s.job(magnet(2))))
 
@@ -205,7 +206,7 @@ func TestSharedTorrent(t *testing.T) {
 				t.Fatalf("%+v", got)
 			}
 
-			for _, job := range []store.Download{first, second} {
+			for _, job := range []download.Download{first, second} {
 				s.must(s.remove(job))
 				s.must(s.remove(job))
 				s.end(job, lifecycle.DownloadActionCancel)

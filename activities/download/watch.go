@@ -11,7 +11,7 @@ import (
 
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/qbittorrent"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/download"
 	"stagecoach/internal/temporalio"
 )
 
@@ -50,7 +50,7 @@ func newWatch(torrents []qbittorrent.Torrent) *watch {
 }
 
 // of gives a job's torrent: by its tag, else by an infohash; nil: it is not there.
-func (w *watch) of(job store.WatchedDownload) *qbittorrent.Torrent {
+func (w *watch) of(job download.WatchedDownload) *qbittorrent.Torrent {
 	if t := w.byJob[job.ID]; t != nil {
 		return t
 	}
@@ -61,8 +61,8 @@ func (w *watch) of(job store.WatchedDownload) *qbittorrent.Torrent {
 }
 
 // progressOf gives what the record should have of a job, and whether that differs from what it has.
-func progressOf(job store.WatchedDownload, t *qbittorrent.Torrent) (p store.DownloadProgress, changed bool) {
-	p = store.DownloadProgress{
+func progressOf(job download.WatchedDownload, t *qbittorrent.Torrent) (p download.Progress, changed bool) {
+	p = download.Progress{
 		ID: job.ID, Size: job.Size, Progress: job.Progress, ExternalJobID: job.ExternalJobID, InfohashV1: job.InfohashV1,
 		InfohashV2: job.InfohashV2, ContentPath: job.ContentPath,
 	}
@@ -115,7 +115,7 @@ const settling = 5 * time.Second
 // observe says what a job's workflow should know of its torrent, and whether that is news to it. A torrent that waits
 // says nothing new of a job, unless it was missing.
 func (s *Sync) observe(
-	job store.WatchedDownload, t *qbittorrent.Torrent,
+	job download.WatchedDownload, t *qbittorrent.Torrent,
 ) (o lifecycle.Observation, isNews bool) {
 	told, stalls := strings.CutSuffix(job.Observed, stalledMark)
 	o = lifecycle.Observation{JobID: job.ID, State: told}
@@ -158,7 +158,7 @@ func (s *Sync) observe(
 
 // news is what one workflow is to be told.
 type news struct {
-	job         store.WatchedDownload
+	job         download.WatchedDownload
 	observation lifecycle.Observation
 }
 
@@ -166,7 +166,7 @@ type news struct {
 // reconciler's to see to.
 func (s *Sync) tell(ctx context.Context, all []news) int {
 	var mutex sync.Mutex
-	var told []store.DownloadTold
+	var told []download.DownloadTold
 	group := errgroup.Group{}
 	group.SetLimit(tellAtOnce)
 
@@ -185,7 +185,7 @@ func (s *Sync) tell(ctx context.Context, all []news) int {
 			mutex.Lock()
 			defer mutex.Unlock()
 
-			told = append(told, store.DownloadTold{ID: n.job.ID, Before: n.job.Observed, Now: remembered(n.observation)})
+			told = append(told, download.DownloadTold{ID: n.job.ID, Before: n.job.Observed, Now: remembered(n.observation)})
 			return nil
 		})
 	}

@@ -8,19 +8,19 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/task"
 	"stagecoach/internal/temporalio"
 )
 
 // Store is what the activities need of the record.
 type Store interface {
-	TaskByID(ctx context.Context, viewer, id int64) (store.Task, error)
-	FactsOfTask(ctx context.Context, id, userID int64) (store.TaskContext, error)
-	WaitingDependents(ctx context.Context, id int64) ([]store.Task, error)
-	WriteTask(ctx context.Context, w store.TaskWrite) (store.TaskSnapshot, error)
+	TaskByID(ctx context.Context, viewer, id int64) (task.Task, error)
+	FactsOfTask(ctx context.Context, id, userID int64) (task.TaskContext, error)
+	WaitingDependents(ctx context.Context, id int64) ([]task.Task, error)
+	WriteTask(ctx context.Context, w task.Write) (task.Snapshot, error)
 	StartTaskClock(
 		ctx context.Context, id, version int64, requestID string, at time.Time,
-	) (store.TaskSnapshot, error)
+	) (task.Snapshot, error)
 }
 
 // Activities reads and writes the record for the workflows of tasks, and lets one tell others.
@@ -42,8 +42,8 @@ func (t *Activities) failed(ctx context.Context, err error, asked bool) error {
 
 // Loaded is a task as its workflow begins with it.
 type Loaded struct {
-	State     store.TaskSnapshot `json:"state"`
-	Unblocked bool               `json:"unblocked,omitempty"` // every blocker is DONE
+	State     task.Snapshot `json:"state"`
+	Unblocked bool          `json:"unblocked,omitempty"` // every blocker is DONE
 }
 
 // LoadTask gives a task as the record has it.
@@ -52,7 +52,7 @@ func (t *Activities) LoadTask(ctx context.Context, taskID int64) (Loaded, error)
 	if err != nil {
 		return Loaded{}, t.failed(ctx, err, false)
 	}
-	return Loaded{State: task.TaskSnapshot, Unblocked: len(task.OpenBlockers()) == 0}, nil
+	return Loaded{State: task.Snapshot, Unblocked: len(task.OpenBlockers()) == 0}, nil
 }
 
 // Question asks about a user's standing towards a task.
@@ -62,7 +62,7 @@ type Question struct {
 }
 
 // TaskFacts looks at what a task's workflow cannot know: whether a user belongs to the workspace, and the blockers.
-func (t *Activities) TaskFacts(ctx context.Context, q Question) (store.TaskContext, error) {
+func (t *Activities) TaskFacts(ctx context.Context, q Question) (task.TaskContext, error) {
 	facts, err := t.Store.FactsOfTask(ctx, q.TaskID, q.UserID)
 	if err != nil {
 		return facts, t.failed(ctx, err, q.UserID != 0)
@@ -72,13 +72,13 @@ func (t *Activities) TaskFacts(ctx context.Context, q Question) (store.TaskConte
 
 // Written is what a write has left in the record.
 type Written struct {
-	State store.TaskSnapshot `json:"state"`
+	State task.Snapshot `json:"state"`
 	// Tell says that others have waited for this task to be DONE.
 	Tell bool `json:"tell,omitempty"`
 }
 
 // WriteTask writes a transition. A repeated or late write changes nothing.
-func (t *Activities) WriteTask(ctx context.Context, w store.TaskWrite) (Written, error) {
+func (t *Activities) WriteTask(ctx context.Context, w task.Write) (Written, error) {
 	state, err := t.Store.WriteTask(ctx, w)
 	if err != nil {
 		return Written{}, t.failed(ctx, err, w.Event.ActorID != nil)
@@ -99,7 +99,7 @@ func (t *Activities) WriteTask(ctx context.Context, w store.TaskWrite) (Written,
 
 // count counts a transition that the record has as it was decided. A try that is repeated because its answer was lost
 // counts twice.
-func (t *Activities) count(w store.TaskWrite, state store.TaskSnapshot) {
+func (t *Activities) count(w task.Write, state task.Snapshot) {
 	if state.Version != w.Version || state.RequestID != w.RequestID {
 		return // somebody else's, later
 	}

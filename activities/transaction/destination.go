@@ -3,21 +3,21 @@ package transaction
 import (
 	"context"
 
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/transaction"
 	"stagecoach/internal/toncenter"
 )
 
 // DestinationStore keeps what became of money that was paid.
 type DestinationStore interface {
-	SettleDestination(ctx context.Context, id int64, d store.Destination) (store.PaymentRef, error)
+	SettleDestination(ctx context.Context, id int64, d transaction.Destination) (transaction.PaymentRef, error)
 }
 
 // settleDestination finds out whether the receiver of a payment kept the money, when the chain is sure about that.
 // refund is the setting.
 func settleDestination(
-	ctx context.Context, chain *toncenter.Client, record DestinationStore, payment store.Payment, refund bool,
-) (store.PaymentRef, error) {
-	if payment.State != store.PaymentPaid || payment.KeptAt != nil {
+	ctx context.Context, chain *toncenter.Client, record DestinationStore, payment transaction.Payment, refund bool,
+) (transaction.PaymentRef, error) {
+	if payment.State != transaction.PaymentPaid || payment.KeptAt != nil {
 		return payment.Ref(), nil
 	}
 
@@ -30,7 +30,7 @@ func settleDestination(
 		if t.In == nil || t.In.Hash != payment.OutHash || t.Finality != toncenter.Finalized {
 			continue
 		}
-		destination := store.Destination{Kept: !t.SentBack(), Refund: refund}
+		destination := transaction.Destination{Kept: !t.SentBack(), Refund: refund}
 		for _, out := range t.Out {
 			if out.Bounced {
 				destination.ReturnedNano = int64(out.Value)

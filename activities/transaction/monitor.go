@@ -16,7 +16,8 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/stars"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store/transaction"
 	"stagecoach/internal/temporalio"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
@@ -25,17 +26,17 @@ import (
 // MonitorStore is what the monitor needs of the record.
 type MonitorStore interface {
 	DestinationStore
-	WalletByAddress(ctx context.Context, address string) (store.Wallet, error)
-	OpenWallet(ctx context.Context, address string, start store.WalletStart) (store.Wallet, error)
+	WalletByAddress(ctx context.Context, address string) (transaction.Wallet, error)
+	OpenWallet(ctx context.Context, address string, start transaction.WalletStart) (transaction.Wallet, error)
 	IngestChain(
-		ctx context.Context, wallet string, page []store.ChainTransaction, head time.Time,
-	) (store.Ingested, error)
+		ctx context.Context, wallet string, page []transaction.ChainTransaction, head time.Time,
+	) (transaction.Ingested, error)
 	SignedUntil(ctx context.Context, wallet string) (*time.Time, error)
-	AbandonedPurchases(ctx context.Context, wallet string, limit int) ([]store.Payment, error)
+	AbandonedPurchases(ctx context.Context, wallet string, limit int) ([]transaction.Payment, error)
 
-	WakesOf(ctx context.Context, wallet string) store.Wakes
-	UntoldOf(ctx context.Context, wallet string, limit int) (store.Untold, error)
-	MarkTurnTold(ctx context.Context, turn store.QueueEntry) error
+	WakesOf(ctx context.Context, wallet string) transaction.Wakes
+	UntoldOf(ctx context.Context, wallet string, limit int) (transaction.Untold, error)
+	MarkTurnTold(ctx context.Context, turn transaction.QueueEntry) error
 	MarkSettledTold(ctx context.Context, paymentID int64) error
 
 	RaiseAlert(ctx context.Context, kind string) error
@@ -119,7 +120,7 @@ func (m *Monitor) WatchWallet(ctx context.Context, wallet string) error {
 // monitorPause is what ends a monitor's wait between two rounds.
 type monitorPause struct {
 	over, next <-chan time.Time // the activity's time, and the poll interval
-	wakes      store.Wakes
+	wakes      transaction.Wakes
 }
 
 // wait waits for the next round, and says whether it begins with a look at the chain. It does not go on when the
@@ -162,16 +163,16 @@ func (m *Monitor) report(ctx context.Context, err error, since time.Duration) {
 	switch {
 	case ctx.Err() != nil:
 	case err == nil:
-		err = m.Store.SetAlerts(ctx, nil, []string{store.AlertChain, store.AlertChainClock})
+		err = m.Store.SetAlerts(ctx, nil, []string{notice.AlertChain, notice.AlertChainClock})
 	case isRefusal(err, fault.ChainClock):
 		m.Log.Error("the chain's clock is far from ours", "for", since.Round(time.Second))
-		err = m.Store.RaiseAlert(ctx, store.AlertChainClock)
+		err = m.Store.RaiseAlert(ctx, notice.AlertChainClock)
 	default:
 		m.Log.Warn("the chain was not followed", "error", err, "cause", errors.Unwrap(err), "for", since.Round(time.Second))
 		if !isRefusal(err, fault.ChainGap) && since < awayFor {
 			return
 		}
-		err = m.Store.RaiseAlert(ctx, store.AlertChain)
+		err = m.Store.RaiseAlert(ctx, notice.AlertChain)
 	}
 
 	if err != nil {
@@ -201,7 +202,7 @@ func (m *Monitor) follow(ctx context.Context) error {
 		}
 
 		temporalio.Progressed(ctx)
-		page := make([]store.ChainTransaction, 0, len(found))
+		page := make([]transaction.ChainTransaction, 0, len(found))
 		for _, t := range found {
 			if t.Finality != toncenter.Finalized {
 				bound = earlier(bound, t.At.Add(-time.Second))
@@ -232,7 +233,7 @@ func (m *Monitor) follow(ctx context.Context) error {
 	}
 }
 
-func (m *Monitor) note(brought store.Ingested) {
+func (m *Monitor) note(brought transaction.Ingested) {
 	m.Metrics.TransactionsStarted.Add(float64(len(brought.NewDeposits)))
 	for _, hash := range brought.Lost {
 		m.Log.Error("the chain has a payment that the record does not know: a person has to look", "transaction", hash)
@@ -274,19 +275,19 @@ func earlier(a, b time.Time) time.Time {
 
 // open gives the wallet's place in its history. At the first start that is the end of it, unless all of it is wanted:
 // who paid before is not to be sold Stars today.
-func (m *Monitor) open(ctx context.Context) (store.Wallet, error) {
+func (m *Monitor) open(ctx context.Context) (transaction.Wallet, error) {
 	wallet, err := m.Store.WalletByAddress(ctx, m.Wallet.Raw())
 	if fault.CodeOf(err) != fault.WalletNotFound {
 		return wallet, err
 	}
 
-	start := store.WalletStart{}
+	start := transaction.WalletStart{}
 	if !m.Settings.WholeHistory {
 		state, err := m.Chain.Wallet(ctx, m.Wallet)
 		if err != nil {
 			return wallet, err
 		}
-		start = store.WalletStart{
+		start = transaction.WalletStart{
 			LT: int64(state.LastLT), Hash: state.LastHash, BalanceNano: int64(state.Balance), Seqno: int64(state.Seqno),
 		}
 		if err := m.isFinal(ctx, state); err != nil {
@@ -315,8 +316,8 @@ func (m *Monitor) isFinal(ctx context.Context, state toncenter.Wallet) error {
 }
 
 // record is a transaction as the record keeps it.
-func (m *Monitor) record(t toncenter.Transaction) store.ChainTransaction {
-	r := store.ChainTransaction{
+func (m *Monitor) record(t toncenter.Transaction) transaction.ChainTransaction {
+	r := transaction.ChainTransaction{
 		LT: int64(t.LT), Hash: t.Hash, PrevLT: int64(t.PrevLT), PrevHash: t.PrevHash, At: t.At, Aborted: t.Aborted,
 		FeeNano: int64(t.Fees),
 	}
@@ -333,7 +334,7 @@ func (m *Monitor) record(t toncenter.Transaction) store.ChainTransaction {
 		r.FeeNano += int64(out.Fee)
 		r.Out = append(
 			r.Out,
-			store.OutMessage{Hash: out.Hash, Destination: raw(out.Destination), Nano: int64(out.Value), BodyHash: out.BodyHash},
+			transaction.OutMessage{Hash: out.Hash, Destination: raw(out.Destination), Nano: int64(out.Value), BodyHash: out.BodyHash},
 		)
 	}
 
@@ -341,7 +342,7 @@ func (m *Monitor) record(t toncenter.Transaction) store.ChainTransaction {
 		return r
 	}
 
-	r.In = store.InMessage{Hash: t.In.Hash, Source: raw(t.In.Source), Nano: int64(t.In.Value), Bounced: t.In.Bounced}
+	r.In = transaction.InMessage{Hash: t.In.Hash, Source: raw(t.In.Source), Nano: int64(t.In.Value), Bounced: t.In.Bounced}
 	if r.In.Source == "" {
 		r.In.HashNorm = t.In.NormHash
 	}
@@ -373,7 +374,7 @@ func (m *Monitor) tellLost(ctx context.Context, lost []string) error {
 	if len(lost) == 0 {
 		return nil
 	}
-	err := m.Store.RaiseAlert(ctx, store.AlertTransactionReview)
+	err := m.Store.RaiseAlert(ctx, notice.AlertTransactionReview)
 	for _, hash := range lost {
 		err = errors.Join(err, m.signal(ctx, hash, lifecycle.TransactionSettledSignal, func() error { return nil }))
 	}

@@ -13,7 +13,8 @@ import (
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/money"
 	"stagecoach/internal/stars"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store/transaction"
 	"stagecoach/internal/temporalio"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
@@ -22,33 +23,33 @@ import (
 // PaymentStore is what the payment activities need of the record.
 type PaymentStore interface {
 	DestinationStore
-	TransactionByHash(ctx context.Context, hash string) (store.Transaction, error)
-	SnapshotOfTransaction(ctx context.Context, hash string) (store.TransactionSnapshot, error)
-	SaveQuote(ctx context.Context, q store.Quote) (store.TransactionSnapshot, error)
-	FinishTransaction(ctx context.Context, hash string, attempt int) (store.TransactionSnapshot, error)
+	TransactionByHash(ctx context.Context, hash string) (transaction.Transaction, error)
+	SnapshotOfTransaction(ctx context.Context, hash string) (transaction.Snapshot, error)
+	SaveQuote(ctx context.Context, q transaction.Quote) (transaction.Snapshot, error)
+	FinishTransaction(ctx context.Context, hash string, attempt int) (transaction.Snapshot, error)
 
-	LivePayment(ctx context.Context, hash string, kind store.PaymentKind) (*store.Payment, error)
+	LivePayment(ctx context.Context, hash string, kind transaction.PaymentKind) (*transaction.Payment, error)
 	SignPayment(
-		ctx context.Context, want store.PaymentOrder, limits store.Limits, sign func(seqno uint32) (store.Signed, error),
-	) (store.Payment, error)
+		ctx context.Context, want transaction.PaymentOrder, limits transaction.Limits, sign func(seqno uint32) (transaction.Signed, error),
+	) (transaction.Payment, error)
 	MarkPaymentSent(ctx context.Context, id int64) error
 	WakeForPayment(ctx context.Context, wallet string) error
-	KeepDust(ctx context.Context, hash string, least int64) (store.TransactionSnapshot, error)
-	ReviewRefund(ctx context.Context, hash string) (store.TransactionSnapshot, error)
+	KeepDust(ctx context.Context, hash string, least int64) (transaction.Snapshot, error)
+	ReviewRefund(ctx context.Context, hash string) (transaction.Snapshot, error)
 
-	CheckLimits(ctx context.Context, hash string, kind store.PaymentKind, nano int64, limits store.Limits) error
-	Switches(ctx context.Context) ([]store.Switch, error)
+	CheckLimits(ctx context.Context, hash string, kind transaction.PaymentKind, nano int64, limits transaction.Limits) error
+	Switches(ctx context.Context) ([]transaction.Switch, error)
 	Hold(ctx context.Context, reason string, retryAt time.Time) error
 
-	LeaveQueue(ctx context.Context, hash string, kind store.PaymentKind) error
-	YieldTurn(ctx context.Context, hash string, kind store.PaymentKind) error
-	ReturnTurn(ctx context.Context, hash string, kind store.PaymentKind) error
-	DeferTurn(ctx context.Context, hash string, kind store.PaymentKind, until time.Time) error
+	LeaveQueue(ctx context.Context, hash string, kind transaction.PaymentKind) error
+	YieldTurn(ctx context.Context, hash string, kind transaction.PaymentKind) error
+	ReturnTurn(ctx context.Context, hash string, kind transaction.PaymentKind) error
+	DeferTurn(ctx context.Context, hash string, kind transaction.PaymentKind, until time.Time) error
 	AnyDeferred(ctx context.Context) (bool, error)
 
-	DepositOf(ctx context.Context, hash string) (store.Deposit, error)
-	ConfirmDeposit(ctx context.Context, hash string) (store.TransactionSnapshot, error)
-	DisputeDeposit(ctx context.Context, hash string) (store.TransactionSnapshot, error)
+	DepositOf(ctx context.Context, hash string) (transaction.Deposit, error)
+	ConfirmDeposit(ctx context.Context, hash string) (transaction.Snapshot, error)
+	DisputeDeposit(ctx context.Context, hash string) (transaction.Snapshot, error)
 
 	RaiseAlert(ctx context.Context, kind string) error
 	SetAlerts(ctx context.Context, raise, resolve []string) error
@@ -107,7 +108,7 @@ func (c *PaymentActivities) BroadcastPayment(ctx context.Context, p PaymentOf) (
 	}
 
 	over := true
-	if payment != nil && payment.State == store.PaymentSigned {
+	if payment != nil && payment.State == transaction.PaymentSigned {
 		over = time.Now().After(payment.ValidUntil.Add(c.Settings.FinalityMargin))
 		c.broadcast(ctx, *payment)
 	}
@@ -118,7 +119,7 @@ func (c *PaymentActivities) BroadcastPayment(ctx context.Context, p PaymentOf) (
 
 // broadcast lets a payment's bytes go. No answer means anything for the payment: an accepted message may never reach
 // the chain, a rejected one may be there already.
-func (c *PaymentActivities) broadcast(ctx context.Context, payment store.Payment) {
+func (c *PaymentActivities) broadcast(ctx context.Context, payment transaction.Payment) {
 	if err := c.Store.MarkPaymentSent(ctx, payment.ID); err != nil {
 		c.Log.Warn("payment not broadcast", "payment", payment.ID, "error", err)
 		return
@@ -149,14 +150,14 @@ func (c *PaymentActivities) PayRefund(ctx context.Context, o Order) (Payment, er
 		return Payment{Snapshot: c.Settings.position(standing)}, nil
 	}
 
-	return c.pay(ctx, o, store.Refund, c.refund)
+	return c.pay(ctx, o, transaction.Refund, c.refund)
 }
 
 // refundComment tells the sender what the money is.
 const refundComment = "Refund: the order could not be carried out"
 
 // refund makes the order of a payment back to the sender.
-func (c *PaymentActivities) refund(ctx context.Context, t store.Transaction) (signature, error) {
+func (c *PaymentActivities) refund(ctx context.Context, t transaction.Transaction) (signature, error) {
 	to, _, err := ton.ParseAddress(t.Sender)
 	if err != nil {
 		return signature{}, err
@@ -179,8 +180,8 @@ type signature struct {
 // pay makes the one payment of an order, unless there is one: what is signed already is broadcast again. prepare finds
 // out what is to be paid; it moves no money.
 func (c *PaymentActivities) pay(
-	ctx context.Context, o Order, kind store.PaymentKind,
-	prepare func(context.Context, store.Transaction) (signature, error),
+	ctx context.Context, o Order, kind transaction.PaymentKind,
+	prepare func(context.Context, transaction.Transaction) (signature, error),
 ) (Payment, error) {
 	payment, err := c.Store.LivePayment(ctx, o.Hash, kind)
 	if err != nil {
@@ -203,7 +204,7 @@ func (c *PaymentActivities) pay(
 		return c.unpaid(ctx, o, kind, err)
 	}
 
-	if payment.State == store.PaymentSigned {
+	if payment.State == transaction.PaymentSigned {
 		c.broadcast(ctx, *payment)
 	}
 
@@ -211,34 +212,34 @@ func (c *PaymentActivities) pay(
 	return Payment{Snapshot: position}, err
 }
 
-func (c *PaymentActivities) hasTurn(p Snapshot, o Order, kind store.PaymentKind) bool {
+func (c *PaymentActivities) hasTurn(p Snapshot, o Order, kind transaction.PaymentKind) bool {
 	return p.Attempt == o.Attempt && p.Turn != nil && p.Turn.Kind == kind && p.Turn.Granted
 }
 
 // sign prepares a payment, checks that the wallet can afford it, and writes it down.
 func (c *PaymentActivities) sign(
-	ctx context.Context, o Order, kind store.PaymentKind,
-	prepare func(context.Context, store.Transaction) (signature, error),
-) (*store.Payment, error) {
+	ctx context.Context, o Order, kind transaction.PaymentKind,
+	prepare func(context.Context, transaction.Transaction) (signature, error),
+) (*transaction.Payment, error) {
 	if c.Wallet == nil {
 		return nil, notConfigured
 	}
 
-	transaction, err := c.Store.TransactionByHash(ctx, o.Hash)
+	row, err := c.Store.TransactionByHash(ctx, o.Hash)
 	if err != nil {
 		return nil, err
 	}
-	if transaction.Wallet != c.Wallet.Address().Raw() {
+	if row.Wallet != c.Wallet.Address().Raw() {
 		return nil, notConfigured // it was paid to a wallet whose key we no longer have
 	}
 	if err := c.stopped(ctx); err != nil {
 		return nil, err
 	}
-	if err := c.checkLimits(ctx, transaction, kind); err != nil {
+	if err := c.checkLimits(ctx, row, kind); err != nil {
 		return nil, err
 	}
 
-	ready, err := prepare(ctx, transaction)
+	ready, err := prepare(ctx, row)
 	if err != nil {
 		return nil, err
 	}
@@ -263,13 +264,13 @@ func (c *PaymentActivities) sign(
 		}
 	}
 
-	payment, err := c.Store.SignPayment(ctx, store.PaymentOrder{
+	payment, err := c.Store.SignPayment(ctx, transaction.PaymentOrder{
 		Hash: o.Hash, Kind: kind, Attempt: o.Attempt, Destination: ready.payment.To.Raw(),
 		AmountNano: int64(ready.payment.Amount),
 		GasNano:    c.Settings.Reserve, ChainSeqno: wallet.Seqno, ChainLT: int64(wallet.LastLT), RequestID: ready.requestID,
-	}, c.Settings.Limits, func(seqno uint32) (store.Signed, error) {
+	}, c.Settings.Limits, func(seqno uint32) (transaction.Signed, error) {
 		signed, err := c.Wallet.Sign(seqno, until, ready.payment)
-		return store.Signed{
+		return transaction.Signed{
 			BoC: signed.BoC, HashNorm: signed.Hash, BodyHash: signed.BodyHash, ValidUntil: signed.ValidUntil,
 		}, err
 	})
@@ -290,9 +291,9 @@ const (
 
 // checkLimits refuses what the limits will refuse before anybody outside is asked. Of an order without a price only its
 // signature can tell.
-func (c *PaymentActivities) checkLimits(ctx context.Context, t store.Transaction, kind store.PaymentKind) error {
+func (c *PaymentActivities) checkLimits(ctx context.Context, t transaction.Transaction, kind transaction.PaymentKind) error {
 	nano := t.QuoteNano
-	if kind == store.Refund {
+	if kind == transaction.Refund {
 		nano = t.RefundDueNano - c.Settings.Reserve
 	}
 	return c.Store.CheckLimits(ctx, t.Hash, kind, nano, c.Settings.Limits)
@@ -307,7 +308,7 @@ func (c *PaymentActivities) stopped(ctx context.Context) error {
 		return err
 	}
 	for _, s := range switches {
-		if s.On() && s.Name == store.SwitchPause {
+		if s.On() && s.Name == transaction.SwitchPause {
 			return fault.New(fault.PaymentsPaused, "payments are paused")
 		}
 	}
@@ -315,7 +316,7 @@ func (c *PaymentActivities) stopped(ctx context.Context) error {
 }
 
 // unpaid decides what an error means for an order that was not signed.
-func (c *PaymentActivities) unpaid(ctx context.Context, o Order, kind store.PaymentKind, err error) (Payment, error) {
+func (c *PaymentActivities) unpaid(ctx context.Context, o Order, kind transaction.PaymentKind, err error) (Payment, error) {
 	if ctx.Err() != nil || isRefusal(err, fault.StoreUnavailable) { // no try of the order's
 		return Payment{}, temporalio.RetryUntilSeen(ctx, err)
 	}
@@ -346,33 +347,33 @@ func (c *PaymentActivities) unpaid(ctx context.Context, o Order, kind store.Paym
 	case code == fault.DailyLimit:
 		return c.deferTurn(ctx, o, kind, err)
 	case code == fault.RefundLimit:
-		c.raise(ctx, store.AlertTransactionReview)
+		c.raise(ctx, notice.AlertTransactionReview)
 		standing, err := c.Store.ReviewRefund(ctx, o.Hash)
 		if err != nil {
 			return Payment{}, temporalio.RetryUntilSeen(ctx, err)
 		}
 		return Payment{Snapshot: c.Settings.position(standing)}, nil
 	case code == fault.PaymentNotAllowed, fragment.ClassOf(err) == fragment.Hold,
-		code == fault.ChainClock && kind == store.Purchase: // a refund is tried again later: nothing holds those
+		code == fault.ChainClock && kind == transaction.Purchase: // a refund is tried again later: nothing holds those
 		if err := c.hold(ctx, code); err != nil {
 			return Payment{}, temporalio.RetryUntilSeen(ctx, err)
 		}
 		return c.waitAgain(ctx, o, kind)
 	case code == fault.InsufficientFunds:
-		c.raise(ctx, store.AlertWalletEmpty)
+		c.raise(ctx, notice.AlertWalletEmpty)
 	}
 
 	failure := failureOf(err)
 	if failure == stars.Suspicious {
-		c.raise(ctx, store.AlertPaymentRefused)
+		c.raise(ctx, notice.AlertPaymentRefused)
 	}
 
 	if !failure.Final && attemptWithKey(ctx) < quickTries {
 		return Payment{}, failed(failure, err)
 	}
 
-	if kind == store.Refund && o.Try >= c.Settings.Attempts {
-		c.raise(ctx, store.AlertRefund)
+	if kind == transaction.Refund && o.Try >= c.Settings.Attempts {
+		c.raise(ctx, notice.AlertRefund)
 	}
 
 	if err := c.Store.LeaveQueue(ctx, o.Hash, kind); err != nil && !isRefusal(err, fault.PaymentUndecided) {
@@ -404,7 +405,7 @@ func (c *PaymentActivities) waitsForFragment(ctx context.Context, o Order, err e
 
 // waitLast puts an order at the end of the line, so that another one finds out whether Fragment is back: this one may
 // be the reason.
-func (c *PaymentActivities) waitLast(ctx context.Context, o Order, kind store.PaymentKind) (Payment, error) {
+func (c *PaymentActivities) waitLast(ctx context.Context, o Order, kind transaction.PaymentKind) (Payment, error) {
 	if err := c.Store.YieldTurn(ctx, o.Hash, kind); err != nil && !isRefusal(err, fault.PaymentUndecided) {
 		return Payment{}, temporalio.RetryUntilSeen(ctx, err)
 	}
@@ -413,7 +414,7 @@ func (c *PaymentActivities) waitLast(ctx context.Context, o Order, kind store.Pa
 }
 
 // waitAgain puts an order back to its old place in line: nothing of this was its fault.
-func (c *PaymentActivities) waitAgain(ctx context.Context, o Order, kind store.PaymentKind) (Payment, error) {
+func (c *PaymentActivities) waitAgain(ctx context.Context, o Order, kind transaction.PaymentKind) (Payment, error) {
 	if err := c.Store.ReturnTurn(ctx, o.Hash, kind); err != nil && !isRefusal(err, fault.PaymentUndecided) {
 		return Payment{}, temporalio.RetryUntilSeen(ctx, err)
 	}
@@ -423,11 +424,11 @@ func (c *PaymentActivities) waitAgain(ctx context.Context, o Order, kind store.P
 
 // deferTurn lets others pass an order for which today's limit has no room.
 func (c *PaymentActivities) deferTurn(
-	ctx context.Context, o Order, kind store.PaymentKind, why error,
+	ctx context.Context, o Order, kind transaction.PaymentKind, why error,
 ) (Payment, error) {
-	c.raise(ctx, store.AlertDailyLimit)
+	c.raise(ctx, notice.AlertDailyLimit)
 	until := time.Now().Add(c.Settings.HoldRetry)
-	if full, ok := errors.AsType[*store.DayIsFull](why); ok {
+	if full, ok := errors.AsType[*transaction.DayIsFull](why); ok {
 		until = earlier(full.Until, time.Now().Add(deferMost))
 	}
 	if err := c.Store.DeferTurn(ctx, o.Hash, kind, until); err != nil && !isRefusal(err, fault.PaymentUndecided) {
@@ -444,10 +445,10 @@ const deferMost = time.Hour
 // holdAlerts are the incidents for which all purchases are held: no try of any order can succeed. Of one that is not
 // here, Fragment being away, the administrators are told by the liveness of outside systems.
 var holdAlerts = map[fault.Code]string{
-	fault.FragmentUnauthorized: store.AlertFragmentSession,
-	fault.FragmentVerify:       store.AlertFragmentSession,
-	fault.PaymentNotAllowed:    store.AlertPaymentRefused,
-	fault.ChainClock:           store.AlertChainClock,
+	fault.FragmentUnauthorized: notice.AlertFragmentSession,
+	fault.FragmentVerify:       notice.AlertFragmentSession,
+	fault.PaymentNotAllowed:    notice.AlertPaymentRefused,
+	fault.ChainClock:           notice.AlertChainClock,
 }
 
 // hold stops purchases for a while and tells the administrators.
@@ -471,10 +472,10 @@ func (c *PaymentActivities) resolveAlerts(ctx context.Context) {
 		return
 	}
 
-	over := []string{store.AlertFragmentSession, store.AlertPaymentRefused, store.AlertWalletEmpty, store.AlertRefund}
+	over := []string{notice.AlertFragmentSession, notice.AlertPaymentRefused, notice.AlertWalletEmpty, notice.AlertRefund}
 	deferred, err := c.Store.AnyDeferred(ctx)
 	if err == nil && !deferred {
-		over = append(over, store.AlertDailyLimit)
+		over = append(over, notice.AlertDailyLimit)
 	}
 
 	if err := c.Store.SetAlerts(ctx, nil, over); err != nil || deferred {
@@ -497,10 +498,10 @@ func (c *PaymentActivities) ProveRefund(ctx context.Context, hash string) (Snaps
 	}
 	defer sendHeartbeats(ctx)()
 
-	payment, err := c.Store.LivePayment(ctx, hash, store.Refund)
+	payment, err := c.Store.LivePayment(ctx, hash, transaction.Refund)
 	if err == nil && payment != nil {
-		var ref store.PaymentRef
-		if ref, err = settleDestination(ctx, c.Chain, c.Store, *payment, c.Settings.Refund); err == nil && ref.State == store.PaymentPaid && !ref.Kept {
+		var ref transaction.PaymentRef
+		if ref, err = settleDestination(ctx, c.Chain, c.Store, *payment, c.Settings.Refund); err == nil && ref.State == transaction.PaymentPaid && !ref.Kept {
 			err = notYet
 		}
 	}

@@ -9,7 +9,8 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/money"
 	"stagecoach/internal/stars"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/transaction"
 	"stagecoach/internal/temporalio"
 	"stagecoach/internal/ton"
 )
@@ -23,7 +24,7 @@ func (c *PaymentActivities) QuoteOrder(ctx context.Context, o Order) (Snapshot, 
 	}
 	defer sendHeartbeats(ctx)()
 
-	err := store.RetryWhileUnavailable(ctx, func() error {
+	err := core.RetryWhileUnavailable(ctx, func() error {
 		transaction, err := c.Store.TransactionByHash(ctx, o.Hash)
 		if err == nil && transaction.Attempt == o.Attempt && transaction.State == lifecycle.TransactionProcessing {
 			_, err = c.quote(ctx, transaction)
@@ -52,8 +53,8 @@ func (c *PaymentActivities) QuoteOrder(ctx context.Context, o Order) (Snapshot, 
 
 // quote finds out what a transaction buys now and writes it down: as much as there is even when the order is refused,
 // for those who want to know what it asked for.
-func (c *PaymentActivities) quote(ctx context.Context, t store.Transaction) (store.Quote, error) {
-	quote := store.Quote{Hash: t.Hash, Attempt: t.Attempt}
+func (c *PaymentActivities) quote(ctx context.Context, t transaction.Transaction) (transaction.Quote, error) {
+	quote := transaction.Quote{Hash: t.Hash, Attempt: t.Attempt}
 	order, err := stars.Parse(t.Comment, c.Settings.MaxStars)
 	if err != nil {
 		return quote, err
@@ -69,7 +70,7 @@ func (c *PaymentActivities) quote(ctx context.Context, t store.Transaction) (sto
 }
 
 // price completes a quote.
-func (c *PaymentActivities) price(ctx context.Context, t store.Transaction, quote *store.Quote) error {
+func (c *PaymentActivities) price(ctx context.Context, t transaction.Transaction, quote *transaction.Quote) error {
 	if quote.Stars == 0 {
 		unit, err := c.Fragment.Price(ctx, stars.Least)
 		if err != nil {
@@ -87,12 +88,12 @@ func (c *PaymentActivities) price(ctx context.Context, t store.Transaction, quot
 }
 
 // worth is what a transfer may spend on Stars.
-func (c *PaymentActivities) worth(t store.Transaction) money.Nano {
+func (c *PaymentActivities) worth(t transaction.Transaction) money.Nano {
 	return money.Nano(t.AmountNano - c.Settings.Reserve)
 }
 
 // fit finds the receiver, and the price of so many Stars. With fewer their number may go down until the price fits.
-func (c *PaymentActivities) fit(ctx context.Context, t store.Transaction, quote *store.Quote, fewer bool) error {
+func (c *PaymentActivities) fit(ctx context.Context, t transaction.Transaction, quote *transaction.Quote, fewer bool) error {
 	recipient, err := c.Fragment.Search(ctx, quote.Username, int(quote.Stars))
 	if err != nil {
 		return err
@@ -129,13 +130,13 @@ func (c *PaymentActivities) PayOrder(ctx context.Context, o Order) (Payment, err
 		return Payment{}, refuseHere(ctx)
 	}
 	defer sendHeartbeats(ctx)()
-	return c.pay(ctx, o, store.Purchase, c.buy)
+	return c.pay(ctx, o, transaction.Purchase, c.buy)
 }
 
 // buy asks Fragment for a payment and looks at it with suspicion. The price may have moved since the quote: then the
 // order is priced anew, once.
-func (c *PaymentActivities) buy(ctx context.Context, t store.Transaction) (signature, error) {
-	quote := store.Quote{Username: t.Username, Stars: t.Stars, PriceNano: t.QuoteNano, Recipient: t.Recipient}
+func (c *PaymentActivities) buy(ctx context.Context, t transaction.Transaction) (signature, error) {
+	quote := transaction.Quote{Username: t.Username, Stars: t.Stars, PriceNano: t.QuoteNano, Recipient: t.Recipient}
 	fresh := false
 	for {
 		if quote.PriceNano == 0 || fresh {
@@ -162,7 +163,7 @@ func (c *PaymentActivities) buy(ctx context.Context, t store.Transaction) (signa
 }
 
 // link asks for the payment of a request and checks it.
-func (c *PaymentActivities) link(ctx context.Context, request fragment.Request, quote store.Quote) (signature, error) {
+func (c *PaymentActivities) link(ctx context.Context, request fragment.Request, quote transaction.Quote) (signature, error) {
 	link, err := c.Fragment.Link(ctx, request.ID)
 	switch {
 	case err != nil:
@@ -187,22 +188,22 @@ func (c *PaymentActivities) ConfirmPurchase(ctx context.Context, o Order) (Snaps
 	}
 	defer sendHeartbeats(ctx)()
 
-	payment, err := c.Store.LivePayment(ctx, o.Hash, store.Purchase)
+	payment, err := c.Store.LivePayment(ctx, o.Hash, transaction.Purchase)
 	if err != nil {
 		return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
 	}
-	if payment == nil || payment.State != store.PaymentPaid { // it bounced, or was never paid
+	if payment == nil || payment.State != transaction.PaymentPaid { // it bounced, or was never paid
 		return c.look(ctx, o.Hash)
 	}
 
 	ref, err := settleDestination(ctx, c.Chain, c.Store, *payment, c.Settings.Refund)
-	if err == nil && ref.State == store.PaymentPaid {
+	if err == nil && ref.State == transaction.PaymentPaid {
 		var done bool
 		if done, err = c.done(ctx, *payment); err == nil && !(done && ref.Kept) {
 			err = notYet
 		}
 		if err == nil {
-			var standing store.TransactionSnapshot
+			var standing transaction.Snapshot
 			standing, err = c.Store.FinishTransaction(ctx, o.Hash, o.Attempt)
 			countEnd(c.Metrics, standing, err)
 		}
@@ -223,7 +224,7 @@ func (c *PaymentActivities) ConfirmPurchase(ctx context.Context, o Order) (Snaps
 
 // done asks whether the Stars are sent. The wallet's turn is the order's until then, so the session's last purchase is
 // this one.
-func (c *PaymentActivities) done(ctx context.Context, payment store.Payment) (bool, error) {
+func (c *PaymentActivities) done(ctx context.Context, payment transaction.Payment) (bool, error) {
 	if payment.RequestID != "" {
 		if err := c.Fragment.Confirm(ctx, payment.RequestID, payment.BoC); err != nil {
 			c.Log.Warn("purchase not confirmed", "payment", payment.ID, "error", err) // Fragment sees the payment by itself, too

@@ -9,7 +9,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store/transaction"
 	"stagecoach/internal/temporalio"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
@@ -67,7 +68,7 @@ func (c *PaymentActivities) VerifyDeposit(ctx context.Context, o Order) (Snapsho
 	}
 
 	c.Log.Error("the two sources disagree about a deposit: a person has to look", "transaction", o.Hash)
-	if err := c.Store.RaiseAlert(ctx, store.AlertDeposit); err != nil {
+	if err := c.Store.RaiseAlert(ctx, notice.AlertDeposit); err != nil {
 		return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
 	}
 
@@ -78,7 +79,7 @@ func (c *PaymentActivities) VerifyDeposit(ctx context.Context, o Order) (Snapsho
 // leaveUnconfirmed takes an order out of the line that got its turn without being checked, as the setting came
 // meanwhile. The workflow is told a moment later: one of 0.1.0, which does not know the check, must not ask again at
 // once.
-func (c *PaymentActivities) leaveUnconfirmed(ctx context.Context, o Order, kind store.PaymentKind) error {
+func (c *PaymentActivities) leaveUnconfirmed(ctx context.Context, o Order, kind transaction.PaymentKind) error {
 	if err := c.Store.LeaveQueue(ctx, o.Hash, kind); err != nil && !isRefusal(err, fault.PaymentUndecided) {
 		return temporalio.RetryUntilSeen(ctx, err)
 	}
@@ -86,7 +87,7 @@ func (c *PaymentActivities) leaveUnconfirmed(ctx context.Context, o Order, kind 
 }
 
 func (c *PaymentActivities) positionOf(
-	ctx context.Context, standing store.TransactionSnapshot, err error,
+	ctx context.Context, standing transaction.Snapshot, err error,
 ) (Snapshot, error) {
 	if err != nil {
 		return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
@@ -107,7 +108,7 @@ func later(ctx context.Context, err error) error {
 }
 
 // agrees says whether this source tells a deposit as the first one did.
-func (s *SecondSource) agrees(ctx context.Context, deposit store.Deposit) (bool, error) {
+func (s *SecondSource) agrees(ctx context.Context, deposit transaction.Deposit) (bool, error) {
 	defer s.asking.Add(-1)
 	if s.asking.Add(1) > askedAtOnce {
 		return false, notYet
@@ -122,7 +123,7 @@ func (s *SecondSource) agrees(ctx context.Context, deposit store.Deposit) (bool,
 
 // ask looks at the head before the history: what is not there by then, for long enough, is not on the chain that this
 // source follows.
-func (s *SecondSource) ask(ctx context.Context, deposit store.Deposit) (bool, error) {
+func (s *SecondSource) ask(ctx context.Context, deposit transaction.Deposit) (bool, error) {
 	wallet, _, err := ton.ParseAddress(deposit.Wallet)
 	if err != nil {
 		return false, err
@@ -148,7 +149,7 @@ func (s *SecondSource) ask(ctx context.Context, deposit store.Deposit) (bool, er
 }
 
 // same compares a transaction with a deposit in all that an order depends on.
-func same(t toncenter.Transaction, deposit store.Deposit) bool {
+func same(t toncenter.Transaction, deposit transaction.Deposit) bool {
 	comment := ""
 	if t.In != nil && t.In.Comment != nil {
 		comment = *t.In.Comment

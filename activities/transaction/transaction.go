@@ -11,27 +11,29 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/stars"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store/transaction"
 	"stagecoach/internal/temporalio"
 )
 
 // Store is what the activities need of the record.
 type Store interface {
-	UserByID(ctx context.Context, id int64) (store.User, error)
-	TransactionByHash(ctx context.Context, hash string) (store.Transaction, error)
-	SnapshotOfTransaction(ctx context.Context, hash string) (store.TransactionSnapshot, error)
+	UserByID(ctx context.Context, id int64) (account.User, error)
+	TransactionByHash(ctx context.Context, hash string) (transaction.Transaction, error)
+	SnapshotOfTransaction(ctx context.Context, hash string) (transaction.Snapshot, error)
 
-	LockTransaction(ctx context.Context, hash string) (store.TransactionSnapshot, error)
-	EnterQueue(ctx context.Context, hash string, kind store.PaymentKind) (store.QueueEntry, error)
-	SaveQuote(ctx context.Context, q store.Quote) (store.TransactionSnapshot, error)
-	RetryTransaction(ctx context.Context, r store.TransactionRequest) (store.TransactionSnapshot, error)
+	LockTransaction(ctx context.Context, hash string) (transaction.Snapshot, error)
+	EnterQueue(ctx context.Context, hash string, kind transaction.PaymentKind) (transaction.QueueEntry, error)
+	SaveQuote(ctx context.Context, q transaction.Quote) (transaction.Snapshot, error)
+	RetryTransaction(ctx context.Context, r transaction.Request) (transaction.Snapshot, error)
 	ResolveTransaction(
-		ctx context.Context, r store.TransactionRequest, outcome lifecycle.TransactionState, message string,
-	) (store.TransactionSnapshot, error)
+		ctx context.Context, r transaction.Request, outcome lifecycle.TransactionState, message string,
+	) (transaction.Snapshot, error)
 	ReviewTransaction(
 		ctx context.Context, hash string, attempt int, reason string,
-	) (store.TransactionSnapshot, error)
-	WriteOffRefund(ctx context.Context, r store.TransactionRequest) (store.TransactionSnapshot, error)
+	) (transaction.Snapshot, error)
+	WriteOffRefund(ctx context.Context, r transaction.Request) (transaction.Snapshot, error)
 
 	MarkStuck(ctx context.Context, hash string, attempt int) (stuck bool, err error)
 	RaiseAlert(ctx context.Context, kind string) error
@@ -39,8 +41,8 @@ type Store interface {
 
 // Orders ends tries to buy. It is service.Transactions.
 type Orders interface {
-	Fail(ctx context.Context, hash string, attempt int, failure *stars.Failure) (store.TransactionSnapshot, error)
-	Stop(ctx context.Context, hash string, failure *stars.Failure) (store.TransactionSnapshot, error)
+	Fail(ctx context.Context, hash string, attempt int, failure *stars.Failure) (transaction.Snapshot, error)
+	Stop(ctx context.Context, hash string, failure *stars.Failure) (transaction.Snapshot, error)
 }
 
 // Activities reads and writes the record for the workflows of transactions. Every method answers where the record
@@ -55,14 +57,14 @@ type Activities struct {
 
 // Settings are the limits of the workload. Amounts are nanoTON.
 type Settings struct {
-	Attempts       int           // purchases signed, and tries to sign one, before a transaction is failed
-	MaxStars       int64         // in one purchase
-	Reserve        int64         // kept back of each transfer for gas, and left in the wallet
-	Slippage       int64         // in parts of 10,000
-	Limits         store.Limits  // of payments
-	PaymentTTL     time.Duration // how long a signed payment can be carried out
-	FinalityMargin time.Duration // after its time, when a payment that is not found is dead
-	HoldRetry      time.Duration // after a hold began, when one purchase may try; the pauses grow
+	Attempts       int                // purchases signed, and tries to sign one, before a transaction is failed
+	MaxStars       int64              // in one purchase
+	Reserve        int64              // kept back of each transfer for gas, and left in the wallet
+	Slippage       int64              // in parts of 10,000
+	Limits         transaction.Limits // of payments
+	PaymentTTL     time.Duration      // how long a signed payment can be carried out
+	FinalityMargin time.Duration      // after its time, when a payment that is not found is dead
+	HoldRetry      time.Duration      // after a hold began, when one purchase may try; the pauses grow
 	// how long an order waits while Fragment is away, and how long a failed one is tried again by itself
 	RetryFor     time.Duration
 	RetryPause   time.Duration // before a failed order is tried again by itself; doubled for each time after
@@ -77,23 +79,23 @@ type Settings struct {
 
 // Snapshot is where the record stands with a transaction, and what the settings say to that.
 type Snapshot struct {
-	store.TransactionSnapshot
+	transaction.Snapshot
 	Again bool `json:"again,omitempty"` // another purchase may be signed in this processing
 	// Unconfirmed: nothing is paid for it before a second source agrees about the deposit, or a person answers for it.
 	Unconfirmed bool `json:"unconfirmed,omitempty"`
 }
 
-func (t *Activities) position(ctx context.Context, s store.TransactionSnapshot, err error) (Snapshot, error) {
+func (t *Activities) position(ctx context.Context, s transaction.Snapshot, err error) (Snapshot, error) {
 	if err != nil {
 		return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
 	}
 	return t.Settings.position(s), nil
 }
 
-func (s Settings) position(standing store.TransactionSnapshot) Snapshot {
+func (s Settings) position(standing transaction.Snapshot) Snapshot {
 	due := standing.State == lifecycle.TransactionProcessing || standing.RefundDue > 0
 	return Snapshot{
-		TransactionSnapshot: standing, Again: standing.Signed < s.Attempts,
+		Snapshot: standing, Again: standing.Signed < s.Attempts,
 		Unconfirmed: s.SecondSource && due && standing.DepositNano >= s.SecondFrom && !standing.DepositConfirmed,
 	}
 }
@@ -112,14 +114,14 @@ func (t *Activities) LookAtTransaction(ctx context.Context, hash string) (Snapsh
 
 // PaymentOf names a payment of a transaction, made or to be made.
 type PaymentOf struct {
-	Hash string            `json:"hash"`
-	Kind store.PaymentKind `json:"kind"`
+	Hash string                  `json:"hash"`
+	Kind transaction.PaymentKind `json:"kind"`
 }
 
 // QueuePayment puts a payment in line for the wallet's turn. One that is not due, or made already, is left alone.
 func (t *Activities) QueuePayment(ctx context.Context, p PaymentOf) (Snapshot, error) {
 	if _, err := t.Store.EnterQueue(ctx, p.Hash, p.Kind); err != nil && !isRefusal(err, fault.PaymentUndecided, fault.InvalidTransition) {
-		return t.position(ctx, store.TransactionSnapshot{}, err)
+		return t.position(ctx, transaction.Snapshot{}, err)
 	}
 	return t.LookAtTransaction(ctx, p.Hash)
 }
@@ -141,7 +143,7 @@ func (t *Activities) FailTransaction(ctx context.Context, f Failure) (Snapshot, 
 func (t *Activities) WriteOffRefund(ctx context.Context, r Request) (Snapshot, error) {
 	request, err := t.admit(ctx, r)
 	if err != nil {
-		return t.position(ctx, store.TransactionSnapshot{}, err)
+		return t.position(ctx, transaction.Snapshot{}, err)
 	}
 	standing, err := t.Store.WriteOffRefund(ctx, request)
 	return t.position(ctx, standing, err)
@@ -149,7 +151,7 @@ func (t *Activities) WriteOffRefund(ctx context.Context, r Request) (Snapshot, e
 
 // countEnd counts where a try to carry out an order has led to. A call that is repeated because its answer was lost
 // counts twice.
-func countEnd(m *metrics.Metrics, s store.TransactionSnapshot, err error) {
+func countEnd(m *metrics.Metrics, s transaction.Snapshot, err error) {
 	if err == nil && s.Ended() {
 		m.TransactionsEnded.WithLabelValues(string(s.State)).Inc()
 	}
@@ -170,8 +172,8 @@ type Review struct {
 
 // ReviewTransaction asks for an operator.
 func (t *Activities) ReviewTransaction(ctx context.Context, r Review) (Snapshot, error) {
-	if err := t.Store.RaiseAlert(ctx, store.AlertTransactionReview); err != nil {
-		return t.position(ctx, store.TransactionSnapshot{}, err)
+	if err := t.Store.RaiseAlert(ctx, notice.AlertTransactionReview); err != nil {
+		return t.position(ctx, transaction.Snapshot{}, err)
 	}
 	standing, err := t.Store.ReviewTransaction(ctx, r.Hash, r.Attempt, r.Reason)
 	return t.position(ctx, standing, err)
@@ -185,7 +187,7 @@ func (t *Activities) AlertStuck(ctx context.Context, hash string) (Snapshot, err
 	}
 	stuck, err := t.Store.MarkStuck(ctx, hash, standing.Attempt)
 	if err == nil && stuck {
-		err = t.Store.RaiseAlert(ctx, store.AlertTransactionStuck)
+		err = t.Store.RaiseAlert(ctx, notice.AlertTransactionStuck)
 	}
 	return t.position(ctx, standing, err)
 }
@@ -207,7 +209,7 @@ type Request struct {
 func (t *Activities) RetryTransaction(ctx context.Context, r Request) (Snapshot, error) {
 	request, err := t.admit(ctx, r)
 	if err != nil {
-		return t.position(ctx, store.TransactionSnapshot{}, err)
+		return t.position(ctx, transaction.Snapshot{}, err)
 	}
 	standing, err := t.Store.RetryTransaction(ctx, request)
 	return t.position(ctx, standing, err)
@@ -217,12 +219,12 @@ func (t *Activities) RetryTransaction(ctx context.Context, r Request) (Snapshot,
 func (t *Activities) ResolveTransaction(ctx context.Context, r Request) (Snapshot, error) {
 	request, err := t.admit(ctx, r)
 	if err != nil {
-		return t.position(ctx, store.TransactionSnapshot{}, err)
+		return t.position(ctx, transaction.Snapshot{}, err)
 	}
 
 	if r.Payment != "" {
 		if err := t.saveOrder(ctx, r); err != nil {
-			return t.position(ctx, store.TransactionSnapshot{}, err)
+			return t.position(ctx, transaction.Snapshot{}, err)
 		}
 	}
 
@@ -234,25 +236,25 @@ func (t *Activities) ResolveTransaction(ctx context.Context, r Request) (Snapsho
 
 // saveOrder keeps what the payer has asked for, of an order that was bought before the record had read it.
 func (t *Activities) saveOrder(ctx context.Context, r Request) error {
-	transaction, err := t.Store.TransactionByHash(ctx, r.Hash)
-	if err != nil || transaction.Username != "" {
+	row, err := t.Store.TransactionByHash(ctx, r.Hash)
+	if err != nil || row.Username != "" {
 		return err
 	}
 
-	order, err := stars.Parse(transaction.Comment, t.Settings.MaxStars)
+	order, err := stars.Parse(row.Comment, t.Settings.MaxStars)
 	if err != nil {
 		return nil // it was bought all the same, as the operator has found out
 	}
 
 	_, err = t.Store.SaveQuote(
-		ctx, store.Quote{Hash: r.Hash, Attempt: r.Attempt, Username: order.Username, Stars: order.Stars},
+		ctx, transaction.Quote{Hash: r.Hash, Attempt: r.Attempt, Username: order.Username, Stars: order.Stars},
 	)
 	return err
 }
 
 // admit lets administrators through, and operators who are none of our users.
-func (t *Activities) admit(ctx context.Context, r Request) (store.TransactionRequest, error) {
-	request := store.TransactionRequest{
+func (t *Activities) admit(ctx context.Context, r Request) (transaction.Request, error) {
+	request := transaction.Request{
 		Hash: r.Hash, Attempt: r.Attempt, Comment: r.Comment, Payment: r.Payment, RequestID: r.RequestID, System: r.System,
 	}
 

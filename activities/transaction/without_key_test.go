@@ -10,7 +10,7 @@ import (
 
 	"stagecoach/activities/transaction"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	transactionstore "stagecoach/internal/store/transaction"
 )
 
 // TestWithoutKey gives every payment activity back at once, so that another process takes it: what no policy counts as
@@ -18,7 +18,7 @@ import (
 func TestWithoutKey(t *testing.T) {
 	t.Parallel()
 	cashier, monitor := &transaction.PaymentActivities{}, &transaction.Monitor{}
-	order, payment := transaction.Order{Hash: "h"}, transaction.PaymentOf{Hash: "h", Kind: store.Purchase}
+	order, payment := transaction.Order{Hash: "h"}, transaction.PaymentOf{Hash: "h", Kind: transactionstore.Purchase}
 	for name, call := range map[string]struct{ activity, in any }{
 		"QuoteOrder":       {cashier.QuoteOrder, order},
 		"PayOrder":         {cashier.PayOrder, order},

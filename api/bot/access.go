@@ -11,12 +11,12 @@ import (
 
 	"stagecoach/api/bot/chat"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
 )
 
 // person finds the user behind a Telegram account, and brings its name and language up to date. A new one is added, and
 // the administrators are asked to approve it. It returns RATE_LIMITED when there are too many newcomers.
-func (b *Bot) person(ctx context.Context, from telego.User) (store.User, error) {
+func (b *Bot) person(ctx context.Context, from telego.User) (account.User, error) {
 	user, err := b.store.UserByTelegram(ctx, from.ID)
 	if fault.CodeOf(err) == fault.UserNotFound {
 		user, err = b.addPerson(ctx, from)
@@ -33,14 +33,14 @@ func (b *Bot) person(ctx context.Context, from telego.User) (store.User, error) 
 		user.Username = username
 	}
 
-	var change store.UserChange
+	var change account.UserChange
 	if language := languageOf(from); language != "" && language != user.Language {
 		change.Language = language
 	}
-	if b.isNamedAdmin(from) && user.Status != store.UserBlocked && !user.IsAdmin() {
-		change.Role, change.Status = store.RoleAdmin, store.UserActive
+	if b.isNamedAdmin(from) && user.Status != account.UserBlocked && !user.IsAdmin() {
+		change.Role, change.Status = account.RoleAdmin, account.UserActive
 	}
-	if change == (store.UserChange{}) {
+	if change == (account.UserChange{}) {
 		return user, nil
 	}
 	return b.store.ChangeUser(ctx, user.ID, change)
@@ -50,32 +50,32 @@ func (b *Bot) person(ctx context.Context, from telego.User) (store.User, error) 
 func (b *Bot) isNamedAdmin(from telego.User) bool { return slices.Contains(b.o.AdminIDs, from.ID) }
 
 // addPerson adds the user of a Telegram account that is new.
-func (b *Bot) addPerson(ctx context.Context, from telego.User) (store.User, error) {
-	newcomer := store.User{
-		TelegramID: &from.ID, Name: nameOf(from), Language: languageOf(from), Role: store.RoleUser, Status: store.UserPending,
+func (b *Bot) addPerson(ctx context.Context, from telego.User) (account.User, error) {
+	newcomer := account.User{
+		TelegramID: &from.ID, Name: nameOf(from), Language: languageOf(from), Role: account.RoleUser, Status: account.UserPending,
 	}
 	if b.o.ActivateAtOnce {
-		newcomer.Status = store.UserActive
+		newcomer.Status = account.UserActive
 	}
 	if b.isNamedAdmin(from) {
-		newcomer.Role, newcomer.Status = store.RoleAdmin, store.UserActive
+		newcomer.Role, newcomer.Status = account.RoleAdmin, account.UserActive
 	}
 
 	// Administrators use up the newcomers' rate too, but are never refused.
 	if err := b.admitNewcomer(ctx); err != nil && !b.isNamedAdmin(from) {
-		return store.User{}, err
+		return account.User{}, err
 	}
 
 	user, created, err := b.store.EnsureTelegramUser(ctx, newcomer)
-	if created && user.Status == store.UserPending {
+	if created && user.Status == account.UserPending {
 		b.announce(ctx, user)
 	}
 	return user, err
 }
 
 // announce asks the administrators to decide about a newcomer.
-func (b *Bot) announce(ctx context.Context, user store.User) {
-	b.notifyAdmins(ctx, func(admin store.User) chat.View {
+func (b *Bot) announce(ctx context.Context, user account.User) {
+	b.notifyAdmins(ctx, func(admin account.User) chat.View {
 		return chat.View{
 			Text: textNewcomer.In(admin.Language, html.EscapeString(user.Name), user.ID),
 			Rows: chat.Rows(decisionButtons(admin.Language, user)),
@@ -84,13 +84,13 @@ func (b *Bot) announce(ctx context.Context, user store.User) {
 }
 
 // refusalOf says why a person may not use a command.
-func refusalOf(user store.User, c chat.Command) (why chat.Text, refused bool) {
+func refusalOf(user account.User, c chat.Command) (why chat.Text, refused bool) {
 	switch {
-	case user.Status == store.UserBlocked:
+	case user.Status == account.UserBlocked:
 		return chat.TextBlocked, true
 	case c.Open:
 		return chat.Text{}, false
-	case user.Status != store.UserActive:
+	case user.Status != account.UserActive:
 		return textPending, true
 	case c.Admin && !user.IsAdmin():
 		return chat.TextAdminsOnly, true
@@ -107,7 +107,7 @@ func welcome(language string, greeting chat.Text) chat.View {
 
 // refuseGroup answers commands and presses in groups. Other messages there are not meant for the bot.
 func (b *Bot) refuseGroup(ctx context.Context, in chat.Incoming) {
-	r := &chat.Request{Incoming: in, User: store.User{Language: languageOf(in.From)}}
+	r := &chat.Request{Incoming: in, User: account.User{Language: languageOf(in.From)}}
 	if in.Click != "" || strings.HasPrefix(in.Words, "/") {
 		b.Tell(ctx, r, r.Say(textPrivateOnly))
 	}

@@ -7,7 +7,8 @@ import (
 	"github.com/mymmrac/telego"
 
 	"stagecoach/api/bot/chat"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/notice"
 )
 
 func TestNewcomersWaitForApproval(t *testing.T) {
@@ -30,7 +31,7 @@ func TestNewcomersWaitForApproval(t *testing.T) {
 			w.sees(boss, "<b>User 200</b> asks for access", "ap:", "bl:")
 			w.writes(anna, language, "/files")
 			w.sees(anna, words.waits)
-			if user := w.user(anna); user.Status != store.UserPending || user.Role != store.RoleUser {
+			if user := w.user(anna); user.Status != account.UserPending || user.Role != account.RoleUser {
 				t.Errorf("the newcomer is %s %s", user.Status, user.Role)
 			}
 
@@ -50,10 +51,10 @@ func TestNewcomersWaitForApproval(t *testing.T) {
 
 			subject := subjectOf(w.user(anna).ID)
 			for _, expected := range [][3]string{
-				{"bot:/files", "", store.OutcomeRefused},
-				{"bot:/approve", subject, store.OutcomeDone},
-				{"bot:/block", subject, store.OutcomeDone},
-				{"bot:/start", "", store.OutcomeRefused},
+				{"bot:/files", "", account.OutcomeRefused},
+				{"bot:/approve", subject, account.OutcomeDone},
+				{"bot:/block", subject, account.OutcomeDone},
+				{"bot:/start", "", account.OutcomeRefused},
 			} {
 				w.eventually("audit entry "+expected[0], func() bool { return w.audited(expected[0], expected[1], expected[2]) })
 			}
@@ -111,8 +112,8 @@ func TestAdministratorsCommandsAreRefusedToOthers(t *testing.T) {
 	w.sees(anna, "только администраторы")
 	w.writes(anna, "ru", "/approve 1")
 	w.eventually("audit entries", func() bool {
-		return w.audited("bot:/status", "", store.OutcomeRefused) && w.audited("bot:/approve", "", store.OutcomeRefused) &&
-			w.audited("bot:/status", "", store.OutcomeDone)
+		return w.audited("bot:/status", "", account.OutcomeRefused) && w.audited("bot:/approve", "", account.OutcomeRefused) &&
+			w.audited("bot:/status", "", account.OutcomeDone)
 	})
 	w.writes(anna, "ru", "/help")
 	if help := w.sees(anna, "/files — посмотреть файлы"); strings.Contains(help.Text, "/status") {
@@ -161,7 +162,7 @@ func TestAlertsReachAdministratorsOnce(t *testing.T) {
 	w.sees(boss, "Выберите файл")
 
 	for range 3 {
-		if err := w.store.RaiseAlert(t.Context(), store.AlertStorageToken); err != nil {
+		if err := w.store.RaiseAlert(t.Context(), notice.AlertStorageToken); err != nil {
 			t.Fatal(err)
 		}
 	}

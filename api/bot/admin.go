@@ -7,7 +7,7 @@ import (
 
 	"stagecoach/api/bot/chat"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
 )
 
 // pendingShown is how many people who wait /approve lists at a time.
@@ -33,12 +33,12 @@ func (b *Bot) approve(ctx context.Context, r *chat.Request, args chat.Args) erro
 	if r.Args == "" && len(args) == 0 {
 		return b.listPending(ctx, r)
 	}
-	return b.decide(ctx, r, args, store.UserActive)
+	return b.decide(ctx, r, args, account.UserActive)
 }
 
 // block is /block <user>, and its button.
 func (b *Bot) block(ctx context.Context, r *chat.Request, args chat.Args) error {
-	return b.decide(ctx, r, args, store.UserBlocked)
+	return b.decide(ctx, r, args, account.UserBlocked)
 }
 
 // decide lets a user in or keeps them out. A user who is approved is notified once, a blocked one is not.
@@ -60,12 +60,12 @@ func (b *Bot) decide(ctx context.Context, r *chat.Request, args chat.Args, statu
 	}
 
 	r.Subject = subjectOf(id)
-	if changed && status == store.UserActive && user.TelegramID != nil {
+	if changed && status == account.UserActive && user.TelegramID != nil {
 		b.Post(ctx, *user.TelegramID, welcome(user.Language, textApproved))
 	}
 
 	said := textUserActive
-	if status == store.UserBlocked {
+	if status == account.UserBlocked {
 		said = textUserBlocked
 	}
 	b.Reply(ctx, r, chat.View{
@@ -75,17 +75,17 @@ func (b *Bot) decide(ctx context.Context, r *chat.Request, args chat.Args, statu
 	return nil
 }
 
-func (b *Bot) setStatus(ctx context.Context, id int64, status string) (user store.User, changed bool, err error) {
+func (b *Bot) setStatus(ctx context.Context, id int64, status string) (user account.User, changed bool, err error) {
 	user, err = b.store.UserByID(ctx, id)
 	if err != nil || user.Status == status {
 		return user, false, err
 	}
-	user, err = b.store.ChangeUser(ctx, id, store.UserChange{Status: status})
+	user, err = b.store.ChangeUser(ctx, id, account.UserChange{Status: status})
 	return user, true, err
 }
 
 func (b *Bot) listPending(ctx context.Context, r *chat.Request) error {
-	users, err := b.store.Users(ctx, store.UserPending, 0, pendingShown)
+	users, err := b.store.Users(ctx, account.UserPending, 0, pendingShown)
 	if err != nil {
 		return err
 	}
@@ -105,12 +105,12 @@ func (b *Bot) listPending(ctx context.Context, r *chat.Request) error {
 }
 
 // decisionButtons offers what can be decided about a user.
-func decisionButtons(language string, user store.User) chat.Row {
+func decisionButtons(language string, user account.User) chat.Row {
 	var row chat.Row
-	if user.Status != store.UserActive {
+	if user.Status != account.UserActive {
 		row = append(row, chat.Press(labelApprove.In(language, user.ID), "ap", user.ID)...)
 	}
-	if user.Status != store.UserBlocked {
+	if user.Status != account.UserBlocked {
 		row = append(row, chat.Press(labelBlock.In(language, user.ID), "bl", user.ID)...)
 	}
 	return row

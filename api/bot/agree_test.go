@@ -4,7 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/task"
 )
 
 // TestAMemberIsToldAndNamedOnceTheyAgree lets Anna into a workspace: she may act at once, is a number to others and
@@ -18,11 +19,11 @@ func TestAMemberIsToldAndNamedOnceTheyAgree(t *testing.T) {
 	w.known(boris, "ru")
 	space := w.letIn(boss, anna, boris)
 	annaUser := w.user(anna)
-	if _, err := w.store.ChangeUser(t.Context(), annaUser.ID, store.UserChange{Name: "Anna Arkadyevna"}); err != nil {
+	if _, err := w.store.ChangeUser(t.Context(), annaUser.ID, account.UserChange{Name: "Anna Arkadyevna"}); err != nil {
 		t.Fatal(err)
 	}
 
-	given := w.task(boss, space, store.NewTask{Title: "Given thing", AssigneeID: &annaUser.ID})
+	given := w.task(boss, space, task.NewTask{Title: "Given thing", AssigneeID: &annaUser.ID})
 	w.does(anna, given, "IN_PROGRESS", "on it")
 	w.sees(boss, "Anna Arkadyevna", "in progress") // an administrator
 	if notified := w.notified(anna, ""); len(notified) != 0 {

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"stagecoach/api/bot/chat"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/notice"
 )
 
 const (
@@ -26,7 +28,7 @@ func (b *Bot) sendAlerts(ctx context.Context) {
 
 		work, finished := withGrace(ctx)
 		for _, alert := range alerts {
-			notified := b.notifyAdmins(work, func(admin store.User) chat.View {
+			notified := b.notifyAdmins(work, func(admin account.User) chat.View {
 				return chat.View{Text: alertLines(admin.Language, alert)}
 			})
 			if !notified {
@@ -38,9 +40,9 @@ func (b *Bot) sendAlerts(ctx context.Context) {
 }
 
 // notifyAdmins sends each administrator who uses Telegram a message in their language, and says whether one got it.
-func (b *Bot) notifyAdmins(ctx context.Context, draw func(admin store.User) chat.View) (notified bool) {
-	var admins []store.User
-	err := store.RetryWhileUnavailable(ctx, func() (err error) {
+func (b *Bot) notifyAdmins(ctx context.Context, draw func(admin account.User) chat.View) (notified bool) {
+	var admins []account.User
+	err := core.RetryWhileUnavailable(ctx, func() (err error) {
 		admins, err = b.store.Admins(ctx)
 		return err
 	})
@@ -57,7 +59,7 @@ func (b *Bot) notifyAdmins(ctx context.Context, draw func(admin store.User) chat
 }
 
 // alertLines tells what administrators do not know of an incident yet: that it began, that it is over, or both.
-func alertLines(language string, alert store.Alert) string {
+func alertLines(language string, alert notice.Alert) string {
 	var lines []string
 	if alert.Begun {
 		lines = append(lines, "🚨 "+alertText(alert.Kind).In(language))
@@ -93,9 +95,9 @@ func (b *Bot) databaseIsBack(ctx context.Context) {
 		return
 	}
 
-	err := b.store.RaiseAlert(ctx, store.AlertDatabaseAway)
+	err := b.store.RaiseAlert(ctx, notice.AlertDatabaseAway)
 	if err == nil {
-		err = b.store.ResolveAlert(ctx, store.AlertDatabaseAway)
+		err = b.store.ResolveAlert(ctx, notice.AlertDatabaseAway)
 	}
 	if err != nil {
 		b.databaseAway = away // it is away again

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/notice"
 )
 
 // TestIncidentsAreToldOnce lets an incident flap, the bot start anew, and a second incident begin after the first is
@@ -26,8 +26,8 @@ func TestIncidentsAreToldOnce(t *testing.T) {
 		}
 	}
 
-	raise := func() { t.Helper(); must(w.store.RaiseAlert(ctx, store.AlertFindings)) }
-	resolve := func() { t.Helper(); must(w.store.ResolveAlert(ctx, store.AlertFindings)) }
+	raise := func() { t.Helper(); must(w.store.RaiseAlert(ctx, notice.AlertFindings)) }
+	resolve := func() { t.Helper(); must(w.store.ResolveAlert(ctx, notice.AlertFindings)) }
 	count := func(start string) (n int) {
 		for _, message := range w.messages(boss) {
 			if strings.HasPrefix(message.Text, start) {
@@ -85,7 +85,7 @@ func TestDatabaseAway(t *testing.T) {
 	b.databaseIsBack(t.Context())
 	b.databaseIsBack(t.Context())
 	got, err := w.store.TakeUnsentAlerts(t.Context(), time.Hour)
-	if err != nil || len(got) != 1 || got[0].Kind != store.AlertDatabaseAway || !got[0].Begun || !got[0].Over {
+	if err != nil || len(got) != 1 || got[0].Kind != notice.AlertDatabaseAway || !got[0].Begun || !got[0].Over {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -29,6 +29,7 @@ import (
 	"stagecoach/internal/operations/status"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/notice"
 )
 
 // StatusSource tells how the service is doing.
@@ -86,7 +87,7 @@ func New(o Options) *Bot {
 	o.Requests = cmp.Or(o.Requests, allowance.NewUsers(o.Store, 0))
 	o.EditEvery = cmp.Or(o.EditEvery, 3*time.Second)
 	o.GatherNotices = cmp.Or(o.GatherNotices, 3*time.Second)
-	o.AlertCalm = cmp.Or(o.AlertCalm, store.AlertCalm)
+	o.AlertCalm = cmp.Or(o.AlertCalm, notice.AlertCalm)
 	o.PollTimeout = cmp.Or(o.PollTimeout, 50*time.Second)
 
 	sender := &chat.Sender{Telegram: o.Telegram, Log: o.Log, Store: o.Store}

@@ -12,28 +12,32 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/operations/status"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/delivery"
+	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store/operations"
+	"stagecoach/internal/store/transaction"
 )
 
 // testCatalog is a catalog of what tests put into it.
 type testCatalog struct {
 	store *store.Store
 	mu    sync.Mutex
-	files []store.File
+	files []delivery.File
 	panic bool
 	fails error
 }
 
 // add puts a file at a path, and the folders above it.
-func (s *testCatalog) add(t *testing.T, path string, size int64) store.File {
+func (s *testCatalog) add(t *testing.T, path string, size int64) delivery.File {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	var last store.File
+	var last delivery.File
 	parts := strings.Split(path[1:], "/")
 	for i, name := range parts {
 		folder := "/" + strings.Join(parts[:i], "/")
-		entry := store.File{
+		entry := delivery.File{
 			Path: strings.TrimSuffix(folder, "/") + "/" + name, Parent: folder, Name: name, IsFolder: i < len(parts)-1,
 			ModifiedAt: time.Now(),
 		}
@@ -41,13 +45,13 @@ func (s *testCatalog) add(t *testing.T, path string, size int64) store.File {
 			entry.Size = size
 		}
 
-		saved, err := s.store.SaveFiles(t.Context(), []store.File{entry})
+		saved, err := s.store.SaveFiles(t.Context(), []delivery.File{entry})
 		if err != nil {
 			t.Fatal(err)
 		}
 
 		last = saved[0]
-		if !slices.ContainsFunc(s.files, func(f store.File) bool { return f.ID == last.ID }) {
+		if !slices.ContainsFunc(s.files, func(f delivery.File) bool { return f.ID == last.ID }) {
 			s.files = append(s.files, last)
 		}
 	}
@@ -74,7 +78,7 @@ func (s *testCatalog) FolderByID(_ context.Context, id int64, limit, offset int)
 		return catalog.Listing{}, s.fails
 	}
 
-	folder := store.File{Path: "/", IsFolder: true}
+	folder := delivery.File{Path: "/", IsFolder: true}
 	for _, file := range s.files {
 		if file.ID == id {
 			folder = file
@@ -85,7 +89,7 @@ func (s *testCatalog) FolderByID(_ context.Context, id int64, limit, offset int)
 		return catalog.Listing{}, fault.New(fault.FileNotFound, "gone")
 	}
 
-	var in []store.File
+	var in []delivery.File
 	for _, file := range s.files {
 		if file.Parent == folder.Path {
 			in = append(in, file)
@@ -94,14 +98,14 @@ func (s *testCatalog) FolderByID(_ context.Context, id int64, limit, offset int)
 	return catalog.Listing{Folder: folder, Files: part(in, limit, offset), Total: len(in), Offset: offset}, nil
 }
 
-func (s *testCatalog) File(ctx context.Context, id int64) (store.File, error) {
+func (s *testCatalog) File(ctx context.Context, id int64) (delivery.File, error) {
 	return s.store.FileByID(ctx, id)
 }
 
-func (s *testCatalog) Search(_ context.Context, words string, limit, offset int) ([]store.File, bool, error) {
+func (s *testCatalog) Search(_ context.Context, words string, limit, offset int) ([]delivery.File, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var found []store.File
+	var found []delivery.File
 	for _, file := range s.files {
 		if strings.Contains(strings.ToLower(file.Name), strings.ToLower(words)) {
 			found = append(found, file)
@@ -110,7 +114,7 @@ func (s *testCatalog) Search(_ context.Context, words string, limit, offset int)
 	return part(found, limit, offset), false, nil
 }
 
-func part(files []store.File, limit, offset int) []store.File {
+func part(files []delivery.File, limit, offset int) []delivery.File {
 	return files[min(offset, len(files)):min(offset+limit, len(files))]
 }
 
@@ -124,12 +128,12 @@ func (steady) Now(context.Context) (status.Status, error) {
 		InState: map[string]map[string]int64{
 			"delivery": {"QUEUED": 3}, "download": {"downloading": 12}, "task": {"STUCK": 2},
 		},
-		TopErrors: []store.ErrorCount{{Code: "STORAGE_TIMEOUT", Count: 2}}, StuckJobs: []int64{7},
+		TopErrors: []operations.ErrorCount{{Code: "STORAGE_TIMEOUT", Count: 2}}, StuckJobs: []int64{7},
 		QBittorrent: &status.QBittorrent{AnswerAge: &silence, Error: "PROVIDER_UNAVAILABLE"},
 		Overview: status.Overview{
 			TemporalAnswers: true, NeedsReview: 1,
 			OpenFindings: 1,
-			Errors:       []store.WorkloadErrorCount{{Workload: "delivery", Code: "STORAGE_TIMEOUT", Count: 2}},
+			Errors:       []operations.WorkloadErrorCount{{Workload: "delivery", Code: "STORAGE_TIMEOUT", Count: 2}},
 			Queues: []status.Queue{
 				{Name: "delivery", Kind: "activity", Depth: 3, OldestAge: 8}, {Name: "quotes", Kind: "activity"},
 			},
@@ -139,7 +143,7 @@ func (steady) Now(context.Context) (status.Status, error) {
 			Outside: []status.Outside{
 				{Name: "yandex", Error: "YANDEX_TIMEOUT", FailingFor: &silence}, {Name: "telegram", Answers: true},
 			},
-			Alerts: []store.OpenAlert{{Kind: store.AlertStorageAway}}, Stops: []store.Switch{{Name: store.SwitchPause}},
+			Alerts: []notice.OpenAlert{{Kind: notice.AlertStorageAway}}, Stops: []transaction.Switch{{Name: transaction.SwitchPause}},
 		},
 	}, nil
 }

@@ -10,7 +10,8 @@ import (
 	"go.temporal.io/api/serviceerror"
 
 	"stagecoach/dev/sim/telegramsim"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/delivery"
 )
 
 func TestTwoPressesOfOneButtonAreOneJob(t *testing.T) {
@@ -33,7 +34,7 @@ func TestTwoPressesOfOneButtonAreOneJob(t *testing.T) {
 	w.run(w.bot())
 	w.notes(anna, "Delivery #1 has begun")
 	w.notes(anna, "asked for already")
-	if jobs := w.jobs(); len(jobs) != 1 || jobs[0].Source != store.SourceBot {
+	if jobs := w.jobs(); len(jobs) != 1 || jobs[0].Source != delivery.SourceBot {
 		t.Fatalf("jobs: %+v", jobs)
 	}
 
@@ -97,7 +98,7 @@ func TestListingAndCancellingJobs(t *testing.T) {
 
 	w.writes(boss, "en", "/cancel 10")
 	w.sees(boss, "Delivery #10 is cancelled")
-	w.eventually("an audit entry", func() bool { return w.audited("bot:/cancel", "delivery/10", store.OutcomeDone) })
+	w.eventually("an audit entry", func() bool { return w.audited("bot:/cancel", "delivery/10", account.OutcomeDone) })
 	w.sees(anna, "🚫 Отменено", "j.txt")
 }
 

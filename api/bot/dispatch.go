@@ -12,7 +12,8 @@ import (
 
 	"stagecoach/api/bot/chat"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
 )
 
 // respond finds out who asks for what, whether they may, and does it.
@@ -34,7 +35,7 @@ func (b *Bot) respond(ctx context.Context, r *chat.Request) (err error) {
 	}
 
 	if r.User.IsAdmin() {
-		ctx = store.Reserved(ctx) // administrators do not queue behind users
+		ctx = core.Reserved(ctx) // administrators do not queue behind users
 	}
 	if err := traced(ctx, "bot /"+asked.Name, run); err != nil {
 		return err
@@ -44,7 +45,7 @@ func (b *Bot) respond(ctx context.Context, r *chat.Request) (err error) {
 		return nil
 	}
 	// The handler's work is done and must not be repeated because the audit log is away for a moment.
-	return store.RetryWhileUnavailable(ctx, func() error { return b.audit(ctx, r, asked, store.OutcomeDone) })
+	return core.RetryWhileUnavailable(ctx, func() error { return b.audit(ctx, r, asked, account.OutcomeDone) })
 }
 
 // traced runs what was asked for as the beginning of a trace.
@@ -108,8 +109,8 @@ func (b *Bot) commandNamed(name string) chat.Command {
 }
 
 func (b *Bot) audit(ctx context.Context, r *chat.Request, c chat.Command, outcome string) error {
-	return b.store.Audit(ctx, store.AuditEntry{
-		ActorID: &r.User.ID, Action: "bot:/" + c.Name, Subject: r.Subject, Outcome: outcome, Door: store.DoorBot,
+	return b.store.Audit(ctx, account.AuditEntry{
+		ActorID: &r.User.ID, Action: "bot:/" + c.Name, Subject: r.Subject, Outcome: outcome, Door: account.DoorBot,
 	})
 }
 

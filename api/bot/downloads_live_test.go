@@ -12,7 +12,11 @@ import (
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/download"
+	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store/task"
 )
 
 // sql changes the record behind everybody's back.
@@ -43,19 +47,19 @@ func TestALiveMessageFollowsItsDownload(t *testing.T) {
 	}
 
 	w.sees(boris, "№1", "🔎 Ищу, кто раздаёт")
-	w.becomes(job, store.Event{Type: "started", To: string(lifecycle.DownloadDownloading)}, nil)
+	w.becomes(job, core.Event{Type: "started", To: string(lifecycle.DownloadDownloading)}, nil)
 	w.sees(boris, "№1", "⏳ Началась")
 	left := int64(3*86400 + 5*3600)
-	w.progresses(job, store.DownloadProgress{Size: 4 << 30, Progress: 0.256, Speed: 1_500_000, ETA: &left})
+	w.progresses(job, download.Progress{Size: 4 << 30, Progress: 0.256, Speed: 1_500_000, ETA: &left})
 	w.sees(boris, "№1", "▓▓▓░░░░░░░░░\n⬇️ 25% (1,0 ГБ из 4,0 ГБ)\n1,4 МБ в секунду · осталось 3 д 5 ч", "✖️ Отменить")
 	w.becomes(
-		job, store.Event{Type: lifecycle.DownloadWentMissing}, func(d *store.Download) { d.FirstNotFoundAt = &d.Now },
+		job, core.Event{Type: lifecycle.DownloadWentMissing}, func(d *download.Download) { d.FirstNotFoundAt = &d.Now },
 	)
 	w.sees(boris, "№1", "Сейчас её нет в программе загрузки")
-	w.becomes(job, store.Event{Type: lifecycle.DownloadFoundAgain}, func(d *store.Download) { d.FirstNotFoundAt = nil })
-	w.progresses(job, store.DownloadProgress{Progress: 0.999})
+	w.becomes(job, core.Event{Type: lifecycle.DownloadFoundAgain}, func(d *download.Download) { d.FirstNotFoundAt = nil })
+	w.progresses(job, download.Progress{Progress: 0.999})
 	w.becomes(
-		job, store.Event{Type: lifecycle.DownloadStalled}, func(d *store.Download) { d.Attention = string(fault.Stalled) },
+		job, core.Event{Type: lifecycle.DownloadStalled}, func(d *download.Download) { d.Attention = string(fault.Stalled) },
 	)
 	w.sees(boris, "№1", "⬇️ 99% (4,0 ГБ из 4,0 ГБ)\nСейчас ничего не приходит\n⚠️ Уже долго ничего не загружается")
 	w.completes(job)
@@ -79,9 +83,9 @@ func TestADownloadIsLookedAtSeldom(t *testing.T) {
 	w.known(anna, "en")
 	job := w.starts(anna, w.addsBook(anna, "Wheels", ""))
 	w.sees(anna, "📥 #1")
-	w.becomes(job, store.Event{Type: "started", To: string(lifecycle.DownloadDownloading)}, nil)
+	w.becomes(job, core.Event{Type: "started", To: string(lifecycle.DownloadDownloading)}, nil)
 	for i := range 60 {
-		w.progresses(job, store.DownloadProgress{Size: 1000, Progress: float64(i) / 100})
+		w.progresses(job, download.Progress{Size: 1000, Progress: float64(i) / 100})
 		time.Sleep(50 * time.Millisecond)
 	}
 
@@ -116,7 +120,7 @@ func TestOwnersHearOfTheEnd(t *testing.T) {
 		"Odd":     {"something_else", "", "Something went wrong on our side. Try again later."},
 	} {
 		job := w.starts(anna, w.addsBook(boss, title, ""))
-		w.becomes(job, store.Event{Type: "failed", To: string(lifecycle.DownloadFailed)}, func(d *store.Download) {
+		w.becomes(job, core.Event{Type: "failed", To: string(lifecycle.DownloadFailed)}, func(d *download.Download) {
 			d.FailureReason, d.LastError = reason(c.code), string(c.detail)
 		})
 		w.sees(anna, "❌ <b>"+title+"</b> (text) was not downloaded.\n"+c.said, "🔁 Try again")
@@ -131,7 +135,7 @@ func TestOwnersHearOfTheEnd(t *testing.T) {
 	bossID := w.user(boss).ID
 	w.cancels(theirs, &bossID, string(fault.CancelledByUser))
 	w.cancels(operators, nil, string(fault.CancelledByUser))
-	w.becomes(idle, store.Event{Type: lifecycle.DownloadStalled}, nil)
+	w.becomes(idle, core.Event{Type: lifecycle.DownloadStalled}, nil)
 	w.cancels(idle, nil, string(fault.Stalled))
 	w.sees(anna, "🚫 The download of <b>Theirs</b> (text) was cancelled.\nAn administrator stopped it.", "🔁")
 	w.sees(anna, "🚫 The download of <b>Operators</b> (text) was cancelled.\nAn operator stopped it.")
@@ -139,7 +143,7 @@ func TestOwnersHearOfTheEnd(t *testing.T) {
 
 	slow := w.starts(anna, w.addsBook(boss, "Slow", ""))
 	w.becomes(
-		slow, store.Event{Type: lifecycle.DownloadStalled}, func(d *store.Download) { d.Attention = string(fault.Stalled) },
+		slow, core.Event{Type: lifecycle.DownloadStalled}, func(d *download.Download) { d.Attention = string(fault.Stalled) },
 	)
 	w.sees(anna, "⚠️ The download of <b>Slow</b> (text) stands still.\nThere has been no progress for long", "✖️ Cancel")
 	w.presses(anna, "dx:"+number64(slow.ID))
@@ -167,7 +171,7 @@ func TestNoNoticeOfADownloadComesTwice(t *testing.T) {
 		w.completes(w.starts(anna, w.addsBook(anna, title, "")))
 	}
 
-	due, err := w.store.DueNotices(t.Context(), []string{store.DownloadNotices}, 10)
+	due, err := w.store.DueNotices(t.Context(), []string{notice.DownloadNotices}, 10)
 	if err != nil || len(due) != 1 || due[0].EntityID != "1" {
 		t.Fatal(due, err)
 	}
@@ -199,7 +203,7 @@ func TestWhoIsNotToldOfDownloads(t *testing.T) {
 	w, _ := newReader(t)
 	job := w.starts(anna, w.addsBook(boss, "Wheels", ""))
 	w.sees(anna, "📥 #1")
-	if _, err := w.store.ChangeUser(t.Context(), w.user(anna).ID, store.UserChange{Status: store.UserBlocked}); err != nil {
+	if _, err := w.store.ChangeUser(t.Context(), w.user(anna).ID, account.UserChange{Status: account.UserBlocked}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -222,7 +226,7 @@ func TestWhoIsNotToldOfDownloads(t *testing.T) {
 func TestNoticesOfTheReleaseBefore(t *testing.T) {
 	t.Parallel()
 	w, space, stop := newTeam(t)
-	w.task(boss, space, store.NewTask{Title: "Paint the fence"})
+	w.task(boss, space, task.NewTask{Title: "Paint the fence"})
 	w.notified(boss, "")
 	stop()
 
@@ -245,14 +249,14 @@ func TestAlertsOfDownloadsAndTheirEnd(t *testing.T) {
 	t.Parallel()
 	w, _ := newReader(t)
 	for range 2 {
-		if err := w.store.RaiseAlert(t.Context(), store.AlertDownloadsAway); err != nil {
+		if err := w.store.RaiseAlert(t.Context(), notice.AlertDownloadsAway); err != nil {
 			t.Fatal(err)
 		}
 	}
 
 	w.sees(boss, "🚨 qBittorrent has not answered for some minutes")
 	for range 2 {
-		if err := w.store.ResolveAlert(t.Context(), store.AlertDownloadsAway); err != nil {
+		if err := w.store.ResolveAlert(t.Context(), notice.AlertDownloadsAway); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,7 +12,9 @@ import (
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/download"
+	"stagecoach/internal/store/notice"
 )
 
 const (
@@ -27,7 +29,7 @@ func (w *rig) hearCancels() {
 }
 
 // addsBook lets a person add a book over the API.
-func (w *rig) addsBook(person int64, title, author string) store.Book {
+func (w *rig) addsBook(person int64, title, author string) download.Book {
 	w.t.Helper()
 	book, err := w.bot().o.Downloads.CreateBook(w.t.Context(), w.user(person), title, author, "")
 	if err != nil {
@@ -37,10 +39,10 @@ func (w *rig) addsBook(person int64, title, author string) store.Book {
 }
 
 // starts lets a person start a download over the API.
-func (w *rig) starts(person int64, book store.Book) store.Download {
+func (w *rig) starts(person int64, book download.Book) download.Download {
 	w.t.Helper()
 	job, _, err := w.bot().o.Downloads.Start(
-		w.t.Context(), w.user(person), service.DownloadAsk{BookID: book.ID, MediaType: store.MediaText, SourceURL: magnet},
+		w.t.Context(), w.user(person), service.DownloadAsk{BookID: book.ID, MediaType: download.MediaText, SourceURL: magnet},
 	)
 	if err != nil {
 		w.t.Fatal(err)
@@ -49,9 +51,9 @@ func (w *rig) starts(person int64, book store.Book) store.Download {
 }
 
 // becomes writes a transition, or a note, as a workflow would.
-func (w *rig) becomes(job store.Download, event store.Event, change func(*store.Download)) {
+func (w *rig) becomes(job download.Download, event core.Event, change func(*download.Download)) {
 	w.t.Helper()
-	_, err := w.store.ChangeDownload(w.t.Context(), job.ID, func(walk *store.DownloadWalk) error {
+	_, err := w.store.ChangeDownload(w.t.Context(), job.ID, func(walk *download.DownloadWalk) error {
 		if change != nil {
 			change(walk.Row)
 		}
@@ -62,7 +64,7 @@ func (w *rig) becomes(job store.Download, event store.Event, change func(*store.
 		}
 		return testdb.WalkTo(
 			walk, lifecycle.Download, walk.Row.State, lifecycle.DownloadState(event.To),
-			store.DownloadStep{Actor: event.ActorID, Comment: event.Comment},
+			download.DownloadStep{Actor: event.ActorID, Comment: event.Comment},
 		)
 	})
 	if err != nil {
@@ -70,39 +72,39 @@ func (w *rig) becomes(job store.Download, event store.Event, change func(*store.
 	}
 }
 
-func (w *rig) completes(job store.Download) {
+func (w *rig) completes(job download.Download) {
 	w.t.Helper()
-	w.becomes(job, store.Event{Type: "completed", To: string(lifecycle.DownloadCompleted)}, func(d *store.Download) {
+	w.becomes(job, core.Event{Type: "completed", To: string(lifecycle.DownloadCompleted)}, func(d *download.Download) {
 		d.CompletedAt, d.ContentPath, d.Progress = &d.Now, "/books/x", 1
 	})
 }
 
-func (w *rig) fails(job store.Download, reason string) {
+func (w *rig) fails(job download.Download, reason string) {
 	w.t.Helper()
-	w.becomes(job, store.Event{Type: "failed", To: string(lifecycle.DownloadFailed), Comment: reason}, func(d *store.Download) {
+	w.becomes(job, core.Event{Type: "failed", To: string(lifecycle.DownloadFailed), Comment: reason}, func(d *download.Download) {
 		d.FailureReason = &reason
 	})
 }
 
-func (w *rig) cancels(job store.Download, actor *int64, reason string) {
+func (w *rig) cancels(job download.Download, actor *int64, reason string) {
 	w.t.Helper()
 	w.becomes(
-		job, store.Event{Type: "canceled", To: string(lifecycle.DownloadCanceled), ActorID: actor, Comment: reason}, nil,
+		job, core.Event{Type: "canceled", To: string(lifecycle.DownloadCanceled), ActorID: actor, Comment: reason}, nil,
 	)
 }
 
 // progresses writes what a poll would.
-func (w *rig) progresses(job store.Download, seen store.DownloadProgress) {
+func (w *rig) progresses(job download.Download, seen download.Progress) {
 	w.t.Helper()
 	seen.ID = job.ID
-	if _, err := w.store.SaveDownloadProgress(w.t.Context(), []store.DownloadProgress{seen}); err != nil {
+	if _, err := w.store.SaveDownloadProgress(w.t.Context(), []download.Progress{seen}); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *rig) downloads() []store.Download {
+func (w *rig) downloads() []download.Download {
 	w.t.Helper()
-	jobs, err := w.store.Downloads(w.t.Context(), store.DownloadFilter{Limit: 100})
+	jobs, err := w.store.Downloads(w.t.Context(), download.Filter{Limit: 100})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -114,7 +116,7 @@ func (w *rig) downloads() []store.Download {
 func (w *rig) downloadNotices(person int64) (found []telegramsim.Message) {
 	w.t.Helper()
 	w.eventually("rest", func() bool {
-		return !slices.Contains(w.noticeStates(), store.NoticeDue) && !slices.Contains(w.noticeStates(), store.NoticeSending)
+		return !slices.Contains(w.noticeStates(), notice.NoticeDue) && !slices.Contains(w.noticeStates(), notice.NoticeSending)
 	})
 
 	for _, m := range w.messages(person) {

@@ -12,7 +12,9 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/download"
+	"stagecoach/internal/store/notice"
 )
 
 // newReader is a rig with a bot that runs, and people it knows.
@@ -53,7 +55,7 @@ func TestADownloadIsAskedForStepByStep(t *testing.T) {
 	}
 
 	w.sees(anna, "📥 #1 <b>Wheels &amp; &lt;Carts&gt;</b> (audio)", "✖️ Cancel")
-	if jobs := w.downloads(); len(jobs) != 1 || jobs[0].MediaType != store.MediaAudio || jobs[0].SourceURL != otherMagnet || jobs[0].UserID != w.user(anna).ID {
+	if jobs := w.downloads(); len(jobs) != 1 || jobs[0].MediaType != download.MediaAudio || jobs[0].SourceURL != otherMagnet || jobs[0].UserID != w.user(anna).ID {
 		t.Errorf("%+v", jobs)
 	}
 
@@ -70,7 +72,7 @@ func TestADownloadIsAskedForStepByStep(t *testing.T) {
 	w.sees(boris, "📖 <b>горы</b>\nН. Горный", "Что по вашей ссылке?")
 	w.writes(boris, "ru", "Аудио")
 	w.sees(boris, "Загрузка №2 началась")
-	if jobs := w.downloads(); len(jobs) != 2 || jobs[1].BookID != 2 || jobs[1].MediaType != store.MediaAudio || jobs[1].SourceURL != "http://example.org/a.torrent" {
+	if jobs := w.downloads(); len(jobs) != 2 || jobs[1].BookID != 2 || jobs[1].MediaType != download.MediaAudio || jobs[1].SourceURL != "http://example.org/a.torrent" {
 		t.Errorf("%+v", jobs)
 	}
 }
@@ -167,7 +169,7 @@ func TestOneAnswerOneDownload(t *testing.T) {
 		}
 	}
 
-	memory := func() store.Conversation {
+	memory := func() notice.Conversation {
 		t.Helper()
 		c, err := w.store.Conversation(t.Context(), anna)
 		if err != nil {
@@ -219,7 +221,7 @@ func TestListingAndCancellingDownloads(t *testing.T) {
 	w, _ := newReader(t)
 	w.writes(anna, "en", "/downloads")
 	w.sees(anna, "<b>Your downloads</b>", "There are none yet: /books")
-	var jobs []store.Download
+	var jobs []download.Download
 	for _, title := range []string{"A", "B", "C", "D", "E", "F", "G"} {
 		jobs = append(jobs, w.starts(anna, w.addsBook(boss, title, "")))
 	}
@@ -273,7 +275,7 @@ func TestListingAndCancellingDownloads(t *testing.T) {
 	if err := w.bot().handleBatch(t.Context(), []telego.Update{pressOf(200_000_000, boss, "dx:6", 1)}); err != nil {
 		t.Fatal(err)
 	}
-	if now, err := w.store.DownloadByID(t.Context(), 6); err != nil || now.CancelRequestedAt == nil || !w.audited("bot:/downloads", "download/6", store.OutcomeDone) {
+	if now, err := w.store.DownloadByID(t.Context(), 6); err != nil || now.CancelRequestedAt == nil || !w.audited("bot:/downloads", "download/6", account.OutcomeDone) {
 		t.Error(now, err)
 	}
 }
@@ -325,7 +327,7 @@ func TestDownloadsAreForActivePeople(t *testing.T) {
 		})
 	}
 
-	if _, err := w.store.ChangeUser(t.Context(), w.user(anna).ID, store.UserChange{Status: store.UserBlocked}); err != nil {
+	if _, err := w.store.ChangeUser(t.Context(), w.user(anna).ID, account.UserChange{Status: account.UserBlocked}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -333,12 +335,12 @@ func TestDownloadsAreForActivePeople(t *testing.T) {
 		w.answersPress(pressOf(200_000_000+i, anna, data, 1), anna, "You have no access.")
 	}
 
-	if books, err := w.store.Books(t.Context(), store.BookFilter{Limit: 10}); err != nil || len(books) != 1 || books[0].ID != book.ID || len(w.downloads()) != 0 {
+	if books, err := w.store.Books(t.Context(), download.BookFilter{Limit: 10}); err != nil || len(books) != 1 || books[0].ID != book.ID || len(w.downloads()) != 0 {
 		t.Errorf("%+v, %v", books, err)
 	}
 
 	for _, action := range []string{"bot:/download", "bot:/downloads", "bot:/books", "bot:/book"} {
-		if !w.audited(action, "", store.OutcomeRefused) {
+		if !w.audited(action, "", account.OutcomeRefused) {
 			t.Errorf("the refusal of %s is not audited", action)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/mymmrac/telego"
 
 	"stagecoach/api/bot/chat"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
 )
 
 // help gives the commands that people begin with.
@@ -20,7 +20,7 @@ func (b *Bot) help() chat.Part {
 
 // start greets, and tells newcomers what happens next.
 func (b *Bot) start(ctx context.Context, r *chat.Request, _ chat.Args) error {
-	if r.User.Status != store.UserActive {
+	if r.User.Status != account.UserActive {
 		b.Post(ctx, r.Chat, chat.View{Text: r.Say(textWelcomePending)})
 		return nil
 	}

@@ -7,20 +7,20 @@ import (
 	"stagecoach/api/bot/chat"
 	"stagecoach/internal/allowance"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
 )
 
 // Rates of what people get who are not approved, or who ask too often. Telegram takes few messages a second from the bot,
 // and each audit entry is a row that is kept.
 var (
-	strangersAnswers = store.Rate{PerSecond: 1. / 60, Burst: 30}  // to each person who is not approved
-	strangersAudit   = store.Rate{PerSecond: 1. / 3600, Burst: 1} // entries about each of them and each command
-	newcomersAnswers = store.Rate{PerSecond: 1, Burst: 10}        // to newcomers beyond the limit
-	slowDownAnswers  = store.Rate{PerSecond: 0.1, Burst: 1}       // to each user who asks too often
+	strangersAnswers = account.Rate{PerSecond: 1. / 60, Burst: 30}  // to each person who is not approved
+	strangersAudit   = account.Rate{PerSecond: 1. / 3600, Burst: 1} // entries about each of them and each command
+	newcomersAnswers = account.Rate{PerSecond: 1, Burst: 10}        // to newcomers beyond the limit
+	slowDownAnswers  = account.Rate{PerSecond: 0.1, Burst: 1}       // to each user who asks too often
 )
 
 // may says whether the rate of a key lets one more through.
-func (b *Bot) may(ctx context.Context, key string, rate store.Rate) (bool, error) {
+func (b *Bot) may(ctx context.Context, key string, rate account.Rate) (bool, error) {
 	_, err := b.store.Reserve(ctx, key, rate, 1, 0)
 	if fault.CodeOf(err) == fault.RateLimited {
 		return false, nil
@@ -29,7 +29,7 @@ func (b *Bot) may(ctx context.Context, key string, rate store.Rate) (bool, error
 }
 
 // mayAnswer says whether a person who is not approved gets one more answer.
-func (b *Bot) mayAnswer(ctx context.Context, stranger store.User) (bool, error) {
+func (b *Bot) mayAnswer(ctx context.Context, stranger account.User) (bool, error) {
 	return b.may(ctx, fmt.Sprintf("strangers/answers/%d", stranger.ID), strangersAnswers)
 }
 
@@ -40,7 +40,7 @@ func (b *Bot) admitNewcomer(ctx context.Context) error {
 		return nil
 	}
 
-	rate := store.Rate{PerSecond: float64(b.o.Strangers) / 3600, Burst: b.o.Strangers}
+	rate := account.Rate{PerSecond: float64(b.o.Strangers) / 3600, Burst: b.o.Strangers}
 	_, err := b.store.Reserve(ctx, "newcomers", rate, 1, 0)
 	if refusal := fault.As(err); refusal != nil && refusal.Code == fault.RateLimited {
 		err = refusal.With("limit", allowance.LimitNewcomers)
@@ -58,7 +58,7 @@ func (b *Bot) countRefused(err error) {
 
 // refuseNewcomer answers a newcomer beyond the limit, unless there were too many answers too. Nothing of them is saved.
 func (b *Bot) refuseNewcomer(ctx context.Context, r *chat.Request) error {
-	r.User, r.Forget = store.User{Language: languageOf(r.From)}, true
+	r.User, r.Forget = account.User{Language: languageOf(r.From)}, true
 	answered, err := b.may(ctx, "newcomers/answers", newcomersAnswers)
 	if answered {
 		b.Tell(ctx, r, r.Say(textManyNewcomers))
@@ -70,7 +70,7 @@ func (b *Bot) refuseNewcomer(ctx context.Context, r *chat.Request) error {
 // requests are audited and answered.
 func (b *Bot) refuse(ctx context.Context, r *chat.Request, asked chat.Command, why chat.Text) (err error) {
 	audited, answered := true, true
-	if r.User.Status != store.UserActive {
+	if r.User.Status != account.UserActive {
 		key := fmt.Sprintf("strangers/audit/%d/%s", r.User.ID, asked.Name)
 		if audited, err = b.may(ctx, key, strangersAudit); err != nil {
 			return err
@@ -81,7 +81,7 @@ func (b *Bot) refuse(ctx context.Context, r *chat.Request, asked chat.Command, w
 	}
 
 	if audited {
-		err = b.audit(ctx, r, asked, store.OutcomeRefused)
+		err = b.audit(ctx, r, asked, account.OutcomeRefused)
 	}
 	if err == nil && answered {
 		b.Tell(ctx, r, r.Say(why))
@@ -92,7 +92,7 @@ func (b *Bot) refuse(ctx context.Context, r *chat.Request, asked chat.Command, w
 // takeRequest uses one request of a person's allowance, and says whether there was one. A user who asks too often gets an
 // answer to some of the requests.
 func (b *Bot) takeRequest(ctx context.Context, r *chat.Request) (bool, error) {
-	if r.User.Status != store.UserActive {
+	if r.User.Status != account.UserActive {
 		return b.mayAnswer(ctx, r.User)
 	}
 

@@ -8,7 +8,8 @@ import (
 	"github.com/mymmrac/telego"
 
 	"stagecoach/internal/allowance"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
 )
 
 // flood handles messages of Telegram accounts, each of its own chat, past the rate of getUpdates.
@@ -67,7 +68,7 @@ func TestNewcomersAreBounded(t *testing.T) {
 	}
 
 	w.flood(b, "/start", accounts...)
-	users, err := w.store.Users(t.Context(), store.UserPending, 0, 1000)
+	users, err := w.store.Users(t.Context(), account.UserPending, 0, 1000)
 	if err != nil || len(users) < 10 || len(users) > 12 {
 		t.Errorf("%d users were made, %v; want 10", len(users), err)
 	}
@@ -132,7 +133,7 @@ func TestTheBotTellsOfQuotas(t *testing.T) {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
 			w := newRig(t)
-			w.store.Quotas = store.Quotas{"deliveries": 1}
+			w.store.SetQuotas(core.Quotas{"deliveries": 1})
 			w.job(anna, "a.txt")
 			file := w.catalog.add(t, "/b.txt", 10)
 			w.run(w.bot())

@@ -10,7 +10,8 @@ import (
 
 	"stagecoach/api/bot/chat"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/notice"
 )
 
 const (
@@ -46,7 +47,7 @@ func (b *Bot) keepLiveMessages(ctx context.Context) {
 }
 
 // hurryEnded makes the live messages of entities that ended since the cursor due at once. It returns the cursor after them.
-func (b *Bot) hurryEnded(ctx context.Context, after store.Cursor) (store.Cursor, error) {
+func (b *Bot) hurryEnded(ctx context.Context, after core.Cursor) (core.Cursor, error) {
 	events, err := b.store.EventsAfter(ctx, after, 500)
 	if err != nil {
 		return after, err
@@ -92,12 +93,12 @@ func (b *Bot) refreshLiveMessages(ctx context.Context) error {
 	return nil
 }
 
-func (b *Bot) logLive(message store.LiveMessage) *slog.Logger {
+func (b *Bot) logLive(message notice.LiveMessage) *slog.Logger {
 	return b.Log.With("workload", message.Workload, "entity", message.EntityID)
 }
 
 // refresh brings one live message up to date.
-func (b *Bot) refresh(ctx context.Context, message store.LiveMessage) error {
+func (b *Bot) refresh(ctx context.Context, message notice.LiveMessage) error {
 	kind, known := b.liveMessages[message.Workload]
 	if !known { // a newer version of the program made it
 		return fmt.Errorf("no live messages for workload %q", message.Workload)
@@ -106,7 +107,7 @@ func (b *Bot) refresh(ctx context.Context, message store.LiveMessage) error {
 	pause := b.lookPause(message)
 	now, err := b.draw(ctx, kind, message)
 	if problem := fault.As(err); problem != nil && !problem.Retryable { // the entity or the viewer is gone
-		message.State = store.LiveMessageLost
+		message.State = notice.LiveMessageLost
 		return b.store.SaveLiveMessage(ctx, message, pause)
 	}
 	if err != nil {
@@ -115,7 +116,7 @@ func (b *Bot) refresh(ctx context.Context, message store.LiveMessage) error {
 
 	// The first message may have arrived without an answer, and a second one would show the same twice. The end is
 	// worth another.
-	unanswered := message.MessageID == nil && message.State == store.LiveMessageSending && !now.Ended
+	unanswered := message.MessageID == nil && message.State == notice.LiveMessageSending && !now.Ended
 	switch {
 	case unanswered, message.ShownHash == now.Hash():
 		return b.store.SaveLiveMessage(ctx, message, pause)
@@ -133,11 +134,11 @@ func (b *Bot) refresh(ctx context.Context, message store.LiveMessage) error {
 }
 
 // lookPause is the pause between two looks at the entity of a live message.
-func (b *Bot) lookPause(message store.LiveMessage) time.Duration {
+func (b *Bot) lookPause(message notice.LiveMessage) time.Duration {
 	return time.Duration(max(1, b.liveMessages[message.Workload].EveryEdits)) * b.o.EditEvery
 }
 
-func (b *Bot) draw(ctx context.Context, kind chat.LiveMessage, message store.LiveMessage) (chat.View, error) {
+func (b *Bot) draw(ctx context.Context, kind chat.LiveMessage, message notice.LiveMessage) (chat.View, error) {
 	viewer, err := b.store.UserByTelegram(ctx, message.ChatID)
 	if err != nil {
 		return chat.View{}, err
@@ -148,10 +149,10 @@ func (b *Bot) draw(ctx context.Context, kind chat.LiveMessage, message store.Liv
 // first sends a live message for the first time. It records before that the message is being sent, so that no second one
 // follows while the entity lives, whatever happens meanwhile. The end is sent even when it is unknown whether the first
 // message arrived.
-func (b *Bot) first(ctx context.Context, message store.LiveMessage, now chat.View) error {
+func (b *Bot) first(ctx context.Context, message notice.LiveMessage, now chat.View) error {
 	before := message.State
 	if !now.Ended {
-		message.State = store.LiveMessageSending
+		message.State = notice.LiveMessageSending
 		if err := b.store.HoldLiveMessage(ctx, message, liveMessageLease); err != nil {
 			return err
 		}
@@ -162,7 +163,7 @@ func (b *Bot) first(ctx context.Context, message store.LiveMessage, now chat.Vie
 	case outcome == chat.Done:
 		message.MessageID = &id
 	case outcome == chat.Unknown && now.Ended: // the end is sent once, even if it may not have arrived
-		message.State = store.LiveMessageFinal
+		message.State = notice.LiveMessageFinal
 		return b.save(ctx, message)
 	case outcome == chat.Unknown:
 		b.logLive(message).Warn("bot: first live message without an answer", "error", err)
@@ -174,29 +175,29 @@ func (b *Bot) first(ctx context.Context, message store.LiveMessage, now chat.Vie
 }
 
 // settle records what a request about a live message led to.
-func (b *Bot) settle(ctx context.Context, message store.LiveMessage, now chat.View, err error) error {
+func (b *Bot) settle(ctx context.Context, message notice.LiveMessage, now chat.View, err error) error {
 	switch outcome, wait := chat.OutcomeOf(err); outcome {
 	case chat.Done:
-		message.ShownHash, message.State = now.Hash(), store.LiveMessageShown
+		message.ShownHash, message.State = now.Hash(), notice.LiveMessageShown
 		if now.Ended {
-			message.State = store.LiveMessageFinal
+			message.State = notice.LiveMessageFinal
 		}
 		return b.save(ctx, message)
 	case chat.Later, chat.Unknown: // an edit may be made twice
 		b.pace.hold(wait)
 		b.logLive(message).Info("bot: live message is held", "wait", wait, "error", err)
-		return store.RetryWhileUnavailable(ctx, func() error { return b.store.HoldLiveMessage(ctx, message, wait) })
+		return core.RetryWhileUnavailable(ctx, func() error { return b.store.HoldLiveMessage(ctx, message, wait) })
 	default:
 		b.logLive(message).Info("bot: live message is lost", "error", err)
-		message.State = store.LiveMessageLost
+		message.State = notice.LiveMessageLost
 		return b.save(ctx, message)
 	}
 }
 
 // save records a live message after something was sent. It retries while PostgreSQL is unavailable, because the record
 // must not forget what was sent.
-func (b *Bot) save(ctx context.Context, message store.LiveMessage) error {
-	return store.RetryWhileUnavailable(ctx, func() error {
+func (b *Bot) save(ctx context.Context, message notice.LiveMessage) error {
+	return core.RetryWhileUnavailable(ctx, func() error {
 		return b.store.SaveLiveMessage(ctx, message, b.lookPause(message))
 	})
 }

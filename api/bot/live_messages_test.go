@@ -10,7 +10,8 @@ import (
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/delivery"
+	"stagecoach/internal/store/notice"
 )
 
 // known lets a person be somebody the bot may write to.
@@ -43,7 +44,7 @@ func TestTheEndIsShownAtOnce(t *testing.T) {
 	w.known(anna, "en")
 	job := w.job(anna, "film.mp4")
 	w.sees(anna, "In line, place 1")
-	w.moves(job.ID, func(j *store.Job) { j.State, j.MessageID = lifecycle.DeliveryDelivered, &j.ID })
+	w.moves(job.ID, func(j *delivery.Job) { j.State, j.MessageID = lifecycle.DeliveryDelivered, &j.ID })
 	w.sees(anna, "✅ Delivered")
 }
 
@@ -55,16 +56,16 @@ func TestALiveMessageFollowsItsJob(t *testing.T) {
 	w.known(anna, "ru")
 	job := w.job(anna, "film.mp4")
 	w.sees(anna, "№1 <b>film.mp4</b> (977 КБ)", "В очереди, место 1", "✖️ Отменить")
-	w.moves(job.ID, func(j *store.Job) { j.State = lifecycle.DeliveryClaimed })
+	w.moves(job.ID, func(j *delivery.Job) { j.State = lifecycle.DeliveryClaimed })
 	w.sees(anna, "Открываю файл")
-	w.moves(job.ID, func(j *store.Job) { j.State = lifecycle.DeliveryStreaming })
+	w.moves(job.ID, func(j *delivery.Job) { j.State = lifecycle.DeliveryStreaming })
 	for percent := range 50 {
-		w.moves(job.ID, func(j *store.Job) { j.BytesSent = int64(percent * 20_000) })
+		w.moves(job.ID, func(j *delivery.Job) { j.BytesSent = int64(percent * 20_000) })
 		time.Sleep(50 * time.Millisecond)
 	}
 
 	w.sees(anna, "Отправляю: 98% (957 КБ из 977 КБ)", "▓")
-	w.moves(job.ID, func(j *store.Job) { j.BytesSent = 1_000_000; now := time.Now(); j.AckPendingAt = &now })
+	w.moves(job.ID, func(j *delivery.Job) { j.BytesSent = 1_000_000; now := time.Now(); j.AckPendingAt = &now })
 	w.sees(anna, "Telegram загружает")
 	if err := w.store.RequestJobCancel(t.Context(), job.ID); err != nil {
 		t.Fatal(err)
@@ -73,7 +74,7 @@ func TestALiveMessageFollowsItsJob(t *testing.T) {
 		t.Error("a job that is being stopped can be stopped again")
 	}
 
-	w.moves(job.ID, func(j *store.Job) { j.State, j.MessageID = lifecycle.DeliveryDelivered, &j.ID })
+	w.moves(job.ID, func(j *delivery.Job) { j.State, j.MessageID = lifecycle.DeliveryDelivered, &j.ID })
 	last := w.sees(anna, "✅ Доставлено")
 	if len(last.Buttons) != 0 || len(w.about(anna, "film.mp4")) != 1 {
 		t.Errorf("the live message: %+v", w.about(anna, "film.mp4"))
@@ -111,17 +112,17 @@ func TestHowLiveMessagesEnd(t *testing.T) {
 	} {
 		job := w.job(anna, name)
 		w.sees(anna, name, "Cancel")
-		w.moves(job.ID, func(j *store.Job) { j.State, j.LastError = end.state, string(end.code) })
+		w.moves(job.ID, func(j *delivery.Job) { j.State, j.LastError = end.state, string(end.code) })
 		w.sees(anna, append(end.shown, name)...)
 	}
 
 	job := w.job(anna, "again.bin")
-	w.moves(job.ID, func(j *store.Job) { j.Attempt, j.LastError = 1, string(fault.YandexTimeout) })
+	w.moves(job.ID, func(j *delivery.Job) { j.Attempt, j.LastError = 1, string(fault.YandexTimeout) })
 	w.sees(anna, "again.bin", "try 2 of 3", "The files cannot be reached now", "In line")
 	next := time.Date(2030, 1, 1, 12, 0, 7, 0, time.UTC)
-	w.moves(job.ID, func(j *store.Job) { j.NextAttemptAt, j.Claim = &next, 1 })
+	w.moves(job.ID, func(j *delivery.Job) { j.NextAttemptAt, j.Claim = &next, 1 })
 	w.sees(anna, "again.bin", "Next try at 12:00:07 UTC, given up at 13:00:07 UTC")
-	w.moves(job.ID, func(j *store.Job) { j.LastError = string(fault.PausedByOperator) })
+	w.moves(job.ID, func(j *delivery.Job) { j.LastError = string(fault.PausedByOperator) })
 	w.sees(anna, "again.bin", "An operator has paused it")
 
 	for _, m := range w.messages(anna) {
@@ -138,7 +139,7 @@ func TestAnEndedJobWithoutALiveMessageIsShownOnce(t *testing.T) {
 	w.known(anna, "en")
 	stop()
 	job := w.job(anna, "quick.txt")
-	w.moves(job.ID, func(j *store.Job) { j.State, j.MessageID = lifecycle.DeliveryDelivered, &j.ID })
+	w.moves(job.ID, func(j *delivery.Job) { j.State, j.MessageID = lifecycle.DeliveryDelivered, &j.ID })
 	w.run(w.bot())
 	m := w.sees(anna, "quick.txt", "Delivered")
 	time.Sleep(time.Second)
@@ -157,7 +158,7 @@ func TestALostAnswerNeverMakesASecondLiveMessage(t *testing.T) {
 	stop = w.run(w.bot())
 	job := w.job(anna, "a.txt")
 	w.sees(anna, "a.txt", "In line")
-	w.moves(job.ID, func(j *store.Job) { j.State = lifecycle.DeliveryClaimed })
+	w.moves(job.ID, func(j *delivery.Job) { j.State = lifecycle.DeliveryClaimed })
 	time.Sleep(time.Second)
 	stop()
 	w.run(w.bot()) // nor does a new process
@@ -166,7 +167,7 @@ func TestALostAnswerNeverMakesASecondLiveMessage(t *testing.T) {
 		t.Fatalf("the live message: %+v", shown)
 	}
 
-	w.moves(job.ID, func(j *store.Job) { j.State, j.MessageID = lifecycle.DeliveryDelivered, &j.ID })
+	w.moves(job.ID, func(j *delivery.Job) { j.State, j.MessageID = lifecycle.DeliveryDelivered, &j.ID })
 	w.sees(anna, "a.txt", "Delivered")
 	time.Sleep(time.Second)
 	if shown := w.about(anna, "a.txt"); len(shown) != 2 {
@@ -188,7 +189,7 @@ func TestFloodWaitIsObeyed(t *testing.T) {
 	}
 
 	w.telegram.AddFault(sim.Fault{Match: "editMessageText", Kind: "429", RetryAfter: 2, Times: 1})
-	w.moves(job.ID, func(j *store.Job) { j.State = lifecycle.DeliveryClaimed })
+	w.moves(job.ID, func(j *delivery.Job) { j.State = lifecycle.DeliveryClaimed })
 	w.eventually("a refusal", func() bool {
 		return slices.ContainsFunc(
 			w.telegram.Requests(), func(r sim.Request) bool { return r.Status == 429 && strings.Contains(r.Path, "edit") },
@@ -196,7 +197,7 @@ func TestFloodWaitIsObeyed(t *testing.T) {
 	})
 
 	refused := time.Now()
-	w.moves(job.ID, func(j *store.Job) { j.State, j.MessageID = lifecycle.DeliveryDelivered, &j.ID }) // hurries the live message
+	w.moves(job.ID, func(j *delivery.Job) { j.State, j.MessageID = lifecycle.DeliveryDelivered, &j.ID }) // hurries the live message
 	w.sees(anna, "a.txt", "Delivered")
 	if waited := time.Since(refused); waited < 1900*time.Millisecond {
 		t.Errorf("the flood wait was not obeyed, an edit came after %v", waited)
@@ -225,13 +226,13 @@ func TestLiveMessagesThatCannotBeEdited(t *testing.T) {
 				w.telegram.AddFault(sim.Fault{Match: "editMessageText", Kind: kind, Times: 1})
 			}
 
-			w.moves(job.ID, func(j *store.Job) { j.State, j.MessageID = lifecycle.DeliveryDelivered, &j.ID })
+			w.moves(job.ID, func(j *delivery.Job) { j.State, j.MessageID = lifecycle.DeliveryDelivered, &j.ID })
 			switch kind {
 			case "500", "lost_answer":
 				w.sees(anna, "a.txt", "Delivered")
-				w.eventually("rest", func() bool { return w.liveMessageState(job.ID) == store.LiveMessageFinal })
+				w.eventually("rest", func() bool { return w.liveMessageState(job.ID) == notice.LiveMessageFinal })
 			default:
-				w.eventually("a lost live message", func() bool { return w.liveMessageState(job.ID) == store.LiveMessageLost })
+				w.eventually("a lost live message", func() bool { return w.liveMessageState(job.ID) == notice.LiveMessageLost })
 			}
 
 			if shown := w.about(anna, "a.txt"); len(shown) > 1 {

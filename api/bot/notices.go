@@ -8,7 +8,9 @@ import (
 
 	"stagecoach/api/bot/chat"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/notice"
 )
 
 const (
@@ -89,18 +91,18 @@ func (b *Bot) sendNotices(ctx context.Context) error {
 }
 
 // notify sends one notice, unless the chat's turn has not come or the person may not have it any more.
-func (b *Bot) notify(ctx context.Context, notice store.Notice) error {
-	viewer, err := b.store.UserByID(ctx, notice.UserID)
+func (b *Bot) notify(ctx context.Context, row notice.Notice) error {
+	viewer, err := b.store.UserByID(ctx, row.UserID)
 	if err != nil {
 		return err
 	}
 
-	draw, err := b.notices[notice.Workload](ctx, viewer, notice)
+	draw, err := b.notices[row.Workload](ctx, viewer, row)
 	problem := fault.As(err)
-	unreachable := viewer.TelegramID == nil || viewer.Status != store.UserActive
+	unreachable := viewer.TelegramID == nil || viewer.Status != account.UserActive
 	switch {
 	case problem != nil && !problem.Retryable, err == nil && unreachable:
-		return b.store.SaveNotice(ctx, notice, store.NoticeLost, 0)
+		return b.store.SaveNotice(ctx, row, notice.NoticeLost, 0)
 	case err != nil:
 		return err
 	case !b.pace.turn(*viewer.TelegramID):
@@ -111,39 +113,39 @@ func (b *Bot) notify(ctx context.Context, notice store.Notice) error {
 		return err
 	}
 
-	events, err := b.store.TakeNotice(ctx, &notice)
-	if err != nil || len(notice.Seqs) == 0 {
+	events, err := b.store.TakeNotice(ctx, &row)
+	if err != nil || len(row.Seqs) == 0 {
 		return err
 	}
 
-	_, err = b.Send(ctx, *viewer.TelegramID, draw(ctx, notice, events))
-	return b.settleNotice(ctx, *viewer.TelegramID, notice, err)
+	_, err = b.Send(ctx, *viewer.TelegramID, draw(ctx, row, events))
+	return b.settleNotice(ctx, *viewer.TelegramID, row, err)
 }
 
 // settleNotice records what the request to send a notice led to.
-func (b *Bot) settleNotice(ctx context.Context, person int64, notice store.Notice, err error) error {
+func (b *Bot) settleNotice(ctx context.Context, person int64, row notice.Notice, err error) error {
 	state, wait := noticeAfter(err)
-	if state != store.NoticeSent {
+	if state != notice.NoticeSent {
 		b.Log.Info(
-			"bot: notice", "user", chat.Pseudonym(person), "workload", notice.Workload, "entity", notice.EntityID,
+			"bot: notice", "user", chat.Pseudonym(person), "workload", row.Workload, "entity", row.EntityID,
 			"state", state, "wait", wait, "error", err,
 		)
 	}
 
 	b.pace.hold(wait)
-	return store.RetryWhileUnavailable(ctx, func() error { return b.store.SaveNotice(ctx, notice, state, wait) })
+	return core.RetryWhileUnavailable(ctx, func() error { return b.store.SaveNotice(ctx, row, state, wait) })
 }
 
 // noticeAfter gives the state of a notice by the outcome of the request.
 func noticeAfter(err error) (state string, wait time.Duration) {
 	switch outcome, wait := chat.OutcomeOf(err); outcome {
 	case chat.Done:
-		return store.NoticeSent, 0
+		return notice.NoticeSent, 0
 	case chat.Later:
-		return store.NoticeDue, wait
+		return notice.NoticeDue, wait
 	case chat.Unknown:
-		return store.NoticeUnknown, 0
+		return notice.NoticeUnknown, 0
 	default:
-		return store.NoticeLost, 0
+		return notice.NoticeLost, 0
 	}
 }

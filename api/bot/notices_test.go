@@ -9,7 +9,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/dev/sim"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store/task"
 )
 
 // noticeStates lists what the record says of the notices.
@@ -37,7 +39,7 @@ func TestWhoIsToldOfAChange(t *testing.T) {
 	t.Parallel()
 	w, space, _ := newTeam(t)
 	annaID := w.user(anna).ID
-	given := w.task(boss, space, store.NewTask{Title: "Given thing", AssigneeID: &annaID})
+	given := w.task(boss, space, task.NewTask{Title: "Given thing", AssigneeID: &annaID})
 	w.sees(anna, "#1 <b>Given thing</b>", "🎁 ", " gave you this task.")
 	w.does(anna, given, "IN_PROGRESS", "on <it>")
 	w.sees(boss, "#1 <b>Given thing</b>", ": 🆕 new → ▶️ in progress", "<i>on &lt;it&gt;</i>")
@@ -68,9 +70,9 @@ func TestExpiryReleaseAndReadiness(t *testing.T) {
 	t.Parallel()
 	w, space, _ := newTeam(t)
 	annaID := w.user(anna).ID
-	first := w.task(boss, space, store.NewTask{Title: "First thing"})
-	w.task(boss, space, store.NewTask{Title: "Given thing", AssigneeID: &annaID, BlockedBy: []string{"1"}})
-	w.task(boss, space, store.NewTask{Title: "Free thing", BlockedBy: []string{"1"}})
+	first := w.task(boss, space, task.NewTask{Title: "First thing"})
+	w.task(boss, space, task.NewTask{Title: "Given thing", AssigneeID: &annaID, BlockedBy: []string{"1"}})
+	w.task(boss, space, task.NewTask{Title: "Free thing", BlockedBy: []string{"1"}})
 	w.does(boris, first, "claim", "mine")
 	w.expires(first)
 	w.sees(boris, "№1 <b>First thing</b>", "⏰ Срок вышел. Была: ▶️ в работе, теперь застряла.")
@@ -91,8 +93,8 @@ func TestChangesAreGathered(t *testing.T) {
 	w.known(boss, "en")
 	w.known(anna, "en")
 	space := w.space(boss, anna)
-	made := w.task(boss, space, store.NewTask{Title: "Busy thing"})
-	other := w.task(boss, space, store.NewTask{Title: "Other thing"})
+	made := w.task(boss, space, task.NewTask{Title: "Busy thing"})
+	other := w.task(boss, space, task.NewTask{Title: "Other thing"})
 	w.does(anna, made, "claim", "mine")
 	w.does(anna, other, "claim", "mine too")
 	for range 9 {
@@ -110,7 +112,7 @@ func TestChangesAreGathered(t *testing.T) {
 func TestNoNoticeComesTwice(t *testing.T) {
 	t.Parallel()
 	w, space, stop := newTeam(t)
-	made := w.task(boss, space, store.NewTask{Title: "Some thing"})
+	made := w.task(boss, space, task.NewTask{Title: "Some thing"})
 	w.does(anna, made, "claim", "one")
 	w.sees(boss, "✋ ", "<i>one</i>")
 	w.notified(boss, "")
@@ -130,11 +132,11 @@ func TestNoNoticeComesTwice(t *testing.T) {
 	stop()
 	w.does(anna, made, "comment", "five")
 	b := w.bot() // dies while it sends
-	var due []store.Notice
+	var due []notice.Notice
 	w.eventually("a notice to send", func() bool { // other tests' transactions may hold events up
 		err := b.planNotices(t.Context())
 		if err == nil {
-			due, err = w.store.DueNotices(t.Context(), []string{store.TaskNotices}, 10)
+			due, err = w.store.DueNotices(t.Context(), []string{notice.TaskNotices}, 10)
 		}
 		return err == nil && len(due) == 1
 	})
@@ -160,10 +162,10 @@ func TestNoNoticeComesTwice(t *testing.T) {
 func TestWhoIsNotToldAnyMore(t *testing.T) {
 	t.Parallel()
 	w, space, _ := newTeam(t)
-	open := w.task(anna, space, store.NewTask{Title: "Open thing"})
+	open := w.task(anna, space, task.NewTask{Title: "Open thing"})
 	w.does(boris, open, "comment", "hm")
 	w.sees(anna, "<i>hm</i>")
-	if _, err := w.store.ChangeUser(t.Context(), w.user(boris).ID, store.UserChange{Status: store.UserBlocked}); err != nil {
+	if _, err := w.store.ChangeUser(t.Context(), w.user(boris).ID, account.UserChange{Status: account.UserBlocked}); err != nil {
 		t.Fatal(err)
 	}
 

@@ -7,22 +7,22 @@ import (
 
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/stars"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/transaction"
 )
 
 // failsAgain fails a transaction's try under a policy, and lets the system retry it if it may.
-func (w *rig) failsAgain(hash string, p store.RetryPolicy) {
+func (w *rig) failsAgain(hash string, p transaction.RetryPolicy) {
 	w.t.Helper()
 	ctx := w.t.Context()
 	t, err := w.store.TransactionByHash(ctx, hash)
 	if err == nil {
-		_, err = w.store.FailTransaction(ctx, store.Failure{
+		_, err = w.store.FailTransaction(ctx, transaction.Failure{
 			Hash: hash, Attempt: t.Attempt, Message: stars.CannotGift.Message, Class: lifecycle.Retryable, Retry: p,
 		})
 	}
 
 	if err == nil {
-		_, err = w.store.RetryTransaction(ctx, store.TransactionRequest{Hash: hash, Attempt: t.Attempt, System: true})
+		_, err = w.store.RetryTransaction(ctx, transaction.Request{Hash: hash, Attempt: t.Attempt, System: true})
 	}
 
 	if err != nil {
@@ -45,8 +45,8 @@ func TestRetriesAreNotifiedOnce(t *testing.T) {
 			w.opens()
 			w.calledSo(anna, language, "anna", "/start")
 			w.eventually("the name", func() bool { return w.user(anna).Username == "anna" })
-			goesOn := store.RetryPolicy{For: time.Hour, Pause: time.Minute, Ask: true}
-			over := store.RetryPolicy{Ask: true}
+			goesOn := transaction.RetryPolicy{For: time.Hour, Pause: time.Minute, Ask: true}
+			over := transaction.RetryPolicy{Ask: true}
 
 			hash := w.deposits(1, "anna")
 			w.failsAgain(hash, goesOn)
@@ -59,7 +59,7 @@ func TestRetriesAreNotifiedOnce(t *testing.T) {
 			if err != nil || !given.GivenUp() {
 				t.Fatal(given, err)
 			}
-			if _, err := w.store.RetryTransaction(t.Context(), store.TransactionRequest{Hash: hash, Attempt: given.Attempt}); err != nil {
+			if _, err := w.store.RetryTransaction(t.Context(), transaction.Request{Hash: hash, Attempt: given.Attempt}); err != nil {
 				t.Fatal(err)
 			}
 

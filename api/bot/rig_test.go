@@ -24,6 +24,8 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/delivery"
 	"stagecoach/internal/telegram"
 )
 
@@ -226,7 +228,7 @@ func (w *rig) eventually(what string, holds func() bool) {
 	}
 }
 
-func (w *rig) user(person int64) (user store.User) {
+func (w *rig) user(person int64) (user account.User) {
 	w.t.Helper()
 	w.eventually("a user", func() (found bool) {
 		var err error
@@ -237,16 +239,16 @@ func (w *rig) user(person int64) (user store.User) {
 }
 
 // job makes a job of a person for a file of 1,000,000 bytes.
-func (w *rig) job(person int64, name string) store.Job {
+func (w *rig) job(person int64, name string) delivery.Job {
 	w.t.Helper()
-	user, _, err := w.store.EnsureTelegramUser(w.t.Context(), store.User{TelegramID: &person, Status: store.UserActive})
+	user, _, err := w.store.EnsureTelegramUser(w.t.Context(), account.User{TelegramID: &person, Status: account.UserActive})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 
 	file := w.catalog.add(w.t, "/"+name, 1_000_000)
 	client := w.bot().o.Deliveries
-	job, _, err := client.Request(w.t.Context(), user, file.ID, chat.Nonce(), store.SourceBot)
+	job, _, err := client.Request(w.t.Context(), user, file.ID, chat.Nonce(), delivery.SourceBot)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -255,24 +257,24 @@ func (w *rig) job(person int64, name string) store.Job {
 }
 
 // moves changes a job as a worker would.
-func (w *rig) moves(id int64, change func(*store.Job)) {
+func (w *rig) moves(id int64, change func(*delivery.Job)) {
 	w.t.Helper()
-	_, err := w.store.ChangeJob(w.t.Context(), id, func(walk *store.JobWalk) error {
+	_, err := w.store.ChangeJob(w.t.Context(), id, func(walk *delivery.JobWalk) error {
 		from, now := walk.Row.State, time.Now()
 		walk.Row.ClaimedAt, walk.Row.HeartbeatAt = &now, &now
 		change(walk.Row)
 		to := walk.Row.State
 		walk.Note("test")
-		return testdb.WalkTo(walk, lifecycle.Delivery, from, to, store.JobStep{})
+		return testdb.WalkTo(walk, lifecycle.Delivery, from, to, delivery.JobStep{})
 	})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *rig) jobs() []store.Job {
+func (w *rig) jobs() []delivery.Job {
 	w.t.Helper()
-	jobs, err := w.store.Jobs(w.t.Context(), store.JobFilter{Limit: 100})
+	jobs, err := w.store.Jobs(w.t.Context(), delivery.Filter{Limit: 100})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -285,7 +287,7 @@ func (w *rig) audited(action, subject, outcome string) bool {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return slices.ContainsFunc(entries, func(e store.AuditEntry) bool {
-		return e.Action == action && e.Subject == subject && e.Outcome == outcome && e.Door == store.DoorBot
+	return slices.ContainsFunc(entries, func(e account.AuditEntry) bool {
+		return e.Action == action && e.Subject == subject && e.Outcome == outcome && e.Door == account.DoorBot
 	})
 }

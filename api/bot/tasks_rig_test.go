@@ -17,6 +17,9 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store/task"
 	"stagecoach/internal/temporalio"
 )
 
@@ -83,12 +86,12 @@ func (w *taskWorkflows) decide(
 		Caller: lifecycle.TaskCaller{ID: in.Actor, Member: facts.Member, Admin: facts.Admin},
 	}
 
-	step, held, err := lifecycle.DecideTask(now.TaskSnapshot.Facts(facts.OpenBlockers), ask)
+	step, held, err := lifecycle.DecideTask(now.Snapshot.Facts(facts.OpenBlockers), ask)
 	if err != nil {
 		return lifecycle.TaskView{}, temporalio.Refusal(fault.As(err))
 	}
 
-	state := now.TaskSnapshot
+	state := now.Snapshot
 	if !held {
 		assignee := now.AssigneeID
 		switch {
@@ -98,10 +101,10 @@ func (w *taskWorkflows) decide(
 			assignee = nil
 		}
 
-		state, err = w.store.WriteTask(ctx, store.TaskWrite{
+		state, err = w.store.WriteTask(ctx, task.Write{
 			TaskID: id, Version: now.Version + 1, RequestID: request, Action: step.Action, State: step.To, AssigneeID: assignee,
 			At: time.Now(),
-			Event: store.Event{
+			Event: core.Event{
 				Type: step.Event, From: string(now.State), To: string(step.To), ActorID: &in.Actor, Comment: in.Comment,
 			},
 		})
@@ -114,7 +117,7 @@ func (w *taskWorkflows) decide(
 }
 
 // space makes a workspace of the owner with members who have agreed; all of them have written to the bot.
-func (w *rig) space(owner int64, members ...int64) store.Workspace {
+func (w *rig) space(owner int64, members ...int64) task.Workspace {
 	w.t.Helper()
 	made := w.letIn(owner, members...)
 	for _, member := range members {
@@ -126,7 +129,7 @@ func (w *rig) space(owner int64, members ...int64) store.Workspace {
 }
 
 // letIn makes a workspace of the owner with members who have not agreed yet.
-func (w *rig) letIn(owner int64, members ...int64) store.Workspace {
+func (w *rig) letIn(owner int64, members ...int64) task.Workspace {
 	w.t.Helper()
 	name := "Space of " + number64(owner)
 	tasks := w.bot().o.Tasks
@@ -143,7 +146,7 @@ func (w *rig) letIn(owner int64, members ...int64) store.Workspace {
 	return made
 }
 
-func (w *rig) task(creator int64, space store.Workspace, wanted store.NewTask) store.Task {
+func (w *rig) task(creator int64, space task.Workspace, wanted task.NewTask) task.Task {
 	w.t.Helper()
 	made, err := w.bot().o.Tasks.Create(w.t.Context(), w.user(creator), space.ID, wanted, "")
 	if err != nil {
@@ -153,7 +156,7 @@ func (w *rig) task(creator int64, space store.Workspace, wanted store.NewTask) s
 }
 
 // does lets a person act on a task over the API. What is a status there is one here.
-func (w *rig) does(person int64, t store.Task, step, comment string) {
+func (w *rig) does(person int64, t task.Task, step, comment string) {
 	w.t.Helper()
 	tasks, user, ctx := w.bot().o.Tasks, w.user(person), w.t.Context()
 	var err error
@@ -176,13 +179,13 @@ func (w *rig) does(person int64, t store.Task, step, comment string) {
 }
 
 // expires lets the deadline of a task pass, as its workflow would see it.
-func (w *rig) expires(t store.Task) {
+func (w *rig) expires(t task.Task) {
 	w.t.Helper()
 	now := w.reload(t)
-	_, err := w.store.WriteTask(w.t.Context(), store.TaskWrite{
+	_, err := w.store.WriteTask(w.t.Context(), task.Write{
 		TaskID: t.ID, Version: now.Version + 1, RequestID: "expiry", State: lifecycle.TaskStuck, AssigneeID: now.AssigneeID,
 		At: time.Now(),
-		Event: store.Event{
+		Event: core.Event{
 			Type: "deadline_expired", From: string(now.State), To: string(lifecycle.TaskStuck),
 			Comment: fmt.Sprintf("Status deadline expired. Was in %s for 0 minutes.", now.State),
 		},
@@ -192,7 +195,7 @@ func (w *rig) expires(t store.Task) {
 	}
 }
 
-func (w *rig) reload(t store.Task) store.Task {
+func (w *rig) reload(t task.Task) task.Task {
 	w.t.Helper()
 	now, err := w.store.TaskByID(w.t.Context(), 0, t.ID)
 	if err != nil {
@@ -202,7 +205,7 @@ func (w *rig) reload(t store.Task) store.Task {
 }
 
 // events lists the types of a task's events.
-func (w *rig) events(t store.Task) (types []string) {
+func (w *rig) events(t task.Task) (types []string) {
 	w.t.Helper()
 	events, err := w.store.EventsOfTask(w.t.Context(), t.ID, 0, 100)
 	if err != nil {
@@ -233,7 +236,7 @@ func (w *rig) notified(person int64, word string) (found []telegramsim.Message) 
 			return false
 		}
 		events, err := w.store.EventsAfter(w.t.Context(), cursor, 1)
-		return err == nil && len(events) == 0 && !slices.Contains(w.noticeStates(), store.NoticeDue)
+		return err == nil && len(events) == 0 && !slices.Contains(w.noticeStates(), notice.NoticeDue)
 	})
 
 	for _, m := range w.taskNotices(person) {

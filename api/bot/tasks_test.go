@@ -9,11 +9,12 @@ import (
 
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/task"
 )
 
 // newTeam is a rig with a bot that runs, and a workspace of the boss, Anna and Boris.
-func newTeam(t *testing.T) (*rig, store.Workspace, func()) {
+func newTeam(t *testing.T) (*rig, task.Workspace, func()) {
 	t.Helper()
 	w := newRig(t)
 	stop := w.run(w.bot())
@@ -28,8 +29,8 @@ func TestATaskIsClaimedByItsCard(t *testing.T) {
 	w, space, _ := newTeam(t)
 	made := w.task(
 		boss, space,
-		store.NewTask{
-			Title: "Paint <the> fence", Description: "Green & quick", Priority: store.PriorityHigh, Labels: []string{"garden"},
+		task.NewTask{
+			Title: "Paint <the> fence", Description: "Green & quick", Priority: task.PriorityHigh, Labels: []string{"garden"},
 		},
 	)
 
@@ -77,7 +78,7 @@ func TestAQuestionEnds(t *testing.T) {
 	t.Parallel()
 	w, space, _ := newTeam(t)
 	annas := w.user(anna).ID
-	made := w.task(boss, space, store.NewTask{Title: "Private thing", Visibility: store.TaskPrivate, AssigneeID: &annas})
+	made := w.task(boss, space, task.NewTask{Title: "Private thing", Visibility: task.Private, AssigneeID: &annas})
 	ask := func() {
 		w.writes(anna, "en", "/task 1")
 		w.presses(anna, "ta:1:comment")
@@ -111,7 +112,7 @@ func TestAQuestionEnds(t *testing.T) {
 		t.Error("she still sees it:", last.Text)
 	}
 	if got := w.reload(made); got.State != lifecycle.TaskNew || got.AssigneeID != nil {
-		t.Errorf("the task: %+v", got.TaskSnapshot)
+		t.Errorf("the task: %+v", got.Snapshot)
 	}
 
 	w.writes(anna, "en", "/task")
@@ -121,7 +122,7 @@ func TestAQuestionEnds(t *testing.T) {
 func TestACommentThatComesAgainActsOnce(t *testing.T) {
 	t.Parallel()
 	w, space, stop := newTeam(t)
-	made := w.task(boss, space, store.NewTask{Title: "Paint the fence"})
+	made := w.task(boss, space, task.NewTask{Title: "Paint the fence"})
 	stop()
 	handle := func(updates ...telego.Update) {
 		t.Helper()
@@ -170,7 +171,7 @@ func TestACommentThatComesAgainActsOnce(t *testing.T) {
 	if got := w.events(made); !slices.Equal(got, []string{"created", "commented", "claimed", "commented", "commented"}) {
 		t.Errorf("events: %v", got)
 	}
-	if tasks, _ := w.store.Tasks(t.Context(), store.TaskFilter{Limit: 10}); len(tasks) != 2 {
+	if tasks, _ := w.store.Tasks(t.Context(), task.Filter{Limit: 10}); len(tasks) != 2 {
 		t.Errorf("%d tasks", len(tasks))
 	}
 }
@@ -218,7 +219,7 @@ func TestNewTasks(t *testing.T) {
 	})
 
 	for space, want := range map[int64]int{first.ID: 1, second.ID: 1} {
-		if tasks, _ := w.store.Tasks(t.Context(), store.TaskFilter{WorkspaceID: space, Limit: 10}); len(tasks) != want {
+		if tasks, _ := w.store.Tasks(t.Context(), task.Filter{WorkspaceID: space, Limit: 10}); len(tasks) != want {
 			t.Errorf("workspace %d has %d tasks", space, len(tasks))
 		}
 	}
@@ -230,11 +231,11 @@ func TestReadyTasks(t *testing.T) {
 	w.known(400, "en")
 	w.writes(anna, "en", "/ready")
 	w.sees(anna, "Nothing can be claimed now")
-	blocker := w.task(boss, space, store.NewTask{Title: "First things"})
-	w.task(boss, space, store.NewTask{Title: "Second things", BlockedBy: []string{number64(blocker.ID)}})
-	w.task(boss, space, store.NewTask{Title: "Private things", Visibility: store.TaskPrivate})
+	blocker := w.task(boss, space, task.NewTask{Title: "First things"})
+	w.task(boss, space, task.NewTask{Title: "Second things", BlockedBy: []string{number64(blocker.ID)}})
+	w.task(boss, space, task.NewTask{Title: "Private things", Visibility: task.Private})
 	for range 8 { // a page
-		w.task(boss, space, store.NewTask{Title: "Third things"})
+		w.task(boss, space, task.NewTask{Title: "Third things"})
 	}
 
 	w.writes(anna, "en", "/ready")
@@ -258,11 +259,11 @@ func TestTaskRefusalsInPlainWords(t *testing.T) {
 	t.Parallel()
 	w, space, _ := newTeam(t)
 	w.known(400, "en")
-	taken := w.task(boss, space, store.NewTask{Title: "Taken thing"})
+	taken := w.task(boss, space, task.NewTask{Title: "Taken thing"})
 	w.does(boss, taken, "claim", "mine")
-	w.task(boss, space, store.NewTask{Title: "Waiting thing", BlockedBy: []string{"1"}})
-	w.task(boss, space, store.NewTask{Title: "Private thing", Visibility: store.TaskPrivate})
-	over := w.task(boss, space, store.NewTask{Title: "Over thing"})
+	w.task(boss, space, task.NewTask{Title: "Waiting thing", BlockedBy: []string{"1"}})
+	w.task(boss, space, task.NewTask{Title: "Private thing", Visibility: task.Private})
+	over := w.task(boss, space, task.NewTask{Title: "Over thing"})
 	w.does(boss, over, "CANCELLED", "no need")
 
 	for _, try := range []struct {
@@ -296,17 +297,17 @@ func TestTaskRefusalsInPlainWords(t *testing.T) {
 		})
 	}
 
-	annas := w.task(anna, w.space(anna), store.NewTask{Title: "Foreign thing"})
+	annas := w.task(anna, w.space(anna), task.NewTask{Title: "Foreign thing"})
 	w.writes(boss, "en", "/claim "+number64(annas.ID)+" as the boss")
 	w.eventually(
-		"an audit entry", func() bool { return w.audited("bot:/claim", "task/"+number64(annas.ID), store.OutcomeDone) },
+		"an audit entry", func() bool { return w.audited("bot:/claim", "task/"+number64(annas.ID), account.OutcomeDone) },
 	)
-	if w.audited("bot:/claim", "task/1", store.OutcomeDone) {
+	if w.audited("bot:/claim", "task/1", account.OutcomeDone) {
 		t.Error("a member's claim is no administrator's act")
 	}
 
 	// What was offered when the card was drawn may be gone when the button is pressed, or when the words come.
-	free := w.task(boss, space, store.NewTask{Title: "Free thing"})
+	free := w.task(boss, space, task.NewTask{Title: "Free thing"})
 	w.writes(anna, "en", "/task "+number64(free.ID))
 	w.presses(anna, "ta:6:claim")
 	w.sees(anna, "write a comment")

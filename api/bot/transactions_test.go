@@ -19,6 +19,9 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store/transaction"
 	"stagecoach/internal/temporalio"
 )
 
@@ -49,7 +52,7 @@ func (s *transactionWorkflows) update(
 	t, err := s.store.TransactionByHash(ctx, hash)
 	if err == nil {
 		_, err = s.store.RetryTransaction(
-			ctx, store.TransactionRequest{Hash: hash, Attempt: t.Attempt, ActorID: &in.Actor, Comment: in.Comment},
+			ctx, transaction.Request{Hash: hash, Attempt: t.Attempt, ActorID: &in.Actor, Comment: in.Comment},
 		)
 	}
 
@@ -69,7 +72,7 @@ func (d decided) Get(context.Context, any) error { return d.err }
 // opens begins the record of the wallet.
 func (w *rig) opens() {
 	w.t.Helper()
-	if _, err := w.store.OpenWallet(w.t.Context(), wallet, store.WalletStart{}); err != nil {
+	if _, err := w.store.OpenWallet(w.t.Context(), wallet, transaction.WalletStart{}); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -77,16 +80,16 @@ func (w *rig) opens() {
 // deposits makes the n-th transaction: half a TON for a username, priced and in processing.
 func (w *rig) deposits(n int64, username string) (hash string) {
 	w.t.Helper()
-	chain := store.ChainTransaction{
+	chain := transaction.ChainTransaction{
 		LT: n, Hash: hashOf("chain", n), At: time.Now(), ComputeOK: true, ActionOK: true, Deposit: true, Comment: username,
-		In: store.InMessage{Hash: hashOf("in", n), Source: "0:" + hashOf("customer"), Nano: coin / 2},
+		In: transaction.InMessage{Hash: hashOf("in", n), Source: "0:" + hashOf("customer"), Nano: coin / 2},
 	}
 
 	if n > 1 {
 		chain.PrevLT, chain.PrevHash = n-1, hashOf("chain", n-1)
 	}
 
-	_, err := w.store.IngestChain(w.t.Context(), wallet, []store.ChainTransaction{chain}, chain.At)
+	_, err := w.store.IngestChain(w.t.Context(), wallet, []transaction.ChainTransaction{chain}, chain.At)
 	if err == nil {
 		_, err = w.store.LockTransaction(w.t.Context(), chain.Hash)
 	}
@@ -94,7 +97,7 @@ func (w *rig) deposits(n int64, username string) (hash string) {
 	if err == nil {
 		_, err = w.store.SaveQuote(
 			w.t.Context(),
-			store.Quote{Hash: chain.Hash, Attempt: 1, Username: username, Stars: 50, PriceNano: coin / 3, Recipient: "r"},
+			transaction.Quote{Hash: chain.Hash, Attempt: 1, Username: username, Stars: 50, PriceNano: coin / 3, Recipient: "r"},
 		)
 	}
 
@@ -109,7 +112,7 @@ func (w *rig) failsWith(hash, message string, class lifecycle.ErrorClass, refund
 	t, err := w.store.TransactionByHash(w.t.Context(), hash)
 	if err == nil {
 		_, err = w.store.FailTransaction(
-			w.t.Context(), store.Failure{Hash: hash, Attempt: t.Attempt, Message: message, Class: class, Refund: refund},
+			w.t.Context(), transaction.Failure{Hash: hash, Attempt: t.Attempt, Message: message, Class: class, Refund: refund},
 		)
 	}
 	if err != nil {
@@ -189,7 +192,7 @@ func TestWhoIsToldOfStars(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.store.RetryTransaction(t.Context(), store.TransactionRequest{Hash: hash, Attempt: t4.Attempt}); err != nil {
+		if _, err := w.store.RetryTransaction(t.Context(), transaction.Request{Hash: hash, Attempt: t4.Attempt}); err != nil {
 			t.Fatal(err)
 		}
 		w.failsWith(hash, "Failed to fetch: Network error", lifecycle.Retryable, false)
@@ -229,7 +232,7 @@ func TestASmallTransferIsTold(t *testing.T) {
 	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
 
 	_, err = conn.Exec(t.Context(), `INSERT INTO news (user_id, workload, entity_id, seq, due_at)
-		SELECT id, $1, 'hash', 1, now() FROM users WHERE username IN ('anna', 'boris')`, store.SmallTransferNotices)
+		SELECT id, $1, 'hash', 1, now() FROM users WHERE username IN ('anna', 'boris')`, transaction.SmallTransferNotices)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,29 +253,29 @@ func (w *rig) pays(hash string, n int64) {
 		}
 	}
 
-	_, err := w.store.EnterQueue(ctx, hash, store.Purchase)
+	_, err := w.store.EnterQueue(ctx, hash, transaction.Purchase)
 	must(err)
-	payment, err := w.store.SignPayment(ctx, store.PaymentOrder{
-		Hash: hash, Kind: store.Purchase, Attempt: 1, Destination: "0:" + hashOf("shop"), AmountNano: coin / 3,
+	payment, err := w.store.SignPayment(ctx, transaction.PaymentOrder{
+		Hash: hash, Kind: transaction.Purchase, Attempt: 1, Destination: "0:" + hashOf("shop"), AmountNano: coin / 3,
 		GasNano: coin / 100,
-	}, store.Limits{}, func(uint32) (store.Signed, error) {
-		return store.Signed{
+	}, transaction.Limits{}, func(uint32) (transaction.Signed, error) {
+		return transaction.Signed{
 			BoC: []byte{1}, HashNorm: hashOf("message"), BodyHash: hashOf("body"), ValidUntil: time.Now().Add(time.Hour),
 		}, nil
 	})
 
 	must(err)
-	_, err = w.store.IngestChain(ctx, wallet, []store.ChainTransaction{{
+	_, err = w.store.IngestChain(ctx, wallet, []transaction.ChainTransaction{{
 		LT: n + 1, Hash: hashOf("chain", n+1), PrevLT: n, PrevHash: hashOf("chain", n), At: time.Now(), ComputeOK: true,
 		ActionOK: true, FeeNano: 1000,
-		In: store.InMessage{Hash: hashOf("in", n+1), HashNorm: payment.HashNorm},
-		Out: []store.OutMessage{
+		In: transaction.InMessage{Hash: hashOf("in", n+1), HashNorm: payment.HashNorm},
+		Out: []transaction.OutMessage{
 			{Hash: hashOf("out"), Destination: payment.Destination, Nano: payment.AmountNano, BodyHash: payment.BodyHash},
 		},
 	}}, time.Now())
 
 	must(err)
-	_, err = w.store.SettleDestination(ctx, payment.ID, store.Destination{Kept: true})
+	_, err = w.store.SettleDestination(ctx, payment.ID, transaction.Destination{Kept: true})
 	must(err)
 	_, err = w.store.FinishTransaction(ctx, hash, 1)
 	must(err)
@@ -304,7 +307,7 @@ func TestAdministratorsLookAfterTransactions(t *testing.T) {
 	w.presses(boss, "xt:")
 	w.eventually("the question to go", func() bool { return w.shows(boss, "Повторить покупку?") == 0 })
 	review := w.deposits(listed+2, "durov")
-	if _, err := w.store.ReviewTransaction(t.Context(), review, 1, store.ReviewNotConfirmed); err != nil {
+	if _, err := w.store.ReviewTransaction(t.Context(), review, 1, transaction.ReviewNotConfirmed); err != nil {
 		t.Fatal(err)
 	}
 
@@ -342,13 +345,13 @@ func TestAdministratorsLookAfterTransactions(t *testing.T) {
 		w.sees(boss, said)
 	}
 
-	if !w.audited("bot:/retry", "transaction/"+hash, store.OutcomeDone) {
+	if !w.audited("bot:/retry", "transaction/"+hash, account.OutcomeDone) {
 		t.Error("the retry is not audited")
 	}
 
 	w.writes(anna, "en", "/retry "+hash)
 	w.sees(anna, "for administrators only")
-	if !w.audited("bot:/retry", "", store.OutcomeRefused) {
+	if !w.audited("bot:/retry", "", account.OutcomeRefused) {
 		t.Error("the refusal is not audited")
 	}
 }
@@ -374,7 +377,7 @@ func TestEveryAlertHasWords(t *testing.T) {
 		}
 	}
 
-	for _, kind := range store.AlertKinds {
+	for _, kind := range notice.AlertKinds {
 		if _, known := alertTexts[kind]; !known {
 			t.Errorf("%s has no words", kind)
 		}

@@ -13,7 +13,7 @@ import (
 
 	"stagecoach/api/bot/chat"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
 	"stagecoach/internal/telegram"
 )
 
@@ -116,7 +116,7 @@ func (b *Bot) handleBatch(ctx context.Context, updates []telego.Update) error {
 	if ctx.Err() != nil { // some are not handled
 		return ctx.Err()
 	}
-	return store.RetryWhileUnavailable(ctx, func() error { return b.store.MarkUpdatesHandled(ctx, last) })
+	return core.RetryWhileUnavailable(ctx, func() error { return b.store.MarkUpdatesHandled(ctx, last) })
 }
 
 // handle lets one update have its effect, once.
@@ -157,7 +157,7 @@ func (b *Bot) handle(ctx context.Context, update telego.Update) error {
 	}
 
 	r.Conv.UpdateID = in.Update
-	return store.RetryWhileUnavailable(ctx, func() error { return b.store.SaveConversation(ctx, r.Conv) })
+	return core.RetryWhileUnavailable(ctx, func() error { return b.store.SaveConversation(ctx, r.Conv) })
 }
 
 // endsQuestion says whether the menu's question is over after a request that ended with err: the person has written a

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
 )
 
 // someHash is that of no transaction.
@@ -161,7 +161,7 @@ func TestWhoIsBlockedIsOutAtOnce(t *testing.T) {
 	w := newRig(t)
 	w.send(w.adaToken, "GET", "/v1/deliveries", nil).ok(http.StatusOK)
 	w.send(
-		w.adminToken, "PATCH", fmt.Sprintf("/v1/users/%d", w.ada.ID), map[string]any{"status": store.UserBlocked},
+		w.adminToken, "PATCH", fmt.Sprintf("/v1/users/%d", w.ada.ID), map[string]any{"status": account.UserBlocked},
 	).ok(http.StatusOK)
 	w.send(w.adaToken, "GET", "/v1/deliveries", nil).refused(http.StatusForbidden, fault.UserNotActive, "")
 }

@@ -8,10 +8,10 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/delivery"
 )
 
-func (w *rig) deliver(token string, file store.File, key string) reply {
+func (w *rig) deliver(token string, file delivery.File, key string) reply {
 	w.t.Helper()
 	return w.send(token, "POST", "/v1/deliveries", map[string]any{"file_id": fmt.Sprint(file.ID)}, "Idempotency-Key", key)
 }
@@ -107,7 +107,7 @@ func TestAnothersDeliveryIsNotThere(t *testing.T) {
 func TestFilesThatCannotBeDelivered(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
-	folder, err := w.store.SaveFiles(t.Context(), []store.File{{Path: "/d", Parent: "/", Name: "d", IsFolder: true}})
+	folder, err := w.store.SaveFiles(t.Context(), []delivery.File{{Path: "/d", Parent: "/", Name: "d", IsFolder: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestFilesThatCannotBeDelivered(t *testing.T) {
 	)
 	w.deliver(w.adaToken, w.file("/limit", 2_097_152_000), "k").ok(http.StatusCreated)
 	w.deliver(w.adaToken, gone, "k").refused(http.StatusNotFound, fault.FileNotFound, "file_id")
-	w.deliver(w.adaToken, store.File{ID: 999_999}, "k").refused(http.StatusNotFound, fault.FileNotFound, "file_id")
+	w.deliver(w.adaToken, delivery.File{ID: 999_999}, "k").refused(http.StatusNotFound, fault.FileNotFound, "file_id")
 	w.exec(`UPDATE users SET telegram_id = NULL WHERE id = $1`, w.bob.ID)
 	w.deliver(w.bobToken, good, "k").refused(http.StatusConflict, fault.NoTelegramChat, "")
 }

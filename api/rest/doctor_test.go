@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/operations"
+	"stagecoach/internal/store/transaction"
 )
 
 // TestDoctor follows a request for checks from the administrator who asks to the last process that answers.
@@ -17,19 +18,19 @@ func TestDoctor(t *testing.T) {
 	ctx := t.Context()
 	starts := func(identity string) {
 		t.Helper()
-		if err := w.store.Beat(ctx, store.Process{Identity: identity, Service: "worker", Version: "0.2.0", StartedAt: time.Now()}, nil); err != nil {
+		if err := w.store.Beat(ctx, operations.Process{Identity: identity, Service: "worker", Version: "0.2.0", StartedAt: time.Now()}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 
-	finds := func(identity string, request int64, checks ...store.Check) {
+	finds := func(identity string, request int64, checks ...operations.Check) {
 		t.Helper()
 		if err := w.store.SaveChecks(ctx, identity, request, checks); err != nil {
 			t.Fatal(err)
 		}
 	}
 
-	queues := store.Check{System: "queues", State: store.CheckWorks, Detail: "stagecoach, delivery"}
+	queues := operations.Check{System: "queues", State: operations.CheckWorks, Detail: "stagecoach, delivery"}
 	works := func(method string, want bool) map[string]any {
 		t.Helper()
 		body := w.send(w.adminToken, method, "/v1/doctor", nil).ok(http.StatusOK).body
@@ -47,7 +48,7 @@ func TestDoctor(t *testing.T) {
 
 	starts("a")
 	works("GET", false) // it has not looked yet
-	finds("a", 0, queues, store.Check{System: "yandex", State: store.CheckOff})
+	finds("a", 0, queues, operations.Check{System: "yandex", State: operations.CheckOff})
 	works("GET", true)
 
 	if asked := works("POST", false); asked["request"] != "1" || asked["asked_at"] == nil {
@@ -64,8 +65,8 @@ func TestDoctor(t *testing.T) {
 	works("GET", false) // b has not answered
 	finds(
 		"b", 2,
-		store.Check{
-			System: "telegram", State: store.CheckRefused, Code: fault.TelegramUnauthorized, Account: "@bot", Detail: "what",
+		operations.Check{
+			System: "telegram", State: operations.CheckRefused, Code: fault.TelegramUnauthorized, Account: "@bot", Detail: "what",
 			Next: "do it",
 		},
 	)
@@ -79,20 +80,20 @@ func TestDoctor(t *testing.T) {
 		t.Errorf("processes: %v", processes)
 	}
 
-	finds("b", 2, store.Check{System: "telegram", State: store.CheckUnverified})
+	finds("b", 2, operations.Check{System: "telegram", State: operations.CheckUnverified})
 	works("GET", false)
-	finds("b", 2, store.Check{System: "telegram", State: store.CheckWorks})
+	finds("b", 2, operations.Check{System: "telegram", State: operations.CheckWorks})
 	works("GET", true)
 
 	// Once there is a wallet, somebody has to serve payments.
-	if _, err := w.store.OpenWallet(ctx, "0:"+hashOf("a wallet"), store.WalletStart{}); err != nil {
+	if _, err := w.store.OpenWallet(ctx, "0:"+hashOf("a wallet"), transaction.WalletStart{}); err != nil {
 		t.Fatal(err)
 	}
 	if unserved := works("GET", false)["unserved_queues"].([]any); len(unserved) != 1 || unserved[0] != "payments" {
 		t.Errorf("unserved: %v", unserved)
 	}
 
-	finds("b", 2, store.Check{System: "queues", State: store.CheckWorks, Detail: "quotes, payments"})
+	finds("b", 2, operations.Check{System: "queues", State: operations.CheckWorks, Detail: "quotes, payments"})
 	works("GET", true)
 
 	// A process that is gone is missed by its queues, and by nothing else.

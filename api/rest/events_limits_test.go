@@ -10,7 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/operations"
 )
 
 // eventually waits until something has come true.
@@ -24,7 +25,7 @@ func (w *rig) eventually(what string, is func() bool) {
 }
 
 // write adds events of an owner, each of its own transaction of the record.
-func (w *rig) write(owner store.User, entity, howMany int) {
+func (w *rig) write(owner account.User, entity, howMany int) {
 	w.t.Helper()
 	w.exec(`INSERT INTO events (workload, entity_id, seq, owner_id, type, to_state)
 		SELECT 'delivery', $2::bigint::text, n, $1, 'x', 'y' FROM generate_series(1, $3) n`, owner.ID, entity, howMany)
@@ -60,7 +61,7 @@ func TestManyStreamsCostTheRecordNoMoreThanOne(t *testing.T) {
 	for i := range 60 {
 		token := w.adaToken
 		if i%8 > 0 { // a user has few streams
-			_, token = w.user(fmt.Sprint("Follower ", i), int64(1000+i), store.RoleUser, store.UserActive)
+			_, token = w.user(fmt.Sprint("Follower ", i), int64(1000+i), account.RoleUser, account.UserActive)
 		}
 		if i < 8 {
 			token = w.adminToken
@@ -114,7 +115,7 @@ func TestAnOldCursorIsToldWhereToBegin(t *testing.T) {
 	early, _ := w.listen(w.adaToken, "0-0")
 	first := w.next(early)
 	w.exec(`UPDATE events SET created_at = now() - interval '400 days' WHERE seq <= 5`)
-	if _, _, err := w.store.DeleteOld(t.Context(), store.Old{Kind: "delivery_events", Days: 365}, 0, 100); err != nil {
+	if _, _, err := w.store.DeleteOld(t.Context(), operations.Old{Kind: "delivery_events", Days: 365}, 0, 100); err != nil {
 		t.Fatal(err)
 	}
 

@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/delivery"
 )
 
 type streamed struct {
@@ -239,13 +241,13 @@ func TestTheStreamEndsWithTheAccess(t *testing.T) {
 	w := newRig(t)
 	file := w.file("/a", 1)
 	events, _ := w.listen(w.adaToken, "")
-	if _, err := w.store.ChangeUser(t.Context(), w.ada.ID, store.UserChange{Status: store.UserBlocked}); err != nil {
+	if _, err := w.store.ChangeUser(t.Context(), w.ada.ID, account.UserChange{Status: account.UserBlocked}); err != nil {
 		t.Fatal(err)
 	}
 
-	_, _, err := w.store.CreateJob(t.Context(), store.Job{
+	_, _, err := w.store.CreateJob(t.Context(), delivery.Job{
 		IdempotencyKey: strings.Repeat("a", 64), UserID: w.ada.ID, FileID: file.ID, FileName: "a", Size: 1, Source: "api",
-	}, store.Event{Type: "enqueued", To: "QUEUED"})
+	}, core.Event{Type: "enqueued", To: "QUEUED"})
 	if err != nil {
 		t.Fatal(err)
 	}

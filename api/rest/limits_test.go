@@ -12,7 +12,7 @@ import (
 	"stagecoach/api/rest"
 	"stagecoach/internal/allowance"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
 )
 
 // TestRequestsOfAUserAreBounded floods the API as one user.
@@ -71,7 +71,7 @@ func TestWrongTokensAreRefusedBeforeTheyAreLookedUp(t *testing.T) {
 func TestQuotasOverHTTP(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
-	w.store.Quotas = store.Quotas{"tasks": 2, "deliveries": 1, "downloads": 1, "workspaces": 1, "members": 2, "books": 2}
+	w.store.SetQuotas(core.Quotas{"tasks": 2, "deliveries": 1, "downloads": 1, "workspaces": 1, "members": 2, "books": 2})
 	exceeded := func(r reply, limit string, maximum int) {
 		t.Helper()
 		r.refused(http.StatusConflict, fault.QuotaExceeded, "")
@@ -122,7 +122,7 @@ func TestQuotasOverHTTP(t *testing.T) {
 	exceeded(post("/v1/deliveries", map[string]any{"file_id": fmt.Sprint(file.ID)}, "f2"), "deliveries", 1)
 	post("/v1/deliveries", map[string]any{"file_id": fmt.Sprint(file.ID)}, "f1").ok(http.StatusOK)
 
-	w.store.Quotas["books"] = 1
+	w.store.SetQuotas(core.Quotas{"tasks": 2, "deliveries": 1, "downloads": 1, "workspaces": 1, "members": 2, "books": 1})
 	above := w.send(w.adminToken, "GET", "/v1/status", nil).ok(http.StatusOK).body["above_limits"]
 	if want := []any{
 		map[string]any{"user_id": fmt.Sprint(w.ada.ID), "limit": "members", "maximum": 2., "count": 3.},
@@ -146,7 +146,7 @@ func TestRefusalsAreCounted(t *testing.T) {
 		}
 	})
 
-	w.store.Quotas = store.Quotas{"books": 1, "tokens": 1}
+	w.store.SetQuotas(core.Quotas{"books": 1, "tokens": 1})
 
 	want := map[string]int{"books": 1, "tokens": 1}
 	w.send(w.adaToken, "POST", "/v1/books", map[string]any{"title": "One"}, "Idempotency-Key", "1").ok(http.StatusCreated)

@@ -18,7 +18,8 @@ import (
 
 	"stagecoach/dev/race"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/download"
 )
 
 // How many requests a run of the tests sends, without the race detector and with it: about a minute's worth together.
@@ -81,9 +82,9 @@ func (w *rig) callersOutOfReach() {
 	w.t.Helper()
 	w.exec(`ALTER TABLE users ALTER COLUMN id RESTART WITH 1000000`)
 	w.exec(`ALTER TABLE tokens ALTER COLUMN id RESTART WITH 1000000`)
-	w.admin, w.adminToken = w.user("Rhea", 200, store.RoleAdmin, store.UserActive)
-	w.ada, w.adaToken = w.user("Anna", 201, store.RoleUser, store.UserActive)
-	w.bob, w.bobToken = w.user("Bert", 202, store.RoleUser, store.UserActive)
+	w.admin, w.adminToken = w.user("Rhea", 200, account.RoleAdmin, account.UserActive)
+	w.ada, w.adaToken = w.user("Anna", 201, account.RoleUser, account.UserActive)
+	w.bob, w.bobToken = w.user("Bert", 202, account.RoleUser, account.UserActive)
 	w.exec(`ALTER TABLE users ALTER COLUMN id RESTART WITH 6`)
 	w.exec(`ALTER TABLE tokens ALTER COLUMN id RESTART WITH 6`)
 }
@@ -102,7 +103,7 @@ func (w *rig) oneOfEverything() {
 
 	w.exec(`UPDATE tasks SET status = 'STUCK', status_deadline_at = NULL WHERE id = 4`)
 	for i := range 3 {
-		w.download(w.adaToken, w.book(fmt.Sprint("book ", i)), store.MediaText)
+		w.download(w.adaToken, w.book(fmt.Sprint("book ", i)), download.MediaText)
 	}
 
 	b := w.bank()

@@ -32,6 +32,8 @@ import (
 	"stagecoach/internal/operations/status"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/delivery"
 )
 
 func TestMain(m *testing.M) { testdb.Main(m) }
@@ -50,7 +52,7 @@ type rig struct {
 	log      *logs
 	stop     func()
 
-	admin, ada, bob store.User
+	admin, ada, bob account.User
 	adminToken, adaToken, bobToken,
 	pendingToken, blockedToken string
 }
@@ -124,11 +126,11 @@ func newRigWith(t *testing.T, change func(*rest.Options)) *rig {
 	server := httptest.NewServer(rest.New(options))
 	t.Cleanup(func() { w.stop(); server.CloseClientConnections(); server.Close() })
 	w.url = server.URL
-	w.admin, w.adminToken = w.user("Root", 100, store.RoleAdmin, store.UserActive)
-	w.ada, w.adaToken = w.user("Ada", 101, store.RoleUser, store.UserActive)
-	w.bob, w.bobToken = w.user("Bob", 102, store.RoleUser, store.UserActive)
-	_, w.pendingToken = w.user("Pen", 103, store.RoleAdmin, store.UserPending)
-	_, w.blockedToken = w.user("Blo", 104, store.RoleAdmin, store.UserBlocked)
+	w.admin, w.adminToken = w.user("Root", 100, account.RoleAdmin, account.UserActive)
+	w.ada, w.adaToken = w.user("Ada", 101, account.RoleUser, account.UserActive)
+	w.bob, w.bobToken = w.user("Bob", 102, account.RoleUser, account.UserActive)
+	_, w.pendingToken = w.user("Pen", 103, account.RoleAdmin, account.UserPending)
+	_, w.blockedToken = w.user("Blo", 104, account.RoleAdmin, account.UserBlocked)
 	return w
 }
 
@@ -145,11 +147,11 @@ func logger(to io.Writer) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(to, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-func (w *rig) user(name string, telegram int64, role, status string) (store.User, string) {
+func (w *rig) user(name string, telegram int64, role, status string) (account.User, string) {
 	w.t.Helper()
-	token := store.NewToken()
+	token := account.NewToken()
 	user, err := w.store.CreateUser(
-		w.t.Context(), store.User{Name: name, TelegramID: &telegram, Role: role, Status: status}, token,
+		w.t.Context(), account.User{Name: name, TelegramID: &telegram, Role: role, Status: status}, token,
 	)
 	if err != nil {
 		w.t.Fatal(err)
@@ -158,11 +160,11 @@ func (w *rig) user(name string, telegram int64, role, status string) (store.User
 }
 
 // file puts a file into the shared folder and into the record.
-func (w *rig) file(p string, size int64) store.File {
+func (w *rig) file(p string, size int64) delivery.File {
 	w.t.Helper()
 	w.disk.put(p, size)
 	files, err := w.store.SaveFiles(
-		w.t.Context(), []store.File{{Path: p, Parent: path.Dir(p), Name: path.Base(p), Size: size, ModifiedAt: time.Now()}},
+		w.t.Context(), []delivery.File{{Path: p, Parent: path.Dir(p), Name: path.Base(p), Size: size, ModifiedAt: time.Now()}},
 	)
 	if err != nil {
 		w.t.Fatal(err)

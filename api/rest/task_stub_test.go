@@ -12,6 +12,8 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/task"
 	"stagecoach/internal/temporalio"
 )
 
@@ -56,12 +58,12 @@ func (s *taskStub) UpdateWorkflow(
 	}
 
 	ask.Caller.Member, ask.Caller.Admin = facts.Member, facts.Admin
-	step, held, err := lifecycle.DecideTask(t.TaskSnapshot.Facts(facts.OpenBlockers), ask)
+	step, held, err := lifecycle.DecideTask(t.Snapshot.Facts(facts.OpenBlockers), ask)
 	if err != nil {
 		return updated{err: temporalio.Refusal(fault.As(err))}, nil
 	}
 	if held {
-		return updated{state: t.TaskSnapshot}, nil
+		return updated{state: t.Snapshot}, nil
 	}
 
 	assignee := t.AssigneeID
@@ -72,10 +74,10 @@ func (s *taskStub) UpdateWorkflow(
 		assignee = nil
 	}
 
-	state, err := s.store.WriteTask(ctx, store.TaskWrite{
+	state, err := s.store.WriteTask(ctx, task.Write{
 		TaskID: id, Version: t.Version + 1, RequestID: o.UpdateID, Action: step.Action, State: step.To, AssigneeID: assignee,
 		At: time.Now().UTC(),
-		Event: store.Event{
+		Event: core.Event{
 			Type: step.Event, From: string(t.State), To: string(step.To), ActorID: &in.Actor, Comment: in.Comment,
 		},
 	})
@@ -86,7 +88,7 @@ func (s *taskStub) UpdateWorkflow(
 // updated is the outcome of an update.
 type updated struct {
 	client.WorkflowUpdateHandle
-	state store.TaskSnapshot
+	state task.Snapshot
 	err   error
 }
 

@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
 )
 
 // token makes a token of a user's, past the API.
-func (w *rig) token(user store.User, scopes ...store.Scope) (secret, id string) {
+func (w *rig) token(user account.User, scopes ...account.Scope) (secret, id string) {
 	w.t.Helper()
-	secret = store.NewToken()
-	token, err := w.store.CreateToken(w.t.Context(), store.Token{UserID: user.ID, Name: "test", Scopes: scopes}, secret)
+	secret = account.NewToken()
+	token, err := w.store.CreateToken(w.t.Context(), account.Token{UserID: user.ID, Name: "test", Scopes: scopes}, secret)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -24,9 +24,9 @@ func (w *rig) token(user store.User, scopes ...store.Scope) (secret, id string) 
 }
 
 // declaredScopes reads from the document which scope each operation needs; "" is one that any token opens.
-func (w *rig) declaredScopes() map[string]store.Scope {
+func (w *rig) declaredScopes() map[string]account.Scope {
 	w.t.Helper()
-	declared := map[string]store.Scope{}
+	declared := map[string]account.Scope{}
 	for _, item := range w.send("", "GET", "/openapi.json", nil).ok(http.StatusOK).body["paths"].(map[string]any) {
 		for _, value := range item.(map[string]any) {
 			operation := value.(map[string]any)
@@ -34,9 +34,9 @@ func (w *rig) declaredScopes() map[string]store.Scope {
 			if len(security) == 0 {
 				continue // for anyone
 			}
-			var scope store.Scope
+			var scope account.Scope
 			if scopes := security[0].(map[string]any)["bearer"].([]any); len(scopes) == 1 {
-				scope = store.Scope(scopes[0].(string))
+				scope = account.Scope(scopes[0].(string))
 			}
 			declared[operation["operationId"].(string)] = scope
 		}
@@ -50,14 +50,14 @@ func TestEveryOperationNeedsItsScope(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	declared := w.declaredScopes()
-	secrets := map[store.Scope]string{}
-	for _, scope := range store.Scopes {
+	secrets := map[account.Scope]string{}
+	for _, scope := range account.Scopes {
 		secrets[scope], _ = w.token(w.admin, scope)
 	}
 
 	for _, e := range endpoints() {
 		needed := declared[e.id]
-		if own := strings.HasSuffix(e.id, "-token") || e.id == "list-tokens"; needed == "" && !own || needed != "" && !slices.Contains(store.Scopes, needed) {
+		if own := strings.HasSuffix(e.id, "-token") || e.id == "list-tokens"; needed == "" && !own || needed != "" && !slices.Contains(account.Scopes, needed) {
 			t.Errorf("%s declares the scope %q", e.id, needed)
 			continue
 		}
@@ -152,8 +152,8 @@ func TestATokenGrantsNoMoreThanItsMaker(t *testing.T) {
 
 	// her role has none
 	refused(w.send(w.adaToken, "POST", "/v1/tokens", `{"name":"x","scopes":["read","money"]}`), "[money]")
-	read, _ := w.token(w.admin, store.ScopeRead)
-	_, tasks := w.token(w.admin, store.ScopeTasks)
+	read, _ := w.token(w.admin, account.ScopeRead)
+	_, tasks := w.token(w.admin, account.ScopeTasks)
 	refused(w.send(read, "POST", "/v1/tokens", `{"name":"x","scopes":["tasks","read"]}`), "[tasks]")
 	refused(w.send(read, "DELETE", "/v1/tokens/"+tasks, nil), "[tasks]")
 	refused(w.send(read, "POST", "/v1/tokens/"+tasks+"/rotate", nil), "[tasks]")
@@ -197,12 +197,12 @@ func TestATokenGrantsNoMoreThanItsMaker(t *testing.T) {
 		t.Errorf("a child without an end of its own ends at %v, want %s", got, ends)
 	}
 
-	_, endless := w.token(w.admin, store.ScopeRead)
+	_, endless := w.token(w.admin, account.ScopeRead)
 	w.send(short, "POST", "/v1/tokens/"+endless+"/rotate", nil).refused(
 		http.StatusUnprocessableEntity, fault.Validation, "expires_at",
 	)
 
-	users, _ := w.token(w.admin, store.ScopeUsers)
+	users, _ := w.token(w.admin, account.ScopeUsers)
 	refused(w.send(users, "POST", "/v1/users", `{"name":"x"}`), "[read files deliveries tasks downloads webhooks]")
 	refused(
 		w.send(users, "POST", "/v1/users", `{"name":"x","role":"ADMIN","scopes":["users"]}`),

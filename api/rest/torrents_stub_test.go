@@ -8,6 +8,7 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/download"
 )
 
 // torrentsStub is a Temporal whose workflows of downloads remove a torrent at once, or as they are told.
@@ -43,8 +44,8 @@ func (s *torrentsStub) SignalWorkflow(ctx context.Context, _, _, signal string, 
 		return s.store.NoteDownloadCancelError(ctx, job.(int64), string(s.fails))
 	}
 
-	_, err := s.store.ChangeDownload(ctx, job.(int64), func(walk *store.DownloadWalk) error {
-		return walk.Take(store.DownloadStep{
+	_, err := s.store.ChangeDownload(ctx, job.(int64), func(walk *download.DownloadWalk) error {
+		return walk.Take(download.DownloadStep{
 			Action: lifecycle.DownloadActionCancel, Actor: walk.Row.CancelRequestedBy, Comment: string(fault.CancelledByUser),
 		})
 	})

@@ -15,6 +15,7 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/transaction"
 	"stagecoach/internal/temporalio"
 )
 
@@ -44,7 +45,7 @@ func (s *transactionsStub) UpdateWithStartWorkflow(
 		return nil, err
 	}
 
-	request := store.TransactionRequest{
+	request := transaction.Request{
 		Hash: hash, Attempt: t.Attempt, ActorID: &in.Actor, RequestID: o.UpdateOptions.UpdateID, Comment: in.Comment,
 	}
 
@@ -112,23 +113,23 @@ func hashOf(of ...any) string {
 // bank is a wallet's history.
 type bank struct {
 	*rig
-	last store.ChainTransaction
+	last transaction.ChainTransaction
 }
 
 func (w *rig) bank() *bank {
 	w.t.Helper()
-	if _, err := w.store.OpenWallet(w.t.Context(), ourWallet, store.WalletStart{}); err != nil {
+	if _, err := w.store.OpenWallet(w.t.Context(), ourWallet, transaction.WalletStart{}); err != nil {
 		w.t.Fatal(err)
 	}
-	return &bank{rig: w, last: store.ChainTransaction{At: time.Now().Truncate(time.Second)}}
+	return &bank{rig: w, last: transaction.ChainTransaction{At: time.Now().Truncate(time.Second)}}
 }
 
-func (b *bank) happens(t store.ChainTransaction) store.ChainTransaction {
+func (b *bank) happens(t transaction.ChainTransaction) transaction.ChainTransaction {
 	b.t.Helper()
 	t.PrevLT, t.PrevHash, t.LT, t.At = b.last.LT, b.last.Hash, b.last.LT+10, b.last.At.Add(time.Second)
 	t.Hash = hashOf("chain", t.LT)
 	t.In.Hash, t.ComputeOK, t.ActionOK = hashOf("in", t.LT), true, true
-	if _, err := b.store.IngestChain(b.t.Context(), ourWallet, []store.ChainTransaction{t}, t.At); err != nil {
+	if _, err := b.store.IngestChain(b.t.Context(), ourWallet, []transaction.ChainTransaction{t}, t.At); err != nil {
 		b.t.Fatal(err)
 	}
 	b.last = t
@@ -138,8 +139,8 @@ func (b *bank) happens(t store.ChainTransaction) store.ChainTransaction {
 // deposit makes a pending transaction of 2 TON and gives its hash.
 func (b *bank) deposit() string {
 	b.t.Helper()
-	return b.happens(store.ChainTransaction{
-		In: store.InMessage{Source: customer, Nano: 2 * coin}, Deposit: true, Comment: "durov 50",
+	return b.happens(transaction.ChainTransaction{
+		In: transaction.InMessage{Source: customer, Nano: 2 * coin}, Deposit: true, Comment: "durov 50",
 	}).Hash
 }
 
@@ -156,7 +157,7 @@ func (b *bank) processing() string {
 	hash := b.deposit()
 	b.must(b.store.LockTransaction(b.t.Context(), hash))
 	b.must(b.store.SaveQuote(
-		b.t.Context(), store.Quote{Hash: hash, Attempt: 1, Username: "durov", Stars: 50, PriceNano: coin, Recipient: "r"},
+		b.t.Context(), transaction.Quote{Hash: hash, Attempt: 1, Username: "durov", Stars: 50, PriceNano: coin, Recipient: "r"},
 	))
 	return hash
 }
@@ -165,19 +166,19 @@ func (b *bank) processing() string {
 func (b *bank) failed(message string, class lifecycle.ErrorClass) string {
 	b.t.Helper()
 	hash := b.processing()
-	b.must(b.store.FailTransaction(b.t.Context(), store.Failure{Hash: hash, Attempt: 1, Message: message, Class: class}))
+	b.must(b.store.FailTransaction(b.t.Context(), transaction.Failure{Hash: hash, Attempt: 1, Message: message, Class: class}))
 	return hash
 }
 
 // signed makes a transaction whose purchase is signed.
-func (b *bank) signed() (hash string, payment store.Payment) {
+func (b *bank) signed() (hash string, payment transaction.Payment) {
 	b.t.Helper()
 	hash = b.processing()
-	b.must(b.store.EnterQueue(b.t.Context(), hash, store.Purchase))
-	payment, err := b.store.SignPayment(b.t.Context(), store.PaymentOrder{
-		Hash: hash, Kind: store.Purchase, Attempt: 1, Destination: shop, AmountNano: coin, GasNano: coin / 100,
-	}, store.Limits{}, func(seqno uint32) (store.Signed, error) {
-		return store.Signed{
+	b.must(b.store.EnterQueue(b.t.Context(), hash, transaction.Purchase))
+	payment, err := b.store.SignPayment(b.t.Context(), transaction.PaymentOrder{
+		Hash: hash, Kind: transaction.Purchase, Attempt: 1, Destination: shop, AmountNano: coin, GasNano: coin / 100,
+	}, transaction.Limits{}, func(seqno uint32) (transaction.Signed, error) {
+		return transaction.Signed{
 			BoC: []byte{1}, HashNorm: hashOf("message", hash), BodyHash: hashOf("body"), ValidUntil: b.last.At.Add(time.Hour),
 		}, nil
 	})
@@ -187,14 +188,14 @@ func (b *bank) signed() (hash string, payment store.Payment) {
 }
 
 // paid makes a transaction whose purchase is on the chain, kept by its receiver.
-func (b *bank) paid() (hash string, payment store.Payment) {
+func (b *bank) paid() (hash string, payment transaction.Payment) {
 	b.t.Helper()
 	hash, payment = b.signed()
-	b.happens(store.ChainTransaction{
-		In: store.InMessage{HashNorm: payment.HashNorm}, FeeNano: coin / 1000,
-		Out: []store.OutMessage{{Hash: hashOf("out", hash), Destination: shop, Nano: coin, BodyHash: payment.BodyHash}},
+	b.happens(transaction.ChainTransaction{
+		In: transaction.InMessage{HashNorm: payment.HashNorm}, FeeNano: coin / 1000,
+		Out: []transaction.OutMessage{{Hash: hashOf("out", hash), Destination: shop, Nano: coin, BodyHash: payment.BodyHash}},
 	})
-	b.must(b.store.SettleDestination(b.t.Context(), payment.ID, store.Destination{Kept: true}))
+	b.must(b.store.SettleDestination(b.t.Context(), payment.ID, transaction.Destination{Kept: true}))
 	return hash, payment
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/transaction"
 )
 
 func TestATransaction(t *testing.T) {
@@ -164,7 +164,7 @@ func TestWritingOffARefund(t *testing.T) {
 	hash := b.processing()
 	b.must(w.store.FailTransaction(
 		t.Context(),
-		store.Failure{Hash: hash, Attempt: 1, Message: "Username not found", Class: lifecycle.NonRetryable, Refund: true},
+		transaction.Failure{Hash: hash, Attempt: 1, Message: "Username not found", Class: lifecycle.NonRetryable, Refund: true},
 	))
 	owed := w.send(w.adminToken, "GET", "/v1/transactions/"+hash, nil).ok(http.StatusOK).body
 	if owed["refund_due_nano"] != float64(2*coin) || fmt.Sprint(owed["allowed_actions"]) != "[write_off]" {
@@ -197,17 +197,17 @@ func TestRetriesAreShown(t *testing.T) {
 	w := newRig(t)
 	b := w.bank()
 	for name, c := range map[string]struct {
-		policy       store.RetryPolicy
+		policy       transaction.RetryPolicy
 		next, giveUp bool
 	}{
-		"tried again": {store.RetryPolicy{For: time.Hour, Pause: time.Minute, Ask: true}, true, false},
-		"given up":    {store.RetryPolicy{Ask: true}, false, true},
-		"ended":       {store.RetryPolicy{}, false, false},
+		"tried again": {transaction.RetryPolicy{For: time.Hour, Pause: time.Minute, Ask: true}, true, false},
+		"given up":    {transaction.RetryPolicy{Ask: true}, false, true},
+		"ended":       {transaction.RetryPolicy{}, false, false},
 	} {
 		hash := b.processing()
 		b.must(w.store.FailTransaction(
 			t.Context(),
-			store.Failure{Hash: hash, Attempt: 1, Message: "Unknown error", Class: lifecycle.UnknownError, Retry: c.policy},
+			transaction.Failure{Hash: hash, Attempt: 1, Message: "Unknown error", Class: lifecycle.UnknownError, Retry: c.policy},
 		))
 		got := w.send(w.adminToken, "GET", "/v1/transactions/"+hash, nil).ok(http.StatusOK).body
 		if (got["retry_at"] != nil) != c.next || (got["given_up_at"] != nil) != c.giveUp {
@@ -303,7 +303,7 @@ func TestPayments(t *testing.T) {
 	b := w.bank()
 	first, second := b.processing(), b.processing()
 	for _, hash := range []string{first, second} {
-		b.must(w.store.EnterQueue(t.Context(), hash, store.Purchase))
+		b.must(w.store.EnterQueue(t.Context(), hash, transaction.Purchase))
 	}
 
 	queue := w.send(w.adminToken, "GET", "/v1/payments/queue", nil).ok(http.StatusOK)
@@ -349,7 +349,7 @@ func TestTheLedger(t *testing.T) {
 		balances[account["account"].(string)] = account["balance_nano"].(float64)
 	}
 
-	if balances["wallet"] != 999e6 || balances["paid"] != 1e9 || balances["gas"] != 1e6 || len(balances) != len(store.Accounts) {
+	if balances["wallet"] != 999e6 || balances["paid"] != 1e9 || balances["gas"] != 1e6 || len(balances) != len(transaction.Accounts) {
 		t.Errorf("balances %v", balances)
 	}
 

@@ -11,7 +11,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
 )
 
 // TestAPersonIsForgotten looks for everything of Ada's after she was forgotten: no row of the record names her, and
@@ -55,7 +55,7 @@ func TestAPersonIsForgotten(t *testing.T) {
 
 	for range 2 {
 		got := w.send(w.adminToken, "POST", ada+"/forget", nil).ok(http.StatusOK).body
-		if got["name"] != "" || got["telegram_id"] != nil || got["status"] != store.UserBlocked || got["role"] != store.RoleUser || got["forgotten_at"] == nil {
+		if got["name"] != "" || got["telegram_id"] != nil || got["status"] != account.UserBlocked || got["role"] != account.RoleUser || got["forgotten_at"] == nil {
 			t.Errorf("she is %v", got)
 		}
 		if first == nil {

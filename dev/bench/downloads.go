@@ -9,7 +9,7 @@ import (
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/download"
 )
 
 const (
@@ -89,7 +89,7 @@ func (r *rig) downloadFor(ctx context.Context, url string, takes time.Duration) 
 	}
 
 	job, _, err := downloads.Start(ctx, user, service.DownloadAsk{
-		BookID: book.ID, MediaType: store.MediaAudio, SourceURL: fmt.Sprintf("magnet:?xt=urn:btih:%040x", r.serial.Add(1)),
+		BookID: book.ID, MediaType: download.MediaAudio, SourceURL: fmt.Sprintf("magnet:?xt=urn:btih:%040x", r.serial.Add(1)),
 	})
 	if err != nil {
 		return cost{}, err
@@ -119,7 +119,7 @@ func (r *rig) downloadFor(ctx context.Context, url string, takes time.Duration) 
 }
 
 // downloadReaches waits until a job is under way and the record says that so much of it is there.
-func (r *rig) downloadReaches(ctx context.Context, job store.Download, progress float64) (store.Download, error) {
+func (r *rig) downloadReaches(ctx context.Context, job download.Download, progress float64) (download.Download, error) {
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		job, err := r.store.DownloadByID(ctx, job.ID)
 		if err != nil || job.State == lifecycle.DownloadDownloading && job.Progress >= progress {

@@ -22,7 +22,8 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/qbittorrent"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	downloadstore "stagecoach/internal/store/download"
 )
 
 const (
@@ -90,7 +91,7 @@ func (m *machine) measureTicks(ctx context.Context, jobs int) (rows []row, err e
 
 // fillTorrents makes jobs under way, without workflows: nothing is to be told to any.
 func (m *machine) fillTorrents(ctx context.Context, conn *pgx.Conn, url string, jobs int) error {
-	user, err := m.store.CreateUser(ctx, store.User{Name: "Bench", Status: store.UserActive}, store.NewToken())
+	user, err := m.store.CreateUser(ctx, account.User{Name: "Bench", Status: account.UserActive}, account.NewToken())
 	if err != nil {
 		return err
 	}
@@ -112,7 +113,7 @@ func (m *machine) fillTorrents(ctx context.Context, conn *pgx.Conn, url string, 
 		for _, id := range chunk {
 			torrents = append(torrents, torrentsim.Torrent{
 				Name: fmt.Sprintf("torrent %d", id), InfohashV1: fmt.Sprintf("%040x", id), Size: 1 << 30, Category: tickCategory,
-				Tags: []string{store.Download{ID: id}.Tag()}, Plan: torrentsim.TorrentPlan{Duration: 10 * time.Hour},
+				Tags: []string{downloadstore.Download{ID: id}.Tag()}, Plan: torrentsim.TorrentPlan{Duration: 10 * time.Hour},
 			})
 		}
 		if err := post(ctx, url+"/_/torrents", map[string]any{"items": torrents}); err != nil {
@@ -184,7 +185,7 @@ func (p *plainTicks) tick(ctx context.Context) error {
 
 	p.asking = append(p.asking, milliseconds(time.Since(began)))
 	for _, t := range torrents {
-		id, err := strconv.ParseInt(strings.TrimPrefix(t.Tags, store.DownloadTagPrefix), 10, 64)
+		id, err := strconv.ParseInt(strings.TrimPrefix(t.Tags, downloadstore.DownloadTagPrefix), 10, 64)
 		if err != nil {
 			return err
 		}

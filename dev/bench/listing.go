@@ -11,7 +11,7 @@ import (
 
 	"stagecoach/dev/sim/yandexsim"
 	"stagecoach/internal/catalog"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/delivery"
 	"stagecoach/internal/yandex"
 )
 
@@ -209,8 +209,8 @@ func (r *rig) listFirst(
 			return nil, nil, err
 		}
 
-		entry := store.File{Path: listingFolder, Parent: "/", Name: listingFolder[1:], IsFolder: true, ModifiedAt: time.Now()}
-		if _, err := r.store.SaveFiles(ctx, []store.File{entry}); err != nil {
+		entry := delivery.File{Path: listingFolder, Parent: "/", Name: listingFolder[1:], IsFolder: true, ModifiedAt: time.Now()}
+		if _, err := r.store.SaveFiles(ctx, []delivery.File{entry}); err != nil {
 			return nil, nil, err
 		}
 

@@ -25,6 +25,8 @@ import (
 	"stagecoach/dev/stack"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/delivery"
 )
 
 const (
@@ -180,23 +182,23 @@ func (r *rig) close() (err error) {
 }
 
 // user makes an active user with a chat.
-func (r *rig) user(ctx context.Context) (store.User, error) {
+func (r *rig) user(ctx context.Context) (account.User, error) {
 	id := 1000 + r.serial.Add(1)
 	if err := post(ctx, fmt.Sprintf("%s/_/users/%d/messages", r.telegramURL, id), map[string]string{"text": "hello"}); err != nil {
-		return store.User{}, err
+		return account.User{}, err
 	}
-	return r.store.CreateUser(ctx, store.User{TelegramID: &id, Name: "Bench", Status: store.UserActive}, "")
+	return r.store.CreateUser(ctx, account.User{TelegramID: &id, Name: "Bench", Status: account.UserActive}, "")
 }
 
 // request asks for a delivery.
-func (r *rig) request(ctx context.Context, user store.User, file store.File) (store.Job, error) {
+func (r *rig) request(ctx context.Context, user account.User, file delivery.File) (delivery.Job, error) {
 	nonce := strconv.FormatInt(r.serial.Add(1), 10)
-	job, _, err := r.deliveries.Request(ctx, user, file.ID, nonce, store.SourceAPI)
+	job, _, err := r.deliveries.Request(ctx, user, file.ID, nonce, delivery.SourceAPI)
 	return job, err
 }
 
 // await waits until the job's workflow has completed, which means that the file was delivered.
-func (r *rig) await(ctx context.Context, job store.Job) error {
+func (r *rig) await(ctx context.Context, job delivery.Job) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	if err := r.client.GetWorkflow(ctx, job.WorkflowID(), "").Get(ctx, nil); err != nil {

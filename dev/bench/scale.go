@@ -16,6 +16,10 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/status"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/delivery"
+	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store/task"
 )
 
 const (
@@ -49,7 +53,7 @@ func measureScale(ctx context.Context, m *machine) (rows []row, err error) {
 	defer func() { _ = conn.Close(ctx) }()
 
 	// the status names who is above
-	m.store.Quotas = store.Quotas{"tasks": 5000, "deliveries": 1000, "downloads": 100, "workspaces": 50, "members": 500, "books": 1000}
+	m.store.SetQuotas(core.Quotas{"tasks": 5000, "deliveries": 1000, "downloads": 100, "workspaces": 50, "members": 500, "books": 1000})
 	for _, part := range scaleParts(ctx, m) {
 		baseline := func() error { _, err := conn.Exec(ctx, part.scan); return err }
 		ours, scans, err := scaleSamples(part.do, baseline)
@@ -112,15 +116,15 @@ func scaleParts(ctx context.Context, m *machine) []scalePart {
 		{"statistics of transactions", func() error { _, err := m.store.StatsOfTransactions(ctx, 30); return err }, countingRows, "counting the rows"},
 		{"a live message", func() error { return showBoard(ctx, m.store) }, wholeLine, "numbering all that wait"},
 		{"notices", func() error {
-			_, err := m.store.DueNotices(ctx, []string{store.TaskNotices, store.DownloadNotices, store.TransactionNotices}, 50)
+			_, err := m.store.DueNotices(ctx, []string{notice.TaskNotices, notice.DownloadNotices, notice.TransactionNotices}, 50)
 			return err
 		}, allNotices, "sorting all that are due"},
 		{"a list of expired deliveries", func() error {
-			_, err := m.store.Jobs(ctx, store.JobFilter{State: lifecycle.DeliveryExpired, Limit: scalePage})
+			_, err := m.store.Jobs(ctx, delivery.Filter{State: lifecycle.DeliveryExpired, Limit: scalePage})
 			return err
 		}, allDeliveries, "looking at each delivery"},
 		{"a list of what a user sees of tasks", func() error {
-			_, err := m.store.Tasks(ctx, store.TaskFilter{Viewer: scaleUsers, Limit: scalePage})
+			_, err := m.store.Tasks(ctx, task.Filter{Viewer: scaleUsers, Limit: scalePage})
 			return err
 		}, allTasks, "looking at each task"},
 		{"where event streams may begin", func() error { _, err := m.store.EventsBack(ctx, scaleBack); return err }, allEvents, "sorting the events"},
@@ -152,7 +156,7 @@ func showBoard(ctx context.Context, s *store.Store) error {
 	}
 
 	for _, board := range boards {
-		if board.Workload == store.DeliveryLiveMessages {
+		if board.Workload == notice.DeliveryLiveMessages {
 			if _, err := s.PlacesInLine(ctx, []int64{board.EntityID}); err != nil {
 				return err
 			}

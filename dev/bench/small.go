@@ -11,7 +11,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 	"golang.org/x/sync/errgroup"
 
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/delivery"
 )
 
 const (
@@ -57,8 +58,8 @@ func measureSmall(ctx context.Context, m *machine) ([]row, error) {
 }
 
 func (r *rig) smallJobs(ctx context.Context) (perSecond float64, err error) {
-	users := make([]store.User, smallWarmUp+smallJobs)
-	files := make([]store.File, len(users))
+	users := make([]account.User, smallWarmUp+smallJobs)
+	files := make([]delivery.File, len(users))
 	sums := make([]string, len(users))
 	for i := range users {
 		if users[i], err = r.user(ctx); err != nil {

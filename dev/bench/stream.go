@@ -19,7 +19,9 @@ import (
 
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/dev/sim/yandexsim"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/delivery"
+	"stagecoach/internal/store/notice"
 )
 
 const (
@@ -80,7 +82,7 @@ func speed(took time.Duration) float64 { return streamSize / 1e6 / took.Seconds(
 // timing is how long a delivery took, by the record's own times.
 type timing struct{ fromRequest, fromClaim time.Duration }
 
-func (r *rig) deliver(ctx context.Context, user store.User, file store.File) (timing, error) {
+func (r *rig) deliver(ctx context.Context, user account.User, file delivery.File) (timing, error) {
 	began := time.Now()
 	job, err := r.request(ctx, user, file)
 	if err != nil {
@@ -90,7 +92,7 @@ func (r *rig) deliver(ctx context.Context, user store.User, file store.File) (ti
 		return timing{}, err
 	}
 
-	events, err := r.store.EventsOf(ctx, store.DeliveryLiveMessages, strconv.FormatInt(job.ID, 10))
+	events, err := r.store.EventsOf(ctx, notice.DeliveryLiveMessages, strconv.FormatInt(job.ID, 10))
 	if err != nil {
 		return timing{}, err
 	}
@@ -104,7 +106,7 @@ func (r *rig) deliver(ctx context.Context, user store.User, file store.File) (ti
 
 // pipe sends a file with curl alone. It reads /dev/stdin, for of "-" curl makes no stream: it keeps all of it in
 // memory, and refuses 1 GiB.
-func (r *rig) pipe(ctx context.Context, chat int64, file store.File) (time.Duration, error) {
+func (r *rig) pipe(ctx context.Context, chat int64, file delivery.File) (time.Duration, error) {
 	href, err := r.href(ctx, file)
 	if err != nil {
 		return 0, err
@@ -127,7 +129,7 @@ func (r *rig) pipe(ctx context.Context, chat int64, file store.File) (time.Durat
 }
 
 // href asks for a download link, as the worker does.
-func (r *rig) href(ctx context.Context, file store.File) (string, error) {
+func (r *rig) href(ctx context.Context, file delivery.File) (string, error) {
 	address := r.yandexURL + "/v1/disk/resources/download?path=" + url.QueryEscape("disk:"+file.Path)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -193,7 +195,7 @@ func measureRepeat(ctx context.Context, m *machine) (rows []row, err error) {
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
 
 // hash makes the storage compute a file's hashes, which the real one has long done.
-func (r *rig) hash(ctx context.Context, file store.File) error {
+func (r *rig) hash(ctx context.Context, file delivery.File) error {
 	address := r.yandexURL + "/v1/disk/resources?path=" + url.QueryEscape("disk:"+file.Path)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -204,7 +206,7 @@ func (r *rig) hash(ctx context.Context, file store.File) error {
 }
 
 // randomFile puts a file of random bytes into the storage and gives its entry and its sha256.
-func (r *rig) randomFile(ctx context.Context, size int64) (store.File, string, error) {
+func (r *rig) randomFile(ctx context.Context, size int64) (delivery.File, string, error) {
 	var seed [32]byte
 	rand.Read(seed[:])
 	return r.file(ctx, size, func(f *os.File, sum io.Writer) error {
@@ -214,7 +216,7 @@ func (r *rig) randomFile(ctx context.Context, size int64) (store.File, string, e
 }
 
 // sparseFile puts a file of zeros that need no disk into the storage.
-func (r *rig) sparseFile(ctx context.Context, size int64) (store.File, string, error) {
+func (r *rig) sparseFile(ctx context.Context, size int64) (delivery.File, string, error) {
 	return r.file(ctx, size, func(f *os.File, sum io.Writer) error {
 		if err := f.Truncate(size); err != nil {
 			return err
@@ -224,30 +226,30 @@ func (r *rig) sparseFile(ctx context.Context, size int64) (store.File, string, e
 	})
 }
 
-func (r *rig) file(ctx context.Context, size int64, fill func(*os.File, io.Writer) error) (store.File, string, error) {
+func (r *rig) file(ctx context.Context, size int64, fill func(*os.File, io.Writer) error) (delivery.File, string, error) {
 	name := fmt.Sprintf("file-%d.bin", r.serial.Add(1))
 	f, err := os.Create(filepath.Join(r.files, name))
 	if err != nil {
-		return store.File{}, "", err
+		return delivery.File{}, "", err
 	}
 	defer func() { _ = f.Close() }()
 
 	sum := sha256.New()
 	if err := fill(f, sum); err != nil {
-		return store.File{}, "", err
+		return delivery.File{}, "", err
 	}
 
 	if size > 1<<20 { // nothing is written back while something is measured
 		if err := f.Sync(); err != nil {
-			return store.File{}, "", err
+			return delivery.File{}, "", err
 		}
 	}
 
 	saved, err := r.store.SaveFiles(
-		ctx, []store.File{{Path: "/" + name, Parent: "/", Name: name, Size: size, ModifiedAt: time.Now()}},
+		ctx, []delivery.File{{Path: "/" + name, Parent: "/", Name: name, Size: size, ModifiedAt: time.Now()}},
 	)
 	if err != nil {
-		return store.File{}, "", err
+		return delivery.File{}, "", err
 	}
 
 	return saved[0], hex.EncodeToString(sum.Sum(nil)), nil

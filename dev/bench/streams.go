@@ -13,7 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
 )
 
 const (
@@ -213,7 +213,7 @@ func (r *rig) follow(ctx context.Context, came arrival, ready func()) error {
 // pollEvents asks the record again and again, as each stream did in release 0.1.0.
 func (r *rig) pollEvents(ctx context.Context, came arrival, ready func()) error {
 	defer ready()
-	var cursor store.Cursor
+	var cursor core.Cursor
 	var err error
 	if cursor, err = r.store.EventsNow(ctx); err != nil {
 		return err

@@ -11,7 +11,8 @@ import (
 
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/task"
 )
 
 const (
@@ -117,15 +118,15 @@ func (t *claimTimes) measure(act func(i int) error) error {
 // team is a workspace with people.
 type team struct {
 	*rig
-	space   store.Workspace
-	creator store.User
-	agent   store.User
+	space   task.Workspace
+	creator account.User
+	agent   account.User
 }
 
 // team makes a workspace whose tasks have these deadlines, in minutes, and the usual ones else.
 func (r *rig) team(ctx context.Context, deadlines map[lifecycle.TaskState]float64) (t team, err error) {
 	t.rig = r
-	for _, user := range []*store.User{&t.creator, &t.agent} {
+	for _, user := range []*account.User{&t.creator, &t.agent} {
 		if *user, err = r.user(ctx); err != nil {
 			return t, err
 		}
@@ -141,12 +142,12 @@ func (r *rig) team(ctx context.Context, deadlines map[lifecycle.TaskState]float6
 }
 
 // make makes tasks in batches, all at once, whose workflows have begun.
-func (t team) make(ctx context.Context, howMany int) ([]store.Task, error) {
-	made := make([][]store.Task, (howMany+batchSize-1)/batchSize)
+func (t team) make(ctx context.Context, howMany int) ([]task.Task, error) {
+	made := make([][]task.Task, (howMany+batchSize-1)/batchSize)
 	batches, ctx := errgroup.WithContext(ctx)
 	for i := range made {
 		batches.Go(func() (err error) {
-			graph := make([]store.NewTask, min(batchSize, howMany-i*batchSize))
+			graph := make([]task.NewTask, min(batchSize, howMany-i*batchSize))
 			for j := range graph {
 				graph[j].Title = fmt.Sprintf("Task %d", i*batchSize+j)
 			}
@@ -159,7 +160,7 @@ func (t team) make(ctx context.Context, howMany int) ([]store.Task, error) {
 		return nil, err
 	}
 
-	var all []store.Task
+	var all []task.Task
 	for _, batch := range made {
 		all = append(all, batch...)
 	}
@@ -170,7 +171,7 @@ func (t team) make(ctx context.Context, howMany int) ([]store.Task, error) {
 // anew.
 func (t team) forget(ctx context.Context) {
 	for before := int64(0); ; {
-		tasks, err := t.store.Tasks(ctx, store.TaskFilter{WorkspaceID: t.space.ID, Before: before, Limit: 200})
+		tasks, err := t.store.Tasks(ctx, task.Filter{WorkspaceID: t.space.ID, Before: before, Limit: 200})
 		if err != nil || len(tasks) == 0 {
 			return
 		}

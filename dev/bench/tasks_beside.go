@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/delivery"
 )
 
 const (
@@ -95,7 +95,7 @@ func (r *rig) occupy(ctx context.Context, streams int) (stop func(), err error) 
 		return nil, err
 	}
 
-	var jobs []store.Job
+	var jobs []delivery.Job
 	for range streams {
 		job, err := r.request(ctx, user, file)
 		if err != nil {

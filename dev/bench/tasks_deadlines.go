@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/task"
 )
 
 const (
@@ -128,7 +128,7 @@ func (t team) awaitExpiry(ctx context.Context, last time.Time) error {
 		case <-time.After(wait):
 		}
 
-		left, err := t.store.Tasks(ctx, store.TaskFilter{WorkspaceID: t.space.ID, Status: lifecycle.TaskNew, Limit: 1})
+		left, err := t.store.Tasks(ctx, task.Filter{WorkspaceID: t.space.ID, Status: lifecycle.TaskNew, Limit: 1})
 		switch {
 		case err != nil || len(left) == 0:
 			return err

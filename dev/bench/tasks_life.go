@@ -8,7 +8,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/task"
 	"stagecoach/internal/temporalio"
 )
 
@@ -84,7 +84,7 @@ func (r *rig) bareLife(ctx context.Context) (cost, error) {
 }
 
 // live leads a task through its life and gives the events that refusals on the way have added.
-func (t team) live(ctx context.Context, one store.Task) (refused float64, err error) {
+func (t team) live(ctx context.Context, one task.Task) (refused float64, err error) {
 	if _, err := t.tasks.Claim(ctx, t.agent, one.ID, "mine", ""); err != nil {
 		return 0, err
 	}
@@ -109,7 +109,7 @@ func (t team) live(ctx context.Context, one store.Task) (refused float64, err er
 }
 
 // refuse asks the workflow itself for what it must refuse, past the record that would answer for it.
-func (t team) refuse(ctx context.Context, one store.Task) (added float64, err error) {
+func (t team) refuse(ctx context.Context, one task.Task) (added float64, err error) {
 	before, err := t.cost(ctx, one.WorkflowID())
 	if err != nil {
 		return 0, err

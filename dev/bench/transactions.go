@@ -9,7 +9,8 @@ import (
 	"go.temporal.io/api/enums/v1"
 
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/transaction"
 )
 
 const (
@@ -129,7 +130,7 @@ func (b *buyer) buyOne(ctx context.Context, username string) (hash string, err e
 // becomes waits until a transaction has a status, and its workflow too when it is final.
 func (b *buyer) becomes(
 	ctx context.Context, hash string, status lifecycle.TransactionState,
-) (t store.Transaction, err error) {
+) (t transaction.Transaction, err error) {
 	for deadline := time.Now().Add(buyPatience); ; time.Sleep(10 * time.Millisecond) {
 		t, err = b.store.TransactionByHash(ctx, hash)
 		switch {
@@ -176,7 +177,7 @@ func (b *buyer) buyAfterFailure(ctx context.Context) (cost, error) {
 	}
 
 	admin, err := b.store.CreateUser(
-		ctx, store.User{Name: "Bench", Role: store.RoleAdmin, Status: store.UserActive}, store.NewToken(),
+		ctx, account.User{Name: "Bench", Role: account.RoleAdmin, Status: account.UserActive}, account.NewToken(),
 	)
 	if err != nil {
 		return cost{}, err
@@ -373,7 +374,7 @@ func later(a, b time.Time) time.Time {
 }
 
 // bought waits until a transaction is processed.
-func (r *rig) bought(ctx context.Context, hash string, deadline time.Time) (store.Transaction, error) {
+func (r *rig) bought(ctx context.Context, hash string, deadline time.Time) (transaction.Transaction, error) {
 	for ; ; time.Sleep(500 * time.Millisecond) {
 		t, err := r.store.TransactionByHash(ctx, hash)
 		switch {

@@ -12,7 +12,7 @@ import (
 	"stagecoach/api/client"
 	"stagecoach/dev/stack"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	downloadstore "stagecoach/internal/store/download"
 	"stagecoach/starter/command/download"
 	"stagecoach/starter/command/remote"
 )
@@ -81,13 +81,13 @@ func (d *library) ask(ctx context.Context, bookID string) (download.Download, er
 	}
 
 	for _, job := range done.Items {
-		if job.MediaType == store.MediaText {
+		if job.MediaType == downloadstore.MediaText {
 			return job, nil
 		}
 	}
 
 	wanted := client.Call{Method: http.MethodPost, Path: "/v1/downloads", Body: map[string]string{
-		"book_id": bookID, "media_type": store.MediaText, "source": "web seed", "source_url": d.stack.Torrents.Demo.URL,
+		"book_id": bookID, "media_type": downloadstore.MediaText, "source": "web seed", "source_url": d.stack.Torrents.Demo.URL,
 	}}
 
 	job, err := client.Ask[download.Download](ctx, d.api, wanted)
@@ -138,9 +138,11 @@ func (d *library) proof(ctx context.Context, job download.Download) (problem str
 	}
 
 	at := slices.IndexFunc(
-		b.Media, func(m download.Medium) bool { return m.MediaType == job.MediaType && m.Status == store.MediaAvailable },
+		b.Media, func(m download.Medium) bool {
+			return m.MediaType == job.MediaType && m.Status == downloadstore.MediaAvailable
+		},
 	)
-	if b.State != store.BookLibrary || at < 0 {
+	if b.State != downloadstore.BookLibrary || at < 0 {
 		return "the book is not in the Library: starter book show " + b.ID + " tells more", nil
 	}
 	if job.ExternalJobID != d.stack.Torrents.Demo.Hash() {

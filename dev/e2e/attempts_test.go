@@ -12,11 +12,11 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/delivery"
 )
 
 // shown asks the workflow of a job how it stands.
-func (s *stack) shown(job store.Job) (view lifecycle.DeliveryView) {
+func (s *stack) shown(job delivery.Job) (view lifecycle.DeliveryView) {
 	s.Helper()
 	// a busy machine may let a query wait for longer than it may
 	s.eventually(time.Minute, "the workflow answers", func() bool {
@@ -97,7 +97,7 @@ func TestAFailedAttemptIsShown(t *testing.T) {
 }
 
 // jobOf finds a job by the id that the API gave it.
-func (s *stack) jobOf(id string) store.Job {
+func (s *stack) jobOf(id string) delivery.Job {
 	s.Helper()
 	var number int64
 	_, err := fmt.Sscan(id, &number)
@@ -184,7 +184,7 @@ func TestALossAfterTheLastByte(t *testing.T) {
 }
 
 // deliverActivity is the id of the activity that a running delivery waits for.
-func (s *stack) deliverActivity(job store.Job) string {
+func (s *stack) deliverActivity(job delivery.Job) string {
 	s.Helper()
 	var described struct {
 		PendingActivities []struct{ ActivityID string } `json:"pendingActivities"`

@@ -8,7 +8,7 @@ import (
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/transaction"
 )
 
 // TestCancelBeforeBegun cancels a workflow of each workload that no worker has seen yet: its row ends as if it had been
@@ -62,11 +62,11 @@ func TestCancelBeforeBegun(t *testing.T) {
 func (v *restoreRig) orderOfOld() string {
 	v.Helper()
 	wallet, hash := "0:"+digest("an old wallet"), digest("an old order")
-	_, err := v.store.OpenWallet(v.Context(), wallet, store.WalletStart{})
+	_, err := v.store.OpenWallet(v.Context(), wallet, transaction.WalletStart{})
 	must(v, err)
-	_, err = v.store.IngestChain(v.Context(), wallet, []store.ChainTransaction{{
+	_, err = v.store.IngestChain(v.Context(), wallet, []transaction.ChainTransaction{{
 		ComputeOK: true, ActionOK: true, Deposit: true, Comment: "durov 50", LT: 10, Hash: hash, At: time.Now(),
-		In: store.InMessage{Hash: digest("in"), Source: "0:" + digest("sender"), Nano: 1_000_000_000},
+		In: transaction.InMessage{Hash: digest("in"), Source: "0:" + digest("sender"), Nano: 1_000_000_000},
 	}}, time.Now())
 
 	must(v, err)

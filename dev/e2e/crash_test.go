@@ -19,6 +19,9 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/delivery"
 )
 
 // slow makes uploads take a few seconds.
@@ -27,7 +30,7 @@ func (s *stack) slow(bytesPerSecond int64) {
 }
 
 // inState waits until a job is in a state.
-func (s *stack) inState(job store.Job, state lifecycle.DeliveryState) {
+func (s *stack) inState(job delivery.Job, state lifecycle.DeliveryState) {
 	s.Helper()
 	s.eventually(
 		20*time.Second, fmt.Sprintf("job %d is %s", job.ID, state), func() bool { return s.reload(job).State == state },
@@ -36,7 +39,7 @@ func (s *stack) inState(job store.Job, state lifecycle.DeliveryState) {
 
 // streaming lets somebody, in chat 100, ask for a file of so many MiB, and waits until it streams at so many MiB a
 // second.
-func (s *stack) streaming(size, perSecond int) (job store.Job, sum string) {
+func (s *stack) streaming(size, perSecond int) (job delivery.Job, sum string) {
 	s.Helper()
 	file, sum := s.file("big.bin", size<<20)
 	s.slow(int64(perSecond) << 20)
@@ -272,13 +275,13 @@ func TestBlockedMeanwhile(t *testing.T) {
 	user := s.user(100)
 	file, _ := s.file("file.bin", 1000)
 	job := s.deliver(user, file)
-	_, err := s.store.ChangeUser(t.Context(), user.ID, store.UserChange{Status: store.UserBlocked})
+	_, err := s.store.ChangeUser(t.Context(), user.ID, account.UserChange{Status: account.UserBlocked})
 	must(t, err)
 	s.startWorker()
 	s.wantState(s.ended(job, 20*time.Second), lifecycle.DeliveryFailed, string(fault.UserNotActive))
 	blocked, err := s.store.UserByID(t.Context(), user.ID)
 	must(t, err)
-	if _, _, err := s.deliveries.Request(t.Context(), blocked, file.ID, nonce(), store.SourceAPI); fault.CodeOf(err) != fault.UserNotActive {
+	if _, _, err := s.deliveries.Request(t.Context(), blocked, file.ID, nonce(), delivery.SourceAPI); fault.CodeOf(err) != fault.UserNotActive {
 		t.Errorf("a blocked user's request gave %v", err)
 	}
 }
@@ -324,13 +327,13 @@ func TestFairness(t *testing.T) {
 	s := newStack(t, map[string]string{"STAGECOACH_DELIVERY_PARALLEL": "2"})
 	s.startWorker()
 	s.slow(100 << 10) // a file takes 0.2 s, so that all are in line before half are delivered
-	var shelf []store.File
+	var shelf []delivery.File
 	for i := range files {
 		file, _ := s.file(fmt.Sprintf("file-%d.bin", i), 20<<10)
 		shelf = append(shelf, file)
 	}
 
-	var jobs []store.Job
+	var jobs []delivery.Job
 	for u := range users { // all of the first user's first, then all of the second's …
 		user := s.user(int64(200 + u))
 		for _, file := range shelf {
@@ -378,7 +381,7 @@ func TestFairness(t *testing.T) {
 // claims lists whose job was claimed, in order.
 func (s *stack) claims() []int64 {
 	s.Helper()
-	events, err := s.store.EventsAfter(s.Context(), store.Cursor{}, 10000)
+	events, err := s.store.EventsAfter(s.Context(), core.Cursor{}, 10000)
 	must(s, err)
 	var owners []int64
 	for _, event := range events {
@@ -404,11 +407,11 @@ func TestRepeatedRequests(t *testing.T) {
 	s.startWorker()
 	user := s.user(100)
 	file, sum := s.file("once.bin", 1000)
-	results := make(chan store.Job, 20)
+	results := make(chan delivery.Job, 20)
 
 	for range cap(results) {
 		go func() {
-			job, _, err := s.deliveries.Request(t.Context(), user, file.ID, "the-nonce", store.SourceBot)
+			job, _, err := s.deliveries.Request(t.Context(), user, file.ID, "the-nonce", delivery.SourceBot)
 			if err != nil {
 				t.Error(err)
 			}

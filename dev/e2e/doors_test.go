@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"stagecoach/dev/sim/telegramsim"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
 )
 
 // answer is what the HTTP API said.
@@ -228,7 +228,7 @@ func TestThroughBot(t *testing.T) {
 	s.press(1, "Approve")
 	s.eventually(30*time.Second, "the user is active", func() bool {
 		user, err := s.store.UserByTelegram(t.Context(), 100)
-		return err == nil && user.Status == store.UserActive
+		return err == nil && user.Status == account.UserActive
 	})
 	s.telegram.SendMessage(100, "/files")
 	s.press(100, "кино")
@@ -239,8 +239,8 @@ func TestThroughBot(t *testing.T) {
 	s.telegram.SendMessage(100, "/status")
 	s.eventually(30*time.Second, "the refusal is audited", func() bool {
 		entries, err := s.store.AuditLog(t.Context(), 0, 10)
-		return err == nil && slices.ContainsFunc(entries, func(e store.AuditEntry) bool {
-			return e.Door == store.DoorBot && e.Outcome == store.OutcomeRefused
+		return err == nil && slices.ContainsFunc(entries, func(e account.AuditEntry) bool {
+			return e.Door == account.DoorBot && e.Outcome == account.OutcomeRefused
 		})
 	})
 

@@ -14,7 +14,8 @@ import (
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/download"
 )
 
 // troubled is one round of TestDownloadFaults: some downloads, and what happens to them.
@@ -23,8 +24,8 @@ type troubled struct {
 	*rapid.T
 	stand    *standIn
 	made     []*torrentsim.SeededTorrent
-	jobs     []store.Download
-	reader   store.User
+	jobs     []download.Download
+	reader   account.User
 	restarts *workerRestarts
 	log      []string
 }
@@ -103,7 +104,7 @@ func TestDownloadFaults(t *testing.T) {
 	t.Logf("%d rounds, %d worker restarts, %d kills: %v", rounds, restarts.stops, restarts.kills, ends)
 }
 
-func reasonOf(job store.Download) string {
+func reasonOf(job download.Download) string {
 	if job.FailureReason == nil {
 		return ""
 	}

@@ -25,7 +25,9 @@ import (
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/download"
 )
 
 const (
@@ -142,7 +144,7 @@ func (l *library) find(made *torrentsim.SeededTorrent) *qbt.Torrent {
 }
 
 // tagged looks for the torrent of a job, among ours.
-func (l *library) tagged(job store.Download) *qbt.Torrent {
+func (l *library) tagged(job download.Download) *qbt.Torrent {
 	l.Helper()
 	for _, t := range l.all() {
 		if t.Category != foreignCategory && slices.Contains(tagsOf(t), job.Tag()) {
@@ -183,16 +185,16 @@ func (l *library) addByHand(made *torrentsim.SeededTorrent, options map[string]s
 var readers atomic.Int64
 
 // reader makes a user.
-func (l *library) reader() store.User {
+func (l *library) reader() account.User {
 	l.Helper()
 	user, err := l.store.CreateUser(
-		l.Context(), store.User{Name: fmt.Sprintf("Reader %d", readers.Add(1)), Status: store.UserActive}, store.NewToken(),
+		l.Context(), account.User{Name: fmt.Sprintf("Reader %d", readers.Add(1)), Status: account.UserActive}, account.NewToken(),
 	)
 	must(l, err)
 	return user
 }
 
-func (l *library) book(user store.User) store.Book {
+func (l *library) book(user account.User) download.Book {
 	l.Helper()
 	book, err := l.downloads.CreateBook(l.Context(), user, "Planted Title", "Planted Author", "")
 	must(l, err)
@@ -200,10 +202,10 @@ func (l *library) book(user store.User) store.Book {
 }
 
 // ask asks for a download for a new book.
-func (l *library) ask(user store.User, link string) store.Download {
+func (l *library) ask(user account.User, link string) download.Download {
 	l.Helper()
 	job, created, err := l.downloads.Start(
-		l.Context(), user, service.DownloadAsk{BookID: l.book(user).ID, MediaType: store.MediaText, SourceURL: link},
+		l.Context(), user, service.DownloadAsk{BookID: l.book(user).ID, MediaType: download.MediaText, SourceURL: link},
 	)
 	must(l, err)
 	if !created {
@@ -213,24 +215,24 @@ func (l *library) ask(user store.User, link string) store.Download {
 }
 
 // record makes the row of a download and no more, for a test to do something before it begins; launch begins.
-func (l *library) record(user store.User, link string) store.Download {
+func (l *library) record(user account.User, link string) download.Download {
 	l.Helper()
-	job, _, err := l.store.CreateDownload(l.Context(), store.Download{
-		UserID: user.ID, BookID: l.book(user).ID, MediaType: store.MediaAudio, Source: "test", SourceURL: link,
-	}, store.Event{Type: "enqueued", To: string(lifecycle.DownloadQueued)})
+	job, _, err := l.store.CreateDownload(l.Context(), download.Download{
+		UserID: user.ID, BookID: l.book(user).ID, MediaType: download.MediaAudio, Source: "test", SourceURL: link,
+	}, core.Event{Type: "enqueued", To: string(lifecycle.DownloadQueued)})
 	must(l, err)
 	return job
 }
 
-func (l *library) launch(job store.Download) {
+func (l *library) launch(job download.Download) {
 	l.Helper()
 	must(l, l.downloads.Launch(l.Context(), job))
 }
 
 // now reads a job again.
-func (l *library) now(job store.Download) store.Download {
+func (l *library) now(job download.Download) download.Download {
 	l.Helper()
-	must(l, store.RetryWhileUnavailable(l.Context(), func() error {
+	must(l, core.RetryWhileUnavailable(l.Context(), func() error {
 		found, err := l.store.DownloadByID(l.Context(), job.ID)
 		if err == nil {
 			job = found
@@ -245,7 +247,7 @@ func (l *library) now(job store.Download) store.Download {
 const jobPatience = 3 * time.Minute
 
 // becomes waits until a job is so.
-func (l *library) becomes(job store.Download, what string, so func(store.Download) bool) store.Download {
+func (l *library) becomes(job download.Download, what string, so func(download.Download) bool) download.Download {
 	l.Helper()
 	for deadline := time.Now().Add(jobPatience); ; time.Sleep(20 * time.Millisecond) {
 		if job = l.now(job); so(job) {
@@ -259,20 +261,20 @@ func (l *library) becomes(job store.Download, what string, so func(store.Downloa
 	}
 }
 
-func (l *library) downloading(job store.Download) store.Download {
+func (l *library) downloading(job download.Download) download.Download {
 	l.Helper()
-	return l.becomes(job, "downloading", func(d store.Download) bool { return d.State == lifecycle.DownloadDownloading })
+	return l.becomes(job, "downloading", func(d download.Download) bool { return d.State == lifecycle.DownloadDownloading })
 }
 
 // added waits until qBittorrent has taken a job's torrent.
-func (l *library) added(job store.Download) store.Download {
+func (l *library) added(job download.Download) download.Download {
 	l.Helper()
-	return l.becomes(job, "added", func(d store.Download) bool { return d.AddedAt != nil })
+	return l.becomes(job, "added", func(d download.Download) bool { return d.AddedAt != nil })
 }
 
-func (l *library) over(job store.Download) store.Download {
+func (l *library) over(job download.Download) download.Download {
 	l.Helper()
-	return l.becomes(job, "over", func(d store.Download) bool { return lifecycle.Download.Terminal(d.State) })
+	return l.becomes(job, "over", func(d download.Download) bool { return lifecycle.Download.Terminal(d.State) })
 }
 
 // shown tells what qBittorrent has, for the message of a failure.
@@ -285,7 +287,7 @@ func (l *library) shown() string {
 }
 
 // story lists the types of a job's events.
-func (l *library) story(job store.Download) []string {
+func (l *library) story(job download.Download) []string {
 	l.Helper()
 	events, err := l.store.EventsOf(l.Context(), "download", strconv.FormatInt(job.ID, 10))
 	must(l, err)
@@ -301,7 +303,7 @@ func (l *library) story(job store.Download) []string {
 }
 
 // wantStory fails the test unless a job has had exactly these events.
-func (l *library) wantStory(job store.Download, want ...string) {
+func (l *library) wantStory(job download.Download, want ...string) {
 	l.Helper()
 	if got := l.story(job); !slices.Equal(got, want) {
 		l.Errorf("download %d has the events %v, want %v", job.ID, got, want)
@@ -309,13 +311,13 @@ func (l *library) wantStory(job store.Download, want ...string) {
 }
 
 // completes waits for the end of a job that has to go well, and checks it.
-func (l *library) completes(job store.Download) store.Download {
+func (l *library) completes(job download.Download) download.Download {
 	l.Helper()
 	return l.ends(job, lifecycle.DownloadCompleted, "")
 }
 
 // ends waits for the end of a job, and checks that the record, Temporal and qBittorrent agree on it.
-func (l *library) ends(job store.Download, status lifecycle.DownloadState, reason string) store.Download {
+func (l *library) ends(job download.Download, status lifecycle.DownloadState, reason string) download.Download {
 	l.Helper()
 	job = l.over(job)
 	got := ""
@@ -344,7 +346,7 @@ var closings = map[lifecycle.DownloadState]enumspb.WorkflowExecutionStatus{
 }
 
 // disagreements compares an ended job's record with its workflow and with qBittorrent, which may lag a little.
-func (l *library) disagreements(job store.Download) (troubles []string) {
+func (l *library) disagreements(job download.Download) (troubles []string) {
 	l.Helper()
 	trouble := func(format string, args ...any) {
 		troubles = append(troubles, fmt.Sprintf("download %d, %s: ", job.ID, job.State)+fmt.Sprintf(format, args...))
@@ -373,12 +375,12 @@ func (l *library) disagreements(job store.Download) (troubles []string) {
 
 	book, err := l.store.BookByID(l.Context(), job.BookID)
 	must(l, err)
-	asset := slices.ContainsFunc(book.Media, func(m store.MediaAsset) bool {
-		return m.MediaType == job.MediaType && m.Status == store.MediaAvailable && m.Path == job.ContentPath && m.SourceURL == job.SourceURL
+	asset := slices.ContainsFunc(book.Media, func(m download.MediaAsset) bool {
+		return m.MediaType == job.MediaType && m.Status == download.MediaAvailable && m.Path == job.ContentPath && m.SourceURL == job.SourceURL
 	})
 
 	completed := job.State == lifecycle.DownloadCompleted
-	if completed != asset || completed != (book.State == store.BookLibrary) {
+	if completed != asset || completed != (book.State == download.BookLibrary) {
 		trouble("the book is %+v", book)
 	}
 
@@ -450,9 +452,9 @@ func (l *library) untidy() (trouble string) {
 	tags, err := l.torrents.web().GetTagsCtx(l.Context())
 	must(l, err)
 	for _, tag := range tags {
-		if strings.HasPrefix(tag, store.DownloadTagPrefix) && !held[tag] {
-			id, _ := strconv.ParseInt(strings.TrimPrefix(tag, store.DownloadTagPrefix), 10, 64)
-			job := l.now(store.Download{ID: id})
+		if strings.HasPrefix(tag, download.DownloadTagPrefix) && !held[tag] {
+			id, _ := strconv.ParseInt(strings.TrimPrefix(tag, download.DownloadTagPrefix), 10, 64)
+			job := l.now(download.Download{ID: id})
 			if l.careless && job.State == lifecycle.DownloadCompleted {
 				continue
 			}
@@ -465,7 +467,7 @@ func (l *library) untidy() (trouble string) {
 
 // live says whether a tag is of a job that is not over.
 func (l *library) live(tag string) bool {
-	id, err := strconv.ParseInt(strings.TrimPrefix(tag, store.DownloadTagPrefix), 10, 64)
+	id, err := strconv.ParseInt(strings.TrimPrefix(tag, download.DownloadTagPrefix), 10, 64)
 	if err != nil {
 		return false
 	}
@@ -474,7 +476,7 @@ func (l *library) live(tag string) bool {
 }
 
 // wantContent checks the file of a completed job, where there are files.
-func (l *library) wantContent(job store.Download, made *torrentsim.SeededTorrent) {
+func (l *library) wantContent(job download.Download, made *torrentsim.SeededTorrent) {
 	l.Helper()
 	if l.torrents.downloads() == "" {
 		return
@@ -487,7 +489,7 @@ func (l *library) wantContent(job store.Download, made *torrentsim.SeededTorrent
 }
 
 // wantFiles checks whether something is left of what a job has downloaded, where there are files.
-func (l *library) wantFiles(job store.Download, made *torrentsim.SeededTorrent, want bool) {
+func (l *library) wantFiles(job download.Download, made *torrentsim.SeededTorrent, want bool) {
 	l.Helper()
 	if l.torrents.downloads() == "" {
 		return

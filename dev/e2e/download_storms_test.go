@@ -8,11 +8,11 @@ import (
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/download"
 )
 
 // unchanged fails the test when a job's row is not as it was: nobody has touched it.
-func (l *library) unchanged(before store.Download) {
+func (l *library) unchanged(before download.Download) {
 	l.Helper()
 	after := l.now(before)
 	before.Now = after.Now
@@ -22,7 +22,7 @@ func (l *library) unchanged(before store.Download) {
 }
 
 // sameDownload compares what can be told apart by time and version.
-func sameDownload(a, b store.Download) bool {
+func sameDownload(a, b download.Download) bool {
 	return a.RowVersion == b.RowVersion && a.State == b.State && a.UpdatedAt.Equal(b.UpdatedAt) && a.Progress == b.Progress &&
 		a.Observed == b.Observed && a.LastError == b.LastError && (a.FirstNotFoundAt == nil) == (b.FirstNotFoundAt == nil)
 }
@@ -47,7 +47,7 @@ func qbittorrentAway(l *library) {
 	waiting := l.ask(ann, late.URL)
 	waiting = l.becomes(
 		waiting, "waiting for qBittorrent",
-		func(d store.Download) bool { return d.LastError == string(fault.ProviderUnavailable) },
+		func(d download.Download) bool { return d.LastError == string(fault.ProviderUnavailable) },
 	)
 
 	if got, err := l.downloads.Cancel(l.Context(), ann, going.ID, false); fault.CodeOf(err) != fault.ProviderUnavailable || got.State != lifecycle.DownloadDownloading {
@@ -67,7 +67,7 @@ func qbittorrentAway(l *library) {
 		l.torrents.release(l, made)
 	}
 
-	for _, job := range []store.Download{staying, waiting} {
+	for _, job := range []download.Download{staying, waiting} {
 		l.completes(job)
 	}
 }
@@ -80,7 +80,7 @@ func qbittorrentKilled(l *library) {
 		stand.pace(l, made, 6*time.Second)
 	}
 
-	l.becomes(job, "a third done", func(d store.Download) bool { return d.Progress > 0.3 })
+	l.becomes(job, "a third done", func(d download.Download) bool { return d.Progress > 0.3 })
 	l.torrents.kill()
 	l.seed.SetSpeed(0)
 	defer l.seed.SetSpeed(seedSpeed)
@@ -126,7 +126,7 @@ func wrongPassword(l *library) {
 	second := l.ask(ann, late.URL)
 	second = l.becomes(
 		second, "waiting for the password",
-		func(d store.Download) bool { return d.LastError == string(fault.ProviderUnauthorized) },
+		func(d download.Download) bool { return d.LastError == string(fault.ProviderUnauthorized) },
 	)
 
 	l.noted(false)

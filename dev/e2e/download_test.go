@@ -16,7 +16,8 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/download"
 )
 
 // TestDownloads leads downloads through all that may happen to them: first side by side, then through what happens to
@@ -93,7 +94,7 @@ func fromFile(l *library) {
 		stand.change(l, made, torrentsim.TorrentChange{Progress: &half, Duration: &long})
 	}
 
-	job = l.becomes(job, "growing", func(d store.Download) bool {
+	job = l.becomes(job, "growing", func(d download.Download) bool {
 		return d.Progress > 0.1 && d.Progress < 1 && d.Speed > 0 && d.State == lifecycle.DownloadDownloading
 	})
 	if job.Size != made.Size || *job.ExternalJobID != made.Hash() || job.InfohashV1 != made.InfohashV1 {
@@ -146,11 +147,11 @@ func fromHybridMagnet(l *library) {
 }
 
 // hybrid asks for a torrent with both kinds of hashes by a link that has only one of them.
-func (l *library) hybrid(name string) (store.Download, *torrentsim.SeededTorrent) {
+func (l *library) hybrid(name string) (download.Download, *torrentsim.SeededTorrent) {
 	l.Helper()
 	made := l.torrent(name, torrentsim.TorrentSpec{NoSeed: true, Kind: torrentsim.TorrentHybrid})
 	job := l.ask(l.reader(), "magnet:?xt=urn:btih:"+made.InfohashV1)
-	job = l.becomes(job, "known by its hash", func(d store.Download) bool { return d.ExternalJobID != nil })
+	job = l.becomes(job, "known by its hash", func(d download.Download) bool { return d.ExternalJobID != nil })
 	return job, made
 }
 
@@ -237,7 +238,7 @@ func askedTwice(l *library) {
 	first := l.added(l.ask(ann, made.URL))
 	second := l.added(l.ask(ann, made.Magnet()))
 	again, created, err := l.downloads.Start(
-		l.Context(), ann, service.DownloadAsk{BookID: first.BookID, MediaType: store.MediaText, SourceURL: made.URL},
+		l.Context(), ann, service.DownloadAsk{BookID: first.BookID, MediaType: download.MediaText, SourceURL: made.URL},
 	)
 	if err != nil || created || again.ID != first.ID {
 		l.Errorf("asked again: %+v, %v", again, err)
@@ -253,7 +254,7 @@ func askedTwice(l *library) {
 	}
 
 	anew, created, err := l.downloads.Start(
-		l.Context(), ann, service.DownloadAsk{BookID: first.BookID, MediaType: store.MediaText, SourceURL: made.URL},
+		l.Context(), ann, service.DownloadAsk{BookID: first.BookID, MediaType: download.MediaText, SourceURL: made.URL},
 	)
 	if err != nil || !created {
 		l.Fatalf("after the end: %+v, %v", anew, err)
@@ -285,7 +286,7 @@ func sharedByTwo(l *library) {
 }
 
 // cancel ends a job and checks it.
-func (l *library) cancel(user store.User, job store.Download, keepFiles bool) store.Download {
+func (l *library) cancel(user account.User, job download.Download, keepFiles bool) download.Download {
 	l.Helper()
 	got, err := l.downloads.Cancel(l.Context(), user, job.ID, keepFiles)
 	if err != nil || got.State != lifecycle.DownloadCanceled {
@@ -318,7 +319,7 @@ func canceledAndKept(l *library) {
 }
 
 // growing is a download of which a part is there, and that takes for ever.
-func (l *library) growing(name string) (store.User, store.Download, *torrentsim.SeededTorrent) {
+func (l *library) growing(name string) (account.User, download.Download, *torrentsim.SeededTorrent) {
 	l.Helper()
 	made, ann := l.torrent(name, torrentsim.TorrentSpec{Size: 24 * seedSpeed}), l.reader()
 	job := l.ask(ann, made.URL)
@@ -326,7 +327,7 @@ func (l *library) growing(name string) (store.User, store.Download, *torrentsim.
 		stand.pace(l, made, 5*time.Minute)
 	}
 	return ann, l.becomes(
-		job, "growing", func(d store.Download) bool { return d.Progress > 0 && d.State == lifecycle.DownloadDownloading },
+		job, "growing", func(d download.Download) bool { return d.Progress > 0 && d.State == lifecycle.DownloadDownloading },
 	), made
 }
 
@@ -334,7 +335,7 @@ func (l *library) growing(name string) (store.User, store.Download, *torrentsim.
 func canceledAtOnce(l *library) {
 	ann := l.reader()
 	torrents := map[string]*torrentsim.SeededTorrent{}
-	var jobs []store.Download
+	var jobs []download.Download
 	for i, name := range []string{"at-once-0.epub", "at-once-1.epub", "at-once-2.epub", "at-once-3.epub", "at-once-4.epub"} {
 		torrents[name] = l.unseeded(name)
 		job := l.ask(ann, torrents[name].URL)
@@ -374,7 +375,7 @@ func removedByHand(l *library) {
 	made := l.unseeded("removed-by-hand.epub")
 	job := l.downloading(l.ask(l.reader(), made.URL))
 	must(l, l.torrents.web().DeleteTorrentsCtx(l.Context(), []string{made.Hash()}, true))
-	l.becomes(job, "missing", func(d store.Download) bool { return d.FirstNotFoundAt != nil })
+	l.becomes(job, "missing", func(d download.Download) bool { return d.FirstNotFoundAt != nil })
 	job = l.ends(job, lifecycle.DownloadFailed, string(fault.MissingExternalJob))
 	l.wantStory(job, "enqueued", "started", "went_missing", "failed")
 	if missing := job.UpdatedAt.Sub(*job.FirstNotFoundAt); missing < grace {
@@ -387,9 +388,9 @@ func putBackByHand(l *library) {
 	made := l.unseeded("put-back-by-hand.epub")
 	job := l.downloading(l.ask(l.reader(), made.URL))
 	must(l, l.torrents.web().DeleteTorrentsCtx(l.Context(), []string{made.Hash()}, true))
-	l.becomes(job, "missing", func(d store.Download) bool { return d.FirstNotFoundAt != nil })
+	l.becomes(job, "missing", func(d download.Download) bool { return d.FirstNotFoundAt != nil })
 	l.addByHand(made, map[string]string{"category": activeCategory, "savepath": job.SavePath, "tags": job.Tag()})
-	l.becomes(job, "found", func(d store.Download) bool { return d.FirstNotFoundAt == nil })
+	l.becomes(job, "found", func(d download.Download) bool { return d.FirstNotFoundAt == nil })
 	time.Sleep(grace + pollEvery)
 	l.torrents.release(l, made)
 	job = l.completes(job)
@@ -457,7 +458,7 @@ func canceledAtTheEnd(l *library) {
 				stand.pace(l, made, 500*time.Millisecond)
 			}
 
-			l.becomes(job, "nearly complete", func(d store.Download) bool {
+			l.becomes(job, "nearly complete", func(d download.Download) bool {
 				there := l.tagged(job)
 				return d.State != lifecycle.DownloadQueued || there != nil && there.Progress > 0.5
 			})
@@ -491,7 +492,7 @@ func askedAtOnce(l *library) {
 	ann, made := l.reader(), l.unseeded("asked-at-once.epub")
 	book := l.book(ann)
 	type start struct {
-		job     store.Download
+		job     download.Download
 		created bool
 		err     error
 	}
@@ -500,13 +501,13 @@ func askedAtOnce(l *library) {
 	for range times {
 		go func() {
 			job, created, err := l.downloads.Start(
-				l.Context(), ann, service.DownloadAsk{BookID: book.ID, MediaType: store.MediaText, SourceURL: made.URL},
+				l.Context(), ann, service.DownloadAsk{BookID: book.ID, MediaType: download.MediaText, SourceURL: made.URL},
 			)
 			starts <- start{job, created, err}
 		}()
 	}
 
-	var job store.Download
+	var job download.Download
 	makers := 0
 	for range times {
 		got := <-starts

@@ -10,7 +10,7 @@ import (
 	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/torrentsim"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/download"
 )
 
 // TestDownloadWorkers runs two workers on thirty downloads: one of them polls, with one request a time whatever the
@@ -24,7 +24,7 @@ func TestDownloadWorkers(t *testing.T) {
 	const jobs = 30
 	ann := l.reader()
 	var made []*torrentsim.SeededTorrent
-	var all []store.Download
+	var all []download.Download
 	for i := range jobs {
 		made = append(made, l.unseeded(fmt.Sprintf("of-thirty-%d.epub", i)))
 		all = append(all, l.ask(ann, made[i].URL))
@@ -34,7 +34,7 @@ func TestDownloadWorkers(t *testing.T) {
 		l.downloading(job)
 	}
 
-	finish := func(some []*torrentsim.SeededTorrent, theirs []store.Download) {
+	finish := func(some []*torrentsim.SeededTorrent, theirs []download.Download) {
 		for _, torrent := range some {
 			stand.release(l, torrent)
 		}

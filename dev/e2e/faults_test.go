@@ -11,7 +11,7 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/notice"
 )
 
 // TestFaults makes one thing go wrong at a time and looks at the job, its tries and the user's chat.
@@ -144,7 +144,7 @@ func TestTokenRefused(t *testing.T) {
 
 	alerts, err := s.store.TakeUnsentAlerts(t.Context(), 0)
 	must(t, err)
-	if len(alerts) != 1 || alerts[0].Kind != store.AlertStorageToken {
+	if len(alerts) != 1 || alerts[0].Kind != notice.AlertStorageToken {
 		t.Errorf("alerts %+v, want one", alerts)
 	}
 }

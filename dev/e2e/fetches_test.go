@@ -22,7 +22,8 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/download"
 )
 
 // TestPaymentBesideFetches sells Stars while a hundred .torrent files are wanted from a site that never answers: one
@@ -49,7 +50,7 @@ func TestPaymentBesideFetches(t *testing.T) {
 	l.startWorker()
 
 	admin, err := l.store.CreateUser(
-		t.Context(), store.User{Role: store.RoleAdmin, Status: store.UserActive}, store.NewToken(),
+		t.Context(), account.User{Role: account.RoleAdmin, Status: account.UserActive}, account.NewToken(),
 	)
 
 	must(t, err)
@@ -62,7 +63,7 @@ func TestPaymentBesideFetches(t *testing.T) {
 		book, err := downloads.CreateBook(t.Context(), admin, fmt.Sprint("Planted Title ", i), "Planted Author", "")
 		must(t, err)
 		_, _, err = downloads.Start(
-			t.Context(), admin, service.DownloadAsk{BookID: book.ID, MediaType: store.MediaText, SourceURL: silent.URL},
+			t.Context(), admin, service.DownloadAsk{BookID: book.ID, MediaType: download.MediaText, SourceURL: silent.URL},
 		)
 		must(t, err)
 	}
@@ -73,7 +74,7 @@ func TestPaymentBesideFetches(t *testing.T) {
 	l.becomes(hash, lifecycle.TransactionProcessed)
 	l.eventually(patience, "files are being fetched yet", func() bool { return fetching.Load() == 2 })
 	waiting, err := l.store.Downloads(
-		t.Context(), store.DownloadFilter{Status: lifecycle.DownloadQueued, Limit: 2 * wanted},
+		t.Context(), download.Filter{Status: lifecycle.DownloadQueued, Limit: 2 * wanted},
 	)
 
 	must(t, err)

@@ -9,7 +9,7 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/delivery"
 )
 
 // TestRecordHistories saves the histories that the replay tests replay. It runs only on request: a history once saved
@@ -23,7 +23,7 @@ func TestRecordHistories(t *testing.T) {
 	s := newStack(t, map[string]string{"STAGECOACH_DELIVERY_TTL": "2s", "STAGECOACH_DELIVERY_PARALLEL": "2"})
 	user := s.user(100)
 	small, _ := s.file("small.bin", 1000)
-	save := func(name string, job store.Job, state lifecycle.DeliveryState) {
+	save := func(name string, job delivery.Job, state lifecycle.DeliveryState) {
 		if got := s.ended(job, time.Minute); got.State != state {
 			t.Fatalf("%s ended %s\n%s", name, got.State, s.temporalCLI("workflow", "show", "--workflow-id", job.WorkflowID()))
 		}

@@ -10,7 +10,7 @@ import (
 
 	"stagecoach/dev/night"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/delivery"
 )
 
 // TestIdempotency draws random sequences of requests (new and repeated keys, one after another and at once) and of
@@ -89,10 +89,10 @@ func TestIdempotency(t *testing.T) {
 	})
 
 	s.eventually(90*time.Second, "every job ends", func() bool {
-		live, err := s.store.Jobs(t.Context(), store.JobFilter{UserID: user.ID, Live: true, Limit: 1})
+		live, err := s.store.Jobs(t.Context(), delivery.Filter{UserID: user.ID, Live: true, Limit: 1})
 		return err == nil && len(live) == 0
 	})
-	all, err := s.store.Jobs(t.Context(), store.JobFilter{UserID: user.ID, Limit: 100000})
+	all, err := s.store.Jobs(t.Context(), delivery.Filter{UserID: user.ID, Limit: 100000})
 	must(t, err)
 	delivered := map[int64]bool{}
 	unknown := 0

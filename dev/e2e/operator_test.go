@@ -11,7 +11,8 @@ import (
 	"stagecoach/dev/night"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/delivery"
 	"stagecoach/workflows/reconciler"
 )
 
@@ -95,10 +96,10 @@ func TestNeverStarted(t *testing.T) {
 	s := newStack(t, nil)
 	user := s.user(100)
 	file, sum := s.file("lost.bin", 1000)
-	job, _, err := s.store.CreateJob(t.Context(), store.Job{
+	job, _, err := s.store.CreateJob(t.Context(), delivery.Job{
 		IdempotencyKey: strings.Repeat("ab", 32), UserID: user.ID, FileID: file.ID, FileName: file.Name, Size: file.Size,
-		Source: store.SourceAPI,
-	}, store.Event{Type: "enqueued", To: string(lifecycle.DeliveryQueued)})
+		Source: delivery.SourceAPI,
+	}, core.Event{Type: "enqueued", To: string(lifecycle.DeliveryQueued)})
 
 	must(t, err)
 	s.startWorker()

@@ -11,7 +11,7 @@ import (
 
 	"stagecoach/activities/transaction"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	transactionstore "stagecoach/internal/store/transaction"
 )
 
 // leftPayment schedules payment work where 0.1.0 did.
@@ -48,7 +48,7 @@ func TestPaymentsAlone(t *testing.T) {
 
 	run, err := l.client.ExecuteWorkflow(
 		t.Context(), client.StartWorkflowOptions{TaskQueue: "left"}, leftPayment,
-		transaction.PaymentOf{Hash: hash, Kind: store.Purchase},
+		transaction.PaymentOf{Hash: hash, Kind: transactionstore.Purchase},
 	)
 
 	must(t, err)

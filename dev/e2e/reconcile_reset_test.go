@@ -21,7 +21,7 @@ import (
 	transactionactivities "stagecoach/activities/transaction"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/operations"
 	"stagecoach/workflows"
 	"stagecoach/workflows/delivery"
 	"stagecoach/workflows/download"
@@ -155,9 +155,9 @@ func TestReconcileReset(t *testing.T) {
 		y.eventually(workload+" shows "+want, stage(s, want))
 		y.eventually(workload+" has it in its details", func() bool { return strings.Contains(y.details(s), "**"+want+"**") })
 		y.eventually(workload+" is listed", func() bool {
-			found, err := y.store.Findings(t.Context(), store.FindingFilter{Workload: workload, Limit: 10})
+			found, err := y.store.Findings(t.Context(), operations.FindingFilter{Workload: workload, Limit: 10})
 			must(t, err)
-			return len(found) == 1 && found[0].Finding == store.FindingReset && found[0].Done == store.DoneRefreshed && found[0].RunID == runs[workload]
+			return len(found) == 1 && found[0].Finding == operations.FindingReset && found[0].Done == operations.DoneRefreshed && found[0].RunID == runs[workload]
 		})
 	}
 

@@ -28,6 +28,13 @@ import (
 	"stagecoach/internal/operations/reconcile"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	deliverystore "stagecoach/internal/store/delivery"
+	"stagecoach/internal/store/download"
+	"stagecoach/internal/store/operations"
+	"stagecoach/internal/store/task"
+	"stagecoach/internal/store/transaction"
 )
 
 // reconcileRig is a record and a Temporal server without any worker: what an operator does to workflows stays as it is
@@ -44,9 +51,9 @@ type reconcileRig struct {
 	transactions *service.Transactions
 	records      *delivery.Records
 
-	user      store.User
-	file      store.File
-	workspace store.Workspace
+	user      account.User
+	file      deliverystore.File
+	workspace task.Workspace
 	wallet    string
 	lt        int64
 	last      string
@@ -80,7 +87,7 @@ func newReconcileRig(t testing.TB) *reconcileRig {
 
 	chat := int64(7)
 	y.user, err = y.store.CreateUser(
-		ctx, store.User{Role: store.RoleUser, Status: store.UserActive, TelegramID: &chat}, store.NewToken(),
+		ctx, account.User{Role: account.RoleUser, Status: account.UserActive, TelegramID: &chat}, account.NewToken(),
 	)
 
 	must(t, err)
@@ -91,7 +98,7 @@ func newReconcileRig(t testing.TB) *reconcileRig {
 	y.workspace, err = y.tasks.CreateWorkspace(ctx, y.user, service.WorkspaceChange{Name: &name}, "")
 	must(t, err)
 	y.wallet = "0:" + digest("wallet")
-	_, err = y.store.OpenWallet(ctx, y.wallet, store.WalletStart{})
+	_, err = y.store.OpenWallet(ctx, y.wallet, transaction.WalletStart{})
 	must(t, err)
 	return y
 }
@@ -135,10 +142,10 @@ func (y *reconcileRig) make(workload string, n int) *subject {
 	ctx := y.Context()
 	switch workload {
 	case lifecycle.WorkloadDelivery:
-		job, _, err := y.store.CreateJob(ctx, store.Job{
+		job, _, err := y.store.CreateJob(ctx, deliverystore.Job{
 			IdempotencyKey: digest("job", n), UserID: y.user.ID, FileID: y.file.ID, FileName: "f", Size: 1,
-			Source: store.SourceAPI,
-		}, store.Event{Type: "enqueued", To: string(lifecycle.DeliveryQueued)})
+			Source: deliverystore.SourceAPI,
+		}, core.Event{Type: "enqueued", To: string(lifecycle.DeliveryQueued)})
 		must(y, err)
 		return &subject{
 			workload, lifecycle.DeliveryType, strconv.FormatInt(job.ID, 10), job.WorkflowID(), job.ID,
@@ -147,8 +154,8 @@ func (y *reconcileRig) make(workload string, n int) *subject {
 			`UPDATE jobs SET state = 'CANCELLED' WHERE id::text = $1`, `DELETE FROM jobs WHERE id::text = $1`,
 		}
 	case lifecycle.WorkloadTask:
-		made, _, err := y.store.CreateTasks(ctx, y.workspace.ID, []store.NewTask{{Title: "a task of a test", Visibility: "public", Priority: "normal", Labels: []string{}}},
-			store.Event{Type: "created", To: "NEW"}, store.Request{UserID: y.user.ID})
+		made, _, err := y.store.CreateTasks(ctx, y.workspace.ID, []task.NewTask{{Title: "a task of a test", Visibility: "public", Priority: "normal", Labels: []string{}}},
+			core.Event{Type: "created", To: "NEW"}, core.Request{UserID: y.user.ID})
 		must(y, err)
 		return &subject{
 			workload, lifecycle.TaskType, strconv.FormatInt(made[0].ID, 10), made[0].WorkflowID(), made[0].ID,
@@ -161,10 +168,10 @@ func (y *reconcileRig) make(workload string, n int) *subject {
 	case lifecycle.WorkloadDownload:
 		book, err := y.downloads.CreateBook(ctx, y.user, fmt.Sprint("book ", n), "", "")
 		must(y, err)
-		job, _, err := y.store.CreateDownload(ctx, store.Download{
-			UserID: y.user.ID, BookID: book.ID, MediaType: store.MediaText, Source: "test",
+		job, _, err := y.store.CreateDownload(ctx, download.Download{
+			UserID: y.user.ID, BookID: book.ID, MediaType: download.MediaText, Source: "test",
 			SourceURL: "magnet:?xt=urn:btih:" + digest(n)[:40],
-		}, store.Event{Type: "enqueued", To: "queued"})
+		}, core.Event{Type: "enqueued", To: "queued"})
 
 		must(y, err)
 		return &subject{
@@ -176,14 +183,14 @@ func (y *reconcileRig) make(workload string, n int) *subject {
 		}
 	default:
 		y.lt += 10
-		t := store.ChainTransaction{
+		t := transaction.ChainTransaction{
 			ComputeOK: true, ActionOK: true, Deposit: true, Comment: "durov 50", PrevLT: y.lt - 10, PrevHash: y.last, LT: y.lt,
 			Hash: digest("tx", n), At: time.Now(),
-			In: store.InMessage{Hash: digest("in", n), Source: "0:" + digest("sender"), Nano: 1_000_000_000},
+			In: transaction.InMessage{Hash: digest("in", n), Source: "0:" + digest("sender"), Nano: 1_000_000_000},
 		}
 
 		y.last = t.Hash
-		_, err := y.store.IngestChain(ctx, y.wallet, []store.ChainTransaction{t}, time.Now())
+		_, err := y.store.IngestChain(ctx, y.wallet, []transaction.ChainTransaction{t}, time.Now())
 		must(y, err)
 		return &subject{
 			workload, lifecycle.TransactionType, t.Hash, lifecycle.TransactionID(t.Hash), t.Hash,
@@ -283,19 +290,19 @@ func TestReconcileTable(t *testing.T) {
 	started := func(s *subject) { must(t, s.start()) }
 	happenings := []happening{
 		{name: "nothing", happens: started, runs: true},
-		{name: "never started", happens: func(*subject) {}, finding: store.FindingNotStarted, done: store.DoneStarted, runs: true},
+		{name: "never started", happens: func(*subject) {}, finding: operations.FindingNotStarted, done: operations.DoneStarted, runs: true},
 		{name: "terminated", happens: func(s *subject) {
 			started(s)
 			must(t, y.temporal.TerminateWorkflow(t.Context(), s.workflowID, "", "by hand"))
-		}, finding: store.FindingTerminated, done: store.DoneEnded, ends: true},
-		{name: "timed out", happens: y.timeOut, finding: store.FindingTimedOut, done: store.DoneEnded, ends: true},
-		{name: "deleted", happens: func(s *subject) { started(s); y.forget(s) }, finding: store.FindingMissing, done: store.DoneStarted, runs: true},
-		{name: "its row has ended", happens: func(s *subject) { started(s); y.exec(s.end, s.entity) }, finding: store.FindingOver, done: store.DoneTerminated, ends: true},
+		}, finding: operations.FindingTerminated, done: operations.DoneEnded, ends: true},
+		{name: "timed out", happens: y.timeOut, finding: operations.FindingTimedOut, done: operations.DoneEnded, ends: true},
+		{name: "deleted", happens: func(s *subject) { started(s); y.forget(s) }, finding: operations.FindingMissing, done: operations.DoneStarted, runs: true},
+		{name: "its row has ended", happens: func(s *subject) { started(s); y.exec(s.end, s.entity) }, finding: operations.FindingOver, done: operations.DoneTerminated, ends: true},
 		{name: "its row is gone", happens: func(s *subject) {
 			started(s)
 			y.exec(`DELETE FROM events WHERE entity_id = $1 AND workload = $2`, s.entity, s.workload)
 			y.exec(s.remove, s.entity)
-		}, finding: store.FindingNoRow, done: store.DoneTerminated},
+		}, finding: operations.FindingNoRow, done: operations.DoneTerminated},
 	}
 
 	type trial struct {
@@ -307,7 +314,7 @@ func TestReconcileTable(t *testing.T) {
 	for _, workload := range lifecycle.Names() {
 		for i, h := range happenings {
 			// the ledger keeps rows for ever: one that never had any
-			if h.finding == store.FindingNoRow && workload == lifecycle.WorkloadTransaction {
+			if h.finding == operations.FindingNoRow && workload == lifecycle.WorkloadTransaction {
 				hash := digest("never")
 				trials = append(trials, trial{h, &subject{
 					workload: workload, workflowID: lifecycle.TransactionID(hash), entity: hash,
@@ -335,10 +342,10 @@ func TestReconcileTable(t *testing.T) {
 	stopFirst, stopSecond := y.run(y.reconciler()), y.run(y.reconciler())
 	defer stopSecond()
 
-	findings := func() map[string]store.Finding {
-		list, err := y.store.Findings(t.Context(), store.FindingFilter{Limit: 200})
+	findings := func() map[string]operations.Finding {
+		list, err := y.store.Findings(t.Context(), operations.FindingFilter{Limit: 200})
 		must(t, err)
-		byID := map[string]store.Finding{}
+		byID := map[string]operations.Finding{}
 		for _, f := range list {
 			if _, twice := byID[f.WorkflowID]; twice {
 				t.Errorf("found twice: %+v", f)
@@ -371,13 +378,13 @@ func TestReconcileTable(t *testing.T) {
 	for _, trial := range trials {
 		name := trial.workload + ", " + trial.name
 		f := findings()[trial.workflowID]
-		if f.Finding != trial.finding || f.Done != trial.done || f.Finding != "" && trial.finding != store.FindingNoRow && f.Entity != trial.entity {
+		if f.Finding != trial.finding || f.Done != trial.done || f.Finding != "" && trial.finding != operations.FindingNoRow && f.Entity != trial.entity {
 			t.Errorf("%s: %+v", name, f)
 		}
 		if runs := y.status(trial.subject) == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING; runs != trial.runs {
 			t.Errorf("%s: its workflow runs: %v", name, runs)
 		}
-		if trial.finding == store.FindingNoRow {
+		if trial.finding == operations.FindingNoRow {
 			continue
 		}
 
@@ -385,7 +392,7 @@ func TestReconcileTable(t *testing.T) {
 		if over := state == "FAILED" || state == "CANCELLED" || state == "failed" || state == "canceled"; over != trial.ends {
 			t.Errorf("%s: the row is %s", name, state)
 		}
-		if reason := y.text(trial.reason, trial.entity); trial.finding == store.FindingTerminated && reason != "terminated_by_operator" && trial.workload != lifecycle.WorkloadTransaction {
+		if reason := y.text(trial.reason, trial.entity); trial.finding == operations.FindingTerminated && reason != "terminated_by_operator" && trial.workload != lifecycle.WorkloadTransaction {
 			t.Errorf("%s: the reason is %s", name, reason)
 		}
 	}

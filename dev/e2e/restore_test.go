@@ -27,6 +27,10 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/delivery"
+	"stagecoach/internal/store/download"
+	"stagecoach/internal/store/transaction"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
 )
@@ -40,7 +44,7 @@ type restoreRig struct {
 	database    string // its URL
 	orders      *service.Transactions
 	ann         member
-	reader      store.User
+	reader      account.User
 }
 
 // newRestoreRig starts a vault without worker and API, on a migrated database of the test's own.
@@ -219,13 +223,13 @@ func TestRestore(t *testing.T) {
 	v.reader = v.library.reader()
 	running, late := v.unseeded("running.epub"), v.unseeded("late.epub")
 	ending := v.downloading(v.ask(v.reader, running.URL))
-	ask := service.DownloadAsk{BookID: v.book(v.reader).ID, MediaType: store.MediaText, SourceURL: late.URL}
+	ask := service.DownloadAsk{BookID: v.book(v.reader).ID, MediaType: download.MediaText, SourceURL: late.URL}
 	before := v.pays("before 50")
 	v.processed(before)
 	v.call("POST", "/v1/payments/pause", adminToken, map[string]any{"reason": "backup"})
 	waiting := v.pays("waiting 50")
 	v.orderIs(waiting, "waits", func(o map[string]any) bool { return o["status"] == "processing" })
-	var people []store.User
+	var people []account.User
 	for chat := range int64(4) {
 		people = append(people, v.user(300+chat))
 	}
@@ -259,10 +263,10 @@ func TestRestore(t *testing.T) {
 	v.processed(waiting)
 	after := v.pays("after_it 50")
 	v.processed(after)
-	asked, _, err := v.deliveries.Request(t.Context(), people[3], file.ID, "asked-after", store.SourceAPI)
+	asked, _, err := v.deliveries.Request(t.Context(), people[3], file.ID, "asked-after", delivery.SourceAPI)
 	must(t, err)
 	v.wantState(v.ended(asked, time.Minute), lifecycle.DeliveryDelivered, "")
-	for _, job := range []store.Job{queued, asked} { // Temporal knows it, too
+	for _, job := range []delivery.Job{queued, asked} { // Temporal knows it, too
 		must(t, v.client.GetWorkflow(t.Context(), job.WorkflowID(), "").Get(t.Context(), nil))
 	}
 
@@ -283,7 +287,7 @@ func TestRestore(t *testing.T) {
 	// Deliveries: what Temporal knows to be delivered is.
 	v.wantState(v.ended(queued, time.Minute), lifecycle.DeliveryDelivered, "")
 	v.wantState(v.ended(torn, time.Minute), lifecycle.DeliveryFailed, string(fault.OutcomeUnknown))
-	again, created, err := v.deliveries.Request(t.Context(), people[3], file.ID, "asked-after", store.SourceAPI)
+	again, created, err := v.deliveries.Request(t.Context(), people[3], file.ID, "asked-after", delivery.SourceAPI)
 	must(t, err)
 	if !created || again.ID <= asked.ID {
 		t.Errorf("asked again: job %d, new %v; want a new number after %d", again.ID, created, asked.ID)
@@ -330,7 +334,7 @@ func TestRestore(t *testing.T) {
 	v.call("POST", "/v1/payments/resume", adminToken, nil)
 	for _, hash := range []string{waiting, after} {
 		v.orderIs(hash, "needs review", func(o map[string]any) bool {
-			return o["needs_review"] == true && o["review_reason"] == store.ReviewLost
+			return o["needs_review"] == true && o["review_reason"] == transaction.ReviewLost
 		})
 	}
 

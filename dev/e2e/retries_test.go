@@ -8,7 +8,8 @@ import (
 	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/notice"
 )
 
 // TestOrdersAreTriedAgain lets one order fail for a reason that passes, and another for one that does not. The first is
@@ -41,7 +42,7 @@ func TestOrdersAreTriedAgain(t *testing.T) {
 	lasts := l.deposit("anna 50")
 	l.eventually(patience, "it is given up", func() bool {
 		found, _ := l.store.TransactionByHash(t.Context(), lasts)
-		return found.GivenUp() && l.alerts(store.AlertTransactionGivenUp)
+		return found.GivenUp() && l.alerts(notice.AlertTransactionGivenUp)
 	})
 	if events := l.eventTypes(lasts); !strings.Contains(events, "failed retried") || strings.Count(events, "given_up") != 1 {
 		t.Errorf("events: %s", events)
@@ -52,14 +53,14 @@ func TestOrdersAreTriedAgain(t *testing.T) {
 
 	l.fragment.ClearFaults()
 	admin, err := l.store.CreateUser(
-		t.Context(), store.User{Name: "operator", Role: store.RoleAdmin, Status: store.UserActive}, store.NewToken(),
+		t.Context(), account.User{Name: "operator", Role: account.RoleAdmin, Status: account.UserActive}, account.NewToken(),
 	)
 
 	must(t, err)
 	_, err = l.orders.Retry(t.Context(), admin, lasts, "it can be gifted again", "")
 	must(t, err)
 	l.becomes(lasts, lifecycle.TransactionProcessed)
-	l.eventually(patience, "the alert is over", func() bool { return !l.alerts(store.AlertTransactionGivenUp) })
+	l.eventually(patience, "the alert is over", func() bool { return !l.alerts(notice.AlertTransactionGivenUp) })
 	if sold := l.sold(); len(sold) != 2 {
 		t.Errorf("sold %+v", sold)
 	}
@@ -72,7 +73,7 @@ func (l *paymentRig) alerts(kind string) bool {
 	l.Helper()
 	open, err := l.store.OpenAlerts(l.Context())
 	must(l, err)
-	return slices.ContainsFunc(open, func(a store.OpenAlert) bool { return a.Kind == kind })
+	return slices.ContainsFunc(open, func(a notice.OpenAlert) bool { return a.Kind == kind })
 }
 
 // eventTypes lists the types of a transaction's events.

@@ -23,7 +23,8 @@ import (
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/delivery"
+	"stagecoach/internal/store/download"
 )
 
 // market is where a stack's Stars come from.
@@ -70,7 +71,7 @@ type rolling struct {
 
 	mu                        sync.Mutex // guards what was asked for
 	deliveries, tasks, hashes []string
-	downloads                 []store.Download
+	downloads                 []download.Download
 	asked, again              atomic.Int64 // requests, and those that had to be repeated
 
 	chat int64
@@ -154,7 +155,7 @@ func (r *rolling) use() (stop func()) {
 	ann := r.member("Ann")
 	space := ann.workspace(map[string]any{})
 	customer := r.customer()
-	var file store.File
+	var file delivery.File
 	file, r.sum = r.file("some.bin", 3<<20)
 	r.slow(3 << 20)
 	reader := r.reader()
@@ -210,7 +211,7 @@ func (r *rolling) customer() (token string) {
 	return made["token"].(string)
 }
 
-func (r *rolling) deliverNow(n int, token string, file store.File) {
+func (r *rolling) deliverNow(n int, token string, file delivery.File) {
 	r.Helper()
 	got := r.insist(n, token, "/v1/deliveries", fmt.Sprint("delivery", n), map[string]any{"file_id": fmt.Sprint(file.ID)})
 	r.add(&r.deliveries, got["id"])
@@ -252,7 +253,7 @@ func (r *rolling) wantAllEnded() {
 	r.telegram.ClearFaults()
 
 	for _, id := range r.deliveries {
-		job := r.ended(store.Job{ID: number(r, id)}, time.Minute)
+		job := r.ended(delivery.Job{ID: number(r, id)}, time.Minute)
 		r.wantState(job, lifecycle.DeliveryDelivered, "")
 		if job.Attempt != 0 {
 			r.Errorf("delivery %s lost %d tries", id, job.Attempt)

@@ -9,7 +9,8 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store/transaction"
 )
 
 // TestSecondSource sells Stars for large deposits with a second source that agrees, lies, is down, and is back; small
@@ -60,10 +61,10 @@ func TestSecondSource(t *testing.T) {
 	held := func(hash, status string) {
 		l.eventually(patience, "it is held for its deposit", func() bool {
 			o := order(hash)
-			return o["status"] == status && o["needs_review"] == true && o["review_reason"] == store.ReviewDisputed
+			return o["status"] == status && o["needs_review"] == true && o["review_reason"] == transaction.ReviewDisputed
 		})
-		if _, states := l.payments(hash); states != "" || !alerted(store.AlertDeposit) {
-			t.Errorf("a disputed deposit has payments %q, alerted: %v", states, alerted(store.AlertDeposit))
+		if _, states := l.payments(hash); states != "" || !alerted(notice.AlertDeposit) {
+			t.Errorf("a disputed deposit has payments %q, alerted: %v", states, alerted(notice.AlertDeposit))
 		}
 	}
 
@@ -92,7 +93,7 @@ func TestSecondSource(t *testing.T) {
 	l.eventually(
 		patience, "the money goes back", func() bool { _, states := l.payments(wrong); return states == "refund paid" },
 	)
-	l.eventually(patience, "the alert is over", func() bool { return !alerted(store.AlertDeposit) })
+	l.eventually(patience, "the alert is over", func() bool { return !alerted(notice.AlertDeposit) })
 
 	must(t, second.Tell(tonsim.Lies{}))
 	second.AddFault(sim.Fault{Kind: "503"})

@@ -19,6 +19,9 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/delivery"
+	"stagecoach/internal/store/download"
 )
 
 // soak is a vault on a PostgreSQL of its own, and all that was asked of it.
@@ -26,12 +29,12 @@ type soak struct {
 	*restoreRig
 	postgres *servers.Postgres
 	space    string
-	file     store.File
+	file     delivery.File
 	sum      string
 
-	deliveries []store.Job
+	deliveries []delivery.Job
 	tasks      []string
-	downloads  []store.Download
+	downloads  []download.Download
 	orders     []string
 
 	restarts, faults map[string]int
@@ -144,7 +147,7 @@ func (s *soak) restart() {
 			must(s, s.postgres.Stop())
 		}
 		must(s, s.postgres.Restart(s.Context()))
-		must(s, store.RetryWhileUnavailable(s.Context(), func() error { return s.store.Ping(s.Context()) }))
+		must(s, core.RetryWhileUnavailable(s.Context(), func() error { return s.store.Ping(s.Context()) }))
 	case "Temporal killed":
 		s.temporal.Kill()
 		must(s, s.temporal.Restart(s.Context()))

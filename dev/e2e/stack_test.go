@@ -31,6 +31,9 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/delivery"
 	"stagecoach/internal/temporalio"
 )
 
@@ -285,10 +288,10 @@ func (p *program) ended() bool {
 }
 
 // user makes an active user with a Telegram chat.
-func (s *stack) user(telegramID int64) store.User {
+func (s *stack) user(telegramID int64) account.User {
 	s.Helper()
 	user, err := s.store.CreateUser(
-		s.Context(), store.User{TelegramID: &telegramID, Name: "Planted Name", Status: store.UserActive}, "",
+		s.Context(), account.User{TelegramID: &telegramID, Name: "Planted Name", Status: account.UserActive}, "",
 	)
 	must(s, err)
 	// a chat exists once its user wrote; a bot that runs makes a user of who is none yet
@@ -297,18 +300,18 @@ func (s *stack) user(telegramID int64) store.User {
 }
 
 // file puts a file of random bytes into the storage and gives its entry and sha256.
-func (s *stack) file(name string, size int) (store.File, string) {
+func (s *stack) file(name string, size int) (delivery.File, string) {
 	s.Helper()
 	content := make([]byte, size)
 	rand.Read(content)
 	return s.fileWith(name, content)
 }
 
-func (s *stack) fileWith(name string, content []byte) (store.File, string) {
+func (s *stack) fileWith(name string, content []byte) (delivery.File, string) {
 	s.Helper()
 	must(s, os.WriteFile(filepath.Join(s.files, name), content, 0o644))
 	sum := sha256.Sum256(content)
-	saved, err := s.store.SaveFiles(s.Context(), []store.File{{
+	saved, err := s.store.SaveFiles(s.Context(), []delivery.File{{
 		Path: "/" + name, Parent: "/", Name: name, Size: int64(len(content)), ModifiedAt: time.Now(),
 	}})
 	must(s, err)
@@ -328,9 +331,9 @@ func nonce() string {
 }
 
 // deliver asks for a delivery.
-func (s *stack) deliver(user store.User, file store.File) store.Job {
+func (s *stack) deliver(user account.User, file delivery.File) delivery.Job {
 	s.Helper()
-	job, created, err := s.deliveries.Request(s.Context(), user, file.ID, nonce(), store.SourceAPI)
+	job, created, err := s.deliveries.Request(s.Context(), user, file.ID, nonce(), delivery.SourceAPI)
 	must(s, err)
 	if !created {
 		s.Fatal("a fresh nonce gave an old job")
@@ -339,7 +342,7 @@ func (s *stack) deliver(user store.User, file store.File) store.Job {
 }
 
 // ended waits for a job's end.
-func (s *stack) ended(job store.Job, patience time.Duration) store.Job {
+func (s *stack) ended(job delivery.Job, patience time.Duration) delivery.Job {
 	s.Helper()
 	s.eventually(patience, fmt.Sprintf("job %d ends", job.ID), func() bool {
 		job = s.reload(job)
@@ -349,9 +352,9 @@ func (s *stack) ended(job store.Job, patience time.Duration) store.Job {
 }
 
 // reload reads a job again; an outage on purpose is waited out.
-func (s *stack) reload(job store.Job) store.Job {
+func (s *stack) reload(job delivery.Job) delivery.Job {
 	s.Helper()
-	must(s, store.RetryWhileUnavailable(s.Context(), func() error {
+	must(s, core.RetryWhileUnavailable(s.Context(), func() error {
 		found, err := s.store.JobByID(s.Context(), job.ID)
 		if err == nil {
 			job = found
@@ -362,7 +365,7 @@ func (s *stack) reload(job store.Job) store.Job {
 }
 
 // wantState fails the test unless the job ended in state with that last error.
-func (s *stack) wantState(job store.Job, state lifecycle.DeliveryState, lastError string) {
+func (s *stack) wantState(job delivery.Job, state lifecycle.DeliveryState, lastError string) {
 	s.Helper()
 	if job.State != state || job.LastError != lastError {
 		s.Fatalf("job %d is %s with error %q, want %s with %q", job.ID, job.State, job.LastError, state, lastError)
@@ -390,7 +393,7 @@ func (s *stack) wantDocument(chat int64, sum string) {
 }
 
 // events lists the types of a job's events.
-func (s *stack) events(job store.Job) []string {
+func (s *stack) events(job delivery.Job) []string {
 	s.Helper()
 	events, err := s.store.EventsOf(s.Context(), "delivery", strconv.FormatInt(job.ID, 10))
 	must(s, err)

@@ -16,6 +16,8 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
+	taskstore "stagecoach/internal/store/task"
 	"stagecoach/internal/temporalio"
 	"stagecoach/workflows/record"
 )
@@ -59,7 +61,7 @@ func runNaiveWorker() int {
 // lets other claims in meanwhile, and does not look again.
 func naiveTask(ctx workflow.Context, taskID int64) error {
 	var tasks *task.Activities
-	var state store.TaskSnapshot
+	var state taskstore.Snapshot
 	validate := func(_ workflow.Context, in lifecycle.TaskInput) error {
 		if state.Version == 0 {
 			return nil
@@ -82,10 +84,10 @@ func naiveTask(ctx workflow.Context, taskID int64) error {
 		}
 
 		now := workflow.Now(ctx).UTC()
-		written, err := record.Do(ctx, tasks.WriteTask, store.TaskWrite{
+		written, err := record.Do(ctx, tasks.WriteTask, taskstore.Write{
 			TaskID: taskID, Version: state.Version + 1, RequestID: workflow.GetCurrentUpdateInfo(ctx).ID,
 			State: lifecycle.TaskInProgress, AssigneeID: &in.Actor, At: now,
-			Event: store.Event{
+			Event: core.Event{
 				Type: "claimed", ActorID: &in.Actor, From: string(lifecycle.TaskNew), To: string(lifecycle.TaskInProgress),
 				Comment: in.Comment,
 			},

@@ -10,7 +10,7 @@ import (
 	"stagecoach/dev/night"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/task"
 )
 
 // TestDeadlinesAcrossARestart kills the Temporal server and one of two workers while the deadlines of a hundred tasks
@@ -42,7 +42,7 @@ func TestDeadlinesAcrossARestart(t *testing.T) {
 		due = append(due, latest...)
 	}
 
-	stuck := func(filter store.TaskFilter) int {
+	stuck := func(filter task.Filter) int {
 		filter.Status, filter.Limit = lifecycle.TaskStuck, len(due)
 		found, err := s.store.Tasks(t.Context(), filter)
 		must(t, err)
@@ -52,11 +52,11 @@ func TestDeadlinesAcrossARestart(t *testing.T) {
 	first, err := strconv.ParseInt(spaces[0], 10, 64)
 	must(t, err)
 	s.eventually(time.Minute, "the first deadlines pass", func() bool {
-		return stuck(store.TaskFilter{WorkspaceID: first}) > 0 || time.Now().After(latest[ofGroup].at)
+		return stuck(task.Filter{WorkspaceID: first}) > 0 || time.Now().After(latest[ofGroup].at)
 	})
 	s.temporal.Kill()
 	doomed.kill() // with what it has written and cannot tell the server any more
-	killed, before := time.Now(), stuck(store.TaskFilter{})
+	killed, before := time.Now(), stuck(task.Filter{})
 	claimed := make(chan answer, 1)
 	go func() {
 		got := answer{status: http.StatusServiceUnavailable}
@@ -80,7 +80,7 @@ func TestDeadlinesAcrossARestart(t *testing.T) {
 		t.Errorf("claimed meanwhile: %v", got)
 	}
 
-	s.eventually(2*time.Minute, "every task is STUCK", func() bool { return stuck(store.TaskFilter{}) == len(due) })
+	s.eventually(2*time.Minute, "every task is STUCK", func() bool { return stuck(task.Filter{}) == len(due) })
 	meanwhile, late := 0, time.Duration(0)
 	for _, one := range due {
 		if one.at.After(killed) && one.at.Before(back) {

@@ -11,7 +11,7 @@ import (
 	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/transaction"
 )
 
 // step is a moment in the life of an order at which a worker can be caught: a request to another system, before it
@@ -153,12 +153,12 @@ func (l *paymentRig) givenBackOnce(hash string) {
 		l.Errorf("failed %q, %s", got.ErrorMessage, got.ErrorClass)
 	}
 
-	var payments []store.Payment
+	var payments []transaction.Payment
 	l.eventually(patience, "the sender has it", func() bool {
 		payments, _ = l.payments(hash)
 		return len(payments) > 0 && payments[0].KeptAt != nil
 	})
-	if p := payments[0]; len(payments) != 1 || p.Kind != store.Refund || p.Destination != got.Sender || l.find(hash).RefundDueNano != 0 {
+	if p := payments[0]; len(payments) != 1 || p.Kind != transaction.Refund || p.Destination != got.Sender || l.find(hash).RefundDueNano != 0 {
 		l.Errorf("%+v", payments)
 	}
 

@@ -22,7 +22,7 @@ import (
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/transaction"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
 )
@@ -125,7 +125,7 @@ func (l *paymentRig) deposit(comment string) string {
 }
 
 // becomes waits until a transaction has a status.
-func (l *paymentRig) becomes(hash string, status lifecycle.TransactionState) (found store.Transaction) {
+func (l *paymentRig) becomes(hash string, status lifecycle.TransactionState) (found transaction.Transaction) {
 	l.Helper()
 	l.eventually(patience, fmt.Sprintf("%.8s is %s", hash, status), func() bool {
 		found, _ = l.store.TransactionByHash(l.Context(), hash)
@@ -135,7 +135,7 @@ func (l *paymentRig) becomes(hash string, status lifecycle.TransactionState) (fo
 }
 
 // find gives a transaction.
-func (l *paymentRig) find(hash string) store.Transaction {
+func (l *paymentRig) find(hash string) transaction.Transaction {
 	l.Helper()
 	found, err := l.store.TransactionByHash(l.Context(), hash)
 	must(l, err)
@@ -154,7 +154,7 @@ func (l *paymentRig) outgoing() (n int) {
 }
 
 // payments lists a transaction's payments, each as its kind and state.
-func (l *paymentRig) payments(hash string) (list []store.Payment, states string) {
+func (l *paymentRig) payments(hash string) (list []transaction.Payment, states string) {
 	l.Helper()
 	list, err := l.store.PaymentsOf(l.Context(), hash)
 	must(l, err)

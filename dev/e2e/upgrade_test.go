@@ -11,7 +11,7 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testdb"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/download"
 )
 
 // lastRelease is the commit of the release before this one.
@@ -64,7 +64,7 @@ func TestUpgrade(t *testing.T) {
 		"POST", "/v1/books", before.token, map[string]any{"title": "Before"},
 	).want(t, http.StatusCreated)["id"]
 
-	download := before.call("POST", "/v1/downloads", before.token, map[string]any{
+	row := before.call("POST", "/v1/downloads", before.token, map[string]any{
 		"book_id": book, "media_type": "text", "source": "test", "source_url": made.URL,
 	}).want(t, http.StatusCreated)["id"].(string)
 
@@ -83,7 +83,7 @@ func TestUpgrade(t *testing.T) {
 
 	// The token, the torrent and the tasks of before.
 	r.stand.release(r.library, made)
-	r.completes(store.Download{ID: number(t, download)})
+	r.completes(download.Download{ID: number(t, row)})
 	before.does("status", ids["held"], "DONE").want(t, http.StatusOK)
 	for ref, want := range map[string]string{"held": "DONE", "waits": "NEW", "expires": "STUCK"} {
 		r.eventually(time.Minute, fmt.Sprintf("%s is %s", ref, want), func() bool {

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 
 	"stagecoach/internal/devinfo"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
 )
 
 // kept is what dev makes up once and keeps, so that a restart finds its data readable and its addresses the same.
@@ -68,8 +68,8 @@ func newKept() kept {
 	rand.Read(key)
 	return kept{
 		EncryptionKey: base64.StdEncoding.EncodeToString(key),
-		AdminToken:    store.NewToken(),
-		UserToken:     store.NewToken(),
+		AdminToken:    account.NewToken(),
+		UserToken:     account.NewToken(),
 		TelegramToken: "1000000:" + (rand.Text() + rand.Text())[:35], // the shape of a real one
 		ClientID:      "stagecoach-dev",
 		ClientSecret:  rand.Text(),

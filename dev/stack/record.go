@@ -9,6 +9,7 @@ import (
 
 	"stagecoach/api/client"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
 )
 
 // The people of the demo, by the ids of their Telegram accounts.
@@ -38,13 +39,13 @@ func (s *Stack) prepareRecord(ctx context.Context) (oauth2.Token, error) {
 
 	telegramID := int64(DemoUser)
 	user, _, err := record.EnsureTelegramUser(
-		ctx, store.User{TelegramID: &telegramID, Name: "Demo user", Status: store.UserActive},
+		ctx, account.User{TelegramID: &telegramID, Name: "Demo user", Status: account.UserActive},
 	)
 	if err != nil {
 		return oauth2.Token{}, err
 	}
 
-	_, err = record.ChangeUser(ctx, user.ID, store.UserChange{Status: store.UserActive, Token: s.kept.UserToken})
+	_, err = record.ChangeUser(ctx, user.ID, account.UserChange{Status: account.UserActive, Token: s.kept.UserToken})
 	if err != nil {
 		return oauth2.Token{}, err
 	}

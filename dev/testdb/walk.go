@@ -4,13 +4,13 @@ import (
 	"slices"
 
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
 )
 
 // WalkTo takes a locked row to a state by the fewest rules of its table. What the rules would do to the row is the
 // test's to write.
 func WalkTo[R any, S, A ~string, F any](
-	walk *store.Walk[R, S, A, F], table lifecycle.Table[S, A, F], from, to S, step store.Step[S, A],
+	walk *core.Walk[R, S, A, F], table lifecycle.Table[S, A, F], from, to S, step core.Step[S, A],
 ) error {
 	for _, rule := range wayTo(table, from, to) {
 		step.Action, step.To, step.Roles = rule.Action, rule.To, rule.Who

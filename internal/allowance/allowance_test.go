@@ -12,14 +12,15 @@ import (
 	"stagecoach/internal/allowance"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
 )
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
 var (
-	anna = store.User{ID: 1, Role: store.RoleUser, Status: store.UserActive}
-	bob  = store.User{ID: 2, Role: store.RoleUser, Status: store.UserBlocked}
-	boss = store.User{ID: 3, Role: store.RoleAdmin, Status: store.UserActive}
+	anna = account.User{ID: 1, Role: account.RoleUser, Status: account.UserActive}
+	bob  = account.User{ID: 2, Role: account.RoleUser, Status: account.UserBlocked}
+	boss = account.User{ID: 3, Role: account.RoleAdmin, Status: account.UserActive}
 )
 
 // counting counts the statements that an allowance costs.
@@ -29,7 +30,7 @@ type counting struct {
 }
 
 func (c *counting) Reserve(
-	ctx context.Context, key string, rate store.Rate, n int, patience time.Duration,
+	ctx context.Context, key string, rate account.Rate, n int, patience time.Duration,
 ) (time.Duration, error) {
 	c.asked.Add(1)
 	return c.Store.Reserve(ctx, key, rate, n, patience)
@@ -70,7 +71,7 @@ func TestUsersShareOneAllowanceOverProcesses(t *testing.T) {
 		t.Errorf("%d statements for %d requests", n, granted.Load())
 	}
 
-	for _, other := range []store.User{bob, boss} {
+	for _, other := range []account.User{bob, boss} {
 		if err := processes[0].Take(t.Context(), other); err != nil {
 			t.Errorf("user %d pays for another one: %v", other.ID, err)
 		}

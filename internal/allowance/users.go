@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
 )
 
 const (
@@ -19,7 +19,7 @@ const (
 
 // Reserver keeps allowances that all processes share.
 type Reserver interface {
-	Reserve(ctx context.Context, key string, rate store.Rate, n int, patience time.Duration) (time.Duration, error)
+	Reserve(ctx context.Context, key string, rate account.Rate, n int, patience time.Duration) (time.Duration, error)
 }
 
 // Users bounds the requests of each user over all processes. A process borrows a small part of a user's allowance at a
@@ -30,12 +30,12 @@ type Users struct {
 	perSecond int
 
 	mu    sync.Mutex
-	users map[int64]*account
+	users map[int64]*row
 	swept time.Time
 }
 
 // account is what a process has borrowed for one user.
-type account struct {
+type row struct {
 	asking chan struct{} // holds one place: for who uses the fields below
 
 	left         int
@@ -45,16 +45,16 @@ type account struct {
 
 // NewUsers makes the bound of so many requests per second; 0: none.
 func NewUsers(shared Reserver, perSecond int) *Users {
-	return &Users{shared: shared, perSecond: perSecond, users: map[int64]*account{}}
+	return &Users{shared: shared, perSecond: perSecond, users: map[int64]*row{}}
 }
 
 // Take uses one request of a user's allowance. Administrators have no bound. RATE_LIMITED says when to come again.
-func (u *Users) Take(ctx context.Context, user store.User) error {
+func (u *Users) Take(ctx context.Context, user account.User) error {
 	if u.perSecond == 0 || user.IsAdmin() {
 		return nil
 	}
 
-	mine := u.account(user.ID)
+	mine := u.shareOf(user.ID)
 	select {
 	case mine.asking <- struct{}{}:
 		defer func() { <-mine.asking }()
@@ -77,9 +77,9 @@ func (u *Users) Take(ctx context.Context, user store.User) error {
 }
 
 // borrow takes the next part of a user's allowance.
-func (u *Users) borrow(ctx context.Context, userID int64, mine *account) error {
+func (u *Users) borrow(ctx context.Context, userID int64, mine *row) error {
 	part := max(1, u.perSecond/chunks)
-	rate := store.Rate{PerSecond: float64(u.perSecond), Burst: burst * u.perSecond}
+	rate := account.Rate{PerSecond: float64(u.perSecond), Burst: burst * u.perSecond}
 	_, err := u.shared.Reserve(ctx, fmt.Sprintf("requests/%d", userID), rate, part, 0)
 	if refusal := fault.As(err); refusal != nil && refusal.Code == fault.RateLimited {
 		mine.refusedUntil = time.Now().Add(refusal.RetryAfter)
@@ -93,7 +93,7 @@ func (u *Users) borrow(ctx context.Context, userID int64, mine *account) error {
 }
 
 // account finds what is borrowed for a user. Once in a while it forgets users who have not come for long.
-func (u *Users) account(userID int64) *account {
+func (u *Users) shareOf(userID int64) *row {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 
@@ -109,7 +109,7 @@ func (u *Users) account(userID int64) *account {
 
 	mine := u.users[userID]
 	if mine == nil {
-		mine = &account{asking: make(chan struct{}, 1)}
+		mine = &row{asking: make(chan struct{}, 1)}
 		u.users[userID] = mine
 	}
 

@@ -27,6 +27,9 @@ import (
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/operations/liveness"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store/task"
 	"stagecoach/internal/telegram"
 	"stagecoach/internal/yandex"
 )
@@ -101,8 +104,8 @@ func Connect(
 		return nil, err
 	}
 
-	app.Store.Quotas = c.Limits.Quotas
-	app.Store.TaskTimes = store.TaskTimes(c.Tasks)
+	app.Store.SetQuotas(c.Limits.Quotas)
+	app.Store.TaskTimes = task.Times(c.Tasks)
 	if err = retryWhileUnavailable(ctx, log, "the database", func() error { return app.Store.Migrate(ctx) }); err != nil {
 		return nil, err
 	}
@@ -172,7 +175,7 @@ func Connect(
 		RefreshBefore: 5 * time.Minute,
 		OnInvalid: func(ctx context.Context) {
 			log.Error("the storage refuses its refresh token: an administrator has to renew it")
-			if err := app.Store.RaiseAlert(ctx, store.AlertStorageToken); err != nil {
+			if err := app.Store.RaiseAlert(ctx, notice.AlertStorageToken); err != nil {
 				log.Error("alert not raised", "error", err)
 			}
 		},
@@ -192,9 +195,9 @@ func Connect(
 // docker-compose.yml.
 var connectionsOf = map[string]int{"api": 20, "worker": 12}
 
-func pool(c config.Database, service string) store.Pool {
-	return store.Pool{
-		Connections: cmp.Or(c.Connections, connectionsOf[service], store.DefaultPool.Connections), Statement: c.Statement,
+func pool(c config.Database, service string) core.Pool {
+	return core.Pool{
+		Connections: cmp.Or(c.Connections, connectionsOf[service], core.DefaultPool.Connections), Statement: c.Statement,
 		Idle: c.Idle,
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"stagecoach/internal/allowance"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/operations"
 )
 
 // startAtZero makes the counters of ends exist before the first end: Prometheus sees no rise in what comes up as a one.
@@ -37,7 +37,7 @@ func startAtZero(m *metrics.Metrics) {
 // CountRefused gives what counts requests that are refused for a limit.
 func (a *Connections) CountRefused() func(limit string) {
 	// a counter that is not there yet cannot be seen to grow
-	for _, limit := range slices.Concat(store.QuotaNames(), allowance.Limits) {
+	for _, limit := range slices.Concat(operations.QuotaNames(), allowance.Limits) {
 		a.Metrics.RequestsRefused.WithLabelValues(limit)
 	}
 	return func(limit string) { a.Metrics.RequestsRefused.WithLabelValues(limit).Inc() }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"stagecoach/internal/config"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/operations"
 )
 
 // TestSettingsNameWhatTheRecordBounds compares the names by which settings bound and keep rows with those of the
@@ -28,8 +28,8 @@ func TestSettingsNameWhatTheRecordBounds(t *testing.T) {
 		settings map[string]int
 		record   []string
 	}{
-		"quotas":   {c.Limits.Quotas, store.QuotaNames()},
-		"policies": {c.Retention, store.Policies()},
+		"quotas":   {c.Limits.Quotas, operations.QuotaNames()},
+		"policies": {c.Retention, operations.Policies()},
 	} {
 		slices.Sort(names.record)
 		if got := slices.Sorted(maps.Keys(names.settings)); !slices.Equal(got, names.record) {

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/delivery"
 	"stagecoach/internal/yandex"
 )
 
@@ -39,16 +39,16 @@ type Upstream interface {
 
 // Store is what a catalog needs of the record.
 type Store interface {
-	FileByID(ctx context.Context, id int64) (store.File, error)
-	FileByPath(ctx context.Context, path string) (store.File, error)
-	SaveFiles(ctx context.Context, files []store.File) ([]store.File, error)
-	SearchFiles(ctx context.Context, words string, limit, offset int) ([]store.File, error)
+	FileByID(ctx context.Context, id int64) (delivery.File, error)
+	FileByPath(ctx context.Context, path string) (delivery.File, error)
+	SaveFiles(ctx context.Context, files []delivery.File) ([]delivery.File, error)
+	SearchFiles(ctx context.Context, words string, limit, offset int) ([]delivery.File, error)
 
-	Listing(ctx context.Context, folder string, foldersFirst bool, limit, offset int) ([]store.File, error)
+	Listing(ctx context.Context, folder string, foldersFirst bool, limit, offset int) ([]delivery.File, error)
 	ListedAt(ctx context.Context, folder string) (time.Time, error)
 	MarkListed(ctx context.Context, path string) error
 	CountFiles(ctx context.Context, folder string) (int, error)
-	ReplaceListing(ctx context.Context, folder string, files []store.File) error
+	ReplaceListing(ctx context.Context, folder string, files []delivery.File) error
 	DropFolder(ctx context.Context, folder string) error
 }
 
@@ -100,8 +100,8 @@ func (c *Catalog) inBackground(fn func(ctx context.Context)) {
 
 // Listing is a part of a folder.
 type Listing struct {
-	Folder store.File
-	Files  []store.File
+	Folder delivery.File
+	Files  []delivery.File
 	Total  int  // entries in the whole folder
 	Offset int  // entries before these
 	Stale  bool // the storage cannot be reached: this is what it showed the last time
@@ -140,10 +140,10 @@ func (c *Catalog) FolderByID(ctx context.Context, id int64, limit, offset int) (
 }
 
 // File gives an entry from the record; FILE_NOT_FOUND when it is unknown or gone.
-func (c *Catalog) File(ctx context.Context, id int64) (store.File, error) {
+func (c *Catalog) File(ctx context.Context, id int64) (delivery.File, error) {
 	file, err := c.o.Store.FileByID(ctx, id)
 	if err == nil && file.Gone {
-		return store.File{}, noFile
+		return delivery.File{}, noFile
 	}
 	return file, err
 }

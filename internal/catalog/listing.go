@@ -6,16 +6,16 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/delivery"
 	"stagecoach/internal/yandex"
 )
 
 // folderAt finds a folder in the record, else at the storage.
-func (c *Catalog) folderAt(ctx context.Context, path string) (store.File, error) {
+func (c *Catalog) folderAt(ctx context.Context, path string) (delivery.File, error) {
 	file, err := c.o.Store.FileByPath(ctx, path)
 	switch {
 	case err == nil && !file.Gone && !file.IsFolder:
-		return store.File{}, notAFolder
+		return delivery.File{}, notAFolder
 	case err == nil && !file.Gone, err != nil && fault.CodeOf(err) != fault.FileNotFound:
 		return file, err
 	case path == "/":
@@ -28,34 +28,34 @@ func (c *Catalog) folderAt(ctx context.Context, path string) (store.File, error)
 		return c.o.Upstream.Stat(ctx, path)
 	})
 	if fault.CodeOf(err) == fault.FileNotFound {
-		return store.File{}, noFolder.WithCause(err)
+		return delivery.File{}, noFolder.WithCause(err)
 	}
 	if err != nil {
-		return store.File{}, err
+		return delivery.File{}, err
 	}
 
 	found, ok := entry(item, file.Place)
 	if !ok {
-		return store.File{}, noFolder
+		return delivery.File{}, noFolder
 	}
 	if !found.IsFolder {
-		return store.File{}, notAFolder
+		return delivery.File{}, notAFolder
 	}
 
 	return c.save(ctx, found)
 }
 
-func (c *Catalog) save(ctx context.Context, file store.File) (store.File, error) {
-	saved, err := c.o.Store.SaveFiles(ctx, []store.File{file})
+func (c *Catalog) save(ctx context.Context, file delivery.File) (delivery.File, error) {
+	saved, err := c.o.Store.SaveFiles(ctx, []delivery.File{file})
 	if err != nil {
-		return store.File{}, err
+		return delivery.File{}, err
 	}
 	return saved[0], nil
 }
 
 // list gives a part of a folder from the record while that is fresh, else from the storage; from a record that is not
 // fresh only when the storage cannot be reached.
-func (c *Catalog) list(ctx context.Context, folder store.File, limit, offset int) (Listing, error) {
+func (c *Catalog) list(ctx context.Context, folder delivery.File, limit, offset int) (Listing, error) {
 	limit, offset = min(max(limit, 1), upstreamPage), max(offset, 0)
 	listedAt, err := c.o.Store.ListedAt(ctx, folder.Path)
 	if err != nil {
@@ -88,7 +88,7 @@ func (c *Catalog) list(ctx context.Context, folder store.File, limit, offset int
 }
 
 // recorded answers from PostgreSQL alone.
-func (c *Catalog) recorded(ctx context.Context, folder store.File, limit, offset int) (Listing, error) {
+func (c *Catalog) recorded(ctx context.Context, folder delivery.File, limit, offset int) (Listing, error) {
 	total, err := c.o.Store.CountFiles(ctx, folder.Path)
 	if err != nil {
 		return Listing{}, err
@@ -99,7 +99,7 @@ func (c *Catalog) recorded(ctx context.Context, folder store.File, limit, offset
 
 // ask answers from the storage. A folder that fits in one page of it is recorded whole at once, and the record puts it
 // in order; of a bigger one the part that is wanted is recorded now and the rest later.
-func (c *Catalog) ask(ctx context.Context, folder store.File, known bool, limit, offset int) (Listing, error) {
+func (c *Catalog) ask(ctx context.Context, folder delivery.File, known bool, limit, offset int) (Listing, error) {
 	big := false
 	if known {
 		total, err := c.o.Store.CountFiles(ctx, folder.Path)
@@ -148,14 +148,14 @@ func (c *Catalog) firstPage(ctx context.Context, path string) (yandex.Page, erro
 }
 
 // part answers with a page of the storage, once its entries have ids.
-func (c *Catalog) part(ctx context.Context, folder store.File, page yandex.Page) (Listing, error) {
+func (c *Catalog) part(ctx context.Context, folder delivery.File, page yandex.Page) (Listing, error) {
 	files, err := c.o.Store.SaveFiles(ctx, c.entries(page))
 	return Listing{Folder: folder, Files: files, Total: page.Total, Offset: page.Offset}, err
 }
 
 // entries turns a page into records and leaves out what cannot be named or comes twice.
-func (c *Catalog) entries(page yandex.Page) []store.File {
-	files := make([]store.File, 0, len(page.Items))
+func (c *Catalog) entries(page yandex.Page) []delivery.File {
+	files := make([]delivery.File, 0, len(page.Items))
 	seen := make(map[string]bool, len(page.Items))
 	for i, item := range page.Items {
 		file, ok := entry(item, page.Offset+i)

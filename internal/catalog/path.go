@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/delivery"
 	"stagecoach/internal/yandex"
 )
 
@@ -34,8 +34,8 @@ func checkPath(p string) error {
 }
 
 // entry is the record of what the storage showed. It is false for an entry that no path can name.
-func entry(item yandex.Item, place int) (store.File, bool) {
-	file := store.File{
+func entry(item yandex.Item, place int) (delivery.File, bool) {
+	file := delivery.File{
 		Path: item.Path, Parent: path.Dir(item.Path), Name: item.Name, IsFolder: item.Folder,
 		Size: item.Size, SHA256: item.SHA256, ModifiedAt: item.Modified, Place: place,
 	}
@@ -43,4 +43,4 @@ func entry(item yandex.Item, place int) (store.File, bool) {
 }
 
 // top is the shared folder itself. The storage need not be asked whether it is there.
-var top = store.File{Path: "/", Name: "/", IsFolder: true}
+var top = delivery.File{Path: "/", Name: "/", IsFolder: true}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/delivery"
 	"stagecoach/internal/yandex"
 )
 
@@ -49,7 +49,7 @@ func (c *Catalog) refresh(ctx context.Context, path string) ([]string, error) {
 
 // readWhole reads a folder page by page. One that grew or shrank on the way is read anew: entries may have slipped
 // from one page to another.
-func (c *Catalog) readWhole(ctx context.Context, path string) ([]store.File, error) {
+func (c *Catalog) readWhole(ctx context.Context, path string) ([]delivery.File, error) {
 	for range maxMoves {
 		var all yandex.Page
 		for {

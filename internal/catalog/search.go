@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/delivery"
 )
 
 const (
@@ -22,7 +22,7 @@ const (
 // read in the background; indexing says that this happens for the first time, so that more may be found soon.
 func (c *Catalog) Search(
 	ctx context.Context, words string, limit, offset int,
-) (files []store.File, indexing bool, err error) {
+) (files []delivery.File, indexing bool, err error) {
 	words = strings.TrimSpace(words)
 	if words == "" || len(words) > maxWords || !utf8.ValidString(words) || strings.ContainsFunc(words, unicode.IsControl) {
 		return nil, false, fault.New(fault.Validation, "give 1 to 255 bytes of a name to look for").WithField("q")

@@ -14,6 +14,7 @@ import (
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/delivery"
 	"stagecoach/internal/yandex"
 )
 
@@ -138,7 +139,7 @@ func newCatalog(t *testing.T, d *disk, ttl time.Duration) (*catalog.Catalog, *st
 	return c, s
 }
 
-func names(files []store.File) []string {
+func names(files []delivery.File) []string {
 	var all []string
 	for _, file := range files {
 		all = append(all, file.Name)

@@ -14,7 +14,9 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/notice"
 )
 
 const (
@@ -30,15 +32,15 @@ const (
 
 // Store is what a feed needs of the record.
 type Store interface {
-	EventFloor(ctx context.Context) (store.Cursor, error)
-	EventsNow(ctx context.Context) (store.Cursor, error)
-	EventsEnd(ctx context.Context) (store.Cursor, error)
-	EventsBack(ctx context.Context, howMany int) (store.Cursor, error)
-	EventsAfter(ctx context.Context, after store.Cursor, limit int) ([]store.StreamedEvent, error)
+	EventFloor(ctx context.Context) (core.Cursor, error)
+	EventsNow(ctx context.Context) (core.Cursor, error)
+	EventsEnd(ctx context.Context) (core.Cursor, error)
+	EventsBack(ctx context.Context, howMany int) (core.Cursor, error)
+	EventsAfter(ctx context.Context, after core.Cursor, limit int) ([]core.StreamedEvent, error)
 	EventsLag(ctx context.Context) (seconds float64, err error)
 
-	Holders(ctx context.Context, secrets []string) (map[string]store.Holder, error)
-	AudienceOf(ctx context.Context, events []store.StreamedEvent, users []int64) (store.Audience, error)
+	Holders(ctx context.Context, secrets []string) (map[string]account.Holder, error)
+	AudienceOf(ctx context.Context, events []core.StreamedEvent, users []int64) (notice.Audience, error)
 
 	LeaseStreams(ctx context.Context, process string, userID int64, streams, maximum int) (granted bool, err error)
 	RenewStreams(ctx context.Context, process string, users []int64, streams []int) error
@@ -53,9 +55,9 @@ type Options struct {
 	Log     *slog.Logger
 
 	// Render makes the text of an event that all followers get.
-	Render func(store.StreamedEvent) ([]byte, error)
+	Render func(core.StreamedEvent) ([]byte, error)
 	// Permit says whether a token and its user may follow; it is asked again and again.
-	Permit func(store.Holder) error
+	Permit func(account.Holder) error
 	// OnLag is told for how many seconds events have been held back, or could not be read.
 	OnLag func(seconds float64)
 	// OnFollowers is told how many followers there are.
@@ -64,7 +66,7 @@ type Options struct {
 
 // event is an event with the place of its text in that of its batch.
 type event struct {
-	store.StreamedEvent
+	core.StreamedEvent
 	begin, end int
 }
 
@@ -72,9 +74,9 @@ type event struct {
 type batch struct {
 	number   int // of all that were ever read
 	events   []event
-	text     []byte       // of all events: who sees them all shares it
-	through  store.Cursor // the place after the last one
-	audience store.Audience
+	text     []byte      // of all events: who sees them all shares it
+	through  core.Cursor // the place after the last one
+	audience notice.Audience
 	asked    map[int64]bool // the users that the audience was asked for
 }
 
@@ -91,17 +93,17 @@ type Feed struct {
 
 	mu        sync.Mutex // guards what follows
 	begun     bool
-	over      bool         // Run has ended
-	start     store.Cursor // the place before the first batch
-	batches   []batch      // the window, oldest first
-	kept      int          // bytes in it
-	number    int          // of the last batch
+	over      bool        // Run has ended
+	start     core.Cursor // the place before the first batch
+	batches   []batch     // the window, oldest first
+	kept      int         // bytes in it
+	number    int         // of the last batch
 	groups    []*group
 	followers map[*Follower]bool
 	users     map[int64]*person
-	asked     map[int64]bool          // ids of users; made anew when users come or go, never changed
-	access    map[string]store.Holder // by token, as it was last looked at
-	looks     int                     // how often it was
+	asked     map[int64]bool            // ids of users; made anew when users come or go, never changed
+	access    map[string]account.Holder // by token, as it was last looked at
+	looks     int                       // how often it was
 	floor     floor
 }
 
@@ -124,7 +126,7 @@ func New(o Options) *Feed {
 // Run reads events until ctx ends; then all followers are dismissed.
 func (f *Feed) Run(ctx context.Context) {
 	defer f.end()
-	ctx = store.Reserved(ctx) // one reader, whatever the users do
+	ctx = core.Reserved(ctx) // one reader, whatever the users do
 	var beside sync.WaitGroup
 	defer beside.Wait()
 
@@ -161,7 +163,7 @@ func (f *Feed) end() {
 }
 
 // through is the place up to which events were read. The lock must be held.
-func (f *Feed) through() store.Cursor {
+func (f *Feed) through() core.Cursor {
 	if len(f.batches) == 0 {
 		return f.start
 	}

@@ -5,7 +5,8 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
 )
 
 const (
@@ -17,7 +18,7 @@ const (
 // Follow makes a follower for a user, who is known by a token: from a place in the stream, or, with nil, from now on.
 // Who makes it lets it leave. QUOTA_EXCEEDED: the user has as many as one may have; STREAMS_FULL: the process has;
 // CURSOR_GONE: what followed the place may be deleted, or is too much.
-func (f *Feed) Follow(ctx context.Context, user store.User, token string, from *store.Cursor) (*Follower, error) {
+func (f *Feed) Follow(ctx context.Context, user account.User, token string, from *core.Cursor) (*Follower, error) {
 	w := &Follower{feed: f, user: user, token: token}
 	streams, err := f.enrol(w)
 	if err != nil {
@@ -36,7 +37,7 @@ func (f *Feed) Follow(ctx context.Context, user store.User, token string, from *
 }
 
 // begin gives the place where a follower begins.
-func (f *Feed) begin(ctx context.Context, from *store.Cursor) (store.Cursor, error) {
+func (f *Feed) begin(ctx context.Context, from *core.Cursor) (core.Cursor, error) {
 	if from == nil {
 		return f.o.Store.EventsNow(ctx)
 	}
@@ -110,11 +111,11 @@ func (f *Feed) count() {
 // floor is the earliest place from which a follower may begin.
 type floor struct {
 	at           time.Time
-	back, before store.Cursor // the place so many events ago; the one that was told before this: it is good still
+	back, before core.Cursor // the place so many events ago; the one that was told before this: it is good still
 }
 
 // check refuses a place from which a follower would miss what was deleted, or would have too much to catch up with.
-func (f *Feed) check(ctx context.Context, from store.Cursor) error {
+func (f *Feed) check(ctx context.Context, from core.Cursor) error {
 	deleted, err := f.o.Store.EventFloor(ctx)
 	if err != nil {
 		return err
@@ -154,9 +155,9 @@ func (f *Feed) check(ctx context.Context, from store.Cursor) error {
 
 // back gives the place that is told to those who come from too far back, and the one before which they are refused:
 // what is told holds for a while.
-func (f *Feed) back(ctx context.Context) (told, refused store.Cursor, err error) {
+func (f *Feed) back(ctx context.Context) (told, refused core.Cursor, err error) {
 	if f.o.CatchUp == 0 {
-		return store.Cursor{}, store.Cursor{}, nil
+		return core.Cursor{}, core.Cursor{}, nil
 	}
 
 	f.mu.Lock()

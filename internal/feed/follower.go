@@ -6,7 +6,8 @@ import (
 	"sort"
 	"time"
 
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
 )
 
 // ErrOver ends all followers: the process stops.
@@ -15,9 +16,9 @@ var ErrOver = errors.New("the process stops")
 // Follower gets the events past a place in the stream. Only one goroutine may use it.
 type Follower struct {
 	feed   *Feed
-	user   store.User // as it was at the start
+	user   account.User // as it was at the start
 	token  string
-	cursor store.Cursor
+	cursor core.Cursor
 
 	group *group // that it is woken with
 
@@ -29,7 +30,7 @@ type Follower struct {
 }
 
 // Cursor is the place up to which the follower has seen what it may see.
-func (w *Follower) Cursor() store.Cursor { return w.cursor }
+func (w *Follower) Cursor() core.Cursor { return w.cursor }
 
 // Next gives the texts of events that the follower may see, and moves its cursor past them and past what it may not
 // see. There are none when it saw nothing for as long as the patience lasts, or when the cursor has moved a page.

@@ -4,18 +4,19 @@ import (
 	"context"
 	"time"
 
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/notice"
 )
 
 const (
-	renewEvery = store.StreamLease / 3
+	renewEvery = notice.StreamLease / 3
 	flushEvery = time.Second     // how soon other processes hear that a stream has ended
 	renewTime  = 5 * time.Second // that PostgreSQL may take
 )
 
 // lease asks for one more stream of a user, who has so many in this process then, where users are limited. The quota is
 // that of all processes together.
-func (f *Feed) lease(ctx context.Context, user store.User, streams int) error {
+func (f *Feed) lease(ctx context.Context, user account.User, streams int) error {
 	if f.o.PerUser == 0 || user.IsAdmin() {
 		return nil
 	}

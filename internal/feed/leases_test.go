@@ -12,6 +12,7 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/feed"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
 )
 
 func TestMain(m *testing.M) { testdb.Main(m) }
@@ -21,7 +22,7 @@ type processes struct {
 	*testing.T
 	store *store.Store
 	db    *pgx.Conn
-	ada   store.User
+	ada   account.User
 }
 
 func newProcesses(t *testing.T) *processes {
@@ -34,7 +35,7 @@ func newProcesses(t *testing.T) *processes {
 
 	t.Cleanup(s.Close)
 	db := testdb.Connect(t, url)
-	ada, err := s.CreateUser(t.Context(), store.User{Name: "Ada", Status: store.UserActive}, "Ada")
+	ada, err := s.CreateUser(t.Context(), account.User{Name: "Ada", Status: account.UserActive}, "Ada")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +46,7 @@ func newProcesses(t *testing.T) *processes {
 // process makes a feed in which a user may have so many streams. It keeps its leases only when it runs, until stop.
 func (p *processes) process(perUser int) (f *feed.Feed, run func() (stop func())) {
 	f = feed.New(feed.Options{
-		Store: p.store, PerUser: perUser, Total: 100, Permit: func(store.Holder) error { return nil },
+		Store: p.store, PerUser: perUser, Total: 100, Permit: func(account.Holder) error { return nil },
 	})
 	return f, func() func() {
 		ctx, cancel := context.WithCancel(p.Context())
@@ -58,7 +59,7 @@ func (p *processes) process(perUser int) (f *feed.Feed, run func() (stop func())
 }
 
 // follow opens a stream of a user whose token is their name; nil: the limit is reached.
-func (p *processes) follow(f *feed.Feed, user store.User) *feed.Follower {
+func (p *processes) follow(f *feed.Feed, user account.User) *feed.Follower {
 	p.Helper()
 	follower, err := f.Follow(p.Context(), user, user.Name, nil)
 	refusal := fault.As(err)
@@ -102,7 +103,7 @@ func TestStreamsAreLimitedOverAllProcesses(t *testing.T) {
 		}
 	}
 
-	boss := store.User{ID: p.ada.ID + 1, Role: store.RoleAdmin, Status: store.UserActive}
+	boss := account.User{ID: p.ada.ID + 1, Role: account.RoleAdmin, Status: account.UserActive}
 	for range 5 {
 		if p.follow(late, boss) == nil {
 			t.Error("an administrator has a limit")

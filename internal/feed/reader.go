@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
 )
 
 // overhead is about what an event takes in memory besides its text.
@@ -45,7 +46,7 @@ func (r *reader) tick(ctx context.Context) (more bool, err error) {
 	return len(events) == page, r.lag(ctx)
 }
 
-func (r *reader) events(ctx context.Context) ([]store.StreamedEvent, error) {
+func (r *reader) events(ctx context.Context) ([]core.StreamedEvent, error) {
 	f := r.feed
 	f.mu.Lock()
 	begun, after := f.begun, f.through()
@@ -88,7 +89,7 @@ func (f *Feed) lags(seconds float64) {
 }
 
 // publish finds out who may see the events and lets all followers have them.
-func (f *Feed) publish(ctx context.Context, events []store.StreamedEvent) error {
+func (f *Feed) publish(ctx context.Context, events []core.StreamedEvent) error {
 	f.mu.Lock()
 	if f.asked == nil {
 		f.asked = make(map[int64]bool, len(f.users))
@@ -115,7 +116,7 @@ func (f *Feed) publish(ctx context.Context, events []store.StreamedEvent) error 
 }
 
 // render fills a batch.
-func (b *batch) render(events []store.StreamedEvent, render func(store.StreamedEvent) ([]byte, error)) error {
+func (b *batch) render(events []core.StreamedEvent, render func(core.StreamedEvent) ([]byte, error)) error {
 	for _, one := range events {
 		text, err := render(one)
 		if err != nil {
@@ -167,7 +168,7 @@ func (f *Feed) lookAtAccess(ctx context.Context) error {
 }
 
 // permit says whether the holder of a token, who was found or not, may follow.
-func (f *Feed) permit(holder store.Holder, known bool) error {
+func (f *Feed) permit(holder account.Holder, known bool) error {
 	if !known {
 		return fault.New(fault.Unauthenticated, "this token is not known any more")
 	}

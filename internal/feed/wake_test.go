@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"stagecoach/internal/feed"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
 )
 
 // TestFollowersWakeUpInGroups lets two hundred followers wait for an event: they get it one group after the other, and
@@ -107,8 +108,8 @@ func TestATextHoldsWhatOneMaySee(t *testing.T) {
 // reading runs a feed whose texts are the numbers of events.
 func (p *processes) reading(change func(*feed.Options)) *feed.Feed {
 	o := feed.Options{
-		Store: p.store, Permit: func(store.Holder) error { return nil },
-		Render: func(e store.StreamedEvent) ([]byte, error) { return fmt.Appendf(nil, "%d ", e.Seq), nil },
+		Store: p.store, Permit: func(account.Holder) error { return nil },
+		Render: func(e core.StreamedEvent) ([]byte, error) { return fmt.Appendf(nil, "%d ", e.Seq), nil },
 	}
 
 	if change != nil {
@@ -124,10 +125,10 @@ func (p *processes) reading(change func(*feed.Options)) *feed.Feed {
 }
 
 // boss is an administrator.
-func (p *processes) boss() store.User {
+func (p *processes) boss() account.User {
 	p.Helper()
 	boss, err := p.store.CreateUser(
-		p.Context(), store.User{Name: "Boss", Role: store.RoleAdmin, Status: store.UserActive}, "Boss",
+		p.Context(), account.User{Name: "Boss", Role: account.RoleAdmin, Status: account.UserActive}, "Boss",
 	)
 	if err != nil {
 		p.Fatal(err)
@@ -136,7 +137,7 @@ func (p *processes) boss() store.User {
 }
 
 // write adds events of an owner in one transaction.
-func (p *processes) write(owner store.User, seqs ...int64) {
+func (p *processes) write(owner account.User, seqs ...int64) {
 	p.Helper()
 	p.exec(
 		`INSERT INTO events (workload, entity_id, seq, owner_id, type, to_state) SELECT 'delivery', '1', unnest($2::bigint[]), $1::bigint, 'x', 'y'`,

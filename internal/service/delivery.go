@@ -19,6 +19,9 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/delivery"
 	"stagecoach/internal/temporalio"
 )
 
@@ -45,7 +48,7 @@ func DeliveryKey(userID, fileID int64, nonce string) string {
 
 // CheckFile says why a file cannot be delivered at all, before any job is made: FILE_IS_FOLDER, FILE_NOT_FOUND,
 // FILE_EMPTY or FILE_TOO_BIG.
-func (c *Deliveries) CheckFile(file store.File) error {
+func (c *Deliveries) CheckFile(file delivery.File) error {
 	var refusal *fault.Error
 	switch {
 	case file.IsFolder:
@@ -68,8 +71,8 @@ func (c *Deliveries) CheckFile(file store.File) error {
 // created = false, whatever became of file and user meanwhile. A job that is recorded is not lost: if Temporal cannot
 // be reached now, the reconciler starts it.
 func (c *Deliveries) Request(
-	ctx context.Context, user store.User, fileID int64, nonce, source string,
-) (job store.Job, created bool, err error) {
+	ctx context.Context, user account.User, fileID int64, nonce, source string,
+) (job delivery.Job, created bool, err error) {
 	key := DeliveryKey(user.ID, fileID, nonce)
 	job, err = c.Store.JobByKey(ctx, key)
 	if fault.CodeOf(err) == fault.DeliveryNotFound {
@@ -77,7 +80,7 @@ func (c *Deliveries) Request(
 	}
 
 	if err != nil {
-		return store.Job{}, false, err
+		return delivery.Job{}, false, err
 	}
 
 	if job.WorkflowStartedAt == nil && !lifecycle.Delivery.Terminal(job.State) {
@@ -90,24 +93,24 @@ func (c *Deliveries) Request(
 
 // create records a new job, unless the file, the user or the rules are against it.
 func (c *Deliveries) create(
-	ctx context.Context, user store.User, fileID int64, key, source string,
-) (store.Job, bool, error) {
+	ctx context.Context, user account.User, fileID int64, key, source string,
+) (delivery.Job, bool, error) {
 	file, err := c.Store.FileByID(ctx, fileID)
 	if refusal := fault.As(err); refusal != nil && refusal.Code == fault.FileNotFound {
 		err = refusal.WithField("file_id")
 	}
 
 	if err != nil {
-		return store.Job{}, false, err
+		return delivery.Job{}, false, err
 	}
 	if err := c.CheckFile(file); err != nil {
-		return store.Job{}, false, err
+		return delivery.Job{}, false, err
 	}
 	if user.TelegramID == nil {
-		return store.Job{}, false, fault.New(fault.NoTelegramChat, "this user has no Telegram chat to deliver to")
+		return delivery.Job{}, false, fault.New(fault.NoTelegramChat, "this user has no Telegram chat to deliver to")
 	}
 
-	job := store.Job{
+	job := delivery.Job{
 		IdempotencyKey: key, UserID: user.ID, UserStatus: user.Status,
 		FileID: file.ID, FileName: file.Name, Size: file.Size, Source: source,
 	}
@@ -116,10 +119,10 @@ func (c *Deliveries) create(
 		Action: lifecycle.DeliveryActionEnqueue, Roles: []lifecycle.Role{lifecycle.Owner},
 	}, job.Facts())
 	if err != nil {
-		return store.Job{}, false, err
+		return delivery.Job{}, false, err
 	}
 
-	job, created, err := c.Store.CreateJob(ctx, job, store.Event{Type: rule.Event, To: string(rule.To)})
+	job, created, err := c.Store.CreateJob(ctx, job, core.Event{Type: rule.Event, To: string(rule.To)})
 	if created && c.OnEnqueued != nil {
 		c.OnEnqueued(source)
 	}
@@ -164,21 +167,21 @@ func (c *Deliveries) End(ctx context.Context, workflowID string) error {
 }
 
 // DeliveryActions lists what the user may do with the job now.
-func DeliveryActions(user store.User, job store.Job) []lifecycle.DeliveryAction {
+func DeliveryActions(user account.User, job delivery.Job) []lifecycle.DeliveryAction {
 	return lifecycle.Delivery.Actions(job.State, rolesOf(user, job.UserID), job.Facts())
 }
 
 // Cancel stops a live job. It answers with the job as it ended; a stream may take one heartbeat to stop, then the job
 // is still live in the answer, with CancelRequestedAt set. Ended already: INVALID_TRANSITION.
-func (c *Deliveries) Cancel(ctx context.Context, user store.User, jobID int64) (store.Job, error) {
+func (c *Deliveries) Cancel(ctx context.Context, user account.User, jobID int64) (delivery.Job, error) {
 	job, err := c.Find(ctx, user, jobID)
 	if err != nil {
-		return store.Job{}, err
+		return delivery.Job{}, err
 	}
 
 	request := lifecycle.DeliveryRequest{Action: lifecycle.DeliveryActionCancel, Roles: rolesOf(user, job.UserID)}
 	if _, err := lifecycle.Delivery.Decide(job.State, request, job.Facts()); err != nil {
-		return store.Job{}, err
+		return delivery.Job{}, err
 	}
 
 	err = c.Temporal.SignalWorkflow(ctx, job.WorkflowID(), "", lifecycle.CancelSignal, nil)
@@ -187,10 +190,10 @@ func (c *Deliveries) Cancel(ctx context.Context, user store.User, jobID int64) (
 		return c.cancelWithoutWorkflow(ctx, jobID, request)
 	}
 	if err != nil {
-		return store.Job{}, temporalio.Unreachable(err)
+		return delivery.Job{}, temporalio.Unreachable(err)
 	}
 	if err := c.Store.RequestJobCancel(ctx, jobID); err != nil {
-		return store.Job{}, err
+		return delivery.Job{}, err
 	}
 
 	err = pollUntil(ctx, c.CancelPatience, func() (done bool, err error) {
@@ -201,7 +204,7 @@ func (c *Deliveries) Cancel(ctx context.Context, user store.User, jobID int64) (
 }
 
 // Stop asks a live job to end, whoever its owner is, and does not wait for that. One that has ended stays as it is.
-func (c *Deliveries) Stop(ctx context.Context, job store.Job) error {
+func (c *Deliveries) Stop(ctx context.Context, job delivery.Job) error {
 	err := c.Temporal.SignalWorkflow(ctx, job.WorkflowID(), "", lifecycle.CancelSignal, nil)
 	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
 		request := lifecycle.DeliveryRequest{Action: lifecycle.DeliveryActionCancel, Roles: []lifecycle.Role{lifecycle.Admin}}
@@ -218,20 +221,20 @@ func (c *Deliveries) Stop(ctx context.Context, job store.Job) error {
 }
 
 // Find gives a job that the user may see: their own, or any for an administrator. Others do not exist for them.
-func (c *Deliveries) Find(ctx context.Context, user store.User, jobID int64) (store.Job, error) {
+func (c *Deliveries) Find(ctx context.Context, user account.User, jobID int64) (delivery.Job, error) {
 	job, err := c.Store.JobByID(ctx, jobID)
 	if err == nil && job.UserID != user.ID && !user.IsAdmin() {
-		return store.Job{}, fault.New(fault.DeliveryNotFound, "there is no such delivery")
+		return delivery.Job{}, fault.New(fault.DeliveryNotFound, "there is no such delivery")
 	}
 	return job, err
 }
 
 func (c *Deliveries) cancelWithoutWorkflow(
 	ctx context.Context, jobID int64, request lifecycle.DeliveryRequest,
-) (store.Job, error) {
-	return c.Store.ChangeJob(ctx, jobID, func(walk *store.JobWalk) error {
+) (delivery.Job, error) {
+	return c.Store.ChangeJob(ctx, jobID, func(walk *delivery.JobWalk) error {
 		walk.Row.LastError = string(fault.CancelledByUser)
-		return walk.Take(store.JobStep{Action: request.Action, Roles: request.Roles})
+		return walk.Take(delivery.JobStep{Action: request.Action, Roles: request.Roles})
 	})
 }
 
@@ -243,7 +246,7 @@ type DeliveryLimits struct {
 
 // Deadline is when the job's state ends by itself; nil: it does not, because the job has ended or an operator has
 // paused it.
-func (l DeliveryLimits) Deadline(job store.Job) *time.Time {
+func (l DeliveryLimits) Deadline(job delivery.Job) *time.Time {
 	var at time.Time
 	switch {
 	case lifecycle.Delivery.Terminal(job.State), job.State == lifecycle.DeliveryQueued && job.LastError == string(fault.PausedByOperator):

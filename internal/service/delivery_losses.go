@@ -12,7 +12,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/delivery"
 	"stagecoach/internal/temporalio"
 )
 
@@ -41,7 +41,7 @@ func (c *Deliveries) reportLosses(ctx context.Context) error {
 	}
 }
 
-func (c *Deliveries) reportLoss(ctx context.Context, job store.SilentJob) error {
+func (c *Deliveries) reportLoss(ctx context.Context, job delivery.SilentJob) error {
 	description, err := c.Temporal.DescribeWorkflowExecution(ctx, job.WorkflowID(), "")
 	if _, unknown := errors.AsType[*serviceerror.NotFound](err); unknown {
 		return nil // the sweep over the live rows settles it
@@ -106,7 +106,7 @@ func (c *Deliveries) receiptIn(attempt *workflowpb.PendingActivityInfo) int64 {
 }
 
 // AttemptOf is what the record says about a job's attempts.
-func AttemptOf(job store.Job) lifecycle.Attempt {
+func AttemptOf(job delivery.Job) lifecycle.Attempt {
 	return lifecycle.Attempt{
 		State: job.State, Failed: job.Attempt, Reason: fault.Code(job.LastError), NextAt: job.NextAttemptAt, Busy: job.Busy,
 	}

@@ -6,17 +6,17 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/delivery"
 )
 
 // DeliverySteps are the ways of a locked job through the rules, with what each does to the row.
 type DeliverySteps struct {
-	*store.JobWalk
+	*delivery.JobWalk
 }
 
 // Do takes one action as the system. comment is a fault code or empty.
 func (s DeliverySteps) Do(action lifecycle.DeliveryAction, comment fault.Code) error {
-	return s.Take(store.JobStep{Action: action, Comment: string(comment)})
+	return s.Take(delivery.JobStep{Action: action, Comment: string(comment)})
 }
 
 // Requeue puts the job back after a try that failed with code and ended at the given time; next is when the one after
@@ -152,7 +152,7 @@ func UnknownOutcome() *fault.Error {
 // keeps it: the answer says which, so that a repeated or late call changes nothing.
 func (c *Deliveries) Finish(ctx context.Context, end lifecycle.DeliveryEnd) (lifecycle.DeliveryOutcome, error) {
 	ended := false
-	job, err := c.Store.ChangeJob(ctx, end.JobID, func(walk *store.JobWalk) error {
+	job, err := c.Store.ChangeJob(ctx, end.JobID, func(walk *delivery.JobWalk) error {
 		if ended = !walk.Terminal(); !ended {
 			return nil
 		}
@@ -178,9 +178,9 @@ func (c *Deliveries) Finish(ctx context.Context, end lifecycle.DeliveryEnd) (lif
 // it wakes. receipt is Telegram's, as the last heartbeat had it (0: none); next is when the next attempt begins. A job
 // whose heartbeat is younger than age is not lost.
 func (c *Deliveries) Lose(
-	ctx context.Context, silent store.SilentJob, age time.Duration, receipt int64, next *time.Time,
-) (job store.Job, changed bool, err error) {
-	job, err = c.Store.ChangeJob(ctx, silent.ID, func(walk *store.JobWalk) error {
+	ctx context.Context, silent delivery.SilentJob, age time.Duration, receipt int64, next *time.Time,
+) (job delivery.Job, changed bool, err error) {
+	job, err = c.Store.ChangeJob(ctx, silent.ID, func(walk *delivery.JobWalk) error {
 		job := walk.Row
 		changed = job.Claim == silent.Claim && job.HeartbeatAt != nil && job.Now.Sub(*job.HeartbeatAt) >= age &&
 			job.State != lifecycle.DeliveryQueued && !walk.Terminal()
@@ -201,7 +201,7 @@ func (c *Deliveries) Lose(
 	return job, true, nil
 }
 
-func (c *Deliveries) countEnd(job store.Job) {
+func (c *Deliveries) countEnd(job delivery.Job) {
 	if c.OnEnded != nil {
 		c.OnEnded(job.State)
 	}

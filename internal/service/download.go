@@ -21,6 +21,9 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/download"
 	"stagecoach/internal/temporalio"
 	"stagecoach/internal/torrent"
 )
@@ -40,7 +43,7 @@ type Downloads struct {
 }
 
 // Deadline is when a download fails unless its torrent is found again; nil: it is not missing.
-func (c *Downloads) Deadline(job store.Download) *time.Time {
+func (c *Downloads) Deadline(job download.Download) *time.Time {
 	if job.FirstNotFoundAt == nil || lifecycle.Download.Terminal(job.State) {
 		return nil
 	}
@@ -64,17 +67,17 @@ const MaxSource = 100
 // active, is given instead, and created is false. A job that is recorded is not lost: if Temporal cannot be reached
 // now, the reconciler starts it. Where there is no qBittorrent it is PROVIDER_UNAVAILABLE.
 func (c *Downloads) Start(
-	ctx context.Context, user store.User, ask DownloadAsk,
-) (job store.Download, created bool, err error) {
+	ctx context.Context, user account.User, ask DownloadAsk,
+) (job download.Download, created bool, err error) {
 	origin, err := ask.check()
 	if err != nil {
-		return store.Download{}, false, err
+		return download.Download{}, false, err
 	}
 	if c.Off {
-		return store.Download{}, false, fault.New(fault.ProviderUnavailable, "downloads are switched off here")
+		return download.Download{}, false, fault.New(fault.ProviderUnavailable, "downloads are switched off here")
 	}
 
-	wanted := store.Download{
+	wanted := download.Download{
 		UserID: user.ID, UserStatus: user.Status, BookID: ask.BookID, MediaType: ask.MediaType,
 		Source: cmp.Or(strings.TrimSpace(ask.Source), origin.Kind()), SourceURL: ask.SourceURL,
 		InfohashV1: origin.V1, InfohashV2: origin.V2, RequestKey: ask.Key,
@@ -85,12 +88,12 @@ func (c *Downloads) Start(
 		wanted.Facts(),
 	)
 	if err != nil {
-		return store.Download{}, false, err
+		return download.Download{}, false, err
 	}
 
-	job, created, err = c.Store.CreateDownload(ctx, wanted, store.Event{Type: rule.Event, To: string(rule.To)})
+	job, created, err = c.Store.CreateDownload(ctx, wanted, core.Event{Type: rule.Event, To: string(rule.To)})
 	if err != nil {
-		return store.Download{}, false, err
+		return download.Download{}, false, err
 	}
 
 	if created && c.OnStarted != nil {
@@ -108,9 +111,9 @@ func (c *Downloads) Start(
 // check says what is wrong with a wish, with the field at fault.
 func (a DownloadAsk) check() (torrent.Source, error) {
 	switch {
-	case !slices.Contains(store.MediaTypes, a.MediaType):
+	case !slices.Contains(download.MediaTypes, a.MediaType):
 		return torrent.Source{}, fault.New(
-			fault.Validation, "media_type is one of %s", strings.Join(store.MediaTypes, ", "),
+			fault.Validation, "media_type is one of %s", strings.Join(download.MediaTypes, ", "),
 		).WithField("media_type")
 	case utf8.RuneCountInString(a.Source) > MaxSource || strings.ContainsFunc(a.Source, unicode.IsControl):
 		return torrent.Source{}, fault.New(
@@ -121,7 +124,7 @@ func (a DownloadAsk) check() (torrent.Source, error) {
 	return torrent.ParseSource(a.SourceURL)
 }
 
-func downloadStart(job store.Download) client.StartWorkflowOptions {
+func downloadStart(job download.Download) client.StartWorkflowOptions {
 	owner := strconv.FormatInt(job.UserID, 10)
 	return client.StartWorkflowOptions{
 		ID:                                       job.WorkflowID(),
@@ -139,7 +142,7 @@ func downloadStart(job store.Download) client.StartWorkflowOptions {
 }
 
 // Restart starts a job's workflow anew from the record, whatever became of the one before: the record was set back.
-func (c *Downloads) Restart(ctx context.Context, job store.Download) error {
+func (c *Downloads) Restart(ctx context.Context, job download.Download) error {
 	options := downloadStart(job)
 	options.WorkflowIDConflictPolicy, options.WorkflowExecutionErrorWhenAlreadyStarted = enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING, false
 	if _, err := c.Temporal.ExecuteWorkflow(ctx, options, lifecycle.DownloadType, job.ID); err != nil {
@@ -153,7 +156,7 @@ const launchPatience = 5 * time.Second
 
 // Launch starts a job's workflow; one that was started before is left alone. The workflow of the job before, for the
 // same user, book and medium, may be about to end: its id is waited for a little.
-func (c *Downloads) Launch(ctx context.Context, job store.Download) error {
+func (c *Downloads) Launch(ctx context.Context, job download.Download) error {
 	waiting, cancel := context.WithTimeout(ctx, launchPatience)
 	defer cancel()
 
@@ -197,10 +200,10 @@ func (c *Downloads) drivenBy(ctx context.Context, workflowID, runID string) (job
 // PROVIDER_UNAVAILABLE, with the reason's code in the details: the wish is recorded and tried until it is confirmed,
 // the answer holds the job as it is. When patience runs out before, the job in the answer is still active, with
 // CancelRequestedAt set. A job that is over, or ends otherwise meanwhile, is INVALID_TRANSITION.
-func (c *Downloads) Cancel(ctx context.Context, user store.User, jobID int64, keepFiles bool) (store.Download, error) {
+func (c *Downloads) Cancel(ctx context.Context, user account.User, jobID int64, keepFiles bool) (download.Download, error) {
 	job, err := c.Get(ctx, user, jobID)
 	if err != nil {
-		return store.Download{}, err
+		return download.Download{}, err
 	}
 
 	wanted := lifecycle.DownloadRequest{Action: lifecycle.DownloadActionCancel, Roles: rolesOf(user, job.UserID)}
@@ -239,7 +242,7 @@ func (c *Downloads) Cancel(ctx context.Context, user store.User, jobID int64, ke
 
 // TellCancel tells a job's workflow that it is to end, and remembers that it knows: each signal is an event of its
 // history, so one is enough. A workflow that was never started is started first.
-func (c *Downloads) TellCancel(ctx context.Context, job store.Download) error {
+func (c *Downloads) TellCancel(ctx context.Context, job download.Download) error {
 	if job.CancelToldAt != nil {
 		return nil
 	}
@@ -261,7 +264,7 @@ func (c *Downloads) TellCancel(ctx context.Context, job store.Download) error {
 
 // Refresh lets a job's workflow take over what the record has: the watcher tells it of the torrent anew, and it hears
 // at once that the download has begun.
-func (c *Downloads) Refresh(ctx context.Context, job store.Download) error {
+func (c *Downloads) Refresh(ctx context.Context, job download.Download) error {
 	if err := c.Store.ForgetDownloadObserved(ctx, job.ID); err != nil {
 		return err
 	}
@@ -273,17 +276,17 @@ func (c *Downloads) Refresh(ctx context.Context, job store.Download) error {
 }
 
 // Get gives a job that the user may see: their own, or any for an administrator. Others do not exist for them.
-func (c *Downloads) Get(ctx context.Context, user store.User, jobID int64) (store.Download, error) {
+func (c *Downloads) Get(ctx context.Context, user account.User, jobID int64) (download.Download, error) {
 	job, err := c.Store.DownloadByID(ctx, jobID)
 	if err == nil && job.UserID != user.ID && !user.IsAdmin() {
-		return store.Download{}, fault.New(fault.DownloadNotFound, "there is no such download")
+		return download.Download{}, fault.New(fault.DownloadNotFound, "there is no such download")
 	}
 	return job, err
 }
 
 // List lists the jobs that the user may see, the newest first: their own, or for an administrator those of f.UserID (0:
 // all).
-func (c *Downloads) List(ctx context.Context, user store.User, f store.DownloadFilter) ([]store.Download, error) {
+func (c *Downloads) List(ctx context.Context, user account.User, f download.Filter) ([]download.Download, error) {
 	if !user.IsAdmin() {
 		f.UserID = user.ID
 	}
@@ -291,6 +294,6 @@ func (c *Downloads) List(ctx context.Context, user store.User, f store.DownloadF
 }
 
 // DownloadActions lists what the user may do with the job now.
-func DownloadActions(user store.User, job store.Download) []lifecycle.DownloadAction {
+func DownloadActions(user account.User, job download.Download) []lifecycle.DownloadAction {
 	return lifecycle.Download.Actions(job.State, rolesOf(user, job.UserID), job.Facts())
 }

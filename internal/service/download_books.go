@@ -8,7 +8,9 @@ import (
 	"unicode/utf8"
 
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/download"
 )
 
 // Limits of what a book may hold, in characters.
@@ -19,31 +21,31 @@ const (
 
 // CreateBook adds a book to the library. A key may be empty; the same key again gives the book that the first request
 // made.
-func (c *Downloads) CreateBook(ctx context.Context, user store.User, title, author, key string) (store.Book, error) {
+func (c *Downloads) CreateBook(ctx context.Context, user account.User, title, author, key string) (download.Book, error) {
 	title, author = strings.TrimSpace(title), strings.TrimSpace(author)
 	switch {
 	case strings.ContainsFunc(title+author, unicode.IsControl):
-		return store.Book{}, fault.New(fault.Validation, "a book's title and author are one line each").WithField("title")
+		return download.Book{}, fault.New(fault.Validation, "a book's title and author are one line each").WithField("title")
 	case title == "" || utf8.RuneCountInString(title) > MaxBookTitle:
-		return store.Book{}, fault.New(fault.Validation, "a title has 1 to %d characters", MaxBookTitle).WithField("title")
+		return download.Book{}, fault.New(fault.Validation, "a title has 1 to %d characters", MaxBookTitle).WithField("title")
 	case utf8.RuneCountInString(author) > MaxBookAuthor:
-		return store.Book{}, fault.New(
+		return download.Book{}, fault.New(
 			fault.Validation, "an author's name has at most %d characters", MaxBookAuthor,
 		).WithField("author")
 	}
 
-	return c.Store.CreateBook(ctx, title, author, store.Request{
+	return c.Store.CreateBook(ctx, title, author, core.Request{
 		UserID: user.ID, Key: key, Asked: fmt.Sprintf("book %q %q", title, author),
 	})
 }
 
 // Book gives a book; the library is everybody's.
-func (c *Downloads) Book(ctx context.Context, id int64) (store.Book, error) {
+func (c *Downloads) Book(ctx context.Context, id int64) (download.Book, error) {
 	return c.Store.BookByID(ctx, id)
 }
 
 // Books lists books, the newest first.
-func (c *Downloads) Books(ctx context.Context, f store.BookFilter) ([]store.Book, error) {
+func (c *Downloads) Books(ctx context.Context, f download.BookFilter) ([]download.Book, error) {
 	if !utf8.ValidString(f.Words) || strings.ContainsFunc(f.Words, unicode.IsControl) {
 		return nil, fault.New(fault.Validation, "what is searched for is text of one line").WithField("q")
 	}
@@ -53,19 +55,19 @@ func (c *Downloads) Books(ctx context.Context, f store.BookFilter) ([]store.Book
 // MarkMedium writes that a person has found a medium missing, or has deleted it, and gives the book as it is then.
 // Administrators do this.
 func (c *Downloads) MarkMedium(
-	ctx context.Context, user store.User, book int64, mediaType, status string,
-) (store.Book, error) {
+	ctx context.Context, user account.User, book int64, mediaType, status string,
+) (download.Book, error) {
 	switch {
 	case !user.IsAdmin():
-		return store.Book{}, fault.New(fault.InsufficientAccess, "only administrators may do this")
-	case status != store.MediaDeleted && status != store.MediaMissing:
-		return store.Book{}, fault.New(
+		return download.Book{}, fault.New(fault.InsufficientAccess, "only administrators may do this")
+	case status != download.MediaDeleted && status != download.MediaMissing:
+		return download.Book{}, fault.New(
 			fault.Validation, "a person marks a medium as deleted or as missing",
 		).WithField("status")
 	}
 
-	if _, err := c.Store.ChangeMedium(ctx, store.MediumChange{BookID: book, MediaType: mediaType, To: status, ActorID: &user.ID}); err != nil {
-		return store.Book{}, err
+	if _, err := c.Store.ChangeMedium(ctx, download.MediumChange{BookID: book, MediaType: mediaType, To: status, ActorID: &user.ID}); err != nil {
+		return download.Book{}, err
 	}
 	return c.Store.BookByID(ctx, book)
 }

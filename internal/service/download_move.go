@@ -5,14 +5,14 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/download"
 )
 
 // Move writes a transition. A repeated or late call changes nothing: the answer is the job as the record has it. What
 // completes without having begun begins first; what completes for a book that is gone fails.
-func (c *Downloads) Move(ctx context.Context, move lifecycle.DownloadMove) (store.Download, error) {
+func (c *Downloads) Move(ctx context.Context, move lifecycle.DownloadMove) (download.Download, error) {
 	before := lifecycle.DownloadState("")
-	job, err := c.Store.ChangeDownload(ctx, move.JobID, func(walk *store.DownloadWalk) error {
+	job, err := c.Store.ChangeDownload(ctx, move.JobID, func(walk *download.DownloadWalk) error {
 		before = walk.Row.State
 		return moveDownload(walk, move)
 	})
@@ -23,7 +23,7 @@ func (c *Downloads) Move(ctx context.Context, move lifecycle.DownloadMove) (stor
 	}
 
 	if err != nil {
-		return store.Download{}, err
+		return download.Download{}, err
 	}
 
 	if lifecycle.Download.Terminal(job.State) && job.State != before && c.OnEnded != nil {
@@ -33,7 +33,7 @@ func (c *Downloads) Move(ctx context.Context, move lifecycle.DownloadMove) (stor
 }
 
 // moveDownload walks a locked job as its workflow decided.
-func moveDownload(walk *store.DownloadWalk, move lifecycle.DownloadMove) error {
+func moveDownload(walk *download.DownloadWalk, move lifecycle.DownloadMove) error {
 	job := walk.Row
 	switch {
 	case walk.Terminal(),
@@ -41,12 +41,12 @@ func moveDownload(walk *store.DownloadWalk, move lifecycle.DownloadMove) error {
 		move.Action == lifecycle.DownloadActionComplete && job.RemovingAt != nil:
 		return nil
 	case move.Action == lifecycle.DownloadActionComplete && job.State == lifecycle.DownloadQueued:
-		if err := walk.Take(store.DownloadStep{Action: lifecycle.DownloadActionBegin, Comment: string(move.Reason)}); err != nil {
+		if err := walk.Take(download.DownloadStep{Action: lifecycle.DownloadActionBegin, Comment: string(move.Reason)}); err != nil {
 			return err
 		}
 	}
 
-	step := store.DownloadStep{Action: move.Action, Comment: string(move.Reason)}
+	step := download.DownloadStep{Action: move.Action, Comment: string(move.Reason)}
 	if move.Action == lifecycle.DownloadActionCancel {
 		step.Actor = job.CancelRequestedBy
 	}

@@ -5,6 +5,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
 )
 
 // keptAnswer is an answer as the record keeps it: what the request has led to, or why it was refused.
@@ -21,7 +22,7 @@ type keptAnswer[E any] interface {
 //   - A task's workflow hands its last answers to its next run, where Temporal does not know the ids any more.
 //   - The row of a task names the request of its last transition, for the one whose answer was lost as the workflow ended.
 func once[E any, A keptAnswer[E]](
-	ctx context.Context, s *store.Store, r store.Request, answerOf func(*E, *fault.Error) A, lasts func(*fault.Error) bool, decide func(id string) (E, error),
+	ctx context.Context, s *store.Store, r core.Request, answerOf func(*E, *fault.Error) A, lasts func(*fault.Error) bool, decide func(id string) (E, error),
 ) (entity E, err error) {
 	var answer A
 	if found, err := s.Answered(ctx, r, &answer); err != nil {

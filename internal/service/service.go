@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
 )
 
 // rolesOf returns the roles that a user has towards what belongs to owner.
-func rolesOf(user store.User, owner int64) []lifecycle.Role {
+func rolesOf(user account.User, owner int64) []lifecycle.Role {
 	var roles []lifecycle.Role
 	if user.ID == owner {
 		roles = append(roles, lifecycle.Owner)

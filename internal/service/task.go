@@ -17,6 +17,9 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/task"
 	"stagecoach/internal/temporalio"
 )
 
@@ -39,12 +42,12 @@ type Tasks struct {
 const askAgain = 10 * time.Second
 
 // Find gives a task that the user may see; others do not exist for them.
-func (c *Tasks) Find(ctx context.Context, user store.User, taskID int64) (store.Task, error) {
+func (c *Tasks) Find(ctx context.Context, user account.User, taskID int64) (task.Task, error) {
 	return c.Store.TaskByID(ctx, viewerOf(user), taskID)
 }
 
 // ByRight says whether the user reaches a task by an administrator's right alone: this is audited.
-func (c *Tasks) ByRight(ctx context.Context, user store.User, taskID int64) (bool, error) {
+func (c *Tasks) ByRight(ctx context.Context, user account.User, taskID int64) (bool, error) {
 	if !user.IsAdmin() {
 		return false, nil
 	}
@@ -56,27 +59,27 @@ func (c *Tasks) ByRight(ctx context.Context, user store.User, taskID int64) (boo
 }
 
 // List lists the tasks that the user may see, the newest first.
-func (c *Tasks) List(ctx context.Context, user store.User, f store.TaskFilter) ([]store.Task, error) {
+func (c *Tasks) List(ctx context.Context, user account.User, f task.Filter) ([]task.Task, error) {
 	f.Viewer = viewerOf(user)
 	return c.Store.Tasks(ctx, f)
 }
 
 // Start starts a task's workflow; one that was started before is left alone.
-func (c *Tasks) Start(ctx context.Context, task store.Task) error {
+func (c *Tasks) Start(ctx context.Context, task task.Task) error {
 	return c.start(
 		ctx, task, enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE, enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 	)
 }
 
 // Restart starts a task's workflow anew from the record, whatever became of the one before: the record was set back.
-func (c *Tasks) Restart(ctx context.Context, task store.Task) error {
+func (c *Tasks) Restart(ctx context.Context, task task.Task) error {
 	return c.start(
 		ctx, task, enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE, enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING,
 	)
 }
 
 func (c *Tasks) start(
-	ctx context.Context, task store.Task, closed enumspb.WorkflowIdReusePolicy, running enumspb.WorkflowIdConflictPolicy,
+	ctx context.Context, task task.Task, closed enumspb.WorkflowIdReusePolicy, running enumspb.WorkflowIdConflictPolicy,
 ) error {
 	_, err := c.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID:                       task.WorkflowID(),
@@ -94,19 +97,19 @@ func (c *Tasks) start(
 }
 
 // End gives up a task whose workflow is gone, unless it has changed since it was read.
-func (c *Tasks) End(ctx context.Context, task store.Task, reason fault.Code) error {
+func (c *Tasks) End(ctx context.Context, task task.Task, reason fault.Code) error {
 	ask := lifecycle.TaskAsk{
 		Action: lifecycle.TaskActionCancel, To: lifecycle.TaskCancelled, Comment: string(reason),
 		Caller: lifecycle.TaskCaller{System: true},
 	}
 
-	step, _, err := lifecycle.DecideTask(task.TaskSnapshot.Facts(nil), ask)
+	step, _, err := lifecycle.DecideTask(task.Snapshot.Facts(nil), ask)
 	if err != nil {
 		return err
 	}
 
 	_, err = c.Store.WriteTask(
-		ctx, TaskTransition(task.ID, task.TaskSnapshot, step, ask, SystemRequestID(ask.Action, task.Version+1), time.Now()),
+		ctx, TaskTransition(task.ID, task.Snapshot, step, ask, SystemRequestID(ask.Action, task.Version+1), time.Now()),
 	)
 	return err
 }
@@ -124,14 +127,14 @@ func (c *Tasks) Refresh(ctx context.Context, workflowID string) error {
 // act asks a task's workflow for a transition and gives the task as it was just after. The same key again gives the
 // first answer, whatever has happened since: the record keeps it together with the transition.
 func (c *Tasks) act(
-	ctx context.Context, user store.User, taskID int64, action lifecycle.TaskAction, in lifecycle.TaskInput, key string,
-) (store.Task, error) {
+	ctx context.Context, user account.User, taskID int64, action lifecycle.TaskAction, in lifecycle.TaskInput, key string,
+) (task.Task, error) {
 	if err := lifecycle.CheckTaskInput(action, in); err != nil {
-		return store.Task{}, err
+		return task.Task{}, err
 	}
-	r := store.TaskRequest(user.ID, key, action, taskID, in.To, in.Comment)
+	r := task.TaskRequest(user.ID, key, action, taskID, in.To, in.Comment)
 	lasts := func(refusal *fault.Error) bool { return !refusal.Retryable && !slices.Contains(unkept, refusal.Code) }
-	return once(ctx, c.Store, r, store.TaskAnswerOf, lasts, func(id string) (store.Task, error) {
+	return once(ctx, c.Store, r, task.TaskAnswerOf, lasts, func(id string) (task.Task, error) {
 		return c.decide(ctx, user, taskID, action, in, id)
 	})
 }
@@ -142,54 +145,54 @@ var unkept = []fault.Code{fault.Internal, fault.TaskNotFound, fault.Validation}
 // decide finds out what an action leads to. Few are in flight for one task at a time, and the others wait. Who has lost
 // a claim is told so by the record, at once.
 func (c *Tasks) decide(
-	ctx context.Context, user store.User, taskID int64, action lifecycle.TaskAction, in lifecycle.TaskInput, id string,
-) (store.Task, error) {
+	ctx context.Context, user account.User, taskID int64, action lifecycle.TaskAction, in lifecycle.TaskInput, id string,
+) (task.Task, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Patience)
 	defer cancel()
 
-	task, err := c.findFor(ctx, user, taskID, action)
+	row, err := c.findFor(ctx, user, taskID, action)
 	if err != nil {
-		return store.Task{}, err
+		return task.Task{}, err
 	}
 
 	leave, waited, err := c.limiter.enter(ctx, taskID)
 	if err != nil {
-		return store.Task{}, temporalio.Unreachable(err)
+		return task.Task{}, temporalio.Unreachable(err)
 	}
 	defer leave()
 
 	if waited {
-		if task, err = c.findFor(ctx, user, taskID, action); err != nil {
-			return store.Task{}, err
+		if row, err = c.findFor(ctx, user, taskID, action); err != nil {
+			return task.Task{}, err
 		}
 	}
 
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		view, err := c.update(ctx, task, action, in, id)
+		view, err := c.update(ctx, row, action, in, id)
 		_, gone := errors.AsType[*serviceerror.NotFound](err)
 		switch {
 		case err == nil:
-			applyView(view, &task)
-			return task, nil
+			applyView(view, &row)
+			return row, nil
 		case gone:
-			if task, err = c.Find(ctx, user, taskID); err != nil {
-				return store.Task{}, err
+			if row, err = c.Find(ctx, user, taskID); err != nil {
+				return task.Task{}, err
 			}
-			if task.RequestID == id { // the last thing that happened to the task is what is asked for here
-				return task, nil
+			if row.RequestID == id { // the last thing that happened to the task is what is asked for here
+				return row, nil
 			}
-			if err = c.withoutWorkflow(ctx, user, task, action, in); err != nil {
-				return store.Task{}, err
+			if err = c.withoutWorkflow(ctx, user, row, action, in); err != nil {
+				return task.Task{}, err
 			}
 		case temporalio.RefusalIn(err) != nil:
-			return store.Task{}, temporalio.RefusalIn(err)
+			return task.Task{}, temporalio.RefusalIn(err)
 		case temporalio.Invalid(err):
-			return store.Task{}, temporalio.Unreachable(err)
+			return task.Task{}, temporalio.Unreachable(err)
 		}
 
 		select {
 		case <-ctx.Done():
-			return store.Task{}, temporalio.Unreachable(err)
+			return task.Task{}, temporalio.Unreachable(err)
 		case <-time.After(pause): // then ask again: the same update is not done twice
 		}
 	}
@@ -197,18 +200,18 @@ func (c *Tasks) decide(
 
 // findFor finds the task of an action, unless the action is a claim that is lost already.
 func (c *Tasks) findFor(
-	ctx context.Context, user store.User, taskID int64, action lifecycle.TaskAction,
-) (store.Task, error) {
+	ctx context.Context, user account.User, taskID int64, action lifecycle.TaskAction,
+) (task.Task, error) {
 	task, err := c.Find(ctx, user, taskID)
 	if err == nil && action == lifecycle.TaskActionClaim {
-		err = task.TaskSnapshot.Facts(nil).LostClaim(user.ID)
+		err = task.Snapshot.Facts(nil).LostClaim(user.ID)
 	}
 	return task, err
 }
 
 // update asks once, and waits a while for the outcome.
 func (c *Tasks) update(
-	ctx context.Context, task store.Task, action lifecycle.TaskAction, in lifecycle.TaskInput, id string,
+	ctx context.Context, task task.Task, action lifecycle.TaskAction, in lifecycle.TaskInput, id string,
 ) (view lifecycle.TaskView, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askAgain)
 	defer cancel()
@@ -228,12 +231,12 @@ func (c *Tasks) update(
 // withoutWorkflow sees to a task whose workflow does not run. It is over: then the record tells the refusal. It was
 // never started: then it is started now, and the action may be asked for again.
 func (c *Tasks) withoutWorkflow(
-	ctx context.Context, user store.User, task store.Task, action lifecycle.TaskAction, in lifecycle.TaskInput,
+	ctx context.Context, user account.User, task task.Task, action lifecycle.TaskAction, in lifecycle.TaskInput,
 ) error {
 	switch {
 	case lifecycle.Task.Terminal(task.State):
 		_, _, err := lifecycle.DecideTask(
-			task.TaskSnapshot.Facts(task.OpenBlockers()), lifecycle.TaskAskOf(action, in, callerOf(user)),
+			task.Snapshot.Facts(task.OpenBlockers()), lifecycle.TaskAskOf(action, in, callerOf(user)),
 		)
 		return err
 	case task.WorkflowStartedAt == nil:
@@ -246,7 +249,7 @@ func (c *Tasks) withoutWorkflow(
 }
 
 // applyView puts what an update answered over the task as it was found.
-func applyView(v lifecycle.TaskView, task *store.Task) {
+func applyView(v lifecycle.TaskView, task *task.Task) {
 	task.State, task.Since, task.AssigneeID = lifecycle.TaskState(v.State), v.Since, v.AssigneeID
 	task.DeadlineAt, task.ReleaseAt, task.ClockWaits = v.DeadlineAt, v.ReleaseAt, v.ClockWaits
 	task.StartedAt, task.FinishedAt = v.StartedAt, v.FinishedAt
@@ -255,7 +258,7 @@ func applyView(v lifecycle.TaskView, task *store.Task) {
 	}
 }
 
-func viewerOf(user store.User) int64 {
+func viewerOf(user account.User) int64 {
 	if user.IsAdmin() {
 		return 0
 	}
@@ -264,13 +267,13 @@ func viewerOf(user store.User) int64 {
 
 // TaskTransition is what the record is to have after a step.
 func TaskTransition(
-	taskID int64, state store.TaskSnapshot, step lifecycle.TaskRule, ask lifecycle.TaskAsk, requestID string, at time.Time,
-) store.TaskWrite {
-	event := store.Event{Type: step.Event, From: string(state.State), To: string(step.To), Comment: ask.Comment}
+	taskID int64, state task.Snapshot, step lifecycle.TaskRule, ask lifecycle.TaskAsk, requestID string, at time.Time,
+) task.Write {
+	event := core.Event{Type: step.Event, From: string(state.State), To: string(step.To), Comment: ask.Comment}
 	if !ask.Caller.System {
 		event.ActorID = &ask.Caller.ID
 	}
-	return store.TaskWrite{
+	return task.Write{
 		TaskID: taskID, Version: state.Version + 1, RequestID: requestID, Action: step.Action, State: step.To,
 		AssigneeID: state.Facts(nil).AssigneeAfter(step, ask.Caller.ID), At: at.UTC(), Event: event,
 	}
@@ -282,7 +285,7 @@ func SystemRequestID[A ~string](action A, version int64) string {
 }
 
 // taskAttributes are the search attributes that a task's workflow starts with.
-func taskAttributes(task store.Task) temporal.SearchAttributes {
+func taskAttributes(task task.Task) temporal.SearchAttributes {
 	updates := []temporal.SearchAttributeUpdate{
 		temporalio.StageAttribute.ValueSet(string(task.State)),
 		temporalio.OwnerAttribute.ValueSet(strconv.FormatInt(task.CreatorID, 10)),

@@ -7,23 +7,25 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/task"
 )
 
 // Claim takes a free task for the user. A key may be empty; the same key again gives the first answer, here and below.
-func (c *Tasks) Claim(ctx context.Context, user store.User, taskID int64, comment, key string) (store.Task, error) {
+func (c *Tasks) Claim(ctx context.Context, user account.User, taskID int64, comment, key string) (task.Task, error) {
 	return c.act(ctx, user, taskID, lifecycle.TaskActionClaim, lifecycle.TaskInput{Actor: user.ID, Comment: comment}, key)
 }
 
 // Escalate blocks a task that somebody else works on.
-func (c *Tasks) Escalate(ctx context.Context, user store.User, taskID int64, comment, key string) (store.Task, error) {
+func (c *Tasks) Escalate(ctx context.Context, user account.User, taskID int64, comment, key string) (task.Task, error) {
 	return c.act(
 		ctx, user, taskID, lifecycle.TaskActionEscalate, lifecycle.TaskInput{Actor: user.ID, Comment: comment}, key,
 	)
 }
 
 // Takeover takes a task that is STUCK in somebody else's hands, or in nobody's.
-func (c *Tasks) Takeover(ctx context.Context, user store.User, taskID int64, comment, key string) (store.Task, error) {
+func (c *Tasks) Takeover(ctx context.Context, user account.User, taskID int64, comment, key string) (task.Task, error) {
 	return c.act(
 		ctx, user, taskID, lifecycle.TaskActionTakeover, lifecycle.TaskInput{Actor: user.ID, Comment: comment}, key,
 	)
@@ -31,8 +33,8 @@ func (c *Tasks) Takeover(ctx context.Context, user store.User, taskID int64, com
 
 // Status gives the task another status.
 func (c *Tasks) Status(
-	ctx context.Context, user store.User, taskID int64, to lifecycle.TaskState, comment, key string,
-) (store.Task, error) {
+	ctx context.Context, user account.User, taskID int64, to lifecycle.TaskState, comment, key string,
+) (task.Task, error) {
 	return c.act(
 		ctx, user, taskID, lifecycle.TaskActionStatus, lifecycle.TaskInput{Actor: user.ID, Comment: comment, To: to}, key,
 	)
@@ -40,27 +42,27 @@ func (c *Tasks) Status(
 
 // Comment adds a comment to a task that the user may see, in whatever status it is.
 func (c *Tasks) Comment(
-	ctx context.Context, user store.User, taskID int64, comment, key string,
-) (store.StreamedEvent, error) {
+	ctx context.Context, user account.User, taskID int64, comment, key string,
+) (core.StreamedEvent, error) {
 	if _, err := c.Find(ctx, user, taskID); err != nil {
-		return store.StreamedEvent{}, err
+		return core.StreamedEvent{}, err
 	}
 	if strings.TrimSpace(comment) == "" {
-		return store.StreamedEvent{}, fault.New(fault.CommentRequired, "a comment says something").WithField("comment")
+		return core.StreamedEvent{}, fault.New(fault.CommentRequired, "a comment says something").WithField("comment")
 	}
 	if err := lifecycle.CheckComment(comment); err != nil {
-		return store.StreamedEvent{}, err
+		return core.StreamedEvent{}, err
 	}
 
 	return c.Store.CommentTask(
-		ctx, taskID, comment, store.Request{UserID: user.ID, Key: key, Asked: fmt.Sprintf("comment %d %s", taskID, comment)},
+		ctx, taskID, comment, core.Request{UserID: user.ID, Key: key, Asked: fmt.Sprintf("comment %d %s", taskID, comment)},
 	)
 }
 
 // Events lists up to limit events, with numbers above after, of a task that the user may see.
 func (c *Tasks) Events(
-	ctx context.Context, user store.User, taskID, after int64, limit int,
-) ([]store.StreamedEvent, error) {
+	ctx context.Context, user account.User, taskID, after int64, limit int,
+) ([]core.StreamedEvent, error) {
 	if _, err := c.Find(ctx, user, taskID); err != nil {
 		return nil, err
 	}
@@ -68,16 +70,16 @@ func (c *Tasks) Events(
 }
 
 // callerOf is a user to whom the record has shown the task.
-func callerOf(user store.User) lifecycle.TaskCaller {
+func callerOf(user account.User) lifecycle.TaskCaller {
 	return lifecycle.TaskCaller{ID: user.ID, Member: true, Admin: user.IsAdmin()}
 }
 
 // TaskActions lists what a caller who sees the task may do with it now.
-func TaskActions(user store.User, task store.Task) []lifecycle.TaskAction {
-	return task.TaskSnapshot.Facts(task.OpenBlockers()).AllowedActions(callerOf(user))
+func TaskActions(user account.User, task task.Task) []lifecycle.TaskAction {
+	return task.Snapshot.Facts(task.OpenBlockers()).AllowedActions(callerOf(user))
 }
 
 // TaskTargets lists the states that a caller who sees the task may give it now.
-func TaskTargets(user store.User, task store.Task) []lifecycle.TaskState {
-	return task.TaskSnapshot.Facts(task.OpenBlockers()).AllowedTargets(callerOf(user))
+func TaskTargets(user account.User, task task.Task) []lifecycle.TaskState {
+	return task.Snapshot.Facts(task.OpenBlockers()).AllowedTargets(callerOf(user))
 }

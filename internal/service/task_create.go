@@ -16,7 +16,9 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/task"
 )
 
 // Limits of what a task may hold.
@@ -37,15 +39,15 @@ const (
 
 // Create makes one task. Its blockers exist already.
 func (c *Tasks) Create(
-	ctx context.Context, user store.User, workspaceID int64, task store.NewTask, key string,
-) (store.Task, error) {
-	task.Ref = "" // nobody to name it
-	made, err := c.CreateBatch(ctx, user, workspaceID, []store.NewTask{task}, key)
+	ctx context.Context, user account.User, workspaceID int64, row task.NewTask, key string,
+) (task.Task, error) {
+	row.Ref = "" // nobody to name it
+	made, err := c.CreateBatch(ctx, user, workspaceID, []task.NewTask{row}, key)
 	if refusal := fault.As(err); refusal != nil && refusal.Field != "" { // the request has no list of tasks
-		return store.Task{}, refusal.WithField(strings.TrimPrefix(refusal.Field, store.FieldOf(0, "")))
+		return task.Task{}, refusal.WithField(strings.TrimPrefix(refusal.Field, task.FieldOf(0, "")))
 	}
 	if err != nil {
-		return store.Task{}, err
+		return task.Task{}, err
 	}
 	return made[0], nil
 }
@@ -53,8 +55,8 @@ func (c *Tasks) Create(
 // CreateBatch makes a whole graph of tasks, all or none, and gives them in the order asked. Tasks that are recorded are
 // not lost: if Temporal cannot be reached now, the reconciler starts their workflows.
 func (c *Tasks) CreateBatch(
-	ctx context.Context, user store.User, workspaceID int64, graph []store.NewTask, key string,
-) ([]store.Task, error) {
+	ctx context.Context, user account.User, workspaceID int64, graph []task.NewTask, key string,
+) ([]task.Task, error) {
 	if _, err := c.Workspace(ctx, user, workspaceID); err != nil {
 		return nil, err
 	}
@@ -66,7 +68,7 @@ func (c *Tasks) CreateBatch(
 	for i := range graph {
 		err := c.check(ctx, workspaceID, &graph[i])
 		if refusal := fault.As(err); refusal != nil && refusal.Field != "" {
-			return nil, refusal.WithField(store.FieldOf(i, refusal.Field))
+			return nil, refusal.WithField(task.FieldOf(i, refusal.Field))
 		}
 		if err != nil {
 			return nil, err
@@ -81,7 +83,7 @@ func (c *Tasks) CreateBatch(
 		return nil, err
 	}
 
-	made, created, err := c.Store.CreateTasks(ctx, workspaceID, graph, store.Event{Type: rule.Event, To: string(rule.To)}, store.Request{
+	made, created, err := c.Store.CreateTasks(ctx, workspaceID, graph, core.Event{Type: rule.Event, To: string(rule.To)}, core.Request{
 		UserID: user.ID, Key: key, Asked: fmt.Sprintf("create %d %s", workspaceID, fingerprint(graph)),
 	})
 	if err != nil {
@@ -107,7 +109,7 @@ func fingerprint(asked any) string {
 
 // startAll starts workflows that may be started. When one cannot be, now or soon, it and the rest are left to the
 // reconciler.
-func (c *Tasks) startAll(ctx context.Context, made []store.Task) {
+func (c *Tasks) startAll(ctx context.Context, made []task.Task) {
 	starts, ctx := errgroup.WithContext(ctx)
 	starts.SetLimit(parallelStarts)
 	for _, task := range made {
@@ -129,39 +131,39 @@ func (c *Tasks) startAll(ctx context.Context, made []store.Task) {
 }
 
 // check fills what is left open and says what is wrong with a task that is to be made.
-func (c *Tasks) check(ctx context.Context, workspaceID int64, task *store.NewTask) error {
-	task.Title = strings.TrimSpace(task.Title)
-	task.Visibility = cmp.Or(task.Visibility, store.TaskPublic)
-	task.Priority = cmp.Or(task.Priority, store.PriorityNormal)
-	if task.Labels == nil {
-		task.Labels = []string{}
+func (c *Tasks) check(ctx context.Context, workspaceID int64, row *task.NewTask) error {
+	row.Title = strings.TrimSpace(row.Title)
+	row.Visibility = cmp.Or(row.Visibility, task.Public)
+	row.Priority = cmp.Or(row.Priority, task.PriorityNormal)
+	if row.Labels == nil {
+		row.Labels = []string{}
 	}
 
-	title := utf8.RuneCountInString(task.Title)
+	title := utf8.RuneCountInString(row.Title)
 	switch {
 	case title < MinTaskTitle || title > MaxTaskTitle:
 		return fault.New(fault.Validation, "a title has %d to %d characters", MinTaskTitle, MaxTaskTitle).WithField("title")
-	case strings.ContainsFunc(task.Title, unicode.IsControl):
+	case strings.ContainsFunc(row.Title, unicode.IsControl):
 		return fault.New(fault.Validation, "a title is one line of text").WithField("title")
-	case utf8.RuneCountInString(task.Description) > MaxDescription:
+	case utf8.RuneCountInString(row.Description) > MaxDescription:
 		return fault.New(fault.Validation, "a description has at most %d characters", MaxDescription).WithField("description")
-	case !lifecycle.IsText(task.Description):
+	case !lifecycle.IsText(row.Description):
 		return lifecycle.NotText("description")
-	case !slices.Contains([]string{store.TaskPublic, store.TaskPrivate}, task.Visibility):
+	case !slices.Contains([]string{task.Public, task.Private}, row.Visibility):
 		return fault.New(fault.Validation, "visibility is public or private").WithField("visibility")
-	case !slices.Contains([]string{store.PriorityLow, store.PriorityNormal, store.PriorityHigh, store.PriorityCritical}, task.Priority):
+	case !slices.Contains([]string{task.PriorityLow, task.PriorityNormal, task.PriorityHigh, task.PriorityCritical}, row.Priority):
 		return fault.New(fault.Validation, "priority is low, normal, high or critical").WithField("priority")
-	case len(task.Labels) > MaxLabels || slices.ContainsFunc(task.Labels, isNoLabel):
+	case len(row.Labels) > MaxLabels || slices.ContainsFunc(row.Labels, isNoLabel):
 		return fault.New(
 			fault.Validation, "at most %d labels of 1 to %d characters, on one line each", MaxLabels, MaxLabel,
 		).WithField("labels")
-	case len(task.BlockedBy) > MaxBlockers:
+	case len(row.BlockedBy) > MaxBlockers:
 		return fault.New(fault.Validation, "a task has at most %d blockers", MaxBlockers).WithField("blocked_by")
-	case task.AssigneeID == nil:
+	case row.AssigneeID == nil:
 		return nil
 	}
 
-	member, err := c.Store.IsMember(ctx, workspaceID, *task.AssigneeID)
+	member, err := c.Store.IsMember(ctx, workspaceID, *row.AssigneeID)
 	if err == nil && !member {
 		return fault.New(fault.Validation, "the assignee is not a member of the workspace").WithField("assignee_id")
 	}

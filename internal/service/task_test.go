@@ -5,7 +5,8 @@ import (
 	"testing"
 
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/task"
 )
 
 // TestTaskActions looks at what a caller is offered.
@@ -13,22 +14,22 @@ func TestTaskActions(t *testing.T) {
 	t.Parallel()
 	const creatorID, assigneeID, memberID = 1, 2, 3
 	holder := int64(assigneeID)
-	held := store.Task{TaskSnapshot: store.TaskSnapshot{
+	held := task.Task{Snapshot: task.Snapshot{
 		State: lifecycle.TaskInProgress, CreatorID: creatorID, AssigneeID: &holder, Visibility: "public",
 	}}
 
-	free := store.Task{TaskSnapshot: store.TaskSnapshot{
+	free := task.Task{Snapshot: task.Snapshot{
 		State: lifecycle.TaskNew, CreatorID: creatorID, Visibility: "public",
 	}}
 
 	given := free
 	given.AssigneeID = &holder
 	waiting := free
-	waiting.Blockers = []store.Blocker{{ID: 7, Status: lifecycle.TaskCancelled}}
+	waiting.Blockers = []task.Blocker{{ID: 7, Status: lifecycle.TaskCancelled}}
 
 	for name, c := range map[string]struct {
 		user    int64
-		task    store.Task
+		task    task.Task
 		actions string
 		targets string
 	}{
@@ -41,7 +42,7 @@ func TestTaskActions(t *testing.T) {
 		"a member, given":      {memberID, given, "[]", "[]"},
 		"the creator, waiting": {creatorID, waiting, "[status]", "[CANCELLED]"},
 	} {
-		user := store.User{ID: c.user}
+		user := account.User{ID: c.user}
 		if actions, targets := fmt.Sprint(TaskActions(user, c.task)), fmt.Sprint(TaskTargets(user, c.task)); actions != c.actions || targets != c.targets {
 			t.Errorf("%s: %s %s, want %s %s", name, actions, targets, c.actions, c.targets)
 		}

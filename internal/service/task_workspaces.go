@@ -11,7 +11,9 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/task"
 )
 
 // WorkspaceChange says what to change of a workspace; nil fields stay, and so do deadlines that are not named.
@@ -24,37 +26,37 @@ type WorkspaceChange struct {
 
 // CreateWorkspace makes a workspace of the user's own, with the usual deadlines where the change names no others.
 func (c *Tasks) CreateWorkspace(
-	ctx context.Context, user store.User, change WorkspaceChange, key string,
-) (store.Workspace, error) {
-	w := store.Workspace{OwnerID: user.ID, StatusDeadlines: store.DefaultStatusDeadlines()}
+	ctx context.Context, user account.User, change WorkspaceChange, key string,
+) (task.Workspace, error) {
+	w := task.Workspace{OwnerID: user.ID, StatusDeadlines: task.DefaultStatusDeadlines()}
 	if err := c.apply(change, &w); err != nil {
-		return store.Workspace{}, err
+		return task.Workspace{}, err
 	}
 	return c.Store.CreateWorkspace(
-		ctx, w, store.Request{UserID: user.ID, Key: key, Asked: "workspace " + fingerprint(change)},
+		ctx, w, core.Request{UserID: user.ID, Key: key, Asked: "workspace " + fingerprint(change)},
 	)
 }
 
 // ChangeWorkspace changes a workspace; its owner and administrators may. Deadlines that run stay as they are.
 func (c *Tasks) ChangeWorkspace(
-	ctx context.Context, user store.User, workspaceID int64, change WorkspaceChange, key string,
-) (store.Workspace, error) {
+	ctx context.Context, user account.User, workspaceID int64, change WorkspaceChange, key string,
+) (task.Workspace, error) {
 	if _, err := c.owned(ctx, user, workspaceID); err != nil {
-		return store.Workspace{}, err
+		return task.Workspace{}, err
 	}
-	r := store.Request{UserID: user.ID, Key: key, Asked: fmt.Sprintf("workspace %d %s", workspaceID, fingerprint(change))}
-	return c.Store.ChangeWorkspace(ctx, workspaceID, r, func(w *store.Workspace) error { return c.apply(change, w) })
+	r := core.Request{UserID: user.ID, Key: key, Asked: fmt.Sprintf("workspace %d %s", workspaceID, fingerprint(change))}
+	return c.Store.ChangeWorkspace(ctx, workspaceID, r, func(w *task.Workspace) error { return c.apply(change, w) })
 }
 
 // AddMember lets a user into a workspace; its owner and administrators may. The user may act in it at once, but is
 // named to others and told of tasks only after agreeing. It gives the workspace.
-func (c *Tasks) AddMember(ctx context.Context, user store.User, workspaceID, memberID int64) (store.Workspace, error) {
+func (c *Tasks) AddMember(ctx context.Context, user account.User, workspaceID, memberID int64) (task.Workspace, error) {
 	w, err := c.owned(ctx, user, workspaceID)
 	if err != nil {
-		return store.Workspace{}, err
+		return task.Workspace{}, err
 	}
 	if _, err := c.Store.UserByID(ctx, memberID); err != nil {
-		return store.Workspace{}, err
+		return task.Workspace{}, err
 	}
 	return w, c.Store.AddMember(ctx, user.ID, workspaceID, memberID)
 }
@@ -62,8 +64,8 @@ func (c *Tasks) AddMember(ctx context.Context, user store.User, workspaceID, mem
 // RemoveMember takes a user out of a workspace: its owner and administrators may, and anybody may leave. The owner
 // stays. Who has made a task or works on it goes on with it. It gives the workspace.
 func (c *Tasks) RemoveMember(
-	ctx context.Context, user store.User, workspaceID, memberID int64,
-) (store.Workspace, error) {
+	ctx context.Context, user account.User, workspaceID, memberID int64,
+) (task.Workspace, error) {
 	allowed := c.owned
 	if memberID == user.ID {
 		allowed = c.Workspace
@@ -71,10 +73,10 @@ func (c *Tasks) RemoveMember(
 
 	w, err := allowed(ctx, user, workspaceID)
 	if err != nil {
-		return store.Workspace{}, err
+		return task.Workspace{}, err
 	}
 	if memberID == w.OwnerID {
-		return store.Workspace{}, fault.New(fault.Validation, "the owner of a workspace stays its member").WithField("user")
+		return task.Workspace{}, fault.New(fault.Validation, "the owner of a workspace stays its member").WithField("user")
 	}
 
 	return w, c.Store.RemoveMember(ctx, workspaceID, memberID)
@@ -82,8 +84,8 @@ func (c *Tasks) RemoveMember(
 
 // Members lists the members, with ids above after, of a workspace that the user may see.
 func (c *Tasks) Members(
-	ctx context.Context, user store.User, workspaceID, after int64, limit int,
-) ([]store.Member, error) {
+	ctx context.Context, user account.User, workspaceID, after int64, limit int,
+) ([]task.Member, error) {
 	if _, err := c.Workspace(ctx, user, workspaceID); err != nil {
 		return nil, err
 	}
@@ -92,16 +94,16 @@ func (c *Tasks) Members(
 
 // Agree records that a member agrees to be named to others of a workspace and to hear of its tasks. It gives the
 // workspace.
-func (c *Tasks) Agree(ctx context.Context, user store.User, workspaceID int64) (store.Workspace, error) {
+func (c *Tasks) Agree(ctx context.Context, user account.User, workspaceID int64) (task.Workspace, error) {
 	w, err := c.Workspace(ctx, user, workspaceID)
 	if err != nil {
-		return store.Workspace{}, err
+		return task.Workspace{}, err
 	}
 	return w, c.Store.Agree(ctx, workspaceID, user.ID)
 }
 
 // Workspace gives a workspace to its members and administrators; for others it does not exist.
-func (c *Tasks) Workspace(ctx context.Context, user store.User, workspaceID int64) (store.Workspace, error) {
+func (c *Tasks) Workspace(ctx context.Context, user account.User, workspaceID int64) (task.Workspace, error) {
 	w, err := c.Store.WorkspaceByID(ctx, workspaceID)
 	if err != nil || user.IsAdmin() {
 		return w, err
@@ -114,21 +116,21 @@ func (c *Tasks) Workspace(ctx context.Context, user store.User, workspaceID int6
 }
 
 // Workspaces lists those that the user may see, with ids above after.
-func (c *Tasks) Workspaces(ctx context.Context, user store.User, after int64, limit int) ([]store.Workspace, error) {
+func (c *Tasks) Workspaces(ctx context.Context, user account.User, after int64, limit int) ([]task.Workspace, error) {
 	return c.Store.Workspaces(ctx, viewerOf(user), after, limit)
 }
 
 // Stats says how work went in a workspace that the user may see, since a moment.
 func (c *Tasks) Stats(
-	ctx context.Context, user store.User, workspaceID int64, since time.Time,
-) (store.TaskStats, error) {
+	ctx context.Context, user account.User, workspaceID int64, since time.Time,
+) (task.TaskStats, error) {
 	if _, err := c.Workspace(ctx, user, workspaceID); err != nil {
-		return store.TaskStats{}, err
+		return task.TaskStats{}, err
 	}
 	return c.Store.StatsOfTasks(ctx, workspaceID, since)
 }
 
-func (c *Tasks) owned(ctx context.Context, user store.User, workspaceID int64) (store.Workspace, error) {
+func (c *Tasks) owned(ctx context.Context, user account.User, workspaceID int64) (task.Workspace, error) {
 	w, err := c.Workspace(ctx, user, workspaceID)
 	if err == nil && w.OwnerID != user.ID && !user.IsAdmin() {
 		err = fault.New(fault.InsufficientAccess, "only the owner of the workspace and administrators change it")
@@ -137,7 +139,7 @@ func (c *Tasks) owned(ctx context.Context, user store.User, workspaceID int64) (
 }
 
 // apply changes a workspace, or says which setting is not possible.
-func (c *Tasks) apply(ch WorkspaceChange, w *store.Workspace) error {
+func (c *Tasks) apply(ch WorkspaceChange, w *task.Workspace) error {
 	if ch.Name != nil {
 		w.Name = strings.TrimSpace(*ch.Name)
 	}
@@ -155,7 +157,7 @@ func (c *Tasks) apply(ch WorkspaceChange, w *store.Workspace) error {
 		}
 		if !possible(minutes, c.LeastDeadline) {
 			return fault.New(
-				fault.Validation, "a deadline is 0 (none), or %s to %d minutes", c.LeastDeadline, store.MaxTaskMinutes,
+				fault.Validation, "a deadline is 0 (none), or %s to %d minutes", c.LeastDeadline, task.MaxTaskMinutes,
 			).
 				WithField("status_deadlines." + string(status))
 		}
@@ -166,7 +168,7 @@ func (c *Tasks) apply(ch WorkspaceChange, w *store.Workspace) error {
 	if ch.StuckReleaseAfter != nil {
 		if !possible(*ch.StuckReleaseAfter, c.LeastRelease) {
 			return fault.New(
-				fault.Validation, "this is 0 (never), or %s to %d minutes", c.LeastRelease, store.MaxTaskMinutes,
+				fault.Validation, "this is 0 (never), or %s to %d minutes", c.LeastRelease, task.MaxTaskMinutes,
 			).WithField("stuck_release_after")
 		}
 		w.StuckReleaseAfter = *ch.StuckReleaseAfter
@@ -181,5 +183,5 @@ func (c *Tasks) apply(ch WorkspaceChange, w *store.Workspace) error {
 // possible says whether a number of minutes is 0 or within the bounds. It is no for what is not a number.
 func possible(minutes float64, least time.Duration) bool {
 	const rounding = 1e-6 // a second has no exact number of minutes
-	return minutes == 0 || minutes > 0 && minutes >= least.Minutes()-rounding && minutes <= store.MaxTaskMinutes
+	return minutes == 0 || minutes > 0 && minutes >= least.Minutes()-rounding && minutes <= task.MaxTaskMinutes
 }

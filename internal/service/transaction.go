@@ -15,6 +15,9 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/transaction"
 	"stagecoach/internal/temporalio"
 )
 
@@ -44,7 +47,7 @@ type Transactions struct {
 }
 
 // Deadline is when administrators are told that a transaction is stuck; nil: it is not in processing.
-func (c *Transactions) Deadline(t store.Transaction) *time.Time {
+func (c *Transactions) Deadline(t transaction.Transaction) *time.Time {
 	if t.State != lifecycle.TransactionProcessing || t.ProcessingSince == nil {
 		return nil
 	}
@@ -53,18 +56,18 @@ func (c *Transactions) Deadline(t store.Transaction) *time.Time {
 }
 
 // Find gives a transaction.
-func (c *Transactions) Find(ctx context.Context, hash string) (store.Transaction, error) {
+func (c *Transactions) Find(ctx context.Context, hash string) (transaction.Transaction, error) {
 	if _, err := c.wallet(ctx); err != nil {
-		return store.Transaction{}, err
+		return transaction.Transaction{}, err
 	}
 	if !lifecycle.TransactionHashPattern.MatchString(hash) {
-		return store.Transaction{}, fault.New(fault.TransactionNotFound, "this is not the hash of a transaction")
+		return transaction.Transaction{}, fault.New(fault.TransactionNotFound, "this is not the hash of a transaction")
 	}
 	return c.Store.TransactionByHash(ctx, hash)
 }
 
 // List lists transactions, the newest first.
-func (c *Transactions) List(ctx context.Context, f store.TransactionFilter) ([]store.Transaction, error) {
+func (c *Transactions) List(ctx context.Context, f transaction.Filter) ([]transaction.Transaction, error) {
 	if _, err := c.wallet(ctx); err != nil {
 		return nil, err
 	}
@@ -72,7 +75,7 @@ func (c *Transactions) List(ctx context.Context, f store.TransactionFilter) ([]s
 }
 
 // Payments lists what was signed for a transaction, the oldest first.
-func (c *Transactions) Payments(ctx context.Context, hash string) ([]store.Payment, error) {
+func (c *Transactions) Payments(ctx context.Context, hash string) ([]transaction.Payment, error) {
 	if _, err := c.Find(ctx, hash); err != nil {
 		return nil, err
 	}
@@ -80,7 +83,7 @@ func (c *Transactions) Payments(ctx context.Context, hash string) ([]store.Payme
 }
 
 // Events lists what happened to a transaction, the oldest first.
-func (c *Transactions) Events(ctx context.Context, hash string) ([]store.StreamedEvent, error) {
+func (c *Transactions) Events(ctx context.Context, hash string) ([]core.StreamedEvent, error) {
 	if _, err := c.Find(ctx, hash); err != nil {
 		return nil, err
 	}
@@ -88,7 +91,7 @@ func (c *Transactions) Events(ctx context.Context, hash string) ([]store.Streame
 }
 
 // Queue lists who has the wallet's turn and who waits for it, in that order.
-func (c *Transactions) Queue(ctx context.Context, limit int) ([]store.QueueEntry, error) {
+func (c *Transactions) Queue(ctx context.Context, limit int) ([]transaction.QueueEntry, error) {
 	wallet, err := c.wallet(ctx)
 	if err != nil {
 		return nil, err
@@ -97,9 +100,9 @@ func (c *Transactions) Queue(ctx context.Context, limit int) ([]store.QueueEntry
 }
 
 // Stats counts all transactions, and the last days on which there were any.
-func (c *Transactions) Stats(ctx context.Context, days int) (store.TransactionStats, error) {
+func (c *Transactions) Stats(ctx context.Context, days int) (transaction.TransactionStats, error) {
 	if _, err := c.wallet(ctx); err != nil {
-		return store.TransactionStats{}, err
+		return transaction.TransactionStats{}, err
 	}
 	return c.Store.StatsOfTransactions(ctx, days)
 }
@@ -126,7 +129,7 @@ func (c *Transactions) Terms(ctx context.Context) (TransactionTerms, error) {
 
 // Pause stops all payments: once it returns nothing is signed any more until Resume. What is signed already goes on
 // being proven.
-func (c *Transactions) Pause(ctx context.Context, user store.User, reason string) error {
+func (c *Transactions) Pause(ctx context.Context, user account.User, reason string) error {
 	if _, err := c.wallet(ctx); err != nil {
 		return err
 	}
@@ -142,7 +145,7 @@ func (c *Transactions) Resume(ctx context.Context) error {
 }
 
 // Switches lists what may stop payments, on or off.
-func (c *Transactions) Switches(ctx context.Context) ([]store.Switch, error) {
+func (c *Transactions) Switches(ctx context.Context) ([]transaction.Switch, error) {
 	if _, err := c.wallet(ctx); err != nil {
 		return nil, err
 	}
@@ -199,7 +202,7 @@ func (c *Transactions) StartMonitor(ctx context.Context, wallet string) error {
 }
 
 // wallet gives the wallet that is in use, or refuses because there is none.
-func (c *Transactions) wallet(ctx context.Context) (store.Wallet, error) {
+func (c *Transactions) wallet(ctx context.Context) (transaction.Wallet, error) {
 	wallet, err := c.Store.ActiveWallet(ctx)
 	if fault.CodeOf(err) == fault.WalletNotFound {
 		return wallet, fault.New(fault.NotConfigured, "transactions are off: no wallet is configured")

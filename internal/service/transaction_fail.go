@@ -7,7 +7,8 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/stars"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store/transaction"
 )
 
 // FailurePolicy says what follows a failure.
@@ -20,8 +21,8 @@ type FailurePolicy struct {
 // Fail ends a try to buy, unless a purchase is signed or paid.
 func (c *Transactions) Fail(
 	ctx context.Context, hash string, attempt int, why *stars.Failure,
-) (store.TransactionSnapshot, error) {
-	failure := store.Failure{Hash: hash, Attempt: attempt, Message: why.Message, Class: lifecycle.ErrorClass(why.Class)}
+) (transaction.Snapshot, error) {
+	failure := transaction.Failure{Hash: hash, Attempt: attempt, Message: why.Message, Class: lifecycle.ErrorClass(why.Class)}
 	if failure.Class == lifecycle.NonRetryable {
 		failure.Refund = c.Failures.Refund
 	} else {
@@ -34,7 +35,7 @@ func (c *Transactions) Fail(
 	}
 
 	if err == nil && standing.GivenUp {
-		err = c.Store.RaiseAlert(ctx, store.AlertTransactionGivenUp)
+		err = c.Store.RaiseAlert(ctx, notice.AlertTransactionGivenUp)
 	}
 
 	// a call that is repeated because its answer was lost counts twice
@@ -49,8 +50,8 @@ const unknownRetries = 3
 
 // retryPolicy says whether the system tries again what has failed so, and whether an operator is asked when it does
 // not.
-func (p FailurePolicy) retryPolicy(f *stars.Failure) store.RetryPolicy {
-	policy := store.RetryPolicy{Ask: !f.ByOperator}
+func (p FailurePolicy) retryPolicy(f *stars.Failure) transaction.RetryPolicy {
+	policy := transaction.RetryPolicy{Ask: !f.ByOperator}
 	if f.Final {
 		return policy
 	}
@@ -64,7 +65,7 @@ func (p FailurePolicy) retryPolicy(f *stars.Failure) store.RetryPolicy {
 
 // Stop fails a transaction that has not ended, unless a purchase is signed or paid. One that has failed is not tried
 // again by the system.
-func (c *Transactions) Stop(ctx context.Context, hash string, why *stars.Failure) (store.TransactionSnapshot, error) {
+func (c *Transactions) Stop(ctx context.Context, hash string, why *stars.Failure) (transaction.Snapshot, error) {
 	standing, err := c.Store.LockTransaction(ctx, hash) // one that is pending has to pass through processing
 	switch {
 	case err != nil:

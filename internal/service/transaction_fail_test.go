@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"stagecoach/internal/stars"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/transaction"
 )
 
 // TestRetryPolicies has a line for each failure that is not for good: how long the system tries it again, how often,
@@ -13,11 +13,11 @@ import (
 func TestRetryPolicies(t *testing.T) {
 	t.Parallel()
 	settings := FailurePolicy{RetryFor: 24 * time.Hour, RetryPause: time.Minute}
-	keeps := store.RetryPolicy{For: settings.RetryFor, Pause: settings.RetryPause, Ask: true}
+	keeps := transaction.RetryPolicy{For: settings.RetryFor, Pause: settings.RetryPause, Ask: true}
 	waits, few := keeps, keeps
 	waits.Waited, few.Tries = true, 3
-	asks, ends := store.RetryPolicy{Ask: true}, store.RetryPolicy{}
-	want := map[*stars.Failure]store.RetryPolicy{
+	asks, ends := transaction.RetryPolicy{Ask: true}, transaction.RetryPolicy{}
+	want := map[*stars.Failure]transaction.RetryPolicy{
 		stars.Network: waits, stars.Unavailable: waits,
 		stars.WalletRefused: keeps, stars.SessionExpired: keeps, stars.CannotGift: keeps, stars.NotVerified: keeps,
 		stars.PriceMoved: keeps, stars.LinkExpired: keeps,
@@ -32,7 +32,7 @@ func TestRetryPolicies(t *testing.T) {
 		}
 	}
 
-	for message, policy := range map[string]store.RetryPolicy{"Service unavailable: Fragment API returned 502": waits, "what nobody knows": few} {
+	for message, policy := range map[string]transaction.RetryPolicy{"Service unavailable: Fragment API returned 502": waits, "what nobody knows": few} {
 		if got := settings.retryPolicy(stars.Named(message)); got != policy {
 			t.Errorf("%s: %+v, want %+v", message, got, policy)
 		}

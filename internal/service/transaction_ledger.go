@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/transaction"
 )
 
 // FragmentPurchase is one line of a list of what Fragment has sold to us.
@@ -21,10 +21,10 @@ type FragmentPurchase struct {
 type LedgerReport struct {
 	Wallet      string
 	ScannedTo   *time.Time // chain time up to which the record is complete; nil: never scanned
-	Balances    []store.Balance
+	Balances    []transaction.Balance
 	Chain       bool // the balance on the chain was compared; false: the record is not up to date at this moment
 	Purchases   int  // compared with Fragment's list; 0 without one
-	Differences []store.Difference
+	Differences []transaction.Difference
 }
 
 // Ledger gives the balances of the ledger alone.
@@ -75,12 +75,12 @@ const purchasesPage = 1000
 // list.
 func (c *Transactions) comparePurchases(
 	ctx context.Context, wallet string, sold []FragmentPurchase,
-) ([]store.Difference, error) {
+) ([]transaction.Difference, error) {
 	theirs := map[string]FragmentPurchase{}
-	var differences []store.Difference
+	var differences []transaction.Difference
 	differ := func(what, subject string, want, got int64) {
 		if want != got {
-			differences = append(differences, store.Difference{What: what, Subject: subject, Want: want, Got: got})
+			differences = append(differences, transaction.Difference{What: what, Subject: subject, Want: want, Got: got})
 		}
 	}
 

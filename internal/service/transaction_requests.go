@@ -8,25 +8,26 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/transaction"
 	"stagecoach/internal/temporalio"
 )
 
 // TransactionActions lists what an administrator may do with a transaction now.
-func TransactionActions(t store.Transaction) []lifecycle.TransactionAction {
+func TransactionActions(t transaction.Transaction) []lifecycle.TransactionAction {
 	return lifecycle.Transaction.Actions(t.State, lifecycle.Administrators, t.Facts())
 }
 
 // TransactionOutcomes lists the statuses to which an administrator may resolve a transaction now.
-func TransactionOutcomes(t store.Transaction) []lifecycle.TransactionState {
+func TransactionOutcomes(t transaction.Transaction) []lifecycle.TransactionState {
 	return lifecycle.Transaction.Targets(t.State, lifecycle.TransactionActionResolve, lifecycle.Administrators, t.Facts())
 }
 
 // Retry takes a failed transaction back into processing. It works on one whose workflow is gone, too. A key may be
 // empty; the same key again gives the first answer, here and below. Refusals: INVALID_TRANSITION, PAYMENT_UNDECIDED.
 func (c *Transactions) Retry(
-	ctx context.Context, user store.User, hash, comment, key string,
-) (store.Transaction, error) {
+	ctx context.Context, user account.User, hash, comment, key string,
+) (transaction.Transaction, error) {
 	return c.act(
 		ctx, user, hash, lifecycle.TransactionActionRetry, lifecycle.TransactionInput{Actor: user.ID, Comment: comment}, key,
 	)
@@ -36,8 +37,8 @@ func (c *Transactions) Retry(
 // on, when the review was about its deposit: processing. payment is empty but for processed after a review for
 // payment_lost: the hash on the chain of the payment that bought it.
 func (c *Transactions) Resolve(
-	ctx context.Context, user store.User, hash string, outcome lifecycle.TransactionState, payment, comment, key string,
-) (store.Transaction, error) {
+	ctx context.Context, user account.User, hash string, outcome lifecycle.TransactionState, payment, comment, key string,
+) (transaction.Transaction, error) {
 	return c.act(
 		ctx, user, hash, lifecycle.TransactionActionResolve,
 		lifecycle.TransactionInput{Actor: user.ID, Outcome: outcome, Payment: payment, Comment: comment}, key,
@@ -46,8 +47,8 @@ func (c *Transactions) Resolve(
 
 // WriteOff gives up what is owed to a transaction's sender: nothing is paid back. Refusals: INVALID_TRANSITION.
 func (c *Transactions) WriteOff(
-	ctx context.Context, user store.User, hash, comment, key string,
-) (store.Transaction, error) {
+	ctx context.Context, user account.User, hash, comment, key string,
+) (transaction.Transaction, error) {
 	return c.act(
 		ctx, user, hash, lifecycle.TransactionActionWriteOff, lifecycle.TransactionInput{Actor: user.ID, Comment: comment},
 		key,
@@ -55,14 +56,14 @@ func (c *Transactions) WriteOff(
 }
 
 func (c *Transactions) act(
-	ctx context.Context, user store.User, hash string, action lifecycle.TransactionAction, in lifecycle.TransactionInput,
+	ctx context.Context, user account.User, hash string, action lifecycle.TransactionAction, in lifecycle.TransactionInput,
 	key string,
-) (store.Transaction, error) {
+) (transaction.Transaction, error) {
 	if err := lifecycle.CheckTransactionInput(action, in); err != nil {
-		return store.Transaction{}, err
+		return transaction.Transaction{}, err
 	}
-	r := store.TransactionAsked(user.ID, key, action, hash, in.Outcome, in.Payment, in.Comment)
-	return once(ctx, c.Store, r, store.TransactionAnswerOf, isDecided, func(id string) (store.Transaction, error) {
+	r := transaction.TransactionAsked(user.ID, key, action, hash, in.Outcome, in.Payment, in.Comment)
+	return once(ctx, c.Store, r, transaction.TransactionAnswerOf, isDecided, func(id string) (transaction.Transaction, error) {
 		return c.decide(ctx, hash, action, in, id)
 	})
 }
@@ -76,7 +77,7 @@ func isDecided(refusal *fault.Error) bool {
 // started when it is gone.
 func (c *Transactions) decide(
 	ctx context.Context, hash string, action lifecycle.TransactionAction, in lifecycle.TransactionInput, id string,
-) (store.Transaction, error) {
+) (transaction.Transaction, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Patience)
 	defer cancel()
 
@@ -115,7 +116,7 @@ func (c *Transactions) decide(
 const firstPause = 50 * time.Millisecond
 
 // led says whether an action has led from one state of a transaction to another.
-func led(action lifecycle.TransactionAction, in lifecycle.TransactionInput, before, now store.Transaction) bool {
+func led(action lifecycle.TransactionAction, in lifecycle.TransactionInput, before, now transaction.Transaction) bool {
 	if action == lifecycle.TransactionActionRetry {
 		return now.Attempt > before.Attempt
 	}

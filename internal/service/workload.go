@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
 )
 
 // Workload is what the operations need of one workload: its live rows, and how each of them is driven on or ended.
@@ -18,7 +18,7 @@ type Workload interface {
 	// Live lists up to limit live rows that were made at least age ago, with ids above after, ascending.
 	Live(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error)
 	// Driven finds the rows whose workflows have these keys: their ids without the workload's name.
-	Driven(ctx context.Context, keys []string) (store.DrivenRows, error)
+	Driven(ctx context.Context, keys []string) (core.DrivenRows, error)
 }
 
 // LiveRow is one row that a workflow should drive.

@@ -13,7 +13,9 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/delivery"
+	"stagecoach/internal/store/operations"
 )
 
 // youngHeartbeat is how old a heartbeat may be when its worker may still be about to write.
@@ -37,18 +39,18 @@ func (w deliveryWorkload) Prepare(ctx context.Context) error { return w.reportLo
 func (w deliveryWorkload) Live(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error) {
 	page, err := w.Store.LiveJobs(ctx, age, after, limit)
 	return rowsOf(
-		page, err, func(job store.LiveJob) liveDelivery { return liveDelivery{LiveJob: job, deliveries: w.Deliveries} },
+		page, err, func(job delivery.LiveJob) liveDelivery { return liveDelivery{LiveJob: job, deliveries: w.Deliveries} },
 	)
 }
 
-func (w deliveryWorkload) Driven(ctx context.Context, keys []string) (store.DrivenRows, error) {
+func (w deliveryWorkload) Driven(ctx context.Context, keys []string) (core.DrivenRows, error) {
 	return w.Store.DrivenDeliveries(ctx, keys)
 }
 
 // liveDelivery is one live delivery.
 type liveDelivery struct {
 	always
-	store.LiveJob
+	delivery.LiveJob
 	deliveries *Deliveries
 }
 
@@ -76,7 +78,7 @@ func (d liveDelivery) Restart(ctx context.Context) error { return d.Start(ctx) }
 
 func (d liveDelivery) End(ctx context.Context, loss Loss) (restarted bool, err error) {
 	end := lifecycle.DeliveryEnd{JobID: d.ID, Action: lifecycle.DeliveryActionFail, Reason: reasonOf(loss)}
-	if loss.Finding == store.FindingEnded {
+	if loss.Finding == operations.FindingEnded {
 		if end, err = d.endOfWorkflow(ctx); err != nil {
 			return false, err
 		}
@@ -141,7 +143,7 @@ func maySend(about *workflowservice.DescribeWorkflowExecutionResponse) bool {
 
 // reasonOf is the reason that the record is given for the end of a row whose workflow was lost.
 func reasonOf(loss Loss) fault.Code {
-	if loss.Finding == store.FindingTerminated {
+	if loss.Finding == operations.FindingTerminated {
 		return fault.TerminatedByOperator
 	}
 	return fault.WorkflowLost

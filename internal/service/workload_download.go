@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/download"
 	"stagecoach/internal/temporalio"
 )
 
@@ -28,18 +29,18 @@ func (w downloadWorkload) Prepare(ctx context.Context) error { return w.StartSyn
 func (w downloadWorkload) Live(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error) {
 	page, err := w.Store.LiveDownloads(ctx, age, after, limit)
 	return rowsOf(
-		page, err, func(job store.Download) liveDownload { return liveDownload{job: job, downloads: w.Downloads} },
+		page, err, func(job download.Download) liveDownload { return liveDownload{job: job, downloads: w.Downloads} },
 	)
 }
 
-func (w downloadWorkload) Driven(ctx context.Context, keys []string) (store.DrivenRows, error) {
+func (w downloadWorkload) Driven(ctx context.Context, keys []string) (core.DrivenRows, error) {
 	return w.Store.DrivenDownloads(ctx, keys)
 }
 
 // liveDownload is one live download.
 type liveDownload struct {
 	always
-	job       store.Download
+	job       download.Download
 	downloads *Downloads
 }
 

@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/task"
 )
 
 // taskWorkload is what the operations need of tasks.
@@ -25,18 +26,18 @@ func (taskWorkload) Prepare(context.Context) error { return nil }
 
 func (w taskWorkload) Live(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error) {
 	page, err := w.Store.LiveTasks(ctx, age, after, limit)
-	return rowsOf(page, err, func(task store.LiveTask) *liveTask { return &liveTask{LiveTask: task, tasks: w.Tasks} })
+	return rowsOf(page, err, func(task task.LiveTask) *liveTask { return &liveTask{LiveTask: task, tasks: w.Tasks} })
 }
 
-func (w taskWorkload) Driven(ctx context.Context, keys []string) (store.DrivenRows, error) {
+func (w taskWorkload) Driven(ctx context.Context, keys []string) (core.DrivenRows, error) {
 	return w.Store.DrivenTasks(ctx, keys)
 }
 
 // liveTask is one live task. Little of it is listed: what is done about one that is not driven reads the whole of it.
 type liveTask struct {
-	store.LiveTask
+	task.LiveTask
 	tasks *Tasks
-	whole *store.Task // nil: not read yet
+	whole *task.Task // nil: not read yet
 }
 
 func (t *liveTask) About() Row {
@@ -51,7 +52,7 @@ func (t *liveTask) StillLive(ctx context.Context) (bool, error) {
 	return task.FinishedAt == nil, err
 }
 
-func (t *liveTask) read(ctx context.Context) (store.Task, error) {
+func (t *liveTask) read(ctx context.Context) (task.Task, error) {
 	if t.whole == nil {
 		task, err := t.tasks.Store.TaskByID(ctx, 0, t.ID)
 		if err != nil {

@@ -8,7 +8,10 @@ import (
 
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/stars"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store/operations"
+	"stagecoach/internal/store/transaction"
 )
 
 // overdueAfter is how late a planned retry is when its workflow is told to look at the record.
@@ -47,17 +50,17 @@ func (w *transactionWorkload) Prepare(ctx context.Context) error {
 
 func (w *transactionWorkload) Live(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error) {
 	page, err := w.Store.LiveTransactions(ctx, age, after, limit)
-	return rowsOf(page, err, func(t store.Transaction) liveTransaction { return liveTransaction{row: t, workload: w} })
+	return rowsOf(page, err, func(t transaction.Transaction) liveTransaction { return liveTransaction{row: t, workload: w} })
 }
 
-func (w *transactionWorkload) Driven(ctx context.Context, keys []string) (store.DrivenRows, error) {
+func (w *transactionWorkload) Driven(ctx context.Context, keys []string) (core.DrivenRows, error) {
 	return w.Store.DrivenTransactions(ctx, keys)
 }
 
 // liveTransaction is one live transaction.
 type liveTransaction struct {
 	always
-	row      store.Transaction
+	row      transaction.Transaction
 	workload *transactionWorkload
 }
 
@@ -107,7 +110,7 @@ func (t liveTransaction) End(ctx context.Context, loss Loss) (restarted bool, er
 	}
 
 	why := stars.WorkflowLost
-	if loss.Finding == store.FindingTerminated {
+	if loss.Finding == operations.FindingTerminated {
 		why = stars.Terminated
 	}
 
@@ -128,7 +131,7 @@ func (t liveTransaction) Restore(ctx context.Context) (unknown bool, err error) 
 
 // closeAlerts closes the alerts about transactions in a state that none is in any more.
 func (c *Transactions) closeAlerts(ctx context.Context) error {
-	exists := func(f store.TransactionFilter) func(context.Context) (bool, error) {
+	exists := func(f transaction.Filter) func(context.Context) (bool, error) {
 		return func(ctx context.Context) (bool, error) {
 			found, err := c.Store.Transactions(ctx, f)
 			return len(found) > 0, err
@@ -136,10 +139,10 @@ func (c *Transactions) closeAlerts(ctx context.Context) error {
 	}
 
 	for kind, caused := range map[string]func(context.Context) (bool, error){
-		store.AlertTransactionReview:  exists(store.TransactionFilter{NeedsReview: true, Limit: 1}),
-		store.AlertTransactionStuck:   exists(store.TransactionFilter{StuckFor: c.StuckAfter, Limit: 1}),
-		store.AlertTransactionGivenUp: c.Store.AnyGivenUp,
-		store.AlertDailyLimit:         c.Store.AnyDeferred,
+		notice.AlertTransactionReview:  exists(transaction.Filter{NeedsReview: true, Limit: 1}),
+		notice.AlertTransactionStuck:   exists(transaction.Filter{StuckFor: c.StuckAfter, Limit: 1}),
+		notice.AlertTransactionGivenUp: c.Store.AnyGivenUp,
+		notice.AlertDailyLimit:         c.Store.AnyDeferred,
 	} {
 		still, err := caused(ctx)
 		if err == nil && !still {

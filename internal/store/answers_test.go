@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/task"
 )
 
 // TestRequestIDs draws keys of any length: an id fits Temporal's limit, stays what it was in 0.1.0 wherever that fits,
@@ -19,8 +20,8 @@ func TestRequestIDs(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		length := rapid.OneOf(rapid.IntRange(1, 255), rapid.IntRange(230, 255)).Draw(r, "length")
 		key := strings.Repeat(text.Draw(r, "text"), 255)[:length]
-		a := store.Request{UserID: rapid.Int64Min(1).Draw(r, "user"), Key: key}
-		b := store.Request{UserID: a.UserID, Key: key[:len(key)-1] + text.Draw(r, "end")[:1]}
+		a := core.Request{UserID: rapid.Int64Min(1).Draw(r, "user"), Key: key}
+		b := core.Request{UserID: a.UserID, Key: key[:len(key)-1] + text.Draw(r, "end")[:1]}
 		plain := fmt.Sprintf("%d/%s", a.UserID, key)
 
 		switch id := a.ID(); {
@@ -41,16 +42,16 @@ func TestAnswersUnderLongKeys(t *testing.T) {
 	o := newOffice(t, nil)
 	key := strings.Repeat("k", 255)
 	_, err := o.CommentTask(
-		t.Context(), o.made(store.NewTask{})[0].ID, "c", store.Request{UserID: o.bob.ID, Key: key, Asked: "a comment"},
+		t.Context(), o.made(task.NewTask{})[0].ID, "c", core.Request{UserID: o.bob.ID, Key: key, Asked: "a comment"},
 	)
 
 	o.must(err)
 	var kept any
-	if found, err := o.Answered(t.Context(), store.Request{UserID: o.bob.ID, Key: key, Asked: "a comment"}, &kept); !found || err != nil {
+	if found, err := o.Answered(t.Context(), core.Request{UserID: o.bob.ID, Key: key, Asked: "a comment"}, &kept); !found || err != nil {
 		t.Errorf("found %t, %v", found, err)
 	}
 
-	_, err = o.Answered(t.Context(), store.Request{UserID: o.bob.ID, Key: key, Asked: "a claim"}, &kept)
+	_, err = o.Answered(t.Context(), core.Request{UserID: o.bob.ID, Key: key, Asked: "a claim"}, &kept)
 	if fault.CodeOf(err) != fault.Validation {
 		t.Errorf("the key serves twice: %v", err)
 	}

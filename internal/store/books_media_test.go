@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/download"
 )
 
 // TestMediaChange changes media one after the other, and wants the book to follow and each change to leave an event.
@@ -17,19 +17,19 @@ func TestMediaChange(t *testing.T) {
 		VALUES (1, 'text', 'available', '/d/a', 'x'), (1, 'audio', 'available', '/d/b', 'x')`)
 
 	for i, c := range []struct {
-		change store.MediumChange
+		change download.MediumChange
 		done   bool
 		code   fault.Code
 		state  string
 	}{
-		{store.MediumChange{BookID: 1, MediaType: "text", To: store.MediaMissing, From: store.MediaAvailable, Path: "/d/elsewhere"}, false, "", store.BookLibrary},
-		{store.MediumChange{BookID: 1, MediaType: "text", To: store.MediaMissing, From: store.MediaAvailable, Path: "/d/a"}, true, "", store.BookLibrary},
-		{store.MediumChange{BookID: 1, MediaType: "text", To: store.MediaMissing}, false, "", store.BookLibrary},
-		{store.MediumChange{BookID: 1, MediaType: "audio", To: store.MediaDeleted}, true, "", store.BookArchive},
-		{store.MediumChange{BookID: 1, MediaType: "audio", To: store.MediaAvailable, From: store.MediaMissing}, false, "", store.BookArchive},
-		{store.MediumChange{BookID: 1, MediaType: "text", To: store.MediaAvailable, From: store.MediaMissing}, true, "", store.BookLibrary},
-		{store.MediumChange{BookID: 2, MediaType: "text", To: store.MediaMissing}, false, fault.NotFound, store.BookLibrary},
-		{store.MediumChange{BookID: 9, MediaType: "text", To: store.MediaMissing}, false, fault.BookNotFound, store.BookLibrary},
+		{download.MediumChange{BookID: 1, MediaType: "text", To: download.MediaMissing, From: download.MediaAvailable, Path: "/d/elsewhere"}, false, "", download.BookLibrary},
+		{download.MediumChange{BookID: 1, MediaType: "text", To: download.MediaMissing, From: download.MediaAvailable, Path: "/d/a"}, true, "", download.BookLibrary},
+		{download.MediumChange{BookID: 1, MediaType: "text", To: download.MediaMissing}, false, "", download.BookLibrary},
+		{download.MediumChange{BookID: 1, MediaType: "audio", To: download.MediaDeleted}, true, "", download.BookArchive},
+		{download.MediumChange{BookID: 1, MediaType: "audio", To: download.MediaAvailable, From: download.MediaMissing}, false, "", download.BookArchive},
+		{download.MediumChange{BookID: 1, MediaType: "text", To: download.MediaAvailable, From: download.MediaMissing}, true, "", download.BookLibrary},
+		{download.MediumChange{BookID: 2, MediaType: "text", To: download.MediaMissing}, false, fault.NotFound, download.BookLibrary},
+		{download.MediumChange{BookID: 9, MediaType: "text", To: download.MediaMissing}, false, fault.BookNotFound, download.BookLibrary},
 	} {
 		done, err := s.ChangeMedium(t.Context(), c.change)
 		if done != c.done || fault.CodeOf(err) != c.code {
@@ -46,7 +46,7 @@ func TestMediaChange(t *testing.T) {
 		t.Errorf("events %+v, %v", events, err)
 	}
 
-	lying, err := s.LyingMedia(t.Context(), store.LyingMedium{}, 10)
+	lying, err := s.LyingMedia(t.Context(), download.LyingMedium{}, 10)
 	if err != nil || len(lying) != 1 || lying[0].Path != "/d/a" {
 		t.Errorf("lying media %+v, %v", lying, err)
 	}

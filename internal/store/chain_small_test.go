@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/transaction"
 )
 
 // TestSmallTransfers tells a person of a transfer below the minimum that names them: of one a day, of no old one, and
@@ -14,9 +14,9 @@ func TestSmallTransfers(t *testing.T) {
 	b := newBank(t)
 	user := b.user(7)
 	b.must(b.SaveUsername(t.Context(), user.ID, "@Durov"))
-	small := func(username, source string, change func(*store.ChainTransaction)) string {
-		made := store.ChainTransaction{
-			ComputeOK: true, ActionOK: true, FeeNano: 1, In: store.InMessage{Source: source, Nano: 2}, Comment: username,
+	small := func(username, source string, change func(*transaction.ChainTransaction)) string {
+		made := transaction.ChainTransaction{
+			ComputeOK: true, ActionOK: true, FeeNano: 1, In: transaction.InMessage{Source: source, Nano: 2}, Comment: username,
 			TooSmallFor: username,
 		}
 		if change != nil {
@@ -28,7 +28,7 @@ func TestSmallTransfers(t *testing.T) {
 	}
 
 	due := func() (hashes []string) {
-		found, err := b.DueNotices(t.Context(), []string{store.SmallTransferNotices}, 10)
+		found, err := b.DueNotices(t.Context(), []string{transaction.SmallTransferNotices}, 10)
 		b.must(err)
 		for _, n := range found {
 			if n.UserID != user.ID || len(n.Seqs) != 1 {
@@ -41,8 +41,8 @@ func TestSmallTransfers(t *testing.T) {
 
 	small("nobody", address("ann"), nil)
 	small("durov", b.wallet, nil)
-	small("durov", address("ann"), func(c *store.ChainTransaction) {
-		c.Aborted, c.Out = true, []store.OutMessage{{Destination: address("ann"), Nano: 1}}
+	small("durov", address("ann"), func(c *transaction.ChainTransaction) {
+		c.Aborted, c.Out = true, []transaction.OutMessage{{Destination: address("ann"), Nano: 1}}
 	})
 	if told := due(); len(told) != 0 {
 		t.Errorf("told of %v", told)

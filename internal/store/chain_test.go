@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/transaction"
 )
 
 // exec does to the database what no method of the store does.
@@ -37,9 +37,9 @@ func TestWhatIsADeposit(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	b.bought(b.ordered("first", 3*coin))
-	transfer := func(change func(*store.ChainTransaction)) store.ChainTransaction {
-		made := store.ChainTransaction{
-			ComputeOK: true, ActionOK: true, FeeNano: fee, In: store.InMessage{Source: address("ann"), Nano: coin},
+	transfer := func(change func(*transaction.ChainTransaction)) transaction.ChainTransaction {
+		made := transaction.ChainTransaction{
+			ComputeOK: true, ActionOK: true, FeeNano: fee, In: transaction.InMessage{Source: address("ann"), Nano: coin},
 			Deposit: true, Comment: "durov",
 		}
 		change(&made)
@@ -47,24 +47,24 @@ func TestWhatIsADeposit(t *testing.T) {
 	}
 
 	for name, c := range map[string]struct {
-		change func(*store.ChainTransaction)
+		change func(*transaction.ChainTransaction)
 		is     bool
 	}{
-		"a transfer":             {func(*store.ChainTransaction) {}, true},
-		"no comment":             {func(t *store.ChainTransaction) { t.Comment = "" }, true},
-		"bad text":               {func(t *store.ChainTransaction) { t.Comment = "a\x00b\xff" }, true},
-		"too small, or a jetton": {func(t *store.ChainTransaction) { t.Deposit = false }, false},
-		"bounced":                {func(t *store.ChainTransaction) { t.In.Bounced = true }, false},
-		"no contract yet":        {func(t *store.ChainTransaction) { t.Aborted, t.ComputeOK, t.ActionOK = true, false, false }, true},
-		"aborted": {func(t *store.ChainTransaction) {
-			t.Aborted, t.Out = true, []store.OutMessage{{Destination: address("ann"), Nano: coin - fee}}
+		"a transfer":             {func(*transaction.ChainTransaction) {}, true},
+		"no comment":             {func(t *transaction.ChainTransaction) { t.Comment = "" }, true},
+		"bad text":               {func(t *transaction.ChainTransaction) { t.Comment = "a\x00b\xff" }, true},
+		"too small, or a jetton": {func(t *transaction.ChainTransaction) { t.Deposit = false }, false},
+		"bounced":                {func(t *transaction.ChainTransaction) { t.In.Bounced = true }, false},
+		"no contract yet":        {func(t *transaction.ChainTransaction) { t.Aborted, t.ComputeOK, t.ActionOK = true, false, false }, true},
+		"aborted": {func(t *transaction.ChainTransaction) {
+			t.Aborted, t.Out = true, []transaction.OutMessage{{Destination: address("ann"), Nano: coin - fee}}
 		}, false},
-		"no money":                {func(t *store.ChainTransaction) { t.In.Nano = 0 }, false},
-		"from the wallet itself":  {func(t *store.ChainTransaction) { t.In.Source = b.wallet }, false},
-		"from where we buy Stars": {func(t *store.ChainTransaction) { t.In.Source = shop }, false},
-		"from outside":            {func(t *store.ChainTransaction) { t.In = store.InMessage{HashNorm: digest(1)} }, false},
-		"money out by another hand": {func(t *store.ChainTransaction) {
-			t.In, t.Out = store.InMessage{HashNorm: digest(2)}, []store.OutMessage{{Destination: address("x"), Nano: coin / 10}}
+		"no money":                {func(t *transaction.ChainTransaction) { t.In.Nano = 0 }, false},
+		"from the wallet itself":  {func(t *transaction.ChainTransaction) { t.In.Source = b.wallet }, false},
+		"from where we buy Stars": {func(t *transaction.ChainTransaction) { t.In.Source = shop }, false},
+		"from outside":            {func(t *transaction.ChainTransaction) { t.In = transaction.InMessage{HashNorm: digest(1)} }, false},
+		"money out by another hand": {func(t *transaction.ChainTransaction) {
+			t.In, t.Out = transaction.InMessage{HashNorm: digest(2)}, []transaction.OutMessage{{Destination: address("x"), Nano: coin / 10}}
 		}, false},
 	} {
 		made := b.happens(transfer(c.change))
@@ -74,7 +74,7 @@ func TestWhatIsADeposit(t *testing.T) {
 		if c.is && !utf8.ValidString(b.tx(made.Hash).Comment) {
 			t.Errorf("%s: %q", name, b.tx(made.Hash).Comment)
 		}
-		if money := b.balanced(); money[store.AccountWallet] != b.balance {
+		if money := b.balanced(); money[transaction.AccountWallet] != b.balance {
 			t.Errorf("%s: %v, and the chain says %d", name, money, b.balance)
 		}
 	}
@@ -85,7 +85,7 @@ func TestGaps(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	ctx := t.Context()
-	ingest := func(page []store.ChainTransaction) (store.Ingested, error) {
+	ingest := func(page []transaction.ChainTransaction) (transaction.Ingested, error) {
 		return b.IngestChain(ctx, b.wallet, page, time.Time{})
 	}
 
@@ -97,9 +97,9 @@ func TestGaps(t *testing.T) {
 	b.refused(err, fault.ChainGap)
 	_, err = ingest(slices.Concat(b.history[:2], b.history[3:5]))
 	b.refused(err, fault.ChainGap)
-	_, err = ingest([]store.ChainTransaction{b.history[1], b.history[0]})
+	_, err = ingest([]transaction.ChainTransaction{b.history[1], b.history[0]})
 	b.refused(err, fault.ChainGap)
-	if rows, err := b.Transactions(ctx, store.TransactionFilter{Limit: 10}); err != nil || len(rows) != 0 {
+	if rows, err := b.Transactions(ctx, transaction.Filter{Limit: 10}); err != nil || len(rows) != 0 {
 		t.Errorf("left of what was refused: %+v, %v", rows, err)
 	}
 
@@ -137,7 +137,7 @@ func TestIngestRace(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	hash := b.ordered("first", 3*coin)
-	payment := b.signed(hash, store.Purchase)
+	payment := b.signed(hash, transaction.Purchase)
 	for range 10 {
 		b.incoming(address("ann"), coin, true)
 	}
@@ -169,7 +169,7 @@ func TestIngestRace(t *testing.T) {
 	if deposits.Load() != 20 || settled.Load() != 1 {
 		t.Errorf("%d deposits, %d settled", deposits.Load(), settled.Load())
 	}
-	if got := b.balanced(); got[store.AccountWallet] != b.balance {
+	if got := b.balanced(); got[transaction.AccountWallet] != b.balance {
 		t.Errorf("%v", got)
 	}
 }
@@ -200,13 +200,13 @@ func TestRecordBeginsLater(t *testing.T) {
 
 	last := b.history[2]
 	for range 2 {
-		wallet, err := b.OpenWallet(ctx, b.wallet, store.WalletStart{LT: last.LT, Hash: last.Hash, BalanceNano: b.balance})
+		wallet, err := b.OpenWallet(ctx, b.wallet, transaction.WalletStart{LT: last.LT, Hash: last.Hash, BalanceNano: b.balance})
 		if err != nil || wallet.CursorLT != last.LT || wallet.ScannedTo != nil {
 			t.Errorf("%+v, %v", wallet, err)
 		}
 	}
 
-	if _, err := b.OpenWallet(ctx, b.wallet, store.WalletStart{}); err != nil {
+	if _, err := b.OpenWallet(ctx, b.wallet, transaction.WalletStart{}); err != nil {
 		t.Error(err)
 	}
 	// inclusive pages
@@ -218,7 +218,7 @@ func TestRecordBeginsLater(t *testing.T) {
 	if got, err := b.IngestChain(ctx, b.wallet, b.history, time.Time{}); err != nil || len(got.NewDeposits) != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if money := b.balanced(); money[store.AccountWallet] != b.balance {
+	if money := b.balanced(); money[transaction.AccountWallet] != b.balance {
 		t.Errorf("%v", money)
 	}
 

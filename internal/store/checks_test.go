@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/operations"
 )
 
 func TestChecksOfProcesses(t *testing.T) {
@@ -12,14 +12,14 @@ func TestChecksOfProcesses(t *testing.T) {
 	w := newRig(t)
 	ctx := t.Context()
 
-	save := func(identity string, request int64, checks ...store.Check) {
+	save := func(identity string, request int64, checks ...operations.Check) {
 		t.Helper()
 		if err := w.SaveChecks(ctx, identity, request, checks); err != nil {
 			t.Fatal(err)
 		}
 	}
 
-	found := func(identities ...string) []store.Check {
+	found := func(identities ...string) []operations.Check {
 		t.Helper()
 		checks, err := w.ChecksOf(ctx, identities)
 		if err != nil {
@@ -29,15 +29,15 @@ func TestChecksOfProcesses(t *testing.T) {
 	}
 
 	save(
-		"a", 0, store.Check{System: "yandex", State: store.CheckWorks},
-		store.Check{System: "telegram", State: store.CheckOff},
+		"a", 0, operations.Check{System: "yandex", State: operations.CheckWorks},
+		operations.Check{System: "telegram", State: operations.CheckOff},
 	)
 	save(
 		"b", 0,
-		store.Check{System: "yandex", State: store.CheckUnverified, Code: "C", Account: "who", Detail: "what", Next: "do it"},
+		operations.Check{System: "yandex", State: operations.CheckUnverified, Code: "C", Account: "who", Detail: "what", Next: "do it"},
 	)
-	save("a", 2, store.Check{System: "yandex", State: store.CheckRefused})
-	if a := found("a"); len(a) != 1 || a[0].State != store.CheckRefused || a[0].Request != 2 || a[0].FoundAt.IsZero() {
+	save("a", 2, operations.Check{System: "yandex", State: operations.CheckRefused})
+	if a := found("a"); len(a) != 1 || a[0].State != operations.CheckRefused || a[0].Request != 2 || a[0].FoundAt.IsZero() {
 		t.Errorf("a second look of a process leaves %+v", a)
 	}
 	if b := found("b"); len(b) != 1 || b[0].Code != "C" || b[0].Account != "who" || b[0].Detail != "what" || b[0].Next != "do it" {
@@ -48,12 +48,12 @@ func TestChecksOfProcesses(t *testing.T) {
 	}
 
 	// What a process found that is gone is forgotten, that of a process that lives is not, however old it is.
-	if err := w.Beat(ctx, store.Process{Identity: "b", StartedAt: time.Now()}, nil); err != nil {
+	if err := w.Beat(ctx, operations.Process{Identity: "b", StartedAt: time.Now()}, nil); err != nil {
 		t.Fatal(err)
 	}
 
 	w.exec(`UPDATE process_checks SET found_at = now() - interval '2 hours'`)
-	save("c", 0, store.Check{System: "yandex", State: store.CheckWorks})
+	save("c", 0, operations.Check{System: "yandex", State: operations.CheckWorks})
 	if all := found("a", "b", "c"); len(all) != 2 || all[0].Identity != "b" || all[1].Identity != "c" {
 		t.Errorf("kept %+v", all)
 	}

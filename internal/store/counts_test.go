@@ -14,6 +14,7 @@ import (
 
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/operations"
 )
 
 // TestCountsFollowTheRows lets many write, change and delete rows at once while others add up, and wants the counts to
@@ -194,7 +195,7 @@ func writeAny(t *testing.T, conn *pgx.Conn, random *rand.Rand) {
 var errUndone = fmt.Errorf("undone")
 
 // checkAgain compares as if an hour had gone by.
-func checkAgain(t *testing.T, s *store.Store, url string) []store.Count {
+func checkAgain(t *testing.T, s *store.Store, url string) []operations.Count {
 	t.Helper()
 	execIn(t, url, `UPDATE count_checks SET checked_at = now() - interval '2 hours'`)
 	differences, err := s.CheckCounts(t.Context())

@@ -14,14 +14,17 @@ import (
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/download"
+	"stagecoach/internal/store/notice"
 )
 
 // shelf is a database with two readers and a book.
 type shelf struct {
 	*rig
-	ann, bob store.User
-	book     store.Book
+	ann, bob account.User
+	book     download.Book
 }
 
 func newShelf(t *testing.T) *shelf {
@@ -32,9 +35,9 @@ func newShelf(t *testing.T) *shelf {
 	return s
 }
 
-func (s *shelf) addBook(title string) store.Book {
+func (s *shelf) addBook(title string) download.Book {
 	s.t.Helper()
-	book, err := s.CreateBook(s.t.Context(), title, "Tolstoy", store.Request{UserID: s.ann.ID})
+	book, err := s.CreateBook(s.t.Context(), title, "Tolstoy", core.Request{UserID: s.ann.ID})
 	s.must(err)
 	return book
 }
@@ -48,15 +51,15 @@ func (s *shelf) exec(sql string, args ...any) {
 	s.must(err)
 }
 
-func (s *shelf) ask(user store.User) store.Download {
-	return store.Download{
-		UserID: user.ID, BookID: s.book.ID, MediaType: store.MediaText, Source: "magnet", SourceURL: "magnet:1",
+func (s *shelf) ask(user account.User) download.Download {
+	return download.Download{
+		UserID: user.ID, BookID: s.book.ID, MediaType: download.MediaText, Source: "magnet", SourceURL: "magnet:1",
 	}
 }
 
-func (s *shelf) download(user store.User) store.Download {
+func (s *shelf) download(user account.User) download.Download {
 	s.t.Helper()
-	job, created, err := s.CreateDownload(s.t.Context(), s.ask(user), store.Event{Type: "enqueued", To: "queued"})
+	job, created, err := s.CreateDownload(s.t.Context(), s.ask(user), core.Event{Type: "enqueued", To: "queued"})
 	s.must(err)
 	if !created {
 		s.t.Fatal("there was one")
@@ -65,9 +68,9 @@ func (s *shelf) download(user store.User) store.Download {
 }
 
 // move gives a job another status.
-func (s *shelf) move(job store.Download, to lifecycle.DownloadState) store.Download {
+func (s *shelf) move(job download.Download, to lifecycle.DownloadState) download.Download {
 	s.t.Helper()
-	job, err := s.ChangeDownload(s.t.Context(), job.ID, func(walk *store.DownloadWalk) error {
+	job, err := s.ChangeDownload(s.t.Context(), job.ID, func(walk *download.DownloadWalk) error {
 		d := walk.Row
 		switch to {
 		case lifecycle.DownloadCompleted:
@@ -79,14 +82,14 @@ func (s *shelf) move(job store.Download, to lifecycle.DownloadState) store.Downl
 		default:
 		}
 
-		return testdb.WalkTo(walk, lifecycle.Download, d.State, to, store.DownloadStep{})
+		return testdb.WalkTo(walk, lifecycle.Download, d.State, to, download.DownloadStep{})
 	})
 
 	s.must(err)
 	return job
 }
 
-func (s *shelf) reload(job store.Download) store.Download {
+func (s *shelf) reload(job download.Download) download.Download {
 	s.t.Helper()
 	job, err := s.DownloadByID(s.t.Context(), job.ID)
 	s.must(err)
@@ -102,7 +105,7 @@ func TestOneActiveDownload(t *testing.T) {
 
 	for i := range ids {
 		all.Go(func() {
-			job, created, err := s.CreateDownload(t.Context(), s.ask(s.ann), store.Event{Type: "enqueued", To: "queued"})
+			job, created, err := s.CreateDownload(t.Context(), s.ask(s.ann), core.Event{Type: "enqueued", To: "queued"})
 			if err != nil {
 				t.Error(err)
 			}
@@ -122,18 +125,18 @@ func TestOneActiveDownload(t *testing.T) {
 
 	events, err := s.EventsOf(t.Context(), "download", fmt.Sprint(ids[0]))
 	boards, boardErr := s.ClaimLiveMessages(t.Context(), 10, time.Minute)
-	if err != nil || len(events) != 1 || *events[0].OwnerID != s.ann.ID || boardErr != nil || len(boards) != 1 || boards[0].Workload != store.DownloadLiveMessages {
+	if err != nil || len(events) != 1 || *events[0].OwnerID != s.ann.ID || boardErr != nil || len(boards) != 1 || boards[0].Workload != notice.DownloadLiveMessages {
 		t.Errorf("%+v %v, %+v %v", events, err, boards, boardErr)
 	}
 
 	s.download(s.bob) // another reader's is another job
 	audio := s.ask(s.ann)
-	audio.MediaType = store.MediaAudio
-	if _, created, err := s.CreateDownload(t.Context(), audio, store.Event{Type: "enqueued", To: "queued"}); err != nil || !created {
+	audio.MediaType = download.MediaAudio
+	if _, created, err := s.CreateDownload(t.Context(), audio, core.Event{Type: "enqueued", To: "queued"}); err != nil || !created {
 		t.Error(created, err)
 	}
 
-	first := s.move(s.reload(store.Download{ID: ids[0]}), lifecycle.DownloadCanceled)
+	first := s.move(s.reload(download.Download{ID: ids[0]}), lifecycle.DownloadCanceled)
 	second := s.download(s.ann)
 	if second.ID == first.ID || second.WorkflowID() != first.WorkflowID() {
 		t.Errorf("%+v", second)
@@ -141,7 +144,7 @@ func TestOneActiveDownload(t *testing.T) {
 
 	nowhere := s.ask(s.ann)
 	nowhere.BookID = 99
-	if _, _, err := s.CreateDownload(t.Context(), nowhere, store.Event{Type: "enqueued", To: "queued"}); fault.CodeOf(err) != fault.BookNotFound {
+	if _, _, err := s.CreateDownload(t.Context(), nowhere, core.Event{Type: "enqueued", To: "queued"}); fault.CodeOf(err) != fault.BookNotFound {
 		t.Error(err)
 	}
 }
@@ -150,10 +153,10 @@ func TestOneActiveDownload(t *testing.T) {
 func TestOneRequestOneDownload(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
-	ask := func(user store.User, key string) (store.Download, bool) {
+	ask := func(user account.User, key string) (download.Download, bool) {
 		wanted := s.ask(user)
 		wanted.RequestKey = key
-		job, created, err := s.CreateDownload(t.Context(), wanted, store.Event{Type: "enqueued", To: "queued"})
+		job, created, err := s.CreateDownload(t.Context(), wanted, core.Event{Type: "enqueued", To: "queued"})
 		s.must(err)
 		return job, created
 	}
@@ -187,7 +190,7 @@ func TestCompletionFillsTheLibrary(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
 	ctx := t.Context()
-	if s.book.State != store.BookArchive || len(s.book.Media) != 0 {
+	if s.book.State != download.BookArchive || len(s.book.Media) != 0 {
 		t.Fatalf("%+v", s.book)
 	}
 
@@ -195,10 +198,10 @@ func TestCompletionFillsTheLibrary(t *testing.T) {
 	s.must(s.SaveDownloadFile(ctx, job.ID, []byte("file"), "", ""))
 	job = s.move(job, lifecycle.DownloadCompleted)
 	book, err := s.BookByID(ctx, s.book.ID)
-	want := store.MediaAsset{
+	want := download.MediaAsset{
 		MediaType: "text", Status: "available", Path: job.ContentPath, SourceURL: "magnet:1", OwnerID: &s.ann.ID,
 	}
-	if err != nil || book.State != store.BookLibrary || len(book.Media) != 1 || !reflect.DeepEqual(book.Media[0], want) {
+	if err != nil || book.State != download.BookLibrary || len(book.Media) != 1 || !reflect.DeepEqual(book.Media[0], want) {
 		t.Errorf("%+v, %v", book, err)
 	}
 	if file, err := s.DownloadFile(ctx, job.ID); err != nil || file != nil {
@@ -209,20 +212,20 @@ func TestCompletionFillsTheLibrary(t *testing.T) {
 	s.exec(`UPDATE media_assets SET status = 'deleted'; UPDATE books SET state = 'Archive'`)
 	other := s.ask(s.bob)
 	other.SourceURL = "magnet:2"
-	again, _, err := s.CreateDownload(ctx, other, store.Event{Type: "enqueued", To: "queued"})
+	again, _, err := s.CreateDownload(ctx, other, core.Event{Type: "enqueued", To: "queued"})
 	s.must(err)
 	again = s.move(s.move(again, lifecycle.DownloadDownloading), lifecycle.DownloadCompleted)
 	want.Path = again.ContentPath
-	if book, err = s.BookByID(ctx, s.book.ID); err != nil || book.State != store.BookLibrary || len(book.Media) != 1 || !reflect.DeepEqual(book.Media[0], want) {
+	if book, err = s.BookByID(ctx, s.book.ID); err != nil || book.State != download.BookLibrary || len(book.Media) != 1 || !reflect.DeepEqual(book.Media[0], want) {
 		t.Errorf("%+v, %v", book, err)
 	}
 
 	// A book that is gone is not completed, and nothing is written.
 	lost := s.move(s.download(s.ann), lifecycle.DownloadDownloading)
 	s.exec(`DELETE FROM books WHERE id = $1`, s.book.ID)
-	_, err = s.ChangeDownload(ctx, lost.ID, func(walk *store.DownloadWalk) error {
+	_, err = s.ChangeDownload(ctx, lost.ID, func(walk *download.DownloadWalk) error {
 		walk.Row.CompletedAt, walk.Row.ContentPath = &walk.Row.Now, "/x"
-		return walk.Take(store.DownloadStep{Action: lifecycle.DownloadActionComplete})
+		return walk.Take(download.DownloadStep{Action: lifecycle.DownloadActionComplete})
 	})
 	if after := s.reload(lost); fault.CodeOf(err) != fault.BookNotFound || after.State != lifecycle.DownloadDownloading || after.RowVersion != lost.RowVersion || after.BookTitle != "" {
 		t.Errorf("%+v, %v", after, err)
@@ -234,34 +237,34 @@ func TestDownloadsKeepTheirRules(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
 	job := s.download(s.ann)
-	to := func(walk *store.DownloadWalk, state lifecycle.DownloadState) error {
-		return testdb.WalkTo(walk, lifecycle.Download, walk.Row.State, state, store.DownloadStep{})
+	to := func(walk *download.DownloadWalk, state lifecycle.DownloadState) error {
+		return testdb.WalkTo(walk, lifecycle.Download, walk.Row.State, state, download.DownloadStep{})
 	}
 
-	for name, wrong := range map[string]func(*store.DownloadWalk) error{
-		"completed without a path": func(w *store.DownloadWalk) error {
+	for name, wrong := range map[string]func(*download.DownloadWalk) error{
+		"completed without a path": func(w *download.DownloadWalk) error {
 			w.Row.CompletedAt = &w.Row.Now
 			return to(w, lifecycle.DownloadCompleted)
 		},
-		"completed without a time": func(w *store.DownloadWalk) error {
+		"completed without a time": func(w *download.DownloadWalk) error {
 			w.Row.ContentPath = "/x"
 			err := to(w, lifecycle.DownloadCompleted)
 			w.Row.CompletedAt = nil
 			return err
 		},
-		"failed without a reason": func(w *store.DownloadWalk) error {
+		"failed without a reason": func(w *download.DownloadWalk) error {
 			err := to(w, lifecycle.DownloadFailed)
 			w.Row.FailureReason = nil
 			return err
 		},
-		"a reason without a failure": func(w *store.DownloadWalk) error {
+		"a reason without a failure": func(w *download.DownloadWalk) error {
 			reason := "x"
 			w.Row.FailureReason = &reason
 			w.Note("x")
 			return nil
 		},
-		"too much progress": func(w *store.DownloadWalk) error { w.Row.Progress = 1.01; w.Note("x"); return nil },
-		"an unknown status": func(w *store.DownloadWalk) error { w.Row.State = "lost"; w.Note("x"); return nil },
+		"too much progress": func(w *download.DownloadWalk) error { w.Row.Progress = 1.01; w.Note("x"); return nil },
+		"an unknown status": func(w *download.DownloadWalk) error { w.Row.State = "lost"; w.Note("x"); return nil },
 	} {
 		_, err := s.ChangeDownload(t.Context(), job.ID, wrong)
 		if err == nil {
@@ -283,7 +286,7 @@ func TestProgressInBatches(t *testing.T) {
 	ctx := t.Context()
 	first, second, over := s.download(s.ann), s.download(s.bob), s.download(s.user(3))
 	over = s.move(over, lifecycle.DownloadCanceled)
-	for _, job := range []store.Download{first, second, over} {
+	for _, job := range []download.Download{first, second, over} {
 		s.must(s.MarkDownloadAdded(ctx, job.ID))
 	}
 
@@ -296,7 +299,7 @@ func TestProgressInBatches(t *testing.T) {
 
 	s.exec(`UPDATE download_jobs SET progress_at = now() - interval '30 hours'`)
 	eta := int64(7)
-	written, err := s.SaveDownloadProgress(ctx, []store.DownloadProgress{
+	written, err := s.SaveDownloadProgress(ctx, []download.Progress{
 		{ID: first.ID, ExternalJobID: "abc", InfohashV1: fmt.Sprintf("%040d", 1), ContentPath: "/x", Size: 10, Progress: 0.5, Speed: 3, ETA: &eta},
 		{ID: second.ID},
 		{ID: over.ID, Progress: 1},
@@ -310,7 +313,7 @@ func TestProgressInBatches(t *testing.T) {
 	if *got.ExternalJobID != "abc" || got.InfohashV1 == "" || got.ContentPath != "/x" || got.Size != 10 || got.Progress != 0.5 || got.Speed != 3 || *got.ETA != 7 || got.RowVersion != 1 {
 		t.Errorf("%+v", got)
 	}
-	if _, err := s.SaveDownloadProgress(ctx, []store.DownloadProgress{{ID: first.ID, Progress: 0.5}}); err != nil {
+	if _, err := s.SaveDownloadProgress(ctx, []download.Progress{{ID: first.ID, Progress: 0.5}}); err != nil {
 		t.Error(err)
 	}
 
@@ -325,13 +328,13 @@ func TestProgressInBatches(t *testing.T) {
 	}
 
 	// One that cannot be written stops the others, and the caller writes them one by one.
-	if _, err := s.SaveDownloadProgress(ctx, []store.DownloadProgress{{ID: first.ID, Progress: 0.7}, {ID: second.ID, Progress: 7}}); err == nil || s.reload(first).Progress != 0.5 {
+	if _, err := s.SaveDownloadProgress(ctx, []download.Progress{{ID: first.ID, Progress: 0.7}, {ID: second.ID, Progress: 7}}); err == nil || s.reload(first).Progress != 0.5 {
 		t.Error(err)
 	}
 
 	// What workflows were told is remembered, unless something newer stands there.
 	s.must(s.MarkDownloadResumed(ctx, second.ID))
-	s.must(s.MarkDownloadsTold(ctx, []store.DownloadTold{{first.ID, "", "downloading"}, {second.ID, "", "broken"}}))
+	s.must(s.MarkDownloadsTold(ctx, []download.DownloadTold{{ID: first.ID, Now: "downloading"}, {ID: second.ID, Now: "broken"}}))
 	if a, b := s.reload(first), s.reload(second); a.Observed != "downloading" || b.Observed == "broken" || b.Observed == "" || b.ResumedAt == nil {
 		t.Errorf("%q, %q", a.Observed, b.Observed)
 	}
@@ -370,7 +373,7 @@ func TestPollsAreNoted(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
 	ctx := t.Context()
-	note := func(restarted bool, gap time.Duration) store.DownloadSync {
+	note := func(restarted bool, gap time.Duration) download.DownloadSync {
 		t.Helper()
 		s.must(s.NotePoll(ctx, restarted, gap))
 		state, err := s.DownloadSync(ctx)
@@ -409,7 +412,7 @@ func TestTroubleIsTimed(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
 	ctx, job := t.Context(), s.download(s.ann)
-	note := func(code string, refused bool) store.DownloadTrouble {
+	note := func(code string, refused bool) download.DownloadTrouble {
 		t.Helper()
 		trouble, err := s.NoteDownloadTrouble(ctx, job.ID, code, refused)
 		s.must(err)
@@ -468,7 +471,7 @@ func TestCancelWishes(t *testing.T) {
 	if ended, err := s.EndedDownloads(ctx, ids); err != nil || len(ended) != 3 {
 		t.Errorf("ended %+v, %v", ended, err)
 	}
-	if listed, err := s.Downloads(ctx, store.DownloadFilter{UserID: s.ann.ID, Active: true, Limit: 10}); err != nil || len(listed) != 1 || listed[0].ID != live.ID {
+	if listed, err := s.Downloads(ctx, download.Filter{UserID: s.ann.ID, Active: true, Limit: 10}); err != nil || len(listed) != 1 || listed[0].ID != live.ID {
 		t.Errorf("%+v, %v", listed, err)
 	}
 }
@@ -509,7 +512,7 @@ func TestBooks(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
 	ctx := t.Context()
-	request := store.Request{UserID: s.ann.ID, Key: "k", Asked: "a book"}
+	request := core.Request{UserID: s.ann.ID, Key: "k", Asked: "a book"}
 	first, err := s.CreateBook(ctx, "Ёлка 100%", "", request)
 	s.must(err)
 	if again, err := s.CreateBook(ctx, "Ёлка 100%", "", request); err != nil || again.ID != first.ID {
@@ -517,12 +520,12 @@ func TestBooks(t *testing.T) {
 	}
 
 	for words, want := range map[string]int{"": 2, "ёлка": 1, "100%": 1, "%": 1, "_": 0, "tolstoy": 1, "PEACE": 1, "none": 0} {
-		if got, err := s.Books(ctx, store.BookFilter{Words: words, Limit: 10}); err != nil || len(got) != want {
+		if got, err := s.Books(ctx, download.BookFilter{Words: words, Limit: 10}); err != nil || len(got) != want {
 			t.Errorf("%q: %+v, %v", words, got, err)
 		}
 	}
 
-	if got, err := s.Books(ctx, store.BookFilter{State: store.BookLibrary, Limit: 10}); err != nil || len(got) != 0 {
+	if got, err := s.Books(ctx, download.BookFilter{State: download.BookLibrary, Limit: 10}); err != nil || len(got) != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if _, err := s.BookByID(ctx, 99); fault.CodeOf(err) != fault.BookNotFound {

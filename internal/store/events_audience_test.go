@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/task"
 )
 
 // TestAudienceSeesWhatTheListsShow makes random workspaces with random members and tasks, and compares, for each user
@@ -24,10 +26,10 @@ func TestAudienceSeesWhatTheListsShow(t *testing.T) {
 		ids[i] = user.ID
 	}
 
-	var events []store.StreamedEvent
+	var events []core.StreamedEvent
 	var err error
 	for deadline := time.Now().Add(time.Minute); len(events) < tasks && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		events, err = w.EventsAfter(t.Context(), store.Cursor{}, 10*tasks) // other tests' transactions may hold it up
+		events, err = w.EventsAfter(t.Context(), core.Cursor{}, 10*tasks) // other tests' transactions may hold it up
 		w.must(err)
 	}
 
@@ -69,17 +71,17 @@ func TestAudienceSeesWhatTheListsShow(t *testing.T) {
 }
 
 // randomOffice makes users, workspaces, members and tasks, each with one event.
-func (w *rig) randomOffice(random *rand.Rand) (users []store.User, tasks int) {
+func (w *rig) randomOffice(random *rand.Rand) (users []account.User, tasks int) {
 	w.t.Helper()
 	const people, spaces = 8, 5
 	tasks = 60
 	pick := func(of ...string) string { return of[random.IntN(len(of))] }
 
 	for range people {
-		user, err := w.CreateUser(w.t.Context(), store.User{
-			Role:   pick(store.RoleUser, store.RoleUser, store.RoleUser, store.RoleAdmin),
-			Status: pick(store.UserActive, store.UserActive, store.UserBlocked),
-		}, store.NewToken())
+		user, err := w.CreateUser(w.t.Context(), account.User{
+			Role:   pick(account.RoleUser, account.RoleUser, account.RoleUser, account.RoleAdmin),
+			Status: pick(account.UserActive, account.UserActive, account.UserBlocked),
+		}, account.NewToken())
 		w.must(err)
 		users = append(users, user)
 	}
@@ -103,7 +105,7 @@ func (w *rig) randomOffice(random *rand.Rand) (users []store.User, tasks int) {
 		execIn(w.t, w.url, fmt.Sprintf(`WITH made AS (INSERT INTO tasks (workspace_id, title, creator_id, assignee_id, visibility)
 				VALUES (%d, 'a title', %s, %s, '%s') RETURNING id, creator_id)
 			INSERT INTO events (workload, entity_id, seq, owner_id, type, to_state) SELECT 'task', id::text, 1, creator_id, 'created', 'NEW' FROM made`,
-			space(), anybody(), pick(anybody(), "NULL"), pick(store.TaskPublic, store.TaskPrivate)))
+			space(), anybody(), pick(anybody(), "NULL"), pick(task.Public, task.Private)))
 	}
 	return users, tasks
 }

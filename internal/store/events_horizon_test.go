@@ -12,6 +12,7 @@ import (
 
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
 )
 
 const writeEvent = `INSERT INTO events (workload, entity_id, seq, type, to_state) VALUES ('delivery', '1', $1, 'x', 'y')`
@@ -37,7 +38,7 @@ func TestAnotherDatabaseHoldsNoEventsBack(t *testing.T) {
 	seen := func(want int) {
 		t.Helper()
 		for who, s := range stores {
-			events, err := s.EventsAfter(t.Context(), store.Cursor{}, 100)
+			events, err := s.EventsAfter(t.Context(), core.Cursor{}, 100)
 			w.must(err)
 			if len(events) != want {
 				t.Errorf("%s sees %d events, want %d", who, len(events), want)
@@ -137,7 +138,7 @@ func TestNoEventIsSkippedBesideOtherDatabases(t *testing.T) {
 	}
 
 	seen := map[int64]bool{}
-	var cursor store.Cursor
+	var cursor core.Cursor
 	follow := func() {
 		for {
 			events, err := w.EventsAfter(t.Context(), cursor, 10)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"stagecoach/internal/store/operations"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -10,14 +11,14 @@ import (
 func Trace(t pgx.QueryTracer) { tracer = t }
 
 // InTx is inTx for tests of what holds for every transaction.
-func (s *Store) InTx(ctx context.Context, fn func(pgx.Tx) error) error { return s.inTx(ctx, fn) }
+func (s *Store) InTx(ctx context.Context, fn func(pgx.Tx) error) error { return s.db.InTx(ctx, fn) }
 
 // MigrateTo brings the schema to that of a release before.
 func (s *Store) MigrateTo(ctx context.Context, version int64) error { return s.migrate(ctx, version) }
 
 // RowTables lists the tables of the workloads' rows.
 func RowTables() (names []string) {
-	for _, part := range parts {
+	for _, part := range operations.Parts {
 		names = append(names, part.Table)
 	}
 	return names

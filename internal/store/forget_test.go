@@ -7,7 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/notice"
 )
 
 // TestTheLastAdministratorIsNotForgotten and an administrator who is forgotten is none any more; the Telegram account
@@ -15,12 +16,12 @@ import (
 func TestTheLastAdministratorIsNotForgotten(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
-	var admins []store.User
+	var admins []account.User
 	for i := range 2 {
 		telegram := int64(100 + i)
 		admin, err := w.CreateUser(
-			t.Context(), store.User{TelegramID: &telegram, Name: "Boss", Role: store.RoleAdmin, Status: store.UserActive},
-			store.NewToken(),
+			t.Context(), account.User{TelegramID: &telegram, Name: "Boss", Role: account.RoleAdmin, Status: account.UserActive},
+			account.NewToken(),
 		)
 		w.must(err)
 		admins = append(admins, admin)
@@ -28,13 +29,13 @@ func TestTheLastAdministratorIsNotForgotten(t *testing.T) {
 
 	gone, err := w.Forget(t.Context(), admins[0].ID, admins[1].ID)
 	w.must(err)
-	if gone.Role != store.RoleUser || gone.Status != store.UserBlocked || gone.Name != "" || gone.TelegramID != nil || gone.ForgottenAt == nil {
+	if gone.Role != account.RoleUser || gone.Status != account.UserBlocked || gone.Name != "" || gone.TelegramID != nil || gone.ForgottenAt == nil {
 		t.Errorf("an administrator became %+v", gone)
 	}
 	if _, err := w.Forget(t.Context(), admins[1].ID, admins[0].ID); fault.CodeOf(err) != fault.LastAdmin {
 		t.Errorf("the last administrator: %v", err)
 	}
-	if _, err := w.ChangeUser(t.Context(), gone.ID, store.UserChange{Name: "Boss"}); fault.CodeOf(err) != fault.UserNotFound {
+	if _, err := w.ChangeUser(t.Context(), gone.ID, account.UserChange{Name: "Boss"}); fault.CodeOf(err) != fault.UserNotFound {
 		t.Errorf("changed after all: %v", err)
 	}
 
@@ -43,7 +44,7 @@ func TestTheLastAdministratorIsNotForgotten(t *testing.T) {
 		t.Errorf("named after all: %v", err)
 	}
 
-	newcomer, created, err := w.EnsureTelegramUser(t.Context(), store.User{TelegramID: admins[0].TelegramID})
+	newcomer, created, err := w.EnsureTelegramUser(t.Context(), account.User{TelegramID: admins[0].TelegramID})
 	w.must(err)
 	if !created || newcomer.ID == gone.ID {
 		t.Errorf("the account is %+v again", newcomer)
@@ -55,7 +56,7 @@ func TestTheLastAdministratorIsNotForgotten(t *testing.T) {
 func TestAForgottenChatStaysForgotten(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
-	admin, err := w.CreateUser(t.Context(), store.User{Role: store.RoleAdmin, Status: store.UserActive}, store.NewToken())
+	admin, err := w.CreateUser(t.Context(), account.User{Role: account.RoleAdmin, Status: account.UserActive}, account.NewToken())
 	w.must(err)
 	kept := func(chat int64) bool {
 		t.Helper()
@@ -64,7 +65,7 @@ func TestAForgottenChatStaysForgotten(t *testing.T) {
 		return conversation.Query != ""
 	}
 
-	after := store.Conversation{ChatID: 100, Query: "words", UpdateID: 7}
+	after := notice.Conversation{ChatID: 100, Query: "words", UpdateID: 7}
 	user := w.user(after.ChatID)
 	w.must(w.SaveConversation(t.Context(), after))
 	if !kept(after.ChatID) {
@@ -78,7 +79,7 @@ func TestAForgottenChatStaysForgotten(t *testing.T) {
 		t.Error("kept by a request that ended later")
 	}
 
-	during := store.Conversation{ChatID: 200, Query: "words", UpdateID: 7}
+	during := notice.Conversation{ChatID: 200, Query: "words", UpdateID: 7}
 	user = w.user(during.ChatID)
 	saved := make(chan error, 1)
 	w.must(w.InTx(t.Context(), func(tx pgx.Tx) error { // the order of Forget

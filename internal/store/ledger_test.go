@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/transaction"
 )
 
 // TestLedgerIsStrict writes into the ledger what must not be there.
@@ -47,7 +47,7 @@ func TestLedgerCheckSees(t *testing.T) {
 			t.Parallel()
 			b := newBank(t)
 			done := b.ordered("ann", 3*coin)
-			b.settle(b.paid(done).ID, store.Destination{Kept: true})
+			b.settle(b.paid(done).ID, transaction.Destination{Kept: true})
 			b.ok(b.FinishTransaction(t.Context(), done, 1))
 			b.fail(b.ordered("bob", 3*coin), "Username not found", lifecycle.NonRetryable, true)
 			b.deposit("cid", coin)

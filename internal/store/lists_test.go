@@ -10,6 +10,12 @@ import (
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/delivery"
+	"stagecoach/internal/store/download"
+	"stagecoach/internal/store/task"
+	"stagecoach/internal/store/transaction"
 )
 
 const (
@@ -58,7 +64,7 @@ func TestListsReadFewRows(t *testing.T) {
 
 	awaitEvents(t, url)
 
-	jobs := func(f store.JobFilter) func(context.Context, *store.Store) (int, error) {
+	jobs := func(f delivery.Filter) func(context.Context, *store.Store) (int, error) {
 		f.Limit = 20
 		return func(ctx context.Context, s *store.Store) (int, error) {
 			list, err := s.Jobs(ctx, f)
@@ -66,7 +72,7 @@ func TestListsReadFewRows(t *testing.T) {
 		}
 	}
 
-	tasks := func(f store.TaskFilter) func(context.Context, *store.Store) (int, error) {
+	tasks := func(f task.Filter) func(context.Context, *store.Store) (int, error) {
 		f.Limit = 20
 		return func(ctx context.Context, s *store.Store) (int, error) {
 			list, err := s.Tasks(ctx, f)
@@ -74,7 +80,7 @@ func TestListsReadFewRows(t *testing.T) {
 		}
 	}
 
-	downloads := func(f store.DownloadFilter) func(context.Context, *store.Store) (int, error) {
+	downloads := func(f download.Filter) func(context.Context, *store.Store) (int, error) {
 		f.Limit = 20
 		return func(ctx context.Context, s *store.Store) (int, error) {
 			list, err := s.Downloads(ctx, f)
@@ -82,7 +88,7 @@ func TestListsReadFewRows(t *testing.T) {
 		}
 	}
 
-	transactions := func(f store.TransactionFilter) func(context.Context, *store.Store) (int, error) {
+	transactions := func(f transaction.Filter) func(context.Context, *store.Store) (int, error) {
 		f.Limit = 20
 		return func(ctx context.Context, s *store.Store) (int, error) {
 			list, err := s.Transactions(ctx, f)
@@ -94,60 +100,60 @@ func TestListsReadFewRows(t *testing.T) {
 		want int
 		list func(context.Context, *store.Store) (int, error)
 	}{
-		"jobs":                       {20, jobs(store.JobFilter{})},
-		"jobs, next page":            {20, jobs(store.JobFilter{Before: lying / 2})},
-		"jobs of a user":             {1, jobs(store.JobFilter{UserID: 2})},
-		"live jobs":                  {2, jobs(store.JobFilter{Live: true})},
-		"live jobs of a user":        {2, jobs(store.JobFilter{UserID: 1, Live: true})},
-		"queued jobs":                {1, jobs(store.JobFilter{State: lifecycle.DeliveryQueued})},
-		"queued jobs of a user":      {1, jobs(store.JobFilter{UserID: 1, State: lifecycle.DeliveryQueued})},
-		"expired jobs":               {1, jobs(store.JobFilter{State: lifecycle.DeliveryExpired})},
-		"failed jobs of a user":      {1, jobs(store.JobFilter{UserID: 1, State: lifecycle.DeliveryFailed})},
-		"cancelled jobs: there none": {0, jobs(store.JobFilter{State: lifecycle.DeliveryCancelled})},
+		"jobs":                       {20, jobs(delivery.Filter{})},
+		"jobs, next page":            {20, jobs(delivery.Filter{Before: lying / 2})},
+		"jobs of a user":             {1, jobs(delivery.Filter{UserID: 2})},
+		"live jobs":                  {2, jobs(delivery.Filter{Live: true})},
+		"live jobs of a user":        {2, jobs(delivery.Filter{UserID: 1, Live: true})},
+		"queued jobs":                {1, jobs(delivery.Filter{State: lifecycle.DeliveryQueued})},
+		"queued jobs of a user":      {1, jobs(delivery.Filter{UserID: 1, State: lifecycle.DeliveryQueued})},
+		"expired jobs":               {1, jobs(delivery.Filter{State: lifecycle.DeliveryExpired})},
+		"failed jobs of a user":      {1, jobs(delivery.Filter{UserID: 1, State: lifecycle.DeliveryFailed})},
+		"cancelled jobs: there none": {0, jobs(delivery.Filter{State: lifecycle.DeliveryCancelled})},
 
-		"tasks":                               {20, tasks(store.TaskFilter{})},
-		"cancelled tasks":                     {1, tasks(store.TaskFilter{Status: lifecycle.TaskCancelled})},
-		"stuck tasks: there are none":         {0, tasks(store.TaskFilter{Status: lifecycle.TaskStuck})},
-		"tasks of a workspace":                {1, tasks(store.TaskFilter{WorkspaceID: 2})},
-		"cancelled tasks of a workspace":      {1, tasks(store.TaskFilter{WorkspaceID: 1, Status: lifecycle.TaskCancelled})},
-		"ready tasks":                         {1, tasks(store.TaskFilter{Ready: true})},
-		"ready tasks of a workspace":          {0, tasks(store.TaskFilter{WorkspaceID: 1, Ready: true})},
-		"live tasks":                          {2, tasks(store.TaskFilter{Live: true})},
-		"tasks of an assignee":                {1, tasks(store.TaskFilter{AssigneeID: 5})},
-		"live tasks of an assignee":           {1, tasks(store.TaskFilter{AssigneeID: 1, Live: true})},
-		"what a member sees":                  {1, tasks(store.TaskFilter{Viewer: 3})},
-		"what a creator sees":                 {1, tasks(store.TaskFilter{Viewer: 2})},
-		"what an assignee sees":               {1, tasks(store.TaskFilter{Viewer: 5})},
-		"what a stranger sees":                {0, tasks(store.TaskFilter{Viewer: 4})},
-		"what a stranger sees of a workspace": {0, tasks(store.TaskFilter{Viewer: 4, WorkspaceID: 1})},
-		"what a busy user sees":               {20, tasks(store.TaskFilter{Viewer: 1})},
-		"what a member sees of ready ones":    {1, tasks(store.TaskFilter{Viewer: 3, Ready: true})},
-		"live tasks of the viewer":            {1, tasks(store.TaskFilter{Viewer: 1, AssigneeID: 1, Live: true})},
+		"tasks":                               {20, tasks(task.Filter{})},
+		"cancelled tasks":                     {1, tasks(task.Filter{Status: lifecycle.TaskCancelled})},
+		"stuck tasks: there are none":         {0, tasks(task.Filter{Status: lifecycle.TaskStuck})},
+		"tasks of a workspace":                {1, tasks(task.Filter{WorkspaceID: 2})},
+		"cancelled tasks of a workspace":      {1, tasks(task.Filter{WorkspaceID: 1, Status: lifecycle.TaskCancelled})},
+		"ready tasks":                         {1, tasks(task.Filter{Ready: true})},
+		"ready tasks of a workspace":          {0, tasks(task.Filter{WorkspaceID: 1, Ready: true})},
+		"live tasks":                          {2, tasks(task.Filter{Live: true})},
+		"tasks of an assignee":                {1, tasks(task.Filter{AssigneeID: 5})},
+		"live tasks of an assignee":           {1, tasks(task.Filter{AssigneeID: 1, Live: true})},
+		"what a member sees":                  {1, tasks(task.Filter{Viewer: 3})},
+		"what a creator sees":                 {1, tasks(task.Filter{Viewer: 2})},
+		"what an assignee sees":               {1, tasks(task.Filter{Viewer: 5})},
+		"what a stranger sees":                {0, tasks(task.Filter{Viewer: 4})},
+		"what a stranger sees of a workspace": {0, tasks(task.Filter{Viewer: 4, WorkspaceID: 1})},
+		"what a busy user sees":               {20, tasks(task.Filter{Viewer: 1})},
+		"what a member sees of ready ones":    {1, tasks(task.Filter{Viewer: 3, Ready: true})},
+		"live tasks of the viewer":            {1, tasks(task.Filter{Viewer: 1, AssigneeID: 1, Live: true})},
 
-		"downloads":                     {20, downloads(store.DownloadFilter{})},
-		"downloads of a user":           {1, downloads(store.DownloadFilter{UserID: 2})},
-		"failed downloads":              {1, downloads(store.DownloadFilter{Status: lifecycle.DownloadFailed})},
-		"failed downloads of a user":    {1, downloads(store.DownloadFilter{UserID: 1, Status: lifecycle.DownloadFailed})},
-		"canceled ones: there are none": {0, downloads(store.DownloadFilter{Status: lifecycle.DownloadCanceled})},
-		"queued downloads":              {1, downloads(store.DownloadFilter{Status: lifecycle.DownloadQueued})},
-		"downloads of a book":           {1, downloads(store.DownloadFilter{BookID: 2})},
-		"a book's for a user":           {1, downloads(store.DownloadFilter{UserID: 1, BookID: 2, Active: true})},
-		"active downloads of a user":    {1, downloads(store.DownloadFilter{UserID: 1, Active: true})},
+		"downloads":                     {20, downloads(download.Filter{})},
+		"downloads of a user":           {1, downloads(download.Filter{UserID: 2})},
+		"failed downloads":              {1, downloads(download.Filter{Status: lifecycle.DownloadFailed})},
+		"failed downloads of a user":    {1, downloads(download.Filter{UserID: 1, Status: lifecycle.DownloadFailed})},
+		"canceled ones: there are none": {0, downloads(download.Filter{Status: lifecycle.DownloadCanceled})},
+		"queued downloads":              {1, downloads(download.Filter{Status: lifecycle.DownloadQueued})},
+		"downloads of a book":           {1, downloads(download.Filter{BookID: 2})},
+		"a book's for a user":           {1, downloads(download.Filter{UserID: 1, BookID: 2, Active: true})},
+		"active downloads of a user":    {1, downloads(download.Filter{UserID: 1, Active: true})},
 
-		"transactions":              {20, transactions(store.TransactionFilter{})},
-		"failed transactions":       {2, transactions(store.TransactionFilter{Status: lifecycle.TransactionFailed})},
-		"pending: there are none":   {0, transactions(store.TransactionFilter{Status: lifecycle.TransactionPending})},
-		"transactions to retry":     {1, transactions(store.TransactionFilter{MayRetry: true})},
-		"to retry, by the message":  {1, transactions(store.TransactionFilter{MayRetry: true, Error: "e"})},
-		"to retry, by the time":     {0, transactions(store.TransactionFilter{MayRetry: true, SeenUntil: &time.Time{}})},
-		"transactions to review":    {1, transactions(store.TransactionFilter{NeedsReview: true})},
-		"stuck transactions":        {1, transactions(store.TransactionFilter{StuckFor: time.Hour})},
-		"those that may be tried":   {1, transactions(store.TransactionFilter{MayRetry: true})},
-		"those with a debt":         {1, transactions(store.TransactionFilter{Owed: true})},
-		"a transaction by its hash": {1, transactions(store.TransactionFilter{HashBegins: "6b86b273ff34"})},
+		"transactions":              {20, transactions(transaction.Filter{})},
+		"failed transactions":       {2, transactions(transaction.Filter{Status: lifecycle.TransactionFailed})},
+		"pending: there are none":   {0, transactions(transaction.Filter{Status: lifecycle.TransactionPending})},
+		"transactions to retry":     {1, transactions(transaction.Filter{MayRetry: true})},
+		"to retry, by the message":  {1, transactions(transaction.Filter{MayRetry: true, Error: "e"})},
+		"to retry, by the time":     {0, transactions(transaction.Filter{MayRetry: true, SeenUntil: &time.Time{}})},
+		"transactions to review":    {1, transactions(transaction.Filter{NeedsReview: true})},
+		"stuck transactions":        {1, transactions(transaction.Filter{StuckFor: time.Hour})},
+		"those that may be tried":   {1, transactions(transaction.Filter{MayRetry: true})},
+		"those with a debt":         {1, transactions(transaction.Filter{Owed: true})},
+		"a transaction by its hash": {1, transactions(transaction.Filter{HashBegins: "6b86b273ff34"})},
 
 		"events from the first": {20, func(ctx context.Context, s *store.Store) (int, error) {
-			list, err := s.EventsAfter(ctx, store.Cursor{}, 20)
+			list, err := s.EventsAfter(ctx, core.Cursor{}, 20)
 			return len(list), err
 		}},
 		"the place of some events back": {1, func(ctx context.Context, s *store.Store) (int, error) {
@@ -159,11 +165,11 @@ func TestListsReadFewRows(t *testing.T) {
 			return 1, err
 		}},
 		"users who wait": {1, func(ctx context.Context, s *store.Store) (int, error) {
-			list, err := s.Users(ctx, store.UserPending, 0, 20)
+			list, err := s.Users(ctx, account.UserPending, 0, 20)
 			return len(list), err
 		}},
 	} {
-		s, err := store.OpenPool(t.Context(), url, store.Pool{Connections: 2}, testdb.Key)
+		s, err := store.OpenPool(t.Context(), url, core.Pool{Connections: 2}, testdb.Key)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,7 +198,7 @@ func awaitEvents(t *testing.T, url string) {
 	defer s.Close()
 
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		events, err := s.EventsAfter(t.Context(), store.Cursor{}, 20)
+		events, err := s.EventsAfter(t.Context(), core.Cursor{}, 20)
 		if err != nil || time.Now().After(deadline) {
 			t.Fatal("the events cannot be read", err)
 		}

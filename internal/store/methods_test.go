@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/task"
 )
 
 // TestEveryMethod calls every method of the store with something of each type, on a record that holds one of
@@ -16,7 +16,7 @@ import (
 func TestEveryMethod(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
-	o.made(store.NewTask{}, store.NewTask{})
+	o.made(task.NewTask{}, task.NewTask{})
 	methods := reflect.ValueOf(o.Store)
 
 	for i := range methods.NumMethod() {

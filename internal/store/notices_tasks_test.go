@@ -6,7 +6,10 @@ import (
 	"time"
 
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store/task"
+	"stagecoach/internal/store/transaction"
 )
 
 // TestTaskNotices plans who hears of a task's steps: creator and assignee, and the assignee of a task whose
@@ -17,21 +20,21 @@ func TestTaskNotices(t *testing.T) {
 	from, err := o.NoticeCursor(t.Context())
 	o.must(err)
 	made := o.made(
-		store.NewTask{Ref: "first", AssigneeID: &o.bob.ID},
-		store.NewTask{BlockedBy: []string{"first"}, AssigneeID: &o.stranger.ID},
+		task.NewTask{Ref: "first", AssigneeID: &o.bob.ID},
+		task.NewTask{BlockedBy: []string{"first"}, AssigneeID: &o.stranger.ID},
 	)
 
 	o.move(made[0], lifecycle.TaskInProgress, &o.bob.ID)
 	o.move(made[0], lifecycle.TaskDone, &o.bob.ID)
 
-	var events []store.StreamedEvent
+	var events []core.StreamedEvent
 	for deadline := time.Now().Add(time.Minute); len(events) < 4 && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		events, err = o.EventsAfter(t.Context(), from, 100) // without those of transactions that other tests have open
 		o.must(err)
 	}
 
 	o.must(o.PlanNotices(t.Context(), from, events, 0))
-	notices, err := o.DueNotices(t.Context(), []string{store.TaskNotices}, 100)
+	notices, err := o.DueNotices(t.Context(), []string{notice.TaskNotices}, 100)
 	o.must(err)
 	var told []int64
 	for _, notice := range notices {
@@ -54,7 +57,7 @@ func TestFirstFailureIsNews(t *testing.T) {
 	b.quoted(hash, 2*coin)
 	for attempt := 1; attempt <= 2; attempt++ {
 		b.fail(hash, "FRAGMENT_UNAVAILABLE", lifecycle.Retryable, false)
-		b.ok(b.RetryTransaction(t.Context(), store.TransactionRequest{Hash: hash, Attempt: attempt}))
+		b.ok(b.RetryTransaction(t.Context(), transaction.Request{Hash: hash, Attempt: attempt}))
 	}
 
 	if told := b.count("news"); told != 1 {

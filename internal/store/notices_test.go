@@ -8,11 +8,15 @@ import (
 
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/download"
+	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store/task"
 )
 
 // due lists what is due as "<user>:<entity>:<seqs>".
-func (s *shelf) due(workloads ...string) (found []store.Notice, shown []string) {
+func (s *shelf) due(workloads ...string) (found []notice.Notice, shown []string) {
 	s.t.Helper()
 	found, err := s.DueNotices(s.t.Context(), workloads, 10)
 	s.must(err)
@@ -28,15 +32,15 @@ func TestDownloadNotices(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
 	ctx := t.Context()
-	note := func(job store.Download, event store.Event) {
-		_, err := s.ChangeDownload(ctx, job.ID, func(walk *store.DownloadWalk) error {
+	note := func(job download.Download, event core.Event) {
+		_, err := s.ChangeDownload(ctx, job.ID, func(walk *download.DownloadWalk) error {
 			if event.To == "" {
 				walk.Note(event.Type)
 				return nil
 			}
 			return testdb.WalkTo(
 				walk, lifecycle.Download, walk.Row.State, lifecycle.DownloadState(event.To),
-				store.DownloadStep{Actor: event.ActorID},
+				download.DownloadStep{Actor: event.ActorID},
 			)
 		})
 
@@ -46,23 +50,23 @@ func TestDownloadNotices(t *testing.T) {
 	done := s.move(s.move(s.download(s.ann), lifecycle.DownloadDownloading), lifecycle.DownloadCompleted)
 	carl, dora := s.user(3), s.user(4)
 	own, other := s.download(carl), s.download(dora)
-	note(own, store.Event{Type: lifecycle.DownloadWentMissing})
-	note(own, store.Event{Type: lifecycle.DownloadFoundAgain})
-	note(own, store.Event{Type: "canceled", To: string(lifecycle.DownloadCanceled), ActorID: &carl.ID})
-	note(other, store.Event{Type: "canceled", To: string(lifecycle.DownloadCanceled), ActorID: &s.ann.ID})
-	chatless, err := s.CreateUser(ctx, store.User{Status: store.UserActive}, "")
+	note(own, core.Event{Type: lifecycle.DownloadWentMissing})
+	note(own, core.Event{Type: lifecycle.DownloadFoundAgain})
+	note(own, core.Event{Type: "canceled", To: string(lifecycle.DownloadCanceled), ActorID: &carl.ID})
+	note(other, core.Event{Type: "canceled", To: string(lifecycle.DownloadCanceled), ActorID: &s.ann.ID})
+	chatless, err := s.CreateUser(ctx, account.User{Status: account.UserActive}, "")
 	s.must(err)
 	s.move(s.download(chatless), lifecycle.DownloadFailed)
 	stalled := s.download(s.bob)
-	note(stalled, store.Event{Type: lifecycle.DownloadStalled})
+	note(stalled, core.Event{Type: lifecycle.DownloadStalled})
 
 	want := []string{fmt.Sprintf("%d:%d:[3]", s.ann.ID, done.ID), fmt.Sprintf("%d:%d:[2]", dora.ID, other.ID)}
 	slices.Sort(want)
-	found, got := s.due(store.TaskNotices, store.DownloadNotices)
+	found, got := s.due(notice.TaskNotices, notice.DownloadNotices)
 	if !slices.Equal(got, want) {
 		t.Fatalf("due %q, want %q", got, want)
 	}
-	if _, got := s.due(store.TaskNotices); len(got) != 0 {
+	if _, got := s.due(notice.TaskNotices); len(got) != 0 {
 		t.Errorf("another workload's: %q", got)
 	}
 
@@ -75,17 +79,17 @@ func TestDownloadNotices(t *testing.T) {
 		if events, err := s.TakeNotice(ctx, &again); err != nil || len(events) != 0 || len(again.Seqs) != 0 {
 			t.Errorf("taken twice: %+v, %v", events, err)
 		}
-		s.must(s.SaveNotice(ctx, n, store.NoticeSent, 0))
+		s.must(s.SaveNotice(ctx, n, notice.NoticeSent, 0))
 	}
 
 	// What stalls and ends by that is one message, a little later.
-	note(stalled, store.Event{Type: "canceled", To: string(lifecycle.DownloadCanceled)})
-	if _, got := s.due(store.DownloadNotices); len(got) != 0 {
+	note(stalled, core.Event{Type: "canceled", To: string(lifecycle.DownloadCanceled)})
+	if _, got := s.due(notice.DownloadNotices); len(got) != 0 {
 		t.Errorf("too early: %q", got)
 	}
 
 	s.exec(`UPDATE news SET due_at = due_at - interval '5 seconds' WHERE state = 'due'`)
-	if _, got := s.due(store.DownloadNotices); !slices.Equal(got, []string{fmt.Sprintf("%d:%d:[2 3]", s.bob.ID, stalled.ID)}) {
+	if _, got := s.due(notice.DownloadNotices); !slices.Equal(got, []string{fmt.Sprintf("%d:%d:[2 3]", s.bob.ID, stalled.ID)}) {
 		t.Errorf("due %q", got)
 	}
 }
@@ -95,17 +99,17 @@ func TestAdoptedNotices(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
 	s := &shelf{rig: o.rig, ann: o.ann, bob: o.bob}
-	task := o.made(store.NewTask{})[0]
+	task := o.made(task.NewTask{})[0]
 	s.exec(`INSERT INTO notices (user_id, task_id, seq, state, due_at) VALUES ($1, $3, 1, 'due', now()), ($1, $3, 0, 'due', now()),
 		($2, $3, 1, 'sending', now())`, s.ann.ID, s.bob.ID, task.ID)
 
 	for range 2 {
 		s.must(s.AdoptNotices(t.Context()))
-		found, got := s.due(store.TaskNotices)
+		found, got := s.due(notice.TaskNotices)
 		if !slices.Equal(got, []string{fmt.Sprintf("%d:%d:[0 1]", s.ann.ID, task.ID)}) {
 			t.Fatalf("due %q", got)
 		}
-		if n := found[0]; n.Workload != store.TaskNotices || n.EntityID != strconv.FormatInt(task.ID, 10) || !n.Ready() {
+		if n := found[0]; n.Workload != notice.TaskNotices || n.EntityID != strconv.FormatInt(task.ID, 10) || !n.Ready() {
 			t.Errorf("%+v", n)
 		}
 	}
@@ -115,7 +119,7 @@ func TestAlertsBeginAndEnd(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	ctx := t.Context()
-	want := func(when string, want ...store.Alert) {
+	want := func(when string, want ...notice.Alert) {
 		t.Helper()
 		got, err := w.TakeUnsentAlerts(ctx, 0)
 		w.must(err)
@@ -127,21 +131,21 @@ func TestAlertsBeginAndEnd(t *testing.T) {
 		}
 	}
 
-	raise := func() { w.must(w.RaiseAlert(ctx, store.AlertDownloadsAway)) }
-	resolve := func() { w.must(w.ResolveAlert(ctx, store.AlertDownloadsAway)) }
-	kind := store.AlertDownloadsAway
+	raise := func() { w.must(w.RaiseAlert(ctx, notice.AlertDownloadsAway)) }
+	resolve := func() { w.must(w.ResolveAlert(ctx, notice.AlertDownloadsAway)) }
+	kind := notice.AlertDownloadsAway
 	resolve()
 	want("nothing has happened")
 	raise()
 	raise()
-	want("it begins", store.Alert{Kind: kind, Begun: true})
+	want("it begins", notice.Alert{Kind: kind, Begun: true})
 	want("it is told")
 	resolve()
-	want("it is over", store.Alert{Kind: kind, Over: true})
+	want("it is over", notice.Alert{Kind: kind, Over: true})
 	want("that is told")
 	raise()
 	resolve()
-	want("both before anybody was told", store.Alert{Kind: kind, Begun: true, Over: true})
+	want("both before anybody was told", notice.Alert{Kind: kind, Begun: true, Over: true})
 	raise()
-	want("another time", store.Alert{Kind: kind, Begun: true})
+	want("another time", notice.Alert{Kind: kind, Begun: true})
 }

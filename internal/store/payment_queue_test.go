@@ -10,7 +10,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/transaction"
 )
 
 // served lets one order after the other buy and gives the order in which they did.
@@ -41,8 +41,8 @@ func TestQueueIsFair(t *testing.T) {
 	}
 
 	for _, hash := range hashes {
-		b.enter(hash, store.Purchase)
-		b.enter(hash, store.Purchase) // again: the same place
+		b.enter(hash, transaction.Purchase)
+		b.enter(hash, transaction.Purchase) // again: the same place
 	}
 
 	var planned []int
@@ -66,12 +66,12 @@ func TestNobodyStarves(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	b.bought(b.ordered("old", 3*coin))
-	b.enter(b.ordered("first", 3*coin), store.Purchase)
+	b.enter(b.ordered("first", 3*coin), transaction.Purchase)
 	waiting := b.ordered("old", 3*coin) // its sender had a turn, the others never
-	b.enter(waiting, store.Purchase)
+	b.enter(waiting, transaction.Purchase)
 
 	for i := range 4 {
-		b.enter(b.ordered(string(rune('a'+i)), 3*coin), store.Purchase)
+		b.enter(b.ordered(string(rune('a'+i)), 3*coin), transaction.Purchase)
 		queue, err := b.PaymentQueue(t.Context(), b.wallet, 1)
 		b.must(err)
 		b.bought(queue[0].TransactionHash)
@@ -90,22 +90,22 @@ func TestReturnedTurn(t *testing.T) {
 	ctx := t.Context()
 	hashes := []string{b.ordered("ann", 3*coin), b.ordered("bob", 3*coin), b.ordered("ann", 3*coin)}
 	for _, hash := range hashes {
-		b.enter(hash, store.Purchase)
+		b.enter(hash, transaction.Purchase)
 	}
 
 	for range 2 {
-		b.must(b.ReturnTurn(ctx, hashes[0], store.Purchase))
-		b.must(b.ReturnTurn(ctx, hashes[0], store.Purchase)) // again: nothing
-		if entry := b.enter(hashes[2], store.Purchase); entry.GrantedAt != nil {
+		b.must(b.ReturnTurn(ctx, hashes[0], transaction.Purchase))
+		b.must(b.ReturnTurn(ctx, hashes[0], transaction.Purchase)) // again: nothing
+		if entry := b.enter(hashes[2], transaction.Purchase); entry.GrantedAt != nil {
 			t.Errorf("%+v", entry)
 		}
-		if standing := b.ok(b.SnapshotOfTransaction(ctx, hashes[0])); !standing.Turn.Granted || standing.Turn.Kind != store.Purchase {
+		if standing := b.ok(b.SnapshotOfTransaction(ctx, hashes[0])); !standing.Turn.Granted || standing.Turn.Kind != transaction.Purchase {
 			t.Errorf("%+v", standing.Turn) // granted anew by whoever looked next
 		}
 	}
 
-	b.must(b.LeaveQueue(ctx, hashes[0], store.Purchase))
-	b.must(b.LeaveQueue(ctx, hashes[0], store.Purchase))
+	b.must(b.LeaveQueue(ctx, hashes[0], transaction.Purchase))
+	b.must(b.LeaveQueue(ctx, hashes[0], transaction.Purchase))
 	if standing := b.ok(b.SnapshotOfTransaction(ctx, hashes[1])); !standing.Turn.Granted {
 		t.Error("the turn did not go on")
 	}
@@ -124,7 +124,7 @@ func TestGrantRace(t *testing.T) {
 	b.must(b.Pause(ctx, nil, "test"))
 
 	for _, sender := range []string{"a", "b", "c"} {
-		if entry := b.enter(b.ordered(sender, 3*coin), store.Purchase); entry.GrantedAt != nil {
+		if entry := b.enter(b.ordered(sender, 3*coin), transaction.Purchase); entry.GrantedAt != nil {
 			t.Errorf("granted in a pause: %+v", entry)
 		}
 	}
@@ -157,12 +157,12 @@ func TestPause(t *testing.T) {
 	ctx := t.Context()
 	admin := b.user(1)
 	hash, next := b.ordered("ann", 3*coin), b.ordered("bob", 3*coin)
-	payment := b.signed(hash, store.Purchase)
-	b.enter(next, store.Purchase)
+	payment := b.signed(hash, transaction.Purchase)
+	b.enter(next, transaction.Purchase)
 	b.must(b.Pause(ctx, &admin.ID, "inventory"))
 	b.must(b.Pause(ctx, nil, "again"))
 	switches, err := b.Switches(ctx)
-	if err != nil || len(switches) != 2 || switches[0].On() || switches[1].Name != store.SwitchPause || switches[1].Reason != "inventory" || *switches[1].ByUser != admin.ID {
+	if err != nil || len(switches) != 2 || switches[0].On() || switches[1].Name != transaction.SwitchPause || switches[1].Reason != "inventory" || *switches[1].ByUser != admin.ID {
 		t.Errorf("%+v, %v", switches, err)
 	}
 
@@ -182,10 +182,10 @@ func TestPause(t *testing.T) {
 	}
 
 	b.must(b.Pause(ctx, nil, "again"))
-	_, err = b.sign(b.want(next, store.Purchase), store.Limits{})
+	_, err = b.sign(b.want(next, transaction.Purchase), transaction.Limits{})
 	b.refused(err, fault.PaymentsPaused)
 	b.must(b.Resume(ctx))
-	b.signed(next, store.Purchase)
+	b.signed(next, transaction.Purchase)
 }
 
 // TestHold stops purchases but for one that tries after a while; refunds go on. A signature of the one lifts it.
@@ -196,18 +196,18 @@ func TestHold(t *testing.T) {
 	owed := b.ordered("cid", 3*coin)
 	b.fail(owed, "Username not found", lifecycle.NonRetryable, true)
 	hash, next := b.ordered("ann", 3*coin), b.ordered("bob", 3*coin)
-	b.enter(hash, store.Purchase)
-	b.enter(next, store.Purchase)
+	b.enter(hash, transaction.Purchase)
+	b.enter(next, transaction.Purchase)
 	later := time.Now().Add(time.Hour)
 	b.must(b.Hold(ctx, "session_expired", later))
-	_, err := b.sign(b.want(hash, store.Purchase), store.Limits{})
+	_, err := b.sign(b.want(hash, transaction.Purchase), transaction.Limits{})
 	b.refused(err, fault.PaymentsHeld)
-	b.must(b.ReturnTurn(ctx, hash, store.Purchase))
+	b.must(b.ReturnTurn(ctx, hash, transaction.Purchase))
 	if entry, err := b.GrantNext(ctx, b.wallet); err != nil || entry != nil {
 		t.Errorf("%+v, %v", entry, err)
 	}
 
-	refund := b.signed(owed, store.Refund)
+	refund := b.signed(owed, transaction.Refund)
 	b.accept(refund)
 	if brought := b.scan(); brought.Granted != nil {
 		t.Errorf("%+v", brought)
@@ -220,25 +220,25 @@ func TestHold(t *testing.T) {
 	}
 
 	b.must(b.Hold(ctx, "session_expired", later)) // it failed again
-	b.must(b.ReturnTurn(ctx, hash, store.Purchase))
+	b.must(b.ReturnTurn(ctx, hash, transaction.Purchase))
 	if entry, err := b.GrantNext(ctx, b.wallet); err != nil || entry != nil {
 		t.Errorf("%+v, %v", entry, err)
 	}
 
 	b.must(b.Hold(ctx, "daily_limit", time.Now().Add(-time.Second)))
-	payment := b.signed(hash, store.Purchase)
+	payment := b.signed(hash, transaction.Purchase)
 	if switches, err := b.Switches(ctx); err != nil || switches[0].On() {
 		t.Errorf("%+v, %v", switches, err)
 	}
 
 	b.accept(payment)
 	b.scan()
-	if entry := b.enter(next, store.Purchase); entry.GrantedAt != nil {
+	if entry := b.enter(next, transaction.Purchase); entry.GrantedAt != nil {
 		t.Errorf("the turn went on from a purchase that is not through: %+v", entry)
 	}
 
 	b.through(payment)
-	if entry := b.enter(next, store.Purchase); entry.GrantedAt == nil || entry.Probe {
+	if entry := b.enter(next, transaction.Purchase); entry.GrantedAt == nil || entry.Probe {
 		t.Errorf("%+v", entry)
 	}
 }
@@ -248,7 +248,7 @@ func TestUntold(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	ctx := t.Context()
-	untold := func(starts, settled, turns int) store.Untold {
+	untold := func(starts, settled, turns int) transaction.Untold {
 		t.Helper()
 		got, err := b.UntoldOf(ctx, b.wallet, 10)
 		if err != nil || len(got.Starts) != starts || len(got.Settled) != settled || len(got.Turns) != turns {
@@ -267,8 +267,8 @@ func TestUntold(t *testing.T) {
 	b.quoted(ann, 2*coin)
 	b.quoted(bob, 2*coin)
 	untold(0, 0, 0)
-	payment := b.signed(ann, store.Purchase) // it was told its turn when it asked
-	b.enter(bob, store.Purchase)
+	payment := b.signed(ann, transaction.Purchase) // it was told its turn when it asked
+	b.enter(bob, transaction.Purchase)
 	untold(0, 0, 0)
 	b.accept(payment)
 	b.scan()
@@ -277,7 +277,7 @@ func TestUntold(t *testing.T) {
 	b.through(payment)
 	got = untold(0, 0, 1)
 	turn := got.Turns[0]
-	b.must(b.ReturnTurn(ctx, bob, store.Purchase))
+	b.must(b.ReturnTurn(ctx, bob, transaction.Purchase))
 	b.must(b.MarkTurnTold(ctx, turn)) // of a turn that is over
 	untold(0, 0, 0)
 	if _, err := b.GrantNext(ctx, b.wallet); err != nil {
@@ -296,10 +296,10 @@ func TestPauseWaitsForThePen(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	hash := b.ordered("ann", 3*coin)
-	b.enter(hash, store.Purchase)
-	order := b.want(hash, store.Purchase)
+	b.enter(hash, transaction.Purchase)
+	order := b.want(hash, transaction.Purchase)
 	paused := make(chan error, 1)
-	_, err := b.SignPayment(t.Context(), order, store.Limits{}, func(seqno uint32) (store.Signed, error) {
+	_, err := b.SignPayment(t.Context(), order, transaction.Limits{}, func(seqno uint32) (transaction.Signed, error) {
 		go func() { paused <- b.Pause(t.Context(), nil, "test") }()
 		for waiting := 0; waiting == 0; {
 			select {
@@ -317,7 +317,7 @@ func TestPauseWaitsForThePen(t *testing.T) {
 
 	b.must(err)
 	b.must(<-paused)
-	if _, err := b.sign(order, store.Limits{}); err != nil {
+	if _, err := b.sign(order, transaction.Limits{}); err != nil {
 		t.Errorf("what is signed already is there in a pause too: %v", err)
 	}
 }
@@ -328,8 +328,8 @@ func TestWakes(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	ann, bob := b.ordered("ann", 3*coin), b.ordered("bob", 3*coin)
-	payment := b.signed(ann, store.Purchase)
-	b.enter(bob, store.Purchase)
+	payment := b.signed(ann, transaction.Purchase)
+	b.enter(bob, transaction.Purchase)
 	ctx, stop := context.WithCancel(t.Context())
 	wakes, others := b.WakesOf(ctx, b.wallet), b.WakesOf(ctx, "another")
 	heard := func(wake <-chan struct{}) func() bool {
@@ -376,11 +376,11 @@ func TestYieldedTurn(t *testing.T) {
 	b := newBank(t)
 	first, second := b.ordered("ann", 3*coin), b.ordered("bob", 3*coin)
 	for _, hash := range []string{first, second} {
-		b.enter(hash, store.Purchase)
+		b.enter(hash, transaction.Purchase)
 	}
 
-	b.must(b.YieldTurn(t.Context(), first, store.Purchase))
-	if b.turnOf(first, store.Purchase) || !b.turnOf(second, store.Purchase) {
+	b.must(b.YieldTurn(t.Context(), first, transaction.Purchase))
+	if b.turnOf(first, transaction.Purchase) || !b.turnOf(second, transaction.Purchase) {
 		t.Error("the turn stays with who has yielded it")
 	}
 	if order := b.served([]string{first, second}); !slices.Equal(order, []int{1, 0}) {

@@ -7,15 +7,15 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/transaction"
 )
 
 // full lets an order try to buy at a limit for a day that has no room for it, and gives when there is.
-func (b *bank) full(hash string, kind store.PaymentKind, limits store.Limits) time.Time {
+func (b *bank) full(hash string, kind transaction.PaymentKind, limits transaction.Limits) time.Time {
 	b.t.Helper()
 	_, err := b.sign(b.want(hash, kind), limits)
 	b.refused(err, fault.DailyLimit)
-	refusal, ok := errors.AsType[*store.DayIsFull](err)
+	refusal, ok := errors.AsType[*transaction.DayIsFull](err)
 	if !ok {
 		b.t.Fatalf("%v", err)
 	}
@@ -31,14 +31,14 @@ func (b *bank) full(hash string, kind store.PaymentKind, limits store.Limits) ti
 func TestSmallerOnesPass(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
-	limits := store.Limits{PerDay: 5 * coin}
+	limits := transaction.Limits{PerDay: 5 * coin}
 	first, second := b.bought(b.ordered("a", 2*coin)), b.bought(b.ordered("b", 4*coin)) // of one coin, and of three
 	b.exec(`UPDATE payments SET created_at = created_at - interval '10 hours' WHERE id = $1`, first.ID)
 
 	big, small := b.ordered("big", 4*coin), b.ordered("small", 2*coin)
-	b.enter(big, store.Purchase)
-	b.enter(small, store.Purchase)
-	until := b.full(big, store.Purchase, limits) // one coin is left, the next in fourteen hours, three in a day
+	b.enter(big, transaction.Purchase)
+	b.enter(small, transaction.Purchase)
+	until := b.full(big, transaction.Purchase, limits) // one coin is left, the next in fourteen hours, three in a day
 	if want := b.payment(second.ID).CreatedAt.Add(24 * time.Hour); !until.Equal(want) {
 		t.Errorf("room at %v, want %v", until, want)
 	}
@@ -56,7 +56,7 @@ func TestSmallerOnesPass(t *testing.T) {
 		t.Errorf("its time has come: %+v, %v", entry, err)
 	}
 
-	b.must(b.DeferTurn(t.Context(), big, store.Purchase, time.Now().Add(time.Hour)))
+	b.must(b.DeferTurn(t.Context(), big, transaction.Purchase, time.Now().Add(time.Hour)))
 	b.must(b.Resume(t.Context())) // by an operator who has raised the limit
 	if entry, err := b.GrantNext(t.Context(), b.wallet); err != nil || entry == nil || entry.TransactionHash != big {
 		t.Errorf("an operator resumes: %+v, %v", entry, err)
@@ -68,18 +68,18 @@ func TestSmallerOnesPass(t *testing.T) {
 func TestPassedForADay(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
-	limits := store.Limits{PerDay: 4 * coin}
+	limits := transaction.Limits{PerDay: 4 * coin}
 	b.bought(b.ordered("a", 4*coin))
 	big := b.ordered("big", 4*coin)
-	b.enter(big, store.Purchase)
-	b.full(big, store.Purchase, limits)
+	b.enter(big, transaction.Purchase)
+	b.full(big, transaction.Purchase, limits)
 
 	small := b.ordered("small", 2*coin)
-	if !b.turnOf(small, store.Purchase) {
+	if !b.turnOf(small, transaction.Purchase) {
 		t.Error("a small one does not pass")
 	}
 
-	b.must(b.ReturnTurn(t.Context(), small, store.Purchase))
+	b.must(b.ReturnTurn(t.Context(), small, transaction.Purchase))
 	b.exec(`UPDATE payment_queue SET deferred_at = now() - interval '25 hours' WHERE transaction_hash = $1`, big)
 	if entry, err := b.GrantNext(t.Context(), b.wallet); err != nil || entry != nil {
 		t.Errorf("it was passed for a day, and still is: %+v, %v", entry, err)
@@ -87,11 +87,11 @@ func TestPassedForADay(t *testing.T) {
 
 	owed := b.ordered("owed", 2*coin)
 	b.fail(owed, "m", lifecycle.NonRetryable, true)
-	if !b.turnOf(owed, store.Refund) {
+	if !b.turnOf(owed, transaction.Refund) {
 		t.Error("a refund waits for room in the limit of purchases")
 	}
 
-	b.must(b.LeaveQueue(t.Context(), owed, store.Refund))
+	b.must(b.LeaveQueue(t.Context(), owed, transaction.Refund))
 
 	b.exec(`UPDATE payment_queue SET not_before = now() WHERE transaction_hash = $1`, big)
 	if entry, err := b.GrantNext(t.Context(), b.wallet); err != nil || entry == nil || entry.TransactionHash != big {
@@ -106,34 +106,34 @@ func TestRefundLimits(t *testing.T) {
 	owed := func(sender string, nano int64) string {
 		hash := b.ordered(sender, nano)
 		b.fail(hash, "m", lifecycle.NonRetryable, true)
-		b.enter(hash, store.Refund)
+		b.enter(hash, transaction.Refund)
 		return hash
 	}
 
 	b.incoming(address("owner"), coin, false) // pays for the gas
-	limits := store.Limits{PerRefund: 3 * coin, RefundPerDay: 4 * coin}
+	limits := transaction.Limits{PerRefund: 3 * coin, RefundPerDay: 4 * coin}
 
 	large := owed("a", 4*coin)
-	_, err := b.sign(b.want(large, store.Refund), limits)
+	_, err := b.sign(b.want(large, transaction.Refund), limits)
 	b.refused(err, fault.RefundLimit)
 	if standing := b.ok(b.ReviewRefund(t.Context(), large)); !standing.NeedsReview || standing.RefundDue != 4*coin || standing.Turn != nil {
 		t.Errorf("%+v", standing)
 	}
 
-	payment := b.signed(owed("b", 3*coin), store.Refund)
+	payment := b.signed(owed("b", 3*coin), transaction.Refund)
 	b.accept(payment)
 	b.scan()
-	b.settle(payment.ID, store.Destination{Kept: true})
-	b.full(owed("c", 2*coin), store.Refund, limits)
+	b.settle(payment.ID, transaction.Destination{Kept: true})
+	b.full(owed("c", 2*coin), transaction.Refund, limits)
 
-	request := store.TransactionRequest{Hash: large, Attempt: b.tx(large).Attempt}
+	request := transaction.Request{Hash: large, Attempt: b.tx(large).Attempt}
 	b.ok(b.ResolveTransaction(t.Context(), request, lifecycle.TransactionFailed, "m"))
 	if standing := b.ok(b.ResolveTransaction(t.Context(), request, lifecycle.TransactionFailed, "m")); standing.NeedsReview || standing.RefundDue != 4*coin {
 		t.Errorf("%+v", standing)
 	}
 
-	b.enter(large, store.Refund)
-	if _, err := b.sign(b.want(large, store.Refund), limits); err != nil {
+	b.enter(large, transaction.Refund)
+	if _, err := b.sign(b.want(large, transaction.Refund), limits); err != nil {
 		t.Errorf("a person has allowed it: %v", err)
 	}
 
@@ -146,7 +146,7 @@ func TestKeepDust(t *testing.T) {
 	b := newBank(t)
 	hash := b.ordered("a", 2*coin)
 	b.fail(hash, "m", lifecycle.NonRetryable, true)
-	b.enter(hash, store.Refund)
+	b.enter(hash, transaction.Refund)
 	if standing := b.ok(b.KeepDust(t.Context(), hash, 2*coin)); standing.RefundDue != 2*coin || standing.Turn == nil {
 		t.Errorf("it is worth it: %+v", standing)
 	}
@@ -160,7 +160,7 @@ func TestKeepDust(t *testing.T) {
 	if got := b.tx(hash); got.DustNano != 2*coin {
 		t.Errorf("%+v", got)
 	}
-	if books := b.balanced(); books[store.AccountRefundDue] != 0 || books[store.AccountReceived] != -2*coin {
+	if books := b.balanced(); books[transaction.AccountRefundDue] != 0 || books[transaction.AccountReceived] != -2*coin {
 		t.Errorf("%v", books)
 	}
 	if types := b.events(hash); types[len(types)-1] != lifecycle.TransactionDust {

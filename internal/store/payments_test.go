@@ -10,7 +10,8 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store/transaction"
 )
 
 // TestSigningIsRefused wants payments that must not be; each leaves everything as it was.
@@ -20,21 +21,24 @@ func TestSigningIsRefused(t *testing.T) {
 	errPen := errors.New("no ink")
 	for name, c := range map[string]struct {
 		before func(b *bank, hash string)
-		order  func(o *store.PaymentOrder, free int64)
-		limits store.Limits
+		order  func(o *transaction.PaymentOrder, free int64)
+		limits transaction.Limits
 		until  time.Duration
 		pen    error
 		want   fault.Code
 	}{
-		"its turn was given back": {before: func(b *bank, hash string) { b.must(b.ReturnTurn(t.Context(), hash, store.Purchase)) }, want: fault.NoTurn},
-		"it left the line":        {before: func(b *bank, hash string) { b.must(b.LeaveQueue(t.Context(), hash, store.Purchase)) }, want: fault.NoTurn},
-		"another kind":            {order: func(o *store.PaymentOrder, _ int64) { o.Kind = store.Refund; o.Destination = address("ann") }, want: fault.InvalidTransition},
-		"above the limit for one": {limits: store.Limits{PerPurchase: 2*coin - 1}, want: fault.PaymentLimit},
-		"above the limit per day": {limits: store.Limits{PerDay: 4*coin - 1}, want: fault.DailyLimit},
-		"more than there is":      {order: func(o *store.PaymentOrder, free int64) { o.AmountNano = free - gas + 1 }, want: fault.InsufficientFunds},
-		"no room for gas":         {order: func(o *store.PaymentOrder, free int64) { o.AmountNano = free }, want: fault.InsufficientFunds},
-		"nothing":                 {order: func(o *store.PaymentOrder, _ int64) { o.AmountNano = 0 }, want: fault.Validation},
-		"an attempt that is over": {order: func(o *store.PaymentOrder, _ int64) { o.Attempt = 0 }, want: fault.InvalidTransition},
+		"its turn was given back": {before: func(b *bank, hash string) { b.must(b.ReturnTurn(t.Context(), hash, transaction.Purchase)) }, want: fault.NoTurn},
+		"it left the line":        {before: func(b *bank, hash string) { b.must(b.LeaveQueue(t.Context(), hash, transaction.Purchase)) }, want: fault.NoTurn},
+		"another kind": {order: func(o *transaction.PaymentOrder, _ int64) {
+			o.Kind = transaction.Refund
+			o.Destination = address("ann")
+		}, want: fault.InvalidTransition},
+		"above the limit for one": {limits: transaction.Limits{PerPurchase: 2*coin - 1}, want: fault.PaymentLimit},
+		"above the limit per day": {limits: transaction.Limits{PerDay: 4*coin - 1}, want: fault.DailyLimit},
+		"more than there is":      {order: func(o *transaction.PaymentOrder, free int64) { o.AmountNano = free - gas + 1 }, want: fault.InsufficientFunds},
+		"no room for gas":         {order: func(o *transaction.PaymentOrder, free int64) { o.AmountNano = free }, want: fault.InsufficientFunds},
+		"nothing":                 {order: func(o *transaction.PaymentOrder, _ int64) { o.AmountNano = 0 }, want: fault.Validation},
+		"an attempt that is over": {order: func(o *transaction.PaymentOrder, _ int64) { o.Attempt = 0 }, want: fault.InvalidTransition},
 		"a person looks at it":    {before: func(b *bank, hash string) { b.ok(b.ReviewTransaction(t.Context(), hash, 1, "r")) }, want: fault.InvalidTransition},
 		"it has failed":           {before: func(b *bank, hash string) { b.fail(hash, "m", lifecycle.UnknownError, false) }, want: fault.InvalidTransition},
 		"a time that has passed":  {until: -time.Minute, want: fault.Validation},
@@ -50,12 +54,12 @@ func TestSigningIsRefused(t *testing.T) {
 			owed := b.ordered("owed", coin)
 			b.fail(owed, "Username not found", lifecycle.NonRetryable, true)
 			hash := b.ordered("ann", 3*coin)
-			if !b.turnOf(hash, store.Purchase) {
+			if !b.turnOf(hash, transaction.Purchase) {
 				t.Fatal("no turn")
 			}
 
 			free := b.balance - coin
-			order := b.want(hash, store.Purchase)
+			order := b.want(hash, transaction.Purchase)
 			if c.order != nil {
 				c.order(&order, free)
 			}
@@ -65,7 +69,7 @@ func TestSigningIsRefused(t *testing.T) {
 			}
 
 			before, version := b.balanced(), b.tx(hash).RowVersion
-			_, err := b.SignPayment(t.Context(), order, c.limits, func(seqno uint32) (store.Signed, error) {
+			_, err := b.SignPayment(t.Context(), order, c.limits, func(seqno uint32) (transaction.Signed, error) {
 				signed, _ := b.pen(order)(seqno)
 				if c.until != 0 {
 					signed.ValidUntil = b.now.Add(c.until)
@@ -78,14 +82,14 @@ func TestSigningIsRefused(t *testing.T) {
 			if payments, err := b.PaymentsOf(t.Context(), hash); err != nil || len(payments) != 0 {
 				t.Errorf("%+v, %v", payments, err)
 			}
-			if after := b.balanced(); after[store.AccountReserved] != before[store.AccountReserved] || b.tx(hash).RowVersion != version {
+			if after := b.balanced(); after[transaction.AccountReserved] != before[transaction.AccountReserved] || b.tx(hash).RowVersion != version {
 				t.Errorf("before %v, after %v", before, after)
 			}
 
 			if c.before == nil { // all is well with the order itself, up to the last nano
-				order = b.want(hash, store.Purchase)
+				order = b.want(hash, transaction.Purchase)
 				order.AmountNano = free - gas
-				if _, err := b.sign(order, store.Limits{PerPurchase: order.AmountNano, PerDay: order.AmountNano + 2*coin}); err != nil {
+				if _, err := b.sign(order, transaction.Limits{PerPurchase: order.AmountNano, PerDay: order.AmountNano + 2*coin}); err != nil {
 					t.Errorf("just enough: %v", err)
 				}
 				b.balanced()
@@ -99,15 +103,15 @@ func TestSigningRace(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	hash := b.ordered("ann", 3*coin)
-	b.enter(hash, store.Purchase)
-	order := b.want(hash, store.Purchase)
+	b.enter(hash, transaction.Purchase)
+	order := b.want(hash, transaction.Purchase)
 	var made atomic.Int64
 	var all sync.WaitGroup
 	ids := make([]int64, 8)
 
 	for i := range ids {
 		all.Go(func() {
-			payment, err := b.SignPayment(t.Context(), order, store.Limits{}, func(seqno uint32) (store.Signed, error) {
+			payment, err := b.SignPayment(t.Context(), order, transaction.Limits{}, func(seqno uint32) (transaction.Signed, error) {
 				made.Add(1)
 				return b.pen(order)(seqno)
 			})
@@ -138,13 +142,13 @@ func TestOneInFlight(t *testing.T) {
 	var all sync.WaitGroup
 	var signed, refused atomic.Int64
 	for _, hash := range hashes {
-		order := b.want(hash, store.Purchase)
+		order := b.want(hash, transaction.Purchase)
 		all.Go(func() {
-			if _, err := b.EnterQueue(t.Context(), hash, store.Purchase); err != nil {
+			if _, err := b.EnterQueue(t.Context(), hash, transaction.Purchase); err != nil {
 				t.Error(err)
 			}
 
-			switch _, err := b.sign(order, store.Limits{}); {
+			switch _, err := b.sign(order, transaction.Limits{}); {
 			case err == nil:
 				signed.Add(1)
 			case fault.CodeOf(err) == fault.NoTurn:
@@ -174,33 +178,33 @@ func TestDeadPayment(t *testing.T) {
 	ctx := t.Context()
 	hash := b.ordered("ann", 3*coin)
 
-	first := b.signed(hash, store.Purchase)
+	first := b.signed(hash, transaction.Purchase)
 	b.now = first.ValidUntil
-	if brought := b.scan(); len(brought.Settled) != 0 || b.payment(first.ID).State != store.PaymentSigned {
+	if brought := b.scan(); len(brought.Settled) != 0 || b.payment(first.ID).State != transaction.PaymentSigned {
 		t.Errorf("dead in its last second: %+v", brought)
 	}
 
 	b.now = b.now.Add(time.Second)
 	b.incoming(address("bob"), coin, false)
-	if _, err := b.IngestChain(ctx, b.wallet, b.after(0), time.Time{}); err != nil || b.payment(first.ID).State != store.PaymentSigned {
+	if _, err := b.IngestChain(ctx, b.wallet, b.after(0), time.Time{}); err != nil || b.payment(first.ID).State != transaction.PaymentSigned {
 		t.Errorf("dead without a look at the end of the chain: %v", err)
 	}
-	if brought := b.scan(); len(brought.Settled) != 1 || b.payment(first.ID).State != store.PaymentDead {
+	if brought := b.scan(); len(brought.Settled) != 1 || b.payment(first.ID).State != transaction.PaymentDead {
 		t.Errorf("%+v", brought)
 	}
-	if money := b.balanced(); money[store.AccountReserved] != 0 {
+	if money := b.balanced(); money[transaction.AccountReserved] != 0 {
 		t.Errorf("%v", money)
 	}
 
 	standing := b.ok(b.SnapshotOfTransaction(ctx, hash))
-	if standing.Attempt != 1 || standing.Signed != 1 || standing.Turn != nil || standing.Purchase.State != store.PaymentDead {
+	if standing.Attempt != 1 || standing.Signed != 1 || standing.Turn != nil || standing.Purchase.State != transaction.PaymentDead {
 		t.Errorf("%+v", standing)
 	}
 	if b.accept(first) {
 		t.Fatal("the contract takes an order that is too old")
 	}
 
-	second := b.signed(hash, store.Purchase)
+	second := b.signed(hash, transaction.Purchase)
 	if second.Attempt != 2 || second.Seqno != first.Seqno || b.tx(hash).Attempt != 2 {
 		t.Errorf("%+v", second)
 	}
@@ -210,17 +214,17 @@ func TestDeadPayment(t *testing.T) {
 	b.accept(second)
 	b.balance = balance - fee
 	b.scan()
-	if got := b.payment(second.ID); got.State != store.PaymentDead || got.ChainHash == "" || got.PaidNano != 0 || got.GasNano != fee {
+	if got := b.payment(second.ID); got.State != transaction.PaymentDead || got.ChainHash == "" || got.PaidNano != 0 || got.GasNano != fee {
 		t.Errorf("%+v", got)
 	}
 
 	b.balanced()
 
 	b.seqno-- // the answer of a server that lags behind
-	want := b.want(hash, store.Purchase)
+	want := b.want(hash, transaction.Purchase)
 	b.seqno++
-	b.enter(hash, store.Purchase)
-	third, err := b.sign(want, store.Limits{})
+	b.enter(hash, transaction.Purchase)
+	third, err := b.sign(want, transaction.Limits{})
 	b.must(err)
 	if third.Seqno != second.Seqno+1 || third.Attempt != 3 {
 		t.Errorf("%+v", third)
@@ -228,7 +232,7 @@ func TestDeadPayment(t *testing.T) {
 
 	b.accept(third)
 	b.scan()
-	b.settle(third.ID, store.Destination{Kept: true})
+	b.settle(third.ID, transaction.Destination{Kept: true})
 	b.ok(b.FinishTransaction(ctx, hash, 3))
 	want4 := []string{
 		"detected", "locked", "payment_signed", "payment_dead", "payment_signed", "payment_dead", "payment_signed",
@@ -246,14 +250,14 @@ func TestRetryAfterDeath(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	hash := b.ordered("ann", 3*coin)
-	b.signed(hash, store.Purchase)
+	b.signed(hash, transaction.Purchase)
 	b.expire()
 	b.fail(hash, "Wallet service error: Could not send transaction", lifecycle.Retryable, false)
-	standing := b.ok(b.RetryTransaction(t.Context(), store.TransactionRequest{Hash: hash, Attempt: 1}))
+	standing := b.ok(b.RetryTransaction(t.Context(), transaction.Request{Hash: hash, Attempt: 1}))
 	if standing.Attempt != 2 || standing.Signed != 0 || standing.State != lifecycle.TransactionProcessing {
 		t.Errorf("%+v", standing)
 	}
-	if payment := b.paid(hash); payment.Attempt != 2 || payment.State != store.PaymentPaid {
+	if payment := b.paid(hash); payment.Attempt != 2 || payment.State != transaction.PaymentPaid {
 		t.Errorf("%+v", payment)
 	}
 
@@ -266,48 +270,50 @@ func TestStrangePayments(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	ctx := t.Context()
-	for name, change := range map[string]func(*store.ChainTransaction){
-		"another amount":      func(t *store.ChainTransaction) { t.Out[0].Nano-- },
-		"another destination": func(t *store.ChainTransaction) { t.Out[0].Destination = address("thief") },
-		"another body":        func(t *store.ChainTransaction) { t.Out[0].BodyHash = digest("other") },
-		"a second message":    func(t *store.ChainTransaction) { t.Out = append(t.Out, store.OutMessage{Destination: shop, Nano: 1}) },
+	for name, change := range map[string]func(*transaction.ChainTransaction){
+		"another amount":      func(t *transaction.ChainTransaction) { t.Out[0].Nano-- },
+		"another destination": func(t *transaction.ChainTransaction) { t.Out[0].Destination = address("thief") },
+		"another body":        func(t *transaction.ChainTransaction) { t.Out[0].BodyHash = digest("other") },
+		"a second message": func(t *transaction.ChainTransaction) {
+			t.Out = append(t.Out, transaction.OutMessage{Destination: shop, Nano: 1})
+		},
 	} {
 		hash := b.ordered("ann", 3*coin)
-		payment := b.signed(hash, store.Purchase)
-		found := store.ChainTransaction{
-			ComputeOK: true, ActionOK: true, FeeNano: fee, In: store.InMessage{HashNorm: payment.HashNorm},
-			Out: []store.OutMessage{{Destination: shop, Nano: payment.AmountNano, BodyHash: payment.BodyHash}},
+		payment := b.signed(hash, transaction.Purchase)
+		found := transaction.ChainTransaction{
+			ComputeOK: true, ActionOK: true, FeeNano: fee, In: transaction.InMessage{HashNorm: payment.HashNorm},
+			Out: []transaction.OutMessage{{Destination: shop, Nano: payment.AmountNano, BodyHash: payment.BodyHash}},
 		}
 
 		change(&found)
 		b.happens(found)
 		b.seqno++
 		b.scan()
-		if got := b.tx(hash); !got.NeedsReview || got.ReviewReason != store.ReviewMismatch || b.payment(payment.ID).State != store.PaymentPaid {
+		if got := b.tx(hash); !got.NeedsReview || got.ReviewReason != transaction.ReviewMismatch || b.payment(payment.ID).State != transaction.PaymentPaid {
 			t.Errorf("%s: %+v", name, got)
 		}
 
-		_, err := b.EnterQueue(ctx, hash, store.Purchase)
+		_, err := b.EnterQueue(ctx, hash, transaction.Purchase)
 		b.refused(err, fault.PaymentUndecided)
 		b.balanced()
 	}
 
 	hash := b.ordered("bob", 3*coin)
-	late := b.signed(hash, store.Purchase)
+	late := b.signed(hash, transaction.Purchase)
 	b.expire()
 	again := b.paid(hash)
-	b.happens(store.ChainTransaction{
-		ComputeOK: true, ActionOK: true, FeeNano: fee, In: store.InMessage{HashNorm: late.HashNorm},
-		Out: []store.OutMessage{{Destination: shop, Nano: late.AmountNano, BodyHash: late.BodyHash}},
+	b.happens(transaction.ChainTransaction{
+		ComputeOK: true, ActionOK: true, FeeNano: fee, In: transaction.InMessage{HashNorm: late.HashNorm},
+		Out: []transaction.OutMessage{{Destination: shop, Nano: late.AmountNano, BodyHash: late.BodyHash}},
 	})
 	b.scan()
-	if got := b.tx(hash); got.ReviewReason != store.ReviewLate {
+	if got := b.tx(hash); got.ReviewReason != transaction.ReviewLate {
 		t.Errorf("%+v", got)
 	}
-	if got := b.payment(late.ID); got.State != store.PaymentPaid || !got.Late {
+	if got := b.payment(late.ID); got.State != transaction.PaymentPaid || !got.Late {
 		t.Errorf("%+v", got)
 	}
-	if live, err := b.LivePayment(ctx, hash, store.Purchase); err != nil || live.ID != again.ID {
+	if live, err := b.LivePayment(ctx, hash, transaction.Purchase); err != nil || live.ID != again.ID {
 		t.Errorf("%+v, %v", live, err)
 	}
 
@@ -323,46 +329,46 @@ func TestLatePaymentOfAFailure(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	ctx := t.Context()
-	found := func(p store.Payment) {
-		b.happens(store.ChainTransaction{
-			ComputeOK: true, ActionOK: true, FeeNano: fee, In: store.InMessage{HashNorm: p.HashNorm},
-			Out: []store.OutMessage{{Destination: shop, Nano: p.AmountNano, BodyHash: p.BodyHash}},
+	found := func(p transaction.Payment) {
+		b.happens(transaction.ChainTransaction{
+			ComputeOK: true, ActionOK: true, FeeNano: fee, In: transaction.InMessage{HashNorm: p.HashNorm},
+			Out: []transaction.OutMessage{{Destination: shop, Nano: p.AmountNano, BodyHash: p.BodyHash}},
 		})
 		b.scan()
 	}
 
 	b.deposit("rich", 100*coin)
 	owed := b.ordered("ann", 3*coin)
-	first := b.signed(owed, store.Purchase)
+	first := b.signed(owed, transaction.Purchase)
 	b.expire()
 	b.fail(owed, "Username not found", lifecycle.NonRetryable, true)
-	if !b.turnOf(owed, store.Refund) {
+	if !b.turnOf(owed, transaction.Refund) {
 		t.Fatal("no turn")
 	}
 
-	order := b.want(owed, store.Refund)
+	order := b.want(owed, transaction.Refund)
 	found(first)
-	_, err := b.sign(order, store.Limits{})
+	_, err := b.sign(order, transaction.Limits{})
 	b.refused(err, fault.InvalidTransition)
 	if queue, err := b.PaymentQueue(ctx, b.wallet, 10); err != nil || len(queue) != 0 {
 		t.Errorf("%+v, %v", queue, err)
 	}
 
-	b.ok(b.ResolveTransaction(ctx, store.TransactionRequest{Hash: owed, Attempt: 1}, lifecycle.TransactionFailed, "m"))
-	b.enter(owed, store.Refund)
-	_, err = b.sign(order, store.Limits{})
+	b.ok(b.ResolveTransaction(ctx, transaction.Request{Hash: owed, Attempt: 1}, lifecycle.TransactionFailed, "m"))
+	b.enter(owed, transaction.Refund)
+	_, err = b.sign(order, transaction.Limits{})
 	b.refused(err, fault.PaymentUndecided)
-	b.must(b.LeaveQueue(ctx, owed, store.Refund))
+	b.must(b.LeaveQueue(ctx, owed, transaction.Refund))
 
 	failed := b.ordered("bob", 3*coin)
-	second := b.signed(failed, store.Purchase)
+	second := b.signed(failed, transaction.Purchase)
 	b.expire()
 	b.fail(failed, "m", lifecycle.UnknownError, false)
 	found(second)
-	_, err = b.RetryTransaction(ctx, store.TransactionRequest{Hash: failed, Attempt: 1})
+	_, err = b.RetryTransaction(ctx, transaction.Request{Hash: failed, Attempt: 1})
 	b.refused(err, fault.PaymentUndecided)
 	_, err = b.ResolveTransaction(
-		ctx, store.TransactionRequest{Hash: failed, Attempt: 1}, lifecycle.TransactionProcessed, "",
+		ctx, transaction.Request{Hash: failed, Attempt: 1}, lifecycle.TransactionProcessed, "",
 	)
 
 	b.refused(err, fault.InvalidTransition)
@@ -386,9 +392,9 @@ func TestAbandonedPurchases(t *testing.T) {
 	want("its workflow asks", 0)
 	b.ok(b.ReviewTransaction(ctx, hash, 1, "not_confirmed"))
 	want("in review", 1)
-	b.ok(b.ResolveTransaction(ctx, store.TransactionRequest{Hash: hash, Attempt: 1}, lifecycle.TransactionFailed, "m"))
+	b.ok(b.ResolveTransaction(ctx, transaction.Request{Hash: hash, Attempt: 1}, lifecycle.TransactionFailed, "m"))
 	want("ended without it", 1)
-	b.settle(payment.ID, store.Destination{ReturnedNano: payment.PaidNano - 1})
+	b.settle(payment.ID, transaction.Destination{ReturnedNano: payment.PaidNano - 1})
 	want("it is back", 0)
 	b.balanced()
 }
@@ -407,23 +413,23 @@ func TestBounce(t *testing.T) {
 		if chainFirst {
 			b.bounce(shop, back)
 			b.scan()
-			if money := b.balanced(); money[store.AccountReturning] != -back {
+			if money := b.balanced(); money[transaction.AccountReturning] != -back {
 				t.Errorf("%v", money)
 			}
 		}
 
-		_, err := b.SettleDestination(ctx, payment.ID, store.Destination{ReturnedNano: payment.PaidNano + 1})
+		_, err := b.SettleDestination(ctx, payment.ID, transaction.Destination{ReturnedNano: payment.PaidNano + 1})
 		b.refused(err, fault.Validation)
 		for range 2 {
-			if ref := b.settle(payment.ID, store.Destination{ReturnedNano: back}); ref.State != store.PaymentBounced {
+			if ref := b.settle(payment.ID, transaction.Destination{ReturnedNano: back}); ref.State != transaction.PaymentBounced {
 				t.Errorf("%+v", ref)
 			}
 		}
 
-		_, err = b.SettleDestination(ctx, payment.ID, store.Destination{Kept: true})
+		_, err = b.SettleDestination(ctx, payment.ID, transaction.Destination{Kept: true})
 		b.refused(err, fault.PaymentDecided)
 		if !chainFirst {
-			if money := b.balanced(); money[store.AccountReturning] != back {
+			if money := b.balanced(); money[transaction.AccountReturning] != back {
 				t.Errorf("%v", money)
 			}
 			b.bounce(shop, back)
@@ -433,8 +439,8 @@ func TestBounce(t *testing.T) {
 		}
 
 		after := b.balanced()
-		if after[store.AccountReturning] != 0 || after[store.AccountPaid] != before[store.AccountPaid]-payment.PaidNano ||
-			after[store.AccountGas] != before[store.AccountGas]+2*fee || after[store.AccountWallet] != b.balance {
+		if after[transaction.AccountReturning] != 0 || after[transaction.AccountPaid] != before[transaction.AccountPaid]-payment.PaidNano ||
+			after[transaction.AccountGas] != before[transaction.AccountGas]+2*fee || after[transaction.AccountWallet] != b.balance {
 			t.Errorf("before %v, after %v", before, after)
 		}
 		if again := b.bought(hash); again.Attempt != 2 {
@@ -452,44 +458,44 @@ func TestRefund(t *testing.T) {
 	b.deposit("rich", 100*coin)
 	hash := b.ordered("ann", 3*coin)
 	standing := b.fail(hash, "Username not found", lifecycle.NonRetryable, true)
-	if standing.RefundDue != 3*coin || b.balanced()[store.AccountRefundDue] != -3*coin {
+	if standing.RefundDue != 3*coin || b.balanced()[transaction.AccountRefundDue] != -3*coin {
 		t.Errorf("%+v", standing)
 	}
 
-	b.enter(hash, store.Refund)
-	for name, change := range map[string]func(*store.PaymentOrder){
-		"to another one": func(o *store.PaymentOrder) { o.Destination = shop },
-		"more":           func(o *store.PaymentOrder) { o.AmountNano++ },
-		"without gas":    func(o *store.PaymentOrder) { o.GasNano++ },
+	b.enter(hash, transaction.Refund)
+	for name, change := range map[string]func(*transaction.PaymentOrder){
+		"to another one": func(o *transaction.PaymentOrder) { o.Destination = shop },
+		"more":           func(o *transaction.PaymentOrder) { o.AmountNano++ },
+		"without gas":    func(o *transaction.PaymentOrder) { o.GasNano++ },
 	} {
-		order := b.want(hash, store.Refund)
+		order := b.want(hash, transaction.Refund)
 		change(&order)
-		if _, err := b.sign(order, store.Limits{}); err == nil {
+		if _, err := b.sign(order, transaction.Limits{}); err == nil {
 			t.Errorf("a refund %s", name)
 		}
 	}
 
-	dead := b.signed(hash, store.Refund)
-	if money := b.balanced(); money[store.AccountRefundDue] != 0 || money[store.AccountReserved] != -3*coin || b.tx(hash).RefundDueNano != 0 {
+	dead := b.signed(hash, transaction.Refund)
+	if money := b.balanced(); money[transaction.AccountRefundDue] != 0 || money[transaction.AccountReserved] != -3*coin || b.tx(hash).RefundDueNano != 0 {
 		t.Errorf("%v", money)
 	}
 
 	b.expire()
-	if b.payment(dead.ID).State != store.PaymentDead || b.tx(hash).RefundDueNano != 3*coin {
+	if b.payment(dead.ID).State != transaction.PaymentDead || b.tx(hash).RefundDueNano != 3*coin {
 		t.Errorf("%+v", b.payment(dead.ID))
 	}
 
 	b.balanced()
 
-	bounced := b.signed(hash, store.Refund)
+	bounced := b.signed(hash, transaction.Refund)
 	b.accept(bounced)
 	b.scan()
-	if money := b.balanced(); money[store.AccountRefunded] != 3*coin-gas || money[store.AccountRefundDue] != 0 {
+	if money := b.balanced(); money[transaction.AccountRefunded] != 3*coin-gas || money[transaction.AccountRefundDue] != 0 {
 		t.Errorf("%v", money)
 	}
 
 	back := 3*coin - gas - fee
-	b.settle(bounced.ID, store.Destination{ReturnedNano: back})
+	b.settle(bounced.ID, transaction.Destination{ReturnedNano: back})
 	if b.tx(hash).RefundDueNano != back {
 		t.Errorf("%+v", b.tx(hash))
 	}
@@ -498,16 +504,16 @@ func TestRefund(t *testing.T) {
 	b.scan()
 	b.balanced()
 
-	kept := b.signed(hash, store.Refund)
+	kept := b.signed(hash, transaction.Refund)
 	b.accept(kept)
 	b.scan()
-	b.settle(kept.ID, store.Destination{Kept: true})
+	b.settle(kept.ID, transaction.Destination{Kept: true})
 	money := b.balanced()
-	if money[store.AccountRefunded] != back-gas || money[store.AccountRefundDue] != 0 || b.tx(hash).Attempt != 1 {
+	if money[transaction.AccountRefunded] != back-gas || money[transaction.AccountRefundDue] != 0 || b.tx(hash).Attempt != 1 {
 		t.Errorf("%v", money)
 	}
 
-	_, err := b.EnterQueue(ctx, hash, store.Refund)
+	_, err := b.EnterQueue(ctx, hash, transaction.Refund)
 	b.refused(err, fault.PaymentUndecided)
 	if got := b.ok(b.SnapshotOfTransaction(ctx, hash)); got.Refund == nil || !got.Refund.Kept || got.Purchase != nil {
 		t.Errorf("%+v", got)
@@ -521,28 +527,28 @@ func TestWriteOff(t *testing.T) {
 	ctx := t.Context()
 	b.deposit("rich", 100*coin)
 	hash := b.ordered("ann", 3*coin)
-	request := store.TransactionRequest{Hash: hash, Attempt: 1, Comment: "paid back by hand"}
+	request := transaction.Request{Hash: hash, Attempt: 1, Comment: "paid back by hand"}
 	_, err := b.WriteOffRefund(ctx, request)
 	b.refused(err, fault.InvalidTransition) // nothing is owed
 	b.fail(hash, "Username not found", lifecycle.NonRetryable, true)
-	b.signed(hash, store.Refund)
+	b.signed(hash, transaction.Refund)
 	_, err = b.WriteOffRefund(ctx, request)
 	b.refused(err, fault.InvalidTransition) // it is on its way
 	b.expire()
-	if !b.turnOf(hash, store.Refund) {
+	if !b.turnOf(hash, transaction.Refund) {
 		t.Fatal("no turn")
 	}
 
-	order := b.want(hash, store.Refund)
+	order := b.want(hash, transaction.Refund)
 	for range 2 { // the second one changes nothing
 		if got := b.ok(b.WriteOffRefund(ctx, request)); got.RefundDue != 0 || got.Turn != nil || got.State != lifecycle.TransactionFailed {
 			t.Errorf("%+v", got)
 		}
 	}
 
-	_, err = b.sign(order, store.Limits{})
+	_, err = b.sign(order, transaction.Limits{})
 	b.refused(err, fault.InvalidTransition)
-	if money := b.balanced(); money[store.AccountRefundDue] != 0 || money[store.AccountReceived] != -103*coin {
+	if money := b.balanced(); money[transaction.AccountRefundDue] != 0 || money[transaction.AccountReceived] != -103*coin {
 		t.Errorf("%v", money)
 	}
 	if events := b.events(hash); events[len(events)-1] != "written_off" || slices.Contains(events[:len(events)-1], "written_off") {
@@ -560,7 +566,7 @@ func TestWriteOffDecides(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 
-	got := b.ok(b.WriteOffRefund(t.Context(), store.TransactionRequest{Hash: hash, Attempt: 1}))
+	got := b.ok(b.WriteOffRefund(t.Context(), transaction.Request{Hash: hash, Attempt: 1}))
 	if got.NeedsReview || got.RefundDue != 0 || got.State != lifecycle.TransactionFailed {
 		t.Errorf("%+v", got)
 	}
@@ -572,31 +578,31 @@ func TestWriteOffDecides(t *testing.T) {
 func TestDailyLimit(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
-	limits := store.Limits{PerDay: 4 * coin}
-	b.signed(b.ordered("a", 3*coin), store.Purchase)
+	limits := transaction.Limits{PerDay: 4 * coin}
+	b.signed(b.ordered("a", 3*coin), transaction.Purchase)
 	b.expire() // dead: it does not count
 	b.bought(b.ordered("b", 3*coin))
 	hash := b.ordered("c", 3*coin)
-	b.enter(hash, store.Purchase)
-	first, err := b.sign(b.want(hash, store.Purchase), limits)
+	b.enter(hash, transaction.Purchase)
+	first, err := b.sign(b.want(hash, transaction.Purchase), limits)
 	b.must(err)
 	b.accept(first)
 	b.scan()
-	b.settle(first.ID, store.Destination{Kept: true})
+	b.settle(first.ID, transaction.Destination{Kept: true})
 	b.ok(b.FinishTransaction(t.Context(), hash, 1))
 	next := b.ordered("d", 3*coin)
-	b.enter(next, store.Purchase)
-	_, err = b.sign(b.want(next, store.Purchase), limits)
+	b.enter(next, transaction.Purchase)
+	_, err = b.sign(b.want(next, transaction.Purchase), limits)
 	b.refused(err, fault.DailyLimit)
 	b.exec(`UPDATE payments SET created_at = created_at - interval '24 hours'`)
-	if _, err = b.sign(b.want(next, store.Purchase), limits); err != nil {
+	if _, err = b.sign(b.want(next, transaction.Purchase), limits); err != nil {
 		t.Errorf("a day later: %v", err)
 	}
 
 	b.expire()
-	b.enter(next, store.Purchase)
-	for _, limits := range []store.Limits{{PerDay: coin}, {PerDay: coin, PerPurchase: 9 * coin}} {
-		_, err = b.sign(b.want(next, store.Purchase), limits)
+	b.enter(next, transaction.Purchase)
+	for _, limits := range []transaction.Limits{{PerDay: coin}, {PerDay: coin, PerPurchase: 9 * coin}} {
+		_, err = b.sign(b.want(next, transaction.Purchase), limits)
 		b.refused(err, fault.PaymentLimit) // it would never fit into a day, and hold up all others until then
 	}
 }
@@ -609,17 +615,17 @@ func TestMoneyThatComesBackAfterSuccess(t *testing.T) {
 	admin := b.user(1)
 	hash := b.ordered("ann", 3*coin)
 	payment := b.paid(hash)
-	b.ok(b.ReviewTransaction(t.Context(), hash, 1, store.ReviewNotConfirmed))
-	processed := store.TransactionRequest{Hash: hash, Attempt: 1, ActorID: &admin.ID}
+	b.ok(b.ReviewTransaction(t.Context(), hash, 1, transaction.ReviewNotConfirmed))
+	processed := transaction.Request{Hash: hash, Attempt: 1, ActorID: &admin.ID}
 	b.ok(b.ResolveTransaction(t.Context(), processed, lifecycle.TransactionProcessed, ""))
 
-	b.settle(payment.ID, store.Destination{ReturnedNano: payment.PaidNano - fee})
-	if got := b.tx(hash); got.State != lifecycle.TransactionProcessed || !got.NeedsReview || got.ReviewReason != store.ReviewBounced {
+	b.settle(payment.ID, transaction.Destination{ReturnedNano: payment.PaidNano - fee})
+	if got := b.tx(hash); got.State != lifecycle.TransactionProcessed || !got.NeedsReview || got.ReviewReason != transaction.ReviewBounced {
 		t.Errorf("%+v", got)
 	}
 
 	alerts, err := b.OpenAlerts(t.Context())
-	if err != nil || !slices.ContainsFunc(alerts, func(a store.OpenAlert) bool { return a.Kind == store.AlertTransactionReview }) {
+	if err != nil || !slices.ContainsFunc(alerts, func(a notice.OpenAlert) bool { return a.Kind == notice.AlertTransactionReview }) {
 		t.Errorf("%+v, %v", alerts, err)
 	}
 

@@ -10,10 +10,11 @@ import (
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
 )
 
 // withTableLocked gives a store on a database of the test's own, and the connection that keeps a table locked.
-func withTableLocked(t *testing.T, table string, pool store.Pool) (*store.Store, *pgx.Conn) {
+func withTableLocked(t *testing.T, table string, pool core.Pool) (*store.Store, *pgx.Conn) {
 	t.Helper()
 	url := testdb.URL(t)
 	s, err := store.OpenPool(t.Context(), url, pool, testdb.Key)
@@ -46,7 +47,7 @@ func waitForLock(t *testing.T, conn *pgx.Conn, table string, statements int) {
 // TestAdministratorsDoNotQueueBehindUsers lets users' statements take all their connections and wait for more.
 func TestAdministratorsDoNotQueueBehindUsers(t *testing.T) {
 	t.Parallel()
-	s, lock := withTableLocked(t, "books", store.Pool{Connections: 5})
+	s, lock := withTableLocked(t, "books", core.Pool{Connections: 5})
 
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{}, 20)
@@ -55,7 +56,7 @@ func TestAdministratorsDoNotQueueBehindUsers(t *testing.T) {
 	}
 
 	waitForLock(t, lock, "books", 4) // all that are the users'
-	if _, err := s.Users(store.Reserved(t.Context()), "", 0, 1); err != nil {
+	if _, err := s.Users(core.Reserved(t.Context()), "", 0, 1); err != nil {
 		t.Error(err)
 	}
 
@@ -69,7 +70,7 @@ func TestAdministratorsDoNotQueueBehindUsers(t *testing.T) {
 func TestStatementsHaveATimeOut(t *testing.T) {
 	t.Parallel()
 	s, _ := withTableLocked(
-		t, "books", store.Pool{Connections: 5, Statement: 200 * time.Millisecond, Idle: 200 * time.Millisecond},
+		t, "books", core.Pool{Connections: 5, Statement: 200 * time.Millisecond, Idle: 200 * time.Millisecond},
 	)
 	if _, err := s.BookByID(t.Context(), 1); fault.CodeOf(err) != fault.StoreUnavailable {
 		t.Errorf("a statement that waits for a lock: %v", err)
@@ -101,7 +102,7 @@ func TestLongWorkHasNoTimeOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, lock := withTableLocked(t, work.table, store.Pool{Connections: 5, Statement: 100 * time.Millisecond})
+			s, lock := withTableLocked(t, work.table, core.Pool{Connections: 5, Statement: 100 * time.Millisecond})
 			ended := make(chan error, 1)
 			go func() { ended <- work.do(s) }()
 

@@ -13,12 +13,17 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/delivery"
+	"stagecoach/internal/store/download"
+	"stagecoach/internal/store/task"
 )
 
 // quotaRig is a database with users, a workspace and books that are an administrator's.
 type quotaRig struct {
 	*rig
-	boss, anna, bob store.User
+	boss, anna, bob account.User
 	commons         int64
 	books           []int64
 }
@@ -26,23 +31,23 @@ type quotaRig struct {
 func newQuotaRig(t *testing.T, books int) *quotaRig {
 	t.Helper()
 	w := newRig(t)
-	boss, err := w.CreateUser(t.Context(), store.User{Role: store.RoleAdmin, Status: store.UserActive}, "")
+	boss, err := w.CreateUser(t.Context(), account.User{Role: account.RoleAdmin, Status: account.UserActive}, "")
 	w.must(err)
 	rig := &quotaRig{rig: w, boss: boss, anna: w.user(200), bob: w.user(201)}
 	rig.commons = rig.workspace(boss)
 
 	for range books {
-		book, err := w.CreateBook(t.Context(), "A book", "", store.Request{UserID: boss.ID})
+		book, err := w.CreateBook(t.Context(), "A book", "", core.Request{UserID: boss.ID})
 		w.must(err)
 		rig.books = append(rig.books, book.ID)
 	}
 	return rig
 }
 
-func (r *quotaRig) workspace(owner store.User) int64 {
+func (r *quotaRig) workspace(owner account.User) int64 {
 	r.t.Helper()
 	made, err := r.CreateWorkspace(r.t.Context(),
-		store.Workspace{Name: "w", OwnerID: owner.ID, StatusDeadlines: store.DefaultStatusDeadlines()}, store.Request{UserID: owner.ID})
+		task.Workspace{Name: "w", OwnerID: owner.ID, StatusDeadlines: task.DefaultStatusDeadlines()}, core.Request{UserID: owner.ID})
 	r.must(err)
 	return made.ID
 }
@@ -51,7 +56,7 @@ func (r *quotaRig) workspace(owner store.User) int64 {
 type quotaCase struct {
 	limit string
 	// makes makes the n-th thing of a user by a key of its own and gives its id; the same key gives the same thing again.
-	makes func(r *quotaRig, on *store.Store, user store.User, key int) (int64, error)
+	makes func(r *quotaRig, on *store.Store, user account.User, key int) (int64, error)
 	count string // SQL: how many user $1 has
 }
 
@@ -59,31 +64,31 @@ func quotaCases() []quotaCase {
 	return []quotaCase{
 		{
 			limit: "deliveries",
-			makes: func(r *quotaRig, on *store.Store, user store.User, key int) (int64, error) {
-				job, _, err := on.CreateJob(r.t.Context(), store.Job{
+			makes: func(r *quotaRig, on *store.Store, user account.User, key int) (int64, error) {
+				job, _, err := on.CreateJob(r.t.Context(), delivery.Job{
 					IdempotencyKey: fmt.Sprintf("%032x%032x", user.ID, key), UserID: user.ID, FileID: r.file.ID, FileName: "a",
-					Size: 10, Source: store.SourceAPI,
-				}, store.Event{Type: "enqueued", To: string(lifecycle.DeliveryQueued)})
+					Size: 10, Source: delivery.SourceAPI,
+				}, core.Event{Type: "enqueued", To: string(lifecycle.DeliveryQueued)})
 				return job.ID, err
 			},
 			count: `SELECT count(*) FROM jobs WHERE user_id = $1`,
 		},
 		{
 			limit: "downloads",
-			makes: func(r *quotaRig, on *store.Store, user store.User, key int) (int64, error) {
-				job, _, err := on.CreateDownload(r.t.Context(), store.Download{
-					UserID: user.ID, BookID: r.books[key], MediaType: store.MediaText, Source: "magnet", SourceURL: "magnet:?",
+			makes: func(r *quotaRig, on *store.Store, user account.User, key int) (int64, error) {
+				job, _, err := on.CreateDownload(r.t.Context(), download.Download{
+					UserID: user.ID, BookID: r.books[key], MediaType: download.MediaText, Source: "magnet", SourceURL: "magnet:?",
 					RequestKey: fmt.Sprint(key),
-				}, store.Event{Type: "enqueued", To: string(lifecycle.DownloadQueued)})
+				}, core.Event{Type: "enqueued", To: string(lifecycle.DownloadQueued)})
 				return job.ID, err
 			},
 			count: `SELECT count(*) FROM download_jobs WHERE user_id = $1`,
 		},
 		{
 			limit: "tasks",
-			makes: func(r *quotaRig, on *store.Store, user store.User, key int) (int64, error) {
-				made, _, err := on.CreateTasks(r.t.Context(), r.commons, []store.NewTask{plainTask()},
-					store.Event{Type: "created", To: string(lifecycle.TaskNew)}, store.Request{UserID: user.ID, Key: fmt.Sprint("task-", key), Asked: "a task"})
+			makes: func(r *quotaRig, on *store.Store, user account.User, key int) (int64, error) {
+				made, _, err := on.CreateTasks(r.t.Context(), r.commons, []task.NewTask{plainTask()},
+					core.Event{Type: "created", To: string(lifecycle.TaskNew)}, core.Request{UserID: user.ID, Key: fmt.Sprint("task-", key), Asked: "a task"})
 				if err != nil {
 					return 0, err
 				}
@@ -93,18 +98,18 @@ func quotaCases() []quotaCase {
 		},
 		{
 			limit: "workspaces",
-			makes: func(r *quotaRig, on *store.Store, user store.User, key int) (int64, error) {
-				made, err := on.CreateWorkspace(r.t.Context(), store.Workspace{Name: "w", OwnerID: user.ID, StatusDeadlines: store.DefaultStatusDeadlines()},
-					store.Request{UserID: user.ID, Key: fmt.Sprint("workspace-", key), Asked: "a workspace"})
+			makes: func(r *quotaRig, on *store.Store, user account.User, key int) (int64, error) {
+				made, err := on.CreateWorkspace(r.t.Context(), task.Workspace{Name: "w", OwnerID: user.ID, StatusDeadlines: task.DefaultStatusDeadlines()},
+					core.Request{UserID: user.ID, Key: fmt.Sprint("workspace-", key), Asked: "a workspace"})
 				return made.ID, err
 			},
 			count: `SELECT count(*) FROM workspaces WHERE owner_id = $1`,
 		},
 		{
 			limit: "books",
-			makes: func(r *quotaRig, on *store.Store, user store.User, key int) (int64, error) {
+			makes: func(r *quotaRig, on *store.Store, user account.User, key int) (int64, error) {
 				book, err := on.CreateBook(
-					r.t.Context(), "A book", "", store.Request{UserID: user.ID, Key: fmt.Sprint("book-", key), Asked: "a book"},
+					r.t.Context(), "A book", "", core.Request{UserID: user.ID, Key: fmt.Sprint("book-", key), Asked: "a book"},
 				)
 				return book.ID, err
 			},
@@ -113,8 +118,8 @@ func quotaCases() []quotaCase {
 	}
 }
 
-func plainTask() store.NewTask {
-	return store.NewTask{Title: "A task", Visibility: store.TaskPublic, Priority: store.PriorityNormal, Labels: []string{}}
+func plainTask() task.NewTask {
+	return task.NewTask{Title: "A task", Visibility: task.Public, Priority: task.PriorityNormal, Labels: []string{}}
 }
 
 // number asks the database for a number.
@@ -146,8 +151,8 @@ func TestQuotasHoldUnderRaces(t *testing.T) {
 			other, err := store.Open(t.Context(), w.url, testdb.Key)
 			w.must(err)
 			t.Cleanup(other.Close)
-			w.Quotas = store.Quotas{c.limit: maximum}
-			other.Quotas = store.Quotas{c.limit: maximum}
+			w.SetQuotas(core.Quotas{c.limit: maximum})
+			other.SetQuotas(core.Quotas{c.limit: maximum})
 
 			var refused atomic.Int64
 			made := make([]int64, asked)
@@ -199,7 +204,7 @@ func TestTheSameRequestAtTheLimit(t *testing.T) {
 		t.Run(c.limit, func(t *testing.T) {
 			t.Parallel()
 			w := newQuotaRig(t, 1)
-			w.Quotas = store.Quotas{c.limit: 1}
+			w.SetQuotas(core.Quotas{c.limit: 1})
 
 			ids := make([]int64, 20)
 			errs := make([]error, len(ids))
@@ -224,15 +229,15 @@ func TestTheSameRequestAtTheLimit(t *testing.T) {
 func TestABatchOfTasksFitsOrNot(t *testing.T) {
 	t.Parallel()
 	w := newQuotaRig(t, 0)
-	w.Quotas = store.Quotas{"tasks": 10}
+	w.SetQuotas(core.Quotas{"tasks": 10})
 	batch := func(n int) error {
-		graph := make([]store.NewTask, n)
+		graph := make([]task.NewTask, n)
 		for i := range graph {
 			graph[i] = plainTask()
 		}
 		_, _, err := w.CreateTasks(
-			t.Context(), w.commons, graph, store.Event{Type: "created", To: string(lifecycle.TaskNew)},
-			store.Request{UserID: w.anna.ID},
+			t.Context(), w.commons, graph, core.Event{Type: "created", To: string(lifecycle.TaskNew)},
+			core.Request{UserID: w.anna.ID},
 		)
 		return err
 	}
@@ -271,7 +276,7 @@ func TestWhoIsAboveALimit(t *testing.T) {
 		w.must(w.token(w.boss, nil))
 	}
 
-	w.Quotas = store.Quotas{"tasks": 2, "deliveries": 2, "downloads": 2, "workspaces": 2, "members": 2, "books": 3, "tokens": 2}
+	w.SetQuotas(core.Quotas{"tasks": 2, "deliveries": 2, "downloads": 2, "workspaces": 2, "members": 2, "books": 3, "tokens": 2})
 	above, err := w.AboveQuotas(t.Context(), 10)
 	w.must(err)
 	got := map[string]int64{}
@@ -287,7 +292,7 @@ func TestWhoIsAboveALimit(t *testing.T) {
 		t.Errorf("above limits: %v, want %v", got, want)
 	}
 
-	w.Quotas = store.Quotas{}
+	w.SetQuotas(core.Quotas{})
 	if above, err := w.AboveQuotas(t.Context(), 10); err != nil || len(above) != 0 {
 		t.Errorf("without limits: %v, %v", above, err)
 	}
@@ -299,8 +304,8 @@ func TestMembersOfAWorkspaceAreBounded(t *testing.T) {
 	const maximum = 5
 	w := newQuotaRig(t, 0)
 	room := w.workspace(w.anna)
-	w.Quotas = store.Quotas{"members": maximum}
-	people := make([]store.User, 20)
+	w.SetQuotas(core.Quotas{"members": maximum})
+	people := make([]account.User, 20)
 	for i := range people {
 		people[i] = w.user(int64(300 + i))
 	}
@@ -332,10 +337,10 @@ func TestMembersOfAWorkspaceAreBounded(t *testing.T) {
 }
 
 // token makes a token of a user, which ends at a time.
-func (w *rig) token(user store.User, ends *time.Time) error {
+func (w *rig) token(user account.User, ends *time.Time) error {
 	_, err := w.CreateToken(
-		w.t.Context(), store.Token{UserID: user.ID, Name: "t", Scopes: []store.Scope{store.ScopeRead}, ExpiresAt: ends},
-		store.NewToken(),
+		w.t.Context(), account.Token{UserID: user.ID, Name: "t", Scopes: []account.Scope{account.ScopeRead}, ExpiresAt: ends},
+		account.NewToken(),
 	)
 	return err
 }
@@ -346,7 +351,7 @@ func TestTokensOfAUserAreBounded(t *testing.T) {
 	t.Parallel()
 	const maximum = 5
 	w := newQuotaRig(t, 0)
-	w.Quotas = store.Quotas{"tokens": maximum}
+	w.SetQuotas(core.Quotas{"tokens": maximum})
 
 	errs := make([]error, 20)
 	var all sync.WaitGroup

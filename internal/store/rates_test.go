@@ -10,6 +10,8 @@ import (
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/operations"
 )
 
 // TestReserveHoldsOverAllProcesses lets two processes take from one allowance at once: together they get the burst and
@@ -20,7 +22,7 @@ func TestReserveHoldsOverAllProcesses(t *testing.T) {
 	other, err := store.Open(t.Context(), w.url, testdb.Key)
 	w.must(err)
 	t.Cleanup(other.Close)
-	rate := store.Rate{PerSecond: 0.001, Burst: 10} // none comes back while the test runs
+	rate := account.Rate{PerSecond: 0.001, Burst: 10} // none comes back while the test runs
 
 	var granted, refused atomic.Int64
 	var all sync.WaitGroup
@@ -54,7 +56,7 @@ func TestReserveHoldsOverAllProcesses(t *testing.T) {
 func TestReserveQueuesThoseWithPatience(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
-	rate := store.Rate{PerSecond: 0.01, Burst: 1} // a place each 100 s
+	rate := account.Rate{PerSecond: 0.01, Burst: 1} // a place each 100 s
 	reserve := func(n int, patience time.Duration) (time.Duration, error) {
 		return w.Reserve(t.Context(), "k", rate, n, patience)
 	}
@@ -85,7 +87,7 @@ func TestReserveQueuesThoseWithPatience(t *testing.T) {
 func TestReserveMoreThanTheBurst(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
-	rate := store.Rate{PerSecond: 0.01, Burst: 1}
+	rate := account.Rate{PerSecond: 0.01, Burst: 1}
 	if wait, err := w.Reserve(t.Context(), "k", rate, 5, 0); err != nil || wait != 0 {
 		t.Errorf("five at once: %s, %v", wait, err)
 	}
@@ -99,14 +101,14 @@ func TestOldRatesAreSwept(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	for i := range 5 {
-		_, err := w.Reserve(t.Context(), fmt.Sprint(i), store.Rate{PerSecond: 1, Burst: 1}, 1, 0)
+		_, err := w.Reserve(t.Context(), fmt.Sprint(i), account.Rate{PerSecond: 1, Burst: 1}, 1, 0)
 		w.must(err)
 	}
 
 	w.exec(`UPDATE rate_limits SET tat = now() - interval '25 hours' WHERE key < '3'`)
 
 	var swept int64
-	for _, old := range (store.Retention{}).Kinds() {
+	for _, old := range (operations.Retention{}).Kinds() {
 		deleted, _, err := w.DeleteOld(t.Context(), old, 0, 100)
 		w.must(err)
 		swept += deleted

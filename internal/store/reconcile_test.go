@@ -6,15 +6,16 @@ import (
 	"testing"
 
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/task"
 )
 
 // TestDrivenRows finds the rows of workflows by their keys, in each workload.
 func TestDrivenRows(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
-	job, task := o.job(o.ann), o.made(store.NewTask{})[0]
-	for key, find := range map[string]func(context.Context, []string) (store.DrivenRows, error){
+	job, task := o.job(o.ann), o.made(task.NewTask{})[0]
+	for key, find := range map[string]func(context.Context, []string) (core.DrivenRows, error){
 		job.IdempotencyKey: o.DrivenDeliveries, fmt.Sprint(task.ID): o.DrivenTasks,
 	} {
 		got, err := find(t.Context(), []string{key, "no key at all"})

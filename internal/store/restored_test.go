@@ -7,17 +7,18 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/transaction"
 )
 
 // pays lets the wallet carry out a payment that the record does not have: it was signed after the moment to which the
 // record was set back.
-func (b *bank) pays(to string, nano int64) store.ChainTransaction {
+func (b *bank) pays(to string, nano int64) transaction.ChainTransaction {
 	b.seqno++
-	return b.happens(store.ChainTransaction{
+	return b.happens(transaction.ChainTransaction{
 		ComputeOK: true, ActionOK: true, FeeNano: fee,
-		In:  store.InMessage{HashNorm: digest("lost", b.wallet, len(b.history))},
-		Out: []store.OutMessage{{Destination: to, Nano: nano, BodyHash: digest("body")}},
+		In:  transaction.InMessage{HashNorm: digest("lost", b.wallet, len(b.history))},
+		Out: []transaction.OutMessage{{Destination: to, Nano: nano, BodyHash: digest("body")}},
 	})
 }
 
@@ -33,20 +34,20 @@ func TestLostPayments(t *testing.T) {
 	failed := b.ordered("failed", 3*coin)
 	b.fail(failed, "Authorization failed: Session expired", lifecycle.Retryable, false)
 	waiting := b.ordered("waiting", 3*coin)
-	if !b.turnOf(waiting, store.Purchase) {
+	if !b.turnOf(waiting, transaction.Purchase) {
 		t.Fatal("it is nobody's turn")
 	}
 
 	fresh := b.deposit("fresh", 3*coin)
 
 	first, second := b.pays(shop, 2*coin), b.pays(shop, coin)
-	_, err := b.sign(b.want(waiting, store.Purchase), store.Limits{})
+	_, err := b.sign(b.want(waiting, transaction.Purchase), transaction.Limits{})
 	b.refused(err, fault.PaymentsHeld) // the record is behind
 	brought := b.scan()
 	if want := []string{failed, waiting, fresh}; !slices.Equal(brought.Lost, want) {
 		t.Errorf("a person has to look at %v, want %v", brought.Lost, want)
 	}
-	if _, err := b.sign(b.want(waiting, store.Purchase), store.Limits{}); err == nil {
+	if _, err := b.sign(b.want(waiting, transaction.Purchase), transaction.Limits{}); err == nil {
 		t.Error("it was paid for again")
 	}
 	if again := b.scan(); len(again.Lost) != 0 {
@@ -55,9 +56,9 @@ func TestLostPayments(t *testing.T) {
 
 	b.bought(b.ordered("later", 3*coin)) // what came later was not paid by those
 
-	resolve := func(hash string, outcome lifecycle.TransactionState, payment string) (store.TransactionSnapshot, error) {
+	resolve := func(hash string, outcome lifecycle.TransactionState, payment string) (transaction.Snapshot, error) {
 		return b.ResolveTransaction(
-			ctx, store.TransactionRequest{Hash: hash, Attempt: b.tx(hash).Attempt, Payment: payment}, outcome,
+			ctx, transaction.Request{Hash: hash, Attempt: b.tx(hash).Attempt, Payment: payment}, outcome,
 			"nothing was bought",
 		)
 	}
@@ -81,14 +82,14 @@ func TestLostPayments(t *testing.T) {
 		t.Errorf("%+v", standing)
 	}
 
-	b.ok(b.RetryTransaction(ctx, store.TransactionRequest{Hash: fresh, Attempt: standing.Attempt}))
+	b.ok(b.RetryTransaction(ctx, transaction.Request{Hash: fresh, Attempt: standing.Attempt}))
 	payment := b.bought(fresh)
 	if payment.Seqno != 4 {
 		t.Errorf("signed with seqno %d, want 4: two were paid before, two were lost, one came later", payment.Seqno)
 	}
 
 	balances := b.balanced()
-	if balances[store.AccountOther] < second.Out[0].Nano {
+	if balances[transaction.AccountOther] < second.Out[0].Nano {
 		t.Errorf("the second one is nobody's, but %v", balances)
 	}
 }
@@ -100,16 +101,16 @@ func TestRelayedPayment(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	hash := b.ordered("ann", 3*coin)
-	if !b.turnOf(hash, store.Purchase) {
+	if !b.turnOf(hash, transaction.Purchase) {
 		t.Fatal("it is nobody's turn")
 	}
 
 	b.seqno++
-	b.happens(store.ChainTransaction{
-		ComputeOK: true, ActionOK: true, FeeNano: fee, In: store.InMessage{Source: address("relayer"), Nano: coin / 10},
-		Out: []store.OutMessage{{Destination: address("owner"), Nano: coin / 20, BodyHash: digest("body")}},
+	b.happens(transaction.ChainTransaction{
+		ComputeOK: true, ActionOK: true, FeeNano: fee, In: transaction.InMessage{Source: address("relayer"), Nano: coin / 10},
+		Out: []transaction.OutMessage{{Destination: address("owner"), Nano: coin / 20, BodyHash: digest("body")}},
 	})
-	_, err := b.sign(b.want(hash, store.Purchase), store.Limits{})
+	_, err := b.sign(b.want(hash, transaction.Purchase), transaction.Limits{})
 	b.refused(err, fault.PaymentsHeld)
 	if brought := b.scan(); len(brought.Lost) != 0 {
 		t.Errorf("a person has to look at %v, and we sign nothing that is relayed", brought.Lost)
@@ -150,9 +151,9 @@ func TestAfterRestore(t *testing.T) {
 		t.Errorf("%d news would be told again", n)
 	}
 
-	var events []store.StreamedEvent
+	var events []core.StreamedEvent
 	for deadline := time.Now().Add(20 * time.Second); len(events) < 2 && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		events, err = w.EventsAfter(ctx, store.Cursor{}, 10) // other tests' transactions may hold it up
+		events, err = w.EventsAfter(ctx, core.Cursor{}, 10) // other tests' transactions may hold it up
 		w.must(err)
 	}
 

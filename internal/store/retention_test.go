@@ -6,6 +6,12 @@ import (
 
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/delivery"
+	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store/operations"
+	"stagecoach/internal/store/task"
 )
 
 // aged makes rows of a table as old as they would be after some days.
@@ -17,7 +23,7 @@ func (w *rig) aged(days int, table, where string, columns ...string) {
 }
 
 // deleteOld deletes all that is old, a few rows at a time, and says how many of each kind.
-func (w *rig) deleteOld(r store.Retention) map[string]int64 {
+func (w *rig) deleteOld(r operations.Retention) map[string]int64 {
 	w.t.Helper()
 	total := map[string]int64{}
 	for _, old := range r.Kinds() {
@@ -47,11 +53,11 @@ func (w *rig) wantDeleted(got map[string]int64, want map[string]int64) {
 }
 
 // end gives a job its end.
-func (w *rig) end(job store.Job) {
+func (w *rig) end(job delivery.Job) {
 	w.t.Helper()
-	_, err := w.ChangeJob(w.t.Context(), job.ID, func(walk *store.JobWalk) error {
+	_, err := w.ChangeJob(w.t.Context(), job.ID, func(walk *delivery.JobWalk) error {
 		walk.Row.LastError = "FILE_NOT_FOUND"
-		return walk.Take(store.JobStep{Action: lifecycle.DeliveryActionFail})
+		return walk.Take(delivery.JobStep{Action: lifecycle.DeliveryActionFail})
 	})
 	w.must(err)
 }
@@ -61,7 +67,7 @@ func TestOldDeliveries(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	user := w.user(1)
-	var old []store.Job
+	var old []delivery.Job
 	for range 5 {
 		old = append(old, w.job(user))
 	}
@@ -82,14 +88,14 @@ func TestOldDeliveries(t *testing.T) {
 	young := w.job(user)
 	w.end(young)
 
-	policy := store.Retention{"deliveries": 90, "events": 50}
-	w.wantDeleted(w.deleteOld(store.Retention{}), nil) // all is kept for ever
-	w.wantDeleted(w.deleteOld(store.Retention{"deliveries": 101, "events": 101}), nil)
+	policy := operations.Retention{"deliveries": 90, "events": 50}
+	w.wantDeleted(w.deleteOld(operations.Retention{}), nil) // all is kept for ever
+	w.wantDeleted(w.deleteOld(operations.Retention{"deliveries": 101, "events": 101}), nil)
 	// The first event of the late one is old, and its job has ended.
 	w.wantDeleted(w.deleteOld(policy), map[string]int64{"deliveries": 8, "delivery_events": 1})
 	w.wantDeleted(w.deleteOld(policy), nil) // again: nothing
 
-	for _, job := range []store.Job{live, late, young} {
+	for _, job := range []delivery.Job{live, late, young} {
 		if _, err := w.JobByID(t.Context(), job.ID); err != nil {
 			t.Errorf("job %d: %v", job.ID, err)
 		}
@@ -103,7 +109,7 @@ func TestOldDeliveries(t *testing.T) {
 	}
 
 	again, created, err := w.CreateJob(
-		t.Context(), old[0], store.Event{Type: "enqueued", To: string(lifecycle.DeliveryQueued)},
+		t.Context(), old[0], core.Event{Type: "enqueued", To: string(lifecycle.DeliveryQueued)},
 	)
 	if err != nil || !created || again.ID <= young.ID {
 		t.Errorf("the key of a job that was deleted gives job %d, %v, %v; want a new one", again.ID, created, err)
@@ -115,13 +121,13 @@ func TestOldTasks(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
 	graph := o.made(
-		store.NewTask{Ref: "ground", AssigneeID: &o.ann.ID}, store.NewTask{
+		task.NewTask{Ref: "ground", AssigneeID: &o.ann.ID}, task.NewTask{
 			Ref: "wall", BlockedBy: []string{"ground"}, AssigneeID: &o.ann.ID,
 		},
-		store.NewTask{Ref: "door", AssigneeID: &o.ann.ID}, store.NewTask{
+		task.NewTask{Ref: "door", AssigneeID: &o.ann.ID}, task.NewTask{
 			Ref: "lock", BlockedBy: []string{"door"}, AssigneeID: &o.ann.ID,
 		},
-		store.NewTask{Ref: "alone", AssigneeID: &o.ann.ID})
+		task.NewTask{Ref: "alone", AssigneeID: &o.ann.ID})
 
 	for i, task := range graph {
 		if i != 3 { // the lock is not done
@@ -132,7 +138,7 @@ func TestOldTasks(t *testing.T) {
 
 	o.aged(400, "tasks", "true", "created_at", "finished_at", "updated_at")
 	o.aged(400, "events", "workload = 'task'", "created_at")
-	o.wantDeleted(o.deleteOld(store.Retention{"tasks": 365, "events": 365}), map[string]int64{"tasks": 3, "task_events": 3})
+	o.wantDeleted(o.deleteOld(operations.Retention{"tasks": 365, "events": 365}), map[string]int64{"tasks": 3, "task_events": 3})
 	for i, kept := range []bool{false, false, true, true, false} {
 		if _, err := o.TaskByID(t.Context(), 0, graph[i].ID); (err == nil) != kept {
 			t.Errorf("task %d: %v, want it kept: %v", i, err, kept)
@@ -157,7 +163,7 @@ func TestOldDownloads(t *testing.T) {
 	s.move(gone, lifecycle.DownloadFailed)
 	live := s.download(s.ann)
 	s.aged(100, "download_jobs", "true", "created_at_utc", "updated_at_utc")
-	s.wantDeleted(s.deleteOld(store.Retention{"downloads": 99, "events": 99}), map[string]int64{"downloads": 1})
+	s.wantDeleted(s.deleteOld(operations.Retention{"downloads": 99, "events": 99}), map[string]int64{"downloads": 1})
 	if _, err := s.DownloadByID(t.Context(), live.ID); err != nil {
 		t.Error(err)
 	}
@@ -176,22 +182,22 @@ func TestOldNotes(t *testing.T) {
 
 	for i := range 5 {
 		_, err := store.KeepAnswer(
-			t.Context(), b.Store, store.Request{UserID: user.ID, Key: string(rune('a' + i)), Asked: "x"}, i,
+			t.Context(), b.Store, core.Request{UserID: user.ID, Key: string(rune('a' + i)), Asked: "x"}, i,
 		)
 
 		b.must(err)
-		b.must(b.RaiseAlert(t.Context(), store.AlertChain))
-		b.must(b.ResolveAlert(t.Context(), store.AlertChain))
+		b.must(b.RaiseAlert(t.Context(), notice.AlertChain))
+		b.must(b.ResolveAlert(t.Context(), notice.AlertChain))
 		_, err = b.TakeUnsentAlerts(t.Context(), 0) // its end is told: the next one is another incident
 		b.must(err)
-		b.must(b.Audit(t.Context(), store.AuditEntry{ActorID: &user.ID, Action: "look", Outcome: "done", Door: "cli"}))
+		b.must(b.Audit(t.Context(), account.AuditEntry{ActorID: &user.ID, Action: "look", Outcome: "done", Door: "cli"}))
 		b.exec(
 			`INSERT INTO news (user_id, workload, entity_id, seq, state, due_at) VALUES ($1, 'task', '1', $2, 'sent', now())`,
 			user.ID, i,
 		)
 	}
 
-	b.must(b.RaiseAlert(t.Context(), store.AlertChain)) // open
+	b.must(b.RaiseAlert(t.Context(), notice.AlertChain)) // open
 	b.exec(`INSERT INTO news (user_id, workload, entity_id, seq, due_at) VALUES ($1, 'task', '1', 9, now())`, user.ID)
 	b.aged(40, "answers", "key <> 'a'", "created_at")
 	b.aged(40, "alerts", "true", "opened_at", "resolved_at")
@@ -200,13 +206,13 @@ func TestOldNotes(t *testing.T) {
 	b.aged(40, "events", "true", "created_at")
 	b.aged(40, "transactions", "true", "created_at", "updated_at")
 
-	policy := store.Retention{"deliveries": 30, "downloads": 30, "tasks": 30, "events": 30, "answers": 30, "news": 30, "alerts": 30}
+	policy := operations.Retention{"deliveries": 30, "downloads": 30, "tasks": 30, "events": 30, "answers": 30, "news": 30, "alerts": 30}
 	b.wantDeleted(b.deleteOld(policy), map[string]int64{"answers": 4, "news": 5, "alerts": 5})
 	if n := b.count("audit_log"); n != 5 {
 		t.Errorf("%d entries of the audit log are left, want all", n)
 	}
 
-	b.wantDeleted(b.deleteOld(store.Retention{"audit": 30}), map[string]int64{"audit": 5})
+	b.wantDeleted(b.deleteOld(operations.Retention{"audit": 30}), map[string]int64{"audit": 5})
 	if n := b.count("events WHERE workload = 'transaction'"); n != events {
 		t.Errorf("%d events of transactions are left, want %d", n, events)
 	}
@@ -222,13 +228,13 @@ func TestOldFindings(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	note := func(entity string, settled bool) {
-		f, fresh, err := w.NoteFinding(t.Context(), store.Finding{
+		f, fresh, err := w.NoteFinding(t.Context(), operations.Finding{
 			Workload: lifecycle.WorkloadTask, Entity: entity, WorkflowID: "task/" + entity, RunID: "run",
-			Finding: store.FindingStale,
+			Finding: operations.FindingStale,
 		})
 		w.must(err)
 		if settled && fresh {
-			w.must(w.SettleFinding(t.Context(), f.ID, store.DoneRefreshed))
+			w.must(w.SettleFinding(t.Context(), f.ID, operations.DoneRefreshed))
 		}
 	}
 
@@ -242,11 +248,11 @@ func TestOldFindings(t *testing.T) {
 	note("met again", true)
 	note("young", true)
 
-	w.wantDeleted(w.deleteOld(store.Retention{}), nil)
-	w.wantDeleted(w.deleteOld(store.Retention{"findings": 101}), nil)
-	w.wantDeleted(w.deleteOld(store.Retention{"findings": 90}), map[string]int64{"findings": 3})
-	w.wantDeleted(w.deleteOld(store.Retention{"findings": 90}), nil)
-	left, err := w.Findings(t.Context(), store.FindingFilter{Limit: 10})
+	w.wantDeleted(w.deleteOld(operations.Retention{}), nil)
+	w.wantDeleted(w.deleteOld(operations.Retention{"findings": 101}), nil)
+	w.wantDeleted(w.deleteOld(operations.Retention{"findings": 90}), map[string]int64{"findings": 3})
+	w.wantDeleted(w.deleteOld(operations.Retention{"findings": 90}), nil)
+	left, err := w.Findings(t.Context(), operations.FindingFilter{Limit: 10})
 	w.must(err)
 	if len(left) != 4 || left[0].Entity != "young" {
 		t.Errorf("%+v are left", left)

@@ -18,6 +18,9 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/delivery"
 )
 
 func TestMain(m *testing.M) { testdb.Main(&checkedRun{M: m}) }
@@ -27,7 +30,7 @@ type rig struct {
 	*store.Store
 	t    *testing.T
 	url  string
-	file store.File
+	file delivery.File
 	keys int
 	conn *pgx.Conn // past the store, where a test needs it
 }
@@ -40,7 +43,7 @@ func newRig(t *testing.T) *rig {
 	w.must(err)
 	t.Cleanup(w.Close)
 	files, err := w.SaveFiles(
-		t.Context(), []store.File{{Path: "/a", Parent: "/", Name: "a", Size: 10, ModifiedAt: time.Now()}},
+		t.Context(), []delivery.File{{Path: "/a", Parent: "/", Name: "a", Size: 10, ModifiedAt: time.Now()}},
 	)
 
 	w.must(err)
@@ -55,20 +58,20 @@ func (w *rig) must(err error) {
 	}
 }
 
-func (w *rig) user(telegramID int64) store.User {
+func (w *rig) user(telegramID int64) account.User {
 	w.t.Helper()
-	user, err := w.CreateUser(w.t.Context(), store.User{TelegramID: &telegramID, Status: store.UserActive}, "")
+	user, err := w.CreateUser(w.t.Context(), account.User{TelegramID: &telegramID, Status: account.UserActive}, "")
 	w.must(err)
 	return user
 }
 
-func (w *rig) job(user store.User) store.Job {
+func (w *rig) job(user account.User) delivery.Job {
 	w.t.Helper()
 	w.keys++
-	job, _, err := w.CreateJob(w.t.Context(), store.Job{
+	job, _, err := w.CreateJob(w.t.Context(), delivery.Job{
 		IdempotencyKey: fmt.Sprintf("%064x", w.keys), UserID: user.ID, FileID: w.file.ID, FileName: "a", Size: 10,
-		Source: store.SourceAPI,
-	}, store.Event{Type: "enqueued", To: string(lifecycle.DeliveryQueued)})
+		Source: delivery.SourceAPI,
+	}, core.Event{Type: "enqueued", To: string(lifecycle.DeliveryQueued)})
 	w.must(err)
 	return job
 }
@@ -168,9 +171,9 @@ func TestTokenIsRenewedByOne(t *testing.T) {
 func TestOneAdminIsLeft(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
-	var admins []store.User
+	var admins []account.User
 	for range 5 {
-		admin, err := w.CreateUser(t.Context(), store.User{Role: store.RoleAdmin, Status: store.UserActive}, "")
+		admin, err := w.CreateUser(t.Context(), account.User{Role: account.RoleAdmin, Status: account.UserActive}, "")
 		w.must(err)
 		admins = append(admins, admin)
 	}
@@ -178,9 +181,9 @@ func TestOneAdminIsLeft(t *testing.T) {
 	var all sync.WaitGroup
 	var refused atomic.Int64
 	for i, admin := range admins {
-		change := store.UserChange{Role: store.RoleUser}
+		change := account.UserChange{Role: account.RoleUser}
 		if i%2 == 0 {
-			change = store.UserChange{Status: store.UserBlocked}
+			change = account.UserChange{Status: account.UserBlocked}
 		}
 
 		all.Go(func() {
@@ -199,7 +202,7 @@ func TestOneAdminIsLeft(t *testing.T) {
 	if len(left) != 1 || refused.Load() != 1 {
 		t.Fatalf("%d administrators are left, %d changes were refused", len(left), refused.Load())
 	}
-	if _, err := w.ChangeUser(t.Context(), left[0].ID, store.UserChange{Name: "the last one", Role: store.RoleAdmin}); err != nil {
+	if _, err := w.ChangeUser(t.Context(), left[0].ID, account.UserChange{Name: "the last one", Role: account.RoleAdmin}); err != nil {
 		t.Error(err)
 	}
 }
@@ -210,25 +213,27 @@ func TestChangeJobIsAllOrNothing(t *testing.T) {
 	w := newRig(t)
 	job := w.job(w.user(1))
 	no := errors.New("no")
-	_, err := w.ChangeJob(t.Context(), job.ID, func(walk *store.JobWalk) error {
+	_, err := w.ChangeJob(t.Context(), job.ID, func(walk *delivery.JobWalk) error {
 		walk.Row.LastError = "x"
-		return errors.Join(walk.Take(store.JobStep{Action: lifecycle.DeliveryActionFail}), no)
+		return errors.Join(walk.Take(delivery.JobStep{Action: lifecycle.DeliveryActionFail}), no)
 	})
 	if !errors.Is(err, no) {
 		t.Errorf("got %v", err)
 	}
 
-	for name, wrong := range map[string]func(*store.JobWalk) error{
-		"delivered without a message": func(w *store.JobWalk) error {
-			return w.Take(store.JobStep{Action: lifecycle.DeliveryActionFindDelivered})
+	for name, wrong := range map[string]func(*delivery.JobWalk) error{
+		"delivered without a message": func(w *delivery.JobWalk) error {
+			return w.Take(delivery.JobStep{Action: lifecycle.DeliveryActionFindDelivered})
 		},
-		"failed without a reason":  func(w *store.JobWalk) error { return w.Take(store.JobStep{Action: lifecycle.DeliveryActionFail}) },
-		"held without a heartbeat": func(w *store.JobWalk) error { return w.Take(store.JobStep{Action: lifecycle.DeliveryActionClaim}) },
-		"a fourth try":             func(w *store.JobWalk) error { w.Row.Attempt = 4; w.Note("x"); return nil },
-		"an unknown state":         func(w *store.JobWalk) error { w.Row.State = "LOST"; w.Note("x"); return nil },
-		"a state without a rule":   func(w *store.JobWalk) error { w.Row.State = lifecycle.DeliveryStreaming; w.Note("x"); return nil },
-		"what the table forbids": func(w *store.JobWalk) error {
-			return w.Take(store.JobStep{Action: lifecycle.DeliveryActionAcknowledge})
+		"failed without a reason": func(w *delivery.JobWalk) error { return w.Take(delivery.JobStep{Action: lifecycle.DeliveryActionFail}) },
+		"held without a heartbeat": func(w *delivery.JobWalk) error {
+			return w.Take(delivery.JobStep{Action: lifecycle.DeliveryActionClaim})
+		},
+		"a fourth try":           func(w *delivery.JobWalk) error { w.Row.Attempt = 4; w.Note("x"); return nil },
+		"an unknown state":       func(w *delivery.JobWalk) error { w.Row.State = "LOST"; w.Note("x"); return nil },
+		"a state without a rule": func(w *delivery.JobWalk) error { w.Row.State = lifecycle.DeliveryStreaming; w.Note("x"); return nil },
+		"what the table forbids": func(w *delivery.JobWalk) error {
+			return w.Take(delivery.JobStep{Action: lifecycle.DeliveryActionAcknowledge})
 		},
 	} {
 		_, err := w.ChangeJob(t.Context(), job.ID, wrong)
@@ -248,9 +253,9 @@ func TestChangeJobIsAllOrNothing(t *testing.T) {
 		t.Errorf("no such job: %v", err)
 	}
 
-	_, err = w.ChangeJob(t.Context(), job.ID, func(walk *store.JobWalk) error { // nothing is locked any more
+	_, err = w.ChangeJob(t.Context(), job.ID, func(walk *delivery.JobWalk) error { // nothing is locked any more
 		walk.Row.LastError = "x"
-		return walk.Take(store.JobStep{Action: lifecycle.DeliveryActionCancel})
+		return walk.Take(delivery.JobStep{Action: lifecycle.DeliveryActionCancel})
 	})
 
 	w.must(err)
@@ -261,13 +266,13 @@ func TestSentFileComesWithTheReceipt(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	job := w.job(w.user(1))
-	sent := store.SentFile{SHA256: "sum", Size: 10, FileID: "file-1", Name: "a"}
+	sent := delivery.SentFile{SHA256: "sum", Size: 10, FileID: "file-1", Name: "a"}
 
 	for _, refusal := range []error{errors.New("no"), nil} {
-		_, err := w.ChangeJob(t.Context(), job.ID, func(walk *store.JobWalk) error {
+		_, err := w.ChangeJob(t.Context(), job.ID, func(walk *delivery.JobWalk) error {
 			message := int64(7)
 			walk.Row.MessageID, walk.Row.Sent = &message, &sent
-			return errors.Join(walk.Take(store.JobStep{Action: lifecycle.DeliveryActionFindDelivered}), refusal)
+			return errors.Join(walk.Take(delivery.JobStep{Action: lifecycle.DeliveryActionFindDelivered}), refusal)
 		})
 		if !errors.Is(err, refusal) {
 			t.Fatal(err)
@@ -316,19 +321,19 @@ func TestEventsHaveNoGap(t *testing.T) {
 	for range writers {
 		all.Go(func() {
 			for key := range keys {
-				job, _, err := w.CreateJob(t.Context(), store.Job{
+				job, _, err := w.CreateJob(t.Context(), delivery.Job{
 					IdempotencyKey: fmt.Sprintf("%064x", key), UserID: user.ID, FileID: w.file.ID, FileName: "a", Size: 10,
-					Source: store.SourceAPI,
-				}, store.Event{Type: "enqueued", To: string(lifecycle.DeliveryQueued)})
+					Source: delivery.SourceAPI,
+				}, core.Event{Type: "enqueued", To: string(lifecycle.DeliveryQueued)})
 				if err != nil {
 					t.Error(err)
 					return
 				}
 
-				_, err = w.ChangeJob(t.Context(), job.ID, func(walk *store.JobWalk) error {
+				_, err = w.ChangeJob(t.Context(), job.ID, func(walk *delivery.JobWalk) error {
 					time.Sleep(time.Duration(key%7) * time.Millisecond) // commits out of the order of ids
 					walk.Row.LastError = "x"
-					return walk.Take(store.JobStep{Action: lifecycle.DeliveryActionCancel})
+					return walk.Take(delivery.JobStep{Action: lifecycle.DeliveryActionCancel})
 				})
 				if err != nil {
 					t.Error(err)
@@ -338,7 +343,7 @@ func TestEventsHaveNoGap(t *testing.T) {
 	}
 
 	seen := map[int64]bool{}
-	var cursor store.Cursor
+	var cursor core.Cursor
 	for deadline := time.Now().Add(30 * time.Second); len(seen) < 2*writers*jobs && time.Now().Before(deadline); {
 		events, err := w.EventsAfter(t.Context(), cursor, 7)
 		w.must(err)
@@ -350,7 +355,7 @@ func TestEventsHaveNoGap(t *testing.T) {
 			cursor = event.Cursor()
 		}
 
-		if again, err := store.ParseCursor(cursor.String()); err != nil || again != cursor {
+		if again, err := core.ParseCursor(cursor.String()); err != nil || again != cursor {
 			t.Fatalf("cursor %s reads as %v, %v", cursor, again, err)
 		}
 	}

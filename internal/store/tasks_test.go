@@ -13,25 +13,28 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/task"
 )
 
 // office is a world with a workspace and two of its members.
 type office struct {
 	*rig
-	store.Workspace
-	ann, bob, stranger store.User
+	task.Workspace
+	ann, bob, stranger account.User
 }
 
-func newOffice(t *testing.T, change func(*store.Workspace)) *office {
+func newOffice(t *testing.T, change func(*task.Workspace)) *office {
 	t.Helper()
 	o := &office{rig: newRig(t)}
 	o.ann, o.bob, o.stranger = o.user(1), o.user(2), o.user(3)
-	wanted := store.Workspace{Name: "office", OwnerID: o.ann.ID, StatusDeadlines: store.DefaultStatusDeadlines()}
+	wanted := task.Workspace{Name: "office", OwnerID: o.ann.ID, StatusDeadlines: task.DefaultStatusDeadlines()}
 	if change != nil {
 		change(&wanted)
 	}
 
-	made, err := o.CreateWorkspace(t.Context(), wanted, store.Request{})
+	made, err := o.CreateWorkspace(t.Context(), wanted, core.Request{})
 	o.must(err)
 	o.Workspace = made
 	o.must(o.AddMember(t.Context(), made.OwnerID, made.ID, o.bob.ID))
@@ -40,20 +43,20 @@ func newOffice(t *testing.T, change func(*store.Workspace)) *office {
 	return o
 }
 
-func (o *office) graph(key string, graph ...store.NewTask) ([]store.Task, error) {
+func (o *office) graph(key string, graph ...task.NewTask) ([]task.Task, error) {
 	for i := range graph {
 		graph[i].Title, graph[i].Labels = "a task of a test", []string{}
 		if graph[i].Visibility == "" {
-			graph[i].Visibility = store.TaskPublic
+			graph[i].Visibility = task.Public
 		}
-		graph[i].Priority = store.PriorityNormal
+		graph[i].Priority = task.PriorityNormal
 	}
-	made, _, err := o.CreateTasks(o.t.Context(), o.Workspace.ID, graph, store.Event{Type: "created", To: "NEW"},
-		store.Request{UserID: o.ann.ID, Key: key, Asked: "graph"})
+	made, _, err := o.CreateTasks(o.t.Context(), o.Workspace.ID, graph, core.Event{Type: "created", To: "NEW"},
+		core.Request{UserID: o.ann.ID, Key: key, Asked: "graph"})
 	return made, err
 }
 
-func (o *office) made(graph ...store.NewTask) []store.Task {
+func (o *office) made(graph ...task.NewTask) []task.Task {
 	o.t.Helper()
 	made, err := o.graph("", graph...)
 	o.must(err)
@@ -61,18 +64,18 @@ func (o *office) made(graph ...store.NewTask) []store.Task {
 }
 
 // move writes a transition as a workflow would.
-func (o *office) move(task store.Task, to lifecycle.TaskState, assignee *int64) store.TaskSnapshot {
+func (o *office) move(row task.Task, to lifecycle.TaskState, assignee *int64) task.Snapshot {
 	o.t.Helper()
-	now, err := o.TaskByID(o.t.Context(), 0, task.ID)
+	now, err := o.TaskByID(o.t.Context(), 0, row.ID)
 	o.must(err)
 	kind := "status_changed"
 	if to == lifecycle.TaskStuck {
 		kind = "deadline_expired"
 	}
 
-	state, err := o.WriteTask(o.t.Context(), store.TaskWrite{
-		TaskID: task.ID, Version: now.Version + 1, RequestID: fmt.Sprint(to, now.Version), State: to, AssigneeID: assignee,
-		At: time.Now(), Event: store.Event{Type: kind, From: string(now.State), To: string(to), Comment: "c"},
+	state, err := o.WriteTask(o.t.Context(), task.Write{
+		TaskID: row.ID, Version: now.Version + 1, RequestID: fmt.Sprint(to, now.Version), State: to, AssigneeID: assignee,
+		At: time.Now(), Event: core.Event{Type: kind, From: string(now.State), To: string(to), Comment: "c"},
 	})
 
 	o.must(err)
@@ -92,11 +95,11 @@ func (w *rig) count(table string) (n int) {
 func TestGraph(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
-	old := o.made(store.NewTask{})[0]
+	old := o.made(task.NewTask{})[0]
 	made := o.made(
-		store.NewTask{Ref: "roof", BlockedBy: []string{"walls", fmt.Sprint(old.ID), "walls"}},
-		store.NewTask{Ref: "walls", BlockedBy: []string{"ground"}},
-		store.NewTask{Ref: "ground"},
+		task.NewTask{Ref: "roof", BlockedBy: []string{"walls", fmt.Sprint(old.ID), "walls"}},
+		task.NewTask{Ref: "walls", BlockedBy: []string{"ground"}},
+		task.NewTask{Ref: "ground"},
 	)
 
 	blockers := func(i int) []int64 { return made[i].OpenBlockers() }
@@ -108,7 +111,7 @@ func TestGraph(t *testing.T) {
 	}
 
 	ready, err := o.Tasks(
-		t.Context(), store.TaskFilter{Viewer: o.bob.ID, WorkspaceID: o.Workspace.ID, Ready: true, Limit: 10},
+		t.Context(), task.Filter{Viewer: o.bob.ID, WorkspaceID: o.Workspace.ID, Ready: true, Limit: 10},
 	)
 	if err != nil || len(ready) != 2 || ready[0].ID != made[2].ID || ready[1].ID != old.ID {
 		t.Errorf("ready: %+v, %v", ready, err)
@@ -126,15 +129,15 @@ func TestGraph(t *testing.T) {
 func TestRepeatedGraph(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
-	graph := []store.NewTask{
-		{Title: "a task of a test", Labels: []string{}, Visibility: store.TaskPublic, Priority: store.PriorityNormal},
-		{Title: "another one", Labels: []string{}, Visibility: store.TaskPublic, Priority: store.PriorityNormal},
+	graph := []task.NewTask{
+		{Title: "a task of a test", Labels: []string{}, Visibility: task.Public, Priority: task.PriorityNormal},
+		{Title: "another one", Labels: []string{}, Visibility: task.Public, Priority: task.PriorityNormal},
 	}
 
 	var first int64
 	for i, want := range []bool{true, false} {
-		made, created, err := o.CreateTasks(t.Context(), o.Workspace.ID, graph, store.Event{Type: "created", To: "NEW"},
-			store.Request{UserID: o.ann.ID, Key: "k", Asked: "graph"})
+		made, created, err := o.CreateTasks(t.Context(), o.Workspace.ID, graph, core.Event{Type: "created", To: "NEW"},
+			core.Request{UserID: o.ann.ID, Key: "k", Asked: "graph"})
 		if err != nil || created != want || len(made) != 2 || i > 0 && made[0].ID != first {
 			t.Errorf("%d tasks, created %v, error %v; want created %v", len(made), created, err, want)
 		}
@@ -145,26 +148,26 @@ func TestRepeatedGraph(t *testing.T) {
 func TestGraphIsRefused(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
-	private := o.made(store.NewTask{Visibility: store.TaskPrivate})[0]
+	private := o.made(task.NewTask{Visibility: task.Private})[0]
 	elsewhere, err := o.CreateWorkspace(
-		t.Context(), store.Workspace{Name: "other", OwnerID: o.ann.ID, StatusDeadlines: map[lifecycle.TaskState]float64{}},
-		store.Request{},
+		t.Context(), task.Workspace{Name: "other", OwnerID: o.ann.ID, StatusDeadlines: map[lifecycle.TaskState]float64{}},
+		core.Request{},
 	)
 
 	o.must(err)
 	before := o.count("tasks")
 	for name, c := range map[string]struct {
-		graph  []store.NewTask
+		graph  []task.NewTask
 		code   fault.Code
 		field  string
 		detail string
 		want   string
 	}{
-		"a cycle":         {[]store.NewTask{{Ref: "x"}, {Ref: "a", BlockedBy: []string{"x", "b"}}, {Ref: "b", BlockedBy: []string{"c"}}, {Ref: "c", BlockedBy: []string{"a"}}}, fault.CyclicDependency, "tasks[1].blocked_by[1]", "cycle", "[a b c a]"},
-		"itself":          {[]store.NewTask{{Ref: "a", BlockedBy: []string{"a"}}}, fault.CyclicDependency, "tasks[0].blocked_by[0]", "cycle", "[a a]"},
-		"an unknown id":   {[]store.NewTask{{}, {BlockedBy: []string{"987654"}}}, fault.UnknownBlocker, "tasks[1].blocked_by[0]", "unknown", "[987654]"},
-		"an unknown name": {[]store.NewTask{{Ref: "a"}, {BlockedBy: []string{"a", "b"}}}, fault.UnknownBlocker, "tasks[1].blocked_by[1]", "unknown", "[b]"},
-		"two of one name": {[]store.NewTask{{Ref: "a"}, {Ref: "a"}}, fault.Validation, "tasks[1].ref", "", ""},
+		"a cycle":         {[]task.NewTask{{Ref: "x"}, {Ref: "a", BlockedBy: []string{"x", "b"}}, {Ref: "b", BlockedBy: []string{"c"}}, {Ref: "c", BlockedBy: []string{"a"}}}, fault.CyclicDependency, "tasks[1].blocked_by[1]", "cycle", "[a b c a]"},
+		"itself":          {[]task.NewTask{{Ref: "a", BlockedBy: []string{"a"}}}, fault.CyclicDependency, "tasks[0].blocked_by[0]", "cycle", "[a a]"},
+		"an unknown id":   {[]task.NewTask{{}, {BlockedBy: []string{"987654"}}}, fault.UnknownBlocker, "tasks[1].blocked_by[0]", "unknown", "[987654]"},
+		"an unknown name": {[]task.NewTask{{Ref: "a"}, {BlockedBy: []string{"a", "b"}}}, fault.UnknownBlocker, "tasks[1].blocked_by[1]", "unknown", "[b]"},
+		"two of one name": {[]task.NewTask{{Ref: "a"}, {Ref: "a"}}, fault.Validation, "tasks[1].ref", "", ""},
 	} {
 		_, err := o.graph("", c.graph...)
 		refusal := fault.As(err)
@@ -173,18 +176,18 @@ func TestGraphIsRefused(t *testing.T) {
 		}
 	}
 
-	for name, by := range map[string]store.User{"private to another": o.bob, "in another workspace": o.ann} {
+	for name, by := range map[string]account.User{"private to another": o.bob, "in another workspace": o.ann} {
 		workspace := o.Workspace.ID
 		if by.ID == o.ann.ID {
 			workspace = elsewhere.ID
 		}
 
-		graph := []store.NewTask{
+		graph := []task.NewTask{
 			{Title: "a task of a test", Visibility: "public", Priority: "normal", Labels: []string{}, BlockedBy: []string{fmt.Sprint(private.ID)}},
 		}
 
 		_, _, err := o.CreateTasks(
-			t.Context(), workspace, graph, store.Event{Type: "created", To: "NEW"}, store.Request{UserID: by.ID},
+			t.Context(), workspace, graph, core.Event{Type: "created", To: "NEW"}, core.Request{UserID: by.ID},
 		)
 		if fault.CodeOf(err) != fault.UnknownBlocker {
 			t.Errorf("a blocker %s: %v", name, err)
@@ -200,12 +203,12 @@ func TestGraphIsRefused(t *testing.T) {
 func TestVersionedWrites(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
-	task := o.made(store.NewTask{})[0]
-	write := func(version int64, id string, to lifecycle.TaskState) store.TaskSnapshot {
-		state, err := o.WriteTask(t.Context(), store.TaskWrite{
-			TaskID: task.ID, Version: version, RequestID: id, State: to, AssigneeID: &o.bob.ID, At: time.Now(),
-			Event: store.Event{
-				Type: "status_changed", From: string(task.State), To: string(to), ActorID: &o.bob.ID, Comment: "c",
+	row := o.made(task.NewTask{})[0]
+	write := func(version int64, id string, to lifecycle.TaskState) task.Snapshot {
+		state, err := o.WriteTask(t.Context(), task.Write{
+			TaskID: row.ID, Version: version, RequestID: id, State: to, AssigneeID: &o.bob.ID, At: time.Now(),
+			Event: core.Event{
+				Type: "status_changed", From: string(row.State), To: string(to), ActorID: &o.bob.ID, Comment: "c",
 			},
 		})
 		o.must(err)
@@ -217,20 +220,20 @@ func TestVersionedWrites(t *testing.T) {
 		t.Errorf("%+v", first)
 	}
 
-	for _, again := range []store.TaskSnapshot{write(2, "a", lifecycle.TaskInProgress), write(2, "b", lifecycle.TaskCancelled), write(1, "c", lifecycle.TaskCancelled)} {
+	for _, again := range []task.Snapshot{write(2, "a", lifecycle.TaskInProgress), write(2, "b", lifecycle.TaskCancelled), write(1, "c", lifecycle.TaskCancelled)} {
 		if again.Version != 2 || again.RequestID != "a" || again.State != lifecycle.TaskInProgress || !again.Since.Equal(first.Since) {
 			t.Errorf("a repeated or late write left %+v", again)
 		}
 	}
 
-	_, err := o.CommentTask(t.Context(), task.ID, "a comment between", store.Request{UserID: o.bob.ID})
+	_, err := o.CommentTask(t.Context(), row.ID, "a comment between", core.Request{UserID: o.bob.ID})
 	o.must(err)
-	task.State = first.State
+	row.State = first.State
 	if done := write(3, "d", lifecycle.TaskDone); done.State != lifecycle.TaskDone || done.DeadlineAt != nil {
 		t.Errorf("%+v", done)
 	}
 
-	events, err := o.EventsOfTask(t.Context(), task.ID, 0, 100)
+	events, err := o.EventsOfTask(t.Context(), row.ID, 0, 100)
 	o.must(err)
 	var got []string
 	for _, event := range events {
@@ -240,7 +243,7 @@ func TestVersionedWrites(t *testing.T) {
 	if fmt.Sprint(got) != "[1created 2status_changed 3commented 4status_changed]" {
 		t.Errorf("events %v", got)
 	}
-	if page, err := o.EventsOfTask(t.Context(), task.ID, 2, 1); err != nil || len(page) != 1 || page[0].Seq != 3 {
+	if page, err := o.EventsOfTask(t.Context(), row.ID, 2, 1); err != nil || len(page) != 1 || page[0].Seq != 3 {
 		t.Errorf("%+v, %v", page, err)
 	}
 }
@@ -249,16 +252,16 @@ func TestVersionedWrites(t *testing.T) {
 func TestOneOfManyWrites(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
-	task := o.made(store.NewTask{})[0]
+	row := o.made(task.NewTask{})[0]
 	var mu sync.Mutex
 	seen := map[string]bool{}
 	var all sync.WaitGroup
 
 	for i := range 20 {
 		all.Go(func() {
-			state, err := o.WriteTask(t.Context(), store.TaskWrite{
-				TaskID: task.ID, Version: 2, RequestID: fmt.Sprint(i), State: lifecycle.TaskInProgress, AssigneeID: &o.bob.ID,
-				At: time.Now(), Event: store.Event{Type: "claimed", From: "NEW", To: "IN_PROGRESS"},
+			state, err := o.WriteTask(t.Context(), task.Write{
+				TaskID: row.ID, Version: 2, RequestID: fmt.Sprint(i), State: lifecycle.TaskInProgress, AssigneeID: &o.bob.ID,
+				At: time.Now(), Event: core.Event{Type: "claimed", From: "NEW", To: "IN_PROGRESS"},
 			})
 			mu.Lock()
 			defer mu.Unlock()
@@ -277,14 +280,14 @@ func TestOneOfManyWrites(t *testing.T) {
 // TestClockOfNewTasks starts a NEW task's deadline with the end of its last blocker where the workspace wants it so.
 func TestClockOfNewTasks(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, func(w *store.Workspace) {
+	o := newOffice(t, func(w *task.Workspace) {
 		w.NewDeadlineWaitsForBlockers, w.StuckReleaseAfter = true, 0.5
 		w.StatusDeadlines[lifecycle.TaskInProgress] = 0
 	})
 
-	made := o.made(store.NewTask{Ref: "a"}, store.NewTask{BlockedBy: []string{"a"}})
+	made := o.made(task.NewTask{Ref: "a"}, task.NewTask{BlockedBy: []string{"a"}})
 	if made[0].ClockWaits || made[0].DeadlineAt == nil || !made[1].ClockWaits || made[1].DeadlineAt != nil {
-		t.Errorf("%+v %+v", made[0].TaskSnapshot, made[1].TaskSnapshot)
+		t.Errorf("%+v %+v", made[0].Snapshot, made[1].Snapshot)
 	}
 	if state := o.move(made[0], lifecycle.TaskInProgress, &o.bob.ID); state.DeadlineAt != nil {
 		t.Errorf("a deadline of 0 minutes: %+v", state)
@@ -315,8 +318,8 @@ func TestWhoSeesATask(t *testing.T) {
 	o := newOffice(t, nil)
 	start, err := o.EventsNow(t.Context())
 	o.must(err)
-	public, private := o.made(store.NewTask{})[0], o.made(store.NewTask{Visibility: store.TaskPrivate})[0]
-	given := o.made(store.NewTask{Visibility: store.TaskPrivate, AssigneeID: &o.bob.ID})[0]
+	public, private := o.made(task.NewTask{})[0], o.made(task.NewTask{Visibility: task.Private})[0]
+	given := o.made(task.NewTask{Visibility: task.Private, AssigneeID: &o.bob.ID})[0]
 
 	for name, c := range map[string]struct {
 		viewer int64
@@ -327,16 +330,16 @@ func TestWhoSeesATask(t *testing.T) {
 		"an outsider":      {o.stranger.ID, nil},
 		"an administrator": {0, []int64{given.ID, private.ID, public.ID}},
 	} {
-		listed, err := o.Tasks(t.Context(), store.TaskFilter{Viewer: c.viewer, Limit: 10})
+		listed, err := o.Tasks(t.Context(), task.Filter{Viewer: c.viewer, Limit: 10})
 		o.must(err)
 		var got, streamed []int64
 		for _, task := range listed {
 			got = append(got, task.ID)
 		}
 
-		viewer := store.User{ID: c.viewer, Role: store.RoleUser, Status: store.UserActive}
+		viewer := account.User{ID: c.viewer, Role: account.RoleUser, Status: account.UserActive}
 		if c.viewer == 0 {
-			viewer.Role = store.RoleAdmin
+			viewer.Role = account.RoleAdmin
 		}
 
 		events, err := o.EventsAfter(t.Context(), start, 10)
@@ -348,7 +351,7 @@ func TestWhoSeesATask(t *testing.T) {
 		o.must(err)
 		audience, err := o.AudienceOf(t.Context(), events, []int64{c.viewer})
 		o.must(err)
-		events = slices.DeleteFunc(events, func(e store.StreamedEvent) bool { return !audience.Sees(viewer, e) })
+		events = slices.DeleteFunc(events, func(e core.StreamedEvent) bool { return !audience.Sees(viewer, e) })
 
 		for _, event := range slices.Backward(events) {
 			var id int64
@@ -377,7 +380,7 @@ func TestFirstAnswerStays(t *testing.T) {
 
 	for range 10 {
 		all.Go(func() {
-			made, err := o.graph("k", store.NewTask{})
+			made, err := o.graph("k", task.NewTask{})
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -394,14 +397,14 @@ func TestFirstAnswerStays(t *testing.T) {
 	}
 
 	for id := range ids {
-		o.move(store.Task{ID: id}, lifecycle.TaskCancelled, nil)
+		o.move(task.Task{ID: id}, lifecycle.TaskCancelled, nil)
 	}
 
-	if made, err := o.graph("k", store.NewTask{}); err != nil || made[0].State != lifecycle.TaskNew {
+	if made, err := o.graph("k", task.NewTask{}); err != nil || made[0].State != lifecycle.TaskNew {
 		t.Errorf("the first answer has changed: %+v, %v", made, err)
 	}
 
-	_, err := o.CommentTask(t.Context(), 1, "c", store.Request{UserID: o.ann.ID, Key: "k", Asked: "something else"})
+	_, err := o.CommentTask(t.Context(), 1, "c", core.Request{UserID: o.ann.ID, Key: "k", Asked: "something else"})
 	if f := fault.As(err); f == nil || f.Code != fault.Validation || f.Field != "Idempotency-Key" {
 		t.Errorf("got %v", err)
 	}
@@ -411,8 +414,8 @@ func TestFirstAnswerStays(t *testing.T) {
 func TestAnswersOfTransitions(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
-	wanted := o.made(store.NewTask{})[0]
-	request := store.TaskRequest(o.bob.ID, "k", lifecycle.TaskActionClaim, wanted.ID, "", "c")
+	wanted := o.made(task.NewTask{})[0]
+	request := task.TaskRequest(o.bob.ID, "k", lifecycle.TaskActionClaim, wanted.ID, "", "c")
 	write := func(version int64, by int64, action lifecycle.TaskAction, to lifecycle.TaskState) {
 		o.t.Helper()
 		now, err := o.TaskByID(t.Context(), 0, wanted.ID)
@@ -422,16 +425,16 @@ func TestAnswersOfTransitions(t *testing.T) {
 			kind = "claimed"
 		}
 
-		_, err = o.WriteTask(t.Context(), store.TaskWrite{
+		_, err = o.WriteTask(t.Context(), task.Write{
 			TaskID: wanted.ID, Version: version, RequestID: request.ID(), Action: action, State: to, AssigneeID: &by,
-			At: time.Now(), Event: store.Event{Type: kind, From: string(now.State), To: string(to), ActorID: &by, Comment: "c"},
+			At: time.Now(), Event: core.Event{Type: kind, From: string(now.State), To: string(to), ActorID: &by, Comment: "c"},
 		})
 
 		o.must(err)
 	}
 
 	refusal := fault.New(fault.TaskAlreadyClaimed, "taken")
-	kept, err := store.KeepAnswer(t.Context(), o.Store, request, store.TaskAnswer{Refusal: refusal})
+	kept, err := store.KeepAnswer(t.Context(), o.Store, request, task.Answer{Refusal: refusal})
 	if err != nil || kept.Refusal.Code != refusal.Code {
 		t.Fatalf("%+v, %v", kept, err)
 	}
@@ -440,18 +443,18 @@ func TestAnswersOfTransitions(t *testing.T) {
 	write(3, o.ann.ID, lifecycle.TaskActionStatus, lifecycle.TaskNew)
 	write(4, o.ann.ID, lifecycle.TaskActionClaim, lifecycle.TaskInProgress) // an operator's, who has named it as they like
 	write(5, o.bob.ID, lifecycle.TaskActionStatus, lifecycle.TaskBlocked)   // nor is this what the key asked for
-	var first store.TaskAnswer
+	var first task.Answer
 	found, err := o.Answered(t.Context(), request, &first)
 	o.must(err)
 	if !found || first.Refusal != nil || first.Task.Version != 2 || !first.Task.HeldBy(o.bob.ID) || first.Task.StartedAt == nil || first.Task.Title == "" {
 		t.Errorf("%v, %+v", found, first)
 	}
-	if kept, err = store.KeepAnswer(t.Context(), o.Store, request, store.TaskAnswer{Refusal: refusal}); err != nil || kept.Refusal != nil || kept.Task.Version != 2 {
+	if kept, err = store.KeepAnswer(t.Context(), o.Store, request, task.Answer{Refusal: refusal}); err != nil || kept.Refusal != nil || kept.Task.Version != 2 {
 		t.Errorf("what was done is denied: %+v, %v", kept, err)
 	}
 
-	other := store.TaskRequest(o.bob.ID, "k", lifecycle.TaskActionEscalate, wanted.ID, "", "c")
-	if kept, err = store.KeepAnswer(t.Context(), o.Store, other, store.TaskAnswer{Refusal: refusal}); err != nil || kept.Refusal == nil {
+	other := task.TaskRequest(o.bob.ID, "k", lifecycle.TaskActionEscalate, wanted.ID, "", "c")
+	if kept, err = store.KeepAnswer(t.Context(), o.Store, other, task.Answer{Refusal: refusal}); err != nil || kept.Refusal == nil {
 		t.Errorf("another request got %+v, %v", kept, err)
 	}
 }
@@ -460,14 +463,14 @@ func TestAnswersOfTransitions(t *testing.T) {
 func TestTaskWritesKeepToTheTable(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
-	task := o.made(store.NewTask{})[0]
-	for _, forbidden := range []store.Event{
+	row := o.made(task.NewTask{})[0]
+	for _, forbidden := range []core.Event{
 		{Type: "status_changed", From: "NEW", To: "DONE"}, {Type: "claimed", From: "NEW", To: "NEW"}, {Type: "status_changed", To: "IN_PROGRESS"}, {Type: "", From: "NEW", To: "IN_PROGRESS"},
 	} {
 		_, err := o.WriteTask(
 			t.Context(),
-			store.TaskWrite{
-				TaskID: task.ID, Version: 2, State: lifecycle.TaskState(forbidden.To), At: time.Now(), Event: forbidden,
+			task.Write{
+				TaskID: row.ID, Version: 2, State: lifecycle.TaskState(forbidden.To), At: time.Now(), Event: forbidden,
 			},
 		)
 		if err == nil {
@@ -475,9 +478,9 @@ func TestTaskWritesKeepToTheTable(t *testing.T) {
 		}
 	}
 
-	late := store.Event{Type: "status_changed", From: "IN_PROGRESS", To: "DONE"} // the record was set back
+	late := core.Event{Type: "status_changed", From: "IN_PROGRESS", To: "DONE"} // the record was set back
 	state, err := o.WriteTask(
-		t.Context(), store.TaskWrite{TaskID: task.ID, Version: 3, State: lifecycle.TaskDone, At: time.Now(), Event: late},
+		t.Context(), task.Write{TaskID: row.ID, Version: 3, State: lifecycle.TaskDone, At: time.Now(), Event: late},
 	)
 	if err != nil || state.State != lifecycle.TaskNew || state.Version != 1 {
 		t.Errorf("%+v, %v", state, err)
@@ -488,15 +491,15 @@ func TestTaskWritesKeepToTheTable(t *testing.T) {
 func TestTaskStats(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
-	made := o.made(store.NewTask{}, store.NewTask{}, store.NewTask{})
+	made := o.made(task.NewTask{}, task.NewTask{}, task.NewTask{})
 	o.move(made[0], lifecycle.TaskInProgress, &o.bob.ID)
 	o.move(made[0], lifecycle.TaskDone, &o.bob.ID)
 	o.move(made[1], lifecycle.TaskCancelled, nil)
 
-	for i, event := range []store.Event{
+	for i, event := range []core.Event{
 		{Type: "deadline_expired", From: "NEW", To: "STUCK"}, {Type: "taken_over", From: "STUCK", To: "IN_PROGRESS"}, {Type: "escalated", From: "IN_PROGRESS", To: "BLOCKED"},
 	} {
-		_, err := o.WriteTask(t.Context(), store.TaskWrite{
+		_, err := o.WriteTask(t.Context(), task.Write{
 			TaskID: made[2].ID, Version: int64(i + 2), State: lifecycle.TaskState(event.To), At: time.Now(),
 			AssigneeID: &o.bob.ID, Event: event,
 		})
@@ -520,7 +523,7 @@ func TestTaskStats(t *testing.T) {
 func TestRecordKeepsItsPromises(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
-	task := o.made(store.NewTask{})[0]
+	task := o.made(task.NewTask{})[0]
 	conn, err := pgx.Connect(t.Context(), o.url)
 	o.must(err)
 	defer conn.Close(context.Background())
@@ -544,7 +547,7 @@ func TestWorkspaceChangesTogether(t *testing.T) {
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
-			_, err := o.ChangeWorkspace(t.Context(), o.Workspace.ID, store.Request{}, func(w *store.Workspace) error {
+			_, err := o.ChangeWorkspace(t.Context(), o.Workspace.ID, core.Request{}, func(w *task.Workspace) error {
 				w.StuckReleaseAfter++
 				return nil
 			})
@@ -560,7 +563,7 @@ func TestWorkspaceChangesTogether(t *testing.T) {
 	if now.StuckReleaseAfter != 20 {
 		t.Errorf("%g of 20 changes are there", now.StuckReleaseAfter)
 	}
-	if _, err := o.ChangeWorkspace(t.Context(), 987654, store.Request{}, func(*store.Workspace) error { return nil }); fault.CodeOf(err) != fault.WorkspaceNotFound {
+	if _, err := o.ChangeWorkspace(t.Context(), 987654, core.Request{}, func(*task.Workspace) error { return nil }); fault.CodeOf(err) != fault.WorkspaceNotFound {
 		t.Errorf("got %v", err)
 	}
 }

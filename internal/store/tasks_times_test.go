@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/task"
 )
 
 // TestTimesOfAWorkspaceAreClamped stores settings that no client takes any more, and looks what they come to at
@@ -22,22 +23,22 @@ func TestTimesOfAWorkspaceAreClamped(t *testing.T) {
 		"tiny without a bound":  {0.001, 60 * time.Millisecond, 60 * time.Millisecond, 0, 0},
 		"for ever":              {0, 0, 0, time.Second, time.Minute},
 		"usual":                 {5, 5 * time.Minute, 5 * time.Minute, time.Second, time.Minute},
-		"longer than ten years": {1e9, store.MaxTaskMinutes * time.Minute, store.MaxTaskMinutes * time.Minute, time.Second, time.Minute},
+		"longer than ten years": {1e9, task.MaxTaskMinutes * time.Minute, task.MaxTaskMinutes * time.Minute, time.Second, time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := newOffice(t, func(w *store.Workspace) {
+			o := newOffice(t, func(w *task.Workspace) {
 				w.StatusDeadlines = map[lifecycle.TaskState]float64{
 					lifecycle.TaskNew: c.minutes, lifecycle.TaskInProgress: c.minutes, lifecycle.TaskBlocked: c.minutes,
 				}
 				w.StuckReleaseAfter = c.minutes
 			})
 
-			o.TaskTimes = store.TaskTimes{LeastDeadline: c.leastLimit, LeastRelease: c.leastHold}
-			made := o.made(store.NewTask{})[0]
+			o.TaskTimes = task.Times{LeastDeadline: c.leastLimit, LeastRelease: c.leastHold}
+			made := o.made(task.NewTask{})[0]
 			wantAfter(t, "the deadline of NEW", made.Since, made.DeadlineAt, c.wantLimit)
 
-			stuck := o.itself(made.ID, made.TaskSnapshot, lifecycle.TaskStuck)
+			stuck := o.itself(made.ID, made.Snapshot, lifecycle.TaskStuck)
 			wantAfter(t, "the release", stuck.Since, stuck.ReleaseAt, c.wantHolds)
 			again := o.itself(made.ID, stuck, lifecycle.TaskNew)
 			wantAfter(t, "the deadline of NEW again", again.Since, again.DeadlineAt, c.wantLimit)
@@ -48,9 +49,9 @@ func TestTimesOfAWorkspaceAreClamped(t *testing.T) {
 // TestReleasesWaitLongerEachTime lets a task be released by itself again and again, then lets a person act.
 func TestReleasesWaitLongerEachTime(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, func(w *store.Workspace) { w.StuckReleaseAfter = 10 })
-	task := o.made(store.NewTask{})[0]
-	state := task.TaskSnapshot
+	o := newOffice(t, func(w *task.Workspace) { w.StuckReleaseAfter = 10 })
+	task := o.made(task.NewTask{})[0]
+	state := task.Snapshot
 	round := func(want time.Duration) {
 		t.Helper()
 		state = o.itself(task.ID, state, lifecycle.TaskStuck)
@@ -74,9 +75,9 @@ func TestReleasesWaitLongerEachTime(t *testing.T) {
 // TestALongReleaseIsNotShortened keeps a release that is longer than the bound of the doubling.
 func TestALongReleaseIsNotShortened(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, func(w *store.Workspace) { w.StuckReleaseAfter = 3 * 24 * 60 })
-	task := o.made(store.NewTask{})[0]
-	state := task.TaskSnapshot
+	o := newOffice(t, func(w *task.Workspace) { w.StuckReleaseAfter = 3 * 24 * 60 })
+	task := o.made(task.NewTask{})[0]
+	state := task.Snapshot
 	for range 3 {
 		state = o.itself(task.ID, state, lifecycle.TaskStuck)
 		wantAfter(t, "the release", state.Since, state.ReleaseAt, 3*24*time.Hour)
@@ -85,31 +86,31 @@ func TestALongReleaseIsNotShortened(t *testing.T) {
 }
 
 // itself writes a transition of the program's own.
-func (o *office) itself(id int64, from store.TaskSnapshot, to lifecycle.TaskState) store.TaskSnapshot {
+func (o *office) itself(id int64, from task.Snapshot, to lifecycle.TaskState) task.Snapshot {
 	o.t.Helper()
 	return o.writeBy(id, from, to, from.AssigneeID, nil)
 }
 
 // write writes a transition of a person who is the assignee afterwards.
-func (o *office) write(id int64, from store.TaskSnapshot, to lifecycle.TaskState, by *int64) store.TaskSnapshot {
+func (o *office) write(id int64, from task.Snapshot, to lifecycle.TaskState, by *int64) task.Snapshot {
 	o.t.Helper()
 	return o.writeBy(id, from, to, by, by)
 }
 
 func (o *office) writeBy(
-	id int64, from store.TaskSnapshot, to lifecycle.TaskState, assignee, actor *int64,
-) store.TaskSnapshot {
+	id int64, from task.Snapshot, to lifecycle.TaskState, assignee, actor *int64,
+) task.Snapshot {
 	o.t.Helper()
 	kind := "status_changed"
 	if to == lifecycle.TaskStuck {
 		kind = "deadline_expired"
 	}
 
-	state, err := o.WriteTask(o.t.Context(), store.TaskWrite{
+	state, err := o.WriteTask(o.t.Context(), task.Write{
 		TaskID: id, Version: from.Version + 1, RequestID: "r", Action: lifecycle.TaskActionStatus, State: to,
 		AssigneeID: assignee,
 		At:         from.Since.Add(time.Hour),
-		Event:      store.Event{Type: kind, From: string(from.State), To: string(to), ActorID: actor, Comment: "c"},
+		Event:      core.Event{Type: kind, From: string(from.State), To: string(to), ActorID: actor, Comment: "c"},
 	})
 
 	o.must(err)

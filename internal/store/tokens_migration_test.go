@@ -9,6 +9,7 @@ import (
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
 )
 
 // lastOf010 is the schema that release 0.1.0 has.
@@ -91,7 +92,7 @@ func TestOldTokensBecomeRows(t *testing.T) {
 
 		found, token, err := w.Authenticate(t.Context(), user.token)
 		if user.status == "BLOCKED" {
-			if err == nil && found.Status != store.UserBlocked {
+			if err == nil && found.Status != account.UserBlocked {
 				t.Errorf("the token %s opens", user.token)
 			}
 			continue
@@ -101,7 +102,7 @@ func TestOldTokensBecomeRows(t *testing.T) {
 			continue
 		}
 
-		if got := token.Grants(user.role); !slices.Equal(got, store.ScopesOf(user.role)) {
+		if got := token.Grants(user.role); !slices.Equal(got, account.ScopesOf(user.role)) {
 			t.Errorf("the token %s grants %v", user.token, got)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
 )
 
 // admits says whether a secret opens the API, and for whom.
@@ -52,8 +52,8 @@ func TestConfiguredTokenReplacesItsPredecessor(t *testing.T) {
 	w.must(w.EnsureAdmins(ctx, "first", nil))
 	want("first", "second")
 
-	own := store.NewToken()
-	_, err := w.CreateToken(ctx, store.Token{UserID: admin, Name: "own", Scopes: store.Scopes}, own)
+	own := account.NewToken()
+	_, err := w.CreateToken(ctx, account.Token{UserID: admin, Name: "own", Scopes: account.Scopes}, own)
 	w.must(err)
 	w.must(w.EnsureAdmins(ctx, "", nil))
 	want(own, "first", "second")
@@ -77,14 +77,14 @@ func TestBlockedAdministratorsStayBlocked(t *testing.T) {
 	configured, _, err := w.Authenticate(ctx, "configured")
 	w.must(err)
 	for _, id := range []int64{blocked.ID, configured.ID} {
-		_, err = w.ChangeUser(ctx, id, store.UserChange{Status: store.UserBlocked})
+		_, err = w.ChangeUser(ctx, id, account.UserChange{Status: account.UserBlocked})
 		w.must(err)
 	}
 
 	w.must(w.EnsureAdmins(ctx, "configured", []int64{1, 2}))
 	w.must(w.EnsureAdmins(ctx, "changed", []int64{1, 2}))
 	for _, id := range []int64{blocked.ID, configured.ID} {
-		if user, err := w.UserByID(ctx, id); err != nil || user.Status != store.UserBlocked {
+		if user, err := w.UserByID(ctx, id); err != nil || user.Status != account.UserBlocked {
 			t.Errorf("user %d is %s after a restart, %v", id, user.Status, err)
 		}
 	}
@@ -118,10 +118,10 @@ func TestTokensOfTheReleaseBefore(t *testing.T) {
 
 	user, token, err := w.Authenticate(t.Context(), "two")
 	w.must(err)
-	if got := token.Grants(user.Role); !slices.Equal(got, store.ScopesOf(store.RoleUser)) {
+	if got := token.Grants(user.Role); !slices.Equal(got, account.ScopesOf(account.RoleUser)) {
 		t.Errorf("an old token grants %v", got)
 	}
-	if got := token.Grants(store.RoleAdmin); !slices.Equal(got, store.Scopes) {
+	if got := token.Grants(account.RoleAdmin); !slices.Equal(got, account.Scopes) {
 		t.Errorf("an old token of an administrator grants %v", got)
 	}
 
@@ -143,7 +143,7 @@ func TestRotation(t *testing.T) {
 	w := newRig(t)
 	user := w.user(1)
 	token, err := w.CreateToken(
-		t.Context(), store.Token{UserID: user.ID, Name: "n", Scopes: []store.Scope{store.ScopeRead}}, "one",
+		t.Context(), account.Token{UserID: user.ID, Name: "n", Scopes: []account.Scope{account.ScopeRead}}, "one",
 	)
 
 	w.must(err)
@@ -170,7 +170,7 @@ func TestLastUseIsWrittenOnceAMinute(t *testing.T) {
 	w := newRig(t)
 	user := w.user(1)
 	made, err := w.CreateToken(
-		t.Context(), store.Token{UserID: user.ID, Name: "n", Scopes: []store.Scope{store.ScopeRead}}, "one",
+		t.Context(), account.Token{UserID: user.ID, Name: "n", Scopes: []account.Scope{account.ScopeRead}}, "one",
 	)
 
 	w.must(err)
@@ -214,15 +214,15 @@ func (w *rig) scan(sql string, into any, args ...any) {
 func TestFirstTokenWithScopes(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
-	secret := store.NewToken()
+	secret := account.NewToken()
 	made, err := w.CreateUser(
-		t.Context(), store.User{Name: "Ann", Status: store.UserActive}, secret, store.ScopeRead, store.ScopeTasks,
+		t.Context(), account.User{Name: "Ann", Status: account.UserActive}, secret, account.ScopeRead, account.ScopeTasks,
 	)
 
 	w.must(err)
 
 	user, token, err := w.Authenticate(t.Context(), secret)
-	if err != nil || user.ID != made.ID || !slices.Equal(token.Scopes, []store.Scope{store.ScopeRead, store.ScopeTasks}) {
+	if err != nil || user.ID != made.ID || !slices.Equal(token.Scopes, []account.Scope{account.ScopeRead, account.ScopeTasks}) {
 		t.Errorf("user %d with %v, %v", user.ID, token.Scopes, err)
 	}
 }

@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/transaction"
 )
 
 // TestDecisionsByHandAreAudited asks as the temporal program does, by update and by signal, and as our own API and bot
@@ -15,18 +17,18 @@ func TestDecisionsByHandAreAudited(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	ctx := t.Context()
-	admin, err := b.CreateUser(ctx, store.User{Name: "admin", Role: store.RoleAdmin, Status: store.UserActive}, "")
+	admin, err := b.CreateUser(ctx, account.User{Name: "admin", Role: account.RoleAdmin, Status: account.UserActive}, "")
 	b.must(err)
 	hash := b.ordered("ann", 3*coin)
-	keyed := store.Request{UserID: admin.ID, Key: "k"}
+	keyed := core.Request{UserID: admin.ID, Key: "k"}
 
-	for attempt, r := range []store.TransactionRequest{
+	for attempt, r := range []transaction.Request{
 		{},                  // a signal
 		{RequestID: "3f2c"}, // an update without an actor
 		{RequestID: "7a9e1c1e-0b1f-4b7e-9a52-0d6f3c8f5a11", ActorID: &admin.ID}, // an update that names one
-		{RequestID: keyed.ID()},                               // of our form, but by nobody
-		{RequestID: keyed.ID(), ActorID: &admin.ID},           // ours
-		{RequestID: store.Request{}.ID(), ActorID: &admin.ID}, // ours, without a key
+		{RequestID: keyed.ID()},                              // of our form, but by nobody
+		{RequestID: keyed.ID(), ActorID: &admin.ID},          // ours
+		{RequestID: core.Request{}.ID(), ActorID: &admin.ID}, // ours, without a key
 	} {
 		b.fail(hash, "Failed to fetch: Network error", lifecycle.Retryable, false)
 		r.Hash, r.Attempt, r.Comment = hash, attempt+1, "again"
@@ -37,7 +39,7 @@ func TestDecisionsByHandAreAudited(t *testing.T) {
 
 	b.ok(b.ReviewTransaction(ctx, hash, 7, "m"))
 	b.ok(b.ResolveTransaction(
-		ctx, store.TransactionRequest{Hash: hash, Attempt: 7, Comment: "no"}, lifecycle.TransactionFailed, "m",
+		ctx, transaction.Request{Hash: hash, Attempt: 7, Comment: "no"}, lifecycle.TransactionFailed, "m",
 	))
 
 	log, err := b.AuditLog(ctx, 0, 100)

@@ -6,7 +6,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/transaction"
 )
 
 // TestDepositIsConfirmedOnce by a second source, and no dispute comes after that.
@@ -46,8 +46,8 @@ func TestDisputedDepositWaitsForAPerson(t *testing.T) {
 	b := newBank(t)
 	ctx := t.Context()
 	right, wrong, other := b.ordered("a", 5*coin), b.ordered("b", 5*coin), b.ordered("c", 5*coin)
-	resolve := func(hash string, outcome lifecycle.TransactionState) (store.TransactionSnapshot, error) {
-		return b.ResolveTransaction(ctx, store.TransactionRequest{Hash: hash, Attempt: 1, Refund: true}, outcome, "m")
+	resolve := func(hash string, outcome lifecycle.TransactionState) (transaction.Snapshot, error) {
+		return b.ResolveTransaction(ctx, transaction.Request{Hash: hash, Attempt: 1, Refund: true}, outcome, "m")
 	}
 
 	disputed := func(want bool) {
@@ -62,7 +62,7 @@ func TestDisputedDepositWaitsForAPerson(t *testing.T) {
 	_, err := resolve(other, lifecycle.TransactionProcessing)
 	b.refused(err, fault.InvalidTransition)
 
-	b.enter(right, store.Purchase)
+	b.enter(right, transaction.Purchase)
 	for _, hash := range []string{right, wrong} {
 		if s := b.ok(b.DisputeDeposit(ctx, hash)); !s.Disputed || s.Turn != nil {
 			t.Errorf("%+v", s)
@@ -81,7 +81,7 @@ func TestDisputedDepositWaitsForAPerson(t *testing.T) {
 	b.ok(b.DisputeDeposit(ctx, wrong))
 	_, err = resolve(wrong, lifecycle.TransactionProcessing)
 	b.refused(err, fault.InvalidTransition)
-	if s := b.ok(b.WriteOffRefund(ctx, store.TransactionRequest{Hash: wrong, Attempt: 1})); s.NeedsReview || s.RefundDue != 0 {
+	if s := b.ok(b.WriteOffRefund(ctx, transaction.Request{Hash: wrong, Attempt: 1})); s.NeedsReview || s.RefundDue != 0 {
 		t.Errorf("%+v", s)
 	}
 

@@ -9,7 +9,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/transaction"
 )
 
 // TestLedgerHoldsWhateverHappens lets customers, workflows, operators, the chain and its readers do anything at any
@@ -72,7 +72,7 @@ func TestLedgerHoldsWhateverHappens(t *testing.T) {
 			},
 			"write off": func(*rapid.T) {
 				life.twice(func(hash string) error {
-					return second(life.WriteOffRefund(t.Context(), store.TransactionRequest{Hash: hash, Attempt: life.attempt(hash)}))
+					return second(life.WriteOffRefund(t.Context(), transaction.Request{Hash: hash, Attempt: life.attempt(hash)}))
 				})
 			},
 			"keep dust": func(*rapid.T) {
@@ -105,8 +105,8 @@ type life struct {
 
 func (l *life) choose(n int, what string) int { return rapid.IntRange(0, n-1).Draw(l.rt, what) }
 
-func (l *life) kind() store.PaymentKind {
-	return rapid.SampledFrom([]store.PaymentKind{store.Purchase, store.Purchase, store.Refund}).Draw(l.rt, "kind")
+func (l *life) kind() transaction.PaymentKind {
+	return rapid.SampledFrom([]transaction.PaymentKind{transaction.Purchase, transaction.Purchase, transaction.Refund}).Draw(l.rt, "kind")
 }
 
 // twice does something to some transaction, once or twice; it may be refused, in so many words.
@@ -129,31 +129,31 @@ func (l *life) attempt(hash string) int { return l.tx(hash).Attempt - l.choose(4
 func (l *life) goesOn(*rapid.T) {
 	l.twice(func(hash string) error {
 		ctx, t, standing := l.t.Context(), l.tx(hash), l.ok(l.SnapshotOfTransaction(l.t.Context(), hash))
-		kind, last := store.Purchase, standing.Purchase
+		kind, last := transaction.Purchase, standing.Purchase
 		if t.State == lifecycle.TransactionFailed {
-			kind, last = store.Refund, standing.Refund
+			kind, last = transaction.Refund, standing.Refund
 		}
 
 		switch {
 		case t.State == lifecycle.TransactionPending:
 			return second(l.LockTransaction(ctx, hash))
-		case last != nil && last.State == store.PaymentSigned:
+		case last != nil && last.State == transaction.PaymentSigned:
 			if l.choose(3, "lost") == 0 {
 				l.now = l.now.Add(2 * time.Minute)
 			}
 			l.accept(l.payment(last.ID))
 			l.readAll()
 			return nil
-		case last != nil && last.State == store.PaymentPaid && !last.Kept:
+		case last != nil && last.State == transaction.PaymentPaid && !last.Kept:
 			return l.asked(l.payment(last.ID), l.choose(4, "kept") > 0)
 		case t.State == lifecycle.TransactionProcessing && last != nil && last.Kept:
 			return second(l.FinishTransaction(ctx, hash, t.Attempt))
 		case standing.Turn == nil && t.State == lifecycle.TransactionProcessing && t.QuoteNano == 0:
-			return second(l.SaveQuote(ctx, store.Quote{Hash: hash, Attempt: t.Attempt, PriceNano: t.AmountNano - 2*gas}))
+			return second(l.SaveQuote(ctx, transaction.Quote{Hash: hash, Attempt: t.Attempt, PriceNano: t.AmountNano - 2*gas}))
 		case standing.Turn == nil:
 			return second(l.EnterQueue(ctx, hash, kind))
 		default:
-			return second(l.sign(l.want(hash, kind), store.Limits{}))
+			return second(l.sign(l.want(hash, kind), transaction.Limits{}))
 		}
 	})
 }
@@ -175,15 +175,15 @@ func (l *life) moves(*rapid.T) {
 	default: // by the owner's own hand
 		if l.balance > 2*coin {
 			l.seqno++
-			l.happens(store.ChainTransaction{
-				ComputeOK: true, ActionOK: true, FeeNano: fee, In: store.InMessage{HashNorm: digest("owner", serials.Add(1))},
-				Out: []store.OutMessage{{Destination: address("owner"), Nano: coin}},
+			l.happens(transaction.ChainTransaction{
+				ComputeOK: true, ActionOK: true, FeeNano: fee, In: transaction.InMessage{HashNorm: digest("owner", serials.Add(1))},
+				Out: []transaction.OutMessage{{Destination: address("owner"), Nano: coin}},
 			})
 		}
 	}
 }
 
-func (l *life) payments() (all []store.Payment) {
+func (l *life) payments() (all []transaction.Payment) {
 	for _, hash := range l.hashes {
 		payments, err := l.PaymentsOf(l.t.Context(), hash)
 		l.must(err)
@@ -199,7 +199,7 @@ func (l *life) broadcasts(*rapid.T) {
 }
 
 // carriedOut lists the payments that the chain carried out, read or not.
-func (l *life) carriedOut() (done []store.Payment) {
+func (l *life) carriedOut() (done []transaction.Payment) {
 	for _, payment := range l.payments() {
 		for _, t := range l.history {
 			if t.In.HashNorm == payment.HashNorm && len(t.Out) > 0 {
@@ -213,7 +213,7 @@ func (l *life) carriedOut() (done []store.Payment) {
 // bounces brings money back, whether the destination was asked or not.
 func (l *life) bounces(*rapid.T) {
 	for _, payment := range l.carriedOut() {
-		if payment.State == store.PaymentBounced && !l.returned(payment) {
+		if payment.State == transaction.PaymentBounced && !l.returned(payment) {
 			l.bounce(payment.Destination, payment.ReturnedNano)
 			l.history[len(l.history)-1].In.Hash = digest("back", payment.ID)
 			return
@@ -221,7 +221,7 @@ func (l *life) bounces(*rapid.T) {
 	}
 }
 
-func (l *life) returned(p store.Payment) bool {
+func (l *life) returned(p transaction.Payment) bool {
 	for _, t := range l.history {
 		if t.In.Hash == digest("back", p.ID) {
 			return true
@@ -243,7 +243,7 @@ func (l *life) reads(*rapid.T) {
 
 func (l *life) readAll() { l.read(l.after(0), l.now, 1) }
 
-func (l *life) read(page []store.ChainTransaction, head time.Time, times int) {
+func (l *life) read(page []transaction.ChainTransaction, head time.Time, times int) {
 	for range times {
 		brought, err := l.IngestChain(l.t.Context(), l.wallet, page, head)
 		if err != nil {
@@ -257,7 +257,7 @@ func (l *life) quotes(*rapid.T) {
 	l.twice(func(hash string) error {
 		price := l.tx(hash).AmountNano - 2*gas - rapid.Int64Range(0, coin/2).Draw(l.rt, "margin")
 		return second(l.SaveQuote(
-			l.t.Context(), store.Quote{Hash: hash, Attempt: l.attempt(hash), Username: "u", Stars: 50, PriceNano: price},
+			l.t.Context(), transaction.Quote{Hash: hash, Attempt: l.attempt(hash), Username: "u", Stars: 50, PriceNano: price},
 		))
 	})
 }
@@ -267,12 +267,12 @@ func (l *life) signs(*rapid.T) {
 		order := l.want(hash, l.kind())
 		order.Attempt = l.attempt(hash)
 		order.ChainSeqno -= uint32(min(int(order.ChainSeqno), l.choose(2, "lag")))
-		limits := rapid.SampledFrom([]store.Limits{
+		limits := rapid.SampledFrom([]transaction.Limits{
 			{PerDay: 20 * coin}, {PerDay: 6 * coin, RefundPerDay: 6 * coin},
 		}).Draw(l.rt, "limits")
 
 		_, err := l.sign(order, limits)
-		if full, ok := errors.AsType[*store.DayIsFull](err); ok && l.choose(4, "defer") > 0 {
+		if full, ok := errors.AsType[*transaction.DayIsFull](err); ok && l.choose(4, "defer") > 0 {
 			return l.DeferTurn(l.t.Context(), hash, order.Kind, full.Until)
 		}
 		return err
@@ -302,8 +302,8 @@ func (l *life) settles(*rapid.T) {
 	}
 }
 
-func (l *life) asked(p store.Payment, kept bool) error {
-	d := store.Destination{Kept: kept, ReturnedNano: p.PaidNano - min(p.PaidNano, fee)}
+func (l *life) asked(p transaction.Payment, kept bool) error {
+	d := transaction.Destination{Kept: kept, ReturnedNano: p.PaidNano - min(p.PaidNano, fee)}
 	return second(l.SettleDestination(l.t.Context(), p.ID, d))
 }
 
@@ -314,7 +314,7 @@ func (l *life) fails(*rapid.T) {
 	refund := l.choose(2, "refund") == 0
 	l.twice(func(hash string) error {
 		return second(l.FailTransaction(
-			l.t.Context(), store.Failure{Hash: hash, Attempt: l.attempt(hash), Message: "m", Class: class, Refund: refund},
+			l.t.Context(), transaction.Failure{Hash: hash, Attempt: l.attempt(hash), Message: "m", Class: class, Refund: refund},
 		))
 	})
 }
@@ -322,7 +322,7 @@ func (l *life) fails(*rapid.T) {
 func (l *life) retries(*rapid.T) {
 	l.twice(func(hash string) error {
 		before := l.tx(hash)
-		standing, err := l.RetryTransaction(l.t.Context(), store.TransactionRequest{Hash: hash, Attempt: before.Attempt})
+		standing, err := l.RetryTransaction(l.t.Context(), transaction.Request{Hash: hash, Attempt: before.Attempt})
 		if err == nil && (before.State != lifecycle.TransactionFailed || before.ErrorClass == lifecycle.NonRetryable || standing.Attempt != before.Attempt+1) {
 			l.rt.Fatalf("retried %+v", before)
 		}
@@ -334,7 +334,7 @@ func (l *life) resolves(*rapid.T) {
 	outcome := rapid.SampledFrom(lifecycle.TransactionOutcomes).Draw(l.rt, "outcome")
 	l.twice(func(hash string) error {
 		return second(l.ResolveTransaction(
-			l.t.Context(), store.TransactionRequest{Hash: hash, Attempt: l.attempt(hash)}, outcome, "m",
+			l.t.Context(), transaction.Request{Hash: hash, Attempt: l.attempt(hash)}, outcome, "m",
 		))
 	})
 }
@@ -358,21 +358,21 @@ func (l *life) check(*rapid.T) {
 		}
 	}
 
-	want := map[store.Account]int64{store.AccountWallet: onChain}
+	want := map[transaction.Account]int64{transaction.AccountWallet: onChain}
 	bought, gaveBack, cameBack := map[string]int{}, map[string]int{}, map[string]bool{}
 	inFlight := 0
 	for _, payment := range l.payments() {
 		switch payment.State {
-		case store.PaymentSigned:
+		case transaction.PaymentSigned:
 			inFlight++
-			want[store.AccountReserved] -= payment.ReservedNano
-		case store.PaymentPaid:
-			account := store.AccountPaid
-			if payment.Kind == store.Refund {
-				account = store.AccountRefunded
+			want[transaction.AccountReserved] -= payment.ReservedNano
+		case transaction.PaymentPaid:
+			account := transaction.AccountPaid
+			if payment.Kind == transaction.Refund {
+				account = transaction.AccountRefunded
 			}
 			want[account] += payment.PaidNano
-		case store.PaymentDead, store.PaymentBounced:
+		case transaction.PaymentDead, transaction.PaymentBounced:
 		}
 
 		if payment.Late {
@@ -381,14 +381,14 @@ func (l *life) check(*rapid.T) {
 	}
 
 	for _, payment := range l.carriedOut() {
-		if payment.State == store.PaymentDead {
+		if payment.State == transaction.PaymentDead {
 			l.rt.Fatalf("dead, and carried out: %+v", payment)
 		}
 
 		switch {
-		case payment.State == store.PaymentBounced:
+		case payment.State == transaction.PaymentBounced:
 			cameBack[payment.ChainHash] = true
-		case payment.Kind == store.Purchase:
+		case payment.Kind == transaction.Purchase:
 			bought[payment.TransactionHash]++
 		default:
 			gaveBack[payment.TransactionHash]++
@@ -397,7 +397,7 @@ func (l *life) check(*rapid.T) {
 
 	for _, hash := range l.hashes {
 		t := l.tx(hash)
-		want[store.AccountRefundDue] -= t.RefundDueNano
+		want[transaction.AccountRefundDue] -= t.RefundDueNano
 		if bought[hash]+gaveBack[hash] > 1 {
 			l.rt.Fatalf("bought %d times, gave back %d times: %+v", bought[hash], gaveBack[hash], t)
 		}
@@ -412,19 +412,19 @@ func (l *life) check(*rapid.T) {
 		l.rt.Fatalf("%d payments in flight", inFlight)
 	}
 
-	for _, account := range []store.Account{store.AccountWallet, store.AccountReserved, store.AccountRefundDue, store.AccountPaid, store.AccountRefunded} {
+	for _, account := range []transaction.Account{transaction.AccountWallet, transaction.AccountReserved, transaction.AccountRefundDue, transaction.AccountPaid, transaction.AccountRefunded} {
 		if books[account] != want[account] {
 			l.rt.Fatalf("%s is %d, want %d", account, books[account], want[account])
 		}
 	}
 
-	if books[store.AccountWallet] < 0 || books[store.AccountGas] < 0 {
+	if books[transaction.AccountWallet] < 0 || books[transaction.AccountGas] < 0 {
 		l.rt.Fatalf("%v", books)
 	}
 }
 
 // irrevocable checks that what has ended stays as it ended.
-func (l *life) irrevocable(t store.Transaction) {
+func (l *life) irrevocable(t transaction.Transaction) {
 	if class := l.class[t.Hash]; class == lifecycle.NonRetryable && t.ErrorClass != class {
 		l.rt.Fatalf("it had failed for good: %+v", t)
 	}

@@ -8,22 +8,22 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/transaction"
 )
 
 // failFor fails a transaction's try so that the system goes on for a time.
-func (b *bank) failFor(hash string, p store.RetryPolicy) store.TransactionSnapshot {
+func (b *bank) failFor(hash string, p transaction.RetryPolicy) transaction.Snapshot {
 	b.t.Helper()
-	return b.ok(b.FailTransaction(b.t.Context(), store.Failure{
+	return b.ok(b.FailTransaction(b.t.Context(), transaction.Failure{
 		Hash: hash, Attempt: b.tx(hash).Attempt, Message: "Wallet service error: Could not send transaction",
 		Class: lifecycle.Retryable, Retry: p,
 	}))
 }
 
-func (b *bank) retry(hash string, bySystem bool) store.TransactionSnapshot {
+func (b *bank) retry(hash string, bySystem bool) transaction.Snapshot {
 	b.t.Helper()
 	return b.ok(b.RetryTransaction(
-		b.t.Context(), store.TransactionRequest{Hash: hash, Attempt: b.tx(hash).Attempt, System: bySystem},
+		b.t.Context(), transaction.Request{Hash: hash, Attempt: b.tx(hash).Attempt, System: bySystem},
 	))
 }
 
@@ -33,7 +33,7 @@ func TestRetriesGrowApart(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	hash := b.ordered("ann", 3*coin)
-	policy := store.RetryPolicy{For: 24 * time.Hour, Pause: 10 * time.Minute, Ask: true}
+	policy := transaction.RetryPolicy{For: 24 * time.Hour, Pause: 10 * time.Minute, Ask: true}
 
 	for tries, want := range []time.Duration{10 * time.Minute, 20 * time.Minute, 40 * time.Minute, time.Hour, time.Hour} {
 		standing := b.failFor(hash, policy)
@@ -55,12 +55,12 @@ func TestRetriesEnd(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	for name, c := range map[string]struct {
-		policy store.RetryPolicy
+		policy transaction.RetryPolicy
 		tries  int
 	}{
-		"no time":            {store.RetryPolicy{Pause: time.Minute, Ask: true}, 0},
-		"three tries":        {store.RetryPolicy{For: time.Hour, Pause: time.Millisecond, Tries: 3, Ask: true}, 3},
-		"it waited for that": {store.RetryPolicy{For: time.Microsecond, Pause: time.Minute, Waited: true, Ask: true}, 0},
+		"no time":            {transaction.RetryPolicy{Pause: time.Minute, Ask: true}, 0},
+		"three tries":        {transaction.RetryPolicy{For: time.Hour, Pause: time.Millisecond, Tries: 3, Ask: true}, 3},
+		"it waited for that": {transaction.RetryPolicy{For: time.Microsecond, Pause: time.Minute, Waited: true, Ask: true}, 0},
 	} {
 		hash := b.ordered(name, 3*coin)
 		for range 2 {
@@ -95,7 +95,7 @@ func TestTheLastTryIsAtTheEnd(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	hash := b.ordered("ann", 3*coin)
-	standing := b.failFor(hash, store.RetryPolicy{For: 10 * time.Minute, Pause: time.Hour, Ask: true})
+	standing := b.failFor(hash, transaction.RetryPolicy{For: 10 * time.Minute, Pause: time.Hour, Ask: true})
 	if failed := b.tx(hash); standing.RetryAt == nil || !standing.RetryAt.Equal(failed.FailingSince.Add(10*time.Minute)) {
 		t.Errorf("%+v", standing)
 	}
@@ -105,7 +105,7 @@ func TestTheLastTryIsAtTheEnd(t *testing.T) {
 // to it.
 func TestSystemRetriesOnlyWhatIsPlanned(t *testing.T) {
 	t.Parallel()
-	policy := store.RetryPolicy{For: time.Hour, Pause: time.Minute, Ask: true}
+	policy := transaction.RetryPolicy{For: time.Hour, Pause: time.Minute, Ask: true}
 	for name, change := range map[string]func(b *bank, hash string){
 		"under review": func(b *bank, hash string) {
 			b.must(b.tryExec(`UPDATE transactions SET needs_review = true, review_reason = 'r' WHERE hash = '` + hash + `'`))
@@ -136,7 +136,7 @@ func TestSystemRetriesOnlyWhatIsPlanned(t *testing.T) {
 	failed := b.failFor(hash, policy)
 	for range 2 { // the answer of the first was lost
 		again := b.ok(b.RetryTransaction(
-			t.Context(), store.TransactionRequest{Hash: hash, Attempt: failed.Attempt, System: true},
+			t.Context(), transaction.Request{Hash: hash, Attempt: failed.Attempt, System: true},
 		))
 		if again.Attempt != failed.Attempt+1 || again.State != lifecycle.TransactionProcessing {
 			t.Errorf("%+v", again)
@@ -167,7 +167,7 @@ func TestWhatIsToBeTriedAgainIsLive(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	hash := b.ordered("ann", 3*coin)
-	b.failFor(hash, store.RetryPolicy{For: time.Hour, Pause: time.Minute})
+	b.failFor(hash, transaction.RetryPolicy{For: time.Hour, Pause: time.Minute})
 
 	for _, want := range []int{1, 0} {
 		live, err := b.LiveTransactions(t.Context(), 0, 0, 10)
@@ -187,7 +187,7 @@ func TestThePersonHearsOnceThatNothingIsTried(t *testing.T) {
 	execIn(t, b.url, `UPDATE users SET username = 'durov'`)
 	hash := b.ordered("ann", 3*coin)
 
-	policy := store.RetryPolicy{For: time.Hour, Pause: time.Millisecond, Tries: 1, Ask: true}
+	policy := transaction.RetryPolicy{For: time.Hour, Pause: time.Millisecond, Tries: 1, Ask: true}
 	for range 2 {
 		b.failFor(hash, policy)
 		b.retry(hash, true)

@@ -12,7 +12,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/transaction"
 )
 
 const (
@@ -39,10 +39,10 @@ type chain struct {
 	now     time.Time
 	balance int64
 	seqno   int64
-	history []store.ChainTransaction
+	history []transaction.ChainTransaction
 }
 
-func (c *chain) happens(t store.ChainTransaction) store.ChainTransaction {
+func (c *chain) happens(t transaction.ChainTransaction) transaction.ChainTransaction {
 	c.now = c.now.Add(time.Second)
 	t.LT, t.At, t.Hash = int64(len(c.history)+1)*10, c.now, digest("chain", c.wallet, len(c.history))
 	if len(c.history) > 0 {
@@ -62,31 +62,31 @@ func (c *chain) happens(t store.ChainTransaction) store.ChainTransaction {
 	return t
 }
 
-func (c *chain) incoming(source string, nano int64, deposit bool) store.ChainTransaction {
-	return c.happens(store.ChainTransaction{
-		ComputeOK: true, ActionOK: true, FeeNano: fee, In: store.InMessage{Source: source, Nano: nano}, Deposit: deposit,
+func (c *chain) incoming(source string, nano int64, deposit bool) transaction.ChainTransaction {
+	return c.happens(transaction.ChainTransaction{
+		ComputeOK: true, ActionOK: true, FeeNano: fee, In: transaction.InMessage{Source: source, Nano: nano}, Deposit: deposit,
 		Comment: "durov 50",
 	})
 }
 
 func (c *chain) bounce(source string, nano int64) {
-	c.happens(store.ChainTransaction{
-		ComputeOK: true, ActionOK: true, In: store.InMessage{Source: source, Nano: nano, Bounced: true}, FeeNano: fee,
+	c.happens(transaction.ChainTransaction{
+		ComputeOK: true, ActionOK: true, In: transaction.InMessage{Source: source, Nano: nano, Bounced: true}, FeeNano: fee,
 	})
 }
 
 // accept carries a payment out as the wallet's contract would; false: it refuses. What it cannot afford it leaves out.
-func (c *chain) accept(p store.Payment) bool {
+func (c *chain) accept(p transaction.Payment) bool {
 	if p.Seqno != c.seqno || !c.now.Add(time.Second).Before(p.ValidUntil) {
 		return false
 	}
 
 	c.seqno++
-	t := store.ChainTransaction{ComputeOK: true, ActionOK: true, FeeNano: fee, In: store.InMessage{HashNorm: p.HashNorm}}
+	t := transaction.ChainTransaction{ComputeOK: true, ActionOK: true, FeeNano: fee, In: transaction.InMessage{HashNorm: p.HashNorm}}
 	if c.balance-fee < p.AmountNano {
 		t.SkippedActions = 1
 	} else {
-		t.Out = []store.OutMessage{{Destination: p.Destination, Nano: p.AmountNano, BodyHash: p.BodyHash}}
+		t.Out = []transaction.OutMessage{{Destination: p.Destination, Nano: p.AmountNano, BodyHash: p.BodyHash}}
 	}
 
 	c.happens(t)
@@ -107,13 +107,13 @@ func newBank(t *testing.T) *bank {
 func (w *rig) bank() *bank {
 	w.t.Helper()
 	b := &bank{w, &chain{wallet: address(fmt.Sprint("wallet", serials.Add(1))), now: time.Now().Truncate(time.Second)}}
-	_, err := b.OpenWallet(w.t.Context(), b.wallet, store.WalletStart{})
+	_, err := b.OpenWallet(w.t.Context(), b.wallet, transaction.WalletStart{})
 	b.must(err)
 	return b
 }
 
 // scan reads all that has happened, to the end of the chain.
-func (b *bank) scan() store.Ingested {
+func (b *bank) scan() transaction.Ingested {
 	b.t.Helper()
 	brought, err := b.IngestChain(b.t.Context(), b.wallet, b.after(0), b.now)
 	b.must(err)
@@ -121,7 +121,7 @@ func (b *bank) scan() store.Ingested {
 }
 
 // after gives the history from the cursor on, with up to overlap transactions before it.
-func (b *bank) after(overlap int) []store.ChainTransaction {
+func (b *bank) after(overlap int) []transaction.ChainTransaction {
 	b.t.Helper()
 	wallet, err := b.WalletByAddress(b.t.Context(), b.wallet)
 	b.must(err)
@@ -157,17 +157,17 @@ func (b *bank) quoted(hash string, price int64) {
 	standing := b.ok(b.LockTransaction(b.t.Context(), hash))
 	b.ok(b.SaveQuote(
 		b.t.Context(),
-		store.Quote{Hash: hash, Attempt: standing.Attempt, Username: "durov", Stars: 50, PriceNano: price, Recipient: "r"},
+		transaction.Quote{Hash: hash, Attempt: standing.Attempt, Username: "durov", Stars: 50, PriceNano: price, Recipient: "r"},
 	))
 }
 
-func (b *bank) ok(standing store.TransactionSnapshot, err error) store.TransactionSnapshot {
+func (b *bank) ok(standing transaction.Snapshot, err error) transaction.Snapshot {
 	b.t.Helper()
 	b.must(err)
 	return standing
 }
 
-func (b *bank) enter(hash string, kind store.PaymentKind) store.QueueEntry {
+func (b *bank) enter(hash string, kind transaction.PaymentKind) transaction.QueueEntry {
 	b.t.Helper()
 	entry, err := b.EnterQueue(b.t.Context(), hash, kind)
 	b.must(err)
@@ -175,52 +175,52 @@ func (b *bank) enter(hash string, kind store.PaymentKind) store.QueueEntry {
 }
 
 // want is the order of a transaction as its record stands.
-func (b *bank) want(hash string, kind store.PaymentKind) store.PaymentOrder {
+func (b *bank) want(hash string, kind transaction.PaymentKind) transaction.PaymentOrder {
 	b.t.Helper()
 	t := b.tx(hash)
-	order := store.PaymentOrder{
+	order := transaction.PaymentOrder{
 		Hash: hash, Kind: kind, Attempt: t.Attempt, Destination: shop, AmountNano: t.QuoteNano, GasNano: gas,
 		ChainSeqno: uint32(b.seqno), ChainLT: b.history[len(b.history)-1].LT,
 	}
-	if kind == store.Refund {
+	if kind == transaction.Refund {
 		order.Destination, order.AmountNano = t.Sender, t.RefundDueNano-gas
 	}
 	return order
 }
 
-func (b *bank) sign(order store.PaymentOrder, limits store.Limits) (store.Payment, error) {
+func (b *bank) sign(order transaction.PaymentOrder, limits transaction.Limits) (transaction.Payment, error) {
 	return b.SignPayment(b.t.Context(), order, limits, b.pen(order))
 }
 
 // pen signs for the next minute of the chain. The same order never gets the same bytes twice.
-func (b *bank) pen(order store.PaymentOrder) func(uint32) (store.Signed, error) {
+func (b *bank) pen(order transaction.PaymentOrder) func(uint32) (transaction.Signed, error) {
 	until := b.now.Add(time.Minute)
-	return func(seqno uint32) (store.Signed, error) {
+	return func(seqno uint32) (transaction.Signed, error) {
 		hash := digest("signed", b.wallet, order, seqno, serials.Add(1))
-		return store.Signed{BoC: []byte(hash), HashNorm: hash, BodyHash: digest("body", order.Hash), ValidUntil: until}, nil
+		return transaction.Signed{BoC: []byte(hash), HashNorm: hash, BodyHash: digest("body", order.Hash), ValidUntil: until}, nil
 	}
 }
 
 // signed takes a transaction in processing to its signature.
-func (b *bank) signed(hash string, kind store.PaymentKind) store.Payment {
+func (b *bank) signed(hash string, kind transaction.PaymentKind) transaction.Payment {
 	b.t.Helper()
 	if !b.turnOf(hash, kind) {
 		b.t.Fatalf("it is not the turn of %s", hash)
 	}
-	payment, err := b.sign(b.want(hash, kind), store.Limits{})
+	payment, err := b.sign(b.want(hash, kind), transaction.Limits{})
 	b.must(err)
 	return payment
 }
 
-func (b *bank) turnOf(hash string, kind store.PaymentKind) bool {
+func (b *bank) turnOf(hash string, kind transaction.PaymentKind) bool {
 	b.t.Helper()
 	return b.enter(hash, kind).GrantedAt != nil
 }
 
 // paid takes a transaction in processing to a purchase on the chain.
-func (b *bank) paid(hash string) store.Payment {
+func (b *bank) paid(hash string) transaction.Payment {
 	b.t.Helper()
-	payment := b.signed(hash, store.Purchase)
+	payment := b.signed(hash, transaction.Purchase)
 	if !b.accept(payment) {
 		b.t.Fatal("the contract refuses the payment")
 	}
@@ -229,7 +229,7 @@ func (b *bank) paid(hash string) store.Payment {
 }
 
 // bought takes a transaction in processing through, so that the turn goes on.
-func (b *bank) bought(hash string) store.Payment {
+func (b *bank) bought(hash string) transaction.Payment {
 	b.t.Helper()
 	payment := b.paid(hash)
 	b.through(payment)
@@ -237,44 +237,44 @@ func (b *bank) bought(hash string) store.Payment {
 }
 
 // through ends a transaction whose purchase is paid.
-func (b *bank) through(p store.Payment) {
+func (b *bank) through(p transaction.Payment) {
 	b.t.Helper()
-	b.settle(p.ID, store.Destination{Kept: true})
+	b.settle(p.ID, transaction.Destination{Kept: true})
 	if standing := b.ok(b.FinishTransaction(b.t.Context(), p.TransactionHash, p.Attempt)); standing.State != lifecycle.TransactionProcessed {
 		b.t.Errorf("%+v", standing)
 	}
 }
 
-func (b *bank) payment(id int64) store.Payment {
+func (b *bank) payment(id int64) transaction.Payment {
 	b.t.Helper()
 	payment, err := b.PaymentByID(b.t.Context(), id)
 	b.must(err)
 	return payment
 }
 
-func (b *bank) tx(hash string) store.Transaction {
+func (b *bank) tx(hash string) transaction.Transaction {
 	b.t.Helper()
 	t, err := b.TransactionByHash(b.t.Context(), hash)
 	b.must(err)
 	return t
 }
 
-func (b *bank) settle(id int64, d store.Destination) store.PaymentRef {
+func (b *bank) settle(id int64, d transaction.Destination) transaction.PaymentRef {
 	b.t.Helper()
 	ref, err := b.SettleDestination(b.t.Context(), id, d)
 	b.must(err)
 	return ref
 }
 
-func (b *bank) fail(hash, message string, class lifecycle.ErrorClass, refund bool) store.TransactionSnapshot {
+func (b *bank) fail(hash, message string, class lifecycle.ErrorClass, refund bool) transaction.Snapshot {
 	b.t.Helper()
 	return b.ok(b.FailTransaction(
-		b.t.Context(), store.Failure{Hash: hash, Attempt: b.tx(hash).Attempt, Message: message, Class: class, Refund: refund},
+		b.t.Context(), transaction.Failure{Hash: hash, Attempt: b.tx(hash).Attempt, Message: message, Class: class, Refund: refund},
 	))
 }
 
 // expire lets the chain go on until nothing that is signed now is valid any more.
-func (b *bank) expire() store.Ingested {
+func (b *bank) expire() transaction.Ingested {
 	b.t.Helper()
 	b.now = b.now.Add(2 * time.Minute)
 	return b.scan()
@@ -310,7 +310,7 @@ func (b *bank) events(hash string) (types []string) {
 }
 
 // balanced compares the ledger with the chain, with the rest of the record, and with a naive count of both.
-func (b *bank) balanced() map[store.Account]int64 {
+func (b *bank) balanced() map[transaction.Account]int64 {
 	b.t.Helper()
 	balances, err := b.balances()
 	if err != nil {
@@ -319,7 +319,7 @@ func (b *bank) balanced() map[store.Account]int64 {
 	return balances
 }
 
-func (b *bank) balances() (map[store.Account]int64, error) {
+func (b *bank) balances() (map[transaction.Account]int64, error) {
 	ctx := b.t.Context()
 	listed, err := b.LedgerBalances(ctx, b.wallet)
 	if err != nil {
@@ -331,13 +331,13 @@ func (b *bank) balances() (map[store.Account]int64, error) {
 		return nil, errors.Join(err, fmt.Errorf("differences %+v", differences))
 	}
 
-	balances, sum := map[store.Account]int64{}, int64(0)
+	balances, sum := map[transaction.Account]int64{}, int64(0)
 	for _, balance := range listed {
 		balances[balance.Account] = balance.BalanceNano
 		sum += balance.BalanceNano
 	}
 
-	if sum != 0 || len(balances) != len(store.Accounts) {
+	if sum != 0 || len(balances) != len(transaction.Accounts) {
 		return nil, fmt.Errorf("the accounts sum to %d: %v", sum, balances)
 	}
 	return balances, nil

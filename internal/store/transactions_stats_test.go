@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/transaction"
 )
 
 // categories are what a person would say of each message.
@@ -43,11 +43,11 @@ func TestStatsOfTransactions(t *testing.T) {
 	draw := rand.New(rand.NewPCG(1, 2))
 	messages := slices.Sorted(maps.Keys(categories))
 	now := time.Now().UTC()
-	var rows []store.Transaction
+	var rows []transaction.Transaction
 
 	for i := range 200 {
 		hash := digest("statistic", i)
-		row := store.Transaction{State: lifecycle.TransactionStates[draw.IntN(4)]}
+		row := transaction.Transaction{State: lifecycle.TransactionStates[draw.IntN(4)]}
 		// Within the last 24 hours or clearly not: the database's clock goes on meanwhile.
 		row.CreatedAt = now.Add(-time.Duration(draw.IntN(9*24*60))*time.Minute - 30*time.Second)
 		row.UpdatedAt = row.CreatedAt.Add(time.Duration(draw.IntN(5000)) * time.Second)
@@ -96,29 +96,29 @@ func TestStatsOfTransactions(t *testing.T) {
 	}
 
 	percent := func(part, whole int64) float64 { return math.Round(1e4*float64(part)/float64(whole)) / 100 }
-	var wantStatuses []store.StatusShare
+	var wantStatuses []transaction.StatusShare
 	for _, status := range byCount(statuses) {
 		wantStatuses = append(
 			wantStatuses,
-			store.StatusShare{Status: status, Count: statuses[status], Percent: percent(statuses[status], int64(len(rows)))},
+			transaction.StatusShare{Status: status, Count: statuses[status], Percent: percent(statuses[status], int64(len(rows)))},
 		)
 	}
 
-	var wantErrors []store.MessageCount
+	var wantErrors []transaction.MessageCount
 	for _, message := range byCount(errors) {
-		wantErrors = append(wantErrors, store.MessageCount{Message: message, Count: errors[message]})
+		wantErrors = append(wantErrors, transaction.MessageCount{Message: message, Count: errors[message]})
 	}
 
-	var wantKinds []store.CategoryCount
+	var wantKinds []transaction.CategoryCount
 	for _, kind := range byCount(kinds) {
-		wantKinds = append(wantKinds, store.CategoryCount{Category: kind, Count: kinds[kind]})
+		wantKinds = append(wantKinds, transaction.CategoryCount{Category: kind, Count: kinds[kind]})
 	}
 
-	var wantDays []store.DayOfTransactions
+	var wantDays []transaction.DayOfTransactions
 	for _, day := range slices.SortedFunc(maps.Keys(days), func(a, b time.Time) int { return b.Compare(a) })[:5] {
 		wantDays = append(
 			wantDays,
-			store.DayOfTransactions{
+			transaction.DayOfTransactions{
 				Day: day, Total: days[day], Success: good[day], SuccessPercent: percent(good[day], days[day]),
 			},
 		)

@@ -8,7 +8,9 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/transaction"
 )
 
 // TestGoodTransaction buys Stars for a known user, and looks at the money on the way.
@@ -29,8 +31,8 @@ func TestGoodTransaction(t *testing.T) {
 		t.Errorf("%+v", standing)
 	}
 
-	payment := b.signed(hash, store.Purchase)
-	if got := b.balanced(); got[store.AccountReserved] != -2*coin-gas || got[store.AccountReceived] != -coin+gas {
+	payment := b.signed(hash, transaction.Purchase)
+	if got := b.balanced(); got[transaction.AccountReserved] != -2*coin-gas || got[transaction.AccountReceived] != -coin+gas {
 		t.Errorf("%v", got)
 	}
 
@@ -40,7 +42,7 @@ func TestGoodTransaction(t *testing.T) {
 	if len(brought.Settled) != 1 || brought.Settled[0].TransactionHash != hash || brought.Settled[0].PaymentID != payment.ID {
 		t.Errorf("%+v", brought)
 	}
-	if ref := b.settle(payment.ID, store.Destination{Kept: true}); !ref.Kept || ref.State != store.PaymentPaid {
+	if ref := b.settle(payment.ID, transaction.Destination{Kept: true}); !ref.Kept || ref.State != transaction.PaymentPaid {
 		t.Errorf("%+v", ref)
 	}
 
@@ -51,7 +53,7 @@ func TestGoodTransaction(t *testing.T) {
 	}
 
 	money := b.balanced()
-	if money[store.AccountWallet] != b.balance || money[store.AccountPaid] != 2*coin || money[store.AccountGas] != 2*fee || money[store.AccountReceived] != -3*coin {
+	if money[transaction.AccountWallet] != b.balance || money[transaction.AccountPaid] != 2*coin || money[transaction.AccountGas] != 2*fee || money[transaction.AccountReceived] != -3*coin {
 		t.Errorf("%v, and the chain says %d", money, b.balance)
 	}
 
@@ -80,7 +82,7 @@ func TestWritesRepeat(t *testing.T) {
 	b := newBank(t)
 	ctx := t.Context()
 	admin := b.user(1)
-	twice := func(name, hash string, write func() (store.TransactionSnapshot, error)) {
+	twice := func(name, hash string, write func() (transaction.Snapshot, error)) {
 		t.Helper()
 		first := b.ok(write())
 		before := b.tx(hash)
@@ -91,52 +93,52 @@ func TestWritesRepeat(t *testing.T) {
 	}
 
 	good := b.deposit("ann", 3*coin)
-	twice("lock", good, func() (store.TransactionSnapshot, error) { return b.LockTransaction(ctx, good) })
+	twice("lock", good, func() (transaction.Snapshot, error) { return b.LockTransaction(ctx, good) })
 	b.quoted(good, 2*coin)
 	payment := b.paid(good)
-	twice("kept", good, func() (store.TransactionSnapshot, error) {
-		b.settle(payment.ID, store.Destination{Kept: true})
+	twice("kept", good, func() (transaction.Snapshot, error) {
+		b.settle(payment.ID, transaction.Destination{Kept: true})
 		return b.SnapshotOfTransaction(ctx, good)
 	})
-	twice("finish", good, func() (store.TransactionSnapshot, error) { return b.FinishTransaction(ctx, good, 1) })
-	twice("fail what is processed", good, func() (store.TransactionSnapshot, error) {
-		return b.FailTransaction(ctx, store.Failure{Hash: good, Attempt: 1, Message: "m", Class: lifecycle.UnknownError})
+	twice("finish", good, func() (transaction.Snapshot, error) { return b.FinishTransaction(ctx, good, 1) })
+	twice("fail what is processed", good, func() (transaction.Snapshot, error) {
+		return b.FailTransaction(ctx, transaction.Failure{Hash: good, Attempt: 1, Message: "m", Class: lifecycle.UnknownError})
 	})
 
 	bad := b.ordered("bob", 3*coin)
-	failure := store.Failure{Hash: bad, Attempt: 1, Message: "Failed to fetch: Network error", Class: lifecycle.Retryable}
-	twice("fail", bad, func() (store.TransactionSnapshot, error) { return b.FailTransaction(ctx, failure) })
-	again := store.TransactionRequest{Hash: bad, Attempt: 1, ActorID: &admin.ID, Comment: "again"}
-	twice("retry", bad, func() (store.TransactionSnapshot, error) { return b.RetryTransaction(ctx, again) })
+	failure := transaction.Failure{Hash: bad, Attempt: 1, Message: "Failed to fetch: Network error", Class: lifecycle.Retryable}
+	twice("fail", bad, func() (transaction.Snapshot, error) { return b.FailTransaction(ctx, failure) })
+	again := transaction.Request{Hash: bad, Attempt: 1, ActorID: &admin.ID, Comment: "again"}
+	twice("retry", bad, func() (transaction.Snapshot, error) { return b.RetryTransaction(ctx, again) })
 	if got := b.tx(bad); got.State != lifecycle.TransactionProcessing || got.Attempt != 2 || got.ErrorMessage != "" {
 		t.Errorf("%+v", got)
 	}
 
 	twice(
 		"a late failure of the attempt before", bad,
-		func() (store.TransactionSnapshot, error) { return b.FailTransaction(ctx, failure) },
+		func() (transaction.Snapshot, error) { return b.FailTransaction(ctx, failure) },
 	)
 	if b.tx(bad).State != lifecycle.TransactionProcessing {
 		t.Error("a late failure ended the attempt after it")
 	}
 
-	twice("a late quote", bad, func() (store.TransactionSnapshot, error) {
-		return b.SaveQuote(ctx, store.Quote{Hash: bad, Attempt: 1, Stars: 99})
+	twice("a late quote", bad, func() (transaction.Snapshot, error) {
+		return b.SaveQuote(ctx, transaction.Quote{Hash: bad, Attempt: 1, Stars: 99})
 	})
 	if b.tx(bad).Stars == 99 {
 		t.Error("a late quote was taken")
 	}
 
-	twice("stuck", bad, func() (store.TransactionSnapshot, error) {
+	twice("stuck", bad, func() (transaction.Snapshot, error) {
 		if stuck, err := b.MarkStuck(ctx, bad, 2); err != nil || !stuck {
 			t.Errorf("%v, %v", stuck, err)
 		}
 		return b.SnapshotOfTransaction(ctx, bad)
 	})
 
-	twice("review", bad, func() (store.TransactionSnapshot, error) { return b.ReviewTransaction(ctx, bad, 2, "r") })
-	resolve := store.TransactionRequest{Hash: bad, Attempt: 2, ActorID: &admin.ID, Comment: "no"}
-	twice("resolve", bad, func() (store.TransactionSnapshot, error) {
+	twice("review", bad, func() (transaction.Snapshot, error) { return b.ReviewTransaction(ctx, bad, 2, "r") })
+	resolve := transaction.Request{Hash: bad, Attempt: 2, ActorID: &admin.ID, Comment: "no"}
+	twice("resolve", bad, func() (transaction.Snapshot, error) {
 		return b.ResolveTransaction(ctx, resolve, lifecycle.TransactionFailed, "Resolved")
 	})
 	want := []string{"detected", "locked", "failed", "retried", "stuck", "needs_review", "resolved"}
@@ -152,12 +154,12 @@ func TestAnswersOfTransactions(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	ctx := t.Context()
-	admin, err := b.CreateUser(ctx, store.User{Name: "admin", Role: store.RoleAdmin, Status: store.UserActive}, "")
+	admin, err := b.CreateUser(ctx, account.User{Name: "admin", Role: account.RoleAdmin, Status: account.UserActive}, "")
 	b.must(err)
 	hash := b.ordered("ann", 3*coin)
-	answered := func(asked store.Request) *store.Transaction {
+	answered := func(asked core.Request) *transaction.Transaction {
 		t.Helper()
-		var answer store.TransactionAnswer
+		var answer transaction.TransactionAnswer
 		_, err := b.Answered(ctx, asked, &answer)
 		b.must(err)
 		return answer.Transaction
@@ -168,26 +170,26 @@ func TestAnswersOfTransactions(t *testing.T) {
 		actor   *int64
 		kept    bool
 	}{
-		{store.TransactionAsked(admin.ID, "a", "", "", "", "", "").ID(), "a", &admin.ID, true},
-		{store.TransactionAsked(admin.ID, "b", "", "", "", "", "").ID(), "b", nil, false}, // somebody else names it so
+		{transaction.TransactionAsked(admin.ID, "a", "", "", "", "", "").ID(), "a", &admin.ID, true},
+		{transaction.TransactionAsked(admin.ID, "b", "", "", "", "", "").ID(), "b", nil, false}, // somebody else names it so
 		{"by hand", "c", &admin.ID, false},
 	} {
 		b.fail(hash, "Failed to fetch: Network error", lifecycle.Retryable, false)
 		b.ok(b.RetryTransaction(
-			ctx, store.TransactionRequest{Hash: hash, Attempt: attempt + 1, ActorID: c.actor, Comment: "again", RequestID: c.id},
+			ctx, transaction.Request{Hash: hash, Attempt: attempt + 1, ActorID: c.actor, Comment: "again", RequestID: c.id},
 		))
-		kept := answered(store.TransactionAsked(admin.ID, c.key, lifecycle.TransactionActionRetry, hash, "", "", "again"))
+		kept := answered(transaction.TransactionAsked(admin.ID, c.key, lifecycle.TransactionActionRetry, hash, "", "", "again"))
 		if (kept != nil) != c.kept || kept != nil && (kept.Attempt != attempt+2 || !kept.UpdatedAt.Equal(b.tx(hash).UpdatedAt) || kept.RowVersion != b.tx(hash).RowVersion) {
 			t.Errorf("%s: %+v, the record has %+v", c.id, kept, b.tx(hash))
 		}
 	}
 
 	b.ok(b.ReviewTransaction(ctx, hash, 4, "m"))
-	b.ok(b.ResolveTransaction(ctx, store.TransactionRequest{
+	b.ok(b.ResolveTransaction(ctx, transaction.Request{
 		Hash: hash, Attempt: 4, ActorID: &admin.ID, Comment: "no",
-		RequestID: store.TransactionAsked(admin.ID, "d", "", "", "", "", "").ID(),
+		RequestID: transaction.TransactionAsked(admin.ID, "d", "", "", "", "", "").ID(),
 	}, lifecycle.TransactionFailed, "m"))
-	if kept := answered(store.TransactionAsked(admin.ID, "d", lifecycle.TransactionActionResolve, hash, lifecycle.TransactionFailed, "", "no")); kept == nil || kept.State != lifecycle.TransactionFailed {
+	if kept := answered(transaction.TransactionAsked(admin.ID, "d", lifecycle.TransactionActionResolve, hash, lifecycle.TransactionFailed, "", "no")); kept == nil || kept.State != lifecycle.TransactionFailed {
 		t.Errorf("%+v", kept)
 	}
 }
@@ -197,8 +199,8 @@ func TestRefusals(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	ctx := t.Context()
-	request := func(hash string, attempt int) store.TransactionRequest {
-		return store.TransactionRequest{Hash: hash, Attempt: attempt}
+	request := func(hash string, attempt int) transaction.Request {
+		return transaction.Request{Hash: hash, Attempt: attempt}
 	}
 
 	_, err := b.LockTransaction(ctx, digest("nobody"))
@@ -209,7 +211,7 @@ func TestRefusals(t *testing.T) {
 	pending := b.deposit("ann", 3*coin)
 	_, err = b.RetryTransaction(ctx, request(pending, 0))
 	b.refused(err, fault.InvalidTransition)
-	_, err = b.EnterQueue(ctx, pending, store.Purchase)
+	_, err = b.EnterQueue(ctx, pending, transaction.Purchase)
 	b.refused(err, fault.InvalidTransition)
 	_, err = b.ResolveTransaction(ctx, request(pending, 0), lifecycle.TransactionFailed, "m")
 	b.refused(err, fault.InvalidTransition)
@@ -217,19 +219,19 @@ func TestRefusals(t *testing.T) {
 	b.quoted(pending, 2*coin)
 	_, err = b.FinishTransaction(ctx, pending, 1) // nothing bought
 	b.refused(err, fault.InvalidTransition)
-	_, err = b.EnterQueue(ctx, pending, store.Refund)
+	_, err = b.EnterQueue(ctx, pending, transaction.Refund)
 	b.refused(err, fault.InvalidTransition)
 	_, err = b.ResolveTransaction(ctx, request(pending, 1), lifecycle.TransactionPending, "m")
 	b.refused(err, fault.Validation)
 
-	payment := b.signed(pending, store.Purchase)
+	payment := b.signed(pending, transaction.Purchase)
 	undecided := func(when string) {
 		t.Helper()
 		_, err := b.FinishTransaction(ctx, pending, 1)
 		b.refused(err, fault.PaymentUndecided)
-		_, err = b.FailTransaction(ctx, store.Failure{Hash: pending, Attempt: 1, Message: "m", Class: lifecycle.UnknownError})
+		_, err = b.FailTransaction(ctx, transaction.Failure{Hash: pending, Attempt: 1, Message: "m", Class: lifecycle.UnknownError})
 		b.refused(err, fault.PaymentUndecided)
-		_, err = b.EnterQueue(ctx, pending, store.Purchase)
+		_, err = b.EnterQueue(ctx, pending, transaction.Purchase)
 		b.refused(err, fault.PaymentUndecided)
 		if t.Failed() {
 			t.Fatal(when)
@@ -237,10 +239,10 @@ func TestRefusals(t *testing.T) {
 	}
 
 	undecided("signed")
-	_, err = b.SettleDestination(ctx, payment.ID, store.Destination{Kept: true})
+	_, err = b.SettleDestination(ctx, payment.ID, transaction.Destination{Kept: true})
 	b.refused(err, fault.PaymentUndecided)
-	b.refused(b.ReturnTurn(ctx, pending, store.Purchase), fault.PaymentUndecided)
-	b.refused(b.LeaveQueue(ctx, pending, store.Purchase), fault.PaymentUndecided)
+	b.refused(b.ReturnTurn(ctx, pending, transaction.Purchase), fault.PaymentUndecided)
+	b.refused(b.LeaveQueue(ctx, pending, transaction.Purchase), fault.PaymentUndecided)
 	b.ok(b.ReviewTransaction(ctx, pending, 1, "r"))
 	_, err = b.ResolveTransaction(ctx, request(pending, 1), lifecycle.TransactionFailed, "m")
 	b.refused(err, fault.PaymentUndecided)
@@ -248,8 +250,8 @@ func TestRefusals(t *testing.T) {
 	b.accept(payment)
 	b.scan()
 	undecided("paid, and nobody knows whether it was kept")
-	b.settle(payment.ID, store.Destination{Kept: true})
-	_, err = b.SettleDestination(ctx, payment.ID, store.Destination{ReturnedNano: coin})
+	b.settle(payment.ID, transaction.Destination{Kept: true})
+	_, err = b.SettleDestination(ctx, payment.ID, transaction.Destination{ReturnedNano: coin})
 	b.refused(err, fault.PaymentDecided)
 	_, err = b.ResolveTransaction(ctx, request(pending, 2), lifecycle.TransactionFailed, "m")
 	b.refused(err, fault.InvalidTransition)
@@ -274,7 +276,7 @@ func TestRefusals(t *testing.T) {
 	b.ok(b.ReviewTransaction(ctx, unbought, 1, "r"))
 	_, err = b.ResolveTransaction(ctx, request(unbought, 1), lifecycle.TransactionProcessed, "")
 	b.refused(err, fault.InvalidTransition)
-	_, err = b.EnterQueue(ctx, unbought, store.Purchase)
+	_, err = b.EnterQueue(ctx, unbought, transaction.Purchase)
 	b.refused(err, fault.InvalidTransition)
 	b.balanced()
 }
@@ -318,7 +320,7 @@ func TestLists(t *testing.T) {
 	b.quoted(hashes[4], coin)
 	b.ok(b.ReviewTransaction(ctx, hashes[4], 1, "r"))
 	seen := b.tx(hashes[2]).CreatedAt
-	find := func(f store.TransactionFilter) (found []int) {
+	find := func(f transaction.Filter) (found []int) {
 		t.Helper()
 		f.Limit = 10
 		rows, err := b.Transactions(ctx, f)
@@ -330,20 +332,20 @@ func TestLists(t *testing.T) {
 	}
 
 	for name, c := range map[string]struct {
-		filter store.TransactionFilter
+		filter transaction.Filter
 		want   []int
 	}{
-		"all":          {store.TransactionFilter{}, []int{4, 3, 2, 1, 0}},
-		"a page":       {store.TransactionFilter{Before: b.tx(hashes[2]).ID}, []int{1, 0}},
-		"failed":       {store.TransactionFilter{Status: lifecycle.TransactionFailed}, []int{3, 2}},
-		"may be tried": {store.TransactionFilter{MayRetry: true}, []int{2}},
-		"so":           {store.TransactionFilter{MayRetry: true, Error: "Failed to fetch: Network error"}, []int{2}},
-		"not so":       {store.TransactionFilter{MayRetry: true, Error: "Unknown error"}, nil},
-		"since then":   {store.TransactionFilter{MayRetry: true, SeenFrom: &seen}, []int{2}},
-		"until then":   {store.TransactionFilter{MayRetry: true, SeenUntil: &seen}, nil},
-		"review":       {store.TransactionFilter{NeedsReview: true}, []int{4}},
-		"stuck":        {store.TransactionFilter{StuckFor: time.Microsecond}, []int{4, 1}},
-		"not so stuck": {store.TransactionFilter{StuckFor: time.Hour}, nil},
+		"all":          {transaction.Filter{}, []int{4, 3, 2, 1, 0}},
+		"a page":       {transaction.Filter{Before: b.tx(hashes[2]).ID}, []int{1, 0}},
+		"failed":       {transaction.Filter{Status: lifecycle.TransactionFailed}, []int{3, 2}},
+		"may be tried": {transaction.Filter{MayRetry: true}, []int{2}},
+		"so":           {transaction.Filter{MayRetry: true, Error: "Failed to fetch: Network error"}, []int{2}},
+		"not so":       {transaction.Filter{MayRetry: true, Error: "Unknown error"}, nil},
+		"since then":   {transaction.Filter{MayRetry: true, SeenFrom: &seen}, []int{2}},
+		"until then":   {transaction.Filter{MayRetry: true, SeenUntil: &seen}, nil},
+		"review":       {transaction.Filter{NeedsReview: true}, []int{4}},
+		"stuck":        {transaction.Filter{StuckFor: time.Microsecond}, []int{4, 1}},
+		"not so stuck": {transaction.Filter{StuckFor: time.Hour}, nil},
 	} {
 		if got := find(c.filter); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v", name, got)
@@ -362,7 +364,7 @@ func TestLists(t *testing.T) {
 		t.Errorf("live: %v", got)
 	}
 
-	refund := b.signed(hashes[3], store.Refund)
+	refund := b.signed(hashes[3], transaction.Refund)
 	if got := live(); !slices.Contains(got, 3) {
 		t.Errorf("a refund under way is not live: %v", got)
 	}
@@ -373,7 +375,7 @@ func TestLists(t *testing.T) {
 		t.Errorf("a refund that may bounce is not live: %v", got)
 	}
 
-	b.settle(refund.ID, store.Destination{Kept: true})
+	b.settle(refund.ID, transaction.Destination{Kept: true})
 	if got := live(); slices.Contains(got, 3) {
 		t.Errorf("a refund that was kept is live: %v", got)
 	}

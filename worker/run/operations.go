@@ -6,11 +6,11 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/reconcile"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/operations"
 )
 
 func (p process) counts() *reconcile.Counts {
-	for _, kind := range store.CountKinds() { // a counter that is not there yet cannot be seen to grow
+	for _, kind := range operations.CountKinds() { // a counter that is not there yet cannot be seen to grow
 		p.Metrics.CountCorrections.WithLabelValues(kind)
 	}
 	return &reconcile.Counts{
@@ -32,7 +32,7 @@ func (p process) mediaSweep() *reconcile.MediaSweep {
 // reconciler makes what keeps the record and Temporal agreeing.
 func (p process) reconciler(workloads []service.Workload) *reconcile.Reconciler {
 	for _, workload := range lifecycle.Names() { // a counter that is not there yet cannot be seen to grow
-		for _, finding := range store.FindingKinds {
+		for _, finding := range operations.FindingKinds {
 			p.Metrics.Findings.WithLabelValues(workload, finding)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"stagecoach/internal/config"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
 )
 
 // stickyPatience is how long a workflow's task waits for the worker that has the workflow in memory; the SDK's own 5 s
@@ -57,7 +57,7 @@ func streamingOptions(c config.Config, each []interceptor.WorkerInterceptor) wor
 func quotesOptions(c config.Config, each []interceptor.WorkerInterceptor) worker.Options {
 	o := workerOptions(c, each)
 	o.MaxConcurrentActivityExecutionSize = quotesAtOnce
-	o.BackgroundActivityContext = store.Reserved(context.Background())
+	o.BackgroundActivityContext = core.Reserved(context.Background())
 	o.DisableWorkflowWorker = true
 	return o
 }
@@ -80,7 +80,7 @@ func filesOptions(c config.Config, each []interceptor.WorkerInterceptor) worker.
 func paymentsOptions(c config.Config, each []interceptor.WorkerInterceptor) worker.Options {
 	o := workerOptions(c, each)
 	o.MaxConcurrentActivityExecutionSize = c.Worker.ActivitySlots
-	o.BackgroundActivityContext = store.Reserved(context.Background())
+	o.BackgroundActivityContext = core.Reserved(context.Background())
 	o.DisableWorkflowWorker = true
 	return o
 }

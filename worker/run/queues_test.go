@@ -13,6 +13,7 @@ import (
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/config"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
 )
 
 // TestPaymentsDoNotQueueBehindUsers takes every connection that is not reserved, with more statements waiting, and runs
@@ -54,7 +55,7 @@ func TestPaymentsDoNotQueueBehindUsers(t *testing.T) {
 func withoutConnections(t *testing.T) *store.Store {
 	t.Helper()
 	url := testdb.URL(t)
-	s, err := store.OpenPool(t.Context(), url, store.Pool{Connections: 5}, testdb.Key)
+	s, err := store.OpenPool(t.Context(), url, core.Pool{Connections: 5}, testdb.Key)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"stagecoach/internal/app"
 	"stagecoach/internal/fragment"
 	"stagecoach/internal/operations/liveness"
-	"stagecoach/internal/store"
+	transactionstore "stagecoach/internal/store/transaction"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
 )
@@ -57,7 +57,7 @@ func (p process) transactionSettings() transaction.Settings {
 	c := p.Config.Transactions
 	return transaction.Settings{
 		Attempts: c.Attempts, MaxStars: c.MaxStars, Reserve: c.Reserve, Slippage: c.Slippage,
-		Limits: store.Limits{
+		Limits: transactionstore.Limits{
 			PerPurchase: c.PaymentLimit, PerDay: c.DailyLimit, PerRefund: c.RefundLimit, RefundPerDay: c.RefundDailyLimit,
 		},
 		PaymentTTL: c.PaymentTTL, FinalityMargin: c.FinalityMargin, HoldRetry: c.HoldRetry, RetryFor: c.RetryFor,

@@ -9,7 +9,7 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/delivery"
 	"stagecoach/workflows/record"
 )
 
@@ -37,7 +37,7 @@ func (r *run) enter(ctx workflow.Context, state lifecycle.DeliveryState) {
 func (r *run) deadline(ctx workflow.Context, state lifecycle.DeliveryState) *time.Time {
 	since := workflow.Now(ctx)
 	limits := service.DeliveryLimits{TTL: r.settings.TTL, JobTimeout: r.settings.JobTimeout}
-	return limits.Deadline(store.Job{
+	return limits.Deadline(delivery.Job{
 		State: state, CreatedAt: workflow.GetInfo(ctx).WorkflowStartTime, Claim: r.claimed(),
 		LastError: string(r.attempt.Reason),
 		Busy:      r.attempt.Busy, ClaimedAt: &since, NextAttemptAt: r.attempt.NextAt, UpdatedAt: since,

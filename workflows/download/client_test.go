@@ -9,7 +9,8 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/download"
 )
 
 // TestAsks asks for what is refused, and names the field at fault.
@@ -17,7 +18,7 @@ func TestAsks(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, time.Minute)
 	ctx := t.Context()
-	good := service.DownloadAsk{BookID: w.book.ID, MediaType: store.MediaAudio, SourceURL: magnet(1)}
+	good := service.DownloadAsk{BookID: w.book.ID, MediaType: download.MediaAudio, SourceURL: magnet(1)}
 
 	for name, c := range map[string]struct {
 		change func(*service.DownloadAsk)
@@ -42,7 +43,7 @@ func TestAsks(t *testing.T) {
 	}
 
 	pending := w.reader
-	pending.Status = store.UserPending
+	pending.Status = account.UserPending
 	_, _, err := w.jobs.Start(ctx, pending, good)
 	w.wantCode(err, fault.UserNotActive)
 	off := *w.jobs
@@ -57,16 +58,16 @@ func TestAsks(t *testing.T) {
 		t.Errorf("%+v, %v", first, err)
 	}
 
-	other, _, err := w.jobs.Start(ctx, w.user(store.RoleUser), good)
+	other, _, err := w.jobs.Start(ctx, w.user(account.RoleUser), good)
 	if err != nil || other.Source != "magnet" || other.ID == first.ID {
 		t.Errorf("%+v, %v", other, err)
 	}
 
-	mine, err := w.jobs.List(ctx, w.reader, store.DownloadFilter{Limit: 10})
+	mine, err := w.jobs.List(ctx, w.reader, download.Filter{Limit: 10})
 	if err != nil || len(mine) != 1 || mine[0].ID != first.ID {
 		t.Errorf("%+v, %v", mine, err)
 	}
-	if all, err := w.jobs.List(ctx, w.user(store.RoleAdmin), store.DownloadFilter{Limit: 10}); err != nil || len(all) != 2 {
+	if all, err := w.jobs.List(ctx, w.user(account.RoleAdmin), download.Filter{Limit: 10}); err != nil || len(all) != 2 {
 		t.Errorf("%+v, %v", all, err)
 	}
 

@@ -12,7 +12,8 @@ import (
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/download"
 )
 
 // bomb is a .torrent file of 10 MB that describes 5.2 million empty files.
@@ -60,7 +61,7 @@ func TestHundredFetches(t *testing.T) {
 	}))
 
 	t.Cleanup(func() { silent.CloseClientConnections(); silent.Close() })
-	var jobs []store.Download
+	var jobs []download.Download
 	for range 100 {
 		w.book = w.newBook()
 		jobs = append(jobs, w.start(silent.URL))
@@ -74,9 +75,9 @@ func TestHundredFetches(t *testing.T) {
 
 	w.eventually("two are being fetched", func() bool { mu.Lock(); defer mu.Unlock(); return now == 2 })
 
-	w.book, w.reader = w.newBook(), w.user(store.RoleUser)
+	w.book, w.reader = w.newBook(), w.user(account.RoleUser)
 	w.becomes(w.start(magnet(5)), lifecycle.DownloadCompleted)
-	live, err := w.store.Downloads(t.Context(), store.DownloadFilter{Status: lifecycle.DownloadQueued, Limit: 1000})
+	live, err := w.store.Downloads(t.Context(), download.Filter{Status: lifecycle.DownloadQueued, Limit: 1000})
 	w.must(err)
 	mu.Lock()
 	defer mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/download"
 )
 
 // TestRecordHistoriesOfFiles saves histories of jobs whose .torrent file is fetched: one that completes, one whose file
@@ -28,20 +28,20 @@ func TestRecordHistoriesOfFiles(t *testing.T) {
 	seed, err := torrentsim.StartWebSeed("127.0.0.1:0")
 	w.must(err)
 	t.Cleanup(func() { _ = seed.Close() })
-	begin := func(name string) store.Download {
+	begin := func(name string) download.Download {
 		made, err := seed.Add(torrentsim.TorrentSpec{Name: name, Size: 1000})
 		w.must(err)
 		w.book = w.newBook()
 		return w.becomes(w.start(made.URL), lifecycle.DownloadDownloading)
 	}
 
-	completes := func(job store.Download) {
+	completes := func(job download.Download) {
 		state := "stalledUP"
 		w.must(w.qb.Change(job.Tag(), torrentsim.TorrentChange{State: &state}))
 		w.closed(job)
 	}
 
-	had := func(job store.Download, event string) {
+	had := func(job download.Download, event string) {
 		w.eventually(event, func() bool { types := w.events(job); return types[len(types)-1] == event })
 	}
 

@@ -15,7 +15,7 @@ import (
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	downloadstore "stagecoach/internal/store/download"
 	"stagecoach/workflows/download"
 )
 
@@ -29,26 +29,26 @@ func TestRecordHistories(t *testing.T) {
 
 	ctx := t.Context()
 	save := func(name string, events []*historypb.HistoryEvent) { version.Save(t, "", name, events) }
-	over := func(job store.Download) []*historypb.HistoryEvent {
+	over := func(job downloadstore.Download) []*historypb.HistoryEvent {
 		t.Helper()
 		w.closed(job)
 		return w.history(job.WorkflowID(), "")
 	}
 
 	n := int64(0)
-	begin := func() store.Download {
+	begin := func() downloadstore.Download {
 		t.Helper()
 		n++
 		w.book = w.newBook()
 		return w.becomes(w.start(magnet(n)), lifecycle.DownloadDownloading)
 	}
 
-	shows := func(job store.Download, state string) {
+	shows := func(job downloadstore.Download, state string) {
 		t.Helper()
 		w.must(w.qb.Change(job.Tag(), torrentsim.TorrentChange{State: &state}))
 	}
 
-	had := func(job store.Download, event string) {
+	had := func(job downloadstore.Download, event string) {
 		t.Helper()
 		w.eventually(event, func() bool { types := w.events(job); return types[len(types)-1] == event })
 	}

@@ -8,7 +8,7 @@ import (
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/download"
 )
 
 // TestRecordHistoriesOfWaits saves histories of jobs that wait for qBittorrent and are sent many signals meanwhile.
@@ -20,14 +20,14 @@ func TestRecordHistoriesOfWaits(t *testing.T) {
 	)
 
 	ctx := t.Context()
-	cancel := func(job store.Download, times int) {
+	cancel := func(job download.Download, times int) {
 		for range times {
 			w.must(w.client.SignalWorkflow(ctx, job.WorkflowID(), "", lifecycle.CancelSignal, job.ID))
 			time.Sleep(150 * time.Millisecond)
 		}
 	}
 
-	save := func(name string, job store.Download, first string) {
+	save := func(name string, job download.Download, first string) {
 		w.closed(job)
 		version.Save(t, "", name, w.history(job.WorkflowID(), first))
 		if last := w.history(job.WorkflowID(), "")[0].GetWorkflowExecutionStartedEventAttributes().OriginalExecutionRunId; last != first {
@@ -35,7 +35,7 @@ func TestRecordHistoriesOfWaits(t *testing.T) {
 		}
 	}
 
-	run := func(job store.Download) string {
+	run := func(job download.Download) string {
 		return w.history(job.WorkflowID(), "")[0].GetWorkflowExecutionStartedEventAttributes().OriginalExecutionRunId
 	}
 

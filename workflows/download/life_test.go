@@ -17,7 +17,8 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/download"
 )
 
 // TestLife follows downloads of a minute and of ten hours: they cost the same.
@@ -59,7 +60,7 @@ func TestLife(t *testing.T) {
 
 		w.eventually("the torrent is in the done category", func() bool { return w.torrent(job).Category == "done" })
 		book, err := w.jobs.Book(t.Context(), w.book.ID)
-		if err != nil || book.State != store.BookLibrary || len(book.Media) != 1 || book.Media[0].Path != got.ContentPath || book.Media[0].SourceURL != magnet(int64(i)) {
+		if err != nil || book.State != download.BookLibrary || len(book.Media) != 1 || book.Media[0].Path != got.ContentPath || book.Media[0].SourceURL != magnet(int64(i)) {
 			t.Errorf("%+v, %v", book, err)
 		}
 
@@ -82,7 +83,7 @@ func TestParallelStarts(t *testing.T) {
 	for i := range ids {
 		all.Go(func() {
 			job, created, err := w.jobs.Start(
-				t.Context(), w.reader, service.DownloadAsk{BookID: w.book.ID, MediaType: store.MediaText, SourceURL: magnet(1)},
+				t.Context(), w.reader, service.DownloadAsk{BookID: w.book.ID, MediaType: download.MediaText, SourceURL: magnet(1)},
 			)
 			if err != nil {
 				t.Error(err)
@@ -97,7 +98,7 @@ func TestParallelStarts(t *testing.T) {
 		t.Errorf("jobs %v, made %v", ids, made)
 	}
 
-	job := w.becomes(store.Download{ID: ids[0]}, lifecycle.DownloadDownloading)
+	job := w.becomes(download.Download{ID: ids[0]}, lifecycle.DownloadDownloading)
 	if n := len(w.qb.Torrents()); n != 1 {
 		t.Errorf("%d torrents", n)
 	}
@@ -118,16 +119,16 @@ func TestCancelAgainstCompletion(t *testing.T) {
 		`INSERT INTO books (title, creator_id) SELECT 'book ' || n, $1 FROM generate_series(1, $2::int) AS n`, w.reader.ID,
 		races,
 	)
-	books, err := w.jobs.Books(ctx, store.BookFilter{Limit: races})
+	books, err := w.jobs.Books(ctx, download.BookFilter{Limit: races})
 	w.must(err)
-	jobs := make([]store.Download, races)
+	jobs := make([]download.Download, races)
 	starting := errgroup.Group{}
 	starting.SetLimit(32)
 
 	for i := range jobs {
 		starting.Go(func() (err error) {
 			jobs[i], _, err = w.jobs.Start(
-				ctx, w.reader, service.DownloadAsk{BookID: books[i].ID, MediaType: store.MediaAudio, SourceURL: magnet(int64(i))},
+				ctx, w.reader, service.DownloadAsk{BookID: books[i].ID, MediaType: download.MediaAudio, SourceURL: magnet(int64(i))},
 			)
 			if err == nil { // there is no reconciler here, and the machine may be busy
 				err = w.jobs.Launch(ctx, jobs[i])
@@ -161,7 +162,7 @@ func TestCancelAgainstCompletion(t *testing.T) {
 	w.must(racing.Wait())
 	ends := map[lifecycle.DownloadState]int{}
 	for i, job := range jobs {
-		var got store.Download
+		var got download.Download
 		w.eventually("the job is over", func() bool { got = w.reload(job); return lifecycle.Download.Terminal(got.State) })
 		ends[got.State]++
 		want := map[lifecycle.DownloadState]string{
@@ -176,7 +177,7 @@ func TestCancelAgainstCompletion(t *testing.T) {
 			return (torrent == nil) == (got.State == lifecycle.DownloadCanceled) && (torrent == nil || torrent.Category == "done")
 		})
 		book, err := w.jobs.Book(ctx, job.BookID)
-		if err != nil || (book.State == store.BookLibrary) != (got.State == lifecycle.DownloadCompleted) {
+		if err != nil || (book.State == download.BookLibrary) != (got.State == lifecycle.DownloadCompleted) {
 			t.Errorf("race %d: %s, and the book %+v, %v", i, got.State, book, err)
 		}
 		if n := len(w.events(job)); n != 3 {
@@ -191,7 +192,7 @@ func TestCancelAgainstCompletion(t *testing.T) {
 func TestCancels(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, time.Minute)
-	ctx, admin, stranger := t.Context(), w.user(store.RoleAdmin), w.user(store.RoleUser)
+	ctx, admin, stranger := t.Context(), w.user(account.RoleAdmin), w.user(account.RoleUser)
 
 	job := w.start(magnet(1))
 	w.becomes(job, lifecycle.DownloadDownloading)
@@ -220,7 +221,7 @@ func TestCancels(t *testing.T) {
 	if kept.State != lifecycle.DownloadDownloading || kept.CancelRequestedAt == nil {
 		t.Errorf("%+v", kept)
 	}
-	if running, created, err := w.jobs.Start(ctx, w.reader, service.DownloadAsk{BookID: w.book.ID, MediaType: store.MediaText, SourceURL: magnet(1)}); err != nil || created || running.ID != again.ID {
+	if running, created, err := w.jobs.Start(ctx, w.reader, service.DownloadAsk{BookID: w.book.ID, MediaType: download.MediaText, SourceURL: magnet(1)}); err != nil || created || running.ID != again.ID {
 		t.Errorf("%+v, %v, %v", running, created, err)
 	}
 
@@ -253,7 +254,7 @@ func TestCancels(t *testing.T) {
 	w.must(w.client.SignalWorkflow(ctx, bySignal.WorkflowID(), "", lifecycle.CancelSignal, nil))
 	w.becomes(bySignal, lifecycle.DownloadCanceled)
 
-	for _, job := range []store.Download{byOperator, bySignal} {
+	for _, job := range []download.Download{byOperator, bySignal} {
 		if end := w.closed(job); end != "Canceled" || w.torrent(job) != nil {
 			t.Errorf("%s", end)
 		}
@@ -295,7 +296,7 @@ func TestMissing(t *testing.T) {
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, time.Minute)
-	fails := func(job store.Download, reason fault.Code) store.Download {
+	fails := func(job download.Download, reason fault.Code) download.Download {
 		t.Helper()
 		got := w.becomes(job, lifecycle.DownloadFailed)
 		if end := w.closed(job); end != "Failed" || *got.FailureReason != string(reason) {

@@ -10,7 +10,8 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/reconcile"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/download"
 )
 
 // TestReconcile lets the reconciler find a download that was never started, one whose workflow was terminated, and one
@@ -19,7 +20,7 @@ func TestReconcile(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, time.Minute)
 	ctx := t.Context()
-	begin := func(n int64) store.Download {
+	begin := func(n int64) download.Download {
 		w.book = w.newBook()
 		job := w.start(magnet(n))
 		return w.becomes(job, lifecycle.DownloadDownloading)
@@ -29,9 +30,9 @@ func TestReconcile(t *testing.T) {
 	w.must(w.client.TerminateWorkflow(ctx, terminated.WorkflowID(), "", "by hand"))
 	w.must(w.store.RequestDownloadCancel(ctx, untold.ID, &w.reader.ID, false))
 	w.book = w.newBook()
-	unstarted, _, err := w.store.CreateDownload(ctx, store.Download{
-		UserID: w.reader.ID, BookID: w.book.ID, MediaType: store.MediaText, Source: "test", SourceURL: magnet(4),
-	}, store.Event{Type: "enqueued", To: "queued"})
+	unstarted, _, err := w.store.CreateDownload(ctx, download.Download{
+		UserID: w.reader.ID, BookID: w.book.ID, MediaType: download.MediaText, Source: "test", SourceURL: magnet(4),
+	}, core.Event{Type: "enqueued", To: "queued"})
 
 	w.must(err)
 	w.exec(`UPDATE download_jobs SET created_at_utc = now() - interval '1 minute'`)
@@ -62,7 +63,7 @@ func TestReconcile(t *testing.T) {
 
 	// The next job for the same book begins where this one was left.
 	next, created, err := w.jobs.Start(
-		ctx, w.reader, service.DownloadAsk{BookID: terminated.BookID, MediaType: store.MediaText, SourceURL: magnet(2)},
+		ctx, w.reader, service.DownloadAsk{BookID: terminated.BookID, MediaType: download.MediaText, SourceURL: magnet(2)},
 	)
 	if err != nil || !created {
 		t.Fatal(created, err)

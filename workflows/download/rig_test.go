@@ -28,6 +28,8 @@ import (
 	"stagecoach/internal/qbittorrent"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	downloadstore "stagecoach/internal/store/download"
 	"stagecoach/workflows/download"
 )
 
@@ -46,8 +48,8 @@ type rig struct {
 	acts       *activities.Activities
 	worker     worker.Worker
 	stopWorker func()
-	book       store.Book
-	reader     store.User
+	book       downloadstore.Book
+	reader     account.User
 }
 
 // pollEvery is often enough for tests.
@@ -90,7 +92,7 @@ func newRigOn(t *testing.T, server *testtemporal.Server, o torrentsim.QBittorren
 	}
 
 	w.startWorker()
-	w.reader = w.user(store.RoleUser)
+	w.reader = w.user(account.RoleUser)
 	w.book = w.newBook()
 	w.must(w.startSync(t.Context()))
 	t.Cleanup(func() {
@@ -143,14 +145,14 @@ func (w *rig) startWorker() {
 	w.Cleanup(stop)
 }
 
-func (w *rig) user(role string) store.User {
+func (w *rig) user(role string) account.User {
 	w.Helper()
-	user, err := w.store.CreateUser(w.Context(), store.User{Role: role, Status: store.UserActive}, store.NewToken())
+	user, err := w.store.CreateUser(w.Context(), account.User{Role: role, Status: account.UserActive}, account.NewToken())
 	w.must(err)
 	return user
 }
 
-func (w *rig) newBook() store.Book {
+func (w *rig) newBook() downloadstore.Book {
 	w.Helper()
 	book, err := w.jobs.CreateBook(w.Context(), w.reader, "A book of a test", "Nobody", "")
 	w.must(err)
@@ -167,10 +169,10 @@ func (w *rig) exec(sql string, args ...any) {
 }
 
 // start asks for a download of the world's book.
-func (w *rig) start(link string) store.Download {
+func (w *rig) start(link string) downloadstore.Download {
 	w.Helper()
 	job, created, err := w.jobs.Start(
-		w.Context(), w.reader, service.DownloadAsk{BookID: w.book.ID, MediaType: store.MediaText, SourceURL: link},
+		w.Context(), w.reader, service.DownloadAsk{BookID: w.book.ID, MediaType: downloadstore.MediaText, SourceURL: link},
 	)
 	w.must(err)
 	if !created {
@@ -181,7 +183,7 @@ func (w *rig) start(link string) store.Download {
 
 func magnet(n int64) string { return fmt.Sprintf("magnet:?xt=urn:btih:%040d", n) }
 
-func (w *rig) reload(job store.Download) store.Download {
+func (w *rig) reload(job downloadstore.Download) downloadstore.Download {
 	w.Helper()
 	found, err := w.store.DownloadByID(w.Context(), job.ID)
 	w.must(err)
@@ -189,7 +191,7 @@ func (w *rig) reload(job store.Download) store.Download {
 }
 
 // becomes waits for a status, and gives the job as it is then.
-func (w *rig) becomes(job store.Download, status lifecycle.DownloadState) (got store.Download) {
+func (w *rig) becomes(job downloadstore.Download, status lifecycle.DownloadState) (got downloadstore.Download) {
 	w.Helper()
 	w.eventually(fmt.Sprintf("download %d is %s", job.ID, status), func() bool {
 		got = w.reload(job)
@@ -199,7 +201,7 @@ func (w *rig) becomes(job store.Download, status lifecycle.DownloadState) (got s
 }
 
 // torrent gives the only torrent with the job's mark; nil: there is none.
-func (w *rig) torrent(job store.Download) *torrentsim.Torrent {
+func (w *rig) torrent(job downloadstore.Download) *torrentsim.Torrent {
 	for _, t := range w.qb.Torrents() {
 		for _, tag := range t.Tags {
 			if tag == job.Tag() {
@@ -211,7 +213,7 @@ func (w *rig) torrent(job store.Download) *torrentsim.Torrent {
 }
 
 // closed waits for the end of a job's workflow, and gives how it is: "Completed", "Canceled", "Failed" …
-func (w *rig) closed(job store.Download) string {
+func (w *rig) closed(job downloadstore.Download) string {
 	w.Helper()
 	var status enumspb.WorkflowExecutionStatus
 	w.eventually("the workflow has ended", func() bool {
@@ -224,7 +226,7 @@ func (w *rig) closed(job store.Download) string {
 }
 
 // events lists the types of a job's events.
-func (w *rig) events(job store.Download) (types []string) {
+func (w *rig) events(job downloadstore.Download) (types []string) {
 	w.Helper()
 	events, err := w.store.EventsOf(w.Context(), "download", fmt.Sprint(job.ID))
 	w.must(err)

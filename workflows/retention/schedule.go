@@ -12,12 +12,12 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/operations"
 )
 
 // EnsureSchedule makes sure that there is a schedule, at three in the morning UTC, and that it has this policy. Of one
 // that is there all else stays as operators have set it: paused, or at another time.
-func EnsureSchedule(ctx context.Context, c client.Client, policy store.Retention) error {
+func EnsureSchedule(ctx context.Context, c client.Client, policy operations.Retention) error {
 	_, err := c.ScheduleClient().Create(ctx, client.ScheduleOptions{
 		ID: ScheduleID,
 		Spec: client.ScheduleSpec{Calendars: []client.ScheduleCalendarSpec{{
@@ -47,11 +47,11 @@ func EnsureSchedule(ctx context.Context, c client.Client, policy store.Retention
 }
 
 // has says whether an action has this policy; what cannot be read here is another one.
-func has(action *client.ScheduleWorkflowAction, policy store.Retention) bool {
+func has(action *client.ScheduleWorkflowAction, policy operations.Retention) bool {
 	if len(action.Args) != 1 {
 		return false
 	}
 	payload, ok := action.Args[0].(*commonpb.Payload)
-	var there store.Retention
+	var there operations.Retention
 	return ok && converter.GetDefaultDataConverter().FromPayload(payload, &there) == nil && maps.Equal(there, policy)
 }

@@ -10,7 +10,7 @@ import (
 
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/cleanup"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/operations"
 	"stagecoach/workflows/record"
 )
 
@@ -26,7 +26,7 @@ var rows *cleanup.OldRows
 
 // Run deletes what the policy does not keep, and gives how many rows of each kind that were. The policy decides between
 // no commands, so that it may change.
-func Run(ctx workflow.Context, policy store.Retention) (map[string]int64, error) {
+func Run(ctx workflow.Context, policy operations.Retention) (map[string]int64, error) {
 	deleting := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue:           lifecycle.MainQueue,
 		StartToCloseTimeout: 6 * time.Hour,

@@ -17,7 +17,7 @@ import (
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/cleanup"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/operations"
 	"stagecoach/workflows/retention"
 )
 
@@ -28,14 +28,14 @@ func TestRun(t *testing.T) {
 	t.Parallel()
 	env := (&testsuite.WorkflowTestSuite{}).NewTestWorkflowEnvironment()
 	tries := 0
-	env.RegisterActivityWithOptions(func(_ context.Context, policy store.Retention) (map[string]int64, error) {
+	env.RegisterActivityWithOptions(func(_ context.Context, policy operations.Retention) (map[string]int64, error) {
 		if tries++; tries < 3 {
 			return nil, os.ErrDeadlineExceeded
 		}
 		return map[string]int64{"answers": int64(policy["answers"])}, nil
 	}, activity.RegisterOptions{Name: "DeleteOldRows"})
 
-	env.ExecuteWorkflow(retention.Run, store.Retention{"answers": 7})
+	env.ExecuteWorkflow(retention.Run, operations.Retention{"answers": 7})
 	var deleted map[string]int64
 	if err := env.GetWorkflowResult(&deleted); err != nil || deleted["answers"] != 7 {
 		t.Errorf("%v, %v", deleted, err)
@@ -59,7 +59,7 @@ func TestSchedule(t *testing.T) {
 		}
 	}
 
-	first, second := store.Retention{"answers": 90}, store.Retention{"answers": 30, "news": 7}
+	first, second := operations.Retention{"answers": 90}, operations.Retention{"answers": 30, "news": 7}
 	must(retention.EnsureSchedule(ctx, c, first))
 	must(retention.EnsureSchedule(ctx, c, first))
 	schedule := c.ScheduleClient().GetHandle(ctx, retention.ScheduleID)
@@ -136,7 +136,7 @@ func trigger(t *testing.T, c client.Client, nth int) (id string, deleted map[str
 func TestRecordHistories(t *testing.T) {
 	version := testtemporal.Record(t)
 	server := serve(t)
-	if err := retention.EnsureSchedule(t.Context(), server.Client, store.Retention{"answers": 90}); err != nil {
+	if err := retention.EnsureSchedule(t.Context(), server.Client, operations.Retention{"answers": 90}); err != nil {
 		t.Fatal(err)
 	}
 	id, _ := trigger(t, server.Client, 1)

@@ -21,7 +21,9 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/task"
 )
 
 // TestSixFaults has a line for each fault of the system that this one replaces.
@@ -51,15 +53,15 @@ func TestSixFaults(t *testing.T) {
 	free := w.task(nil)
 	_, err = w.tasks.Status(ctx, ann, free.ID, lifecycle.TaskInProgress, "c", "")
 	w.wantCode(err, fault.InsufficientAccess)
-	private := w.task(func(n *store.NewTask) { n.Visibility = store.TaskPrivate })
+	private := w.task(func(n *task.NewTask) { n.Visibility = task.Private })
 	_, err = w.tasks.Status(ctx, ann, private.ID, lifecycle.TaskInProgress, "c", "")
 	w.wantCode(err, fault.TaskNotFound)
 	if got := w.reload(free); got.AssigneeID != nil || got.State != lifecycle.TaskNew {
-		t.Errorf("%+v", got.TaskSnapshot)
+		t.Errorf("%+v", got.Snapshot)
 	}
 
 	// 3. An assignee given at creation waits for the blockers like everybody.
-	waiting := w.task(func(n *store.NewTask) { n.AssigneeID, n.BlockedBy = &ann.ID, []string{fmt.Sprint(free.ID)} })
+	waiting := w.task(func(n *task.NewTask) { n.AssigneeID, n.BlockedBy = &ann.ID, []string{fmt.Sprint(free.ID)} })
 	if waiting.State != lifecycle.TaskNew {
 		t.Errorf("created %s", waiting.State)
 	}
@@ -74,7 +76,7 @@ func TestSixFaults(t *testing.T) {
 	w.must(err)
 
 	// 4. What one may not see one neither escalates nor takes over.
-	secret := w.task(func(n *store.NewTask) { n.Visibility, n.AssigneeID = store.TaskPrivate, &ann.ID })
+	secret := w.task(func(n *task.NewTask) { n.Visibility, n.AssigneeID = task.Private, &ann.ID })
 	_, err = w.tasks.Status(ctx, ann, secret.ID, lifecycle.TaskInProgress, "c", "")
 	w.must(err)
 	_, err = w.tasks.Escalate(ctx, bob, secret.ID, "c", "")
@@ -86,7 +88,7 @@ func TestSixFaults(t *testing.T) {
 	w.wantCode(err, fault.TaskNotFound)
 
 	// 5. Who left a status and came back has the new deadline, not the old one.
-	back := w.task(func(n *store.NewTask) { n.AssigneeID = &ann.ID })
+	back := w.task(func(n *task.NewTask) { n.AssigneeID = &ann.ID })
 	_, err = w.tasks.Status(ctx, ann, back.ID, lifecycle.TaskInProgress, "c", "")
 	w.must(err)
 	time.Sleep(2 * time.Second)
@@ -96,11 +98,11 @@ func TestSixFaults(t *testing.T) {
 	w.must(err)
 	time.Sleep(2 * time.Second) // past the first deadline
 	if got := w.reload(back); got.State != lifecycle.TaskInProgress || !got.DeadlineAt.Equal(*again.DeadlineAt) {
-		t.Errorf("%+v", got.TaskSnapshot)
+		t.Errorf("%+v", got.Snapshot)
 	}
 
 	// 6. A cycle is refused when it is made.
-	_, err = w.tasks.CreateBatch(ctx, ann, w.workspace.ID, []store.NewTask{
+	_, err = w.tasks.CreateBatch(ctx, ann, w.workspace.ID, []task.NewTask{
 		{Ref: "hen", Title: "get a hen", BlockedBy: []string{"egg"}}, {Ref: "egg", Title: "get an egg", BlockedBy: []string{"hen"}},
 	}, "")
 
@@ -138,7 +140,7 @@ func TestSameKeySameAnswer(t *testing.T) {
 	w.wantCode(err, fault.TaskAlreadyClaimed)
 	again, err := w.tasks.Claim(ctx, ann, wanted.ID, "mine", "a")
 	if err != nil || again.Version != first.Version || again.State != lifecycle.TaskInProgress || !again.Since.Equal(first.Since) {
-		t.Errorf("got %+v, %v; first %+v", again.TaskSnapshot, err, first.TaskSnapshot)
+		t.Errorf("got %+v, %v; first %+v", again.Snapshot, err, first.Snapshot)
 	}
 
 	_, err = w.tasks.Escalate(ctx, ann, wanted.ID, "mine", "a")
@@ -146,7 +148,7 @@ func TestSameKeySameAnswer(t *testing.T) {
 	_, err = w.tasks.Status(ctx, w.creator, wanted.ID, lifecycle.TaskCancelled, "over", "c")
 	w.must(err)
 	if over, err := w.tasks.Status(ctx, w.creator, wanted.ID, lifecycle.TaskCancelled, "over", "c"); err != nil || over.State != lifecycle.TaskCancelled {
-		t.Errorf("%+v, %v", over.TaskSnapshot, err)
+		t.Errorf("%+v, %v", over.Snapshot, err)
 	}
 	if got := fmt.Sprint(w.events(wanted)); got != "[created claimed status_changed status_changed]" {
 		t.Errorf("events %s", got)
@@ -163,7 +165,7 @@ func TestRepeatAfterTheDoorDied(t *testing.T) {
 
 	ctx, ann, bob := t.Context(), w.member(), w.member()
 	wanted := w.task(nil)
-	request := store.Request{UserID: ann.ID, Key: "a/key"}
+	request := core.Request{UserID: ann.ID, Key: "a/key"}
 	handle, err := w.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 		WorkflowID: wanted.WorkflowID(), UpdateID: request.ID(), UpdateName: "claim",
 		Args: []any{lifecycle.TaskInput{Actor: ann.ID, Comment: "mine"}}, WaitForStage: client.WorkflowUpdateStageCompleted,
@@ -196,7 +198,7 @@ func TestAnswersTellTheWholeTask(t *testing.T) {
 	ctx, ann := t.Context(), w.member()
 	for _, key := range []string{"", "k"} {
 		wanted := w.task(nil)
-		same := func(answer store.Task, err error) {
+		same := func(answer task.Task, err error) {
 			t.Helper()
 			w.must(err)
 			now := w.reload(wanted)
@@ -223,7 +225,7 @@ func TestBrokenRecord(t *testing.T) {
 	)
 
 	ctx := t.Context()
-	claimed, asked := w.task(nil), w.task(func(n *store.NewTask) { n.Title = "cannot change" })
+	claimed, asked := w.task(nil), w.task(func(n *task.NewTask) { n.Title = "cannot change" })
 	_, err := w.tasks.Claim(ctx, w.creator, claimed.ID, "c", "")
 	w.must(err)
 	conn, err := pgx.Connect(ctx, w.database)
@@ -328,7 +330,7 @@ func TestBatchWithoutTemporal(t *testing.T) {
 		Temporal: away, Store: w.store, Log: slog.New(slog.NewTextHandler(&said, nil)), Patience: time.Minute,
 	}
 
-	graph := make([]store.NewTask, 50)
+	graph := make([]task.NewTask, 50)
 	for i := range graph {
 		graph[i].Title = "one of many"
 	}
@@ -346,13 +348,13 @@ func TestLateWorkflow(t *testing.T) {
 	w := newRig(t, service.WorkspaceChange{})
 	ctx := t.Context()
 	made, _, err := w.store.CreateTasks(ctx, w.workspace.ID,
-		[]store.NewTask{{Title: "made without Temporal", Visibility: "public", Priority: "normal", Labels: []string{}}},
-		store.Event{Type: "created", To: "NEW"}, store.Request{UserID: w.creator.ID})
+		[]task.NewTask{{Title: "made without Temporal", Visibility: "public", Priority: "normal", Labels: []string{}}},
+		core.Event{Type: "created", To: "NEW"}, core.Request{UserID: w.creator.ID})
 
 	w.must(err)
 	claimed, err := w.tasks.Claim(ctx, w.member(), made[0].ID, "c", "k")
 	if err != nil || claimed.State != lifecycle.TaskInProgress || w.reload(made[0]).WorkflowStartedAt == nil {
-		t.Errorf("%+v, %v", claimed.TaskSnapshot, err)
+		t.Errorf("%+v, %v", claimed.Snapshot, err)
 	}
 }
 
@@ -382,7 +384,7 @@ func TestWorkerAway(t *testing.T) {
 	w.startWorker()
 	escalated, err := w.tasks.Escalate(ctx, ann, wanted.ID, "c", "k")
 	if err != nil || escalated.State != lifecycle.TaskBlocked {
-		t.Errorf("%+v, %v", escalated.TaskSnapshot, err)
+		t.Errorf("%+v, %v", escalated.Snapshot, err)
 	}
 	if got := fmt.Sprint(w.events(wanted)); got != "[created claimed escalated]" {
 		t.Errorf("events %s", got)
@@ -396,14 +398,14 @@ func TestManyTransitionsAndComments(t *testing.T) {
 	night.Only(t)
 	w := newRig(t, service.WorkspaceChange{})
 	ctx, ann := t.Context(), w.member()
-	assigned := func(n *store.NewTask) { n.AssigneeID = &ann.ID }
+	assigned := func(n *task.NewTask) { n.AssigneeID = &ann.ID }
 	long := w.task(assigned)
 	for i := range 5000 {
-		_, err := w.store.CommentTask(ctx, long.ID, fmt.Sprint("comment ", i), store.Request{UserID: ann.ID})
+		_, err := w.store.CommentTask(ctx, long.ID, fmt.Sprint("comment ", i), core.Request{UserID: ann.ID})
 		w.must(err)
 	}
 
-	pass := func(on store.Task, to lifecycle.TaskState) time.Duration {
+	pass := func(on task.Task, to lifecycle.TaskState) time.Duration {
 		start := time.Now()
 		_, err := w.tasks.Status(ctx, ann, on.ID, to, "c", w.key())
 		w.must(err)
@@ -432,7 +434,7 @@ func TestManyTransitionsAndComments(t *testing.T) {
 
 	got := w.reload(long)
 	if got.Version != 501 || got.State != lifecycle.TaskBlocked {
-		t.Errorf("%+v", got.TaskSnapshot)
+		t.Errorf("%+v", got.Snapshot)
 	}
 	if page, err := w.tasks.Events(ctx, ann, long.ID, 4900, 200); err != nil || len(page) != 200 || page[0].Seq != 4901 {
 		t.Errorf("%d events, %v", len(page), err)
@@ -443,10 +445,10 @@ func TestManyTransitionsAndComments(t *testing.T) {
 func TestWorkspaceRules(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, service.WorkspaceChange{})
-	ctx, ann, stranger := t.Context(), w.member(), w.user(store.RoleUser)
+	ctx, ann, stranger := t.Context(), w.member(), w.user(account.RoleUser)
 	_, err := w.tasks.Workspace(ctx, stranger, w.workspace.ID)
 	w.wantCode(err, fault.WorkspaceNotFound)
-	_, err = w.tasks.Create(ctx, stranger, w.workspace.ID, store.NewTask{Title: "a title"}, "")
+	_, err = w.tasks.Create(ctx, stranger, w.workspace.ID, task.NewTask{Title: "a title"}, "")
 	w.wantCode(err, fault.WorkspaceNotFound)
 	_, err = w.tasks.AddMember(ctx, ann, w.workspace.ID, stranger.ID)
 	w.wantCode(err, fault.InsufficientAccess)
@@ -466,7 +468,7 @@ func TestWorkspaceRules(t *testing.T) {
 		t.Errorf("%+v, %v", changed, err)
 	}
 
-	for field, bad := range map[string]store.NewTask{
+	for field, bad := range map[string]task.NewTask{
 		"title": {Title: " abc "}, "visibility": {Title: "a title", Visibility: "x"}, "priority": {Title: "a title", Priority: "x"},
 		"labels": {Title: "a title", Labels: []string{""}}, "assignee_id": {Title: "a title", AssigneeID: &stranger.ID},
 	} {

@@ -11,7 +11,8 @@ import (
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/task"
 )
 
 // TestRecordHistories saves the histories that are replayed.
@@ -27,27 +28,27 @@ func TestRecordHistories(t *testing.T) {
 
 	ctx, ann, bob := t.Context(), w.member(), w.member()
 	save := func(name string, events []*historypb.HistoryEvent) { version.Save(t, "", name, events) }
-	over := func(t store.Task) []*historypb.HistoryEvent {
+	over := func(t task.Task) []*historypb.HistoryEvent {
 		w.must(w.client.GetWorkflow(ctx, t.WorkflowID(), "").Get(ctx, nil))
 		return w.history(t)
 	}
 
-	status := func(t store.Task, by store.User, to lifecycle.TaskState) {
+	status := func(t task.Task, by account.User, to lifecycle.TaskState) {
 		_, err := w.tasks.Status(ctx, by, t.ID, to, "c", "")
 		w.must(err)
 	}
 
-	claim := func(t store.Task) {
+	claim := func(t task.Task) {
 		_, err := w.tasks.Claim(ctx, ann, t.ID, "c", "")
 		w.must(err)
 	}
 
-	inStatus := func(t store.Task, want lifecycle.TaskState) {
+	inStatus := func(t task.Task, want lifecycle.TaskState) {
 		w.eventually(30*time.Second, string(want), func() bool { return w.reload(t).State == want })
 	}
 
 	blocker := w.task(nil)
-	waiting := w.task(func(n *store.NewTask) { n.BlockedBy = []string{strconv.FormatInt(blocker.ID, 10)} })
+	waiting := w.task(func(n *task.NewTask) { n.BlockedBy = []string{strconv.FormatInt(blocker.ID, 10)} })
 	_, err := w.tasks.Claim(ctx, bob, waiting.ID, "too early", "")
 	if err == nil {
 		t.Fatal("claimed under an open blocker")
@@ -74,7 +75,7 @@ func TestRecordHistories(t *testing.T) {
 	w.must(w.client.CancelWorkflow(ctx, stopped.WorkflowID(), ""))
 	save("cancelled-by-operator", over(stopped))
 
-	given := w.task(func(n *store.NewTask) { n.AssigneeID = &ann.ID })
+	given := w.task(func(n *task.NewTask) { n.AssigneeID = &ann.ID })
 	claim(given)
 	claim(given)
 	status(given, ann, lifecycle.TaskDone)

@@ -7,7 +7,7 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/task"
 )
 
 // TestClaimByTheAssignee begins the work on a NEW task by a claim, claims it again, and in the statuses in which that
@@ -16,8 +16,8 @@ func TestClaimByTheAssignee(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, service.WorkspaceChange{})
 	ctx, ann := t.Context(), w.member()
-	given := w.task(func(n *store.NewTask) { n.AssigneeID, n.Visibility = &ann.ID, store.TaskPrivate })
-	claim := func(comment, key string) (store.Task, error) { return w.tasks.Claim(ctx, ann, given.ID, comment, key) }
+	given := w.task(func(n *task.NewTask) { n.AssigneeID, n.Visibility = &ann.ID, task.Private })
+	claim := func(comment, key string) (task.Task, error) { return w.tasks.Claim(ctx, ann, given.ID, comment, key) }
 	wantEvents := func(want string) {
 		t.Helper()
 		if got := fmt.Sprint(w.events(given)); got != want {
@@ -32,7 +32,7 @@ func TestClaimByTheAssignee(t *testing.T) {
 	begun, err := claim("I begin", "first")
 	w.must(err)
 	if begun.State != lifecycle.TaskInProgress || !begun.HeldBy(ann.ID) || begun.StartedAt == nil {
-		t.Errorf("begun: %+v", begun.TaskSnapshot)
+		t.Errorf("begun: %+v", begun.Snapshot)
 	}
 
 	wantEvents("[created claimed]")
@@ -41,7 +41,7 @@ func TestClaimByTheAssignee(t *testing.T) {
 		again, err := claim("I begin", key)
 		w.must(err)
 		if again.Version != begun.Version || again.State != lifecycle.TaskInProgress {
-			t.Errorf("claimed again: %+v", again.TaskSnapshot)
+			t.Errorf("claimed again: %+v", again.Snapshot)
 		}
 	}
 
@@ -66,7 +66,7 @@ func TestClaimByTheAssigneeWaitsForBlockers(t *testing.T) {
 	w := newRig(t, service.WorkspaceChange{})
 	ann := w.member()
 	blocker := w.task(nil)
-	given := w.task(func(n *store.NewTask) { n.AssigneeID, n.BlockedBy = &ann.ID, []string{fmt.Sprint(blocker.ID)} })
+	given := w.task(func(n *task.NewTask) { n.AssigneeID, n.BlockedBy = &ann.ID, []string{fmt.Sprint(blocker.ID)} })
 	_, err := w.tasks.Claim(t.Context(), ann, given.ID, "I begin", "")
 	w.wantCode(err, fault.UnresolvedBlockers)
 }

@@ -9,7 +9,7 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
 )
 
 // TestLongKeys acts by the longest keys that the API takes: with the user's id before them they are longer than any id
@@ -27,7 +27,7 @@ func TestLongKeys(t *testing.T) {
 
 		again, err := w.tasks.Claim(ctx, ann, wanted.ID, "mine", key)
 		if err != nil || again.Version != first.Version || again.State != lifecycle.TaskInProgress {
-			t.Errorf("key of %d characters: %+v, %v", length, again.TaskSnapshot, err)
+			t.Errorf("key of %d characters: %+v, %v", length, again.Snapshot, err)
 		}
 
 		_, err = w.tasks.Escalate(ctx, ann, wanted.ID, "mine", key)
@@ -46,7 +46,7 @@ func TestInvalidForTemporal(t *testing.T) {
 		w.wantCode(err, fault.Validation)
 	}
 
-	if answer, err := w.store.Answered(t.Context(), store.Request{UserID: w.creator.ID, Key: strings.Repeat("k", 200)}, nil); answer || err != nil {
+	if answer, err := w.store.Answered(t.Context(), core.Request{UserID: w.creator.ID, Key: strings.Repeat("k", 200)}, nil); answer || err != nil {
 		t.Errorf("kept: %t, %v", answer, err)
 	}
 }

@@ -13,13 +13,14 @@ import (
 	activities "stagecoach/activities/task"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/task"
 )
 
 // memory is a record in memory that keeps to the same promises as the real one.
 type memory struct {
-	state     store.TaskSnapshot
-	events    []store.Event
+	state     task.Snapshot
+	events    []core.Event
 	deadlines map[lifecycle.TaskState]time.Duration
 	release   time.Duration
 	open      []int64 // blockers that are not DONE
@@ -31,8 +32,8 @@ type memory struct {
 
 func newMemory() *memory {
 	return &memory{
-		state: store.TaskSnapshot{
-			Version: 1, State: lifecycle.TaskNew, CreatorID: creatorID, Visibility: store.TaskPublic,
+		state: task.Snapshot{
+			Version: 1, State: lifecycle.TaskNew, CreatorID: creatorID, Visibility: task.Public,
 		},
 		deadlines: map[lifecycle.TaskState]time.Duration{
 			lifecycle.TaskNew: 120 * time.Minute, lifecycle.TaskInProgress: 60 * time.Minute,
@@ -42,8 +43,8 @@ func newMemory() *memory {
 }
 
 // facts knows the people of rules_test.go.
-func (m *memory) facts(_ context.Context, q activities.Question) (store.TaskContext, error) {
-	facts := store.TaskContext{OpenBlockers: m.open}
+func (m *memory) facts(_ context.Context, q activities.Question) (task.TaskContext, error) {
+	facts := task.TaskContext{OpenBlockers: m.open}
 	for _, person := range people {
 		if person.ID == q.UserID && !person.System {
 			facts.Member, facts.Admin = person.Member, person.Admin
@@ -52,7 +53,7 @@ func (m *memory) facts(_ context.Context, q activities.Question) (store.TaskCont
 	return facts, nil
 }
 
-func (m *memory) write(_ context.Context, w store.TaskWrite) (activities.Written, error) {
+func (m *memory) write(_ context.Context, w task.Write) (activities.Written, error) {
 	m.writes++
 	if m.failures > 0 {
 		m.failures--

@@ -10,7 +10,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/task"
 	"stagecoach/internal/temporalio"
 )
 
@@ -152,7 +152,7 @@ func TestModel(t *testing.T) {
 		}
 
 		if !m.public {
-			record.state.Visibility = store.TaskPrivate
+			record.state.Visibility = task.Private
 		}
 
 		if rapid.Bool().Draw(rt, "assigned") {

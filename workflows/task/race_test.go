@@ -12,7 +12,8 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/task"
 	"stagecoach/internal/temporalio"
 )
 
@@ -52,14 +53,14 @@ func TestClaimRace(t *testing.T) {
 	w.must(err)
 	_, err = w.tasks.Status(t.Context(), w.creator, blocker.ID, lifecycle.TaskDone, "done", "")
 	w.must(err)
-	var people []store.User
+	var people []account.User
 	for range agents {
 		people = append(people, w.member())
 	}
 
-	var wanted []store.Task
+	var wanted []task.Task
 	for i := range contested {
-		wanted = append(wanted, w.task(func(n *store.NewTask) {
+		wanted = append(wanted, w.task(func(n *task.NewTask) {
 			if i%2 == 0 {
 				n.BlockedBy = []string{fmt.Sprint(blocker.ID)}
 			}
@@ -79,7 +80,7 @@ func TestClaimRace(t *testing.T) {
 			continue
 		}
 		if got := w.reload(wanted[i]); !got.HeldBy(people[won[0]].ID) || got.State != lifecycle.TaskInProgress {
-			t.Errorf("the record says %+v, agent %d was told to have won", got.TaskSnapshot, people[won[0]].ID)
+			t.Errorf("the record says %+v, agent %d was told to have won", got.Snapshot, people[won[0]].ID)
 		}
 		if events := w.events(wanted[i]); len(events) != 2 || events[1] != "claimed" {
 			t.Errorf("events %v", events)

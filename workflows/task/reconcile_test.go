@@ -12,7 +12,8 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/reconcile"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/task"
 )
 
 // TestReconcile lets the reconciler find a task that was never started, one whose workflow was terminated and one that
@@ -23,12 +24,12 @@ func TestReconcile(t *testing.T) {
 	w := newRig(t, service.WorkspaceChange{NewDeadlineWaitsForBlockers: &waits})
 	ctx := t.Context()
 	blocker := w.task(nil)
-	untold := w.task(func(n *store.NewTask) { n.BlockedBy = []string{strconv.FormatInt(blocker.ID, 10)} })
+	untold := w.task(func(n *task.NewTask) { n.BlockedBy = []string{strconv.FormatInt(blocker.ID, 10)} })
 
-	for i, event := range []store.Event{ // as a worker does that dies before it can tell
+	for i, event := range []core.Event{ // as a worker does that dies before it can tell
 		{Type: "status_changed", From: "NEW", To: "IN_PROGRESS"}, {Type: "status_changed", From: "IN_PROGRESS", To: "DONE"},
 	} {
-		_, err := w.store.WriteTask(ctx, store.TaskWrite{
+		_, err := w.store.WriteTask(ctx, task.Write{
 			TaskID: blocker.ID, Version: int64(i + 2), State: lifecycle.TaskState(event.To), AssigneeID: &w.creator.ID,
 			At: time.Now(), Event: event,
 		})
@@ -37,8 +38,8 @@ func TestReconcile(t *testing.T) {
 
 	running, terminated := w.task(nil), w.task(nil)
 	made, _, err := w.store.CreateTasks(ctx, w.workspace.ID,
-		[]store.NewTask{{Title: "made without Temporal", Visibility: "public", Priority: "normal", Labels: []string{}}},
-		store.Event{Type: "created", To: "NEW"}, store.Request{UserID: w.creator.ID})
+		[]task.NewTask{{Title: "made without Temporal", Visibility: "public", Priority: "normal", Labels: []string{}}},
+		core.Event{Type: "created", To: "NEW"}, core.Request{UserID: w.creator.ID})
 
 	w.must(err)
 	w.must(w.client.TerminateWorkflow(ctx, terminated.WorkflowID(), "", "by hand"))
@@ -60,7 +61,7 @@ func TestReconcile(t *testing.T) {
 		t.Errorf("%+v", events)
 	}
 
-	for _, alive := range []store.Task{running, made[0]} {
+	for _, alive := range []task.Task{running, made[0]} {
 		if _, err := w.tasks.Claim(ctx, w.creator, alive.ID, "c", ""); err != nil {
 			t.Error(err)
 		}

@@ -22,6 +22,8 @@ import (
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	taskstore "stagecoach/internal/store/task"
 	"stagecoach/workflows/task"
 )
 
@@ -36,9 +38,9 @@ type rig struct {
 	store     *store.Store
 	tasks     *service.Tasks
 	worker    worker.Worker
-	workspace store.Workspace
-	creator   store.User
-	admin     store.User
+	workspace taskstore.Workspace
+	creator   account.User
+	admin     account.User
 	keys      atomic.Int64
 }
 
@@ -65,8 +67,8 @@ func newRigOn(t *testing.T, server *testtemporal.Server, change service.Workspac
 	}
 
 	w.startWorker()
-	w.creator = w.user(store.RoleUser)
-	w.admin = w.user(store.RoleAdmin)
+	w.creator = w.user(account.RoleUser)
+	w.admin = w.user(account.RoleAdmin)
 	name := t.Name()
 	change.Name = &name
 	w.workspace, err = w.tasks.CreateWorkspace(t.Context(), w.creator, change, "")
@@ -85,27 +87,27 @@ func (w *rig) startWorker() {
 	w.Cleanup(w.worker.Stop)
 }
 
-func (w *rig) user(role string) store.User {
+func (w *rig) user(role string) account.User {
 	w.Helper()
 	user, err := w.store.CreateUser(
-		w.Context(), store.User{Name: "agent", Role: role, Status: store.UserActive}, store.NewToken(),
+		w.Context(), account.User{Name: "agent", Role: role, Status: account.UserActive}, account.NewToken(),
 	)
 	w.must(err)
 	return user
 }
 
 // member makes an agent of the workspace.
-func (w *rig) member() store.User {
+func (w *rig) member() account.User {
 	w.Helper()
-	user := w.user(store.RoleUser)
+	user := w.user(account.RoleUser)
 	_, err := w.tasks.AddMember(w.Context(), w.creator, w.workspace.ID, user.ID)
 	w.must(err)
 	return user
 }
 
-func (w *rig) task(change func(*store.NewTask)) store.Task {
+func (w *rig) task(change func(*taskstore.NewTask)) taskstore.Task {
 	w.Helper()
-	wanted := store.NewTask{Title: "a task of a test"}
+	wanted := taskstore.NewTask{Title: "a task of a test"}
 	if change != nil {
 		change(&wanted)
 	}
@@ -114,7 +116,7 @@ func (w *rig) task(change func(*store.NewTask)) store.Task {
 	return made
 }
 
-func (w *rig) reload(t store.Task) store.Task {
+func (w *rig) reload(t taskstore.Task) taskstore.Task {
 	w.Helper()
 	found, err := w.store.TaskByID(w.Context(), 0, t.ID)
 	w.must(err)
@@ -122,7 +124,7 @@ func (w *rig) reload(t store.Task) store.Task {
 }
 
 // events lists the types of a task's events.
-func (w *rig) events(t store.Task) []string {
+func (w *rig) events(t taskstore.Task) []string {
 	w.Helper()
 	events, err := w.store.EventsOfTask(w.Context(), t.ID, 0, 10000)
 	w.must(err)
@@ -134,7 +136,7 @@ func (w *rig) events(t store.Task) []string {
 }
 
 // history gives the events of a workflow's newest run.
-func (w *rig) history(t store.Task) []*historypb.HistoryEvent {
+func (w *rig) history(t taskstore.Task) []*historypb.HistoryEvent {
 	w.Helper()
 	return w.server.History(w, t.WorkflowID(), "")
 }

@@ -18,7 +18,7 @@ import (
 	activities "stagecoach/activities/task"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/task"
 	"stagecoach/workflows/record"
 )
 
@@ -27,16 +27,16 @@ var tasks *activities.Activities
 
 // Carried is what a task's workflow hands to its next run.
 type Carried struct {
-	State     store.TaskSnapshot `json:"state"`
-	Unblocked bool               `json:"unblocked,omitempty"`
-	Answered  []answer           `json:"answered,omitempty"`
+	State     task.Snapshot `json:"state"`
+	Unblocked bool          `json:"unblocked,omitempty"`
+	Answered  []answer      `json:"answered,omitempty"`
 }
 
 // task is what the workflow knows of its task. The state changes under the mutex only, and only to what the record has.
-type task struct {
+type row struct {
 	id        int64
-	state     store.TaskSnapshot // Version 0: not read yet
-	unblocked bool               // every blocker is DONE, and will be for ever
+	state     task.Snapshot // Version 0: not read yet
+	unblocked bool          // every blocker is DONE, and will be for ever
 	answered  []answer
 	tell      bool // dependents have waited for this task
 
@@ -48,7 +48,7 @@ type task struct {
 // Run drives one task until it is DONE or CANCELLED. An operator starts it with the task's id alone; what a run hands
 // to the next one comes second.
 func Run(ctx workflow.Context, taskID int64, carried *Carried) (lifecycle.TaskView, error) {
-	t := &task{
+	t := &row{
 		id: taskID, mutex: workflow.NewMutex(ctx),
 		signals:   workflow.GetSignalChannel(ctx, lifecycle.TaskUnblockedSignal),
 		refreshes: workflow.GetSignalChannel(ctx, lifecycle.TaskRefreshSignal),
@@ -80,7 +80,7 @@ func Run(ctx workflow.Context, taskID int64, carried *Carried) (lifecycle.TaskVi
 }
 
 // load reads the task, unless the run before has handed it over.
-func (t *task) load(ctx workflow.Context) error {
+func (t *row) load(ctx workflow.Context) error {
 	if t.state.Version > 0 {
 		t.describe(ctx)
 		return nil
@@ -102,7 +102,7 @@ func (t *task) load(ctx workflow.Context) error {
 
 // step waits for whatever comes next, and does what is the workflow's own to do: end a status whose time is up, begin
 // a deadline, give up a task whose workflow was cancelled. Updates are handled beside it.
-func (t *task) step(ctx workflow.Context) error {
+func (t *row) step(ctx workflow.Context) error {
 	version := t.state.Version
 	alarm, stop := t.setAlarm(ctx)
 	defer stop()
@@ -135,7 +135,7 @@ func (t *task) step(ctx workflow.Context) error {
 
 // refresh takes over what the record has: the workflow may have gone back to an earlier moment by a reset, or the
 // record may have.
-func (t *task) refresh(ctx workflow.Context) error {
+func (t *row) refresh(ctx workflow.Context) error {
 	unlock, err := t.lock(ctx)
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func (t *task) refresh(ctx workflow.Context) error {
 // setAlarm starts the timer of the status that the task is in, for what is left of its time. Each version of the task
 // has its own: a timer that was started for an earlier one is never looked at again. It does not end with the
 // workflow's context: a timer that was cancelled looks like one that has fired.
-func (t *task) setAlarm(ctx workflow.Context) (workflow.Future, workflow.CancelFunc) {
+func (t *row) setAlarm(ctx workflow.Context) (workflow.Future, workflow.CancelFunc) {
 	at, what := t.state.DeadlineAt, "deadline"
 	if t.state.State == lifecycle.TaskStuck {
 		at, what = t.state.ReleaseAt, "release"
@@ -172,7 +172,7 @@ func (t *task) setAlarm(ctx workflow.Context) (workflow.Future, workflow.CancelF
 }
 
 // timeIsUp ends the status whose timer has fired, unless it was left meanwhile.
-func (t *task) timeIsUp(ctx workflow.Context, version int64) error {
+func (t *row) timeIsUp(ctx workflow.Context, version int64) error {
 	spent := int(workflow.Now(ctx).Sub(t.state.Since) / time.Minute)
 	if t.state.State == lifecycle.TaskStuck {
 		comment := fmt.Sprintf("Released by itself. Was in %s for %d minutes.", t.state.State, spent)
@@ -183,7 +183,7 @@ func (t *task) timeIsUp(ctx workflow.Context, version int64) error {
 }
 
 // startClock begins the deadline of a task that waits for its blockers, if none is open any more.
-func (t *task) startClock(ctx workflow.Context) error {
+func (t *row) startClock(ctx workflow.Context) error {
 	unlock, err := t.lock(ctx)
 	if err != nil {
 		return err
@@ -215,13 +215,13 @@ func (t *task) startClock(ctx workflow.Context) error {
 
 // mayContinue says whether this run should hand over to the next: its history is long and nothing is under way, no
 // cancellation either, of which the next run would not hear.
-func (t *task) mayContinue(ctx workflow.Context) bool {
+func (t *row) mayContinue(ctx workflow.Context) bool {
 	return ctx.Err() == nil && workflow.GetInfo(ctx).GetContinueAsNewSuggested() && workflow.AllHandlersFinished(ctx) &&
 		t.signals.Len() == 0 && t.refreshes.Len() == 0
 }
 
 // finish lets the last callers have their answers and tells those who have waited.
-func (t *task) finish(ctx workflow.Context) (lifecycle.TaskView, error) {
+func (t *row) finish(ctx workflow.Context) (lifecycle.TaskView, error) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	if t.tell {
 		telling := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
@@ -237,7 +237,7 @@ func (t *task) finish(ctx workflow.Context) (lifecycle.TaskView, error) {
 }
 
 // lock takes the mutex: one transition at a time, also while the workflow is being cancelled.
-func (t *task) lock(ctx workflow.Context) (unlock func(), err error) {
+func (t *row) lock(ctx workflow.Context) (unlock func(), err error) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	return t.mutex.Unlock, t.mutex.Lock(ctx)
 }

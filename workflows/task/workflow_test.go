@@ -12,7 +12,8 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/task"
 	"stagecoach/internal/temporalio"
 )
 
@@ -65,7 +66,7 @@ func TestDeadlines(t *testing.T) {
 
 			l.at(30*24*time.Hour, func() { l.CancelWorkflow() })
 			l.run()
-			want := store.Event{
+			want := core.Event{
 				Type: "deadline_expired", From: string(status), To: "STUCK",
 				Comment: fmt.Sprintf("Status deadline expired. Was in %s for %d minutes.", status, minutes),
 			}
@@ -361,7 +362,7 @@ func TestOperatorCancels(t *testing.T) {
 // TestOutsidersAreRefusedByTheHandler lets strangers ask with an operator's tool, past the doors.
 func TestOutsidersAreRefusedByTheHandler(t *testing.T) {
 	t.Parallel()
-	for _, visibility := range []string{store.TaskPublic, store.TaskPrivate} {
+	for _, visibility := range []string{task.Public, task.Private} {
 		m := newMemory()
 		m.state.Visibility = visibility
 		l := newEnvRig(t, m)

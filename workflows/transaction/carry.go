@@ -30,7 +30,7 @@ func (c *Carried) fits(position activities.Snapshot) bool {
 }
 
 // goOn takes over from the run before, in the status that it left.
-func (t *transaction) goOn(ctx workflow.Context, c Carried) {
+func (t *row) goOn(ctx workflow.Context, c Carried) {
 	t.since, t.tries, t.unquoted, t.stuck = c.Since, c.Tries, c.Unquoted, c.Stuck
 	if c.RestUntil != nil {
 		t.rest = max(c.RestUntil.Sub(workflow.Now(ctx)), time.Millisecond)
@@ -43,7 +43,7 @@ func (t *transaction) goOn(ctx workflow.Context, c Carried) {
 }
 
 // handOver ends this run: the next one goes on from here.
-func (t *transaction) handOver(ctx workflow.Context) error {
+func (t *row) handOver(ctx workflow.Context) error {
 	c := Carried{
 		Status: t.at.State, Entered: t.at.Since, Since: t.since, Tries: t.tries, Unquoted: t.unquoted,
 		Cancelled: t.cancelled, Stuck: t.stuck, Attention: t.attention, Owner: t.owner,
@@ -66,7 +66,7 @@ var waiting = map[step]bool{
 var awaitsPeople = map[step]bool{stepAwaitRetry: true, stepRetryLater: true, stepAwaitReview: true}
 
 // handsOver says whether the next run goes on with a step: this run's history is long, and nothing is under way.
-func (t *transaction) handsOver(ctx workflow.Context, step step) bool {
+func (t *row) handsOver(ctx workflow.Context, step step) bool {
 	switch {
 	case ctx.Err() != nil || !waiting[step]:
 		return false
@@ -92,12 +92,12 @@ func (t *transaction) handsOver(ctx workflow.Context, step step) bool {
 }
 
 // mayContinue says whether this run should hand over to the next: its history is long and nothing is under way.
-func (t *transaction) mayContinue(ctx workflow.Context) bool {
+func (t *row) mayContinue(ctx workflow.Context) bool {
 	return workflow.GetInfo(ctx).GetContinueAsNewSuggested() && workflow.AllHandlersFinished(ctx) && t.retries.Len() == 0
 }
 
 // dropRetries takes away retries that were asked for by signal while nothing can be retried.
-func (t *transaction) dropRetries() {
+func (t *row) dropRetries() {
 	for t.retries.ReceiveAsync(nil) { //nolint:revive // only that they are gone counts
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/stars"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/transaction"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
 )
@@ -58,9 +58,9 @@ func (c *chaos) settle(ctx context.Context) (bool, error) {
 			return false, err
 		}
 
-		signed := slices.ContainsFunc(payments, func(p store.Payment) bool { return p.State == store.PaymentSigned })
+		signed := slices.ContainsFunc(payments, func(p transaction.Payment) bool { return p.State == transaction.PaymentSigned })
 		travels := slices.ContainsFunc(
-			payments, func(p store.Payment) bool { return p.State == store.PaymentPaid && p.KeptAt == nil },
+			payments, func(p transaction.Payment) bool { return p.State == transaction.PaymentPaid && p.KeptAt == nil },
 		)
 
 		switch {
@@ -73,7 +73,7 @@ func (c *chaos) settle(ctx context.Context) (bool, error) {
 				outcome = lifecycle.TransactionProcessed
 			}
 
-			if t.ReviewReason != store.ReviewNotConfirmed {
+			if t.ReviewReason != transaction.ReviewNotConfirmed {
 				c.complain("%.8s needs review: %s", hash, t.ReviewReason)
 			}
 
@@ -102,9 +102,9 @@ func (c *chaos) settle(ctx context.Context) (bool, error) {
 	return settled, nil
 }
 
-func purchasesOf(payments []store.Payment, bought []tonsim.Purchase) (theirs []tonsim.Purchase) {
+func purchasesOf(payments []transaction.Payment, bought []tonsim.Purchase) (theirs []tonsim.Purchase) {
 	for _, b := range bought {
-		if slices.ContainsFunc(payments, func(p store.Payment) bool { return p.ChainHash == b.Hash }) {
+		if slices.ContainsFunc(payments, func(p transaction.Payment) bool { return p.ChainHash == b.Hash }) {
 			theirs = append(theirs, b)
 		}
 	}
@@ -169,12 +169,12 @@ func (c *chaos) verify() error {
 
 // refunds says whether an order is given back: one that can never be carried out. What an operator has ended, the
 // operator gives back.
-func (c *chaos) refunds(t store.Transaction) bool {
+func (c *chaos) refunds(t transaction.Transaction) bool {
 	return c.plan.refunds && t.State == lifecycle.TransactionFailed && t.ErrorClass == lifecycle.NonRetryable && t.ErrorMessage != stars.Unconfirmed.Message
 }
 
 // verifyOne checks one order: its state tells what happened.
-func (c *chaos) verifyOne(t store.Transaction, payments []store.Payment, bought []tonsim.Purchase) {
+func (c *chaos) verifyOne(t transaction.Transaction, payments []transaction.Payment, bought []tonsim.Purchase) {
 	refunded := 0
 	c.tally[string(t.State)]++
 	if t.Retries > 0 {
@@ -188,16 +188,16 @@ func (c *chaos) verifyOne(t store.Transaction, payments []store.Payment, bought 
 	for _, p := range payments {
 		c.tally[string(p.Kind)+" "+string(p.State)]++
 		switch {
-		case p.State == store.PaymentSigned:
+		case p.State == transaction.PaymentSigned:
 			c.complain("%.8s: payment %d is undecided", t.Hash, p.ID)
-		case p.Kind == store.Refund && p.KeptAt != nil:
+		case p.Kind == transaction.Refund && p.KeptAt != nil:
 			refunded++
-		case p.Kind == store.Purchase && p.State == store.PaymentPaid && (p.AmountNano > t.QuoteNano*10_100/10_000 || p.AmountNano > t.AmountNano):
+		case p.Kind == transaction.Purchase && p.State == transaction.PaymentPaid && (p.AmountNano > t.QuoteNano*10_100/10_000 || p.AmountNano > t.AmountNano):
 			c.complain(
 				"%.8s: payment %d is of %d nanoTON, the quote was %d, the deposit %d", t.Hash, p.ID, p.AmountNano, t.QuoteNano,
 				t.AmountNano,
 			)
-		case p.Kind == store.Purchase && p.State == store.PaymentPaid && t.State != lifecycle.TransactionProcessed:
+		case p.Kind == transaction.Purchase && p.State == transaction.PaymentPaid && t.State != lifecycle.TransactionProcessed:
 			c.complain("%.8s is %s, but payment %d is paid", t.Hash, t.State, p.ID)
 		}
 	}

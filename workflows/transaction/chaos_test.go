@@ -26,6 +26,8 @@ import (
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/transaction"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
 )
@@ -110,7 +112,7 @@ func number(t *testing.T, variable string, otherwise int) int {
 type chaosRig struct {
 	*testing.T
 	store   *store.Store
-	admin   store.User
+	admin   account.User
 	chain   *toncenter.Client // of the worker
 	viewURL string            // of Fragment and of the test, who see the same chain
 	view    *toncenter.Client
@@ -124,7 +126,7 @@ func newChaosRig(t *testing.T) *chaosRig {
 	l := &chaosRig{T: t, store: testdb.New(t)}
 	var err error
 	l.admin, err = l.store.CreateUser(
-		t.Context(), store.User{Name: "operator", Role: store.RoleAdmin, Status: store.UserActive}, store.NewToken(),
+		t.Context(), account.User{Name: "operator", Role: account.RoleAdmin, Status: account.UserActive}, account.NewToken(),
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -270,7 +272,7 @@ func (c *chaos) build() error {
 		Store: c.lab.store, Settings: settings, Orders: c.client, Metrics: counted, Log: log,
 	}
 
-	_, err = c.lab.store.OpenWallet(context.Background(), c.wallet.Address().Raw(), store.WalletStart{BalanceNano: begin})
+	_, err = c.lab.store.OpenWallet(context.Background(), c.wallet.Address().Raw(), transaction.WalletStart{BalanceNano: begin})
 	return err
 }
 

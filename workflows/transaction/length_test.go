@@ -11,7 +11,7 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/reconcile"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/operations"
 )
 
 // TestEndedForLength lets the server end a transaction's run for the length of its history: no operator wanted that, so
@@ -47,9 +47,9 @@ func TestEndedForLength(t *testing.T) {
 
 	w.wantSold(1)
 	w.balances()
-	findings, err := w.store.Findings(ctx, store.FindingFilter{Limit: 10})
+	findings, err := w.store.Findings(ctx, operations.FindingFilter{Limit: 10})
 	w.must(err)
-	if len(findings) != 1 || findings[0].Finding != store.FindingTooLong || findings[0].Done != store.DoneStarted {
+	if len(findings) != 1 || findings[0].Finding != operations.FindingTooLong || findings[0].Done != operations.DoneStarted {
 		t.Errorf("found %+v", findings)
 	}
 }

@@ -17,7 +17,9 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/reconcile"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store/transaction"
 )
 
 // failedOnce makes a transaction that failed because of Fragment, which works again.
@@ -102,7 +104,7 @@ func TestAnswerIsKeptWithTheDeed(t *testing.T) {
 	w := newRig(t)
 	ctx := t.Context()
 	hash := w.failedOnce()
-	asked := store.TransactionAsked(w.admin.ID, "key", lifecycle.TransactionActionRetry, hash, "", "", "by hand")
+	asked := transaction.TransactionAsked(w.admin.ID, "key", lifecycle.TransactionActionRetry, hash, "", "", "by hand")
 	_, err := w.server.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 		WorkflowID: lifecycle.TransactionID(hash), UpdateID: asked.ID(), UpdateName: "retry",
 		Args:         []any{lifecycle.TransactionInput{Actor: w.admin.ID, Comment: "by hand"}},
@@ -133,13 +135,13 @@ func TestWhoMayRetry(t *testing.T) {
 	ctx := t.Context()
 	hash := w.failedOnce()
 	somebody, err := w.store.CreateUser(
-		ctx, store.User{Name: "somebody", Role: store.RoleUser, Status: store.UserActive}, store.NewToken(),
+		ctx, account.User{Name: "somebody", Role: account.RoleUser, Status: account.UserActive}, account.NewToken(),
 	)
 
 	w.must(err)
 	_, err = w.client.Retry(ctx, somebody, hash, "", "")
 	w.wantCode(err, fault.InsufficientAccess)
-	_, err = w.client.Retry(ctx, store.User{ID: 987654}, hash, "", "")
+	_, err = w.client.Retry(ctx, account.User{ID: 987654}, hash, "", "")
 	w.wantCode(err, fault.UserNotFound)
 	_, err = w.client.Retry(ctx, w.admin, hash, strings.Repeat("x", 4001), "")
 	w.wantCode(err, fault.Validation)
@@ -178,7 +180,7 @@ func TestReview(t *testing.T) {
 			ctx := t.Context()
 			hash := w.deposit(1, "durov 50")
 			w.eventually("it needs review", func() bool { return w.get(hash).NeedsReview })
-			w.wantAlert(store.AlertTransactionReview, true)
+			w.wantAlert(notice.AlertTransactionReview, true)
 			if got := w.get(hash); got.State != lifecycle.TransactionProcessing || w.states(hash) != "purchase paid" {
 				t.Errorf("%+v", got)
 			}
@@ -290,7 +292,7 @@ func TestStuck(t *testing.T) {
 	w.must(w.client.Pause(t.Context(), w.admin, "a test"))
 	hash := w.deposit(1, "durov 50")
 	w.eventually("it is stuck", func() bool { return w.get(hash).StuckAlertedAt != nil })
-	w.wantAlert(store.AlertTransactionStuck, true)
+	w.wantAlert(notice.AlertTransactionStuck, true)
 	w.eventually("it shows", func() bool {
 		found, err := w.server.Client.ListWorkflow(
 			t.Context(), listOf(`WorkflowType = "Transaction" AND Stage = "processing" AND Attention = true`),
@@ -323,7 +325,7 @@ func TestRefunds(t *testing.T) {
 	w.fails(hash, "Invalid comment format", lifecycle.NonRetryable)
 	w.eventually("it is given back", func() bool { p := w.payments(hash); return len(p) == 1 && p[0].KeptAt != nil })
 	p := w.payments(hash)[0]
-	if p.Kind != store.Refund || p.AmountNano != 980_000_000 || p.Destination != w.get(hash).Sender {
+	if p.Kind != transaction.Refund || p.AmountNano != 980_000_000 || p.Destination != w.get(hash).Sender {
 		t.Errorf("%+v", p)
 	}
 	if err := w.over(hash); err == nil {
@@ -439,7 +441,7 @@ func TestOff(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.asleep = true })
 	ctx := t.Context()
-	_, err := w.client.List(ctx, store.TransactionFilter{Limit: 1})
+	_, err := w.client.List(ctx, transaction.Filter{Limit: 1})
 	w.wantCode(err, fault.NotConfigured)
 	_, err = w.client.Retry(ctx, w.admin, strings.Repeat("0", 64), "", "")
 	w.wantCode(err, fault.NotConfigured)

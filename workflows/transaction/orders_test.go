@@ -12,7 +12,8 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store/transaction"
 	"stagecoach/internal/ton"
 )
 
@@ -153,7 +154,7 @@ func TestNoOrders(t *testing.T) {
 
 	last := w.deposit(1, "durov")
 	w.becomes(last, lifecycle.TransactionProcessed)
-	all, err := w.store.Transactions(t.Context(), store.TransactionFilter{Limit: 100})
+	all, err := w.store.Transactions(t.Context(), transaction.Filter{Limit: 100})
 	w.must(err)
 	if len(all) != 1 || w.get(old).Hash != "" {
 		t.Errorf("%+v", all)
@@ -262,14 +263,14 @@ func TestSuspiciousLinks(t *testing.T) {
 	w := newRig(t, func(s *setup) { s.fragment.Settings.LinkPercent = 101 })
 	hash := w.deposit(1, "durov 50")
 	w.fails(hash, "Fragment API error: the payment link failed a check", lifecycle.UnknownError)
-	w.wantAlert(store.AlertPaymentRefused, true)
+	w.wantAlert(notice.AlertPaymentRefused, true)
 	settings := w.fragment.CurrentSettings()
 	settings.LinkPercent = 100
 	w.must(w.fragment.Set(settings))
 	_, err := w.client.Retry(t.Context(), w.admin, hash, "", "")
 	w.must(err)
 	w.becomes(hash, lifecycle.TransactionProcessed)
-	w.wantAlert(store.AlertPaymentRefused, false)
+	w.wantAlert(notice.AlertPaymentRefused, false)
 	w.wantSold(1)
 }
 
@@ -315,14 +316,14 @@ func TestShortLink(t *testing.T) {
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, func(s *setup) {
-		s.settings.Limits = store.Limits{PerPurchase: 1_000_000_000, PerDay: 1_500_000_000}
+		s.settings.Limits = transaction.Limits{PerPurchase: 1_000_000_000, PerDay: 1_500_000_000}
 	})
 
 	w.fails(w.deposit(3, "durov 200"), "Purchase exceeds the limit of one payment", lifecycle.UnknownError)
 	w.becomes(w.deposit(2, "durov 100"), lifecycle.TransactionProcessed)
 
 	waits := w.depositAs(tonsim.Deposit{From: "big", AmountNano: 2_000_000_000, Comment: "durov 100"})
-	w.wantAlert(store.AlertDailyLimit, true)
+	w.wantAlert(notice.AlertDailyLimit, true)
 	w.becomes(
 		w.depositAs(tonsim.Deposit{From: "small", AmountNano: 1_000_000_000, Comment: "durov 50"}),
 		lifecycle.TransactionProcessed,
@@ -331,12 +332,12 @@ func TestLimits(t *testing.T) {
 		t.Errorf("%+v, %s", got, w.states(waits))
 	}
 
-	w.wantAlert(store.AlertDailyLimit, true)
+	w.wantAlert(notice.AlertDailyLimit, true)
 
 	w.cashier.Settings.Limits.PerDay = 0 // the operator raises it
 	w.must(w.store.RetryDeferred(t.Context()))
 	w.becomes(waits, lifecycle.TransactionProcessed)
-	w.wantAlert(store.AlertDailyLimit, false)
+	w.wantAlert(notice.AlertDailyLimit, false)
 	if got := w.get(waits); got.Attempt != 1 {
 		t.Errorf("attempt %d", got.Attempt)
 	}
@@ -349,15 +350,15 @@ func TestLimits(t *testing.T) {
 func TestRefundAboveLimit(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, func(s *setup) {
-		s.settings.Refund, s.settings.Limits = true, store.Limits{PerRefund: 1_000_000_000}
+		s.settings.Refund, s.settings.Limits = true, transaction.Limits{PerRefund: 1_000_000_000}
 	})
 
 	hash := w.deposit(2, "no comment that we know")
 	w.eventually("it waits for a person", func() bool {
 		got := w.get(hash)
-		return got.NeedsReview && got.ReviewReason == store.ReviewRefundLimit && got.RefundDueNano == 2_000_000_000
+		return got.NeedsReview && got.ReviewReason == transaction.ReviewRefundLimit && got.RefundDueNano == 2_000_000_000
 	})
-	w.wantAlert(store.AlertTransactionReview, true)
+	w.wantAlert(notice.AlertTransactionReview, true)
 	w.becomes(w.deposit(1, "durov 50"), lifecycle.TransactionProcessed) // others do not wait for that
 	if got := w.states(hash); got != "" {
 		t.Errorf("signed without a person: %s", got)
@@ -458,13 +459,13 @@ func TestGap(t *testing.T) {
 	state, err := w.toncenter.Wallet(t.Context(), w.wallet.Address())
 	w.must(err)
 	_, err = w.store.OpenWallet(
-		t.Context(), w.wallet.Address().Raw(), store.WalletStart{LT: int64(state.LastLT), Hash: strings.Repeat("00", 32)},
+		t.Context(), w.wallet.Address().Raw(), transaction.WalletStart{LT: int64(state.LastLT), Hash: strings.Repeat("00", 32)},
 	)
 
 	w.must(err)
 	w.start()
 	hash := w.deposit(1, "durov")
-	w.wantAlert(store.AlertChain, true)
+	w.wantAlert(notice.AlertChain, true)
 	if got := w.get(hash); got.Hash != "" {
 		t.Errorf("%+v", got)
 	}
@@ -481,7 +482,7 @@ func TestChainClockAhead(t *testing.T) {
 	w.becomes(w.deposit(1, "durov"), lifecycle.TransactionProcessed)
 
 	off.Store(int64(time.Hour))
-	w.wantAlert(store.AlertChainClock, true)
+	w.wantAlert(notice.AlertChainClock, true)
 	wallet, err := w.store.WalletByAddress(t.Context(), w.wallet.Address().Raw())
 	w.must(err)
 	if wallet.ScannedTo == nil || wallet.ScannedTo.After(time.Now()) {
@@ -490,7 +491,7 @@ func TestChainClockAhead(t *testing.T) {
 
 	off.Store(0)
 	w.becomes(w.deposit(1, "durov"), lifecycle.TransactionProcessed)
-	w.wantAlert(store.AlertChainClock, false)
+	w.wantAlert(notice.AlertChainClock, false)
 	w.wantSold(2)
 	w.balances()
 }
@@ -506,14 +507,14 @@ func TestChainClockBehind(t *testing.T) {
 
 	hash := w.deposit(1, "durov")
 	w.wantHeld(hash)
-	w.wantAlert(store.AlertChainClock, true)
+	w.wantAlert(notice.AlertChainClock, true)
 
 	off.Store(0)
 	if got := w.becomes(hash, lifecycle.TransactionProcessed); got.Attempt != 1 {
 		t.Errorf("%+v", got)
 	}
 
-	w.wantAlert(store.AlertChainClock, false)
+	w.wantAlert(notice.AlertChainClock, false)
 	w.wantSold(1)
 	w.balances()
 }
@@ -553,7 +554,7 @@ func (w *rig) wantHeld(hash string) {
 	w.eventually("purchases are held", func() bool {
 		switches, err := w.client.Switches(w.Context())
 		w.must(err)
-		return switches[0].Name == store.SwitchHold && switches[0].On()
+		return switches[0].Name == transaction.SwitchHold && switches[0].On()
 	})
 	time.Sleep(500 * time.Millisecond)
 	if got := w.get(hash); got.State != lifecycle.TransactionProcessing || got.Attempt != 1 || !w.inLine(hash) || w.states(hash) != "" {

@@ -9,7 +9,8 @@ import (
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/internal/fragment"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store/transaction"
 	"stagecoach/internal/ton"
 )
 
@@ -120,7 +121,7 @@ func TestEmptyWallet(t *testing.T) {
 	w.must(w.chain.SetBalance("", 400_000_000))
 	w.must(w.client.Resume(t.Context()))
 	w.fails(hash, "Wallet service error: Could not send transaction", lifecycle.Retryable)
-	w.wantAlert(store.AlertWalletEmpty, true)
+	w.wantAlert(notice.AlertWalletEmpty, true)
 	if got := w.states(hash); got != "" {
 		t.Error(got)
 	}
@@ -148,7 +149,7 @@ func TestBounced(t *testing.T) {
 	_, err = w.client.Retry(t.Context(), w.admin, hash, "", "")
 	w.must(err)
 	w.becomes(hash, lifecycle.TransactionProcessed)
-	all, err := w.store.Transactions(t.Context(), store.TransactionFilter{Limit: 10})
+	all, err := w.store.Transactions(t.Context(), transaction.Filter{Limit: 10})
 	if err != nil || len(all) != 1 {
 		t.Errorf("%+v, %v", all, err)
 	}
@@ -188,11 +189,11 @@ func TestForeignAddress(t *testing.T) {
 	w.must(w.fragment.Set(settings))
 	hash := w.deposit(1, "durov 50")
 	w.wantHeld(hash)
-	w.wantAlert(store.AlertPaymentRefused, true)
+	w.wantAlert(notice.AlertPaymentRefused, true)
 	settings.To = ""
 	w.must(w.fragment.Set(settings))
 	w.becomes(hash, lifecycle.TransactionProcessed)
-	w.wantAlert(store.AlertPaymentRefused, false)
+	w.wantAlert(notice.AlertPaymentRefused, false)
 	w.wantSold(1)
 	w.balances()
 }
@@ -211,7 +212,7 @@ func TestSessionExpired(t *testing.T) {
 			first, second := w.deposit(1, "anna 50"), w.deposit(1, "boris 50")
 			w.wantHeld(first)
 			w.wantHeld(second)
-			w.wantAlert(store.AlertFragmentSession, true)
+			w.wantAlert(notice.AlertFragmentSession, true)
 			settings.SessionFailed = ""
 			w.must(w.fragment.Set(settings))
 
@@ -221,7 +222,7 @@ func TestSessionExpired(t *testing.T) {
 				}
 			}
 
-			w.wantAlert(store.AlertFragmentSession, false)
+			w.wantAlert(notice.AlertFragmentSession, false)
 			w.wantSold(2)
 			w.balances()
 		})
@@ -237,7 +238,7 @@ func TestVerification(t *testing.T) {
 	w.must(w.fragment.Set(settings))
 	hash := w.deposit(1, "anna 50")
 	w.wantHeld(hash)
-	w.wantAlert(store.AlertFragmentSession, true)
+	w.wantAlert(notice.AlertFragmentSession, true)
 	settings.Verify = false
 	w.must(w.fragment.Set(settings))
 	w.becomes(hash, lifecycle.TransactionProcessed)

@@ -13,6 +13,7 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/transaction"
 )
 
 // TestRecordAgreesWithRules brings transactions into every situation there is and does everything to each: the record
@@ -107,7 +108,7 @@ type recordRig struct {
 	lt      int64
 	last    string
 	attempt int
-	payment store.Payment
+	payment transaction.Payment
 }
 
 // newRecord gives a wallet of its own, with a pending transaction.
@@ -115,11 +116,11 @@ func newRecord(t *testing.T, s *store.Store, number int) *recordRig {
 	t.Helper()
 	r := &recordRig{T: t, store: s, now: time.Now().Truncate(time.Second), number: number}
 	r.wallet = "0:" + r.digest("wallet")
-	_, err := s.OpenWallet(t.Context(), r.wallet, store.WalletStart{})
+	_, err := s.OpenWallet(t.Context(), r.wallet, transaction.WalletStart{})
 	r.must(err)
-	r.happens(store.ChainTransaction{
+	r.happens(transaction.ChainTransaction{
 		ComputeOK: true, ActionOK: true, Deposit: true, Comment: "durov 50",
-		In: store.InMessage{Hash: r.digest("in"), Source: "0:" + r.digest("sender"), Nano: 1_000_000_000},
+		In: transaction.InMessage{Hash: r.digest("in"), Source: "0:" + r.digest("sender"), Nano: 1_000_000_000},
 	}, r.now)
 	r.hash = r.last
 	return r
@@ -138,9 +139,9 @@ func (r *recordRig) must(err error) {
 }
 
 // happens lets the chain go on by one transaction of the wallet, to a moment.
-func (r *recordRig) happens(t store.ChainTransaction, until time.Time) {
+func (r *recordRig) happens(t transaction.ChainTransaction, until time.Time) {
 	r.Helper()
-	var page []store.ChainTransaction
+	var page []transaction.ChainTransaction
 	if t.In.Hash != "" {
 		t.PrevLT, t.PrevHash = r.lt, r.last
 		r.lt += 10
@@ -153,7 +154,7 @@ func (r *recordRig) happens(t store.ChainTransaction, until time.Time) {
 	r.must(err)
 }
 
-func (r *recordRig) take(s store.TransactionSnapshot, err error) {
+func (r *recordRig) take(s transaction.Snapshot, err error) {
 	r.Helper()
 	r.must(err)
 	r.attempt = s.Attempt
@@ -164,20 +165,20 @@ func (r *recordRig) lock() { r.take(r.store.LockTransaction(r.Context(), r.hash)
 func (r *recordRig) quote() {
 	r.take(r.store.SaveQuote(
 		r.Context(),
-		store.Quote{Hash: r.hash, Attempt: r.attempt, Username: "durov", Stars: 50, PriceNano: 460_900_000, Recipient: "x"},
+		transaction.Quote{Hash: r.hash, Attempt: r.attempt, Username: "durov", Stars: 50, PriceNano: 460_900_000, Recipient: "x"},
 	))
-	_, err := r.store.EnterQueue(r.Context(), r.hash, store.Purchase)
+	_, err := r.store.EnterQueue(r.Context(), r.hash, transaction.Purchase)
 	r.must(err)
 }
 
 func (r *recordRig) sign() {
 	r.quote()
 	var err error
-	r.payment, err = r.store.SignPayment(r.Context(), store.PaymentOrder{
-		Hash: r.hash, Kind: store.Purchase, Attempt: r.attempt, Destination: "0:" + r.digest("shop"), AmountNano: 460_900_000,
+	r.payment, err = r.store.SignPayment(r.Context(), transaction.PaymentOrder{
+		Hash: r.hash, Kind: transaction.Purchase, Attempt: r.attempt, Destination: "0:" + r.digest("shop"), AmountNano: 460_900_000,
 		GasNano: 1000,
-	}, store.Limits{}, func(seqno uint32) (store.Signed, error) {
-		return store.Signed{
+	}, transaction.Limits{}, func(seqno uint32) (transaction.Signed, error) {
+		return transaction.Signed{
 			BoC: []byte("order"), HashNorm: r.digest("norm", seqno), BodyHash: r.digest("body"),
 			ValidUntil: r.now.Add(time.Minute),
 		}, nil
@@ -187,16 +188,16 @@ func (r *recordRig) sign() {
 }
 
 func (r *recordRig) pay() {
-	r.happens(store.ChainTransaction{
-		ComputeOK: true, ActionOK: true, In: store.InMessage{Hash: r.digest("ext"), HashNorm: r.payment.HashNorm},
-		Out: []store.OutMessage{
+	r.happens(transaction.ChainTransaction{
+		ComputeOK: true, ActionOK: true, In: transaction.InMessage{Hash: r.digest("ext"), HashNorm: r.payment.HashNorm},
+		Out: []transaction.OutMessage{
 			{Hash: r.digest("out"), Destination: r.payment.Destination, Nano: r.payment.AmountNano, BodyHash: r.payment.BodyHash},
 		},
 	}, r.now)
 }
 
 func (r *recordRig) keep(kept bool) {
-	d := store.Destination{Kept: kept}
+	d := transaction.Destination{Kept: kept}
 	if !kept {
 		d.ReturnedNano = 400_000_000
 	}
@@ -206,7 +207,7 @@ func (r *recordRig) keep(kept bool) {
 
 func (r *recordRig) die() {
 	r.now = r.now.Add(2 * time.Minute)
-	r.happens(store.ChainTransaction{}, r.now)
+	r.happens(transaction.ChainTransaction{}, r.now)
 }
 
 func (r *recordRig) review() {
@@ -218,24 +219,24 @@ func (r *recordRig) dispute() { r.take(r.store.DisputeDeposit(r.Context(), r.has
 func (r *recordRig) fail(f *stars.Failure) {
 	r.take(r.store.FailTransaction(
 		r.Context(),
-		store.Failure{Hash: r.hash, Attempt: r.attempt, Message: f.Message, Class: lifecycle.ErrorClass(f.Class)},
+		transaction.Failure{Hash: r.hash, Attempt: r.attempt, Message: f.Message, Class: lifecycle.ErrorClass(f.Class)},
 	))
 }
 
 func (r *recordRig) owe() {
-	r.take(r.store.FailTransaction(r.Context(), store.Failure{
+	r.take(r.store.FailTransaction(r.Context(), transaction.Failure{
 		Hash: r.hash, Attempt: r.attempt, Message: stars.InvalidUsername.Message, Class: lifecycle.NonRetryable, Refund: true,
 	}))
 }
 
 func (r *recordRig) refund() {
-	_, err := r.store.EnterQueue(r.Context(), r.hash, store.Refund)
+	_, err := r.store.EnterQueue(r.Context(), r.hash, transaction.Refund)
 	r.must(err)
-	r.payment, err = r.store.SignPayment(r.Context(), store.PaymentOrder{
-		Hash: r.hash, Kind: store.Refund, Attempt: r.attempt, Destination: "0:" + r.digest("sender"), AmountNano: 900_000_000,
+	r.payment, err = r.store.SignPayment(r.Context(), transaction.PaymentOrder{
+		Hash: r.hash, Kind: transaction.Refund, Attempt: r.attempt, Destination: "0:" + r.digest("sender"), AmountNano: 900_000_000,
 		GasNano: 1000,
-	}, store.Limits{}, func(seqno uint32) (store.Signed, error) {
-		return store.Signed{
+	}, transaction.Limits{}, func(seqno uint32) (transaction.Signed, error) {
+		return transaction.Signed{
 			BoC: []byte("order"), HashNorm: r.digest("norm", seqno), BodyHash: r.digest("body"),
 			ValidUntil: r.now.Add(time.Minute),
 		}, nil
@@ -252,9 +253,9 @@ func (r *recordRig) resolve(to lifecycle.TransactionState) { r.take(r.do("resolv
 // do asks the record for an action.
 func (r *recordRig) do(
 	action lifecycle.TransactionAction, to lifecycle.TransactionState, attempt int,
-) (store.TransactionSnapshot, error) {
+) (transaction.Snapshot, error) {
 	ctx := r.Context()
-	wanted := store.TransactionRequest{Hash: r.hash, Attempt: attempt}
+	wanted := transaction.Request{Hash: r.hash, Attempt: attempt}
 	switch action {
 	case lifecycle.TransactionActionLock:
 		return r.store.LockTransaction(ctx, r.hash)
@@ -262,7 +263,7 @@ func (r *recordRig) do(
 		return r.store.FinishTransaction(ctx, r.hash, attempt)
 	case lifecycle.TransactionActionFail:
 		return r.store.FailTransaction(
-			ctx, store.Failure{Hash: r.hash, Attempt: attempt, Message: stars.Network.Message, Class: lifecycle.Retryable},
+			ctx, transaction.Failure{Hash: r.hash, Attempt: attempt, Message: stars.Network.Message, Class: lifecycle.Retryable},
 		)
 	case lifecycle.TransactionActionRetry:
 		return r.store.RetryTransaction(ctx, wanted)

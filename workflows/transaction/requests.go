@@ -14,7 +14,7 @@ import (
 
 // listen sets the handlers of the updates and of the query. An update that comes before the record was read waits for
 // that.
-func (t *transaction) listen(ctx workflow.Context) error {
+func (t *row) listen(ctx workflow.Context) error {
 	for _, action := range lifecycle.TransactionUpdates {
 		err := workflow.SetUpdateHandlerWithOptions(ctx, string(action),
 			func(ctx workflow.Context, in lifecycle.TransactionInput) (lifecycle.TransactionView, error) {
@@ -37,7 +37,7 @@ func (t *transaction) listen(ctx workflow.Context) error {
 }
 
 // validate refuses without a trace what cannot be let through.
-func (t *transaction) validate(action lifecycle.TransactionAction, in lifecycle.TransactionInput) error {
+func (t *row) validate(action lifecycle.TransactionAction, in lifecycle.TransactionInput) error {
 	err := lifecycle.CheckTransactionInput(action, in)
 	if err == nil && t.at.State != "" {
 		err = t.decide(action, in)
@@ -48,17 +48,17 @@ func (t *transaction) validate(action lifecycle.TransactionAction, in lifecycle.
 	return nil
 }
 
-func (t *transaction) decide(action lifecycle.TransactionAction, in lifecycle.TransactionInput) error {
+func (t *row) decide(action lifecycle.TransactionAction, in lifecycle.TransactionInput) error {
 	_, err := lifecycle.Transaction.Decide(
 		t.at.State, lifecycle.TransactionRequest{Action: action, To: in.Outcome, Roles: lifecycle.Administrators},
-		t.at.TransactionSnapshot.Facts(),
+		t.at.Snapshot.Facts(),
 	)
 	return err
 }
 
 // request does what a person asks for, unless the rules are against it by the time that it is this one's turn. id is
 // the update's; a signal has none.
-func (t *transaction) request(
+func (t *row) request(
 	ctx workflow.Context, action lifecycle.TransactionAction, in lifecycle.TransactionInput, id string,
 ) (lifecycle.TransactionView, error) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)

@@ -8,7 +8,7 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/notice"
 )
 
 // retries sets how long a failed order is tried again by itself, and the first pause.
@@ -107,7 +107,7 @@ func TestGivenUp(t *testing.T) {
 			c.trouble(w)
 			hash := w.deposit(1, "durov 50")
 			w.eventually("it is given up", func() bool { return w.get(hash).GivenUp() })
-			w.wantAlert(store.AlertTransactionGivenUp, true)
+			w.wantAlert(notice.AlertTransactionGivenUp, true)
 			events := w.events(hash)
 			if n := strings.Count(events, "retried"); n < c.least || n > c.greater || strings.Count(events, "given_up") != 1 {
 				t.Errorf("events: %s", events)
@@ -137,6 +137,6 @@ func TestCancelledIsNotRetried(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 
-	w.wantAlert(store.AlertTransactionGivenUp, false)
+	w.wantAlert(notice.AlertTransactionGivenUp, false)
 	w.wantSold(0)
 }

@@ -12,7 +12,7 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/transaction"
 	"stagecoach/internal/ton"
 )
 
@@ -137,7 +137,7 @@ func TestBouncedIsGivenBack(t *testing.T) {
 
 			w.eventually("it is given back", func() bool {
 				p := w.payments(hash)
-				return len(p) == 2 && p[1].Kind == store.Refund && p[1].KeptAt != nil
+				return len(p) == 2 && p[1].Kind == transaction.Refund && p[1].KeptAt != nil
 			})
 			if p := w.payments(hash)[1]; p.AmountNano != 980_000_000 || p.Destination != w.get(hash).Sender {
 				t.Errorf("%+v", p)

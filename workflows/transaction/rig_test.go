@@ -29,6 +29,8 @@ import (
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	transactionstore "stagecoach/internal/store/transaction"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
 	"stagecoach/workflows/transaction"
@@ -55,7 +57,7 @@ type rig struct {
 	worker    worker.Worker
 	quotes    worker.Worker
 	payer     worker.Worker
-	admin     store.User
+	admin     account.User
 	logs      *logs
 
 	mu     sync.Mutex
@@ -167,7 +169,7 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 	}
 
 	w.admin, err = w.store.CreateUser(
-		t.Context(), store.User{Name: "operator", Role: store.RoleAdmin, Status: store.UserActive}, store.NewToken(),
+		t.Context(), account.User{Name: "operator", Role: account.RoleAdmin, Status: account.UserActive}, account.NewToken(),
 	)
 
 	w.must(err)
@@ -259,7 +261,7 @@ func (w *rig) depositAs(d tonsim.Deposit) string {
 	return hash
 }
 
-func (w *rig) get(hash string) store.Transaction {
+func (w *rig) get(hash string) transactionstore.Transaction {
 	w.Helper()
 	t, err := w.store.TransactionByHash(w.Context(), hash)
 	if err != nil && fault.CodeOf(err) != fault.TransactionNotFound {
@@ -269,14 +271,14 @@ func (w *rig) get(hash string) store.Transaction {
 }
 
 // becomes waits until a transaction has a status.
-func (w *rig) becomes(hash string, status lifecycle.TransactionState) store.Transaction {
+func (w *rig) becomes(hash string, status lifecycle.TransactionState) transactionstore.Transaction {
 	w.Helper()
 	w.eventually(fmt.Sprintf("%.8s is %s", hash, status), func() bool { return w.get(hash).State == status })
 	return w.get(hash)
 }
 
 // fails waits until a transaction has failed with a message.
-func (w *rig) fails(hash, message string, class lifecycle.ErrorClass) store.Transaction {
+func (w *rig) fails(hash, message string, class lifecycle.ErrorClass) transactionstore.Transaction {
 	w.Helper()
 	t := w.becomes(hash, lifecycle.TransactionFailed)
 	if t.ErrorMessage != message || t.ErrorClass != class {
@@ -297,7 +299,7 @@ func (w *rig) over(hash string) error {
 	return w.server.Client.GetWorkflow(w.Context(), lifecycle.TransactionID(hash), "").Get(w.Context(), nil)
 }
 
-func (w *rig) payments(hash string) []store.Payment {
+func (w *rig) payments(hash string) []transactionstore.Payment {
 	w.Helper()
 	payments, err := w.store.PaymentsOf(w.Context(), hash)
 	w.must(err)

@@ -8,7 +8,8 @@ import (
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store/transaction"
 )
 
 // large lets a second source be asked for deposits of two TON and more.
@@ -35,7 +36,7 @@ func (w *rig) disputed(hash string, status lifecycle.TransactionState) {
 	w.Helper()
 	w.eventually("it is held for its deposit", func() bool {
 		got := w.get(hash)
-		return got.NeedsReview && got.ReviewReason == store.ReviewDisputed && got.State == status
+		return got.NeedsReview && got.ReviewReason == transaction.ReviewDisputed && got.State == status
 	})
 	if got := w.states(hash); got != "" || w.inLine(hash) {
 		w.Errorf("a disputed deposit has payments %q, in line: %v", got, w.inLine(hash))
@@ -43,7 +44,7 @@ func (w *rig) disputed(hash string, status lifecycle.TransactionState) {
 }
 
 // resolved resolves a transaction. Its workflow hears of the review a moment after the record has it.
-func (w *rig) resolved(hash string, outcome lifecycle.TransactionState, comment string) (now store.Transaction) {
+func (w *rig) resolved(hash string, outcome lifecycle.TransactionState, comment string) (now transaction.Transaction) {
 	w.Helper()
 	w.eventually("it is resolved as "+string(outcome), func() bool {
 		var err error
@@ -81,7 +82,7 @@ func TestSecondSourceDisagrees(t *testing.T) {
 		w.lie(lies)
 		hash := w.deposit(2, "durov 50")
 		w.disputed(hash, lifecycle.TransactionProcessing)
-		w.wantAlert(store.AlertDeposit, true)
+		w.wantAlert(notice.AlertDeposit, true)
 		w.becomes(w.deposit(1, "durov 50"), lifecycle.TransactionProcessed)
 
 		w.lie(tonsim.Lies{})

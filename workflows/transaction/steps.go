@@ -11,7 +11,7 @@ import (
 	activities "stagecoach/activities/transaction"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/stars"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/transaction"
 )
 
 // step is what a transaction's workflow does next.
@@ -42,9 +42,9 @@ const (
 // whatever, the chain decides first.
 func next(at activities.Snapshot, s situation) step {
 	switch {
-	case stateOf(at.Purchase) == store.PaymentSigned:
+	case stateOf(at.Purchase) == transaction.PaymentSigned:
 		return stepProve
-	case stateOf(at.Refund) == store.PaymentSigned:
+	case stateOf(at.Refund) == transaction.PaymentSigned:
 		return stepProveRefund
 	case at.State == lifecycle.TransactionProcessing:
 		return nextPurchase(at, s)
@@ -59,7 +59,7 @@ func nextPurchase(at activities.Snapshot, s situation) step {
 	switch {
 	case at.NeedsReview:
 		return stepAwaitReview
-	case stateOf(at.Purchase) == store.PaymentPaid:
+	case stateOf(at.Purchase) == transaction.PaymentPaid:
 		return stepConfirm
 	case s.Cancelled:
 		return stepStop
@@ -82,7 +82,7 @@ func nextPurchase(at activities.Snapshot, s situation) step {
 
 func nextFailed(at activities.Snapshot, s situation) step {
 	switch {
-	case stateOf(at.Refund) == store.PaymentPaid && !at.Refund.Kept:
+	case stateOf(at.Refund) == transaction.PaymentPaid && !at.Refund.Kept:
 		return stepSettleRefund
 	case at.RefundDue > 0 && at.NeedsReview && s.ReviewFirst:
 		return stepAwaitReview
@@ -105,7 +105,7 @@ func nextFailed(at activities.Snapshot, s situation) step {
 	}
 }
 
-func stateOf(p *store.PaymentRef) store.PaymentState {
+func stateOf(p *transaction.PaymentRef) transaction.PaymentState {
 	if p == nil {
 		return ""
 	}
@@ -113,28 +113,28 @@ func stateOf(p *store.PaymentRef) store.PaymentState {
 }
 
 // steps are what each step does. Afterwards the record is asked what comes next.
-var steps = map[step]func(*transaction, workflow.Context) error{
-	stepProve:        func(t *transaction, ctx workflow.Context) error { return t.prove(ctx, store.Purchase) },
-	stepConfirm:      (*transaction).confirm,
-	stepAwaitReview:  (*transaction).awaitChange,
-	stepStop:         func(t *transaction, ctx workflow.Context) error { return t.fail(ctx, stars.Cancelled.Message) },
-	stepGiveUp:       func(t *transaction, ctx workflow.Context) error { return t.fail(ctx, stars.WalletRefused.Message) },
-	stepVerify:       (*transaction).verify,
-	stepRest:         (*transaction).pause,
-	stepQuote:        (*transaction).quote,
-	stepQueue:        func(t *transaction, ctx workflow.Context) error { return t.queue(ctx, store.Purchase) },
-	stepAwaitTurn:    (*transaction).awaitTurn,
-	stepPay:          (*transaction).pay,
-	stepAwaitRetry:   (*transaction).awaitChange,
-	stepRetryLater:   (*transaction).retryLater,
-	stepProveRefund:  func(t *transaction, ctx workflow.Context) error { return t.prove(ctx, store.Refund) },
-	stepSettleRefund: (*transaction).settleRefund,
-	stepQueueRefund:  func(t *transaction, ctx workflow.Context) error { return t.queue(ctx, store.Refund) },
-	stepPayRefund:    (*transaction).payRefund,
+var steps = map[step]func(*row, workflow.Context) error{
+	stepProve:        func(t *row, ctx workflow.Context) error { return t.prove(ctx, transaction.Purchase) },
+	stepConfirm:      (*row).confirm,
+	stepAwaitReview:  (*row).awaitChange,
+	stepStop:         func(t *row, ctx workflow.Context) error { return t.fail(ctx, stars.Cancelled.Message) },
+	stepGiveUp:       func(t *row, ctx workflow.Context) error { return t.fail(ctx, stars.WalletRefused.Message) },
+	stepVerify:       (*row).verify,
+	stepRest:         (*row).pause,
+	stepQuote:        (*row).quote,
+	stepQueue:        func(t *row, ctx workflow.Context) error { return t.queue(ctx, transaction.Purchase) },
+	stepAwaitTurn:    (*row).awaitTurn,
+	stepPay:          (*row).pay,
+	stepAwaitRetry:   (*row).awaitChange,
+	stepRetryLater:   (*row).retryLater,
+	stepProveRefund:  func(t *row, ctx workflow.Context) error { return t.prove(ctx, transaction.Refund) },
+	stepSettleRefund: (*row).settleRefund,
+	stepQueueRefund:  func(t *row, ctx workflow.Context) error { return t.queue(ctx, transaction.Refund) },
+	stepPayRefund:    (*row).payRefund,
 }
 
 // quote finds out what the order asks for. Tries and pauses are the activity's options.
-func (t *transaction) quote(ctx workflow.Context) error {
+func (t *row) quote(ctx workflow.Context) error {
 	quoting := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: lifecycle.QuoteQueue, StartToCloseTimeout: 10 * time.Minute, HeartbeatTimeout: heartbeatTimeout,
 		RetryPolicy: &temporal.RetryPolicy{
@@ -164,7 +164,7 @@ func (t *transaction) quote(ctx workflow.Context) error {
 
 // verify asks a second source for the deposit. While that cannot tell, the order waits in the activity's tries, which
 // add no events, and nobody waits for it: it is not in line.
-func (t *transaction) verify(ctx workflow.Context) error {
+func (t *row) verify(ctx workflow.Context) error {
 	if t.at.State == lifecycle.TransactionFailed { // what is owed is owed
 		ctx, _ = workflow.NewDisconnectedContext(ctx)
 	}
@@ -190,7 +190,7 @@ func (t *transaction) verify(ctx workflow.Context) error {
 }
 
 // order names the try that comes next.
-func (t *transaction) order() activities.Order {
+func (t *row) order() activities.Order {
 	return activities.Order{Hash: t.hash, Attempt: t.at.Attempt, Try: t.tries + 1}
 }
 
@@ -205,26 +205,26 @@ func failureIn(err error) string {
 	return stars.Unexplained.Message // a worker was lost, or its time was up
 }
 
-func (t *transaction) fail(ctx workflow.Context, message string) error {
+func (t *row) fail(ctx workflow.Context, message string) error {
 	return ask(
 		ctx, t, transactions.FailTransaction,
 		activities.Failure{Hash: t.hash, Attempt: t.at.Attempt, Message: message},
 	)
 }
 
-func (t *transaction) look(ctx workflow.Context) error {
+func (t *row) look(ctx workflow.Context) error {
 	return ask(ctx, t, transactions.LookAtTransaction, t.hash)
 }
 
-func (t *transaction) queue(ctx workflow.Context, kind store.PaymentKind) error {
+func (t *row) queue(ctx workflow.Context, kind transaction.PaymentKind) error {
 	return ask(ctx, t, transactions.QueuePayment, activities.PaymentOf{Hash: t.hash, Kind: kind})
 }
 
 // told says whether a signal has come that means: look at the record.
-func (t *transaction) told() bool { return t.turns.Len() > 0 || t.settled.Len() > 0 || t.changed }
+func (t *row) told() bool { return t.turns.Len() > 0 || t.settled.Len() > 0 || t.changed }
 
 // heard takes the signals away.
-func (t *transaction) heard() {
+func (t *row) heard() {
 	t.changed = false
 	for _, hints := range []workflow.ReceiveChannel{t.turns, t.settled} {
 		for hints.ReceiveAsync(nil) { //nolint:revive // only that they came counts
@@ -232,7 +232,7 @@ func (t *transaction) heard() {
 	}
 }
 
-func (t *transaction) awaitTurn(ctx workflow.Context) error {
+func (t *row) awaitTurn(ctx workflow.Context) error {
 	if told, err := t.awaitHint(ctx); err != nil || !told {
 		return err
 	}
@@ -242,14 +242,14 @@ func (t *transaction) awaitTurn(ctx workflow.Context) error {
 
 // awaitHint waits for a signal. One that asks for a retry only is dropped, so that none lies around when this run hands
 // over.
-func (t *transaction) awaitHint(ctx workflow.Context) (told bool, err error) {
+func (t *row) awaitHint(ctx workflow.Context) (told bool, err error) {
 	err = workflow.Await(ctx, func() bool { return t.told() || t.retries.Len() > 0 })
 	t.dropRetries()
 	return t.told(), err
 }
 
 // pause lets some time pass before the next try. With a signal the record may say something else.
-func (t *transaction) pause(ctx workflow.Context) error {
+func (t *row) pause(ctx workflow.Context) error {
 	told, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
 		Timeout: t.rest, TimerOptions: workflow.TimerOptions{Summary: "pause before the next try"},
 	}, t.told)
@@ -270,12 +270,12 @@ func (t *transaction) pause(ctx workflow.Context) error {
 const maximumPause = time.Hour
 
 // restNow begins the pause after a try that went wrong.
-func (t *transaction) restNow() {
+func (t *row) restNow() {
 	t.rest = min(max(t.settings.RetryInterval, time.Millisecond)<<min(t.tries-1, 16), maximumPause)
 }
 
 // pay signs the one payment. It is never cancelled: what is signed has to be known.
-func (t *transaction) pay(ctx workflow.Context) error {
+func (t *row) pay(ctx workflow.Context) error {
 	outcome, err := t.execute(ctx, "sign and broadcast the payment", payments.PayOrder)
 	switch {
 	case err != nil:
@@ -292,7 +292,7 @@ func (t *transaction) pay(ctx workflow.Context) error {
 }
 
 // payRefund signs the payment that gives the money back. What is owed is owed: it goes on until it is paid.
-func (t *transaction) payRefund(ctx workflow.Context) error {
+func (t *row) payRefund(ctx workflow.Context) error {
 	outcome, err := t.execute(ctx, "sign and broadcast the refund", payments.PayRefund)
 	if err != nil || outcome.Failure != "" {
 		t.tries++
@@ -301,7 +301,7 @@ func (t *transaction) payRefund(ctx workflow.Context) error {
 	return nil
 }
 
-func (t *transaction) execute(
+func (t *row) execute(
 	ctx workflow.Context, summary string, act func(context.Context, activities.Order) (activities.Payment, error),
 ) (outcome activities.Payment, err error) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
@@ -323,7 +323,7 @@ func (t *transaction) execute(
 
 // prove waits until the chain has decided about a signed payment, and lets its bytes go again now and then. There is no
 // other way on.
-func (t *transaction) prove(ctx workflow.Context, kind store.PaymentKind) error {
+func (t *row) prove(ctx workflow.Context, kind transaction.PaymentKind) error {
 	over := false
 	for interval := max(t.settings.RebroadcastEvery, time.Millisecond); ; interval *= 2 {
 		var told bool
@@ -348,8 +348,8 @@ func (t *transaction) prove(ctx workflow.Context, kind store.PaymentKind) error 
 			over, err = t.rebroadcast(ctx, kind)
 		}
 
-		if err != nil || stateOf(t.at.Purchase) != store.PaymentSigned && stateOf(t.at.Refund) != store.PaymentSigned {
-			if kind == store.Refund && t.at.RefundDue > 0 {
+		if err != nil || stateOf(t.at.Purchase) != transaction.PaymentSigned && stateOf(t.at.Refund) != transaction.PaymentSigned {
+			if kind == transaction.Refund && t.at.RefundDue > 0 {
 				t.tries++
 				t.restNow()
 			}
@@ -361,7 +361,7 @@ func (t *transaction) prove(ctx workflow.Context, kind store.PaymentKind) error 
 	}
 }
 
-func (t *transaction) rebroadcast(ctx workflow.Context, kind store.PaymentKind) (over bool, err error) {
+func (t *row) rebroadcast(ctx workflow.Context, kind transaction.PaymentKind) (over bool, err error) {
 	broadcasting := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: lifecycle.PaymentQueue, StartToCloseTimeout: time.Minute, HeartbeatTimeout: heartbeatTimeout,
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 30 * time.Second},
@@ -375,7 +375,7 @@ func (t *transaction) rebroadcast(ctx workflow.Context, kind store.PaymentKind) 
 }
 
 // confirm waits for the Stars. When they do not come in time an operator has to look: they are never bought again.
-func (t *transaction) confirm(ctx workflow.Context) error {
+func (t *row) confirm(ctx workflow.Context) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	confirming := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: lifecycle.PaymentQueue, StartToCloseTimeout: time.Minute,
@@ -390,7 +390,7 @@ func (t *transaction) confirm(ctx workflow.Context) error {
 	var position activities.Snapshot
 	if err := workflow.ExecuteActivity(confirming, payments.ConfirmPurchase, t.order()).Get(ctx, &position); err != nil {
 		return ask(ctx, t, transactions.ReviewTransaction, activities.Review{
-			Hash: t.hash, Attempt: t.at.Attempt, Reason: store.ReviewNotConfirmed,
+			Hash: t.hash, Attempt: t.at.Attempt, Reason: transaction.ReviewNotConfirmed,
 		})
 	}
 
@@ -398,7 +398,7 @@ func (t *transaction) confirm(ctx workflow.Context) error {
 }
 
 // settleRefund waits until the sender has the money, or until it came back.
-func (t *transaction) settleRefund(ctx workflow.Context) error {
+func (t *row) settleRefund(ctx workflow.Context) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	settling := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: lifecycle.PaymentQueue, StartToCloseTimeout: time.Minute, HeartbeatTimeout: heartbeatTimeout,

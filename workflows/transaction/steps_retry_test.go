@@ -10,7 +10,7 @@ import (
 
 	activities "stagecoach/activities/transaction"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/transaction"
 )
 
 // unpaidUntil lets the wallet refuse every payment before a time.
@@ -20,7 +20,7 @@ func (b *book) unpaidUntil(at time.Time) {
 			b.at.Turn = nil
 			return activities.Payment{Snapshot: b.at, Failure: "Wallet service error: Could not send transaction"}, nil
 		}
-		b.purchase(store.PaymentPaid)
+		b.purchase(transaction.PaymentPaid)
 		return activities.Payment{Snapshot: b.at}, nil
 	}
 }

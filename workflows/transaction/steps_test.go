@@ -6,20 +6,20 @@ import (
 
 	activities "stagecoach/activities/transaction"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/transaction"
 )
 
 // TestNext walks through every combination of what the record may say, and checks what must hold of each step.
 func TestNext(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	payments := []*store.PaymentRef{nil}
-	for _, state := range []store.PaymentState{store.PaymentSigned, store.PaymentPaid, store.PaymentDead, store.PaymentBounced} {
-		payments = append(payments, &store.PaymentRef{State: state})
+	payments := []*transaction.PaymentRef{nil}
+	for _, state := range []transaction.PaymentState{transaction.PaymentSigned, transaction.PaymentPaid, transaction.PaymentDead, transaction.PaymentBounced} {
+		payments = append(payments, &transaction.PaymentRef{State: state})
 	}
 
-	payments = append(payments, &store.PaymentRef{State: store.PaymentPaid, Kept: true})
-	turns := []*store.Turn{nil, {Kind: store.Purchase}, {Kind: store.Purchase, Granted: true}}
+	payments = append(payments, &transaction.PaymentRef{State: transaction.PaymentPaid, Kept: true})
+	turns := []*transaction.Turn{nil, {Kind: transaction.Purchase}, {Kind: transaction.Purchase, Granted: true}}
 	seen := map[step]int{}
 	for _, status := range lifecycle.TransactionStates {
 		for _, class := range []lifecycle.ErrorClass{"", lifecycle.Retryable, lifecycle.NonRetryable, lifecycle.UnknownError} {
@@ -27,7 +27,7 @@ func TestNext(t *testing.T) {
 				for _, refund := range payments {
 					for _, turn := range turns {
 						for bits := range 4096 {
-							at := activities.Snapshot{TransactionSnapshot: store.TransactionSnapshot{
+							at := activities.Snapshot{Snapshot: transaction.Snapshot{
 								State: status, ErrorClass: class, Purchase: purchase, Refund: refund, Turn: turn, Since: &now,
 								NeedsReview: bits&1 > 0, Quoted: bits&2 > 0,
 							}, Again: bits&4 > 0, Unconfirmed: bits&1024 > 0}
@@ -72,8 +72,8 @@ func TestNext(t *testing.T) {
 
 // wrong says what must not be about a step; empty: nothing.
 func wrong(at activities.Snapshot, s situation, got step) string {
-	signed := stateOf(at.Purchase) == store.PaymentSigned || stateOf(at.Refund) == store.PaymentSigned
-	paid := stateOf(at.Purchase) == store.PaymentPaid
+	signed := stateOf(at.Purchase) == transaction.PaymentSigned || stateOf(at.Refund) == transaction.PaymentSigned
+	paid := stateOf(at.Purchase) == transaction.PaymentPaid
 	proves := got == stepProve || got == stepProveRefund
 	buys := got == stepPay || got == stepQueue || got == stepQuote
 	gives := got == stepPayRefund || got == stepQueueRefund
@@ -114,7 +114,7 @@ func wrong(at activities.Snapshot, s situation, got step) string {
 
 func TestPauses(t *testing.T) {
 	t.Parallel()
-	w := transaction{settings: Settings{RetryInterval: time.Second}}
+	w := row{settings: Settings{RetryInterval: time.Second}}
 	for tries, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 5: 16 * time.Second, 13: time.Hour, 1000: time.Hour} {
 		w.tries = tries
 		if w.restNow(); w.rest != want {

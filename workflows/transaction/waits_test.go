@@ -10,7 +10,7 @@ import (
 
 	activities "stagecoach/activities/transaction"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/transaction"
 )
 
 // handedOver gives what the workflow, which must have continued as new, hands to its next run.
@@ -72,7 +72,7 @@ var waitsIn = map[step]struct {
 	stepProveRefund: {lifecycle.TransactionSettledSignal, func(b *book) {
 		b.process(1)
 		b.failed("Invalid username", lifecycle.NonRetryable)
-		b.at.Refund = &store.PaymentRef{Kind: store.Refund, State: store.PaymentSigned}
+		b.at.Refund = &transaction.PaymentRef{Kind: transaction.Refund, State: transaction.PaymentSigned}
 	}},
 }
 
@@ -121,7 +121,7 @@ func TestNextRunGoesOn(t *testing.T) {
 	var paid time.Time
 	b.pay = func(o activities.Order) (activities.Payment, error) {
 		order, paid = o, b.Now()
-		b.purchase(store.PaymentPaid)
+		b.purchase(transaction.PaymentPaid)
 		return activities.Payment{Snapshot: b.at}, nil
 	}
 
@@ -146,7 +146,7 @@ func TestOlderPosition(t *testing.T) {
 	b.at.Quoted, b.at.NeedsReview, b.at.Revision = true, false, 5
 	b.quote = func() (activities.Snapshot, error) { return b.at, nil }
 	older := b.at
-	older.Turn = &store.Turn{Kind: store.Purchase, Granted: true}
+	older.Turn = &transaction.Turn{Kind: transaction.Purchase, Granted: true}
 	pays := 0
 	b.pay = func(activities.Order) (activities.Payment, error) {
 		if pays++; pays > 1 {

@@ -44,7 +44,7 @@ var (
 
 // transaction is what the workflow knows of its transaction: where the record stood when it was asked last, and what
 // has happened since.
-type transaction struct {
+type row struct {
 	settings Settings
 	hash     string
 	at       activities.Snapshot // without a status: not read yet
@@ -75,7 +75,7 @@ type transaction struct {
 // Run drives one transaction until nothing can change any more. An operator may start it at any time with the hash
 // alone: it goes on from where the record stands. What a run hands to the next one comes second.
 func (w *Workflow) Run(ctx workflow.Context, hash string, carried *Carried) (lifecycle.TransactionView, error) {
-	t := &transaction{
+	t := &row{
 		settings: w.Settings, hash: hash, before: carried, mutex: workflow.NewMutex(ctx), calm: func() {},
 		turns:   workflow.GetSignalChannel(ctx, lifecycle.TransactionTurnSignal),
 		settled: workflow.GetSignalChannel(ctx, lifecycle.TransactionSettledSignal),
@@ -120,7 +120,7 @@ func (w *Workflow) Run(ctx workflow.Context, hash string, carried *Carried) (lif
 }
 
 // ending is how the workflow closes: operators find each kind by its status.
-func (t *transaction) ending() error {
+func (t *row) ending() error {
 	switch {
 	case t.at.State != lifecycle.TransactionFailed:
 		return nil
@@ -134,7 +134,7 @@ func (t *transaction) ending() error {
 // ask lets the record do something and takes over where it stands then. One at a time: its answers come in the order of
 // what they tell.
 func ask[In any](
-	ctx workflow.Context, t *transaction, act func(context.Context, In) (activities.Snapshot, error), in In,
+	ctx workflow.Context, t *row, act func(context.Context, In) (activities.Snapshot, error), in In,
 ) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	if err := t.mutex.Lock(ctx); err != nil {
@@ -150,7 +150,7 @@ func ask[In any](
 
 // learn takes over what an activity that ran beside requests tells of the record. A position older than the one known
 // is ignored: then the record is asked, for it may have been set back.
-func (t *transaction) learn(ctx workflow.Context, position activities.Snapshot) error {
+func (t *row) learn(ctx workflow.Context, position activities.Snapshot) error {
 	if position.Revision == 0 || position.Revision >= t.at.Revision ||
 		workflow.GetVersion(ctx, "ignore an older position", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
 		t.take(ctx, position)
@@ -160,7 +160,7 @@ func (t *transaction) learn(ctx workflow.Context, position activities.Snapshot) 
 }
 
 // take takes over where the record stands.
-func (t *transaction) take(ctx workflow.Context, position activities.Snapshot) {
+func (t *row) take(ctx workflow.Context, position activities.Snapshot) {
 	before, carried := t.at, t.before
 	t.at, t.before = position, nil
 	t.looks++
@@ -207,7 +207,7 @@ func sameTime(a, b *time.Time) bool {
 }
 
 // watch tells the administrators when the transaction is still in processing after a while. Nothing is reset.
-func (t *transaction) watch(ctx workflow.Context) {
+func (t *row) watch(ctx workflow.Context) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	ctx, t.calm = workflow.WithCancel(ctx)
 	left := max(t.settings.StuckAfter-workflow.Now(ctx).Sub(*t.at.Since), time.Second)
@@ -233,7 +233,7 @@ type situation struct {
 	Verify      bool // nothing is paid before a second source, where one is asked, agrees about the deposit
 }
 
-func (t *transaction) situation() situation {
+func (t *row) situation() situation {
 	return situation{
 		Cancelled: t.cancelled, Unquoted: t.unquoted, Rest: t.rest > 0, ReviewFirst: t.reviewFirst, ByItself: t.byItself,
 		Verify: t.verifies,

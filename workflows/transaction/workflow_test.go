@@ -19,7 +19,7 @@ import (
 	activities "stagecoach/activities/transaction"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/transaction"
 )
 
 var settings = Settings{
@@ -68,7 +68,7 @@ func newBook(t *testing.T) *book {
 	suite.SetLogger(quiet{})
 	b := &book{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment()}
 	b.at = activities.Snapshot{
-		TransactionSnapshot: store.TransactionSnapshot{State: lifecycle.TransactionPending}, Again: true,
+		Snapshot: transaction.Snapshot{State: lifecycle.TransactionPending}, Again: true,
 	}
 
 	b.RegisterWorkflowWithOptions(
@@ -104,14 +104,14 @@ func newBook(t *testing.T) *book {
 	b.OnActivity(transactions.AlertStuck, mock.Anything, hash).Return(answer("alert", func() {})).Maybe()
 	b.OnActivity(transactions.CancelTransaction, mock.Anything, hash).Return(answer("cancel", func() {
 		b.at.RetryAt = nil
-		if b.at.State == lifecycle.TransactionProcessing && stateOf(b.at.Purchase) != store.PaymentSigned && stateOf(b.at.Purchase) != store.PaymentPaid {
+		if b.at.State == lifecycle.TransactionProcessing && stateOf(b.at.Purchase) != transaction.PaymentSigned && stateOf(b.at.Purchase) != transaction.PaymentPaid {
 			b.failed("Cancelled by operator", lifecycle.UnknownError)
 		}
 	})).Maybe()
 
 	b.OnActivity(transactions.QueuePayment, mock.Anything, mock.Anything).Return(func(_ context.Context, p activities.PaymentOf) (activities.Snapshot, error) {
 		b.did("queue")
-		b.at.Turn = &store.Turn{Kind: p.Kind, Granted: !b.taken}
+		b.at.Turn = &transaction.Turn{Kind: p.Kind, Granted: !b.taken}
 		return b.at, nil
 	}).Maybe()
 
@@ -156,7 +156,7 @@ func newBook(t *testing.T) *book {
 
 	b.quote = func() (activities.Snapshot, error) { b.at.Quoted = true; return b.at, nil }
 	b.pay = func(activities.Order) (activities.Payment, error) {
-		b.purchase(store.PaymentSigned)
+		b.purchase(transaction.PaymentSigned)
 		return activities.Payment{Snapshot: b.at}, nil
 	}
 
@@ -187,7 +187,7 @@ func newBook(t *testing.T) *book {
 
 func (b *book) process(attempt int) {
 	now := b.Now()
-	b.at.TransactionSnapshot = store.TransactionSnapshot{
+	b.at.Snapshot = transaction.Snapshot{
 		State: lifecycle.TransactionProcessing, Attempt: attempt, Since: &now,
 	}
 	b.at.Again = true
@@ -202,9 +202,9 @@ func (b *book) failed(message string, class lifecycle.ErrorClass) {
 	}
 }
 
-func (b *book) purchase(state store.PaymentState) {
-	b.at.Purchase = &store.PaymentRef{ID: 1, Kind: store.Purchase, State: state}
-	if state == store.PaymentSigned {
+func (b *book) purchase(state transaction.PaymentState) {
+	b.at.Purchase = &transaction.PaymentRef{ID: 1, Kind: transaction.Purchase, State: state}
+	if state == transaction.PaymentSigned {
 		b.at.Signed++
 	} else {
 		b.at.Turn = nil
@@ -216,7 +216,7 @@ func (b *book) purchase(state store.PaymentState) {
 func (b *book) later(after time.Duration, do func()) { b.RegisterDelayedCallback(do, after) }
 
 // settles lets the chain decide, and the monitor tell of it.
-func (b *book) settles(after time.Duration, state store.PaymentState) {
+func (b *book) settles(after time.Duration, state transaction.PaymentState) {
 	b.later(after, func() { b.purchase(state); b.SignalWorkflow(lifecycle.TransactionSettledSignal, nil) })
 }
 
@@ -236,7 +236,7 @@ func (b *book) run(t *testing.T, want string) error {
 func TestWorkflowBuys(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
-	b.settles(5*time.Second, store.PaymentPaid)
+	b.settles(5*time.Second, transaction.PaymentPaid)
 	if err := b.run(t, "lock quote queue pay look confirm"); err != nil {
 		t.Error(err)
 	}
@@ -252,7 +252,7 @@ func TestWorkflowAwaitsItsTurn(t *testing.T) {
 	// a mistake: it is not its turn
 	b.later(time.Minute, func() { b.SignalWorkflow(lifecycle.TransactionTurnSignal, nil) })
 	b.later(time.Hour, func() { b.at.Turn.Granted = true; b.SignalWorkflow(lifecycle.TransactionTurnSignal, nil) })
-	b.settles(2*time.Hour, store.PaymentPaid)
+	b.settles(2*time.Hour, transaction.PaymentPaid)
 	// Every half hour that it waits is too long for somebody to know of: once is enough.
 	if err := b.run(t, "lock quote queue look alert look pay broadcast broadcast broadcast look confirm"); err != nil {
 		t.Error(err)
@@ -265,7 +265,7 @@ func TestWorkflowBroadcastsAgain(t *testing.T) {
 	b := newBook(t)
 	var at []time.Duration
 	start := b.Now()
-	b.settles(20*time.Minute, store.PaymentPaid)
+	b.settles(20*time.Minute, transaction.PaymentPaid)
 	b.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
 		if info.ActivityType.Name == "BroadcastPayment" {
 			at = append(at, b.Now().Sub(start).Round(time.Second))
@@ -284,9 +284,9 @@ func TestWorkflowBroadcastsAgain(t *testing.T) {
 func TestWorkflowDeadPayments(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
-	b.settles(time.Second, store.PaymentDead)
-	b.settles(2*time.Second, store.PaymentBounced)
-	b.settles(3*time.Second, store.PaymentDead)
+	b.settles(time.Second, transaction.PaymentDead)
+	b.settles(2*time.Second, transaction.PaymentBounced)
+	b.settles(3*time.Second, transaction.PaymentDead)
 	b.later(4*time.Second, b.CancelWorkflow)
 	err := b.run(t, "lock quote queue pay look queue pay look queue pay look fail cancel")
 	if !temporal.IsCanceledError(err) || len(b.messages) != 1 || b.messages[0] != "Wallet service error: Could not send transaction" {
@@ -333,7 +333,7 @@ func TestWorkflowUnquoted(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
 	b.quote = func() (activities.Snapshot, error) { return b.at, nil }
-	b.settles(time.Second, store.PaymentPaid)
+	b.settles(time.Second, transaction.PaymentPaid)
 	if err := b.run(t, "lock quote queue pay look confirm"); err != nil {
 		t.Error(err)
 	}
@@ -386,7 +386,7 @@ func TestWorkflowNotConfirmed(t *testing.T) {
 				return activities.Snapshot{}, temporal.NewApplicationError("not yet", string(fault.PaymentUndecided))
 			}
 
-			b.settles(time.Second, store.PaymentPaid)
+			b.settles(time.Second, transaction.PaymentPaid)
 			b.later(time.Hour, b.CancelWorkflow) // the money is paid: that cannot be cancelled
 			b.later(2*time.Hour, func() { b.ask(t, "retry", lifecycle.TransactionInput{}, fault.InvalidTransition) })
 			b.later(
@@ -394,7 +394,7 @@ func TestWorkflowNotConfirmed(t *testing.T) {
 			)
 			b.later(4*time.Hour, func() { b.ask(t, "resolve", lifecycle.TransactionInput{Outcome: outcome}, "") })
 			err := b.run(t, "lock quote queue pay look review alert cancel resolve")
-			if (err == nil) != (outcome == lifecycle.TransactionProcessed) || b.reasons[0] != store.ReviewNotConfirmed || tries < 5 {
+			if (err == nil) != (outcome == lifecycle.TransactionProcessed) || b.reasons[0] != transaction.ReviewNotConfirmed || tries < 5 {
 				t.Error(err, b.reasons, tries)
 			}
 			if len(b.attention) != 2 || !b.attention[0] || b.attention[1] {
@@ -446,7 +446,7 @@ func TestWorkflowRetried(t *testing.T) {
 			}
 
 			b.later(1000*time.Hour, func() { b.quote = good; retry(t, b) })
-			b.settles(1001*time.Hour, store.PaymentPaid)
+			b.settles(1001*time.Hour, transaction.PaymentPaid)
 			want := "lock quote fail retry quote queue pay broadcast broadcast broadcast alert look confirm"
 			if name == "refused first" {
 				want = strings.Replace(want, "retry", "retry retry", 1)
@@ -476,7 +476,7 @@ func TestWorkflowCancelled(t *testing.T) {
 		t.Parallel()
 		b := newBook(t)
 		b.later(time.Second, b.CancelWorkflow)
-		b.settles(5*time.Second, store.PaymentPaid)
+		b.settles(5*time.Second, transaction.PaymentPaid)
 		if err := b.run(t, "lock quote queue pay cancel look confirm"); err != nil {
 			t.Error(err)
 		}
@@ -486,7 +486,7 @@ func TestWorkflowCancelled(t *testing.T) {
 		t.Parallel()
 		b := newBook(t)
 		b.later(time.Second, b.CancelWorkflow)
-		b.settles(5*time.Second, store.PaymentDead)
+		b.settles(5*time.Second, transaction.PaymentDead)
 		if err := b.run(t, "lock quote queue pay cancel look fail"); !temporal.IsCanceledError(err) || b.messages[0] != "Cancelled by operator" {
 			t.Error(err, b.messages)
 		}
@@ -497,7 +497,7 @@ func TestWorkflowCancelled(t *testing.T) {
 func TestWorkflowStuck(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
-	b.settles(5*time.Hour, store.PaymentPaid)
+	b.settles(5*time.Hour, transaction.PaymentPaid)
 	if err := b.run(t, "lock quote queue pay broadcast broadcast broadcast alert look confirm"); err != nil {
 		t.Error(err)
 	}
@@ -515,20 +515,20 @@ func TestWorkflowGoesOn(t *testing.T) {
 		want  string
 	}{
 		"granted": {func(b *book) {
-			b.at.Quoted, b.at.Turn = true, &store.Turn{Kind: store.Purchase, Granted: true}
-			b.settles(time.Second, store.PaymentPaid)
+			b.at.Quoted, b.at.Turn = true, &transaction.Turn{Kind: transaction.Purchase, Granted: true}
+			b.settles(time.Second, transaction.PaymentPaid)
 		}, "lock pay look confirm"},
-		"signed": {func(b *book) { b.purchase(store.PaymentSigned); b.settles(time.Second, store.PaymentPaid) }, "lock look confirm"},
-		"paid":   {func(b *book) { b.purchase(store.PaymentPaid) }, "lock confirm"},
+		"signed": {func(b *book) { b.purchase(transaction.PaymentSigned); b.settles(time.Second, transaction.PaymentPaid) }, "lock look confirm"},
+		"paid":   {func(b *book) { b.purchase(transaction.PaymentPaid) }, "lock confirm"},
 		"dead": {func(b *book) {
 			b.at.Quoted = true
-			b.purchase(store.PaymentDead)
-			b.settles(time.Second, store.PaymentPaid)
+			b.purchase(transaction.PaymentDead)
+			b.settles(time.Second, transaction.PaymentPaid)
 		}, "lock queue pay look confirm"},
 		"processed": {func(b *book) { b.at.State = lifecycle.TransactionProcessed }, "lock"},
 		"found by itself": {func(b *book) { // the signal was lost
-			b.purchase(store.PaymentSigned)
-			b.later(20*time.Second, func() { b.purchase(store.PaymentPaid) })
+			b.purchase(transaction.PaymentSigned)
+			b.later(20*time.Second, func() { b.purchase(transaction.PaymentPaid) })
 		}, "lock broadcast broadcast confirm"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -556,17 +556,17 @@ func TestWorkflowRefunds(t *testing.T) {
 			b.at.Turn = nil
 			return activities.Payment{Snapshot: b.at, Failure: "Wallet service error: Could not send transaction"}, nil
 		}
-		b.at.Refund, b.at.RefundDue = &store.PaymentRef{Kind: store.Refund, State: store.PaymentSigned}, 0
+		b.at.Refund, b.at.RefundDue = &transaction.PaymentRef{Kind: transaction.Refund, State: transaction.PaymentSigned}, 0
 		return activities.Payment{Snapshot: b.at}, nil
 	}
 
 	b.later(5*time.Minute, func() { // dead: owed again
-		b.at.Refund, b.at.RefundDue, b.at.Turn = &store.PaymentRef{Kind: store.Refund, State: store.PaymentDead}, 1000, nil
+		b.at.Refund, b.at.RefundDue, b.at.Turn = &transaction.PaymentRef{Kind: transaction.Refund, State: transaction.PaymentDead}, 1000, nil
 		b.SignalWorkflow(lifecycle.TransactionSettledSignal, nil)
 	})
 	b.later(6*time.Minute, b.CancelWorkflow) // what is owed is owed
 	b.later(time.Hour, func() {
-		b.at.Refund, b.at.Turn = &store.PaymentRef{Kind: store.Refund, State: store.PaymentPaid}, nil
+		b.at.Refund, b.at.Turn = &transaction.PaymentRef{Kind: transaction.Refund, State: transaction.PaymentPaid}, nil
 		b.SignalWorkflow(lifecycle.TransactionSettledSignal, nil)
 	})
 	err := b.run(
@@ -595,7 +595,7 @@ func TestWorkflowState(t *testing.T) {
 		}
 	})
 
-	b.settles(2*time.Second, store.PaymentPaid)
+	b.settles(2*time.Second, transaction.PaymentPaid)
 	_ = b.run(t, "lock quote queue pay look confirm")
 	if got := view(); got.State != "processed" || got.WaitsFor != "" {
 		t.Errorf("%+v", got)
@@ -634,7 +634,7 @@ func TestWorkflowContinuesWhileOwed(t *testing.T) {
 			b.pay = func(activities.Order) (activities.Payment, error) {
 				b.at.Turn = nil
 				if tries++; tries == 60 { // hours after the history is long
-					b.at.Refund, b.at.RefundDue = &store.PaymentRef{Kind: store.Refund, State: store.PaymentPaid, Kept: true}, 0
+					b.at.Refund, b.at.RefundDue = &transaction.PaymentRef{Kind: transaction.Refund, State: transaction.PaymentPaid, Kept: true}, 0
 					return activities.Payment{Snapshot: b.at}, nil
 				}
 				return activities.Payment{Snapshot: b.at, Failure: "Wallet service error: Could not send transaction"}, nil

@@ -5,7 +5,9 @@ package chat
 import (
 	"context"
 
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/notice"
 )
 
 // Part is what one workload adds to the bot.
@@ -48,7 +50,7 @@ type Words struct {
 // LiveMessage is how a message that follows an entity of one workload is drawn.
 type LiveMessage struct {
 	// Draw shows the entity to the viewer as it is now.
-	Draw func(ctx context.Context, viewer store.User, id int64) (View, error)
+	Draw func(ctx context.Context, viewer account.User, id int64) (View, error)
 	// Ended says whether an entity in this state changes no more.
 	Ended func(state string) bool
 	// EveryEdits is how many pauses between edits pass between two looks at the entity; 0 counts as 1.
@@ -57,7 +59,7 @@ type LiveMessage struct {
 
 // FindNotice finds what a notice is about, as the viewer may see it now, and gives what draws it. After an error that is
 // not retryable the viewer is not notified.
-type FindNotice func(ctx context.Context, viewer store.User, n store.Notice) (DrawNotice, error)
+type FindNotice func(ctx context.Context, viewer account.User, n notice.Notice) (DrawNotice, error)
 
 // DrawNotice draws events of an entity, the oldest first. The notice is taken by then, so drawing cannot fail.
-type DrawNotice func(ctx context.Context, n store.Notice, events []store.StreamedEvent) View
+type DrawNotice func(ctx context.Context, n notice.Notice, events []core.StreamedEvent) View

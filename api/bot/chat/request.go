@@ -10,7 +10,8 @@ import (
 
 	"github.com/mymmrac/telego"
 
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/notice"
 )
 
 // Incoming is what somebody did: wrote a message or pressed a button.
@@ -30,12 +31,12 @@ type Incoming struct {
 type Request struct {
 	Incoming
 	Args    string // what stands behind a command
-	User    store.User
-	Conv    store.Conversation // saved when the request is done
-	Note    string             // shown to who pressed the button
-	Alert   bool               // … in a window that must be closed
-	Subject string             // for the audit: on whom or what an administrator's right was used
-	Forget  bool               // nothing of the request is saved
+	User    account.User
+	Conv    notice.Conversation // saved when the request is done
+	Note    string              // shown to who pressed the button
+	Alert   bool                // … in a window that must be closed
+	Subject string              // for the audit: on whom or what an administrator's right was used
+	Forget  bool                // nothing of the request is saved
 }
 
 // Key is the idempotency key of the request, the same however often the update comes. Telegram restarts the numbers of

@@ -9,7 +9,8 @@ import (
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/delivery"
+	"stagecoach/internal/store/notice"
 )
 
 // Catalog shows the shared folder.
@@ -17,17 +18,17 @@ type Catalog interface {
 	// FolderByID lists a part of a folder; id 0 is the top.
 	FolderByID(ctx context.Context, id int64, limit, offset int) (catalog.Listing, error)
 	// File finds a file.
-	File(ctx context.Context, id int64) (store.File, error)
+	File(ctx context.Context, id int64) (delivery.File, error)
 	// Search finds entries by words in their names; indexing: not everything is known yet, more may be found soon.
-	Search(ctx context.Context, words string, limit, offset int) (files []store.File, indexing bool, err error)
+	Search(ctx context.Context, words string, limit, offset int) (files []delivery.File, indexing bool, err error)
 }
 
 // Store is the record of files and jobs.
 type Store interface {
-	FileByID(ctx context.Context, id int64) (store.File, error)
-	FileByPath(ctx context.Context, path string) (store.File, error)
-	Jobs(ctx context.Context, filter store.JobFilter) ([]store.Job, error)
-	JobByID(ctx context.Context, id int64) (store.Job, error)
+	FileByID(ctx context.Context, id int64) (delivery.File, error)
+	FileByPath(ctx context.Context, path string) (delivery.File, error)
+	Jobs(ctx context.Context, filter delivery.Filter) ([]delivery.Job, error)
+	JobByID(ctx context.Context, id int64) (delivery.Job, error)
 	PlacesInLine(ctx context.Context, ids []int64) (map[int64]int, error)
 }
 
@@ -61,7 +62,7 @@ func New(sender *chat.Sender, deliveries *service.Deliveries, files Catalog, rec
 			{Command: "files", Match: func(*chat.Request) bool { return true }, Run: h.searchWords},
 		},
 		LiveMessages: map[string]chat.LiveMessage{
-			store.DeliveryLiveMessages: {
+			notice.DeliveryLiveMessages: {
 				Draw:  h.drawJob,
 				Ended: func(state string) bool { return lifecycle.Delivery.Terminal(lifecycle.DeliveryState(state)) },
 			},

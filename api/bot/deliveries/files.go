@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"stagecoach/api/bot/chat"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/delivery"
 )
 
 // pageSize is how many entries a page of the menu has.
@@ -93,7 +93,7 @@ func (h *handlers) deliver(ctx context.Context, r *chat.Request, args chat.Args)
 		return err
 	}
 
-	job, created, err := h.deliveries.Request(ctx, r.User, file.ID, args[1], store.SourceBot)
+	job, created, err := h.deliveries.Request(ctx, r.User, file.ID, args[1], delivery.SourceBot)
 	if err != nil {
 		return err
 	}

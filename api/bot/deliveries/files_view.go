@@ -8,7 +8,8 @@ import (
 	"stagecoach/api/bot/chat"
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/delivery"
+	"stagecoach/internal/store/notice"
 )
 
 const (
@@ -39,7 +40,7 @@ func folderView(language string, id int64, listing catalog.Listing, page int) ch
 }
 
 // resultsView draws a page of search results; files holds one more than the page when another follows.
-func resultsView(language string, conv store.Conversation, files []store.File, page int, indexing bool) chat.View {
+func resultsView(language string, conv notice.Conversation, files []delivery.File, page int, indexing bool) chat.View {
 	text := chat.TextResults.In(language, chat.HTML(conv.Query))
 	if len(files) == 0 {
 		text += "\n\n" + textNothingFound.In(language)
@@ -66,7 +67,7 @@ func resultsView(language string, conv store.Conversation, files []store.File, p
 }
 
 // entryRows draws entries, a row each.
-func entryRows(files []store.File, where place) []chat.Row {
+func entryRows(files []delivery.File, where place) []chat.Row {
 	var drawn []chat.Row
 	for _, file := range files {
 		button := chat.Press("📄 "+chat.Label(file.Name), "i", file.ID, where)
@@ -99,7 +100,7 @@ func pageRow(prefix string, args []any, page, last int) chat.Row {
 	return slices.Concat(back, to(fmt.Sprintf("%d/%d", page+1, last+1), page), on)
 }
 
-func upButton(language string, folder store.File) chat.Row {
+func upButton(language string, folder delivery.File) chat.Row {
 	if folder.Path == "/" || folder.Path == "" {
 		return nil
 	}
@@ -107,7 +108,7 @@ func upButton(language string, folder store.File) chat.Row {
 }
 
 // fileView draws the card of a file, with the reason in place of the button when the file cannot be delivered.
-func (h *handlers) fileView(language string, file store.File, back place, note string) chat.View {
+func (h *handlers) fileView(language string, file delivery.File, back place, note string) chat.View {
 	text := textFile.In(language, chat.HTML(file.Name), crumbs(language, file.Parent),
 		chat.Size(language, file.Size), chat.Date(language, file.ModifiedAt))
 

@@ -9,7 +9,9 @@ import (
 	"stagecoach/api/bot/chat"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/delivery"
+	"stagecoach/internal/store/notice"
 )
 
 const jobsPerPage = 10
@@ -17,18 +19,18 @@ const jobsPerPage = 10
 // showJobs is /jobs, and the buttons of its pages.
 func (h *handlers) showJobs(ctx context.Context, r *chat.Request, args chat.Args) error {
 	before := args.Offset(0)
-	jobs, err := h.store.Jobs(ctx, store.JobFilter{UserID: r.User.ID, Before: before, Limit: jobsPerPage + 1})
+	jobs, err := h.store.Jobs(ctx, delivery.Filter{UserID: r.User.ID, Before: before, Limit: jobsPerPage + 1})
 	if err != nil {
 		return err
 	}
 
-	jobs, next := chat.Page(jobs, jobsPerPage, func(job store.Job) int64 { return job.ID })
+	jobs, next := chat.Page(jobs, jobsPerPage, func(job delivery.Job) int64 { return job.ID })
 	h.Show(ctx, r, jobsView(r.User, jobs, before, next))
 	return nil
 }
 
 // jobsView draws a page of a person's own jobs.
-func jobsView(user store.User, jobs []store.Job, before, next int64) chat.View {
+func jobsView(user account.User, jobs []delivery.Job, before, next int64) chat.View {
 	lines := []string{textJobs.In(user.Language)}
 	var rows []chat.Row
 	for _, job := range jobs {
@@ -47,7 +49,7 @@ func jobsView(user store.User, jobs []store.Job, before, next int64) chat.View {
 }
 
 // canCancel says whether a Cancel button makes sense: the rules allow it and nobody has pressed one yet.
-func canCancel(user store.User, job store.Job) bool {
+func canCancel(user account.User, job delivery.Job) bool {
 	return job.CancelRequestedAt == nil &&
 		slices.Contains(service.DeliveryActions(user, job), lifecycle.DeliveryActionCancel)
 }
@@ -83,9 +85,9 @@ func (h *handlers) cancel(ctx context.Context, r *chat.Request, id int64) (said 
 	}
 
 	if job.UserID != r.User.ID {
-		r.Subject = store.DeliveryLiveMessages + "/" + strconv.FormatInt(job.ID, 10)
+		r.Subject = notice.DeliveryLiveMessages + "/" + strconv.FormatInt(job.ID, 10)
 	}
-	h.Hurry(ctx, store.DeliveryLiveMessages, job.ID)
+	h.Hurry(ctx, notice.DeliveryLiveMessages, job.ID)
 
 	if lifecycle.Delivery.Terminal(job.State) {
 		return r.Say(textCancelled, job.ID), nil

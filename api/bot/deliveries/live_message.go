@@ -8,11 +8,12 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/delivery"
 )
 
 // drawJob draws the live message of a job.
-func (h *handlers) drawJob(ctx context.Context, viewer store.User, id int64) (chat.View, error) {
+func (h *handlers) drawJob(ctx context.Context, viewer account.User, id int64) (chat.View, error) {
 	job, err := h.store.JobByID(ctx, id)
 	if err != nil {
 		return chat.View{}, err
@@ -31,7 +32,7 @@ func (h *handlers) drawJob(ctx context.Context, viewer store.User, id int64) (ch
 }
 
 // jobView draws a job, with a Cancel button while it can be cancelled.
-func jobView(viewer store.User, job store.Job, place int, limits service.DeliveryLimits) chat.View {
+func jobView(viewer account.User, job delivery.Job, place int, limits service.DeliveryLimits) chat.View {
 	language := viewer.Language
 	title := textJobTitle.In(language, job.ID, chat.HTML(job.FileName), chat.Size(language, job.Size))
 	lines := append([]string{title}, progress(language, job, place, limits)...)
@@ -49,7 +50,7 @@ func jobView(viewer store.User, job store.Job, place int, limits service.Deliver
 }
 
 // progress tells how far a job is, or how it ended.
-func progress(language string, job store.Job, place int, limits service.DeliveryLimits) []string {
+func progress(language string, job delivery.Job, place int, limits service.DeliveryLimits) []string {
 	reason := fault.Code(job.LastError)
 	switch job.State {
 	case lifecycle.DeliveryQueued:
@@ -75,7 +76,7 @@ func progress(language string, job store.Job, place int, limits service.Delivery
 }
 
 // whyAgain tells why a job waits once more, when the next attempt begins, and when the job's time ends.
-func whyAgain(language string, job store.Job, limits service.DeliveryLimits) []string {
+func whyAgain(language string, job delivery.Job, limits service.DeliveryLimits) []string {
 	reason := fault.Code(job.LastError)
 	why := chat.FaultText(reason).In(language)
 	switch {
@@ -101,7 +102,7 @@ func queued(language string, place int) string {
 
 // streaming tells how many bytes are sent. Telegram's server reports no progress after the last one, so the upload that
 // follows has a text of its own in place of "100 %".
-func streaming(language string, job store.Job) []string {
+func streaming(language string, job delivery.Job) []string {
 	percent := 0
 	if job.Size > 0 {
 		percent = int(min(job.BytesSent*100/job.Size, 100))
@@ -115,7 +116,7 @@ func streaming(language string, job store.Job) []string {
 }
 
 // jobState is a job's state in a word or two.
-func jobState(job store.Job) chat.Text {
+func jobState(job delivery.Job) chat.Text {
 	if job.CancelRequestedAt != nil && !lifecycle.Delivery.Terminal(job.State) {
 		return chat.TextCancelling
 	}

@@ -6,7 +6,7 @@ import (
 
 	"stagecoach/api/bot/chat"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/download"
 )
 
 const (
@@ -34,7 +34,7 @@ func (h *handlers) book(ctx context.Context, r *chat.Request, _ chat.Args) error
 }
 
 // makeBook adds "<title> / <author>" to the library.
-func (h *handlers) makeBook(ctx context.Context, r *chat.Request, said, key string) (store.Book, error) {
+func (h *handlers) makeBook(ctx context.Context, r *chat.Request, said, key string) (download.Book, error) {
 	title, author := " "+chat.OneLine(said), ""
 	if cut := strings.LastIndex(title, " / "); cut >= 0 {
 		title, author = title[:cut], title[cut+len(" / "):]
@@ -90,7 +90,7 @@ func (h *handlers) turnBooks(ctx context.Context, r *chat.Request, args chat.Arg
 
 // showBooks lists the books that a draft may be for. A single one is chosen.
 func (h *handlers) showBooks(ctx context.Context, r *chat.Request, d draft, before int64) error {
-	filter := store.BookFilter{Words: chat.Query(d.Words), Before: before, Limit: booksPerPage + 1}
+	filter := download.BookFilter{Words: chat.Query(d.Words), Before: before, Limit: booksPerPage + 1}
 	books, err := h.downloads.Books(ctx, filter)
 	if err != nil {
 		return err
@@ -100,12 +100,12 @@ func (h *handlers) showBooks(ctx context.Context, r *chat.Request, d draft, befo
 		return h.proceed(ctx, r, d)
 	}
 
-	books, next := chat.Page(books, booksPerPage, func(book store.Book) int64 { return book.ID })
+	books, next := chat.Page(books, booksPerPage, func(book download.Book) int64 { return book.ID })
 	h.Show(ctx, r, booksView(r.User.Language, d, books, before, next))
 	return nil
 }
 
-func booksView(language string, d draft, books []store.Book, before, next int64) chat.View {
+func booksView(language string, d draft, books []download.Book, before, next int64) chat.View {
 	text := textBooks.In(language)
 	if d.Words != "" {
 		text = chat.TextResults.In(language, chat.HTML(d.Words))
@@ -131,7 +131,7 @@ func booksView(language string, d draft, books []store.Book, before, next int64)
 }
 
 // bookName is a book on a button.
-func bookName(book store.Book) string {
+func bookName(book download.Book) string {
 	if book.Author == "" {
 		return book.Title
 	}
@@ -139,7 +139,7 @@ func bookName(book store.Book) string {
 }
 
 // bookTitle is a book in a message, as HTML.
-func bookTitle(book store.Book) string {
+func bookTitle(book download.Book) string {
 	title := "📖 <b>" + chat.ShortHTML(book.Title, titleLength) + "</b>"
 	if book.Author != "" {
 		title += "\n" + chat.ShortHTML(book.Author, titleLength)
@@ -169,7 +169,7 @@ func (h *handlers) showBook(ctx context.Context, r *chat.Request, d draft, note 
 		return err
 	}
 
-	filter := store.DownloadFilter{UserID: r.User.ID, BookID: d.Book, Active: true, Limit: len(store.MediaTypes)}
+	filter := download.Filter{UserID: r.User.ID, BookID: d.Book, Active: true, Limit: len(download.MediaTypes)}
 	jobs, err := h.downloads.List(ctx, r.User, filter)
 	if err != nil {
 		return err
@@ -188,10 +188,10 @@ func (h *handlers) showBook(ctx context.Context, r *chat.Request, d draft, note 
 }
 
 // bookCard draws a book, what there is of it, and the person's own downloads for it.
-func bookCard(language string, book store.Book, jobs []store.Download) chat.View {
+func bookCard(language string, book download.Book, jobs []download.Download) chat.View {
 	lines := []string{bookTitle(book), textBookNumber.In(language, book.ID), ""}
 	var media chat.Row
-	for _, medium := range store.MediaTypes {
+	for _, medium := range download.MediaTypes {
 		name := mediaNames[medium].In(language)
 		lines = append(lines, name+": "+mediumState(book, medium).In(language))
 		media = append(media, chat.Press(labelGetMedium.In(language, name), "dm", book.ID, medium)...)
@@ -204,7 +204,7 @@ func bookCard(language string, book store.Book, jobs []store.Download) chat.View
 	return chat.View{Text: strings.Join(lines, "\n"), Rows: chat.Rows(media, chat.Press(labelBooks.In(language), "bp"))}
 }
 
-func mediumState(book store.Book, medium string) chat.Text {
+func mediumState(book download.Book, medium string) chat.Text {
 	for _, m := range book.Media {
 		if m.MediaType == medium {
 			return mediaStates[m.Status]

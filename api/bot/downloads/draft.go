@@ -11,7 +11,7 @@ import (
 	"stagecoach/api/bot/chat"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/download"
 )
 
 // draft is what a person has said of a download so far. The conversation keeps it while the menu asks for the rest.
@@ -98,7 +98,7 @@ func (h *handlers) askDownload(ctx context.Context, r *chat.Request, _ chat.Args
 	d := readDraft(r.Args)
 	d.Key = newKey(r)
 	if d.Link != "" && d.Medium == "" {
-		d.Medium = store.MediaText
+		d.Medium = download.MediaText
 	}
 	return h.proceed(ctx, r, d)
 }
@@ -144,7 +144,7 @@ func (h *handlers) proceed(ctx context.Context, r *chat.Request, d draft) error 
 
 // chooseMedium is the button of a medium on a book's card.
 func (h *handlers) chooseMedium(ctx context.Context, r *chat.Request, args chat.Args) error {
-	if len(args) < 2 || !slices.Contains(store.MediaTypes, args[1]) {
+	if len(args) < 2 || !slices.Contains(download.MediaTypes, args[1]) {
 		return chat.Hint{Text: textStaleBook}
 	}
 	d, _ := draftOf(r)
@@ -214,7 +214,7 @@ func (h *handlers) retryDownload(ctx context.Context, r *chat.Request, args chat
 // begin starts a download; created is false when there is one.
 func (h *handlers) begin(
 	ctx context.Context, r *chat.Request, ask service.DownloadAsk,
-) (job store.Download, created bool, err error) {
+) (job download.Download, created bool, err error) {
 	job, created, err = h.downloads.Start(ctx, r.User, ask)
 	if fault.CodeOf(err) == fault.ProviderUnavailable { // a program that is only unreachable is waited for
 		err = chat.Hint{Text: textDownloadsOff}

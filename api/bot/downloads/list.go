@@ -5,7 +5,8 @@ import (
 	"strings"
 
 	"stagecoach/api/bot/chat"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/download"
 )
 
 const downloadsPerPage = 6
@@ -13,19 +14,19 @@ const downloadsPerPage = 6
 // showDownloads is /downloads, and the buttons of its pages: a person's own, the newest first.
 func (h *handlers) showDownloads(ctx context.Context, r *chat.Request, args chat.Args) error {
 	before := args.Offset(0)
-	filter := store.DownloadFilter{UserID: r.User.ID, Before: before, Limit: downloadsPerPage + 1}
+	filter := download.Filter{UserID: r.User.ID, Before: before, Limit: downloadsPerPage + 1}
 	jobs, err := h.downloads.List(ctx, r.User, filter)
 	if err != nil {
 		return err
 	}
 
-	jobs, next := chat.Page(jobs, downloadsPerPage, func(job store.Download) int64 { return job.ID })
+	jobs, next := chat.Page(jobs, downloadsPerPage, func(job download.Download) int64 { return job.ID })
 	h.Show(ctx, r, listView(r.User, jobs, before, next))
 	return nil
 }
 
 // listView draws a page of a person's own downloads.
-func listView(user store.User, jobs []store.Download, before, next int64) chat.View {
+func listView(user account.User, jobs []download.Download, before, next int64) chat.View {
 	language := user.Language
 	lines := []string{textDownloads.In(language)}
 	var rows []chat.Row

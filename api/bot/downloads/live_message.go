@@ -9,11 +9,12 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/download"
 )
 
 // drawDownload draws the live message of a download, with a Cancel button while it can be cancelled.
-func (h *handlers) drawDownload(ctx context.Context, viewer store.User, id int64) (chat.View, error) {
+func (h *handlers) drawDownload(ctx context.Context, viewer account.User, id int64) (chat.View, error) {
 	job, err := h.store.DownloadByID(ctx, id)
 	if err != nil {
 		return chat.View{}, err
@@ -31,12 +32,12 @@ func (h *handlers) drawDownload(ctx context.Context, viewer store.User, id int64
 }
 
 // title names a download, its book and its medium.
-func title(language string, job store.Download) string {
+func title(language string, job download.Download) string {
 	return textDownloadTitle.In(language, job.ID, bookOf(language, job), mediaNames[job.MediaType].In(language))
 }
 
 // bookOf names a download's book as HTML.
-func bookOf(language string, job store.Download) string {
+func bookOf(language string, job download.Download) string {
 	if job.BookTitle == "" {
 		return textGoneBook.In(language, job.BookID)
 	}
@@ -44,7 +45,7 @@ func bookOf(language string, job store.Download) string {
 }
 
 // progress tells in a few lines how far a download is, or how it ended.
-func progress(language string, job store.Download) (lines []string) {
+func progress(language string, job download.Download) (lines []string) {
 	switch job.State {
 	case lifecycle.DownloadQueued:
 		lines = waiting(language, job)
@@ -74,7 +75,7 @@ func progress(language string, job store.Download) (lines []string) {
 }
 
 // waiting tells what a download that has not begun waits for.
-func waiting(language string, job store.Download) []string {
+func waiting(language string, job download.Download) []string {
 	switch {
 	case job.AddedAt != nil:
 		return []string{textWaitsForPeers.In(language)}
@@ -86,7 +87,7 @@ func waiting(language string, job store.Download) []string {
 }
 
 // downloading tells how far a download is, how fast it goes and how long it will take.
-func downloading(language string, job store.Download) []string {
+func downloading(language string, job download.Download) []string {
 	percent := min(int(job.Progress*100), 100)
 	if job.Size == 0 {
 		return []string{textDownloadBegun.In(language)}
@@ -106,7 +107,7 @@ func downloading(language string, job store.Download) []string {
 }
 
 // whyFailed gives the reason of a failure in plain words, with the detail for a download that could not be started.
-func whyFailed(language string, job store.Download) string {
+func whyFailed(language string, job download.Download) string {
 	reason := fault.Internal
 	if job.FailureReason != nil {
 		reason = fault.Code(*job.FailureReason)
@@ -119,7 +120,7 @@ func whyFailed(language string, job store.Download) string {
 }
 
 // canCancel says whether a Cancel button makes sense: the rules allow it and nobody has pressed one yet.
-func canCancel(user store.User, job store.Download) bool {
+func canCancel(user account.User, job download.Download) bool {
 	return job.CancelRequestedAt == nil &&
 		slices.Contains(service.DownloadActions(user, job), lifecycle.DownloadActionCancel)
 }

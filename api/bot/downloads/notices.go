@@ -6,20 +6,23 @@ import (
 	"stagecoach/api/bot/chat"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/download"
+	"stagecoach/internal/store/notice"
 )
 
 // findNotice finds the download that a notice is about: one that has ended, or makes no progress.
-func (h *handlers) findNotice(ctx context.Context, viewer store.User, n store.Notice) (chat.DrawNotice, error) {
+func (h *handlers) findNotice(ctx context.Context, viewer account.User, n notice.Notice) (chat.DrawNotice, error) {
 	id, _ := chat.ReadNumber(n.EntityID)
 	job, err := h.downloads.Get(ctx, viewer, id)
-	return func(_ context.Context, _ store.Notice, events []store.StreamedEvent) chat.View {
+	return func(_ context.Context, _ notice.Notice, events []core.StreamedEvent) chat.View {
 		return noticeView(viewer, job, events[len(events)-1]) // earlier events are outdated
 	}, err
 }
 
 // noticeView draws an event of a download.
-func noticeView(viewer store.User, job store.Download, event store.StreamedEvent) chat.View {
+func noticeView(viewer account.User, job download.Download, event core.StreamedEvent) chat.View {
 	language := viewer.Language
 	said, why := textNoticeStalled, chat.FaultText(fault.Stalled).In(language)
 	var next chat.Row
@@ -44,7 +47,7 @@ func noticeView(viewer store.User, job store.Download, event store.StreamedEvent
 }
 
 // whyCanceled tells who cancelled a download that its owner did not cancel, or why the service did.
-func whyCanceled(event store.StreamedEvent) chat.Text {
+func whyCanceled(event core.StreamedEvent) chat.Text {
 	switch code := fault.Code(event.Comment); {
 	case event.ActorID != nil:
 		return textByAdmin

@@ -2,7 +2,7 @@ package downloads
 
 import (
 	"stagecoach/api/bot/chat"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/download"
 )
 
 // What the commands about books and downloads are for, and how they are used.
@@ -28,25 +28,25 @@ var (
 
 // mediaNames name the media.
 var mediaNames = map[string]chat.Text{
-	store.MediaText:  {"text", "текст"},
-	store.MediaAudio: {"audio", "аудио"},
+	download.MediaText:  {"text", "текст"},
+	download.MediaAudio: {"audio", "аудио"},
 }
 
 // mediaWords are what people call the media.
 var mediaWords = map[string][]string{
-	store.MediaText:  {"text", "ebook", "текст"},
-	store.MediaAudio: {"audio", "audiobook", "аудио", "аудиокнига"},
+	download.MediaText:  {"text", "ebook", "текст"},
+	download.MediaAudio: {"audio", "audiobook", "аудио", "аудиокнига"},
 }
 
 // mediaStates say what became of a medium.
 var mediaStates = map[string]chat.Text{
-	store.MediaAvailable: {"✅ in the library", "✅ в библиотеке"},
-	store.MediaDeleted:   {"deleted", "удалено"},
-	store.MediaMissing:   {"missing", "пропало"},
+	download.MediaAvailable: {"✅ in the library", "✅ в библиотеке"},
+	download.MediaDeleted:   {"deleted", "удалено"},
+	download.MediaMissing:   {"missing", "пропало"},
 }
 
 // bookMarks show where a book stands.
-var bookMarks = map[string]string{store.BookLibrary: "📗", store.BookArchive: "📖"}
+var bookMarks = map[string]string{download.BookLibrary: "📗", download.BookArchive: "📖"}
 
 // Books.
 var (

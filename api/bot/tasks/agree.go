@@ -5,7 +5,7 @@ import (
 
 	"stagecoach/api/bot/chat"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
 )
 
 // agreementsAsked is how many workspaces a list asks about at once.
@@ -13,7 +13,7 @@ const agreementsAsked = 3
 
 // askToAgree adds to a list of tasks the workspaces that the person was added to by others and has not agreed to. There
 // is no notice that asks, because people who have not agreed get no notices.
-func (h *handlers) askToAgree(ctx context.Context, user store.User, list chat.View) (chat.View, error) {
+func (h *handlers) askToAgree(ctx context.Context, user account.User, list chat.View) (chat.View, error) {
 	asking, err := h.store.Unagreed(ctx, user.ID, agreementsAsked)
 	for _, space := range asking {
 		list.Text += "\n\n" + textAskAgree.In(user.Language, chat.HTML(space.Name))

@@ -9,7 +9,9 @@ import (
 
 	"stagecoach/api/bot/chat"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/task"
 )
 
 const (
@@ -21,7 +23,7 @@ const (
 )
 
 // card draws a task as a person may see it: what it is, the last comments, and what they may do with it.
-func (h *handlers) card(ctx context.Context, viewer store.User, t store.Task) (chat.View, error) {
+func (h *handlers) card(ctx context.Context, viewer account.User, t task.Task) (chat.View, error) {
 	comments, err := h.store.LastWords(ctx, t.ID, commentsShown)
 	if err != nil {
 		return chat.View{}, err
@@ -48,7 +50,7 @@ func (h *handlers) card(ctx context.Context, viewer store.User, t store.Task) (c
 }
 
 // factLines tells who has to do with a task, and when.
-func factLines(ctx context.Context, language string, names names, t store.Task) []string {
+func factLines(ctx context.Context, language string, names names, t task.Task) []string {
 	lines := []string{
 		taskTitle(language, t), "", stateLine(language, t),
 		textAssignee.In(language, names.of(ctx, t.AssigneeID)),
@@ -71,21 +73,21 @@ func factLines(ctx context.Context, language string, names names, t store.Task) 
 	return lines
 }
 
-func taskTitle(language string, t store.Task) string {
+func taskTitle(language string, t task.Task) string {
 	return textTaskTitle.In(language, t.ID, chat.HTML(t.Title))
 }
 
 // stateLine is a task's state, its priority, and whether it is private.
-func stateLine(language string, t store.Task) string {
+func stateLine(language string, t task.Task) string {
 	parts := []string{taskStates[t.State].In(language), taskPriorities[t.Priority].In(language)}
-	if t.Visibility == store.TaskPrivate {
+	if t.Visibility == task.Private {
 		parts = append(parts, textPrivateTask.In(language))
 	}
 	return strings.Join(parts, " · ")
 }
 
 // blockers lists what a task waits for; those that are not done come first.
-func blockers(language string, all []store.Blocker) string {
+func blockers(language string, all []task.Blocker) string {
 	var open, done []string
 	for _, blocker := range all {
 		shown := textBlocker.In(language, blocker.ID, taskStates[blocker.Status].In(language))
@@ -104,7 +106,7 @@ func blockers(language string, all []store.Blocker) string {
 }
 
 // stepRows draws a button for each thing that the person may do.
-func stepRows(viewer store.User, t store.Task) (drawn []chat.Row) {
+func stepRows(viewer account.User, t task.Task) (drawn []chat.Row) {
 	var all chat.Row
 	for _, step := range stepsOf(viewer, t) {
 		all = append(all, chat.Press(taskSteps[step].In(viewer.Language), "ta", t.ID, step)...)
@@ -119,12 +121,12 @@ func stepRows(viewer store.User, t store.Task) (drawn []chat.Row) {
 // each once.
 type names struct {
 	store     Store
-	viewer    store.User
+	viewer    account.User
 	workspace int64
 	known     map[int64]string
 }
 
-func (h *handlers) newNames(viewer store.User, workspace int64) names {
+func (h *handlers) newNames(viewer account.User, workspace int64) names {
 	known := map[int64]string{viewer.ID: textYou.In(viewer.Language)}
 	return names{store: h.store, viewer: viewer, workspace: workspace, known: known}
 }
@@ -149,7 +151,7 @@ func (n names) of(ctx context.Context, user *int64) string {
 }
 
 // actor names who made an event.
-func (n names) actor(ctx context.Context, event store.StreamedEvent) string {
+func (n names) actor(ctx context.Context, event core.StreamedEvent) string {
 	if event.ActorID == nil {
 		return textSystem.In(n.viewer.Language)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"stagecoach/api/bot/chat"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/task"
 )
 
 const tasksPerPage = 8
@@ -60,13 +60,13 @@ func (h *handlers) showTask(ctx context.Context, r *chat.Request, id int64, note
 // showReady is /ready, and the buttons of its pages: the tasks that can be claimed now.
 func (h *handlers) showReady(ctx context.Context, r *chat.Request, args chat.Args) error {
 	ready := taskList{prefix: "tr", title: textReadyTasks, none: textNoReady, claim: true}
-	return h.showTasks(ctx, r, ready, store.TaskFilter{Ready: true, Before: args.Offset(0)})
+	return h.showTasks(ctx, r, ready, task.Filter{Ready: true, Before: args.Offset(0)})
 }
 
 // showMine lists what the person has to do.
 func (h *handlers) showMine(ctx context.Context, r *chat.Request, args chat.Args) error {
 	mine := taskList{prefix: "tm", title: textMyTasks, none: textNoTasks}
-	return h.showTasks(ctx, r, mine, store.TaskFilter{AssigneeID: r.User.ID, Live: true, Before: args.Offset(0)})
+	return h.showTasks(ctx, r, mine, task.Filter{AssigneeID: r.User.ID, Live: true, Before: args.Offset(0)})
 }
 
 // taskList is a kind of list of tasks.
@@ -76,14 +76,14 @@ type taskList struct {
 	claim       bool // with Claim buttons
 }
 
-func (h *handlers) showTasks(ctx context.Context, r *chat.Request, kind taskList, f store.TaskFilter) error {
+func (h *handlers) showTasks(ctx context.Context, r *chat.Request, kind taskList, f task.Filter) error {
 	f.Limit = tasksPerPage + 1
 	tasks, err := h.tasks.List(ctx, r.User, f)
 	if err != nil {
 		return err
 	}
 
-	tasks, next := chat.Page(tasks, tasksPerPage, func(t store.Task) int64 { return t.ID })
+	tasks, next := chat.Page(tasks, tasksPerPage, func(t task.Task) int64 { return t.ID })
 	drawn := kind.view(r.User.Language, tasks, f.Before, next)
 
 	if f.Before == 0 {
@@ -95,7 +95,7 @@ func (h *handlers) showTasks(ctx context.Context, r *chat.Request, kind taskList
 	return nil
 }
 
-func (k taskList) view(language string, tasks []store.Task, before, next int64) chat.View {
+func (k taskList) view(language string, tasks []task.Task, before, next int64) chat.View {
 	lines := []string{k.title.In(language)}
 	var rows []chat.Row
 	for _, t := range tasks {

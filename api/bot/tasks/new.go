@@ -8,7 +8,7 @@ import (
 
 	"stagecoach/api/bot/chat"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/task"
 )
 
 // spacesShown is how many workspaces a person can choose among.
@@ -59,7 +59,7 @@ func (h *handlers) chooseSpace(ctx context.Context, r *chat.Request, args chat.A
 }
 
 func (h *handlers) makeTask(ctx context.Context, r *chat.Request, workspace int64, title, key string) error {
-	made, err := h.tasks.Create(ctx, r.User, workspace, store.NewTask{Title: title}, key)
+	made, err := h.tasks.Create(ctx, r.User, workspace, task.NewTask{Title: title}, key)
 	if err != nil {
 		return err
 	}

@@ -7,24 +7,27 @@ import (
 
 	"stagecoach/api/bot/chat"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store/task"
 )
 
 // eventsShown is how many changes of one task a notice shows in full: a message has 4,096 characters at most.
 const eventsShown = 8
 
 // findNotice finds the task that a notice is about.
-func (h *handlers) findNotice(ctx context.Context, viewer store.User, n store.Notice) (chat.DrawNotice, error) {
+func (h *handlers) findNotice(ctx context.Context, viewer account.User, n notice.Notice) (chat.DrawNotice, error) {
 	id, _ := chat.ReadNumber(n.EntityID)
 	found, err := h.tasks.Find(ctx, viewer, id)
-	return func(ctx context.Context, n store.Notice, events []store.StreamedEvent) chat.View {
+	return func(ctx context.Context, n notice.Notice, events []core.StreamedEvent) chat.View {
 		return h.noticeView(ctx, viewer, found, events, n.Ready())
 	}, err
 }
 
 // noticeView draws what has happened to a task, the oldest first.
 func (h *handlers) noticeView(
-	ctx context.Context, viewer store.User, t store.Task, events []store.StreamedEvent, ready bool,
+	ctx context.Context, viewer account.User, t task.Task, events []core.StreamedEvent, ready bool,
 ) chat.View {
 	language := viewer.Language
 	names := h.newNames(viewer, t.WorkspaceID)
@@ -50,7 +53,7 @@ func (h *handlers) noticeView(
 }
 
 // eventLine says in one line what happened.
-func eventLine(ctx context.Context, language string, names names, e store.StreamedEvent) string {
+func eventLine(ctx context.Context, language string, names names, e core.StreamedEvent) string {
 	actor := "<b>" + names.actor(ctx, e) + "</b>"
 	from, to := taskStates[lifecycle.TaskState(e.From)], taskStates[lifecycle.TaskState(e.To)]
 	switch e.Type {

@@ -11,7 +11,8 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/task"
 )
 
 // stepComment is the step that only adds a comment. The others are an action's name, or the state to set.
@@ -24,7 +25,7 @@ const askedComment = "comment:"
 func asksForComment(r *chat.Request) bool { return strings.HasPrefix(r.Conv.Ask, askedComment) }
 
 // stepsOf lists what a person may do with a task now.
-func stepsOf(user store.User, t store.Task) (steps []string) {
+func stepsOf(user account.User, t task.Task) (steps []string) {
 	for _, action := range service.TaskActions(user, t) {
 		if action != lifecycle.TaskActionStatus {
 			steps = append(steps, string(action))
@@ -119,7 +120,7 @@ func (h *handlers) doStep(ctx context.Context, r *chat.Request, id int64, step, 
 	return err
 }
 
-func (h *handlers) perform(ctx context.Context, user store.User, id int64, step, comment, key string) (err error) {
+func (h *handlers) perform(ctx context.Context, user account.User, id int64, step, comment, key string) (err error) {
 	switch step {
 	case string(lifecycle.TaskActionClaim):
 		_, err = h.tasks.Claim(ctx, user, id, comment, key)
@@ -152,7 +153,7 @@ func (h *handlers) showRefusal(ctx context.Context, r *chat.Request, id int64, e
 }
 
 // whyNotOffered says why a step is not among those that a person may take.
-func (h *handlers) whyNotOffered(ctx context.Context, viewer store.User, t store.Task, step string) string {
+func (h *handlers) whyNotOffered(ctx context.Context, viewer account.User, t task.Task, step string) string {
 	claims := step == string(lifecycle.TaskActionClaim)
 	code := fault.InvalidTransition
 	switch {
@@ -168,7 +169,7 @@ func (h *handlers) whyNotOffered(ctx context.Context, viewer store.User, t store
 }
 
 // whyRefused says in plain words what a refusal means for a task as it is now.
-func (h *handlers) whyRefused(ctx context.Context, viewer store.User, t store.Task, code fault.Code) string {
+func (h *handlers) whyRefused(ctx context.Context, viewer account.User, t task.Task, code fault.Code) string {
 	open := t.OpenBlockers()
 	switch {
 	case code == fault.TaskAlreadyClaimed && t.AssigneeID != nil:

@@ -7,15 +7,18 @@ import (
 
 	"stagecoach/api/bot/chat"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store/task"
 )
 
 // Store is the record of tasks, workspaces and the names of their members.
 type Store interface {
-	LastWords(ctx context.Context, task int64, limit int) ([]store.StreamedEvent, error)
-	NameIn(ctx context.Context, viewer store.User, workspace, user int64) (string, error)
-	Unagreed(ctx context.Context, user int64, limit int) ([]store.Workspace, error)
-	Workspaces(ctx context.Context, member, after int64, limit int) ([]store.Workspace, error)
+	LastWords(ctx context.Context, task int64, limit int) ([]core.StreamedEvent, error)
+	NameIn(ctx context.Context, viewer account.User, workspace, user int64) (string, error)
+	Unagreed(ctx context.Context, user int64, limit int) ([]task.Workspace, error)
+	Workspaces(ctx context.Context, member, after int64, limit int) ([]task.Workspace, error)
 }
 
 type handlers struct {
@@ -43,6 +46,6 @@ func New(sender *chat.Sender, tasks *service.Tasks, record Store) chat.Part {
 			{Prefix: "tw", Command: "task", Run: h.chooseSpace}, // tw:<workspace>:<nonce>
 		},
 		Words:   []chat.Words{{Command: "task", Match: asksForComment, Run: h.takeComment}},
-		Notices: map[string]chat.FindNotice{store.TaskNotices: h.findNotice},
+		Notices: map[string]chat.FindNotice{notice.TaskNotices: h.findNotice},
 	}
 }

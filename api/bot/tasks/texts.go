@@ -4,7 +4,7 @@ import (
 	"stagecoach/api/bot/chat"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/task"
 )
 
 // What the commands about tasks are for, and how they are used.
@@ -52,10 +52,10 @@ var taskStates = map[lifecycle.TaskState]chat.Text{
 
 // taskPriorities name a task's priority; the usual one goes without saying.
 var taskPriorities = map[string]chat.Text{
-	store.PriorityLow:      {"low priority", "низкий приоритет"},
-	store.PriorityNormal:   {"normal priority", "обычный приоритет"},
-	store.PriorityHigh:     {"❗ high priority", "❗ высокий приоритет"},
-	store.PriorityCritical: {"🔥 critical", "🔥 критично"},
+	task.PriorityLow:      {"low priority", "низкий приоритет"},
+	task.PriorityNormal:   {"normal priority", "обычный приоритет"},
+	task.PriorityHigh:     {"❗ high priority", "❗ высокий приоритет"},
+	task.PriorityCritical: {"🔥 critical", "🔥 критично"},
 }
 
 // The card of a task, and lists.

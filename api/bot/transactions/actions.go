@@ -11,7 +11,7 @@ import (
 	"stagecoach/api/bot/chat"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/transaction"
 )
 
 // transactionsShown is how many transactions /tx lists of each kind that needs somebody.
@@ -32,7 +32,7 @@ func (h *handlers) showTransaction(ctx context.Context, r *chat.Request, args ch
 }
 
 // find finds the transaction of a button, or the one whose hash stands behind the command. The audit log names it.
-func (h *handlers) find(ctx context.Context, r *chat.Request, args chat.Args) (store.Transaction, error) {
+func (h *handlers) find(ctx context.Context, r *chat.Request, args chat.Args) (transaction.Transaction, error) {
 	hash := strings.ToLower(r.Args)
 	if len(args) > 0 {
 		hash = unpackHash(args[0])
@@ -47,8 +47,8 @@ func (h *handlers) find(ctx context.Context, r *chat.Request, args chat.Args) (s
 
 // listTransactions lists the transactions that need an administrator.
 func (h *handlers) listTransactions(ctx context.Context, r *chat.Request) error {
-	var needy []store.Transaction
-	for _, filter := range []store.TransactionFilter{
+	var needy []transaction.Transaction
+	for _, filter := range []transaction.Filter{
 		{NeedsReview: true}, {StuckFor: h.transactions.StuckAfter}, {Owed: true}, {MayRetry: true},
 	} {
 		filter.Limit = transactionsShown
@@ -58,7 +58,7 @@ func (h *handlers) listTransactions(ctx context.Context, r *chat.Request) error 
 		}
 
 		for _, t := range found {
-			listed := slices.ContainsFunc(needy, func(other store.Transaction) bool { return other.Hash == t.Hash })
+			listed := slices.ContainsFunc(needy, func(other transaction.Transaction) bool { return other.Hash == t.Hash })
 			if !listed {
 				needy = append(needy, t)
 			}
@@ -125,7 +125,7 @@ func (h *handlers) retryTransaction(ctx context.Context, r *chat.Request, args c
 	return nil
 }
 
-func mayRetry(t store.Transaction) bool {
+func mayRetry(t transaction.Transaction) bool {
 	return slices.Contains(service.TransactionActions(t), lifecycle.TransactionActionRetry)
 }
 

@@ -8,29 +8,32 @@ import (
 	"stagecoach/api/bot/chat"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store/transaction"
 )
 
 // findNotice finds the transaction that a notice to the recipient of the Stars is about.
-func (h *handlers) findNotice(ctx context.Context, viewer store.User, n store.Notice) (chat.DrawNotice, error) {
+func (h *handlers) findNotice(ctx context.Context, viewer account.User, n notice.Notice) (chat.DrawNotice, error) {
 	t, err := h.transactions.Find(ctx, n.EntityID)
 	if err == nil && (t.UserID == nil || *t.UserID != viewer.ID) {
 		err = fault.New(fault.TransactionNotFound, "the viewer is not the recipient")
 	}
 
-	return func(_ context.Context, _ store.Notice, events []store.StreamedEvent) chat.View {
+	return func(_ context.Context, _ notice.Notice, events []core.StreamedEvent) chat.View {
 		return chat.View{Text: noticeText(viewer.Language, t, events[len(events)-1])} // earlier events are outdated
 	}, err
 }
 
 // smallTransferNotice tells of a transfer below the minimum, which is no order.
-func smallTransferNotice(_ context.Context, viewer store.User, _ store.Notice) (chat.DrawNotice, error) {
-	return func(context.Context, store.Notice, []store.StreamedEvent) chat.View {
+func smallTransferNotice(_ context.Context, viewer account.User, _ notice.Notice) (chat.DrawNotice, error) {
+	return func(context.Context, notice.Notice, []core.StreamedEvent) chat.View {
 		return chat.View{Text: textTransferTooSmall.In(viewer.Language)}
 	}, nil
 }
 
-func noticeText(language string, t store.Transaction, event store.StreamedEvent) string {
+func noticeText(language string, t transaction.Transaction, event core.StreamedEvent) string {
 	if lifecycle.TransactionState(event.To) == lifecycle.TransactionProcessed {
 		return textStarsBought.In(language, t.Stars, t.Username)
 	}

@@ -4,7 +4,7 @@ import (
 	"stagecoach/api/bot/chat"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/stars"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/transaction"
 )
 
 // What the commands about Stars are for, and how they are used.
@@ -73,13 +73,13 @@ var transactionStates = map[lifecycle.TransactionState]chat.Text{
 
 // reviewTexts say why a transaction needs review, by the reason in the record.
 var reviewTexts = map[string]chat.Text{
-	store.ReviewNotConfirmed: {"it is paid, and Fragment has not said that the Stars were sent.", "оплата прошла, но Fragment не подтвердил, что звёзды отправлены."},
-	store.ReviewMismatch:     {"the chain paid something else than what was signed.", "в блокчейне прошёл не тот платёж, который был подписан."},
-	store.ReviewLate:         {"a payment that had passed for dead was paid after all.", "платёж, который считался несостоявшимся, всё же прошёл."},
-	store.ReviewBounced:      {"it was found processed, and the money of its purchase has come back since. Did the Stars arrive?", "заказ признан выполненным, но деньги за покупку потом вернулись. Пришли ли звёзды?"},
-	store.ReviewRefundLimit:  {"the refund is above the limit for one: resolve it as failed to allow it, or write it off.", "возврат больше допустимого: завершите разбор как failed, чтобы разрешить его, или спишите."},
-	store.ReviewDisputed:     {"a second source does not know the deposit, or tells it otherwise: resolve it as processing when it is right, else as failed.", "второй источник не знает этого перевода или сообщает о нём иное: завершите разбор как processing, если перевод верен, иначе как failed."},
-	store.ReviewLost:         {"the chain has a payment that the record does not know: it may have been for this one.", "в блокчейне есть платёж, которого нет в записях: возможно, он был за эту покупку."},
+	transaction.ReviewNotConfirmed: {"it is paid, and Fragment has not said that the Stars were sent.", "оплата прошла, но Fragment не подтвердил, что звёзды отправлены."},
+	transaction.ReviewMismatch:     {"the chain paid something else than what was signed.", "в блокчейне прошёл не тот платёж, который был подписан."},
+	transaction.ReviewLate:         {"a payment that had passed for dead was paid after all.", "платёж, который считался несостоявшимся, всё же прошёл."},
+	transaction.ReviewBounced:      {"it was found processed, and the money of its purchase has come back since. Did the Stars arrive?", "заказ признан выполненным, но деньги за покупку потом вернулись. Пришли ли звёзды?"},
+	transaction.ReviewRefundLimit:  {"the refund is above the limit for one: resolve it as failed to allow it, or write it off.", "возврат больше допустимого: завершите разбор как failed, чтобы разрешить его, или спишите."},
+	transaction.ReviewDisputed:     {"a second source does not know the deposit, or tells it otherwise: resolve it as processing when it is right, else as failed.", "второй источник не знает этого перевода или сообщает о нём иное: завершите разбор как processing, если перевод верен, иначе как failed."},
+	transaction.ReviewLost:         {"the chain has a payment that the record does not know: it may have been for this one.", "в блокчейне есть платёж, которого нет в записях: возможно, он был за эту покупку."},
 }
 
 // Transactions, for administrators.

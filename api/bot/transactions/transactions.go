@@ -5,7 +5,8 @@ package transactions
 import (
 	"stagecoach/api/bot/chat"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store/transaction"
 )
 
 type handlers struct {
@@ -28,7 +29,7 @@ func New(sender *chat.Sender, transactions *service.Transactions) chat.Part {
 			{Prefix: "xy", Command: "retry", Run: h.retryTransaction}, // xy:<transaction>:<attempt>
 		},
 		Notices: map[string]chat.FindNotice{
-			store.TransactionNotices: h.findNotice, store.SmallTransferNotices: smallTransferNotice,
+			notice.TransactionNotices: h.findNotice, transaction.SmallTransferNotices: smallTransferNotice,
 		},
 	}
 }

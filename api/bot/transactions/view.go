@@ -8,11 +8,11 @@ import (
 
 	"stagecoach/api/bot/chat"
 	"stagecoach/internal/money"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/transaction"
 )
 
 // transactionView draws a transaction for an administrator.
-func transactionView(language string, t store.Transaction) chat.View {
+func transactionView(language string, t transaction.Transaction) chat.View {
 	unknown := chat.TextNotKnown.In(language)
 	stars := unknown
 	if t.Stars > 0 {
@@ -35,7 +35,7 @@ func transactionView(language string, t store.Transaction) chat.View {
 }
 
 // attentionLines tell why a transaction failed, whether it is tried again, and why it needs review.
-func attentionLines(language string, t store.Transaction) (lines []string) {
+func attentionLines(language string, t transaction.Transaction) (lines []string) {
 	if t.ErrorMessage != "" {
 		lines = append(lines, "❗ "+html.EscapeString(t.ErrorMessage)+" ("+string(t.ErrorClass)+")")
 	}
@@ -58,7 +58,7 @@ func attentionLines(language string, t store.Transaction) (lines []string) {
 }
 
 // moneyLines tell what is owed, what is kept, and which payment was made.
-func moneyLines(language string, t store.Transaction) (lines []string) {
+func moneyLines(language string, t transaction.Transaction) (lines []string) {
 	if t.RefundDueNano > 0 {
 		lines = append(lines, textRefundDue.In(language, gram(language, t.RefundDueNano)))
 	}

@@ -8,7 +8,10 @@ import (
 	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/delivery"
+	"stagecoach/internal/store/download"
+	"stagecoach/internal/store/task"
 )
 
 // forgottenPage is how many of a person's live entities are looked at in one go.
@@ -16,7 +19,7 @@ const forgottenPage = 100
 
 var forgetUser = server.Operation{
 	Id: "forget-user", Method: http.MethodPost, Path: "/v1/users/{id}/forget", Tag: "Users", Access: server.ForAdmins,
-	Scope: store.ScopeUsers, Subject: "user",
+	Scope: account.ScopeUsers, Subject: "user",
 	Summary: "Make a person anonymous for good",
 	Faults:  []fault.Code{fault.UserNotFound, fault.OwnAccess, fault.LastAdmin},
 	Description: "Name, Telegram account, tokens, conversations, notices, memberships, links and comments on tasks are deleted at once; the user is BLOCKED and " +
@@ -40,9 +43,9 @@ func (h *handlers) forgetUser(ctx context.Context, in *userInput) (*server.Answe
 		return nil, err
 	}
 
-	h.Audit(ctx, admin, forgetUser, in.ID, store.OutcomeDone)
+	h.Audit(ctx, admin, forgetUser, in.ID, account.OutcomeDone)
 
-	for _, end := range []func(context.Context, store.User) error{h.endDeliveries, h.endDownloads, h.giveBackTasks} {
+	for _, end := range []func(context.Context, account.User) error{h.endDeliveries, h.endDownloads, h.giveBackTasks} {
 		if err := end(ctx, user); err != nil {
 			return nil, err
 		}
@@ -51,27 +54,27 @@ func (h *handlers) forgetUser(ctx context.Context, in *userInput) (*server.Answe
 }
 
 // endDeliveries tells the workflows of a user's live deliveries to end.
-func (h *handlers) endDeliveries(ctx context.Context, user store.User) error {
-	return eachLive(func(before int64) ([]store.Job, error) {
-		return h.Store.Jobs(ctx, store.JobFilter{UserID: user.ID, Live: true, Before: before, Limit: forgottenPage})
-	}, func(job store.Job) (int64, error) { return job.ID, h.deliveries.Stop(ctx, job) })
+func (h *handlers) endDeliveries(ctx context.Context, user account.User) error {
+	return eachLive(func(before int64) ([]delivery.Job, error) {
+		return h.Store.Jobs(ctx, delivery.Filter{UserID: user.ID, Live: true, Before: before, Limit: forgottenPage})
+	}, func(job delivery.Job) (int64, error) { return job.ID, h.deliveries.Stop(ctx, job) })
 }
 
 // endDownloads tells the workflows of a user's active downloads to end: the record has the wish already.
-func (h *handlers) endDownloads(ctx context.Context, user store.User) error {
-	return eachLive(func(before int64) ([]store.Download, error) {
+func (h *handlers) endDownloads(ctx context.Context, user account.User) error {
+	return eachLive(func(before int64) ([]download.Download, error) {
 		return h.Store.Downloads(
-			ctx, store.DownloadFilter{UserID: user.ID, Active: true, Before: before, Limit: forgottenPage},
+			ctx, download.Filter{UserID: user.ID, Active: true, Before: before, Limit: forgottenPage},
 		)
-	}, func(job store.Download) (int64, error) { return job.ID, h.downloads.TellCancel(ctx, job) })
+	}, func(job download.Download) (int64, error) { return job.ID, h.downloads.TellCancel(ctx, job) })
 }
 
 // giveBackTasks lets others claim what a user works on. Tasks that are NEW or STUCK stay assigned, as nobody but the
 // creator may take the assignee away: the creator cancels them, or others take them over when they are stuck.
-func (h *handlers) giveBackTasks(ctx context.Context, user store.User) error {
-	return eachLive(func(before int64) ([]store.Task, error) {
-		return h.Store.Tasks(ctx, store.TaskFilter{AssigneeID: user.ID, Live: true, Before: before, Limit: forgottenPage})
-	}, func(t store.Task) (int64, error) {
+func (h *handlers) giveBackTasks(ctx context.Context, user account.User) error {
+	return eachLive(func(before int64) ([]task.Task, error) {
+		return h.Store.Tasks(ctx, task.Filter{AssigneeID: user.ID, Live: true, Before: before, Limit: forgottenPage})
+	}, func(t task.Task) (int64, error) {
 		if t.State != lifecycle.TaskInProgress && t.State != lifecycle.TaskBlocked {
 			return t.ID, nil
 		}

@@ -9,17 +9,17 @@ import (
 	"stagecoach/api/rest/server"
 	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
 )
 
 const tokensCursor = "tokens"
 
 // tokenFrom shows a token of a user of this role to a caller.
-func tokenFrom(who server.Principal, role string) func(store.Token) shape.Token {
-	return func(t store.Token) shape.Token {
+func tokenFrom(who server.Principal, role string) func(account.Token) shape.Token {
+	return func(t account.Token) shape.Token {
 		return shape.Token{
 			ID: shape.ID(t.ID), Name: t.Name,
-			Scopes:     shape.List(t.Grants(role), func(s store.Scope) string { return string(s) }),
+			Scopes:     shape.List(t.Grants(role), func(s account.Scope) string { return string(s) }),
 			ExpiresAt:  shape.OptionalTime(t.ExpiresAt),
 			LastUsedAt: shape.OptionalTime(t.LastUsedAt),
 			Current:    t.ID == who.Token.ID, CreatedAt: t.CreatedAt.UTC(),
@@ -29,9 +29,9 @@ func tokenFrom(who server.Principal, role string) func(store.Token) shape.Token 
 
 type createTokenInput struct {
 	Body struct {
-		Name      string        `json:"name" minLength:"1" maxLength:"100" pattern:"^[^\\p{Cc}]*[^\\p{Cc}\\s][^\\p{Cc}]*$" patternDescription:"text without control characters" example:"nightly import"`
-		Scopes    []store.Scope `json:"scopes" minItems:"1" maxItems:"9" enum:"read,files,deliveries,tasks,downloads,webhooks,money,operate,users" doc:"Each once, and at most those of the token of this request"`
-		ExpiresAt *time.Time    `json:"expires_at,omitempty" example:"2026-06-01T00:00:00Z" doc:"At the latest when the token of this request ends, which is the default"`
+		Name      string          `json:"name" minLength:"1" maxLength:"100" pattern:"^[^\\p{Cc}]*[^\\p{Cc}\\s][^\\p{Cc}]*$" patternDescription:"text without control characters" example:"nightly import"`
+		Scopes    []account.Scope `json:"scopes" minItems:"1" maxItems:"9" enum:"read,files,deliveries,tasks,downloads,webhooks,money,operate,users" doc:"Each once, and at most those of the token of this request"`
+		ExpiresAt *time.Time      `json:"expires_at,omitempty" example:"2026-06-01T00:00:00Z" doc:"At the latest when the token of this request ends, which is the default"`
 	} `nameHint:"TokenRequest"`
 }
 
@@ -91,12 +91,12 @@ var (
 	}
 	listUserTokens = server.Operation{
 		Id: "list-user-tokens", Method: http.MethodGet, Path: "/v1/users/{id}/tokens", Tag: "Users", Access: server.ForAdmins,
-		Scope: store.ScopeUsers, Subject: "user",
+		Scope: account.ScopeUsers, Subject: "user",
 		Summary: "List a user's tokens, the oldest first", Faults: []fault.Code{fault.UserNotFound},
 	}
 	revokeUserToken = server.Operation{
 		Id: "revoke-user-token", Method: http.MethodDelete, Path: "/v1/users/{id}/tokens/{token}", Tag: "Users",
-		Access: server.ForAdmins, Scope: store.ScopeUsers, Subject: "user",
+		Access: server.ForAdmins, Scope: account.ScopeUsers, Subject: "user",
 		Status: http.StatusNoContent, Summary: "End a user's token at once",
 		Faults: []fault.Code{fault.UserNotFound, fault.TokenNotFound},
 	}
@@ -109,11 +109,11 @@ func (h *handlers) listTokens(
 }
 
 func (h *handlers) tokensOf(
-	ctx context.Context, user store.User, in server.Paging,
+	ctx context.Context, user account.User, in server.Paging,
 ) (*server.Answer[shape.Page[shape.Token]], error) {
-	return server.ListOf(in, tokensCursor, func(after int64, limit int) ([]store.Token, error) {
+	return server.ListOf(in, tokensCursor, func(after int64, limit int) ([]account.Token, error) {
 		return h.Store.Tokens(ctx, user.ID, after, limit)
-	}, func(t store.Token) int64 { return t.ID }, tokenFrom(server.PrincipalOf(ctx), user.Role))
+	}, func(t account.Token) int64 { return t.ID }, tokenFrom(server.PrincipalOf(ctx), user.Role))
 }
 
 func (h *handlers) createToken(ctx context.Context, in *createTokenInput) (*server.Answer[shape.Token], error) {
@@ -130,9 +130,9 @@ func (h *handlers) createToken(ctx context.Context, in *createTokenInput) (*serv
 		return nil, err
 	}
 
-	secret := store.NewToken()
+	secret := account.NewToken()
 	made, err := h.Store.CreateToken(
-		ctx, store.Token{UserID: who.User.ID, Name: in.Body.Name, Scopes: in.Body.Scopes, ExpiresAt: ends}, secret,
+		ctx, account.Token{UserID: who.User.ID, Name: in.Body.Name, Scopes: in.Body.Scopes, ExpiresAt: ends}, secret,
 	)
 	if err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func (h *handlers) createToken(ctx context.Context, in *createTokenInput) (*serv
 
 // eachOnce refuses a scope that is named twice. Huma's uniqueItems fails on a list whose items have no type that can be
 // compared.
-func eachOnce(scopes []store.Scope) error {
+func eachOnce(scopes []account.Scope) error {
 	for i, scope := range scopes {
 		if slices.Contains(scopes[:i], scope) {
 			return fault.New(fault.Validation, "the scope %s is named twice", scope).WithField("scopes")
@@ -152,7 +152,7 @@ func eachOnce(scopes []store.Scope) error {
 	return nil
 }
 
-func withSecret(who server.Principal, t store.Token, secret string) shape.Token {
+func withSecret(who server.Principal, t account.Token, secret string) shape.Token {
 	body := tokenFrom(who, who.User.Role)(t)
 	body.Token = secret
 	return body
@@ -178,10 +178,10 @@ func endOf(who server.Principal, asked, usual *time.Time) (*time.Time, error) {
 }
 
 // ownToken finds a token of the caller's that grants no more than the caller's current one.
-func (h *handlers) ownToken(ctx context.Context, id string) (store.Token, error) {
+func (h *handlers) ownToken(ctx context.Context, id string) (account.Token, error) {
 	number, ok := shape.ParseID(id)
 	if !ok {
-		return store.Token{}, fault.New(fault.TokenNotFound, "there is no such token")
+		return account.Token{}, fault.New(fault.TokenNotFound, "there is no such token")
 	}
 	who := server.PrincipalOf(ctx)
 	token, err := h.Store.TokenByID(ctx, who.User.ID, number)
@@ -221,7 +221,7 @@ func (h *handlers) rotateToken(ctx context.Context, in *rotateTokenInput) (*serv
 		return nil, err
 	}
 
-	secret := store.NewToken()
+	secret := account.NewToken()
 	rotated, err := h.Store.RotateToken(ctx, token, secret, time.Duration(asked.GraceSeconds)*time.Second)
 	if err != nil {
 		return nil, err
@@ -258,6 +258,6 @@ func (h *handlers) revokeUserToken(ctx context.Context, in *userTokenInput) (*st
 		return nil, err
 	}
 
-	h.Audit(ctx, server.Caller(ctx), revokeUserToken, in.ID, store.OutcomeDone)
+	h.Audit(ctx, server.Caller(ctx), revokeUserToken, in.ID, account.OutcomeDone)
 	return &struct{}{}, nil
 }

@@ -14,19 +14,19 @@ import (
 	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
 )
 
 const usersCursor = "users"
 
-func userFrom(u store.User) shape.User {
+func userFrom(u account.User) shape.User {
 	return shape.User{
 		ID: shape.ID(u.ID), Name: u.Name, TelegramID: shape.OptionalID(u.TelegramID), Language: u.Language,
 		Role: u.Role, Status: u.Status, CreatedAt: u.CreatedAt.UTC(), ForgottenAt: shape.OptionalTime(u.ForgottenAt),
 	}
 }
 
-func userWithToken(u store.User, token string) shape.User {
+func userWithToken(u account.User, token string) shape.User {
 	body := userFrom(u)
 	body.Token = token
 	return body
@@ -59,11 +59,11 @@ func (t *telegramID) UnmarshalJSON(data []byte) error {
 
 type createUserInput struct {
 	Body struct {
-		Name       string         `json:"name" minLength:"1" maxLength:"100" pattern:"^[^\\p{Cc}]*[^\\p{Cc}\\s][^\\p{Cc}]*$" patternDescription:"text without control characters" example:"Ada"`
-		TelegramID *telegramID    `json:"telegram_id,omitempty"`
-		Role       string         `json:"role,omitempty" enum:"USER,ADMIN" default:"USER"`
-		Scopes     *[]store.Scope `json:"scopes,omitempty" maxItems:"9" enum:"read,files,deliveries,tasks,downloads,webhooks,money,operate,users" doc:"Of the user's token, each once; left out: all that the role allows; empty: no token"`
-		Language   string         `json:"language,omitempty" enum:"en,ru" default:"en"`
+		Name       string           `json:"name" minLength:"1" maxLength:"100" pattern:"^[^\\p{Cc}]*[^\\p{Cc}\\s][^\\p{Cc}]*$" patternDescription:"text without control characters" example:"Ada"`
+		TelegramID *telegramID      `json:"telegram_id,omitempty"`
+		Role       string           `json:"role,omitempty" enum:"USER,ADMIN" default:"USER"`
+		Scopes     *[]account.Scope `json:"scopes,omitempty" maxItems:"9" enum:"read,files,deliveries,tasks,downloads,webhooks,money,operate,users" doc:"Of the user's token, each once; left out: all that the role allows; empty: no token"`
+		Language   string           `json:"language,omitempty" enum:"en,ru" default:"en"`
 	} `nameHint:"UserRequest"`
 }
 
@@ -92,30 +92,30 @@ type userInput struct{ UserPath }
 var (
 	createUser = server.Operation{
 		Id: "create-user", Method: http.MethodPost, Path: "/v1/users", Tag: "Users", Access: server.ForAdmins,
-		Scope: store.ScopeUsers, Subject: "user",
+		Scope: account.ScopeUsers, Subject: "user",
 		Summary: "Add a user, who is ACTIVE at once", Status: http.StatusCreated, Faults: []fault.Code{fault.UserExists},
 		Description: "The answer holds the user's API token, this once. It grants no scope that the token of the request does not have.",
 	}
 	listUsers = server.Operation{
 		Id: "list-users", Method: http.MethodGet, Path: "/v1/users", Tag: "Users", Access: server.ForAdmins,
-		Scope:   store.ScopeUsers,
+		Scope:   account.ScopeUsers,
 		Summary: "List users, the oldest first",
 	}
 	getUser = server.Operation{
 		Id: "get-user", Method: http.MethodGet, Path: "/v1/users/{id}", Tag: "Users", Access: server.ForAdmins,
-		Scope: store.ScopeUsers, Subject: "user",
+		Scope: account.ScopeUsers, Subject: "user",
 		Summary: "Look at a user", Faults: []fault.Code{fault.UserNotFound},
 	}
 	changeUser = server.Operation{
 		Id: "change-user", Method: http.MethodPatch, Path: "/v1/users/{id}", Tag: "Users", Access: server.ForAdmins,
-		Scope: store.ScopeUsers, Subject: "user",
+		Scope: account.ScopeUsers, Subject: "user",
 		Summary:     "Approve, block, promote or rename a user",
 		Faults:      []fault.Code{fault.UserNotFound, fault.OwnAccess, fault.LastAdmin},
 		Description: "What is left out stays. Administrators cannot take their own role or status away, and one is always left.",
 	}
 	renewToken = server.Operation{
 		Id: "renew-user-token", Method: http.MethodPost, Path: "/v1/users/{id}/token", Tag: "Users", Access: server.ForAdmins,
-		Scope: store.ScopeUsers, Subject: "user",
+		Scope: account.ScopeUsers, Subject: "user",
 		Summary: "Give a user a new API token", Faults: []fault.Code{fault.UserNotFound},
 		Description: "The answer holds the token, this once; it grants all that the user's role allows, and so must the token of the request. " +
 			"It replaces the one that was made with the user, or by this operation before; other tokens of the user stay.",
@@ -155,31 +155,31 @@ func (h *handlers) createUser(ctx context.Context, in *createUserInput) (*server
 		return nil, err
 	}
 
-	user, err := h.Store.CreateUser(ctx, store.User{
+	user, err := h.Store.CreateUser(ctx, account.User{
 		Name: in.Body.Name, TelegramID: (*int64)(in.Body.TelegramID), Role: in.Body.Role, Language: in.Body.Language,
-		Status: store.UserActive,
+		Status: account.UserActive,
 	}, token, scopes...)
 	if err != nil {
 		return nil, err
 	}
 
-	h.Audit(ctx, server.Caller(ctx), createUser, shape.ID(user.ID), store.OutcomeDone)
+	h.Audit(ctx, server.Caller(ctx), createUser, shape.ID(user.ID), account.OutcomeDone)
 	return server.Answered(userWithToken(user, token)), nil
 }
 
 // firstToken makes a new user's token: of the scopes that were asked for, or none for all that the role allows. Neither
 // may be more than the caller's own token grants.
 func firstToken(
-	ctx context.Context, role string, asked *[]store.Scope,
-) (token string, scopes []store.Scope, err error) {
-	if role == store.RoleAdmin { // a token of theirs that is made later may grant all
-		if err := server.PrincipalOf(ctx).Require(store.Scopes...); err != nil {
+	ctx context.Context, role string, asked *[]account.Scope,
+) (token string, scopes []account.Scope, err error) {
+	if role == account.RoleAdmin { // a token of theirs that is made later may grant all
+		if err := server.PrincipalOf(ctx).Require(account.Scopes...); err != nil {
 			return "", nil, err
 		}
 	}
 
 	if asked == nil {
-		return store.NewToken(), nil, server.PrincipalOf(ctx).Require(store.ScopesOf(role)...)
+		return account.NewToken(), nil, server.PrincipalOf(ctx).Require(account.ScopesOf(role)...)
 	}
 	if len(*asked) == 0 {
 		return "", nil, nil
@@ -191,12 +191,12 @@ func firstToken(
 		return "", nil, err
 	}
 
-	return store.NewToken(), *asked, server.PrincipalOf(ctx).Require(*asked...)
+	return account.NewToken(), *asked, server.PrincipalOf(ctx).Require(*asked...)
 }
 
 // roleAllows refuses scopes that a role does not have.
-func roleAllows(role string, scopes []store.Scope) error {
-	allowed := store.ScopesOf(role)
+func roleAllows(role string, scopes []account.Scope) error {
+	allowed := account.ScopesOf(role)
 	for _, scope := range scopes {
 		if !slices.Contains(allowed, scope) {
 			return fault.New(fault.Validation, "the role %s does not allow the scope %s", role, scope).WithField("scopes")
@@ -206,9 +206,9 @@ func roleAllows(role string, scopes []store.Scope) error {
 }
 
 func (h *handlers) listUsers(ctx context.Context, in *listUsersInput) (*server.Answer[shape.Page[shape.User]], error) {
-	return server.ListOf(in.Paging, usersCursor, func(after int64, limit int) ([]store.User, error) {
+	return server.ListOf(in.Paging, usersCursor, func(after int64, limit int) ([]account.User, error) {
 		return h.Store.Users(ctx, in.Status, after, limit)
-	}, func(u store.User) int64 { return u.ID }, userFrom)
+	}, func(u account.User) int64 { return u.ID }, userFrom)
 }
 
 func (h *handlers) getUser(ctx context.Context, in *userInput) (*server.Answer[shape.User], error) {
@@ -221,8 +221,8 @@ func (h *handlers) getUser(ctx context.Context, in *userInput) (*server.Answer[s
 }
 
 func (h *handlers) changeUser(ctx context.Context, in *changeUserInput) (*server.Answer[shape.User], error) {
-	change := store.UserChange{Name: in.Body.Name, Language: in.Body.Language, Role: in.Body.Role, Status: in.Body.Status}
-	if change == (store.UserChange{}) {
+	change := account.UserChange{Name: in.Body.Name, Language: in.Body.Language, Role: in.Body.Role, Status: in.Body.Status}
+	if change == (account.UserChange{}) {
 		return nil, fault.New(fault.Validation, "give at least one of name, role, status and language").WithField("body")
 	}
 
@@ -233,10 +233,10 @@ func (h *handlers) changeUser(ctx context.Context, in *changeUserInput) (*server
 
 	admin := server.Caller(ctx)
 	if id == admin.ID {
-		if change.Role != "" && change.Role != store.RoleAdmin {
+		if change.Role != "" && change.Role != account.RoleAdmin {
 			return nil, fault.New(fault.OwnAccess, "another administrator has to change your role").WithField("role")
 		}
-		if change.Status != "" && change.Status != store.UserActive {
+		if change.Status != "" && change.Status != account.UserActive {
 			return nil, fault.New(fault.OwnAccess, "another administrator has to change your status").WithField("status")
 		}
 	}
@@ -250,7 +250,7 @@ func (h *handlers) changeUser(ctx context.Context, in *changeUserInput) (*server
 		return nil, err
 	}
 
-	h.Audit(ctx, admin, changeUser, in.ID, store.OutcomeDone)
+	h.Audit(ctx, admin, changeUser, in.ID, account.OutcomeDone)
 	return server.Answered(userFrom(user)), nil
 }
 
@@ -264,32 +264,32 @@ func (h *handlers) renewToken(ctx context.Context, in *userInput) (*server.Answe
 	if err != nil {
 		return nil, err
 	}
-	if err := server.PrincipalOf(ctx).Require(store.ScopesOf(user.Role)...); err != nil {
+	if err := server.PrincipalOf(ctx).Require(account.ScopesOf(user.Role)...); err != nil {
 		return nil, err
 	}
 
-	token := store.NewToken()
-	if user, err = h.Store.ChangeUser(ctx, id, store.UserChange{Token: token}); err != nil {
+	token := account.NewToken()
+	if user, err = h.Store.ChangeUser(ctx, id, account.UserChange{Token: token}); err != nil {
 		return nil, err
 	}
 
-	h.Audit(ctx, server.Caller(ctx), renewToken, in.ID, store.OutcomeDone)
+	h.Audit(ctx, server.Caller(ctx), renewToken, in.ID, account.OutcomeDone)
 	return server.Answered(userWithToken(user, token)), nil
 }
 
 // mayEmpower refuses to make an administrator with a token that does not grant all that one may do: their tokens would.
-func (h *handlers) mayEmpower(ctx context.Context, id int64, change store.UserChange) error {
-	admin := change.Role == store.RoleAdmin
-	if change.Role == "" && change.Status == store.UserActive {
+func (h *handlers) mayEmpower(ctx context.Context, id int64, change account.UserChange) error {
+	admin := change.Role == account.RoleAdmin
+	if change.Role == "" && change.Status == account.UserActive {
 		user, err := h.Store.UserByID(ctx, id)
 		if err != nil {
 			return err
 		}
-		admin = user.Role == store.RoleAdmin
+		admin = user.Role == account.RoleAdmin
 	}
 
 	if !admin {
 		return nil
 	}
-	return server.PrincipalOf(ctx).Require(store.Scopes...)
+	return server.PrincipalOf(ctx).Require(account.Scopes...)
 }

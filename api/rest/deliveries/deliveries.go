@@ -11,7 +11,8 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/delivery"
 )
 
 const (
@@ -46,7 +47,7 @@ type deliveryInput struct {
 var (
 	createDelivery = server.Operation{
 		Id: "create-delivery", Method: http.MethodPost, Path: "/v1/deliveries", Tag: "Deliveries", Access: server.ForUsers,
-		Scope:   store.ScopeDeliveries,
+		Scope:   account.ScopeDeliveries,
 		Summary: "Ask for a file to be sent to your Telegram chat", Status: http.StatusCreated, Also: http.StatusOK,
 		Description: "201 when this made a delivery, 200 when the same key and file had made it before.",
 		Faults: []fault.Code{
@@ -56,22 +57,22 @@ var (
 	}
 	listDeliveries = server.Operation{
 		Id: "list-deliveries", Method: http.MethodGet, Path: "/v1/deliveries", Tag: "Deliveries", Access: server.ForUsers,
-		Scope:   store.ScopeRead,
+		Scope:   account.ScopeRead,
 		Summary: "List deliveries, the newest first", Description: "Your own; everybody's for an administrator.",
 	}
 	getDelivery = server.Operation{
 		Id: "get-delivery", Method: http.MethodGet, Path: "/v1/deliveries/{id}", Tag: "Deliveries", Access: server.ForUsers,
-		Scope: store.ScopeRead, Subject: "delivery",
+		Scope: account.ScopeRead, Subject: "delivery",
 		Summary: "Look at a delivery", Faults: []fault.Code{fault.DeliveryNotFound},
 	}
 	listDeliveryEvents = server.Operation{
 		Id: "list-delivery-events", Method: http.MethodGet, Path: "/v1/deliveries/{id}/events", Tag: "Deliveries",
-		Access: server.ForUsers, Scope: store.ScopeRead, Subject: "delivery",
+		Access: server.ForUsers, Scope: account.ScopeRead, Subject: "delivery",
 		Summary: "What happened to a delivery, from the beginning", Faults: []fault.Code{fault.DeliveryNotFound},
 	}
 	cancelDelivery = server.Operation{
 		Id: "cancel-delivery", Method: http.MethodPost, Path: "/v1/deliveries/{id}/cancel", Tag: "Deliveries",
-		Access: server.ForUsers, Scope: store.ScopeDeliveries, Subject: "delivery",
+		Access: server.ForUsers, Scope: account.ScopeDeliveries, Subject: "delivery",
 		Summary:     "Stop a delivery",
 		Description: "Answers with the delivery as it ended. When the stream needs longer to stop, it is still live in the answer, with `cancel_requested`.",
 		Faults:      []fault.Code{fault.DeliveryNotFound, fault.InvalidTransition, fault.TemporalUnavailable},
@@ -97,7 +98,7 @@ func Register(s *server.Server, deliveries *service.Deliveries, files *catalog.C
 
 	server.Register(s, server.Operation{
 		Id: "list-files", Method: http.MethodGet, Path: "/v1/files", Tag: "Files", Access: server.ForUsers,
-		Scope:   store.ScopeFiles,
+		Scope:   account.ScopeFiles,
 		Summary: "Browse the shared folder, or search it",
 		Description: "Folders stand before files, except in a folder of more than 1,000 entries: that one is in the order of names alone. " +
 			"Give either `path` or `q`.",
@@ -118,7 +119,7 @@ func (h *handlers) createDelivery(ctx context.Context, in *createDeliveryInput) 
 	patience, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 
-	job, created, err := h.deliveries.Request(patience, user, fileID, in.Key, store.SourceAPI)
+	job, created, err := h.deliveries.Request(patience, user, fileID, in.Key, delivery.SourceAPI)
 	if err != nil {
 		return nil, err
 	}
@@ -136,20 +137,20 @@ func (h *handlers) listDeliveries(
 	ctx context.Context, in *listDeliveriesInput,
 ) (*server.Answer[shape.Page[shape.Delivery]], error) {
 	user := server.Caller(ctx)
-	filter := store.JobFilter{UserID: user.ID, State: lifecycle.DeliveryState(in.State)}
+	filter := delivery.Filter{UserID: user.ID, State: lifecycle.DeliveryState(in.State)}
 	if user.IsAdmin() {
 		filter.UserID = 0
 	}
 
 	var places map[int64]int
-	return server.ListOf(in.Paging, deliveriesCursor, func(before int64, limit int) ([]store.Job, error) {
+	return server.ListOf(in.Paging, deliveriesCursor, func(before int64, limit int) ([]delivery.Job, error) {
 		filter.Before, filter.Limit = before, limit
 		jobs, err := h.Store.Jobs(ctx, filter)
 		if err == nil {
 			places, err = h.places(ctx, jobs...)
 		}
 		return jobs, err
-	}, func(j store.Job) int64 { return j.ID }, func(j store.Job) shape.Delivery { return h.deliveryFrom(user, j, places) })
+	}, func(j delivery.Job) int64 { return j.ID }, func(j delivery.Job) shape.Delivery { return h.deliveryFrom(user, j, places) })
 }
 
 func (h *handlers) getDelivery(ctx context.Context, in *deliveryInput) (*server.Answer[shape.Delivery], error) {
@@ -186,7 +187,7 @@ func (h *handlers) cancelDelivery(ctx context.Context, in *deliveryInput) (*serv
 	}
 
 	if job.UserID != user.ID {
-		h.Audit(ctx, user, cancelDelivery, in.ID, store.OutcomeDone)
+		h.Audit(ctx, user, cancelDelivery, in.ID, account.OutcomeDone)
 	}
 
 	body, err := h.deliveryOf(ctx, user, job)
@@ -195,17 +196,17 @@ func (h *handlers) cancelDelivery(ctx context.Context, in *deliveryInput) (*serv
 
 // findDelivery gives a delivery that the caller may see. To reach for another's is audited, though it is answered as if
 // there were none.
-func (h *handlers) findDelivery(ctx context.Context, op server.Operation, id string) (store.Job, error) {
+func (h *handlers) findDelivery(ctx context.Context, op server.Operation, id string) (delivery.Job, error) {
 	jobID, ok := shape.ParseID(id)
 	if !ok {
-		return store.Job{}, fault.New(fault.DeliveryNotFound, "there is no such delivery")
+		return delivery.Job{}, fault.New(fault.DeliveryNotFound, "there is no such delivery")
 	}
 
 	user := server.Caller(ctx)
 	job, err := h.deliveries.Find(ctx, user, jobID)
 	if fault.CodeOf(err) == fault.DeliveryNotFound {
 		if _, missing := h.Store.JobByID(ctx, jobID); missing == nil {
-			h.Audit(ctx, user, op, id, store.OutcomeRefused)
+			h.Audit(ctx, user, op, id, account.OutcomeRefused)
 		}
 	}
 
@@ -213,7 +214,7 @@ func (h *handlers) findDelivery(ctx context.Context, op server.Operation, id str
 }
 
 // places finds the places in line of those jobs that wait.
-func (h *handlers) places(ctx context.Context, jobs ...store.Job) (map[int64]int, error) {
+func (h *handlers) places(ctx context.Context, jobs ...delivery.Job) (map[int64]int, error) {
 	var waiting []int64
 	for _, job := range jobs {
 		if job.State == lifecycle.DeliveryQueued {
@@ -226,12 +227,12 @@ func (h *handlers) places(ctx context.Context, jobs ...store.Job) (map[int64]int
 	return h.Store.PlacesInLine(ctx, waiting)
 }
 
-func (h *handlers) deliveryOf(ctx context.Context, user store.User, job store.Job) (shape.Delivery, error) {
+func (h *handlers) deliveryOf(ctx context.Context, user account.User, job delivery.Job) (shape.Delivery, error) {
 	places, err := h.places(ctx, job)
 	return h.deliveryFrom(user, job, places), err
 }
 
-func (h *handlers) deliveryFrom(user store.User, j store.Job, places map[int64]int) shape.Delivery {
+func (h *handlers) deliveryFrom(user account.User, j delivery.Job, places map[int64]int) shape.Delivery {
 	body := shape.Delivery{
 		ID: shape.ID(j.ID), UserID: shape.ID(j.UserID), State: j.State, Attempt: j.Attempt,
 		FileID: shape.ID(j.FileID), FileName: j.FileName, Size: j.Size, BytesSent: j.BytesSent,

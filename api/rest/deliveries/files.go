@@ -7,10 +7,10 @@ import (
 	"stagecoach/api/shape"
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/delivery"
 )
 
-func fileOf(f store.File) shape.File {
+func fileOf(f delivery.File) shape.File {
 	kind := "file"
 	if f.IsFolder {
 		kind = "folder"
@@ -71,7 +71,7 @@ func (h *handlers) searchFiles(
 		return nil, err
 	}
 
-	end := func(store.File) int64 { return int64(offset + in.Limit) }
+	end := func(delivery.File) int64 { return int64(offset + in.Limit) }
 	return server.Answered(shape.FileList{
 		Page: server.PageOf(filesCursor, in.Limit, files, end, fileOf), Indexing: indexing,
 	}), nil

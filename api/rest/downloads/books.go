@@ -7,7 +7,8 @@ import (
 	"stagecoach/api/rest/server"
 	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/download"
 )
 
 const booksCursor = "books"
@@ -41,23 +42,23 @@ type markMediumInput struct {
 var (
 	createBook = server.Operation{
 		Id: "create-book", Method: http.MethodPost, Path: "/v1/books", Tag: "Books", Access: server.ForUsers,
-		Scope:   store.ScopeDownloads,
+		Scope:   account.ScopeDownloads,
 		Summary: "Add a book to the library", Status: http.StatusCreated, Faults: []fault.Code{fault.QuotaExceeded},
 		Description: "It stands in the Archive until a download has brought one of its media.",
 	}
 	listBooks = server.Operation{
 		Id: "list-books", Method: http.MethodGet, Path: "/v1/books", Tag: "Books", Access: server.ForUsers,
-		Scope:   store.ScopeRead,
+		Scope:   account.ScopeRead,
 		Summary: "List the books, the newest first, or search them", Description: "The library is everybody's.",
 	}
 	getBook = server.Operation{
 		Id: "get-book", Method: http.MethodGet, Path: "/v1/books/{id}", Tag: "Books", Access: server.ForUsers,
-		Scope: store.ScopeRead, Subject: "book",
+		Scope: account.ScopeRead, Subject: "book",
 		Summary: "Look at a book", Faults: []fault.Code{fault.BookNotFound},
 	}
 	markMedium = server.Operation{
 		Id: "mark-medium", Method: http.MethodPost, Path: "/v1/books/{id}/media/{media_type}/mark", Tag: "Books",
-		Access: server.ForAdmins, Scope: store.ScopeOperate, Subject: "book",
+		Access: server.ForAdmins, Scope: account.ScopeOperate, Subject: "book",
 		Summary:     "Mark a medium of a book as deleted or missing",
 		Description: "No file is touched. Without an available medium the book goes back to the Archive, and a new download of the medium may start.",
 		Faults:      []fault.Code{fault.BookNotFound, fault.NotFound},
@@ -73,11 +74,11 @@ func (h *handlers) createBook(ctx context.Context, in *createBookInput) (*server
 }
 
 func (h *handlers) listBooks(ctx context.Context, in *listBooksInput) (*server.Answer[shape.Page[shape.Book]], error) {
-	filter := store.BookFilter{Words: in.Q, State: in.State}
-	return server.ListOf(in.Paging, booksCursor, func(before int64, limit int) ([]store.Book, error) {
+	filter := download.BookFilter{Words: in.Q, State: in.State}
+	return server.ListOf(in.Paging, booksCursor, func(before int64, limit int) ([]download.Book, error) {
 		filter.Before, filter.Limit = before, limit
 		return h.downloads.Books(ctx, filter)
-	}, func(b store.Book) int64 { return b.ID }, bookFor(server.Caller(ctx)))
+	}, func(b download.Book) int64 { return b.ID }, bookFor(server.Caller(ctx)))
 }
 
 func (h *handlers) getBook(ctx context.Context, in *bookInput) (*server.Answer[shape.Book], error) {
@@ -101,13 +102,13 @@ func (h *handlers) markMedium(ctx context.Context, in *markMediumInput) (*server
 	if err != nil {
 		return nil, err
 	}
-	h.Audit(ctx, server.Caller(ctx), markMedium, in.ID, store.OutcomeDone)
+	h.Audit(ctx, server.Caller(ctx), markMedium, in.ID, account.OutcomeDone)
 	return server.Answered(bookFor(server.Caller(ctx))(book)), nil
 }
 
 // bookFor shows a book to a viewer.
-func bookFor(viewer store.User) func(store.Book) shape.Book {
-	return func(b store.Book) shape.Book {
+func bookFor(viewer account.User) func(download.Book) shape.Book {
+	return func(b download.Book) shape.Book {
 		body := shape.Book{
 			ID: shape.ID(b.ID), Title: b.Title, Author: b.Author, State: b.State, Media: make([]shape.Media, len(b.Media)),
 			CreatorID: shape.ID(b.CreatorID), CreatedAt: b.CreatedAt.UTC(), UpdatedAt: b.UpdatedAt.UTC(),

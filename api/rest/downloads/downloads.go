@@ -11,6 +11,9 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/download"
 )
 
 const downloadsCursor = "downloads"
@@ -50,7 +53,7 @@ type cancelDownloadInput struct {
 var (
 	createDownload = server.Operation{
 		Id: "create-download", Method: http.MethodPost, Path: "/v1/downloads", Tag: "Downloads", Access: server.ForUsers,
-		Scope:   store.ScopeDownloads,
+		Scope:   account.ScopeDownloads,
 		Summary: "Ask for a torrent to be downloaded for a book", Status: http.StatusCreated, Also: http.StatusOK,
 		Description: "201 when this made a download, 200 with the one that is active already for the same book and medium of yours, or that the same " +
 			"key was answered with before. " +
@@ -59,23 +62,23 @@ var (
 	}
 	listDownloads = server.Operation{
 		Id: "list-downloads", Method: http.MethodGet, Path: "/v1/downloads", Tag: "Downloads", Access: server.ForUsers,
-		Scope:   store.ScopeRead,
+		Scope:   account.ScopeRead,
 		Summary: "List downloads, the newest first", Description: "Your own; everybody's for an administrator.",
 	}
 	getDownload = server.Operation{
 		Id: "get-download", Method: http.MethodGet, Path: "/v1/downloads/{id}", Tag: "Downloads", Access: server.ForUsers,
-		Scope: store.ScopeRead, Subject: "download",
+		Scope: account.ScopeRead, Subject: "download",
 		Summary: "Look at a download", Faults: []fault.Code{fault.DownloadNotFound},
 	}
 	listDownloadEvents = server.Operation{
 		Id: "list-download-events", Method: http.MethodGet, Path: "/v1/downloads/{id}/events", Tag: "Downloads",
-		Access: server.ForUsers, Scope: store.ScopeRead, Subject: "download",
+		Access: server.ForUsers, Scope: account.ScopeRead, Subject: "download",
 		Summary: "What happened to a download, from the beginning", Faults: []fault.Code{fault.DownloadNotFound},
 	}
 	cancelDownload = server.Operation{
 		Id: "cancel-download", Method: http.MethodPost, Path: "/v1/downloads/{id}/cancel", Tag: "Downloads",
 		Access: server.ForUsers,
-		Scope:  store.ScopeDownloads, Subject: "download",
+		Scope:  account.ScopeDownloads, Subject: "download",
 		Summary: "End a download, and remove its torrent unless another download needs it",
 		Description: "Answers once the torrent is known to be gone. When qBittorrent cannot be reached now that is a 503: the wish is kept and tried " +
 			"until it is confirmed. When it only takes long, the download is still active in the answer, with `cancel_requested`.",
@@ -136,9 +139,9 @@ func (h *handlers) createDownload(ctx context.Context, in *createDownloadInput) 
 // startDownload gives the same key the same download for ever, also one that was active already when the key came
 // first.
 func (h *handlers) startDownload(
-	ctx context.Context, user store.User, ask service.DownloadAsk,
-) (job store.Download, created bool, err error) {
-	request := store.Request{
+	ctx context.Context, user account.User, ask service.DownloadAsk,
+) (job download.Download, created bool, err error) {
+	request := core.Request{
 		UserID: user.ID, Key: ask.Key,
 		Asked: fmt.Sprintf("download %d %s %q %s", ask.BookID, ask.MediaType, ask.Source, ask.SourceURL),
 	}
@@ -166,15 +169,15 @@ func (h *handlers) listDownloads(
 	ctx context.Context, in *listDownloadsInput,
 ) (*server.Answer[shape.Page[shape.Download]], error) {
 	user := server.Caller(ctx)
-	filter := store.DownloadFilter{Status: lifecycle.DownloadState(in.Status)}
+	filter := download.Filter{Status: lifecycle.DownloadState(in.Status)}
 	var err error
 	if filter.BookID, err = server.OptionalID(in.BookID, "book_id"); err != nil {
 		return nil, err
 	}
-	return server.ListOf(in.Paging, downloadsCursor, func(before int64, limit int) ([]store.Download, error) {
+	return server.ListOf(in.Paging, downloadsCursor, func(before int64, limit int) ([]download.Download, error) {
 		filter.Before, filter.Limit = before, limit
 		return h.downloads.List(ctx, user, filter)
-	}, func(d store.Download) int64 { return d.ID }, func(d store.Download) shape.Download { return h.downloadFrom(user, d) })
+	}, func(d download.Download) int64 { return d.ID }, func(d download.Download) shape.Download { return h.downloadFrom(user, d) })
 }
 
 func (h *handlers) getDownload(ctx context.Context, in *downloadInput) (*server.Answer[shape.Download], error) {
@@ -214,23 +217,23 @@ func (h *handlers) cancelDownload(
 	}
 
 	if job.UserID != user.ID {
-		h.Audit(ctx, user, cancelDownload, in.ID, store.OutcomeDone)
+		h.Audit(ctx, user, cancelDownload, in.ID, account.OutcomeDone)
 	}
 	return server.Answered(h.downloadFrom(user, job)), nil
 }
 
 // findDownload gives a download that the caller may see. To reach for another's is audited, though it is answered as if
 // there were none.
-func (h *handlers) findDownload(ctx context.Context, op server.Operation, id string) (store.Download, error) {
+func (h *handlers) findDownload(ctx context.Context, op server.Operation, id string) (download.Download, error) {
 	jobID, ok := shape.ParseID(id)
 	if !ok {
-		return store.Download{}, fault.New(fault.DownloadNotFound, "there is no such download")
+		return download.Download{}, fault.New(fault.DownloadNotFound, "there is no such download")
 	}
 	job, err := h.downloads.Get(ctx, server.Caller(ctx), jobID)
 	return job, h.Refusal(ctx, op, id, err)
 }
 
-func (h *handlers) downloadFrom(user store.User, d store.Download) shape.Download {
+func (h *handlers) downloadFrom(user account.User, d download.Download) shape.Download {
 	return shape.Download{
 		ID: shape.ID(d.ID), UserID: shape.ID(d.UserID), BookID: shape.ID(d.BookID), BookTitle: d.BookTitle,
 		MediaType: d.MediaType,

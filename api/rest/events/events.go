@@ -14,7 +14,8 @@ import (
 	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/feed"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
 )
 
 const (
@@ -22,7 +23,7 @@ const (
 	writeTime = 10 * time.Second // a client that takes longer than this to take some events is dropped
 )
 
-func eventFrom(e store.StreamedEvent) shape.Event {
+func eventFrom(e core.StreamedEvent) shape.Event {
 	return shape.Event{
 		Workload: e.Workload, EntityID: e.EntityID, OwnerID: shape.OptionalID(e.OwnerID), History: server.HistoryFrom(e),
 	}
@@ -30,12 +31,12 @@ func eventFrom(e store.StreamedEvent) shape.Event {
 
 // NewFeed makes what reads events for all streams of a process; somebody has to run it.
 func NewFeed(o feed.Options) *feed.Feed {
-	o.Permit = func(h store.Holder) error {
+	o.Permit = func(h account.Holder) error {
 		return server.Principal{
 			User: h.User, Token: h.Token,
-		}.Permit(server.Operation{Access: server.ForUsers, Scope: store.ScopeRead})
+		}.Permit(server.Operation{Access: server.ForUsers, Scope: account.ScopeRead})
 	}
-	o.Render = func(e store.StreamedEvent) ([]byte, error) {
+	o.Render = func(e core.StreamedEvent) ([]byte, error) {
 		data, err := json.Marshal(eventFrom(e))
 		return fmt.Appendf(nil, "id: %s\ndata: %s\n\n", e.Cursor(), data), err
 	}
@@ -67,7 +68,7 @@ func Register(s *server.Server, events *feed.Feed) {
 	schema := server.SchemaOf[shape.Event](s)
 	server.Register(s, server.Operation{
 		Id: "stream-events", Method: http.MethodGet, Path: "/v1/events", Tag: "Events", Access: server.ForUsers,
-		Scope: store.ScopeRead, Stream: true,
+		Scope: account.ScopeRead, Stream: true,
 		Summary: "Follow every transition that you may see, as it happens",
 		Description: "Server-Sent Events. Each has an `id` and JSON as its `data`. Come back with the last `id` and nothing is lost or repeated; " +
 			"without one the stream begins now, and may repeat the last moment. While nothing happens that you may see, a comment is sent every " +
@@ -110,7 +111,7 @@ func (h *handlers) streamEvents(ctx context.Context, in *eventsInput) (*huma.Str
 }
 
 // startOfStream gives the place after which a stream begins; nil: now.
-func startOfStream(in *eventsInput) (*store.Cursor, error) {
+func startOfStream(in *eventsInput) (*core.Cursor, error) {
 	field, text := "Last-Event-ID", in.LastEventID
 	if text == "" {
 		field, text = "last_event_id", in.After
@@ -120,7 +121,7 @@ func startOfStream(in *eventsInput) (*store.Cursor, error) {
 		return nil, nil
 	}
 
-	cursor, err := store.ParseCursor(text)
+	cursor, err := core.ParseCursor(text)
 	if err != nil {
 		return nil, fault.New(fault.Validation, "this is not the id of an event").WithField(field)
 	}
@@ -159,7 +160,7 @@ func (out stream) follow(ctx context.Context, follower *feed.Follower) error {
 }
 
 // place sends a comment, and the id that a client is to come back with. A block without data is no event.
-func (out stream) place(comment string, cursor store.Cursor) error {
+func (out stream) place(comment string, cursor core.Cursor) error {
 	return out.send(fmt.Appendf(nil, ": %s\nid: %s\n\n", comment, cursor))
 }
 

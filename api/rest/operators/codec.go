@@ -5,7 +5,7 @@ import (
 
 	"stagecoach/api/rest/server"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
 )
 
 // CodecOptions let the temporal command line and Temporal's Web UI read encrypted payloads.
@@ -83,7 +83,7 @@ func (h *codecHandlers) mayRead(w http.ResponseWriter, r *http.Request, id strin
 		header = "Bearer " + password
 	}
 
-	op := server.Operation{Id: id, Access: server.ForAdmins, Scope: store.ScopeOperate}
+	op := server.Operation{Id: id, Access: server.ForAdmins, Scope: account.ScopeOperate}
 	_, err := h.Admission(r.Context(), header, op, "")
 	if namespace := r.Header.Get("X-Namespace"); err == nil && namespace != "" && namespace != h.Namespace {
 		err = fault.New(fault.Validation, "payloads of this namespace are not known here").WithField("X-Namespace")

@@ -7,19 +7,20 @@ import (
 	"stagecoach/api/rest/server"
 	"stagecoach/api/shape"
 	"stagecoach/internal/operations/doctor"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/operations"
 )
 
 var (
 	getDoctor = server.Operation{
 		Id: "get-doctor", Method: http.MethodGet, Path: "/v1/doctor", Tag: "Operations",
-		Access: server.ForAdmins, Scope: store.ScopeOperate,
+		Access: server.ForAdmins, Scope: account.ScopeOperate,
 		Summary:     "What each process has found with its own credentials",
 		Description: "Whether it reaches the systems that are configured, who it is there, and what is missing.",
 	}
 	askDoctor = server.Operation{
 		Id: "ask-doctor", Method: http.MethodPost, Path: "/v1/doctor", Tag: "Operations",
-		Access: server.ForAdmins, Scope: store.ScopeOperate,
+		Access: server.ForAdmins, Scope: account.ScopeOperate,
 		Summary: "Ask every process to look again",
 		Description: "Answers with what is known so far: ask with GET until each process has answered, which takes some " +
 			"seconds. No token is renewed for it, and no purchase begun. However many ask, a process rests for five seconds between two looks.",
@@ -39,7 +40,7 @@ func (h *handlers) askDoctor(ctx context.Context, _ *struct{}) (*server.Answer[s
 	if err != nil {
 		return nil, err
 	}
-	h.Audit(ctx, server.Caller(ctx), askDoctor, "", store.OutcomeDone)
+	h.Audit(ctx, server.Caller(ctx), askDoctor, "", account.OutcomeDone)
 	return server.Answered(doctorFrom(report)), nil
 }
 
@@ -57,7 +58,7 @@ func doctorFrom(r doctor.Report) shape.Doctor {
 func processChecksFrom(p doctor.Process) shape.ProcessChecks {
 	return shape.ProcessChecks{
 		Identity: p.Identity, Service: p.Service, Version: p.Version, Answered: p.Answered,
-		Checks: shape.List(p.Checks, func(c store.Check) shape.Check {
+		Checks: shape.List(p.Checks, func(c operations.Check) shape.Check {
 			return shape.Check{
 				System: c.System, State: string(c.State), Account: shape.Optional(c.Account), Detail: c.Detail,
 				Code: shape.Optional(string(c.Code)),

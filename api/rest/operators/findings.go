@@ -7,7 +7,8 @@ import (
 
 	"stagecoach/api/rest/server"
 	"stagecoach/api/shape"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/operations"
 )
 
 const findingsCursor = "findings"
@@ -20,7 +21,7 @@ type listFindingsInput struct {
 
 var listFindings = server.Operation{
 	Id: "list-findings", Method: http.MethodGet, Path: "/v1/findings", Tag: "Operations", Access: server.ForAdmins,
-	Scope:       store.ScopeOperate,
+	Scope:       account.ScopeOperate,
 	Summary:     "What the reconciler found to differ between the record and Temporal, the newest first",
 	Description: "One line per incident, however often it was looked at.",
 }
@@ -28,14 +29,14 @@ var listFindings = server.Operation{
 func (h *handlers) listFindings(
 	ctx context.Context, in *listFindingsInput,
 ) (*server.Answer[shape.Page[shape.Finding]], error) {
-	return server.ListOf(in.Paging, findingsCursor, func(before int64, limit int) ([]store.Finding, error) {
+	return server.ListOf(in.Paging, findingsCursor, func(before int64, limit int) ([]operations.Finding, error) {
 		return h.Store.Findings(
-			ctx, store.FindingFilter{Workload: in.Workload, Since: in.Since, Before: before, Limit: limit},
+			ctx, operations.FindingFilter{Workload: in.Workload, Since: in.Since, Before: before, Limit: limit},
 		)
-	}, func(f store.Finding) int64 { return f.ID }, findingFrom)
+	}, func(f operations.Finding) int64 { return f.ID }, findingFrom)
 }
 
-func findingFrom(f store.Finding) shape.Finding {
+func findingFrom(f operations.Finding) shape.Finding {
 	return shape.Finding{
 		ID: shape.ID(f.ID), FoundAt: f.FoundAt.UTC(), Workload: f.Workload, EntityID: f.Entity, WorkflowID: f.WorkflowID,
 		RunID: shape.Optional(f.RunID), Finding: f.Finding, Done: shape.Optional(f.Done),

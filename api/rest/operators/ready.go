@@ -11,7 +11,7 @@ import (
 	"stagecoach/api/rest/server"
 	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
 )
 
 const (
@@ -75,7 +75,7 @@ func (h *handlers) lookReady(ctx context.Context) *readyCheck {
 	c := &readyCheck{done: make(chan struct{})}
 	h.ready.current = c
 	go func() {
-		ctx, cancel := context.WithTimeout(store.Reserved(context.WithoutCancel(ctx)), readyTime)
+		ctx, cancel := context.WithTimeout(core.Reserved(context.WithoutCancel(ctx)), readyTime)
 		defer cancel()
 		c.body, c.err = h.checkReady(ctx)
 		c.ended = time.Now()

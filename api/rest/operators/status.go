@@ -8,12 +8,15 @@ import (
 	"stagecoach/api/shape"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/status"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store/operations"
+	"stagecoach/internal/store/transaction"
 )
 
 var getStatus = server.Operation{
 	Id: "get-status", Method: http.MethodGet, Path: "/v1/status", Tag: "Operations", Access: server.ForAdmins,
-	Scope:   store.ScopeOperate,
+	Scope:   account.ScopeOperate,
 	Summary: "How the whole is doing",
 }
 
@@ -33,20 +36,20 @@ func statusFrom(now status.Status) shape.Status {
 		DownloadsInStatus: now.InState[lifecycle.WorkloadDownload], TasksInStatus: now.InState[lifecycle.WorkloadTask],
 		TransactionsInStatus: now.InState[lifecycle.WorkloadTransaction], NeedsReview: now.NeedsReview,
 		TemporalAnswers: now.TemporalAnswers, OpenFindings: now.OpenFindings,
-		TopErrors: shape.List(now.TopErrors, func(e store.ErrorCount) shape.ErrorCount { return shape.ErrorCount(e) }),
-		AboveLimits: shape.List(now.AboveLimits, func(a store.AboveQuota) shape.AboveLimit {
+		TopErrors: shape.List(now.TopErrors, func(e operations.ErrorCount) shape.ErrorCount { return shape.ErrorCount(e) }),
+		AboveLimits: shape.List(now.AboveLimits, func(a operations.AboveQuota) shape.AboveLimit {
 			return shape.AboveLimit{UserID: shape.ID(a.UserID), Limit: a.Limit, Maximum: a.Maximum, Count: a.Count}
 		}),
 		Queues:  shape.List(now.Queues, func(q status.Queue) shape.TaskQueue { return shape.TaskQueue(q) }),
 		Workers: shape.List(now.Workers, workerFrom),
 		Outside: shape.List(now.Outside, outsideFrom),
 		Errors: shape.List(
-			now.Errors, func(e store.WorkloadErrorCount) shape.WorkloadError { return shape.WorkloadError(e) },
+			now.Errors, func(e operations.WorkloadErrorCount) shape.WorkloadError { return shape.WorkloadError(e) },
 		),
-		Alerts: shape.List(now.Alerts, func(a store.OpenAlert) shape.OpenAlert {
+		Alerts: shape.List(now.Alerts, func(a notice.OpenAlert) shape.OpenAlert {
 			return shape.OpenAlert{Kind: a.Kind, OpenedAt: a.OpenedAt.UTC()}
 		}),
-		Stops: shape.List(now.Stops, func(s store.Switch) shape.Stop {
+		Stops: shape.List(now.Stops, func(s transaction.Switch) shape.Stop {
 			return shape.Stop{
 				Name: s.Name, Since: shape.OptionalTime(s.Since), Reason: s.Reason, RetryAt: shape.OptionalTime(s.RetryAt),
 			}

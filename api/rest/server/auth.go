@@ -12,29 +12,30 @@ import (
 
 	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
 )
 
 // Principal is who asks, and with which token.
 type Principal struct {
-	User  store.User
-	Token store.Token
+	User  account.User
+	Token account.Token
 }
 
 // grants gives the scopes that the token has in its user's hands.
-func (p Principal) grants() []store.Scope { return p.Token.Grants(p.User.Role) }
+func (p Principal) grants() []account.Scope { return p.Token.Grants(p.User.Role) }
 
 // Require refuses scopes that the token does not grant.
-func (p Principal) Require(scopes ...store.Scope) error {
+func (p Principal) Require(scopes ...account.Scope) error {
 	granted := p.grants()
-	missing := slices.DeleteFunc(slices.Clone(scopes), func(s store.Scope) bool { return slices.Contains(granted, s) })
+	missing := slices.DeleteFunc(slices.Clone(scopes), func(s account.Scope) bool { return slices.Contains(granted, s) })
 	if len(missing) == 0 {
 		return nil
 	}
 	return fault.New(fault.InsufficientScope, "this token lacks the scope %s", joined(missing)).With("missing", missing)
 }
 
-func joined(scopes []store.Scope) string {
+func joined(scopes []account.Scope) string {
 	names := make([]string, len(scopes))
 	for i, scope := range scopes {
 		names[i] = string(scope)
@@ -50,7 +51,7 @@ func PrincipalOf(ctx context.Context) Principal {
 }
 
 // Caller is who asks; zero in an operation for anyone.
-func Caller(ctx context.Context) store.User { return PrincipalOf(ctx).User }
+func Caller(ctx context.Context) account.User { return PrincipalOf(ctx).User }
 
 // admit lets only those through to an operation who may call it.
 func (s *Server) admit(op Operation) func(huma.Context, func(huma.Context)) {
@@ -70,7 +71,7 @@ func (s *Server) admit(op Operation) func(huma.Context, func(huma.Context)) {
 
 		ctx = huma.WithValue(ctx, principalKey{}, who)
 		if who.User.IsAdmin() { // administrators do not queue behind users
-			ctx = huma.WithContext(ctx, store.Reserved(ctx.Context()))
+			ctx = huma.WithContext(ctx, core.Reserved(ctx.Context()))
 		}
 
 		next(ctx)
@@ -91,7 +92,7 @@ func (s *Server) Admission(ctx context.Context, authorization string, op Operati
 	}
 
 	if err := who.Permit(op); err != nil {
-		s.Audit(ctx, who.User, op, subject, store.OutcomeRefused)
+		s.Audit(ctx, who.User, op, subject, account.OutcomeRefused)
 		return who, err
 	}
 	return who, nil
@@ -118,7 +119,7 @@ func (s *Server) authenticate(ctx context.Context, header string) (who Principal
 		return who, err
 	}
 
-	who.User, who.Token, err = s.Store.Authenticate(store.Reserved(ctx), token) // who it is has to be known first
+	who.User, who.Token, err = s.Store.Authenticate(core.Reserved(ctx), token) // who it is has to be known first
 	switch {
 	case err == nil:
 		s.Guesses.Right(token)
@@ -141,7 +142,7 @@ func BearerToken(header string) string {
 // Permit refuses an operation that is not for this user, or not for this token.
 func (p Principal) Permit(op Operation) error {
 	switch {
-	case p.User.Status != store.UserActive:
+	case p.User.Status != account.UserActive:
 		return fault.New(fault.UserNotActive, "this user is %s", p.User.Status).With("status", p.User.Status)
 	case op.Access == ForAdmins && !p.User.IsAdmin():
 		return fault.New(fault.InsufficientAccess, "this is for administrators")
@@ -153,8 +154,8 @@ func (p Principal) Permit(op Operation) error {
 
 // Audit writes what an administrator did, or what somebody was refused. The answer does not hang on it: the thing is
 // done, or refused, already.
-func (s *Server) Audit(ctx context.Context, user store.User, op Operation, id, outcome string) {
-	entry := store.AuditEntry{ActorID: &user.ID, Action: op.Id, Outcome: outcome, Door: store.DoorHTTP}
+func (s *Server) Audit(ctx context.Context, user account.User, op Operation, id, outcome string) {
+	entry := account.AuditEntry{ActorID: &user.ID, Action: op.Id, Outcome: outcome, Door: account.DoorHTTP}
 	if _, ok := shape.ParseID(id); (ok || isHash(id)) && op.Subject != "" {
 		entry.Subject = op.Subject + "/" + id
 	}
@@ -185,7 +186,7 @@ func (s *Server) Refusal(ctx context.Context, op Operation, id string, err error
 	}
 
 	if reached {
-		s.Audit(ctx, Caller(ctx), op, id, store.OutcomeRefused)
+		s.Audit(ctx, Caller(ctx), op, id, account.OutcomeRefused)
 	}
 	return err
 }

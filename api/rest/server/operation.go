@@ -13,7 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
 )
 
 const (
@@ -36,7 +36,7 @@ const (
 
 // AnyScope is the scope of operations that every token may call: those on the user's own tokens, which compare scopes
 // themselves.
-const AnyScope store.Scope = "any"
+const AnyScope account.Scope = "any"
 
 // Operation is one row of the API.
 type Operation struct {
@@ -45,7 +45,7 @@ type Operation struct {
 	Summary          string // a line
 	Description      string // more, when there is more to know
 	Access           Access
-	Scope            store.Scope    // that a token needs; empty where access is ForAnyone
+	Scope            account.Scope  // that a token needs; empty where access is ForAnyone
 	Subject          string         // what {id} or {hash} names, in the audit log: "user"
 	Status           int            // of a success; 0 is 200
 	Also             int            // another status of success with the same body; 0 is none

@@ -7,7 +7,8 @@ import (
 	"stagecoach/api/rest/server"
 	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/task"
 )
 
 type taskActionInput struct {
@@ -30,32 +31,32 @@ type taskStatusInput struct {
 var (
 	claimTask = server.Operation{
 		Id: "claim-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/claim", Tag: "Tasks", Access: server.ForUsers,
-		Scope: store.ScopeTasks, Subject: "task",
+		Scope: account.ScopeTasks, Subject: "task",
 		Summary:     "Take a task that is ready",
 		Description: "Of many who try, one gets it. A task that is assigned to you begins; to claim what you work on already changes nothing.",
 		Faults:      append([]fault.Code{fault.TaskAlreadyClaimed, fault.UnresolvedBlockers}, actionFaults...),
 	}
 	escalateTask = server.Operation{
 		Id: "escalate-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/escalate", Tag: "Tasks", Access: server.ForUsers,
-		Scope: store.ScopeTasks, Subject: "task",
+		Scope: account.ScopeTasks, Subject: "task",
 		Summary: "Block a task that somebody else works on",
 		Faults:  append([]fault.Code{fault.CannotEscalateOwn}, actionFaults...),
 	}
 	takeOverTask = server.Operation{
 		Id: "take-over-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/takeover", Tag: "Tasks", Access: server.ForUsers,
-		Scope: store.ScopeTasks, Subject: "task",
+		Scope: account.ScopeTasks, Subject: "task",
 		Summary: "Take a STUCK task and work on it",
 		Faults:  append([]fault.Code{fault.CannotTakeover, fault.UnresolvedBlockers}, actionFaults...),
 	}
 	changeTaskStatus = server.Operation{
 		Id: "change-task-status", Method: http.MethodPost, Path: "/v1/tasks/{id}/status", Tag: "Tasks",
 		Access: server.ForUsers,
-		Scope:  store.ScopeTasks, Subject: "task",
+		Scope:  account.ScopeTasks, Subject: "task",
 		Summary: "Give a task another status", Faults: append([]fault.Code{fault.UnresolvedBlockers}, actionFaults...),
 	}
 	commentTask = server.Operation{
 		Id: "comment-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/comments", Tag: "Tasks", Access: server.ForUsers,
-		Scope: store.ScopeTasks, Subject: "task",
+		Scope: account.ScopeTasks, Subject: "task",
 		Summary: "Say something about a task, in whatever status it is", Status: http.StatusCreated,
 		Faults: []fault.Code{fault.TaskNotFound, fault.CommentRequired},
 	}
@@ -68,7 +69,7 @@ var (
 )
 
 // taskAction is what a caller does to a task.
-type taskAction func(ctx context.Context, user store.User, id int64, comment, key string) (store.Task, error)
+type taskAction func(ctx context.Context, user account.User, id int64, comment, key string) (task.Task, error)
 
 func (h *handlers) actOnTask(
 	op server.Operation, act taskAction,
@@ -98,7 +99,7 @@ func (h *handlers) acted(
 	}
 
 	if byRight {
-		h.Audit(ctx, user, op, text, store.OutcomeDone)
+		h.Audit(ctx, user, op, text, account.OutcomeDone)
 	}
 	return server.Answered(taskFrom(user, task)), nil
 }
@@ -121,7 +122,7 @@ func (h *handlers) commentTask(ctx context.Context, in *taskActionInput) (*serve
 	}
 
 	if byRight {
-		h.Audit(ctx, user, commentTask, in.ID, store.OutcomeDone)
+		h.Audit(ctx, user, commentTask, in.ID, account.OutcomeDone)
 	}
 	return server.Answered(server.HistoryFrom(event)), nil
 }

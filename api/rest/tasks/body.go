@@ -4,7 +4,8 @@ import (
 	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/task"
 )
 
 // NewTaskBody is a task that is to be made. It is exported, as all embedded types here, for huma to see its fields.
@@ -18,8 +19,8 @@ type NewTaskBody struct {
 	BlockedBy   []string `json:"blocked_by,omitempty" maxItems:"100" minLength:"1" maxLength:"100" pattern:"^[^\\p{Cc}]*$" patternDescription:"text without control characters" example:"[\"11\"]" doc:"Tasks of the workspace that have to be DONE before this one may begin; it never changes"`
 }
 
-func (b NewTaskBody) task() (store.NewTask, error) {
-	made := store.NewTask{
+func (b NewTaskBody) task() (task.NewTask, error) {
+	made := task.NewTask{
 		Title: b.Title, Description: b.Description, Visibility: b.Visibility, Priority: b.Priority, Labels: b.Labels,
 		BlockedBy: b.BlockedBy,
 	}
@@ -35,7 +36,7 @@ func (b NewTaskBody) task() (store.NewTask, error) {
 	return made, nil
 }
 
-func taskFrom(user store.User, t store.Task) shape.Task {
+func taskFrom(user account.User, t task.Task) shape.Task {
 	body := shape.Task{
 		ID: shape.ID(t.ID), WorkspaceID: shape.ID(t.WorkspaceID), Title: t.Title, Description: t.Description,
 		Visibility: t.Visibility, Priority: t.Priority, Labels: t.Labels, Status: t.State, StatusSince: t.Since.UTC(),

@@ -8,7 +8,7 @@ import (
 	"stagecoach/api/rest/server"
 	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
 )
 
 type taskStatsInput struct {
@@ -21,7 +21,7 @@ var periods = map[string]time.Duration{"day": 24 * time.Hour, "week": 7 * 24 * t
 
 var getTaskStats = server.Operation{
 	Id: "get-task-stats", Method: http.MethodGet, Path: "/v1/stats/tasks", Tag: "Tasks", Access: server.ForUsers,
-	Scope: store.ScopeRead, Subject: "workspace",
+	Scope: account.ScopeRead, Subject: "workspace",
 	Summary: "How work goes in a workspace", Faults: []fault.Code{fault.WorkspaceNotFound},
 }
 

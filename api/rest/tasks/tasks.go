@@ -9,7 +9,9 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/task"
 )
 
 const (
@@ -59,30 +61,30 @@ type taskEventsInput struct {
 var (
 	createTask = server.Operation{
 		Id: "create-task", Method: http.MethodPost, Path: "/v1/tasks", Tag: "Tasks", Access: server.ForUsers,
-		Scope: store.ScopeTasks, Subject: "workspace",
+		Scope: account.ScopeTasks, Subject: "workspace",
 		Summary: "Make a task", Status: http.StatusCreated,
 		Faults: []fault.Code{fault.WorkspaceNotFound, fault.UnknownBlocker, fault.QuotaExceeded},
 	}
 	createTasks = server.Operation{
 		Id: "create-tasks", Method: http.MethodPost, Path: "/v1/tasks/batch", Tag: "Tasks", Access: server.ForUsers,
-		Scope: store.ScopeTasks, Subject: "workspace",
+		Scope: account.ScopeTasks, Subject: "workspace",
 		Summary: "Make a whole graph of tasks, all or none", Status: http.StatusCreated,
 		Description: "A task's `blocked_by` names others of the batch by their `ref`, or existing tasks by their ids.",
 		Faults:      []fault.Code{fault.WorkspaceNotFound, fault.UnknownBlocker, fault.CyclicDependency, fault.QuotaExceeded},
 	}
 	listTasks = server.Operation{
 		Id: "list-tasks", Method: http.MethodGet, Path: "/v1/tasks", Tag: "Tasks", Access: server.ForUsers,
-		Scope:   store.ScopeRead,
+		Scope:   account.ScopeRead,
 		Summary: "List the tasks that you may see, the newest first",
 	}
 	getTask = server.Operation{
 		Id: "get-task", Method: http.MethodGet, Path: "/v1/tasks/{id}", Tag: "Tasks", Access: server.ForUsers,
-		Scope: store.ScopeRead, Subject: "task",
+		Scope: account.ScopeRead, Subject: "task",
 		Summary: "Look at a task", Faults: []fault.Code{fault.TaskNotFound},
 	}
 	listTaskEvents = server.Operation{
 		Id: "list-task-events", Method: http.MethodGet, Path: "/v1/tasks/{id}/events", Tag: "Tasks", Access: server.ForUsers,
-		Scope: store.ScopeRead, Subject: "task",
+		Scope: account.ScopeRead, Subject: "task",
 		Summary: "What happened to a task, and what was said about it, from the beginning",
 		Faults:  []fault.Code{fault.TaskNotFound},
 	}
@@ -108,7 +110,7 @@ func Register(s *server.Server, tasks *service.Tasks) {
 	server.Register(s, escalateTask, h.actOnTask(escalateTask, h.tasks.Escalate))
 	server.Register(s, takeOverTask, h.actOnTask(takeOverTask, h.tasks.Takeover))
 	server.Register(s, changeTaskStatus, func(ctx context.Context, in *taskStatusInput) (*server.Answer[shape.Task], error) {
-		to := func(ctx context.Context, user store.User, id int64, comment, key string) (store.Task, error) {
+		to := func(ctx context.Context, user account.User, id int64, comment, key string) (task.Task, error) {
 			return h.tasks.Status(ctx, user, id, lifecycle.TaskState(in.Body.To), comment, key)
 		}
 		return h.acted(ctx, changeTaskStatus, in.ID, in.Body.Comment, in.Key, to)
@@ -154,10 +156,10 @@ func (h *handlers) createTasks(ctx context.Context, in *createTasksInput) (*serv
 		return nil, err
 	}
 
-	graph := make([]store.NewTask, len(in.Body.Tasks))
+	graph := make([]task.NewTask, len(in.Body.Tasks))
 	for i, wanted := range in.Body.Tasks {
 		if graph[i], err = wanted.task(); err != nil {
-			return nil, fault.As(err).WithField(store.FieldOf(i, fault.As(err).Field))
+			return nil, fault.As(err).WithField(task.FieldOf(i, fault.As(err).Field))
 		}
 		graph[i].Ref = wanted.Ref
 	}
@@ -177,7 +179,7 @@ func (h *handlers) createTasks(ctx context.Context, in *createTasksInput) (*serv
 
 func (h *handlers) listTasks(ctx context.Context, in *listTasksInput) (*server.Answer[shape.Page[shape.Task]], error) {
 	user := server.Caller(ctx)
-	filter := store.TaskFilter{Status: lifecycle.TaskState(in.Status), Ready: in.Ready}
+	filter := task.Filter{Status: lifecycle.TaskState(in.Status), Ready: in.Ready}
 	var err error
 	if filter.WorkspaceID, err = server.OptionalID(in.WorkspaceID, "workspace_id"); err != nil {
 		return nil, err
@@ -188,10 +190,10 @@ func (h *handlers) listTasks(ctx context.Context, in *listTasksInput) (*server.A
 	} else if filter.AssigneeID, err = server.OptionalID(in.Assignee, "assignee"); err != nil {
 		return nil, err
 	}
-	return server.ListOf(in.Paging, tasksCursor, func(before int64, limit int) ([]store.Task, error) {
+	return server.ListOf(in.Paging, tasksCursor, func(before int64, limit int) ([]task.Task, error) {
 		filter.Before, filter.Limit = before, limit
 		return h.tasks.List(ctx, user, filter)
-	}, func(t store.Task) int64 { return t.ID }, func(t store.Task) shape.Task { return taskFrom(user, t) })
+	}, func(t task.Task) int64 { return t.ID }, func(t task.Task) shape.Task { return taskFrom(user, t) })
 }
 
 func (h *handlers) getTask(ctx context.Context, in *taskInput) (*server.Answer[shape.Task], error) {
@@ -213,10 +215,10 @@ func (h *handlers) listTaskEvents(
 	if err != nil {
 		return nil, err
 	}
-	return server.ListOf(in.Paging, taskEventsCursor, func(after int64, limit int) ([]store.StreamedEvent, error) {
+	return server.ListOf(in.Paging, taskEventsCursor, func(after int64, limit int) ([]core.StreamedEvent, error) {
 		events, err := h.tasks.Events(ctx, server.Caller(ctx), id, after, limit)
 		return events, h.Refusal(ctx, listTaskEvents, in.ID, err)
-	}, func(e store.StreamedEvent) int64 { return e.Seq }, server.HistoryFrom)
+	}, func(e core.StreamedEvent) int64 { return e.Seq }, server.HistoryFrom)
 }
 
 func parseTask(text string) (int64, error) {

@@ -9,7 +9,8 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/task"
 )
 
 const (
@@ -17,7 +18,7 @@ const (
 	membersCursor    = "members"
 )
 
-func workspaceFrom(w store.Workspace) shape.Workspace {
+func workspaceFrom(w task.Workspace) shape.Workspace {
 	return shape.Workspace{
 		ID: shape.ID(w.ID), Name: w.Name, OwnerID: shape.ID(w.OwnerID), StatusDeadlines: w.StatusDeadlines,
 		StuckReleaseAfter: w.StuckReleaseAfter, NewDeadlineWaitsForBlockers: w.NewDeadlineWaitsForBlockers,
@@ -25,7 +26,7 @@ func workspaceFrom(w store.Workspace) shape.Workspace {
 	}
 }
 
-func memberFrom(m store.Member) shape.Member {
+func memberFrom(m task.Member) shape.Member {
 	return shape.Member{UserID: shape.ID(m.UserID), Name: m.Name, Agreed: m.Agreed, JoinedAt: m.JoinedAt.UTC()}
 }
 
@@ -99,53 +100,53 @@ type memberInput struct {
 var (
 	createWorkspace = server.Operation{
 		Id: "create-workspace", Method: http.MethodPost, Path: "/v1/workspaces", Tag: "Workspaces", Access: server.ForUsers,
-		Scope: store.ScopeTasks, Subject: "workspace",
+		Scope: account.ScopeTasks, Subject: "workspace",
 		Summary: "Make a workspace, whose first member you are", Status: http.StatusCreated,
 		Faults:      []fault.Code{fault.QuotaExceeded},
 		Description: "Its usual deadlines are two hours in NEW, a day in IN_PROGRESS and two days in BLOCKED.",
 	}
 	listWorkspaces = server.Operation{
 		Id: "list-workspaces", Method: http.MethodGet, Path: "/v1/workspaces", Tag: "Workspaces", Access: server.ForUsers,
-		Scope:       store.ScopeRead,
+		Scope:       account.ScopeRead,
 		Summary:     "List workspaces, the oldest first",
 		Description: "Those that you are a member of; all for an administrator.",
 	}
 	getWorkspace = server.Operation{
 		Id: "get-workspace", Method: http.MethodGet, Path: "/v1/workspaces/{id}", Tag: "Workspaces", Access: server.ForUsers,
-		Scope: store.ScopeRead, Subject: "workspace",
+		Scope: account.ScopeRead, Subject: "workspace",
 		Summary: "Look at a workspace", Faults: []fault.Code{fault.WorkspaceNotFound},
 	}
 	changeWorkspace = server.Operation{
 		Id: "change-workspace", Method: http.MethodPatch, Path: "/v1/workspaces/{id}", Tag: "Workspaces",
 		Access: server.ForUsers,
-		Scope:  store.ScopeTasks, Subject: "workspace",
+		Scope:  account.ScopeTasks, Subject: "workspace",
 		Summary:     "Change a workspace's name and deadlines",
 		Faults:      []fault.Code{fault.WorkspaceNotFound, fault.InsufficientAccess},
 		Description: "For its owner and administrators. What is left out stays. Deadlines that run stay too: a change counts from a task's next transition.",
 	}
 	listMembers = server.Operation{
 		Id: "list-workspace-members", Method: http.MethodGet, Path: "/v1/workspaces/{id}/members", Tag: "Workspaces",
-		Access: server.ForUsers, Scope: store.ScopeRead, Subject: "workspace",
+		Access: server.ForUsers, Scope: account.ScopeRead, Subject: "workspace",
 		Summary: "List the members of a workspace", Description: "For its members: these may be given tasks.",
 		Faults: []fault.Code{fault.WorkspaceNotFound},
 	}
 	addMember = server.Operation{
 		Id: "add-workspace-member", Method: http.MethodPut, Path: "/v1/workspaces/{id}/members/{user}", Tag: "Workspaces",
-		Access: server.ForUsers, Scope: store.ScopeTasks, Subject: "workspace",
+		Access: server.ForUsers, Scope: account.ScopeTasks, Subject: "workspace",
 		Summary: "Let a user into a workspace", Status: http.StatusNoContent, Description: "For its owner and administrators. One who is a member stays one. The user may act at once; others see no name and the bot tells " +
 			"of no task until the user agrees. Who adds themselves has agreed.",
 		Faults: []fault.Code{fault.WorkspaceNotFound, fault.UserNotFound, fault.InsufficientAccess, fault.QuotaExceeded},
 	}
 	agreeToWorkspace = server.Operation{
 		Id: "agree-to-workspace", Method: http.MethodPost, Path: "/v1/workspaces/{id}/agree", Tag: "Workspaces",
-		Access: server.ForUsers, Scope: store.ScopeTasks, Subject: "workspace",
+		Access: server.ForUsers, Scope: account.ScopeTasks, Subject: "workspace",
 		Summary: "Agree to be named to the other members, and to hear of tasks", Status: http.StatusNoContent,
 		Description: "For a member who was let in by another. Once is enough; who leaves and is let in again is asked again.",
 		Faults:      []fault.Code{fault.WorkspaceNotFound},
 	}
 	removeMember = server.Operation{
 		Id: "remove-workspace-member", Method: http.MethodDelete, Path: "/v1/workspaces/{id}/members/{user}",
-		Tag: "Workspaces", Access: server.ForUsers, Scope: store.ScopeTasks, Subject: "workspace",
+		Tag: "Workspaces", Access: server.ForUsers, Scope: account.ScopeTasks, Subject: "workspace",
 		Summary: "Take a user out of a workspace, or leave it", Status: http.StatusNoContent,
 		Description: "For its owner and administrators, and for who leaves. The owner stays. Who has made a task or works on it goes on with it.",
 		Faults:      []fault.Code{fault.WorkspaceNotFound, fault.UserNotFound, fault.InsufficientAccess},
@@ -162,9 +163,9 @@ func (h *handlers) createWorkspace(
 func (h *handlers) listWorkspaces(
 	ctx context.Context, in *server.Paging,
 ) (*server.Answer[shape.Page[shape.Workspace]], error) {
-	return server.ListOf(*in, workspacesCursor, func(after int64, limit int) ([]store.Workspace, error) {
+	return server.ListOf(*in, workspacesCursor, func(after int64, limit int) ([]task.Workspace, error) {
 		return h.tasks.Workspaces(ctx, server.Caller(ctx), after, limit)
-	}, func(w store.Workspace) int64 { return w.ID }, workspaceFrom)
+	}, func(w task.Workspace) int64 { return w.ID }, workspaceFrom)
 }
 
 func (h *handlers) getWorkspace(ctx context.Context, in *workspaceInput) (*server.Answer[shape.Workspace], error) {
@@ -208,16 +209,16 @@ func (h *handlers) listMembers(
 	if err != nil {
 		return nil, err
 	}
-	return server.ListOf(in.Paging, membersCursor, func(after int64, limit int) ([]store.Member, error) {
+	return server.ListOf(in.Paging, membersCursor, func(after int64, limit int) ([]task.Member, error) {
 		members, err := h.tasks.Members(ctx, server.Caller(ctx), id, after, limit)
 		return members, h.Refusal(ctx, listMembers, in.ID, err)
-	}, func(m store.Member) int64 { return m.UserID }, memberFrom)
+	}, func(m task.Member) int64 { return m.UserID }, memberFrom)
 }
 
 // changeMember lets a user in, or out.
 func (h *handlers) changeMember(
-	op server.Operation, change func(ctx context.Context, user store.User, workspace, member int64) (
-		store.Workspace, error,
+	op server.Operation, change func(ctx context.Context, user account.User, workspace, member int64) (
+		task.Workspace, error,
 	),
 ) func(context.Context, *memberInput) (*struct{}, error) {
 	return func(ctx context.Context, in *memberInput) (*struct{}, error) {
@@ -253,9 +254,9 @@ func (h *handlers) agreeToWorkspace(ctx context.Context, in *workspaceInput) (*s
 }
 
 // auditChange writes what an administrator did to another's workspace.
-func (h *handlers) auditChange(ctx context.Context, op server.Operation, w store.Workspace) {
+func (h *handlers) auditChange(ctx context.Context, op server.Operation, w task.Workspace) {
 	if user := server.Caller(ctx); user.IsAdmin() && w.OwnerID != user.ID {
-		h.Audit(ctx, user, op, shape.ID(w.ID), store.OutcomeDone)
+		h.Audit(ctx, user, op, shape.ID(w.ID), account.OutcomeDone)
 	}
 }
 
@@ -266,7 +267,7 @@ func (h *handlers) auditGuest(ctx context.Context, op server.Operation, workspac
 		return
 	}
 	if member, err := h.Store.IsMember(ctx, workspaceID, user.ID); err != nil || !member { // rather one too many
-		h.Audit(ctx, user, op, shape.ID(workspaceID), store.OutcomeDone)
+		h.Audit(ctx, user, op, shape.ID(workspaceID), account.OutcomeDone)
 	}
 }
 

@@ -8,7 +8,8 @@ import (
 	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/transaction"
 )
 
 type listQueueInput struct {
@@ -31,30 +32,30 @@ var (
 	getQueue = server.Operation{
 		Id: "get-payment-queue", Method: http.MethodGet, Path: "/v1/payments/queue", Tag: "Payments",
 		Access:  server.ForAdmins,
-		Scope:   store.ScopeOperate,
+		Scope:   account.ScopeOperate,
 		Summary: "Who waits for the wallet's turn, and what stops payments", Faults: []fault.Code{fault.NotConfigured},
 	}
 	pausePayments = server.Operation{
 		Id: "pause-payments", Method: http.MethodPost, Path: "/v1/payments/pause", Tag: "Payments", Access: server.ForAdmins,
-		Scope:   store.ScopeMoney,
+		Scope:   account.ScopeMoney,
 		Summary: "Stop all payments", Faults: []fault.Code{fault.NotConfigured},
 		Description: "Once this answers nothing is signed any more. What is signed already goes on being proven.",
 	}
 	resumePayments = server.Operation{
 		Id: "resume-payments", Method: http.MethodPost, Path: "/v1/payments/resume", Tag: "Payments",
 		Access:  server.ForAdmins,
-		Scope:   store.ScopeMoney,
+		Scope:   account.ScopeMoney,
 		Summary: "End a pause, and a hold of the program's own besides", Faults: []fault.Code{fault.NotConfigured},
 	}
 	getLedger = server.Operation{
 		Id: "get-ledger", Method: http.MethodGet, Path: "/v1/payments/ledger", Tag: "Payments", Access: server.ForAdmins,
-		Scope:   store.ScopeOperate,
+		Scope:   account.ScopeOperate,
 		Summary: "Where the money is, and where it came from", Faults: []fault.Code{fault.NotConfigured},
 	}
 	reconcilePayments = server.Operation{
 		Id: "reconcile-payments", Method: http.MethodPost, Path: "/v1/payments/reconcile", Tag: "Payments",
 		Access:  server.ForAdmins,
-		Scope:   store.ScopeOperate,
+		Scope:   account.ScopeOperate,
 		Summary: "Compare the ledger with the record, the chain and Fragment's purchases", Description: "It changes nothing.",
 		Faults: []fault.Code{
 			fault.NotConfigured, fault.ChainUnauthorized, fault.ChainRateLimited, fault.ChainUnavailable, fault.ChainTimeout,
@@ -76,7 +77,7 @@ func (h *handlers) getQueue(ctx context.Context, in *listQueueInput) (*server.An
 	return server.Answered(shape.Queue{Switches: switchesFrom(switches), Items: shape.List(queue, turnFrom)}), nil
 }
 
-func turnFrom(q store.QueueEntry) shape.Turn {
+func turnFrom(q transaction.QueueEntry) shape.Turn {
 	return shape.Turn{
 		Place: q.Place, Hash: q.TransactionHash, Kind: string(q.Kind), Sender: q.Sender, AskedAt: q.AskedAt.UTC(),
 		GrantedAt: shape.OptionalTime(q.GrantedAt), NotBefore: shape.OptionalTime(q.NotBefore),
@@ -102,7 +103,7 @@ func (h *handlers) switched(
 	if err != nil {
 		return nil, err
 	}
-	h.Audit(ctx, server.Caller(ctx), op, "", store.OutcomeDone)
+	h.Audit(ctx, server.Caller(ctx), op, "", account.OutcomeDone)
 	switches, err := h.transactions.Switches(ctx)
 	return server.Answered(switchesFrom(switches)), err
 }
@@ -131,18 +132,18 @@ func (h *handlers) reconcilePayments(
 	}
 	return server.Answered(shape.Reconciliation{
 		Ledger: ledgerFrom(report), ChainCompared: report.Chain, PurchasesCompared: report.Purchases,
-		Differences: shape.List(report.Differences, func(d store.Difference) shape.Difference { return shape.Difference(d) }),
+		Differences: shape.List(report.Differences, func(d transaction.Difference) shape.Difference { return shape.Difference(d) }),
 	}), nil
 }
 
 func ledgerFrom(r service.LedgerReport) shape.Ledger {
-	balances := shape.List(r.Balances, func(b store.Balance) shape.Balance {
+	balances := shape.List(r.Balances, func(b transaction.Balance) shape.Balance {
 		return shape.Balance{Account: string(b.Account), BalanceNano: b.BalanceNano}
 	})
 	return shape.Ledger{Wallet: r.Wallet, ScannedTo: shape.OptionalTime(r.ScannedTo), Balances: balances}
 }
 
-func switchesFrom(switches []store.Switch) shape.Switches {
+func switchesFrom(switches []transaction.Switch) shape.Switches {
 	var body shape.Switches
 	for _, sw := range switches {
 		if !sw.On() {
@@ -155,9 +156,9 @@ func switchesFrom(switches []store.Switch) shape.Switches {
 		}
 
 		switch sw.Name {
-		case store.SwitchPause:
+		case transaction.SwitchPause:
 			body.Pause = on
-		case store.SwitchHold:
+		case transaction.SwitchHold:
 			body.Hold = on
 		}
 	}

@@ -6,7 +6,7 @@ import (
 
 	"stagecoach/api/rest/server"
 	"stagecoach/api/shape"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/transaction"
 )
 
 type transactionStatsInput struct {
@@ -22,14 +22,14 @@ func (h *handlers) getTransactionStats(
 	}
 	return server.Answered(shape.TransactionStats{
 		Statuses: shape.List(
-			stats.Statuses, func(c store.StatusShare) shape.StatusShare { return shape.StatusShare(c) },
+			stats.Statuses, func(c transaction.StatusShare) shape.StatusShare { return shape.StatusShare(c) },
 		),
 		AverageSeconds: stats.AverageSeconds, AverageAllTime: stats.AverageAllTime,
-		Errors: shape.List(stats.Errors, func(c store.MessageCount) shape.MessageCount { return shape.MessageCount(c) }),
+		Errors: shape.List(stats.Errors, func(c transaction.MessageCount) shape.MessageCount { return shape.MessageCount(c) }),
 		Categories: shape.List(
-			stats.Categories, func(c store.CategoryCount) shape.CategoryCount { return shape.CategoryCount(c) },
+			stats.Categories, func(c transaction.CategoryCount) shape.CategoryCount { return shape.CategoryCount(c) },
 		),
-		Days: shape.List(stats.Days, func(d store.DayOfTransactions) shape.TransactionsDay {
+		Days: shape.List(stats.Days, func(d transaction.DayOfTransactions) shape.TransactionsDay {
 			return shape.TransactionsDay{
 				Day: d.Day.UTC().Format(time.DateOnly), Total: d.Total, Success: d.Success, SuccessPercent: d.SuccessPercent,
 			}

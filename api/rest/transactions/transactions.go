@@ -10,7 +10,8 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/transaction"
 )
 
 const transactionsCursor = "transactions"
@@ -63,32 +64,32 @@ var (
 	listTransactions = server.Operation{
 		Id: "list-transactions", Method: http.MethodGet, Path: "/v1/transactions", Tag: "Transactions",
 		Access:  server.ForAdmins,
-		Scope:   store.ScopeRead,
+		Scope:   account.ScopeRead,
 		Summary: "List transactions, the newest first", Faults: []fault.Code{fault.NotConfigured},
 	}
 	getTransaction = server.Operation{
 		Id: "get-transaction", Method: http.MethodGet, Path: "/v1/transactions/{hash}", Tag: "Transactions",
-		Access: server.ForAdmins, Scope: store.ScopeRead, Subject: "transaction",
+		Access: server.ForAdmins, Scope: account.ScopeRead, Subject: "transaction",
 		Summary: "Look at a transaction, what happened to it and what was paid for it",
 		Faults:  []fault.Code{fault.TransactionNotFound, fault.NotConfigured},
 	}
 	retryTransaction = server.Operation{
 		Id: "retry-transaction", Method: http.MethodPost, Path: "/v1/transactions/{hash}/retry", Tag: "Transactions",
-		Access: server.ForAdmins, Scope: store.ScopeMoney, Subject: "transaction",
+		Access: server.ForAdmins, Scope: account.ScopeMoney, Subject: "transaction",
 		Summary:     "Try again to buy the Stars of a failed transaction",
 		Description: "Not for a non-retryable failure, and not while a payment of it may have moved money.",
 		Faults:      transactionFaults,
 	}
 	resolveTransaction = server.Operation{
 		Id: "resolve-transaction", Method: http.MethodPost, Path: "/v1/transactions/{hash}/resolve", Tag: "Transactions",
-		Access: server.ForAdmins, Scope: store.ScopeMoney, Subject: "transaction",
+		Access: server.ForAdmins, Scope: account.ScopeMoney, Subject: "transaction",
 		Summary:     "End a transaction that needs review as you have found out",
 		Description: "It is never bought again after processed and failed. While a payment of it is signed and the chain has not decided, nobody can.",
 		Faults:      transactionFaults,
 	}
 	writeOffTransaction = server.Operation{
 		Id: "write-off-transaction", Method: http.MethodPost, Path: "/v1/transactions/{hash}/write-off", Tag: "Transactions",
-		Access: server.ForAdmins, Scope: store.ScopeMoney, Subject: "transaction",
+		Access: server.ForAdmins, Scope: account.ScopeMoney, Subject: "transaction",
 		Summary:     "Give up what is owed to the sender of a failed transaction",
 		Description: "It stays in the wallet. Not while a refund of it is signed or paid: then nothing is owed.",
 		Faults:      transactionFaults,
@@ -124,7 +125,7 @@ func Register(s *server.Server, transactions *service.Transactions) {
 
 	server.Register(s, server.Operation{
 		Id: "get-transaction-stats", Method: http.MethodGet, Path: "/v1/stats/transactions", Tag: "Transactions",
-		Access: server.ForAdmins, Scope: store.ScopeOperate,
+		Access: server.ForAdmins, Scope: account.ScopeOperate,
 		Summary: "How transactions go", Faults: []fault.Code{fault.NotConfigured},
 	}, h.getTransactionStats)
 }
@@ -132,7 +133,7 @@ func Register(s *server.Server, transactions *service.Transactions) {
 func (h *handlers) listTransactions(
 	ctx context.Context, in *listTransactionsInput,
 ) (*server.Answer[shape.Page[shape.Transaction]], error) {
-	filter := store.TransactionFilter{
+	filter := transaction.Filter{
 		Status: lifecycle.TransactionState(in.Status), NeedsReview: in.NeedsReview, Owed: in.Owed, HashBegins: in.Hash,
 	}
 
@@ -141,10 +142,10 @@ func (h *handlers) listTransactions(
 	if in.Stuck {
 		filter.StuckFor = h.transactions.StuckAfter
 	}
-	return server.ListOf(in.Paging, transactionsCursor, func(before int64, limit int) ([]store.Transaction, error) {
+	return server.ListOf(in.Paging, transactionsCursor, func(before int64, limit int) ([]transaction.Transaction, error) {
 		filter.Before, filter.Limit = before, limit
 		return h.transactions.List(ctx, filter)
-	}, func(t store.Transaction) int64 { return t.ID }, h.transactionFrom)
+	}, func(t transaction.Transaction) int64 { return t.ID }, h.transactionFrom)
 }
 
 // unlessZero is nil for a time that was not given.
@@ -210,16 +211,16 @@ func (h *handlers) writeOffTransaction(
 }
 
 func (h *handlers) changed(
-	ctx context.Context, op server.Operation, t store.Transaction, err error,
+	ctx context.Context, op server.Operation, t transaction.Transaction, err error,
 ) (*server.Answer[shape.Transaction], error) {
 	if err != nil {
 		return nil, err
 	}
-	h.Audit(ctx, server.Caller(ctx), op, t.Hash, store.OutcomeDone)
+	h.Audit(ctx, server.Caller(ctx), op, t.Hash, account.OutcomeDone)
 	return server.Answered(h.transactionFrom(t)), nil
 }
 
-func (h *handlers) transactionFrom(t store.Transaction) shape.Transaction {
+func (h *handlers) transactionFrom(t transaction.Transaction) shape.Transaction {
 	body := shape.Transaction{
 		Hash: t.Hash, Status: t.State, AmountNano: t.AmountNano, Sender: t.Sender,
 		Username: shape.Optional(t.Username), UserID: shape.OptionalID(t.UserID), Stars: t.Stars, QuoteNano: t.QuoteNano,
@@ -241,7 +242,7 @@ func (h *handlers) transactionFrom(t store.Transaction) shape.Transaction {
 	return body
 }
 
-func paymentFrom(p store.Payment) shape.Payment {
+func paymentFrom(p transaction.Payment) shape.Payment {
 	return shape.Payment{
 		ID: shape.ID(p.ID), Kind: string(p.Kind), State: string(p.State), Attempt: p.Attempt, Seqno: p.Seqno,
 		Destination: p.Destination,

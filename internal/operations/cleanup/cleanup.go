@@ -11,6 +11,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/operations"
 	"stagecoach/internal/temporalio"
 )
 
@@ -25,7 +26,7 @@ const retentionBatch = 500
 
 // DeleteOldRows deletes what the policy does not keep, in small batches, and tells how many rows of each kind that
 // were. What was deleted by a try that died stays deleted; the next one deletes the rest.
-func (r *OldRows) DeleteOldRows(ctx context.Context, policy store.Retention) (map[string]int64, error) {
+func (r *OldRows) DeleteOldRows(ctx context.Context, policy operations.Retention) (map[string]int64, error) {
 	total := map[string]int64{}
 	for _, old := range policy.Kinds() {
 		for next := int64(0); ; {

@@ -10,7 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/operations"
 )
 
 const (
@@ -22,7 +23,7 @@ const (
 // Check looks at one system.
 type Check struct {
 	System string
-	Look   func(context.Context) store.Check // leaves the system's name out
+	Look   func(context.Context) operations.Check // leaves the system's name out
 }
 
 // Examiner makes the checks of one process.
@@ -37,18 +38,18 @@ type Examiner struct {
 
 // Record is what an Examiner needs of the record.
 type Record interface {
-	LastCheckRequest(ctx context.Context) (store.CheckRequest, error)
-	SaveChecks(ctx context.Context, identity string, request int64, checks []store.Check) error
+	LastCheckRequest(ctx context.Context) (operations.CheckRequest, error)
+	SaveChecks(ctx context.Context, identity string, request int64, checks []operations.Check) error
 }
 
 // Run looks once, and again after requests, until ctx ends. However many ask, it rests between two looks; the second of
 // them answers all who asked meanwhile. What cannot be saved is saved later: no system is asked twice for one request.
 func (e *Examiner) Run(ctx context.Context) {
-	ctx = store.Reserved(ctx) // administrators wait for it
+	ctx = core.Reserved(ctx) // administrators wait for it
 	ticker := time.NewTicker(cmp.Or(e.Every, askEvery))
 	defer ticker.Stop()
 
-	var found []store.Check
+	var found []operations.Check
 	var lookedAt time.Time
 	answered, saved := int64(-1), true
 	for {
@@ -71,8 +72,8 @@ func (e *Examiner) Run(ctx context.Context) {
 }
 
 // look makes all checks at once.
-func (e *Examiner) look(ctx context.Context) []store.Check {
-	found := make([]store.Check, len(e.Checks))
+func (e *Examiner) look(ctx context.Context) []operations.Check {
+	found := make([]operations.Check, len(e.Checks))
 	var looking sync.WaitGroup
 	for i, check := range e.Checks {
 		looking.Go(func() {
@@ -87,7 +88,7 @@ func (e *Examiner) look(ctx context.Context) []store.Check {
 	return found
 }
 
-func (e *Examiner) save(ctx context.Context, request int64, found []store.Check) bool {
+func (e *Examiner) save(ctx context.Context, request int64, found []operations.Check) bool {
 	if ctx.Err() != nil { // the process ends: what it found says nothing
 		return false
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"stagecoach/internal/operations/doctor"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/operations"
 )
 
 // desk is a record that a test asks from, and that does not save at times.
@@ -21,13 +21,13 @@ type desk struct {
 	changed chan struct{} // after each save
 }
 
-func (d *desk) LastCheckRequest(context.Context) (store.CheckRequest, error) {
+func (d *desk) LastCheckRequest(context.Context) (operations.CheckRequest, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return store.CheckRequest{Number: d.request}, nil
+	return operations.CheckRequest{Number: d.request}, nil
 }
 
-func (d *desk) SaveChecks(_ context.Context, identity string, request int64, checks []store.Check) error {
+func (d *desk) SaveChecks(_ context.Context, identity string, request int64, checks []operations.Check) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 
@@ -58,9 +58,9 @@ func TestOneLookPerRequest(t *testing.T) {
 	d := &desk{changed: make(chan struct{}, 100), broken: 3}
 	examiner := doctor.Examiner{
 		Store: d, Identity: "me", Every: time.Millisecond, Rest: time.Millisecond, Log: slog.New(slog.DiscardHandler),
-		Checks: []doctor.Check{{System: "yandex", Look: func(context.Context) store.Check {
+		Checks: []doctor.Check{{System: "yandex", Look: func(context.Context) operations.Check {
 			looks <- struct{}{}
-			return store.Check{State: store.CheckRefused}
+			return operations.Check{State: operations.CheckRefused}
 		}}},
 	}
 
@@ -93,9 +93,9 @@ func TestManyAsk(t *testing.T) {
 	d := &desk{changed: make(chan struct{}, 1000)}
 	examiner := doctor.Examiner{
 		Store: d, Identity: "me", Every: time.Millisecond, Rest: time.Hour, Log: slog.New(slog.DiscardHandler),
-		Checks: []doctor.Check{{System: "yandex", Look: func(context.Context) store.Check {
+		Checks: []doctor.Check{{System: "yandex", Look: func(context.Context) operations.Check {
 			looks <- struct{}{}
-			return store.Check{State: store.CheckWorks}
+			return operations.Check{State: operations.CheckWorks}
 		}}},
 	}
 

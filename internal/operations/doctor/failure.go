@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/operations"
 )
 
 // Names of what is checked.
@@ -39,19 +39,19 @@ const (
 
 // Off is the check of a system for which nothing is configured.
 func Off(system, why, about string) Check {
-	return Check{system, func(context.Context) store.Check {
-		return store.Check{State: store.CheckOff, Detail: why, Next: "to switch it on: " + about}
+	return Check{system, func(context.Context) operations.Check {
+		return operations.Check{State: operations.CheckOff, Detail: why, Next: "to switch it on: " + about}
 	}}
 }
 
 // failed says what an error means. advice is what to do when the system answers and refuses.
-func failed(err error, advice, about string) store.Check {
+func failed(err error, advice, about string) operations.Check {
 	code := cmp.Or(fault.CodeOf(err), fault.Internal)
 	if away(err) {
 		advice = "see whether it runs, and whether its address is right"
-		return store.Check{State: store.CheckUnreachable, Code: code, Next: advice + ": " + about}
+		return operations.Check{State: operations.CheckUnreachable, Code: code, Next: advice + ": " + about}
 	}
-	return store.Check{State: store.CheckRefused, Code: code, Next: advice + ": " + about}
+	return operations.Check{State: operations.CheckRefused, Code: code, Next: advice + ": " + about}
 }
 
 // away says whether an error is that of a system that gives no answer, or none now.

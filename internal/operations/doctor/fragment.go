@@ -5,7 +5,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/fragment"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/operations"
 	"stagecoach/internal/ton"
 )
 
@@ -20,19 +20,19 @@ const renewCookies = "log in at Fragment with the wallet, and give the new cooki
 // OfFragment checks the session that buys. A page of Fragment's shows whose session it is. Where it does not, the
 // session is refused if Fragment says so; else only a purchase would tell.
 func OfFragment(shop Shop, wallet ton.Address) Check {
-	return Check{Fragment, func(ctx context.Context) store.Check {
+	return Check{Fragment, func(ctx context.Context) operations.Check {
 		connected, shown, err := shop.SessionWallet(ctx)
 		switch {
 		case err != nil && fault.CodeOf(err) != fault.FragmentProtocol: // such as a page that sends strangers elsewhere
 			return failed(err, renewCookies, AboutFragment)
 		case shown && connected == wallet:
-			return store.Check{
-				State: store.CheckWorks, Account: connected.Friendly(false),
+			return operations.Check{
+				State: operations.CheckWorks, Account: connected.Friendly(false),
 				Detail: "the session is connected to the wallet",
 			}
 		case shown:
-			return store.Check{
-				State: store.CheckRefused, Account: connected.Friendly(false),
+			return operations.Check{
+				State: operations.CheckRefused, Account: connected.Friendly(false),
 				Detail: "the session is connected to another wallet", Next: renewCookies + ": " + AboutFragment,
 			}
 		}
@@ -40,8 +40,8 @@ func OfFragment(shop Shop, wallet ton.Address) Check {
 		if _, err := shop.State(ctx, "new"); err != nil {
 			return failed(err, renewCookies, AboutFragment)
 		}
-		return store.Check{
-			State: store.CheckUnverified, Detail: "no page shows whose session it is",
+		return operations.Check{
+			State: operations.CheckUnverified, Detail: "no page shows whose session it is",
 			Next: "only a purchase would tell; where there was none, " + renewCookies + ": " + AboutFragment,
 		}
 	}}

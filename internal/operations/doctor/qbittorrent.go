@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/operations"
 )
 
 // Torrents is a qBittorrent. It has to be the client that the process works with: a wrong password is tried seldom, for
@@ -24,7 +24,7 @@ func OfQBittorrent(torrents Torrents, password bool) Check {
 	if password {
 		how = "logged in"
 	}
-	return Check{QBittorrent, func(ctx context.Context) store.Check {
+	return Check{QBittorrent, func(ctx context.Context) operations.Check {
 		version, err := torrents.Version(ctx)
 		version = strings.TrimSpace(version)
 		switch {
@@ -33,13 +33,13 @@ func OfQBittorrent(torrents Torrents, password bool) Check {
 		case err != nil:
 			return failed(err, "see whether STAGECOACH_QBITTORRENT_URL is that of its Web UI", AboutDownloads)
 		case !versionForm.MatchString(version):
-			return store.Check{
-				State: store.CheckRefused, Code: fault.ProviderRejected,
+			return operations.Check{
+				State: operations.CheckRefused, Code: fault.ProviderRejected,
 				Detail: "another program answers at this address",
 				Next:   "see whether STAGECOACH_QBITTORRENT_URL is that of its Web UI: " + AboutDownloads,
 			}
 		}
 
-		return store.Check{State: store.CheckWorks, Account: how, Detail: "qBittorrent " + version}
+		return operations.Check{State: operations.CheckWorks, Account: how, Detail: "qBittorrent " + version}
 	}}
 }

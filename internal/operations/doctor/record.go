@@ -10,21 +10,21 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/operations"
 )
 
 // OfPostgreSQL checks the record. While it cannot be reached nobody hears what is found.
 func OfPostgreSQL(record interface {
-	About(ctx context.Context) (store.About, error)
+	About(ctx context.Context) (operations.About, error)
 },
 ) Check {
-	return Check{PostgreSQL, func(ctx context.Context) store.Check {
+	return Check{PostgreSQL, func(ctx context.Context) operations.Check {
 		about, err := record.About(ctx)
 		if err != nil {
 			return failed(err, "see what the database says", AboutDatabase)
 		}
-		return store.Check{
-			State: store.CheckWorks, Account: about.Role + " in " + about.Database,
+		return operations.Check{
+			State: operations.CheckWorks, Account: about.Role + " in " + about.Database,
 			Detail: fmt.Sprintf("PostgreSQL %s, schema %d", about.Version, about.Schema),
 		}
 	}}
@@ -35,7 +35,7 @@ func OfTemporal(temporal interface {
 	WorkflowService() workflowservice.WorkflowServiceClient
 }, namespace string,
 ) Check {
-	return Check{Temporal, func(ctx context.Context) store.Check {
+	return Check{Temporal, func(ctx context.Context) operations.Check {
 		service := temporal.WorkflowService()
 		system, err := service.GetSystemInfo(ctx, &workflowservice.GetSystemInfoRequest{})
 		if err != nil {
@@ -48,8 +48,8 @@ func OfTemporal(temporal interface {
 		}
 
 		kept := described.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration()
-		return store.Check{
-			State: store.CheckWorks, Account: "namespace " + namespace,
+		return operations.Check{
+			State: operations.CheckWorks, Account: "namespace " + namespace,
 			Detail: fmt.Sprintf("Temporal %s, keeps closed workflows %.0f h", system.GetServerVersion(), kept.Hours()),
 		}
 	}}
@@ -73,7 +73,7 @@ func OfQueues(served []string) Check {
 	if len(served) == 0 {
 		return Off(Queues, "a worker for payments, without a wallet's key", AboutWallet)
 	}
-	return Check{Queues, func(context.Context) store.Check {
-		return store.Check{State: store.CheckWorks, Detail: strings.Join(served, separator)}
+	return Check{Queues, func(context.Context) operations.Check {
+		return operations.Check{State: operations.CheckWorks, Detail: strings.Join(served, separator)}
 	}}
 }

@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/operations"
+	"stagecoach/internal/store/transaction"
 )
 
 // silentFor is how long a process may be silent before it is gone.
@@ -15,22 +16,22 @@ const silentFor = 20 * time.Second
 
 // Report is what all processes have found.
 type Report struct {
-	Request   store.CheckRequest // the last one
+	Request   operations.CheckRequest // the last one
 	Processes []Process
 	Unserved  []string // task queues that no process serves
 }
 
 // Process is a process that lives, with what it has found.
 type Process struct {
-	store.Process
+	operations.Process
 	Answered bool // it has looked since the last request
-	Checks   []store.Check
+	Checks   []operations.Check
 }
 
 // Works says whether everything that is configured does.
 func (r Report) Works() bool {
 	for _, p := range r.Processes {
-		if !p.Answered || slices.ContainsFunc(p.Checks, func(c store.Check) bool { return !c.Good() }) {
+		if !p.Answered || slices.ContainsFunc(p.Checks, func(c operations.Check) bool { return !c.Good() }) {
 			return false
 		}
 	}
@@ -40,10 +41,10 @@ func (r Report) Works() bool {
 // Store is what a doctor needs of the record.
 type Store interface {
 	RequestChecks(ctx context.Context) error
-	LastCheckRequest(ctx context.Context) (store.CheckRequest, error)
-	ChecksOf(ctx context.Context, identities []string) ([]store.Check, error)
-	Processes(ctx context.Context, age time.Duration) ([]store.Process, error)
-	ActiveWallet(ctx context.Context) (store.Wallet, error)
+	LastCheckRequest(ctx context.Context) (operations.CheckRequest, error)
+	ChecksOf(ctx context.Context, identities []string) ([]operations.Check, error)
+	Processes(ctx context.Context, age time.Duration) ([]operations.Process, error)
+	ActiveWallet(ctx context.Context) (transaction.Wallet, error)
 }
 
 // Doctor asks the processes, and collects what they answer.
@@ -91,7 +92,7 @@ func (d *Doctor) Report(ctx context.Context) (report Report, err error) {
 }
 
 // examined gives a process its part of all checks.
-func examined(p store.Process, checks []store.Check, request store.CheckRequest) Process {
+func examined(p operations.Process, checks []operations.Check, request operations.CheckRequest) Process {
 	own := Process{Process: p, Answered: true}
 	for _, c := range checks {
 		if c.Identity == p.Identity {
@@ -104,7 +105,7 @@ func examined(p store.Process, checks []store.Check, request store.CheckRequest)
 }
 
 // unserved lists the task queues that nobody serves. Those of payments are needed once the record knows a wallet.
-func (d *Doctor) unserved(ctx context.Context, checks []store.Check) ([]string, error) {
+func (d *Doctor) unserved(ctx context.Context, checks []operations.Check) ([]string, error) {
 	spared := map[string]bool{} // they are served, or not needed yet
 	switch _, err := d.Store.ActiveWallet(ctx); {
 	case fault.CodeOf(err) == fault.WalletNotFound:

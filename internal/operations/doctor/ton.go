@@ -5,7 +5,8 @@ import (
 	"fmt"
 
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/operations"
+	"stagecoach/internal/store/transaction"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
 )
@@ -22,7 +23,7 @@ func OfToncenter(system string, chain Chain, key bool) Check {
 	if key {
 		access = "with a key"
 	}
-	return Check{system, func(ctx context.Context) store.Check {
+	return Check{system, func(ctx context.Context) operations.Check {
 		head, err := chain.Head(ctx)
 		switch {
 		case fault.CodeOf(err) == fault.ChainClock:
@@ -30,13 +31,13 @@ func OfToncenter(system string, chain Chain, key bool) Check {
 		case err != nil:
 			return failed(err, "see whether its address and its API key are right", AboutWallet)
 		}
-		return store.Check{State: store.CheckWorks, Account: access, Detail: fmt.Sprintf("block %d", head.Seqno)}
+		return operations.Check{State: operations.CheckWorks, Account: access, Detail: fmt.Sprintf("block %d", head.Seqno)}
 	}}
 }
 
 // OfWallet checks the wallet whose key this process holds.
 func OfWallet(wallet ton.Address, chain Chain) Check {
-	return Check{Wallet, func(ctx context.Context) store.Check {
+	return Check{Wallet, func(ctx context.Context) operations.Check {
 		state, err := chain.Wallet(ctx, wallet)
 		if err != nil {
 			c := failed(err, "see whether toncenter works", AboutWallet)
@@ -48,8 +49,8 @@ func OfWallet(wallet ton.Address, chain Chain) Check {
 		if !state.Active {
 			contract = "never paid so far"
 		}
-		return store.Check{
-			State: store.CheckWorks, Account: wallet.Friendly(false),
+		return operations.Check{
+			State: operations.CheckWorks, Account: wallet.Friendly(false),
 			Detail: fmt.Sprintf("%s GRAM, V5R1, %s", state.Balance, contract),
 		}
 	}}
@@ -57,10 +58,10 @@ func OfWallet(wallet ton.Address, chain Chain) Check {
 
 // OnceThereIsAWallet is a check of a process without a key, for what it needs only when the record knows a wallet.
 func OnceThereIsAWallet(record interface {
-	ActiveWallet(ctx context.Context) (store.Wallet, error)
+	ActiveWallet(ctx context.Context) (transaction.Wallet, error)
 }, check Check,
 ) Check {
-	return Check{check.System, func(ctx context.Context) store.Check {
+	return Check{check.System, func(ctx context.Context) operations.Check {
 		if _, err := record.ActiveWallet(ctx); fault.CodeOf(err) == fault.WalletNotFound {
 			return Off(check.System, "there is no wallet", AboutWallet).Look(ctx)
 		}

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/operations"
 	"stagecoach/internal/yandex"
 )
 
@@ -24,7 +24,7 @@ type TokenStore interface {
 // OfYandex checks the stored access token. Whether the refresh token is good only its use would tell, and each use
 // replaces it: so it is left alone.
 func OfYandex(disk Disk, tokens TokenStore, root string) Check {
-	return Check{Yandex, func(ctx context.Context) store.Check {
+	return Check{Yandex, func(ctx context.Context) operations.Check {
 		token, err := tokens.CurrentToken(ctx)
 		switch {
 		case err != nil:
@@ -38,7 +38,7 @@ func OfYandex(disk Disk, tokens TokenStore, root string) Check {
 		about, err := disk.About(ctx, token.AccessToken)
 		switch code := fault.CodeOf(err); {
 		case err == nil:
-			return store.Check{State: store.CheckWorks, Account: owner(about), Detail: root + ", " + lasts(token)}
+			return operations.Check{State: operations.CheckWorks, Account: owner(about), Detail: root + ", " + lasts(token)}
 		case code == fault.YandexUnauthorized:
 			return unrenewed(token, code, "the access token is refused")
 		case code == fault.FileNotFound:
@@ -50,16 +50,16 @@ func OfYandex(disk Disk, tokens TokenStore, root string) Check {
 }
 
 // unrenewed says what an access token means that is no longer good.
-func unrenewed(token oauth2.Token, code fault.Code, why string) store.Check {
+func unrenewed(token oauth2.Token, code fault.Code, why string) operations.Check {
 	if token.RefreshToken == "" {
-		return store.Check{
-			State: store.CheckRefused, Code: fault.YandexUnauthorized, Detail: why,
+		return operations.Check{
+			State: operations.CheckRefused, Code: fault.YandexUnauthorized, Detail: why,
 			Next: "give a refresh token as STAGECOACH_YANDEX_REFRESH_TOKEN, and restart: " + AboutStorage,
 		}
 	}
 
-	return store.Check{
-		State: store.CheckUnverified, Code: code, Detail: why,
+	return operations.Check{
+		State: operations.CheckUnverified, Code: code, Detail: why,
 		Next: "list the folder with `starter files`, which renews the token; if that is refused, give a new refresh token: " +
 			AboutStorage,
 	}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/operations"
 )
 
 // Names of the systems outside.
@@ -31,7 +31,7 @@ const (
 
 // Store is what a reporter needs of the record.
 type Store interface {
-	Beat(ctx context.Context, p store.Process, seen []store.OutsideSystem) error
+	Beat(ctx context.Context, p operations.Process, seen []operations.OutsideSystem) error
 	Leave(ctx context.Context, identity string) error
 }
 
@@ -52,14 +52,14 @@ type Reporter struct {
 	carries atomic.Int64
 
 	mu   sync.Mutex
-	seen map[string]*store.OutsideSystem // since the last beat that was recorded
+	seen map[string]*operations.OutsideSystem // since the last beat that was recorded
 }
 
 // New makes a Pulse; Run lets it beat.
 func New(o Options) *Reporter {
 	o.Every = cmp.Or(o.Every, 5*time.Second)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	return &Reporter{o: o, started: time.Now(), seen: map[string]*store.OutsideSystem{}}
+	return &Reporter{o: o, started: time.Now(), seen: map[string]*operations.OutsideSystem{}}
 }
 
 // Noting gives what notes the outcome of calls of one system.
@@ -79,7 +79,7 @@ func (p *Reporter) Note(system string, err error) {
 
 	o := p.seen[system]
 	if o == nil {
-		o = &store.OutsideSystem{Name: system}
+		o = &operations.OutsideSystem{Name: system}
 		p.seen[system] = o
 	}
 
@@ -142,16 +142,16 @@ func (p *Reporter) beat(ctx context.Context) {
 
 	p.mu.Lock()
 	told := p.seen
-	p.seen = map[string]*store.OutsideSystem{}
+	p.seen = map[string]*operations.OutsideSystem{}
 	p.mu.Unlock()
-	seen := make([]store.OutsideSystem, 0, len(told))
+	seen := make([]operations.OutsideSystem, 0, len(told))
 	for _, o := range told {
 		seen = append(seen, *o)
 	}
 
 	// two processes lock rows in one order
-	slices.SortFunc(seen, func(a, b store.OutsideSystem) int { return strings.Compare(a.Name, b.Name) })
-	err := p.o.Store.Beat(ctx, store.Process{
+	slices.SortFunc(seen, func(a, b operations.OutsideSystem) int { return strings.Compare(a.Name, b.Name) })
+	err := p.o.Store.Beat(ctx, operations.Process{
 		Identity: p.o.Identity, Service: p.o.Service, Version: p.o.Version, Carries: int(p.carries.Load()),
 		StartedAt: p.started,
 	}, seen)

@@ -5,13 +5,13 @@ import (
 	"log/slog"
 	"sync"
 
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/operations"
 )
 
 // CountStore is what the counts need of the record.
 type CountStore interface {
 	FoldCounts(ctx context.Context) error
-	CheckCounts(ctx context.Context) (differences []store.Count, err error)
+	CheckCounts(ctx context.Context) (differences []operations.Count, err error)
 }
 
 // Counts keeps the counts that a status shows: it adds up what transitions have noted, and compares with the rows.

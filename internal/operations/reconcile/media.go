@@ -12,7 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/download"
+	"stagecoach/internal/store/notice"
 )
 
 // MediaMarker is the file that must lie in the media root: without it nothing is mounted there, or something else.
@@ -34,8 +35,8 @@ const (
 type MediaStore interface {
 	MediaSweepIsDue(ctx context.Context, every time.Duration) (due bool, err error)
 	MarkMediaSwept(ctx context.Context) error
-	LyingMedia(ctx context.Context, after store.LyingMedium, limit int) ([]store.LyingMedium, error)
-	ChangeMedium(ctx context.Context, c store.MediumChange) (changed bool, err error)
+	LyingMedia(ctx context.Context, after download.LyingMedium, limit int) ([]download.LyingMedium, error)
+	ChangeMedium(ctx context.Context, c download.MediumChange) (changed bool, err error)
 
 	RaiseAlert(ctx context.Context, kind string) error
 	ResolveAlert(ctx context.Context, kind string) error
@@ -95,7 +96,7 @@ func (m *MediaSweep) sweep(ctx context.Context) error {
 	}
 
 	if plan.tooMany(m.MaxPercent) {
-		if err := m.Store.RaiseAlert(ctx, store.AlertMediaMissing); err != nil {
+		if err := m.Store.RaiseAlert(ctx, notice.AlertMediaMissing); err != nil {
 			return err
 		}
 		m.count(MediaStopped)
@@ -106,7 +107,7 @@ func (m *MediaSweep) sweep(ctx context.Context) error {
 	if err := m.apply(ctx, plan); err != nil {
 		return err
 	}
-	if err := m.Store.ResolveAlert(ctx, store.AlertMediaMissing); err != nil {
+	if err := m.Store.ResolveAlert(ctx, notice.AlertMediaMissing); err != nil {
 		return err
 	}
 
@@ -116,9 +117,9 @@ func (m *MediaSweep) sweep(ctx context.Context) error {
 
 // mediaPlan is what a look has found.
 type mediaPlan struct {
-	available int                 // media that were so at the look
-	lost      []store.LyingMedium // of them, those whose files are gone
-	found     []store.LyingMedium // missing ones whose files are back
+	available int                    // media that were so at the look
+	lost      []download.LyingMedium // of them, those whose files are gone
+	found     []download.LyingMedium // missing ones whose files are back
 }
 
 // tooMany says whether more than this share of the available media would be marked.
@@ -135,7 +136,7 @@ func (m *MediaSweep) look(ctx context.Context) (plan mediaPlan, err error) {
 	}
 	defer func() { _ = root.Close() }()
 
-	for last := (store.LyingMedium{}); ; {
+	for last := (download.LyingMedium{}); ; {
 		media, err := m.Store.LyingMedia(ctx, last, mediaBatch)
 		if err != nil {
 			return plan, err
@@ -158,7 +159,7 @@ func (m *MediaSweep) look(ctx context.Context) (plan mediaPlan, err error) {
 }
 
 // lookAt adds what a batch of media shows to the plan.
-func (m *MediaSweep) lookAt(root *os.Root, media []store.LyingMedium, plan *mediaPlan) error {
+func (m *MediaSweep) lookAt(root *os.Root, media []download.LyingMedium, plan *mediaPlan) error {
 	if err := m.marked(); err != nil {
 		return err
 	}
@@ -175,12 +176,12 @@ func (m *MediaSweep) lookAt(root *os.Root, media []store.LyingMedium, plan *medi
 		}
 
 		switch medium.Status {
-		case store.MediaAvailable:
+		case download.MediaAvailable:
 			plan.available++
 			if !there {
 				plan.lost = append(plan.lost, medium)
 			}
-		case store.MediaMissing:
+		case download.MediaMissing:
 			if there {
 				plan.found = append(plan.found, medium)
 			}
@@ -192,9 +193,9 @@ func (m *MediaSweep) lookAt(root *os.Root, media []store.LyingMedium, plan *medi
 
 // apply marks what was found, each medium in a database transaction of its own.
 func (m *MediaSweep) apply(ctx context.Context, plan mediaPlan) error {
-	for to, media := range map[string][]store.LyingMedium{store.MediaMissing: plan.lost, store.MediaAvailable: plan.found} {
+	for to, media := range map[string][]download.LyingMedium{download.MediaMissing: plan.lost, download.MediaAvailable: plan.found} {
 		for _, medium := range media {
-			_, err := m.Store.ChangeMedium(ctx, store.MediumChange{
+			_, err := m.Store.ChangeMedium(ctx, download.MediumChange{
 				BookID: medium.BookID, MediaType: medium.MediaType, To: to, From: medium.Status, Path: medium.Path,
 			})
 			if err != nil {

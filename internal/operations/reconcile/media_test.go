@@ -13,6 +13,8 @@ import (
 
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/download"
+	"stagecoach/internal/store/notice"
 )
 
 // mediaRig is a library whose files lie in a folder.
@@ -126,24 +128,24 @@ func TestMediaGoAndComeBack(t *testing.T) {
 		t.Fatalf("the sweep says %q", got)
 	}
 
-	r.want("its file is gone", 7, store.BookArchive, store.MediaMissing)
-	r.want("its file is gone", 900, store.BookArchive, store.MediaMissing)
-	r.want("its file is there", 8, store.BookLibrary, store.MediaAvailable)
-	r.want("its audio lies where nobody looks", 3, store.BookLibrary, store.MediaAvailable)
+	r.want("its file is gone", 7, download.BookArchive, download.MediaMissing)
+	r.want("its file is gone", 900, download.BookArchive, download.MediaMissing)
+	r.want("its file is there", 8, download.BookLibrary, download.MediaAvailable)
+	r.want("its audio lies where nobody looks", 3, download.BookLibrary, download.MediaAvailable)
 
 	admin := int64(1)
-	if _, err := r.store.ChangeMedium(t.Context(), store.MediumChange{BookID: 900, MediaType: "text", To: store.MediaDeleted, ActorID: &admin}); err != nil {
+	if _, err := r.store.ChangeMedium(t.Context(), download.MediumChange{BookID: 900, MediaType: "text", To: download.MediaDeleted, ActorID: &admin}); err != nil {
 		t.Fatal(err)
 	}
 
 	r.put(7)
 	r.put(900)
 	r.look()
-	r.want("its file is back", 7, store.BookLibrary, store.MediaAvailable)
-	r.want("a person has deleted it", 900, store.BookArchive, store.MediaDeleted)
+	r.want("its file is back", 7, download.BookLibrary, download.MediaAvailable)
+	r.want("a person has deleted it", 900, download.BookArchive, download.MediaDeleted)
 
 	events, err := r.store.EventsOf(t.Context(), "book", "7")
-	if err != nil || len(events) != 2 || events[0].Type != "medium_missing" || events[1].From != store.MediaMissing || events[1].To != store.MediaAvailable {
+	if err != nil || len(events) != 2 || events[0].Type != "medium_missing" || events[1].From != download.MediaMissing || events[1].To != download.MediaAvailable {
 		t.Errorf("the events of book 7: %+v, %v", events, err)
 	}
 }
@@ -161,7 +163,7 @@ func TestTooManyMediaAreMissing(t *testing.T) {
 		t.Errorf("the sweep says %q", got)
 	}
 
-	r.want("six of a hundred are gone", 1, store.BookLibrary, store.MediaAvailable)
+	r.want("six of a hundred are gone", 1, download.BookLibrary, download.MediaAvailable)
 	r.wantAlert(true)
 
 	r.put(6)
@@ -169,7 +171,7 @@ func TestTooManyMediaAreMissing(t *testing.T) {
 		t.Errorf("the sweep says %q", got)
 	}
 
-	r.want("five of a hundred are gone", 1, store.BookArchive, store.MediaMissing)
+	r.want("five of a hundred are gone", 1, download.BookArchive, download.MediaMissing)
 	r.wantAlert(false)
 }
 
@@ -179,7 +181,7 @@ func (r *mediaRig) wantAlert(want bool) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	if open := len(alerts) == 1 && alerts[0].Kind == store.AlertMediaMissing; open != want {
+	if open := len(alerts) == 1 && alerts[0].Kind == notice.AlertMediaMissing; open != want {
 		r.t.Errorf("open alerts %+v", alerts)
 	}
 }
@@ -194,7 +196,7 @@ func TestMediaAreNotLookedForElsewhere(t *testing.T) {
 		t.Errorf("the sweep says %q", got)
 	}
 
-	r.want("nobody may look", 1, store.BookLibrary, store.MediaAvailable)
+	r.want("nobody may look", 1, download.BookLibrary, download.MediaAvailable)
 
 	r.sweep.Root = ""
 	if got := r.look(); got != "" {
@@ -208,7 +210,7 @@ func TestMediaAreNotLookedForElsewhere(t *testing.T) {
 		t.Errorf("the sweep says %q", got)
 	}
 
-	r.want("the marker is back", 1, store.BookArchive, store.MediaMissing)
+	r.want("the marker is back", 1, download.BookArchive, download.MediaMissing)
 	if got := r.look(); got != "" {
 		t.Errorf("within the hour the sweep says %q", got)
 	}

@@ -14,7 +14,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/operations"
 	"stagecoach/internal/temporalio"
 )
 
@@ -23,10 +23,10 @@ const SweptSignal = "swept"
 
 // Store is what the reconciler needs of the record.
 type Store interface {
-	NoteFinding(ctx context.Context, f store.Finding) (noted store.Finding, fresh bool, err error)
+	NoteFinding(ctx context.Context, f operations.Finding) (noted operations.Finding, fresh bool, err error)
 	SettleFinding(ctx context.Context, id int64, done string) error
 	CloseVanishedFindings(ctx context.Context, age time.Duration) error
-	FindingCounts(ctx context.Context, since time.Time) ([]store.FindingCount, error)
+	FindingCounts(ctx context.Context, since time.Time) ([]operations.FindingCount, error)
 }
 
 // Reconciler compares live rows with running workflows and repairs what differs: when an operator terminates or resets

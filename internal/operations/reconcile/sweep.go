@@ -7,7 +7,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/operations"
 	"stagecoach/internal/temporalio"
 )
 
@@ -59,11 +59,11 @@ func eachLive(ctx context.Context, w service.Workload, age time.Duration, do fun
 // asked.
 func (s *sweeper) settle(ctx context.Context, v *view, row service.LiveRow) error {
 	about := row.About()
-	f := store.Finding{Workload: v.Name(), Entity: about.Entity, WorkflowID: about.WorkflowID}
+	f := operations.Finding{Workload: v.Name(), Entity: about.Entity, WorkflowID: about.WorkflowID}
 	listed, runs := v.meet(about.WorkflowID)
 	switch {
 	case about.NeverStarted: // what runs under its id may be the workflow of the row before
-		f.Finding = store.FindingNotStarted
+		f.Finding = operations.FindingNotStarted
 		return s.repair(ctx, f, started(row.Start))
 	case runs:
 		if done, err := row.Remind(ctx); done || err != nil {
@@ -87,20 +87,20 @@ func (s *sweeper) settle(ctx context.Context, v *view, row service.LiveRow) erro
 }
 
 // recovery chooses what is done about a live row whose workflow was lost.
-func (s *sweeper) recovery(row service.LiveRow, f store.Finding, now execution) repair {
+func (s *sweeper) recovery(row service.LiveRow, f operations.Finding, now execution) repair {
 	about := row.About()
 	switch {
-	case f.Finding == store.FindingMissing && about.Resumes:
+	case f.Finding == operations.FindingMissing && about.Resumes:
 		return started(row.Start)
-	case f.Finding == store.FindingTooLong && about.Replaceable:
+	case f.Finding == operations.FindingTooLong && about.Replaceable:
 		return started(row.Restart)
 	default:
 		loss := service.Loss{Finding: f.Finding, Completed: now.status == enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED}
 		return func(ctx context.Context) (string, error) {
 			if restarted, err := row.End(ctx, loss); restarted || err != nil {
-				return store.DoneStarted, err
+				return operations.DoneStarted, err
 			}
-			return store.DoneEnded, nil
+			return operations.DoneEnded, nil
 		}
 	}
 }
@@ -109,12 +109,12 @@ func (s *sweeper) recovery(row service.LiveRow, f store.Finding, now execution) 
 type repair func(ctx context.Context) (done string, err error)
 
 func started(start func(context.Context) error) repair {
-	return func(ctx context.Context) (string, error) { return store.DoneStarted, start(ctx) }
+	return func(ctx context.Context) (string, error) { return operations.DoneStarted, start(ctx) }
 }
 
 // repair records a finding and then does something about it. A finding whose repair fails stays open: the next sweep
 // meets it again.
-func (s *sweeper) repair(ctx context.Context, f store.Finding, do repair) error {
+func (s *sweeper) repair(ctx context.Context, f operations.Finding, do repair) error {
 	noted, fresh, err := s.Store.NoteFinding(ctx, f)
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func (s *sweeper) repair(ctx context.Context, f store.Finding, do repair) error 
 		}
 	}
 
-	if noted.Done == store.DoneRefreshed && time.Since(*noted.DoneAt) < refreshAgainAfter {
+	if noted.Done == operations.DoneRefreshed && time.Since(*noted.DoneAt) < refreshAgainAfter {
 		return nil
 	}
 
@@ -147,7 +147,7 @@ const refreshAgainAfter = 10 * time.Minute
 
 // refresh tells a running workflow to look at the record when it was reset, or when it has shown another state than the
 // record has in two sweeps.
-func (s *sweeper) refresh(ctx context.Context, v *view, f store.Finding, listed execution, row service.LiveRow) error {
+func (s *sweeper) refresh(ctx context.Context, v *view, f operations.Finding, listed execution, row service.LiveRow) error {
 	state := row.About().State
 	differs := listed.stage != state
 	if differs {
@@ -167,9 +167,9 @@ func (s *sweeper) refresh(ctx context.Context, v *view, f store.Finding, listed 
 		return row.Refresh(ctx)
 	}
 
-	f.RunID, f.Finding = now.runID, store.FindingStale
+	f.RunID, f.Finding = now.runID, operations.FindingStale
 	if now.reset {
-		f.Finding = store.FindingReset
+		f.Finding = operations.FindingReset
 	}
-	return s.repair(ctx, f, func(ctx context.Context) (string, error) { return store.DoneRefreshed, row.Refresh(ctx) })
+	return s.repair(ctx, f, func(ctx context.Context) (string, error) { return operations.DoneRefreshed, row.Refresh(ctx) })
 }

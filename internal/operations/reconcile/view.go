@@ -15,7 +15,8 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/operations"
 	"stagecoach/internal/temporalio"
 )
 
@@ -39,16 +40,16 @@ func (e execution) alive() bool {
 func (e execution) finding() string {
 	switch e.status {
 	case enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED:
-		return store.FindingMissing
+		return operations.FindingMissing
 	case enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED:
 		if e.long {
-			return store.FindingTooLong
+			return operations.FindingTooLong
 		}
-		return store.FindingTerminated
+		return operations.FindingTerminated
 	case enumspb.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:
-		return store.FindingTimedOut
+		return operations.FindingTimedOut
 	default:
-		return store.FindingEnded
+		return operations.FindingEnded
 	}
 }
 
@@ -205,14 +206,14 @@ func (s *sweeper) orphans(ctx context.Context, v *view) error {
 	return nil
 }
 
-func (s *sweeper) orphan(ctx context.Context, workload, key string, row store.DrivenRow) error {
-	f := store.Finding{
-		Workload: workload, Entity: row.Entity, WorkflowID: workload + "/" + key, Finding: store.FindingOver,
+func (s *sweeper) orphan(ctx context.Context, workload, key string, row core.DrivenRow) error {
+	f := operations.Finding{
+		Workload: workload, Entity: row.Entity, WorkflowID: workload + "/" + key, Finding: operations.FindingOver,
 	}
 
 	reason := "reconciler: the record has the end of this " + workload
 	if row.Entity == "" {
-		f.Entity, f.Finding, reason = key, store.FindingNoRow, "reconciler: the record knows no such "+workload
+		f.Entity, f.Finding, reason = key, operations.FindingNoRow, "reconciler: the record knows no such "+workload
 	}
 
 	now, err := s.describe(ctx, f.WorkflowID)
@@ -226,6 +227,6 @@ func (s *sweeper) orphan(ctx context.Context, workload, key string, row store.Dr
 		if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
 			err = nil
 		}
-		return store.DoneTerminated, err
+		return operations.DoneTerminated, err
 	})
 }

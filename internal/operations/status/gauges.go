@@ -8,7 +8,7 @@ import (
 
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/money"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/notice"
 )
 
 var (
@@ -82,8 +82,8 @@ func (g *Gauges) Collect(metrics chan<- prometheus.Metric) {
 		gauge(chainLag, *now.Wallet.ChainLag)
 	}
 
-	for _, kind := range store.AlertKinds {
-		open := slices.ContainsFunc(now.Alerts, func(alert store.OpenAlert) bool { return alert.Kind == kind })
+	for _, kind := range notice.AlertKinds {
+		open := slices.ContainsFunc(now.Alerts, func(alert notice.OpenAlert) bool { return alert.Kind == kind })
 		gauge(alertsOpen, map[bool]float64{true: 1}[open], kind)
 	}
 }

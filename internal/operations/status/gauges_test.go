@@ -8,7 +8,7 @@ import (
 
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/status"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/notice"
 )
 
 func gathered(t *testing.T, c prometheus.Collector) map[string]float64 {
@@ -48,7 +48,7 @@ func TestGauges(t *testing.T) {
 		want["tasks_in_status_current "+string(status)] = 0
 	}
 
-	for _, kind := range store.AlertKinds {
+	for _, kind := range notice.AlertKinds {
 		want["alerts_open_current "+kind] = 0
 	}
 

@@ -14,6 +14,9 @@ import (
 
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/operations"
+	"stagecoach/internal/store/transaction"
 )
 
 const (
@@ -48,7 +51,7 @@ type Reporter struct {
 
 	mu      sync.Mutex // guards what follows; held while a status is made, so that many who ask cost one
 	last    Status
-	above   []store.AboveQuota
+	above   []operations.AboveQuota
 	aboveAt time.Time
 }
 
@@ -72,10 +75,10 @@ type Status struct {
 	InState            map[string]map[string]int64 // by workload; all states
 	WorkerHeartbeatAge *float64                    // since a worker was last heard of; nil when there is none
 	TokenExpiresIn     *float64                    // of the storage's access token; nil when unknown or endless
-	TopErrors          []store.ErrorCount          // of the last 24 hours
+	TopErrors          []operations.ErrorCount     // of the last 24 hours
 	StuckJobs          []int64                     // held jobs whose heartbeat is too old
 
-	AboveLimits []store.AboveQuota // users who have more than a limit allows, as of the last minute
+	AboveLimits []operations.AboveQuota // users who have more than a limit allows, as of the last minute
 
 	QBittorrent *QBittorrent // nil when there is none
 
@@ -100,7 +103,7 @@ func (r *Reporter) Now(ctx context.Context) (Status, error) {
 	if time.Since(r.last.At) < freshFor {
 		return r.last, nil
 	}
-	status, err := r.make(store.Reserved(ctx)) // it is asked when something is wrong
+	status, err := r.make(core.Reserved(ctx)) // it is asked when something is wrong
 	if err == nil {
 		r.last = status
 	}
@@ -162,7 +165,7 @@ func (r *Reporter) count(ctx context.Context, s *Status) error {
 		s.InState[workload.Name] = in
 	}
 
-	s.PaymentQueue, s.NeedsReview = counts.PaymentQueue(), counts.NeedsReview()
+	s.PaymentQueue, s.NeedsReview = transaction.PaymentQueue(counts), transaction.NeedsReview(counts)
 	s.OpenFindings, s.RecentFindings = counts.OpenFindings, counts.RecentFindings
 	return nil
 }
@@ -179,7 +182,7 @@ func (r *Reporter) errors(ctx context.Context, s *Status) error {
 			e.Code = "OTHER"
 		}
 		if e.Workload == lifecycle.WorkloadDelivery {
-			s.TopErrors = append(s.TopErrors, store.ErrorCount{Code: e.Code, Count: e.Count})
+			s.TopErrors = append(s.TopErrors, operations.ErrorCount{Code: e.Code, Count: e.Count})
 		}
 		if len(s.Errors) < maxErrors {
 			s.Errors = append(s.Errors, e)
@@ -199,7 +202,7 @@ func (r *Reporter) stuckJobs(ctx context.Context) ([]int64, error) {
 }
 
 // aboveLimits looks who is above a limit, once a minute. When that cannot be told in time it is what was known before.
-func (r *Reporter) aboveLimits(ctx context.Context) []store.AboveQuota {
+func (r *Reporter) aboveLimits(ctx context.Context) []operations.AboveQuota {
 	if time.Since(r.aboveAt) < aboveFor {
 		return r.above
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/notice"
 )
 
 const (
@@ -26,22 +26,22 @@ func (r *Reporter) Watch(ctx context.Context) error {
 	}
 
 	causes := map[string]bool{
-		store.AlertTokenEnding: r.tokenEnds(ctx, s),
-		store.AlertQueue: slices.ContainsFunc(
+		notice.AlertTokenEnding: r.tokenEnds(ctx, s),
+		notice.AlertQueue: slices.ContainsFunc(
 			s.Queues, func(q Queue) bool { return q.Depth > queueMost || q.OldestAge > queueOldest.Seconds() },
 		),
-		store.AlertStuckJobs:    s.Stuck(),
-		store.AlertStorageAway:  s.away("yandex"),
-		store.AlertFragmentAway: s.away("fragment"),
-		store.AlertSecondSource: s.away("toncenter-2"),
-		store.AlertFindings:     s.RecentFindings > 0,
+		notice.AlertStuckJobs:    s.Stuck(),
+		notice.AlertStorageAway:  s.away("yandex"),
+		notice.AlertFragmentAway: s.away("fragment"),
+		notice.AlertSecondSource: s.away("toncenter-2"),
+		notice.AlertFindings:     s.RecentFindings > 0,
 	}
-	if causes[store.AlertDeposit], err = r.o.Store.AnyDisputed(ctx); err != nil {
+	if causes[notice.AlertDeposit], err = r.o.Store.AnyDisputed(ctx); err != nil {
 		return err
 	}
 
 	if !s.TemporalAnswers {
-		delete(causes, store.AlertQueue) // not known
+		delete(causes, notice.AlertQueue) // not known
 	}
 	return r.set(ctx, s, causes)
 }
@@ -54,9 +54,9 @@ func (r *Reporter) WatchWorkers(ctx context.Context) error {
 		return err
 	}
 
-	causes := map[string]bool{store.AlertTemporalAway: !s.TemporalAnswers}
+	causes := map[string]bool{notice.AlertTemporalAway: !s.TemporalAnswers}
 	if s.TemporalAnswers {
-		causes[store.AlertNoWorker] = !slices.ContainsFunc(
+		causes[notice.AlertNoWorker] = !slices.ContainsFunc(
 			s.Workers, func(w Worker) bool { return len(w.Queues) > 0 && w.LastHeard < silentFor.Seconds() },
 		)
 	}
@@ -67,7 +67,7 @@ func (r *Reporter) WatchWorkers(ctx context.Context) error {
 func (r *Reporter) set(ctx context.Context, s Status, causes map[string]bool) error {
 	var raise, resolve []string
 	for kind, there := range causes {
-		open := slices.ContainsFunc(s.Alerts, func(a store.OpenAlert) bool { return a.Kind == kind })
+		open := slices.ContainsFunc(s.Alerts, func(a notice.OpenAlert) bool { return a.Kind == kind })
 		switch {
 		case there && !open:
 			raise = append(raise, kind)

@@ -19,7 +19,8 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/liveness"
 	"stagecoach/internal/operations/status"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store/operations"
 )
 
 // queues is a Temporal of which all task queues look the same.
@@ -92,20 +93,20 @@ func TestWatch(t *testing.T) {
 
 	renews, temporal.depth, temporal.pollers = false, 1001, nil
 	jobs(t, url, lifecycle.DeliveryClaimed, 1, time.Hour)
-	if _, _, err := s.NoteFinding(ctx, store.Finding{Workload: "task", Entity: "1", WorkflowID: "task/1", Finding: store.FindingMissing}); err != nil {
+	if _, _, err := s.NoteFinding(ctx, operations.Finding{Workload: "task", Entity: "1", WorkflowID: "task/1", Finding: operations.FindingMissing}); err != nil {
 		t.Fatal(err)
 	}
 
 	exec(t, url, `INSERT INTO outside_systems (name, failed_at, error, failing_since) SELECT name, now(), 'X', now() - interval '6 minutes'
 		FROM unnest(ARRAY['yandex', 'fragment', 'qbittorrent', 'toncenter-2']) AS name`)
 	want(
-		"all is wrong", store.AlertTokenEnding, store.AlertQueue, store.AlertNoWorker, store.AlertStuckJobs,
-		store.AlertFindings, store.AlertStorageAway, store.AlertFragmentAway, store.AlertSecondSource,
+		"all is wrong", notice.AlertTokenEnding, notice.AlertQueue, notice.AlertNoWorker, notice.AlertStuckJobs,
+		notice.AlertFindings, notice.AlertStorageAway, notice.AlertFragmentAway, notice.AlertSecondSource,
 	)
 
 	options.Temporal = away
-	want("Temporal is away: of queues and workers nothing is known", store.AlertTemporalAway,
-		store.AlertTokenEnding, store.AlertQueue, store.AlertNoWorker, store.AlertStuckJobs, store.AlertFindings, store.AlertStorageAway, store.AlertFragmentAway, store.AlertSecondSource)
+	want("Temporal is away: of queues and workers nothing is known", notice.AlertTemporalAway,
+		notice.AlertTokenEnding, notice.AlertQueue, notice.AlertNoWorker, notice.AlertStuckJobs, notice.AlertFindings, notice.AlertStorageAway, notice.AlertFragmentAway, notice.AlertSecondSource)
 
 	options.Temporal = c
 	renews, temporal.depth, temporal.pollers = true, 0, []*taskqueuepb.PollerInfo{{Identity: "1@h@worker", LastAccessTime: timestamppb.Now()}}
@@ -155,13 +156,13 @@ func TestPulse(t *testing.T) {
 		<-ended
 	}
 
-	look := func() map[string]store.OutsideSystem {
+	look := func() map[string]operations.OutsideSystem {
 		t.Helper()
 		systems, err := s.OutsideSystems(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		byName := map[string]store.OutsideSystem{}
+		byName := map[string]operations.OutsideSystem{}
 		for _, o := range systems {
 			byName[o.Name] = o
 		}
@@ -209,10 +210,10 @@ func TestPulse(t *testing.T) {
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t)
-	if err := s.Beat(t.Context(), store.Process{Identity: "1@h@worker", Service: "worker", Version: "0.1.0", Carries: 2, StartedAt: time.Now()}, nil); err != nil {
+	if err := s.Beat(t.Context(), operations.Process{Identity: "1@h@worker", Service: "worker", Version: "0.1.0", Carries: 2, StartedAt: time.Now()}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Beat(t.Context(), store.Process{Identity: "1@h@api", Service: "api", Version: "0.1.0", StartedAt: time.Now()}, nil); err != nil {
+	if err := s.Beat(t.Context(), operations.Process{Identity: "1@h@api", Service: "api", Version: "0.1.0", StartedAt: time.Now()}, nil); err != nil {
 		t.Fatal(err)
 	}
 

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store/operations"
+	"stagecoach/internal/store/transaction"
 )
 
 const (
@@ -18,18 +20,18 @@ const (
 type Overview struct {
 	PaymentQueue int64 // payments that wait for the wallet's turn, or have it
 	NeedsReview  int64 // transactions; up to 10,000, as the findings
-	Wallet       store.WalletState
+	Wallet       transaction.WalletState
 
 	Queues          []Queue
 	TemporalAnswers bool // else queues and pollers are unknown
 	Workers         []Worker
 	Outside         []Outside
-	Errors          []store.WorkloadErrorCount // of all workloads, in the last 24 hours
-	Alerts          []store.OpenAlert
-	Stops           []store.Switch  // what stops payments now
-	Findings        []store.Finding // the last ones
-	OpenFindings    int64           // about which nothing was done yet
-	RecentFindings  int64           // of the last minutes
+	Errors          []operations.WorkloadErrorCount // of all workloads, in the last 24 hours
+	Alerts          []notice.OpenAlert
+	Stops           []transaction.Switch // what stops payments now
+	Findings        []operations.Finding // the last ones
+	OpenFindings    int64                // about which nothing was done yet
+	RecentFindings  int64                // of the last minutes
 }
 
 // Worker is a process that works, or serves.
@@ -72,7 +74,7 @@ func (r *Reporter) overview(ctx context.Context, s *Status, pollers []poller) er
 	if err != nil {
 		return err
 	}
-	if s.Findings, err = r.o.Store.Findings(ctx, store.FindingFilter{Limit: lastFindings}); err != nil {
+	if s.Findings, err = r.o.Store.Findings(ctx, operations.FindingFilter{Limit: lastFindings}); err != nil {
 		return err
 	}
 
@@ -94,7 +96,7 @@ func (r *Reporter) overview(ctx context.Context, s *Status, pollers []poller) er
 }
 
 // workers puts together what the processes say of themselves and what Temporal knows of them.
-func workers(processes []store.Process, pollers []poller) []Worker {
+func workers(processes []operations.Process, pollers []poller) []Worker {
 	byIdentity := map[string]*Worker{}
 	for _, p := range processes {
 		byIdentity[p.Identity] = &Worker{

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stagecoach/api/client"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
 	"stagecoach/starter/command/remote"
 	"stagecoach/starter/terminal"
 )
@@ -35,10 +35,10 @@ func NewUser() *cobra.Command {
 		newUserAdd(&t),
 		newUserList(&t),
 		newUserChange(&t, "approve ID", "Give a user access", 1, func([]string) map[string]string {
-			return map[string]string{"status": store.UserActive}
+			return map[string]string{"status": account.UserActive}
 		}),
 		newUserChange(&t, "block ID", "Take a user's access away", 1, func([]string) map[string]string {
-			return map[string]string{"status": store.UserBlocked}
+			return map[string]string{"status": account.UserBlocked}
 		}),
 		newUserChange(&t, "role ID USER|ADMIN", "Give a user another role", 2, func(args []string) map[string]string {
 			return map[string]string{"role": strings.ToUpper(args[1])}
@@ -69,7 +69,7 @@ func newUserAdd(t *remote.Target) *cobra.Command {
 	}.Command()
 
 	cmd.Flags().StringVar(&telegramID, "telegram-id", "", "id of the user's Telegram account; deliveries need one")
-	cmd.Flags().StringVar(&role, "role", store.RoleUser, "USER or ADMIN")
+	cmd.Flags().StringVar(&role, "role", account.RoleUser, "USER or ADMIN")
 	return cmd
 }
 

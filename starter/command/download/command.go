@@ -11,7 +11,7 @@ import (
 
 	"stagecoach/api/client"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/download"
 	"stagecoach/starter/command/remote"
 	"stagecoach/starter/terminal"
 )
@@ -43,7 +43,7 @@ exit code 0 then means completed. Ctrl-C ends the waiting, not the download.`,
 
 	t.AddFlags(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&o.mediaType, "type", store.MediaText, "medium of the book: text or audio")
+	flags.StringVar(&o.mediaType, "type", download.MediaText, "medium of the book: text or audio")
 	flags.StringVar(&o.source, "source", "", "where the link was found (default: magnet or torrent)")
 	flags.BoolVar(&o.wait, "wait", false, "show the progress and wait for the end")
 	flags.BoolVar(&o.asJSON, "json", false, "print the API's answer, without progress")

@@ -15,7 +15,7 @@ import (
 	"stagecoach/api/client"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/money"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/transaction"
 	"stagecoach/starter/command/remote"
 	"stagecoach/starter/terminal"
 )
@@ -211,14 +211,14 @@ func newWriteOff(t *remote.Target) *cobra.Command {
 
 // reviews say in words why a transaction needs review.
 var reviews = map[string]string{
-	store.ReviewNotConfirmed: "paid, but Fragment has not confirmed that the Stars were sent",
-	store.ReviewMismatch:     "the chain has another payment than the signed one",
-	store.ReviewLate:         "a payment that had expired was paid later",
-	store.ReviewBounced:      "processed, but the money of its purchase has come back since",
-	store.ReviewRefundLimit:  "the refund is above the limit: resolve it as failed to allow it, or write it off",
-	store.ReviewDisputed: "a second source does not confirm the deposit: resolve it as processing when the deposit is right, " +
+	transaction.ReviewNotConfirmed: "paid, but Fragment has not confirmed that the Stars were sent",
+	transaction.ReviewMismatch:     "the chain has another payment than the signed one",
+	transaction.ReviewLate:         "a payment that had expired was paid later",
+	transaction.ReviewBounced:      "processed, but the money of its purchase has come back since",
+	transaction.ReviewRefundLimit:  "the refund is above the limit: resolve it as failed to allow it, or write it off",
+	transaction.ReviewDisputed: "a second source does not confirm the deposit: resolve it as processing when the deposit is right, " +
 		"else as failed",
-	store.ReviewLost: "the chain has a payment that the record does not know: it may have been for this transaction",
+	transaction.ReviewLost: "the chain has a payment that the record does not know: it may have been for this transaction",
 }
 
 func showTransactions(cmd *cobra.Command, transactions []Transaction) error {

@@ -1,0 +1,111 @@
+package account
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"stagecoach/internal/store/core"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/oauth2"
+)
+
+// TokenStore keeps one provider's OAuth token, sealed at rest.
+type TokenStore struct {
+	db       *core.DB
+	provider string
+}
+
+// TokenStore gives the tokens of a provider.
+func (s *Store) TokenStore(provider string) *TokenStore { return &TokenStore{s.db, provider} }
+
+type sealedToken struct {
+	AccessToken  []byte     `db:"access_token"`
+	RefreshToken []byte     `db:"refresh_token"`
+	ExpiresAt    *time.Time `db:"expires_at"`
+}
+
+// Seed takes over a token of the configuration, once: a token that was never configured before replaces what is stored,
+// as an administrator who renews it expects; one that was (and has been rotated since) changes nothing.
+func (v *TokenStore) Seed(ctx context.Context, token oauth2.Token) error {
+	if token.AccessToken == "" && token.RefreshToken == "" {
+		return nil
+	}
+	sum := sha256.Sum256([]byte(token.AccessToken + "\n" + token.RefreshToken))
+	seal := v.db.Sealer.Seal
+	_, err := v.db.Exec(ctx, `INSERT INTO oauth_tokens AS t (provider, access_token, refresh_token, seeds)
+		VALUES ($1, $2, $3, ARRAY[$4]) ON CONFLICT (provider) DO UPDATE SET access_token = $2, refresh_token = $3,
+			expires_at = NULL, seeds = t.seeds || $4, updated_at = now() WHERE NOT $4 = ANY (t.seeds)`,
+		v.provider, seal(token.AccessToken), seal(token.RefreshToken), hex.EncodeToString(sum[:]))
+	return core.Unavailable(err)
+}
+
+// CurrentToken gives the stored token, zero when there is none.
+func (v *TokenStore) CurrentToken(ctx context.Context) (token oauth2.Token, err error) {
+	err = v.db.InTx(ctx, func(tx pgx.Tx) error {
+		token, err = v.read(ctx, tx, "")
+		return err
+	})
+	return token, err
+}
+
+// UpdateToken runs fn under an exclusive lock on the stored token and saves what it returns (nil: nothing) in the same
+// transaction: a rotated refresh token is on disk before anybody uses it. It gives the token as it is afterwards.
+func (v *TokenStore) UpdateToken(
+	ctx context.Context, fn func(context.Context, oauth2.Token) (*oauth2.Token, error),
+) (token oauth2.Token, err error) {
+	err = v.db.InTx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `INSERT INTO oauth_tokens (provider) VALUES ($1) ON CONFLICT DO NOTHING`, v.provider); err != nil {
+			return err
+		}
+		if token, err = v.read(ctx, tx, "FOR UPDATE"); err != nil {
+			return err
+		}
+
+		fresh, err := fn(ctx, token)
+		if err != nil || fresh == nil {
+			return err
+		}
+
+		token = *fresh
+		var expires *time.Time
+		if !token.Expiry.IsZero() {
+			expires = &token.Expiry
+		}
+
+		seal := v.db.Sealer.Seal
+		_, err = tx.Exec(ctx, `UPDATE oauth_tokens SET access_token = $2, refresh_token = $3, expires_at = $4, updated_at = now()
+			WHERE provider = $1`, v.provider, seal(token.AccessToken), seal(token.RefreshToken), expires)
+		return err
+	})
+
+	return token, err
+}
+
+func (v *TokenStore) read(ctx context.Context, tx pgx.Tx, locking string) (token oauth2.Token, err error) {
+	rows, err := tx.Query(ctx, `SELECT access_token, refresh_token, expires_at FROM oauth_tokens
+		WHERE provider = $1 `+locking, v.provider)
+	if err != nil {
+		return token, err
+	}
+
+	row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[sealedToken])
+	if err == pgx.ErrNoRows || err == nil && row.AccessToken == nil {
+		return token, nil
+	}
+	if err != nil {
+		return token, err
+	}
+	if token.AccessToken, err = v.db.Sealer.Open(row.AccessToken); err != nil {
+		return token, err
+	}
+	if token.RefreshToken, err = v.db.Sealer.Open(row.RefreshToken); err != nil {
+		return token, err
+	}
+
+	if row.ExpiresAt != nil {
+		token.Expiry = *row.ExpiresAt
+	}
+	return token, nil
+}

@@ -1,0 +1,64 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store/core"
+)
+
+// Rate is how often something may happen: PerSecond on average, Burst at once after a pause.
+type Rate struct {
+	PerSecond float64 // must be positive
+	Burst     int     // at least 1
+}
+
+// interval is how long one event takes of the allowance.
+func (r Rate) interval() time.Duration { return time.Duration(float64(time.Second) / r.PerSecond) }
+
+// Reserve takes n events out of the allowance of key, which all processes share: the clock and the count are
+// PostgreSQL's. It gives how long the caller must wait before the first of them; 0: it may go on at once. When that
+// were longer than patience, nothing is taken, and the error is RATE_LIMITED with the wait as its RetryAfter. So a
+// caller that can wait gives its patience and sleeps, and one that must answer at once gives 0:
+//
+//	wait, err := s.Reserve(ctx, "fragment/"+session, store.Rate{PerSecond: 2, Burst: 1}, 1, time.Minute)
+//
+// What was reserved cannot be given back. A key must not contain a secret or personal data: it lies in the table in
+// plain text.
+//
+// One statement decides (the generic cell rate algorithm: the row keeps the time at which the allowance is whole
+// again), so that callers of one key queue for its row, and for nothing else.
+func (s *Store) Reserve(
+	ctx context.Context, key string, rate Rate, n int, patience time.Duration,
+) (wait time.Duration, err error) {
+	cost := time.Duration(n) * rate.interval()
+	// more than the burst at once is possible after a longer pause
+	whole := time.Duration(max(rate.Burst, n)) * rate.interval()
+
+	err = s.db.QueryRow(ctx, `INSERT INTO rate_limits AS r (key, tat) VALUES ($1, clock_timestamp() + $2::interval)
+		ON CONFLICT (key) DO UPDATE SET tat = greatest(r.tat, clock_timestamp()) + $2::interval
+			WHERE greatest(r.tat, clock_timestamp()) + $2::interval - $3::interval <= clock_timestamp() + $4::interval
+		RETURNING greatest(tat - $3::interval - clock_timestamp(), interval '0')`,
+		key, cost, whole, patience).Scan(&wait)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, s.refuseRate(ctx, key, cost-whole)
+	}
+
+	return wait, core.Unavailable(err)
+}
+
+// refuseRate says when a reservation would have been possible at once; ahead is what it lacks of the allowance when
+// that is whole.
+func (s *Store) refuseRate(ctx context.Context, key string, ahead time.Duration) error {
+	var wait time.Duration
+	err := s.db.QueryRow(ctx, `SELECT greatest(tat + $2::interval - clock_timestamp(), interval '1 millisecond') FROM rate_limits
+		WHERE key = $1`, key, ahead).Scan(&wait)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) { // swept meanwhile: then it is possible now
+		return core.Unavailable(err)
+	}
+	return fault.New(fault.RateLimited, "too many requests: slow down").After(max(wait, time.Millisecond))
+}

@@ -1,0 +1,243 @@
+package account
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store/core"
+)
+
+// Scope is a part of the API that a token opens. None implies another.
+type Scope string
+
+// The scopes.
+const (
+	ScopeRead       Scope = "read"       // look at what the user may see
+	ScopeFiles      Scope = "files"      // browse the shared folder
+	ScopeDeliveries Scope = "deliveries" // ask for deliveries and cancel them
+	ScopeTasks      Scope = "tasks"      // change tasks and workspaces
+	ScopeDownloads  Scope = "downloads"  // add books, ask for downloads and cancel them
+	ScopeWebhooks   Scope = "webhooks"   // look after webhooks
+	ScopeMoney      Scope = "money"      // decide about transactions and payments
+	ScopeOperate    Scope = "operate"    // look at how the service is doing
+	ScopeUsers      Scope = "users"      // look after users and their tokens
+)
+
+// Scopes is every scope, in the order in which they are shown.
+var Scopes = []Scope{
+	ScopeRead, ScopeFiles, ScopeDeliveries, ScopeTasks, ScopeDownloads, ScopeWebhooks, ScopeMoney, ScopeOperate,
+	ScopeUsers,
+}
+
+// adminScopes are of use to administrators only.
+var adminScopes = []Scope{ScopeMoney, ScopeOperate, ScopeUsers}
+
+// ScopesOf gives the scopes that a role allows.
+func ScopesOf(role string) []Scope {
+	if role == RoleAdmin {
+		return slices.Clone(Scopes)
+	}
+	return slices.DeleteFunc(slices.Clone(Scopes), func(s Scope) bool { return slices.Contains(adminScopes, s) })
+}
+
+// Token is an API token of a user. Its secret is shown once and not stored.
+type Token struct {
+	ID         int64      `db:"id"`
+	UserID     int64      `db:"user_id"`
+	Name       string     `db:"name"`
+	Scopes     []Scope    `db:"scopes"` // what it grants as far as the user's role allows that
+	Configured bool       `db:"configured"`
+	ExpiresAt  *time.Time `db:"expires_at"`
+	LastUsedAt *time.Time `db:"last_used_at"`
+	CreatedAt  time.Time  `db:"created_at"`
+}
+
+// Grants gives the scopes that a token has in the hands of a user with this role.
+func (t Token) Grants(role string) []Scope {
+	return slices.DeleteFunc(ScopesOf(role), func(s Scope) bool { return !slices.Contains(t.Scopes, s) })
+}
+
+const (
+	tokenColumns = `id, user_id, name, scopes, origin = 'configured' AS configured, expires_at, last_used_at, created_at`
+
+	// liveToken is true of a token that may be used.
+	liveToken = `revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`
+
+	// useNoted is how old the time of a token's last use may become before it is written anew.
+	useNoted = time.Minute
+)
+
+var noToken = fault.New(fault.TokenNotFound, "there is no such token")
+
+// NewToken makes an API token: 160 random bits that can be read aloud.
+func NewToken() string {
+	raw := make([]byte, 20)
+	rand.Read(raw)
+	return "sc_" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(raw))
+}
+
+func hashToken(token string) []byte {
+	sum := sha256.Sum256([]byte(token))
+	return sum[:]
+}
+
+// Authenticate finds whose token this is. A token that is unknown, revoked or past its end is UNAUTHENTICATED. Both
+// conditions on hashes have a unique index.
+func (s *Store) Authenticate(ctx context.Context, secret string) (User, Token, error) {
+	token, err := core.One[heldToken](ctx, s.db, fault.New(fault.Unauthenticated, "this token is not known"), `SELECT `+tokenColumns+`,
+		revoked_at IS NOT NULL AS revoked, expires_at <= now() IS TRUE AS expired,
+		last_used_at IS NULL OR last_used_at <= now() - $2::interval AS stale
+		FROM tokens WHERE hash = $1 OR previous_hash = $1 AND previous_until > now()`, hashToken(secret), useNoted)
+
+	switch {
+	case err != nil:
+		return User{}, Token{}, err
+	case token.Revoked:
+		return User{}, Token{}, fault.New(fault.Unauthenticated, "this token was revoked")
+	case token.Expired:
+		return User{}, Token{}, fault.New(fault.Unauthenticated, "this token has expired")
+	}
+
+	if token.Stale {
+		if _, err := s.db.Exec(ctx, `UPDATE tokens SET last_used_at = now()
+			WHERE id = $1 AND (last_used_at IS NULL OR last_used_at <= now() - $2::interval)`, token.ID, useNoted); err != nil {
+			return User{}, Token{}, core.Unavailable(err)
+		}
+	}
+
+	user, err := s.UserByID(ctx, token.UserID)
+	return user, token.Token, err
+}
+
+// Holder is who has a token.
+type Holder struct {
+	User  User
+	Token Token // no more than its id and scopes
+}
+
+// Holders finds whose tokens these are, by the secret, in one statement: as Authenticate does, but without their last
+// use. Tokens that are unknown, revoked or past their end are left out.
+func (s *Store) Holders(ctx context.Context, secrets []string) (map[string]Holder, error) {
+	byHash := make(map[string]string, len(secrets))
+	hashes := make([][]byte, len(secrets))
+	for i, secret := range secrets {
+		hashes[i] = hashToken(secret)
+		byHash[string(hashes[i])] = secret
+	}
+
+	rows, err := core.List[struct {
+		User
+		TokenID int64   `db:"token_id"`
+		Scopes  []Scope `db:"scopes"`
+		Hash    []byte  `db:"presented"`
+	}](ctx, s.db, `SELECT `+UserColumns+`, token_id, scopes, presented FROM users JOIN (
+			SELECT id AS token_id, user_id, scopes, expires_at, hash AS presented FROM tokens WHERE hash = ANY ($1) AND revoked_at IS NULL
+			UNION ALL SELECT id, user_id, scopes, expires_at, previous_hash FROM tokens
+				WHERE previous_hash = ANY ($1) AND previous_until > now() AND revoked_at IS NULL
+		) held ON users.id = held.user_id WHERE expires_at IS NULL OR expires_at > now()`, hashes)
+	if err != nil {
+		return nil, err
+	}
+
+	holders := make(map[string]Holder, len(rows))
+	for _, row := range rows {
+		token := Token{ID: row.TokenID, UserID: row.ID, Scopes: row.Scopes}
+		holders[byHash[string(row.Hash)]] = Holder{User: row.User, Token: token}
+	}
+	return holders, nil
+}
+
+type heldToken struct {
+	Token
+	Revoked bool `db:"revoked"`
+	Expired bool `db:"expired"`
+	Stale   bool `db:"stale"` // its last use has to be written
+}
+
+// CreateToken adds a token to a user, unless they have as many as they may.
+func (s *Store) CreateToken(ctx context.Context, t Token, secret string) (made Token, err error) {
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		if err := s.db.Quotas.Of(TokenQuota).Check(ctx, tx, t.UserID, 1); err != nil {
+			return err
+		}
+		made, err = core.OneIn[Token](ctx, tx, noToken, `INSERT INTO tokens (user_id, name, hash, scopes, expires_at) VALUES ($1, $2, $3, $4, $5)
+			RETURNING `+tokenColumns, t.UserID, t.Name, hashToken(secret), t.Scopes, t.ExpiresAt)
+		return err
+	})
+	return made, err
+}
+
+// Tokens lists a user's tokens that are not revoked, with ids above after, ascending.
+func (s *Store) Tokens(ctx context.Context, userID, after int64, limit int) ([]Token, error) {
+	return core.List[Token](ctx, s.db, `SELECT `+tokenColumns+` FROM tokens
+		WHERE user_id = $1 AND id > $2 AND revoked_at IS NULL ORDER BY id LIMIT $3`, userID, after, limit)
+}
+
+// TokenByID finds a token of a user that is not revoked.
+func (s *Store) TokenByID(ctx context.Context, userID, id int64) (Token, error) {
+	return core.One[Token](
+		ctx, s.db, noToken, `SELECT `+tokenColumns+` FROM tokens WHERE id = $2 AND user_id = $1 AND revoked_at IS NULL`, userID,
+		id,
+	)
+}
+
+// RevokeToken ends a token of a user for good, for processes of release 0.1.0 too.
+func (s *Store) RevokeToken(ctx context.Context, userID, id, by int64) error {
+	return s.db.InTx(ctx, func(tx pgx.Tx) error {
+		hash, err := oneHash(ctx, tx, `UPDATE tokens SET revoked_at = now(), revoked_by = $3
+			WHERE id = $2 AND user_id = $1 AND revoked_at IS NULL RETURNING hash`, userID, id, by)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `UPDATE users SET token_hash = NULL WHERE id = $1 AND token_hash = $2`, userID, hash)
+		return err
+	})
+}
+
+// RotateToken gives a token another secret and end; the secret before it is good for grace longer.
+func (s *Store) RotateToken(
+	ctx context.Context, t Token, secret string, grace time.Duration,
+) (rotated Token, err error) {
+	hash := hashToken(secret)
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		before, err := oneHash(
+			ctx, tx, `SELECT hash FROM tokens WHERE id = $2 AND user_id = $1 AND revoked_at IS NULL FOR UPDATE`, t.UserID, t.ID,
+		)
+		if err != nil {
+			return err
+		}
+
+		rotated, err = core.OneIn[Token](ctx, tx, noToken, `UPDATE tokens SET previous_hash = hash, previous_until = now() + $3::interval,
+			hash = $2, expires_at = $4 WHERE id = $1 RETURNING `+tokenColumns, t.ID, hash, grace, t.ExpiresAt)
+		if err != nil {
+			return err
+		}
+
+		_, err = tx.Exec(ctx, `UPDATE users SET token_hash = $3 WHERE id = $1 AND token_hash = $2`, t.UserID, before, hash)
+		return err
+	})
+
+	return rotated, err
+}
+
+func oneHash(ctx context.Context, tx pgx.Tx, sql string, args ...any) ([]byte, error) {
+	row, err := core.OneIn[struct {
+		Hash []byte `db:"hash"`
+	}](ctx, tx, noToken, sql, args...)
+	return row.Hash, err
+}
+
+// tokenQuota bounds the tokens that are neither revoked nor past their end.
+var TokenQuota = core.Quota{
+	Name:   "tokens",
+	Things: `FROM tokens WHERE user_id = %s AND ` + liveToken,
+	Above:  `SELECT user_id, count(*) FROM tokens WHERE ` + liveToken + ` GROUP BY 1 HAVING count(*) > $1`,
+}

@@ -1,0 +1,206 @@
+package account
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store/core"
+)
+
+// Statuses and roles of a user.
+const (
+	UserPending = "PENDING" // waits for an administrator
+	UserActive  = "ACTIVE"
+	UserBlocked = "BLOCKED"
+
+	RoleUser  = "USER"
+	RoleAdmin = "ADMIN"
+)
+
+// User is a person or a program that may use the service.
+type User struct {
+	ID         int64     `db:"id"`
+	TelegramID *int64    `db:"telegram_id"` // also the id of the private chat
+	Name       string    `db:"name"`
+	Language   string    `db:"language"` // "en" or "ru"
+	Role       string    `db:"role"`
+	Status     string    `db:"status"`
+	Username   string    `db:"username"` // in Telegram, lower-case and without "@"; empty: unknown
+	CreatedAt  time.Time `db:"created_at"`
+	// ForgottenAt is when the person was made anonymous: the user cannot be changed any more.
+	ForgottenAt *time.Time `db:"forgotten_at"`
+}
+
+var NoUser = fault.New(fault.UserNotFound, "there is no such user")
+
+// IsAdmin says whether the user is an administrator in good standing.
+func (u User) IsAdmin() bool { return u.Role == RoleAdmin && u.Status == UserActive }
+
+const UserColumns = `id, telegram_id, name, language, role, status, coalesce(username, '') AS username, created_at, forgotten_at`
+
+// CreateUser adds a user; token may be empty for one who only uses the bot. Without scopes the token grants all that
+// the role allows. A taken Telegram id is USER_EXISTS.
+func (s *Store) CreateUser(ctx context.Context, u User, token string, scopes ...Scope) (created User, err error) {
+	var hash []byte // release 0.1.0 knows it, and takes it for one that grants all
+	if token != "" && len(scopes) == 0 {
+		hash = hashToken(token)
+	}
+
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		created, err = core.OneIn[User](ctx, tx, NoUser, `INSERT INTO users (telegram_id, name, language, role, status, token_hash)
+			VALUES ($1, $2, $3, $4, $5, $6) RETURNING `+UserColumns,
+			u.TelegramID, u.Name, cmp.Or(u.Language, "en"), cmp.Or(u.Role, RoleUser), cmp.Or(u.Status, UserPending), hash)
+		if err != nil || len(scopes) == 0 {
+			return err
+		}
+
+		_, err = tx.Exec(
+			ctx, `INSERT INTO tokens (user_id, name, hash, scopes) VALUES ($1, 'first', $2, $3)`, created.ID, hashToken(token),
+			scopes,
+		)
+		return err
+	})
+	if core.IsUniqueViolation(err) {
+		return User{}, fault.New(fault.UserExists, "a user with this telegram_id exists").WithField("telegram_id")
+	}
+
+	return created, err
+}
+
+// EnsureTelegramUser finds the user of a Telegram account, or adds one with the given status and role.
+func (s *Store) EnsureTelegramUser(ctx context.Context, u User) (user User, created bool, err error) {
+	user, err = s.UserByTelegram(ctx, *u.TelegramID)
+	if fault.CodeOf(err) != fault.UserNotFound {
+		return user, false, err
+	}
+	user, err = s.CreateUser(ctx, u, "")
+	if fault.CodeOf(err) == fault.UserExists {
+		user, err = s.UserByTelegram(ctx, *u.TelegramID)
+		return user, false, err
+	}
+	return user, err == nil, err
+}
+
+// UserByTelegram finds the user of a Telegram account.
+func (s *Store) UserByTelegram(ctx context.Context, telegramID int64) (User, error) {
+	return s.user(ctx, `telegram_id = $1`, telegramID)
+}
+
+// UserByID finds a user.
+func (s *Store) UserByID(ctx context.Context, id int64) (User, error) {
+	return s.user(ctx, `id = $1`, id)
+}
+
+func (s *Store) user(ctx context.Context, where string, arg any) (User, error) {
+	return core.One[User](ctx, s.db, NoUser, `SELECT `+UserColumns+` FROM users WHERE `+where, arg)
+}
+
+// Users lists users with ids above after, ascending; status may be empty. The index users_status serves it.
+func (s *Store) Users(ctx context.Context, status string, after int64, limit int) ([]User, error) {
+	return core.Chosen[User](ctx, s.db, `SELECT `+UserColumns+` FROM users
+		WHERE id > $1 AND ($2 = '' OR status = $2) ORDER BY id LIMIT $3`, after, status, limit)
+}
+
+// Admins lists the active administrators.
+func (s *Store) Admins(ctx context.Context) ([]User, error) {
+	return core.List[User](ctx, s.db, `SELECT `+UserColumns+` FROM users WHERE role = 'ADMIN' AND status = 'ACTIVE' ORDER BY id`)
+}
+
+// UserChange says what to change of a user; empty fields stay.
+type UserChange struct{ Name, Language, Role, Status, Token string }
+
+// takesAdmin says whether an administrator is none any more after the change.
+func (c UserChange) takesAdmin() bool {
+	return c.Role != "" && c.Role != RoleAdmin || c.Status != "" && c.Status != UserActive
+}
+
+// ChangeUser applies a change; one who was forgotten is not there for it. LAST_ADMIN: nobody would be left who can undo
+// it.
+func (s *Store) ChangeUser(ctx context.Context, id int64, c UserChange) (user User, err error) {
+	var hash []byte
+	if c.Token != "" {
+		hash = hashToken(c.Token)
+	}
+
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		if c.takesAdmin() {
+			if err := LeaveOneAdmin(ctx, tx, id); err != nil {
+				return err
+			}
+		}
+
+		rows, err := tx.Query(ctx, `UPDATE users SET
+			name = coalesce(nullif($2, ''), name), language = coalesce(nullif($3, ''), language),
+			role = coalesce(nullif($4, ''), role), status = coalesce(nullif($5, ''), status),
+			token_hash = coalesce($6, token_hash), updated_at = now()
+			WHERE id = $1 AND forgotten_at IS NULL RETURNING `+UserColumns, id, c.Name, c.Language, c.Role, c.Status, hash)
+		if err != nil {
+			return err
+		}
+
+		user, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[User])
+		if errors.Is(err, pgx.ErrNoRows) {
+			return NoUser
+		}
+		return err
+	})
+
+	return user, err
+}
+
+// leaveOneAdmin locks the administrators, so that two of them cannot put each other out at once, and refuses when the
+// user is the only one.
+func LeaveOneAdmin(ctx context.Context, tx pgx.Tx, id int64) error {
+	rows, err := tx.Query(
+		ctx, `SELECT id FROM users WHERE role = 'ADMIN' AND status = 'ACTIVE' ORDER BY id FOR NO KEY UPDATE`,
+	)
+	if err != nil {
+		return err
+	}
+
+	admins, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err == nil && slices.Equal(admins, []int64{id}) {
+		err = fault.New(fault.LastAdmin, "this is the last administrator: make another one first")
+	}
+	return err
+}
+
+// UserByUsername finds whose Telegram name this is, in whatever case and with or without "@".
+func (s *Store) UserByUsername(ctx context.Context, username string) (User, error) {
+	return s.user(ctx, `username = $1`, PlainUsername(username))
+}
+
+// SaveUsername keeps a user's Telegram name; empty: the user has none. Whoever had the name before has lost it.
+func (s *Store) SaveUsername(ctx context.Context, id int64, username string) error {
+	username = PlainUsername(username)
+	return s.db.InTx(ctx, func(tx pgx.Tx) error {
+		var same bool
+		err := tx.QueryRow(
+			ctx, `SELECT username IS NOT DISTINCT FROM nullif($2, '') FROM users WHERE id = $1`, id, username,
+		).Scan(&same)
+		if err != nil || same {
+			return err
+		}
+		// Names that change hands do so one after the other.
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('users.username'))`); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `UPDATE users SET username = NULL WHERE username = $2 AND id <> $1`, id, username); err != nil {
+			return err
+		}
+
+		_, err = tx.Exec(
+			ctx, `UPDATE users SET username = nullif($2, '') WHERE id = $1 AND forgotten_at IS NULL`, id, username,
+		)
+		return err
+	})
+}
+
+func PlainUsername(name string) string { return strings.ToLower(strings.TrimPrefix(name, "@")) }

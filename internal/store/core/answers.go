@@ -1,0 +1,169 @@
+package core
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+)
+
+// Request identifies one request of a user by the key that they gave it; without a key each request is its own.
+type Request struct {
+	UserID int64
+	Key    string
+	Asked  string // what is asked for: the same key must not ask for something else
+}
+
+// longestID is how many bytes an id may have in Temporal, unless an operator allows more (limit.maxIDLength).
+const longestID = 255
+
+// hashedKey begins the keys that stand for longer ones. No caller can give such a key: a key holds no blank.
+const hashedKey = "sha256 "
+
+// ID names the request among all, for Temporal and the record: two users may choose the same key.
+func (r Request) ID() string {
+	if r.Key == "" {
+		return rand.Text()
+	}
+	return fmt.Sprintf("%d/%s", r.UserID, r.keyInID())
+}
+
+// keyInID is the key, or its hash where an ID that holds the key itself would be too long.
+func (r Request) keyInID() string {
+	if len(strconv.FormatInt(r.UserID, 10))+len("/")+len(r.Key) <= longestID {
+		return r.Key
+	}
+	sum := sha256.Sum256([]byte(r.Key))
+	return hashedKey + hex.EncodeToString(sum[:])
+}
+
+// keyIn reads what ID wrote: whose key it names, if any, as keyInID gives it.
+func KeyIn(id string) (userID int64, key string, keyed bool) {
+	user, key, keyed := strings.Cut(id, "/")
+	userID, err := strconv.ParseInt(user, 10, 64)
+	return userID, key, keyed && err == nil && key != ""
+}
+
+// errAnswered undoes a transaction whose request was answered by another one meanwhile.
+var errAnswered = errors.New("answered before")
+
+// answerOnce makes something and keeps it as the answer to the request, in one transaction. A repeat makes nothing and
+// gives what was made first.
+func AnswerOnce[T any](ctx context.Context, db *DB, r Request, makes func(pgx.Tx) (T, error)) (answer T, err error) {
+	if found, err := Answered(ctx, db, r, &answer); found || err != nil {
+		return answer, err
+	}
+
+	err = db.InTx(ctx, func(tx pgx.Tx) (err error) {
+		if answer, err = makes(tx); err != nil || r.Key == "" {
+			return err
+		}
+		return insertAnswer(ctx, tx, r, answer)
+	})
+
+	switch {
+	case errors.Is(err, errAnswered): // by the same request at the same time
+		var first T
+		_, err = Answered(ctx, db, r, &first)
+		return first, err
+	case fault.CodeOf(err) == fault.QuotaExceeded: // perhaps because the same request has taken the room
+		var first T
+		if found, again := Answered(ctx, db, r, &first); found || again != nil {
+			return first, again
+		}
+	}
+
+	return answer, err
+}
+
+func insertAnswer(ctx context.Context, tx pgx.Tx, r Request, answer any) error {
+	text, err := json.Marshal(answer)
+	if err != nil {
+		return err
+	}
+	tag, err := tx.Exec(ctx, `INSERT INTO answers (user_id, key, request, answer) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+		r.UserID, r.Key, r.Asked, text)
+	if err == nil && tag.RowsAffected() == 0 {
+		return errAnswered
+	}
+	return err
+}
+
+// keepAnswer keeps the answer to a request that Temporal knows by its ID, unless there is one, and gives the one that
+// is kept.
+func KeepAnswer[A any](ctx context.Context, db *DB, r Request, answer A) (kept A, err error) {
+	if r.Key == "" {
+		return answer, nil
+	}
+
+	text, err := json.Marshal(answer)
+	if err != nil {
+		return kept, err
+	}
+
+	var asked string
+	err = db.QueryRow(ctx, `INSERT INTO answers (user_id, key, request, answer) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (user_id, key) DO UPDATE SET key = excluded.key RETURNING request, answer`,
+		r.UserID, r.keyInID(), r.Asked, text).Scan(&asked, &text)
+	if err != nil {
+		return kept, Unavailable(err)
+	}
+	if asked != r.Asked { // two requests at once have the same key: each has its own answer
+		return answer, nil
+	}
+
+	return kept, json.Unmarshal(text, &kept)
+}
+
+// queueAnswer keeps the answer to a request that is fulfilled in the same transaction. It takes the place of a refusal,
+// which the same request has met at the same moment elsewhere: what is done is not denied.
+func QueueAnswer(batch *pgx.Batch, r Request, answer any) error {
+	text, err := json.Marshal(answer)
+	batch.Queue(`INSERT INTO answers (user_id, key, request, answer) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (user_id, key) DO UPDATE SET answer = excluded.answer WHERE answers.request = excluded.request`,
+		r.UserID, r.keyInID(), r.Asked, text)
+	return err
+}
+
+// told gives what an answer holds: an entity or a refusal.
+func Told[E any](entity *E, refusal *fault.Error) (none E, err error) {
+	if refusal != nil {
+		return none, refusal
+	}
+	return *entity, nil
+}
+
+// answered reads the first answer to a request into answer, and says whether there is one. A key that asked for
+// something else is VALIDATION_ERROR.
+//
+// An answer that is kept under the ID of its request lies under keyInID, all others under the key itself.
+func Answered(ctx context.Context, db *DB, r Request, answer any) (bool, error) {
+	if r.Key == "" {
+		return false, nil
+	}
+
+	var asked string
+	var text []byte
+	err := db.QueryRow(ctx, `SELECT request, answer FROM answers WHERE user_id = $1 AND key IN ($2, $3) LIMIT 1`,
+		r.UserID, r.Key, r.keyInID()).Scan(&asked, &text)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, Unavailable(err)
+	}
+	if asked != r.Asked {
+		return false, fault.New(fault.Validation, "this key was used for another request").WithField("Idempotency-Key")
+	}
+
+	return true, json.Unmarshal(text, answer)
+}

@@ -1,0 +1,214 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"stagecoach/internal/lifecycle"
+)
+
+// workload is what the one function that changes rows must know of a workload.
+type Workload[R any, S, A ~string, F any] struct {
+	Name  string
+	Table lifecycle.Table[S, A, F]
+	None  error // there is no such row
+
+	// lock has statements that take the row's id: in their order they lock what a change needs, and the last one reads the
+	// row.
+	Lock    []string
+	Entity  func(*R) Entity[S]
+	Facts   func(*R) F
+	Effects map[A]func(*R, Step[S, A])             // what an action does to each row besides its state
+	Write   func(batch *pgx.Batch, before S, r *R) // writes the row and what follows from its change
+
+	// notice says whether the owner is told of an event by a message of its own, and how long that message waits for
+	// others; nil: of none.
+	Notice func(*R, Event) (wait time.Duration, told bool)
+}
+
+// entity is what every row has.
+type Entity[S ~string] struct {
+	Id      string
+	Owner   *int64
+	State   *S
+	Version *int64 // the number of the last event
+}
+
+// Step is one action of a walk, with what it leaves in the event. Without roles it is the system's.
+type Step[S, A ~string] struct {
+	Action  A
+	To      S // chooses among rules of one action; empty: any
+	Roles   []lifecycle.Role
+	Actor   *int64
+	Comment string
+}
+
+// Walk leads a locked row through its workload's table, one rule after the other. The fields of the row may be edited
+// on the way; its state is the walk's alone.
+type Walk[R any, S, A ~string, F any] struct {
+	Row    *R
+	of     *Workload[R, S, A, F]
+	Db     Session // of the database transaction
+	state  S
+	events []Event
+	Edited bool // the row is written even without an event
+
+	Then func(write *pgx.Batch) error // queues what needs the row as it will be; nil: nothing does
+}
+
+// session is a connection with a database transaction under way.
+type Session interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+	SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults
+}
+
+// errOutsideOfTable is a fault of the program: a state was set without a rule.
+var errOutsideOfTable = errors.New("a state was set without a rule of the table")
+
+// Take does one action, with its effect on the row, if the table allows it in this state and by these facts.
+func (w *Walk[R, S, A, F]) Take(step Step[S, A]) error {
+	event, to, err := Move(w.of.Table, w.state, step, w.of.Facts(w.Row))
+	if err != nil {
+		return err
+	}
+
+	w.events = append(w.events, event)
+	w.state, *w.of.Entity(w.Row).State = to, to
+	if effect := w.of.Effects[step.Action]; effect != nil {
+		effect(w.Row, step)
+	}
+	return nil
+}
+
+// May refuses as Take does, and does nothing.
+func (w *Walk[R, S, A, F]) May(action A) error {
+	_, _, err := Move(w.of.Table, w.state, Step[S, A]{Action: action}, w.of.Facts(w.Row))
+	return err
+}
+
+// Note records a fact that leaves the state as it is.
+func (w *Walk[R, S, A, F]) Note(event string) {
+	w.events = append(w.events, Event{Type: event, From: string(w.state), To: string(w.state)})
+}
+
+// Terminal says whether the row has its end.
+func (w *Walk[R, S, A, F]) Terminal() bool { return w.of.Table.Terminal(w.state) }
+
+// move asks a table where a step leads, and gives the event that it leaves. Every state that a row is given comes from
+// here; the one that it is made with leads from none.
+func Move[S, A ~string, F any](table lifecycle.Table[S, A, F], from S, step Step[S, A], facts F) (Event, S, error) {
+	roles := step.Roles
+	if len(roles) == 0 {
+		roles = []lifecycle.Role{lifecycle.System}
+	}
+
+	rule, err := table.Decide(from, lifecycle.Request[S, A]{Action: step.Action, To: step.To, Roles: roles}, facts)
+	if err != nil {
+		return Event{}, from, err
+	}
+	return Event{
+		Type: rule.Event, From: string(from), To: string(rule.To), ActorID: step.Actor, Comment: step.Comment,
+	}, rule.To, nil
+}
+
+// compare checks a step that was decided already, by the state that its caller knew: none, for a row that is to be
+// made. A workflow's statement writes only where the row still is in that state and of an older version, which is the
+// other form of change: one trip instead of two, for the many steps of tasks.
+func Compare[S, A ~string, F any](table lifecycle.Table[S, A, F], to S, e Event) error {
+	if !table.Leaves(S(e.From), to, e.Type) {
+		return fmt.Errorf("%w: %s leads from %q to %q", errOutsideOfTable, e.Type, e.From, to)
+	}
+	return nil
+}
+
+// change locks a row, lets decide walk it through the table, and writes row, events and what follows from them in one
+// database transaction. Without an event nothing is written; an error undoes all. It gives the row as it is afterwards.
+func Change[R any, S, A ~string, F any](
+	ctx context.Context, db *DB, of *Workload[R, S, A, F], id any, decide func(*Walk[R, S, A, F]) error,
+) (row R, err error) {
+	err = db.InTwoTrips(ctx, func(read *pgx.Batch) {
+		of.queueLock(read, id, &row)
+	}, func(db Session, write *pgx.Batch) error {
+		return of.lead(db, write, &row, decide)
+	})
+	return row, err
+}
+
+// changeIn is change within a database transaction that is under way.
+func ChangeIn[R any, S, A ~string, F any](
+	ctx context.Context, db Session, of *Workload[R, S, A, F], id any, decide func(*Walk[R, S, A, F]) error,
+) (row R, err error) {
+	read, write := &pgx.Batch{}, &pgx.Batch{}
+	of.queueLock(read, id, &row)
+	if err := db.SendBatch(ctx, read).Close(); err != nil {
+		return row, err
+	}
+	if err := of.lead(db, write, &row, decide); err != nil {
+		return row, err
+	}
+	return row, db.SendBatch(ctx, write).Close()
+}
+
+// queueLock locks a row and all that a change needs besides, and reads it.
+func (of *Workload[R, S, A, F]) queueLock(read *pgx.Batch, id any, row *R) {
+	last := len(of.Lock) - 1
+	for _, statement := range of.Lock[:last] {
+		read.Queue(statement, id)
+	}
+
+	read.Queue(of.Lock[last], id).Query(func(rows pgx.Rows) (err error) {
+		*row, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[R])
+		if errors.Is(err, pgx.ErrNoRows) {
+			return of.None
+		}
+		return err
+	})
+}
+
+// lead lets decide walk a locked row, and queues what has become of it.
+func (of *Workload[R, S, A, F]) lead(
+	db Session, write *pgx.Batch, row *R, decide func(*Walk[R, S, A, F]) error,
+) error {
+	entity := of.Entity(row)
+	before := *entity.State
+	walk := &Walk[R, S, A, F]{Row: row, of: of, Db: db, state: before}
+	if err := decide(walk); err != nil {
+		return err
+	}
+	if *of.Entity(row).State != walk.state {
+		return errOutsideOfTable
+	}
+	if len(walk.events) == 0 && !walk.Edited {
+		return nil
+	}
+
+	for _, event := range walk.events {
+		of.queueEvent(write, row, event)
+	}
+	of.Write(write, before, row)
+	if walk.Then == nil {
+		return nil
+	}
+	return walk.Then(write)
+}
+
+// queueEvent writes the row's next event, and plans the message that tells the owner of it.
+func (of *Workload[R, S, A, F]) queueEvent(write *pgx.Batch, row *R, event Event) {
+	entity := of.Entity(row)
+	*entity.Version++
+	QueueNamedEvent(write, of.Name, entity.Id, *entity.Version, entity.Owner, event)
+
+	if of.Notice == nil || entity.Owner == nil {
+		return
+	}
+	if wait, told := of.Notice(row, event); told {
+		queueNotice(write, of.Name, entity.Id, *entity.Version, *entity.Owner, event.ActorID, wait)
+	}
+}

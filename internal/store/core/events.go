@@ -1,0 +1,86 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Event is one transition, or another fact worth keeping about an entity.
+type Event struct {
+	Type    string
+	From    string
+	To      string
+	ActorID *int64 // nil: the system
+	Comment string
+}
+
+func QueueEvent(batch *pgx.Batch, workload string, entity, seq, owner int64, e Event) {
+	QueueNamedEvent(batch, workload, strconv.FormatInt(entity, 10), seq, &owner, e)
+}
+
+// queueNamedEvent writes an event of an entity whose id is no number, and that may belong to nobody.
+func QueueNamedEvent(batch *pgx.Batch, workload, entity string, seq int64, owner *int64, e Event) {
+	batch.Queue(`INSERT INTO events (workload, entity_id, seq, owner_id, type, from_state, to_state, actor_id, comment)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, workload, entity, seq, owner, e.Type, e.From, e.To, e.ActorID, e.Comment)
+}
+
+func InsertEvent(ctx context.Context, tx pgx.Tx, workload string, entity, seq, owner int64, e Event) error {
+	batch := &pgx.Batch{}
+	QueueEvent(batch, workload, entity, seq, owner, e)
+	return tx.SendBatch(ctx, batch).Close()
+}
+
+// StreamedEvent is an event as the stream gives it.
+type StreamedEvent struct {
+	XID       uint64    `db:"xid"`
+	ID        int64     `db:"id"`
+	Workload  string    `db:"workload"`
+	EntityID  string    `db:"entity_id"`
+	Seq       int64     `db:"seq"`
+	Type      string    `db:"type"`
+	From      string    `db:"from_state"`
+	To        string    `db:"to_state"`
+	ActorID   *int64    `db:"actor_id"`
+	OwnerID   *int64    `db:"owner_id"`
+	Comment   string    `db:"comment"`
+	CreatedAt time.Time `db:"created_at"`
+}
+
+// Cursor is a place in the stream of events: after the event of this transaction and id.
+type Cursor struct {
+	XID uint64
+	ID  int64
+}
+
+// Cursor gives the place just after the event.
+func (e StreamedEvent) Cursor() Cursor { return Cursor{e.XID, e.ID} }
+
+// String gives the cursor as clients keep it.
+func (c Cursor) String() string { return fmt.Sprintf("%d-%d", c.XID, c.ID) }
+
+// Before says whether the place comes earlier than another.
+func (c Cursor) Before(other Cursor) bool {
+	return c.XID < other.XID || c.XID == other.XID && c.ID < other.ID
+}
+
+func (c Cursor) Xid() string { return strconv.FormatUint(c.XID, 10) }
+
+// ParseCursor reads what String wrote.
+func ParseCursor(text string) (c Cursor, err error) {
+	if _, err = fmt.Sscanf(text, "%d-%d", &c.XID, &c.ID); err != nil || c.String() != text {
+		return Cursor{}, fmt.Errorf("a cursor looks like 123-45")
+	}
+	return c, nil
+}
+
+const EventSelect = `SELECT xid::text::bigint AS xid, id, workload, entity_id, seq, type, from_state, to_state,
+	actor_id, owner_id, comment, created_at FROM events `
+
+// eventsOfEntity lists one entity's events from the first.
+func EventsOfEntity(ctx context.Context, db *DB, workload, entity string) ([]StreamedEvent, error) {
+	return List[StreamedEvent](ctx, db, EventSelect+`WHERE workload = $1 AND entity_id = $2 ORDER BY seq`, workload, entity)
+}

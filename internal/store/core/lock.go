@@ -1,0 +1,58 @@
+package core
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+const (
+	lockCheck = 5 * time.Second // how often the holder of a lock makes sure that it still holds it
+	// PostgreSQL takes it from a holder that has been silent for so long: its machine is gone, or frozen
+	lockLease = "20s"
+)
+
+// alone runs fn while this process alone holds a lock; false when another process holds it. The lock dies with its
+// connection, and fn's context with the lock.
+func (db *DB) Alone(ctx context.Context, lock int64, fn func(context.Context) error) (bool, error) {
+	conn, err := db.Acquire(ctx)
+	if err != nil {
+		return false, Unavailable(err)
+	}
+	defer conn.Release()
+
+	var ours bool
+	if err := conn.QueryRow(ctx, `SELECT pg_try_advisory_lock($1)`, lock).Scan(&ours); err != nil || !ours {
+		return false, Unavailable(err)
+	}
+	// A closed connection gives the lock back whatever happened to ctx.
+	defer func() { _ = conn.Conn().Close(context.WithoutCancel(ctx)) }()
+
+	if _, err := conn.Exec(ctx, `SET idle_session_timeout = '`+lockLease+`'`); err != nil {
+		return false, Unavailable(err)
+	}
+
+	held, lose := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		defer lose()
+		for {
+			select {
+			case <-held.Done():
+				return
+			case <-time.After(lockCheck):
+			}
+
+			patience, done := context.WithTimeout(held, lockCheck)
+			err := conn.Ping(patience)
+			done()
+			if err != nil {
+				return
+			}
+		}
+	})
+	defer watch.Wait()
+	defer lose()
+
+	return true, fn(held)
+}

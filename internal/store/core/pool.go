@@ -1,0 +1,122 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Pool says how a process uses PostgreSQL.
+type Pool struct {
+	Connections int           // at most; a part of them is reserved
+	Statement   time.Duration // the longest that a statement may take; 0: no limit
+	Idle        time.Duration // the longest that a transaction may wait for its next statement; 0: no limit
+}
+
+// DefaultPool is that of programs that do not say otherwise.
+var DefaultPool = Pool{Connections: 16, Statement: 30 * time.Second, Idle: time.Minute}
+
+// reserved is how many of the connections are for those who must not queue behind users.
+func (p Pool) reserved() int { return max(1, p.Connections/5) }
+
+// config reads the address of the database. PostgreSQL itself ends what takes too long, whatever becomes of this
+// process.
+func (p Pool) Config(url string, tracer pgx.QueryTracer) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("DATABASE_URL cannot be read: %w", err)
+	}
+	config.ConnConfig.Tracer = tracer
+	config.ConnConfig.RuntimeParams["statement_timeout"] = strconv.FormatInt(p.Statement.Milliseconds(), 10)
+	config.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = strconv.FormatInt(p.Idle.Milliseconds(), 10)
+	return config, nil
+}
+
+// open makes the connections, without waiting for the database.
+func (p Pool) open(ctx context.Context, url string, tracer pgx.QueryTracer) (*connections, error) {
+	config, err := p.Config(url, tracer)
+	if err != nil {
+		return nil, err
+	}
+
+	var c connections
+	config.MaxConns = int32(max(1, p.Connections-p.reserved()))
+	if c.common, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return nil, err
+	}
+
+	config = config.Copy()
+	config.MaxConns = int32(p.reserved())
+	c.reserved, err = pgxpool.NewWithConfig(ctx, config)
+	return &c, err
+}
+
+type reservedKey struct{}
+
+// Reserved lets what is done with a context use the connections that are kept for administrators, payments and the
+// program's own watching: however many statements of users wait, these do not.
+func Reserved(ctx context.Context) context.Context {
+	return context.WithValue(ctx, reservedKey{}, true)
+}
+
+// connections are two pools; the context says which one is meant.
+type connections struct{ common, reserved *pgxpool.Pool }
+
+func (c *connections) of(ctx context.Context) *pgxpool.Pool {
+	if ctx.Value(reservedKey{}) != nil {
+		return c.reserved
+	}
+	return c.common
+}
+
+func (c *connections) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+	return c.of(ctx).Exec(ctx, sql, args...)
+}
+
+func (c *connections) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	return c.of(ctx).Query(ctx, sql, args...)
+}
+
+func (c *connections) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
+	return c.of(ctx).QueryRow(ctx, sql, args...)
+}
+
+func (c *connections) SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults {
+	return c.of(ctx).SendBatch(ctx, batch)
+}
+
+func (c *connections) Begin(ctx context.Context) (pgx.Tx, error) { return c.of(ctx).Begin(ctx) }
+
+func (c *connections) BeginTx(ctx context.Context, o pgx.TxOptions) (pgx.Tx, error) {
+	return c.of(ctx).BeginTx(ctx, o)
+}
+
+func (c *connections) Acquire(ctx context.Context) (*pgxpool.Conn, error) {
+	return c.of(ctx).Acquire(ctx)
+}
+
+func (c *connections) AcquireFunc(ctx context.Context, fn func(*pgxpool.Conn) error) error {
+	return c.of(ctx).AcquireFunc(ctx, fn)
+}
+
+func (c *connections) Ping(ctx context.Context) error { return c.of(ctx).Ping(ctx) }
+
+func (c *connections) Close() {
+	c.common.Close()
+	c.reserved.Close()
+}
+
+// inLongTx is inTx for what may take as long as it takes: it looks at whole tables, at night or once.
+func (db *DB) InLongTx(ctx context.Context, fn func(tx pgx.Tx) error) error {
+	return db.InTx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SET LOCAL statement_timeout = 0`); err != nil {
+			return err
+		}
+		return fn(tx)
+	})
+}

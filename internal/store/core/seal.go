@@ -1,0 +1,63 @@
+package core
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"errors"
+)
+
+// sealer encrypts what must not lie open in the database: AES-256-GCM, the nonce in front. The first key seals, all
+// open.
+type sealer struct{ keys []cipher.AEAD }
+
+var errKey = errors.New("STAGECOACH_ENCRYPTION_KEY must be 32 bytes in base64, or several keys with commas")
+
+func newSealer(keys [][]byte) (sealer, error) {
+	var s sealer
+	for _, key := range keys {
+		block, err := aes.NewCipher(key)
+		if err != nil || len(key) != 32 {
+			return sealer{}, errKey
+		}
+		aead, err := cipher.NewGCM(block)
+		if err != nil {
+			return sealer{}, err
+		}
+		s.keys = append(s.keys, aead)
+	}
+
+	if len(s.keys) == 0 {
+		return sealer{}, errKey
+	}
+	return s, nil
+}
+
+func (s sealer) Seal(text string) []byte {
+	nonce := make([]byte, s.keys[0].NonceSize())
+	rand.Read(nonce)
+	return s.keys[0].Seal(nonce, nonce, []byte(text), nil)
+}
+
+// open tries each key: the values do not say which one sealed them, and GCM refuses a wrong one.
+func (s sealer) Open(sealed []byte) (string, error) {
+	for _, key := range s.keys {
+		if len(sealed) < key.NonceSize() {
+			return "", errors.New("sealed value is too short")
+		}
+		text, err := key.Open(nil, sealed[:key.NonceSize()], sealed[key.NonceSize():], nil)
+		if err == nil {
+			return string(text), nil
+		}
+	}
+	return "", errors.New("a sealed value does not open: was STAGECOACH_ENCRYPTION_KEY changed?")
+}
+
+// again seals what is sealed with the first key.
+func (s sealer) Again(sealed []byte) ([]byte, error) {
+	text, err := s.Open(sealed)
+	if err != nil {
+		return nil, err
+	}
+	return s.Seal(text), nil
+}

@@ -1,0 +1,53 @@
+// Package delivery keeps deliveries and the files that they carry.
+package delivery
+
+import (
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/core"
+)
+
+// partDelivery is this part of the record. It is safe for concurrent use.
+type Store struct {
+	db *core.DB
+}
+
+// newDeliveryPart gives this part of a database.
+func New(db *core.DB) *Store { return &Store{db: db} }
+
+// deliveryPart is what the statements about all workloads know of deliveries.
+var Part = core.Part{
+	Workload: lifecycle.WorkloadDelivery,
+	Table:    "jobs",
+	Events:   "job_events",
+
+	State:  "state",
+	Errors: `type IN ('requeued', 'failed')`,
+	Quotas: []core.Quota{deliveryQuota},
+	Retained: []core.Retention{
+		{
+			Kind: "deliveries", Policy: "deliveries",
+			Page: `SELECT id, created_at AS made, state IN ` + endedJobs + ` AND updated_at < $3 AS old
+				FROM jobs WHERE id > $1 ORDER BY id LIMIT $2`,
+			Drops: core.OfEntity(lifecycle.WorkloadDelivery, `DELETE FROM jobs WHERE id = ANY ($1)`),
+		},
+		core.EventsOf(lifecycle.WorkloadDelivery, `jobs WHERE id = e.entity_id::bigint AND state NOT IN `+endedJobs),
+	},
+	Forget: forgetDeliveries,
+}
+
+var deliveryQuota = core.Quota{
+	Name:   "deliveries",
+	Things: `FROM jobs WHERE user_id = %s AND state IN ` + liveJobs,
+	Above:  `SELECT user_id, count(*) FROM jobs WHERE state IN ` + liveJobs + ` GROUP BY 1 HAVING count(*) > $1`,
+}
+
+// forgetDeliveries finds the boards by the deliveries that they show.
+func forgetDeliveries(batch *pgx.Batch, user, _ int64) {
+	batch.Queue(
+		`DELETE FROM boards b USING jobs j WHERE j.user_id = $1 AND b.workload = 'delivery' AND b.entity_id = j.id`, user,
+	)
+	batch.Queue(`UPDATE jobs SET cancel_requested_at = coalesce(cancel_requested_at, now())
+		WHERE user_id = $1 AND state IN `+liveJobs, user)
+}

@@ -1,0 +1,235 @@
+package delivery
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store/core"
+)
+
+// File is an entry of the shared folder, as last seen.
+type File struct {
+	ID         int64     `db:"id"`
+	Path       string    `db:"path"` // in the shared folder, "/" at the top
+	Parent     string    `db:"parent"`
+	Name       string    `db:"name"`
+	IsFolder   bool      `db:"is_folder"`
+	Size       int64     `db:"size"` // bytes
+	SHA256     string    `db:"sha256"`
+	ModifiedAt time.Time `db:"modified_at"`
+	Place      int       `db:"place"` // among its neighbours, in the storage's order by name
+	Gone       bool      `db:"gone"`
+}
+
+const fileColumns = `id, path, parent, name, is_folder, size, sha256, modified_at, place, gone`
+
+var noFile = fault.New(fault.FileNotFound, "there is no such file")
+
+// FileByID finds an entry, also one that is gone.
+func (s *Store) FileByID(ctx context.Context, id int64) (File, error) {
+	return core.One[File](ctx, s.db, noFile, `SELECT `+fileColumns+` FROM files WHERE id = $1`, id)
+}
+
+// FileByPath finds an entry, also one that is gone.
+func (s *Store) FileByPath(ctx context.Context, path string) (File, error) {
+	return core.One[File](ctx, s.db, noFile, `SELECT `+fileColumns+` FROM files WHERE path = $1`, path)
+}
+
+// SaveFiles records what the storage showed and gives the entries with their ids, in the same order.
+func (s *Store) SaveFiles(ctx context.Context, files []File) ([]File, error) {
+	saved := make([]File, 0, len(files))
+	err := s.db.InTx(ctx, func(tx pgx.Tx) error { return saveFiles(ctx, tx, files, &saved) })
+	return saved, err
+}
+
+// ReplaceListing records the whole of a folder: entries not among files are gone, with all that was below them.
+func (s *Store) ReplaceListing(ctx context.Context, folder string, files []File) error {
+	return s.db.InTx(ctx, func(tx pgx.Tx) error {
+		saved := make([]File, 0, len(files))
+		if err := saveFiles(ctx, tx, files, &saved); err != nil {
+			return err
+		}
+
+		ids := make([]int64, len(saved))
+		for i, file := range saved {
+			ids[i] = file.ID
+		}
+
+		rows, err := tx.Query(ctx, `UPDATE files SET gone = true WHERE NOT gone AND parent = $1 AND path <> '/' AND id <> ALL ($2)
+			RETURNING path`, folder, ids)
+		if err != nil {
+			return err
+		}
+
+		lost, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			return err
+		}
+		if err := dropBelow(ctx, tx, lost); err != nil {
+			return err
+		}
+
+		_, err = tx.Exec(ctx, `INSERT INTO listings (path, listed_at) VALUES ($1, now())
+			ON CONFLICT (path) DO UPDATE SET listed_at = now()`, folder)
+		return err
+	})
+}
+
+// DropFolder marks a folder as gone, with all that was below it.
+func (s *Store) DropFolder(ctx context.Context, folder string) error {
+	return s.db.InTx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `UPDATE files SET gone = true WHERE path = $1`, folder); err != nil {
+			return err
+		}
+		return dropBelow(ctx, tx, []string{folder})
+	})
+}
+
+// dropBelow marks what lies below these paths as gone and forgets that they were listed.
+func dropBelow(ctx context.Context, tx pgx.Tx, paths []string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+
+	_, err := tx.Exec(ctx, `UPDATE files f SET gone = true FROM unnest($1::text[]) AS lost (path)
+		WHERE NOT f.gone AND starts_with(f.path, lost.path || '/')`, paths)
+	if err != nil {
+		return err
+	}
+
+	_, err = tx.Exec(ctx, `DELETE FROM listings l USING unnest($1::text[]) AS lost (path)
+		WHERE l.path = lost.path OR starts_with(l.path, lost.path || '/')`, paths)
+	return err
+}
+
+// saveFiles writes entries in one statement per 1,000: a folder may hold 10,000.
+func saveFiles(ctx context.Context, tx pgx.Tx, files []File, saved *[]File) error {
+	const chunk = 1000
+	for start := 0; start < len(files); start += chunk {
+		part := files[start:min(start+chunk, len(files))]
+		var paths, parents, names, folds, hashes []string
+		var folders []bool
+		var sizes []int64
+		var times []time.Time
+		var places []int
+
+		for _, f := range part {
+			paths, parents, names, hashes = append(paths, f.Path), append(
+				parents, f.Parent,
+			), append(names, f.Name), append(hashes, f.SHA256)
+			folds = append(folds, core.Fold(f.Name))
+			folders, sizes, times = append(folders, f.IsFolder), append(sizes, f.Size), append(times, f.ModifiedAt)
+			places = append(places, f.Place)
+		}
+
+		// Entries that are as they were are not written: a refresh of 10,000 of them must hold up nobody.
+		_, err := tx.Exec(ctx, `INSERT INTO files (path, parent, name, is_folder, size, sha256, modified_at, place, folded)
+			SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bool[], $5::bigint[], $6::text[], $7::timestamptz[], $8::int[], $9::text[])
+				AS seen (path, parent, name, is_folder, size, sha256, modified_at, place, folded) ORDER BY path
+			ON CONFLICT (path) DO UPDATE SET is_folder = excluded.is_folder, size = excluded.size, sha256 = excluded.sha256,
+				modified_at = excluded.modified_at, place = excluded.place, gone = false
+			WHERE (files.is_folder, files.size, files.sha256, files.modified_at, files.place, files.gone)
+				IS DISTINCT FROM (excluded.is_folder, excluded.size, excluded.sha256, excluded.modified_at, excluded.place, false)`,
+			paths, parents, names, folders, sizes, hashes, times, places, folds)
+		if err != nil {
+			return err
+		}
+
+		rows, err := tx.Query(ctx, `SELECT `+fileColumns+` FROM files JOIN unnest($1::text[]) WITH ORDINALITY AS seen (path, turn)
+			USING (path) ORDER BY turn`, paths)
+		if err != nil {
+			return err
+		}
+
+		got, err := pgx.CollectRows(rows, pgx.RowToStructByName[File])
+		if err != nil {
+			return err
+		}
+
+		*saved = append(*saved, got...)
+	}
+
+	return nil
+}
+
+// ListedAt says when a folder was last listed whole; zero when never.
+func (s *Store) ListedAt(ctx context.Context, folder string) (time.Time, error) {
+	var at time.Time
+	err := s.db.QueryRow(
+		ctx, `SELECT coalesce((SELECT listed_at FROM listings WHERE path = $1), 'epoch')`, folder,
+	).Scan(&at)
+	return at, core.Unavailable(err)
+}
+
+// MarkListed remembers that a folder, or another thing that is looked through as a whole, was seen now.
+func (s *Store) MarkListed(ctx context.Context, path string) error {
+	_, err := s.db.Exec(ctx, `INSERT INTO listings (path, listed_at) VALUES ($1, now())
+		ON CONFLICT (path) DO UPDATE SET listed_at = now()`, path)
+	return core.Unavailable(err)
+}
+
+// CountFiles says how many entries a folder has in the record.
+func (s *Store) CountFiles(ctx context.Context, folder string) (total int, err error) {
+	err = s.db.QueryRow(
+		ctx, `SELECT count(*) FROM files WHERE parent = $1 AND NOT gone AND path <> '/'`, folder,
+	).Scan(&total)
+	return total, core.Unavailable(err)
+}
+
+// Listing gives a part of a folder from the record in the storage's order by name, when asked to with folders first.
+func (s *Store) Listing(ctx context.Context, folder string, foldersFirst bool, limit, offset int) ([]File, error) {
+	order := `place, id`
+	if foldersFirst {
+		order = `is_folder DESC, place, id`
+	}
+	return core.List[File](ctx, s.db, `SELECT `+fileColumns+` FROM files WHERE parent = $1 AND NOT gone AND path <> '/'
+		ORDER BY `+order+` LIMIT $2 OFFSET $3`, folder, limit, offset)
+}
+
+// SearchFiles finds entries whose name holds the words, in any letter case.
+func (s *Store) SearchFiles(ctx context.Context, words string, limit, offset int) ([]File, error) {
+	pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(core.Fold(words)) + "%"
+	return core.List[File](ctx, s.db, `SELECT `+fileColumns+` FROM files WHERE NOT gone AND path <> '/' AND folded LIKE $1
+		ORDER BY is_folder DESC, folded, id LIMIT $2 OFFSET $3`, pattern, limit, offset)
+}
+
+// SentFile is content that Telegram has.
+type SentFile struct {
+	SHA256 string
+	Size   int64  // bytes
+	FileID string // Telegram's
+	Name   string // under which it was sent
+}
+
+// SentFile finds the Telegram file_id of content that was delivered before, with the name it was sent under.
+func (s *Store) SentFile(ctx context.Context, sha256 string, size int64) (fileID, name string, err error) {
+	err = s.db.QueryRow(
+		ctx, `SELECT telegram_file_id, name FROM sent_files WHERE sha256 = $1 AND size = $2`, sha256, size,
+	).Scan(&fileID, &name)
+	if err == pgx.ErrNoRows {
+		return "", "", nil
+	}
+	return fileID, name, core.Unavailable(err)
+}
+
+// SaveSentFile remembers content that Telegram now has.
+func (s *Store) SaveSentFile(ctx context.Context, f SentFile) error {
+	batch := &pgx.Batch{}
+	queueSentFile(batch, f)
+	return core.Unavailable(s.db.SendBatch(ctx, batch).Close())
+}
+
+func queueSentFile(batch *pgx.Batch, f SentFile) {
+	batch.Queue(`INSERT INTO sent_files (sha256, size, telegram_file_id, name) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (sha256, size) DO UPDATE SET telegram_file_id = $3, name = $4, updated_at = now()`, f.SHA256, f.Size, f.FileID, f.Name)
+}
+
+// ForgetSentFile drops a file_id that Telegram refuses.
+func (s *Store) ForgetSentFile(ctx context.Context, fileID string) error {
+	_, err := s.db.Exec(ctx, `DELETE FROM sent_files WHERE telegram_file_id = $1`, fileID)
+	return core.Unavailable(err)
+}

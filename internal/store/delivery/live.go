@@ -1,0 +1,49 @@
+package delivery
+
+import (
+	"context"
+	"time"
+
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/core"
+)
+
+// DrivenDeliveries finds deliveries by the keys of their workflows. The unique index on idempotency_key serves it.
+func (s *Store) DrivenDeliveries(ctx context.Context, keys []string) (core.DrivenRows, error) {
+	return s.db.DrivenByHash(ctx, keys, `SELECT idempotency_key AS key, id::text AS entity, state IN `+endedJobs+` AS over,
+		now() - updated_at AS changed FROM jobs WHERE idempotency_key = ANY ($1::text[])`)
+}
+
+// StuckJobs lists held jobs whose heartbeat is older than age.
+func (s *Store) StuckJobs(ctx context.Context, age time.Duration, limit int) ([]Job, error) {
+	return core.List[Job](ctx, s.db, jobSelect+`WHERE state IN `+heldJobs+`
+		AND heartbeat_at < now() - $1::interval ORDER BY heartbeat_at LIMIT $2`, age, limit)
+}
+
+// HeartbeatAge says how old the youngest heartbeat of a held job is, in seconds; nil when no job is held.
+func (s *Store) HeartbeatAge(ctx context.Context) (age *float64, err error) {
+	err = s.db.QueryRow(ctx, `SELECT extract(epoch FROM now() - max(heartbeat_at))::float8 FROM jobs
+		WHERE state IN `+heldJobs).Scan(&age)
+	return age, core.Unavailable(err)
+}
+
+// LiveJob is a live job as the reconciler compares it with Temporal.
+type LiveJob struct {
+	ID                int64                   `db:"id"`
+	IdempotencyKey    string                  `db:"idempotency_key"`
+	UserID            int64                   `db:"user_id"`
+	State             lifecycle.DeliveryState `db:"state"`
+	WorkflowStartedAt *time.Time              `db:"workflow_started_at"`
+	HeartbeatAge      *float64                `db:"heartbeat_age"` // seconds
+}
+
+// WorkflowID is the id of the workflow that drives the job.
+func (j LiveJob) WorkflowID() string { return Job{IdempotencyKey: j.IdempotencyKey}.WorkflowID() }
+
+// LiveJobs lists live jobs that were made at least age ago, with ids above after, ascending.
+func (s *Store) LiveJobs(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveJob, error) {
+	return core.List[LiveJob](ctx, s.db, `SELECT id, idempotency_key, user_id, state, workflow_started_at,
+		extract(epoch FROM now() - heartbeat_at)::float8 AS heartbeat_age FROM jobs
+		WHERE state IN `+liveJobs+` AND id > $1 AND created_at < now() - $2::interval
+		ORDER BY id LIMIT $3`, after, age, limit)
+}

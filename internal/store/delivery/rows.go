@@ -1,0 +1,253 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+)
+
+// Where a job was asked for.
+const (
+	SourceBot = "bot"
+	SourceAPI = "api"
+)
+
+// Job is the record of one delivery.
+type Job struct {
+	ID                int64                   `db:"id"`
+	IdempotencyKey    string                  `db:"idempotency_key"`
+	UserID            int64                   `db:"user_id"`
+	FileID            int64                   `db:"file_id"`
+	FileName          string                  `db:"file_name"`
+	Size              int64                   `db:"size"` // bytes
+	Source            string                  `db:"source"`
+	State             lifecycle.DeliveryState `db:"state"`
+	Attempt           int                     `db:"attempt"` // tries that have failed, 0..3
+	Claim             int                     `db:"claim"`   // number of the current claim
+	LastError         string                  `db:"last_error"`
+	BytesSent         int64                   `db:"bytes_sent"`
+	Busy              time.Duration           `db:"busy"` // time in workers' hands before the current claim
+	ClaimedAt         *time.Time              `db:"claimed_at"`
+	HeartbeatAt       *time.Time              `db:"heartbeat_at"`
+	AckPendingAt      *time.Time              `db:"ack_pending_at"`
+	NextAttemptAt     *time.Time              `db:"next_attempt_at"` // of a job that is QUEUED again; nil: at once
+	MessageID         *int64                  `db:"message_id"`
+	TelegramFileID    string                  `db:"telegram_file_id"`
+	CancelRequestedAt *time.Time              `db:"cancel_requested_at"`
+	WorkflowStartedAt *time.Time              `db:"workflow_started_at"`
+	CreatedAt         time.Time               `db:"created_at"`
+	UpdatedAt         time.Time               `db:"updated_at"`
+	RowVersion        int64                   `db:"row_version"`
+
+	UserStatus string    `db:"user_status"` // of the owner, now
+	ChatID     *int64    `db:"chat_id"`     // the owner's Telegram chat
+	FilePath   string    `db:"file_path"`   // in the shared folder
+	Now        time.Time `db:"now"`         // the database's clock, by which all times above were written
+
+	Sent *SentFile `db:"-"` // for ChangeJob: what Telegram has now; remembered with the change
+}
+
+// WorkflowID is the id of the workflow that drives the job.
+func (j Job) WorkflowID() string { return "delivery/" + j.IdempotencyKey }
+
+// Facts are what the guards of the table look at.
+func (j Job) Facts() lifecycle.DeliveryFacts {
+	return lifecycle.DeliveryFacts{Attempt: j.Attempt, UserActive: j.UserStatus == account.UserActive}
+}
+
+const jobSelect = `SELECT j.id, idempotency_key, user_id, file_id, file_name, j.size, source, state, attempt, claim, last_error,
+	bytes_sent, busy, claimed_at, heartbeat_at, ack_pending_at, next_attempt_at, message_id, telegram_file_id, cancel_requested_at,
+	workflow_started_at, j.created_at, j.updated_at, row_version,
+	u.status AS user_status, u.telegram_id AS chat_id, f.path AS file_path, now() AS now
+	FROM jobs j JOIN users u ON u.id = j.user_id JOIN files f ON f.id = j.file_id `
+
+var noJob = fault.New(fault.DeliveryNotFound, "there is no such delivery")
+
+// CreateJob records a request in its first state, with its event; a repeated idempotency key gives the job that is
+// there. QUOTA_EXCEEDED: the user has too many live ones. Asking costs one trip to PostgreSQL: a lock for the quota,
+// and one statement, whose last line reads what its first has made.
+func (s *Store) CreateJob(ctx context.Context, j Job, first core.Event) (job Job, created bool, err error) {
+	if err := core.Compare(lifecycle.Delivery, lifecycle.DeliveryState(first.To), first); err != nil {
+		return Job{}, false, err
+	}
+
+	live, batch := s.db.Quotas.Of(deliveryQuota), &pgx.Batch{}
+	live.QueueLock(batch, j.UserID)
+	batch.Queue(`WITH jobs AS (
+			INSERT INTO jobs (idempotency_key, user_id, file_id, file_name, size, source, state)
+			SELECT $1, $2, $3, $4, $5, $6, $7 WHERE `+live.Room(2, 2, 1)+`
+			ON CONFLICT (idempotency_key) DO NOTHING RETURNING *
+		), event AS (
+			INSERT INTO events (workload, entity_id, seq, owner_id, type, to_state, actor_id)
+			SELECT $8, id::text, 1, user_id, $9, $7, user_id FROM jobs
+		), board AS (
+			INSERT INTO boards (workload, entity_id, chat_id)
+			SELECT $8, jobs.id, telegram_id FROM jobs JOIN users ON users.id = user_id WHERE telegram_id IS NOT NULL
+		) `+jobSelect,
+		j.IdempotencyKey, j.UserID, j.FileID, j.FileName, j.Size, j.Source, first.To, lifecycle.WorkloadDelivery, first.Type).Query(func(rows pgx.Rows) error {
+		job, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Job])
+		return err
+	})
+
+	err = s.db.SendBatch(ctx, batch).Close()
+	if !errors.Is(err, pgx.ErrNoRows) {
+		return job, err == nil, core.Unavailable(err)
+	}
+
+	job, err = s.JobByKey(ctx, j.IdempotencyKey) // the key is not new
+	if err == noJob {
+		err = live.Exceeded()
+	}
+	return job, false, err
+}
+
+// JobByID finds a job.
+func (s *Store) JobByID(ctx context.Context, id int64) (Job, error) {
+	return core.One[Job](ctx, s.db, noJob, jobSelect+`WHERE j.id = $1`, id)
+}
+
+// JobByKey finds the job of an idempotency key.
+func (s *Store) JobByKey(ctx context.Context, key string) (Job, error) {
+	return core.One[Job](ctx, s.db, noJob, jobSelect+`WHERE idempotency_key = $1`, key)
+}
+
+// JobFilter chooses jobs; zero fields choose all.
+type Filter struct {
+	UserID int64
+	State  lifecycle.DeliveryState
+	Live   bool
+	Before int64 // ids below this one
+	Limit  int
+}
+
+// Jobs lists jobs, the newest first. The indexes jobs_owner, jobs_live and jobs_ended, and those like them for one
+// user, serve it.
+func (s *Store) Jobs(ctx context.Context, f Filter) ([]Job, error) {
+	return core.Chosen[Job](ctx, s.db, jobSelect+`WHERE ($1::bigint = 0 OR user_id = $1) AND ($2 = '' OR state = $2)
+		AND ($3::bigint = 0 OR j.id < $3) AND (NOT $4 OR state IN `+liveJobs+`)
+		ORDER BY j.id DESC LIMIT $5`, f.UserID, f.State, f.Before, f.Live, f.Limit)
+}
+
+// How a locked job is led through the table.
+type (
+	JobWalk = core.Walk[Job, lifecycle.DeliveryState, lifecycle.DeliveryAction, lifecycle.DeliveryFacts]
+	JobStep = core.Step[lifecycle.DeliveryState, lifecycle.DeliveryAction]
+)
+
+var jobs = &core.Workload[Job, lifecycle.DeliveryState, lifecycle.DeliveryAction, lifecycle.DeliveryFacts]{
+	Name: lifecycle.WorkloadDelivery, Table: lifecycle.Delivery, None: noJob,
+	Lock: []string{jobSelect + `WHERE j.id = $1 FOR UPDATE OF j`},
+	Entity: func(j *Job) core.Entity[lifecycle.DeliveryState] {
+		return core.Entity[lifecycle.DeliveryState]{Id: strconv.FormatInt(j.ID, 10), Owner: &j.UserID, State: &j.State, Version: &j.RowVersion}
+	},
+	Facts: func(j *Job) lifecycle.DeliveryFacts { return j.Facts() },
+	Write: queueJob,
+}
+
+// ChangeJob walks a job through the table: see change.
+func (s *Store) ChangeJob(ctx context.Context, id int64, decide func(*JobWalk) error) (Job, error) {
+	return core.Change(ctx, s.db, jobs, id, decide)
+}
+
+func queueJob(write *pgx.Batch, _ lifecycle.DeliveryState, job *Job) {
+	write.Queue(`UPDATE jobs SET state = $2, attempt = $3, claim = $4, last_error = $5, bytes_sent = $6, busy = $7,
+		claimed_at = $8, heartbeat_at = $9, ack_pending_at = $10, message_id = $11, telegram_file_id = $12,
+		row_version = $13, next_attempt_at = $14, updated_at = now() WHERE id = $1`,
+		job.ID, job.State, job.Attempt, job.Claim, job.LastError, job.BytesSent, job.Busy,
+		job.ClaimedAt, job.HeartbeatAt, job.AckPendingAt, job.MessageID, job.TelegramFileID, job.RowVersion, job.NextAttemptAt)
+
+	if job.Sent != nil {
+		queueSentFile(write, *job.Sent)
+	}
+}
+
+// BeatJob records a claim's progress. It is false when the claim is no longer the job's: the worker must let go.
+func (s *Store) BeatJob(ctx context.Context, id int64, claim int, bytesSent int64) (bool, error) {
+	tag, err := s.db.Exec(ctx, `UPDATE jobs SET bytes_sent = $3, heartbeat_at = now()
+		WHERE id = $1 AND claim = $2 AND state IN `+heldJobs, id, claim, bytesSent)
+	return tag.RowsAffected() == 1, core.Unavailable(err)
+}
+
+// MarkAckPending records that a claim is about to let the last bytes go (or, with false, that an answer came and was
+// no). It is false when the claim is no longer the job's.
+func (s *Store) MarkAckPending(ctx context.Context, id int64, claim int, pending bool) (bool, error) {
+	tag, err := s.db.Exec(ctx, `UPDATE jobs SET ack_pending_at = CASE WHEN $3 THEN now() END, heartbeat_at = now()
+		WHERE id = $1 AND claim = $2 AND state = `+core.Literal(lifecycle.DeliveryStreaming), id, claim, pending)
+	return tag.RowsAffected() == 1, core.Unavailable(err)
+}
+
+// SilentJob is a held job whose worker has not been heard of for some time.
+type SilentJob struct {
+	ID             int64  `db:"id"`
+	IdempotencyKey string `db:"idempotency_key"`
+	Claim          int    `db:"claim"`
+}
+
+// WorkflowID is the id of the workflow that drives the job.
+func (j SilentJob) WorkflowID() string { return Job{IdempotencyKey: j.IdempotencyKey}.WorkflowID() }
+
+// SilentJobs lists held jobs whose last heartbeat is older than age, with ids above after, ascending. The index
+// jobs_held has them at its beginning, so that this costs nothing for jobs whose workers are well.
+func (s *Store) SilentJobs(ctx context.Context, age time.Duration, after int64, limit int) ([]SilentJob, error) {
+	return core.List[SilentJob](ctx, s.db, `SELECT id, idempotency_key, claim FROM jobs
+		WHERE state IN `+heldJobs+` AND heartbeat_at < now() - $2::interval AND id > $1
+		ORDER BY id LIMIT $3`, after, age, limit)
+}
+
+// RequestJobCancel remembers that a person wants the job stopped.
+func (s *Store) RequestJobCancel(ctx context.Context, id int64) error {
+	_, err := s.db.Exec(
+		ctx, `UPDATE jobs SET cancel_requested_at = coalesce(cancel_requested_at, now()) WHERE id = $1`, id,
+	)
+	return core.Unavailable(err)
+}
+
+// MarkJobStarted remembers that the job's workflow runs.
+func (s *Store) MarkJobStarted(ctx context.Context, id int64) error {
+	_, err := s.db.Exec(
+		ctx, `UPDATE jobs SET workflow_started_at = coalesce(workflow_started_at, now()) WHERE id = $1`, id,
+	)
+	return core.Unavailable(err)
+}
+
+// longLine is how many jobs may wait for places to be counted. It stands in the statement: with a parameter PostgreSQL
+// would plan for any number, and read the table.
+const longLine = `10000`
+
+// PlacesInLine gives, for each of these queued jobs, how many would be taken up to and including it. Users take turns,
+// so a job's place counts one job of each other user for each of its own user's. While more than 10,000 wait it gives
+// none: counting would read them all.
+func (s *Store) PlacesInLine(ctx context.Context, ids []int64) (map[int64]int, error) {
+	type place struct {
+		ID    int64 `db:"id"`
+		Place int   `db:"place"`
+	}
+
+	rows, err := core.List[place](ctx, s.db, `WITH waiting AS (
+			SELECT id, user_id FROM jobs WHERE state = `+core.Literal(lifecycle.DeliveryQueued)+` ORDER BY id LIMIT `+longLine+` + 1
+		), turns AS (
+			SELECT id, row_number() OVER (PARTITION BY user_id ORDER BY id) AS turn FROM waiting WHERE (SELECT count(*) FROM waiting) <= `+longLine+`
+		), line AS (SELECT id, row_number() OVER (ORDER BY turn, id)::int AS place FROM turns)
+		SELECT id, place FROM line WHERE id = ANY ($1)`, ids)
+
+	places := map[int64]int{}
+	for _, row := range rows {
+		places[row.ID] = row.Place
+	}
+	return places, err
+}
+
+// Sets of states as the statements name them.
+var (
+	liveJobs  = core.SetOf(lifecycle.Delivery.Live())
+	heldJobs  = core.SetOf(lifecycle.DeliveryHeld)
+	endedJobs = core.SetOf(lifecycle.Delivery.Ended())
+)

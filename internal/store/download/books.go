@@ -1,0 +1,127 @@
+package download
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+)
+
+// Where a book stands.
+const (
+	BookLibrary = "Library" // at least one of its media is available
+	BookArchive = "Archive"
+)
+
+// Kinds of media that a book may have.
+const (
+	MediaText  = "text"
+	MediaAudio = "audio"
+)
+
+// MediaTypes lists the kinds of media.
+var MediaTypes = []string{MediaText, MediaAudio}
+
+// What became of a medium.
+const (
+	MediaAvailable = "available"
+	MediaDeleted   = "deleted"
+	MediaMissing   = "missing"
+)
+
+// Book is an entry of the library.
+type Book struct {
+	ID        int64        `db:"id"`
+	Title     string       `db:"title"`
+	Author    string       `db:"author"`
+	State     string       `db:"state"`
+	CreatorID int64        `db:"creator_id"`
+	CreatedAt time.Time    `db:"created_at"`
+	UpdatedAt time.Time    `db:"updated_at"`
+	Media     []MediaAsset `db:"media"`
+}
+
+// MediaAsset is one medium of a book.
+type MediaAsset struct {
+	MediaType string `json:"media_type"`
+	Status    string `json:"status"`
+	Path      string `json:"path"` // in qBittorrent's file system
+	SourceURL string `json:"source_url"`
+	OwnerID   *int64 `json:"owner_id"` // whose download brought it; nil: not known
+}
+
+// LinkFor gives the medium's link to its owner and administrators; nil for others.
+func (m MediaAsset) LinkFor(viewer account.User) *string {
+	if viewer.IsAdmin() || m.OwnerID != nil && *m.OwnerID == viewer.ID {
+		return &m.SourceURL
+	}
+	return nil
+}
+
+const bookSelect = `SELECT id, title, author, state, creator_id, created_at, updated_at,
+	(SELECT coalesce(jsonb_agg(jsonb_build_object('media_type', media_type, 'status', status, 'path', path, 'source_url', source_url, 'owner_id', owner_id)
+		ORDER BY media_type), '[]') FROM media_assets m WHERE m.book_id = b.id) AS media
+	FROM books b `
+
+var noBook = fault.New(fault.BookNotFound, "there is no such book")
+
+// CreateBook adds a book to the library. A repeated request gives the book that the first one made. QUOTA_EXCEEDED: the
+// user has made too many.
+func (s *Store) CreateBook(ctx context.Context, title, author string, r core.Request) (Book, error) {
+	return core.AnswerOnce(ctx, s.db, r, func(tx pgx.Tx) (Book, error) {
+		if err := s.db.Quotas.Of(bookQuota).Check(ctx, tx, r.UserID, 1); err != nil {
+			return Book{}, err
+		}
+
+		var id int64
+		err := tx.QueryRow(ctx, `INSERT INTO books (title, author, folded, creator_id) VALUES ($1, $2, $3, $4) RETURNING id`,
+			title, author, core.Fold(title+" "+author), r.UserID).Scan(&id)
+		if err != nil {
+			return Book{}, err
+		}
+
+		rows, err := tx.Query(ctx, bookSelect+`WHERE id = $1`, id)
+		if err != nil {
+			return Book{}, err
+		}
+		return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Book])
+	})
+}
+
+// BookByID finds a book.
+func (s *Store) BookByID(ctx context.Context, id int64) (Book, error) {
+	return core.One[Book](ctx, s.db, noBook, bookSelect+`WHERE id = $1`, id)
+}
+
+// BookFilter chooses books; zero fields choose all.
+type BookFilter struct {
+	Words  string // in the title or the author's name, in any letter case
+	State  string
+	Before int64 // ids below this one
+	Limit  int
+}
+
+// Books lists books, the newest first.
+func (s *Store) Books(ctx context.Context, f BookFilter) ([]Book, error) {
+	pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(core.Fold(f.Words)) + "%"
+	return core.Chosen[Book](ctx, s.db, bookSelect+`WHERE folded LIKE $1 AND ($2 = '' OR state = $2) AND ($3::bigint = 0 OR id < $3)
+		ORDER BY id DESC LIMIT $4`, pattern, f.State, f.Before, f.Limit)
+}
+
+// mediaOfBook is the constraint that refuses a medium of a book that is gone.
+const mediaOfBook = "media_assets_book_id_fkey"
+
+// queueMedia records what a download has brought, and where the book stands by that: the path is new, the source of
+// a medium that was there before stays.
+func queueMedia(batch *pgx.Batch, d Download) {
+	batch.Queue(`SELECT FROM books WHERE id = $1 FOR UPDATE`, d.BookID) // two media of a book one after the other
+	batch.Queue(`INSERT INTO media_assets (book_id, media_type, status, path, source_url, owner_id) VALUES ($1, $2, 'available', $3, $4, $5)
+		ON CONFLICT (book_id, media_type) DO UPDATE SET status = 'available', path = excluded.path, updated_at = now()`,
+		d.BookID, d.MediaType, d.ContentPath, d.SourceURL, d.UserID)
+	queueBookState(batch, d.BookID)
+}

@@ -1,0 +1,122 @@
+package download
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store/core"
+)
+
+// books names the events of books. They belong to who added the book.
+const books = "book"
+
+// MediumChange is one medium that becomes available, missing or deleted.
+type MediumChange struct {
+	BookID    int64
+	MediaType string
+	To        string
+	From      string // the status that it must have; empty: any
+	Path      string // the path that it must have; empty: any
+	ActorID   *int64 // nil: the system
+}
+
+var noMedium = fault.New(fault.NotFound, "the book has no such medium")
+
+// ChangeMedium changes what became of a medium, and where its book stands by that, with an event. A medium that is so
+// already, or is not as the change wants it, is left alone: changed is false then.
+func (s *Store) ChangeMedium(ctx context.Context, c MediumChange) (changed bool, err error) {
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		var creator int64
+		err := tx.QueryRow(ctx, `SELECT creator_id FROM books WHERE id = $1 FOR UPDATE`, c.BookID).Scan(&creator)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return noBook
+		}
+		if err != nil {
+			return err
+		}
+
+		var status, path string
+		err = tx.QueryRow(
+			ctx, `SELECT status, path FROM media_assets WHERE book_id = $1 AND media_type = $2`, c.BookID, c.MediaType,
+		).Scan(&status, &path)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return noMedium
+		}
+		if err != nil {
+			return err
+		}
+		if status == c.To || c.From != "" && status != c.From || c.Path != "" && path != c.Path {
+			return nil
+		}
+
+		changed = true
+		return writeMedium(ctx, tx, c, status, creator)
+	})
+
+	return changed && err == nil, err
+}
+
+// writeMedium writes a change with its event; the book's row is locked, so that its events are counted one by one.
+func writeMedium(ctx context.Context, tx pgx.Tx, c MediumChange, from string, owner int64) error {
+	entity := strconv.FormatInt(c.BookID, 10)
+	var seq int64
+	err := tx.QueryRow(
+		ctx, `SELECT coalesce(max(seq), 0) + 1 FROM events WHERE workload = $1 AND entity_id = $2`, books, entity,
+	).Scan(&seq)
+	if err != nil {
+		return err
+	}
+
+	batch := &pgx.Batch{}
+	batch.Queue(
+		`UPDATE media_assets SET status = $3, updated_at = now() WHERE book_id = $1 AND media_type = $2`, c.BookID,
+		c.MediaType, c.To,
+	)
+	queueBookState(batch, c.BookID)
+	core.QueueNamedEvent(
+		batch, books, entity, seq, &owner,
+		core.Event{Type: "medium_" + c.To, From: from, To: c.To, ActorID: c.ActorID, Comment: c.MediaType},
+	)
+	return tx.SendBatch(ctx, batch).Close()
+}
+
+// queueBookState writes where a book stands by its media.
+func queueBookState(batch *pgx.Batch, book int64) {
+	batch.Queue(`UPDATE books SET state = CASE WHEN EXISTS (SELECT 1 FROM media_assets WHERE book_id = $1 AND status = 'available')
+		THEN 'Library' ELSE 'Archive' END, updated_at = now() WHERE id = $1`, book)
+}
+
+// LyingMedium is a medium whose file should lie somewhere.
+type LyingMedium struct {
+	BookID    int64  `db:"book_id"`
+	MediaType string `db:"media_type"`
+	Status    string `db:"status"` // available or missing
+	Path      string `db:"path"`   // in qBittorrent's file system
+}
+
+// LyingMedia lists media that are available or missing after one of them, in the order of the primary key. Deleted ones
+// stay so whatever lies there.
+func (s *Store) LyingMedia(ctx context.Context, after LyingMedium, limit int) ([]LyingMedium, error) {
+	return core.List[LyingMedium](ctx, s.db, `SELECT book_id, media_type, status, path FROM media_assets
+		WHERE (book_id, media_type) > ($1, $2) AND status IN ('available', 'missing') ORDER BY book_id, media_type LIMIT $3`,
+		after.BookID, after.MediaType, limit)
+}
+
+// MediaSweepIsDue says whether the files of media were not looked at for so long.
+func (s *Store) MediaSweepIsDue(ctx context.Context, every time.Duration) (due bool, err error) {
+	err = s.db.QueryRow(
+		ctx, `SELECT coalesce(swept_at <= now() - $1::interval, true) FROM media_sweep`, every,
+	).Scan(&due)
+	return due, core.Unavailable(err)
+}
+
+// MarkMediaSwept remembers that the files of all media were looked at just now.
+func (s *Store) MarkMediaSwept(ctx context.Context) error {
+	_, err := s.db.Exec(ctx, `UPDATE media_sweep SET swept_at = now()`)
+	return core.Unavailable(err)
+}

@@ -1,0 +1,67 @@
+// Package download keeps downloads, books and their media.
+package download
+
+import (
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/core"
+)
+
+// partDownload is this part of the record. It is safe for concurrent use.
+type Store struct {
+	db *core.DB
+}
+
+// newDownloadPart gives this part of a database.
+func New(db *core.DB) *Store { return &Store{db: db} }
+
+// downloadPart is what the statements about all workloads know of downloads.
+var Part = core.Part{
+	Workload: lifecycle.WorkloadDownload,
+	Table:    "download_jobs",
+	Events:   "download_events",
+
+	State:  "status",
+	Errors: `type = 'failed'`,
+	Quotas: []core.Quota{downloadQuota, bookQuota},
+	Retained: []core.Retention{
+		{
+			Kind: "downloads", Policy: "downloads",
+			Page: `SELECT id, created_at_utc AS made, status IN ` + endedDownloads + ` AND updated_at_utc < $3 AS old
+				FROM download_jobs WHERE id > $1 ORDER BY id LIMIT $2`,
+			Drops: core.OfEntity(lifecycle.WorkloadDownload, `DELETE FROM download_jobs WHERE id = ANY ($1)`),
+		},
+		core.EventsOf(lifecycle.WorkloadDownload, `download_jobs WHERE id = e.entity_id::bigint AND status IN `+liveDownloads),
+		// A book does not end: its events are old by their age.
+		core.EventsOf(books, `(SELECT 1) kept WHERE false`),
+	},
+	Forget: forgetDownloads,
+}
+
+var (
+	downloadQuota = core.Quota{
+		Name:   "downloads",
+		Things: `FROM download_jobs WHERE user_id = %s AND status IN ` + liveDownloads,
+		Above:  `SELECT user_id, count(*) FROM download_jobs WHERE status IN ` + liveDownloads + ` GROUP BY 1 HAVING count(*) > $1`,
+	}
+	bookQuota = core.Quota{
+		Name:   "books",
+		Things: `FROM books WHERE creator_id = %s`,
+		Above:  `SELECT creator_id AS user_id, count(*) FROM books GROUP BY 1 HAVING count(*) > $1`,
+	}
+)
+
+// forgetDownloads finds boards and media by the downloads.
+func forgetDownloads(batch *pgx.Batch, user, by int64) {
+	batch.Queue(
+		`DELETE FROM boards b USING download_jobs d WHERE d.user_id = $1 AND b.workload = 'download' AND b.entity_id = d.id`,
+		user,
+	)
+	batch.Queue(`UPDATE media_assets m SET owner_id = NULL, source_url = $2 FROM download_jobs d
+		WHERE d.user_id = $1 AND m.book_id = d.book_id AND m.media_type = d.media_type AND m.owner_id = $1`, user, core.RemovedText)
+	batch.Queue(`UPDATE download_jobs SET source_url = $3,
+		cancel_requested_by = CASE WHEN cancel_requested_at IS NULL AND status IN `+liveDownloads+` THEN $2 ELSE cancel_requested_by END,
+		cancel_requested_at = CASE WHEN status IN `+liveDownloads+` THEN coalesce(cancel_requested_at, now()) ELSE cancel_requested_at END
+		WHERE user_id = $1 AND source_url <> $3`, user, by, core.RemovedText)
+}

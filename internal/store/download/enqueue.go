@@ -1,0 +1,84 @@
+package download
+
+import (
+	"context"
+	"stagecoach/internal/store/core"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// DownloadFile gives the .torrent file that was fetched for a job; nil: none was.
+func (s *Store) DownloadFile(ctx context.Context, id int64) (file []byte, err error) {
+	err = s.db.QueryRow(ctx, `SELECT torrent FROM download_jobs WHERE id = $1`, id).Scan(&file)
+	if err == pgx.ErrNoRows {
+		return nil, noDownload
+	}
+	return file, core.Unavailable(err)
+}
+
+// SaveDownloadFile keeps the .torrent file of an active job, and the infohashes that it tells.
+func (s *Store) SaveDownloadFile(ctx context.Context, id int64, file []byte, v1, v2 string) error {
+	_, err := s.db.Exec(ctx, `UPDATE download_jobs SET torrent = $2, infohash_v1 = $3, infohash_v2 = $4, updated_at_utc = now()
+		WHERE id = $1 AND status IN `+liveDownloads, id, file, v1, v2)
+	return core.Unavailable(err)
+}
+
+// PlaceDownload records where a job's files go, once.
+func (s *Store) PlaceDownload(ctx context.Context, id int64, savePath string) error {
+	_, err := s.db.Exec(ctx, `UPDATE download_jobs SET save_path = $2 WHERE id = $1 AND save_path = ''`, id, savePath)
+	return core.Unavailable(err)
+}
+
+// MarkDownloadAdded records that qBittorrent has taken an active job's torrent.
+func (s *Store) MarkDownloadAdded(ctx context.Context, id int64) error {
+	_, err := s.db.Exec(ctx, `UPDATE download_jobs SET added_at = now(), progress_at = now(), last_error = '', trouble_since = NULL,
+		refusals = 0, updated_at_utc = now() WHERE id = $1 AND status IN `+liveDownloads, id)
+	return core.Unavailable(err)
+}
+
+// DownloadTrouble is what keeps a job from being handed over.
+type DownloadTrouble struct {
+	For      time.Duration `db:"for"`      // the same trouble all the time
+	Refusals int           `db:"refusals"` // by qBittorrent
+}
+
+// NoteDownloadTrouble records why a job could not be handed over now; code is a fault code.
+func (s *Store) NoteDownloadTrouble(ctx context.Context, id int64, code string, refused bool) (DownloadTrouble, error) {
+	return core.One[DownloadTrouble](ctx, s.db, noDownload, `UPDATE download_jobs SET last_error = $2, updated_at_utc = now(),
+		trouble_since = CASE WHEN last_error = $2 THEN coalesce(trouble_since, now()) ELSE now() END,
+		refusals = refusals + CASE WHEN $3 THEN 1 ELSE 0 END
+		WHERE id = $1 RETURNING now() - trouble_since AS "for", refusals`, id, code, refused)
+}
+
+// What stands in the place of what a workflow was told when it found out more by itself: whatever comes next is news.
+const (
+	observedResumed = "resumed"
+	observedFound   = "found"
+)
+
+// MarkDownloadResumed records that an active job's torrent was told to go on after an error.
+func (s *Store) MarkDownloadResumed(ctx context.Context, id int64) error {
+	_, err := s.db.Exec(ctx, `UPDATE download_jobs SET resumed_at = now(), observed = $2 WHERE id = $1
+		AND status IN `+liveDownloads, id, observedResumed)
+	return core.Unavailable(err)
+}
+
+// MarkDownloadFound records that an active job's torrent, which was missing, is there.
+func (s *Store) MarkDownloadFound(ctx context.Context, id int64) error {
+	_, err := s.db.Exec(ctx, `UPDATE download_jobs SET observed = $2 WHERE id = $1
+		AND status IN `+liveDownloads, id, observedFound)
+	return core.Unavailable(err)
+}
+
+// DownloadsHolding gives those of the jobs that need their torrent: all but failed and canceled ones. A job that is not
+// known here may be another installation's, and counts.
+func (s *Store) DownloadsHolding(ctx context.Context, ids []int64) ([]int64, error) {
+	rows, err := s.db.Query(ctx, `SELECT id FROM unnest($1::bigint[]) AS asked (id) WHERE NOT EXISTS (
+		SELECT 1 FROM download_jobs d WHERE d.id = asked.id AND status IN `+failedDownload+`)`, ids)
+	if err != nil {
+		return nil, core.Unavailable(err)
+	}
+	holding, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	return holding, core.Unavailable(err)
+}

@@ -1,0 +1,277 @@
+package download
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Download is the record of one download job. Times are those of the database's clock.
+type Download struct {
+	ID              int64                   `db:"id"`
+	UserID          int64                   `db:"user_id"`
+	BookID          int64                   `db:"book_id"`
+	MediaType       string                  `db:"media_type"`
+	State           lifecycle.DownloadState `db:"status"`
+	Source          string                  `db:"source"`
+	SourceURL       string                  `db:"source_url"`
+	ExternalJobID   *string                 `db:"external_job_id"` // the torrent's id in qBittorrent, as last seen
+	CreatedAt       time.Time               `db:"created_at_utc"`
+	UpdatedAt       time.Time               `db:"updated_at_utc"`
+	CompletedAt     *time.Time              `db:"completed_at_utc"`
+	FirstNotFoundAt *time.Time              `db:"first_not_found_at_utc"`
+	FailureReason   *string                 `db:"failure_reason"`
+	LastError       string                  `db:"last_error"` // a fault code: why it failed or has to wait, in more detail
+	RowVersion      int64                   `db:"row_version"`
+
+	InfohashV1  string  `db:"infohash_v1"` // lower-case hex; empty: unknown
+	InfohashV2  string  `db:"infohash_v2"`
+	SavePath    string  `db:"save_path"`    // in qBittorrent's file system
+	ContentPath string  `db:"content_path"` // known at the end
+	Size        int64   `db:"size"`         // bytes; 0: unknown
+	Progress    float64 `db:"progress"`     // 0 … 1
+	Speed       int64   `db:"speed"`        // bytes per second
+	ETA         *int64  `db:"eta_seconds"`  // nil: unknown
+
+	AddedAt    *time.Time `db:"added_at"` // when qBittorrent took it
+	Observed   string     `db:"observed"` // what the workflow was told last
+	ResumedAt  *time.Time `db:"resumed_at"`
+	ProgressAt *time.Time `db:"progress_at"` // of the last progress
+	Attention  string     `db:"attention"`   // a fault code: why a person should look; empty: no need
+
+	CancelRequestedAt *time.Time `db:"cancel_requested_at"`
+	CancelRequestedBy *int64     `db:"cancel_requested_by"` // nil: an operator, or the program itself
+	CancelToldAt      *time.Time `db:"cancel_told_at"`      // the workflow knows
+	RemovingAt        *time.Time `db:"removing_at"`         // its torrent is being removed: it cannot complete any more
+	CancelError       string     `db:"cancel_error"`        // a fault code: why the last try to remove the torrent failed
+	KeepFiles         bool       `db:"keep_files"`
+
+	RequestKey        string     `db:"request_key"` // of who asked; empty: each request is its own
+	WorkflowStartedAt *time.Time `db:"workflow_started_at"`
+
+	UserStatus string    `db:"user_status"` // of the owner, now
+	BookTitle  string    `db:"book_title"`  // empty when the book is gone
+	Now        time.Time `db:"now"`
+}
+
+// WorkflowID is the id of the workflow that drives the job, or one before or after it for the same user, book and
+// medium.
+func (d Download) WorkflowID() string {
+	return fmt.Sprintf("download/%d/%d/%s", d.UserID, d.BookID, d.MediaType)
+}
+
+// Tag is the job's mark on its torrent in qBittorrent: the one key that lasts.
+func (d Download) Tag() string { return DownloadTagPrefix + strconv.FormatInt(d.ID, 10) }
+
+// DownloadTagPrefix begins the marks of all jobs.
+const DownloadTagPrefix = "job-"
+
+// Facts are what the guards of the table look at.
+func (d Download) Facts() lifecycle.DownloadFacts {
+	return lifecycle.DownloadFacts{UserActive: d.UserStatus == account.UserActive, MediaReady: d.ContentPath != ""}
+}
+
+const downloadSelect = `SELECT d.id, user_id, book_id, media_type, d.status, source, source_url, external_job_id, created_at_utc,
+	updated_at_utc, completed_at_utc, first_not_found_at_utc, failure_reason, last_error, row_version, infohash_v1, infohash_v2,
+	save_path, content_path, size, progress, speed, eta_seconds, added_at, observed, resumed_at, progress_at, attention,
+	cancel_requested_at, cancel_requested_by, cancel_told_at, removing_at, cancel_error, keep_files,
+	coalesce(request_key, '') AS request_key, workflow_started_at,
+	u.status AS user_status, coalesce(b.title, '') AS book_title, now() AS now
+	FROM download_jobs d JOIN users u ON u.id = d.user_id LEFT JOIN books b ON b.id = d.book_id `
+
+var noDownload = fault.New(fault.DownloadNotFound, "there is no such download")
+
+// CreateDownload records a request in its first state, with its event, and the message that shows it to a person with a
+// chat. What the same request of the user has made before, or else an active job for the same user, book and medium, is
+// given instead. QUOTA_EXCEEDED: the user has too many active ones. All of it is one statement, behind a lock for the
+// quota.
+func (s *Store) CreateDownload(ctx context.Context, d Download, first core.Event) (job Download, created bool, err error) {
+	if err := core.Compare(lifecycle.Download, lifecycle.DownloadState(first.To), first); err != nil {
+		return Download{}, false, err
+	}
+
+	active := s.db.Quotas.Of(downloadQuota)
+	for { // the active job may end between the two looks
+		if d.RequestKey != "" {
+			job, err = s.requestedDownload(ctx, d.UserID, d.RequestKey)
+			if fault.CodeOf(err) != fault.DownloadNotFound {
+				return job, false, err
+			}
+		}
+
+		batch, made, room := &pgx.Batch{}, (*int64)(nil), false
+		active.QueueLock(batch, d.UserID)
+		batch.Queue(`WITH quota AS (
+				SELECT `+active.Room(1, 1, 1)+` AS room
+			), job AS (
+				INSERT INTO download_jobs (user_id, book_id, media_type, source, source_url, infohash_v1, infohash_v2, status, request_key)
+				SELECT $1, b.id, $3, $4, $5, $6, $7, $8, nullif($11, '') FROM books b, quota WHERE b.id = $2 AND quota.room
+				ON CONFLICT DO NOTHING RETURNING id, user_id
+			), event AS (
+				INSERT INTO events (workload, entity_id, seq, owner_id, type, to_state, actor_id)
+				SELECT $9, id::text, 1, user_id, $10, $8, user_id FROM job
+			), board AS (
+				INSERT INTO boards (workload, entity_id, chat_id)
+				SELECT $9, job.id, telegram_id FROM job JOIN users ON users.id = user_id WHERE telegram_id IS NOT NULL
+			) SELECT (SELECT id FROM job), room FROM quota`,
+			d.UserID, d.BookID, d.MediaType, d.Source, d.SourceURL, d.InfohashV1, d.InfohashV2, first.To, lifecycle.WorkloadDownload, first.Type, d.RequestKey).
+			QueryRow(func(row pgx.Row) error { return row.Scan(&made, &room) })
+
+		if err = s.db.SendBatch(ctx, batch).Close(); err != nil {
+			return Download{}, false, core.Unavailable(err)
+		}
+		if made != nil {
+			job, err = s.DownloadByID(ctx, *made)
+			return job, true, err
+		}
+		if _, err := s.BookByID(ctx, d.BookID); err != nil {
+			return Download{}, false, err
+		}
+
+		job, err = s.ActiveDownload(ctx, d.UserID, d.BookID, d.MediaType)
+		if fault.CodeOf(err) != fault.DownloadNotFound {
+			return job, false, err
+		}
+		if !room {
+			return Download{}, false, active.Exceeded()
+		}
+	}
+}
+
+// DownloadByID finds a job.
+func (s *Store) DownloadByID(ctx context.Context, id int64) (Download, error) {
+	return core.One[Download](ctx, s.db, noDownload, downloadSelect+`WHERE d.id = $1`, id)
+}
+
+// ActiveDownload finds the one job that is not over for a user, book and medium.
+func (s *Store) ActiveDownload(ctx context.Context, userID, bookID int64, mediaType string) (Download, error) {
+	return core.One[Download](ctx, s.db, noDownload, downloadSelect+`WHERE user_id = $1 AND book_id = $2 AND media_type = $3
+		AND d.status IN `+liveDownloads, userID, bookID, mediaType)
+}
+
+// requestedDownload finds the job that a request of the user has made.
+func (s *Store) requestedDownload(ctx context.Context, userID int64, key string) (Download, error) {
+	return core.One[Download](ctx, s.db, noDownload, downloadSelect+`WHERE user_id = $1 AND request_key = $2`, userID, key)
+}
+
+// DownloadFilter chooses download jobs; zero fields choose all.
+type Filter struct {
+	UserID int64
+	BookID int64
+	Status lifecycle.DownloadState
+	Active bool  // queued or downloading
+	Before int64 // ids below this one
+	Limit  int
+}
+
+// Downloads lists download jobs, the newest first. The indexes download_jobs_owner, _book, _live and _ended, and those
+// like them for one user, serve it.
+func (s *Store) Downloads(ctx context.Context, f Filter) ([]Download, error) {
+	return core.Chosen[Download](ctx, s.db, downloadSelect+`WHERE ($1::bigint = 0 OR user_id = $1) AND ($2::bigint = 0 OR book_id = $2)
+		AND ($3 = '' OR d.status = $3) AND (NOT $4 OR d.status IN `+liveDownloads+`) AND ($5::bigint = 0 OR d.id < $5)
+		ORDER BY d.id DESC LIMIT $6`, f.UserID, f.BookID, f.Status, f.Active, f.Before, f.Limit)
+}
+
+// How a locked job is led through the table.
+type (
+	DownloadWalk = core.Walk[Download, lifecycle.DownloadState, lifecycle.DownloadAction, lifecycle.DownloadFacts]
+	DownloadStep = core.Step[lifecycle.DownloadState, lifecycle.DownloadAction]
+)
+
+var downloads = &core.Workload[Download, lifecycle.DownloadState, lifecycle.DownloadAction, lifecycle.DownloadFacts]{
+	Name: lifecycle.WorkloadDownload, Table: lifecycle.Download, None: noDownload,
+	Lock: []string{downloadSelect + `WHERE d.id = $1 FOR UPDATE OF d`},
+	Entity: func(d *Download) core.Entity[lifecycle.DownloadState] {
+		return core.Entity[lifecycle.DownloadState]{Id: strconv.FormatInt(d.ID, 10), Owner: &d.UserID, State: &d.State, Version: &d.RowVersion}
+	},
+	Facts: func(d *Download) lifecycle.DownloadFacts { return d.Facts() },
+	Effects: map[lifecycle.DownloadAction]func(*Download, DownloadStep){
+		lifecycle.DownloadActionComplete: completeDownload,
+		lifecycle.DownloadActionFail:     failDownload,
+		lifecycle.DownloadActionCancel:   stopDownload,
+	},
+	Write:  queueDownload,
+	Notice: noticeOfDownload,
+}
+
+func completeDownload(job *Download, step DownloadStep) {
+	stopDownload(job, step)
+	job.CompletedAt, job.Progress, job.FirstNotFoundAt, job.LastError = &job.Now, 1, nil, ""
+}
+
+func failDownload(job *Download, step DownloadStep) {
+	stopDownload(job, step)
+	job.FailureReason = &step.Comment
+}
+
+// stopDownload is the effect of every end.
+func stopDownload(job *Download, _ DownloadStep) {
+	job.Speed, job.ETA, job.Attention = 0, nil, ""
+}
+
+// ChangeDownload walks a job through the table: see change. A job that completes brings its medium into the library in
+// the same transaction; BOOK_NOT_FOUND when the book is gone.
+func (s *Store) ChangeDownload(ctx context.Context, id int64, decide func(*DownloadWalk) error) (Download, error) {
+	job, err := core.Change(ctx, s.db, downloads, id, decide)
+	if problem, ok := errors.AsType[*pgconn.PgError](err); ok && problem.ConstraintName == mediaOfBook {
+		err = noBook
+	}
+	return job, err
+}
+
+func queueDownload(write *pgx.Batch, before lifecycle.DownloadState, job *Download) {
+	if job.State == lifecycle.DownloadCompleted && before != lifecycle.DownloadCompleted {
+		queueMedia(write, *job)
+	}
+
+	// The bytes of the .torrent are kept for as long as it may have to be added again.
+	write.Queue(`UPDATE download_jobs SET status = $2, completed_at_utc = $3, first_not_found_at_utc = $4, failure_reason = $5,
+		last_error = $6, row_version = $7, content_path = $8, progress = $9, speed = $10, eta_seconds = $11, attention = $12,
+		updated_at_utc = now(), torrent = CASE WHEN $13 THEN NULL ELSE torrent END WHERE id = $1`,
+		job.ID, job.State, job.CompletedAt, job.FirstNotFoundAt, job.FailureReason, job.LastError, job.RowVersion,
+		job.ContentPath, job.Progress, job.Speed, job.ETA, job.Attention, lifecycle.Download.Terminal(job.State))
+}
+
+// stalledGather is how long the news that a download stands still waits for its end, which may follow at once.
+const stalledGather = 5 * time.Second
+
+// noticeOfDownload tells the owner of a job's end, and that it stands still.
+func noticeOfDownload(_ *Download, e core.Event) (wait time.Duration, told bool) {
+	if e.Type == lifecycle.DownloadStalled {
+		return stalledGather, true
+	}
+	return 0, lifecycle.Download.Terminal(lifecycle.DownloadState(e.To))
+}
+
+// MarkDownloadStarted remembers that the job's workflow runs.
+func (s *Store) MarkDownloadStarted(ctx context.Context, id int64) error {
+	_, err := s.db.Exec(
+		ctx, `UPDATE download_jobs SET workflow_started_at = coalesce(workflow_started_at, now()) WHERE id = $1`, id,
+	)
+	return core.Unavailable(err)
+}
+
+// LiveDownloads lists jobs that are not over and were made at least age ago, with ids above after, ascending.
+func (s *Store) LiveDownloads(ctx context.Context, age time.Duration, after int64, limit int) ([]Download, error) {
+	return core.List[Download](ctx, s.db, downloadSelect+`WHERE d.status IN `+liveDownloads+` AND d.id > $1
+		AND created_at_utc < now() - $2::interval ORDER BY d.id LIMIT $3`, after, age, limit)
+}
+
+// Sets of states as the statements name them.
+var (
+	liveDownloads  = core.SetOf(lifecycle.Download.Live())
+	endedDownloads = core.SetOf(lifecycle.Download.Ended())
+	// without a medium
+	failedDownload = core.SetOf([]lifecycle.DownloadState{lifecycle.DownloadFailed, lifecycle.DownloadCanceled})
+)

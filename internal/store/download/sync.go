@@ -1,0 +1,168 @@
+package download
+
+import (
+	"context"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/core"
+)
+
+// WatchedDownload is an active job as the watcher compares it with qBittorrent.
+type WatchedDownload struct {
+	ID            int64                   `db:"id"`
+	UserID        int64                   `db:"user_id"`
+	BookID        int64                   `db:"book_id"`
+	MediaType     string                  `db:"media_type"`
+	Status        lifecycle.DownloadState `db:"status"`
+	Observed      string                  `db:"observed"`
+	ExternalJobID string                  `db:"external_job_id"`
+	InfohashV1    string                  `db:"infohash_v1"`
+	InfohashV2    string                  `db:"infohash_v2"`
+	ContentPath   string                  `db:"content_path"`
+	Size          int64                   `db:"size"`
+	Progress      float64                 `db:"progress"`
+	Speed         int64                   `db:"speed"`
+	ETA           *int64                  `db:"eta_seconds"`
+	Idle          time.Duration           `db:"idle"`    // since the last progress
+	Resumed       *time.Duration          `db:"resumed"` // since it was told to go on; nil: never
+}
+
+// WorkflowID is the id of the workflow that drives the job.
+func (d WatchedDownload) WorkflowID() string {
+	return Download{UserID: d.UserID, BookID: d.BookID, MediaType: d.MediaType}.WorkflowID()
+}
+
+// WatchedDownloads lists active jobs that qBittorrent has taken and is not to give up again, with ids above after,
+// ascending.
+func (s *Store) WatchedDownloads(ctx context.Context, after int64, limit int) ([]WatchedDownload, error) {
+	return core.List[WatchedDownload](ctx, s.db, `SELECT id, user_id, book_id, media_type, status, observed, coalesce(external_job_id, '') AS external_job_id,
+		infohash_v1, infohash_v2, content_path, size, progress, speed, eta_seconds, now() - coalesce(progress_at, added_at) AS idle,
+		now() - resumed_at AS resumed FROM download_jobs
+		WHERE status IN `+liveDownloads+` AND added_at IS NOT NULL AND removing_at IS NULL AND id > $1 ORDER BY id LIMIT $2`, after, limit)
+}
+
+// DownloadProgress is what the watcher has seen of one job.
+type Progress struct {
+	ID            int64
+	ExternalJobID string // as all texts: empty changes nothing
+	InfohashV1    string
+	InfohashV2    string
+	ContentPath   string
+	Size          int64 // 0 changes nothing
+	Progress      float64
+	Speed         int64
+	ETA           *int64
+}
+
+// SaveDownloadProgress writes what was seen of active jobs, in one statement, and gives how many rows it wrote.
+func (s *Store) SaveDownloadProgress(ctx context.Context, seen []Progress) (int64, error) {
+	var ids, sizes, speeds []int64
+	var externals, v1s, v2s, paths []string
+	var parts []float64
+	var etas []*int64
+
+	for _, p := range seen {
+		ids, sizes, speeds, etas = append(ids, p.ID), append(sizes, p.Size), append(speeds, p.Speed), append(etas, p.ETA)
+		externals, v1s, v2s = append(externals, p.ExternalJobID), append(v1s, p.InfohashV1), append(v2s, p.InfohashV2)
+		paths, parts = append(paths, p.ContentPath), append(parts, p.Progress)
+	}
+
+	tag, err := s.db.Exec(ctx, `UPDATE download_jobs d SET
+			external_job_id = coalesce(nullif(seen.external, ''), external_job_id), infohash_v1 = coalesce(nullif(seen.v1, ''), infohash_v1),
+			infohash_v2 = coalesce(nullif(seen.v2, ''), infohash_v2), content_path = coalesce(nullif(seen.path, ''), content_path),
+			size = coalesce(nullif(seen.size, 0), d.size), progress = seen.progress, speed = seen.speed, eta_seconds = seen.eta,
+			progress_at = CASE WHEN d.progress <> seen.progress THEN now() ELSE progress_at END, updated_at_utc = now()
+		FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::float8[], $8::bigint[], $9::bigint[])
+			AS seen (id, external, v1, v2, path, size, progress, speed, eta)
+		WHERE d.id = seen.id AND status IN `+liveDownloads, ids, externals, v1s, v2s, paths, sizes, parts, speeds, etas)
+
+	return tag.RowsAffected(), core.Unavailable(err)
+}
+
+// DownloadTold is what a job's workflow was told of its torrent, and what it had been told before.
+type DownloadTold struct {
+	ID          int64
+	Before, Now string
+}
+
+// MarkDownloadsTold remembers what workflows were told, so that they are not told again; what was written meanwhile
+// stays.
+func (s *Store) MarkDownloadsTold(ctx context.Context, told []DownloadTold) error {
+	var ids []int64
+	var before, now []string
+	for _, t := range told {
+		ids, before, now = append(ids, t.ID), append(before, t.Before), append(now, t.Now)
+	}
+	_, err := s.db.Exec(ctx, `UPDATE download_jobs d SET observed = told.now FROM unnest($1::bigint[], $2::text[], $3::text[])
+		AS told (id, before, now) WHERE d.id = told.id AND d.observed = told.before AND status IN `+liveDownloads, ids, before, now)
+	return core.Unavailable(err)
+}
+
+// EndedDownload is a job that is over.
+type EndedDownload struct {
+	ID        int64                   `db:"id"`
+	Status    lifecycle.DownloadState `db:"status"`
+	KeepFiles bool                    `db:"keep_files"`
+}
+
+// EndedDownloads gives those of the jobs that are over.
+func (s *Store) EndedDownloads(ctx context.Context, ids []int64) ([]EndedDownload, error) {
+	return core.List[EndedDownload](ctx, s.db, `SELECT id, status, keep_files FROM download_jobs WHERE id = ANY ($1)
+		AND status IN `+endedDownloads, ids)
+}
+
+// DownloadSync is how the polls of qBittorrent go.
+type DownloadSync struct {
+	PolledAt       *time.Time `db:"polled_at"`       // the last answer
+	PolledAge      *float64   `db:"polled_age"`      // seconds since then
+	ReachableSince *time.Time `db:"reachable_since"` // every poll since was answered, and by the same run of qBittorrent
+	FailedAt       *time.Time `db:"failed_at"`       // the last poll without an answer
+	Failure        string     `db:"failure"`         // a fault code, while qBittorrent cannot be reached
+}
+
+// DownloadSync tells how the polls go.
+func (s *Store) DownloadSync(ctx context.Context) (DownloadSync, error) {
+	return core.One[DownloadSync](ctx, s.db, fault.New(fault.Internal, "the row of the polls is gone"),
+		`SELECT polled_at, extract(epoch FROM now() - polled_at)::float8 AS polled_age, reachable_since, failed_at, failure FROM download_sync`)
+}
+
+// NotePoll records a poll that was answered. restarted says that qBittorrent was; a pause longer than gap, in which
+// nobody polled, may hide the same. After such a pause active jobs are as long without progress as they were before it.
+func (s *Store) NotePoll(ctx context.Context, restarted bool, gap time.Duration) error {
+	_, err := s.db.Exec(ctx, `WITH pause AS (
+			UPDATE download_jobs SET progress_at = progress_at + (now() - greatest(polled_at, progress_at)) FROM download_sync
+			WHERE polled_at < now() - $2::interval AND status IN `+liveDownloads+` AND added_at IS NOT NULL
+		) UPDATE download_sync SET polled_at = now(), failure = '', reachable_since = CASE
+			WHEN $1 OR failure <> '' OR polled_at IS NULL OR polled_at < now() - $2::interval THEN now()
+			ELSE coalesce(reachable_since, now()) END`, restarted, gap)
+	return core.Unavailable(err)
+}
+
+// NotePollFailure records a poll without an answer.
+func (s *Store) NotePollFailure(ctx context.Context, code string) error {
+	_, err := s.db.Exec(ctx, `UPDATE download_sync SET failed_at = now(), failure = $1`, code)
+	return core.Unavailable(err)
+}
+
+// GraceLeft says how much of its grace a job has whose torrent is missing: only time in which polls were answered
+// counts. It has all of it while none are, or the last one is older than gap.
+func (s *Store) GraceLeft(ctx context.Context, id int64, grace, gap time.Duration) (left time.Duration, err error) {
+	err = s.db.QueryRow(ctx, `SELECT CASE WHEN failure <> '' OR polled_at IS NULL OR polled_at < now() - $3::interval THEN $2::interval
+		ELSE greatest($2::interval - (now() - greatest(coalesce(first_not_found_at_utc, now()), reachable_since)), '0') END
+		FROM download_jobs, download_sync WHERE id = $1`, id, grace, gap).Scan(&left)
+	return left, core.Unavailable(err)
+}
+
+// OnlySync runs fn while this process alone holds the watcher's lock; false when another process holds it.
+func (s *Store) OnlySync(ctx context.Context, fn func(context.Context) error) (bool, error) {
+	const syncLock = 0x5354_4147_4544_4c53 // an arbitrary constant of ours
+	return s.db.Alone(ctx, syncLock, fn)
+}
+
+// ForgetDownloadObserved forgets what an active job's workflow was told of its torrent: the watcher tells it all anew.
+func (s *Store) ForgetDownloadObserved(ctx context.Context, id int64) error {
+	_, err := s.db.Exec(ctx, `UPDATE download_jobs SET observed = '' WHERE id = $1 AND status IN `+liveDownloads, id)
+	return core.Unavailable(err)
+}

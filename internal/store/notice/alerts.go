@@ -1,0 +1,117 @@
+package notice
+
+import (
+	"context"
+	"stagecoach/internal/store/core"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Alert is one incident that the administrators should hear of once, when it begins and when it is over.
+type Alert struct {
+	ID    int64  `db:"id"`
+	Kind  string `db:"kind"`
+	Begun bool   `db:"begun"` // nobody was told of it before
+	Over  bool   `db:"over"`
+}
+
+// OpenAlert is an incident that is not over.
+type OpenAlert struct {
+	Kind     string    `db:"kind"`
+	OpenedAt time.Time `db:"opened_at"`
+}
+
+// Kinds of alerts.
+const (
+	AlertStorageToken   = "storage_token_invalid"
+	AlertTokenEnding    = "storage_token_expiring" // and nothing renews it
+	AlertTelegramToken  = "telegram_token_invalid"
+	AlertDownloadsAway  = "downloads_unreachable"   // qBittorrent, for long
+	AlertDownloadsLogin = "downloads_login_refused" // by qBittorrent
+	AlertDownloadsSpace = "downloads_space_low"
+	AlertMediaMissing   = "media_missing" // more than a sweep may mark
+
+	AlertFragmentSession    = "fragment_session_expired" // purchases are held until it is renewed
+	AlertPaymentRefused     = "payment_check_failed"     // Fragment wants something paid that we do not pay
+	AlertDailyLimit         = "daily_limit_reached"      // purchases are held for a while
+	AlertWalletEmpty        = "wallet_balance_low"
+	AlertTransactionStuck   = "transaction_stuck"
+	AlertTransactionReview  = "transaction_needs_review"
+	AlertTransactionGivenUp = "transaction_given_up" // the system has tried it again for long enough: an operator decides
+	AlertRefund             = "refund_not_possible"
+	// toncenter cannot be reached, or a transaction is missing in what it tells
+	AlertChain      = "chain_not_followed"
+	AlertChainClock = "chain_clock_wrong" // the time that toncenter tells is too far from ours
+
+	AlertDeposit      = "deposit_disputed"          // a second source does not tell a large deposit as the first one did
+	AlertSecondSource = "second_source_unreachable" // for long: large deposits wait
+
+	AlertQueue        = "queue_overflow"       // too much waits, or for too long
+	AlertNoWorker     = "workers_silent"       // none is heard of
+	AlertStuckJobs    = "deliveries_stuck"     // in workers' hands, without a heartbeat
+	AlertStorageAway  = "storage_unreachable"  // for long
+	AlertFragmentAway = "fragment_unreachable" // for long
+	AlertFindings     = "reconciler_findings"  // one or many within minutes
+	AlertTemporalAway = "temporal_unreachable"
+	AlertDatabaseAway = "database_unreachable" // told when it is back
+)
+
+// AlertKinds lists them all.
+var AlertKinds = []string{
+	AlertStorageToken, AlertTokenEnding, AlertTelegramToken, AlertDownloadsAway, AlertDownloadsLogin,
+	AlertDownloadsSpace, AlertMediaMissing, AlertFragmentSession, AlertPaymentRefused, AlertDailyLimit,
+	AlertWalletEmpty, AlertTransactionStuck, AlertTransactionReview, AlertTransactionGivenUp, AlertRefund, AlertChain,
+	AlertChainClock, AlertDeposit, AlertSecondSource,
+	AlertQueue, AlertNoWorker, AlertStuckJobs, AlertStorageAway, AlertFragmentAway, AlertFindings, AlertTemporalAway,
+	AlertDatabaseAway,
+}
+
+// AlertCalm is how long an incident has to be over before that is told. One that comes back sooner is the same
+// incident: nothing is sent.
+const AlertCalm = 5 * time.Minute
+
+// RaiseAlert opens an incident. While one of the same kind is open it changes nothing, and one whose end was not told
+// yet is open again.
+func (s *Store) RaiseAlert(ctx context.Context, kind string) error {
+	return s.SetAlerts(ctx, []string{kind}, nil)
+}
+
+// ResolveAlert closes the open incident of a kind.
+func (s *Store) ResolveAlert(ctx context.Context, kind string) error {
+	return s.SetAlerts(ctx, nil, []string{kind})
+}
+
+// SetAlerts opens incidents and closes others.
+func (s *Store) SetAlerts(ctx context.Context, raise, resolve []string) error {
+	batch := &pgx.Batch{}
+	if len(raise) > 0 {
+		QueueAlerts(batch, raise...)
+	}
+	if len(resolve) > 0 {
+		batch.Queue(`UPDATE alerts SET resolved_at = now() WHERE kind = ANY ($1) AND resolved_at IS NULL`, resolve)
+	}
+	return core.Unavailable(s.db.SendBatch(ctx, batch).Close())
+}
+
+// queueAlerts opens incidents within a transaction of the caller's.
+func QueueAlerts(batch *pgx.Batch, kinds ...string) {
+	batch.Queue(`UPDATE alerts a SET resolved_at = NULL WHERE kind = ANY ($1) AND resolved_at IS NOT NULL AND over_sent_at IS NULL
+		AND NOT EXISTS (SELECT 1 FROM alerts b WHERE b.kind = a.kind AND (b.resolved_at IS NULL OR b.id > a.id))`, kinds)
+	batch.Queue(`INSERT INTO alerts (kind) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING`, kinds)
+}
+
+// TakeUnsentAlerts gives alerts nobody was told of, and ends of alerts that have lasted for calm, and marks them as
+// told: each is sent at most once. What was over before anybody was told is told at once.
+func (s *Store) TakeUnsentAlerts(ctx context.Context, calm time.Duration) ([]Alert, error) {
+	return core.List[Alert](ctx, s.db, `WITH unsent AS (
+			SELECT id, sent_at IS NULL AS begun FROM alerts
+			WHERE (sent_at IS NULL OR over_sent_at IS NULL) AND (sent_at IS NULL OR resolved_at <= now() - $1::interval) FOR UPDATE
+		) UPDATE alerts a SET sent_at = coalesce(sent_at, now()), over_sent_at = CASE WHEN resolved_at IS NOT NULL THEN now() END
+		FROM unsent WHERE a.id = unsent.id RETURNING a.id, kind, begun, resolved_at IS NOT NULL AS over`, calm)
+}
+
+// OpenAlerts lists the incidents that are open, by kind.
+func (s *Store) OpenAlerts(ctx context.Context) ([]OpenAlert, error) {
+	return core.List[OpenAlert](ctx, s.db, `SELECT kind, opened_at FROM alerts WHERE resolved_at IS NULL ORDER BY kind`)
+}

@@ -1,0 +1,69 @@
+package notice
+
+import (
+	"context"
+	"stagecoach/internal/store/core"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// NextUpdate gives the id from which the bot asks for updates; 0, all that wait, at the very start and after a quiet
+// week: Telegram then begins its numbers anew, and an old number would throw new updates away.
+func (s *Store) NextUpdate(ctx context.Context) (int64, error) {
+	var next int64
+	err := s.db.QueryRow(ctx, `SELECT coalesce(max(update_id) + 1, 0) FROM bot_updates
+		WHERE handled_at > now() - interval '6 days'`).Scan(&next)
+	return next, core.Unavailable(err)
+}
+
+// MarkUpdatesHandled remembers updates up to and including id as handled; only the last one need be kept.
+func (s *Store) MarkUpdatesHandled(ctx context.Context, id int64) error {
+	return s.db.InTx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `INSERT INTO bot_updates (update_id) VALUES ($1)
+			ON CONFLICT (update_id) DO UPDATE SET handled_at = now()`, id); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `DELETE FROM bot_updates WHERE update_id <> $1`, id)
+		return err
+	})
+}
+
+// Conversation is the bot's memory of a chat: the menu, which is one message that is edited as the person walks through
+// folders, and how far the chat's updates are handled.
+type Conversation struct {
+	ChatID    int64  `db:"chat_id"`
+	MessageID int64  `db:"message_id"` // of the menu; 0: there is none
+	FolderID  int64  `db:"folder_id"`
+	Query     string `db:"query"`
+	Asking    bool   `db:"asking"`    // the menu asks for words to search for
+	Ask       string `db:"ask"`       // what else the menu asks for; empty: nothing
+	UpdateID  int64  `db:"update_id"` // the last update handled in this chat
+}
+
+// Conversation gives the memory of a chat; zero when there is none.
+func (s *Store) Conversation(ctx context.Context, chat int64) (Conversation, error) {
+	found, err := core.List[Conversation](ctx, s.db, `SELECT chat_id, message_id, folder_id, query, asking, ask, update_id
+		FROM conversations WHERE chat_id = $1`, chat)
+	if err != nil || len(found) == 0 {
+		return Conversation{ChatID: chat}, err
+	}
+	return found[0], nil
+}
+
+// SaveConversation remembers the chat of a user. When nobody has that Telegram account any more, because Forget took it
+// from the user while a request was being handled, nothing is kept. The lock makes a Forget and this statement wait for
+// each other.
+func (s *Store) SaveConversation(ctx context.Context, c Conversation) error {
+	_, err := s.db.Exec(ctx, `INSERT INTO conversations (chat_id, message_id, folder_id, query, asking, ask, update_id)
+		SELECT telegram_id, $2::bigint, $3::bigint, $4, $5::boolean, $6, $7::bigint FROM users WHERE telegram_id = $1 FOR SHARE
+		ON CONFLICT (chat_id) DO UPDATE SET message_id = $2, folder_id = $3, query = $4, asking = $5, ask = $6, update_id = $7,
+		updated_at = now()`, c.ChatID, c.MessageID, c.FolderID, c.Query, c.Asking, c.Ask, c.UpdateID)
+	return core.Unavailable(err)
+}
+
+// OnlyBot runs fn while this process alone holds the bot's lock; false when another process holds it. Telegram lets
+// one reader at a time ask for updates.
+func (s *Store) OnlyBot(ctx context.Context, fn func(context.Context) error) (bool, error) {
+	const botLock = 0x5354_4147_4542_4f54 // an arbitrary constant of ours
+	return s.db.Alone(ctx, botLock, fn)
+}

@@ -1,0 +1,64 @@
+package notice
+
+import (
+	"context"
+	"errors"
+	"stagecoach/internal/store/core"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// EventFloor gives the last event that was deleted: a reader who is not past it may have missed events.
+func (s *Store) EventFloor(ctx context.Context) (core.Cursor, error) {
+	return s.cursor(ctx, `SELECT xid::text::bigint, id FROM event_floor`)
+}
+
+// EventsBack gives the place that so many events follow, by the index on (xid, id); the beginning, when there are
+// fewer. As in EventsAfter, the order names the table: "xid" alone would be the column that is given, which no index
+// has.
+func (s *Store) EventsBack(ctx context.Context, howMany int) (core.Cursor, error) {
+	return s.cursor(ctx, `SELECT xid::text::bigint, id FROM events e ORDER BY e.xid DESC, e.id DESC OFFSET $1 LIMIT 1`,
+		pgx.QueryExecModeCacheDescribe, howMany) // a plan for any number would sort the table
+}
+
+// EventsEnd gives a place that no event of this record can have passed: a cursor beyond it is from before a restore.
+func (s *Store) EventsEnd(ctx context.Context) (core.Cursor, error) {
+	return s.cursor(ctx, `SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint, 0`)
+}
+
+func (s *Store) cursor(ctx context.Context, sql string, args ...any) (core.Cursor, error) {
+	var xid, id int64
+	err := s.db.QueryRow(ctx, sql, args...).Scan(&xid, &id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return core.Cursor{}, nil
+	}
+	return core.Cursor{XID: uint64(xid), ID: id}, core.Unavailable(err)
+}
+
+// EventsLag gives for how many seconds the oldest event that was committed has been held back by a transaction that is
+// still under way in this database; 0: none is. The index on (xid, id) finds it.
+func (s *Store) EventsLag(ctx context.Context) (seconds float64, err error) {
+	err = s.db.QueryRow(ctx, `SELECT coalesce((SELECT extract(epoch FROM clock_timestamp() - created_at)::float8 FROM events
+		WHERE xid >= (SELECT `+core.Horizon+`) ORDER BY xid, id LIMIT 1), 0)`).Scan(&seconds)
+	return max(0, seconds), core.Unavailable(err)
+}
+
+// EventsAfter lists events past the cursor, oldest first, by the index on (xid, id). It stops at the horizon,
+// so that an event that commits late is never skipped. An Audience says who may see them.
+func (s *Store) EventsAfter(ctx context.Context, after core.Cursor, limit int) ([]core.StreamedEvent, error) {
+	return core.Chosen[core.StreamedEvent](ctx, s.db, core.EventSelect+`WHERE (xid, id) > ($1::text::xid8, $2) AND xid < (SELECT `+core.Horizon+`)
+		ORDER BY events.xid, events.id LIMIT $3`, after.Xid(), after.ID, limit)
+}
+
+// EventsNow gives the end of the stream: every event that commits from now on follows it. So may a few of the last
+// moment, when an older transaction is still under way.
+func (s *Store) EventsNow(ctx context.Context) (core.Cursor, error) {
+	var xid int64
+	err := s.db.QueryRow(ctx, `SELECT `+core.Horizon+`::text::bigint - 1`).Scan(&xid)
+	return core.Cursor{XID: uint64(xid), ID: 1<<63 - 1}, core.Unavailable(err)
+}
+
+// EventsOf lists one entity's events from the first.
+func (s *Store) EventsOf(ctx context.Context, workload, entity string) ([]core.StreamedEvent, error) {
+	return core.EventsOfEntity(ctx, s.db, workload, entity)
+}

@@ -1,0 +1,12 @@
+// Package notice keeps what people are told: events, notices, live messages, alerts.
+package notice
+
+import "stagecoach/internal/store/core"
+
+// partNotice is this part of the record. It is safe for concurrent use.
+type Store struct {
+	db *core.DB
+}
+
+// newNoticePart gives this part of a database.
+func New(db *core.DB) *Store { return &Store{db: db} }

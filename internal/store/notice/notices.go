@@ -1,0 +1,100 @@
+package notice
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/core"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Notice is news of one entity for one person: all that goes into one message.
+type Notice struct {
+	UserID   int64   `db:"user_id"`
+	Workload string  `db:"workload"`
+	EntityID string  `db:"entity_id"`
+	Seqs     []int64 `db:"seqs"` // of the entity's events; NoticeReady besides
+}
+
+// Workloads of the notices: what they tell of.
+const (
+	TaskNotices        = lifecycle.WorkloadTask
+	DownloadNotices    = lifecycle.WorkloadDownload
+	TransactionNotices = lifecycle.WorkloadTransaction
+)
+
+// NoticeReady stands among the numbers of events for the news that a task's last blocker is DONE.
+const NoticeReady = 0
+
+// What becomes of a notice.
+const (
+	NoticeDue     = "due"
+	NoticeSending = "sending" // on its way; found so later, its fate is unknown
+	NoticeSent    = "sent"
+	NoticeUnknown = "unknown" // no answer came, and it is not sent again
+	NoticeLost    = "lost"    // the person cannot be reached, or may not see the entity any more
+)
+
+// AdoptNotices takes over what the release before has planned and not sent. Only the bot that serves may do it.
+func (s *Store) AdoptNotices(ctx context.Context) error {
+	_, err := s.db.Exec(ctx, `WITH old AS (DELETE FROM notices RETURNING *)
+		INSERT INTO news (user_id, workload, entity_id, seq, state, due_at)
+		SELECT user_id, $1, task_id::text, seq, state, due_at FROM old ON CONFLICT DO NOTHING`, lifecycle.WorkloadTask)
+	return core.Unavailable(err)
+}
+
+// DueNotices lists up to limit notices of these workloads that are due, one for each person: who has many holds up
+// nobody. It goes from person to person by news_next, however much each of them is to hear of.
+func (s *Store) DueNotices(ctx context.Context, workloads []string, limit int) ([]Notice, error) {
+	return core.List[Notice](ctx, s.db, `WITH RECURSIVE people AS (
+			(SELECT user_id FROM news WHERE state = 'due' ORDER BY user_id LIMIT 1)
+			UNION ALL
+			SELECT (SELECT n.user_id FROM news n WHERE n.state = 'due' AND n.user_id > p.user_id ORDER BY n.user_id LIMIT 1)
+			FROM people p WHERE p.user_id IS NOT NULL
+		), first AS (
+			SELECT p.user_id, n.workload, n.entity_id, n.due_at FROM people p CROSS JOIN LATERAL (
+				SELECT workload, entity_id, due_at FROM news WHERE user_id = p.user_id AND state = 'due' AND due_at <= now() AND workload = ANY ($1)
+				ORDER BY due_at LIMIT 1
+			) n ORDER BY n.due_at LIMIT $2
+		)
+		SELECT user_id, workload, entity_id, (
+			SELECT array_agg(n.seq ORDER BY n.seq) FROM news n
+			WHERE (n.user_id, n.workload, n.entity_id) = (f.user_id, f.workload, f.entity_id) AND n.state = 'due' AND n.due_at <= now()
+		) AS seqs FROM first f ORDER BY due_at`, workloads, limit)
+}
+
+// TakeNotice marks a notice as being sent and gives its events; what another process took meanwhile is not among them.
+func (s *Store) TakeNotice(ctx context.Context, n *Notice) (events []core.StreamedEvent, err error) {
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `UPDATE news SET state = 'sending' WHERE user_id = $1 AND workload = $2 AND entity_id = $3
+			AND seq = ANY ($4) AND state = 'due' RETURNING seq`, n.UserID, n.Workload, n.EntityID, n.Seqs)
+		if err != nil {
+			return err
+		}
+		if n.Seqs, err = pgx.CollectRows(rows, pgx.RowTo[int64]); err != nil {
+			return err
+		}
+		if rows, err = tx.Query(ctx, core.EventSelect+`WHERE workload = $1 AND entity_id = $2 AND seq = ANY ($3) ORDER BY seq`,
+			n.Workload, n.EntityID, n.Seqs); err != nil {
+			return err
+		}
+
+		events, err = pgx.CollectRows(rows, pgx.RowToStructByName[core.StreamedEvent])
+		return err
+	})
+
+	return events, err
+}
+
+// SaveNotice records what became of a notice that was taken; one that is due again waits that long.
+func (s *Store) SaveNotice(ctx context.Context, n Notice, state string, wait time.Duration) error {
+	_, err := s.db.Exec(ctx, `UPDATE news SET state = $5, due_at = now() + $6::interval
+		WHERE user_id = $1 AND workload = $2 AND entity_id = $3 AND seq = ANY ($4)`, n.UserID, n.Workload, n.EntityID, n.Seqs, state, wait)
+	return core.Unavailable(err)
+}
+
+// Ready says whether the notice tells that the task's last blocker is DONE.
+func (n Notice) Ready() bool { return slices.Contains(n.Seqs, NoticeReady) }

@@ -1,0 +1,98 @@
+package notice
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/task"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// noticeAge is how old a task's change may be that people still want to hear of, when nobody could tell them before.
+const noticeAge = 24 * time.Hour
+
+// NoticeCursor gives the place in the stream of events up to which notices of tasks are planned.
+func (s *Store) NoticeCursor(ctx context.Context) (c core.Cursor, err error) {
+	var xid int64
+	err = s.db.QueryRow(ctx, `SELECT xid::text::bigint, id FROM notice_cursor`).Scan(&xid, &c.ID)
+	c.XID = uint64(xid)
+	return c, core.Unavailable(err)
+}
+
+// PlanNotices plans who is told of the events of tasks that follow the cursor, and moves the cursor past them: both or
+// neither, so that nobody is told twice. It is not done with the event, as for other workloads: many may have to be
+// told, and somebody waits for a task's next step. A person's news of a task that comes within gather of the first is
+// one message with it. When another process has moved the cursor nothing happens.
+func (s *Store) PlanNotices(ctx context.Context, from core.Cursor, events []core.StreamedEvent, gather time.Duration) error {
+	if len(events) == 0 {
+		return nil
+	}
+
+	to := events[len(events)-1].Cursor()
+	return s.db.InTx(ctx, func(tx pgx.Tx) error {
+		moved, err := tx.Exec(ctx, `UPDATE notice_cursor SET xid = $1::text::xid8, id = $2 WHERE xid = $3::text::xid8 AND id = $4`,
+			strconv.FormatUint(to.XID, 10), to.ID, strconv.FormatUint(from.XID, 10), from.ID)
+		if err != nil || moved.RowsAffected() == 0 {
+			return err
+		}
+
+		batch := &pgx.Batch{}
+		for _, event := range events {
+			if event.Workload == lifecycle.WorkloadTask && time.Since(event.CreatedAt) < noticeAge {
+				if err := queueTaskNotices(batch, event, gather); err != nil {
+					return err
+				}
+			}
+		}
+
+		return tx.SendBatch(ctx, batch).Close()
+	})
+}
+
+// unagreed is the condition that user u was let into a workspace and has not agreed to hear of its tasks.
+func unagreed(workspace string) string {
+	return `EXISTS (SELECT 1 FROM workspace_members m WHERE m.workspace_id = ` + workspace + ` AND m.user_id = u.id AND m.agreed_at IS NULL)`
+}
+
+// queueTaskNotices plans the notices of one event of a task: none for members who have not agreed to hear of them.
+func queueTaskNotices(batch *pgx.Batch, e core.StreamedEvent, gather time.Duration) error {
+	taskID, err := strconv.ParseInt(e.EntityID, 10, 64)
+	if err != nil {
+		return fmt.Errorf("an event of task %q: %w", e.EntityID, err)
+	}
+
+	// Who takes a task acts; who was given one at its creation does not. The record may know a later assignee by now.
+	batch.Queue(`INSERT INTO task_watchers (task_id, user_id)
+		SELECT $1::bigint, $2::bigint WHERE $2 IS NOT NULL
+		UNION SELECT t.id, t.assignee_id FROM tasks t WHERE t.id = $1 AND $3::bigint = 1 AND t.assignee_id IS NOT NULL
+			AND NOT EXISTS (SELECT 1 FROM events WHERE workload = 'task' AND entity_id = $4 AND actor_id = t.assignee_id AND type = 'claimed')
+		ON CONFLICT DO NOTHING`, taskID, e.ActorID, e.Seq, e.EntityID)
+
+	batch.Queue(`INSERT INTO news (user_id, workload, entity_id, seq, due_at)
+		SELECT u.id, $1, $2, $4, `+core.Joins(`$2`)+` FROM task_watchers w JOIN users u ON u.id = w.user_id
+		WHERE w.task_id = $5 AND u.telegram_id IS NOT NULL AND u.id IS DISTINCT FROM $6
+			AND NOT `+unagreed(`(SELECT workspace_id FROM tasks WHERE id = $5)`)+`
+		ON CONFLICT DO NOTHING`, lifecycle.WorkloadTask, e.EntityID, gather, e.Seq, taskID, e.ActorID)
+
+	if e.To == string(lifecycle.TaskDone) {
+		batch.Queue(`INSERT INTO news (user_id, workload, entity_id, seq, due_at)
+			SELECT u.id, $1, t.id::text, $4, `+core.Joins(`t.id::text`)+` FROM tasks t JOIN users u ON u.id = t.assignee_id
+			WHERE t.id IN (SELECT task_id FROM task_blockers WHERE blocker_id = $2) AND t.status IN `+task.StartableTasks+`
+				AND u.telegram_id IS NOT NULL AND NOT `+unagreed(`t.workspace_id`)+` AND NOT `+task.OpenBlocker+`
+			ON CONFLICT DO NOTHING`, lifecycle.WorkloadTask, taskID, gather, NoticeReady)
+	}
+
+	return nil
+}
+
+// LastWords lists up to limit events of a task that say something, the newest first: comments, and those of
+// transitions.
+func (s *Store) LastWords(ctx context.Context, taskID int64, limit int) ([]core.StreamedEvent, error) {
+	return core.List[core.StreamedEvent](ctx, s.db, core.EventSelect+`WHERE workload = $1 AND entity_id = $2 AND comment <> '' ORDER BY seq DESC LIMIT $3`,
+		lifecycle.WorkloadTask, fmt.Sprint(taskID), limit)
+}

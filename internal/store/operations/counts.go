@@ -1,0 +1,129 @@
+package operations
+
+import (
+	"context"
+	"stagecoach/internal/store/core"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	foldBatch  = 10_000           // changes that are added up in one database transaction
+	checkEvery = time.Hour        // between two comparisons of a kind
+	checkTime  = 10 * time.Minute // that one may take: it reads a whole table
+
+	foldLock  = 7_420_001 // of those who add up: one at a time
+	checkLock = 7_420_002 // of those who compare
+)
+
+// Count is how many rows there are of a key.
+type Count struct {
+	Kind string `db:"kind"`
+	Key  string `db:"key"`
+	N    int64  `db:"n"`
+}
+
+// FoldCounts adds up what the transitions have noted since the last time, so that few rows are left to read. It does
+// nothing while another process does it.
+func (s *Store) FoldCounts(ctx context.Context) error {
+	for {
+		if folded, err := s.foldBatch(ctx); err != nil || folded < foldBatch {
+			return err
+		}
+	}
+}
+
+// foldBatch adds up one batch and says of how many changes.
+func (s *Store) foldBatch(ctx context.Context) (folded int64, err error) {
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		if mine, err := tryLock(ctx, tx, foldLock); err != nil || !mine {
+			return err
+		}
+
+		return tx.QueryRow(ctx, `WITH gone AS (
+				DELETE FROM count_changes WHERE ctid = ANY (ARRAY (SELECT ctid FROM count_changes LIMIT $1)) RETURNING kind, key, n
+			), added AS (
+				INSERT INTO counts AS c (kind, key, n) SELECT kind, key, sum(n) FROM gone GROUP BY kind, key
+				ON CONFLICT (kind, key) DO UPDATE SET n = c.n + excluded.n
+			) SELECT count(*) FROM gone`, foldBatch).Scan(&folded)
+	})
+
+	return folded, err
+}
+
+// CheckCounts compares the counts that were not compared for an hour with the rows, and corrects those that differ. It
+// gives each difference: what the rows say less what the count said. Rows and counts are read in one snapshot and a
+// correction is one more change, so that transitions go on meanwhile and nothing of theirs is lost.
+func (s *Store) CheckCounts(ctx context.Context) (differences []Count, err error) {
+	for _, part := range Parts {
+		for _, source := range part.Sources() {
+			found, err := s.checkCounts(ctx, source)
+			if err != nil {
+				return differences, err
+			}
+			differences = append(differences, found...)
+		}
+	}
+	return differences, nil
+}
+
+func (s *Store) checkCounts(ctx context.Context, of core.Source) (differences []Count, err error) {
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		if mine, err := tryLock(ctx, tx, checkLock); err != nil || !mine {
+			return err
+		}
+
+		due, err := checkIsDue(ctx, tx, of.Kinds[0])
+		if err != nil || !due {
+			return err
+		}
+
+		differences, err = core.ListIn[Count](ctx, tx, `SELECT kind, key, coalesce(r.n, 0)::bigint - coalesce(c.n, 0) AS n FROM (`+of.Rows+`) r
+			FULL JOIN (`+core.Counted+`) c USING (kind, key) WHERE coalesce(r.n, 0) <> coalesce(c.n, 0)`, of.Kinds)
+		if err != nil {
+			return err
+		}
+
+		batch := &pgx.Batch{}
+		for _, d := range differences {
+			batch.Queue(`INSERT INTO count_changes (kind, key, n) VALUES ($1, $2, $3)`, d.Kind, d.Key, d.N)
+		}
+
+		batch.Queue(
+			`INSERT INTO count_checks (kind, checked_at) VALUES ($1, now()) ON CONFLICT (kind) DO UPDATE SET checked_at = now()`,
+			of.Kinds[0],
+		)
+		return tx.SendBatch(ctx, batch).Close()
+	})
+
+	return differences, err
+}
+
+// checkIsDue says whether a kind was not compared for an hour, and gives the transaction the time that a comparison
+// needs.
+func checkIsDue(ctx context.Context, tx pgx.Tx, kind string) (due bool, err error) {
+	if _, err := tx.Exec(ctx, `SELECT set_config('statement_timeout', $1, true)`, strconv.FormatInt(checkTime.Milliseconds(), 10)); err != nil {
+		return false, err
+	}
+	err = tx.QueryRow(ctx, `SELECT NOT EXISTS (SELECT 1 FROM count_checks WHERE kind = $1 AND checked_at > now() - $2::interval)`,
+		kind, checkEvery).Scan(&due)
+	return due, err
+}
+
+// CountKinds lists the kinds of all counts that are kept.
+func CountKinds() (kinds []string) {
+	for _, part := range Parts {
+		for _, source := range part.Sources() {
+			kinds = append(kinds, source.Kinds...)
+		}
+	}
+	return kinds
+}
+
+// tryLock takes a lock until the end of the transaction, unless somebody else has it.
+func tryLock(ctx context.Context, tx pgx.Tx, key int64) (mine bool, err error) {
+	err = tx.QueryRow(ctx, `SELECT pg_try_advisory_xact_lock($1)`, key).Scan(&mine)
+	return mine, err
+}

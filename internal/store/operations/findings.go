@@ -1,0 +1,127 @@
+package operations
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store/core"
+)
+
+// What the reconciler finds.
+const (
+	FindingNotStarted = "not_started" // a live row whose workflow was never started
+	FindingTerminated = "terminated"  // a live row whose workflow was terminated
+	FindingTooLong    = "too_long"    // … ended by the server, for its history was too long
+	FindingTimedOut   = "timed_out"   // … timed out
+	FindingEnded      = "ended"       // … ended in another way and has not written how
+	FindingMissing    = "missing"     // … is not known to Temporal any more
+	FindingReset      = "reset"       // a running workflow that was reset, and has to look at the record
+	FindingStale      = "stale"       // a running workflow that shows another state than the record has
+	FindingNoRow      = "no_row"      // a running workflow of which the record knows nothing
+	FindingOver       = "over"        // a running workflow whose row has ended
+)
+
+// FindingKinds lists all kinds of findings.
+var FindingKinds = []string{
+	FindingNotStarted, FindingTerminated, FindingTooLong, FindingTimedOut, FindingEnded, FindingMissing, FindingReset,
+	FindingStale, FindingNoRow, FindingOver,
+}
+
+// What is done about findings.
+const (
+	DoneStarted    = "started"    // its workflow was started
+	DoneEnded      = "ended"      // its row was given its end
+	DoneTerminated = "terminated" // its workflow was
+	DoneRefreshed  = "refreshed"  // its workflow was told to look at the record
+	DoneVanished   = "vanished"   // nothing: later sweeps did not meet it any more
+)
+
+// Finding is one incident that the reconciler found.
+type Finding struct {
+	ID         int64      `db:"id"`
+	FoundAt    time.Time  `db:"found_at"`
+	Workload   string     `db:"workload"`
+	Entity     string     `db:"entity"`
+	WorkflowID string     `db:"workflow_id"`
+	RunID      string     `db:"run_id"` // empty: there is no workflow
+	Finding    string     `db:"finding"`
+	Done       string     `db:"done"` // empty: nothing yet
+	DoneAt     *time.Time `db:"done_at"`
+}
+
+const findingColumns = `id, found_at, workload, entity, workflow_id, run_id, finding, done, done_at`
+
+// sameIncident is how long a finding without a run, which tells one incident from another, is the same one.
+const sameIncident = `interval '10 minutes'`
+
+var noFinding = fault.New(fault.NotFound, "there is no such finding")
+
+// NoteFinding records that a sweep has met something, and says whether it is new. However many look at once, one of
+// them finds it new.
+func (s *Store) NoteFinding(ctx context.Context, f Finding) (noted Finding, fresh bool, err error) {
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, 7))`, f.Workload+f.Entity); err != nil {
+			return err
+		}
+
+		noted, err = core.OneIn[Finding](ctx, tx, noFinding, `UPDATE reconciler_findings SET seen_at = now() WHERE id = (
+				SELECT max(id) FROM reconciler_findings WHERE workload = $1 AND entity = $2 AND finding = $3 AND run_id = $4
+					AND (run_id <> '' OR done = '' OR done_at > now() - `+sameIncident+`))
+			RETURNING `+findingColumns, f.Workload, f.Entity, f.Finding, f.RunID)
+		if !errors.Is(err, noFinding) {
+			return err
+		}
+
+		fresh = true
+		noted, err = core.OneIn[Finding](ctx, tx, noFinding, `INSERT INTO reconciler_findings (workload, entity, workflow_id, run_id, finding)
+			VALUES ($1, $2, $3, $4, $5) RETURNING `+findingColumns, f.Workload, f.Entity, f.WorkflowID, f.RunID, f.Finding)
+		return err
+	})
+
+	return noted, fresh, err
+}
+
+// SettleFinding records what was done about a finding.
+func (s *Store) SettleFinding(ctx context.Context, id int64, done string) error {
+	_, err := s.db.Exec(ctx, `UPDATE reconciler_findings SET done = $2, done_at = now() WHERE id = $1`, id, done)
+	return core.Unavailable(err)
+}
+
+// CloseVanishedFindings settles open findings that no sweep has met for so long.
+func (s *Store) CloseVanishedFindings(ctx context.Context, age time.Duration) error {
+	_, err := s.db.Exec(ctx, `UPDATE reconciler_findings SET done = $2, done_at = now() WHERE done = '' AND seen_at < now() - $1::interval`,
+		age, DoneVanished)
+	return core.Unavailable(err)
+}
+
+// FindingFilter chooses findings; zero values choose all.
+type FindingFilter struct {
+	Workload string
+	Since    time.Time
+	Before   int64
+	Limit    int
+}
+
+// Findings lists findings, the newest first. The key and reconciler_findings_time serve it.
+func (s *Store) Findings(ctx context.Context, f FindingFilter) ([]Finding, error) {
+	return core.Chosen[Finding](ctx, s.db, `SELECT `+findingColumns+` FROM reconciler_findings
+		WHERE ($1 = '' OR workload = $1) AND found_at >= $2 AND ($3::bigint = 0 OR id < $3)
+		ORDER BY id DESC LIMIT $4`, f.Workload, f.Since, f.Before, f.Limit)
+}
+
+// FindingCount is how often something was found.
+type FindingCount struct {
+	Workload string `db:"workload"`
+	Finding  string `db:"finding"`
+	Count    int64  `db:"count"`
+}
+
+// FindingCounts counts what was found since a moment.
+func (s *Store) FindingCounts(ctx context.Context, since time.Time) ([]FindingCount, error) {
+	return core.List[FindingCount](ctx, s.db, `SELECT workload, finding, count(*) FROM reconciler_findings WHERE found_at >= $1
+		GROUP BY workload, finding ORDER BY workload, finding`, since)
+}

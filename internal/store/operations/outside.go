@@ -1,0 +1,73 @@
+package operations
+
+import (
+	"context"
+	"stagecoach/internal/store/core"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// OutsideSystem is how calls of a system outside went last.
+type OutsideSystem struct {
+	Name         string     `db:"name"`
+	SucceededAt  *time.Time `db:"succeeded_at"`
+	FailedAt     *time.Time `db:"failed_at"`
+	Error        string     `db:"error"`         // a fault code: of the last failure
+	FailingSince *time.Time `db:"failing_since"` // no success since; nil: the last call succeeded
+}
+
+// Process is what a process of ours says of itself.
+type Process struct {
+	Identity  string    `db:"identity"` // as Temporal knows it
+	Service   string    `db:"service"`
+	Version   string    `db:"version"`
+	Carries   int       `db:"carries"` // activities that run in it now
+	StartedAt time.Time `db:"started_at"`
+	BeatAt    time.Time `db:"beat_at"`
+}
+
+// processLife is how long a process that is silent is remembered.
+const processLife = time.Hour
+
+// Beat records what a process knows: of itself, and of the systems outside, where what is newer than the record counts.
+func (s *Store) Beat(ctx context.Context, p Process, seen []OutsideSystem) error {
+	batch := &pgx.Batch{}
+	batch.Queue(`INSERT INTO processes (identity, service, version, carries, started_at) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (identity) DO UPDATE SET service = $2, version = $3, carries = $4, started_at = $5, beat_at = now()`,
+		p.Identity, p.Service, p.Version, p.Carries, p.StartedAt)
+
+	for _, o := range seen {
+		batch.Queue(`WITH seen AS (SELECT $1::text AS name, $2::timestamptz AS succeeded_at, $3::timestamptz AS failed_at, $4::text AS error)
+			INSERT INTO outside_systems AS o (name, succeeded_at, failed_at, error, failing_since)
+			SELECT name, succeeded_at, failed_at, error, CASE WHEN failed_at > coalesce(succeeded_at, '-infinity') THEN failed_at END FROM seen
+			ON CONFLICT (name) DO UPDATE SET
+				succeeded_at = greatest(o.succeeded_at, excluded.succeeded_at), failed_at = greatest(o.failed_at, excluded.failed_at),
+				error = CASE WHEN excluded.failed_at >= coalesce(o.failed_at, '-infinity') THEN excluded.error ELSE o.error END,
+				failing_since = CASE WHEN greatest(o.failed_at, excluded.failed_at) > coalesce(greatest(o.succeeded_at, excluded.succeeded_at), '-infinity')
+					THEN coalesce(CASE WHEN o.failing_since > coalesce(excluded.succeeded_at, '-infinity') THEN o.failing_since END, excluded.failed_at) END`,
+			o.Name, o.SucceededAt, o.FailedAt, o.Error)
+	}
+
+	batch.Queue(`DELETE FROM processes WHERE beat_at < now() - $1::interval`, processLife)
+	return core.Unavailable(s.db.SendBatch(ctx, batch).Close())
+}
+
+// Leave forgets a process that ends.
+func (s *Store) Leave(ctx context.Context, identity string) error {
+	_, err := s.db.Exec(ctx, `DELETE FROM processes WHERE identity = $1`, identity)
+	return core.Unavailable(err)
+}
+
+// OutsideSystems lists the systems that were ever called, by name.
+func (s *Store) OutsideSystems(ctx context.Context) ([]OutsideSystem, error) {
+	return core.List[OutsideSystem](
+		ctx, s.db, `SELECT name, succeeded_at, failed_at, error, failing_since FROM outside_systems ORDER BY name`,
+	)
+}
+
+// Processes lists the processes that were heard of within age.
+func (s *Store) Processes(ctx context.Context, age time.Duration) ([]Process, error) {
+	return core.List[Process](ctx, s.db, `SELECT identity, service, version, carries, started_at, beat_at FROM processes
+		WHERE beat_at > now() - $1::interval ORDER BY service, identity`, age)
+}

@@ -1,0 +1,159 @@
+package operations
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store/core"
+)
+
+// Retention says for how many days each kind of row is kept after its end, by the names of its policies; none, or 0:
+// for ever. What moved money (transactions with their events, payments, the chain, the ledger) has no place here: it is
+// kept for ever.
+type Retention map[string]int
+
+// Old is one kind of old rows: how they are named and for how many days they are kept.
+type Old struct {
+	Kind string
+	Days int
+}
+
+// rateDays is how long a rate's row is kept after its allowance was whole again: until then it differs from no row.
+const rateDays = 1
+
+// Kinds lists what is to be deleted, in the order in which it has to be.
+func (r Retention) Kinds() (kinds []Old) {
+	for _, one := range allRetentions() {
+		if days := r[one.Policy]; days > 0 {
+			kinds = append(kinds, Old{one.Kind, days})
+		}
+	}
+	return append(kinds, Old{rateLimits, rateDays})
+}
+
+// Policies lists the names by which a Retention may say how long rows are kept.
+func Policies() (names []string) {
+	for _, one := range allRetentions() {
+		if one.Policy != "" && !slices.Contains(names, one.Policy) {
+			names = append(names, one.Policy)
+		}
+	}
+	return names
+}
+
+// allRetentions lists the retentions of all workloads, then the others.
+func allRetentions() (all []core.Retention) {
+	for _, part := range Parts {
+		all = append(all, part.Retained...)
+	}
+	return append(all, otherRetentions...)
+}
+
+// rateLimits is the kind of rows whose age no operator chooses.
+const rateLimits = "rate_limits"
+
+var otherRetentions = []core.Retention{
+	{
+		Kind: "answers", Policy: "answers",
+		ByAge: `DELETE FROM answers WHERE (user_id, key) IN (SELECT user_id, key FROM answers
+			WHERE created_at < now() - $2::interval ORDER BY created_at LIMIT $1)`,
+	},
+	{
+		Kind: "news", Policy: "news",
+		ByAge: `DELETE FROM news WHERE (user_id, workload, entity_id, seq) IN (SELECT user_id, workload, entity_id, seq FROM news
+			WHERE state IN ('sent', 'unknown', 'lost') AND due_at < now() - $2::interval
+			ORDER BY due_at LIMIT $1)`,
+	},
+	{
+		Kind: "alerts", Policy: "alerts",
+		Page: `SELECT id, opened_at AS made, coalesce(resolved_at < $3, false) AND over_sent_at IS NOT NULL AS old
+			FROM alerts WHERE id > $1 ORDER BY id LIMIT $2`,
+		Drops: []string{`DELETE FROM alerts WHERE id = ANY ($1)`},
+	},
+	{
+		Kind: "audit", Policy: "audit",
+		Page:  `SELECT id, created_at AS made, created_at < $3 AS old FROM audit_log WHERE id > $1 ORDER BY id LIMIT $2`,
+		Drops: []string{`DELETE FROM audit_log WHERE id = ANY ($1)`},
+	},
+	{
+		Kind: "findings", Policy: "findings",
+		Page: `SELECT id, found_at AS made, coalesce(done_at < $3, false) AND seen_at < $3 AS old
+			FROM reconciler_findings WHERE id > $1 ORDER BY id LIMIT $2`,
+		Drops: []string{`DELETE FROM reconciler_findings WHERE id = ANY ($1)`},
+	},
+	{
+		// No index: the rows are as many as callers of a day.
+		Kind:  rateLimits,
+		ByAge: `DELETE FROM rate_limits WHERE key IN (SELECT key FROM rate_limits WHERE tat < now() - $2::interval LIMIT $1)`,
+	},
+}
+
+// DeleteOld deletes old rows among up to limit of a kind, those after the one with the number after, in one short
+// database transaction. It gives how many it deleted and from where to go on; 0: nothing that old is left. PostgreSQL
+// plans it for that limit each time: for any number of rows it would read the tables.
+func (s *Store) DeleteOld(ctx context.Context, old Old, after int64, limit int) (deleted, next int64, err error) {
+	age := time.Duration(old.Days) * 24 * time.Hour
+	all := allRetentions()
+	at := slices.IndexFunc(all, func(r core.Retention) bool { return r.Kind == old.Kind })
+	if at < 0 {
+		return 0, 0, fault.New(fault.Validation, "there is no such kind of rows").WithField("kind")
+	}
+
+	found := all[at]
+	if found.ByAge != "" {
+		tag, err := s.db.Exec(ctx, found.ByAge, pgx.QueryExecModeCacheDescribe, limit, age)
+		if tag.RowsAffected() == int64(limit) {
+			next = 1
+		}
+		return tag.RowsAffected(), next, core.Unavailable(err)
+	}
+
+	err = s.db.InLongTx(ctx, func(tx pgx.Tx) error {
+		var before time.Time
+		if err := tx.QueryRow(ctx, `SELECT now() - $1::interval`, age).Scan(&before); err != nil {
+			return err
+		}
+
+		type row struct {
+			ID   int64     `db:"id"`
+			Made time.Time `db:"made"`
+			Old  bool      `db:"old"`
+		}
+
+		page, err := core.ListIn[row](ctx, tx, found.Page, pgx.QueryExecModeCacheDescribe, after, limit, before)
+		if err != nil {
+			return err
+		}
+
+		var ids []int64
+		for _, row := range page {
+			if row.Old {
+				ids = append(ids, row.ID)
+			}
+		}
+
+		if len(page) == limit && page[limit-1].Made.Before(before) {
+			next = page[limit-1].ID
+		}
+
+		if len(ids) == 0 {
+			return nil
+		}
+
+		for _, drop := range found.Drops {
+			tag, err := tx.Exec(ctx, drop, ids)
+			if err != nil {
+				return err
+			}
+			deleted = tag.RowsAffected() // the last one deletes the rows themselves
+		}
+
+		return nil
+	})
+
+	return deleted, next, err
+}

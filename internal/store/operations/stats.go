@@ -1,0 +1,93 @@
+package operations
+
+import (
+	"context"
+	"stagecoach/internal/store/core"
+	"strings"
+	"time"
+)
+
+// ErrorCount is how often jobs met an error.
+type ErrorCount struct {
+	Code  string `db:"code"`
+	Count int64  `db:"count"`
+}
+
+// maxCounted is where counts stop that nobody keeps. It stands in the statements: with a parameter PostgreSQL would
+// plan for any number, and read the table.
+const maxCounted = `10000`
+
+// lastErrors are the last errors of each workload since $1, up to maxCounted of each: job_events_errors and the indexes
+// like it serve it, and have the same conditions.
+func lastErrors() string {
+	var all []string
+	for _, part := range Parts {
+		if part.Errors != "" {
+			all = append(all, `(SELECT '`+part.Workload+`' AS workload, comment AS code FROM `+part.Events+`
+				WHERE `+part.Errors+` AND comment <> '' AND created_at >= $1 ORDER BY created_at DESC LIMIT `+maxCounted+`)`)
+		}
+	}
+	return strings.Join(all, " UNION ALL ")
+}
+
+// Kinds of what CountOverview counts for itself.
+const (
+	countChanges = "count_changes"
+	countOpen    = "open_findings"
+	countRecent  = "recent_findings"
+)
+
+// CountOverview counts the rows of all workloads by state, and findings: those that are open, and those since a moment.
+// A state without rows is left out. What is not kept as a count is read from partial indexes. While many changes have
+// not been added up, because no worker runs or it is busy, each look adds up a batch: else it would take longer each
+// time.
+func (s *Store) CountOverview(ctx context.Context, since time.Time) (core.OverviewCounts, error) {
+	query := core.Counted + look(countChanges, `count_changes`) + look(countOpen, `reconciler_findings WHERE done = ''`) +
+		look(countRecent, `reconciler_findings WHERE found_at >= $2`)
+	var kinds []string
+	for _, part := range Parts {
+		for _, source := range part.Sources() {
+			kinds = append(kinds, source.Kinds[0])
+		}
+		for kind, rows := range part.Looks {
+			query += look(kind, rows)
+		}
+	}
+
+	rows, err := core.List[Count](ctx, s.db, query, kinds, since)
+	counts := map[string]map[string]int64{}
+	for _, row := range rows {
+		if counts[row.Kind] == nil {
+			counts[row.Kind] = map[string]int64{}
+		}
+		counts[row.Kind][row.Key] = row.N
+	}
+
+	if err == nil && counts[countChanges][""] >= foldBatch {
+		_, err = s.foldBatch(ctx)
+	}
+	return core.OverviewCounts{
+		Counts: counts, OpenFindings: counts[countOpen][""], RecentFindings: counts[countRecent][""],
+	}, err
+}
+
+// look counts rows of a table under a kind, up to maxCounted.
+func look(kind, rows string) string {
+	return ` UNION ALL SELECT '` + kind + `', '', count(*) FROM (SELECT 1 FROM ` + rows + ` LIMIT ` + maxCounted + `) ` + kind
+}
+
+// WorkloadErrorCount is how often a workload met an error.
+type WorkloadErrorCount struct {
+	Workload string `db:"workload"`
+	Code     string `db:"code"` // of a transaction: its message
+	Count    int64  `db:"count"`
+}
+
+// WorkloadErrors lists what each workload met most often since a moment, up to limit of each and the most frequent
+// first. Of a workload with more than 10,000 errors the last ones are counted.
+func (s *Store) WorkloadErrors(ctx context.Context, since time.Time, limit int) ([]WorkloadErrorCount, error) {
+	return core.List[WorkloadErrorCount](ctx, s.db, `SELECT workload, code, count FROM (
+			SELECT workload, code, count(*), row_number() OVER (PARTITION BY workload ORDER BY count(*) DESC, code) AS rank
+			FROM (`+lastErrors()+`) e GROUP BY workload, code
+		) ranked WHERE rank <= $2 ORDER BY count DESC, workload, code`, since, limit)
+}

@@ -1,0 +1,238 @@
+package task
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/core"
+)
+
+// NewTask is one task of a graph that is to be made at once.
+type NewTask struct {
+	Ref         string // how others of the graph name it; may be empty
+	Title       string
+	Description string
+	Visibility  string
+	Priority    string
+	Labels      []string
+	AssigneeID  *int64
+	BlockedBy   []string // refs of the graph, or ids of tasks of the workspace
+}
+
+// FieldOf names a field of one task of a graph, as it stands in the request: "tasks[2].title".
+func FieldOf(index int, field string) string { return fmt.Sprintf("tasks[%d].%s", index, field) }
+
+// CreateTasks makes a graph of tasks in one workspace, all or none, each with its first event. It gives them in the
+// order asked. CYCLIC_DEPENDENCY tells the cycle, UNKNOWN_BLOCKER who is unknown, and both the first place. A repeated
+// request gives what the first one made: created is false then. QUOTA_EXCEEDED: the user has too many live ones.
+func (s *Store) CreateTasks(
+	ctx context.Context, workspaceID int64, graph []NewTask, first core.Event, r core.Request,
+) (made []Task, created bool, err error) {
+	if err := core.Compare(lifecycle.Task, lifecycle.TaskState(first.To), first); err != nil {
+		return nil, false, err
+	}
+	plan, err := planGraph(graph)
+	if err != nil {
+		return nil, false, err
+	}
+
+	var ids []int64
+	made, err = core.AnswerOnce(ctx, s.db, r, func(tx pgx.Tx) ([]Task, error) {
+		if err := s.db.Quotas.Of(taskQuota).Check(ctx, tx, r.UserID, len(graph)); err != nil {
+			return nil, err
+		}
+		if err := lockBlockers(ctx, tx, workspaceID, r.UserID, plan.outside); err != nil {
+			return nil, err
+		}
+
+		ids = make([]int64, len(graph))
+		for i, task := range graph {
+			err := tx.QueryRow(ctx, `INSERT INTO tasks (workspace_id, title, description, visibility, priority, labels, creator_id, assignee_id, status)
+				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id`,
+				workspaceID, task.Title, task.Description, task.Visibility, task.Priority, task.Labels, r.UserID, task.AssigneeID, first.To).Scan(&ids[i])
+			if err != nil {
+				return nil, err
+			}
+		}
+
+		first.ActorID = &r.UserID
+		batch := &pgx.Batch{}
+		for i, blockers := range plan.blockers {
+			for _, blocker := range blockers {
+				id := blocker.id
+				if blocker.inside {
+					id = ids[blocker.index]
+				}
+				batch.Queue(`INSERT INTO task_blockers (task_id, blocker_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`, ids[i], id)
+			}
+			core.QueueEvent(batch, lifecycle.WorkloadTask, ids[i], 1, r.UserID, first)
+		}
+
+		batch.Queue(
+			`UPDATE tasks t SET `+s.TaskTimes.clock(
+				`status`, `since`,
+			)+` FROM workspaces w WHERE w.id = t.workspace_id AND t.id = ANY ($1)`,
+			ids,
+		)
+
+		if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+			return nil, err
+		}
+
+		rows, err := tx.Query(ctx, taskSelect+`WHERE id = ANY ($1) ORDER BY id`, ids)
+		if err != nil {
+			return nil, err
+		}
+		return pgx.CollectRows(rows, pgx.RowToStructByName[Task])
+	})
+
+	// The same request at the same time may have been quicker: then ours are undone.
+	return made, err == nil && len(ids) > 0 && made[0].ID == slices.Min(ids), err
+}
+
+// graphPlan is a checked graph: who blocks each task, in the order of its blocked_by.
+type graphPlan struct {
+	blockers [][]graphBlocker
+	outside  []graphBlocker // tasks that exist already
+}
+
+// graphBlocker is a task of the graph by its place in it, or another by its id.
+type graphBlocker struct {
+	inside bool
+	index  int
+	id     int64
+	named  string // in blocked_by
+	field  string // where
+}
+
+func planGraph(graph []NewTask) (graphPlan, error) {
+	places := map[string]int{}
+	for i, task := range graph {
+		if _, taken := places[task.Ref]; taken {
+			return graphPlan{}, fault.New(fault.Validation, "two tasks have the ref %q", task.Ref).WithField(FieldOf(i, "ref"))
+		}
+		if task.Ref != "" {
+			places[task.Ref] = i
+		}
+	}
+
+	plan := graphPlan{blockers: make([][]graphBlocker, len(graph))}
+	var unknown []graphBlocker
+	for i, task := range graph {
+		for j, name := range task.BlockedBy {
+			blocker := graphBlocker{named: name, field: FieldOf(i, fmt.Sprintf("blocked_by[%d]", j))}
+			if blocker.index, blocker.inside = places[name]; !blocker.inside {
+				var err error
+				if blocker.id, err = strconv.ParseInt(name, 10, 64); err == nil {
+					plan.outside = append(plan.outside, blocker)
+				} else {
+					unknown = append(unknown, blocker)
+				}
+			}
+			plan.blockers[i] = append(plan.blockers[i], blocker)
+		}
+	}
+
+	if len(unknown) > 0 {
+		return graphPlan{}, unknownBlockers(unknown)
+	}
+	if cycle := plan.cycle(); cycle != nil {
+		var names []string
+		for _, i := range cycle {
+			names = append(names, graph[i].Ref)
+		}
+		closing := plan.blockers[cycle[0]][slices.IndexFunc(
+			plan.blockers[cycle[0]], func(b graphBlocker) bool { return b.inside && b.index == cycle[1] },
+		)]
+		return graphPlan{}, fault.New(
+			fault.CyclicDependency, "the tasks wait for each other",
+		).With("cycle", names).WithField(closing.field)
+	}
+
+	return plan, nil
+}
+
+// cycle finds tasks that wait for each other by a depth-first search: a → … → a, or nil. A task that exists already
+// cannot wait for one that does not, so that a cycle lies within the graph.
+func (p graphPlan) cycle() []int {
+	const unseen, onPath, clear = 0, 1, 2
+	seen := make([]int, len(p.blockers))
+	var path []int
+	var visit func(i int) []int
+	visit = func(i int) []int {
+		if seen[i] == onPath {
+			return append(slices.Clone(path[slices.Index(path, i):]), i)
+		}
+		if seen[i] == clear {
+			return nil
+		}
+
+		seen[i], path = onPath, append(path, i)
+		for _, blocker := range p.blockers[i] {
+			if blocker.inside {
+				if cycle := visit(blocker.index); cycle != nil {
+					return cycle
+				}
+			}
+		}
+
+		seen[i], path = clear, path[:len(path)-1]
+		return nil
+	}
+
+	for i := range p.blockers {
+		if seen[i] == unseen {
+			if cycle := visit(i); cycle != nil {
+				return cycle
+			}
+		}
+	}
+
+	return nil
+}
+
+// lockBlockers makes sure that the blockers exist in the workspace and are seen by the user. They are locked against
+// change: a blocker that is DONE at the same moment either is seen so, or sees its new dependent.
+func lockBlockers(ctx context.Context, tx pgx.Tx, workspaceID, userID int64, blockers []graphBlocker) error {
+	if len(blockers) == 0 {
+		return nil
+	}
+
+	ids := make([]int64, len(blockers))
+	for i, blocker := range blockers {
+		ids[i] = blocker.id
+	}
+
+	rows, err := tx.Query(ctx, `SELECT t.id FROM tasks t JOIN users u ON u.id = $1 WHERE t.id = ANY ($2) AND t.workspace_id = $3
+		AND (u.role = 'ADMIN' OR `+visible+`) ORDER BY t.id FOR SHARE OF t`, userID, ids, workspaceID)
+	if err != nil {
+		return err
+	}
+
+	found, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return err
+	}
+
+	unknown := slices.DeleteFunc(slices.Clone(blockers), func(b graphBlocker) bool { return slices.Contains(found, b.id) })
+	if len(unknown) > 0 {
+		return unknownBlockers(unknown)
+	}
+	return nil
+}
+
+func unknownBlockers(unknown []graphBlocker) error {
+	names := make([]string, len(unknown))
+	for i, blocker := range unknown {
+		names[i] = blocker.named
+	}
+	return fault.New(
+		fault.UnknownBlocker, "not every blocker is a task of this workspace",
+	).With("unknown", names).WithField(unknown[0].field)
+}

@@ -1,0 +1,200 @@
+package task
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/core"
+)
+
+// Who sees a task, and how urgent it is.
+const (
+	Public  = "public"  // every member of the workspace
+	Private = "private" // its creator, its assignee and administrators
+
+	PriorityLow      = "low"
+	PriorityNormal   = "normal"
+	PriorityHigh     = "high"
+	PriorityCritical = "critical"
+)
+
+// TaskSnapshot is the part of a task that its workflow decides, and that comes back from each write: ids and times
+// only.
+type Snapshot struct {
+	Version    int64               `db:"row_version" json:"version"` // counts the workflow's writes
+	State      lifecycle.TaskState `db:"status" json:"status"`
+	Since      time.Time           `db:"since" json:"since"` // when the status was entered
+	CreatorID  int64               `db:"creator_id" json:"creator_id"`
+	AssigneeID *int64              `db:"assignee_id" json:"assignee_id,omitempty"`
+	Visibility string              `db:"visibility" json:"visibility"`
+	DeadlineAt *time.Time          `db:"status_deadline_at" json:"deadline_at,omitempty"`
+	ReleaseAt  *time.Time          `db:"release_at" json:"release_at,omitempty"`   // when STUCK ends by itself
+	StartedAt  *time.Time          `db:"started_at" json:"started_at,omitempty"`   // first IN_PROGRESS
+	FinishedAt *time.Time          `db:"finished_at" json:"finished_at,omitempty"` // DONE or CANCELLED
+	ClockWaits bool                `db:"clock_waits" json:"clock_waits,omitempty"`
+	RequestID  string              `db:"request_id" json:"request_id,omitempty"` // who wrote this version
+}
+
+// HeldBy says whether a user is the assignee.
+func (s Snapshot) HeldBy(userID int64) bool {
+	return s.AssigneeID != nil && *s.AssigneeID == userID
+}
+
+// Facts are what a decision about the task looks at. openBlockers are those that are not DONE.
+func (s Snapshot) Facts(openBlockers []int64) lifecycle.TaskFacts {
+	return lifecycle.TaskFacts{
+		State: s.State, CreatorID: s.CreatorID, AssigneeID: s.AssigneeID, Public: s.Visibility == Public,
+		OpenBlockers: openBlockers,
+	}
+}
+
+// Task is the record of one task.
+type Task struct {
+	Snapshot
+	ID                int64      `db:"id"`
+	WorkspaceID       int64      `db:"workspace_id"`
+	Title             string     `db:"title"`
+	Description       string     `db:"description"`
+	Priority          string     `db:"priority"`
+	Labels            []string   `db:"labels"`
+	WorkflowStartedAt *time.Time `db:"workflow_started_at"`
+	CreatedAt         time.Time  `db:"created_at"`
+	UpdatedAt         time.Time  `db:"updated_at"`
+	Blockers          []Blocker  `db:"blockers"`
+}
+
+// Blocker is a task that must be DONE before another may start.
+type Blocker struct {
+	ID     int64               `json:"id"`
+	Status lifecycle.TaskState `json:"status"`
+}
+
+// WorkflowID is the id of the workflow that drives the task.
+func (t Task) WorkflowID() string { return fmt.Sprintf("task/%d", t.ID) }
+
+// OpenBlockers lists the ids of the blockers that are not DONE.
+func (t Task) OpenBlockers() []int64 {
+	var open []int64
+	for _, blocker := range t.Blockers {
+		if blocker.Status != lifecycle.TaskDone {
+			open = append(open, blocker.ID)
+		}
+	}
+	return open
+}
+
+// Ready says whether the task can be claimed now.
+func (t Task) Ready() bool {
+	return t.State == lifecycle.TaskNew && t.AssigneeID == nil && t.Visibility == Public && len(t.OpenBlockers()) == 0
+}
+
+const (
+	stateColumns = `row_version, status, since, creator_id, assignee_id, visibility, status_deadline_at, release_at, started_at,
+		finished_at, clock_waits, request_id`
+	taskColumns = stateColumns + `, t.id, t.workspace_id, t.title, t.description, t.priority, t.labels, t.workflow_started_at,
+		t.created_at, t.updated_at,
+		(SELECT coalesce(jsonb_agg(jsonb_build_object('id', b.id, 'status', b.status) ORDER BY b.id), '[]')
+			FROM task_blockers tb JOIN tasks b ON b.id = tb.blocker_id WHERE tb.task_id = t.id) AS blockers`
+	taskSelect = `SELECT ` + taskColumns + ` FROM tasks t `
+	// visible is true of a task t that user $1 (0: an administrator) may see. Audience.Sees says the same of its events.
+	visible = `($1::bigint = 0 OR t.creator_id = $1 OR t.assignee_id = $1 OR (t.visibility = 'public'
+		AND EXISTS (SELECT 1 FROM workspace_members m WHERE m.workspace_id = t.workspace_id AND m.user_id = $1)))`
+)
+
+// openBlocker is true of a task t that one of its blockers keeps waiting.
+var OpenBlocker = `EXISTS (SELECT 1 FROM task_blockers tb JOIN tasks b ON b.id = tb.blocker_id
+	WHERE tb.task_id = t.id AND b.status <> ` + core.Literal(lifecycle.TaskDone) + `)`
+
+var noTask = fault.New(fault.TaskNotFound, "there is no such task")
+
+// TaskByID finds a task that a viewer may see; viewer 0 sees all.
+func (s *Store) TaskByID(ctx context.Context, viewer, id int64) (Task, error) {
+	return core.One[Task](ctx, s.db, noTask, taskSelect+`WHERE `+visible+` AND t.id = $2`, viewer, id)
+}
+
+// TaskFilter chooses tasks; zero fields choose all.
+type Filter struct {
+	Viewer      int64 // only what this user may see; 0: an administrator
+	WorkspaceID int64
+	Status      lifecycle.TaskState
+	AssigneeID  int64
+	Ready       bool // can be claimed now
+	Live        bool // neither DONE nor CANCELLED
+	Before      int64
+	Limit       int
+}
+
+var (
+	// wantedTasks are the conditions of a TaskFilter besides the viewer.
+	wantedTasks = `($2::bigint = 0 OR workspace_id = $2) AND ($3 = '' OR status = $3)
+		AND ($4::bigint = 0 OR assignee_id = $4) AND ($5::bigint = 0 OR id < $5)
+		AND (NOT $6 OR (status = ` + core.Literal(lifecycle.TaskNew) + ` AND assignee_id IS NULL AND visibility = 'public' AND NOT ` + OpenBlocker + `))
+		AND (NOT $7 OR status NOT IN ` + endedTasks + `)`
+
+	// nearTasks gives a page for each reason why user $1 may see tasks: the first ones of all that are visible are among
+	// these, and an index has each, while a search for whatever is visible may go through the whole table. The array and
+	// the order by two columns keep PostgreSQL from looking for a workspace's tasks among all, from the newest on.
+	nearTasks = `(SELECT id FROM tasks t WHERE creator_id = $1 AND ` + wantedTasks + ` ORDER BY id DESC LIMIT $8)
+		UNION (SELECT id FROM tasks t WHERE assignee_id = $1 AND ` + wantedTasks + ` ORDER BY id DESC LIMIT $8)
+		UNION SELECT near.id FROM workspace_members m CROSS JOIN LATERAL (
+			SELECT id FROM tasks t WHERE t.workspace_id = ANY (ARRAY [m.workspace_id]) AND visibility = 'public' AND ` + wantedTasks + `
+			ORDER BY t.workspace_id, id DESC LIMIT $8) near WHERE m.user_id = $1`
+)
+
+// Tasks lists tasks, the newest first. The indexes tasks_creator, _assignee, _workspace, _workspace_status, _live,
+// _live_assignee and _ended serve it.
+func (s *Store) Tasks(ctx context.Context, f Filter) ([]Task, error) {
+	where := `WHERE ` + visible
+	if f.Viewer != 0 {
+		where += ` AND id IN (` + nearTasks + `)`
+	}
+	return core.Chosen[Task](ctx, s.db, taskSelect+where+` AND `+wantedTasks+` ORDER BY id DESC LIMIT $8`,
+		f.Viewer, f.WorkspaceID, f.Status, f.AssigneeID, f.Before, f.Ready, f.Live, f.Limit)
+}
+
+// EventsOfTask lists up to limit of a task's events with numbers above after, from the first.
+func (s *Store) EventsOfTask(ctx context.Context, id, after int64, limit int) ([]core.StreamedEvent, error) {
+	return core.List[core.StreamedEvent](ctx, s.db, core.EventSelect+`WHERE workload = $1 AND entity_id = $2 AND seq > $3 ORDER BY seq LIMIT $4`,
+		lifecycle.WorkloadTask, fmt.Sprint(id), after, limit)
+}
+
+// CommentTask adds a comment to a task's events. Comments stay out of its workflow: there may be thousands.
+func (s *Store) CommentTask(ctx context.Context, id int64, comment string, r core.Request) (core.StreamedEvent, error) {
+	return core.AnswerOnce(ctx, s.db, r, func(tx pgx.Tx) (core.StreamedEvent, error) {
+		var seq, creator int64
+		err := tx.QueryRow(
+			ctx, `UPDATE tasks SET last_seq = last_seq + 1 WHERE id = $1 RETURNING last_seq, creator_id`, id,
+		).Scan(&seq, &creator)
+		if err == pgx.ErrNoRows {
+			return core.StreamedEvent{}, noTask
+		}
+		if err != nil {
+			return core.StreamedEvent{}, err
+		}
+		if err := core.InsertEvent(ctx, tx, lifecycle.WorkloadTask, id, seq, creator, core.Event{Type: "commented", ActorID: &r.UserID, Comment: comment}); err != nil {
+			return core.StreamedEvent{}, err
+		}
+
+		rows, err := tx.Query(
+			ctx, core.EventSelect+`WHERE workload = $1 AND entity_id = $2 AND seq = $3`, lifecycle.WorkloadTask, fmt.Sprint(id), seq,
+		)
+		if err != nil {
+			return core.StreamedEvent{}, err
+		}
+
+		return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[core.StreamedEvent])
+	})
+}
+
+// Sets of states as the statements name them.
+var (
+	endedTasks = core.SetOf(lifecycle.Task.Ended())
+	timedTasks = core.SetOf(lifecycle.TaskTimed)
+	// nobody works on them, and somebody may
+	StartableTasks = core.SetOf([]lifecycle.TaskState{lifecycle.TaskNew, lifecycle.TaskStuck})
+)

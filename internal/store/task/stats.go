@@ -1,0 +1,52 @@
+package task
+
+import (
+	"context"
+	"time"
+
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/core"
+)
+
+// TaskStats says how work goes in a workspace since a moment. Times are in seconds; nil when no task was done.
+type TaskStats struct {
+	Created         int64    `db:"created"`
+	Done            int64    `db:"done"`
+	Cancelled       int64    `db:"cancelled"`
+	LeadTime        *float64 `db:"lead_time"` // from creation to DONE, on average
+	LeadTimeMedian  *float64 `db:"lead_time_median"`
+	CycleTime       *float64 `db:"cycle_time"` // from the first IN_PROGRESS to DONE, on average
+	CycleTimeMedian *float64 `db:"cycle_time_median"`
+	Takeovers       int64    `db:"takeovers"`
+	Escalations     int64    `db:"escalations"`
+	Expiries        int64    `db:"expiries"`
+	// more tasks changed than are counted: all above is about those that changed last
+	Partial bool `db:"partial"`
+}
+
+// maxTasksCounted is how many tasks statistics are made of, at most.
+const maxTasksCounted = `10000`
+
+// StatsOfTasks counts what happened in a workspace since a moment, to the tasks that changed last. tasks_changed serves
+// it; a task's time of change may be a little before its event's.
+func (s *Store) StatsOfTasks(ctx context.Context, workspaceID int64, since time.Time) (TaskStats, error) {
+	return core.One[TaskStats](ctx, s.db, noWorkspace, `WITH mine AS (
+			SELECT id, status, created_at, finished_at, extract(epoch FROM finished_at - created_at)::float8 AS lead,
+				extract(epoch FROM finished_at - started_at)::float8 AS cycle
+			FROM tasks WHERE workspace_id = $1 AND updated_at >= $2::timestamptz - interval '1 minute' ORDER BY updated_at DESC LIMIT `+maxTasksCounted+`
+		), ended AS (SELECT * FROM mine WHERE finished_at >= $2), happened AS (
+			SELECT e.type FROM mine m JOIN task_events e ON e.workload = 'task' AND e.entity_id = m.id::text
+			WHERE e.created_at >= $2 AND e.type IN ('taken_over', 'escalated', 'deadline_expired')
+		)
+		SELECT (SELECT count(*) FROM mine WHERE created_at >= $2) AS created,
+			count(*) FILTER (WHERE status = `+core.Literal(lifecycle.TaskDone)+`) AS done, count(*) FILTER (WHERE status = `+core.Literal(lifecycle.TaskCancelled)+`) AS cancelled,
+			avg(lead) FILTER (WHERE status = `+core.Literal(lifecycle.TaskDone)+`) AS lead_time,
+			percentile_cont(0.5) WITHIN GROUP (ORDER BY lead) FILTER (WHERE status = `+core.Literal(lifecycle.TaskDone)+`) AS lead_time_median,
+			avg(cycle) FILTER (WHERE status = `+core.Literal(lifecycle.TaskDone)+`) AS cycle_time,
+			percentile_cont(0.5) WITHIN GROUP (ORDER BY cycle) FILTER (WHERE status = `+core.Literal(lifecycle.TaskDone)+`) AS cycle_time_median,
+			(SELECT count(*) FROM happened WHERE type = 'taken_over') AS takeovers,
+			(SELECT count(*) FROM happened WHERE type = 'escalated') AS escalations,
+			(SELECT count(*) FROM happened WHERE type = 'deadline_expired') AS expiries,
+			(SELECT count(*) FROM mine) >= `+maxTasksCounted+` AS partial
+		FROM ended`, workspaceID, since)
+}

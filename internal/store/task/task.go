@@ -1,0 +1,75 @@
+// Package task keeps tasks.
+package task
+
+import (
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/core"
+)
+
+// partTask is this part of the record. It is safe for concurrent use.
+type Store struct {
+	db *core.DB
+
+	// TaskTimes bound the deadlines of tasks. They are set before the first use.
+	TaskTimes Times
+}
+
+// newTaskPart gives this part of a database.
+func New(db *core.DB) *Store { return &Store{db: db} }
+
+// taskPart is what the statements about all workloads know of tasks.
+var Part = core.Part{
+	Workload: lifecycle.WorkloadTask,
+	Table:    "tasks",
+	Events:   "task_events",
+
+	State:  "status",
+	Quotas: []core.Quota{taskQuota, workspaceQuota, memberQuota},
+	Retained: []core.Retention{
+		{
+			Kind: "tasks", Policy: "tasks",
+			Page: `SELECT id, created_at AS made, coalesce(finished_at < $3, false) AND NOT EXISTS (
+					SELECT 1 FROM task_blockers b JOIN tasks d ON d.id = b.task_id
+					WHERE b.blocker_id = t.id AND (d.finished_at IS NULL OR d.finished_at >= $3)) AS old
+				FROM tasks t WHERE id > $1 ORDER BY id LIMIT $2 FOR UPDATE OF t`,
+			Drops: core.OfEntity(lifecycle.WorkloadTask,
+				`DELETE FROM notices WHERE task_id = ANY ($1)`,
+				`DELETE FROM task_watchers WHERE task_id = ANY ($1)`,
+				`DELETE FROM task_blockers WHERE task_id = ANY ($1) OR blocker_id = ANY ($1)`,
+				`DELETE FROM tasks WHERE id = ANY ($1)`),
+		},
+		core.EventsOf(lifecycle.WorkloadTask, `tasks WHERE id = e.entity_id::bigint AND finished_at IS NULL`),
+	},
+	Forget: forgetTasks,
+}
+
+var (
+	taskQuota = core.Quota{
+		Name:   "tasks",
+		Things: `FROM tasks WHERE creator_id = %s AND status NOT IN ` + endedTasks,
+		Above: `SELECT creator_id AS user_id, count(*) FROM tasks WHERE status NOT IN ` + endedTasks + `
+			GROUP BY 1 HAVING count(*) > $1`,
+	}
+	workspaceQuota = core.Quota{
+		Name:   "workspaces",
+		Things: `FROM workspaces WHERE owner_id = %s`,
+		Above:  `SELECT owner_id AS user_id, count(*) FROM workspaces GROUP BY 1 HAVING count(*) > $1`,
+	}
+	// of one workspace, let in by its owner
+	memberQuota = core.Quota{
+		Name:   "members",
+		Things: `FROM workspace_members WHERE workspace_id = %s`,
+		Above: `SELECT w.owner_id AS user_id, max(m.count) AS count FROM (SELECT workspace_id, count(*) FROM workspace_members
+			GROUP BY 1 HAVING count(*) > $1) m JOIN workspaces w ON w.id = m.workspace_id GROUP BY 1`,
+	}
+)
+
+// forgetTasks leaves what others share. The index task_events_said finds the comments.
+func forgetTasks(batch *pgx.Batch, user, _ int64) {
+	batch.Queue(`DELETE FROM notices WHERE user_id = $1`, user)
+	batch.Queue(`DELETE FROM workspace_members m USING workspaces w
+		WHERE m.user_id = $1 AND w.id = m.workspace_id AND w.owner_id <> $1`, user)
+	batch.Queue(`UPDATE task_events SET comment = '' WHERE actor_id = $1 AND comment <> ''`, user)
+}

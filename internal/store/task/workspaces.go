@@ -1,0 +1,185 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+)
+
+// Workspace is where agents share tasks.
+type Workspace struct {
+	ID      int64  `db:"id"`
+	Name    string `db:"name"`
+	OwnerID int64  `db:"owner_id"` // may change it and let others in
+	// StatusDeadlines says how many minutes a task may stay NEW, IN_PROGRESS or BLOCKED; 0: for ever. Fractions are
+	// allowed.
+	StatusDeadlines map[lifecycle.TaskState]float64 `db:"status_deadlines"`
+	// StuckReleaseAfter is how many minutes a task stays STUCK before it is NEW again; 0: until somebody acts.
+	StuckReleaseAfter float64 `db:"stuck_release_after"`
+	// NewDeadlineWaitsForBlockers lets the deadline of a NEW task begin only when its last blocker is DONE.
+	NewDeadlineWaitsForBlockers bool      `db:"new_deadline_waits_for_blockers"`
+	CreatedAt                   time.Time `db:"created_at"`
+	UpdatedAt                   time.Time `db:"updated_at"`
+}
+
+// DefaultStatusDeadlines are those of a workspace that does not say otherwise, in minutes.
+func DefaultStatusDeadlines() map[lifecycle.TaskState]float64 {
+	return map[lifecycle.TaskState]float64{
+		lifecycle.TaskNew: 120, lifecycle.TaskInProgress: 1440, lifecycle.TaskBlocked: 2880,
+	}
+}
+
+const workspaceColumns = `id, name, owner_id, status_deadlines, stuck_release_after, new_deadline_waits_for_blockers, created_at, updated_at`
+
+var noWorkspace = fault.New(fault.WorkspaceNotFound, "there is no such workspace")
+
+// CreateWorkspace adds a workspace; its owner is its first member. A repeated request gives the first one's.
+// QUOTA_EXCEEDED: the owner has too many.
+func (s *Store) CreateWorkspace(ctx context.Context, w Workspace, r core.Request) (Workspace, error) {
+	return core.AnswerOnce(ctx, s.db, r, func(tx pgx.Tx) (Workspace, error) {
+		if err := s.db.Quotas.Of(workspaceQuota).Check(ctx, tx, w.OwnerID, 1); err != nil {
+			return Workspace{}, err
+		}
+
+		created, err := workspaceIn(ctx, tx, `INSERT INTO workspaces (name, owner_id, status_deadlines, stuck_release_after, new_deadline_waits_for_blockers)
+			VALUES ($1, $2, $3, $4, $5) RETURNING `+workspaceColumns,
+			w.Name, w.OwnerID, w.StatusDeadlines, w.StuckReleaseAfter, w.NewDeadlineWaitsForBlockers)
+		if err != nil {
+			return Workspace{}, err
+		}
+
+		_, err = tx.Exec(ctx, `INSERT INTO workspace_members (workspace_id, user_id) VALUES ($1, $2)`, created.ID, w.OwnerID)
+		return created, err
+	})
+}
+
+// ChangeWorkspace lets change alter a workspace's name and settings, while nobody else can. Deadlines that run stay as
+// they are. A repeated request gives what the first one left, and changes nothing.
+func (s *Store) ChangeWorkspace(
+	ctx context.Context, id int64, r core.Request, change func(*Workspace) error,
+) (Workspace, error) {
+	return core.AnswerOnce(ctx, s.db, r, func(tx pgx.Tx) (Workspace, error) {
+		w, err := workspaceIn(ctx, tx, `SELECT `+workspaceColumns+` FROM workspaces WHERE id = $1 FOR UPDATE`, id)
+		if err == nil {
+			err = change(&w)
+		}
+		if err != nil {
+			return Workspace{}, err
+		}
+		return workspaceIn(ctx, tx, `UPDATE workspaces SET name = $2, status_deadlines = $3, stuck_release_after = $4,
+			new_deadline_waits_for_blockers = $5, updated_at = now() WHERE id = $1 RETURNING `+workspaceColumns,
+			id, w.Name, w.StatusDeadlines, w.StuckReleaseAfter, w.NewDeadlineWaitsForBlockers)
+	})
+}
+
+func workspaceIn(ctx context.Context, tx pgx.Tx, sql string, args ...any) (Workspace, error) {
+	rows, err := tx.Query(ctx, sql, args...)
+	if err != nil {
+		return Workspace{}, err
+	}
+	w, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Workspace])
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = noWorkspace
+	}
+	return w, err
+}
+
+// WorkspaceByID finds a workspace.
+func (s *Store) WorkspaceByID(ctx context.Context, id int64) (Workspace, error) {
+	return core.One[Workspace](ctx, s.db, noWorkspace, `SELECT `+workspaceColumns+` FROM workspaces WHERE id = $1`, id)
+}
+
+// Workspaces lists those that a user is a member of (0: all), with ids above after, ascending.
+func (s *Store) Workspaces(ctx context.Context, userID, after int64, limit int) ([]Workspace, error) {
+	return core.Chosen[Workspace](ctx, s.db, `SELECT `+workspaceColumns+` FROM workspaces w WHERE id > $2
+		AND ($1::bigint = 0 OR EXISTS (SELECT 1 FROM workspace_members m WHERE m.workspace_id = w.id AND m.user_id = $1))
+		ORDER BY id LIMIT $3`, userID, after, limit)
+}
+
+// AddMember makes a user a member of a workspace, at the wish of another one; one who is stays. Only who adds
+// themselves has agreed to be named. QUOTA_EXCEEDED: it has too many.
+func (s *Store) AddMember(ctx context.Context, byID, workspaceID, userID int64) error {
+	members, batch, added := s.db.Quotas.Of(memberQuota), &pgx.Batch{}, false
+	members.QueueLock(batch, workspaceID)
+	batch.Queue(`INSERT INTO workspace_members (workspace_id, user_id, agreed_at) SELECT $1, $2, CASE WHEN $2::bigint = $3::bigint THEN now() END
+		WHERE $3 > 0 AND `+members.Room(3, 1, 1)+` ON CONFLICT DO NOTHING`, workspaceID, userID, byID).Exec(func(tag pgconn.CommandTag) error {
+		added = tag.RowsAffected() == 1
+		return nil
+	})
+
+	if err := s.db.SendBatch(ctx, batch).Close(); err != nil || added {
+		return core.Unavailable(err)
+	}
+
+	member, err := s.IsMember(ctx, workspaceID, userID)
+	if err == nil && !member {
+		err = members.Exceeded()
+	}
+	return err
+}
+
+// IsMember says whether a user is a member of a workspace.
+func (s *Store) IsMember(ctx context.Context, workspaceID, userID int64) (member bool, err error) {
+	err = s.db.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM workspace_members WHERE workspace_id = $1 AND user_id = $2)`,
+		workspaceID, userID).Scan(&member)
+	return member, core.Unavailable(err)
+}
+
+// RemoveMember takes a user out of a workspace; one who is not in it stays out.
+func (s *Store) RemoveMember(ctx context.Context, workspaceID, userID int64) error {
+	_, err := s.db.Exec(
+		ctx, `DELETE FROM workspace_members WHERE workspace_id = $1 AND user_id = $2`, workspaceID, userID,
+	)
+	return core.Unavailable(err)
+}
+
+// Member is a user in a workspace.
+type Member struct {
+	UserID   int64     `db:"user_id"`
+	Name     string    `db:"name"`   // empty: the viewer may not know it
+	Agreed   bool      `db:"agreed"` // to be named to others and to hear of tasks
+	JoinedAt time.Time `db:"joined_at"`
+}
+
+// Members lists the members of a workspace with ids above after, ascending, as the viewer may see them.
+func (s *Store) Members(ctx context.Context, viewer account.User, workspaceID, after int64, limit int) ([]Member, error) {
+	return core.List[Member](ctx, s.db, `SELECT user_id, CASE WHEN agreed_at IS NOT NULL OR user_id = $4 OR $5 THEN name ELSE '' END AS name,
+		agreed_at IS NOT NULL AS agreed, joined_at FROM workspace_members m JOIN users u ON u.id = m.user_id
+		WHERE workspace_id = $1 AND user_id > $2 ORDER BY user_id LIMIT $3`, workspaceID, after, limit, viewer.ID, viewer.IsAdmin())
+}
+
+// Agree records that a member agrees to be named to others of a workspace and to hear of its tasks; once is enough.
+func (s *Store) Agree(ctx context.Context, workspaceID, userID int64) error {
+	tag, err := s.db.Exec(ctx, `UPDATE workspace_members SET agreed_at = coalesce(agreed_at, now()) WHERE workspace_id = $1 AND user_id = $2`,
+		workspaceID, userID)
+	if err == nil && tag.RowsAffected() == 0 {
+		return noWorkspace
+	}
+	return core.Unavailable(err)
+}
+
+// Unagreed lists the first workspaces that a user was let into and has not agreed to. The index workspace_members_user
+// serves it.
+func (s *Store) Unagreed(ctx context.Context, userID int64, limit int) ([]Workspace, error) {
+	return core.List[Workspace](ctx, s.db, `SELECT `+workspaceColumns+` FROM workspaces WHERE id IN (
+		SELECT workspace_id FROM workspace_members WHERE user_id = $1 AND agreed_at IS NULL) ORDER BY id LIMIT $2`, userID, limit)
+}
+
+// NameIn gives the name of a user who has something to do with a workspace's tasks; empty: the viewer may not know it.
+// Named are members who have agreed, and administrators who act without being members.
+func (s *Store) NameIn(ctx context.Context, viewer account.User, workspaceID, userID int64) (string, error) {
+	named, err := core.One[struct {
+		Name string `db:"name"`
+	}](ctx, s.db, account.NoUser, `SELECT CASE WHEN m.agreed_at IS NOT NULL OR m.user_id IS NULL AND u.role = 'ADMIN' OR u.id = $3 OR $4 THEN u.name ELSE '' END AS name
+		FROM users u LEFT JOIN workspace_members m ON m.user_id = u.id AND m.workspace_id = $1 WHERE u.id = $2`,
+		workspaceID, userID, viewer.ID, viewer.IsAdmin())
+	return named.Name, err
+}

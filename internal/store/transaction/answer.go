@@ -1,0 +1,77 @@
+package transaction
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+)
+
+// TransactionAnswer is what a person's request has led to, as it is kept for those who ask again by the same key.
+type TransactionAnswer struct {
+	Transaction *Transaction `json:"transaction,omitempty"` // as it was just after
+	Refusal     *fault.Error `json:"refusal,omitempty"`
+}
+
+// TransactionAnswerOf makes the answer of a transaction, or of a refusal.
+func TransactionAnswerOf(t *Transaction, refusal *fault.Error) TransactionAnswer {
+	return TransactionAnswer{Transaction: t, Refusal: refusal}
+}
+
+// Told is the answer as its request gets it.
+func (a TransactionAnswer) Told() (Transaction, error) { return core.Told(a.Transaction, a.Refusal) }
+
+// TransactionAsked is a user's request for a transition. Outcome and payment are for the action resolve only.
+func TransactionAsked(
+	userID int64, key string, action lifecycle.TransactionAction, hash string, outcome lifecycle.TransactionState, payment,
+	comment string,
+) core.Request {
+	return core.Request{UserID: userID, Key: key, Asked: fmt.Sprintf("%s %s %s %s%s", action, hash, outcome, payment, comment)}
+}
+
+// fulfil keeps, in the transaction that does what a person has asked for, what has to be known of the request: the
+// answer when it came with a key, and a row of the audit log when it came from the temporal program. The API and the
+// bot write their own rows.
+func (w *writing) fulfil(
+	ctx context.Context, r Request, action lifecycle.TransactionAction, outcome lifecycle.TransactionState,
+) error {
+	if r.byHand() {
+		if _, err := w.Db.Exec(ctx, `INSERT INTO audit_log (actor_id, action, subject, outcome, door) VALUES ($1, $2, $3, $4, $5)`,
+			r.ActorID, strings.ReplaceAll(string(action), "_", "-")+"-transaction", "transaction/"+w.Hash, account.OutcomeDone, account.DoorCLI); err != nil {
+			return err
+		}
+	}
+
+	userID, key, keyed := core.KeyIn(r.RequestID)
+	if !keyed || r.ActorID == nil || *r.ActorID != userID { // an operator may name an update as they like
+		return nil
+	}
+
+	w.Then = func(write *pgx.Batch) error {
+		answer := w.Transaction
+		answer.UpdatedAt = w.Now
+		return core.QueueAnswer(
+			write, TransactionAsked(userID, key, action, w.Hash, outcome, r.Payment, r.Comment),
+			TransactionAnswer{Transaction: &answer},
+		)
+	}
+	return nil
+}
+
+// byHand says whether a request came past the API and the bot, whose requests have an actor and an ID of Request's
+// form. A signal has no ID, and the temporal program makes another kind.
+func (r Request) byHand() bool {
+	userID, _, keyed := core.KeyIn(r.RequestID)
+	ours := keyed && r.ActorID != nil && *r.ActorID == userID || unkeyed.MatchString(r.RequestID)
+	return r.ActorID == nil || !ours
+}
+
+// unkeyed matches the IDs of requests without a key.
+var unkeyed = regexp.MustCompile(`^[A-Z2-7]{26}$`)

@@ -1,0 +1,309 @@
+package transaction
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/core"
+)
+
+// ChainTransaction is a finalised transaction of a wallet of ours. Hashes are lower-case hex, addresses raw, amounts
+// nanoTON.
+type ChainTransaction struct {
+	LT             int64
+	Hash           string
+	PrevLT         int64 // of the wallet's transaction before this one; 0: it is the first
+	PrevHash       string
+	At             time.Time // the chain's clock
+	Aborted        bool
+	ComputeOK      bool // the contract ran and ended well
+	ExitCode       int
+	ActionOK       bool // what it wanted to send was sent, but for what was skipped
+	SkippedActions int
+	// all fees: those of the transaction and the forward fees of its messages, so that the balance moves by in − out − fee
+	FeeNano int64
+
+	In  InMessage
+	Out []OutMessage
+	// Deposit is true of a transfer that asks for Stars. What the record knows better wins: no message that bounced, comes
+	// from the wallet itself or from an address that Stars were bought at is one.
+	Deposit bool
+	Comment string // of a deposit
+	// TooSmallFor is the username in the comment of a transfer that would ask for Stars, if it were not below the minimum;
+	// empty: it is none.
+	TooSmallFor string
+}
+
+// InMessage is what a wallet was called with.
+type InMessage struct {
+	Hash     string
+	HashNorm string // of a message from outside, else empty
+	Source   string // empty: from outside
+	Nano     int64
+	Bounced  bool
+}
+
+// OutMessage is what a wallet sent.
+type OutMessage struct {
+	Hash        string
+	Destination string
+	Nano        int64
+	BodyHash    string
+}
+
+// Ingested is what a page of history brought.
+type Ingested struct {
+	Written     int      // transactions that were new
+	NewDeposits []string // hashes of new pending transactions
+	Settled     []SettledPayment
+	Granted     *QueueEntry // who has the turn now because of it
+	// hashes of transactions that a person has to look at: a payment was found that the record does not know
+	Lost []string
+}
+
+// IngestChain writes a page of a wallet's history, oldest first, in one database transaction: the chain's transactions,
+// the cursor, new pending transactions, settled payments, the ledger. What is known already is passed over, if it is
+// the same; a transaction that does not follow the one before is refused with CHAIN_GAP, and nothing of the page is
+// written.
+//
+// head, when it is not zero, says: with this page every transaction up to that chain time is known, and none that is
+// older can come any more. To know that, the chain's time is read before the page is. Signed payments that were valid
+// until before it and were not found are dead then.
+//
+// At last the wallet's turn goes to the next in line, if it is free.
+func (s *Store) IngestChain(
+	ctx context.Context, wallet string, page []ChainTransaction, head time.Time,
+) (brought Ingested, err error) {
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		locked, err := lockWallet(ctx, tx, wallet)
+		if err != nil {
+			return err
+		}
+
+		in := ingest{tx: tx, lockedWallet: locked}
+		for _, t := range page {
+			if err := in.take(ctx, t); err != nil {
+				return err
+			}
+		}
+
+		if err := in.save(ctx, head); err != nil {
+			return err
+		}
+
+		if !head.IsZero() {
+			if err := in.declareDead(ctx); err != nil {
+				return err
+			}
+		}
+
+		in.brought.Granted, err = grantNext(ctx, tx, in.lockedWallet)
+		brought = in.brought
+		return err
+	})
+
+	return brought, err
+}
+
+// ingest is one page on its way into the record.
+type ingest struct {
+	tx pgx.Tx
+	lockedWallet
+	brought Ingested
+}
+
+// take writes one transaction, or passes over one that is known.
+func (in *ingest) take(ctx context.Context, t ChainTransaction) error {
+	if t.LT <= in.CursorLT {
+		return in.compare(ctx, t)
+	}
+	if t.PrevLT != in.CursorLT || in.CursorLT != 0 && t.PrevHash != in.CursorHash {
+		return fault.New(fault.ChainGap, "a transaction does not follow the one before").
+			With("cursor_lt", in.CursorLT).With("prev_lt", t.PrevLT).With("lt", t.LT).Retry()
+	}
+	if err := in.write(ctx, t); err != nil {
+		return err
+	}
+
+	in.CursorLT, in.CursorHash = t.LT, t.Hash
+	in.brought.Written++
+	return nil
+}
+
+// compare makes sure that what is known already is the same. What lies before the beginning of the record was never
+// written.
+func (in *ingest) compare(ctx context.Context, t ChainTransaction) error {
+	same := t.Hash == in.CursorHash
+	if t.LT < in.CursorLT {
+		err := in.tx.QueryRow(ctx, `SELECT coalesce((SELECT hash = $3 FROM chain_transactions WHERE wallet = $1 AND lt = $2),
+			$2 < (SELECT min(lt) FROM chain_transactions WHERE wallet = $1), true)`, in.Address, t.LT, t.Hash).Scan(&same)
+		if err != nil {
+			return err
+		}
+	}
+
+	if !same {
+		return fault.New(fault.ChainGap, "a transaction is not the one that is known").With("lt", t.LT)
+	}
+	return nil
+}
+
+// What a transaction on the chain means to us.
+const (
+	meansDeposit = "deposit"
+	meansPayment = "payment"
+	meansBounce  = "bounce"
+	meansOther   = "other"
+)
+
+// write puts down a transaction and all that follows from it.
+func (in *ingest) write(ctx context.Context, t ChainTransaction) error {
+	payment, err := in.paymentIn(ctx, t)
+	if err != nil {
+		return err
+	}
+
+	means := meansOther
+	switch {
+	case payment != nil:
+		means = meansPayment
+	case t.In.Bounced:
+		means = meansBounce
+	case t.Deposit && t.keepsDeposit() && t.In.Nano > 0 && t.In.Source != "" && t.In.Source != in.Address:
+		shop, err := in.boughtAt(ctx, t.In.Source)
+		if err != nil {
+			return err
+		}
+		if !shop {
+			means = meansDeposit
+		}
+	}
+
+	if err := in.insert(ctx, t, means); err != nil {
+		return err
+	}
+
+	switch means {
+	case meansDeposit:
+		return in.deposit(ctx, t)
+	case meansPayment:
+		return in.settle(ctx, *payment, t)
+	case meansBounce:
+		return in.post(ctx, nil, t, AccountReturning, AccountOther)
+	default:
+		if err := in.post(ctx, nil, t, AccountOther, AccountOther); err != nil {
+			return err
+		}
+		if t.TooSmallFor != "" {
+			return in.tooSmall(ctx, t)
+		}
+		if t.In.HashNorm == "" {
+			return nil
+		}
+		return in.lost(ctx, t)
+	}
+}
+
+// paymentIn finds the payment of ours that a transaction carries out. A message from outside is carried out once at
+// most.
+func (in *ingest) paymentIn(ctx context.Context, t ChainTransaction) (*Payment, error) {
+	if t.In.HashNorm == "" {
+		return nil, nil
+	}
+	found, err := core.ListIn[Payment](ctx, in.tx, `SELECT `+paymentColumns+` FROM payments
+		WHERE hash_norm = $1 AND wallet = $2 AND chain_hash = ''`, t.In.HashNorm, in.Address)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return &found[0], nil
+}
+
+// keepsDeposit says whether what came in stayed. A wallet that never paid has no contract to run yet: its transactions
+// are aborted, and keep the money all the same.
+func (t ChainTransaction) keepsDeposit() bool { return !t.Aborted || len(t.Out) == 0 }
+
+// boughtAt says whether Stars were bought at an address: what comes from there is no customer's.
+func (in *ingest) boughtAt(ctx context.Context, address string) (shop bool, err error) {
+	err = in.tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM payments WHERE wallet = $1 AND destination = $2 AND kind = 'purchase')`,
+		in.Address, address).Scan(&shop)
+	return shop, err
+}
+
+func (in *ingest) insert(ctx context.Context, t ChainTransaction, means string) error {
+	_, err := in.tx.Exec(ctx, `INSERT INTO chain_transactions (wallet, lt, hash, prev_lt, prev_hash, at, aborted, computed, exit_code,
+		acted, skipped_actions, in_hash, in_hash_norm, in_source, in_nano, in_bounced, out_count, out_nano, out_hash,
+		out_destination, out_body_hash, fee_nano, means)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)`,
+		in.Address, t.LT, t.Hash, t.PrevLT, t.PrevHash, t.At, t.Aborted, t.ComputeOK, t.ExitCode,
+		t.ActionOK, t.SkippedActions, t.In.Hash, t.In.HashNorm, t.In.Source, t.In.Nano, t.In.Bounced, len(t.Out), t.sent(), t.first().Hash,
+		t.first().Destination, t.first().BodyHash, t.FeeNano, means)
+	return err
+}
+
+// sent is what all messages took along.
+func (t ChainTransaction) sent() (nano int64) {
+	for _, out := range t.Out {
+		nano += out.Nano
+	}
+	return nano
+}
+
+// first gives the first message that was sent, or none.
+func (t ChainTransaction) first() OutMessage {
+	if len(t.Out) == 0 {
+		return OutMessage{}
+	}
+	return t.Out[0]
+}
+
+// post writes how a transaction moved the wallet's balance: where it came from, and where it went.
+func (in *ingest) post(ctx context.Context, transaction *string, t ChainTransaction, from, to Account) error {
+	moved := amounts{AccountWallet: t.In.Nano - t.sent() - t.FeeNano, AccountGas: t.FeeNano}
+	moved[from] -= t.In.Nano
+	moved[to] += t.sent()
+	return post(ctx, in.tx, in.Address, transaction, "chain/"+in.Address+"/"+strconv.FormatInt(t.LT, 10), moved)
+}
+
+// deposit makes a pending transaction of a transfer.
+func (in *ingest) deposit(ctx context.Context, t ChainTransaction) error {
+	event, state, err := core.Move(
+		lifecycle.Transaction, "", TransactionStep{Action: lifecycle.TransactionActionDetect}, lifecycle.TransactionFacts{},
+	)
+	if err != nil {
+		return err
+	}
+
+	batch := &pgx.Batch{}
+	batch.Queue(`INSERT INTO transactions (hash, wallet, lt, amount_nano, sender, comment, created_at, updated_at, status)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $8)`,
+		t.Hash, in.Address, t.LT, t.In.Nano, t.In.Source, printable(t.Comment), in.Now, state)
+	core.QueueNamedEvent(batch, lifecycle.WorkloadTransaction, t.Hash, 1, nil, event)
+	if err := in.tx.SendBatch(ctx, batch).Close(); err != nil {
+		return err
+	}
+
+	in.brought.NewDeposits = append(in.brought.NewDeposits, t.Hash)
+	return in.post(ctx, &t.Hash, t, AccountReceived, AccountOther)
+}
+
+// printable makes text that PostgreSQL can keep of whatever a stranger has sent: one bad comment must not stop the
+// rest.
+func printable(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+}
+
+// save moves the cursor, and the time up to which nothing is missing.
+func (in *ingest) save(ctx context.Context, head time.Time) error {
+	if !head.IsZero() && (in.ScannedTo == nil || head.After(*in.ScannedTo)) {
+		in.ScannedTo = &head
+	}
+	_, err := in.tx.Exec(ctx, `UPDATE ton_wallets SET cursor_lt = $2, cursor_hash = $3, scanned_to = $4, next_seqno = $5,
+		updated_at = $6 WHERE address = $1`, in.Address, in.CursorLT, in.CursorHash, in.ScannedTo, in.NextSeqno, in.Now)
+	return err
+}

@@ -1,0 +1,104 @@
+package transaction
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store/account"
+)
+
+// A payment is lost when the chain has it and the record does not: the record was set back to an older moment, or
+// somebody else has the wallet's key. What it was for cannot be read from the chain.
+
+// lost takes notice of an order from outside that the wallet ran and that is none of our payments. Whatever it may have
+// paid for is not paid again until a person has looked: every older transaction that is not through.
+func (in *ingest) lost(ctx context.Context, t ChainTransaction) error {
+	if t.ComputeOK {
+		in.NextSeqno++
+	}
+
+	if t.sent() == 0 {
+		return nil
+	}
+
+	rows, err := in.tx.Query(ctx, `SELECT hash FROM transactions t WHERE wallet = $1 AND lt < $2 AND NOT needs_review
+		AND `+unfinished+`
+		AND NOT EXISTS (SELECT 1 FROM payments p WHERE p.transaction_hash = t.hash AND `+spentPurchase+`)
+		ORDER BY id`, in.Address, t.LT)
+	if err != nil {
+		return err
+	}
+
+	hashes, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return err
+	}
+
+	for _, hash := range hashes {
+		err := writeIn(ctx, in.tx, hash, func(w *writing) error { return w.review(ctx, ReviewLost) })
+		if err != nil {
+			return err
+		}
+	}
+
+	in.brought.Lost = append(in.brought.Lost, hashes...)
+	return nil
+}
+
+// adopt makes a lost payment the purchase of this transaction, as a person has found out.
+func (w *writing) adopt(ctx context.Context, chainHash string) error {
+	var nano, lt int64
+	err := w.Db.QueryRow(ctx, `INSERT INTO payments (kind, transaction_hash, attempt, wallet, seqno, valid_until, boc, hash_norm, destination,
+			amount_nano, reserved_nano, body_hash, state, chain_lt, chain_hash, paid_nano, gas_nano, out_hash, settled_at, kept_at, told_at, created_at)
+		SELECT 'purchase', $3, $4, wallet, w.next_seqno - (SELECT count(*) FROM chain_transactions l
+				WHERE l.wallet = c.wallet AND l.lt >= c.lt AND l.in_hash_norm <> '' AND l.computed), c.at, '', in_hash_norm, out_destination,
+			out_nano, out_nano, out_body_hash, 'paid', lt, hash, out_nano, fee_nano, out_hash, $5, $5, $5, $5
+		FROM chain_transactions c JOIN ton_wallets w ON w.address = c.wallet
+		WHERE wallet = $1 AND hash = $2 AND lt > $6 AND means = 'other' AND in_hash_norm <> '' AND out_nano > 0
+		RETURNING paid_nano, chain_lt`, w.Address, chainHash, w.Hash, w.Attempt, w.Now, w.LT).Scan(&nano, &lt)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return fault.New(
+			fault.Validation,
+			"this is no payment on the chain that the record lacks and that may have been for this transaction",
+		).WithField("payment")
+	}
+
+	if err != nil {
+		return err
+	}
+	if _, err := w.Db.Exec(ctx, `UPDATE chain_transactions SET means = 'payment' WHERE wallet = $1 AND lt = $2`, w.Address, lt); err != nil {
+		return err
+	}
+
+	return post(
+		ctx, w.Db, w.Address, &w.Hash, "lost/"+w.Address+"/"+strconv.FormatInt(lt, 10),
+		amounts{AccountOther: -nano, goneTo(Purchase): nano},
+	)
+}
+
+// SmallTransferNotices tell of transfers below the minimum. The entity of a notice is the transaction on the chain; it
+// has no event.
+const SmallTransferNotices = "small_transfer"
+
+// A person is told of one small transfer in so long, and of none that is older: anybody can send a few coins with
+// anybody's name.
+const smallTransferPause = `interval '24 hours'`
+
+// tooSmall plans that the person whom a transfer below the minimum names is told that it is no order. News of one
+// person are found by the primary key; the wallet's lock lets one transfer at a time look.
+func (in *ingest) tooSmall(ctx context.Context, t ChainTransaction) error {
+	if t.Aborted && len(t.Out) > 0 || t.In.Source == "" || t.In.Source == in.Address {
+		return nil // it was sent back, or is no person's
+	}
+	batch := &pgx.Batch{}
+	batch.Queue(`INSERT INTO news (user_id, workload, entity_id, seq, due_at)
+		SELECT u.id, $1, $2, 1, now() FROM users u WHERE u.username = $3 AND u.telegram_id IS NOT NULL
+			AND $4::timestamptz > now() - `+smallTransferPause+` AND NOT EXISTS (
+				SELECT 1 FROM news n WHERE n.user_id = u.id AND n.workload = $1 AND n.due_at > now() - `+smallTransferPause+`)
+		ON CONFLICT DO NOTHING`, SmallTransferNotices, t.Hash, account.PlainUsername(t.TooSmallFor), t.At)
+	return in.tx.SendBatch(ctx, batch).Close()
+}

@@ -1,0 +1,121 @@
+package transaction
+
+import (
+	"context"
+
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/core"
+)
+
+// Reasons for a person's review.
+const (
+	ReviewNotConfirmed = "not_confirmed"    // the money is paid and Fragment has not said that the Stars are sent
+	ReviewMismatch     = "payment_mismatch" // the chain paid something else than what we signed
+	ReviewLate         = "payment_late"     // the chain paid after all what had passed for dead
+	ReviewBounced      = "payment_bounced"  // the money of a purchase has come back after somebody had found it processed
+	// what is owed is above the limits of refunds: a person allows it, or writes it off
+	ReviewRefundLimit = "refund_limit"
+	ReviewDisputed    = "deposit_disputed" // a second source does not know the deposit, or tells it otherwise
+	// the chain paid something that the record does not know: it may have been for this one
+	ReviewLost = "payment_lost"
+)
+
+// settle decides a payment that was found on the chain. That the wallet ran it does not mean that it paid.
+func (in *ingest) settle(ctx context.Context, p Payment, t ChainTransaction) error {
+	in.NextSeqno = max(in.NextSeqno, p.Seqno+1)
+	if err := in.post(ctx, &p.TransactionHash, t, AccountOther, goneTo(p.Kind)); err != nil {
+		return err
+	}
+
+	wasDead := p.State == PaymentDead
+	p.State, p.ChainLT, p.ChainHash = PaymentDead, &t.LT, t.Hash
+	p.PaidNano, p.GasNano, p.OutHash = t.sent(), t.FeeNano, t.first().Hash
+	if p.PaidNano > 0 {
+		p.State, p.Late = PaymentPaid, wasDead
+	}
+
+	review := ""
+	switch {
+	case p.State != PaymentPaid:
+	case wasDead:
+		review = ReviewLate
+	case !t.carriedOut(p):
+		review = ReviewMismatch
+	}
+	return in.close(ctx, p, !wasDead, review)
+}
+
+// carriedOut says whether the wallet did exactly what the payment orders.
+func (t ChainTransaction) carriedOut(p Payment) bool {
+	out := t.first()
+	return t.ComputeOK && t.ActionOK && !t.Aborted && t.SkippedActions == 0 && len(t.Out) == 1 &&
+		out.Destination == p.Destination && out.Nano == p.AmountNano && out.BodyHash == p.BodyHash
+}
+
+// declareDead declares dead what can never come on the chain any more: not found in a history without a gap, up to a
+// time at which it was not valid any more.
+func (in *ingest) declareDead(ctx context.Context) error {
+	dead, err := core.ListIn[Payment](ctx, in.tx, `SELECT `+paymentColumns+` FROM payments
+		WHERE wallet = $1 AND state = 'signed' AND valid_until < $2`, in.Address, in.ScannedTo)
+	if err != nil {
+		return err
+	}
+
+	for _, p := range dead {
+		p.State = PaymentDead
+		if err := in.close(ctx, p, true, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// close writes how a payment ended and, if it was under way until now, gives back what was reserved. review says why a
+// person has to look; empty: nobody has to.
+func (in *ingest) close(ctx context.Context, p Payment, underWay bool, review string) error {
+	in.brought.Settled = append(in.brought.Settled, SettledPayment{TransactionHash: p.TransactionHash, PaymentID: p.ID})
+	return writeIn(ctx, in.tx, p.TransactionHash, func(w *writing) error {
+		_, err := w.Db.Exec(ctx, `UPDATE payments SET state = $2, chain_lt = $3, chain_hash = $4, paid_nano = $5, gas_nano = $6, out_hash = $7,
+			settled_at = $8, late = $9, told_at = NULL WHERE id = $1`,
+			p.ID, p.State, p.ChainLT, p.ChainHash, p.PaidNano, p.GasNano, p.OutHash, w.Now, p.Late)
+		if err != nil {
+			return err
+		}
+
+		if underWay {
+			if err := w.release(ctx, p); err != nil {
+				return err
+			}
+		}
+
+		if p.State == PaymentPaid {
+			w.Note(lifecycle.TransactionPaid)
+		} else {
+			w.Note(lifecycle.TransactionDead)
+		}
+
+		if review == "" {
+			return nil
+		}
+		return w.review(ctx, review)
+	})
+}
+
+// release gives back what was reserved for a payment: to what is owed, if it was a refund that died. Its turn ends, but
+// a paid purchase keeps it until it is through: Fragment tells how far a session's last purchase has come, and of no
+// other.
+func (w *writing) release(ctx context.Context, p Payment) error {
+	if p.Kind != Purchase || p.State != PaymentPaid {
+		if err := w.leave(ctx, p.Kind); err != nil {
+			return err
+		}
+	}
+
+	if p.Kind == Refund && p.State == PaymentDead {
+		return w.reserve(ctx, p, "release", -p.ReservedNano)
+	}
+	return post(
+		ctx, w.Db, w.Address, &w.Hash, paymentCause("release", p.ID),
+		amounts{AccountReceived: -p.ReservedNano, AccountReserved: p.ReservedNano},
+	)
+}

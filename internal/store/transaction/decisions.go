@@ -1,0 +1,159 @@
+package transaction
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+)
+
+// ResolveTransaction does what a person decided about a transaction that needs review: processed, which needs a paid
+// purchase, failed, for good and with the given message, or processing, which answers for a deposit that is disputed:
+// the order goes on. So does, for the refund, failed of one that has failed already. While a payment is signed the
+// chain has not decided, and nobody else can. One that has ended already can only be confirmed: the flag goes, the
+// status stays. The same request again changes nothing. A review because of a lost payment ends with that payment, when
+// it was for this transaction, or as a failure that may be retried.
+func (s *Store) ResolveTransaction(
+	ctx context.Context, r Request, outcome lifecycle.TransactionState, message string,
+) (Snapshot, error) {
+	if !slices.Contains(lifecycle.TransactionOutcomes, outcome) {
+		return Snapshot{}, fault.New(
+			fault.Validation, "the outcome is one of %v", lifecycle.TransactionOutcomes,
+		).WithField("outcome")
+	}
+
+	return s.write(ctx, r.Hash, func(w *writing) error {
+		before := w.State
+		switch {
+		case !w.NeedsReview && before == outcome && w.Attempt == r.Attempt:
+			return nil
+		case w.Attempt != r.Attempt:
+			return w.otherAttempt(lifecycle.TransactionActionResolve)
+		}
+
+		err := w.Take(r.step(lifecycle.TransactionActionResolve, outcome))
+		switch {
+		case err != nil:
+		case before == outcome:
+			w.confirm()
+		case outcome == lifecycle.TransactionFailed:
+			err = w.failByPerson(ctx, r, message)
+		default:
+			err = w.finishByPerson(ctx, r)
+		}
+
+		if err != nil {
+			return err
+		}
+		return w.fulfil(ctx, r, lifecycle.TransactionActionResolve, outcome)
+	})
+}
+
+// confirm writes that a person has looked, and that the state stays.
+func (w *writing) confirm() {
+	if w.ReviewReason == ReviewDisputed {
+		w.DepositConfirmedAt = &w.Now
+	}
+	w.RefundApproved = w.RefundApproved || w.ReviewReason == ReviewRefundLimit
+	closeReview(w.Row)
+}
+
+// failByPerson ends an order for good. After a lost payment, which has bought another order, this one may be tried
+// again.
+func (w *writing) failByPerson(ctx context.Context, r Request, message string) error {
+	w.ErrorMessage, w.ErrorClass = message, lifecycle.NonRetryable
+	if w.ReviewReason == ReviewLost && !w.spent() {
+		w.ErrorClass = lifecycle.UnknownError
+	}
+
+	if r.Refund && w.ErrorClass == lifecycle.NonRetryable { // of what was paid all has come back, or it stays
+		if err := w.oweDeposit(ctx); err != nil {
+			return err
+		}
+	}
+
+	closeReview(w.Row)
+	return w.end(ctx, lifecycle.TransactionResolved)
+}
+
+// finishByPerson names the payment that bought the Stars. Without a purchase it was lost: the table allows this for no
+// other order.
+func (w *writing) finishByPerson(ctx context.Context, r Request) error {
+	if w.spent() {
+		w.FragmentTransactionHash = w.Purchase.ChainHash
+	} else {
+		if err := w.adopt(ctx, r.Payment); err != nil {
+			return err
+		}
+		w.FragmentTransactionHash = r.Payment
+	}
+
+	closeReview(w.Row)
+	return w.end(ctx, lifecycle.TransactionResolved)
+}
+
+// WriteOffRefund gives up what is owed to the sender: it stays in the wallet and is not paid back. While a refund is
+// signed nothing is owed, for it is on its way: then it is refused, as it is when nothing ever was. The same request
+// again changes nothing.
+func (s *Store) WriteOffRefund(ctx context.Context, r Request) (Snapshot, error) {
+	return s.write(ctx, r.Hash, func(w *writing) error {
+		owed := w.RefundDueNano
+		if owed == 0 {
+			if before, err := w.lastWas(ctx, lifecycle.TransactionWriteOff); err != nil || before {
+				return err
+			}
+		}
+
+		if err := w.Take(r.step(lifecycle.TransactionActionWriteOff, "")); err != nil {
+			return err
+		}
+		w.told = append(w.told, lifecycle.TransactionWriteOff)
+
+		if err := w.forgive(ctx, "written_off", owed); err != nil {
+			return err
+		}
+		if err := w.passTurn(ctx, Refund); err != nil {
+			return err
+		}
+		return w.fulfil(ctx, r, lifecycle.TransactionActionWriteOff, "")
+	})
+}
+
+// lastWas says whether the last event of the transaction has this type.
+func (w *writing) lastWas(ctx context.Context, event string) (was bool, err error) {
+	err = w.Db.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM events WHERE workload = $1 AND entity_id = $2 AND seq = $3 AND type = $4)`,
+		lifecycle.WorkloadTransaction, w.Hash, w.RowVersion, event).Scan(&was)
+	return was, err
+}
+
+// forgive books what was owed to the sender as ours again.
+func (w *writing) forgive(ctx context.Context, why string, nano int64) error {
+	cause := fmt.Sprintf("%s/%s/%d", why, w.Hash, w.RowVersion)
+	return post(ctx, w.Db, w.Address, &w.Hash, cause, amounts{AccountReceived: -nano, AccountRefundDue: nano})
+}
+
+// TransactionRequest is what a person wants of a transaction.
+type Request struct {
+	Hash    string
+	Attempt int    // that the request is about
+	ActorID *int64 // nil: an operator whom we do not know
+	Comment string
+	Payment string // the hash on the chain of the lost payment that bought it; for ResolveTransaction
+	Refund  bool   // owe the amount to the sender, when it is resolved as failed for good and nothing was spent
+	// RequestID is a Request's ID, under whose key the answer is kept in the same transaction; anything else keeps none.
+	RequestID string
+	System    bool // it is the system's, as it was planned; for RetryTransaction
+}
+
+// step is the action that is asked for, by whom.
+func (r Request) step(
+	action lifecycle.TransactionAction, to lifecycle.TransactionState,
+) TransactionStep {
+	step := TransactionStep{Action: action, To: to, Actor: r.ActorID, Comment: r.Comment}
+	if !r.System {
+		step.Roles = lifecycle.Administrators
+	}
+	return step
+}

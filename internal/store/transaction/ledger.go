@@ -1,0 +1,90 @@
+package transaction
+
+import (
+	"context"
+	"stagecoach/internal/store/core"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Account is an account of a wallet's ledger. Each entry sums to zero, and so do all accounts. A positive balance says
+// where money is or went, a negative one where it came from.
+type Account string
+
+// The accounts.
+const (
+	AccountWallet    Account = "wallet"     // what the wallet holds: the chain's balance at the cursor
+	AccountReceived  Account = "received"   // −: customers' deposits, but for what stands in the next two
+	AccountReserved  Account = "reserved"   // −: set aside for the payment that is signed
+	AccountRefundDue Account = "refund_due" // −: owed back to senders
+	AccountPaid      Account = "paid"       // +: spent on Stars
+	AccountGas       Account = "gas"        // +: spent on fees
+	AccountRefunded  Account = "refunded"   // +: given back
+	AccountReturning Account = "returning"  // +: bounced and on its way back; −: back, and not explained yet
+	AccountOther     Account = "other"      // movements that belong to no customer, and what was there at the beginning
+)
+
+// Accounts lists all accounts.
+var Accounts = []Account{
+	AccountWallet, AccountReceived, AccountReserved, AccountRefundDue, AccountPaid, AccountGas,
+	AccountRefunded, AccountReturning, AccountOther,
+}
+
+// Balance is an account's balance in nanoTON.
+type Balance struct {
+	Account     Account `db:"account"`
+	BalanceNano int64   `db:"balance_nano"`
+}
+
+// amounts are the postings of one entry.
+type amounts map[Account]int64
+
+// post writes an entry. A cause that was written before is an error: whoever posts must have seen to it that it was
+// not.
+func post(ctx context.Context, tx core.Session, wallet string, transaction *string, cause string, a amounts) error {
+	accounts, nano := []Account{}, []int64{}
+	for account, amount := range a {
+		if amount != 0 {
+			accounts, nano = append(accounts, account), append(nano, amount)
+		}
+	}
+
+	_, err := tx.Exec(ctx, `WITH entry AS (
+			INSERT INTO ledger_entries (cause, wallet, transaction_hash) VALUES ($1, $2, $3) RETURNING id
+		) INSERT INTO ledger_postings (entry_id, account, amount_nano)
+		SELECT id, account, nano FROM entry, unnest($4::text[], $5::bigint[]) AS p (account, nano)`, cause, wallet, transaction, accounts, nano)
+	return err
+}
+
+// paymentCause names what happened to a payment.
+func paymentCause(what string, id int64) string { return what + "/" + strconv.FormatInt(id, 10) }
+
+// goneTo is the account of the money that a payment took away.
+func goneTo(kind PaymentKind) Account {
+	if kind == Refund {
+		return AccountRefunded
+	}
+	return AccountPaid
+}
+
+// LedgerBalances lists a wallet's accounts in the order of Accounts; those never used are zero.
+func (s *Store) LedgerBalances(ctx context.Context, wallet string) (balances []Balance, err error) {
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		found, err := balancesIn(ctx, tx, wallet)
+		for _, account := range Accounts {
+			balances = append(balances, Balance{account, found[account]})
+		}
+		return err
+	})
+	return balances, err
+}
+
+func balancesIn(ctx context.Context, tx core.Session, wallet string) (amounts, error) {
+	rows, err := core.ListIn[Balance](ctx, tx, `SELECT account, balance_nano FROM ledger_balances WHERE wallet = $1`, wallet)
+	balances := amounts{}
+	for _, row := range rows {
+		balances[row.Account] = row.BalanceNano
+	}
+	return balances, err
+}

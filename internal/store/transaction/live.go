@@ -1,0 +1,42 @@
+package transaction
+
+import (
+	"context"
+
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/core"
+)
+
+// Conditions on a row of transactions, each said once for all statements. The partial indexes need them word by word:
+// transactions_live, _retryable, _retry, _given_up, and payments_open_refunds.
+var (
+	// No try has ended.
+	openOrder = `status IN ` + core.SetOf([]lifecycle.TransactionState{
+		lifecycle.TransactionPending, lifecycle.TransactionProcessing,
+	})
+	isProcessing = `status = ` + core.Literal(lifecycle.TransactionProcessing)
+	isFailed     = `status = ` + core.Literal(lifecycle.TransactionFailed)
+	isProcessed  = `status = ` + core.Literal(lifecycle.TransactionProcessed)
+
+	mayBeRetried = isFailed + ` AND error_class <> ` + core.Literal(lifecycle.NonRetryable)
+	retryPlanned = isFailed + ` AND retry_of = attempt AND retry_at IS NOT NULL`
+	isGivenUp    = isFailed + ` AND retry_of = attempt AND given_up_at IS NOT NULL`
+
+	// Money may still move for the order: it is not processed, nor failed for good with nothing owed.
+	unfinished = `(` + openOrder + ` OR ` + mayBeRetried + ` OR ` + isFailed + ` AND refund_due_nano > 0)`
+
+	spentPayments = core.SetOf([]PaymentState{PaymentSigned, PaymentPaid}) // that may have moved money, or have
+
+	// Conditions on a row p of payments.
+	spentPurchase = `p.kind = ` + core.Literal(Purchase) + ` AND p.state IN ` + spentPayments
+	openRefund    = `p.kind = ` + core.Literal(Refund) + ` AND p.live AND p.kept_at IS NULL`
+	unheardOf     = `p.kind = ` + core.Literal(Purchase) + ` AND p.state = ` + core.Literal(PaymentPaid) + ` AND p.kept_at IS NULL` // by its destination
+)
+
+// DrivenTransactions finds transactions by the keys of their workflows. The unique index on hash serves it. A failed
+// one may wait for an operator's retry, and its workflow with it.
+func (s *Store) DrivenTransactions(ctx context.Context, keys []string) (core.DrivenRows, error) {
+	return s.db.DrivenByHash(ctx, keys, `SELECT hash AS key, hash AS entity, now() - updated_at AS changed, NOT (needs_review OR `+unfinished+`
+			OR EXISTS (SELECT 1 FROM payments p WHERE p.transaction_hash = t.hash AND (p.state = `+core.Literal(PaymentSigned)+` OR `+openRefund+`))
+		) AS over FROM transactions t WHERE hash = ANY ($1::text[])`)
+}

@@ -1,0 +1,243 @@
+package transaction
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/core"
+)
+
+// QueueEntry is one who waits for the wallet's turn, or has it.
+type QueueEntry struct {
+	TransactionHash string      `db:"transaction_hash"`
+	Kind            PaymentKind `db:"kind"`
+	Wallet          string      `db:"wallet"`
+	Sender          string      `db:"sender"`
+	AskedAt         time.Time   `db:"asked_at"`
+	GrantedAt       *time.Time  `db:"granted_at"` // nil: it waits
+	Probe           bool        `db:"probe"`      // granted in spite of a hold, to see whether it is over
+	NotBefore       *time.Time  `db:"not_before"` // until when it has to wait for room in the day's limit; nil: it has not
+	Place           int         `db:"place"`      // in PaymentQueue, from 1
+}
+
+const queueColumns = `q.transaction_hash, q.kind, q.wallet, q.sender, q.asked_at, q.granted_at, q.probe, q.not_before, 0 AS place`
+
+var noEntry = fault.New(fault.NoTurn, "this order is not in line")
+
+// EnterQueue puts an order in line for the wallet's turn, and gives it the turn when nobody is before it. Who is in
+// line already keeps the place. A purchase needs a transaction in processing, a refund one that is owed; an order with
+// a live payment is refused with PAYMENT_UNDECIDED.
+func (s *Store) EnterQueue(ctx context.Context, hash string, kind PaymentKind) (entry QueueEntry, err error) {
+	_, err = s.write(ctx, hash, func(w *writing) error {
+		live, err := w.livePayment(ctx, kind)
+		if err != nil {
+			return err
+		}
+		if live != nil {
+			return undecided(*live)
+		}
+
+		if err := w.May(queueing[kind]); err != nil {
+			return err
+		}
+
+		_, err = w.Db.Exec(ctx, `INSERT INTO payment_queue (transaction_hash, kind, wallet, sender, asked_at) VALUES ($1, $2, $3, $4, $5)
+			ON CONFLICT DO NOTHING`, hash, kind, w.Address, w.Sender, w.Now)
+		if err != nil {
+			return err
+		}
+		if _, err = grantNext(ctx, w.Db, w.lockedWallet); err != nil {
+			return err
+		}
+
+		// Who asked hears the answer here.
+		entry, err = core.OneIn[QueueEntry](ctx, w.Db, noEntry, `UPDATE payment_queue q SET told_at = CASE WHEN granted_at IS NOT NULL THEN $3::timestamptz END
+			WHERE transaction_hash = $1 AND kind = $2 RETURNING `+queueColumns, hash, kind, w.Now)
+		return err
+	})
+
+	return entry, err
+}
+
+// The actions by which a payment of each kind is put in line, and signed.
+var (
+	queueing = map[PaymentKind]lifecycle.TransactionAction{
+		Purchase: lifecycle.TransactionActionQueuePurchase, Refund: lifecycle.TransactionActionQueueRefund,
+	}
+	signingOf = map[PaymentKind]lifecycle.TransactionAction{
+		Purchase: lifecycle.TransactionActionBuy, Refund: lifecycle.TransactionActionRefund,
+	}
+)
+
+// livePayment finds the transaction's payment of a kind that is signed or paid; nil: there is none.
+func (w *writing) livePayment(ctx context.Context, kind PaymentKind) (*Payment, error) {
+	live, err := core.ListIn[Payment](ctx, w.Db, livePayment, w.Hash, kind)
+	if err != nil || len(live) == 0 {
+		return nil, err
+	}
+	return &live[0], nil
+}
+
+// GrantNext gives the wallet's turn to the next in line; nil when there is none or the turn is taken, or while payments
+// are stopped. Senders take turns, so that one sender's thousand transfers never hold up another's one.
+func (s *Store) GrantNext(ctx context.Context, wallet string) (entry *QueueEntry, err error) {
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		locked, err := lockWallet(ctx, tx, wallet)
+		if err != nil {
+			return err
+		}
+		entry, err = grantNext(ctx, tx, locked)
+		return err
+	})
+	return entry, err
+}
+
+// order is that of the turns: whoever has waited longest since asking, or since the sender's last turn ended. An
+// order's rank never falls while it waits, unless another one of its sender is served, so nobody waits for ever.
+const order = `greatest(q.asked_at, coalesce(t.ended_at, '-infinity')), q.asked_at, q.transaction_hash, q.kind`
+
+// mostPassing is how long others may pass an order that does not fit into the limit of 24 hours. Then the line waits
+// behind it: what was paid falls out of the limit within a day, so it fits within a day more.
+const mostPassing = 24 * time.Hour
+
+// eligible are orders with room in the day's limit, as far as known, and with none before them that was passed for too
+// long. $2 is now, $5 is mostPassing.
+const eligible = `(q.not_before IS NULL OR q.not_before <= $2) AND NOT EXISTS (SELECT 1 FROM payment_queue passed
+	WHERE passed.wallet = q.wallet AND passed.kind = q.kind AND passed.deferred_at <= $2 - $5::interval
+	AND (passed.deferred_at, passed.transaction_hash) < (coalesce(q.deferred_at, 'infinity'), q.transaction_hash))`
+
+func grantNext(ctx context.Context, tx core.Session, wallet lockedWallet) (*QueueEntry, error) {
+	switches, err := switchesIn(ctx, tx)
+	if err != nil || switches.pause.On() {
+		return nil, err
+	}
+
+	held := switches.hold.On()
+	probing := held && switches.hold.RetryAt != nil && !wallet.Now.Before(*switches.hold.RetryAt)
+	next, err := core.OneIn[QueueEntry](ctx, tx, noEntry, `WITH next AS (
+			SELECT q.transaction_hash, q.kind FROM payment_queue q LEFT JOIN payment_turns t USING (wallet, sender)
+			WHERE q.wallet = $1 AND (q.kind = 'refund' OR $3) AND `+eligible+`
+				AND NOT EXISTS (SELECT 1 FROM payment_queue WHERE wallet = $1 AND granted_at IS NOT NULL)
+				AND NOT EXISTS (SELECT 1 FROM payments WHERE wallet = $1 AND state = 'signed')
+			ORDER BY `+order+` LIMIT 1
+		) UPDATE payment_queue q SET granted_at = $2, probe = $4 AND q.kind = 'purchase' FROM next
+		WHERE q.transaction_hash = next.transaction_hash AND q.kind = next.kind RETURNING `+queueColumns,
+		wallet.Address, wallet.Now, !held || probing, held, mostPassing)
+	if errors.Is(err, noEntry) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+
+	return &next, wakeForTurn(ctx, tx, wallet.Address)
+}
+
+// leave takes the transaction's orders out of the line, but for those whose payment is signed. A turn ends with that.
+func (w *writing) leave(ctx context.Context, kinds ...PaymentKind) error {
+	_, err := w.Db.Exec(ctx, `WITH gone AS (
+			DELETE FROM payment_queue q WHERE transaction_hash = $1 AND kind = ANY ($2) AND NOT EXISTS (SELECT 1 FROM payments p
+				WHERE p.transaction_hash = $1 AND p.kind = q.kind AND state = 'signed') RETURNING wallet, sender, granted_at
+		) INSERT INTO payment_turns (wallet, sender, ended_at) SELECT DISTINCT wallet, sender, $3::timestamptz FROM gone WHERE granted_at IS NOT NULL
+		ON CONFLICT (wallet, sender) DO UPDATE SET ended_at = EXCLUDED.ended_at`, w.Hash, kinds, w.Now)
+	return err
+}
+
+// passTurn takes the transaction's orders out of the line and gives the turn, if it is free now, to the next.
+func (w *writing) passTurn(ctx context.Context, kinds ...PaymentKind) error {
+	if err := w.leave(ctx, kinds...); err != nil {
+		return err
+	}
+	_, err := grantNext(ctx, w.Db, w.lockedWallet)
+	return err
+}
+
+// ReturnTurn gives a turn back that was not used: the order waits again at its old place. The turn goes to nobody here;
+// GrantNext does that, or the next look at the chain.
+func (s *Store) ReturnTurn(ctx context.Context, hash string, kind PaymentKind) error {
+	_, err := s.write(ctx, hash, func(w *writing) error { return w.returnTurn(ctx, kind, ``) })
+	return err
+}
+
+// YieldTurn gives a turn back as ReturnTurn does, and the order waits behind all others.
+func (s *Store) YieldTurn(ctx context.Context, hash string, kind PaymentKind) error {
+	_, err := s.write(ctx, hash, func(w *writing) error {
+		return w.returnTurn(ctx, kind, `, asked_at = $3`, w.Now)
+	})
+	return err
+}
+
+// DeferTurn gives a turn back that an order cannot use before a time, for it does not fit into what is left of the
+// limit for 24 hours. Others pass it meanwhile, for a day at most.
+func (s *Store) DeferTurn(ctx context.Context, hash string, kind PaymentKind, until time.Time) error {
+	_, err := s.write(ctx, hash, func(w *writing) error {
+		err := w.returnTurn(ctx, kind, `, deferred_at = coalesce(deferred_at, $3), not_before = $4`, w.Now, until)
+		if err != nil {
+			return err
+		}
+		_, err = grantNext(ctx, w.Db, w.lockedWallet)
+		return err
+	})
+	return err
+}
+
+// returnTurn takes the turn from an order, and sets more of its place in the line by SQL.
+func (w *writing) returnTurn(ctx context.Context, kind PaymentKind, more string, args ...any) error {
+	if err := w.unsigned(ctx, kind); err != nil {
+		return err
+	}
+	_, err := w.Db.Exec(ctx, `UPDATE payment_queue SET granted_at = NULL, probe = false, told_at = NULL`+more+`
+		WHERE transaction_hash = $1 AND kind = $2`, append([]any{w.Hash, kind}, args...)...)
+	return err
+}
+
+// RetryDeferred lets all orders that wait for room in the limit for 24 hours try again: the limits may be others now.
+func (s *Store) RetryDeferred(ctx context.Context) error {
+	_, err := s.db.Exec(ctx, retryDeferred)
+	return core.Unavailable(err)
+}
+
+const retryDeferred = `UPDATE payment_queue SET not_before = NULL WHERE not_before IS NOT NULL`
+
+// AnyDeferred says whether an order waits for room in the limit for 24 hours.
+func (s *Store) AnyDeferred(ctx context.Context) (deferred bool, err error) {
+	err = s.db.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM payment_queue WHERE not_before > now())`).Scan(&deferred)
+	return deferred, core.Unavailable(err)
+}
+
+// LeaveQueue takes an order out of the line, unless its payment is signed: then only the chain ends its turn.
+func (s *Store) LeaveQueue(ctx context.Context, hash string, kind PaymentKind) error {
+	_, err := s.write(ctx, hash, func(w *writing) error {
+		if err := w.unsigned(ctx, kind); err != nil {
+			return err
+		}
+		return w.passTurn(ctx, kind)
+	})
+	return err
+}
+
+// unsigned refuses while the order's payment is signed.
+func (w *writing) unsigned(ctx context.Context, kind PaymentKind) error {
+	live, err := w.livePayment(ctx, kind)
+	if err == nil && live != nil && live.State == PaymentSigned {
+		err = undecided(*live)
+	}
+	return err
+}
+
+// PaymentQueue lists a wallet's line in the order of the turns, with who has the turn first.
+func (s *Store) PaymentQueue(ctx context.Context, wallet string, limit int) ([]QueueEntry, error) {
+	return core.List[QueueEntry](ctx, s.db, `WITH ranked AS (
+			SELECT q.*, row_number() OVER (ORDER BY q.granted_at, coalesce(q.not_before > clock_timestamp(), false), `+order+`) AS rank
+			FROM payment_queue q LEFT JOIN payment_turns t USING (wallet, sender) WHERE wallet = $1
+		), line AS (
+			SELECT *, row_number() OVER (PARTITION BY sender ORDER BY rank) AS turn, min(rank) OVER (PARTITION BY sender) AS sender_rank FROM ranked
+		)
+		SELECT transaction_hash, kind, wallet, sender, asked_at, granted_at, probe, not_before, row_number() OVER (ORDER BY turn, sender_rank)::int AS place
+		FROM line ORDER BY place LIMIT $2`, wallet, limit)
+}

@@ -1,0 +1,221 @@
+package transaction
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/notice"
+)
+
+// PaymentKind says what a payment is for.
+type PaymentKind string
+
+// Kinds of payments.
+const (
+	Purchase PaymentKind = "purchase"
+	Refund   PaymentKind = "refund"
+)
+
+// PaymentState is what is known of a payment.
+type PaymentState string
+
+// The states of a payment. Only the chain leads from one to another.
+const (
+	PaymentSigned  PaymentState = "signed"  // it may be on the chain, or come there
+	PaymentPaid    PaymentState = "paid"    // found on the chain: the money has left the wallet
+	PaymentDead    PaymentState = "dead"    // it paid nothing and never will
+	PaymentBounced PaymentState = "bounced" // the destination sent the money back
+)
+
+// Payment is one order that we signed. Amounts are in nanoTON.
+type Payment struct {
+	ID              int64        `db:"id"`
+	Kind            PaymentKind  `db:"kind"`
+	TransactionHash string       `db:"transaction_hash"`
+	Attempt         int          `db:"attempt"` // of the transaction, at the signature
+	Wallet          string       `db:"wallet"`
+	Seqno           int64        `db:"seqno"`
+	ValidUntil      time.Time    `db:"valid_until"` // by the chain's clock
+	BoC             []byte       `db:"boc"`
+	HashNorm        string       `db:"hash_norm"`
+	Destination     string       `db:"destination"`
+	AmountNano      int64        `db:"amount_nano"`
+	ReservedNano    int64        `db:"reserved_nano"` // while it is signed: the amount and room for gas
+	BodyHash        string       `db:"body_hash"`
+	RequestID       string       `db:"request_id"` // Fragment's
+	State           PaymentState `db:"state"`
+	SentAt          *time.Time   `db:"sent_at"`    // first broadcast
+	ChainLT         *int64       `db:"chain_lt"`   // where it was found
+	ChainHash       string       `db:"chain_hash"` // of the wallet's transaction; empty: not found
+	PaidNano        int64        `db:"paid_nano"`  // what left the wallet by it
+	GasNano         int64        `db:"gas_nano"`
+	ReturnedNano    int64        `db:"returned_nano"` // what came back when it bounced
+	OutHash         string       `db:"out_hash"`      // the message that carries the money
+	SettledAt       *time.Time   `db:"settled_at"`
+	KeptAt          *time.Time   `db:"kept_at"` // the destination took the money for good
+	Late            bool         `db:"late"`    // found on the chain after it had passed for dead
+	CreatedAt       time.Time    `db:"created_at"`
+}
+
+// Ref gives what a workflow may know of the payment.
+func (p Payment) Ref() PaymentRef {
+	return PaymentRef{ID: p.ID, Kind: p.Kind, State: p.State, Attempt: p.Attempt, Kept: p.KeptAt != nil}
+}
+
+// PaymentRef names a payment and its state, for workflows.
+type PaymentRef struct {
+	ID      int64        `json:"id"`
+	Kind    PaymentKind  `json:"kind"`
+	State   PaymentState `json:"state"`
+	Attempt int          `json:"attempt"` // of the transaction, at the signature
+	Kept    bool         `json:"kept,omitempty"`
+}
+
+const paymentColumns = `id, kind, transaction_hash, attempt, wallet, seqno, valid_until, boc, hash_norm, destination, amount_nano, reserved_nano,
+	body_hash, request_id, state, sent_at, chain_lt, chain_hash, paid_nano, gas_nano, returned_nano, out_hash, settled_at, kept_at, late, created_at`
+
+var noPayment = fault.New(fault.PaymentNotFound, "there is no such payment")
+
+// PaymentByID finds a payment.
+func (s *Store) PaymentByID(ctx context.Context, id int64) (Payment, error) {
+	return core.One[Payment](ctx, s.db, noPayment, `SELECT `+paymentColumns+` FROM payments WHERE id = $1`, id)
+}
+
+// LivePayment finds the payment of an order that is signed or paid; nil: there is none.
+func (s *Store) LivePayment(ctx context.Context, hash string, kind PaymentKind) (*Payment, error) {
+	payment, err := core.One[Payment](ctx, s.db, noPayment, livePayment, hash, kind)
+	if errors.Is(err, noPayment) {
+		return nil, nil
+	}
+	return &payment, err
+}
+
+const livePayment = `SELECT ` + paymentColumns + ` FROM payments WHERE transaction_hash = $1 AND kind = $2 AND live`
+
+// SignedUntil tells until when the wallet's one payment that is signed can be carried out; nil: none is signed.
+func (s *Store) SignedUntil(ctx context.Context, wallet string) (until *time.Time, err error) {
+	err = s.db.QueryRow(
+		ctx, `SELECT max(valid_until) FROM payments WHERE wallet = $1 AND state = 'signed'`, wallet,
+	).Scan(&until)
+	return until, core.Unavailable(err)
+}
+
+// AbandonedPurchases lists paid purchases whose destination has not been heard of, while no workflow asks for it: those
+// of transactions in review, or that have ended.
+func (s *Store) AbandonedPurchases(ctx context.Context, wallet string, limit int) ([]Payment, error) {
+	return core.List[Payment](ctx, s.db, `SELECT `+paymentColumns+` FROM payments p WHERE wallet = $1 AND `+unheardOf+`
+		AND EXISTS (SELECT 1 FROM transactions t WHERE t.hash = p.transaction_hash AND (needs_review OR NOT `+isProcessing+`)) ORDER BY id LIMIT $2`, wallet, limit)
+}
+
+// PaymentsOf lists the payments of a transaction from the first.
+func (s *Store) PaymentsOf(ctx context.Context, hash string) ([]Payment, error) {
+	return core.List[Payment](ctx, s.db, `SELECT `+paymentColumns+` FROM payments WHERE transaction_hash = $1 ORDER BY id`, hash)
+}
+
+// MarkPaymentSent remembers that the payment's bytes were let go. It is written before they are.
+func (s *Store) MarkPaymentSent(ctx context.Context, id int64) error {
+	_, err := s.db.Exec(ctx, `UPDATE payments SET sent_at = coalesce(sent_at, now()) WHERE id = $1`, id)
+	return core.Unavailable(err)
+}
+
+// Destination is what the destination of a payment did with the money, as its own finalised transaction shows.
+type Destination struct {
+	Kept         bool  // false: it bounced
+	ReturnedNano int64 // what comes back, when it bounced
+	Refund       bool  // a purchase of a transaction that has failed for good is given back, when it bounced
+}
+
+// SettleDestination records what became of a paid payment: kept, or bounced. The same answer again changes nothing;
+// another one is refused with PAYMENT_DECIDED. What a bounced refund brings back is owed again.
+func (s *Store) SettleDestination(ctx context.Context, id int64, d Destination) (ref PaymentRef, err error) {
+	payment, err := s.PaymentByID(ctx, id)
+	if err != nil {
+		return PaymentRef{}, err
+	}
+
+	_, err = s.write(ctx, payment.TransactionHash, func(w *writing) error {
+		payment, err = core.OneIn[Payment](ctx, w.Db, noPayment, `SELECT `+paymentColumns+` FROM payments WHERE id = $1`, id)
+		if err != nil {
+			return err
+		}
+
+		switch {
+		case payment.State == PaymentSigned:
+			return undecided(payment)
+		case payment.State == PaymentBounced && !d.Kept, payment.KeptAt != nil && d.Kept:
+			return nil
+		case payment.State != PaymentPaid, payment.KeptAt != nil:
+			return fault.New(fault.PaymentDecided, "the payment is %s", payment.State).With("state", payment.State)
+		case d.Kept:
+			payment.KeptAt = &w.Now
+			w.Note(lifecycle.TransactionKept)
+			_, err := w.Db.Exec(ctx, `UPDATE payments SET kept_at = $2 WHERE id = $1`, id, w.Now)
+			return err
+		}
+
+		payment.State, payment.ReturnedNano = PaymentBounced, d.ReturnedNano
+		return w.bounce(ctx, payment, d.Refund)
+	})
+
+	return payment.Ref(), err
+}
+
+// bounce records that a payment's money is on its way back. A person may have called the purchase failed before that
+// was known: then the deposit is owed. Or processed: then somebody has to look once more, for nothing was paid.
+func (w *writing) bounce(ctx context.Context, p Payment, refund bool) error {
+	if p.ReturnedNano < 0 || p.ReturnedNano > p.PaidNano {
+		return fault.New(fault.Validation, "no more can come back than was paid").WithField("returned_nano")
+	}
+	_, err := w.Db.Exec(ctx, `UPDATE payments SET state = $3, returned_nano = $2 WHERE id = $1`,
+		p.ID, p.ReturnedNano, PaymentBounced)
+	if err != nil {
+		return err
+	}
+	w.Note(lifecycle.TransactionBounced)
+
+	err = post(ctx, w.Db, w.Address, &w.Hash, paymentCause("bounce", p.ID), amounts{
+		goneTo(p.Kind): -p.PaidNano, AccountReturning: p.ReturnedNano, AccountGas: p.PaidNano - p.ReturnedNano,
+	})
+	if err != nil {
+		return err
+	}
+	if err := w.passTurn(ctx, p.Kind); err != nil {
+		return err
+	}
+
+	if p.Kind == Refund {
+		return w.owe(ctx, paymentCause("due", p.ID), p.ReturnedNano)
+	}
+	return w.bouncePurchase(ctx, refund)
+}
+
+// bouncePurchase decides what follows for an order whose purchase has bounced after its end.
+func (w *writing) bouncePurchase(ctx context.Context, refund bool) error {
+	if err := w.readPurchase(ctx); err != nil {
+		return err
+	}
+
+	switch {
+	case w.State == lifecycle.TransactionProcessed:
+		batch := &pgx.Batch{}
+		notice.QueueAlerts(batch, notice.AlertTransactionReview) // no workflow is there to raise it
+		if err := w.Db.SendBatch(ctx, batch).Close(); err != nil {
+			return err
+		}
+		return w.review(ctx, ReviewBounced)
+	case refund && w.State == lifecycle.TransactionFailed && w.ErrorClass == lifecycle.NonRetryable:
+		return w.oweDeposit(ctx)
+	}
+	return nil
+}
+
+// readPurchase looks anew at the purchase that decides, after one has changed.
+func (w *writing) readPurchase(ctx context.Context) error {
+	return w.Db.QueryRow(ctx, `SELECT `+decidingPurchase+` FROM transactions WHERE hash = $1`, w.Hash).Scan(&w.Purchase)
+}

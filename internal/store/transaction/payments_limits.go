@@ -1,0 +1,102 @@
+package transaction
+
+import (
+	"context"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+)
+
+// DayIsFull is the refusal of a payment that does not fit into what is left of the limit for 24 hours. It is a
+// DAILY_LIMIT.
+type DayIsFull struct {
+	Until time.Time // then there is room for it, unless others take that
+	fault *fault.Error
+}
+
+func (d *DayIsFull) Error() string { return d.fault.Error() }
+
+// Unwrap gives the fault.
+func (d *DayIsFull) Unwrap() error { return d.fault }
+
+// CheckLimits says before anything is asked for outside whether a payment of that amount would be refused for the
+// limits: as SignPayment does, which has the last word.
+func (s *Store) CheckLimits(ctx context.Context, hash string, kind PaymentKind, nano int64, limits Limits) error {
+	_, err := s.write(ctx, hash, func(w *writing) error {
+		if kind == Refund && w.RefundApproved {
+			return nil
+		}
+		return w.within(ctx, kind, nano, limits)
+	})
+	return err
+}
+
+// within refuses a payment above the limit for one with PAYMENT_LIMIT or REFUND_LIMIT, and one that does not fit today
+// with DAILY_LIMIT.
+func (w *writing) within(ctx context.Context, kind PaymentKind, nano int64, limits Limits) error {
+	one, day := limits.of(kind)
+	if one > 0 && nano > one {
+		code := fault.PaymentLimit
+		if kind == Refund {
+			code = fault.RefundLimit
+		}
+		return fault.New(code, "the %s is above the limit for one", kind).With("limit_nano", one)
+	}
+	if day == 0 {
+		return nil
+	}
+
+	spent, until, err := w.room(ctx, kind, day-nano)
+	if err == nil && spent > day-nano {
+		err = &DayIsFull{
+			fault: fault.New(
+				fault.DailyLimit, "the limit for 24 hours is reached",
+			).With("limit_nano", day).With("spent_nano", spent),
+			Until: until,
+		}
+	}
+
+	return err
+}
+
+// room gives what payments of a kind have taken of the last 24 hours, and when no more than most of it is left: the
+// oldest fall out first. The index payments_day serves it.
+func (w *writing) room(ctx context.Context, kind PaymentKind, most int64) (spent int64, until time.Time, err error) {
+	err = w.Db.QueryRow(ctx, `WITH day AS (
+			SELECT created_at, sum(amount_nano) OVER (ORDER BY created_at, id) AS so_far FROM payments
+			WHERE wallet = $1 AND kind = $2 AND state IN `+spentPayments+` AND created_at > $3::timestamptz - interval '24 hours'
+		), total AS (SELECT coalesce(max(so_far), 0)::bigint AS spent FROM day)
+		SELECT spent, coalesce((SELECT min(created_at) FROM day WHERE spent - so_far <= $4::bigint) + interval '24 hours', $3) FROM total`,
+		w.Address, kind, w.Now, most).Scan(&spent, &until)
+	return spent, until, err
+}
+
+// KeepDust gives up what is owed to the sender when that is below least: to send it costs more than it is worth. The
+// ledger says so, and the transaction names the amount. It changes nothing while a refund is signed, or when more is
+// owed.
+func (s *Store) KeepDust(ctx context.Context, hash string, least int64) (Snapshot, error) {
+	return s.write(ctx, hash, func(w *writing) error {
+		owed := w.RefundDueNano
+		if owed == 0 || owed >= least {
+			return nil
+		}
+
+		w.RefundDueNano, w.DustNano = 0, w.DustNano+owed
+		w.Note(lifecycle.TransactionDust)
+		if err := w.forgive(ctx, "dust", owed); err != nil {
+			return err
+		}
+		return w.passTurn(ctx, Refund)
+	})
+}
+
+// ReviewRefund asks for a person to allow a refund that is above the limits, or to give it up.
+func (s *Store) ReviewRefund(ctx context.Context, hash string) (Snapshot, error) {
+	return s.write(ctx, hash, func(w *writing) error {
+		if w.RefundDueNano == 0 || w.RefundApproved {
+			return nil
+		}
+		return w.stopForReview(ctx, ReviewRefundLimit)
+	})
+}

@@ -1,0 +1,253 @@
+package transaction
+
+import (
+	"context"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/core"
+)
+
+// PaymentOrder is a payment that somebody wants to make.
+type PaymentOrder struct {
+	Hash        string // of the transaction
+	Kind        PaymentKind
+	Attempt     int    // of the transaction
+	Destination string // raw address
+	AmountNano  int64
+	GasNano     int64  // set aside for gas
+	ChainSeqno  uint32 // the wallet's next one as the chain tells it
+	ChainLT     int64  // of the wallet's last transaction when it told that
+	RequestID   string // Fragment's
+}
+
+// Signed is a payment order ready to be broadcast.
+type Signed struct {
+	BoC        []byte
+	HashNorm   string
+	BodyHash   string
+	ValidUntil time.Time // whole seconds
+}
+
+// Limits bound payments, in nanoTON; 0: no bound. Those per day count what was signed in the last 24 hours and is not
+// dead.
+type Limits struct {
+	PerPurchase  int64
+	PerDay       int64 // of purchases
+	PerRefund    int64
+	RefundPerDay int64
+}
+
+// of gives the limits of one kind of payments.
+func (l Limits) of(kind PaymentKind) (one, day int64) {
+	one, day = l.PerPurchase, l.PerDay
+	if kind == Refund {
+		one, day = l.PerRefund, l.RefundPerDay
+	}
+	if day > 0 && (one == 0 || day < one) {
+		one = day // no day would ever have room for it
+	}
+	return one, day
+}
+
+// SignPayment makes the one payment of an order: in one database transaction it checks that it may be, takes the next
+// seqno, lets sign make the bytes, and writes them down with the reservation of the money. An order that has a live
+// payment already gets that one, and nothing is signed. Buying again within one processing counts as the transaction's
+// next attempt: the payment says which one it is.
+//
+// Refusals: NO_TURN (the turn is not, or no longer, the order's), PAYMENTS_PAUSED, PAYMENTS_HELD, PAYMENT_LIMIT,
+// DAILY_LIMIT (as a *DayIsFull), INSUFFICIENT_FUNDS (what is owed to others stays in the wallet), INVALID_TRANSITION,
+// and errors of sign as they are. A purchase that was let through to try lifts the hold.
+func (s *Store) SignPayment(
+	ctx context.Context, want PaymentOrder, limits Limits, sign func(seqno uint32) (Signed, error),
+) (payment Payment, err error) {
+	_, err = s.write(ctx, want.Hash, func(w *writing) error {
+		live, err := w.livePayment(ctx, want.Kind)
+		if err != nil {
+			return err
+		}
+		if live != nil {
+			payment = *live
+			return nil
+		}
+
+		order := signing{writing: w, want: want}
+		if err := order.admit(ctx, limits); err != nil {
+			return err
+		}
+		payment, err = order.sign(ctx, sign)
+		return err
+	})
+
+	return payment, err
+}
+
+// signing is one order on its way to a signature.
+type signing struct {
+	*writing
+	want     PaymentOrder
+	probe    bool  // the turn was granted in spite of a hold
+	reserved int64 // nanoTON to set aside
+}
+
+// admit checks everything that must hold at the moment of the signature.
+func (s *signing) admit(ctx context.Context, limits Limits) error {
+	if err := s.due(); err != nil {
+		return err
+	}
+	if err := s.hasTurn(ctx); err != nil {
+		return err
+	}
+	if err := s.notStopped(ctx); err != nil {
+		return err
+	}
+
+	if s.want.Kind == Purchase || !s.RefundApproved {
+		if err := s.within(ctx, s.want.Kind, s.want.AmountNano, limits); err != nil {
+			return err
+		}
+	}
+	return s.covered(ctx)
+}
+
+// due takes the step in the table, if the order is what the transaction needs now.
+func (s *signing) due() error {
+	s.reserved = s.want.AmountNano + s.want.GasNano
+	switch {
+	case s.want.AmountNano <= 0 || s.want.GasNano < 0:
+		return fault.New(fault.Validation, "a payment needs an amount").WithField("amount_nano")
+	case s.want.Kind == Purchase && s.want.Attempt != s.Attempt:
+		return s.otherAttempt(lifecycle.TransactionActionBuy)
+	case s.want.Kind == Refund && s.want.Destination != s.Sender:
+		return fault.New(fault.Validation, "a refund goes to the sender").WithField("destination")
+	}
+
+	if err := s.Take(TransactionStep{Action: signingOf[s.want.Kind]}); err != nil {
+		return err
+	}
+
+	if s.want.Kind == Refund {
+		if s.RefundDueNano < s.reserved {
+			return fault.New(fault.InvalidTransition, "so much is not owed").With("current", s.State)
+		}
+		s.reserved = s.RefundDueNano // what it costs comes out of what is owed
+	}
+	return nil
+}
+
+// hasTurn checks that the wallet's turn is the order's.
+func (s *signing) hasTurn(ctx context.Context) error {
+	turns, err := core.ListIn[QueueEntry](ctx, s.Db, `SELECT `+queueColumns+` FROM payment_queue q
+		WHERE transaction_hash = $1 AND kind = $2 AND granted_at IS NOT NULL`, s.want.Hash, s.want.Kind)
+	if err != nil {
+		return err
+	}
+	if len(turns) == 0 {
+		return fault.New(fault.NoTurn, "it is not this order's turn to pay")
+	}
+
+	s.probe = turns[0].Probe
+	return nil
+}
+
+// notStopped checks the switches, and that the record has read all payments that the chain knows: one of them may have
+// been for this order.
+func (s *signing) notStopped(ctx context.Context) error {
+	switches, err := switchesIn(ctx, s.Db)
+	switch {
+	case err != nil:
+		return err
+	case switches.pause.On():
+		return fault.New(fault.PaymentsPaused, "payments are paused")
+	case switches.hold.On() && s.want.Kind == Purchase && !s.probe:
+		return fault.New(fault.PaymentsHeld, "purchases are held").With("reason", switches.hold.Reason)
+	case int64(s.want.ChainSeqno) > s.NextSeqno && s.want.ChainLT > s.CursorLT:
+		return fault.New(
+			fault.PaymentsHeld, "the chain has payments that the record has not read yet",
+		).With("reason", "behind")
+	}
+	return nil
+}
+
+// covered checks that the wallet holds the money besides what is owed to others. Nothing is signed at this moment, so
+// nothing is reserved.
+func (s *signing) covered(ctx context.Context) error {
+	balances, err := balancesIn(ctx, s.Db, s.Address)
+	if err != nil {
+		return err
+	}
+
+	free := balances[AccountWallet] + balances[AccountReserved] + balances[AccountRefundDue]
+	if s.want.Kind == Refund {
+		free += s.RefundDueNano
+	}
+
+	if free < s.want.AmountNano+s.want.GasNano {
+		return fault.New(fault.InsufficientFunds, "the wallet does not hold enough").With("free_nano", free)
+	}
+	return nil
+}
+
+// sign makes the payment and writes it down.
+func (s *signing) sign(ctx context.Context, sign func(seqno uint32) (Signed, error)) (Payment, error) {
+	seqno := max(int64(s.want.ChainSeqno), s.NextSeqno)
+	signed, err := sign(uint32(seqno))
+	if err != nil {
+		return Payment{}, err
+	}
+	if s.ScannedTo != nil && !signed.ValidUntil.After(*s.ScannedTo) {
+		return Payment{}, fault.New(
+			fault.Validation, "the payment would be signed for a time that has passed",
+		).WithField("valid_until")
+	}
+
+	payment, err := s.record(ctx, seqno, signed)
+	if err != nil {
+		return Payment{}, err
+	}
+	if err := s.reserve(ctx, payment, "reserve", s.reserved); err != nil {
+		return Payment{}, err
+	}
+
+	if s.probe && s.want.Kind == Purchase {
+		return payment, liftHold(ctx, s.Db)
+	}
+	return payment, nil
+}
+
+// record writes down a signed payment.
+func (s *signing) record(ctx context.Context, seqno int64, signed Signed) (Payment, error) {
+	if s.want.Kind == Purchase {
+		if err := s.countAgain(ctx); err != nil {
+			return Payment{}, err
+		}
+	}
+
+	return core.OneIn[Payment](ctx, s.Db, noPayment, `INSERT INTO payments (kind, transaction_hash, attempt, wallet, seqno, valid_until, boc,
+		hash_norm, destination, amount_nano, reserved_nano, body_hash, request_id, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING `+paymentColumns,
+		s.want.Kind, s.Hash, s.Attempt, s.Address, seqno, signed.ValidUntil, signed.BoC,
+		signed.HashNorm, s.want.Destination, s.want.AmountNano, s.reserved, signed.BodyHash, s.want.RequestID, s.Now)
+}
+
+// countAgain makes a second purchase within one processing the next attempt.
+func (s *signing) countAgain(ctx context.Context) error {
+	var again bool
+	err := s.Db.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM payments WHERE transaction_hash = $1 AND kind = 'purchase' AND attempt = $2)`,
+		s.Hash, s.Attempt).Scan(&again)
+	if again {
+		s.Attempt++
+	}
+	return err
+}
+
+// reserve moves money between those it belongs to and the reservation; a negative amount moves it back.
+func (w *writing) reserve(ctx context.Context, p Payment, cause string, nano int64) error {
+	from := AccountReceived
+	if p.Kind == Refund {
+		from = AccountRefundDue
+		w.RefundDueNano -= nano
+	}
+	return post(ctx, w.Db, w.Address, &w.Hash, paymentCause(cause, p.ID), amounts{from: nano, AccountReserved: -nano})
+}

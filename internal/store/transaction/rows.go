@@ -1,0 +1,267 @@
+package transaction
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/core"
+)
+
+// Transaction is the record of one incoming transfer and of the Stars that it buys. Amounts are in nanoTON.
+type Transaction struct {
+	ID         int64  `db:"id"`
+	Hash       string `db:"hash"` // of the incoming transaction, lower-case hex
+	Wallet     string `db:"wallet"`
+	LT         int64  `db:"lt"`
+	AmountNano int64  `db:"amount_nano"`
+	Sender     string `db:"sender"` // raw address
+	// as the sender wrote it; for nobody but who parses it
+	Comment                 string                     `db:"comment"`
+	Username                string                     `db:"username"` // whom the Stars are for
+	UserID                  *int64                     `db:"user_id"`  // that one, if known
+	Stars                   int64                      `db:"stars"`
+	QuoteNano               int64                      `db:"quote_nano"` // 0: not priced yet
+	Recipient               string                     `db:"recipient"`  // Fragment's name for the username
+	State                   lifecycle.TransactionState `db:"status"`
+	Attempt                 int                        `db:"attempt"` // tries of buying so far
+	ErrorMessage            string                     `db:"error_message"`
+	ErrorClass              lifecycle.ErrorClass       `db:"error_class"`
+	FragmentTransactionHash string                     `db:"fragment_transaction_hash"` // of our payment on the chain
+	// owed to the sender and not on its way
+	RefundDueNano int64 `db:"refund_due_nano"`
+	// an operator has allowed a refund above the limits
+	RefundApproved bool `db:"refund_approved"`
+	// was owed, and is kept: to send it costs more than it is worth
+	DustNano        int64      `db:"dust_nano"`
+	NeedsReview     bool       `db:"needs_review"`
+	ReviewReason    string     `db:"review_reason"`
+	ProcessingSince *time.Time `db:"processing_since"` // the last time it was entered
+	StuckAlertedAt  *time.Time `db:"stuck_alerted_at"` // since then
+	// a second source agrees about the deposit, or a person does
+	DepositConfirmedAt *time.Time `db:"deposit_confirmed_at"`
+	WorkflowStartedAt  *time.Time `db:"workflow_started_at"`
+	CreatedAt          time.Time  `db:"created_at"`
+	UpdatedAt          time.Time  `db:"updated_at"`
+	RowVersion         int64      `db:"row_version"` // the number of its last event
+
+	// What follows a failure: see NextRetry and GivenUp.
+	RetryOf      int        `db:"retry_of"` // the attempt that the others are about
+	FailingSince *time.Time `db:"failing_since"`
+	Retries      int        `db:"retries"` // by the system, since then
+	RetryAt      *time.Time `db:"retry_at"`
+	GivenUpAt    *time.Time `db:"given_up_at"`
+
+	Purchase *LastPurchase `db:"purchase"` // that may have moved money, or has; else the last one; nil: none
+}
+
+// LastPurchase is the purchase that decides what may be done with a transaction.
+type LastPurchase struct {
+	PaymentRef
+	ChainHash string `json:"chain_hash"`
+}
+
+// WorkflowID is the id of the workflow that drives the transaction.
+func (t Transaction) WorkflowID() string { return lifecycle.TransactionID(t.Hash) }
+
+// Facts are what the guards of the table look at.
+func (t Transaction) Facts() lifecycle.TransactionFacts { return t.snapshot().Facts() }
+
+// spent says whether a purchase may have moved money, or has.
+func (t Transaction) spent() bool {
+	return t.Purchase != nil && (t.Purchase.State == PaymentSigned || t.Purchase.State == PaymentPaid)
+}
+
+// TransactionSnapshot is a transaction at one moment: all that its workflow needs to go on from there, and no more than
+// may stand in its history.
+type Snapshot struct {
+	// Revision is the number of the row's last event: it grows with each write but those to the queue. 0: told by a worker
+	// of 0.1.0.
+	Revision int64                      `json:"revision,omitempty"`
+	State    lifecycle.TransactionState `json:"status"`
+	Attempt  int                        `json:"attempt"` // tries of buying so far; names the try that a write is about
+	UserID   *int64                     `json:"user_id,omitempty"`
+	// a mark that is the same for all transfers of one sender
+	Sender      string               `json:"sender,omitempty"`
+	ErrorClass  lifecycle.ErrorClass `json:"error_class,omitempty"`
+	Error       string               `json:"error,omitempty"` // its message
+	NeedsReview bool                 `json:"needs_review,omitempty"`
+	// … because of a payment that the record does not know
+	Lost bool `json:"lost,omitempty"`
+	// … because a second source does not agree about the deposit
+	Disputed  bool        `json:"disputed,omitempty"`
+	Quoted    bool        `json:"quoted,omitempty"`
+	Since     *time.Time  `json:"since,omitempty"`      // processing, the last time it was entered
+	Signed    int         `json:"signed,omitempty"`     // purchases signed since then
+	Purchase  *PaymentRef `json:"purchase,omitempty"`   // that may have moved money, or has; else the last one
+	Refund    *PaymentRef `json:"refund,omitempty"`     // the live one, else the last
+	RefundDue int64       `json:"refund_due,omitempty"` // nanoTON owed to the sender and not on its way
+	Turn      *Turn       `json:"turn,omitempty"`       // its place in the queue; nil: none
+	// when the system tries a failed one again; nil: it does not
+	RetryAt *time.Time `json:"retry_at,omitempty"`
+	GivenUp bool       `json:"given_up,omitempty"` // of a failed one: an operator is asked
+
+	DepositNano      int64 `json:"-"` // what came in, for whoever asks a second source
+	DepositConfirmed bool  `json:"-"`
+}
+
+// Ended says whether a try to carry out the order has ended.
+func (s Snapshot) Ended() bool {
+	return s.State == lifecycle.TransactionProcessed || s.State == lifecycle.TransactionFailed
+}
+
+// Facts are what the guards of the table look at. After a payment was lost the operator names the one that paid.
+func (s Snapshot) Facts() lifecycle.TransactionFacts {
+	purchase := PaymentRef{}
+	if s.Purchase != nil {
+		purchase = *s.Purchase
+	}
+
+	signed, paid := purchase.State == PaymentSigned, purchase.State == PaymentPaid
+	return lifecycle.TransactionFacts{
+		Class: s.ErrorClass, NeedsReview: s.NeedsReview, Owed: s.RefundDue > 0, Disputed: s.Disputed, Priced: s.Quoted,
+		Planned: s.RetryAt != nil, Signed: signed, Paid: paid || s.Lost && !signed, Kept: purchase.Kept,
+	}
+}
+
+// mark tells senders apart without naming them.
+func mark(sender string) string {
+	sum := sha256.Sum256([]byte(sender))
+	return hex.EncodeToString(sum[:8])
+}
+
+// Turn is a place in the queue for the wallet.
+type Turn struct {
+	Kind    PaymentKind `db:"kind" json:"kind"`
+	Granted bool        `db:"granted" json:"granted"`
+}
+
+var noTransaction = fault.New(fault.TransactionNotFound, "there is no such transaction")
+
+var transactionColumns = `id, hash, wallet, lt, amount_nano, sender, comment, username, user_id, stars, quote_nano, recipient, status,
+	attempt, error_message, error_class, fragment_transaction_hash, refund_due_nano, needs_review, review_reason, processing_since,
+	stuck_alerted_at, workflow_started_at, created_at, updated_at, row_version, refund_approved, dust_nano, retry_of,
+	failing_since, retries, retry_at, given_up_at, deposit_confirmed_at,
+	` + decidingPurchase + ` AS purchase`
+
+// decidingPurchase gives the LastPurchase of a transaction.
+var decidingPurchase = `(SELECT ` + paymentRef + ` || jsonb_build_object('chain_hash', p.chain_hash) FROM payments p
+	WHERE p.transaction_hash = hash AND p.kind = ` + core.Literal(Purchase) + ` ORDER BY p.state IN ` + spentPayments + ` DESC, p.live DESC, p.id DESC LIMIT 1)`
+
+// paymentRef gives a PaymentRef of payment p. The index payments_of finds a transaction's few payments.
+const paymentRef = `jsonb_build_object('id', p.id, 'kind', p.kind, 'state', p.state, 'attempt', p.attempt, 'kept', p.kept_at IS NOT NULL)`
+
+// drivenTransaction is a transaction with all that its workflow goes by.
+type drivenTransaction struct {
+	Transaction
+	Refund *PaymentRef `db:"refund"` // the live one, else the last
+	Signed int         `db:"signed"` // purchases, since processing was entered the last time
+	Turn   *Turn       `db:"turn"`
+}
+
+var (
+	// A purchase and a refund exclude each other in the queue.
+	drivenColumns = transactionColumns + `,
+	(SELECT ` + paymentRef + ` FROM payments p
+		WHERE p.transaction_hash = hash AND p.kind = ` + core.Literal(Refund) + ` ORDER BY p.live DESC, p.id DESC LIMIT 1) AS refund,
+	(SELECT count(*) FROM payments p WHERE p.transaction_hash = hash AND p.kind = ` + core.Literal(Purchase) + ` AND p.created_at >= processing_since) AS signed,
+	(SELECT jsonb_build_object('kind', q.kind, 'granted', q.granted_at IS NOT NULL) FROM payment_queue q
+		WHERE q.transaction_hash = hash LIMIT 1) AS turn`
+	drivenByHash = `SELECT ` + drivenColumns + ` FROM transactions WHERE hash = $1`
+)
+
+// TransactionByHash finds a transaction.
+func (s *Store) TransactionByHash(ctx context.Context, hash string) (Transaction, error) {
+	return core.One[Transaction](ctx, s.db, noTransaction, `SELECT `+transactionColumns+` FROM transactions WHERE hash = $1`, hash)
+}
+
+// TransactionFilter chooses transactions; zero fields choose all.
+type Filter struct {
+	Status      lifecycle.TransactionState
+	NeedsReview bool
+	MayRetry    bool          // failed, and not for good; by transactions_retryable, which the next three narrow
+	Error       string        // with this message
+	SeenFrom    *time.Time    // detected at or after
+	SeenUntil   *time.Time    // detected before
+	Owed        bool          // money is owed to the sender, and not on its way
+	HashBegins  string        // hex digits in lower case
+	StuckFor    time.Duration // processing for longer
+	Before      int64         // ids below this one
+	Limit       int
+}
+
+// Transactions lists transactions, the newest first. The indexes transactions_status, _review, _retryable, _live (of
+// those with a debt too) and the key serve it: "g" follows all digits that a hash goes on with.
+func (s *Store) Transactions(ctx context.Context, f Filter) ([]Transaction, error) {
+	return core.Chosen[Transaction](ctx, s.db, `SELECT `+transactionColumns+` FROM transactions
+		WHERE ($1 = '' OR status = $1) AND (NOT $2 OR needs_review)
+		AND ($3::interval = '0' OR (`+isProcessing+` AND processing_since < now() - $3::interval))
+		AND ($4::bigint = 0 OR id < $4) AND (NOT $6 OR (`+mayBeRetried+`))
+		AND (NOT $7 OR refund_due_nano > 0) AND ($8 = '' OR (hash >= $8 AND hash < $8 || 'g'))
+		AND ($9 = '' OR error_message = $9) AND ($10::timestamptz IS NULL OR created_at >= $10) AND ($11::timestamptz IS NULL OR created_at < $11)
+		ORDER BY id DESC LIMIT $5`, f.Status, f.NeedsReview, f.StuckFor, f.Before, f.Limit, f.MayRetry, f.Owed, f.HashBegins,
+		f.Error, f.SeenFrom, f.SeenUntil)
+}
+
+// EventsOfTransaction lists a transaction's events from the first.
+func (s *Store) EventsOfTransaction(ctx context.Context, hash string) ([]core.StreamedEvent, error) {
+	return core.EventsOfEntity(ctx, s.db, lifecycle.WorkloadTransaction, hash)
+}
+
+// LiveTransactions lists transactions that a workflow has to drive (pending, processing, with a refund to give, or to
+// be tried again) and that were made at least age ago, with ids above after, ascending.
+func (s *Store) LiveTransactions(
+	ctx context.Context, age time.Duration, after int64, limit int,
+) ([]Transaction, error) {
+	return core.List[Transaction](ctx, s.db, `SELECT `+transactionColumns+` FROM transactions WHERE hash IN (
+			SELECT hash FROM transactions WHERE `+openOrder+` OR refund_due_nano > 0
+			UNION SELECT hash FROM transactions WHERE `+retryPlanned+`
+			UNION SELECT transaction_hash FROM payments p WHERE `+openRefund+`)
+		AND id > $1 AND created_at < now() - $2::interval ORDER BY id LIMIT $3`, after, age, limit)
+}
+
+// MarkTransactionStarted remembers that the transaction's workflow runs.
+func (s *Store) MarkTransactionStarted(ctx context.Context, hash string) error {
+	_, err := s.db.Exec(
+		ctx, `UPDATE transactions SET workflow_started_at = coalesce(workflow_started_at, now()) WHERE hash = $1`, hash,
+	)
+	return core.Unavailable(err)
+}
+
+// SnapshotOfTransaction reads a transaction as its workflow needs it.
+func (s *Store) SnapshotOfTransaction(ctx context.Context, hash string) (Snapshot, error) {
+	t, err := core.One[drivenTransaction](ctx, s.db, noTransaction, drivenByHash, hash)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	return t.snapshot(), nil
+}
+
+func (t drivenTransaction) snapshot() Snapshot {
+	snapshot := t.Transaction.snapshot()
+	snapshot.Refund, snapshot.Signed, snapshot.Turn = t.Refund, t.Signed, t.Turn
+	return snapshot
+}
+
+// snapshot is what the row alone tells.
+func (t Transaction) snapshot() Snapshot {
+	snapshot := Snapshot{
+		Revision: t.RowVersion, State: t.State, Attempt: t.Attempt, UserID: t.UserID, ErrorClass: t.ErrorClass,
+		Error: t.ErrorMessage, NeedsReview: t.NeedsReview,
+		Lost: t.ReviewReason == ReviewLost, Disputed: t.ReviewReason == ReviewDisputed, Quoted: t.QuoteNano > 0,
+		Since: t.ProcessingSince, RefundDue: t.RefundDueNano,
+		DepositNano: t.AmountNano, DepositConfirmed: t.DepositConfirmedAt != nil,
+		RetryAt: t.NextRetry(), GivenUp: t.GivenUp(),
+	}
+
+	if t.State == lifecycle.TransactionProcessing {
+		snapshot.Sender = mark(t.Sender)
+	}
+	if t.Purchase != nil {
+		snapshot.Purchase = &t.Purchase.PaymentRef
+	}
+	return snapshot
+}

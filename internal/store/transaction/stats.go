@@ -1,0 +1,109 @@
+package transaction
+
+import (
+	"context"
+	"time"
+
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/core"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// TransactionStats are the statistics of transactions for operators.
+type TransactionStats struct {
+	Statuses       []StatusShare       // those that occur, the most frequent first
+	AverageSeconds *float64            // from detection to processed, of those detected in the last 24 hours; nil: none
+	AverageAllTime *float64            // the same of all; nil: none
+	Errors         []MessageCount      // of failed ones, the most frequent first
+	Categories     []CategoryCount     // the same
+	Days           []DayOfTransactions // by the day of detection (UTC), the newest first
+}
+
+// StatusShare is how many transactions are in a status.
+type StatusShare struct {
+	Status  lifecycle.TransactionState `db:"status"`
+	Count   int64                      `db:"count"`
+	Percent float64                    `db:"percent"` // of all, with two decimals
+}
+
+// MessageCount is how often transactions failed with a message.
+type MessageCount struct {
+	Message string `db:"message"`
+	Count   int64  `db:"count"`
+}
+
+// CategoryCount is how often transactions failed with errors of a category.
+type CategoryCount struct {
+	Category string `db:"category"`
+	Count    int64  `db:"count"`
+}
+
+// DayOfTransactions is how transactions of one day went.
+type DayOfTransactions struct {
+	Day            time.Time `db:"day"`
+	Total          int64     `db:"total"`
+	Success        int64     `db:"success"`
+	SuccessPercent float64   `db:"success_percent"` // with two decimals
+}
+
+// category is the kind of an error by its message.
+const category = `CASE
+	WHEN error_message ILIKE '%username%' THEN 'Username Error'
+	WHEN error_message ILIKE '%stars amount%' OR error_message ILIKE '%insufficient amount%' THEN 'Stars Amount Error'
+	WHEN error_message ILIKE '%network%' OR error_message ILIKE '%timeout%' THEN 'Network Error'
+	WHEN error_message ILIKE '%wallet%' THEN 'Wallet Error'
+	WHEN error_message ILIKE '%fragment%' OR error_message ILIKE '%authorization failed%' THEN 'Fragment API Error'
+	ELSE 'Other Error' END`
+
+// StatsOfTransactions counts all transactions, and the last days days on which there were any. All but the average of
+// the last 24 hours, which transactions_created serves, is made of the counts.
+func (s *Store) StatsOfTransactions(ctx context.Context, days int) (stats TransactionStats, err error) {
+	asOfOneMoment := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	err = pgx.BeginTxFunc(ctx, s.db, asOfOneMoment, func(tx pgx.Tx) (err error) {
+		statuses := []string{lifecycle.WorkloadTransaction}
+		if stats.Statuses, err = core.ListIn[StatusShare](ctx, tx, `SELECT key AS status, n AS count, round(100.0 * n / sum(n) OVER (), 2)::float8 AS percent
+			FROM (`+core.Counted+`) c ORDER BY n DESC, key COLLATE "C"`, statuses); err != nil {
+			return err
+		}
+
+		if stats.AverageSeconds, stats.AverageAllTime, err = averages(ctx, tx); err != nil {
+			return err
+		}
+
+		failures := []string{countErrors}
+		if stats.Errors, err = core.ListIn[MessageCount](ctx, tx, `SELECT key AS message, n AS count FROM (`+core.Counted+`) c
+			ORDER BY n DESC, key COLLATE "C"`, failures); err != nil {
+			return err
+		}
+		if stats.Categories, err = core.ListIn[CategoryCount](ctx, tx, `SELECT category, sum(n)::bigint AS count FROM (
+				SELECT `+category+` AS category, n FROM (SELECT key AS error_message, n FROM (`+core.Counted+`) c) failed
+			) categories GROUP BY category ORDER BY count DESC, category COLLATE "C"`, failures); err != nil {
+			return err
+		}
+
+		stats.Days, err = core.ListIn[DayOfTransactions](ctx, tx, `SELECT key::timestamp AT TIME ZONE 'UTC' AS day, total, success,
+			round(100.0 * success / total, 2)::float8 AS success_percent FROM (
+				SELECT key, sum(n) FILTER (WHERE kind = $2)::bigint AS total, coalesce(sum(n) FILTER (WHERE kind = $3), 0)::bigint AS success
+				FROM (`+core.Counted+`) c GROUP BY key ORDER BY key DESC LIMIT $4
+			) days WHERE total > 0 ORDER BY key DESC`, []string{countDays, countDaysDone}, countDays, countDaysDone, days)
+
+		return err
+	})
+
+	return stats, core.Unavailable(err)
+}
+
+// averages gives how many seconds transactions took from detection to processed: those detected in the last 24 hours,
+// and all.
+func averages(ctx context.Context, tx pgx.Tx) (day, all *float64, err error) {
+	err = tx.QueryRow(ctx, `SELECT avg(extract(epoch FROM updated_at - created_at))::float8 FROM transactions
+		WHERE `+isProcessed+` AND created_at > now() - interval '24 hours'`).Scan(&day)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	err = tx.QueryRow(ctx, `SELECT (sum(n) FILTER (WHERE kind = $2) / 1000.0 / nullif(sum(n) FILTER (WHERE kind = $3 AND key = `+core.Literal(lifecycle.TransactionProcessed)+`), 0))::float8
+		FROM (`+core.Counted+`) c`, []string{countMilliseconds, lifecycle.WorkloadTransaction}, countMilliseconds, lifecycle.WorkloadTransaction).Scan(&all)
+	return day, all, err
+}

@@ -1,0 +1,53 @@
+// Package transaction keeps deposits, orders, payments and the ledger.
+package transaction
+
+import (
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/core"
+)
+
+// partTransaction is this part of the record. It is safe for concurrent use.
+type Store struct {
+	db *core.DB
+}
+
+// newTransactionPart gives this part of a database.
+func New(db *core.DB) *Store { return &Store{db: db} }
+
+// Kinds of counts of transactions beside their states; migration 00020 says what they count.
+const (
+	countQueue        = "payment_queue"             // by the payment's kind
+	countDays         = "transaction_day"           // all, by the day of detection (UTC)
+	countDaysDone     = "transaction_day_processed" // those that are processed
+	countErrors       = "transaction_error"         // failed ones, by message
+	countMilliseconds = "transaction_milliseconds"  // from detection to processed, together
+	countReviews      = "transaction_review"        // those that need a review; counted when it is asked for
+)
+
+// transactionPart is what the statements about all workloads know of transactions. They are kept for ever.
+var Part = core.Part{
+	Workload: lifecycle.WorkloadTransaction,
+	Table:    "transactions",
+	Events:   "transaction_events",
+
+	Counts: []core.Source{
+		{
+			Kinds: []string{lifecycle.WorkloadTransaction, countDays, countDaysDone, countErrors, countMilliseconds},
+			Rows:  `SELECT c.kind, c.key, sum(c.n) AS n FROM transactions t, counts_of(t) c GROUP BY c.kind, c.key`,
+		},
+		core.RowsBy("kind", countQueue, "payment_queue"),
+	},
+	Looks:  map[string]string{countReviews: `transactions WHERE needs_review`},
+	Errors: `type = 'failed'`,
+}
+
+// PaymentQueue is how many payments wait for the wallet's turn, or have it.
+func PaymentQueue(o core.OverviewCounts) (n int64) {
+	for _, of := range o.Counts[countQueue] {
+		n += of
+	}
+	return n
+}
+
+// NeedsReview is how many transactions a person has to decide on; up to 10,000.
+func NeedsReview(o core.OverviewCounts) int64 { return o.Counts[countReviews][""] }

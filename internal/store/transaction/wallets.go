@@ -1,0 +1,96 @@
+package transaction
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store/core"
+)
+
+// Wallet is a wallet of ours and how far its history is known.
+type Wallet struct {
+	Address    string     `db:"address"`
+	CursorLT   int64      `db:"cursor_lt"` // of the last transaction that is known; 0: none
+	CursorHash string     `db:"cursor_hash"`
+	ScannedTo  *time.Time `db:"scanned_to"` // chain time up to which the history is complete; nil: never scanned
+	NextSeqno  int64      `db:"next_seqno"` // above every seqno that we know to be used
+}
+
+// WalletStart is where the record of a wallet begins: the zero value for its very first transaction, else after a
+// transaction, with the balance and the next seqno that the wallet had then.
+type WalletStart struct {
+	LT          int64
+	Hash        string
+	BalanceNano int64
+	Seqno       int64 // the wallet's next one
+}
+
+const walletColumns = `address, cursor_lt, cursor_hash, scanned_to, next_seqno`
+
+var noWallet = fault.New(fault.WalletNotFound, "the record of this wallet was never begun")
+
+// OpenWallet begins the record of a wallet, unless it is there already.
+func (s *Store) OpenWallet(ctx context.Context, address string, start WalletStart) (Wallet, error) {
+	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `INSERT INTO ton_wallets (address, cursor_lt, cursor_hash, next_seqno) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+			address, start.LT, start.Hash, start.Seqno)
+		if err != nil || tag.RowsAffected() == 0 {
+			return err
+		}
+		return post(
+			ctx, tx, address, nil, "opening/"+address,
+			amounts{AccountWallet: start.BalanceNano, AccountOther: -start.BalanceNano},
+		)
+	})
+	if err != nil {
+		return Wallet{}, err
+	}
+
+	return s.WalletByAddress(ctx, address)
+}
+
+// WalletByAddress finds a wallet: WALLET_NOT_FOUND when its record was never begun.
+func (s *Store) WalletByAddress(ctx context.Context, address string) (Wallet, error) {
+	return core.One[Wallet](ctx, s.db, noWallet, `SELECT `+walletColumns+` FROM ton_wallets WHERE address = $1`, address)
+}
+
+// ActiveWallet finds the wallet that was looked at last: WALLET_NOT_FOUND when there never was one.
+func (s *Store) ActiveWallet(ctx context.Context) (Wallet, error) {
+	return core.One[Wallet](ctx, s.db, noWallet, `SELECT `+walletColumns+` FROM ton_wallets ORDER BY updated_at DESC LIMIT 1`)
+}
+
+// lockedWallet is a wallet whose lock this database transaction holds, and the moment at which it got it: what one
+// holder of the lock calls Now is later than what any holder before it did.
+type lockedWallet struct {
+	Wallet
+	Now time.Time `db:"now"`
+}
+
+func lockWallet(ctx context.Context, tx core.Session, address string) (locked lockedWallet, err error) {
+	locked.Wallet, err = core.OneIn[Wallet](
+		ctx, tx, noWallet, `SELECT `+walletColumns+` FROM ton_wallets WHERE address = $1 FOR UPDATE`, address,
+	)
+	if err == nil {
+		err = tx.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&locked.Now)
+	}
+	return locked, err
+}
+
+// WalletState is what waits for money to move. What belongs to a wallet is that of the wallet that was
+// looked at last, and nil while there is none.
+type WalletState struct {
+	BalanceNano *int64 `db:"balance_nano"` // as the ledger has it
+	// seconds since the chain time up to which the history is complete; nil: never scanned
+	ChainLag *float64 `db:"chain_lag"`
+}
+
+// WalletState tells the state of the wallet and what waits for it.
+func (s *Store) WalletState(ctx context.Context) (WalletState, error) {
+	return core.One[WalletState](ctx, s.db, noWallet, `SELECT
+		CASE WHEN w.address IS NOT NULL THEN coalesce((SELECT balance_nano FROM ledger_balances b WHERE b.wallet = w.address AND account = 'wallet'), 0) END AS balance_nano,
+		extract(epoch FROM now() - w.scanned_to)::float8 AS chain_lag
+		FROM (VALUES (1)) AS always LEFT JOIN (SELECT address, scanned_to FROM ton_wallets ORDER BY updated_at DESC LIMIT 1) w ON true`)
+}

@@ -1,0 +1,349 @@
+package transaction
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+)
+
+// Writes by the system name the attempt that they are about: a late repeat of an older one changes nothing. Each write
+// gives the snapshot of the record afterwards, so that who repeats it, or comes late, reads there what became of it.
+// People are told by INVALID_TRANSITION what the status does not allow; PAYMENT_UNDECIDED is for all where a payment
+// forbids it.
+
+// lockedTransaction is a transaction whose wallet is locked: nobody else changes any payment, turn or balance of that
+// wallet meanwhile.
+type lockedTransaction struct {
+	drivenTransaction
+	lockedWallet
+	told []string // types of this change's events that the user is told of
+}
+
+// How a locked transaction is led through the table.
+type (
+	TransactionStep = core.Step[lifecycle.TransactionState, lifecycle.TransactionAction]
+	transactionWalk = core.Walk[
+		lockedTransaction, lifecycle.TransactionState, lifecycle.TransactionAction, lifecycle.TransactionFacts,
+	]
+)
+
+var transactions = &core.Workload[
+	lockedTransaction, lifecycle.TransactionState, lifecycle.TransactionAction, lifecycle.TransactionFacts,
+]{
+	Name: lifecycle.WorkloadTransaction, Table: lifecycle.Transaction, None: noTransaction,
+	Lock: []string{
+		`SELECT 1 FROM ton_wallets WHERE address = (SELECT wallet FROM transactions WHERE hash = $1) FOR UPDATE`,
+		`SELECT ` + drivenColumns + `, w.*, clock_timestamp() AS now FROM transactions
+			CROSS JOIN LATERAL (SELECT ` + walletColumns + ` FROM ton_wallets WHERE address = wallet) w WHERE hash = $1`,
+	},
+	Entity: func(t *lockedTransaction) core.Entity[lifecycle.TransactionState] {
+		return core.Entity[lifecycle.TransactionState]{Id: t.Hash, Owner: t.UserID, State: &t.State, Version: &t.RowVersion}
+	},
+	Facts: func(t *lockedTransaction) lifecycle.TransactionFacts { return t.Facts() },
+	Effects: map[lifecycle.TransactionAction]func(*lockedTransaction, TransactionStep){
+		lifecycle.TransactionActionLock:     process,
+		lifecycle.TransactionActionRetry:    processAgain,
+		lifecycle.TransactionActionFinish:   keepPurchase,
+		lifecycle.TransactionActionFail:     keepError,
+		lifecycle.TransactionActionReview:   openReview,
+		lifecycle.TransactionActionWriteOff: dropDebt,
+	},
+	Write: queueTransaction,
+	Notice: func(t *lockedTransaction, e core.Event) (time.Duration, bool) {
+		return 0, slices.Contains(t.told, e.Type)
+	},
+}
+
+// process begins the next attempt.
+func process(t *lockedTransaction, _ TransactionStep) {
+	t.Attempt++
+	t.ProcessingSince, t.StuckAlertedAt = &t.Now, nil
+	t.ErrorMessage, t.ErrorClass = "", ""
+}
+
+// keepPurchase names the payment that bought the Stars.
+func keepPurchase(t *lockedTransaction, _ TransactionStep) {
+	t.FragmentTransactionHash = t.Purchase.ChainHash
+}
+
+// keepError takes the message from the event.
+func keepError(t *lockedTransaction, step TransactionStep) { t.ErrorMessage = step.Comment }
+
+// openReview raises the flag and ends the system's retries.
+func openReview(t *lockedTransaction, step TransactionStep) {
+	t.NeedsReview, t.ReviewReason, t.RetryAt = true, step.Comment, nil
+}
+
+// closeReview takes the flag away.
+func closeReview(t *lockedTransaction) { t.NeedsReview, t.ReviewReason = false, "" }
+
+// dropDebt ends a review with it that was about nothing else.
+func dropDebt(t *lockedTransaction, _ TransactionStep) {
+	t.RefundDueNano = 0
+	if t.ReviewReason == ReviewDisputed || t.ReviewReason == ReviewRefundLimit {
+		closeReview(t)
+	}
+}
+
+// queueTransaction writes the row, and reads the snapshot that follows from all that was written.
+func queueTransaction(batch *pgx.Batch, _ lifecycle.TransactionState, t *lockedTransaction) {
+	batch.Queue(`UPDATE transactions SET username = $2, user_id = $3, stars = $4, quote_nano = $5, recipient = $6, status = $7, attempt = $8,
+		error_message = $9, error_class = $10, fragment_transaction_hash = $11, refund_due_nano = $12, needs_review = $13,
+		review_reason = $14, processing_since = $15, stuck_alerted_at = $16, row_version = $17, updated_at = $18, refund_approved = $19, dust_nano = $20,
+		retry_of = $21, failing_since = $22, retries = $23, retry_at = $24, given_up_at = $25, deposit_confirmed_at = $26
+		WHERE hash = $1`,
+		t.Hash, t.Username, t.UserID, t.Stars, t.QuoteNano, t.Recipient, t.State, t.Attempt, t.ErrorMessage, t.ErrorClass,
+		t.FragmentTransactionHash, t.RefundDueNano, t.NeedsReview, t.ReviewReason, t.ProcessingSince, t.StuckAlertedAt, t.RowVersion, t.Now,
+		t.RefundApproved, t.DustNano, t.RetryOf, t.FailingSince, t.Retries, t.RetryAt, t.GivenUpAt, t.DepositConfirmedAt)
+
+	batch.Queue(drivenByHash, t.Hash).Query(func(rows pgx.Rows) (err error) {
+		t.drivenTransaction, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[drivenTransaction])
+		return err
+	})
+}
+
+// writing is one change of a transaction. Statements about payments, turns and the ledger are sent as they come; row
+// and events follow at its end.
+type writing struct {
+	*transactionWalk
+	*lockedTransaction
+}
+
+// write changes a transaction and gives its snapshot afterwards.
+func (s *Store) write(
+	ctx context.Context, hash string, decide func(w *writing) error,
+) (Snapshot, error) {
+	t, err := core.Change(ctx, s.db, transactions, hash, func(walk *transactionWalk) error {
+		return decide(&writing{walk, walk.Row})
+	})
+	if err != nil {
+		return Snapshot{}, err
+	}
+	return t.snapshot(), nil
+}
+
+// writeIn is write within a database transaction that is under way.
+func writeIn(ctx context.Context, db core.Session, hash string, decide func(w *writing) error) error {
+	_, err := core.ChangeIn(ctx, db, transactions, hash, func(walk *transactionWalk) error {
+		return decide(&writing{walk, walk.Row})
+	})
+	return err
+}
+
+// during says whether the transaction is still in processing, in that attempt.
+func (w *writing) during(attempt int) bool {
+	return w.State == lifecycle.TransactionProcessing && w.Attempt == attempt
+}
+
+// passedOver is what the system is told whose step the table does not allow: the record is ahead, and the snapshot
+// tells how far.
+func passedOver(err error) error {
+	if fault.CodeOf(err) == fault.InvalidTransition {
+		return nil
+	}
+	return err
+}
+
+// end frees the order's place in the queue, and plans that the user is told of the event that has ended a try. Of
+// failures that may pass the user is told of the first one.
+func (w *writing) end(ctx context.Context, event string) error {
+	repeated := false
+	if w.State == lifecycle.TransactionFailed && w.ErrorClass != lifecycle.NonRetryable {
+		var err error
+		if repeated, _, err = w.failedBefore(ctx); err != nil {
+			return err
+		}
+	}
+
+	if !repeated { // an operator tries again as often as it takes
+		w.told = append(w.told, event)
+	}
+	return w.passTurn(ctx, Purchase, Refund)
+}
+
+// failedBefore says whether the transaction had failed before this change, and whether the system had given it up. Of
+// one that is nobody's it says nothing: nobody would be told.
+func (w *writing) failedBefore(ctx context.Context) (failed, givenUp bool, err error) {
+	if w.UserID == nil {
+		return false, false, nil
+	}
+	err = w.Db.QueryRow(ctx, `SELECT count(*) FILTER (WHERE type = $3) > 0, count(*) FILTER (WHERE type = $4) > 0
+		FROM events WHERE workload = $1 AND entity_id = $2 AND type IN ($3, $4)`,
+		lifecycle.WorkloadTransaction, w.Hash, lifecycle.TransactionFailure, lifecycle.TransactionGivenUp,
+	).Scan(&failed, &givenUp)
+	return failed, givenUp, err
+}
+
+// undecided refuses what must not be while a payment may have moved money.
+func undecided(p Payment) error {
+	return fault.New(fault.PaymentUndecided, "a %s of this transaction is %s", p.Kind, p.State).With("state", p.State)
+}
+
+// otherAttempt refuses what a person asks of an attempt that is not, or no longer, the transaction's.
+func (w *writing) otherAttempt(action lifecycle.TransactionAction) error {
+	return fault.New(
+		fault.InvalidTransition, "transaction is %s, in attempt %d: %s was asked for another one", w.State, w.Attempt, action,
+	).With("current", w.State).With("requested", action)
+}
+
+// LockTransaction takes a pending transaction into processing, as attempt 1. Any other it leaves as it is.
+func (s *Store) LockTransaction(ctx context.Context, hash string) (Snapshot, error) {
+	return s.write(ctx, hash, func(w *writing) error {
+		return passedOver(w.Take(TransactionStep{Action: lifecycle.TransactionActionLock}))
+	})
+}
+
+// Quote is what a transaction buys.
+type Quote struct {
+	Hash      string
+	Attempt   int
+	Username  string // as parsed from the comment, without "@"
+	Stars     int64  // 0: not known yet
+	PriceNano int64  // 0: not known yet
+	Recipient string
+}
+
+// SaveQuote keeps what was found out about an order: all of it, or as much as there is before the order is refused. It
+// moves no money. Once a purchase is signed the order stays as it is.
+func (s *Store) SaveQuote(ctx context.Context, q Quote) (Snapshot, error) {
+	return s.write(ctx, q.Hash, func(w *writing) error {
+		if !w.during(q.Attempt) || w.spent() {
+			return nil
+		}
+
+		w.Username, w.Stars, w.QuoteNano, w.Recipient = q.Username, q.Stars, q.PriceNano, q.Recipient
+		w.Edited = true
+		return w.Db.QueryRow(
+			ctx, `SELECT (SELECT id FROM users WHERE username = $1)`, account.PlainUsername(q.Username),
+		).Scan(&w.UserID)
+	})
+}
+
+// FinishTransaction ends a transaction as processed, with the hash of the purchase, which must be paid and kept. One
+// that needs review stays as it is: only a person ends that.
+func (s *Store) FinishTransaction(ctx context.Context, hash string, attempt int) (Snapshot, error) {
+	return s.write(ctx, hash, func(w *writing) error {
+		if !w.during(attempt) {
+			return nil
+		}
+
+		err := w.Take(TransactionStep{Action: lifecycle.TransactionActionFinish})
+		if w.NeedsReview {
+			return passedOver(err)
+		}
+		if err != nil {
+			return err
+		}
+		return w.end(ctx, lifecycle.TransactionFinished)
+	})
+}
+
+// Failure says why a transaction failed.
+type Failure struct {
+	Hash    string
+	Attempt int
+	Message string // for people, spelled as the specification spells it
+	Class   lifecycle.ErrorClass
+	Refund  bool // owe the amount to the sender, when the class is non-retryable
+	Retry   RetryPolicy
+}
+
+// FailTransaction ends the try: processing becomes failed, and the place in the queue is free. It is refused while a
+// purchase is signed or paid: then only the chain, or a person, leads on. One that needs review stays as it is: what
+// nobody knows the outcome of must not become one that may be tried again, or is given back.
+func (s *Store) FailTransaction(ctx context.Context, f Failure) (Snapshot, error) {
+	return s.write(ctx, f.Hash, func(w *writing) error {
+		if !w.during(f.Attempt) {
+			return nil
+		}
+		if err := w.Take(TransactionStep{Action: lifecycle.TransactionActionFail, Comment: f.Message}); err != nil {
+			return passedOver(err)
+		}
+		w.ErrorClass = f.Class
+
+		var err error
+		switch {
+		case f.Class != lifecycle.NonRetryable:
+			err = w.planRetry(ctx, f.Retry)
+		case f.Refund:
+			err = w.oweDeposit(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		return w.end(ctx, lifecycle.TransactionFailure)
+	})
+}
+
+// oweDeposit sets aside all that the sender has paid, unless that was done before, or the purchase may have cost it.
+func (w *writing) oweDeposit(ctx context.Context) error {
+	if w.spent() {
+		return nil
+	}
+
+	cause, due := "due/"+w.Hash, false
+	err := w.Db.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM ledger_entries WHERE cause = $1)`, cause).Scan(&due)
+	if err != nil || due {
+		return err
+	}
+	return w.owe(ctx, cause, w.AmountNano)
+}
+
+// owe sets money aside that goes back to the sender.
+func (w *writing) owe(ctx context.Context, cause string, nano int64) error {
+	w.RefundDueNano += nano
+	return post(ctx, w.Db, w.Address, &w.Hash, cause, amounts{AccountReceived: nano, AccountRefundDue: -nano})
+}
+
+// ReviewTransaction asks for a person to look at a transaction in processing; reason is a word for machines. The first
+// reason stays.
+func (s *Store) ReviewTransaction(
+	ctx context.Context, hash string, attempt int, reason string,
+) (Snapshot, error) {
+	return s.write(ctx, hash, func(w *writing) error {
+		if !w.during(attempt) {
+			return nil
+		}
+		return w.stopForReview(ctx, reason)
+	})
+}
+
+// review raises the flag, whatever the status. Until a person has looked nothing is signed, so a turn would be wasted.
+func (w *writing) review(ctx context.Context, reason string) error {
+	if w.NeedsReview {
+		return nil
+	}
+	if err := w.Take(TransactionStep{Action: lifecycle.TransactionActionReview, Comment: reason}); err != nil {
+		return err
+	}
+	return w.leave(ctx, Purchase, Refund)
+}
+
+// stopForReview is review where nothing else passes the turn on.
+func (w *writing) stopForReview(ctx context.Context, reason string) error {
+	if err := w.review(ctx, reason); err != nil {
+		return err
+	}
+	_, err := grantNext(ctx, w.Db, w.lockedWallet)
+	return err
+}
+
+// MarkStuck records once for each time that processing is entered that a transaction is in it for too long. It is true
+// while that is so: people should be told.
+func (s *Store) MarkStuck(ctx context.Context, hash string, attempt int) (stuck bool, err error) {
+	_, err = s.write(ctx, hash, func(w *writing) error {
+		if stuck = w.during(attempt); stuck && w.StuckAlertedAt == nil {
+			w.StuckAlertedAt = &w.Now
+			w.Note(lifecycle.TransactionStuck)
+		}
+		return nil
+	})
+	return stuck, err
+}
