@@ -10,11 +10,6 @@ import (
 // mostFiles is how many Go files besides tests a folder may have: with more it is two subjects.
 const mostFiles = 22
 
-// tooLarge are folders that are still to be split, with the most files that each may have until then.
-var tooLarge = map[string]int{
-	"internal/store": 77,
-}
-
 // TestFoldersAreSubjects shows that no folder has grown beyond a subject.
 func TestFoldersAreSubjects(t *testing.T) {
 	t.Parallel()
@@ -39,14 +34,8 @@ func TestFoldersAreSubjects(t *testing.T) {
 	}
 
 	for folder, files := range counts {
-		most, excepted := tooLarge[folder]
-		switch {
-		case excepted && files <= mostFiles:
-			t.Errorf("%s has %d files: take it off the list of folders that are too large", folder, files)
-		case files > max(most, mostFiles):
-			t.Errorf(
-				"%s has %d files besides tests, at most %d: it is more than one subject", folder, files, max(most, mostFiles),
-			)
+		if files > mostFiles {
+			t.Errorf("%s has %d files besides tests, at most %d: it is more than one subject", folder, files, mostFiles)
 		}
 	}
 

@@ -2,9 +2,10 @@ package store
 
 import (
 	"context"
-	"stagecoach/internal/store/operations"
 
 	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/store/operations"
 )
 
 // Trace lets t see every statement of the stores that are opened from now on.

@@ -25,11 +25,11 @@ var stateWrite = regexp.MustCompile(
 	`(?s)UPDATE (jobs|tasks|download_jobs|transactions) [^` + "`" + `;]*?\b(state|status) = `,
 )
 
-// TestStatesComeFromTheTables reads the sources of this package: no state and no set of states is written a second time,
+// TestStatesComeFromTheTables reads the sources of the record: no state and no set of states is written a second time,
 // and the state of a row is written once for each workload, by what asks the table.
 func TestStatesComeFromTheTables(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("*.go")
+	files, err := filepath.Glob("*/*.go")
 	if err != nil || len(files) < 20 {
 		t.Fatal(len(files), err)
 	}
@@ -45,11 +45,11 @@ func TestStatesComeFromTheTables(t *testing.T) {
 			t.Fatal(err)
 		}
 		if found := stateSet.Find(source); found != nil {
-			t.Errorf("%s: %s: take the set from states.go", file, found)
+			t.Errorf("%s: %s: take the set from lifecycle, by SetOf", file, found)
 		}
 		for _, found := range singleState.FindAll(source, -1) {
 			if !noState.Match(found) {
-				t.Errorf("%s: %s: take the state from lifecycle, by literal", file, found)
+				t.Errorf("%s: %s: take the state from lifecycle, by Literal", file, found)
 			}
 		}
 
@@ -62,8 +62,8 @@ func TestStatesComeFromTheTables(t *testing.T) {
 	}
 
 	want := map[string]string{
-		"jobs": "jobs.go ", "download_jobs": "downloads.go ", "tasks": "tasks_write.go ",
-		"transactions": "transactions_write.go ",
+		"jobs": "delivery/rows.go ", "download_jobs": "download/rows.go ", "tasks": "task/write.go ",
+		"transactions": "transaction/write.go ",
 	}
 
 	for table, places := range want {

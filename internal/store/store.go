@@ -8,6 +8,12 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/delivery"
@@ -16,11 +22,6 @@ import (
 	"stagecoach/internal/store/operations"
 	"stagecoach/internal/store/task"
 	"stagecoach/internal/store/transaction"
-
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
-	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/lock"
 )
 
 //go:embed migrations/*.sql

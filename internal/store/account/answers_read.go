@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+
 	"stagecoach/internal/store/core"
 )
 

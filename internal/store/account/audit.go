@@ -2,8 +2,9 @@ package account
 
 import (
 	"context"
-	"stagecoach/internal/store/core"
 	"time"
+
+	"stagecoach/internal/store/core"
 )
 
 // Doors through which a request comes.

@@ -4,11 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"stagecoach/internal/store/core"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/oauth2"
+
+	"stagecoach/internal/store/core"
 )
 
 // TokenStore keeps one provider's OAuth token, sealed at rest.

@@ -235,7 +235,7 @@ func oneHash(ctx context.Context, tx pgx.Tx, sql string, args ...any) ([]byte, e
 	return row.Hash, err
 }
 
-// tokenQuota bounds the tokens that are neither revoked nor past their end.
+// TokenQuota bounds the tokens that are neither revoked nor past their end.
 var TokenQuota = core.Quota{
 	Name:   "tokens",
 	Things: `FROM tokens WHERE user_id = %s AND ` + liveToken,

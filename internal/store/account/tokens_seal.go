@@ -2,9 +2,10 @@ package account
 
 import (
 	"context"
-	"stagecoach/internal/store/core"
 
 	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/store/core"
 )
 
 // Reseal seals anew, with the first key, what any key has sealed, and says how many rows that were. Processes may run

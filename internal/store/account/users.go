@@ -155,7 +155,7 @@ func (s *Store) ChangeUser(ctx context.Context, id int64, c UserChange) (user Us
 	return user, err
 }
 
-// leaveOneAdmin locks the administrators, so that two of them cannot put each other out at once, and refuses when the
+// LeaveOneAdmin locks the administrators, so that two of them cannot put each other out at once, and refuses when the
 // user is the only one.
 func LeaveOneAdmin(ctx context.Context, tx pgx.Tx, id int64) error {
 	rows, err := tx.Query(

@@ -46,7 +46,7 @@ func (r Request) keyInID() string {
 	return hashedKey + hex.EncodeToString(sum[:])
 }
 
-// keyIn reads what ID wrote: whose key it names, if any, as keyInID gives it.
+// KeyIn reads what ID wrote: whose key it names, if any, as keyInID gives it.
 func KeyIn(id string) (userID int64, key string, keyed bool) {
 	user, key, keyed := strings.Cut(id, "/")
 	userID, err := strconv.ParseInt(user, 10, 64)
@@ -56,7 +56,7 @@ func KeyIn(id string) (userID int64, key string, keyed bool) {
 // errAnswered undoes a transaction whose request was answered by another one meanwhile.
 var errAnswered = errors.New("answered before")
 
-// answerOnce makes something and keeps it as the answer to the request, in one transaction. A repeat makes nothing and
+// AnswerOnce makes something and keeps it as the answer to the request, in one transaction. A repeat makes nothing and
 // gives what was made first.
 func AnswerOnce[T any](ctx context.Context, db *DB, r Request, makes func(pgx.Tx) (T, error)) (answer T, err error) {
 	if found, err := Answered(ctx, db, r, &answer); found || err != nil {
@@ -98,7 +98,7 @@ func insertAnswer(ctx context.Context, tx pgx.Tx, r Request, answer any) error {
 	return err
 }
 
-// keepAnswer keeps the answer to a request that Temporal knows by its ID, unless there is one, and gives the one that
+// KeepAnswer keeps the answer to a request that Temporal knows by its ID, unless there is one, and gives the one that
 // is kept.
 func KeepAnswer[A any](ctx context.Context, db *DB, r Request, answer A) (kept A, err error) {
 	if r.Key == "" {
@@ -124,7 +124,7 @@ func KeepAnswer[A any](ctx context.Context, db *DB, r Request, answer A) (kept A
 	return kept, json.Unmarshal(text, &kept)
 }
 
-// queueAnswer keeps the answer to a request that is fulfilled in the same transaction. It takes the place of a refusal,
+// QueueAnswer keeps the answer to a request that is fulfilled in the same transaction. It takes the place of a refusal,
 // which the same request has met at the same moment elsewhere: what is done is not denied.
 func QueueAnswer(batch *pgx.Batch, r Request, answer any) error {
 	text, err := json.Marshal(answer)
@@ -134,7 +134,7 @@ func QueueAnswer(batch *pgx.Batch, r Request, answer any) error {
 	return err
 }
 
-// told gives what an answer holds: an entity or a refusal.
+// Told gives what an answer holds: an entity or a refusal.
 func Told[E any](entity *E, refusal *fault.Error) (none E, err error) {
 	if refusal != nil {
 		return none, refusal
@@ -142,7 +142,7 @@ func Told[E any](entity *E, refusal *fault.Error) (none E, err error) {
 	return *entity, nil
 }
 
-// answered reads the first answer to a request into answer, and says whether there is one. A key that asked for
+// Answered reads the first answer to a request into answer, and says whether there is one. A key that asked for
 // something else is VALIDATION_ERROR.
 //
 // An answer that is kept under the ID of its request lies under keyInID, all others under the key itself.

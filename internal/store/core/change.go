@@ -12,13 +12,13 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// workload is what the one function that changes rows must know of a workload.
+// Workload is what the one function that changes rows must know of a workload.
 type Workload[R any, S, A ~string, F any] struct {
 	Name  string
 	Table lifecycle.Table[S, A, F]
 	None  error // there is no such row
 
-	// lock has statements that take the row's id: in their order they lock what a change needs, and the last one reads the
+	// Lock has statements that take the row's id: in their order they lock what a change needs, and the last one reads the
 	// row.
 	Lock    []string
 	Entity  func(*R) Entity[S]
@@ -26,12 +26,12 @@ type Workload[R any, S, A ~string, F any] struct {
 	Effects map[A]func(*R, Step[S, A])             // what an action does to each row besides its state
 	Write   func(batch *pgx.Batch, before S, r *R) // writes the row and what follows from its change
 
-	// notice says whether the owner is told of an event by a message of its own, and how long that message waits for
+	// Notice says whether the owner is told of an event by a message of its own, and how long that message waits for
 	// others; nil: of none.
 	Notice func(*R, Event) (wait time.Duration, told bool)
 }
 
-// entity is what every row has.
+// Entity is what every row has.
 type Entity[S ~string] struct {
 	Id      string
 	Owner   *int64
@@ -61,7 +61,7 @@ type Walk[R any, S, A ~string, F any] struct {
 	Then func(write *pgx.Batch) error // queues what needs the row as it will be; nil: nothing does
 }
 
-// session is a connection with a database transaction under way.
+// Session is a connection with a database transaction under way.
 type Session interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
@@ -101,7 +101,7 @@ func (w *Walk[R, S, A, F]) Note(event string) {
 // Terminal says whether the row has its end.
 func (w *Walk[R, S, A, F]) Terminal() bool { return w.of.Table.Terminal(w.state) }
 
-// move asks a table where a step leads, and gives the event that it leaves. Every state that a row is given comes from
+// Move asks a table where a step leads, and gives the event that it leaves. Every state that a row is given comes from
 // here; the one that it is made with leads from none.
 func Move[S, A ~string, F any](table lifecycle.Table[S, A, F], from S, step Step[S, A], facts F) (Event, S, error) {
 	roles := step.Roles
@@ -118,7 +118,7 @@ func Move[S, A ~string, F any](table lifecycle.Table[S, A, F], from S, step Step
 	}, rule.To, nil
 }
 
-// compare checks a step that was decided already, by the state that its caller knew: none, for a row that is to be
+// Compare checks a step that was decided already, by the state that its caller knew: none, for a row that is to be
 // made. A workflow's statement writes only where the row still is in that state and of an older version, which is the
 // other form of change: one trip instead of two, for the many steps of tasks.
 func Compare[S, A ~string, F any](table lifecycle.Table[S, A, F], to S, e Event) error {
@@ -128,7 +128,7 @@ func Compare[S, A ~string, F any](table lifecycle.Table[S, A, F], to S, e Event)
 	return nil
 }
 
-// change locks a row, lets decide walk it through the table, and writes row, events and what follows from them in one
+// Change locks a row, lets decide walk it through the table, and writes row, events and what follows from them in one
 // database transaction. Without an event nothing is written; an error undoes all. It gives the row as it is afterwards.
 func Change[R any, S, A ~string, F any](
 	ctx context.Context, db *DB, of *Workload[R, S, A, F], id any, decide func(*Walk[R, S, A, F]) error,
@@ -141,7 +141,7 @@ func Change[R any, S, A ~string, F any](
 	return row, err
 }
 
-// changeIn is change within a database transaction that is under way.
+// ChangeIn is change within a database transaction that is under way.
 func ChangeIn[R any, S, A ~string, F any](
 	ctx context.Context, db Session, of *Workload[R, S, A, F], id any, decide func(*Walk[R, S, A, F]) error,
 ) (row R, err error) {

@@ -1,6 +1,6 @@
 package core
 
-// counted gives the counts of kinds $1 as one row for each key.
+// Counted gives the counts of kinds $1 as one row for each key.
 const Counted = `SELECT kind, key, sum(n)::bigint AS n FROM (
 		SELECT kind, key, n FROM counts WHERE kind = ANY ($1) UNION ALL SELECT kind, key, n FROM count_changes WHERE kind = ANY ($1)
 	) c GROUP BY kind, key HAVING sum(n) <> 0`

@@ -27,7 +27,7 @@ type DB struct {
 	Sealer sealer
 }
 
-// openDB connects to the database at url, without waiting for it. The keys, of 32 bytes each, protect OAuth tokens at rest:
+// Open connects to the database at url, without waiting for it. The keys, of 32 bytes each, protect OAuth tokens at rest:
 // the first one seals, all open. The tracer is told of every statement; nil: nobody is.
 func Open(ctx context.Context, url string, p Pool, tracer pgx.QueryTracer, keys [][]byte) (*DB, error) {
 	sealer, err := newSealer(keys)
@@ -42,12 +42,12 @@ func Open(ctx context.Context, url string, p Pool, tracer pgx.QueryTracer, keys 
 	return &DB{connections: pool, Sealer: sealer}, nil
 }
 
-// inTx runs fn in one transaction and says STORE_UNAVAILABLE when PostgreSQL cannot be reached.
+// InTx runs fn in one transaction and says STORE_UNAVAILABLE when PostgreSQL cannot be reached.
 func (db *DB) InTx(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	return Unavailable(pgx.BeginFunc(ctx, db, fn))
 }
 
-// inTwoTrips makes a transaction at the price of two trips to PostgreSQL: the first begins it and does what read has
+// InTwoTrips makes a transaction at the price of two trips to PostgreSQL: the first begins it and does what read has
 // queued, the second does what write has queued and commits. What write does on the session comes between them. An
 // error undoes all.
 func (db *DB) InTwoTrips(ctx context.Context, read func(*pgx.Batch), write func(Session, *pgx.Batch) error) error {
@@ -89,7 +89,7 @@ func RetryWhileUnavailable(ctx context.Context, op func() error) error {
 	}
 }
 
-// unavailable marks err as STORE_UNAVAILABLE when the connection is at fault and not the statement.
+// Unavailable marks err as STORE_UNAVAILABLE when the connection is at fault and not the statement.
 func Unavailable(err error) error {
 	if err == nil || fault.As(err) != nil || errors.Is(err, context.Canceled) {
 		return err

@@ -19,7 +19,7 @@ type DrivenRows struct {
 	Possible map[string]bool      // keys that a row can have; of the others nothing is known
 }
 
-// drivenByHash finds rows whose workflows have hashes of 64 hexadecimal digits for keys.
+// DrivenByHash finds rows whose workflows have hashes of 64 hexadecimal digits for keys.
 func (db *DB) DrivenByHash(ctx context.Context, keys []string, query string) (DrivenRows, error) {
 	possible := map[string]bool{}
 	for _, key := range keys {

@@ -22,7 +22,7 @@ func QueueEvent(batch *pgx.Batch, workload string, entity, seq, owner int64, e E
 	QueueNamedEvent(batch, workload, strconv.FormatInt(entity, 10), seq, &owner, e)
 }
 
-// queueNamedEvent writes an event of an entity whose id is no number, and that may belong to nobody.
+// QueueNamedEvent writes an event of an entity whose id is no number, and that may belong to nobody.
 func QueueNamedEvent(batch *pgx.Batch, workload, entity string, seq int64, owner *int64, e Event) {
 	batch.Queue(`INSERT INTO events (workload, entity_id, seq, owner_id, type, from_state, to_state, actor_id, comment)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, workload, entity, seq, owner, e.Type, e.From, e.To, e.ActorID, e.Comment)
@@ -80,7 +80,7 @@ func ParseCursor(text string) (c Cursor, err error) {
 const EventSelect = `SELECT xid::text::bigint AS xid, id, workload, entity_id, seq, type, from_state, to_state,
 	actor_id, owner_id, comment, created_at FROM events `
 
-// eventsOfEntity lists one entity's events from the first.
+// EventsOfEntity lists one entity's events from the first.
 func EventsOfEntity(ctx context.Context, db *DB, workload, entity string) ([]StreamedEvent, error) {
 	return List[StreamedEvent](ctx, db, EventSelect+`WHERE workload = $1 AND entity_id = $2 ORDER BY seq`, workload, entity)
 }

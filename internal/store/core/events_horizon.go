@@ -1,6 +1,6 @@
 package core
 
-// horizon is the place before which every event is final: each transaction of this database with a smaller number has
+// Horizon is the place before which every event is final: each transaction of this database with a smaller number has
 // ended, and what it committed can be seen. It is the oldest transaction under way in the snapshot that is not known to
 // be another database's; such a one cannot write events here, however long it lasts. Prepared transactions, and all
 // that PostgreSQL does not tell, count as this database's.

@@ -12,7 +12,7 @@ const (
 	lockLease = "20s"
 )
 
-// alone runs fn while this process alone holds a lock; false when another process holds it. The lock dies with its
+// Alone runs fn while this process alone holds a lock; false when another process holds it. The lock dies with its
 // connection, and fn's context with the lock.
 func (db *DB) Alone(ctx context.Context, lock int64, fn func(context.Context) error) (bool, error) {
 	conn, err := db.Acquire(ctx)

@@ -6,7 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// joins is the time at which user u is told of an entity of workload $1: with what waits already, else after $3.
+// Joins is the time at which user u is told of an entity of workload $1: with what waits already, else after $3.
 func Joins(entity string) string {
 	return `coalesce((SELECT min(n.due_at) FROM news n WHERE n.user_id = u.id AND n.workload = $1 AND n.entity_id = ` + entity + `
 		AND n.state = 'due'), now() + $3::interval)`

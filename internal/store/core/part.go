@@ -17,13 +17,13 @@ type Part struct {
 	Forget   func(batch *pgx.Batch, user, by int64) // takes a user out of its tables; nil: nobody is in them
 }
 
-// source is a table that is counted.
+// Source is a table that is counted.
 type Source struct {
 	Kinds []string // the first one tells when it was compared
 	Rows  string   // kind, key and n of its rows
 }
 
-// sources lists what of a workload is counted, its states first.
+// Sources lists what of a workload is counted, its states first.
 func (p Part) Sources() []Source {
 	if p.State == "" {
 		return p.Counts
@@ -31,26 +31,26 @@ func (p Part) Sources() []Source {
 	return append([]Source{RowsBy(p.State, p.Workload, p.Table)}, p.Counts...)
 }
 
-// rowsBy counts the rows of a table by a column, under one kind.
+// RowsBy counts the rows of a table by a column, under one kind.
 func RowsBy(column, kind, table string) Source {
 	return Source{[]string{kind}, `SELECT '` + kind + `' AS kind, ` + column + ` AS key, count(*) AS n
 		FROM ` + table + ` GROUP BY ` + column}
 }
 
-// retention is how old rows of a kind are found and deleted.
+// Retention is how old rows of a kind are found and deleted.
 type Retention struct {
 	Kind   string
 	Policy string // the name of their policy
-	// page gives up to $2 rows with ids above $1, ascending: id, when it was made, and whether it ended before $3 and
+	// Page gives up to $2 rows with ids above $1, ascending: id, when it was made, and whether it ended before $3 and
 	// nothing needs it any more. What was made after $3 cannot have ended before.
 	Page string
-	// drops delete the rows with the ids $1, after all that belongs to them.
+	// Drops delete the rows with the ids $1, after all that belongs to them.
 	Drops []string
-	// byAge deletes up to $1 rows that are older than $2, of a kind without ids. It stands instead of page and drops.
+	// ByAge deletes up to $1 rows that are older than $2, of a kind without ids. It stands instead of page and drops.
 	ByAge string
 }
 
-// ofEntity deletes what belongs to entities of a workload, by their ids.
+// OfEntity deletes what belongs to entities of a workload, by their ids.
 func OfEntity(workload string, drops ...string) []string {
 	return append([]string{
 		`DELETE FROM boards WHERE workload = '` + workload + `' AND entity_id = ANY ($1)`,
@@ -58,7 +58,7 @@ func OfEntity(workload string, drops ...string) []string {
 	}, drops...)
 }
 
-// eventsOf is the retention of a workload's events; live finds the entity of an event e while it has not ended.
+// EventsOf is the retention of a workload's events; live finds the entity of an event e while it has not ended.
 func EventsOf(workload, live string) Retention {
 	return Retention{
 		Kind: workload + "_events", Policy: keepEvents,
@@ -71,5 +71,5 @@ func EventsOf(workload, live string) Retention {
 // keepEvents is the policy of the events of what has ended.
 const keepEvents = "events"
 
-// removedText stands where a text has to be and the person who wrote it was forgotten.
+// RemovedText stands where a text has to be and the person who wrote it was forgotten.
 const RemovedText = "removed"

@@ -24,7 +24,7 @@ var DefaultPool = Pool{Connections: 16, Statement: 30 * time.Second, Idle: time.
 // reserved is how many of the connections are for those who must not queue behind users.
 func (p Pool) reserved() int { return max(1, p.Connections/5) }
 
-// config reads the address of the database. PostgreSQL itself ends what takes too long, whatever becomes of this
+// Config reads the address of the database. PostgreSQL itself ends what takes too long, whatever becomes of this
 // process.
 func (p Pool) Config(url string, tracer pgx.QueryTracer) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(url)
@@ -111,7 +111,7 @@ func (c *connections) Close() {
 	c.reserved.Close()
 }
 
-// inLongTx is inTx for what may take as long as it takes: it looks at whole tables, at night or once.
+// InLongTx is InTx for what may take as long as it takes: it looks at whole tables, at night or once.
 func (db *DB) InLongTx(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	return db.InTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SET LOCAL statement_timeout = 0`); err != nil {

@@ -10,7 +10,7 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// one collects exactly one row, or gives missing.
+// One collects exactly one row, or gives missing.
 func One[T any](ctx context.Context, db *DB, missing *fault.Error, sql string, args ...any) (T, error) {
 	rows, err := db.Query(ctx, sql, args...)
 	if err != nil {
@@ -24,7 +24,7 @@ func One[T any](ctx context.Context, db *DB, missing *fault.Error, sql string, a
 	return row, Unavailable(err)
 }
 
-// list collects all rows of a query.
+// List collects all rows of a query.
 func List[T any](ctx context.Context, db *DB, sql string, args ...any) ([]T, error) {
 	rows, err := db.Query(ctx, sql, args...)
 	if err != nil {
@@ -34,13 +34,13 @@ func List[T any](ctx context.Context, db *DB, sql string, args ...any) ([]T, err
 	return items, Unavailable(err)
 }
 
-// chosen is list for a statement whose filters need not be given. PostgreSQL plans it each time, for the filters that
+// Chosen is list for a statement whose filters need not be given. PostgreSQL plans it each time, for the filters that
 // are: a plan that is kept would have to do for any of them, and read the table.
 func Chosen[T any](ctx context.Context, db *DB, sql string, args ...any) ([]T, error) {
 	return List[T](ctx, db, sql, append([]any{pgx.QueryExecModeCacheDescribe}, args...)...)
 }
 
-// oneIn is one within a transaction.
+// OneIn is one within a transaction.
 func OneIn[T any](ctx context.Context, tx Session, missing *fault.Error, sql string, args ...any) (T, error) {
 	rows, err := tx.Query(ctx, sql, args...)
 	if err != nil {
@@ -54,7 +54,7 @@ func OneIn[T any](ctx context.Context, tx Session, missing *fault.Error, sql str
 	return row, err
 }
 
-// listIn is list within a transaction.
+// ListIn is list within a transaction.
 func ListIn[T any](ctx context.Context, tx Session, sql string, args ...any) ([]T, error) {
 	rows, err := tx.Query(ctx, sql, args...)
 	if err != nil {

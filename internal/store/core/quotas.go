@@ -13,7 +13,7 @@ import (
 // not bound. Who has more already, because a bound was lowered, keeps it.
 type Quotas map[string]int
 
-// quota is one kind of things that are bounded.
+// Quota is one kind of things that are bounded.
 type Quota struct {
 	Name    string // in details of QUOTA_EXCEEDED
 	Things  string // SQL after SELECT 1: the things of user %s (of members: of workspace %s)
@@ -21,13 +21,13 @@ type Quota struct {
 	Maximum int    // 0: no bound
 }
 
-// of gives a quota with its bound.
+// Of gives a quota with its bound.
 func (q Quotas) Of(kind Quota) Quota {
 	kind.Maximum = q[kind.Name]
 	return kind
 }
 
-// room is true, in SQL, while a user may have n more of a kind: the parameter at place by is who asks, the one at place
+// Room is true, in SQL, while a user may have n more of a kind: the parameter at place by is who asks, the one at place
 // of is whose things are counted. It looks at no more rows than the bound. The lock of queueLock must be held: else two
 // see the same room.
 func (q Quota) Room(by, of, n int) string {
@@ -39,7 +39,7 @@ func (q Quota) Room(by, of, n int) string {
 		OR %t AND NOT EXISTS (SELECT 1 %s OFFSET %d LIMIT 1))`, by, n <= q.Maximum, counted, max(0, q.Maximum-n))
 }
 
-// queueLock makes all who want more of a kind for the same user (or workspace) wait for each other until their
+// QueueLock makes all who want more of a kind for the same user (or workspace) wait for each other until their
 // transactions end. Each statement after it sees what those before have made.
 func (q Quota) QueueLock(batch *pgx.Batch, of int64) {
 	if q.Maximum > 0 {
@@ -47,7 +47,7 @@ func (q Quota) QueueLock(batch *pgx.Batch, of int64) {
 	}
 }
 
-// check refuses n more of a kind that do not fit, and keeps their room until the transaction ends.
+// Check refuses n more of a kind that do not fit, and keeps their room until the transaction ends.
 func (q Quota) Check(ctx context.Context, tx pgx.Tx, userID int64, n int) error {
 	if q.Maximum == 0 {
 		return nil

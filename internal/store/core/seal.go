@@ -39,7 +39,7 @@ func (s sealer) Seal(text string) []byte {
 	return s.keys[0].Seal(nonce, nonce, []byte(text), nil)
 }
 
-// open tries each key: the values do not say which one sealed them, and GCM refuses a wrong one.
+// Open tries each key: the values do not say which one sealed them, and GCM refuses a wrong one.
 func (s sealer) Open(sealed []byte) (string, error) {
 	for _, key := range s.keys {
 		if len(sealed) < key.NonceSize() {
@@ -53,7 +53,7 @@ func (s sealer) Open(sealed []byte) (string, error) {
 	return "", errors.New("a sealed value does not open: was STAGECOACH_ENCRYPTION_KEY changed?")
 }
 
-// again seals what is sealed with the first key.
+// Again seals what is sealed with the first key.
 func (s sealer) Again(sealed []byte) ([]byte, error) {
 	text, err := s.Open(sealed)
 	if err != nil {

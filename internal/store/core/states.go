@@ -6,10 +6,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// literal writes a state, or another word of ours, as PostgreSQL does.
+// Literal writes a state, or another word of ours, as PostgreSQL does.
 func Literal[S ~string](word S) string { return "'" + string(word) + "'" }
 
-// setOf writes states as the right side of IN. The sets are made from the tables; they stand in the statements and are no
+// SetOf writes states as the right side of IN. The sets are made from the tables; they stand in the statements and are no
 // parameters, because PostgreSQL must prove by them that a partial index serves.
 func SetOf[S ~string](states []S) string {
 	names := make([]string, len(states))
@@ -19,6 +19,6 @@ func SetOf[S ~string](states []S) string {
 	return "(" + strings.Join(names, ", ") + ")"
 }
 
-// fold makes names comparable: one letter case, and one spelling of letters like "й" that have two. PostgreSQL's own
+// Fold makes names comparable: one letter case, and one spelling of letters like "й" that have two. PostgreSQL's own
 // ILIKE knows only ASCII letters in a database of locale C.
 func Fold(name string) string { return norm.NFC.String(strings.ToLower(name)) }

@@ -8,15 +8,15 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// partDelivery is this part of the record. It is safe for concurrent use.
+// Store is this part of the record. It is safe for concurrent use.
 type Store struct {
 	db *core.DB
 }
 
-// newDeliveryPart gives this part of a database.
+// New gives this part of a database.
 func New(db *core.DB) *Store { return &Store{db: db} }
 
-// deliveryPart is what the statements about all workloads know of deliveries.
+// Part is what the statements about all workloads know of deliveries.
 var Part = core.Part{
 	Workload: lifecycle.WorkloadDelivery,
 	Table:    "jobs",

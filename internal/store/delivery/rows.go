@@ -119,7 +119,7 @@ func (s *Store) JobByKey(ctx context.Context, key string) (Job, error) {
 	return core.One[Job](ctx, s.db, noJob, jobSelect+`WHERE idempotency_key = $1`, key)
 }
 
-// JobFilter chooses jobs; zero fields choose all.
+// Filter chooses jobs; zero fields choose all.
 type Filter struct {
 	UserID int64
 	State  lifecycle.DeliveryState

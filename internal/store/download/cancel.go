@@ -2,6 +2,7 @@ package download
 
 import (
 	"context"
+
 	"stagecoach/internal/store/core"
 )
 

@@ -8,15 +8,15 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// partDownload is this part of the record. It is safe for concurrent use.
+// Store is this part of the record. It is safe for concurrent use.
 type Store struct {
 	db *core.DB
 }
 
-// newDownloadPart gives this part of a database.
+// New gives this part of a database.
 func New(db *core.DB) *Store { return &Store{db: db} }
 
-// downloadPart is what the statements about all workloads know of downloads.
+// Part is what the statements about all workloads know of downloads.
 var Part = core.Part{
 	Workload: lifecycle.WorkloadDownload,
 	Table:    "download_jobs",

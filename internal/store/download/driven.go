@@ -2,9 +2,10 @@ package download
 
 import (
 	"context"
-	"stagecoach/internal/store/core"
 	"strconv"
 	"strings"
+
+	"stagecoach/internal/store/core"
 )
 
 // DrivenDownloads finds downloads by the keys of their workflows, user/book/medium: the last one of each.

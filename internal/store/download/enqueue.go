@@ -2,10 +2,11 @@ package download
 
 import (
 	"context"
-	"stagecoach/internal/store/core"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/store/core"
 )
 
 // DownloadFile gives the .torrent file that was fetched for a job; nil: none was.

@@ -8,13 +8,12 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
-
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // Download is the record of one download job. Times are those of the database's clock.
@@ -165,7 +164,7 @@ func (s *Store) requestedDownload(ctx context.Context, userID int64, key string)
 	return core.One[Download](ctx, s.db, noDownload, downloadSelect+`WHERE user_id = $1 AND request_key = $2`, userID, key)
 }
 
-// DownloadFilter chooses download jobs; zero fields choose all.
+// Filter chooses download jobs; zero fields choose all.
 type Filter struct {
 	UserID int64
 	BookID int64

@@ -43,7 +43,7 @@ func (s *Store) WatchedDownloads(ctx context.Context, after int64, limit int) ([
 		WHERE status IN `+liveDownloads+` AND added_at IS NOT NULL AND removing_at IS NULL AND id > $1 ORDER BY id LIMIT $2`, after, limit)
 }
 
-// DownloadProgress is what the watcher has seen of one job.
+// Progress is what the watcher has seen of one job.
 type Progress struct {
 	ID            int64
 	ExternalJobID string // as all texts: empty changes nothing

@@ -2,10 +2,11 @@ package notice
 
 import (
 	"context"
-	"stagecoach/internal/store/core"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/store/core"
 )
 
 // Alert is one incident that the administrators should hear of once, when it begins and when it is over.
@@ -94,7 +95,7 @@ func (s *Store) SetAlerts(ctx context.Context, raise, resolve []string) error {
 	return core.Unavailable(s.db.SendBatch(ctx, batch).Close())
 }
 
-// queueAlerts opens incidents within a transaction of the caller's.
+// QueueAlerts opens incidents within a transaction of the caller's.
 func QueueAlerts(batch *pgx.Batch, kinds ...string) {
 	batch.Queue(`UPDATE alerts a SET resolved_at = NULL WHERE kind = ANY ($1) AND resolved_at IS NOT NULL AND over_sent_at IS NULL
 		AND NOT EXISTS (SELECT 1 FROM alerts b WHERE b.kind = a.kind AND (b.resolved_at IS NULL OR b.id > a.id))`, kinds)

@@ -2,9 +2,10 @@ package notice
 
 import (
 	"context"
-	"stagecoach/internal/store/core"
 
 	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/store/core"
 )
 
 // NextUpdate gives the id from which the bot asks for updates; 0, all that wait, at the very start and after a quiet

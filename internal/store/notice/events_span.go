@@ -3,9 +3,10 @@ package notice
 import (
 	"context"
 	"errors"
-	"stagecoach/internal/store/core"
 
 	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/store/core"
 )
 
 // EventFloor gives the last event that was deleted: a reader who is not past it may have missed events.

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/core"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // Notice is news of one entity for one person: all that goes into one message.

@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/task"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // noticeAge is how old a task's change may be that people still want to hear of, when nobody could tell them before.

@@ -2,11 +2,12 @@ package notice
 
 import (
 	"context"
-	"stagecoach/internal/store/core"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"stagecoach/internal/store/core"
 )
 
 // StreamLease is how long a process's word about its event streams is good: a process that was killed holds nobody up

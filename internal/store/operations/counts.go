@@ -2,11 +2,12 @@ package operations
 
 import (
 	"context"
-	"stagecoach/internal/store/core"
 	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/store/core"
 )
 
 const (

@@ -2,10 +2,11 @@ package operations
 
 import (
 	"context"
-	"stagecoach/internal/store/account"
-	"stagecoach/internal/store/core"
 
 	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
 )
 
 // Forget makes a user anonymous in all of the record at once, for good: what is left is a number. Live deliveries and

@@ -3,10 +3,10 @@ package operations
 
 import "stagecoach/internal/store/core"
 
-// partOperations is this part of the record. It is safe for concurrent use.
+// Store is this part of the record. It is safe for concurrent use.
 type Store struct {
 	db *core.DB
 }
 
-// newOperationsPart gives this part of a database.
+// New gives this part of a database.
 func New(db *core.DB) *Store { return &Store{db: db} }

@@ -2,10 +2,11 @@ package operations
 
 import (
 	"context"
-	"stagecoach/internal/store/core"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/store/core"
 )
 
 // OutsideSystem is how calls of a system outside went last.

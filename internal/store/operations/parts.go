@@ -8,5 +8,5 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// parts lists the workloads of the record, in the order of lifecycle.Workloads.
+// Parts lists the workloads of the record, in the order of lifecycle.Workloads.
 var Parts = []core.Part{delivery.Part, task.Part, download.Part, transaction.Part}

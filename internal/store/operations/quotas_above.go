@@ -2,9 +2,10 @@ package operations
 
 import (
 	"context"
+	"time"
+
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
-	"time"
 )
 
 // allQuotas lists the quotas of all workloads and that of tokens.

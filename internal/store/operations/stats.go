@@ -2,9 +2,10 @@ package operations
 
 import (
 	"context"
-	"stagecoach/internal/store/core"
 	"strings"
 	"time"
+
+	"stagecoach/internal/store/core"
 )
 
 // ErrorCount is how often jobs met an error.

@@ -8,7 +8,7 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// TaskAnswer is what a request for a transition has led to, as it is kept for those who ask again by the same key.
+// Answer is what a request for a transition has led to, as it is kept for those who ask again by the same key.
 type Answer struct {
 	Task    *Task        `json:"task,omitempty"` // as it was just after
 	Refusal *fault.Error `json:"refusal,omitempty"`

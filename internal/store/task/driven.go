@@ -2,8 +2,9 @@ package task
 
 import (
 	"context"
-	"stagecoach/internal/store/core"
 	"strconv"
+
+	"stagecoach/internal/store/core"
 )
 
 // DrivenTasks finds tasks by the keys of their workflows. The primary key serves it.

@@ -23,7 +23,7 @@ const (
 	PriorityCritical = "critical"
 )
 
-// TaskSnapshot is the part of a task that its workflow decides, and that comes back from each write: ids and times
+// Snapshot is the part of a task that its workflow decides, and that comes back from each write: ids and times
 // only.
 type Snapshot struct {
 	Version    int64               `db:"row_version" json:"version"` // counts the workflow's writes
@@ -106,7 +106,7 @@ const (
 		AND EXISTS (SELECT 1 FROM workspace_members m WHERE m.workspace_id = t.workspace_id AND m.user_id = $1)))`
 )
 
-// openBlocker is true of a task t that one of its blockers keeps waiting.
+// OpenBlocker is true of a task t that one of its blockers keeps waiting.
 var OpenBlocker = `EXISTS (SELECT 1 FROM task_blockers tb JOIN tasks b ON b.id = tb.blocker_id
 	WHERE tb.task_id = t.id AND b.status <> ` + core.Literal(lifecycle.TaskDone) + `)`
 
@@ -117,7 +117,7 @@ func (s *Store) TaskByID(ctx context.Context, viewer, id int64) (Task, error) {
 	return core.One[Task](ctx, s.db, noTask, taskSelect+`WHERE `+visible+` AND t.id = $2`, viewer, id)
 }
 
-// TaskFilter chooses tasks; zero fields choose all.
+// Filter chooses tasks; zero fields choose all.
 type Filter struct {
 	Viewer      int64 // only what this user may see; 0: an administrator
 	WorkspaceID int64

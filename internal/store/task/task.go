@@ -8,7 +8,7 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// partTask is this part of the record. It is safe for concurrent use.
+// Store is this part of the record. It is safe for concurrent use.
 type Store struct {
 	db *core.DB
 
@@ -16,10 +16,10 @@ type Store struct {
 	TaskTimes Times
 }
 
-// newTaskPart gives this part of a database.
+// New gives this part of a database.
 func New(db *core.DB) *Store { return &Store{db: db} }
 
-// taskPart is what the statements about all workloads know of tasks.
+// Part is what the statements about all workloads know of tasks.
 var Part = core.Part{
 	Workload: lifecycle.WorkloadTask,
 	Table:    "tasks",

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/core"
-
-	"github.com/jackc/pgx/v5"
 )
 
-// TaskTimes bound what a workspace's settings may say, whenever they were written: with less, a task would go round and
+// Times bound what a workspace's settings may say, whenever they were written: with less, a task would go round and
 // round between NEW and STUCK.
 type Times struct {
 	LeastDeadline time.Duration
@@ -55,7 +55,7 @@ func minutesWithin(setting string, least time.Duration) string {
 	)
 }
 
-// TaskWrite is one transition as its workflow decided it.
+// Write is one transition as its workflow decided it.
 type Write struct {
 	TaskID     int64                `json:"task_id"`
 	Version    int64                `json:"version"`    // the one that this write makes

@@ -134,7 +134,7 @@ func (w *writing) forgive(ctx context.Context, why string, nano int64) error {
 	return post(ctx, w.Db, w.Address, &w.Hash, cause, amounts{AccountReceived: -nano, AccountRefundDue: nano})
 }
 
-// TransactionRequest is what a person wants of a transaction.
+// Request is what a person wants of a transaction.
 type Request struct {
 	Hash    string
 	Attempt int    // that the request is about

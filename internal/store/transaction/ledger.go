@@ -2,10 +2,11 @@ package transaction
 
 import (
 	"context"
-	"stagecoach/internal/store/core"
 	"strconv"
 
 	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/store/core"
 )
 
 // Account is an account of a wallet's ledger. Each entry sums to zero, and so do all accounts. A positive balance says

@@ -75,7 +75,7 @@ func (t Transaction) spent() bool {
 	return t.Purchase != nil && (t.Purchase.State == PaymentSigned || t.Purchase.State == PaymentPaid)
 }
 
-// TransactionSnapshot is a transaction at one moment: all that its workflow needs to go on from there, and no more than
+// Snapshot is a transaction at one moment: all that its workflow needs to go on from there, and no more than
 // may stand in its history.
 type Snapshot struct {
 	// Revision is the number of the row's last event: it grows with each write but those to the queue. 0: told by a worker
@@ -178,7 +178,7 @@ func (s *Store) TransactionByHash(ctx context.Context, hash string) (Transaction
 	return core.One[Transaction](ctx, s.db, noTransaction, `SELECT `+transactionColumns+` FROM transactions WHERE hash = $1`, hash)
 }
 
-// TransactionFilter chooses transactions; zero fields choose all.
+// Filter chooses transactions; zero fields choose all.
 type Filter struct {
 	Status      lifecycle.TransactionState
 	NeedsReview bool

@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/core"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // TransactionStats are the statistics of transactions for operators.

@@ -2,10 +2,11 @@ package transaction
 
 import (
 	"context"
-	"stagecoach/internal/store/core"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/store/core"
 )
 
 // Switch stops payments while it is on.

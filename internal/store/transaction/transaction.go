@@ -6,12 +6,12 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// partTransaction is this part of the record. It is safe for concurrent use.
+// Store is this part of the record. It is safe for concurrent use.
 type Store struct {
 	db *core.DB
 }
 
-// newTransactionPart gives this part of a database.
+// New gives this part of a database.
 func New(db *core.DB) *Store { return &Store{db: db} }
 
 // Kinds of counts of transactions beside their states; migration 00020 says what they count.
@@ -24,7 +24,7 @@ const (
 	countReviews      = "transaction_review"        // those that need a review; counted when it is asked for
 )
 
-// transactionPart is what the statements about all workloads know of transactions. They are kept for ever.
+// Part is what the statements about all workloads know of transactions. They are kept for ever.
 var Part = core.Part{
 	Workload: lifecycle.WorkloadTransaction,
 	Table:    "transactions",

@@ -2,11 +2,12 @@ package transaction
 
 import (
 	"context"
-	"stagecoach/internal/store/core"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"stagecoach/internal/store/core"
 )
 
 // Wakes say that there is something to do for whoever watches a wallet, before the next look at the chain would find
