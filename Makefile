@@ -1,19 +1,19 @@
-# `make` or `make help` lists the commands. Go is all that is needed beforehand; the tools below come when first used.
+# `make` or `make help` lists the commands. Only Go must be installed; the tools below are fetched at their first use.
 
 GOLANGCI_VERSION := v2.15.0
 WORKFLOWCHECK_VERSION := v0.6.0
 GREMLINS_VERSION := v0.6.0
 
-# Each version has its own folder, so that a change of version fetches anew.
+# Each version has its own folder, so that a new version is fetched.
 GOLANGCI := bin/tools/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint
-# Debian's package, unpacked only: installed, it would start a daemon.
+# Debian's package is unpacked only: installed, it would start a daemon.
 PROMETHEUS := bin/tools/prometheus
 WORKFLOWCHECK := bin/tools/workflowcheck-$(WORKFLOWCHECK_VERSION)/workflowcheck
 GREMLINS := bin/tools/gremlins-$(GREMLINS_VERSION)/gremlins
 
-# Tests of several packages run servers of their own: more than two packages at a time make each other late.
-# Within one they mostly wait, so that more of them than there are processors run side by side.
-# Without what only debuggers read, linking takes half the time.
+# -p 2: the tests of several packages run servers of their own, and with more than two packages at a time they slow each
+# other down. -parallel 4: within a package tests mostly wait, so more of them run than there are processors.
+# -ldflags=-w: linking without debugging information takes half the time.
 TEST_FLAGS ?= -p 2 -parallel 4 -timeout 10m -ldflags=-w
 SOAK ?= 15m
 
@@ -23,20 +23,20 @@ SOAK ?= 15m
 help: ## List these commands.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-dev: ## Run everything on this machine and show each workload at work, until Ctrl-C.
+dev: ## Run everything on this machine and demonstrate each workload, until Ctrl-C.
 	go run ./dev
 
 build: ## Build worker, api and starter into bin/.
 	go build -o bin/ ./worker ./api ./starter
 
-test: test-deps ## Run the tests with the race detector, an end to end one of each workload included (some minutes).
+test: test-deps ## Run the tests with the race detector, with one end-to-end test for each workload (some minutes).
 	@go test -race $(TEST_FLAGS) ./...
 	@go test $(TEST_FLAGS) -count=1 -run 'TestChaos$$|TestOddRequests$$' ./workflows/transaction ./api/rest
 
-test-short: ## Run the tests without the end to end ones (about a minute).
+test-short: ## Run the tests without the end-to-end tests (about a minute).
 	@go test -short $(TEST_FLAGS) ./...
 
-night: test-deps ## Run all tests, those that take long too, storms under load, a user who does their worst, random histories and requests, mutants (some two hours).
+night: test-deps ## Run all tests, with the long ones: faults under load, abuse, random histories and requests, mutants (some two hours).
 	STAGECOACH_NIGHT=1 go test -race $(TEST_FLAGS) -timeout 30m ./...
 	$(MAKE) --no-print-directory soak
 	$(MAKE) --no-print-directory soak-abuse
@@ -44,28 +44,27 @@ night: test-deps ## Run all tests, those that take long too, storms under load, 
 	$(MAKE) --no-print-directory odd
 	$(MAKE) --no-print-directory mutants
 
-# Every run of the tests lives through 300, and always the same.
+# `make test` runs 300 of them, always the same.
 CHAOS ?= 10000
 CHAOS_SEED ?= $(shell date +%s)
 
-chaos: ## Live through 10,000 new random histories of transactions (some 15 minutes); CHAOS= and CHAOS_SEED= for others.
+chaos: ## Run 10,000 new random histories of transactions (some 15 minutes); CHAOS= and CHAOS_SEED= give number and seed.
 	STAGECOACH_CHAOS=$(CHAOS) STAGECOACH_CHAOS_SEED=$(CHAOS_SEED) go test -count=1 -timeout 3h -v -run 'TestChaos$$' ./workflows/transaction
 
-# Every run of the tests sends 20,000 of them, and always the same.
+# `make test` sends 20,000 of them, always the same.
 ODD ?= 200000
 ODD_SEED ?= $(shell date +%s)
 
-odd: ## Send 200,000 new odd requests to all operations of the API (some ten minutes); ODD= and ODD_SEED= for others.
+odd: ## Send 200,000 new odd requests to all operations of the API (some ten minutes); ODD= and ODD_SEED= give number and seed.
 	STAGECOACH_ODD_REQUESTS=$(ODD) STAGECOACH_ODD_SEED=$(ODD_SEED) go test -count=1 -timeout 3h -v -run 'TestOddRequests$$' ./api/rest
 
-# PACKAGES=internal/money takes one of them.
-mutants: $(GREMLINS) ## Change each operator of the machines, money, orders, links and addresses: a test must notice (some ten minutes).
+# PACKAGES=internal/money runs one package only.
+mutants: $(GREMLINS) ## Change each operator of the tables of states, money, orders, links and addresses: a test must fail (some ten minutes).
 	go run ./dev/mutants -gremlins $(GREMLINS) $(PACKAGES)
 
-# The race detector needs a C compiler, the page of the API is looked at in a browser. PostgreSQL is fetched by the
-# tests themselves where it cannot be installed, and without a browser or qBittorrent some tests are skipped: these are
-# only advice.
-# The Temporal server is fetched or built meanwhile, without the C compiler that may be half installed.
+# The race detector needs a C compiler, and a test of the API's page needs a browser. The tests fetch PostgreSQL themselves
+# where it cannot be installed, and without a browser or qBittorrent some tests are skipped: only the C compiler is required.
+# The Temporal server is fetched or built at the same time, without the C compiler, which may be half installed.
 test-deps: ## Install or build what the tests need: a C compiler, PostgreSQL, a browser, qBittorrent, curl, wget, Prometheus, the Temporal server.
 	@CGO_ENABLED=0 go run ./dev/servers/prepare & prepare=$$! ; \
 	need= ; want= ; \
@@ -96,10 +95,10 @@ lint: $(GOLANGCI) $(WORKFLOWCHECK) ## Run the linters, and check that workflows 
 	$(GOLANGCI) run ./...
 	$(WORKFLOWCHECK) ./workflows/...
 
-fmt: $(GOLANGCI) ## Lay out all Go files as the linters want them.
+fmt: $(GOLANGCI) ## Format all Go files.
 	$(GOLANGCI) fmt ./...
 
-bench: ## Measure this machine: each figure beside a baseline (some minutes).
+bench: ## Measure this machine, each figure beside a baseline (some minutes).
 	go run ./dev/bench
 
 SCALE ?= 1000000
@@ -107,20 +106,20 @@ SCALE ?= 1000000
 bench-scale: ## Measure status, metrics and live messages over 1,000,000 events (SCALE=30000000: some 14 GB and five minutes).
 	STAGECOACH_SCALE=$(SCALE) go run ./dev/bench scale
 
-soak: ## Work for 15 minutes (SOAK=1m: another time) while everything is killed and fails; compare all in the end.
+soak: ## Run all workloads for 15 minutes (SOAK=1m: another time) while servers are killed and fail; compare all at the end.
 	STAGECOACH_SOAK=$(SOAK) go test -count=1 -v -timeout 6h -run '^TestSoak$$' ./dev/e2e
 
-soak-abuse: ## The same with nothing killed, but a user who does their worst every other minute (SOAK=1m: another time).
+soak-abuse: ## The same, with a user who abuses the service every other minute instead of faults (SOAK=1m: another time).
 	STAGECOACH_SOAK=$(SOAK) go test -count=1 -v -timeout 6h -run '^TestSoakAbuse$$' ./dev/e2e
 
-docs: ## Write the tables of README.md and docs/, and the lists of settings, anew from the code.
+docs: ## Generate the tables of README.md and docs/, and the lists of settings, from the code.
 	go run ./dev/docs
 
-histories: ## Record workflow histories for the replay tests beside the old ones: make histories VERSION=v2
-	@test -n "$(VERSION)" || { echo "name the version of the histories: make histories VERSION=v2" ; exit 1 ; }
+histories: ## Record new workflow histories for the replay tests: make histories VERSION=v2
+	@test -n "$(VERSION)" || { echo "VERSION is missing: make histories VERSION=v2" ; exit 1 ; }
 	STAGECOACH_RECORD=$(VERSION) go test -p 1 ./dev/e2e ./workflows/... -count=1 -run TestRecordHistories
 
-clean: ## Remove what was built here; what dev keeps in .stagecoach/ stays.
+clean: ## Remove bin/; the state of go run ./dev in .stagecoach/ stays.
 	rm -rf bin
 
 $(GOLANGCI):

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Lets one entity of each workload run against the stand-ins, as a user and an administrator would by hand.
+# Runs one entity of each workload against the stand-ins, as a user and an administrator do by hand.
 # Needs: starter, wget; STAGECOACH_API_URL, TELEGRAM, TONCENTER (addresses), STANDINS (their folder), the administrator's token.
 set -eu
 
