@@ -295,7 +295,7 @@ func (h *handbook) steps() {
 		"Cancel all queued deliveries of one user": func() { h.becomes("/v1/deliveries/"+h.values["QUEUED"], "state", "CANCELLED") },
 		"Stop one job at once":                     func() { h.becomes("/v1/deliveries/"+h.values["JOB_ID"], "state", "FAILED") },
 		"Retry a failed transaction":               func() { h.becomes("/v1/transactions/"+h.values["HASH"], "status", "processed") },
-		"Keep everything for now": func() {
+		"Pause retention": func() {
 			if out, err := h.shell("temporal schedule describe --schedule-id retention --output json"); err != nil || !strings.Contains(string(out), "the auditors are here") {
 				h.Errorf("%v\n%s", err, out)
 			}

@@ -12,14 +12,14 @@ const (
 	known      = time.Hour
 )
 
-// Guesses bounds how many requests with a wrong token one network address may make in this process. Right tokens cost
-// nothing, and one that was right within the last hour is never refused: people behind one proxy share its address with
-// who floods through it. It is safe for concurrent use.
+// Guesses bounds how many requests with a wrong token one network address may make in this process. Valid tokens do not
+// count, and a token that was valid within the last hour is never refused: users behind one proxy share its address
+// with an attacker. It is safe for concurrent use.
 type Guesses struct {
 	perSecond int
 
 	mu    sync.Mutex
-	whole map[netip.Prefix]time.Time      // when the allowance of an address is whole again
+	whole map[netip.Prefix]time.Time      // when the allowance of an address is full again
 	right map[[sha256.Size]byte]time.Time // until when a token needs no allowance
 }
 
@@ -48,7 +48,7 @@ func (g *Guesses) Check(remote, token string) error {
 	return nil
 }
 
-// Right remembers a token that somebody has.
+// Right remembers a valid token.
 func (g *Guesses) Right(token string) {
 	if g.perSecond == 0 {
 		return
@@ -61,7 +61,7 @@ func (g *Guesses) Right(token string) {
 	g.right[hash] = now.Add(known)
 }
 
-// Wrong counts a token that nobody has.
+// Wrong counts a token that is not valid.
 func (g *Guesses) Wrong(remote, token string) {
 	if g.perSecond == 0 {
 		return
@@ -82,11 +82,11 @@ func (g *Guesses) Wrong(remote, token string) {
 	g.whole[from] = begin.Add(g.one())
 }
 
-// one is how long a guess takes of the allowance.
+// one is the time that a guess takes from the allowance.
 func (g *Guesses) one() time.Duration { return time.Second / time.Duration(g.perSecond) }
 
-// makeRoom drops what is past from a full memory; when too much is left, all: a flood from so many addresses is not
-// bounded by them anyway, and a right token is soon known again.
+// makeRoom drops expired entries of a full memory, and all entries when too many are left: limits by address do not
+// stop a flood from so many addresses, and a valid token is soon known again.
 func makeRoom[K comparable](memory map[K]time.Time, now time.Time) {
 	if len(memory) < remembered {
 		return
@@ -103,7 +103,8 @@ func makeRoom[K comparable](memory map[K]time.Time, now time.Time) {
 	}
 }
 
-// network is what one attacker has: an IPv4 address, or an IPv6 network of 64 bits. Who comes from nowhere shares one.
+// network is what one attacker can use: an IPv4 address, or an IPv6 network of 64 bits. All unknown addresses share
+// one.
 func network(remote string) netip.Prefix {
 	from, err := netip.ParseAddrPort(remote)
 	if err != nil {

@@ -18,12 +18,12 @@ const (
 // Limits are these names.
 var Limits = []string{LimitRequests, LimitWrongTokens, LimitNewcomers, LimitStreams, LimitAllStreams}
 
-// tooMany refuses a request, or one more guess, for a while.
+// tooMany is the refusal of a request or of a guess, with the time to wait.
 func tooMany(limit string, wait time.Duration) error {
 	return fault.New(fault.RateLimited, "too many requests: slow down").With("limit", limit).After(wait)
 }
 
-// LimitOf names the limit that an error says is reached; empty: it says no such thing.
+// LimitOf names the limit that an error says is reached; empty: none.
 func LimitOf(err error) string {
 	refusal := fault.As(err)
 	if refusal == nil {

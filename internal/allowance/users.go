@@ -1,4 +1,4 @@
-// Package allowance bounds how often somebody may ask for something: users over all processes, strangers within one.
+// Package allowance bounds the rates of requests: of users over all processes, of strangers within a process.
 package allowance
 
 import (
@@ -23,7 +23,7 @@ type Reserver interface {
 }
 
 // Users bounds the requests of each user over all processes. A process borrows a small part of a user's allowance at a
-// time and counts within it, so that few requests cost a statement. What it does not use is lost to the others: with p
+// time and counts within it, so that few requests cost a statement. Other processes cannot use what it borrows: with p
 // processes a user may get up to p parts more than the burst, once. It is safe for concurrent use.
 type Users struct {
 	shared    Reserver
@@ -36,7 +36,7 @@ type Users struct {
 
 // account is what a process has borrowed for one user.
 type row struct {
-	asking chan struct{} // holds one place: for who uses the fields below
+	asking chan struct{} // holds one slot, for the user of the fields below
 
 	left         int
 	refusedUntil time.Time
@@ -48,7 +48,7 @@ func NewUsers(shared Reserver, perSecond int) *Users {
 	return &Users{shared: shared, perSecond: perSecond, users: map[int64]*row{}}
 }
 
-// Take uses one request of a user's allowance. Administrators have no bound. RATE_LIMITED says when to come again.
+// Take uses one request of a user's allowance. Administrators have no bound. RATE_LIMITED says when to try again.
 func (u *Users) Take(ctx context.Context, user account.User) error {
 	if u.perSecond == 0 || user.IsAdmin() {
 		return nil
@@ -92,7 +92,7 @@ func (u *Users) borrow(ctx context.Context, userID int64, mine *row) error {
 	return err
 }
 
-// account finds what is borrowed for a user. Once in a while it forgets users who have not come for long.
+// account finds what is borrowed for a user. Now and then it drops users without recent requests.
 func (u *Users) shareOf(userID int64) *row {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -1,10 +1,10 @@
-// Package catalog shows the shared folder to people. What the storage showed is kept in PostgreSQL: a folder that was
-// listed a moment ago is answered from there, any other one costs a request or two to the storage while somebody waits
-// and is read whole in the background.
+// Package catalog lists the shared folder. PostgreSQL keeps what the storage has shown. A folder that was listed a
+// moment ago is answered from there. Any other folder costs a request or two to the storage while the caller waits, and
+// is read completely in the background.
 //
-// Folders stand before files wherever one request to the storage shows the whole folder. A bigger folder keeps the
-// storage's own order by name, on every page and from whichever source: nobody can tell where its subfolders are
-// before all of it was read, and an order that changed between two pages would lose and repeat entries.
+// In a folder that one request to the storage shows completely, folders come before files. A bigger folder keeps the
+// storage's own order by name, on every page and from either source: its subfolders are unknown until all of it was
+// read, and an order that changed between two pages would lose and repeat entries.
 package catalog
 
 import (
@@ -23,7 +23,7 @@ import (
 
 const (
 	upstreamPage  = 1000             // entries of one request: the most that the storage gives
-	answerTime    = 30 * time.Second // for the storage, while somebody waits
+	answerTime    = 30 * time.Second // for the storage, while the caller waits
 	refreshTime   = 5 * time.Minute  // for the whole of one folder, in the background
 	crawlTime     = 30 * time.Minute // for the whole tree
 	crawlEvery    = 5 * time.Minute
@@ -37,7 +37,7 @@ type Upstream interface {
 	Stat(ctx context.Context, path string) (yandex.Item, error)
 }
 
-// Store is what a catalog needs of the record.
+// Store holds the methods of the record that a catalog calls.
 type Store interface {
 	FileByID(ctx context.Context, id int64) (delivery.File, error)
 	FileByPath(ctx context.Context, path string) (delivery.File, error)
@@ -58,22 +58,22 @@ type Options struct {
 	Upstream Upstream
 	TTL      time.Duration       // how long a listing is shown without asking again; 0: the storage is always asked
 	Log      *slog.Logger        // default: none
-	Observe  func(time.Duration) // is told how long a person waited for a folder; may be nil
+	Observe  func(time.Duration) // is called with the time that a caller waited for a folder; may be nil
 }
 
 // Catalog answers what the shared folder holds. It is safe for concurrent use.
 type Catalog struct {
 	o      Options
-	flight singleflight.Group // one question to the storage at a time and subject
+	flight singleflight.Group // one request to the storage at a time for each subject
 
 	ctx    context.Context // of background work
 	cancel context.CancelFunc
-	mu     sync.Mutex // guards closed, and that nothing starts after it
+	mu     sync.Mutex // guards closed; no work starts after it is set
 	closed bool
 	work   sync.WaitGroup
 }
 
-// New makes a Catalog; it asks nobody yet.
+// New makes a Catalog; it sends no request yet.
 func New(o Options) *Catalog {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.Background())
@@ -104,11 +104,11 @@ type Listing struct {
 	Files  []delivery.File
 	Total  int  // entries in the whole folder
 	Offset int  // entries before these
-	Stale  bool // the storage cannot be reached: this is what it showed the last time
+	Stale  bool // the storage cannot be reached: this is its last known content
 }
 
-// Folder gives a part of the folder at a path, "/" for the top. Nothing there: FILE_NOT_FOUND; a file there, or no path
-// at all: VALIDATION_ERROR.
+// Folder gives a part of the folder at a path, "/" for the top. FILE_NOT_FOUND: there is nothing; VALIDATION_ERROR: it
+// is a file, or the path is not valid.
 func (c *Catalog) Folder(ctx context.Context, path string, limit, offset int) (Listing, error) {
 	defer c.observe(time.Now())
 	if err := checkPath(path); err != nil {

@@ -97,8 +97,8 @@ func (c *Catalog) recorded(ctx context.Context, folder delivery.File, limit, off
 	return Listing{Folder: folder, Files: files, Total: total, Offset: offset}, err
 }
 
-// ask answers from the storage. A folder that fits in one page of it is recorded whole at once, and the record puts it
-// in order; of a bigger one the part that is wanted is recorded now and the rest later.
+// ask answers from the storage. A folder that fits in one page of the storage is recorded completely at once, and the
+// record sorts it. Of a bigger folder the requested part is recorded now and the rest later.
 func (c *Catalog) ask(ctx context.Context, folder delivery.File, known bool, limit, offset int) (Listing, error) {
 	big := false
 	if known {
@@ -136,7 +136,7 @@ func (c *Catalog) ask(ctx context.Context, folder delivery.File, known bool, lim
 	return c.part(ctx, folder, page)
 }
 
-// firstPage reads the beginning of a folder and records it when it is all there is.
+// firstPage reads the first page of a folder, and records it when it is the whole folder.
 func (c *Catalog) firstPage(ctx context.Context, path string) (yandex.Page, error) {
 	return share(ctx, c, "first "+path, func(ctx context.Context) (yandex.Page, error) {
 		page, err := c.o.Upstream.List(ctx, path, upstreamPage, 0)
@@ -153,7 +153,7 @@ func (c *Catalog) part(ctx context.Context, folder delivery.File, page yandex.Pa
 	return Listing{Folder: folder, Files: files, Total: page.Total, Offset: page.Offset}, err
 }
 
-// entries turns a page into records and leaves out what cannot be named or comes twice.
+// entries turns a page into records without entries that have no valid path or come twice.
 func (c *Catalog) entries(page yandex.Page) []delivery.File {
 	files := make([]delivery.File, 0, len(page.Items))
 	seen := make(map[string]bool, len(page.Items))
@@ -171,7 +171,8 @@ func (c *Catalog) entries(page yandex.Page) []delivery.File {
 	return files
 }
 
-// share runs fn once for all who ask the same at the same time. Nobody's going away ends it for the others.
+// share runs fn once for all callers with the same key at the same time. A caller that leaves does not end it for the
+// others.
 func share[T any](ctx context.Context, c *Catalog, key string, fn func(context.Context) (T, error)) (T, error) {
 	result := c.flight.DoChan(key, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime)
@@ -189,7 +190,7 @@ func share[T any](ctx context.Context, c *Catalog, key string, fn func(context.C
 	}
 }
 
-// ofStorage says whether a fault is the storage's, and not about what was asked.
+// ofStorage says whether a fault is the storage's own, and not about the requested path.
 func ofStorage(code fault.Code) bool {
 	switch code {
 	case fault.YandexUnauthorized, fault.YandexRateLimited, fault.YandexLocked, fault.YandexUnavailable,

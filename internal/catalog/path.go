@@ -12,7 +12,7 @@ import (
 
 const maxPath = 1024 // bytes
 
-// checkPath refuses whatever is not the plain path of an entry, rather than clean it up.
+// checkPath refuses a path that is not in its plain form, and does not clean it.
 func checkPath(p string) error {
 	wrong := ""
 	switch {
@@ -33,7 +33,7 @@ func checkPath(p string) error {
 	return fault.New(fault.Validation, "%s", wrong).WithField("path")
 }
 
-// entry is the record of what the storage showed. It is false for an entry that no path can name.
+// entry is the record of an item of the storage. It is false for an item that has no valid path.
 func entry(item yandex.Item, place int) (delivery.File, bool) {
 	file := delivery.File{
 		Path: item.Path, Parent: path.Dir(item.Path), Name: item.Name, IsFolder: item.Folder,
@@ -42,5 +42,5 @@ func entry(item yandex.Item, place int) (delivery.File, bool) {
 	return file, item.Name != "" && !strings.Contains(item.Name, "/") && checkPath(item.Path) == nil
 }
 
-// top is the shared folder itself. The storage need not be asked whether it is there.
+// top is the shared folder itself. It exists without a question to the storage.
 var top = delivery.File{Path: "/", Name: "/", IsFolder: true}

@@ -9,7 +9,7 @@ import (
 	"stagecoach/internal/yandex"
 )
 
-// maxMoves is how often reading a folder begins anew because it changed meanwhile.
+// maxMoves is how often the reading of a folder starts again because the folder changed meanwhile.
 const maxMoves = 3
 
 var errRestless = errors.New("the folder changes faster than it can be read")
@@ -47,7 +47,7 @@ func (c *Catalog) refresh(ctx context.Context, path string) ([]string, error) {
 	return paths, err
 }
 
-// readWhole reads a folder page by page. One that grew or shrank on the way is read anew: entries may have slipped
+// readWhole reads a folder page by page. A folder that grew or shrank meanwhile is read again: entries may have moved
 // from one page to another.
 func (c *Catalog) readWhole(ctx context.Context, path string) ([]delivery.File, error) {
 	for range maxMoves {

@@ -18,8 +18,8 @@ const (
 	maxWords  = 255 // bytes: the longest name
 )
 
-// Search finds entries by a part of their name among those that are known. When the tree was not read for a while it is
-// read in the background; indexing says that this happens for the first time, so that more may be found soon.
+// Search finds entries by a part of their name among those that are known. A tree that was not read for a while is read
+// in the background. indexing says that this is the first time, so that more may be found soon.
 func (c *Catalog) Search(
 	ctx context.Context, words string, limit, offset int,
 ) (files []delivery.File, indexing bool, err error) {
@@ -45,7 +45,7 @@ func (c *Catalog) Search(
 	return files, indexing, err
 }
 
-// endsSoon waits a moment: a small tree is read before anybody notices.
+// endsSoon waits a moment: a small tree is read within that time.
 func endsSoon(ctx context.Context, ended <-chan struct{}) bool {
 	select {
 	case <-ended:
@@ -84,7 +84,7 @@ func (c *Catalog) crawl(ctx context.Context) error {
 			group.Go(func() (err error) {
 				below[i], err = c.refresh(ctx, path)
 				if fault.CodeOf(err) == fault.FileNotFound && path != "/" {
-					return nil // it went away since its parent was read
+					return nil // it was deleted since its parent was read
 				}
 				return err
 			})

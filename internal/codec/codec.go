@@ -112,7 +112,7 @@ func (c *Codec) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error
 	})
 }
 
-// bound is what a ciphertext is bound to beside its key: nobody can pass it off as another key's, or as another kind's.
+// bound is the additional data of a ciphertext: it cannot be passed off as one of another key or of another kind.
 func bound(keyID string) []byte { return []byte("stagecoach payload v1\x00" + keyID) }
 
 func isEncrypted(p *commonpb.Payload) bool {

@@ -30,8 +30,8 @@ func (c *Codec) apply(o *client.Options, payloads converter.DataConverter) {
 	})
 }
 
-// ofWorkers is the SDK's converter, but for one thing: in workflows a missing key is a panic. Else the SDK would drop a
-// signal that cannot be read, reject an update, and fail a workflow for its input.
+// ofWorkers is the SDK's converter with one change: in workflows a missing key is a panic. Otherwise the SDK would drop
+// a signal that it cannot read, reject an update, and fail a workflow because of its input.
 type ofWorkers struct{ converter.DataConverter }
 
 // WithContext has nothing to change outside of workflows.
@@ -63,7 +63,7 @@ func (s strict) FromPayloads(p *commonpb.Payloads, into ...any) error {
 func insist(err error) error {
 	if errors.Is(err, ErrUnknownKey) {
 		text := fmt.Sprintf("%v: configure it on every worker before the first process encrypts with it", err)
-		panic(text) // blocks the task, and only that
+		panic(text) // blocks only this task
 	}
 	return err
 }

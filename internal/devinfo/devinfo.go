@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// DefaultState is where dev keeps everything unless told otherwise.
+// DefaultState is the default folder of the state of dev.
 const DefaultState = ".stagecoach"
 
 // File holds the addresses and tokens of a running dev, in its state folder.
@@ -54,7 +54,7 @@ func Read(state string) (info Info, err error) {
 	return info, nil
 }
 
-// WritePrivate writes a value as JSON in one step, for the owner's eyes only.
+// WritePrivate writes a value as JSON in one step, to a file that only its owner may read.
 func WritePrivate(name string, value any) error {
 	data, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {

@@ -1,6 +1,6 @@
 package fault
 
-// What a caller did wrong, or may not do.
+// The caller made a mistake, or may not do this.
 const (
 	Validation         Code = "VALIDATION_ERROR"
 	Unauthenticated    Code = "UNAUTHENTICATED"
@@ -27,10 +27,10 @@ const (
 	StreamsFull Code = "STREAMS_FULL"
 	CursorGone  Code = "CURSOR_GONE"              // details: oldest, the id to begin with
 	OwnAccess   Code = "CANNOT_CHANGE_OWN_ACCESS" // administrators do not lock themselves out
-	LastAdmin   Code = "LAST_ADMIN"               // one has to be left
+	LastAdmin   Code = "LAST_ADMIN"               // one must be left
 )
 
-// Why a task does not do what somebody wants of it.
+// A task refuses an action.
 const (
 	TaskNotFound       Code = "TASK_NOT_FOUND"
 	TaskAlreadyClaimed Code = "TASK_ALREADY_CLAIMED" // details: holder
@@ -42,13 +42,13 @@ const (
 	CannotTakeover     Code = "CANNOT_TAKEOVER"
 )
 
-// Why money does not move.
+// A payment is not made.
 const (
 	TransactionNotFound Code = "TRANSACTION_NOT_FOUND"
 	NotConfigured       Code = "NOT_CONFIGURED"      // the workload is off
 	WalletNotFound      Code = "WALLET_NOT_FOUND"    // its record was never begun
 	PaymentNotFound     Code = "PAYMENT_NOT_FOUND"   //
-	PaymentUndecided    Code = "PAYMENT_UNDECIDED"   // signed or paid: only the chain, or an operator, leads on
+	PaymentUndecided    Code = "PAYMENT_UNDECIDED"   // signed or paid: only the chain, or an operator, can decide
 	PaymentDecided      Code = "PAYMENT_DECIDED"     // the record says the opposite already
 	NoTurn              Code = "NO_TURN"             // somebody else's payment comes first
 	PaymentsPaused      Code = "PAYMENTS_PAUSED"     // by an operator
@@ -61,7 +61,7 @@ const (
 	ChainGap            Code = "CHAIN_GAP"           // a transaction is missing between two that are known
 )
 
-// Why a download does not do what somebody wants of it.
+// A download refuses an action, or waits.
 const (
 	BookNotFound     Code = "BOOK_NOT_FOUND"
 	DownloadNotFound Code = "DOWNLOAD_NOT_FOUND"
@@ -69,7 +69,7 @@ const (
 	MediaNotReady    Code = "MEDIA_NOT_READY" // what was downloaded has no place yet
 )
 
-// What is wrong with the address of a .torrent file.
+// The address of a .torrent file is not usable.
 const (
 	SourceUnavailable Code = "SOURCE_UNAVAILABLE" // its server does not answer, or not now
 	SourceRefused     Code = "SOURCE_REFUSED"     // its server says no
@@ -78,7 +78,7 @@ const (
 	SourceNotTorrent  Code = "SOURCE_NOT_TORRENT"
 )
 
-// What is wrong with a file.
+// A file cannot be delivered.
 const (
 	FileNotFound Code = "FILE_NOT_FOUND"
 	FileTooBig   Code = "FILE_TOO_BIG"
@@ -87,7 +87,7 @@ const (
 	FileChanged  Code = "FILE_CHANGED"
 )
 
-// What an outside system did.
+// An outside system failed.
 const (
 	YandexUnauthorized Code = "STORAGE_UNAUTHORIZED"
 	YandexRateLimited  Code = "STORAGE_RATE_LIMITED"
@@ -129,7 +129,7 @@ const (
 	ProviderRejected     Code = "PROVIDER_REJECTED"     // it refuses the request
 )
 
-// Why a download has failed, or wants a person's attention.
+// Reasons why a download failed, or needs a person's attention.
 const (
 	MissingExternalJob Code = "missing_external_job" // the torrent is gone, past the grace
 	ProviderError      Code = "provider_error"       // the torrent is in error
@@ -139,9 +139,9 @@ const (
 	Stalled            Code = "stalled"              // no progress for long
 )
 
-// How a job can end other than well.
+// Reasons of other ends, and failures of the service itself.
 const (
-	OutcomeUnknown       Code = "outcome_unknown" // it may have been sent; nobody can tell
+	OutcomeUnknown       Code = "outcome_unknown" // the file may or may not have arrived
 	JobTimeout           Code = "job_timeout"     // its time in a worker's hands is used up
 	TooManyAttempts      Code = "too_many_attempts"
 	WorkerLost           Code = "worker_lost"            // the worker's heartbeat stopped
@@ -152,7 +152,7 @@ const (
 	CancelledByUser      Code = "cancelled_by_user"      //
 	NotClaimedInTime     Code = "not_claimed_in_time"    // no worker was free within the TTL
 	SpoolFull            Code = "SPOOL_FULL"             // no room for a temporary file
-	Internal             Code = "INTERNAL"               // ours; the cause is in the log
+	Internal             Code = "INTERNAL"               // our own failure; the cause is in the log
 	StoreUnavailable     Code = "STORE_UNAVAILABLE"      // PostgreSQL cannot be reached
 	TemporalUnavailable  Code = "TEMPORAL_UNAVAILABLE"   // Temporal cannot be reached
 )

@@ -1,6 +1,6 @@
-// Package fault is the one error type of the program: a code that machines read, a sentence that people may see, and
-// a cause that only the log sees. Doors map codes to HTTP statuses, bot texts and exit codes; activities map them to
-// Temporal's retryable and non-retryable errors.
+// Package fault is the one error type of the program: a code that machines read, a sentence that people may see, and a
+// cause that only the log sees. API, bot and command line map codes to HTTP statuses, texts and exit codes; activities
+// map them to Temporal's retryable and non-retryable errors.
 package fault
 
 import (

@@ -1,6 +1,6 @@
-// Package feed follows the record's events once for the whole process and hands them to any number of followers: what
-// the record is asked does not depend on how many there are. Only a follower that is behind asks for itself, few of
-// them at a time.
+// Package feed reads the record's events once for the whole process and hands them to all followers, so that the number
+// of followers does not change the load of the record. Only a follower that is behind reads for itself, a few of them
+// at a time.
 package feed
 
 import (
@@ -21,16 +21,16 @@ import (
 
 const (
 	pollEvery   = 250 * time.Millisecond
-	accessEvery = 5 * time.Second // how often access is looked at while nothing happens
+	accessEvery = 5 * time.Second // how often access is checked while there are no events
 	lagEvery    = time.Second
 	page        = 500 // events of one statement
 
-	window   = 8 << 20 // bytes of events that are kept for followers who are a little slow
+	window   = 8 << 20 // bytes of events that are kept for slow followers
 	pagesAll = 2       // followers that catch up at the same time
 	pageRate = 200     // their pages a second
 )
 
-// Store is what a feed needs of the record.
+// Store holds the methods of the record that a feed calls.
 type Store interface {
 	EventFloor(ctx context.Context) (core.Cursor, error)
 	EventsNow(ctx context.Context) (core.Cursor, error)
@@ -56,11 +56,11 @@ type Options struct {
 
 	// Render makes the text of an event that all followers get.
 	Render func(core.StreamedEvent) ([]byte, error)
-	// Permit says whether a token and its user may follow; it is asked again and again.
+	// Permit says whether a token and its user may follow; it is called repeatedly.
 	Permit func(account.Holder) error
-	// OnLag is told for how many seconds events have been held back, or could not be read.
+	// OnLag is called with the seconds for which events have been held back, or could not be read.
 	OnLag func(seconds float64)
-	// OnFollowers is told how many followers there are.
+	// OnFollowers is called with the number of followers.
 	OnFollowers func(n int)
 }
 
@@ -84,8 +84,8 @@ type batch struct {
 type Feed struct {
 	o       Options
 	process string        // names it among all processes
-	leasing sync.RWMutex  // held for writing while the record is told of all leases
-	ended   atomic.Bool   // followers have left whose leases are still held
+	leasing sync.RWMutex  // held for writing while all leases are written to the record
+	ended   atomic.Bool   // followers have left, but their leases are still in the record
 	news    chan struct{} // holds one when there is a batch that not all followers were woken for
 
 	pages chan struct{} // slots of those who catch up
@@ -101,9 +101,9 @@ type Feed struct {
 	groups    []*group
 	followers map[*Follower]bool
 	users     map[int64]*person
-	asked     map[int64]bool            // ids of users; made anew when users come or go, never changed
-	access    map[string]account.Holder // by token, as it was last looked at
-	looks     int                       // how often it was
+	asked     map[int64]bool            // ids of users; replaced when users come or go, never changed
+	access    map[string]account.Holder // by token, as last read
+	looks     int                       // how often it was read
 	floor     floor
 }
 
@@ -189,6 +189,6 @@ func (f *Feed) add(b batch) {
 
 	select {
 	case f.news <- struct{}{}:
-	default: // those who wake are told already
+	default: // keepWaking has a signal already
 	}
 }

@@ -15,9 +15,9 @@ const (
 	floorFresh   = time.Minute
 )
 
-// Follow makes a follower for a user, who is known by a token: from a place in the stream, or, with nil, from now on.
-// Who makes it lets it leave. QUOTA_EXCEEDED: the user has as many as one may have; STREAMS_FULL: the process has;
-// CURSOR_GONE: what followed the place may be deleted, or is too much.
+// Follow makes a follower for a user, who is known by a token: from a place in the stream, or from now on with nil. The
+// caller must call Leave. QUOTA_EXCEEDED: the user has too many followers; STREAMS_FULL: the process has too many;
+// CURSOR_GONE: events after the place may be deleted, or are too many.
 func (f *Feed) Follow(ctx context.Context, user account.User, token string, from *core.Cursor) (*Follower, error) {
 	w := &Follower{feed: f, user: user, token: token}
 	streams, err := f.enrol(w)
@@ -44,7 +44,7 @@ func (f *Feed) begin(ctx context.Context, from *core.Cursor) (core.Cursor, error
 	return *from, f.check(ctx, *from)
 }
 
-// enrol counts a follower, unless this process has too many, and gives how many of its user there are now.
+// enrol counts a follower, unless this process has too many, and returns the number of its user's followers.
 func (f *Feed) enrol(w *Follower) (streams int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -114,7 +114,7 @@ type floor struct {
 	back, before core.Cursor // the place so many events ago; the one that was told before this: it is good still
 }
 
-// check refuses a place from which a follower would miss what was deleted, or would have too much to catch up with.
+// check refuses a place after which events were deleted, or after which there are too many events.
 func (f *Feed) check(ctx context.Context, from core.Cursor) error {
 	deleted, err := f.o.Store.EventFloor(ctx)
 	if err != nil {
@@ -153,8 +153,8 @@ func (f *Feed) check(ctx context.Context, from core.Cursor) error {
 	return err
 }
 
-// back gives the place that is told to those who come from too far back, and the one before which they are refused:
-// what is told holds for a while.
+// back gives the place to begin with that a refused follower is told, and the place before which followers are refused.
+// A place that was told stays valid for a while.
 func (f *Feed) back(ctx context.Context) (told, refused core.Cursor, err error) {
 	if f.o.CatchUp == 0 {
 		return core.Cursor{}, core.Cursor{}, nil

@@ -22,19 +22,18 @@ type Follower struct {
 
 	group *group // that it is woken with
 
-	// What was found out before it joined says nothing about it, or is out of date: batches up to this number, looks at
-	// the access.
+	// The numbers of batches and of readings of access before it joined: they do not contain its user, or are out of date.
 	joined, looks int
 
 	dismissed error // guarded by the feed's lock
 }
 
-// Cursor is the place up to which the follower has seen what it may see.
+// Cursor is the place up to which the follower has seen all events that it may see.
 func (w *Follower) Cursor() core.Cursor { return w.cursor }
 
-// Next gives the texts of events that the follower may see, and moves its cursor past them and past what it may not
-// see. There are none when it saw nothing for as long as the patience lasts, or when the cursor has moved a page.
-// Others read the same text: it must not be changed.
+// Next gives the texts of events that the follower may see, and moves its cursor past them and past events that it may
+// not see. The text is empty when there were no events within patience, or when only the cursor has moved by a page.
+// Other followers read the same text: it must not be changed.
 func (w *Follower) Next(ctx context.Context, patience time.Duration) ([]byte, error) {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
@@ -63,13 +62,13 @@ func (w *Follower) Next(ctx context.Context, patience time.Duration) ([]byte, er
 	}
 }
 
-// place is where a follower stands towards what the feed has read.
+// place is the position of a follower relative to the events that the feed has read.
 type place int
 
 const (
 	atEnd  place = iota // it has seen all
-	within              // the next batch is in the window, and says what the follower may see
-	behind              // it has to ask the record for itself
+	within              // the next batch is in the window, with the follower's access
+	behind              // it must read the record for itself
 )
 
 // look finds the batch that comes next.
@@ -100,8 +99,8 @@ func (w *Follower) look() (batch, place, <-chan struct{}, error) {
 	return next, within, nil, nil
 }
 
-// take gives what the follower may see of a batch: a part of the batch's own text, unless what it may not see lies
-// between.
+// take returns the part of a batch that the follower may see. It is a part of the batch's own text, unless an event
+// that it may not see is in between.
 func (w *Follower) take(b batch) (text []byte) {
 	begin, end := 0, 0 // of the part
 	for _, event := range b.events {
@@ -126,8 +125,8 @@ func (w *Follower) take(b batch) (text []byte) {
 	return text
 }
 
-// catchUp reads a page of the record for this follower alone. Few do so at a time, of one user only one, and so many
-// pages a second: the others' statements do not wait for those who are behind.
+// catchUp reads a page of the record for this follower alone. The number of such followers at a time, one for each
+// user, and of their pages a second are bounded, so that other statements do not wait for them.
 func (w *Follower) catchUp(ctx context.Context) ([]byte, error) {
 	f := w.feed
 	f.mu.Lock()
@@ -177,7 +176,7 @@ func (w *Follower) catchUp(ctx context.Context) ([]byte, error) {
 	return w.take(b), nil
 }
 
-// enter waits for a place in each of the channels and gives the function that gives them back.
+// enter takes a slot of each channel, and returns the function that returns the slots.
 func enter(ctx context.Context, places ...chan struct{}) (leave func(), err error) {
 	taken := 0
 	leave = func() {

@@ -10,18 +10,18 @@ import (
 
 const (
 	renewEvery = notice.StreamLease / 3
-	flushEvery = time.Second     // how soon other processes hear that a stream has ended
+	flushEvery = time.Second     // how soon other processes see that a stream has ended
 	renewTime  = 5 * time.Second // that PostgreSQL may take
 )
 
-// lease asks for one more stream of a user, who has so many in this process then, where users are limited. The quota is
-// that of all processes together.
+// lease asks for one more stream of a limited user, with streams in this process then. The quota is for all processes
+// together.
 func (f *Feed) lease(ctx context.Context, user account.User, streams int) error {
 	if f.o.PerUser == 0 || user.IsAdmin() {
 		return nil
 	}
 
-	// A renewal tells the numbers that it has read before: one that is asked for meanwhile would be lost.
+	// A renewal writes numbers that it has read before: a lease that is granted meanwhile would be lost.
 	f.leasing.RLock()
 	defer f.leasing.RUnlock()
 
@@ -32,9 +32,9 @@ func (f *Feed) lease(ctx context.Context, user account.User, streams int) error 
 	return err
 }
 
-// keepLeases tells the record how many streams of users this process has: soon after some have ended, and again and
-// again, until ctx ends. Then it gives all back. When PostgreSQL cannot be reached for long they lapse, and nobody is
-// dismissed for that.
+// keepLeases writes to the record how many streams each user has in this process: soon after some have ended, and
+// periodically until ctx ends. Then it returns all leases. They lapse when PostgreSQL cannot be reached for long; no
+// follower is dismissed because of that.
 func (f *Feed) keepLeases(ctx context.Context) {
 	if f.o.PerUser == 0 {
 		return
@@ -63,7 +63,7 @@ func (f *Feed) keepLeases(ctx context.Context) {
 	}
 }
 
-// renew tells the record of all streams of users in one statement, or that there are none any more.
+// renew writes all streams of users to the record in one statement, or none when over.
 func (f *Feed) renew(ctx context.Context, over bool) error {
 	ctx, cancel := context.WithTimeout(ctx, renewTime)
 	defer cancel()

@@ -11,17 +11,17 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// overhead is about what an event takes in memory besides its text.
+// overhead is the approximate memory of an event besides its text, in bytes.
 const overhead = 500
 
-// reader is what Run keeps from one look at the record to the next.
+// reader is the state of Run between two readings of the record.
 type reader struct {
 	feed          *Feed
 	read          time.Time // when events were last read with success
 	looked, asked time.Time // at the access of all followers, for the lag
 }
 
-// tick reads a page of events and says whether there may be more. All that it asks is asked once for all followers.
+// tick reads a page of events and says whether there may be more. Each of its queries serves all followers.
 func (r *reader) tick(ctx context.Context) (more bool, err error) {
 	events, err := r.events(ctx)
 	if err != nil {
@@ -88,7 +88,7 @@ func (f *Feed) lags(seconds float64) {
 	}
 }
 
-// publish finds out who may see the events and lets all followers have them.
+// publish reads who may see the events, and adds them to the window.
 func (f *Feed) publish(ctx context.Context, events []core.StreamedEvent) error {
 	f.mu.Lock()
 	if f.asked == nil {
@@ -132,8 +132,8 @@ func (b *batch) render(events []core.StreamedEvent, render func(core.StreamedEve
 // size is about how many bytes a batch takes.
 func (b *batch) size() int { return cap(b.text) + overhead*len(b.events) }
 
-// lookAtAccess dismisses the followers whose token has nobody any more or whose user may not follow. It does so before
-// the events are published that were read before it: who was blocked does not see what comes after.
+// lookAtAccess dismisses the followers whose token is revoked or whose user may not follow. It runs before the events
+// that were read earlier are published, so that a blocked user does not see later events.
 func (f *Feed) lookAtAccess(ctx context.Context) error {
 	f.mu.Lock()
 	tokens := map[string]bool{}

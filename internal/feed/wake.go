@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// A thousand followers that wake up at once keep all processors busy for tens of milliseconds, and whoever asks the API
-// for something else waits for them. So they wake up in groups, with pauses between.
+// A thousand followers that wake at once keep all processors busy for tens of milliseconds, and other requests wait for
+// them. So they wake in groups, with pauses in between.
 const (
 	groupSize  = 25
 	groupPause = 5 * time.Millisecond
 	wakeSpread = 250 * time.Millisecond // all groups have been woken within this time
 )
 
-// group is some followers that are woken together. The feed's lock guards it.
+// group holds followers that are woken together. The feed's lock guards it.
 type group struct {
 	members int
-	changed chan struct{} // closed when they are to look again
+	changed chan struct{} // closed to wake them
 }
 
 func (g *group) wake() {
@@ -36,7 +36,7 @@ func (f *Feed) join() *group {
 	return f.groups[at]
 }
 
-// wakeAll lets all followers look again at once. The lock must be held.
+// wakeAll wakes all followers at once. The lock must be held.
 func (f *Feed) wakeAll() {
 	for _, g := range f.groups {
 		g.wake()

@@ -1,7 +1,7 @@
-// Package fetch gets small files from addresses that people give. It asks nobody but the Internet for them, unless told
-// otherwise: what a name leads to is looked at when the connection is made, after every redirect too, so that a name
-// which changes its meaning gains nothing. Its errors hold no address. A call that its caller cancelled returns
-// context.Canceled, every other failure is a *fault.Error.
+// Package fetch gets small files from addresses that users give. By default it connects to the Internet only. It checks
+// the address of each connection, after each redirect too, so that a name that changes its address does not pass the
+// check. Its errors hold no address. A call that its caller cancelled returns context.Canceled, every other failure is
+// a *fault.Error.
 package fetch
 
 import (
@@ -37,7 +37,7 @@ type Fetcher struct {
 
 const maxRedirects = 5
 
-// Reasons why nothing is asked for.
+// Reasons why an address is refused without a request.
 var (
 	errForbidden = errors.New("this address is not on the Internet")
 	errScheme    = errors.New("redirected to something other than http")
@@ -63,7 +63,7 @@ func newFetcher(o Options, allowed func(netip.Addr) bool) *Fetcher {
 	}}
 
 	return &Fetcher{o: o, http: &http.Client{
-		Transport: &http.Transport{ // no proxy: it would make the connections, and look at no address
+		Transport: &http.Transport{ // no proxy: a proxy would connect without this check
 			DialContext:            dialer.DialContext,
 			TLSHandshakeTimeout:    o.Timeout,
 			DisableKeepAlives:      true,
@@ -83,7 +83,7 @@ func newFetcher(o Options, allowed func(netip.Addr) bool) *Fetcher {
 	}}
 }
 
-// Fetch gets what lies at an http or https address.
+// Fetch gets the file at an http or https address.
 func (f *Fetcher) Fetch(ctx context.Context, address string) ([]byte, error) {
 	limited, cancel := context.WithTimeout(ctx, f.o.Timeout)
 	defer cancel()
@@ -118,8 +118,8 @@ func (f *Fetcher) Fetch(ctx context.Context, address string) ([]byte, error) {
 // piece is how much of a file is read at a time.
 const piece = 256 << 10
 
-// read reads at most so many bytes. It takes twice the memory of the content and no more, whereas a buffer that grows
-// leaves all its smaller forms behind.
+// read reads at most so many bytes. It uses at most twice the memory of the content; a growing buffer would leave its
+// smaller copies behind.
 func read(body io.Reader, most int64) ([]byte, error) {
 	var pieces [][]byte
 	next := make([]byte, 0, piece)
@@ -138,7 +138,7 @@ func read(body io.Reader, most int64) ([]byte, error) {
 	}
 }
 
-// check looks at an answer before its body is read.
+// check checks an answer before its body is read.
 func (f *Fetcher) check(response *http.Response) error {
 	status := fault.New(fault.SourceRefused, "the source answers %d", response.StatusCode)
 	switch code := response.StatusCode; {
@@ -148,7 +148,7 @@ func (f *Fetcher) check(response *http.Response) error {
 		return nil
 	case code == http.StatusTooManyRequests, code == http.StatusRequestTimeout, code >= 500:
 		status.Code = fault.SourceUnavailable
-		seconds, _ := strconv.Atoi(response.Header.Get("Retry-After")) // a date is not waited for
+		seconds, _ := strconv.Atoi(response.Header.Get("Retry-After")) // a date is ignored
 		return status.After(time.Duration(min(max(seconds, 0), maxPause)) * time.Second)
 	default:
 		return status
@@ -179,8 +179,8 @@ func asFault(ctx context.Context, err error) error {
 	}
 }
 
-// harmless gives what of an error a log may hold: the innermost one where its text is a constant, else its type. Those
-// around it, and the texts of what the other side has said, hold addresses.
+// harmless returns the part of an error that a log may have: the innermost error when its text is a constant, else its
+// type. The errors around it, and texts of the other side, contain addresses.
 func harmless(err error) error {
 	inner := err
 	for next := errors.Unwrap(err); next != nil; next = errors.Unwrap(next) {

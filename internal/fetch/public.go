@@ -2,8 +2,8 @@ package fetch
 
 import "net/netip"
 
-// Public says whether an address is one of the Internet's: neither this machine's nor its network's own, nor one that
-// only leads there by another form of it.
+// Public says whether an address is on the Internet: not this machine's, not of a private network, and not another form
+// of such an address.
 func Public(a netip.Addr) bool {
 	a = a.Unmap()
 	if a.Is6() && (a.Zone() != "" || !internet6.Contains(a)) {
@@ -17,10 +17,10 @@ func Public(a netip.Addr) bool {
 	return a.IsGlobalUnicast() && !a.IsPrivate()
 }
 
-// internet6 is what has been given out of IPv6.
+// internet6 is the assigned part of IPv6.
 var internet6 = netip.MustParsePrefix("2000::/3")
 
-// reserved are the blocks that IANA's special-purpose registries keep from the Internet, beyond what netip knows.
+// reserved are the blocks of IANA's special-purpose registries that netip does not know.
 var reserved = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),
 	netip.MustParsePrefix("100.64.0.0/10"), // shared by the customers of a provider

@@ -1,8 +1,7 @@
 // Package fragment is a client for the part of Fragment's web API that buys Telegram Stars for TON. None of its calls
-// moves money: the payment that Link describes does, and that is signed elsewhere. It never retries on its own, but
-// for one thing: a page hash that has changed is read anew once. It logs nothing, and its errors hold no cookie, name
-// or link. A call that its caller cancelled returns context.Canceled, every other failure is a *fault.Error whose
-// class ClassOf tells.
+// moves money: the payment that Link describes is signed elsewhere. It never retries, with one exception: a page hash
+// that has changed is read again once. It logs nothing, and its errors contain no cookie, name or link. A cancelled
+// call returns context.Canceled; every other failure is a *fault.Error, whose class ClassOf gives.
 package fragment
 
 import (
@@ -29,7 +28,7 @@ import (
 
 const defaultRate = 2 // requests per second
 
-// device says which wallet program talks to Fragment, in the words of TON Connect.
+// device names the wallet program to Fragment, as TON Connect defines it.
 const device = `{"platform":"linux","appName":"Tonkeeper","appVersion":"4.0.0","maxProtocolVersion":2,` +
 	`"features":["SendTransaction",{"name":"SendTransaction","maxMessages":255}]}`
 
@@ -49,7 +48,7 @@ type Options struct {
 	OnResult  func(error) // is told how each call ended; nil: nobody is
 }
 
-// Account is the wallet that pays, as Fragment wants to know it.
+// Account is the paying wallet as Fragment needs it.
 type Account struct {
 	Address   ton.Address
 	PublicKey string // hex
@@ -57,10 +56,10 @@ type Account struct {
 	Network   int32  // ton.Mainnet
 }
 
-// Cookies are a session with Fragment, by name. They never print themselves.
+// Cookies are a session with Fragment, by name. Printing never shows them.
 type Cookies map[string]string
 
-// The cookies that make a session whose owner is logged in and has shown their wallet.
+// sessionCookies belong to a session whose owner is logged in and has connected a wallet.
 var sessionCookies = []string{"stel_ssid", "stel_dt", "stel_token", "stel_ton_token"}
 
 // ParseCookies reads cookies as a browser sends them: "stel_ssid=…; stel_dt=…; stel_token=…; stel_ton_token=…".
@@ -133,7 +132,7 @@ type Recipient struct {
 	ID string // Fragment's own id: opaque
 }
 
-// Search finds a user. It works without a valid session too, so it is no check of one.
+// Search finds a user. It works without a valid session, so it does not check the session.
 func (c *Client) Search(ctx context.Context, username string, stars int) (Recipient, error) {
 	var answer struct {
 		Found struct {
@@ -147,7 +146,7 @@ func (c *Client) Search(ctx context.Context, username string, stars int) (Recipi
 	return Recipient{ID: answer.Found.Recipient}, err
 }
 
-// Price tells what that many Stars cost now.
+// Price gives the current price of so many Stars.
 func (c *Client) Price(ctx context.Context, stars int) (money.Nano, error) {
 	var answer struct {
 		Price string `json:"cur_price"`
@@ -165,7 +164,7 @@ func (c *Client) Price(ctx context.Context, stars int) (money.Nano, error) {
 	return price, nil
 }
 
-// A price in TON is marked as one, or is the first amount with small decimals.
+// prices find a price in TON: it is marked as one, or is the first amount with small decimals.
 var prices = []*regexp.Regexp{
 	regexp.MustCompile(`icon-ton\b[^>]*>\s*([0-9][0-9,]*)(?:<span class="mini-frac">(\.[0-9]+)</span>)?\s*<`),
 	regexp.MustCompile(`>\s*([0-9][0-9,]*)<span class="mini-frac">(\.[0-9]+)</span>`),
@@ -181,13 +180,13 @@ func readPrice(page string) (money.Nano, bool) {
 	return 0, false
 }
 
-// Request is a purchase that Fragment has noted; it costs nothing until it is paid.
+// Request is a purchase that Fragment has recorded; it costs nothing until it is paid.
 type Request struct {
 	ID     string
 	Amount money.Nano
 }
 
-// Init notes a purchase.
+// Init creates a purchase.
 func (c *Client) Init(ctx context.Context, recipient Recipient, stars int) (Request, error) {
 	var answer struct {
 		ID     anything `json:"req_id"`
@@ -216,7 +215,7 @@ type Link struct {
 	Amount     money.Nano
 	Body       []byte // a BoC: pass it on as it is
 	Stars      int    // how many the text in Body names: "50 Telegram Stars \n\nRef#…"; 0: it names none
-	ConfirmID  string // what Confirm wants; empty: there is nothing to confirm
+	ConfirmID  string // for Confirm; empty: nothing to confirm
 }
 
 // Link asks for the payment of a request.
@@ -320,7 +319,7 @@ func (c *Client) Confirm(ctx context.Context, confirmID string, boc []byte) erro
 	return err
 }
 
-// State is how far the session's last purchase has come.
+// State is the state of the session's last purchase.
 type State struct {
 	Mode       string // "new", "processing", "done"
 	NeedUpdate bool   // Mode is not the one that was asked with
@@ -329,8 +328,8 @@ type State struct {
 // Done tells whether the Stars have been sent.
 func (s State) Done() bool { return s.Mode == "done" && !s.NeedUpdate }
 
-// State asks how far the session's last purchase has come. mode is what the asker believes, "processing" at first and
-// what was answered last later on: only who knows that it is done is told so without doubt.
+// State asks for the state of the session's last purchase. mode is the last known one, "processing" at first: Fragment
+// confirms "done" without NeedUpdate only to a caller that gives it as mode.
 func (c *Client) State(ctx context.Context, mode string) (State, error) {
 	var answer struct {
 		Mode       string `json:"mode"`
@@ -348,7 +347,7 @@ func (c *Client) State(ctx context.Context, mode string) (State, error) {
 	return State{Mode: answer.Mode, NeedUpdate: answer.NeedUpdate}, err
 }
 
-// anything is a string, or a number as it is written.
+// anything is a string or a number, as text.
 type anything string
 
 // UnmarshalJSON takes the quotation marks off.

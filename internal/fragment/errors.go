@@ -18,8 +18,8 @@ import (
 // Class says what to do about an error.
 type Class string
 
-// A retryable error may pass by itself, a non-retryable one never does. Nobody knows about an unknown one. At hold the
-// session or the account needs an operator: no try of any purchase can succeed before.
+// The cause of a retryable error may pass; a non-retryable one is caused by the order; an unknown one may be either. At
+// hold the session or the account needs an operator: no purchase can succeed before.
 const (
 	Retryable    Class = "retryable"
 	NonRetryable Class = "non-retryable"
@@ -29,9 +29,9 @@ const (
 
 // failure is one row of the table of what can go wrong.
 type failure struct {
-	says    string // part of the sentence that Fragment answers, in lower case; empty: told otherwise
+	says    string // part of Fragment's sentence, in lower case; empty: recognized in another way
 	code    fault.Code
-	message string // how operators and users know it
+	message string // what operators and users read
 	class   Class
 }
 
@@ -40,7 +40,7 @@ const (
 	networkError = "Failed to fetch: Network error"
 )
 
-// failures is the one table: every error of this package is a row of it. The first row that fits counts.
+// failures is the one table: every error of this package is a row of it. The first matching row applies.
 var failures = []failure{
 	{"no telegram users found", fault.FragmentNoUser, "Username not found", NonRetryable},
 	{"please enter a username assigned to a user", fault.FragmentNotAUser, "Invalid username", NonRetryable},
@@ -57,7 +57,7 @@ var failures = []failure{
 	{"", fault.FragmentRefused, "Fragment API error: an unknown reason", UnknownClass},
 }
 
-// fault makes the error of a row. An unknown one is tried again too; one that holds is not.
+// fault makes the error of a row. An unknown one is retryable too; one that holds purchases is not.
 func (f failure) fault(args ...any) *fault.Error {
 	e := fault.New(f.code, "%s", f.message)
 	if len(args) > 0 {
@@ -77,7 +77,7 @@ func row(code fault.Code) failure {
 	return failure{code: code, class: UnknownClass}
 }
 
-// ClassOf tells the class of an error of this package; UnknownClass for any other.
+// ClassOf gives the class of an error of this package; UnknownClass for any other.
 func ClassOf(err error) Class { return row(fault.CodeOf(err)).class }
 
 // Away says whether an error means that Fragment cannot be reached, or can serve nobody now.
@@ -103,13 +103,13 @@ func textFault(text, name string) *fault.Error {
 	return row(fault.FragmentRefused).fault().WithCause(errors.New("Fragment says: " + scrub(text, name)))
 }
 
-// Words of a sentence that may be somebody's name, a link, an amount or an id.
+// private matches words that may be a name, a link, an amount or an id.
 var private = regexp.MustCompile(`\S*[^A-Za-z\s.,:;!?'"()]\S*`)
 
-// scrub keeps what is fit for the log: an operator wants to know which sentence is missing in the table.
+// scrub keeps the part of a sentence that the log may have: it shows operators which sentence is missing in the table.
 func scrub(text, name string) string {
 	text = private.ReplaceAllString(html.UnescapeString(text), "…")
-	if name != "" { // one of letters only looks like any other word
+	if name != "" { // a name of letters only matches no pattern
 		text = regexp.MustCompile(`(?i)\b`+regexp.QuoteMeta(name)+`\b`).ReplaceAllString(text, "…")
 	}
 	return text[:min(len(text), 120)]
@@ -139,8 +139,8 @@ func protocolFault(what string) *fault.Error {
 	return row(fault.FragmentProtocol).fault().WithCause(errors.New(what))
 }
 
-// transportFault turns an error of net/http into a fault. The caller's own cancellation is nobody's failure and stays
-// the plain context.Canceled.
+// transportFault turns an error of net/http into a fault. A cancel by the caller is no failure and stays
+// context.Canceled.
 func transportFault(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()

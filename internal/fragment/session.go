@@ -12,8 +12,8 @@ import (
 // profilePage shows who is logged in. It starts nothing.
 const profilePage = "/my/profile"
 
-// SessionWallet tells which wallet the session is connected to, as Fragment's own page shows it. shown is false where
-// the page shows none: nobody is logged in then, or the page has another form by now.
+// SessionWallet gives the wallet that the session is connected to, as Fragment's own page shows it. shown is false when
+// the page shows none: nobody is logged in, or the page has changed.
 func (c *Client) SessionWallet(ctx context.Context) (wallet ton.Address, shown bool, err error) {
 	page, err := c.send(ctx, "profile", http.MethodGet, c.o.URL+profilePage, "")
 	if c.o.OnResult != nil && ctx.Err() == nil {
@@ -26,8 +26,8 @@ func (c *Client) SessionWallet(ctx context.Context) (wallet ton.Address, shown b
 	return wallet, shown, nil
 }
 
-// The menu of a page has the address of the connected wallet in two halves, for a narrow screen to leave the middle
-// out.
+// accountAddress finds the address of the connected wallet in the menu of a page, in two halves: a narrow screen hides
+// the middle.
 var accountAddress = regexp.MustCompile(`tm-menu-account-address[\s\S]{0,200}?` +
 	`class="head">([\w-]{1,48})</span>[\s\S]{0,100}?class="tail">([\w-]{1,48})</span>`)
 

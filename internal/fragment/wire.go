@@ -29,8 +29,8 @@ func (c *Client) call(ctx context.Context, method string, form url.Values, into 
 	return err
 }
 
-// twice makes one call. When Fragment refuses it for a reason that an old page hash would explain, and the page has
-// another one by now, it is made again.
+// twice makes one call. It repeats the call once when an old page hash may be the reason of a refusal and the page has
+// another hash now.
 func (c *Client) twice(ctx context.Context, method string, form url.Values, into any) error {
 	form.Set("method", method)
 	hash, err := c.pageHash(ctx, "")
@@ -51,7 +51,7 @@ func (c *Client) twice(ctx context.Context, method string, form url.Values, into
 
 var apiHash = regexp.MustCompile(`api\?hash=([a-f0-9]+)`)
 
-// pageHash gives the hash that calls need; it is read from the page unless one other than refused is known.
+// pageHash gives the hash that calls need. It reads the page unless it knows a hash other than refused.
 func (c *Client) pageHash(ctx context.Context, refused string) (string, error) {
 	c.mu.Lock()
 	known := c.hash

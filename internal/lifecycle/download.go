@@ -53,11 +53,11 @@ const (
 	DownloadSyncType = "DownloadSync"
 	DownloadSyncID   = "download-sync"
 
-	// FileQueue is where .torrent files are fetched and handed to qBittorrent, a few at a time: however many there are, and however
-	// long the sites behind them take, they hold up nothing else and little memory.
+	// TorrentQueue is the task queue in which .torrent files are fetched and handed to qBittorrent, a few at a time. Slow
+	// sites and many files therefore delay no other work and use little memory.
 	TorrentQueue = "torrents"
 
-	// SyncTitle names the watcher for operators.
+	// DownloadSyncTitle names the watcher for operators.
 	DownloadSyncTitle = "Watches over all downloads"
 )
 

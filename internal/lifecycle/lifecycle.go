@@ -1,6 +1,6 @@
-// Package lifecycle is the small engine behind every workload: a table of rules, and one function that answers whether
-// an action is allowed in a state, for whom, and where it leads. It knows no workload, does no I/O and is
-// deterministic, so that workflows, activities, doors, documentation and tests can all ask the same table.
+// Package lifecycle has the table of rules of each workload, and one function that answers whether an action is allowed
+// in a state, for whom, and which state it leads to. It does no I/O and is deterministic, so that workflows,
+// activities, API, bot, documents and tests can ask the same table.
 package lifecycle
 
 import (
@@ -9,7 +9,7 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// Role is a caller's standing towards one entity: "owner", "admin", "system". A caller may have several.
+// Role is what a caller is to one entity: "owner", "admin", "system". A caller may have several.
 type Role string
 
 // Roles that every workload knows.
@@ -19,10 +19,10 @@ const (
 	Admin  Role = "admin"  // an administrator, or an operator at the temporal CLI
 )
 
-// systemOnly is the Who of a rule that people have no part in.
+// systemOnly is the Who of a rule that no person can use.
 var systemOnly = []Role{System}
 
-// Guard is a condition on the entity's facts. Code is what a caller is told when it does not hold.
+// Guard is a condition on the entity's facts. Code is the refusal when it does not hold.
 type Guard[F any] struct {
 	Name  string
 	Code  fault.Code
@@ -36,9 +36,9 @@ type Rule[S, A ~string, F any] struct {
 	To     S
 	Who    []Role
 	Guards []Guard[F]
-	// the type of the event that the transition leaves; empty: the action is let through and changes nothing
+	// the type of the transition's event; empty: the action is accepted and changes nothing
 	Event  string
-	Denied fault.Code // told to a caller who is none of Who; empty: INSUFFICIENT_ACCESS
+	Denied fault.Code // the refusal of a caller who is none of Who; empty: INSUFFICIENT_ACCESS
 	Effect string     // what else happens, for the documentation
 }
 
@@ -65,8 +65,8 @@ type Request[S, A ~string] struct {
 }
 
 // Decide gives the rule that applies to req in state from. Refusals come in a fixed order: impossible transition
-// (INVALID_TRANSITION with the current state and the allowed actions), then who, then guards as the rule lists them. Of
-// several rules that are possible, the first one for the caller's roles tells the refusal.
+// (INVALID_TRANSITION with the current state and the allowed actions), then who, then guards as the rule lists them.
+// When several rules are possible, the refusal comes from the first one for the caller's roles.
 func (t Table[S, A, F]) Decide(from S, req Request[S, A], facts F) (Rule[S, A, F], error) {
 	var refusal error
 	forCaller := false
@@ -122,8 +122,8 @@ func (t Table[S, A, F]) Targets(from S, action A, roles []Role, facts F) []S {
 	return targets
 }
 
-// Leaves reports whether some rule leads from one state to another and leaves this event: what has been decided already
-// is checked by it.
+// Leaves reports whether some rule leads from one state to another with this event. It checks a transition that was
+// decided earlier.
 func (t Table[S, A, F]) Leaves(from, to S, event string) bool {
 	return slices.ContainsFunc(t.Rules, func(r Rule[S, A, F]) bool {
 		return event != "" && r.Event == event && r.To == to && r.leaves(from)
@@ -158,8 +158,7 @@ func (t Table[S, A, F]) statesWhere(terminal bool) (states []S) {
 	return states
 }
 
-// impossible tells what was asked for and what would be allowed instead: states to one who asked for a state, else
-// actions.
+// impossible names the refused action and the allowed ones: states when a state was asked for, else actions.
 func (t Table[S, A, F]) impossible(from S, req Request[S, A], facts F) error {
 	requested, allowed := string(req.Action), any(t.Actions(from, req.Roles, facts))
 	if req.To != "" {

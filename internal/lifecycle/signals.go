@@ -6,7 +6,7 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// Attempt tells the workflow of a delivery how its attempts stand, after one that has not ended the job.
+// Attempt is the signal that reports to the workflow of a delivery an attempt that has not ended the job.
 type Attempt struct {
 	State  DeliveryState `json:"state"`
 	Failed int           `json:"attempt"` // attempts that have failed
@@ -15,7 +15,7 @@ type Attempt struct {
 	Busy   time.Duration `json:"busy"` // time in workers' hands so far
 }
 
-// What a workflow is told of its torrent.
+// The states of a torrent that a workflow is told.
 const (
 	ObservedAbsent      = "absent"      // qBittorrent does not have it
 	ObservedPresent     = "present"     // it has it again, and not begun
@@ -28,10 +28,10 @@ const (
 // Observation is the signal that tells a workflow of a change.
 type Observation struct {
 	JobID int64  `json:"job_id"`
-	State string `json:"state,omitempty"` // empty: nothing was worth telling yet, but that it stalls
-	// Restarted says of an absent torrent that this run of qBittorrent has never had it: it may have been lost on the way.
+	State string `json:"state,omitempty"` // empty: no state was reported before the torrent stalled
+	// Restarted says of an absent torrent that this run of qBittorrent has never shown it: a restart may have lost it.
 	Restarted bool `json:"restarted,omitempty"`
-	// Resumed says of a broken torrent that it was told to go on before: this is another error, not the same once more.
+	// Resumed says of a broken torrent that it was resumed before: this is another error, not the first one again.
 	Resumed bool `json:"resumed,omitempty"`
 	Stalled bool `json:"stalled,omitempty"` // no progress for long
 	Cancel  bool `json:"cancel,omitempty"`  // what stalls is to be cancelled

@@ -39,8 +39,8 @@ const (
 // Names that operators and other programs use. The updates are the actions claim, escalate, takeover and status.
 const (
 	TaskType            = "Task"
-	TaskUnblockedSignal = "unblocked" // from a blocker's workflow: the last one is DONE, the deadline may begin
-	TaskRefreshSignal   = "refresh"   // from the reconciler: take over what the record has, as after a reset
+	TaskUnblockedSignal = "unblocked" // from a blocker's workflow: the last blocker is DONE, the deadline may begin
+	TaskRefreshSignal   = "refresh"   // from the reconciler: load the record again, such as after a reset
 )
 
 // Roles of a task. A caller has all that apply.

@@ -4,7 +4,7 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// TaskCaller is who wants something of a task.
+// TaskCaller is the caller of an action on a task.
 type TaskCaller struct {
 	ID     int64
 	Member bool // of the task's workspace
@@ -12,7 +12,7 @@ type TaskCaller struct {
 	System bool // the program itself
 }
 
-// TaskAsk is what a caller wants. To is for the action status only.
+// TaskAsk is the action that a caller asks for. To is for the action status only.
 type TaskAsk struct {
 	Action  TaskAction
 	To      TaskState
@@ -47,7 +47,7 @@ func DecideTask(facts TaskFacts, ask TaskAsk) (step TaskRule, held bool, err err
 	case refusal == nil:
 	case refusal.Code == fault.UnresolvedBlockers:
 		err = refusal.With("blockers", facts.OpenBlockers)
-	case refusal.Code == fault.InvalidTransition: // what would be allowed does not depend on a comment that is missing
+	case refusal.Code == fault.InvalidTransition: // the allowed actions do not depend on a missing comment
 		facts.Comment = anyComment
 		step, err = Task.Decide(facts.State, wanted, facts)
 	}
@@ -55,7 +55,7 @@ func DecideTask(facts TaskFacts, ask TaskAsk) (step TaskRule, held bool, err err
 	return step, err == nil && step.Event == "", err
 }
 
-// anyComment stands for the comment that will come with the action.
+// anyComment stands for the comment that comes with the action later.
 const anyComment = "…"
 
 // LostClaim returns the refusal of a claim on a task that somebody else holds or held to its end; nil: it is not lost.

@@ -45,7 +45,7 @@ func CheckComment(comment string) *fault.Error {
 	}
 }
 
-// IsText says whether the record can hold a text: PostgreSQL takes no NUL.
+// IsText says whether the record can hold a text: PostgreSQL refuses NUL and bytes that are no UTF-8.
 func IsText(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
 
 func NotText(field string) *fault.Error {

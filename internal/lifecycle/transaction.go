@@ -80,11 +80,12 @@ const (
 
 	TonMonitorType = "TonMonitor"
 
-	// QuoteQueue is where orders wait to be quoted, a few at a time: however many come at once, Fragment's answers go to the
-	// order whose turn it is.
+	// QuoteQueue is the task queue in which orders are quoted, a few at a time. Many new orders therefore leave Fragment's
+	// few answers to the order that has the turn.
 	QuoteQueue = "quotes"
 
-	// PaymentQueue is where everything waits that needs the wallet's key or the shop's session: only processes that hold both serve it.
+	// PaymentQueue is the task queue of the activities that need the wallet's key or Fragment's session: only processes
+	// with both serve it.
 	PaymentQueue = "payments"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Nano is an amount of nanoTON. All TON that exist are about half of what it can hold; differences may be negative.
+// Nano is an amount of nanoTON. It can hold about twice all TON that exist; differences may be negative.
 type Nano int64
 
 // TON is one TON in nanoTON.
@@ -43,7 +43,7 @@ func (n Nano) MulDiv(times, by int64) (Nano, error) {
 	}
 
 	high, low := bits.Mul64(uint64(n), uint64(times))
-	if high >= uint64(by) { // by zero too
+	if high >= uint64(by) { // also when by is zero
 		return 0, ErrOverflow
 	}
 
@@ -58,7 +58,7 @@ func (n Nano) MulDiv(times, by int64) (Nano, error) {
 func (n Nano) String() string {
 	sign, whole := "", uint64(n)
 	if n < 0 {
-		sign, whole = "-", -whole // right for the smallest number too
+		sign, whole = "-", -whole // also right for the smallest number
 	}
 	unit := uint64(TON)
 	text := sign + strconv.FormatUint(whole/unit, 10)
@@ -96,7 +96,7 @@ var (
 	errNotNano = errors.New("this is no amount in nanoTON")
 )
 
-// ungroup takes thousands commas out; false when they stand where none belongs.
+// ungroup removes commas between thousands; false when a comma is at a wrong place.
 func ungroup(text string) (string, bool) {
 	groups := strings.Split(text, ",")
 	for i, group := range groups {

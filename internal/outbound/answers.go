@@ -6,11 +6,10 @@ import (
 	"net/http"
 )
 
-// ErrTooLong is the failure to read an answer that is longer than any that makes sense.
+// ErrTooLong is the error of an answer that is longer than its limit.
 var ErrTooLong = errors.New("the answer is too long")
 
-// ReadAnswer reads a whole answer of at most limit bytes. What it has read of one that does not end is freed with its
-// error.
+// ReadAnswer reads a whole answer of at most limit bytes. A part of a longer answer is freed with the error.
 func ReadAnswer(answer io.Reader, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(answer, limit+1))
 	if err != nil {

@@ -35,8 +35,8 @@ func NewLimiter(perSecond float64, reserve Reserve) *Limiter {
 }
 
 const (
-	reserveTimeout = 2 * time.Second // an allowance that answers later is away
-	mostPatience   = time.Minute     // who gives no deadline waits this long for a request to go
+	reserveTimeout = 2 * time.Second // a shared allowance that answers later counts as unavailable
+	mostPatience   = time.Minute     // the longest wait of a caller without a deadline
 )
 
 // Wait returns when the next request may go. Its error says that ctx ends before that, or that too many wait already.

@@ -23,7 +23,7 @@ type NewTorrent struct {
 // Add hands a torrent over, into the active category. PROVIDER_REJECTED when qBittorrent has it already, cannot read
 // it, or has not finished its own start: it does not say which.
 func (c *Client) Add(ctx context.Context, n NewTorrent) error {
-	// Nothing is left to qBittorrent's own settings: neither where the files go, nor when it is removed.
+	// Nothing depends on qBittorrent's own settings: neither the path of the files, nor when the torrent is removed.
 	options := func() map[string]string {
 		return map[string]string{
 			"category": c.o.ActiveCategory, "tags": n.Tag, "savepath": n.SavePath, "autoTMM": "false", "useDownloadPath": "false",
@@ -46,9 +46,8 @@ func (c *Client) Add(ctx context.Context, n NewTorrent) error {
 	})
 }
 
-// Adopt gives a torrent of ours one more tag, lets it go on, and makes it active again. What was done long ago may have
-// lost its files, which qBittorrent does not notice by itself: they are looked at anew, and what is gone is downloaded
-// again.
+// Adopt gives a torrent of ours one more tag, resumes it, and makes it active again. An old torrent may have lost its
+// files without qBittorrent noticing: the files are checked again, and missing parts are downloaded again.
 func (c *Client) Adopt(ctx context.Context, t Torrent, tag string) error {
 	if !c.Ours(t) {
 		return foreign()
@@ -60,7 +59,7 @@ func (c *Client) Adopt(ctx context.Context, t Torrent, tag string) error {
 		err = c.Resume(ctx, t)
 	}
 
-	if err == nil && old { // before anybody watches it, and again when this is done twice
+	if err == nil && old { // before a watcher sees it, and again when this call is repeated
 		err = c.recheck(ctx, t)
 	}
 
@@ -76,9 +75,9 @@ const (
 	refreshLook = 200 * time.Millisecond
 )
 
-// recheck lets qBittorrent look at a torrent's files anew. Until its next refresh it shows the state from before, by
-// which a watcher would take a torrent without files for complete: recheck returns when another state shows, or when
-// refresh is over, after which what is complete is so.
+// recheck makes qBittorrent check a torrent's files again. Until its next refresh qBittorrent shows the old state, so
+// that a watcher could take a torrent without files for complete. recheck therefore returns when another state shows,
+// or after refresh, when the shown state is right.
 func (c *Client) recheck(ctx context.Context, t Torrent) error {
 	if err := c.call(ctx, func() error { return c.qbt.RecheckCtx(ctx, []string{t.ID}) }); err != nil {
 		return err
@@ -105,7 +104,7 @@ func (c *Client) recheck(ctx context.Context, t Torrent) error {
 	return nil
 }
 
-// Resume lets a torrent of ours go on.
+// Resume resumes a torrent of ours.
 func (c *Client) Resume(ctx context.Context, t Torrent) error {
 	if !c.Ours(t) {
 		return foreign()
@@ -115,7 +114,7 @@ func (c *Client) Resume(ctx context.Context, t Torrent) error {
 	return c.call(ctx, func() error { return c.qbt.ResumeCtx(ctx, []string{t.ID}) })
 }
 
-// Stop holds torrents of ours.
+// Stop stops torrents of ours.
 func (c *Client) Stop(ctx context.Context, torrents []Torrent) error {
 	if len(torrents) == 0 {
 		return nil
@@ -138,7 +137,7 @@ func (c *Client) Finish(ctx context.Context, torrents []Torrent) error {
 	return c.setCategory(ctx, c.ids(torrents), c.o.DoneCategory)
 }
 
-// setCategory gives torrents a category, which may have to be made.
+// setCategory gives torrents a category, and creates it if it is missing.
 func (c *Client) setCategory(ctx context.Context, ids []string, category string) error {
 	if len(ids) == 0 {
 		return nil
@@ -154,7 +153,7 @@ func (c *Client) setCategory(ctx context.Context, ids []string, category string)
 	}
 
 	made := c.call(ctx, func() error { return c.qbt.CreateCategoryCtx(ctx, category, "") })
-	if made != nil && fault.CodeOf(made) != fault.ProviderRejected { // it may be there by now
+	if made != nil && fault.CodeOf(made) != fault.ProviderRejected { // it may exist by now
 		return made
 	}
 	return set()

@@ -1,8 +1,8 @@
-// Package qbittorrent is the service's window on qBittorrent: its own two categories, active and done, and nothing
-// beside them. It never retries on its own, because Temporal counts the tries; the one exception is a session that
-// qBittorrent has forgotten, which is renewed once. Its errors hold no link, name or path. A call that its caller
-// cancelled returns context.Canceled, every other failure is a *fault.Error: PROVIDER_UNAVAILABLE,
-// PROVIDER_UNAUTHORIZED (both may be tried again) or PROVIDER_REJECTED.
+// Package qbittorrent is a client of qBittorrent that works on the service's own two categories only, active and done.
+// It never retries on its own, because Temporal counts the tries; the one exception is a session that qBittorrent has
+// forgotten, which is renewed once. Its errors hold no link, name or path. A call that its caller cancelled returns
+// context.Canceled, every other failure is a *fault.Error: PROVIDER_UNAVAILABLE, PROVIDER_UNAUTHORIZED (both may be
+// tried again) or PROVIDER_REJECTED.
 package qbittorrent
 
 import (
@@ -21,10 +21,10 @@ import (
 	"stagecoach/internal/outbound"
 )
 
-// Options say where qBittorrent is and what of it is ours.
+// Options say where qBittorrent is, and which categories are ours.
 type Options struct {
 	URL                string        // base address of its Web API
-	Username, Password string        // both empty: it lets this address in without
+	Username, Password string        // both empty: qBittorrent accepts this address without them
 	Timeout            time.Duration // for one request; default 10 s
 	ActiveCategory     string        // of torrents that jobs wait for; required
 	DoneCategory       string        // of those whose jobs are over; required
@@ -63,7 +63,7 @@ func New(o Options) *Client {
 
 	client := qbt.NewClient(qbt.Config{
 		Host: o.URL, Username: o.Username, Password: o.Password, RetryAttempts: 1,
-	}).WithHTTPClient(&http.Client{CheckRedirect: outbound.RefuseRedirects, Transport: w, Timeout: 3 * o.Timeout}) // a list of 10,000 torrents takes its time
+	}).WithHTTPClient(&http.Client{CheckRedirect: outbound.RefuseRedirects, Transport: w, Timeout: 3 * o.Timeout}) // a list of 10,000 torrents takes long
 	return &Client{o: o, qbt: client, wire: w}
 }
 
@@ -125,7 +125,8 @@ func (c *Client) Tags(ctx context.Context) (tags []string, err error) {
 	return tags, err
 }
 
-// torrents asks for torrents and keeps those that are meant: what a version does not know of a filter it ignores.
+// torrents asks for torrents and filters the answer again: a version ignores the parts of a filter that it does not
+// know.
 func (c *Client) torrents(
 	ctx context.Context, filter qbt.TorrentFilterOptions, meant func(Torrent) bool,
 ) (found []Torrent, err error) {
@@ -217,7 +218,7 @@ func (c *Client) Ours(t Torrent) bool {
 // Active says whether a torrent is in the category of those that jobs wait for.
 func (c *Client) Active(t Torrent) bool { return t.Category == c.o.ActiveCategory }
 
-// Sessions counts how often qBittorrent has let this client in. It forgets sessions when it is restarted.
+// Sessions counts the logins of this client. It forgets sessions when it is restarted.
 func (c *Client) Sessions() int64 { return c.wire.login.admitted.Load() }
 
 // call does one request; when that only showed that the session was forgotten, once more in the new one.
@@ -234,7 +235,7 @@ func (c *Client) call(ctx context.Context, request func() error) error {
 	return err
 }
 
-// foreign is the refusal to touch what is not ours.
+// foreign is the refusal to change a torrent that is not ours.
 func foreign() error {
 	return fault.New(fault.ProviderRejected, "qBittorrent has this torrent already, outside of the service's categories")
 }

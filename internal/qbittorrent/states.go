@@ -7,16 +7,16 @@ type State string
 
 // What a torrent's state may mean.
 const (
-	Waiting  State = "waiting"  // it is there and has not begun, or not now
+	Waiting  State = "waiting"  // it has not begun, or is paused
 	Active   State = "active"   // it is being downloaded
 	Complete State = "complete" // all is there, in its place
-	Checking State = "checking" // all may be there
-	Broken   State = "broken"   // an error; going on may help
+	Checking State = "checking" // its files are being checked
+	Broken   State = "broken"   // an error; a resume may help
 	Lost     State = "lost"     // its files are gone
-	Unknown  State = "unknown"  // a state that no version had when this was written
+	Unknown  State = "unknown"  // a state of no version known here
 )
 
-// states is how the names that qBittorrent's versions use are understood.
+// states maps the names of qBittorrent's versions.
 var states = map[qbt.TorrentState]State{
 	qbt.TorrentStateMetaDl:             Waiting,
 	"forcedMetaDL":                     Waiting,

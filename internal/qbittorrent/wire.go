@@ -13,7 +13,7 @@ import (
 	"stagecoach/internal/outbound"
 )
 
-// wire stands between the library and the network, and makes plain what the library would not see.
+// wire is the transport below the library. It turns answers that the library misreads into errors.
 type wire struct {
 	next      http.RoundTripper
 	onLatency func(ctx context.Context, op string, took time.Duration)
@@ -21,8 +21,8 @@ type wire struct {
 	forgotten atomic.Int64 // answers that showed that the session was
 }
 
-// RoundTrip implements http.RoundTripper. Every refusal is an error with its status: the library loses some. What it
-// needs to see itself it sees: a forgotten session (403).
+// RoundTrip implements http.RoundTripper. Every refusal is an error with its status, because the library loses some of
+// them. A forgotten session (403) is passed on, because the library logs in again.
 func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	if w.onLatency != nil {
 		defer func(began time.Time) { w.onLatency(r.Context(), path.Base(r.URL.Path), time.Since(began)) }(time.Now())
@@ -66,7 +66,7 @@ func addAnswer(response *http.Response) (*http.Response, error) {
 	return response, nil
 }
 
-// refused is how qBittorrent says no.
+// refused is the body of qBittorrent's refusals.
 const refused = "Fails."
 
 const (
@@ -82,8 +82,8 @@ func readShort(response *http.Response) (string, error) {
 	return string(text), err
 }
 
-// login lets one at a time try to get in, and the others in with it: each session that is begun stands for a start of
-// qBittorrent. It waits ever longer after a refusal: qBittorrent bans an address after five.
+// login lets one caller at a time log in, and shares its session with the others: each new session counts as a start of
+// qBittorrent. The pauses after refusals grow, because qBittorrent bans an address after five.
 type login struct {
 	turn     chan struct{} // one token
 	admitted atomic.Int64
@@ -92,7 +92,7 @@ type login struct {
 
 	// Under the turn.
 	refusals int
-	closed   time.Time // no try before
+	closed   time.Time // no login before
 }
 
 func newLogin() *login {
@@ -145,11 +145,11 @@ func (l *login) try(r *http.Request, next http.RoundTripper) (*http.Response, er
 	return response, nil
 }
 
-// admission is how qBittorrent says yes.
+// admission is the body of a successful login.
 const admission = "Ok."
 
-// forget ends the session with which a request was made that was not let in. One without it, or with an older one, says
-// nothing about it.
+// forget ends the session of a refused request. A request without a session, or with an older one, says nothing about
+// the current one.
 func (l *login) forget(r *http.Request) {
 	session := l.session.Load()
 	if session == nil {

@@ -1,5 +1,5 @@
-// Package stars knows what a payment for Telegram Stars asks for, how many Stars it buys, and what each way to fail is
-// called. It is pure: it does no I/O and keeps no state.
+// Package stars has the rules of orders of Telegram Stars: how a comment is read, how many Stars an amount buys, and
+// the name of each failure. It does no I/O and keeps no state.
 package stars
 
 import (
@@ -12,9 +12,9 @@ import (
 // Least is the smallest number of Stars that Fragment sells at a time.
 const Least = 50
 
-// Order is what the comment of a payment asks for.
+// Order is the order in the comment of a payment.
 type Order struct {
-	Username string // whose Stars they will be, without the @
+	Username string // the receiver of the Stars, without the @
 	Stars    int64  // how many; 0: as many as the payment buys
 }
 
@@ -48,7 +48,7 @@ func Parse(comment string, most int64) (Order, error) {
 	return order, CheckNumber(number, most)
 }
 
-// CheckNumber says whether so many Stars are sold at a time. Errors are *Failure.
+// CheckNumber refuses a number of Stars that is not sold at a time. Errors are *Failure.
 func CheckNumber(number, most int64) error {
 	switch {
 	case number < Least:

@@ -11,8 +11,8 @@ type Class string
 
 // The classes of failures, as the record has them.
 const (
-	Retryable    Class = "retryable"     // it may pass by itself
-	NonRetryable Class = "non-retryable" // it never will
+	Retryable    Class = "retryable"     // the cause may pass
+	NonRetryable Class = "non-retryable" // the cause is in the order itself
 	Unknown      Class = "unknown"       // tried again, then left to an operator
 )
 
@@ -29,25 +29,23 @@ const (
 	OtherError       Category = "Other Error"
 )
 
-// Failure is one way in which a purchase fails. Its message is public: operators, statistics and the API know it by
-// that spelling.
+// Failure is one way in which a purchase fails. Its message is public: operators, statistics and the API match on it.
 type Failure struct {
 	Message  string
 	Class    Class
 	Category Category
-	// Final failures are not tried again by themselves, whatever their class: a repetition would only repeat them.
+	// Final failures are not retried by the system, whatever their class: another attempt would fail in the same way.
 	Final bool
-	// Away failures mean that Fragment serves nobody now: an order waits for that without failing, as long as its time
-	// lasts.
+	// Away failures mean that Fragment serves nobody now: an order waits without failing until its time is over.
 	Away bool
-	// ByOperator failures are what an operator has done: nobody needs to be asked about them.
+	// ByOperator failures were caused by an operator: no operator is asked about them.
 	ByOperator bool
 }
 
 // Error gives the message.
 func (f *Failure) Error() string { return f.Message }
 
-// All ways to fail. Non-retryable ones are the payer's own doing.
+// All failures. The payer has caused the non-retryable ones.
 var (
 	InvalidUsername = &Failure{
 		Message: "Invalid username", Class: NonRetryable, Category: UsernameError, Final: true,
@@ -119,7 +117,7 @@ var (
 	WorkflowLost = &Failure{Message: "workflow_lost", Class: Unknown, Category: OtherError, Final: true}
 )
 
-// Failures is the table of all ways to fail, for documentation and tests.
+// Failures is the table of all failures, for documents and tests.
 var Failures = []*Failure{
 	InvalidUsername, InvalidUsernameFormat, UsernameNotFound, TooFewStars, TooManyStars, InvalidComment,
 	InsufficientAmount,
@@ -127,7 +125,7 @@ var Failures = []*Failure{
 	Nonsense, Refused, Suspicious, AboveLimit, Unconfirmed, Unexplained, Cancelled, Terminated, WorkflowLost,
 }
 
-// UnavailableWith is Unavailable with the status that Fragment gave.
+// UnavailableWith is Unavailable with Fragment's HTTP status.
 func UnavailableWith(status int) *Failure {
 	f := *Unavailable
 	f.Message = fmt.Sprintf("Service unavailable: Fragment API returned %d", status)
@@ -136,7 +134,7 @@ func UnavailableWith(status int) *Failure {
 
 var unavailable = regexp.MustCompile(`^Service unavailable: Fragment API returned [0-9]{3}$`)
 
-// Named finds a failure by its message. A message that the table does not have is Unexplained, with its own words.
+// Named finds a failure by its message. A message that is not in the table gives Unexplained with this message.
 func Named(message string) *Failure {
 	for _, f := range Failures {
 		if f.Message == message {

@@ -8,14 +8,14 @@ func Bought(amount, price money.Nano) int64 {
 		return 0
 	}
 	number, err := amount.MulDiv(Least, int64(price))
-	if err != nil { // more than can be counted: more than is ever sold
+	if err != nil { // too large for an int64, and more than is ever sold
 		return 1<<63 - 1
 	}
 	return int64(number)
 }
 
-// Fewer gives a smaller number of Stars that fits into amount, after number of them turned out to cost price, which is
-// more: large numbers are not exactly as dear as their parts.
+// Fewer gives a smaller number of Stars that amount buys, when number of them cost price, which is more than amount.
+// The price is not exactly proportional to the number.
 func Fewer(number int64, price, amount money.Nano) int64 {
 	fits, err := amount.MulDiv(number, int64(price))
 	if err != nil { // a price or an amount below zero, or no price
@@ -24,7 +24,7 @@ func Fewer(number int64, price, amount money.Nano) int64 {
 	return min(int64(fits), number-1)
 }
 
-// Acceptable says whether a price asked for at last is no more than slippage above the one quoted, in parts of 10,000.
+// Acceptable says whether the last price is at most slippage above the quoted one. slippage is in parts of 10,000.
 func Acceptable(price, quote money.Nano, slippage int64) bool {
 	more, err := quote.MulDiv(slippage, 10_000)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// Classify turns what a Bot API call gave into a fault, by the one table of what Telegram may answer.
+// Classify turns the error of a Bot API call into a fault, by the one table of Telegram's answers.
 func Classify(err error) *fault.Error {
 	answer, answered := errors.AsType[*telegoapi.Error](err)
 	if !answered {
@@ -60,8 +60,8 @@ func foreignAnswer(status int) *fault.Error {
 }
 
 // Unanswered says that a request may have been carried out although it failed. Only Telegram's own JSON is an answer: a
-// broken connection, a proxy's page and an empty body are none. Nor is JSON that says that the server was interrupted,
-// or that the gateway before it got no answer.
+// broken connection, a proxy's page and an empty body are no answers. Neither is JSON that says that the server was
+// interrupted, or that the gateway before it got no answer.
 func Unanswered(err error) bool {
 	answer, answered := errors.AsType[*telegoapi.Error](err)
 	if !answered {

@@ -50,7 +50,7 @@ func New(o Options) (*telego.Bot, error) {
 
 			if tcp, ok := conn.(*net.TCPConn); ok {
 				if err := tcp.SetWriteBuffer(sendBuffer); err != nil {
-					_ = conn.Close() // the first error is the one to tell
+					_ = conn.Close() // the first error is reported
 					return nil, err
 				}
 			}
@@ -134,7 +134,7 @@ func (c *caller) call(ctx context.Context, address string, data *telegoapi.Reque
 
 	answer, err := outbound.ReadAnswer(response.Body, maxAnswer)
 	switch {
-	case errors.Is(err, outbound.ErrTooLong): // Telegram never answers so
+	case errors.Is(err, outbound.ErrTooLong): // Telegram's answers are never so long
 		return nil, foreignAnswer(response.StatusCode)
 	case err != nil:
 		return nil, networkFault(err)
@@ -147,7 +147,7 @@ func (c *caller) call(ctx context.Context, address string, data *telegoapi.Reque
 	return &parsed, nil
 }
 
-// networkFault types a failure without an answer. The cause loses the URL, which holds the token.
+// networkFault types a failure without an answer. The cause does not contain the URL, which has the token.
 func networkFault(err error) error {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err

@@ -16,8 +16,8 @@ import (
 // copyBuffer is the size of one write to the socket: large enough that system calls do not matter.
 const copyBuffer = 256 << 10
 
-// sendBuffer bounds what the kernel holds of an upload. Bytes in it count as sent although nobody has them: a small
-// buffer keeps the progress honest and lets a connection cut in mid-body be seen before the last bytes are let go.
+// sendBuffer bounds what the kernel holds of an upload. Bytes in it count as sent before they are. With a small buffer
+// the progress is right, and a connection that breaks in mid-body is noticed before the last bytes are sent.
 const sendBuffer = 512 << 10
 
 // Upload is a file to send: its bytes, its name, and how many there are.

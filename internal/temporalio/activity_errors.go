@@ -9,7 +9,7 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// FaultOf gives the fault in err's chain; anything else is ours and INTERNAL.
+// FaultOf gives the fault in err's chain; any other error becomes INTERNAL.
 func FaultOf(err error) *fault.Error {
 	if known := fault.As(err); known != nil {
 		return known
@@ -17,8 +17,8 @@ func FaultOf(err error) *fault.Error {
 	return fault.New(fault.Internal, "an internal error; the log has it").WithCause(err)
 }
 
-// ActivityError is what an activity ends with. What nobody has foreseen goes to the log, for a history is not told the
-// cause.
+// ActivityError is the error that an activity returns for a fault. The cause of an unexpected fault goes to the log,
+// because a history must not have it.
 func ActivityError(ctx context.Context, f *fault.Error) error {
 	if f.Code == fault.Internal {
 		activity.GetLogger(ctx).Error("an unforeseen error", "error", f.Cause)
@@ -26,9 +26,9 @@ func ActivityError(ctx context.Context, f *fault.Error) error {
 	return ToTemporal(f)
 }
 
-// ToTemporal is the one map from faults to Temporal's errors: the code becomes the type, what may be retried is
-// retried, and the pause the other side asked for comes before the next try. The cause stays here: it may hold
-// anything, and a history is for ever.
+// ToTemporal is the one map from faults to Temporal's errors: the code becomes the type, a retryable fault is retried,
+// and the pause that the other side asked for precedes the next attempt. The cause is left out: it may contain
+// anything, and a history is permanent.
 func ToTemporal(f *fault.Error) error {
 	return temporal.NewApplicationErrorWithOptions(f.Message, string(f.Code), temporal.ApplicationErrorOptions{
 		NonRetryable:   !f.Retryable,
@@ -36,8 +36,8 @@ func ToTemporal(f *fault.Error) error {
 	})
 }
 
-// RetryUntilSeen is toTemporal for activities that move money: what is nobody's known fault is tried again until a
-// person has looked, and never ends a workflow. So is what the worker's own end has cut short.
+// RetryUntilSeen is ToTemporal for activities that move money: an unknown error is retried until a person has looked,
+// and never ends a workflow. So is an error that the stop of the worker caused.
 func RetryUntilSeen(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

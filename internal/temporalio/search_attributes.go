@@ -12,8 +12,8 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// EnsureSearchAttributes registers the attributes of the contract; those that exist stay. Temporal Cloud has them made
-// by its own tools only: then refused names those that are missing, or all, where they cannot even be listed.
+// EnsureSearchAttributes registers the attributes of the contract; those that exist stay. Temporal Cloud lets only its
+// own tools create them: refused then names the missing ones, or all when they cannot be listed.
 func EnsureSearchAttributes(ctx context.Context, c client.Client, namespace string) (refused []string, err error) {
 	wanted := map[string]enumspb.IndexedValueType{
 		StageAttribute.GetName():     enumspb.INDEXED_VALUE_TYPE_KEYWORD,

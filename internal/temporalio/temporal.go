@@ -19,7 +19,7 @@ var (
 	DeadlineAttribute  = temporal.NewSearchAttributeKeyTime("DeadlineAt")   // when the state's time is up
 )
 
-// Refusal is how a workflow says no to an update: the code as the type, the details as they are, not to be repeated.
+// Refusal is the error with which a workflow refuses an update: the code as the type, with the details, non-retryable.
 func Refusal(f *fault.Error) error {
 	options := temporal.ApplicationErrorOptions{NonRetryable: true, Category: temporal.ApplicationErrorCategoryBenign}
 	if len(f.Details) > 0 {
@@ -28,14 +28,14 @@ func Refusal(f *fault.Error) error {
 	return temporal.NewApplicationErrorWithOptions(f.Message, string(f.Code), options)
 }
 
-// Failed is how the workflow of something that has failed closes: operators find each kind by its type, and nobody
-// counts it as an error of the program.
+// Failed is the error that closes the workflow of a failed entity: operators find each kind by its type, and it does
+// not count as an error of the program.
 func Failed(message, kind string) error {
 	return temporal.NewApplicationErrorWithOptions(message, kind,
 		temporal.ApplicationErrorOptions{NonRetryable: true, Category: temporal.ApplicationErrorCategoryBenign})
 }
 
-// RefusalIn reads the fault that Refusal, or an activity, put into err; nil when there is none.
+// RefusalIn reads the fault that Refusal or an activity put into err; nil: none.
 func RefusalIn(err error) *fault.Error {
 	refusal, ok := errors.AsType[*temporal.ApplicationError](err)
 	if !ok {
@@ -45,19 +45,19 @@ func RefusalIn(err error) *fault.Error {
 	f := fault.New(fault.Code(refusal.Type()), "%s", refusal.Message())
 	if refusal.HasDetails() {
 		if err := refusal.Details(&f.Details); err != nil {
-			f.Details = nil // an operator's tool may have put anything there
+			f.Details = nil // an operator's tool may have put any text there
 		}
 	}
 	return f
 }
 
-// Invalid says whether Temporal refuses a request for what it is: no later attempt changes that.
+// Invalid says whether Temporal refuses a request as invalid: a later attempt fails too.
 func Invalid(err error) bool {
 	_, invalid := errors.AsType[*serviceerror.InvalidArgument](err)
 	return invalid
 }
 
-// Unreachable is what a caller is told when Temporal has not done what they need: TEMPORAL_UNAVAILABLE, or
+// Unreachable is the fault of a request that Temporal has not carried out: TEMPORAL_UNAVAILABLE, or
 // VALIDATION_ERROR where the request is Invalid.
 func Unreachable(err error) error {
 	if Invalid(err) {

@@ -9,9 +9,9 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-// An activity that works in a loop for as long as it may sends its heartbeats from the loop: after each call, page and
-// write, and while it waits for the next round. A heartbeat therefore says that the loop gets on, and a call that hangs
-// ends the attempt, so that the next one takes over.
+// An activity that loops without an end sends its heartbeats from the loop: after each call, page and write, and while
+// it waits for the next round. A heartbeat therefore shows progress, and a call that hangs ends the attempt, so that
+// the next attempt takes over.
 
 // watchdog ends the context of an attempt that makes no progress.
 type watchdog struct {
@@ -21,12 +21,12 @@ type watchdog struct {
 
 type watchdogKey struct{}
 
-// errNoProgress is why a watchdog has ended a context. Temporal tries again.
+// errNoProgress is the cause of a context that a watchdog ended. Temporal retries.
 var errNoProgress = temporal.NewApplicationError("the attempt made no progress", "NO_PROGRESS")
 
 // WithWatchdog gives a context for the loop of an activity. It ends when nothing calls progressed for three quarters of
-// the activity's heartbeat time-out, before Temporal gives the attempt up: what the attempt holds is free when the next
-// one begins. An activity without that time-out has no watchdog.
+// the activity's heartbeat time-out, before Temporal gives up the attempt: its locks are free when the next attempt
+// begins. An activity without that time-out has no watchdog.
 func WithWatchdog(ctx context.Context) (loop context.Context, stop func()) {
 	patience := activity.GetInfo(ctx).HeartbeatTimeout * 3 / 4
 	if patience == 0 {
@@ -48,7 +48,7 @@ func watchdogOf(ctx context.Context) *watchdog {
 	return w
 }
 
-// Progressed tells Temporal, and the watchdog, that the activity gets on.
+// Progressed reports progress to Temporal and to the watchdog.
 func Progressed(ctx context.Context) {
 	activity.RecordHeartbeat(ctx)
 	if w := watchdogOf(ctx); w != nil {
@@ -56,8 +56,8 @@ func Progressed(ctx context.Context) {
 	}
 }
 
-// stepTimeout bounds one call of a watched loop, with its waiting for a turn. It is shorter than the patience of the
-// loops' watchdogs, so that a system that hangs costs its call, not the attempt.
+// stepTimeout bounds one call of a watched loop, with its wait for a turn. It is shorter than the time of the loops'
+// watchdogs, so that a system that hangs fails its call, not the attempt.
 const stepTimeout = 20 * time.Second
 
 // LoopStep makes one call of a watched loop. An answer is progress, whatever it says.
@@ -72,7 +72,7 @@ func LoopStep(ctx context.Context, call func(ctx context.Context) error) error {
 	return err
 }
 
-// WhileWaiting gives the ticks at which a loop that waits is to call progressed.
+// WhileWaiting gives the ticks at which a waiting loop calls Progressed.
 func WhileWaiting(ctx context.Context) *time.Ticker {
 	if w := watchdogOf(ctx); w != nil {
 		return time.NewTicker(min(HeartbeatEvery, w.patience/3))
@@ -80,7 +80,7 @@ func WhileWaiting(ctx context.Context) *time.Ticker {
 	return time.NewTicker(HeartbeatEvery)
 }
 
-// LoopWait waits until next, for as long as the loop may go on. False: the attempt ends, or the worker does.
+// LoopWait waits for next. False: the attempt or the worker ends, and the loop must too.
 func LoopWait(ctx context.Context, next <-chan time.Time) bool {
 	alive := WhileWaiting(ctx)
 	defer alive.Stop()
@@ -89,7 +89,7 @@ func LoopWait(ctx context.Context, next <-chan time.Time) bool {
 		select {
 		case <-ctx.Done():
 			return false
-		case <-activity.GetWorkerStopChannel(ctx): // the next worker goes on at once
+		case <-activity.GetWorkerStopChannel(ctx): // the next worker continues at once
 			return false
 		case <-alive.C:
 			Progressed(ctx)
@@ -99,7 +99,7 @@ func LoopWait(ctx context.Context, next <-chan time.Time) bool {
 	}
 }
 
-// LoopOutcome is what an attempt ends with whose loop is over: nothing when its time was, or its worker's.
+// LoopOutcome is the error of an attempt whose loop is over; nil when its time is over or its worker stops.
 func LoopOutcome(ctx context.Context) error {
 	if errors.Is(context.Cause(ctx), errNoProgress) {
 		return errNoProgress

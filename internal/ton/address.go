@@ -1,5 +1,5 @@
-// Package ton is our hand on the TON blockchain: addresses, text comments, and a V5R1 wallet that signs payments. It
-// does no I/O but to read a key file; toncenter carries what it signs.
+// Package ton has addresses and text comments of the TON blockchain, and a V5R1 wallet that signs payments. Its only
+// I/O is to read a key file; package toncenter sends what it signs.
 package ton
 
 import (
@@ -29,7 +29,7 @@ func ParseAddress(text string) (parsed Address, bounceable bool, err error) {
 	}
 
 	if err != nil {
-		return Address{}, false, errAddress // the library's own error repeats the text
+		return Address{}, false, errAddress // the library's own error contains the text
 	}
 	return fromLibrary(a), bounceable, nil
 }

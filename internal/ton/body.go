@@ -15,7 +15,7 @@ import (
 const maxComment = 16 << 10
 
 // Comment gives the text of a body that is a text comment, over as many cells as it takes; false when it is something
-// else, or longer than anyone writes. What is not UTF-8, and zero bytes, become U+FFFD.
+// else, or longer than maxComment. What is not UTF-8, and zero bytes, become U+FFFD.
 func Comment(body []byte) (text string, ok bool) {
 	root, err := parseBody(body)
 	if err != nil {
@@ -32,7 +32,7 @@ func Comment(body []byte) (text string, ok bool) {
 
 	var all []byte
 	for {
-		// Text is whole bytes, and goes on in the one cell that the last one names.
+		// Text is whole bytes, and continues in the one cell that a cell refers to.
 		if s.BitsLeft()%8 != 0 || s.RefsNum() > 1 {
 			return "", false
 		}

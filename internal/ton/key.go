@@ -13,8 +13,8 @@ import (
 	"github.com/xssnick/tonutils-go/ton/wallet"
 )
 
-// Key is a wallet's private key. However it is printed or logged, it does not show itself: alone by the methods below,
-// and as a field of something else because package fmt prints what a pointer points to, but not what a function gives.
+// Key is a wallet's private key. Printing or logging never shows it. The methods below hide a key on its own. As a
+// field of another value it is hidden because package fmt follows pointers, but does not call functions.
 type Key struct{ private func() ed25519.PrivateKey }
 
 func newKey(private ed25519.PrivateKey) Key {
@@ -35,7 +35,7 @@ func (Key) LogValue() slog.Value { return slog.StringValue(hidden) }
 // MarshalText hides the key from JSON and its like.
 func (Key) MarshalText() ([]byte, error) { return []byte(hidden), nil }
 
-// The errors below say nothing about what was read: it may be a key with a typing error.
+// The errors below contain nothing of what was read: it may be a key with a typing error.
 var (
 	errKey     = errors.New("the key must be 24 words, or a seed of 32 bytes or a private key of 64 bytes in hex")
 	errWords   = errors.New("the 24 words are not a TON key: a word is wrong, or their order")
@@ -80,7 +80,7 @@ func ReadKey(path string) (Key, error) {
 	}
 	defer file.Close()
 
-	info, err := file.Stat() // of the open file: a look at the path could be at another one
+	info, err := file.Stat() // of the open file: the path could name another file by now
 	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 {
 		return Key{}, errKeyFile
 	}

@@ -83,8 +83,8 @@ type Payment struct {
 	Bounce bool   // the money comes back when the receiver cannot take it
 }
 
-// Signed is a payment order ready to be broadcast as often as needed: it can be carried out once at most. That an order
-// was carried out does not mean that it paid: what the wallet cannot afford is left out in silence.
+// Signed is a payment order ready to be broadcast as often as needed: the wallet executes it once at most. An executed
+// order may have paid nothing: the wallet silently skips what it cannot afford.
 type Signed struct {
 	BoC        []byte
 	Hash       string    // normalized message hash (TEP-467) in lower-case hex: toncenter's hash_norm
@@ -94,7 +94,7 @@ type Signed struct {
 }
 
 // Sign makes the order for one payment. The same input always gives the same bytes. validUntil must be whole seconds.
-// With seqno 0 the order brings the contract along, for a wallet that never paid before.
+// With seqno 0 the order contains the contract, for a wallet that has never paid before.
 func (w *Wallet) Sign(seqno uint32, validUntil time.Time, payment Payment) (Signed, error) {
 	until := validUntil.Unix()
 	if until <= 0 || until > math.MaxUint32 || validUntil.Nanosecond() != 0 {
@@ -109,7 +109,7 @@ func (w *Wallet) Sign(seqno uint32, validUntil time.Time, payment Payment) (Sign
 		return Signed{}, err
 	}
 
-	// The library's own way to build a message takes the time from the clock. Its parts do not.
+	// The library's function for whole messages reads the clock; its parts do not.
 	actions, err := wallet.PackV5OutActions([]*wallet.Message{{
 		Mode: wallet.PayGasSeparately + wallet.IgnoreErrors, // V5R1 takes no request from outside without "ignore errors"
 		InternalMessage: &tlb.InternalMessage{

@@ -1,7 +1,7 @@
 // Package toncenter is a client for the part of the toncenter v3 API that transactions need: an account's history, its
-// balance, the chain's clock, and the broadcast of a signed message. It never retries on its own, because Temporal
-// counts the tries. It logs nothing, and its errors hold no address, key or link. A call that its caller cancelled
-// returns context.Canceled, every other failure is a *fault.Error.
+// balance, the chain's clock, and the broadcast of a signed message. It never retries, because Temporal counts the
+// attempts. It logs nothing, and its errors contain no address, key or link. A cancelled call returns context.Canceled;
+// every other failure is a *fault.Error.
 package toncenter
 
 import (
@@ -33,7 +33,7 @@ const (
 	defaultPage  = 100
 	rateNoKey    = 1 // requests per second that toncenter allows
 	rateWithKey  = 10
-	messageLimit = 100             // transactions that one message may have caused; one, in truth
+	messageLimit = 100             // transactions that one message may have caused; one is expected
 	mostSkew     = 2 * time.Minute // between the chain's clock and ours
 )
 
@@ -91,13 +91,13 @@ func New(o Options) *Client {
 // Page says which part of an account's history is wanted, oldest first.
 type Page struct {
 	Account ton.Address
-	FromLT  uint64 // inclusive: a reader that goes on after the last one it knows asks for that one's LT + 1
+	FromLT  uint64 // inclusive: to continue after a known transaction, its LT + 1
 	ToLT    uint64 // inclusive; 0: up to now
 	Limit   int    // 1..1000; else 100
 }
 
-// Transactions gives a page of an account's history, oldest first, whatever its finality. What it gives belongs to the
-// account and is in order; whether something is missing in between shows in PrevLT.
+// Transactions gives a page of an account's history, oldest first, whatever its finality. All of them belong to the
+// account and are in order; PrevLT shows whether one is missing in between.
 func (c *Client) Transactions(ctx context.Context, page Page) ([]Transaction, error) {
 	if page.Limit < 1 || page.Limit > maxPage {
 		page.Limit = defaultPage
@@ -169,8 +169,8 @@ func (c *Client) transactions(ctx context.Context, op string, query url.Values) 
 // Outcome is what is known about a broadcast.
 type Outcome string
 
-// None of them says whether the message is on the chain: an accepted one may never get there, and a rejected one may
-// be there already.
+// No outcome says whether the message is on the chain: an accepted one may never get there, and a rejected one may be
+// there already.
 const (
 	Unknown  Outcome = "unknown" // no verdict came
 	Accepted Outcome = "accepted"
@@ -182,11 +182,11 @@ type Receipt struct {
 	Outcome  Outcome
 	Hash     string // when accepted
 	NormHash string // when accepted: the hash that ton.Signed names
-	ExitCode int    // when the contract rejected it: 133 wrong seqno, 136 too late, …; 0 when nothing says why
+	ExitCode int    // of the contract that rejected it: 133 wrong seqno, 136 too late, …; 0: unknown
 }
 
-// Broadcast hands a signed message to the network. An error means that no verdict came, whatever the reason: the
-// message may be on its way. Doing it again with the same bytes is always safe.
+// Broadcast hands a signed message to the network. An error means that the outcome is unknown: the message may be on
+// its way. Repeating it with the same bytes is always safe.
 func (c *Client) Broadcast(ctx context.Context, boc []byte) (Receipt, error) {
 	unknown := Receipt{Outcome: Unknown}
 	body, err := json.Marshal(map[string][]byte{"boc": boc})
@@ -225,7 +225,7 @@ func (c *Client) Broadcast(ctx context.Context, boc []byte) (Receipt, error) {
 
 var exitCode = regexp.MustCompile(`exit\s?code\s?[=:]\s?(-?\d{1,9})\b`)
 
-// rejection finds a node's verdict in an error's text: the contract's exit code, 0 when the node gives none.
+// rejection finds a node's rejection in the text of an error: the contract's exit code, 0 when the node gives none.
 func rejection(text string) (code int, ok bool) {
 	text = strings.ToLower(text)
 	if found := exitCode.FindStringSubmatch(text); found != nil {
@@ -238,8 +238,8 @@ func rejection(text string) (code int, ok bool) {
 // Wallet is the state of a wallet contract.
 type Wallet struct {
 	Balance  money.Nano
-	Seqno    uint32 // of the next order; 0 for a contract that is not there yet
-	Active   bool   // the contract is there
+	Seqno    uint32 // of the next order; 0 before the contract exists
+	Active   bool   // the contract exists
 	LastLT   uint64
 	LastHash string
 }
@@ -273,7 +273,8 @@ type Head struct {
 }
 
 // Head asks for the chain's clock. A time that is more than mostSkew from ours, before or after, is refused with
-// CHAIN_CLOCK: who took it for true would call payments dead that live, or sign such that nobody can carry them out.
+// CHAIN_CLOCK: with a wrong time, payments that can still be made would count as dead, and new ones would be signed too
+// late to be made.
 func (c *Client) Head(ctx context.Context) (Head, error) {
 	var answer struct {
 		Last struct {

@@ -30,20 +30,20 @@ func statusFault(status int, header http.Header) *fault.Error {
 	return f.WithCause(errors.New("HTTP " + strconv.Itoa(status)))
 }
 
-// protocolFault is an answer that cannot be right. The next one may be.
+// protocolFault is the error of an answer that cannot be right; the next answer may be.
 func protocolFault(what string) *fault.Error {
 	return fault.New(
 		fault.ChainProtocol, "the TON network's gateway gave an answer that makes no sense",
 	).Retry().WithCause(errors.New(what))
 }
 
-// clockFault is a time that cannot be right, by the chain's clock or by ours.
+// clockFault is the error of a chain's time that differs too much from ours; either clock may be wrong.
 func clockFault() *fault.Error {
 	return fault.New(fault.ChainClock, "the TON network's time is more than %s from ours", mostSkew).Retry()
 }
 
-// transportFault turns an error of net/http into a fault. The caller's own cancellation is nobody's failure and stays
-// the plain context.Canceled.
+// transportFault turns an error of net/http into a fault. A cancel by the caller is no failure and stays
+// context.Canceled.
 func transportFault(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()

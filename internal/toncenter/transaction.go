@@ -7,10 +7,10 @@ import (
 	"stagecoach/internal/ton"
 )
 
-// Finality says how sure it is that a transaction stays.
+// Finality says how certain a transaction is.
 type Finality string
 
-// Only a finalized transaction is there for good.
+// Only a finalized transaction is permanent.
 const (
 	Pending   Finality = "pending"
 	Confirmed Finality = "confirmed"
@@ -40,12 +40,12 @@ type Compute struct {
 	ExitCode int
 }
 
-// Action is what became of the messages that the contract wanted to send.
+// Action is the result of sending the contract's messages.
 type Action struct {
 	Success    bool
 	ResultCode int
 	Total      int
-	Skipped    int // above 0 something was not sent, however successful the rest looks
+	Skipped    int // above 0: something was not sent, even if all else looks successful
 	Created    int
 }
 
@@ -53,8 +53,8 @@ type Action struct {
 type Message struct {
 	Hash        string
 	NormHash    string      // of an external message: the hash that ton.Signed names; else empty
-	Source      ton.Address // nobody's for a message from outside
-	Destination ton.Address // nobody's for a message to outside
+	Source      ton.Address // zero for a message from outside
+	Destination ton.Address // zero for a message to outside
 	Value       money.Nano
 	Fee         money.Nano // for the way, paid by who sent it, besides the value and the transaction's fees
 	Bounce      bool
@@ -66,7 +66,7 @@ type Message struct {
 	CreatedLT   uint64
 }
 
-// SentBack tells whether the account sent the money of the incoming message back, so that it kept nothing.
+// SentBack says whether the account sent the money of the incoming message back and kept nothing.
 func (t Transaction) SentBack() bool {
 	for _, out := range t.Out {
 		if out.Bounced {
@@ -76,16 +76,15 @@ func (t Transaction) SentBack() bool {
 	return false
 }
 
-// IsDeposit tells whether somebody's plain TON came in and stayed: with a text comment or without. It looks neither at
-// the amount nor at the finality. A transaction may be aborted and keep the money all the same: a wallet that was
-// never used has no contract to run yet.
+// IsDeposit says whether plain TON came in and stayed, with or without a text comment. It ignores the amount and the
+// finality. An aborted transaction may keep the money too: a wallet that was never used has no contract to run yet.
 func (t Transaction) IsDeposit() bool {
 	m := t.In
 	return m != nil && m.Source != (ton.Address{}) && !m.Bounced && (m.Opcode == nil || *m.Opcode == 0) && !t.SentBack()
 }
 
-// Sent tells whether the transaction sent this one payment and nothing else. That the receiver kept it is another
-// question: its transaction, found by the message's hash, must not be SentBack.
+// Sent says whether the transaction sent this one payment and nothing else. The receiver kept the payment only if its
+// transaction, found by the message's hash, is not SentBack.
 func (t Transaction) Sent(to ton.Address, amount money.Nano, bodyHash string) bool {
 	return !t.Aborted && t.Compute != nil && t.Compute.Success && t.Compute.ExitCode == 0 &&
 		t.Action != nil && t.Action.Success && t.Action.Skipped == 0 && len(t.Out) == 1 &&

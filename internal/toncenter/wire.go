@@ -125,7 +125,7 @@ func (w wireTransaction) transaction() (Transaction, error) {
 	t := Transaction{
 		Account: ton.Address(w.Account), Hash: string(w.Hash), LT: uint64(w.LT), At: time.Unix(int64(w.Now), 0).UTC(),
 		PrevHash: string(w.PrevHash), PrevLT: uint64(w.PrevLT), Aborted: w.Description.Aborted, Fees: money.Nano(w.Fees),
-		Finality: Pending, // what is not said to be more sure is not
+		Finality: Pending, // without a finality in the answer
 	}
 	if t.Hash == "" || t.LT == 0 || t.Account == (ton.Address{}) || w.Now > 1<<32-1 {
 		return Transaction{}, errors.New("a transaction without a hash, a time or an account")
@@ -164,8 +164,8 @@ func (w wireTransaction) transaction() (Transaction, error) {
 	return t, nil
 }
 
-// message reads a message. What toncenter made of the body counts only when it sends no body, for it is missing at
-// times, and the body is what the chain has.
+// message reads a message. The body is what the chain has. What toncenter reads from it is used only when the body is
+// missing, which happens.
 func (w wireMessage) message() (Message, error) {
 	m := Message{
 		Hash: string(w.Hash), NormHash: string(w.NormHash), Source: ton.Address(w.Source),

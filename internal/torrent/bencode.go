@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// maxDepth bounds how deep lists and dictionaries may lie in each other: libtorrent's own limit.
+// maxDepth bounds how deep lists and dictionaries may be nested: libtorrent's own limit.
 const maxDepth = 100
 
 var (
@@ -14,7 +14,8 @@ var (
 	errDepth = errors.New("it is nested too deeply")
 )
 
-// reader reads bencoded data in place: it builds nothing, so that a file costs what it weighs, whatever it describes.
+// reader reads bencoded data in place and builds nothing, so that it needs no memory besides the file, whatever the
+// file describes.
 type reader struct {
 	data  []byte
 	at    int
@@ -67,7 +68,7 @@ func (r *reader) integer() (n int64, err error) {
 	return -n, err
 }
 
-// text takes a string, and gives it where it lies.
+// text takes a string, and returns it as a part of the file.
 func (r *reader) text() ([]byte, error) {
 	length, err := r.digits(':')
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"errors"
 )
 
-// Identify reads a .torrent file; SOURCE_NOT_TORRENT when it is none. An infohash is that of the bytes of the
-// dictionary info as they lie in the file.
+// Identify reads a .torrent file; SOURCE_NOT_TORRENT when it is none. An infohash is the hash of the bytes of the
+// dictionary info in the file.
 func Identify(file []byte) (id Identity, err error) {
 	r := &reader{data: file}
 	var info []byte
@@ -47,7 +47,7 @@ func Identify(file []byte) (id Identity, err error) {
 	return id, nil
 }
 
-// content is what of the dictionary info tells whether it describes anything, and in which version.
+// content holds which parts the dictionary info has: they tell whether it describes any files, and in which version.
 type content struct {
 	pieceLength int64
 	version     int64

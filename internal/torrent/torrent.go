@@ -1,5 +1,4 @@
-// Package torrent reads what people give to say which torrent they mean: magnet links, addresses of .torrent files, and
-// the files themselves. It does no I/O.
+// Package torrent reads magnet links, addresses of .torrent files, and the files themselves. It does no I/O.
 package torrent
 
 import (
@@ -16,8 +15,8 @@ import (
 // MaxLink is how many bytes a magnet link or an address may have.
 const MaxLink = 8 << 10
 
-// Identity is what tells a torrent from all others, in lower-case hex; a hybrid torrent has both, and of a magnet link
-// only what it names is known.
+// Identity identifies a torrent, in lower-case hex. A hybrid torrent has both hashes; of a magnet link only the named
+// ones are known.
 type Identity struct {
 	V1 string // 40 digits: SHA-1
 	V2 string // 64 digits: SHA-256
@@ -77,7 +76,7 @@ const (
 
 // magnetIdentity reads the exact topics of a magnet link. One that names no torrent, or two different ones, is refused.
 func magnetIdentity(u *url.URL) (id Identity, err error) {
-	query, _ := url.ParseQuery(u.RawQuery) // a name that is not well escaped does no harm
+	query, _ := url.ParseQuery(u.RawQuery) // a name that is not escaped correctly does no harm
 	for _, topic := range query["xt"] {
 		name := strings.ToLower(topic)
 		switch {
@@ -137,7 +136,7 @@ func wrong(message string) error {
 	return fault.New(fault.Validation, "%s", message).WithField("source_url")
 }
 
-// notTorrent keeps the cause for the log: it tells of the file's structure, not of its content.
+// notTorrent keeps the cause for the log: it describes the file's structure, not its content.
 func notTorrent(err error) error {
 	return fault.New(fault.SourceNotTorrent, "this is not a .torrent file").WithCause(err)
 }

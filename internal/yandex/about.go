@@ -12,7 +12,7 @@ type About struct {
 	Owner string // the account's number; empty: the application may not see it
 }
 
-// About looks at the shared folder with this access token, which is never renewed here.
+// About reads the shared folder with this access token and never renews the token.
 func (c *Client) About(ctx context.Context, accessToken string) (About, error) {
 	address, err := c.address("/v1/disk/resources", "/", url.Values{"fields": {"type"}, "limit": {"1"}})
 	if err != nil {

@@ -1,8 +1,7 @@
 // Package yandex is a client for the part of the Yandex Disk REST API that deliveries need: list a folder, look at a
-// file, read a file. It sees one shared folder and nothing outside it. It never retries on its own, because Temporal
-// counts the tries; the one exception is a refused access token, which is renewed once. It logs nothing, and its
-// errors hold no link, token, name or path. A call that its caller cancelled returns context.Canceled, every other
-// failure is a *fault.Error.
+// file, read a file. It sees one shared folder and nothing outside it. It never retries, because Temporal counts the
+// attempts; the one exception is a refused access token, which is renewed once. It logs nothing, and its errors contain
+// no link, token, name or path. A cancelled call returns context.Canceled; every other failure is a *fault.Error.
 package yandex
 
 import (
@@ -31,7 +30,7 @@ const (
 	itemFields   = "name,type,size,md5,sha256,mime_type,resource_id,revision,modified"
 )
 
-// What List asks for: without a selection every item brings its links, previews and share settings along.
+// listFields are the fields that List asks for: without them every item has its links, previews and share settings.
 var listFields = "type,_embedded.total,_embedded.items." + strings.ReplaceAll(itemFields, ",", ",_embedded.items.")
 
 // Options configure a Client.
@@ -81,7 +80,7 @@ func New(o Options) *Client {
 	}
 }
 
-// boundRedirects lets a download link lead on to where the file lies: its request carries no token.
+// boundRedirects follows the redirects of a download link up to a limit: its request has no token.
 func boundRedirects(_ *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects { // via counts the first request too
 		return errTooManyRedirects
@@ -178,9 +177,9 @@ type Download struct {
 	ETag   string // "" when the server gave none
 }
 
-// Open starts to read a file at an offset in bytes. The link behind it is asked for anew each time, for it lives
-// briefly and opens the file to anyone. Only ctx bounds the reading: the caller watches for silence. When the file
-// cannot be continued at offset the fault's cause is ErrNoResume.
+// Open starts to read a file at an offset in bytes. A new link is requested each time, because a link is valid for a
+// short time and opens the file to anyone. Only ctx bounds the reading: the caller detects a stalled stream. When the
+// file cannot be continued at offset the fault's cause is ErrNoResume.
 func (c *Client) Open(ctx context.Context, path string, offset int64) (*Download, error) {
 	var link struct {
 		Href string `json:"href"`
@@ -234,7 +233,7 @@ func resumed(resp *http.Response, offset int64) (int64, error) {
 		if size == "*" {
 			return -1, nil
 		}
-		// The rest of the file was asked for: a range that ends earlier would pass as a complete file.
+		// The rest of the file was requested: a range that ends earlier would be taken for a complete file.
 		if total, err := strconv.ParseInt(size, 10, 64); err == nil && total == last+1 {
 			return total, nil
 		}
@@ -351,7 +350,7 @@ func (c *Client) observe(ctx context.Context, op string, began time.Time) {
 	}
 }
 
-// resolve joins a path to the root. It refuses whatever could be read as a step out of it, rather than clean it up.
+// resolve joins a path to the root. It refuses a path that may leave the root, and does not clean it.
 func resolve(root, path string) (string, error) {
 	root = strings.TrimRight(root, "/")
 	ok := root != "" && strings.HasPrefix(path, "/") && utf8.ValidString(path) && !strings.ContainsRune(path, 0)

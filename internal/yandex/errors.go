@@ -20,7 +20,7 @@ var ErrNoResume = errors.New("the download does not continue at the offset asked
 
 var errTooManyRedirects = errors.New("too many redirects")
 
-// statusFault turns an answer other than a success into a fault. 401 and 403 are one thing here: access was refused.
+// statusFault turns an answer other than a success into a fault. 401 and 403 both mean that access was refused.
 func statusFault(status int, header http.Header, body []byte) *fault.Error {
 	var f *fault.Error
 	switch {
@@ -45,8 +45,8 @@ func protocolFault() *fault.Error {
 	return fault.New(fault.YandexProtocol, "the file storage gave an answer that makes no sense")
 }
 
-// transportFault turns an error of net/http into a fault. The caller's own cancellation is nobody's failure and stays
-// the plain context.Canceled.
+// transportFault turns an error of net/http into a fault. A cancel by the caller is no failure and stays
+// context.Canceled.
 func transportFault(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
@@ -63,7 +63,7 @@ func transportFault(ctx context.Context, err error) error {
 	return fault.New(fault.YandexUnreachable, "the connection to the file storage failed").Retry().WithCause(scrub(err))
 }
 
-// Texts that may carry a link, a query string or a value of the other side.
+// private matches texts that may contain a link, a query string or a value of the other side.
 var private = regexp.MustCompile(`"(?:[^"\\]|\\.)*"?|[A-Za-z][A-Za-z0-9+.-]*://\S+|\?\S+|(?i:oauth|bearer) \S+`)
 
 // scrub flattens an error to a text that is fit for the log. It keeps no chain: a *url.Error further down would still
