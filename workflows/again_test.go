@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
+	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/operations/reconcile"
 	"stagecoach/workflows/reconciler"
 )
@@ -23,8 +23,7 @@ import (
 // only, and several are called Run.
 func TestReconcilerGoesOnAsItself(t *testing.T) {
 	t.Parallel()
-	var suite testsuite.WorkflowTestSuite
-	env := suite.NewTestWorkflowEnvironment()
+	env := testtemporal.Environment()
 	Register(env, Settings{})
 	env.RegisterActivityWithOptions(
 		func(context.Context) error { return nil }, activity.RegisterOptions{Name: "Reconcile"},

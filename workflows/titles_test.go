@@ -9,12 +9,12 @@ import (
 	sdkpb "go.temporal.io/api/sdk/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/testsuite"
 
 	deliveryactivities "stagecoach/activities/delivery"
 	downloadactivities "stagecoach/activities/download"
 	taskactivities "stagecoach/activities/task"
 	transactionactivities "stagecoach/activities/transaction"
+	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/cleanup"
 	"stagecoach/internal/operations/reconcile"
@@ -73,8 +73,7 @@ func TestTitlesSurviveContinueAsNew(t *testing.T) {
 // detailsWhileWaiting runs a workflow whose activities take an hour, and gives its current details after a minute.
 func detailsWhileWaiting(t *testing.T, name string, w titled) (details string) {
 	t.Helper()
-	var suite testsuite.WorkflowTestSuite
-	env := suite.NewTestWorkflowEnvironment()
+	env := testtemporal.Environment()
 	env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: w.id})
 	if err := env.SetTypedSearchAttributesOnStart(temporal.NewSearchAttributes(temporalio.WorkspaceAttribute.ValueSet("3"))); err != nil {
 		t.Fatal(err)

@@ -7,12 +7,12 @@ import (
 
 	"github.com/stretchr/testify/mock"
 	"go.temporal.io/sdk/converter"
-	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
 	downloadactivities "stagecoach/activities/download"
 	taskactivities "stagecoach/activities/task"
 	transactionactivities "stagecoach/activities/transaction"
+	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/reconcile"
@@ -93,8 +93,7 @@ func TestEveryWaitIsBounded(t *testing.T) {
 // dayOf runs a workflow through a day of signals; its history is long from the tenth on.
 func dayOf(t *testing.T, name string, w wait) (again *workflow.ContinueAsNewError) {
 	t.Helper()
-	var suite testsuite.WorkflowTestSuite
-	env := suite.NewTestWorkflowEnvironment()
+	env := testtemporal.Environment()
 	Register(env, Settings{Download: download.Settings{Grace: time.Minute}})
 	for _, acts := range []any{&taskactivities.Activities{}, &downloadactivities.Activities{}, &transactionactivities.Activities{}, &reconcile.Reconciler{}} {
 		env.RegisterActivity(acts)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"strconv"
@@ -16,16 +15,14 @@ import (
 	"syscall"
 	"time"
 
-	"stagecoach/dev/sim"
-	"stagecoach/dev/sim/telegramsim"
-	"stagecoach/dev/sim/tonsim"
-	"stagecoach/dev/sim/torrentsim"
-	"stagecoach/dev/sim/yandexsim"
 	"stagecoach/dev/stack"
 )
 
 // childCommand makes this program a child of itself: "child <kind> <settings>".
 const childCommand = "child"
+
+// bareKind is the child that is the worker of a baseline; all others are stand-ins.
+const bareKind = "bare"
 
 // beChild is one part of the scenery in a process of its own; it ends with its standard input, which dies with the
 // parent.
@@ -37,58 +34,7 @@ func beChild(ctx context.Context, kind string, args []string, in io.Reader, out 
 	}()
 
 	settings := []byte(strings.Join(args, " "))
-	switch kind {
-	case "telegram":
-		var o telegramsim.Options
-		if err := json.Unmarshal(settings, &o); err != nil {
-			return err
-		}
-		telegram, err := telegramsim.New(o)
-		if err != nil {
-			return err
-		}
-		return errors.Join(serve(ctx, telegram, out), telegram.Close())
-	case "yandex":
-		var o yandexsim.Options
-		if err := json.Unmarshal(settings, &o); err != nil {
-			return err
-		}
-		yandex, err := yandexsim.New(o)
-		if err != nil {
-			return err
-		}
-		return errors.Join(serve(ctx, yandex, out), yandex.Close())
-	case "qbittorrent":
-		var password string
-		if err := json.Unmarshal(settings, &password); err != nil {
-			return err
-		}
-		torrents, err := torrentsim.NewQBittorrent(torrentsim.QBittorrentOptions{Password: password})
-		if err != nil {
-			return err
-		}
-		return errors.Join(serve(ctx, torrents, out), torrents.Close())
-	case "toncenter":
-		var o chainOptions
-		if err := json.Unmarshal(settings, &o); err != nil {
-			return err
-		}
-		chain, err := tonsim.NewTonCenter(tonsim.TonCenterOptions{PublicKey: o.PublicKey, Latency: o.Latency})
-		if err != nil {
-			return err
-		}
-		return errors.Join(serve(ctx, chain, out), chain.Close())
-	case "fragment":
-		var o tonsim.FragmentOptions
-		if err := json.Unmarshal(settings, &o); err != nil {
-			return err
-		}
-		fragment, err := tonsim.NewFragment(o)
-		if err != nil {
-			return err
-		}
-		return errors.Join(serve(ctx, fragment, out), fragment.Close())
-	case "bare":
+	if kind == bareKind {
 		var address string
 		if err := json.Unmarshal(settings, &address); err != nil {
 			return err
@@ -96,18 +42,18 @@ func beChild(ctx context.Context, kind string, args []string, in io.Reader, out 
 		return runBareWorker(ctx, address, out)
 	}
 
-	return fmt.Errorf("there is no child %q", kind)
-}
-
-func serve(ctx context.Context, handler http.Handler, out io.Writer) error {
-	url, stop, err := sim.Start("127.0.0.1:0", handler)
+	standIn, err := stack.DecodeStandIn(kind, settings)
 	if err != nil {
 		return err
 	}
-	defer stop()
-	fmt.Fprintln(out, url)
+	served, err := stack.Serve("127.0.0.1:0", standIn)
+	if err != nil {
+		return errors.Join(err, standIn.Close())
+	}
+
+	fmt.Fprintln(out, served.URL)
 	<-ctx.Done()
-	return nil
+	return served.Close()
 }
 
 // process is a child that runs.
@@ -147,6 +93,15 @@ func startChild(kind string, settings any) (p *process, ready string, err error)
 	}
 
 	return p, strings.TrimSpace(line), nil
+}
+
+// startApart starts a stand-in in a process of its own.
+func startApart(kind string, options any) (url string, stop func() error, err error) {
+	child, url, err := startChild(kind, options)
+	if err != nil {
+		return "", nil, err
+	}
+	return url, func() error { child.stop(); return nil }, nil
 }
 
 func startProcess(command *exec.Cmd) (*process, error) {

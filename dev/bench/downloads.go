@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
 
 	"stagecoach/dev/sim/torrentsim"
+	"stagecoach/dev/stack"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store/download"
@@ -56,12 +58,14 @@ func measureDownloads(ctx context.Context, m *machine) (rows []row, err error) {
 
 // withTorrents runs the stand-in for qBittorrent in a process of its own.
 func (m *machine) withTorrents(fn func(url string) error) error {
-	child, url, err := startChild("qbittorrent", torrentPassword)
+	ground := stack.Ground{Apart: startApart}
+	err := ground.StartQBittorrentStandIn(torrentsim.QBittorrentOptions{
+		Username: torrentUser, Password: torrentPassword,
+	})
 	if err != nil {
 		return err
 	}
-	defer child.stop()
-	return fn(url)
+	return errors.Join(fn(ground.StandIns.QBittorrent), ground.Close())
 }
 
 const (

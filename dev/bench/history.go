@@ -41,8 +41,8 @@ func measureHistory(ctx context.Context, m *machine) (rows []row, err error) {
 			fault *sim.Fault
 		}{
 			{"small job", 1024, "", nil},
-			{"slow job of 6 s", slowSize, r.yandexURL, &sim.Fault{Match: "/download/", Kind: "throttle", BytesPerSecond: slowSize / 6, Times: 1}},
-			{"job with two retries", 1024, r.telegramURL, &sim.Fault{Match: "sendDocument", Kind: "internal_error", Times: 2}},
+			{"slow job of 6 s", slowSize, r.ground.StandIns.Yandex, &sim.Fault{Match: "/download/", Kind: "throttle", BytesPerSecond: slowSize / 6, Times: 1}},
+			{"job with two retries", 1024, r.ground.StandIns.Telegram, &sim.Fault{Match: "sendDocument", Kind: "internal_error", Times: 2}},
 		} {
 			if job.fault != nil {
 				if err := post(ctx, job.where+"/_/faults", job.fault); err != nil {

@@ -32,7 +32,7 @@ func measureListing(ctx context.Context, m *machine) (rows []row, err error) {
 			return err
 		}
 
-		upstream := yandex.New(yandex.Options{APIURL: r.yandexURL, Root: "disk:/", Tokens: fixedToken(accessToken)})
+		upstream := yandex.New(yandex.Options{APIURL: r.ground.StandIns.Yandex, Root: "disk:/", Tokens: fixedToken(accessToken)})
 		bare, err := walk(listingAnew, func(offset int) error {
 			page, err := upstream.List(ctx, listingFolder, listingPage, offset)
 			return full(len(page.Items), err)

@@ -39,17 +39,16 @@ const (
 // fills; stand-ins and a worker, each in its own process.
 type rig struct {
 	*machine
-	temporal    *servers.Temporal
-	client      client.Client
-	deliveries  *service.Deliveries
-	tasks       *service.Tasks
-	purchases   *service.Transactions
-	files       string // the storage's folder
-	telegramURL string
-	yandexURL   string
-	apiURL      string
-	worker      *process
-	children    []*process
+	ground     stack.Ground
+	temporal   *servers.Temporal
+	client     client.Client
+	deliveries *service.Deliveries
+	tasks      *service.Tasks
+	purchases  *service.Transactions
+	files      string // the storage's folder
+	apiURL     string
+	worker     *process
+	bare       *process // the worker of a baseline
 }
 
 // rigOptions say what differs from the usual.
@@ -61,7 +60,9 @@ type rigOptions struct {
 
 // withRig builds a rig, lets fn use it and takes it down.
 func (m *machine) withRig(ctx context.Context, o rigOptions, fn func(*rig) error) (err error) {
-	r := &rig{machine: m}
+	r := &rig{machine: m, ground: stack.Ground{
+		DatabaseURL: m.postgres.URL, Key: m.key, AdminToken: adminToken, Apart: startApart,
+	}}
 	defer func() {
 		if err != nil && r.worker != nil {
 			err = fmt.Errorf("%w\nthe worker's log:\n%s", err, r.worker.log)
@@ -79,7 +80,7 @@ func (r *rig) start(ctx context.Context, o rigOptions) (err error) {
 	if err := r.startStandIns(o); err != nil {
 		return err
 	}
-	if r.temporal, err = servers.StartTemporal(ctx, servers.TemporalOptions{UIPort: -1}); err != nil {
+	if r.temporal, err = r.ground.StartTemporal(ctx, servers.TemporalOptions{UIPort: -1}); err != nil {
 		return err
 	}
 	if r.client, err = dialTemporal(ctx, r.temporal.Address); err != nil {
@@ -100,23 +101,16 @@ func dialTemporal(ctx context.Context, address string) (client.Client, error) {
 	return client.DialContext(ctx, options)
 }
 
-func (r *rig) startStandIns(o rigOptions) (err error) {
+func (r *rig) startStandIns(o rigOptions) error {
 	serial := strconv.FormatInt(r.serial.Add(1), 10)
 	r.files = filepath.Join(r.dir, "disk"+serial)
 	o.yandex.Dir, o.yandex.AccessToken = r.files, accessToken
 	o.telegram.Dir, o.telegram.Token = filepath.Join(r.dir, "chats"+serial), botToken
-	var telegram, yandex *process
-	if telegram, r.telegramURL, err = startChild("telegram", o.telegram); err != nil {
+
+	if err := r.ground.StartTelegram(o.telegram); err != nil {
 		return err
 	}
-
-	r.children = append(r.children, telegram)
-	if yandex, r.yandexURL, err = startChild("yandex", o.yandex); err != nil {
-		return err
-	}
-
-	r.children = append(r.children, yandex)
-	return nil
+	return r.ground.StartYandex(o.yandex)
 }
 
 func (r *rig) startWorker(ctx context.Context, settings map[string]string) (err error) {
@@ -140,12 +134,7 @@ func (r *rig) startAPI(ctx context.Context, settings map[string]string) (*proces
 func (r *rig) startProgram(
 	ctx context.Context, name string, settings map[string]string, ready string,
 ) (*process, error) {
-	all := stack.Ground{
-		DatabaseURL: r.postgres.URL, Temporal: r.temporal.Address, Key: r.key,
-		AdminToken: adminToken, BotToken: botToken, Telegram: r.telegramURL, Yandex: r.yandexURL,
-	}.Settings()
-
-	all["STAGECOACH_YANDEX_ACCESS_TOKEN"] = accessToken
+	all := r.ground.Settings()
 	all["STAGECOACH_WORKER_METRICS_ADDR"], all["STAGECOACH_API_METRICS_ADDR"] = "127.0.0.1:0", "127.0.0.1:0"
 	maps.Copy(all, settings)
 
@@ -162,13 +151,11 @@ func (r *rig) startProgram(
 	return p, nil
 }
 
-func (r *rig) close() (err error) {
-	if r.worker != nil {
-		r.worker.stop()
-	}
-
-	for _, child := range r.children {
-		child.stop()
+func (r *rig) close() error {
+	for _, p := range []*process{r.worker, r.bare} {
+		if p != nil {
+			p.stop()
+		}
 	}
 
 	if r.client != nil {
@@ -176,15 +163,15 @@ func (r *rig) close() (err error) {
 	}
 
 	if r.temporal != nil {
-		r.temporal.Kill()
+		r.temporal.Kill() // nothing of it is kept
 	}
-	return errors.Join(err, os.RemoveAll(r.files))
+	return errors.Join(r.ground.Close(), os.RemoveAll(r.files))
 }
 
 // user makes an active user with a chat.
 func (r *rig) user(ctx context.Context) (account.User, error) {
 	id := 1000 + r.serial.Add(1)
-	if err := post(ctx, fmt.Sprintf("%s/_/users/%d/messages", r.telegramURL, id), map[string]string{"text": "hello"}); err != nil {
+	if err := post(ctx, fmt.Sprintf("%s/_/users/%d/messages", r.ground.StandIns.Telegram, id), map[string]string{"text": "hello"}); err != nil {
 		return account.User{}, err
 	}
 	return r.store.CreateUser(ctx, account.User{TelegramID: &id, Name: "Bench", Status: account.UserActive}, "")
@@ -268,6 +255,7 @@ type machine struct {
 	dir      string
 	programs stack.Programs // worker and api
 	key      []byte         // seals tokens in the record
+	shared   stack.Ground   // of all figures
 	postgres *servers.Postgres
 	store    *store.Store
 	progress io.Writer
@@ -293,7 +281,7 @@ func newMachine(ctx context.Context, progress io.Writer) (m *machine, err error)
 	if err := m.programs.Build(ctx, "worker", "api"); err != nil {
 		return m, err
 	}
-	if m.postgres, err = servers.StartPostgres(ctx, servers.PostgresOptions{Dir: filepath.Join(m.dir, "postgres")}); err != nil {
+	if m.postgres, err = m.shared.StartPostgres(ctx, servers.PostgresOptions{Dir: filepath.Join(m.dir, "postgres")}); err != nil {
 		return m, err
 	}
 	if m.store, err = store.Open(ctx, m.postgres.URL, m.key); err != nil {
@@ -303,12 +291,9 @@ func newMachine(ctx context.Context, progress io.Writer) (m *machine, err error)
 	return m, m.store.Migrate(ctx)
 }
 
-func (m *machine) close() (err error) {
+func (m *machine) close() error {
 	if m.store != nil {
 		m.store.Close()
 	}
-	if m.postgres != nil {
-		err = m.postgres.Stop()
-	}
-	return errors.Join(err, os.RemoveAll(m.dir))
+	return errors.Join(m.shared.Close(), os.RemoveAll(m.dir))
 }

@@ -124,9 +124,9 @@ func (r *rig) bareJobs(ctx context.Context) (perSecond float64, err error) {
 }
 
 func (r *rig) startBareWorker() error {
-	bare, _, err := startChild("bare", r.temporal.Address)
+	bare, _, err := startChild(bareKind, r.temporal.Address)
 	if err == nil {
-		r.children = append(r.children, bare)
+		r.bare = bare
 	}
 	return err
 }

@@ -114,7 +114,7 @@ func (r *rig) pipe(ctx context.Context, chat int64, file delivery.File) (time.Du
 
 	from := exec.CommandContext(ctx, "curl", "-sf", href)
 	to := exec.CommandContext(ctx, "curl", "-sf", "-F", "document=@/dev/stdin;filename="+file.Name,
-		fmt.Sprintf("%s/bot%s/sendDocument?chat_id=%d", r.telegramURL, botToken, chat))
+		fmt.Sprintf("%s/bot%s/sendDocument?chat_id=%d", r.ground.StandIns.Telegram, botToken, chat))
 	if to.Stdin, err = from.StdoutPipe(); err != nil {
 		return 0, err
 	}
@@ -130,7 +130,7 @@ func (r *rig) pipe(ctx context.Context, chat int64, file delivery.File) (time.Du
 
 // href asks for a download link, as the worker does.
 func (r *rig) href(ctx context.Context, file delivery.File) (string, error) {
-	address := r.yandexURL + "/v1/disk/resources/download?path=" + url.QueryEscape("disk:"+file.Path)
+	address := r.ground.StandIns.Yandex + "/v1/disk/resources/download?path=" + url.QueryEscape("disk:"+file.Path)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return "", err
@@ -196,7 +196,7 @@ func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 
 // hash makes the storage compute a file's hashes, which the real one has long done.
 func (r *rig) hash(ctx context.Context, file delivery.File) error {
-	address := r.yandexURL + "/v1/disk/resources?path=" + url.QueryEscape("disk:"+file.Path)
+	address := r.ground.StandIns.Yandex + "/v1/disk/resources?path=" + url.QueryEscape("disk:"+file.Path)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return err
@@ -257,7 +257,7 @@ func (r *rig) file(ctx context.Context, size int64, fill func(*os.File, io.Write
 
 // checkChat fails unless the chat has received want documents, all with the sum.
 func (r *rig) checkChat(ctx context.Context, chat int64, want int, sum string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s/_/chats/%d", r.telegramURL, chat), nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s/_/chats/%d", r.ground.StandIns.Telegram, chat), nil)
 	if err != nil {
 		return err
 	}

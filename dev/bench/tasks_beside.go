@@ -81,7 +81,7 @@ func (r *rig) claimBeside(ctx context.Context, streams int) (took []float64, err
 
 // occupy lets so many long deliveries begin, and gives the function that ends them.
 func (r *rig) occupy(ctx context.Context, streams int) (stop func(), err error) {
-	if err := post(ctx, r.telegramURL+"/_/faults", map[string]any{"match": "sendDocument", "kind": "throttle", "bytes_per_second": besideSpeed}); err != nil {
+	if err := post(ctx, r.ground.StandIns.Telegram+"/_/faults", map[string]any{"match": "sendDocument", "kind": "throttle", "bytes_per_second": besideSpeed}); err != nil {
 		return nil, err
 	}
 

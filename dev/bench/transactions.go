@@ -161,7 +161,7 @@ func (b *buyer) fromDetection(ctx context.Context, hash string) (float64, error)
 // retries it.
 func (b *buyer) buyAfterFailure(ctx context.Context) (cost, error) {
 	const username = "shy_reader"
-	if err := post(ctx, b.shop.fragmentURL+"/_/users", map[string]string{"username": username, "kind": "not_giftable"}); err != nil {
+	if err := post(ctx, b.shop.ground.StandIns.Fragment+"/_/users", map[string]string{"username": username, "kind": "not_giftable"}); err != nil {
 		return cost{}, err
 	}
 
@@ -172,7 +172,7 @@ func (b *buyer) buyAfterFailure(ctx context.Context) (cost, error) {
 	if _, err := b.becomes(ctx, hash, lifecycle.TransactionFailed); err != nil {
 		return cost{}, err
 	}
-	if err := post(ctx, b.shop.fragmentURL+"/_/users", map[string]string{"username": username, "kind": "user"}); err != nil {
+	if err := post(ctx, b.shop.ground.StandIns.Fragment+"/_/users", map[string]string{"username": username, "kind": "user"}); err != nil {
 		return cost{}, err
 	}
 

@@ -4,13 +4,13 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
 	"time"
 
 	"stagecoach/dev/sim/tonsim"
+	"stagecoach/dev/stack"
 	"stagecoach/internal/fragment"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
@@ -19,37 +19,33 @@ import (
 // shop is a wallet on a chain of its own and a Fragment that watches that chain, each in a process of its own. Every
 // call of either takes a known time.
 type shop struct {
-	key         string // of the wallet, in hex
-	wallet      *ton.Wallet
-	chainURL    string
-	fragmentURL string
-	address     string // where Fragment is paid
+	ground stack.Ground
+	wallet *ton.Wallet
 
 	fragment *fragment.Client // for the bare calls
 	chain    *toncenter.Client
 	seenLT   uint64
 }
 
-// chainOptions are those of the stand-in for the chain that a child is told.
-type chainOptions struct {
-	PublicKey string
-	Latency   time.Duration
-}
-
-const (
-	shopSession = "stel_ssid=bench; stel_dt=0; stel_token=bench; stel_ton_token=bench"
-	shopRate    = 10_000 // requests per second: the limits of the real ones are not what is measured
-)
+const shopRate = 10_000 // requests per second: the limits of the real ones are not what is measured
 
 // withShop runs the stand-ins of a shop. What happens on its chain happens at once and for good.
-func (m *machine) withShop(ctx context.Context, latency time.Duration, fn func(*shop) error) error {
-	public, private, err := ed25519.GenerateKey(rand.Reader)
+func (m *machine) withShop(ctx context.Context, latency time.Duration, fn func(*shop) error) (err error) {
+	seed := make([]byte, ed25519.SeedSize)
+	rand.Read(seed)
+	s := &shop{ground: stack.Ground{Apart: startApart}}
+	defer func() { err = errors.Join(err, s.ground.Close()) }()
+
+	err = s.ground.StartShop(ctx, stack.ShopOptions{
+		Seed: seed, Chain: tonsim.TonCenterOptions{Latency: latency},
+		Fragment: tonsim.FragmentOptions{Settings: tonsim.FragmentSettings{LatencyMS: latency.Milliseconds()}},
+	})
 	if err != nil {
 		return err
 	}
 
-	s := &shop{key: hex.EncodeToString(private.Seed())}
-	key, err := ton.ParseKey(s.key)
+	settings := s.ground.StandInSettings()
+	key, err := ton.ParseKey(settings["STAGECOACH_TON_KEY"])
 	if err != nil {
 		return err
 	}
@@ -57,59 +53,28 @@ func (m *machine) withShop(ctx context.Context, latency time.Duration, fn func(*
 		return err
 	}
 
-	chain, url, err := startChild("toncenter", chainOptions{PublicKey: hex.EncodeToString(public), Latency: latency})
+	cookies, err := fragment.ParseCookies(settings["STAGECOACH_FRAGMENT_COOKIES"])
 	if err != nil {
 		return err
 	}
-	defer chain.stop()
 
-	s.chainURL = url
-	seller, url, err := startChild("fragment", tonsim.FragmentOptions{
-		TonCenterURL: s.chainURL, Settings: tonsim.FragmentSettings{LatencyMS: latency.Milliseconds()},
+	s.chain = toncenter.New(toncenter.Options{URL: s.ground.StandIns.TonCenter, RequestsPerSecond: shopRate})
+	s.fragment = fragment.New(fragment.Options{
+		URL: s.ground.StandIns.Fragment, Cookies: cookies, RequestsPerSecond: shopRate,
+		Wallet: fragment.Account{
+			Address: s.wallet.Address(), PublicKey: s.wallet.PublicKey(), StateInit: s.wallet.StateInit(),
+			Network: s.wallet.Network(),
+		},
 	})
-	if err != nil {
-		return err
-	}
-	defer seller.stop()
-
-	s.fragmentURL = url
-	var about struct {
-		Shop string `json:"shop"`
-	}
-	if err := get(ctx, s.chainURL+"/_/chain", &about); err != nil {
-		return err
-	}
-
-	s.address = about.Shop
-	cookies, err := fragment.ParseCookies(shopSession)
-	if err != nil {
-		return err
-	}
-
-	s.chain = toncenter.New(toncenter.Options{URL: s.chainURL, RequestsPerSecond: shopRate})
-	s.fragment = fragment.New(fragment.Options{URL: s.fragmentURL, Cookies: cookies, RequestsPerSecond: shopRate, Wallet: fragment.Account{
-		Address: s.wallet.Address(), PublicKey: s.wallet.PublicKey(), StateInit: s.wallet.StateInit(),
-		Network: s.wallet.Network(),
-	}})
 
 	return fn(s)
 }
 
-func get(ctx context.Context, url string, into any) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	return answer(request, into)
-}
-
 // settings let a worker sell at this shop.
 func (s *shop) settings() map[string]string {
-	return map[string]string{
-		"STAGECOACH_TON_KEY": s.key, "STAGECOACH_TONCENTER_URL": s.chainURL, "STAGECOACH_FRAGMENT_URL": s.fragmentURL,
-		"STAGECOACH_FRAGMENT_COOKIES": shopSession, "STAGECOACH_TX_ALLOW": s.address, "STAGECOACH_TX_WHOLE_HISTORY": "true",
-		"STAGECOACH_TONCENTER_RATE": fmt.Sprint(shopRate), "STAGECOACH_FRAGMENT_RATE": fmt.Sprint(shopRate), "STAGECOACH_TX_DAILY_LIMIT": "0",
-	}
+	settings := s.ground.StandInSettings()
+	settings["STAGECOACH_TX_DAILY_LIMIT"] = "0"
+	return settings
 }
 
 // deposit pays for Stars and gives the hash of the transfer.
@@ -118,7 +83,7 @@ func (s *shop) deposit(ctx context.Context, from, comment string) (string, error
 		Hash string `json:"hash"`
 	}
 	deposit := tonsim.Deposit{From: from, AmountNano: starsPaid, Comment: comment}
-	err := send(ctx, http.MethodPost, s.chainURL+"/_/deposits", deposit, &made)
+	err := send(ctx, http.MethodPost, s.ground.StandIns.TonCenter+"/_/deposits", deposit, &made)
 	return made.Hash, err
 }
 

@@ -15,8 +15,12 @@ import (
 
 	"stagecoach/dev/servers"
 	"stagecoach/dev/sim/telegramsim"
+	"stagecoach/dev/stack"
 	"stagecoach/internal/devinfo"
 )
+
+// patience is how long anything may take on a busy machine.
+const patience = 8 * time.Minute
 
 const nastyName = "50%25 off? #1 & \"ё\"\n;$(rm) <b>'.txt"
 
@@ -45,10 +49,11 @@ func received(t *testing.T, state string) (documents []telegramsim.Document) {
 		t.Fatal(err)
 	}
 
-	telegram, err := telegramsim.New(telegramsim.Options{Dir: filepath.Join(state, "telegram"), Token: kept.Token})
+	standIn, err := stack.NewStandIn(telegramsim.Options{Dir: filepath.Join(state, "telegram"), Token: kept.Token})
 	if err != nil {
 		t.Fatal(err)
 	}
+	telegram := standIn.(*telegramsim.Server)
 	defer telegram.Close()
 
 	for _, m := range telegram.Chat(1001).Messages {
@@ -100,7 +105,7 @@ func TestDevOnceTwice(t *testing.T) {
 	put(t, filepath.Join(state, "yandex", "a folder", nastyName), bytes.Repeat([]byte("x"), 100_000))
 
 	first := launch(t, "--once", "--state", state)
-	if code := first.wait(2 * time.Minute); code != 0 {
+	if code := first.wait(patience); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
 
@@ -164,7 +169,7 @@ func TestDevOnceTwice(t *testing.T) {
 	}
 
 	second := launch(t, "--once", "--state", state)
-	if code := second.wait(2 * time.Minute); code != 0 || !strings.Contains(second.output(), "earlier run already: 11") {
+	if code := second.wait(patience); code != 0 || !strings.Contains(second.output(), "earlier run already: 11") {
 		t.Errorf("exit code %d of the second run", code)
 	}
 	if n := len(received(t, state)); n != 2 {
@@ -176,7 +181,7 @@ func TestDevOnceTwice(t *testing.T) {
 
 	put(t, filepath.Join(state, "yandex", "empty"), nil)
 	third := launch(t, "--once", "--state", state)
-	if code := third.wait(2 * time.Minute); code != 1 || !strings.Contains(third.output(), "FILE_EMPTY") {
+	if code := third.wait(patience); code != 1 || !strings.Contains(third.output(), "FILE_EMPTY") {
 		t.Errorf("exit code %d of a run with a file that cannot be delivered", code)
 	}
 }
@@ -207,7 +212,7 @@ func TestDevStays(t *testing.T) {
 	}
 
 	put(t, filepath.Join(state, "yandex", "dropped.txt"), []byte("dropped while it runs"))
-	eventually(t, time.Minute, "the dropped file is delivered", func() bool {
+	eventually(t, patience, "the dropped file is delivered", func() bool {
 		return strings.Contains(dev.output(), "DELIVERED    dropped.txt")
 	})
 	at := []string{"--state", state}
@@ -234,7 +239,7 @@ func TestDevStays(t *testing.T) {
 
 	wantRunbooks(t, info)
 	other := launch(t, "--state", state)
-	if code := other.wait(10 * time.Second); code != 1 || !strings.Contains(other.output(), "another process uses") {
+	if code := other.wait(patience); code != 1 || !strings.Contains(other.output(), "another process uses") {
 		t.Errorf("a second dev: exit code %d, %s", code, other.output())
 	}
 	if response, err := http.Get(info.API + "/ready"); err != nil || response.StatusCode != http.StatusOK {
@@ -244,7 +249,7 @@ func TestDevStays(t *testing.T) {
 	if err := dev.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	if code := dev.wait(20 * time.Second); code != 0 {
+	if code := dev.wait(patience); code != 0 {
 		t.Errorf("exit code %d after Ctrl-C", code)
 	}
 
@@ -260,11 +265,11 @@ func TestDevStays(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	again.wait(10 * time.Second)
+	again.wait(patience)
 	allGone(t, child)
 
 	last := launch(t, "--once", "--state", state)
-	if code := last.wait(2 * time.Minute); code != 0 {
+	if code := last.wait(patience); code != 0 {
 		t.Errorf("exit code %d after a kill -9", code)
 	}
 	if n := len(received(t, state)); n != 3 { // the demo's file, the dropped one, and that one again by its own key
@@ -286,7 +291,7 @@ func TestDevStopsAtOnceWhenAskedTwice(t *testing.T) {
 		time.Sleep(200 * time.Millisecond)
 	}
 
-	if code := dev.wait(2 * time.Second); code != 1 {
+	if code := dev.wait(patience); code != 1 {
 		t.Errorf("exit code %d", code)
 	}
 
@@ -304,18 +309,18 @@ func TestDevStoppedInMidDelivery(t *testing.T) {
 		t.Fatal(response, err)
 	}
 
-	eventually(t, time.Minute, "the delivery is under way", func() bool {
+	eventually(t, patience, "the delivery is under way", func() bool {
 		return strings.Contains(dev.output(), "STREAMING    demo-64MiB.bin")
 	})
 	if err := dev.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	if code := dev.wait(20 * time.Second); code != 0 {
+	if code := dev.wait(patience); code != 0 {
 		t.Errorf("exit code %d after Ctrl-C", code)
 	}
 
 	again := launch(t, "--once", "--state", state)
-	if code := again.wait(2 * time.Minute); code != 0 || !strings.Contains(again.output(), "DELIVERED    demo-64MiB.bin") {
+	if code := again.wait(patience); code != 0 || !strings.Contains(again.output(), "DELIVERED    demo-64MiB.bin") {
 		t.Errorf("exit code %d: the delivery did not go on", code)
 	}
 }
@@ -332,7 +337,7 @@ func TestDevStoppedInMidDownload(t *testing.T) {
 		t.Fatal(response, err)
 	}
 
-	eventually(t, time.Minute, "the download is under way", func() bool {
+	eventually(t, patience, "the download is under way", func() bool {
 		return strings.Contains(first.output(), "download 1  downloading")
 	})
 	for line, want := range map[string]string{
@@ -347,12 +352,12 @@ func TestDevStoppedInMidDownload(t *testing.T) {
 	if err := first.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	if code := first.wait(20 * time.Second); code != 0 {
+	if code := first.wait(patience); code != 0 {
 		t.Errorf("exit code %d after Ctrl-C", code)
 	}
 
 	again := launch(t, "--once", "--state", state)
-	if code := again.wait(2 * time.Minute); code != 0 || !strings.Contains(again.output(), "download 1  completed") {
+	if code := again.wait(patience); code != 0 || !strings.Contains(again.output(), "download 1  completed") {
 		t.Errorf("exit code %d: the download did not go on", code)
 	}
 }
@@ -366,7 +371,7 @@ func TestDevWithoutQBittorrent(t *testing.T) {
 
 	path := "PATH=" + broken + string(os.PathListSeparator) + os.Getenv("PATH")
 	dev := launchWith(t, []string{path}, "--once", "--state", newState(t))
-	if code := dev.wait(2 * time.Minute); code != 0 {
+	if code := dev.wait(patience); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 
@@ -383,7 +388,7 @@ func TestDevRefusesWrongSettings(t *testing.T) {
 	}
 	t.Setenv("STAGECOACH_DELIVERY_PARALLEL", "many")
 	dev := launch(t, "--no-demo", "--state", newState(t))
-	if code := dev.wait(time.Minute); code != 2 || !strings.Contains(dev.output(), "STAGECOACH_DELIVERY_PARALLEL") {
+	if code := dev.wait(patience); code != 2 || !strings.Contains(dev.output(), "STAGECOACH_DELIVERY_PARALLEL") {
 		t.Errorf("exit code %d", code)
 	}
 }
@@ -401,7 +406,7 @@ func TestStandInAlone(t *testing.T) {
 
 		standIn := launch(t, args...)
 		var url string
-		eventually(t, 30*time.Second, name+" says where it is", func() bool {
+		eventually(t, patience, name+" says where it is", func() bool {
 			_, err := fmt.Sscanf(standIn.output(), name+" stand-in: %s", &url)
 			return err == nil
 		})
@@ -411,7 +416,7 @@ func TestStandInAlone(t *testing.T) {
 		if err := standIn.cmd.Process.Signal(os.Interrupt); err != nil {
 			t.Fatal(err)
 		}
-		if code := standIn.wait(5 * time.Second); code != 0 {
+		if code := standIn.wait(patience); code != 0 {
 			t.Errorf("%s: exit code %d", name, code)
 		}
 	}

@@ -94,7 +94,7 @@ func newHandbook(t *testing.T) *handbook {
 		T: t, info: launchWith(t, readable, "--no-demo", "--state", state).running(state), values: map[string]string{},
 	}
 
-	eventually(t, time.Minute, "the API is ready", func() bool {
+	eventually(t, patience, "the API is ready", func() bool {
 		response, err := http.Get(h.info.API + "/ready")
 		if err == nil {
 			response.Body.Close()
@@ -267,7 +267,7 @@ func (h *handbook) fill(state string) {
 		map[string]any{"amount_nano": 2_000_000_000, "comment": "durov 50"},
 	)["hash"].(string)
 
-	eventually(h.T, time.Minute, "the purchase fails", func() bool {
+	eventually(h.T, patience, "the purchase fails", func() bool {
 		var status string
 		err := h.db.QueryRow(h.Context(), `SELECT status FROM transactions WHERE hash = $1`, h.values["HASH"]).Scan(&status)
 		return err == nil && status == "failed"
@@ -301,7 +301,7 @@ func (h *handbook) steps() {
 			}
 		},
 		"Delete old rows now": func() {
-			eventually(h.T, time.Minute, "the old answer is gone, the young one stays", func() bool {
+			eventually(h.T, patience, "the old answer is gone, the young one stays", func() bool {
 				var keys []string
 				err := h.db.QueryRow(h.Context(), `SELECT array_agg(key) FROM answers WHERE key IN ('old', 'young')`).Scan(&keys)
 				return err == nil && len(keys) == 1 && keys[0] == "young"

@@ -117,7 +117,7 @@ func (p *process) wait(within time.Duration) int {
 func (p *process) running(state string) devinfo.Info {
 	p.t.Helper()
 	var info devinfo.Info
-	eventually(p.t, time.Minute, "dev.json is there", func() bool {
+	eventually(p.t, patience, "dev.json is there", func() bool {
 		select {
 		case <-p.ended:
 			p.t.Fatal("it has ended")
@@ -155,7 +155,7 @@ func children(pid int) (all []int) {
 // allGone checks that none of these processes is left after a moment.
 func allGone(t *testing.T, pids []int) {
 	t.Helper()
-	eventually(t, 30*time.Second, fmt.Sprintf("none of the processes %v is left", pids), func() bool {
+	eventually(t, patience, fmt.Sprintf("none of the processes %v is left", pids), func() bool {
 		for _, pid := range pids {
 			if syscall.Kill(pid, 0) == nil {
 				return false

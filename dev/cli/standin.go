@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/sim/torrentsim"
@@ -28,7 +27,7 @@ func newStandIn() *cobra.Command {
 func newTelegramStandIn() *cobra.Command {
 	var o telegramsim.Options
 	cmd := standInCommand("telegram", "Stands in for Telegram and its Local Bot API server", "127.0.0.1:8081", &o.Dir, "what chats receive",
-		func() (stack.StandIn, error) { return telegramsim.New(o) })
+		func() (stack.StandIn, error) { return stack.NewStandIn(o) })
 	cmd.Flags().StringVar(&o.Token, "token", "1000000:only-for-the-stand-in-and-its-tests", "the bot's token")
 	cmd.Flags().StringVar(
 		&o.SharedDir, "shared-dir", "", "folder that file:// documents may lie in (default: such documents are refused)",
@@ -40,7 +39,7 @@ func newTelegramStandIn() *cobra.Command {
 func newYandexStandIn() *cobra.Command {
 	var o yandexsim.Options
 	cmd := standInCommand("yandex", "Stands in for Yandex Disk and Yandex OAuth", "127.0.0.1:8082", &o.Dir, "the files of the disk",
-		func() (stack.StandIn, error) { return yandexsim.New(o) })
+		func() (stack.StandIn, error) { return stack.NewStandIn(o) })
 	cmd.Flags().StringVar(&o.ClientID, "client-id", "stand-in", "the OAuth application's id")
 	cmd.Flags().StringVar(&o.ClientSecret, "client-secret", "stand-in", "and its secret")
 	cmd.Flags().StringVar(&o.RefreshToken, "refresh-token", "stand-in-refresh", "the first valid refresh token")
@@ -53,7 +52,7 @@ func newYandexStandIn() *cobra.Command {
 func newQBittorrentStandIn() *cobra.Command {
 	var o torrentsim.QBittorrentOptions
 	cmd := standInCommand("qbittorrent", "Stands in for qBittorrent's Web API; no bytes move", "127.0.0.1:8083", &o.Dir, "what is known of the torrents",
-		func() (stack.StandIn, error) { return torrentsim.NewQBittorrent(o) })
+		func() (stack.StandIn, error) { return stack.NewStandIn(o) })
 	cmd.Flags().StringVar(&o.Username, "username", "admin", "of the Web API")
 	cmd.Flags().StringVar(&o.Password, "password", "adminadmin", "and its password")
 	cmd.Flags().StringVar(&o.SavePath, "save-path", "/downloads", "where torrents go that name no path")
@@ -76,7 +75,7 @@ func newTonCenterStandIn() *cobra.Command {
 				return nil, terminal.UsageError("--wallet-seed must be 64 hex digits")
 			}
 			o.PublicKey = hex.EncodeToString(ed25519.NewKeyFromSeed(key).Public().(ed25519.PublicKey))
-			return tonsim.NewTonCenter(o)
+			return stack.NewStandIn(o)
 		})
 
 	cmd.Flags().StringVar(
@@ -93,17 +92,17 @@ func newTonCenterStandIn() *cobra.Command {
 }
 
 func newSecondTonCenterStandIn() *cobra.Command {
-	var first string
+	var o stack.SecondOptions
 	cmd := standInCommand("toncenter-2", "Stands in for a toncenter of another operator, which may lie about the chain", "127.0.0.1:8086", nil, "",
-		func() (stack.StandIn, error) { return tonsim.NewSecondTonCenter(first), nil })
-	cmd.Flags().StringVar(&first, "toncenter", "http://127.0.0.1:8084", "the stand-in that holds the chain")
+		func() (stack.StandIn, error) { return stack.NewStandIn(o) })
+	cmd.Flags().StringVar(&o.First, "toncenter", "http://127.0.0.1:8084", "the stand-in that holds the chain")
 	return cmd
 }
 
 func newFragmentStandIn() *cobra.Command {
 	var o tonsim.FragmentOptions
 	cmd := standInCommand("fragment", "Stands in for Fragment, which sells Telegram Stars", "127.0.0.1:8085", &o.Dir, "users and purchases",
-		func() (stack.StandIn, error) { return tonsim.NewFragment(o) })
+		func() (stack.StandIn, error) { return stack.NewStandIn(o) })
 	cmd.Flags().StringVar(&o.TonCenterURL, "toncenter", "http://127.0.0.1:8084", "where it looks for payments")
 	cmd.Flags().StringVar(&o.TonCenterKey, "toncenter-key", "", "the API key for that")
 	cmd.Flags().StringVar(&o.Address, "address", "", "where payments go (default: the shop of the stand-in for toncenter)")
@@ -138,19 +137,20 @@ func standInCommand(
 func serveStandIn(
 	ctx context.Context, cmd *cobra.Command, name, addr string, open func() (stack.StandIn, error),
 ) (err error) {
-	s, err := open()
+	standIn, err := open()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
 
-	url, stop, err := sim.Start(addr, s)
+	served, err := stack.Serve(addr, standIn)
 	if err != nil {
-		return fmt.Errorf("%w: choose another place with --addr", err)
+		return errors.Join(fmt.Errorf("%w: choose another place with --addr", err), standIn.Close())
 	}
-	defer stop()
+	defer func() { err = errors.Join(err, served.Close()) }()
 
-	fmt.Fprintf(cmd.OutOrStdout(), "%s stand-in: %s (steered under %s/_/, Ctrl-C stops)\n", name, url, url)
+	fmt.Fprintf(
+		cmd.OutOrStdout(), "%s stand-in: %s (steered under %s/_/, Ctrl-C stops)\n", name, served.URL, served.URL,
+	)
 	<-ctx.Done()
 	return nil
 }

@@ -76,7 +76,7 @@ func (d *customers) round(ctx context.Context) ([]result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := d.stack.Shop.Fragment.SetUser(goneUsername, "unknown"); err != nil {
+	if err := d.stack.Fragment.SetUser(goneUsername, "unknown"); err != nil {
 		return nil, err
 	}
 
@@ -132,12 +132,12 @@ func (d *customers) serve(
 	d.seen = 0
 	if t.Hash == "" {
 		if c.retried {
-			if err := d.stack.Shop.Fragment.SetUser(shyUsername, "not_giftable"); err != nil {
+			if err := d.stack.Fragment.SetUser(shyUsername, "not_giftable"); err != nil {
 				return t, err
 			}
 		}
 
-		hash, err := d.stack.Shop.Chain.Deposit(tonsim.Deposit{From: c.address(), AmountNano: c.nano, Comment: c.comment})
+		hash, err := d.stack.Chain.Deposit(tonsim.Deposit{From: c.address(), AmountNano: c.nano, Comment: c.comment})
 		if err != nil {
 			return t, err
 		}
@@ -150,7 +150,7 @@ func (d *customers) serve(
 	if err != nil || t.Status != lifecycle.TransactionFailed || !c.retried {
 		return t, err
 	}
-	if err := d.stack.Shop.Fragment.SetUser(shyUsername, "user"); err != nil {
+	if err := d.stack.Fragment.SetUser(shyUsername, "user"); err != nil {
 		return t, err
 	}
 
@@ -223,7 +223,7 @@ func changeOf(e remote.Event) string {
 // judge says why a purchase is not as it should be; empty: it is.
 func (d *customers) judge(ctx context.Context, c customer, t transaction.Overview) (problem string, err error) {
 	tells := fmt.Sprintf(": starter tx show %s tells more", t.Hash)
-	bought, _, err := d.stack.Shop.Fragment.Purchases(ctx)
+	bought, _, err := d.stack.Fragment.Purchases(ctx)
 	if err != nil {
 		return "", err
 	}

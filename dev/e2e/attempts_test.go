@@ -16,7 +16,7 @@ import (
 )
 
 // shown asks the workflow of a job how it stands.
-func (s *stack) shown(job delivery.Job) (view lifecycle.DeliveryView) {
+func (s *rig) shown(job delivery.Job) (view lifecycle.DeliveryView) {
 	s.Helper()
 	// a busy machine may let a query wait for longer than it may
 	s.eventually(time.Minute, "the workflow answers", func() bool {
@@ -31,7 +31,7 @@ func (s *stack) shown(job delivery.Job) (view lifecycle.DeliveryView) {
 func TestAFailedAttemptIsShown(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
-	s := newStack(
+	s := newRig(
 		t, map[string]string{"STAGECOACH_DELIVERY_CHUNK_TIMEOUT": "3s", "STAGECOACH_DELIVERY_RETRY_INTERVAL": "10m"},
 	)
 
@@ -97,7 +97,7 @@ func TestAFailedAttemptIsShown(t *testing.T) {
 }
 
 // jobOf finds a job by the id that the API gave it.
-func (s *stack) jobOf(id string) delivery.Job {
+func (s *rig) jobOf(id string) delivery.Job {
 	s.Helper()
 	var number int64
 	_, err := fmt.Sscan(id, &number)
@@ -113,7 +113,7 @@ func (s *stack) jobOf(id string) delivery.Job {
 func TestALossIsReported(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
-	s := newStack(t, map[string]string{"STAGECOACH_DELIVERY_PARALLEL": "1"})
+	s := newRig(t, map[string]string{"STAGECOACH_DELIVERY_PARALLEL": "1"})
 	s.startWorker() // it reconciles, too
 	s.slow(256 << 10)
 	busyFile, busySum := s.file("busy.bin", 24<<20) // a minute and a half
@@ -160,7 +160,7 @@ func TestALossIsReported(t *testing.T) {
 func TestALossAfterTheLastByte(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
-	s := newStack(t, map[string]string{"STAGECOACH_DELIVERY_PARALLEL": "1"})
+	s := newRig(t, map[string]string{"STAGECOACH_DELIVERY_PARALLEL": "1"})
 	lost := s.startWorker()
 	small, _ := s.file("small.bin", 1000)
 	s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "timeout", AfterBody: true, Times: 1})
@@ -184,7 +184,7 @@ func TestALossAfterTheLastByte(t *testing.T) {
 }
 
 // deliverActivity is the id of the activity that a running delivery waits for.
-func (s *stack) deliverActivity(job delivery.Job) string {
+func (s *rig) deliverActivity(job delivery.Job) string {
 	s.Helper()
 	var described struct {
 		PendingActivities []struct{ ActivityID string } `json:"pendingActivities"`
@@ -208,7 +208,7 @@ func (s *stack) deliverActivity(job delivery.Job) string {
 func TestOperatorPausesAndResets(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
-	s := newStack(t, nil)
+	s := newRig(t, nil)
 	s.startWorker()
 	job, sum := s.streaming(24, 1)
 	id := s.deliverActivity(job)

@@ -19,7 +19,7 @@ func payloadKey(id string) string {
 
 // payloads reads a workflow's history with the temporal CLI: which keys its payloads are encrypted with, "" for plain
 // ones, and all their bytes. Search attributes do not count.
-func (s *stack) payloads(workflowID string, options ...string) (keys map[string]int, content string) {
+func (s *rig) payloads(workflowID string, options ...string) (keys map[string]int, content string) {
 	s.Helper()
 	var history any
 	printed := s.temporalCLI(append(
@@ -65,7 +65,7 @@ func (s *stack) payloads(workflowID string, options ...string) (keys map[string]
 // has not reached. The temporal CLI reads all of it through the API, for an administrator only.
 func TestEncryptedPayloads(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, map[string]string{"STAGECOACH_BOT": "false"})
+	s := newRig(t, map[string]string{"STAGECOACH_BOT": "false"})
 	worker := s.startWorker()
 	s.startAPI()
 	restart := func(keys string) {

@@ -214,7 +214,7 @@ func TestEverySettingCanBeGiven(t *testing.T) {
 // containers run services of the compose file as processes of this machine: the same commands with the same
 // environment, where only addresses and paths are others.
 type containers struct {
-	*stack
+	*rig
 	composed
 	values map[string]string
 	traces *collector
@@ -226,9 +226,9 @@ type containers struct {
 // composeDemo prepares what the profile dev runs on: an empty database, a Temporal server and folders for the volumes.
 func composeDemo(t *testing.T) *containers {
 	t.Helper()
-	s := newStackOn(t, testdb.URL(t), nil) // the profile names no namespace
+	s := newRigOn(t, testdb.URL(t), nil) // the profile names no namespace
 	must(t, buildDev())
-	d := &containers{stack: s, dir: t.TempDir(), own: map[string][]string{}}
+	d := &containers{rig: s, dir: t.TempDir(), own: map[string][]string{}}
 	d.values, _ = readEnv(t, ".env.dev")
 	d.traces = s.collectTraces()
 	d.values["OTEL_EXPORTER_OTLP_ENDPOINT"] = s.env["OTEL_EXPORTER_OTLP_ENDPOINT"]

@@ -18,19 +18,18 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/delivery"
 )
 
 // slow makes uploads take a few seconds.
-func (s *stack) slow(bytesPerSecond int64) {
+func (s *rig) slow(bytesPerSecond int64) {
 	s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "throttle", BytesPerSecond: bytesPerSecond})
 }
 
 // inState waits until a job is in a state.
-func (s *stack) inState(job delivery.Job, state lifecycle.DeliveryState) {
+func (s *rig) inState(job delivery.Job, state lifecycle.DeliveryState) {
 	s.Helper()
 	s.eventually(
 		20*time.Second, fmt.Sprintf("job %d is %s", job.ID, state), func() bool { return s.reload(job).State == state },
@@ -39,7 +38,7 @@ func (s *stack) inState(job delivery.Job, state lifecycle.DeliveryState) {
 
 // streaming lets somebody, in chat 100, ask for a file of so many MiB, and waits until it streams at so many MiB a
 // second.
-func (s *stack) streaming(size, perSecond int) (job delivery.Job, sum string) {
+func (s *rig) streaming(size, perSecond int) (job delivery.Job, sum string) {
 	s.Helper()
 	file, sum := s.file("big.bin", size<<20)
 	s.slow(int64(perSecond) << 20)
@@ -51,7 +50,7 @@ func (s *stack) streaming(size, perSecond int) (job delivery.Job, sum string) {
 // TestWorkerKilled kills the worker in mid-stream: another one goes on, and the chat gets the file once.
 func TestWorkerKilled(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, nil)
+	s := newRig(t, nil)
 	worker := s.startWorker()
 	job, sum := s.streaming(24, 4)
 	time.Sleep(500 * time.Millisecond)
@@ -80,7 +79,7 @@ func TestWorkerKilled(t *testing.T) {
 func TestWorkerKilledBeforeTheAnswer(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
-	s := newStack(t, nil)
+	s := newRig(t, nil)
 	worker := s.startWorker()
 	user := s.user(100)
 	file, _ := s.file("small.bin", 1000)
@@ -100,7 +99,7 @@ func TestWorkerKilledBeforeTheAnswer(t *testing.T) {
 func TestWorkerFrozen(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
-	s := newStack(t, nil)
+	s := newRig(t, nil)
 	frozen := s.startWorker()
 	job, sum := s.streaming(24, 6)
 	must(t, frozen.Process.Signal(syscall.SIGSTOP))
@@ -122,7 +121,7 @@ func TestWorkerFrozen(t *testing.T) {
 func TestFenced(t *testing.T) {
 	t.Parallel()
 	database := testdb.URL(t)
-	s := newStackOn(t, database, nil)
+	s := newRigOn(t, database, nil)
 	s.startWorker()
 	job, sum := s.streaming(6, 4)
 	conn, err := pgx.Connect(t.Context(), database)
@@ -140,7 +139,7 @@ func TestFenced(t *testing.T) {
 }
 
 // uploads lists the requests that send documents, those under way too.
-func (s *stack) uploads() []sim.Request {
+func (s *rig) uploads() []sim.Request {
 	return slices.DeleteFunc(
 		s.telegram.Requests(), func(r sim.Request) bool { return !strings.HasSuffix(r.Path, "/sendDocument") },
 	)
@@ -149,7 +148,7 @@ func (s *stack) uploads() []sim.Request {
 // TestWorkerStopped asks the worker to stop in mid-stream, as a release does.
 func TestWorkerStopped(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, nil)
+	s := newRig(t, nil)
 	worker := s.startWorker()
 	job, sum := s.streaming(24, 4)
 	worker.stop()
@@ -162,7 +161,7 @@ func TestWorkerStopped(t *testing.T) {
 func TestTemporalAway(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
-	s := newStackOn(t, testdb.URL(t), nil)
+	s := newRigOn(t, testdb.URL(t), nil)
 	s.startWorker()
 	job, longSum := s.streaming(32, 6)
 	s.temporal.Kill()
@@ -181,15 +180,8 @@ func TestTemporalAway(t *testing.T) {
 func TestPostgresAway(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
-	dir := t.TempDir()
-	postgres, err := servers.StartPostgres(t.Context(), servers.PostgresOptions{Dir: dir, Fast: true})
-	must(t, err)
-	t.Cleanup(func() { postgres.Stop() })
-	migrated, err := store.Open(t.Context(), postgres.URL, testdb.Key)
-	must(t, err)
-	must(t, migrated.Migrate(t.Context()))
-	migrated.Close()
-	s := newStackOn(t, postgres.URL, nil)
+	postgres := testdb.Own(t, servers.PostgresOptions{Fast: true})
+	s := newRigOn(t, postgres.URL, nil)
 	s.startWorker()
 	job, sum := s.streaming(16, 6)
 	postgres.Kill()
@@ -206,7 +198,7 @@ func TestPostgresAway(t *testing.T) {
 // TestCancel stops jobs in each live state.
 func TestCancel(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, map[string]string{"STAGECOACH_DELIVERY_PARALLEL": "1"})
+	s := newRig(t, map[string]string{"STAGECOACH_DELIVERY_PARALLEL": "1"})
 	s.startWorker()
 	s.slow(1 << 20)
 	user := s.user(100)
@@ -235,7 +227,7 @@ func TestCancel(t *testing.T) {
 // TestCancelAfterTheLastByte comes too late: the answer is awaited and tells the truth.
 func TestCancelAfterTheLastByte(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, map[string]string{"STAGECOACH_DELIVERY_JOB_TIMEOUT": "6s"})
+	s := newRig(t, map[string]string{"STAGECOACH_DELIVERY_JOB_TIMEOUT": "6s"})
 	s.startWorker()
 	user := s.user(100)
 	file, _ := s.file("small.bin", 1000)
@@ -250,7 +242,7 @@ func TestCancelAfterTheLastByte(t *testing.T) {
 // TestExpires lets nobody take a job within its TTL.
 func TestExpires(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, map[string]string{"STAGECOACH_DELIVERY_TTL": "2s", "STAGECOACH_DELIVERY_PARALLEL": "1"})
+	s := newRig(t, map[string]string{"STAGECOACH_DELIVERY_TTL": "2s", "STAGECOACH_DELIVERY_PARALLEL": "1"})
 	s.startWorker()
 	s.slow(1 << 20)
 	user := s.user(100)
@@ -271,7 +263,7 @@ func TestExpires(t *testing.T) {
 // TestBlockedMeanwhile blocks a user between the request and the claim.
 func TestBlockedMeanwhile(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, nil)
+	s := newRig(t, nil)
 	user := s.user(100)
 	file, _ := s.file("file.bin", 1000)
 	job := s.deliver(user, file)
@@ -289,7 +281,7 @@ func TestBlockedMeanwhile(t *testing.T) {
 // TestResend delivers known content by file_id, and streams it when Telegram has forgotten it.
 func TestResend(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, nil)
+	s := newRig(t, nil)
 	s.startWorker()
 	file, sum := s.file("same.bin", 3<<20)
 	downloads := func() (n int) {
@@ -324,7 +316,7 @@ func TestFairness(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
 	const users, files = 10, 20
-	s := newStack(t, map[string]string{"STAGECOACH_DELIVERY_PARALLEL": "2"})
+	s := newRig(t, map[string]string{"STAGECOACH_DELIVERY_PARALLEL": "2"})
 	s.startWorker()
 	s.slow(100 << 10) // a file takes 0.2 s, so that all are in line before half are delivered
 	var shelf []delivery.File
@@ -379,7 +371,7 @@ func TestFairness(t *testing.T) {
 }
 
 // claims lists whose job was claimed, in order.
-func (s *stack) claims() []int64 {
+func (s *rig) claims() []int64 {
 	s.Helper()
 	events, err := s.store.EventsAfter(s.Context(), core.Cursor{}, 10000)
 	must(s, err)
@@ -403,7 +395,7 @@ func count(ids []int64) map[int64]int {
 // TestRepeatedRequests asks many times at once with one nonce: one job, one document.
 func TestRepeatedRequests(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, nil)
+	s := newRig(t, nil)
 	s.startWorker()
 	user := s.user(100)
 	file, sum := s.file("once.bin", 1000)

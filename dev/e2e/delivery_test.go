@@ -11,7 +11,7 @@ import (
 
 func TestDeliverySucceeds(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, nil)
+	s := newRig(t, nil)
 	s.startWorker()
 	user := s.user(100)
 	file, sum := s.file("отчёт 📄.pdf", 3<<20)
@@ -27,7 +27,7 @@ func TestDeliverySucceeds(t *testing.T) {
 // TestNames delivers files whose names are hard on headers, paths and people.
 func TestNames(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, nil)
+	s := newRig(t, nil)
 	s.startWorker()
 	for i, name := range []string{
 		`quotes "and' back\slashes`, "control \x1b\t\n signs", "emoji 🎬👩‍👩‍👧", "percent %2F %25",

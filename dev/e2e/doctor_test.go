@@ -258,10 +258,9 @@ func TestFirstDay(t *testing.T) {
 // seededTorrent makes a torrent that somebody may ask for.
 func (p *practice) seededTorrent() *torrentsim.SeededTorrent {
 	p.Helper()
-	seed, err := torrentsim.StartWebSeed("127.0.0.1:0")
-	must(p, err)
-	p.Cleanup(func() { seed.Close() })
-	made, err := seed.Add(torrentsim.TorrentSpec{Name: "a-book.epub", Size: 1 << 20})
+	ground := newGround(p)
+	must(p, ground.StartWebSeed())
+	made, err := ground.WebSeed.Add(torrentsim.TorrentSpec{Name: "a-book.epub", Size: 1 << 20})
 	must(p, err)
 	return made
 }

@@ -31,7 +31,7 @@ type seen struct {
 }
 
 // call asks the HTTP API; headers come in pairs.
-func (s *stack) call(method, path, token string, body any, headers ...string) answer {
+func (s *rig) call(method, path, token string, body any, headers ...string) answer {
 	s.Helper()
 	encoded, err := json.Marshal(body)
 	must(s, err)
@@ -72,7 +72,7 @@ func (a answer) want(t testing.TB, status int) map[string]any {
 }
 
 // apiUser makes a user through the API and gives their token; the chat exists already.
-func (s *stack) apiUser(name string, telegramID int64) (id, token string) {
+func (s *rig) apiUser(name string, telegramID int64) (id, token string) {
 	s.Helper()
 	s.telegram.SendMessage(telegramID, "/start")
 	s.eventually(30*time.Second, "the bot knows the user", func() bool {
@@ -86,7 +86,7 @@ func (s *stack) apiUser(name string, telegramID int64) (id, token string) {
 }
 
 // listedFile finds a file of the top folder through the API.
-func (s *stack) listedFile(token, name string) string {
+func (s *rig) listedFile(token, name string) string {
 	s.Helper()
 	for _, item := range s.call("GET", "/v1/files?path=/&limit=200", token, nil).want(s, 200)["items"].([]any) {
 		if entry := item.(map[string]any); entry["name"] == name {
@@ -99,7 +99,7 @@ func (s *stack) listedFile(token, name string) string {
 
 func TestThroughHTTP(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, nil)
+	s := newRig(t, nil)
 	traces := s.collectTraces()
 	s.startWorker()
 	s.startAPI()
@@ -152,7 +152,7 @@ func TestThroughHTTP(t *testing.T) {
 }
 
 // follow reads the event stream in the background and gives a function that lists the types so far.
-func (s *stack) follow(token string) func() []string {
+func (s *rig) follow(token string) func() []string {
 	s.Helper()
 	request, err := http.NewRequestWithContext(s.Context(), "GET", s.apiURL+"/v1/events", nil)
 	must(s, err)
@@ -188,7 +188,7 @@ func (s *stack) follow(token string) func() []string {
 }
 
 // press clicks the newest button whose label holds text.
-func (s *stack) press(user int64, text string) {
+func (s *rig) press(user int64, text string) {
 	s.Helper()
 	s.eventually(30*time.Second, "a button "+text, func() bool {
 		messages := s.telegram.Chat(user).Messages
@@ -207,7 +207,7 @@ func (s *stack) press(user int64, text string) {
 }
 
 // says waits until a message of the bot holds text.
-func (s *stack) says(user int64, text string) {
+func (s *rig) says(user int64, text string) {
 	s.Helper()
 	s.eventually(20*time.Second, fmt.Sprintf("the bot says %q", text), func() bool {
 		return slices.ContainsFunc(s.telegram.Chat(user).Messages, func(m telegramsim.Message) bool {
@@ -218,7 +218,7 @@ func (s *stack) says(user int64, text string) {
 
 func TestThroughBot(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, nil)
+	s := newRig(t, nil)
 	traces := s.collectTraces()
 	s.startWorker()
 	_, sum := s.file("кино.mkv", 1<<20)

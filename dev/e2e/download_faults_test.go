@@ -165,7 +165,7 @@ func (r *troubled) step() {
 		r.note("cancel %d", job.ID)
 		hasty := *r.downloads
 		hasty.CancelPatience = 0
-		_, err := hasty.Cancel(r.stack.Context(), r.reader, job.ID, rapid.Bool().Draw(r.T, "keep"))
+		_, err := hasty.Cancel(r.rig.Context(), r.reader, job.ID, rapid.Bool().Draw(r.T, "keep"))
 		if err != nil && !fault.As(err).Retryable && fault.CodeOf(err) != fault.InvalidTransition {
 			r.Errorf("cancel of download %d: %v", job.ID, err)
 		}

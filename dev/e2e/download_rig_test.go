@@ -40,10 +40,10 @@ const (
 	seedSpeed = 512 << 10 // bytes a second of what the web seed serves
 )
 
-// library is a stack that downloads, with a qBittorrent: the stand-in or the real one.
+// library is a rig that downloads, with a qBittorrent: the stand-in or the real one.
 type library struct {
-	*stack
-	whole     *stack // of the whole test, for what outlives a part of it
+	*rig
+	whole     *rig // of the whole test, for what outlives a part of it
 	torrents  torrents
 	seed      *torrentsim.WebSeed // serves the .torrent files, and the content of some
 	downloads *service.Downloads
@@ -63,7 +63,7 @@ type torrents interface {
 	release(l *library, made *torrentsim.SeededTorrent)
 }
 
-// newLibrary starts a stack without a worker on a qBittorrent.
+// newLibrary starts a rig without a worker on a qBittorrent.
 func newLibrary(t testing.TB, server torrents, settings map[string]string) *library {
 	t.Helper()
 	return newLibraryOn(t, testdb.URL(t), server, settings)
@@ -83,12 +83,10 @@ func newLibraryOn(t testing.TB, database string, server torrents, settings map[s
 		all[name] = value
 	}
 
-	l := &library{stack: newStackOn(t, database, all), torrents: server}
-	l.whole = l.stack
-	var err error
-	l.seed, err = torrentsim.StartWebSeed("127.0.0.1:0")
-	must(t, err)
-	t.Cleanup(func() { l.seed.Close() })
+	l := &library{rig: newRigOn(t, database, all), torrents: server}
+	l.whole = l.rig
+	must(t, l.ground.StartWebSeed())
+	l.seed = l.ground.WebSeed
 	l.seed.SetSpeed(seedSpeed)
 	l.downloads = &service.Downloads{
 		Temporal: l.client, Store: l.store, Log: slog.New(slog.DiscardHandler), CancelPatience: 20 * time.Second,
@@ -106,8 +104,8 @@ func newLibraryOn(t testing.TB, database string, server torrents, settings map[s
 
 // in gives the library to a part of its test.
 func (l *library) in(t testing.TB) *library {
-	part, stack := *l, *l.stack
-	stack.TB, part.stack = t, &stack
+	part, whole := *l, *l.rig
+	whole.TB, part.rig = t, &whole
 	return &part
 }
 

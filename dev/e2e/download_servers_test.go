@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -9,49 +8,48 @@ import (
 	qbt "github.com/autobrr/go-qbittorrent"
 
 	"stagecoach/dev/servers"
-	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/torrentsim"
+	"stagecoach/dev/stack"
 )
 
 // standIn is the stand-in as a server that can be killed. Its torrents stand still until they are released.
 type standIn struct {
 	*torrentsim.QBittorrent
-	url    string
+	server *stack.Served
 	client *qbt.Client
-	stop   func()
 	lose   int // torrents that the next restart has lost
 }
 
 func newStandIn(t testing.TB) *standIn {
 	t.Helper()
-	q, err := torrentsim.NewQBittorrent(torrentsim.QBittorrentOptions{
+	q, err := stack.NewStandIn(torrentsim.QBittorrentOptions{
 		Password: qbittorrentPassword,
 		Plan:     torrentsim.TorrentPlan{Meta: torrentsim.Never, Duration: torrentsim.Never, Hybrid: true},
 	})
 
 	must(t, err)
-	s := &standIn{QBittorrent: q}
-	s.url, s.stop, err = sim.Start("127.0.0.1:0", q)
+	s := &standIn{QBittorrent: q.(*torrentsim.QBittorrent)}
+	s.server, err = stack.Serve("127.0.0.1:0", q)
 	must(t, err)
+	t.Cleanup(func() { _ = s.server.Close() })
 	s.client = webClient(s.login())
-	t.Cleanup(func() { s.stop(); q.Close() })
 	return s
 }
 
-func (s *standIn) login() (url, user, password string) { return s.url, "admin", qbittorrentPassword }
+func (s *standIn) login() (url, user, password string) {
+	return s.server.URL, "admin", qbittorrentPassword
+}
 
 func (s *standIn) web() *qbt.Client { return s.client }
 
 func (s *standIn) downloads() string { return "" }
 
-func (s *standIn) kill() { s.ClearFaults(); s.stop() }
+func (s *standIn) kill() { s.ClearFaults(); s.server.Halt() }
 
 func (s *standIn) restart(t testing.TB) {
 	t.Helper()
 	must(t, s.Restart(s.lose))
-	var err error
-	_, s.stop, err = sim.Start(strings.TrimPrefix(s.url, "http://"), s)
-	must(t, err)
+	must(t, s.server.Resume())
 	s.client, s.lose = webClient(s.login()), 0
 }
 
@@ -98,8 +96,9 @@ func newRealServer(t testing.TB) *realServer {
 	}
 
 	r := &realServer{log: &logBuffer{}}
+	ground := newGround(t)
 	start := func() (*servers.QBittorrent, error) {
-		return servers.StartQBittorrent(t.Context(), servers.QBittorrentOptions{Dir: t.TempDir(), Log: r.log})
+		return ground.StartQBittorrent(t.Context(), servers.QBittorrentOptions{Dir: t.TempDir(), Log: r.log})
 	}
 
 	var err error
@@ -115,9 +114,8 @@ func newRealServer(t testing.TB) *realServer {
 		return other, err
 	})
 
-	r.source, err = torrentsim.StartWebSeed("127.0.0.1:0")
-	must(t, err)
-	t.Cleanup(func() { r.source.Close() })
+	must(t, ground.StartWebSeed())
+	r.source = ground.WebSeed
 	return r
 }
 

@@ -18,7 +18,7 @@ import (
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
-	s := newStack(t, map[string]string{
+	s := newRig(t, map[string]string{
 		"STAGECOACH_DELIVERY_SHORT_RETRY_AFTER": "2s",
 		"STAGECOACH_DELIVERY_STORAGE_TIMEOUT":   "2500ms",
 		"STAGECOACH_DELIVERY_CHUNK_TIMEOUT":     "2500ms",
@@ -112,7 +112,7 @@ func TestFaults(t *testing.T) {
 func TestFileGone(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
-	s := newStack(t, nil)
+	s := newRig(t, nil)
 	user := s.user(100)
 	gone, _ := s.file("gone.bin", 1000)
 	emptied, _ := s.file("emptied.bin", 1000)
@@ -127,7 +127,7 @@ func TestFileGone(t *testing.T) {
 // TestTokenRefused takes the storage's token away: the job fails, administrators get one alert, and a new token works.
 func TestTokenRefused(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, nil)
+	s := newRig(t, nil)
 	s.startWorker()
 	user := s.user(100)
 	before, _ := s.file("before.bin", 1000)
@@ -152,7 +152,7 @@ func TestTokenRefused(t *testing.T) {
 // TestCacheChat loses the answer of an upload to the cache chat: the repeat is invisible to the user.
 func TestCacheChat(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, map[string]string{"STAGECOACH_TELEGRAM_CACHE_CHAT": "5"})
+	s := newRig(t, map[string]string{"STAGECOACH_TELEGRAM_CACHE_CHAT": "5"})
 	s.telegram.SendMessage(5, "cache")
 	s.startWorker()
 	user := s.user(100)
@@ -170,7 +170,7 @@ func TestCacheChat(t *testing.T) {
 func TestSpool(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := newStack(t, map[string]string{"STAGECOACH_DELIVERY_MODE": "spool", "STAGECOACH_SPOOL_DIR": dir})
+	s := newRig(t, map[string]string{"STAGECOACH_DELIVERY_MODE": "spool", "STAGECOACH_SPOOL_DIR": dir})
 	s.startWorker()
 	user := s.user(100)
 	file, sum := s.file("spooled.bin", 3<<20)
@@ -191,7 +191,7 @@ func TestSpool(t *testing.T) {
 func TestSpoolShared(t *testing.T) {
 	t.Parallel()
 	shared := t.TempDir()
-	s := newStack(t, map[string]string{"STAGECOACH_DELIVERY_MODE": "spool", "STAGECOACH_TELEGRAM_SHARED_DIR": shared})
+	s := newRig(t, map[string]string{"STAGECOACH_DELIVERY_MODE": "spool", "STAGECOACH_TELEGRAM_SHARED_DIR": shared})
 	s.startWorker()
 	user := s.user(100)
 	name := "100%25 \"шум\" 🎬 " + strings.Repeat("я", 100) + ".mkv"

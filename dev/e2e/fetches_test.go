@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"stagecoach/dev/night"
-	devstack "stagecoach/dev/stack"
+	"stagecoach/dev/stack"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
@@ -44,7 +44,7 @@ func TestPaymentBesideFetches(t *testing.T) {
 	torrents := newStandIn(t)
 	l := newPaymentRig(t, temporal, "beside-fetches")
 	maps.Copy(l.env, map[string]string{
-		"STAGECOACH_QBITTORRENT_URL": torrents.url, "STAGECOACH_QBITTORRENT_USERNAME": "admin", "STAGECOACH_QBITTORRENT_PASSWORD": qbittorrentPassword,
+		"STAGECOACH_QBITTORRENT_URL": torrents.server.URL, "STAGECOACH_QBITTORRENT_USERNAME": "admin", "STAGECOACH_QBITTORRENT_PASSWORD": qbittorrentPassword,
 		"STAGECOACH_DOWNLOAD_PRIVATE_SOURCES": "true", "STAGECOACH_DOWNLOAD_SOURCE_TIMEOUT": "2m", // the longest: nobody gives up
 	})
 	l.startWorker()
@@ -90,7 +90,7 @@ func TestPaymentBesideFetches(t *testing.T) {
 
 // buildPlainWorker builds the worker without the race detector, which takes memory of its own.
 var buildPlainWorker = sync.OnceValues(func() (string, error) {
-	plain := devstack.Programs{Dir: filepath.Join(programs, "plain")}
+	plain := stack.Programs{Dir: filepath.Join(programs, "plain")}
 	return plain.Path("worker"), plain.Build(context.Background(), "worker")
 })
 

@@ -20,7 +20,7 @@ func TestRecordHistories(t *testing.T) {
 		t.Skip("STAGECOACH_RECORD names the version to save")
 	}
 
-	s := newStack(t, map[string]string{"STAGECOACH_DELIVERY_TTL": "2s", "STAGECOACH_DELIVERY_PARALLEL": "2"})
+	s := newRig(t, map[string]string{"STAGECOACH_DELIVERY_TTL": "2s", "STAGECOACH_DELIVERY_PARALLEL": "2"})
 	user := s.user(100)
 	small, _ := s.file("small.bin", 1000)
 	save := func(name string, job delivery.Job, state lifecycle.DeliveryState) {
@@ -71,7 +71,7 @@ func TestRecordHistoriesOfTheReconciler(t *testing.T) {
 		t.Skip("STAGECOACH_RECORD names the version to save")
 	}
 
-	s := newStack(t, nil)
+	s := newRig(t, nil)
 	worker := s.startWorker()
 	began := func() string {
 		description, err := s.client.DescribeWorkflowExecution(t.Context(), "reconciler", "")

@@ -18,7 +18,7 @@ import (
 func TestIdempotency(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
-	s := newStack(t, nil)
+	s := newRig(t, nil)
 	s.startWorker()
 	s.startAPI()
 	_, token := s.apiUser("Ann", 100)

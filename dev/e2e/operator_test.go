@@ -16,8 +16,8 @@ import (
 	"stagecoach/workflows/reconciler"
 )
 
-// temporalCLI runs the real temporal binary against the stack's server.
-func (s *stack) temporalCLI(args ...string) string {
+// temporalCLI runs the real temporal binary against the rig's server.
+func (s *rig) temporalCLI(args ...string) string {
 	s.Helper()
 	command := exec.Command(
 		s.temporal.Binary,
@@ -34,7 +34,7 @@ func (s *stack) temporalCLI(args ...string) string {
 }
 
 // listed gives the workflow ids that an operator's query finds.
-func (s *stack) listed(query string) []string {
+func (s *rig) listed(query string) []string {
 	s.Helper()
 	var rows []struct {
 		Execution struct{ WorkflowID string } `json:"execution"`
@@ -51,7 +51,7 @@ func (s *stack) listed(query string) []string {
 func TestOperator(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
-	s := newStack(t, map[string]string{"STAGECOACH_DELIVERY_PARALLEL": "2"})
+	s := newRig(t, map[string]string{"STAGECOACH_DELIVERY_PARALLEL": "2"})
 	s.startWorker()
 	user := s.user(100)
 	file, _ := s.file("big.bin", 24<<20)
@@ -93,7 +93,7 @@ func TestOperator(t *testing.T) {
 func TestNeverStarted(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
-	s := newStack(t, nil)
+	s := newRig(t, nil)
 	user := s.user(100)
 	file, sum := s.file("lost.bin", 1000)
 	job, _, err := s.store.CreateJob(t.Context(), delivery.Job{
@@ -111,7 +111,7 @@ func TestNeverStarted(t *testing.T) {
 func TestReconcilerEnded(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
-	s := newStack(t, nil)
+	s := newRig(t, nil)
 	s.startWorker()
 	is := func(status string) {
 		t.Helper()
@@ -133,7 +133,7 @@ func TestReconcilerEnded(t *testing.T) {
 // TestReset replays a finished job's workflow from its beginning: the record has its end and keeps it.
 func TestReset(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, nil)
+	s := newRig(t, nil)
 	s.startWorker()
 	user := s.user(100)
 	file, sum := s.file("reset.bin", 1000)

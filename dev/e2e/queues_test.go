@@ -14,7 +14,7 @@ import (
 func TestClaimsBesideFullSlots(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
-	s := newStack(
+	s := newRig(
 		t,
 		map[string]string{
 			"STAGECOACH_BOT": "false", "STAGECOACH_DELIVERY_PARALLEL": "1", "STAGECOACH_WORKER_MAX_POLLERS": "2",

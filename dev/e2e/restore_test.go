@@ -2,9 +2,6 @@ package e2e
 
 import (
 	"context"
-	"crypto/ed25519"
-	"crypto/rand"
-	"encoding/hex"
 	"log/slog"
 	"net"
 	"net/http"
@@ -20,7 +17,6 @@ import (
 
 	"stagecoach/dev/night"
 	"stagecoach/dev/servers"
-	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
@@ -31,11 +27,10 @@ import (
 	"stagecoach/internal/store/delivery"
 	"stagecoach/internal/store/download"
 	"stagecoach/internal/store/transaction"
-	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
 )
 
-// restoreRig is a stack with all four workloads, whose database can be backed up and set back.
+// restoreRig is a rig with all four workloads, whose database can be backed up and set back.
 type restoreRig struct {
 	*library
 	qbittorrent *standIn
@@ -50,34 +45,15 @@ type restoreRig struct {
 // newRestoreRig starts a vault without worker and API, on a migrated database of the test's own.
 func newRestoreRig(t *testing.T, database string) *restoreRig {
 	t.Helper()
-	public, private, err := ed25519.GenerateKey(rand.Reader)
-	must(t, err)
-	v := &restoreRig{qbittorrent: newStandIn(t)}
-	v.chain, err = tonsim.NewTonCenter(tonsim.TonCenterOptions{PublicKey: hex.EncodeToString(public), Balance: -1})
-	must(t, err)
-	chainURL, stopChain, err := sim.Start("127.0.0.1:0", v.chain)
-	must(t, err)
-	v.fragment, err = tonsim.NewFragment(tonsim.FragmentOptions{TonCenterURL: chainURL})
-	must(t, err)
-	fragmentURL, stopFragment, err := sim.Start("127.0.0.1:0", v.fragment)
-	must(t, err)
-	t.Cleanup(func() { stopFragment(); stopChain(); v.fragment.Close(); v.chain.Close() })
+	v := &restoreRig{qbittorrent: newStandIn(t), database: database}
 	v.library = newLibraryOn(t, database, v.qbittorrent, map[string]string{
-		"STAGECOACH_BOT": "false", "STAGECOACH_DELIVERY_PARALLEL": "2", "STAGECOACH_TX_WHOLE_HISTORY": "true",
-		"STAGECOACH_TON_KEY": hex.EncodeToString(private.Seed()), "STAGECOACH_TX_ALLOW": v.chain.Shop(),
-		"STAGECOACH_TONCENTER_URL": chainURL, "STAGECOACH_TONCENTER_RATE": "1000",
-		"STAGECOACH_FRAGMENT_URL": fragmentURL, "STAGECOACH_FRAGMENT_RATE": "1000",
-		"STAGECOACH_FRAGMENT_COOKIES": "stel_ssid=a; stel_dt=b; stel_token=c; stel_ton_token=d",
-		"STAGECOACH_TX_POLL_INTERVAL": "100ms", "STAGECOACH_TX_RETRY_INTERVAL": "100ms", "STAGECOACH_TX_REBROADCAST": "500ms",
-		"STAGECOACH_TX_PAYMENT_TTL": "1m", "STAGECOACH_TX_FINALITY_MARGIN": "1s",
+		"STAGECOACH_BOT": "false", "STAGECOACH_DELIVERY_PARALLEL": "2",
 	})
 
-	v.database = database
-	view := toncenter.New(toncenter.Options{URL: chainURL, RequestsPerSecond: 1000})
-	key, err := ton.ParseKey(hex.EncodeToString(private.Seed()))
-	must(t, err)
-	wallet, err := ton.NewWallet(key, ton.Mainnet)
-	must(t, err)
+	v.startShop(tonsim.TonCenterOptions{Balance: -1})
+	v.chain, v.fragment = v.ground.Chain, v.ground.Fragment
+	view := toncenter.New(toncenter.Options{URL: v.ground.StandIns.TonCenter, RequestsPerSecond: 1000})
+	wallet := v.shopWallet()
 	v.orders = &service.Transactions{
 		Temporal: v.client, Store: v.store, Log: slog.New(slog.DiscardHandler), Patience: 20 * time.Second,
 		Balance: func(ctx context.Context, _ string) (int64, int64, error) {
@@ -393,9 +369,9 @@ func TestTemporalLost(t *testing.T) {
 	must(t, err)
 	port, err := strconv.Atoi(digits)
 	must(t, err)
-	v.temporal, err = servers.StartTemporal(t.Context(), servers.TemporalOptions{Port: port, UIPort: -1}) // an empty one
+	empty := servers.TemporalOptions{Port: port, UIPort: -1}
+	v.temporal, err = v.ground.StartTemporal(t.Context(), empty)
 	must(t, err)
-	t.Cleanup(v.temporal.Kill)
 	if v.temporal.Address != address {
 		t.Fatalf("the empty Temporal is at %s, the lost one was at %s", v.temporal.Address, address)
 	}

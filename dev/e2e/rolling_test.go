@@ -1,11 +1,7 @@
 package e2e
 
 import (
-	"crypto/ed25519"
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
-	"maps"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -17,7 +13,6 @@ import (
 
 	"stagecoach/dev/night"
 	"stagecoach/dev/servers"
-	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/sim/torrentsim"
@@ -27,42 +22,9 @@ import (
 	"stagecoach/internal/store/download"
 )
 
-// market is where a stack's Stars come from.
-type market struct {
-	chain    *tonsim.TonCenter
-	fragment *tonsim.Fragment
-}
-
-// newMarket starts a chain with a wallet of the stack's own and a Fragment, and tells the stack's programs of them.
-func (s *stack) newMarket() *market {
-	s.Helper()
-	public, private, err := ed25519.GenerateKey(rand.Reader)
-	must(s, err)
-	m := &market{}
-	m.chain, err = tonsim.NewTonCenter(tonsim.TonCenterOptions{PublicKey: hex.EncodeToString(public)})
-	must(s, err)
-	chainURL, stopChain, err := sim.Start("127.0.0.1:0", m.chain)
-	must(s, err)
-	m.fragment, err = tonsim.NewFragment(tonsim.FragmentOptions{TonCenterURL: chainURL})
-	must(s, err)
-	fragmentURL, stopFragment, err := sim.Start("127.0.0.1:0", m.fragment)
-	must(s, err)
-	s.Cleanup(func() { stopFragment(); stopChain(); m.fragment.Close(); m.chain.Close() })
-	maps.Copy(s.env, map[string]string{
-		"STAGECOACH_TON_KEY": hex.EncodeToString(private.Seed()), "STAGECOACH_TONCENTER_URL": chainURL, "STAGECOACH_FRAGMENT_URL": fragmentURL,
-		"STAGECOACH_FRAGMENT_COOKIES": "stel_ssid=a; stel_dt=0; stel_token=b; stel_ton_token=c", "STAGECOACH_TX_ALLOW": m.chain.Shop(),
-		"STAGECOACH_TX_WHOLE_HISTORY": "true", "STAGECOACH_TONCENTER_RATE": "1000", "STAGECOACH_FRAGMENT_RATE": "1000",
-		"STAGECOACH_TX_POLL_INTERVAL": "100ms", "STAGECOACH_TX_RETRY_INTERVAL": "100ms", "STAGECOACH_TX_REBROADCAST": "500ms",
-		"STAGECOACH_TX_PAYMENT_TTL": "10s", "STAGECOACH_TX_FINALITY_MARGIN": "1s",
-	})
-
-	return m
-}
-
 // rolling is a whole service that is restarted piece by piece while people use it.
 type rolling struct {
 	*library
-	market   *market
 	stand    *standIn
 	programs string // the folder of the processes that are started from now on
 
@@ -86,7 +48,8 @@ func newRolling(t *testing.T, database, programs string) *rolling {
 		"STAGECOACH_BOT": "false", "STAGECOACH_WORKER_STOP_TIMEOUT": "4s", "STAGECOACH_LOG_LEVEL": "info", "STAGECOACH_DELIVERY_HEARTBEAT_TIMEOUT": "10s",
 	})}
 
-	r.market = r.newMarket()
+	r.startShop(tonsim.TonCenterOptions{})
+	r.env["STAGECOACH_TX_PAYMENT_TTL"] = "10s"
 
 	for range 2 {
 		port, err := servers.FreePort()
@@ -239,7 +202,7 @@ func (r *rolling) workOn(n int, who member, space, key string) {
 
 func (r *rolling) buy(comment string) {
 	r.Helper()
-	hash, err := r.market.chain.Deposit(tonsim.Deposit{From: "somebody", AmountNano: 1e9, Comment: comment})
+	hash, err := r.ground.Chain.Deposit(tonsim.Deposit{From: "somebody", AmountNano: 1e9, Comment: comment})
 	if err != nil {
 		r.Errorf("deposit: %v", err)
 		return
@@ -282,7 +245,7 @@ func (r *rolling) wantAllEnded() {
 		})
 	}
 
-	bought, strays, err := r.market.fragment.Purchases(r.Context())
+	bought, strays, err := r.ground.Fragment.Purchases(r.Context())
 	must(r, err)
 	if len(bought) != len(r.hashes) || len(strays) != 0 {
 		r.Errorf("%d orders bought %d times, and paid %d times for nothing", len(r.hashes), len(bought), len(strays))
@@ -315,7 +278,7 @@ func (r *rolling) insist(first int, token, path, key string, body any) map[strin
 	r.Helper()
 	r.asked.Add(1)
 	for try := range 200 {
-		to := *r.stack
+		to := *r.rig
 		to.apiURL = r.urls[(first+try)%len(r.urls)]
 		got := to.call("POST", path, token, body, "Idempotency-Key", key)
 		switch {

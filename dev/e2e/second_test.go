@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"crypto/rand"
+	"maps"
 	"net/http"
 	"testing"
 
@@ -20,11 +21,9 @@ func TestSecondSource(t *testing.T) {
 	night.Only(t)
 	server := startTemporal(t, `system.namespaceCacheRefreshInterval="200ms"`)
 	l := newPaymentRig(t, server, "second-source")
-	second := tonsim.NewSecondTonCenter(l.env["STAGECOACH_TONCENTER_URL"])
-	url, stop, err := sim.Start("127.0.0.1:0", second)
-	must(t, err)
-	t.Cleanup(func() { stop(); second.Close() })
-	l.env["STAGECOACH_TONCENTER_2_URL"], l.env["STAGECOACH_TONCENTER_2_RATE"] = url, "1000"
+	must(t, l.ground.StartSecondSource())
+	second := l.ground.Second
+	maps.Copy(l.env, l.ground.StandInSettings())
 	l.env["STAGECOACH_TX_SECOND_SOURCE_FROM"], l.env["STAGECOACH_TX_SECOND_SOURCE_WAIT"] = "2", "2s"
 	l.startWorker()
 	l.startAPI()
@@ -108,6 +107,6 @@ func TestSecondSource(t *testing.T) {
 	second.ClearFaults()
 	l.becomes(waits, lifecycle.TransactionProcessed)
 
-	search(t, "the histories", l.histories("Transaction"), []string{url, "anna"})
+	search(t, "the histories", l.histories("Transaction"), []string{l.ground.StandIns.TonCenter2, "anna"})
 	l.balances()
 }

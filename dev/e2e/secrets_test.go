@@ -20,7 +20,7 @@ import (
 func TestNothingSecretIsTold(t *testing.T) {
 	t.Parallel()
 	const chat = 777000123
-	s := newStack(
+	s := newRig(
 		t, map[string]string{"STAGECOACH_DELIVERY_SHORT_RETRY_AFTER": "1s", "STAGECOACH_DELIVERY_CONNECT_TIMEOUT": "300ms"},
 	)
 
@@ -262,7 +262,7 @@ func TestNoDownloadIsTold(t *testing.T) {
 }
 
 // histories gives every history of every workflow of a type as text.
-func (s *stack) histories(workflowType string) string {
+func (s *rig) histories(workflowType string) string {
 	s.Helper()
 	var all strings.Builder
 	list, err := s.client.ListWorkflow(

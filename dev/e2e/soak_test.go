@@ -18,7 +18,6 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/delivery"
 	"stagecoach/internal/store/download"
@@ -69,18 +68,8 @@ func TestSoak(t *testing.T) {
 
 func newSoak(t *testing.T) *soak {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "stagecoach-soak-")
-	must(t, err)
-	must(t, os.Chmod(dir, 0o755)) // the server may run as another user
-	t.Cleanup(func() { os.RemoveAll(dir) })
 	s := &soak{restarts: map[string]int{}, faults: map[string]int{}}
-	s.postgres, err = servers.StartPostgres(t.Context(), servers.PostgresOptions{Dir: dir})
-	must(t, err)
-	t.Cleanup(s.postgres.Kill)
-	record, err := store.Open(t.Context(), s.postgres.URL, testdb.Key)
-	must(t, err)
-	must(t, record.Migrate(t.Context()))
-	record.Close()
+	s.postgres = testdb.Own(t, servers.PostgresOptions{})
 	s.restoreRig = newRestoreRig(t, s.postgres.URL)
 	s.startWorker()
 	s.startAPI()

@@ -20,7 +20,7 @@ import (
 func TestStopHandsOver(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
-	s := newStack(
+	s := newRig(
 		t,
 		map[string]string{
 			"STAGECOACH_BOT": "false", "STAGECOACH_WORKER_STOP_TIMEOUT": "10s", "STAGECOACH_DELIVERY_HEARTBEAT_TIMEOUT": "60s",
@@ -91,7 +91,7 @@ func TestStopHandsOver(t *testing.T) {
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
-	s := newStack(t, map[string]string{"STAGECOACH_WORKER_STOP_TIMEOUT": "1h"})
+	s := newRig(t, map[string]string{"STAGECOACH_WORKER_STOP_TIMEOUT": "1h"})
 	worker := s.startWorker()
 	job, sum := s.streaming(20, 1)
 	must(t, worker.Process.Signal(syscall.SIGTERM))
@@ -119,7 +119,7 @@ func TestSecondSignal(t *testing.T) {
 // TestStopAfterTheLastByte stops a worker that waits for Telegram's answer: nobody sends again.
 func TestStopAfterTheLastByte(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, map[string]string{"STAGECOACH_WORKER_STOP_TIMEOUT": "3s"})
+	s := newRig(t, map[string]string{"STAGECOACH_WORKER_STOP_TIMEOUT": "3s"})
 	worker := s.startWorker()
 	user := s.user(100)
 	file, _ := s.file("small.bin", 1000)

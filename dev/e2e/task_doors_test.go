@@ -9,12 +9,12 @@ import (
 
 // member is somebody who works on tasks, through the API only.
 type member struct {
-	*stack
+	*rig
 	id, token string
 }
 
 // member makes a user of the API.
-func (s *stack) member(name string) member {
+func (s *rig) member(name string) member {
 	s.Helper()
 	made := s.call("POST", "/v1/users", adminToken, map[string]any{"name": name}).want(s, 201)
 	return member{s, made["id"].(string), made["token"].(string)}
@@ -84,7 +84,7 @@ func (m member) task(id string) map[string]any {
 // TestTasksThroughHTTP lets two agents work through a graph.
 func TestTasksThroughHTTP(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, map[string]string{"STAGECOACH_BOT": "false"})
+	s := newRig(t, map[string]string{"STAGECOACH_BOT": "false"})
 	s.startWorker()
 	s.startAPI()
 	ann, bob, eve := s.member("Ann"), s.member("Bob"), s.member("Eve")
@@ -171,7 +171,7 @@ func TestTasksThroughHTTP(t *testing.T) {
 // TestATaskIsRescued lets a deadline pass, and another agent go on.
 func TestATaskIsRescued(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, map[string]string{"STAGECOACH_BOT": "false"})
+	s := newRig(t, map[string]string{"STAGECOACH_BOT": "false"})
 	s.startWorker()
 	s.startAPI()
 	ann, bob := s.member("Ann"), s.member("Bob")

@@ -84,7 +84,7 @@ func TestTaskRaceCatchesNaiveHandler(t *testing.T) {
 
 // taskRace is a race for tasks, and what is known of it.
 type taskRace struct {
-	*stack
+	*rig
 	worker  string // path of the worker's program
 	started time.Time
 	agents  []member
@@ -104,8 +104,8 @@ type taskRace struct {
 // newTaskRace starts everything but the services.
 func newTaskRace(t *testing.T, worker string) *taskRace {
 	t.Helper()
-	s := newStack(t, map[string]string{"STAGECOACH_BOT": "false", "STAGECOACH_LOG_LEVEL": "warn"})
-	return &taskRace{stack: s, worker: worker, started: time.Now()}
+	s := newRig(t, map[string]string{"STAGECOACH_BOT": "false", "STAGECOACH_LOG_LEVEL": "warn"})
+	return &taskRace{rig: s, worker: worker, started: time.Now()}
 }
 
 // run starts the services and has the race; enough is asked before each task how many there would be with it.
@@ -163,7 +163,7 @@ type server struct {
 
 func (r *taskRace) launch(one *server) {
 	if one.addr == "" {
-		one.program = r.stack.run(r.worker)
+		one.program = r.rig.run(r.worker)
 		return
 	}
 	r.env["STAGECOACH_API_ADDR"] = one.addr

@@ -21,7 +21,7 @@ func TestDeadlinesAcrossARestart(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
 	const groups, ofGroup = 4, 25
-	s := newStackOn(t, testdb.URL(t), map[string]string{"STAGECOACH_BOT": "false", "STAGECOACH_LOG_LEVEL": "info"})
+	s := newRigOn(t, testdb.URL(t), map[string]string{"STAGECOACH_BOT": "false", "STAGECOACH_LOG_LEVEL": "info"})
 	worker, doomed := s.startWorker(), s.startWorker()
 	s.startAPI()
 	ann := s.member("Ann")
@@ -109,7 +109,7 @@ func TestDeadlinesAcrossARestart(t *testing.T) {
 }
 
 // ready gives what the API answers to those who ask whether it is ready.
-func (s *stack) ready() int {
+func (s *rig) ready() int {
 	answer, err := http.Get(s.apiURL + "/ready")
 	if err != nil {
 		return 0
@@ -147,7 +147,7 @@ func (m member) dueTogether(space string, howMany int) (due []deadline) {
 
 // expiredOnce checks that a task that nobody touched has expired by its deadline, once and not early, and that its
 // workflow knows it as the record does. It gives the time of the event.
-func (s *stack) expiredOnce(due deadline) time.Time {
+func (s *rig) expiredOnce(due deadline) time.Time {
 	s.Helper()
 	id, err := strconv.ParseInt(due.task, 10, 64)
 	must(s, err)

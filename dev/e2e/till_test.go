@@ -2,9 +2,7 @@ package e2e
 
 import (
 	"context"
-	"crypto/ed25519"
 	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -17,7 +15,6 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"stagecoach/dev/servers"
-	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/lifecycle"
@@ -27,9 +24,9 @@ import (
 	"stagecoach/internal/toncenter"
 )
 
-// paymentRig is a stack that sells Stars: with a wallet on a chain of its own, and a Fragment.
+// paymentRig is a rig that sells Stars: with a wallet on a chain of its own, and a Fragment.
 type paymentRig struct {
-	*stack
+	*rig
 	chain    *tonsim.TonCenter
 	fragment *tonsim.Fragment
 	orders   *service.Transactions
@@ -42,37 +39,16 @@ type paymentRig struct {
 // newPaymentRig starts a till without a worker, in a namespace of its own.
 func newPaymentRig(t testing.TB, temporal *servers.Temporal, namespace string) *paymentRig {
 	t.Helper()
-	public, private, err := ed25519.GenerateKey(rand.Reader)
-	must(t, err)
-	l := &paymentRig{before: new(int)}
-	l.chain, err = tonsim.NewTonCenter(tonsim.TonCenterOptions{PublicKey: hex.EncodeToString(public), Balance: -1})
-	must(t, err)
-	chainURL, stopChain, err := sim.Start("127.0.0.1:0", l.chain)
-	must(t, err)
-	l.fragment, err = tonsim.NewFragment(tonsim.FragmentOptions{TonCenterURL: chainURL})
-	must(t, err)
-	fragmentURL, stopFragment, err := sim.Start("127.0.0.1:0", l.fragment)
-	must(t, err)
-	t.Cleanup(func() { stopFragment(); stopChain(); l.fragment.Close(); l.chain.Close() })
-
 	makeNamespace(t, temporal, namespace)
 	url := testdb.URL(t)
-	l.stack = newStackIn(t, url, temporal, namespace, map[string]string{
-		"STAGECOACH_BOT":     "false",
-		"STAGECOACH_TON_KEY": hex.EncodeToString(private.Seed()), "STAGECOACH_TX_ALLOW": l.chain.Shop(),
-		"STAGECOACH_TONCENTER_URL": chainURL, "STAGECOACH_TONCENTER_RATE": "1000",
-		"STAGECOACH_FRAGMENT_URL": fragmentURL, "STAGECOACH_FRAGMENT_RATE": "1000",
-		"STAGECOACH_FRAGMENT_COOKIES": "stel_ssid=a; stel_dt=b; stel_token=c; stel_ton_token=d",
-		"STAGECOACH_TX_WHOLE_HISTORY": "true", "STAGECOACH_TX_REFUND": "true",
-		"STAGECOACH_TX_POLL_INTERVAL": "100ms", "STAGECOACH_TX_RETRY_INTERVAL": "100ms", "STAGECOACH_TX_REBROADCAST": "500ms",
-		"STAGECOACH_TX_PAYMENT_TTL": "1m", "STAGECOACH_TX_FINALITY_MARGIN": "1s", "STAGECOACH_TX_HOLD_RETRY": "300ms",
+	l := &paymentRig{before: new(int)}
+	l.rig = newRigIn(t, url, temporal, namespace, map[string]string{
+		"STAGECOACH_BOT": "false", "STAGECOACH_TX_REFUND": "true", "STAGECOACH_TX_HOLD_RETRY": "300ms",
 	})
 
-	key, err := ton.ParseKey(hex.EncodeToString(private.Seed()))
-	must(t, err)
-	l.wallet, err = ton.NewWallet(key, ton.Mainnet)
-	must(t, err)
-	l.view = toncenter.New(toncenter.Options{URL: chainURL, RequestsPerSecond: 1000})
+	l.startShop(tonsim.TonCenterOptions{Balance: -1})
+	l.chain, l.fragment, l.wallet = l.ground.Chain, l.ground.Fragment, l.shopWallet()
+	l.view = toncenter.New(toncenter.Options{URL: l.ground.StandIns.TonCenter, RequestsPerSecond: 1000})
 	l.orders = &service.Transactions{
 		Temporal: l.client, Store: l.store, Log: slog.New(slog.DiscardHandler), Patience: 20 * time.Second,
 		Balance: func(ctx context.Context, _ string) (int64, int64, error) {
@@ -81,6 +57,7 @@ func newPaymentRig(t testing.TB, temporal *servers.Temporal, namespace string) *
 		},
 	}
 
+	var err error
 	l.database, err = pgx.Connect(t.Context(), url)
 	must(t, err)
 	t.Cleanup(func() { l.database.Close(context.Background()) })
@@ -100,7 +77,7 @@ func makeNamespace(t testing.TB, temporal *servers.Temporal, name string) {
 	must(t, namespaces.Register(t.Context(), &workflowservice.RegisterNamespaceRequest{
 		Namespace: name, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
 	}))
-	(&stack{TB: t}).eventually(time.Minute, "the namespace is there", func() bool {
+	(&rig{TB: t}).eventually(time.Minute, "the namespace is there", func() bool {
 		_, err := namespaces.Describe(t.Context(), name)
 		return err == nil
 	})
@@ -108,8 +85,8 @@ func makeNamespace(t testing.TB, temporal *servers.Temporal, name string) {
 
 // in gives the till to a part of its test.
 func (l *paymentRig) in(t testing.TB) *paymentRig {
-	part, stack := *l, *l.stack
-	stack.TB, part.stack = t, &stack
+	part, whole := *l, *l.rig
+	whole.TB, part.rig = t, &whole
 	return &part
 }
 

@@ -24,7 +24,7 @@ type collector struct {
 }
 
 // collectTraces makes the services that are started from now on tell their traces.
-func (s *stack) collectTraces() *collector {
+func (s *rig) collectTraces() *collector {
 	s.Helper()
 	c := &collector{traces: map[string][]string{}}
 	server := httptest.NewServer(c)
@@ -59,7 +59,7 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // wantTrace fails the test unless one trace comes to have all these spans, and no trace tells any of the secrets.
-func (s *stack) wantTrace(c *collector, spans, secrets []string) {
+func (s *rig) wantTrace(c *collector, spans, secrets []string) {
 	s.Helper()
 	s.eventually(20*time.Second, fmt.Sprintf("one trace has all of %q", spans), func() bool {
 		c.mu.Lock()

@@ -69,7 +69,7 @@ func TestUpgrade(t *testing.T) {
 	}).want(t, http.StatusCreated)["id"].(string)
 
 	r.buy("before 50")
-	r.market.fragment.AddFault(sim.Fault{Kind: "500", Times: 2})
+	r.ground.Fragment.AddFault(sim.Fault{Kind: "500", Times: 2})
 	r.buy("between 50")
 
 	must(t, r.store.Migrate(t.Context()))

@@ -14,7 +14,7 @@ import (
 )
 
 // build gives the build that a workflow runs on; empty: none yet.
-func (s *stack) build(workflowID string) string {
+func (s *rig) build(workflowID string) string {
 	s.Helper()
 	description, err := s.client.DescribeWorkflowExecution(s.Context(), workflowID, "")
 	if err != nil {
@@ -24,7 +24,7 @@ func (s *stack) build(workflowID string) string {
 }
 
 // deployment runs an operator's command about a version until the server accepts it: the version has to be seen first.
-func (s *stack) deployment(command, build string, more ...string) {
+func (s *rig) deployment(command, build string, more ...string) {
 	s.Helper()
 	var out []byte
 	args := append([]string{
@@ -48,7 +48,7 @@ func (s *stack) deployment(command, build string, more ...string) {
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
-	s := newStack(t, map[string]string{"STAGECOACH_BOT": "false", "STAGECOACH_WORKER_VERSION": "stagecoach:v1"})
+	s := newRig(t, map[string]string{"STAGECOACH_BOT": "false", "STAGECOACH_WORKER_VERSION": "stagecoach:v1"})
 	first := s.startWorker()
 	s.startAPI()
 	ann := s.member("Ann")

@@ -6,14 +6,25 @@ import (
 	"go/token"
 	"io/fs"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// TestOneWayToStartTheServices shows that worker and API are built and run by dev/stack alone, besides their own mains.
+// rigs are the rooms that work on a whole Stagecoach: they get it from dev/stack.
+var rigs = []string{"dev/bench", "dev/cli", "dev/demo", "dev/e2e"}
+
+// starts matches the calls that start a server or a stand-in.
+var starts = regexp.MustCompile(
+	`^(servers\.Start(Postgres|Temporal|QBittorrent)|sim\.Start|(telegram|yandex)sim\.New|tonsim\.New\w+|torrentsim\.(NewQBittorrent|StartWebSeed))$`,
+)
+
+// TestOneWayToStartTheServices shows that dev/stack alone builds and runs worker and API, besides their own mains, and
+// that the demonstration, the benches and the end-to-end tests start servers and stand-ins through it.
 func TestOneWayToStartTheServices(t *testing.T) {
 	t.Parallel()
-	root, starts := filepath.Join("..", ".."), 0
+	root, services, servers := filepath.Join("..", ".."), 0, 0
 	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -30,25 +41,32 @@ func TestOneWayToStartTheServices(t *testing.T) {
 			return err
 		}
 
-		place, _ := filepath.Rel(root, filepath.Dir(name))
-		found := startsServices(file)
-		switch filepath.ToSlash(place) {
+		folder, _ := filepath.Rel(root, filepath.Dir(name))
+		place := filepath.ToSlash(folder)
+		switch place {
 		case "worker", "api", "worker/run", "api/run", "dev/house":
+			return nil
 		case "dev/stack":
-			starts += len(found)
-		default:
-			for _, what := range found {
-				t.Errorf("%s starts the services itself, by %s: dev/stack does that", name, what)
-			}
+			services += len(startsServices(file))
+			servers += len(startsServers(file))
+			return nil
 		}
 
+		found := startsServices(file)
+		if slices.Contains(rigs, place) {
+			found = append(found, startsServers(file)...)
+		}
+
+		for _, what := range found {
+			t.Errorf("%s starts things itself, by %s: dev/stack does that", name, what)
+		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if starts == 0 {
-		t.Error("dev/stack does not start the services, or the test does not see it")
+	if services == 0 || servers == 0 {
+		t.Error("dev/stack does not start the services or what they stand on, or the test does not see it")
 	}
 }
 
@@ -60,6 +78,19 @@ func startsServices(file *ast.File) (found []string) {
 			switch value := strings.Trim(text.Value, "\"`"); value {
 			case "stagecoach/worker", "stagecoach/api", "stagecoach/worker/run", "stagecoach/api/run":
 				found = append(found, value)
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// startsServers lists the functions that a file names to start servers and stand-ins by.
+func startsServers(file *ast.File) (found []string) {
+	ast.Inspect(file, func(node ast.Node) bool {
+		if selector, ok := node.(*ast.SelectorExpr); ok {
+			if of, ok := selector.X.(*ast.Ident); ok && starts.MatchString(of.Name+"."+selector.Sel.Name) {
+				found = append(found, of.Name+"."+selector.Sel.Name)
 			}
 		}
 		return true

@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -31,31 +32,23 @@ func (s *Stack) config() (config.Config, error) {
 	s.kept.Ports.Metrics = metrics
 	s.Info.Metrics = "http://" + loopback(metrics) + "/metrics"
 	s.Info.AdminToken, s.Info.UserToken = s.kept.AdminToken, s.kept.UserToken
+	s.Info.DatabaseURL, s.Info.Temporal, s.Info.StandIns = s.DatabaseURL, s.Temporal, s.StandIns
 
-	decided := map[string]string{
-		"DATABASE_URL":                    s.Info.DatabaseURL,
-		"STAGECOACH_ENCRYPTION_KEY":       s.kept.EncryptionKey,
-		"STAGECOACH_ADMIN_TOKEN":          s.kept.AdminToken,
-		"STAGECOACH_API_ADDR":             loopback(port),
-		"STAGECOACH_API_METRICS_ADDR":     loopback(metrics),
-		"STAGECOACH_LIMIT_REQUESTS":       "1000", // the demonstration looks at its work many times a second
-		"STAGECOACH_TELEGRAM_TOKEN":       s.kept.TelegramToken,
-		"STAGECOACH_TELEGRAM_API_URL":     s.Info.StandIns.Telegram,
-		"STAGECOACH_TELEGRAM_SHARED_DIR":  "",
-		"STAGECOACH_YANDEX_API_URL":       s.Info.StandIns.Yandex,
-		"STAGECOACH_YANDEX_TOKEN_URL":     s.Info.StandIns.Yandex + "/token",
-		"STAGECOACH_YANDEX_CLIENT_ID":     s.kept.ClientID,
-		"STAGECOACH_YANDEX_CLIENT_SECRET": s.kept.ClientSecret,
-		"STAGECOACH_YANDEX_ACCESS_TOKEN":  "",
-		"STAGECOACH_YANDEX_REFRESH_TOKEN": s.kept.RefreshToken,
-		"STAGECOACH_YANDEX_ROOT":          "disk:/",
-
-		"STAGECOACH_QBITTORRENT_URL":          s.Torrents.url,
-		"STAGECOACH_QBITTORRENT_USERNAME":     s.Torrents.username,
-		"STAGECOACH_QBITTORRENT_PASSWORD":     s.Torrents.password,
+	decided := s.Addresses()
+	maps.Copy(decided, map[string]string{
+		"STAGECOACH_API_ADDR":                 loopback(port),
+		"STAGECOACH_API_METRICS_ADDR":         loopback(metrics),
+		"STAGECOACH_LIMIT_REQUESTS":           "1000", // the demonstration looks at its work many times a second
+		"STAGECOACH_TELEGRAM_SHARED_DIR":      "",
+		"STAGECOACH_YANDEX_ACCESS_TOKEN":      "",
+		"STAGECOACH_YANDEX_REFRESH_TOKEN":     s.kept.RefreshToken,
+		"STAGECOACH_YANDEX_ROOT":              "disk:/",
 		"STAGECOACH_QBITTORRENT_SAVE_PATH":    "",
 		"STAGECOACH_DOWNLOAD_PRIVATE_SOURCES": "true", // the web seed is on this machine
-	}
+		"STAGECOACH_TON_NETWORK":              "mainnet",
+		"STAGECOACH_TONCENTER_API_KEY":        "",
+		"STAGECOACH_TONCENTER_2_API_KEY":      "",
+	})
 
 	suggested := map[string]string{
 		"STAGECOACH_ADMIN_IDS":              strconv.Itoa(demoAdmin),
@@ -66,7 +59,7 @@ func (s *Stack) config() (config.Config, error) {
 		"STAGECOACH_SPOOL_DIR":              filepath.Join(s.State, "spool"),
 	}
 
-	s.shopSettings(decided, suggested)
+	maps.Copy(suggested, shopSettings())
 	c, err := config.Load(func(name string) (string, bool) {
 		if value, ok := decided[name]; ok {
 			return value, true

@@ -43,6 +43,14 @@ type portsKept struct {
 	WebSeed     int `json:"web_seed"`
 }
 
+// of gives the port of a stand-in.
+func (p *portsKept) of(kind string) *int {
+	return map[string]*int{
+		kindTelegram: &p.Telegram, kindYandex: &p.Yandex, kindQBittorrent: &p.QBittorrent, kindWebSeed: &p.WebSeed,
+		kindTonCenter: &p.TonCenter, kindSecondTonCenter: &p.TonCenter2, kindFragment: &p.Fragment,
+	}[kind]
+}
+
 func keptFile(state string) string { return filepath.Join(state, "keep.json") }
 
 // loadKept reads what is kept in the state folder, and makes up what is missing there.

@@ -2,7 +2,6 @@ package stack
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
 	"io"
 	"os/exec"
@@ -11,7 +10,6 @@ import (
 	"syscall"
 
 	"stagecoach/dev/servers"
-	"stagecoach/internal/config"
 )
 
 // Programs are those of this module, built into a folder: worker and api run from it as they do in production.
@@ -85,42 +83,4 @@ func (p *Child) Kill() {
 func (p *Child) Stop() {
 	_ = p.Process.Signal(syscall.SIGTERM)
 	<-p.done
-}
-
-// Ground is what worker and API of a test or a bench stand on.
-type Ground struct {
-	DatabaseURL         string
-	Temporal, Namespace string // host:port; empty: the default one
-	Key                 []byte // of the record
-	AdminToken          string
-	BotToken            string
-	Telegram, Yandex    string // URLs of the stand-ins
-}
-
-// Settings are the variables of worker and API on that ground: they stop quickly, and one user may do what many do.
-func (g Ground) Settings() map[string]string {
-	settings := map[string]string{
-		"DATABASE_URL":     g.DatabaseURL,
-		"TEMPORAL_ADDRESS": g.Temporal, "TEMPORAL_NAMESPACE": g.Namespace,
-		"STAGECOACH_ENCRYPTION_KEY":      base64.StdEncoding.EncodeToString(g.Key),
-		"STAGECOACH_ADMIN_TOKEN":         g.AdminToken,
-		"STAGECOACH_TELEGRAM_TOKEN":      g.BotToken,
-		"STAGECOACH_TELEGRAM_API_URL":    g.Telegram,
-		"STAGECOACH_YANDEX_API_URL":      g.Yandex,
-		"STAGECOACH_YANDEX_TOKEN_URL":    g.Yandex + "/token",
-		"STAGECOACH_WORKER_STOP_TIMEOUT": "1s",
-		"STAGECOACH_TASK_LEAST_DEADLINE": "0s",
-		"STAGECOACH_TASK_LEAST_RELEASE":  "0s",
-	}
-
-	if g.Namespace == "" {
-		delete(settings, "TEMPORAL_NAMESPACE")
-	}
-
-	for _, setting := range config.Settings() {
-		if strings.HasPrefix(setting.Name, "STAGECOACH_LIMIT_") {
-			settings[setting.Name] = "0"
-		}
-	}
-	return settings
 }

@@ -22,12 +22,7 @@ const (
 
 // prepareRecord makes the tables and the demo user, and gives the storage's tokens that the record holds.
 func (s *Stack) prepareRecord(ctx context.Context) (oauth2.Token, error) {
-	key, err := s.kept.key()
-	if err != nil {
-		return oauth2.Token{}, err
-	}
-
-	record, err := store.Open(ctx, s.Info.DatabaseURL, key)
+	record, err := store.Open(ctx, s.DatabaseURL, s.Key)
 	if err != nil {
 		return oauth2.Token{}, err
 	}
@@ -64,7 +59,7 @@ func (s *Stack) prepareRecord(ctx context.Context) (oauth2.Token, error) {
 
 // introducePeople lets the demo's people write to the bot for the first time: a bot cannot write to others.
 func (s *Stack) introducePeople(ctx context.Context) error {
-	telegram := &client.Client{Base: s.Info.StandIns.Telegram}
+	telegram := &client.Client{Base: s.StandIns.Telegram}
 	for id, username := range map[int64]string{demoAdmin: "", DemoUser: DemoUsername} {
 		if len(s.Telegram.Chat(id).Messages) > 0 {
 			continue

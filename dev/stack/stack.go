@@ -9,11 +9,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 	"time"
 
 	api "stagecoach/api/run"
-	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/internal/config"
 	"stagecoach/internal/devinfo"
 	"stagecoach/starter/terminal"
@@ -22,32 +21,29 @@ import (
 
 const readyTime = time.Minute
 
-// Stack is everything that dev runs.
+// Stack is everything that dev runs: worker and API in this process, and what they stand on.
 type Stack struct {
+	Ground
 	State    string // absolute path of the state folder
 	Screen   *terminal.Screen
 	broken   context.CancelCauseFunc // called when a part ends that nobody asked to
 	kept     kept
 	Info     devinfo.Info
-	Telegram *telegramsim.Server
 	Torrents torrents
-	Shop     shop
 
 	RecordSince time.Time // when the database first saw the demo user: another database, another time
 
-	parts []part // in the order of their start
-	logs  map[string]*os.File
+	logs map[string]*os.File
 }
 
 // New makes one that keeps everything in the folder state, and calls broken when a part of it ends by itself.
 func New(state string, screen *terminal.Screen, broken context.CancelCauseFunc) *Stack {
-	return &Stack{State: state, Screen: screen, broken: broken}
-}
-
-// part is something that runs and can be stopped.
-type part struct {
-	name string
-	stop func() error
+	s := &Stack{State: state, Screen: screen, broken: broken}
+	s.port = s.kept.Ports.of
+	s.ended = func(name string) {
+		broken(fmt.Errorf("%s has ended by itself (see %s)", name, s.Shown(s.logFile(strings.ToLower(name)))))
+	}
+	return s
 }
 
 // Start brings everything up, in the order of who needs whom. What it started is stopped by stop, also after an error.
@@ -58,7 +54,12 @@ func (s *Stack) Start(ctx context.Context) (err error) {
 	if s.kept, err = loadKept(s.State); err != nil {
 		return err
 	}
-	if err := s.startWebSeed(); err != nil {
+	if s.Key, err = s.kept.key(); err != nil {
+		return err
+	}
+	s.AdminToken = s.kept.AdminToken
+
+	if err := s.startTorrents(); err != nil {
 		return err
 	}
 	if err := s.startServers(ctx); err != nil {
@@ -90,10 +91,6 @@ func (s *Stack) Start(ctx context.Context) (err error) {
 	return devinfo.WritePrivate(filepath.Join(s.State, devinfo.File), s.Info)
 }
 
-func (s *Stack) started(name string, stop func() error) {
-	s.parts = append(s.parts, part{name, stop})
-}
-
 // Stop ends everything, the last started first.
 func (s *Stack) Stop() error {
 	if len(s.parts) == 0 {
@@ -103,13 +100,7 @@ func (s *Stack) Stop() error {
 	began := time.Now()
 	s.Screen.Draw()
 	s.Screen.Say("Stopping …")
-	var problems []error
-
-	for _, p := range slices.Backward(s.parts) {
-		if err := p.stop(); err != nil {
-			problems = append(problems, fmt.Errorf("stop %s: %w", p.name, err))
-		}
-	}
+	problems := []error{s.Close()}
 
 	for _, file := range s.logs {
 		problems = append(problems, file.Close())
@@ -211,5 +202,5 @@ func (s *Stack) Shown(full string) string {
 
 // ChatURL is where one sees what the demo user's chat got.
 func (s *Stack) ChatURL() string {
-	return fmt.Sprintf("%s/_/chats/%d", s.Info.StandIns.Telegram, DemoUser)
+	return fmt.Sprintf("%s/_/chats/%d", s.StandIns.Telegram, DemoUser)
 }

@@ -21,79 +21,65 @@ const (
 
 // torrents is the qBittorrent of dev: the real one where it is installed, else the stand-in.
 type torrents struct {
-	url, username, password string
-	Folder                  string // where the real one puts what it downloads; empty: the stand-in, which moves no bytes
-	missing                 error  // why there is no real one
+	Folder  string // where the real one puts what it downloads; empty: the stand-in, which moves no bytes
+	missing error  // why there is no real one
 
 	Demo *torrentsim.SeededTorrent
 }
 
-// startQBittorrent starts the real one; nil when there is none.
-func (s *Stack) startQBittorrent(ctx context.Context) (*servers.QBittorrent, error) {
+// startQBittorrent starts the real one where it is installed.
+func (s *Stack) startQBittorrent(ctx context.Context) error {
 	if _, _, s.Torrents.missing = servers.FindQBittorrent(ctx); s.Torrents.missing != nil {
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
 
 	began := time.Now()
-	q, err := servers.StartQBittorrent(ctx, servers.QBittorrentOptions{
+	q, err := s.StartQBittorrent(ctx, servers.QBittorrentOptions{
 		Dir: filepath.Join(s.State, "qbittorrent"), Port: s.kept.Ports.QBittorrent, Log: s.logs["qbittorrent"],
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 
-	s.Torrents.url, s.Torrents.username, s.Torrents.password, s.Torrents.Folder = q.URL, q.Username, q.Password, q.Downloads
-	s.Info.StandIns.QBittorrent = q.URL
-	s.kept.Ports.QBittorrent = portOf(strings.TrimPrefix(q.URL, "http://"))
+	s.Torrents.Folder = q.Downloads
+	s.kept.Ports.QBittorrent = portOfURL(q.URL)
 	s.Screen.Say(
 		"  qBittorrent  %s, ready in %s", strings.TrimPrefix(q.String(), "qBittorrent "), terminal.Took(time.Since(began)),
 	)
-	return q, nil
+	return nil
 }
 
 // startTorrentStandIn starts the stand-in for qBittorrent where the real one is missing.
 func (s *Stack) startTorrentStandIn() error {
-	t := &s.Torrents
-	if t.Folder != "" {
+	if s.Torrents.Folder != "" {
 		return nil
 	}
 
-	t.username, t.password = "admin", "adminadmin" // of nothing that is worth a secret
-	standIn, err := torrentsim.NewQBittorrent(torrentsim.QBittorrentOptions{
-		Dir: filepath.Join(s.State, "qbittorrent-standin"), Username: t.username, Password: t.password,
+	err := s.StartQBittorrentStandIn(torrentsim.QBittorrentOptions{
+		Dir:      filepath.Join(s.State, "qbittorrent-standin"),
+		Username: "admin", Password: "adminadmin", // of nothing that is worth a secret
 		Plan: torrentsim.TorrentPlan{Meta: 2 * time.Second, Check: 500 * time.Millisecond, Duration: 5 * time.Second},
 	})
 	if err != nil {
 		return err
 	}
-	if t.url, err = s.serveStandIn("qbittorrent", standIn, &s.kept.Ports.QBittorrent); err != nil {
-		return err
-	}
 
-	s.Info.StandIns.QBittorrent = t.url
-	s.Screen.Say("  qBittorrent  a stand-in, which moves no bytes: %v", t.missing)
+	s.Screen.Say("  qBittorrent  a stand-in, which moves no bytes: %v", s.Torrents.missing)
 	return nil
 }
 
-// startWebSeed serves the torrents to try. It comes before qBittorrent, which goes on with those of the last time at
+// startTorrents serves the torrents to try. It comes before qBittorrent, which goes on with those of the last time at
 // once, and leaves a web seed that does not answer alone for long.
-func (s *Stack) startWebSeed() error {
-	var seed *torrentsim.WebSeed
-	err := onPort(&s.kept.Ports.WebSeed, func(address string) (err error) {
-		seed, err = torrentsim.StartWebSeed(address)
-		return err
-	})
-	if err != nil {
+func (s *Stack) startTorrents() (err error) {
+	if err := s.StartWebSeed(); err != nil {
 		return err
 	}
 
-	s.started("web seed", seed.Close)
-	s.Info.StandIns.WebSeed = seed.URL
-	seed.SetSpeed(seedSpeed)
-	if _, err = seed.Add(torrentsim.TorrentSpec{Name: spareTorrent, Size: torrentSize}); err != nil {
+	s.WebSeed.SetSpeed(seedSpeed)
+	if _, err = s.WebSeed.Add(torrentsim.TorrentSpec{Name: spareTorrent, Size: torrentSize}); err != nil {
 		return err
 	}
 
-	s.Torrents.Demo, err = seed.Add(torrentsim.TorrentSpec{Name: demoTorrent, Size: torrentSize})
+	s.Torrents.Demo, err = s.WebSeed.Add(torrentsim.TorrentSpec{Name: demoTorrent, Size: torrentSize})
 	return err
 }

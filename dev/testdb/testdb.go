@@ -42,12 +42,8 @@ type server struct {
 
 func start() (*server, error) {
 	used.Store(true)
-	dir, err := os.MkdirTemp(memory(), "stagecoach-testdb-")
+	dir, err := newFolder(memory())
 	if err != nil {
-		return nil, err
-	}
-	// The server may run as another user, who must be able to pass through.
-	if err := os.Chmod(dir, 0o755); err != nil {
 		return nil, err
 	}
 
@@ -58,14 +54,25 @@ func start() (*server, error) {
 	if err != nil {
 		return nil, err
 	}
+	return &server{postgres: postgres, dir: dir}, migrate(ctx, postgres.URL)
+}
 
-	template, err := store.Open(ctx, postgres.URL, Key)
+// newFolder makes a folder for a server, which may run as another user and must be able to pass through.
+func newFolder(within string) (string, error) {
+	dir, err := os.MkdirTemp(within, "stagecoach-testdb-")
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	defer template.Close()
+	return dir, os.Chmod(dir, 0o755)
+}
 
-	return &server{postgres: postgres, dir: dir}, template.Migrate(ctx)
+func migrate(ctx context.Context, url string) error {
+	s, err := store.Open(ctx, url, Key)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return s.Migrate(ctx)
 }
 
 // Main runs a package's tests, cleans up, stops the server if one was started, and exits.
@@ -111,6 +118,29 @@ func Connect(t testing.TB, url string) *pgx.Conn {
 func URL(t testing.TB) string {
 	t.Helper()
 	return database(t, (*server).copyTemplate)
+}
+
+// Own starts a server with a migrated database of the test's own, which may stop and kill it. Its folder is made here.
+func Own(t testing.TB, o servers.PostgresOptions) *servers.Postgres {
+	t.Helper()
+	var err error
+	if o.Dir, err = newFolder(""); err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() { _ = os.RemoveAll(o.Dir) })
+
+	server, err := servers.StartPostgres(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(server.Kill)
+
+	if err := migrate(t.Context(), server.URL); err != nil {
+		t.Fatal(err)
+	}
+	return server
 }
 
 // Bare gives the address of a database without a schema that no other test sees.

@@ -106,7 +106,7 @@ func Connect(
 
 	app.Store.SetQuotas(c.Limits.Quotas)
 	app.Store.TaskTimes = task.Times(c.Tasks)
-	if err = retryWhileUnavailable(ctx, log, "the database", func() error { return app.Store.Migrate(ctx) }); err != nil {
+	if err = RetryWhileUnavailable(ctx, log, "the database", func() error { return app.Store.Migrate(ctx) }); err != nil {
 		return nil, err
 	}
 
@@ -144,7 +144,7 @@ func Connect(
 	}
 
 	app.Payloads = options.DataConverter
-	if err = retryWhileUnavailable(ctx, log, "Temporal", func() error {
+	if err = RetryWhileUnavailable(ctx, log, "Temporal", func() error {
 		app.Temporal, err = client.DialContext(ctx, options)
 		return err
 	}); err != nil {
@@ -241,8 +241,8 @@ func (a *Connections) Close() {
 	}
 }
 
-// retryWhileUnavailable repeats a start-up step for two minutes: services of one machine start in any order.
-func retryWhileUnavailable(ctx context.Context, log *slog.Logger, what string, step func() error) error {
+// RetryWhileUnavailable repeats a start-up step for two minutes: services of one machine start in any order.
+func RetryWhileUnavailable(ctx context.Context, log *slog.Logger, what string, step func() error) error {
 	deadline := time.Now().Add(2 * time.Minute)
 	for pause := 200 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
 		err := step()

@@ -14,5 +14,5 @@ func Migrate(ctx context.Context, url string, log *slog.Logger) error {
 		return err
 	}
 	defer record.Close()
-	return retryWhileUnavailable(ctx, log, "the database", func() error { return record.Migrate(ctx) })
+	return RetryWhileUnavailable(ctx, log, "the database", func() error { return record.Migrate(ctx) })
 }

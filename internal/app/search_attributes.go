@@ -9,7 +9,7 @@ import (
 // ensureSearchAttributes registers what is missing, and warns of what may not be made from here.
 func (a *Connections) ensureSearchAttributes(ctx context.Context) error {
 	var refused []string
-	err := retryWhileUnavailable(ctx, a.Log, "Temporal's search attributes", func() (err error) {
+	err := RetryWhileUnavailable(ctx, a.Log, "Temporal's search attributes", func() (err error) {
 		refused, err = temporalio.EnsureSearchAttributes(ctx, a.Temporal, a.Namespace)
 		return err
 	})

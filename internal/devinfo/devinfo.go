@@ -18,23 +18,26 @@ const File = "dev.json"
 
 // Info is what dev.json holds, for the other commands and for tests.
 type Info struct {
-	API         string `json:"api"`
-	Docs        string `json:"docs"`
-	Temporal    string `json:"temporal"` // host:port
-	WebUI       string `json:"web_ui"`
-	Metrics     string `json:"metrics"`
-	DatabaseURL string `json:"database_url"`
-	AdminToken  string `json:"admin_token"`
-	UserToken   string `json:"user_token"`
-	StandIns    struct {
-		Telegram    string `json:"telegram"`
-		Yandex      string `json:"yandex"`
-		QBittorrent string `json:"qbittorrent"` // the real one where it is installed
-		WebSeed     string `json:"web_seed"`    // of torrents to try
-		TonCenter   string `json:"toncenter"`
-		TonCenter2  string `json:"toncenter_2"`
-		Fragment    string `json:"fragment"`
-	} `json:"stand_ins"`
+	API         string   `json:"api"`
+	Docs        string   `json:"docs"`
+	Temporal    string   `json:"temporal"` // host:port
+	WebUI       string   `json:"web_ui"`
+	Metrics     string   `json:"metrics"`
+	DatabaseURL string   `json:"database_url"`
+	AdminToken  string   `json:"admin_token"`
+	UserToken   string   `json:"user_token"`
+	StandIns    StandIns `json:"stand_ins"`
+}
+
+// StandIns are the URLs of the servers that stand in for the outside systems.
+type StandIns struct {
+	Telegram    string `json:"telegram"`
+	Yandex      string `json:"yandex"`
+	QBittorrent string `json:"qbittorrent"` // the real one where it is installed
+	WebSeed     string `json:"web_seed"`    // of torrents to try
+	TonCenter   string `json:"toncenter"`
+	TonCenter2  string `json:"toncenter_2"`
+	Fragment    string `json:"fragment"`
 }
 
 func Read(state string) (info Info, err error) {

@@ -88,7 +88,11 @@ func (p process) startSingletons(ctx context.Context) error {
 		return err
 	}
 
-	if err := retention.EnsureSchedule(ctx, p.Temporal, p.Config.Retention); err != nil {
+	// A server that has just started serves no schedules until its own worker, on which they run, polls.
+	err = app.RetryWhileUnavailable(ctx, p.Log, "Temporal's schedules", func() error {
+		return retention.EnsureSchedule(ctx, p.Temporal, p.Config.Retention)
+	})
+	if err != nil {
 		return err
 	}
 	return p.Downloads().StartSync(ctx)

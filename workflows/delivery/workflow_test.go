@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	activities "stagecoach/activities/delivery"
+	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 )
@@ -26,9 +27,7 @@ const jobID = int64(42)
 // newRun gives an environment with skipped time in which the courier answers as deliver says.
 func newRun(t *testing.T, deliver any) *testsuite.TestWorkflowEnvironment {
 	t.Helper()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(quiet{})
-	env := suite.NewTestWorkflowEnvironment()
+	env := testtemporal.Environment()
 	env.RegisterWorkflowWithOptions(
 		(&Workflow{Settings: settings}).Run, workflow.RegisterOptions{Name: lifecycle.DeliveryType},
 	)
@@ -212,14 +211,6 @@ func TestStateQuery(t *testing.T) {
 		t.Errorf("in the end: %+v", got)
 	}
 }
-
-// quiet keeps the SDK's log out of the tests' output.
-type quiet struct{}
-
-func (quiet) Debug(string, ...any) {}
-func (quiet) Info(string, ...any)  {}
-func (quiet) Warn(string, ...any)  {}
-func (quiet) Error(string, ...any) {}
 
 // TestAttemptsAreShown follows attempts that fail, are paused and go on.
 func TestAttemptsAreShown(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	activities "stagecoach/activities/download"
+	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 )
@@ -44,9 +45,7 @@ type play struct {
 
 func newPlay(t *testing.T) *play {
 	t.Helper()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(quiet{})
-	p := &play{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t, counts: map[string]int{}}
+	p := &play{TestWorkflowEnvironment: testtemporal.Environment(), t: t, counts: map[string]int{}}
 	p.record.Status = lifecycle.DownloadQueued
 	p.add = func(context.Context, int) (lifecycle.DownloadRecord, error) { return p.record, nil }
 	p.look = func(int) (activities.Look, error) { return activities.Look{}, nil }
@@ -646,9 +645,7 @@ func TestStateQuery(t *testing.T) {
 // TestSync continues as new for ever, also after the watcher was lost.
 func TestSync(t *testing.T) {
 	t.Parallel()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(quiet{})
-	env := suite.NewTestWorkflowEnvironment()
+	env := testtemporal.Environment()
 	env.RegisterWorkflowWithOptions(Sync, workflow.RegisterOptions{Name: lifecycle.DownloadSyncType})
 	env.RegisterActivity(&activities.Sync{})
 	tries := 0
@@ -664,11 +661,3 @@ func TestSync(t *testing.T) {
 		t.Errorf("ended with %v after %d tries", env.GetWorkflowError(), tries)
 	}
 }
-
-// quiet keeps the SDK's log out of the tests' output.
-type quiet struct{}
-
-func (quiet) Debug(string, ...any) {}
-func (quiet) Info(string, ...any)  {}
-func (quiet) Warn(string, ...any)  {}
-func (quiet) Error(string, ...any) {}

@@ -9,7 +9,6 @@ import (
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
@@ -26,7 +25,7 @@ func TestMain(m *testing.M) { testdb.Main(m, testtemporal.Stop) }
 // TestRun tries again after an outage and gives what was deleted.
 func TestRun(t *testing.T) {
 	t.Parallel()
-	env := (&testsuite.WorkflowTestSuite{}).NewTestWorkflowEnvironment()
+	env := testtemporal.Environment()
 	tries := 0
 	env.RegisterActivityWithOptions(func(_ context.Context, policy operations.Retention) (map[string]int64, error) {
 		if tries++; tries < 3 {

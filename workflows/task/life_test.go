@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	activities "stagecoach/activities/task"
+	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/core"
@@ -106,9 +107,7 @@ type tester interface {
 }
 
 func newEnvRig(t tester, m *memory) *envRig {
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(quiet{})
-	l := &envRig{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t, memory: m}
+	l := &envRig{TestWorkflowEnvironment: testtemporal.Environment(), t: t, memory: m}
 	// Never in the past: the SDK measures the time-outs of local activities by the real clock.
 	l.begin = time.Now().Add(time.Hour).Truncate(time.Minute).UTC()
 	l.SetStartTime(l.begin)
@@ -190,11 +189,3 @@ func (m *memory) types() []string {
 func byAssignee(to lifecycle.TaskState) lifecycle.TaskInput {
 	return lifecycle.TaskInput{Actor: assigneeID, Comment: "c", To: to}
 }
-
-// quiet keeps the SDK's log out of the tests' output.
-type quiet struct{}
-
-func (quiet) Debug(string, ...any) {}
-func (quiet) Info(string, ...any)  {}
-func (quiet) Warn(string, ...any)  {}
-func (quiet) Error(string, ...any) {}

@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	activities "stagecoach/activities/transaction"
+	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/transaction"
@@ -64,9 +65,7 @@ func (b *book) done() string {
 // newBook gives an environment with skipped time and activities that keep to a pending transaction.
 func newBook(t *testing.T) *book {
 	t.Helper()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(quiet{})
-	b := &book{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment()}
+	b := &book{TestWorkflowEnvironment: testtemporal.Environment()}
 	b.at = activities.Snapshot{
 		Snapshot: transaction.Snapshot{State: lifecycle.TransactionPending}, Again: true,
 	}
@@ -656,9 +655,7 @@ func TestWorkflowContinuesWhileOwed(t *testing.T) {
 // TestMonitorContinues hands over from one activity to the next for ever.
 func TestMonitorContinues(t *testing.T) {
 	t.Parallel()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(quiet{})
-	env := suite.NewTestWorkflowEnvironment()
+	env := testtemporal.Environment()
 	env.RegisterWorkflowWithOptions(Monitor, workflow.RegisterOptions{Name: lifecycle.TonMonitorType})
 	env.RegisterActivity(&activities.Monitor{})
 	env.OnActivity(monitor.WatchWallet, mock.Anything, "0:abc").Return(nil).Once()
@@ -669,11 +666,3 @@ func TestMonitorContinues(t *testing.T) {
 
 	env.AssertExpectations(t)
 }
-
-// quiet keeps the SDK's log out of the tests' output.
-type quiet struct{}
-
-func (quiet) Debug(string, ...any) {}
-func (quiet) Info(string, ...any)  {}
-func (quiet) Warn(string, ...any)  {}
-func (quiet) Error(string, ...any) {}

@@ -32,7 +32,7 @@ type TonCenterOptions struct {
 	Latency           time.Duration    // added to every call
 	APIKey            string           // the one valid key; empty: any will do
 	RequestsPerSecond float64          // that a client without the key may make; 0: any number
-	Clock             func() time.Time // the chain's clock before it is advanced; nil: the real one
+	Clock             func() time.Time `json:"-"` // the chain's clock before it is advanced; nil: the real one
 }
 
 // TonCenter is the stand-in for the toncenter v3 API. Behind it real contracts run in an emulator: the service's own

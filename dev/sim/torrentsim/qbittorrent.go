@@ -27,7 +27,7 @@ type QBittorrentOptions struct {
 	BanDuration time.Duration    // after five wrong passwords; 0 means an hour
 	RemoveAfter time.Duration    // "remove at ratio": how long after completion it strikes; 0: never
 	Refresh     time.Duration    // how long a torrent that is rechecked shows what it did before
-	Now         func() time.Time // the clock; nil means time.Now
+	Now         func() time.Time `json:"-"` // the clock; nil means time.Now
 }
 
 // qbVersions gives the version of the Web API for each program version that is played.

@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -22,10 +23,10 @@ import (
 
 	"stagecoach/dev/race"
 	"stagecoach/dev/servers"
-	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/telegramsim"
+	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/sim/yandexsim"
-	devstack "stagecoach/dev/stack"
+	"stagecoach/dev/stack"
 	"stagecoach/dev/testdb"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/lifecycle"
@@ -35,6 +36,7 @@ import (
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/delivery"
 	"stagecoach/internal/temporalio"
+	"stagecoach/internal/ton"
 )
 
 // Secrets and names that must never be seen in a log, a history or an answer.
@@ -63,27 +65,28 @@ func TestMain(m *testing.M) {
 
 var (
 	buildPrograms = sync.OnceValue(func() error {
-		return devstack.Programs{Dir: programs, Race: race.Enabled}.Build(context.Background(), "worker", "api")
+		return stack.Programs{Dir: programs, Race: race.Enabled}.Build(context.Background(), "worker", "api")
 	})
 	buildStarter = sync.OnceValue(func() error {
-		return devstack.Programs{Dir: programs}.Build(
+		return stack.Programs{Dir: programs}.Build(
 			context.Background(), "starter",
 		)
 	})
 	buildDev = sync.OnceValue(func() error {
-		return devstack.Programs{Dir: programs}.Build(
+		return stack.Programs{Dir: programs}.Build(
 			context.Background(), "dev", "starter",
 		)
 	})
 )
 
-// stack is one whole Stagecoach of a test's own.
-type stack struct {
+// rig is one whole Stagecoach of a test's own.
+type rig struct {
 	testing.TB
 	store      *store.Store
 	temporal   *servers.Temporal
 	client     client.Client
 	deliveries *service.Deliveries
+	ground     *stack.Ground
 	telegram   *telegramsim.Server
 	yandex     *yandexsim.Server
 	files      string // the storage's folder
@@ -97,14 +100,14 @@ type stack struct {
 	answers *seen
 }
 
-// newStack starts everything; settings are variables of the environment beyond the usual ones. The API runs only when
+// newRig starts everything; settings are variables of the environment beyond the usual ones. The API runs only when
 // it is asked for with startAPI. The Temporal server goes on to another test afterwards: who stops it, or wants it in
-// its usual namespace, takes newStackOn.
-func newStack(t testing.TB, settings map[string]string) *stack {
+// its usual namespace, takes newRigOn.
+func newRig(t testing.TB, settings map[string]string) *rig {
 	t.Helper()
 	needsServers(t)
 	server, namespace := testtemporal.Namespace(t)
-	return newStackIn(t, testdb.URL(t), server.Temporal, namespace, settings)
+	return newRigIn(t, testdb.URL(t), server.Temporal, namespace, settings)
 }
 
 // needsServers skips a test where only quick ones are wanted.
@@ -115,50 +118,42 @@ func needsServers(t testing.TB) {
 	}
 }
 
-// newStackOn is newStack on a migrated database, and with a Temporal server, of the test's own.
-func newStackOn(t testing.TB, database string, settings map[string]string) *stack {
+// newRigOn is newRig on a migrated database, and with a Temporal server, of the test's own.
+func newRigOn(t testing.TB, database string, settings map[string]string) *rig {
 	t.Helper()
-	return newStackIn(t, database, startTemporal(t), client.DefaultNamespace, settings)
+	return newRigIn(t, database, startTemporal(t), client.DefaultNamespace, settings)
 }
 
 // startTemporal starts a Temporal server for a test.
 func startTemporal(t testing.TB, dynamic ...string) *servers.Temporal {
 	t.Helper()
 	needsServers(t)
-	temporal, err := servers.StartTemporal(
-		t.Context(), servers.TemporalOptions{DBFile: filepath.Join(t.TempDir(), "temporal.db"), UIPort: -1, Dynamic: dynamic},
-	)
-	must(t, err)
-	t.Cleanup(temporal.Kill)
-	return temporal
+	return testtemporal.Own(t, dynamic...).Temporal
 }
 
-// newStackIn is newStackOn in a namespace of its own of a Temporal server that others may use too.
-func newStackIn(
+// newRigIn is newRigOn in a namespace of its own of a Temporal server that others may use too.
+func newRigIn(
 	t testing.TB, database string, temporal *servers.Temporal, namespace string, settings map[string]string,
-) *stack {
+) *rig {
 	t.Helper()
 	must(t, buildPrograms())
-	s := &stack{TB: t, temporal: temporal, env: map[string]string{}, log: &logBuffer{}, answers: &seen{}}
+	s := &rig{
+		TB: t, temporal: temporal, ground: newGround(t), env: map[string]string{}, log: &logBuffer{}, answers: &seen{},
+	}
+
+	s.ground.DatabaseURL, s.ground.Temporal, s.ground.Namespace = database, temporal.Address, namespace
+	s.ground.Key, s.ground.AdminToken = testdb.Key, adminToken
+
 	s.files, s.chats = t.TempDir(), t.TempDir()
+	must(t, s.ground.StartTelegram(telegramsim.Options{
+		Dir: s.chats, Token: botToken, SharedDir: settings["STAGECOACH_TELEGRAM_SHARED_DIR"],
+	}))
+	must(t, s.ground.StartYandex(yandexsim.Options{
+		Dir: s.files, ClientID: "client", ClientSecret: clientSecret, RefreshToken: refreshToken, TokenTTL: time.Hour,
+	}))
+	s.telegram, s.yandex = s.ground.Telegram, s.ground.Yandex
 
 	var err error
-	s.telegram, err = telegramsim.New(telegramsim.Options{
-		Dir: s.chats, Token: botToken, SharedDir: settings["STAGECOACH_TELEGRAM_SHARED_DIR"],
-	})
-
-	must(t, err)
-	s.yandex, err = yandexsim.New(yandexsim.Options{
-		Dir: s.files, ClientID: "client", ClientSecret: clientSecret, RefreshToken: refreshToken, TokenTTL: time.Hour,
-	})
-
-	must(t, err)
-	telegramURL, stopTelegram, err := sim.Start("127.0.0.1:0", s.telegram)
-	must(t, err)
-	yandexURL, stopYandex, err := sim.Start("127.0.0.1:0", s.yandex)
-	must(t, err)
-	t.Cleanup(func() { stopTelegram(); stopYandex(); s.telegram.Close(); s.yandex.Close() })
-
 	s.client, err = client.Dial(client.Options{
 		HostPort: s.temporal.Address, Namespace: namespace, Logger: slog.New(slog.DiscardHandler),
 	})
@@ -179,17 +174,11 @@ func newStackIn(
 	apiPort, err := servers.FreePort()
 	must(t, err)
 	s.apiURL = fmt.Sprintf("http://127.0.0.1:%d", apiPort)
-	maps.Copy(s.env, devstack.Ground{
-		DatabaseURL: database, Temporal: s.temporal.Address, Namespace: namespace, Key: testdb.Key,
-		AdminToken: adminToken, BotToken: botToken, Telegram: telegramURL, Yandex: yandexURL,
-	}.Settings())
+	maps.Copy(s.env, s.ground.Settings())
 	maps.Copy(s.env, map[string]string{
 		"STAGECOACH_LOG_LEVEL":                  "debug",
 		"STAGECOACH_ADMIN_IDS":                  "1",
 		"STAGECOACH_API_ADDR":                   fmt.Sprintf("127.0.0.1:%d", apiPort),
-		"STAGECOACH_YANDEX_CLIENT_ID":           "client",
-		"STAGECOACH_YANDEX_CLIENT_SECRET":       clientSecret,
-		"STAGECOACH_YANDEX_REFRESH_TOKEN":       refreshToken,
 		"STAGECOACH_WORKER_METRICS_ADDR":        "off",
 		"STAGECOACH_API_METRICS_ADDR":           "off",
 		"STAGECOACH_LISTING_TTL":                "0s",
@@ -216,22 +205,52 @@ func newStackIn(
 	return s
 }
 
+// newGround gives a place for what a test starts; all of it is stopped when the test ends.
+func newGround(t testing.TB) *stack.Ground {
+	ground := &stack.Ground{}
+	t.Cleanup(func() { _ = ground.Close() })
+	return ground
+}
+
+// startShop starts a chain with a wallet of the rig's own and a Fragment, and tells the rig's programs of them.
+func (s *rig) startShop(chain tonsim.TonCenterOptions) {
+	s.Helper()
+	seed := make([]byte, ed25519.SeedSize)
+	rand.Read(seed)
+	must(s, s.ground.StartShop(s.Context(), stack.ShopOptions{Seed: seed, Chain: chain}))
+	maps.Copy(s.env, s.ground.StandInSettings())
+	maps.Copy(s.env, map[string]string{
+		"STAGECOACH_TX_POLL_INTERVAL": "100ms", "STAGECOACH_TX_RETRY_INTERVAL": "100ms", "STAGECOACH_TX_REBROADCAST": "500ms",
+		"STAGECOACH_TX_PAYMENT_TTL": "1m", "STAGECOACH_TX_FINALITY_MARGIN": "1s",
+	})
+}
+
+// shopWallet gives the wallet whose key the rig's programs hold.
+func (s *rig) shopWallet() *ton.Wallet {
+	s.Helper()
+	key, err := ton.ParseKey(s.env["STAGECOACH_TON_KEY"])
+	must(s, err)
+	wallet, err := ton.NewWallet(key, ton.Mainnet)
+	must(s, err)
+	return wallet
+}
+
 // startWorker runs a worker process, one more if one runs already.
-func (s *stack) startWorker() *program {
+func (s *rig) startWorker() *program {
 	s.Helper()
 	s.worker = s.start("worker")
 	return s.worker
 }
 
 // startAPI runs the API process and waits until it is ready.
-func (s *stack) startAPI() {
+func (s *rig) startAPI() {
 	s.Helper()
 	s.api = s.start("api")
 	s.awaitReady(s.apiURL)
 }
 
 // awaitReady waits until the API at base is ready.
-func (s *stack) awaitReady(base string) {
+func (s *rig) awaitReady(base string) {
 	s.Helper()
 	s.eventually(30*time.Second, "the API is ready", func() bool {
 		answer, err := http.Get(base + "/ready")
@@ -244,29 +263,29 @@ func (s *stack) awaitReady(base string) {
 }
 
 // program is a running process of ours.
-type program struct{ *devstack.Child }
+type program struct{ *stack.Child }
 
-// start runs one of our programs with the stack's settings.
-func (s *stack) start(name string) *program {
+// start runs one of our programs with the rig's settings.
+func (s *rig) start(name string) *program {
 	s.Helper()
-	return s.runs(devstack.Programs{Dir: programs}.Start(name, s.env, s.log))
+	return s.runs(stack.Programs{Dir: programs}.Start(name, s.env, s.log))
 }
 
-// run starts the program at path with the stack's settings.
-func (s *stack) run(path string) *program {
+// run starts the program at path with the rig's settings.
+func (s *rig) run(path string) *program {
 	s.Helper()
-	return s.runs(devstack.Programs{Dir: filepath.Dir(path)}.Start(filepath.Base(path), s.env, s.log))
+	return s.runs(stack.Programs{Dir: filepath.Dir(path)}.Start(filepath.Base(path), s.env, s.log))
 }
 
-// launch starts a command whose output goes to the stack's log.
-func (s *stack) launch(command *exec.Cmd) *program {
+// launch starts a command whose output goes to the rig's log.
+func (s *rig) launch(command *exec.Cmd) *program {
 	s.Helper()
 	command.Stdout, command.Stderr = s.log, s.log
-	return s.runs(devstack.Launch(command))
+	return s.runs(stack.Launch(command))
 }
 
 // runs takes a process that has been started; it is killed when the test ends before it does.
-func (s *stack) runs(process *devstack.Child, err error) *program {
+func (s *rig) runs(process *stack.Child, err error) *program {
 	s.Helper()
 	must(s, err)
 	p := &program{process}
@@ -288,7 +307,7 @@ func (p *program) ended() bool {
 }
 
 // user makes an active user with a Telegram chat.
-func (s *stack) user(telegramID int64) account.User {
+func (s *rig) user(telegramID int64) account.User {
 	s.Helper()
 	user, err := s.store.CreateUser(
 		s.Context(), account.User{TelegramID: &telegramID, Name: "Planted Name", Status: account.UserActive}, "",
@@ -300,14 +319,14 @@ func (s *stack) user(telegramID int64) account.User {
 }
 
 // file puts a file of random bytes into the storage and gives its entry and sha256.
-func (s *stack) file(name string, size int) (delivery.File, string) {
+func (s *rig) file(name string, size int) (delivery.File, string) {
 	s.Helper()
 	content := make([]byte, size)
 	rand.Read(content)
 	return s.fileWith(name, content)
 }
 
-func (s *stack) fileWith(name string, content []byte) (delivery.File, string) {
+func (s *rig) fileWith(name string, content []byte) (delivery.File, string) {
 	s.Helper()
 	must(s, os.WriteFile(filepath.Join(s.files, name), content, 0o644))
 	sum := sha256.Sum256(content)
@@ -331,7 +350,7 @@ func nonce() string {
 }
 
 // deliver asks for a delivery.
-func (s *stack) deliver(user account.User, file delivery.File) delivery.Job {
+func (s *rig) deliver(user account.User, file delivery.File) delivery.Job {
 	s.Helper()
 	job, created, err := s.deliveries.Request(s.Context(), user, file.ID, nonce(), delivery.SourceAPI)
 	must(s, err)
@@ -342,7 +361,7 @@ func (s *stack) deliver(user account.User, file delivery.File) delivery.Job {
 }
 
 // ended waits for a job's end.
-func (s *stack) ended(job delivery.Job, patience time.Duration) delivery.Job {
+func (s *rig) ended(job delivery.Job, patience time.Duration) delivery.Job {
 	s.Helper()
 	s.eventually(patience, fmt.Sprintf("job %d ends", job.ID), func() bool {
 		job = s.reload(job)
@@ -352,7 +371,7 @@ func (s *stack) ended(job delivery.Job, patience time.Duration) delivery.Job {
 }
 
 // reload reads a job again; an outage on purpose is waited out.
-func (s *stack) reload(job delivery.Job) delivery.Job {
+func (s *rig) reload(job delivery.Job) delivery.Job {
 	s.Helper()
 	must(s, core.RetryWhileUnavailable(s.Context(), func() error {
 		found, err := s.store.JobByID(s.Context(), job.ID)
@@ -365,7 +384,7 @@ func (s *stack) reload(job delivery.Job) delivery.Job {
 }
 
 // wantState fails the test unless the job ended in state with that last error.
-func (s *stack) wantState(job delivery.Job, state lifecycle.DeliveryState, lastError string) {
+func (s *rig) wantState(job delivery.Job, state lifecycle.DeliveryState, lastError string) {
 	s.Helper()
 	if job.State != state || job.LastError != lastError {
 		s.Fatalf("job %d is %s with error %q, want %s with %q", job.ID, job.State, job.LastError, state, lastError)
@@ -373,7 +392,7 @@ func (s *stack) wantState(job delivery.Job, state lifecycle.DeliveryState, lastE
 }
 
 // documents lists what a chat received from the bot.
-func (s *stack) documents(chat int64) []telegramsim.Document {
+func (s *rig) documents(chat int64) []telegramsim.Document {
 	var found []telegramsim.Document
 	for _, message := range s.telegram.Chat(chat).Messages {
 		if message.Document != nil {
@@ -384,7 +403,7 @@ func (s *stack) documents(chat int64) []telegramsim.Document {
 }
 
 // wantDocument fails the test unless the chat holds exactly one document, with this content.
-func (s *stack) wantDocument(chat int64, sum string) {
+func (s *rig) wantDocument(chat int64, sum string) {
 	s.Helper()
 	got := s.documents(chat)
 	if len(got) != 1 || got[0].SHA256 != sum {
@@ -393,7 +412,7 @@ func (s *stack) wantDocument(chat int64, sum string) {
 }
 
 // events lists the types of a job's events.
-func (s *stack) events(job delivery.Job) []string {
+func (s *rig) events(job delivery.Job) []string {
 	s.Helper()
 	events, err := s.store.EventsOf(s.Context(), "delivery", strconv.FormatInt(job.ID, 10))
 	must(s, err)
@@ -404,7 +423,7 @@ func (s *stack) events(job delivery.Job) []string {
 	return types
 }
 
-func (s *stack) eventually(patience time.Duration, what string, holds func() bool) {
+func (s *rig) eventually(patience time.Duration, what string, holds func() bool) {
 	s.Helper()
 	for deadline := time.Now().Add(patience); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {

@@ -1,0 +1,382 @@
+package stack
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"stagecoach/dev/servers"
+	"stagecoach/dev/sim/telegramsim"
+	"stagecoach/dev/sim/tonsim"
+	"stagecoach/dev/sim/torrentsim"
+	"stagecoach/dev/sim/yandexsim"
+	"stagecoach/internal/config"
+	"stagecoach/internal/devinfo"
+)
+
+// Ground is what worker and API stand on: a database, a Temporal server, and stand-ins for the outside systems. The
+// demonstration, the benches and the end-to-end tests each start the parts that they need, and give the services the
+// settings that lead there.
+type Ground struct {
+	DatabaseURL         string
+	Temporal, Namespace string // host:port; empty: the default one
+	Key                 []byte // of the record
+	AdminToken          string
+
+	// Apart starts a stand-in of a kind in a process of its own; nil: all run in this one.
+	Apart func(kind string, options any) (url string, stop func() error, err error)
+
+	StandIns devinfo.StandIns
+
+	// The stand-ins that run in this process.
+	Telegram    *telegramsim.Server
+	Yandex      *yandexsim.Server
+	QBittorrent *torrentsim.QBittorrent
+	Chain       *tonsim.TonCenter
+	Second      *tonsim.SecondTonCenter
+	Fragment    *tonsim.Fragment
+	WebSeed     *torrentsim.WebSeed
+
+	settings map[string]string
+	port     func(kind string) *int // wish for a stand-in's port, and what became of it; nil: any free one
+	ended    func(name string)      // called when a server ends that nobody stops; may be nil
+
+	mu    sync.Mutex
+	parts []part // in the order of their start
+}
+
+// part is something that runs and can be stopped.
+type part struct {
+	name string
+	stop func() error
+}
+
+// StartPostgres starts a PostgreSQL server.
+func (g *Ground) StartPostgres(ctx context.Context, o servers.PostgresOptions) (*servers.Postgres, error) {
+	server, err := servers.StartPostgres(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+
+	g.DatabaseURL = server.URL
+	g.startedServer("PostgreSQL", server.Done(), server.Stop)
+	return server, nil
+}
+
+// StartTemporal starts a Temporal server.
+func (g *Ground) StartTemporal(ctx context.Context, o servers.TemporalOptions) (*servers.Temporal, error) {
+	server, err := servers.StartTemporal(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+
+	g.Temporal = server.Address
+	g.startedServer("Temporal", server.Done(), server.Stop)
+	return server, nil
+}
+
+// StartQBittorrent starts the real program.
+func (g *Ground) StartQBittorrent(ctx context.Context, o servers.QBittorrentOptions) (*servers.QBittorrent, error) {
+	server, err := servers.StartQBittorrent(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+
+	g.useQBittorrent(server.URL, server.Username, server.Password)
+	g.startedServer("qBittorrent", server.Done(), server.Stop)
+	return server, nil
+}
+
+// StartTelegram starts the stand-in for Telegram.
+func (g *Ground) StartTelegram(o telegramsim.Options) (err error) {
+	if g.StandIns.Telegram, err = g.startStandIn(kindTelegram, o); err != nil {
+		return err
+	}
+	g.tell(map[string]string{
+		"STAGECOACH_TELEGRAM_API_URL": g.StandIns.Telegram,
+		"STAGECOACH_TELEGRAM_TOKEN":   o.Token,
+	})
+	return nil
+}
+
+// StartYandex starts the stand-in for Yandex Disk and its OAuth server.
+func (g *Ground) StartYandex(o yandexsim.Options) (err error) {
+	if g.StandIns.Yandex, err = g.startStandIn(kindYandex, o); err != nil {
+		return err
+	}
+
+	g.tell(map[string]string{
+		"STAGECOACH_YANDEX_API_URL":       g.StandIns.Yandex,
+		"STAGECOACH_YANDEX_TOKEN_URL":     g.StandIns.Yandex + "/token",
+		"STAGECOACH_YANDEX_CLIENT_ID":     o.ClientID,
+		"STAGECOACH_YANDEX_CLIENT_SECRET": o.ClientSecret,
+		"STAGECOACH_YANDEX_ACCESS_TOKEN":  o.AccessToken,
+		"STAGECOACH_YANDEX_REFRESH_TOKEN": o.RefreshToken,
+	})
+
+	return nil
+}
+
+// StartQBittorrentStandIn starts the stand-in for qBittorrent.
+func (g *Ground) StartQBittorrentStandIn(o torrentsim.QBittorrentOptions) error {
+	url, err := g.startStandIn(kindQBittorrent, o)
+	if err != nil {
+		return err
+	}
+	g.useQBittorrent(url, o.Username, o.Password)
+	return nil
+}
+
+func (g *Ground) useQBittorrent(url, username, password string) {
+	g.StandIns.QBittorrent = url
+	g.tell(map[string]string{
+		"STAGECOACH_QBITTORRENT_URL":      url,
+		"STAGECOACH_QBITTORRENT_USERNAME": username,
+		"STAGECOACH_QBITTORRENT_PASSWORD": password,
+	})
+}
+
+// StartWebSeed serves torrents to try.
+func (g *Ground) StartWebSeed() error {
+	err := onPort(g.portOf(kindWebSeed), func(address string) (err error) {
+		g.WebSeed, err = torrentsim.StartWebSeed(address)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+
+	g.StandIns.WebSeed = g.WebSeed.URL
+	g.started("web seed", g.WebSeed.Close)
+	return nil
+}
+
+// ShopOptions say what Stars are bought with and where.
+type ShopOptions struct {
+	Seed     []byte // of the key of the service's wallet, 32 bytes
+	Chain    tonsim.TonCenterOptions
+	Fragment tonsim.FragmentOptions
+}
+
+const shopSession = "stel_ssid=dev; stel_dt=0; stel_token=dev; stel_ton_token=dev"
+
+// StartShop starts the stand-ins for the chain that holds the wallet, and for the Fragment that is paid on it.
+func (g *Ground) StartShop(ctx context.Context, o ShopOptions) (err error) {
+	o.Chain.PublicKey = hex.EncodeToString(ed25519.NewKeyFromSeed(o.Seed).Public().(ed25519.PublicKey))
+	if g.StandIns.TonCenter, err = g.startStandIn(kindTonCenter, o.Chain); err != nil {
+		return err
+	}
+
+	o.Fragment.TonCenterURL = g.StandIns.TonCenter
+	if g.StandIns.Fragment, err = g.startStandIn(kindFragment, o.Fragment); err != nil {
+		return err
+	}
+
+	shop, err := shopAddress(ctx, g.StandIns.TonCenter)
+	if err != nil {
+		return err
+	}
+
+	g.tell(map[string]string{
+		"STAGECOACH_TON_KEY":          hex.EncodeToString(o.Seed),
+		"STAGECOACH_TONCENTER_URL":    g.StandIns.TonCenter,
+		"STAGECOACH_FRAGMENT_URL":     g.StandIns.Fragment,
+		"STAGECOACH_FRAGMENT_COOKIES": shopSession,
+		"STAGECOACH_TX_ALLOW":         shop,
+		"STAGECOACH_TX_WHOLE_HISTORY": "true", // a transfer may come before the first look at the chain
+	})
+
+	return nil
+}
+
+// StartSecondSource starts the stand-in for a toncenter of another operator, which tells of the same chain.
+func (g *Ground) StartSecondSource() (err error) {
+	g.StandIns.TonCenter2, err = g.startStandIn(kindSecondTonCenter, SecondOptions{First: g.StandIns.TonCenter})
+	if err != nil {
+		return err
+	}
+	g.tell(map[string]string{"STAGECOACH_TONCENTER_2_URL": g.StandIns.TonCenter2})
+	return nil
+}
+
+// shopAddress asks the stand-in for the chain where Fragment is paid.
+func shopAddress(ctx context.Context, chain string) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, chain+"/_/chain", nil)
+	if err != nil {
+		return "", err
+	}
+
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = response.Body.Close() }()
+
+	var about struct {
+		Shop string `json:"shop"`
+	}
+
+	err = json.NewDecoder(response.Body).Decode(&about)
+	return about.Shop, err
+}
+
+// startStandIn starts a stand-in and gives its URL.
+func (g *Ground) startStandIn(kind string, options any) (url string, err error) {
+	if g.Apart != nil {
+		url, stop, err := g.Apart(kind, options)
+		if err == nil {
+			g.started(kind+" stand-in", stop)
+		}
+		return url, err
+	}
+
+	standIn, err := NewStandIn(options)
+	if err != nil {
+		return "", err
+	}
+
+	var served *Served
+	err = onPort(g.portOf(kind), func(address string) (err error) {
+		served, err = Serve(address, standIn)
+		return err
+	})
+	if err != nil {
+		return "", errors.Join(err, standIn.Close())
+	}
+
+	g.started(kind+" stand-in", served.Close)
+	g.keep(standIn)
+	return served.URL, nil
+}
+
+// keep lets the owner of the ground steer a stand-in without HTTP.
+func (g *Ground) keep(standIn StandIn) {
+	switch s := standIn.(type) {
+	case *telegramsim.Server:
+		g.Telegram = s
+	case *yandexsim.Server:
+		g.Yandex = s
+	case *torrentsim.QBittorrent:
+		g.QBittorrent = s
+	case *tonsim.TonCenter:
+		g.Chain = s
+	case *tonsim.SecondTonCenter:
+		g.Second = s
+	case *tonsim.Fragment:
+		g.Fragment = s
+	}
+}
+
+func (g *Ground) portOf(kind string) *int {
+	if g.port == nil {
+		return new(int)
+	}
+	return g.port(kind)
+}
+
+func (g *Ground) tell(settings map[string]string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.settings == nil {
+		g.settings = map[string]string{}
+	}
+	maps.Copy(g.settings, settings)
+}
+
+// Addresses are the variables that lead worker and API to what has been started, with the credentials for it.
+func (g *Ground) Addresses() map[string]string {
+	settings := map[string]string{
+		"DATABASE_URL":              g.DatabaseURL,
+		"TEMPORAL_ADDRESS":          g.Temporal,
+		"STAGECOACH_ENCRYPTION_KEY": base64.StdEncoding.EncodeToString(g.Key),
+		"STAGECOACH_ADMIN_TOKEN":    g.AdminToken,
+	}
+
+	if g.Namespace != "" {
+		settings["TEMPORAL_NAMESPACE"] = g.Namespace
+	}
+
+	maps.Copy(settings, g.StandInSettings())
+	return settings
+}
+
+// StandInSettings are the variables that lead to what stands in for the outside systems.
+func (g *Ground) StandInSettings() map[string]string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return maps.Clone(g.settings)
+}
+
+// Settings are the addresses, and what a test or a bench wants besides: the services stop quickly, and one user may do
+// what many do.
+func (g *Ground) Settings() map[string]string {
+	settings := g.Addresses()
+	maps.Copy(settings, map[string]string{
+		"STAGECOACH_WORKER_STOP_TIMEOUT": "1s",
+		"STAGECOACH_TASK_LEAST_DEADLINE": "0s",
+		"STAGECOACH_TASK_LEAST_RELEASE":  "0s",
+		"STAGECOACH_TONCENTER_RATE":      "10000",
+		"STAGECOACH_TONCENTER_2_RATE":    "10000",
+		"STAGECOACH_FRAGMENT_RATE":       "10000",
+	})
+
+	for _, setting := range config.Settings() {
+		if strings.HasPrefix(setting.Name, "STAGECOACH_LIMIT_") {
+			settings[setting.Name] = "0"
+		}
+	}
+	return settings
+}
+
+func (g *Ground) started(name string, stop func() error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.parts = append(g.parts, part{name, stop})
+}
+
+// startedServer notes a server, and notices when it ends by itself.
+func (g *Ground) startedServer(name string, done <-chan struct{}, stop func() error) {
+	if g.ended == nil {
+		g.started(name, stop)
+		return
+	}
+
+	stopping := make(chan struct{})
+	go func() {
+		select {
+		case <-stopping:
+		case <-done:
+			g.ended(name)
+		}
+	}()
+
+	g.started(name, func() error {
+		close(stopping)
+		return stop()
+	})
+}
+
+// Close stops all that was started, the last started first.
+func (g *Ground) Close() error {
+	g.mu.Lock()
+	parts := g.parts
+	g.parts = nil
+	g.mu.Unlock()
+
+	var problems []error
+	for _, p := range slices.Backward(parts) {
+		if err := p.stop(); err != nil {
+			problems = append(problems, fmt.Errorf("stop %s: %w", p.name, err))
+		}
+	}
+	return errors.Join(problems...)
+}

@@ -1,0 +1,116 @@
+package stack
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/telegramsim"
+	"stagecoach/dev/sim/tonsim"
+	"stagecoach/dev/sim/torrentsim"
+	"stagecoach/dev/sim/yandexsim"
+)
+
+// StandIn is a server that stands in for an outside system.
+type StandIn interface {
+	http.Handler
+	io.Closer
+}
+
+const (
+	kindTelegram        = "telegram"
+	kindYandex          = "yandex"
+	kindQBittorrent     = "qbittorrent"
+	kindTonCenter       = "toncenter"
+	kindSecondTonCenter = "toncenter-2"
+	kindFragment        = "fragment"
+	kindWebSeed         = "web-seed"
+)
+
+// SecondOptions are those of the stand-in for a toncenter of another operator.
+type SecondOptions struct {
+	First string // URL of the stand-in that holds the chain
+}
+
+// NewStandIn makes the stand-in that the options are for: telegramsim.Options, yandexsim.Options,
+// torrentsim.QBittorrentOptions, tonsim.TonCenterOptions, SecondOptions or tonsim.FragmentOptions.
+func NewStandIn(options any) (StandIn, error) {
+	switch o := options.(type) {
+	case telegramsim.Options:
+		return telegramsim.New(o)
+	case yandexsim.Options:
+		return yandexsim.New(o)
+	case torrentsim.QBittorrentOptions:
+		return torrentsim.NewQBittorrent(o)
+	case tonsim.TonCenterOptions:
+		return tonsim.NewTonCenter(o)
+	case SecondOptions:
+		return tonsim.NewSecondTonCenter(o.First), nil
+	case tonsim.FragmentOptions:
+		return tonsim.NewFragment(o)
+	}
+
+	return nil, fmt.Errorf("no stand-in has options like %T", options)
+}
+
+// DecodeStandIn makes the stand-in of a kind from its options as JSON.
+func DecodeStandIn(kind string, options []byte) (StandIn, error) {
+	switch kind {
+	case kindTelegram:
+		return decodeStandIn[telegramsim.Options](options)
+	case kindYandex:
+		return decodeStandIn[yandexsim.Options](options)
+	case kindQBittorrent:
+		return decodeStandIn[torrentsim.QBittorrentOptions](options)
+	case kindTonCenter:
+		return decodeStandIn[tonsim.TonCenterOptions](options)
+	case kindSecondTonCenter:
+		return decodeStandIn[SecondOptions](options)
+	case kindFragment:
+		return decodeStandIn[tonsim.FragmentOptions](options)
+	}
+
+	return nil, fmt.Errorf("there is no stand-in %q", kind)
+}
+
+func decodeStandIn[O any](text []byte) (StandIn, error) {
+	var options O
+	if err := json.Unmarshal(text, &options); err != nil {
+		return nil, err
+	}
+	return NewStandIn(options)
+}
+
+// Served is a stand-in that is served at an address.
+type Served struct {
+	StandIn
+	URL  string
+	halt func()
+}
+
+// Serve serves a stand-in at an address; "127.0.0.1:0" is any free one of this machine.
+func Serve(address string, standIn StandIn) (*Served, error) {
+	url, halt, err := sim.Start(address, standIn)
+	if err != nil {
+		return nil, err
+	}
+	return &Served{standIn, url, halt}, nil
+}
+
+// Halt stops serving, as when the outside system is killed. What the stand-in holds stays.
+func (s *Served) Halt() { s.halt() }
+
+// Resume serves at the same address again.
+func (s *Served) Resume() (err error) {
+	_, s.halt, err = sim.Start(strings.TrimPrefix(s.URL, "http://"), s.StandIn)
+	return err
+}
+
+// Close stops serving and closes the stand-in.
+func (s *Served) Close() error {
+	s.halt()
+	return s.StandIn.Close()
+}
