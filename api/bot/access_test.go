@@ -15,7 +15,7 @@ func TestNewcomersWaitForApproval(t *testing.T) {
 	t.Parallel()
 	for language, words := range map[string]struct{ pending, waits, approved, blocked string }{
 		"ru-RU": {"Администратор рассмотрит", "ещё не открыл", "Доступ открыт", "нет доступа"},
-		"de":    {"will look at your request", "not approved you yet", "have been approved", "no access"},
+		"de":    {"will review your request", "not approved you yet", "have been approved", "no access"},
 	} {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
@@ -79,7 +79,7 @@ func TestApprovalIsToldOnce(t *testing.T) {
 	w.writes(boss, "ru", "/approve x")
 	w.sees(boss, "Укажите номер")
 	w.writes(boss, "ru", "/block "+number64(w.user(boss).ID))
-	w.sees(boss, "о себе самом")
+	w.sees(boss, "Свой доступ изменить нельзя")
 	w.writes(boss, "ru", "/block 999")
 	w.sees(boss, "Такого пользователя нет")
 	notified := 0

@@ -38,7 +38,7 @@ func TestAMemberIsToldAndNamedOnceTheyAgree(t *testing.T) {
 	w.writes(boris, "ru", "/ready")
 	w.sees(boris, "Вас добавили в «Space of", "tg:"+number64(space.ID))
 	w.writes(anna, "en", "/task")
-	w.sees(anna, "You were let into “Space of", "tg:"+number64(space.ID))
+	w.sees(anna, "You were added to “Space of", "tg:"+number64(space.ID))
 	w.presses(anna, "tg:"+number64(space.ID))
 	w.notes(anna, "You have agreed")
 

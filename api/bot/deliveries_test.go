@@ -32,8 +32,8 @@ func TestTwoPressesOfOneButtonAreOneJob(t *testing.T) {
 	}
 
 	w.run(w.bot())
-	w.notes(anna, "Delivery #1 has begun")
-	w.notes(anna, "asked for already")
+	w.notes(anna, "Delivery #1 has started")
+	w.notes(anna, "which you have already asked for")
 	if jobs := w.jobs(); len(jobs) != 1 || jobs[0].Source != delivery.SourceBot {
 		t.Fatalf("jobs: %+v", jobs)
 	}
@@ -45,7 +45,7 @@ func TestTwoPressesOfOneButtonAreOneJob(t *testing.T) {
 
 	w.presses(anna, fresh)
 	w.eventually("a second job", func() bool { return len(w.jobs()) == 2 })
-	w.notes(anna, "Delivery #"+number64(w.jobs()[0].ID)+" has begun")
+	w.notes(anna, "Delivery #"+number64(w.jobs()[0].ID)+" has started")
 	w.temporal.AssertNumberOfCalls(t, "ExecuteWorkflow", 2)
 }
 
@@ -57,7 +57,7 @@ func TestListingAndCancellingJobs(t *testing.T) {
 		Return(serviceerror.NewNotFound("none")).Maybe()
 	w.run(w.bot())
 	w.writes(anna, "ru", "/jobs")
-	w.sees(anna, "Пока ни одной")
+	w.sees(anna, "Доставок пока нет")
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "<l>"} {
 		w.job(anna, name+".txt")
 	}

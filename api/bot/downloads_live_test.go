@@ -61,7 +61,7 @@ func TestALiveMessageFollowsItsDownload(t *testing.T) {
 	w.becomes(
 		job, core.Event{Type: lifecycle.DownloadStalled}, func(d *download.Download) { d.Attention = string(fault.Stalled) },
 	)
-	w.sees(boris, "№1", "⬇️ 99% (4,0 ГБ из 4,0 ГБ)\nСейчас ничего не приходит\n⚠️ Уже долго ничего не загружается")
+	w.sees(boris, "№1", "⬇️ 99% (4,0 ГБ из 4,0 ГБ)\nСейчас данные не поступают\n⚠️ Уже долго ничего не загружается")
 	w.completes(job)
 	last := w.sees(boris, "📥 №1", "✅ В библиотеке, 4,0 ГБ")
 	if len(last.Buttons) != 0 || len(w.about(boris, "📥 №1")) != 1 {
@@ -98,31 +98,28 @@ func TestADownloadIsLookedAtSeldom(t *testing.T) {
 	}
 
 	w.fails(job, string(fault.MissingExternalJob)) // the end does not wait
-	w.sees(anna, "📥 #1", "❌ Not downloaded\nIt disappeared from the download program.")
+	w.sees(anna, "📥 #1", "❌ Not downloaded\nThe download program no longer has it.")
 }
 
 func TestOwnersHearOfTheEnd(t *testing.T) {
 	t.Parallel()
 	w, _ := newReader(t)
 	w.writes(boss, "en", "/books") // the menu: notices leave it alone
-	reason := func(code fault.Code) *string { text := string(code); return &text }
-
 	for title, c := range map[string]struct {
 		code   fault.Code
 		detail fault.Code
 		said   string
 	}{
-		"Gone":    {fault.MissingExternalJob, "", "It disappeared from the download program."},
-		"Refused": {fault.EnqueueFailed, fault.SourceRefused, "It could not be begun. The site does not give out this torrent file. Check the link."},
-		"Late":    {fault.EnqueueUnavailable, fault.ProviderUnavailable, "The download program could not be reached for long. Try again later."},
-		"Broken":  {fault.ProviderError, "", "The download program could not go on: an error on its side."},
-		"Removed": {fault.BookGone, "", "The book was removed meanwhile."},
-		"Odd":     {"something_else", "", "Something went wrong on our side. Try again later."},
+		"Gone":    {fault.MissingExternalJob, "", "The download program no longer has it."},
+		"Refused": {fault.EnqueueFailed, fault.SourceRefused, "It could not be started. The site refuses to send this torrent file. Check the link."},
+		"Late":    {fault.EnqueueUnavailable, fault.ProviderUnavailable, "The download program was unavailable for too long. Try again later."},
+		"Broken":  {fault.ProviderError, "", "The download program reported an error."},
+		"Removed": {fault.BookGone, "", "The book has been removed."},
+		"Odd":     {"something_else", "", "Internal error. Try again later."},
 	} {
 		job := w.starts(anna, w.addsBook(boss, title, ""))
-		w.becomes(job, core.Event{Type: "failed", To: string(lifecycle.DownloadFailed)}, func(d *download.Download) {
-			d.FailureReason, d.LastError = reason(c.code), string(c.detail)
-		})
+		failed := core.Event{Type: "failed", To: string(lifecycle.DownloadFailed), Comment: string(c.code)}
+		w.becomes(job, failed, func(d *download.Download) { d.LastError = string(c.detail) })
 		w.sees(anna, "❌ <b>"+title+"</b> (text) was not downloaded.\n"+c.said, "🔁 Try again")
 	}
 
@@ -137,17 +134,17 @@ func TestOwnersHearOfTheEnd(t *testing.T) {
 	w.cancels(operators, nil, string(fault.CancelledByUser))
 	w.becomes(idle, core.Event{Type: lifecycle.DownloadStalled}, nil)
 	w.cancels(idle, nil, string(fault.Stalled))
-	w.sees(anna, "🚫 The download of <b>Theirs</b> (text) was cancelled.\nAn administrator stopped it.", "🔁")
+	w.sees(anna, "🚫 The download of <b>Theirs</b> (text) was cancelled.\nAn administrator cancelled it.", "🔁")
 	w.sees(anna, "🚫 The download of <b>Operators</b> (text) was cancelled.\nAn operator stopped it.")
-	w.sees(anna, "🚫 The download of <b>Idle</b> (text) was cancelled.\nThere has been no progress for long")
+	w.sees(anna, "🚫 The download of <b>Idle</b> (text) was cancelled.\nThere has been no progress for a long time")
 
 	slow := w.starts(anna, w.addsBook(boss, "Slow", ""))
 	w.becomes(
 		slow, core.Event{Type: lifecycle.DownloadStalled}, func(d *download.Download) { d.Attention = string(fault.Stalled) },
 	)
-	w.sees(anna, "⚠️ The download of <b>Slow</b> (text) stands still.\nThere has been no progress for long", "✖️ Cancel")
+	w.sees(anna, "⚠️ The download of <b>Slow</b> (text) makes no progress.\nThere has been no progress for a long time", "✖️ Cancel")
 	w.presses(anna, "dx:"+number64(slow.ID))
-	w.notes(anna, "is being stopped")
+	w.notes(anna, "is being cancelled")
 
 	if notified := w.downloadNotices(anna); len(notified) != 10 {
 		t.Errorf("%d notices: %+v", len(notified), notified)
@@ -160,7 +157,7 @@ func TestOwnersHearOfTheEnd(t *testing.T) {
 	}
 
 	w.presses(anna, "🔁 Try again")
-	w.notes(anna, "has begun")
+	w.notes(anna, "has started")
 }
 
 func TestNoNoticeOfADownloadComesTwice(t *testing.T) {

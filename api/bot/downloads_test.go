@@ -33,7 +33,7 @@ func TestADownloadIsAskedForStepByStep(t *testing.T) {
 	t.Parallel()
 	w, _ := newReader(t)
 	w.writes(anna, "en", "/books")
-	w.sees(anna, "📚 <b>Books</b>", "There are none yet")
+	w.sees(anna, "📚 <b>Books</b>", "No books yet")
 	w.writes(anna, "en", "/book new Wheels & <Carts> / A. Cartwright")
 	w.sees(
 		anna, "✅ The book is added.", "<b>Wheels &amp; &lt;Carts&gt;</b>\nA. Cartwright", "text: none yet",
@@ -49,7 +49,7 @@ func TestADownloadIsAskedForStepByStep(t *testing.T) {
 	w.sees(anna, "audio: none yet", "dm:1:text")
 	w.presses(anna, "⬇️ audio")
 	w.writes(anna, "en", otherMagnet)
-	card := w.sees(anna, "✅ Download #1 has begun.", "📥 #1 (audio)", "🕓 Waiting to begin")
+	card := w.sees(anna, "✅ Download #1 has started.", "📥 #1 (audio)", "🕓 Waiting to start")
 	if strings.Contains(card.Text, "Send me") {
 		t.Error("it asks on:", card.Text)
 	}
@@ -88,7 +88,7 @@ func TestWhatADownloadCommandUnderstands(t *testing.T) {
 		t.Helper()
 		jobs := w.downloads()
 		last := jobs[len(jobs)-1]
-		w.sees(anna, "Download #"+number64(last.ID)+" has begun.")
+		w.sees(anna, "Download #"+number64(last.ID)+" has started.")
 		if last.BookID != book || last.MediaType != medium {
 			t.Errorf("%+v", last)
 		}
@@ -111,9 +111,9 @@ func TestWhatADownloadCommandUnderstands(t *testing.T) {
 	}
 
 	w.writes(anna, "en", "/download #1 "+magnet)
-	w.sees(anna, "✅ This is download #1, asked for already.")
+	w.sees(anna, "✅ This is download #1, which you have already asked for.")
 	w.writes(anna, "en", "/download #1 "+otherMagnet)
-	w.sees(anna, "⚠️ Download #1 is under way, from another link. Cancel it to take this one.")
+	w.sees(anna, "⚠️ Download #1 is in progress from another link. Cancel it to use this one.")
 
 	w.writes(anna, "en", "/download war "+magnet+" audio") // two books
 	w.sees(anna, "🔎 <b>war</b>", "War and Peace", "War of the Worlds")
@@ -126,9 +126,9 @@ func TestWhatADownloadCommandUnderstands(t *testing.T) {
 	w.writes(anna, "en", "/download 4 ftp://a/b")
 	w.sees(anna, "⚠️ This is not a link", "<b>1984</b> · text")
 	w.writes(anna, "en", "/download none "+magnet)
-	w.sees(anna, "🔎 <b>none</b>", "There is no such book", "➕ Add “none”")
+	w.sees(anna, "🔎 <b>none</b>", "No such book", "➕ Add “none”")
 	w.writes(anna, "en", "/book 99")
-	w.sees(anna, "🔎 <b>99</b>", "There is no such book")
+	w.sees(anna, "🔎 <b>99</b>", "No such book")
 	w.writes(anna, "en", "/book new  ")
 	w.sees(anna, "🔎 <b>new</b>")
 	w.writes(anna, "en", "/book new / nobody")
@@ -220,7 +220,7 @@ func TestListingAndCancellingDownloads(t *testing.T) {
 	t.Parallel()
 	w, _ := newReader(t)
 	w.writes(anna, "en", "/downloads")
-	w.sees(anna, "<b>Your downloads</b>", "There are none yet: /books")
+	w.sees(anna, "<b>Your downloads</b>", "No downloads yet: /books")
 	var jobs []download.Download
 	for _, title := range []string{"A", "B", "C", "D", "E", "F", "G"} {
 		jobs = append(jobs, w.starts(anna, w.addsBook(boss, title, "")))
@@ -228,7 +228,7 @@ func TestListingAndCancellingDownloads(t *testing.T) {
 
 	foreign := w.starts(boss, w.addsBook(boss, "Secret", ""))
 	w.writes(anna, "en", "/downloads")
-	list := w.sees(anna, "📥 #7 <b>G</b> (text)\n🕓 Waiting to begin", "📥 #2 <b>B</b>", "✖️ Cancel #7", "Older", "🔄 Refresh")
+	list := w.sees(anna, "📥 #7 <b>G</b> (text)\n🕓 Waiting to start", "📥 #2 <b>B</b>", "✖️ Cancel #7", "Older", "🔄 Refresh")
 	if strings.Contains(list.Text, "Secret") || strings.Contains(list.Text, "#1 ") {
 		t.Error(list.Text)
 	}
@@ -245,22 +245,22 @@ func TestListingAndCancellingDownloads(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	w.sees(anna, "<b>Your downloads</b>", "📥 #7 <b>G</b> (text)\n🕓 Waiting to begin\n🚫 stopping…")
+	w.sees(anna, "<b>Your downloads</b>", "📥 #7 <b>G</b> (text)\n🕓 Waiting to start\n🚫 cancelling…")
 	w.cancels(jobs[6], &jobs[6].UserID, string(fault.CancelledByUser))
 	w.presses(anna, "🔄 Refresh")
 	w.sees(anna, "<b>Your downloads</b>", "📥 #7 <b>G</b> (text)\n🚫 Cancelled")
 
 	// Another's is out of reach, and what is over stays so.
 	for i, c := range [][2]string{
-		{"dx:" + number64(foreign.ID), "There is no such download"},
-		{"dx:99", "There is no such download"},
-		{"dx", "There is no such download"},
-		{"dr:" + number64(foreign.ID), "There is no such download"},
+		{"dx:" + number64(foreign.ID), "No such download"},
+		{"dx:99", "No such download"},
+		{"dx", "No such download"},
+		{"dr:" + number64(foreign.ID), "No such download"},
 		{"dm:1:video", "out of date"},
 		{"dm", "out of date"},
-		{"bk:99", "There is no such book"},
+		{"bk:99", "No such book"},
 		{"bn", "out of date"},
-		{"dx:7", "ended already"},
+		{"dx:7", "already ended"},
 	} {
 		w.answersPress(pressOf(200_000_001+i, anna, c[0], 1), anna, c[1])
 	}
@@ -270,7 +270,7 @@ func TestListingAndCancellingDownloads(t *testing.T) {
 	}
 
 	w.presses(boss, "dx:"+number64(foreign.ID))
-	w.notes(boss, "is being stopped")
+	w.notes(boss, "is being cancelled")
 	// an administrator may
 	if err := w.bot().handleBatch(t.Context(), []telego.Update{pressOf(200_000_000, boss, "dx:6", 1)}); err != nil {
 		t.Fatal(err)
@@ -298,8 +298,8 @@ func TestACancelThatIsNotConfirmedYet(t *testing.T) {
 		}).Return(nil)
 
 	w.presses(anna, "dx:1")
-	w.notes(anna, "Download #1 is to be stopped.")
-	live := w.sees(anna, "📥 #1", "🚫 stopping…\nThe download program cannot be reached now")
+	w.notes(anna, "Download #1 will be cancelled.")
+	live := w.sees(anna, "📥 #1", "🚫 cancelling…\nThe download program is unavailable")
 	if len(live.Buttons) != 0 {
 		t.Errorf("the live message: %+v", live)
 	}
@@ -315,7 +315,7 @@ func TestDownloadsAreForActivePeople(t *testing.T) {
 	w.run(w.bot())
 	w.known(boss, "en")
 	w.writes(anna, "en", "/start")
-	w.sees(anna, "An administrator will look")
+	w.sees(anna, "An administrator will review")
 	book := w.addsBook(boss, "Wheels", "")
 
 	for _, words := range []string{"/download 1 " + magnet, "/downloads", "/books", "/book new Carts", magnet} {
@@ -372,6 +372,6 @@ func TestADownloadWaitsForTemporal(t *testing.T) {
 	w.known(anna, "en")
 	w.addsBook(anna, "Wheels", "")
 	w.writes(anna, "en", "/download 1 "+magnet)
-	w.sees(anna, "Download #1 has begun.") // it is recorded; the reconciler starts it
-	w.sees(anna, "📥 #1 <b>Wheels</b>", "🕓 Waiting to begin")
+	w.sees(anna, "Download #1 has started.") // it is recorded; the reconciler starts it
+	w.sees(anna, "📥 #1 <b>Wheels</b>", "🕓 Waiting to start")
 }

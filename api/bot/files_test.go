@@ -82,7 +82,7 @@ func TestSearch(t *testing.T) {
 	}
 
 	w.writes(anna, "en", "")
-	w.sees(anna, "words and buttons only")
+	w.sees(anna, "text and buttons only")
 }
 
 func TestNamesOfAllKinds(t *testing.T) {
@@ -105,8 +105,8 @@ func TestNamesOfAllKinds(t *testing.T) {
 		w.presses(anna, fmt.Sprintf("i:%d:", file.ID))
 		card := w.sees(anna, "Size: 4.8 MB", "d:"+number64(file.ID))
 		w.presses(anna, "d:"+number64(file.ID))
-		w.sees(anna, "Delivery #"+number64(int64(i+1))+" has begun")
-		live := w.sees(anna, "#"+number64(int64(i+1))+" <b>", "In line")
+		w.sees(anna, "Delivery #"+number64(int64(i+1))+" has started")
+		live := w.sees(anna, "#"+number64(int64(i+1))+" <b>", "In the queue")
 
 		for _, m := range []telegramsim.Message{card, live} {
 			if strings.Contains(m.Text, "<b>bold") || strings.ContainsAny(m.Text, "\u202e") {
@@ -134,5 +134,5 @@ func TestWhatCannotBeDeliveredSaysWhy(t *testing.T) {
 
 	w.catalog.fail(fault.New(fault.YandexTimeout, "secret").Retry())
 	w.presses(anna, "Back")
-	w.notes(anna, "The files cannot be reached now")
+	w.notes(anna, "The file storage is unavailable")
 }

@@ -98,7 +98,7 @@ func TestNewcomersAreBounded(t *testing.T) {
 	}
 
 	w.flood(b, "/start", accounts[0]) // and who is known
-	w.sees(accounts[0], "will look at your request")
+	w.sees(accounts[0], "will review your request")
 }
 
 // TestRequestsToTheBotAreBounded lets an active user write fifty times, with one allowance for the bot and HTTP.
@@ -111,7 +111,7 @@ func TestRequestsToTheBotAreBounded(t *testing.T) {
 	slow, other := 0, 0
 
 	for _, m := range w.messages(anna) {
-		if strings.Contains(m.Text, "too much at once") {
+		if strings.Contains(m.Text, "Too many requests") {
 			slow++
 		} else {
 			other++
@@ -129,7 +129,7 @@ func TestRequestsToTheBotAreBounded(t *testing.T) {
 // TestTheBotTellsOfQuotas reaches the limit of deliveries.
 func TestTheBotTellsOfQuotas(t *testing.T) {
 	t.Parallel()
-	for language, words := range map[string]string{"en": "You have 1 deliveries under way", "ru": "У вас 1 доставок в работе"} {
+	for language, words := range map[string]string{"en": "You have 1 deliveries in progress", "ru": "У вас 1 доставок в работе"} {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
 			w := newRig(t)

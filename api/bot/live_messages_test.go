@@ -43,7 +43,7 @@ func TestTheEndIsShownAtOnce(t *testing.T) {
 	w.run(w.bot())
 	w.known(anna, "en")
 	job := w.job(anna, "film.mp4")
-	w.sees(anna, "In line, place 1")
+	w.sees(anna, "In the queue, place 1")
 	w.moves(job.ID, func(j *delivery.Job) { j.State, j.MessageID = lifecycle.DeliveryDelivered, &j.ID })
 	w.sees(anna, "✅ Delivered")
 }
@@ -70,8 +70,8 @@ func TestALiveMessageFollowsItsJob(t *testing.T) {
 	if err := w.store.RequestJobCancel(t.Context(), job.ID); err != nil {
 		t.Fatal(err)
 	}
-	if m := w.sees(anna, "останавливается"); len(m.Buttons) != 0 {
-		t.Error("a job that is being stopped can be stopped again")
+	if m := w.sees(anna, "отменяется"); len(m.Buttons) != 0 {
+		t.Error("a job that is being cancelled can be stopped again")
 	}
 
 	w.moves(job.ID, func(j *delivery.Job) { j.State, j.MessageID = lifecycle.DeliveryDelivered, &j.ID })
@@ -103,12 +103,12 @@ func TestHowLiveMessagesEnd(t *testing.T) {
 		code  fault.Code
 		shown []string
 	}{
-		"unknown.bin": {lifecycle.DeliveryFailed, fault.OutcomeUnknown, []string{"Not delivered", "look in this chat before you press again"}},
+		"unknown.bin": {lifecycle.DeliveryFailed, fault.OutcomeUnknown, []string{"Not delivered", "Look in this chat before you ask for it again"}},
 		"locked.bin":  {lifecycle.DeliveryFailed, fault.YandexLocked, []string{"Not delivered", "The file is locked now"}},
-		"weird.bin":   {lifecycle.DeliveryFailed, "something_else", []string{"Not delivered", "Something went wrong"}},
+		"weird.bin":   {lifecycle.DeliveryFailed, "something_else", []string{"Not delivered", "Internal error"}},
 		"mine.bin":    {lifecycle.DeliveryCancelled, fault.CancelledByUser, []string{"🚫 Cancelled"}},
 		"theirs.bin":  {lifecycle.DeliveryCancelled, fault.TerminatedByOperator, []string{"🚫 Cancelled", "An operator stopped it"}},
-		"late.bin":    {lifecycle.DeliveryExpired, fault.NotClaimedInTime, []string{"It waited too long"}},
+		"late.bin":    {lifecycle.DeliveryExpired, fault.NotClaimedInTime, []string{"Expired: it waited for too long"}},
 	} {
 		job := w.job(anna, name)
 		w.sees(anna, name, "Cancel")
@@ -118,12 +118,12 @@ func TestHowLiveMessagesEnd(t *testing.T) {
 
 	job := w.job(anna, "again.bin")
 	w.moves(job.ID, func(j *delivery.Job) { j.Attempt, j.LastError = 1, string(fault.YandexTimeout) })
-	w.sees(anna, "again.bin", "try 2 of 3", "The files cannot be reached now", "In line")
+	w.sees(anna, "again.bin", "Attempt 2 of 3", "The file storage is unavailable", "In the queue")
 	next := time.Date(2030, 1, 1, 12, 0, 7, 0, time.UTC)
 	w.moves(job.ID, func(j *delivery.Job) { j.NextAttemptAt, j.Claim = &next, 1 })
-	w.sees(anna, "again.bin", "Next try at 12:00:07 UTC, given up at 13:00:07 UTC")
+	w.sees(anna, "again.bin", "Next attempt at 12:00:07 UTC, deadline at 13:00:07 UTC")
 	w.moves(job.ID, func(j *delivery.Job) { j.LastError = string(fault.PausedByOperator) })
-	w.sees(anna, "again.bin", "An operator has paused it")
+	w.sees(anna, "again.bin", "An operator paused it")
 
 	for _, m := range w.messages(anna) {
 		if strings.Contains(m.Text, "Yandex") || strings.Contains(m.Text, "disk:") {
@@ -157,7 +157,7 @@ func TestALostAnswerNeverMakesASecondLiveMessage(t *testing.T) {
 	w.telegram.AddFault(sim.Fault{Match: "sendMessage", Kind: "lost_answer", Times: 1})
 	stop = w.run(w.bot())
 	job := w.job(anna, "a.txt")
-	w.sees(anna, "a.txt", "In line")
+	w.sees(anna, "a.txt", "In the queue")
 	w.moves(job.ID, func(j *delivery.Job) { j.State = lifecycle.DeliveryClaimed })
 	time.Sleep(time.Second)
 	stop()
@@ -183,7 +183,7 @@ func TestFloodWaitIsObeyed(t *testing.T) {
 	w.telegram.AddFault(sim.Fault{Match: "sendMessage", Kind: "429", RetryAfter: 2, Times: 1})
 	job := w.job(anna, "a.txt")
 	asked := time.Now()
-	w.sees(anna, "a.txt", "In line")
+	w.sees(anna, "a.txt", "In the queue")
 	if waited := time.Since(asked); waited < 2*time.Second {
 		t.Errorf("the first message came after %v", waited)
 	}
@@ -216,7 +216,7 @@ func TestLiveMessagesThatCannotBeEdited(t *testing.T) {
 			w.run(w.bot())
 			w.known(anna, "en")
 			job := w.job(anna, "a.txt")
-			w.sees(anna, "a.txt", "In line")
+			w.sees(anna, "a.txt", "In the queue")
 
 			if kind == "deleted" {
 				live := w.about(anna, "a.txt")[0]

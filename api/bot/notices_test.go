@@ -40,7 +40,7 @@ func TestWhoIsToldOfAChange(t *testing.T) {
 	w, space, _ := newTeam(t)
 	annaID := w.user(anna).ID
 	given := w.task(boss, space, task.NewTask{Title: "Given thing", AssigneeID: &annaID})
-	w.sees(anna, "#1 <b>Given thing</b>", "🎁 ", " gave you this task.")
+	w.sees(anna, "#1 <b>Given thing</b>", "🎁 ", " assigned this task to you.")
 	w.does(anna, given, "IN_PROGRESS", "on <it>")
 	w.sees(boss, "#1 <b>Given thing</b>", ": 🆕 new → ▶️ in progress", "<i>on &lt;it&gt;</i>")
 	if got := append(w.notified(boris, ""), w.notified(anna, "in progress")...); len(got) != 0 {
@@ -79,7 +79,7 @@ func TestExpiryReleaseAndReadiness(t *testing.T) {
 	w.sees(boss, "⏰ Its deadline has passed. It was ▶️ in progress")
 	w.does(boris, first, "IN_PROGRESS", "still here")
 	w.does(boris, first, "DONE", "at last")
-	w.sees(anna, "#2 <b>Given thing</b>", "🟢 All that it waited for is done")
+	w.sees(anna, "#2 <b>Given thing</b>", "🟢 All tasks that it waited for are done")
 	if n := len(w.notified(anna, "🟢")) + len(w.notified(boss, "🟢")) + len(w.notified(boris, "🟢")); n != 1 {
 		t.Errorf("%d people were notified that something is ready", n)
 	}

@@ -35,8 +35,8 @@ func (w *rig) failsAgain(hash string, p transaction.RetryPolicy) {
 func TestRetriesAreNotifiedOnce(t *testing.T) {
 	t.Parallel()
 	for language, texts := range map[string][3]string{
-		"en": {"cannot be given Stars", "will be tried again by itself", "the administrators have been told"},
-		"ru": {"нельзя подарить", "покупка повторится сама", "администраторам сообщено"},
+		"en": {"cannot be given Stars", "will be retried automatically", "The administrators have been notified"},
+		"ru": {"нельзя подарить", "покупка повторится автоматически", "администраторы уведомлены"},
 	} {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()

@@ -47,7 +47,7 @@ func TestATaskIsClaimedByItsCard(t *testing.T) {
 	w.sees(anna, "✋ Claim: write a comment")
 	w.writes(anna, "en", "I have paint")
 	card = w.sees(
-		anna, "✅ So it is.", "▶️ in progress", "Assignee: you", "<b>you</b>: I have paint", "ta:1:DONE", "ta:1:BLOCKED",
+		anna, "✅ Done.", "▶️ in progress", "Assignee: you", "<b>you</b>: I have paint", "ta:1:DONE", "ta:1:BLOCKED",
 		"ta:1:NEW",
 	)
 
@@ -56,7 +56,7 @@ func TestATaskIsClaimedByItsCard(t *testing.T) {
 	}
 
 	w.writes(anna, "en", "/claim 1")
-	w.sees(anna, "⚠️ It is yours already.", "Assignee: you")
+	w.sees(anna, "⚠️ It is already yours.", "Assignee: you")
 	w.writes(anna, "en", "fence") // the question is over: words are searched for again
 	w.sees(anna, "🔎 <b>fence</b>")
 
@@ -95,9 +95,9 @@ func TestAQuestionEnds(t *testing.T) {
 
 	ask()
 	w.writes(anna, "en", " ") // as a picture is: without words
-	w.sees(anna, "words and buttons only")
+	w.sees(anna, "text and buttons only")
 	w.writes(anna, "en", "hello")
-	w.sees(anna, "✅ Your comment is there.")
+	w.sees(anna, "✅ Your comment is added.")
 
 	// Who gives a private task back does not see it any more.
 	w.does(anna, made, "IN_PROGRESS", "go")
@@ -107,7 +107,7 @@ func TestAQuestionEnds(t *testing.T) {
 	w.presses(anna, "ta:1:NEW")
 	w.sees(anna, "Give back: write a comment")
 	w.writes(anna, "en", "not for me")
-	last := w.sees(anna, "✅ So it is.")
+	last := w.sees(anna, "✅ Done.")
 	if strings.Contains(last.Text, "Private") {
 		t.Error("she still sees it:", last.Text)
 	}
@@ -116,7 +116,7 @@ func TestAQuestionEnds(t *testing.T) {
 	}
 
 	w.writes(anna, "en", "/task")
-	w.sees(anna, "No task is yours")
+	w.sees(anna, "You have no tasks")
 }
 
 func TestACommentThatComesAgainActsOnce(t *testing.T) {
@@ -189,9 +189,9 @@ func TestNewTasks(t *testing.T) {
 	w.sees(boris, "от 5 до 200")
 
 	w.writes(anna, "en", "/task new Where: to?")
-	w.sees(anna, "In which workspace is “Where: to?” to be?", "Space of 100", "Space of 200")
+	w.sees(anna, "In which workspace should “Where: to?” be created?", "Space of 100", "Space of 200")
 	w.writes(anna, "en", "/task") // looks elsewhere: the question is over
-	w.sees(anna, "No task is yours")
+	w.sees(anna, "You have no tasks")
 	w.eventually("the question is gone", func() bool {
 		return !slices.ContainsFunc(
 			w.messages(anna), func(m telegramsim.Message) bool { return strings.Contains(m.Text, "In which workspace") },
@@ -207,7 +207,7 @@ func TestNewTasks(t *testing.T) {
 		}
 	}
 
-	w.sees(anna, "The task is made", "Where: to?")
+	w.sees(anna, "The task is created", "Where: to?")
 	w.eventually("an answer to each press", func() bool {
 		answered := 0
 		for _, c := range w.telegram.Callbacks() {
@@ -271,17 +271,17 @@ func TestTaskRefusalsInPlainWords(t *testing.T) {
 		language          string
 		command, answered string
 	}{
-		{anna, "en", "/claim 1 I want it", "⚠️ It is taken already: "},
+		{anna, "en", "/claim 1 I want it", "⚠️ It is already claimed by "},
 		{boris, "ru", "/claim 1", "⚠️ Её уже взял(а) "},
-		{anna, "en", "/claim 2 me", "⚠️ Not yet, these are not done: #1."},
-		{boris, "ru", "/claim 2", "⚠️ Ещё рано, не сделаны: №1."},
-		{anna, "en", "/claim 3 me", "There is no such task"},
-		{anna, "en", "/task 3", "There is no such task"},
-		{400, "en", "/task 1", "There is no such task"},
+		{anna, "en", "/claim 2 me", "⚠️ It waits for tasks that are not done: #1."},
+		{boris, "ru", "/claim 2", "⚠️ Она ждёт задач, которые не сделаны: №1."},
+		{anna, "en", "/claim 3 me", "No such task"},
+		{anna, "en", "/task 3", "No such task"},
+		{400, "en", "/task 1", "No such task"},
 		{anna, "en", "/claim 4 me", "⚠️ This is not possible any more"},
-		{anna, "en", "/claim 99 me", "There is no such task"},
-		{anna, "en", "/claim me", "Name the task by number"},
-		{anna, "en", "/task new", "Name the task by number"},
+		{anna, "en", "/claim 99 me", "No such task"},
+		{anna, "en", "/claim me", "Give the task's number"},
+		{anna, "en", "/task new", "Give the task's number"},
 		{boris, "ru", "/task кот", "Укажите номер задачи"},
 		{boss, "en", "/task 3", "Private thing"},
 	} {
@@ -313,7 +313,7 @@ func TestTaskRefusalsInPlainWords(t *testing.T) {
 	w.sees(anna, "write a comment")
 	w.does(boris, free, "claim", "faster")
 	w.writes(anna, "en", "mine")
-	w.sees(anna, "⚠️ It is taken already: ", "ta:6:escalate")
+	w.sees(anna, "⚠️ It is already claimed by ", "ta:6:escalate")
 	w.writes(anna, "en", "mine") // the question is over
 	w.sees(anna, "🔎 <b>mine</b>")
 	w.writes(boris, "ru", "/task 6")

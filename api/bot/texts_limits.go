@@ -10,15 +10,15 @@ var textManyNewcomers = chat.Text{
 // quotaTexts say which limit is reached; each takes the limit.
 var quotaTexts = map[string]chat.Text{
 	"tasks": {
-		"You have made %d tasks that are not over, which is the limit. Finish or cancel some first.",
+		"You have created %d tasks that are still open, which is the limit. Finish or cancel some first.",
 		"Вы создали %d незавершённых задач, это предел. Сначала завершите или отмените часть из них.",
 	},
 	"deliveries": {
-		"You have %d deliveries under way, which is the limit. Wait for one to end, or cancel one: /jobs",
+		"You have %d deliveries in progress, which is the limit. Wait for one to end, or cancel one: /jobs",
 		"У вас %d доставок в работе, это предел. Дождитесь окончания или отмените одну: /jobs",
 	},
 	"downloads": {
-		"You have %d downloads under way, which is the limit. Wait for one to end, or cancel one: /downloads",
+		"You have %d downloads in progress, which is the limit. Wait for one to end, or cancel one: /downloads",
 		"У вас %d загрузок в работе, это предел. Дождитесь окончания или отмените одну: /downloads",
 	},
 	"workspaces": {

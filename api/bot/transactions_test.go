@@ -186,7 +186,7 @@ func TestWhoIsToldOfStars(t *testing.T) {
 
 	hash := w.deposits(4, "boris")
 	w.failsWith(hash, "Failed to fetch: Network error", lifecycle.Retryable, false)
-	w.sees(boris, "Что-то пошло не так", "Платить ещё раз не нужно")
+	w.sees(boris, "Произошла внутренняя ошибка", "Платить ещё раз не нужно")
 	for range 2 { // another failure brings no second notice
 		t4, err := w.store.TransactionByHash(t.Context(), hash)
 		if err != nil {
@@ -203,7 +203,7 @@ func TestWhoIsToldOfStars(t *testing.T) {
 	w.sees(anna, "⭐ 50 Stars for @anna have been bought")
 	time.Sleep(3 * noticeTick)
 
-	for what, n := range map[string]int{"have been bought": w.shows(anna, "have been bought"), "too small": w.shows(anna, "too small"), "trouble": w.shows(boris, "Что-то пошло не так")} {
+	for what, n := range map[string]int{"have been bought": w.shows(anna, "have been bought"), "too small": w.shows(anna, "too small"), "trouble": w.shows(boris, "Произошла внутренняя ошибка")} {
 		if n != 1 {
 			t.Errorf("%s was notified %d times", what, n)
 		}
@@ -287,13 +287,13 @@ func TestAdministratorsLookAfterTransactions(t *testing.T) {
 	w.run(w.bot())
 	w.opens()
 	w.writes(boss, "en", "/tx")
-	w.sees(boss, "No transaction needs anybody.")
+	w.sees(boss, "No transaction needs attention.")
 	const listed = 5 // of each kind that needs somebody
 	hash := w.deposits(1, "durov")
 	w.writes(boss, "en", "/tx "+strings.ToUpper(hash))
-	w.sees(boss, hash, "⏳ processing", "0.5 GRAM came in. Stars: 50, for durov. Tries: 1")
+	w.sees(boss, hash, "⏳ processing", "Received 0.5 GRAM. Stars: 50, for durov. Attempts: 1")
 	w.writes(boss, "en", "/retry "+hash)
-	w.sees(boss, "cannot be tried again")
+	w.sees(boss, "cannot be retried")
 	w.failsWith(hash, "Failed to fetch: Network error", lifecycle.Retryable, false)
 	for n := range listed { // these need nobody, however many come after it
 		w.failsWith(w.deposits(int64(n+2), "nobody"), "Username not found", lifecycle.NonRetryable, false)
@@ -314,7 +314,7 @@ func TestAdministratorsLookAfterTransactions(t *testing.T) {
 	w.writes(boss, "ru", "/tx "+review)
 	w.sees(boss, review, "Требует разбора: оплата прошла", "tx resolve "+review+" processed")
 	w.writes(boss, "en", "/retry "+hash)
-	yes := findButton(w.sees(boss, "Try to buy again?"), "xy:")
+	yes := findButton(w.sees(boss, "Retry the purchase?"), "xy:")
 
 	for range 3 {
 		if err := w.telegram.Click(boss, yes); err != nil {
@@ -322,7 +322,7 @@ func TestAdministratorsLookAfterTransactions(t *testing.T) {
 		}
 	}
 
-	w.notes(boss, "It is being tried again.")
+	w.notes(boss, "It is being retried.")
 	w.eventually("the second attempt", func() bool {
 		found, err := w.store.TransactionByHash(t.Context(), hash)
 		return err == nil && found.State == lifecycle.TransactionProcessing && found.Attempt == 2
@@ -339,7 +339,7 @@ func TestAdministratorsLookAfterTransactions(t *testing.T) {
 	}
 
 	for words, said := range map[string]string{
-		"/retry": "Name the transaction by its hash", "/retry x": "There is no such transaction", "/tx " + hashOf("x"): "There is no such transaction",
+		"/retry": "Give the transaction's hash", "/retry x": "No such transaction", "/tx " + hashOf("x"): "No such transaction",
 	} {
 		w.writes(boss, "en", words)
 		w.sees(boss, said)
@@ -350,7 +350,7 @@ func TestAdministratorsLookAfterTransactions(t *testing.T) {
 	}
 
 	w.writes(anna, "en", "/retry "+hash)
-	w.sees(anna, "for administrators only")
+	w.sees(anna, "Only administrators may do this")
 	if !w.audited("bot:/retry", "", account.OutcomeRefused) {
 		t.Error("the refusal is not audited")
 	}

@@ -109,7 +109,7 @@ func TestNoClickIsLostWhilePostgresIsAway(t *testing.T) {
 	w.writes(boss, "en", "/start")
 	time.Sleep(time.Second)
 	w.wire.mend()
-	w.notes(anna, "Delivery #1 has begun")
+	w.notes(anna, "Delivery #1 has started")
 	w.sees(boss, "Choose a file")
 	w.sees(anna, "#1 <b>a.txt</b>")
 	if jobs := w.jobs(); len(jobs) != 1 {
@@ -154,7 +154,7 @@ func TestAPanicIsAnsweredAndLogged(t *testing.T) {
 	w.catalog.panic = true
 	w.run(w.bot())
 	w.writes(anna, "en", "/files")
-	w.sees(anna, "Something went wrong on our side")
+	w.sees(anna, "Internal error")
 	w.writes(anna, "en", "/jobs")
 	w.sees(anna, "Your deliveries")
 	if log := w.log.String(); !strings.Contains(log, "the catalog failed") || !strings.Contains(log, "FolderByID") {

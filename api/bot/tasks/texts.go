@@ -9,13 +9,22 @@ import (
 
 // What the commands about tasks are for, and how they are used.
 var (
-	aboutTask  = chat.Text{"a task: /task 12; a new one: /task new title; without a number: yours", "задача: /task 12; новая: /task new название; без номера — ваши"}
+	aboutTask = chat.Text{
+		"a task: /task 12; a new one: /task new title; without a number: yours",
+		"задача: /task 12; новая: /task new название; без номера — ваши",
+	}
 	aboutReady = chat.Text{"tasks that can be claimed now", "задачи, которые можно взять сейчас"}
-	aboutClaim = chat.Text{"take a task: /claim 12 I will do it", "взять задачу: /claim 12 сделаю я"}
+	aboutClaim = chat.Text{"claim a task: /claim 12 I will do it", "взять задачу: /claim 12 сделаю я"}
 
-	textTaskUsage  = chat.Text{"Name the task by number, like this: /task 12. To make one: /task new Title", "Укажите номер задачи, например: /task 12. Новая задача: /task new Название"}
-	textClaimUsage = chat.Text{"Name the task by number and say a word, like this: /claim 12 I will do it", "Укажите номер задачи и напишите пару слов, например: /claim 12 сделаю я"}
-	textTitleSize  = chat.Text{"A title has %d to %d characters.", "В названии от %d до %d символов."}
+	textTaskUsage = chat.Text{
+		"Give the task's number, for example: /task 12. To create one: /task new Title",
+		"Укажите номер задачи, например: /task 12. Новая задача: /task new Название",
+	}
+	textClaimUsage = chat.Text{
+		"Give the task's number and a comment, for example: /claim 12 I will do it",
+		"Укажите номер задачи и комментарий, например: /claim 12 сделаю я",
+	}
+	textTitleSize = chat.Text{"A title has %d to %d characters.", "В названии от %d до %d символов."}
 )
 
 // Labels of buttons.
@@ -65,44 +74,56 @@ var (
 	textCreator      = chat.Text{"Creator: %s", "Автор: %s"}
 	textDeadline     = chat.Text{"Deadline: %s", "Срок: %s"}
 	textReleaseAt    = chat.Text{"Free again: %s", "Снова свободна: %s"}
-	textBlockers     = chat.Text{"Comes after: %s", "Идёт после: %s"}
+	textBlockers     = chat.Text{"Waits for: %s", "Ждёт: %s"}
 	textTaskNumber   = chat.Text{"#%d", "№%d"}
 	textBlocker      = chat.Text{"#%d (%s)", "№%d (%s)"}
 	textLabels       = chat.Text{"Labels: %s", "Метки: %s"}
 	textPrivateTask  = chat.Text{"🔒 private", "🔒 личная"}
-	textLastComments = chat.Text{"<b>Last words</b>", "<b>Последнее</b>"}
+	textLastComments = chat.Text{"<b>Last comments</b>", "<b>Последние комментарии</b>"}
 	textNobody       = chat.Text{"nobody", "никто"}
 	textYou          = chat.Text{"you", "вы"}
 	textSystem       = chat.Text{"the service", "сервис"}
 	textReadyTasks   = chat.Text{"<b>Ready to claim</b>", "<b>Можно взять</b>"}
 	textNoReady      = chat.Text{"Nothing can be claimed now.", "Сейчас взять нечего."}
 	textMyTasks      = chat.Text{"<b>Your tasks</b>", "<b>Ваши задачи</b>"}
-	textNoTasks      = chat.Text{"No task is yours: /ready", "У вас нет задач: /ready"}
+	textNoTasks      = chat.Text{"You have no tasks: /ready", "У вас нет задач: /ready"}
 	textTaskLine     = chat.Text{"#%d %s — %s", "№%d %s — %s"}
 )
 
 // Being let into a workspace.
 var (
 	textAskAgree = chat.Text{
-		"You were let into “%s”. You may act in it, but others there see a number instead of your name, and you are told of no changes, until you agree.",
-		"Вас добавили в «%s». Работать там можно сразу, но пока вы не дали согласия, другие видят номер вместо вашего имени, а о переменах вам не сообщается.",
+		"You were added to “%s” and may work in it. Until you agree, others there see a number instead of your name, and you are not notified of changes.",
+		"Вас добавили в «%s», и работать там можно сразу. Пока вы не дали согласия, другие видят номер вместо вашего имени, а уведомления об изменениях вам не приходят.",
 	}
 	textAgreed = chat.Text{"You have agreed: %s", "Согласие дано: %s"}
 )
 
 // Acting on a task.
 var (
-	textAskComment   = chat.Text{"%s: write a comment, in a few words.", "%s: напишите комментарий, хотя бы пару слов."}
-	textStepDone     = chat.Text{"✅ So it is.", "✅ Готово."}
-	textCommented    = chat.Text{"✅ Your comment is there.", "✅ Комментарий добавлен."}
-	textTaskMade     = chat.Text{"✅ The task is made.", "✅ Задача создана."}
-	textStaleTask    = chat.Text{"This button is out of date. Open the task again: /task", "Эта кнопка устарела. Откройте задачу ещё раз: /task"}
-	textNotNow       = chat.Text{"This is not possible any more: the task has changed.", "Это уже невозможно: задача изменилась."}
-	textChooseSpace  = chat.Text{"In which workspace is “%s” to be?", "В каком рабочем пространстве создать «%s»?"}
-	textNoSpace      = chat.Text{"You are in no workspace yet. Its owner lets you in by your number: %d", "Вы пока не состоите ни в одном рабочем пространстве. Его владелец добавит вас по номеру: %d"}
-	textHeldBy       = chat.Text{"It is taken already: %s.", "Её уже взял(а) %s."}
-	textYoursAlready = chat.Text{"It is yours already.", "Она уже ваша."}
-	textStillBlocked = chat.Text{"Not yet, these are not done: %s.", "Ещё рано, не сделаны: %s."}
+	textAskComment = chat.Text{"%s: write a comment, in a few words.", "%s: напишите комментарий, хотя бы пару слов."}
+	textStepDone   = chat.Text{"✅ Done.", "✅ Готово."}
+	textCommented  = chat.Text{"✅ Your comment is added.", "✅ Комментарий добавлен."}
+	textTaskMade   = chat.Text{"✅ The task is created.", "✅ Задача создана."}
+	textStaleTask  = chat.Text{
+		"This button is out of date. Open the task again: /task",
+		"Эта кнопка устарела. Откройте задачу ещё раз: /task",
+	}
+	textNotNow = chat.Text{
+		"This is not possible any more: the task has changed.",
+		"Это уже невозможно: задача изменилась.",
+	}
+	textChooseSpace = chat.Text{
+		"In which workspace should “%s” be created?",
+		"В каком рабочем пространстве создать «%s»?",
+	}
+	textNoSpace = chat.Text{
+		"You are in no workspace yet. The owner of one can add you by your number: %d",
+		"Вы пока не состоите ни в одном рабочем пространстве. Владелец пространства может добавить вас по номеру: %d",
+	}
+	textHeldBy       = chat.Text{"It is already claimed by %s.", "Её уже взял(а) %s."}
+	textYoursAlready = chat.Text{"It is already yours.", "Она уже ваша."}
+	textStillBlocked = chat.Text{"It waits for tasks that are not done: %s.", "Она ждёт задач, которые не сделаны: %s."}
 )
 
 // taskFaults are faults that mean something else to a person when they are about a task.
@@ -114,14 +135,23 @@ var taskFaults = map[fault.Code]chat.Text{
 
 // Notices of a task's changes.
 var (
-	textNoticeGiven     = chat.Text{"🎁 %s gave you this task.", "🎁 %s поручает вам эту задачу."}
-	textNoticeClaimed   = chat.Text{"✋ %s took it.", "✋ %s берёт задачу."}
+	textNoticeGiven     = chat.Text{"🎁 %s assigned this task to you.", "🎁 %s поручает вам эту задачу."}
+	textNoticeClaimed   = chat.Text{"✋ %s claimed it.", "✋ %s берёт задачу."}
 	textNoticeEscalated = chat.Text{"🚨 %s escalated it: blocked.", "🚨 %s эскалирует: заблокирована."}
 	textNoticeTaken     = chat.Text{"🛟 %s took it over.", "🛟 %s перехватывает задачу."}
-	textNoticeExpired   = chat.Text{"⏰ Its deadline has passed. It was %s and is stuck now.", "⏰ Срок вышел. Была: %s, теперь застряла."}
-	textNoticeStatus    = chat.Text{"%s: %s → %s", "%s: %s → %s"}
-	textNoticeComment   = chat.Text{"💬 %s wrote:", "💬 %s пишет:"}
-	textNoticeReady     = chat.Text{"🟢 All that it waited for is done: you can begin.", "🟢 Всё, чего она ждала, сделано: можно начинать."}
-	textNoticeReleased  = chat.Text{"↩️ It was stuck for long and is free for others now.", "↩️ Долго была застрявшей и теперь свободна для других."}
-	textNoticeMore      = chat.Text{"… and %d more before that", "… и ещё раньше: %d"}
+	textNoticeExpired   = chat.Text{
+		"⏰ Its deadline has passed. It was %s and is stuck now.",
+		"⏰ Срок вышел. Была: %s, теперь застряла.",
+	}
+	textNoticeStatus  = chat.Text{"%s: %s → %s", "%s: %s → %s"}
+	textNoticeComment = chat.Text{"💬 %s wrote:", "💬 %s пишет:"}
+	textNoticeReady   = chat.Text{
+		"🟢 All tasks that it waited for are done. You can start.",
+		"🟢 Все задачи, которых она ждала, сделаны. Можно начинать.",
+	}
+	textNoticeReleased = chat.Text{
+		"↩️ It was stuck for too long and is free for others now.",
+		"↩️ Слишком долго была застрявшей и теперь свободна для других.",
+	}
+	textNoticeMore = chat.Text{"… and %d more before that", "… и ещё раньше: %d"}
 )
