@@ -52,7 +52,8 @@ func (b *Bot) isNamedAdmin(from telego.User) bool { return slices.Contains(b.o.A
 // addPerson adds the user of a Telegram account that is new.
 func (b *Bot) addPerson(ctx context.Context, from telego.User) (account.User, error) {
 	newcomer := account.User{
-		TelegramID: &from.ID, Name: nameOf(from), Language: languageOf(from), Role: account.RoleUser, Status: account.UserPending,
+		TelegramID: &from.ID, Name: nameOf(from), Language: languageOf(from),
+		Role: account.RoleUser, Status: account.UserPending,
 	}
 	if b.o.ActivateAtOnce {
 		newcomer.Status = account.UserActive

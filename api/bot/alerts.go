@@ -79,8 +79,8 @@ func (b *Bot) watch(ctx context.Context) {
 	}
 }
 
-// databaseIsAway remembers since when PostgreSQL is, or may be, unavailable. The administrators are known from it only, so
-// they are notified when it is back.
+// databaseIsAway remembers since when PostgreSQL is, or may be, unavailable. The administrators are known from it only,
+// so they are notified when it is back.
 func (b *Bot) databaseIsAway() {
 	if b.databaseAway.IsZero() {
 		b.databaseAway = time.Now()

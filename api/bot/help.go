@@ -50,7 +50,8 @@ func (b *Bot) publishCommands(ctx context.Context) {
 
 		for _, c := range b.commands {
 			if !c.Admin {
-				params.Commands = append(params.Commands, telego.BotCommand{Command: c.Name, Description: c.About.In(language)})
+				shown := telego.BotCommand{Command: c.Name, Description: c.About.In(language)}
+				params.Commands = append(params.Commands, shown)
 			}
 		}
 

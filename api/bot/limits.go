@@ -10,8 +10,8 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// Rates of what people get who are not approved, or who ask too often. Telegram takes few messages a second from the bot,
-// and each audit entry is a row that is kept.
+// Rates of what people get who are not approved, or who ask too often. Telegram takes few messages a second from the
+// bot, and each audit entry is a row that is kept.
 var (
 	strangersAnswers = account.Rate{PerSecond: 1. / 60, Burst: 30}  // to each person who is not approved
 	strangersAudit   = account.Rate{PerSecond: 1. / 3600, Burst: 1} // entries about each of them and each command
@@ -33,8 +33,8 @@ func (b *Bot) mayAnswer(ctx context.Context, stranger account.User) (bool, error
 	return b.may(ctx, fmt.Sprintf("strangers/answers/%d", stranger.ID), strangersAnswers)
 }
 
-// admitNewcomer returns RATE_LIMITED when there are too many new Telegram accounts: each becomes a user whom administrators
-// have to approve.
+// admitNewcomer returns RATE_LIMITED when there are too many new Telegram accounts: each becomes a user whom
+// administrators have to approve.
 func (b *Bot) admitNewcomer(ctx context.Context) error {
 	if b.o.Strangers == 0 {
 		return nil
@@ -89,8 +89,8 @@ func (b *Bot) refuse(ctx context.Context, r *chat.Request, asked chat.Command, w
 	return err
 }
 
-// takeRequest uses one request of a person's allowance, and says whether there was one. A user who asks too often gets an
-// answer to some of the requests.
+// takeRequest uses one request of a person's allowance, and says whether there was one. A user who asks too often gets
+// an answer to some of the requests.
 func (b *Bot) takeRequest(ctx context.Context, r *chat.Request) (bool, error) {
 	if r.User.Status != account.UserActive {
 		return b.mayAnswer(ctx, r.User)

@@ -46,7 +46,8 @@ func (b *Bot) keepLiveMessages(ctx context.Context) {
 	}
 }
 
-// hurryEnded makes the live messages of entities that ended since the cursor due at once. It returns the cursor after them.
+// hurryEnded makes the live messages of entities that ended since the cursor due at once. It returns the cursor after
+// them.
 func (b *Bot) hurryEnded(ctx context.Context, after core.Cursor) (core.Cursor, error) {
 	events, err := b.store.EventsAfter(ctx, after, 500)
 	if err != nil {
@@ -146,9 +147,9 @@ func (b *Bot) draw(ctx context.Context, kind chat.LiveMessage, message notice.Li
 	return kind.Draw(ctx, viewer, message.EntityID)
 }
 
-// first sends a live message for the first time. It records before that the message is being sent, so that no second one
-// follows while the entity lives, whatever happens meanwhile. The end is sent even when it is unknown whether the first
-// message arrived.
+// first sends a live message for the first time. It records before that the message is being sent, so that no second
+// one follows while the entity lives, whatever happens meanwhile. The end is sent even when it is unknown whether the
+// first message arrived.
 func (b *Bot) first(ctx context.Context, message notice.LiveMessage, now chat.View) error {
 	before := message.State
 	if !now.Ended {

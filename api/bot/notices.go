@@ -19,9 +19,9 @@ const (
 	eventsPerTick  = 500
 )
 
-// keepNotices notifies people of changes until ctx ends. Each notice is planned once, in one database transaction with the
-// event or with the cursor behind it. It is marked before it is sent, so that a notice with an unknown outcome, after a
-// crash too, is never sent again.
+// keepNotices notifies people of changes until ctx ends. Each notice is planned once, in one database transaction with
+// the event or with the cursor behind it. It is marked before it is sent, so that a notice with an unknown outcome,
+// after a crash too, is never sent again.
 func (b *Bot) keepNotices(ctx context.Context) {
 	adopted := false
 	for chat.Sleep(ctx, noticeTick) {

@@ -43,8 +43,8 @@ func readUpdate(update telego.Update) (chat.Incoming, bool) {
 	return in, true
 }
 
-// pollUpdates asks for updates and handles them until ctx ends. The offset moves when all updates before it are recorded
-// as handled, so a crash or an outage loses none. Updates that come again are recognised.
+// pollUpdates asks for updates and handles them until ctx ends. The offset moves when all updates before it are
+// recorded as handled, so a crash or an outage loses none. Updates that come again are recognised.
 func (b *Bot) pollUpdates(ctx context.Context) {
 	pause := firstPause
 	for ctx.Err() == nil {
@@ -206,8 +206,8 @@ func (b *Bot) retryWhileUnavailable(ctx context.Context, do func() error) error 
 	}
 }
 
-// handledBefore says whether the update came again after a crash between its handling and the move of the offset. Ids far
-// below the chat's last one belong to a new numbering of Telegram's, not to old updates.
+// handledBefore says whether the update came again after a crash between its handling and the move of the offset. Ids
+// far below the chat's last one belong to a new numbering of Telegram's, not to old updates.
 func handledBefore(r *chat.Request) bool {
 	behind := r.Conv.UpdateID - r.Update
 	return behind >= 0 && behind < sameBatch

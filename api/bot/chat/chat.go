@@ -57,8 +57,8 @@ type LiveMessage struct {
 	EveryEdits int
 }
 
-// FindNotice finds what a notice is about, as the viewer may see it now, and gives what draws it. After an error that is
-// not retryable the viewer is not notified.
+// FindNotice finds what a notice is about, as the viewer may see it now, and gives what draws it. After an error that
+// is not retryable the viewer is not notified.
 type FindNotice func(ctx context.Context, viewer account.User, n notice.Notice) (DrawNotice, error)
 
 // DrawNotice draws events of an entity, the oldest first. The notice is taken by then, so drawing cannot fail.

@@ -110,9 +110,9 @@ func (s *Sender) Show(ctx context.Context, r *Request, v View) {
 		return
 	}
 
-	if old := r.Conv.MessageID; old != 0 {
-		// Best effort: Telegram deletes only messages of the last two days.
-		_ = s.Telegram.DeleteMessage(ctx, &telego.DeleteMessageParams{ChatID: telego.ChatID{ID: r.Chat}, MessageID: int(old)})
+	if r.Conv.MessageID != 0 {
+		old := telego.DeleteMessageParams{ChatID: telego.ChatID{ID: r.Chat}, MessageID: int(r.Conv.MessageID)}
+		_ = s.Telegram.DeleteMessage(ctx, &old) // best effort: Telegram deletes only messages of the last two days
 	}
 	r.Conv.MessageID, r.Message = message, message
 }

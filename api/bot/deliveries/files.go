@@ -81,8 +81,8 @@ func (h *handlers) openFile(ctx context.Context, r *chat.Request, args chat.Args
 	return nil
 }
 
-// deliver asks for a delivery. The button's nonce is the idempotency key: a button that is pressed again, or whose press
-// comes again, makes no second job. The card is drawn anew with another nonce, for another job.
+// deliver asks for a delivery. The button's nonce is the idempotency key: a button that is pressed again, or whose
+// press comes again, makes no second job. The card is drawn anew with another nonce, for another job.
 func (h *handlers) deliver(ctx context.Context, r *chat.Request, args chat.Args) error {
 	if len(args) < 2 {
 		return chat.Hint{Text: chat.TextStaleButton}

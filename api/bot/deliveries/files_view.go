@@ -57,11 +57,12 @@ func resultsView(language string, conv notice.Conversation, files []delivery.Fil
 		files, last = files[:pageSize], page+1
 	}
 
+	toFolder := chat.Press(chat.LabelFiles.In(language), "f", conv.FolderID, 0)
 	rows := append(
 		entryRows(files, place{results: true, page: int64(page)}),
 		pageRow("r", nil, page, last),
 		again,
-		append(chat.Press(chat.LabelFiles.In(language), "f", conv.FolderID, 0), chat.Press(labelSearch.In(language), "s")...),
+		append(toFolder, chat.Press(labelSearch.In(language), "s")...),
 	)
 	return chat.View{Text: text, Rows: chat.Rows(rows...)}
 }

@@ -16,8 +16,8 @@ func (h *handlers) askWords(ctx context.Context, r *chat.Request, _ chat.Args) e
 	return nil
 }
 
-// searchWords searches for what a person wrote. The menu shows what was found: in its place when it asked for the words,
-// else in a new message below them.
+// searchWords searches for what a person wrote. The menu shows what was found: in its place when it asked for the
+// words, else in a new message below them.
 func (h *handlers) searchWords(ctx context.Context, r *chat.Request, _ chat.Args) error {
 	if r.Words == "" {
 		return chat.Hint{Text: chat.TextOnlyWords}

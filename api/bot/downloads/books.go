@@ -161,8 +161,8 @@ func (h *handlers) chooseBook(ctx context.Context, r *chat.Request, args chat.Ar
 	return h.proceed(ctx, r, d)
 }
 
-// showBook shows the card of a book, with a note on top. It asks for what a draft still lacks; a draft without a key asks
-// for nothing.
+// showBook shows the card of a book, with a note on top. It asks for what a draft still lacks; a draft without a key
+// asks for nothing.
 func (h *handlers) showBook(ctx context.Context, r *chat.Request, d draft, note string) error {
 	book, err := h.downloads.Book(ctx, d.Book)
 	if err != nil {

@@ -24,8 +24,8 @@ type handlers struct {
 	store     Store
 }
 
-// New gives the commands, buttons, live messages and notices of downloads. Plain words answer what the menu asks about a
-// download, or begin one with a link.
+// New gives the commands, buttons, live messages and notices of downloads. Plain words answer what the menu asks about
+// a download, or begin one with a link.
 func New(sender *chat.Sender, downloads *service.Downloads, record Store) chat.Part {
 	h := &handlers{sender, downloads, record}
 	return chat.Part{
@@ -57,8 +57,8 @@ func New(sender *chat.Sender, downloads *service.Downloads, record Store) chat.P
 	}
 }
 
-// cancelDownload is the Cancel button, on a download's own message, on its notice, or in the list, which is the menu and
-// is drawn anew.
+// cancelDownload is the Cancel button, on a download's own message, on its notice, or in the list, which is the menu
+// and is drawn anew.
 func (h *handlers) cancelDownload(ctx context.Context, r *chat.Request, args chat.Args) error {
 	id := args.Number(0)
 	job, err := h.downloads.Cancel(ctx, r.User, id, false)

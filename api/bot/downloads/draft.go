@@ -103,7 +103,8 @@ func (h *handlers) askDownload(ctx context.Context, r *chat.Request, _ chat.Args
 	return h.proceed(ctx, r, d)
 }
 
-// takeWords takes what a person wrote as the answer to what the menu asks about a download, or as the link of a new one.
+// takeWords takes what a person wrote as the answer to what the menu asks about a download, or as the link of a new
+// one.
 func (h *handlers) takeWords(ctx context.Context, r *chat.Request, _ chat.Args) error {
 	d, asked := draftOf(r)
 	if asked {

@@ -1,5 +1,5 @@
-// Package tasks is what the bot offers of tasks: people list, claim and work on them, make new ones, and are notified of
-// what happens to theirs.
+// Package tasks is what the bot offers of tasks: people list, claim and work on them, make new ones, and are notified
+// of what happens to theirs.
 package tasks
 
 import (
