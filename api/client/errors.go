@@ -6,24 +6,17 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+
+	"stagecoach/api/shape"
+	"stagecoach/internal/fault"
 )
 
-// Refusal is an RFC 9457 problem that the API answered with.
-type Refusal struct {
-	Status int    `json:"status"`
-	Code   string `json:"code"`
-	Title  string `json:"title"`
-	Detail string `json:"detail"`
-	// Details tell more; which depends on the code.
-	Details map[string]any `json:"details"`
-	Errors  []struct {
-		Field   string `json:"field"`
-		Message string `json:"message"`
-	} `json:"errors"`
-}
+// Refusal is a problem that the API answered with.
+type Refusal shape.Problem
 
-func (r *Refusal) Error() string { return r.Code + ": " + r.Sentence() }
+func (r *Refusal) Error() string { return string(r.Code) + ": " + r.Sentence() }
 
+// Sentence says what is wrong, for a person.
 func (r *Refusal) Sentence() string {
 	if r.Detail != "" {
 		return r.Detail
@@ -36,7 +29,8 @@ func refusalOf(response *http.Response, body []byte) *Refusal {
 	r := &Refusal{}
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if kind != "application/problem+json" || json.Unmarshal(body, r) != nil || r.Code == "" {
-		r = &Refusal{Code: fmt.Sprintf("HTTP_%d", response.StatusCode), Detail: "the answer was " + response.Status}
+		code := fault.Code(fmt.Sprintf("HTTP_%d", response.StatusCode))
+		r = &Refusal{Code: code, Detail: "the answer was " + response.Status}
 	}
 	r.Status = response.StatusCode
 	return r

@@ -3,13 +3,9 @@ package client
 import (
 	"context"
 	"net/url"
-)
 
-// Page is a part of a list.
-type Page[T any] struct {
-	Items      []T    `json:"items"`
-	NextCursor string `json:"next_cursor"` // empty on the last page
-}
+	"stagecoach/api/shape"
+)
 
 // EachItem shows the items of a list to see, page after page, until it says that it has seen enough.
 func EachItem[T any](ctx context.Context, c *Client, path string, query url.Values, see func(T) (enough bool)) error {
@@ -20,7 +16,7 @@ func EachItem[T any](ctx context.Context, c *Client, path string, query url.Valu
 			return err
 		}
 
-		list, err := Decode[Page[T]](answer)
+		list, err := Decode[shape.Page[T]](answer)
 		if err != nil {
 			return err
 		}
@@ -31,10 +27,10 @@ func EachItem[T any](ctx context.Context, c *Client, path string, query url.Valu
 			}
 		}
 
-		if list.NextCursor == "" {
+		if list.NextCursor == nil {
 			return nil
 		}
 
-		query.Set("cursor", list.NextCursor)
+		query.Set("cursor", *list.NextCursor)
 	}
 }

@@ -28,3 +28,6 @@ type Delivery struct {
 	CreatedAt       time.Time                  `json:"created_at" example:"2026-03-01T12:00:00Z"`
 	UpdatedAt       time.Time                  `json:"updated_at" example:"2026-03-01T12:00:00Z"`
 }
+
+// Ended says whether nothing happens to the delivery any more.
+func (d Delivery) Ended() bool { return lifecycle.Delivery.Terminal(d.State) }

@@ -33,3 +33,6 @@ type Download struct {
 	FirstNotFoundAt *time.Time                 `json:"first_not_found_at_utc" example:"2026-03-01T13:00:00Z" doc:"Since when qBittorrent does not have the torrent; null while it does"`
 	DeadlineAt      *time.Time                 `json:"deadline_at" example:"2026-03-01T13:01:00Z" doc:"When it fails unless the torrent is found again; null while it is not missing"`
 }
+
+// Ended says whether nothing happens to the download any more.
+func (d Download) Ended() bool { return lifecycle.Download.Terminal(d.Status) }

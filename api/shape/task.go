@@ -33,10 +33,30 @@ type Task struct {
 	UpdatedAt        time.Time              `json:"updated_at" example:"2026-03-01T12:00:00Z"`
 }
 
+// Ended says whether nothing happens to the task any more.
+func (t Task) Ended() bool { return lifecycle.Task.Terminal(t.Status) }
+
 // Blocker is a task that another one waits for.
 type Blocker struct {
 	ID     string              `json:"id" example:"11"`
 	Status lifecycle.TaskState `json:"status" enum:"NEW,IN_PROGRESS,BLOCKED,STUCK,DONE,CANCELLED" doc:"A CANCELLED task is never DONE: what waits for it cannot begin"`
+}
+
+// TaskRequest asks for a task.
+type TaskRequest struct {
+	WorkspaceID string `json:"workspace_id" pattern:"^[1-9][0-9]{0,18}$" patternDescription:"the id of a workspace" example:"2"`
+	NewTask
+}
+
+// NewTask is a task that is to be made.
+type NewTask struct {
+	Title       string   `json:"title" minLength:"5" maxLength:"200" pattern:"^[^\\p{Cc}]*$" patternDescription:"text without control characters" example:"Write the release notes"`
+	Description string   `json:"description,omitempty" maxLength:"20000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"What has changed since 1.3"`
+	Visibility  string   `json:"visibility,omitempty" enum:"public,private" default:"public" doc:"A private task is seen by its creator, its assignee and administrators only"`
+	Priority    string   `json:"priority,omitempty" enum:"low,normal,high,critical" default:"normal"`
+	Labels      []string `json:"labels,omitempty" maxItems:"20" minLength:"1" maxLength:"50" pattern:"^[^\\p{Cc}]*$" patternDescription:"text without control characters" example:"[\"docs\"]"`
+	AssigneeID  *string  `json:"assignee_id,omitempty" nullable:"true" pattern:"^[1-9][0-9]{0,18}$" patternDescription:"the id of a member" example:"3" doc:"Then this member begins it, and nobody else"`
+	BlockedBy   []string `json:"blocked_by,omitempty" maxItems:"100" minLength:"1" maxLength:"100" pattern:"^[^\\p{Cc}]*$" patternDescription:"text without control characters" example:"[\"11\"]" doc:"Tasks of the workspace that have to be DONE before this one may begin; it never changes"`
 }
 
 // TaskStats are the figures of a workspace for one period.

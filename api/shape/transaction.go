@@ -71,6 +71,11 @@ type Transaction struct {
 	UpdatedAt               time.Time                     `json:"updated_at" example:"2026-03-01T12:00:00Z"`
 }
 
+// Ended says whether the transaction has a result. A failed one may still be retried.
+func (t Transaction) Ended() bool {
+	return t.Status == lifecycle.TransactionProcessed || t.Status == lifecycle.TransactionFailed
+}
+
 // Payment is a payment that was signed for a transaction.
 type Payment struct {
 	ID           string     `json:"id" example:"5"`

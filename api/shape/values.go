@@ -8,12 +8,13 @@ import (
 // ID writes an id as clients see it.
 func ID(id int64) string { return strconv.FormatInt(id, 10) }
 
-// ParseID reads what formatID wrote. Whatever else comes names nothing.
+// ParseID reads what ID wrote. Whatever else comes names nothing.
 func ParseID(text string) (int64, bool) {
 	id, err := strconv.ParseInt(text, 10, 64)
 	return id, err == nil && id > 0 && ID(id) == text
 }
 
+// OptionalID writes an id that may be missing: null then.
 func OptionalID(id *int64) *string {
 	if id == nil {
 		return nil
@@ -22,7 +23,7 @@ func OptionalID(id *int64) *string {
 	return &text
 }
 
-// Optional is nil for an empty text.
+// Optional gives null for an empty text.
 func Optional(text string) *string {
 	if text == "" {
 		return nil
@@ -30,6 +31,7 @@ func Optional(text string) *string {
 	return &text
 }
 
+// OptionalTime gives a moment that may be missing, in UTC.
 func OptionalTime(t *time.Time) *time.Time {
 	if t == nil {
 		return nil
@@ -38,10 +40,19 @@ func OptionalTime(t *time.Time) *time.Time {
 	return &moment
 }
 
+// List makes a list that is never null.
 func List[From, To any](all []From, each func(From) To) []To {
 	made := make([]To, len(all))
 	for i, one := range all {
 		made[i] = each(one)
 	}
 	return made
+}
+
+// Value gives what a pointer points to, the zero value for null.
+func Value[T any](p *T) (value T) {
+	if p != nil {
+		value = *p
+	}
+	return value
 }

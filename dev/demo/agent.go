@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"stagecoach/api/client"
+	"stagecoach/api/shape"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/starter/command/task"
 )
@@ -52,11 +53,11 @@ func outrun(err error) bool {
 
 // step looks at all tasks and does one thing, the most urgent.
 func (a *agent) step(ctx context.Context) error {
-	var mine, stuck, ready *task.Task
-	err := client.EachItem(ctx, a.api, "/v1/tasks", url.Values{"workspace_id": {a.workspace}}, func(t task.Task) bool {
+	var mine, stuck, ready *shape.Task
+	err := client.EachItem(ctx, a.api, "/v1/tasks", url.Values{"workspace_id": {a.workspace}}, func(t shape.Task) bool {
 		switch {
 		case t.Ended():
-		case t.AssigneeID == a.id:
+		case shape.Value(t.AssigneeID) == a.id:
 			mine = &t
 		case t.Status == lifecycle.TaskStuck:
 			stuck = &t
@@ -82,7 +83,7 @@ func (a *agent) step(ctx context.Context) error {
 
 // goOn works on what the agent has. One agent falls asleep over one task: it begins it, and is not heard of until
 // somebody else has taken it over.
-func (a *agent) goOn(ctx context.Context, t *task.Task) error {
+func (a *agent) goOn(ctx context.Context, t *shape.Task) error {
 	if a.sleeps && t.Title == sleepersTask && t.Status != lifecycle.TaskNew {
 		return nil
 	}
@@ -98,7 +99,7 @@ func (a *agent) goOn(ctx context.Context, t *task.Task) error {
 	}
 }
 
-func (a *agent) act(ctx context.Context, t *task.Task, action string, to lifecycle.TaskState, comment string) error {
+func (a *agent) act(ctx context.Context, t *shape.Task, action string, to lifecycle.TaskState, comment string) error {
 	_, _, err := a.api.Send(ctx, task.ActOn(t.ID, action, to, []string{comment}))
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"stagecoach/api/client"
+	"stagecoach/api/shape"
 	"stagecoach/dev/stack"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/starter/command/delivery"
@@ -46,7 +47,7 @@ type dropFolder struct {
 // ride is a delivery under way.
 type ride struct {
 	drop  drop
-	last  delivery.Delivery
+	last  shape.Delivery
 	speed delivery.Speedometer
 }
 
@@ -99,8 +100,8 @@ func (f *dropFolder) ask(ctx context.Context, drops []drop) []result {
 	}
 
 	for folder, drops := range byFolder {
-		listed := map[string]delivery.File{}
-		listErr := delivery.EachFile(ctx, f.api, folder, func(entry delivery.File) bool {
+		listed := map[string]shape.File{}
+		listErr := delivery.EachFile(ctx, f.api, folder, func(entry shape.File) bool {
 			listed[entry.Path] = entry
 			return false
 		})
@@ -130,13 +131,13 @@ func (f *dropFolder) askFor(ctx context.Context, d drop, fileID string) error {
 		return err
 	}
 
-	job, err := client.Decode[delivery.Delivery](answer)
+	job, err := client.Decode[shape.Delivery](answer)
 	if err != nil {
 		return err
 	}
 
 	f.heard = time.Now()
-	f.live[job.ID] = &ride{drop: d, last: delivery.Delivery{ID: job.ID}} // no state yet: its first one is news too
+	f.live[job.ID] = &ride{drop: d, last: shape.Delivery{ID: job.ID}} // no state yet: its first one is news too
 	return nil
 }
 
@@ -168,7 +169,7 @@ func (f *dropFolder) follow(ctx context.Context) []result {
 	}
 
 	var results []result
-	err := delivery.Each(ctx, f.api, func(d delivery.Delivery) (enough bool) {
+	err := delivery.Each(ctx, f.api, func(d shape.Delivery) (enough bool) {
 		if r := f.live[d.ID]; r != nil {
 			missing--
 			f.news(r, d)
@@ -194,12 +195,12 @@ func (f *dropFolder) follow(ctx context.Context) []result {
 }
 
 // news takes in how a delivery is now, and says what stays worth knowing.
-func (f *dropFolder) news(r *ride, d delivery.Delivery) {
+func (f *dropFolder) news(r *ride, d shape.Delivery) {
 	changed := d.State != r.last.State
 	r.last = d
 	earlier := d.Ended() && d.UpdatedAt.Before(f.began)
 	if changed && !earlier && (d.Ended() || !f.stack.Screen.Live) {
-		f.stack.Screen.Say("  %s", d.ChangeLine())
+		f.stack.Screen.Say("  %s", delivery.ChangeLine(d))
 	}
 }
 
@@ -210,7 +211,7 @@ func (f *dropFolder) resultOf(r *ride, problem string) result {
 		workflow: d.WorkflowID, earlier: d.UpdatedAt.Before(f.began), problem: problem,
 	}
 	if problem == "" && d.State != lifecycle.DeliveryDelivered {
-		ended.problem = fmt.Sprintf("it ended %s %s; change or touch the file to have it tried anew", d.State, d.LastError)
+		ended.problem = fmt.Sprintf("it ended %s %s; change or touch the file to have it tried anew", d.State, shape.Value(d.LastError))
 	}
 	return ended
 }
@@ -258,6 +259,6 @@ func (f *dropFolder) key(d drop) string {
 }
 
 // is says whether the API's listing shows the drop as it is now.
-func (d drop) is(entry delivery.File) bool {
+func (d drop) is(entry shape.File) bool {
 	return entry.Kind == "file" && entry.Size == d.size && entry.ModifiedAt.Unix() == d.changed/int64(time.Second)
 }

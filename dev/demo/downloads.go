@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"stagecoach/api/client"
+	"stagecoach/api/shape"
 	"stagecoach/dev/stack"
 	"stagecoach/internal/lifecycle"
 	downloadstore "stagecoach/internal/store/download"
@@ -41,7 +42,7 @@ func (d *library) round(ctx context.Context) ([]result, error) {
 	d.over = true
 	defer d.stack.Screen.Draw()
 
-	b, err := client.Ask[download.Book](
+	b, err := client.Ask[shape.Book](
 		ctx, d.api, keyed("/v1/books", map[string]any{"title": "Noise, a demonstration", "author": "Stagecoach"}),
 	)
 	if err != nil {
@@ -71,13 +72,13 @@ func (d *library) round(ctx context.Context) ([]result, error) {
 }
 
 // ask gives what an earlier run has completed, or else asks for a download.
-func (d *library) ask(ctx context.Context, bookID string) (download.Download, error) {
-	done, err := client.Ask[client.Page[download.Download]](ctx, d.api, client.Call{
+func (d *library) ask(ctx context.Context, bookID string) (shape.Download, error) {
+	done, err := client.Ask[shape.Page[shape.Download]](ctx, d.api, client.Call{
 		Method: http.MethodGet, Path: "/v1/downloads",
 		Query: url.Values{"book_id": {bookID}, "status": {string(lifecycle.DownloadCompleted)}},
 	})
 	if err != nil {
-		return download.Download{}, err
+		return shape.Download{}, err
 	}
 
 	for _, job := range done.Items {
@@ -90,33 +91,33 @@ func (d *library) ask(ctx context.Context, bookID string) (download.Download, er
 		"book_id": bookID, "media_type": downloadstore.MediaText, "source": "web seed", "source_url": d.stack.Torrents.Demo.URL,
 	}}
 
-	job, err := client.Ask[download.Download](ctx, d.api, wanted)
+	job, err := client.Ask[shape.Download](ctx, d.api, wanted)
 	if err != nil || job.SourceURL == d.stack.Torrents.Demo.URL {
 		return job, err
 	}
 	// An earlier run left it unfinished, and its web seed had another port.
-	if _, err := client.Ask[download.Download](ctx, d.api, client.Call{Method: http.MethodPost, Path: download.Path(job.ID) + "/cancel"}); err != nil {
+	if _, err := client.Ask[shape.Download](ctx, d.api, client.Call{Method: http.MethodPost, Path: download.Path(job.ID) + "/cancel"}); err != nil {
 		return job, err
 	}
 
-	return client.Ask[download.Download](ctx, d.api, wanted)
+	return client.Ask[shape.Download](ctx, d.api, wanted)
 }
 
 // watch shows how a download gets on until it has ended, or the patience has. Then it gives the download as it is.
-func (d *library) watch(ctx context.Context, job download.Download) (download.Download, error) {
+func (d *library) watch(ctx context.Context, job shape.Download) (shape.Download, error) {
 	limited, stop := context.WithTimeout(ctx, libraryPatience)
 	defer stop()
 
-	stage := ""
-	last, _, err := remote.Follow(limited, d.api, download.Path(job.ID), demoEvery, func(now download.Download) {
+	var stage lifecycle.DownloadState
+	last, _, err := remote.Follow(limited, d.api, download.Path(job.ID), demoEvery, func(now shape.Download) {
 		earlier := now.Ended() && now.UpdatedAt.Before(d.began)
-		if now.Stage() != stage && !earlier && (now.Ended() || !d.stack.Screen.Live) {
+		if now.Status != stage && !earlier && (now.Ended() || !d.stack.Screen.Live) {
 			d.stack.Screen.Draw()
-			d.stack.Screen.Say("  %s", now.ChangeLine())
+			d.stack.Screen.Say("  %s", download.ChangeLine(now))
 		} else if !now.Ended() {
-			d.stack.Screen.Draw(now.ProgressLine())
+			d.stack.Screen.Draw(download.ProgressLine(now))
 		}
-		stage = now.Stage()
+		stage = now.Status
 	})
 
 	switch {
@@ -131,21 +132,21 @@ func (d *library) watch(ctx context.Context, job download.Download) (download.Do
 
 // proof looks whether the book is in the Library and, where the real qBittorrent has downloaded it, whether the file is
 // really there. It says what is wrong; empty: nothing.
-func (d *library) proof(ctx context.Context, job download.Download) (problem string, err error) {
-	b, err := client.Ask[download.Book](ctx, d.api, client.Call{Method: http.MethodGet, Path: download.BookPath(job.BookID)})
+func (d *library) proof(ctx context.Context, job shape.Download) (problem string, err error) {
+	b, err := client.Ask[shape.Book](ctx, d.api, client.Call{Method: http.MethodGet, Path: download.BookPath(job.BookID)})
 	if err != nil {
 		return "", err
 	}
 
 	at := slices.IndexFunc(
-		b.Media, func(m download.Medium) bool {
+		b.Media, func(m shape.Media) bool {
 			return m.MediaType == job.MediaType && m.Status == downloadstore.MediaAvailable
 		},
 	)
 	if b.State != downloadstore.BookLibrary || at < 0 {
 		return "the book is not in the Library: starter book show " + b.ID + " tells more", nil
 	}
-	if job.ExternalJobID != d.stack.Torrents.Demo.Hash() {
+	if shape.Value(job.ExternalJobID) != d.stack.Torrents.Demo.Hash() {
 		return "", nil // the developer has tried another torrent for the book
 	}
 

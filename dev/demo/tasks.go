@@ -13,10 +13,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"stagecoach/api/client"
+	"stagecoach/api/shape"
 	"stagecoach/dev/stack"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/starter/command/account"
-	"stagecoach/starter/command/remote"
 	"stagecoach/starter/command/task"
 	"stagecoach/starter/terminal"
 )
@@ -40,13 +39,13 @@ type team struct {
 	admin *client.Client
 	began time.Time
 	over  bool
-	names map[string]string         // of the agents, by their ids
-	told  map[string][]remote.Event // by the tasks' ids: what has happened so far
+	names map[string]string          // of the agents, by their ids
+	told  map[string][]shape.History // by the tasks' ids: what has happened so far
 }
 
 func newTeam(s *stack.Stack) *team {
 	return &team{
-		stack: s, began: time.Now(), names: map[string]string{}, told: map[string][]remote.Event{},
+		stack: s, began: time.Now(), names: map[string]string{}, told: map[string][]shape.History{},
 		api:   &client.Client{Base: s.Info.API, Token: s.Info.UserToken},
 		admin: &client.Client{Base: s.Info.API, Token: s.Info.AdminToken},
 	}
@@ -97,7 +96,7 @@ func (d *team) round(ctx context.Context) ([]result, error) {
 // hire makes the agents' users, or finds them, and gives each a token.
 func (d *team) hire(ctx context.Context) ([]*agent, error) {
 	known := map[string]string{}
-	err := client.EachItem(ctx, d.admin, "/v1/users", url.Values{}, func(u account.User) bool {
+	err := client.EachItem(ctx, d.admin, "/v1/users", url.Values{}, func(u shape.User) bool {
 		known[u.Name] = u.ID
 		return false
 	})
@@ -111,7 +110,7 @@ func (d *team) hire(ctx context.Context) ([]*agent, error) {
 		if id := known[name]; id != "" {
 			request = client.Call{Method: http.MethodPost, Path: "/v1/users/" + id + "/token"}
 		}
-		hired, err := client.Ask[account.User](ctx, d.admin, request)
+		hired, err := client.Ask[shape.User](ctx, d.admin, request)
 		if err != nil {
 			return nil, err
 		}
@@ -122,8 +121,8 @@ func (d *team) hire(ctx context.Context) ([]*agent, error) {
 }
 
 // plan makes the workspace and the graph, or finds those of an earlier run.
-func (d *team) plan(ctx context.Context, agents []*agent) ([]task.Task, error) {
-	space, err := client.Ask[task.Workspace](ctx, d.api, keyed("/v1/workspaces", map[string]any{
+func (d *team) plan(ctx context.Context, agents []*agent) ([]shape.Task, error) {
+	space, err := client.Ask[shape.Workspace](ctx, d.api, keyed("/v1/workspaces", map[string]any{
 		"name": "Demo", "status_deadlines": map[string]float64{"IN_PROGRESS": teamDeadline},
 	}))
 	if err != nil {
@@ -139,7 +138,7 @@ func (d *team) plan(ctx context.Context, agents []*agent) ([]task.Task, error) {
 
 	sleeper := agents[len(agents)-1]
 	sleeper.sleeps = true
-	made, err := client.Ask[task.MadeTasks](ctx, d.api, keyed("/v1/tasks/batch", map[string]any{"workspace_id": space.ID, "tasks": []map[string]any{
+	made, err := client.Ask[shape.TaskBatch](ctx, d.api, keyed("/v1/tasks/batch", map[string]any{"workspace_id": space.ID, "tasks": []map[string]any{
 		{"ref": "plan", "title": "Draw the plan", "priority": "high"},
 		{"ref": "data", "title": sleepersTask, "assignee_id": sleeper.id},
 		{"ref": "build", "title": "Build what is planned", "blocked_by": []string{"plan"}},
@@ -147,7 +146,7 @@ func (d *team) plan(ctx context.Context, agents []*agent) ([]task.Task, error) {
 		{"ref": "tell", "title": "Tell the world", "blocked_by": []string{"test"}, "priority": "low"},
 	}}))
 
-	var tasks []task.Task
+	var tasks []shape.Task
 	for _, one := range made.Items {
 		tasks = append(tasks, one.Task)
 	}
@@ -164,7 +163,7 @@ func keyed(path string, body any) client.Call {
 }
 
 // watch tells what happens until all of the graph is over, or the time is. Then it gives the tasks as they are.
-func (d *team) watch(ctx context.Context, agents []*agent, tasks []task.Task) ([]task.Task, error) {
+func (d *team) watch(ctx context.Context, agents []*agent, tasks []shape.Task) ([]shape.Task, error) {
 	for _, a := range agents {
 		d.names[a.id] = a.name
 	}
@@ -191,13 +190,13 @@ func (d *team) watch(ctx context.Context, agents []*agent, tasks []task.Task) ([
 }
 
 // look reads a task anew, and tells what has happened to it since the last time.
-func (d *team) look(ctx context.Context, t *task.Task) error {
-	now, err := client.Ask[task.Task](ctx, d.api, client.Call{Method: http.MethodGet, Path: task.Path(t.ID)})
+func (d *team) look(ctx context.Context, t *shape.Task) error {
+	now, err := client.Ask[shape.Task](ctx, d.api, client.Call{Method: http.MethodGet, Path: task.Path(t.ID)})
 	if err != nil {
 		return err
 	}
 
-	events, err := client.Ask[client.Page[remote.Event]](
+	events, err := client.Ask[shape.Page[shape.History]](
 		ctx, d.api, client.Call{Method: http.MethodGet, Path: task.Path(t.ID) + "/events"},
 	)
 	if err != nil {
@@ -215,27 +214,27 @@ func (d *team) look(ctx context.Context, t *task.Task) error {
 }
 
 // whose says who is behind an event, where that is no person.
-func (d *team) whose(e remote.Event) string {
-	if e.ActorID == "" {
+func (d *team) whose(e shape.History) string {
+	if e.ActorID == nil {
 		return ": its deadline has passed"
 	}
-	if name := d.names[e.ActorID]; name != "" {
+	if name := d.names[*e.ActorID]; name != "" {
 		return ", " + name
 	}
 	return ""
 }
 
 // results judges how the tasks ended: all DONE, one of them after it was taken over.
-func (d *team) results(tasks []task.Task) []result {
+func (d *team) results(tasks []shape.Task) []result {
 	var results []result
 	for _, t := range tasks {
 		r := result{
 			job: "task " + t.ID, name: t.Title, state: string(t.Status), took: t.UpdatedAt.Sub(t.CreatedAt),
-			workflow: t.WorkflowID, earlier: t.Ended() && t.FinishedAt.Before(d.began),
+			workflow: t.WorkflowID, earlier: t.Ended() && shape.Value(t.FinishedAt).Before(d.began),
 		}
 
 		happened := func(what string) bool {
-			return slices.ContainsFunc(d.told[t.ID], func(e remote.Event) bool { return e.Type == what })
+			return slices.ContainsFunc(d.told[t.ID], func(e shape.History) bool { return e.Type == what })
 		}
 
 		switch {

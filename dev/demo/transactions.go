@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"stagecoach/api/client"
+	"stagecoach/api/shape"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/stack"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/stars"
-	"stagecoach/starter/command/remote"
 	"stagecoach/starter/command/transaction"
 	"stagecoach/starter/terminal"
 )
@@ -88,7 +88,7 @@ func (d *customers) round(ctx context.Context) ([]result, error) {
 		}
 
 		r := result{
-			job: fmt.Sprintf("transaction %.8s", t.Hash), name: t.StarsText(), state: string(t.Status),
+			job: fmt.Sprintf("transaction %.8s", t.Hash), name: transaction.StarsText(t.Transaction), state: string(t.Status),
 			took:     t.UpdatedAt.Sub(t.CreatedAt),
 			workflow: t.WorkflowID, earlier: t.Ended() && t.UpdatedAt.Before(d.began),
 		}
@@ -107,17 +107,17 @@ func (d *customers) round(ctx context.Context) ([]result, error) {
 }
 
 // known gives the purchases that there are already, by sender, as soon as the whole chain is known.
-func (d *customers) known(ctx context.Context) (map[string]transaction.Overview, error) {
+func (d *customers) known(ctx context.Context) (map[string]shape.WholeTransaction, error) {
 	began := time.Now()
 	err := d.until(ctx, func() (bool, error) {
-		now, err := client.Ask[transaction.Ledger](ctx, d.api, client.Call{Method: http.MethodGet, Path: "/v1/payments/ledger"})
-		return now.ScannedTo.After(began), err
+		now, err := client.Ask[shape.Ledger](ctx, d.api, client.Call{Method: http.MethodGet, Path: "/v1/payments/ledger"})
+		return shape.Value(now.ScannedTo).After(began), err
 	})
 
-	known := map[string]transaction.Overview{}
+	known := map[string]shape.WholeTransaction{}
 	if err == nil {
-		err = client.EachItem(ctx, d.api, "/v1/transactions", url.Values{}, func(t transaction.Transaction) bool {
-			known[t.Sender] = transaction.Overview{Transaction: t} // the oldest stays, being the last
+		err = client.EachItem(ctx, d.api, "/v1/transactions", url.Values{}, func(t shape.Transaction) bool {
+			known[t.Sender] = shape.WholeTransaction{Transaction: t} // the oldest stays, being the last
 			return false
 		})
 	}
@@ -127,8 +127,8 @@ func (d *customers) known(ctx context.Context) (map[string]transaction.Overview,
 
 // serve lets a customer pay, unless that was done by an earlier run, and shows what becomes of it.
 func (d *customers) serve(
-	ctx context.Context, c customer, t transaction.Overview,
-) (transaction.Overview, error) {
+	ctx context.Context, c customer, t shape.WholeTransaction,
+) (shape.WholeTransaction, error) {
 	d.seen = 0
 	if t.Hash == "" {
 		if c.retried {
@@ -158,7 +158,7 @@ func (d *customers) serve(
 		Method: http.MethodPost, Path: transaction.Path(t.Hash) + "/retry",
 		Body: map[string]string{"comment": "it can be gifted Stars now"},
 	}
-	if _, err := client.Ask[transaction.Transaction](ctx, d.api, retry); err != nil {
+	if _, err := client.Ask[shape.Transaction](ctx, d.api, retry); err != nil {
 		return t, err
 	}
 
@@ -166,9 +166,9 @@ func (d *customers) serve(
 }
 
 // follow tells what happens to a purchase until it has ended, or the patience has. Then it gives the purchase as it is.
-func (d *customers) follow(ctx context.Context, t transaction.Overview) (transaction.Overview, error) {
+func (d *customers) follow(ctx context.Context, t shape.WholeTransaction) (shape.WholeTransaction, error) {
 	err := d.until(ctx, func() (bool, error) {
-		now, err := client.Ask[transaction.Overview](
+		now, err := client.Ask[shape.WholeTransaction](
 			ctx, d.api, client.Call{Method: http.MethodGet, Path: transaction.Path(t.Hash)},
 		)
 		if no, refused := errors.AsType[*client.Refusal](err); refused && no.Status == http.StatusNotFound {
@@ -193,21 +193,21 @@ func (d *customers) follow(ctx context.Context, t transaction.Overview) (transac
 }
 
 // tell says a line about each new status, and about the payment.
-func (d *customers) tell(t transaction.Transaction, e remote.Event) {
+func (d *customers) tell(t shape.Transaction, e shape.History) {
 	if e.CreatedAt.Before(d.began) {
 		return
 	}
 	switch what := changeOf(e); {
 	case what == "":
 	case e.Comment != "":
-		d.stack.Screen.Say("  transaction %.8s  %-10s  %s: %s", t.Hash, what, t.StarsText(), terminal.Printable(e.Comment))
+		d.stack.Screen.Say("  transaction %.8s  %-10s  %s: %s", t.Hash, what, transaction.StarsText(t), terminal.Printable(e.Comment))
 	default:
-		d.stack.Screen.Say("  transaction %.8s  %-10s  %s", t.Hash, what, t.StarsText())
+		d.stack.Screen.Say("  transaction %.8s  %-10s  %s", t.Hash, what, transaction.StarsText(t))
 	}
 }
 
 // changeOf names what an event changed; empty: nothing to speak of.
-func changeOf(e remote.Event) string {
+func changeOf(e shape.History) string {
 	switch {
 	case e.From != e.To:
 		return e.To
@@ -221,7 +221,7 @@ func changeOf(e remote.Event) string {
 }
 
 // judge says why a purchase is not as it should be; empty: it is.
-func (d *customers) judge(ctx context.Context, c customer, t transaction.Overview) (problem string, err error) {
+func (d *customers) judge(ctx context.Context, c customer, t shape.WholeTransaction) (problem string, err error) {
 	tells := fmt.Sprintf(": starter tx show %s tells more", t.Hash)
 	bought, _, err := d.stack.Fragment.Purchases(ctx)
 	if err != nil {
@@ -230,17 +230,18 @@ func (d *customers) judge(ctx context.Context, c customer, t transaction.Overvie
 
 	times := 0
 	for _, p := range bought {
-		if t.FragmentTransactionHash != "" && p.Hash == t.FragmentTransactionHash && p.Stars == t.Stars && p.Username == t.Username {
+		if t.FragmentTransactionHash != nil && p.Hash == *t.FragmentTransactionHash &&
+			p.Stars == t.Stars && p.Username == shape.Value(t.Username) {
 			times++
 		}
 	}
 
 	retried := slices.ContainsFunc(
-		t.Events, func(e remote.Event) bool { return e.Type == lifecycle.TransactionRetried },
+		t.Events, func(e shape.History) bool { return e.Type == lifecycle.TransactionRetried },
 	)
 
 	switch {
-	case c.ends != "" && (t.Status != lifecycle.TransactionFailed || t.ErrorMessage != c.ends || t.ErrorClass != lifecycle.NonRetryable || len(t.Payments) > 0):
+	case c.ends != "" && (t.Status != lifecycle.TransactionFailed || shape.Value(t.ErrorMessage) != c.ends || shape.Value(t.ErrorClass) != string(lifecycle.NonRetryable) || len(t.Payments) > 0):
 		return fmt.Sprintf("it was to fail with %q, for good and without a payment%s", c.ends, tells), nil
 	case c.ends == "" && t.Status != lifecycle.TransactionProcessed:
 		return "it is not processed" + tells, nil
@@ -255,9 +256,9 @@ func (d *customers) judge(ctx context.Context, c customer, t transaction.Overvie
 
 // reconcile compares the ledger with the chain. It says what differs; empty: nothing.
 func (d *customers) reconcile(ctx context.Context) (problem string, err error) {
-	var last transaction.Reconciliation
+	var last shape.Reconciliation
 	err = d.until(ctx, func() (bool, error) {
-		last, err = client.Ask[transaction.Reconciliation](
+		last, err = client.Ask[shape.Reconciliation](
 			ctx, d.api, client.Call{Method: http.MethodPost, Path: "/v1/payments/reconcile"},
 		)
 		return last.ChainCompared || len(last.Differences) > 0, err
@@ -266,7 +267,7 @@ func (d *customers) reconcile(ctx context.Context) (problem string, err error) {
 		err = nil
 	}
 
-	if verdict := last.Verdict(); err == nil && verdict != nil {
+	if verdict := transaction.Verdict(last); err == nil && verdict != nil {
 		problem = verdict.Error() + ": starter tx reconcile tells more"
 	}
 	return problem, err

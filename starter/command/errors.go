@@ -58,7 +58,7 @@ func explain(w io.Writer, cmd *cobra.Command, err error) {
 
 // explainRefusal writes what the API answered, and the next step where there is one.
 func explainRefusal(w io.Writer, cmd *cobra.Command, r *client.Refusal) {
-	fmt.Fprintf(w, "%s: %s\n", terminal.Printable(r.Code), terminal.Printable(r.Sentence()))
+	fmt.Fprintf(w, "%s: %s\n", terminal.Printable(string(r.Code)), terminal.Printable(r.Sentence()))
 	for _, e := range r.Errors {
 		fmt.Fprintf(w, "field: %s: %s\n", terminal.Printable(e.Field), terminal.Printable(e.Message))
 	}
@@ -88,7 +88,7 @@ func detailText(value any) string {
 
 // nextStep says what the caller can do about a refusal; empty when the refusal itself says it.
 func nextStep(cmd *cobra.Command, r *client.Refusal) string {
-	code := fault.Code(r.Code)
+	code := r.Code
 	if next, known := nextSteps[code]; known {
 		return next
 	}

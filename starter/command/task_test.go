@@ -47,10 +47,10 @@ func TestTaskCommands(t *testing.T) {
 	}
 
 	runCommands(t, answers, []commandTest{
-		{line: "task create Title --workspace 2", want: []string{"Write it", "11, STUCK", "you may", "status (to CANCELLED)"}, json: taskIn("NEW"), body: `{"title":"Title","workspace_id":"2"}`},
+		{line: "task create Title --workspace 2", want: []string{"Write it", "11, STUCK", "you may", "status (to CANCELLED)"}, json: taskIn("NEW"), body: `{"workspace_id":"2","title":"Title"}`},
 		{
 			line: "task create Title --workspace 2 --description d --visibility private --priority low --label a,b --label c --assignee 7 --blocked-by 1",
-			body: `{"assignee_id":"7","blocked_by":["1"],"description":"d","labels":["a","b","c"],"priority":"low","title":"Title","visibility":"private","workspace_id":"2"}`,
+			body: `{"workspace_id":"2","title":"Title","description":"d","visibility":"private","priority":"low","labels":["a","b","c"],"assignee_id":"7","blocked_by":["1"]}`,
 		},
 		{line: "task batch " + batch + " --workspace 2", want: []string{"REF", "a", "12"}, body: `{"tasks":[{"ref":"a","title":"Write it"}],"workspace_id":"2"}`},
 		{line: "task list", want: []string{"12", "NEW", "high", "Write it", "11"}, json: list(taskIn("NEW"))},

@@ -14,11 +14,11 @@ func Seconds(seconds *float64, format, none string) string {
 }
 
 // WhenSet writes a moment as When does, and nothing for no moment.
-func WhenSet(t time.Time) string {
-	if t.IsZero() {
+func WhenSet(t *time.Time) string {
+	if t == nil {
 		return ""
 	}
-	return When(t)
+	return When(*t)
 }
 
 // Took writes a duration with its units.

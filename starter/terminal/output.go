@@ -20,6 +20,18 @@ func Printable(text string) string {
 	}, text)
 }
 
+// Join writes a list of words.
+func Join[S ~string](words []S) string {
+	var text strings.Builder
+	for i, word := range words {
+		if i > 0 {
+			text.WriteString(", ")
+		}
+		text.WriteString(string(word))
+	}
+	return text.String()
+}
+
 // Shorten cuts a text to at most so many characters.
 func Shorten(text string, most int) string {
 	runes := []rune(text)

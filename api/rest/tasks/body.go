@@ -8,18 +8,7 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// NewTaskBody is a task that is to be made. It is exported, as all embedded types here, for huma to see its fields.
-type NewTaskBody struct {
-	Title       string   `json:"title" minLength:"5" maxLength:"200" pattern:"^[^\\p{Cc}]*$" patternDescription:"text without control characters" example:"Write the release notes"`
-	Description string   `json:"description,omitempty" maxLength:"20000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"What has changed since 1.3"`
-	Visibility  string   `json:"visibility,omitempty" enum:"public,private" default:"public" doc:"A private task is seen by its creator, its assignee and administrators only"`
-	Priority    string   `json:"priority,omitempty" enum:"low,normal,high,critical" default:"normal"`
-	Labels      []string `json:"labels,omitempty" maxItems:"20" minLength:"1" maxLength:"50" pattern:"^[^\\p{Cc}]*$" patternDescription:"text without control characters" example:"[\"docs\"]"`
-	AssigneeID  *string  `json:"assignee_id,omitempty" nullable:"true" pattern:"^[1-9][0-9]{0,18}$" patternDescription:"the id of a member" example:"3" doc:"Then this member begins it, and nobody else"`
-	BlockedBy   []string `json:"blocked_by,omitempty" maxItems:"100" minLength:"1" maxLength:"100" pattern:"^[^\\p{Cc}]*$" patternDescription:"text without control characters" example:"[\"11\"]" doc:"Tasks of the workspace that have to be DONE before this one may begin; it never changes"`
-}
-
-func (b NewTaskBody) task() (task.NewTask, error) {
+func newTask(b shape.NewTask) (task.NewTask, error) {
 	made := task.NewTask{
 		Title: b.Title, Description: b.Description, Visibility: b.Visibility, Priority: b.Priority, Labels: b.Labels,
 		BlockedBy: b.BlockedBy,

@@ -21,10 +21,7 @@ const (
 
 type createTaskInput struct {
 	server.Keyed
-	Body struct {
-		WorkspaceID string `json:"workspace_id" pattern:"^[1-9][0-9]{0,18}$" patternDescription:"the id of a workspace" example:"2"`
-		NewTaskBody
-	} `nameHint:"TaskRequest"`
+	Body shape.TaskRequest
 }
 
 type createTasksInput struct {
@@ -38,7 +35,7 @@ type createTasksInput struct {
 // batchRequest is one task of a graph. Its blocked_by may name the refs of others.
 type batchRequest struct {
 	Ref string `json:"ref,omitempty" maxLength:"100" pattern:"^[^\\p{Cc}]*$" patternDescription:"text without control characters" example:"notes" doc:"How blocked_by of other tasks of this batch names it"`
-	NewTaskBody
+	shape.NewTask
 }
 
 type listTasksInput struct {
@@ -136,7 +133,7 @@ func (h *handlers) createTask(ctx context.Context, in *createTaskInput) (*server
 		return nil, err
 	}
 
-	wanted, err := in.Body.task()
+	wanted, err := newTask(in.Body.NewTask)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +155,7 @@ func (h *handlers) createTasks(ctx context.Context, in *createTasksInput) (*serv
 
 	graph := make([]task.NewTask, len(in.Body.Tasks))
 	for i, wanted := range in.Body.Tasks {
-		if graph[i], err = wanted.task(); err != nil {
+		if graph[i], err = newTask(wanted.NewTask); err != nil {
 			return nil, fault.As(err).WithField(task.FieldOf(i, fault.As(err).Field))
 		}
 		graph[i].Ref = wanted.Ref

@@ -10,26 +10,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"stagecoach/api/client"
+	"stagecoach/api/shape"
 	"stagecoach/starter/command/remote"
 	"stagecoach/starter/terminal"
 )
-
-// token is an API token as the API shows it.
-type token struct {
-	ID         string     `json:"id"`
-	Name       string     `json:"name"`
-	Scopes     []string   `json:"scopes"`
-	ExpiresAt  *time.Time `json:"expires_at"`
-	LastUsedAt *time.Time `json:"last_used_at"`
-	Current    bool       `json:"current"`
-	Token      string     `json:"token"` // only in the answer that creates it
-}
 
 // NewToken makes the group of commands about the caller's own tokens.
 func NewToken() *cobra.Command {
 	var t remote.Target
 	cmd := terminal.Group(&cobra.Command{Use: "token", Short: "Manage your API tokens"},
-		remote.List[token]{
+		remote.List[shape.Token]{
 			As: t.AsUser, Use: "list", Short: "List your tokens, the oldest first", Args: terminal.Exactly(0),
 			Query: func([]string) (string, map[string]string) { return "/v1/tokens", nil },
 			Show:  showTokens,
@@ -54,7 +44,7 @@ func tokenPath(id string) string { return "/v1/tokens/" + url.PathEscape(id) }
 func newTokenCreate(t *remote.Target) *cobra.Command {
 	var scopes []string
 	var lasts time.Duration
-	cmd := remote.Ask[token]{
+	cmd := remote.Ask[shape.Token]{
 		As: t.AsUser, Use: "create NAME", Short: "Create a token of yours, and show its secret once", Args: terminal.Exactly(1),
 		Call: func(args []string) (client.Call, error) {
 			if len(scopes) == 0 {
@@ -80,7 +70,7 @@ const errNoScope = terminal.UsageError("--scope is missing: give one or more of 
 
 func newTokenRotate(t *remote.Target) *cobra.Command {
 	var grace time.Duration
-	cmd := remote.Ask[token]{
+	cmd := remote.Ask[shape.Token]{
 		As: t.AsUser, Use: "rotate TOKEN", Short: "Give a token of yours a new secret, by its id, and show it once",
 		Args: terminal.Exactly(1),
 		Call: func(args []string) (client.Call, error) {
@@ -93,7 +83,7 @@ func newTokenRotate(t *remote.Target) *cobra.Command {
 	return cmd
 }
 
-func showTokens(cmd *cobra.Command, tokens []token) error {
+func showTokens(cmd *cobra.Command, tokens []shape.Token) error {
 	rows := [][]string{{"ID", "NAME", "SCOPES", "EXPIRES", "LAST USED", ""}}
 	for _, t := range tokens {
 		current := ""
@@ -108,8 +98,8 @@ func showTokens(cmd *cobra.Command, tokens []token) error {
 	return terminal.Table(cmd.OutOrStdout(), rows)
 }
 
-func showNewToken(cmd *cobra.Command, t token) error {
-	if err := showTokens(cmd, []token{t}); err != nil {
+func showNewToken(cmd *cobra.Command, t shape.Token) error {
+	if err := showTokens(cmd, []shape.Token{t}); err != nil {
 		return err
 	}
 	return showSecret(cmd, t.Token)

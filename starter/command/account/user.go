@@ -5,26 +5,15 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"stagecoach/api/client"
+	"stagecoach/api/shape"
 	"stagecoach/internal/store/account"
 	"stagecoach/starter/command/remote"
 	"stagecoach/starter/terminal"
 )
-
-// User is a person or a program as the API shows it.
-type User struct {
-	ID         string    `json:"id"`
-	Name       string    `json:"name"`
-	TelegramID string    `json:"telegram_id"`
-	Role       string    `json:"role"`
-	Status     string    `json:"status"`
-	Token      string    `json:"token"` // only in the answer that creates it
-	CreatedAt  time.Time `json:"created_at"`
-}
 
 func userPath(id string) string { return "/v1/users/" + url.PathEscape(id) }
 
@@ -55,7 +44,7 @@ func NewUser() *cobra.Command {
 
 func newUserAdd(t *remote.Target) *cobra.Command {
 	var telegramID, role string
-	cmd := remote.Ask[User]{
+	cmd := remote.Ask[shape.User]{
 		As: t.AsAdmin, Use: "add NAME", Short: "Add a user with access, and show the user's API token once",
 		Args: terminal.Exactly(1),
 		Call: func(args []string) (client.Call, error) {
@@ -75,7 +64,7 @@ func newUserAdd(t *remote.Target) *cobra.Command {
 
 func newUserList(t *remote.Target) *cobra.Command {
 	var status string
-	cmd := remote.List[User]{
+	cmd := remote.List[shape.User]{
 		As: t.AsAdmin, Use: "list", Short: "List users, the oldest first", Args: terminal.Exactly(0),
 		Query: func([]string) (string, map[string]string) {
 			return "/v1/users", map[string]string{"status": strings.ToUpper(status)}
@@ -90,7 +79,7 @@ func newUserList(t *remote.Target) *cobra.Command {
 func newUserChange(
 	t *remote.Target, use, short string, arguments int, body func(args []string) map[string]string,
 ) *cobra.Command {
-	return remote.Ask[User]{
+	return remote.Ask[shape.User]{
 		As: t.AsAdmin, Use: use, Short: short, Args: terminal.Exactly(arguments),
 		Call: func(args []string) (client.Call, error) {
 			return client.Call{Method: http.MethodPatch, Path: userPath(args[0]), Body: body(args)}, nil
@@ -101,7 +90,7 @@ func newUserChange(
 
 // newUserPost is a command that posts to a path below a user.
 func newUserPost(t *remote.Target, use, short, path string) *cobra.Command {
-	return remote.Ask[User]{
+	return remote.Ask[shape.User]{
 		As: t.AsAdmin, Use: use, Short: short, Args: terminal.Exactly(1),
 		Call: func(args []string) (client.Call, error) {
 			return client.Call{Method: http.MethodPost, Path: userPath(args[0]) + path}, nil
@@ -111,7 +100,7 @@ func newUserPost(t *remote.Target, use, short, path string) *cobra.Command {
 }
 
 func newUserTokens(t *remote.Target) *cobra.Command {
-	return remote.List[token]{
+	return remote.List[shape.Token]{
 		As: t.AsAdmin, Use: "tokens ID", Short: "List a user's API tokens, the oldest first", Args: terminal.Exactly(1),
 		Query: func(args []string) (string, map[string]string) { return userPath(args[0]) + "/tokens", nil },
 		Show:  showTokens,
@@ -130,17 +119,17 @@ func newUserRevoke(t *remote.Target) *cobra.Command {
 	}.Command()
 }
 
-func showUser(cmd *cobra.Command, u User) error {
-	if err := showUsers(cmd, []User{u}); err != nil || u.Token == "" {
+func showUser(cmd *cobra.Command, u shape.User) error {
+	if err := showUsers(cmd, []shape.User{u}); err != nil || u.Token == "" {
 		return err
 	}
 	return showSecret(cmd, u.Token)
 }
 
-func showUsers(cmd *cobra.Command, users []User) error {
+func showUsers(cmd *cobra.Command, users []shape.User) error {
 	rows := [][]string{{"ID", "NAME", "ROLE", "STATUS", "TELEGRAM ID", "SINCE"}}
 	for _, u := range users {
-		rows = append(rows, []string{u.ID, u.Name, u.Role, u.Status, u.TelegramID, terminal.When(u.CreatedAt)})
+		rows = append(rows, []string{u.ID, u.Name, u.Role, u.Status, shape.Value(u.TelegramID), terminal.When(u.CreatedAt)})
 	}
 	return terminal.Table(cmd.OutOrStdout(), rows)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stagecoach/api/client"
+	"stagecoach/api/shape"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/starter/command/remote"
 	"stagecoach/starter/terminal"
@@ -70,7 +71,7 @@ func deliver(cmd *cobra.Command, c *client.Client, name, key string, wait, asJSO
 	if err != nil {
 		return err
 	}
-	job, err := client.Decode[Delivery](answer)
+	job, err := client.Decode[shape.Delivery](answer)
 	if err != nil {
 		return err
 	}
@@ -87,20 +88,22 @@ func deliver(cmd *cobra.Command, c *client.Client, name, key string, wait, asJSO
 	}
 
 	var speed Speedometer
-	return remote.Wait[Delivery]{
+	return remote.Wait[shape.Delivery]{
 		Wait: wait, AsJSON: asJSON, Path: jobPath(job.ID), Every: pollInterval, Show: "starter deliver show " + job.ID,
-		Progress: func(d Delivery) string { return ProgressLine(d, speed.Look(d)) },
+		State:    func(d shape.Delivery) string { return string(d.State) },
+		Change:   ChangeLine,
+		Progress: func(d shape.Delivery) string { return ProgressLine(d, speed.Look(d)) },
 		Failure:  notDelivered,
 	}.Finish(cmd, c, answer)
 }
 
 // notDelivered is the error of a delivery that ended in another state than DELIVERED.
-func notDelivered(d Delivery) error {
+func notDelivered(d shape.Delivery) error {
 	switch {
 	case d.State == lifecycle.DeliveryDelivered:
 		return nil
-	case d.LastError != "":
-		return fmt.Errorf("delivery %s ended %s: %s", d.ID, d.State, d.LastError)
+	case d.LastError != nil:
+		return fmt.Errorf("delivery %s ended %s: %s", d.ID, d.State, *d.LastError)
 	default:
 		return fmt.Errorf("delivery %s ended %s", d.ID, d.State)
 	}
@@ -108,7 +111,7 @@ func notDelivered(d Delivery) error {
 
 func newList(t *remote.Target) *cobra.Command {
 	var state string
-	cmd := remote.List[Delivery]{
+	cmd := remote.List[shape.Delivery]{
 		As: t.AsUser, Use: "list", Short: "List your deliveries, the newest first (an administrator sees everybody's)",
 		Args: terminal.Exactly(0),
 		Query: func([]string) (string, map[string]string) {
@@ -121,7 +124,7 @@ func newList(t *remote.Target) *cobra.Command {
 }
 
 func newShow(t *remote.Target) *cobra.Command {
-	return remote.Ask[Delivery]{
+	return remote.Ask[shape.Delivery]{
 		As: t.AsUser, Use: "show ID", Short: "Show one delivery", Args: terminal.Exactly(1),
 		Call: remote.Get(jobPath),
 		Show: showDelivery,
@@ -129,7 +132,7 @@ func newShow(t *remote.Target) *cobra.Command {
 }
 
 func newCancel(t *remote.Target) *cobra.Command {
-	return remote.Ask[Delivery]{
+	return remote.Ask[shape.Delivery]{
 		As: t.AsUser, Use: "cancel ID", Short: "Cancel a delivery that has not ended", Args: terminal.Exactly(1),
 		Call: func(args []string) (client.Call, error) {
 			return client.Call{Method: http.MethodPost, Path: jobPath(args[0]) + "/cancel"}, nil
@@ -138,21 +141,21 @@ func newCancel(t *remote.Target) *cobra.Command {
 	}.Command()
 }
 
-func showDeliveries(cmd *cobra.Command, deliveries []Delivery) error {
+func showDeliveries(cmd *cobra.Command, deliveries []shape.Delivery) error {
 	rows := [][]string{{"ID", "STATE", "FILE", "SIZE", "FAILED TRIES", "CREATED", "LAST ERROR"}}
 	for _, d := range deliveries {
 		rows = append(rows, []string{
 			d.ID, string(d.State), d.FileName, terminal.BytesText(d.Size), strconv.Itoa(d.Attempt),
-			terminal.When(d.CreatedAt), d.LastError,
+			terminal.When(d.CreatedAt), shape.Value(d.LastError),
 		})
 	}
 	return terminal.Table(cmd.OutOrStdout(), rows)
 }
 
-func showDelivery(cmd *cobra.Command, d Delivery) error {
+func showDelivery(cmd *cobra.Command, d shape.Delivery) error {
 	place := ""
-	if d.PlaceInLine > 0 {
-		place = strconv.Itoa(d.PlaceInLine)
+	if d.PlaceInLine != nil {
+		place = strconv.Itoa(*d.PlaceInLine)
 	}
 
 	return terminal.Table(cmd.OutOrStdout(), terminal.Filled(
@@ -165,8 +168,8 @@ func showDelivery(cmd *cobra.Command, d Delivery) error {
 		[]string{"changed", terminal.When(d.UpdatedAt)},
 		[]string{"workflow", d.WorkflowID},
 		[]string{"place in line", place},
-		[]string{"last error", d.LastError},
-		[]string{"next try", terminal.WhenSet(d.NextAt)},
+		[]string{"last error", shape.Value(d.LastError)},
+		[]string{"next try", terminal.WhenSet(d.NextAttemptAt)},
 		[]string{"expires", terminal.WhenSet(d.DeadlineAt)},
 	))
 }

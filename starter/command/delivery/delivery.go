@@ -8,39 +8,13 @@ import (
 	"time"
 
 	"stagecoach/api/client"
+	"stagecoach/api/shape"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/starter/terminal"
 )
 
 // pollInterval is how often a command that waits for a delivery reads it.
 const pollInterval = 300 * time.Millisecond
-
-// Delivery is a delivery job as the API shows it.
-type Delivery struct {
-	ID          string                  `json:"id"`
-	State       lifecycle.DeliveryState `json:"state"`
-	Attempt     int                     `json:"attempt"`
-	FileID      string                  `json:"file_id"`
-	FileName    string                  `json:"file_name"`
-	Size        int64                   `json:"size"`
-	BytesSent   int64                   `json:"bytes_sent"`
-	PlaceInLine int                     `json:"place_in_line"`
-	LastError   string                  `json:"last_error"`
-	NextAt      time.Time               `json:"next_attempt_at"` // zero: at once
-	DeadlineAt  time.Time               `json:"deadline_at"`     // zero: none
-	CreatedAt   time.Time               `json:"created_at"`
-	UpdatedAt   time.Time               `json:"updated_at"`
-	WorkflowID  string                  `json:"workflow_id"`
-}
-
-func (d Delivery) Ended() bool {
-	switch d.State {
-	case lifecycle.DeliveryDelivered, lifecycle.DeliveryFailed, lifecycle.DeliveryCancelled, lifecycle.DeliveryExpired:
-		return true
-	default:
-		return false
-	}
-}
 
 // Ask asks for a delivery. existed says that the key was used before: then it is that delivery.
 func Ask(
@@ -56,7 +30,7 @@ func Ask(
 func jobPath(id string) string { return "/v1/deliveries/" + url.PathEscape(id) }
 
 // Each shows the caller's deliveries to see, the newest first, until it says that it has seen enough.
-func Each(ctx context.Context, c *client.Client, see func(Delivery) (enough bool)) error {
+func Each(ctx context.Context, c *client.Client, see func(shape.Delivery) (enough bool)) error {
 	return client.EachItem(ctx, c, "/v1/deliveries", url.Values{}, see)
 }
 
@@ -69,7 +43,7 @@ type Speedometer struct {
 
 // Look returns bytes per second since the stream began, 0 while that is unknown. The record is updated about once a
 // second, so the speed stays the same between two updates.
-func (s *Speedometer) Look(d Delivery) float64 {
+func (s *Speedometer) Look(d shape.Delivery) float64 {
 	switch {
 	case d.State != lifecycle.DeliveryStreaming || d.BytesSent < s.until:
 		*s = Speedometer{}
@@ -83,15 +57,15 @@ func (s *Speedometer) Look(d Delivery) float64 {
 }
 
 // ProgressLine shows how far a delivery is, within the width of a screen.
-func ProgressLine(d Delivery, perSecond float64) string {
+func ProgressLine(d shape.Delivery, perSecond float64) string {
 	const nameWidth = 24
 	name := terminal.Shorten(terminal.Printable(d.FileName), nameWidth)
 	line := fmt.Sprintf("  %-*s  ", nameWidth, name)
 	switch {
 	case d.State == lifecycle.DeliveryQueued && d.Attempt > 0:
-		line += fmt.Sprintf("waits for the next try after %s", terminal.Printable(d.LastError))
-	case d.State == lifecycle.DeliveryQueued && d.PlaceInLine > 0:
-		line += fmt.Sprintf("waits, place %d in line", d.PlaceInLine)
+		line += fmt.Sprintf("waits for the next try after %s", terminal.Printable(shape.Value(d.LastError)))
+	case d.State == lifecycle.DeliveryQueued && d.PlaceInLine != nil:
+		line += fmt.Sprintf("waits, place %d in line", *d.PlaceInLine)
 	case d.State == lifecycle.DeliveryQueued:
 		line += "waits"
 	case d.State != lifecycle.DeliveryStreaming || d.Size <= 0:
@@ -109,15 +83,14 @@ func ProgressLine(d Delivery, perSecond float64) string {
 	return line
 }
 
-func (d Delivery) Stage() string { return string(d.State) }
-
-func (d Delivery) ChangeLine() string {
+// ChangeLine says in a line of a log which state a delivery is in.
+func ChangeLine(d shape.Delivery) string {
 	line := fmt.Sprintf("delivery %s  %-11s  %s", d.ID, d.State, terminal.Printable(d.FileName))
 	switch {
 	case d.State == lifecycle.DeliveryDelivered:
 		line += fmt.Sprintf(", %s in %s", terminal.BytesText(d.Size), terminal.Took(d.UpdatedAt.Sub(d.CreatedAt)))
-	case d.LastError != "":
-		line += ": " + terminal.Printable(d.LastError)
+	case d.LastError != nil:
+		line += ": " + terminal.Printable(shape.Value(d.LastError))
 	}
 	return line
 }

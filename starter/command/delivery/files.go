@@ -7,34 +7,24 @@ import (
 	"net/url"
 	"path"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"stagecoach/api/client"
+	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
 	"stagecoach/starter/command/remote"
 	"stagecoach/starter/terminal"
 )
 
-// File is an entry of the shared folder as the API shows it.
-type File struct {
-	FileID     string    `json:"file_id"`
-	Name       string    `json:"name"`
-	Kind       string    `json:"kind"` // "file" or "folder"
-	Path       string    `json:"path"`
-	Size       int64     `json:"size"`
-	ModifiedAt time.Time `json:"modified_at"`
-}
-
 // EachFile shows the entries of a folder to see, page after page, until it says that it has seen enough.
-func EachFile(ctx context.Context, c *client.Client, folder string, see func(File) (enough bool)) error {
+func EachFile(ctx context.Context, c *client.Client, folder string, see func(shape.File) (enough bool)) error {
 	return client.EachItem(ctx, c, "/v1/files", url.Values{"path": {folder}}, see)
 }
 
 // findFile finds a file or folder by its path in the shared folder.
-func findFile(ctx context.Context, c *client.Client, name string) (found File, err error) {
-	err = EachFile(ctx, c, path.Dir(name), func(f File) bool {
+func findFile(ctx context.Context, c *client.Client, name string) (found shape.File, err error) {
+	err = EachFile(ctx, c, path.Dir(name), func(f shape.File) bool {
 		if f.Path == name {
 			found = f
 		}
@@ -42,7 +32,7 @@ func findFile(ctx context.Context, c *client.Client, name string) (found File, e
 	})
 	if err == nil && found.FileID == "" {
 		err = &client.Refusal{
-			Status: http.StatusNotFound, Code: string(fault.FileNotFound),
+			Status: http.StatusNotFound, Code: fault.FileNotFound,
 			Detail: "there is no " + name + " in the shared folder",
 		}
 	}
@@ -53,7 +43,7 @@ func findFile(ctx context.Context, c *client.Client, name string) (found File, e
 // NewFiles makes the command files.
 func NewFiles() *cobra.Command {
 	var t remote.Target
-	cmd := remote.List[File]{
+	cmd := remote.List[shape.File]{
 		As: t.AsUser, Use: "files [PATH]", Short: "List a folder of the shared folder", Args: terminal.Between(0, 1),
 		Query: func(args []string) (string, map[string]string) {
 			return "/v1/files", map[string]string{"path": folderOf(args)}
@@ -67,7 +57,7 @@ func NewFiles() *cobra.Command {
 // folderOf is the folder that the arguments of a command name; without one it is the shared folder itself.
 func folderOf(args []string) string { return "/" + strings.Trim(strings.Join(args, ""), "/") }
 
-func showFiles(cmd *cobra.Command, files []File) error {
+func showFiles(cmd *cobra.Command, files []shape.File) error {
 	if len(files) == 0 {
 		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s is empty\n", terminal.Printable(folderOf(cmd.Flags().Args())))
 		return err

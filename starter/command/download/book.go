@@ -5,32 +5,14 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"stagecoach/api/client"
+	"stagecoach/api/shape"
 	"stagecoach/starter/command/remote"
 	"stagecoach/starter/terminal"
 )
-
-// Book is a book of the library as the API shows it.
-type Book struct {
-	ID        string    `json:"id"`
-	Title     string    `json:"title"`
-	Author    string    `json:"author"`
-	State     string    `json:"state"`
-	Media     []Medium  `json:"media"`
-	CreatedAt time.Time `json:"created_at"`
-}
-
-// Medium is what a download has brought for a book.
-type Medium struct {
-	MediaType string `json:"media_type"`
-	Status    string `json:"status"`
-	Path      string `json:"path"`
-	SourceURL string `json:"source_url"`
-}
 
 func BookPath(id string) string { return "/v1/books/" + url.PathEscape(id) }
 
@@ -50,7 +32,7 @@ func NewBook() *cobra.Command {
 
 func newBookAdd(t *remote.Target) *cobra.Command {
 	var author string
-	cmd := remote.Ask[Book]{
+	cmd := remote.Ask[shape.Book]{
 		As: t.AsUser, Use: "add TITLE", Short: "Add a book", Args: terminal.Exactly(1), Keyed: true,
 		Call: func(args []string) (client.Call, error) {
 			body := map[string]string{"title": args[0]}
@@ -67,7 +49,7 @@ func newBookAdd(t *remote.Target) *cobra.Command {
 }
 
 func newBookShow(t *remote.Target) *cobra.Command {
-	return remote.Ask[Book]{
+	return remote.Ask[shape.Book]{
 		As: t.AsUser, Use: "show ID", Short: "Show one book and the paths of its media", Args: terminal.Exactly(1),
 		Call: remote.Get(BookPath),
 		Show: showBook,
@@ -76,7 +58,7 @@ func newBookShow(t *remote.Target) *cobra.Command {
 
 func newBookList(t *remote.Target) *cobra.Command {
 	var search, state string
-	cmd := remote.List[Book]{
+	cmd := remote.List[shape.Book]{
 		As: t.AsUser, Use: "list", Short: "List the books, the newest first", Args: terminal.Exactly(0),
 		Query: func([]string) (string, map[string]string) {
 			return "/v1/books", map[string]string{"q": search, "state": state}
@@ -89,7 +71,7 @@ func newBookList(t *remote.Target) *cobra.Command {
 }
 
 func newBookMedium(t *remote.Target) *cobra.Command {
-	return remote.Ask[Book]{
+	return remote.Ask[shape.Book]{
 		As: t.AsAdmin, Use: "medium BOOK text|audio deleted|missing", Args: terminal.Exactly(3),
 		Short: "Mark a medium of a book as deleted or missing; files stay as they are (administrators only)",
 		Call: func(args []string) (client.Call, error) {
@@ -100,7 +82,7 @@ func newBookMedium(t *remote.Target) *cobra.Command {
 	}.Command()
 }
 
-func showBook(cmd *cobra.Command, b Book) error {
+func showBook(cmd *cobra.Command, b shape.Book) error {
 	rows := [][]string{
 		{"book", b.ID},
 		{"title", b.Title},
@@ -110,14 +92,14 @@ func showBook(cmd *cobra.Command, b Book) error {
 	}
 	for _, m := range b.Media {
 		rows = append(rows, []string{m.MediaType, fmt.Sprintf("%s at %s", m.Status, m.Path)})
-		if m.SourceURL != "" { // for its owner and administrators
-			rows = append(rows, []string{"", "from " + m.SourceURL})
+		if m.SourceURL != nil { // for its owner and administrators
+			rows = append(rows, []string{"", "from " + *m.SourceURL})
 		}
 	}
 	return terminal.Table(cmd.OutOrStdout(), rows)
 }
 
-func showBooks(cmd *cobra.Command, books []Book) error {
+func showBooks(cmd *cobra.Command, books []shape.Book) error {
 	rows := [][]string{{"ID", "STATE", "MEDIA", "AUTHOR", "TITLE"}}
 	for _, b := range books {
 		var media []string

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stagecoach/api/client"
+	"stagecoach/api/shape"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/download"
 	"stagecoach/starter/command/remote"
@@ -23,7 +24,7 @@ func New() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "download BOOK LINK",
 		Short: "Download a torrent for a book of the library, and manage downloads",
-		Long: `Download a torrent for a book of the library, with qBittorrent.
+		Long: `shape.Download a torrent for a book of the library, with qBittorrent.
 
 BOOK is the id of a book. LINK is a magnet link or the http(s) address of a .torrent file; quote
 it, because it may contain "&". While a download for the same book and medium is active, the
@@ -66,7 +67,7 @@ func start(cmd *cobra.Command, c *client.Client, bookID, link string, o options)
 	if err != nil {
 		return err
 	}
-	job, err := client.Decode[Download](answer)
+	job, err := client.Decode[shape.Download](answer)
 	if err != nil {
 		return err
 	}
@@ -79,23 +80,25 @@ func start(cmd *cobra.Command, c *client.Client, bookID, link string, o options)
 		case status != http.StatusCreated:
 			said = "is active already"
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "download %s of %s %s\n", job.ID, job.what(), said)
+		fmt.Fprintf(cmd.OutOrStdout(), "download %s of %s %s\n", job.ID, what(job), said)
 	}
 
-	return remote.Wait[Download]{
+	return remote.Wait[shape.Download]{
 		Wait: o.wait, AsJSON: o.asJSON, Path: Path(job.ID), Every: pollInterval, Show: "starter download show " + job.ID,
-		Progress: Download.ProgressLine,
+		State:    func(d shape.Download) string { return string(d.Status) },
+		Change:   ChangeLine,
+		Progress: ProgressLine,
 		Failure:  notCompleted,
 	}.Finish(cmd, c, answer)
 }
 
 // notCompleted is the error of a download that ended in another status than completed.
-func notCompleted(d Download) error {
+func notCompleted(d shape.Download) error {
 	switch {
 	case d.Status == lifecycle.DownloadCompleted:
 		return nil
-	case d.FailureReason != "":
-		return fmt.Errorf("download %s ended %s: %s", d.ID, d.Status, d.why())
+	case d.FailureReason != nil:
+		return fmt.Errorf("download %s ended %s: %s", d.ID, d.Status, why(d))
 	default:
 		return fmt.Errorf("download %s ended %s", d.ID, d.Status)
 	}
@@ -103,7 +106,7 @@ func notCompleted(d Download) error {
 
 func newList(t *remote.Target) *cobra.Command {
 	var status, bookID string
-	cmd := remote.List[Download]{
+	cmd := remote.List[shape.Download]{
 		As: t.AsUser, Use: "list", Short: "List your downloads, the newest first (an administrator sees everybody's)",
 		Args: terminal.Exactly(0),
 		Query: func([]string) (string, map[string]string) {
@@ -117,7 +120,7 @@ func newList(t *remote.Target) *cobra.Command {
 }
 
 func newShow(t *remote.Target) *cobra.Command {
-	return remote.Ask[Download]{
+	return remote.Ask[shape.Download]{
 		As: t.AsUser, Use: "show ID", Short: "Show one download", Args: terminal.Exactly(1),
 		Call: remote.Get(Path),
 		Show: showDownload,
@@ -126,7 +129,7 @@ func newShow(t *remote.Target) *cobra.Command {
 
 func newCancel(t *remote.Target) *cobra.Command {
 	var keepFiles bool
-	cmd := remote.Ask[Download]{
+	cmd := remote.Ask[shape.Download]{
 		As: t.AsUser, Use: "cancel ID", Args: terminal.Exactly(1),
 		Short: "Cancel a download, and remove its torrent unless another download needs it",
 		Call: func(args []string) (client.Call, error) {
@@ -140,67 +143,67 @@ func newCancel(t *remote.Target) *cobra.Command {
 }
 
 func newEvents(t *remote.Target) *cobra.Command {
-	return remote.Ask[client.Page[remote.Event]]{
+	return remote.Ask[shape.Page[shape.History]]{
 		As: t.AsUser, Use: "events ID", Short: "Show the history of a download, from the beginning", Args: terminal.Exactly(1),
 		Call: remote.Get(func(id string) string { return Path(id) + "/events" }),
-		Show: func(cmd *cobra.Command, p client.Page[remote.Event]) error { return remote.ShowEvents(cmd, p.Items) },
+		Show: func(cmd *cobra.Command, p shape.Page[shape.History]) error { return remote.ShowEvents(cmd, p.Items) },
 	}.Command()
 }
 
-func showDownloads(cmd *cobra.Command, downloads []Download) error {
+func showDownloads(cmd *cobra.Command, downloads []shape.Download) error {
 	rows := [][]string{{"ID", "STATUS", "DONE", "SIZE", "SPEED", "BOOK", "MEDIUM", "CREATED", "REMARK"}}
 	for _, d := range downloads {
 		speed := ""
 		if d.Speed > 0 {
-			speed = d.pace()
+			speed = pace(d)
 		}
 		rows = append(rows, []string{
-			d.ID, string(d.Status), percent(d.Progress), d.sizeText(), speed,
-			terminal.Shorten(d.bookText(), 40), d.MediaType, terminal.When(d.CreatedAt), d.remark(),
+			d.ID, string(d.Status), percent(d.Progress), sizeText(d), speed,
+			terminal.Shorten(bookText(d), 40), d.MediaType, terminal.When(d.CreatedAt), remark(d),
 		})
 	}
 
 	return terminal.Table(cmd.OutOrStdout(), rows)
 }
 
-func showDownload(cmd *cobra.Command, d Download) error {
+func showDownload(cmd *cobra.Command, d shape.Download) error {
 	speed := ""
 	if d.Speed > 0 {
-		speed = d.pace()
+		speed = pace(d)
 	}
 
 	return terminal.Table(cmd.OutOrStdout(), terminal.Filled(
 		[]string{"download", d.ID},
 		[]string{"status", string(d.Status)},
-		[]string{"book", d.bookText()},
+		[]string{"book", bookText(d)},
 		[]string{"medium", d.MediaType},
 		[]string{"done", percent(d.Progress)},
-		[]string{"size", d.sizeText()},
+		[]string{"size", sizeText(d)},
 		[]string{"speed", speed},
-		[]string{"remark", d.remark()},
+		[]string{"remark", remark(d)},
 		[]string{"not found since", terminal.WhenSet(d.FirstNotFoundAt)},
 		[]string{"completed", terminal.WhenSet(d.CompletedAt)},
-		[]string{"torrent", d.ExternalJobID},
+		[]string{"torrent", shape.Value(d.ExternalJobID)},
 		[]string{"source", d.Source},
 		[]string{"link", d.SourceURL},
 		[]string{"created", terminal.When(d.CreatedAt)},
 		[]string{"changed", terminal.When(d.UpdatedAt)},
 		[]string{"workflow", d.WorkflowID},
-		[]string{"you may", cmp.Or(strings.Join(d.Actions, ", "), "nothing now")},
+		[]string{"you may", cmp.Or(terminal.Join(d.AllowedActions), "nothing now")},
 	))
 }
 
 // percent rounds down: 100 % means that the download is complete.
 func percent(part float64) string { return fmt.Sprintf("%d %%", int(100*part+1e-9)) }
 
-func (d Download) sizeText() string {
+func sizeText(d shape.Download) string {
 	if d.Size == 0 {
 		return "unknown"
 	}
 	return terminal.BytesText(d.Size)
 }
 
-func (d Download) bookText() string {
+func bookText(d shape.Download) string {
 	if d.BookTitle == "" {
 		return "id " + d.BookID + ", which was deleted"
 	}
@@ -208,19 +211,17 @@ func (d Download) bookText() string {
 }
 
 // remark says why a person should look at the download; empty: no need.
-func (d Download) remark() string {
+func remark(d shape.Download) string {
 	switch {
-	case d.FailureReason != "":
-		return d.why()
+	case d.FailureReason != nil:
+		return why(d)
 	case d.Ended():
 		return ""
 	case d.CancelRequested:
 		return "being cancelled"
-	case !d.FirstNotFoundAt.IsZero():
+	case d.FirstNotFoundAt != nil:
 		return "not found in qBittorrent"
-	case d.Attention != "":
-		return d.Attention
 	default:
-		return d.LastError
+		return cmp.Or(shape.Value(d.Attention), shape.Value(d.LastError))
 	}
 }

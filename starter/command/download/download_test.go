@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/api/shape"
 	"stagecoach/internal/lifecycle"
 )
 
@@ -13,21 +14,21 @@ func TestDownloadLines(t *testing.T) {
 	t.Parallel()
 	eta := int64(125)
 	now := time.Now()
-	for want, d := range map[string]Download{
+	for want, d := range map[string]shape.Download{
 		"waits for qBittorrent":           {Status: lifecycle.DownloadQueued},
-		"waits: PROVIDER_UNAVAILABLE":     {Status: lifecycle.DownloadQueued, LastError: "PROVIDER_UNAVAILABLE"},
+		"waits: PROVIDER_UNAVAILABLE":     {Status: lifecycle.DownloadQueued, LastError: new("PROVIDER_UNAVAILABLE")},
 		"is being cancelled":              {Status: lifecycle.DownloadDownloading, CancelRequested: true},
-		"does not have it now":            {Status: lifecycle.DownloadDownloading, FirstNotFoundAt: now},
+		"does not have it now":            {Status: lifecycle.DownloadDownloading, FirstNotFoundAt: &now},
 		"99 %  2.5 MB/s, 2 min 05 s left": {Status: lifecycle.DownloadDownloading, Progress: 0.999, Speed: 2.5e6, ETASeconds: &eta},
 		"████████████░░░░░░░░░░░░  50 %": {Status: lifecycle.DownloadDownloading, Progress: 0.5},
-		"50 %  stalled": {Status: lifecycle.DownloadDownloading, Progress: 0.5, Attention: "stalled", Speed: 1},
-		"failed       book 4, text: enqueue_failed (X)": {BookID: "4", MediaType: "text", Status: lifecycle.DownloadFailed, FailureReason: "enqueue_failed", LastError: "X"},
-		"failed       a\ufffdb, text: provider_error":   {BookTitle: "a\x1bb", MediaType: "text", Status: lifecycle.DownloadFailed, FailureReason: "provider_error"},
+		"50 %  stalled": {Status: lifecycle.DownloadDownloading, Progress: 0.5, Attention: new("stalled"), Speed: 1},
+		"failed       book 4, text: enqueue_failed (X)": {BookID: "4", MediaType: "text", Status: lifecycle.DownloadFailed, FailureReason: new("enqueue_failed"), LastError: new("X")},
+		"failed       a\ufffdb, text: provider_error":   {BookTitle: "a\x1bb", MediaType: "text", Status: lifecycle.DownloadFailed, FailureReason: new("provider_error")},
 		"canceled     On Wheels, text":                  {BookTitle: "On Wheels", MediaType: "text", Status: lifecycle.DownloadCanceled},
 	} {
-		line := d.ProgressLine()
+		line := ProgressLine(d)
 		if d.Ended() {
-			line = d.ChangeLine()
+			line = ChangeLine(d)
 		}
 		if !strings.Contains(line, want) {
 			t.Errorf("%q is not in %q", want, line)

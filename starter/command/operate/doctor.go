@@ -13,34 +13,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"stagecoach/api/client"
+	"stagecoach/api/shape"
 	"stagecoach/starter/command/remote"
 	"stagecoach/starter/terminal"
 )
 
-// examination is what all processes found with their own credentials.
-type examination struct {
-	Works     bool              `json:"works"`
-	Processes []processExamined `json:"processes"`
-	Unserved  []string          `json:"unserved_queues"`
-}
-
-type processExamined struct {
-	Identity string `json:"identity"`
-	Version  string `json:"version"`
-	Answered bool   `json:"answered"`
-	Checks   []struct {
-		System  string `json:"system"`
-		State   string `json:"state"`
-		Account string `json:"account"`
-		Detail  string `json:"detail"`
-		Code    string `json:"code"`
-		Next    string `json:"next"`
-	} `json:"checks"`
-}
-
 // answered says whether every process has answered.
-func (e examination) answered() bool {
-	return !slices.ContainsFunc(e.Processes, func(p processExamined) bool { return !p.Answered })
+func answered(e shape.Doctor) bool {
+	return !slices.ContainsFunc(e.Processes, func(p shape.ProcessChecks) bool { return !p.Answered })
 }
 
 // errNotConnected is the error of an examination that found a system that does not work.
@@ -94,17 +74,17 @@ would show is "unverified". Exit code 0 means that everything that is configured
 }
 
 // examine asks all processes for a check, and waits until each has answered or the time is over.
-func examine(ctx context.Context, c *client.Client, wait time.Duration) (found examination, answer []byte, err error) {
+func examine(ctx context.Context, c *client.Client, wait time.Duration) (found shape.Doctor, answer []byte, err error) {
 	deadline := time.Now().Add(wait)
 	answer, _, err = c.Send(ctx, client.Call{Method: http.MethodPost, Path: "/v1/doctor"})
 	for {
 		if err != nil {
 			return found, nil, err
 		}
-		if found, err = client.Decode[examination](answer); err != nil {
+		if found, err = client.Decode[shape.Doctor](answer); err != nil {
 			return found, nil, err
 		}
-		if found.answered() || time.Now().After(deadline) {
+		if answered(found) || time.Now().After(deadline) {
 			return found, answer, nil
 		}
 
@@ -119,7 +99,7 @@ func examine(ctx context.Context, c *client.Client, wait time.Duration) (found e
 }
 
 // showExamination writes a line for each check, and then what to do about each that does not work.
-func showExamination(cmd *cobra.Command, e examination) error {
+func showExamination(cmd *cobra.Command, e shape.Doctor) error {
 	rows := [][]string{{"PROCESS", "SYSTEM", "STATE", "AS", "DETAIL"}}
 	var next []string
 	for _, p := range e.Processes {
@@ -131,9 +111,9 @@ func showExamination(cmd *cobra.Command, e examination) error {
 		}
 
 		for _, c := range p.Checks {
-			rows = append(rows, []string{process, c.System, c.State, c.Account, cmp.Or(c.Detail, c.Code)})
+			rows = append(rows, []string{process, c.System, c.State, shape.Value(c.Account), cmp.Or(c.Detail, shape.Value(c.Code))})
 			if c.State != "works" && c.State != "off" {
-				next = append(next, p.Identity+" "+c.System+": "+strings.TrimSpace(c.Code+" "+c.Next))
+				next = append(next, p.Identity+" "+c.System+": "+strings.TrimSpace(shape.Value(c.Code)+" "+shape.Value(c.Next)))
 			}
 		}
 	}

@@ -18,11 +18,7 @@ import (
 const followWithout = 30 * time.Second
 
 // job is a delivery or a download that a command follows to its end.
-type job interface {
-	Ended() bool
-	Stage() string      // its state, as the record spells it
-	ChangeLine() string // describes a change of state in one line of a log
-}
+type job interface{ Ended() bool }
 
 // Follow reads a job until it has ended, passes each reading to see, and returns the last answer. It tolerates an API
 // that restarts.
@@ -60,6 +56,8 @@ type Wait[T job] struct {
 	Path         string // of the job in the API
 	Every        time.Duration
 	Show         string         // the command that shows the job
+	State        func(T) string // as the record spells it
+	Change       func(T) string // a line of a log about a change of the state
 	Progress     func(T) string // a line within the width of a screen
 	// Failure is nil for a job that ended as it should.
 	Failure func(T) error
@@ -107,12 +105,12 @@ func (w Wait[T]) watch(cmd *cobra.Command, c *client.Client) (T, []byte, error) 
 	screen := terminal.NewScreen(cmd.OutOrStdout())
 	seen := ""
 	return Follow(ctx, c, w.Path, w.Every, func(now T) {
-		if now.Ended() || !screen.Live && now.Stage() != seen {
+		if now.Ended() || !screen.Live && w.State(now) != seen {
 			screen.Draw()
-			screen.Say("%s", now.ChangeLine())
+			screen.Say("%s", w.Change(now))
 		} else {
 			screen.Draw(w.Progress(now))
 		}
-		seen = now.Stage()
+		seen = w.State(now)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stagecoach/api/client"
+	"stagecoach/api/shape"
 	"stagecoach/starter/terminal"
 )
 
@@ -52,12 +53,12 @@ func (l List[T]) Command() *cobra.Command {
 	return cmd
 }
 
-func (l List[T]) showPage(cmd *cobra.Command, page client.Page[T]) error {
+func (l List[T]) showPage(cmd *cobra.Command, page shape.Page[T]) error {
 	if err := l.Show(cmd, page.Items); err != nil {
 		return err
 	}
-	if page.NextCursor != "" {
-		fmt.Fprintf(cmd.OutOrStdout(), "there are more: --cursor %s\n", terminal.Printable(page.NextCursor))
+	if page.NextCursor != nil {
+		fmt.Fprintf(cmd.OutOrStdout(), "there are more: --cursor %s\n", terminal.Printable(*page.NextCursor))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stagecoach/api/client"
+	"stagecoach/api/shape"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/starter/command/remote"
 	"stagecoach/starter/terminal"
@@ -15,7 +16,7 @@ import (
 
 // newAction is a command that takes an action on a task. to is the next status, for the action status alone.
 func newAction(t *remote.Target, name, short, action string, to lifecycle.TaskState) *cobra.Command {
-	return remote.Ask[Task]{
+	return remote.Ask[shape.Task]{
 		As: t.AsUser, Use: name + " ID COMMENT…", Short: short, Args: terminal.AtLeast(1), Keyed: true,
 		Call: func(args []string) (client.Call, error) { return ActOn(args[0], action, to, args[1:]), nil },
 		Show: showTask,
@@ -23,7 +24,7 @@ func newAction(t *remote.Target, name, short, action string, to lifecycle.TaskSt
 }
 
 func newStatus(t *remote.Target) *cobra.Command {
-	return remote.Ask[Task]{
+	return remote.Ask[shape.Task]{
 		As: t.AsUser, Use: "status ID STATUS COMMENT…", Short: "Give a task one of the statuses that it may have next",
 		Args: terminal.AtLeast(2), Keyed: true,
 		Call: func(args []string) (client.Call, error) {
@@ -40,10 +41,10 @@ func newStatus(t *remote.Target) *cobra.Command {
 }
 
 func newComment(t *remote.Target) *cobra.Command {
-	return remote.Ask[remote.Event]{
+	return remote.Ask[shape.History]{
 		As: t.AsUser, Use: "comment ID COMMENT…", Short: "Comment on a task", Args: terminal.AtLeast(1), Keyed: true,
 		Call: func(args []string) (client.Call, error) { return ActOn(args[0], "comments", "", args[1:]), nil },
-		Show: func(cmd *cobra.Command, e remote.Event) error { return remote.ShowEvents(cmd, []remote.Event{e}) },
+		Show: func(cmd *cobra.Command, e shape.History) error { return remote.ShowEvents(cmd, []shape.History{e}) },
 	}.Command()
 }
 

@@ -12,31 +12,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"stagecoach/api/client"
+	"stagecoach/api/shape"
 	"stagecoach/starter/command/remote"
 	"stagecoach/starter/terminal"
 )
 
-// newTask is a task to create, as the API takes it.
-type newTask struct {
-	AssigneeID  string   `json:"assignee_id,omitempty"`
-	BlockedBy   []string `json:"blocked_by,omitempty"`
-	Description string   `json:"description,omitempty"`
-	Labels      []string `json:"labels,omitempty"`
-	Priority    string   `json:"priority,omitempty"`
-	Title       string   `json:"title"`
-	Visibility  string   `json:"visibility,omitempty"`
-	WorkspaceID string   `json:"workspace_id"`
-}
-
 func newCreate(t *remote.Target) *cobra.Command {
-	var task newTask
-	cmd := remote.Ask[Task]{
+	var task shape.TaskRequest
+	var assignee string
+	cmd := remote.Ask[shape.Task]{
 		As: t.AsUser, Use: "create TITLE", Short: "Create a task", Args: terminal.Exactly(1), Keyed: true,
 		Call: func(args []string) (client.Call, error) {
 			if task.WorkspaceID == "" {
 				return client.Call{}, errNoWorkspace
 			}
-			task.Title = args[0]
+			task.Title, task.AssigneeID = args[0], shape.Optional(assignee)
 			return client.Call{Method: http.MethodPost, Path: "/v1/tasks", Body: task}, nil
 		},
 		Show: showTask,
@@ -47,7 +37,7 @@ func newCreate(t *remote.Target) *cobra.Command {
 	flags.StringVar(&task.Description, "description", "", "what is to be done")
 	flags.StringVar(&task.Visibility, "visibility", "", "public or private (default public)")
 	flags.StringVar(&task.Priority, "priority", "", "low, normal, high or critical (default normal)")
-	flags.StringVar(&task.AssigneeID, "assignee", "", "id of the member who is to do it (default: who claims it)")
+	flags.StringVar(&assignee, "assignee", "", "id of the member who is to do it (default: who claims it)")
 	flags.StringSliceVar(&task.Labels, "label", nil, "a label; may be given several times")
 	flags.StringSliceVar(&task.BlockedBy, "blocked-by", nil, "id of a task that must be DONE first; may be given several times")
 	return cmd
@@ -55,17 +45,9 @@ func newCreate(t *remote.Target) *cobra.Command {
 
 var errNoWorkspace = terminal.UsageError("--workspace is missing: give the id of a workspace (starter workspace list)")
 
-// MadeTasks are the tasks of a batch.
-type MadeTasks struct {
-	Items []struct {
-		Ref string `json:"ref"`
-		Task
-	} `json:"items"`
-}
-
 func newBatch(t *remote.Target) *cobra.Command {
 	var workspace string
-	cmd := remote.Ask[MadeTasks]{
+	cmd := remote.Ask[shape.TaskBatch]{
 		As: t.AsUser, Use: "batch FILE", Short: "Create a graph of tasks, all or none", Args: terminal.Exactly(1), Keyed: true,
 		Call: func(args []string) (client.Call, error) {
 			if workspace == "" {
@@ -113,7 +95,7 @@ func readBatch(name string) ([]json.RawMessage, error) {
 	return tasks, nil
 }
 
-func showMade(cmd *cobra.Command, made MadeTasks) error {
+func showMade(cmd *cobra.Command, made shape.TaskBatch) error {
 	rows := [][]string{{"REF", "ID", "STATUS", "WAITS FOR", "TITLE"}}
 	for _, t := range made.Items {
 		rows = append(rows, []string{t.Ref, t.ID, string(t.Status), waitsFor(t.Task), t.Title})

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stagecoach/api/client"
+	"stagecoach/api/shape"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/starter/command/remote"
 	"stagecoach/starter/terminal"
@@ -69,16 +70,16 @@ func newDependencies(t *remote.Target) *cobra.Command {
 
 // dependenciesOf reads all tasks of the task's workspace and follows their blockers in both directions.
 func dependenciesOf(ctx context.Context, c *client.Client, id string) (dependencies, error) {
-	root, err := client.Ask[Task](ctx, c, client.Call{Method: http.MethodGet, Path: Path(id)})
+	root, err := client.Ask[shape.Task](ctx, c, client.Call{Method: http.MethodGet, Path: Path(id)})
 	if err != nil {
 		return dependencies{}, err
 	}
 
-	g := taskGraph{tasks: map[string]Task{}, waiting: map[string][]blocker{}}
-	err = client.EachItem(ctx, c, "/v1/tasks", url.Values{"workspace_id": {root.WorkspaceID}}, func(t Task) bool {
+	g := taskGraph{tasks: map[string]shape.Task{}, waiting: map[string][]shape.Blocker{}}
+	err = client.EachItem(ctx, c, "/v1/tasks", url.Values{"workspace_id": {root.WorkspaceID}}, func(t shape.Task) bool {
 		g.tasks[t.ID] = t
 		for _, b := range t.Blockers {
-			g.waiting[b.ID] = append(g.waiting[b.ID], blocker{t.ID, t.Status})
+			g.waiting[b.ID] = append(g.waiting[b.ID], shape.Blocker{ID: t.ID, Status: t.Status})
 		}
 		return false
 	})
@@ -86,8 +87,8 @@ func dependenciesOf(ctx context.Context, c *client.Client, id string) (dependenc
 		return dependencies{}, err
 	}
 
-	blockers := func(id string) []blocker { return g.tasks[id].Blockers }
-	dependents := func(id string) []blocker { return g.waiting[id] }
+	blockers := func(id string) []shape.Blocker { return g.tasks[id].Blockers }
+	dependents := func(id string) []shape.Blocker { return g.waiting[id] }
 	return dependencies{
 		dependency: dependency{ID: root.ID, Status: root.Status, Title: root.Title},
 		Blockers:   g.tree(root.ID, blockers, map[string]bool{}),
@@ -97,12 +98,12 @@ func dependenciesOf(ctx context.Context, c *client.Client, id string) (dependenc
 
 // taskGraph holds the tasks of a workspace, and the tasks that wait for each.
 type taskGraph struct {
-	tasks   map[string]Task
-	waiting map[string][]blocker
+	tasks   map[string]shape.Task
+	waiting map[string][]shape.Blocker
 }
 
 // tree gives the tasks that next leads to from a task, the oldest first.
-func (g taskGraph) tree(id string, next func(string) []blocker, seen map[string]bool) []dependency {
+func (g taskGraph) tree(id string, next func(string) []shape.Blocker, seen map[string]bool) []dependency {
 	below := []dependency{}
 	for _, one := range slices.SortedFunc(slices.Values(next(id)), olderFirst) {
 		d := dependency{ID: one.ID, Status: one.Status, Title: g.tasks[one.ID].Title, Again: seen[one.ID]}
@@ -115,7 +116,7 @@ func (g taskGraph) tree(id string, next func(string) []blocker, seen map[string]
 	return below
 }
 
-func olderFirst(a, b blocker) int {
+func olderFirst(a, b shape.Blocker) int {
 	first, _ := strconv.ParseInt(a.ID, 10, 64)
 	second, _ := strconv.ParseInt(b.ID, 10, 64)
 	return cmp.Compare(first, second)

@@ -5,13 +5,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stagecoach/api/shape"
 	"stagecoach/starter/command/remote"
 	"stagecoach/starter/terminal"
 )
 
 func newList(t *remote.Target) *cobra.Command {
 	var workspace, status, assignee string
-	cmd := remote.List[Task]{
+	cmd := remote.List[shape.Task]{
 		As: t.AsUser, Use: "list", Short: "List the tasks that you may see, the newest first", Args: terminal.Exactly(0),
 		Query: func([]string) (string, map[string]string) {
 			return "/v1/tasks", map[string]string{
@@ -29,7 +30,7 @@ func newList(t *remote.Target) *cobra.Command {
 
 func newReady(t *remote.Target) *cobra.Command {
 	var workspace string
-	cmd := remote.List[Task]{
+	cmd := remote.List[shape.Task]{
 		As: t.AsUser, Use: "ready", Short: "List the tasks that can be claimed now", Args: terminal.Exactly(0),
 		Query: func([]string) (string, map[string]string) {
 			return "/v1/tasks", map[string]string{"ready": "true", "workspace_id": workspace}
@@ -42,7 +43,7 @@ func newReady(t *remote.Target) *cobra.Command {
 }
 
 func newShow(t *remote.Target) *cobra.Command {
-	return remote.Ask[Task]{
+	return remote.Ask[shape.Task]{
 		As: t.AsUser, Use: "show ID", Short: "Show one task", Args: terminal.Exactly(1),
 		Call: remote.Get(Path),
 		Show: showTask,
@@ -50,7 +51,7 @@ func newShow(t *remote.Target) *cobra.Command {
 }
 
 func newEvents(t *remote.Target) *cobra.Command {
-	return remote.List[remote.Event]{
+	return remote.List[shape.History]{
 		As: t.AsUser, Use: "events ID", Short: "Show the history of a task, from the beginning", Args: terminal.Exactly(1),
 		Query: func(args []string) (string, map[string]string) { return Path(args[0]) + "/events", nil },
 		Show:  remote.ShowEvents,

@@ -8,29 +8,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"stagecoach/api/client"
+	"stagecoach/api/shape"
 	"stagecoach/starter/command/remote"
 	"stagecoach/starter/terminal"
 )
 
-// taskStats are the statistics of a workspace, as the API shows them. Times are seconds; nil when no task was done.
-type taskStats struct {
-	Created         int64    `json:"created"`
-	Done            int64    `json:"done"`
-	Cancelled       int64    `json:"cancelled"`
-	LeadTime        *float64 `json:"lead_time_seconds"`
-	LeadTimeMedian  *float64 `json:"lead_time_median_seconds"`
-	CycleTime       *float64 `json:"cycle_time_seconds"`
-	CycleTimeMedian *float64 `json:"cycle_time_median_seconds"`
-	Takeovers       int64    `json:"takeovers"`
-	Escalations     int64    `json:"escalations"`
-	Expiries        int64    `json:"expiries"`
-	Partial         bool     `json:"partial"` // more tasks changed than are counted
-}
-
 // NewStats makes the command about the statistics of a workspace.
 func NewStats(t *remote.Target) *cobra.Command {
 	var period string
-	cmd := remote.Ask[taskStats]{
+	cmd := remote.Ask[shape.TaskStats]{
 		As: t.AsUser, Use: "tasks WORKSPACE", Short: "Show the statistics of a workspace's tasks", Args: terminal.Exactly(1),
 		Call: func(args []string) (client.Call, error) {
 			query := url.Values{"workspace_id": {args[0]}, "period": {period}}
@@ -42,7 +28,7 @@ func NewStats(t *remote.Target) *cobra.Command {
 	return cmd
 }
 
-func showStats(cmd *cobra.Command, s taskStats) error {
+func showStats(cmd *cobra.Command, s shape.TaskStats) error {
 	const none = "no task was done"
 	if s.Partial {
 		fmt.Fprintln(cmd.OutOrStdout(), "more than 10,000 tasks changed: these are the figures of the last 10,000")

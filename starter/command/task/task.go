@@ -6,49 +6,14 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"stagecoach/api/shape"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/starter/command/remote"
 	"stagecoach/starter/terminal"
 )
-
-// Task is a task as the API shows it.
-type Task struct {
-	ID          string              `json:"id"`
-	WorkspaceID string              `json:"workspace_id"`
-	Title       string              `json:"title"`
-	Description string              `json:"description"`
-	Visibility  string              `json:"visibility"`
-	Priority    string              `json:"priority"`
-	Labels      []string            `json:"labels"`
-	Status      lifecycle.TaskState `json:"status"`
-	Since       time.Time           `json:"status_since"`
-	DeadlineAt  time.Time           `json:"status_deadline_at"` // zero: none
-	ReleaseAt   time.Time           `json:"release_at"`         // zero: never
-	CreatorID   string              `json:"creator_id"`
-	AssigneeID  string              `json:"assignee_id"` // empty: nobody
-	Blockers    []blocker           `json:"blockers"`
-	Ready       bool                `json:"ready"`
-	Actions     []string            `json:"allowed_actions"`
-	Statuses    []string            `json:"allowed_statuses"`
-	WorkflowID  string              `json:"workflow_id"`
-	CreatedAt   time.Time           `json:"created_at"`
-	UpdatedAt   time.Time           `json:"updated_at"`
-	FinishedAt  time.Time           `json:"finished_at"` // zero: it has not ended
-}
-
-// blocker is a task that must be DONE before another one can be claimed.
-type blocker struct {
-	ID     string              `json:"id"`
-	Status lifecycle.TaskState `json:"status"`
-}
-
-func (t Task) Ended() bool {
-	return t.Status == lifecycle.TaskDone || t.Status == lifecycle.TaskCancelled
-}
 
 func Path(id string) string { return "/v1/tasks/" + url.PathEscape(id) }
 
@@ -77,18 +42,18 @@ Each command that changes the state of a task needs a comment, which says why: i
 	return cmd
 }
 
-func showTasks(cmd *cobra.Command, tasks []Task) error {
+func showTasks(cmd *cobra.Command, tasks []shape.Task) error {
 	rows := [][]string{{"ID", "STATUS", "PRIORITY", "ASSIGNEE", "WAITS FOR", "DEADLINE", "TITLE"}}
 	for _, t := range tasks {
 		rows = append(rows, []string{
-			t.ID, string(t.Status), t.Priority, t.AssigneeID, waitsFor(t), terminal.WhenSet(t.DeadlineAt), t.Title,
+			t.ID, string(t.Status), t.Priority, shape.Value(t.AssigneeID), waitsFor(t), terminal.WhenSet(t.StatusDeadlineAt), t.Title,
 		})
 	}
 	return terminal.Table(cmd.OutOrStdout(), rows)
 }
 
 // waitsFor lists the blockers that are not DONE yet.
-func waitsFor(t Task) string {
+func waitsFor(t shape.Task) string {
 	var open []string
 	for _, b := range t.Blockers {
 		if b.Status != lifecycle.TaskDone {
@@ -98,15 +63,15 @@ func waitsFor(t Task) string {
 	return strings.Join(open, ", ")
 }
 
-func showTask(cmd *cobra.Command, t Task) error {
+func showTask(cmd *cobra.Command, t shape.Task) error {
 	rows := terminal.Filled(
 		[]string{"task", t.ID},
 		[]string{"title", t.Title},
 		[]string{"status", string(t.Status)},
-		[]string{"since", terminal.WhenSet(t.Since)},
-		[]string{"deadline", terminal.WhenSet(t.DeadlineAt)},
+		[]string{"since", terminal.When(t.StatusSince)},
+		[]string{"deadline", terminal.WhenSet(t.StatusDeadlineAt)},
 		[]string{"released at", terminal.WhenSet(t.ReleaseAt)},
-		[]string{"assignee", t.AssigneeID},
+		[]string{"assignee", shape.Value(t.AssigneeID)},
 		[]string{"labels", strings.Join(t.Labels, ", ")},
 	)
 
@@ -133,10 +98,10 @@ func showTask(cmd *cobra.Command, t Task) error {
 }
 
 // allowedText lists the actions that the caller may take, and the statuses that the action status may give.
-func allowedText(t Task) string {
-	text := strings.Join(t.Actions, ", ")
-	if len(t.Statuses) > 0 {
-		text += " (to " + strings.Join(t.Statuses, ", ") + ")"
+func allowedText(t shape.Task) string {
+	text := terminal.Join(t.AllowedActions)
+	if len(t.AllowedStatuses) > 0 {
+		text += " (to " + terminal.Join(t.AllowedStatuses) + ")"
 	}
 	return cmp.Or(text, "nothing now")
 }

@@ -12,29 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"stagecoach/api/client"
+	"stagecoach/api/shape"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/starter/command/remote"
 	"stagecoach/starter/terminal"
 )
-
-// Workspace is where agents share tasks, as the API shows it. Times are minutes; 0 means none.
-type Workspace struct {
-	ID                string                          `json:"id"`
-	Name              string                          `json:"name"`
-	OwnerID           string                          `json:"owner_id"`
-	StatusDeadlines   map[lifecycle.TaskState]float64 `json:"status_deadlines"`
-	StuckReleaseAfter float64                         `json:"stuck_release_after"`
-	NewWaits          bool                            `json:"new_deadline_waits_for_blockers"`
-	CreatedAt         time.Time                       `json:"created_at"`
-}
-
-// member is a user in a workspace.
-type member struct {
-	UserID   string    `json:"user_id"`
-	Name     string    `json:"name"` // empty while the member has not agreed, for most
-	Agreed   bool      `json:"agreed"`
-	JoinedAt time.Time `json:"joined_at"`
-}
 
 func workspacePath(id string) string { return "/v1/workspaces/" + url.PathEscape(id) }
 
@@ -46,13 +28,13 @@ func NewWorkspace() *cobra.Command {
 	cmd := terminal.Group(&cobra.Command{Use: "workspace", Short: "Manage the workspaces of tasks and their members"},
 		newWorkspaceCreate(&t),
 		newWorkspaceChange(&t),
-		remote.List[Workspace]{
+		remote.List[shape.Workspace]{
 			As: t.AsUser, Use: "list", Short: "List your workspaces, the oldest first (an administrator sees all)",
 			Args:  terminal.Exactly(0),
 			Query: func([]string) (string, map[string]string) { return "/v1/workspaces", nil },
 			Show:  showWorkspaces,
 		}.Command(),
-		remote.List[member]{
+		remote.List[shape.Member]{
 			As: t.AsUser, Use: "members WORKSPACE", Short: "List the members of a workspace, by its id",
 			Args:  terminal.Exactly(1),
 			Query: func(args []string) (string, map[string]string) { return membersPath(args[0]), nil },
@@ -72,7 +54,7 @@ func NewWorkspace() *cobra.Command {
 
 func newWorkspaceCreate(t *remote.Target) *cobra.Command {
 	var settings workspaceSettings
-	cmd := remote.Ask[Workspace]{
+	cmd := remote.Ask[shape.Workspace]{
 		As: t.AsUser, Use: "create NAME", Short: "Create a workspace and become its first member",
 		Args: terminal.Exactly(1), Keyed: true,
 		Call: func(args []string) (client.Call, error) {
@@ -93,7 +75,7 @@ func newWorkspaceCreate(t *remote.Target) *cobra.Command {
 func newWorkspaceChange(t *remote.Target) *cobra.Command {
 	var name string
 	var settings workspaceSettings
-	cmd := remote.Ask[Workspace]{
+	cmd := remote.Ask[shape.Workspace]{
 		As: t.AsUser, Use: "change WORKSPACE", Short: "Change a workspace of yours, by its id; running deadlines stay",
 		Args: terminal.Exactly(1), Keyed: true,
 		Call: func(args []string) (client.Call, error) {
@@ -203,7 +185,7 @@ func newAgreement(t *remote.Target) *cobra.Command {
 	}.Command()
 }
 
-func showMembers(cmd *cobra.Command, members []member) error {
+func showMembers(cmd *cobra.Command, members []shape.Member) error {
 	rows := [][]string{{"USER", "NAME", "AGREED", "SINCE"}}
 	for _, m := range members {
 		agreed := "not yet"
@@ -215,13 +197,15 @@ func showMembers(cmd *cobra.Command, members []member) error {
 	return terminal.Table(cmd.OutOrStdout(), rows)
 }
 
-func showWorkspace(cmd *cobra.Command, w Workspace) error { return showWorkspaces(cmd, []Workspace{w}) }
+func showWorkspace(cmd *cobra.Command, w shape.Workspace) error {
+	return showWorkspaces(cmd, []shape.Workspace{w})
+}
 
-func showWorkspaces(cmd *cobra.Command, workspaces []Workspace) error {
+func showWorkspaces(cmd *cobra.Command, workspaces []shape.Workspace) error {
 	rows := [][]string{{"ID", "NAME", "OWNER", "NEW", "IN_PROGRESS", "BLOCKED", "STUCK IS RELEASED", "NEW WAITS", "SINCE"}}
 	for _, w := range workspaces {
 		waits := "no"
-		if w.NewWaits {
+		if w.NewDeadlineWaitsForBlockers {
 			waits = "for blockers"
 		}
 

@@ -10,62 +10,14 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"stagecoach/api/client"
+	"stagecoach/api/shape"
 	"stagecoach/starter/command/remote"
 	"stagecoach/starter/terminal"
 )
-
-// switches are what can stop payments; nil: off.
-type switches struct {
-	Pause *paymentSwitch `json:"pause"`
-	Hold  *paymentSwitch `json:"hold"`
-}
-
-type paymentSwitch struct {
-	Since   time.Time `json:"since"`
-	Reason  string    `json:"reason"`
-	RetryAt time.Time `json:"retry_at"`
-}
-
-// paymentQueue holds the payments that wait for the wallet; the first one has it.
-type paymentQueue struct {
-	switches
-	Items []struct {
-		Place     int       `json:"place"`
-		Hash      string    `json:"hash"`
-		Kind      string    `json:"kind"`
-		Sender    string    `json:"sender"`
-		AskedAt   time.Time `json:"asked_at"`
-		GrantedAt time.Time `json:"granted_at"` // zero: it waits
-		NotBefore time.Time `json:"not_before"` // zero: it is within the limit of a day
-	} `json:"items"`
-}
-
-type Ledger struct {
-	Wallet    string    `json:"wallet"`
-	ScannedTo time.Time `json:"scanned_to"`
-	Balances  []struct {
-		Account     string `json:"account"`
-		BalanceNano int64  `json:"balance_nano"`
-	} `json:"balances"`
-}
-
-// Reconciliation is the result of a comparison of the ledger with the record, the chain and Fragment.
-type Reconciliation struct {
-	Ledger
-	ChainCompared     bool `json:"chain_compared"`
-	PurchasesCompared int  `json:"purchases_compared"`
-	Differences       []struct {
-		What    string `json:"what"`
-		Subject string `json:"subject"`
-		Want    int64  `json:"want"`
-		Got     int64  `json:"got"`
-	} `json:"differences"`
-}
 
 var errNotCompared = errors.New(
 	"the chain could not be compared: the record does not have its newest block yet; try again in a minute",
@@ -73,7 +25,7 @@ var errNotCompared = errors.New(
 
 func newQueue(t *remote.Target) *cobra.Command {
 	limit := 50
-	cmd := remote.Ask[paymentQueue]{
+	cmd := remote.Ask[shape.Queue]{
 		As: t.AsAdmin, Use: "queue", Short: "Show the payments that wait for the wallet, and what stops payments",
 		Args: terminal.Exactly(0),
 		Call: func([]string) (client.Call, error) {
@@ -88,7 +40,7 @@ func newQueue(t *remote.Target) *cobra.Command {
 }
 
 func newPause(t *remote.Target) *cobra.Command {
-	return remote.Ask[switches]{
+	return remote.Ask[shape.Switches]{
 		As: t.AsAdmin, Use: "pause [REASON]", Short: "Stop new payments; signed ones are still watched on the chain",
 		Args: terminal.AtLeast(0),
 		Call: func(args []string) (client.Call, error) {
@@ -100,7 +52,7 @@ func newPause(t *remote.Target) *cobra.Command {
 }
 
 func newResume(t *remote.Target) *cobra.Command {
-	return remote.Ask[switches]{
+	return remote.Ask[shape.Switches]{
 		As: t.AsAdmin, Use: "resume", Short: "End the pause, and the hold that the system set", Args: terminal.Exactly(0),
 		Call: func([]string) (client.Call, error) {
 			return client.Call{Method: http.MethodPost, Path: "/v1/payments/resume"}, nil
@@ -110,7 +62,7 @@ func newResume(t *remote.Target) *cobra.Command {
 }
 
 func newLedger(t *remote.Target) *cobra.Command {
-	return remote.Ask[Ledger]{
+	return remote.Ask[shape.Ledger]{
 		As: t.AsAdmin, Use: "ledger", Short: "Show the balance of each account of the ledger", Args: terminal.Exactly(0),
 		Call: func([]string) (client.Call, error) {
 			return client.Call{Method: http.MethodGet, Path: "/v1/payments/ledger"}, nil
@@ -149,7 +101,7 @@ means that all of them were compared and agree.`,
 			if err != nil {
 				return err
 			}
-			r, err := client.Decode[Reconciliation](answer)
+			r, err := client.Decode[shape.Reconciliation](answer)
 			if err != nil {
 				return err
 			}
@@ -159,7 +111,7 @@ means that all of them were compared and agree.`,
 			} else {
 				err = showReconciliation(cmd, r)
 			}
-			return errors.Join(err, r.Verdict())
+			return errors.Join(err, Verdict(r))
 		},
 	}
 
@@ -171,20 +123,13 @@ means that all of them were compared and agree.`,
 	return cmd
 }
 
-// purchase is an entry of the list of Fragment's purchases.
-type purchase struct {
-	PaymentHash string `json:"payment_hash"`
-	Stars       int64  `json:"stars"`
-	PaidNano    int64  `json:"paid_nano"`
-}
-
-func readPurchases(name string) ([]purchase, error) {
+func readPurchases(name string) ([]shape.Purchase, error) {
 	data, err := readInput(name)
 	if err != nil {
 		return nil, terminal.UsageError(err.Error())
 	}
 
-	var sold client.Page[purchase]
+	var sold shape.Page[shape.Purchase]
 	if err := json.Unmarshal(data, &sold); err != nil || sold.Items == nil {
 		return nil, terminal.UsageError(name + ` is no list of purchases: {"items":[{"payment_hash":"…", …}, …]}`)
 	}
@@ -199,8 +144,8 @@ func readInput(name string) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-func showQueue(cmd *cobra.Command, q paymentQueue) error {
-	if err := showSwitches(cmd, q.switches); err != nil {
+func showQueue(cmd *cobra.Command, q shape.Queue) error {
+	if err := showSwitches(cmd, q.Switches); err != nil {
 		return err
 	}
 
@@ -208,10 +153,10 @@ func showQueue(cmd *cobra.Command, q paymentQueue) error {
 	for _, turn := range q.Items {
 		state := "waits"
 		switch {
-		case !turn.GrantedAt.IsZero():
-			state = "has the wallet since " + terminal.When(turn.GrantedAt)
-		case !turn.NotBefore.IsZero():
-			state = "above the limit of a day, tries at " + terminal.When(turn.NotBefore)
+		case turn.GrantedAt != nil:
+			state = "has the wallet since " + terminal.When(*turn.GrantedAt)
+		case turn.NotBefore != nil:
+			state = "above the limit of a day, tries at " + terminal.When(*turn.NotBefore)
 		}
 		rows = append(rows, []string{
 			strconv.Itoa(turn.Place), turn.Hash, turn.Kind, turn.Sender, terminal.When(turn.AskedAt), state,
@@ -220,15 +165,15 @@ func showQueue(cmd *cobra.Command, q paymentQueue) error {
 	return terminal.Table(cmd.OutOrStdout(), rows)
 }
 
-func showSwitches(cmd *cobra.Command, s switches) error {
+func showSwitches(cmd *cobra.Command, s shape.Switches) error {
 	hold := switchText(s.Hold)
-	if s.Hold != nil && !s.Hold.RetryAt.IsZero() {
-		hold += ", one purchase tries after " + terminal.When(s.Hold.RetryAt)
+	if s.Hold != nil && s.Hold.RetryAt != nil {
+		hold += ", one purchase tries after " + terminal.When(*s.Hold.RetryAt)
 	}
 	return terminal.Table(cmd.OutOrStdout(), [][]string{{"pause", switchText(s.Pause)}, {"hold", hold}})
 }
 
-func switchText(s *paymentSwitch) string {
+func switchText(s *shape.Switch) string {
 	switch {
 	case s == nil:
 		return "off"
@@ -239,8 +184,8 @@ func switchText(s *paymentSwitch) string {
 	}
 }
 
-func showLedger(cmd *cobra.Command, l Ledger) error {
-	rows := [][]string{{"wallet", l.Wallet}, {"known up to", terminal.When(l.ScannedTo)}}
+func showLedger(cmd *cobra.Command, l shape.Ledger) error {
+	rows := [][]string{{"wallet", l.Wallet}, {"known up to", terminal.Whenever(l.ScannedTo)}}
 	for _, b := range l.Balances {
 		rows = append(rows, []string{b.Account, Ton(b.BalanceNano), accounts[b.Account]})
 	}
@@ -260,7 +205,7 @@ var accounts = map[string]string{
 	"other":      "negative: came in without an order; positive: went out without an order",
 }
 
-func showReconciliation(cmd *cobra.Command, r Reconciliation) error {
+func showReconciliation(cmd *cobra.Command, r shape.Reconciliation) error {
 	if err := showLedger(cmd, r.Ledger); err != nil {
 		return err
 	}
@@ -280,7 +225,7 @@ func showReconciliation(cmd *cobra.Command, r Reconciliation) error {
 }
 
 // Verdict is an error unless everything was compared and agrees.
-func (r Reconciliation) Verdict() error {
+func Verdict(r shape.Reconciliation) error {
 	switch {
 	case len(r.Differences) > 0:
 		return fmt.Errorf("differences: %d", len(r.Differences))

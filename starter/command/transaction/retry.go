@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stagecoach/api/client"
+	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/stars"
 	"stagecoach/starter/command/remote"
@@ -30,7 +31,7 @@ type bulkRetry struct {
 
 func newRetry(t *remote.Target) *cobra.Command {
 	var bulk bulkRetry
-	cmd := remote.Ask[Transaction]{
+	cmd := remote.Ask[shape.Transaction]{
 		As: t.AsAdmin, Use: "retry HASH [COMMENT] | --all [COMMENT]",
 		Short: "Retry a failed transaction, or all of them",
 		Args:  terminal.AtLeast(0), Keyed: true,
@@ -107,11 +108,11 @@ func (r *bulkRetry) query(now time.Time) url.Values {
 }
 
 // takes applies the filters that the API does not know.
-func (r *bulkRetry) takes(t Transaction) bool {
+func (r *bulkRetry) takes(t shape.Transaction) bool {
 	if t.NeedsReview || r.givenUp && t.GivenUpAt == nil {
 		return false
 	}
-	return r.failure != "" || !stars.Named(t.ErrorMessage).ByOperator
+	return r.failure != "" || !stars.Named(shape.Value(t.ErrorMessage)).ByOperator
 }
 
 // retried is what became of one transaction.
@@ -125,8 +126,8 @@ type retried struct {
 // run retries the chosen transactions one after the other, or shows them. The others are retried after a refusal too:
 // another person, or the system, was faster.
 func (r *bulkRetry) run(cmd *cobra.Command, c *client.Client) error {
-	var chosen []Transaction
-	err := client.EachItem(cmd.Context(), c, "/v1/transactions", r.query(time.Now()), func(t Transaction) bool {
+	var chosen []shape.Transaction
+	err := client.EachItem(cmd.Context(), c, "/v1/transactions", r.query(time.Now()), func(t shape.Transaction) bool {
 		if r.takes(t) {
 			chosen = append(chosen, t)
 		}
@@ -138,7 +139,7 @@ func (r *bulkRetry) run(cmd *cobra.Command, c *client.Client) error {
 
 	done := []retried{}
 	for _, t := range chosen {
-		one := retried{Hash: t.Hash, Outcome: "would_retry", Remark: t.remark()}
+		one := retried{Hash: t.Hash, Outcome: "would_retry", Remark: remark(t)}
 		if r.yes {
 			if one, err = r.retry(cmd, c, t); err != nil {
 				break
@@ -150,14 +151,14 @@ func (r *bulkRetry) run(cmd *cobra.Command, c *client.Client) error {
 }
 
 // retry retries one transaction. Its error means that the API will refuse the others as well, or cannot be reached.
-func (r *bulkRetry) retry(cmd *cobra.Command, c *client.Client, t Transaction) (retried, error) {
+func (r *bulkRetry) retry(cmd *cobra.Command, c *client.Client, t shape.Transaction) (retried, error) {
 	_, _, err := c.Send(cmd.Context(), retryCall(t.Hash, r.comment))
 	no, refused := errors.AsType[*client.Refusal](err)
 	switch {
 	case err == nil:
-		return retried{Hash: t.Hash, Outcome: "retried", Remark: t.remark()}, nil
-	case refused && (no.Code == string(fault.InvalidTransition) || no.Code == string(fault.PaymentUndecided)):
-		return retried{Hash: t.Hash, Outcome: "refused", Code: fault.Code(no.Code), Remark: no.Sentence()}, nil
+		return retried{Hash: t.Hash, Outcome: "retried", Remark: remark(t)}, nil
+	case refused && (no.Code == fault.InvalidTransition || no.Code == fault.PaymentUndecided):
+		return retried{Hash: t.Hash, Outcome: "refused", Code: no.Code, Remark: no.Sentence()}, nil
 	default:
 		return retried{}, err
 	}

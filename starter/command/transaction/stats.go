@@ -9,39 +9,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"stagecoach/api/client"
+	"stagecoach/api/shape"
 	"stagecoach/starter/command/remote"
 	"stagecoach/starter/terminal"
 )
 
-// transactionStats are the statistics of transactions, as the API shows them.
-type transactionStats struct {
-	Statuses []struct {
-		Status  string  `json:"status"`
-		Count   int64   `json:"count"`
-		Percent float64 `json:"percent"`
-	} `json:"statuses"`
-	AverageSeconds *float64 `json:"average_processing_seconds"` // nil: none was processed
-	AverageAllTime *float64 `json:"average_processing_seconds_all_time"`
-	Errors         []struct {
-		Message string `json:"message"`
-		Count   int64  `json:"count"`
-	} `json:"errors"`
-	Categories []struct {
-		Category string `json:"category"`
-		Count    int64  `json:"count"`
-	} `json:"error_categories"`
-	Days []struct {
-		Day            string  `json:"day"`
-		Total          int64   `json:"total"`
-		Success        int64   `json:"success"`
-		SuccessPercent float64 `json:"success_percent"`
-	} `json:"days"`
-}
-
 // NewStats makes the command about the statistics of transactions.
 func NewStats(t *remote.Target) *cobra.Command {
 	days := 30
-	cmd := remote.Ask[transactionStats]{
+	cmd := remote.Ask[shape.TransactionStats]{
 		As: t.AsAdmin, Use: "transactions", Short: "Show the statistics of purchases of Stars (administrators only)",
 		Args: terminal.Exactly(0),
 		Call: func([]string) (client.Call, error) {
@@ -54,10 +30,10 @@ func NewStats(t *remote.Target) *cobra.Command {
 	return cmd
 }
 
-func showStats(cmd *cobra.Command, s transactionStats) error {
+func showStats(cmd *cobra.Command, s shape.TransactionStats) error {
 	statuses := [][]string{{"STATUS", "COUNT", "SHARE"}}
 	for _, c := range s.Statuses {
-		statuses = append(statuses, []string{c.Status, fmt.Sprint(c.Count), percent(c.Percent)})
+		statuses = append(statuses, []string{string(c.Status), fmt.Sprint(c.Count), percent(c.Percent)})
 	}
 
 	messages := [][]string{{"ERROR", "COUNT"}}

@@ -8,11 +8,11 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"stagecoach/api/client"
+	"stagecoach/api/shape"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/money"
 	"stagecoach/internal/store/transaction"
@@ -20,61 +20,14 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// Transaction is a purchase of Stars as the API shows it. Amounts are nanoTON.
-type Transaction struct {
-	Hash                    string                     `json:"hash"`
-	Status                  lifecycle.TransactionState `json:"status"`
-	AmountNano              int64                      `json:"amount_nano"`
-	Sender                  string                     `json:"sender"`
-	Username                string                     `json:"username"` // empty: unknown
-	Stars                   int64                      `json:"stars"`    // 0: unknown
-	QuoteNano               int64                      `json:"quote_nano"`
-	Attempt                 int                        `json:"attempt"`
-	ErrorMessage            string                     `json:"error_message"`
-	ErrorClass              lifecycle.ErrorClass       `json:"error_class"`
-	FragmentTransactionHash string                     `json:"fragment_transaction_hash"`
-	RefundDueNano           int64                      `json:"refund_due_nano"`
-	DustNano                int64                      `json:"dust_nano"`
-	NeedsReview             bool                       `json:"needs_review"`
-	ReviewReason            string                     `json:"review_reason"`
-	RetryAt                 *time.Time                 `json:"retry_at"`    // by the system
-	GivenUpAt               *time.Time                 `json:"given_up_at"` // by the system
-	Actions                 []string                   `json:"allowed_actions"`
-	WorkflowID              string                     `json:"workflow_id"`
-	CreatedAt               time.Time                  `json:"created_at"`
-	UpdatedAt               time.Time                  `json:"updated_at"`
-}
-
-// Overview is a transaction with its history and its payments.
-type Overview struct {
-	Transaction
-	Events   []remote.Event `json:"events"`
-	Payments []payment      `json:"payments"`
-}
-
-type payment struct {
-	ID         string    `json:"id"`
-	Kind       string    `json:"kind"`
-	State      string    `json:"state"`
-	AmountNano int64     `json:"amount_nano"`
-	GasNano    int64     `json:"gas_nano"`
-	ChainHash  string    `json:"chain_hash"` // empty: not found on the chain
-	ValidUntil time.Time `json:"valid_until"`
-	CreatedAt  time.Time `json:"created_at"`
-}
-
 // Path is the path of a transaction in the API. Explorers show hashes in upper or lower case.
 func Path(hash string) string { return "/v1/transactions/" + url.PathEscape(strings.ToLower(hash)) }
 
-func (t Transaction) Ended() bool {
-	return t.Status == lifecycle.TransactionProcessed || t.Status == lifecycle.TransactionFailed
-}
-
 // StarsText says how many Stars are bought, and for whom.
-func (t Transaction) StarsText() string {
+func StarsText(t shape.Transaction) string {
 	switch {
-	case t.Stars > 0 || t.Username != "":
-		return starsText(t.Stars, "? Stars", "%d Stars") + " for " + cmp.Or(t.Username, "?")
+	case t.Stars > 0 || t.Username != nil:
+		return starsText(t.Stars, "? Stars", "%d Stars") + " for " + cmp.Or(shape.Value(t.Username), "?")
 	case t.Status == lifecycle.TransactionPending:
 		return "not read yet"
 	default:
@@ -91,10 +44,10 @@ func starsText(stars int64, none, format string) string {
 }
 
 // remark says why a person should look at the transaction; empty: no need.
-func (t Transaction) remark() string {
+func remark(t shape.Transaction) string {
 	var remarks []string
-	if t.ErrorMessage != "" {
-		remarks = append(remarks, fmt.Sprintf("%s (%s)", t.ErrorMessage, t.ErrorClass))
+	if t.ErrorMessage != nil {
+		remarks = append(remarks, fmt.Sprintf("%s (%s)", *t.ErrorMessage, shape.Value(t.ErrorClass)))
 	}
 	if t.RetryAt != nil {
 		remarks = append(remarks, "tried again by itself at "+terminal.When(*t.RetryAt))
@@ -103,7 +56,8 @@ func (t Transaction) remark() string {
 		remarks = append(remarks, "given up by the system: retry it, or resolve it")
 	}
 	if t.NeedsReview {
-		remarks = append(remarks, "needs review: "+cmp.Or(reviews[t.ReviewReason], t.ReviewReason))
+		reason := shape.Value(t.ReviewReason)
+		remarks = append(remarks, "needs review: "+cmp.Or(reviews[reason], reason))
 	}
 	if t.RefundDueNano > 0 {
 		remarks = append(remarks, "owed: "+Ton(t.RefundDueNano))
@@ -137,7 +91,7 @@ func New() *cobra.Command {
 func newList(t *remote.Target) *cobra.Command {
 	var status, hash string
 	flags := map[string]*bool{}
-	cmd := remote.List[Transaction]{
+	cmd := remote.List[shape.Transaction]{
 		As: t.AsAdmin, Use: "list", Short: "List transactions, the newest first", Args: terminal.Exactly(0),
 		Query: func([]string) (string, map[string]string) {
 			filters := map[string]string{"status": strings.ToLower(status), "hash": strings.ToLower(hash)}
@@ -161,7 +115,7 @@ func newList(t *remote.Target) *cobra.Command {
 }
 
 func newShow(t *remote.Target) *cobra.Command {
-	return remote.Ask[Overview]{
+	return remote.Ask[shape.WholeTransaction]{
 		As: t.AsAdmin, Use: "show HASH", Short: "Show one transaction with its history and its payments",
 		Args: terminal.Exactly(1),
 		Call: remote.Get(Path),
@@ -171,7 +125,7 @@ func newShow(t *remote.Target) *cobra.Command {
 
 func newResolve(t *remote.Target) *cobra.Command {
 	var payment string
-	cmd := remote.Ask[Transaction]{
+	cmd := remote.Ask[shape.Transaction]{
 		As: t.AsAdmin, Use: "resolve HASH processed|failed|processing [COMMENT]",
 		Short: "Resolve a transaction that needs review; processing: its deposit is right, continue",
 		Args:  terminal.AtLeast(2), Keyed: true,
@@ -197,7 +151,7 @@ func newResolve(t *remote.Target) *cobra.Command {
 }
 
 func newWriteOff(t *remote.Target) *cobra.Command {
-	return remote.Ask[Transaction]{
+	return remote.Ask[shape.Transaction]{
 		As: t.AsAdmin, Use: "write-off HASH [COMMENT]",
 		Short: "Write off what is owed to the sender of a failed transaction: it is not paid back",
 		Args:  terminal.AtLeast(1), Keyed: true,
@@ -221,22 +175,22 @@ var reviews = map[string]string{
 	transaction.ReviewLost: "the chain has a payment that the record does not know: it may have been for this transaction",
 }
 
-func showTransactions(cmd *cobra.Command, transactions []Transaction) error {
+func showTransactions(cmd *cobra.Command, transactions []shape.Transaction) error {
 	rows := [][]string{{"HASH", "STATUS", "AMOUNT", "STARS", "FOR", "TRIES", "SEEN", "REMARK"}}
 	for _, t := range transactions {
 		rows = append(rows, []string{
-			t.Hash, string(t.Status), Ton(t.AmountNano), starsText(t.Stars, "?", "%d"), cmp.Or(t.Username, "?"),
-			fmt.Sprint(t.Attempt), terminal.When(t.CreatedAt), t.remark(),
+			t.Hash, string(t.Status), Ton(t.AmountNano), starsText(t.Stars, "?", "%d"), cmp.Or(shape.Value(t.Username), "?"),
+			fmt.Sprint(t.Attempt), terminal.When(t.CreatedAt), remark(t),
 		})
 	}
 	return terminal.Table(cmd.OutOrStdout(), rows)
 }
 
-func showTransaction(cmd *cobra.Command, t Transaction) error {
+func showTransaction(cmd *cobra.Command, t shape.Transaction) error {
 	return terminal.Table(cmd.OutOrStdout(), transactionRows(t))
 }
 
-func transactionRows(t Transaction) [][]string {
+func transactionRows(t shape.Transaction) [][]string {
 	quote := "not yet"
 	if t.QuoteNano > 0 {
 		quote = Ton(t.QuoteNano)
@@ -245,26 +199,26 @@ func transactionRows(t Transaction) [][]string {
 	return [][]string{
 		{"transaction", t.Hash},
 		{"status", string(t.Status)},
-		{"buys", t.StarsText()},
+		{"buys", StarsText(t)},
 		{"amount", Ton(t.AmountNano)},
 		{"sender", t.Sender},
 		{"quote", quote},
 		{"tries", fmt.Sprint(t.Attempt)},
-		{"paid by", cmp.Or(t.FragmentTransactionHash, "–")},
-		{"remark", cmp.Or(t.remark(), "–")},
-		{"you may", cmp.Or(strings.Join(t.Actions, ", "), "nothing now")},
+		{"paid by", cmp.Or(shape.Value(t.FragmentTransactionHash), "–")},
+		{"remark", cmp.Or(remark(t), "–")},
+		{"you may", cmp.Or(terminal.Join(t.AllowedActions), "nothing now")},
 		{"seen", terminal.When(t.CreatedAt)},
 		{"changed", terminal.When(t.UpdatedAt)},
 		{"workflow", t.WorkflowID},
 	}
 }
 
-func showOverview(cmd *cobra.Command, t Overview) error {
+func showOverview(cmd *cobra.Command, t shape.WholeTransaction) error {
 	rows := transactionRows(t.Transaction)
 	for _, p := range t.Payments {
 		rows = append(rows, []string{p.Kind + " " + p.ID, fmt.Sprintf(
 			"%s, %s and %s of gas, %s",
-			p.State, Ton(p.AmountNano), Ton(p.GasNano), cmp.Or(p.ChainHash, "not found on the chain"),
+			p.State, Ton(p.AmountNano), Ton(p.GasNano), cmp.Or(shape.Value(p.ChainHash), "not found on the chain"),
 		)})
 	}
 

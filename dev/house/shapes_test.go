@@ -1,0 +1,113 @@
+package house
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// ownJSON are the structs with JSON tags that a client of the API has for its own output.
+var ownJSON = []string{"dependency", "dependencies", "retried"}
+
+// TestShapesAreDeclaredOnce shows that the server answers with types of api/shape alone, and that the clients of the
+// API declare no JSON of their own to read them.
+func TestShapesAreDeclaredOnce(t *testing.T) {
+	t.Parallel()
+	answers := 0
+	eachFile(t, "api/rest", func(name string, file *ast.File) {
+		ast.Inspect(file, func(node ast.Node) bool {
+			of, ok := node.(*ast.IndexExpr)
+			if !ok || !isName(of.X, "server", "Answer") {
+				return true
+			}
+
+			answers++
+			if what := root(of.Index); what != "shape" {
+				t.Errorf("%s: an operation answers with a type of %s", name, what)
+			}
+			return true
+		})
+	})
+	if answers < 50 {
+		t.Errorf("found %d answers only", answers)
+	}
+
+	for _, room := range []string{"starter", "api/client", "dev/demo"} {
+		eachFile(t, room, func(name string, file *ast.File) {
+			for _, declared := range structsWithJSON(file) {
+				if !slices.Contains(ownJSON, declared) {
+					t.Errorf("%s declares JSON in %s: the shapes of the API are in api/shape", name, declared)
+				}
+			}
+		})
+	}
+}
+
+// structsWithJSON names the structs of a file that have JSON tags; one without a name is "a struct".
+func structsWithJSON(file *ast.File) (names []string) {
+	named := map[*ast.StructType]string{}
+	ast.Inspect(file, func(node ast.Node) bool {
+		switch n := node.(type) {
+		case *ast.TypeSpec:
+			if s, ok := n.Type.(*ast.StructType); ok {
+				named[s] = n.Name.Name
+			}
+		case *ast.StructType:
+			tagged := func(f *ast.Field) bool { return f.Tag != nil && strings.Contains(f.Tag.Value, `json:"`) }
+			if slices.ContainsFunc(n.Fields.List, tagged) {
+				if named[n] == "" {
+					named[n] = "a struct"
+				}
+				names = append(names, named[n])
+			}
+		}
+		return true
+	})
+	return names
+}
+
+// root names the package of a type, such as shape for shape.Page[shape.Task]; a type without one is of this package.
+func root(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.IndexExpr:
+		if isName(e.X, "shape", "Page") {
+			return root(e.Index)
+		}
+		return root(e.X)
+	case *ast.SelectorExpr:
+		return root(e.X)
+	case *ast.Ident:
+		return e.Name
+	default:
+		return "another kind"
+	}
+}
+
+// isName says whether an expression is the name of something in a package.
+func isName(e ast.Expr, pkg, name string) bool {
+	selector, ok := e.(*ast.SelectorExpr)
+	return ok && selector.Sel.Name == name && root(selector.X) == pkg
+}
+
+// eachFile parses the Go files below a folder, tests aside.
+func eachFile(t *testing.T, folder string, see func(name string, file *ast.File)) {
+	t.Helper()
+	err := filepath.WalkDir(filepath.Join("..", "..", folder), func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err == nil {
+			see(name, file)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
