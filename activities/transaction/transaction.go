@@ -67,7 +67,6 @@ type Settings struct {
 	HoldRetry      time.Duration      // after a hold began, when one purchase may try; the pauses grow
 	// how long an order waits while Fragment is away, and how long a failed one is tried again by itself
 	RetryFor     time.Duration
-	RetryPause   time.Duration // before a failed order is tried again by itself; doubled for each time after
 	PollInterval time.Duration // between two looks at the chain
 	MinDeposit   int64         // a smaller transfer is no order
 	WholeHistory bool          // transfers from before the first start are orders too

@@ -61,8 +61,8 @@ func (p process) transactionSettings() transaction.Settings {
 			PerPurchase: c.PaymentLimit, PerDay: c.DailyLimit, PerRefund: c.RefundLimit, RefundPerDay: c.RefundDailyLimit,
 		},
 		PaymentTTL: c.PaymentTTL, FinalityMargin: c.FinalityMargin, HoldRetry: c.HoldRetry, RetryFor: c.RetryFor,
-		RetryPause: c.RetryPause, PollInterval: c.PollInterval,
-		MinDeposit: c.MinDeposit, WholeHistory: c.WholeHistory, Refund: c.Refund, RefundLeast: c.RefundLeast,
+		PollInterval: c.PollInterval,
+		MinDeposit:   c.MinDeposit, WholeHistory: c.WholeHistory, Refund: c.Refund, RefundLeast: c.RefundLeast,
 		SecondSource: p.Config.TON.SecondURL != "", SecondFrom: c.SecondFrom,
 	}
 }

@@ -226,7 +226,6 @@ func (c *chaos) build() error {
 	settings := activities.Settings{
 		Attempts: 2, MaxStars: 1_000_000, Reserve: 20_000_000, Slippage: 100, Refund: c.plan.refunds,
 		PaymentTTL: 40 * time.Second, FinalityMargin: 5 * time.Second, HoldRetry: time.Millisecond, RetryFor: c.plan.retries,
-		RetryPause:   10 * time.Second,
 		PollInterval: time.Minute, MinDeposit: 50_000_000,
 	}
 
@@ -261,7 +260,7 @@ func (c *chaos) build() error {
 	}
 
 	c.client = &service.Transactions{
-		Store: c.lab.store, Log: log, Failures: failures(settings),
+		Store: c.lab.store, Log: log, Failures: failures(settings, 10*time.Second),
 		Balance: func(ctx context.Context, _ string) (int64, int64, error) {
 			state, err := c.toncenter.Wallet(ctx, c.wallet.Address())
 			return int64(state.LastLT), int64(state.Balance), err

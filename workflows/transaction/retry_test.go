@@ -13,7 +13,7 @@ import (
 
 // retries sets how long a failed order is tried again by itself, and the first pause.
 func retries(most, pause time.Duration) func(*setup) {
-	return func(s *setup) { s.settings.RetryFor, s.settings.RetryPause = most, pause }
+	return func(s *setup) { s.settings.RetryFor, s.retryPause = most, pause }
 }
 
 // TestFailureMendsItself lets orders fail for each reason that may pass, and the reason pass: they are bought once

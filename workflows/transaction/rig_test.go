@@ -68,10 +68,12 @@ type rig struct {
 type setup struct {
 	settings activities.Settings
 	flow     transaction.Settings
-	chain    tonsim.TonCenterOptions
-	fragment tonsim.FragmentOptions
-	server   *testtemporal.Server // nil: any
-	asleep   bool                 // without a worker and a monitor until start is called
+	// before the first retry by the system
+	retryPause time.Duration
+	chain      tonsim.TonCenterOptions
+	fragment   tonsim.FragmentOptions
+	server     *testtemporal.Server // nil: any
+	asleep     bool                 // without a worker and a monitor until start is called
 }
 
 func newRig(t testing.TB, change ...func(*setup)) *rig {
@@ -130,7 +132,7 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 	w.must(err)
 	w.client = &service.Transactions{
 		Temporal: w.server.Client, Store: w.store, Log: slog.New(slog.DiscardHandler), Patience: 20 * time.Second,
-		Failures: failures(s.settings),
+		Failures: failures(s.settings, s.retryPause),
 		Balance: func(ctx context.Context, _ string) (int64, int64, error) {
 			state, err := w.toncenter.Wallet(ctx, w.wallet.Address())
 			return int64(state.LastLT), int64(state.Balance), err
@@ -422,6 +424,6 @@ func (l *logs) String() string {
 }
 
 // failures is what settings say to failures.
-func failures(s activities.Settings) service.FailurePolicy {
-	return service.FailurePolicy{Refund: s.Refund, RetryFor: s.RetryFor, RetryPause: s.RetryPause}
+func failures(s activities.Settings, pause time.Duration) service.FailurePolicy {
+	return service.FailurePolicy{Refund: s.Refund, RetryFor: s.RetryFor, RetryPause: pause}
 }
