@@ -20,73 +20,73 @@ type attempt struct {
 	*Activities
 	jobID int64
 
-	mu      sync.Mutex
-	record  delivery.Job // as this attempt last wrote it
-	stageAt time.Time    // when record.State was entered
-	pipe    *pipe        // under way; nil: none
-	message int64        // Telegram's receipt
-	stop    context.CancelCauseFunc
+	mu         sync.Mutex
+	record     delivery.Job // as this attempt last wrote it
+	stateSince time.Time    // when record.State was entered
+	pipe       *pipe        // under way; nil: none
+	message    int64        // Telegram's receipt
+	stop       context.CancelCauseFunc
 
-	telling sync.Mutex              // held while the workflow is told, so that it hears in the right order
-	told    lifecycle.DeliveryState // what the workflow shows, as far as this attempt knows
+	notifying sync.Mutex              // held while the workflow is notified, so that its signals keep their order
+	notified  lifecycle.DeliveryState // what the workflow shows, as far as this attempt knows
 
-	gate  sync.Mutex // held while the last bytes are let go, and by a cancel that comes just then
-	letGo bool       // the last bytes are out and no answer has come yet
+	gate       sync.Mutex // held while the last bytes are sent, and by a cancel that comes just then
+	unanswered bool       // the last bytes are out and no answer has come yet
 }
 
 const (
-	beatEvery    = time.Second
-	recordEvery  = 2 * time.Second  // progress for people
-	writeTimeout = 10 * time.Second // of one transaction
-	stageLasting = time.Second      // a stage this old is worth an event in the workflow's history
+	heartbeatEvery = time.Second
+	recordEvery    = 2 * time.Second  // progress for people
+	writeTimeout   = 10 * time.Second // of one transaction
+	lastingState   = time.Second      // a state this old is worth an event in the workflow's history
 )
 
-// errFenced says that another claim has taken the job over.
-var errFenced = errors.New("the job was given to another worker")
+// errLeaseLost says that another attempt has taken the job over.
+var errLeaseLost = errors.New("the job was given to another worker")
 
-// errWorkerStops says that the worker was told to stop, and that this attempt would not end in time.
+// errWorkerStops says that the worker stops, and that this attempt would not end in time.
 var errWorkerStops = errors.New("the worker stops")
 
-func (r *attempt) job() delivery.Job {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.record
+func (a *attempt) job() delivery.Job {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.record
 }
 
-func (r *attempt) enter(job delivery.Job) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if job.State != r.record.State {
-		r.stageAt = time.Now()
+func (a *attempt) enter(job delivery.Job) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if job.State != a.record.State {
+		a.stateSince = time.Now()
 	}
-	r.record = job
+	a.record = job
 }
 
-// change edits the job's record, waiting while PostgreSQL is away: that is no failure of the delivery.
-func (r *attempt) change(ctx context.Context, edit func(*delivery.JobWalk) error) (job delivery.Job, err error) {
+// change edits the job's row. It waits while PostgreSQL is away, which is no failure of the delivery.
+func (a *attempt) change(ctx context.Context, edit func(*delivery.JobWalk) error) (job delivery.Job, err error) {
 	err = core.RetryWhileUnavailable(ctx, func() error {
 		// A cancel must not leave it open whether this was written.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 		defer cancel()
-		job, err = r.Store.ChangeJob(ctx, r.jobID, edit)
+		job, err = a.Store.ChangeJob(ctx, a.jobID, edit)
 		return err
 	})
 	return job, err
 }
 
-// step edits the job's record as the holder of the current claim; a claim that was taken away ends the attempt.
-func (r *attempt) step(ctx context.Context, edit func(service.DeliverySteps) error) error {
-	claim := r.job().Claim
-	job, err := r.change(ctx, func(walk *delivery.JobWalk) error {
+// step edits the job's row as the holder of the current claim. A claim that was taken over ends the attempt.
+func (a *attempt) step(ctx context.Context, edit func(service.DeliverySteps) error) error {
+	claim := a.job().Claim
+	job, err := a.change(ctx, func(walk *delivery.JobWalk) error {
 		job := walk.Row
 		if job.Claim != claim || walk.Terminal() {
-			return errFenced
+			return errLeaseLost
 		}
 		job.HeartbeatAt = &job.Now
 		return edit(service.DeliverySteps{JobWalk: walk})
 	})
 	if err == nil {
-		r.enter(job)
+		a.enter(job)
 	}
 
 	return err
@@ -94,33 +94,32 @@ func (r *attempt) step(ctx context.Context, edit func(service.DeliverySteps) err
 
 // putBack puts the job into the queue again after a try that failed with code, and which asks for a pause (0: it does
 // not). It is false when the rules leave no try.
-func (r *attempt) putBack(ctx context.Context, code fault.Code, pause time.Duration) bool {
+func (a *attempt) putBack(ctx context.Context, code fault.Code, pause time.Duration) bool {
 	write, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
 
-	err := r.step(write, func(s service.DeliverySteps) error {
+	err := a.step(write, func(s service.DeliverySteps) error {
 		return s.Requeue(code, s.Row.Now, nextAttempt(ctx, s.Row.Now, pause))
 	})
 	if fault.CodeOf(err) == fault.TooManyAttempts {
 		return false
 	}
 	if err != nil { // the next claim will find the job held and put it back itself
-		r.Log.Warn("job not put back", "job", r.jobID, "error", err)
+		a.Log.Warn("job not put back", "job", a.jobID, "error", err)
 		return true
 	}
 
-	r.tellAttempt(ctx)
+	a.notifyAttempt(ctx)
 	return true
 }
 
-// beat sends heartbeats until the function it gives is called: to Temporal, which notices a lost worker and brings a
-// cancel back; to the record, for people; and to the workflow when a stage lasts.
-func (r *attempt) beat(ctx context.Context) (stop func()) {
-	done := make(chan struct{})
-	finished := make(chan struct{})
+// heartbeats sends heartbeats until stop is called: to Temporal, which notices a lost worker and brings a cancel back;
+// to the record, for people; and to the workflow when a state lasts.
+func (a *attempt) heartbeats(ctx context.Context) (stop func()) {
+	done, finished := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(finished)
-		ticker := time.NewTicker(beatEvery)
+		ticker := time.NewTicker(heartbeatEvery)
 		defer ticker.Stop()
 
 		var recorded time.Time
@@ -131,15 +130,15 @@ func (r *attempt) beat(ctx context.Context) (stop func()) {
 			case <-ticker.C:
 			}
 
-			now := r.progress()
+			now := a.progress()
 			activity.RecordHeartbeat(ctx, now)
 			if time.Since(recorded) >= recordEvery && now.Stage != "" {
 				recorded = time.Now()
-				r.recordProgress(ctx, now)
+				a.recordProgress(ctx, now)
 			}
 
-			if r.stageLasts() {
-				r.tellStage(ctx, now.Stage)
+			if a.stateLasts() {
+				a.notifyState(ctx, now.Stage)
 			}
 		}
 	}()
@@ -147,9 +146,8 @@ func (r *attempt) beat(ctx context.Context) (stop func()) {
 	return func() { close(done); <-finished }
 }
 
-// cancelOnWorkerStop gives the attempt up some time after the worker was told to stop, until the function it gives is
-// called.
-func (r *attempt) cancelOnWorkerStop(ctx context.Context, giveUp context.CancelCauseFunc) (stop func()) {
+// cancelOnWorkerStop gives the attempt up some time after the worker has begun to stop, unless stop is called before.
+func (a *attempt) cancelOnWorkerStop(ctx context.Context, giveUp context.CancelCauseFunc) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		select {
@@ -159,7 +157,7 @@ func (r *attempt) cancelOnWorkerStop(ctx context.Context, giveUp context.CancelC
 		}
 		select {
 		case <-done:
-		case <-time.After(r.Settings.HandOverAfter):
+		case <-time.After(a.Settings.HandOverAfter):
 			giveUp(errWorkerStops)
 		}
 	}()
@@ -167,30 +165,30 @@ func (r *attempt) cancelOnWorkerStop(ctx context.Context, giveUp context.CancelC
 	return func() { close(done) }
 }
 
-func (r *attempt) progress() lifecycle.DeliveryHeartbeat {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	now := lifecycle.DeliveryHeartbeat{Stage: r.record.State, MessageID: r.message}
-	if r.pipe != nil {
-		now.Bytes = r.pipe.sent.Load()
+func (a *attempt) progress() lifecycle.DeliveryHeartbeat {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := lifecycle.DeliveryHeartbeat{Stage: a.record.State, MessageID: a.message}
+	if a.pipe != nil {
+		now.Bytes = a.pipe.sent.Load()
 	}
 	return now
 }
 
-func (r *attempt) stageLasts() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return !lifecycle.Delivery.Terminal(r.record.State) && time.Since(r.stageAt) >= stageLasting
+func (a *attempt) stateLasts() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return !lifecycle.Delivery.Terminal(a.record.State) && time.Since(a.stateSince) >= lastingState
 }
 
-func (r *attempt) recordProgress(ctx context.Context, now lifecycle.DeliveryHeartbeat) {
+func (a *attempt) recordProgress(ctx context.Context, now lifecycle.DeliveryHeartbeat) {
 	// also while a cancelled attempt waits for its answer
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), beatEvery)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), heartbeatEvery)
 	defer cancel()
-	ours, err := r.Store.BeatJob(ctx, r.jobID, r.job().Claim, now.Bytes)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err == nil && !ours && r.message == 0 && r.stop != nil {
-		r.stop(errFenced)
+	ours, err := a.Store.BeatJob(ctx, a.jobID, a.job().Claim, now.Bytes)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err == nil && !ours && a.message == 0 && a.stop != nil {
+		a.stop(errLeaseLost)
 	}
 }

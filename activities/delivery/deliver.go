@@ -22,7 +22,6 @@ import (
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store/delivery"
-	"stagecoach/internal/store/notice"
 	"stagecoach/internal/temporalio"
 	"stagecoach/internal/yandex"
 )
@@ -61,7 +60,7 @@ type Storage interface {
 	Open(ctx context.Context, path string, offset int64) (*yandex.Download, error)
 }
 
-// Activities carries files from the storage to Telegram. Bytes flow in one pipe, so one activity does the whole
+// Activities sends files from the storage to Telegram. The bytes flow through one process, so one activity is a whole
 // attempt.
 type Activities struct {
 	Store    Store
@@ -86,81 +85,82 @@ type Settings struct {
 	ShortRetryAfter time.Duration // a longer 429 ends the try
 	MaxFileSize     int64         // bytes
 	CacheChat       int64         // 0: none
-	HandOverAfter   time.Duration // a attempt goes on for no longer in a worker that was told to stop
+	HandOverAfter   time.Duration // an attempt goes on for no longer in a worker that stops
 }
 
-// Receipt is how a attempt ended: the job's final state. Everything else stands in the record.
+// Receipt is how an attempt has ended: the job's final state. The record has everything else.
 type Receipt struct {
 	State lifecycle.DeliveryState `json:"state"`
 }
 
-// Deliver takes a queued job and brings its file to the user's chat. It writes the stages it passes, fenced by the
-// number of its claim, so that a worker that was given up can neither write nor send. Errors are ApplicationErrors
-// whose type is a fault code; those worth a retry put the job back into the queue first. Once the last bytes are let
-// go without an answer the outcome is unknown, and no later try sends again.
-func (c *Activities) Deliver(ctx context.Context, jobID int64) (Receipt, error) {
-	ride := &attempt{Activities: c, jobID: jobID}
-	defer ride.beat(ctx)()
-	err := ride.claim(ctx)
+// Deliver takes a queued job and brings its file to the user's chat. It writes the states that it passes. Each write
+// names the fencing token of the attempt's claim, so that a worker that was given up can neither write nor send. Errors
+// are ApplicationErrors whose type is a fault code; before one that is worth a retry the job is put back into the queue.
+// Once the last bytes are out without an answer the outcome is unknown, and no later attempt sends again.
+func (a *Activities) Deliver(ctx context.Context, jobID int64) (Receipt, error) {
+	attempt := &attempt{Activities: a, jobID: jobID}
+	defer attempt.heartbeats(ctx)()
+
+	err := attempt.claim(ctx)
 	if err == nil {
-		err = ride.carry(ctx)
+		err = attempt.transferFile(ctx)
 	}
-	return ride.settle(ctx, err)
+	return attempt.settle(ctx, err)
 }
 
 // errEnded says that the job has its end already: nothing is left to do.
 var errEnded = errors.New("the job has ended")
 
-// claim takes the job for this try, in one transaction: what a lost worker left is settled, QUEUED becomes CLAIMED, and
-// the attempt starts unless the rules forbid it.
-func (r *attempt) claim(ctx context.Context) error {
+// claim takes the job for this attempt, in one transaction: what a lost worker left is settled, QUEUED becomes CLAIMED,
+// and the attempt starts unless the rules forbid it.
+func (a *attempt) claim(ctx context.Context) error {
 	var refusal error
 	lost := false
-	job, err := r.change(ctx, func(walk *delivery.JobWalk) error {
-		refusal, lost = nil, false
-		if walk.Terminal() {
-			refusal = errEnded
+	job, err := a.change(ctx, func(walk *delivery.JobWalk) error {
+		steps := service.DeliverySteps{JobWalk: walk}
+		if refusal, lost = a.settleBefore(ctx, steps); refusal != nil {
 			return nil
 		}
-
-		job, steps := walk.Row, service.DeliverySteps{JobWalk: walk}
-		if job.Claim == 0 && job.Now.Sub(job.CreatedAt) > r.Settings.TTL {
-			refusal = fault.New(fault.NotClaimedInTime, "no worker was free within %s", r.Settings.TTL)
-			return nil
-		}
-
-		if job.State != lifecycle.DeliveryQueued {
-			if job.AckPendingAt != nil {
-				refusal = r.settleLost(ctx, steps)
-				return nil
-			}
-			if steps.TakeOver(activity.GetInfo(ctx).Attempt == 1) != nil {
-				refusal = fault.New(fault.WorkerLost, "the worker was lost in the last try")
-				return nil
-			}
-			lost = true
-		}
-
 		if err := steps.Claim(); err != nil {
 			return err
 		}
 
-		refusal = steps.Do(lifecycle.DeliveryActionStartDownload, "")
+		refusal = steps.Do(lifecycle.DeliveryActionStartDownload, "") // the record counts the tries: one may be too many
 		return nil
 	})
 	if err != nil {
 		return err
 	}
 
-	r.enter(job)
+	a.enter(job)
 	if lost {
-		r.tellAttempt(ctx)
+		a.notifyAttempt(ctx)
 	}
 	return refusal
 }
 
-// settleLost decides about a job whose worker was lost after the last bytes were let go, by the last heartbeat.
-func (r *attempt) settleLost(ctx context.Context, s service.DeliverySteps) error {
+// settleBefore settles what the attempt before has left, and says why there is none now. lost: that attempt's worker
+// was.
+func (a *attempt) settleBefore(ctx context.Context, steps service.DeliverySteps) (refusal error, lost bool) {
+	job := steps.Row
+	switch {
+	case steps.Terminal():
+		return errEnded, false
+	case job.Claim == 0 && job.Now.Sub(job.CreatedAt) > a.Settings.TTL:
+		return fault.New(fault.NotClaimedInTime, "no worker was free within %s", a.Settings.TTL), false
+	case job.State == lifecycle.DeliveryQueued:
+		return nil, false
+	case job.AckPendingAt != nil:
+		return a.settleLost(ctx, steps), false
+	case steps.TakeOver(activity.GetInfo(ctx).Attempt == 1) != nil:
+		return fault.New(fault.WorkerLost, "the worker was lost in the last try"), false
+	default:
+		return nil, true
+	}
+}
+
+// settleLost decides about a job whose worker was lost after the last bytes were sent, by the last heartbeat.
+func (a *attempt) settleLost(ctx context.Context, s service.DeliverySteps) error {
 	var last lifecycle.DeliveryHeartbeat
 	if activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &last) != nil {
 		last = lifecycle.DeliveryHeartbeat{} // what cannot be read proves nothing
@@ -172,31 +172,31 @@ func (r *attempt) settleLost(ctx context.Context, s service.DeliverySteps) error
 }
 
 // settle writes what a failed attempt means for the job and tells Temporal.
-func (r *attempt) settle(ctx context.Context, err error) (Receipt, error) {
+func (a *attempt) settle(ctx context.Context, err error) (Receipt, error) {
 	if err == nil || errors.Is(err, errEnded) {
-		r.Metrics.JobAttempts.WithLabelValues("ok").Inc()
-		r.resolveAlerts(ctx)
-		return Receipt{State: r.job().State}, nil
+		a.Metrics.JobAttempts.WithLabelValues("ok").Inc()
+		a.resolveAlerts(ctx)
+		return Receipt{State: a.job().State}, nil
 	}
 	if errors.Is(err, errWorkerStops) {
-		return r.handOver(ctx, "")
+		return a.handOver(ctx, "")
 	}
 
 	failure := temporalio.FaultOf(err)
-	if errors.Is(err, errFenced) {
-		return r.settleFenced(ctx)
+	if errors.Is(err, errLeaseLost) {
+		return a.settleLeaseLost(ctx)
 	}
 	if ctx.Err() != nil && failure.Code != fault.OutcomeUnknown {
-		return r.settleInterrupted(ctx)
+		return a.settleInterrupted(ctx)
 	}
 
-	r.Metrics.JobAttempts.WithLabelValues(string(failure.Code)).Inc()
-	r.Log.Warn(
-		"delivery try failed", "job", r.jobID, "attempt", r.job().Attempt+1, "code", failure.Code, "cause", failure.Cause,
+	a.Metrics.JobAttempts.WithLabelValues(string(failure.Code)).Inc()
+	a.Log.Warn(
+		"delivery try failed", "job", a.jobID, "attempt", a.job().Attempt+1, "code", failure.Code, "cause", failure.Cause,
 	)
-	r.raiseAlert(ctx, failure.Code)
+	a.raiseAlert(ctx, failure.Code)
 
-	if failure.Retryable && !r.putBack(ctx, failure.Code, failure.RetryAfter) {
+	if failure.Retryable && !a.putBack(ctx, failure.Code, failure.RetryAfter) {
 		last := *failure
 		last.Retryable = false
 		failure = &last
@@ -205,29 +205,29 @@ func (r *attempt) settle(ctx context.Context, err error) (Receipt, error) {
 }
 
 // settleInterrupted writes what it means that the activity was stopped from outside.
-func (r *attempt) settleInterrupted(ctx context.Context) (Receipt, error) {
+func (a *attempt) settleInterrupted(ctx context.Context) (Receipt, error) {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, activity.ErrActivityPaused):
-		return r.handOver(ctx, fault.PausedByOperator)
+		return a.handOver(ctx, fault.PausedByOperator)
 	case errors.Is(cause, activity.ErrActivityReset):
-		return r.handOver(ctx, fault.ResetByOperator)
-	case temporalio.IsNotFound(cause) && r.wasReset(ctx):
-		return r.handOver(ctx, fault.ResetByOperator)
+		return a.handOver(ctx, fault.ResetByOperator)
+	case temporalio.IsNotFound(cause) && a.wasReset(ctx):
+		return a.handOver(ctx, fault.ResetByOperator)
 	case !temporal.IsCanceledError(cause): // the worker stops, or lost the server: another try goes on
-		r.putBack(ctx, fault.WorkerLost, 0)
+		a.putBack(ctx, fault.WorkerLost, 0)
 	}
 
-	r.Metrics.JobAttempts.WithLabelValues("interrupted").Inc()
+	a.Metrics.JobAttempts.WithLabelValues("interrupted").Inc()
 	return Receipt{}, ctx.Err()
 }
 
 // wasReset says whether an operator has reset the activity: Temporal counts its attempts from 1 again, and tells a
 // worker in a later attempt only that it has ended.
-func (r *attempt) wasReset(ctx context.Context) bool {
+func (a *attempt) wasReset(ctx context.Context) bool {
 	info := activity.GetInfo(ctx)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signalTimeout)
 	defer cancel()
-	description, err := r.Temporal.DescribeWorkflowExecution(ctx, info.WorkflowExecution.ID, info.WorkflowExecution.RunID)
+	description, err := a.Temporal.DescribeWorkflowExecution(ctx, info.WorkflowExecution.ID, info.WorkflowExecution.RunID)
 	if err != nil {
 		return false
 	}
@@ -238,12 +238,12 @@ func (r *attempt) wasReset(ctx context.Context) bool {
 
 // handOver puts the job into the queue for another attempt, because this worker stops in good order, or because an
 // operator has paused or reset the activity: no try is lost by that.
-func (r *attempt) handOver(ctx context.Context, reason fault.Code) (Receipt, error) {
-	r.Metrics.JobAttempts.WithLabelValues("handed_over").Inc()
+func (a *attempt) handOver(ctx context.Context, reason fault.Code) (Receipt, error) {
+	a.Metrics.JobAttempts.WithLabelValues("handed_over").Inc()
 	write, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
 
-	err := r.step(write, func(s service.DeliverySteps) error {
+	err := a.step(write, func(s service.DeliverySteps) error {
 		next := nextAttempt(ctx, s.Row.Now, 0)
 		if reason == fault.PausedByOperator {
 			next = nil // when the operator says so
@@ -256,47 +256,18 @@ func (r *attempt) handOver(ctx context.Context, reason fault.Code) (Receipt, err
 
 	if err != nil {
 		// the next claim will find the job held and put it back itself
-		r.Log.Warn("job not handed over", "job", r.jobID, "error", err)
+		a.Log.Warn("job not handed over", "job", a.jobID, "error", err)
 	} else {
-		r.tellAttempt(ctx)
+		a.notifyAttempt(ctx)
 	}
 	return Receipt{}, temporalio.ToTemporal(fault.New(fault.WorkerLost, "the attempt was handed over").Retry())
 }
 
-// settleFenced lets go of a job that is no longer this attempt's: whoever took it over writes what becomes of it.
-func (r *attempt) settleFenced(ctx context.Context) (Receipt, error) {
-	r.Metrics.JobAttempts.WithLabelValues("fenced").Inc()
-	if job, err := r.Store.JobByID(ctx, r.jobID); err == nil && lifecycle.Delivery.Terminal(job.State) {
+// settleLeaseLost leaves a job that another attempt has taken over: that one writes what becomes of it.
+func (a *attempt) settleLeaseLost(ctx context.Context) (Receipt, error) {
+	a.Metrics.JobAttempts.WithLabelValues("fenced").Inc()
+	if job, err := a.Store.JobByID(ctx, a.jobID); err == nil && lifecycle.Delivery.Terminal(job.State) {
 		return Receipt{State: job.State}, nil
 	}
 	return Receipt{}, temporalio.ToTemporal(fault.New(fault.WorkerLost, "the job was given to another worker").Retry())
-}
-
-// tokenAlerts are the failures that only an administrator can repair.
-var tokenAlerts = map[fault.Code]string{
-	fault.YandexUnauthorized:   notice.AlertStorageToken,
-	fault.TelegramUnauthorized: notice.AlertTelegramToken,
-}
-
-func (c *Activities) raiseAlert(ctx context.Context, code fault.Code) {
-	kind, ok := tokenAlerts[code]
-	if !ok {
-		return
-	}
-	c.healthy.Store(false)
-	if err := c.Store.RaiseAlert(ctx, kind); err != nil {
-		c.Log.Error("alert not raised", "kind", kind, "error", err)
-	}
-}
-
-// resolveAlerts closes open alerts after a attempt that went well: both tokens work again.
-func (c *Activities) resolveAlerts(ctx context.Context) {
-	if c.healthy.Swap(true) {
-		return
-	}
-	for _, kind := range tokenAlerts {
-		if err := c.Store.ResolveAlert(ctx, kind); err != nil {
-			c.healthy.Store(false)
-		}
-	}
 }

@@ -9,20 +9,20 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// pipe is a file on its way: Telegram's request body pulls from it, it pulls from the storage, nothing is kept. It
+// pipe is a file in transfer: Telegram's request body reads from it, it reads from the storage, nothing is kept. It
 // knows whose turn it is, so that a stall is blamed on the right side, and it holds the last bytes back until the
-// record knows that from now on the file may have arrived.
+// record says that the file may have arrived.
 type pipe struct {
 	name   string
 	size   int64 // bytes, as the storage declared
 	source io.Reader
-	// onPass is called with the first bytes (first) and with the last ones (last) before they are let go; a small
-	// file's first bytes are its last. An error stops the upload.
-	onPass func(first, last bool) error
+	// beforeBytes is called before the first bytes (first) and before the last ones (last) are sent; a small file's first
+	// bytes are its last. An error stops the upload.
+	beforeBytes func(first, last bool) error
 	// abandon ends a read of the source that blocks.
 	abandon func()
 
-	sent  atomic.Int64 // bytes let go
+	sent  atomic.Int64 // bytes sent
 	turn  atomic.Int32
 	since atomic.Int64 // of this turn, Unix nanoseconds
 }
@@ -34,8 +34,8 @@ const (
 	turnOurs                  // to write the record
 )
 
-func newPipe(name string, size int64, source io.Reader, onPass func(first, last bool) error) *pipe {
-	p := &pipe{name: name, size: size, source: source, onPass: onPass, abandon: func() {}}
+func newPipe(name string, size int64, source io.Reader, beforeBytes func(first, last bool) error) *pipe {
+	p := &pipe{name: name, size: size, source: source, beforeBytes: beforeBytes, abandon: func() {}}
 	p.pass(turnTelegram)
 	return p
 }
@@ -73,7 +73,7 @@ func (p *pipe) Read(into []byte) (int, error) {
 
 	if first && n > 0 || last {
 		p.pass(turnOurs)
-		if err := p.onPass(first, last); err != nil {
+		if err := p.beforeBytes(first, last); err != nil {
 			return 0, err
 		}
 	}
@@ -101,14 +101,14 @@ func (p *pipe) pass(turn int32) {
 	p.since.Store(time.Now().UnixNano())
 }
 
-// patience is how long each side may make no progress.
-type patience struct {
+// stallLimits are how long each side may make no progress.
+type stallLimits struct {
 	storage, sendInit, chunk time.Duration
 }
 
 // watch stops the transfer when a side makes no progress for too long; it returns when ctx ends. After the last byte
 // only the job's own deadline counts.
-func (p *pipe) watch(ctx context.Context, limits patience, stop context.CancelCauseFunc) {
+func (p *pipe) watch(ctx context.Context, limits stallLimits, stop context.CancelCauseFunc) {
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
 

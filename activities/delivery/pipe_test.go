@@ -91,7 +91,7 @@ func TestPipeRefusesAnotherSize(t *testing.T) {
 // TestWatchBlamesTheRightSide stalls each side in turn.
 func TestWatchBlamesTheRightSide(t *testing.T) {
 	t.Parallel()
-	limits := patience{storage: 200 * time.Millisecond, sendInit: 200 * time.Millisecond, chunk: 200 * time.Millisecond}
+	limits := stallLimits{storage: 200 * time.Millisecond, sendInit: 200 * time.Millisecond, chunk: 200 * time.Millisecond}
 	blocked := func(ctx context.Context) io.Reader {
 		return readFunc(func([]byte) (int, error) { <-ctx.Done(); return 0, context.Cause(ctx) })
 	}
@@ -105,7 +105,7 @@ func TestWatchBlamesTheRightSide(t *testing.T) {
 		"the storage gives nothing":    {func(ctx context.Context, p *pipe) { p.source = blocked(ctx); p.Read(make([]byte, 5)) }, fault.YandexTimeout},
 		"the answer may take long":     {func(_ context.Context, p *pipe) { io.ReadAll(p) }, ""},
 		"the record may take long": {func(_ context.Context, p *pipe) {
-			p.onPass = func(bool, bool) error { time.Sleep(600 * time.Millisecond); return nil }
+			p.beforeBytes = func(bool, bool) error { time.Sleep(600 * time.Millisecond); return nil }
 			io.ReadAll(p)
 		}, ""},
 	} {

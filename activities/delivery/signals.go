@@ -11,40 +11,40 @@ import (
 	"stagecoach/internal/service"
 )
 
-// tellTimeout bounds a signal to the job's workflow: the reconciler shows it later what was not told.
-const tellTimeout = 3 * time.Second
+// signalTimeout bounds a signal to the job's workflow. The reconciler repeats what did not arrive.
+const signalTimeout = 3 * time.Second
 
-// tellAttempt tells the workflow at once how the record stands.
-func (r *attempt) tellAttempt(ctx context.Context) {
-	r.telling.Lock()
-	defer r.telling.Unlock()
-	job := r.job()
-	r.told = job.State
-	r.signal(ctx, lifecycle.DeliveryAttemptSignal, service.AttemptOf(job))
+// notifyAttempt tells the workflow at once what the record has.
+func (a *attempt) notifyAttempt(ctx context.Context) {
+	a.notifying.Lock()
+	defer a.notifying.Unlock()
+	job := a.job()
+	a.notified = job.State
+	a.signal(ctx, lifecycle.DeliveryAttemptSignal, service.AttemptOf(job))
 }
 
-// tellStage tells the workflow of a stage that lasts, unless it was told, or the job has left it meanwhile.
-func (r *attempt) tellStage(ctx context.Context, stage lifecycle.DeliveryState) {
-	r.telling.Lock()
-	defer r.telling.Unlock()
-	if r.told == stage || r.job().State != stage {
+// notifyState tells the workflow of a state that lasts, unless it knows, or the job has left the state meanwhile.
+func (a *attempt) notifyState(ctx context.Context, state lifecycle.DeliveryState) {
+	a.notifying.Lock()
+	defer a.notifying.Unlock()
+	if a.notified == state || a.job().State != state {
 		return
 	}
-	r.told = stage
-	r.signal(ctx, lifecycle.DeliveryStageSignal, stage)
+	a.notified = state
+	a.signal(ctx, lifecycle.DeliveryStageSignal, state)
 }
 
-func (r *attempt) signal(ctx context.Context, name string, value any) {
+func (a *attempt) signal(ctx context.Context, name string, value any) {
 	run := activity.GetInfo(ctx).WorkflowExecution
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signalTimeout)
 	defer cancel()
-	if err := r.Temporal.SignalWorkflow(ctx, run.ID, run.RunID, name, value); err != nil {
-		r.Log.Debug("the workflow was not told", "job", r.jobID, "signal", name, "error", err)
+	if err := a.Temporal.SignalWorkflow(ctx, run.ID, run.RunID, name, value); err != nil {
+		a.Log.Debug("the workflow was not notified", "job", a.jobID, "signal", name, "error", err)
 	}
 }
 
 // nextAttempt is when Temporal begins the next attempt after one that fails now: after the pause that the failure asks
-// for, else after the one of the retry policy. Temporal alone decides; this is what the record shows meanwhile.
+// for, else after the one of the retry policy. Temporal alone decides; the record shows this meanwhile.
 func nextAttempt(ctx context.Context, now time.Time, asked time.Duration) *time.Time {
 	info := activity.GetInfo(ctx)
 	pause := asked

@@ -118,38 +118,38 @@ func (f *spooled) release() {
 }
 
 // sendSpooled fetches the whole file, then sends it.
-func (r *attempt) sendSpooled(
-	ctx context.Context, item yandex.Item, chat telego.ChatID, onPass func(first, last bool) error,
+func (a *attempt) sendSpooled(
+	ctx context.Context, item yandex.Item, chat telego.ChatID, beforeBytes func(first, last bool) error,
 ) (*telego.Message, error) {
-	file, err := r.Spool.take(ctx, item.Name, item.Size)
+	file, err := a.Spool.take(ctx, item.Name, item.Size)
 	if err != nil {
 		return nil, err
 	}
 	defer file.release()
 
-	if err := r.fetch(ctx, item, file); err != nil {
+	if err := a.fetch(ctx, item, file); err != nil {
 		return nil, err
 	}
-	if r.Spool.shared {
-		if err := onPass(true, true); err != nil {
+	if a.Spool.shared {
+		if err := beforeBytes(true, true); err != nil {
 			return nil, err
 		}
 		uri := url.URL{Scheme: "file", Path: file.Name()}
-		return r.send(ctx, &telego.SendDocumentParams{ChatID: chat, Document: telego.InputFile{URL: uri.String()}}, nil)
+		return a.send(ctx, &telego.SendDocumentParams{ChatID: chat, Document: telego.InputFile{URL: uri.String()}}, nil)
 	}
 
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}
 
-	pipe := newPipe(item.Name, item.Size, file, onPass)
-	return r.send(ctx, &telego.SendDocumentParams{ChatID: chat, Document: telego.InputFile{File: pipe}}, pipe)
+	pipe := newPipe(item.Name, item.Size, file, beforeBytes)
+	return a.send(ctx, &telego.SendDocumentParams{ChatID: chat, Document: telego.InputFile{File: pipe}}, pipe)
 }
 
 // fetch downloads the file, going on where it was cut as long as each go brings some bytes.
-func (r *attempt) fetch(ctx context.Context, item yandex.Item, file *spooled) error {
+func (a *attempt) fetch(ctx context.Context, item yandex.Item, file *spooled) error {
 	for have := int64(0); have < item.Size; {
-		n, err := r.fetchFrom(ctx, item, file, have)
+		n, err := a.fetchFrom(ctx, item, file, have)
 		if errors.Is(err, yandex.ErrNoResume) && have > 0 {
 			n, err = -have, nil
 			_, err = file.Seek(0, io.SeekStart)
@@ -167,19 +167,19 @@ func (r *attempt) fetch(ctx context.Context, item yandex.Item, file *spooled) er
 	return nil
 }
 
-func (r *attempt) fetchFrom(
+func (a *attempt) fetchFrom(
 	ctx context.Context, item yandex.Item, file io.Writer, offset int64,
 ) (int64, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 
-	body, err := r.open(ctx, item, offset)
+	body, err := a.open(ctx, item, offset)
 	if err != nil {
 		return 0, err
 	}
 	defer body.Close()
 
-	limit := r.Settings.StorageTimeout
+	limit := a.Settings.StorageTimeout
 	idle := time.AfterFunc(limit, func() {
 		stop(fault.New(fault.YandexTimeout, "the storage sent nothing for %s", limit).Retry())
 	})

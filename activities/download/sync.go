@@ -3,6 +3,7 @@ package download
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -66,16 +67,16 @@ type Poll struct {
 	Jobs     int           // active ones
 	Torrents int           // in the active category
 	Written  int64         // rows
-	Told     int           // workflows
+	Notified int           // workflows
 	Took     time.Duration // all of it
 	Err      error         // qBittorrent, or the record, could not be reached: no job was touched
 }
 
 const (
-	watchPage   = 1000 // jobs read at a time
-	watchBatch  = 100  // jobs written at a time
-	tellAtOnce  = 8
-	tidyDeletes = 10 // torrents that one poll may remove
+	watchPage    = 1000 // jobs read at a time
+	watchBatch   = 100  // jobs written at a time
+	notifyAtOnce = 8
+	tidyDeletes  = 10 // torrents that one poll may remove
 )
 
 // SyncDownloads polls until the activity's time is nearly over; the workflow then starts it anew. A lock in the record
@@ -139,8 +140,8 @@ func (s *Sync) report(ctx context.Context, poll Poll) {
 	}
 }
 
-// poll looks once at everything. The jobs are read before the torrents: one that is read as handed over was in
-// qBittorrent before it was asked, so that a torrent which is not in the answer is missing indeed.
+// poll looks once at everything. The jobs are read before the torrents: what the record has as handed over was in
+// qBittorrent before the question, so a torrent that is not in the answer is missing indeed.
 func (s *Sync) poll(ctx context.Context) (poll Poll) {
 	var jobs []download.WatchedDownload
 	if jobs, poll.Err = s.jobs(ctx); poll.Err != nil {
@@ -149,32 +150,26 @@ func (s *Sync) poll(ctx context.Context) (poll Poll) {
 	}
 
 	var torrents []qbittorrent.Torrent
-	err := temporalio.LoopStep(ctx, func(ctx context.Context) (err error) {
-		torrents, err = s.Torrents.List(ctx)
-		return err
-	})
-	if poll.Err = s.noteAnswer(ctx, err); poll.Err != nil {
+	if torrents, poll.Err = s.listTorrents(ctx); poll.Err != nil {
 		return poll
 	}
 
 	temporalio.Progressed(ctx)
 	poll.Jobs, poll.Torrents = len(jobs), len(torrents)
-	watched := newWatch(torrents)
+	index := indexTorrents(torrents)
 	present := make(map[int64]bool, len(jobs))
 
-	for len(jobs) > 0 {
-		batch := jobs[:min(len(jobs), watchBatch)]
-		jobs = jobs[len(batch):]
+	for batch := range slices.Chunk(jobs, watchBatch) {
 		for _, job := range batch {
-			present[job.ID] = s.present[job.ID] || watched.of(job) != nil
+			present[job.ID] = s.present[job.ID] || index.of(job) != nil
 		}
-		written, told := s.batch(ctx, watched, batch)
+		written, notified := s.batch(ctx, index, batch)
 		temporalio.Progressed(ctx)
 		poll.Written += written
-		poll.Told += told
+		poll.Notified += notified
 	}
 
-	s.tagsLeft = s.tagsLeft || s.present == nil || s.unseenEnds(present, watched)
+	s.tagsLeft = s.tagsLeft || s.present == nil || s.unseenEnds(present, index)
 	s.present = present
 	s.tidy(ctx, torrents)
 	return poll
@@ -191,34 +186,47 @@ func (s *Sync) jobs(ctx context.Context) (jobs []download.WatchedDownload, err e
 	}
 }
 
-// noteAnswer records whether qBittorrent has answered, and forgets what an earlier run of it has shown.
-func (s *Sync) noteAnswer(ctx context.Context, err error) error {
-	if err != nil {
-		if ctx.Err() != nil {
-			return err
-		}
-
-		problem := temporalio.FaultOf(err)
-		if !s.failing {
-			s.Log.Warn("qBittorrent does not answer: no download is touched", "code", problem.Code, "cause", problem.Cause)
-			s.failing, s.failed = true, time.Now()
-		}
-
-		kind, atOnce := alerts[problem.Code]
-		if !atOnce {
-			kind = notice.AlertDownloadsAway
-		}
-
-		if atOnce || time.Since(s.failed) >= s.Settings.AlertAfter {
-			_ = s.Store.RaiseAlert(ctx, kind) // the next poll raises it again
-		}
-
-		if err := s.Store.NotePollFailure(ctx, string(problem.Code)); err != nil {
-			s.Log.Warn("poll not recorded", "error", err)
-		}
+// listTorrents asks qBittorrent for the torrents in the active category, and records whether it has answered.
+func (s *Sync) listTorrents(ctx context.Context) (torrents []qbittorrent.Torrent, err error) {
+	err = temporalio.LoopStep(ctx, func(ctx context.Context) (err error) {
+		torrents, err = s.Torrents.List(ctx)
 		return err
+	})
+	if err == nil {
+		return torrents, s.noteAnswer(ctx)
 	}
 
+	if ctx.Err() == nil {
+		s.noteFailure(ctx, temporalio.FaultOf(err))
+	}
+	return nil, err
+}
+
+// noteFailure records that qBittorrent does not answer. The administrators learn at once of what only they can repair,
+// and of all else when it lasts.
+func (s *Sync) noteFailure(ctx context.Context, problem *fault.Error) {
+	if !s.failing {
+		s.Log.Warn("qBittorrent does not answer: no download is touched", "code", problem.Code, "cause", problem.Cause)
+		s.failing, s.failed = true, time.Now()
+	}
+
+	kind, atOnce := alerts[problem.Code]
+	if !atOnce {
+		kind = notice.AlertDownloadsAway
+	}
+
+	if atOnce || time.Since(s.failed) >= s.Settings.AlertAfter {
+		_ = s.Store.RaiseAlert(ctx, kind) // the next poll raises it again
+	}
+
+	if err := s.Store.NotePollFailure(ctx, string(problem.Code)); err != nil {
+		s.Log.Warn("poll not recorded", "error", err)
+	}
+}
+
+// noteAnswer records that qBittorrent has answered. After a restart of it or a pause of the polls, what it has shown
+// before counts no longer.
+func (s *Sync) noteAnswer(ctx context.Context) error {
 	sessions := s.Torrents.Sessions()
 	restarted := s.sessions != 0 && sessions != s.sessions
 	if restarted || s.failing || time.Since(s.polled) > s.Settings.PollGap {
@@ -229,7 +237,7 @@ func (s *Sync) noteAnswer(ctx context.Context, err error) error {
 		s.Log.Info("qBittorrent answers again")
 	}
 
-	// another process may have raised them; who waits for room yet asks for it within a minute
+	// Another process may have raised them. A job that still waits for room raises its alert again within a minute.
 	if s.failing || s.polled.IsZero() {
 		for _, kind := range []string{notice.AlertDownloadsAway, notice.AlertDownloadsLogin, notice.AlertDownloadsSpace} {
 			if err := s.Store.ResolveAlert(ctx, kind); err != nil {
@@ -246,20 +254,20 @@ func (s *Sync) noteAnswer(ctx context.Context, err error) error {
 	return nil
 }
 
-// batch writes what was seen of some jobs, and tells their workflows. What cannot be written or told now is seen again
-// by the next poll.
+// batch writes what was seen of some jobs, and notifies their workflows. The next poll sees again what cannot be
+// written or sent now.
 func (s *Sync) batch(
-	ctx context.Context, watched *watch, jobs []download.WatchedDownload,
-) (written int64, told int) {
+	ctx context.Context, index *torrentIndex, jobs []download.WatchedDownload,
+) (written int64, notified int) {
 	var seen []download.Progress
-	var untold []news
+	var pending []notification
 	for _, job := range jobs {
-		torrent := watched.of(job)
+		torrent := index.of(job)
 		if progress, changed := progressOf(job, torrent); changed {
 			seen = append(seen, progress)
 		}
-		if observation, isNews := s.observe(job, torrent); isNews {
-			untold = append(untold, news{job, observation})
+		if observation, isNew := s.observe(job, torrent); isNew {
+			pending = append(pending, notification{job, observation})
 		}
 	}
 
@@ -267,7 +275,7 @@ func (s *Sync) batch(
 		written = s.save(ctx, seen)
 		temporalio.Progressed(ctx)
 	}
-	return written, s.tell(ctx, untold)
+	return written, s.notify(ctx, pending)
 }
 
 // save writes a batch; when it is refused, row by row, so that one bad job never stops the others.

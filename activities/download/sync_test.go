@@ -191,7 +191,7 @@ func TestOutage(t *testing.T) {
 
 	for range 3 {
 		poll, heard := w.look()
-		if fault.CodeOf(poll.Err) != fault.ProviderUnavailable || len(heard) > 0 || poll.Written+int64(poll.Told) > 0 {
+		if fault.CodeOf(poll.Err) != fault.ProviderUnavailable || len(heard) > 0 || poll.Written+int64(poll.Notified) > 0 {
 			t.Errorf("%+v, told %+v", poll, heard)
 		}
 	}
@@ -334,7 +334,7 @@ func TestUntold(t *testing.T) {
 		return nil
 	}
 
-	if poll, heard := w.look(); len(heard) != 1 || heard[0].JobID != third.ID || poll.Told != 1 {
+	if poll, heard := w.look(); len(heard) != 1 || heard[0].JobID != third.ID || poll.Notified != 1 {
 		t.Errorf("%+v, %+v", poll, heard)
 	}
 
@@ -398,7 +398,7 @@ func TestOnePoll(t *testing.T) {
 	}
 
 	first, heard := w.look()
-	if first.Err != nil || first.Jobs != jobs || first.Torrents != jobs || first.Written != jobs || first.Told != jobs || len(heard) != jobs || requests() != 1 {
+	if first.Err != nil || first.Jobs != jobs || first.Torrents != jobs || first.Written != jobs || first.Notified != jobs || len(heard) != jobs || requests() != 1 {
 		t.Errorf("%+v, %d told, %d requests", first, len(heard), requests())
 	}
 
@@ -421,7 +421,7 @@ func TestOnePoll(t *testing.T) {
 
 	w.must(w.qb.Advance(24 * time.Hour))
 	last, heard := w.look()
-	if len(heard) != jobs || last.Told != jobs || requests() != 4 {
+	if len(heard) != jobs || last.Notified != jobs || requests() != 4 {
 		t.Errorf("%+v, %d told, %d requests", last, len(heard), requests())
 	}
 }

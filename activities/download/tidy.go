@@ -11,62 +11,76 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// tidy sees to torrents in the active category whose jobs are all over: what is completed goes to the done category, so
-// that the next answer stays small, and seeds on; what has failed goes there and is stopped, for the next try of the
-// same torrent to go on with; what was canceled and came back by a late request is removed.
+// tidy deals with torrents in the active category whose jobs are all over.
 func (s *Sync) tidy(ctx context.Context, torrents []qbittorrent.Torrent) {
 	ended, err := s.ended(ctx, torrents)
 	temporalio.Progressed(ctx)
-	if err != nil || len(ended) == 0 {
-		s.untidy(err)
-		return
+	if err == nil && len(ended) > 0 {
+		err = s.applyTidy(ctx, planTidy(torrents, ended))
 	}
+	s.reportTidyError(err)
+}
 
-	var done, stop []qbittorrent.Torrent
-	var tags []string
-	deletes := 0
+// tidyPlan is what becomes of torrents whose jobs are all over.
+type tidyPlan struct {
+	remove []removal             // canceled, and there again by a late request
+	stop   []qbittorrent.Torrent // failed: the next try of the same torrent goes on with what is there
+	finish []qbittorrent.Torrent // completed or failed: in the done category they leave the next answers small
+	tags   []string              // of jobs that have failed or were canceled
+}
+
+// removal is a torrent to delete.
+type removal struct {
+	torrent   qbittorrent.Torrent
+	keepFiles bool
+}
+
+// planTidy sorts torrents by how their jobs have ended. It plans few removals, for each is a request.
+func planTidy(torrents []qbittorrent.Torrent, ended map[int64]download.EndedDownload) (plan tidyPlan) {
 	for _, t := range torrents {
-		end := endOf(t, ended)
-		switch end.Status {
-		case lifecycle.DownloadCompleted:
-			done = append(done, t)
-		case lifecycle.DownloadFailed:
-			done, stop = append(done, t), append(stop, t)
-		case lifecycle.DownloadCanceled:
-			if deletes++; deletes > tidyDeletes {
-				continue
-			}
-			if err := temporalio.LoopStep(ctx, func(ctx context.Context) error { return s.Torrents.Delete(ctx, t, end.KeepFiles) }); err != nil {
-				s.untidy(err)
-				return
-			}
-		case lifecycle.DownloadQueued, lifecycle.DownloadDownloading:
+		switch end := endOf(t, ended); {
+		case end.Status == lifecycle.DownloadCompleted:
+			plan.finish = append(plan.finish, t)
+		case end.Status == lifecycle.DownloadFailed:
+			plan.finish, plan.stop = append(plan.finish, t), append(plan.stop, t)
+		case end.Status == lifecycle.DownloadCanceled && len(plan.remove) < tidyDeletes:
+			plan.remove = append(plan.remove, removal{t, end.KeepFiles})
 		default:
 			continue
 		}
 
 		for _, id := range jobsOf(t.Tags) {
-			if job := ended[id]; job.Status == lifecycle.DownloadFailed || job.Status == lifecycle.DownloadCanceled {
-				tags = append(tags, download.Download{ID: id}.Tag())
+			if ended[id].Status != lifecycle.DownloadCompleted {
+				plan.tags = append(plan.tags, download.Download{ID: id}.Tag())
 			}
 		}
 	}
 
-	for _, settle := range []func() error{
-		func() error {
-			return temporalio.LoopStep(ctx, func(ctx context.Context) error { return s.Torrents.Stop(ctx, stop) })
-		},
-		func() error {
-			return temporalio.LoopStep(ctx, func(ctx context.Context) error { return s.Torrents.Finish(ctx, done) })
-		},
-		func() error { return s.dropTags(ctx, tags) },
-	} {
-		if err := settle(); err != nil {
-			s.tagsLeft = true // in the done category no later poll meets them
-			s.untidy(err)
-			return
+	return plan
+}
+
+// applyTidy carries a plan out, up to the first error.
+func (s *Sync) applyTidy(ctx context.Context, plan tidyPlan) error {
+	for _, r := range plan.remove {
+		err := temporalio.LoopStep(ctx, func(ctx context.Context) error {
+			return s.Torrents.Delete(ctx, r.torrent, r.keepFiles)
+		})
+		if err != nil {
+			return err
 		}
 	}
+
+	err := temporalio.LoopStep(ctx, func(ctx context.Context) error { return s.Torrents.Stop(ctx, plan.stop) })
+	if err == nil {
+		err = temporalio.LoopStep(ctx, func(ctx context.Context) error { return s.Torrents.Finish(ctx, plan.finish) })
+	}
+
+	if err == nil {
+		err = s.dropTags(ctx, plan.tags)
+	}
+
+	s.tagsLeft = s.tagsLeft || err != nil // in the done category no later poll meets them
+	return err
 }
 
 // ended finds out which of the jobs on these torrents are over. Where all are active, as nearly always, nothing is
@@ -95,8 +109,8 @@ func (s *Sync) ended(
 	return ended, err
 }
 
-// endOf says what becomes of a torrent: a job that is not over, or not known here, keeps it (no status); one that is
-// completed before one that has failed before one that was canceled, which deletes nothing that another wants to keep.
+// endOf gives the end that decides about a torrent: a completed job comes before a failed one, and that before a
+// canceled one, which deletes no files that another job keeps. It has no status while a job is not over, or not known.
 func endOf(t qbittorrent.Torrent, ended map[int64]download.EndedDownload) (end download.EndedDownload) {
 	rank := map[lifecycle.DownloadState]int{
 		lifecycle.DownloadCanceled: 1, lifecycle.DownloadFailed: 2, lifecycle.DownloadCompleted: 3,
@@ -118,30 +132,30 @@ func endOf(t qbittorrent.Torrent, ended map[int64]download.EndedDownload) (end d
 	return end
 }
 
-// unseenEnds says whether a job is over whose torrent is not in the answer that the jobs which are still active were
-// sought in.
-func (s *Sync) unseenEnds(active map[int64]bool, watched *watch) bool {
+// unseenEnds says whether a job has ended whose torrent is not in the answer.
+func (s *Sync) unseenEnds(active map[int64]bool, index *torrentIndex) bool {
 	for id := range s.present {
-		if _, goesOn := active[id]; !goesOn && watched.byJob[id] == nil {
+		if _, goesOn := active[id]; !goesOn && index.byJob[id] == nil {
 			return true
 		}
 	}
 	return false
 }
 
-// sweepTags drops the tags of jobs that have failed, or were canceled, where tidy does not meet them: of a torrent that
-// somebody has removed by hand while its job ended, and of one that has left the active category before its tags. It
-// costs some requests, and is done only when that may have happened.
+// sweepTags drops the tags of failed and canceled jobs that tidy does not meet: somebody has removed the torrent by
+// hand while its job ended, or the torrent has left the active category before its tags were dropped. It costs some
+// requests and runs only when one of the two may have happened.
 func (s *Sync) sweepTags(ctx context.Context) {
 	if !s.tagsLeft {
 		return
 	}
-	stray, err := s.orphanedTags(ctx)
+
+	orphaned, err := s.orphanedTags(ctx)
 	if err == nil {
-		err = s.dropTags(ctx, stray)
+		err = s.dropTags(ctx, orphaned)
 	}
 	s.tagsLeft = err != nil
-	s.untidy(err)
+	s.reportTidyError(err)
 }
 
 // tagsAtOnce is how many tags are dropped in one step: each costs qBittorrent a request.
@@ -149,7 +163,8 @@ const tagsAtOnce = 10
 
 func (s *Sync) dropTags(ctx context.Context, tags []string) error {
 	for some := range slices.Chunk(tags, tagsAtOnce) {
-		if err := temporalio.LoopStep(ctx, func(ctx context.Context) error { return s.Torrents.DeleteTags(ctx, some...) }); err != nil {
+		err := temporalio.LoopStep(ctx, func(ctx context.Context) error { return s.Torrents.DeleteTags(ctx, some...) })
+		if err != nil {
 			return err
 		}
 	}
@@ -157,7 +172,7 @@ func (s *Sync) dropTags(ctx context.Context, tags []string) error {
 }
 
 // orphanedTags finds tags of such jobs that no torrent in the active category carries.
-func (s *Sync) orphanedTags(ctx context.Context) (stray []string, err error) {
+func (s *Sync) orphanedTags(ctx context.Context) (orphaned []string, err error) {
 	var tags []string
 	err = temporalio.LoopStep(ctx, func(ctx context.Context) (err error) {
 		tags, err = s.Torrents.Tags(ctx)
@@ -185,15 +200,15 @@ func (s *Sync) orphanedTags(ctx context.Context) (stray []string, err error) {
 		}
 
 		if holder == nil || !s.Torrents.Active(*holder) {
-			stray = append(stray, tag)
+			orphaned = append(orphaned, tag)
 		}
 	}
 
-	return stray, err
+	return orphaned, err
 }
 
-// untidy tells the log; the next poll tries again.
-func (s *Sync) untidy(err error) {
+// reportTidyError logs why something was left untidy; the next poll tries again.
+func (s *Sync) reportTidyError(err error) {
 	if problem := fault.As(err); problem != nil {
 		s.Log.Warn("torrents of ended downloads are left as they are", "code", problem.Code, "cause", problem.Cause)
 	}

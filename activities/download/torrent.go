@@ -319,7 +319,9 @@ func jobsOf(tags []string) (jobs []int64) {
 	return jobs
 }
 
-func (d *Activities) find(ctx context.Context, jobID int64) (job download.Download, there *qbittorrent.Torrent, err error) {
+func (d *Activities) find(
+	ctx context.Context, jobID int64,
+) (job download.Download, there *qbittorrent.Torrent, err error) {
 	if job, err = d.Store.DownloadByID(ctx, jobID); err == nil {
 		there, err = d.Torrents.Find(ctx, job.Tag(), job.InfohashV1, job.InfohashV2)
 	}

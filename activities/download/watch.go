@@ -1,6 +1,7 @@
 package download
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"strings"
@@ -15,49 +16,47 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// stalledMark is put behind the state of a torrent that stalls, in the record's memory of what was told.
+// stalledMark follows the state of a torrent that stalls, where the record keeps what a workflow was notified of.
 const stalledMark = "+stalled"
 
-// remembered is an observation as the record keeps it.
-func remembered(o lifecycle.Observation) string {
+// recorded is an observation as the record keeps it.
+func recorded(o lifecycle.Observation) string {
 	if o.Stalled {
 		return o.State + stalledMark
 	}
 	return o.State
 }
 
-// watch finds the torrents of jobs in one answer of qBittorrent.
-type watch struct {
+// torrentIndex finds the torrents of jobs in one answer of qBittorrent.
+type torrentIndex struct {
 	byJob  map[int64]*qbittorrent.Torrent
 	byHash map[string]*qbittorrent.Torrent
 }
 
-func newWatch(torrents []qbittorrent.Torrent) *watch {
-	w := &watch{make(map[int64]*qbittorrent.Torrent, len(torrents)), make(map[string]*qbittorrent.Torrent, len(torrents))}
+func indexTorrents(torrents []qbittorrent.Torrent) *torrentIndex {
+	index := &torrentIndex{
+		byJob:  make(map[int64]*qbittorrent.Torrent, len(torrents)),
+		byHash: make(map[string]*qbittorrent.Torrent, len(torrents)),
+	}
+
 	for i := range torrents {
 		t := &torrents[i]
 		for _, job := range jobsOf(t.Tags) {
-			w.byJob[job] = t
+			index.byJob[job] = t
 		}
 		for _, hash := range []string{t.V1, t.V2} {
 			if hash != "" {
-				w.byHash[hash] = t
+				index.byHash[hash] = t
 			}
 		}
 	}
 
-	return w
+	return index
 }
 
 // of gives a job's torrent: by its tag, else by an infohash; nil: it is not there.
-func (w *watch) of(job download.WatchedDownload) *qbittorrent.Torrent {
-	if t := w.byJob[job.ID]; t != nil {
-		return t
-	}
-	if t := w.byHash[job.InfohashV1]; t != nil {
-		return t
-	}
-	return w.byHash[job.InfohashV2]
+func (x *torrentIndex) of(job download.WatchedDownload) *qbittorrent.Torrent {
+	return cmp.Or(x.byJob[job.ID], x.byHash[job.InfohashV1], x.byHash[job.InfohashV2])
 }
 
 // progressOf gives what the record should have of a job, and whether that differs from what it has.
@@ -112,91 +111,103 @@ func hash(text string, digits int, before string) string {
 // settling is how long a torrent that was told to go on may still show its error.
 const settling = 5 * time.Second
 
-// observe says what a job's workflow should know of its torrent, and whether that is news to it. A torrent that waits
-// says nothing new of a job, unless it was missing.
+// observe says what a job's workflow should know of its torrent, and whether that is new to it. A torrent that waits
+// says nothing new, unless it was missing.
 func (s *Sync) observe(
 	job download.WatchedDownload, t *qbittorrent.Torrent,
-) (o lifecycle.Observation, isNews bool) {
-	told, stalls := strings.CutSuffix(job.Observed, stalledMark)
-	o = lifecycle.Observation{JobID: job.ID, State: told}
+) (o lifecycle.Observation, isNew bool) {
+	before, stalled := strings.CutSuffix(job.Observed, stalledMark)
+	o = lifecycle.Observation{JobID: job.ID, State: before}
 	if t == nil {
 		o.State, o.Restarted = lifecycle.ObservedAbsent, !s.present[job.ID]
-		return o, remembered(o) != job.Observed
+		return o, recorded(o) != job.Observed
 	}
 
-	if told == lifecycle.ObservedAbsent {
+	if before == lifecycle.ObservedAbsent {
 		o.State = lifecycle.ObservedPresent
 	}
 
-	moving := true // there is progress to wait for
+	progresses := true // there is progress to wait for
 	switch t.State {
 	case qbittorrent.Active:
 		o.State = lifecycle.ObservedDownloading
 	case qbittorrent.Complete:
-		o.State, moving = lifecycle.ObservedComplete, false
+		o.State, progresses = lifecycle.ObservedComplete, false
 	case qbittorrent.Broken:
 		if job.Resumed == nil || *job.Resumed > settling {
-			o.State, o.Resumed, moving = lifecycle.ObservedBroken, job.Resumed != nil, false
+			o.State, o.Resumed, progresses = lifecycle.ObservedBroken, job.Resumed != nil, false
 		}
 	case qbittorrent.Lost:
-		o.State, moving = lifecycle.ObservedLost, false
+		o.State, progresses = lifecycle.ObservedLost, false
 	case qbittorrent.Unknown:
-		s.Log.Warn("qBittorrent shows a state that nobody knows", "download", job.ID, "state", t.Shown)
+		s.Log.Warn("qBittorrent shows an unknown state", "download", job.ID, "state", t.Shown)
 	case qbittorrent.Waiting, qbittorrent.Checking:
 	}
 
-	idle := job.Idle > s.Settings.StalledAfter
-	if s.present == nil { // the job was read before a pause of the polls was known, and not held against it
-		idle = stalls
-	}
-
-	if moving && idle && s.Settings.StalledAfter > 0 && t.Progress == job.Progress {
+	if progresses && s.stalls(job, t, stalled) {
 		o.Stalled, o.Cancel = true, s.Settings.StalledCancel
 	}
-	return o, remembered(o) != job.Observed
+	return o, recorded(o) != job.Observed
 }
 
-// news is what one workflow is to be told.
-type news struct {
+// stalls says whether a torrent has made no progress for too long. Right after a pause of the polls nothing is known
+// about that: a job stays as it was.
+func (s *Sync) stalls(job download.WatchedDownload, t *qbittorrent.Torrent, before bool) bool {
+	idle := job.Idle > s.Settings.StalledAfter
+	if s.present == nil {
+		idle = before
+	}
+	return idle && s.Settings.StalledAfter > 0 && t.Progress == job.Progress
+}
+
+// notification is what one workflow is to be notified of.
+type notification struct {
 	job         download.WatchedDownload
 	observation lifecycle.Observation
 }
 
-// tell signals workflows, and remembers what they were told once they were. A workflow that does not run is the
-// reconciler's to see to.
-func (s *Sync) tell(ctx context.Context, all []news) int {
+// notify signals workflows, and records of which of them that has succeeded. One that does not run is left to the
+// reconciler.
+func (s *Sync) notify(ctx context.Context, pending []notification) int {
 	var mutex sync.Mutex
-	var told []download.DownloadTold
+	var notified []download.DownloadTold
 	group := errgroup.Group{}
-	group.SetLimit(tellAtOnce)
+	group.SetLimit(notifyAtOnce)
 
-	for _, n := range all {
+	for _, n := range pending {
 		group.Go(func() error {
-			err := temporalio.LoopStep(ctx, func(ctx context.Context) error {
-				return s.Temporal.SignalWorkflow(ctx, n.job.WorkflowID(), "", lifecycle.DownloadObservedSignal, n.observation)
-			})
-			if err != nil {
-				if !temporalio.IsNotFound(err) && ctx.Err() == nil {
-					s.Log.Warn("download not told", "download", n.job.ID, "error", err)
-				}
+			if !s.signal(ctx, n) {
 				return nil
 			}
 
 			mutex.Lock()
 			defer mutex.Unlock()
 
-			told = append(told, download.DownloadTold{ID: n.job.ID, Before: n.job.Observed, Now: remembered(n.observation)})
+			notified = append(
+				notified, download.DownloadTold{ID: n.job.ID, Before: n.job.Observed, Now: recorded(n.observation)},
+			)
 			return nil
 		})
 	}
 
 	_ = group.Wait() // nothing fails
-	if len(told) == 0 {
+	if len(notified) == 0 {
 		return 0
 	}
 
-	if err := s.Store.MarkDownloadsTold(ctx, told); err != nil && ctx.Err() == nil {
-		s.Log.Warn("what downloads were told is not remembered: they are told again", "error", err)
+	if err := s.Store.MarkDownloadsTold(ctx, notified); err != nil && ctx.Err() == nil {
+		s.Log.Warn("notifications of downloads are not recorded: they are sent again", "error", err)
 	}
-	return len(told)
+	return len(notified)
+}
+
+// signal tells one workflow of its torrent, and says whether that has succeeded.
+func (s *Sync) signal(ctx context.Context, n notification) bool {
+	err := temporalio.LoopStep(ctx, func(ctx context.Context) error {
+		return s.Temporal.SignalWorkflow(ctx, n.job.WorkflowID(), "", lifecycle.DownloadObservedSignal, n.observation)
+	})
+	if err != nil && !temporalio.IsNotFound(err) && ctx.Err() == nil {
+		s.Log.Warn("download not notified", "download", n.job.ID, "error", err)
+	}
+	return err == nil
 }

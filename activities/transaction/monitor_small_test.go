@@ -38,7 +38,7 @@ func TestWhomASmallTransferNames(t *testing.T) {
 		"not small":           {customer, 50, "durov", "", true},
 		"from outside":        {ton.Address{}, 49, "durov", "", false},
 	} {
-		got := m.record(toncenter.Transaction{In: &toncenter.Message{Source: c.source, Value: c.nano, Comment: &c.comment}})
+		got := m.recordOf(toncenter.Transaction{In: &toncenter.Message{Source: c.source, Value: c.nano, Comment: &c.comment}})
 		if got.TooSmallFor != c.want || got.Deposit != c.deposit {
 			t.Errorf("%s: %q is told, a deposit %v; want %q, %v", name, got.TooSmallFor, got.Deposit, c.want, c.deposit)
 		}

@@ -18,21 +18,21 @@ import (
 // QuoteOrder reads a transaction's order and finds out whom the Stars are for, how many, and at what price. It moves no
 // money. Errors have the failure's message, and its class as their type. When Fragment can answer nobody now, the order
 // is let through without a quote: it will have one when its turn comes.
-func (c *PaymentActivities) QuoteOrder(ctx context.Context, o Order) (Snapshot, error) {
-	if c.Wallet == nil {
+func (a *PaymentActivities) QuoteOrder(ctx context.Context, o Order) (Snapshot, error) {
+	if a.Wallet == nil {
 		return Snapshot{}, refuseHere(ctx)
 	}
 	defer sendHeartbeats(ctx)()
 
 	err := core.RetryWhileUnavailable(ctx, func() error {
-		transaction, err := c.Store.TransactionByHash(ctx, o.Hash)
+		transaction, err := a.Store.TransactionByHash(ctx, o.Hash)
 		if err == nil && transaction.Attempt == o.Attempt && transaction.State == lifecycle.TransactionProcessing {
-			_, err = c.quote(ctx, transaction)
+			_, err = a.quote(ctx, transaction)
 		}
 		return err
 	})
 
-	waits, waitErr := c.waitsForFragment(ctx, o, err)
+	waits, waitErr := a.waitsForFragment(ctx, o, err)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil, isRefusal(err, fault.StoreUnavailable):
@@ -40,29 +40,29 @@ func (c *PaymentActivities) QuoteOrder(ctx context.Context, o Order) (Snapshot, 
 	case waitErr != nil:
 		return Snapshot{}, temporalio.RetryUntilSeen(ctx, waitErr)
 	case fragment.ClassOf(err) == fragment.Hold, waits:
-		if err := c.hold(ctx, fault.CodeOf(err)); err != nil {
+		if err := a.hold(ctx, fault.CodeOf(err)); err != nil {
 			return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
 		}
 	default:
-		c.Log.Info("order not quoted", "transaction", o.Hash, "error", err)
+		a.Log.Info("order not quoted", "transaction", o.Hash, "error", err)
 		return Snapshot{}, failed(failureOf(err), err)
 	}
 
-	return c.look(ctx, o.Hash)
+	return a.loadSnapshot(ctx, o.Hash)
 }
 
 // quote finds out what a transaction buys now and writes it down: as much as there is even when the order is refused,
 // for those who want to know what it asked for.
-func (c *PaymentActivities) quote(ctx context.Context, t transaction.Transaction) (transaction.Quote, error) {
+func (a *PaymentActivities) quote(ctx context.Context, t transaction.Transaction) (transaction.Quote, error) {
 	quote := transaction.Quote{Hash: t.Hash, Attempt: t.Attempt}
-	order, err := stars.Parse(t.Comment, c.Settings.MaxStars)
+	order, err := stars.Parse(t.Comment, a.Settings.MaxStars)
 	if err != nil {
 		return quote, err
 	}
 
 	quote.Username, quote.Stars = order.Username, order.Stars
-	err = c.price(ctx, t, &quote)
-	if _, saveErr := c.Store.SaveQuote(ctx, quote); saveErr != nil {
+	err = a.price(ctx, t, &quote)
+	if _, saveErr := a.Store.SaveQuote(ctx, quote); saveErr != nil {
 		return quote, saveErr
 	}
 
@@ -70,49 +70,51 @@ func (c *PaymentActivities) quote(ctx context.Context, t transaction.Transaction
 }
 
 // price completes a quote.
-func (c *PaymentActivities) price(ctx context.Context, t transaction.Transaction, quote *transaction.Quote) error {
-	if quote.Stars == 0 {
-		unit, err := c.Fragment.Price(ctx, stars.Least)
-		if err != nil {
-			return err
-		}
-		quote.Stars = stars.Bought(c.worth(t), unit)
-		if err := stars.CheckNumber(quote.Stars, c.Settings.MaxStars); err != nil {
-			quote.Stars = 0
-			return err
-		}
-		return c.fit(ctx, t, quote, true)
+func (a *PaymentActivities) price(ctx context.Context, t transaction.Transaction, quote *transaction.Quote) error {
+	if quote.Stars > 0 {
+		return a.fit(ctx, t, quote, false)
 	}
 
-	return c.fit(ctx, t, quote, false)
+	unit, err := a.Fragment.Price(ctx, stars.Least)
+	if err != nil {
+		return err
+	}
+
+	quote.Stars = stars.Bought(a.worth(t), unit)
+	if err := stars.CheckNumber(quote.Stars, a.Settings.MaxStars); err != nil {
+		quote.Stars = 0
+		return err
+	}
+
+	return a.fit(ctx, t, quote, true)
 }
 
 // worth is what a transfer may spend on Stars.
-func (c *PaymentActivities) worth(t transaction.Transaction) money.Nano {
-	return money.Nano(t.AmountNano - c.Settings.Reserve)
+func (a *PaymentActivities) worth(t transaction.Transaction) money.Nano {
+	return money.Nano(t.AmountNano - a.Settings.Reserve)
 }
 
 // fit finds the receiver, and the price of so many Stars. With fewer their number may go down until the price fits.
-func (c *PaymentActivities) fit(ctx context.Context, t transaction.Transaction, quote *transaction.Quote, fewer bool) error {
-	recipient, err := c.Fragment.Search(ctx, quote.Username, int(quote.Stars))
+func (a *PaymentActivities) fit(ctx context.Context, t transaction.Transaction, quote *transaction.Quote, fewer bool) error {
+	recipient, err := a.Fragment.Search(ctx, quote.Username, int(quote.Stars))
 	if err != nil {
 		return err
 	}
 
 	for range mostPrices {
-		price, err := c.Fragment.Price(ctx, int(quote.Stars))
+		price, err := a.Fragment.Price(ctx, int(quote.Stars))
 		switch {
 		case err != nil:
 			return err
-		case price <= c.worth(t):
+		case price <= a.worth(t):
 			quote.PriceNano, quote.Recipient = int64(price), recipient.ID
 			return nil
 		case !fewer:
 			return stars.InsufficientAmount
 		}
 
-		quote.Stars = stars.Fewer(quote.Stars, price, c.worth(t))
-		if err := stars.CheckNumber(quote.Stars, c.Settings.MaxStars); err != nil {
+		quote.Stars = stars.Fewer(quote.Stars, price, a.worth(t))
+		if err := stars.CheckNumber(quote.Stars, a.Settings.MaxStars); err != nil {
 			quote.Stars = 0
 			return err
 		}
@@ -125,56 +127,52 @@ func (c *PaymentActivities) fit(ctx context.Context, t transaction.Transaction, 
 const mostPrices = 5
 
 // PayOrder signs and broadcasts the payment that buys a transaction's Stars, unless there is one already.
-func (c *PaymentActivities) PayOrder(ctx context.Context, o Order) (Payment, error) {
-	if c.Wallet == nil {
+func (a *PaymentActivities) PayOrder(ctx context.Context, o Order) (Payment, error) {
+	if a.Wallet == nil {
 		return Payment{}, refuseHere(ctx)
 	}
 	defer sendHeartbeats(ctx)()
-	return c.pay(ctx, o, transaction.Purchase, c.buy)
+	return a.pay(ctx, o, transaction.Purchase, a.buy)
 }
 
-// buy asks Fragment for a payment and looks at it with suspicion. The price may have moved since the quote: then the
-// order is priced anew, once.
-func (c *PaymentActivities) buy(ctx context.Context, t transaction.Transaction) (signature, error) {
+// buy asks Fragment for a payment and checks it. The price may have moved since the quote: then the order is priced
+// anew, once.
+func (a *PaymentActivities) buy(ctx context.Context, t transaction.Transaction) (draft, error) {
 	quote := transaction.Quote{Username: t.Username, Stars: t.Stars, PriceNano: t.QuoteNano, Recipient: t.Recipient}
-	fresh := false
-	for {
-		if quote.PriceNano == 0 || fresh {
+	for fresh := quote.PriceNano == 0; ; fresh = true {
+		if fresh {
 			var err error
-			if quote, err = c.quote(ctx, t); err != nil {
-				return signature{}, err
+			if quote, err = a.quote(ctx, t); err != nil {
+				return draft{}, err
 			}
-			fresh = true
 		}
 
-		request, err := c.Fragment.Init(ctx, fragment.Recipient{ID: quote.Recipient}, int(quote.Stars))
+		request, err := a.Fragment.Init(ctx, fragment.Recipient{ID: quote.Recipient}, int(quote.Stars))
 		if err != nil {
-			return signature{}, err
+			return draft{}, err
 		}
-		if stars.Acceptable(request.Amount, money.Nano(quote.PriceNano), c.Settings.Slippage) {
-			return c.link(ctx, request, quote)
+		if stars.Acceptable(request.Amount, money.Nano(quote.PriceNano), a.Settings.Slippage) {
+			return a.link(ctx, request, quote)
 		}
 		if fresh {
-			return signature{}, stars.PriceMoved
+			return draft{}, stars.PriceMoved
 		}
-
-		fresh = true
 	}
 }
 
 // link asks for the payment of a request and checks it.
-func (c *PaymentActivities) link(ctx context.Context, request fragment.Request, quote transaction.Quote) (signature, error) {
-	link, err := c.Fragment.Link(ctx, request.ID)
+func (a *PaymentActivities) link(ctx context.Context, request fragment.Request, quote transaction.Quote) (draft, error) {
+	link, err := a.Fragment.Link(ctx, request.ID)
 	switch {
 	case err != nil:
-		return signature{}, err
-	case !slices.Contains(c.Allow, link.To):
-		return signature{}, fault.New(fault.PaymentNotAllowed, "the payment goes to an address that is not allowed")
+		return draft{}, err
+	case !slices.Contains(a.Allow, link.To):
+		return draft{}, fault.New(fault.PaymentNotAllowed, "the payment goes to an address that is not allowed")
 	case link.Amount != request.Amount, int64(link.Stars) != quote.Stars:
-		return signature{}, stars.Suspicious
+		return draft{}, stars.Suspicious
 	}
 
-	return signature{
+	return draft{
 		payment:   ton.Payment{To: link.To, Amount: link.Amount, Body: link.Body, Bounce: link.Bounce},
 		requestID: link.ConfirmID, until: link.ValidUntil,
 	}, nil
@@ -182,57 +180,65 @@ func (c *PaymentActivities) link(ctx context.Context, request fragment.Request, 
 
 // ConfirmPurchase tells Fragment of a paid purchase and waits until the receiver has kept the money and the Stars are
 // sent; then the transaction is processed. Each try asks once.
-func (c *PaymentActivities) ConfirmPurchase(ctx context.Context, o Order) (Snapshot, error) {
-	if c.Wallet == nil {
+func (a *PaymentActivities) ConfirmPurchase(ctx context.Context, o Order) (Snapshot, error) {
+	if a.Wallet == nil {
 		return Snapshot{}, refuseHere(ctx)
 	}
 	defer sendHeartbeats(ctx)()
 
-	payment, err := c.Store.LivePayment(ctx, o.Hash, transaction.Purchase)
+	payment, err := a.Store.LivePayment(ctx, o.Hash, transaction.Purchase)
 	if err != nil {
 		return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
 	}
 	if payment == nil || payment.State != transaction.PaymentPaid { // it bounced, or was never paid
-		return c.look(ctx, o.Hash)
+		return a.loadSnapshot(ctx, o.Hash)
 	}
 
-	ref, err := settleDestination(ctx, c.Chain, c.Store, *payment, c.Settings.Refund)
-	if err == nil && ref.State == transaction.PaymentPaid {
-		var done bool
-		if done, err = c.done(ctx, *payment); err == nil && !(done && ref.Kept) {
-			err = notYet
-		}
-		if err == nil {
-			var standing transaction.Snapshot
-			standing, err = c.Store.FinishTransaction(ctx, o.Hash, o.Attempt)
-			countEnd(c.Metrics, standing, err)
-		}
-	}
-
-	if err != nil && fragment.ClassOf(err) == fragment.Hold {
-		if err := c.hold(ctx, fault.CodeOf(err)); err != nil {
+	switch err := a.finish(ctx, o, *payment); {
+	case err == nil:
+		return a.loadSnapshot(ctx, o.Hash)
+	case fragment.ClassOf(err) == fragment.Hold:
+		if err := a.hold(ctx, fault.CodeOf(err)); err != nil {
 			return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
 		}
-		err = notYet // the money is paid: there is nothing else to do but to ask again
-	}
-
-	if err != nil {
+		return Snapshot{}, temporalio.RetryUntilSeen(ctx, notYet) // the money is paid: all that is left is to ask again
+	default:
 		return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
 	}
-	return c.look(ctx, o.Hash)
+}
+
+// finish processes the transaction of a paid purchase once the receiver has kept the money and the Stars are sent. A
+// purchase whose money came back is left to the workflow.
+func (a *PaymentActivities) finish(ctx context.Context, o Order, payment transaction.Payment) error {
+	ref, err := settleDestination(ctx, a.Chain, a.Store, payment, a.Settings.Refund)
+	if err != nil || ref.State != transaction.PaymentPaid {
+		return err
+	}
+
+	done, err := a.done(ctx, payment)
+	if err != nil {
+		return err
+	}
+	if !done || !ref.Kept {
+		return notYet
+	}
+
+	record, err := a.Store.FinishTransaction(ctx, o.Hash, o.Attempt)
+	countEnd(a.Metrics, record, err)
+	return err
 }
 
 // done asks whether the Stars are sent. The wallet's turn is the order's until then, so the session's last purchase is
 // this one.
-func (c *PaymentActivities) done(ctx context.Context, payment transaction.Payment) (bool, error) {
+func (a *PaymentActivities) done(ctx context.Context, payment transaction.Payment) (bool, error) {
 	if payment.RequestID != "" {
-		if err := c.Fragment.Confirm(ctx, payment.RequestID, payment.BoC); err != nil {
-			c.Log.Warn("purchase not confirmed", "payment", payment.ID, "error", err) // Fragment sees the payment by itself, too
+		if err := a.Fragment.Confirm(ctx, payment.RequestID, payment.BoC); err != nil {
+			a.Log.Warn("purchase not confirmed", "payment", payment.ID, "error", err) // Fragment sees the payment by itself, too
 		}
 	}
-	state, err := c.Fragment.State(ctx, fragmentProcessing)
+	state, err := a.Fragment.State(ctx, fragmentProcessing)
 	if err == nil && state.NeedUpdate {
-		state, err = c.Fragment.State(ctx, state.Mode)
+		state, err = a.Fragment.State(ctx, state.Mode)
 	}
 	return state.Done(), err
 }

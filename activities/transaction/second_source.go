@@ -33,66 +33,57 @@ const askedAtOnce = 4
 // VerifyDeposit asks the second source for the very transfer that made a transaction, unless somebody has answered for
 // it. It ends when the two agree, which is written down, or disagree: then a person has to look. A source that cannot
 // tell is asked again, by the retry policy.
-func (c *PaymentActivities) VerifyDeposit(ctx context.Context, o Order) (Snapshot, error) {
-	if c.Wallet == nil {
+func (a *PaymentActivities) VerifyDeposit(ctx context.Context, o Order) (Snapshot, error) {
+	if a.Wallet == nil {
 		return Snapshot{}, refuseHere(ctx)
 	}
 	defer sendHeartbeats(ctx)()
 
-	position, err := c.look(ctx, o.Hash)
-	if err != nil || !position.Unconfirmed {
-		return position, err
+	snapshot, err := a.loadSnapshot(ctx, o.Hash)
+	if err != nil || !snapshot.Unconfirmed {
+		return snapshot, err
 	}
 
-	if position.Turn != nil { // from before there was a second source: nobody waits for this order meanwhile
-		if err := c.Store.LeaveQueue(ctx, o.Hash, position.Turn.Kind); isRefusal(err, fault.PaymentUndecided) {
-			return c.look(ctx, o.Hash)
+	if snapshot.Turn != nil { // from before there was a second source: nobody waits for this order meanwhile
+		if err := a.Store.LeaveQueue(ctx, o.Hash, snapshot.Turn.Kind); isRefusal(err, fault.PaymentUndecided) {
+			return a.loadSnapshot(ctx, o.Hash)
 		} else if err != nil {
 			return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
 		}
 	}
 
 	agrees := false
-	deposit, err := c.Store.DepositOf(ctx, o.Hash)
+	deposit, err := a.Store.DepositOf(ctx, o.Hash)
 	if err == nil {
-		agrees, err = c.Second.agrees(ctx, deposit)
+		agrees, err = a.Second.agrees(ctx, deposit)
 	}
 
 	if err != nil {
-		c.Log.Warn("the second source cannot tell", "transaction", o.Hash, "error", err, "cause", errors.Unwrap(err))
+		a.Log.Warn("the second source cannot tell", "transaction", o.Hash, "error", err, "cause", errors.Unwrap(err))
 		return Snapshot{}, later(ctx, err)
 	}
 	if agrees {
-		standing, err := c.Store.ConfirmDeposit(ctx, o.Hash)
-		return c.positionOf(ctx, standing, err)
+		record, err := a.Store.ConfirmDeposit(ctx, o.Hash)
+		return a.Settings.answer(ctx, record, err)
 	}
 
-	c.Log.Error("the two sources disagree about a deposit: a person has to look", "transaction", o.Hash)
-	if err := c.Store.RaiseAlert(ctx, notice.AlertDeposit); err != nil {
+	a.Log.Error("the two sources disagree about a deposit: a person has to look", "transaction", o.Hash)
+	if err := a.Store.RaiseAlert(ctx, notice.AlertDeposit); err != nil {
 		return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
 	}
 
-	standing, err := c.Store.DisputeDeposit(ctx, o.Hash)
-	return c.positionOf(ctx, standing, err)
+	record, err := a.Store.DisputeDeposit(ctx, o.Hash)
+	return a.Settings.answer(ctx, record, err)
 }
 
 // leaveUnconfirmed takes an order out of the line that got its turn without being checked, as the setting came
 // meanwhile. The workflow is told a moment later: one of 0.1.0, which does not know the check, must not ask again at
 // once.
-func (c *PaymentActivities) leaveUnconfirmed(ctx context.Context, o Order, kind transaction.PaymentKind) error {
-	if err := c.Store.LeaveQueue(ctx, o.Hash, kind); err != nil && !isRefusal(err, fault.PaymentUndecided) {
+func (a *PaymentActivities) leaveUnconfirmed(ctx context.Context, o Order, kind transaction.PaymentKind) error {
+	if err := a.Store.LeaveQueue(ctx, o.Hash, kind); err != nil && !isRefusal(err, fault.PaymentUndecided) {
 		return temporalio.RetryUntilSeen(ctx, err)
 	}
 	return giveBack("the deposit is not confirmed", giveBackAfter)
-}
-
-func (c *PaymentActivities) positionOf(
-	ctx context.Context, standing transaction.Snapshot, err error,
-) (Snapshot, error) {
-	if err != nil {
-		return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
-	}
-	return c.Settings.position(standing), nil
 }
 
 // later is again for an error of the second source. Whatever it is, time or an operator may repair it, and the order
@@ -154,6 +145,6 @@ func same(t toncenter.Transaction, deposit transaction.Deposit) bool {
 	if t.In != nil && t.In.Comment != nil {
 		comment = *t.In.Comment
 	}
-	return t.IsDeposit() && t.Hash == deposit.Hash && raw(t.In.Source) == deposit.Sender && int64(t.In.Value) == deposit.AmountNano &&
-		deposit.SameComment(comment)
+	return t.IsDeposit() && t.Hash == deposit.Hash && raw(t.In.Source) == deposit.Sender &&
+		int64(t.In.Value) == deposit.AmountNano && deposit.SameComment(comment)
 }

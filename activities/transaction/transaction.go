@@ -84,31 +84,29 @@ type Snapshot struct {
 	Unconfirmed bool `json:"unconfirmed,omitempty"`
 }
 
-func (t *Activities) position(ctx context.Context, s transaction.Snapshot, err error) (Snapshot, error) {
+// answer makes what a statement of the record gives the activity's answer, or its error.
+func (s Settings) answer(ctx context.Context, record transaction.Snapshot, err error) (Snapshot, error) {
 	if err != nil {
 		return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
 	}
-	return t.Settings.position(s), nil
-}
 
-func (s Settings) position(standing transaction.Snapshot) Snapshot {
-	due := standing.State == lifecycle.TransactionProcessing || standing.RefundDue > 0
+	due := record.State == lifecycle.TransactionProcessing || record.RefundDue > 0
 	return Snapshot{
-		Snapshot: standing, Again: standing.Signed < s.Attempts,
-		Unconfirmed: s.SecondSource && due && standing.DepositNano >= s.SecondFrom && !standing.DepositConfirmed,
-	}
+		Snapshot: record, Again: record.Signed < s.Attempts,
+		Unconfirmed: s.SecondSource && due && record.DepositNano >= s.SecondFrom && !record.DepositConfirmed,
+	}, nil
 }
 
 // LockTransaction takes a pending transaction into processing.
-func (t *Activities) LockTransaction(ctx context.Context, hash string) (Snapshot, error) {
-	standing, err := t.Store.LockTransaction(ctx, hash)
-	return t.position(ctx, standing, err)
+func (a *Activities) LockTransaction(ctx context.Context, hash string) (Snapshot, error) {
+	record, err := a.Store.LockTransaction(ctx, hash)
+	return a.Settings.answer(ctx, record, err)
 }
 
 // LookAtTransaction changes nothing.
-func (t *Activities) LookAtTransaction(ctx context.Context, hash string) (Snapshot, error) {
-	standing, err := t.Store.SnapshotOfTransaction(ctx, hash)
-	return t.position(ctx, standing, err)
+func (a *Activities) LookAtTransaction(ctx context.Context, hash string) (Snapshot, error) {
+	record, err := a.Store.SnapshotOfTransaction(ctx, hash)
+	return a.Settings.answer(ctx, record, err)
 }
 
 // PaymentOf names a payment of a transaction, made or to be made.
@@ -118,11 +116,12 @@ type PaymentOf struct {
 }
 
 // QueuePayment puts a payment in line for the wallet's turn. One that is not due, or made already, is left alone.
-func (t *Activities) QueuePayment(ctx context.Context, p PaymentOf) (Snapshot, error) {
-	if _, err := t.Store.EnterQueue(ctx, p.Hash, p.Kind); err != nil && !isRefusal(err, fault.PaymentUndecided, fault.InvalidTransition) {
-		return t.position(ctx, transaction.Snapshot{}, err)
+func (a *Activities) QueuePayment(ctx context.Context, p PaymentOf) (Snapshot, error) {
+	_, err := a.Store.EnterQueue(ctx, p.Hash, p.Kind)
+	if err != nil && !isRefusal(err, fault.PaymentUndecided, fault.InvalidTransition) {
+		return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
 	}
-	return t.LookAtTransaction(ctx, p.Hash)
+	return a.LookAtTransaction(ctx, p.Hash)
 }
 
 // Failure says why a try to buy has ended.
@@ -133,19 +132,19 @@ type Failure struct {
 }
 
 // FailTransaction ends a try to buy, unless a purchase is signed or paid.
-func (t *Activities) FailTransaction(ctx context.Context, f Failure) (Snapshot, error) {
-	standing, err := t.Orders.Fail(ctx, f.Hash, f.Attempt, stars.Named(f.Message))
-	return t.position(ctx, standing, err)
+func (a *Activities) FailTransaction(ctx context.Context, f Failure) (Snapshot, error) {
+	record, err := a.Orders.Fail(ctx, f.Hash, f.Attempt, stars.Named(f.Message))
+	return a.Settings.answer(ctx, record, err)
 }
 
 // WriteOffRefund gives up what is owed to the sender, or refuses.
-func (t *Activities) WriteOffRefund(ctx context.Context, r Request) (Snapshot, error) {
-	request, err := t.admit(ctx, r)
+func (a *Activities) WriteOffRefund(ctx context.Context, r Request) (Snapshot, error) {
+	request, err := a.admit(ctx, r)
 	if err != nil {
-		return t.position(ctx, transaction.Snapshot{}, err)
+		return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
 	}
-	standing, err := t.Store.WriteOffRefund(ctx, request)
-	return t.position(ctx, standing, err)
+	record, err := a.Store.WriteOffRefund(ctx, request)
+	return a.Settings.answer(ctx, record, err)
 }
 
 // countEnd counts where a try to carry out an order has led to. A call that is repeated because its answer was lost
@@ -157,9 +156,9 @@ func countEnd(m *metrics.Metrics, s transaction.Snapshot, err error) {
 }
 
 // CancelTransaction ends a transaction for an operator, unless a purchase is signed or paid.
-func (t *Activities) CancelTransaction(ctx context.Context, hash string) (Snapshot, error) {
-	standing, err := t.Orders.Stop(ctx, hash, stars.Cancelled)
-	return t.position(ctx, standing, err)
+func (a *Activities) CancelTransaction(ctx context.Context, hash string) (Snapshot, error) {
+	record, err := a.Orders.Stop(ctx, hash, stars.Cancelled)
+	return a.Settings.answer(ctx, record, err)
 }
 
 // Review says why an operator has to look.
@@ -170,25 +169,25 @@ type Review struct {
 }
 
 // ReviewTransaction asks for an operator.
-func (t *Activities) ReviewTransaction(ctx context.Context, r Review) (Snapshot, error) {
-	if err := t.Store.RaiseAlert(ctx, notice.AlertTransactionReview); err != nil {
-		return t.position(ctx, transaction.Snapshot{}, err)
+func (a *Activities) ReviewTransaction(ctx context.Context, r Review) (Snapshot, error) {
+	if err := a.Store.RaiseAlert(ctx, notice.AlertTransactionReview); err != nil {
+		return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
 	}
-	standing, err := t.Store.ReviewTransaction(ctx, r.Hash, r.Attempt, r.Reason)
-	return t.position(ctx, standing, err)
+	record, err := a.Store.ReviewTransaction(ctx, r.Hash, r.Attempt, r.Reason)
+	return a.Settings.answer(ctx, record, err)
 }
 
 // AlertStuck tells the administrators of a transaction that is in processing for too long.
-func (t *Activities) AlertStuck(ctx context.Context, hash string) (Snapshot, error) {
-	standing, err := t.Store.SnapshotOfTransaction(ctx, hash)
+func (a *Activities) AlertStuck(ctx context.Context, hash string) (Snapshot, error) {
+	record, err := a.Store.SnapshotOfTransaction(ctx, hash)
 	if err != nil {
-		return t.position(ctx, standing, err)
+		return a.Settings.answer(ctx, record, err)
 	}
-	stuck, err := t.Store.MarkStuck(ctx, hash, standing.Attempt)
+	stuck, err := a.Store.MarkStuck(ctx, hash, record.Attempt)
 	if err == nil && stuck {
-		err = t.Store.RaiseAlert(ctx, notice.AlertTransactionStuck)
+		err = a.Store.RaiseAlert(ctx, notice.AlertTransactionStuck)
 	}
-	return t.position(ctx, standing, err)
+	return a.Settings.answer(ctx, record, err)
 }
 
 // Request is what a person wants of a transaction.
@@ -205,54 +204,54 @@ type Request struct {
 }
 
 // RetryTransaction takes a failed transaction back into processing, or refuses.
-func (t *Activities) RetryTransaction(ctx context.Context, r Request) (Snapshot, error) {
-	request, err := t.admit(ctx, r)
+func (a *Activities) RetryTransaction(ctx context.Context, r Request) (Snapshot, error) {
+	request, err := a.admit(ctx, r)
 	if err != nil {
-		return t.position(ctx, transaction.Snapshot{}, err)
+		return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
 	}
-	standing, err := t.Store.RetryTransaction(ctx, request)
-	return t.position(ctx, standing, err)
+	record, err := a.Store.RetryTransaction(ctx, request)
+	return a.Settings.answer(ctx, record, err)
 }
 
 // ResolveTransaction ends a transaction that needs review as a person decided, or refuses.
-func (t *Activities) ResolveTransaction(ctx context.Context, r Request) (Snapshot, error) {
-	request, err := t.admit(ctx, r)
+func (a *Activities) ResolveTransaction(ctx context.Context, r Request) (Snapshot, error) {
+	request, err := a.admit(ctx, r)
 	if err != nil {
-		return t.position(ctx, transaction.Snapshot{}, err)
+		return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
 	}
 
 	if r.Payment != "" {
-		if err := t.saveOrder(ctx, r); err != nil {
-			return t.position(ctx, transaction.Snapshot{}, err)
+		if err := a.saveOrder(ctx, r); err != nil {
+			return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
 		}
 	}
 
-	request.Refund = t.Settings.Refund
-	standing, err := t.Store.ResolveTransaction(ctx, request, r.Outcome, stars.Unconfirmed.Message)
-	countEnd(t.Metrics, standing, err)
-	return t.position(ctx, standing, err)
+	request.Refund = a.Settings.Refund
+	record, err := a.Store.ResolveTransaction(ctx, request, r.Outcome, stars.Unconfirmed.Message)
+	countEnd(a.Metrics, record, err)
+	return a.Settings.answer(ctx, record, err)
 }
 
 // saveOrder keeps what the payer has asked for, of an order that was bought before the record had read it.
-func (t *Activities) saveOrder(ctx context.Context, r Request) error {
-	row, err := t.Store.TransactionByHash(ctx, r.Hash)
+func (a *Activities) saveOrder(ctx context.Context, r Request) error {
+	row, err := a.Store.TransactionByHash(ctx, r.Hash)
 	if err != nil || row.Username != "" {
 		return err
 	}
 
-	order, err := stars.Parse(row.Comment, t.Settings.MaxStars)
+	order, err := stars.Parse(row.Comment, a.Settings.MaxStars)
 	if err != nil {
 		return nil // it was bought all the same, as the operator has found out
 	}
 
-	_, err = t.Store.SaveQuote(
+	_, err = a.Store.SaveQuote(
 		ctx, transaction.Quote{Hash: r.Hash, Attempt: r.Attempt, Username: order.Username, Stars: order.Stars},
 	)
 	return err
 }
 
 // admit lets administrators through, and operators who are none of our users.
-func (t *Activities) admit(ctx context.Context, r Request) (transaction.Request, error) {
+func (a *Activities) admit(ctx context.Context, r Request) (transaction.Request, error) {
 	request := transaction.Request{
 		Hash: r.Hash, Attempt: r.Attempt, Comment: r.Comment, Payment: r.Payment, RequestID: r.RequestID, System: r.System,
 	}
@@ -261,7 +260,7 @@ func (t *Activities) admit(ctx context.Context, r Request) (transaction.Request,
 		return request, nil
 	}
 
-	user, err := t.Store.UserByID(ctx, r.Actor)
+	user, err := a.Store.UserByID(ctx, r.Actor)
 	if err == nil && !user.IsAdmin() {
 		err = fault.New(fault.InsufficientAccess, "this is for administrators")
 	}

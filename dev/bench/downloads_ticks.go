@@ -155,7 +155,7 @@ func (m *machine) watch(url string, jobs int, then func() error) (polls []downlo
 	}
 
 	for _, poll := range polls {
-		if poll.Err != nil || poll.Jobs != jobs || poll.Torrents != jobs || poll.Told != 0 {
+		if poll.Err != nil || poll.Jobs != jobs || poll.Torrents != jobs || poll.Notified != 0 {
 			return nil, fmt.Errorf("a poll went wrong: %+v", poll)
 		}
 	}

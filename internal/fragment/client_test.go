@@ -139,8 +139,11 @@ func (w *rig) pay(link Link) string {
 	}
 
 	found, err := w.center.TransactionsByMessage(w.t.Context(), signed.Hash)
-	if err != nil || len(found) != 1 || !found[0].Sent(link.To, link.Amount, signed.BodyHash) {
+	if err != nil || len(found) != 1 || len(found[0].Out) != 1 {
 		w.t.Fatalf("%+v %v", found, err)
+	}
+	if out := found[0].Out[0]; out.Destination != link.To || out.Value != link.Amount || out.BodyHash != signed.BodyHash {
+		w.t.Fatalf("%+v", found)
 	}
 	return found[0].Hash
 }

@@ -40,7 +40,7 @@ const (
 	DeliveryActionExpire        DeliveryAction = "expire"
 )
 
-// DeliveryTries is how many tries a job has in all.
+// DeliveryTries is how many tries a job has in all. The record counts them; Temporal's own limit of attempts is higher.
 const DeliveryTries = 3
 
 // DeliveryFacts are what the guards look at.

@@ -18,11 +18,6 @@ func TransactionActions(t transaction.Transaction) []lifecycle.TransactionAction
 	return lifecycle.Transaction.Actions(t.State, lifecycle.Administrators, t.Facts())
 }
 
-// TransactionOutcomes lists the statuses to which an administrator may resolve a transaction now.
-func TransactionOutcomes(t transaction.Transaction) []lifecycle.TransactionState {
-	return lifecycle.Transaction.Targets(t.State, lifecycle.TransactionActionResolve, lifecycle.Administrators, t.Facts())
-}
-
 // Retry takes a failed transaction back into processing. It works on one whose workflow is gone, too. A key may be
 // empty; the same key again gives the first answer, here and below. Refusals: INVALID_TRANSITION, PAYMENT_UNDECIDED.
 func (c *Transactions) Retry(

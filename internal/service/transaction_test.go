@@ -37,7 +37,10 @@ func TestTransactionActions(t *testing.T) {
 		{transaction.Transaction{State: "failed", ErrorClass: lifecycle.NonRetryable, NeedsReview: true}, "[resolve] [failed]"},
 		{transaction.Transaction{State: "failed", ErrorClass: lifecycle.NonRetryable, RefundDueNano: 1}, "[write_off] []"},
 	} {
-		if got := fmt.Sprint(TransactionActions(c.row), TransactionOutcomes(c.row)); got != c.want {
+		outcomes := lifecycle.Transaction.Targets(
+			c.row.State, lifecycle.TransactionActionResolve, lifecycle.Administrators, c.row.Facts(),
+		)
+		if got := fmt.Sprint(TransactionActions(c.row), outcomes); got != c.want {
 			t.Errorf("%+v: %s, want %s", c.row, got, c.want)
 		}
 	}

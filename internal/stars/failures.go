@@ -1,7 +1,6 @@
 package stars
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 )
@@ -123,13 +122,6 @@ var Failures = []*Failure{
 	InsufficientAmount,
 	Network, Unavailable, WalletRefused, SessionExpired, NotVerified, CannotGift, PriceMoved, LinkExpired,
 	Nonsense, Refused, Suspicious, AboveLimit, Unconfirmed, Unexplained, Cancelled, Terminated, WorkflowLost,
-}
-
-// UnavailableWith is Unavailable with Fragment's HTTP status.
-func UnavailableWith(status int) *Failure {
-	f := *Unavailable
-	f.Message = fmt.Sprintf("Service unavailable: Fragment API returned %d", status)
-	return &f
 }
 
 var unavailable = regexp.MustCompile(`^Service unavailable: Fragment API returned [0-9]{3}$`)

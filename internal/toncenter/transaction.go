@@ -82,11 +82,3 @@ func (t Transaction) IsDeposit() bool {
 	m := t.In
 	return m != nil && m.Source != (ton.Address{}) && !m.Bounced && (m.Opcode == nil || *m.Opcode == 0) && !t.SentBack()
 }
-
-// Sent says whether the transaction sent this one payment and nothing else. The receiver kept the payment only if its
-// transaction, found by the message's hash, is not SentBack.
-func (t Transaction) Sent(to ton.Address, amount money.Nano, bodyHash string) bool {
-	return !t.Aborted && t.Compute != nil && t.Compute.Success && t.Compute.ExitCode == 0 &&
-		t.Action != nil && t.Action.Success && t.Action.Skipped == 0 && len(t.Out) == 1 &&
-		t.Out[0].Destination == to && t.Out[0].Value == amount && t.Out[0].BodyHash == bodyHash && !t.Out[0].Bounced
-}

@@ -32,8 +32,8 @@ type Settings struct {
 	RetryInterval    time.Duration // before the second try; doubled for the third
 }
 
-// maximumAttempts is more than a job's tries, which the activity counts in the record: a frozen or cut-off worker's
-// polls can swallow attempts that never became a try, and those must not cost the job its life.
+// maximumAttempts ends a job only when the record cannot. The record counts the tries (lifecycle.DeliveryTries) and
+// decides: an attempt that a frozen or cut-off worker has swallowed never became a try.
 const maximumAttempts = 4 * lifecycle.DeliveryTries
 
 // Workflow drives delivery jobs.
@@ -49,15 +49,18 @@ var (
 // fails with the reason's code otherwise, so that operators find each kind by its status.
 func (w *Workflow) Run(ctx workflow.Context, jobID int64) (lifecycle.DeliveryOutcome, error) {
 	job := &run{id: jobID, settings: w.Settings}
-	if err := workflow.SetQueryHandler(ctx, lifecycle.StateQuery, func() (lifecycle.DeliveryView, error) { return job.view, nil }); err != nil {
+	err := workflow.SetQueryHandler(
+		ctx, lifecycle.StateQuery, func() (lifecycle.DeliveryView, error) { return job.view, nil },
+	)
+	if err != nil {
 		return lifecycle.DeliveryOutcome{}, err
 	}
 
 	job.enter(ctx, lifecycle.DeliveryQueued)
 
-	riding, cancel := workflow.WithCancel(ctx)
+	delivering, cancel := workflow.WithCancel(ctx)
 	job.listen(ctx, cancel)
-	outcome, err := job.finish(ctx, w.deliver(riding, jobID))
+	outcome, err := job.finish(ctx, w.deliver(delivering, jobID))
 	if err != nil {
 		return outcome, err
 	}
@@ -66,9 +69,9 @@ func (w *Workflow) Run(ctx workflow.Context, jobID int64) (lifecycle.DeliveryOut
 	return outcome, ending(outcome)
 }
 
-// deliver puts the job in line for what is left of its TTL: it may have waited long for any worker at all. A setting
-// must never decide between commands, or a change of it would break running workflows: a job whose time is up goes in
-// line all the same, and the activity refuses it.
+// deliver queues the job for what is left of its TTL: it may have waited long for any worker at all. Temporal ends the
+// wait of a job that no worker takes; the activity refuses a first claim that comes too late. A setting must never
+// decide between commands, or a change of it would break running workflows: so a job whose time is up is queued too.
 func (w *Workflow) deliver(ctx workflow.Context, jobID int64) workflow.Future {
 	options := w.deliverOptions()
 	waited := workflow.Now(ctx).Sub(workflow.GetInfo(ctx).WorkflowStartTime)
@@ -83,7 +86,7 @@ func (w *Workflow) deliverOptions() workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		TaskQueue:              lifecycle.DeliveryQueue,
 		ScheduleToStartTimeout: w.Settings.TTL,
-		StartToCloseTimeout:    w.Settings.JobTimeout + time.Minute, // the activity keeps the exact limit itself
+		StartToCloseTimeout:    w.Settings.JobTimeout + time.Minute, // only for an attempt that hangs
 		HeartbeatTimeout:       w.Settings.HeartbeatTimeout,
 		WaitForCancellation:    true,
 		RetryPolicy: &temporal.RetryPolicy{
@@ -142,7 +145,8 @@ func (r *run) goOn(ctx workflow.Context, attempt lifecycle.Attempt) {
 	shown := r.view.State
 	r.attempt = attempt
 	r.enter(ctx, attempt.State)
-	if workflow.GetVersion(ctx, attemptVersion, workflow.DefaultVersion, 1) != workflow.DefaultVersion && shown != r.view.State {
+	version := workflow.GetVersion(ctx, attemptVersion, workflow.DefaultVersion, 1)
+	if version != workflow.DefaultVersion && shown != r.view.State {
 		showStage(ctx, attempt.State)
 	}
 }
@@ -153,9 +157,9 @@ func showStage(ctx workflow.Context, stage lifecycle.DeliveryState) {
 }
 
 // finish waits for the attempt's end and writes it, unless the activity has.
-func (r *run) finish(ctx workflow.Context, ride workflow.Future) (lifecycle.DeliveryOutcome, error) {
+func (r *run) finish(ctx workflow.Context, attempt workflow.Future) (lifecycle.DeliveryOutcome, error) {
 	var receipt activities.Receipt
-	err := ride.Get(ctx, &receipt)
+	err := attempt.Get(ctx, &receipt)
 	if err == nil && receipt.State == lifecycle.DeliveryDelivered {
 		return lifecycle.DeliveryOutcome{State: receipt.State}, nil
 	}

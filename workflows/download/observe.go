@@ -55,7 +55,7 @@ func (r *run) lose(life workflow.Context, restarted bool) error {
 		if err := r.note(life, lifecycle.DownloadWentMissing); err != nil {
 			return err
 		}
-		r.arm(life, r.Settings.Grace)
+		r.startGrace(life, r.Settings.Grace)
 		r.describe(life)
 	}
 
@@ -67,13 +67,13 @@ func (r *run) lose(life workflow.Context, restarted bool) error {
 	return nil
 }
 
-// arm starts the timer of the grace. It does not end with the workflow's context: a timer that was cancelled looks like
-// one that has fired.
-func (r *run) arm(ctx workflow.Context, grace time.Duration) {
+// startGrace starts the timer of the grace. The SDK reports a cancelled timer as ready, so this one does not end with
+// the workflow's context.
+func (r *run) startGrace(ctx workflow.Context, grace time.Duration) {
 	ends := workflow.Now(ctx).Add(grace).UTC()
 	r.GraceEnds = &ends
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	ctx, r.disarm = workflow.WithCancel(ctx)
+	ctx, r.endGrace = workflow.WithCancel(ctx)
 	r.grace = workflow.NewTimerWithOptions(ctx, grace, workflow.TimerOptions{Summary: "grace of a missing torrent"})
 }
 
@@ -82,13 +82,13 @@ func (r *run) found(life workflow.Context) error {
 	if r.GraceEnds == nil {
 		return nil
 	}
-	r.disarm()
+	r.endGrace()
 	r.grace, r.GraceEnds = nil, nil
 	r.describe(life)
 	return r.note(life, lifecycle.DownloadFoundAgain)
 }
 
-// lookAgain decides at the end of the grace, by a look that qBittorrent has answered: what it cannot be asked is not
+// lookAgain decides at the end of the grace by a look that qBittorrent has answered: while it cannot be asked nothing is
 // missing.
 func (r *run) lookAgain(life workflow.Context) error {
 	r.grace = nil
@@ -105,10 +105,10 @@ func (r *run) lookAgain(life workflow.Context) error {
 	case look.Found:
 		return r.found(life)
 	case look.Wait > 0:
-		r.arm(life, look.Wait)
+		r.startGrace(life, look.Wait)
 		return nil
-	case r.news.Len() > 0: // what was seen meanwhile comes first
-		r.arm(life, time.Second)
+	case r.observations.Len() > 0: // what was seen meanwhile comes first
+		r.startGrace(life, time.Second)
 		return nil
 	default:
 		return r.move(life, lifecycle.DownloadActionFail, fault.MissingExternalJob)
@@ -218,7 +218,8 @@ func (r *run) waitsFor() string {
 // describe keeps the Web UI's current details.
 func (r *run) describe(ctx workflow.Context) {
 	record.ShowDetails(ctx, lifecycle.DownloadTitle(r.id, workflow.GetInfo(ctx).WorkflowExecution.ID),
-		fmt.Sprintf("**%s** since %s", r.Status, r.Since.Format(time.RFC3339)), record.WaitsFor(r.waitsFor()), record.EndsAt(r.GraceEnds))
+		fmt.Sprintf("**%s** since %s", r.Status, r.Since.Format(time.RFC3339)),
+		record.WaitsFor(r.waitsFor()), record.EndsAt(r.GraceEnds))
 }
 
 // ending is how the workflow closes.

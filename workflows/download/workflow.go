@@ -53,10 +53,10 @@ type run struct {
 	reason   fault.Code      // of a failure
 	canceled fault.Code      // why somebody, or the program itself, wants the end; empty: nobody does
 	grace    workflow.Future // while the torrent is missing
-	disarm   workflow.CancelFunc
+	endGrace workflow.CancelFunc
 
-	cancels, news workflow.ReceiveChannel
-	stop          workflow.CancelFunc // ends what waits for qBittorrent
+	cancels, observations workflow.ReceiveChannel
+	stop                  workflow.CancelFunc // ends what waits for qBittorrent
 }
 
 // Run drives one job to its end. It completes when the book has what was downloaded, is cancelled when a person stopped
@@ -66,15 +66,17 @@ func (w *Workflow) Run(ctx workflow.Context, jobID int64, carried *Carried) (lif
 	life, stop := workflow.WithCancel(ctx)
 	r := &run{
 		Workflow: w, id: jobID, Carried: Carried{Status: lifecycle.DownloadQueued, Since: workflow.Now(ctx).UTC()},
-		stop:    stop,
-		cancels: workflow.GetSignalChannel(ctx, lifecycle.CancelSignal),
-		news:    workflow.GetSignalChannel(ctx, lifecycle.DownloadObservedSignal),
+		stop:         stop,
+		cancels:      workflow.GetSignalChannel(ctx, lifecycle.CancelSignal),
+		observations: workflow.GetSignalChannel(ctx, lifecycle.DownloadObservedSignal),
 	}
-	if err := workflow.SetQueryHandler(ctx, lifecycle.StateQuery, func() (lifecycle.StateView, error) { return r.view(), nil }); err != nil {
+	err := workflow.SetQueryHandler(
+		ctx, lifecycle.StateQuery, func() (lifecycle.StateView, error) { return r.view(), nil },
+	)
+	if err != nil {
 		return lifecycle.DownloadRecord{}, err
 	}
 
-	var err error
 	if carried == nil {
 		r.describe(ctx)
 		err = r.enqueue(life)
@@ -99,10 +101,9 @@ func (w *Workflow) Run(ctx workflow.Context, jobID int64, carried *Carried) (lif
 	return lifecycle.DownloadRecord{Status: r.Status, Reason: r.reason}, r.ending()
 }
 
-// hear takes cancels. One may name the job that it is for: the id of the workflow is also that of the job before.
-// Signals are received by nobody else and nowhere beside, so that their channels tell truly whether any is left for the
-// next run.
-func (r *run) hear() {
+// takeCancels receives the cancels that have come. A cancel may name its job, as the workflow's id is also that of the
+// job before. Only the main loop receives signals, so that their channels show whether any is left for the next run.
+func (r *run) takeCancels() {
 	for r.cancels.Len() > 0 {
 		var job any
 		r.cancels.ReceiveAsync(&job)
@@ -117,7 +118,7 @@ func (r *run) hear() {
 func (r *run) do(life workflow.Context, activity workflow.Future, result any) error {
 	for !activity.IsReady() && !r.stopping(life) {
 		err := workflow.Await(life, func() bool { return activity.IsReady() || r.cancels.Len() > 0 })
-		if r.hear(); err != nil {
+		if r.takeCancels(); err != nil {
 			break // the workflow is cancelled, and so is the activity
 		}
 	}
@@ -145,7 +146,8 @@ func (r *run) enqueue(life workflow.Context) error {
 	}
 
 	reason := fault.EnqueueFailed
-	if failure, told := errors.AsType[*temporal.ApplicationError](err); told && slices.Contains(otherReasons, fault.Code(failure.Type())) {
+	failure, ok := errors.AsType[*temporal.ApplicationError](err)
+	if ok && slices.Contains(otherReasons, fault.Code(failure.Type())) {
 		reason = fault.Code(failure.Type())
 	}
 	return r.move(life, lifecycle.DownloadActionFail, reason)
@@ -205,7 +207,7 @@ func (r *run) add(life workflow.Context) (record lifecycle.DownloadRecord, err e
 func (r *run) goOn(life workflow.Context, carried Carried) {
 	r.Carried, r.canceled = carried, carried.Canceled
 	if r.GraceEnds != nil {
-		r.arm(life, r.GraceEnds.Sub(workflow.Now(life)))
+		r.startGrace(life, r.GraceEnds.Sub(workflow.Now(life)))
 	}
 	r.describe(life)
 }
@@ -213,18 +215,19 @@ func (r *run) goOn(life workflow.Context, carried Carried) {
 // step waits for whatever comes next, and does what it asks for.
 func (r *run) step(life workflow.Context) error {
 	err := workflow.Await(life, func() bool {
-		return r.cancels.Len() > 0 || r.news.Len() > 0 || r.grace != nil && r.grace.IsReady() || r.mayContinue(life)
+		return r.cancels.Len() > 0 || r.observations.Len() > 0 || r.grace != nil && r.grace.IsReady() ||
+			r.mayContinue(life)
 	})
 
-	r.hear()
+	r.takeCancels()
 	switch {
 	case r.stopping(life):
 		return nil
 	case err != nil:
 		return err
-	case r.news.Len() > 0:
+	case r.observations.Len() > 0:
 		var seen lifecycle.Observation
-		if r.news.ReceiveAsync(&seen); seen.JobID == r.id {
+		if r.observations.ReceiveAsync(&seen); seen.JobID == r.id {
 			return r.observe(life, seen)
 		}
 		return nil
@@ -237,7 +240,8 @@ func (r *run) step(life workflow.Context) error {
 
 // mayContinue says whether this run should hand over to the next: its history is long and nothing is under way.
 func (r *run) mayContinue(ctx workflow.Context) bool {
-	return workflow.GetInfo(ctx).GetContinueAsNewSuggested() && r.cancels.Len() == 0 && r.news.Len() == 0 && !r.stopping(ctx)
+	return workflow.GetInfo(ctx).GetContinueAsNewSuggested() && r.cancels.Len() == 0 && r.observations.Len() == 0 &&
+		!r.stopping(ctx)
 }
 
 // stopping says whether the job is to end: a person, an operator or the program itself wants it.
@@ -251,38 +255,32 @@ func (r *run) remove(ctx workflow.Context) error {
 
 	r.describe(ctx)
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	var record lifecycle.DownloadRecord
 	removal := workflow.ExecuteActivity(untilDone(ctx, "remove the torrent"), downloads.RemoveTorrent, r.id)
 
 	for signals := 0; !removal.IsReady(); signals++ {
-		err := workflow.Await(ctx, func() bool { return removal.IsReady() || r.cancels.Len() > 0 || r.news.Len() > 0 })
+		err := workflow.Await(ctx, func() bool {
+			return removal.IsReady() || r.cancels.Len() > 0 || r.observations.Len() > 0
+		})
 		if err != nil {
 			return err
 		}
-		r.dropSignals()
+		record.Drain(r.cancels, r.observations) // while the torrent is being removed nothing changes that any more
 		if !removal.IsReady() && r.handsOverRemoval(ctx, signals) {
 			r.Carried.Canceled = r.canceled
 			return workflow.NewContinueAsNewError(ctx, lifecycle.DownloadType, r.id, &r.Carried)
 		}
 	}
 
-	if err := removal.Get(ctx, &record); err != nil {
+	var removed lifecycle.DownloadRecord
+	if err := removal.Get(ctx, &removed); err != nil {
 		return err
 	}
-	if lifecycle.Download.Terminal(record.Status) { // it had its end before
-		r.enter(ctx, record)
+	if lifecycle.Download.Terminal(removed.Status) { // it had its end before
+		r.enter(ctx, removed)
 		return nil
 	}
 
 	return r.move(ctx, lifecycle.DownloadActionCancel, r.canceled)
-}
-
-// dropSignals takes away what comes while the torrent is being removed: nothing changes that any more.
-func (r *run) dropSignals() {
-	for _, signals := range []workflow.ReceiveChannel{r.cancels, r.news} {
-		for signals.ReceiveAsync(nil) { //nolint:revive // only that they are gone counts
-		}
-	}
 }
 
 // handsOverRemoval says whether the next run goes on with the removal: qBittorrent may be away for weeks, and people

@@ -82,7 +82,7 @@ func (t *row) update(
 		}
 
 		ask := lifecycle.TaskAskOf(action, in, lifecycle.TaskCaller{ID: in.Actor})
-		openBlockers, err := t.look(ctx, &ask)
+		openBlockers, err := t.loadContext(ctx, &ask)
 		if err != nil {
 			return lifecycle.TaskView{}, err
 		}
@@ -107,7 +107,9 @@ func (t *row) update(
 // keepsByOldRule says whether a claim changes nothing because its caller holds the task and the claim came when that
 // was the rule for all of its live statuses. In IN_PROGRESS it is the rule still.
 func (t *row) keepsByOldRule(ctx workflow.Context, ask lifecycle.TaskAsk) bool {
-	if ask.Action != lifecycle.TaskActionClaim || !t.state.HeldBy(ask.Caller.ID) || t.state.State == lifecycle.TaskInProgress || lifecycle.Task.Terminal(t.state.State) {
+	switch {
+	case ask.Action != lifecycle.TaskActionClaim, !t.state.HeldBy(ask.Caller.ID),
+		t.state.State == lifecycle.TaskInProgress, lifecycle.Task.Terminal(t.state.State):
 		return false
 	}
 	return workflow.GetVersion(ctx, "claim-by-assignee", workflow.DefaultVersion, 1) == workflow.DefaultVersion
@@ -143,12 +145,13 @@ func (t *row) moveItself(
 	return nil
 }
 
-// look asks the record what this workflow does not know: the standing of a caller who is neither creator nor assignee,
+// loadContext asks the record what this workflow does not know: the standing of a caller who is neither creator nor assignee,
 // and, for one who wants to begin work, which blockers are not DONE. What can never change again it does not ask twice.
-func (t *row) look(ctx workflow.Context, ask *lifecycle.TaskAsk) (openBlockers []int64, err error) {
+func (t *row) loadContext(ctx workflow.Context, ask *lifecycle.TaskAsk) (openBlockers []int64, err error) {
 	c := &ask.Caller
 	known := c.System || c.ID == t.state.CreatorID || t.state.HeldBy(c.ID)
-	begins := ask.Action != lifecycle.TaskActionEscalate && (ask.Action != lifecycle.TaskActionStatus || ask.To == lifecycle.TaskInProgress)
+	begins := ask.Action != lifecycle.TaskActionEscalate &&
+		(ask.Action != lifecycle.TaskActionStatus || ask.To == lifecycle.TaskInProgress)
 	if known && (t.unblocked || !begins) {
 		return nil, nil
 	}

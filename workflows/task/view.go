@@ -27,7 +27,8 @@ func (t *row) waitsFor() string {
 		return "its blockers"
 	case t.state.State == lifecycle.TaskNew && t.state.AssigneeID == nil:
 		return "an agent who claims it"
-	case t.state.State == lifecycle.TaskNew, t.state.State == lifecycle.TaskInProgress, t.state.State == lifecycle.TaskBlocked:
+	case t.state.State == lifecycle.TaskNew, t.state.State == lifecycle.TaskInProgress,
+		t.state.State == lifecycle.TaskBlocked:
 		return "its assignee"
 	case t.state.State == lifecycle.TaskStuck:
 		return "an agent who takes it over"

@@ -104,11 +104,12 @@ func (t *row) load(ctx workflow.Context) error {
 // a deadline, give up a task whose workflow was cancelled. Updates are handled beside it.
 func (t *row) step(ctx workflow.Context) error {
 	version := t.state.Version
-	alarm, stop := t.setAlarm(ctx)
+	timer, stop := t.startTimer(ctx)
 	defer stop()
 
 	err := workflow.Await(ctx, func() bool {
-		return t.state.Version != version || t.signals.Len() > 0 || t.refreshes.Len() > 0 || t.mayContinue(ctx) || alarm != nil && alarm.IsReady()
+		return t.state.Version != version || t.signals.Len() > 0 || t.refreshes.Len() > 0 || t.mayContinue(ctx) ||
+			timer != nil && timer.IsReady()
 	})
 
 	switch {
@@ -119,14 +120,12 @@ func (t *row) step(ctx workflow.Context) error {
 	case err != nil:
 		return err
 	case t.signals.Len() > 0:
-		for t.signals.ReceiveAsync(nil) { //nolint:revive // only their number counts, and not even that
-		}
+		record.Drain(t.signals)
 		return t.startClock(ctx)
 	case t.refreshes.Len() > 0:
-		for t.refreshes.ReceiveAsync(nil) { //nolint:revive // as above
-		}
+		record.Drain(t.refreshes)
 		return t.refresh(ctx)
-	case alarm != nil && alarm.IsReady():
+	case timer != nil && timer.IsReady():
 		return t.timeIsUp(ctx, version)
 	default:
 		return nil
@@ -152,10 +151,10 @@ func (t *row) refresh(ctx workflow.Context) error {
 	return nil
 }
 
-// setAlarm starts the timer of the status that the task is in, for what is left of its time. Each version of the task
-// has its own: a timer that was started for an earlier one is never looked at again. It does not end with the
-// workflow's context: a timer that was cancelled looks like one that has fired.
-func (t *row) setAlarm(ctx workflow.Context) (workflow.Future, workflow.CancelFunc) {
+// startTimer starts the timer of the task's state, for what is left of its time. Each version of the task has its own,
+// and a timer of an earlier version is never looked at again. The SDK reports a cancelled timer as ready, so this one
+// does not end with the workflow's context.
+func (t *row) startTimer(ctx workflow.Context) (workflow.Future, workflow.CancelFunc) {
 	at, what := t.state.DeadlineAt, "deadline"
 	if t.state.State == lifecycle.TaskStuck {
 		at, what = t.state.ReleaseAt, "release"
@@ -171,7 +170,7 @@ func (t *row) setAlarm(ctx workflow.Context) (workflow.Future, workflow.CancelFu
 	}), stop
 }
 
-// timeIsUp ends the status whose timer has fired, unless it was left meanwhile.
+// timeIsUp ends the state whose timer has fired, unless the task has left it meanwhile.
 func (t *row) timeIsUp(ctx workflow.Context, version int64) error {
 	spent := int(workflow.Now(ctx).Sub(t.state.Since) / time.Minute)
 	if t.state.State == lifecycle.TaskStuck {
@@ -197,7 +196,7 @@ func (t *row) startClock(ctx workflow.Context) error {
 	ask := lifecycle.TaskAsk{
 		Action: lifecycle.TaskActionStatus, To: lifecycle.TaskInProgress, Caller: lifecycle.TaskCaller{System: true},
 	}
-	if _, err := t.look(ctx, &ask); err != nil || !t.unblocked {
+	if _, err := t.loadContext(ctx, &ask); err != nil || !t.unblocked {
 		return err
 	}
 

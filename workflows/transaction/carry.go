@@ -8,6 +8,7 @@ import (
 
 	activities "stagecoach/activities/transaction"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/workflows/record"
 )
 
 // Carried is what a transaction's workflow hands to its next run, besides what the record has.
@@ -24,9 +25,9 @@ type Carried struct {
 	Owner     bool                       `json:"owner,omitempty"`
 }
 
-// fits says whether what was handed over is about the place where the record stands now.
-func (c *Carried) fits(position activities.Snapshot) bool {
-	return c != nil && c.Status == position.State && sameTime(c.Entered, position.Since)
+// fits says whether what was handed over is about the state that the record has now.
+func (c *Carried) fits(snapshot activities.Snapshot) bool {
+	return c != nil && c.Status == snapshot.State && sameTime(c.Entered, snapshot.Since)
 }
 
 // goOn takes over from the run before, in the status that it left.
@@ -37,7 +38,7 @@ func (t *row) goOn(ctx workflow.Context, c Carried) {
 	}
 
 	if c.Status == lifecycle.TransactionProcessing && !c.Stuck {
-		t.watch(ctx)
+		t.startStuckTimer(ctx)
 	}
 	t.show(ctx, false)
 }
@@ -98,6 +99,5 @@ func (t *row) mayContinue(ctx workflow.Context) bool {
 
 // dropRetries takes away retries that were asked for by signal while nothing can be retried.
 func (t *row) dropRetries() {
-	for t.retries.ReceiveAsync(nil) { //nolint:revive // only that they are gone counts
-	}
+	record.Drain(t.retries)
 }

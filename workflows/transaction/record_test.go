@@ -282,7 +282,7 @@ func TestFailuresAreCounted(t *testing.T) {
 	}
 
 	all, want := testdb.New(t), map[string]int64{}
-	for i, f := range append(stars.Failures, stars.UnavailableWith(502), stars.Named("something new")) {
+	for i, f := range append(stars.Failures, stars.Named("Service unavailable: Fragment API returned 502"), stars.Named("something new")) {
 		r := newRecord(t, all, i)
 		r.lock()
 		r.fail(f)

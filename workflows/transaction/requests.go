@@ -81,7 +81,7 @@ func (t *row) request(
 		act = transactions.WriteOffRefund
 	}
 
-	position, err := record.Do(ctx, act, activities.Request{
+	snapshot, err := record.Do(ctx, act, activities.Request{
 		Hash: t.hash, Attempt: t.at.Attempt, Actor: in.Actor, Outcome: in.Outcome, Comment: in.Comment, Payment: in.Payment,
 		RequestID: id,
 	})
@@ -90,6 +90,6 @@ func (t *row) request(
 	}
 
 	t.cancelled, t.changed = false, t.changed || action == lifecycle.TransactionActionWriteOff
-	t.take(ctx, position)
+	t.take(ctx, snapshot)
 	return t.view(), nil
 }

@@ -12,6 +12,7 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store/transaction"
+	"stagecoach/workflows/record"
 )
 
 // step is what a transaction's workflow does next.
@@ -145,8 +146,8 @@ func (t *row) quote(ctx workflow.Context) error {
 		Priority: temporal.Priority{FairnessKey: t.at.Sender}, // senders take turns here, too
 	})
 
-	var position activities.Snapshot
-	err := workflow.ExecuteActivity(quoting, payments.QuoteOrder, t.order()).Get(ctx, &position)
+	var snapshot activities.Snapshot
+	err := workflow.ExecuteActivity(quoting, payments.QuoteOrder, t.order()).Get(ctx, &snapshot)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -154,11 +155,11 @@ func (t *row) quote(ctx workflow.Context) error {
 		return t.fail(ctx, failureIn(err))
 	}
 
-	if err := t.learn(ctx, position); err != nil {
+	if err := t.learn(ctx, snapshot); err != nil {
 		return err
 	}
 
-	t.unquoted = !position.Quoted
+	t.unquoted = !snapshot.Quoted
 	return nil
 }
 
@@ -177,8 +178,8 @@ func (t *row) verify(ctx workflow.Context) error {
 		Summary: "ask a second source for the deposit",
 	})
 
-	var position activities.Snapshot
-	err := workflow.ExecuteActivity(verifying, payments.VerifyDeposit, t.order()).Get(ctx, &position)
+	var snapshot activities.Snapshot
+	err := workflow.ExecuteActivity(verifying, payments.VerifyDeposit, t.order()).Get(ctx, &snapshot)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -186,7 +187,7 @@ func (t *row) verify(ctx workflow.Context) error {
 		return err
 	}
 
-	return t.learn(ctx, position)
+	return t.learn(ctx, snapshot)
 }
 
 // order names the try that comes next.
@@ -212,7 +213,7 @@ func (t *row) fail(ctx workflow.Context, message string) error {
 	)
 }
 
-func (t *row) look(ctx workflow.Context) error {
+func (t *row) loadSnapshot(ctx workflow.Context) error {
 	return ask(ctx, t, transactions.LookAtTransaction, t.hash)
 }
 
@@ -220,46 +221,43 @@ func (t *row) queue(ctx workflow.Context, kind transaction.PaymentKind) error {
 	return ask(ctx, t, transactions.QueuePayment, activities.PaymentOf{Hash: t.hash, Kind: kind})
 }
 
-// told says whether a signal has come that means: look at the record.
-func (t *row) told() bool { return t.turns.Len() > 0 || t.settled.Len() > 0 || t.changed }
+// hasSignal says whether the record may have changed: by a signal, or by a person.
+func (t *row) hasSignal() bool { return t.turns.Len() > 0 || t.settled.Len() > 0 || t.changed }
 
-// heard takes the signals away.
-func (t *row) heard() {
+// drainSignals takes the signals away: only that they came counts.
+func (t *row) drainSignals() {
 	t.changed = false
-	for _, hints := range []workflow.ReceiveChannel{t.turns, t.settled} {
-		for hints.ReceiveAsync(nil) { //nolint:revive // only that they came counts
-		}
-	}
+	record.Drain(t.turns, t.settled)
 }
 
 func (t *row) awaitTurn(ctx workflow.Context) error {
-	if told, err := t.awaitHint(ctx); err != nil || !told {
+	if signalled, err := t.awaitSignal(ctx); err != nil || !signalled {
 		return err
 	}
-	t.heard()
-	return t.look(ctx)
+	t.drainSignals()
+	return t.loadSnapshot(ctx)
 }
 
-// awaitHint waits for a signal. One that asks for a retry only is dropped, so that none lies around when this run hands
+// awaitSignal waits for a signal. One that only asks for a retry is dropped, so that none is left when this run hands
 // over.
-func (t *row) awaitHint(ctx workflow.Context) (told bool, err error) {
-	err = workflow.Await(ctx, func() bool { return t.told() || t.retries.Len() > 0 })
+func (t *row) awaitSignal(ctx workflow.Context) (signalled bool, err error) {
+	err = workflow.Await(ctx, func() bool { return t.hasSignal() || t.retries.Len() > 0 })
 	t.dropRetries()
-	return t.told(), err
+	return t.hasSignal(), err
 }
 
 // pause lets some time pass before the next try. With a signal the record may say something else.
 func (t *row) pause(ctx workflow.Context) error {
-	told, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
+	signalled, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
 		Timeout: t.rest, TimerOptions: workflow.TimerOptions{Summary: "pause before the next try"},
-	}, t.told)
+	}, t.hasSignal)
 
 	switch {
 	case err != nil:
 		return err
-	case told:
-		t.heard()
-		return t.look(ctx)
+	case signalled:
+		t.drainSignals()
+		return t.loadSnapshot(ctx)
 	}
 
 	t.rest = 0
@@ -269,8 +267,8 @@ func (t *row) pause(ctx workflow.Context) error {
 // maximumPause is the longest time between two tries.
 const maximumPause = time.Hour
 
-// restNow begins the pause after a try that went wrong.
-func (t *row) restNow() {
+// startPause begins the pause after a try that went wrong.
+func (t *row) startPause() {
 	t.rest = min(max(t.settings.RetryInterval, time.Millisecond)<<min(t.tries-1, 16), maximumPause)
 }
 
@@ -284,7 +282,7 @@ func (t *row) pay(ctx workflow.Context) error {
 		return nil
 	case outcome.Retry:
 		t.tries++
-		t.restNow()
+		t.startPause()
 		return nil
 	default:
 		return t.fail(ctx, outcome.Failure)
@@ -296,7 +294,7 @@ func (t *row) payRefund(ctx workflow.Context) error {
 	outcome, err := t.execute(ctx, "sign and broadcast the refund", payments.PayRefund)
 	if err != nil || outcome.Failure != "" {
 		t.tries++
-		t.restNow()
+		t.startPause()
 	}
 	return nil
 }
@@ -321,19 +319,19 @@ func (t *row) execute(
 	return outcome, err
 }
 
-// prove waits until the chain has decided about a signed payment, and lets its bytes go again now and then. There is no
-// other way on.
+// prove waits until the chain has decided about a signed payment, and broadcasts its bytes again now and then. There is
+// no other way on.
 func (t *row) prove(ctx workflow.Context, kind transaction.PaymentKind) error {
 	over := false
 	for interval := max(t.settings.RebroadcastEvery, time.Millisecond); ; interval *= 2 {
-		var told bool
+		var signalled bool
 		var err error
 		if over {
-			told, err = t.awaitHint(ctx)
+			signalled, err = t.awaitSignal(ctx)
 		} else {
-			told, err = workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
+			signalled, err = workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
 				Timeout: interval, TimerOptions: workflow.TimerOptions{Summary: "broadcast again"},
-			}, t.told)
+			}, t.hasSignal)
 		}
 
 		if err != nil {
@@ -341,9 +339,9 @@ func (t *row) prove(ctx workflow.Context, kind transaction.PaymentKind) error {
 		}
 
 		switch {
-		case told:
-			t.heard()
-			err = t.look(ctx)
+		case signalled:
+			t.drainSignals()
+			err = t.loadSnapshot(ctx)
 		case !over:
 			over, err = t.rebroadcast(ctx, kind)
 		}
@@ -351,7 +349,7 @@ func (t *row) prove(ctx workflow.Context, kind transaction.PaymentKind) error {
 		if err != nil || stateOf(t.at.Purchase) != transaction.PaymentSigned && stateOf(t.at.Refund) != transaction.PaymentSigned {
 			if kind == transaction.Refund && t.at.RefundDue > 0 {
 				t.tries++
-				t.restNow()
+				t.startPause()
 			}
 			return err
 		}
@@ -368,7 +366,9 @@ func (t *row) rebroadcast(ctx workflow.Context, kind transaction.PaymentKind) (o
 		Summary:     "broadcast the same bytes again",
 	})
 	var outcome activities.BroadcastOutcome
-	if err := workflow.ExecuteActivity(broadcasting, payments.BroadcastPayment, activities.PaymentOf{Hash: t.hash, Kind: kind}).Get(ctx, &outcome); err != nil {
+	payment := activities.PaymentOf{Hash: t.hash, Kind: kind}
+	err = workflow.ExecuteActivity(broadcasting, payments.BroadcastPayment, payment).Get(ctx, &outcome)
+	if err != nil {
 		return false, err
 	}
 	return outcome.Over, t.learn(ctx, outcome.Snapshot)
@@ -387,14 +387,14 @@ func (t *row) confirm(ctx workflow.Context) error {
 		Summary: "wait for the Stars",
 	})
 
-	var position activities.Snapshot
-	if err := workflow.ExecuteActivity(confirming, payments.ConfirmPurchase, t.order()).Get(ctx, &position); err != nil {
+	var snapshot activities.Snapshot
+	if err := workflow.ExecuteActivity(confirming, payments.ConfirmPurchase, t.order()).Get(ctx, &snapshot); err != nil {
 		return ask(ctx, t, transactions.ReviewTransaction, activities.Review{
 			Hash: t.hash, Attempt: t.at.Attempt, Reason: transaction.ReviewNotConfirmed,
 		})
 	}
 
-	return t.learn(ctx, position)
+	return t.learn(ctx, snapshot)
 }
 
 // settleRefund waits until the sender has the money, or until it came back.
@@ -406,9 +406,9 @@ func (t *row) settleRefund(ctx workflow.Context) error {
 		Summary:     "see the refund arrive",
 	})
 
-	var position activities.Snapshot
-	if err := workflow.ExecuteActivity(settling, payments.ProveRefund, t.hash).Get(ctx, &position); err != nil {
+	var snapshot activities.Snapshot
+	if err := workflow.ExecuteActivity(settling, payments.ProveRefund, t.hash).Get(ctx, &snapshot); err != nil {
 		return err
 	}
-	return t.learn(ctx, position)
+	return t.learn(ctx, snapshot)
 }

@@ -41,23 +41,23 @@ func (t *row) retryLater(ctx workflow.Context) error {
 	}
 
 	t.byItself = false // only a worker of 0.1.0 refuses: an operator has to look
-	return t.look(ctx)
+	return t.loadSnapshot(ctx)
 }
 
 // mayHaveChanged says whether something has come since now that a failed transaction has to look at.
 func (t *row) mayHaveChanged(ctx workflow.Context) func() bool {
 	looks := t.looks
 	return func() bool {
-		return t.looks != looks || t.told() || t.retries.Len() > 0 || t.mayContinue(ctx)
+		return t.looks != looks || t.hasSignal() || t.retries.Len() > 0 || t.mayContinue(ctx)
 	}
 }
 
 // followChange looks at the record after a hint, and does what a signal asks for.
 func (t *row) followChange(ctx workflow.Context) error {
 	switch {
-	case t.told():
-		t.heard()
-		return t.look(ctx)
+	case t.hasSignal():
+		t.drainSignals()
+		return t.loadSnapshot(ctx)
 	case t.retries.Len() > 0:
 		var in lifecycle.TransactionInput
 		if !t.retries.ReceiveAsync(&in) {

@@ -117,13 +117,13 @@ func TestPauses(t *testing.T) {
 	w := row{settings: Settings{RetryInterval: time.Second}}
 	for tries, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 5: 16 * time.Second, 13: time.Hour, 1000: time.Hour} {
 		w.tries = tries
-		if w.restNow(); w.rest != want {
+		if w.startPause(); w.rest != want {
 			t.Errorf("%d: %s", tries, w.rest)
 		}
 	}
 
 	w.settings.RetryInterval = 0
-	if w.restNow(); w.rest <= 0 {
+	if w.startPause(); w.rest <= 0 {
 		t.Error("a setting has decided between commands")
 	}
 }

@@ -71,7 +71,8 @@ func (t *row) show(ctx workflow.Context, moved bool) {
 	}
 
 	record.ShowDetails(ctx, lifecycle.TransactionTitle(t.hash),
-		fmt.Sprintf("**%s** since %s, attempt %d", t.at.State, t.since.Format(time.RFC3339), t.at.Attempt), why, record.WaitsFor(waits[step]), alarm(step, t.deadline()))
+		fmt.Sprintf("**%s** since %s, attempt %d", t.at.State, t.since.Format(time.RFC3339), t.at.Attempt), why,
+		record.WaitsFor(waits[step]), byItself(step, t.deadline()))
 }
 
 // deadline is when something happens by itself: a failed transaction is tried again, or administrators are told that it
@@ -87,8 +88,8 @@ func (t *row) deadline() *time.Time {
 	return &at
 }
 
-// alarm is the paragraph that says what happens by itself, and when; empty: nothing.
-func alarm(step step, at *time.Time) string {
+// byItself is the paragraph that says what happens by itself, and when; empty: nothing.
+func byItself(step step, at *time.Time) string {
 	switch {
 	case at == nil:
 		return ""

@@ -61,10 +61,10 @@ type row struct {
 	verifies    bool          // see situation.Verify
 	changed     bool          // by a person, so that what it waits for may never come
 
-	stuck     bool
-	calm      workflow.CancelFunc // ends the wait for being stuck
-	attention bool                // as it is shown
-	owner     bool                // is shown
+	stuck          bool
+	stopStuckTimer workflow.CancelFunc
+	attention      bool // as it is shown
+	owner          bool // is shown
 
 	mutex   workflow.Mutex
 	turns   workflow.ReceiveChannel
@@ -76,7 +76,7 @@ type row struct {
 // alone: it goes on from where the record stands. What a run hands to the next one comes second.
 func (w *Workflow) Run(ctx workflow.Context, hash string, carried *Carried) (lifecycle.TransactionView, error) {
 	t := &row{
-		settings: w.Settings, hash: hash, before: carried, mutex: workflow.NewMutex(ctx), calm: func() {},
+		settings: w.Settings, hash: hash, before: carried, mutex: workflow.NewMutex(ctx), stopStuckTimer: func() {},
 		turns:   workflow.GetSignalChannel(ctx, lifecycle.TransactionTurnSignal),
 		settled: workflow.GetSignalChannel(ctx, lifecycle.TransactionSettledSignal),
 		retries: workflow.GetSignalChannel(ctx, lifecycle.TransactionRetrySignal),
@@ -131,8 +131,8 @@ func (t *row) ending() error {
 	}
 }
 
-// ask lets the record do something and takes over where it stands then. One at a time: its answers come in the order of
-// what they tell.
+// ask lets the record do something and takes over the snapshot that it answers with. One at a time, so that the answers
+// come in the order of the record's states.
 func ask[In any](
 	ctx workflow.Context, t *row, act func(context.Context, In) (activities.Snapshot, error), in In,
 ) error {
@@ -141,50 +141,50 @@ func ask[In any](
 		return err
 	}
 	defer t.mutex.Unlock()
-	position, err := record.Do(ctx, act, in)
+	snapshot, err := record.Do(ctx, act, in)
 	if err == nil {
-		t.take(ctx, position)
+		t.take(ctx, snapshot)
 	}
 	return err
 }
 
-// learn takes over what an activity that ran beside requests tells of the record. A position older than the one known
-// is ignored: then the record is asked, for it may have been set back.
-func (t *row) learn(ctx workflow.Context, position activities.Snapshot) error {
-	if position.Revision == 0 || position.Revision >= t.at.Revision ||
+// learn takes over the snapshot of an activity that ran beside requests. One that is older than the known one is
+// ignored, and the record is asked: it may have been set back.
+func (t *row) learn(ctx workflow.Context, snapshot activities.Snapshot) error {
+	if snapshot.Revision == 0 || snapshot.Revision >= t.at.Revision ||
 		workflow.GetVersion(ctx, "ignore an older position", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
-		t.take(ctx, position)
+		t.take(ctx, snapshot)
 		return nil
 	}
-	return t.look(ctx)
+	return t.loadSnapshot(ctx)
 }
 
-// take takes over where the record stands.
-func (t *row) take(ctx workflow.Context, position activities.Snapshot) {
+// take takes over a snapshot of the record.
+func (t *row) take(ctx workflow.Context, snapshot activities.Snapshot) {
 	before, carried := t.at, t.before
-	t.at, t.before = position, nil
+	t.at, t.before = snapshot, nil
 	t.looks++
-	if position.NeedsReview && position.RefundDue > 0 { // runs from before kept asking for the refund
+	if snapshot.NeedsReview && snapshot.RefundDue > 0 { // runs from before kept asking for the refund
 		t.reviewFirst = workflow.GetVersion(ctx, "review before refund", workflow.DefaultVersion, 1) == 1
 	}
 
-	if position.RetryAt != nil && !t.byItself {
+	if snapshot.RetryAt != nil && !t.byItself {
 		// Of a failure that a worker of 0.1.0 was told of first, that worker waits for an operator: from the next look on it
 		// is retried.
 		change := fmt.Sprintf("retry by itself, look %d", t.looks)
 		t.byItself = workflow.GetVersion(ctx, change, workflow.DefaultVersion, 1) == 1
 	}
 
-	if position.Unconfirmed && !t.verifies { // as with retries: what a worker of 0.1.0 was told first it did not heed
+	if snapshot.Unconfirmed && !t.verifies { // as with retries: what a worker of 0.1.0 was told first it did not heed
 		change := fmt.Sprintf("ask a second source, look %d", t.looks)
 		t.verifies = workflow.GetVersion(ctx, change, workflow.DefaultVersion, 1) == 1
 	}
 
-	if before.State == position.State && sameTime(before.Since, position.Since) {
+	if before.State == snapshot.State && sameTime(before.Since, snapshot.Since) {
 		t.show(ctx, false)
 		return
 	}
-	if carried.fits(position) {
+	if carried.fits(snapshot) {
 		t.goOn(ctx, *carried)
 		return
 	}
@@ -192,11 +192,11 @@ func (t *row) take(ctx workflow.Context, position activities.Snapshot) {
 	t.since, t.tries, t.rest, t.unquoted, t.stuck = workflow.Now(ctx).UTC(), 0, 0, false, false
 	t.dropRetries()                            // who asked for a retry before this did not mean this
 	if next(t.at, t.situation()) != stepOver { // else the timer ends with the workflow
-		t.calm()
+		t.stopStuckTimer()
 	}
 
-	if position.State == lifecycle.TransactionProcessing {
-		t.watch(ctx)
+	if snapshot.State == lifecycle.TransactionProcessing {
+		t.startStuckTimer(ctx)
 	}
 
 	t.show(ctx, true)
@@ -206,10 +206,10 @@ func sameTime(a, b *time.Time) bool {
 	return a == nil && b == nil || a != nil && b != nil && a.Equal(*b)
 }
 
-// watch tells the administrators when the transaction is still in processing after a while. Nothing is reset.
-func (t *row) watch(ctx workflow.Context) {
+// startStuckTimer tells the administrators when the transaction is still in processing after a while. Nothing is reset.
+func (t *row) startStuckTimer(ctx workflow.Context) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	ctx, t.calm = workflow.WithCancel(ctx)
+	ctx, t.stopStuckTimer = workflow.WithCancel(ctx)
 	left := max(t.settings.StuckAfter-workflow.Now(ctx).Sub(*t.at.Since), time.Second)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		if workflow.NewTimerWithOptions(ctx, left, workflow.TimerOptions{Summary: "alert when stuck"}).Get(ctx, nil) != nil {

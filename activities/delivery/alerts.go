@@ -1,0 +1,38 @@
+package delivery
+
+import (
+	"context"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store/notice"
+)
+
+// tokenAlerts are the failures that only an administrator can repair.
+var tokenAlerts = map[fault.Code]string{
+	fault.YandexUnauthorized:   notice.AlertStorageToken,
+	fault.TelegramUnauthorized: notice.AlertTelegramToken,
+}
+
+// raiseAlert tells the administrators of a failure that they have to repair.
+func (a *Activities) raiseAlert(ctx context.Context, code fault.Code) {
+	kind, ok := tokenAlerts[code]
+	if !ok {
+		return
+	}
+	a.healthy.Store(false)
+	if err := a.Store.RaiseAlert(ctx, kind); err != nil {
+		a.Log.Error("alert not raised", "kind", kind, "error", err)
+	}
+}
+
+// resolveAlerts closes open alerts after an attempt that went well: both tokens work again.
+func (a *Activities) resolveAlerts(ctx context.Context) {
+	if a.healthy.Swap(true) {
+		return
+	}
+	for _, kind := range tokenAlerts {
+		if err := a.Store.ResolveAlert(ctx, kind); err != nil {
+			a.healthy.Store(false)
+		}
+	}
+}

@@ -1,0 +1,220 @@
+package transaction
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/stars"
+	"stagecoach/internal/store/transaction"
+	"stagecoach/internal/temporalio"
+	"stagecoach/internal/ton"
+	"stagecoach/internal/toncenter"
+)
+
+// follow reads the history from the cursor to its final end.
+func (m *Monitor) follow(ctx context.Context) error {
+	wallet, err := m.open(ctx)
+	if err != nil {
+		return err
+	}
+
+	temporalio.Progressed(ctx)
+	head, clockErr := m.Chain.Head(ctx) // before the history: what it has by then is complete up to this time
+	if clockErr != nil && !isRefusal(clockErr, fault.ChainClock) {
+		return clockErr
+	}
+
+	bound := head.At.Add(-m.Settings.FinalityMargin) // without a time that can be trusted nothing is complete
+	for cursor := uint64(wallet.CursorLT); ; {
+		page, pending, err := m.finalPage(ctx, cursor)
+		if err != nil {
+			return err
+		}
+
+		if !pending.IsZero() {
+			bound = earlier(bound, pending.Add(-time.Second))
+		}
+
+		if len(page) > 0 {
+			cursor = uint64(page[len(page)-1].LT)
+		}
+
+		full, scanned := len(page) == historyPage, time.Time{}
+		if !full && clockErr == nil {
+			if scanned, err = m.complete(ctx, cursor, bound); err != nil {
+				return err
+			}
+		}
+
+		temporalio.Progressed(ctx)
+		brought, err := m.Store.IngestChain(ctx, wallet.Address, page, scanned)
+		m.note(brought)
+		if err == nil {
+			err = m.notifyLost(ctx, brought.Lost)
+		}
+
+		if err != nil || !full {
+			return cmp.Or(err, clockErr)
+		}
+	}
+}
+
+// finalPage gives the final transactions after cursor, and the time of the first one that is not final; zero: all are.
+func (m *Monitor) finalPage(
+	ctx context.Context, cursor uint64,
+) (page []transaction.ChainTransaction, pending time.Time, err error) {
+	temporalio.Progressed(ctx)
+	found, err := m.Chain.Transactions(ctx, toncenter.Page{Account: m.Wallet, FromLT: cursor + 1, Limit: historyPage})
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+
+	temporalio.Progressed(ctx)
+	for _, t := range found {
+		if t.Finality != toncenter.Finalized {
+			return page, t.At, nil
+		}
+		page = append(page, m.recordOf(t))
+	}
+
+	return page, time.Time{}, nil
+}
+
+// note counts and logs what a page has brought.
+func (m *Monitor) note(brought transaction.Ingested) {
+	m.Metrics.TransactionsStarted.Add(float64(len(brought.NewDeposits)))
+	for _, hash := range brought.Lost {
+		m.Log.Error("the chain has a payment that the record does not know: a person has to look", "transaction", hash)
+	}
+	if brought.Written > 0 || len(brought.Settled) > 0 {
+		m.Log.Info(
+			"chain followed", "transactions", brought.Written, "deposits", len(brought.NewDeposits), "settled",
+			len(brought.Settled),
+		)
+	}
+}
+
+// complete says up to which chain time nothing is missing in the history that ends with the transaction at cursor. When
+// that would make an end of a signed payment, the wallet's own state must agree that there is no later transaction: a
+// gateway has many servers, and one may tell the time while another still lacks a block.
+func (m *Monitor) complete(ctx context.Context, cursor uint64, bound time.Time) (time.Time, error) {
+	until, err := m.Store.SignedUntil(ctx, m.Wallet.Raw())
+	if err != nil || until == nil || !until.Before(bound) {
+		return bound, err
+	}
+
+	state, err := m.Chain.Wallet(ctx, m.Wallet)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if state.LastLT != cursor {
+		return time.Time{}, nil
+	}
+
+	return bound, nil
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// open gives the wallet's place in its history. At the first start that is the end of it, unless all of it is wanted:
+// who paid before is not to be sold Stars today.
+func (m *Monitor) open(ctx context.Context) (transaction.Wallet, error) {
+	wallet, err := m.Store.WalletByAddress(ctx, m.Wallet.Raw())
+	if fault.CodeOf(err) != fault.WalletNotFound {
+		return wallet, err
+	}
+
+	start := transaction.WalletStart{}
+	if !m.Settings.WholeHistory {
+		state, err := m.Chain.Wallet(ctx, m.Wallet)
+		if err != nil {
+			return wallet, err
+		}
+		start = transaction.WalletStart{
+			LT: int64(state.LastLT), Hash: state.LastHash, BalanceNano: int64(state.Balance), Seqno: int64(state.Seqno),
+		}
+		if err := m.isFinal(ctx, state); err != nil {
+			return wallet, err
+		}
+	}
+
+	return m.Store.OpenWallet(ctx, m.Wallet.Raw(), start)
+}
+
+// isFinal makes sure that the wallet's last transaction is there for good, before the record begins after it.
+func (m *Monitor) isFinal(ctx context.Context, state toncenter.Wallet) error {
+	if state.LastLT == 0 {
+		return nil
+	}
+
+	last, err := m.Chain.Transactions(ctx, toncenter.Page{Account: m.Wallet, FromLT: state.LastLT, Limit: 1})
+	if err != nil {
+		return err
+	}
+	if len(last) == 0 || last[0].Hash != state.LastHash || last[0].Finality != toncenter.Finalized {
+		return fault.New(fault.ChainProtocol, "the wallet's last transaction is not final yet").Retry()
+	}
+
+	return nil
+}
+
+// recordOf is a transaction of the chain as the record keeps it.
+func (m *Monitor) recordOf(t toncenter.Transaction) transaction.ChainTransaction {
+	r := transaction.ChainTransaction{
+		LT: int64(t.LT), Hash: t.Hash, PrevLT: int64(t.PrevLT), PrevHash: t.PrevHash, At: t.At, Aborted: t.Aborted,
+		FeeNano: int64(t.Fees),
+	}
+
+	if t.Compute != nil {
+		r.ComputeOK, r.ExitCode = t.Compute.Success, t.Compute.ExitCode
+	}
+
+	if t.Action != nil {
+		r.ActionOK, r.SkippedActions = t.Action.Success, t.Action.Skipped
+	}
+
+	for _, out := range t.Out {
+		r.FeeNano += int64(out.Fee)
+		r.Out = append(
+			r.Out,
+			transaction.OutMessage{Hash: out.Hash, Destination: raw(out.Destination), Nano: int64(out.Value), BodyHash: out.BodyHash},
+		)
+	}
+
+	if t.In == nil {
+		return r
+	}
+
+	r.In = transaction.InMessage{Hash: t.In.Hash, Source: raw(t.In.Source), Nano: int64(t.In.Value), Bounced: t.In.Bounced}
+	if r.In.Source == "" {
+		r.In.HashNorm = t.In.NormHash
+	}
+
+	if t.In.Comment != nil {
+		r.Comment = *t.In.Comment
+	}
+
+	asks := t.IsDeposit() && !slices.Contains(m.TopUpFrom, t.In.Source)
+	r.Deposit = asks && r.In.Nano >= m.Settings.MinDeposit
+	if asks && !r.Deposit {
+		order, _ := stars.Parse(r.Comment, stars.Least) // a number of Stars that is wrong is of no matter
+		r.TooSmallFor = order.Username
+	}
+	return r
+}
+
+// raw is an address as the record keeps it; nobody's is empty.
+func raw(a ton.Address) string {
+	if a == (ton.Address{}) {
+		return ""
+	}
+	return a.Raw()
+}

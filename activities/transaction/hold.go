@@ -1,0 +1,51 @@
+package transaction
+
+import (
+	"context"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store/notice"
+)
+
+// holdAlerts are the incidents for which all purchases are held, as no try of any order can succeed. When Fragment is
+// away the administrators learn it from the liveness of outside systems instead.
+var holdAlerts = map[fault.Code]string{
+	fault.FragmentUnauthorized: notice.AlertFragmentSession,
+	fault.FragmentVerify:       notice.AlertFragmentSession,
+	fault.PaymentNotAllowed:    notice.AlertPaymentRefused,
+	fault.ChainClock:           notice.AlertChainClock,
+}
+
+// hold stops purchases for a while and tells the administrators.
+func (a *PaymentActivities) hold(ctx context.Context, why fault.Code) error {
+	if alert := holdAlerts[why]; alert != "" {
+		a.raise(ctx, alert)
+	}
+	return a.Store.Hold(ctx, string(why), time.Now().Add(a.Settings.HoldRetry))
+}
+
+// raise tells the administrators.
+func (a *PaymentActivities) raise(ctx context.Context, alert string) {
+	a.healthy.Store(false)
+	if err := a.Store.RaiseAlert(ctx, alert); err != nil {
+		a.Log.Error("alert not raised", "kind", alert, "error", err)
+	}
+}
+
+// resolveAlerts closes open alerts after a payment that was signed: nothing stands in the way any more.
+func (a *PaymentActivities) resolveAlerts(ctx context.Context) {
+	if a.healthy.Swap(true) {
+		return
+	}
+
+	over := []string{notice.AlertFragmentSession, notice.AlertPaymentRefused, notice.AlertWalletEmpty, notice.AlertRefund}
+	deferred, err := a.Store.AnyDeferred(ctx)
+	if err == nil && !deferred {
+		over = append(over, notice.AlertDailyLimit)
+	}
+
+	if err := a.Store.SetAlerts(ctx, nil, over); err != nil || deferred {
+		a.healthy.Store(false)
+	}
+}
