@@ -15,8 +15,13 @@ func TestWorkloadsAgree(t *testing.T) {
 	known := registered{}
 	Register(known, Settings{})
 
+	all := service.Services{
+		Deliveries: &service.Deliveries{}, Tasks: &service.Tasks{}, Downloads: &service.Downloads{},
+		Transactions: &service.Transactions{},
+	}
+
 	var names []string
-	for _, workload := range service.Workloads(&service.Deliveries{}, &service.Tasks{}, &service.Downloads{}, &service.Transactions{}) {
+	for _, workload := range all.Workloads() {
 		names = append(names, workload.Name())
 		if !known[workload.WorkflowType()] {
 			t.Errorf("%s: its workflow %s is not registered", workload.Name(), workload.WorkflowType())

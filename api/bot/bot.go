@@ -41,12 +41,9 @@ type StatusSource interface {
 
 // Options are what the bot works with.
 type Options struct {
-	Telegram       *telego.Bot
-	Store          *store.Store
-	Deliveries     *service.Deliveries
-	Tasks          *service.Tasks
-	Downloads      *service.Downloads
-	Transactions   *service.Transactions
+	Telegram *telego.Bot
+	Store    *store.Store
+	service.Services
 	Catalog        deliveries.Catalog
 	Status         StatusSource
 	Log            *slog.Logger

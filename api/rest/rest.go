@@ -28,16 +28,14 @@ import (
 // Options are what the API is made of. Codec may be left out.
 type Options struct {
 	server.Config
-	Deliveries   *service.Deliveries
-	Tasks        *service.Tasks
-	Downloads    *service.Downloads
-	Transactions *service.Transactions
-	Catalog      *catalog.Catalog
-	Status       *status.Reporter
-	Doctor       *doctor.Doctor
-	Feed         *feed.Feed    // from events.NewFeed; event streams end when it does
-	Temporal     client.Client // for /ready
-	Codec        operators.CodecOptions
+	service.Services
+
+	Catalog  *catalog.Catalog
+	Status   *status.Reporter
+	Doctor   *doctor.Doctor
+	Feed     *feed.Feed    // from events.NewFeed; event streams end when it does
+	Temporal client.Client // for /ready
+	Codec    operators.CodecOptions
 }
 
 // New makes the handler of all HTTP requests. It limits bodies; time-outs are the server's.

@@ -104,21 +104,23 @@ func newRigWith(t *testing.T, change func(*rest.Options)) *rig {
 		Codec: operators.CodecOptions{
 			Handler: converter.NewPayloadCodecHTTPHandler(payloads), Namespace: "default", Origin: webUI,
 		},
-		Deliveries: &service.Deliveries{
-			Limits:   service.DeliveryLimits{TTL: time.Hour, JobTimeout: 15 * time.Minute},
-			Temporal: w.temporal, Store: s, MaxFileSize: 2_097_152_000, Log: log,
-			OnEnqueued: func(source string) { m.JobsEnqueued.WithLabelValues(source).Inc() },
-		},
-		Tasks: &service.Tasks{
-			Temporal: &taskStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second,
-			LeastDeadline: time.Second, LeastRelease: time.Minute,
-		},
-		Downloads: &service.Downloads{
-			Temporal: w.torrents, Store: s, Log: log, CancelPatience: 200 * time.Millisecond, Grace: time.Minute,
-		},
-		Transactions: &service.Transactions{
-			Temporal: &transactionsStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second,
-			Balance: w.chain.balance, StuckAfter: time.Hour,
+		Services: service.Services{
+			Deliveries: &service.Deliveries{
+				Limits:   service.DeliveryLimits{TTL: time.Hour, JobTimeout: 15 * time.Minute},
+				Temporal: w.temporal, Store: s, MaxFileSize: 2_097_152_000, Log: log,
+				OnEnqueued: func(source string) { m.JobsEnqueued.WithLabelValues(source).Inc() },
+			},
+			Tasks: &service.Tasks{
+				Temporal: &taskStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second,
+				LeastDeadline: time.Second, LeastRelease: time.Minute,
+			},
+			Downloads: &service.Downloads{
+				Temporal: w.torrents, Store: s, Log: log, CancelPatience: 200 * time.Millisecond, Grace: time.Minute,
+			},
+			Transactions: &service.Transactions{
+				Temporal: &transactionsStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second,
+				Balance: w.chain.balance, StuckAfter: time.Hour,
+			},
 		},
 	}
 

@@ -24,6 +24,7 @@ import (
 	"stagecoach/internal/config"
 	"stagecoach/internal/feed"
 	"stagecoach/internal/operations/status"
+	"stagecoach/internal/service"
 )
 
 // botPatience is how long the bot waits to see a job end that a person cancels.
@@ -55,7 +56,7 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 
 	whole := p.Reporter()
 	p.Metrics.Registry.MustRegister(whole, status.NewGauges(whole))
-	deliveries, tasks, downloads, transactions := p.Deliveries(), p.Tasks(), p.Downloads(), p.Transactions()
+	workloads := service.From(p)
 	readers := operators.CodecOptions{Namespace: p.Namespace, Origin: c.API.WebUIOrigin}
 	if p.Codec != nil {
 		readers.Handler = converter.NewPayloadCodecHTTPHandler(p.Codec)
@@ -73,8 +74,7 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 			Store: p.Store, Requests: requests, Guesses: allowance.NewGuesses(c.Limits.WrongTokens), OnRefused: refused,
 			Log: log, Version: app.Version,
 		},
-		Deliveries: deliveries, Tasks: tasks, Downloads: downloads, Transactions: transactions, Catalog: files,
-		Status: whole, Doctor: p.Doctor(), Feed: events, Temporal: p.Temporal, Codec: readers,
+		Services: workloads, Catalog: files, Status: whole, Doctor: p.Doctor(), Feed: events, Temporal: p.Temporal, Codec: readers,
 	})
 	defer p.Examine(ctx, "api", p.apiChecks())()
 
@@ -88,11 +88,9 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 	services.Go(func() error { return serveAPI(ctx, c.API.Addr, handler, log) })
 	if c.API.Bot {
 		// A chat's updates wait for each other, and the job's message shows the end anyway.
-		hasty, hastyDownloads := *deliveries, *downloads
-		hasty.CancelPatience, hastyDownloads.CancelPatience = botPatience, botPatience
 		telegramBot := bot.New(bot.Options{
-			Telegram: p.Telegram, Store: p.Store, Deliveries: &hasty, Tasks: tasks, Downloads: &hastyDownloads,
-			Transactions: transactions, Catalog: files, Status: whole, Log: log,
+			Telegram: p.Telegram, Store: p.Store, Services: workloads.WithPatience(botPatience), Catalog: files,
+			Status: whole, Log: log,
 			Requests: requests, OnRefused: refused, Strangers: c.Limits.Strangers, ActivateAtOnce: c.API.ActivateAtOnce,
 			AdminIDs: c.API.AdminIDs, EditEvery: c.API.EditEvery,
 		})

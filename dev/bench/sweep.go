@@ -104,9 +104,10 @@ func (r *rig) sweep(ctx context.Context) (requests int64, swept reconcile.Sweep,
 	w.RegisterWorkflow(sweepOnce)
 	w.RegisterActivity(&reconcile.Reconciler{
 		Temporal: counted, Store: r.store, Log: quiet, Every: 10 * time.Minute,
-		Workloads: service.Workloads(
-			r.deliveries, r.tasks, &service.Downloads{Temporal: r.client, Store: r.store, Log: quiet, Off: true}, r.purchases,
-		),
+		Workloads: service.Services{
+			Deliveries: r.deliveries, Tasks: r.tasks, Transactions: r.purchases,
+			Downloads: &service.Downloads{Temporal: r.client, Store: r.store, Log: quiet, Off: true},
+		}.Workloads(),
 	})
 
 	if err := w.Start(); err != nil {

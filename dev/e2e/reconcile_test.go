@@ -247,7 +247,9 @@ func (y *reconcileRig) reconciler() *reconcile.Reconciler {
 	quiet := slog.New(slog.DiscardHandler)
 	return &reconcile.Reconciler{
 		Temporal: y.temporal, Store: y.store, Log: quiet, Every: 300 * time.Millisecond, Grace: 2 * time.Second,
-		Workloads: service.Workloads(y.deliveries, y.tasks, y.downloads, y.transactions),
+		Workloads: service.Services{
+			Deliveries: y.deliveries, Tasks: y.tasks, Downloads: y.downloads, Transactions: y.transactions,
+		}.Workloads(),
 		OnFinding: func(workload, finding string) {
 			y.mu.Lock()
 			defer y.mu.Unlock()

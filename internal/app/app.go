@@ -19,7 +19,6 @@ import (
 	"go.temporal.io/sdk/contrib/envconfig"
 	"go.temporal.io/sdk/converter"
 	sdklog "go.temporal.io/sdk/log"
-	"golang.org/x/oauth2"
 	"google.golang.org/grpc"
 
 	"stagecoach/internal/codec"
@@ -28,9 +27,7 @@ import (
 	"stagecoach/internal/operations/liveness"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/core"
-	"stagecoach/internal/store/notice"
 	"stagecoach/internal/store/task"
-	"stagecoach/internal/telegram"
 	"stagecoach/internal/yandex"
 )
 
@@ -63,6 +60,10 @@ func Main(service func(context.Context, config.Config, *slog.Logger) error) int 
 	return 0
 }
 
+// requestPatience is how long a request waits for what its workflow makes of it: longer than a lost workflow task takes
+// to be done again.
+const requestPatience = 25 * time.Second
+
 // Version is the program's version, for the documentation it serves.
 const Version = "0.2.0"
 
@@ -71,9 +72,6 @@ var (
 	processMetrics  = sync.OnceValue(metrics.New)
 	temporalMetrics = sync.OnceValues(func() (client.MetricsHandler, error) { return processMetrics().Temporal() })
 )
-
-// yandexTokens is the provider by which the record knows the storage's token.
-const yandexTokens = "yandex"
 
 // Connections is what both services hold.
 type Connections struct {
@@ -97,9 +95,7 @@ type Connections struct {
 func Connect(
 	ctx context.Context, c config.Config, log *slog.Logger, service string, apply func(*codec.Codec, *client.Options),
 ) (_ *Connections, err error) {
-	m := processMetrics()
-	startAtZero(m)
-	app := &Connections{Config: c, Log: log, Metrics: m}
+	app := &Connections{Config: c, Log: log, Metrics: processMetrics()}
 	if app.Store, err = store.OpenPool(ctx, c.DatabaseURL, pool(c.Database, service), c.EncryptionKeys...); err != nil {
 		return nil, err
 	}
@@ -110,85 +106,62 @@ func Connect(
 		return nil, err
 	}
 
-	options, err := envconfig.LoadDefaultClientOptions()
-	if err != nil {
-		return nil, err
-	}
-
-	app.Namespace = cmp.Or(options.Namespace, client.DefaultNamespace)
-	if options.MetricsHandler, err = temporalMetrics(); err != nil {
-		return nil, err
-	}
-	if options.Interceptors, app.flush, err = traces(ctx, c.TracesURL, log); err != nil {
-		return nil, err
-	}
-
-	options.Identity = identity(service)
 	app.Liveness = liveness.New(liveness.Options{
-		Store: app.Store, Identity: options.Identity, Service: service, Version: Version, Log: log,
+		Store: app.Store, Identity: identity(service), Service: service, Version: Version, Log: log,
 	})
 
-	options.ConnectionOptions.DialOptions = append(
-		options.ConnectionOptions.DialOptions, grpc.WithChainUnaryInterceptor(app.Liveness.Calls),
-	)
-
-	options.Logger = sdklog.NewStructuredLogger(log)
-	// Our messages are ids: to compress them costs both sides more than it saves.
-	options.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
-	if app.Codec, err = payloadCodec(c.Payloads); err != nil {
+	if err = app.dialTemporal(ctx, service, apply); err != nil {
 		return nil, err
 	}
-
-	if app.Codec != nil {
-		apply(app.Codec, &options)
-	}
-
-	app.Payloads = options.DataConverter
-	if err = RetryWhileUnavailable(ctx, log, "Temporal", func() error {
-		app.Temporal, err = client.DialContext(ctx, options)
-		return err
-	}); err != nil {
+	if err = app.connectOutside(ctx); err != nil {
 		return nil, err
 	}
-	if err = app.ensureSearchAttributes(ctx); err != nil {
-		return nil, err
-	}
-
-	app.Telegram, err = telegram.New(telegram.Options{
-		Token: c.Telegram.Token, APIURL: c.Telegram.APIURL, ConnectTimeout: c.Delivery.ConnectTimeout,
-		RequestsPerSecond: c.Telegram.RequestsPerSecond,
-		OnLatency:         TraceCall("telegram", m.TelegramLatency),
-		OnResult:          app.Liveness.Noting(liveness.Telegram),
-	})
-	if err != nil {
-		return nil, err
-	}
-
-	vault := app.Store.TokenStore(yandexTokens)
-	if err = vault.Seed(ctx, oauth2.Token{AccessToken: c.Yandex.AccessToken, RefreshToken: c.Yandex.RefreshToken}); err != nil {
-		return nil, err
-	}
-
-	app.tokens = yandex.NewRotating(yandex.RotatingOptions{
-		TokenURL: c.Yandex.TokenURL, ClientID: c.Yandex.ClientID, ClientSecret: c.Yandex.ClientSecret,
-		Store:         vault,
-		RefreshBefore: 5 * time.Minute,
-		OnInvalid: func(ctx context.Context) {
-			log.Error("the storage refuses its refresh token: an administrator has to renew it")
-			if err := app.Store.RaiseAlert(ctx, notice.AlertStorageToken); err != nil {
-				log.Error("alert not raised", "error", err)
-			}
-		},
-	})
-
-	app.Yandex = yandex.New(yandex.Options{
-		APIURL: c.Yandex.APIURL, Root: c.Yandex.Root, Tokens: app.tokens,
-		ConnectTimeout: c.Delivery.ConnectTimeout, CallTimeout: c.Delivery.StorageTimeout,
-		OnLatency: TraceCall("yandex", m.YandexLatency),
-		OnResult:  app.Liveness.Noting(liveness.Yandex),
-	})
 
 	return app, nil
+}
+
+// dialTemporal connects to Temporal and makes sure that it has our search attributes.
+func (a *Connections) dialTemporal(
+	ctx context.Context, service string, apply func(*codec.Codec, *client.Options),
+) (err error) {
+	options, err := envconfig.LoadDefaultClientOptions()
+	if err != nil {
+		return err
+	}
+
+	a.Namespace = cmp.Or(options.Namespace, client.DefaultNamespace)
+	options.Identity, options.Logger = identity(service), sdklog.NewStructuredLogger(a.Log)
+	if options.MetricsHandler, err = temporalMetrics(); err != nil {
+		return err
+	}
+	if options.Interceptors, a.flush, err = traces(ctx, a.Config.TracesURL, a.Log); err != nil {
+		return err
+	}
+
+	connection := &options.ConnectionOptions
+	connection.DialOptions = append(connection.DialOptions, grpc.WithChainUnaryInterceptor(a.Liveness.Calls))
+	// Our messages are ids: to compress them costs both sides more than it saves.
+	connection.GrpcCompression = &client.GrpcCompressionNone{}
+
+	if a.Codec, err = payloadCodec(a.Config.Payloads); err != nil {
+		return err
+	}
+
+	if a.Codec != nil {
+		apply(a.Codec, &options)
+	}
+
+	a.Payloads = options.DataConverter
+
+	err = RetryWhileUnavailable(ctx, a.Log, "Temporal", func() error {
+		a.Temporal, err = client.DialContext(ctx, options)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+
+	return a.ensureSearchAttributes(ctx)
 }
 
 // connectionsOf is how many connections to PostgreSQL a process has by itself. The sum of all stands in

@@ -7,7 +7,9 @@ import (
 	"stagecoach/internal/service"
 )
 
+// Downloads makes the service of downloads.
 func (a *Connections) Downloads() *service.Downloads {
+	startAtZero(a.Metrics.DownloadsEnded, lifecycle.Download.Ended()...)
 	return &service.Downloads{
 		Temporal: a.Temporal, Store: a.Store, Log: a.Log, Off: a.Config.QBittorrent.URL == "", Payloads: a.Payloads,
 		Grace: a.Config.Download.Grace,

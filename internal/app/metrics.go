@@ -1,36 +1,22 @@
 package app
 
 import (
+	"errors"
+	"log/slog"
+	"net/http"
 	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"stagecoach/internal/allowance"
-	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/metrics"
 	"stagecoach/internal/store/operations"
 )
 
-// startAtZero makes the counters of ends exist before the first end: Prometheus sees no rise in what comes up as a one.
-func startAtZero(m *metrics.Metrics) {
-	for _, state := range lifecycle.DeliveryStates {
-		if lifecycle.Delivery.Terminal(state) {
-			m.JobsCompleted.WithLabelValues(string(state))
-		}
-	}
-
-	for _, status := range lifecycle.DownloadStates {
-		if lifecycle.Download.Terminal(status) {
-			m.DownloadsEnded.WithLabelValues(string(status))
-		}
-	}
-
-	for _, status := range lifecycle.TaskStates {
-		if lifecycle.Task.Terminal(status) {
-			m.TasksEnded.WithLabelValues(string(status))
-		}
-	}
-
-	for _, status := range []lifecycle.TransactionState{lifecycle.TransactionProcessed, lifecycle.TransactionFailed} {
-		m.TransactionsEnded.WithLabelValues(string(status))
+// startAtZero makes a counter of ends exist before the first end: Prometheus sees no rise in what comes up as a one.
+func startAtZero[S ~string](ends *prometheus.CounterVec, states ...S) {
+	for _, state := range states {
+		ends.WithLabelValues(string(state))
 	}
 }
 
@@ -41,4 +27,15 @@ func (a *Connections) CountRefused() func(limit string) {
 		a.Metrics.RequestsRefused.WithLabelValues(limit)
 	}
 	return func(limit string) { a.Metrics.RequestsRefused.WithLabelValues(limit).Inc() }
+}
+
+// ServeMetrics runs a small HTTP server and gives the function that stops it.
+func ServeMetrics(addr string, handler http.Handler, log *slog.Logger) (stop func()) {
+	server := &http.Server{Addr: addr, Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	go func() {
+		if err := server.ListenAndServe(); err != nil && !errors.Is(err, http.ErrServerClosed) {
+			log.Error("metrics are not served", "addr", addr, "error", err)
+		}
+	}()
+	return func() { _ = server.Close() }
 }

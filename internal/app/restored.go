@@ -20,7 +20,7 @@ func Restored(ctx context.Context, c config.Config, log *slog.Logger) error {
 
 	restore := reconcile.Restore{
 		Temporal: app.Temporal, Store: app.Store, Log: log,
-		Workloads: service.Workloads(app.Deliveries(), app.Tasks(), app.Downloads(), app.Transactions()),
+		Workloads: service.From(app).Workloads(),
 	}
 	return restore.Run(ctx)
 }

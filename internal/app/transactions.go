@@ -61,9 +61,10 @@ func (a *Connections) Fragment(o fragment.Options) *fragment.Client {
 
 // Transactions is how the doors and the reconciler reach transactions. It needs no key: the record knows the wallet.
 func (a *Connections) Transactions() *service.Transactions {
+	startAtZero(a.Metrics.TransactionsEnded, lifecycle.TransactionProcessed, lifecycle.TransactionFailed)
 	chain, shop := a.Chain(), a.Fragment(fragment.Options{})
 	return &service.Transactions{
-		Temporal: a.Temporal, Store: a.Store, Log: a.Log, Patience: taskPatience, Most: a.Config.Transactions.MaxStars,
+		Temporal: a.Temporal, Store: a.Store, Log: a.Log, Patience: requestPatience, Most: a.Config.Transactions.MaxStars,
 		Reserve:    a.Config.Transactions.Reserve,
 		StuckAfter: a.Config.Transactions.StuckAfter,
 		Failures: service.FailurePolicy{

@@ -12,9 +12,11 @@ const (
 
 // Workload is one entry of the list of workloads.
 type Workload struct {
-	Name   string
-	Table  AnyTable
-	Queues []string // in which its activities wait, beside the main one
+	Name  string
+	Table AnyTable
+	// Counted is how a status and the metrics name its rows by state: their name, "_in_" and the name of the state.
+	Counted string
+	Queues  []string // in which its activities wait, beside the main one
 }
 
 // AnyTable is a table whatever its types are.
@@ -26,10 +28,12 @@ type AnyTable interface {
 
 // Workloads lists all workloads. All that loops over workloads does so in this order.
 var Workloads = []Workload{
-	{Name: WorkloadDelivery, Table: Delivery, Queues: []string{DeliveryQueue}},
-	{Name: WorkloadTask, Table: Task},
-	{Name: WorkloadDownload, Table: Download, Queues: []string{TorrentQueue}},
-	{Name: WorkloadTransaction, Table: Transaction, Queues: PaymentQueues},
+	{Name: WorkloadDelivery, Table: Delivery, Counted: "jobs_in_state", Queues: []string{DeliveryQueue}},
+	{Name: WorkloadTask, Table: Task, Counted: "tasks_in_status"},
+	{Name: WorkloadDownload, Table: Download, Counted: "downloads_in_status", Queues: []string{TorrentQueue}},
+	{
+		Name: WorkloadTransaction, Table: Transaction, Counted: "transactions_in_status", Queues: PaymentQueues,
+	},
 }
 
 // Names lists the names of all workloads.

@@ -68,11 +68,40 @@ func (always) StillLive(context.Context) (bool, error) { return true, nil }
 
 func (always) Remind(context.Context) (bool, error) { return false, nil }
 
-// Workloads lists what the operations loop over, in the order of lifecycle.Workloads.
-func Workloads(deliveries *Deliveries, tasks *Tasks, downloads *Downloads, transactions *Transactions) []Workload {
-	return []Workload{
-		deliveries.Workload(), tasks.Workload(), downloads.Workload(), transactions.Workload(),
+// Services has the service of each workload.
+type Services struct {
+	Deliveries   *Deliveries
+	Tasks        *Tasks
+	Downloads    *Downloads
+	Transactions *Transactions
+}
+
+// Source makes each service from the configuration.
+type Source interface {
+	Deliveries() *Deliveries
+	Tasks() *Tasks
+	Downloads() *Downloads
+	Transactions() *Transactions
+}
+
+// From makes all services.
+func From(s Source) Services {
+	return Services{
+		Deliveries: s.Deliveries(), Tasks: s.Tasks(), Downloads: s.Downloads(), Transactions: s.Transactions(),
 	}
+}
+
+// WithPatience gives services that wait that long for an end that was asked for.
+func (s Services) WithPatience(patience time.Duration) Services {
+	deliveries, downloads := *s.Deliveries, *s.Downloads
+	deliveries.CancelPatience, downloads.CancelPatience = patience, patience
+	s.Deliveries, s.Downloads = &deliveries, &downloads
+	return s
+}
+
+// Workloads lists what the operations loop over, in the order of lifecycle.Workloads.
+func (s Services) Workloads() []Workload {
+	return []Workload{s.Deliveries.Workload(), s.Tasks.Workload(), s.Downloads.Workload(), s.Transactions.Workload()}
 }
 
 // rowsOf makes the live rows of a page.

@@ -38,16 +38,16 @@ func (p process) parts() (all parts, err error) {
 		}
 	}
 
-	all.orders = p.Transactions()
+	services := service.From(p)
+	all.orders = services.Transactions
 	if err := p.addTransactions(&all); err != nil {
 		return all, err
 	}
 
-	deliveries := p.Deliveries()
-	all.records = &delivery.Records{Deliveries: deliveries}
+	all.records = &delivery.Records{Deliveries: services.Deliveries}
 	all.tasks = &task.Activities{Store: p.Store, Temporal: p.Temporal, Metrics: p.Metrics}
 	all.downloads, all.downloadSync = p.downloadActivities()
-	all.reconciler = p.reconciler(service.Workloads(deliveries, p.Tasks(), p.Downloads(), all.orders))
+	all.reconciler = p.reconciler(services.Workloads())
 	all.cleanup = &cleanup.OldRows{Store: p.Store, Log: p.Log}
 	return all, nil
 }

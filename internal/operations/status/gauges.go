@@ -6,16 +6,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/money"
 	"stagecoach/internal/store/notice"
 )
 
 var (
-	tasksInStatus        = prometheus.NewDesc("tasks_in_status_current", "Tasks now, by status.", []string{"status"}, nil)
-	transactionsInStatus = prometheus.NewDesc(
-		"transactions_in_status_current", "Transactions now, by status.", []string{"status"}, nil,
-	)
 	needReview = prometheus.NewDesc(
 		"transactions_need_review_current", "Transactions that a person has to decide on.", nil, nil,
 	)
@@ -36,7 +31,7 @@ var (
 	)
 )
 
-// Gauges are the metrics of tasks and transactions that only the record knows. They are what the Reporter has counted:
+// Gauges are the metrics of payments and alerts that only the record knows. They are what the Reporter has counted:
 // one scrape costs one look at the record.
 type Gauges struct{ reporter *Reporter }
 
@@ -45,7 +40,7 @@ func NewGauges(r *Reporter) *Gauges { return &Gauges{r} }
 
 // Describe implements prometheus.Collector.
 func (g *Gauges) Describe(descs chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{tasksInStatus, transactionsInStatus, needReview, paymentQueue, walletBalance, chainLag, alertsOpen} {
+	for _, desc := range []*prometheus.Desc{needReview, paymentQueue, walletBalance, chainLag, alertsOpen} {
 		descs <- desc
 	}
 }
@@ -62,14 +57,6 @@ func (g *Gauges) Collect(metrics chan<- prometheus.Metric) {
 
 	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
 		metrics <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
-	}
-
-	for _, status := range lifecycle.TaskStates {
-		gauge(tasksInStatus, float64(now.InState[lifecycle.WorkloadTask][string(status)]), string(status))
-	}
-
-	for _, status := range lifecycle.TransactionStates {
-		gauge(transactionsInStatus, float64(now.InState[lifecycle.WorkloadTransaction][string(status)]), string(status))
 	}
 
 	gauge(needReview, float64(now.NeedsReview))

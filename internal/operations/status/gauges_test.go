@@ -11,10 +11,10 @@ import (
 	"stagecoach/internal/store/notice"
 )
 
-func gathered(t *testing.T, c prometheus.Collector) map[string]float64 {
+func gathered(t *testing.T, r *status.Reporter) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(c)
+	registry.MustRegister(r, status.NewGauges(r))
 	return gatheredBy(t, registry)
 }
 
@@ -43,7 +43,15 @@ func gatheredBy(t *testing.T, registry *prometheus.Registry) map[string]float64 
 func TestGauges(t *testing.T) {
 	t.Parallel()
 	s, url := open(t)
-	want := map[string]float64{"transactions_need_review_current": 0, "payment_queue_length_current": 0}
+	want := map[string]float64{"transactions_need_review_current": 0, "payment_queue_length_current": 0, "queue_depth_current": 0}
+	for _, state := range lifecycle.DeliveryStates {
+		want["jobs_in_state_current "+string(state)] = 0
+	}
+
+	for _, status := range lifecycle.DownloadStates {
+		want["downloads_in_status_current "+string(status)] = 0
+	}
+
 	for _, status := range lifecycle.TaskStates {
 		want["tasks_in_status_current "+string(status)] = 0
 	}
@@ -56,7 +64,7 @@ func TestGauges(t *testing.T) {
 		want["transactions_in_status_current "+string(status)] = 0
 	}
 
-	if got := gathered(t, status.NewGauges(status.New(status.Options{Store: s, Temporal: unreachable(), Queue: queue}))); !maps.Equal(got, want) {
+	if got := gathered(t, status.New(status.Options{Store: s, Temporal: unreachable(), Queue: queue})); !maps.Equal(got, want) {
 		t.Errorf("of an empty record: %v, want %v", got, want)
 	}
 
@@ -73,7 +81,7 @@ func TestGauges(t *testing.T) {
 	exec(t, url, `INSERT INTO payment_queue (transaction_hash, kind, wallet, sender, asked_at)
 		VALUES (lpad('2', 64, '0'), 'purchase', '0:' || repeat('a', 64), '0:bb', now())`)
 	exec(t, url, `INSERT INTO alerts (kind, resolved_at) VALUES ('chain_clock_wrong', NULL), ('over', now())`)
-	got := gathered(t, status.NewGauges(status.New(status.Options{Store: s, Temporal: unreachable(), Queue: queue})))
+	got := gathered(t, status.New(status.Options{Store: s, Temporal: unreachable(), Queue: queue}))
 	if lag := got["chain_lag_seconds"]; lag < 3600 || lag > 3700 {
 		t.Errorf("the chain's lag is %v", lag)
 	}

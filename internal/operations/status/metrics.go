@@ -2,6 +2,7 @@ package status
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -13,20 +14,33 @@ import (
 const collectTime = 5 * time.Second
 
 var (
-	jobsInState = prometheus.NewDesc("jobs_in_state_current", "Delivery jobs now, by state.", []string{"state"}, nil)
-	queueDepth  = prometheus.NewDesc("queue_depth_current", "Deliveries that wait for a worker.", nil, nil)
-	heartbeat   = prometheus.NewDesc(
+	queueDepth = prometheus.NewDesc("queue_depth_current", "Deliveries that wait for a worker.", nil, nil)
+	heartbeat  = prometheus.NewDesc(
 		"worker_heartbeat_age_seconds", "Since a worker was last heard of; absent when there is none.", nil, nil,
 	)
-	inStatus  = prometheus.NewDesc("downloads_in_status_current", "Downloads now, by status.", []string{"status"}, nil)
 	tokenLeft = prometheus.NewDesc(
 		"oauth_token_expires_in_seconds", "Until the storage's access token ends; absent when unknown or endless.", nil, nil,
 	)
 )
 
+// inState has a metric of each workload: its rows by state.
+var inState = func() map[string]*prometheus.Desc {
+	all := map[string]*prometheus.Desc{}
+	for _, workload := range lifecycle.Workloads {
+		rows, by, _ := strings.Cut(workload.Counted, "_in_")
+		all[workload.Name] = prometheus.NewDesc(
+			workload.Counted+"_current", "Number of "+rows+" now, by "+by+".", []string{by}, nil,
+		)
+	}
+	return all
+}()
+
 // Describe implements prometheus.Collector.
 func (r *Reporter) Describe(descs chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{jobsInState, queueDepth, heartbeat, inStatus, tokenLeft} {
+	for _, desc := range []*prometheus.Desc{queueDepth, heartbeat, tokenLeft} {
+		descs <- desc
+	}
+	for _, desc := range inState {
 		descs <- desc
 	}
 }
@@ -46,12 +60,10 @@ func (r *Reporter) Collect(metrics chan<- prometheus.Metric) {
 		metrics <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
 	}
 
-	for _, state := range lifecycle.DeliveryStates {
-		gauge(jobsInState, float64(s.InState[lifecycle.WorkloadDelivery][string(state)]), string(state))
-	}
-
-	for _, status := range lifecycle.DownloadStates {
-		gauge(inStatus, float64(s.InState[lifecycle.WorkloadDownload][string(status)]), string(status))
+	for workload, counts := range s.InState {
+		for state, n := range counts {
+			gauge(inState[workload], float64(n), state)
+		}
 	}
 
 	gauge(queueDepth, float64(s.QueueDepth))

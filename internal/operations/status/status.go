@@ -16,7 +16,6 @@ import (
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/operations"
-	"stagecoach/internal/store/transaction"
 )
 
 const (
@@ -85,16 +84,6 @@ type Status struct {
 	Overview
 }
 
-// QBittorrent is how the polls of qBittorrent go.
-type QBittorrent struct {
-	Answers   bool     // it did when it was last asked, and that was not long ago
-	AnswerAge *float64 // seconds since its last answer; nil: it has never answered
-	Error     string   // a fault code, while it does not answer
-}
-
-// Stuck says whether any job is.
-func (s Status) Stuck() bool { return len(s.StuckJobs) > 0 }
-
 // Now gives a status that is at most a second old. Only the record has to be there: what Temporal or the token's keeper
 // cannot say is left out.
 func (r *Reporter) Now(ctx context.Context) (Status, error) {
@@ -126,7 +115,7 @@ func (r *Reporter) make(ctx context.Context) (Status, error) {
 		return s, err
 	}
 
-	s.QueueDepth = s.InState[lifecycle.WorkloadDelivery][string(lifecycle.DeliveryQueued)]
+	s.QueueDepth = s.waiting()
 	pollers := r.queues(ctx, &s)
 	s.TokenExpiresIn = r.tokenExpiresIn(ctx)
 	s.AboveLimits = r.aboveLimits(ctx)
@@ -135,18 +124,6 @@ func (r *Reporter) make(ctx context.Context) (Status, error) {
 	}
 
 	return s, r.overview(ctx, &s, pollers)
-}
-
-func (r *Reporter) downloads(ctx context.Context, s *Status) error {
-	if r.o.PollGap == 0 {
-		return nil
-	}
-	polls, err := r.o.Store.DownloadSync(ctx)
-	s.QBittorrent = &QBittorrent{
-		Answers:   polls.Failure == "" && polls.PolledAge != nil && *polls.PolledAge < r.o.PollGap.Seconds(),
-		AnswerAge: polls.PolledAge, Error: polls.Failure,
-	}
-	return err
 }
 
 // count fills in how many entities are in which state, all states among them.
@@ -165,7 +142,7 @@ func (r *Reporter) count(ctx context.Context, s *Status) error {
 		s.InState[workload.Name] = in
 	}
 
-	s.PaymentQueue, s.NeedsReview = transaction.PaymentQueue(counts), transaction.NeedsReview(counts)
+	s.countPayments(counts)
 	s.OpenFindings, s.RecentFindings = counts.OpenFindings, counts.RecentFindings
 	return nil
 }
@@ -177,28 +154,16 @@ var code = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,59}$`)
 func (r *Reporter) errors(ctx context.Context, s *Status) error {
 	found, err := r.o.Store.WorkloadErrors(ctx, time.Now().Add(-errorsWithin), maxErrors)
 	for _, e := range found {
-		// the messages of transactions are a table
-		if e.Workload != lifecycle.WorkloadTransaction && !code.MatchString(e.Code) {
+		if !code.MatchString(e.Code) && !isMessage(e) {
 			e.Code = "OTHER"
 		}
-		if e.Workload == lifecycle.WorkloadDelivery {
-			s.TopErrors = append(s.TopErrors, operations.ErrorCount{Code: e.Code, Count: e.Count})
-		}
+		s.addDeliveryError(e)
 		if len(s.Errors) < maxErrors {
 			s.Errors = append(s.Errors, e)
 		}
 	}
 
 	return err
-}
-
-func (r *Reporter) stuckJobs(ctx context.Context) ([]int64, error) {
-	jobs, err := r.o.Store.StuckJobs(ctx, r.o.StuckAfter, maxStuck)
-	ids := make([]int64, len(jobs))
-	for i, job := range jobs {
-		ids[i] = job.ID
-	}
-	return ids, err
 }
 
 // aboveLimits looks who is above a limit, once a minute. When that cannot be told in time it is what was known before.

@@ -206,6 +206,14 @@ func TestMetrics(t *testing.T) {
 		want["downloads_in_status_current "+string(status)] = 0
 	}
 
+	for _, status := range lifecycle.TaskStates {
+		want["tasks_in_status_current "+string(status)] = 0
+	}
+
+	for _, status := range lifecycle.TransactionStates {
+		want["transactions_in_status_current "+string(status)] = 0
+	}
+
 	want["jobs_in_state_current DELIVERED"] = 2
 	if !maps.Equal(got, want) {
 		t.Errorf("metrics %v, want %v", got, want)

@@ -1,0 +1,24 @@
+package status
+
+import (
+	"context"
+)
+
+// QBittorrent is how the polls of qBittorrent go.
+type QBittorrent struct {
+	Answers   bool     // it did when it was last asked, and that was not long ago
+	AnswerAge *float64 // seconds since its last answer; nil: it has never answered
+	Error     string   // a fault code, while it does not answer
+}
+
+func (r *Reporter) downloads(ctx context.Context, s *Status) error {
+	if r.o.PollGap == 0 {
+		return nil
+	}
+	polls, err := r.o.Store.DownloadSync(ctx)
+	s.QBittorrent = &QBittorrent{
+		Answers:   polls.Failure == "" && polls.PolledAge != nil && *polls.PolledAge < r.o.PollGap.Seconds(),
+		AnswerAge: polls.PolledAge, Error: polls.Failure,
+	}
+	return err
+}
