@@ -7,11 +7,8 @@ var (
 	aboutStart   = chat.Text{"start", "начать"}
 	aboutHelp    = chat.Text{"what I can do", "что я умею"}
 	aboutStatus  = chat.Text{"the state of the service", "состояние сервиса"}
-	aboutApprove = chat.Text{
-		"approve a user: /approve 7; without a number: list those who wait",
-		"открыть доступ: /approve 7; без номера — список ожидающих",
-	}
-	aboutBlock = chat.Text{"block a user: /block 7", "закрыть доступ: /block 7"}
+	aboutApprove = chat.Text{"approve a user: /approve 7; without a number: list those who wait", "открыть доступ: /approve 7; без номера — список ожидающих"}
+	aboutBlock   = chat.Text{"block a user: /block 7", "закрыть доступ: /block 7"}
 )
 
 // Labels of buttons.
@@ -22,69 +19,36 @@ var (
 
 // Access.
 var (
-	textWelcome = chat.Text{
-		"Hello! Choose a file, and I will send it to this chat. What else I can do: /help",
-		"Здравствуйте! Выберите файл, и я пришлю его в этот чат. Что ещё я умею: /help",
-	}
-	textWelcomePending = chat.Text{
-		"Hello! An administrator will review your request. I will write to you when you have access.",
-		"Здравствуйте! Администратор рассмотрит вашу заявку. Я напишу, когда доступ откроют.",
-	}
-	textApproved = chat.Text{
-		"You have been approved: choose a file, and I will send it to this chat.",
-		"Доступ открыт: выберите файл, и я пришлю его в этот чат.",
-	}
-	textPending = chat.Text{
-		"An administrator has not approved you yet. I will write to you when that happens.",
-		"Администратор ещё не открыл вам доступ. Я напишу, когда это случится.",
-	}
-	textPrivateOnly = chat.Text{
-		"I work in private chats only: write to me there.",
-		"Я работаю только в личных чатах: напишите мне туда.",
-	}
-	textNewcomer = chat.Text{
-		"👤 <b>%s</b> asks for access. User %d.",
-		"👤 <b>%s</b> просит доступ. Пользователь %d.",
-	}
-	textPendingUsers = chat.Text{"<b>Waiting for approval</b>", "<b>Ждут доступа</b>"}
-	textPendingUser  = chat.Text{"%d: %s", "%d: %s"}
-	textNobodyWaits  = chat.Text{"Nobody is waiting for approval.", "Никто не ждёт доступа."}
-	textUserActive   = chat.Text{"✅ User %d, <b>%s</b>, has access.", "✅ Пользователь %d, <b>%s</b>: доступ открыт."}
-	textUserBlocked  = chat.Text{
-		"⛔ User %d, <b>%s</b>, has no access.",
-		"⛔ Пользователь %d, <b>%s</b>: доступ закрыт.",
-	}
-	textUserUsage = chat.Text{
-		"Give the user's number, for example: /approve 7 or /block 7",
-		"Укажите номер пользователя, например: /approve 7 или /block 7",
-	}
+	textWelcome        = chat.Text{"Hello! Choose a file, and I will send it to this chat. What else I can do: /help", "Здравствуйте! Выберите файл, и я пришлю его в этот чат. Что ещё я умею: /help"}
+	textWelcomePending = chat.Text{"Hello! An administrator will review your request. I will write to you when you have access.", "Здравствуйте! Администратор рассмотрит вашу заявку. Я напишу, когда доступ откроют."}
+	textApproved       = chat.Text{"You have been approved: choose a file, and I will send it to this chat.", "Доступ открыт: выберите файл, и я пришлю его в этот чат."}
+	textPending        = chat.Text{"An administrator has not approved you yet. I will write to you when that happens.", "Администратор ещё не открыл вам доступ. Я напишу, когда это случится."}
+	textPrivateOnly    = chat.Text{"I work in private chats only: write to me there.", "Я работаю только в личных чатах: напишите мне туда."}
+	textNewcomer       = chat.Text{"👤 <b>%s</b> asks for access. User %d.", "👤 <b>%s</b> просит доступ. Пользователь %d."}
+	textPendingUsers   = chat.Text{"<b>Waiting for approval</b>", "<b>Ждут доступа</b>"}
+	textPendingUser    = chat.Text{"%d: %s", "%d: %s"}
+	textNobodyWaits    = chat.Text{"Nobody is waiting for approval.", "Никто не ждёт доступа."}
+	textUserActive     = chat.Text{"✅ User %d, <b>%s</b>, has access.", "✅ Пользователь %d, <b>%s</b>: доступ открыт."}
+	textUserBlocked    = chat.Text{"⛔ User %d, <b>%s</b>, has no access.", "⛔ Пользователь %d, <b>%s</b>: доступ закрыт."}
+	textUserUsage      = chat.Text{"Give the user's number, for example: /approve 7 or /block 7", "Укажите номер пользователя, например: /approve 7 или /block 7"}
 )
 
 // Help, and what is not understood.
 var (
-	textHelp = chat.Text{
-		"I send files from the shared folder to this chat. Write a part of a name to search for it. I also show the tasks that you share with others, download books into the library (send me a link), and explain how to buy Telegram Stars for GRAM (ex TON).\n",
-		"Я присылаю файлы из общей папки в этот чат. Напишите часть названия, чтобы найти файл. Ещё я показываю задачи, которые у вас общие с другими, скачиваю книги в библиотеку (пришлите ссылку) и объясняю, как купить звёзды Telegram за GRAM (бывший TON).\n",
-	}
-	textUnknownCommand = chat.Text{
-		"I do not know this command. /help lists what I can do.",
-		"Я не знаю такой команды. Что я умею: /help",
-	}
+	textHelp           = chat.Text{"I send files from the shared folder to this chat. Write a part of a name to search for it. I also show the tasks that you share with others, download books into the library (send me a link), and explain how to buy Telegram Stars for GRAM (ex TON).\n", "Я присылаю файлы из общей папки в этот чат. Напишите часть названия, чтобы найти файл. Ещё я показываю задачи, которые у вас общие с другими, скачиваю книги в библиотеку (пришлите ссылку) и объясняю, как купить звёзды Telegram за GRAM (бывший TON).\n"}
+	textUnknownCommand = chat.Text{"I do not know this command. /help lists what I can do.", "Я не знаю такой команды. Что я умею: /help"}
 )
 
 // Status.
 var (
-	textStatus     = chat.Text{"<b>Status</b>", "<b>Состояние</b>"}
-	textQueueDepth = chat.Text{"Queue: %d", "Очередь: %d"}
-	textHeartbeat  = chat.Text{"Last heartbeat of a worker: %s", "Последний сигнал обработчика: %s"}
-	textToken      = chat.Text{"Storage token expires in: %s", "Токен хранилища истекает через: %s"}
-	textDeliveries = chat.Text{"<b>Deliveries</b>", "<b>Доставки</b>"}
-	textDownloads  = chat.Text{"<b>Downloads</b>", "<b>Загрузки</b>"}
-	textAnswers    = chat.Text{"qBittorrent answers", "qBittorrent отвечает"}
-	textNoAnswer   = chat.Text{
-		"⚠️ qBittorrent does not answer, last time: %s",
-		"⚠️ qBittorrent не отвечает, последний ответ: %s",
-	}
+	textStatus          = chat.Text{"<b>Status</b>", "<b>Состояние</b>"}
+	textQueueDepth      = chat.Text{"Queue: %d", "Очередь: %d"}
+	textHeartbeat       = chat.Text{"Last heartbeat of a worker: %s", "Последний сигнал обработчика: %s"}
+	textToken           = chat.Text{"Storage token expires in: %s", "Токен хранилища истекает через: %s"}
+	textDeliveries      = chat.Text{"<b>Deliveries</b>", "<b>Доставки</b>"}
+	textDownloads       = chat.Text{"<b>Downloads</b>", "<b>Загрузки</b>"}
+	textAnswers         = chat.Text{"qBittorrent answers", "qBittorrent отвечает"}
+	textNoAnswer        = chat.Text{"⚠️ qBittorrent does not answer, last time: %s", "⚠️ qBittorrent не отвечает, последний ответ: %s"}
 	textTasks           = chat.Text{"<b>Tasks</b>", "<b>Задачи</b>"}
 	textStars           = chat.Text{"<b>Stars</b>", "<b>Звёзды</b>"}
 	textTemporalAway    = chat.Text{"⚠️ the workflow service does not answer", "⚠️ служба процессов не отвечает"}
@@ -94,11 +58,8 @@ var (
 	textAlertOpen       = chat.Text{"🚨 <code>%s</code> for %s", "🚨 <code>%s</code> уже %s"}
 	textReviews         = chat.Text{"⚠️ transactions that need review: %d", "⚠️ транзакций, требующих разбора: %d"}
 	textPaymentsStopped = chat.Text{"⏸ payments are stopped: %s", "⏸ платежи остановлены: %s"}
-	textFindings        = chat.Text{
-		"⚠️ findings of the reconciler: %d in 10 minutes, %d open",
-		"⚠️ находки сверки: %d за 10 минут, открытых: %d",
-	}
-	textTopErrors = chat.Text{"<b>Errors in 24 hours</b>", "<b>Ошибки за 24 часа</b>"}
-	textStuck     = chat.Text{"⚠️ stuck: %d (%s)", "⚠️ зависли: %d (%s)"}
-	textAgo       = chat.Text{"%s ago", "%s назад"}
+	textFindings        = chat.Text{"⚠️ findings of the reconciler: %d in 10 minutes, %d open", "⚠️ находки сверки: %d за 10 минут, открытых: %d"}
+	textTopErrors       = chat.Text{"<b>Errors in 24 hours</b>", "<b>Ошибки за 24 часа</b>"}
+	textStuck           = chat.Text{"⚠️ stuck: %d (%s)", "⚠️ зависли: %d (%s)"}
+	textAgo             = chat.Text{"%s ago", "%s назад"}
 )

@@ -17,19 +17,13 @@ var (
 var (
 	TextBlocked     = Text{"You have no access.", "У вас нет доступа."}
 	TextAdminsOnly  = Text{"Only administrators may do this.", "Это могут только администраторы."}
-	TextStaleButton = Text{
-		"This button is out of date. Send /files to get a new menu.",
-		"Эта кнопка устарела. Отправьте /files, чтобы открыть новое меню.",
-	}
-	TextOnlyWords = Text{
-		"I understand text and buttons only. /help lists what I can do.",
-		"Я понимаю только текст и кнопки. Что я умею: /help",
-	}
-	TextResults    = Text{"🔎 <b>%s</b>", "🔎 <b>%s</b>"}
-	TextQueued     = Text{"🕓 Waiting to start", "🕓 Ждёт начала"}
-	TextCancelled  = Text{"🚫 Cancelled", "🚫 Отменено"}
-	TextCancelling = Text{"🚫 cancelling…", "🚫 отменяется…"}
-	TextNotKnown   = Text{"not known", "неизвестно"}
+	TextStaleButton = Text{"This button is out of date. Send /files to get a new menu.", "Эта кнопка устарела. Отправьте /files, чтобы открыть новое меню."}
+	TextOnlyWords   = Text{"I understand text and buttons only. /help lists what I can do.", "Я понимаю только текст и кнопки. Что я умею: /help"}
+	TextResults     = Text{"🔎 <b>%s</b>", "🔎 <b>%s</b>"}
+	TextQueued      = Text{"🕓 Waiting to start", "🕓 Ждёт начала"}
+	TextCancelled   = Text{"🚫 Cancelled", "🚫 Отменено"}
+	TextCancelling  = Text{"🚫 cancelling…", "🚫 отменяется…"}
+	TextNotKnown    = Text{"not known", "неизвестно"}
 )
 
 // Times, from the longest unit to the shortest: two units of each language.

@@ -24,57 +24,33 @@ var (
 // Files.
 var (
 	textEmptyFolder  = chat.Text{"This folder is empty.", "В этой папке пусто."}
-	textStaleListing = chat.Text{
-		"⚠️ The file storage is unavailable. The folder is shown as it was a while ago.",
-		"⚠️ Хранилище файлов недоступно. Папка показана такой, какой была раньше.",
-	}
-	textFile = chat.Text{
-		"📄 <b>%s</b>\n\nFolder: %s\nSize: %s\nModified: %s",
-		"📄 <b>%s</b>\n\nПапка: %s\nРазмер: %s\nИзменён: %s",
-	}
+	textStaleListing = chat.Text{"⚠️ The file storage is unavailable. The folder is shown as it was a while ago.", "⚠️ Хранилище файлов недоступно. Папка показана такой, какой была раньше."}
+	textFile         = chat.Text{"📄 <b>%s</b>\n\nFolder: %s\nSize: %s\nModified: %s", "📄 <b>%s</b>\n\nПапка: %s\nРазмер: %s\nИзменён: %s"}
 	textAskWords     = chat.Text{"🔎 Write a part of the name.", "🔎 Напишите часть названия."}
 	textNothingFound = chat.Text{"Nothing was found.", "Ничего не нашлось."}
-	textIndexing     = chat.Text{
-		"The folder is still being read. More may be found soon.",
-		"Папка ещё читается. Скоро может найтись больше.",
-	}
-	textAsked       = chat.Text{"Delivery #%d has started.", "Доставка №%d началась."}
-	textAskedBefore = chat.Text{
-		"This is delivery #%d, which you have already asked for.",
-		"Это доставка №%d, она уже заказана.",
-	}
+	textIndexing     = chat.Text{"The folder is still being read. More may be found soon.", "Папка ещё читается. Скоро может найтись больше."}
+	textAsked        = chat.Text{"Delivery #%d has started.", "Доставка №%d началась."}
+	textAskedBefore  = chat.Text{"This is delivery #%d, which you have already asked for.", "Это доставка №%d, она уже заказана."}
 )
 
 // Deliveries.
 var (
-	textJobs     = chat.Text{"<b>Your deliveries</b>", "<b>Ваши доставки</b>"}
-	textNoJobs   = chat.Text{"No deliveries yet: /files", "Доставок пока нет: /files"}
-	textJobLine  = chat.Text{"#%d %s — %s", "№%d %s — %s"}
-	textJobTitle = chat.Text{"#%d <b>%s</b> (%s)", "№%d <b>%s</b> (%s)"}
-	textInLine   = chat.Text{"🕓 In the queue, place %d", "🕓 В очереди, место %d"}
-	textRetrying = chat.Text{
-		"🔁 The attempt failed. Attempt %d of %d follows:",
-		"🔁 Попытка не удалась. Будет попытка %d из %d:",
-	}
-	textNextTry   = chat.Text{"Next attempt at %s, deadline at %s", "Следующая попытка в %s, срок до %s"}
-	textStarting  = chat.Text{"⏳ Opening the file", "⏳ Открываю файл"}
-	textSending   = chat.Text{"📤 Sending: %d%% (%s of %s)", "📤 Отправляю: %d%% (%s из %s)"}
-	textUploading = chat.Text{
-		"📤 The whole file is handed over, Telegram is uploading it",
-		"📤 Файл передан целиком, Telegram загружает его",
-	}
-	textDelivered = chat.Text{"✅ Delivered", "✅ Доставлено"}
-	textFailed    = chat.Text{"❌ Not delivered", "❌ Не доставлено"}
-	textExpired   = chat.Text{
-		"⌛ Expired: it waited for too long. Try again later.",
-		"⌛ Срок истёк: слишком долгое ожидание. Попробуйте позже.",
-	}
+	textJobs        = chat.Text{"<b>Your deliveries</b>", "<b>Ваши доставки</b>"}
+	textNoJobs      = chat.Text{"No deliveries yet: /files", "Доставок пока нет: /files"}
+	textJobLine     = chat.Text{"#%d %s — %s", "№%d %s — %s"}
+	textJobTitle    = chat.Text{"#%d <b>%s</b> (%s)", "№%d <b>%s</b> (%s)"}
+	textInLine      = chat.Text{"🕓 In the queue, place %d", "🕓 В очереди, место %d"}
+	textRetrying    = chat.Text{"🔁 The attempt failed. Attempt %d of %d follows:", "🔁 Попытка не удалась. Будет попытка %d из %d:"}
+	textNextTry     = chat.Text{"Next attempt at %s, deadline at %s", "Следующая попытка в %s, срок до %s"}
+	textStarting    = chat.Text{"⏳ Opening the file", "⏳ Открываю файл"}
+	textSending     = chat.Text{"📤 Sending: %d%% (%s of %s)", "📤 Отправляю: %d%% (%s из %s)"}
+	textUploading   = chat.Text{"📤 The whole file is handed over, Telegram is uploading it", "📤 Файл передан целиком, Telegram загружает его"}
+	textDelivered   = chat.Text{"✅ Delivered", "✅ Доставлено"}
+	textFailed      = chat.Text{"❌ Not delivered", "❌ Не доставлено"}
+	textExpired     = chat.Text{"⌛ Expired: it waited for too long. Try again later.", "⌛ Срок истёк: слишком долгое ожидание. Попробуйте позже."}
 	textCancelling  = chat.Text{"Delivery #%d is being cancelled.", "Доставка №%d отменяется."}
 	textCancelled   = chat.Text{"Delivery #%d is cancelled.", "Доставка №%d отменена."}
-	textCancelUsage = chat.Text{
-		"Give the delivery's number, for example: /cancel 12",
-		"Укажите номер доставки, например: /cancel 12",
-	}
+	textCancelUsage = chat.Text{"Give the delivery's number, for example: /cancel 12", "Укажите номер доставки, например: /cancel 12"}
 )
 
 // jobStates name a job's state in the list.

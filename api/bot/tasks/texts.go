@@ -9,22 +9,13 @@ import (
 
 // What the commands about tasks are for, and how they are used.
 var (
-	aboutTask = chat.Text{
-		"a task: /task 12; a new one: /task new title; without a number: yours",
-		"задача: /task 12; новая: /task new название; без номера — ваши",
-	}
+	aboutTask  = chat.Text{"a task: /task 12; a new one: /task new title; without a number: yours", "задача: /task 12; новая: /task new название; без номера — ваши"}
 	aboutReady = chat.Text{"tasks that can be claimed now", "задачи, которые можно взять сейчас"}
 	aboutClaim = chat.Text{"claim a task: /claim 12 I will do it", "взять задачу: /claim 12 сделаю я"}
 
-	textTaskUsage = chat.Text{
-		"Give the task's number, for example: /task 12. To create one: /task new Title",
-		"Укажите номер задачи, например: /task 12. Новая задача: /task new Название",
-	}
-	textClaimUsage = chat.Text{
-		"Give the task's number and a comment, for example: /claim 12 I will do it",
-		"Укажите номер задачи и комментарий, например: /claim 12 сделаю я",
-	}
-	textTitleSize = chat.Text{"A title has %d to %d characters.", "В названии от %d до %d символов."}
+	textTaskUsage  = chat.Text{"Give the task's number, for example: /task 12. To create one: /task new Title", "Укажите номер задачи, например: /task 12. Новая задача: /task new Название"}
+	textClaimUsage = chat.Text{"Give the task's number and a comment, for example: /claim 12 I will do it", "Укажите номер задачи и комментарий, например: /claim 12 сделаю я"}
+	textTitleSize  = chat.Text{"A title has %d to %d characters.", "В названии от %d до %d символов."}
 )
 
 // Labels of buttons.
@@ -101,26 +92,14 @@ var (
 
 // Acting on a task.
 var (
-	textAskComment = chat.Text{"%s: write a comment, in a few words.", "%s: напишите комментарий, хотя бы пару слов."}
-	textStepDone   = chat.Text{"✅ Done.", "✅ Готово."}
-	textCommented  = chat.Text{"✅ Your comment is added.", "✅ Комментарий добавлен."}
-	textTaskMade   = chat.Text{"✅ The task is created.", "✅ Задача создана."}
-	textStaleTask  = chat.Text{
-		"This button is out of date. Open the task again: /task",
-		"Эта кнопка устарела. Откройте задачу ещё раз: /task",
-	}
-	textNotNow = chat.Text{
-		"This is not possible any more: the task has changed.",
-		"Это уже невозможно: задача изменилась.",
-	}
-	textChooseSpace = chat.Text{
-		"In which workspace should “%s” be created?",
-		"В каком рабочем пространстве создать «%s»?",
-	}
-	textNoSpace = chat.Text{
-		"You are in no workspace yet. The owner of one can add you by your number: %d",
-		"Вы пока не состоите ни в одном рабочем пространстве. Владелец пространства может добавить вас по номеру: %d",
-	}
+	textAskComment   = chat.Text{"%s: write a comment, in a few words.", "%s: напишите комментарий, хотя бы пару слов."}
+	textStepDone     = chat.Text{"✅ Done.", "✅ Готово."}
+	textCommented    = chat.Text{"✅ Your comment is added.", "✅ Комментарий добавлен."}
+	textTaskMade     = chat.Text{"✅ The task is created.", "✅ Задача создана."}
+	textStaleTask    = chat.Text{"This button is out of date. Open the task again: /task", "Эта кнопка устарела. Откройте задачу ещё раз: /task"}
+	textNotNow       = chat.Text{"This is not possible any more: the task has changed.", "Это уже невозможно: задача изменилась."}
+	textChooseSpace  = chat.Text{"In which workspace should “%s” be created?", "В каком рабочем пространстве создать «%s»?"}
+	textNoSpace      = chat.Text{"You are in no workspace yet. The owner of one can add you by your number: %d", "Вы пока не состоите ни в одном рабочем пространстве. Владелец пространства может добавить вас по номеру: %d"}
 	textHeldBy       = chat.Text{"It is already claimed by %s.", "Её уже взял(а) %s."}
 	textYoursAlready = chat.Text{"It is already yours.", "Она уже ваша."}
 	textStillBlocked = chat.Text{"It waits for tasks that are not done: %s.", "Она ждёт задач, которые не сделаны: %s."}
@@ -139,19 +118,10 @@ var (
 	textNoticeClaimed   = chat.Text{"✋ %s claimed it.", "✋ %s берёт задачу."}
 	textNoticeEscalated = chat.Text{"🚨 %s escalated it: blocked.", "🚨 %s эскалирует: заблокирована."}
 	textNoticeTaken     = chat.Text{"🛟 %s took it over.", "🛟 %s перехватывает задачу."}
-	textNoticeExpired   = chat.Text{
-		"⏰ Its deadline has passed. It was %s and is stuck now.",
-		"⏰ Срок вышел. Была: %s, теперь застряла.",
-	}
-	textNoticeStatus  = chat.Text{"%s: %s → %s", "%s: %s → %s"}
-	textNoticeComment = chat.Text{"💬 %s wrote:", "💬 %s пишет:"}
-	textNoticeReady   = chat.Text{
-		"🟢 All tasks that it waited for are done. You can start.",
-		"🟢 Все задачи, которых она ждала, сделаны. Можно начинать.",
-	}
-	textNoticeReleased = chat.Text{
-		"↩️ It was stuck for too long and is free for others now.",
-		"↩️ Слишком долго была застрявшей и теперь свободна для других.",
-	}
-	textNoticeMore = chat.Text{"… and %d more before that", "… и ещё раньше: %d"}
+	textNoticeExpired   = chat.Text{"⏰ Its deadline has passed. It was %s and is stuck now.", "⏰ Срок вышел. Была: %s, теперь застряла."}
+	textNoticeStatus    = chat.Text{"%s: %s → %s", "%s: %s → %s"}
+	textNoticeComment   = chat.Text{"💬 %s wrote:", "💬 %s пишет:"}
+	textNoticeReady     = chat.Text{"🟢 All tasks that it waited for are done. You can start.", "🟢 Все задачи, которых она ждала, сделаны. Можно начинать."}
+	textNoticeReleased  = chat.Text{"↩️ It was stuck for too long and is free for others now.", "↩️ Слишком долго была застрявшей и теперь свободна для других."}
+	textNoticeMore      = chat.Text{"… and %d more before that", "… и ещё раньше: %d"}
 )

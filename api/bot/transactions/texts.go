@@ -9,23 +9,11 @@ import (
 
 // What the commands about Stars are for, and how they are used.
 var (
-	aboutStars = chat.Text{
-		"how to buy Telegram Stars, and what they cost now",
-		"как купить звёзды Telegram и сколько они сейчас стоят",
-	}
-	aboutTx = chat.Text{
-		"show a transaction: /tx <hash>; without a hash: those that need attention",
-		"посмотреть транзакцию: /tx <хеш>; без хеша — те, что требуют внимания",
-	}
-	aboutRetry = chat.Text{
-		"retry a failed transaction: /retry <hash>",
-		"повторить неудавшуюся транзакцию: /retry <хеш>",
-	}
+	aboutStars = chat.Text{"how to buy Telegram Stars, and what they cost now", "как купить звёзды Telegram и сколько они сейчас стоят"}
+	aboutTx    = chat.Text{"show a transaction: /tx <hash>; without a hash: those that need attention", "посмотреть транзакцию: /tx <хеш>; без хеша — те, что требуют внимания"}
+	aboutRetry = chat.Text{"retry a failed transaction: /retry <hash>", "повторить неудавшуюся транзакцию: /retry <хеш>"}
 
-	textRetryUsage = chat.Text{
-		"Give the transaction's hash, for example: /retry 9f2c…",
-		"Укажите хеш транзакции, например: /retry 9f2c…",
-	}
+	textRetryUsage = chat.Text{"Give the transaction's hash, for example: /retry 9f2c…", "Укажите хеш транзакции, например: /retry 9f2c…"}
 )
 
 // Labels of buttons.
@@ -36,56 +24,26 @@ var (
 
 // How to pay.
 var (
-	textStars = chat.Text{
-		"⭐ <b>Telegram Stars for GRAM (ex TON)</b>\nSend GRAM with a comment, and the Stars are bought automatically.",
-		"⭐ <b>Звёзды Telegram за GRAM (бывший TON)</b>\nОтправьте GRAM с комментарием, и звёзды купятся автоматически.",
-	}
+	textStars        = chat.Text{"⭐ <b>Telegram Stars for GRAM (ex TON)</b>\nSend GRAM with a comment, and the Stars are bought automatically.", "⭐ <b>Звёзды Telegram за GRAM (бывший TON)</b>\nОтправьте GRAM с комментарием, и звёзды купятся автоматически."}
 	textStarsAddress = chat.Text{"To this address:\n<code>%s</code>", "На этот адрес:\n<code>%s</code>"}
 	textStarsComment = chat.Text{
 		"With this comment: the username that the Stars are for and, if you like, how many. Without a number you get as many as the GRAM buys.\n<code>%s</code>\n<code>%s %d</code>",
 		"С таким комментарием: кому звёзды (имя пользователя) и, если хотите, сколько. Без числа — столько, на сколько хватит GRAM.\n<code>%s</code>\n<code>%s %d</code>",
 	}
-	textPrice = chat.Text{
-		"Now %d Stars cost %s: send at least %s.",
-		"Сейчас %d звёзд стоят %s: отправьте не меньше %s.",
-	}
+	textPrice        = chat.Text{"Now %d Stars cost %s: send at least %s.", "Сейчас %d звёзд стоят %s: отправьте не меньше %s."}
 	textPriceUnknown = chat.Text{"The price is not available at the moment.", "Цену сейчас узнать не удалось."}
-	textStarsBounds  = chat.Text{
-		"At least %d Stars, at most %d. %s of each transfer goes to fees.",
-		"Не меньше %d звёзд и не больше %d. %s из каждого перевода уходит на комиссию.",
-	}
+	textStarsBounds  = chat.Text{"At least %d Stars, at most %d. %s of each transfer goes to fees.", "Не меньше %d звёзд и не больше %d. %s из каждого перевода уходит на комиссию."}
 )
 
 // Notices to the recipient of Stars.
 var (
-	textStarsBought = chat.Text{
-		"⭐ %d Stars for @%s have been bought. Thank you!",
-		"⭐ Куплено звёзд: %d для @%s. Спасибо!",
-	}
-	textStarsNotBought = chat.Text{
-		"❌ The transfer of %s with Stars for @%s: nothing was bought.",
-		"❌ Перевод %s на звёзды для @%s: купить не получилось.",
-	}
-	textMoneyWaits = chat.Text{
-		"Do not pay again. The administrators see it and may retry the purchase.",
-		"Платить ещё раз не нужно: администраторы это видят и могут повторить покупку.",
-	}
-	textTriedAgain = chat.Text{
-		"Do not pay again. The purchase will be retried automatically.",
-		"Платить ещё раз не нужно: покупка повторится автоматически.",
-	}
-	textGivenUp = chat.Text{
-		"Several attempts failed. Do not pay again. The administrators have been notified and are looking at it.",
-		"Несколько попыток не удались. Платить ещё раз не нужно: администраторы уведомлены и разбираются.",
-	}
-	textMoneyBack = chat.Text{
-		"The money goes back to where it came from, less the fee.",
-		"Деньги вернутся отправителю за вычетом комиссии.",
-	}
-	textMoneyAsk = chat.Text{
-		"It will not be retried. Please write to an administrator about the money.",
-		"Повторять покупку мы не будем. О деньгах напишите, пожалуйста, администратору.",
-	}
+	textStarsBought      = chat.Text{"⭐ %d Stars for @%s have been bought. Thank you!", "⭐ Куплено звёзд: %d для @%s. Спасибо!"}
+	textStarsNotBought   = chat.Text{"❌ The transfer of %s with Stars for @%s: nothing was bought.", "❌ Перевод %s на звёзды для @%s: купить не получилось."}
+	textMoneyWaits       = chat.Text{"Do not pay again. The administrators see it and may retry the purchase.", "Платить ещё раз не нужно: администраторы это видят и могут повторить покупку."}
+	textTriedAgain       = chat.Text{"Do not pay again. The purchase will be retried automatically.", "Платить ещё раз не нужно: покупка повторится автоматически."}
+	textGivenUp          = chat.Text{"Several attempts failed. Do not pay again. The administrators have been notified and are looking at it.", "Несколько попыток не удались. Платить ещё раз не нужно: администраторы уведомлены и разбираются."}
+	textMoneyBack        = chat.Text{"The money goes back to where it came from, less the fee.", "Деньги вернутся отправителю за вычетом комиссии."}
+	textMoneyAsk         = chat.Text{"It will not be retried. Please write to an administrator about the money.", "Повторять покупку мы не будем. О деньгах напишите, пожалуйста, администратору."}
 	textTransferTooSmall = chat.Text{
 		"A transfer with your username in its comment is below the minimum: no Stars are bought for it, and it is not sent back automatically. If it was yours: /stars says how much to send. Please write to an administrator about the money.",
 		"Пришёл перевод с вашим именем в комментарии, и он меньше минимального: звёзды на него не покупаются, автоматически он не возвращается. Если он ваш: в /stars сказано, сколько отправлять. О деньгах напишите, пожалуйста, администратору.",
@@ -95,35 +53,14 @@ var (
 
 // failureTexts say in plain words why Stars were not bought, by the message in the record.
 var failureTexts = map[string]chat.Text{
-	stars.InvalidUsername.Message: {
-		"Stars can be bought for people only: this name belongs to a channel or a bot.",
-		"Звёзды можно купить только человеку: это имя канала или бота.",
-	},
-	stars.InvalidUsernameFormat.Message: {
-		"The comment does not begin with a username.",
-		"Комментарий начинается не с имени пользователя.",
-	},
-	stars.UsernameNotFound.Message: {
-		"Nobody on Telegram has this username.",
-		"В Telegram нет пользователя с таким именем.",
-	},
-	stars.TooFewStars.Message: {"Fewer than 50 Stars are not sold.", "Меньше 50 звёзд не продаётся."},
-	stars.TooManyStars.Message: {
-		"This many Stars are not sold at once.",
-		"Столько звёзд за один раз не продаётся.",
-	},
-	stars.InvalidComment.Message: {
-		"The comment could not be read. It must be a username and, if you like, a number.",
-		"Комментарий не удалось прочитать. Нужны имя пользователя и, если хотите, число.",
-	},
-	stars.InsufficientAmount.Message: {
-		"The transfer was too small for that many Stars.",
-		"Перевода не хватило на столько звёзд.",
-	},
-	stars.CannotGift.Message: {
-		"This account cannot be given Stars at the moment.",
-		"Этому аккаунту сейчас нельзя подарить звёзды.",
-	},
+	stars.InvalidUsername.Message:       {"Stars can be bought for people only: this name belongs to a channel or a bot.", "Звёзды можно купить только человеку: это имя канала или бота."},
+	stars.InvalidUsernameFormat.Message: {"The comment does not begin with a username.", "Комментарий начинается не с имени пользователя."},
+	stars.UsernameNotFound.Message:      {"Nobody on Telegram has this username.", "В Telegram нет пользователя с таким именем."},
+	stars.TooFewStars.Message:           {"Fewer than 50 Stars are not sold.", "Меньше 50 звёзд не продаётся."},
+	stars.TooManyStars.Message:          {"This many Stars are not sold at once.", "Столько звёзд за один раз не продаётся."},
+	stars.InvalidComment.Message:        {"The comment could not be read. It must be a username and, if you like, a number.", "Комментарий не удалось прочитать. Нужны имя пользователя и, если хотите, число."},
+	stars.InsufficientAmount.Message:    {"The transfer was too small for that many Stars.", "Перевода не хватило на столько звёзд."},
+	stars.CannotGift.Message:            {"This account cannot be given Stars at the moment.", "Этому аккаунту сейчас нельзя подарить звёзды."},
 }
 
 // transactionStates name the statuses.
@@ -136,63 +73,27 @@ var transactionStates = map[lifecycle.TransactionState]chat.Text{
 
 // reviewTexts say why a transaction needs review, by the reason in the record.
 var reviewTexts = map[string]chat.Text{
-	transaction.ReviewNotConfirmed: {
-		"it is paid, but Fragment has not confirmed that the Stars were sent.",
-		"оплата прошла, но Fragment не подтвердил, что звёзды отправлены.",
-	},
-	transaction.ReviewMismatch: {
-		"the payment on the chain differs from the one that was signed.",
-		"платёж в блокчейне отличается от подписанного.",
-	},
-	transaction.ReviewLate: {
-		"a payment that was considered failed was made after all.",
-		"платёж, который считался несостоявшимся, всё же прошёл.",
-	},
-	transaction.ReviewBounced: {
-		"it was processed, but the money of its purchase has come back since. Did the Stars arrive?",
-		"заказ признан выполненным, но деньги за покупку потом вернулись. Пришли ли звёзды?",
-	},
-	transaction.ReviewRefundLimit: {
-		"the refund is above the limit for one refund: resolve it as failed to allow the refund, or write it off.",
-		"возврат больше предела для одного возврата: завершите разбор как failed, чтобы разрешить его, или спишите.",
-	},
-	transaction.ReviewDisputed: {
-		"a second source does not know the deposit or reports it differently: resolve it as processing when the deposit is right, else as failed.",
-		"второй источник не знает этого перевода или сообщает о нём иное: завершите разбор как processing, если перевод верен, иначе как failed.",
-	},
-	transaction.ReviewLost: {
-		"the chain has a payment that the record does not know: it may belong to this transaction.",
-		"в блокчейне есть платёж, которого нет в записях: возможно, он относится к этой транзакции.",
-	},
+	transaction.ReviewNotConfirmed: {"it is paid, but Fragment has not confirmed that the Stars were sent.", "оплата прошла, но Fragment не подтвердил, что звёзды отправлены."},
+	transaction.ReviewMismatch:     {"the payment on the chain differs from the one that was signed.", "платёж в блокчейне отличается от подписанного."},
+	transaction.ReviewLate:         {"a payment that was considered failed was made after all.", "платёж, который считался несостоявшимся, всё же прошёл."},
+	transaction.ReviewBounced:      {"it was processed, but the money of its purchase has come back since. Did the Stars arrive?", "заказ признан выполненным, но деньги за покупку потом вернулись. Пришли ли звёзды?"},
+	transaction.ReviewRefundLimit:  {"the refund is above the limit for one refund: resolve it as failed to allow the refund, or write it off.", "возврат больше предела для одного возврата: завершите разбор как failed, чтобы разрешить его, или спишите."},
+	transaction.ReviewDisputed:     {"a second source does not know the deposit or reports it differently: resolve it as processing when the deposit is right, else as failed.", "второй источник не знает этого перевода или сообщает о нём иное: завершите разбор как processing, если перевод верен, иначе как failed."},
+	transaction.ReviewLost:         {"the chain has a payment that the record does not know: it may belong to this transaction.", "в блокчейне есть платёж, которого нет в записях: возможно, он относится к этой транзакции."},
 }
 
 // Transactions, for administrators.
 var (
-	textTransactions = chat.Text{
-		"<b>Transactions that need attention</b>",
-		"<b>Транзакции, которые требуют внимания</b>",
-	}
+	textTransactions   = chat.Text{"<b>Transactions that need attention</b>", "<b>Транзакции, которые требуют внимания</b>"}
 	textNoTransactions = chat.Text{"No transaction needs attention.", "Ни одна транзакция не требует внимания."}
-	textTransaction    = chat.Text{
-		"Received %s. Stars: %s, for %s. Attempts: %d",
-		"Пришло %s. Звёзд: %s, кому: %s. Попыток: %d",
-	}
-	textNeedsReview = chat.Text{
-		"🔎 Needs review: %s Resolve it over the API or with <code>starter tx resolve %s processed</code> (or <code>failed</code>).",
-		"🔎 Требует разбора: %s Примите решение через API или командой <code>starter tx resolve %s processed</code> (или <code>failed</code>).",
-	}
-	textNextRetry     = chat.Text{"🔁 It is retried automatically at %s", "🔁 Повторится автоматически в %s"}
-	textNoMoreRetries = chat.Text{
-		"🙋 It is no longer retried automatically. Decide about it.",
-		"🙋 Автоматически больше не повторяется. Нужно ваше решение.",
-	}
-	textRefundDue     = chat.Text{"↩️ Owed to the sender: %s", "↩️ Должны отправителю: %s"}
-	textRefundKept    = chat.Text{"Not sent back, because the fee is higher: %s", "Не возвращено, комиссия дороже: %s"}
-	textPaidBy        = chat.Text{"Paid by <code>%s</code>", "Оплачена транзакцией <code>%s</code>"}
-	textNoRetry       = chat.Text{"It cannot be retried in this state.", "В этом состоянии её нельзя повторить."}
-	textRetryQuestion = chat.Text{
-		"Retry the purchase? If it succeeds, money is spent.",
-		"Повторить покупку? Если получится, деньги будут потрачены.",
-	}
-	textRetried = chat.Text{"It is being retried.", "Пробуем ещё раз."}
+	textTransaction    = chat.Text{"Received %s. Stars: %s, for %s. Attempts: %d", "Пришло %s. Звёзд: %s, кому: %s. Попыток: %d"}
+	textNeedsReview    = chat.Text{"🔎 Needs review: %s Resolve it over the API or with <code>starter tx resolve %s processed</code> (or <code>failed</code>).", "🔎 Требует разбора: %s Примите решение через API или командой <code>starter tx resolve %s processed</code> (или <code>failed</code>)."}
+	textNextRetry      = chat.Text{"🔁 It is retried automatically at %s", "🔁 Повторится автоматически в %s"}
+	textNoMoreRetries  = chat.Text{"🙋 It is no longer retried automatically. Decide about it.", "🙋 Автоматически больше не повторяется. Нужно ваше решение."}
+	textRefundDue      = chat.Text{"↩️ Owed to the sender: %s", "↩️ Должны отправителю: %s"}
+	textRefundKept     = chat.Text{"Not sent back, because the fee is higher: %s", "Не возвращено, комиссия дороже: %s"}
+	textPaidBy         = chat.Text{"Paid by <code>%s</code>", "Оплачена транзакцией <code>%s</code>"}
+	textNoRetry        = chat.Text{"It cannot be retried in this state.", "В этом состоянии её нельзя повторить."}
+	textRetryQuestion  = chat.Text{"Retry the purchase? If it succeeds, money is spent.", "Повторить покупку? Если получится, деньги будут потрачены."}
+	textRetried        = chat.Text{"It is being retried.", "Пробуем ещё раз."}
 )
