@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"stagecoach/api/rest/server"
-
 	"github.com/danielgtaylor/huma/v2"
+
+	"stagecoach/api/rest/server"
 )
 
 // named gives the schema that a reference points at.

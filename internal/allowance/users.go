@@ -30,12 +30,12 @@ type Users struct {
 	perSecond int
 
 	mu    sync.Mutex
-	users map[int64]*row
+	users map[int64]*share
 	swept time.Time
 }
 
-// account is what a process has borrowed for one user.
-type row struct {
+// share is what a process has borrowed for one user.
+type share struct {
 	asking chan struct{} // holds one slot, for the user of the fields below
 
 	left         int
@@ -45,7 +45,7 @@ type row struct {
 
 // NewUsers makes the bound of so many requests per second; 0: none.
 func NewUsers(shared Reserver, perSecond int) *Users {
-	return &Users{shared: shared, perSecond: perSecond, users: map[int64]*row{}}
+	return &Users{shared: shared, perSecond: perSecond, users: map[int64]*share{}}
 }
 
 // Take uses one request of a user's allowance. Administrators have no bound. RATE_LIMITED says when to try again.
@@ -77,7 +77,7 @@ func (u *Users) Take(ctx context.Context, user account.User) error {
 }
 
 // borrow takes the next part of a user's allowance.
-func (u *Users) borrow(ctx context.Context, userID int64, mine *row) error {
+func (u *Users) borrow(ctx context.Context, userID int64, mine *share) error {
 	part := max(1, u.perSecond/chunks)
 	rate := account.Rate{PerSecond: float64(u.perSecond), Burst: burst * u.perSecond}
 	_, err := u.shared.Reserve(ctx, fmt.Sprintf("requests/%d", userID), rate, part, 0)
@@ -92,8 +92,8 @@ func (u *Users) borrow(ctx context.Context, userID int64, mine *row) error {
 	return err
 }
 
-// account finds what is borrowed for a user. Now and then it drops users without recent requests.
-func (u *Users) shareOf(userID int64) *row {
+// shareOf finds what is borrowed for a user. Now and then it drops users without recent requests.
+func (u *Users) shareOf(userID int64) *share {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 
@@ -109,7 +109,7 @@ func (u *Users) shareOf(userID int64) *row {
 
 	mine := u.users[userID]
 	if mine == nil {
-		mine = &row{asking: make(chan struct{}, 1)}
+		mine = &share{asking: make(chan struct{}, 1)}
 		u.users[userID] = mine
 	}
 

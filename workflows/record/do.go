@@ -5,10 +5,10 @@ import (
 	"errors"
 	"time"
 
-	"stagecoach/internal/lifecycle"
-
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
+
+	"stagecoach/internal/lifecycle"
 )
 
 // Do runs a short activity that reads or writes the record, and does not give up: it first runs in place (a local

@@ -24,7 +24,7 @@ type answer struct {
 
 // listen sets the handlers of all updates and of the query. An update that comes before the task is read waits for
 // that.
-func (t *row) listen(ctx workflow.Context) error {
+func (t *run) listen(ctx workflow.Context) error {
 	for _, action := range lifecycle.TaskUpdates {
 		err := workflow.SetUpdateHandlerWithOptions(ctx, string(action),
 			func(ctx workflow.Context, in lifecycle.TaskInput) (lifecycle.TaskView, error) {
@@ -44,7 +44,7 @@ func (t *row) listen(ctx workflow.Context) error {
 
 // validate refuses without a trace what cannot be let through. It knows neither who is a member nor the blockers, and
 // leaves to the handler what depends on them.
-func (t *row) validate(ctx workflow.Context, action lifecycle.TaskAction, in lifecycle.TaskInput) error {
+func (t *run) validate(ctx workflow.Context, action lifecycle.TaskAction, in lifecycle.TaskInput) error {
 	if err := lifecycle.CheckTaskInput(action, in); err != nil {
 		return temporalio.Refusal(err)
 	}
@@ -62,7 +62,7 @@ func (t *row) validate(ctx workflow.Context, action lifecycle.TaskAction, in lif
 }
 
 // update is one request by a person or a program: at most one transition, whatever it meets and however often it comes.
-func (t *row) update(
+func (t *run) update(
 	ctx workflow.Context, action lifecycle.TaskAction, in lifecycle.TaskInput,
 ) (lifecycle.TaskView, error) {
 	if err := workflow.Await(ctx, func() bool { return t.state.Version > 0 }); err != nil {
@@ -106,7 +106,7 @@ func (t *row) update(
 
 // keepsByOldRule says whether a claim changes nothing because its caller holds the task and the claim came when that
 // was the rule for all of its live statuses. In IN_PROGRESS it is the rule still.
-func (t *row) keepsByOldRule(ctx workflow.Context, ask lifecycle.TaskAsk) bool {
+func (t *run) keepsByOldRule(ctx workflow.Context, ask lifecycle.TaskAsk) bool {
 	switch {
 	case ask.Action != lifecycle.TaskActionClaim, !t.state.HeldBy(ask.Caller.ID),
 		t.state.State == lifecycle.TaskInProgress, lifecycle.Task.Terminal(t.state.State):
@@ -116,7 +116,7 @@ func (t *row) keepsByOldRule(ctx workflow.Context, ask lifecycle.TaskAsk) bool {
 }
 
 // moveItself makes a transition of the program's own, unless the task has left the version that it was meant for.
-func (t *row) moveItself(
+func (t *run) moveItself(
 	ctx workflow.Context, action lifecycle.TaskAction, to lifecycle.TaskState, comment string, version int64,
 ) error {
 	unlock, err := t.lock(ctx)
@@ -147,7 +147,7 @@ func (t *row) moveItself(
 
 // loadContext asks the record what this workflow does not know: the standing of a caller who is neither creator nor assignee,
 // and, for one who wants to begin work, which blockers are not DONE. What can never change again it does not ask twice.
-func (t *row) loadContext(ctx workflow.Context, ask *lifecycle.TaskAsk) (openBlockers []int64, err error) {
+func (t *run) loadContext(ctx workflow.Context, ask *lifecycle.TaskAsk) (openBlockers []int64, err error) {
 	c := &ask.Caller
 	known := c.System || c.ID == t.state.CreatorID || t.state.HeldBy(c.ID)
 	begins := ask.Action != lifecycle.TaskActionEscalate &&
@@ -167,7 +167,7 @@ func (t *row) loadContext(ctx workflow.Context, ask *lifecycle.TaskAsk) (openBlo
 }
 
 // write makes a transition: the record first, then the workflow takes over what the record has.
-func (t *row) write(ctx workflow.Context, step lifecycle.TaskRule, ask lifecycle.TaskAsk, requestID string) error {
+func (t *run) write(ctx workflow.Context, step lifecycle.TaskRule, ask lifecycle.TaskAsk, requestID string) error {
 	written, err := record.Do(
 		ctx, tasks.WriteTask, service.TaskTransition(t.id, t.state, step, ask, requestID, workflow.Now(ctx)),
 	)
@@ -179,7 +179,7 @@ func (t *row) write(ctx workflow.Context, step lifecycle.TaskRule, ask lifecycle
 }
 
 // take makes the record's state the workflow's, remembers whose request made it, and shows it to operators.
-func (t *row) take(ctx workflow.Context, written activities.Written) {
+func (t *run) take(ctx workflow.Context, written activities.Written) {
 	t.state, t.tell = written.State, written.Tell
 	t.answered = append(t.answered, answer{t.state.RequestID, t.view()})
 	t.answered = t.answered[max(0, len(t.answered)-remembered):]
@@ -187,7 +187,7 @@ func (t *row) take(ctx workflow.Context, written activities.Written) {
 }
 
 // answerTo finds what a request has led to.
-func (t *row) answerTo(requestID string) (lifecycle.TaskView, bool) {
+func (t *run) answerTo(requestID string) (lifecycle.TaskView, bool) {
 	for _, a := range t.answered {
 		if a.RequestID == requestID {
 			return a.View, true

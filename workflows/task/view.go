@@ -12,7 +12,7 @@ import (
 	"stagecoach/workflows/record"
 )
 
-func (t *row) view() lifecycle.TaskView {
+func (t *run) view() lifecycle.TaskView {
 	return lifecycle.TaskView{
 		StateView: lifecycle.StateView{State: string(t.state.State), Since: t.state.Since, WaitsFor: t.waitsFor()},
 		Version:   t.state.Version, AssigneeID: t.state.AssigneeID, DeadlineAt: t.state.DeadlineAt,
@@ -21,7 +21,7 @@ func (t *row) view() lifecycle.TaskView {
 	}
 }
 
-func (t *row) waitsFor() string {
+func (t *run) waitsFor() string {
 	switch {
 	case t.state.ClockWaits:
 		return "its blockers"
@@ -38,7 +38,7 @@ func (t *row) waitsFor() string {
 }
 
 // show tells operators of a new state: one event for the attributes, none for the details.
-func (t *row) show(ctx workflow.Context) {
+func (t *run) show(ctx workflow.Context) {
 	t.describe(ctx)
 	assignee, deadline := temporalio.AssigneeAttribute.ValueUnset(), temporalio.DeadlineAttribute.ValueUnset()
 	attention := temporalio.AttentionAttribute.ValueUnset()
@@ -61,7 +61,7 @@ func (t *row) show(ctx workflow.Context) {
 }
 
 // describe keeps the Web UI's current details.
-func (t *row) describe(ctx workflow.Context) {
+func (t *run) describe(ctx workflow.Context) {
 	workspace, _ := workflow.GetTypedSearchAttributes(ctx).GetKeyword(temporalio.WorkspaceAttribute)
 	paragraphs := []string{
 		fmt.Sprintf("**%s** since %s", t.state.State, t.state.Since.UTC().Format(time.RFC3339)),

@@ -32,8 +32,8 @@ type Carried struct {
 	Answered  []answer      `json:"answered,omitempty"`
 }
 
-// task is what the workflow knows of its task. The state changes under the mutex only, and only to what the record has.
-type row struct {
+// run is what the workflow knows of its task. The state changes under the mutex only, and only to what the record has.
+type run struct {
 	id        int64
 	state     task.Snapshot // Version 0: not read yet
 	unblocked bool          // every blocker is DONE, and will be for ever
@@ -48,7 +48,7 @@ type row struct {
 // Run drives one task until it is DONE or CANCELLED. An operator starts it with the task's id alone; what a run hands
 // to the next one comes second.
 func Run(ctx workflow.Context, taskID int64, carried *Carried) (lifecycle.TaskView, error) {
-	t := &row{
+	t := &run{
 		id: taskID, mutex: workflow.NewMutex(ctx),
 		signals:   workflow.GetSignalChannel(ctx, lifecycle.TaskUnblockedSignal),
 		refreshes: workflow.GetSignalChannel(ctx, lifecycle.TaskRefreshSignal),
@@ -80,7 +80,7 @@ func Run(ctx workflow.Context, taskID int64, carried *Carried) (lifecycle.TaskVi
 }
 
 // load reads the task, unless the run before has handed it over.
-func (t *row) load(ctx workflow.Context) error {
+func (t *run) load(ctx workflow.Context) error {
 	if t.state.Version > 0 {
 		t.describe(ctx)
 		return nil
@@ -102,7 +102,7 @@ func (t *row) load(ctx workflow.Context) error {
 
 // step waits for whatever comes next, and does what is the workflow's own to do: end a status whose time is up, begin
 // a deadline, give up a task whose workflow was cancelled. Updates are handled beside it.
-func (t *row) step(ctx workflow.Context) error {
+func (t *run) step(ctx workflow.Context) error {
 	version := t.state.Version
 	timer, stop := t.startTimer(ctx)
 	defer stop()
@@ -134,7 +134,7 @@ func (t *row) step(ctx workflow.Context) error {
 
 // refresh takes over what the record has: the workflow may have gone back to an earlier moment by a reset, or the
 // record may have.
-func (t *row) refresh(ctx workflow.Context) error {
+func (t *run) refresh(ctx workflow.Context) error {
 	unlock, err := t.lock(ctx)
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func (t *row) refresh(ctx workflow.Context) error {
 // startTimer starts the timer of the task's state, for what is left of its time. Each version of the task has its own,
 // and a timer of an earlier version is never looked at again. The SDK reports a cancelled timer as ready, so this one
 // does not end with the workflow's context.
-func (t *row) startTimer(ctx workflow.Context) (workflow.Future, workflow.CancelFunc) {
+func (t *run) startTimer(ctx workflow.Context) (workflow.Future, workflow.CancelFunc) {
 	at, what := t.state.DeadlineAt, "deadline"
 	if t.state.State == lifecycle.TaskStuck {
 		at, what = t.state.ReleaseAt, "release"
@@ -171,7 +171,7 @@ func (t *row) startTimer(ctx workflow.Context) (workflow.Future, workflow.Cancel
 }
 
 // timeIsUp ends the state whose timer has fired, unless the task has left it meanwhile.
-func (t *row) timeIsUp(ctx workflow.Context, version int64) error {
+func (t *run) timeIsUp(ctx workflow.Context, version int64) error {
 	spent := int(workflow.Now(ctx).Sub(t.state.Since) / time.Minute)
 	if t.state.State == lifecycle.TaskStuck {
 		comment := fmt.Sprintf("Released by itself. Was in %s for %d minutes.", t.state.State, spent)
@@ -182,7 +182,7 @@ func (t *row) timeIsUp(ctx workflow.Context, version int64) error {
 }
 
 // startClock begins the deadline of a task that waits for its blockers, if none is open any more.
-func (t *row) startClock(ctx workflow.Context) error {
+func (t *run) startClock(ctx workflow.Context) error {
 	unlock, err := t.lock(ctx)
 	if err != nil {
 		return err
@@ -214,13 +214,13 @@ func (t *row) startClock(ctx workflow.Context) error {
 
 // mayContinue says whether this run should hand over to the next: its history is long and nothing is under way, no
 // cancellation either, of which the next run would not hear.
-func (t *row) mayContinue(ctx workflow.Context) bool {
+func (t *run) mayContinue(ctx workflow.Context) bool {
 	return ctx.Err() == nil && workflow.GetInfo(ctx).GetContinueAsNewSuggested() && workflow.AllHandlersFinished(ctx) &&
 		t.signals.Len() == 0 && t.refreshes.Len() == 0
 }
 
 // finish lets the last callers have their answers and tells those who have waited.
-func (t *row) finish(ctx workflow.Context) (lifecycle.TaskView, error) {
+func (t *run) finish(ctx workflow.Context) (lifecycle.TaskView, error) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	if t.tell {
 		telling := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
@@ -236,7 +236,7 @@ func (t *row) finish(ctx workflow.Context) (lifecycle.TaskView, error) {
 }
 
 // lock takes the mutex: one transition at a time, also while the workflow is being cancelled.
-func (t *row) lock(ctx workflow.Context) (unlock func(), err error) {
+func (t *run) lock(ctx workflow.Context) (unlock func(), err error) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	return t.mutex.Unlock, t.mutex.Lock(ctx)
 }

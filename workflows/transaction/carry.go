@@ -31,7 +31,7 @@ func (c *Carried) fits(snapshot activities.Snapshot) bool {
 }
 
 // goOn takes over from the run before, in the status that it left.
-func (t *row) goOn(ctx workflow.Context, c Carried) {
+func (t *run) goOn(ctx workflow.Context, c Carried) {
 	t.since, t.tries, t.unquoted, t.stuck = c.Since, c.Tries, c.Unquoted, c.Stuck
 	if c.RestUntil != nil {
 		t.rest = max(c.RestUntil.Sub(workflow.Now(ctx)), time.Millisecond)
@@ -44,7 +44,7 @@ func (t *row) goOn(ctx workflow.Context, c Carried) {
 }
 
 // handOver ends this run: the next one goes on from here.
-func (t *row) handOver(ctx workflow.Context) error {
+func (t *run) handOver(ctx workflow.Context) error {
 	c := Carried{
 		Status: t.at.State, Entered: t.at.Since, Since: t.since, Tries: t.tries, Unquoted: t.unquoted,
 		Cancelled: t.cancelled, Stuck: t.stuck, Attention: t.attention, Owner: t.owner,
@@ -67,7 +67,7 @@ var waiting = map[step]bool{
 var awaitsPeople = map[step]bool{stepAwaitRetry: true, stepRetryLater: true, stepAwaitReview: true}
 
 // handsOver says whether the next run goes on with a step: this run's history is long, and nothing is under way.
-func (t *row) handsOver(ctx workflow.Context, step step) bool {
+func (t *run) handsOver(ctx workflow.Context, step step) bool {
 	switch {
 	case ctx.Err() != nil || !waiting[step]:
 		return false
@@ -93,11 +93,11 @@ func (t *row) handsOver(ctx workflow.Context, step step) bool {
 }
 
 // mayContinue says whether this run should hand over to the next: its history is long and nothing is under way.
-func (t *row) mayContinue(ctx workflow.Context) bool {
+func (t *run) mayContinue(ctx workflow.Context) bool {
 	return workflow.GetInfo(ctx).GetContinueAsNewSuggested() && workflow.AllHandlersFinished(ctx) && t.retries.Len() == 0
 }
 
 // dropRetries takes away retries that were asked for by signal while nothing can be retried.
-func (t *row) dropRetries() {
+func (t *run) dropRetries() {
 	record.Drain(t.retries)
 }

@@ -14,7 +14,7 @@ import (
 
 // listen sets the handlers of the updates and of the query. An update that comes before the record was read waits for
 // that.
-func (t *row) listen(ctx workflow.Context) error {
+func (t *run) listen(ctx workflow.Context) error {
 	for _, action := range lifecycle.TransactionUpdates {
 		err := workflow.SetUpdateHandlerWithOptions(ctx, string(action),
 			func(ctx workflow.Context, in lifecycle.TransactionInput) (lifecycle.TransactionView, error) {
@@ -37,7 +37,7 @@ func (t *row) listen(ctx workflow.Context) error {
 }
 
 // validate refuses without a trace what cannot be let through.
-func (t *row) validate(action lifecycle.TransactionAction, in lifecycle.TransactionInput) error {
+func (t *run) validate(action lifecycle.TransactionAction, in lifecycle.TransactionInput) error {
 	err := lifecycle.CheckTransactionInput(action, in)
 	if err == nil && t.at.State != "" {
 		err = t.decide(action, in)
@@ -48,7 +48,7 @@ func (t *row) validate(action lifecycle.TransactionAction, in lifecycle.Transact
 	return nil
 }
 
-func (t *row) decide(action lifecycle.TransactionAction, in lifecycle.TransactionInput) error {
+func (t *run) decide(action lifecycle.TransactionAction, in lifecycle.TransactionInput) error {
 	_, err := lifecycle.Transaction.Decide(
 		t.at.State, lifecycle.TransactionRequest{Action: action, To: in.Outcome, Roles: lifecycle.Administrators},
 		t.at.Snapshot.Facts(),
@@ -58,7 +58,7 @@ func (t *row) decide(action lifecycle.TransactionAction, in lifecycle.Transactio
 
 // request does what a person asks for, unless the rules are against it by the time that it is this one's turn. id is
 // the update's; a signal has none.
-func (t *row) request(
+func (t *run) request(
 	ctx workflow.Context, action lifecycle.TransactionAction, in lifecycle.TransactionInput, id string,
 ) (lifecycle.TransactionView, error) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)

@@ -114,28 +114,28 @@ func stateOf(p *transaction.PaymentRef) transaction.PaymentState {
 }
 
 // steps are what each step does. Afterwards the record is asked what comes next.
-var steps = map[step]func(*row, workflow.Context) error{
-	stepProve:        func(t *row, ctx workflow.Context) error { return t.prove(ctx, transaction.Purchase) },
-	stepConfirm:      (*row).confirm,
-	stepAwaitReview:  (*row).awaitChange,
-	stepStop:         func(t *row, ctx workflow.Context) error { return t.fail(ctx, stars.Cancelled.Message) },
-	stepGiveUp:       func(t *row, ctx workflow.Context) error { return t.fail(ctx, stars.WalletRefused.Message) },
-	stepVerify:       (*row).verify,
-	stepRest:         (*row).pause,
-	stepQuote:        (*row).quote,
-	stepQueue:        func(t *row, ctx workflow.Context) error { return t.queue(ctx, transaction.Purchase) },
-	stepAwaitTurn:    (*row).awaitTurn,
-	stepPay:          (*row).pay,
-	stepAwaitRetry:   (*row).awaitChange,
-	stepRetryLater:   (*row).retryLater,
-	stepProveRefund:  func(t *row, ctx workflow.Context) error { return t.prove(ctx, transaction.Refund) },
-	stepSettleRefund: (*row).settleRefund,
-	stepQueueRefund:  func(t *row, ctx workflow.Context) error { return t.queue(ctx, transaction.Refund) },
-	stepPayRefund:    (*row).payRefund,
+var steps = map[step]func(*run, workflow.Context) error{
+	stepProve:        func(t *run, ctx workflow.Context) error { return t.prove(ctx, transaction.Purchase) },
+	stepConfirm:      (*run).confirm,
+	stepAwaitReview:  (*run).awaitChange,
+	stepStop:         func(t *run, ctx workflow.Context) error { return t.fail(ctx, stars.Cancelled.Message) },
+	stepGiveUp:       func(t *run, ctx workflow.Context) error { return t.fail(ctx, stars.WalletRefused.Message) },
+	stepVerify:       (*run).verify,
+	stepRest:         (*run).pause,
+	stepQuote:        (*run).quote,
+	stepQueue:        func(t *run, ctx workflow.Context) error { return t.queue(ctx, transaction.Purchase) },
+	stepAwaitTurn:    (*run).awaitTurn,
+	stepPay:          (*run).pay,
+	stepAwaitRetry:   (*run).awaitChange,
+	stepRetryLater:   (*run).retryLater,
+	stepProveRefund:  func(t *run, ctx workflow.Context) error { return t.prove(ctx, transaction.Refund) },
+	stepSettleRefund: (*run).settleRefund,
+	stepQueueRefund:  func(t *run, ctx workflow.Context) error { return t.queue(ctx, transaction.Refund) },
+	stepPayRefund:    (*run).payRefund,
 }
 
 // quote finds out what the order asks for. Tries and pauses are the activity's options.
-func (t *row) quote(ctx workflow.Context) error {
+func (t *run) quote(ctx workflow.Context) error {
 	quoting := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: lifecycle.QuoteQueue, StartToCloseTimeout: 10 * time.Minute, HeartbeatTimeout: heartbeatTimeout,
 		RetryPolicy: &temporal.RetryPolicy{
@@ -165,7 +165,7 @@ func (t *row) quote(ctx workflow.Context) error {
 
 // verify asks a second source for the deposit. While that cannot tell, the order waits in the activity's tries, which
 // add no events, and nobody waits for it: it is not in line.
-func (t *row) verify(ctx workflow.Context) error {
+func (t *run) verify(ctx workflow.Context) error {
 	if t.at.State == lifecycle.TransactionFailed { // what is owed is owed
 		ctx, _ = workflow.NewDisconnectedContext(ctx)
 	}
@@ -191,7 +191,7 @@ func (t *row) verify(ctx workflow.Context) error {
 }
 
 // order names the try that comes next.
-func (t *row) order() activities.Order {
+func (t *run) order() activities.Order {
 	return activities.Order{Hash: t.hash, Attempt: t.at.Attempt, Try: t.tries + 1}
 }
 
@@ -206,31 +206,31 @@ func failureIn(err error) string {
 	return stars.Unexplained.Message // a worker was lost, or its time was up
 }
 
-func (t *row) fail(ctx workflow.Context, message string) error {
+func (t *run) fail(ctx workflow.Context, message string) error {
 	return ask(
 		ctx, t, transactions.FailTransaction,
 		activities.Failure{Hash: t.hash, Attempt: t.at.Attempt, Message: message},
 	)
 }
 
-func (t *row) loadSnapshot(ctx workflow.Context) error {
+func (t *run) loadSnapshot(ctx workflow.Context) error {
 	return ask(ctx, t, transactions.LookAtTransaction, t.hash)
 }
 
-func (t *row) queue(ctx workflow.Context, kind transaction.PaymentKind) error {
+func (t *run) queue(ctx workflow.Context, kind transaction.PaymentKind) error {
 	return ask(ctx, t, transactions.QueuePayment, activities.PaymentOf{Hash: t.hash, Kind: kind})
 }
 
 // hasSignal says whether the record may have changed: by a signal, or by a person.
-func (t *row) hasSignal() bool { return t.turns.Len() > 0 || t.settled.Len() > 0 || t.changed }
+func (t *run) hasSignal() bool { return t.turns.Len() > 0 || t.settled.Len() > 0 || t.changed }
 
 // drainSignals takes the signals away: only that they came counts.
-func (t *row) drainSignals() {
+func (t *run) drainSignals() {
 	t.changed = false
 	record.Drain(t.turns, t.settled)
 }
 
-func (t *row) awaitTurn(ctx workflow.Context) error {
+func (t *run) awaitTurn(ctx workflow.Context) error {
 	if signalled, err := t.awaitSignal(ctx); err != nil || !signalled {
 		return err
 	}
@@ -240,14 +240,14 @@ func (t *row) awaitTurn(ctx workflow.Context) error {
 
 // awaitSignal waits for a signal. One that only asks for a retry is dropped, so that none is left when this run hands
 // over.
-func (t *row) awaitSignal(ctx workflow.Context) (signalled bool, err error) {
+func (t *run) awaitSignal(ctx workflow.Context) (signalled bool, err error) {
 	err = workflow.Await(ctx, func() bool { return t.hasSignal() || t.retries.Len() > 0 })
 	t.dropRetries()
 	return t.hasSignal(), err
 }
 
 // pause lets some time pass before the next try. With a signal the record may say something else.
-func (t *row) pause(ctx workflow.Context) error {
+func (t *run) pause(ctx workflow.Context) error {
 	signalled, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
 		Timeout: t.rest, TimerOptions: workflow.TimerOptions{Summary: "pause before the next try"},
 	}, t.hasSignal)
@@ -268,12 +268,12 @@ func (t *row) pause(ctx workflow.Context) error {
 const maximumPause = time.Hour
 
 // startPause begins the pause after a try that went wrong.
-func (t *row) startPause() {
+func (t *run) startPause() {
 	t.rest = min(max(t.settings.RetryInterval, time.Millisecond)<<min(t.tries-1, 16), maximumPause)
 }
 
 // pay signs the one payment. It is never cancelled: what is signed has to be known.
-func (t *row) pay(ctx workflow.Context) error {
+func (t *run) pay(ctx workflow.Context) error {
 	outcome, err := t.execute(ctx, "sign and broadcast the payment", payments.PayOrder)
 	switch {
 	case err != nil:
@@ -290,7 +290,7 @@ func (t *row) pay(ctx workflow.Context) error {
 }
 
 // payRefund signs the payment that gives the money back. What is owed is owed: it goes on until it is paid.
-func (t *row) payRefund(ctx workflow.Context) error {
+func (t *run) payRefund(ctx workflow.Context) error {
 	outcome, err := t.execute(ctx, "sign and broadcast the refund", payments.PayRefund)
 	if err != nil || outcome.Failure != "" {
 		t.tries++
@@ -299,7 +299,7 @@ func (t *row) payRefund(ctx workflow.Context) error {
 	return nil
 }
 
-func (t *row) execute(
+func (t *run) execute(
 	ctx workflow.Context, summary string, act func(context.Context, activities.Order) (activities.Payment, error),
 ) (outcome activities.Payment, err error) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
@@ -321,7 +321,7 @@ func (t *row) execute(
 
 // prove waits until the chain has decided about a signed payment, and broadcasts its bytes again now and then. There is
 // no other way on.
-func (t *row) prove(ctx workflow.Context, kind transaction.PaymentKind) error {
+func (t *run) prove(ctx workflow.Context, kind transaction.PaymentKind) error {
 	over := false
 	for interval := max(t.settings.RebroadcastEvery, time.Millisecond); ; interval *= 2 {
 		var signalled bool
@@ -359,7 +359,7 @@ func (t *row) prove(ctx workflow.Context, kind transaction.PaymentKind) error {
 	}
 }
 
-func (t *row) rebroadcast(ctx workflow.Context, kind transaction.PaymentKind) (over bool, err error) {
+func (t *run) rebroadcast(ctx workflow.Context, kind transaction.PaymentKind) (over bool, err error) {
 	broadcasting := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: lifecycle.PaymentQueue, StartToCloseTimeout: time.Minute, HeartbeatTimeout: heartbeatTimeout,
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 30 * time.Second},
@@ -375,7 +375,7 @@ func (t *row) rebroadcast(ctx workflow.Context, kind transaction.PaymentKind) (o
 }
 
 // confirm waits for the Stars. When they do not come in time an operator has to look: they are never bought again.
-func (t *row) confirm(ctx workflow.Context) error {
+func (t *run) confirm(ctx workflow.Context) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	confirming := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: lifecycle.PaymentQueue, StartToCloseTimeout: time.Minute,
@@ -398,7 +398,7 @@ func (t *row) confirm(ctx workflow.Context) error {
 }
 
 // settleRefund waits until the sender has the money, or until it came back.
-func (t *row) settleRefund(ctx workflow.Context) error {
+func (t *run) settleRefund(ctx workflow.Context) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	settling := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: lifecycle.PaymentQueue, StartToCloseTimeout: time.Minute, HeartbeatTimeout: heartbeatTimeout,

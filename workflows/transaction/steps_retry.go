@@ -11,7 +11,7 @@ import (
 )
 
 // awaitChange waits for a person, or for a hint that the record has changed.
-func (t *row) awaitChange(ctx workflow.Context) error {
+func (t *run) awaitChange(ctx workflow.Context) error {
 	if err := workflow.Await(ctx, t.mayHaveChanged(ctx)); err != nil {
 		return err
 	}
@@ -19,7 +19,7 @@ func (t *row) awaitChange(ctx workflow.Context) error {
 }
 
 // retryLater waits until the time of a planned retry, and then begins it. A person may be faster.
-func (t *row) retryLater(ctx workflow.Context) error {
+func (t *run) retryLater(ctx workflow.Context) error {
 	changed, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
 		Timeout:      max(t.at.RetryAt.Sub(workflow.Now(ctx)), time.Millisecond),
 		TimerOptions: workflow.TimerOptions{Summary: "pause before it is tried again"},
@@ -45,7 +45,7 @@ func (t *row) retryLater(ctx workflow.Context) error {
 }
 
 // mayHaveChanged says whether something has come since now that a failed transaction has to look at.
-func (t *row) mayHaveChanged(ctx workflow.Context) func() bool {
+func (t *run) mayHaveChanged(ctx workflow.Context) func() bool {
 	looks := t.looks
 	return func() bool {
 		return t.looks != looks || t.hasSignal() || t.retries.Len() > 0 || t.mayContinue(ctx)
@@ -53,7 +53,7 @@ func (t *row) mayHaveChanged(ctx workflow.Context) func() bool {
 }
 
 // followChange looks at the record after a hint, and does what a signal asks for.
-func (t *row) followChange(ctx workflow.Context) error {
+func (t *run) followChange(ctx workflow.Context) error {
 	switch {
 	case t.hasSignal():
 		t.drainSignals()

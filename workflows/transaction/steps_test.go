@@ -114,7 +114,7 @@ func wrong(at activities.Snapshot, s situation, got step) string {
 
 func TestPauses(t *testing.T) {
 	t.Parallel()
-	w := row{settings: Settings{RetryInterval: time.Second}}
+	w := run{settings: Settings{RetryInterval: time.Second}}
 	for tries, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 5: 16 * time.Second, 13: time.Hour, 1000: time.Hour} {
 		w.tries = tries
 		if w.startPause(); w.rest != want {

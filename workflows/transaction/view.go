@@ -13,7 +13,7 @@ import (
 	"stagecoach/workflows/record"
 )
 
-func (t *row) view() lifecycle.TransactionView {
+func (t *run) view() lifecycle.TransactionView {
 	return lifecycle.TransactionView{
 		StateView: lifecycle.StateView{
 			State: string(t.at.State), Since: t.since, WaitsFor: t.waitsFor(), DeadlineAt: t.deadline(),
@@ -39,10 +39,10 @@ var waits = map[step]string{
 	stepPayRefund:    "the refund's signature",
 }
 
-func (t *row) waitsFor() string { return waits[next(t.at, t.situation())] }
+func (t *run) waitsFor() string { return waits[next(t.at, t.situation())] }
 
 // show tells operators: the details cost no event, attributes cost one when they change.
-func (t *row) show(ctx workflow.Context, moved bool) {
+func (t *run) show(ctx workflow.Context, moved bool) {
 	step := next(t.at, t.situation())
 	attention := t.at.NeedsReview || t.stuck || step == stepAwaitRetry
 	var changes []temporal.SearchAttributeUpdate
@@ -77,7 +77,7 @@ func (t *row) show(ctx workflow.Context, moved bool) {
 
 // deadline is when something happens by itself: a failed transaction is tried again, or administrators are told that it
 // is stuck in processing; nil: nothing.
-func (t *row) deadline() *time.Time {
+func (t *run) deadline() *time.Time {
 	if next(t.at, t.situation()) == stepRetryLater {
 		return t.at.RetryAt
 	}

@@ -42,9 +42,9 @@ var (
 	payments     *activities.PaymentActivities
 )
 
-// transaction is what the workflow knows of its transaction: where the record stood when it was asked last, and what
+// run is what the workflow knows of its transaction: where the record stood when it was asked last, and what
 // has happened since.
-type row struct {
+type run struct {
 	settings Settings
 	hash     string
 	at       activities.Snapshot // without a status: not read yet
@@ -75,7 +75,7 @@ type row struct {
 // Run drives one transaction until nothing can change any more. An operator may start it at any time with the hash
 // alone: it goes on from where the record stands. What a run hands to the next one comes second.
 func (w *Workflow) Run(ctx workflow.Context, hash string, carried *Carried) (lifecycle.TransactionView, error) {
-	t := &row{
+	t := &run{
 		settings: w.Settings, hash: hash, before: carried, mutex: workflow.NewMutex(ctx), stopStuckTimer: func() {},
 		turns:   workflow.GetSignalChannel(ctx, lifecycle.TransactionTurnSignal),
 		settled: workflow.GetSignalChannel(ctx, lifecycle.TransactionSettledSignal),
@@ -120,7 +120,7 @@ func (w *Workflow) Run(ctx workflow.Context, hash string, carried *Carried) (lif
 }
 
 // ending is how the workflow closes: operators find each kind by its status.
-func (t *row) ending() error {
+func (t *run) ending() error {
 	switch {
 	case t.at.State != lifecycle.TransactionFailed:
 		return nil
@@ -134,7 +134,7 @@ func (t *row) ending() error {
 // ask lets the record do something and takes over the snapshot that it answers with. One at a time, so that the answers
 // come in the order of the record's states.
 func ask[In any](
-	ctx workflow.Context, t *row, act func(context.Context, In) (activities.Snapshot, error), in In,
+	ctx workflow.Context, t *run, act func(context.Context, In) (activities.Snapshot, error), in In,
 ) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	if err := t.mutex.Lock(ctx); err != nil {
@@ -150,7 +150,7 @@ func ask[In any](
 
 // learn takes over the snapshot of an activity that ran beside requests. One that is older than the known one is
 // ignored, and the record is asked: it may have been set back.
-func (t *row) learn(ctx workflow.Context, snapshot activities.Snapshot) error {
+func (t *run) learn(ctx workflow.Context, snapshot activities.Snapshot) error {
 	if snapshot.Revision == 0 || snapshot.Revision >= t.at.Revision ||
 		workflow.GetVersion(ctx, "ignore an older position", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
 		t.take(ctx, snapshot)
@@ -160,7 +160,7 @@ func (t *row) learn(ctx workflow.Context, snapshot activities.Snapshot) error {
 }
 
 // take takes over a snapshot of the record.
-func (t *row) take(ctx workflow.Context, snapshot activities.Snapshot) {
+func (t *run) take(ctx workflow.Context, snapshot activities.Snapshot) {
 	before, carried := t.at, t.before
 	t.at, t.before = snapshot, nil
 	t.looks++
@@ -207,7 +207,7 @@ func sameTime(a, b *time.Time) bool {
 }
 
 // startStuckTimer tells the administrators when the transaction is still in processing after a while. Nothing is reset.
-func (t *row) startStuckTimer(ctx workflow.Context) {
+func (t *run) startStuckTimer(ctx workflow.Context) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	ctx, t.stopStuckTimer = workflow.WithCancel(ctx)
 	left := max(t.settings.StuckAfter-workflow.Now(ctx).Sub(*t.at.Since), time.Second)
@@ -233,7 +233,7 @@ type situation struct {
 	Verify      bool // nothing is paid before a second source, where one is asked, agrees about the deposit
 }
 
-func (t *row) situation() situation {
+func (t *run) situation() situation {
 	return situation{
 		Cancelled: t.cancelled, Unquoted: t.unquoted, Rest: t.rest > 0, ReviewFirst: t.reviewFirst, ByItself: t.byItself,
 		Verify: t.verifies,
