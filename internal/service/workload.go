@@ -57,7 +57,7 @@ type Row struct {
 
 // Loss says how a workflow was lost that should drive a live row.
 type Loss struct {
-	Finding   string // one of store.FindingKinds
+	Finding   string // one of operations.FindingKinds
 	Completed bool   // the workflow has completed
 }
 

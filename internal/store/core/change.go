@@ -33,7 +33,7 @@ type Workload[R any, S, A ~string, F any] struct {
 
 // Entity is what every row has.
 type Entity[S ~string] struct {
-	Id      string
+	ID      string
 	Owner   *int64
 	State   *S
 	Version *int64 // the number of the last event
@@ -203,12 +203,12 @@ func (of *Workload[R, S, A, F]) lead(
 func (of *Workload[R, S, A, F]) queueEvent(write *pgx.Batch, row *R, event Event) {
 	entity := of.Entity(row)
 	*entity.Version++
-	QueueNamedEvent(write, of.Name, entity.Id, *entity.Version, entity.Owner, event)
+	QueueNamedEvent(write, of.Name, entity.ID, *entity.Version, entity.Owner, event)
 
 	if of.Notice == nil || entity.Owner == nil {
 		return
 	}
 	if wait, told := of.Notice(row, event); told {
-		queueNotice(write, of.Name, entity.Id, *entity.Version, *entity.Owner, event.ActorID, wait)
+		queueNotice(write, of.Name, entity.ID, *entity.Version, *entity.Owner, event.ActorID, wait)
 	}
 }

@@ -192,7 +192,7 @@ var downloads = &core.Workload[Download, lifecycle.DownloadState, lifecycle.Down
 	Name: lifecycle.WorkloadDownload, Table: lifecycle.Download, None: noDownload,
 	Lock: []string{downloadSelect + `WHERE d.id = $1 FOR UPDATE OF d`},
 	Entity: func(d *Download) core.Entity[lifecycle.DownloadState] {
-		return core.Entity[lifecycle.DownloadState]{Id: strconv.FormatInt(d.ID, 10), Owner: &d.UserID, State: &d.State, Version: &d.RowVersion}
+		return core.Entity[lifecycle.DownloadState]{ID: strconv.FormatInt(d.ID, 10), Owner: &d.UserID, State: &d.State, Version: &d.RowVersion}
 	},
 	Facts: func(d *Download) lifecycle.DownloadFacts { return d.Facts() },
 	Effects: map[lifecycle.DownloadAction]func(*Download, DownloadStep){

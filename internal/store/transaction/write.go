@@ -44,7 +44,7 @@ var transactions = &core.Workload[
 			CROSS JOIN LATERAL (SELECT ` + walletColumns + ` FROM ton_wallets WHERE address = wallet) w WHERE hash = $1`,
 	},
 	Entity: func(t *lockedTransaction) core.Entity[lifecycle.TransactionState] {
-		return core.Entity[lifecycle.TransactionState]{Id: t.Hash, Owner: t.UserID, State: &t.State, Version: &t.RowVersion}
+		return core.Entity[lifecycle.TransactionState]{ID: t.Hash, Owner: t.UserID, State: &t.State, Version: &t.RowVersion}
 	},
 	Facts: func(t *lockedTransaction) lifecycle.TransactionFacts { return t.Facts() },
 	Effects: map[lifecycle.TransactionAction]func(*lockedTransaction, TransactionStep){

@@ -24,7 +24,7 @@ func New() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "download BOOK LINK",
 		Short: "Download a torrent for a book of the library, and manage downloads",
-		Long: `shape.Download a torrent for a book of the library, with qBittorrent.
+		Long: `Download a torrent for a book of the library, with qBittorrent.
 
 BOOK is the id of a book. LINK is a magnet link or the http(s) address of a .torrent file; quote
 it, because it may contain "&". While a download for the same book and medium is active, the
