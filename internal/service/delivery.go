@@ -185,7 +185,7 @@ func (c *Deliveries) Cancel(ctx context.Context, user account.User, jobID int64)
 	}
 
 	err = c.Temporal.SignalWorkflow(ctx, job.WorkflowID(), "", lifecycle.CancelSignal, nil)
-	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
+	if temporalio.IsNotFound(err) {
 		// No workflow: it ended this moment, or was never started. The record tells which.
 		return c.cancelWithoutWorkflow(ctx, jobID, request)
 	}
@@ -206,7 +206,7 @@ func (c *Deliveries) Cancel(ctx context.Context, user account.User, jobID int64)
 // Stop asks a live job to end, whoever its owner is, and does not wait for that. One that has ended stays as it is.
 func (c *Deliveries) Stop(ctx context.Context, job delivery.Job) error {
 	err := c.Temporal.SignalWorkflow(ctx, job.WorkflowID(), "", lifecycle.CancelSignal, nil)
-	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
+	if temporalio.IsNotFound(err) {
 		request := lifecycle.DeliveryRequest{Action: lifecycle.DeliveryActionCancel, Roles: []lifecycle.Role{lifecycle.Admin}}
 		if _, err = c.cancelWithoutWorkflow(ctx, job.ID, request); fault.CodeOf(err) == fault.InvalidTransition {
 			err = nil

@@ -2,11 +2,9 @@ package service
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/sdk/converter"
 
@@ -43,7 +41,7 @@ func (c *Deliveries) reportLosses(ctx context.Context) error {
 
 func (c *Deliveries) reportLoss(ctx context.Context, job delivery.SilentJob) error {
 	description, err := c.Temporal.DescribeWorkflowExecution(ctx, job.WorkflowID(), "")
-	if _, unknown := errors.AsType[*serviceerror.NotFound](err); unknown {
+	if temporalio.IsNotFound(err) {
 		return nil // the sweep over the live rows settles it
 	}
 	if err != nil {

@@ -255,7 +255,7 @@ func (c *Downloads) TellCancel(ctx context.Context, job download.Download) error
 
 	err := c.Temporal.SignalWorkflow(ctx, job.WorkflowID(), "", lifecycle.CancelSignal, job.ID)
 	// gone: it ends this moment, or the reconciler sees to it
-	if _, gone := errors.AsType[*serviceerror.NotFound](err); err != nil && !gone {
+	if err != nil && !temporalio.IsNotFound(err) {
 		return temporalio.Unreachable(err)
 	}
 

@@ -41,7 +41,7 @@ func once[E any, A keptAnswer[E]](
 		return entity, err
 	}
 
-	if answer, err = store.KeepAnswer(ctx, s, r, answer); err != nil {
+	if answer, err = core.KeepAnswer(ctx, s.Answers, r, answer); err != nil {
 		return entity, err
 	}
 	return answer.Told()

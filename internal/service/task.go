@@ -169,7 +169,7 @@ func (c *Tasks) decide(
 
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		view, err := c.update(ctx, row, action, in, id)
-		_, gone := errors.AsType[*serviceerror.NotFound](err)
+		gone := temporalio.IsNotFound(err)
 		switch {
 		case err == nil:
 			applyView(view, &row)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/temporal"
 
@@ -16,6 +15,7 @@ import (
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/delivery"
 	"stagecoach/internal/store/operations"
+	"stagecoach/internal/temporalio"
 )
 
 // youngHeartbeat is how old a heartbeat may be when its worker may still be about to write.
@@ -117,7 +117,7 @@ func (d liveDelivery) endOfWorkflow(ctx context.Context) (lifecycle.DeliveryEnd,
 // or Temporal was set back. How one ended whose workflow has ended, the reconciler reads from that workflow.
 func (d liveDelivery) Restore(ctx context.Context) (unknown bool, err error) {
 	about, err := d.deliveries.Temporal.DescribeWorkflowExecution(ctx, d.WorkflowID(), "")
-	_, gone := errors.AsType[*serviceerror.NotFound](err)
+	gone := temporalio.IsNotFound(err)
 	if err != nil && !gone {
 		return false, err
 	}

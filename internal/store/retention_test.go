@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/delivery"
@@ -181,8 +180,8 @@ func TestOldNotes(t *testing.T) {
 	events := b.count("events WHERE workload = 'transaction'")
 
 	for i := range 5 {
-		_, err := store.KeepAnswer(
-			t.Context(), b.Store, core.Request{UserID: user.ID, Key: string(rune('a' + i)), Asked: "x"}, i,
+		_, err := core.KeepAnswer(
+			t.Context(), b.Answers, core.Request{UserID: user.ID, Key: string(rune('a' + i)), Asked: "x"}, i,
 		)
 
 		b.must(err)

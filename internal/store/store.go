@@ -29,6 +29,7 @@ var migrations embed.FS
 
 // Store is the record: what its parts have. It is safe for concurrent use.
 type Store struct {
+	*core.Answers
 	*accountStore
 	*deliveryStore
 	*taskStore
@@ -68,6 +69,7 @@ func OpenPool(ctx context.Context, url string, p core.Pool, keys ...[]byte) (*St
 	}
 
 	return &Store{
+		Answers:      core.NewAnswers(db),
 		accountStore: account.New(db), deliveryStore: delivery.New(db), taskStore: task.New(db), downloadStore: download.New(db),
 		transactionStore: transaction.New(db), noticeStore: notice.New(db), operationsStore: operations.New(db), url: url, db: db,
 	}, nil
@@ -118,10 +120,4 @@ func (s *Store) migrate(ctx context.Context, version int64) error {
 	}
 
 	return nil
-}
-
-// KeepAnswer keeps the answer to a request that Temporal knows by its ID, unless there is one, and gives the one that
-// is kept.
-func KeepAnswer[A any](ctx context.Context, s *Store, r core.Request, answer A) (kept A, err error) {
-	return core.KeepAnswer(ctx, s.db, r, answer)
 }

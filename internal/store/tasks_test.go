@@ -12,7 +12,6 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/task"
@@ -434,7 +433,7 @@ func TestAnswersOfTransitions(t *testing.T) {
 	}
 
 	refusal := fault.New(fault.TaskAlreadyClaimed, "taken")
-	kept, err := store.KeepAnswer(t.Context(), o.Store, request, task.Answer{Refusal: refusal})
+	kept, err := core.KeepAnswer(t.Context(), o.Answers, request, task.Answer{Refusal: refusal})
 	if err != nil || kept.Refusal.Code != refusal.Code {
 		t.Fatalf("%+v, %v", kept, err)
 	}
@@ -449,12 +448,12 @@ func TestAnswersOfTransitions(t *testing.T) {
 	if !found || first.Refusal != nil || first.Task.Version != 2 || !first.Task.HeldBy(o.bob.ID) || first.Task.StartedAt == nil || first.Task.Title == "" {
 		t.Errorf("%v, %+v", found, first)
 	}
-	if kept, err = store.KeepAnswer(t.Context(), o.Store, request, task.Answer{Refusal: refusal}); err != nil || kept.Refusal != nil || kept.Task.Version != 2 {
+	if kept, err = core.KeepAnswer(t.Context(), o.Answers, request, task.Answer{Refusal: refusal}); err != nil || kept.Refusal != nil || kept.Task.Version != 2 {
 		t.Errorf("what was done is denied: %+v, %v", kept, err)
 	}
 
 	other := task.TaskRequest(o.bob.ID, "k", lifecycle.TaskActionEscalate, wanted.ID, "", "c")
-	if kept, err = store.KeepAnswer(t.Context(), o.Store, other, task.Answer{Refusal: refusal}); err != nil || kept.Refusal == nil {
+	if kept, err = core.KeepAnswer(t.Context(), o.Answers, other, task.Answer{Refusal: refusal}); err != nil || kept.Refusal == nil {
 		t.Errorf("another request got %+v, %v", kept, err)
 	}
 }

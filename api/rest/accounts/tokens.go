@@ -179,10 +179,11 @@ func endOf(who server.Principal, asked, usual *time.Time) (*time.Time, error) {
 
 // ownToken finds a token of the caller's that grants no more than the caller's current one.
 func (h *handlers) ownToken(ctx context.Context, id string) (account.Token, error) {
-	number, ok := shape.ParseID(id)
-	if !ok {
-		return account.Token{}, fault.New(fault.TokenNotFound, "there is no such token")
+	number, err := server.FindID(id, fault.TokenNotFound, "token")
+	if err != nil {
+		return account.Token{}, err
 	}
+
 	who := server.PrincipalOf(ctx)
 	token, err := h.Store.TokenByID(ctx, who.User.ID, number)
 	if err != nil {
@@ -250,9 +251,9 @@ func (h *handlers) revokeUserToken(ctx context.Context, in *userTokenInput) (*st
 		return nil, err
 	}
 
-	token, ok := shape.ParseID(in.Token)
-	if !ok {
-		return nil, fault.New(fault.TokenNotFound, "there is no such token")
+	token, err := server.FindID(in.Token, fault.TokenNotFound, "token")
+	if err != nil {
+		return nil, err
 	}
 	if err := h.Store.RevokeToken(ctx, user, token, server.Caller(ctx).ID); err != nil {
 		return nil, err

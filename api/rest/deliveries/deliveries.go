@@ -197,9 +197,9 @@ func (h *handlers) cancelDelivery(ctx context.Context, in *deliveryInput) (*serv
 // findDelivery gives a delivery that the caller may see. To reach for another's is audited, though it is answered as if
 // there were none.
 func (h *handlers) findDelivery(ctx context.Context, op server.Operation, id string) (delivery.Job, error) {
-	jobID, ok := shape.ParseID(id)
-	if !ok {
-		return delivery.Job{}, fault.New(fault.DeliveryNotFound, "there is no such delivery")
+	jobID, err := server.FindID(id, fault.DeliveryNotFound, "delivery")
+	if err != nil {
+		return delivery.Job{}, err
 	}
 
 	user := server.Caller(ctx)

@@ -82,9 +82,9 @@ func (h *handlers) listBooks(ctx context.Context, in *listBooksInput) (*server.A
 }
 
 func (h *handlers) getBook(ctx context.Context, in *bookInput) (*server.Answer[shape.Book], error) {
-	id, ok := shape.ParseID(in.ID)
-	if !ok {
-		return nil, fault.New(fault.BookNotFound, "there is no such book")
+	id, err := server.FindID(in.ID, fault.BookNotFound, "book")
+	if err != nil {
+		return nil, err
 	}
 	book, err := h.downloads.Book(ctx, id)
 	if err != nil {
@@ -94,9 +94,9 @@ func (h *handlers) getBook(ctx context.Context, in *bookInput) (*server.Answer[s
 }
 
 func (h *handlers) markMedium(ctx context.Context, in *markMediumInput) (*server.Answer[shape.Book], error) {
-	id, ok := shape.ParseID(in.ID)
-	if !ok {
-		return nil, fault.New(fault.BookNotFound, "there is no such book")
+	id, err := server.FindID(in.ID, fault.BookNotFound, "book")
+	if err != nil {
+		return nil, err
 	}
 	book, err := h.downloads.MarkMedium(ctx, server.Caller(ctx), id, in.MediaType, in.Body.Status)
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/download"
@@ -156,7 +155,7 @@ func (h *handlers) startDownload(
 		if job, created, err = h.downloads.Start(ctx, user, ask); err != nil {
 			return job, false, err
 		}
-		if first, err = store.KeepAnswer(ctx, h.Store, request, job.ID); err != nil || first == job.ID {
+		if first, err = core.KeepAnswer(ctx, h.Store.Answers, request, job.ID); err != nil || first == job.ID {
 			return job, created, err
 		}
 	}
@@ -225,9 +224,9 @@ func (h *handlers) cancelDownload(
 // findDownload gives a download that the caller may see. To reach for another's is audited, though it is answered as if
 // there were none.
 func (h *handlers) findDownload(ctx context.Context, op server.Operation, id string) (download.Download, error) {
-	jobID, ok := shape.ParseID(id)
-	if !ok {
-		return download.Download{}, fault.New(fault.DownloadNotFound, "there is no such download")
+	jobID, err := server.FindID(id, fault.DownloadNotFound, "download")
+	if err != nil {
+		return download.Download{}, err
 	}
 	job, err := h.downloads.Get(ctx, server.Caller(ctx), jobID)
 	return job, h.Refusal(ctx, op, id, err)

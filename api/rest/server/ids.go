@@ -17,10 +17,14 @@ func OptionalID(text, field string) (int64, error) {
 	return id, nil
 }
 
-func UserID(text string) (int64, error) {
+// FindID reads the id of a path. One that names nothing is refused with code, as if there were no such thing.
+func FindID(text string, code fault.Code, thing string) (int64, error) {
 	id, ok := shape.ParseID(text)
 	if !ok {
-		return 0, fault.New(fault.UserNotFound, "there is no such user")
+		return 0, fault.New(code, "there is no such %s", thing)
 	}
 	return id, nil
 }
+
+// UserID reads the id of a user in a path.
+func UserID(text string) (int64, error) { return FindID(text, fault.UserNotFound, "user") }

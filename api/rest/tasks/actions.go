@@ -8,6 +8,7 @@ import (
 	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/task"
 )
 
@@ -82,49 +83,47 @@ func (h *handlers) actOnTask(
 func (h *handlers) acted(
 	ctx context.Context, op server.Operation, text, comment, key string, act taskAction,
 ) (*server.Answer[shape.Task], error) {
-	id, err := parseTask(text)
+	task, err := byRight(ctx, h, op, text, func(user account.User, id int64) (task.Task, error) {
+		return act(ctx, user, id, comment, key)
+	})
 	if err != nil {
-		return nil, err
+		return nil, explained(err)
 	}
-
-	user := server.Caller(ctx)
-	byRight, err := h.tasks.ByRight(ctx, user, id)
-	if err != nil {
-		return nil, err
-	}
-
-	task, err := act(ctx, user, id, comment, key)
-	if err != nil {
-		return nil, explained(h.Refusal(ctx, op, text, err))
-	}
-
-	if byRight {
-		h.Audit(ctx, user, op, text, account.OutcomeDone)
-	}
-	return server.Answered(taskFrom(user, task)), nil
+	return server.Answered(taskFrom(server.Caller(ctx), task)), nil
 }
 
 func (h *handlers) commentTask(ctx context.Context, in *taskActionInput) (*server.Answer[shape.History], error) {
-	id, err := parseTask(in.ID)
+	event, err := byRight(ctx, h, commentTask, in.ID, func(user account.User, id int64) (core.StreamedEvent, error) {
+		return h.tasks.Comment(ctx, user, id, in.Body.Comment, in.Key)
+	})
 	if err != nil {
 		return nil, err
+	}
+	return server.Answered(server.HistoryFrom(event)), nil
+}
+
+// byRight does something to a task that the caller may see, and audits what only an administrator's right allows.
+func byRight[T any](
+	ctx context.Context, h *handlers, op server.Operation, text string, do func(user account.User, id int64) (T, error),
+) (done T, err error) {
+	id, err := parseTask(text)
+	if err != nil {
+		return done, err
 	}
 
 	user := server.Caller(ctx)
-	byRight, err := h.tasks.ByRight(ctx, user, id)
+	audited, err := h.tasks.ByRight(ctx, user, id)
 	if err != nil {
-		return nil, err
+		return done, err
 	}
 
-	event, err := h.tasks.Comment(ctx, user, id, in.Body.Comment, in.Key)
-	if err != nil {
-		return nil, h.Refusal(ctx, commentTask, in.ID, err)
+	if done, err = do(user, id); err != nil {
+		return done, h.Refusal(ctx, op, text, err)
 	}
-
-	if byRight {
-		h.Audit(ctx, user, commentTask, in.ID, account.OutcomeDone)
+	if audited {
+		h.Audit(ctx, user, op, text, account.OutcomeDone)
 	}
-	return server.Answered(server.HistoryFrom(event)), nil
+	return done, nil
 }
 
 // explained makes a workflow's refusal as clients know them: with the field at fault, which it does not tell, and with

@@ -218,10 +218,4 @@ func (h *handlers) listTaskEvents(
 	}, func(e core.StreamedEvent) int64 { return e.Seq }, server.HistoryFrom)
 }
 
-func parseTask(text string) (int64, error) {
-	id, ok := shape.ParseID(text)
-	if !ok {
-		return 0, fault.New(fault.TaskNotFound, "there is no such task")
-	}
-	return id, nil
-}
+func parseTask(text string) (int64, error) { return server.FindID(text, fault.TaskNotFound, "task") }

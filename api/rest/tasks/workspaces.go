@@ -272,9 +272,5 @@ func (h *handlers) auditGuest(ctx context.Context, op server.Operation, workspac
 }
 
 func parseWorkspace(text string) (int64, error) {
-	id, ok := shape.ParseID(text)
-	if !ok {
-		return 0, fault.New(fault.WorkspaceNotFound, "there is no such workspace")
-	}
-	return id, nil
+	return server.FindID(text, fault.WorkspaceNotFound, "workspace")
 }

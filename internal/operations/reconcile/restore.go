@@ -2,14 +2,13 @@ package reconcile
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
 	"stagecoach/internal/service"
+	"stagecoach/internal/temporalio"
 )
 
 // RestoreStore is what a restore needs of the record.
@@ -97,7 +96,7 @@ func (r *Restore) terminateOrphans(ctx context.Context, w service.Workload) erro
 
 func (r *Restore) terminate(ctx context.Context, id string) error {
 	err := r.Temporal.TerminateWorkflow(ctx, id, "", "the record was restored and does not have it")
-	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
+	if temporalio.IsNotFound(err) {
 		return nil
 	}
 	if err == nil {

@@ -2,14 +2,12 @@ package reconcile
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/converter"
@@ -119,7 +117,7 @@ func stageOf(attributes *commonpb.SearchAttributes) (stage string) {
 func (s *sweeper) describe(ctx context.Context, id string) (execution, error) {
 	temporalio.Progressed(ctx)
 	description, err := s.Temporal.DescribeWorkflowExecution(ctx, id, "")
-	if _, unknown := errors.AsType[*serviceerror.NotFound](err); unknown {
+	if temporalio.IsNotFound(err) {
 		return execution{}, nil
 	}
 	if err != nil {
@@ -224,7 +222,7 @@ func (s *sweeper) orphan(ctx context.Context, workload, key string, row core.Dri
 	f.RunID = now.runID
 	return s.repair(ctx, f, func(ctx context.Context) (string, error) {
 		err := s.Temporal.TerminateWorkflow(ctx, f.WorkflowID, f.RunID, reason)
-		if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
+		if temporalio.IsNotFound(err) {
 			err = nil
 		}
 		return operations.DoneTerminated, err

@@ -38,11 +38,13 @@ type User struct {
 	ForgottenAt *time.Time `db:"forgotten_at"`
 }
 
+// NoUser is USER_NOT_FOUND.
 var NoUser = fault.New(fault.UserNotFound, "there is no such user")
 
 // IsAdmin says whether the user is an administrator in good standing.
 func (u User) IsAdmin() bool { return u.Role == RoleAdmin && u.Status == UserActive }
 
+// UserColumns are what a User is read from.
 const UserColumns = `id, telegram_id, name, language, role, status, coalesce(username, '') AS username, created_at, forgotten_at`
 
 // CreateUser adds a user; token may be empty for one who only uses the bot. Without scopes the token grants all that
@@ -203,4 +205,5 @@ func (s *Store) SaveUsername(ctx context.Context, id int64, username string) err
 	})
 }
 
+// PlainUsername writes a name of Telegram in one way: in lower case, without @.
 func PlainUsername(name string) string { return strings.ToLower(strings.TrimPrefix(name, "@")) }

@@ -53,13 +53,48 @@ func KeyIn(id string) (userID int64, key string, keyed bool) {
 	return userID, key, keyed && err == nil && key != ""
 }
 
+// Answers are the first answers to requests. They are safe for concurrent use.
+type Answers struct {
+	db *DB
+}
+
+// NewAnswers gives the answers of a database.
+func NewAnswers(db *DB) *Answers { return &Answers{db: db} }
+
 // errAnswered undoes a transaction whose request was answered by another one meanwhile.
 var errAnswered = errors.New("answered before")
+
+// Answered reads the first answer to a request into answer, and says whether there is one. A key that asked for
+// something else is VALIDATION_ERROR.
+//
+// An answer that is kept under the ID of its request lies under keyInID, all others under the key itself.
+func (a *Answers) Answered(ctx context.Context, r Request, answer any) (bool, error) {
+	if r.Key == "" {
+		return false, nil
+	}
+
+	var asked string
+	var text []byte
+	err := a.db.QueryRow(ctx, `SELECT request, answer FROM answers WHERE user_id = $1 AND key IN ($2, $3) LIMIT 1`,
+		r.UserID, r.Key, r.keyInID()).Scan(&asked, &text)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, Unavailable(err)
+	}
+	if asked != r.Asked {
+		return false, fault.New(fault.Validation, "this key was used for another request").WithField("Idempotency-Key")
+	}
+
+	return true, json.Unmarshal(text, answer)
+}
 
 // AnswerOnce makes something and keeps it as the answer to the request, in one transaction. A repeat makes nothing and
 // gives what was made first.
 func AnswerOnce[T any](ctx context.Context, db *DB, r Request, makes func(pgx.Tx) (T, error)) (answer T, err error) {
-	if found, err := Answered(ctx, db, r, &answer); found || err != nil {
+	answers := NewAnswers(db)
+	if found, err := answers.Answered(ctx, r, &answer); found || err != nil {
 		return answer, err
 	}
 
@@ -73,11 +108,11 @@ func AnswerOnce[T any](ctx context.Context, db *DB, r Request, makes func(pgx.Tx
 	switch {
 	case errors.Is(err, errAnswered): // by the same request at the same time
 		var first T
-		_, err = Answered(ctx, db, r, &first)
+		_, err = answers.Answered(ctx, r, &first)
 		return first, err
 	case fault.CodeOf(err) == fault.QuotaExceeded: // perhaps because the same request has taken the room
 		var first T
-		if found, again := Answered(ctx, db, r, &first); found || again != nil {
+		if found, again := answers.Answered(ctx, r, &first); found || again != nil {
 			return first, again
 		}
 	}
@@ -100,7 +135,7 @@ func insertAnswer(ctx context.Context, tx pgx.Tx, r Request, answer any) error {
 
 // KeepAnswer keeps the answer to a request that Temporal knows by its ID, unless there is one, and gives the one that
 // is kept.
-func KeepAnswer[A any](ctx context.Context, db *DB, r Request, answer A) (kept A, err error) {
+func KeepAnswer[A any](ctx context.Context, answers *Answers, r Request, answer A) (kept A, err error) {
 	if r.Key == "" {
 		return answer, nil
 	}
@@ -111,7 +146,7 @@ func KeepAnswer[A any](ctx context.Context, db *DB, r Request, answer A) (kept A
 	}
 
 	var asked string
-	err = db.QueryRow(ctx, `INSERT INTO answers (user_id, key, request, answer) VALUES ($1, $2, $3, $4)
+	err = answers.db.QueryRow(ctx, `INSERT INTO answers (user_id, key, request, answer) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (user_id, key) DO UPDATE SET key = excluded.key RETURNING request, answer`,
 		r.UserID, r.keyInID(), r.Asked, text).Scan(&asked, &text)
 	if err != nil {
@@ -140,30 +175,4 @@ func Told[E any](entity *E, refusal *fault.Error) (none E, err error) {
 		return none, refusal
 	}
 	return *entity, nil
-}
-
-// Answered reads the first answer to a request into answer, and says whether there is one. A key that asked for
-// something else is VALIDATION_ERROR.
-//
-// An answer that is kept under the ID of its request lies under keyInID, all others under the key itself.
-func Answered(ctx context.Context, db *DB, r Request, answer any) (bool, error) {
-	if r.Key == "" {
-		return false, nil
-	}
-
-	var asked string
-	var text []byte
-	err := db.QueryRow(ctx, `SELECT request, answer FROM answers WHERE user_id = $1 AND key IN ($2, $3) LIMIT 1`,
-		r.UserID, r.Key, r.keyInID()).Scan(&asked, &text)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return false, nil
-	}
-	if err != nil {
-		return false, Unavailable(err)
-	}
-	if asked != r.Asked {
-		return false, fault.New(fault.Validation, "this key was used for another request").WithField("Idempotency-Key")
-	}
-
-	return true, json.Unmarshal(text, answer)
 }

@@ -53,7 +53,7 @@ type Step[S, A ~string] struct {
 type Walk[R any, S, A ~string, F any] struct {
 	Row    *R
 	of     *Workload[R, S, A, F]
-	Db     Session // of the database transaction
+	DB     Session // of the database transaction
 	state  S
 	events []Event
 	Edited bool // the row is written even without an event
@@ -178,7 +178,7 @@ func (of *Workload[R, S, A, F]) lead(
 ) error {
 	entity := of.Entity(row)
 	before := *entity.State
-	walk := &Walk[R, S, A, F]{Row: row, of: of, Db: db, state: before}
+	walk := &Walk[R, S, A, F]{Row: row, of: of, DB: db, state: before}
 	if err := decide(walk); err != nil {
 		return err
 	}

@@ -28,6 +28,7 @@ func (db *DB) DrivenByHash(ctx context.Context, keys []string, query string) (Dr
 	return db.Driven(ctx, possible, query, keys)
 }
 
+// Driven reads the rows of the keys that a row can have.
 func (db *DB) Driven(ctx context.Context, possible map[string]bool, query string, args ...any) (DrivenRows, error) {
 	found, err := List[DrivenRow](ctx, db, query, args...)
 	rows := make(map[string]DrivenRow, len(found))

@@ -18,6 +18,7 @@ type Event struct {
 	Comment string
 }
 
+// QueueEvent writes an event of a numbered entity that belongs to a user.
 func QueueEvent(batch *pgx.Batch, workload string, entity, seq, owner int64, e Event) {
 	QueueNamedEvent(batch, workload, strconv.FormatInt(entity, 10), seq, &owner, e)
 }
@@ -28,6 +29,7 @@ func QueueNamedEvent(batch *pgx.Batch, workload, entity string, seq int64, owner
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, workload, entity, seq, owner, e.Type, e.From, e.To, e.ActorID, e.Comment)
 }
 
+// InsertEvent is QueueEvent at once.
 func InsertEvent(ctx context.Context, tx pgx.Tx, workload string, entity, seq, owner int64, e Event) error {
 	batch := &pgx.Batch{}
 	QueueEvent(batch, workload, entity, seq, owner, e)
@@ -67,7 +69,8 @@ func (c Cursor) Before(other Cursor) bool {
 	return c.XID < other.XID || c.XID == other.XID && c.ID < other.ID
 }
 
-func (c Cursor) Xid() string { return strconv.FormatUint(c.XID, 10) }
+// XIDText gives the transaction as PostgreSQL reads it: its numbers are larger than those of bigint.
+func (c Cursor) XIDText() string { return strconv.FormatUint(c.XID, 10) }
 
 // ParseCursor reads what String wrote.
 func ParseCursor(text string) (c Cursor, err error) {
@@ -77,6 +80,7 @@ func ParseCursor(text string) (c Cursor, err error) {
 	return c, nil
 }
 
+// EventSelect reads events; a condition follows.
 const EventSelect = `SELECT xid::text::bigint AS xid, id, workload, entity_id, seq, type, from_state, to_state,
 	actor_id, owner_id, comment, created_at FROM events `
 

@@ -63,6 +63,7 @@ func ListIn[T any](ctx context.Context, tx Session, sql string, args ...any) ([]
 	return pgx.CollectRows(rows, pgx.RowToStructByName[T])
 }
 
+// IsUniqueViolation says whether a statement has met a row that is there already.
 func IsUniqueViolation(err error) bool {
 	pgErr, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && pgErr.Code == "23505"

@@ -66,6 +66,7 @@ func (q Quota) Check(ctx context.Context, tx pgx.Tx, userID int64, n int) error 
 	return nil
 }
 
+// Exceeded is QUOTA_EXCEEDED, with the name of the limit and its maximum.
 func (q Quota) Exceeded() *fault.Error {
 	return fault.New(
 		fault.QuotaExceeded, "the limit of %d %s is reached", q.Maximum, q.Name,

@@ -33,6 +33,7 @@ func newSealer(keys [][]byte) (sealer, error) {
 	return s, nil
 }
 
+// Seal encrypts a text with the first key.
 func (s sealer) Seal(text string) []byte {
 	nonce := make([]byte, s.keys[0].NonceSize())
 	rand.Read(nonce)

@@ -48,7 +48,7 @@ func (s *Store) EventsLag(ctx context.Context) (seconds float64, err error) {
 // so that an event that commits late is never skipped. An Audience says who may see them.
 func (s *Store) EventsAfter(ctx context.Context, after core.Cursor, limit int) ([]core.StreamedEvent, error) {
 	return core.Chosen[core.StreamedEvent](ctx, s.db, core.EventSelect+`WHERE (xid, id) > ($1::text::xid8, $2) AND xid < (SELECT `+core.Horizon+`)
-		ORDER BY events.xid, events.id LIMIT $3`, after.Xid(), after.ID, limit)
+		ORDER BY events.xid, events.id LIMIT $3`, after.XIDText(), after.ID, limit)
 }
 
 // EventsNow gives the end of the stream: every event that commits from now on follows it. So may a few of the last

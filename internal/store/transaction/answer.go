@@ -43,7 +43,7 @@ func (w *writing) fulfil(
 	ctx context.Context, r Request, action lifecycle.TransactionAction, outcome lifecycle.TransactionState,
 ) error {
 	if r.byHand() {
-		if _, err := w.Db.Exec(ctx, `INSERT INTO audit_log (actor_id, action, subject, outcome, door) VALUES ($1, $2, $3, $4, $5)`,
+		if _, err := w.DB.Exec(ctx, `INSERT INTO audit_log (actor_id, action, subject, outcome, door) VALUES ($1, $2, $3, $4, $5)`,
 			r.ActorID, strings.ReplaceAll(string(action), "_", "-")+"-transaction", "transaction/"+w.Hash, account.OutcomeDone, account.DoorCLI); err != nil {
 			return err
 		}

@@ -52,7 +52,7 @@ func (in *ingest) lost(ctx context.Context, t ChainTransaction) error {
 // adopt makes a lost payment the purchase of this transaction, as a person has found out.
 func (w *writing) adopt(ctx context.Context, chainHash string) error {
 	var nano, lt int64
-	err := w.Db.QueryRow(ctx, `INSERT INTO payments (kind, transaction_hash, attempt, wallet, seqno, valid_until, boc, hash_norm, destination,
+	err := w.DB.QueryRow(ctx, `INSERT INTO payments (kind, transaction_hash, attempt, wallet, seqno, valid_until, boc, hash_norm, destination,
 			amount_nano, reserved_nano, body_hash, state, chain_lt, chain_hash, paid_nano, gas_nano, out_hash, settled_at, kept_at, told_at, created_at)
 		SELECT 'purchase', $3, $4, wallet, w.next_seqno - (SELECT count(*) FROM chain_transactions l
 				WHERE l.wallet = c.wallet AND l.lt >= c.lt AND l.in_hash_norm <> '' AND l.computed), c.at, '', in_hash_norm, out_destination,
@@ -70,12 +70,12 @@ func (w *writing) adopt(ctx context.Context, chainHash string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := w.Db.Exec(ctx, `UPDATE chain_transactions SET means = 'payment' WHERE wallet = $1 AND lt = $2`, w.Address, lt); err != nil {
+	if _, err := w.DB.Exec(ctx, `UPDATE chain_transactions SET means = 'payment' WHERE wallet = $1 AND lt = $2`, w.Address, lt); err != nil {
 		return err
 	}
 
 	return post(
-		ctx, w.Db, w.Address, &w.Hash, "lost/"+w.Address+"/"+strconv.FormatInt(lt, 10),
+		ctx, w.DB, w.Address, &w.Hash, "lost/"+w.Address+"/"+strconv.FormatInt(lt, 10),
 		amounts{AccountOther: -nano, goneTo(Purchase): nano},
 	)
 }

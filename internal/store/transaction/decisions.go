@@ -123,7 +123,7 @@ func (s *Store) WriteOffRefund(ctx context.Context, r Request) (Snapshot, error)
 
 // lastWas says whether the last event of the transaction has this type.
 func (w *writing) lastWas(ctx context.Context, event string) (was bool, err error) {
-	err = w.Db.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM events WHERE workload = $1 AND entity_id = $2 AND seq = $3 AND type = $4)`,
+	err = w.DB.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM events WHERE workload = $1 AND entity_id = $2 AND seq = $3 AND type = $4)`,
 		lifecycle.WorkloadTransaction, w.Hash, w.RowVersion, event).Scan(&was)
 	return was, err
 }
@@ -131,7 +131,7 @@ func (w *writing) lastWas(ctx context.Context, event string) (was bool, err erro
 // forgive books what was owed to the sender as ours again.
 func (w *writing) forgive(ctx context.Context, why string, nano int64) error {
 	cause := fmt.Sprintf("%s/%s/%d", why, w.Hash, w.RowVersion)
-	return post(ctx, w.Db, w.Address, &w.Hash, cause, amounts{AccountReceived: -nano, AccountRefundDue: nano})
+	return post(ctx, w.DB, w.Address, &w.Hash, cause, amounts{AccountReceived: -nano, AccountRefundDue: nano})
 }
 
 // Request is what a person wants of a transaction.

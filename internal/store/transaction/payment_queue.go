@@ -46,17 +46,17 @@ func (s *Store) EnterQueue(ctx context.Context, hash string, kind PaymentKind) (
 			return err
 		}
 
-		_, err = w.Db.Exec(ctx, `INSERT INTO payment_queue (transaction_hash, kind, wallet, sender, asked_at) VALUES ($1, $2, $3, $4, $5)
+		_, err = w.DB.Exec(ctx, `INSERT INTO payment_queue (transaction_hash, kind, wallet, sender, asked_at) VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT DO NOTHING`, hash, kind, w.Address, w.Sender, w.Now)
 		if err != nil {
 			return err
 		}
-		if _, err = grantNext(ctx, w.Db, w.lockedWallet); err != nil {
+		if _, err = grantNext(ctx, w.DB, w.lockedWallet); err != nil {
 			return err
 		}
 
 		// Who asked hears the answer here.
-		entry, err = core.OneIn[QueueEntry](ctx, w.Db, noEntry, `UPDATE payment_queue q SET told_at = CASE WHEN granted_at IS NOT NULL THEN $3::timestamptz END
+		entry, err = core.OneIn[QueueEntry](ctx, w.DB, noEntry, `UPDATE payment_queue q SET told_at = CASE WHEN granted_at IS NOT NULL THEN $3::timestamptz END
 			WHERE transaction_hash = $1 AND kind = $2 RETURNING `+queueColumns, hash, kind, w.Now)
 		return err
 	})
@@ -76,7 +76,7 @@ var (
 
 // livePayment finds the transaction's payment of a kind that is signed or paid; nil: there is none.
 func (w *writing) livePayment(ctx context.Context, kind PaymentKind) (*Payment, error) {
-	live, err := core.ListIn[Payment](ctx, w.Db, livePayment, w.Hash, kind)
+	live, err := core.ListIn[Payment](ctx, w.DB, livePayment, w.Hash, kind)
 	if err != nil || len(live) == 0 {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func grantNext(ctx context.Context, tx core.Session, wallet lockedWallet) (*Queu
 
 // leave takes the transaction's orders out of the line, but for those whose payment is signed. A turn ends with that.
 func (w *writing) leave(ctx context.Context, kinds ...PaymentKind) error {
-	_, err := w.Db.Exec(ctx, `WITH gone AS (
+	_, err := w.DB.Exec(ctx, `WITH gone AS (
 			DELETE FROM payment_queue q WHERE transaction_hash = $1 AND kind = ANY ($2) AND NOT EXISTS (SELECT 1 FROM payments p
 				WHERE p.transaction_hash = $1 AND p.kind = q.kind AND state = 'signed') RETURNING wallet, sender, granted_at
 		) INSERT INTO payment_turns (wallet, sender, ended_at) SELECT DISTINCT wallet, sender, $3::timestamptz FROM gone WHERE granted_at IS NOT NULL
@@ -153,7 +153,7 @@ func (w *writing) passTurn(ctx context.Context, kinds ...PaymentKind) error {
 	if err := w.leave(ctx, kinds...); err != nil {
 		return err
 	}
-	_, err := grantNext(ctx, w.Db, w.lockedWallet)
+	_, err := grantNext(ctx, w.DB, w.lockedWallet)
 	return err
 }
 
@@ -180,7 +180,7 @@ func (s *Store) DeferTurn(ctx context.Context, hash string, kind PaymentKind, un
 		if err != nil {
 			return err
 		}
-		_, err = grantNext(ctx, w.Db, w.lockedWallet)
+		_, err = grantNext(ctx, w.DB, w.lockedWallet)
 		return err
 	})
 	return err
@@ -191,7 +191,7 @@ func (w *writing) returnTurn(ctx context.Context, kind PaymentKind, more string,
 	if err := w.unsigned(ctx, kind); err != nil {
 		return err
 	}
-	_, err := w.Db.Exec(ctx, `UPDATE payment_queue SET granted_at = NULL, probe = false, told_at = NULL`+more+`
+	_, err := w.DB.Exec(ctx, `UPDATE payment_queue SET granted_at = NULL, probe = false, told_at = NULL`+more+`
 		WHERE transaction_hash = $1 AND kind = $2`, append([]any{w.Hash, kind}, args...)...)
 	return err
 }

@@ -140,7 +140,7 @@ func (s *Store) SettleDestination(ctx context.Context, id int64, d Destination) 
 	}
 
 	_, err = s.write(ctx, payment.TransactionHash, func(w *writing) error {
-		payment, err = core.OneIn[Payment](ctx, w.Db, noPayment, `SELECT `+paymentColumns+` FROM payments WHERE id = $1`, id)
+		payment, err = core.OneIn[Payment](ctx, w.DB, noPayment, `SELECT `+paymentColumns+` FROM payments WHERE id = $1`, id)
 		if err != nil {
 			return err
 		}
@@ -155,7 +155,7 @@ func (s *Store) SettleDestination(ctx context.Context, id int64, d Destination) 
 		case d.Kept:
 			payment.KeptAt = &w.Now
 			w.Note(lifecycle.TransactionKept)
-			_, err := w.Db.Exec(ctx, `UPDATE payments SET kept_at = $2 WHERE id = $1`, id, w.Now)
+			_, err := w.DB.Exec(ctx, `UPDATE payments SET kept_at = $2 WHERE id = $1`, id, w.Now)
 			return err
 		}
 
@@ -172,14 +172,14 @@ func (w *writing) bounce(ctx context.Context, p Payment, refund bool) error {
 	if p.ReturnedNano < 0 || p.ReturnedNano > p.PaidNano {
 		return fault.New(fault.Validation, "no more can come back than was paid").WithField("returned_nano")
 	}
-	_, err := w.Db.Exec(ctx, `UPDATE payments SET state = $3, returned_nano = $2 WHERE id = $1`,
+	_, err := w.DB.Exec(ctx, `UPDATE payments SET state = $3, returned_nano = $2 WHERE id = $1`,
 		p.ID, p.ReturnedNano, PaymentBounced)
 	if err != nil {
 		return err
 	}
 	w.Note(lifecycle.TransactionBounced)
 
-	err = post(ctx, w.Db, w.Address, &w.Hash, paymentCause("bounce", p.ID), amounts{
+	err = post(ctx, w.DB, w.Address, &w.Hash, paymentCause("bounce", p.ID), amounts{
 		goneTo(p.Kind): -p.PaidNano, AccountReturning: p.ReturnedNano, AccountGas: p.PaidNano - p.ReturnedNano,
 	})
 	if err != nil {
@@ -205,7 +205,7 @@ func (w *writing) bouncePurchase(ctx context.Context, refund bool) error {
 	case w.State == lifecycle.TransactionProcessed:
 		batch := &pgx.Batch{}
 		notice.QueueAlerts(batch, notice.AlertTransactionReview) // no workflow is there to raise it
-		if err := w.Db.SendBatch(ctx, batch).Close(); err != nil {
+		if err := w.DB.SendBatch(ctx, batch).Close(); err != nil {
 			return err
 		}
 		return w.review(ctx, ReviewBounced)
@@ -217,5 +217,5 @@ func (w *writing) bouncePurchase(ctx context.Context, refund bool) error {
 
 // readPurchase looks anew at the purchase that decides, after one has changed.
 func (w *writing) readPurchase(ctx context.Context) error {
-	return w.Db.QueryRow(ctx, `SELECT `+decidingPurchase+` FROM transactions WHERE hash = $1`, w.Hash).Scan(&w.Purchase)
+	return w.DB.QueryRow(ctx, `SELECT `+decidingPurchase+` FROM transactions WHERE hash = $1`, w.Hash).Scan(&w.Purchase)
 }

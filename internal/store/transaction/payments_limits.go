@@ -63,7 +63,7 @@ func (w *writing) within(ctx context.Context, kind PaymentKind, nano int64, limi
 // room gives what payments of a kind have taken of the last 24 hours, and when no more than most of it is left: the
 // oldest fall out first. The index payments_day serves it.
 func (w *writing) room(ctx context.Context, kind PaymentKind, most int64) (spent int64, until time.Time, err error) {
-	err = w.Db.QueryRow(ctx, `WITH day AS (
+	err = w.DB.QueryRow(ctx, `WITH day AS (
 			SELECT created_at, sum(amount_nano) OVER (ORDER BY created_at, id) AS so_far FROM payments
 			WHERE wallet = $1 AND kind = $2 AND state IN `+spentPayments+` AND created_at > $3::timestamptz - interval '24 hours'
 		), total AS (SELECT coalesce(max(so_far), 0)::bigint AS spent FROM day)

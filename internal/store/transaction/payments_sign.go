@@ -138,7 +138,7 @@ func (s *signing) due() error {
 
 // hasTurn checks that the wallet's turn is the order's.
 func (s *signing) hasTurn(ctx context.Context) error {
-	turns, err := core.ListIn[QueueEntry](ctx, s.Db, `SELECT `+queueColumns+` FROM payment_queue q
+	turns, err := core.ListIn[QueueEntry](ctx, s.DB, `SELECT `+queueColumns+` FROM payment_queue q
 		WHERE transaction_hash = $1 AND kind = $2 AND granted_at IS NOT NULL`, s.want.Hash, s.want.Kind)
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func (s *signing) hasTurn(ctx context.Context) error {
 // notStopped checks the switches, and that the record has read all payments that the chain knows: one of them may have
 // been for this order.
 func (s *signing) notStopped(ctx context.Context) error {
-	switches, err := switchesIn(ctx, s.Db)
+	switches, err := switchesIn(ctx, s.DB)
 	switch {
 	case err != nil:
 		return err
@@ -173,7 +173,7 @@ func (s *signing) notStopped(ctx context.Context) error {
 // covered checks that the wallet holds the money besides what is owed to others. Nothing is signed at this moment, so
 // nothing is reserved.
 func (s *signing) covered(ctx context.Context) error {
-	balances, err := balancesIn(ctx, s.Db, s.Address)
+	balances, err := balancesIn(ctx, s.DB, s.Address)
 	if err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func (s *signing) sign(ctx context.Context, sign func(seqno uint32) (Signed, err
 	}
 
 	if s.probe && s.want.Kind == Purchase {
-		return payment, liftHold(ctx, s.Db)
+		return payment, liftHold(ctx, s.DB)
 	}
 	return payment, nil
 }
@@ -224,7 +224,7 @@ func (s *signing) record(ctx context.Context, seqno int64, signed Signed) (Payme
 		}
 	}
 
-	return core.OneIn[Payment](ctx, s.Db, noPayment, `INSERT INTO payments (kind, transaction_hash, attempt, wallet, seqno, valid_until, boc,
+	return core.OneIn[Payment](ctx, s.DB, noPayment, `INSERT INTO payments (kind, transaction_hash, attempt, wallet, seqno, valid_until, boc,
 		hash_norm, destination, amount_nano, reserved_nano, body_hash, request_id, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING `+paymentColumns,
 		s.want.Kind, s.Hash, s.Attempt, s.Address, seqno, signed.ValidUntil, signed.BoC,
@@ -234,7 +234,7 @@ func (s *signing) record(ctx context.Context, seqno int64, signed Signed) (Payme
 // countAgain makes a second purchase within one processing the next attempt.
 func (s *signing) countAgain(ctx context.Context) error {
 	var again bool
-	err := s.Db.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM payments WHERE transaction_hash = $1 AND kind = 'purchase' AND attempt = $2)`,
+	err := s.DB.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM payments WHERE transaction_hash = $1 AND kind = 'purchase' AND attempt = $2)`,
 		s.Hash, s.Attempt).Scan(&again)
 	if again {
 		s.Attempt++
@@ -249,5 +249,5 @@ func (w *writing) reserve(ctx context.Context, p Payment, cause string, nano int
 		from = AccountRefundDue
 		w.RefundDueNano -= nano
 	}
-	return post(ctx, w.Db, w.Address, &w.Hash, paymentCause(cause, p.ID), amounts{from: nano, AccountReserved: -nano})
+	return post(ctx, w.DB, w.Address, &w.Hash, paymentCause(cause, p.ID), amounts{from: nano, AccountReserved: -nano})
 }

@@ -174,7 +174,7 @@ func (w *writing) failedBefore(ctx context.Context) (failed, givenUp bool, err e
 	if w.UserID == nil {
 		return false, false, nil
 	}
-	err = w.Db.QueryRow(ctx, `SELECT count(*) FILTER (WHERE type = $3) > 0, count(*) FILTER (WHERE type = $4) > 0
+	err = w.DB.QueryRow(ctx, `SELECT count(*) FILTER (WHERE type = $3) > 0, count(*) FILTER (WHERE type = $4) > 0
 		FROM events WHERE workload = $1 AND entity_id = $2 AND type IN ($3, $4)`,
 		lifecycle.WorkloadTransaction, w.Hash, lifecycle.TransactionFailure, lifecycle.TransactionGivenUp,
 	).Scan(&failed, &givenUp)
@@ -220,7 +220,7 @@ func (s *Store) SaveQuote(ctx context.Context, q Quote) (Snapshot, error) {
 
 		w.Username, w.Stars, w.QuoteNano, w.Recipient = q.Username, q.Stars, q.PriceNano, q.Recipient
 		w.Edited = true
-		return w.Db.QueryRow(
+		return w.DB.QueryRow(
 			ctx, `SELECT (SELECT id FROM users WHERE username = $1)`, account.PlainUsername(q.Username),
 		).Scan(&w.UserID)
 	})
@@ -289,7 +289,7 @@ func (w *writing) oweDeposit(ctx context.Context) error {
 	}
 
 	cause, due := "due/"+w.Hash, false
-	err := w.Db.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM ledger_entries WHERE cause = $1)`, cause).Scan(&due)
+	err := w.DB.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM ledger_entries WHERE cause = $1)`, cause).Scan(&due)
 	if err != nil || due {
 		return err
 	}
@@ -299,7 +299,7 @@ func (w *writing) oweDeposit(ctx context.Context) error {
 // owe sets money aside that goes back to the sender.
 func (w *writing) owe(ctx context.Context, cause string, nano int64) error {
 	w.RefundDueNano += nano
-	return post(ctx, w.Db, w.Address, &w.Hash, cause, amounts{AccountReceived: nano, AccountRefundDue: -nano})
+	return post(ctx, w.DB, w.Address, &w.Hash, cause, amounts{AccountReceived: nano, AccountRefundDue: -nano})
 }
 
 // ReviewTransaction asks for a person to look at a transaction in processing; reason is a word for machines. The first
@@ -331,7 +331,7 @@ func (w *writing) stopForReview(ctx context.Context, reason string) error {
 	if err := w.review(ctx, reason); err != nil {
 		return err
 	}
-	_, err := grantNext(ctx, w.Db, w.lockedWallet)
+	_, err := grantNext(ctx, w.DB, w.lockedWallet)
 	return err
 }
 
