@@ -5,8 +5,8 @@
 //	live messages: what changed → drawn → one message per entity, edited (live_messages.go)
 //	notices: what happened to an entity → one new message to each whom it concerns (notices.go)
 //
-// A workload has a package below with its commands, buttons, live messages, notices and texts: a chat.Part, which New
-// lists.
+// A workload has a package below with its commands, buttons, live messages, notices and texts: a chat.Part. Package
+// parts lists them.
 package bot
 
 import (
@@ -20,14 +20,9 @@ import (
 	"github.com/mymmrac/telego"
 
 	"stagecoach/api/bot/chat"
-	"stagecoach/api/bot/deliveries"
-	"stagecoach/api/bot/downloads"
-	"stagecoach/api/bot/tasks"
-	"stagecoach/api/bot/transactions"
 	"stagecoach/internal/allowance"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/operations/status"
-	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/notice"
 )
@@ -41,10 +36,9 @@ type StatusSource interface {
 
 // Options are what the bot works with.
 type Options struct {
-	Telegram *telego.Bot
-	Store    *store.Store
-	service.Services
-	Catalog        deliveries.Catalog
+	Telegram       *telego.Bot
+	Store          *store.Store
+	Parts          []func(*chat.Sender) chat.Part // make the parts of the workloads
 	Status         StatusSource
 	Log            *slog.Logger
 	Requests       *allowance.Users // the rate of each user's requests; nil: no bound
@@ -94,10 +88,9 @@ func New(o Options) *Bot {
 	}
 
 	b.add(b.help())
-	b.add(deliveries.New(sender, o.Deliveries, o.Catalog, o.Store))
-	b.add(tasks.New(sender, o.Tasks, o.Store))
-	b.add(downloads.New(sender, o.Downloads, o.Store))
-	b.add(transactions.New(sender, o.Transactions))
+	for _, makePart := range o.Parts {
+		b.add(makePart(sender))
+	}
 	b.add(b.administration())
 	return b
 }

@@ -31,7 +31,7 @@ func (w *rig) hearCancels() {
 // addsBook lets a person add a book over the API.
 func (w *rig) addsBook(person int64, title, author string) download.Book {
 	w.t.Helper()
-	book, err := w.bot().o.Downloads.CreateBook(w.t.Context(), w.user(person), title, author, "")
+	book, err := w.services.Downloads.CreateBook(w.t.Context(), w.user(person), title, author, "")
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func (w *rig) addsBook(person int64, title, author string) download.Book {
 // starts lets a person start a download over the API.
 func (w *rig) starts(person int64, book download.Book) download.Download {
 	w.t.Helper()
-	job, _, err := w.bot().o.Downloads.Start(
+	job, _, err := w.services.Downloads.Start(
 		w.t.Context(), w.user(person), service.DownloadAsk{BookID: book.ID, MediaType: download.MediaText, SourceURL: magnet},
 	)
 	if err != nil {

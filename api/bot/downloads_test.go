@@ -284,7 +284,7 @@ func TestACancelThatIsNotConfirmedYet(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	b := w.bot()
-	b.o.Downloads.CancelPatience = 10e9
+	w.services.Downloads.CancelPatience = 10e9
 	w.run(b)
 	w.known(anna, "en")
 	job := w.starts(anna, w.addsBook(anna, "Wheels", ""))
@@ -350,7 +350,7 @@ func TestWhereThereAreNoDownloads(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	b := w.bot()
-	b.o.Downloads.Off = true
+	w.services.Downloads.Off = true
 	w.run(b)
 	w.known(anna, "en")
 	w.addsBook(anna, "Wheels", "")

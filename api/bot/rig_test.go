@@ -18,6 +18,7 @@ import (
 	"go.temporal.io/sdk/mocks"
 
 	"stagecoach/api/bot/chat"
+	"stagecoach/api/parts"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/dev/testdb"
@@ -47,6 +48,7 @@ type rig struct {
 	wire     *wire // between the bots and PostgreSQL
 	temporal *mocks.Client
 	catalog  *testCatalog
+	services service.Services
 	options  Options
 	log      *logBuffer
 	updates  int         // that a test has handed to a bot itself
@@ -91,12 +93,30 @@ func newRig(t *testing.T) *rig {
 	).Return((&transactionWorkflows{store: w.store}).update).Maybe()
 	w.temporal.On("UpdateWorkflow", mock.Anything, mock.Anything).Return((&taskWorkflows{store: w.store}).update).Maybe()
 	w.catalog = &testCatalog{store: w.store}
+	w.services = w.newServices()
 	w.options = Options{
 		AdminIDs: []int64{boss}, ActivateAtOnce: true, EditEvery: 300 * time.Millisecond, PollTimeout: time.Second,
 		GatherNotices: 200 * time.Millisecond, AlertCalm: time.Second,
 	}
 
 	return w
+}
+
+func (w *rig) newServices() service.Services {
+	log := slog.New(slog.NewTextHandler(w.log, nil))
+	return service.Services{
+		Deliveries: &service.Deliveries{
+			Temporal: w.temporal, Store: w.store, MaxFileSize: 2_097_152_000, Log: log,
+			Limits: service.DeliveryLimits{TTL: time.Hour, JobTimeout: time.Minute},
+		},
+		Tasks:     &service.Tasks{Temporal: w.temporal, Store: w.store, Log: log, Patience: 5 * time.Second},
+		Downloads: &service.Downloads{Temporal: w.temporal, Store: w.store, Log: log},
+		Transactions: &service.Transactions{
+			Temporal: w.temporal, Store: w.store, Log: log, Patience: 5 * time.Second, StuckAfter: time.Hour, Most: 1_000_000,
+			Reserve: 20_000_000,
+			Price:   w.price, Friendly: func(string) string { return "UQwallet" },
+		},
+	}
 }
 
 // bot makes a bot; run it, or call it.
@@ -109,20 +129,7 @@ func (w *rig) bot() *Bot {
 	}
 
 	o := w.options
-	o.Telegram, o.Store, o.Catalog, o.Log = client, w.store, w.catalog, log
-	o.Deliveries = &service.Deliveries{
-		Temporal: w.temporal, Store: w.store, MaxFileSize: 2_097_152_000, Log: log,
-		Limits: service.DeliveryLimits{TTL: time.Hour, JobTimeout: time.Minute},
-	}
-
-	o.Tasks = &service.Tasks{Temporal: w.temporal, Store: w.store, Log: log, Patience: 5 * time.Second}
-	o.Downloads = &service.Downloads{Temporal: w.temporal, Store: w.store, Log: log}
-	o.Transactions = &service.Transactions{
-		Temporal: w.temporal, Store: w.store, Log: log, Patience: 5 * time.Second, StuckAfter: time.Hour, Most: 1_000_000,
-		Reserve: 20_000_000,
-		Price:   w.price, Friendly: func(string) string { return "UQwallet" },
-	}
-
+	o.Telegram, o.Store, o.Log, o.Parts = client, w.store, log, parts.Bot(w.services, w.catalog, w.store)
 	o.Status = steady{}
 	return New(o)
 }
@@ -247,7 +254,7 @@ func (w *rig) job(person int64, name string) delivery.Job {
 	}
 
 	file := w.catalog.add(w.t, "/"+name, 1_000_000)
-	client := w.bot().o.Deliveries
+	client := w.services.Deliveries
 	job, _, err := client.Request(w.t.Context(), user, file.ID, chat.Nonce(), delivery.SourceBot)
 	if err != nil {
 		w.t.Fatal(err)

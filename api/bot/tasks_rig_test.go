@@ -121,7 +121,7 @@ func (w *rig) space(owner int64, members ...int64) task.Workspace {
 	w.t.Helper()
 	made := w.letIn(owner, members...)
 	for _, member := range members {
-		if _, err := w.bot().o.Tasks.Agree(w.t.Context(), w.user(member), made.ID); err != nil {
+		if _, err := w.services.Tasks.Agree(w.t.Context(), w.user(member), made.ID); err != nil {
 			w.t.Fatal(err)
 		}
 	}
@@ -132,7 +132,7 @@ func (w *rig) space(owner int64, members ...int64) task.Workspace {
 func (w *rig) letIn(owner int64, members ...int64) task.Workspace {
 	w.t.Helper()
 	name := "Space of " + number64(owner)
-	tasks := w.bot().o.Tasks
+	tasks := w.services.Tasks
 	made, err := tasks.CreateWorkspace(w.t.Context(), w.user(owner), service.WorkspaceChange{Name: &name}, "")
 	if err != nil {
 		w.t.Fatal(err)
@@ -148,7 +148,7 @@ func (w *rig) letIn(owner int64, members ...int64) task.Workspace {
 
 func (w *rig) task(creator int64, space task.Workspace, wanted task.NewTask) task.Task {
 	w.t.Helper()
-	made, err := w.bot().o.Tasks.Create(w.t.Context(), w.user(creator), space.ID, wanted, "")
+	made, err := w.services.Tasks.Create(w.t.Context(), w.user(creator), space.ID, wanted, "")
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func (w *rig) task(creator int64, space task.Workspace, wanted task.NewTask) tas
 // does lets a person act on a task over the API. What is a status there is one here.
 func (w *rig) does(person int64, t task.Task, step, comment string) {
 	w.t.Helper()
-	tasks, user, ctx := w.bot().o.Tasks, w.user(person), w.t.Context()
+	tasks, user, ctx := w.services.Tasks, w.user(person), w.t.Context()
 	var err error
 	switch step {
 	case "claim":

@@ -37,7 +37,7 @@ type documentRules struct {
 func newDocumentRules(t *testing.T) *documentRules {
 	t.Helper()
 	answer := httptest.NewRecorder()
-	rest.New(rest.Options{}).ServeHTTP(answer, httptest.NewRequest("GET", "/openapi.json", nil))
+	rest.New(rest.Options{Parts: allParts}).ServeHTTP(answer, httptest.NewRequest("GET", "/openapi.json", nil))
 	rules := &documentRules{T: t, text: answer.Body.String()}
 	if err := json.Unmarshal(answer.Body.Bytes(), &rules.document); err != nil {
 		t.Fatal(err)

@@ -89,7 +89,7 @@ func TestWithoutTheDatabase(t *testing.T) {
 	}
 
 	t.Cleanup(s.Close)
-	server := httptest.NewServer(rest.New(rest.Options{Config: server.Config{Store: s}}))
+	server := httptest.NewServer(rest.New(rest.Options{Config: server.Config{Store: s}, Parts: allParts}))
 	t.Cleanup(server.Close)
 	w := &rig{t: t, url: server.URL}
 
@@ -171,7 +171,7 @@ func TestPathsAndMethodsThatAreNotThere(t *testing.T) {
 func TestAPanicIsAnAnswer(t *testing.T) {
 	t.Parallel()
 	log := &logs{}
-	handler := rest.New(rest.Options{Config: server.Config{Log: logger(log)}}) // without anything below, every operation panics
+	handler := rest.New(rest.Options{Config: server.Config{Log: logger(log)}, Parts: allParts}) // without anything below, every operation panics
 	answer := httptest.NewRecorder()
 	r := httptest.NewRequest("GET", "/v1/deliveries", nil)
 	r.Header.Set("Authorization", "Bearer secret")
@@ -274,7 +274,7 @@ func refs(t *testing.T, document map[string]any, value any) {
 
 func TestThePageOfTheDocument(t *testing.T) {
 	t.Parallel()
-	handler := rest.New(rest.Options{Config: server.Config{Version: "<1>"}})
+	handler := rest.New(rest.Options{Config: server.Config{Version: "<1>"}, Parts: allParts})
 	answer := httptest.NewRecorder()
 	handler.ServeHTTP(answer, httptest.NewRequest("GET", "/docs", nil))
 	page := answer.Body.String()
@@ -316,7 +316,7 @@ func chromium(t *testing.T) string {
 func TestThePageInABrowser(t *testing.T) {
 	browser := chromium(t)
 	t.Parallel()
-	server := httptest.NewServer(rest.New(rest.Options{}))
+	server := httptest.NewServer(rest.New(rest.Options{Parts: allParts}))
 	t.Cleanup(server.Close)
 	picture := filepath.Join(t.TempDir(), "docs.png")
 	out, err := exec.CommandContext(t.Context(), browser, "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1200,900",

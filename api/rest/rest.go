@@ -11,14 +11,9 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"stagecoach/api/rest/accounts"
-	"stagecoach/api/rest/deliveries"
-	"stagecoach/api/rest/downloads"
 	"stagecoach/api/rest/events"
 	"stagecoach/api/rest/operators"
 	"stagecoach/api/rest/server"
-	"stagecoach/api/rest/tasks"
-	"stagecoach/api/rest/transactions"
-	"stagecoach/internal/catalog"
 	"stagecoach/internal/feed"
 	"stagecoach/internal/operations/doctor"
 	"stagecoach/internal/operations/status"
@@ -28,24 +23,24 @@ import (
 // Options are what the API is made of. Codec may be left out.
 type Options struct {
 	server.Config
-	service.Services
 
-	Catalog  *catalog.Catalog
-	Status   *status.Reporter
-	Doctor   *doctor.Doctor
-	Feed     *feed.Feed    // from events.NewFeed; event streams end when it does
-	Temporal client.Client // for /ready
-	Codec    operators.CodecOptions
+	Parts     []func(*server.Server) // add the operations of the workloads
+	Workloads []service.Workload     // of which a person who is forgotten may have live entities
+	Status    *status.Reporter
+	Doctor    *doctor.Doctor
+	Feed      *feed.Feed    // from events.NewFeed; event streams end when it does
+	Temporal  client.Client // for /ready
+	Codec     operators.CodecOptions
 }
 
 // New makes the handler of all HTTP requests. It limits bodies; time-outs are the server's.
 func New(o Options) http.Handler {
 	s := server.New(o.Config)
-	deliveries.Register(s, o.Deliveries, o.Catalog)
-	tasks.Register(s, o.Tasks)
-	downloads.Register(s, o.Downloads)
-	transactions.Register(s, o.Transactions)
-	accounts.Register(s, o.Deliveries, o.Tasks, o.Downloads)
+	for _, add := range o.Parts {
+		add(s)
+	}
+
+	accounts.Register(s, o.Workloads)
 	events.Register(s, o.Feed)
 	operators.Register(s, o.Status, o.Doctor, o.Temporal)
 	operators.RegisterCodec(s, o.Codec)

@@ -18,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.temporal.io/sdk/converter"
 
+	"stagecoach/api/parts"
 	"stagecoach/api/rest"
 	"stagecoach/api/rest/events"
 	"stagecoach/api/rest/operators"
@@ -37,6 +38,9 @@ import (
 )
 
 func TestMain(m *testing.M) { testdb.Main(m) }
+
+// allParts are the parts of an API that has nothing below it.
+var allParts = parts.REST(service.Services{}, nil)
 
 // rig is the door with all that it stands on; Temporal and the storage are stubs.
 type rig struct {
@@ -96,31 +100,32 @@ func newRigWith(t *testing.T, change func(*rest.Options)) *rig {
 
 	m.Registry.MustRegister(reporter)
 	w.measures = m
+	services := service.Services{
+		Deliveries: &service.Deliveries{
+			Limits:   service.DeliveryLimits{TTL: time.Hour, JobTimeout: 15 * time.Minute},
+			Temporal: w.temporal, Store: s, MaxFileSize: 2_097_152_000, Log: log,
+			OnEnqueued: func(source string) { m.JobsEnqueued.WithLabelValues(source).Inc() },
+		},
+		Tasks: &service.Tasks{
+			Temporal: &taskStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second,
+			LeastDeadline: time.Second, LeastRelease: time.Minute,
+		},
+		Downloads: &service.Downloads{
+			Temporal: w.torrents, Store: s, Log: log, CancelPatience: 200 * time.Millisecond, Grace: time.Minute,
+		},
+		Transactions: &service.Transactions{
+			Temporal: &transactionsStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second,
+			Balance: w.chain.balance, StuckAfter: time.Hour,
+		},
+	}
+
 	options := rest.Options{
-		Config:  server.Config{Store: s, Log: log, Version: "1.2.3"},
-		Catalog: c, Status: reporter,
+		Config: server.Config{Store: s, Log: log, Version: "1.2.3"},
+		Parts:  parts.REST(services, c), Workloads: services.Workloads(), Status: reporter,
 		Doctor:   &doctor.Doctor{Store: s, Queues: []string{"stagecoach", "payments"}, PaymentQueues: []string{"payments"}},
 		Temporal: w.temporal, Feed: events,
 		Codec: operators.CodecOptions{
 			Handler: converter.NewPayloadCodecHTTPHandler(payloads), Namespace: "default", Origin: webUI,
-		},
-		Services: service.Services{
-			Deliveries: &service.Deliveries{
-				Limits:   service.DeliveryLimits{TTL: time.Hour, JobTimeout: 15 * time.Minute},
-				Temporal: w.temporal, Store: s, MaxFileSize: 2_097_152_000, Log: log,
-				OnEnqueued: func(source string) { m.JobsEnqueued.WithLabelValues(source).Inc() },
-			},
-			Tasks: &service.Tasks{
-				Temporal: &taskStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second,
-				LeastDeadline: time.Second, LeastRelease: time.Minute,
-			},
-			Downloads: &service.Downloads{
-				Temporal: w.torrents, Store: s, Log: log, CancelPatience: 200 * time.Millisecond, Grace: time.Minute,
-			},
-			Transactions: &service.Transactions{
-				Temporal: &transactionsStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second,
-				Balance: w.chain.balance, StuckAfter: time.Hour,
-			},
 		},
 	}
 

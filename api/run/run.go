@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"stagecoach/api/bot"
+	"stagecoach/api/parts"
 	"stagecoach/api/rest"
 	"stagecoach/api/rest/events"
 	"stagecoach/api/rest/operators"
@@ -56,7 +57,7 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 
 	whole := p.Reporter()
 	p.Metrics.Registry.MustRegister(whole, status.NewGauges(whole))
-	workloads := service.From(p)
+	services := service.From(p)
 	readers := operators.CodecOptions{Namespace: p.Namespace, Origin: c.API.WebUIOrigin}
 	if p.Codec != nil {
 		readers.Handler = converter.NewPayloadCodecHTTPHandler(p.Codec)
@@ -74,7 +75,7 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 			Store: p.Store, Requests: requests, Guesses: allowance.NewGuesses(c.Limits.WrongTokens), OnRefused: refused,
 			Log: log, Version: app.Version,
 		},
-		Services: workloads, Catalog: files, Status: whole, Doctor: p.Doctor(), Feed: events, Temporal: p.Temporal, Codec: readers,
+		Parts: parts.REST(services, files), Workloads: services.Workloads(), Status: whole, Doctor: p.Doctor(), Feed: events, Temporal: p.Temporal, Codec: readers,
 	})
 	defer p.Examine(ctx, "api", p.apiChecks())()
 
@@ -83,21 +84,21 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 		defer stop()
 	}
 
-	services, ctx := errgroup.WithContext(ctx)
-	services.Go(func() error { events.Run(ctx); return nil })
-	services.Go(func() error { return serveAPI(ctx, c.API.Addr, handler, log) })
+	running, ctx := errgroup.WithContext(ctx)
+	running.Go(func() error { events.Run(ctx); return nil })
+	running.Go(func() error { return serveAPI(ctx, c.API.Addr, handler, log) })
 	if c.API.Bot {
 		// A chat's updates wait for each other, and the job's message shows the end anyway.
 		telegramBot := bot.New(bot.Options{
-			Telegram: p.Telegram, Store: p.Store, Services: workloads.WithPatience(botPatience), Catalog: files,
+			Telegram: p.Telegram, Store: p.Store, Parts: parts.Bot(services.WithPatience(botPatience), files, p.Store),
 			Status: whole, Log: log,
 			Requests: requests, OnRefused: refused, Strangers: c.Limits.Strangers, ActivateAtOnce: c.API.ActivateAtOnce,
 			AdminIDs: c.API.AdminIDs, EditEvery: c.API.EditEvery,
 		})
-		services.Go(func() error { return telegramBot.Run(ctx) })
+		running.Go(func() error { return telegramBot.Run(ctx) })
 	}
 
-	return services.Wait()
+	return running.Wait()
 }
 
 // serveAPI listens until ctx ends, then lets requests under way finish; event streams end with ctx.

@@ -10,8 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	"stagecoach/api/parts"
 	"stagecoach/api/rest"
 	"stagecoach/internal/config"
+	"stagecoach/internal/service"
 	"stagecoach/internal/stars"
 )
 
@@ -100,7 +102,7 @@ type operation struct {
 // operationsTable lists the operations of the HTTP API by subject, each with the scope that a token needs.
 func operationsTable() string {
 	answer := httptest.NewRecorder()
-	rest.New(rest.Options{}).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/openapi.json", nil))
+	rest.New(rest.Options{Parts: parts.REST(service.Services{}, nil)}).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/openapi.json", nil))
 	var api struct {
 		Paths map[string]map[string]operation
 	}

@@ -19,7 +19,7 @@ var floors = [][]string{
 	{"internal/service", "internal/catalog", "internal/feed", "internal/allowance", "api/client"},
 	{"internal/operations/cleanup", "internal/operations/doctor", "internal/operations/liveness", "internal/operations/reconcile", "internal/operations/status", "activities", "api/rest/server"},
 	{"workflows/record", "api/bot", "internal/app", "api/rest/accounts", "api/rest/deliveries", "api/rest/downloads", "api/rest/events", "api/rest/operators", "api/rest/tasks", "api/rest/transactions"},
-	{"workflows/delivery", "workflows/task", "workflows/download", "workflows/transaction", "workflows/reconciler", "workflows/retention", "api/rest"},
+	{"workflows/delivery", "workflows/task", "workflows/download", "workflows/transaction", "workflows/reconciler", "workflows/retention", "api/rest", "api/parts"},
 	{"workflows"},
 	{"worker/run", "api/run", "starter/command"},
 	{"worker", "api", "starter"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 )
 
@@ -19,6 +20,8 @@ type Workload interface {
 	Live(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error)
 	// Driven finds the rows whose workflows have these keys: their ids without the workload's name.
 	Driven(ctx context.Context, keys []string) (core.DrivenRows, error)
+	// Release ends what a user has at work, or gives it back to others: the user was forgotten.
+	Release(ctx context.Context, user account.User) error
 }
 
 // LiveRow is one row that a workflow should drive.
@@ -114,4 +117,27 @@ func rowsOf[E any, R LiveRow](page []E, err error, row func(E) R) ([]LiveRow, er
 		rows = append(rows, row(one))
 	}
 	return rows, nil
+}
+
+// releasePage is how many of a user's live rows are read at a time.
+const releasePage = 100
+
+// eachOfUser reads pages of a user's live rows, the newest first, and does something with each.
+func eachOfUser[E any](page func(before int64, limit int) ([]E, error), do func(E) (id int64, err error)) error {
+	for before := int64(0); ; {
+		rows, err := page(before, releasePage)
+		if err != nil {
+			return err
+		}
+
+		for _, row := range rows {
+			if before, err = do(row); err != nil {
+				return err
+			}
+		}
+
+		if len(rows) < releasePage {
+			return nil
+		}
+	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/delivery"
 	"stagecoach/internal/store/operations"
@@ -45,6 +46,13 @@ func (w deliveryWorkload) Live(ctx context.Context, age time.Duration, after int
 
 func (w deliveryWorkload) Driven(ctx context.Context, keys []string) (core.DrivenRows, error) {
 	return w.Store.DrivenDeliveries(ctx, keys)
+}
+
+// Release tells the workflows of a user's live deliveries to end.
+func (w deliveryWorkload) Release(ctx context.Context, user account.User) error {
+	return eachOfUser(func(before int64, limit int) ([]delivery.Job, error) {
+		return w.Store.Jobs(ctx, delivery.Filter{UserID: user.ID, Live: true, Before: before, Limit: limit})
+	}, func(job delivery.Job) (int64, error) { return job.ID, w.Stop(ctx, job) })
 }
 
 // liveDelivery is one live delivery.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/download"
 	"stagecoach/internal/temporalio"
@@ -35,6 +36,13 @@ func (w downloadWorkload) Live(ctx context.Context, age time.Duration, after int
 
 func (w downloadWorkload) Driven(ctx context.Context, keys []string) (core.DrivenRows, error) {
 	return w.Store.DrivenDownloads(ctx, keys)
+}
+
+// Release tells the workflows of a user's active downloads to end: the record has the wish already.
+func (w downloadWorkload) Release(ctx context.Context, user account.User) error {
+	return eachOfUser(func(before int64, limit int) ([]download.Download, error) {
+		return w.Store.Downloads(ctx, download.Filter{UserID: user.ID, Active: true, Before: before, Limit: limit})
+	}, func(job download.Download) (int64, error) { return job.ID, w.TellCancel(ctx, job) })
 }
 
 // liveDownload is one live download.

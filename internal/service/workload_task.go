@@ -5,7 +5,9 @@ import (
 	"strconv"
 	"time"
 
+	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/task"
 )
@@ -31,6 +33,25 @@ func (w taskWorkload) Live(ctx context.Context, age time.Duration, after int64, 
 
 func (w taskWorkload) Driven(ctx context.Context, keys []string) (core.DrivenRows, error) {
 	return w.Store.DrivenTasks(ctx, keys)
+}
+
+// Release lets others claim what a user works on. Tasks that are NEW or STUCK stay assigned, as nobody but the creator
+// may take the assignee away: the creator cancels them, or others take them over when they are stuck.
+func (w taskWorkload) Release(ctx context.Context, user account.User) error {
+	return eachOfUser(func(before int64, limit int) ([]task.Task, error) {
+		return w.Store.Tasks(ctx, task.Filter{AssigneeID: user.ID, Live: true, Before: before, Limit: limit})
+	}, func(t task.Task) (int64, error) {
+		if t.State != lifecycle.TaskInProgress && t.State != lifecycle.TaskBlocked {
+			return t.ID, nil
+		}
+
+		_, err := w.Status(ctx, user, t.ID, lifecycle.TaskNew, "The assignee was removed.", "")
+		// it has moved on meanwhile
+		if fault.CodeOf(err) == fault.InvalidTransition || fault.CodeOf(err) == fault.InsufficientAccess {
+			err = nil
+		}
+		return t.ID, err
+	})
 }
 
 // liveTask is one live task. Little of it is listed: what is done about one that is not driven reads the whole of it.

@@ -8,6 +8,7 @@ import (
 
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/stars"
+	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/notice"
 	"stagecoach/internal/store/operations"
@@ -56,6 +57,9 @@ func (w *transactionWorkload) Live(ctx context.Context, age time.Duration, after
 func (w *transactionWorkload) Driven(ctx context.Context, keys []string) (core.DrivenRows, error) {
 	return w.Store.DrivenTransactions(ctx, keys)
 }
+
+// Release leaves transactions as they are: they go on for the money of their senders.
+func (w *transactionWorkload) Release(context.Context, account.User) error { return nil }
 
 // liveTransaction is one live transaction.
 type liveTransaction struct {

@@ -125,14 +125,12 @@ var (
 // handlers answer the operations of users and tokens.
 type handlers struct {
 	*server.Server
-	deliveries *service.Deliveries
-	tasks      *service.Tasks
-	downloads  *service.Downloads
+	workloads []service.Workload
 }
 
 // Register adds the operations of users and tokens to an API.
-func Register(s *server.Server, deliveries *service.Deliveries, tasks *service.Tasks, downloads *service.Downloads) {
-	h := &handlers{Server: s, deliveries: deliveries, tasks: tasks, downloads: downloads}
+func Register(s *server.Server, workloads []service.Workload) {
+	h := &handlers{Server: s, workloads: workloads}
 
 	server.Register(s, createUser, h.createUser)
 	server.Register(s, listUsers, h.listUsers)

@@ -1,0 +1,39 @@
+// Package parts is the list of what each workload gives to the HTTP API and to the bot.
+package parts
+
+import (
+	"stagecoach/api/bot/chat"
+	botdeliveries "stagecoach/api/bot/deliveries"
+	botdownloads "stagecoach/api/bot/downloads"
+	bottasks "stagecoach/api/bot/tasks"
+	bottransactions "stagecoach/api/bot/transactions"
+	"stagecoach/api/rest/deliveries"
+	"stagecoach/api/rest/downloads"
+	"stagecoach/api/rest/server"
+	"stagecoach/api/rest/tasks"
+	"stagecoach/api/rest/transactions"
+	"stagecoach/internal/catalog"
+	"stagecoach/internal/service"
+	"stagecoach/internal/store"
+)
+
+// REST gives the functions that add the operations of each workload to the HTTP API.
+func REST(s service.Services, files *catalog.Catalog) []func(*server.Server) {
+	return []func(*server.Server){
+		func(api *server.Server) { deliveries.Register(api, s.Deliveries, files) },
+		func(api *server.Server) { tasks.Register(api, s.Tasks) },
+		func(api *server.Server) { downloads.Register(api, s.Downloads) },
+		func(api *server.Server) { transactions.Register(api, s.Transactions) },
+	}
+}
+
+// Bot gives the functions that make the part of each workload in the bot, in the order of /help. Plain words are for
+// the last part that takes them: the first one, deliveries, searches for whatever is left.
+func Bot(s service.Services, files botdeliveries.Catalog, record *store.Store) []func(*chat.Sender) chat.Part {
+	return []func(*chat.Sender) chat.Part{
+		func(sender *chat.Sender) chat.Part { return botdeliveries.New(sender, s.Deliveries, files, record) },
+		func(sender *chat.Sender) chat.Part { return bottasks.New(sender, s.Tasks, record) },
+		func(sender *chat.Sender) chat.Part { return botdownloads.New(sender, s.Downloads, record) },
+		func(sender *chat.Sender) chat.Part { return bottransactions.New(sender, s.Transactions) },
+	}
+}
