@@ -68,7 +68,7 @@ type Activities struct {
 	Telegram Telegram
 	Temporal Temporal
 	Spool    *Spool // nil: stream
-	Metrics  *metrics.Metrics
+	Metrics  metrics.Delivery
 	Log      *slog.Logger
 	Settings Settings
 

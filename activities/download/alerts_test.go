@@ -40,7 +40,7 @@ func TestLongOutageIsTold(t *testing.T) {
 
 	w.wantAlerts("for long", notice.Alert{Kind: notice.AlertDownloadsAway, Begun: true})
 	w.Sync = &Sync{
-		Store: w.rig.Store, Torrents: w.rig.Torrents, Temporal: w.ears, Metrics: metrics.New(),
+		Store: w.rig.Store, Torrents: w.rig.Torrents, Temporal: w.ears, Metrics: metrics.New().Download(),
 		Log: slog.New(slog.DiscardHandler), Settings: w.Sync.Settings,
 	}
 

@@ -38,7 +38,7 @@ type Sync struct {
 	Store    SyncStore
 	Torrents *qbittorrent.Client
 	Temporal temporalio.Signaler
-	Metrics  *metrics.Metrics
+	Metrics  metrics.Download
 	Log      *slog.Logger
 	Settings SyncSettings
 	OnPoll   func(Poll) // when set, is told how each poll went
@@ -129,10 +129,10 @@ func (s *Sync) report(ctx context.Context, poll Poll) {
 	case ctx.Err() != nil:
 		return
 	case poll.Err != nil:
-		s.Metrics.DownloadPollErrors.Inc()
+		s.Metrics.PollErrors.Inc()
 	default:
-		s.Metrics.DownloadPoll.Observe(poll.Took.Seconds())
-		s.Metrics.DownloadsWatched.Set(float64(poll.Jobs))
+		s.Metrics.Poll.Observe(poll.Took.Seconds())
+		s.Metrics.Watched.Set(float64(poll.Jobs))
 	}
 
 	if s.OnPoll != nil {

@@ -27,7 +27,7 @@ type Store interface {
 type Activities struct {
 	Store    Store
 	Temporal temporalio.Signaler
-	Metrics  *metrics.Metrics
+	Metrics  metrics.Task
 }
 
 // failed makes an error of the record Temporal's. One that nobody has foreseen is told who asked, if somebody did; what
@@ -103,9 +103,9 @@ func (t *Activities) count(w task.Write, state task.Snapshot) {
 	if state.Version != w.Version || state.RequestID != w.RequestID {
 		return // somebody else's, later
 	}
-	t.Metrics.TaskTransitions.WithLabelValues(string(w.Action)).Inc()
+	t.Metrics.Transitions.WithLabelValues(string(w.Action)).Inc()
 	if state.FinishedAt != nil {
-		t.Metrics.TasksEnded.WithLabelValues(string(state.State)).Inc()
+		t.Metrics.Ended.WithLabelValues(string(state.State)).Inc()
 	}
 }
 

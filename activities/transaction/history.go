@@ -85,7 +85,7 @@ func (m *Monitor) finalPage(
 
 // note counts and logs what a page has brought.
 func (m *Monitor) note(brought transaction.Ingested) {
-	m.Metrics.TransactionsStarted.Add(float64(len(brought.NewDeposits)))
+	m.Metrics.Started.Add(float64(len(brought.NewDeposits)))
 	for _, hash := range brought.Lost {
 		m.Log.Error("the chain has a payment that the record does not know: a person has to look", "transaction", hash)
 	}

@@ -46,7 +46,7 @@ type Monitor struct {
 	TopUpFrom []ton.Address // whose transfers are no orders
 	Settings  Settings
 	Temporal  temporalio.Signaler
-	Metrics   *metrics.Metrics
+	Metrics   metrics.Transaction
 	Log       *slog.Logger
 	// Start starts a transaction's workflow and remembers that it did.
 	Start func(ctx context.Context, hash string) error

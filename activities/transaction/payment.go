@@ -61,7 +61,7 @@ type PaymentActivities struct {
 	Fragment *fragment.Client
 	Allow    []ton.Address // that may be paid for Stars
 	Settings Settings
-	Metrics  *metrics.Metrics
+	Metrics  metrics.Transaction
 	Log      *slog.Logger
 
 	healthy atomic.Bool // no alert of ours is open

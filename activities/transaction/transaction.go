@@ -51,7 +51,7 @@ type Activities struct {
 	Store    Store
 	Settings Settings
 	Orders   Orders
-	Metrics  *metrics.Metrics
+	Metrics  metrics.Transaction
 	Log      *slog.Logger
 }
 
@@ -149,9 +149,9 @@ func (a *Activities) WriteOffRefund(ctx context.Context, r Request) (Snapshot, e
 
 // countEnd counts where a try to carry out an order has led to. A call that is repeated because its answer was lost
 // counts twice.
-func countEnd(m *metrics.Metrics, s transaction.Snapshot, err error) {
+func countEnd(m metrics.Transaction, s transaction.Snapshot, err error) {
 	if err == nil && s.Ended() {
-		m.TransactionsEnded.WithLabelValues(string(s.State)).Inc()
+		m.Ended.WithLabelValues(string(s.State)).Inc()
 	}
 }
 

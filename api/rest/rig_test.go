@@ -104,7 +104,7 @@ func newRigWith(t *testing.T, change func(*rest.Options)) *rig {
 		Deliveries: &service.Deliveries{
 			Limits:   service.DeliveryLimits{TTL: time.Hour, JobTimeout: 15 * time.Minute},
 			Temporal: w.temporal, Store: s, MaxFileSize: 2_097_152_000, Log: log,
-			OnEnqueued: func(source string) { m.JobsEnqueued.WithLabelValues(source).Inc() },
+			OnEnqueued: func(source string) { m.Delivery().JobsEnqueued.WithLabelValues(source).Inc() },
 		},
 		Tasks: &service.Tasks{
 			Temporal: &taskStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second,

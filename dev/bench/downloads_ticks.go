@@ -129,7 +129,7 @@ func (m *machine) watch(url string, jobs int, then func() error) (polls []downlo
 	stop := make(chan struct{})
 	quiet := slog.New(slog.DiscardHandler)
 	watcher := &download.Sync{
-		Store: m.store, Metrics: metrics.New(), Log: quiet,
+		Store: m.store, Metrics: metrics.New().Download(), Log: quiet,
 		Torrents: qbittorrent.New(qbittorrent.Options{
 			URL: url, Username: torrentUser, Password: torrentPassword, ActiveCategory: tickCategory,
 			DoneCategory: tickCategory + "-done",

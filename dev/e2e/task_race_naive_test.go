@@ -46,7 +46,7 @@ func runNaiveWorker() int {
 
 		w := worker.New(temporal, lifecycle.MainQueue, worker.Options{})
 		w.RegisterWorkflowWithOptions(naiveTask, workflow.RegisterOptions{Name: lifecycle.TaskType})
-		w.RegisterActivity(&task.Activities{Store: record, Temporal: temporal, Metrics: metrics.New()})
+		w.RegisterActivity(&task.Activities{Store: record, Temporal: temporal, Metrics: metrics.New().Task()})
 		return w.Run(worker.InterruptCh())
 	}()
 	if err != nil {

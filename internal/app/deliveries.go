@@ -9,13 +9,14 @@ import (
 
 // Deliveries makes the service of deliveries.
 func (a *Connections) Deliveries() *service.Deliveries {
-	startAtZero(a.Metrics.JobsCompleted, lifecycle.Delivery.Ended()...)
+	counted := a.Metrics.Delivery()
+	startAtZero(counted.JobsCompleted, lifecycle.Delivery.Ended()...)
 	return &service.Deliveries{
 		Temporal: a.Temporal, Store: a.Store, MaxFileSize: a.Config.Delivery.MaxFileSize, Log: a.Log,
 		CancelPatience: 3 * time.Second,
 		Limits:         service.DeliveryLimits{TTL: a.Config.Delivery.TTL, JobTimeout: a.Config.Delivery.JobTimeout},
-		OnEnqueued:     func(source string) { a.Metrics.JobsEnqueued.WithLabelValues(source).Inc() },
+		OnEnqueued:     func(source string) { counted.JobsEnqueued.WithLabelValues(source).Inc() },
 		Heartbeat:      a.Config.Delivery.Heartbeat, Payloads: a.Payloads,
-		OnEnded: func(state lifecycle.DeliveryState) { a.Metrics.JobsCompleted.WithLabelValues(string(state)).Inc() },
+		OnEnded: func(state lifecycle.DeliveryState) { counted.JobsCompleted.WithLabelValues(string(state)).Inc() },
 	}
 }

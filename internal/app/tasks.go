@@ -7,10 +7,11 @@ import (
 
 // Tasks makes the service of tasks.
 func (a *Connections) Tasks() *service.Tasks {
-	startAtZero(a.Metrics.TasksEnded, lifecycle.Task.Ended()...)
+	counted := a.Metrics.Task()
+	startAtZero(counted.Ended, lifecycle.Task.Ended()...)
 	return &service.Tasks{
 		Temporal: a.Temporal, Store: a.Store, Log: a.Log, Patience: requestPatience,
 		LeastDeadline: a.Config.Tasks.LeastDeadline, LeastRelease: a.Config.Tasks.LeastRelease,
-		OnCreated: func(n int) { a.Metrics.TasksCreated.Add(float64(n)) },
+		OnCreated: func(n int) { counted.Created.Add(float64(n)) },
 	}
 }

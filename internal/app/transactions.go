@@ -42,7 +42,7 @@ func (a *Connections) Chain() *toncenter.Client {
 	return toncenter.New(toncenter.Options{
 		URL: c.ToncenterURL, APIKey: c.ToncenterKey, RequestsPerSecond: c.ToncenterRate,
 		Reserve:   SharedRate(a.Store, "toncenter", c.ToncenterURL, c.ToncenterKey),
-		OnLatency: TraceCall("toncenter", a.Metrics.ToncenterLatency), OnResult: a.Liveness.Noting(liveness.Toncenter),
+		OnLatency: TraceCall("toncenter", a.Metrics.Transaction().ToncenterLatency), OnResult: a.Liveness.Noting(liveness.Toncenter),
 	})
 }
 
@@ -55,13 +55,14 @@ func (a *Connections) Fragment(o fragment.Options) *fragment.Client {
 		session = c.Cookies
 	}
 	o.Reserve = SharedRate(a.Store, "fragment", c.URL, session)
-	o.OnLatency, o.OnResult = TraceCall("fragment", a.Metrics.FragmentLatency), a.Liveness.Noting(liveness.Fragment)
+	o.OnLatency, o.OnResult = TraceCall("fragment", a.Metrics.Transaction().FragmentLatency), a.Liveness.Noting(liveness.Fragment)
 	return fragment.New(o)
 }
 
 // Transactions is how the doors and the reconciler reach transactions. It needs no key: the record knows the wallet.
 func (a *Connections) Transactions() *service.Transactions {
-	startAtZero(a.Metrics.TransactionsEnded, lifecycle.TransactionProcessed, lifecycle.TransactionFailed)
+	ended := a.Metrics.Transaction().Ended
+	startAtZero(ended, lifecycle.TransactionProcessed, lifecycle.TransactionFailed)
 	chain, shop := a.Chain(), a.Fragment(fragment.Options{})
 	return &service.Transactions{
 		Temporal: a.Temporal, Store: a.Store, Log: a.Log, Patience: requestPatience, Most: a.Config.Transactions.MaxStars,
@@ -72,7 +73,7 @@ func (a *Connections) Transactions() *service.Transactions {
 			RetryPause: a.Config.Transactions.RetryPause,
 		},
 		OnEnded: func(state lifecycle.TransactionState) {
-			a.Metrics.TransactionsEnded.WithLabelValues(string(state)).Inc()
+			ended.WithLabelValues(string(state)).Inc()
 		},
 		Price: func(ctx context.Context, stars int64) (int64, error) {
 			price, err := shop.Price(ctx, int(stars))

@@ -8,7 +8,7 @@ func (p process) deliveryActivities() (*delivery.Activities, error) {
 	c := p.Config
 	courier := &delivery.Activities{
 		Store: p.Store, Storage: p.Yandex, Telegram: p.Telegram, Temporal: p.Temporal,
-		Metrics: p.Metrics, Log: p.Log,
+		Metrics: p.Metrics.Delivery(), Log: p.Log,
 		Settings: delivery.Settings{
 			TTL: c.Delivery.TTL, JobTimeout: c.Delivery.JobTimeout, StorageTimeout: c.Delivery.StorageTimeout,
 			SendInitTimeout: c.Delivery.SendInitTimeout, ChunkTimeout: c.Delivery.ChunkTimeout,
@@ -20,7 +20,7 @@ func (p process) deliveryActivities() (*delivery.Activities, error) {
 
 	if c.Delivery.Mode == "spool" {
 		spool, err := delivery.NewSpool(
-			c.Delivery.SpoolDir, c.Telegram.SharedDir, c.Delivery.SpoolMaxBytes, c.Delivery.JobTimeout, p.Metrics.SpoolUsage,
+			c.Delivery.SpoolDir, c.Telegram.SharedDir, c.Delivery.SpoolMaxBytes, c.Delivery.JobTimeout, p.Metrics.Delivery().SpoolUsage,
 		)
 		if err != nil {
 			return nil, err

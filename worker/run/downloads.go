@@ -22,7 +22,7 @@ func (p process) downloadActivities() (*download.Activities, *download.Sync) {
 		URL: c.QBittorrent.URL, Username: c.QBittorrent.Username, Password: c.QBittorrent.Password,
 		Timeout:        c.QBittorrent.Timeout,
 		ActiveCategory: c.QBittorrent.ActiveCategory, DoneCategory: c.QBittorrent.DoneCategory,
-		OnLatency: app.TraceCall("qbittorrent", p.Metrics.QBittorrentLatency),
+		OnLatency: app.TraceCall("qbittorrent", p.Metrics.Download().Latency),
 		OnResult:  p.Liveness.Noting(liveness.QBittorrent),
 	})
 
@@ -38,7 +38,7 @@ func (p process) downloadActivities() (*download.Activities, *download.Sync) {
 	}
 
 	watcher := &download.Sync{
-		Store: p.Store, Torrents: torrents, Temporal: p.Temporal, Metrics: p.Metrics, Log: p.Log,
+		Store: p.Store, Torrents: torrents, Temporal: p.Temporal, Metrics: p.Metrics.Download(), Log: p.Log,
 		Settings: download.SyncSettings{
 			Every: c.Download.PollInterval, PollGap: c.Download.PollGap(), StalledAfter: c.Download.StalledAfter,
 			StalledCancel: c.Download.StalledCancel, AlertAfter: downloadAlertAfter,

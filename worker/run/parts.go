@@ -45,7 +45,7 @@ func (p process) parts() (all parts, err error) {
 	}
 
 	all.records = &delivery.Records{Deliveries: services.Deliveries}
-	all.tasks = &task.Activities{Store: p.Store, Temporal: p.Temporal, Metrics: p.Metrics}
+	all.tasks = &task.Activities{Store: p.Store, Temporal: p.Temporal, Metrics: p.Metrics.Task()}
 	all.downloads, all.downloadSync = p.downloadActivities()
 	all.reconciler = p.reconciler(services.Workloads())
 	all.cleanup = &cleanup.OldRows{Store: p.Store, Log: p.Log}

@@ -24,10 +24,10 @@ func (p process) addTransactions(all *parts) error {
 
 	settings := p.transactionSettings()
 	all.transactions = &transaction.Activities{
-		Store: p.Store, Settings: settings, Orders: all.orders, Metrics: p.Metrics, Log: p.Log,
+		Store: p.Store, Settings: settings, Orders: all.orders, Metrics: p.Metrics.Transaction(), Log: p.Log,
 	}
 	all.payments = &transaction.PaymentActivities{
-		Store: p.Store, Wallet: wallet, Chain: p.Chain(), Second: p.secondSource(), Settings: settings, Metrics: p.Metrics,
+		Store: p.Store, Wallet: wallet, Chain: p.Chain(), Second: p.secondSource(), Settings: settings, Metrics: p.Metrics.Transaction(),
 		Log: p.Log,
 	}
 
@@ -47,7 +47,7 @@ func (p process) addTransactions(all *parts) error {
 	all.orders.Monitored = wallet.Address().Raw()
 	all.monitor = &transaction.Monitor{
 		Store: p.Store, Wallet: wallet.Address(), Chain: all.payments.Chain, TopUpFrom: topUpFrom, Settings: settings,
-		Temporal: p.Temporal, Metrics: p.Metrics, Log: p.Log,
+		Temporal: p.Temporal, Metrics: p.Metrics.Transaction(), Log: p.Log,
 		Start: app.TraceStart("deposit", all.orders.Start),
 	}
 	return nil

@@ -129,7 +129,7 @@ func (w *rig) startWorker() {
 	w.worker.RegisterWorkflowWithOptions(download.Sync, workflow.RegisterOptions{Name: lifecycle.DownloadSyncType})
 	w.worker.RegisterActivity(w.acts)
 	w.worker.RegisterActivity(&activities.Sync{
-		Store: w.store, Torrents: w.torrents, Temporal: w.client, Metrics: metrics.New(), Log: w.jobs.Log,
+		Store: w.store, Torrents: w.torrents, Temporal: w.client, Metrics: metrics.New().Download(), Log: w.jobs.Log,
 		Settings: activities.SyncSettings{Every: pollEvery, PollGap: time.Minute, StalledAfter: 24 * time.Hour},
 	})
 	w.must(w.worker.Start())

@@ -82,7 +82,7 @@ func (w *rig) startWorker() {
 	w.Helper()
 	w.worker = worker.New(w.client, lifecycle.MainQueue, worker.Options{WorkerStopTimeout: time.Second})
 	w.worker.RegisterWorkflowWithOptions(task.Run, workflow.RegisterOptions{Name: lifecycle.TaskType})
-	w.worker.RegisterActivity(&activities.Activities{Store: w.store, Temporal: w.client, Metrics: metrics.New()})
+	w.worker.RegisterActivity(&activities.Activities{Store: w.store, Temporal: w.client, Metrics: metrics.New().Task()})
 	w.must(w.worker.Start())
 	w.Cleanup(w.worker.Stop)
 }

@@ -229,7 +229,7 @@ func (c *chaos) build() error {
 		PollInterval: time.Minute, MinDeposit: 50_000_000,
 	}
 
-	log, counted := slog.New(slog.NewTextHandler(&c.logs, nil)), metrics.New()
+	log, counted := slog.New(slog.NewTextHandler(&c.logs, nil)), metrics.New().Transaction()
 	shop, stop, err := sim.Start(
 		"127.0.0.1:0", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { c.mortal(c.fragment, w, r) }),
 	)

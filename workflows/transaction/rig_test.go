@@ -140,7 +140,7 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 	}
 
 	log := slog.New(slog.NewTextHandler(w.logs, nil))
-	counted := metrics.New()
+	counted := metrics.New().Transaction()
 	w.cashier = &activities.PaymentActivities{
 		Store: w.store, Wallet: w.wallet, Chain: w.toncenter, Allow: []ton.Address{shop}, Settings: s.settings,
 		Metrics: counted, Log: log,
