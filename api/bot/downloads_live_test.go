@@ -168,7 +168,7 @@ func TestNoNoticeOfADownloadComesTwice(t *testing.T) {
 		w.completes(w.starts(anna, w.addsBook(anna, title, "")))
 	}
 
-	due, err := w.store.DueNotices(t.Context(), []string{notice.DownloadNotices}, 10)
+	due, err := w.store.DueNotices(t.Context(), []string{lifecycle.WorkloadDownload}, 10)
 	if err != nil || len(due) != 1 || due[0].EntityID != "1" {
 		t.Fatal(due, err)
 	}

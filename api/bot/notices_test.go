@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/dev/sim"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/notice"
 	"stagecoach/internal/store/task"
@@ -136,7 +137,7 @@ func TestNoNoticeComesTwice(t *testing.T) {
 	w.eventually("a notice to send", func() bool { // other tests' transactions may hold events up
 		err := b.planNotices(t.Context())
 		if err == nil {
-			due, err = w.store.DueNotices(t.Context(), []string{notice.TaskNotices}, 10)
+			due, err = w.store.DueNotices(t.Context(), []string{lifecycle.WorkloadTask}, 10)
 		}
 		return err == nil && len(due) == 1
 	})

@@ -20,7 +20,6 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/account"
-	"stagecoach/internal/store/notice"
 	"stagecoach/internal/store/transaction"
 	"stagecoach/internal/temporalio"
 )
@@ -377,7 +376,7 @@ func TestEveryAlertHasWords(t *testing.T) {
 		}
 	}
 
-	for _, kind := range notice.AlertKinds {
+	for _, kind := range store.Parts.AlertKinds() {
 		if _, known := alertTexts[kind]; !known {
 			t.Errorf("%s has no words", kind)
 		}

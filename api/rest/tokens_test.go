@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
 )
 
@@ -153,7 +154,7 @@ func TestATokenGrantsNoMoreThanItsMaker(t *testing.T) {
 	// her role has none
 	refused(w.send(w.adaToken, "POST", "/v1/tokens", `{"name":"x","scopes":["read","money"]}`), "[money]")
 	read, _ := w.token(w.admin, account.ScopeRead)
-	_, tasks := w.token(w.admin, account.ScopeTasks)
+	_, tasks := w.token(w.admin, lifecycle.TaskScope)
 	refused(w.send(read, "POST", "/v1/tokens", `{"name":"x","scopes":["tasks","read"]}`), "[tasks]")
 	refused(w.send(read, "DELETE", "/v1/tokens/"+tasks, nil), "[tasks]")
 	refused(w.send(read, "POST", "/v1/tokens/"+tasks+"/rotate", nil), "[tasks]")

@@ -18,7 +18,6 @@ import (
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/delivery"
-	"stagecoach/internal/store/notice"
 	"stagecoach/internal/store/task"
 )
 
@@ -116,7 +115,7 @@ func scaleParts(ctx context.Context, m *machine) []scalePart {
 		{"statistics of transactions", func() error { _, err := m.store.StatsOfTransactions(ctx, 30); return err }, countingRows, "counting the rows"},
 		{"a live message", func() error { return showBoard(ctx, m.store) }, wholeLine, "numbering all that wait"},
 		{"notices", func() error {
-			_, err := m.store.DueNotices(ctx, []string{notice.TaskNotices, notice.DownloadNotices, notice.TransactionNotices}, 50)
+			_, err := m.store.DueNotices(ctx, []string{lifecycle.WorkloadTask, lifecycle.WorkloadDownload, lifecycle.WorkloadTransaction}, 50)
 			return err
 		}, allNotices, "sorting all that are due"},
 		{"a list of expired deliveries", func() error {
@@ -156,7 +155,7 @@ func showBoard(ctx context.Context, s *store.Store) error {
 	}
 
 	for _, board := range boards {
-		if board.Workload == notice.DeliveryLiveMessages {
+		if board.Workload == lifecycle.WorkloadDelivery {
 			if _, err := s.PlacesInLine(ctx, []int64{board.EntityID}); err != nil {
 				return err
 			}

@@ -19,9 +19,9 @@ import (
 
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/dev/sim/yandexsim"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/delivery"
-	"stagecoach/internal/store/notice"
 )
 
 const (
@@ -92,7 +92,7 @@ func (r *rig) deliver(ctx context.Context, user account.User, file delivery.File
 		return timing{}, err
 	}
 
-	events, err := r.store.EventsOf(ctx, notice.DeliveryLiveMessages, strconv.FormatInt(job.ID, 10))
+	events, err := r.store.EventsOf(ctx, lifecycle.WorkloadDelivery, strconv.FormatInt(job.ID, 10))
 	if err != nil {
 		return timing{}, err
 	}

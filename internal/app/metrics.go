@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"stagecoach/internal/allowance"
-	"stagecoach/internal/store/operations"
+	"stagecoach/internal/store"
 )
 
 // startAtZero makes a counter of ends exist before the first end: Prometheus sees no rise in what comes up as a one.
@@ -23,7 +23,7 @@ func startAtZero[S ~string](ends *prometheus.CounterVec, states ...S) {
 // CountRefused gives what counts requests that are refused for a limit.
 func (a *Connections) CountRefused() func(limit string) {
 	// a counter that is not there yet cannot be seen to grow
-	for _, limit := range slices.Concat(operations.QuotaNames(), allowance.Limits) {
+	for _, limit := range slices.Concat(store.Parts.QuotaNames(), allowance.Limits) {
 		a.Metrics.RequestsRefused.WithLabelValues(limit)
 	}
 	return func(limit string) { a.Metrics.RequestsRefused.WithLabelValues(limit).Inc() }

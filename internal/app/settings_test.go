@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"stagecoach/internal/config"
-	"stagecoach/internal/store/operations"
+	"stagecoach/internal/store"
 )
 
 // TestSettingsNameWhatTheRecordBounds compares the names by which settings bound and keep rows with those of the
@@ -28,8 +28,8 @@ func TestSettingsNameWhatTheRecordBounds(t *testing.T) {
 		settings map[string]int
 		record   []string
 	}{
-		"quotas":   {c.Limits.Quotas, operations.QuotaNames()},
-		"policies": {c.Retention, operations.Policies()},
+		"quotas":   {c.Limits.Quotas, store.Parts.QuotaNames()},
+		"policies": {c.Retention, store.Parts.Policies()},
 	} {
 		slices.Sort(names.record)
 		if got := slices.Sorted(maps.Keys(names.settings)); !slices.Equal(got, names.record) {

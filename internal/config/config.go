@@ -37,7 +37,7 @@ type Config struct {
 	TON          TON
 	Fragment     Fragment
 	Transactions Transactions
-	Retention    map[string]int // days by the names of operations.Policies; 0: for ever
+	Retention    map[string]int // days by the names of store.Parts; 0: for ever
 	Media        Media
 }
 
@@ -91,7 +91,7 @@ type Limits struct {
 	WrongTokens int // a second, from one address, in each process
 	Strangers   int // new Telegram accounts an hour
 
-	Quotas map[string]int // what one user may have at a time, by the names of operations.QuotaNames
+	Quotas map[string]int // what one user may have at a time, by the names of store.Parts
 }
 
 // Worker configures a worker process.

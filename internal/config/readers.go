@@ -149,12 +149,12 @@ func limit(into *int, name, def, doc string) Setting {
 	return integer(into, name, def, 0, 1_000_000, doc+"; 0: no limit")
 }
 
-// quota reads how much of a kind one user may have, by the kind's name in operations.QuotaNames.
+// quota reads how much of a kind one user may have, by the kind's name in store.Parts.
 func (c *Config) quota(kind, name, def, doc string) Setting {
 	return entry(&c.Limits.Quotas, kind, func(into *int) Setting { return limit(into, name, def, doc) })
 }
 
-// days reads for how many days rows are kept, by the name of their policy in operations.Policies.
+// days reads for how many days rows are kept, by the name of their policy in store.Parts.
 func (c *Config) days(policy, name, def, doc string) Setting {
 	return entry(&c.Retention, policy, func(into *int) Setting {
 		return integer(into, name, def, 0, 36500, "days to keep "+doc+"; 0: for ever")

@@ -56,6 +56,7 @@ const (
 	DeliveryAttemptSignal = "attempt" // from the activity or the reconciler: an attempt that has not ended the job
 	DeliverActivity       = "Deliver" // the activity that delivers
 	DeliveryQueue         = "delivery"
+	DeliveryScope         = "deliveries" // of tokens that ask for deliveries and cancel them
 )
 
 var (

@@ -48,6 +48,7 @@ type DownloadFacts struct {
 // Names that operators and other programs use.
 const (
 	DownloadType           = "Download"
+	DownloadScope          = "downloads" // of tokens that add books, ask for downloads and cancel them
 	DownloadObservedSignal = "observed" // from the watcher: the torrent has changed state
 
 	DownloadSyncType = "DownloadSync"

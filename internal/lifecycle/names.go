@@ -17,6 +17,8 @@ type Workload struct {
 	// Counted is how a status and the metrics name its rows by state: their name, "_in_" and the name of the state.
 	Counted string
 	Queues  []string // in which its activities wait, beside the main one
+	Scope   string   // that a token needs to act on it
+	Admins  bool     // the scope is of use to administrators only
 }
 
 // AnyTable is a table whatever its types are.
@@ -28,11 +30,12 @@ type AnyTable interface {
 
 // Workloads lists all workloads. All that loops over workloads does so in this order.
 var Workloads = []Workload{
-	{Name: WorkloadDelivery, Table: Delivery, Counted: "jobs_in_state", Queues: []string{DeliveryQueue}},
-	{Name: WorkloadTask, Table: Task, Counted: "tasks_in_status"},
-	{Name: WorkloadDownload, Table: Download, Counted: "downloads_in_status", Queues: []string{TorrentQueue}},
+	{Name: WorkloadDelivery, Table: Delivery, Counted: "jobs_in_state", Queues: []string{DeliveryQueue}, Scope: DeliveryScope},
+	{Name: WorkloadTask, Table: Task, Counted: "tasks_in_status", Scope: TaskScope},
+	{Name: WorkloadDownload, Table: Download, Counted: "downloads_in_status", Queues: []string{TorrentQueue}, Scope: DownloadScope},
 	{
 		Name: WorkloadTransaction, Table: Transaction, Counted: "transactions_in_status", Queues: PaymentQueues,
+		Scope: TransactionScope, Admins: true,
 	},
 }
 

@@ -74,6 +74,7 @@ var TransactionOutcomes = []TransactionState{TransactionProcessed, TransactionFa
 // Names that operators and other programs use. The updates are the actions retry and resolve.
 const (
 	TransactionType          = "Transaction"
+	TransactionScope         = "money"   // of tokens that decide about transactions and payments
 	TransactionRetrySignal   = "retry"   // for operators: as the update, without an answer
 	TransactionTurnSignal    = "turn"    // from the monitor: the wallet's turn may have come
 	TransactionSettledSignal = "settled" // from the monitor: the chain may have decided about the payment

@@ -17,7 +17,6 @@ import (
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/download"
-	"stagecoach/internal/store/notice"
 )
 
 // shelf is a database with two readers and a book.
@@ -125,7 +124,7 @@ func TestOneActiveDownload(t *testing.T) {
 
 	events, err := s.EventsOf(t.Context(), "download", fmt.Sprint(ids[0]))
 	boards, boardErr := s.ClaimLiveMessages(t.Context(), 10, time.Minute)
-	if err != nil || len(events) != 1 || *events[0].OwnerID != s.ann.ID || boardErr != nil || len(boards) != 1 || boards[0].Workload != notice.DownloadLiveMessages {
+	if err != nil || len(events) != 1 || *events[0].OwnerID != s.ann.ID || boardErr != nil || len(boards) != 1 || boards[0].Workload != lifecycle.WorkloadDownload {
 		t.Errorf("%+v %v, %+v %v", events, err, boards, boardErr)
 	}
 

@@ -4,8 +4,6 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
-
-	"stagecoach/internal/store/operations"
 )
 
 // Trace lets t see every statement of the stores that are opened from now on.
@@ -19,7 +17,7 @@ func (s *Store) MigrateTo(ctx context.Context, version int64) error { return s.m
 
 // RowTables lists the tables of the workloads' rows.
 func RowTables() (names []string) {
-	for _, part := range operations.Parts {
+	for _, part := range Parts {
 		names = append(names, part.Table)
 	}
 	return names

@@ -7,7 +7,6 @@ import (
 
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/core"
-	"stagecoach/internal/store/notice"
 	"stagecoach/internal/store/task"
 	"stagecoach/internal/store/transaction"
 )
@@ -34,7 +33,7 @@ func TestTaskNotices(t *testing.T) {
 	}
 
 	o.must(o.PlanNotices(t.Context(), from, events, 0))
-	notices, err := o.DueNotices(t.Context(), []string{notice.TaskNotices}, 100)
+	notices, err := o.DueNotices(t.Context(), []string{lifecycle.WorkloadTask}, 100)
 	o.must(err)
 	var told []int64
 	for _, notice := range notices {

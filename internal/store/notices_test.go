@@ -62,11 +62,11 @@ func TestDownloadNotices(t *testing.T) {
 
 	want := []string{fmt.Sprintf("%d:%d:[3]", s.ann.ID, done.ID), fmt.Sprintf("%d:%d:[2]", dora.ID, other.ID)}
 	slices.Sort(want)
-	found, got := s.due(notice.TaskNotices, notice.DownloadNotices)
+	found, got := s.due(lifecycle.WorkloadTask, lifecycle.WorkloadDownload)
 	if !slices.Equal(got, want) {
 		t.Fatalf("due %q, want %q", got, want)
 	}
-	if _, got := s.due(notice.TaskNotices); len(got) != 0 {
+	if _, got := s.due(lifecycle.WorkloadTask); len(got) != 0 {
 		t.Errorf("another workload's: %q", got)
 	}
 
@@ -84,12 +84,12 @@ func TestDownloadNotices(t *testing.T) {
 
 	// What stalls and ends by that is one message, a little later.
 	note(stalled, core.Event{Type: "canceled", To: string(lifecycle.DownloadCanceled)})
-	if _, got := s.due(notice.DownloadNotices); len(got) != 0 {
+	if _, got := s.due(lifecycle.WorkloadDownload); len(got) != 0 {
 		t.Errorf("too early: %q", got)
 	}
 
 	s.exec(`UPDATE news SET due_at = due_at - interval '5 seconds' WHERE state = 'due'`)
-	if _, got := s.due(notice.DownloadNotices); !slices.Equal(got, []string{fmt.Sprintf("%d:%d:[2 3]", s.bob.ID, stalled.ID)}) {
+	if _, got := s.due(lifecycle.WorkloadDownload); !slices.Equal(got, []string{fmt.Sprintf("%d:%d:[2 3]", s.bob.ID, stalled.ID)}) {
 		t.Errorf("due %q", got)
 	}
 }
@@ -105,11 +105,11 @@ func TestAdoptedNotices(t *testing.T) {
 
 	for range 2 {
 		s.must(s.AdoptNotices(t.Context()))
-		found, got := s.due(notice.TaskNotices)
+		found, got := s.due(lifecycle.WorkloadTask)
 		if !slices.Equal(got, []string{fmt.Sprintf("%d:%d:[0 1]", s.ann.ID, task.ID)}) {
 			t.Fatalf("due %q", got)
 		}
-		if n := found[0]; n.Workload != notice.TaskNotices || n.EntityID != strconv.FormatInt(task.ID, 10) || !n.Ready() {
+		if n := found[0]; n.Workload != lifecycle.WorkloadTask || n.EntityID != strconv.FormatInt(task.ID, 10) || !n.Ready() {
 			t.Errorf("%+v", n)
 		}
 	}

@@ -108,7 +108,7 @@ func TestOldRatesAreSwept(t *testing.T) {
 	w.exec(`UPDATE rate_limits SET tat = now() - interval '25 hours' WHERE key < '3'`)
 
 	var swept int64
-	for _, old := range (operations.Retention{}).Kinds() {
+	for _, old := range w.OldKinds(operations.Retention{}) {
 		deleted, _, err := w.DeleteOld(t.Context(), old, 0, 100)
 		w.must(err)
 		swept += deleted

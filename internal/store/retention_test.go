@@ -25,7 +25,7 @@ func (w *rig) aged(days int, table, where string, columns ...string) {
 func (w *rig) deleteOld(r operations.Retention) map[string]int64 {
 	w.t.Helper()
 	total := map[string]int64{}
-	for _, old := range r.Kinds() {
+	for _, old := range w.OldKinds(r) {
 		for next, rounds := int64(0), 0; ; rounds++ {
 			deleted, after, err := w.DeleteOld(w.t.Context(), old, next, 2)
 			w.must(err)

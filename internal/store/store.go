@@ -52,6 +52,9 @@ type (
 	operationsStore  = operations.Store
 )
 
+// Parts lists the workloads of the record, in the order of lifecycle.Workloads.
+var Parts = operations.Parts{delivery.Part, task.Part, download.Part, transaction.Part}
+
 // tracer is told of every statement. Only tests set it, before they open anything.
 var tracer pgx.QueryTracer
 
@@ -71,7 +74,7 @@ func OpenPool(ctx context.Context, url string, p core.Pool, keys ...[]byte) (*St
 	return &Store{
 		Answers:      core.NewAnswers(db),
 		accountStore: account.New(db), deliveryStore: delivery.New(db), taskStore: task.New(db), downloadStore: download.New(db),
-		transactionStore: transaction.New(db), noticeStore: notice.New(db), operationsStore: operations.New(db), url: url, db: db,
+		transactionStore: transaction.New(db), noticeStore: notice.New(db), operationsStore: operations.New(db, Parts), url: url, db: db,
 	}, nil
 }
 

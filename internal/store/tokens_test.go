@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
 )
 
@@ -216,13 +217,13 @@ func TestFirstTokenWithScopes(t *testing.T) {
 	w := newRig(t)
 	secret := account.NewToken()
 	made, err := w.CreateUser(
-		t.Context(), account.User{Name: "Ann", Status: account.UserActive}, secret, account.ScopeRead, account.ScopeTasks,
+		t.Context(), account.User{Name: "Ann", Status: account.UserActive}, secret, account.ScopeRead, lifecycle.TaskScope,
 	)
 
 	w.must(err)
 
 	user, token, err := w.Authenticate(t.Context(), secret)
-	if err != nil || user.ID != made.ID || !slices.Equal(token.Scopes, []account.Scope{account.ScopeRead, account.ScopeTasks}) {
+	if err != nil || user.ID != made.ID || !slices.Equal(token.Scopes, []account.Scope{account.ScopeRead, lifecycle.TaskScope}) {
 		t.Errorf("user %d with %v, %v", user.ID, token.Scopes, err)
 	}
 }

@@ -6,11 +6,12 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/reconcile"
 	"stagecoach/internal/service"
+	"stagecoach/internal/store"
 	"stagecoach/internal/store/operations"
 )
 
 func (p process) counts() *reconcile.Counts {
-	for _, kind := range operations.CountKinds() { // a counter that is not there yet cannot be seen to grow
+	for _, kind := range store.Parts.CountKinds() { // a counter that is not there yet cannot be seen to grow
 		p.Metrics.CountCorrections.WithLabelValues(kind)
 	}
 	return &reconcile.Counts{

@@ -10,7 +10,6 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store/delivery"
-	"stagecoach/internal/store/notice"
 )
 
 // Catalog shows the shared folder.
@@ -62,7 +61,7 @@ func New(sender *chat.Sender, deliveries *service.Deliveries, files Catalog, rec
 			{Command: "files", Match: func(*chat.Request) bool { return true }, Run: h.searchWords},
 		},
 		LiveMessages: map[string]chat.LiveMessage{
-			notice.DeliveryLiveMessages: {
+			lifecycle.WorkloadDelivery: {
 				Draw:  h.drawJob,
 				Ended: func(state string) bool { return lifecycle.Delivery.Terminal(lifecycle.DeliveryState(state)) },
 			},

@@ -11,7 +11,6 @@ import (
 	"stagecoach/internal/service"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/delivery"
-	"stagecoach/internal/store/notice"
 )
 
 const jobsPerPage = 10
@@ -85,9 +84,9 @@ func (h *handlers) cancel(ctx context.Context, r *chat.Request, id int64) (said 
 	}
 
 	if job.UserID != r.User.ID {
-		r.Subject = notice.DeliveryLiveMessages + "/" + strconv.FormatInt(job.ID, 10)
+		r.Subject = lifecycle.WorkloadDelivery + "/" + strconv.FormatInt(job.ID, 10)
 	}
-	h.Hurry(ctx, notice.DeliveryLiveMessages, job.ID)
+	h.Hurry(ctx, lifecycle.WorkloadDelivery, job.ID)
 
 	if lifecycle.Delivery.Terminal(job.State) {
 		return r.Say(textCancelled, job.ID), nil

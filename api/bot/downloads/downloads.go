@@ -10,7 +10,6 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store/download"
-	"stagecoach/internal/store/notice"
 )
 
 // Store is the record of downloads.
@@ -46,14 +45,14 @@ func New(sender *chat.Sender, downloads *service.Downloads, record Store) chat.P
 		},
 		Words: []chat.Words{{Command: "download", Match: aboutADownload, Run: h.takeWords}},
 		LiveMessages: map[string]chat.LiveMessage{
-			notice.DownloadLiveMessages: {
+			lifecycle.WorkloadDownload: {
 				Draw:  h.drawDownload,
 				Ended: func(state string) bool { return lifecycle.Download.Terminal(lifecycle.DownloadState(state)) },
 				// Progress is as new as the last poll, and a download may take days.
 				EveryEdits: 4,
 			},
 		},
-		Notices: map[string]chat.FindNotice{notice.DownloadNotices: h.findNotice},
+		Notices: map[string]chat.FindNotice{lifecycle.WorkloadDownload: h.findNotice},
 	}
 }
 
@@ -63,10 +62,10 @@ func (h *handlers) cancelDownload(ctx context.Context, r *chat.Request, args cha
 	id := args.Number(0)
 	job, err := h.downloads.Cancel(ctx, r.User, id, false)
 	if job.ID != 0 && job.UserID != r.User.ID {
-		r.Subject = notice.DownloadLiveMessages + "/" + strconv.FormatInt(job.ID, 10)
+		r.Subject = lifecycle.WorkloadDownload + "/" + strconv.FormatInt(job.ID, 10)
 	}
 	if job.CancelRequestedAt != nil { // also when qBittorrent cannot be reached now
-		h.Hurry(ctx, notice.DownloadLiveMessages, id)
+		h.Hurry(ctx, lifecycle.WorkloadDownload, id)
 	}
 
 	switch {

@@ -6,10 +6,10 @@ import (
 	"context"
 
 	"stagecoach/api/bot/chat"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
-	"stagecoach/internal/store/notice"
 	"stagecoach/internal/store/task"
 )
 
@@ -46,6 +46,6 @@ func New(sender *chat.Sender, tasks *service.Tasks, record Store) chat.Part {
 			{Prefix: "tw", Command: "task", Run: h.chooseSpace}, // tw:<workspace>:<nonce>
 		},
 		Words:   []chat.Words{{Command: "task", Match: asksForComment, Run: h.takeComment}},
-		Notices: map[string]chat.FindNotice{notice.TaskNotices: h.findNotice},
+		Notices: map[string]chat.FindNotice{lifecycle.WorkloadTask: h.findNotice},
 	}
 }

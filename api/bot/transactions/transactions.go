@@ -4,8 +4,8 @@ package transactions
 
 import (
 	"stagecoach/api/bot/chat"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store/notice"
 	"stagecoach/internal/store/transaction"
 )
 
@@ -29,7 +29,7 @@ func New(sender *chat.Sender, transactions *service.Transactions) chat.Part {
 			{Prefix: "xy", Command: "retry", Run: h.retryTransaction}, // xy:<transaction>:<attempt>
 		},
 		Notices: map[string]chat.FindNotice{
-			notice.TransactionNotices: h.findNotice, transaction.SmallTransferNotices: smallTransferNotice,
+			lifecycle.WorkloadTransaction: h.findNotice, transaction.SmallTransferNotices: smallTransferNotice,
 		},
 	}
 }

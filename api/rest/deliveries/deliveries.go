@@ -47,7 +47,7 @@ type deliveryInput struct {
 var (
 	createDelivery = server.Operation{
 		Id: "create-delivery", Method: http.MethodPost, Path: "/v1/deliveries", Tag: "Deliveries", Access: server.ForUsers,
-		Scope:   account.ScopeDeliveries,
+		Scope:   lifecycle.DeliveryScope,
 		Summary: "Ask for a file to be sent to your Telegram chat", Status: http.StatusCreated, Also: http.StatusOK,
 		Description: "201 when this made a delivery, 200 when the same key and file had made it before.",
 		Faults: []fault.Code{
@@ -72,7 +72,7 @@ var (
 	}
 	cancelDelivery = server.Operation{
 		Id: "cancel-delivery", Method: http.MethodPost, Path: "/v1/deliveries/{id}/cancel", Tag: "Deliveries",
-		Access: server.ForUsers, Scope: account.ScopeDeliveries, Subject: "delivery",
+		Access: server.ForUsers, Scope: lifecycle.DeliveryScope, Subject: "delivery",
 		Summary:     "Stop a delivery",
 		Description: "Answers with the delivery as it ended. When the stream needs longer to stop, it is still live in the answer, with `cancel_requested`.",
 		Faults:      []fault.Code{fault.DeliveryNotFound, fault.InvalidTransition, fault.TemporalUnavailable},

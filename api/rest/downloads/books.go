@@ -7,6 +7,7 @@ import (
 	"stagecoach/api/rest/server"
 	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/download"
 )
@@ -42,7 +43,7 @@ type markMediumInput struct {
 var (
 	createBook = server.Operation{
 		Id: "create-book", Method: http.MethodPost, Path: "/v1/books", Tag: "Books", Access: server.ForUsers,
-		Scope:   account.ScopeDownloads,
+		Scope:   lifecycle.DownloadScope,
 		Summary: "Add a book to the library", Status: http.StatusCreated, Faults: []fault.Code{fault.QuotaExceeded},
 		Description: "It stands in the Archive until a download has brought one of its media.",
 	}

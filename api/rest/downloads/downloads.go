@@ -52,7 +52,7 @@ type cancelDownloadInput struct {
 var (
 	createDownload = server.Operation{
 		Id: "create-download", Method: http.MethodPost, Path: "/v1/downloads", Tag: "Downloads", Access: server.ForUsers,
-		Scope:   account.ScopeDownloads,
+		Scope:   lifecycle.DownloadScope,
 		Summary: "Ask for a torrent to be downloaded for a book", Status: http.StatusCreated, Also: http.StatusOK,
 		Description: "201 when this made a download, 200 with the one that is active already for the same book and medium of yours, or that the same " +
 			"key was answered with before. " +
@@ -77,7 +77,7 @@ var (
 	cancelDownload = server.Operation{
 		Id: "cancel-download", Method: http.MethodPost, Path: "/v1/downloads/{id}/cancel", Tag: "Downloads",
 		Access: server.ForUsers,
-		Scope:  account.ScopeDownloads, Subject: "download",
+		Scope:  lifecycle.DownloadScope, Subject: "download",
 		Summary: "End a download, and remove its torrent unless another download needs it",
 		Description: "Answers once the torrent is known to be gone. When qBittorrent cannot be reached now that is a 503: the wish is kept and tried " +
 			"until it is confirmed. When it only takes long, the download is still active in the answer, with `cancel_requested`.",

@@ -7,6 +7,7 @@ import (
 	"stagecoach/api/rest/server"
 	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/task"
@@ -32,32 +33,32 @@ type taskStatusInput struct {
 var (
 	claimTask = server.Operation{
 		Id: "claim-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/claim", Tag: "Tasks", Access: server.ForUsers,
-		Scope: account.ScopeTasks, Subject: "task",
+		Scope: lifecycle.TaskScope, Subject: "task",
 		Summary:     "Take a task that is ready",
 		Description: "Of many who try, one gets it. A task that is assigned to you begins; to claim what you work on already changes nothing.",
 		Faults:      append([]fault.Code{fault.TaskAlreadyClaimed, fault.UnresolvedBlockers}, actionFaults...),
 	}
 	escalateTask = server.Operation{
 		Id: "escalate-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/escalate", Tag: "Tasks", Access: server.ForUsers,
-		Scope: account.ScopeTasks, Subject: "task",
+		Scope: lifecycle.TaskScope, Subject: "task",
 		Summary: "Block a task that somebody else works on",
 		Faults:  append([]fault.Code{fault.CannotEscalateOwn}, actionFaults...),
 	}
 	takeOverTask = server.Operation{
 		Id: "take-over-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/takeover", Tag: "Tasks", Access: server.ForUsers,
-		Scope: account.ScopeTasks, Subject: "task",
+		Scope: lifecycle.TaskScope, Subject: "task",
 		Summary: "Take a STUCK task and work on it",
 		Faults:  append([]fault.Code{fault.CannotTakeover, fault.UnresolvedBlockers}, actionFaults...),
 	}
 	changeTaskStatus = server.Operation{
 		Id: "change-task-status", Method: http.MethodPost, Path: "/v1/tasks/{id}/status", Tag: "Tasks",
 		Access: server.ForUsers,
-		Scope:  account.ScopeTasks, Subject: "task",
+		Scope:  lifecycle.TaskScope, Subject: "task",
 		Summary: "Give a task another status", Faults: append([]fault.Code{fault.UnresolvedBlockers}, actionFaults...),
 	}
 	commentTask = server.Operation{
 		Id: "comment-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/comments", Tag: "Tasks", Access: server.ForUsers,
-		Scope: account.ScopeTasks, Subject: "task",
+		Scope: lifecycle.TaskScope, Subject: "task",
 		Summary: "Say something about a task, in whatever status it is", Status: http.StatusCreated,
 		Faults: []fault.Code{fault.TaskNotFound, fault.CommentRequired},
 	}

@@ -58,13 +58,13 @@ type taskEventsInput struct {
 var (
 	createTask = server.Operation{
 		Id: "create-task", Method: http.MethodPost, Path: "/v1/tasks", Tag: "Tasks", Access: server.ForUsers,
-		Scope: account.ScopeTasks, Subject: "workspace",
+		Scope: lifecycle.TaskScope, Subject: "workspace",
 		Summary: "Make a task", Status: http.StatusCreated,
 		Faults: []fault.Code{fault.WorkspaceNotFound, fault.UnknownBlocker, fault.QuotaExceeded},
 	}
 	createTasks = server.Operation{
 		Id: "create-tasks", Method: http.MethodPost, Path: "/v1/tasks/batch", Tag: "Tasks", Access: server.ForUsers,
-		Scope: account.ScopeTasks, Subject: "workspace",
+		Scope: lifecycle.TaskScope, Subject: "workspace",
 		Summary: "Make a whole graph of tasks, all or none", Status: http.StatusCreated,
 		Description: "A task's `blocked_by` names others of the batch by their `ref`, or existing tasks by their ids.",
 		Faults:      []fault.Code{fault.WorkspaceNotFound, fault.UnknownBlocker, fault.CyclicDependency, fault.QuotaExceeded},

@@ -100,7 +100,7 @@ type memberInput struct {
 var (
 	createWorkspace = server.Operation{
 		Id: "create-workspace", Method: http.MethodPost, Path: "/v1/workspaces", Tag: "Workspaces", Access: server.ForUsers,
-		Scope: account.ScopeTasks, Subject: "workspace",
+		Scope: lifecycle.TaskScope, Subject: "workspace",
 		Summary: "Make a workspace, whose first member you are", Status: http.StatusCreated,
 		Faults:      []fault.Code{fault.QuotaExceeded},
 		Description: "Its usual deadlines are two hours in NEW, a day in IN_PROGRESS and two days in BLOCKED.",
@@ -119,7 +119,7 @@ var (
 	changeWorkspace = server.Operation{
 		Id: "change-workspace", Method: http.MethodPatch, Path: "/v1/workspaces/{id}", Tag: "Workspaces",
 		Access: server.ForUsers,
-		Scope:  account.ScopeTasks, Subject: "workspace",
+		Scope:  lifecycle.TaskScope, Subject: "workspace",
 		Summary:     "Change a workspace's name and deadlines",
 		Faults:      []fault.Code{fault.WorkspaceNotFound, fault.InsufficientAccess},
 		Description: "For its owner and administrators. What is left out stays. Deadlines that run stay too: a change counts from a task's next transition.",
@@ -132,21 +132,21 @@ var (
 	}
 	addMember = server.Operation{
 		Id: "add-workspace-member", Method: http.MethodPut, Path: "/v1/workspaces/{id}/members/{user}", Tag: "Workspaces",
-		Access: server.ForUsers, Scope: account.ScopeTasks, Subject: "workspace",
+		Access: server.ForUsers, Scope: lifecycle.TaskScope, Subject: "workspace",
 		Summary: "Let a user into a workspace", Status: http.StatusNoContent, Description: "For its owner and administrators. One who is a member stays one. The user may act at once; others see no name and the bot tells " +
 			"of no task until the user agrees. Who adds themselves has agreed.",
 		Faults: []fault.Code{fault.WorkspaceNotFound, fault.UserNotFound, fault.InsufficientAccess, fault.QuotaExceeded},
 	}
 	agreeToWorkspace = server.Operation{
 		Id: "agree-to-workspace", Method: http.MethodPost, Path: "/v1/workspaces/{id}/agree", Tag: "Workspaces",
-		Access: server.ForUsers, Scope: account.ScopeTasks, Subject: "workspace",
+		Access: server.ForUsers, Scope: lifecycle.TaskScope, Subject: "workspace",
 		Summary: "Agree to be named to the other members, and to hear of tasks", Status: http.StatusNoContent,
 		Description: "For a member who was let in by another. Once is enough; who leaves and is let in again is asked again.",
 		Faults:      []fault.Code{fault.WorkspaceNotFound},
 	}
 	removeMember = server.Operation{
 		Id: "remove-workspace-member", Method: http.MethodDelete, Path: "/v1/workspaces/{id}/members/{user}",
-		Tag: "Workspaces", Access: server.ForUsers, Scope: account.ScopeTasks, Subject: "workspace",
+		Tag: "Workspaces", Access: server.ForUsers, Scope: lifecycle.TaskScope, Subject: "workspace",
 		Summary: "Take a user out of a workspace, or leave it", Status: http.StatusNoContent,
 		Description: "For its owner and administrators, and for who leaves. The owner stays. Who has made a task or works on it goes on with it.",
 		Faults:      []fault.Code{fault.WorkspaceNotFound, fault.UserNotFound, fault.InsufficientAccess},

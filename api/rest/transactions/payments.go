@@ -7,6 +7,7 @@ import (
 	"stagecoach/api/rest/server"
 	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/transaction"
@@ -37,14 +38,14 @@ var (
 	}
 	pausePayments = server.Operation{
 		Id: "pause-payments", Method: http.MethodPost, Path: "/v1/payments/pause", Tag: "Payments", Access: server.ForAdmins,
-		Scope:   account.ScopeMoney,
+		Scope:   lifecycle.TransactionScope,
 		Summary: "Stop all payments", Faults: []fault.Code{fault.NotConfigured},
 		Description: "Once this answers nothing is signed any more. What is signed already goes on being proven.",
 	}
 	resumePayments = server.Operation{
 		Id: "resume-payments", Method: http.MethodPost, Path: "/v1/payments/resume", Tag: "Payments",
 		Access:  server.ForAdmins,
-		Scope:   account.ScopeMoney,
+		Scope:   lifecycle.TransactionScope,
 		Summary: "End a pause, and a hold of the program's own besides", Faults: []fault.Code{fault.NotConfigured},
 	}
 	getLedger = server.Operation{

@@ -75,21 +75,21 @@ var (
 	}
 	retryTransaction = server.Operation{
 		Id: "retry-transaction", Method: http.MethodPost, Path: "/v1/transactions/{hash}/retry", Tag: "Transactions",
-		Access: server.ForAdmins, Scope: account.ScopeMoney, Subject: "transaction",
+		Access: server.ForAdmins, Scope: lifecycle.TransactionScope, Subject: "transaction",
 		Summary:     "Try again to buy the Stars of a failed transaction",
 		Description: "Not for a non-retryable failure, and not while a payment of it may have moved money.",
 		Faults:      transactionFaults,
 	}
 	resolveTransaction = server.Operation{
 		Id: "resolve-transaction", Method: http.MethodPost, Path: "/v1/transactions/{hash}/resolve", Tag: "Transactions",
-		Access: server.ForAdmins, Scope: account.ScopeMoney, Subject: "transaction",
+		Access: server.ForAdmins, Scope: lifecycle.TransactionScope, Subject: "transaction",
 		Summary:     "End a transaction that needs review as you have found out",
 		Description: "It is never bought again after processed and failed. While a payment of it is signed and the chain has not decided, nobody can.",
 		Faults:      transactionFaults,
 	}
 	writeOffTransaction = server.Operation{
 		Id: "write-off-transaction", Method: http.MethodPost, Path: "/v1/transactions/{hash}/write-off", Tag: "Transactions",
-		Access: server.ForAdmins, Scope: account.ScopeMoney, Subject: "transaction",
+		Access: server.ForAdmins, Scope: lifecycle.TransactionScope, Subject: "transaction",
 		Summary:     "Give up what is owed to the sender of a failed transaction",
 		Description: "It stays in the wallet. Not while a refund of it is signed or paid: then nothing is owed.",
 		Faults:      transactionFaults,

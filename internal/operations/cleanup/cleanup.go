@@ -28,7 +28,7 @@ const retentionBatch = 500
 // were. What was deleted by a try that died stays deleted; the next one deletes the rest.
 func (r *OldRows) DeleteOldRows(ctx context.Context, policy operations.Retention) (map[string]int64, error) {
 	total := map[string]int64{}
-	for _, old := range policy.Kinds() {
+	for _, old := range r.Store.OldKinds(policy) {
 		for next := int64(0); ; {
 			deleted, after, err := r.Store.DeleteOld(ctx, old, next, retentionBatch)
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"stagecoach/internal/money"
+	"stagecoach/internal/store"
 	"stagecoach/internal/store/notice"
 )
 
@@ -69,7 +70,7 @@ func (g *Gauges) Collect(metrics chan<- prometheus.Metric) {
 		gauge(chainLag, *now.Wallet.ChainLag)
 	}
 
-	for _, kind := range notice.AlertKinds {
+	for _, kind := range store.Parts.AlertKinds() {
 		open := slices.ContainsFunc(now.Alerts, func(alert notice.OpenAlert) bool { return alert.Kind == kind })
 		gauge(alertsOpen, map[bool]float64{true: 1}[open], kind)
 	}

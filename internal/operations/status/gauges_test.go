@@ -8,7 +8,7 @@ import (
 
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/status"
-	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store"
 )
 
 func gathered(t *testing.T, r *status.Reporter) map[string]float64 {
@@ -56,7 +56,7 @@ func TestGauges(t *testing.T) {
 		want["tasks_in_status_current "+string(status)] = 0
 	}
 
-	for _, kind := range notice.AlertKinds {
+	for _, kind := range store.Parts.AlertKinds() {
 		want["alerts_open_current "+kind] = 0
 	}
 

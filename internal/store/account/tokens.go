@@ -12,40 +12,46 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/core"
 )
 
 // Scope is a part of the API that a token opens. None implies another.
 type Scope string
 
-// The scopes.
+// The scopes besides those of the workloads.
 const (
-	ScopeRead       Scope = "read"       // look at what the user may see
-	ScopeFiles      Scope = "files"      // browse the shared folder
-	ScopeDeliveries Scope = "deliveries" // ask for deliveries and cancel them
-	ScopeTasks      Scope = "tasks"      // change tasks and workspaces
-	ScopeDownloads  Scope = "downloads"  // add books, ask for downloads and cancel them
-	ScopeWebhooks   Scope = "webhooks"   // look after webhooks
-	ScopeMoney      Scope = "money"      // decide about transactions and payments
-	ScopeOperate    Scope = "operate"    // look at how the service is doing
-	ScopeUsers      Scope = "users"      // look after users and their tokens
+	ScopeRead     Scope = "read"     // look at what the user may see
+	ScopeFiles    Scope = "files"    // browse the shared folder
+	ScopeWebhooks Scope = "webhooks" // look after webhooks
+	ScopeOperate  Scope = "operate"  // look at how the service is doing
+	ScopeUsers    Scope = "users"    // look after users and their tokens
 )
 
-// Scopes is every scope, in the order in which they are shown.
-var Scopes = []Scope{
-	ScopeRead, ScopeFiles, ScopeDeliveries, ScopeTasks, ScopeDownloads, ScopeWebhooks, ScopeMoney, ScopeOperate,
-	ScopeUsers,
-}
+var (
+	// Scopes is every scope, in the order in which they are shown.
+	Scopes = slices.Concat(userScopes, adminScopes)
 
-// adminScopes are of use to administrators only.
-var adminScopes = []Scope{ScopeMoney, ScopeOperate, ScopeUsers}
+	userScopes  = append(workloadScopes(false, ScopeRead, ScopeFiles), ScopeWebhooks)
+	adminScopes = append(workloadScopes(true), ScopeOperate, ScopeUsers) // of use to administrators only
+)
+
+// workloadScopes adds the scopes of the workloads for users, or those for administrators only.
+func workloadScopes(admins bool, before ...Scope) []Scope {
+	for _, workload := range lifecycle.Workloads {
+		if workload.Admins == admins {
+			before = append(before, Scope(workload.Scope))
+		}
+	}
+	return before
+}
 
 // ScopesOf gives the scopes that a role allows.
 func ScopesOf(role string) []Scope {
 	if role == RoleAdmin {
 		return slices.Clone(Scopes)
 	}
-	return slices.DeleteFunc(slices.Clone(Scopes), func(s Scope) bool { return slices.Contains(adminScopes, s) })
+	return slices.Clone(userScopes)
 }
 
 // Token is an API token of a user. Its secret is shown once and not stored.

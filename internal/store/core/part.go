@@ -12,6 +12,7 @@ type Part struct {
 	Counts   []Source          // what else of it is counted
 	Looks    map[string]string // what a status counts itself, by kind: table and condition; a partial index serves it
 	Errors   string            // which of its events tell of an error in their comment; empty: none
+	Alerts   []string          // kinds of alerts about it
 	Quotas   []Quota
 	Retained []Retention
 	Forget   func(batch *pgx.Batch, user, by int64) // takes a user out of its tables; nil: nobody is in them

@@ -6,6 +6,7 @@ import (
 
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/notice"
 )
 
 // Store is this part of the record. It is safe for concurrent use.
@@ -24,6 +25,7 @@ var Part = core.Part{
 
 	State:  "state",
 	Errors: `type IN ('requeued', 'failed')`,
+	Alerts: notice.DeliveryAlerts,
 	Quotas: []core.Quota{deliveryQuota},
 	Retained: []core.Retention{
 		{

@@ -6,6 +6,7 @@ import (
 
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/notice"
 )
 
 // Store is this part of the record. It is safe for concurrent use.
@@ -24,6 +25,7 @@ var Part = core.Part{
 
 	State:  "status",
 	Errors: `type = 'failed'`,
+	Alerts: notice.DownloadAlerts,
 	Quotas: []core.Quota{downloadQuota, bookQuota},
 	Retained: []core.Retention{
 		{

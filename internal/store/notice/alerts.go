@@ -23,49 +23,24 @@ type OpenAlert struct {
 	OpenedAt time.Time `db:"opened_at"`
 }
 
-// Kinds of alerts.
+// Kinds of alerts besides those of the workloads.
 const (
-	AlertStorageToken   = "storage_token_invalid"
-	AlertTokenEnding    = "storage_token_expiring" // and nothing renews it
-	AlertTelegramToken  = "telegram_token_invalid"
-	AlertDownloadsAway  = "downloads_unreachable"   // qBittorrent, for long
-	AlertDownloadsLogin = "downloads_login_refused" // by qBittorrent
-	AlertDownloadsSpace = "downloads_space_low"
-	AlertMediaMissing   = "media_missing" // more than a sweep may mark
+	AlertStorageToken  = "storage_token_invalid"
+	AlertTokenEnding   = "storage_token_expiring" // and nothing renews it
+	AlertTelegramToken = "telegram_token_invalid"
 
-	AlertFragmentSession    = "fragment_session_expired" // purchases are held until it is renewed
-	AlertPaymentRefused     = "payment_check_failed"     // Fragment wants something paid that we do not pay
-	AlertDailyLimit         = "daily_limit_reached"      // purchases are held for a while
-	AlertWalletEmpty        = "wallet_balance_low"
-	AlertTransactionStuck   = "transaction_stuck"
-	AlertTransactionReview  = "transaction_needs_review"
-	AlertTransactionGivenUp = "transaction_given_up" // the system has tried it again for long enough: an operator decides
-	AlertRefund             = "refund_not_possible"
-	// toncenter cannot be reached, or a transaction is missing in what it tells
-	AlertChain      = "chain_not_followed"
-	AlertChainClock = "chain_clock_wrong" // the time that toncenter tells is too far from ours
-
-	AlertDeposit      = "deposit_disputed"          // a second source does not tell a large deposit as the first one did
-	AlertSecondSource = "second_source_unreachable" // for long: large deposits wait
-
-	AlertQueue        = "queue_overflow"       // too much waits, or for too long
-	AlertNoWorker     = "workers_silent"       // none is heard of
-	AlertStuckJobs    = "deliveries_stuck"     // in workers' hands, without a heartbeat
-	AlertStorageAway  = "storage_unreachable"  // for long
-	AlertFragmentAway = "fragment_unreachable" // for long
-	AlertFindings     = "reconciler_findings"  // one or many within minutes
+	AlertQueue        = "queue_overflow"      // too much waits, or for too long
+	AlertNoWorker     = "workers_silent"      // none is heard of
+	AlertStorageAway  = "storage_unreachable" // for long
+	AlertFindings     = "reconciler_findings" // one or many within minutes
 	AlertTemporalAway = "temporal_unreachable"
 	AlertDatabaseAway = "database_unreachable" // told when it is back
 )
 
-// AlertKinds lists them all.
-var AlertKinds = []string{
-	AlertStorageToken, AlertTokenEnding, AlertTelegramToken, AlertDownloadsAway, AlertDownloadsLogin,
-	AlertDownloadsSpace, AlertMediaMissing, AlertFragmentSession, AlertPaymentRefused, AlertDailyLimit,
-	AlertWalletEmpty, AlertTransactionStuck, AlertTransactionReview, AlertTransactionGivenUp, AlertRefund, AlertChain,
-	AlertChainClock, AlertDeposit, AlertSecondSource,
-	AlertQueue, AlertNoWorker, AlertStuckJobs, AlertStorageAway, AlertFragmentAway, AlertFindings, AlertTemporalAway,
-	AlertDatabaseAway,
+// Alerts lists the kinds of alerts that are no workload's.
+var Alerts = []string{
+	AlertStorageToken, AlertTokenEnding, AlertTelegramToken, AlertQueue, AlertNoWorker, AlertStorageAway, AlertFindings,
+	AlertTemporalAway, AlertDatabaseAway,
 }
 
 // AlertCalm is how long an incident has to be over before that is told. One that comes back sooner is the same

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/core"
 )
 
@@ -25,12 +24,6 @@ const (
 	LiveMessageShown   = "shown"
 	LiveMessageFinal   = "final" // shows the end, never edited again
 	LiveMessageLost    = "lost"  // the message cannot be edited any more, or the person cannot be reached
-)
-
-// Workloads of the boards: what they show.
-const (
-	DeliveryLiveMessages = lifecycle.WorkloadDelivery
-	DownloadLiveMessages = lifecycle.WorkloadDownload
 )
 
 // ClaimLiveMessages takes up to limit boards that are due, away from other processes until they are saved or lease is

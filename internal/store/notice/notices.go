@@ -19,13 +19,6 @@ type Notice struct {
 	Seqs     []int64 `db:"seqs"` // of the entity's events; NoticeReady besides
 }
 
-// Workloads of the notices: what they tell of.
-const (
-	TaskNotices        = lifecycle.WorkloadTask
-	DownloadNotices    = lifecycle.WorkloadDownload
-	TransactionNotices = lifecycle.WorkloadTransaction
-)
-
 // NoticeReady stands among the numbers of events for the news that a task's last blocker is DONE.
 const NoticeReady = 0
 

@@ -28,7 +28,9 @@ func (s *Store) NoticeCursor(ctx context.Context) (c core.Cursor, err error) {
 // neither, so that nobody is told twice. It is not done with the event, as for other workloads: many may have to be
 // told, and somebody waits for a task's next step. A person's news of a task that comes within gather of the first is
 // one message with it. When another process has moved the cursor nothing happens.
-func (s *Store) PlanNotices(ctx context.Context, from core.Cursor, events []core.StreamedEvent, gather time.Duration) error {
+func (s *Store) PlanNotices(
+	ctx context.Context, from core.Cursor, events []core.StreamedEvent, gather time.Duration,
+) error {
 	if len(events) == 0 {
 		return nil
 	}

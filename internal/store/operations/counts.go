@@ -58,14 +58,12 @@ func (s *Store) foldBatch(ctx context.Context) (folded int64, err error) {
 // gives each difference: what the rows say less what the count said. Rows and counts are read in one snapshot and a
 // correction is one more change, so that transitions go on meanwhile and nothing of theirs is lost.
 func (s *Store) CheckCounts(ctx context.Context) (differences []Count, err error) {
-	for _, part := range Parts {
-		for _, source := range part.Sources() {
-			found, err := s.checkCounts(ctx, source)
-			if err != nil {
-				return differences, err
-			}
-			differences = append(differences, found...)
+	for _, source := range s.parts.sources() {
+		found, err := s.checkCounts(ctx, source)
+		if err != nil {
+			return differences, err
 		}
+		differences = append(differences, found...)
 	}
 	return differences, nil
 }
@@ -111,16 +109,6 @@ func checkIsDue(ctx context.Context, tx pgx.Tx, kind string) (due bool, err erro
 	err = tx.QueryRow(ctx, `SELECT NOT EXISTS (SELECT 1 FROM count_checks WHERE kind = $1 AND checked_at > now() - $2::interval)`,
 		kind, checkEvery).Scan(&due)
 	return due, err
-}
-
-// CountKinds lists the kinds of all counts that are kept.
-func CountKinds() (kinds []string) {
-	for _, part := range Parts {
-		for _, source := range part.Sources() {
-			kinds = append(kinds, source.Kinds...)
-		}
-	}
-	return kinds
 }
 
 // tryLock takes a lock until the end of the transaction, unless somebody else has it.

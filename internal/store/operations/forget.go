@@ -21,13 +21,15 @@ func (s *Store) Forget(ctx context.Context, id, by int64) (user account.User, er
 			return err
 		}
 
-		before, err := core.OneIn[account.User](ctx, tx, account.NoUser, `SELECT `+account.UserColumns+` FROM users WHERE id = $1 FOR NO KEY UPDATE`, id)
+		before, err := core.OneIn[account.User](
+			ctx, tx, account.NoUser, `SELECT `+account.UserColumns+` FROM users WHERE id = $1 FOR NO KEY UPDATE`, id,
+		)
 		if err != nil {
 			return err
 		}
 
 		batch := &pgx.Batch{}
-		queueForgetting(batch, id, by, before.TelegramID)
+		s.queueForgetting(batch, id, by, before.TelegramID)
 		if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 			return err
 		}
@@ -42,14 +44,14 @@ func (s *Store) Forget(ctx context.Context, id, by int64) (user account.User, er
 }
 
 // queueForgetting takes a user out of all tables but that of the users, each by an index that begins with the user.
-func queueForgetting(batch *pgx.Batch, id, by int64, chat *int64) {
+func (s *Store) queueForgetting(batch *pgx.Batch, id, by int64, chat *int64) {
 	batch.Queue(`UPDATE tokens SET name = $3, revoked_at = coalesce(revoked_at, now()), revoked_by = coalesce(revoked_by, $2) WHERE user_id = $1`,
 		id, by, core.RemovedText)
 	batch.Queue(`DELETE FROM conversations WHERE chat_id = $1`, chat)
 	batch.Queue(`DELETE FROM news WHERE user_id = $1`, id)
 	batch.Queue(`DELETE FROM answers WHERE user_id = $1`, id)
 
-	for _, part := range Parts {
+	for _, part := range s.parts {
 		if part.Forget != nil {
 			part.Forget(batch, id, by)
 		}

@@ -1,12 +1,80 @@
-// Package operations keeps what the program keeps about itself: counts, findings, checks, processes, and the age of rows.
+// Package operations keeps what the program keeps about itself: counts, findings, checks, processes, and the age of
+// rows.
 package operations
 
-import "stagecoach/internal/store/core"
+import (
+	"slices"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/notice"
+)
 
 // Store is this part of the record. It is safe for concurrent use.
 type Store struct {
-	db *core.DB
+	db    *core.DB
+	parts Parts
 }
 
-// New gives this part of a database.
-func New(db *core.DB) *Store { return &Store{db: db} }
+// New gives this part of a database, which has these workloads.
+func New(db *core.DB, parts Parts) *Store { return &Store{db: db, parts: parts} }
+
+// Parts are what the statements about all workloads know of each.
+type Parts []core.Part
+
+// CountKinds lists the kinds of all counts that are kept.
+func (p Parts) CountKinds() (kinds []string) {
+	for _, source := range p.sources() {
+		kinds = append(kinds, source.Kinds...)
+	}
+	return kinds
+}
+
+// sources lists all that is counted.
+func (p Parts) sources() (all []core.Source) {
+	for _, part := range p {
+		all = append(all, part.Sources()...)
+	}
+	return all
+}
+
+// QuotaNames lists the names of all quotas, as details of QUOTA_EXCEEDED have them.
+func (p Parts) QuotaNames() (names []string) {
+	for _, kind := range p.quotas() {
+		names = append(names, kind.Name)
+	}
+	return names
+}
+
+// quotas lists the quotas of all workloads and that of tokens.
+func (p Parts) quotas() (all []core.Quota) {
+	for _, part := range p {
+		all = append(all, part.Quotas...)
+	}
+	return append(all, account.TokenQuota)
+}
+
+// AlertKinds lists the kinds of all alerts.
+func (p Parts) AlertKinds() (kinds []string) {
+	for _, part := range p {
+		kinds = append(kinds, part.Alerts...)
+	}
+	return append(kinds, notice.Alerts...)
+}
+
+// Policies lists the names by which a Retention may say how long rows are kept.
+func (p Parts) Policies() (names []string) {
+	for _, one := range p.retentions() {
+		if one.Policy != "" && !slices.Contains(names, one.Policy) {
+			names = append(names, one.Policy)
+		}
+	}
+	return names
+}
+
+// retentions lists the retentions of all workloads, then the others.
+func (p Parts) retentions() (all []core.Retention) {
+	for _, part := range p {
+		all = append(all, part.Retained...)
+	}
+	return append(all, otherRetentions...)
+}

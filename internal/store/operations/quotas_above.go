@@ -4,25 +4,8 @@ import (
 	"context"
 	"time"
 
-	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 )
-
-// allQuotas lists the quotas of all workloads and that of tokens.
-func allQuotas() (all []core.Quota) {
-	for _, part := range Parts {
-		all = append(all, part.Quotas...)
-	}
-	return append(all, account.TokenQuota)
-}
-
-// QuotaNames lists the names of all quotas, as details of QUOTA_EXCEEDED have them.
-func QuotaNames() (names []string) {
-	for _, kind := range allQuotas() {
-		names = append(names, kind.Name)
-	}
-	return names
-}
 
 // AboveQuota is a user who has more of a kind than a limit allows, because it was lowered or came later.
 type AboveQuota struct {
@@ -40,7 +23,7 @@ func (s *Store) AboveQuotas(ctx context.Context, limit int) (above []AboveQuota,
 	ctx, cancel := context.WithTimeout(ctx, aboveTime)
 	defer cancel()
 
-	for _, kind := range allQuotas() {
+	for _, kind := range s.parts.quotas() {
 		kind = s.db.Quotas.Of(kind)
 		if kind.Maximum == 0 {
 			continue

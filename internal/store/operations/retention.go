@@ -25,32 +25,14 @@ type Old struct {
 // rateDays is how long a rate's row is kept after its allowance was whole again: until then it differs from no row.
 const rateDays = 1
 
-// Kinds lists what is to be deleted, in the order in which it has to be.
-func (r Retention) Kinds() (kinds []Old) {
-	for _, one := range allRetentions() {
+// OldKinds lists what a policy deletes, in the order in which it has to be.
+func (s *Store) OldKinds(r Retention) (kinds []Old) {
+	for _, one := range s.parts.retentions() {
 		if days := r[one.Policy]; days > 0 {
 			kinds = append(kinds, Old{one.Kind, days})
 		}
 	}
 	return append(kinds, Old{rateLimits, rateDays})
-}
-
-// Policies lists the names by which a Retention may say how long rows are kept.
-func Policies() (names []string) {
-	for _, one := range allRetentions() {
-		if one.Policy != "" && !slices.Contains(names, one.Policy) {
-			names = append(names, one.Policy)
-		}
-	}
-	return names
-}
-
-// allRetentions lists the retentions of all workloads, then the others.
-func allRetentions() (all []core.Retention) {
-	for _, part := range Parts {
-		all = append(all, part.Retained...)
-	}
-	return append(all, otherRetentions...)
 }
 
 // rateLimits is the kind of rows whose age no operator chooses.
@@ -97,7 +79,7 @@ var otherRetentions = []core.Retention{
 // plans it for that limit each time: for any number of rows it would read the tables.
 func (s *Store) DeleteOld(ctx context.Context, old Old, after int64, limit int) (deleted, next int64, err error) {
 	age := time.Duration(old.Days) * 24 * time.Hour
-	all := allRetentions()
+	all := s.parts.retentions()
 	at := slices.IndexFunc(all, func(r core.Retention) bool { return r.Kind == old.Kind })
 	if at < 0 {
 		return 0, 0, fault.New(fault.Validation, "there is no such kind of rows").WithField("kind")

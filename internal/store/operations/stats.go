@@ -20,9 +20,9 @@ const maxCounted = `10000`
 
 // lastErrors are the last errors of each workload since $1, up to maxCounted of each: job_events_errors and the indexes
 // like it serve it, and have the same conditions.
-func lastErrors() string {
+func (p Parts) lastErrors() string {
 	var all []string
-	for _, part := range Parts {
+	for _, part := range p {
 		if part.Errors != "" {
 			all = append(all, `(SELECT '`+part.Workload+`' AS workload, comment AS code FROM `+part.Events+`
 				WHERE `+part.Errors+` AND comment <> '' AND created_at >= $1 ORDER BY created_at DESC LIMIT `+maxCounted+`)`)
@@ -46,7 +46,7 @@ func (s *Store) CountOverview(ctx context.Context, since time.Time) (core.Overvi
 	query := core.Counted + look(countChanges, `count_changes`) + look(countOpen, `reconciler_findings WHERE done = ''`) +
 		look(countRecent, `reconciler_findings WHERE found_at >= $2`)
 	var kinds []string
-	for _, part := range Parts {
+	for _, part := range s.parts {
 		for _, source := range part.Sources() {
 			kinds = append(kinds, source.Kinds[0])
 		}
@@ -89,6 +89,6 @@ type WorkloadErrorCount struct {
 func (s *Store) WorkloadErrors(ctx context.Context, since time.Time, limit int) ([]WorkloadErrorCount, error) {
 	return core.List[WorkloadErrorCount](ctx, s.db, `SELECT workload, code, count FROM (
 			SELECT workload, code, count(*), row_number() OVER (PARTITION BY workload ORDER BY count(*) DESC, code) AS rank
-			FROM (`+lastErrors()+`) e GROUP BY workload, code
+			FROM (`+s.parts.lastErrors()+`) e GROUP BY workload, code
 		) ranked WHERE rank <= $2 ORDER BY count DESC, workload, code`, since, limit)
 }

@@ -4,6 +4,7 @@ package transaction
 import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/notice"
 )
 
 // Store is this part of the record. It is safe for concurrent use.
@@ -39,6 +40,7 @@ var Part = core.Part{
 	},
 	Looks:  map[string]string{countReviews: `transactions WHERE needs_review`},
 	Errors: `type = 'failed'`,
+	Alerts: notice.TransactionAlerts,
 }
 
 // PaymentQueue is how many payments wait for the wallet's turn, or have it.
