@@ -49,7 +49,7 @@ type DownloadFacts struct {
 const (
 	DownloadType           = "Download"
 	DownloadScope          = "downloads" // of tokens that add books, ask for downloads and cancel them
-	DownloadObservedSignal = "observed" // from the watcher: the torrent has changed state
+	DownloadObservedSignal = "observed"  // from the watcher: the torrent has changed state
 
 	DownloadSyncType = "DownloadSync"
 	DownloadSyncID   = "download-sync"

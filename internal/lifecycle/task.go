@@ -39,7 +39,7 @@ const (
 // Names that operators and other programs use. The updates are the actions claim, escalate, takeover and status.
 const (
 	TaskType            = "Task"
-	TaskScope           = "tasks" // of tokens that change tasks and workspaces
+	TaskScope           = "tasks"     // of tokens that change tasks and workspaces
 	TaskUnblockedSignal = "unblocked" // from a blocker's workflow: the last blocker is DONE, the deadline may begin
 	TaskRefreshSignal   = "refresh"   // from the reconciler: load the record again, such as after a reset
 )

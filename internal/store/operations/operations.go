@@ -4,6 +4,7 @@ package operations
 
 import (
 	"slices"
+
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/notice"
