@@ -21,7 +21,7 @@ import (
 
 // forOthers are exported names that only tests use, with the reason why they stay.
 var forOthers = map[string]string{
-	"stagecoach/internal/store/operations.Parts().Policies":            "a test compares it with the settings",
+	"stagecoach/internal/store/operations.Parts().Policies":    "a test compares it with the settings",
 	"stagecoach/internal/store/transaction.Store().GrantNext":  "tests of the queue make the step that a payment's end makes",
 	"stagecoach/internal/store/account.Store().UserByUsername": "tests look at what SaveUsername has left of a name",
 }
