@@ -79,11 +79,11 @@ func configuredOwner(ctx context.Context, tx pgx.Tx) (int64, error) {
 
 	missing := fault.New(fault.UserNotFound, "the configuration has no administrator yet")
 
-	found, err := core.OneIn[owner](
+	found, err := core.One[owner](
 		ctx, tx, missing, `SELECT user_id AS id FROM tokens WHERE origin = 'configured' ORDER BY tokens.id DESC LIMIT 1`,
 	)
 	if fault.CodeOf(err) == fault.UserNotFound {
-		found, err = core.OneIn[owner](
+		found, err = core.One[owner](
 			ctx, tx, missing, `INSERT INTO users (name, role, status) VALUES ($1, 'ADMIN', 'ACTIVE') RETURNING id`,
 			administrator,
 		)

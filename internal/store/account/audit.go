@@ -34,9 +34,8 @@ type AuditEntry struct {
 
 // Audit writes an entry.
 func (s *Store) Audit(ctx context.Context, e AuditEntry) error {
-	_, err := s.db.Exec(ctx, `INSERT INTO audit_log (actor_id, action, subject, outcome, door) VALUES ($1, $2, $3, $4, $5)`,
+	return s.db.Do(ctx, `INSERT INTO audit_log (actor_id, action, subject, outcome, door) VALUES ($1, $2, $3, $4, $5)`,
 		e.ActorID, e.Action, e.Subject, e.Outcome, e.Door)
-	return core.Unavailable(err)
 }
 
 // AuditLog lists entries below before (0: all), the newest first.

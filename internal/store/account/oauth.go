@@ -35,11 +35,10 @@ func (v *TokenStore) Seed(ctx context.Context, token oauth2.Token) error {
 	}
 	sum := sha256.Sum256([]byte(token.AccessToken + "\n" + token.RefreshToken))
 	seal := v.db.Sealer.Seal
-	_, err := v.db.Exec(ctx, `INSERT INTO oauth_tokens AS t (provider, access_token, refresh_token, seeds)
+	return v.db.Do(ctx, `INSERT INTO oauth_tokens AS t (provider, access_token, refresh_token, seeds)
 		VALUES ($1, $2, $3, ARRAY[$4]) ON CONFLICT (provider) DO UPDATE SET access_token = $2, refresh_token = $3,
 			expires_at = NULL, seeds = t.seeds || $4, updated_at = now() WHERE NOT $4 = ANY (t.seeds)`,
 		v.provider, seal(token.AccessToken), seal(token.RefreshToken), hex.EncodeToString(sum[:]))
-	return core.Unavailable(err)
 }
 
 // CurrentToken gives the stored token, zero when there is none.
@@ -85,19 +84,13 @@ func (v *TokenStore) UpdateToken(
 }
 
 func (v *TokenStore) read(ctx context.Context, tx pgx.Tx, locking string) (token oauth2.Token, err error) {
-	rows, err := tx.Query(ctx, `SELECT access_token, refresh_token, expires_at FROM oauth_tokens
+	rows, err := core.List[sealedToken](ctx, tx, `SELECT access_token, refresh_token, expires_at FROM oauth_tokens
 		WHERE provider = $1 `+locking, v.provider)
-	if err != nil {
+	if err != nil || len(rows) == 0 || rows[0].AccessToken == nil {
 		return token, err
 	}
 
-	row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[sealedToken])
-	if err == pgx.ErrNoRows || err == nil && row.AccessToken == nil {
-		return token, nil
-	}
-	if err != nil {
-		return token, err
-	}
+	row := rows[0]
 	if token.AccessToken, err = v.db.Sealer.Open(row.AccessToken); err != nil {
 		return token, err
 	}

@@ -39,26 +39,25 @@ func (s *Store) Reserve(
 	// more than the burst at once is possible after a longer pause
 	whole := time.Duration(max(rate.Burst, n)) * rate.interval()
 
-	err = s.db.QueryRow(ctx, `INSERT INTO rate_limits AS r (key, tat) VALUES ($1, clock_timestamp() + $2::interval)
+	wait, err = core.Value[time.Duration](ctx, s.db, `INSERT INTO rate_limits AS r (key, tat) VALUES ($1, clock_timestamp() + $2::interval)
 		ON CONFLICT (key) DO UPDATE SET tat = greatest(r.tat, clock_timestamp()) + $2::interval
 			WHERE greatest(r.tat, clock_timestamp()) + $2::interval - $3::interval <= clock_timestamp() + $4::interval
 		RETURNING greatest(tat - $3::interval - clock_timestamp(), interval '0')`,
-		key, cost, whole, patience).Scan(&wait)
+		key, cost, whole, patience)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, s.refuseRate(ctx, key, cost-whole)
 	}
 
-	return wait, core.Unavailable(err)
+	return wait, err
 }
 
 // refuseRate says when a reservation would have been possible at once; ahead is what it lacks of the allowance when
 // that is whole.
 func (s *Store) refuseRate(ctx context.Context, key string, ahead time.Duration) error {
-	var wait time.Duration
-	err := s.db.QueryRow(ctx, `SELECT greatest(tat + $2::interval - clock_timestamp(), interval '1 millisecond') FROM rate_limits
-		WHERE key = $1`, key, ahead).Scan(&wait)
+	wait, err := core.Value[time.Duration](ctx, s.db, `SELECT greatest(tat + $2::interval - clock_timestamp(), interval '1 millisecond') FROM rate_limits
+		WHERE key = $1`, key, ahead)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) { // swept meanwhile: then it is possible now
-		return core.Unavailable(err)
+		return err
 	}
 	return fault.New(fault.RateLimited, "too many requests: slow down").After(max(wait, time.Millisecond))
 }

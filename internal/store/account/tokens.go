@@ -174,7 +174,7 @@ func (s *Store) CreateToken(ctx context.Context, t Token, secret string) (made T
 		if err := s.db.Quotas.Of(TokenQuota).Check(ctx, tx, t.UserID, 1); err != nil {
 			return err
 		}
-		made, err = core.OneIn[Token](ctx, tx, noToken, `INSERT INTO tokens (user_id, name, hash, scopes, expires_at) VALUES ($1, $2, $3, $4, $5)
+		made, err = core.One[Token](ctx, tx, noToken, `INSERT INTO tokens (user_id, name, hash, scopes, expires_at) VALUES ($1, $2, $3, $4, $5)
 			RETURNING `+tokenColumns, t.UserID, t.Name, hashToken(secret), t.Scopes, t.ExpiresAt)
 		return err
 	})
@@ -221,7 +221,7 @@ func (s *Store) RotateToken(
 			return err
 		}
 
-		rotated, err = core.OneIn[Token](ctx, tx, noToken, `UPDATE tokens SET previous_hash = hash, previous_until = now() + $3::interval,
+		rotated, err = core.One[Token](ctx, tx, noToken, `UPDATE tokens SET previous_hash = hash, previous_until = now() + $3::interval,
 			hash = $2, expires_at = $4 WHERE id = $1 RETURNING `+tokenColumns, t.ID, hash, grace, t.ExpiresAt)
 		if err != nil {
 			return err
@@ -235,7 +235,7 @@ func (s *Store) RotateToken(
 }
 
 func oneHash(ctx context.Context, tx pgx.Tx, sql string, args ...any) ([]byte, error) {
-	row, err := core.OneIn[struct {
+	row, err := core.One[struct {
 		Hash []byte `db:"hash"`
 	}](ctx, tx, noToken, sql, args...)
 	return row.Hash, err

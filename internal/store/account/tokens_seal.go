@@ -12,7 +12,7 @@ import (
 // meanwhile if they know the first key.
 func (s *Store) Reseal(ctx context.Context) (rows int, err error) {
 	err = s.db.InLongTx(ctx, func(tx pgx.Tx) error { // a process that renews the tokens holds their row while it asks
-		tokens, err := core.ListIn[sealedRow](ctx, tx, `SELECT provider, access_token, refresh_token FROM oauth_tokens
+		tokens, err := core.List[sealedRow](ctx, tx, `SELECT provider, access_token, refresh_token FROM oauth_tokens
 			WHERE access_token IS NOT NULL ORDER BY provider FOR UPDATE`)
 		if err != nil {
 			return err

@@ -3,7 +3,6 @@ package account
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -56,7 +55,7 @@ func (s *Store) CreateUser(ctx context.Context, u User, token string, scopes ...
 	}
 
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
-		created, err = core.OneIn[User](ctx, tx, NoUser, `INSERT INTO users (telegram_id, name, language, role, status, token_hash)
+		created, err = core.One[User](ctx, tx, NoUser, `INSERT INTO users (telegram_id, name, language, role, status, token_hash)
 			VALUES ($1, $2, $3, $4, $5, $6) RETURNING `+UserColumns,
 			u.TelegramID, u.Name, cmp.Or(u.Language, "en"), cmp.Or(u.Role, RoleUser), cmp.Or(u.Status, UserPending), hash)
 		if err != nil || len(scopes) == 0 {
@@ -138,19 +137,11 @@ func (s *Store) ChangeUser(ctx context.Context, id int64, c UserChange) (user Us
 			}
 		}
 
-		rows, err := tx.Query(ctx, `UPDATE users SET
+		user, err = core.One[User](ctx, tx, NoUser, `UPDATE users SET
 			name = coalesce(nullif($2, ''), name), language = coalesce(nullif($3, ''), language),
 			role = coalesce(nullif($4, ''), role), status = coalesce(nullif($5, ''), status),
 			token_hash = coalesce($6, token_hash), updated_at = now()
 			WHERE id = $1 AND forgotten_at IS NULL RETURNING `+UserColumns, id, c.Name, c.Language, c.Role, c.Status, hash)
-		if err != nil {
-			return err
-		}
-
-		user, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[User])
-		if errors.Is(err, pgx.ErrNoRows) {
-			return NoUser
-		}
 		return err
 	})
 
@@ -160,14 +151,8 @@ func (s *Store) ChangeUser(ctx context.Context, id int64, c UserChange) (user Us
 // LeaveOneAdmin locks the administrators, so that two of them cannot put each other out at once, and refuses when the
 // user is the only one.
 func LeaveOneAdmin(ctx context.Context, tx pgx.Tx, id int64) error {
-	rows, err := tx.Query(
-		ctx, `SELECT id FROM users WHERE role = 'ADMIN' AND status = 'ACTIVE' ORDER BY id FOR NO KEY UPDATE`,
-	)
-	if err != nil {
-		return err
-	}
-
-	admins, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	admins, err := core.Values[int64](ctx, tx, `SELECT id FROM users
+		WHERE role = 'ADMIN' AND status = 'ACTIVE' ORDER BY id FOR NO KEY UPDATE`)
 	if err == nil && slices.Equal(admins, []int64{id}) {
 		err = fault.New(fault.LastAdmin, "this is the last administrator: make another one first")
 	}
@@ -183,10 +168,7 @@ func (s *Store) UserByUsername(ctx context.Context, username string) (User, erro
 func (s *Store) SaveUsername(ctx context.Context, id int64, username string) error {
 	username = PlainUsername(username)
 	return s.db.InTx(ctx, func(tx pgx.Tx) error {
-		var same bool
-		err := tx.QueryRow(
-			ctx, `SELECT username IS NOT DISTINCT FROM nullif($2, '') FROM users WHERE id = $1`, id, username,
-		).Scan(&same)
+		same, err := core.Value[bool](ctx, tx, `SELECT username IS NOT DISTINCT FROM nullif($2, '') FROM users WHERE id = $1`, id, username)
 		if err != nil || same {
 			return err
 		}

@@ -10,13 +10,15 @@ import (
 	"stagecoach/internal/fault"
 )
 
+// Do runs a statement that gives no rows.
+func (db *DB) Do(ctx context.Context, sql string, args ...any) error {
+	_, err := db.Exec(ctx, sql, args...)
+	return Unavailable(err)
+}
+
 // One collects exactly one row, or gives missing.
-func One[T any](ctx context.Context, db *DB, missing *fault.Error, sql string, args ...any) (T, error) {
-	rows, err := db.Query(ctx, sql, args...)
-	if err != nil {
-		var zero T
-		return zero, Unavailable(err)
-	}
+func One[T any](ctx context.Context, db Session, missing *fault.Error, sql string, args ...any) (T, error) {
+	rows, _ := db.Query(ctx, sql, args...) // the rows tell its error
 	row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[T])
 	if errors.Is(err, pgx.ErrNoRows) {
 		return row, missing
@@ -25,42 +27,29 @@ func One[T any](ctx context.Context, db *DB, missing *fault.Error, sql string, a
 }
 
 // List collects all rows of a query.
-func List[T any](ctx context.Context, db *DB, sql string, args ...any) ([]T, error) {
-	rows, err := db.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, Unavailable(err)
-	}
+func List[T any](ctx context.Context, db Session, sql string, args ...any) ([]T, error) {
+	rows, _ := db.Query(ctx, sql, args...) // the rows tell its error
 	items, err := pgx.CollectRows(rows, pgx.RowToStructByName[T])
 	return items, Unavailable(err)
 }
 
-// Chosen is list for a statement whose filters need not be given. PostgreSQL plans it each time, for the filters that
+// Chosen is List for a statement whose filters need not be given. PostgreSQL plans it each time, for the filters that
 // are: a plan that is kept would have to do for any of them, and read the table.
-func Chosen[T any](ctx context.Context, db *DB, sql string, args ...any) ([]T, error) {
+func Chosen[T any](ctx context.Context, db Session, sql string, args ...any) ([]T, error) {
 	return List[T](ctx, db, sql, append([]any{pgx.QueryExecModeCacheDescribe}, args...)...)
 }
 
-// OneIn is one within a transaction.
-func OneIn[T any](ctx context.Context, tx Session, missing *fault.Error, sql string, args ...any) (T, error) {
-	rows, err := tx.Query(ctx, sql, args...)
-	if err != nil {
-		var zero T
-		return zero, err
-	}
-	row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[T])
-	if errors.Is(err, pgx.ErrNoRows) {
-		return row, missing
-	}
-	return row, err
+// Value reads the one value of the one row of a query; pgx.ErrNoRows when there is none.
+func Value[T any](ctx context.Context, db Session, sql string, args ...any) (value T, err error) {
+	err = db.QueryRow(ctx, sql, args...).Scan(&value)
+	return value, Unavailable(err)
 }
 
-// ListIn is list within a transaction.
-func ListIn[T any](ctx context.Context, tx Session, sql string, args ...any) ([]T, error) {
-	rows, err := tx.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, pgx.RowToStructByName[T])
+// Values collects the one value of each row of a query.
+func Values[T any](ctx context.Context, db Session, sql string, args ...any) ([]T, error) {
+	rows, _ := db.Query(ctx, sql, args...) // the rows tell its error
+	values, err := pgx.CollectRows(rows, pgx.RowTo[T])
+	return values, Unavailable(err)
 }
 
 // IsUniqueViolation says whether a statement has met a row that is there already.

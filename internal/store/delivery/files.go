@@ -59,13 +59,8 @@ func (s *Store) ReplaceListing(ctx context.Context, folder string, files []File)
 			ids[i] = file.ID
 		}
 
-		rows, err := tx.Query(ctx, `UPDATE files SET gone = true WHERE NOT gone AND parent = $1 AND path <> '/' AND id <> ALL ($2)
-			RETURNING path`, folder, ids)
-		if err != nil {
-			return err
-		}
-
-		lost, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		lost, err := core.Values[string](ctx, tx, `UPDATE files SET gone = true
+			WHERE NOT gone AND parent = $1 AND path <> '/' AND id <> ALL ($2) RETURNING path`, folder, ids)
 		if err != nil {
 			return err
 		}
@@ -118,10 +113,8 @@ func saveFiles(ctx context.Context, tx pgx.Tx, files []File, saved *[]File) erro
 		var places []int
 
 		for _, f := range part {
-			paths, parents, names, hashes = append(paths, f.Path), append(
-				parents, f.Parent,
-			), append(names, f.Name), append(hashes, f.SHA256)
-			folds = append(folds, core.Fold(f.Name))
+			paths, parents, hashes = append(paths, f.Path), append(parents, f.Parent), append(hashes, f.SHA256)
+			names, folds = append(names, f.Name), append(folds, core.Fold(f.Name))
 			folders, sizes, times = append(folders, f.IsFolder), append(sizes, f.Size), append(times, f.ModifiedAt)
 			places = append(places, f.Place)
 		}
@@ -139,13 +132,8 @@ func saveFiles(ctx context.Context, tx pgx.Tx, files []File, saved *[]File) erro
 			return err
 		}
 
-		rows, err := tx.Query(ctx, `SELECT `+fileColumns+` FROM files JOIN unnest($1::text[]) WITH ORDINALITY AS seen (path, turn)
+		got, err := core.List[File](ctx, tx, `SELECT `+fileColumns+` FROM files JOIN unnest($1::text[]) WITH ORDINALITY AS seen (path, turn)
 			USING (path) ORDER BY turn`, paths)
-		if err != nil {
-			return err
-		}
-
-		got, err := pgx.CollectRows(rows, pgx.RowToStructByName[File])
 		if err != nil {
 			return err
 		}
@@ -158,26 +146,18 @@ func saveFiles(ctx context.Context, tx pgx.Tx, files []File, saved *[]File) erro
 
 // ListedAt says when a folder was last listed whole; zero when never.
 func (s *Store) ListedAt(ctx context.Context, folder string) (time.Time, error) {
-	var at time.Time
-	err := s.db.QueryRow(
-		ctx, `SELECT coalesce((SELECT listed_at FROM listings WHERE path = $1), 'epoch')`, folder,
-	).Scan(&at)
-	return at, core.Unavailable(err)
+	return core.Value[time.Time](ctx, s.db, `SELECT coalesce((SELECT listed_at FROM listings WHERE path = $1), 'epoch')`, folder)
 }
 
 // MarkListed remembers that a folder, or another thing that is looked through as a whole, was seen now.
 func (s *Store) MarkListed(ctx context.Context, path string) error {
-	_, err := s.db.Exec(ctx, `INSERT INTO listings (path, listed_at) VALUES ($1, now())
+	return s.db.Do(ctx, `INSERT INTO listings (path, listed_at) VALUES ($1, now())
 		ON CONFLICT (path) DO UPDATE SET listed_at = now()`, path)
-	return core.Unavailable(err)
 }
 
 // CountFiles says how many entries a folder has in the record.
-func (s *Store) CountFiles(ctx context.Context, folder string) (total int, err error) {
-	err = s.db.QueryRow(
-		ctx, `SELECT count(*) FROM files WHERE parent = $1 AND NOT gone AND path <> '/'`, folder,
-	).Scan(&total)
-	return total, core.Unavailable(err)
+func (s *Store) CountFiles(ctx context.Context, folder string) (int, error) {
+	return core.Value[int](ctx, s.db, `SELECT count(*) FROM files WHERE parent = $1 AND NOT gone AND path <> '/'`, folder)
 }
 
 // Listing gives a part of a folder from the record in the storage's order by name, when asked to with folders first.
@@ -230,6 +210,5 @@ func queueSentFile(batch *pgx.Batch, f SentFile) {
 
 // ForgetSentFile drops a file_id that Telegram refuses.
 func (s *Store) ForgetSentFile(ctx context.Context, fileID string) error {
-	_, err := s.db.Exec(ctx, `DELETE FROM sent_files WHERE telegram_file_id = $1`, fileID)
-	return core.Unavailable(err)
+	return s.db.Do(ctx, `DELETE FROM sent_files WHERE telegram_file_id = $1`, fileID)
 }

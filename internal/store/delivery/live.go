@@ -21,10 +21,9 @@ func (s *Store) StuckJobs(ctx context.Context, age time.Duration, limit int) ([]
 }
 
 // HeartbeatAge says how old the youngest heartbeat of a held job is, in seconds; nil when no job is held.
-func (s *Store) HeartbeatAge(ctx context.Context) (age *float64, err error) {
-	err = s.db.QueryRow(ctx, `SELECT extract(epoch FROM now() - max(heartbeat_at))::float8 FROM jobs
-		WHERE state IN `+heldJobs).Scan(&age)
-	return age, core.Unavailable(err)
+func (s *Store) HeartbeatAge(ctx context.Context) (*float64, error) {
+	return core.Value[*float64](ctx, s.db, `SELECT extract(epoch FROM now() - max(heartbeat_at))::float8 FROM jobs
+		WHERE state IN `+heldJobs)
 }
 
 // LiveJob is a live job as the reconciler compares it with Temporal.

@@ -204,18 +204,12 @@ func (s *Store) SilentJobs(ctx context.Context, age time.Duration, after int64, 
 
 // RequestJobCancel remembers that a person wants the job stopped.
 func (s *Store) RequestJobCancel(ctx context.Context, id int64) error {
-	_, err := s.db.Exec(
-		ctx, `UPDATE jobs SET cancel_requested_at = coalesce(cancel_requested_at, now()) WHERE id = $1`, id,
-	)
-	return core.Unavailable(err)
+	return s.db.Do(ctx, `UPDATE jobs SET cancel_requested_at = coalesce(cancel_requested_at, now()) WHERE id = $1`, id)
 }
 
 // MarkJobStarted remembers that the job's workflow runs.
 func (s *Store) MarkJobStarted(ctx context.Context, id int64) error {
-	_, err := s.db.Exec(
-		ctx, `UPDATE jobs SET workflow_started_at = coalesce(workflow_started_at, now()) WHERE id = $1`, id,
-	)
-	return core.Unavailable(err)
+	return s.db.Do(ctx, `UPDATE jobs SET workflow_started_at = coalesce(workflow_started_at, now()) WHERE id = $1`, id)
 }
 
 // longLine is how many jobs may wait for places to be counted. It stands in the statement: with a parameter PostgreSQL

@@ -78,18 +78,13 @@ func (s *Store) CreateBook(ctx context.Context, title, author string, r core.Req
 			return Book{}, err
 		}
 
-		var id int64
-		err := tx.QueryRow(ctx, `INSERT INTO books (title, author, folded, creator_id) VALUES ($1, $2, $3, $4) RETURNING id`,
-			title, author, core.Fold(title+" "+author), r.UserID).Scan(&id)
+		id, err := core.Value[int64](ctx, tx, `INSERT INTO books (title, author, folded, creator_id) VALUES ($1, $2, $3, $4) RETURNING id`,
+			title, author, core.Fold(title+" "+author), r.UserID)
 		if err != nil {
 			return Book{}, err
 		}
 
-		rows, err := tx.Query(ctx, bookSelect+`WHERE id = $1`, id)
-		if err != nil {
-			return Book{}, err
-		}
-		return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Book])
+		return core.One[Book](ctx, tx, noBook, bookSelect+`WHERE id = $1`, id)
 	})
 }
 

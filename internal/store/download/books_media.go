@@ -31,8 +31,7 @@ var noMedium = fault.New(fault.NotFound, "the book has no such medium")
 // already, or is not as the change wants it, is left alone: changed is false then.
 func (s *Store) ChangeMedium(ctx context.Context, c MediumChange) (changed bool, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
-		var creator int64
-		err := tx.QueryRow(ctx, `SELECT creator_id FROM books WHERE id = $1 FOR UPDATE`, c.BookID).Scan(&creator)
+		creator, err := core.Value[int64](ctx, tx, `SELECT creator_id FROM books WHERE id = $1 FOR UPDATE`, c.BookID)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return noBook
 		}
@@ -40,22 +39,17 @@ func (s *Store) ChangeMedium(ctx context.Context, c MediumChange) (changed bool,
 			return err
 		}
 
-		var status, path string
-		err = tx.QueryRow(
-			ctx, `SELECT status, path FROM media_assets WHERE book_id = $1 AND media_type = $2`, c.BookID, c.MediaType,
-		).Scan(&status, &path)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return noMedium
-		}
+		now, err := core.One[LyingMedium](ctx, tx, noMedium, `SELECT `+lyingColumns+` FROM media_assets WHERE book_id = $1 AND media_type = $2`,
+			c.BookID, c.MediaType)
 		if err != nil {
 			return err
 		}
-		if status == c.To || c.From != "" && status != c.From || c.Path != "" && path != c.Path {
+		if now.Status == c.To || c.From != "" && now.Status != c.From || c.Path != "" && now.Path != c.Path {
 			return nil
 		}
 
 		changed = true
-		return writeMedium(ctx, tx, c, status, creator)
+		return writeMedium(ctx, tx, c, now.Status, creator)
 	})
 
 	return changed && err == nil, err
@@ -64,10 +58,9 @@ func (s *Store) ChangeMedium(ctx context.Context, c MediumChange) (changed bool,
 // writeMedium writes a change with its event; the book's row is locked, so that its events are counted one by one.
 func writeMedium(ctx context.Context, tx pgx.Tx, c MediumChange, from string, owner int64) error {
 	entity := strconv.FormatInt(c.BookID, 10)
-	var seq int64
-	err := tx.QueryRow(
-		ctx, `SELECT coalesce(max(seq), 0) + 1 FROM events WHERE workload = $1 AND entity_id = $2`, books, entity,
-	).Scan(&seq)
+	seq, err := core.Value[int64](
+		ctx, tx, `SELECT coalesce(max(seq), 0) + 1 FROM events WHERE workload = $1 AND entity_id = $2`, books, entity,
+	)
 	if err != nil {
 		return err
 	}
@@ -99,24 +92,22 @@ type LyingMedium struct {
 	Path      string `db:"path"`   // in qBittorrent's file system
 }
 
+const lyingColumns = `book_id, media_type, status, path`
+
 // LyingMedia lists media that are available or missing after one of them, in the order of the primary key. Deleted ones
 // stay so whatever lies there.
 func (s *Store) LyingMedia(ctx context.Context, after LyingMedium, limit int) ([]LyingMedium, error) {
-	return core.List[LyingMedium](ctx, s.db, `SELECT book_id, media_type, status, path FROM media_assets
+	return core.List[LyingMedium](ctx, s.db, `SELECT `+lyingColumns+` FROM media_assets
 		WHERE (book_id, media_type) > ($1, $2) AND status IN ('available', 'missing') ORDER BY book_id, media_type LIMIT $3`,
 		after.BookID, after.MediaType, limit)
 }
 
 // MediaSweepIsDue says whether the files of media were not looked at for so long.
-func (s *Store) MediaSweepIsDue(ctx context.Context, every time.Duration) (due bool, err error) {
-	err = s.db.QueryRow(
-		ctx, `SELECT coalesce(swept_at <= now() - $1::interval, true) FROM media_sweep`, every,
-	).Scan(&due)
-	return due, core.Unavailable(err)
+func (s *Store) MediaSweepIsDue(ctx context.Context, every time.Duration) (bool, error) {
+	return core.Value[bool](ctx, s.db, `SELECT coalesce(swept_at <= now() - $1::interval, true) FROM media_sweep`, every)
 }
 
 // MarkMediaSwept remembers that the files of all media were looked at just now.
 func (s *Store) MarkMediaSwept(ctx context.Context) error {
-	_, err := s.db.Exec(ctx, `UPDATE media_sweep SET swept_at = now()`)
-	return core.Unavailable(err)
+	return s.db.Do(ctx, `UPDATE media_sweep SET swept_at = now()`)
 }

@@ -11,31 +11,28 @@ import (
 
 // DownloadFile gives the .torrent file that was fetched for a job; nil: none was.
 func (s *Store) DownloadFile(ctx context.Context, id int64) (file []byte, err error) {
-	err = s.db.QueryRow(ctx, `SELECT torrent FROM download_jobs WHERE id = $1`, id).Scan(&file)
+	file, err = core.Value[[]byte](ctx, s.db, `SELECT torrent FROM download_jobs WHERE id = $1`, id)
 	if err == pgx.ErrNoRows {
-		return nil, noDownload
+		err = noDownload
 	}
-	return file, core.Unavailable(err)
+	return file, err
 }
 
 // SaveDownloadFile keeps the .torrent file of an active job, and the infohashes that it tells.
 func (s *Store) SaveDownloadFile(ctx context.Context, id int64, file []byte, v1, v2 string) error {
-	_, err := s.db.Exec(ctx, `UPDATE download_jobs SET torrent = $2, infohash_v1 = $3, infohash_v2 = $4, updated_at_utc = now()
+	return s.db.Do(ctx, `UPDATE download_jobs SET torrent = $2, infohash_v1 = $3, infohash_v2 = $4, updated_at_utc = now()
 		WHERE id = $1 AND status IN `+liveDownloads, id, file, v1, v2)
-	return core.Unavailable(err)
 }
 
 // PlaceDownload records where a job's files go, once.
 func (s *Store) PlaceDownload(ctx context.Context, id int64, savePath string) error {
-	_, err := s.db.Exec(ctx, `UPDATE download_jobs SET save_path = $2 WHERE id = $1 AND save_path = ''`, id, savePath)
-	return core.Unavailable(err)
+	return s.db.Do(ctx, `UPDATE download_jobs SET save_path = $2 WHERE id = $1 AND save_path = ''`, id, savePath)
 }
 
 // MarkDownloadAdded records that qBittorrent has taken an active job's torrent.
 func (s *Store) MarkDownloadAdded(ctx context.Context, id int64) error {
-	_, err := s.db.Exec(ctx, `UPDATE download_jobs SET added_at = now(), progress_at = now(), last_error = '', trouble_since = NULL,
+	return s.db.Do(ctx, `UPDATE download_jobs SET added_at = now(), progress_at = now(), last_error = '', trouble_since = NULL,
 		refusals = 0, updated_at_utc = now() WHERE id = $1 AND status IN `+liveDownloads, id)
-	return core.Unavailable(err)
 }
 
 // DownloadTrouble is what keeps a job from being handed over.
@@ -60,26 +57,19 @@ const (
 
 // MarkDownloadResumed records that an active job's torrent was told to go on after an error.
 func (s *Store) MarkDownloadResumed(ctx context.Context, id int64) error {
-	_, err := s.db.Exec(ctx, `UPDATE download_jobs SET resumed_at = now(), observed = $2 WHERE id = $1
+	return s.db.Do(ctx, `UPDATE download_jobs SET resumed_at = now(), observed = $2 WHERE id = $1
 		AND status IN `+liveDownloads, id, observedResumed)
-	return core.Unavailable(err)
 }
 
 // MarkDownloadFound records that an active job's torrent, which was missing, is there.
 func (s *Store) MarkDownloadFound(ctx context.Context, id int64) error {
-	_, err := s.db.Exec(ctx, `UPDATE download_jobs SET observed = $2 WHERE id = $1
+	return s.db.Do(ctx, `UPDATE download_jobs SET observed = $2 WHERE id = $1
 		AND status IN `+liveDownloads, id, observedFound)
-	return core.Unavailable(err)
 }
 
 // DownloadsHolding gives those of the jobs that need their torrent: all but failed and canceled ones. A job that is not
 // known here may be another installation's, and counts.
 func (s *Store) DownloadsHolding(ctx context.Context, ids []int64) ([]int64, error) {
-	rows, err := s.db.Query(ctx, `SELECT id FROM unnest($1::bigint[]) AS asked (id) WHERE NOT EXISTS (
+	return core.Values[int64](ctx, s.db, `SELECT id FROM unnest($1::bigint[]) AS asked (id) WHERE NOT EXISTS (
 		SELECT 1 FROM download_jobs d WHERE d.id = asked.id AND status IN `+failedDownload+`)`, ids)
-	if err != nil {
-		return nil, core.Unavailable(err)
-	}
-	holding, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-	return holding, core.Unavailable(err)
 }

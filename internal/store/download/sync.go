@@ -95,9 +95,8 @@ func (s *Store) MarkDownloadsTold(ctx context.Context, told []DownloadTold) erro
 	for _, t := range told {
 		ids, before, now = append(ids, t.ID), append(before, t.Before), append(now, t.Now)
 	}
-	_, err := s.db.Exec(ctx, `UPDATE download_jobs d SET observed = told.now FROM unnest($1::bigint[], $2::text[], $3::text[])
+	return s.db.Do(ctx, `UPDATE download_jobs d SET observed = told.now FROM unnest($1::bigint[], $2::text[], $3::text[])
 		AS told (id, before, now) WHERE d.id = told.id AND d.observed = told.before AND status IN `+liveDownloads, ids, before, now)
-	return core.Unavailable(err)
 }
 
 // EndedDownload is a job that is over.
@@ -131,28 +130,25 @@ func (s *Store) DownloadSync(ctx context.Context) (DownloadSync, error) {
 // NotePoll records a poll that was answered. restarted says that qBittorrent was; a pause longer than gap, in which
 // nobody polled, may hide the same. After such a pause active jobs are as long without progress as they were before it.
 func (s *Store) NotePoll(ctx context.Context, restarted bool, gap time.Duration) error {
-	_, err := s.db.Exec(ctx, `WITH pause AS (
+	return s.db.Do(ctx, `WITH pause AS (
 			UPDATE download_jobs SET progress_at = progress_at + (now() - greatest(polled_at, progress_at)) FROM download_sync
 			WHERE polled_at < now() - $2::interval AND status IN `+liveDownloads+` AND added_at IS NOT NULL
 		) UPDATE download_sync SET polled_at = now(), failure = '', reachable_since = CASE
 			WHEN $1 OR failure <> '' OR polled_at IS NULL OR polled_at < now() - $2::interval THEN now()
 			ELSE coalesce(reachable_since, now()) END`, restarted, gap)
-	return core.Unavailable(err)
 }
 
 // NotePollFailure records a poll without an answer.
 func (s *Store) NotePollFailure(ctx context.Context, code string) error {
-	_, err := s.db.Exec(ctx, `UPDATE download_sync SET failed_at = now(), failure = $1`, code)
-	return core.Unavailable(err)
+	return s.db.Do(ctx, `UPDATE download_sync SET failed_at = now(), failure = $1`, code)
 }
 
 // GraceLeft says how much of its grace a job has whose torrent is missing: only time in which polls were answered
 // counts. It has all of it while none are, or the last one is older than gap.
-func (s *Store) GraceLeft(ctx context.Context, id int64, grace, gap time.Duration) (left time.Duration, err error) {
-	err = s.db.QueryRow(ctx, `SELECT CASE WHEN failure <> '' OR polled_at IS NULL OR polled_at < now() - $3::interval THEN $2::interval
+func (s *Store) GraceLeft(ctx context.Context, id int64, grace, gap time.Duration) (time.Duration, error) {
+	return core.Value[time.Duration](ctx, s.db, `SELECT CASE WHEN failure <> '' OR polled_at IS NULL OR polled_at < now() - $3::interval THEN $2::interval
 		ELSE greatest($2::interval - (now() - greatest(coalesce(first_not_found_at_utc, now()), reachable_since)), '0') END
-		FROM download_jobs, download_sync WHERE id = $1`, id, grace, gap).Scan(&left)
-	return left, core.Unavailable(err)
+		FROM download_jobs, download_sync WHERE id = $1`, id, grace, gap)
 }
 
 // OnlySync runs fn while this process alone holds the watcher's lock; false when another process holds it.
@@ -163,6 +159,5 @@ func (s *Store) OnlySync(ctx context.Context, fn func(context.Context) error) (b
 
 // ForgetDownloadObserved forgets what an active job's workflow was told of its torrent: the watcher tells it all anew.
 func (s *Store) ForgetDownloadObserved(ctx context.Context, id int64) error {
-	_, err := s.db.Exec(ctx, `UPDATE download_jobs SET observed = '' WHERE id = $1 AND status IN `+liveDownloads, id)
-	return core.Unavailable(err)
+	return s.db.Do(ctx, `UPDATE download_jobs SET observed = '' WHERE id = $1 AND status IN `+liveDownloads, id)
 }

@@ -39,23 +39,20 @@ func (s *Store) ClaimLiveMessages(ctx context.Context, limit int, lease time.Dur
 
 // SaveLiveMessage records what a board shows now and lets go of it; it is due again after pause, or when it is hurried.
 func (s *Store) SaveLiveMessage(ctx context.Context, b LiveMessage, pause time.Duration) error {
-	_, err := s.db.Exec(ctx, `UPDATE boards SET message_id = $4, state = $5, shown_hash = $6, due_at = now() + $7::interval,
+	return s.db.Do(ctx, `UPDATE boards SET message_id = $4, state = $5, shown_hash = $6, due_at = now() + $7::interval,
 		held_until = '-infinity' WHERE workload = $1 AND entity_id = $2 AND chat_id = $3`,
 		b.Workload, b.EntityID, b.ChatID, b.MessageID, b.State, b.ShownHash, pause)
-	return core.Unavailable(err)
 }
 
 // HoldLiveMessage records a board that nobody may touch for a while, hurried or not.
 func (s *Store) HoldLiveMessage(ctx context.Context, b LiveMessage, wait time.Duration) error {
-	_, err := s.db.Exec(ctx, `UPDATE boards SET message_id = $4, state = $5, shown_hash = $6, due_at = now(),
+	return s.db.Do(ctx, `UPDATE boards SET message_id = $4, state = $5, shown_hash = $6, due_at = now(),
 		held_until = now() + $7::interval WHERE workload = $1 AND entity_id = $2 AND chat_id = $3`,
 		b.Workload, b.EntityID, b.ChatID, b.MessageID, b.State, b.ShownHash, wait)
-	return core.Unavailable(err)
 }
 
 // HurryLiveMessage makes an entity's boards due before all others.
 func (s *Store) HurryLiveMessage(ctx context.Context, workload string, entity int64) error {
-	_, err := s.db.Exec(ctx, `UPDATE boards SET due_at = '-infinity' WHERE workload = $1 AND entity_id = $2
+	return s.db.Do(ctx, `UPDATE boards SET due_at = '-infinity' WHERE workload = $1 AND entity_id = $2
 		AND state IN ('new', 'sending', 'shown')`, workload, entity)
-	return core.Unavailable(err)
 }

@@ -11,10 +11,8 @@ import (
 // NextUpdate gives the id from which the bot asks for updates; 0, all that wait, at the very start and after a quiet
 // week: Telegram then begins its numbers anew, and an old number would throw new updates away.
 func (s *Store) NextUpdate(ctx context.Context) (int64, error) {
-	var next int64
-	err := s.db.QueryRow(ctx, `SELECT coalesce(max(update_id) + 1, 0) FROM bot_updates
-		WHERE handled_at > now() - interval '6 days'`).Scan(&next)
-	return next, core.Unavailable(err)
+	return core.Value[int64](ctx, s.db, `SELECT coalesce(max(update_id) + 1, 0) FROM bot_updates
+		WHERE handled_at > now() - interval '6 days'`)
 }
 
 // MarkUpdatesHandled remembers updates up to and including id as handled; only the last one need be kept.
@@ -55,11 +53,10 @@ func (s *Store) Conversation(ctx context.Context, chat int64) (Conversation, err
 // from the user while a request was being handled, nothing is kept. The lock makes a Forget and this statement wait for
 // each other.
 func (s *Store) SaveConversation(ctx context.Context, c Conversation) error {
-	_, err := s.db.Exec(ctx, `INSERT INTO conversations (chat_id, message_id, folder_id, query, asking, ask, update_id)
+	return s.db.Do(ctx, `INSERT INTO conversations (chat_id, message_id, folder_id, query, asking, ask, update_id)
 		SELECT telegram_id, $2::bigint, $3::bigint, $4, $5::boolean, $6, $7::bigint FROM users WHERE telegram_id = $1 FOR SHARE
 		ON CONFLICT (chat_id) DO UPDATE SET message_id = $2, folder_id = $3, query = $4, asking = $5, ask = $6, update_id = $7,
 		updated_at = now()`, c.ChatID, c.MessageID, c.FolderID, c.Query, c.Asking, c.Ask, c.UpdateID)
-	return core.Unavailable(err)
 }
 
 // OnlyBot runs fn while this process alone holds the bot's lock; false when another process holds it. Telegram lets

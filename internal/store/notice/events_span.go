@@ -3,6 +3,7 @@ package notice
 import (
 	"context"
 	"errors"
+	"math"
 
 	"github.com/jackc/pgx/v5"
 
@@ -39,9 +40,9 @@ func (s *Store) cursor(ctx context.Context, sql string, args ...any) (core.Curso
 // EventsLag gives for how many seconds the oldest event that was committed has been held back by a transaction that is
 // still under way in this database; 0: none is. The index on (xid, id) finds it.
 func (s *Store) EventsLag(ctx context.Context) (seconds float64, err error) {
-	err = s.db.QueryRow(ctx, `SELECT coalesce((SELECT extract(epoch FROM clock_timestamp() - created_at)::float8 FROM events
-		WHERE xid >= (SELECT `+core.Horizon+`) ORDER BY xid, id LIMIT 1), 0)`).Scan(&seconds)
-	return max(0, seconds), core.Unavailable(err)
+	seconds, err = core.Value[float64](ctx, s.db, `SELECT coalesce((SELECT extract(epoch FROM clock_timestamp() - created_at)::float8 FROM events
+		WHERE xid >= (SELECT `+core.Horizon+`) ORDER BY xid, id LIMIT 1), 0)`)
+	return max(0, seconds), err
 }
 
 // EventsAfter lists events past the cursor, oldest first, by the index on (xid, id). It stops at the horizon,
@@ -54,9 +55,7 @@ func (s *Store) EventsAfter(ctx context.Context, after core.Cursor, limit int) (
 // EventsNow gives the end of the stream: every event that commits from now on follows it. So may a few of the last
 // moment, when an older transaction is still under way.
 func (s *Store) EventsNow(ctx context.Context) (core.Cursor, error) {
-	var xid int64
-	err := s.db.QueryRow(ctx, `SELECT `+core.Horizon+`::text::bigint - 1`).Scan(&xid)
-	return core.Cursor{XID: uint64(xid), ID: 1<<63 - 1}, core.Unavailable(err)
+	return s.cursor(ctx, `SELECT `+core.Horizon+`::text::bigint - 1, $1::bigint`, int64(math.MaxInt64))
 }
 
 // EventsOf lists one entity's events from the first.

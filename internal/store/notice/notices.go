@@ -33,10 +33,9 @@ const (
 
 // AdoptNotices takes over what the release before has planned and not sent. Only the bot that serves may do it.
 func (s *Store) AdoptNotices(ctx context.Context) error {
-	_, err := s.db.Exec(ctx, `WITH old AS (DELETE FROM notices RETURNING *)
+	return s.db.Do(ctx, `WITH old AS (DELETE FROM notices RETURNING *)
 		INSERT INTO news (user_id, workload, entity_id, seq, state, due_at)
 		SELECT user_id, $1, task_id::text, seq, state, due_at FROM old ON CONFLICT DO NOTHING`, lifecycle.WorkloadTask)
-	return core.Unavailable(err)
 }
 
 // DueNotices lists up to limit notices of these workloads that are due, one for each person: who has many holds up
@@ -62,20 +61,14 @@ func (s *Store) DueNotices(ctx context.Context, workloads []string, limit int) (
 // TakeNotice marks a notice as being sent and gives its events; what another process took meanwhile is not among them.
 func (s *Store) TakeNotice(ctx context.Context, n *Notice) (events []core.StreamedEvent, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `UPDATE news SET state = 'sending' WHERE user_id = $1 AND workload = $2 AND entity_id = $3
+		n.Seqs, err = core.Values[int64](ctx, tx, `UPDATE news SET state = 'sending' WHERE user_id = $1 AND workload = $2 AND entity_id = $3
 			AND seq = ANY ($4) AND state = 'due' RETURNING seq`, n.UserID, n.Workload, n.EntityID, n.Seqs)
 		if err != nil {
 			return err
 		}
-		if n.Seqs, err = pgx.CollectRows(rows, pgx.RowTo[int64]); err != nil {
-			return err
-		}
-		if rows, err = tx.Query(ctx, core.EventSelect+`WHERE workload = $1 AND entity_id = $2 AND seq = ANY ($3) ORDER BY seq`,
-			n.Workload, n.EntityID, n.Seqs); err != nil {
-			return err
-		}
 
-		events, err = pgx.CollectRows(rows, pgx.RowToStructByName[core.StreamedEvent])
+		events, err = core.List[core.StreamedEvent](ctx, tx, core.EventSelect+`WHERE workload = $1 AND entity_id = $2 AND seq = ANY ($3) ORDER BY seq`,
+			n.Workload, n.EntityID, n.Seqs)
 		return err
 	})
 
@@ -84,9 +77,8 @@ func (s *Store) TakeNotice(ctx context.Context, n *Notice) (events []core.Stream
 
 // SaveNotice records what became of a notice that was taken; one that is due again waits that long.
 func (s *Store) SaveNotice(ctx context.Context, n Notice, state string, wait time.Duration) error {
-	_, err := s.db.Exec(ctx, `UPDATE news SET state = $5, due_at = now() + $6::interval
+	return s.db.Do(ctx, `UPDATE news SET state = $5, due_at = now() + $6::interval
 		WHERE user_id = $1 AND workload = $2 AND entity_id = $3 AND seq = ANY ($4)`, n.UserID, n.Workload, n.EntityID, n.Seqs, state, wait)
-	return core.Unavailable(err)
 }
 
 // Ready says whether the notice tells that the task's last blocker is DONE.

@@ -17,11 +17,8 @@ import (
 const noticeAge = 24 * time.Hour
 
 // NoticeCursor gives the place in the stream of events up to which notices of tasks are planned.
-func (s *Store) NoticeCursor(ctx context.Context) (c core.Cursor, err error) {
-	var xid int64
-	err = s.db.QueryRow(ctx, `SELECT xid::text::bigint, id FROM notice_cursor`).Scan(&xid, &c.ID)
-	c.XID = uint64(xid)
-	return c, core.Unavailable(err)
+func (s *Store) NoticeCursor(ctx context.Context) (core.Cursor, error) {
+	return s.cursor(ctx, `SELECT xid::text::bigint, id FROM notice_cursor`)
 }
 
 // PlanNotices plans who is told of the events of tasks that follow the cursor, and moves the cursor past them: both or

@@ -44,12 +44,11 @@ func (s *Store) LeaseStreams(
 // RenewStreams says how many event streams of each user a process has open now, in one statement for all. It forgets
 // what it has no more, and what has lapsed of others.
 func (s *Store) RenewStreams(ctx context.Context, process string, users []int64, streams []int) error {
-	_, err := s.db.Exec(ctx, `WITH open AS (
+	return s.db.Do(ctx, `WITH open AS (
 			SELECT unnest($2::bigint[]) AS user_id, unnest($3::bigint[]) AS streams
 		), gone AS (
 			DELETE FROM stream_leases WHERE process = $1 AND user_id <> ALL ($2::bigint[]) OR process <> $1 AND expires_at < now()
 		) INSERT INTO stream_leases (process, user_id, streams, expires_at) SELECT $1, user_id, streams, now() + $4::interval FROM open
 		ON CONFLICT (process, user_id) DO UPDATE SET streams = excluded.streams, expires_at = excluded.expires_at`,
 		process, users, streams, StreamLease)
-	return core.Unavailable(err)
 }

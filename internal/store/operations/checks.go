@@ -69,9 +69,8 @@ func (s *Store) ChecksOf(ctx context.Context, identities []string) ([]Check, err
 
 // RequestChecks asks all processes for new checks. The table has one row.
 func (s *Store) RequestChecks(ctx context.Context) error {
-	_, err := s.db.Exec(ctx, `INSERT INTO check_requests AS r (number) VALUES (1)
+	return s.db.Do(ctx, `INSERT INTO check_requests AS r (number) VALUES (1)
 		ON CONFLICT (single) DO UPDATE SET number = r.number + 1, asked_at = now()`)
-	return core.Unavailable(err)
 }
 
 // LastCheckRequest gives the last request for checks; zero when there was none. The table has one row.

@@ -43,12 +43,13 @@ func (s *Store) foldBatch(ctx context.Context) (folded int64, err error) {
 			return err
 		}
 
-		return tx.QueryRow(ctx, `WITH gone AS (
+		folded, err = core.Value[int64](ctx, tx, `WITH gone AS (
 				DELETE FROM count_changes WHERE ctid = ANY (ARRAY (SELECT ctid FROM count_changes LIMIT $1)) RETURNING kind, key, n
 			), added AS (
 				INSERT INTO counts AS c (kind, key, n) SELECT kind, key, sum(n) FROM gone GROUP BY kind, key
 				ON CONFLICT (kind, key) DO UPDATE SET n = c.n + excluded.n
-			) SELECT count(*) FROM gone`, foldBatch).Scan(&folded)
+			) SELECT count(*) FROM gone`, foldBatch)
+		return err
 	})
 
 	return folded, err
@@ -79,7 +80,7 @@ func (s *Store) checkCounts(ctx context.Context, of core.Source) (differences []
 			return err
 		}
 
-		differences, err = core.ListIn[Count](ctx, tx, `SELECT kind, key, coalesce(r.n, 0)::bigint - coalesce(c.n, 0) AS n FROM (`+of.Rows+`) r
+		differences, err = core.List[Count](ctx, tx, `SELECT kind, key, coalesce(r.n, 0)::bigint - coalesce(c.n, 0) AS n FROM (`+of.Rows+`) r
 			FULL JOIN (`+core.Counted+`) c USING (kind, key) WHERE coalesce(r.n, 0) <> coalesce(c.n, 0)`, of.Kinds)
 		if err != nil {
 			return err
@@ -106,13 +107,11 @@ func checkIsDue(ctx context.Context, tx pgx.Tx, kind string) (due bool, err erro
 	if _, err := tx.Exec(ctx, `SELECT set_config('statement_timeout', $1, true)`, strconv.FormatInt(checkTime.Milliseconds(), 10)); err != nil {
 		return false, err
 	}
-	err = tx.QueryRow(ctx, `SELECT NOT EXISTS (SELECT 1 FROM count_checks WHERE kind = $1 AND checked_at > now() - $2::interval)`,
-		kind, checkEvery).Scan(&due)
-	return due, err
+	return core.Value[bool](ctx, tx, `SELECT NOT EXISTS (SELECT 1 FROM count_checks WHERE kind = $1 AND checked_at > now() - $2::interval)`,
+		kind, checkEvery)
 }
 
 // tryLock takes a lock until the end of the transaction, unless somebody else has it.
 func tryLock(ctx context.Context, tx pgx.Tx, key int64) (mine bool, err error) {
-	err = tx.QueryRow(ctx, `SELECT pg_try_advisory_xact_lock($1)`, key).Scan(&mine)
-	return mine, err
+	return core.Value[bool](ctx, tx, `SELECT pg_try_advisory_xact_lock($1)`, key)
 }

@@ -68,7 +68,7 @@ func (s *Store) NoteFinding(ctx context.Context, f Finding) (noted Finding, fres
 			return err
 		}
 
-		noted, err = core.OneIn[Finding](ctx, tx, noFinding, `UPDATE reconciler_findings SET seen_at = now() WHERE id = (
+		noted, err = core.One[Finding](ctx, tx, noFinding, `UPDATE reconciler_findings SET seen_at = now() WHERE id = (
 				SELECT max(id) FROM reconciler_findings WHERE workload = $1 AND entity = $2 AND finding = $3 AND run_id = $4
 					AND (run_id <> '' OR done = '' OR done_at > now() - `+sameIncident+`))
 			RETURNING `+findingColumns, f.Workload, f.Entity, f.Finding, f.RunID)
@@ -77,7 +77,7 @@ func (s *Store) NoteFinding(ctx context.Context, f Finding) (noted Finding, fres
 		}
 
 		fresh = true
-		noted, err = core.OneIn[Finding](ctx, tx, noFinding, `INSERT INTO reconciler_findings (workload, entity, workflow_id, run_id, finding)
+		noted, err = core.One[Finding](ctx, tx, noFinding, `INSERT INTO reconciler_findings (workload, entity, workflow_id, run_id, finding)
 			VALUES ($1, $2, $3, $4, $5) RETURNING `+findingColumns, f.Workload, f.Entity, f.WorkflowID, f.RunID, f.Finding)
 		return err
 	})
@@ -87,15 +87,13 @@ func (s *Store) NoteFinding(ctx context.Context, f Finding) (noted Finding, fres
 
 // SettleFinding records what was done about a finding.
 func (s *Store) SettleFinding(ctx context.Context, id int64, done string) error {
-	_, err := s.db.Exec(ctx, `UPDATE reconciler_findings SET done = $2, done_at = now() WHERE id = $1`, id, done)
-	return core.Unavailable(err)
+	return s.db.Do(ctx, `UPDATE reconciler_findings SET done = $2, done_at = now() WHERE id = $1`, id, done)
 }
 
 // CloseVanishedFindings settles open findings that no sweep has met for so long.
 func (s *Store) CloseVanishedFindings(ctx context.Context, age time.Duration) error {
-	_, err := s.db.Exec(ctx, `UPDATE reconciler_findings SET done = $2, done_at = now() WHERE done = '' AND seen_at < now() - $1::interval`,
+	return s.db.Do(ctx, `UPDATE reconciler_findings SET done = $2, done_at = now() WHERE done = '' AND seen_at < now() - $1::interval`,
 		age, DoneVanished)
-	return core.Unavailable(err)
 }
 
 // FindingFilter chooses findings; zero values choose all.

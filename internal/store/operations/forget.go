@@ -21,7 +21,7 @@ func (s *Store) Forget(ctx context.Context, id, by int64) (user account.User, er
 			return err
 		}
 
-		before, err := core.OneIn[account.User](
+		before, err := core.One[account.User](
 			ctx, tx, account.NoUser, `SELECT `+account.UserColumns+` FROM users WHERE id = $1 FOR NO KEY UPDATE`, id,
 		)
 		if err != nil {
@@ -34,7 +34,7 @@ func (s *Store) Forget(ctx context.Context, id, by int64) (user account.User, er
 			return err
 		}
 
-		user, err = core.OneIn[account.User](ctx, tx, account.NoUser, `UPDATE users SET name = '', telegram_id = NULL, username = NULL, language = 'en', role = 'USER',
+		user, err = core.One[account.User](ctx, tx, account.NoUser, `UPDATE users SET name = '', telegram_id = NULL, username = NULL, language = 'en', role = 'USER',
 			status = 'BLOCKED', token_hash = NULL, forgotten_at = coalesce(forgotten_at, now()), updated_at = now()
 			WHERE id = $1 RETURNING `+account.UserColumns, id)
 		return err

@@ -56,8 +56,7 @@ func (s *Store) Beat(ctx context.Context, p Process, seen []OutsideSystem) error
 
 // Leave forgets a process that ends.
 func (s *Store) Leave(ctx context.Context, identity string) error {
-	_, err := s.db.Exec(ctx, `DELETE FROM processes WHERE identity = $1`, identity)
-	return core.Unavailable(err)
+	return s.db.Do(ctx, `DELETE FROM processes WHERE identity = $1`, identity)
 }
 
 // OutsideSystems lists the systems that were ever called, by name.

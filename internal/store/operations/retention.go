@@ -106,7 +106,7 @@ func (s *Store) DeleteOld(ctx context.Context, old Old, after int64, limit int) 
 			Old  bool      `db:"old"`
 		}
 
-		page, err := core.ListIn[row](ctx, tx, found.Page, pgx.QueryExecModeCacheDescribe, after, limit, before)
+		page, err := core.List[row](ctx, tx, found.Page, pgx.QueryExecModeCacheDescribe, after, limit, before)
 		if err != nil {
 			return err
 		}

@@ -74,22 +74,13 @@ func (s *Store) CreateTasks(
 			core.QueueEvent(batch, lifecycle.WorkloadTask, ids[i], 1, r.UserID, first)
 		}
 
-		batch.Queue(
-			`UPDATE tasks t SET `+s.TaskTimes.clock(
-				`status`, `since`,
-			)+` FROM workspaces w WHERE w.id = t.workspace_id AND t.id = ANY ($1)`,
-			ids,
-		)
-
+		batch.Queue(`UPDATE tasks t SET `+s.TaskTimes.clock(`status`, `since`)+`
+			FROM workspaces w WHERE w.id = t.workspace_id AND t.id = ANY ($1)`, ids)
 		if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 			return nil, err
 		}
 
-		rows, err := tx.Query(ctx, taskSelect+`WHERE id = ANY ($1) ORDER BY id`, ids)
-		if err != nil {
-			return nil, err
-		}
-		return pgx.CollectRows(rows, pgx.RowToStructByName[Task])
+		return core.List[Task](ctx, tx, taskSelect+`WHERE id = ANY ($1) ORDER BY id`, ids)
 	})
 
 	// The same request at the same time may have been quicker: then ours are undone.
@@ -209,13 +200,8 @@ func lockBlockers(ctx context.Context, tx pgx.Tx, workspaceID, userID int64, blo
 		ids[i] = blocker.id
 	}
 
-	rows, err := tx.Query(ctx, `SELECT t.id FROM tasks t JOIN users u ON u.id = $1 WHERE t.id = ANY ($2) AND t.workspace_id = $3
+	found, err := core.Values[int64](ctx, tx, `SELECT t.id FROM tasks t JOIN users u ON u.id = $1 WHERE t.id = ANY ($2) AND t.workspace_id = $3
 		AND (u.role = 'ADMIN' OR `+visible+`) ORDER BY t.id FOR SHARE OF t`, userID, ids, workspaceID)
-	if err != nil {
-		return err
-	}
-
-	found, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 	if err != nil {
 		return err
 	}

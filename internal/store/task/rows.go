@@ -180,14 +180,8 @@ func (s *Store) CommentTask(ctx context.Context, id int64, comment string, r cor
 			return core.StreamedEvent{}, err
 		}
 
-		rows, err := tx.Query(
-			ctx, core.EventSelect+`WHERE workload = $1 AND entity_id = $2 AND seq = $3`, lifecycle.WorkloadTask, fmt.Sprint(id), seq,
-		)
-		if err != nil {
-			return core.StreamedEvent{}, err
-		}
-
-		return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[core.StreamedEvent])
+		return core.One[core.StreamedEvent](ctx, tx, noTask, core.EventSelect+`WHERE workload = $1 AND entity_id = $2 AND seq = $3`,
+			lifecycle.WorkloadTask, fmt.Sprint(id), seq)
 	})
 }
 

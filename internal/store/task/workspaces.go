@@ -2,7 +2,6 @@ package task
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -49,7 +48,7 @@ func (s *Store) CreateWorkspace(ctx context.Context, w Workspace, r core.Request
 			return Workspace{}, err
 		}
 
-		created, err := workspaceIn(ctx, tx, `INSERT INTO workspaces (name, owner_id, status_deadlines, stuck_release_after, new_deadline_waits_for_blockers)
+		created, err := core.One[Workspace](ctx, tx, noWorkspace, `INSERT INTO workspaces (name, owner_id, status_deadlines, stuck_release_after, new_deadline_waits_for_blockers)
 			VALUES ($1, $2, $3, $4, $5) RETURNING `+workspaceColumns,
 			w.Name, w.OwnerID, w.StatusDeadlines, w.StuckReleaseAfter, w.NewDeadlineWaitsForBlockers)
 		if err != nil {
@@ -67,29 +66,17 @@ func (s *Store) ChangeWorkspace(
 	ctx context.Context, id int64, r core.Request, change func(*Workspace) error,
 ) (Workspace, error) {
 	return core.AnswerOnce(ctx, s.db, r, func(tx pgx.Tx) (Workspace, error) {
-		w, err := workspaceIn(ctx, tx, `SELECT `+workspaceColumns+` FROM workspaces WHERE id = $1 FOR UPDATE`, id)
+		w, err := core.One[Workspace](ctx, tx, noWorkspace, `SELECT `+workspaceColumns+` FROM workspaces WHERE id = $1 FOR UPDATE`, id)
 		if err == nil {
 			err = change(&w)
 		}
 		if err != nil {
 			return Workspace{}, err
 		}
-		return workspaceIn(ctx, tx, `UPDATE workspaces SET name = $2, status_deadlines = $3, stuck_release_after = $4,
+		return core.One[Workspace](ctx, tx, noWorkspace, `UPDATE workspaces SET name = $2, status_deadlines = $3, stuck_release_after = $4,
 			new_deadline_waits_for_blockers = $5, updated_at = now() WHERE id = $1 RETURNING `+workspaceColumns,
 			id, w.Name, w.StatusDeadlines, w.StuckReleaseAfter, w.NewDeadlineWaitsForBlockers)
 	})
-}
-
-func workspaceIn(ctx context.Context, tx pgx.Tx, sql string, args ...any) (Workspace, error) {
-	rows, err := tx.Query(ctx, sql, args...)
-	if err != nil {
-		return Workspace{}, err
-	}
-	w, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Workspace])
-	if errors.Is(err, pgx.ErrNoRows) {
-		err = noWorkspace
-	}
-	return w, err
 }
 
 // WorkspaceByID finds a workspace.
@@ -127,18 +114,14 @@ func (s *Store) AddMember(ctx context.Context, byID, workspaceID, userID int64) 
 }
 
 // IsMember says whether a user is a member of a workspace.
-func (s *Store) IsMember(ctx context.Context, workspaceID, userID int64) (member bool, err error) {
-	err = s.db.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM workspace_members WHERE workspace_id = $1 AND user_id = $2)`,
-		workspaceID, userID).Scan(&member)
-	return member, core.Unavailable(err)
+func (s *Store) IsMember(ctx context.Context, workspaceID, userID int64) (bool, error) {
+	return core.Value[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM workspace_members WHERE workspace_id = $1 AND user_id = $2)`,
+		workspaceID, userID)
 }
 
 // RemoveMember takes a user out of a workspace; one who is not in it stays out.
 func (s *Store) RemoveMember(ctx context.Context, workspaceID, userID int64) error {
-	_, err := s.db.Exec(
-		ctx, `DELETE FROM workspace_members WHERE workspace_id = $1 AND user_id = $2`, workspaceID, userID,
-	)
-	return core.Unavailable(err)
+	return s.db.Do(ctx, `DELETE FROM workspace_members WHERE workspace_id = $1 AND user_id = $2`, workspaceID, userID)
 }
 
 // Member is a user in a workspace.

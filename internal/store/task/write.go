@@ -161,10 +161,7 @@ func (s *Store) WaitingDependents(ctx context.Context, id int64) ([]Task, error)
 
 // MarkTaskStarted remembers that the task's workflow runs.
 func (s *Store) MarkTaskStarted(ctx context.Context, id int64) error {
-	_, err := s.db.Exec(
-		ctx, `UPDATE tasks SET workflow_started_at = coalesce(workflow_started_at, now()) WHERE id = $1`, id,
-	)
-	return core.Unavailable(err)
+	return s.db.Do(ctx, `UPDATE tasks SET workflow_started_at = coalesce(workflow_started_at, now()) WHERE id = $1`, id)
 }
 
 // LiveTask is a live task as the reconciler compares it with Temporal.

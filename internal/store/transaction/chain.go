@@ -139,19 +139,16 @@ func (in *ingest) take(ctx context.Context, t ChainTransaction) error {
 // compare makes sure that what is known already is the same. What lies before the beginning of the record was never
 // written.
 func (in *ingest) compare(ctx context.Context, t ChainTransaction) error {
-	same := t.Hash == in.CursorHash
+	same, err := t.Hash == in.CursorHash, error(nil)
 	if t.LT < in.CursorLT {
-		err := in.tx.QueryRow(ctx, `SELECT coalesce((SELECT hash = $3 FROM chain_transactions WHERE wallet = $1 AND lt = $2),
-			$2 < (SELECT min(lt) FROM chain_transactions WHERE wallet = $1), true)`, in.Address, t.LT, t.Hash).Scan(&same)
-		if err != nil {
-			return err
-		}
+		same, err = core.Value[bool](ctx, in.tx, `SELECT coalesce((SELECT hash = $3 FROM chain_transactions WHERE wallet = $1 AND lt = $2),
+			$2 < (SELECT min(lt) FROM chain_transactions WHERE wallet = $1), true)`, in.Address, t.LT, t.Hash)
 	}
 
-	if !same {
+	if err == nil && !same {
 		return fault.New(fault.ChainGap, "a transaction is not the one that is known").With("lt", t.LT)
 	}
-	return nil
+	return err
 }
 
 // What a transaction on the chain means to us.
@@ -216,7 +213,7 @@ func (in *ingest) paymentIn(ctx context.Context, t ChainTransaction) (*Payment, 
 	if t.In.HashNorm == "" {
 		return nil, nil
 	}
-	found, err := core.ListIn[Payment](ctx, in.tx, `SELECT `+paymentColumns+` FROM payments
+	found, err := core.List[Payment](ctx, in.tx, `SELECT `+paymentColumns+` FROM payments
 		WHERE hash_norm = $1 AND wallet = $2 AND chain_hash = ''`, t.In.HashNorm, in.Address)
 	if err != nil || len(found) == 0 {
 		return nil, err
@@ -229,10 +226,9 @@ func (in *ingest) paymentIn(ctx context.Context, t ChainTransaction) (*Payment, 
 func (t ChainTransaction) keepsDeposit() bool { return !t.Aborted || len(t.Out) == 0 }
 
 // boughtAt says whether Stars were bought at an address: what comes from there is no customer's.
-func (in *ingest) boughtAt(ctx context.Context, address string) (shop bool, err error) {
-	err = in.tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM payments WHERE wallet = $1 AND destination = $2 AND kind = 'purchase')`,
-		in.Address, address).Scan(&shop)
-	return shop, err
+func (in *ingest) boughtAt(ctx context.Context, address string) (bool, error) {
+	return core.Value[bool](ctx, in.tx, `SELECT EXISTS (SELECT 1 FROM payments WHERE wallet = $1 AND destination = $2 AND kind = 'purchase')`,
+		in.Address, address)
 }
 
 func (in *ingest) insert(ctx context.Context, t ChainTransaction, means string) error {

@@ -9,6 +9,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
 )
 
 // A payment is lost when the chain has it and the record does not: the record was set back to an older moment, or
@@ -25,15 +26,10 @@ func (in *ingest) lost(ctx context.Context, t ChainTransaction) error {
 		return nil
 	}
 
-	rows, err := in.tx.Query(ctx, `SELECT hash FROM transactions t WHERE wallet = $1 AND lt < $2 AND NOT needs_review
+	hashes, err := core.Values[string](ctx, in.tx, `SELECT hash FROM transactions t WHERE wallet = $1 AND lt < $2 AND NOT needs_review
 		AND `+unfinished+`
 		AND NOT EXISTS (SELECT 1 FROM payments p WHERE p.transaction_hash = t.hash AND `+spentPurchase+`)
 		ORDER BY id`, in.Address, t.LT)
-	if err != nil {
-		return err
-	}
-
-	hashes, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
 		return err
 	}
@@ -94,11 +90,10 @@ func (in *ingest) tooSmall(ctx context.Context, t ChainTransaction) error {
 	if t.Aborted && len(t.Out) > 0 || t.In.Source == "" || t.In.Source == in.Address {
 		return nil // it was sent back, or is no person's
 	}
-	batch := &pgx.Batch{}
-	batch.Queue(`INSERT INTO news (user_id, workload, entity_id, seq, due_at)
+	_, err := in.tx.Exec(ctx, `INSERT INTO news (user_id, workload, entity_id, seq, due_at)
 		SELECT u.id, $1, $2, 1, now() FROM users u WHERE u.username = $3 AND u.telegram_id IS NOT NULL
 			AND $4::timestamptz > now() - `+smallTransferPause+` AND NOT EXISTS (
 				SELECT 1 FROM news n WHERE n.user_id = u.id AND n.workload = $1 AND n.due_at > now() - `+smallTransferPause+`)
 		ON CONFLICT DO NOTHING`, SmallTransferNotices, t.Hash, account.PlainUsername(t.TooSmallFor), t.At)
-	return in.tx.SendBatch(ctx, batch).Close()
+	return err
 }

@@ -55,7 +55,7 @@ func (t ChainTransaction) carriedOut(p Payment) bool {
 // declareDead declares dead what can never come on the chain any more: not found in a history without a gap, up to a
 // time at which it was not valid any more.
 func (in *ingest) declareDead(ctx context.Context) error {
-	dead, err := core.ListIn[Payment](ctx, in.tx, `SELECT `+paymentColumns+` FROM payments
+	dead, err := core.List[Payment](ctx, in.tx, `SELECT `+paymentColumns+` FROM payments
 		WHERE wallet = $1 AND state = 'signed' AND valid_until < $2`, in.Address, in.ScannedTo)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/core"
 )
 
 // ResolveTransaction does what a person decided about a transaction that needs review: processed, which needs a paid
@@ -122,10 +123,9 @@ func (s *Store) WriteOffRefund(ctx context.Context, r Request) (Snapshot, error)
 }
 
 // lastWas says whether the last event of the transaction has this type.
-func (w *writing) lastWas(ctx context.Context, event string) (was bool, err error) {
-	err = w.DB.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM events WHERE workload = $1 AND entity_id = $2 AND seq = $3 AND type = $4)`,
-		lifecycle.WorkloadTransaction, w.Hash, w.RowVersion, event).Scan(&was)
-	return was, err
+func (w *writing) lastWas(ctx context.Context, event string) (bool, error) {
+	return core.Value[bool](ctx, w.DB, `SELECT EXISTS (SELECT 1 FROM events WHERE workload = $1 AND entity_id = $2 AND seq = $3 AND type = $4)`,
+		lifecycle.WorkloadTransaction, w.Hash, w.RowVersion, event)
 }
 
 // forgive books what was owed to the sender as ours again.

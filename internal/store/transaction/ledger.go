@@ -82,7 +82,7 @@ func (s *Store) LedgerBalances(ctx context.Context, wallet string) (balances []B
 }
 
 func balancesIn(ctx context.Context, tx core.Session, wallet string) (amounts, error) {
-	rows, err := core.ListIn[Balance](ctx, tx, `SELECT account, balance_nano FROM ledger_balances WHERE wallet = $1`, wallet)
+	rows, err := core.List[Balance](ctx, tx, `SELECT account, balance_nano FROM ledger_balances WHERE wallet = $1`, wallet)
 	balances := amounts{}
 	for _, row := range rows {
 		balances[row.Account] = row.BalanceNano

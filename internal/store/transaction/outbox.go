@@ -25,22 +25,20 @@ type SettledPayment struct {
 // UntoldOf lists up to limit of each kind.
 func (s *Store) UntoldOf(ctx context.Context, wallet string, limit int) (untold Untold, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT hash FROM transactions WHERE wallet = $1 AND status = `+core.Literal(lifecycle.TransactionPending)+` AND workflow_started_at IS NULL
+		untold.Starts, err = core.Values[string](ctx, tx, `SELECT hash FROM transactions
+			WHERE wallet = $1 AND status = `+core.Literal(lifecycle.TransactionPending)+` AND workflow_started_at IS NULL
 			ORDER BY id LIMIT $2`, wallet, limit)
 		if err != nil {
 			return err
 		}
-		if untold.Starts, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
-			return err
-		}
 
-		untold.Settled, err = core.ListIn[SettledPayment](ctx, tx, `SELECT transaction_hash, id FROM payments
+		untold.Settled, err = core.List[SettledPayment](ctx, tx, `SELECT transaction_hash, id FROM payments
 			WHERE wallet = $1 AND settled_at IS NOT NULL AND told_at IS NULL ORDER BY id LIMIT $2`, wallet, limit)
 		if err != nil {
 			return err
 		}
 
-		untold.Turns, err = core.ListIn[QueueEntry](ctx, tx, `SELECT `+queueColumns+` FROM payment_queue q
+		untold.Turns, err = core.List[QueueEntry](ctx, tx, `SELECT `+queueColumns+` FROM payment_queue q
 			WHERE wallet = $1 AND granted_at IS NOT NULL AND told_at IS NULL`, wallet)
 		return err
 	})
@@ -50,15 +48,11 @@ func (s *Store) UntoldOf(ctx context.Context, wallet string, limit int) (untold 
 
 // MarkSettledTold remembers that a transaction's workflow knows how its payment was settled.
 func (s *Store) MarkSettledTold(ctx context.Context, paymentID int64) error {
-	_, err := s.db.Exec(
-		ctx, `UPDATE payments SET told_at = now() WHERE id = $1 AND settled_at IS NOT NULL AND told_at IS NULL`, paymentID,
-	)
-	return core.Unavailable(err)
+	return s.db.Do(ctx, `UPDATE payments SET told_at = now() WHERE id = $1 AND settled_at IS NOT NULL AND told_at IS NULL`, paymentID)
 }
 
 // MarkTurnTold remembers that a transaction's workflow knows of the turn that was granted at that time.
 func (s *Store) MarkTurnTold(ctx context.Context, turn QueueEntry) error {
-	_, err := s.db.Exec(ctx, `UPDATE payment_queue SET told_at = now() WHERE transaction_hash = $1 AND kind = $2 AND granted_at = $3
+	return s.db.Do(ctx, `UPDATE payment_queue SET told_at = now() WHERE transaction_hash = $1 AND kind = $2 AND granted_at = $3
 		AND told_at IS NULL`, turn.TransactionHash, turn.Kind, turn.GrantedAt)
-	return core.Unavailable(err)
 }

@@ -56,7 +56,7 @@ func (s *Store) EnterQueue(ctx context.Context, hash string, kind PaymentKind) (
 		}
 
 		// Who asked hears the answer here.
-		entry, err = core.OneIn[QueueEntry](ctx, w.DB, noEntry, `UPDATE payment_queue q SET told_at = CASE WHEN granted_at IS NOT NULL THEN $3::timestamptz END
+		entry, err = core.One[QueueEntry](ctx, w.DB, noEntry, `UPDATE payment_queue q SET told_at = CASE WHEN granted_at IS NOT NULL THEN $3::timestamptz END
 			WHERE transaction_hash = $1 AND kind = $2 RETURNING `+queueColumns, hash, kind, w.Now)
 		return err
 	})
@@ -76,7 +76,7 @@ var (
 
 // livePayment finds the transaction's payment of a kind that is signed or paid; nil: there is none.
 func (w *writing) livePayment(ctx context.Context, kind PaymentKind) (*Payment, error) {
-	live, err := core.ListIn[Payment](ctx, w.DB, livePayment, w.Hash, kind)
+	live, err := core.List[Payment](ctx, w.DB, livePayment, w.Hash, kind)
 	if err != nil || len(live) == 0 {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func grantNext(ctx context.Context, tx core.Session, wallet lockedWallet) (*Queu
 
 	held := switches.hold.On()
 	probing := held && switches.hold.RetryAt != nil && !wallet.Now.Before(*switches.hold.RetryAt)
-	next, err := core.OneIn[QueueEntry](ctx, tx, noEntry, `WITH next AS (
+	next, err := core.One[QueueEntry](ctx, tx, noEntry, `WITH next AS (
 			SELECT q.transaction_hash, q.kind FROM payment_queue q LEFT JOIN payment_turns t USING (wallet, sender)
 			WHERE q.wallet = $1 AND (q.kind = 'refund' OR $3) AND `+eligible+`
 				AND NOT EXISTS (SELECT 1 FROM payment_queue WHERE wallet = $1 AND granted_at IS NOT NULL)
@@ -198,16 +198,14 @@ func (w *writing) returnTurn(ctx context.Context, kind PaymentKind, more string,
 
 // RetryDeferred lets all orders that wait for room in the limit for 24 hours try again: the limits may be others now.
 func (s *Store) RetryDeferred(ctx context.Context) error {
-	_, err := s.db.Exec(ctx, retryDeferred)
-	return core.Unavailable(err)
+	return s.db.Do(ctx, retryDeferred)
 }
 
 const retryDeferred = `UPDATE payment_queue SET not_before = NULL WHERE not_before IS NOT NULL`
 
 // AnyDeferred says whether an order waits for room in the limit for 24 hours.
-func (s *Store) AnyDeferred(ctx context.Context) (deferred bool, err error) {
-	err = s.db.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM payment_queue WHERE not_before > now())`).Scan(&deferred)
-	return deferred, core.Unavailable(err)
+func (s *Store) AnyDeferred(ctx context.Context) (bool, error) {
+	return core.Value[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM payment_queue WHERE not_before > now())`)
 }
 
 // LeaveQueue takes an order out of the line, unless its payment is signed: then only the chain ends its turn.

@@ -99,11 +99,8 @@ func (s *Store) LivePayment(ctx context.Context, hash string, kind PaymentKind) 
 const livePayment = `SELECT ` + paymentColumns + ` FROM payments WHERE transaction_hash = $1 AND kind = $2 AND live`
 
 // SignedUntil tells until when the wallet's one payment that is signed can be carried out; nil: none is signed.
-func (s *Store) SignedUntil(ctx context.Context, wallet string) (until *time.Time, err error) {
-	err = s.db.QueryRow(
-		ctx, `SELECT max(valid_until) FROM payments WHERE wallet = $1 AND state = 'signed'`, wallet,
-	).Scan(&until)
-	return until, core.Unavailable(err)
+func (s *Store) SignedUntil(ctx context.Context, wallet string) (*time.Time, error) {
+	return core.Value[*time.Time](ctx, s.db, `SELECT max(valid_until) FROM payments WHERE wallet = $1 AND state = 'signed'`, wallet)
 }
 
 // AbandonedPurchases lists paid purchases whose destination has not been heard of, while no workflow asks for it: those
@@ -120,8 +117,7 @@ func (s *Store) PaymentsOf(ctx context.Context, hash string) ([]Payment, error) 
 
 // MarkPaymentSent remembers that the payment's bytes were let go. It is written before they are.
 func (s *Store) MarkPaymentSent(ctx context.Context, id int64) error {
-	_, err := s.db.Exec(ctx, `UPDATE payments SET sent_at = coalesce(sent_at, now()) WHERE id = $1`, id)
-	return core.Unavailable(err)
+	return s.db.Do(ctx, `UPDATE payments SET sent_at = coalesce(sent_at, now()) WHERE id = $1`, id)
 }
 
 // Destination is what the destination of a payment did with the money, as its own finalised transaction shows.
@@ -140,7 +136,7 @@ func (s *Store) SettleDestination(ctx context.Context, id int64, d Destination) 
 	}
 
 	_, err = s.write(ctx, payment.TransactionHash, func(w *writing) error {
-		payment, err = core.OneIn[Payment](ctx, w.DB, noPayment, `SELECT `+paymentColumns+` FROM payments WHERE id = $1`, id)
+		payment, err = core.One[Payment](ctx, w.DB, noPayment, `SELECT `+paymentColumns+` FROM payments WHERE id = $1`, id)
 		if err != nil {
 			return err
 		}

@@ -138,7 +138,7 @@ func (s *signing) due() error {
 
 // hasTurn checks that the wallet's turn is the order's.
 func (s *signing) hasTurn(ctx context.Context) error {
-	turns, err := core.ListIn[QueueEntry](ctx, s.DB, `SELECT `+queueColumns+` FROM payment_queue q
+	turns, err := core.List[QueueEntry](ctx, s.DB, `SELECT `+queueColumns+` FROM payment_queue q
 		WHERE transaction_hash = $1 AND kind = $2 AND granted_at IS NOT NULL`, s.want.Hash, s.want.Kind)
 	if err != nil {
 		return err
@@ -224,7 +224,7 @@ func (s *signing) record(ctx context.Context, seqno int64, signed Signed) (Payme
 		}
 	}
 
-	return core.OneIn[Payment](ctx, s.DB, noPayment, `INSERT INTO payments (kind, transaction_hash, attempt, wallet, seqno, valid_until, boc,
+	return core.One[Payment](ctx, s.DB, noPayment, `INSERT INTO payments (kind, transaction_hash, attempt, wallet, seqno, valid_until, boc,
 		hash_norm, destination, amount_nano, reserved_nano, body_hash, request_id, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING `+paymentColumns,
 		s.want.Kind, s.Hash, s.Attempt, s.Address, seqno, signed.ValidUntil, signed.BoC,
@@ -233,9 +233,8 @@ func (s *signing) record(ctx context.Context, seqno int64, signed Signed) (Payme
 
 // countAgain makes a second purchase within one processing the next attempt.
 func (s *signing) countAgain(ctx context.Context) error {
-	var again bool
-	err := s.DB.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM payments WHERE transaction_hash = $1 AND kind = 'purchase' AND attempt = $2)`,
-		s.Hash, s.Attempt).Scan(&again)
+	again, err := core.Value[bool](ctx, s.DB, `SELECT EXISTS (SELECT 1 FROM payments WHERE transaction_hash = $1 AND kind = 'purchase' AND attempt = $2)`,
+		s.Hash, s.Attempt)
 	if again {
 		s.Attempt++
 	}

@@ -134,8 +134,7 @@ func (s *Store) StopRetrying(ctx context.Context, hash string) (Snapshot, error)
 
 // AnyGivenUp says whether the system has given up a transaction that no operator has looked after yet; by
 // transactions_given_up.
-func (s *Store) AnyGivenUp(ctx context.Context) (given bool, err error) {
-	err = s.db.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM transactions
-		WHERE `+isGivenUp+`)`).Scan(&given)
-	return given, core.Unavailable(err)
+func (s *Store) AnyGivenUp(ctx context.Context) (bool, error) {
+	return core.Value[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM transactions
+		WHERE `+isGivenUp+`)`)
 }

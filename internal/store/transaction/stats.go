@@ -62,7 +62,7 @@ func (s *Store) StatsOfTransactions(ctx context.Context, days int) (stats Transa
 	asOfOneMoment := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	err = pgx.BeginTxFunc(ctx, s.db, asOfOneMoment, func(tx pgx.Tx) (err error) {
 		statuses := []string{lifecycle.WorkloadTransaction}
-		if stats.Statuses, err = core.ListIn[StatusShare](ctx, tx, `SELECT key AS status, n AS count, round(100.0 * n / sum(n) OVER (), 2)::float8 AS percent
+		if stats.Statuses, err = core.List[StatusShare](ctx, tx, `SELECT key AS status, n AS count, round(100.0 * n / sum(n) OVER (), 2)::float8 AS percent
 			FROM (`+core.Counted+`) c ORDER BY n DESC, key COLLATE "C"`, statuses); err != nil {
 			return err
 		}
@@ -72,17 +72,17 @@ func (s *Store) StatsOfTransactions(ctx context.Context, days int) (stats Transa
 		}
 
 		failures := []string{countErrors}
-		if stats.Errors, err = core.ListIn[MessageCount](ctx, tx, `SELECT key AS message, n AS count FROM (`+core.Counted+`) c
+		if stats.Errors, err = core.List[MessageCount](ctx, tx, `SELECT key AS message, n AS count FROM (`+core.Counted+`) c
 			ORDER BY n DESC, key COLLATE "C"`, failures); err != nil {
 			return err
 		}
-		if stats.Categories, err = core.ListIn[CategoryCount](ctx, tx, `SELECT category, sum(n)::bigint AS count FROM (
+		if stats.Categories, err = core.List[CategoryCount](ctx, tx, `SELECT category, sum(n)::bigint AS count FROM (
 				SELECT `+category+` AS category, n FROM (SELECT key AS error_message, n FROM (`+core.Counted+`) c) failed
 			) categories GROUP BY category ORDER BY count DESC, category COLLATE "C"`, failures); err != nil {
 			return err
 		}
 
-		stats.Days, err = core.ListIn[DayOfTransactions](ctx, tx, `SELECT key::timestamp AT TIME ZONE 'UTC' AS day, total, success,
+		stats.Days, err = core.List[DayOfTransactions](ctx, tx, `SELECT key::timestamp AT TIME ZONE 'UTC' AS day, total, success,
 			round(100.0 * success / total, 2)::float8 AS success_percent FROM (
 				SELECT key, sum(n) FILTER (WHERE kind = $2)::bigint AS total, coalesce(sum(n) FILTER (WHERE kind = $3), 0)::bigint AS success
 				FROM (`+core.Counted+`) c GROUP BY key ORDER BY key DESC LIMIT $4
@@ -97,13 +97,13 @@ func (s *Store) StatsOfTransactions(ctx context.Context, days int) (stats Transa
 // averages gives how many seconds transactions took from detection to processed: those detected in the last 24 hours,
 // and all.
 func averages(ctx context.Context, tx pgx.Tx) (day, all *float64, err error) {
-	err = tx.QueryRow(ctx, `SELECT avg(extract(epoch FROM updated_at - created_at))::float8 FROM transactions
-		WHERE `+isProcessed+` AND created_at > now() - interval '24 hours'`).Scan(&day)
+	day, err = core.Value[*float64](ctx, tx, `SELECT avg(extract(epoch FROM updated_at - created_at))::float8 FROM transactions
+		WHERE `+isProcessed+` AND created_at > now() - interval '24 hours'`)
 	if err != nil {
 		return nil, nil, err
 	}
 
-	err = tx.QueryRow(ctx, `SELECT (sum(n) FILTER (WHERE kind = $2) / 1000.0 / nullif(sum(n) FILTER (WHERE kind = $3 AND key = `+core.Literal(lifecycle.TransactionProcessed)+`), 0))::float8
-		FROM (`+core.Counted+`) c`, []string{countMilliseconds, lifecycle.WorkloadTransaction}, countMilliseconds, lifecycle.WorkloadTransaction).Scan(&all)
+	all, err = core.Value[*float64](ctx, tx, `SELECT (sum(n) FILTER (WHERE kind = $2) / 1000.0 / nullif(sum(n) FILTER (WHERE kind = $3 AND key = `+core.Literal(lifecycle.TransactionProcessed)+`), 0))::float8
+		FROM (`+core.Counted+`) c`, []string{countMilliseconds, lifecycle.WorkloadTransaction}, countMilliseconds, lifecycle.WorkloadTransaction)
 	return day, all, err
 }

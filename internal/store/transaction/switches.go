@@ -39,7 +39,7 @@ type switches struct{ pause, hold Switch }
 // switchesIn reads the switches and keeps them as they are until the database transaction ends. Who holds a wallet's
 // lock too took that one before.
 func switchesIn(ctx context.Context, tx core.Session) (switches, error) {
-	rows, err := core.ListIn[Switch](ctx, tx, `SELECT `+switchColumns+` FROM switches ORDER BY name FOR UPDATE`)
+	rows, err := core.List[Switch](ctx, tx, `SELECT `+switchColumns+` FROM switches ORDER BY name FOR UPDATE`)
 	if err != nil {
 		return switches{}, err
 	}
@@ -59,11 +59,8 @@ func switchesIn(ctx context.Context, tx core.Session) (switches, error) {
 // Pause stops all payments: once it returns nothing is signed any more. What is signed already goes on being proven. A
 // second pause changes nothing.
 func (s *Store) Pause(ctx context.Context, by *int64, reason string) error {
-	_, err := s.db.Exec(
-		ctx, `UPDATE switches SET since = now(), by_user = $1, reason = $2 WHERE name = 'pause' AND since IS NULL`, by,
-		reason,
-	)
-	return core.Unavailable(err)
+	return s.db.Do(ctx, `UPDATE switches SET since = now(), by_user = $1, reason = $2 WHERE name = 'pause' AND since IS NULL`, by,
+		reason)
 }
 
 // Resume ends a pause, and a hold besides, and lets orders try again that wait for room in the limit for 24 hours.
@@ -86,11 +83,10 @@ const switchOff = `UPDATE switches SET since = NULL, reason = '', by_user = NULL
 // that is on renews the reason; the next try comes when the one that was planned has failed, after a pause as long as
 // the hold has lasted, up to an hour.
 func (s *Store) Hold(ctx context.Context, reason string, retryAt time.Time) error {
-	_, err := s.db.Exec(ctx, `UPDATE switches SET since = coalesce(since, now()), reason = $1, retry_at = CASE
+	return s.db.Do(ctx, `UPDATE switches SET since = coalesce(since, now()), reason = $1, retry_at = CASE
 			WHEN $2::timestamptz <= now() THEN $2
 			WHEN since IS NOT NULL AND retry_at > now() THEN retry_at
 			ELSE greatest($2, now() + least(now() - coalesce(since, now()), interval '1 hour')) END WHERE name = 'hold'`, reason, retryAt)
-	return core.Unavailable(err)
 }
 
 func liftHold(ctx context.Context, tx core.Session) error {

@@ -70,8 +70,7 @@ func listen(ctx context.Context, conn *pgx.Conn, wallet string, to map[string]ch
 
 // WakeForPayment tells who watches the wallet that a payment was broadcast.
 func (s *Store) WakeForPayment(ctx context.Context, wallet string) error {
-	_, err := s.db.Exec(ctx, `SELECT pg_notify($1, $2)`, wakePayment, wallet)
-	return core.Unavailable(err)
+	return s.db.Do(ctx, `SELECT pg_notify($1, $2)`, wakePayment, wallet)
 }
 
 // wakeForTurn does so when the database transaction that grants a turn commits.

@@ -70,7 +70,7 @@ type lockedWallet struct {
 }
 
 func lockWallet(ctx context.Context, tx core.Session, address string) (locked lockedWallet, err error) {
-	locked.Wallet, err = core.OneIn[Wallet](
+	locked.Wallet, err = core.One[Wallet](
 		ctx, tx, noWallet, `SELECT `+walletColumns+` FROM ton_wallets WHERE address = $1 FOR UPDATE`, address,
 	)
 	if err == nil {

@@ -288,8 +288,8 @@ func (w *writing) oweDeposit(ctx context.Context) error {
 		return nil
 	}
 
-	cause, due := "due/"+w.Hash, false
-	err := w.DB.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM ledger_entries WHERE cause = $1)`, cause).Scan(&due)
+	cause := "due/" + w.Hash
+	due, err := core.Value[bool](ctx, w.DB, `SELECT EXISTS (SELECT 1 FROM ledger_entries WHERE cause = $1)`, cause)
 	if err != nil || due {
 		return err
 	}
