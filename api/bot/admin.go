@@ -13,7 +13,7 @@ import (
 // pendingShown is how many people who wait /approve lists at a time.
 const pendingShown = 10
 
-// administration gives the commands of administrators.
+// administration gives the commands of administrators, and the texts that belong to no workload.
 func (b *Bot) administration() chat.Part {
 	return chat.Part{
 		Commands: []chat.Command{
@@ -24,6 +24,9 @@ func (b *Bot) administration() chat.Part {
 		Buttons: []chat.Button{
 			{Prefix: "ap", Command: "approve", Run: b.approve}, // ap:<user>
 			{Prefix: "bl", Command: "block", Run: b.block},     // bl:<user>
+		},
+		Texts: chat.Texts{
+			Faults: chat.CommonFaults, Quotas: commonQuotas, Alerts: commonAlerts, AlertsOver: commonAlertsOver,
 		},
 	}
 }

@@ -29,7 +29,7 @@ func (b *Bot) sendAlerts(ctx context.Context) {
 		work, finished := withGrace(ctx)
 		for _, alert := range alerts {
 			notified := b.notifyAdmins(work, func(admin account.User) chat.View {
-				return chat.View{Text: alertLines(admin.Language, alert)}
+				return chat.View{Text: b.alertLines(admin.Language, alert)}
 			})
 			if !notified {
 				b.Log.Error("bot: no administrator could be notified of an alert", "kind", alert.Kind)
@@ -59,15 +59,23 @@ func (b *Bot) notifyAdmins(ctx context.Context, draw func(admin account.User) ch
 }
 
 // alertLines tells what administrators do not know of an incident yet: that it began, that it is over, or both.
-func alertLines(language string, alert notice.Alert) string {
+func (b *Bot) alertLines(language string, alert notice.Alert) string {
 	var lines []string
 	if alert.Begun {
-		lines = append(lines, "🚨 "+alertText(alert.Kind).In(language))
+		lines = append(lines, "🚨 "+alertText(b.texts.Alerts, alert.Kind, textAlert).In(language))
 	}
 	if alert.Over {
-		lines = append(lines, "✅ "+alertOverText(alert.Kind).In(language))
+		lines = append(lines, "✅ "+alertText(b.texts.AlertsOver, alert.Kind, textAlertOver).In(language))
 	}
 	return strings.Join(lines, "\n\n")
+}
+
+// alertText gives the words about an incident. A newer version of the program may know a kind that has none here.
+func alertText(texts map[string]chat.Text, kind string, unknown chat.Text) chat.Text {
+	if known, ok := texts[kind]; ok {
+		return known
+	}
+	return chat.Text{unknown[0] + kind, unknown[1] + kind}
 }
 
 // watch looks after the alerts that no worker can raise, until ctx ends.

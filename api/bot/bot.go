@@ -63,6 +63,8 @@ type Bot struct {
 	words        []chat.Words
 	liveMessages map[string]chat.LiveMessage // by workload
 	notices      map[string]chat.FindNotice  // by workload
+	status       map[string]chat.Status      // by workload
+	texts        chat.Texts
 	pace         *pace
 
 	databaseAway time.Time // since when; zero: it is there
@@ -85,6 +87,11 @@ func New(o Options) *Bot {
 	b := &Bot{
 		Sender: sender, o: o, store: o.Store, pace: newPace(o.EditEvery),
 		liveMessages: map[string]chat.LiveMessage{}, notices: map[string]chat.FindNotice{},
+		status: map[string]chat.Status{},
+		texts: chat.Texts{
+			Faults: chat.Faults{}, Quotas: map[string]chat.Text{},
+			Alerts: map[string]chat.Text{}, AlertsOver: map[string]chat.Text{},
+		},
 	}
 
 	b.add(b.help())
@@ -102,6 +109,8 @@ func (b *Bot) add(part chat.Part) {
 	b.words = append(b.words, part.Words...)
 	maps.Copy(b.liveMessages, part.LiveMessages)
 	maps.Copy(b.notices, part.Notices)
+	maps.Copy(b.status, part.Status)
+	b.texts.Add(part.Texts)
 }
 
 // Run serves the bot until ctx ends. Of several processes one serves; the others stand by and take over.

@@ -26,7 +26,8 @@ func (b *Bot) respond(ctx context.Context, r *chat.Request) (err error) {
 		return err
 	}
 
-	asked, run := b.route(r)
+	name, run, args := b.handlerOf(r)
+	asked := b.commandNamed(name)
 	if refusal, refused := refusalOf(r.User, asked); refused {
 		return b.refuse(ctx, r, asked, refusal)
 	}
@@ -37,7 +38,8 @@ func (b *Bot) respond(ctx context.Context, r *chat.Request) (err error) {
 	if r.User.IsAdmin() {
 		ctx = core.Reserved(ctx) // administrators do not queue behind users
 	}
-	if err := traced(ctx, "bot /"+asked.Name, run); err != nil {
+	err = traced(ctx, "bot /"+name, func(ctx context.Context) error { return run(ctx, r, args) })
+	if err != nil {
 		return err
 	}
 
@@ -58,12 +60,6 @@ func traced(ctx context.Context, name string, run func(context.Context) error) e
 		span.SetStatus(codes.Error, "")
 	}
 	return err
-}
-
-// route gives the command that a request stands for, and what to do.
-func (b *Bot) route(r *chat.Request) (asked chat.Command, run func(context.Context) error) {
-	name, handler, args := b.handlerOf(r)
-	return b.commandNamed(name), func(ctx context.Context) error { return handler(ctx, r, args) }
 }
 
 // handlerOf gives the name of the command that a request stands for, and the handler with its arguments.
@@ -134,9 +130,10 @@ func (b *Bot) explain(ctx context.Context, r *chat.Request, err error) {
 		log.Info("bot: request refused", "code", problem.Code)
 	}
 
-	if quota, ok := quotaText(problem); ok && problem.Code == fault.QuotaExceeded {
-		b.Tell(ctx, r, r.Say(quota, problem.Details["maximum"]))
+	limit, _ := problem.Details["limit"].(string)
+	if reached, known := b.texts.Quotas[limit]; known && problem.Code == fault.QuotaExceeded {
+		b.Tell(ctx, r, r.Say(reached, problem.Details["maximum"]))
 		return
 	}
-	b.Tell(ctx, r, r.Say(chat.FaultText(problem.Code)))
+	b.Tell(ctx, r, r.Say(b.texts.Faults.Text(problem.Code)))
 }

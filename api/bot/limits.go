@@ -104,14 +104,7 @@ func (b *Bot) takeRequest(ctx context.Context, r *chat.Request) (bool, error) {
 
 	answered, err := b.may(ctx, fmt.Sprintf("requests/answers/%d", r.User.ID), slowDownAnswers)
 	if answered {
-		b.Tell(ctx, r, r.Say(chat.FaultText(fault.RateLimited)))
+		b.Tell(ctx, r, r.Say(b.texts.Faults.Text(fault.RateLimited)))
 	}
 	return false, err
-}
-
-// quotaText says which limit a person has reached.
-func quotaText(problem *fault.Error) (chat.Text, bool) {
-	name, _ := problem.Details["limit"].(string)
-	t, ok := quotaTexts[name]
-	return t, ok
 }

@@ -23,19 +23,19 @@ func (b *Bot) showStatus(ctx context.Context, r *chat.Request, _ chat.Args) erro
 	if err != nil {
 		return err
 	}
-	b.Post(ctx, r.Chat, chat.View{Text: statusText(r.User.Language, now)})
+	b.Post(ctx, r.Chat, chat.View{Text: b.statusText(r.User.Language, now)})
 	return nil
 }
 
-func statusText(language string, s status.Status) string {
+func (b *Bot) statusText(language string, s status.Status) string {
 	lines := []string{
 		textStatus.In(language),
 		textQueueDepth.In(language, s.QueueDepth),
-		textHeartbeat.In(language, ago(language, s.WorkerHeartbeatAge)),
-		textToken.In(language, seconds(language, s.TokenExpiresIn)),
+		textHeartbeat.In(language, chat.Ago(language, s.WorkerHeartbeatAge)),
+		textToken.In(language, chat.Seconds(language, s.TokenExpiresIn)),
 		"",
 	}
-	lines = append(lines, workloadLines(language, s)...)
+	lines = append(lines, b.workloadLines(language, s)...)
 	lines = append(lines, "")
 	lines = append(lines, overviewLines(language, s.Overview)...)
 	lines = append(lines, errorLines(language, s)...)
@@ -51,16 +51,16 @@ func statusText(language string, s status.Status) string {
 }
 
 // workloadLines are about how many entities are in each state.
-func workloadLines(language string, s status.Status) []string {
-	lines := []string{
-		textDeliveries.In(language) + " " + countsText(lifecycle.DeliveryStates, s.InState[lifecycle.WorkloadDelivery]),
-		textTasks.In(language) + " " + countsText(lifecycle.TaskStates, s.InState[lifecycle.WorkloadTask]),
-		textDownloads.In(language) + " " + countsText(lifecycle.DownloadStates, s.InState[lifecycle.WorkloadDownload]),
+func (b *Bot) workloadLines(language string, s status.Status) (lines []string) {
+	for _, workload := range lifecycle.Workloads {
+		shown := b.status[workload.Name]
+		counts := countsText(workload.Table.StateNames(), s.InState[workload.Name])
+		lines = append(lines, shown.Heading.In(language)+" "+counts)
+		if shown.Lines != nil {
+			lines = append(lines, shown.Lines(language, s)...)
+		}
 	}
-	if s.QBittorrent != nil {
-		lines = append(lines, qbittorrentLine(language, *s.QBittorrent))
-	}
-	return append(lines, textStars.In(language)+" "+countsText(lifecycle.TransactionStates, s.InState[lifecycle.WorkloadTransaction]))
+	return lines
 }
 
 // errorLines are about the most frequent errors.
@@ -76,10 +76,10 @@ func errorLines(language string, s status.Status) (lines []string) {
 }
 
 // countsText writes how many there are in each state, in one line, without those in which there are none.
-func countsText[S ~string](states []S, counts map[string]int64) string {
+func countsText(states []string, counts map[string]int64) string {
 	var parts []string
 	for _, state := range states {
-		if n := counts[string(state)]; n > 0 {
+		if n := counts[state]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%s: %d", state, n))
 		}
 	}
@@ -97,7 +97,7 @@ func overviewLines(language string, o status.Overview) []string {
 	}
 	for _, q := range o.Queues {
 		if q.Depth > 0 {
-			lines = append(lines, textQueueLine.In(language, q.Name, q.Kind, q.Depth, seconds(language, &q.OldestAge)))
+			lines = append(lines, textQueueLine.In(language, q.Name, q.Kind, q.Depth, chat.Seconds(language, &q.OldestAge)))
 		}
 	}
 
@@ -111,7 +111,7 @@ func overviewLines(language string, o status.Overview) []string {
 
 	for _, outside := range o.Outside {
 		if outside.FailingFor != nil {
-			since := seconds(language, outside.FailingFor)
+			since := chat.Seconds(language, outside.FailingFor)
 			lines = append(lines, textFails.In(language, outside.Name, outside.Error, since))
 		}
 	}
@@ -131,35 +131,7 @@ func attentionLines(language string, o status.Overview) (lines []string) {
 	}
 	for _, alert := range o.Alerts {
 		age := time.Since(alert.OpenedAt).Seconds()
-		lines = append(lines, textAlertOpen.In(language, alert.Kind, seconds(language, &age)))
+		lines = append(lines, textAlertOpen.In(language, alert.Kind, chat.Seconds(language, &age)))
 	}
 	return lines
-}
-
-// qbittorrentLine tells whether qBittorrent answers.
-func qbittorrentLine(language string, q status.QBittorrent) string {
-	if q.Answers {
-		return textAnswers.In(language)
-	}
-	line := textNoAnswer.In(language, ago(language, q.AnswerAge))
-	if q.Error != "" {
-		line += " (<code>" + q.Error + "</code>)"
-	}
-	return line
-}
-
-// seconds writes a duration for people.
-func seconds(language string, n *float64) string {
-	if n == nil {
-		return chat.TextNotKnown.In(language)
-	}
-	return chat.Duration(language, int64(max(0, *n)))
-}
-
-// ago writes how long ago something was for people.
-func ago(language string, n *float64) string {
-	if n == nil {
-		return chat.TextNotKnown.In(language)
-	}
-	return textAgo.In(language, seconds(language, n))
 }

@@ -45,12 +45,6 @@ var (
 	textQueueDepth      = chat.Text{"Queue: %d", "Очередь: %d"}
 	textHeartbeat       = chat.Text{"Last heartbeat of a worker: %s", "Последний сигнал обработчика: %s"}
 	textToken           = chat.Text{"Storage token expires in: %s", "Токен хранилища истекает через: %s"}
-	textDeliveries      = chat.Text{"<b>Deliveries</b>", "<b>Доставки</b>"}
-	textDownloads       = chat.Text{"<b>Downloads</b>", "<b>Загрузки</b>"}
-	textAnswers         = chat.Text{"qBittorrent answers", "qBittorrent отвечает"}
-	textNoAnswer        = chat.Text{"⚠️ qBittorrent does not answer, last time: %s", "⚠️ qBittorrent не отвечает, последний ответ: %s"}
-	textTasks           = chat.Text{"<b>Tasks</b>", "<b>Задачи</b>"}
-	textStars           = chat.Text{"<b>Stars</b>", "<b>Звёзды</b>"}
 	textTemporalAway    = chat.Text{"⚠️ the workflow service does not answer", "⚠️ служба процессов не отвечает"}
 	textQueueLine       = chat.Text{"Queue %s (%s): %d, oldest %s", "Очередь %s (%s): %d, старейшая %s"}
 	textWorkers         = chat.Text{"Workers: %d", "Обработчиков: %d"}
@@ -61,5 +55,4 @@ var (
 	textFindings        = chat.Text{"⚠️ findings of the reconciler: %d in 10 minutes, %d open", "⚠️ находки сверки: %d за 10 минут, открытых: %d"}
 	textTopErrors       = chat.Text{"<b>Errors in 24 hours</b>", "<b>Ошибки за 24 часа</b>"}
 	textStuck           = chat.Text{"⚠️ stuck: %d (%s)", "⚠️ зависли: %d (%s)"}
-	textAgo             = chat.Text{"%s ago", "%s назад"}
 )

@@ -329,8 +329,9 @@ func TestAdministratorsLookAfterTransactions(t *testing.T) {
 	w.failsWith(hash, "Failed to fetch: Network error", lifecycle.Retryable, false)
 	b := w.bot()
 	late := chat.Incoming{Chat: boss, Click: "late", Data: yes}
-	_, retry := b.route(&chat.Request{Incoming: late, User: w.user(boss)})
-	if err := retry(t.Context()); err != nil {
+	press := &chat.Request{Incoming: late, User: w.user(boss)}
+	_, retry, args := b.handlerOf(press)
+	if err := retry(t.Context(), press, args); err != nil {
 		t.Error(err)
 	}
 	if found, err := w.store.TransactionByHash(t.Context(), hash); err != nil || found.State != lifecycle.TransactionFailed || found.Attempt != 2 {
@@ -366,19 +367,4 @@ func TestOwedRefundsAreListed(t *testing.T) {
 	w.writes(boss, "en", "/tx")
 	w.presses(boss, "xt:")
 	w.sees(boss, hash, "Owed to the sender: 0.5 GRAM")
-}
-
-func TestEveryAlertHasWords(t *testing.T) {
-	t.Parallel()
-	for kind := range alertTexts {
-		if _, known := alertOverTexts[kind]; !known {
-			t.Errorf("%s has no words for its end", kind)
-		}
-	}
-
-	for _, kind := range store.Parts.AlertKinds() {
-		if _, known := alertTexts[kind]; !known {
-			t.Errorf("%s has no words", kind)
-		}
-	}
 }

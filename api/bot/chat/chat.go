@@ -4,7 +4,9 @@ package chat
 
 import (
 	"context"
+	"maps"
 
+	"stagecoach/internal/operations/status"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/notice"
@@ -17,6 +19,30 @@ type Part struct {
 	Words        []Words
 	LiveMessages map[string]LiveMessage // by the workload's name in the record
 	Notices      map[string]FindNotice  // by the workload's name in the record
+	Status       map[string]Status      // by the workload's name in the record
+	Texts
+}
+
+// Texts are what a workload adds to the texts that the bot says for all workloads.
+type Texts struct {
+	Faults     Faults
+	Quotas     map[string]Text // which limit is reached, by its name; each takes the limit
+	Alerts     map[string]Text // that an incident has begun, by its kind
+	AlertsOver map[string]Text // that it is over
+}
+
+// Add adds the texts of another part.
+func (t *Texts) Add(more Texts) {
+	maps.Copy(t.Faults, more.Faults)
+	maps.Copy(t.Quotas, more.Quotas)
+	maps.Copy(t.Alerts, more.Alerts)
+	maps.Copy(t.AlertsOver, more.AlertsOver)
+}
+
+// Status is how /status shows a workload: its counts by state below the heading, then lines of its own.
+type Status struct {
+	Heading Text
+	Lines   func(language string, now status.Status) []string // nil: none
 }
 
 // Handler does what a request asks for. args are a button's; nil for commands and words.

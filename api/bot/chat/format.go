@@ -78,6 +78,22 @@ func Duration(language string, seconds int64) string {
 	}
 }
 
+// Seconds writes a duration for people; nil: it is not known.
+func Seconds(language string, n *float64) string {
+	if n == nil {
+		return TextNotKnown.In(language)
+	}
+	return Duration(language, int64(max(0, *n)))
+}
+
+// Ago writes how long ago something was; nil: it is not known.
+func Ago(language string, n *float64) string {
+	if n == nil {
+		return TextNotKnown.In(language)
+	}
+	return textAgo.In(language, Seconds(language, n))
+}
+
 // Bar draws progress as a line.
 func Bar(percent int) string {
 	const cells = 12

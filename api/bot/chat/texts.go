@@ -23,6 +23,7 @@ var (
 	TextQueued      = Text{"🕓 Waiting to start", "🕓 Ждёт начала"}
 	TextCancelled   = Text{"🚫 Cancelled", "🚫 Отменено"}
 	TextCancelling  = Text{"🚫 cancelling…", "🚫 отменяется…"}
+	textAgo         = Text{"%s ago", "%s назад"}
 	TextNotKnown    = Text{"not known", "неизвестно"}
 )
 

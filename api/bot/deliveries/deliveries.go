@@ -66,5 +66,7 @@ func New(sender *chat.Sender, deliveries *service.Deliveries, files Catalog, rec
 				Ended: func(state string) bool { return lifecycle.Delivery.Terminal(lifecycle.DeliveryState(state)) },
 			},
 		},
+		Status: map[string]chat.Status{lifecycle.WorkloadDelivery: {Heading: textDeliveries}},
+		Texts:  chat.Texts{Faults: faults, Quotas: quotas, Alerts: alerts, AlertsOver: alertsOver},
 	}
 }

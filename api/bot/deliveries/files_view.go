@@ -116,7 +116,7 @@ func (h *handlers) fileView(language string, file delivery.File, back place, not
 	deliver := chat.Press(labelDownload.In(language), "d", file.ID, chat.Nonce(), back)
 	if err := h.deliveries.CheckFile(file); err != nil {
 		deliver = nil
-		text += "\n\n⚠️ " + chat.FaultText(fault.CodeOf(err)).In(language)
+		text += "\n\n⚠️ " + faults.Text(fault.CodeOf(err)).In(language)
 	}
 	if note != "" {
 		text += "\n\n✅ " + note

@@ -62,14 +62,14 @@ func progress(language string, job delivery.Job, place int, limits service.Deliv
 	case lifecycle.DeliveryDelivered:
 		return []string{textDelivered.In(language)}
 	case lifecycle.DeliveryFailed:
-		return []string{textFailed.In(language), chat.FaultText(reason).In(language)}
+		return []string{textFailed.In(language), faults.Text(reason).In(language)}
 	case lifecycle.DeliveryExpired:
 		return []string{textExpired.In(language)}
 	case lifecycle.DeliveryCancelled:
 		if reason == "" || reason == fault.CancelledByUser {
 			return []string{chat.TextCancelled.In(language)}
 		}
-		return []string{chat.TextCancelled.In(language), chat.FaultText(reason).In(language)}
+		return []string{chat.TextCancelled.In(language), faults.Text(reason).In(language)}
 	default:
 		return nil
 	}
@@ -78,7 +78,7 @@ func progress(language string, job delivery.Job, place int, limits service.Deliv
 // whyAgain tells why a job waits once more, when the next attempt begins, and when the job's time ends.
 func whyAgain(language string, job delivery.Job, limits service.DeliveryLimits) []string {
 	reason := fault.Code(job.LastError)
-	why := chat.FaultText(reason).In(language)
+	why := faults.Text(reason).In(language)
 	switch {
 	case reason == fault.PausedByOperator, job.Attempt == 0 && reason != "":
 		return []string{why}

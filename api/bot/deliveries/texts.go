@@ -35,6 +35,7 @@ var (
 
 // Deliveries.
 var (
+	textDeliveries  = chat.Text{"<b>Deliveries</b>", "<b>Доставки</b>"}
 	textJobs        = chat.Text{"<b>Your deliveries</b>", "<b>Ваши доставки</b>"}
 	textNoJobs      = chat.Text{"No deliveries yet: /files", "Доставок пока нет: /files"}
 	textJobLine     = chat.Text{"#%d %s — %s", "№%d %s — %s"}

@@ -8,6 +8,7 @@ import (
 
 	"stagecoach/api/bot/chat"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/operations/status"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store/download"
 )
@@ -53,6 +54,8 @@ func New(sender *chat.Sender, downloads *service.Downloads, record Store) chat.P
 			},
 		},
 		Notices: map[string]chat.FindNotice{lifecycle.WorkloadDownload: h.findNotice},
+		Status:  map[string]chat.Status{lifecycle.WorkloadDownload: {Heading: textHeading, Lines: statusLines}},
+		Texts:   chat.Texts{Faults: faults, Quotas: quotas, Alerts: alerts, AlertsOver: alertsOver},
 	}
 }
 
@@ -83,4 +86,21 @@ func (h *handlers) cancelDownload(ctx context.Context, r *chat.Request, args cha
 		return nil
 	}
 	return h.showDownloads(ctx, r, nil)
+}
+
+// statusLines say whether qBittorrent answers, where there is one.
+func statusLines(language string, now status.Status) []string {
+	q := now.QBittorrent
+	switch {
+	case q == nil:
+		return nil
+	case q.Answers:
+		return []string{textAnswers.In(language)}
+	}
+
+	line := textNoAnswer.In(language, chat.Ago(language, q.AnswerAge))
+	if q.Error != "" {
+		line += " (<code>" + q.Error + "</code>)"
+	}
+	return []string{line}
 }

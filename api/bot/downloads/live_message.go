@@ -63,12 +63,12 @@ func progress(language string, job download.Download) (lines []string) {
 	case job.CancelRequestedAt != nil:
 		lines = append(lines, chat.TextCancelling.In(language))
 		if job.CancelError != "" {
-			lines = append(lines, chat.FaultText(fault.Code(job.CancelError)).In(language))
+			lines = append(lines, faults.Text(fault.Code(job.CancelError)).In(language))
 		}
 	case job.FirstNotFoundAt != nil:
 		lines = append(lines, textTorrentMissing.In(language))
 	case job.Attention != "":
-		lines = append(lines, "⚠️ "+chat.FaultText(fault.Code(job.Attention)).In(language))
+		lines = append(lines, "⚠️ "+faults.Text(fault.Code(job.Attention)).In(language))
 	}
 
 	return lines
@@ -80,7 +80,7 @@ func waiting(language string, job download.Download) []string {
 	case job.AddedAt != nil:
 		return []string{textWaitsForPeers.In(language)}
 	case job.LastError != "":
-		return []string{chat.TextQueued.In(language), chat.FaultText(fault.Code(job.LastError)).In(language)}
+		return []string{chat.TextQueued.In(language), faults.Text(fault.Code(job.LastError)).In(language)}
 	default:
 		return []string{chat.TextQueued.In(language)}
 	}
@@ -112,9 +112,9 @@ func whyFailed(language string, job download.Download) string {
 	if job.FailureReason != nil {
 		reason = fault.Code(*job.FailureReason)
 	}
-	said := chat.FaultText(reason).In(language)
+	said := faults.Text(reason).In(language)
 	if reason == fault.EnqueueFailed && job.LastError != "" {
-		said += " " + chat.FaultText(fault.Code(job.LastError)).In(language)
+		said += " " + faults.Text(fault.Code(job.LastError)).In(language)
 	}
 	return said
 }

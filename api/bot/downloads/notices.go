@@ -24,7 +24,7 @@ func (h *handlers) findNotice(ctx context.Context, viewer account.User, n notice
 // noticeView draws an event of a download.
 func noticeView(viewer account.User, job download.Download, event core.StreamedEvent) chat.View {
 	language := viewer.Language
-	said, why := textNoticeStalled, chat.FaultText(fault.Stalled).In(language)
+	said, why := textNoticeStalled, faults.Text(fault.Stalled).In(language)
 	var next chat.Row
 	switch lifecycle.DownloadState(event.To) {
 	case lifecycle.DownloadCompleted:
@@ -52,8 +52,8 @@ func whyCanceled(event core.StreamedEvent) chat.Text {
 	case event.ActorID != nil:
 		return textByAdmin
 	case code == fault.CancelledByUser || code == "":
-		return chat.FaultText(fault.TerminatedByOperator)
+		return faults.Text(fault.TerminatedByOperator)
 	default:
-		return chat.FaultText(code)
+		return faults.Text(code)
 	}
 }

@@ -62,6 +62,13 @@ var (
 	textAskLink    = chat.Text{"Send me a magnet link, or the address of a .torrent file.", "Пришлите magnet-ссылку или адрес торрент-файла."}
 )
 
+// The state of downloads.
+var (
+	textHeading  = chat.Text{"<b>Downloads</b>", "<b>Загрузки</b>"}
+	textAnswers  = chat.Text{"qBittorrent answers", "qBittorrent отвечает"}
+	textNoAnswer = chat.Text{"⚠️ qBittorrent does not answer, last time: %s", "⚠️ qBittorrent не отвечает, последний ответ: %s"}
+)
+
 // Downloads.
 var (
 	textDownloads           = chat.Text{"<b>Your downloads</b>", "<b>Ваши загрузки</b>"}

@@ -181,7 +181,7 @@ func (h *handlers) whyRefused(ctx context.Context, viewer account.User, t task.T
 	if known, ok := taskFaults[code]; ok {
 		return known.In(viewer.Language)
 	}
-	return chat.FaultText(code).In(viewer.Language)
+	return faults.Text(code).In(viewer.Language)
 }
 
 // numbers lists the numbers of tasks.

@@ -47,5 +47,7 @@ func New(sender *chat.Sender, tasks *service.Tasks, record Store) chat.Part {
 		},
 		Words:   []chat.Words{{Command: "task", Match: asksForComment, Run: h.takeComment}},
 		Notices: map[string]chat.FindNotice{lifecycle.WorkloadTask: h.findNotice},
+		Status:  map[string]chat.Status{lifecycle.WorkloadTask: {Heading: textTasks}},
+		Texts:   chat.Texts{Faults: faults, Quotas: quotas},
 	}
 }

@@ -60,6 +60,7 @@ var taskPriorities = map[string]chat.Text{
 
 // The card of a task, and lists.
 var (
+	textTasks        = chat.Text{"<b>Tasks</b>", "<b>Задачи</b>"}
 	textTaskTitle    = chat.Text{"📌 #%d <b>%s</b>", "📌 №%d <b>%s</b>"}
 	textAssignee     = chat.Text{"Assignee: %s", "Исполнитель: %s"}
 	textCreator      = chat.Text{"Creator: %s", "Автор: %s"}

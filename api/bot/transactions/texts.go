@@ -24,6 +24,7 @@ var (
 
 // How to pay.
 var (
+	textHeading      = chat.Text{"<b>Stars</b>", "<b>Звёзды</b>"}
 	textStars        = chat.Text{"⭐ <b>Telegram Stars for GRAM (ex TON)</b>\nSend GRAM with a comment, and the Stars are bought automatically.", "⭐ <b>Звёзды Telegram за GRAM (бывший TON)</b>\nОтправьте GRAM с комментарием, и звёзды купятся автоматически."}
 	textStarsAddress = chat.Text{"To this address:\n<code>%s</code>", "На этот адрес:\n<code>%s</code>"}
 	textStarsComment = chat.Text{

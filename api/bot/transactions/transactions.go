@@ -31,5 +31,7 @@ func New(sender *chat.Sender, transactions *service.Transactions) chat.Part {
 		Notices: map[string]chat.FindNotice{
 			lifecycle.WorkloadTransaction: h.findNotice, transaction.SmallTransferNotices: smallTransferNotice,
 		},
+		Status: map[string]chat.Status{lifecycle.WorkloadTransaction: {Heading: textHeading}},
+		Texts:  chat.Texts{Faults: faults, Alerts: alerts, AlertsOver: alertsOver},
 	}
 }

@@ -1,0 +1,65 @@
+package chat
+
+import "stagecoach/internal/fault"
+
+// Faults are the plain words for faults, free of HTML. The names of the systems behind the service stay inside.
+type Faults map[fault.Code]Text
+
+// With adds codes that mean the same to a person.
+func (f Faults) With(same Text, codes ...fault.Code) Faults {
+	for _, code := range codes {
+		f[code] = same
+	}
+	return f
+}
+
+// Text gives the words for a fault: those of f, else the common ones.
+func (f Faults) Text(code fault.Code) Text {
+	for _, words := range []Faults{f, CommonFaults} {
+		if known, ok := words[code]; ok {
+			return known
+		}
+	}
+	return textTrouble
+}
+
+// What several common faults mean to a person.
+var (
+	textTrouble       = Text{"Internal error. Try again later.", "Внутренняя ошибка. Попробуйте позже."}
+	textNotUnderstood = Text{"I did not understand that. /help lists what I can do.", "Не удалось понять запрос. Что я умею: /help"}
+	textServiceAway   = Text{"The service is unavailable. Try again in a minute.", "Сервис временно недоступен. Попробуйте через минуту."}
+)
+
+// CommonFaults are the words for what every workload can meet.
+var CommonFaults = Faults{
+	fault.Unauthenticated:      TextBlocked,
+	fault.InsufficientAccess:   TextAdminsOnly,
+	fault.InsufficientScope:    TextAdminsOnly,
+	fault.TokenNotFound:        {"No such token.", "Такого токена нет."},
+	fault.NotFound:             {"Not found.", "Не найдено."},
+	fault.UserNotFound:         {"No such user.", "Такого пользователя нет."},
+	fault.UserExists:           {"This user already exists.", "Этот пользователь уже есть."},
+	fault.InvalidTransition:    {"It has already ended, so there is nothing to cancel.", "Уже завершено, отменять нечего."},
+	fault.UserNotActive:        {"You have no access now.", "Сейчас у вас нет доступа."},
+	fault.RateLimited:          {"Too many requests. Wait a few seconds.", "Слишком много запросов. Подождите несколько секунд."},
+	fault.QuotaExceeded:        {"You have reached the limit for one person.", "Вы достигли предела для одного человека."},
+	fault.OwnAccess:            {"You cannot change your own access.", "Свой доступ изменить нельзя."},
+	fault.LastAdmin:            {"This is the last administrator. Appoint another one first.", "Это последний администратор. Сначала назначьте другого."},
+	fault.JobTimeout:           {"It took too long and was stopped. Try again later.", "Это длилось слишком долго и было остановлено. Попробуйте позже."},
+	fault.TooManyAttempts:      {"All attempts failed. Try again later.", "Все попытки не удались. Попробуйте позже."},
+	fault.TerminatedByOperator: {"An operator stopped it.", "Остановлено оператором."},
+	fault.PausedByOperator:     {"An operator paused it.", "Приостановлено оператором."},
+	fault.ResetByOperator:      {"An operator restarted it.", "Перезапущено оператором."},
+	fault.CancelledByUser:      {"It was cancelled.", "Отменено."},
+	fault.NotClaimedInTime:     {"It waited in the queue for too long. Try again later.", "Слишком долгое ожидание в очереди. Попробуйте позже."},
+}.With(
+	textNotUnderstood,
+	fault.Validation, fault.MetricsMoved, fault.CursorGone, fault.IdempotencyKey, fault.BodyTooLarge,
+	fault.MediaType, fault.MethodNotAllowed, fault.RequestTimeout,
+).With(
+	textServiceAway,
+	fault.StreamsFull, fault.SpoolFull, fault.StoreUnavailable, fault.TemporalUnavailable,
+).With(
+	textTrouble,
+	fault.MediaNotReady, fault.WorkerLost, fault.WorkflowLost, fault.Internal,
+)

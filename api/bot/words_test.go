@@ -1,0 +1,75 @@
+package bot
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"stagecoach/api/parts"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/service"
+	"stagecoach/internal/store"
+)
+
+func TestEveryAlertHasWords(t *testing.T) {
+	t.Parallel()
+	texts := New(Options{Parts: parts.Bot(service.Services{}, nil, nil)}).texts
+	for kind := range texts.Alerts {
+		if _, known := texts.AlertsOver[kind]; !known {
+			t.Errorf("%s has no words for its end", kind)
+		}
+	}
+
+	for _, kind := range store.Parts.AlertKinds() {
+		if _, known := texts.Alerts[kind]; !known {
+			t.Errorf("%s has no words", kind)
+		}
+	}
+}
+
+// TestEveryFaultHasWords reads the codes from the source, so that a new one is not forgotten.
+func TestEveryFaultHasWords(t *testing.T) {
+	t.Parallel()
+	faults := New(Options{Parts: parts.Bot(service.Services{}, nil, nil)}).texts.Faults
+	files, err := filepath.Glob("../../internal/fault/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	codes := 0
+	for _, file := range files {
+		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		ast.Inspect(tree, func(n ast.Node) bool {
+			constant, ok := n.(*ast.ValueSpec)
+			if !ok {
+				return true
+			}
+			if kind, ok := constant.Type.(*ast.Ident); !ok || kind.Name != "Code" {
+				return false
+			}
+
+			code, _ := strconv.Unquote(constant.Values[0].(*ast.BasicLit).Value)
+			codes++
+			words, known := faults[fault.Code(code)]
+			if !known {
+				t.Errorf("%s has no words", code)
+			}
+			if strings.ContainsAny(words[0]+words[1], "<>&%") {
+				t.Errorf("the words of %s are not plain", code)
+			}
+			return false
+		})
+	}
+
+	if codes < 100 {
+		t.Errorf("only %d codes were found", codes)
+	}
+}
