@@ -41,7 +41,7 @@ func newRoot() *cobra.Command {
 The state folder keeps it all: stop and start as you like, unfinished work goes on. Busy ports
 are replaced by free ones; addresses and tokens stand in dev.json there. STAGECOACH_…
 variables that tune a service are heeded, and DATABASE_URL names a PostgreSQL of yours.`,
-		Args: terminal.Between(0, 0),
+		Args: terminal.AsUsed,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDev(cmd, o) },
 	}
 

@@ -116,7 +116,7 @@ func standInCommand(
 	name, short, addr string, dir *string, holds string, open func() (stack.StandIn, error),
 ) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: name, Short: short, Args: terminal.Between(0, 0),
+		Use: name, Short: short, Args: terminal.AsUsed,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if dir != nil && *dir == "" {
 				return terminal.UsageError("--dir is required: the folder that holds " + holds)

@@ -100,6 +100,8 @@ func (a *agent) goOn(ctx context.Context, t *shape.Task) error {
 }
 
 func (a *agent) act(ctx context.Context, t *shape.Task, action string, to lifecycle.TaskState, comment string) error {
-	_, _, err := a.api.Send(ctx, task.ActOn(t.ID, action, to, []string{comment}))
+	_, _, err := a.api.Send(ctx, client.Call{
+		Method: http.MethodPost, Path: "/v1/tasks/" + t.ID + "/" + action, Body: task.Comment(to, []string{comment}),
+	})
 	return err
 }

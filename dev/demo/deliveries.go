@@ -126,7 +126,7 @@ func (f *dropFolder) ask(ctx context.Context, drops []drop) []result {
 var errNotListed = errors.New("the shared folder's listing does not show it")
 
 func (f *dropFolder) askFor(ctx context.Context, d drop, fileID string) error {
-	answer, _, err := delivery.Ask(ctx, f.api, fileID, f.key(d))
+	answer, _, err := f.api.Send(ctx, delivery.Call(fileID, f.key(d)))
 	if err != nil {
 		return err
 	}

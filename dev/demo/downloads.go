@@ -96,7 +96,7 @@ func (d *library) ask(ctx context.Context, bookID string) (shape.Download, error
 		return job, err
 	}
 	// An earlier run left it unfinished, and its web seed had another port.
-	if _, err := client.Ask[shape.Download](ctx, d.api, client.Call{Method: http.MethodPost, Path: download.Path(job.ID) + "/cancel"}); err != nil {
+	if _, err := client.Ask[shape.Download](ctx, d.api, client.Call{Method: http.MethodPost, Path: "/v1/downloads/" + job.ID + "/cancel"}); err != nil {
 		return job, err
 	}
 
@@ -109,7 +109,7 @@ func (d *library) watch(ctx context.Context, job shape.Download) (shape.Download
 	defer stop()
 
 	var stage lifecycle.DownloadState
-	last, _, err := remote.Follow(limited, d.api, download.Path(job.ID), demoEvery, func(now shape.Download) {
+	last, _, err := remote.Follow(limited, d.api, "/v1/downloads/"+job.ID, demoEvery, func(now shape.Download) {
 		earlier := now.Ended() && now.UpdatedAt.Before(d.began)
 		if now.Status != stage && !earlier && (now.Ended() || !d.stack.Screen.Live) {
 			d.stack.Screen.Draw()
@@ -133,7 +133,7 @@ func (d *library) watch(ctx context.Context, job shape.Download) (shape.Download
 // proof looks whether the book is in the Library and, where the real qBittorrent has downloaded it, whether the file is
 // really there. It says what is wrong; empty: nothing.
 func (d *library) proof(ctx context.Context, job shape.Download) (problem string, err error) {
-	b, err := client.Ask[shape.Book](ctx, d.api, client.Call{Method: http.MethodGet, Path: download.BookPath(job.BookID)})
+	b, err := client.Ask[shape.Book](ctx, d.api, client.Call{Method: http.MethodGet, Path: "/v1/books/" + job.BookID})
 	if err != nil {
 		return "", err
 	}

@@ -16,7 +16,6 @@ import (
 	"stagecoach/api/shape"
 	"stagecoach/dev/stack"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/starter/command/task"
 	"stagecoach/starter/terminal"
 )
 
@@ -191,13 +190,13 @@ func (d *team) watch(ctx context.Context, agents []*agent, tasks []shape.Task) (
 
 // look reads a task anew, and tells what has happened to it since the last time.
 func (d *team) look(ctx context.Context, t *shape.Task) error {
-	now, err := client.Ask[shape.Task](ctx, d.api, client.Call{Method: http.MethodGet, Path: task.Path(t.ID)})
+	now, err := client.Ask[shape.Task](ctx, d.api, client.Call{Method: http.MethodGet, Path: "/v1/tasks/" + t.ID})
 	if err != nil {
 		return err
 	}
 
 	events, err := client.Ask[shape.Page[shape.History]](
-		ctx, d.api, client.Call{Method: http.MethodGet, Path: task.Path(t.ID) + "/events"},
+		ctx, d.api, client.Call{Method: http.MethodGet, Path: "/v1/tasks/" + t.ID + "/events"},
 	)
 	if err != nil {
 		return err

@@ -155,7 +155,7 @@ func (d *customers) serve(
 	}
 
 	retry := client.Call{
-		Method: http.MethodPost, Path: transaction.Path(t.Hash) + "/retry",
+		Method: http.MethodPost, Path: "/v1/transactions/" + t.Hash + "/retry",
 		Body: map[string]string{"comment": "it can be gifted Stars now"},
 	}
 	if _, err := client.Ask[shape.Transaction](ctx, d.api, retry); err != nil {
@@ -169,7 +169,7 @@ func (d *customers) serve(
 func (d *customers) follow(ctx context.Context, t shape.WholeTransaction) (shape.WholeTransaction, error) {
 	err := d.until(ctx, func() (bool, error) {
 		now, err := client.Ask[shape.WholeTransaction](
-			ctx, d.api, client.Call{Method: http.MethodGet, Path: transaction.Path(t.Hash)},
+			ctx, d.api, client.Call{Method: http.MethodGet, Path: "/v1/transactions/" + t.Hash},
 		)
 		if no, refused := errors.AsType[*client.Refusal](err); refused && no.Status == http.StatusNotFound {
 			return false, nil // the chain was not read that far yet

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stagecoach/internal/fault"
 	"stagecoach/starter/command/account"
 	"stagecoach/starter/command/delivery"
 	"stagecoach/starter/command/download"
@@ -52,19 +53,28 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, stdout, st
 }
 
 func newRoot(name string) *cobra.Command {
-	return terminal.Group(&cobra.Command{
-		Use:   name,
-		Short: "Use and operate Stagecoach",
-	},
+	root := terminal.Group(&cobra.Command{Use: name, Short: "Use and operate Stagecoach"}, remote.Calling(
 		delivery.New(), delivery.NewFiles(),
 		task.New(), task.NewWorkspace(),
 		download.New(), download.NewBook(),
 		transaction.New(),
 		account.NewUser(), account.NewToken(),
-		newStats(), operate.NewStatus(), operate.NewDoctor(), operate.NewFindings(),
+		terminal.Group(
+			&cobra.Command{Use: "stats", Short: "Show statistics of the workloads"}, task.NewStats(), transaction.NewStats(),
+		),
+		operate.NewStatus(), operate.NewDoctor(), operate.NewFindings(),
+	)...)
+
+	root.AddCommand(
 		operate.NewMigrate(), operate.NewRestored(), operate.NewReseal(),
 		newMoved("dev", "go run ./dev"), newMoved("standin", "go run ./dev standin"),
 	)
+	return root
+}
+
+// nextSteps say what to do about a refusal with a code.
+var nextSteps = []map[fault.Code]string{
+	commonSteps, delivery.NextSteps, task.NextSteps, download.NextSteps, transaction.NextSteps,
 }
 
 // addCompletion adds cobra's command that prints completion scripts, with our rules for arguments.
@@ -77,16 +87,6 @@ func addCompletion(root *cobra.Command) {
 
 	terminal.Group(completion)
 	for _, shell := range completion.Commands() {
-		shell.Args = terminal.Between(0, 0)
+		shell.Args = terminal.AsUsed
 	}
-}
-
-// newStats makes the group of commands about statistics.
-func newStats() *cobra.Command {
-	var t remote.Target
-	cmd := terminal.Group(
-		&cobra.Command{Use: "stats", Short: "Show statistics of the workloads"}, task.NewStats(&t), transaction.NewStats(&t),
-	)
-	t.AddFlags(cmd)
-	return cmd
 }

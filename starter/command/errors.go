@@ -88,18 +88,18 @@ func detailText(value any) string {
 
 // nextStep says what the caller can do about a refusal; empty when the refusal itself says it.
 func nextStep(cmd *cobra.Command, r *client.Refusal) string {
-	code := r.Code
-	if next, known := nextSteps[code]; known {
+	if next, known := cmd.Annotations[string(r.Code)]; known { // of this command alone
 		return next
+	}
+	for _, steps := range nextSteps {
+		if next, known := steps[r.Code]; known {
+			return next
+		}
 	}
 
 	switch {
-	case code == fault.InvalidTransition:
+	case r.Code == fault.InvalidTransition:
 		return "look at its state: " + showCommand(cmd)
-	case code == fault.ProviderUnavailable && cmd.Name() == "cancel": // the cancel is recorded and repeated
-		return "see how it goes: " + showCommand(cmd)
-	case code == fault.ProviderUnavailable:
-		return "they are off until the API and the worker get their settings: see docs/download.md"
 	case r.Status >= http.StatusInternalServerError || r.Status == http.StatusTooManyRequests:
 		return "try again in a moment; administrators find more with: starter status"
 	default:
@@ -107,8 +107,8 @@ func nextStep(cmd *cobra.Command, r *client.Refusal) string {
 	}
 }
 
-// nextSteps are the next steps that depend on the code of the refusal alone.
-var nextSteps = map[fault.Code]string{
+// commonSteps are the next steps that depend on the code of the refusal alone and belong to no workload.
+var commonSteps = map[fault.Code]string{
 	fault.Unauthenticated: "give a valid token with --token or STAGECOACH_TOKEN; " +
 		"an administrator makes one with: starter user token ID",
 	fault.InsufficientAccess: "ask whose it is; commands for administrators need an administrator's token",
@@ -120,39 +120,31 @@ var nextSteps = map[fault.Code]string{
 
 	fault.UserNotFound:  "look which there are: starter user list",
 	fault.TokenNotFound: "look which there are: starter token list",
-
-	fault.NoTelegramChat:   "send /start to the bot as this user, or ask for the delivery as another user",
-	fault.FileNotFound:     "look which there are: starter files [PATH]",
-	fault.FileIsFolder:     "look which files are in it: starter files [PATH]",
-	fault.FileTooBig:       "choose another file: Telegram does not take this one",
-	fault.FileEmpty:        "choose another file: Telegram does not take this one",
-	fault.DeliveryNotFound: "look which there are: starter deliver list",
-
-	fault.TaskNotFound:       "look which there are: starter task list",
-	fault.WorkspaceNotFound:  "look which there are: starter workspace list",
-	fault.TaskAlreadyClaimed: "choose another one: starter task ready",
-	fault.UnresolvedBlockers: "see what it waits for: starter task dep ID",
-	fault.CannotEscalateOwn:  "block it yourself: starter task block ID COMMENT",
-	fault.CannotTakeover:     "it is yours, continue: starter task status ID IN_PROGRESS COMMENT",
-	fault.CommentRequired:    "say why, after the ID",
-
-	fault.BookNotFound:     "look which there are: starter book list, or add it: starter book add TITLE",
-	fault.DownloadNotFound: "look which there are: starter download list",
-
-	fault.TransactionNotFound: "look which there are: starter tx list",
-	fault.PaymentUndecided:    "wait for what the chain says: starter tx show HASH",
-	fault.NotConfigured:       "it is off until the worker gets its settings: see docs/transaction.md",
 }
 
-// showCommand names the command that shows the entity of a refused command.
+// showCommand names the command that shows the entity of a refused command: the nearest one, or all of them.
 func showCommand(cmd *cobra.Command) string {
 	for ; cmd.HasParent(); cmd = cmd.Parent() {
-		switch cmd.Name() {
-		case "deliver", "task", "download":
-			return cmd.CommandPath() + " show ID"
-		case "tx":
-			return cmd.CommandPath() + " show HASH"
+		if show := showsOf(cmd); show != "" {
+			return show
 		}
 	}
-	return "starter deliver show ID, starter task show ID, starter download show ID or starter tx show HASH"
+
+	var all []string
+	for _, group := range cmd.Commands() {
+		if show := showsOf(group); show != "" {
+			all = append(all, show)
+		}
+	}
+	return strings.Join(all, " or ")
+}
+
+// showsOf gives the line of usage of the command show in a group; empty: the group has none.
+func showsOf(group *cobra.Command) string {
+	for _, cmd := range group.Commands() {
+		if cmd.Name() == "show" {
+			return group.CommandPath() + " " + cmd.Use
+		}
+	}
+	return ""
 }

@@ -54,6 +54,15 @@ func Table(w io.Writer, rows [][]string) error {
 	return aligned.Flush()
 }
 
+// Rows makes a table of these items, with the headings in its first row.
+func Rows[T any](items []T, row func(T) []string, headings ...string) [][]string {
+	rows := [][]string{headings}
+	for _, item := range items {
+		rows = append(rows, row(item))
+	}
+	return rows
+}
+
 // Tables writes those tables that have rows below their headings, each after a blank line.
 func Tables(w io.Writer, tables ...[][]string) error {
 	for _, rows := range tables {

@@ -34,18 +34,23 @@ func Group(cmd *cobra.Command, members ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// Between lets a command take at least and at most so many arguments.
-func Between(least, most int) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) < least || len(args) > most {
-			return UsageError("wrong number of arguments: " + cmd.UseLine())
+// AsUsed lets a command take the arguments that its line of usage names. One in brackets may be missing, and one with an
+// ellipsis is a text of any number of words.
+func AsUsed(cmd *cobra.Command, args []string) error {
+	least, most := 0, 0
+	for _, word := range strings.Fields(cmd.Use)[1:] {
+		switch {
+		case strings.Contains(word, "…"):
+			most = math.MaxInt
+		case strings.HasPrefix(word, "["):
+			most++
+		default:
+			least, most = least+1, most+1
 		}
-		return nil
 	}
+
+	if len(args) < least || len(args) > most {
+		return UsageError("wrong number of arguments: " + cmd.UseLine())
+	}
+	return nil
 }
-
-// Exactly lets a command take exactly so many arguments.
-func Exactly(count int) cobra.PositionalArgs { return Between(count, count) }
-
-// AtLeast lets a command take so many arguments and, after them, a text of any number of words.
-func AtLeast(count int) cobra.PositionalArgs { return Between(count, math.MaxInt) }

@@ -2,14 +2,11 @@ package account
 
 import (
 	"fmt"
-	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"stagecoach/api/client"
 	"stagecoach/api/shape"
 	"stagecoach/starter/command/remote"
 	"stagecoach/starter/terminal"
@@ -17,45 +14,37 @@ import (
 
 // NewToken makes the group of commands about the caller's own tokens.
 func NewToken() *cobra.Command {
-	var t remote.Target
-	cmd := terminal.Group(&cobra.Command{Use: "token", Short: "Manage your API tokens"},
+	return terminal.Group(&cobra.Command{Use: "token", Short: "Manage your API tokens"},
 		remote.List[shape.Token]{
-			As: t.AsUser, Use: "list", Short: "List your tokens, the oldest first", Args: terminal.Exactly(0),
-			Query: func([]string) (string, map[string]string) { return "/v1/tokens", nil },
-			Show:  showTokens,
+			Use: "list", Short: "List your tokens, the oldest first",
+			Path: "/v1/tokens", Show: showTokens,
 		}.Command(),
-		newTokenCreate(&t),
-		newTokenRotate(&t),
+		newTokenCreate(),
+		newTokenRotate(),
 		remote.Do{
-			As: t.AsUser, Use: "revoke TOKEN", Short: "Revoke a token of yours at once, by its id", Args: terminal.Exactly(1),
-			Call: func(args []string) client.Call {
-				return client.Call{Method: http.MethodDelete, Path: tokenPath(args[0])}
-			},
+			Use: "revoke TOKEN", Short: "Revoke a token of yours at once, by its id",
+			Call: "DELETE /v1/tokens/{}",
 			Done: func(args []string) string { return "token " + args[0] + " is revoked" },
 		}.Command(),
 	)
-
-	t.AddFlags(cmd)
-	return cmd
 }
 
-func tokenPath(id string) string { return "/v1/tokens/" + url.PathEscape(id) }
-
-func newTokenCreate(t *remote.Target) *cobra.Command {
+func newTokenCreate() *cobra.Command {
 	var scopes []string
 	var lasts time.Duration
 	cmd := remote.Ask[shape.Token]{
-		As: t.AsUser, Use: "create NAME", Short: "Create a token of yours, and show its secret once", Args: terminal.Exactly(1),
-		Call: func(args []string) (client.Call, error) {
+		Use: "create NAME", Short: "Create a token of yours, and show its secret once",
+		Call: "POST /v1/tokens",
+		Body: func(args []string) (any, error) {
 			if len(scopes) == 0 {
-				return client.Call{}, errNoScope
+				return nil, errNoScope
 			}
 
 			body := map[string]any{"name": args[0], "scopes": scopes}
 			if lasts > 0 {
 				body["expires_at"] = time.Now().Add(lasts).UTC().Truncate(time.Second)
 			}
-			return client.Call{Method: http.MethodPost, Path: "/v1/tokens", Body: body}, nil
+			return body, nil
 		},
 		Show: showNewToken,
 	}.Command()
@@ -68,35 +57,28 @@ func newTokenCreate(t *remote.Target) *cobra.Command {
 const errNoScope = terminal.UsageError("--scope is missing: give one or more of " +
 	"read, files, deliveries, tasks, downloads, webhooks, money, operate, users")
 
-func newTokenRotate(t *remote.Target) *cobra.Command {
+func newTokenRotate() *cobra.Command {
 	var grace time.Duration
 	cmd := remote.Ask[shape.Token]{
-		As: t.AsUser, Use: "rotate TOKEN", Short: "Give a token of yours a new secret, by its id, and show it once",
-		Args: terminal.Exactly(1),
-		Call: func(args []string) (client.Call, error) {
-			body := map[string]any{"grace_seconds": int64(grace.Seconds())}
-			return client.Call{Method: http.MethodPost, Path: tokenPath(args[0]) + "/rotate", Body: body}, nil
-		},
+		Use: "rotate TOKEN", Short: "Give a token of yours a new secret, by its id, and show it once",
+		Call: "POST /v1/tokens/{}/rotate",
+		Body: func([]string) (any, error) { return map[string]any{"grace_seconds": int64(grace.Seconds())}, nil },
 		Show: showNewToken,
 	}.Command()
 	cmd.Flags().DurationVar(&grace, "grace", 0, "how long the old secret stays valid besides the new one")
 	return cmd
 }
 
-func showTokens(cmd *cobra.Command, tokens []shape.Token) error {
-	rows := [][]string{{"ID", "NAME", "SCOPES", "EXPIRES", "LAST USED", ""}}
-	for _, t := range tokens {
-		current := ""
-		if t.Current {
-			current = "this one"
-		}
-		rows = append(rows, []string{
-			t.ID, t.Name, strings.Join(t.Scopes, ","),
-			terminal.Whenever(t.ExpiresAt), terminal.Whenever(t.LastUsedAt), current,
-		})
+var showTokens = remote.Rows(func(t shape.Token) []string {
+	current := ""
+	if t.Current {
+		current = "this one"
 	}
-	return terminal.Table(cmd.OutOrStdout(), rows)
-}
+	return []string{
+		t.ID, t.Name, strings.Join(t.Scopes, ","),
+		terminal.Whenever(t.ExpiresAt), terminal.Whenever(t.LastUsedAt), current,
+	}
+}, "ID", "NAME", "SCOPES", "EXPIRES", "LAST USED", "")
 
 func showNewToken(cmd *cobra.Command, t shape.Token) error {
 	if err := showTokens(cmd, []shape.Token{t}); err != nil {

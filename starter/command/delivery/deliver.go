@@ -5,14 +5,13 @@ import (
 	"cmp"
 	"crypto/rand"
 	"fmt"
-	"net/http"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"stagecoach/api/client"
 	"stagecoach/api/shape"
+	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/starter/command/remote"
 	"stagecoach/starter/terminal"
@@ -20,7 +19,6 @@ import (
 
 // New makes the command deliver, with the commands about deliveries below it.
 func New() *cobra.Command {
-	var t remote.Target
 	var wait, noWait, asJSON bool
 	var key string
 	cmd := &cobra.Command{
@@ -32,20 +30,15 @@ The file is named by its path in the shared folder, or by its id (digits only; w
 before a file name of digits only). By default the command shows the progress and waits for
 the end: exit code 0 then means DELIVERED. With --no-wait it means that the delivery is queued.`,
 		Example: "  starter deliver /reports/2026.pdf\n  starter deliver 42 --no-wait --json",
-		Args:    terminal.Exactly(1),
+		Args:    terminal.AsUsed,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("wait") && wait == noWait {
 				return terminal.UsageError("--wait and --no-wait contradict each other: give one of them")
 			}
-			c, err := t.AsUser()
-			if err != nil {
-				return err
-			}
-			return deliver(cmd, c, args[0], cmp.Or(key, rand.Text()), wait && !noWait, asJSON)
+			return deliver(cmd, args[0], cmp.Or(key, rand.Text()), wait && !noWait, asJSON)
 		},
 	}
 
-	t.AddFlags(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&wait, "wait", true, "show the progress and wait for the end")
 	flags.BoolVar(&noWait, "no-wait", false, "return as soon as the delivery is queued")
@@ -53,11 +46,45 @@ the end: exit code 0 then means DELIVERED. With --no-wait it means that the deli
 	flags.StringVar(
 		&key, "idempotency-key", "", "the same key and file again give the same delivery (default: a new one each time)",
 	)
-	cmd.AddCommand(newList(&t), newShow(&t), newCancel(&t))
+
+	cmd.AddCommand(
+		remote.List[shape.Delivery]{
+			Use: "list", Short: "List your deliveries, the newest first (an administrator sees everybody's)",
+			Path: "/v1/deliveries",
+			Filters: []remote.Filter{{
+				Flag: "in-state", Parameter: "state", Write: strings.ToUpper,
+				About: "only those in this state, such as QUEUED or DELIVERED",
+			}},
+			Show: showDeliveries,
+		}.Command(),
+		remote.Ask[shape.Delivery]{
+			Use: "show ID", Short: "Show one delivery",
+			Call: "GET /v1/deliveries/{}", Show: showDelivery,
+		}.Command(),
+		remote.Ask[shape.Delivery]{
+			Use: "cancel ID", Short: "Cancel a delivery that has not ended",
+			Call: "POST /v1/deliveries/{}/cancel", Show: showDelivery,
+		}.Command(),
+	)
 	return cmd
 }
 
-func deliver(cmd *cobra.Command, c *client.Client, name, key string, wait, asJSON bool) error {
+// NextSteps say what to do about a refusal.
+var NextSteps = map[fault.Code]string{
+	fault.NoTelegramChat:   "send /start to the bot as this user, or ask for the delivery as another user",
+	fault.FileNotFound:     "look which there are: starter files [PATH]",
+	fault.FileIsFolder:     "look which files are in it: starter files [PATH]",
+	fault.FileTooBig:       "choose another file: Telegram does not take this one",
+	fault.FileEmpty:        "choose another file: Telegram does not take this one",
+	fault.DeliveryNotFound: "look which there are: starter deliver list",
+}
+
+func deliver(cmd *cobra.Command, name, key string, wait, asJSON bool) error {
+	c, err := remote.Client(cmd, false)
+	if err != nil {
+		return err
+	}
+
 	fileID := name
 	if strings.Trim(name, "0123456789") != "" {
 		found, err := findFile(cmd.Context(), c, "/"+strings.TrimLeft(name, "/"))
@@ -67,34 +94,25 @@ func deliver(cmd *cobra.Command, c *client.Client, name, key string, wait, asJSO
 		fileID = found.FileID
 	}
 
-	answer, existed, err := Ask(cmd.Context(), c, fileID, key)
-	if err != nil {
-		return err
-	}
-	job, err := client.Decode[shape.Delivery](answer)
-	if err != nil {
-		return err
-	}
-
-	if !asJSON {
-		said := "is asked for"
-		if existed {
-			said = "was asked for before with this key"
-		}
-		fmt.Fprintf(
-			cmd.OutOrStdout(), "delivery %s of %s (%s) %s\n",
-			job.ID, terminal.Printable(job.FileName), terminal.BytesText(job.Size), said,
-		)
-	}
-
 	var speed Speedometer
 	return remote.Wait[shape.Delivery]{
-		Wait: wait, AsJSON: asJSON, Path: jobPath(job.ID), Every: pollInterval, Show: "starter deliver show " + job.ID,
+		Wait: wait, AsJSON: asJSON, Call: Call(fileID, key), Asked: asked,
+		ID:   func(d shape.Delivery) string { return d.ID },
+		Jobs: "/v1/deliveries/", Show: "starter deliver show", Every: pollInterval,
 		State:    func(d shape.Delivery) string { return string(d.State) },
 		Change:   ChangeLine,
 		Progress: func(d shape.Delivery) string { return ProgressLine(d, speed.Look(d)) },
 		Failure:  notDelivered,
-	}.Finish(cmd, c, answer)
+	}.Run(cmd, c)
+}
+
+// asked is the line about a delivery that was asked for.
+func asked(d shape.Delivery, existed bool) string {
+	said := "is asked for"
+	if existed {
+		said = "was asked for before with this key"
+	}
+	return fmt.Sprintf("delivery %s of %s (%s) %s", d.ID, terminal.Printable(d.FileName), terminal.BytesText(d.Size), said)
 }
 
 // notDelivered is the error of a delivery that ended in another state than DELIVERED.
@@ -109,48 +127,12 @@ func notDelivered(d shape.Delivery) error {
 	}
 }
 
-func newList(t *remote.Target) *cobra.Command {
-	var state string
-	cmd := remote.List[shape.Delivery]{
-		As: t.AsUser, Use: "list", Short: "List your deliveries, the newest first (an administrator sees everybody's)",
-		Args: terminal.Exactly(0),
-		Query: func([]string) (string, map[string]string) {
-			return "/v1/deliveries", map[string]string{"state": strings.ToUpper(state)}
-		},
-		Show: showDeliveries,
-	}.Command()
-	cmd.Flags().StringVar(&state, "in-state", "", "only those in this state, such as QUEUED or DELIVERED")
-	return cmd
-}
-
-func newShow(t *remote.Target) *cobra.Command {
-	return remote.Ask[shape.Delivery]{
-		As: t.AsUser, Use: "show ID", Short: "Show one delivery", Args: terminal.Exactly(1),
-		Call: remote.Get(jobPath),
-		Show: showDelivery,
-	}.Command()
-}
-
-func newCancel(t *remote.Target) *cobra.Command {
-	return remote.Ask[shape.Delivery]{
-		As: t.AsUser, Use: "cancel ID", Short: "Cancel a delivery that has not ended", Args: terminal.Exactly(1),
-		Call: func(args []string) (client.Call, error) {
-			return client.Call{Method: http.MethodPost, Path: jobPath(args[0]) + "/cancel"}, nil
-		},
-		Show: showDelivery,
-	}.Command()
-}
-
-func showDeliveries(cmd *cobra.Command, deliveries []shape.Delivery) error {
-	rows := [][]string{{"ID", "STATE", "FILE", "SIZE", "FAILED TRIES", "CREATED", "LAST ERROR"}}
-	for _, d := range deliveries {
-		rows = append(rows, []string{
-			d.ID, string(d.State), d.FileName, terminal.BytesText(d.Size), strconv.Itoa(d.Attempt),
-			terminal.When(d.CreatedAt), shape.Value(d.LastError),
-		})
+var showDeliveries = remote.Rows(func(d shape.Delivery) []string {
+	return []string{
+		d.ID, string(d.State), d.FileName, terminal.BytesText(d.Size), strconv.Itoa(d.Attempt),
+		terminal.When(d.CreatedAt), shape.Value(d.LastError),
 	}
-	return terminal.Table(cmd.OutOrStdout(), rows)
-}
+}, "ID", "STATE", "FILE", "SIZE", "FAILED TRIES", "CREATED", "LAST ERROR")
 
 func showDelivery(cmd *cobra.Command, d shape.Delivery) error {
 	place := ""

@@ -16,18 +16,12 @@ import (
 // pollInterval is how often a command that waits for a delivery reads it.
 const pollInterval = 300 * time.Millisecond
 
-// Ask asks for a delivery. existed says that the key was used before: then it is that delivery.
-func Ask(
-	ctx context.Context, c *client.Client, fileID, key string,
-) (answer []byte, existed bool, err error) {
-	answer, status, err := c.Send(ctx, client.Call{
-		Method: http.MethodPost, Path: "/v1/deliveries",
-		Body: map[string]string{"file_id": fileID}, IdempotencyKey: key,
-	})
-	return answer, status == http.StatusOK, err
+// Call asks for a delivery. The same key and file again give the same delivery.
+func Call(fileID, key string) client.Call {
+	return client.Call{
+		Method: http.MethodPost, Path: "/v1/deliveries", Body: map[string]string{"file_id": fileID}, IdempotencyKey: key,
+	}
 }
-
-func jobPath(id string) string { return "/v1/deliveries/" + url.PathEscape(id) }
 
 // Each shows the caller's deliveries to see, the newest first, until it says that it has seen enough.
 func Each(ctx context.Context, c *client.Client, see func(shape.Delivery) (enough bool)) error {

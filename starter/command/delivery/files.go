@@ -42,16 +42,12 @@ func findFile(ctx context.Context, c *client.Client, name string) (found shape.F
 
 // NewFiles makes the command files.
 func NewFiles() *cobra.Command {
-	var t remote.Target
-	cmd := remote.List[shape.File]{
-		As: t.AsUser, Use: "files [PATH]", Short: "List a folder of the shared folder", Args: terminal.Between(0, 1),
-		Query: func(args []string) (string, map[string]string) {
-			return "/v1/files", map[string]string{"path": folderOf(args)}
-		},
-		Show: showFiles,
+	return remote.List[shape.File]{
+		Use: "files [PATH]", Short: "List a folder of the shared folder",
+		Path:  "/v1/files",
+		Query: func(args []string) url.Values { return url.Values{"path": {folderOf(args)}} },
+		Show:  showFiles,
 	}.Command()
-	t.AddFlags(cmd)
-	return cmd
 }
 
 // folderOf is the folder that the arguments of a command name; without one it is the shared folder itself.
@@ -63,13 +59,13 @@ func showFiles(cmd *cobra.Command, files []shape.File) error {
 		return err
 	}
 
-	rows := [][]string{{"FILE ID", "NAME", "SIZE", "CHANGED"}}
-	for _, f := range files {
-		name, size := f.Name, terminal.BytesText(f.Size)
-		if f.Kind == "folder" {
-			name, size = name+"/", ""
-		}
-		rows = append(rows, []string{f.FileID, name, size, terminal.When(f.ModifiedAt)})
-	}
-	return terminal.Table(cmd.OutOrStdout(), rows)
+	return listFiles(cmd, files)
 }
+
+var listFiles = remote.Rows(func(f shape.File) []string {
+	name, size := f.Name, terminal.BytesText(f.Size)
+	if f.Kind == "folder" {
+		name, size = name+"/", ""
+	}
+	return []string{f.FileID, name, size, terminal.When(f.ModifiedAt)}
+}, "FILE ID", "NAME", "SIZE", "CHANGED")

@@ -2,84 +2,65 @@ package download
 
 import (
 	"fmt"
-	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"stagecoach/api/client"
 	"stagecoach/api/shape"
 	"stagecoach/starter/command/remote"
 	"stagecoach/starter/terminal"
 )
 
-func BookPath(id string) string { return "/v1/books/" + url.PathEscape(id) }
-
 // NewBook makes the group of commands about books.
 func NewBook() *cobra.Command {
-	var t remote.Target
-	cmd := terminal.Group(&cobra.Command{
+	return terminal.Group(&cobra.Command{
 		Use: "book", Short: "Manage the books of the library",
 		Example: "  starter book add \"A Treatise on Wheels\" --author \"A. Cartwright\"\n  starter book list --search wheels",
 	},
-		newBookAdd(&t), newBookShow(&t), newBookList(&t), newBookMedium(&t),
+		newBookAdd(),
+		remote.Ask[shape.Book]{
+			Use: "show ID", Short: "Show one book and the paths of its media",
+			Call: "GET /v1/books/{}", Show: showBook,
+		}.Command(),
+		remote.List[shape.Book]{
+			Use: "list", Short: "List the books, the newest first",
+			Path: "/v1/books",
+			Filters: []remote.Filter{
+				{Flag: "search", Parameter: "q", About: "only those with this text in the title or the author's name"},
+				{
+					Flag: "in-state", Parameter: "state",
+					About: "only those in this state: Library (a medium is available) or Archive",
+				},
+			},
+			Show: showBooks,
+		}.Command(),
+		remote.Ask[shape.Book]{
+			Admin: true, Use: "medium BOOK text|audio deleted|missing",
+			Short: "Mark a medium of a book as deleted or missing; files stay as they are (administrators only)",
+			Call:  "POST /v1/books/{}/media/{}/mark",
+			Body:  func(args []string) (any, error) { return map[string]string{"status": args[2]}, nil },
+			Show:  showBook,
+		}.Command(),
 	)
-
-	t.AddFlags(cmd)
-	return cmd
 }
 
-func newBookAdd(t *remote.Target) *cobra.Command {
+func newBookAdd() *cobra.Command {
 	var author string
 	cmd := remote.Ask[shape.Book]{
-		As: t.AsUser, Use: "add TITLE", Short: "Add a book", Args: terminal.Exactly(1), Keyed: true,
-		Call: func(args []string) (client.Call, error) {
+		Use: "add TITLE", Short: "Add a book", Keyed: true,
+		Call: "POST /v1/books",
+		Body: func(args []string) (any, error) {
 			body := map[string]string{"title": args[0]}
 			if author != "" {
 				body["author"] = author
 			}
-			return client.Call{Method: http.MethodPost, Path: "/v1/books", Body: body}, nil
+			return body, nil
 		},
 		Show: showBook,
 	}.Command()
 
 	cmd.Flags().StringVar(&author, "author", "", "name of the author")
 	return cmd
-}
-
-func newBookShow(t *remote.Target) *cobra.Command {
-	return remote.Ask[shape.Book]{
-		As: t.AsUser, Use: "show ID", Short: "Show one book and the paths of its media", Args: terminal.Exactly(1),
-		Call: remote.Get(BookPath),
-		Show: showBook,
-	}.Command()
-}
-
-func newBookList(t *remote.Target) *cobra.Command {
-	var search, state string
-	cmd := remote.List[shape.Book]{
-		As: t.AsUser, Use: "list", Short: "List the books, the newest first", Args: terminal.Exactly(0),
-		Query: func([]string) (string, map[string]string) {
-			return "/v1/books", map[string]string{"q": search, "state": state}
-		},
-		Show: showBooks,
-	}.Command()
-	cmd.Flags().StringVar(&search, "search", "", "only those with this text in the title or the author's name")
-	cmd.Flags().StringVar(&state, "in-state", "", "only those in this state: Library (a medium is available) or Archive")
-	return cmd
-}
-
-func newBookMedium(t *remote.Target) *cobra.Command {
-	return remote.Ask[shape.Book]{
-		As: t.AsAdmin, Use: "medium BOOK text|audio deleted|missing", Args: terminal.Exactly(3),
-		Short: "Mark a medium of a book as deleted or missing; files stay as they are (administrators only)",
-		Call: func(args []string) (client.Call, error) {
-			path := BookPath(args[0]) + "/media/" + url.PathEscape(args[1]) + "/mark"
-			return client.Call{Method: http.MethodPost, Path: path, Body: map[string]string{"status": args[2]}}, nil
-		},
-		Show: showBook,
-	}.Command()
 }
 
 func showBook(cmd *cobra.Command, b shape.Book) error {
@@ -99,14 +80,10 @@ func showBook(cmd *cobra.Command, b shape.Book) error {
 	return terminal.Table(cmd.OutOrStdout(), rows)
 }
 
-func showBooks(cmd *cobra.Command, books []shape.Book) error {
-	rows := [][]string{{"ID", "STATE", "MEDIA", "AUTHOR", "TITLE"}}
-	for _, b := range books {
-		var media []string
-		for _, m := range b.Media {
-			media = append(media, m.MediaType+" "+m.Status)
-		}
-		rows = append(rows, []string{b.ID, b.State, strings.Join(media, ", "), b.Author, b.Title})
+var showBooks = remote.Rows(func(b shape.Book) []string {
+	var media []string
+	for _, m := range b.Media {
+		media = append(media, m.MediaType+" "+m.Status)
 	}
-	return terminal.Table(cmd.OutOrStdout(), rows)
-}
+	return []string{b.ID, b.State, strings.Join(media, ", "), b.Author, b.Title}
+}, "ID", "STATE", "MEDIA", "AUTHOR", "TITLE")

@@ -11,6 +11,7 @@ import (
 
 	"stagecoach/api/client"
 	"stagecoach/api/shape"
+	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/download"
 	"stagecoach/starter/command/remote"
@@ -19,7 +20,6 @@ import (
 
 // New makes the command download, with the commands about downloads below it.
 func New() *cobra.Command {
-	var t remote.Target
 	var o options
 	cmd := &cobra.Command{
 		Use:   "download BOOK LINK",
@@ -32,24 +32,63 @@ command shows that one and starts no other. With --wait it shows the progress un
 exit code 0 then means completed. Ctrl-C ends the waiting, not the download.`,
 		Example: "  starter download 4 \"magnet:?xt=urn:btih:…\" --wait\n" +
 			"  starter download 4 https://example.org/wheels.torrent --type audio",
-		Args: terminal.Exactly(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := t.AsUser()
-			if err != nil {
-				return err
-			}
-			return start(cmd, c, args[0], args[1], o)
-		},
+		Args: terminal.AsUsed,
+		RunE: func(cmd *cobra.Command, args []string) error { return start(cmd, args[0], args[1], o) },
 	}
 
-	t.AddFlags(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&o.mediaType, "type", download.MediaText, "medium of the book: text or audio")
 	flags.StringVar(&o.source, "source", "", "where the link was found (default: magnet or torrent)")
 	flags.BoolVar(&o.wait, "wait", false, "show the progress and wait for the end")
 	flags.BoolVar(&o.asJSON, "json", false, "print the API's answer, without progress")
-	cmd.AddCommand(newList(&t), newShow(&t), newCancel(&t), newEvents(&t))
+
+	cmd.AddCommand(
+		remote.List[shape.Download]{
+			Use: "list", Short: "List your downloads, the newest first (an administrator sees everybody's)",
+			Path: "/v1/downloads",
+			Filters: []remote.Filter{
+				{
+					Flag: "in-status", Parameter: "status", Write: strings.ToLower,
+					About: "only those in this status, such as downloading or failed",
+				},
+				{Flag: "book", Parameter: "book_id", About: "only those for the book with this id"},
+			},
+			Show: showDownloads,
+		}.Command(),
+		remote.Ask[shape.Download]{
+			Use: "show ID", Short: "Show one download",
+			Call: "GET /v1/downloads/{}", Show: showDownload,
+		}.Command(),
+		newCancel(),
+		remote.Ask[shape.Page[shape.History]]{
+			Use: "events ID", Short: "Show the history of a download, from the beginning",
+			Call: "GET /v1/downloads/{}/events",
+			Show: func(cmd *cobra.Command, p shape.Page[shape.History]) error { return remote.ShowEvents(cmd, p.Items) },
+		}.Command(),
+	)
 	return cmd
+}
+
+func newCancel() *cobra.Command {
+	var keepFiles bool
+	cmd := remote.Ask[shape.Download]{
+		Use: "cancel ID", Short: "Cancel a download, and remove its torrent unless another download needs it",
+		Call: "POST /v1/downloads/{}/cancel",
+		Body: func([]string) (any, error) { return map[string]bool{"keep_files": keepFiles}, nil },
+		Show: showDownload,
+	}.Command()
+
+	cmd.Flags().BoolVar(&keepFiles, "keep-files", false, "keep the files that were downloaded")
+	// The request to cancel is recorded and repeated.
+	cmd.Annotations = map[string]string{string(fault.ProviderUnavailable): "see how it goes: starter download show ID"}
+	return cmd
+}
+
+// NextSteps say what to do about a refusal.
+var NextSteps = map[fault.Code]string{
+	fault.BookNotFound:        "look which there are: starter book list, or add it: starter book add TITLE",
+	fault.DownloadNotFound:    "look which there are: starter download list",
+	fault.ProviderUnavailable: "they are off until the API and the worker get their settings: see docs/download.md",
 }
 
 type options struct {
@@ -57,39 +96,40 @@ type options struct {
 	wait, asJSON      bool
 }
 
-func start(cmd *cobra.Command, c *client.Client, bookID, link string, o options) error {
+func start(cmd *cobra.Command, bookID, link string, o options) error {
+	c, err := remote.Client(cmd, false)
+	if err != nil {
+		return err
+	}
+
 	body := map[string]string{"book_id": bookID, "media_type": o.mediaType, "source_url": link}
 	if o.source != "" {
 		body["source"] = o.source
 	}
 
-	answer, status, err := c.Send(cmd.Context(), client.Call{Method: http.MethodPost, Path: "/v1/downloads", Body: body})
-	if err != nil {
-		return err
-	}
-	job, err := client.Decode[shape.Download](answer)
-	if err != nil {
-		return err
-	}
-
-	if !o.asJSON {
-		said := "is asked for"
-		switch {
-		case status != http.StatusCreated && job.SourceURL != link:
-			said = "is active already, from another link: cancel it to take this one"
-		case status != http.StatusCreated:
-			said = "is active already"
-		}
-		fmt.Fprintf(cmd.OutOrStdout(), "download %s of %s %s\n", job.ID, what(job), said)
-	}
-
 	return remote.Wait[shape.Download]{
-		Wait: o.wait, AsJSON: o.asJSON, Path: Path(job.ID), Every: pollInterval, Show: "starter download show " + job.ID,
+		Wait: o.wait, AsJSON: o.asJSON,
+		Call:  client.Call{Method: http.MethodPost, Path: "/v1/downloads", Body: body},
+		Asked: func(d shape.Download, existed bool) string { return asked(d, existed, link) },
+		ID:    func(d shape.Download) string { return d.ID },
+		Jobs:  "/v1/downloads/", Show: "starter download show", Every: pollInterval,
 		State:    func(d shape.Download) string { return string(d.Status) },
 		Change:   ChangeLine,
 		Progress: ProgressLine,
 		Failure:  notCompleted,
-	}.Finish(cmd, c, answer)
+	}.Run(cmd, c)
+}
+
+// asked is the line about a download that was asked for with a link.
+func asked(d shape.Download, existed bool, link string) string {
+	said := "is asked for"
+	switch {
+	case existed && d.SourceURL != link:
+		said = "is active already, from another link: cancel it to take this one"
+	case existed:
+		said = "is active already"
+	}
+	return fmt.Sprintf("download %s of %s %s", d.ID, what(d), said)
 }
 
 // notCompleted is the error of a download that ended in another status than completed.
@@ -104,74 +144,14 @@ func notCompleted(d shape.Download) error {
 	}
 }
 
-func newList(t *remote.Target) *cobra.Command {
-	var status, bookID string
-	cmd := remote.List[shape.Download]{
-		As: t.AsUser, Use: "list", Short: "List your downloads, the newest first (an administrator sees everybody's)",
-		Args: terminal.Exactly(0),
-		Query: func([]string) (string, map[string]string) {
-			return "/v1/downloads", map[string]string{"status": strings.ToLower(status), "book_id": bookID}
-		},
-		Show: showDownloads,
-	}.Command()
-	cmd.Flags().StringVar(&status, "in-status", "", "only those in this status, such as downloading or failed")
-	cmd.Flags().StringVar(&bookID, "book", "", "only those for the book with this id")
-	return cmd
-}
-
-func newShow(t *remote.Target) *cobra.Command {
-	return remote.Ask[shape.Download]{
-		As: t.AsUser, Use: "show ID", Short: "Show one download", Args: terminal.Exactly(1),
-		Call: remote.Get(Path),
-		Show: showDownload,
-	}.Command()
-}
-
-func newCancel(t *remote.Target) *cobra.Command {
-	var keepFiles bool
-	cmd := remote.Ask[shape.Download]{
-		As: t.AsUser, Use: "cancel ID", Args: terminal.Exactly(1),
-		Short: "Cancel a download, and remove its torrent unless another download needs it",
-		Call: func(args []string) (client.Call, error) {
-			body := map[string]bool{"keep_files": keepFiles}
-			return client.Call{Method: http.MethodPost, Path: Path(args[0]) + "/cancel", Body: body}, nil
-		},
-		Show: showDownload,
-	}.Command()
-	cmd.Flags().BoolVar(&keepFiles, "keep-files", false, "keep the files that were downloaded")
-	return cmd
-}
-
-func newEvents(t *remote.Target) *cobra.Command {
-	return remote.Ask[shape.Page[shape.History]]{
-		As: t.AsUser, Use: "events ID", Short: "Show the history of a download, from the beginning", Args: terminal.Exactly(1),
-		Call: remote.Get(func(id string) string { return Path(id) + "/events" }),
-		Show: func(cmd *cobra.Command, p shape.Page[shape.History]) error { return remote.ShowEvents(cmd, p.Items) },
-	}.Command()
-}
-
-func showDownloads(cmd *cobra.Command, downloads []shape.Download) error {
-	rows := [][]string{{"ID", "STATUS", "DONE", "SIZE", "SPEED", "BOOK", "MEDIUM", "CREATED", "REMARK"}}
-	for _, d := range downloads {
-		speed := ""
-		if d.Speed > 0 {
-			speed = pace(d)
-		}
-		rows = append(rows, []string{
-			d.ID, string(d.Status), percent(d.Progress), sizeText(d), speed,
-			terminal.Shorten(bookText(d), 40), d.MediaType, terminal.When(d.CreatedAt), remark(d),
-		})
+var showDownloads = remote.Rows(func(d shape.Download) []string {
+	return []string{
+		d.ID, string(d.Status), percent(d.Progress), sizeText(d), pace(d),
+		terminal.Shorten(bookText(d), 40), d.MediaType, terminal.When(d.CreatedAt), remark(d),
 	}
-
-	return terminal.Table(cmd.OutOrStdout(), rows)
-}
+}, "ID", "STATUS", "DONE", "SIZE", "SPEED", "BOOK", "MEDIUM", "CREATED", "REMARK")
 
 func showDownload(cmd *cobra.Command, d shape.Download) error {
-	speed := ""
-	if d.Speed > 0 {
-		speed = pace(d)
-	}
-
 	return terminal.Table(cmd.OutOrStdout(), terminal.Filled(
 		[]string{"download", d.ID},
 		[]string{"status", string(d.Status)},
@@ -179,7 +159,7 @@ func showDownload(cmd *cobra.Command, d shape.Download) error {
 		[]string{"medium", d.MediaType},
 		[]string{"done", percent(d.Progress)},
 		[]string{"size", sizeText(d)},
-		[]string{"speed", speed},
+		[]string{"speed", pace(d)},
 		[]string{"remark", remark(d)},
 		[]string{"not found since", terminal.WhenSet(d.FirstNotFoundAt)},
 		[]string{"completed", terminal.WhenSet(d.CompletedAt)},

@@ -2,7 +2,7 @@ package download
 
 import (
 	"fmt"
-	"net/url"
+	"strings"
 	"time"
 
 	"stagecoach/api/shape"
@@ -12,8 +12,6 @@ import (
 
 // pollInterval is how often a command that waits for a download reads it: the download may take hours.
 const pollInterval = time.Second
-
-func Path(id string) string { return "/v1/downloads/" + url.PathEscape(id) }
 
 // what names the book and the medium.
 func what(d shape.Download) string {
@@ -61,18 +59,17 @@ func ProgressLine(d shape.Download) string {
 	}
 
 	line += fmt.Sprintf("%s %5s", terminal.Bar(d.Progress), percent(d.Progress))
-	switch {
-	case d.Attention != nil:
-		line += "  " + terminal.Printable(*d.Attention)
-	case d.Speed > 0:
-		line += "  " + pace(d)
+	if d.Attention != nil {
+		return line + "  " + terminal.Printable(*d.Attention)
 	}
-
-	return line
+	return strings.TrimRight(line+"  "+pace(d), " ")
 }
 
-// pace gives the speed and, when it is known, the time that is left.
+// pace gives the speed and, when it is known, the time that is left; empty: no data comes.
 func pace(d shape.Download) string {
+	if d.Speed <= 0 {
+		return ""
+	}
 	text := fmt.Sprintf("%.1f MB/s", float64(d.Speed)/1e6)
 	if d.ETASeconds != nil {
 		text += ", " + terminal.Took(time.Duration(*d.ETASeconds)*time.Second) + " left"

@@ -31,70 +31,52 @@ const examinationPause = 500 * time.Millisecond
 
 // NewDoctor makes the command that checks what each process can reach.
 func NewDoctor() *cobra.Command {
-	var t remote.Target
-	var asJSON bool
 	wait := 45 * time.Second
-	cmd := &cobra.Command{
-		Use:   "doctor",
+	cmd := remote.Ask[shape.Doctor]{
+		Admin: true, Use: "doctor",
 		Short: "Check which systems each process can reach, and with which account (administrators only)",
 		Long: `Check which systems each process can reach, and with which account.
 
 Every process checks the systems that are configured for it with its own credentials; the
 command waits for the answers. No token is renewed and no purchase is started: what only these
 would show is "unverified". Exit code 0 means that everything that is configured works.`,
-		Args: terminal.Exactly(0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := t.AsAdmin()
-			if err != nil {
-				return err
-			}
-
-			found, answer, err := examine(cmd.Context(), c, wait)
-			if err != nil {
-				return err
-			}
-
-			if asJSON {
-				err = terminal.Verbatim(cmd.OutOrStdout(), answer)
-			} else {
-				err = showExamination(cmd, found)
-			}
-
-			if err == nil && !found.Works {
+		Answer: func(ctx context.Context, c *client.Client, _ []string) ([]byte, error) { return examine(ctx, c, wait) },
+		Show:   showExamination,
+		Verdict: func(found shape.Doctor) error {
+			if !found.Works {
 				return errNotConnected
 			}
-			return err
+			return nil
 		},
-	}
+	}.Command()
 
-	t.AddFlags(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the API's answer")
 	cmd.Flags().DurationVar(&wait, "wait", wait, "how long to wait for the answers of the processes")
 	return cmd
 }
 
 // examine asks all processes for a check, and waits until each has answered or the time is over.
-func examine(ctx context.Context, c *client.Client, wait time.Duration) (found shape.Doctor, answer []byte, err error) {
+func examine(ctx context.Context, c *client.Client, wait time.Duration) ([]byte, error) {
 	deadline := time.Now().Add(wait)
-	answer, _, err = c.Send(ctx, client.Call{Method: http.MethodPost, Path: "/v1/doctor"})
+	answer, _, err := c.Send(ctx, client.Call{Method: http.MethodPost, Path: "/v1/doctor"})
+	if err != nil {
+		return nil, err
+	}
+
 	for {
-		if err != nil {
-			return found, nil, err
-		}
-		if found, err = client.Decode[shape.Doctor](answer); err != nil {
-			return found, nil, err
-		}
-		if answered(found) || time.Now().After(deadline) {
-			return found, answer, nil
+		found, err := client.Decode[shape.Doctor](answer)
+		if err != nil || answered(found) || time.Now().After(deadline) {
+			return answer, err
 		}
 
 		select {
 		case <-ctx.Done():
-			return found, nil, ctx.Err()
+			return nil, ctx.Err()
 		case <-time.After(examinationPause):
 		}
 
-		answer, err = c.Get(ctx, "/v1/doctor", nil)
+		if answer, err = c.Get(ctx, "/v1/doctor", nil); err != nil {
+			return nil, err
+		}
 	}
 }
 

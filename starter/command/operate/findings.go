@@ -2,10 +2,12 @@ package operate
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"stagecoach/api/shape"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/starter/command/remote"
 	"stagecoach/starter/terminal"
 )
@@ -18,25 +20,14 @@ func findingRow(f shape.Finding) []string {
 
 // NewFindings makes the command that lists what the reconciler found.
 func NewFindings() *cobra.Command {
-	var t remote.Target
-	var workload, since string
-	cmd := remote.List[shape.Finding]{
-		As: t.AsAdmin, Use: "findings", Args: terminal.Exactly(0),
+	return remote.List[shape.Finding]{
+		Admin: true, Use: "findings",
 		Short: "List the differences that the reconciler found, the newest first (administrators only)",
-		Query: func([]string) (string, map[string]string) {
-			return "/v1/findings", map[string]string{"workload": workload, "since": since}
+		Path:  "/v1/findings",
+		Filters: []remote.Filter{
+			{Flag: "workload", About: "only those of one workload: " + strings.Join(lifecycle.Names(), ", ")},
+			{Flag: "since", About: "only those found at or after this time, such as 2026-03-01T12:00:00Z"},
 		},
-		Show: func(cmd *cobra.Command, findings []shape.Finding) error {
-			rows := [][]string{{"WHEN", "WORKLOAD", "ENTITY", "FINDING", "DONE"}}
-			for _, f := range findings {
-				rows = append(rows, findingRow(f))
-			}
-			return terminal.Table(cmd.OutOrStdout(), rows)
-		},
+		Show: remote.Rows(findingRow, "WHEN", "WORKLOAD", "ENTITY", "FINDING", "DONE"),
 	}.Command()
-
-	t.AddFlags(cmd)
-	cmd.Flags().StringVar(&workload, "workload", "", "only those of delivery, task, download or transaction")
-	cmd.Flags().StringVar(&since, "since", "", "only those found at or after this time, such as 2026-03-01T12:00:00Z")
-	return cmd
 }

@@ -3,53 +3,72 @@ package operate
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"stagecoach/api/client"
 	"stagecoach/api/shape"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/starter/command/remote"
 	"stagecoach/starter/terminal"
 )
 
+// overview is the API's answer with the counts of each workload, which have a field for each.
+type overview struct {
+	shape.Status
+	inState map[string]map[string]int64 // by the workload's name
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *overview) UnmarshalJSON(document []byte) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(document, &fields); err != nil {
+		return err
+	}
+
+	s.inState = map[string]map[string]int64{}
+	for _, workload := range lifecycle.Workloads {
+		var counts map[string]int64
+		if counted, given := fields[workload.Counted]; given {
+			if err := json.Unmarshal(counted, &counts); err != nil {
+				return err
+			}
+		}
+		s.inState[workload.Name] = counts
+	}
+	return json.Unmarshal(document, &s.Status)
+}
+
 // NewStatus makes the command that shows the state of the service.
 func NewStatus() *cobra.Command {
-	var t remote.Target
-	cmd := remote.Ask[shape.Status]{
-		As: t.AsAdmin, Use: "status", Short: "Show the state of the service (administrators only)", Args: terminal.Exactly(0),
-		Call: func([]string) (client.Call, error) {
-			return client.Call{Method: http.MethodGet, Path: "/v1/status"}, nil
-		},
-		Show: showStatus,
+	return remote.Ask[overview]{
+		Admin: true, Use: "status", Short: "Show the state of the service (administrators only)",
+		Call: "GET /v1/status", Show: showStatus,
 	}.Command()
-	t.AddFlags(cmd)
-	return cmd
 }
 
 // showStatus writes the status on a screen of 80 columns.
-func showStatus(cmd *cobra.Command, s shape.Status) error {
+func showStatus(cmd *cobra.Command, s overview) error {
 	rows := [][]string{
 		{"wait for a worker", fmt.Sprint(s.QueueDepth)},
 		{"last heartbeat", terminal.Seconds(s.WorkerHeartbeatAge, "%s ago", "none")},
 		{"storage token", terminal.Seconds(s.OAuthTokenExpiresIn, "expires in %s", "no end known")},
-		{"qBittorrent", qbittorrentText(s)},
+		{"qBittorrent", qbittorrentText(s.QBittorrent)},
 		{"stuck", cmp.Or(strings.Join(s.StuckJobs, ", "), "none")},
-		{"deliveries", countsText(lifecycle.DeliveryStates, s.JobsInState)},
-		{"tasks", countsText(lifecycle.TaskStates, s.TasksInStatus)},
-		{"downloads", countsText(lifecycle.DownloadStates, s.DownloadsInStatus)},
-		{"transactions", countsText(lifecycle.TransactionStates, s.TransactionsInStatus)},
-		{"need review", fmt.Sprint(s.NeedsReview)},
-		{"open findings", fmt.Sprint(s.OpenFindings)},
 	}
+	for _, workload := range lifecycle.Workloads {
+		rows = append(rows, []string{workload.Name, countsText(workload.Table.StateNames(), s.inState[workload.Name])})
+	}
+	rows = append(rows,
+		[]string{"need review", fmt.Sprint(s.NeedsReview)},
+		[]string{"open findings", fmt.Sprint(s.OpenFindings)},
+	)
 
 	for _, stop := range s.Stops {
 		rows = append(rows, []string{"payments stopped", terminal.Shorten(stop.Name+": "+stop.Reason, 56)})
 	}
-
 	for _, alert := range s.Alerts {
 		rows = append(rows, []string{"ALERT", alert.Kind + " since " + terminal.When(alert.OpenedAt)})
 	}
@@ -59,84 +78,59 @@ func showStatus(cmd *cobra.Command, s shape.Status) error {
 	}
 	return terminal.Tables(
 		cmd.OutOrStdout(),
-		queueRows(s), workerRows(s), systemRows(s), limitRows(s), errorRows(s), findingRows(s),
+		terminal.Rows(s.Queues, queueRow, "QUEUE", "KIND", "WAIT", "OLDEST", "WORKERS"),
+		terminal.Rows(s.Workers, workerRow, "PROCESS", "VERSION", "HEARD", "IN FLIGHT", "QUEUES"),
+		terminal.Rows(s.Outside, systemRow, "SYSTEM", "ANSWERS", "LAST SUCCESS", "LAST ERROR"),
+		terminal.Rows(s.AboveLimits, limitRow, "USER ABOVE LIMIT", "LIMIT", "HAS", "MAY HAVE"),
+		terminal.Rows(s.Errors, errorRow, "ERROR", "WORKLOAD", "TIMES"),
+		terminal.Rows(s.Findings, findingRow, "FOUND", "WORKLOAD", "ENTITY", "FINDING", "DONE"),
 	)
 }
 
 // countsText writes how many there are in each state, without the states that have none.
-func countsText[S ~string](states []S, counts map[string]int64) string {
+func countsText(states []string, counts map[string]int64) string {
 	var parts []string
 	for _, state := range states {
-		if n := counts[string(state)]; n > 0 {
+		if n := counts[state]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%s %d", state, n))
 		}
 	}
 	return cmp.Or(strings.Join(parts, ", "), "none")
 }
 
-func queueRows(s shape.Status) [][]string {
-	rows := [][]string{{"QUEUE", "KIND", "WAIT", "OLDEST", "WORKERS"}}
-	for _, q := range s.Queues {
-		rows = append(rows, []string{
-			q.Name, q.Kind, fmt.Sprint(q.Depth), terminal.Seconds(&q.OldestAge, "%s", ""), fmt.Sprint(q.Workers),
-		})
-	}
-	return rows
+func queueRow(q shape.TaskQueue) []string {
+	return []string{q.Name, q.Kind, fmt.Sprint(q.Depth), terminal.Seconds(&q.OldestAge, "%s", ""), fmt.Sprint(q.Workers)}
 }
 
-func workerRows(s shape.Status) [][]string {
-	rows := [][]string{{"PROCESS", "VERSION", "HEARD", "IN FLIGHT", "QUEUES"}}
-	for _, w := range s.Workers {
-		inFlight := "?"
-		if w.Carries != nil {
-			inFlight = fmt.Sprint(*w.Carries)
-		}
-		rows = append(rows, []string{
-			terminal.Shorten(w.Identity, 21), terminal.Shorten(cmp.Or(shape.Value(w.Build), shape.Value(w.Version), "?"), 10),
-			terminal.Seconds(&w.LastHeard, "%s ago", ""), inFlight, strings.Join(w.Queues, " "),
-		})
+func workerRow(w shape.Worker) []string {
+	inFlight := "?"
+	if w.Carries != nil {
+		inFlight = fmt.Sprint(*w.Carries)
 	}
-	return rows
+	version := cmp.Or(shape.Value(w.Build), shape.Value(w.Version), "?")
+	return []string{
+		terminal.Shorten(w.Identity, 21), terminal.Shorten(version, 10),
+		terminal.Seconds(&w.LastHeard, "%s ago", ""), inFlight, strings.Join(w.Queues, " "),
+	}
 }
 
-func systemRows(s shape.Status) [][]string {
-	rows := [][]string{{"SYSTEM", "ANSWERS", "LAST SUCCESS", "LAST ERROR"}}
-	for _, o := range s.Outside {
-		answers := "yes"
-		if !o.Answers {
-			answers = "no" + terminal.Seconds(o.FailingFor, ", for %s", "")
-		}
-		rows = append(rows, []string{o.Name, answers, terminal.Seconds(o.SuccessAge, "%s ago", "never"), shape.Value(o.Error)})
+func systemRow(o shape.Outside) []string {
+	answers := "yes"
+	if !o.Answers {
+		answers = "no" + terminal.Seconds(o.FailingFor, ", for %s", "")
 	}
-	return rows
+	return []string{o.Name, answers, terminal.Seconds(o.SuccessAge, "%s ago", "never"), shape.Value(o.Error)}
 }
 
-func limitRows(s shape.Status) [][]string {
-	rows := [][]string{{"USER ABOVE LIMIT", "LIMIT", "HAS", "MAY HAVE"}}
-	for _, a := range s.AboveLimits {
-		rows = append(rows, []string{a.UserID, a.Limit, fmt.Sprint(a.Count), fmt.Sprint(a.Maximum)})
-	}
-	return rows
+func limitRow(a shape.AboveLimit) []string {
+	return []string{a.UserID, a.Limit, fmt.Sprint(a.Count), fmt.Sprint(a.Maximum)}
 }
 
-func errorRows(s shape.Status) [][]string {
-	rows := [][]string{{"ERROR", "WORKLOAD", "TIMES"}}
-	for _, e := range s.Errors {
-		rows = append(rows, []string{terminal.Shorten(e.Code, 44), e.Workload, fmt.Sprint(e.Count)})
-	}
-	return rows
+func errorRow(e shape.WorkloadError) []string {
+	return []string{terminal.Shorten(e.Code, 44), e.Workload, fmt.Sprint(e.Count)}
 }
 
-func findingRows(s shape.Status) [][]string {
-	rows := [][]string{{"FOUND", "WORKLOAD", "ENTITY", "FINDING", "DONE"}}
-	for _, f := range s.Findings {
-		rows = append(rows, findingRow(f))
-	}
-	return rows
-}
-
-func qbittorrentText(s shape.Status) string {
-	q := s.QBittorrent
+func qbittorrentText(q *shape.Qbittorrent) string {
 	switch {
 	case q == nil:
 		return "downloads are off"

@@ -2,23 +2,34 @@
 package remote
 
 import (
+	"context"
 	"fmt"
-	"net/http"
+	"net/url"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"stagecoach/api/client"
+	"stagecoach/api/shape"
 	"stagecoach/starter/terminal"
 )
 
 // Ask is a command that makes one call and shows what the API answers.
 type Ask[T any] struct {
-	As         func() (*client.Client, error) // Target.AsUser or Target.AsAdmin
-	Use, Short string
-	Args       cobra.PositionalArgs
-	Keyed      bool // the command takes an Idempotency-Key
-	Call       func(args []string) (client.Call, error)
-	Show       func(*cobra.Command, T) error
+	Admin         bool // an operation of administrators
+	Use, Short    string
+	Long, Example string
+	Keyed         bool // the command takes an Idempotency-Key
+	// Call is the method and the path. Each {} in the path is an argument of the command, in lower case, as the API
+	// writes all ids.
+	Call    string
+	Query   func(args []string) url.Values // what the arguments add to the query; nil: nothing
+	Filters []Filter
+	Body    func(args []string) (any, error) // nil: none
+	// Answer makes the calls where one is not enough, in place of Call.
+	Answer  func(ctx context.Context, c *client.Client, args []string) ([]byte, error)
+	Show    func(*cobra.Command, T) error
+	Verdict func(T) error // the error of an answer that shows a failure; nil: none does
 }
 
 // Command makes the command.
@@ -26,28 +37,23 @@ func (a Ask[T]) Command() *cobra.Command {
 	var asJSON bool
 	var key string
 	cmd := &cobra.Command{
-		Use: a.Use, Short: a.Short, Args: a.Args,
+		Use: a.Use, Short: a.Short, Long: a.Long, Example: a.Example, Args: terminal.AsUsed,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.As()
+			c, err := Client(cmd, a.Admin)
 			if err != nil {
 				return err
 			}
 
-			call, err := a.Call(args)
+			answer, err := a.answer(cmd, c, args, key)
 			if err != nil {
 				return err
 			}
-			call.IdempotencyKey = key
-
-			answer, _, err := c.Send(cmd.Context(), call)
-			if err != nil {
-				return err
-			}
-			return show(cmd, asJSON, answer, a.Show)
+			return a.show(cmd, asJSON, answer)
 		},
 	}
 
-	addJSONFlag(cmd, &asJSON)
+	addFilters(cmd, a.Filters)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the answer as JSON")
 	if a.Keyed {
 		const usage = "the same key with the same request again gives the first answer (default: none)"
 		cmd.Flags().StringVar(&key, "idempotency-key", "", usage)
@@ -55,32 +61,101 @@ func (a Ask[T]) Command() *cobra.Command {
 	return cmd
 }
 
-// Get is the call of a command that reads the resource which its first argument names.
-func Get(path func(id string) string) func(args []string) (client.Call, error) {
-	return func(args []string) (client.Call, error) {
-		return client.Call{Method: http.MethodGet, Path: path(args[0])}, nil
+func (a Ask[T]) answer(cmd *cobra.Command, c *client.Client, args []string, key string) (answer []byte, err error) {
+	if a.Answer != nil {
+		return a.Answer(cmd.Context(), c, args)
 	}
+
+	call := Call(a.Call, args...)
+	call.IdempotencyKey = key
+	call.Query = url.Values{}
+	if a.Query != nil {
+		call.Query = a.Query(args)
+	}
+	setFilters(call.Query, cmd, a.Filters)
+
+	if a.Body != nil {
+		if call.Body, err = a.Body(args); err != nil {
+			return nil, err
+		}
+	}
+	answer, _, err = c.Send(cmd.Context(), call)
+	return answer, err
+}
+
+// Call makes a call of a method and a path, with the arguments in the places of {}.
+func Call(what string, args ...string) client.Call {
+	for _, arg := range args {
+		what = strings.Replace(what, "{}", url.PathEscape(strings.ToLower(arg)), 1)
+	}
+	method, path, _ := strings.Cut(what, " ")
+	return client.Call{Method: method, Path: path}
+}
+
+// show prints an answer as it came, or for people, and judges it.
+func (a Ask[T]) show(cmd *cobra.Command, asJSON bool, answer []byte) error {
+	value, err := client.Decode[T](answer)
+	switch {
+	case err != nil:
+		return err
+	case asJSON:
+		err = terminal.Verbatim(cmd.OutOrStdout(), answer)
+	default:
+		err = a.Show(cmd, value)
+	}
+
+	if err == nil && a.Verdict != nil {
+		err = a.Verdict(value)
+	}
+	return err
+}
+
+// List is a command that shows one page of a list.
+type List[T any] struct {
+	Admin      bool // an operation of administrators
+	Use, Short string
+	Path       string // as in the Call of Ask
+	Query      func(args []string) url.Values
+	Filters    []Filter
+	Show       func(*cobra.Command, []T) error
+}
+
+// Command makes the command.
+func (l List[T]) Command() *cobra.Command {
+	return Ask[shape.Page[T]]{
+		Admin: l.Admin, Use: l.Use, Short: l.Short, Call: "GET " + l.Path, Query: l.Query,
+		Filters: append(l.Filters,
+			Filter{Flag: "limit", Value: 50, About: "how many to show, at most 200"},
+			Filter{Flag: "cursor", About: "where the previous page ended"},
+		),
+		Show: func(cmd *cobra.Command, page shape.Page[T]) error {
+			err := l.Show(cmd, page.Items)
+			if err == nil && page.NextCursor != nil {
+				fmt.Fprintf(cmd.OutOrStdout(), "there are more: --cursor %s\n", terminal.Printable(*page.NextCursor))
+			}
+			return err
+		},
+	}.Command()
 }
 
 // Do is a command that makes one call whose answer is empty.
 type Do struct {
-	As         func() (*client.Client, error)
+	Admin      bool // an operation of administrators
 	Use, Short string
-	Args       cobra.PositionalArgs
-	Call       func(args []string) client.Call
+	Call       string                     // as that of Ask
 	Done       func(args []string) string // the sentence that the command prints then
 }
 
 // Command makes the command.
 func (d Do) Command() *cobra.Command {
 	return &cobra.Command{
-		Use: d.Use, Short: d.Short, Args: d.Args,
+		Use: d.Use, Short: d.Short, Args: terminal.AsUsed,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := d.As()
+			c, err := Client(cmd, d.Admin)
 			if err != nil {
 				return err
 			}
-			if _, _, err := c.Send(cmd.Context(), d.Call(args)); err != nil {
+			if _, _, err := c.Send(cmd.Context(), Call(d.Call, args...)); err != nil {
 				return err
 			}
 
@@ -88,21 +163,4 @@ func (d Do) Command() *cobra.Command {
 			return err
 		},
 	}
-}
-
-func addJSONFlag(cmd *cobra.Command, asJSON *bool) {
-	cmd.Flags().BoolVar(asJSON, "json", false, "print the API's answer")
-}
-
-// show prints an answer of the API as it came, or decodes it for show.
-func show[T any](cmd *cobra.Command, asJSON bool, answer []byte, show func(*cobra.Command, T) error) error {
-	if asJSON {
-		return terminal.Verbatim(cmd.OutOrStdout(), answer)
-	}
-
-	value, err := client.Decode[T](answer)
-	if err != nil {
-		return err
-	}
-	return show(cmd, value)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/signal"
 	"time"
@@ -50,12 +51,16 @@ func Follow[T job](
 	}
 }
 
-// Wait is the last step of a command that has created a job: it waits for the job's end, or says how to see it.
+// Wait is what a command does that asks for a job: it says what the API answers, and waits for the job's end or says
+// how to see it.
 type Wait[T job] struct {
 	Wait, AsJSON bool
-	Path         string // of the job in the API
+	Call         client.Call                      // that asks for the job
+	Asked        func(now T, existed bool) string // the line about the answer; existed: it is an earlier job
+	ID           func(T) string
+	Jobs         string // the path of all jobs in the API
 	Every        time.Duration
-	Show         string         // the command that shows the job
+	Show         string         // the command that shows a job
 	State        func(T) string // as the record spells it
 	Change       func(T) string // a line of a log about a change of the state
 	Progress     func(T) string // a line within the width of a screen
@@ -63,14 +68,27 @@ type Wait[T job] struct {
 	Failure func(T) error
 }
 
-// Finish ends the command. answer is what the API answered when the job was created.
-func (w Wait[T]) Finish(cmd *cobra.Command, c *client.Client, answer []byte) error {
-	var last T
+// Run asks for the job and ends the command.
+func (w Wait[T]) Run(cmd *cobra.Command, c *client.Client) error {
+	answer, status, err := c.Send(cmd.Context(), w.Call)
+	if err != nil {
+		return err
+	}
+	now, err := client.Decode[T](answer)
+	if err != nil {
+		return err
+	}
+
+	out := cmd.OutOrStdout()
+	if !w.AsJSON {
+		fmt.Fprintln(out, w.Asked(now, status != http.StatusCreated))
+	}
+
+	show := w.Show + " " + w.ID(now)
 	if w.Wait {
-		var err error
-		last, answer, err = w.watch(cmd, c)
+		now, answer, err = w.watch(cmd, c, w.Jobs+w.ID(now))
 		if errors.Is(err, context.Canceled) {
-			return fmt.Errorf("no longer waiting, the job goes on: see it with %s", w.Show)
+			return fmt.Errorf("no longer waiting, the job goes on: see it with %s", show)
 		}
 		if err != nil {
 			return err
@@ -79,32 +97,29 @@ func (w Wait[T]) Finish(cmd *cobra.Command, c *client.Client, answer []byte) err
 
 	switch {
 	case w.AsJSON:
-		if err := terminal.Verbatim(cmd.OutOrStdout(), answer); err != nil {
-			return err
-		}
+		err = terminal.Verbatim(out, answer)
 	case !w.Wait:
-		fmt.Fprintf(cmd.OutOrStdout(), "see its progress: %s\n", w.Show)
+		fmt.Fprintf(out, "see its progress: %s\n", show)
 	}
-
-	if !w.Wait {
-		return nil
+	if err != nil || !w.Wait {
+		return err
 	}
-	return w.Failure(last)
+	return w.Failure(now)
 }
 
 // watch follows the job with a line for each change and, where the output is a terminal, its progress below. With
 // AsJSON it shows nothing.
-func (w Wait[T]) watch(cmd *cobra.Command, c *client.Client) (T, []byte, error) {
+func (w Wait[T]) watch(cmd *cobra.Command, c *client.Client, path string) (T, []byte, error) {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt) // ends the waiting, not the job
 	defer stop()
 
 	if w.AsJSON {
-		return Follow(ctx, c, w.Path, w.Every, func(T) {})
+		return Follow(ctx, c, path, w.Every, func(T) {})
 	}
 
 	screen := terminal.NewScreen(cmd.OutOrStdout())
 	seen := ""
-	return Follow(ctx, c, w.Path, w.Every, func(now T) {
+	return Follow(ctx, c, path, w.Every, func(now T) {
 		if now.Ended() || !screen.Live && w.State(now) != seen {
 			screen.Draw()
 			screen.Say("%s", w.Change(now))

@@ -5,29 +5,28 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net/http"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"stagecoach/api/client"
 	"stagecoach/api/shape"
 	"stagecoach/starter/command/remote"
 	"stagecoach/starter/terminal"
 )
 
-func newCreate(t *remote.Target) *cobra.Command {
+func newCreate() *cobra.Command {
 	var task shape.TaskRequest
 	var assignee string
 	cmd := remote.Ask[shape.Task]{
-		As: t.AsUser, Use: "create TITLE", Short: "Create a task", Args: terminal.Exactly(1), Keyed: true,
-		Call: func(args []string) (client.Call, error) {
+		Use: "create TITLE", Short: "Create a task", Keyed: true,
+		Call: "POST /v1/tasks",
+		Body: func(args []string) (any, error) {
 			if task.WorkspaceID == "" {
-				return client.Call{}, errNoWorkspace
+				return nil, errNoWorkspace
 			}
 			task.Title, task.AssigneeID = args[0], shape.Optional(assignee)
-			return client.Call{Method: http.MethodPost, Path: "/v1/tasks", Body: task}, nil
+			return task, nil
 		},
 		Show: showTask,
 	}.Command()
@@ -45,28 +44,27 @@ func newCreate(t *remote.Target) *cobra.Command {
 
 var errNoWorkspace = terminal.UsageError("--workspace is missing: give the id of a workspace (starter workspace list)")
 
-func newBatch(t *remote.Target) *cobra.Command {
+func newBatch() *cobra.Command {
 	var workspace string
 	cmd := remote.Ask[shape.TaskBatch]{
-		As: t.AsUser, Use: "batch FILE", Short: "Create a graph of tasks, all or none", Args: terminal.Exactly(1), Keyed: true,
-		Call: func(args []string) (client.Call, error) {
+		Use: "batch FILE", Short: "Create a graph of tasks, all or none", Keyed: true,
+		Long: `Create a graph of tasks, all or none.
+
+FILE (- is the standard input) holds a JSON list of tasks. Each has a title and may have the
+fields of POST /v1/tasks; blocked_by names other tasks of the list by their "ref".`,
+		Example: "  echo '[{\"ref\":\"a\",\"title\":\"Draw it\"},{\"title\":\"Build it\",\"blocked_by\":[\"a\"]}]' |\n" +
+			"    starter task batch - --workspace 2",
+		Call: "POST /v1/tasks/batch",
+		Body: func(args []string) (any, error) {
 			if workspace == "" {
-				return client.Call{}, errNoWorkspace
+				return nil, errNoWorkspace
 			}
 			tasks, err := readBatch(args[0])
-			body := map[string]any{"workspace_id": workspace, "tasks": tasks}
-			return client.Call{Method: http.MethodPost, Path: "/v1/tasks/batch", Body: body}, err
+			return map[string]any{"workspace_id": workspace, "tasks": tasks}, err
 		},
 		Show: showMade,
 	}.Command()
 
-	cmd.Long = `Create a graph of tasks, all or none.
-
-FILE (- is the standard input) holds a JSON list of tasks. Each has a title and may have the
-fields of POST /v1/tasks; blocked_by names other tasks of the list by their "ref".`
-
-	cmd.Example = "  echo '[{\"ref\":\"a\",\"title\":\"Draw it\"},{\"title\":\"Build it\",\"blocked_by\":[\"a\"]}]' |\n" +
-		"    starter task batch - --workspace 2"
 	cmd.Flags().StringVar(&workspace, "workspace", "", "id of the workspace; required")
 	return cmd
 }
@@ -96,9 +94,7 @@ func readBatch(name string) ([]json.RawMessage, error) {
 }
 
 func showMade(cmd *cobra.Command, made shape.TaskBatch) error {
-	rows := [][]string{{"REF", "ID", "STATUS", "WAITS FOR", "TITLE"}}
-	for _, t := range made.Items {
-		rows = append(rows, []string{t.Ref, t.ID, string(t.Status), waitsFor(t.Task), t.Title})
-	}
-	return terminal.Table(cmd.OutOrStdout(), rows)
+	return remote.Rows(func(t shape.BatchTask) []string {
+		return []string{t.Ref, t.ID, string(t.Status), waitsFor(t.Task), t.Title}
+	}, "REF", "ID", "STATUS", "WAITS FOR", "TITLE")(cmd, made.Items)
 }

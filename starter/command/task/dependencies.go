@@ -37,40 +37,23 @@ type dependencies struct {
 	Dependents []dependency `json:"dependents"`
 }
 
-func newDependencies(t *remote.Target) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "dep ID", Short: "Show which tasks a task waits for, and which wait for it, as trees", Args: terminal.Exactly(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := t.AsUser()
+func newDependencies() *cobra.Command {
+	return remote.Ask[dependencies]{
+		Use: "dep ID", Short: "Show which tasks a task waits for, and which wait for it, as trees",
+		Answer: func(ctx context.Context, c *client.Client, args []string) ([]byte, error) {
+			found, err := dependenciesOf(ctx, c, args[0])
 			if err != nil {
-				return err
+				return nil, err
 			}
-
-			found, err := dependenciesOf(cmd.Context(), c, args[0])
-			if err != nil {
-				return err
-			}
-			if !asJSON {
-				showDependencies(cmd.OutOrStdout(), found)
-				return nil
-			}
-
-			document, err := json.Marshal(found)
-			if err != nil {
-				return err
-			}
-			return terminal.Verbatim(cmd.OutOrStdout(), document)
+			return json.Marshal(found)
 		},
-	}
-
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the trees as JSON")
-	return cmd
+		Show: showDependencies,
+	}.Command()
 }
 
 // dependenciesOf reads all tasks of the task's workspace and follows their blockers in both directions.
 func dependenciesOf(ctx context.Context, c *client.Client, id string) (dependencies, error) {
-	root, err := client.Ask[shape.Task](ctx, c, client.Call{Method: http.MethodGet, Path: Path(id)})
+	root, err := client.Ask[shape.Task](ctx, c, client.Call{Method: http.MethodGet, Path: "/v1/tasks/" + url.PathEscape(id)})
 	if err != nil {
 		return dependencies{}, err
 	}
@@ -122,10 +105,12 @@ func olderFirst(a, b shape.Blocker) int {
 	return cmp.Compare(first, second)
 }
 
-func showDependencies(w io.Writer, d dependencies) {
+func showDependencies(cmd *cobra.Command, d dependencies) error {
+	w := cmd.OutOrStdout()
 	fmt.Fprintln(w, dependencyLine(d.dependency))
 	showTrees(w, "waits for", "waits for nothing", d.Blockers)
 	showTrees(w, "is waited for by", "nothing waits for it", d.Dependents)
+	return nil
 }
 
 func showTrees(w io.Writer, heading, none string, trees []dependency) {

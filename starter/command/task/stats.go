@@ -2,30 +2,24 @@ package task
 
 import (
 	"fmt"
-	"net/http"
 	"net/url"
 
 	"github.com/spf13/cobra"
 
-	"stagecoach/api/client"
 	"stagecoach/api/shape"
 	"stagecoach/starter/command/remote"
 	"stagecoach/starter/terminal"
 )
 
 // NewStats makes the command about the statistics of a workspace.
-func NewStats(t *remote.Target) *cobra.Command {
-	var period string
-	cmd := remote.Ask[shape.TaskStats]{
-		As: t.AsUser, Use: "tasks WORKSPACE", Short: "Show the statistics of a workspace's tasks", Args: terminal.Exactly(1),
-		Call: func(args []string) (client.Call, error) {
-			query := url.Values{"workspace_id": {args[0]}, "period": {period}}
-			return client.Call{Method: http.MethodGet, Path: "/v1/stats/tasks", Query: query}, nil
-		},
-		Show: showStats,
+func NewStats() *cobra.Command {
+	return remote.Ask[shape.TaskStats]{
+		Use: "tasks WORKSPACE", Short: "Show the statistics of a workspace's tasks",
+		Call:    "GET /v1/stats/tasks",
+		Query:   func(args []string) url.Values { return url.Values{"workspace_id": {args[0]}} },
+		Filters: []remote.Filter{{Flag: "period", Value: "all", About: "day, week, month or all"}},
+		Show:    showStats,
 	}.Command()
-	cmd.Flags().StringVar(&period, "period", "all", "day, week, month or all")
-	return cmd
 }
 
 func showStats(cmd *cobra.Command, s shape.TaskStats) error {

@@ -10,17 +10,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"stagecoach/api/shape"
+	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/starter/command/remote"
 	"stagecoach/starter/terminal"
 )
 
-func Path(id string) string { return "/v1/tasks/" + url.PathEscape(id) }
-
 // New makes the group of commands about tasks.
 func New() *cobra.Command {
-	var t remote.Target
-	cmd := terminal.Group(&cobra.Command{
+	workspace := remote.Filter{
+		Flag: "workspace", Parameter: "workspace_id", About: "only those of the workspace with this id",
+	}
+	return terminal.Group(&cobra.Command{
 		Use: "task", Short: "Share work: create, claim, finish and rescue tasks",
 		Long: `Share work with the other members of a workspace.
 
@@ -28,29 +29,63 @@ Each command that changes the state of a task needs a comment, which says why: i
 		Example: "  starter task create \"Write the notes\" --workspace 2\n" +
 			"  starter task claim 12 I know this part\n  starter task done 12 they are online",
 	},
-		newCreate(&t), newBatch(&t), newList(&t), newReady(&t), newShow(&t),
-		newAction(&t, "claim", "Claim a task that is ready", "claim", ""),
-		newAction(&t, "done", "Finish your task: it is DONE", "status", lifecycle.TaskDone),
-		newAction(&t, "release", "Give your task back: it is NEW and has no assignee", "status", lifecycle.TaskNew),
-		newAction(&t, "block", "Block your task: something prevents its work", "status", lifecycle.TaskBlocked),
-		newAction(&t, "escalate", "Block a task that somebody else works on", "escalate", ""),
-		newAction(&t, "takeover", "Take over a STUCK task", "takeover", ""),
-		newStatus(&t), newComment(&t), newEvents(&t), newDependencies(&t),
+		newCreate(), newBatch(),
+		remote.List[shape.Task]{
+			Use: "list", Short: "List the tasks that you may see, the newest first",
+			Path: "/v1/tasks",
+			Filters: []remote.Filter{
+				workspace,
+				{
+					Flag: "in-status", Parameter: "status", Write: strings.ToUpper,
+					About: "only those in this status, such as NEW or STUCK",
+				},
+				{Flag: "assignee", About: "only those of the user with this id, or me"},
+			},
+			Show: showTasks,
+		}.Command(),
+		remote.List[shape.Task]{
+			Use: "ready", Short: "List the tasks that can be claimed now",
+			Path:    "/v1/tasks",
+			Query:   func([]string) url.Values { return url.Values{"ready": {"true"}} },
+			Filters: []remote.Filter{workspace},
+			Show:    showTasks,
+		}.Command(),
+		remote.Ask[shape.Task]{
+			Use: "show ID", Short: "Show one task",
+			Call: "GET /v1/tasks/{}", Show: showTask,
+		}.Command(),
+		newAction("claim", "Claim a task that is ready", "claim", ""),
+		newAction("done", "Finish your task: it is DONE", "status", lifecycle.TaskDone),
+		newAction("release", "Give your task back: it is NEW and has no assignee", "status", lifecycle.TaskNew),
+		newAction("block", "Block your task: something prevents its work", "status", lifecycle.TaskBlocked),
+		newAction("escalate", "Block a task that somebody else works on", "escalate", ""),
+		newAction("takeover", "Take over a STUCK task", "takeover", ""),
+		newStatus(), newComment(),
+		remote.List[shape.History]{
+			Use: "events ID", Short: "Show the history of a task, from the beginning",
+			Path: "/v1/tasks/{}/events", Show: remote.ShowEvents,
+		}.Command(),
+		newDependencies(),
 	)
-
-	t.AddFlags(cmd)
-	return cmd
 }
 
-func showTasks(cmd *cobra.Command, tasks []shape.Task) error {
-	rows := [][]string{{"ID", "STATUS", "PRIORITY", "ASSIGNEE", "WAITS FOR", "DEADLINE", "TITLE"}}
-	for _, t := range tasks {
-		rows = append(rows, []string{
-			t.ID, string(t.Status), t.Priority, shape.Value(t.AssigneeID), waitsFor(t), terminal.WhenSet(t.StatusDeadlineAt), t.Title,
-		})
+// NextSteps say what to do about a refusal.
+var NextSteps = map[fault.Code]string{
+	fault.TaskNotFound:       "look which there are: starter task list",
+	fault.WorkspaceNotFound:  "look which there are: starter workspace list",
+	fault.TaskAlreadyClaimed: "choose another one: starter task ready",
+	fault.UnresolvedBlockers: "see what it waits for: starter task dep ID",
+	fault.CannotEscalateOwn:  "block it yourself: starter task block ID COMMENT",
+	fault.CannotTakeover:     "it is yours, continue: starter task status ID IN_PROGRESS COMMENT",
+	fault.CommentRequired:    "say why, after the ID",
+}
+
+var showTasks = remote.Rows(func(t shape.Task) []string {
+	return []string{
+		t.ID, string(t.Status), t.Priority, shape.Value(t.AssigneeID), waitsFor(t),
+		terminal.WhenSet(t.StatusDeadlineAt), t.Title,
 	}
-	return terminal.Table(cmd.OutOrStdout(), rows)
-}
+}, "ID", "STATUS", "PRIORITY", "ASSIGNEE", "WAITS FOR", "DEADLINE", "TITLE")
 
 // waitsFor lists the blockers that are not DONE yet.
 func waitsFor(t shape.Task) string {

@@ -3,68 +3,59 @@ package task
 import (
 	"fmt"
 	"math"
-	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"stagecoach/api/client"
 	"stagecoach/api/shape"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/starter/command/remote"
 	"stagecoach/starter/terminal"
 )
 
-func workspacePath(id string) string { return "/v1/workspaces/" + url.PathEscape(id) }
-
-func membersPath(id string) string { return workspacePath(id) + "/members" }
-
 // NewWorkspace makes the group of commands about workspaces.
 func NewWorkspace() *cobra.Command {
-	var t remote.Target
-	cmd := terminal.Group(&cobra.Command{Use: "workspace", Short: "Manage the workspaces of tasks and their members"},
-		newWorkspaceCreate(&t),
-		newWorkspaceChange(&t),
+	return terminal.Group(&cobra.Command{Use: "workspace", Short: "Manage the workspaces of tasks and their members"},
+		newWorkspaceCreate(),
+		newWorkspaceChange(),
 		remote.List[shape.Workspace]{
-			As: t.AsUser, Use: "list", Short: "List your workspaces, the oldest first (an administrator sees all)",
-			Args:  terminal.Exactly(0),
-			Query: func([]string) (string, map[string]string) { return "/v1/workspaces", nil },
-			Show:  showWorkspaces,
+			Use: "list", Short: "List your workspaces, the oldest first (an administrator sees all)",
+			Path: "/v1/workspaces", Show: showWorkspaces,
 		}.Command(),
 		remote.List[shape.Member]{
-			As: t.AsUser, Use: "members WORKSPACE", Short: "List the members of a workspace, by its id",
-			Args:  terminal.Exactly(1),
-			Query: func(args []string) (string, map[string]string) { return membersPath(args[0]), nil },
-			Show:  showMembers,
+			Use: "members WORKSPACE", Short: "List the members of a workspace, by its id",
+			Path: "/v1/workspaces/{}/members", Show: showMembers,
 		}.Command(),
-		newMembership(&t, "member", "Add a user to a workspace, by their ids", http.MethodPut, "is a member of"),
-		newMembership(
-			&t, "remove", "Remove a user from a workspace, by their ids; the user keeps the tasks already claimed",
-			http.MethodDelete, "is not in",
-		),
-		newAgreement(&t),
+		remote.Do{
+			Use: "member WORKSPACE USER", Short: "Add a user to a workspace, by their ids",
+			Call: "PUT /v1/workspaces/{}/members/{}",
+			Done: func(args []string) string {
+				return fmt.Sprintf("user %s is a member of workspace %s", args[1], args[0])
+			},
+		}.Command(),
+		remote.Do{
+			Use:   "remove WORKSPACE USER",
+			Short: "Remove a user from a workspace, by their ids; the user keeps the tasks already claimed",
+			Call:  "DELETE /v1/workspaces/{}/members/{}",
+			Done:  func(args []string) string { return fmt.Sprintf("user %s is not in workspace %s", args[1], args[0]) },
+		}.Command(),
+		remote.Do{
+			Use:   "agree WORKSPACE",
+			Short: "Agree to show your name to the members of a workspace, and to get notices about its tasks",
+			Call:  "POST /v1/workspaces/{}/agree",
+			Done:  func(args []string) string { return fmt.Sprintf("workspace %s: you have agreed", args[0]) },
+		}.Command(),
 	)
-
-	t.AddFlags(cmd)
-	return cmd
 }
 
-func newWorkspaceCreate(t *remote.Target) *cobra.Command {
+func newWorkspaceCreate() *cobra.Command {
 	var settings workspaceSettings
 	cmd := remote.Ask[shape.Workspace]{
-		As: t.AsUser, Use: "create NAME", Short: "Create a workspace and become its first member",
-		Args: terminal.Exactly(1), Keyed: true,
-		Call: func(args []string) (client.Call, error) {
-			body, err := settings.body()
-			if err != nil {
-				return client.Call{}, err
-			}
-			body["name"] = args[0]
-			return client.Call{Method: http.MethodPost, Path: "/v1/workspaces", Body: body}, nil
-		},
+		Use: "create NAME", Short: "Create a workspace and become its first member", Keyed: true,
+		Call: "POST /v1/workspaces",
+		Body: func(args []string) (any, error) { return settings.body(args[0]) },
 		Show: showWorkspace,
 	}.Command()
 
@@ -72,25 +63,18 @@ func newWorkspaceCreate(t *remote.Target) *cobra.Command {
 	return cmd
 }
 
-func newWorkspaceChange(t *remote.Target) *cobra.Command {
+func newWorkspaceChange() *cobra.Command {
 	var name string
 	var settings workspaceSettings
 	cmd := remote.Ask[shape.Workspace]{
-		As: t.AsUser, Use: "change WORKSPACE", Short: "Change a workspace of yours, by its id; running deadlines stay",
-		Args: terminal.Exactly(1), Keyed: true,
-		Call: func(args []string) (client.Call, error) {
-			body, err := settings.body()
-			if err != nil {
-				return client.Call{}, err
+		Use: "change WORKSPACE", Short: "Change a workspace of yours, by its id; running deadlines stay", Keyed: true,
+		Call: "PATCH /v1/workspaces/{}",
+		Body: func([]string) (any, error) {
+			body, err := settings.body(name)
+			if err == nil && len(body) == 0 {
+				err = terminal.UsageError("nothing to change: give --name or another flag")
 			}
-			if name != "" {
-				body["name"] = name
-			}
-
-			if len(body) == 0 {
-				return client.Call{}, terminal.UsageError("nothing to change: give --name or another flag")
-			}
-			return client.Call{Method: http.MethodPatch, Path: workspacePath(args[0]), Body: body}, nil
+			return body, err
 		},
 		Show: showWorkspace,
 	}.Command()
@@ -121,8 +105,12 @@ func (s *workspaceSettings) addFlags(cmd *cobra.Command) {
 	)
 }
 
-func (s *workspaceSettings) body() (map[string]any, error) {
+// body has the settings that are given, and the name unless it is empty.
+func (s *workspaceSettings) body(name string) (map[string]any, error) {
 	body := map[string]any{}
+	if name != "" {
+		body["name"] = name
+	}
 	if s.given("deadline") {
 		minutes, err := readDeadlines(s.deadlines)
 		if err != nil {
@@ -161,64 +149,32 @@ func readDeadlines(texts []string) (map[string]float64, error) {
 	return minutes, nil
 }
 
-// newMembership is a command that adds or removes a member.
-func newMembership(t *remote.Target, name, short, method, relation string) *cobra.Command {
-	return remote.Do{
-		As: t.AsUser, Use: name + " WORKSPACE USER", Short: short, Args: terminal.Exactly(2),
-		Call: func(args []string) client.Call {
-			return client.Call{Method: method, Path: membersPath(args[0]) + "/" + url.PathEscape(args[1])}
-		},
-		Done: func(args []string) string { return fmt.Sprintf("user %s %s workspace %s", args[1], relation, args[0]) },
-	}.Command()
-}
-
-// newAgreement is the command by which a user agrees to be named in a workspace.
-func newAgreement(t *remote.Target) *cobra.Command {
-	return remote.Do{
-		As: t.AsUser, Use: "agree WORKSPACE",
-		Short: "Agree to show your name to the members of a workspace, and to get notices about its tasks",
-		Args:  terminal.Exactly(1),
-		Call: func(args []string) client.Call {
-			return client.Call{Method: http.MethodPost, Path: workspacePath(args[0]) + "/agree"}
-		},
-		Done: func(args []string) string { return fmt.Sprintf("workspace %s: you have agreed", args[0]) },
-	}.Command()
-}
-
-func showMembers(cmd *cobra.Command, members []shape.Member) error {
-	rows := [][]string{{"USER", "NAME", "AGREED", "SINCE"}}
-	for _, m := range members {
-		agreed := "not yet"
-		if m.Agreed {
-			agreed = "yes"
-		}
-		rows = append(rows, []string{m.UserID, m.Name, agreed, terminal.When(m.JoinedAt)})
+var showMembers = remote.Rows(func(m shape.Member) []string {
+	agreed := "not yet"
+	if m.Agreed {
+		agreed = "yes"
 	}
-	return terminal.Table(cmd.OutOrStdout(), rows)
-}
+	return []string{m.UserID, m.Name, agreed, terminal.When(m.JoinedAt)}
+}, "USER", "NAME", "AGREED", "SINCE")
 
 func showWorkspace(cmd *cobra.Command, w shape.Workspace) error {
 	return showWorkspaces(cmd, []shape.Workspace{w})
 }
 
-func showWorkspaces(cmd *cobra.Command, workspaces []shape.Workspace) error {
-	rows := [][]string{{"ID", "NAME", "OWNER", "NEW", "IN_PROGRESS", "BLOCKED", "STUCK IS RELEASED", "NEW WAITS", "SINCE"}}
-	for _, w := range workspaces {
-		waits := "no"
-		if w.NewDeadlineWaitsForBlockers {
-			waits = "for blockers"
-		}
-
-		rows = append(rows, []string{
-			w.ID, w.Name, w.OwnerID,
-			minutesText(w.StatusDeadlines[lifecycle.TaskNew]),
-			minutesText(w.StatusDeadlines[lifecycle.TaskInProgress]),
-			minutesText(w.StatusDeadlines[lifecycle.TaskBlocked]),
-			minutesText(w.StuckReleaseAfter), waits, terminal.When(w.CreatedAt),
-		})
+var showWorkspaces = remote.Rows(func(w shape.Workspace) []string {
+	waits := "no"
+	if w.NewDeadlineWaitsForBlockers {
+		waits = "for blockers"
 	}
-	return terminal.Table(cmd.OutOrStdout(), rows)
-}
+
+	return []string{
+		w.ID, w.Name, w.OwnerID,
+		minutesText(w.StatusDeadlines[lifecycle.TaskNew]),
+		minutesText(w.StatusDeadlines[lifecycle.TaskInProgress]),
+		minutesText(w.StatusDeadlines[lifecycle.TaskBlocked]),
+		minutesText(w.StuckReleaseAfter), waits, terminal.When(w.CreatedAt),
+	}
+}, "ID", "NAME", "OWNER", "NEW", "IN_PROGRESS", "BLOCKED", "STUCK IS RELEASED", "NEW WAITS", "SINCE")
 
 func minutesText(minutes float64) string {
 	if minutes == 0 {

@@ -5,15 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
 	"os"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"stagecoach/api/client"
 	"stagecoach/api/shape"
 	"stagecoach/starter/command/remote"
 	"stagecoach/starter/terminal"
@@ -23,103 +19,30 @@ var errNotCompared = errors.New(
 	"the chain could not be compared: the record does not have its newest block yet; try again in a minute",
 )
 
-func newQueue(t *remote.Target) *cobra.Command {
-	limit := 50
-	cmd := remote.Ask[shape.Queue]{
-		As: t.AsAdmin, Use: "queue", Short: "Show the payments that wait for the wallet, and what stops payments",
-		Args: terminal.Exactly(0),
-		Call: func([]string) (client.Call, error) {
-			query := url.Values{"limit": {strconv.Itoa(limit)}}
-			return client.Call{Method: http.MethodGet, Path: "/v1/payments/queue", Query: query}, nil
-		},
-		Show: showQueue,
-	}.Command()
-
-	cmd.Flags().IntVar(&limit, "limit", limit, "how many to show, at most 200")
-	return cmd
-}
-
-func newPause(t *remote.Target) *cobra.Command {
-	return remote.Ask[shape.Switches]{
-		As: t.AsAdmin, Use: "pause [REASON]", Short: "Stop new payments; signed ones are still watched on the chain",
-		Args: terminal.AtLeast(0),
-		Call: func(args []string) (client.Call, error) {
-			body := map[string]string{"reason": strings.Join(args, " ")}
-			return client.Call{Method: http.MethodPost, Path: "/v1/payments/pause", Body: body}, nil
-		},
-		Show: showSwitches,
-	}.Command()
-}
-
-func newResume(t *remote.Target) *cobra.Command {
-	return remote.Ask[shape.Switches]{
-		As: t.AsAdmin, Use: "resume", Short: "End the pause, and the hold that the system set", Args: terminal.Exactly(0),
-		Call: func([]string) (client.Call, error) {
-			return client.Call{Method: http.MethodPost, Path: "/v1/payments/resume"}, nil
-		},
-		Show: showSwitches,
-	}.Command()
-}
-
-func newLedger(t *remote.Target) *cobra.Command {
-	return remote.Ask[shape.Ledger]{
-		As: t.AsAdmin, Use: "ledger", Short: "Show the balance of each account of the ledger", Args: terminal.Exactly(0),
-		Call: func([]string) (client.Call, error) {
-			return client.Call{Method: http.MethodGet, Path: "/v1/payments/ledger"}, nil
-		},
-		Show: showLedger,
-	}.Command()
-}
-
-func newReconcile(t *remote.Target) *cobra.Command {
+func newReconcile() *cobra.Command {
 	var purchases string
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "reconcile", Short: "Compare the ledger with the record, the chain and Fragment's purchases",
-		Args: terminal.Exactly(0),
+	cmd := remote.Ask[shape.Reconciliation]{
+		Admin: true, Use: "reconcile", Short: "Compare the ledger with the record, the chain and Fragment's purchases",
 		Long: `Compare the ledger with the record, the chain and Fragment's purchases.
 
 The command compares the ledger with the rest of the record, with the wallet's balance on the
 chain and, with --purchases, with a list of Fragment's purchases. It changes nothing. Exit code 0
 means that all of them were compared and agree.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := t.AsAdmin()
-			if err != nil {
-				return err
+		Call: "POST /v1/payments/reconcile",
+		Body: func([]string) (any, error) {
+			if purchases == "" {
+				return nil, nil
 			}
-
-			request := client.Call{Method: http.MethodPost, Path: "/v1/payments/reconcile"}
-			if purchases != "" {
-				sold, err := readPurchases(purchases)
-				if err != nil {
-					return err
-				}
-				request.Body = map[string]any{"purchases": sold}
-			}
-
-			answer, _, err := c.Send(cmd.Context(), request)
-			if err != nil {
-				return err
-			}
-			r, err := client.Decode[shape.Reconciliation](answer)
-			if err != nil {
-				return err
-			}
-
-			if asJSON {
-				err = terminal.Verbatim(cmd.OutOrStdout(), answer)
-			} else {
-				err = showReconciliation(cmd, r)
-			}
-			return errors.Join(err, Verdict(r))
+			sold, err := readPurchases(purchases)
+			return map[string]any{"purchases": sold}, err
 		},
-	}
+		Show: showReconciliation, Verdict: Verdict,
+	}.Command()
 
 	cmd.Flags().StringVar(
 		&purchases, "purchases", "",
 		`a file with Fragment's purchases, "-" for the standard input: {"items":[{"payment_hash","stars","paid_nano"},…]}`,
 	)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the API's answer")
 	return cmd
 }
 
@@ -149,21 +72,19 @@ func showQueue(cmd *cobra.Command, q shape.Queue) error {
 		return err
 	}
 
-	rows := [][]string{{"PLACE", "TRANSACTION", "KIND", "SENDER", "CREATED", "STATE"}}
-	for _, turn := range q.Items {
-		state := "waits"
-		switch {
-		case turn.GrantedAt != nil:
-			state = "has the wallet since " + terminal.When(*turn.GrantedAt)
-		case turn.NotBefore != nil:
-			state = "above the limit of a day, tries at " + terminal.When(*turn.NotBefore)
-		}
-		rows = append(rows, []string{
-			strconv.Itoa(turn.Place), turn.Hash, turn.Kind, turn.Sender, terminal.When(turn.AskedAt), state,
-		})
-	}
-	return terminal.Table(cmd.OutOrStdout(), rows)
+	return showTurns(cmd, q.Items)
 }
+
+var showTurns = remote.Rows(func(turn shape.Turn) []string {
+	state := "waits"
+	switch {
+	case turn.GrantedAt != nil:
+		state = "has the wallet since " + terminal.When(*turn.GrantedAt)
+	case turn.NotBefore != nil:
+		state = "above the limit of a day, tries at " + terminal.When(*turn.NotBefore)
+	}
+	return []string{strconv.Itoa(turn.Place), turn.Hash, turn.Kind, turn.Sender, terminal.When(turn.AskedAt), state}
+}, "PLACE", "TRANSACTION", "KIND", "SENDER", "CREATED", "STATE")
 
 func showSwitches(cmd *cobra.Command, s shape.Switches) error {
 	hold := switchText(s.Hold)
@@ -217,12 +138,12 @@ func showReconciliation(cmd *cobra.Command, r shape.Reconciliation) error {
 		return nil
 	}
 
-	rows := [][]string{{"DIFFERS", "OF", "SHOULD BE", "IS"}}
-	for _, d := range r.Differences {
-		rows = append(rows, []string{d.What, d.Subject, strconv.FormatInt(d.Want, 10), strconv.FormatInt(d.Got, 10)})
-	}
-	return terminal.Table(out, rows)
+	return showDifferences(cmd, r.Differences)
 }
+
+var showDifferences = remote.Rows(func(d shape.Difference) []string {
+	return []string{d.What, d.Subject, strconv.FormatInt(d.Want, 10), strconv.FormatInt(d.Got, 10)}
+}, "DIFFERS", "OF", "SHOULD BE", "IS")
 
 // Verdict is an error unless everything was compared and agrees.
 func Verdict(r shape.Reconciliation) error {

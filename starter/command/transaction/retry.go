@@ -4,10 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,38 +24,35 @@ type bulkRetry struct {
 	failure           string
 	olderThan, since  time.Duration
 	limit             int
-	comment           string
+	comment           map[string]string
 }
 
-func newRetry(t *remote.Target) *cobra.Command {
+func newRetry() *cobra.Command {
 	var bulk bulkRetry
 	cmd := remote.Ask[shape.Transaction]{
-		As: t.AsAdmin, Use: "retry HASH [COMMENT] | --all [COMMENT]",
+		Admin: true, Use: "retry HASH [COMMENT] | --all [COMMENT]", Keyed: true,
 		Short: "Retry a failed transaction, or all of them",
-		Args:  terminal.AtLeast(0), Keyed: true,
-		Call: func(args []string) (client.Call, error) { return retryCall(args[0], strings.Join(args[1:], " ")), nil },
+		Long: `Retry a failed transaction, or all of them.
+
+With --all the command shows which transactions it would retry; --yes retries them. Transactions
+that an operator has ended are left out, unless --failure names their message.`,
+		Call: retryCall,
+		Body: func(args []string) (any, error) { return comment(args[1:]), nil },
 		Show: showTransaction,
 	}.Command()
 
-	cmd.Long = `Retry a failed transaction, or all of them.
-
-With --all the command shows which transactions it would retry; --yes retries them. Transactions
-that an operator has ended are left out, unless --failure names their message.`
-
 	retryOne := cmd.RunE
+	cmd.Args = bulk.check
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := bulk.check(cmd, args); err != nil {
-			return err
-		}
 		if !bulk.all {
 			return retryOne(cmd, args)
 		}
 
-		c, err := t.AsAdmin()
+		c, err := remote.Client(cmd, true)
 		if err != nil {
 			return err
 		}
-		bulk.comment = strings.Join(args, " ")
+		bulk.comment = comment(args)
 		return bulk.run(cmd, c)
 	}
 
@@ -65,9 +60,7 @@ that an operator has ended are left out, unless --failure names their message.`
 	return cmd
 }
 
-func retryCall(hash, comment string) client.Call {
-	return client.Call{Method: http.MethodPost, Path: Path(hash) + "/retry", Body: map[string]string{"comment": comment}}
-}
+const retryCall = "POST /v1/transactions/{}/retry"
 
 func (r *bulkRetry) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
@@ -97,7 +90,9 @@ func (r *bulkRetry) check(cmd *cobra.Command, args []string) error {
 // query gives the filters that the API knows.
 func (r *bulkRetry) query(now time.Time) url.Values {
 	query := url.Values{"retryable": {"true"}}
-	remote.SetUnlessEmpty(query, map[string]string{"error": r.failure})
+	if r.failure != "" {
+		query.Set("error", r.failure)
+	}
 	if r.olderThan > 0 {
 		query.Set("seen_until", now.Add(-r.olderThan).UTC().Format(time.RFC3339))
 	}
@@ -152,7 +147,9 @@ func (r *bulkRetry) run(cmd *cobra.Command, c *client.Client) error {
 
 // retry retries one transaction. Its error means that the API will refuse the others as well, or cannot be reached.
 func (r *bulkRetry) retry(cmd *cobra.Command, c *client.Client, t shape.Transaction) (retried, error) {
-	_, _, err := c.Send(cmd.Context(), retryCall(t.Hash, r.comment))
+	call := remote.Call(retryCall, t.Hash)
+	call.Body = r.comment
+	_, _, err := c.Send(cmd.Context(), call)
 	no, refused := errors.AsType[*client.Refusal](err)
 	switch {
 	case err == nil:
@@ -174,10 +171,9 @@ func (r *bulkRetry) show(cmd *cobra.Command, done []retried) error {
 		return terminal.Verbatim(out, document)
 	}
 
-	rows := [][]string{{"HASH", "OUTCOME", "REMARK"}}
-	for _, one := range done {
-		rows = append(rows, []string{one.Hash, one.Outcome, one.Remark})
-	}
+	rows := terminal.Rows(done, func(one retried) []string {
+		return []string{one.Hash, one.Outcome, one.Remark}
+	}, "HASH", "OUTCOME", "REMARK")
 	if err := terminal.Table(out, rows); err != nil {
 		return err
 	}

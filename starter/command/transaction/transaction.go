@@ -4,24 +4,19 @@ package transaction
 import (
 	"cmp"
 	"fmt"
-	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"stagecoach/api/client"
 	"stagecoach/api/shape"
+	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/money"
 	"stagecoach/internal/store/transaction"
 	"stagecoach/starter/command/remote"
 	"stagecoach/starter/terminal"
 )
-
-// Path is the path of a transaction in the API. Explorers show hashes in upper or lower case.
-func Path(hash string) string { return "/v1/transactions/" + url.PathEscape(strings.ToLower(hash)) }
 
 // StarsText says how many Stars are bought, and for whom.
 func StarsText(t shape.Transaction) string {
@@ -73,73 +68,94 @@ func Ton(nano int64) string { return money.Nano(nano).String() + " GRAM" }
 
 // New makes the group of commands about transactions and payments.
 func New() *cobra.Command {
-	var t remote.Target
-	cmd := terminal.Group(&cobra.Command{
+	return terminal.Group(&cobra.Command{
 		Use:   "tx",
 		Short: "Manage purchases of Telegram Stars and the wallet that pays for them (administrators only)",
 		Example: "  starter tx list --in-status failed\n  starter tx retry 9f2c… Fragment is back\n" +
 			"  starter tx retry --all --given-up\n  starter tx pause the wallet is being moved",
 	},
-		newList(&t), newShow(&t), newRetry(&t), newResolve(&t), newWriteOff(&t),
-		newQueue(&t), newPause(&t), newResume(&t), newLedger(&t), newReconcile(&t),
+		remote.List[shape.Transaction]{
+			Admin: true, Use: "list", Short: "List transactions, the newest first",
+			Path: "/v1/transactions",
+			Filters: []remote.Filter{
+				{
+					Flag: "in-status", Parameter: "status", Write: strings.ToLower,
+					About: "only those in this status: pending, processing, processed or failed",
+				},
+				{Flag: "hash", Write: strings.ToLower, About: "only those whose hash begins with this"},
+				{Flag: "needs-review", Value: false, About: "only those that an administrator has to resolve"},
+				{Flag: "owed", Value: false, About: "only those whose sender is owed money that is not on its way"},
+				{Flag: "retryable", Value: false, About: "only failed ones that may be retried"},
+				{Flag: "stuck", Value: false, About: "only those that are in processing for too long"},
+			},
+			Show: showTransactions,
+		}.Command(),
+		remote.Ask[shape.WholeTransaction]{
+			Admin: true, Use: "show HASH", Short: "Show one transaction with its history and its payments",
+			Call: "GET /v1/transactions/{}", Show: showOverview,
+		}.Command(),
+		newRetry(), newResolve(),
+		remote.Ask[shape.Transaction]{
+			Admin: true, Use: "write-off HASH [COMMENT…]", Keyed: true,
+			Short: "Write off what is owed to the sender of a failed transaction: it is not paid back",
+			Call:  "POST /v1/transactions/{}/write-off",
+			Body:  func(args []string) (any, error) { return comment(args[1:]), nil },
+			Show:  showTransaction,
+		}.Command(),
+		remote.Ask[shape.Queue]{
+			Admin: true, Use: "queue", Short: "Show the payments that wait for the wallet, and what stops payments",
+			Call:    "GET /v1/payments/queue",
+			Filters: []remote.Filter{{Flag: "limit", Value: 50, About: "how many to show, at most 200"}},
+			Show:    showQueue,
+		}.Command(),
+		remote.Ask[shape.Switches]{
+			Admin: true, Use: "pause [REASON…]", Short: "Stop new payments; signed ones are still watched on the chain",
+			Call: "POST /v1/payments/pause",
+			Body: func(args []string) (any, error) { return map[string]string{"reason": strings.Join(args, " ")}, nil },
+			Show: showSwitches,
+		}.Command(),
+		remote.Ask[shape.Switches]{
+			Admin: true, Use: "resume", Short: "End the pause, and the hold that the system set",
+			Call: "POST /v1/payments/resume", Show: showSwitches,
+		}.Command(),
+		remote.Ask[shape.Ledger]{
+			Admin: true, Use: "ledger", Short: "Show the balance of each account of the ledger",
+			Call: "GET /v1/payments/ledger", Show: showLedger,
+		}.Command(),
+		newReconcile(),
 	)
-
-	t.AddFlags(cmd)
-	return cmd
 }
 
-func newList(t *remote.Target) *cobra.Command {
-	var status, hash string
-	flags := map[string]*bool{}
-	cmd := remote.List[shape.Transaction]{
-		As: t.AsAdmin, Use: "list", Short: "List transactions, the newest first", Args: terminal.Exactly(0),
-		Query: func([]string) (string, map[string]string) {
-			filters := map[string]string{"status": strings.ToLower(status), "hash": strings.ToLower(hash)}
-			for name, given := range flags {
-				if *given {
-					filters[name] = "true"
-				}
-			}
-			return "/v1/transactions", filters
-		},
-		Show: showTransactions,
-	}.Command()
-
-	cmd.Flags().StringVar(&status, "in-status", "", "only those in this status: pending, processing, processed or failed")
-	cmd.Flags().StringVar(&hash, "hash", "", "only those whose hash begins with this")
-	flags["needs_review"] = cmd.Flags().Bool("needs-review", false, "only those that an administrator has to resolve")
-	flags["owed"] = cmd.Flags().Bool("owed", false, "only those whose sender is owed money that is not on its way")
-	flags["retryable"] = cmd.Flags().Bool("retryable", false, "only failed ones that may be retried")
-	flags["stuck"] = cmd.Flags().Bool("stuck", false, "only those that are in processing for too long")
-	return cmd
+// NextSteps say what to do about a refusal.
+var NextSteps = map[fault.Code]string{
+	fault.TransactionNotFound: "look which there are: starter tx list",
+	fault.PaymentUndecided:    "wait for what the chain says: starter tx show HASH",
+	fault.NotConfigured:       "it is off until the worker gets its settings: see docs/transaction.md",
 }
 
-func newShow(t *remote.Target) *cobra.Command {
-	return remote.Ask[shape.WholeTransaction]{
-		As: t.AsAdmin, Use: "show HASH", Short: "Show one transaction with its history and its payments",
-		Args: terminal.Exactly(1),
-		Call: remote.Get(Path),
-		Show: showOverview,
-	}.Command()
+// comment is the body of an action on a transaction.
+func comment(words []string) map[string]string {
+	return map[string]string{"comment": strings.Join(words, " ")}
 }
 
-func newResolve(t *remote.Target) *cobra.Command {
+func newResolve() *cobra.Command {
 	var payment string
 	cmd := remote.Ask[shape.Transaction]{
-		As: t.AsAdmin, Use: "resolve HASH processed|failed|processing [COMMENT]",
+		Admin: true, Use: "resolve HASH processed|failed|processing [COMMENT…]", Keyed: true,
 		Short: "Resolve a transaction that needs review; processing: its deposit is right, continue",
-		Args:  terminal.AtLeast(2), Keyed: true,
-		Call: func(args []string) (client.Call, error) {
+		Call:  "POST /v1/transactions/{}/resolve",
+		Body: func(args []string) (any, error) {
 			outcome := lifecycle.TransactionState(strings.ToLower(args[1]))
 			if !slices.Contains(lifecycle.TransactionOutcomes, outcome) {
-				return client.Call{}, terminal.UsageError("no outcome " + args[1] + ": give processed, failed or processing")
+				return nil, terminal.UsageError("no outcome " + args[1] + ": give processed, failed or processing")
 			}
 
-			body := map[string]string{"outcome": string(outcome), "comment": strings.Join(args[2:], " ")}
+			body := comment(args[2:])
+			body["outcome"] = string(outcome)
 			if payment != "" {
 				body["payment"] = payment
 			}
-			return client.Call{Method: http.MethodPost, Path: Path(args[0]) + "/resolve", Body: body}, nil
+			return body, nil
 		},
 		Show: showTransaction,
 	}.Command()
@@ -148,19 +164,6 @@ func newResolve(t *remote.Target) *cobra.Command {
 		&payment, "payment", "", "after a review for payment_lost: the hash on the chain of the payment that bought it",
 	)
 	return cmd
-}
-
-func newWriteOff(t *remote.Target) *cobra.Command {
-	return remote.Ask[shape.Transaction]{
-		As: t.AsAdmin, Use: "write-off HASH [COMMENT]",
-		Short: "Write off what is owed to the sender of a failed transaction: it is not paid back",
-		Args:  terminal.AtLeast(1), Keyed: true,
-		Call: func(args []string) (client.Call, error) {
-			body := map[string]string{"comment": strings.Join(args[1:], " ")}
-			return client.Call{Method: http.MethodPost, Path: Path(args[0]) + "/write-off", Body: body}, nil
-		},
-		Show: showTransaction,
-	}.Command()
 }
 
 // reviews say in words why a transaction needs review.
@@ -175,16 +178,12 @@ var reviews = map[string]string{
 	transaction.ReviewLost: "the chain has a payment that the record does not know: it may have been for this transaction",
 }
 
-func showTransactions(cmd *cobra.Command, transactions []shape.Transaction) error {
-	rows := [][]string{{"HASH", "STATUS", "AMOUNT", "STARS", "FOR", "TRIES", "SEEN", "REMARK"}}
-	for _, t := range transactions {
-		rows = append(rows, []string{
-			t.Hash, string(t.Status), Ton(t.AmountNano), starsText(t.Stars, "?", "%d"), cmp.Or(shape.Value(t.Username), "?"),
-			fmt.Sprint(t.Attempt), terminal.When(t.CreatedAt), remark(t),
-		})
+var showTransactions = remote.Rows(func(t shape.Transaction) []string {
+	return []string{
+		t.Hash, string(t.Status), Ton(t.AmountNano), starsText(t.Stars, "?", "%d"), cmp.Or(shape.Value(t.Username), "?"),
+		fmt.Sprint(t.Attempt), terminal.When(t.CreatedAt), remark(t),
 	}
-	return terminal.Table(cmd.OutOrStdout(), rows)
-}
+}, "HASH", "STATUS", "AMOUNT", "STARS", "FOR", "TRIES", "SEEN", "REMARK")
 
 func showTransaction(cmd *cobra.Command, t shape.Transaction) error {
 	return terminal.Table(cmd.OutOrStdout(), transactionRows(t))

@@ -1,0 +1,46 @@
+package remote
+
+import (
+	"cmp"
+	"net/url"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Filter is a flag that becomes a parameter of the query. One without a value is not sent.
+type Filter struct {
+	Flag      string
+	Parameter string              // empty: the flag's name, with _ in place of -
+	Value     any                 // the default: a string, an int or a bool; nil: no text
+	Write     func(string) string // how the API spells the value; nil: as it is given
+	About     string
+}
+
+func addFilters(cmd *cobra.Command, filters []Filter) {
+	flags := cmd.Flags()
+	for _, f := range filters {
+		switch value := f.Value.(type) {
+		case int:
+			flags.Int(f.Flag, value, f.About)
+		case bool:
+			flags.Bool(f.Flag, value, f.About)
+		default:
+			text, _ := value.(string)
+			flags.String(f.Flag, text, f.About)
+		}
+	}
+}
+
+func setFilters(query url.Values, cmd *cobra.Command, filters []Filter) {
+	for _, f := range filters {
+		value := cmd.Flag(f.Flag).Value.String()
+		if value == "" || f.Value == false && value == "false" {
+			continue
+		}
+		if f.Write != nil {
+			value = f.Write(value)
+		}
+		query.Set(cmp.Or(f.Parameter, strings.ReplaceAll(f.Flag, "-", "_")), value)
+	}
+}
