@@ -23,8 +23,8 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// Run runs one command line, whose first word is the name of the program, and returns the exit code: 0 done, 1 refused or
-// failed, 2 wrong usage, 3 not reachable.
+// Run runs one command line, whose first word is the name of the program, and returns the exit code: 0 done, 1 refused
+// or failed, 2 wrong usage, 3 not reachable.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot(programName(args[0]))
 	root.SetOut(stdout) // before addCompletion: its commands keep this output

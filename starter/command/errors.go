@@ -91,6 +91,7 @@ func nextStep(cmd *cobra.Command, r *client.Refusal) string {
 	if next, known := cmd.Annotations[string(r.Code)]; known { // of this command alone
 		return next
 	}
+
 	for _, steps := range nextSteps {
 		if next, known := steps[r.Code]; known {
 			return next

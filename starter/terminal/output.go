@@ -75,6 +75,7 @@ func Tables(w io.Writer, tables ...[][]string) error {
 			return err
 		}
 	}
+
 	return nil
 }
 

@@ -34,8 +34,8 @@ func Group(cmd *cobra.Command, members ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// AsUsed lets a command take the arguments that its line of usage names. One in brackets may be missing, and one with an
-// ellipsis is a text of any number of words.
+// AsUsed lets a command take the arguments that its line of usage names. One in brackets may be missing, and one with
+// an ellipsis is a text of any number of words.
 func AsUsed(cmd *cobra.Command, args []string) error {
 	least, most := 0, 0
 	for _, word := range strings.Fields(cmd.Use)[1:] {

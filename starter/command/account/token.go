@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stagecoach/api/shape"
+	"stagecoach/internal/store/account"
 	"stagecoach/starter/command/remote"
 	"stagecoach/starter/terminal"
 )
@@ -54,8 +55,7 @@ func newTokenCreate() *cobra.Command {
 	return cmd
 }
 
-const errNoScope = terminal.UsageError("--scope is missing: give one or more of " +
-	"read, files, deliveries, tasks, downloads, webhooks, money, operate, users")
+var errNoScope = terminal.UsageError("--scope is missing: give one or more of " + terminal.Join(account.Scopes))
 
 func newTokenRotate() *cobra.Command {
 	var grace time.Duration

@@ -66,6 +66,7 @@ the end: exit code 0 then means DELIVERED. With --no-wait it means that the deli
 			Call: "POST /v1/deliveries/{}/cancel", Show: showDelivery,
 		}.Command(),
 	)
+
 	return cmd
 }
 

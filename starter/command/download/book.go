@@ -71,6 +71,7 @@ func showBook(cmd *cobra.Command, b shape.Book) error {
 		{"state", b.State},
 		{"added", terminal.When(b.CreatedAt)},
 	}
+
 	for _, m := range b.Media {
 		rows = append(rows, []string{m.MediaType, fmt.Sprintf("%s at %s", m.Status, m.Path)})
 		if m.SourceURL != nil { // for its owner and administrators

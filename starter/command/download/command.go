@@ -66,6 +66,7 @@ exit code 0 then means completed. Ctrl-C ends the waiting, not the download.`,
 			Show: func(cmd *cobra.Command, p shape.Page[shape.History]) error { return remote.ShowEvents(cmd, p.Items) },
 		}.Command(),
 	)
+
 	return cmd
 }
 

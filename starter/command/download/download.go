@@ -27,7 +27,9 @@ func ChangeLine(d shape.Download) string {
 	line := fmt.Sprintf("download %s  %-11s  %s", d.ID, d.Status, what(d))
 	switch {
 	case d.Status == lifecycle.DownloadCompleted:
-		line += fmt.Sprintf(", %s in %s", terminal.BytesText(d.Size), terminal.Took(shape.Value(d.CompletedAt).Sub(d.CreatedAt)))
+		line += fmt.Sprintf(
+			", %s in %s", terminal.BytesText(d.Size), terminal.Took(shape.Value(d.CompletedAt).Sub(d.CreatedAt)),
+		)
 	case d.FailureReason != nil:
 		line += ": " + terminal.Printable(why(d))
 	}

@@ -93,7 +93,9 @@ func showExamination(cmd *cobra.Command, e shape.Doctor) error {
 		}
 
 		for _, c := range p.Checks {
-			rows = append(rows, []string{process, c.System, c.State, shape.Value(c.Account), cmp.Or(c.Detail, shape.Value(c.Code))})
+			rows = append(
+				rows, []string{process, c.System, c.State, shape.Value(c.Account), cmp.Or(c.Detail, shape.Value(c.Code))},
+			)
 			if c.State != "works" && c.State != "off" {
 				next = append(next, p.Identity+" "+c.System+": "+strings.TrimSpace(shape.Value(c.Code)+" "+shape.Value(c.Next)))
 			}

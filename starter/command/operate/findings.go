@@ -14,7 +14,8 @@ import (
 
 func findingRow(f shape.Finding) []string {
 	return []string{
-		terminal.When(f.FoundAt), f.Workload, terminal.Shorten(f.EntityID, 16), f.Finding, cmp.Or(shape.Value(f.Done), "nothing yet"),
+		terminal.When(f.FoundAt), f.Workload, terminal.Shorten(f.EntityID, 16), f.Finding,
+		cmp.Or(shape.Value(f.Done), "nothing yet"),
 	}
 }
 

@@ -35,6 +35,7 @@ when they start; as a step of its own, a migration can fail before a service is 
 			if err := app.Migrate(ctx, url, log); err != nil {
 				return err
 			}
+
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), "the database is up to date")
 			return err
 		},
@@ -74,6 +75,7 @@ func NewRestored() *cobra.Command {
 			if err := app.Restored(cmd.Context(), c, log); err != nil {
 				return err
 			}
+
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), "restored: start the services now")
 			return err
 		},
@@ -84,8 +86,9 @@ func NewRestored() *cobra.Command {
 // settings.
 func NewReseal() *cobra.Command {
 	return &cobra.Command{
-		Use: "reseal", Short: "Encrypt the OAuth tokens in the database again, with the first key of STAGECOACH_ENCRYPTION_KEY",
-		Args: terminal.AsUsed,
+		Use:   "reseal",
+		Short: "Encrypt the OAuth tokens in the database again, with the first key of STAGECOACH_ENCRYPTION_KEY",
+		Args:  terminal.AsUsed,
 		Long: `Encrypt the OAuth tokens in the database again, with the first key of STAGECOACH_ENCRYPTION_KEY.
 
 Every service must have this key already; the services may keep running. Afterwards no token in the
@@ -100,6 +103,7 @@ database needs the other keys.`,
 			if err != nil {
 				return err
 			}
+
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "tokens encrypted with the first key: %d\n", rows)
 			return err
 		},

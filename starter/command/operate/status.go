@@ -38,6 +38,7 @@ func (s *overview) UnmarshalJSON(document []byte) error {
 		}
 		s.inState[workload.Name] = counts
 	}
+
 	return json.Unmarshal(document, &s.Status)
 }
 
@@ -58,9 +59,11 @@ func showStatus(cmd *cobra.Command, s overview) error {
 		{"qBittorrent", qbittorrentText(s.QBittorrent)},
 		{"stuck", cmp.Or(strings.Join(s.StuckJobs, ", "), "none")},
 	}
+
 	for _, workload := range lifecycle.Workloads {
 		rows = append(rows, []string{workload.Name, countsText(workload.Table.StateNames(), s.inState[workload.Name])})
 	}
+
 	rows = append(rows,
 		[]string{"need review", fmt.Sprint(s.NeedsReview)},
 		[]string{"open findings", fmt.Sprint(s.OpenFindings)},
@@ -69,6 +72,7 @@ func showStatus(cmd *cobra.Command, s overview) error {
 	for _, stop := range s.Stops {
 		rows = append(rows, []string{"payments stopped", terminal.Shorten(stop.Name+": "+stop.Reason, 56)})
 	}
+
 	for _, alert := range s.Alerts {
 		rows = append(rows, []string{"ALERT", alert.Kind + " since " + terminal.When(alert.OpenedAt)})
 	}

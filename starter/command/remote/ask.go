@@ -72,6 +72,7 @@ func (a Ask[T]) answer(cmd *cobra.Command, c *client.Client, args []string, key 
 	if a.Query != nil {
 		call.Query = a.Query(args)
 	}
+
 	setFilters(call.Query, cmd, a.Filters)
 
 	if a.Body != nil {
@@ -79,6 +80,7 @@ func (a Ask[T]) answer(cmd *cobra.Command, c *client.Client, args []string, key 
 			return nil, err
 		}
 	}
+
 	answer, _, err = c.Send(cmd.Context(), call)
 	return answer, err
 }

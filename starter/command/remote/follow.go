@@ -74,6 +74,7 @@ func (w Wait[T]) Run(cmd *cobra.Command, c *client.Client) error {
 	if err != nil {
 		return err
 	}
+
 	now, err := client.Decode[T](answer)
 	if err != nil {
 		return err
@@ -101,6 +102,7 @@ func (w Wait[T]) Run(cmd *cobra.Command, c *client.Client) error {
 	case !w.Wait:
 		fmt.Fprintf(out, "see its progress: %s\n", show)
 	}
+
 	if err != nil || !w.Wait {
 		return err
 	}

@@ -38,7 +38,9 @@ func newCreate() *cobra.Command {
 	flags.StringVar(&task.Priority, "priority", "", "low, normal, high or critical (default normal)")
 	flags.StringVar(&assignee, "assignee", "", "id of the member who is to do it (default: who claims it)")
 	flags.StringSliceVar(&task.Labels, "label", nil, "a label; may be given several times")
-	flags.StringSliceVar(&task.BlockedBy, "blocked-by", nil, "id of a task that must be DONE first; may be given several times")
+	flags.StringSliceVar(
+		&task.BlockedBy, "blocked-by", nil, "id of a task that must be DONE first; may be given several times",
+	)
 	return cmd
 }
 

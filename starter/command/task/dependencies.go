@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -53,7 +52,7 @@ func newDependencies() *cobra.Command {
 
 // dependenciesOf reads all tasks of the task's workspace and follows their blockers in both directions.
 func dependenciesOf(ctx context.Context, c *client.Client, id string) (dependencies, error) {
-	root, err := client.Ask[shape.Task](ctx, c, client.Call{Method: http.MethodGet, Path: "/v1/tasks/" + url.PathEscape(id)})
+	root, err := client.Ask[shape.Task](ctx, c, remote.Call("GET /v1/tasks/{}", id))
 	if err != nil {
 		return dependencies{}, err
 	}

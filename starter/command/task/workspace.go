@@ -111,6 +111,7 @@ func (s *workspaceSettings) body(name string) (map[string]any, error) {
 	if name != "" {
 		body["name"] = name
 	}
+
 	if s.given("deadline") {
 		minutes, err := readDeadlines(s.deadlines)
 		if err != nil {

@@ -93,9 +93,11 @@ func (r *bulkRetry) query(now time.Time) url.Values {
 	if r.failure != "" {
 		query.Set("error", r.failure)
 	}
+
 	if r.olderThan > 0 {
 		query.Set("seen_until", now.Add(-r.olderThan).UTC().Format(time.RFC3339))
 	}
+
 	if r.since > 0 {
 		query.Set("seen_from", now.Add(-r.since).UTC().Format(time.RFC3339))
 	}
@@ -142,6 +144,7 @@ func (r *bulkRetry) run(cmd *cobra.Command, c *client.Client) error {
 		}
 		done = append(done, one)
 	}
+
 	return errors.Join(r.show(cmd, done), err)
 }
 
@@ -151,6 +154,7 @@ func (r *bulkRetry) retry(cmd *cobra.Command, c *client.Client, t shape.Transact
 	call.Body = r.comment
 	_, _, err := c.Send(cmd.Context(), call)
 	no, refused := errors.AsType[*client.Refusal](err)
+
 	switch {
 	case err == nil:
 		return retried{Hash: t.Hash, Outcome: "retried", Remark: remark(t)}, nil

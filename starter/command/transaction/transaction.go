@@ -44,19 +44,24 @@ func remark(t shape.Transaction) string {
 	if t.ErrorMessage != nil {
 		remarks = append(remarks, fmt.Sprintf("%s (%s)", *t.ErrorMessage, shape.Value(t.ErrorClass)))
 	}
+
 	if t.RetryAt != nil {
 		remarks = append(remarks, "tried again by itself at "+terminal.When(*t.RetryAt))
 	}
+
 	if t.GivenUpAt != nil {
 		remarks = append(remarks, "given up by the system: retry it, or resolve it")
 	}
+
 	if t.NeedsReview {
 		reason := shape.Value(t.ReviewReason)
 		remarks = append(remarks, "needs review: "+cmp.Or(reviews[reason], reason))
 	}
+
 	if t.RefundDueNano > 0 {
 		remarks = append(remarks, "owed: "+Ton(t.RefundDueNano))
 	}
+
 	if t.DustNano > 0 {
 		remarks = append(remarks, "kept, less than the gas to return it: "+Ton(t.DustNano))
 	}
@@ -224,6 +229,7 @@ func showOverview(cmd *cobra.Command, t shape.WholeTransaction) error {
 	if err := terminal.Table(cmd.OutOrStdout(), rows); err != nil {
 		return err
 	}
+
 	fmt.Fprintln(cmd.OutOrStdout())
 	return remote.ShowEvents(cmd, t.Events)
 }
