@@ -10,12 +10,8 @@ func RegisterQuotes(w worker.ActivityRegistry, payments *PaymentActivities) {
 	w.RegisterActivityWithOptions(payments.QuoteOrder, activity.RegisterOptions{Name: "QuoteOrder"})
 }
 
-// RegisterPayments adds what needs the wallet's key or the shop's session to a worker. A nil monitor stands for one
-// without a wallet, which gives its work back.
+// RegisterPayments adds what needs the wallet's key or Fragment's session to a worker.
 func RegisterPayments(w worker.ActivityRegistry, payments *PaymentActivities, monitor *Monitor) {
-	if monitor == nil {
-		monitor = &Monitor{}
-	}
 	w.RegisterActivity(payments)
 	w.RegisterActivity(monitor)
 }

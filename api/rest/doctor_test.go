@@ -18,7 +18,7 @@ func TestDoctor(t *testing.T) {
 	ctx := t.Context()
 	starts := func(identity string) {
 		t.Helper()
-		if err := w.store.Beat(ctx, operations.Process{Identity: identity, Service: "worker", Version: "0.2.0", StartedAt: time.Now()}, nil); err != nil {
+		if err := w.store.SaveHeartbeat(ctx, operations.Process{Identity: identity, Service: "worker", Version: "0.2.0", StartedAt: time.Now()}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

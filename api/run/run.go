@@ -24,7 +24,6 @@ import (
 	"stagecoach/internal/codec"
 	"stagecoach/internal/config"
 	"stagecoach/internal/feed"
-	"stagecoach/internal/operations/status"
 	"stagecoach/internal/service"
 )
 
@@ -56,7 +55,7 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 	defer files.Close()
 
 	whole := p.Reporter()
-	p.Metrics.Registry.MustRegister(whole, status.NewGauges(whole))
+	p.Metrics.Registry.MustRegister(whole)
 	services := service.From(p)
 	readers := operators.CodecOptions{Namespace: p.Namespace, Origin: c.API.WebUIOrigin}
 	if p.Codec != nil {

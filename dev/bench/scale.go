@@ -52,7 +52,9 @@ func measureScale(ctx context.Context, m *machine) (rows []row, err error) {
 	defer func() { _ = conn.Close(ctx) }()
 
 	// the status names who is above
-	m.store.SetQuotas(core.Quotas{"tasks": 5000, "deliveries": 1000, "downloads": 100, "workspaces": 50, "members": 500, "books": 1000})
+	m.store.SetQuotas(core.Quotas{
+		"tasks": 5000, "deliveries": 1000, "downloads": 100, "workspaces": 50, "members": 500, "books": 1000,
+	})
 	for _, part := range scaleParts(ctx, m) {
 		baseline := func() error { _, err := conn.Exec(ctx, part.scan); return err }
 		ours, scans, err := scaleSamples(part.do, baseline)
@@ -108,14 +110,16 @@ func scaleParts(ctx context.Context, m *machine) []scalePart {
 		{"metrics", func() error {
 			r := reporter()
 			registry := prometheus.NewRegistry()
-			registry.MustRegister(r, status.NewGauges(r))
+			registry.MustRegister(r)
 			_, err := registry.Gather()
 			return err
 		}, countingRows, "counting the rows"},
 		{"statistics of transactions", func() error { _, err := m.store.StatsOfTransactions(ctx, 30); return err }, countingRows, "counting the rows"},
 		{"a live message", func() error { return showBoard(ctx, m.store) }, wholeLine, "numbering all that wait"},
 		{"notices", func() error {
-			_, err := m.store.DueNotices(ctx, []string{lifecycle.WorkloadTask, lifecycle.WorkloadDownload, lifecycle.WorkloadTransaction}, 50)
+			_, err := m.store.DueNotices(
+				ctx, []string{lifecycle.WorkloadTask, lifecycle.WorkloadDownload, lifecycle.WorkloadTransaction}, 50,
+			)
 			return err
 		}, allNotices, "sorting all that are due"},
 		{"a list of expired deliveries", func() error {

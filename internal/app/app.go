@@ -73,7 +73,7 @@ var (
 	temporalMetrics = sync.OnceValues(func() (client.MetricsHandler, error) { return processMetrics().Temporal() })
 )
 
-// Connections is what both services hold.
+// Connections are what the worker and the API share.
 type Connections struct {
 	Config    config.Config
 	Log       *slog.Logger
@@ -196,14 +196,20 @@ func identity(service string) string {
 	return fmt.Sprintf("%d@%s@%s", os.Getpid(), host, service)
 }
 
-// KeepAlive lets the process say that it lives, and gives the function that ends this.
+// KeepAlive sends the heartbeats of this process until stop is called.
 func (a *Connections) KeepAlive(ctx context.Context) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var beating sync.WaitGroup
-	beating.Go(func() { a.Liveness.Run(ctx) })
-	return func() { cancel(); beating.Wait() }
+	return background(ctx, a.Liveness.Run)
 }
 
+// background runs something until stop is called, which waits for its end.
+func background(ctx context.Context, run func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { run(ctx) })
+	return func() { cancel(); running.Wait() }
+}
+
+// Close gives all connections back, and sends the last traces.
 func (a *Connections) Close() {
 	if a.Temporal != nil {
 		a.Temporal.Close()

@@ -2,19 +2,15 @@ package app
 
 import (
 	"context"
-	"sync"
 
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/doctor"
 )
 
-// Examine lets the process look at what it needs, and gives the function that ends this.
+// Examine checks what this process needs, at its start and when an administrator asks, until stop is called.
 func (a *Connections) Examine(ctx context.Context, service string, checks []doctor.Check) (stop func()) {
 	examiner := doctor.Examiner{Store: a.Store, Identity: identity(service), Checks: checks, Log: a.Log}
-	ctx, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	running.Go(func() { examiner.Run(ctx) })
-	return func() { cancel(); running.Wait() }
+	return background(ctx, examiner.Run)
 }
 
 // Doctor gives what asks all processes.

@@ -20,3 +20,11 @@ func (a *Connections) Downloads() *service.Downloads {
 		OnStarted:      func(mediaType string) { counted.Started.WithLabelValues(mediaType).Inc() },
 	}
 }
+
+// pollGap is how old qBittorrent's last answer may grow; 0: downloads are off.
+func (a *Connections) pollGap() time.Duration {
+	if a.Config.QBittorrent.URL == "" {
+		return 0
+	}
+	return a.Config.Download.PollGap()
+}

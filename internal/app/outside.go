@@ -6,8 +6,8 @@ import (
 
 	"golang.org/x/oauth2"
 
-	"stagecoach/internal/operations/liveness"
 	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store/operations"
 	"stagecoach/internal/telegram"
 	"stagecoach/internal/yandex"
 )
@@ -22,7 +22,7 @@ func (a *Connections) connectOutside(ctx context.Context) (err error) {
 		Token: c.Telegram.Token, APIURL: c.Telegram.APIURL, ConnectTimeout: c.Delivery.ConnectTimeout,
 		RequestsPerSecond: c.Telegram.RequestsPerSecond,
 		OnLatency:         TraceCall("telegram", a.Metrics.TelegramLatency),
-		OnResult:          a.Liveness.Noting(liveness.Telegram),
+		OnResult:          a.Liveness.Noting(operations.Telegram),
 	})
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func (a *Connections) connectOutside(ctx context.Context) (err error) {
 		APIURL: c.Yandex.APIURL, Root: c.Yandex.Root, Tokens: a.tokens,
 		ConnectTimeout: c.Delivery.ConnectTimeout, CallTimeout: c.Delivery.StorageTimeout,
 		OnLatency: TraceCall("yandex", a.Metrics.YandexLatency),
-		OnResult:  a.Liveness.Noting(liveness.Yandex),
+		OnResult:  a.Liveness.Noting(operations.Yandex),
 	})
 
 	return nil

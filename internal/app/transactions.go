@@ -6,8 +6,8 @@ import (
 
 	"stagecoach/internal/fragment"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/operations/liveness"
 	"stagecoach/internal/service"
+	"stagecoach/internal/store/operations"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
 )
@@ -42,7 +42,7 @@ func (a *Connections) Chain() *toncenter.Client {
 	return toncenter.New(toncenter.Options{
 		URL: c.ToncenterURL, APIKey: c.ToncenterKey, RequestsPerSecond: c.ToncenterRate,
 		Reserve:   SharedRate(a.Store, "toncenter", c.ToncenterURL, c.ToncenterKey),
-		OnLatency: TraceCall("toncenter", a.Metrics.Transaction().ToncenterLatency), OnResult: a.Liveness.Noting(liveness.Toncenter),
+		OnLatency: TraceCall("toncenter", a.Metrics.Transaction().ToncenterLatency), OnResult: a.Liveness.Noting(operations.Toncenter),
 	})
 }
 
@@ -55,7 +55,7 @@ func (a *Connections) Fragment(o fragment.Options) *fragment.Client {
 		session = c.Cookies
 	}
 	o.Reserve = SharedRate(a.Store, "fragment", c.URL, session)
-	o.OnLatency, o.OnResult = TraceCall("fragment", a.Metrics.Transaction().FragmentLatency), a.Liveness.Noting(liveness.Fragment)
+	o.OnLatency, o.OnResult = TraceCall("fragment", a.Metrics.Transaction().FragmentLatency), a.Liveness.Noting(operations.Fragment)
 	return fragment.New(o)
 }
 

@@ -48,7 +48,7 @@ func TestChecksOfProcesses(t *testing.T) {
 	}
 
 	// What a process found that is gone is forgotten, that of a process that lives is not, however old it is.
-	if err := w.Beat(ctx, operations.Process{Identity: "b", StartedAt: time.Now()}, nil); err != nil {
+	if err := w.SaveHeartbeat(ctx, operations.Process{Identity: "b", StartedAt: time.Now()}, nil); err != nil {
 		t.Fatal(err)
 	}
 

@@ -1,12 +1,43 @@
 package run
 
 import (
+	"go.temporal.io/sdk/worker"
+
 	"stagecoach/activities/delivery"
+	"stagecoach/internal/config"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/operations/doctor"
+	"stagecoach/internal/service"
+	deliveryworkflow "stagecoach/workflows/delivery"
 )
+
+// deliveryPart gives what deliveries need. Only a process that serves their queue opens a spool.
+func (p process) deliveryPart(services service.Services) (part, error) {
+	deliveries := part{main: []any{&delivery.Records{Deliveries: services.Deliveries}}}
+	if !serves(p.Config, lifecycle.DeliveryQueue) {
+		return deliveries, nil
+	}
+
+	activities, err := p.deliveryActivities()
+	deliveries.queues = []queue{{
+		name: lifecycle.DeliveryQueue, options: streamingOptions(p.Config),
+		register: func(w worker.ActivityRegistry) { w.RegisterActivity(activities) },
+	}}
+
+	deliveries.checks = []doctor.Check{doctor.OfTelegram(p.Telegram, p.Config.Telegram.APIURL, false), p.StorageCheck()}
+	return deliveries, err
+}
+
+func deliverySettings(c config.Config) deliveryworkflow.Settings {
+	return deliveryworkflow.Settings{
+		TTL: c.Delivery.TTL, JobTimeout: c.Delivery.JobTimeout,
+		HeartbeatTimeout: c.Delivery.Heartbeat, RetryInterval: c.Delivery.RetryInterval,
+	}
+}
 
 func (p process) deliveryActivities() (*delivery.Activities, error) {
 	c := p.Config
-	courier := &delivery.Activities{
+	activities := &delivery.Activities{
 		Store: p.Store, Storage: p.Yandex, Telegram: p.Telegram, Temporal: p.Temporal,
 		Metrics: p.Metrics.Delivery(), Log: p.Log,
 		Settings: delivery.Settings{
@@ -25,8 +56,8 @@ func (p process) deliveryActivities() (*delivery.Activities, error) {
 		if err != nil {
 			return nil, err
 		}
-		courier.Spool = spool
+		activities.Spool = spool
 	}
 
-	return courier, nil
+	return activities, nil
 }

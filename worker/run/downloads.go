@@ -3,31 +3,67 @@ package run
 import (
 	"time"
 
+	"go.temporal.io/sdk/worker"
+
 	"stagecoach/activities/download"
 	"stagecoach/internal/app"
+	"stagecoach/internal/config"
 	"stagecoach/internal/fetch"
-	"stagecoach/internal/operations/liveness"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/operations/doctor"
 	"stagecoach/internal/qbittorrent"
+	"stagecoach/internal/service"
+	"stagecoach/internal/store/operations"
+	downloadworkflow "stagecoach/workflows/download"
 )
 
 // downloadAlertAfter is how long qBittorrent may be out of reach before the administrators hear of it: an update and
 // its restart take less.
 const downloadAlertAfter = 5 * time.Minute
 
+// downloadPart gives what downloads need.
+func (p process) downloadPart(services service.Services) (part, error) {
+	activities, watcher := p.downloadActivities(services.Downloads)
+	downloads := part{main: []any{activities, watcher}}
+	if serves(p.Config, lifecycle.MainQueue) {
+		downloads.checks = []doctor.Check{torrentsCheck(p.Config.QBittorrent, activities)}
+		downloads.start = services.Downloads.StartSync
+	}
+
+	if serves(p.Config, lifecycle.TorrentQueue) {
+		downloads.queues = []queue{{
+			name: lifecycle.TorrentQueue, options: filesOptions(p.Config),
+			register: func(w worker.ActivityRegistry) { download.RegisterFiles(w, activities) },
+		}}
+	}
+	return downloads, nil
+}
+
+func downloadSettings(c config.Config) downloadworkflow.Settings {
+	return downloadworkflow.Settings{Grace: c.Download.Grace}
+}
+
+func torrentsCheck(c config.QBittorrent, downloads *download.Activities) doctor.Check {
+	if c.URL == "" {
+		return doctor.Off(operations.QBittorrent, "STAGECOACH_QBITTORRENT_URL is empty", doctor.AboutDownloads)
+	}
+	return doctor.OfQBittorrent(downloads.Torrents, c.Password != "")
+}
+
 // downloadActivities gives the activities of downloads and the watcher's, which share one window on qBittorrent: its
 // one login too.
-func (p process) downloadActivities() (*download.Activities, *download.Sync) {
+func (p process) downloadActivities(jobs *service.Downloads) (*download.Activities, *download.Sync) {
 	c := p.Config
 	torrents := qbittorrent.New(qbittorrent.Options{
 		URL: c.QBittorrent.URL, Username: c.QBittorrent.Username, Password: c.QBittorrent.Password,
 		Timeout:        c.QBittorrent.Timeout,
 		ActiveCategory: c.QBittorrent.ActiveCategory, DoneCategory: c.QBittorrent.DoneCategory,
 		OnLatency: app.TraceCall("qbittorrent", p.Metrics.Download().Latency),
-		OnResult:  p.Liveness.Noting(liveness.QBittorrent),
+		OnResult:  p.Liveness.Noting(operations.QBittorrent),
 	})
 
 	downloads := &download.Activities{
-		Store: p.Store, Jobs: p.Downloads(), Torrents: torrents, Log: p.Log,
+		Store: p.Store, Jobs: jobs, Torrents: torrents, Log: p.Log,
 		Fetcher: fetch.New(fetch.Options{
 			MaxSize: c.Download.SourceMaxSize, Timeout: c.Download.SourceTimeout, AllowPrivate: c.Download.PrivateSources,
 		}),

@@ -1,14 +1,44 @@
 package run
 
 import (
+	"context"
 	"time"
 
+	"stagecoach/internal/app"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/operations/cleanup"
 	"stagecoach/internal/operations/reconcile"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/operations"
+	"stagecoach/internal/temporalio"
+	"stagecoach/workflows/reconciler"
+	"stagecoach/workflows/retention"
 )
+
+// operationsPart gives what keeps the record and Temporal in order.
+func (p process) operationsPart(services service.Services) (part, error) {
+	all := part{main: []any{p.reconciler(services.Workloads()), &cleanup.OldRows{Store: p.Store, Log: p.Log}}}
+	if serves(p.Config, lifecycle.MainQueue) {
+		all.start = p.startOperations
+	}
+	return all, nil
+}
+
+// startOperations starts the reconciler and the schedule of retention.
+func (p process) startOperations(ctx context.Context) error {
+	err := p.keepRunning(ctx, "the reconciler", func() error {
+		return temporalio.StartSingleton(ctx, p.Temporal, reconciler.WorkflowType, reconciler.WorkflowID, reconciler.Title)
+	})
+	if err != nil {
+		return err
+	}
+
+	// A server that has just started serves no schedules until its own worker, on which they run, polls.
+	return app.RetryWhileUnavailable(ctx, p.Log, "Temporal's schedules", func() error {
+		return retention.EnsureSchedule(ctx, p.Temporal, p.Config.Retention)
+	})
+}
 
 func (p process) counts() *reconcile.Counts {
 	for _, kind := range store.Parts.CountKinds() { // a counter that is not there yet cannot be seen to grow

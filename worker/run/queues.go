@@ -6,12 +6,15 @@ import (
 	"sync"
 	"time"
 
-	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 
 	"stagecoach/internal/config"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/core"
 )
+
+// cancelNotice is how soon a running activity hears of a cancel: the most that the SDK holds a heartbeat back.
+const cancelNotice = 3 * time.Second
 
 // stickyPatience is how long a workflow's task waits for the worker that has the workflow in memory; the SDK's own 5 s
 // are too few when a thousand deadlines fall due at once.
@@ -21,8 +24,8 @@ const stickyPatience = 10 * time.Second
 const quotesAtOnce = 2
 
 // mainOptions are for the queue of all workflows and of short activities.
-func mainOptions(c config.Config, each []interceptor.WorkerInterceptor) worker.Options {
-	o := workerOptions(c, each)
+func mainOptions(c config.Config) worker.Options {
+	o := workerOptions(c)
 	o.MaxConcurrentWorkflowTaskExecutionSize = c.Worker.WorkflowSlots
 	o.MaxConcurrentActivityExecutionSize = c.Worker.ActivitySlots
 	o.MaxConcurrentLocalActivityExecutionSize = c.Worker.ActivitySlots
@@ -38,9 +41,8 @@ func mainOptions(c config.Config, each []interceptor.WorkerInterceptor) worker.O
 }
 
 // streamingOptions are for the queue of deliveries, whose slots never hold up the others' work.
-func streamingOptions(c config.Config, each []interceptor.WorkerInterceptor) worker.Options {
-	o := workerOptions(c, each)
-	o.MaxConcurrentActivityExecutionSize = c.Delivery.Parallel
+func streamingOptions(c config.Config) worker.Options {
+	o := activityOptions(c, c.Delivery.Parallel)
 	// Two pollers cannot fetch many small jobs fast enough; more of them come with a backlog only, for each poll of a
 	// worker that freezes swallows a try.
 	o.ActivityTaskPollerBehavior = worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{
@@ -49,16 +51,13 @@ func streamingOptions(c config.Config, each []interceptor.WorkerInterceptor) wor
 
 	o.TaskQueueActivitiesPerSecond = c.Delivery.RatePerSecond
 	o.MaxHeartbeatThrottleInterval = cancelNotice
-	o.DisableWorkflowWorker = true
 	return o
 }
 
 // quotesOptions are for the queue of orders that want a price.
-func quotesOptions(c config.Config, each []interceptor.WorkerInterceptor) worker.Options {
-	o := workerOptions(c, each)
-	o.MaxConcurrentActivityExecutionSize = quotesAtOnce
+func quotesOptions(c config.Config) worker.Options {
+	o := activityOptions(c, quotesAtOnce)
 	o.BackgroundActivityContext = core.Reserved(context.Background())
-	o.DisableWorkflowWorker = true
 	return o
 }
 
@@ -67,28 +66,24 @@ func quotesOptions(c config.Config, each []interceptor.WorkerInterceptor) worker
 const filesAtOnce = 2
 
 // filesOptions are for the queue of .torrent files.
-func filesOptions(c config.Config, each []interceptor.WorkerInterceptor) worker.Options {
-	o := workerOptions(c, each)
-	o.MaxConcurrentActivityExecutionSize = filesAtOnce
+func filesOptions(c config.Config) worker.Options {
+	o := activityOptions(c, filesAtOnce)
 	o.MaxHeartbeatThrottleInterval = cancelNotice
-	o.DisableWorkflowWorker = true
 	return o
 }
 
-// paymentsOptions are for the queue of what needs the wallet's key or the shop's session. Its activities use reserved
+// paymentsOptions are for the queue of what needs the wallet's key or Fragment's session. Its activities use reserved
 // connections to PostgreSQL, as do those that price orders: users' load never delays a payment.
-func paymentsOptions(c config.Config, each []interceptor.WorkerInterceptor) worker.Options {
-	o := workerOptions(c, each)
-	o.MaxConcurrentActivityExecutionSize = c.Worker.ActivitySlots
+func paymentsOptions(c config.Config) worker.Options {
+	o := activityOptions(c, c.Worker.ActivitySlots)
 	o.BackgroundActivityContext = core.Reserved(context.Background())
-	o.DisableWorkflowWorker = true
 	return o
 }
 
 // leftPaymentsOptions are for payments on the main queue in a process for payments alone: one poller, for most of what
 // lies there is for others.
-func leftPaymentsOptions(c config.Config, each []interceptor.WorkerInterceptor) worker.Options {
-	o := paymentsOptions(c, each)
+func leftPaymentsOptions(c config.Config) worker.Options {
+	o := paymentsOptions(c)
 	o.MaxConcurrentActivityTaskPollers = 1
 	return o
 }
@@ -98,9 +93,34 @@ func serves(c config.Config, queue string) bool {
 	return len(c.Worker.Queues) == 0 || slices.Contains(c.Worker.Queues, queue)
 }
 
+// served lists the task queues of this program that a process serves.
+func served(c config.Config, parts []part) (queues []string) {
+	if serves(c, lifecycle.MainQueue) {
+		queues = append(queues, lifecycle.MainQueue)
+	}
+
+	for _, part := range parts {
+		for _, queue := range part.queues {
+			if serves(c, queue.name) {
+				queues = append(queues, queue.name)
+			}
+		}
+	}
+
+	return queues
+}
+
+// activityOptions are for a queue of activities, of which so many run at once.
+func activityOptions(c config.Config, atOnce int) worker.Options {
+	o := workerOptions(c)
+	o.MaxConcurrentActivityExecutionSize = atOnce
+	o.DisableWorkflowWorker = true
+	return o
+}
+
 // workerOptions are what all of a process's workers have.
-func workerOptions(c config.Config, each []interceptor.WorkerInterceptor) worker.Options {
-	o := worker.Options{WorkerStopTimeout: c.Worker.StopTimeout, Interceptors: each}
+func workerOptions(c config.Config) worker.Options {
+	o := worker.Options{WorkerStopTimeout: c.Worker.StopTimeout}
 	if version := c.Worker.Version; version.Deployment != "" {
 		o.DeploymentOptions = worker.DeploymentOptions{
 			UseVersioning: true,
@@ -110,7 +130,7 @@ func workerOptions(c config.Config, each []interceptor.WorkerInterceptor) worker
 	return o
 }
 
-// handOverAfter is how long a attempt goes on in a worker that was told to stop: it is given up in time to say so.
+// handOverAfter is how long an attempt goes on in a worker that was told to stop: it is given up in time to say so.
 func handOverAfter(stopTimeout time.Duration) time.Duration {
 	return stopTimeout - min(stopTimeout/2, 5*time.Second)
 }

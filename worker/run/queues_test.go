@@ -27,10 +27,10 @@ func TestPaymentsDoNotQueueBehindUsers(t *testing.T) {
 		options worker.Options
 		answers bool
 	}{
-		"payments":        {paymentsOptions(config.Config{}, nil), true},
-		"payments of old": {leftPaymentsOptions(config.Config{}, nil), true},
-		"prices":          {quotesOptions(config.Config{}, nil), true},
-		"main":            {mainOptions(config.Config{}, nil), false},
+		"payments":        {paymentsOptions(config.Config{}), true},
+		"payments of old": {leftPaymentsOptions(config.Config{}), true},
+		"prices":          {quotesOptions(config.Config{}), true},
+		"main":            {mainOptions(config.Config{}), false},
 	} {
 		var suite testsuite.WorkflowTestSuite
 		env := suite.NewTestActivityEnvironment()

@@ -1,41 +1,25 @@
 package run
 
 import (
+	"log/slog"
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
-	"stagecoach/activities/delivery"
-	"stagecoach/activities/download"
-	"stagecoach/activities/task"
-	"stagecoach/activities/transaction"
+	"stagecoach/internal/app"
+	"stagecoach/internal/config"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/operations/cleanup"
-	"stagecoach/internal/operations/reconcile"
+	"stagecoach/internal/metrics"
+	"stagecoach/internal/operations/liveness"
+	"stagecoach/internal/store"
 	"stagecoach/workflows"
 )
-
-// registrations register on a worker of each queue what it gets.
-var registrations = map[string]func(w worker.Worker){
-	lifecycle.MainQueue: func(w worker.Worker) {
-		parts{
-			records: &delivery.Records{}, tasks: &task.Activities{}, downloads: &download.Activities{},
-			downloadSync: &download.Sync{}, transactions: &transaction.Activities{},
-			payments: &transaction.PaymentActivities{}, reconciler: &reconcile.Reconciler{}, cleanup: &cleanup.OldRows{},
-		}.registerMain(w, workflows.Settings{})
-	},
-	lifecycle.DeliveryQueue: func(w worker.Worker) { w.RegisterActivity(&delivery.Activities{}) },
-	lifecycle.TorrentQueue:  func(w worker.Worker) { download.RegisterFiles(w, &download.Activities{}) },
-	lifecycle.QuoteQueue:    func(w worker.Worker) { transaction.RegisterQuotes(w, &transaction.PaymentActivities{}) },
-	lifecycle.PaymentQueue: func(w worker.Worker) {
-		transaction.RegisterPayments(w, &transaction.PaymentActivities{}, &transaction.Monitor{})
-	},
-}
 
 // payments are the activities that need the wallet's key or the shop's session.
 var payments = []string{
@@ -75,24 +59,60 @@ func (r recorder) RegisterActivityWithOptions(a any, o activity.RegisterOptions)
 	r.names[o.Name] = true
 }
 
-// TestActivityNamesStay registers everything on real workers, which panic when two activities or workflows share a
-// name, and compares the names with those that histories know.
-func TestActivityNamesStay(t *testing.T) {
-	t.Parallel()
+// unconnected gives a process that holds a wallet's key and has called nothing yet.
+func unconnected(t *testing.T) process {
+	t.Helper()
+	record, err := store.Open(t.Context(), "postgres://127.0.0.1:1/none", make([]byte, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(record.Close)
+
 	temporal, err := client.NewLazyClient(client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer temporal.Close()
+	t.Cleanup(temporal.Close)
 
-	for queue, register := range registrations {
-		r := recorder{worker.New(temporal, queue, worker.Options{}), map[string]bool{}}
-		register(r)
+	c := config.Config{TON: config.TON{Key: strings.Repeat("1", 64)}}
+	c.Fragment.Cookies = "stel_ssid=a; stel_token=b; stel_dt=c; stel_ton_token=d"
+	c.Transactions.Allow = []string{"0:" + strings.Repeat("a", 64)}
+	return process{&app.Connections{
+		Config: c, Store: record, Temporal: temporal, Metrics: metrics.New(), Liveness: liveness.New(liveness.Options{}),
+		Log: slog.New(slog.DiscardHandler),
+	}}
+}
 
-		got, want := slices.Sorted(maps.Keys(r.names)), slices.Sorted(slices.Values(activityNames[queue]))
-		if !slices.Equal(got, want) {
+// TestActivityNamesStay registers everything on real workers, which panic when two activities or workflows share a
+// name, and compares the names with those that histories know.
+func TestActivityNamesStay(t *testing.T) {
+	t.Parallel()
+	p := unconnected(t)
+	parts, err := p.parts()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	newRecorder := func(queue string) recorder {
+		return recorder{worker.New(p.Temporal, queue, worker.Options{}), map[string]bool{}}
+	}
+	recorders := map[string]recorder{lifecycle.MainQueue: newRecorder(lifecycle.MainQueue)}
+	registerMain(recorders[lifecycle.MainQueue], parts, workflows.Settings{})
+	for _, part := range parts {
+		for _, queue := range part.queues {
+			recorders[queue.name] = newRecorder(queue.name)
+			queue.register(recorders[queue.name])
+		}
+	}
+
+	for queue, want := range activityNames {
+		got := slices.Sorted(maps.Keys(recorders[queue].names))
+		if !slices.Equal(got, slices.Sorted(slices.Values(want))) {
 			t.Errorf("queue %s has the activities %v, want %v", queue, got, want)
 		}
+	}
+	if len(recorders) != len(activityNames) {
+		t.Errorf("%d queues are served, want %d", len(recorders), len(activityNames))
 	}
 }
 

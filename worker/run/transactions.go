@@ -1,59 +1,122 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
 
+	"go.temporal.io/sdk/worker"
+
 	"stagecoach/activities/transaction"
 	"stagecoach/internal/app"
+	"stagecoach/internal/config"
 	"stagecoach/internal/fragment"
-	"stagecoach/internal/operations/liveness"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/operations/doctor"
+	"stagecoach/internal/service"
+	"stagecoach/internal/store/operations"
 	transactionstore "stagecoach/internal/store/transaction"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
+	transactionworkflow "stagecoach/workflows/transaction"
 )
 
-// addTransactions makes the activities of transactions. Without a wallet's key there is no monitor, and payments that
-// are under way wait for an operator.
-func (p process) addTransactions(all *parts) error {
+// transactionPart gives what transactions need. A process without the wallet's key has no monitor, and serves no queue
+// where payments wait. Payments are among the activities of the main queue for this release: 0.1.0 has left some there.
+func (p process) transactionPart(services service.Services) (part, error) {
 	wallet, err := p.Wallet()
 	if err != nil {
-		return err
+		return part{}, err
 	}
 
-	settings := p.transactionSettings()
-	all.transactions = &transaction.Activities{
-		Store: p.Store, Settings: settings, Orders: all.orders, Metrics: p.Metrics.Transaction(), Log: p.Log,
-	}
-	all.payments = &transaction.PaymentActivities{
+	orders, settings := services.Transactions, p.paymentSettings()
+	payments := &transaction.PaymentActivities{
 		Store: p.Store, Wallet: wallet, Chain: p.Chain(), Second: p.secondSource(), Settings: settings, Metrics: p.Metrics.Transaction(),
 		Log: p.Log,
 	}
 
+	monitor := &transaction.Monitor{} // gives its work back
 	if wallet == nil {
-		all.payments.Fragment = p.Fragment(fragment.Options{})
-		return nil
+		payments.Fragment = p.Fragment(fragment.Options{})
+	} else if monitor, err = p.openWallet(payments, orders); err != nil {
+		return part{}, err
 	}
-	if err := p.openShop(all.payments); err != nil {
-		return err
+
+	transactions := part{main: []any{
+		&transaction.Activities{Store: p.Store, Settings: settings, Orders: orders, Metrics: p.Metrics.Transaction(), Log: p.Log},
+		payments, monitor,
+	}}
+	if serves(p.Config, lifecycle.PaymentQueue) {
+		transactions.checks = paymentChecks(p.Config, payments)
+	}
+	if wallet != nil {
+		transactions.queues = p.paymentQueues(payments, monitor)
+		transactions.start = func(ctx context.Context) error { return p.startPayments(ctx, orders) }
+	}
+	return transactions, nil
+}
+
+// openWallet adds to the activities what needs the wallet's key, and makes its monitor.
+func (p process) openWallet(
+	payments *transaction.PaymentActivities, orders *service.Transactions,
+) (*transaction.Monitor, error) {
+	if err := p.openShop(payments); err != nil {
+		return nil, err
 	}
 
 	topUpFrom, err := addresses("STAGECOACH_TX_TOP_UP_FROM", p.Config.Transactions.TopUpFrom)
 	if err != nil {
-		return err
+		return nil, err
 	}
 
-	all.orders.Monitored = wallet.Address().Raw()
-	all.monitor = &transaction.Monitor{
-		Store: p.Store, Wallet: wallet.Address(), Chain: all.payments.Chain, TopUpFrom: topUpFrom, Settings: settings,
+	wallet := payments.Wallet.Address()
+	orders.Monitored = wallet.Raw()
+	return &transaction.Monitor{
+		Store: p.Store, Wallet: wallet, Chain: payments.Chain, TopUpFrom: topUpFrom, Settings: payments.Settings,
 		Temporal: p.Temporal, Metrics: p.Metrics.Transaction(), Log: p.Log,
-		Start: app.TraceStart("deposit", all.orders.Start),
-	}
-	return nil
+		Start: app.TraceStart("deposit", orders.Start),
+	}, nil
 }
 
-func (p process) transactionSettings() transaction.Settings {
+// paymentQueues are the queues of a process that holds the wallet's key.
+func (p process) paymentQueues(payments *transaction.PaymentActivities, monitor *transaction.Monitor) (all []queue) {
+	pay := func(w worker.ActivityRegistry) { transaction.RegisterPayments(w, payments, monitor) }
+	if serves(p.Config, lifecycle.QuoteQueue) {
+		all = append(all, queue{lifecycle.QuoteQueue, quotesOptions(p.Config), func(w worker.ActivityRegistry) {
+			transaction.RegisterQuotes(w, payments)
+		}})
+	}
+
+	if serves(p.Config, lifecycle.PaymentQueue) {
+		all = append(all, queue{lifecycle.PaymentQueue, paymentsOptions(p.Config), pay})
+		if !serves(p.Config, lifecycle.MainQueue) { // for this release: payments that 0.1.0 has left on the main queue
+			all = append(all, queue{lifecycle.MainQueue, leftPaymentsOptions(p.Config), func(w worker.ActivityRegistry) {
+				transaction.RegisterLeftPayments(w, payments, monitor)
+			}})
+		}
+	}
+	return all
+}
+
+// startPayments lets deferred payments try again, whose limits may be others than before, and starts the wallet's
+// monitor.
+func (p process) startPayments(ctx context.Context, orders *service.Transactions) error {
+	if err := p.Store.RetryDeferred(ctx); err != nil || !serves(p.Config, lifecycle.PaymentQueue) {
+		return err
+	}
+	return p.keepRunning(ctx, "the wallet's monitor", func() error { return orders.StartMonitor(ctx, orders.Monitored) })
+}
+
+func transactionSettings(c config.Config) transactionworkflow.Settings {
+	return transactionworkflow.Settings{
+		Attempts: c.Transactions.Attempts, RetryInterval: c.Transactions.RetryInterval,
+		RebroadcastEvery: c.Transactions.RebroadcastEvery,
+		ConfirmPatience:  c.Transactions.ConfirmPatience, StuckAfter: c.Transactions.StuckAfter,
+	}
+}
+
+func (p process) paymentSettings() transaction.Settings {
 	c := p.Config.Transactions
 	return transaction.Settings{
 		Attempts: c.Attempts, MaxStars: c.MaxStars, Reserve: c.Reserve, Slippage: c.Slippage,
@@ -106,10 +169,28 @@ func (p process) secondSource() *transaction.SecondSource {
 		return nil
 	}
 	return &transaction.SecondSource{
-		Wait: p.Config.Transactions.SecondWait, Note: p.Liveness.Noting(liveness.Toncenter2),
+		Wait: p.Config.Transactions.SecondWait, Note: p.Liveness.Noting(operations.Toncenter2),
 		Chain: toncenter.New(toncenter.Options{
 			URL: c.SecondURL, APIKey: c.SecondKey, RequestsPerSecond: c.SecondRate, CallTimeout: 5 * time.Second,
 			Reserve: app.SharedRate(p.Store, "toncenter-2", c.SecondURL, c.SecondKey),
 		}),
+	}
+}
+
+// paymentChecks are what a process needs that pays.
+func paymentChecks(c config.Config, payments *transaction.PaymentActivities) []doctor.Check {
+	if payments.Wallet == nil {
+		return []doctor.Check{doctor.Off(doctor.Wallet, "there is no key", doctor.AboutWallet)}
+	}
+
+	second := doctor.Off(operations.Toncenter2, "there is no second source", doctor.AboutWallet)
+	if payments.Second != nil {
+		second = doctor.OfToncenter(operations.Toncenter2, payments.Second.Chain, c.TON.SecondKey != "")
+	}
+
+	own := payments.Wallet.Address()
+	return []doctor.Check{
+		doctor.OfToncenter(operations.Toncenter, payments.Chain, c.TON.ToncenterKey != ""), second,
+		doctor.OfWallet(own, payments.Chain), doctor.OfFragment(payments.Fragment, own),
 	}
 }

@@ -67,7 +67,7 @@ func workerFrom(w status.Worker) shape.Worker {
 	return shape.Worker{
 		Identity: w.Identity, Service: shape.Optional(w.Service), Version: shape.Optional(w.Version),
 		Build:     shape.Optional(w.Build),
-		LastHeard: w.LastHeard, Carries: w.Carries, Queues: w.Queues,
+		LastHeard: w.LastHeard, Carries: w.InFlight, Queues: w.Queues,
 	}
 }
 

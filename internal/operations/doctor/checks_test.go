@@ -289,7 +289,7 @@ func TestQBittorrent(t *testing.T) {
 	want(
 		t, doctor.OfQBittorrent(client(other, ""), false), operations.CheckRefused, fault.ProviderRejected, "", "another program",
 	)
-	want(t, doctor.Off(doctor.QBittorrent, "no address", doctor.AboutDownloads), operations.CheckOff, "", "", "no address")
+	want(t, doctor.Off(operations.QBittorrent, "no address", doctor.AboutDownloads), operations.CheckOff, "", "", "no address")
 }
 
 func ownWallet(t *testing.T, seed string) *ton.Wallet {
@@ -312,23 +312,23 @@ func TestChain(t *testing.T) {
 
 	own, dead := client(url), client(nobody)
 
-	want(t, doctor.OfToncenter(doctor.Toncenter, own, true), operations.CheckWorks, "", "with a key", "block ")
-	want(t, doctor.OfToncenter(doctor.Toncenter2, own, false), operations.CheckWorks, "", "without a key", "block ")
+	want(t, doctor.OfToncenter(operations.Toncenter, own, true), operations.CheckWorks, "", "with a key", "block ")
+	want(t, doctor.OfToncenter(operations.Toncenter2, own, false), operations.CheckWorks, "", "without a key", "block ")
 	want(
 		t, doctor.OfWallet(wallet.Address(), own), operations.CheckWorks, "", wallet.Address().Friendly(false), "12.5 GRAM, V5R1",
 	)
-	want(t, doctor.OfToncenter(doctor.Toncenter, dead, true), operations.CheckUnreachable, fault.ChainUnreachable, "", "")
+	want(t, doctor.OfToncenter(operations.Toncenter, dead, true), operations.CheckUnreachable, fault.ChainUnreachable, "", "")
 	want(
 		t, doctor.OfWallet(wallet.Address(), dead), operations.CheckUnreachable, fault.ChainUnreachable,
 		wallet.Address().Friendly(false), "",
 	)
 	standIn.AddFault(sim.Fault{Match: "masterchainInfo", Kind: "403", Times: 1})
-	want(t, doctor.OfToncenter(doctor.Toncenter, own, true), operations.CheckRefused, fault.ChainUnauthorized, "", "")
+	want(t, doctor.OfToncenter(operations.Toncenter, own, true), operations.CheckRefused, fault.ChainUnauthorized, "", "")
 	slow := toncenter.New(toncenter.Options{
 		URL: url, RequestsPerSecond: 1e6, Now: func() time.Time { return time.Now().Add(time.Hour) },
 	})
 
-	want(t, doctor.OfToncenter(doctor.Toncenter, slow, true), operations.CheckRefused, fault.ChainClock, "", "")
+	want(t, doctor.OfToncenter(operations.Toncenter, slow, true), operations.CheckRefused, fault.ChainClock, "", "")
 }
 
 func TestFragment(t *testing.T) {

@@ -10,18 +10,10 @@ import (
 	"stagecoach/internal/store/operations"
 )
 
-// Names of what is checked.
+// Names of what is checked besides the systems outside.
 const (
-	PostgreSQL  = "postgresql"
-	Temporal    = "temporal"
-	Queues      = "queues"
-	Telegram    = "telegram"
-	Yandex      = "yandex"
-	QBittorrent = "qbittorrent"
-	Toncenter   = "toncenter"
-	Toncenter2  = "toncenter-2"
-	Wallet      = "wallet"
-	Fragment    = "fragment"
+	Queues = "queues"
+	Wallet = "wallet"
 )
 
 // Parts of the document that says how to get what is missing.

@@ -20,7 +20,7 @@ const renewCookies = "log in at Fragment with the wallet, and give the new cooki
 // OfFragment checks the session that buys. A page of Fragment's shows whose session it is. Where it does not, the
 // session is refused if Fragment says so; else only a purchase would tell.
 func OfFragment(shop Shop, wallet ton.Address) Check {
-	return Check{Fragment, func(ctx context.Context) operations.Check {
+	return Check{operations.Fragment, func(ctx context.Context) operations.Check {
 		connected, shown, err := shop.SessionWallet(ctx)
 		switch {
 		case err != nil && fault.CodeOf(err) != fault.FragmentProtocol: // such as a page that sends strangers elsewhere

@@ -24,7 +24,7 @@ func OfQBittorrent(torrents Torrents, password bool) Check {
 	if password {
 		how = "logged in"
 	}
-	return Check{QBittorrent, func(ctx context.Context) operations.Check {
+	return Check{operations.QBittorrent, func(ctx context.Context) operations.Check {
 		version, err := torrents.Version(ctx)
 		version = strings.TrimSpace(version)
 		switch {

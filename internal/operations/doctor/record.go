@@ -18,7 +18,7 @@ func OfPostgreSQL(record interface {
 	About(ctx context.Context) (operations.About, error)
 },
 ) Check {
-	return Check{PostgreSQL, func(ctx context.Context) operations.Check {
+	return Check{operations.PostgreSQL, func(ctx context.Context) operations.Check {
 		about, err := record.About(ctx)
 		if err != nil {
 			return failed(err, "see what the database says", AboutDatabase)
@@ -35,7 +35,7 @@ func OfTemporal(temporal interface {
 	WorkflowService() workflowservice.WorkflowServiceClient
 }, namespace string,
 ) Check {
-	return Check{Temporal, func(ctx context.Context) operations.Check {
+	return Check{operations.Temporal, func(ctx context.Context) operations.Check {
 		service := temporal.WorkflowService()
 		system, err := service.GetSystemInfo(ctx, &workflowservice.GetSystemInfoRequest{})
 		if err != nil {

@@ -28,7 +28,7 @@ func OfTelegram(bot Bot, apiURL string, listens bool) Check {
 		server, about = publicServer+": files up to 50 MB", AboutBot
 	}
 
-	return Check{Telegram, func(ctx context.Context) operations.Check {
+	return Check{operations.Telegram, func(ctx context.Context) operations.Check {
 		me, err := bot.GetMe(ctx)
 		if err != nil {
 			return failedBot(telegram.Classify(err), about)

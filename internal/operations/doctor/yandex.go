@@ -24,13 +24,13 @@ type TokenStore interface {
 // OfYandex checks the stored access token. Whether the refresh token is good only its use would tell, and each use
 // replaces it: so it is left alone.
 func OfYandex(disk Disk, tokens TokenStore, root string) Check {
-	return Check{Yandex, func(ctx context.Context) operations.Check {
+	return Check{operations.Yandex, func(ctx context.Context) operations.Check {
 		token, err := tokens.CurrentToken(ctx)
 		switch {
 		case err != nil:
 			return failed(err, "see whether STAGECOACH_ENCRYPTION_KEY has encrypted this token", AboutStorage)
 		case token.AccessToken == "" && token.RefreshToken == "":
-			return Off(Yandex, "there is no token", AboutStorage).Look(ctx)
+			return Off(operations.Yandex, "there is no token", AboutStorage).Look(ctx)
 		case token.AccessToken == "" || ended(token):
 			return unrenewed(token, "", "the access token has ended, or was never made")
 		}

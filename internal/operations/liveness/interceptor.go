@@ -10,36 +10,38 @@ import (
 	"google.golang.org/grpc/status"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/store/operations"
 )
 
-// Worker gives what counts the activities that a worker of this process carries.
-func (p *Reporter) Worker() interceptor.WorkerInterceptor { return &counting{pulse: p} }
+// Worker counts the activities in flight in a worker of this process.
+func (r *Reporter) Worker() interceptor.WorkerInterceptor { return &workerInterceptor{reporter: r} }
 
-type counting struct {
+type workerInterceptor struct {
 	interceptor.WorkerInterceptorBase
-	pulse *Reporter
+	reporter *Reporter
 }
 
-func (c *counting) InterceptActivity(
+func (w *workerInterceptor) InterceptActivity(
 	_ context.Context, next interceptor.ActivityInboundInterceptor,
 ) interceptor.ActivityInboundInterceptor {
-	return &carrying{
-		ActivityInboundInterceptorBase: interceptor.ActivityInboundInterceptorBase{Next: next}, pulse: c.pulse,
+	return &activityInterceptor{
+		ActivityInboundInterceptorBase: interceptor.ActivityInboundInterceptorBase{Next: next}, reporter: w.reporter,
 	}
 }
 
-type carrying struct {
+type activityInterceptor struct {
 	interceptor.ActivityInboundInterceptorBase
-	pulse *Reporter
+	reporter *Reporter
 }
 
-func (c *carrying) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
-	defer c.pulse.Carry()()
-	return c.Next.ExecuteActivity(ctx, in)
+func (a *activityInterceptor) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
+	a.reporter.inFlight.Add(1)
+	defer a.reporter.inFlight.Add(-1)
+	return a.Next.ExecuteActivity(ctx, in)
 }
 
-// Calls notes how Temporal answers. A poll that nothing came for is an answer too.
-func (p *Reporter) Calls(
+// Calls notes how Temporal answers. A poll that brings no task is an answer too.
+func (r *Reporter) Calls(
 	ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker,
 	options ...grpc.CallOption,
 ) error {
@@ -47,9 +49,9 @@ func (p *Reporter) Calls(
 	switch code := status.Code(err); {
 	case ctx.Err() != nil && err != nil, strings.Contains(method, "/Poll") && code == codes.DeadlineExceeded:
 	case code == codes.Unavailable, code == codes.DeadlineExceeded, code == codes.Unauthenticated, code == codes.PermissionDenied:
-		p.Note(Temporal, fault.New(fault.TemporalUnavailable, "%s", code).Retry())
+		r.Note(operations.Temporal, fault.New(fault.TemporalUnavailable, "%s", code).Retry())
 	default:
-		p.Note(Temporal, nil)
+		r.Note(operations.Temporal, nil)
 	}
 	return err
 }

@@ -1,5 +1,5 @@
-// Package pulse lets a process say that it lives and how the systems outside answer it. Nothing is asked for this: the
-// calls that are made anyway are noted in memory, and the record hears of them every few seconds.
+// Package liveness reports that a process lives and how the systems outside answer it. It makes no calls of its own:
+// the outcomes of the calls that are made anyway are kept in memory, and written to the record every few seconds.
 package liveness
 
 import (
@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -17,22 +18,10 @@ import (
 	"stagecoach/internal/store/operations"
 )
 
-// Names of the systems outside.
-const (
-	PostgreSQL  = "postgresql"
-	Temporal    = "temporal"
-	Yandex      = "yandex"
-	Telegram    = "telegram"
-	QBittorrent = "qbittorrent"
-	Toncenter   = "toncenter"
-	Toncenter2  = "toncenter-2" // the second source
-	Fragment    = "fragment"
-)
-
 // Store is what a reporter needs of the record.
 type Store interface {
-	Beat(ctx context.Context, p operations.Process, seen []operations.OutsideSystem) error
-	Leave(ctx context.Context, identity string) error
+	SaveHeartbeat(ctx context.Context, p operations.Process, seen []operations.OutsideSystem) error
+	ForgetProcess(ctx context.Context, identity string) error
 }
 
 // Options configure a Reporter.
@@ -41,54 +30,51 @@ type Options struct {
 	Identity string // as Temporal knows this process
 	Service  string
 	Version  string
-	Every    time.Duration // between two beats; default 5 s
+	Every    time.Duration // between two heartbeats; default 5 s
 	Log      *slog.Logger  // default: none
 }
 
 // Reporter is safe for concurrent use.
 type Reporter struct {
-	o       Options
-	started time.Time
-	carries atomic.Int64
+	o        Options
+	started  time.Time
+	inFlight atomic.Int64 // activities
 
 	mu   sync.Mutex
-	seen map[string]*operations.OutsideSystem // since the last beat that was recorded
+	seen map[string]operations.OutsideSystem // since the last heartbeat that was recorded
 }
 
-// New makes a Pulse; Run lets it beat.
+// New makes a Reporter; Run sends the heartbeats.
 func New(o Options) *Reporter {
 	o.Every = cmp.Or(o.Every, 5*time.Second)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	return &Reporter{o: o, started: time.Now(), seen: map[string]*operations.OutsideSystem{}}
+	return &Reporter{o: o, started: time.Now(), seen: map[string]operations.OutsideSystem{}}
 }
 
 // Noting gives what notes the outcome of calls of one system.
-func (p *Reporter) Noting(system string) func(error) {
-	return func(err error) { p.Note(system, err) }
+func (r *Reporter) Noting(system string) func(error) {
+	return func(err error) { r.Note(system, err) }
 }
 
 // Note notes the outcome of a call. What a system refuses because of the question, it has answered.
-func (p *Reporter) Note(system string, err error) {
+func (r *Reporter) Note(system string, err error) {
 	if errors.Is(err, context.Canceled) {
 		return // by who asked
 	}
 
 	now := time.Now()
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 
-	o := p.seen[system]
-	if o == nil {
-		o = &operations.OutsideSystem{Name: system}
-		p.seen[system] = o
-	}
-
+	seen := r.seen[system]
+	seen.Name = system
 	if code := failure(err); code != "" {
-		o.FailedAt, o.Error = &now, code
-		return
+		seen.FailedAt, seen.Error = &now, code
+	} else {
+		seen.SucceededAt = &now
 	}
 
-	o.SucceededAt = &now
+	r.seen[system] = seen
 }
 
 // failure gives the code of an error that says something about the system itself; empty: none.
@@ -111,72 +97,72 @@ func failure(err error) string {
 	return ""
 }
 
-// Carry counts an activity that runs in this process until the function it gives is called.
-func (p *Reporter) Carry() (drop func()) {
-	p.carries.Add(1)
-	return func() { p.carries.Add(-1) }
-}
-
-// Run beats until ctx ends, and then takes leave.
-func (p *Reporter) Run(ctx context.Context) {
-	ticker := time.NewTicker(p.o.Every)
+// Run sends heartbeats until ctx ends, and then removes the process from the record.
+func (r *Reporter) Run(ctx context.Context) {
+	ticker := time.NewTicker(r.o.Every)
 	defer ticker.Stop()
 
 	for {
-		p.beat(ctx)
+		r.heartbeat(ctx)
 		select {
 		case <-ctx.Done():
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 			defer cancel()
-			_ = p.o.Store.Leave(ctx, p.o.Identity) // it is forgotten by itself later
+			_ = r.o.Store.ForgetProcess(ctx, r.o.Identity) // else the record forgets it later
 			return
 		case <-ticker.C:
 		}
 	}
 }
 
-// beat tells the record. What it cannot hear now it hears with the next beat.
-func (p *Reporter) beat(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, p.o.Every)
+// heartbeat writes to the record what was seen since the last one. What cannot be written now is written with the next.
+func (r *Reporter) heartbeat(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, r.o.Every)
 	defer cancel()
 
-	p.mu.Lock()
-	told := p.seen
-	p.seen = map[string]*operations.OutsideSystem{}
-	p.mu.Unlock()
-	seen := make([]operations.OutsideSystem, 0, len(told))
-	for _, o := range told {
-		seen = append(seen, *o)
-	}
+	seen := r.takeSeen()
+	// Two processes lock rows in one order.
+	systems := slices.SortedFunc(maps.Values(seen), func(a, b operations.OutsideSystem) int {
+		return strings.Compare(a.Name, b.Name)
+	})
 
-	// two processes lock rows in one order
-	slices.SortFunc(seen, func(a, b operations.OutsideSystem) int { return strings.Compare(a.Name, b.Name) })
-	err := p.o.Store.Beat(ctx, operations.Process{
-		Identity: p.o.Identity, Service: p.o.Service, Version: p.o.Version, Carries: int(p.carries.Load()),
-		StartedAt: p.started,
-	}, seen)
+	err := r.o.Store.SaveHeartbeat(ctx, operations.Process{
+		Identity: r.o.Identity, Service: r.o.Service, Version: r.o.Version, InFlight: int(r.inFlight.Load()),
+		StartedAt: r.started,
+	}, systems)
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return
 	}
 
-	p.Note(PostgreSQL, err)
-	if err == nil {
-		return
+	r.Note(operations.PostgreSQL, err)
+	if err != nil {
+		r.o.Log.Warn("the heartbeat of this process is not recorded", "error", err)
+		r.putBack(seen)
 	}
+}
 
-	p.o.Log.Warn("the record does not hear of this process", "error", err)
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// takeSeen takes what was seen since the last heartbeat.
+func (r *Reporter) takeSeen() map[string]operations.OutsideSystem {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 
-	for name, old := range told {
-		fresh := p.seen[name]
-		if fresh == nil {
-			p.seen[name] = old
-			continue
-		}
+	seen := r.seen
+	r.seen = map[string]operations.OutsideSystem{}
+	return seen
+}
+
+// putBack adds what was taken to what was seen since then.
+func (r *Reporter) putBack(taken map[string]operations.OutsideSystem) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	for name, old := range taken {
+		fresh := r.seen[name]
+		fresh.Name = name
 		fresh.SucceededAt = cmp.Or(fresh.SucceededAt, old.SucceededAt)
 		if fresh.FailedAt == nil {
 			fresh.FailedAt, fresh.Error = old.FailedAt, old.Error
 		}
+		r.seen[name] = fresh
 	}
 }

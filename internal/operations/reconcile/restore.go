@@ -4,7 +4,7 @@ import (
 	"context"
 	"log/slog"
 
-	"go.temporal.io/api/workflowservice/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/sdk/client"
 
 	"stagecoach/internal/service"
@@ -70,28 +70,12 @@ func (r *Restore) restore(ctx context.Context, row service.LiveRow) error {
 // terminateOrphans terminates what runs for rows that do not exist, or have ended. A failed transaction that waits for
 // an operator needs no workflow: a retry starts it.
 func (r *Restore) terminateOrphans(ctx context.Context, w service.Workload) error {
-	request := &workflowservice.ListWorkflowExecutionsRequest{
-		PageSize: pageLimit, Query: `WorkflowType = "` + w.WorkflowType() + `" AND ExecutionStatus = "Running"`,
-	}
-
-	for {
-		page, err := r.Temporal.ListWorkflow(ctx, request)
-		if err != nil {
-			return err
+	return eachWorkflow(ctx, r.Temporal, running(w.WorkflowType()), func(info *workflowpb.WorkflowExecutionInfo) error {
+		if id := info.Execution.WorkflowId; !r.live[id] {
+			return r.terminate(ctx, id)
 		}
-
-		for _, execution := range page.Executions {
-			if id := execution.Execution.WorkflowId; !r.live[id] {
-				if err := r.terminate(ctx, id); err != nil {
-					return err
-				}
-			}
-		}
-
-		if request.NextPageToken = page.NextPageToken; len(page.NextPageToken) == 0 {
-			return nil
-		}
-	}
+		return nil
+	})
 }
 
 func (r *Restore) terminate(ctx context.Context, id string) error {

@@ -10,6 +10,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 
 	"stagecoach/internal/service"
@@ -62,12 +63,13 @@ type view struct {
 // view lists all running workflows of a workload, and which of them may have been reset.
 func (s *sweeper) view(ctx context.Context, w service.Workload) (*view, error) {
 	v := &view{Workload: w, running: map[string]execution{}, reset: map[string]bool{}, suspects: map[string]string{}}
-	ofType := `WorkflowType = "` + w.WorkflowType() + `" AND ExecutionStatus = `
-	err := s.list(ctx, ofType+`"Running"`, func(info *workflowpb.WorkflowExecutionInfo) {
+	err := eachWorkflow(ctx, s.Temporal, running(w.WorkflowType()), func(info *workflowpb.WorkflowExecutionInfo) error {
 		v.running[info.Execution.WorkflowId] = execution{
 			status: info.Status, runID: info.Execution.RunId, since: info.GetStartTime().AsTime(),
 			stage: stageOf(info.SearchAttributes),
 		}
+		temporalio.Progressed(ctx)
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -75,34 +77,49 @@ func (s *sweeper) view(ctx context.Context, w service.Workload) (*view, error) {
 
 	s.sweep.Running[w.Name()] = len(v.running)
 	// A reset terminates the run that it replaces.
-	err = s.list(ctx, fmt.Sprintf(`%s"Terminated" AND CloseTime > "%s"`, ofType, s.resets.UTC().Format(time.RFC3339)), func(info *workflowpb.WorkflowExecutionInfo) {
+	terminated := fmt.Sprintf(
+		`WorkflowType = %q AND ExecutionStatus = "Terminated" AND CloseTime > %q`,
+		w.WorkflowType(), s.resets.UTC().Format(time.RFC3339),
+	)
+
+	err = eachWorkflow(ctx, s.Temporal, terminated, func(info *workflowpb.WorkflowExecutionInfo) error {
 		if _, runs := v.running[info.Execution.WorkflowId]; runs {
 			v.reset[info.Execution.WorkflowId] = true
 		}
+		temporalio.Progressed(ctx)
+		return nil
 	})
 
 	return v, err
 }
 
-func (s *sweeper) list(ctx context.Context, query string, see func(*workflowpb.WorkflowExecutionInfo)) error {
+// eachWorkflow calls do for the workflows that a query of visibility finds, a page a request. The first error of do
+// ends it.
+func eachWorkflow(
+	ctx context.Context, temporal client.Client, query string, do func(*workflowpb.WorkflowExecutionInfo) error,
+) error {
 	request := &workflowservice.ListWorkflowExecutionsRequest{Query: query, PageSize: pageLimit}
 	for {
-		page, err := s.Temporal.ListWorkflow(ctx, request)
+		page, err := temporal.ListWorkflow(ctx, request)
 		if err != nil {
 			return err
 		}
 
 		for _, info := range page.Executions {
-			see(info)
+			if err := do(info); err != nil {
+				return err
+			}
 		}
 
-		if len(page.NextPageToken) == 0 {
+		if request.NextPageToken = page.NextPageToken; len(page.NextPageToken) == 0 {
 			return nil
 		}
-
-		request.NextPageToken = page.NextPageToken
-		temporalio.Progressed(ctx)
 	}
+}
+
+// running is a query for the running workflows of a type.
+func running(workflowType string) string {
+	return `WorkflowType = "` + workflowType + `" AND ExecutionStatus = "Running"`
 }
 
 // stageOf reads the state that a workflow shows; empty when it shows none.

@@ -10,23 +10,23 @@ import (
 // Stuck says whether any job is.
 func (s Status) Stuck() bool { return len(s.StuckJobs) > 0 }
 
-// waiting is the record's count of deliveries that wait for a worker.
-func (s Status) waiting() int64 {
-	return s.InState[lifecycle.WorkloadDelivery][string(lifecycle.DeliveryQueued)]
-}
-
-// addDeliveryError adds an error to those that deliveries met.
-func (s *Status) addDeliveryError(e operations.WorkloadErrorCount) {
+// addJobError adds an error to those of deliveries.
+func (s *Status) addJobError(e operations.WorkloadErrorCount) {
 	if e.Workload == lifecycle.WorkloadDelivery {
 		s.TopErrors = append(s.TopErrors, operations.ErrorCount{Code: e.Code, Count: e.Count})
 	}
 }
 
-func (r *Reporter) stuckJobs(ctx context.Context) ([]int64, error) {
-	jobs, err := r.o.Store.StuckJobs(ctx, r.o.StuckAfter, maxStuck)
-	ids := make([]int64, len(jobs))
-	for i, job := range jobs {
-		ids[i] = job.ID
+// jobs fills in what the record says of waiting and held deliveries.
+func (r *Reporter) jobs(ctx context.Context, s *Status) (err error) {
+	s.QueueDepth = s.InState[lifecycle.WorkloadDelivery][string(lifecycle.DeliveryQueued)]
+	if s.WorkerHeartbeatAge, err = r.o.Store.HeartbeatAge(ctx); err != nil {
+		return err
 	}
-	return ids, err
+
+	stuck, err := r.o.Store.StuckJobs(ctx, r.o.StuckAfter, maxStuck)
+	for _, job := range stuck {
+		s.StuckJobs = append(s.StuckJobs, job.ID)
+	}
+	return err
 }

@@ -1,17 +1,16 @@
 package status
 
-import (
-	"context"
-)
+import "context"
 
-// QBittorrent is how the polls of qBittorrent go.
+// QBittorrent is the outcome of the polls of qBittorrent.
 type QBittorrent struct {
-	Answers   bool     // it did when it was last asked, and that was not long ago
+	Answers   bool     // it answered the last poll, and that was not long ago
 	AnswerAge *float64 // seconds since its last answer; nil: it has never answered
 	Error     string   // a fault code, while it does not answer
 }
 
-func (r *Reporter) downloads(ctx context.Context, s *Status) error {
+// qbittorrent fills in whether qBittorrent answers.
+func (r *Reporter) qbittorrent(ctx context.Context, s *Status) error {
 	if r.o.PollGap == 0 {
 		return nil
 	}

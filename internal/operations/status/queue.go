@@ -28,9 +28,9 @@ type poller struct {
 	age                    float64 // seconds
 }
 
-// queues asks Temporal what waits and who asks for work. A worker asks at least once a minute while it has room; that
-// of one with no room is told by its jobs' heartbeats.
-func (r *Reporter) queues(ctx context.Context, s *Status) (pollers []poller) {
+// queues asks Temporal what waits and who asks for work. A worker asks at least once a minute while it has room; one
+// that has none is seen by the heartbeats of its jobs.
+func (r *Reporter) queues(ctx context.Context, s *Status) error {
 	ctx, cancel := context.WithTimeout(ctx, queueTime)
 	defer cancel()
 
@@ -58,12 +58,12 @@ func (r *Reporter) queues(ctx context.Context, s *Status) (pollers []poller) {
 	asking.Wait()
 	for _, a := range asked {
 		if a.err != nil {
-			r.o.Log.Warn("the task queue cannot be looked at", "queue", a.queue.Name, "error", a.err)
+			r.o.Log.Warn("the task queue cannot be described", "queue", a.queue.Name, "error", a.err)
 			continue
 		}
 
 		s.Queues = append(s.Queues, a.queue)
-		pollers = append(pollers, a.pollers...)
+		s.pollers = append(s.pollers, a.pollers...)
 		if a.queue.Name != r.o.Queue {
 			continue
 		}
@@ -75,7 +75,7 @@ func (r *Reporter) queues(ctx context.Context, s *Status) (pollers []poller) {
 	}
 
 	s.TemporalAnswers = len(s.Queues) > 0
-	return pollers
+	return nil
 }
 
 func (r *Reporter) describe(ctx context.Context, q *Queue, of enumspb.TaskQueueType) (pollers []poller, err error) {

@@ -1,5 +1,5 @@
-// Package status tells how the whole is doing: what waits, what is held and for how long, whether a worker lives, what
-// goes wrong. The HTTP door, the bot and the metrics show the same.
+// Package status reports the state of the whole service: what waits, what is held and for how long, whether a worker
+// lives, what fails. The HTTP API, the bot and the metrics show the same.
 package status
 
 import (
@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	freshFor     = time.Second // a status is not made anew within this time
-	aboveFor     = time.Minute // who is above a limit is not looked for again within this time
+	freshFor     = time.Second // a status is read again only after this time
+	aboveFor     = time.Minute // users above a limit are looked for again only after this time
 	maxAbove     = 20          // of each limit
 	errorsWithin = 24 * time.Hour
 	maxErrors    = 10
@@ -32,7 +32,7 @@ type Options struct {
 	Store      *store.Store
 	Temporal   client.Client
 	Namespace  string        // of Temporal; default "default"
-	Queue      string        // the task queue that deliveries wait in
+	Queue      string        // the task queue whose depth is QueueDepth; default: that of deliveries
 	Queues     []string      // all task queues; default: that one
 	StuckAfter time.Duration // how old a held job's heartbeat may grow; default 30 s
 	PollGap    time.Duration // how old qBittorrent's last answer may grow; 0: there is no qBittorrent
@@ -44,19 +44,20 @@ type Options struct {
 	TokenRenews func(context.Context) (bool, error)
 }
 
-// Reporter makes the status. It is safe for concurrent use.
+// Reporter reads the status. It is safe for concurrent use.
 type Reporter struct {
 	o Options
 
-	mu      sync.Mutex // guards what follows; held while a status is made, so that many who ask cost one
+	mu      sync.Mutex // guards what follows; held while a status is read, so that many requests cost one
 	last    Status
 	above   []operations.AboveQuota
 	aboveAt time.Time
 }
 
-// New makes a Reporter; it asks nobody yet.
+// New makes a Reporter; it reads nothing yet.
 func New(o Options) *Reporter {
 	o.Namespace = cmp.Or(o.Namespace, client.DefaultNamespace)
+	o.Queue = cmp.Or(o.Queue, lifecycle.DeliveryQueue)
 	o.StuckAfter = cmp.Or(o.StuckAfter, 30*time.Second)
 	if len(o.Queues) == 0 {
 		o.Queues = []string{o.Queue}
@@ -65,12 +66,11 @@ func New(o Options) *Reporter {
 	return &Reporter{o: o}
 }
 
-// Status is how the whole is doing. Times are seconds.
+// Status is the state of the whole service. Times are seconds.
 type Status struct {
-	At         time.Time
-	QueueDepth int64 // deliveries that wait for a worker
-	// Temporal told the depth; else it is the record's count of QUEUED
-	QueueKnown         bool
+	At                 time.Time
+	QueueDepth         int64                       // deliveries that wait for a worker
+	QueueKnown         bool                        // the depth is Temporal's; else it is the record's count of QUEUED
 	InState            map[string]map[string]int64 // by workload; all states
 	WorkerHeartbeatAge *float64                    // since a worker was last heard of; nil when there is none
 	TokenExpiresIn     *float64                    // of the storage's access token; nil when unknown or endless
@@ -82,48 +82,33 @@ type Status struct {
 	QBittorrent *QBittorrent // nil when there is none
 
 	Overview
+
+	pollers []poller // what asks for work; workers are made of it
 }
 
-// Now gives a status that is at most a second old. Only the record has to be there: what Temporal or the token's keeper
-// cannot say is left out.
+// Now gives a status that is at most a second old. Only the record is required: what Temporal or the storage's token
+// cannot tell is left out.
 func (r *Reporter) Now(ctx context.Context) (Status, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	if time.Since(r.last.At) < freshFor {
 		return r.last, nil
 	}
-	status, err := r.make(core.Reserved(ctx)) // it is asked when something is wrong
-	if err == nil {
-		r.last = status
-	}
-	return status, err
-}
 
-func (r *Reporter) make(ctx context.Context) (Status, error) {
+	ctx = core.Reserved(ctx) // people ask for it when something is wrong
 	s := Status{At: time.Now()}
-	var err error
-	if err := r.count(ctx, &s); err != nil {
-		return s, err
-	}
-	if err := r.errors(ctx, &s); err != nil {
-		return s, err
-	}
-	if s.StuckJobs, err = r.stuckJobs(ctx); err != nil {
-		return s, err
-	}
-	if s.WorkerHeartbeatAge, err = r.o.Store.HeartbeatAge(ctx); err != nil {
-		return s, err
+	for _, fill := range []func(context.Context, *Status) error{
+		r.count, r.errors, r.jobs, r.queues, r.token, r.aboveLimits, r.qbittorrent,
+		r.payments, r.alerts, r.findings, r.outside, r.workers,
+	} {
+		if err := fill(ctx, &s); err != nil {
+			return s, err
+		}
 	}
 
-	s.QueueDepth = s.waiting()
-	pollers := r.queues(ctx, &s)
-	s.TokenExpiresIn = r.tokenExpiresIn(ctx)
-	s.AboveLimits = r.aboveLimits(ctx)
-	if err := r.downloads(ctx, &s); err != nil {
-		return s, err
-	}
-
-	return s, r.overview(ctx, &s, pollers)
+	r.last = s
+	return s, nil
 }
 
 // count fills in how many entities are in which state, all states among them.
@@ -147,17 +132,17 @@ func (r *Reporter) count(ctx context.Context, s *Status) error {
 	return nil
 }
 
-// code is what an error of a job looks like; anything else that got there is not shown.
+// code is the form of an error's code; a text of another form is not shown.
 var code = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,59}$`)
 
-// errors fills in what was met most often lately: by deliveries, and by all workloads.
+// errors fills in the most frequent errors lately: of deliveries, and of all workloads.
 func (r *Reporter) errors(ctx context.Context, s *Status) error {
 	found, err := r.o.Store.WorkloadErrors(ctx, time.Now().Add(-errorsWithin), maxErrors)
 	for _, e := range found {
 		if !code.MatchString(e.Code) && !isMessage(e) {
 			e.Code = "OTHER"
 		}
-		s.addDeliveryError(e)
+		s.addJobError(e)
 		if len(s.Errors) < maxErrors {
 			s.Errors = append(s.Errors, e)
 		}
@@ -166,41 +151,40 @@ func (r *Reporter) errors(ctx context.Context, s *Status) error {
 	return err
 }
 
-// aboveLimits looks who is above a limit, once a minute. When that cannot be told in time it is what was known before.
-func (r *Reporter) aboveLimits(ctx context.Context) []operations.AboveQuota {
-	if time.Since(r.aboveAt) < aboveFor {
-		return r.above
+// aboveLimits looks once a minute who is above a limit. While that cannot be read the last answer stays.
+func (r *Reporter) aboveLimits(ctx context.Context, s *Status) error {
+	if time.Since(r.aboveAt) >= aboveFor {
+		r.aboveAt = time.Now()
+		above, err := r.o.Store.AboveQuotas(ctx, maxAbove)
+		if err != nil {
+			r.o.Log.Warn("who is above a limit is unknown", "error", err)
+		} else {
+			r.above = above
+		}
 	}
 
-	r.aboveAt = time.Now()
-	above, err := r.o.Store.AboveQuotas(ctx, maxAbove)
-	if err != nil {
-		r.o.Log.Warn("who is above a limit is unknown", "error", err)
-		return r.above
-	}
-
-	r.above = above
-	return above
+	s.AboveLimits = r.above
+	return nil
 }
 
-func (r *Reporter) tokenExpiresIn(ctx context.Context) *float64 {
+// token fills in when the storage's token ends, where that is known.
+func (r *Reporter) token(ctx context.Context, s *Status) error {
 	if r.o.TokenExpiry == nil {
 		return nil
 	}
 
 	at, err := r.o.TokenExpiry(ctx)
-	if err != nil {
+	switch {
+	case err != nil:
 		r.o.Log.Warn("the end of the storage's token is unknown", "error", err)
-		return nil
-	}
-	if at.IsZero() {
-		return nil
+	case !at.IsZero():
+		s.TokenExpiresIn = new(max(0, time.Until(at).Seconds()))
 	}
 
-	left := max(0, time.Until(at).Seconds())
-	return &left
+	return nil
 }
 
+// younger gives the smaller of two ages, of which any may be unknown.
 func younger(a, b *float64) *float64 {
 	if a == nil || b != nil && *b < *a {
 		return b

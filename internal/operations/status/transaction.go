@@ -1,13 +1,15 @@
 package status
 
 import (
+	"context"
+
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/operations"
 	"stagecoach/internal/store/transaction"
 )
 
-// isMessage reports whether an error is told by one of the known messages of transactions, and not by a code.
+// isMessage reports whether an error is one of the known messages of transactions instead of a code.
 func isMessage(e operations.WorkloadErrorCount) bool {
 	return e.Workload == lifecycle.WorkloadTransaction
 }
@@ -15,4 +17,19 @@ func isMessage(e operations.WorkloadErrorCount) bool {
 // countPayments fills in what waits for the wallet, or for a person.
 func (s *Status) countPayments(counts core.OverviewCounts) {
 	s.PaymentQueue, s.NeedsReview = transaction.PaymentQueue(counts), transaction.NeedsReview(counts)
+}
+
+// payments fills in what the wallet has, and what stops payments.
+func (r *Reporter) payments(ctx context.Context, s *Status) (err error) {
+	if s.Wallet, err = r.o.Store.WalletState(ctx); err != nil {
+		return err
+	}
+
+	switches, err := r.o.Store.Switches(ctx)
+	for _, stop := range switches {
+		if stop.On() {
+			s.Stops = append(s.Stops, stop)
+		}
+	}
+	return err
 }

@@ -14,7 +14,7 @@ const (
 	awayFor     = 5 * time.Minute    // a system that fails for longer is away
 	queueMost   = 1000               // tasks in one queue
 	queueOldest = 10 * time.Minute   // the first of them
-	silentFor   = 90 * time.Second   // a worker with room asks for work once a minute
+	silentFor   = 90 * time.Second   // a worker that has room asks for work once a minute
 )
 
 // Watch raises the alerts whose cause is there and closes those whose cause is gone. One process at a time does this:

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/mock"
 	taskqueuepb "go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/mocks"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -121,11 +122,23 @@ func TestWatch(t *testing.T) {
 	want("all is well again")
 }
 
-// TestPulse lets two processes note how calls went, and wants the record to know the latest of each.
-func TestPulse(t *testing.T) {
+// waitingActivity runs until it is closed.
+type waitingActivity struct {
+	interceptor.ActivityInboundInterceptorBase
+	begun, end chan struct{}
+}
+
+func (a *waitingActivity) ExecuteActivity(context.Context, *interceptor.ExecuteActivityInput) (any, error) {
+	close(a.begun)
+	<-a.end
+	return nil, nil
+}
+
+// TestHeartbeats lets two processes note how calls went, and wants the record to know the latest of each.
+func TestHeartbeats(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t)
-	beat := func(identity string, note func(*liveness.Reporter)) {
+	process := func(identity string, note func(*liveness.Reporter)) {
 		t.Helper()
 		p := liveness.New(liveness.Options{
 			Store: s, Identity: identity, Service: "worker", Version: "1", Every: time.Hour,
@@ -135,23 +148,25 @@ func TestPulse(t *testing.T) {
 		note(p)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
-		drop := p.Carry()
+		inFlight := &waitingActivity{begun: make(chan struct{}), end: make(chan struct{})}
+		go func() { _, _ = p.Worker().InterceptActivity(ctx, inFlight).ExecuteActivity(ctx, nil) }()
+		<-inFlight.begun
 		go func() { defer close(ended); p.Run(ctx) }()
 
 		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 			processes, err := s.Processes(t.Context(), time.Minute)
 			if err != nil || time.Now().After(deadline) {
-				t.Fatal("no beat", err)
+				t.Fatal("no heartbeat", err)
 			}
 			if len(processes) == 1 {
-				if got := processes[0]; got.Identity != identity || got.Carries != 1 || got.Version != "1" {
+				if got := processes[0]; got.Identity != identity || got.InFlight != 1 || got.Version != "1" {
 					t.Errorf("%+v", got)
 				}
 				break
 			}
 		}
 
-		drop()
+		close(inFlight.end)
 		cancel()
 		<-ended
 	}
@@ -170,36 +185,36 @@ func TestPulse(t *testing.T) {
 	}
 
 	late := fault.New(fault.YandexTimeout, "late").Retry()
-	beat("one", func(p *liveness.Reporter) {
-		p.Note(liveness.Yandex, late)
-		p.Note(liveness.Telegram, late)
-		p.Note(liveness.Telegram, nil)
-		p.Note(liveness.Fragment, fault.New(fault.FragmentUnauthorized, "no"))
-		p.Note(liveness.Toncenter, fault.New(fault.FileNotFound, "an answer"))
-		p.Note(liveness.QBittorrent, context.Canceled)
+	process("one", func(p *liveness.Reporter) {
+		p.Note(operations.Yandex, late)
+		p.Note(operations.Telegram, late)
+		p.Note(operations.Telegram, nil)
+		p.Note(operations.Fragment, fault.New(fault.FragmentUnauthorized, "no"))
+		p.Note(operations.Toncenter, fault.New(fault.FileNotFound, "an answer"))
+		p.Note(operations.QBittorrent, context.Canceled)
 	})
 
 	first := look()
-	if y := first[liveness.Yandex]; y.FailingSince == nil || y.SucceededAt != nil || y.Error != string(fault.YandexTimeout) {
+	if y := first[operations.Yandex]; y.FailingSince == nil || y.SucceededAt != nil || y.Error != string(fault.YandexTimeout) {
 		t.Errorf("%+v", y)
 	}
-	if o := first[liveness.Telegram]; o.FailingSince != nil || o.SucceededAt == nil || o.Error != string(fault.YandexTimeout) {
+	if o := first[operations.Telegram]; o.FailingSince != nil || o.SucceededAt == nil || o.Error != string(fault.YandexTimeout) {
 		t.Errorf("%+v", o)
 	}
-	if first[liveness.Fragment].FailingSince == nil || first[liveness.Toncenter].FailingSince != nil || first[liveness.PostgreSQL].Name != "" {
+	if first[operations.Fragment].FailingSince == nil || first[operations.Toncenter].FailingSince != nil || first[operations.PostgreSQL].Name != "" {
 		t.Errorf("%+v", first)
 	}
-	if _, called := first[liveness.QBittorrent]; called {
+	if _, called := first[operations.QBittorrent]; called {
 		t.Error("a call that was given up says something")
 	}
 
-	beat("two", func(p *liveness.Reporter) { p.Note(liveness.Yandex, late); p.Note(liveness.Fragment, nil) })
+	process("two", func(p *liveness.Reporter) { p.Note(operations.Yandex, late); p.Note(operations.Fragment, nil) })
 	second := look()
-	if since := second[liveness.Yandex].FailingSince; since == nil || !since.Equal(*first[liveness.Yandex].FailingSince) {
-		t.Errorf("failing since %v, at first %v", since, first[liveness.Yandex].FailingSince)
+	if since := second[operations.Yandex].FailingSince; since == nil || !since.Equal(*first[operations.Yandex].FailingSince) {
+		t.Errorf("failing since %v, at first %v", since, first[operations.Yandex].FailingSince)
 	}
-	if second[liveness.Fragment].FailingSince != nil {
-		t.Errorf("%+v", second[liveness.Fragment])
+	if second[operations.Fragment].FailingSince != nil {
+		t.Errorf("%+v", second[operations.Fragment])
 	}
 	if left, err := s.Processes(t.Context(), time.Hour); err != nil || len(left) != 0 {
 		t.Errorf("processes that ended: %+v, %v", left, err)
@@ -210,10 +225,10 @@ func TestPulse(t *testing.T) {
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t)
-	if err := s.Beat(t.Context(), operations.Process{Identity: "1@h@worker", Service: "worker", Version: "0.1.0", Carries: 2, StartedAt: time.Now()}, nil); err != nil {
+	if err := s.SaveHeartbeat(t.Context(), operations.Process{Identity: "1@h@worker", Service: "worker", Version: "0.1.0", InFlight: 2, StartedAt: time.Now()}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Beat(t.Context(), operations.Process{Identity: "1@h@api", Service: "api", Version: "0.1.0", StartedAt: time.Now()}, nil); err != nil {
+	if err := s.SaveHeartbeat(t.Context(), operations.Process{Identity: "1@h@api", Service: "api", Version: "0.1.0", StartedAt: time.Now()}, nil); err != nil {
 		t.Fatal(err)
 	}
 
@@ -228,8 +243,8 @@ func TestWorkers(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if w := got.Workers; len(w) != 3 || w[0].Service != "worker" || *w[0].Carries != 2 || !slices.Equal(w[0].Queues, []string{queue, "stagecoach"}) ||
-		w[1].Service != "api" || len(w[1].Queues) != 0 || w[2].Identity != "2@h@old" || w[2].Carries != nil {
+	if w := got.Workers; len(w) != 3 || w[0].Service != "worker" || *w[0].InFlight != 2 || !slices.Equal(w[0].Queues, []string{queue, "stagecoach"}) ||
+		w[1].Service != "api" || len(w[1].Queues) != 0 || w[2].Identity != "2@h@old" || w[2].InFlight != nil {
 		t.Errorf("%+v", w)
 	}
 	if q := got.Queues; len(q) != 3 || q[0].Kind != "workflow" || q[2].Depth != 5 || q[2].OldestAge != 7 || got.QueueDepth != 5 {

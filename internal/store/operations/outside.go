@@ -9,6 +9,18 @@ import (
 	"stagecoach/internal/store/core"
 )
 
+// Names of the systems outside.
+const (
+	PostgreSQL  = "postgresql"
+	Temporal    = "temporal"
+	Yandex      = "yandex"
+	Telegram    = "telegram"
+	QBittorrent = "qbittorrent"
+	Toncenter   = "toncenter"
+	Toncenter2  = "toncenter-2" // the second source
+	Fragment    = "fragment"
+)
+
 // OutsideSystem is how calls of a system outside went last.
 type OutsideSystem struct {
 	Name         string     `db:"name"`
@@ -23,20 +35,21 @@ type Process struct {
 	Identity  string    `db:"identity"` // as Temporal knows it
 	Service   string    `db:"service"`
 	Version   string    `db:"version"`
-	Carries   int       `db:"carries"` // activities that run in it now
+	InFlight  int       `db:"carries"` // activities that run in it now
 	StartedAt time.Time `db:"started_at"`
-	BeatAt    time.Time `db:"beat_at"`
+	HeardAt   time.Time `db:"beat_at"` // its last heartbeat
 }
 
 // processLife is how long a process that is silent is remembered.
 const processLife = time.Hour
 
-// Beat records what a process knows: of itself, and of the systems outside, where what is newer than the record counts.
-func (s *Store) Beat(ctx context.Context, p Process, seen []OutsideSystem) error {
+// SaveHeartbeat records what a process knows: of itself, and of the systems outside, where what is newer than the
+// record counts.
+func (s *Store) SaveHeartbeat(ctx context.Context, p Process, seen []OutsideSystem) error {
 	batch := &pgx.Batch{}
 	batch.Queue(`INSERT INTO processes (identity, service, version, carries, started_at) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (identity) DO UPDATE SET service = $2, version = $3, carries = $4, started_at = $5, beat_at = now()`,
-		p.Identity, p.Service, p.Version, p.Carries, p.StartedAt)
+		p.Identity, p.Service, p.Version, p.InFlight, p.StartedAt)
 
 	for _, o := range seen {
 		batch.Queue(`WITH seen AS (SELECT $1::text AS name, $2::timestamptz AS succeeded_at, $3::timestamptz AS failed_at, $4::text AS error)
@@ -54,8 +67,8 @@ func (s *Store) Beat(ctx context.Context, p Process, seen []OutsideSystem) error
 	return core.Unavailable(s.db.SendBatch(ctx, batch).Close())
 }
 
-// Leave forgets a process that ends.
-func (s *Store) Leave(ctx context.Context, identity string) error {
+// ForgetProcess forgets a process that ends.
+func (s *Store) ForgetProcess(ctx context.Context, identity string) error {
 	return s.db.Do(ctx, `DELETE FROM processes WHERE identity = $1`, identity)
 }
 

@@ -14,7 +14,7 @@ import (
 func gathered(t *testing.T, r *status.Reporter) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(r, status.NewGauges(r))
+	registry.MustRegister(r)
 	return gatheredBy(t, registry)
 }
 
@@ -40,30 +40,24 @@ func gatheredBy(t *testing.T, registry *prometheus.Registry) map[string]float64 
 	return got
 }
 
-func TestGauges(t *testing.T) {
-	t.Parallel()
-	s, url := open(t)
+// emptyMetrics are the metrics of a record without rows.
+func emptyMetrics() map[string]float64 {
 	want := map[string]float64{"transactions_need_review_current": 0, "payment_queue_length_current": 0, "queue_depth_current": 0}
-	for _, state := range lifecycle.DeliveryStates {
-		want["jobs_in_state_current "+string(state)] = 0
+	for _, workload := range lifecycle.Workloads {
+		for _, state := range workload.Table.StateNames() {
+			want[workload.Counted+"_current "+state] = 0
+		}
 	}
-
-	for _, status := range lifecycle.DownloadStates {
-		want["downloads_in_status_current "+string(status)] = 0
-	}
-
-	for _, status := range lifecycle.TaskStates {
-		want["tasks_in_status_current "+string(status)] = 0
-	}
-
 	for _, kind := range store.Parts.AlertKinds() {
 		want["alerts_open_current "+kind] = 0
 	}
+	return want
+}
 
-	for _, status := range lifecycle.TransactionStates {
-		want["transactions_in_status_current "+string(status)] = 0
-	}
-
+func TestGauges(t *testing.T) {
+	t.Parallel()
+	s, url := open(t)
+	want := emptyMetrics()
 	if got := gathered(t, status.New(status.Options{Store: s, Temporal: unreachable(), Queue: queue})); !maps.Equal(got, want) {
 		t.Errorf("of an empty record: %v, want %v", got, want)
 	}

@@ -1,0 +1,120 @@
+package status
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store/operations"
+	"stagecoach/internal/store/transaction"
+)
+
+const (
+	lastFindings  = 5
+	processSilent = time.Minute // a process without a heartbeat for longer is no worker
+)
+
+// Overview is the part of a status that is about all workloads. Times are seconds.
+type Overview struct {
+	PaymentQueue int64 // payments that wait for the wallet's turn, or have it
+	NeedsReview  int64 // transactions; up to 10,000, as the findings
+	Wallet       transaction.WalletState
+
+	Queues          []Queue
+	TemporalAnswers bool // else queues and pollers are unknown
+	Workers         []Worker
+	Outside         []Outside
+	Errors          []operations.WorkloadErrorCount // of all workloads, in the last 24 hours
+	Alerts          []notice.OpenAlert
+	Stops           []transaction.Switch // what stops payments now
+	Findings        []operations.Finding // the last ones
+	OpenFindings    int64                // about which nothing was done yet
+	RecentFindings  int64                // of the last minutes
+}
+
+// Worker is a process of the worker or of the API.
+type Worker struct {
+	Identity  string
+	Service   string // empty: only Temporal knows it
+	Version   string
+	Build     string // of a worker deployment; empty: none
+	LastHeard float64
+	InFlight  *int // activities; nil: not known
+	Queues    []string
+}
+
+// Outside is the outcome of the last calls to a system outside.
+type Outside struct {
+	Name       string
+	Answers    bool     // the last call succeeded
+	SuccessAge *float64 // nil: it never did
+	FailureAge *float64 // nil: it never failed
+	Error      string   // a fault code: of the last failure
+	FailingFor *float64 // nil: it does not
+}
+
+func (r *Reporter) alerts(ctx context.Context, s *Status) (err error) {
+	s.Alerts, err = r.o.Store.OpenAlerts(ctx)
+	return err
+}
+
+func (r *Reporter) findings(ctx context.Context, s *Status) (err error) {
+	s.Findings, err = r.o.Store.Findings(ctx, operations.FindingFilter{Limit: lastFindings})
+	return err
+}
+
+func (r *Reporter) outside(ctx context.Context, s *Status) error {
+	systems, err := r.o.Store.OutsideSystems(ctx)
+	for _, o := range systems {
+		s.Outside = append(s.Outside, Outside{
+			Name: o.Name, Answers: o.FailingSince == nil, SuccessAge: age(o.SucceededAt), FailureAge: age(o.FailedAt),
+			Error: o.Error, FailingFor: age(o.FailingSince),
+		})
+	}
+	return err
+}
+
+// workers joins what the processes report of themselves with what Temporal knows of them.
+func (r *Reporter) workers(ctx context.Context, s *Status) error {
+	processes, err := r.o.Store.Processes(ctx, processSilent)
+	if err != nil {
+		return err
+	}
+
+	byIdentity := map[string]Worker{}
+	for _, p := range processes {
+		byIdentity[p.Identity] = Worker{
+			Identity: p.Identity, Service: p.Service, Version: p.Version, LastHeard: *age(&p.HeardAt),
+			InFlight: &p.InFlight, Queues: []string{},
+		}
+	}
+
+	for _, p := range s.pollers {
+		w, known := byIdentity[p.identity]
+		if !known {
+			w = Worker{Identity: p.identity, LastHeard: p.age}
+		}
+		w.LastHeard, w.Build = min(w.LastHeard, p.age), p.build
+		if !slices.Contains(w.Queues, p.queue) {
+			w.Queues = append(w.Queues, p.queue)
+			slices.Sort(w.Queues)
+		}
+		byIdentity[p.identity] = w
+	}
+
+	s.Workers = slices.SortedFunc(maps.Values(byIdentity), func(a, b Worker) int {
+		return cmp.Or(strings.Compare(b.Service, a.Service), strings.Compare(a.Identity, b.Identity)) // workers before the API
+	})
+	return nil
+}
+
+func age(at *time.Time) *float64 {
+	if at == nil {
+		return nil
+	}
+	return new(max(0, time.Since(*at).Seconds()))
+}

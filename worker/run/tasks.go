@@ -1,0 +1,11 @@
+package run
+
+import (
+	"stagecoach/activities/task"
+	"stagecoach/internal/service"
+)
+
+// taskPart gives what tasks need.
+func (p process) taskPart(service.Services) (part, error) {
+	return part{main: []any{&task.Activities{Store: p.Store, Temporal: p.Temporal, Metrics: p.Metrics.Task()}}}, nil
+}
