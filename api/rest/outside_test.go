@@ -121,7 +121,7 @@ func TestStatus(t *testing.T) {
 
 	got := w.send(w.adminToken, "GET", "/v1/status", nil).ok(http.StatusOK).body
 	states, _ := got["jobs_in_state"].(map[string]any)
-	if len(states) != len(lifecycle.DeliveryStates) || states["QUEUED"] != 1.0 || states["EXPIRED"] != 0.0 {
+	if len(states) != len(lifecycle.Delivery.States) || states["QUEUED"] != 1.0 || states["EXPIRED"] != 0.0 {
 		t.Errorf("states %v", states)
 	}
 
@@ -132,7 +132,7 @@ func TestStatus(t *testing.T) {
 	}
 
 	downloads, _ := got["downloads_in_status"].(map[string]any)
-	if len(downloads) != len(lifecycle.DownloadStates) || downloads["queued"] != 1.0 || downloads["failed"] != 0.0 {
+	if len(downloads) != len(lifecycle.Download.States) || downloads["queued"] != 1.0 || downloads["failed"] != 0.0 {
 		t.Errorf("downloads %v", downloads)
 	}
 	if q := fmt.Sprint(got["qbittorrent"]); q != "map[answers:false error:PROVIDER_UNAVAILABLE last_answer_age_seconds:<nil>]" {

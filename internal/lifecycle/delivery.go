@@ -19,9 +19,6 @@ const (
 	DeliveryExpired     DeliveryState = "EXPIRED"
 )
 
-// DeliveryStates lists all states in the order of a job's life.
-var DeliveryStates = []DeliveryState{DeliveryQueued, DeliveryClaimed, DeliveryDownloading, DeliveryStreaming, DeliveryDelivered, DeliveryFailed, DeliveryCancelled, DeliveryExpired}
-
 // DeliveryAction is what can be done to a delivery job.
 type DeliveryAction string
 

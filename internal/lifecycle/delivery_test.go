@@ -50,7 +50,7 @@ var deliveryAllowed = map[string]string{
 // user.
 func TestDeliveryEveryCase(t *testing.T) {
 	t.Parallel()
-	states := append([]DeliveryState{""}, DeliveryStates...)
+	states := append([]DeliveryState{""}, deliveryStates...)
 	actions := []DeliveryAction{"no_such_action"}
 	for _, rule := range Delivery.Rules {
 		if !slices.Contains(actions, rule.Action) {

@@ -16,9 +16,6 @@ const (
 	DownloadCanceled    DownloadState = "canceled"
 )
 
-// DownloadStates lists all statuses in the order of a job's life.
-var DownloadStates = []DownloadState{DownloadQueued, DownloadDownloading, DownloadCompleted, DownloadFailed, DownloadCanceled}
-
 // DownloadAction is what can be done to a download job.
 type DownloadAction string
 

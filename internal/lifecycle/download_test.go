@@ -28,7 +28,7 @@ var downloadAllowed = map[string]string{
 // or not.
 func TestDownloadEveryCase(t *testing.T) {
 	t.Parallel()
-	statuses := append([]DownloadState{"", "lost"}, DownloadStates...)
+	statuses := append([]DownloadState{"", "lost"}, downloadStates...)
 	actions := []DownloadAction{"enqueue", "begin", "complete", "fail", "cancel", "no_such_action"}
 	cases := 0
 

@@ -10,19 +10,19 @@ func TestTables(t *testing.T) {
 	t.Parallel()
 	checks := map[string]func(*testing.T){
 		WorkloadDelivery: func(t *testing.T) {
-			checkTable(t, Delivery, DeliveryStates, []Role{Owner, Admin, System}, deliveryAllFacts())
+			checkTable(t, Delivery, deliveryStates, []Role{Owner, Admin, System}, deliveryAllFacts())
 		},
 		WorkloadTask: func(t *testing.T) {
 			checkTable(t, Task, TaskStates, []Role{Creator, Assignee, Anyone, Others, System}, taskAllFacts())
 		},
 		WorkloadDownload: func(t *testing.T) {
 			checkTable(
-				t, Download, DownloadStates, []Role{Owner, Admin, System},
+				t, Download, downloadStates, []Role{Owner, Admin, System},
 				[]DownloadFacts{{false, false}, {true, false}, {false, true}, {true, true}},
 			)
 		},
 		WorkloadTransaction: func(t *testing.T) {
-			checkTable(t, Transaction, TransactionStates, []Role{Admin, System}, transactionAllFacts())
+			checkTable(t, Transaction, transactionStates, []Role{Admin, System}, transactionAllFacts())
 		},
 	}
 

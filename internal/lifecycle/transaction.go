@@ -15,9 +15,6 @@ const (
 	TransactionFailed     TransactionState = "failed"
 )
 
-// TransactionStates lists all statuses in the order of a transaction's life.
-var TransactionStates = []TransactionState{TransactionPending, TransactionProcessing, TransactionProcessed, TransactionFailed}
-
 // TransactionAction is what can be done to a transaction.
 type TransactionAction string
 

@@ -36,11 +36,11 @@ var transactionAllowed = map[string][]Role{
 // TestTransactionEveryCase asks the table about every state × action × target × role × set of facts.
 func TestTransactionEveryCase(t *testing.T) {
 	t.Parallel()
-	states := append([]TransactionState{""}, TransactionStates...)
+	states := append([]TransactionState{""}, transactionStates...)
 	cases := 0
 	for _, from := range states {
 		for _, action := range []TransactionAction{"detect", "lock", "finish", "fail", "retry", "review", "resolve", "write_off", "queue_purchase", "buy", "queue_refund", "refund", "no_such_action"} {
-			for _, to := range TransactionStates {
+			for _, to := range transactionStates {
 				for _, role := range []Role{System, Admin, Owner, "stranger"} {
 					for _, facts := range transactionAllFacts() {
 						cases++

@@ -13,7 +13,8 @@ func TestDownloadActions(t *testing.T) {
 	t.Parallel()
 	owner, other := account.User{ID: 1, Status: account.UserActive}, account.User{ID: 2, Status: account.UserActive}
 	admin := account.User{ID: 3, Status: account.UserActive, Role: account.RoleAdmin}
-	for _, status := range lifecycle.DownloadStates {
+	for _, state := range lifecycle.Download.States {
+		status := state.State
 		job := download.Download{UserID: 1, State: status}
 		want := 1
 		if lifecycle.Download.Terminal(status) {

@@ -47,7 +47,7 @@ func TestStatsOfTransactions(t *testing.T) {
 
 	for i := range 200 {
 		hash := digest("statistic", i)
-		row := transaction.Transaction{State: lifecycle.TransactionStates[draw.IntN(4)]}
+		row := transaction.Transaction{State: lifecycle.Transaction.States[draw.IntN(4)].State}
 		// Within the last 24 hours or clearly not: the database's clock goes on meanwhile.
 		row.CreatedAt = now.Add(-time.Duration(draw.IntN(9*24*60))*time.Minute - 30*time.Second)
 		row.UpdatedAt = row.CreatedAt.Add(time.Duration(draw.IntN(5000)) * time.Second)

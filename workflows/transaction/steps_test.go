@@ -21,7 +21,8 @@ func TestNext(t *testing.T) {
 	payments = append(payments, &transaction.PaymentRef{State: transaction.PaymentPaid, Kept: true})
 	turns := []*transaction.Turn{nil, {Kind: transaction.Purchase}, {Kind: transaction.Purchase, Granted: true}}
 	seen := map[step]int{}
-	for _, status := range lifecycle.TransactionStates {
+	for _, state := range lifecycle.Transaction.States {
+		status := state.State
 		for _, class := range []lifecycle.ErrorClass{"", lifecycle.Retryable, lifecycle.NonRetryable, lifecycle.UnknownError} {
 			for _, purchase := range payments {
 				for _, refund := range payments {

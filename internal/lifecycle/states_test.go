@@ -1,0 +1,8 @@
+package lifecycle
+
+// All states of each workload, in the order of its entity's life: what the tables have to list.
+var (
+	deliveryStates    = []DeliveryState{DeliveryQueued, DeliveryClaimed, DeliveryDownloading, DeliveryStreaming, DeliveryDelivered, DeliveryFailed, DeliveryCancelled, DeliveryExpired}
+	downloadStates    = []DownloadState{DownloadQueued, DownloadDownloading, DownloadCompleted, DownloadFailed, DownloadCanceled}
+	transactionStates = []TransactionState{TransactionPending, TransactionProcessing, TransactionProcessed, TransactionFailed}
+)
