@@ -1,5 +1,4 @@
-// Package app puts the program together: the worker and the API, each from the configuration to a running service.
-// worker, api and dev run the same code.
+// Package app makes connections and services from the configuration. Worker, API and dev run the same code.
 package app
 
 import (
@@ -16,10 +15,7 @@ import (
 
 	"github.com/mymmrac/telego"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/contrib/envconfig"
 	"go.temporal.io/sdk/converter"
-	sdklog "go.temporal.io/sdk/log"
-	"google.golang.org/grpc"
 
 	"stagecoach/internal/codec"
 	"stagecoach/internal/config"
@@ -120,50 +116,6 @@ func Connect(
 	return app, nil
 }
 
-// dialTemporal connects to Temporal and makes sure that it has our search attributes.
-func (a *Connections) dialTemporal(
-	ctx context.Context, service string, apply func(*codec.Codec, *client.Options),
-) (err error) {
-	options, err := envconfig.LoadDefaultClientOptions()
-	if err != nil {
-		return err
-	}
-
-	a.Namespace = cmp.Or(options.Namespace, client.DefaultNamespace)
-	options.Identity, options.Logger = identity(service), sdklog.NewStructuredLogger(a.Log)
-	if options.MetricsHandler, err = temporalMetrics(); err != nil {
-		return err
-	}
-	if options.Interceptors, a.flush, err = traces(ctx, a.Config.TracesURL, a.Log); err != nil {
-		return err
-	}
-
-	connection := &options.ConnectionOptions
-	connection.DialOptions = append(connection.DialOptions, grpc.WithChainUnaryInterceptor(a.Liveness.Calls))
-	// Our messages are ids: to compress them costs both sides more than it saves.
-	connection.GrpcCompression = &client.GrpcCompressionNone{}
-
-	if a.Codec, err = payloadCodec(a.Config.Payloads); err != nil {
-		return err
-	}
-
-	if a.Codec != nil {
-		apply(a.Codec, &options)
-	}
-
-	a.Payloads = options.DataConverter
-
-	err = RetryWhileUnavailable(ctx, a.Log, "Temporal", func() error {
-		a.Temporal, err = client.DialContext(ctx, options)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-
-	return a.ensureSearchAttributes(ctx)
-}
-
 // connectionsOf is how many connections to PostgreSQL a process has by itself. The sum of all stands in
 // docker-compose.yml.
 var connectionsOf = map[string]int{"api": 20, "worker": 12}
@@ -173,18 +125,6 @@ func pool(c config.Database, service string) core.Pool {
 		Connections: cmp.Or(c.Connections, connectionsOf[service], core.DefaultPool.Connections), Statement: c.Statement,
 		Idle: c.Idle,
 	}
-}
-
-// payloadCodec gives the codec of the configured keys; nil: there are none.
-func payloadCodec(c config.Payloads) (*codec.Codec, error) {
-	if len(c.Keys) == 0 {
-		return nil, nil
-	}
-	var keys []codec.Key
-	for _, key := range c.Keys {
-		keys = append(keys, codec.Key(key))
-	}
-	return codec.New(keys, c.Encrypt)
 }
 
 // identity is how Temporal and the record know this process's part.

@@ -31,8 +31,8 @@ var processTraces struct {
 	*sdktrace.TracerProvider
 }
 
-// traces makes spans go to the receiver at address, and gives what carries a trace from a door through a workflow into
-// its activities, and the function that sends what is left of the spans. Without an address there are none.
+// traces sends spans to the receiver at address. The interceptors take a trace from a request through a workflow into its
+// activities; flush sends the spans that are left. Without an address there are none.
 func traces(
 	ctx context.Context, address string, log *slog.Logger,
 ) (interceptors []interceptor.ClientInterceptor, flush func(), err error) {
@@ -96,8 +96,8 @@ func newTraces(ctx context.Context, address string, log *slog.Logger) (*sdktrace
 	return provider, nil
 }
 
-// startQuietSpan starts a span of what somebody asked for. What nobody asked for, such as the polls of a watcher, would
-// be a trace without an end: it has none.
+// startQuietSpan starts a span of what a request asked for. Work without a request, such as the polls of a watcher, would
+// be a trace without an end: it gets no span.
 func startQuietSpan(
 	ctx context.Context, tracer trace.Tracer, name string, options ...trace.SpanStartOption,
 ) trace.Span {
@@ -108,7 +108,7 @@ func startQuietSpan(
 	return quietSpan{span}
 }
 
-// quietSpan keeps to itself what users and other systems wrote: keys of requests and the words of errors.
+// quietSpan drops what users and other systems wrote: keys of requests and the texts of errors.
 type quietSpan struct{ trace.Span }
 
 func (s quietSpan) SetAttributes(all ...attribute.KeyValue) {
@@ -128,7 +128,7 @@ func (s quietSpan) RecordError(err error, _ ...trace.EventOption) {
 	}
 }
 
-// TraceStart makes a start of a workflow that no door asked for the beginning of a trace.
+// TraceStart begins a trace with the start of a workflow that no request asked for.
 func TraceStart(name string, start func(context.Context, string) error) func(context.Context, string) error {
 	tracer := otel.Tracer("stagecoach/activities")
 	return func(ctx context.Context, id string) error {
@@ -138,7 +138,7 @@ func TraceStart(name string, start func(context.Context, string) error) func(con
 	}
 }
 
-// TraceCall gives what a client of an outside system tells its calls to: they are timed and, within a trace, shown.
+// TraceCall gives a callback for the calls of an outside system: it records their times and, within a trace, a span.
 func TraceCall(system string, latency *prometheus.HistogramVec) func(context.Context, string, time.Duration) {
 	tracer := otel.Tracer("stagecoach/" + system)
 	return func(ctx context.Context, op string, took time.Duration) {

@@ -37,6 +37,7 @@ func (a *Connections) Wallet() (*ton.Wallet, error) {
 	return ton.NewWallet(key, network)
 }
 
+// Chain makes a client of toncenter.
 func (a *Connections) Chain() *toncenter.Client {
 	c := a.Config.TON
 	return toncenter.New(toncenter.Options{
@@ -59,11 +60,11 @@ func (a *Connections) Fragment(o fragment.Options) *fragment.Client {
 	return fragment.New(o)
 }
 
-// Transactions is how the doors and the reconciler reach transactions. It needs no key: the record knows the wallet.
+// Transactions makes the service of transactions. It needs no key: the record knows the wallet.
 func (a *Connections) Transactions() *service.Transactions {
 	ended := a.Metrics.Transaction().Ended
 	startAtZero(ended, lifecycle.TransactionProcessed, lifecycle.TransactionFailed)
-	chain, shop := a.Chain(), a.Fragment(fragment.Options{})
+	chain, prices := a.Chain(), a.Fragment(fragment.Options{})
 	return &service.Transactions{
 		Temporal: a.Temporal, Store: a.Store, Log: a.Log, Patience: requestPatience, Most: a.Config.Transactions.MaxStars,
 		Reserve:    a.Config.Transactions.Reserve,
@@ -76,7 +77,7 @@ func (a *Connections) Transactions() *service.Transactions {
 			ended.WithLabelValues(string(state)).Inc()
 		},
 		Price: func(ctx context.Context, stars int64) (int64, error) {
-			price, err := shop.Price(ctx, int(stars))
+			price, err := prices.Price(ctx, int(stars))
 			return int64(price), err
 		},
 		Balance: func(ctx context.Context, wallet string) (int64, int64, error) {

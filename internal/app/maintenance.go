@@ -1,0 +1,48 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+
+	"stagecoach/internal/codec"
+	"stagecoach/internal/config"
+	"stagecoach/internal/operations/reconcile"
+	"stagecoach/internal/service"
+	"stagecoach/internal/store"
+)
+
+// Migrate brings the schema of the database at url up to this program's version; the database may still be starting.
+func Migrate(ctx context.Context, url string, log *slog.Logger) error {
+	record, err := store.Open(ctx, url, make([]byte, 32)) // the key matters to nobody: nothing is sealed or opened
+	if err != nil {
+		return err
+	}
+	defer record.Close()
+	return RetryWhileUnavailable(ctx, log, "the database", func() error { return record.Migrate(ctx) })
+}
+
+// Reseal seals anew, with the first encryption key, what is sealed in the record, and says how many rows that were.
+func Reseal(ctx context.Context, c config.Config) (int, error) {
+	record, err := store.Open(ctx, c.DatabaseURL, c.EncryptionKeys...)
+	if err != nil {
+		return 0, err
+	}
+	defer record.Close()
+
+	return record.Reseal(ctx)
+}
+
+// Restored makes the record and Temporal agree after either was set back. No service may run meanwhile.
+func Restored(ctx context.Context, c config.Config, log *slog.Logger) error {
+	app, err := Connect(ctx, c, log, "starter", (*codec.Codec).Apply)
+	if err != nil {
+		return err
+	}
+	defer app.Close()
+
+	restore := reconcile.Restore{
+		Temporal: app.Temporal, Store: app.Store, Log: log,
+		Workloads: service.From(app).Workloads(),
+	}
+	return restore.Run(ctx)
+}
