@@ -1,0 +1,28 @@
+package fault
+
+// A download refuses an action, or waits.
+const (
+	BookNotFound     Code = "BOOK_NOT_FOUND"
+	DownloadNotFound Code = "DOWNLOAD_NOT_FOUND"
+	NoFreeSpace      Code = "NO_FREE_SPACE"   // it waits until there is room on qBittorrent's disk
+	MediaNotReady    Code = "MEDIA_NOT_READY" // what was downloaded has no place yet
+)
+
+// The address of a .torrent file is not usable.
+const (
+	SourceUnavailable Code = "SOURCE_UNAVAILABLE" // its server does not answer, or not now
+	SourceRefused     Code = "SOURCE_REFUSED"     // its server says no
+	SourceForbidden   Code = "SOURCE_FORBIDDEN"   // it leads to an address that is not on the Internet
+	SourceTooBig      Code = "SOURCE_TOO_BIG"
+	SourceNotTorrent  Code = "SOURCE_NOT_TORRENT"
+)
+
+// Reasons why a download failed, or needs a person's attention.
+const (
+	MissingExternalJob Code = "missing_external_job" // the torrent is gone, past the grace
+	ProviderError      Code = "provider_error"       // the torrent is in error
+	EnqueueFailed      Code = "enqueue_failed"       // qBittorrent does not take it, or its source does not give it
+	EnqueueUnavailable Code = "enqueue_unavailable"  // qBittorrent could not be reached all the time
+	BookGone           Code = "book_not_found"       // the book was removed meanwhile
+	Stalled            Code = "stalled"              // no progress for long
+)

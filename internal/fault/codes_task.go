@@ -1,0 +1,14 @@
+package fault
+
+// A task refuses an action.
+const (
+	WorkspaceNotFound  Code = "WORKSPACE_NOT_FOUND"
+	TaskNotFound       Code = "TASK_NOT_FOUND"
+	TaskAlreadyClaimed Code = "TASK_ALREADY_CLAIMED" // details: holder
+	CommentRequired    Code = "COMMENT_REQUIRED"
+	UnresolvedBlockers Code = "UNRESOLVED_BLOCKERS" // details: blockers
+	CyclicDependency   Code = "CYCLIC_DEPENDENCY"   // details: cycle
+	UnknownBlocker     Code = "UNKNOWN_BLOCKER"     // details: unknown
+	CannotEscalateOwn  Code = "CANNOT_ESCALATE_OWN"
+	CannotTakeover     Code = "CANNOT_TAKEOVER"
+)

@@ -1,0 +1,19 @@
+package fault
+
+// A payment is not made.
+const (
+	TransactionNotFound Code = "TRANSACTION_NOT_FOUND"
+	WalletNotFound      Code = "WALLET_NOT_FOUND" // its record was never begun
+	PaymentNotFound     Code = "PAYMENT_NOT_FOUND"
+	PaymentUndecided    Code = "PAYMENT_UNDECIDED"   // signed or paid: only the chain, or an operator, can decide
+	PaymentDecided      Code = "PAYMENT_DECIDED"     // the record says the opposite already
+	NoTurn              Code = "NO_TURN"             // somebody else's payment comes first
+	PaymentsPaused      Code = "PAYMENTS_PAUSED"     // by an operator
+	PaymentsHeld        Code = "PAYMENTS_HELD"       // by the program
+	PaymentLimit        Code = "PAYMENT_LIMIT"       // for one purchase
+	RefundLimit         Code = "REFUND_LIMIT"        // for one refund
+	PaymentNotAllowed   Code = "PAYMENT_NOT_ALLOWED" // to an address that is not on the list
+	DailyLimit          Code = "DAILY_LIMIT"         // for all of them
+	InsufficientFunds   Code = "INSUFFICIENT_FUNDS"  // in the wallet, besides what is owed to others
+	ChainGap            Code = "CHAIN_GAP"           // a transaction is missing between two that are known
+)
