@@ -44,7 +44,7 @@ func registerDocs(s *server.Server) {
 	page := sync.OnceValue(func() []byte {
 		var html bytes.Buffer
 		page := template.Must(template.New("docs").Funcs(template.FuncMap{"code": codeSpans}).Parse(docsPage))
-		if err := page.Execute(&html, newDocs(s.OpenAPI())); err != nil {
+		if err := page.Execute(&html, newDocs(s)); err != nil {
 			panic(fmt.Sprintf("the page of the API cannot be written: %v", err)) // likewise
 		}
 		return html.Bytes()
@@ -109,7 +109,8 @@ type docsCode struct {
 	Title  string
 }
 
-func newDocs(api *huma.OpenAPI) docs {
+func newDocs(s *server.Server) docs {
+	api := s.OpenAPI()
 	d := docs{
 		Title: api.Info.Title, Version: api.Info.Version, Description: api.Info.Description, Style: template.CSS(docsStyle),
 	}
@@ -134,7 +135,7 @@ func newDocs(api *huma.OpenAPI) docs {
 		d.Schemas = append(d.Schemas, r.schema(name, r.schemas.Map()[name]))
 	}
 
-	for code, kind := range server.Kinds {
+	for code, kind := range s.Kinds {
 		d.Codes = append(d.Codes, docsCode{code, kind.Status, kind.Title})
 	}
 

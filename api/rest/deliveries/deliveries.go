@@ -2,6 +2,7 @@ package deliveries
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"time"
 
@@ -89,6 +90,11 @@ type handlers struct {
 // Register adds the operations of deliveries and of the shared folder to an API.
 func Register(s *server.Server, deliveries *service.Deliveries, files *catalog.Catalog) {
 	h := &handlers{Server: s, deliveries: deliveries, files: files}
+	maps.Copy(s.Kinds, kinds)
+	s.Hide(fault.DeliveryNotFound, func(ctx context.Context, id int64) error {
+		_, err := s.Store.JobByID(ctx, id)
+		return err
+	})
 
 	server.Register(s, createDelivery, h.createDelivery)
 	server.Register(s, listDeliveries, h.listDeliveries)
@@ -202,15 +208,8 @@ func (h *handlers) findDelivery(ctx context.Context, op server.Operation, id str
 		return delivery.Job{}, err
 	}
 
-	user := server.Caller(ctx)
-	job, err := h.deliveries.Find(ctx, user, jobID)
-	if fault.CodeOf(err) == fault.DeliveryNotFound {
-		if _, missing := h.Store.JobByID(ctx, jobID); missing == nil {
-			h.Audit(ctx, user, op, id, account.OutcomeRefused)
-		}
-	}
-
-	return job, err
+	job, err := h.deliveries.Find(ctx, server.Caller(ctx), jobID)
+	return job, h.Refusal(ctx, op, id, err)
 }
 
 // places finds the places in line of those jobs that wait.

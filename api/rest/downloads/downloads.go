@@ -3,6 +3,7 @@ package downloads
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 
 	"stagecoach/api/rest/server"
@@ -98,6 +99,11 @@ type handlers struct {
 // Register adds the operations of downloads and books to an API.
 func Register(s *server.Server, downloads *service.Downloads) {
 	h := &handlers{Server: s, downloads: downloads}
+	maps.Copy(s.Kinds, kinds)
+	s.Hide(fault.DownloadNotFound, func(ctx context.Context, id int64) error {
+		_, err := s.Store.DownloadByID(ctx, id)
+		return err
+	})
 
 	server.Register(s, createDownload, h.createDownload)
 	server.Register(s, listDownloads, h.listDownloads)

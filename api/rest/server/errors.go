@@ -28,72 +28,35 @@ type Kind struct {
 // statusCallerLeft is seen in the access log only.
 const statusCallerLeft = 499
 
-// Kinds is every code that this door can answer with. A code that is missing here is answered as INTERNAL.
-var Kinds = map[fault.Code]Kind{
-	fault.Validation:          {http.StatusUnprocessableEntity, "The input is wrong"},
-	fault.IdempotencyKey:      {http.StatusUnprocessableEntity, "An Idempotency-Key is required"},
-	fault.BodyTooLarge:        {http.StatusRequestEntityTooLarge, "The body is larger than 1 MiB"},
-	fault.MediaType:           {http.StatusUnsupportedMediaType, "The body is not JSON"},
-	fault.RequestTimeout:      {http.StatusRequestTimeout, "The body came too slowly"},
-	fault.MetricsMoved:        {http.StatusGone, "The metrics are served elsewhere"},
-	fault.MethodNotAllowed:    {http.StatusMethodNotAllowed, "The method is not possible here"},
-	fault.Unauthenticated:     {http.StatusUnauthorized, "A valid token is required"},
-	fault.UserNotActive:       {http.StatusForbidden, "The user is not active"},
-	fault.InsufficientAccess:  {http.StatusForbidden, "This caller may not do this"},
-	fault.RateLimited:         {http.StatusTooManyRequests, "Too many requests"},
-	fault.StreamsFull:         {http.StatusServiceUnavailable, "Too many event streams"},
-	fault.CursorGone:          {http.StatusGone, "The place in the stream is gone"},
-	fault.QuotaExceeded:       {http.StatusConflict, "A limit is reached"},
-	fault.InsufficientScope:   {http.StatusForbidden, "The token lacks a scope"},
-	fault.TokenNotFound:       {http.StatusNotFound, "There is no such token"},
-	fault.OwnAccess:           {http.StatusConflict, "Administrators cannot take away their own access"},
-	fault.LastAdmin:           {http.StatusConflict, "The last administrator cannot be removed"},
-	fault.NotFound:            {http.StatusNotFound, "Nothing is at this path"},
-	fault.UserNotFound:        {http.StatusNotFound, "There is no such user"},
-	fault.UserExists:          {http.StatusConflict, "The user exists already"},
-	fault.DeliveryNotFound:    {http.StatusNotFound, "There is no such delivery"},
-	fault.InvalidTransition:   {http.StatusConflict, "Not possible in this state"},
-	fault.NoTelegramChat:      {http.StatusConflict, "The user has no Telegram chat"},
-	fault.WorkspaceNotFound:   {http.StatusNotFound, "There is no such workspace"},
-	fault.TaskNotFound:        {http.StatusNotFound, "There is no such task"},
-	fault.TaskAlreadyClaimed:  {http.StatusConflict, "Somebody else has the task"},
-	fault.UnresolvedBlockers:  {http.StatusConflict, "The task waits for others"},
-	fault.CannotEscalateOwn:   {http.StatusConflict, "The caller works on this task"},
-	fault.CannotTakeover:      {http.StatusConflict, "The caller has this task already"},
-	fault.CommentRequired:     {http.StatusUnprocessableEntity, "A comment is required"},
-	fault.CyclicDependency:    {http.StatusUnprocessableEntity, "The tasks wait for each other"},
-	fault.UnknownBlocker:      {http.StatusUnprocessableEntity, "A blocker is not known"},
-	fault.BookNotFound:        {http.StatusNotFound, "There is no such book"},
-	fault.DownloadNotFound:    {http.StatusNotFound, "There is no such download"},
-	fault.TransactionNotFound: {http.StatusNotFound, "There is no such transaction"},
-	fault.PaymentUndecided:    {http.StatusConflict, "A payment may have moved money"},
-	fault.NotConfigured:       {http.StatusServiceUnavailable, "This part of the service is switched off"},
-	fault.FileNotFound:        {http.StatusNotFound, "There is no such file or folder"},
-	fault.FileIsFolder:        {http.StatusUnprocessableEntity, "This is a folder"},
-	fault.FileEmpty:           {http.StatusUnprocessableEntity, "The file is empty"},
-	fault.FileTooBig:          {http.StatusUnprocessableEntity, "The file is too big"},
-	fault.FileChanged:         {http.StatusConflict, "The file has changed"},
+// commonKinds are the codes that belong to no workload.
+var commonKinds = map[fault.Code]Kind{
+	fault.Validation:         {Status: http.StatusUnprocessableEntity, Title: "The input is wrong"},
+	fault.IdempotencyKey:     {Status: http.StatusUnprocessableEntity, Title: "An Idempotency-Key is required"},
+	fault.BodyTooLarge:       {Status: http.StatusRequestEntityTooLarge, Title: "The body is larger than 1 MiB"},
+	fault.MediaType:          {Status: http.StatusUnsupportedMediaType, Title: "The body is not JSON"},
+	fault.RequestTimeout:     {Status: http.StatusRequestTimeout, Title: "The body came too slowly"},
+	fault.MetricsMoved:       {Status: http.StatusGone, Title: "The metrics are served elsewhere"},
+	fault.MethodNotAllowed:   {Status: http.StatusMethodNotAllowed, Title: "The method is not possible here"},
+	fault.Unauthenticated:    {Status: http.StatusUnauthorized, Title: "A valid token is required"},
+	fault.UserNotActive:      {Status: http.StatusForbidden, Title: "The user is not active"},
+	fault.InsufficientAccess: {Status: http.StatusForbidden, Title: "This caller may not do this"},
+	fault.RateLimited:        {Status: http.StatusTooManyRequests, Title: "Too many requests"},
+	fault.StreamsFull:        {Status: http.StatusServiceUnavailable, Title: "Too many event streams"},
+	fault.CursorGone:         {Status: http.StatusGone, Title: "The place in the stream is gone"},
+	fault.QuotaExceeded:      {Status: http.StatusConflict, Title: "A limit is reached"},
+	fault.InsufficientScope:  {Status: http.StatusForbidden, Title: "The token lacks a scope"},
+	fault.TokenNotFound:      {Status: http.StatusNotFound, Title: "There is no such token"},
+	fault.OwnAccess:          {Status: http.StatusConflict, Title: "Administrators cannot take away their own access"},
+	fault.LastAdmin:          {Status: http.StatusConflict, Title: "The last administrator cannot be removed"},
+	fault.NotFound:           {Status: http.StatusNotFound, Title: "Nothing is at this path"},
+	fault.UserNotFound:       {Status: http.StatusNotFound, Title: "There is no such user"},
+	fault.UserExists:         {Status: http.StatusConflict, Title: "The user exists already"},
+	fault.InvalidTransition:  {Status: http.StatusConflict, Title: "Not possible in this state"},
+	fault.NotConfigured:      {Status: http.StatusServiceUnavailable, Title: "This part of the service is switched off"},
 
-	fault.YandexUnauthorized:   {http.StatusServiceUnavailable, "The file storage refuses the service"},
-	fault.YandexRateLimited:    {http.StatusServiceUnavailable, "The file storage is busy"},
-	fault.YandexLocked:         {http.StatusServiceUnavailable, "The file is locked"},
-	fault.YandexUnavailable:    {http.StatusServiceUnavailable, "The file storage has a problem"},
-	fault.YandexTimeout:        {http.StatusServiceUnavailable, "The file storage is slow"},
-	fault.YandexUnreachable:    {http.StatusServiceUnavailable, "The file storage cannot be reached"},
-	fault.YandexProtocol:       {http.StatusServiceUnavailable, "The file storage sent an unexpected answer"},
-	fault.ProviderUnavailable:  {http.StatusServiceUnavailable, "qBittorrent cannot be reached"},
-	fault.ProviderUnauthorized: {http.StatusServiceUnavailable, "qBittorrent refuses the service"},
-	fault.ProviderRejected:     {http.StatusServiceUnavailable, "qBittorrent refuses the request"},
-	fault.ChainUnauthorized:    {http.StatusServiceUnavailable, "The TON network's gateway refuses the service"},
-	fault.ChainRateLimited:     {http.StatusServiceUnavailable, "The TON network's gateway is busy"},
-	fault.ChainUnavailable:     {http.StatusServiceUnavailable, "The TON network's gateway has a problem"},
-	fault.ChainTimeout:         {http.StatusServiceUnavailable, "The TON network's gateway is slow"},
-	fault.ChainUnreachable:     {http.StatusServiceUnavailable, "The TON network's gateway cannot be reached"},
-	fault.ChainClock:           {http.StatusServiceUnavailable, "The clock of the TON network's gateway is wrong"},
-	fault.ChainProtocol:        {http.StatusServiceUnavailable, "The TON network's gateway sent an unexpected answer"},
-	fault.StoreUnavailable:     {http.StatusServiceUnavailable, "The database cannot be reached"},
-	fault.TemporalUnavailable:  {http.StatusServiceUnavailable, "The workflow service cannot be reached"},
-	fault.Internal:             {http.StatusInternalServerError, "Internal error"},
+	fault.StoreUnavailable:    {Status: http.StatusServiceUnavailable, Title: "The database cannot be reached"},
+	fault.TemporalUnavailable: {Status: http.StatusServiceUnavailable, Title: "The workflow service cannot be reached"},
+	fault.Internal:            {Status: http.StatusInternalServerError, Title: "Internal error"},
 }
 
 // Problem is a failure on its way to a caller.
@@ -102,9 +65,14 @@ type Problem struct {
 	header http.Header
 }
 
+// NewProblem makes a problem whose code belongs to no workload.
 func NewProblem(code fault.Code, detail string) *Problem {
+	return commonKinds[code].problem(code, detail)
+}
+
+func (k Kind) problem(code fault.Code, detail string) *Problem {
 	return &Problem{header: http.Header{}, Problem: shape.Problem{
-		Type: "/docs#" + string(code), Title: Kinds[code].Title, Status: Kinds[code].Status, Detail: detail, Code: code,
+		Type: "/docs#" + string(code), Title: k.Title, Status: k.Status, Detail: detail, Code: code,
 		Details: map[string]any{}, Errors: []shape.FieldError{},
 	}}
 }
@@ -129,7 +97,7 @@ func (p *Problem) ContentType(string) string { return problemJSON }
 // problem turns any error into what the caller may see of it; the rest goes to the log.
 func (s *Server) problem(ctx context.Context, err error) *Problem {
 	f := fault.As(err)
-	if f != nil && Kinds[f.Code].Status == 0 || f == nil {
+	if f == nil || s.Kinds[f.Code].Status == 0 {
 		f = fault.New(fault.Internal, "the service has failed; the request id tells its operators more").WithCause(err)
 	}
 
@@ -137,7 +105,7 @@ func (s *Server) problem(ctx context.Context, err error) *Problem {
 		s.OnRefused(limit)
 	}
 
-	p := NewProblem(f.Code, f.Message)
+	p := s.Kinds[f.Code].problem(f.Code, f.Message)
 	maps.Copy(p.Details, f.Details)
 	if f.Field != "" {
 		p.at(f.Field, f.Message)
@@ -174,7 +142,7 @@ func init() {
 		p := refused(status, message, errs)
 		if keyRequired(ctx.Operation()) && slices.ContainsFunc(p.Errors, func(e shape.FieldError) bool { return e.Field == idempotencyKey }) {
 			p.Code = fault.IdempotencyKey
-			p.Type, p.Title = "/docs#"+string(p.Code), Kinds[p.Code].Title
+			p.Type, p.Title = "/docs#"+string(p.Code), commonKinds[p.Code].Title
 		}
 		return p
 	}

@@ -116,7 +116,7 @@ func (s *Server) responses(op Operation, hasBody bool) map[string]*huma.Response
 
 	byStatus := map[int][]string{http.StatusBadRequest: {"`" + string(fault.Validation) + "`"}}
 	for _, code := range codes {
-		byStatus[Kinds[code].Status] = append(byStatus[Kinds[code].Status], "`"+string(code)+"`")
+		byStatus[s.Kinds[code].Status] = append(byStatus[s.Kinds[code].Status], "`"+string(code)+"`")
 	}
 
 	schema := SchemaOf[Problem](s)

@@ -2,7 +2,9 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
+	"maps"
 	"net/http"
 	"reflect"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"stagecoach/internal/allowance"
+	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
 )
 
@@ -27,9 +30,14 @@ type Config struct {
 type Server struct {
 	Config
 	Mux *http.ServeMux // for what is not an operation of the API, such as the documents
-	api huma.API
+	// Kinds are the codes that the API answers with. One that is missing is answered as INTERNAL.
+	Kinds map[fault.Code]Kind
+
+	hidden map[fault.Code]func(ctx context.Context, id int64) error
+	api    huma.API
 }
 
+// New makes a Server without operations.
 func New(c Config) *Server {
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	c.Requests = cmp.Or(c.Requests, allowance.NewUsers(c.Store, 0))
@@ -39,7 +47,10 @@ func New(c Config) *Server {
 	}
 
 	mux := http.NewServeMux()
-	return &Server{Config: c, Mux: mux, api: humago.New(mux, describe(cmp.Or(c.Version, "dev")))}
+	return &Server{
+		Config: c, Mux: mux, Kinds: maps.Clone(commonKinds), hidden: map[fault.Code]func(context.Context, int64) error{},
+		api: humago.New(mux, describe(cmp.Or(c.Version, "dev"))),
+	}
 }
 
 // OpenAPI gives the document of the operations that were added so far.

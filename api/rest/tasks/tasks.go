@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"context"
+	"maps"
 	"net/http"
 
 	"stagecoach/api/rest/server"
@@ -96,6 +97,15 @@ type handlers struct {
 // Register adds the operations of tasks and workspaces to an API.
 func Register(s *server.Server, tasks *service.Tasks) {
 	h := &handlers{Server: s, tasks: tasks}
+	maps.Copy(s.Kinds, kinds)
+	s.Hide(fault.TaskNotFound, func(ctx context.Context, id int64) error {
+		_, err := s.Store.TaskByID(ctx, 0, id)
+		return err
+	})
+	s.Hide(fault.WorkspaceNotFound, func(ctx context.Context, id int64) error {
+		_, err := s.Store.WorkspaceByID(ctx, id)
+		return err
+	})
 
 	server.Register(s, createTask, h.createTask)
 	server.Register(s, createTasks, h.createTasks)

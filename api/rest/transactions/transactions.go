@@ -2,6 +2,7 @@ package transactions
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"time"
 
@@ -110,6 +111,7 @@ type handlers struct {
 // Register adds the operations of transactions and payments to an API.
 func Register(s *server.Server, transactions *service.Transactions) {
 	h := &handlers{Server: s, transactions: transactions}
+	maps.Copy(s.Kinds, kinds)
 
 	server.Register(s, listTransactions, h.listTransactions)
 	server.Register(s, getTransaction, h.getTransaction)

@@ -1,0 +1,21 @@
+package transactions
+
+import (
+	"net/http"
+
+	"stagecoach/api/rest/server"
+	"stagecoach/internal/fault"
+)
+
+// kinds are the codes that the operations of transactions answer with, besides those of any operation.
+var kinds = map[fault.Code]server.Kind{
+	fault.TransactionNotFound: {Status: http.StatusNotFound, Title: "There is no such transaction"},
+	fault.PaymentUndecided:    {Status: http.StatusConflict, Title: "A payment may have moved money"},
+	fault.ChainUnauthorized:   {Status: http.StatusServiceUnavailable, Title: "The TON network's gateway refuses the service"},
+	fault.ChainRateLimited:    {Status: http.StatusServiceUnavailable, Title: "The TON network's gateway is busy"},
+	fault.ChainUnavailable:    {Status: http.StatusServiceUnavailable, Title: "The TON network's gateway has a problem"},
+	fault.ChainTimeout:        {Status: http.StatusServiceUnavailable, Title: "The TON network's gateway is slow"},
+	fault.ChainUnreachable:    {Status: http.StatusServiceUnavailable, Title: "The TON network's gateway cannot be reached"},
+	fault.ChainClock:          {Status: http.StatusServiceUnavailable, Title: "The clock of the TON network's gateway is wrong"},
+	fault.ChainProtocol:       {Status: http.StatusServiceUnavailable, Title: "The TON network's gateway sent an unexpected answer"},
+}
