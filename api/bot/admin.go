@@ -17,9 +17,9 @@ const pendingShown = 10
 func (b *Bot) administration() chat.Part {
 	return chat.Part{
 		Commands: []chat.Command{
-			{Name: "status", About: aboutStatus, Admin: true, Run: b.showStatus},
-			{Name: "approve", About: aboutApprove, Admin: true, Run: b.approve},
-			{Name: "block", About: aboutBlock, Admin: true, Run: b.block},
+			{Name: "status", About: chat.Text{"the state of the service", "состояние сервиса"}, Admin: true, Run: b.showStatus},
+			{Name: "approve", About: chat.Text{"approve a user: /approve 7; without a number: list those who wait", "открыть доступ: /approve 7; без номера — список ожидающих"}, Admin: true, Run: b.approve},
+			{Name: "block", About: chat.Text{"block a user: /block 7", "закрыть доступ: /block 7"}, Admin: true, Run: b.block},
 		},
 		Buttons: []chat.Button{
 			{Prefix: "ap", Command: "approve", Run: b.approve}, // ap:<user>

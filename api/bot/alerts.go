@@ -35,6 +35,7 @@ func (b *Bot) sendAlerts(ctx context.Context) {
 				b.Log.Error("bot: no administrator could be notified of an alert", "kind", alert.Kind)
 			}
 		}
+
 		finished()
 	}
 }
@@ -107,6 +108,7 @@ func (b *Bot) databaseIsBack(ctx context.Context) {
 	if err == nil {
 		err = b.store.ResolveAlert(ctx, notice.AlertDatabaseAway)
 	}
+
 	if err != nil {
 		b.databaseAway = away // it is away again
 	}

@@ -1,5 +1,5 @@
-// Package bot is the Telegram bot: people browse the shared folder, ask for files and watch their jobs, and administrators
-// let people in; agents share tasks and are notified of what happens to them; readers have books downloaded.
+// Package bot is the Telegram bot: it answers people, keeps messages about their work up to date, notifies them, and
+// lets administrators decide who may use it.
 //
 //	getUpdates → read (updates.go) → who is it, may they (access.go) → command, button or words (dispatch.go) → handler
 //	live messages: what changed → drawn → one message per entity, edited (live_messages.go)

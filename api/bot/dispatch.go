@@ -38,6 +38,7 @@ func (b *Bot) respond(ctx context.Context, r *chat.Request) (err error) {
 	if r.User.IsAdmin() {
 		ctx = core.Reserved(ctx) // administrators do not queue behind users
 	}
+
 	err = traced(ctx, "bot /"+name, func(ctx context.Context) error { return run(ctx, r, args) })
 	if err != nil {
 		return err
@@ -135,5 +136,6 @@ func (b *Bot) explain(ctx context.Context, r *chat.Request, err error) {
 		b.Tell(ctx, r, r.Say(reached, problem.Details["maximum"]))
 		return
 	}
+
 	b.Tell(ctx, r, r.Say(b.texts.Faults.Text(problem.Code)))
 }

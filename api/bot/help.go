@@ -13,8 +13,8 @@ import (
 // help gives the commands that people begin with.
 func (b *Bot) help() chat.Part {
 	return chat.Part{Commands: []chat.Command{
-		{Name: "start", About: aboutStart, Open: true, Run: b.start},
-		{Name: "help", About: aboutHelp, Open: true, Run: b.showHelp},
+		{Name: "start", About: chat.Text{"start", "начать"}, Open: true, Run: b.start},
+		{Name: "help", About: chat.Text{"what I can do", "что я умею"}, Open: true, Run: b.showHelp},
 	}}
 }
 

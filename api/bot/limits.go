@@ -45,6 +45,7 @@ func (b *Bot) admitNewcomer(ctx context.Context) error {
 	if refusal := fault.As(err); refusal != nil && refusal.Code == fault.RateLimited {
 		err = refusal.With("limit", allowance.LimitNewcomers)
 	}
+
 	b.countRefused(err)
 	return err
 }
@@ -83,6 +84,7 @@ func (b *Bot) refuse(ctx context.Context, r *chat.Request, asked chat.Command, w
 	if audited {
 		err = b.audit(ctx, r, asked, account.OutcomeRefused)
 	}
+
 	if err == nil && answered {
 		b.Tell(ctx, r, r.Say(why))
 	}

@@ -35,6 +35,7 @@ func (b *Bot) statusText(language string, s status.Status) string {
 		textToken.In(language, chat.Seconds(language, s.TokenExpiresIn)),
 		"",
 	}
+
 	lines = append(lines, b.workloadLines(language, s)...)
 	lines = append(lines, "")
 	lines = append(lines, overviewLines(language, s.Overview)...)
@@ -47,6 +48,7 @@ func (b *Bot) statusText(language string, s status.Status) string {
 		}
 		lines = append(lines, "", textStuck.In(language, len(s.StuckJobs), strings.Join(stuck, ", ")))
 	}
+
 	return strings.Join(lines, "\n")
 }
 
@@ -95,6 +97,7 @@ func overviewLines(language string, o status.Overview) []string {
 	if !o.TemporalAnswers {
 		lines = append(lines, textTemporalAway.In(language))
 	}
+
 	for _, q := range o.Queues {
 		if q.Depth > 0 {
 			lines = append(lines, textQueueLine.In(language, q.Name, q.Kind, q.Depth, chat.Seconds(language, &q.OldestAge)))
@@ -107,6 +110,7 @@ func overviewLines(language string, o status.Overview) []string {
 			working++
 		}
 	}
+
 	lines = append(lines, textWorkers.In(language, working))
 
 	for _, outside := range o.Outside {
@@ -123,12 +127,15 @@ func attentionLines(language string, o status.Overview) (lines []string) {
 	if o.NeedsReview > 0 {
 		lines = append(lines, textReviews.In(language, o.NeedsReview))
 	}
+
 	for _, stop := range o.Stops {
 		lines = append(lines, textPaymentsStopped.In(language, stop.Name))
 	}
+
 	if o.OpenFindings+o.RecentFindings > 0 {
 		lines = append(lines, textFindings.In(language, o.RecentFindings, o.OpenFindings))
 	}
+
 	for _, alert := range o.Alerts {
 		age := time.Since(alert.OpenedAt).Seconds()
 		lines = append(lines, textAlertOpen.In(language, alert.Kind, chat.Seconds(language, &age)))

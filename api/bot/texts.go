@@ -1,14 +1,8 @@
 package bot
 
-import "stagecoach/api/bot/chat"
-
-// What the commands are for.
-var (
-	aboutStart   = chat.Text{"start", "начать"}
-	aboutHelp    = chat.Text{"what I can do", "что я умею"}
-	aboutStatus  = chat.Text{"the state of the service", "состояние сервиса"}
-	aboutApprove = chat.Text{"approve a user: /approve 7; without a number: list those who wait", "открыть доступ: /approve 7; без номера — список ожидающих"}
-	aboutBlock   = chat.Text{"block a user: /block 7", "закрыть доступ: /block 7"}
+import (
+	"stagecoach/api/bot/chat"
+	"stagecoach/internal/store/notice"
 )
 
 // Labels of buttons.
@@ -56,3 +50,41 @@ var (
 	textTopErrors       = chat.Text{"<b>Errors in 24 hours</b>", "<b>Ошибки за 24 часа</b>"}
 	textStuck           = chat.Text{"⚠️ stuck: %d (%s)", "⚠️ зависли: %d (%s)"}
 )
+
+// commonAlerts name the incidents that administrators are notified of, and commonAlertsOver their ends.
+var (
+	commonAlerts = map[string]chat.Text{
+		notice.AlertQueue:        {"A queue is too long, or its oldest entry has waited for too long. See /status, and start more workers.", "Очередь слишком длинная или ждёт слишком долго. Смотрите /status и добавьте обработчиков."},
+		notice.AlertNoWorker:     {"No worker has sent a heartbeat for a while, so nothing is being done. Start one.", "Обработчики давно не подают сигналов, поэтому ничего не выполняется. Запустите хотя бы один."},
+		notice.AlertFindings:     {"The record and the workflows differed. The reconciler repairs the difference. See: starter findings", "Записи и процессы разошлись. Сверка исправляет расхождение. Смотрите: starter findings"},
+		notice.AlertTemporalAway: {"The workflow service does not answer. Nothing new is started, and what is recorded waits.", "Служба процессов не отвечает. Ничего нового не начинается, записанное ждёт."},
+		notice.AlertDatabaseAway: {"The database did not answer for a while. Nothing could be requested or recorded.", "База данных какое-то время не отвечала. Ничего нельзя было ни запросить, ни записать."},
+	}
+
+	commonAlertsOver = map[string]chat.Text{
+		notice.AlertQueue:        {"The queues are short again.", "Очереди снова короткие."},
+		notice.AlertNoWorker:     {"A worker sends heartbeats again.", "Обработчик снова подаёт сигналы."},
+		notice.AlertFindings:     {"The reconciler finds nothing new any more.", "Сверка больше не находит нового."},
+		notice.AlertTemporalAway: {"The workflow service answers again.", "Служба процессов снова отвечает."},
+		notice.AlertDatabaseAway: {"The database answers again.", "База данных снова отвечает."},
+	}
+)
+
+// commonQuotas say which limit is reached; each takes the limit.
+var commonQuotas = map[string]chat.Text{
+	"tokens": {
+		"You have %d tokens, which is the limit. Revoke some first.",
+		"У вас %d токенов, это предел. Сначала отзовите часть из них.",
+	},
+}
+
+// What is said of an incident without words of its own, before its kind.
+var (
+	textAlert     = chat.Text{"Something needs attention: ", "Что-то требует внимания: "}
+	textAlertOver = chat.Text{"This is over: ", "Это закончилось: "}
+)
+
+var textManyNewcomers = chat.Text{
+	"Many people are asking for access right now. Please write again in an hour.",
+	"Сейчас доступ просит очень много людей. Пожалуйста, напишите ещё раз через час.",
+}

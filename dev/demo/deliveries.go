@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"path"
 	"slices"
 	"time"
@@ -169,7 +170,7 @@ func (f *dropFolder) follow(ctx context.Context) []result {
 	}
 
 	var results []result
-	err := delivery.Each(ctx, f.api, func(d shape.Delivery) (enough bool) {
+	err := client.EachItem(ctx, f.api, "/v1/deliveries", url.Values{}, func(d shape.Delivery) (enough bool) {
 		if r := f.live[d.ID]; r != nil {
 			missing--
 			f.news(r, d)

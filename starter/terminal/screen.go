@@ -12,8 +12,8 @@ import (
 // screenWidth is a width that every terminal has: a longer line would wrap and break the redrawing.
 const screenWidth = 79
 
-// Screen writes lines that stay and, on a terminal, lines at the bottom that are redrawn in place. Elsewhere the lines at
-// the bottom are left out, so that a log has one line for each change.
+// Screen writes lines that stay and, on a terminal, lines at the bottom that are redrawn in place. Elsewhere the lines
+// at the bottom are left out, so that a log has one line for each change.
 type Screen struct {
 	Out  io.Writer
 	Live bool

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// UntilAsked returns a context that ends when the process is asked to stop: by Ctrl-C, SIGTERM, a closed terminal, or the
-// end of the `go run` that started it, which passes no signal on. A second request ends the process at once.
+// UntilAsked returns a context that ends when the process is asked to stop: by Ctrl-C, SIGTERM, a closed terminal, or
+// the end of the `go run` that started it, which passes no signal on. A second request ends the process at once.
 func UntilAsked(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strings"
 
 	"github.com/mymmrac/telego"
 )
@@ -57,6 +58,38 @@ func Press(label, prefix string, args ...any) Row {
 		data += fmt.Sprintf(":%v", arg)
 	}
 	return Row{{Text: label, CallbackData: data}}
+}
+
+// List is how a page of a list is drawn, the newest things first.
+type List[T any] struct {
+	Prefix      string // of the buttons that turn its pages
+	Size        int    // of a page
+	Title, None Text
+	Refresh     bool // with a button that draws the page anew
+	ID          func(T) int64
+	Draw        func(T) (lines []string, buttons Row)
+}
+
+// View draws the page of the things below an id; 0: the first page. found has one more than the page shows when others
+// follow.
+func (l List[T]) View(language string, before int64, found []T) View {
+	lines := []string{l.Title.In(language)}
+	if len(found) == 0 {
+		lines = append(lines, l.None.In(language))
+	}
+
+	page, next := Page(found, l.Size, l.ID)
+	var rows []Row
+	for _, one := range page {
+		drawn, buttons := l.Draw(one)
+		lines, rows = append(lines, drawn...), append(rows, buttons)
+	}
+
+	turn := Turn(language, l.Prefix, before, next)
+	if l.Refresh {
+		turn = append(Press(LabelRefresh.In(language), l.Prefix, before), turn...)
+	}
+	return View{Text: strings.Join(lines, "\n"), Rows: Rows(append(rows, turn)...)}
 }
 
 // Page cuts a list that was asked for with one row more than a page shows. next is the id of the page's last row when

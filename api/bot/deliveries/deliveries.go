@@ -41,11 +41,12 @@ type handlers struct {
 // New gives the commands, buttons and live messages of deliveries. Plain words that nothing else matches are a search.
 func New(sender *chat.Sender, deliveries *service.Deliveries, files Catalog, record Store) chat.Part {
 	h := &handlers{sender, deliveries, files, record}
+
 	return chat.Part{
 		Commands: []chat.Command{
-			{Name: "files", About: aboutFiles, Run: h.openFolder},
-			{Name: "jobs", About: aboutJobs, Run: h.showJobs},
-			{Name: "cancel", About: aboutCancel, Run: h.cancelNamed},
+			{Name: "files", About: chat.Text{"browse the files", "посмотреть файлы"}, Run: h.openFolder},
+			{Name: "jobs", About: chat.Text{"your latest deliveries", "ваши последние доставки"}, Run: h.showJobs},
+			{Name: "cancel", About: chat.Text{"cancel a delivery: /cancel 12", "отменить доставку: /cancel 12"}, Run: h.cancelNamed},
 		},
 		Buttons: []chat.Button{
 			{Prefix: "f", Command: "files", Run: h.openFolder},  // f:<folder>:<page>

@@ -27,6 +27,7 @@ func folderView(language string, id int64, listing catalog.Listing, page int) ch
 	if listing.Total == 0 {
 		text += "\n\n" + textEmptyFolder.In(language)
 	}
+
 	if listing.Stale {
 		text += "\n\n" + textStaleListing.In(language)
 	}
@@ -36,6 +37,7 @@ func folderView(language string, id int64, listing catalog.Listing, page int) ch
 		pageRow("f", []any{id}, page, last),
 		append(upButton(language, listing.Folder), chat.Press(labelSearch.In(language), "s")...),
 	)
+
 	return chat.View{Text: text, Rows: chat.Rows(rows...)}
 }
 
@@ -64,6 +66,7 @@ func resultsView(language string, conv notice.Conversation, files []delivery.Fil
 		again,
 		append(toFolder, chat.Press(labelSearch.In(language), "s")...),
 	)
+
 	return chat.View{Text: text, Rows: chat.Rows(rows...)}
 }
 
@@ -95,6 +98,7 @@ func pageRow(prefix string, args []any, page, last int) chat.Row {
 	if page > 0 {
 		back = append(to("«", 0), to("‹", page-1)...)
 	}
+
 	if page < last {
 		on = append(to("›", page+1), to("»", last)...)
 	}
@@ -118,6 +122,7 @@ func (h *handlers) fileView(language string, file delivery.File, back place, not
 		deliver = nil
 		text += "\n\n⚠️ " + faults.Text(fault.CodeOf(err)).In(language)
 	}
+
 	if note != "" {
 		text += "\n\n✅ " + note
 	}

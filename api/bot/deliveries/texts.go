@@ -2,14 +2,9 @@ package deliveries
 
 import (
 	"stagecoach/api/bot/chat"
+	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-)
-
-// What the commands are for.
-var (
-	aboutFiles  = chat.Text{"browse the files", "посмотреть файлы"}
-	aboutJobs   = chat.Text{"your latest deliveries", "ваши последние доставки"}
-	aboutCancel = chat.Text{"cancel a delivery: /cancel 12", "отменить доставку: /cancel 12"}
+	"stagecoach/internal/store/notice"
 )
 
 // Labels of buttons.
@@ -65,3 +60,58 @@ var jobStates = map[lifecycle.DeliveryState]chat.Text{
 	lifecycle.DeliveryCancelled:   {"🚫 cancelled", "🚫 отменено"},
 	lifecycle.DeliveryExpired:     {"⌛ expired", "⌛ срок истёк"},
 }
+
+// faults say in plain words what a delivery can meet.
+var faults = chat.Faults{
+	fault.DeliveryNotFound:  {"No such delivery. /jobs lists yours.", "Такой доставки нет. Ваши доставки: /jobs"},
+	fault.NoTelegramChat:    {"There is no chat to send the file to.", "Нет чата, куда отправить файл."},
+	fault.FileNotFound:      {"This file or folder no longer exists.", "Этого файла или папки больше нет."},
+	fault.FileTooBig:        {"The file is too big: Telegram accepts up to about 2 GB.", "Файл слишком большой: Telegram принимает примерно до 2 ГБ."},
+	fault.FileEmpty:         {"The file is empty: Telegram does not accept empty files.", "Файл пустой: Telegram не принимает пустые файлы."},
+	fault.FileIsFolder:      {"This is a folder: choose a file in it.", "Это папка: выберите файл в ней."},
+	fault.FileChanged:       {"The file changed while it was being sent. Try again.", "Файл изменился во время отправки. Попробуйте ещё раз."},
+	fault.YandexLocked:      {"The file is locked now. Try again later.", "Файл сейчас заблокирован. Попробуйте позже."},
+	fault.TelegramForbidden: {"Telegram does not let me write to this chat.", "Telegram не разрешает мне писать в этот чат."},
+	fault.OutcomeUnknown: {
+		"The outcome is unknown: the file may or may not have arrived. Look in this chat before you ask for it again.",
+		"Исход неизвестен: файл мог дойти, а мог и не дойти. Посмотрите в этом чате, прежде чем запрашивать его снова.",
+	},
+}.With(
+	chat.Text{"The file storage is unavailable. Try again later.", "Хранилище файлов недоступно. Попробуйте позже."},
+	fault.YandexUnauthorized, fault.YandexRateLimited, fault.YandexUnavailable, fault.YandexTimeout,
+	fault.YandexUnreachable, fault.YandexProtocol,
+).With(
+	chat.Text{"Telegram did not accept the file. Try again later.", "Telegram не принял файл. Попробуйте позже."},
+	fault.TelegramUnauthorized, fault.TelegramRateLimited, fault.TelegramUnavailable, fault.TelegramTimeout,
+	fault.TelegramUnreachable,
+).With(
+	chat.Text{"Telegram refused the file.", "Telegram отказался принять файл."},
+	fault.TelegramRejected, fault.TelegramFileID,
+)
+
+// quotas say which limit is reached; each takes the limit.
+var quotas = map[string]chat.Text{
+	"deliveries": {
+		"You have %d deliveries in progress, which is the limit. Wait for one to end, or cancel one: /jobs",
+		"У вас %d доставок в работе, это предел. Дождитесь окончания или отмените одну: /jobs",
+	},
+}
+
+// alerts name the incidents that administrators are notified of, and alertsOver their ends.
+var (
+	alerts = map[string]chat.Text{
+		notice.AlertStorageToken:  {"The file storage refuses our token, even after a refresh. Deliveries fail until somebody authorises the service again.", "Хранилище файлов не принимает наш токен даже после обновления. Доставки не будут работать, пока доступ не выдадут заново."},
+		notice.AlertTelegramToken: {"Telegram refused our token. Deliveries failed until it was replaced.", "Telegram не принимал наш токен. Доставки не работали, пока его не заменили."},
+		notice.AlertTokenEnding:   {"The file storage's token expires within a week and cannot be renewed automatically. Deliveries stop then. Authorise the service again.", "Токен хранилища файлов истекает в течение недели, и обновить его автоматически нельзя. Потом доставки остановятся. Выдайте доступ заново."},
+		notice.AlertStuckJobs:     {"Deliveries in progress have sent no heartbeat for too long. See /status.", "Начатые доставки слишком долго не подают сигналов. Смотрите /status."},
+		notice.AlertStorageAway:   {"The file storage has not answered for some minutes. Deliveries are retried and may fail.", "Хранилище файлов не отвечает уже несколько минут. Доставки повторяются и могут не удаться."},
+	}
+
+	alertsOver = map[string]chat.Text{
+		notice.AlertStorageToken:  {"The file storage accepts our token again.", "Хранилище файлов снова принимает наш токен."},
+		notice.AlertTelegramToken: {"Telegram accepts our token again.", "Telegram снова принимает наш токен."},
+		notice.AlertTokenEnding:   {"The file storage's token no longer expires soon.", "Токен хранилища файлов больше не истекает в ближайшее время."},
+		notice.AlertStuckJobs:     {"No delivery is stuck any more.", "Зависших доставок больше нет."},
+		notice.AlertStorageAway:   {"The file storage answers again.", "Хранилище файлов снова отвечает."},
+	}
+)

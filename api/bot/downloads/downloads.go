@@ -28,12 +28,13 @@ type handlers struct {
 // a download, or begin one with a link.
 func New(sender *chat.Sender, downloads *service.Downloads, record Store) chat.Part {
 	h := &handlers{sender, downloads, record}
+
 	return chat.Part{
 		Commands: []chat.Command{
-			{Name: "download", About: aboutDownload, Run: h.askDownload},
-			{Name: "downloads", About: aboutDownloads, Run: h.showDownloads},
-			{Name: "books", About: aboutBooks, Run: h.books},
-			{Name: "book", About: aboutBook, Run: h.book},
+			{Name: "download", About: chat.Text{"download a book: /download 7 magnet:… — add “audio” for an audiobook", "скачать книгу: /download 7 magnet:… — добавьте «аудио» для аудиокниги"}, Run: h.askDownload},
+			{Name: "downloads", About: chat.Text{"your downloads", "ваши загрузки"}, Run: h.showDownloads},
+			{Name: "books", About: chat.Text{"the library; with words: search it", "библиотека; со словами — поиск в ней"}, Run: h.books},
+			{Name: "book", About: chat.Text{"a book: /book 7; a new one: /book new Title / Author", "книга: /book 7; новая: /book new Название / Автор"}, Run: h.book},
 		},
 		Buttons: []chat.Button{
 			{Prefix: "dl", Command: "downloads", Run: h.showDownloads},  // dl:<ids below this one; 0: the newest>

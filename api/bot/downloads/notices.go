@@ -37,9 +37,7 @@ func noticeView(viewer account.User, job download.Download, event core.StreamedE
 		said, why = textNoticeCanceled, whyCanceled(event).In(language)
 		next = chat.Press(chat.LabelTryAgain.In(language), "dr", job.ID)
 	default:
-		if canCancel(viewer, job) {
-			next = chat.Press(chat.LabelCancel.In(language), "dx", job.ID)
-		}
+		next = cancelButton(viewer, job, chat.LabelCancel.In(language))
 	}
 
 	what := said.In(language, bookOf(language, job), mediaNames[job.MediaType].In(language))

@@ -5,7 +5,9 @@ import (
 	"strings"
 
 	"stagecoach/api/bot/chat"
+	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/task"
 )
 
@@ -59,58 +61,72 @@ func (h *handlers) showTask(ctx context.Context, r *chat.Request, id int64, note
 
 // showReady is /ready, and the buttons of its pages: the tasks that can be claimed now.
 func (h *handlers) showReady(ctx context.Context, r *chat.Request, args chat.Args) error {
-	ready := taskList{prefix: "tr", title: textReadyTasks, none: textNoReady, claim: true}
+	ready := chat.List[task.Task]{Prefix: "tr", Title: textReadyTasks, None: textNoReady}
+	ready.Draw = func(t task.Task) ([]string, chat.Row) {
+		claim := chat.Press(r.Say(labelClaimIt, t.ID), "ta", t.ID, lifecycle.TaskActionClaim)
+		return taskLine(r, t, taskPriorities[t.Priority]), append(claim, openButton(r, t)...)
+	}
 	return h.showTasks(ctx, r, ready, task.Filter{Ready: true, Before: args.Offset(0)})
 }
 
 // showMine lists what the person has to do.
 func (h *handlers) showMine(ctx context.Context, r *chat.Request, args chat.Args) error {
-	mine := taskList{prefix: "tm", title: textMyTasks, none: textNoTasks}
+	mine := chat.List[task.Task]{Prefix: "tm", Title: textMyTasks, None: textNoTasks}
+	mine.Draw = func(t task.Task) ([]string, chat.Row) { return taskLine(r, t, taskStates[t.State]), openButton(r, t) }
 	return h.showTasks(ctx, r, mine, task.Filter{AssigneeID: r.User.ID, Live: true, Before: args.Offset(0)})
 }
 
-// taskList is a kind of list of tasks.
-type taskList struct {
-	prefix      string // of the buttons that turn its pages
-	title, none chat.Text
-	claim       bool // with Claim buttons
+func taskLine(r *chat.Request, t task.Task, about chat.Text) []string {
+	return []string{r.Say(textTaskLine, t.ID, chat.HTML(chat.Label(t.Title)), r.Say(about))}
 }
 
-func (h *handlers) showTasks(ctx context.Context, r *chat.Request, kind taskList, f task.Filter) error {
+func openButton(r *chat.Request, t task.Task) chat.Row {
+	return chat.Press(r.Say(labelOpenTask, t.ID), "t", t.ID)
+}
+
+func (h *handlers) showTasks(ctx context.Context, r *chat.Request, list chat.List[task.Task], f task.Filter) error {
 	f.Limit = tasksPerPage + 1
 	tasks, err := h.tasks.List(ctx, r.User, f)
 	if err != nil {
 		return err
 	}
 
-	tasks, next := chat.Page(tasks, tasksPerPage, func(t task.Task) int64 { return t.ID })
-	drawn := kind.view(r.User.Language, tasks, f.Before, next)
-
+	list.Size, list.ID = tasksPerPage, func(t task.Task) int64 { return t.ID }
+	drawn := list.View(r.User.Language, f.Before, tasks)
 	if f.Before == 0 {
 		if drawn, err = h.askToAgree(ctx, r.User, drawn); err != nil {
 			return err
 		}
 	}
+
 	h.Show(ctx, r, drawn)
 	return nil
 }
 
-func (k taskList) view(language string, tasks []task.Task, before, next int64) chat.View {
-	lines := []string{k.title.In(language)}
-	var rows []chat.Row
-	for _, t := range tasks {
-		about, row := taskStates[t.State], chat.Press(labelOpenTask.In(language, t.ID), "t", t.ID)
-		if k.claim {
-			about = taskPriorities[t.Priority]
-			row = append(chat.Press(labelClaimIt.In(language, t.ID), "ta", t.ID, lifecycle.TaskActionClaim), row...)
-		}
-		lines = append(lines, textTaskLine.In(language, t.ID, chat.HTML(chat.Label(t.Title)), about.In(language)))
-		rows = append(rows, row)
+// agreementsAsked is how many workspaces a list asks about at once.
+const agreementsAsked = 3
+
+// askToAgree adds to a list of tasks the workspaces that the person was added to by others and has not agreed to. There
+// is no notice that asks, because people who have not agreed get no notices.
+func (h *handlers) askToAgree(ctx context.Context, user account.User, list chat.View) (chat.View, error) {
+	asking, err := h.store.Unagreed(ctx, user.ID, agreementsAsked)
+	for _, space := range asking {
+		list.Text += "\n\n" + textAskAgree.In(user.Language, chat.HTML(space.Name))
+		list.Rows = append(list.Rows, chat.Press(labelAgree.In(user.Language, chat.Label(space.Name)), "tg", space.ID))
 	}
-	if len(tasks) == 0 {
-		lines = append(lines, k.none.In(language))
+	return list, err
+}
+
+// agree is the button by which a person agrees to be named in a workspace and to be notified of its tasks.
+func (h *handlers) agree(ctx context.Context, r *chat.Request, args chat.Args) error {
+	space, err := h.tasks.Agree(ctx, r.User, args.Number(0))
+	if fault.CodeOf(err) == fault.WorkspaceNotFound {
+		return chat.Hint{Text: textStaleTask}
+	}
+	if err != nil {
+		return err
 	}
 
-	rows = append(rows, chat.Turn(language, k.prefix, before, next))
-	return chat.View{Text: strings.Join(lines, "\n"), Rows: chat.Rows(rows...)}
+	r.Note = r.Say(textAgreed, chat.Label(space.Name))
+	return h.showMine(ctx, r, nil)
 }

@@ -62,6 +62,7 @@ func (h *handlers) askFor(ctx context.Context, r *chat.Request, id int64, step s
 		Rows: chat.Rows(chat.Press(r.Say(chat.LabelBack), "t", id)),
 		Ask:  fmt.Sprintf("%s%d:%s:%s", askedComment, id, step, chat.Nonce()),
 	})
+
 	return nil
 }
 
@@ -103,6 +104,7 @@ func (h *handlers) doStep(ctx context.Context, r *chat.Request, id int64, step, 
 	if err := h.perform(ctx, r.User, id, step, comment, key); err != nil {
 		return h.showRefusal(ctx, r, id, err)
 	}
+
 	if byRight {
 		r.Subject = "task/" + strconv.FormatInt(id, 10)
 	}
@@ -117,6 +119,7 @@ func (h *handlers) doStep(ctx context.Context, r *chat.Request, id int64, step, 
 		h.Show(ctx, r, chat.View{Text: r.Say(said), Rows: chat.Rows(chat.Press(r.Say(labelReady), "tr", 0))})
 		return nil
 	}
+
 	return err
 }
 
@@ -133,6 +136,7 @@ func (h *handlers) perform(ctx context.Context, user account.User, id int64, ste
 	default:
 		_, err = h.tasks.Status(ctx, user, id, lifecycle.TaskState(step), comment, key)
 	}
+
 	return err
 }
 
@@ -148,6 +152,7 @@ func (h *handlers) showRefusal(ctx context.Context, r *chat.Request, id int64, e
 	if err != nil {
 		return err
 	}
+
 	h.Log.Info("bot: request refused", "user", chat.Pseudonym(r.From.ID), "update", r.Update, "code", refusal.Code)
 	return h.showTask(ctx, r, id, "⚠️ "+h.whyRefused(ctx, r.User, found, refusal.Code))
 }
@@ -165,6 +170,7 @@ func (h *handlers) whyNotOffered(ctx context.Context, viewer account.User, t tas
 	case t.State == lifecycle.TaskNew && len(t.OpenBlockers()) > 0:
 		code = fault.UnresolvedBlockers
 	}
+
 	return h.whyRefused(ctx, viewer, t, code)
 }
 

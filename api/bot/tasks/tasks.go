@@ -30,11 +30,12 @@ type handlers struct {
 // New gives the commands, buttons and notices of tasks. Plain words are the comment that the menu asks for.
 func New(sender *chat.Sender, tasks *service.Tasks, record Store) chat.Part {
 	h := &handlers{sender, tasks, record}
+
 	return chat.Part{
 		Commands: []chat.Command{
-			{Name: "task", About: aboutTask, Run: h.task},
-			{Name: "ready", About: aboutReady, Run: h.showReady},
-			{Name: "claim", About: aboutClaim, Run: h.claim},
+			{Name: "task", About: chat.Text{"a task: /task 12; a new one: /task new title; without a number: yours", "задача: /task 12; новая: /task new название; без номера — ваши"}, Run: h.task},
+			{Name: "ready", About: chat.Text{"tasks that can be claimed now", "задачи, которые можно взять сейчас"}, Run: h.showReady},
+			{Name: "claim", About: chat.Text{"claim a task: /claim 12 I will do it", "взять задачу: /claim 12 сделаю я"}, Run: h.claim},
 		},
 		Buttons: []chat.Button{
 			{Prefix: "t", Command: "task", Run: h.openTask},     // t:<task>

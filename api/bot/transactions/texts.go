@@ -2,19 +2,14 @@ package transactions
 
 import (
 	"stagecoach/api/bot/chat"
+	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/stars"
+	"stagecoach/internal/store/notice"
 	"stagecoach/internal/store/transaction"
 )
 
-// What the commands about Stars are for, and how they are used.
-var (
-	aboutStars = chat.Text{"how to buy Telegram Stars, and what they cost now", "как купить звёзды Telegram и сколько они сейчас стоят"}
-	aboutTx    = chat.Text{"show a transaction: /tx <hash>; without a hash: those that need attention", "посмотреть транзакцию: /tx <хеш>; без хеша — те, что требуют внимания"}
-	aboutRetry = chat.Text{"retry a failed transaction: /retry <hash>", "повторить неудавшуюся транзакцию: /retry <хеш>"}
-
-	textRetryUsage = chat.Text{"Give the transaction's hash, for example: /retry 9f2c…", "Укажите хеш транзакции, например: /retry 9f2c…"}
-)
+var textRetryUsage = chat.Text{"Give the transaction's hash, for example: /retry 9f2c…", "Укажите хеш транзакции, например: /retry 9f2c…"}
 
 // Labels of buttons.
 var (
@@ -97,4 +92,69 @@ var (
 	textNoRetry        = chat.Text{"It cannot be retried in this state.", "В этом состоянии её нельзя повторить."}
 	textRetryQuestion  = chat.Text{"Retry the purchase? If it succeeds, money is spent.", "Повторить покупку? Если получится, деньги будут потрачены."}
 	textRetried        = chat.Text{"It is being retried.", "Пробуем ещё раз."}
+)
+
+// faults say in plain words what a transaction or a payment can meet.
+var faults = chat.Faults{
+	fault.TransactionNotFound: {"No such transaction.", "Такой транзакции нет."},
+	fault.WalletNotFound:      {"This wallet is not watched yet.", "За этим кошельком ещё не следят."},
+	fault.PaymentNotFound:     {"No such payment.", "Такого платежа нет."},
+	fault.PaymentNotAllowed:   {"The payment would go to an address that is not allowed.", "Платёж ушёл бы на неразрешённый адрес."},
+	fault.NotConfigured:       {"Stars are not sold here.", "Звёзды здесь не продаются."},
+	fault.PaymentUndecided:    {"Its payment is on its way or has arrived. Wait for the result on the chain.", "Её платёж в пути или уже дошёл. Дождитесь результата в блокчейне."},
+	fault.PaymentDecided:      {"The outcome of this payment is already known.", "Исход этого платежа уже известен."},
+	fault.NoTurn:              {"Another payment comes first.", "Сначала идёт другой платёж."},
+	fault.PaymentsPaused:      {"Payments are paused by an administrator.", "Платежи приостановлены администратором."},
+	fault.PaymentsHeld:        {"Purchases are stopped for now and continue automatically.", "Покупки пока остановлены и продолжатся автоматически."},
+	fault.PaymentLimit:        {"This purchase is above the limit for one purchase.", "Эта покупка больше предела для одной покупки."},
+	fault.RefundLimit:         {"This refund is above the limit for one refund. An administrator has to allow it.", "Этот возврат больше предела для одного возврата. Его должен разрешить администратор."},
+	fault.DailyLimit:          {"The daily limit is reached.", "Дневной лимит исчерпан."},
+	fault.InsufficientFunds:   {"There is not enough GRAM in the wallet.", "В кошельке недостаточно GRAM."},
+	fault.ChainGap:            {"The wallet's history has a gap and is being read again.", "В истории кошелька есть пропуск, она читается заново."},
+	fault.FragmentNoUser:      {"Nobody on Telegram has this username.", "В Telegram нет пользователя с таким именем."},
+	fault.FragmentNotAUser:    {"This username belongs to a channel or a bot, which cannot get Stars.", "Это имя канала или бота: им нельзя подарить звёзды."},
+	fault.FragmentNoGift:      {"This account cannot get Stars at the moment.", "Этому аккаунту сейчас нельзя подарить звёзды."},
+}.With(
+	chat.Text{"The TON network is unavailable.", "Сеть TON недоступна."},
+	fault.ChainUnauthorized, fault.ChainRateLimited, fault.ChainUnavailable, fault.ChainTimeout,
+	fault.ChainUnreachable, fault.ChainProtocol, fault.ChainClock,
+).With(
+	chat.Text{"Stars cannot be bought now.", "Сейчас звёзды купить нельзя."},
+	fault.FragmentUnauthorized, fault.FragmentVerify, fault.FragmentRefused, fault.FragmentUnavailable,
+	fault.FragmentTimeout, fault.FragmentUnreachable, fault.FragmentProtocol,
+)
+
+// alerts name the incidents that administrators are notified of, and alertsOver their ends.
+var (
+	alerts = map[string]chat.Text{
+		notice.AlertFragmentSession:    {"Fragment no longer accepts our session. Purchases of Stars wait until the cookies are renewed and the worker is restarted.", "Fragment больше не принимает наш вход. Покупки звёзд ждут, пока cookies не обновят и не перезапустят worker."},
+		notice.AlertPaymentRefused:     {"A payment that Fragment asked for failed our checks and was not made. See /tx", "Платёж, который запросил Fragment, не прошёл наши проверки и не сделан. Смотрите /tx"},
+		notice.AlertDailyLimit:         {"The daily limit of payments is reached. Payments that do not fit wait, smaller ones continue.", "Достигнут дневной предел платежей. Платежи, которые не помещаются, ждут, меньшие проходят."},
+		notice.AlertWalletEmpty:        {"There is too little GRAM in the wallet. Purchases of Stars wait until it is topped up.", "В кошельке не хватает GRAM. Покупки звёзд ждут, пока его не пополнят."},
+		notice.AlertTransactionStuck:   {"A transaction has been in processing for too long. Nothing was reset. See /tx", "Транзакция обрабатывается слишком долго. Ничего не сброшено. Смотрите /tx"},
+		notice.AlertTransactionReview:  {"A transaction needs review. It is not bought again until you resolve it. See /tx", "Транзакция требует разбора. До вашего решения покупку не повторят. Смотрите /tx"},
+		notice.AlertTransactionGivenUp: {"An order failed and is no longer retried automatically. The payer waits. Look at it with /tx, remove the cause, and retry it.", "Заказ не удалось выполнить, и автоматически он больше не повторяется. Плательщик ждёт. Посмотрите в /tx, устраните причину и повторите."},
+		notice.AlertRefund:             {"A refund could not be paid. See /tx", "Не удалось вернуть деньги. Смотрите /tx"},
+		notice.AlertChain:              {"The wallet cannot be followed. New transfers are not seen, and payments are not confirmed.", "За кошельком не удаётся следить. Новых переводов не видно, платежи не подтверждаются."},
+		notice.AlertChainClock:         {"The time that toncenter reports differs from ours by more than two minutes. Nothing that depends on it is trusted, so purchases wait. Check this machine's clock, then toncenter.", "Время, которое сообщает toncenter, расходится с нашим больше чем на две минуты. Всему, что от него зависит, нельзя верить, поэтому покупки ждут. Проверьте часы этой машины, затем toncenter."},
+		notice.AlertDeposit:            {"Two sources disagree about a large deposit. Nothing is paid for it until you resolve it. See /tx", "Два источника сообщают о крупном переводе разное. До вашего решения по нему ничего не платят. Смотрите /tx"},
+		notice.AlertSecondSource:       {"The second source of the chain has not answered for some minutes. Large deposits wait for it.", "Второй источник блокчейна не отвечает уже несколько минут. Крупные переводы ждут."},
+		notice.AlertFragmentAway:       {"Fragment has not answered for some minutes. Purchases of Stars are retried and may fail.", "Fragment не отвечает уже несколько минут. Покупки звёзд повторяются и могут не удаться."},
+	}
+
+	alertsOver = map[string]chat.Text{
+		notice.AlertFragmentSession:    {"Fragment accepts our session again: purchases of Stars continue.", "Fragment снова принимает наш вход: покупки звёзд продолжаются."},
+		notice.AlertPaymentRefused:     {"The payments that Fragment asks for pass our checks again.", "Платежи, которые запрашивает Fragment, снова проходят проверки."},
+		notice.AlertDailyLimit:         {"Payments are below the daily limit again.", "Платежи снова в пределах дневного лимита."},
+		notice.AlertWalletEmpty:        {"There is enough GRAM in the wallet again.", "В кошельке снова достаточно GRAM."},
+		notice.AlertTransactionStuck:   {"No transaction is stuck any more.", "Зависших транзакций больше нет."},
+		notice.AlertTransactionReview:  {"No transaction needs review any more.", "Транзакций, требующих разбора, больше нет."},
+		notice.AlertTransactionGivenUp: {"No failed order waits for a decision any more.", "Неудавшихся заказов, ждущих решения, больше нет."},
+		notice.AlertRefund:             {"Refunds are paid again.", "Возвраты снова проходят."},
+		notice.AlertChain:              {"The wallet is followed again.", "За кошельком снова удаётся следить."},
+		notice.AlertChainClock:         {"The time that toncenter reports is right again.", "Время, которое сообщает toncenter, снова верно."},
+		notice.AlertDeposit:            {"No deposit is disputed any more.", "Спорных переводов больше нет."},
+		notice.AlertSecondSource:       {"The second source of the chain answers again.", "Второй источник блокчейна снова отвечает."},
+		notice.AlertFragmentAway:       {"Fragment answers again.", "Fragment снова отвечает."},
+	}
 )

@@ -17,11 +17,12 @@ type handlers struct {
 // New gives the commands, buttons and notices of transactions.
 func New(sender *chat.Sender, transactions *service.Transactions) chat.Part {
 	h := &handlers{sender, transactions}
+
 	return chat.Part{
 		Commands: []chat.Command{
-			{Name: "stars", About: aboutStars, Run: h.showStars},
-			{Name: "tx", About: aboutTx, Admin: true, Run: h.showTransaction},
-			{Name: "retry", About: aboutRetry, Admin: true, Run: h.askRetry},
+			{Name: "stars", About: chat.Text{"how to buy Telegram Stars, and what they cost now", "как купить звёзды Telegram и сколько они сейчас стоят"}, Run: h.showStars},
+			{Name: "tx", About: chat.Text{"show a transaction: /tx <hash>; without a hash: those that need attention", "посмотреть транзакцию: /tx <хеш>; без хеша — те, что требуют внимания"}, Admin: true, Run: h.showTransaction},
+			{Name: "retry", About: chat.Text{"retry a failed transaction: /retry <hash>", "повторить неудавшуюся транзакцию: /retry <хеш>"}, Admin: true, Run: h.askRetry},
 		},
 		Buttons: []chat.Button{
 			{Prefix: "xt", Command: "tx", Run: h.showTransaction},     // xt:<transaction>

@@ -76,7 +76,7 @@ var showTokens = remote.Rows(func(t shape.Token) []string {
 	}
 	return []string{
 		t.ID, t.Name, strings.Join(t.Scopes, ","),
-		terminal.Whenever(t.ExpiresAt), terminal.Whenever(t.LastUsedAt), current,
+		terminal.When(shape.Value(t.ExpiresAt)), terminal.When(shape.Value(t.LastUsedAt)), current,
 	}
 }, "ID", "NAME", "SCOPES", "EXPIRES", "LAST USED", "")
 

@@ -1,10 +1,8 @@
 package delivery
 
 import (
-	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 	"time"
 
 	"stagecoach/api/client"
@@ -21,11 +19,6 @@ func Call(fileID, key string) client.Call {
 	return client.Call{
 		Method: http.MethodPost, Path: "/v1/deliveries", Body: map[string]string{"file_id": fileID}, IdempotencyKey: key,
 	}
-}
-
-// Each shows the caller's deliveries to see, the newest first, until it says that it has seen enough.
-func Each(ctx context.Context, c *client.Client, see func(shape.Delivery) (enough bool)) error {
-	return client.EachItem(ctx, c, "/v1/deliveries", url.Values{}, see)
 }
 
 // Speedometer measures how fast the bytes of one delivery flow.

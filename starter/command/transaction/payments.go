@@ -106,7 +106,7 @@ func switchText(s *shape.Switch) string {
 }
 
 func showLedger(cmd *cobra.Command, l shape.Ledger) error {
-	rows := [][]string{{"wallet", l.Wallet}, {"known up to", terminal.Whenever(l.ScannedTo)}}
+	rows := [][]string{{"wallet", l.Wallet}, {"known up to", terminal.When(shape.Value(l.ScannedTo))}}
 	for _, b := range l.Balances {
 		rows = append(rows, []string{b.Account, Ton(b.BalanceNano), accounts[b.Account]})
 	}

@@ -13,6 +13,30 @@ import (
 	"stagecoach/internal/store/download"
 )
 
+const downloadsPerPage = 6
+
+// showDownloads is /downloads, and the buttons of its pages: a person's own, the newest first.
+func (h *handlers) showDownloads(ctx context.Context, r *chat.Request, args chat.Args) error {
+	before := args.Offset(0)
+	filter := download.Filter{UserID: r.User.ID, Before: before, Limit: downloadsPerPage + 1}
+	jobs, err := h.downloads.List(ctx, r.User, filter)
+	if err != nil {
+		return err
+	}
+
+	list := chat.List[download.Download]{
+		Prefix: "dl", Size: downloadsPerPage, Title: textDownloads, None: textNoDownloads, Refresh: true,
+		ID: func(job download.Download) int64 { return job.ID },
+		Draw: func(job download.Download) ([]string, chat.Row) {
+			lines := append([]string{"", title(r.User.Language, job)}, progress(r.User.Language, job)...)
+			return lines, cancelButton(r.User, job, r.Say(chat.LabelCancelID, job.ID))
+		},
+	}
+
+	h.Show(ctx, r, list.View(r.User.Language, before, jobs))
+	return nil
+}
+
 // drawDownload draws the live message of a download, with a Cancel button while it can be cancelled.
 func (h *handlers) drawDownload(ctx context.Context, viewer account.User, id int64) (chat.View, error) {
 	job, err := h.store.DownloadByID(ctx, id)
@@ -22,11 +46,7 @@ func (h *handlers) drawDownload(ctx context.Context, viewer account.User, id int
 
 	language := viewer.Language
 	lines := append([]string{title(language, job)}, progress(language, job)...)
-
-	var cancel chat.Row
-	if canCancel(viewer, job) {
-		cancel = chat.Press(chat.LabelCancel.In(language), "dx", job.ID)
-	}
+	cancel := cancelButton(viewer, job, chat.LabelCancel.In(language))
 	ended := lifecycle.Download.Terminal(job.State)
 	return chat.View{Text: strings.Join(lines, "\n"), Rows: chat.Rows(cancel), Ended: ended}, nil
 }
@@ -103,6 +123,7 @@ func downloading(language string, job download.Download) []string {
 			speed += " · " + textTimeLeft.In(language, chat.Duration(language, *job.ETA))
 		}
 	}
+
 	return []string{chat.Bar(percent), amount, speed}
 }
 
@@ -119,8 +140,11 @@ func whyFailed(language string, job download.Download) string {
 	return said
 }
 
-// canCancel says whether a Cancel button makes sense: the rules allow it and nobody has pressed one yet.
-func canCancel(user account.User, job download.Download) bool {
-	return job.CancelRequestedAt == nil &&
-		slices.Contains(service.DownloadActions(user, job), lifecycle.DownloadActionCancel)
+// cancelButton is the button to cancel a download; none while it cannot be cancelled, or somebody has pressed one.
+func cancelButton(user account.User, job download.Download, label string) chat.Row {
+	actions := service.DownloadActions(user, job)
+	if job.CancelRequestedAt != nil || !slices.Contains(actions, lifecycle.DownloadActionCancel) {
+		return nil
+	}
+	return chat.Press(label, "dx", job.ID)
 }
