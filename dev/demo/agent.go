@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	agentEvery = 200 * time.Millisecond // how often an agent looks around
+	agentEvery = 200 * time.Millisecond // the pause between two steps of an agent
 	agentWork  = 600 * time.Millisecond // how long a task takes it
 )
 
@@ -26,7 +26,7 @@ type agent struct {
 	sleeps    bool
 }
 
-// work goes on until ctx ends. It gives the first error that is no ordinary part of sharing work.
+// work goes on until ctx ends. It gives the first error that is not a normal conflict between agents.
 func (a *agent) work(ctx context.Context) error {
 	for {
 		err := a.step(ctx)
@@ -45,13 +45,13 @@ func (a *agent) work(ctx context.Context) error {
 	}
 }
 
-// outrun says whether somebody, or a deadline, was quicker.
+// outrun says whether another agent, or a deadline, was faster.
 func outrun(err error) bool {
 	var no *client.Refusal
 	return errors.As(err, &no) && no.Status == http.StatusConflict
 }
 
-// step looks at all tasks and does one thing, the most urgent.
+// step reads all tasks and does the most urgent thing.
 func (a *agent) step(ctx context.Context) error {
 	var mine, stuck, ready *shape.Task
 	err := client.EachItem(ctx, a.api, "/v1/tasks", url.Values{"workspace_id": {a.workspace}}, func(t shape.Task) bool {
@@ -81,8 +81,8 @@ func (a *agent) step(ctx context.Context) error {
 	}
 }
 
-// goOn works on what the agent has. One agent falls asleep over one task: it begins it, and is not heard of until
-// somebody else has taken it over.
+// goOn works on the agent's task. One agent abandons one task: it starts the task and does nothing more until another
+// agent has taken it over.
 func (a *agent) goOn(ctx context.Context, t *shape.Task) error {
 	if a.sleeps && t.Title == sleepersTask && t.Status != lifecycle.TaskNew {
 		return nil

@@ -29,24 +29,24 @@ const (
 	dropPatience = time.Minute
 )
 
-// dropFolder is the demo of deliveries: every file that lies in the folder of the Yandex stand-in is delivered to the
-// demo user's chat, once for each content. Its Idempotency-Key is made from path, size and time of change, so the
-// service itself knows what was delivered by an earlier run.
+// dropFolder is the demo of deliveries: it delivers every file in the folder of the Yandex stand-in to the demo user's
+// chat, once for each content. The Idempotency-Key is made from path, size and time of change, so the service
+// recognizes what an earlier run has delivered.
 type dropFolder struct {
 	stack  *stack.Stack
 	api    *client.Client
 	folder *watchedFolder
 	verify bool // look into the chat for each file
 
-	began time.Time
-	asked map[drop]bool      // all that needs no more looking after
-	tried map[drop]time.Time // since when we try to ask for it, in vain so far
-	live  map[string]*ride   // by delivery id
-	heard time.Time          // when the API last told how those get on
+	began  time.Time
+	asked  map[drop]bool          // requested, or refused for good
+	tried  map[drop]time.Time     // since when requests for it have failed
+	live   map[string]*inProgress // by delivery id
+	seenAt time.Time              // the API's last answer about them
 }
 
-// ride is a delivery under way.
-type ride struct {
+// inProgress is a delivery that has not ended.
+type inProgress struct {
 	drop  drop
 	last  shape.Delivery
 	speed delivery.Speedometer
@@ -56,7 +56,7 @@ func newDropFolder(s *stack.Stack, verify bool) *dropFolder {
 	return &dropFolder{
 		stack: s, verify: verify, folder: newWatchedFolder(s.DropFolder()),
 		api:   &client.Client{Base: s.Info.API, Token: s.Info.UserToken},
-		began: time.Now(), asked: map[drop]bool{}, tried: map[drop]time.Time{}, live: map[string]*ride{},
+		began: time.Now(), asked: map[drop]bool{}, tried: map[drop]time.Time{}, live: map[string]*inProgress{},
 	}
 }
 
@@ -92,7 +92,7 @@ func (f *dropFolder) round(ctx context.Context) ([]result, error) {
 	}
 }
 
-// ask asks for deliveries, folder by folder. What cannot be asked for yet is tried again in the next look.
+// ask requests deliveries, folder by folder. A request that fails for now is repeated in the next round.
 func (f *dropFolder) ask(ctx context.Context, drops []drop) []result {
 	var results []result
 	byFolder := map[string][]drop{}
@@ -123,7 +123,7 @@ func (f *dropFolder) ask(ctx context.Context, drops []drop) []result {
 	return results
 }
 
-// errNotListed says that the API does not show a file, or not in its present shape; a listing may be a second old.
+// errNotListed means that the API does not list a file, or lists an older version: a listing may be a second old.
 var errNotListed = errors.New("the shared folder's listing does not show it")
 
 func (f *dropFolder) askFor(ctx context.Context, d drop, fileID string) error {
@@ -137,12 +137,12 @@ func (f *dropFolder) askFor(ctx context.Context, d drop, fileID string) error {
 		return err
 	}
 
-	f.heard = time.Now()
-	f.live[job.ID] = &ride{drop: d, last: shape.Delivery{ID: job.ID}} // no state yet: its first one is news too
+	f.seenAt = time.Now()
+	f.live[job.ID] = &inProgress{drop: d, last: shape.Delivery{ID: job.ID}} // without a state: the first one is shown too
 	return nil
 }
 
-// settle decides what an attempt to ask for a delivery means: done, to be tried again, or a failure to show.
+// settle decides what the outcome of a request means: done, to be repeated, or a failure to show.
 func (f *dropFolder) settle(d drop, err error) (failed result, isFailed bool) {
 	since, again := f.tried[d]
 	if err != nil && (errors.Is(err, errNotListed) || client.Passing(err)) && (!again || time.Since(since) < dropPatience) {
@@ -162,7 +162,7 @@ func (f *dropFolder) settle(d drop, err error) (failed result, isFailed bool) {
 	return result{job: "–", name: d.path, state: "REFUSED", problem: err.Error()}, true
 }
 
-// follow looks how the deliveries under way get on, and gives those that have ended.
+// follow reads the deliveries that have not ended, and returns the results of those that have ended since.
 func (f *dropFolder) follow(ctx context.Context) []result {
 	missing := len(f.live)
 	if missing == 0 {
@@ -173,7 +173,7 @@ func (f *dropFolder) follow(ctx context.Context) []result {
 	err := client.EachItem(ctx, f.api, "/v1/deliveries", url.Values{}, func(d shape.Delivery) (enough bool) {
 		if r := f.live[d.ID]; r != nil {
 			missing--
-			f.news(r, d)
+			f.update(r, d)
 			if d.Ended() {
 				delete(f.live, d.ID)
 				results = append(results, f.resultOf(r, ""))
@@ -184,8 +184,8 @@ func (f *dropFolder) follow(ctx context.Context) []result {
 
 	switch {
 	case err == nil:
-		f.heard = time.Now()
-	case time.Since(f.heard) > dropPatience:
+		f.seenAt = time.Now()
+	case time.Since(f.seenAt) > dropPatience:
 		for id, r := range f.live {
 			delete(f.live, id)
 			results = append(results, f.resultOf(r, err.Error()))
@@ -195,8 +195,8 @@ func (f *dropFolder) follow(ctx context.Context) []result {
 	return results
 }
 
-// news takes in how a delivery is now, and says what stays worth knowing.
-func (f *dropFolder) news(r *ride, d shape.Delivery) {
+// update takes over the present state of a delivery. It prints changes that the live lines do not keep on the screen.
+func (f *dropFolder) update(r *inProgress, d shape.Delivery) {
 	changed := d.State != r.last.State
 	r.last = d
 	earlier := d.Ended() && d.UpdatedAt.Before(f.began)
@@ -205,29 +205,32 @@ func (f *dropFolder) news(r *ride, d shape.Delivery) {
 	}
 }
 
-func (f *dropFolder) resultOf(r *ride, problem string) result {
+func (f *dropFolder) resultOf(r *inProgress, problem string) result {
 	d := r.last
 	ended := result{
 		job: "delivery " + d.ID, name: r.drop.path, state: string(d.State), took: d.UpdatedAt.Sub(d.CreatedAt),
 		workflow: d.WorkflowID, earlier: d.UpdatedAt.Before(f.began), problem: problem,
 	}
+
 	if problem == "" && d.State != lifecycle.DeliveryDelivered {
-		ended.problem = fmt.Sprintf("it ended %s %s; change or touch the file to have it tried anew", d.State, shape.Value(d.LastError))
+		ended.problem = fmt.Sprintf(
+			"it ended %s %s; change or touch the file to have it tried anew", d.State, shape.Value(d.LastError),
+		)
 	}
 	return ended
 }
 
-// draw shows the deliveries under way, those that move first, and the files that are still to be asked for.
+// draw shows the deliveries in progress, those with a worker first, and the files that are not requested yet.
 func (f *dropFolder) draw() {
 	const most = 8
-	rides := slices.SortedFunc(maps.Values(f.live), func(a, b *ride) int {
+	active := slices.SortedFunc(maps.Values(f.live), func(a, b *inProgress) int {
 		return cmp.Or(
 			cmp.Compare(a.waits(), b.waits()), a.last.CreatedAt.Compare(b.last.CreatedAt), cmp.Compare(a.last.ID, b.last.ID),
 		)
 	})
 
 	var lines []string
-	for _, r := range rides {
+	for _, r := range active {
 		lines = append(lines, delivery.ProgressLine(r.last, r.speed.Look(r.last)))
 	}
 
@@ -243,15 +246,14 @@ func (f *dropFolder) draw() {
 }
 
 // waits is 1 for a delivery that no worker has taken yet.
-func (r *ride) waits() int {
+func (r *inProgress) waits() int {
 	if r.last.State == lifecycle.DeliveryQueued {
 		return 1
 	}
 	return 0
 }
 
-// key gives the Idempotency-Key of a drop: the same file in the same shape is the same delivery, as far as the record
-// goes back.
+// key gives the Idempotency-Key of a drop: the same version of a file is the same delivery for one record.
 func (f *dropFolder) key(d drop) string {
 	sum := sha256.Sum256(fmt.Append(
 		nil, d.path, "\x00", d.size, "\x00", d.changed, "\x00", f.stack.RecordSince.UnixNano(),
@@ -259,7 +261,7 @@ func (f *dropFolder) key(d drop) string {
 	return "dev-" + hex.EncodeToString(sum[:16])
 }
 
-// is says whether the API's listing shows the drop as it is now.
+// is says whether the API lists this version of the file.
 func (d drop) is(entry shape.File) bool {
 	return entry.Kind == "file" && entry.Size == d.size && entry.ModifiedAt.Unix() == d.changed/int64(time.Second)
 }

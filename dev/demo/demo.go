@@ -11,13 +11,13 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// demoEvery is how often the demos look around.
+// demoEvery is the pause between two rounds of a demo.
 const demoEvery = 500 * time.Millisecond
 
-// demo shows one workload before the developer's eyes. A workload joins dev by one more of them in demos.
+// demo shows one workload. A new workload adds one to demos.
 type demo interface {
-	// round does what there is to do now, as a user of the API would: it brings entities into being, shows how they get
-	// on until the last of them has ended, and gives how each ended. With nothing to do it returns at once.
+	// round does what there is to do now, as a user of the API: it creates entities, shows their progress until the last
+	// one has ended, and returns how each ended. With nothing to do it returns at once.
 	round(ctx context.Context) ([]result, error)
 }
 
@@ -32,7 +32,7 @@ type result struct {
 	problem  string // why this is not how it should end; empty: it is
 }
 
-// demos lists what dev shows.
+// demos lists the demos in the order in which they run.
 func demos(s *stack.Stack, once bool) []demo {
 	return []demo{newDropFolder(s, once), newTeam(s), newLibrary(s), newCustomers(s)}
 }
@@ -65,7 +65,7 @@ func Show(ctx context.Context, s *stack.Stack, once bool) error {
 	}
 }
 
-// showResults writes the table of a round. What had ended well before this run is only counted.
+// showResults writes the table of a round. Entities that an earlier run has completed are only counted.
 func showResults(s *stack.Stack, results []result) error {
 	rows := [][]string{{"  JOB", "WHAT", "STATE", "TOOK", "WORKFLOW"}}
 	before := 0

@@ -20,8 +20,8 @@ import (
 
 const libraryPatience = 3 * time.Minute // for the one download
 
-// library is the demo of downloads: a torrent is downloaded for a book, through the API as anybody would. The book is
-// made with an Idempotency-Key, so that a later run finds it, and goes on with what an earlier one left unfinished.
+// library is the demo of downloads: it downloads a torrent for a book through the API. The book is created with an
+// Idempotency-Key, so that a later run finds it and continues what an earlier one left unfinished.
 type library struct {
 	stack *stack.Stack
 	api   *client.Client
@@ -33,7 +33,7 @@ func newLibrary(s *stack.Stack) *library {
 	return &library{stack: s, api: &client.Client{Base: s.Info.API, Token: s.Info.UserToken}, began: time.Now()}
 }
 
-// round implements demo. All there is to show is shown in the first one.
+// round implements demo. The first round shows everything.
 func (d *library) round(ctx context.Context) ([]result, error) {
 	if d.over {
 		return nil, nil
@@ -71,7 +71,7 @@ func (d *library) round(ctx context.Context) ([]result, error) {
 	return []result{r}, err
 }
 
-// ask gives what an earlier run has completed, or else asks for a download.
+// ask returns the download that an earlier run has completed, or requests one.
 func (d *library) ask(ctx context.Context, bookID string) (shape.Download, error) {
 	done, err := client.Ask[shape.Page[shape.Download]](ctx, d.api, client.Call{
 		Method: http.MethodGet, Path: "/v1/downloads",
@@ -103,7 +103,7 @@ func (d *library) ask(ctx context.Context, bookID string) (shape.Download, error
 	return client.Ask[shape.Download](ctx, d.api, wanted)
 }
 
-// watch shows how a download gets on until it has ended, or the patience has. Then it gives the download as it is.
+// watch shows the progress of a download until it has ended or the time is over, and returns it as it is then.
 func (d *library) watch(ctx context.Context, job shape.Download) (shape.Download, error) {
 	limited, stop := context.WithTimeout(ctx, libraryPatience)
 	defer stop()
@@ -124,14 +124,14 @@ func (d *library) watch(ctx context.Context, job shape.Download) (shape.Download
 	case ctx.Err() != nil:
 		return last, ctx.Err()
 	case limited.Err() != nil:
-		return last, nil // what is not over is told by its status
+		return last, nil // the status says that it has not ended
 	default:
 		return last, err
 	}
 }
 
-// proof looks whether the book is in the Library and, where the real qBittorrent has downloaded it, whether the file is
-// really there. It says what is wrong; empty: nothing.
+// proof checks that the book is in the Library and, where the real qBittorrent has downloaded it, that the file exists.
+// It returns what is wrong; empty: nothing.
 func (d *library) proof(ctx context.Context, job shape.Download) (problem string, err error) {
 	b, err := client.Ask[shape.Book](ctx, d.api, client.Call{Method: http.MethodGet, Path: "/v1/books/" + job.BookID})
 	if err != nil {
@@ -147,12 +147,12 @@ func (d *library) proof(ctx context.Context, job shape.Download) (problem string
 		return "the book is not in the Library: starter book show " + b.ID + " tells more", nil
 	}
 	if shape.Value(job.ExternalJobID) != d.stack.Torrents.Demo.Hash() {
-		return "", nil // the developer has tried another torrent for the book
+		return "", nil // the developer has downloaded another torrent for the book
 	}
 
 	name := b.Media[at].Path
 	if below, err := filepath.Rel(d.stack.Torrents.Folder, name); err != nil || !filepath.IsLocal(below) {
-		return "", nil // brought by the stand-in, which moves no bytes
+		return "", nil // completed by the stand-in, which transfers no bytes
 	}
 	if _, hash, err := digest(name); err != nil || hash != d.stack.Torrents.Demo.SHA256 {
 		return "the file is not there, or not as it should be: " + d.stack.Shown(name), nil

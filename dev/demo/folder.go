@@ -5,14 +5,14 @@ import (
 	"path/filepath"
 )
 
-// drop is a file in a watched folder, in one shape: a file that changes becomes another drop.
+// drop is one version of a file in a watched folder: a file that changes becomes another drop.
 type drop struct {
 	path    string // as the shared folder has it, from a slash on
 	size    int64
 	changed int64 // Unix time in nanoseconds
 }
 
-// watchedFolder sees which files lie in a folder, at any depth.
+// watchedFolder lists the files in a folder, at any depth.
 type watchedFolder struct {
 	root string
 	last map[drop]bool
@@ -20,8 +20,8 @@ type watchedFolder struct {
 
 func newWatchedFolder(root string) *watchedFolder { return &watchedFolder{root: root} }
 
-// look gives the files that are as they were at the look before, in order of their paths. changing says that there are
-// others, which are still being written or are new: they belong to the next look.
+// look returns the files that have not changed since the previous look, ordered by path. changing says that there are
+// others, which are new or still being written: the next look returns them.
 func (w *watchedFolder) look() (settled []drop, changing bool, err error) {
 	now := map[drop]bool{}
 	err = filepath.WalkDir(w.root, func(name string, entry fs.DirEntry, err error) error {
@@ -29,7 +29,7 @@ func (w *watchedFolder) look() (settled []drop, changing bool, err error) {
 			return err
 		}
 		if err != nil || !entry.Type().IsRegular() {
-			return nil // gone since its folder was read, or not for us to read
+			return nil // deleted since its folder was read, or not readable
 		}
 
 		info, err := entry.Info()

@@ -15,14 +15,14 @@ import (
 	"stagecoach/dev/stack"
 )
 
-// makeDemoFile puts the demo's file, always with the same content, into the folder unless it is there.
+// makeDemoFile creates the demo's file, always with the same content, unless it exists.
 func makeDemoFile(folder string) (err error) {
 	name := filepath.Join(folder, demoFile)
 	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 
-	// Beside the folder until it is whole: what lies in the folder may be listed.
+	// It is written beside the folder and moved when it is complete: a file in the folder may be listed at any moment.
 	fresh, err := os.Create(filepath.Join(filepath.Dir(folder), demoFile))
 	if err != nil {
 		return err
@@ -43,8 +43,8 @@ func makeDemoFile(folder string) (err error) {
 	return os.Rename(fresh.Name(), name)
 }
 
-// verified looks, when that is wanted, whether the chat of the demo user holds every file that is said to be delivered:
-// a document of the same size and SHA-256 for each.
+// verified checks with --once that the chat of the demo user holds every delivered file: a document of the same size
+// and SHA-256 for each.
 func (f *dropFolder) verified(results []result) ([]result, error) {
 	if !f.verify {
 		return results, nil

@@ -26,12 +26,12 @@ const (
 	sleepersTask = "Collect the test data"
 )
 
-// teamNames are the agents. The last one falls asleep over the task that is assigned to her.
+// teamNames are the agents. The last one abandons the task that is assigned to her.
 var teamNames = []string{"Agent Ada", "Agent Bo", "Agent Cleo"}
 
-// team is the demo of tasks: three agents work on a small graph, through the API as anybody would. One task passes its
-// deadline in the hands of an agent who has fallen silent, and another agent takes it over. Graph and workspace are
-// made with Idempotency-Keys, so that a later run finds them, and goes on with what an earlier one left unfinished.
+// team is the demo of tasks: three agents work on a small graph through the API. One agent abandons a task, which
+// passes its deadline, and another agent takes it over. Graph and workspace are created with Idempotency-Keys, so that
+// a later run finds them and continues what an earlier one left unfinished.
 type team struct {
 	stack *stack.Stack
 	api   *client.Client // of the person who wants the work done
@@ -39,18 +39,18 @@ type team struct {
 	began time.Time
 	over  bool
 	names map[string]string          // of the agents, by their ids
-	told  map[string][]shape.History // by the tasks' ids: what has happened so far
+	shown map[string][]shape.History // by task id: the events that were printed
 }
 
 func newTeam(s *stack.Stack) *team {
 	return &team{
-		stack: s, began: time.Now(), names: map[string]string{}, told: map[string][]shape.History{},
+		stack: s, began: time.Now(), names: map[string]string{}, shown: map[string][]shape.History{},
 		api:   &client.Client{Base: s.Info.API, Token: s.Info.UserToken},
 		admin: &client.Client{Base: s.Info.API, Token: s.Info.AdminToken},
 	}
 }
 
-// round implements demo. All there is to show is shown in the first one.
+// round implements demo. The first round shows everything.
 func (d *team) round(ctx context.Context) ([]result, error) {
 	if d.over {
 		return nil, nil
@@ -161,7 +161,7 @@ func keyed(path string, body any) client.Call {
 	}
 }
 
-// watch tells what happens until all of the graph is over, or the time is. Then it gives the tasks as they are.
+// watch prints what happens until all tasks have ended or ctx ends, and returns the tasks as they are then.
 func (d *team) watch(ctx context.Context, agents []*agent, tasks []shape.Task) ([]shape.Task, error) {
 	for _, a := range agents {
 		d.names[a.id] = a.name
@@ -182,13 +182,13 @@ func (d *team) watch(ctx context.Context, agents []*agent, tasks []shape.Task) (
 
 		select {
 		case <-ctx.Done():
-			return tasks, nil // what is not over is told by its status
+			return tasks, nil // results reports the tasks that have not ended
 		case <-time.After(agentEvery):
 		}
 	}
 }
 
-// look reads a task anew, and tells what has happened to it since the last time.
+// look reads a task again and prints its new events.
 func (d *team) look(ctx context.Context, t *shape.Task) error {
 	now, err := client.Ask[shape.Task](ctx, d.api, client.Call{Method: http.MethodGet, Path: "/v1/tasks/" + t.ID})
 	if err != nil {
@@ -202,17 +202,17 @@ func (d *team) look(ctx context.Context, t *shape.Task) error {
 		return err
 	}
 
-	for _, e := range events.Items[min(len(d.told[t.ID]), len(events.Items)):] {
+	for _, e := range events.Items[min(len(d.shown[t.ID]), len(events.Items)):] {
 		if e.To != "" && !e.CreatedAt.Before(d.began) {
 			d.stack.Screen.Say("  task %s  %-11s  %s", t.ID, e.To, terminal.Printable(t.Title)+d.whose(e))
 		}
 	}
 
-	*t, d.told[t.ID] = now, events.Items
+	*t, d.shown[t.ID] = now, events.Items
 	return nil
 }
 
-// whose says who is behind an event, where that is no person.
+// whose names the agent of an event, or its deadline.
 func (d *team) whose(e shape.History) string {
 	if e.ActorID == nil {
 		return ": its deadline has passed"
@@ -233,7 +233,7 @@ func (d *team) results(tasks []shape.Task) []result {
 		}
 
 		happened := func(what string) bool {
-			return slices.ContainsFunc(d.told[t.ID], func(e shape.History) bool { return e.Type == what })
+			return slices.ContainsFunc(d.shown[t.ID], func(e shape.History) bool { return e.Type == what })
 		}
 
 		switch {

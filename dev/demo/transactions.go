@@ -29,12 +29,11 @@ const (
 	shyUsername  = "shy_reader"      // cannot be gifted Stars at first
 )
 
-// customer is one who pays for Stars. Senders' addresses tell customers apart: so a later run finds what an earlier one
-// has paid.
+// customer pays for Stars. Each has a sender's address of its own, by which a later run finds what it has paid.
 type customer struct {
 	name, comment string
 	nano          int64
-	ends          string // how the purchase has to end: a message of the table of failures; empty: well
+	ends          string // the failure with which the purchase must end, as in the table of failures; empty: it succeeds
 	retried       bool   // after an administrator let it be tried again
 }
 
@@ -49,21 +48,21 @@ func (c customer) address() string {
 	return "0:" + hex.EncodeToString(id[:])
 }
 
-// customers is the demo of transactions: three people send TON to the wallet, one after the other. One purchase goes
-// well, one names somebody who does not exist, and one fails at first and goes well when it is tried again.
+// customers is the demo of transactions: three people send TON to the wallet, one after the other. One purchase
+// succeeds, one names a user who does not exist, and one fails first and succeeds when it is retried.
 type customers struct {
 	stack *stack.Stack
 	api   *client.Client // of an administrator
 	began time.Time
 	over  bool
-	seen  int // the events of the purchase under way that were told
+	seen  int // events of the current purchase that were printed
 }
 
 func newCustomers(s *stack.Stack) *customers {
 	return &customers{stack: s, api: &client.Client{Base: s.Info.API, Token: s.Info.AdminToken}, began: time.Now()}
 }
 
-// round implements demo. All there is to show is shown in the first one.
+// round implements demo. The first round shows everything.
 func (d *customers) round(ctx context.Context) ([]result, error) {
 	if d.over {
 		return nil, nil
@@ -106,7 +105,7 @@ func (d *customers) round(ctx context.Context) ([]result, error) {
 	return results, err
 }
 
-// known gives the purchases that there are already, by sender, as soon as the whole chain is known.
+// known returns the existing purchases by sender, as soon as the chain's history is complete.
 func (d *customers) known(ctx context.Context) (map[string]shape.WholeTransaction, error) {
 	began := time.Now()
 	err := d.until(ctx, func() (bool, error) {
@@ -125,7 +124,7 @@ func (d *customers) known(ctx context.Context) (map[string]shape.WholeTransactio
 	return known, err
 }
 
-// serve lets a customer pay, unless that was done by an earlier run, and shows what becomes of it.
+// serve lets a customer pay, unless an earlier run has done so, and shows the purchase.
 func (d *customers) serve(
 	ctx context.Context, c customer, t shape.WholeTransaction,
 ) (shape.WholeTransaction, error) {
@@ -165,14 +164,14 @@ func (d *customers) serve(
 	return d.follow(ctx, t)
 }
 
-// follow tells what happens to a purchase until it has ended, or the patience has. Then it gives the purchase as it is.
+// follow prints what happens to a purchase until it has ended or the time is over, and returns it as it is then.
 func (d *customers) follow(ctx context.Context, t shape.WholeTransaction) (shape.WholeTransaction, error) {
 	err := d.until(ctx, func() (bool, error) {
 		now, err := client.Ask[shape.WholeTransaction](
 			ctx, d.api, client.Call{Method: http.MethodGet, Path: "/v1/transactions/" + t.Hash},
 		)
 		if no, refused := errors.AsType[*client.Refusal](err); refused && no.Status == http.StatusNotFound {
-			return false, nil // the chain was not read that far yet
+			return false, nil // the transfer is not read yet
 		}
 		if err != nil {
 			return false, err
@@ -186,27 +185,30 @@ func (d *customers) follow(ctx context.Context, t shape.WholeTransaction) (shape
 		return t.Ended(), nil
 	})
 	if errors.Is(err, errPatience) {
-		err = nil // what is not over is told by its status
+		err = nil // the status says that it has not ended
 	}
 
 	return t, err
 }
 
-// tell says a line about each new status, and about the payment.
+// tell prints a line for each new status and for the payment.
 func (d *customers) tell(t shape.Transaction, e shape.History) {
 	if e.CreatedAt.Before(d.began) {
 		return
 	}
+
 	switch what := changeOf(e); {
 	case what == "":
 	case e.Comment != "":
-		d.stack.Screen.Say("  transaction %.8s  %-10s  %s: %s", t.Hash, what, transaction.StarsText(t), terminal.Printable(e.Comment))
+		d.stack.Screen.Say(
+			"  transaction %.8s  %-10s  %s: %s", t.Hash, what, transaction.StarsText(t), terminal.Printable(e.Comment),
+		)
 	default:
 		d.stack.Screen.Say("  transaction %.8s  %-10s  %s", t.Hash, what, transaction.StarsText(t))
 	}
 }
 
-// changeOf names what an event changed; empty: nothing to speak of.
+// changeOf names what an event has changed; empty: nothing to show.
 func changeOf(e shape.History) string {
 	switch {
 	case e.From != e.To:
@@ -220,7 +222,7 @@ func changeOf(e shape.History) string {
 	}
 }
 
-// judge says why a purchase is not as it should be; empty: it is.
+// judge returns why a purchase is not as expected; empty: it is.
 func (d *customers) judge(ctx context.Context, c customer, t shape.WholeTransaction) (problem string, err error) {
 	tells := fmt.Sprintf(": starter tx show %s tells more", t.Hash)
 	bought, _, err := d.stack.Fragment.Purchases(ctx)
@@ -254,7 +256,7 @@ func (d *customers) judge(ctx context.Context, c customer, t shape.WholeTransact
 	}
 }
 
-// reconcile compares the ledger with the chain. It says what differs; empty: nothing.
+// reconcile compares the ledger with the chain and returns what differs; empty: nothing.
 func (d *customers) reconcile(ctx context.Context) (problem string, err error) {
 	var last shape.Reconciliation
 	err = d.until(ctx, func() (bool, error) {
@@ -275,7 +277,7 @@ func (d *customers) reconcile(ctx context.Context) (problem string, err error) {
 
 var errPatience = errors.New("the purchases of Stars do not get on: see the worker's log")
 
-// until looks again and again, as long as the patience lasts. It bears an API that is away for a moment.
+// until repeats look until it is done or the time is over. It tolerates an API that is unavailable for a moment.
 func (d *customers) until(ctx context.Context, look func() (over bool, err error)) error {
 	for deadline := time.Now().Add(customersPatience); ; {
 		over, err := look()
