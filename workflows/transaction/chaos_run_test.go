@@ -86,7 +86,7 @@ func newChaos(l *chaosRig, p plan) (*chaos, error) {
 	}
 
 	c.SetStartTime(time.Now())
-	c.SetTestTimeout(time.Minute)
+	c.SetTestTimeout(10 * time.Minute) // of the machine's time, which may be busy
 	c.SetWorkerOptions(worker.Options{
 		Interceptors:             []interceptor.WorkerInterceptor{&fate{c: c}},
 		DeadlockDetectionTimeout: time.Minute, // the machine may be busy
