@@ -31,16 +31,25 @@ import (
 )
 
 // wanted is what the saved histories of each type must reach between them: every state in which an entity ends, and
-// "again" where a run continues as a new one.
+// what it lists besides. "again" is a run that continues as a new one.
 var wanted = map[string][]string{
-	lifecycle.DeliveryType:     endsOf(lifecycle.Delivery),
-	lifecycle.TaskType:         endsOf(lifecycle.Task, "again"),
-	lifecycle.DownloadType:     endsOf(lifecycle.Download, "again"),
+	lifecycle.TaskType:         {"again"},
+	lifecycle.DownloadType:     {"again"},
 	lifecycle.DownloadSyncType: {"again"},
-	lifecycle.TransactionType:  endsOf(lifecycle.Transaction, "failed", "again"), // an operator may cancel one that has failed
+	lifecycle.TransactionType:  {"failed", "again"}, // an operator may cancel one that has failed
 	lifecycle.TonMonitorType:   {"again"},
 	reconciler.WorkflowType:    {"again"},
 	retention.WorkflowType:     {""}, // it shows no state
+}
+
+func init() {
+	for i, workload := range workloads.Workloads() {
+		for _, state := range lifecycle.Workloads[i].Table.Plain().States {
+			if state.Terminal {
+				wanted[workload.WorkflowType()] = append(wanted[workload.WorkflowType()], state.State)
+			}
+		}
+	}
 }
 
 // others are settings that no history was made with: none decides between commands.
@@ -56,15 +65,6 @@ var others = map[string]Settings{
 			StuckAfter: 30 * time.Minute,
 		},
 	},
-}
-
-func endsOf[S, A ~string, F any](rules lifecycle.Table[S, A, F], others ...string) []string {
-	for _, stage := range rules.States {
-		if stage.Terminal {
-			others = append(others, string(stage.State))
-		}
-	}
-	return others
 }
 
 // registered notes what is registered.

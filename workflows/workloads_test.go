@@ -8,6 +8,12 @@ import (
 	"stagecoach/internal/service"
 )
 
+// workloads are all services, connected to nothing.
+var workloads = service.Services{
+	Deliveries: &service.Deliveries{}, Tasks: &service.Tasks{}, Downloads: &service.Downloads{},
+	Transactions: &service.Transactions{},
+}
+
 // TestWorkloadsAgree compares the three lists of workloads: names, what the operations loop over, and the workflows of
 // workers.
 func TestWorkloadsAgree(t *testing.T) {
@@ -15,13 +21,8 @@ func TestWorkloadsAgree(t *testing.T) {
 	known := registered{}
 	Register(known, Settings{})
 
-	all := service.Services{
-		Deliveries: &service.Deliveries{}, Tasks: &service.Tasks{}, Downloads: &service.Downloads{},
-		Transactions: &service.Transactions{},
-	}
-
 	var names []string
-	for _, workload := range all.Workloads() {
+	for _, workload := range workloads.Workloads() {
 		names = append(names, workload.Name())
 		if !known[workload.WorkflowType()] {
 			t.Errorf("%s: its workflow %s is not registered", workload.Name(), workload.WorkflowType())

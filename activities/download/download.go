@@ -68,8 +68,13 @@ type Settings struct {
 func (d *Activities) MoveDownload(ctx context.Context, move lifecycle.DownloadMove) (lifecycle.DownloadRecord, error) {
 	job, err := d.Jobs.Move(ctx, move)
 	if problem := fault.As(err); problem != nil && problem.Code == fault.MediaNotReady {
-		return lifecycle.DownloadRecord{}, temporalio.ActivityError(ctx, problem.Retry()) // the next poll writes where it is
+		err = problem.Retry() // the next poll writes where it is
 	}
+	return answer(ctx, job, err)
+}
+
+// answer makes what the record gives the activity's answer, or its error.
+func answer(ctx context.Context, job download.Download, err error) (lifecycle.DownloadRecord, error) {
 	if err != nil {
 		return lifecycle.DownloadRecord{}, temporalio.ActivityError(ctx, temporalio.FaultOf(err))
 	}
@@ -101,10 +106,7 @@ func (d *Activities) NoteDownload(ctx context.Context, note Note) (lifecycle.Dow
 		}
 		return nil
 	})
-	if err != nil {
-		return lifecycle.DownloadRecord{}, temporalio.ActivityError(ctx, temporalio.FaultOf(err))
-	}
-	return recordOf(job), nil
+	return answer(ctx, job, err)
 }
 
 // applies makes a note's change to the job, and says whether it was one.

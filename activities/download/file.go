@@ -14,13 +14,10 @@ import (
 // LoadDownload gives a job as the record has it, and says whether its .torrent file is to be fetched.
 func (d *Activities) LoadDownload(ctx context.Context, jobID int64) (lifecycle.DownloadRecord, error) {
 	job, err := d.Store.DownloadByID(ctx, jobID)
-	if err != nil {
-		return lifecycle.DownloadRecord{}, temporalio.ActivityError(ctx, temporalio.FaultOf(err))
-	}
-	record := recordOf(job)
-	source, err := torrent.ParseSource(job.SourceURL)
-	record.NeedsFile = err == nil && !source.Magnet
-	return record, nil
+	record, err := answer(ctx, job, err)
+	source, wrong := torrent.ParseSource(job.SourceURL)
+	record.NeedsFile = wrong == nil && !source.Magnet
+	return record, err
 }
 
 // FetchTorrent gets the .torrent file of a job into the record, where AddTorrent finds it, whichever worker does that.
@@ -33,11 +30,8 @@ func (d *Activities) FetchTorrent(ctx context.Context, jobID int64) (record life
 		job, err = d.Store.DownloadByID(ctx, jobID)
 		return err
 	})
-	if err != nil {
-		return lifecycle.DownloadRecord{}, temporalio.ActivityError(ctx, temporalio.FaultOf(err))
-	}
-	if lifecycle.Download.Terminal(job.State) || job.CancelRequestedAt != nil {
-		return recordOf(job), nil
+	if err != nil || lifecycle.Download.Terminal(job.State) || job.CancelRequestedAt != nil {
+		return answer(ctx, job, err)
 	}
 	if _, _, err := d.file(ctx, job); err != nil {
 		return lifecycle.DownloadRecord{}, d.notFetched(ctx, job, err)

@@ -27,11 +27,8 @@ const (
 func (d *Activities) AddTorrent(ctx context.Context, jobID int64) (lifecycle.DownloadRecord, error) {
 	defer temporalio.SendHeartbeats(ctx)()
 	job, err := d.Store.DownloadByID(ctx, jobID)
-	if err != nil {
-		return lifecycle.DownloadRecord{}, temporalio.ActivityError(ctx, temporalio.FaultOf(err))
-	}
-	if lifecycle.Download.Terminal(job.State) || job.CancelRequestedAt != nil {
-		return recordOf(job), nil
+	if err != nil || lifecycle.Download.Terminal(job.State) || job.CancelRequestedAt != nil {
+		return answer(ctx, job, err)
 	}
 
 	err = d.handOver(ctx, job)
@@ -166,29 +163,24 @@ func (d *Activities) notAdded(ctx context.Context, job download.Download, err er
 // giveUp gives the reason to fail a job that could not be handed over; "" as long as it may go well yet.
 func (d *Activities) giveUp(problem *fault.Error, trouble download.DownloadTrouble) fault.Code {
 	tooLong := trouble.For > d.Settings.EnqueuePatience
+	reason, over := fault.EnqueueFailed, true
 	switch problem.Code {
 	case fault.BookGone:
 		return fault.BookGone
 	case fault.NoFreeSpace:
 		return ""
 	case fault.ProviderUnavailable, fault.ProviderUnauthorized:
-		if tooLong {
-			return fault.EnqueueUnavailable
-		}
-		return ""
+		reason, over = fault.EnqueueUnavailable, tooLong
 	case fault.ProviderRejected:
-		if !problem.Retryable || trouble.Refusals >= refusals {
-			return fault.EnqueueFailed
-		}
-		return ""
+		over = !problem.Retryable || trouble.Refusals >= refusals
 	case fault.SourceUnavailable, fault.Internal:
-		if tooLong {
-			return fault.EnqueueFailed
-		}
-		return ""
-	default:
-		return fault.EnqueueFailed
+		over = tooLong
 	}
+
+	if !over {
+		return ""
+	}
+	return reason
 }
 
 // alerts are the troubles that only an administrator can repair.

@@ -66,9 +66,6 @@ const (
 // anew. Everything that it finds is written in one database transaction with the place where it was found, so nothing
 // is missed or taken twice, whatever dies.
 func (m *Monitor) WatchWallet(ctx context.Context, wallet string) error {
-	if m.Chain == nil {
-		return refuseHere(ctx)
-	}
 	if wallet != m.Wallet.Raw() {
 		return temporal.NewNonRetryableApplicationError("this worker has another wallet", string(fault.NotConfigured), nil)
 	}

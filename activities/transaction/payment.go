@@ -52,7 +52,7 @@ type PaymentStore interface {
 }
 
 // PaymentActivities holds the wallet: it signs payments, one at a time, broadcasts them, and asks Fragment for what
-// they buy. Without a Wallet it leaves every order where it is.
+// they buy. RegisterPayments gives its work back where there is no Wallet.
 type PaymentActivities struct {
 	Store    PaymentStore
 	Wallet   *ton.Wallet
@@ -94,9 +94,6 @@ type BroadcastOutcome struct {
 // BroadcastPayment sends the bytes of a signed payment once more. Whatever is answered, only the chain knows the
 // outcome.
 func (a *PaymentActivities) BroadcastPayment(ctx context.Context, p PaymentOf) (BroadcastOutcome, error) {
-	if a.Wallet == nil {
-		return BroadcastOutcome{}, refuseHere(ctx)
-	}
 	defer sendHeartbeats(ctx)()
 
 	payment, err := a.Store.LivePayment(ctx, p.Hash, p.Kind)
@@ -134,9 +131,6 @@ func (a *PaymentActivities) broadcast(ctx context.Context, payment transaction.P
 // PayRefund signs and broadcasts the payment that gives a transaction's money back, less gas, unless there is one
 // already.
 func (a *PaymentActivities) PayRefund(ctx context.Context, o Order) (Payment, error) {
-	if a.Wallet == nil {
-		return Payment{}, refuseHere(ctx)
-	}
 	defer sendHeartbeats(ctx)()
 
 	record, err := a.Store.KeepDust(ctx, o.Hash, a.Settings.Reserve+max(a.Settings.RefundLeast, 1))
@@ -211,9 +205,6 @@ func (a *PaymentActivities) loadSnapshot(ctx context.Context, hash string) (Snap
 
 // ProveRefund waits until the sender has the money for good, or until it came back.
 func (a *PaymentActivities) ProveRefund(ctx context.Context, hash string) (Snapshot, error) {
-	if a.Wallet == nil {
-		return Snapshot{}, refuseHere(ctx)
-	}
 	defer sendHeartbeats(ctx)()
 
 	payment, err := a.Store.LivePayment(ctx, hash, transaction.Refund)

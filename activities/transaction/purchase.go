@@ -19,9 +19,6 @@ import (
 // money. Errors have the failure's message, and its class as their type. When Fragment can answer nobody now, the order
 // is let through without a quote: it will have one when its turn comes.
 func (a *PaymentActivities) QuoteOrder(ctx context.Context, o Order) (Snapshot, error) {
-	if a.Wallet == nil {
-		return Snapshot{}, refuseHere(ctx)
-	}
 	defer sendHeartbeats(ctx)()
 
 	err := core.RetryWhileUnavailable(ctx, func() error {
@@ -39,7 +36,7 @@ func (a *PaymentActivities) QuoteOrder(ctx context.Context, o Order) (Snapshot, 
 		return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
 	case waitErr != nil:
 		return Snapshot{}, temporalio.RetryUntilSeen(ctx, waitErr)
-	case fragment.ClassOf(err) == fragment.Hold, waits:
+	case fragment.Holds(err), waits:
 		if err := a.hold(ctx, fault.CodeOf(err)); err != nil {
 			return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
 		}
@@ -128,9 +125,6 @@ const mostPrices = 5
 
 // PayOrder signs and broadcasts the payment that buys a transaction's Stars, unless there is one already.
 func (a *PaymentActivities) PayOrder(ctx context.Context, o Order) (Payment, error) {
-	if a.Wallet == nil {
-		return Payment{}, refuseHere(ctx)
-	}
 	defer sendHeartbeats(ctx)()
 	return a.pay(ctx, o, transaction.Purchase, a.buy)
 }
@@ -181,9 +175,6 @@ func (a *PaymentActivities) link(ctx context.Context, request fragment.Request, 
 // ConfirmPurchase tells Fragment of a paid purchase and waits until the receiver has kept the money and the Stars are
 // sent; then the transaction is processed. Each try asks once.
 func (a *PaymentActivities) ConfirmPurchase(ctx context.Context, o Order) (Snapshot, error) {
-	if a.Wallet == nil {
-		return Snapshot{}, refuseHere(ctx)
-	}
 	defer sendHeartbeats(ctx)()
 
 	payment, err := a.Store.LivePayment(ctx, o.Hash, transaction.Purchase)
@@ -197,7 +188,7 @@ func (a *PaymentActivities) ConfirmPurchase(ctx context.Context, o Order) (Snaps
 	switch err := a.finish(ctx, o, *payment); {
 	case err == nil:
 		return a.loadSnapshot(ctx, o.Hash)
-	case fragment.ClassOf(err) == fragment.Hold:
+	case fragment.Holds(err):
 		if err := a.hold(ctx, fault.CodeOf(err)); err != nil {
 			return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
 		}

@@ -4,7 +4,6 @@ package transaction
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"stagecoach/internal/fault"
@@ -52,7 +51,6 @@ type Activities struct {
 	Settings Settings
 	Orders   Orders
 	Metrics  metrics.Transaction
-	Log      *slog.Logger
 }
 
 // Settings are the limits of the workload. Amounts are nanoTON.
@@ -139,12 +137,7 @@ func (a *Activities) FailTransaction(ctx context.Context, f Failure) (Snapshot, 
 
 // WriteOffRefund gives up what is owed to the sender, or refuses.
 func (a *Activities) WriteOffRefund(ctx context.Context, r Request) (Snapshot, error) {
-	request, err := a.admit(ctx, r)
-	if err != nil {
-		return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
-	}
-	record, err := a.Store.WriteOffRefund(ctx, request)
-	return a.Settings.answer(ctx, record, err)
+	return a.carryOut(ctx, r, a.Store.WriteOffRefund)
 }
 
 // countEnd counts where a try to carry out an order has led to. A call that is repeated because its answer was lost
@@ -205,31 +198,23 @@ type Request struct {
 
 // RetryTransaction takes a failed transaction back into processing, or refuses.
 func (a *Activities) RetryTransaction(ctx context.Context, r Request) (Snapshot, error) {
-	request, err := a.admit(ctx, r)
-	if err != nil {
-		return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
-	}
-	record, err := a.Store.RetryTransaction(ctx, request)
-	return a.Settings.answer(ctx, record, err)
+	return a.carryOut(ctx, r, a.Store.RetryTransaction)
 }
 
 // ResolveTransaction ends a transaction that needs review as a person decided, or refuses.
 func (a *Activities) ResolveTransaction(ctx context.Context, r Request) (Snapshot, error) {
-	request, err := a.admit(ctx, r)
-	if err != nil {
-		return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
-	}
-
-	if r.Payment != "" {
-		if err := a.saveOrder(ctx, r); err != nil {
-			return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
+	return a.carryOut(ctx, r, func(ctx context.Context, request transaction.Request) (transaction.Snapshot, error) {
+		if r.Payment != "" {
+			if err := a.saveOrder(ctx, r); err != nil {
+				return transaction.Snapshot{}, err
+			}
 		}
-	}
 
-	request.Refund = a.Settings.Refund
-	record, err := a.Store.ResolveTransaction(ctx, request, r.Outcome, stars.Unconfirmed.Message)
-	countEnd(a.Metrics, record, err)
-	return a.Settings.answer(ctx, record, err)
+		request.Refund = a.Settings.Refund
+		record, err := a.Store.ResolveTransaction(ctx, request, r.Outcome, stars.Unconfirmed.Message)
+		countEnd(a.Metrics, record, err)
+		return record, err
+	})
 }
 
 // saveOrder keeps what the payer has asked for, of an order that was bought before the record had read it.
@@ -250,21 +235,25 @@ func (a *Activities) saveOrder(ctx context.Context, r Request) error {
 	return err
 }
 
-// admit lets administrators through, and operators who are none of our users.
-func (a *Activities) admit(ctx context.Context, r Request) (transaction.Request, error) {
+// carryOut carries out a request of an administrator, or of an operator who is none of our users.
+func (a *Activities) carryOut(
+	ctx context.Context, r Request, write func(context.Context, transaction.Request) (transaction.Snapshot, error),
+) (Snapshot, error) {
 	request := transaction.Request{
 		Hash: r.Hash, Attempt: r.Attempt, Comment: r.Comment, Payment: r.Payment, RequestID: r.RequestID, System: r.System,
 	}
 
-	if r.Actor == 0 {
-		return request, nil
+	if r.Actor != 0 {
+		request.ActorID = &r.Actor
+		user, err := a.Store.UserByID(ctx, r.Actor)
+		if err == nil && !user.IsAdmin() {
+			err = fault.New(fault.InsufficientAccess, "this is for administrators")
+		}
+		if err != nil {
+			return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
+		}
 	}
 
-	user, err := a.Store.UserByID(ctx, r.Actor)
-	if err == nil && !user.IsAdmin() {
-		err = fault.New(fault.InsufficientAccess, "this is for administrators")
-	}
-
-	request.ActorID = &r.Actor
-	return request, err
+	record, err := write(ctx, request)
+	return a.Settings.answer(ctx, record, err)
 }

@@ -38,7 +38,7 @@ func (a *PaymentActivities) unpaid(ctx context.Context, o Order, kind transactio
 		return a.waitForLimit(ctx, o, kind, err)
 	case code == fault.RefundLimit:
 		return a.waitForReview(ctx, o)
-	case code == fault.PaymentNotAllowed, fragment.ClassOf(err) == fragment.Hold,
+	case code == fault.PaymentNotAllowed, fragment.Holds(err),
 		code == fault.ChainClock && kind == transaction.Purchase: // a refund is tried again later: nothing holds those
 		return a.waitHeld(ctx, o, kind, code, a.Store.ReturnTurn)
 	case isRefusal(err, fault.NoTurn, fault.InvalidTransition, fault.PaymentUndecided):

@@ -19,7 +19,7 @@ import (
 // giveBackAfter is how soon the next process may take what was given back.
 const giveBackAfter = time.Second
 
-// refuseHere gives an activity back that needs the wallet's key, for a process that has it.
+// refuseHere stands for an activity that needs the wallet's key, and gives it back for a process that has it.
 func refuseHere(ctx context.Context) error {
 	activity.RecordHeartbeat(ctx, givenBack(ctx)+1)
 	return giveBack("this process does not hold the wallet's key", giveBackAfter)

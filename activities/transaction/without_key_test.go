@@ -26,12 +26,12 @@ func TestWithoutKey(t *testing.T) {
 		"ConfirmPurchase":  {cashier.ConfirmPurchase, order},
 		"BroadcastPayment": {cashier.BroadcastPayment, payment},
 		"ProveRefund":      {cashier.ProveRefund, "h"},
+		"VerifyDeposit":    {cashier.VerifyDeposit, order},
 		"WatchWallet":      {monitor.WatchWallet, "w"},
 	} {
 		var suite testsuite.WorkflowTestSuite
 		env := suite.NewTestActivityEnvironment()
-		env.RegisterActivity(cashier)
-		env.RegisterActivity(monitor)
+		transaction.RegisterPayments(env, cashier, nil)
 		_, err := env.ExecuteActivity(call.activity, call.in)
 		refusal, ok := errors.AsType[*temporal.ApplicationError](err)
 		if !ok || refusal.Type() != string(fault.NotConfigured) || refusal.NonRetryable() || refusal.NextRetryDelay() != time.Second {

@@ -29,23 +29,25 @@ type document struct {
 	parts      []part
 }
 
-var documents = []document{
-	{"README.md", "<!-- begin %s -->\n", "<!-- end %s -->", []part{
-		{"delivery states", lifecycle.Delivery.Diagram},
-		{"task states", lifecycle.Task.Diagram},
-		{"download states", lifecycle.Download.Diagram},
-		{"transaction states", lifecycle.Transaction.Diagram},
-	}},
-	markdown("docs/delivery.md", part{"delivery rules", lifecycle.Delivery.Markdown}),
-	markdown("docs/task.md", part{"task rules", lifecycle.Task.Markdown}),
-	markdown("docs/download.md", part{"download rules", lifecycle.Download.Markdown}),
-	markdown(
-		"docs/transaction.md", part{"transaction rules", lifecycle.Transaction.Markdown}, part{"failures", failuresTable},
-	),
+var documents = append(
+	ofWorkloads(),
 	markdown("docs/api.md", part{"operations", operationsTable}),
 	markdown("docs/settings.md", part{"settings", settingsTable}),
-	{"docker-compose.yml", "    # begin %s\n", "    # end %s\n", []part{{"settings", composeSettings}}},
-	{".env.example", "# begin %s\n", "# end %s\n", []part{{"settings", exampleSettings}}},
+	document{"docker-compose.yml", "    # begin %s\n", "    # end %s\n", []part{{"settings", composeSettings}}},
+	document{".env.example", "# begin %s\n", "# end %s\n", []part{{"settings", exampleSettings}}},
+)
+
+// ofWorkloads are the README, with a diagram of each workload, and the document of each.
+func ofWorkloads() []document {
+	more := map[string][]part{lifecycle.WorkloadTransaction: {{"failures", failuresTable}}}
+	readme := document{"README.md", "<!-- begin %s -->\n", "<!-- end %s -->", nil}
+	documents := []document{}
+	for _, w := range lifecycle.Workloads {
+		readme.parts = append(readme.parts, part{w.Name + " states", func() string { return diagram(w.Table.Plain()) }})
+		rules := part{w.Name + " rules", func() string { return rulesTable(w.Table.Plain()) }}
+		documents = append(documents, markdown("docs/"+w.Name+".md", append([]part{rules}, more[w.Name]...)...))
+	}
+	return append(documents, readme)
 }
 
 func markdown(name string, parts ...part) document {

@@ -50,7 +50,7 @@ func (y *reconcileRig) startWorker() {
 	w.RegisterActivity(&taskactivities.Activities{Store: y.store, Temporal: y.temporal, Metrics: counted.Task()})
 	w.RegisterActivity(&transactionactivities.Activities{
 		Store: y.store, Settings: transactionactivities.Settings{Attempts: 3, MaxStars: 1000, Reserve: 1},
-		Orders: y.transactions, Metrics: counted.Transaction(), Log: quiet,
+		Orders: y.transactions, Metrics: counted.Transaction(),
 	})
 	downloads := &downloadactivities.Activities{Store: y.store, Jobs: y.downloads, Log: quiet}
 	w.RegisterActivityWithOptions(func(context.Context, int64) (lifecycle.DownloadRecord, error) {

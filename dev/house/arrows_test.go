@@ -14,7 +14,8 @@ import (
 // its own room where that is a tree of packages. The longest name that fits decides which room a package is in.
 var floors = [][]string{
 	{"internal/fault", "internal/money", "internal/metrics", "internal/codec", "internal/devinfo", "starter/terminal"},
-	{"internal/lifecycle", "internal/outbound", "internal/stars", "internal/ton", "internal/torrent", "internal/fetch"},
+	{"internal/lifecycle", "internal/outbound", "internal/ton", "internal/torrent", "internal/fetch"},
+	{"internal/stars"},
 	{"internal/store", "internal/config", "internal/temporalio", "api/shape", "internal/telegram", "internal/yandex", "internal/qbittorrent", "internal/toncenter", "internal/fragment"},
 	{"internal/service", "internal/catalog", "internal/feed", "internal/allowance", "api/client"},
 	{"internal/operations/cleanup", "internal/operations/doctor", "internal/operations/liveness", "internal/operations/reconcile", "internal/operations/status", "activities", "api/rest/server"},

@@ -21,8 +21,7 @@ func (a *Connections) connectOutside(ctx context.Context) (err error) {
 	a.Telegram, err = telegram.New(telegram.Options{
 		Token: c.Telegram.Token, APIURL: c.Telegram.APIURL, ConnectTimeout: c.Delivery.ConnectTimeout,
 		RequestsPerSecond: c.Telegram.RequestsPerSecond,
-		OnLatency:         TraceCall("telegram", a.Metrics.TelegramLatency),
-		OnResult:          a.Liveness.Noting(operations.Telegram),
+		Observer:          a.Observer(operations.Telegram, a.Metrics.TelegramLatency),
 	})
 	if err != nil {
 		return err
@@ -49,8 +48,7 @@ func (a *Connections) connectOutside(ctx context.Context) (err error) {
 	a.Yandex = yandex.New(yandex.Options{
 		APIURL: c.Yandex.APIURL, Root: c.Yandex.Root, Tokens: a.tokens,
 		ConnectTimeout: c.Delivery.ConnectTimeout, CallTimeout: c.Delivery.StorageTimeout,
-		OnLatency: TraceCall("yandex", a.Metrics.YandexLatency),
-		OnResult:  a.Liveness.Noting(operations.Yandex),
+		Observer: a.Observer(operations.Yandex, a.Metrics.YandexLatency),
 	})
 
 	return nil

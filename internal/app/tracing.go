@@ -20,6 +20,8 @@ import (
 	"go.temporal.io/sdk/contrib/opentelemetry"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/temporal"
+
+	"stagecoach/internal/outbound"
 )
 
 // flushTime is how long a process that ends waits for its last spans to be taken.
@@ -138,16 +140,20 @@ func TraceStart(name string, start func(context.Context, string) error) func(con
 	}
 }
 
-// TraceCall gives a callback for the calls of an outside system: it records their times and, within a trace, a span.
-func TraceCall(system string, latency *prometheus.HistogramVec) func(context.Context, string, time.Duration) {
+// Observer gives what the client of an outside system reports its requests to: they are timed and, within a trace,
+// shown, and their results say whether the system can be reached.
+func (a *Connections) Observer(system string, latency *prometheus.HistogramVec) outbound.Observer {
 	tracer := otel.Tracer("stagecoach/" + system)
-	return func(ctx context.Context, op string, took time.Duration) {
-		latency.WithLabelValues(op).Observe(took.Seconds())
-		if trace.SpanContextFromContext(ctx).IsValid() {
-			_, span := tracer.Start(
-				ctx, system+" "+op, trace.WithSpanKind(trace.SpanKindClient), trace.WithTimestamp(time.Now().Add(-took)),
-			)
-			span.End()
-		}
+	return outbound.Observer{
+		OnResult: a.Liveness.Noting(system),
+		OnLatency: func(ctx context.Context, op string, took time.Duration) {
+			latency.WithLabelValues(op).Observe(took.Seconds())
+			if trace.SpanContextFromContext(ctx).IsValid() {
+				_, span := tracer.Start(
+					ctx, system+" "+op, trace.WithSpanKind(trace.SpanKindClient), trace.WithTimestamp(time.Now().Add(-took)),
+				)
+				span.End()
+			}
+		},
 	}
 }

@@ -42,8 +42,8 @@ func (a *Connections) Chain() *toncenter.Client {
 	c := a.Config.TON
 	return toncenter.New(toncenter.Options{
 		URL: c.ToncenterURL, APIKey: c.ToncenterKey, RequestsPerSecond: c.ToncenterRate,
-		Reserve:   SharedRate(a.Store, "toncenter", c.ToncenterURL, c.ToncenterKey),
-		OnLatency: TraceCall("toncenter", a.Metrics.Transaction().ToncenterLatency), OnResult: a.Liveness.Noting(operations.Toncenter),
+		Reserve:  SharedRate(a.Store, "toncenter", c.ToncenterURL, c.ToncenterKey),
+		Observer: a.Observer(operations.Toncenter, a.Metrics.Transaction().ToncenterLatency),
 	})
 }
 
@@ -56,7 +56,7 @@ func (a *Connections) Fragment(o fragment.Options) *fragment.Client {
 		session = c.Cookies
 	}
 	o.Reserve = SharedRate(a.Store, "fragment", c.URL, session)
-	o.OnLatency, o.OnResult = TraceCall("fragment", a.Metrics.Transaction().FragmentLatency), a.Liveness.Noting(operations.Fragment)
+	o.Observer = a.Observer(operations.Fragment, a.Metrics.Transaction().FragmentLatency)
 	return fragment.New(o)
 }
 

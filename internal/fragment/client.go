@@ -1,7 +1,7 @@
 // Package fragment is a client for the part of Fragment's web API that buys Telegram Stars for TON. None of its calls
 // moves money: the payment that Link describes is signed elsewhere. It never retries, with one exception: a page hash
 // that has changed is read again once. It logs nothing, and its errors contain no cookie, name or link. A cancelled
-// call returns context.Canceled; every other failure is a *fault.Error, whose class ClassOf gives.
+// call returns context.Canceled; every other failure is a *fault.Error with the message of a stars.Failure.
 package fragment
 
 import (
@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -43,9 +42,7 @@ type Options struct {
 	RequestsPerSecond float64          // 0: 2
 	Reserve           outbound.Reserve // makes the rate hold over several processes; nil: over this client alone
 
-	// OnLatency, when set, is told how long each request took, by Fragment's method; "page" for the page.
-	OnLatency func(ctx context.Context, method string, took time.Duration)
-	OnResult  func(error) // is told how each call ended; nil: nobody is
+	outbound.Observer // by Fragment's method; "page" for the page
 }
 
 // Account is the paying wallet as Fragment needs it.
@@ -96,7 +93,7 @@ func (c Cookies) header() string {
 type Client struct {
 	o       Options
 	account string // JSON
-	http    *http.Client
+	out     outbound.Client
 	limiter *outbound.Limiter
 
 	mu   sync.Mutex
@@ -116,13 +113,12 @@ func New(o Options) *Client {
 
 	return &Client{
 		o: o, account: string(account),
-		http: &http.Client{CheckRedirect: outbound.RefuseRedirects, Transport: &http.Transport{
-			Proxy:               http.ProxyFromEnvironment,
-			DialContext:         (&net.Dialer{Timeout: o.ConnectTimeout}).DialContext,
-			TLSHandshakeTimeout: o.ConnectTimeout,
-			IdleConnTimeout:     90 * time.Second,
-			MaxIdleConnsPerHost: 4,
-		}},
+		out: outbound.Client{
+			HTTP: &http.Client{
+				CheckRedirect: outbound.RefuseRedirects, Transport: outbound.NewTransport(o.ConnectTimeout),
+			},
+			Timeout: o.CallTimeout, MaxAnswer: maxAnswer, Observer: o.Observer,
+		},
 		limiter: outbound.NewLimiter(o.RequestsPerSecond, o.Reserve),
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/money"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
@@ -304,27 +305,27 @@ func TestFailures(t *testing.T) {
 	for kind, want := range map[string]struct {
 		code  fault.Code
 		text  string
-		class Class
+		class lifecycle.ErrorClass
 	}{
-		"unknown_user":         {fault.FragmentNoUser, "Username not found", NonRetryable},
-		"not_a_user":           {fault.FragmentNotAUser, "Invalid username", NonRetryable},
-		"not_giftable":         {fault.FragmentNoGift, "Fragment API error: the account cannot be gifted Stars at this moment", Retryable},
-		"session_expired":      {fault.FragmentUnauthorized, "Authorization failed: Session expired", Hold},
-		"auth_session_expired": {fault.FragmentUnauthorized, "Authorization failed: Session expired", Hold},
-		"unauthorized":         {fault.FragmentUnauthorized, "Authorization failed: Session expired", Hold},
-		"access_denied":        {fault.FragmentUnauthorized, "Authorization failed: Session expired", Hold},
-		"something":            {fault.FragmentRefused, "Fragment API error: an unknown reason", UnknownClass},
-		"401":                  {fault.FragmentUnauthorized, "Authorization failed: Session expired", Hold},
-		"403":                  {fault.FragmentUnavailable, "Service unavailable: Fragment API returned 403", Retryable},
-		"404":                  {fault.FragmentProtocol, "Fragment API error: the answer makes no sense", UnknownClass},
-		"429":                  {fault.FragmentUnavailable, "Service unavailable: Fragment API returned 429", Retryable},
-		"500":                  {fault.FragmentUnavailable, "Service unavailable: Fragment API returned 500", Retryable},
-		"503":                  {fault.FragmentUnavailable, "Service unavailable: Fragment API returned 503", Retryable},
-		"html_502":             {fault.FragmentUnavailable, "Service unavailable: Fragment API returned 502", Retryable},
-		"cut":                  {fault.FragmentUnreachable, "Failed to fetch: Network error", Retryable},
-		"lost_answer":          {fault.FragmentUnreachable, "Failed to fetch: Network error", Retryable},
-		"timeout":              {fault.FragmentTimeout, "Failed to fetch: Network error", Retryable},
-		"short_body":           {fault.FragmentProtocol, "Fragment API error: the answer makes no sense", UnknownClass},
+		"unknown_user":         {fault.FragmentNoUser, "Username not found", lifecycle.NonRetryable},
+		"not_a_user":           {fault.FragmentNotAUser, "Invalid username", lifecycle.NonRetryable},
+		"not_giftable":         {fault.FragmentNoGift, "Fragment API error: the account cannot be gifted Stars at this moment", lifecycle.Retryable},
+		"session_expired":      {fault.FragmentUnauthorized, "Authorization failed: Session expired", hold},
+		"auth_session_expired": {fault.FragmentUnauthorized, "Authorization failed: Session expired", hold},
+		"unauthorized":         {fault.FragmentUnauthorized, "Authorization failed: Session expired", hold},
+		"access_denied":        {fault.FragmentUnauthorized, "Authorization failed: Session expired", hold},
+		"something":            {fault.FragmentRefused, "Fragment API error: an unknown reason", lifecycle.UnknownError},
+		"401":                  {fault.FragmentUnauthorized, "Authorization failed: Session expired", hold},
+		"403":                  {fault.FragmentUnavailable, "Service unavailable: Fragment API returned 403", lifecycle.Retryable},
+		"404":                  {fault.FragmentProtocol, "Fragment API error: the answer makes no sense", lifecycle.UnknownError},
+		"429":                  {fault.FragmentUnavailable, "Service unavailable: Fragment API returned 429", lifecycle.Retryable},
+		"500":                  {fault.FragmentUnavailable, "Service unavailable: Fragment API returned 500", lifecycle.Retryable},
+		"503":                  {fault.FragmentUnavailable, "Service unavailable: Fragment API returned 503", lifecycle.Retryable},
+		"html_502":             {fault.FragmentUnavailable, "Service unavailable: Fragment API returned 502", lifecycle.Retryable},
+		"cut":                  {fault.FragmentUnreachable, "Failed to fetch: Network error", lifecycle.Retryable},
+		"lost_answer":          {fault.FragmentUnreachable, "Failed to fetch: Network error", lifecycle.Retryable},
+		"timeout":              {fault.FragmentTimeout, "Failed to fetch: Network error", lifecycle.Retryable},
+		"short_body":           {fault.FragmentProtocol, "Fragment API error: the answer makes no sense", lifecycle.UnknownError},
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
@@ -350,15 +351,25 @@ func TestUnknownSentenceHidesTheName(t *testing.T) {
 	}
 	wantFault(
 		t, "a name like a sentence", textFault("Session expired", "session"), fault.FragmentUnauthorized,
-		"Authorization failed: Session expired", Hold,
+		"Authorization failed: Session expired", hold,
 	)
 }
 
-func wantFault(t *testing.T, what string, err error, code fault.Code, text string, class Class) {
+// hold stands for the class of errors that hold all purchases.
+const hold lifecycle.ErrorClass = "hold"
+
+func classOf(err error) lifecycle.ErrorClass {
+	if Holds(err) {
+		return hold
+	}
+	return row(fault.CodeOf(err)).means.Class
+}
+
+func wantFault(t *testing.T, what string, err error, code fault.Code, text string, class lifecycle.ErrorClass) {
 	t.Helper()
 	f := fault.As(err)
-	if f == nil || f.Code != code || f.Message != text || ClassOf(err) != class || f.Retryable != (class == Retryable || class == UnknownClass) {
-		t.Errorf("%s: %v (%s), want %s %q %s", what, err, ClassOf(err), code, text, class)
+	if f == nil || f.Code != code || f.Message != text || classOf(err) != class || f.Retryable != (class == lifecycle.Retryable || class == lifecycle.UnknownError) {
+		t.Errorf("%s: %v (%s), want %s %q %s", what, err, classOf(err), code, text, class)
 	}
 
 	for e := err; e != nil; e = errors.Unwrap(e) {
@@ -431,7 +442,7 @@ func TestKindsOfUsers(t *testing.T) {
 	}
 
 	_, err = w.Link(t.Context(), request.ID)
-	wantFault(t, "verify", err, fault.FragmentVerify, "Authorization failed: Fragment asks for verification", Hold)
+	wantFault(t, "verify", err, fault.FragmentVerify, "Authorization failed: Fragment asks for verification", hold)
 	if _, err := w.Init(t.Context(), recipient, 49); fault.CodeOf(err) != fault.FragmentRefused {
 		t.Errorf("49 Stars: %v", err)
 	}
@@ -449,7 +460,7 @@ func TestSession(t *testing.T) {
 
 	for method, call := range calls(w) {
 		open := method == "searchStarsRecipient" || method == "updateStarsPrices"
-		if err := call(t.Context()); open != (err == nil) || !open && ClassOf(err) != Hold {
+		if err := call(t.Context()); open != (err == nil) || !open && classOf(err) != hold {
 			t.Errorf("%s: %v", method, err)
 		}
 	}
@@ -463,7 +474,7 @@ func TestSession(t *testing.T) {
 	other := newRig(
 		t, func(o *Options) { o.Cookies = Cookies{"stel_ssid": "a", "stel_token": "b", "stel_ton_token": "c"} },
 	)
-	if err := calls(other)["initBuyStarsRequest"](t.Context()); ClassOf(err) != Hold {
+	if err := calls(other)["initBuyStarsRequest"](t.Context()); classOf(err) != hold {
 		t.Errorf("a wrong token: %v", err)
 	}
 }
@@ -649,7 +660,7 @@ func TestCookies(t *testing.T) {
 func TestClassOfOthers(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{nil, errors.New("x"), fault.New(fault.Internal, "x")} {
-		if got := ClassOf(err); got != UnknownClass {
+		if got := classOf(err); got != lifecycle.UnknownError {
 			t.Errorf("%v is %s", err, got)
 		}
 	}

@@ -6,89 +6,65 @@ import (
 	"errors"
 	"fmt"
 	"html"
-	"net"
 	"net/http"
-	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"stagecoach/internal/fault"
-)
-
-// Class says what to do about an error.
-type Class string
-
-// The cause of a retryable error may pass; a non-retryable one is caused by the order; an unknown one may be either. At
-// hold the session or the account needs an operator: no purchase can succeed before.
-const (
-	Retryable    Class = "retryable"
-	NonRetryable Class = "non-retryable"
-	UnknownClass Class = "unknown"
-	Hold         Class = "hold"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/outbound"
+	"stagecoach/internal/stars"
 )
 
 // failure is one row of the table of what can go wrong.
 type failure struct {
-	says    string // part of Fragment's sentence, in lower case; empty: recognized in another way
-	code    fault.Code
-	message string // what operators and users read
-	class   Class
+	says  string // part of Fragment's sentence, in lower case; empty: recognized in another way
+	code  fault.Code
+	means *stars.Failure
 }
-
-const (
-	sessionOver  = "Authorization failed: Session expired"
-	networkError = "Failed to fetch: Network error"
-)
 
 // failures is the one table: every error of this package is a row of it. The first matching row applies.
 var failures = []failure{
-	{"no telegram users found", fault.FragmentNoUser, "Username not found", NonRetryable},
-	{"please enter a username assigned to a user", fault.FragmentNotAUser, "Invalid username", NonRetryable},
-	{"can't gift telegram stars to this account", fault.FragmentNoGift, "Fragment API error: the account cannot be gifted Stars at this moment", Retryable},
-	{"session expired", fault.FragmentUnauthorized, sessionOver, Hold},
-	{"auth_session_expired", fault.FragmentUnauthorized, sessionOver, Hold},
-	{"unauthorized", fault.FragmentUnauthorized, sessionOver, Hold},
-	{"access denied", fault.FragmentUnauthorized, sessionOver, Hold},
-	{"", fault.FragmentVerify, "Authorization failed: Fragment asks for verification", Hold},
-	{"", fault.FragmentUnavailable, "Service unavailable: Fragment API returned %d", Retryable},
-	{"", fault.FragmentUnreachable, networkError, Retryable},
-	{"", fault.FragmentTimeout, networkError, Retryable},
-	{"", fault.FragmentProtocol, "Fragment API error: the answer makes no sense", UnknownClass},
-	{"", fault.FragmentRefused, "Fragment API error: an unknown reason", UnknownClass},
+	{"no telegram users found", fault.FragmentNoUser, stars.UsernameNotFound},
+	{"please enter a username assigned to a user", fault.FragmentNotAUser, stars.InvalidUsername},
+	{"can't gift telegram stars to this account", fault.FragmentNoGift, stars.CannotGift},
+	{"session expired", fault.FragmentUnauthorized, stars.SessionExpired},
+	{"auth_session_expired", fault.FragmentUnauthorized, stars.SessionExpired},
+	{"unauthorized", fault.FragmentUnauthorized, stars.SessionExpired},
+	{"access denied", fault.FragmentUnauthorized, stars.SessionExpired},
+	{"", fault.FragmentVerify, stars.NotVerified},
+	{"", fault.FragmentUnavailable, stars.Unavailable},
+	{"", fault.FragmentUnreachable, stars.Network},
+	{"", fault.FragmentTimeout, stars.Network},
+	{"", fault.FragmentProtocol, stars.Nonsense},
+	{"", fault.FragmentRefused, stars.Refused},
 }
 
-// fault makes the error of a row. An unknown one is retryable too; one that holds purchases is not.
-func (f failure) fault(args ...any) *fault.Error {
-	e := fault.New(f.code, "%s", f.message)
-	if len(args) > 0 {
-		e = fault.New(f.code, f.message, args...)
-	}
-	e.Retryable = f.class == Retryable || f.class == UnknownClass
+// fault makes the error of a row. One that holds purchases is not retryable.
+func (f failure) fault() *fault.Error {
+	e := fault.New(f.code, "%s", f.means.Message)
+	e.Retryable = f.means.Class != lifecycle.NonRetryable && !Holds(e)
 	return e
 }
 
 // row finds the first row with a code.
 func row(code fault.Code) failure {
-	for _, f := range failures {
-		if f.code == code {
-			return f
-		}
+	at := slices.IndexFunc(failures, func(f failure) bool { return f.code == code })
+	if at < 0 {
+		return failure{code: code, means: stars.Unexplained}
 	}
-	return failure{code: code, class: UnknownClass}
+	return failures[at]
 }
 
-// ClassOf gives the class of an error of this package; UnknownClass for any other.
-func ClassOf(err error) Class { return row(fault.CodeOf(err)).class }
+// Holds says whether an error means that the session or the account needs an operator: no purchase can succeed before.
+func Holds(err error) bool {
+	code := fault.CodeOf(err)
+	return code == fault.FragmentUnauthorized || code == fault.FragmentVerify
+}
 
 // Away says whether an error means that Fragment cannot be reached, or can serve nobody now.
-func Away(err error) bool {
-	switch fault.CodeOf(err) {
-	case fault.FragmentUnavailable, fault.FragmentUnreachable, fault.FragmentTimeout:
-		return true
-	default:
-		return false
-	}
-}
+func Away(err error) bool { return row(fault.CodeOf(err)).means.Away }
 
 // textFault classifies the sentence that Fragment answers instead of a result. name is whom it was asked about, if
 // anybody: the sentence may repeat it.
@@ -116,23 +92,25 @@ func scrub(text, name string) string {
 }
 
 // statusFault turns an answer other than a success into a fault: by the sentence in it, when that is a known one.
-func statusFault(status int, answer []byte) *fault.Error {
+func statusFault(answer outbound.Answer) *fault.Error {
 	var said struct {
 		Error string `json:"error"`
 	}
-	if json.Unmarshal(answer, &said) == nil && said.Error != "" {
+	if json.Unmarshal(answer.Body, &said) == nil && said.Error != "" {
 		if known := textFault(said.Error, ""); known.Code != fault.FragmentRefused {
 			return known
 		}
 	}
 
-	switch {
+	switch status := answer.Status; {
 	case status == http.StatusUnauthorized:
 		return row(fault.FragmentUnauthorized).fault()
 	case status == http.StatusForbidden, status == http.StatusTooManyRequests, status >= 500:
-		return row(fault.FragmentUnavailable).fault(status)
+		away := row(fault.FragmentUnavailable).fault()
+		away.Message = fmt.Sprintf("Service unavailable: Fragment API returned %d", status)
+		return away
 	}
-	return protocolFault(fmt.Sprintf("HTTP %d", status))
+	return protocolFault(fmt.Sprintf("HTTP %d", answer.Status))
 }
 
 func protocolFault(what string) *fault.Error {
@@ -147,13 +125,8 @@ func transportFault(ctx context.Context, err error) error {
 	}
 
 	code := fault.FragmentUnreachable
-	if timeout := net.Error(nil); errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout() {
+	if outbound.TimedOut(err) {
 		code = fault.FragmentTimeout
 	}
-
-	text := err.Error()
-	if u, ok := errors.AsType[*url.Error](err); ok { // its own text repeats the address, which has the page's hash in it
-		text = u.Err.Error()
-	}
-	return row(code).fault().WithCause(errors.New(text))
+	return row(code).fault().WithCause(outbound.WithoutURL(err)) // the address has the page's hash in it
 }

@@ -16,9 +16,7 @@ const profilePage = "/my/profile"
 // the page shows none: nobody is logged in, or the page has changed.
 func (c *Client) SessionWallet(ctx context.Context) (wallet ton.Address, shown bool, err error) {
 	page, err := c.send(ctx, "profile", http.MethodGet, c.o.URL+profilePage, "")
-	if c.o.OnResult != nil && ctx.Err() == nil {
-		c.o.OnResult(err)
-	}
+	c.o.Ended(ctx, err)
 	if err != nil {
 		return ton.Address{}, false, err
 	}

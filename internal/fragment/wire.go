@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
-	"time"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/outbound"
@@ -23,9 +22,7 @@ const (
 // call makes one call of the API and tells how it ended.
 func (c *Client) call(ctx context.Context, method string, form url.Values, into any) error {
 	err := c.twice(ctx, method, form, into)
-	if c.o.OnResult != nil && ctx.Err() == nil {
-		c.o.OnResult(err)
-	}
+	c.o.Ended(ctx, err)
 	return err
 }
 
@@ -109,14 +106,7 @@ func (c *Client) send(ctx context.Context, op, method, address, form string) ([]
 		return nil, transportFault(ctx, errors.Join(context.DeadlineExceeded, err))
 	}
 
-	callCtx, cancel := context.WithTimeout(ctx, c.o.CallTimeout)
-	defer cancel()
-
-	if c.o.OnLatency != nil {
-		defer func(began time.Time) { c.o.OnLatency(ctx, op, time.Since(began)) }(time.Now())
-	}
-
-	request, err := http.NewRequestWithContext(callCtx, method, address, strings.NewReader(form))
+	request, err := http.NewRequest(method, address, strings.NewReader(form))
 	if err != nil {
 		return nil, protocolFault("an address that cannot be used")
 	}
@@ -133,21 +123,15 @@ func (c *Client) send(ctx context.Context, op, method, address, form string) ([]
 		request.Header.Set("Referer", c.o.URL+starsPage)
 	}
 
-	response, err := c.http.Do(request)
-	if err != nil {
-		return nil, transportFault(ctx, err)
-	}
-	defer response.Body.Close()
-
-	answer, err := outbound.ReadAnswer(response.Body, maxAnswer)
+	answer, err := c.out.Do(ctx, op, request)
 	switch {
 	case err != nil && !errors.Is(err, outbound.ErrTooLong):
 		return nil, transportFault(ctx, err)
-	case response.StatusCode != http.StatusOK:
-		return nil, statusFault(response.StatusCode, answer)
+	case answer.Status != http.StatusOK:
+		return nil, statusFault(answer)
 	case err != nil:
 		return nil, protocolFault("an answer that is too long")
 	}
 
-	return answer, nil
+	return answer.Body, nil
 }

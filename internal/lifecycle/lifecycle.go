@@ -5,6 +5,7 @@ package lifecycle
 
 import (
 	"slices"
+	"strings"
 
 	"stagecoach/internal/fault"
 )
@@ -141,14 +142,6 @@ func (t Table[S, A, F]) Live() []S { return t.statesWhere(false) }
 // Ended lists the terminal states, in the table's order.
 func (t Table[S, A, F]) Ended() []S { return t.statesWhere(true) }
 
-// StateNames lists all states, in the table's order.
-func (t Table[S, A, F]) StateNames() (names []string) {
-	for _, s := range t.States {
-		names = append(names, string(s.State))
-	}
-	return names
-}
-
 func (t Table[S, A, F]) statesWhere(terminal bool) (states []S) {
 	for _, s := range t.States {
 		if s.Terminal == terminal {
@@ -185,7 +178,7 @@ func (r Rule[S, A, F]) admits(roles []Role, facts F) error {
 		if code == "" {
 			code = fault.InsufficientAccess
 		}
-		return fault.New(code, "%s to %s is for: %s", r.Action, r.To, joinRoles(r.Who))
+		return fault.New(code, "%s to %s is for: %s", r.Action, r.To, JoinRoles(r.Who))
 	}
 
 	for _, guard := range r.Guards {
@@ -194,4 +187,14 @@ func (r Rule[S, A, F]) admits(roles []Role, facts F) error {
 		}
 	}
 	return nil
+}
+
+// JoinRoles names roles in a sentence.
+func JoinRoles(roles []Role) string { return strings.Join(texts(roles), " or ") }
+
+func texts[T ~string](all []T) (plain []string) {
+	for _, text := range all {
+		plain = append(plain, string(text))
+	}
+	return plain
 }

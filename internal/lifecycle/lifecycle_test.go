@@ -107,16 +107,3 @@ func TestAllowed(t *testing.T) {
 		t.Errorf("after the end: %#v, want an empty list", got)
 	}
 }
-
-func TestMarkdown(t *testing.T) {
-	t.Parallel()
-	got := door.Diagram() + door.Markdown()
-	for _, want := range []string{
-		"[*] --> shut: build", "open --> broken: force", "broken --> [*]",
-		"| `broken` | no door | nobody: it is final |", "somebody is at home, else `NOBODY_HOME`",
-	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("%q is missing in\n%s", want, got)
-		}
-	}
-}

@@ -21,13 +21,6 @@ type Workload struct {
 	Admins  bool     // the scope is of use to administrators only
 }
 
-// AnyTable is a table whatever its types are.
-type AnyTable interface {
-	StateNames() []string
-	Diagram() string
-	Markdown() string
-}
-
 // Workloads lists all workloads. All that loops over workloads does so in this order.
 var Workloads = []Workload{
 	{Name: WorkloadDelivery, Table: Delivery, Counted: "jobs_in_state", Queues: []string{DeliveryQueue}, Scope: DeliveryScope},

@@ -3,7 +3,6 @@ package lifecycle
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"stagecoach/internal/fault"
@@ -108,15 +107,4 @@ func transactionAllFacts() (all []TransactionFacts) {
 	}
 
 	return all
-}
-
-// TestTransactionMarkdown looks at what goes into the documentation.
-func TestTransactionMarkdown(t *testing.T) {
-	t.Parallel()
-	text := Transaction.Diagram() + Transaction.Markdown()
-	for _, want := range []string{"processing --> failed: fail", "processed --> [*]", "failed --> processing: retry", "`needs_review`"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is missing in\n%s", want, text)
-		}
-	}
 }

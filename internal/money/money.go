@@ -27,14 +27,6 @@ func (n Nano) Add(m Nano) (Nano, error) {
 	return 0, ErrOverflow
 }
 
-// Sub gives n - m, or ErrOverflow.
-func (n Nano) Sub(m Nano) (Nano, error) {
-	if difference := n - m; (difference < n) == (m > 0) {
-		return difference, nil
-	}
-	return 0, ErrOverflow
-}
-
 // MulDiv gives n × times ÷ by, rounded down, or ErrOverflow. The product in between may be larger than a Nano. None of
 // the three may be negative, and by not zero.
 func (n Nano) MulDiv(times, by int64) (Nano, error) {

@@ -201,3 +201,16 @@ func TestAnAnswerAtTheLimit(t *testing.T) {
 		}
 	}
 }
+
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]time.Duration{"": 0, "3": 3 * time.Second, "-3": 0, "soon": 0, "99999999999": 0, "Mon, 02 Jan 2006 15:04:05 GMT": 0} {
+		if got := outbound.RetryAfter(http.Header{"Retry-After": {value}}); got != want {
+			t.Errorf("%q gives %v, want %v", value, got, want)
+		}
+	}
+	at := time.Now().Add(time.Minute).UTC().Format(http.TimeFormat)
+	if got := outbound.RetryAfter(http.Header{"Retry-After": {at}}); got < 58*time.Second || got > time.Minute {
+		t.Errorf("a date in a minute gives %v", got)
+	}
+}

@@ -208,20 +208,13 @@ func (c *Client) ids(torrents []Torrent) []string {
 }
 
 // Version gives qBittorrent's version, such as "v4.5.2".
-func (c *Client) Version(ctx context.Context) (version string, err error) {
-	err = c.call(ctx, func() (err error) {
-		version, err = c.qbt.GetAppVersionCtx(ctx)
-		return err
-	})
-	return version, err
+func (c *Client) Version(ctx context.Context) (string, error) {
+	return ask(ctx, c, c.qbt.GetAppVersionCtx)
 }
 
 // DefaultSavePath gives the folder in which qBittorrent keeps what is not put elsewhere.
-func (c *Client) DefaultSavePath(ctx context.Context) (path string, err error) {
-	err = c.call(ctx, func() (err error) {
-		path, err = c.qbt.GetDefaultSavePathCtx(ctx)
-		return err
-	})
+func (c *Client) DefaultSavePath(ctx context.Context) (string, error) {
+	path, err := ask(ctx, c, c.qbt.GetDefaultSavePathCtx)
 	return strings.TrimSpace(path), err
 }
 

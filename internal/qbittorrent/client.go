@@ -8,7 +8,6 @@ package qbittorrent
 import (
 	"cmp"
 	"context"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -29,9 +28,7 @@ type Options struct {
 	ActiveCategory     string        // of torrents that jobs wait for; required
 	DoneCategory       string        // of those whose jobs are over; required
 
-	// OnLatency, when set, is told how long each request took, by the last part of its path: "info", "add", "login" …
-	OnLatency func(ctx context.Context, op string, took time.Duration)
-	OnResult  func(error) // is told how each call ended; nil: nobody is
+	outbound.Observer // by the last part of a request's path: "info", "add", "login" …
 }
 
 // Client talks to one qBittorrent. It is safe for concurrent use.
@@ -47,20 +44,9 @@ type Client struct {
 // New makes a Client; it connects to nothing yet.
 func New(o Options) *Client {
 	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
-	w := &wire{
-		onLatency: o.OnLatency,
-		next: &http.Transport{
-			Proxy:                 http.ProxyFromEnvironment,
-			DialContext:           (&net.Dialer{Timeout: o.Timeout}).DialContext,
-			TLSHandshakeTimeout:   o.Timeout,
-			ResponseHeaderTimeout: o.Timeout,
-			IdleConnTimeout:       90 * time.Second,
-			MaxIdleConnsPerHost:   10,
-			ReadBufferSize:        64 << 10,
-		},
-		login: newLogin(),
-	}
-
+	transport := outbound.NewTransport(o.Timeout)
+	transport.ResponseHeaderTimeout, transport.ReadBufferSize = o.Timeout, 64<<10
+	w := &wire{Observer: o.Observer, next: transport, login: newLogin()}
 	client := qbt.NewClient(qbt.Config{
 		Host: o.URL, Username: o.Username, Password: o.Password, RetryAttempts: 1,
 	}).WithHTTPClient(&http.Client{CheckRedirect: outbound.RefuseRedirects, Transport: w, Timeout: 3 * o.Timeout}) // a list of 10,000 torrents takes long
@@ -117,23 +103,15 @@ func (c *Client) category(ctx context.Context, name string) ([]Torrent, error) {
 }
 
 // Tags gives all of qBittorrent's tags, also those that no torrent carries.
-func (c *Client) Tags(ctx context.Context) (tags []string, err error) {
-	err = c.call(ctx, func() (err error) {
-		tags, err = c.qbt.GetTagsCtx(ctx)
-		return err
-	})
-	return tags, err
-}
+func (c *Client) Tags(ctx context.Context) ([]string, error) { return ask(ctx, c, c.qbt.GetTagsCtx) }
 
 // torrents asks for torrents and filters the answer again: a version ignores the parts of a filter that it does not
 // know.
 func (c *Client) torrents(
 	ctx context.Context, filter qbt.TorrentFilterOptions, meant func(Torrent) bool,
 ) (found []Torrent, err error) {
-	var listed []qbt.Torrent
-	err = c.call(ctx, func() (err error) {
-		listed, err = c.qbt.GetTorrentsCtx(ctx, filter)
-		return err
+	listed, err := ask(ctx, c, func(ctx context.Context) ([]qbt.Torrent, error) {
+		return c.qbt.GetTorrentsCtx(ctx, filter)
 	})
 
 	for _, t := range listed {
@@ -229,10 +207,17 @@ func (c *Client) call(ctx context.Context, request func() error) error {
 		err = request()
 	}
 	err = asFault(ctx, err)
-	if c.o.OnResult != nil && ctx.Err() == nil {
-		c.o.OnResult(err)
-	}
+	c.o.Ended(ctx, err)
 	return err
+}
+
+// ask does one request that has an answer.
+func ask[T any](ctx context.Context, c *Client, request func(context.Context) (T, error)) (answer T, err error) {
+	err = c.call(ctx, func() (err error) {
+		answer, err = request(ctx)
+		return err
+	})
+	return answer, err
 }
 
 // foreign is the refusal to change a torrent that is not ours.

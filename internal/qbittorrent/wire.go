@@ -2,7 +2,6 @@ package qbittorrent
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"net/http"
 	"path"
@@ -15,8 +14,8 @@ import (
 
 // wire is the transport below the library. It turns answers that the library misreads into errors.
 type wire struct {
+	outbound.Observer
 	next      http.RoundTripper
-	onLatency func(ctx context.Context, op string, took time.Duration)
 	login     *login
 	forgotten atomic.Int64 // answers that showed that the session was
 }
@@ -24,10 +23,7 @@ type wire struct {
 // RoundTrip implements http.RoundTripper. Every refusal is an error with its status, because the library loses some of
 // them. A forgotten session (403) is passed on, because the library logs in again.
 func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
-	if w.onLatency != nil {
-		defer func(began time.Time) { w.onLatency(r.Context(), path.Base(r.URL.Path), time.Since(began)) }(time.Now())
-	}
-
+	defer w.Took(r.Context(), path.Base(r.URL.Path), time.Now())
 	if strings.HasSuffix(r.URL.Path, "/auth/login") {
 		return w.login.try(r, w.next)
 	}

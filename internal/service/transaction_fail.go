@@ -22,7 +22,7 @@ type FailurePolicy struct {
 func (c *Transactions) Fail(
 	ctx context.Context, hash string, attempt int, why *stars.Failure,
 ) (transaction.Snapshot, error) {
-	failure := transaction.Failure{Hash: hash, Attempt: attempt, Message: why.Message, Class: lifecycle.ErrorClass(why.Class)}
+	failure := transaction.Failure{Hash: hash, Attempt: attempt, Message: why.Message, Class: why.Class}
 	if failure.Class == lifecycle.NonRetryable {
 		failure.Refund = c.Failures.Refund
 	} else {
@@ -57,7 +57,7 @@ func (p FailurePolicy) retryPolicy(f *stars.Failure) transaction.RetryPolicy {
 	}
 
 	policy.For, policy.Pause, policy.Waited = p.RetryFor, p.RetryPause, f.Away
-	if f.Class == stars.Unknown {
+	if f.Class == lifecycle.UnknownError {
 		policy.Tries = unknownRetries
 	}
 	return policy

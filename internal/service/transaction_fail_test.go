@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store/transaction"
 )
@@ -27,7 +28,7 @@ func TestRetryPolicies(t *testing.T) {
 	}
 
 	for _, f := range stars.Failures {
-		if policy, known := want[f]; known == (f.Class == stars.NonRetryable) || known && settings.retryPolicy(f) != policy {
+		if policy, known := want[f]; known == (f.Class == lifecycle.NonRetryable) || known && settings.retryPolicy(f) != policy {
 			t.Errorf("%s: %+v, want %+v", f.Message, settings.retryPolicy(f), policy)
 		}
 	}

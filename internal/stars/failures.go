@@ -3,16 +3,8 @@ package stars
 import (
 	"regexp"
 	"strings"
-)
 
-// Class says what to do about a failure.
-type Class string
-
-// The classes of failures, as the record has them.
-const (
-	Retryable    Class = "retryable"     // the cause may pass
-	NonRetryable Class = "non-retryable" // the cause is in the order itself
-	Unknown      Class = "unknown"       // tried again, then left to an operator
+	"stagecoach/internal/lifecycle"
 )
 
 // Category groups failures for the statistics.
@@ -31,7 +23,7 @@ const (
 // Failure is one way in which a purchase fails. Its message is public: operators, statistics and the API match on it.
 type Failure struct {
 	Message  string
-	Class    Class
+	Class    lifecycle.ErrorClass
 	Category Category
 	// Final failures are not retried by the system, whatever their class: another attempt would fail in the same way.
 	Final bool
@@ -44,85 +36,72 @@ type Failure struct {
 // Error gives the message.
 func (f *Failure) Error() string { return f.Message }
 
-// All failures. The payer has caused the non-retryable ones.
-var (
-	InvalidUsername = &Failure{
-		Message: "Invalid username", Class: NonRetryable, Category: UsernameError, Final: true,
-	}
-	InvalidUsernameFormat = &Failure{
-		Message: "Invalid username format", Class: NonRetryable, Category: UsernameError, Final: true,
-	}
-	UsernameNotFound = &Failure{
-		Message: "Username not found", Class: NonRetryable, Category: UsernameError, Final: true,
-	}
-	TooFewStars = &Failure{
-		Message: "Stars amount should be at least 50", Class: NonRetryable, Category: StarsAmountError, Final: true,
-	}
-	TooManyStars = &Failure{
-		Message: "Stars amount exceeds maximum limit", Class: NonRetryable, Category: StarsAmountError, Final: true,
-	}
-	InvalidComment = &Failure{
-		Message: "Invalid comment format", Class: NonRetryable, Category: OtherError, Final: true,
-	}
-	InsufficientAmount = &Failure{
-		Message: "Insufficient amount", Class: NonRetryable, Category: StarsAmountError, Final: true,
-	}
+// Failures is the table of all failures.
+var Failures []*Failure
 
-	Network = &Failure{
-		Message: "Failed to fetch: Network error", Class: Retryable, Category: NetworkError, Away: true,
-	}
-	Unavailable = &Failure{
-		Message: "Service unavailable: Fragment API returned 503", Class: Retryable, Category: FragmentError, Away: true,
-	}
-	WalletRefused = &Failure{
-		Message: "Wallet service error: Could not send transaction", Class: Retryable, Category: WalletError,
-	}
-	SessionExpired = &Failure{Message: "Authorization failed: Session expired", Class: Retryable, Category: FragmentError}
-	CannotGift     = &Failure{
-		Message: "Fragment API error: the account cannot be gifted Stars at this moment", Class: Retryable,
-		Category: FragmentError,
-	}
-	NotVerified = &Failure{
-		Message: "Authorization failed: Fragment asks for verification", Class: Retryable, Category: FragmentError,
-	}
-	PriceMoved = &Failure{
-		Message: "Fragment API error: the price has moved", Class: Retryable, Category: FragmentError,
-	}
-	LinkExpired = &Failure{
-		Message: "Fragment API error: the payment link has expired", Class: Retryable, Category: FragmentError,
-	}
-
-	Nonsense = &Failure{
-		Message: "Fragment API error: the answer makes no sense", Class: Unknown, Category: FragmentError,
-	}
-	Refused    = &Failure{Message: "Fragment API error: an unknown reason", Class: Unknown, Category: FragmentError}
-	Suspicious = &Failure{
-		Message: "Fragment API error: the payment link failed a check", Class: Unknown, Category: FragmentError, Final: true,
-	}
-	AboveLimit = &Failure{
-		Message: "Purchase exceeds the limit of one payment", Class: Unknown, Category: OtherError, Final: true,
-	}
-	Unconfirmed = &Failure{
-		Message: "Fragment API error: the purchase was not confirmed", Class: Unknown, Category: FragmentError, Final: true,
-		ByOperator: true,
-	}
-	Unexplained = &Failure{Message: "Unknown error", Class: Unknown, Category: OtherError}
-	Cancelled   = &Failure{
-		Message: "Cancelled by operator", Class: Unknown, Category: OtherError, Final: true, ByOperator: true,
-	}
-	Terminated = &Failure{
-		Message: "terminated_by_operator", Class: Unknown, Category: OtherError, Final: true, ByOperator: true,
-	}
-	WorkflowLost = &Failure{Message: "workflow_lost", Class: Unknown, Category: OtherError, Final: true}
-)
-
-// Failures is the table of all failures, for documents and tests.
-var Failures = []*Failure{
-	InvalidUsername, InvalidUsernameFormat, UsernameNotFound, TooFewStars, TooManyStars, InvalidComment,
-	InsufficientAmount,
-	Network, Unavailable, WalletRefused, SessionExpired, NotVerified, CannotGift, PriceMoved, LinkExpired,
-	Nonsense, Refused, Suspicious, AboveLimit, Unconfirmed, Unexplained, Cancelled, Terminated, WorkflowLost,
+func add(f Failure) *Failure {
+	Failures = append(Failures, &f)
+	return &f
 }
+
+// byPayer adds a failure that has its cause in the order itself.
+func byPayer(message string, category Category) *Failure {
+	return add(Failure{Message: message, Class: lifecycle.NonRetryable, Category: category, Final: true})
+}
+
+// passing adds a failure whose cause may pass.
+func passing(message string, category Category) *Failure {
+	return add(Failure{Message: message, Class: lifecycle.Retryable, Category: category})
+}
+
+// away adds a failure that passes once Fragment is back.
+func away(message string, category Category) *Failure {
+	f := passing(message, category)
+	f.Away = true
+	return f
+}
+
+// byOperator adds a failure that is an operator's decision.
+func byOperator(message string, category Category) *Failure {
+	f := unknown(message, category, true)
+	f.ByOperator = true
+	return f
+}
+
+// unknown adds a failure that is tried again unless it is final, and then left to an operator.
+func unknown(message string, category Category, final bool) *Failure {
+	return add(Failure{Message: message, Class: lifecycle.UnknownError, Category: category, Final: final})
+}
+
+// All failures, in the order of the table.
+var (
+	InvalidUsername       = byPayer("Invalid username", UsernameError)
+	InvalidUsernameFormat = byPayer("Invalid username format", UsernameError)
+	UsernameNotFound      = byPayer("Username not found", UsernameError)
+	TooFewStars           = byPayer("Stars amount should be at least 50", StarsAmountError)
+	TooManyStars          = byPayer("Stars amount exceeds maximum limit", StarsAmountError)
+	InvalidComment        = byPayer("Invalid comment format", OtherError)
+	InsufficientAmount    = byPayer("Insufficient amount", StarsAmountError)
+
+	Network        = away("Failed to fetch: Network error", NetworkError)
+	Unavailable    = away("Service unavailable: Fragment API returned 503", FragmentError)
+	WalletRefused  = passing("Wallet service error: Could not send transaction", WalletError)
+	SessionExpired = passing("Authorization failed: Session expired", FragmentError)
+	NotVerified    = passing("Authorization failed: Fragment asks for verification", FragmentError)
+	CannotGift     = passing("Fragment API error: the account cannot be gifted Stars at this moment", FragmentError)
+	PriceMoved     = passing("Fragment API error: the price has moved", FragmentError)
+	LinkExpired    = passing("Fragment API error: the payment link has expired", FragmentError)
+
+	Nonsense     = unknown("Fragment API error: the answer makes no sense", FragmentError, false)
+	Refused      = unknown("Fragment API error: an unknown reason", FragmentError, false)
+	Suspicious   = unknown("Fragment API error: the payment link failed a check", FragmentError, true)
+	AboveLimit   = unknown("Purchase exceeds the limit of one payment", OtherError, true)
+	Unconfirmed  = byOperator("Fragment API error: the purchase was not confirmed", FragmentError)
+	Unexplained  = unknown("Unknown error", OtherError, false)
+	Cancelled    = byOperator("Cancelled by operator", OtherError)
+	Terminated   = byOperator("terminated_by_operator", OtherError)
+	WorkflowLost = unknown("workflow_lost", OtherError, true)
+)
 
 var unavailable = regexp.MustCompile(`^Service unavailable: Fragment API returned [0-9]{3}$`)
 

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/money"
 )
 
@@ -90,7 +91,7 @@ func FuzzParse(f *testing.F) {
 		order, err := Parse(comment, most)
 		if err != nil {
 			var failure *Failure
-			if !errors.As(err, &failure) || failure.Class != NonRetryable {
+			if !errors.As(err, &failure) || failure.Class != lifecycle.NonRetryable {
 				t.Fatalf("%q: %v", comment, err)
 			}
 			return
@@ -207,23 +208,23 @@ func TestAcceptable(t *testing.T) {
 func TestSpelling(t *testing.T) {
 	t.Parallel()
 	for message, want := range map[string]struct {
-		class    Class
+		class    lifecycle.ErrorClass
 		category Category
 	}{
-		"Invalid username":                                 {NonRetryable, UsernameError},
-		"Invalid username format":                          {NonRetryable, UsernameError},
-		"Username not found":                               {NonRetryable, UsernameError},
-		"Stars amount should be at least 50":               {NonRetryable, StarsAmountError},
-		"Stars amount exceeds maximum limit":               {NonRetryable, StarsAmountError},
-		"Invalid comment format":                           {NonRetryable, OtherError},
-		"Insufficient amount":                              {NonRetryable, StarsAmountError},
-		"Failed to fetch: Network error":                   {Retryable, NetworkError},
-		"Service unavailable: Fragment API returned 503":   {Retryable, FragmentError},
-		"Service unavailable: Fragment API returned 429":   {Retryable, FragmentError},
-		"Wallet service error: Could not send transaction": {Retryable, WalletError},
-		"Authorization failed: Session expired":            {Retryable, FragmentError},
-		"what nobody has seen before":                      {Unknown, OtherError},
-		"":                                                 {Unknown, OtherError},
+		"Invalid username":                                 {lifecycle.NonRetryable, UsernameError},
+		"Invalid username format":                          {lifecycle.NonRetryable, UsernameError},
+		"Username not found":                               {lifecycle.NonRetryable, UsernameError},
+		"Stars amount should be at least 50":               {lifecycle.NonRetryable, StarsAmountError},
+		"Stars amount exceeds maximum limit":               {lifecycle.NonRetryable, StarsAmountError},
+		"Invalid comment format":                           {lifecycle.NonRetryable, OtherError},
+		"Insufficient amount":                              {lifecycle.NonRetryable, StarsAmountError},
+		"Failed to fetch: Network error":                   {lifecycle.Retryable, NetworkError},
+		"Service unavailable: Fragment API returned 503":   {lifecycle.Retryable, FragmentError},
+		"Service unavailable: Fragment API returned 429":   {lifecycle.Retryable, FragmentError},
+		"Wallet service error: Could not send transaction": {lifecycle.Retryable, WalletError},
+		"Authorization failed: Session expired":            {lifecycle.Retryable, FragmentError},
+		"what nobody has seen before":                      {lifecycle.UnknownError, OtherError},
+		"":                                                 {lifecycle.UnknownError, OtherError},
 	} {
 		if got := Named(message); got.Class != want.class || got.Category != want.category || message != "" && got.Message != message {
 			t.Errorf("%q is %+v", message, *got)
@@ -242,7 +243,7 @@ func TestTable(t *testing.T) {
 		if seen[f.Message] || f.Message == "" || Named(f.Message) != f || f.Error() != f.Message {
 			t.Errorf("%+v", *f)
 		}
-		if f.Class == NonRetryable && !f.Final {
+		if f.Class == lifecycle.NonRetryable && !f.Final {
 			t.Errorf("%s would be tried again", f.Message)
 		}
 		seen[f.Message] = true

@@ -33,8 +33,7 @@ type Options struct {
 	APIURL            string        // base URL of the (local) Bot API server
 	ConnectTimeout    time.Duration // to open a connection
 	RequestsPerSecond float64       // over all chats; 0: the 30 that Telegram allows
-	OnLatency         func(ctx context.Context, method string, took time.Duration)
-	OnResult          func(error) // is told how each request ended; nil: nobody is
+	outbound.Observer               // by method
 }
 
 // New makes the client. Every failure it gives is either a *telegoapi.Error (the server answered) or a *fault.Error.
@@ -65,10 +64,9 @@ func New(o Options) (*telego.Bot, error) {
 	bot, err := telego.NewBot(o.Token,
 		telego.WithAPIServer(o.APIURL),
 		telego.WithAPICaller(&caller{
-			http:      &http.Client{CheckRedirect: outbound.RefuseRedirects, Transport: transport},
-			limiter:   rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond))),
-			onLatency: o.OnLatency,
-			onResult:  o.OnResult,
+			http:     &http.Client{CheckRedirect: outbound.RefuseRedirects, Transport: transport},
+			limiter:  rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond))),
+			Observer: o.Observer,
 		}),
 		telego.WithRequestConstructor(constructor{}),
 		telego.WithDiscardLogger())
@@ -81,22 +79,19 @@ func New(o Options) (*telego.Bot, error) {
 
 // caller does one Bot API request.
 type caller struct {
-	http      *http.Client
-	limiter   *rate.Limiter
-	onLatency func(context.Context, string, time.Duration)
-	onResult  func(error)
+	outbound.Observer
+	http    *http.Client
+	limiter *rate.Limiter
 }
 
 // Call implements telegoapi.Caller.
 func (c *caller) Call(ctx context.Context, address string, data *telegoapi.RequestData) (*telegoapi.Response, error) {
 	response, err := c.call(ctx, address, data)
-	if c.onResult != nil && ctx.Err() == nil {
-		result := err
-		if err == nil && response.Error != nil {
-			result = Classify(response.Error)
-		}
-		c.onResult(result)
+	result := err
+	if err == nil && response.Error != nil {
+		result = Classify(response.Error)
 	}
+	c.Ended(ctx, result)
 	return response, err
 }
 
@@ -106,9 +101,7 @@ func (c *caller) call(ctx context.Context, address string, data *telegoapi.Reque
 		if err := c.limiter.Wait(ctx); err != nil {
 			return nil, networkFault(err)
 		}
-		if c.onLatency != nil {
-			defer func(start time.Time) { c.onLatency(ctx, method, time.Since(start)) }(time.Now())
-		}
+		defer c.Took(ctx, method, time.Now())
 	}
 
 	body := data.BodyStream
@@ -155,7 +148,7 @@ func networkFault(err error) error {
 	if fault.As(err) != nil { // from the body that was being sent
 		return err
 	}
-	if netErr, ok := errors.AsType[net.Error](err); ok && netErr.Timeout() {
+	if outbound.TimedOut(err) {
 		return fault.New(fault.TelegramTimeout, "Telegram did not answer in time").Retry().WithCause(err)
 	}
 	return fault.New(fault.TelegramUnreachable, "the connection to Telegram failed").Retry().WithCause(err)

@@ -10,18 +10,17 @@ import (
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
 )
 
 // EnsureSearchAttributes registers the attributes of the contract; those that exist stay. Temporal Cloud lets only its
 // own tools create them: refused then names the missing ones, or all when they cannot be listed.
 func EnsureSearchAttributes(ctx context.Context, c client.Client, namespace string) (refused []string, err error) {
-	wanted := map[string]enumspb.IndexedValueType{
-		StageAttribute.GetName():     enumspb.INDEXED_VALUE_TYPE_KEYWORD,
-		OwnerAttribute.GetName():     enumspb.INDEXED_VALUE_TYPE_KEYWORD,
-		AttentionAttribute.GetName(): enumspb.INDEXED_VALUE_TYPE_BOOL,
-		WorkspaceAttribute.GetName(): enumspb.INDEXED_VALUE_TYPE_KEYWORD,
-		AssigneeAttribute.GetName():  enumspb.INDEXED_VALUE_TYPE_KEYWORD,
-		DeadlineAttribute.GetName():  enumspb.INDEXED_VALUE_TYPE_DATETIME,
+	wanted := map[string]enumspb.IndexedValueType{}
+	for _, key := range []temporal.SearchAttributeKey{
+		StageAttribute, OwnerAttribute, AttentionAttribute, WorkspaceAttribute, AssigneeAttribute, DeadlineAttribute,
+	} {
+		wanted[key.GetName()] = key.GetValueType()
 	}
 
 	existing, err := c.OperatorService().ListSearchAttributes(

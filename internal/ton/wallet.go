@@ -89,8 +89,7 @@ type Signed struct {
 	BoC        []byte
 	Hash       string    // normalized message hash (TEP-467) in lower-case hex: toncenter's hash_norm
 	ValidUntil time.Time // dead on a chain whose time is this or later
-	Seqno      uint32
-	BodyHash   string // hash of the payment's own body, as the chain will show it, in lower-case hex
+	BodyHash   string    // hash of the payment's own body, as the chain will show it, in lower-case hex
 }
 
 // Sign makes the order for one payment. The same input always gives the same bytes. validUntil must be whole seconds.
@@ -143,7 +142,7 @@ func (w *Wallet) Sign(seqno uint32, validUntil time.Time, payment Payment) (Sign
 		return Signed{}, errSign
 	}
 	return Signed{
-		BoC: root.ToBOC(), Hash: hex.EncodeToString(message.NormalizedHash()), ValidUntil: validUntil, Seqno: seqno,
+		BoC: root.ToBOC(), Hash: hex.EncodeToString(message.NormalizedHash()), ValidUntil: validUntil,
 		BodyHash: hex.EncodeToString(body.Hash()),
 	}, nil
 }

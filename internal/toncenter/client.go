@@ -13,7 +13,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -45,18 +44,15 @@ type Options struct {
 	CallTimeout       time.Duration    // for one call with its wait for the rate and its answer; default 15 s
 	RequestsPerSecond float64          // 0: 1 without a key, 10 with one
 	Reserve           outbound.Reserve // makes the rate hold over several processes; nil: over this client alone
+	Now               func() time.Time // our clock; nil: the real one
 
-	// OnLatency, when set, is told how long each request took, by operation: "transactions", "message", "broadcast",
-	// "wallet", "head".
-	OnLatency func(ctx context.Context, op string, took time.Duration)
-	OnResult  func(error)      // is told how each request ended; nil: nobody is
-	Now       func() time.Time // our clock; nil: the real one
+	outbound.Observer // by operation: "transactions", "message", "broadcast", "wallet", "head"
 }
 
 // Client asks one toncenter. It is safe for concurrent use.
 type Client struct {
 	o       Options
-	http    *http.Client
+	out     outbound.Client
 	limiter *outbound.Limiter
 }
 
@@ -77,13 +73,12 @@ func New(o Options) *Client {
 	}
 	return &Client{
 		o: o,
-		http: &http.Client{CheckRedirect: outbound.RefuseRedirects, Transport: &http.Transport{
-			Proxy:               http.ProxyFromEnvironment,
-			DialContext:         (&net.Dialer{Timeout: o.ConnectTimeout}).DialContext,
-			TLSHandshakeTimeout: o.ConnectTimeout,
-			IdleConnTimeout:     90 * time.Second,
-			MaxIdleConnsPerHost: 16,
-		}},
+		out: outbound.Client{
+			HTTP: &http.Client{
+				CheckRedirect: outbound.RefuseRedirects, Transport: outbound.NewTransport(o.ConnectTimeout),
+			},
+			Timeout: o.CallTimeout, MaxAnswer: maxAnswer, Observer: o.Observer,
+		},
 		limiter: outbound.NewLimiter(o.RequestsPerSecond, o.Reserve),
 	}
 }
@@ -180,9 +175,7 @@ const (
 // Receipt is the answer to a broadcast.
 type Receipt struct {
 	Outcome  Outcome
-	Hash     string // when accepted
-	NormHash string // when accepted: the hash that ton.Signed names
-	ExitCode int    // of the contract that rejected it: 133 wrong seqno, 136 too late, …; 0: unknown
+	ExitCode int // of the contract that rejected it: 133 wrong seqno, 136 too late, …; 0: unknown
 }
 
 // Broadcast hands a signed message to the network. An error means that the outcome is unknown: the message may be on
@@ -194,33 +187,32 @@ func (c *Client) Broadcast(ctx context.Context, boc []byte) (Receipt, error) {
 		return unknown, protocolFault(err.Error())
 	}
 
-	status, header, answer, err := c.send(ctx, "broadcast", http.MethodPost, c.o.URL+"/api/v3/message", body)
+	answer, err := c.send(ctx, "broadcast", http.MethodPost, c.o.URL+"/api/v3/message", body)
 	if err != nil {
 		return unknown, err
 	}
 
 	var said struct {
-		Hash     hash   `json:"message_hash"`
-		NormHash hash   `json:"message_hash_norm"`
-		Error    string `json:"error"`
+		Hash  hash   `json:"message_hash"`
+		Error string `json:"error"`
 	}
-	if json.Unmarshal(answer, &said) != nil {
+	if json.Unmarshal(answer.Body, &said) != nil {
 		said.Error = ""
 	}
 
 	switch {
-	case status == http.StatusOK && said.Hash != "":
-		return Receipt{Outcome: Accepted, Hash: string(said.Hash), NormHash: string(said.NormHash)}, nil
-	case status == http.StatusOK:
+	case answer.Status == http.StatusOK && said.Hash != "":
+		return Receipt{Outcome: Accepted}, nil
+	case answer.Status == http.StatusOK:
 		return unknown, protocolFault("a broadcast was taken without a hash")
-	case status == http.StatusUnprocessableEntity:
+	case answer.Status == http.StatusUnprocessableEntity:
 		return Receipt{Outcome: Rejected}, nil
 	}
 
-	if exitCode, ok := rejection(said.Error); ok && status >= 500 {
+	if exitCode, ok := rejection(said.Error); ok && answer.Status >= 500 {
 		return Receipt{Outcome: Rejected, ExitCode: exitCode}, nil
 	}
-	return unknown, statusFault(status, header)
+	return unknown, statusFault(answer)
 }
 
 var exitCode = regexp.MustCompile(`exit\s?code\s?[=:]\s?(-?\d{1,9})\b`)
@@ -300,50 +292,42 @@ func (c *Client) Head(ctx context.Context) (Head, error) {
 
 // get makes one call and reads its answer.
 func (c *Client) get(ctx context.Context, op, endpoint string, query url.Values, into any) error {
-	status, header, answer, err := c.send(ctx, op, http.MethodGet, c.o.URL+endpoint+"?"+query.Encode(), nil)
+	answer, err := c.send(ctx, op, http.MethodGet, c.o.URL+endpoint+"?"+query.Encode(), nil)
 	switch {
 	case err != nil:
 		return err
-	case status != http.StatusOK:
-		return statusFault(status, header)
+	case answer.Status != http.StatusOK:
+		return statusFault(answer)
 	}
 
-	if err := json.Unmarshal(answer, into); err != nil {
+	if err := json.Unmarshal(answer.Body, into); err != nil {
 		return protocolFault(fmt.Sprintf("%s: not the JSON that is documented (%T)", op, err))
 	}
 	return nil
 }
 
 // send makes one request, when the rate allows it, and takes its whole answer.
-func (c *Client) send(ctx context.Context, op, method, address string, body []byte) (int, http.Header, []byte, error) {
-	status, header, answer, err := c.request(ctx, op, method, address, body)
-	if c.o.OnResult != nil && ctx.Err() == nil {
-		result := err
-		if err == nil && status != http.StatusOK {
-			result = statusFault(status, header)
-		}
-		c.o.OnResult(result)
+func (c *Client) send(ctx context.Context, op, method, address string, body []byte) (outbound.Answer, error) {
+	answer, err := c.request(ctx, op, method, address, body)
+	result := err
+	if err == nil && answer.Status != http.StatusOK {
+		result = statusFault(answer)
 	}
-	return status, header, answer, err
+	c.o.Ended(ctx, result)
+	return answer, err
 }
 
-func (c *Client) request(
-	ctx context.Context, op, method, address string, body []byte,
-) (int, http.Header, []byte, error) {
+func (c *Client) request(ctx context.Context, op, method, address string, body []byte) (outbound.Answer, error) {
 	callCtx, cancel := context.WithTimeout(ctx, c.o.CallTimeout)
 	defer cancel()
 
 	if err := c.limiter.Wait(callCtx); err != nil {
-		return 0, nil, nil, transportFault(ctx, errors.Join(context.DeadlineExceeded, err))
+		return outbound.Answer{}, transportFault(ctx, errors.Join(context.DeadlineExceeded, err))
 	}
 
-	if c.o.OnLatency != nil {
-		defer func(began time.Time) { c.o.OnLatency(ctx, op, time.Since(began)) }(time.Now())
-	}
-
-	request, err := http.NewRequestWithContext(callCtx, method, address, bytes.NewReader(body))
+	request, err := http.NewRequest(method, address, bytes.NewReader(body))
 	if err != nil {
-		return 0, nil, nil, protocolFault("the gateway's address cannot be used")
+		return outbound.Answer{}, protocolFault("the gateway's address cannot be used")
 	}
 
 	if body != nil {
@@ -354,19 +338,13 @@ func (c *Client) request(
 		request.Header.Set("X-API-Key", c.o.APIKey)
 	}
 
-	response, err := c.http.Do(request)
-	if err != nil {
-		return 0, nil, nil, transportFault(ctx, err)
-	}
-	defer response.Body.Close()
-
-	answer, err := outbound.ReadAnswer(response.Body, maxAnswer)
+	answer, err := c.out.Do(callCtx, op, request)
 	switch {
 	case errors.Is(err, outbound.ErrTooLong):
-		return 0, nil, nil, protocolFault("the answer is too long")
+		return answer, protocolFault("the answer is too long")
 	case err != nil:
-		return 0, nil, nil, transportFault(ctx, err)
+		return answer, transportFault(ctx, err)
 	}
 
-	return response.StatusCode, response.Header, answer, nil
+	return answer, nil
 }

@@ -42,11 +42,8 @@ type Compute struct {
 
 // Action is the result of sending the contract's messages.
 type Action struct {
-	Success    bool
-	ResultCode int
-	Total      int
-	Skipped    int // above 0: something was not sent, even if all else looks successful
-	Created    int
+	Success bool
+	Skipped int // above 0: something was not sent, even if all else looks successful
 }
 
 // Message is one message into or out of an account.
@@ -57,13 +54,11 @@ type Message struct {
 	Destination ton.Address // zero for a message to outside
 	Value       money.Nano
 	Fee         money.Nano // for the way, paid by who sent it, besides the value and the transaction's fees
-	Bounce      bool
-	Bounced     bool    // the money of an earlier message, coming back
-	Opcode      *uint32 // the body's first four bytes; nil: it has no four
-	Comment     *string // nil: no text comment
-	Body        []byte  // a BoC; nil: toncenter gave none
-	BodyHash    string  // empty without a Body
-	CreatedLT   uint64
+	Bounced     bool       // the money of an earlier message, coming back
+	Opcode      *uint32    // the body's first four bytes; nil: it has no four
+	Comment     *string    // nil: no text comment
+	Body        []byte     // a BoC; nil: toncenter gave none
+	BodyHash    string     // empty without a Body
 }
 
 // SentBack says whether the account sent the money of the incoming message back and kept nothing.

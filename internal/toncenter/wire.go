@@ -88,11 +88,8 @@ type wireTransaction struct {
 			ExitCode int32 `json:"exit_code"`
 		} `json:"compute_ph"`
 		Action *struct {
-			Success    bool  `json:"success"`
-			ResultCode int   `json:"result_code"`
-			Total      int   `json:"tot_actions"`
-			Skipped    int32 `json:"skipped_actions"`
-			Created    int   `json:"msgs_created"`
+			Success bool  `json:"success"`
+			Skipped int32 `json:"skipped_actions"`
 		} `json:"action"`
 	} `json:"description"`
 	In  *wireMessage  `json:"in_msg"`
@@ -108,9 +105,7 @@ type wireMessage struct {
 	Value       amount  `json:"value"`
 	FwdFee      amount  `json:"fwd_fee"`
 	IHRFee      amount  `json:"ihr_fee"`
-	Bounce      bool    `json:"bounce"`
 	Bounced     bool    `json:"bounced"`
-	CreatedLT   number  `json:"created_lt"`
 	Opcode      string  `json:"opcode"`
 	Content     struct {
 		Body    []byte `json:"body"`
@@ -140,9 +135,7 @@ func (w wireTransaction) transaction() (Transaction, error) {
 	}
 
 	if a := w.Description.Action; a != nil {
-		t.Action = &Action{
-			Success: a.Success, ResultCode: a.ResultCode, Total: a.Total, Skipped: int(a.Skipped), Created: a.Created,
-		}
+		t.Action = &Action{Success: a.Success, Skipped: int(a.Skipped)}
 	}
 
 	if w.In != nil {
@@ -169,9 +162,8 @@ func (w wireTransaction) transaction() (Transaction, error) {
 func (w wireMessage) message() (Message, error) {
 	m := Message{
 		Hash: string(w.Hash), NormHash: string(w.NormHash), Source: ton.Address(w.Source),
-		Destination: ton.Address(w.Destination),
-		Value:       money.Nano(w.Value), Fee: money.Nano(w.FwdFee + w.IHRFee), Bounce: w.Bounce, Bounced: w.Bounced,
-		Body: w.Content.Body, CreatedLT: uint64(w.CreatedLT),
+		Destination: ton.Address(w.Destination), Value: money.Nano(w.Value), Fee: money.Nano(w.FwdFee + w.IHRFee),
+		Bounced: w.Bounced, Body: w.Content.Body,
 	}
 	if m.Hash == "" {
 		return Message{}, errors.New("a message without a hash")

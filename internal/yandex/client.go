@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -27,7 +26,7 @@ const (
 	maxAnswer    = 32 << 20 // bytes of one REST answer; a page of 1000 items takes about half a MiB
 	maxPage      = 1000     // items of one List
 	maxRedirects = 5
-	itemFields   = "name,type,size,md5,sha256,mime_type,resource_id,revision,modified"
+	itemFields   = "name,type,size,sha256,modified"
 )
 
 // listFields are the fields that List asks for: without them every item has its links, previews and share settings.
@@ -41,17 +40,16 @@ type Options struct {
 	ConnectTimeout time.Duration // for the TCP and again for the TLS handshake; default 5 s
 	CallTimeout    time.Duration // for one REST call with its body, and for the headers of a download; default 30 s
 
-	// OnLatency, when set, is told how long each request took: "list", "stat", "disk", "link" (to get a download link)
-	// and "open" (until the headers of the file's own answer).
-	OnLatency func(ctx context.Context, op string, took time.Duration)
-	OnResult  func(error) // is told how each call of the API ended; nil: nobody is
+	// Operations are "list", "stat", "disk", "link" (to get a download link) and "open" (until the headers of the file's
+	// own answer, which is no call of the API).
+	outbound.Observer
 }
 
 // Client reads one shared folder. It is safe for concurrent use.
 type Client struct {
 	o     Options
-	api   *http.Client // its requests carry the token
-	files *http.Client // its requests carry none
+	api   outbound.Client // its requests carry the token
+	files *http.Client    // its requests carry none
 }
 
 // New makes a Client; it connects to nothing yet.
@@ -63,19 +61,16 @@ func New(o Options) *Client {
 
 	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, 5*time.Second)
 	o.CallTimeout = cmp.Or(o.CallTimeout, 30*time.Second)
-	transport := &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           (&net.Dialer{Timeout: o.ConnectTimeout}).DialContext,
-		TLSHandshakeTimeout:   o.ConnectTimeout,
-		ResponseHeaderTimeout: o.CallTimeout,
-		IdleConnTimeout:       90 * time.Second,
-		MaxIdleConnsPerHost:   16,
-		ReadBufferSize:        256 << 10, // files are large; the default of 4 KiB costs a system call each
-	}
+	transport := outbound.NewTransport(o.ConnectTimeout)
+	transport.ResponseHeaderTimeout = o.CallTimeout
+	transport.ReadBufferSize = 256 << 10 // files are large; the default of 4 KiB costs a system call each
 
 	return &Client{
-		o:     o,
-		api:   &http.Client{Transport: transport, CheckRedirect: outbound.RefuseRedirects},
+		o: o,
+		api: outbound.Client{
+			HTTP:    &http.Client{Transport: transport, CheckRedirect: outbound.RefuseRedirects},
+			Timeout: o.CallTimeout, MaxAnswer: maxAnswer, Observer: o.Observer,
+		},
 		files: &http.Client{Transport: transport, CheckRedirect: boundRedirects},
 	}
 }
@@ -90,16 +85,12 @@ func boundRedirects(_ *http.Request, via []*http.Request) error {
 
 // Item is a file or a folder below the root.
 type Item struct {
-	Path       string // relative to the root, e.g. "/films/a.mkv"
-	Name       string
-	Folder     bool
-	Size       int64 // bytes; 0 for a folder
-	MD5        string
-	SHA256     string
-	ResourceID string // stays the same when the file is renamed or moved
-	Revision   int64  // changes with every change of the file
-	Modified   time.Time
-	MimeType   string
+	Path     string // relative to the root, e.g. "/films/a.mkv"
+	Name     string
+	Folder   bool
+	Size     int64 // bytes; 0 for a folder
+	SHA256   string
+	Modified time.Time
 }
 
 // Page is one part of a folder's listing.
@@ -111,16 +102,12 @@ type Page struct {
 
 // resource is the wire form of an item, with its children when it is a folder that was listed.
 type resource struct {
-	Name       string    `json:"name"`
-	Type       string    `json:"type"`
-	Size       int64     `json:"size"`
-	MD5        string    `json:"md5"`
-	SHA256     string    `json:"sha256"`
-	ResourceID string    `json:"resource_id"`
-	Revision   int64     `json:"revision"`
-	Modified   time.Time `json:"modified"`
-	MimeType   string    `json:"mime_type"`
-	Embedded   struct {
+	Name     string    `json:"name"`
+	Type     string    `json:"type"`
+	Size     int64     `json:"size"`
+	SHA256   string    `json:"sha256"`
+	Modified time.Time `json:"modified"`
+	Embedded struct {
 		Items []resource `json:"items"`
 		Total int        `json:"total"`
 	} `json:"_embedded"`
@@ -128,8 +115,7 @@ type resource struct {
 
 func (r resource) item(path string) Item {
 	return Item{
-		Path: path, Name: r.Name, Folder: r.Type == "dir", Size: r.Size, MD5: r.MD5, SHA256: r.SHA256,
-		ResourceID: r.ResourceID, Revision: r.Revision, Modified: r.Modified, MimeType: r.MimeType,
+		Path: path, Name: r.Name, Folder: r.Type == "dir", Size: r.Size, SHA256: r.SHA256, Modified: r.Modified,
 	}
 }
 
@@ -171,10 +157,8 @@ func (c *Client) Stat(ctx context.Context, path string) (Item, error) {
 
 // Download is an open file. Errors of Body are faults as well.
 type Download struct {
-	Body   io.ReadCloser
-	Size   int64  // bytes of the whole file, whatever the offset; -1 when unknown
-	Offset int64  // where Body starts in the file
-	ETag   string // "" when the server gave none
+	Body io.ReadCloser
+	Size int64 // bytes of the whole file, whatever the offset; -1 when unknown
 }
 
 // Open starts to read a file at an offset in bytes. A new link is requested each time, because a link is valid for a
@@ -200,14 +184,13 @@ func (c *Client) Open(ctx context.Context, path string, offset int64) (*Download
 
 	began := time.Now()
 	resp, err := c.files.Do(req)
-	c.observe(ctx, "open", began)
+	c.o.Took(ctx, "open", began)
 	if err != nil {
 		return nil, transportFault(ctx, err)
 	}
 
-	download := &Download{Body: &body{ctx, resp.Body}, Size: resp.ContentLength, ETag: resp.Header.Get("ETag")}
+	download := &Download{Body: &body{ctx, resp.Body}, Size: resp.ContentLength}
 	if offset > 0 {
-		download.Offset = offset
 		download.Size, err = resumed(resp, offset)
 	} else if resp.StatusCode != http.StatusOK {
 		err = linkFault(resp)
@@ -249,7 +232,7 @@ func resumed(resp *http.Response, offset int64) (int64, error) {
 // linkFault explains why a download link gave no file. A link that is refused or gone has expired, which says nothing
 // about the file: a next try gets a new one.
 func linkFault(resp *http.Response) *fault.Error {
-	f := statusFault(resp.StatusCode, resp.Header, nil)
+	f := statusFault(outbound.Answer{Status: resp.StatusCode, Header: resp.Header})
 	switch resp.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusGone:
 		return fault.New(fault.YandexUnavailable, "the download link has expired").Retry().WithCause(f.Cause)
@@ -304,50 +287,27 @@ func (c *Client) address(endpoint, path string, query url.Values) (string, error
 }
 
 func (c *Client) call(ctx context.Context, op, address, token string, into any) (err error) {
-	defer c.observe(ctx, op, time.Now())
-	if c.o.OnResult != nil {
-		defer func() {
-			if ctx.Err() == nil {
-				c.o.OnResult(err)
-			}
-		}()
-	}
-
-	callCtx, cancel := context.WithTimeout(ctx, c.o.CallTimeout)
-	defer cancel()
-
-	req, err := http.NewRequestWithContext(callCtx, http.MethodGet, address, nil)
+	defer func() { c.o.Ended(ctx, err) }()
+	req, err := http.NewRequest(http.MethodGet, address, nil)
 	if err != nil {
 		return protocolFault().WithCause(scrub(err))
 	}
 
 	req.Header.Set("Authorization", "OAuth "+token)
-	resp, err := c.api.Do(req)
-	if err != nil {
-		return transportFault(ctx, err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-
-	answer, err := outbound.ReadAnswer(resp.Body, maxAnswer)
+	answer, err := c.api.Do(ctx, op, req)
 	switch {
-	case resp.StatusCode != http.StatusOK:
-		return statusFault(resp.StatusCode, resp.Header, answer)
+	case answer.Status != 0 && answer.Status != http.StatusOK:
+		return statusFault(answer)
 	case errors.Is(err, outbound.ErrTooLong):
 		return protocolFault().WithCause(err)
 	case err != nil:
 		return transportFault(ctx, err)
 	}
 
-	if err := json.Unmarshal(answer, into); err != nil {
+	if err := json.Unmarshal(answer.Body, into); err != nil {
 		return protocolFault().WithCause(scrub(err))
 	}
 	return nil
-}
-
-func (c *Client) observe(ctx context.Context, op string, began time.Time) {
-	if c.o.OnLatency != nil {
-		c.o.OnLatency(ctx, op, time.Since(began))
-	}
 }
 
 // resolve joins a path to the root. It refuses a path that may leave the root, and does not clean it.

@@ -4,14 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strconv"
-	"time"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/outbound"
 )
 
 // ErrNoResume is the cause of the fault that Open gives when the file cannot be continued at the offset asked for: the
@@ -21,24 +20,24 @@ var ErrNoResume = errors.New("the download does not continue at the offset asked
 var errTooManyRedirects = errors.New("too many redirects")
 
 // statusFault turns an answer other than a success into a fault. 401 and 403 both mean that access was refused.
-func statusFault(status int, header http.Header, body []byte) *fault.Error {
+func statusFault(answer outbound.Answer) *fault.Error {
 	var f *fault.Error
-	switch {
+	switch status := answer.Status; {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		f = fault.New(fault.YandexUnauthorized, "the file storage refused our access")
 	case status == http.StatusNotFound:
 		f = fault.New(fault.FileNotFound, "no such file or folder")
 	case status == http.StatusLocked:
-		f = fault.New(fault.YandexLocked, "the file is locked at the moment").After(retryAfter(header))
+		f = fault.New(fault.YandexLocked, "the file is locked at the moment").After(outbound.RetryAfter(answer.Header))
 	case status == http.StatusTooManyRequests:
-		f = fault.New(fault.YandexRateLimited, "the file storage asks to slow down").After(retryAfter(header))
+		f = fault.New(fault.YandexRateLimited, "the file storage asks to slow down").After(outbound.RetryAfter(answer.Header))
 	case status >= 500:
-		f = fault.New(fault.YandexUnavailable, "the file storage has a problem").After(retryAfter(header))
+		f = fault.New(fault.YandexUnavailable, "the file storage has a problem").After(outbound.RetryAfter(answer.Header))
 	default:
 		f = protocolFault()
 	}
 
-	return f.WithCause(errors.New("HTTP " + strconv.Itoa(status) + " " + errorName(body)))
+	return f.WithCause(errors.New("HTTP " + strconv.Itoa(answer.Status) + " " + errorName(answer.Body)))
 }
 
 func protocolFault() *fault.Error {
@@ -52,9 +51,8 @@ func transportFault(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 
-	var timeout net.Error
 	switch {
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+	case outbound.TimedOut(err):
 		return fault.New(fault.YandexTimeout, "the file storage did not answer in time").Retry().WithCause(scrub(err))
 	case errors.Is(err, errTooManyRedirects):
 		return protocolFault().WithCause(scrub(err))
@@ -87,16 +85,4 @@ func errorName(body []byte) string {
 		return "without a known error name"
 	}
 	return answer.Error
-}
-
-// retryAfter reads the header in both its forms, seconds and a date; 0 when it is absent or absurd.
-func retryAfter(header http.Header) time.Duration {
-	value := header.Get("Retry-After")
-	if seconds, err := strconv.ParseUint(value, 10, 24); err == nil {
-		return time.Duration(seconds) * time.Second
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return max(0, time.Until(at))
-	}
-	return 0
 }

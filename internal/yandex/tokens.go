@@ -196,7 +196,9 @@ func exchangeFault(ctx context.Context, err error) error {
 			return fault.New(fault.YandexUnauthorized, "the file storage refused our access").
 				WithCause(errors.New("token endpoint: " + refusal.ErrorCode))
 		}
-		f := statusFault(refusal.Response.StatusCode, refusal.Response.Header, refusal.Body)
+		f := statusFault(outbound.Answer{
+			Status: refusal.Response.StatusCode, Header: refusal.Response.Header, Body: refusal.Body,
+		})
 		if f.Code == fault.FileNotFound {
 			return protocolFault().WithCause(f.Cause)
 		}

@@ -6,7 +6,6 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"stagecoach/activities/download"
-	"stagecoach/internal/app"
 	"stagecoach/internal/config"
 	"stagecoach/internal/fetch"
 	"stagecoach/internal/lifecycle"
@@ -58,8 +57,7 @@ func (p process) downloadActivities(jobs *service.Downloads) (*download.Activiti
 		URL: c.QBittorrent.URL, Username: c.QBittorrent.Username, Password: c.QBittorrent.Password,
 		Timeout:        c.QBittorrent.Timeout,
 		ActiveCategory: c.QBittorrent.ActiveCategory, DoneCategory: c.QBittorrent.DoneCategory,
-		OnLatency: app.TraceCall("qbittorrent", p.Metrics.Download().Latency),
-		OnResult:  p.Liveness.Noting(operations.QBittorrent),
+		Observer: p.Observer(operations.QBittorrent, p.Metrics.Download().Latency),
 	})
 
 	downloads := &download.Activities{

@@ -15,10 +15,11 @@ import (
 
 // part is what one workload, or the operations, give to the workers of a process.
 type part struct {
-	main   []any                       // activities of the main queue
-	queues []queue                     // others that this process serves
-	checks []doctor.Check              // of the systems outside that its activities need
-	start  func(context.Context) error // what always runs, once the workers do; nil: nothing
+	main   []any                         // activities of the main queue
+	more   func(worker.ActivityRegistry) // adds others to its worker; nil: there are none
+	queues []queue                       // others that this process serves
+	checks []doctor.Check                // of the systems outside that its activities need
+	start  func(context.Context) error   // what always runs, once the workers do; nil: nothing
 }
 
 // queue is a task queue with what its worker does.
@@ -76,6 +77,9 @@ func registerMain(w worker.Worker, parts []part, settings workflows.Settings) {
 	for _, part := range parts {
 		for _, activities := range part.main {
 			w.RegisterActivity(activities)
+		}
+		if part.more != nil {
+			part.more(w)
 		}
 	}
 }

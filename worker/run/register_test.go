@@ -59,8 +59,8 @@ func (r recorder) RegisterActivityWithOptions(a any, o activity.RegisterOptions)
 	r.names[o.Name] = true
 }
 
-// unconnected gives a process that holds a wallet's key and has called nothing yet.
-func unconnected(t *testing.T) process {
+// unconnected gives a process that has called nothing yet. An empty key: it holds none.
+func unconnected(t *testing.T, key string) process {
 	t.Helper()
 	record, err := store.Open(t.Context(), "postgres://127.0.0.1:1/none", make([]byte, 32))
 	if err != nil {
@@ -74,7 +74,7 @@ func unconnected(t *testing.T) process {
 	}
 	t.Cleanup(temporal.Close)
 
-	c := config.Config{TON: config.TON{Key: strings.Repeat("1", 64)}}
+	c := config.Config{TON: config.TON{Key: key}}
 	c.Fragment.Cookies = "stel_ssid=a; stel_token=b; stel_dt=c; stel_ton_token=d"
 	c.Transactions.Allow = []string{"0:" + strings.Repeat("a", 64)}
 	return process{&app.Connections{
@@ -87,7 +87,7 @@ func unconnected(t *testing.T) process {
 // name, and compares the names with those that histories know.
 func TestActivityNamesStay(t *testing.T) {
 	t.Parallel()
-	p := unconnected(t)
+	p := unconnected(t, strings.Repeat("1", 64))
 	parts, err := p.parts()
 	if err != nil {
 		t.Fatal(err)
@@ -113,6 +113,23 @@ func TestActivityNamesStay(t *testing.T) {
 	}
 	if len(recorders) != len(activityNames) {
 		t.Errorf("%d queues are served, want %d", len(recorders), len(activityNames))
+	}
+}
+
+// TestWithoutKeyMainQueueHasAll shows that a process without the wallet's key takes payments of the main queue too. It
+// gives them back.
+func TestWithoutKeyMainQueueHasAll(t *testing.T) {
+	t.Parallel()
+	p := unconnected(t, "")
+	parts, err := p.parts()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	r := recorder{worker.New(p.Temporal, lifecycle.MainQueue, worker.Options{}), map[string]bool{}}
+	registerMain(r, parts, workflows.Settings{})
+	if got, want := slices.Sorted(maps.Keys(r.names)), slices.Sorted(slices.Values(activityNames[lifecycle.MainQueue])); !slices.Equal(got, want) {
+		t.Errorf("the main queue has the activities %v, want %v", got, want)
 	}
 }
 

@@ -36,17 +36,19 @@ func (p process) transactionPart(services service.Services) (part, error) {
 		Log: p.Log,
 	}
 
-	monitor := &transaction.Monitor{} // gives its work back
+	var monitor *transaction.Monitor
 	if wallet == nil {
 		payments.Fragment = p.Fragment(fragment.Options{})
 	} else if monitor, err = p.openWallet(payments, orders); err != nil {
 		return part{}, err
 	}
 
-	transactions := part{main: []any{
-		&transaction.Activities{Store: p.Store, Settings: settings, Orders: orders, Metrics: p.Metrics.Transaction(), Log: p.Log},
-		payments, monitor,
-	}}
+	transactions := part{
+		main: []any{
+			&transaction.Activities{Store: p.Store, Settings: settings, Orders: orders, Metrics: p.Metrics.Transaction()},
+		},
+		more: func(w worker.ActivityRegistry) { transaction.RegisterPayments(w, payments, monitor) },
+	}
 	if serves(p.Config, lifecycle.PaymentQueue) {
 		transactions.checks = paymentChecks(p.Config, payments)
 	}

@@ -49,10 +49,7 @@ var (
 // fails with the reason's code otherwise, so that operators find each kind by its status.
 func (w *Workflow) Run(ctx workflow.Context, jobID int64) (lifecycle.DeliveryOutcome, error) {
 	job := &run{id: jobID, settings: w.Settings}
-	err := workflow.SetQueryHandler(
-		ctx, lifecycle.StateQuery, func() (lifecycle.DeliveryView, error) { return job.view, nil },
-	)
-	if err != nil {
+	if err := record.Answer(ctx, func() lifecycle.DeliveryView { return job.view }); err != nil {
 		return lifecycle.DeliveryOutcome{}, err
 	}
 

@@ -70,9 +70,7 @@ func (w *Workflow) Run(ctx workflow.Context, jobID int64, carried *Carried) (lif
 		cancels:      workflow.GetSignalChannel(ctx, lifecycle.CancelSignal),
 		observations: workflow.GetSignalChannel(ctx, lifecycle.DownloadObservedSignal),
 	}
-	err := workflow.SetQueryHandler(
-		ctx, lifecycle.StateQuery, func() (lifecycle.StateView, error) { return r.view(), nil },
-	)
+	err := record.Answer(ctx, r.view)
 	if err != nil {
 		return lifecycle.DownloadRecord{}, err
 	}

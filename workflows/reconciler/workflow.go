@@ -23,18 +23,8 @@ const (
 
 var reconciler *reconcile.Reconciler
 
-// Run lets one activity look for an hour, then continues as new: its history stays small however long it runs. The last
-// sweep that it was told of goes along.
+// Run lets one activity look. The next run gets the last sweep that was reported to this one.
 func Run(ctx workflow.Context, last *reconcile.Sweep) error {
-	looking := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue:           lifecycle.MainQueue,
-		StartToCloseTimeout: time.Hour,
-		HeartbeatTimeout:    30 * time.Second,
-		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 15 * time.Second},
-		WaitForCancellation: true,
-		Summary:             "compare the record with Temporal",
-	})
-
 	record.ShowDetails(ctx, Title, details(last))
 	long := false
 	workflow.Go(ctx, func(ctx workflow.Context) {
@@ -47,7 +37,8 @@ func Run(ctx workflow.Context, last *reconcile.Sweep) error {
 		}
 	})
 
-	looking, stop := workflow.WithCancel(looking)
+	looking, stop := workflow.WithCancel(record.Watching(ctx, lifecycle.MainQueue, "compare the record with Temporal"))
+	looking = workflow.WithWaitForCancellation(looking, true)
 	look := workflow.ExecuteActivity(looking, reconciler.Reconcile)
 	if err := workflow.Await(ctx, func() bool { return look.IsReady() || long }); err != nil {
 		return err

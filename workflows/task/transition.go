@@ -1,8 +1,6 @@
 package task
 
 import (
-	"fmt"
-
 	"go.temporal.io/sdk/workflow"
 
 	activities "stagecoach/activities/task"
@@ -25,21 +23,13 @@ type answer struct {
 // listen sets the handlers of all updates and of the query. An update that comes before the task is read waits for
 // that.
 func (t *run) listen(ctx workflow.Context) error {
-	for _, action := range lifecycle.TaskUpdates {
-		err := workflow.SetUpdateHandlerWithOptions(ctx, string(action),
-			func(ctx workflow.Context, in lifecycle.TaskInput) (lifecycle.TaskView, error) {
-				return t.update(ctx, action, in)
-			},
-			workflow.UpdateHandlerOptions{
-				Validator:   func(ctx workflow.Context, in lifecycle.TaskInput) error { return t.validate(ctx, action, in) },
-				Description: fmt.Sprintf("%s the task: actor (a user id), comment, and for status to", action),
-			})
-		if err != nil {
-			return err
-		}
+	err := record.Updates(
+		ctx, lifecycle.TaskUpdates, "the task: actor (a user id), comment, and for status to", t.validate, t.update,
+	)
+	if err != nil {
+		return err
 	}
-
-	return workflow.SetQueryHandler(ctx, lifecycle.StateQuery, func() (lifecycle.TaskView, error) { return t.view(), nil })
+	return record.Answer(ctx, t.view)
 }
 
 // validate refuses without a trace what cannot be let through. It knows neither who is a member nor the blockers, and

@@ -268,7 +268,7 @@ func (c *chaos) build() error {
 	}
 
 	c.purchases = &activities.Activities{
-		Store: c.lab.store, Settings: settings, Orders: c.client, Metrics: counted, Log: log,
+		Store: c.lab.store, Settings: settings, Orders: c.client, Metrics: counted,
 	}
 
 	_, err = c.lab.store.OpenWallet(context.Background(), c.wallet.Address().Raw(), transaction.WalletStart{BalanceNano: begin})

@@ -250,7 +250,7 @@ func TestSessionOfTheCookies(t *testing.T) {
 	w := newRig(t, func(s *setup) { s.fragment.Token = "another" })
 	hash := w.deposit(1, "anna 50")
 	w.wantHeld(hash)
-	if fragment.ClassOf(nil) == fragment.Hold {
+	if fragment.Holds(nil) {
 		t.Error("no error holds")
 	}
 }

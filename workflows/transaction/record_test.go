@@ -219,7 +219,7 @@ func (r *recordRig) dispute() { r.take(r.store.DisputeDeposit(r.Context(), r.has
 func (r *recordRig) fail(f *stars.Failure) {
 	r.take(r.store.FailTransaction(
 		r.Context(),
-		transaction.Failure{Hash: r.hash, Attempt: r.attempt, Message: f.Message, Class: lifecycle.ErrorClass(f.Class)},
+		transaction.Failure{Hash: r.hash, Attempt: r.attempt, Message: f.Message, Class: f.Class},
 	))
 }
 

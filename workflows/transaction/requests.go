@@ -1,8 +1,6 @@
 package transaction
 
 import (
-	"fmt"
-
 	"go.temporal.io/sdk/workflow"
 
 	activities "stagecoach/activities/transaction"
@@ -15,29 +13,20 @@ import (
 // listen sets the handlers of the updates and of the query. An update that comes before the record was read waits for
 // that.
 func (t *run) listen(ctx workflow.Context) error {
-	for _, action := range lifecycle.TransactionUpdates {
-		err := workflow.SetUpdateHandlerWithOptions(ctx, string(action),
-			func(ctx workflow.Context, in lifecycle.TransactionInput) (lifecycle.TransactionView, error) {
-				return t.request(ctx, action, in, workflow.GetCurrentUpdateInfo(ctx).ID)
-			},
-			workflow.UpdateHandlerOptions{
-				Validator: func(_ workflow.Context, in lifecycle.TransactionInput) error { return t.validate(action, in) },
-				Description: fmt.Sprintf(
-					"%s the transaction: actor (an administrator's user id), comment, and for resolve outcome", action,
-				),
-			})
-		if err != nil {
-			return err
-		}
-	}
-
-	return workflow.SetQueryHandler(
-		ctx, lifecycle.StateQuery, func() (lifecycle.TransactionView, error) { return t.view(), nil },
+	err := record.Updates(
+		ctx, lifecycle.TransactionUpdates,
+		"the transaction: actor (an administrator's user id), comment, and for resolve outcome", t.validate, t.update,
 	)
+	if err != nil {
+		return err
+	}
+	return record.Answer(ctx, t.view)
 }
 
 // validate refuses without a trace what cannot be let through.
-func (t *run) validate(action lifecycle.TransactionAction, in lifecycle.TransactionInput) error {
+func (t *run) validate(
+	_ workflow.Context, action lifecycle.TransactionAction, in lifecycle.TransactionInput,
+) error {
 	err := lifecycle.CheckTransactionInput(action, in)
 	if err == nil && t.at.State != "" {
 		err = t.decide(action, in)
@@ -54,6 +43,12 @@ func (t *run) decide(action lifecycle.TransactionAction, in lifecycle.Transactio
 		t.at.Snapshot.Facts(),
 	)
 	return err
+}
+
+func (t *run) update(
+	ctx workflow.Context, action lifecycle.TransactionAction, in lifecycle.TransactionInput,
+) (lifecycle.TransactionView, error) {
+	return t.request(ctx, action, in, workflow.GetCurrentUpdateInfo(ctx).ID)
 }
 
 // request does what a person asks for, unless the rules are against it by the time that it is this one's turn. id is

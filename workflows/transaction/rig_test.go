@@ -161,7 +161,7 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 	}
 
 	w.purchases = &activities.Activities{
-		Store: w.store, Settings: s.settings, Orders: w.client, Metrics: counted, Log: log,
+		Store: w.store, Settings: s.settings, Orders: w.client, Metrics: counted,
 	}
 
 	w.monitor = &activities.Monitor{

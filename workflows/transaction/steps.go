@@ -1,6 +1,7 @@
 package transaction
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -170,25 +171,29 @@ func (t *run) verify(ctx workflow.Context) error {
 		ctx, _ = workflow.NewDisconnectedContext(ctx)
 	}
 
-	verifying := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: lifecycle.PaymentQueue, StartToCloseTimeout: time.Minute, HeartbeatTimeout: heartbeatTimeout,
-		RetryPolicy: &temporal.RetryPolicy{
-			InitialInterval: min(max(t.settings.RetryInterval, time.Millisecond), time.Second), MaximumInterval: time.Minute,
-		},
-		Summary: "ask a second source for the deposit",
-	})
-
+	verifying := onPayments(ctx, "ask a second source for the deposit", t.shortRetries(time.Minute))
 	var snapshot activities.Snapshot
 	err := workflow.ExecuteActivity(verifying, payments.VerifyDeposit, t.order()).Get(ctx, &snapshot)
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case err != nil:
+	if err = cmp.Or(ctx.Err(), err); err != nil {
 		return err
 	}
-
 	return t.learn(ctx, snapshot)
 }
+
+// onPayments gives the options of an activity of the payment queue.
+func onPayments(ctx workflow.Context, summary string, retries temporal.RetryPolicy) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: lifecycle.PaymentQueue, StartToCloseTimeout: time.Minute, HeartbeatTimeout: heartbeatTimeout,
+		RetryPolicy: &retries, Summary: summary,
+	})
+}
+
+// shortRetries begin within a second, whatever the setting.
+func (t *run) shortRetries(maximum time.Duration) temporal.RetryPolicy {
+	return temporal.RetryPolicy{InitialInterval: min(t.firstPause(), time.Second), MaximumInterval: maximum}
+}
+
+func (t *run) firstPause() time.Duration { return max(t.settings.RetryInterval, time.Millisecond) }
 
 // order names the try that comes next.
 func (t *run) order() activities.Order {
@@ -269,7 +274,7 @@ const maximumPause = time.Hour
 
 // startPause begins the pause after a try that went wrong.
 func (t *run) startPause() {
-	t.rest = min(max(t.settings.RetryInterval, time.Millisecond)<<min(t.tries-1, 16), maximumPause)
+	t.rest = min(t.firstPause()<<min(t.tries-1, 16), maximumPause)
 }
 
 // pay signs the one payment. It is never cancelled: what is signed has to be known.
@@ -303,15 +308,8 @@ func (t *run) execute(
 	ctx workflow.Context, summary string, act func(context.Context, activities.Order) (activities.Payment, error),
 ) (outcome activities.Payment, err error) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	paying := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: lifecycle.PaymentQueue, StartToCloseTimeout: 3 * time.Minute, HeartbeatTimeout: heartbeatTimeout,
-		RetryPolicy: &temporal.RetryPolicy{ // the activity knows when to end
-			InitialInterval: min(max(t.settings.RetryInterval, time.Millisecond), time.Second),
-			MaximumInterval: 30 * time.Second,
-		},
-		Summary: summary,
-	})
-
+	paying := onPayments(ctx, summary, t.shortRetries(30*time.Second)) // the activity knows when to end
+	paying = workflow.WithStartToCloseTimeout(paying, 3*time.Minute)
 	err = workflow.ExecuteActivity(paying, act, t.order()).Get(ctx, &outcome)
 	if err == nil {
 		err = t.learn(ctx, outcome.Snapshot)
@@ -360,11 +358,10 @@ func (t *run) prove(ctx workflow.Context, kind transaction.PaymentKind) error {
 }
 
 func (t *run) rebroadcast(ctx workflow.Context, kind transaction.PaymentKind) (over bool, err error) {
-	broadcasting := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: lifecycle.PaymentQueue, StartToCloseTimeout: time.Minute, HeartbeatTimeout: heartbeatTimeout,
-		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 30 * time.Second},
-		Summary:     "broadcast the same bytes again",
-	})
+	broadcasting := onPayments(
+		ctx, "broadcast the same bytes again",
+		temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 30 * time.Second},
+	)
 	var outcome activities.BroadcastOutcome
 	payment := activities.PaymentOf{Hash: t.hash, Kind: kind}
 	err = workflow.ExecuteActivity(broadcasting, payments.BroadcastPayment, payment).Get(ctx, &outcome)
@@ -377,16 +374,10 @@ func (t *run) rebroadcast(ctx workflow.Context, kind transaction.PaymentKind) (o
 // confirm waits for the Stars. When they do not come in time an operator has to look: they are never bought again.
 func (t *run) confirm(ctx workflow.Context) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	confirming := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: lifecycle.PaymentQueue, StartToCloseTimeout: time.Minute,
-		ScheduleToCloseTimeout: t.settings.ConfirmPatience,
-		HeartbeatTimeout:       heartbeatTimeout,
-		RetryPolicy: &temporal.RetryPolicy{
-			InitialInterval: 500 * time.Millisecond, BackoffCoefficient: 1.5, MaximumInterval: 5 * time.Second,
-		},
-		Summary: "wait for the Stars",
+	confirming := onPayments(ctx, "wait for the Stars", temporal.RetryPolicy{
+		InitialInterval: 500 * time.Millisecond, BackoffCoefficient: 1.5, MaximumInterval: 5 * time.Second,
 	})
-
+	confirming = workflow.WithScheduleToCloseTimeout(confirming, t.settings.ConfirmPatience)
 	var snapshot activities.Snapshot
 	if err := workflow.ExecuteActivity(confirming, payments.ConfirmPurchase, t.order()).Get(ctx, &snapshot); err != nil {
 		return ask(ctx, t, transactions.ReviewTransaction, activities.Review{
@@ -400,12 +391,9 @@ func (t *run) confirm(ctx workflow.Context) error {
 // settleRefund waits until the sender has the money, or until it came back.
 func (t *run) settleRefund(ctx workflow.Context) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	settling := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: lifecycle.PaymentQueue, StartToCloseTimeout: time.Minute, HeartbeatTimeout: heartbeatTimeout,
-		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: time.Minute},
-		Summary:     "see the refund arrive",
-	})
-
+	settling := onPayments(
+		ctx, "see the refund arrive", temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: time.Minute},
+	)
 	var snapshot activities.Snapshot
 	if err := workflow.ExecuteActivity(settling, payments.ProveRefund, t.hash).Get(ctx, &snapshot); err != nil {
 		return err

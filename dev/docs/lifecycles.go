@@ -1,23 +1,30 @@
-package lifecycle
+package main
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"stagecoach/internal/lifecycle"
 )
 
-// Diagram draws the table for Mermaid: one arrow for all actions that lead from one state to another.
-func (t Table[S, A, F]) Diagram() string {
+type (
+	table = lifecycle.Table[string, string, any]
+	rule  = lifecycle.Rule[string, string, any]
+)
+
+// diagram draws a table for Mermaid: one arrow for all actions that lead from one state to another.
+func diagram(t table) string {
 	var arrows []string
 	actions := map[string][]string{}
 	for _, rule := range t.Rules {
-		for _, from := range rule.sources() {
+		for _, from := range sources(rule) {
 			arrow := fmt.Sprintf("%s --> %s", from, rule.To)
 			if actions[arrow] == nil {
 				arrows = append(arrows, arrow)
 			}
-			if !slices.Contains(actions[arrow], string(rule.Action)) {
-				actions[arrow] = append(actions[arrow], string(rule.Action))
+			if !slices.Contains(actions[arrow], rule.Action) {
+				actions[arrow] = append(actions[arrow], rule.Action)
 			}
 		}
 	}
@@ -28,9 +35,9 @@ func (t Table[S, A, F]) Diagram() string {
 		fmt.Fprintf(&b, "  %s: %s\n", arrow, strings.Join(actions[arrow], ", "))
 	}
 
-	for _, stage := range t.States {
-		if stage.Terminal {
-			fmt.Fprintf(&b, "  %s --> [*]\n", stage.State)
+	for _, state := range t.States {
+		if state.Terminal {
+			fmt.Fprintf(&b, "  %s --> [*]\n", state.State)
 		}
 	}
 
@@ -38,16 +45,16 @@ func (t Table[S, A, F]) Diagram() string {
 	return b.String()
 }
 
-// Markdown lists the states and the rules.
-func (t Table[S, A, F]) Markdown() string {
+// rulesTable lists the states and the rules of a table.
+func rulesTable(t table) string {
 	var b strings.Builder
 	b.WriteString("| state | means | left by |\n|---|---|---|\n")
-	for _, stage := range t.States {
-		leftBy := stage.LeftBy
-		if stage.Terminal {
+	for _, state := range t.States {
+		leftBy := state.LeftBy
+		if state.Terminal {
 			leftBy = "nobody: it is final"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", stage.State, stage.Means, leftBy)
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", state.State, state.Means, leftBy)
 	}
 
 	b.WriteString("\n| action | from | to | who | guards | event | effect |\n|---|---|---|---|---|---|---|\n")
@@ -63,27 +70,16 @@ func (t Table[S, A, F]) Markdown() string {
 		}
 
 		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s | %s | %s | %s |\n", rule.Action,
-			strings.Join(rule.sources(), ", "), rule.To, joinRoles(rule.Who), strings.Join(guards, "; "), event, rule.Effect)
+			strings.Join(sources(rule), ", "), rule.To, lifecycle.JoinRoles(rule.Who), strings.Join(guards, "; "), event, rule.Effect)
 	}
 
 	return b.String()
 }
 
-func (r Rule[S, A, F]) sources() []string {
+// sources are the states that a rule leads from. "[*]" is Mermaid's name of the beginning.
+func sources(r rule) []string {
 	if len(r.From) == 0 {
 		return []string{"[*]"}
 	}
-	var names []string
-	for _, from := range r.From {
-		names = append(names, string(from))
-	}
-	return names
-}
-
-func joinRoles(roles []Role) string {
-	var names []string
-	for _, role := range roles {
-		names = append(names, string(role))
-	}
-	return strings.Join(names, " or ")
+	return r.From
 }
