@@ -33,7 +33,7 @@ func Bot(s service.Services, files botdeliveries.Catalog, record *store.Store) [
 	return []func(*chat.Sender) chat.Part{
 		func(sender *chat.Sender) chat.Part { return botdeliveries.New(sender, s.Deliveries, files, record) },
 		func(sender *chat.Sender) chat.Part { return bottasks.New(sender, s.Tasks, record) },
-		func(sender *chat.Sender) chat.Part { return botdownloads.New(sender, s.Downloads, record) },
+		func(sender *chat.Sender) chat.Part { return botdownloads.New(sender, s.Downloads) },
 		func(sender *chat.Sender) chat.Part { return bottransactions.New(sender, s.Transactions) },
 	}
 }

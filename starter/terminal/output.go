@@ -23,14 +23,11 @@ func Printable(text string) string {
 
 // Join writes a list of words.
 func Join[S ~string](words []S) string {
-	var text strings.Builder
+	texts := make([]string, len(words))
 	for i, word := range words {
-		if i > 0 {
-			text.WriteString(", ")
-		}
-		text.WriteString(string(word))
+		texts[i] = string(word)
 	}
-	return text.String()
+	return strings.Join(texts, ", ")
 }
 
 // Shorten cuts a text to at most so many characters.

@@ -27,7 +27,6 @@ type Store interface {
 	FileByID(ctx context.Context, id int64) (delivery.File, error)
 	FileByPath(ctx context.Context, path string) (delivery.File, error)
 	Jobs(ctx context.Context, filter delivery.Filter) ([]delivery.Job, error)
-	JobByID(ctx context.Context, id int64) (delivery.Job, error)
 	PlacesInLine(ctx context.Context, ids []int64) (map[int64]int, error)
 }
 

@@ -91,7 +91,7 @@ func (h *handlers) cancel(ctx context.Context, r *chat.Request, id int64) (said 
 
 // drawJob draws the live message of a job.
 func (h *handlers) drawJob(ctx context.Context, viewer account.User, id int64) (chat.View, error) {
-	job, err := h.store.JobByID(ctx, id)
+	job, err := h.deliveries.Find(ctx, viewer, id)
 	if err != nil {
 		return chat.View{}, err
 	}

@@ -10,24 +10,17 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/status"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store/download"
 )
-
-// Store is the record of downloads.
-type Store interface {
-	DownloadByID(ctx context.Context, id int64) (download.Download, error)
-}
 
 type handlers struct {
 	*chat.Sender
 	downloads *service.Downloads
-	store     Store
 }
 
 // New gives the commands, buttons, live messages and notices of downloads. Plain words answer what the menu asks about
 // a download, or begin one with a link.
-func New(sender *chat.Sender, downloads *service.Downloads, record Store) chat.Part {
-	h := &handlers{sender, downloads, record}
+func New(sender *chat.Sender, downloads *service.Downloads) chat.Part {
+	h := &handlers{sender, downloads}
 
 	return chat.Part{
 		Commands: []chat.Command{

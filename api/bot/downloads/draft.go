@@ -192,7 +192,7 @@ func (h *handlers) start(ctx context.Context, r *chat.Request, d draft) error {
 // retryDownload is the button on the notice of a download that was not completed. It starts one more, and no second one
 // however often it is pressed.
 func (h *handlers) retryDownload(ctx context.Context, r *chat.Request, args chat.Args) error {
-	job, err := h.store.DownloadByID(ctx, args.Number(0))
+	job, err := h.downloads.Get(ctx, r.User, args.Number(0))
 	if err != nil {
 		return err
 	}

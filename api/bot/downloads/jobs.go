@@ -39,7 +39,7 @@ func (h *handlers) showDownloads(ctx context.Context, r *chat.Request, args chat
 
 // drawDownload draws the live message of a download, with a Cancel button while it can be cancelled.
 func (h *handlers) drawDownload(ctx context.Context, viewer account.User, id int64) (chat.View, error) {
-	job, err := h.store.DownloadByID(ctx, id)
+	job, err := h.downloads.Get(ctx, viewer, id)
 	if err != nil {
 		return chat.View{}, err
 	}
