@@ -1,6 +1,7 @@
 package transaction
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -21,10 +22,11 @@ import (
 func (a *PaymentActivities) QuoteOrder(ctx context.Context, o Order) (Snapshot, error) {
 	defer sendHeartbeats(ctx)()
 
+	var record *transaction.Snapshot // as the quote has left it; nil: nothing was quoted
 	err := core.RetryWhileUnavailable(ctx, func() error {
-		transaction, err := a.Store.TransactionByHash(ctx, o.Hash)
-		if err == nil && transaction.Attempt == o.Attempt && transaction.State == lifecycle.TransactionProcessing {
-			_, err = a.quote(ctx, transaction)
+		t, err := a.Store.TransactionByHash(ctx, o.Hash)
+		if err == nil && t.Attempt == o.Attempt && t.State == lifecycle.TransactionProcessing {
+			_, record, err = a.quote(ctx, t)
 		}
 		return err
 	})
@@ -45,25 +47,30 @@ func (a *PaymentActivities) QuoteOrder(ctx context.Context, o Order) (Snapshot, 
 		return Snapshot{}, failed(failureOf(err), err)
 	}
 
+	if record != nil {
+		return a.Settings.answer(ctx, *record, nil)
+	}
 	return a.loadSnapshot(ctx, o.Hash)
 }
 
 // quote finds out what a transaction buys now and writes it down: as much as there is even when the order is refused,
-// for those who want to know what it asked for.
-func (a *PaymentActivities) quote(ctx context.Context, t transaction.Transaction) (transaction.Quote, error) {
-	quote := transaction.Quote{Hash: t.Hash, Attempt: t.Attempt}
+// for those who want to know what it asked for. saved is the record then; nil: nothing was written.
+func (a *PaymentActivities) quote(
+	ctx context.Context, t transaction.Transaction,
+) (quote transaction.Quote, saved *transaction.Snapshot, err error) {
+	quote = transaction.Quote{Hash: t.Hash, Attempt: t.Attempt}
 	order, err := stars.Parse(t.Comment, a.Settings.MaxStars)
 	if err != nil {
-		return quote, err
+		return quote, nil, err
 	}
 
 	quote.Username, quote.Stars = order.Username, order.Stars
 	err = a.price(ctx, t, &quote)
-	if _, saveErr := a.Store.SaveQuote(ctx, quote); saveErr != nil {
-		return quote, saveErr
+	record, saveErr := a.Store.SaveQuote(ctx, quote)
+	if saveErr != nil {
+		return quote, nil, saveErr
 	}
-
-	return quote, err
+	return quote, &record, err
 }
 
 // price completes a quote.
@@ -136,7 +143,7 @@ func (a *PaymentActivities) buy(ctx context.Context, t transaction.Transaction) 
 	for fresh := quote.PriceNano == 0; ; fresh = true {
 		if fresh {
 			var err error
-			if quote, err = a.quote(ctx, t); err != nil {
+			if quote, _, err = a.quote(ctx, t); err != nil {
 				return draft{}, err
 			}
 		}
@@ -185,38 +192,37 @@ func (a *PaymentActivities) ConfirmPurchase(ctx context.Context, o Order) (Snaps
 		return a.loadSnapshot(ctx, o.Hash)
 	}
 
-	switch err := a.finish(ctx, o, *payment); {
-	case err == nil:
-		return a.loadSnapshot(ctx, o.Hash)
-	case fragment.Holds(err):
-		if err := a.hold(ctx, fault.CodeOf(err)); err != nil {
-			return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
-		}
-		return Snapshot{}, temporalio.RetryUntilSeen(ctx, notYet) // the money is paid: all that is left is to ask again
-	default:
-		return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
+	record, err := a.finish(ctx, o, *payment)
+	if fragment.Holds(err) {
+		err = cmp.Or(a.hold(ctx, fault.CodeOf(err)), error(notYet)) // the money is paid: all that is left is to ask again
 	}
+	return a.Settings.answer(ctx, record, err)
 }
 
 // finish processes the transaction of a paid purchase once the receiver has kept the money and the Stars are sent. A
 // purchase whose money came back is left to the workflow.
-func (a *PaymentActivities) finish(ctx context.Context, o Order, payment transaction.Payment) error {
+func (a *PaymentActivities) finish(
+	ctx context.Context, o Order, payment transaction.Payment,
+) (transaction.Snapshot, error) {
 	ref, err := settleDestination(ctx, a.Chain, a.Store, payment, a.Settings.Refund)
-	if err != nil || ref.State != transaction.PaymentPaid {
-		return err
+	if err != nil {
+		return transaction.Snapshot{}, err
+	}
+	if ref.State != transaction.PaymentPaid {
+		return a.Store.SnapshotOfTransaction(ctx, o.Hash)
 	}
 
 	done, err := a.done(ctx, payment)
-	if err != nil {
-		return err
+	if err == nil && (!done || !ref.Kept) {
+		err = notYet
 	}
-	if !done || !ref.Kept {
-		return notYet
+	if err != nil {
+		return transaction.Snapshot{}, err
 	}
 
 	record, err := a.Store.FinishTransaction(ctx, o.Hash, o.Attempt)
 	countEnd(a.Metrics, record, err)
-	return err
+	return record, err
 }
 
 // done asks whether the Stars are sent. The wallet's turn is the order's until then, so the session's last purchase is

@@ -23,7 +23,7 @@ type Store interface {
 	SnapshotOfTransaction(ctx context.Context, hash string) (transaction.Snapshot, error)
 
 	LockTransaction(ctx context.Context, hash string) (transaction.Snapshot, error)
-	EnterQueue(ctx context.Context, hash string, kind transaction.PaymentKind) (transaction.QueueEntry, error)
+	EnterQueue(ctx context.Context, hash string, kind transaction.PaymentKind) (transaction.Snapshot, error)
 	SaveQuote(ctx context.Context, q transaction.Quote) (transaction.Snapshot, error)
 	RetryTransaction(ctx context.Context, r transaction.Request) (transaction.Snapshot, error)
 	ResolveTransaction(
@@ -115,11 +115,11 @@ type PaymentOf struct {
 
 // QueuePayment puts a payment in line for the wallet's turn. One that is not due, or made already, is left alone.
 func (a *Activities) QueuePayment(ctx context.Context, p PaymentOf) (Snapshot, error) {
-	_, err := a.Store.EnterQueue(ctx, p.Hash, p.Kind)
-	if err != nil && !isRefusal(err, fault.PaymentUndecided, fault.InvalidTransition) {
-		return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
+	record, err := a.Store.EnterQueue(ctx, p.Hash, p.Kind)
+	if isRefusal(err, fault.PaymentUndecided, fault.InvalidTransition) {
+		return a.LookAtTransaction(ctx, p.Hash)
 	}
-	return a.LookAtTransaction(ctx, p.Hash)
+	return a.Settings.answer(ctx, record, err)
 }
 
 // Failure says why a try to buy has ended.

@@ -2,6 +2,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -134,60 +135,53 @@ func Load(lookup func(string) (string, bool)) (Config, error) {
 	var problems []error
 	settings := c.settings()
 
-	token, _, _ := read(lookup, Setting{Name: "STAGECOACH_TELEGRAM_TOKEN", Secret: true}) // its own turn reports an error
-	demo := token == demoBot
-
+	token, _ := read(lookup, Setting{Name: "STAGECOACH_TELEGRAM_TOKEN", Secret: true}) // its own turn reports an error
 	for _, setting := range settings {
-		value, given, err := read(lookup, setting)
-		if err != nil {
+		if err := setting.load(lookup, token == demoBot); err != nil {
 			problems = append(problems, err)
-			continue
-		}
-
-		if setting.file != nil {
-			*setting.file, _ = lookup(setting.Name + "_FILE")
-		}
-
-		if !given {
-			value = setting.Default
-		}
-
-		if err := checkSample(value, demo); err != nil {
-			problems = append(problems, fmt.Errorf("%s: %w", setting.Name, err))
-			continue
-		}
-
-		if err := setting.set(value); err != nil {
-			shown := fmt.Sprintf("%q: ", value)
-			if setting.Secret {
-				shown = ""
-			}
-			problems = append(problems, fmt.Errorf("%s: %s%w", setting.Name, shown, err))
 		}
 	}
 
 	for _, setting := range settings {
 		if setting.guarded != nil && !c.mayCarrySecrets(*setting.guarded) {
-			problems = append(
-				problems,
-				fmt.Errorf(
-					"%s: must be an https URL, unless its host is this machine or is named in STAGECOACH_PLAINTEXT_HOSTS",
-					setting.Name,
-				),
-			)
+			problems = append(problems, fmt.Errorf(
+				"%s: must be an https URL, unless its host is this machine or is named in STAGECOACH_PLAINTEXT_HOSTS",
+				setting.Name,
+			))
 		}
 	}
 
 	if sameHost(c.TON.ToncenterURL, c.TON.SecondURL) {
-		problems = append(
-			problems,
-			errors.New(
-				"STAGECOACH_TONCENTER_2_URL: must be of another operator than STAGECOACH_TONCENTER_URL: the two have one host",
-			),
-		)
+		problems = append(problems, errors.New(
+			"STAGECOACH_TONCENTER_2_URL: must be of another operator than STAGECOACH_TONCENTER_URL: the two have one host",
+		))
+	}
+	return c, errors.Join(problems...)
+}
+
+// load reads one setting; demo says whether the demonstration's bot is configured.
+func (s Setting) load(lookup func(string) (string, bool), demo bool) error {
+	value, err := read(lookup, s)
+	if err != nil {
+		return err
 	}
 
-	return c, errors.Join(problems...)
+	if s.file != nil {
+		*s.file, _ = lookup(s.Name + "_FILE")
+	}
+
+	value = cmp.Or(value, s.Default)
+	if err := checkSample(value, demo); err != nil {
+		return fmt.Errorf("%s: %w", s.Name, err)
+	}
+	if err := s.set(value); err != nil {
+		shown := fmt.Sprintf("%q: ", value)
+		if s.Secret {
+			shown = ""
+		}
+		return fmt.Errorf("%s: %s%w", s.Name, shown, err)
+	}
+	return nil
 }
 
 // sameHost says whether two addresses lead to one host and port.
@@ -213,17 +207,16 @@ func (c Config) mayCarrySecrets(address string) bool {
 
 // read gives a setting's value, from its file when the variable itself is empty. Compose passes a variable that is not
 // filled in as an empty one, so that empty means: not given.
-func read(lookup func(string) (string, bool), setting Setting) (value string, given bool, err error) {
-	value, _ = lookup(setting.Name)
+func read(lookup func(string) (string, bool), setting Setting) (string, error) {
+	value, _ := lookup(setting.Name)
 	file, _ := lookup(setting.Name + "_FILE")
-
-	if value == "" && file != "" && setting.Secret && setting.file == nil {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			return "", false, fmt.Errorf("%s_FILE: the file cannot be read", setting.Name)
-		}
-		value = strings.TrimSpace(string(content))
+	if value != "" || file == "" || !setting.Secret || setting.file != nil {
+		return value, nil
 	}
 
-	return value, value != "", nil
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("%s_FILE: the file cannot be read", setting.Name)
+	}
+	return strings.TrimSpace(string(content)), nil
 }

@@ -10,14 +10,14 @@ import (
 
 // stateSet matches a list of states of a workload in a statement: those are made from the tables, in states.go.
 var stateSet = regexp.MustCompile(`(state|status) (NOT )?IN \('(` + `QUEUED|CLAIMED|DOWNLOADING|STREAMING|DELIVERED|FAILED|CANCELLED|EXPIRED|NEW|IN_PROGRESS|BLOCKED|STUCK|DONE` +
-	`|queued|downloading|completed|failed|canceled|pending|processing|processed)'`)
+	`|queued|downloading|completed|failed|canceled|pending|processing|processed|signed|paid|dead|bounced)'`)
 
-// singleState matches a state of a workload that stands in a statement by itself. Two things are none of a workload's:
-// the type of an event, and the status of a user.
+// singleState matches a state of a workload, or a state or kind of a payment, that stands in a statement by itself. The
+// type of an event may have the same name.
 var (
 	singleState = regexp.MustCompile(`(?:[\w.]+ (?:=|<>|IN) \(?(?:'\w+', )*)?'(QUEUED|CLAIMED|DOWNLOADING|STREAMING|DELIVERED|FAILED|CANCELLED|EXPIRED` +
-		`|NEW|IN_PROGRESS|BLOCKED|STUCK|DONE|queued|downloading|completed|failed|canceled|pending|processing|processed)'`)
-	noState = regexp.MustCompile(`^(type (=|IN)|status = 'BLOCKED'$)`)
+		`|NEW|IN_PROGRESS|BLOCKED|STUCK|DONE|queued|downloading|completed|failed|canceled|pending|processing|processed|signed|paid|dead|bounced|purchase|refund)'`)
+	noState = regexp.MustCompile(`^type (=|IN) `)
 )
 
 // stateWrite matches a statement that gives a row of a workload another state.

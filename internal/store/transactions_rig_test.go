@@ -169,9 +169,16 @@ func (b *bank) ok(standing transaction.Snapshot, err error) transaction.Snapshot
 
 func (b *bank) enter(hash string, kind transaction.PaymentKind) transaction.QueueEntry {
 	b.t.Helper()
-	entry, err := b.EnterQueue(b.t.Context(), hash, kind)
+	standing, err := b.EnterQueue(b.t.Context(), hash, kind)
 	b.must(err)
-	return entry
+	line, err := b.PaymentQueue(b.t.Context(), b.wallet, 100)
+	b.must(err)
+
+	place := slices.IndexFunc(line, func(e transaction.QueueEntry) bool { return e.TransactionHash == hash && e.Kind == kind })
+	if entry := line[place]; standing.Turn == nil || standing.Turn.Granted != (entry.GrantedAt != nil) {
+		b.t.Errorf("the snapshot has the turn %+v, the line %+v", standing.Turn, entry)
+	}
+	return line[place]
 }
 
 // want is the order of a transaction as its record stands.

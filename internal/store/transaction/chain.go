@@ -227,7 +227,7 @@ func (t ChainTransaction) keepsDeposit() bool { return !t.Aborted || len(t.Out) 
 
 // boughtAt says whether Stars were bought at an address: what comes from there is no customer's.
 func (in *ingest) boughtAt(ctx context.Context, address string) (bool, error) {
-	return core.Value[bool](ctx, in.tx, `SELECT EXISTS (SELECT 1 FROM payments WHERE wallet = $1 AND destination = $2 AND kind = 'purchase')`,
+	return core.Value[bool](ctx, in.tx, `SELECT EXISTS (SELECT 1 FROM payments WHERE wallet = $1 AND destination = $2 AND `+isPurchase+`)`,
 		in.Address, address)
 }
 

@@ -56,7 +56,7 @@ func (t ChainTransaction) carriedOut(p Payment) bool {
 // time at which it was not valid any more.
 func (in *ingest) declareDead(ctx context.Context) error {
 	dead, err := core.List[Payment](ctx, in.tx, `SELECT `+paymentColumns+` FROM payments
-		WHERE wallet = $1 AND state = 'signed' AND valid_until < $2`, in.Address, in.ScannedTo)
+		WHERE wallet = $1 AND `+isSigned+` AND valid_until < $2`, in.Address, in.ScannedTo)
 	if err != nil {
 		return err
 	}

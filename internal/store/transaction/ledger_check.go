@@ -26,16 +26,16 @@ func (s *Store) LedgerCheck(ctx context.Context, wallet string) ([]Difference, e
 		pay AS (SELECT * FROM payments WHERE wallet = $1),
 		tx AS (SELECT * FROM transactions WHERE wallet = $1),
 		should (account, nano) AS (VALUES
-			('wallet', (SELECT coalesce(sum(in_nano - out_nano - fee_nano), 0) FROM chain)
+			(`+core.Literal(AccountWallet)+`, (SELECT coalesce(sum(in_nano - out_nano - fee_nano), 0) FROM chain)
 				+ coalesce((SELECT amount_nano FROM posted WHERE cause = 'opening/' || $1 AND account = 'wallet'), 0)),
-			('reserved', -(SELECT coalesce(sum(reserved_nano), 0) FROM pay WHERE state = 'signed')),
-			('refund_due', -(SELECT coalesce(sum(refund_due_nano), 0) FROM tx)),
-			('paid', (SELECT coalesce(sum(paid_nano), 0) FROM pay WHERE state = 'paid' AND kind = 'purchase')),
-			('refunded', (SELECT coalesce(sum(paid_nano), 0) FROM pay WHERE state = 'paid' AND kind = 'refund')),
-			('gas', (SELECT coalesce(sum(fee_nano), 0) FROM chain) + (SELECT coalesce(sum(paid_nano - returned_nano), 0) FROM pay WHERE state = 'bounced')),
-			('returning', (SELECT coalesce(sum(returned_nano), 0) FROM pay WHERE state = 'bounced')
+			(`+core.Literal(AccountReserved)+`, -(SELECT coalesce(sum(reserved_nano), 0) FROM pay WHERE `+isSigned+`)),
+			(`+core.Literal(AccountRefundDue)+`, -(SELECT coalesce(sum(refund_due_nano), 0) FROM tx)),
+			(`+core.Literal(AccountPaid)+`, (SELECT coalesce(sum(paid_nano), 0) FROM pay WHERE `+isPaid+` AND `+isPurchase+`)),
+			(`+core.Literal(AccountRefunded)+`, (SELECT coalesce(sum(paid_nano), 0) FROM pay WHERE `+isPaid+` AND `+isRefund+`)),
+			(`+core.Literal(AccountGas)+`, (SELECT coalesce(sum(fee_nano), 0) FROM chain) + (SELECT coalesce(sum(paid_nano - returned_nano), 0) FROM pay WHERE `+isBounced+`)),
+			(`+core.Literal(AccountReturning)+`, (SELECT coalesce(sum(returned_nano), 0) FROM pay WHERE `+isBounced+`)
 				- (SELECT coalesce(sum(in_nano), 0) FROM chain WHERE means = 'bounce')),
-			('received', -(SELECT coalesce(sum(amount_nano), 0) FROM tx) + (SELECT coalesce(sum(reserved_nano), 0) FROM pay WHERE state = 'signed')
+			(`+core.Literal(AccountReceived)+`, -(SELECT coalesce(sum(amount_nano), 0) FROM tx) + (SELECT coalesce(sum(reserved_nano), 0) FROM pay WHERE `+isSigned+`)
 				+ (SELECT coalesce(sum(refund_due_nano), 0) FROM tx)))
 		SELECT what, subject, want::bigint, got::bigint FROM (
 			SELECT 'account' AS what, account AS subject, nano AS want, coalesce(balance_nano, 0) AS got
@@ -44,19 +44,22 @@ func (s *Store) LedgerCheck(ctx context.Context, wallet string) ([]Difference, e
 				FROM posted FULL JOIN balance USING (account) GROUP BY account HAVING coalesce(sum(amount_nano), 0) <> max(coalesce(balance_nano, 0))
 			UNION ALL SELECT 'entry', cause, 0, sum(amount_nano) FROM posted GROUP BY cause HAVING sum(amount_nano) <> 0
 			UNION ALL SELECT 'below zero', account, 0, balance_nano FROM balance
-				WHERE account IN ('wallet', 'paid', 'gas', 'refunded') AND balance_nano < 0
+				WHERE account IN `+neverBelowZero+` AND balance_nano < 0
 			UNION ALL SELECT 'gap in the chain', hash, last_lt, prev_lt FROM chain WHERE prev_lt <> last_lt
 			UNION ALL SELECT 'cursor', $1, (SELECT max(lt) FROM chain), cursor_lt FROM ton_wallets WHERE address = $1 AND cursor_lt <> (SELECT max(lt) FROM chain)
 			UNION ALL SELECT 'deposit', hash, in_nano, coalesce(amount_nano, 0) FROM (SELECT * FROM chain WHERE means = 'deposit') c
 				FULL JOIN tx USING (hash) WHERE in_nano IS DISTINCT FROM amount_nano
 			UNION ALL SELECT 'processed without a payment', hash, 1, 0 FROM tx WHERE `+isProcessed+` AND NOT EXISTS (
-				SELECT 1 FROM pay WHERE transaction_hash = tx.hash AND kind = 'purchase' AND state IN ('paid', 'bounced') AND chain_hash = fragment_transaction_hash)
+				SELECT 1 FROM pay WHERE transaction_hash = tx.hash AND `+isPurchase+` AND (`+isPaid+` OR `+isBounced+`) AND chain_hash = fragment_transaction_hash)
 			UNION ALL SELECT 'refund kept', hash, dust_nano, coalesce(nano, 0) FROM tx LEFT JOIN (
 				SELECT split_part(cause, '/', 2) AS hash, sum(amount_nano) AS nano FROM posted WHERE cause LIKE 'dust/%' AND account = 'refund_due' GROUP BY 1
 				) kept USING (hash) WHERE dust_nano <> coalesce(nano, 0)
-			UNION ALL SELECT 'paid twice', transaction_hash, 1, count(*) FROM pay WHERE state = 'paid' GROUP BY transaction_hash, kind HAVING count(*) > 1
+			UNION ALL SELECT 'paid twice', transaction_hash, 1, count(*) FROM pay WHERE `+isPaid+` GROUP BY transaction_hash, kind HAVING count(*) > 1
 		) differences ORDER BY what, subject`, wallet)
 }
+
+// neverBelowZero are the accounts of what we hold, and of what is gone.
+var neverBelowZero = core.SetOf([]Account{AccountWallet, AccountPaid, AccountGas, AccountRefunded})
 
 // CompareBalance compares the ledger with the balance that the wallet had on the chain right after the transaction at
 // lt. known is false while the cursor stands elsewhere: then there is nothing to compare.
@@ -96,5 +99,5 @@ type PurchaseRecord struct {
 func (s *Store) Purchases(ctx context.Context, wallet string, after int64, limit int) ([]PurchaseRecord, error) {
 	return core.List[PurchaseRecord](ctx, s.db, `SELECT p.id, transaction_hash, chain_hash, username, stars, paid_nano, status, c.at AS paid_at
 		FROM payments p JOIN transactions t ON t.hash = p.transaction_hash JOIN chain_transactions c ON c.wallet = p.wallet AND c.lt = p.chain_lt
-		WHERE p.wallet = $1 AND kind = 'purchase' AND state = 'paid' AND p.id > $2 ORDER BY p.id LIMIT $3`, wallet, after, limit)
+		WHERE p.wallet = $1 AND `+isPurchase+` AND `+isPaid+` AND p.id > $2 ORDER BY p.id LIMIT $3`, wallet, after, limit)
 }

@@ -27,16 +27,23 @@ var (
 
 	spentPayments = core.SetOf([]PaymentState{PaymentSigned, PaymentPaid}) // that may have moved money, or have
 
+	// Conditions on a row of payments.
+	isPurchase = `kind = ` + core.Literal(Purchase)
+	isRefund   = `kind = ` + core.Literal(Refund)
+	isSigned   = `state = ` + core.Literal(PaymentSigned)
+	isPaid     = `state = ` + core.Literal(PaymentPaid)
+	isBounced  = `state = ` + core.Literal(PaymentBounced)
+
 	// Conditions on a row p of payments.
-	spentPurchase = `p.kind = ` + core.Literal(Purchase) + ` AND p.state IN ` + spentPayments
-	openRefund    = `p.kind = ` + core.Literal(Refund) + ` AND p.live AND p.kept_at IS NULL`
-	unheardOf     = `p.kind = ` + core.Literal(Purchase) + ` AND p.state = ` + core.Literal(PaymentPaid) + ` AND p.kept_at IS NULL` // by its destination
+	spentPurchase = `p.` + isPurchase + ` AND p.state IN ` + spentPayments
+	openRefund    = `p.` + isRefund + ` AND p.live AND p.kept_at IS NULL`
+	unheardOf     = `p.` + isPurchase + ` AND p.` + isPaid + ` AND p.kept_at IS NULL` // by its destination
 )
 
 // DrivenTransactions finds transactions by the keys of their workflows. The unique index on hash serves it. A failed
 // one may wait for an operator's retry, and its workflow with it.
 func (s *Store) DrivenTransactions(ctx context.Context, keys []string) (core.DrivenRows, error) {
 	return s.db.DrivenByHash(ctx, keys, `SELECT hash AS key, hash AS entity, now() - updated_at AS changed, NOT (needs_review OR `+unfinished+`
-			OR EXISTS (SELECT 1 FROM payments p WHERE p.transaction_hash = t.hash AND (p.state = `+core.Literal(PaymentSigned)+` OR `+openRefund+`))
+			OR EXISTS (SELECT 1 FROM payments p WHERE p.transaction_hash = t.hash AND (p.`+isSigned+` OR `+openRefund+`))
 		) AS over FROM transactions t WHERE hash = ANY ($1::text[])`)
 }

@@ -32,8 +32,8 @@ var noEntry = fault.New(fault.NoTurn, "this order is not in line")
 // EnterQueue puts an order in line for the wallet's turn, and gives it the turn when nobody is before it. Who is in
 // line already keeps the place. A purchase needs a transaction in processing, a refund one that is owed; an order with
 // a live payment is refused with PAYMENT_UNDECIDED.
-func (s *Store) EnterQueue(ctx context.Context, hash string, kind PaymentKind) (entry QueueEntry, err error) {
-	_, err = s.write(ctx, hash, func(w *writing) error {
+func (s *Store) EnterQueue(ctx context.Context, hash string, kind PaymentKind) (Snapshot, error) {
+	return s.write(ctx, hash, func(w *writing) error {
 		live, err := w.livePayment(ctx, kind)
 		if err != nil {
 			return err
@@ -56,12 +56,11 @@ func (s *Store) EnterQueue(ctx context.Context, hash string, kind PaymentKind) (
 		}
 
 		// Who asked hears the answer here.
-		entry, err = core.One[QueueEntry](ctx, w.DB, noEntry, `UPDATE payment_queue q SET told_at = CASE WHEN granted_at IS NOT NULL THEN $3::timestamptz END
-			WHERE transaction_hash = $1 AND kind = $2 RETURNING `+queueColumns, hash, kind, w.Now)
+		turn, err := core.One[Turn](ctx, w.DB, noEntry, `UPDATE payment_queue SET told_at = CASE WHEN granted_at IS NOT NULL THEN $3::timestamptz END
+			WHERE transaction_hash = $1 AND kind = $2 RETURNING kind, granted_at IS NOT NULL AS granted`, hash, kind, w.Now)
+		w.Turn = &turn
 		return err
 	})
-
-	return entry, err
 }
 
 // The actions by which a payment of each kind is put in line, and signed.
@@ -121,11 +120,11 @@ func grantNext(ctx context.Context, tx core.Session, wallet lockedWallet) (*Queu
 	probing := held && switches.hold.RetryAt != nil && !wallet.Now.Before(*switches.hold.RetryAt)
 	next, err := core.One[QueueEntry](ctx, tx, noEntry, `WITH next AS (
 			SELECT q.transaction_hash, q.kind FROM payment_queue q LEFT JOIN payment_turns t USING (wallet, sender)
-			WHERE q.wallet = $1 AND (q.kind = 'refund' OR $3) AND `+eligible+`
+			WHERE q.wallet = $1 AND (q.`+isRefund+` OR $3) AND `+eligible+`
 				AND NOT EXISTS (SELECT 1 FROM payment_queue WHERE wallet = $1 AND granted_at IS NOT NULL)
-				AND NOT EXISTS (SELECT 1 FROM payments WHERE wallet = $1 AND state = 'signed')
+				AND NOT EXISTS (SELECT 1 FROM payments WHERE wallet = $1 AND `+isSigned+`)
 			ORDER BY `+order+` LIMIT 1
-		) UPDATE payment_queue q SET granted_at = $2, probe = $4 AND q.kind = 'purchase' FROM next
+		) UPDATE payment_queue q SET granted_at = $2, probe = $4 AND q.`+isPurchase+` FROM next
 		WHERE q.transaction_hash = next.transaction_hash AND q.kind = next.kind RETURNING `+queueColumns,
 		wallet.Address, wallet.Now, !held || probing, held, mostPassing)
 	if errors.Is(err, noEntry) {
@@ -142,7 +141,7 @@ func grantNext(ctx context.Context, tx core.Session, wallet lockedWallet) (*Queu
 func (w *writing) leave(ctx context.Context, kinds ...PaymentKind) error {
 	_, err := w.DB.Exec(ctx, `WITH gone AS (
 			DELETE FROM payment_queue q WHERE transaction_hash = $1 AND kind = ANY ($2) AND NOT EXISTS (SELECT 1 FROM payments p
-				WHERE p.transaction_hash = $1 AND p.kind = q.kind AND state = 'signed') RETURNING wallet, sender, granted_at
+				WHERE p.transaction_hash = $1 AND p.kind = q.kind AND `+isSigned+`) RETURNING wallet, sender, granted_at
 		) INSERT INTO payment_turns (wallet, sender, ended_at) SELECT DISTINCT wallet, sender, $3::timestamptz FROM gone WHERE granted_at IS NOT NULL
 		ON CONFLICT (wallet, sender) DO UPDATE SET ended_at = EXCLUDED.ended_at`, w.Hash, kinds, w.Now)
 	return err

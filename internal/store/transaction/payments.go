@@ -100,7 +100,7 @@ const livePayment = `SELECT ` + paymentColumns + ` FROM payments WHERE transacti
 
 // SignedUntil tells until when the wallet's one payment that is signed can be carried out; nil: none is signed.
 func (s *Store) SignedUntil(ctx context.Context, wallet string) (*time.Time, error) {
-	return core.Value[*time.Time](ctx, s.db, `SELECT max(valid_until) FROM payments WHERE wallet = $1 AND state = 'signed'`, wallet)
+	return core.Value[*time.Time](ctx, s.db, `SELECT max(valid_until) FROM payments WHERE wallet = $1 AND `+isSigned, wallet)
 }
 
 // AbandonedPurchases lists paid purchases whose destination has not been heard of, while no workflow asks for it: those

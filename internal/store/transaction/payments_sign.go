@@ -233,7 +233,7 @@ func (s *signing) record(ctx context.Context, seqno int64, signed Signed) (Payme
 
 // countAgain makes a second purchase within one processing the next attempt.
 func (s *signing) countAgain(ctx context.Context) error {
-	again, err := core.Value[bool](ctx, s.DB, `SELECT EXISTS (SELECT 1 FROM payments WHERE transaction_hash = $1 AND kind = 'purchase' AND attempt = $2)`,
+	again, err := core.Value[bool](ctx, s.DB, `SELECT EXISTS (SELECT 1 FROM payments WHERE transaction_hash = $1 AND `+isPurchase+` AND attempt = $2)`,
 		s.Hash, s.Attempt)
 	if again {
 		s.Attempt++

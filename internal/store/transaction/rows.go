@@ -149,7 +149,7 @@ var transactionColumns = `id, hash, wallet, lt, amount_nano, sender, comment, us
 
 // decidingPurchase gives the LastPurchase of a transaction.
 var decidingPurchase = `(SELECT ` + paymentRef + ` || jsonb_build_object('chain_hash', p.chain_hash) FROM payments p
-	WHERE p.transaction_hash = hash AND p.kind = ` + core.Literal(Purchase) + ` ORDER BY p.state IN ` + spentPayments + ` DESC, p.live DESC, p.id DESC LIMIT 1)`
+	WHERE p.transaction_hash = hash AND p.` + isPurchase + ` ORDER BY p.state IN ` + spentPayments + ` DESC, p.live DESC, p.id DESC LIMIT 1)`
 
 // paymentRef gives a PaymentRef of payment p. The index payments_of finds a transaction's few payments.
 const paymentRef = `jsonb_build_object('id', p.id, 'kind', p.kind, 'state', p.state, 'attempt', p.attempt, 'kept', p.kept_at IS NOT NULL)`
@@ -166,8 +166,8 @@ var (
 	// A purchase and a refund exclude each other in the queue.
 	drivenColumns = transactionColumns + `,
 	(SELECT ` + paymentRef + ` FROM payments p
-		WHERE p.transaction_hash = hash AND p.kind = ` + core.Literal(Refund) + ` ORDER BY p.live DESC, p.id DESC LIMIT 1) AS refund,
-	(SELECT count(*) FROM payments p WHERE p.transaction_hash = hash AND p.kind = ` + core.Literal(Purchase) + ` AND p.created_at >= processing_since) AS signed,
+		WHERE p.transaction_hash = hash AND p.` + isRefund + ` ORDER BY p.live DESC, p.id DESC LIMIT 1) AS refund,
+	(SELECT count(*) FROM payments p WHERE p.transaction_hash = hash AND p.` + isPurchase + ` AND p.created_at >= processing_since) AS signed,
 	(SELECT jsonb_build_object('kind', q.kind, 'granted', q.granted_at IS NOT NULL) FROM payment_queue q
 		WHERE q.transaction_hash = hash LIMIT 1) AS turn`
 	drivenByHash = `SELECT ` + drivenColumns + ` FROM transactions WHERE hash = $1`
