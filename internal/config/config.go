@@ -181,6 +181,7 @@ func (s Setting) load(lookup func(string) (string, bool), demo bool) error {
 		}
 		return fmt.Errorf("%s: %s%w", s.Name, shown, err)
 	}
+
 	return nil
 }
 

@@ -29,6 +29,11 @@ func New(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
+// Invalid is VALIDATION_ERROR at a field of the request.
+func Invalid(field, format string, args ...any) *Error {
+	return New(Validation, format, args...).WithField(field)
+}
+
 // Error gives code and message, never the cause: the text may travel to users and into Temporal histories.
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 

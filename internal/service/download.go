@@ -112,13 +112,11 @@ func (c *Downloads) Start(
 func (a DownloadAsk) check() (torrent.Source, error) {
 	switch {
 	case !slices.Contains(download.MediaTypes, a.MediaType):
-		return torrent.Source{}, fault.New(
-			fault.Validation, "media_type is one of %s", strings.Join(download.MediaTypes, ", "),
-		).WithField("media_type")
+		return torrent.Source{}, fault.Invalid(
+			"media_type", "media_type is one of %s", strings.Join(download.MediaTypes, ", "),
+		)
 	case utf8.RuneCountInString(a.Source) > MaxSource || strings.ContainsFunc(a.Source, unicode.IsControl):
-		return torrent.Source{}, fault.New(
-			fault.Validation, "a source is one line of at most %d characters", MaxSource,
-		).WithField("source")
+		return torrent.Source{}, fault.Invalid("source", "a source is one line of at most %d characters", MaxSource)
 	}
 
 	return torrent.ParseSource(a.SourceURL)
@@ -200,7 +198,9 @@ func (c *Downloads) drivenBy(ctx context.Context, workflowID, runID string) (job
 // PROVIDER_UNAVAILABLE, with the reason's code in the details: the wish is recorded and tried until it is confirmed,
 // the answer holds the job as it is. When patience runs out before, the job in the answer is still active, with
 // CancelRequestedAt set. A job that is over, or ends otherwise meanwhile, is INVALID_TRANSITION.
-func (c *Downloads) Cancel(ctx context.Context, user account.User, jobID int64, keepFiles bool) (download.Download, error) {
+func (c *Downloads) Cancel(
+	ctx context.Context, user account.User, jobID int64, keepFiles bool,
+) (download.Download, error) {
 	job, err := c.Get(ctx, user, jobID)
 	if err != nil {
 		return download.Download{}, err

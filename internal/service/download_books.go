@@ -21,17 +21,17 @@ const (
 
 // CreateBook adds a book to the library. A key may be empty; the same key again gives the book that the first request
 // made.
-func (c *Downloads) CreateBook(ctx context.Context, user account.User, title, author, key string) (download.Book, error) {
+func (c *Downloads) CreateBook(
+	ctx context.Context, user account.User, title, author, key string,
+) (download.Book, error) {
 	title, author = strings.TrimSpace(title), strings.TrimSpace(author)
 	switch {
 	case strings.ContainsFunc(title+author, unicode.IsControl):
-		return download.Book{}, fault.New(fault.Validation, "a book's title and author are one line each").WithField("title")
+		return download.Book{}, fault.Invalid("title", "a book's title and author are one line each")
 	case title == "" || utf8.RuneCountInString(title) > MaxBookTitle:
-		return download.Book{}, fault.New(fault.Validation, "a title has 1 to %d characters", MaxBookTitle).WithField("title")
+		return download.Book{}, fault.Invalid("title", "a title has 1 to %d characters", MaxBookTitle)
 	case utf8.RuneCountInString(author) > MaxBookAuthor:
-		return download.Book{}, fault.New(
-			fault.Validation, "an author's name has at most %d characters", MaxBookAuthor,
-		).WithField("author")
+		return download.Book{}, fault.Invalid("author", "an author's name has at most %d characters", MaxBookAuthor)
 	}
 
 	return c.Store.CreateBook(ctx, title, author, core.Request{
@@ -47,7 +47,7 @@ func (c *Downloads) Book(ctx context.Context, id int64) (download.Book, error) {
 // Books lists books, the newest first.
 func (c *Downloads) Books(ctx context.Context, f download.BookFilter) ([]download.Book, error) {
 	if !utf8.ValidString(f.Words) || strings.ContainsFunc(f.Words, unicode.IsControl) {
-		return nil, fault.New(fault.Validation, "what is searched for is text of one line").WithField("q")
+		return nil, fault.Invalid("q", "what is searched for is text of one line")
 	}
 	return c.Store.Books(ctx, f)
 }
@@ -61,9 +61,7 @@ func (c *Downloads) MarkMedium(
 	case !user.IsAdmin():
 		return download.Book{}, fault.New(fault.InsufficientAccess, "only administrators may do this")
 	case status != download.MediaDeleted && status != download.MediaMissing:
-		return download.Book{}, fault.New(
-			fault.Validation, "a person marks a medium as deleted or as missing",
-		).WithField("status")
+		return download.Book{}, fault.Invalid("status", "a person marks a medium as deleted or as missing")
 	}
 
 	if _, err := c.Store.ChangeMedium(ctx, download.MediumChange{BookID: book, MediaType: mediaType, To: status, ActorID: &user.ID}); err != nil {

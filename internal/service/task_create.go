@@ -61,7 +61,7 @@ func (c *Tasks) CreateBatch(
 		return nil, err
 	}
 	if len(graph) == 0 || len(graph) > MaxBatch {
-		return nil, fault.New(fault.Validation, "a batch has 1 to %d tasks", MaxBatch).WithField("tasks")
+		return nil, fault.Invalid("tasks", "a batch has 1 to %d tasks", MaxBatch)
 	}
 
 	graph = slices.Clone(graph)
@@ -142,30 +142,28 @@ func (c *Tasks) check(ctx context.Context, workspaceID int64, row *task.NewTask)
 	title := utf8.RuneCountInString(row.Title)
 	switch {
 	case title < MinTaskTitle || title > MaxTaskTitle:
-		return fault.New(fault.Validation, "a title has %d to %d characters", MinTaskTitle, MaxTaskTitle).WithField("title")
+		return fault.Invalid("title", "a title has %d to %d characters", MinTaskTitle, MaxTaskTitle)
 	case strings.ContainsFunc(row.Title, unicode.IsControl):
-		return fault.New(fault.Validation, "a title is one line of text").WithField("title")
+		return fault.Invalid("title", "a title is one line of text")
 	case utf8.RuneCountInString(row.Description) > MaxDescription:
-		return fault.New(fault.Validation, "a description has at most %d characters", MaxDescription).WithField("description")
+		return fault.Invalid("description", "a description has at most %d characters", MaxDescription)
 	case !lifecycle.IsText(row.Description):
 		return lifecycle.NotText("description")
 	case !slices.Contains([]string{task.Public, task.Private}, row.Visibility):
-		return fault.New(fault.Validation, "visibility is public or private").WithField("visibility")
+		return fault.Invalid("visibility", "visibility is public or private")
 	case !slices.Contains([]string{task.PriorityLow, task.PriorityNormal, task.PriorityHigh, task.PriorityCritical}, row.Priority):
-		return fault.New(fault.Validation, "priority is low, normal, high or critical").WithField("priority")
+		return fault.Invalid("priority", "priority is low, normal, high or critical")
 	case len(row.Labels) > MaxLabels || slices.ContainsFunc(row.Labels, isNoLabel):
-		return fault.New(
-			fault.Validation, "at most %d labels of 1 to %d characters, on one line each", MaxLabels, MaxLabel,
-		).WithField("labels")
+		return fault.Invalid("labels", "at most %d labels of 1 to %d characters, on one line each", MaxLabels, MaxLabel)
 	case len(row.BlockedBy) > MaxBlockers:
-		return fault.New(fault.Validation, "a task has at most %d blockers", MaxBlockers).WithField("blocked_by")
+		return fault.Invalid("blocked_by", "a task has at most %d blockers", MaxBlockers)
 	case row.AssigneeID == nil:
 		return nil
 	}
 
 	member, err := c.Store.IsMember(ctx, workspaceID, *row.AssigneeID)
 	if err == nil && !member {
-		return fault.New(fault.Validation, "the assignee is not a member of the workspace").WithField("assignee_id")
+		return fault.Invalid("assignee_id", "the assignee is not a member of the workspace")
 	}
 	return err
 }

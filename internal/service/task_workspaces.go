@@ -76,7 +76,7 @@ func (c *Tasks) RemoveMember(
 		return task.Workspace{}, err
 	}
 	if memberID == w.OwnerID {
-		return task.Workspace{}, fault.New(fault.Validation, "the owner of a workspace stays its member").WithField("user")
+		return task.Workspace{}, fault.Invalid("user", "the owner of a workspace stays its member")
 	}
 
 	return w, c.Store.RemoveMember(ctx, workspaceID, memberID)
@@ -145,21 +145,19 @@ func (c *Tasks) apply(ch WorkspaceChange, w *task.Workspace) error {
 	}
 
 	if n := utf8.RuneCountInString(w.Name); n < 1 || n > 200 {
-		return fault.New(fault.Validation, "a name has 1 to 200 characters").WithField("name")
+		return fault.Invalid("name", "a name has 1 to 200 characters")
 	}
 
 	w.StatusDeadlines = maps.Clone(w.StatusDeadlines)
 	for status, minutes := range ch.StatusDeadlines {
 		if !slices.Contains(lifecycle.TaskTimed, status) {
-			return fault.New(
-				fault.Validation, "%s has no deadline: only %v do", status, lifecycle.TaskTimed,
-			).WithField("status_deadlines")
+			return fault.Invalid("status_deadlines", "%s has no deadline: only %v do", status, lifecycle.TaskTimed)
 		}
 		if !possible(minutes, c.LeastDeadline) {
-			return fault.New(
-				fault.Validation, "a deadline is 0 (none), or %s to %d minutes", c.LeastDeadline, task.MaxTaskMinutes,
-			).
-				WithField("status_deadlines." + string(status))
+			return fault.Invalid(
+				"status_deadlines."+string(status), "a deadline is 0 (none), or %s to %d minutes", c.LeastDeadline,
+				task.MaxTaskMinutes,
+			)
 		}
 
 		w.StatusDeadlines[status] = minutes
@@ -167,9 +165,9 @@ func (c *Tasks) apply(ch WorkspaceChange, w *task.Workspace) error {
 
 	if ch.StuckReleaseAfter != nil {
 		if !possible(*ch.StuckReleaseAfter, c.LeastRelease) {
-			return fault.New(
-				fault.Validation, "this is 0 (never), or %s to %d minutes", c.LeastRelease, task.MaxTaskMinutes,
-			).WithField("stuck_release_after")
+			return fault.Invalid(
+				"stuck_release_after", "this is 0 (never), or %s to %d minutes", c.LeastRelease, task.MaxTaskMinutes,
+			)
 		}
 		w.StuckReleaseAfter = *ch.StuckReleaseAfter
 	}

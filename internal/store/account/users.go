@@ -111,7 +111,9 @@ func (s *Store) Users(ctx context.Context, status string, after int64, limit int
 
 // Admins lists the active administrators.
 func (s *Store) Admins(ctx context.Context) ([]User, error) {
-	return core.List[User](ctx, s.db, `SELECT `+UserColumns+` FROM users WHERE role = 'ADMIN' AND status = 'ACTIVE' ORDER BY id`)
+	return core.List[User](
+		ctx, s.db, `SELECT `+UserColumns+` FROM users WHERE role = 'ADMIN' AND status = 'ACTIVE' ORDER BY id`,
+	)
 }
 
 // UserChange says what to change of a user; empty fields stay.
@@ -142,6 +144,7 @@ func (s *Store) ChangeUser(ctx context.Context, id int64, c UserChange) (user Us
 			role = coalesce(nullif($4, ''), role), status = coalesce(nullif($5, ''), status),
 			token_hash = coalesce($6, token_hash), updated_at = now()
 			WHERE id = $1 AND forgotten_at IS NULL RETURNING `+UserColumns, id, c.Name, c.Language, c.Role, c.Status, hash)
+
 		return err
 	})
 
@@ -168,7 +171,9 @@ func (s *Store) UserByUsername(ctx context.Context, username string) (User, erro
 func (s *Store) SaveUsername(ctx context.Context, id int64, username string) error {
 	username = PlainUsername(username)
 	return s.db.InTx(ctx, func(tx pgx.Tx) error {
-		same, err := core.Value[bool](ctx, tx, `SELECT username IS NOT DISTINCT FROM nullif($2, '') FROM users WHERE id = $1`, id, username)
+		same, err := core.Value[bool](
+			ctx, tx, `SELECT username IS NOT DISTINCT FROM nullif($2, '') FROM users WHERE id = $1`, id, username,
+		)
 		if err != nil || same {
 			return err
 		}

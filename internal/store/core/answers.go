@@ -84,7 +84,7 @@ func (a *Answers) Answered(ctx context.Context, r Request, answer any) (bool, er
 		return false, Unavailable(err)
 	}
 	if asked != r.Asked {
-		return false, fault.New(fault.Validation, "this key was used for another request").WithField("Idempotency-Key")
+		return false, fault.Invalid("Idempotency-Key", "this key was used for another request")
 	}
 
 	return true, json.Unmarshal(text, answer)

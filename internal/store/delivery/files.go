@@ -146,7 +146,9 @@ func saveFiles(ctx context.Context, tx pgx.Tx, files []File, saved *[]File) erro
 
 // ListedAt says when a folder was last listed whole; zero when never.
 func (s *Store) ListedAt(ctx context.Context, folder string) (time.Time, error) {
-	return core.Value[time.Time](ctx, s.db, `SELECT coalesce((SELECT listed_at FROM listings WHERE path = $1), 'epoch')`, folder)
+	return core.Value[time.Time](
+		ctx, s.db, `SELECT coalesce((SELECT listed_at FROM listings WHERE path = $1), 'epoch')`, folder,
+	)
 }
 
 // MarkListed remembers that a folder, or another thing that is looked through as a whole, was seen now.

@@ -146,7 +146,9 @@ var jobs = &core.Workload[Job, lifecycle.DeliveryState, lifecycle.DeliveryAction
 	Name: lifecycle.WorkloadDelivery, Table: lifecycle.Delivery, None: noJob,
 	Lock: []string{jobSelect + `WHERE j.id = $1 FOR UPDATE OF j`},
 	Entity: func(j *Job) core.Entity[lifecycle.DeliveryState] {
-		return core.Entity[lifecycle.DeliveryState]{ID: strconv.FormatInt(j.ID, 10), Owner: &j.UserID, State: &j.State, Version: &j.RowVersion}
+		return core.Entity[lifecycle.DeliveryState]{
+			ID: strconv.FormatInt(j.ID, 10), Owner: &j.UserID, State: &j.State, Version: &j.RowVersion,
+		}
 	},
 	Facts: func(j *Job) lifecycle.DeliveryFacts { return j.Facts() },
 	Write: queueJob,

@@ -95,7 +95,9 @@ var noDownload = fault.New(fault.DownloadNotFound, "there is no such download")
 // chat. What the same request of the user has made before, or else an active job for the same user, book and medium, is
 // given instead. QUOTA_EXCEEDED: the user has too many active ones. All of it is one statement, behind a lock for the
 // quota.
-func (s *Store) CreateDownload(ctx context.Context, d Download, first core.Event) (job Download, created bool, err error) {
+func (s *Store) CreateDownload(
+	ctx context.Context, d Download, first core.Event,
+) (job Download, created bool, err error) {
 	if err := core.Compare(lifecycle.Download, lifecycle.DownloadState(first.To), first); err != nil {
 		return Download{}, false, err
 	}
@@ -192,7 +194,9 @@ var downloads = &core.Workload[Download, lifecycle.DownloadState, lifecycle.Down
 	Name: lifecycle.WorkloadDownload, Table: lifecycle.Download, None: noDownload,
 	Lock: []string{downloadSelect + `WHERE d.id = $1 FOR UPDATE OF d`},
 	Entity: func(d *Download) core.Entity[lifecycle.DownloadState] {
-		return core.Entity[lifecycle.DownloadState]{ID: strconv.FormatInt(d.ID, 10), Owner: &d.UserID, State: &d.State, Version: &d.RowVersion}
+		return core.Entity[lifecycle.DownloadState]{
+			ID: strconv.FormatInt(d.ID, 10), Owner: &d.UserID, State: &d.State, Version: &d.RowVersion,
+		}
 	},
 	Facts: func(d *Download) lifecycle.DownloadFacts { return d.Facts() },
 	Effects: map[lifecycle.DownloadAction]func(*Download, DownloadStep){
@@ -255,7 +259,9 @@ func noticeOfDownload(_ *Download, e core.Event) (wait time.Duration, told bool)
 
 // MarkDownloadStarted remembers that the job's workflow runs.
 func (s *Store) MarkDownloadStarted(ctx context.Context, id int64) error {
-	return s.db.Do(ctx, `UPDATE download_jobs SET workflow_started_at = coalesce(workflow_started_at, now()) WHERE id = $1`, id)
+	return s.db.Do(
+		ctx, `UPDATE download_jobs SET workflow_started_at = coalesce(workflow_started_at, now()) WHERE id = $1`, id,
+	)
 }
 
 // LiveDownloads lists jobs that are not over and were made at least age ago, with ids above after, ascending.

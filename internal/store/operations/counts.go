@@ -49,6 +49,7 @@ func (s *Store) foldBatch(ctx context.Context) (folded int64, err error) {
 				INSERT INTO counts AS c (kind, key, n) SELECT kind, key, sum(n) FROM gone GROUP BY kind, key
 				ON CONFLICT (kind, key) DO UPDATE SET n = c.n + excluded.n
 			) SELECT count(*) FROM gone`, foldBatch)
+
 		return err
 	})
 

@@ -82,7 +82,7 @@ func (s *Store) DeleteOld(ctx context.Context, old Old, after int64, limit int) 
 	all := s.parts.retentions()
 	at := slices.IndexFunc(all, func(r core.Retention) bool { return r.Kind == old.Kind })
 	if at < 0 {
-		return 0, 0, fault.New(fault.Validation, "there is no such kind of rows").WithField("kind")
+		return 0, 0, fault.Invalid("kind", "there is no such kind of rows")
 	}
 
 	found := all[at]

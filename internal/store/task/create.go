@@ -37,6 +37,7 @@ func (s *Store) CreateTasks(
 	if err := core.Compare(lifecycle.Task, lifecycle.TaskState(first.To), first); err != nil {
 		return nil, false, err
 	}
+
 	plan, err := planGraph(graph)
 	if err != nil {
 		return nil, false, err
@@ -106,7 +107,7 @@ func planGraph(graph []NewTask) (graphPlan, error) {
 	places := map[string]int{}
 	for i, task := range graph {
 		if _, taken := places[task.Ref]; taken {
-			return graphPlan{}, fault.New(fault.Validation, "two tasks have the ref %q", task.Ref).WithField(FieldOf(i, "ref"))
+			return graphPlan{}, fault.Invalid(FieldOf(i, "ref"), "two tasks have the ref %q", task.Ref)
 		}
 		if task.Ref != "" {
 			places[task.Ref] = i

@@ -66,10 +66,13 @@ func (s *Store) ChangeWorkspace(
 	ctx context.Context, id int64, r core.Request, change func(*Workspace) error,
 ) (Workspace, error) {
 	return core.AnswerOnce(ctx, s.db, r, func(tx pgx.Tx) (Workspace, error) {
-		w, err := core.One[Workspace](ctx, tx, noWorkspace, `SELECT `+workspaceColumns+` FROM workspaces WHERE id = $1 FOR UPDATE`, id)
+		w, err := core.One[Workspace](
+			ctx, tx, noWorkspace, `SELECT `+workspaceColumns+` FROM workspaces WHERE id = $1 FOR UPDATE`, id,
+		)
 		if err == nil {
 			err = change(&w)
 		}
+
 		if err != nil {
 			return Workspace{}, err
 		}
@@ -133,7 +136,9 @@ type Member struct {
 }
 
 // Members lists the members of a workspace with ids above after, ascending, as the viewer may see them.
-func (s *Store) Members(ctx context.Context, viewer account.User, workspaceID, after int64, limit int) ([]Member, error) {
+func (s *Store) Members(
+	ctx context.Context, viewer account.User, workspaceID, after int64, limit int,
+) ([]Member, error) {
 	return core.List[Member](ctx, s.db, `SELECT user_id, CASE WHEN agreed_at IS NOT NULL OR user_id = $4 OR $5 THEN name ELSE '' END AS name,
 		agreed_at IS NOT NULL AS agreed, joined_at FROM workspace_members m JOIN users u ON u.id = m.user_id
 		WHERE workspace_id = $1 AND user_id > $2 ORDER BY user_id LIMIT $3`, workspaceID, after, limit, viewer.ID, viewer.IsAdmin())

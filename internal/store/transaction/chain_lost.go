@@ -57,10 +57,9 @@ func (w *writing) adopt(ctx context.Context, chainHash string) error {
 		WHERE wallet = $1 AND hash = $2 AND lt > $6 AND means = 'other' AND in_hash_norm <> '' AND out_nano > 0
 		RETURNING paid_nano, chain_lt`, w.Address, chainHash, w.Hash, w.Attempt, w.Now, w.LT).Scan(&nano, &lt)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return fault.New(
-			fault.Validation,
-			"this is no payment on the chain that the record lacks and that may have been for this transaction",
-		).WithField("payment")
+		return fault.Invalid(
+			"payment", "this is no payment on the chain that the record lacks and that may have been for this transaction",
+		)
 	}
 
 	if err != nil {

@@ -42,6 +42,7 @@ func (in *ingest) settle(ctx context.Context, p Payment, t ChainTransaction) err
 	case !t.carriedOut(p):
 		review = ReviewMismatch
 	}
+
 	return in.close(ctx, p, !wasDead, review)
 }
 

@@ -20,9 +20,7 @@ func (s *Store) ResolveTransaction(
 	ctx context.Context, r Request, outcome lifecycle.TransactionState, message string,
 ) (Snapshot, error) {
 	if !slices.Contains(lifecycle.TransactionOutcomes, outcome) {
-		return Snapshot{}, fault.New(
-			fault.Validation, "the outcome is one of %v", lifecycle.TransactionOutcomes,
-		).WithField("outcome")
+		return Snapshot{}, fault.Invalid("outcome", "the outcome is one of %v", lifecycle.TransactionOutcomes)
 	}
 
 	return s.write(ctx, r.Hash, func(w *writing) error {
@@ -110,6 +108,7 @@ func (s *Store) WriteOffRefund(ctx context.Context, r Request) (Snapshot, error)
 		if err := w.Take(r.step(lifecycle.TransactionActionWriteOff, "")); err != nil {
 			return err
 		}
+
 		w.told = append(w.told, lifecycle.TransactionWriteOff)
 
 		if err := w.forgive(ctx, "written_off", owed); err != nil {
@@ -118,6 +117,7 @@ func (s *Store) WriteOffRefund(ctx context.Context, r Request) (Snapshot, error)
 		if err := w.passTurn(ctx, Refund); err != nil {
 			return err
 		}
+
 		return w.fulfil(ctx, r, lifecycle.TransactionActionWriteOff, "")
 	})
 }

@@ -100,7 +100,9 @@ const livePayment = `SELECT ` + paymentColumns + ` FROM payments WHERE transacti
 
 // SignedUntil tells until when the wallet's one payment that is signed can be carried out; nil: none is signed.
 func (s *Store) SignedUntil(ctx context.Context, wallet string) (*time.Time, error) {
-	return core.Value[*time.Time](ctx, s.db, `SELECT max(valid_until) FROM payments WHERE wallet = $1 AND `+isSigned, wallet)
+	return core.Value[*time.Time](
+		ctx, s.db, `SELECT max(valid_until) FROM payments WHERE wallet = $1 AND `+isSigned, wallet,
+	)
 }
 
 // AbandonedPurchases lists paid purchases whose destination has not been heard of, while no workflow asks for it: those
@@ -112,7 +114,9 @@ func (s *Store) AbandonedPurchases(ctx context.Context, wallet string, limit int
 
 // PaymentsOf lists the payments of a transaction from the first.
 func (s *Store) PaymentsOf(ctx context.Context, hash string) ([]Payment, error) {
-	return core.List[Payment](ctx, s.db, `SELECT `+paymentColumns+` FROM payments WHERE transaction_hash = $1 ORDER BY id`, hash)
+	return core.List[Payment](
+		ctx, s.db, `SELECT `+paymentColumns+` FROM payments WHERE transaction_hash = $1 ORDER BY id`, hash,
+	)
 }
 
 // MarkPaymentSent remembers that the payment's bytes were let go. It is written before they are.
@@ -166,13 +170,15 @@ func (s *Store) SettleDestination(ctx context.Context, id int64, d Destination) 
 // was known: then the deposit is owed. Or processed: then somebody has to look once more, for nothing was paid.
 func (w *writing) bounce(ctx context.Context, p Payment, refund bool) error {
 	if p.ReturnedNano < 0 || p.ReturnedNano > p.PaidNano {
-		return fault.New(fault.Validation, "no more can come back than was paid").WithField("returned_nano")
+		return fault.Invalid("returned_nano", "no more can come back than was paid")
 	}
+
 	_, err := w.DB.Exec(ctx, `UPDATE payments SET state = $3, returned_nano = $2 WHERE id = $1`,
 		p.ID, p.ReturnedNano, PaymentBounced)
 	if err != nil {
 		return err
 	}
+
 	w.Note(lifecycle.TransactionBounced)
 
 	err = post(ctx, w.DB, w.Address, &w.Hash, paymentCause("bounce", p.ID), amounts{
@@ -208,6 +214,7 @@ func (w *writing) bouncePurchase(ctx context.Context, refund bool) error {
 	case refund && w.State == lifecycle.TransactionFailed && w.ErrorClass == lifecycle.NonRetryable:
 		return w.oweDeposit(ctx)
 	}
+
 	return nil
 }
 

@@ -76,6 +76,7 @@ func (s *Store) SignPayment(
 		if err := order.admit(ctx, limits); err != nil {
 			return err
 		}
+
 		payment, err = order.sign(ctx, sign)
 		return err
 	})
@@ -116,11 +117,11 @@ func (s *signing) due() error {
 	s.reserved = s.want.AmountNano + s.want.GasNano
 	switch {
 	case s.want.AmountNano <= 0 || s.want.GasNano < 0:
-		return fault.New(fault.Validation, "a payment needs an amount").WithField("amount_nano")
+		return fault.Invalid("amount_nano", "a payment needs an amount")
 	case s.want.Kind == Purchase && s.want.Attempt != s.Attempt:
 		return s.otherAttempt(lifecycle.TransactionActionBuy)
 	case s.want.Kind == Refund && s.want.Destination != s.Sender:
-		return fault.New(fault.Validation, "a refund goes to the sender").WithField("destination")
+		return fault.Invalid("destination", "a refund goes to the sender")
 	}
 
 	if err := s.Take(TransactionStep{Action: signingOf[s.want.Kind]}); err != nil {
@@ -167,6 +168,7 @@ func (s *signing) notStopped(ctx context.Context) error {
 			fault.PaymentsHeld, "the chain has payments that the record has not read yet",
 		).With("reason", "behind")
 	}
+
 	return nil
 }
 
@@ -197,9 +199,7 @@ func (s *signing) sign(ctx context.Context, sign func(seqno uint32) (Signed, err
 		return Payment{}, err
 	}
 	if s.ScannedTo != nil && !signed.ValidUntil.After(*s.ScannedTo) {
-		return Payment{}, fault.New(
-			fault.Validation, "the payment would be signed for a time that has passed",
-		).WithField("valid_until")
+		return Payment{}, fault.Invalid("valid_until", "the payment would be signed for a time that has passed")
 	}
 
 	payment, err := s.record(ctx, seqno, signed)

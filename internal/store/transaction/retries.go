@@ -111,6 +111,7 @@ func (s *Store) RetryTransaction(ctx context.Context, r Request) (Snapshot, erro
 		case err != nil:
 			return err
 		}
+
 		return w.fulfil(ctx, r, lifecycle.TransactionActionRetry, "")
 	})
 }

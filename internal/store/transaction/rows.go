@@ -175,7 +175,9 @@ var (
 
 // TransactionByHash finds a transaction.
 func (s *Store) TransactionByHash(ctx context.Context, hash string) (Transaction, error) {
-	return core.One[Transaction](ctx, s.db, noTransaction, `SELECT `+transactionColumns+` FROM transactions WHERE hash = $1`, hash)
+	return core.One[Transaction](
+		ctx, s.db, noTransaction, `SELECT `+transactionColumns+` FROM transactions WHERE hash = $1`, hash,
+	)
 }
 
 // Filter chooses transactions; zero fields choose all.
@@ -225,7 +227,9 @@ func (s *Store) LiveTransactions(
 
 // MarkTransactionStarted remembers that the transaction's workflow runs.
 func (s *Store) MarkTransactionStarted(ctx context.Context, hash string) error {
-	return s.db.Do(ctx, `UPDATE transactions SET workflow_started_at = coalesce(workflow_started_at, now()) WHERE hash = $1`, hash)
+	return s.db.Do(
+		ctx, `UPDATE transactions SET workflow_started_at = coalesce(workflow_started_at, now()) WHERE hash = $1`, hash,
+	)
 }
 
 // SnapshotOfTransaction reads a transaction as its workflow needs it.
@@ -257,6 +261,7 @@ func (t Transaction) snapshot() Snapshot {
 	if t.State == lifecycle.TransactionProcessing {
 		snapshot.Sender = mark(t.Sender)
 	}
+
 	if t.Purchase != nil {
 		snapshot.Purchase = &t.Purchase.PaymentRef
 	}

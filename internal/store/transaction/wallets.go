@@ -59,7 +59,9 @@ func (s *Store) WalletByAddress(ctx context.Context, address string) (Wallet, er
 
 // ActiveWallet finds the wallet that was looked at last: WALLET_NOT_FOUND when there never was one.
 func (s *Store) ActiveWallet(ctx context.Context) (Wallet, error) {
-	return core.One[Wallet](ctx, s.db, noWallet, `SELECT `+walletColumns+` FROM ton_wallets ORDER BY updated_at DESC LIMIT 1`)
+	return core.One[Wallet](
+		ctx, s.db, noWallet, `SELECT `+walletColumns+` FROM ton_wallets ORDER BY updated_at DESC LIMIT 1`,
+	)
 }
 
 // lockedWallet is a wallet whose lock this database transaction holds, and the moment at which it got it: what one

@@ -241,6 +241,7 @@ func (s *Store) FinishTransaction(ctx context.Context, hash string, attempt int)
 		if err != nil {
 			return err
 		}
+
 		return w.end(ctx, lifecycle.TransactionFinished)
 	})
 }
@@ -266,6 +267,7 @@ func (s *Store) FailTransaction(ctx context.Context, f Failure) (Snapshot, error
 		if err := w.Take(TransactionStep{Action: lifecycle.TransactionActionFail, Comment: f.Message}); err != nil {
 			return passedOver(err)
 		}
+
 		w.ErrorClass = f.Class
 
 		var err error
@@ -275,6 +277,7 @@ func (s *Store) FailTransaction(ctx context.Context, f Failure) (Snapshot, error
 		case f.Refund:
 			err = w.oweDeposit(ctx)
 		}
+
 		if err != nil {
 			return err
 		}
