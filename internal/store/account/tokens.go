@@ -214,9 +214,8 @@ func (s *Store) RotateToken(
 ) (rotated Token, err error) {
 	hash := hashToken(secret)
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
-		before, err := oneHash(
-			ctx, tx, `SELECT hash FROM tokens WHERE id = $2 AND user_id = $1 AND revoked_at IS NULL FOR UPDATE`, t.UserID, t.ID,
-		)
+		before, err := oneHash(ctx, tx, `SELECT hash FROM tokens
+			WHERE id = $2 AND user_id = $1 AND revoked_at IS NULL FOR UPDATE`, t.UserID, t.ID)
 		if err != nil {
 			return err
 		}

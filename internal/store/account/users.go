@@ -171,9 +171,8 @@ func (s *Store) UserByUsername(ctx context.Context, username string) (User, erro
 func (s *Store) SaveUsername(ctx context.Context, id int64, username string) error {
 	username = PlainUsername(username)
 	return s.db.InTx(ctx, func(tx pgx.Tx) error {
-		same, err := core.Value[bool](
-			ctx, tx, `SELECT username IS NOT DISTINCT FROM nullif($2, '') FROM users WHERE id = $1`, id, username,
-		)
+		same, err := core.Value[bool](ctx, tx, `SELECT username IS NOT DISTINCT FROM nullif($2, '') FROM users
+			WHERE id = $1`, id, username)
 		if err != nil || same {
 			return err
 		}
@@ -185,9 +184,8 @@ func (s *Store) SaveUsername(ctx context.Context, id int64, username string) err
 			return err
 		}
 
-		_, err = tx.Exec(
-			ctx, `UPDATE users SET username = nullif($2, '') WHERE id = $1 AND forgotten_at IS NULL`, id, username,
-		)
+		_, err = tx.Exec(ctx, `UPDATE users SET username = nullif($2, '')
+			WHERE id = $1 AND forgotten_at IS NULL`, id, username)
 		return err
 	})
 }

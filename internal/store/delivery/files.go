@@ -146,9 +146,8 @@ func saveFiles(ctx context.Context, tx pgx.Tx, files []File, saved *[]File) erro
 
 // ListedAt says when a folder was last listed whole; zero when never.
 func (s *Store) ListedAt(ctx context.Context, folder string) (time.Time, error) {
-	return core.Value[time.Time](
-		ctx, s.db, `SELECT coalesce((SELECT listed_at FROM listings WHERE path = $1), 'epoch')`, folder,
-	)
+	return core.Value[time.Time](ctx, s.db, `SELECT coalesce((SELECT listed_at FROM listings
+		WHERE path = $1), 'epoch')`, folder)
 }
 
 // MarkListed remembers that a folder, or another thing that is looked through as a whole, was seen now.
@@ -189,9 +188,8 @@ type SentFile struct {
 
 // SentFile finds the Telegram file_id of content that was delivered before, with the name it was sent under.
 func (s *Store) SentFile(ctx context.Context, sha256 string, size int64) (fileID, name string, err error) {
-	err = s.db.QueryRow(
-		ctx, `SELECT telegram_file_id, name FROM sent_files WHERE sha256 = $1 AND size = $2`, sha256, size,
-	).Scan(&fileID, &name)
+	err = s.db.QueryRow(ctx, `SELECT telegram_file_id, name FROM sent_files
+		WHERE sha256 = $1 AND size = $2`, sha256, size).Scan(&fileID, &name)
 	if err == pgx.ErrNoRows {
 		return "", "", nil
 	}

@@ -58,9 +58,8 @@ func (s *Store) ChangeMedium(ctx context.Context, c MediumChange) (changed bool,
 // writeMedium writes a change with its event; the book's row is locked, so that its events are counted one by one.
 func writeMedium(ctx context.Context, tx pgx.Tx, c MediumChange, from string, owner int64) error {
 	entity := strconv.FormatInt(c.BookID, 10)
-	seq, err := core.Value[int64](
-		ctx, tx, `SELECT coalesce(max(seq), 0) + 1 FROM events WHERE workload = $1 AND entity_id = $2`, books, entity,
-	)
+	seq, err := core.Value[int64](ctx, tx, `SELECT coalesce(max(seq), 0) + 1 FROM events
+		WHERE workload = $1 AND entity_id = $2`, books, entity)
 	if err != nil {
 		return err
 	}

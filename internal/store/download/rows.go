@@ -259,9 +259,8 @@ func noticeOfDownload(_ *Download, e core.Event) (wait time.Duration, told bool)
 
 // MarkDownloadStarted remembers that the job's workflow runs.
 func (s *Store) MarkDownloadStarted(ctx context.Context, id int64) error {
-	return s.db.Do(
-		ctx, `UPDATE download_jobs SET workflow_started_at = coalesce(workflow_started_at, now()) WHERE id = $1`, id,
-	)
+	return s.db.Do(ctx, `UPDATE download_jobs SET workflow_started_at = coalesce(workflow_started_at, now())
+		WHERE id = $1`, id)
 }
 
 // LiveDownloads lists jobs that are not over and were made at least age ago, with ids above after, ascending.

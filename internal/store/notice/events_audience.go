@@ -40,9 +40,8 @@ func (s *Store) AudienceOf(ctx context.Context, events []core.StreamedEvent, use
 		return a, nil
 	}
 
-	found, err := core.List[audienceTask](
-		ctx, s.db, `SELECT id, creator_id, assignee_id, workspace_id, visibility FROM tasks WHERE id = ANY ($1)`, ids,
-	)
+	found, err := core.List[audienceTask](ctx, s.db, `SELECT id, creator_id, assignee_id, workspace_id, visibility
+		FROM tasks WHERE id = ANY ($1)`, ids)
 	if err != nil {
 		return a, err
 	}

@@ -74,9 +74,8 @@ func (s *Store) ForgetProcess(ctx context.Context, identity string) error {
 
 // OutsideSystems lists the systems that were ever called, by name.
 func (s *Store) OutsideSystems(ctx context.Context) ([]OutsideSystem, error) {
-	return core.List[OutsideSystem](
-		ctx, s.db, `SELECT name, succeeded_at, failed_at, error, failing_since FROM outside_systems ORDER BY name`,
-	)
+	return core.List[OutsideSystem](ctx, s.db, `SELECT name, succeeded_at, failed_at, error, failing_since
+		FROM outside_systems ORDER BY name`)
 }
 
 // Processes lists the processes that were heard of within age.

@@ -167,9 +167,8 @@ func (s *Store) EventsOfTask(ctx context.Context, id, after int64, limit int) ([
 func (s *Store) CommentTask(ctx context.Context, id int64, comment string, r core.Request) (core.StreamedEvent, error) {
 	return core.AnswerOnce(ctx, s.db, r, func(tx pgx.Tx) (core.StreamedEvent, error) {
 		var seq, creator int64
-		err := tx.QueryRow(
-			ctx, `UPDATE tasks SET last_seq = last_seq + 1 WHERE id = $1 RETURNING last_seq, creator_id`, id,
-		).Scan(&seq, &creator)
+		err := tx.QueryRow(ctx, `UPDATE tasks SET last_seq = last_seq + 1
+			WHERE id = $1 RETURNING last_seq, creator_id`, id).Scan(&seq, &creator)
 		if err == pgx.ErrNoRows {
 			return core.StreamedEvent{}, noTask
 		}

@@ -56,7 +56,6 @@ func (s *Store) DisputeDeposit(ctx context.Context, hash string) (Snapshot, erro
 
 // AnyDisputed says whether a deposit waits for a person. The index transactions_review has the few that need review.
 func (s *Store) AnyDisputed(ctx context.Context) (bool, error) {
-	return core.Value[bool](
-		ctx, s.db, `SELECT EXISTS (SELECT 1 FROM transactions WHERE needs_review AND review_reason = $1)`, ReviewDisputed,
-	)
+	return core.Value[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM transactions
+		WHERE needs_review AND review_reason = $1)`, ReviewDisputed)
 }

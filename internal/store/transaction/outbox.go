@@ -48,9 +48,8 @@ func (s *Store) UntoldOf(ctx context.Context, wallet string, limit int) (untold 
 
 // MarkSettledTold remembers that a transaction's workflow knows how its payment was settled.
 func (s *Store) MarkSettledTold(ctx context.Context, paymentID int64) error {
-	return s.db.Do(
-		ctx, `UPDATE payments SET told_at = now() WHERE id = $1 AND settled_at IS NOT NULL AND told_at IS NULL`, paymentID,
-	)
+	return s.db.Do(ctx, `UPDATE payments SET told_at = now()
+		WHERE id = $1 AND settled_at IS NOT NULL AND told_at IS NULL`, paymentID)
 }
 
 // MarkTurnTold remembers that a transaction's workflow knows of the turn that was granted at that time.

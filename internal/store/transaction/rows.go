@@ -227,9 +227,8 @@ func (s *Store) LiveTransactions(
 
 // MarkTransactionStarted remembers that the transaction's workflow runs.
 func (s *Store) MarkTransactionStarted(ctx context.Context, hash string) error {
-	return s.db.Do(
-		ctx, `UPDATE transactions SET workflow_started_at = coalesce(workflow_started_at, now()) WHERE hash = $1`, hash,
-	)
+	return s.db.Do(ctx, `UPDATE transactions SET workflow_started_at = coalesce(workflow_started_at, now())
+		WHERE hash = $1`, hash)
 }
 
 // SnapshotOfTransaction reads a transaction as its workflow needs it.

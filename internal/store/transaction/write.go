@@ -220,9 +220,8 @@ func (s *Store) SaveQuote(ctx context.Context, q Quote) (Snapshot, error) {
 
 		w.Username, w.Stars, w.QuoteNano, w.Recipient = q.Username, q.Stars, q.PriceNano, q.Recipient
 		w.Edited = true
-		return w.DB.QueryRow(
-			ctx, `SELECT (SELECT id FROM users WHERE username = $1)`, account.PlainUsername(q.Username),
-		).Scan(&w.UserID)
+		return w.DB.QueryRow(ctx, `SELECT (SELECT id FROM users
+			WHERE username = $1)`, account.PlainUsername(q.Username)).Scan(&w.UserID)
 	})
 }
 
