@@ -1,6 +1,11 @@
 package core
 
-import "github.com/jackc/pgx/v5"
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
 
 // Part is what the statements about all workloads must know of one.
 type Part struct {
@@ -74,3 +79,48 @@ const keepEvents = "events"
 
 // RemovedText stands where a text has to be and the person who wrote it was forgotten.
 const RemovedText = "removed"
+
+// Counted gives the counts of kinds $1 as one row for each key.
+const Counted = `SELECT kind, key, sum(n)::bigint AS n FROM (
+		SELECT kind, key, n FROM counts WHERE kind = ANY ($1) UNION ALL SELECT kind, key, n FROM count_changes WHERE kind = ANY ($1)
+	) c GROUP BY kind, key HAVING sum(n) <> 0`
+
+// OverviewCounts are what a status counts in one look.
+type OverviewCounts struct {
+	Counts         map[string]map[string]int64 // by kind and key: those of a workload by its name and state
+	OpenFindings   int64                       // up to 10,000
+	RecentFindings int64                       // the same
+}
+
+// DrivenRow is the row that a workflow drives, as the reconciler compares it with a workflow that it has found running.
+type DrivenRow struct {
+	Key     string        `db:"key"` // the workflow's id without the workload's name
+	Entity  string        `db:"entity"`
+	Over    bool          `db:"over"`    // nothing is left for a workflow to do
+	Changed time.Duration `db:"changed"` // since the row changed
+}
+
+// DrivenRows are the rows whose workflows have the keys that were asked for.
+type DrivenRows struct {
+	Rows     map[string]DrivenRow // by key
+	Possible map[string]bool      // keys that a row can have; of the others nothing is known
+}
+
+// DrivenByHash finds rows whose workflows have hashes of 64 hexadecimal digits for keys.
+func (db *DB) DrivenByHash(ctx context.Context, keys []string, query string) (DrivenRows, error) {
+	possible := map[string]bool{}
+	for _, key := range keys {
+		possible[key] = len(key) == 64
+	}
+	return db.Driven(ctx, possible, query, keys)
+}
+
+// Driven reads the rows of the keys that a row can have.
+func (db *DB) Driven(ctx context.Context, possible map[string]bool, query string, args ...any) (DrivenRows, error) {
+	found, err := List[DrivenRow](ctx, db, query, args...)
+	rows := make(map[string]DrivenRow, len(found))
+	for _, row := range found {
+		rows[row.Key] = row
+	}
+	return DrivenRows{Rows: rows, Possible: possible}, err
+}

@@ -2,6 +2,10 @@
 package download
 
 import (
+	"context"
+	"strconv"
+	"strings"
+
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/internal/lifecycle"
@@ -66,4 +70,29 @@ func forgetDownloads(batch *pgx.Batch, user, by int64) {
 		cancel_requested_by = CASE WHEN cancel_requested_at IS NULL AND status IN `+liveDownloads+` THEN $2 ELSE cancel_requested_by END,
 		cancel_requested_at = CASE WHEN status IN `+liveDownloads+` THEN coalesce(cancel_requested_at, now()) ELSE cancel_requested_at END
 		WHERE user_id = $1 AND source_url <> $3`, user, by, core.RemovedText)
+}
+
+// DrivenDownloads finds downloads by the keys of their workflows, user/book/medium: the last one of each.
+func (s *Store) DrivenDownloads(ctx context.Context, keys []string) (core.DrivenRows, error) {
+	possible := map[string]bool{}
+	var asked, media []string
+	var users, books []int64
+	for _, key := range keys {
+		parts := strings.Split(key, "/")
+		if len(parts) != 3 {
+			continue
+		}
+		user, errUser := strconv.ParseInt(parts[0], 10, 64)
+		book, errBook := strconv.ParseInt(parts[1], 10, 64)
+		if errUser == nil && errBook == nil {
+			possible[key], asked = true, append(asked, key)
+			users, books, media = append(users, user), append(books, book), append(media, parts[2])
+		}
+	}
+
+	return s.db.Driven(ctx, possible, `SELECT DISTINCT ON (asked.key) asked.key, d.id::text AS entity, d.status NOT IN `+liveDownloads+` AS over,
+		now() - d.updated_at_utc AS changed
+		FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[]) AS asked (key, user_id, book_id, media_type)
+		JOIN download_jobs d ON d.user_id = asked.user_id AND d.book_id = asked.book_id AND d.media_type = asked.media_type
+		ORDER BY asked.key, d.id DESC`, asked, users, books, media)
 }

@@ -2,6 +2,9 @@
 package task
 
 import (
+	"context"
+	"strconv"
+
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/internal/lifecycle"
@@ -72,4 +75,18 @@ func forgetTasks(batch *pgx.Batch, user, _ int64) {
 	batch.Queue(`DELETE FROM workspace_members m USING workspaces w
 		WHERE m.user_id = $1 AND w.id = m.workspace_id AND w.owner_id <> $1`, user)
 	batch.Queue(`UPDATE task_events SET comment = '' WHERE actor_id = $1 AND comment <> ''`, user)
+}
+
+// DrivenTasks finds tasks by the keys of their workflows. The primary key serves it.
+func (s *Store) DrivenTasks(ctx context.Context, keys []string) (core.DrivenRows, error) {
+	possible := map[string]bool{}
+	var ids []int64
+	for _, key := range keys {
+		id, err := strconv.ParseInt(key, 10, 64)
+		if err == nil {
+			possible[key], ids = true, append(ids, id)
+		}
+	}
+	return s.db.Driven(ctx, possible, `SELECT id::text AS key, id::text AS entity, status IN `+endedTasks+` AS over, now() - updated_at AS changed
+		FROM tasks WHERE id = ANY ($1::bigint[])`, ids)
 }
