@@ -4,14 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
@@ -115,14 +113,13 @@ func (c *Deliveries) create(
 		FileID: file.ID, FileName: file.Name, Size: file.Size, Source: source,
 	}
 
-	rule, err := lifecycle.Delivery.Decide("", lifecycle.DeliveryRequest{
-		Action: lifecycle.DeliveryActionEnqueue, Roles: []lifecycle.Role{lifecycle.Owner},
-	}, job.Facts())
+	asked := delivery.JobStep{Action: lifecycle.DeliveryActionEnqueue, Roles: []lifecycle.Role{lifecycle.Owner}}
+	first, _, err := core.Move(lifecycle.Delivery, "", asked, job.Facts())
 	if err != nil {
 		return delivery.Job{}, false, err
 	}
 
-	job, created, err := c.Store.CreateJob(ctx, job, core.Event{Type: rule.Event, To: string(rule.To)})
+	job, created, err := c.Store.CreateJob(ctx, job, first)
 	if created && c.OnEnqueued != nil {
 		c.OnEnqueued(source)
 	}
@@ -132,9 +129,8 @@ func (c *Deliveries) create(
 // Start starts a job's workflow; one that was started before is left alone.
 func (c *Deliveries) Start(ctx context.Context, jobID int64, workflowID string, ownerID int64) error {
 	owner := strconv.FormatInt(ownerID, 10)
-	_, err := c.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+	err := start(ctx, c.Temporal, client.StartWorkflowOptions{
 		ID:                       workflowID,
-		TaskQueue:                lifecycle.MainQueue,
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		StaticSummary:            lifecycle.DeliveryTitle(jobID),
@@ -144,8 +140,8 @@ func (c *Deliveries) Start(ctx context.Context, jobID int64, workflowID string, 
 			temporalio.OwnerAttribute.ValueSet(owner),
 		),
 	}, lifecycle.DeliveryType, jobID)
-	if _, before := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); err != nil && !before {
-		return temporalio.Unreachable(err)
+	if err != nil {
+		return err
 	}
 
 	return c.Store.MarkJobStarted(ctx, jobID)

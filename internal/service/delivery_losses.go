@@ -39,7 +39,7 @@ func (c *Deliveries) reportLosses(ctx context.Context) error {
 	}
 }
 
-func (c *Deliveries) reportLoss(ctx context.Context, job delivery.SilentJob) error {
+func (c *Deliveries) reportLoss(ctx context.Context, job delivery.LiveJob) error {
 	description, err := c.Temporal.DescribeWorkflowExecution(ctx, job.WorkflowID(), "")
 	if temporalio.IsNotFound(err) {
 		return nil // the sweep over the live rows settles it

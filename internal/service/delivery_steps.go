@@ -178,7 +178,7 @@ func (c *Deliveries) Finish(ctx context.Context, end lifecycle.DeliveryEnd) (lif
 // it wakes. receipt is Telegram's, as the last heartbeat had it (0: none); next is when the next attempt begins. A job
 // whose heartbeat is younger than age is not lost.
 func (c *Deliveries) Lose(
-	ctx context.Context, silent delivery.SilentJob, age time.Duration, receipt int64, next *time.Time,
+	ctx context.Context, silent delivery.LiveJob, age time.Duration, receipt int64, next *time.Time,
 ) (job delivery.Job, changed bool, err error) {
 	job, err = c.Store.ChangeJob(ctx, silent.ID, func(walk *delivery.JobWalk) error {
 		job := walk.Row

@@ -83,15 +83,13 @@ func (c *Downloads) Start(
 		InfohashV1: origin.V1, InfohashV2: origin.V2, RequestKey: ask.Key,
 	}
 
-	rule, err := lifecycle.Download.Decide(
-		"", lifecycle.DownloadRequest{Action: lifecycle.DownloadActionEnqueue, Roles: []lifecycle.Role{lifecycle.Owner}},
-		wanted.Facts(),
-	)
+	asked := download.DownloadStep{Action: lifecycle.DownloadActionEnqueue, Roles: []lifecycle.Role{lifecycle.Owner}}
+	first, _, err := core.Move(lifecycle.Download, "", asked, wanted.Facts())
 	if err != nil {
 		return download.Download{}, false, err
 	}
 
-	job, created, err = c.Store.CreateDownload(ctx, wanted, core.Event{Type: rule.Event, To: string(rule.To)})
+	job, created, err = c.Store.CreateDownload(ctx, wanted, first)
 	if err != nil {
 		return download.Download{}, false, err
 	}
@@ -142,9 +140,10 @@ func downloadStart(job download.Download) client.StartWorkflowOptions {
 // Restart starts a job's workflow anew from the record, whatever became of the one before: the record was set back.
 func (c *Downloads) Restart(ctx context.Context, job download.Download) error {
 	options := downloadStart(job)
-	options.WorkflowIDConflictPolicy, options.WorkflowExecutionErrorWhenAlreadyStarted = enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING, false
-	if _, err := c.Temporal.ExecuteWorkflow(ctx, options, lifecycle.DownloadType, job.ID); err != nil {
-		return temporalio.Unreachable(err)
+	options.WorkflowIDConflictPolicy = enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING
+	options.WorkflowExecutionErrorWhenAlreadyStarted = false
+	if err := start(ctx, c.Temporal, options, lifecycle.DownloadType, job.ID); err != nil {
+		return err
 	}
 	return c.Store.MarkDownloadStarted(ctx, job.ID)
 }

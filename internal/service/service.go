@@ -5,6 +5,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"stagecoach/internal/fault"
@@ -12,6 +13,10 @@ import (
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
+	"stagecoach/internal/temporalio"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
 )
 
 // rolesOf returns the roles that a user has towards what belongs to owner.
@@ -24,6 +29,16 @@ func rolesOf(user account.User, owner int64) []lifecycle.Role {
 		roles = append(roles, lifecycle.Admin)
 	}
 	return roles
+}
+
+// start starts a row's workflow. One that was started before is left alone, or not, as the options say.
+func start(ctx context.Context, c client.Client, o client.StartWorkflowOptions, workflow string, row any) error {
+	o.TaskQueue = lifecycle.MainQueue
+	_, err := c.ExecuteWorkflow(ctx, o, workflow, row)
+	if _, before := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); err != nil && !before {
+		return temporalio.Unreachable(err)
+	}
+	return nil
 }
 
 // pollUntil looks again and again, with growing pauses, until look is done or has failed, patience is over, or ctx

@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
@@ -81,16 +79,15 @@ func (c *Tasks) Restart(ctx context.Context, task task.Task) error {
 func (c *Tasks) start(
 	ctx context.Context, task task.Task, closed enumspb.WorkflowIdReusePolicy, running enumspb.WorkflowIdConflictPolicy,
 ) error {
-	_, err := c.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+	err := start(ctx, c.Temporal, client.StartWorkflowOptions{
 		ID:                       task.WorkflowID(),
-		TaskQueue:                lifecycle.MainQueue,
 		WorkflowIDReusePolicy:    closed,
 		WorkflowIDConflictPolicy: running,
 		StaticSummary:            lifecycle.TaskTitle(task.ID, strconv.FormatInt(task.WorkspaceID, 10)),
 		TypedSearchAttributes:    taskAttributes(task),
 	}, lifecycle.TaskType, task.ID)
-	if _, before := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); err != nil && !before {
-		return temporalio.Unreachable(err)
+	if err != nil {
+		return err
 	}
 
 	return c.Store.MarkTaskStarted(ctx, task.ID)
@@ -127,8 +124,10 @@ func (c *Tasks) Refresh(ctx context.Context, workflowID string) error {
 // act asks a task's workflow for a transition and gives the task as it was just after. The same key again gives the
 // first answer, whatever has happened since: the record keeps it together with the transition.
 func (c *Tasks) act(
-	ctx context.Context, user account.User, taskID int64, action lifecycle.TaskAction, in lifecycle.TaskInput, key string,
+	ctx context.Context, user account.User, taskID int64, action lifecycle.TaskAction, to lifecycle.TaskState,
+	comment, key string,
 ) (task.Task, error) {
+	in := lifecycle.TaskInput{Actor: user.ID, Comment: comment, To: to}
 	if err := lifecycle.CheckTaskInput(action, in); err != nil {
 		return task.Task{}, err
 	}

@@ -14,30 +14,24 @@ import (
 
 // Claim takes a free task for the user. A key may be empty; the same key again gives the first answer, here and below.
 func (c *Tasks) Claim(ctx context.Context, user account.User, taskID int64, comment, key string) (task.Task, error) {
-	return c.act(ctx, user, taskID, lifecycle.TaskActionClaim, lifecycle.TaskInput{Actor: user.ID, Comment: comment}, key)
+	return c.act(ctx, user, taskID, lifecycle.TaskActionClaim, "", comment, key)
 }
 
 // Escalate blocks a task that somebody else works on.
 func (c *Tasks) Escalate(ctx context.Context, user account.User, taskID int64, comment, key string) (task.Task, error) {
-	return c.act(
-		ctx, user, taskID, lifecycle.TaskActionEscalate, lifecycle.TaskInput{Actor: user.ID, Comment: comment}, key,
-	)
+	return c.act(ctx, user, taskID, lifecycle.TaskActionEscalate, "", comment, key)
 }
 
 // Takeover takes a task that is STUCK in somebody else's hands, or in nobody's.
 func (c *Tasks) Takeover(ctx context.Context, user account.User, taskID int64, comment, key string) (task.Task, error) {
-	return c.act(
-		ctx, user, taskID, lifecycle.TaskActionTakeover, lifecycle.TaskInput{Actor: user.ID, Comment: comment}, key,
-	)
+	return c.act(ctx, user, taskID, lifecycle.TaskActionTakeover, "", comment, key)
 }
 
 // Status gives the task another status.
 func (c *Tasks) Status(
 	ctx context.Context, user account.User, taskID int64, to lifecycle.TaskState, comment, key string,
 ) (task.Task, error) {
-	return c.act(
-		ctx, user, taskID, lifecycle.TaskActionStatus, lifecycle.TaskInput{Actor: user.ID, Comment: comment, To: to}, key,
-	)
+	return c.act(ctx, user, taskID, lifecycle.TaskActionStatus, to, comment, key)
 }
 
 // Comment adds a comment to a task that the user may see, in whatever status it is.

@@ -75,15 +75,16 @@ func (c *Tasks) CreateBatch(
 		}
 	}
 
-	rule, err := lifecycle.Task.Decide(
-		"", lifecycle.TaskRequest{Action: lifecycle.TaskActionCreate, Roles: []lifecycle.Role{lifecycle.Anyone}},
-		lifecycle.TaskFacts{},
-	)
+	asked := core.Step[lifecycle.TaskState, lifecycle.TaskAction]{
+		Action: lifecycle.TaskActionCreate, Roles: []lifecycle.Role{lifecycle.Anyone},
+	}
+
+	first, _, err := core.Move(lifecycle.Task, "", asked, lifecycle.TaskFacts{})
 	if err != nil {
 		return nil, err
 	}
 
-	made, created, err := c.Store.CreateTasks(ctx, workspaceID, graph, core.Event{Type: rule.Event, To: string(rule.To)}, core.Request{
+	made, created, err := c.Store.CreateTasks(ctx, workspaceID, graph, first, core.Request{
 		UserID: user.ID, Key: key, Asked: fmt.Sprintf("create %d %s", workspaceID, fingerprint(graph)),
 	})
 	if err != nil {

@@ -2,12 +2,10 @@ package service
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
@@ -154,11 +152,7 @@ func (c *Transactions) Switches(ctx context.Context) ([]transaction.Switch, erro
 
 // Start starts a transaction's workflow, unless it runs. One that ran before goes on from where the record stands.
 func (c *Transactions) Start(ctx context.Context, hash string) error {
-	_, err := c.Temporal.ExecuteWorkflow(ctx, transactionStart(hash), lifecycle.TransactionType, hash)
-	if _, before := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); err != nil && !before {
-		return temporalio.Unreachable(err)
-	}
-	return c.Store.MarkTransactionStarted(ctx, hash)
+	return c.start(ctx, transactionStart(hash), hash)
 }
 
 // Refresh lets a transaction's workflow look where the record stands.
@@ -171,8 +165,12 @@ func (c *Transactions) Refresh(ctx context.Context, hash string) error {
 func (c *Transactions) Restart(ctx context.Context, hash string) error {
 	options := transactionStart(hash)
 	options.WorkflowIDConflictPolicy = enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING
-	if _, err := c.Temporal.ExecuteWorkflow(ctx, options, lifecycle.TransactionType, hash); err != nil {
-		return temporalio.Unreachable(err)
+	return c.start(ctx, options, hash)
+}
+
+func (c *Transactions) start(ctx context.Context, options client.StartWorkflowOptions, hash string) error {
+	if err := start(ctx, c.Temporal, options, lifecycle.TransactionType, hash); err != nil {
+		return err
 	}
 	return c.Store.MarkTransactionStarted(ctx, hash)
 }

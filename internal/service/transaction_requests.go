@@ -24,7 +24,7 @@ func (c *Transactions) Retry(
 	ctx context.Context, user account.User, hash, comment, key string,
 ) (transaction.Transaction, error) {
 	return c.act(
-		ctx, user, hash, lifecycle.TransactionActionRetry, lifecycle.TransactionInput{Actor: user.ID, Comment: comment}, key,
+		ctx, hash, lifecycle.TransactionActionRetry, lifecycle.TransactionInput{Actor: user.ID, Comment: comment}, key,
 	)
 }
 
@@ -35,7 +35,7 @@ func (c *Transactions) Resolve(
 	ctx context.Context, user account.User, hash string, outcome lifecycle.TransactionState, payment, comment, key string,
 ) (transaction.Transaction, error) {
 	return c.act(
-		ctx, user, hash, lifecycle.TransactionActionResolve,
+		ctx, hash, lifecycle.TransactionActionResolve,
 		lifecycle.TransactionInput{Actor: user.ID, Outcome: outcome, Payment: payment, Comment: comment}, key,
 	)
 }
@@ -45,19 +45,18 @@ func (c *Transactions) WriteOff(
 	ctx context.Context, user account.User, hash, comment, key string,
 ) (transaction.Transaction, error) {
 	return c.act(
-		ctx, user, hash, lifecycle.TransactionActionWriteOff, lifecycle.TransactionInput{Actor: user.ID, Comment: comment},
+		ctx, hash, lifecycle.TransactionActionWriteOff, lifecycle.TransactionInput{Actor: user.ID, Comment: comment},
 		key,
 	)
 }
 
 func (c *Transactions) act(
-	ctx context.Context, user account.User, hash string, action lifecycle.TransactionAction, in lifecycle.TransactionInput,
-	key string,
+	ctx context.Context, hash string, action lifecycle.TransactionAction, in lifecycle.TransactionInput, key string,
 ) (transaction.Transaction, error) {
 	if err := lifecycle.CheckTransactionInput(action, in); err != nil {
 		return transaction.Transaction{}, err
 	}
-	r := transaction.TransactionAsked(user.ID, key, action, hash, in.Outcome, in.Payment, in.Comment)
+	r := transaction.TransactionAsked(in.Actor, key, action, hash, in.Outcome, in.Payment, in.Comment)
 	return once(ctx, c.Store, r, transaction.TransactionAnswerOf, isDecided, func(id string) (transaction.Transaction, error) {
 		return c.decide(ctx, hash, action, in, id)
 	})

@@ -51,7 +51,9 @@ func (w *transactionWorkload) Prepare(ctx context.Context) error {
 
 func (w *transactionWorkload) Live(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error) {
 	page, err := w.Store.LiveTransactions(ctx, age, after, limit)
-	return rowsOf(page, err, func(t transaction.Transaction) liveTransaction { return liveTransaction{row: t, workload: w} })
+	return rowsOf(
+		page, err, func(t transaction.Transaction) liveTransaction { return liveTransaction{row: t, workload: w} },
+	)
 }
 
 func (w *transactionWorkload) Driven(ctx context.Context, keys []string) (core.DrivenRows, error) {

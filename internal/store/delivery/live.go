@@ -31,18 +31,21 @@ type LiveJob struct {
 	ID                int64                   `db:"id"`
 	IdempotencyKey    string                  `db:"idempotency_key"`
 	UserID            int64                   `db:"user_id"`
+	Claim             int                     `db:"claim"`
 	State             lifecycle.DeliveryState `db:"state"`
 	WorkflowStartedAt *time.Time              `db:"workflow_started_at"`
 	HeartbeatAge      *float64                `db:"heartbeat_age"` // seconds
 }
+
+const liveColumns = `id, idempotency_key, user_id, claim, state, workflow_started_at,
+	extract(epoch FROM now() - heartbeat_at)::float8 AS heartbeat_age`
 
 // WorkflowID is the id of the workflow that drives the job.
 func (j LiveJob) WorkflowID() string { return Job{IdempotencyKey: j.IdempotencyKey}.WorkflowID() }
 
 // LiveJobs lists live jobs that were made at least age ago, with ids above after, ascending.
 func (s *Store) LiveJobs(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveJob, error) {
-	return core.List[LiveJob](ctx, s.db, `SELECT id, idempotency_key, user_id, state, workflow_started_at,
-		extract(epoch FROM now() - heartbeat_at)::float8 AS heartbeat_age FROM jobs
+	return core.List[LiveJob](ctx, s.db, `SELECT `+liveColumns+` FROM jobs
 		WHERE state IN `+liveJobs+` AND id > $1 AND created_at < now() - $2::interval
 		ORDER BY id LIMIT $3`, after, age, limit)
 }

@@ -186,20 +186,10 @@ func (s *Store) MarkAckPending(ctx context.Context, id int64, claim int, pending
 	return tag.RowsAffected() == 1, core.Unavailable(err)
 }
 
-// SilentJob is a held job whose worker has not been heard of for some time.
-type SilentJob struct {
-	ID             int64  `db:"id"`
-	IdempotencyKey string `db:"idempotency_key"`
-	Claim          int    `db:"claim"`
-}
-
-// WorkflowID is the id of the workflow that drives the job.
-func (j SilentJob) WorkflowID() string { return Job{IdempotencyKey: j.IdempotencyKey}.WorkflowID() }
-
 // SilentJobs lists held jobs whose last heartbeat is older than age, with ids above after, ascending. The index
 // jobs_held has them at its beginning, so that this costs nothing for jobs whose workers are well.
-func (s *Store) SilentJobs(ctx context.Context, age time.Duration, after int64, limit int) ([]SilentJob, error) {
-	return core.List[SilentJob](ctx, s.db, `SELECT id, idempotency_key, claim FROM jobs
+func (s *Store) SilentJobs(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveJob, error) {
+	return core.List[LiveJob](ctx, s.db, `SELECT `+liveColumns+` FROM jobs
 		WHERE state IN `+heldJobs+` AND heartbeat_at < now() - $2::interval AND id > $1
 		ORDER BY id LIMIT $3`, after, age, limit)
 }
