@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -63,10 +64,38 @@ type DownloadAsk struct {
 // MaxSource is how many characters the name of a source may have.
 const MaxSource = 100
 
-// Start asks for a download. What the same key has made before, or one for the same user, book and medium that is
-// active, is given instead, and created is false. A job that is recorded is not lost: if Temporal cannot be reached
+// keptDownload is the id of the download that a key was first answered with.
+type keptDownload int64
+
+// Told gives the id.
+func (k keptDownload) Told() (int64, error) { return int64(k), nil }
+
+// Start asks for a download. What the same key was answered with before, or one for the same user, book and medium that
+// is active, is given instead, and created is false. A job that is recorded is not lost: if Temporal cannot be reached
 // now, the reconciler starts it. Where there is no qBittorrent it is PROVIDER_UNAVAILABLE.
 func (c *Downloads) Start(
+	ctx context.Context, user account.User, ask DownloadAsk,
+) (job download.Download, created bool, err error) {
+	request := core.Request{
+		UserID: user.ID, Key: ask.Key,
+		Asked: fmt.Sprintf("download %d %s %q %s", ask.BookID, ask.MediaType, ask.Source, ask.SourceURL),
+	}
+
+	never := func(*fault.Error) bool { return false } // a refusal may be over when it is asked for again
+	kept := func(id *int64, _ *fault.Error) keptDownload { return keptDownload(*id) }
+	first, err := once(ctx, c.Store, request, kept, never, func(string) (int64, error) {
+		job, created, err = c.start(ctx, user, ask)
+		return job.ID, err
+	})
+	if err != nil || first == job.ID {
+		return job, created, err
+	}
+
+	job, err = c.Get(ctx, user, first)
+	return job, false, err
+}
+
+func (c *Downloads) start(
 	ctx context.Context, user account.User, ask DownloadAsk,
 ) (job download.Download, created bool, err error) {
 	origin, err := ask.check()

@@ -20,29 +20,25 @@ var forgetUser = server.Operation{
 		"When Temporal is away the record has forgotten and the answer is an error: the same request again ends what runs. Once more changes nothing.",
 }
 
-func (h *handlers) forgetUser(ctx context.Context, in *userInput) (*server.Answer[shape.User], error) {
-	id, err := server.UserID(in.ID)
-	if err != nil {
-		return nil, err
-	}
-
+func (h *handlers) forgetUser(ctx context.Context, in *userInput) (none shape.User, err error) {
+	id := server.PathID(in.ID)
 	admin := server.Caller(ctx)
 	if id == admin.ID {
-		return nil, fault.New(fault.OwnAccess, "another administrator has to forget you").WithField("id")
+		return none, fault.New(fault.OwnAccess, "another administrator has to forget you").WithField("id")
 	}
 
 	user, err := h.Store.Forget(ctx, id, admin.ID)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 
 	h.Audit(ctx, admin, forgetUser, in.ID, account.OutcomeDone)
 
 	for _, workload := range h.workloads {
 		if err := workload.Release(ctx, user); err != nil {
-			return nil, err
+			return none, err
 		}
 	}
 
-	return server.Answered(userFrom(user)), nil
+	return userFrom(user), nil
 }

@@ -102,43 +102,35 @@ var (
 	}
 )
 
-func (h *handlers) listTokens(
-	ctx context.Context, in *struct{ server.Paging },
-) (*server.Answer[shape.Page[shape.Token]], error) {
+func (h *handlers) listTokens(ctx context.Context, in *struct{ server.Paging }) (shape.Page[shape.Token], error) {
 	return h.tokensOf(ctx, server.Caller(ctx), in.Paging)
 }
 
-func (h *handlers) tokensOf(
-	ctx context.Context, user account.User, in server.Paging,
-) (*server.Answer[shape.Page[shape.Token]], error) {
+func (h *handlers) tokensOf(ctx context.Context, user account.User, in server.Paging) (shape.Page[shape.Token], error) {
 	return server.ListOf(in, tokensCursor, func(after int64, limit int) ([]account.Token, error) {
 		return h.Store.Tokens(ctx, user.ID, after, limit)
 	}, func(t account.Token) int64 { return t.ID }, tokenFrom(server.PrincipalOf(ctx), user.Role))
 }
 
-func (h *handlers) createToken(ctx context.Context, in *createTokenInput) (*server.Answer[shape.Token], error) {
+func (h *handlers) createToken(ctx context.Context, in *createTokenInput) (none shape.Token, err error) {
 	who := server.PrincipalOf(ctx)
 	if err := eachOnce(in.Body.Scopes); err != nil {
-		return nil, err
+		return none, err
 	}
 	if err := who.Require(in.Body.Scopes...); err != nil {
-		return nil, err
+		return none, err
 	}
 
 	ends, err := endOf(who, in.Body.ExpiresAt, who.Token.ExpiresAt)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 
 	secret := account.NewToken()
 	made, err := h.Store.CreateToken(
 		ctx, account.Token{UserID: who.User.ID, Name: in.Body.Name, Scopes: in.Body.Scopes, ExpiresAt: ends}, secret,
 	)
-	if err != nil {
-		return nil, err
-	}
-
-	return server.Answered(withSecret(who, made, secret)), nil
+	return withSecret(who, made, secret), err
 }
 
 // eachOnce refuses a scope that is named twice. Huma's uniqueItems fails on a list whose items have no type that can be
@@ -179,11 +171,7 @@ func endOf(who server.Principal, asked, usual *time.Time) (*time.Time, error) {
 
 // ownToken finds a token of the caller's that grants no more than the caller's current one.
 func (h *handlers) ownToken(ctx context.Context, id string) (account.Token, error) {
-	number, err := server.FindID(id, fault.TokenNotFound, "token")
-	if err != nil {
-		return account.Token{}, err
-	}
-
+	number := server.PathID(id)
 	who := server.PrincipalOf(ctx)
 	token, err := h.Store.TokenByID(ctx, who.User.ID, number)
 	if err != nil {
@@ -192,22 +180,22 @@ func (h *handlers) ownToken(ctx context.Context, id string) (account.Token, erro
 	return token, who.Require(token.Grants(who.User.Role)...)
 }
 
-func (h *handlers) revokeToken(ctx context.Context, in *tokenInput) (*struct{}, error) {
+func (h *handlers) revokeToken(ctx context.Context, in *tokenInput) (struct{}, error) {
 	token, err := h.ownToken(ctx, in.ID)
 	if err != nil {
-		return nil, err
+		return struct{}{}, err
 	}
 	user := server.Caller(ctx)
-	return &struct{}{}, h.Store.RevokeToken(ctx, user.ID, token.ID, user.ID)
+	return struct{}{}, h.Store.RevokeToken(ctx, user.ID, token.ID, user.ID)
 }
 
-func (h *handlers) rotateToken(ctx context.Context, in *rotateTokenInput) (*server.Answer[shape.Token], error) {
+func (h *handlers) rotateToken(ctx context.Context, in *rotateTokenInput) (none shape.Token, err error) {
 	token, err := h.ownToken(ctx, in.ID)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	if token.Configured {
-		return nil, fault.New(
+		return none, fault.New(
 			fault.InvalidTransition, "this token comes from the configuration: change STAGECOACH_ADMIN_TOKEN",
 		)
 	}
@@ -219,46 +207,30 @@ func (h *handlers) rotateToken(ctx context.Context, in *rotateTokenInput) (*serv
 
 	who := server.PrincipalOf(ctx)
 	if token.ExpiresAt, err = endOf(who, asked.ExpiresAt, token.ExpiresAt); err != nil {
-		return nil, err
+		return none, err
 	}
 
 	secret := account.NewToken()
 	rotated, err := h.Store.RotateToken(ctx, token, secret, time.Duration(asked.GraceSeconds)*time.Second)
-	if err != nil {
-		return nil, err
-	}
-
-	return server.Answered(withSecret(who, rotated, secret)), nil
+	return withSecret(who, rotated, secret), err
 }
 
-func (h *handlers) listUserTokens(
-	ctx context.Context, in *userTokensInput,
-) (*server.Answer[shape.Page[shape.Token]], error) {
-	id, err := server.UserID(in.ID)
-	if err != nil {
-		return nil, err
-	}
+func (h *handlers) listUserTokens(ctx context.Context, in *userTokensInput) (none shape.Page[shape.Token], err error) {
+	id := server.PathID(in.ID)
 	user, err := h.Store.UserByID(ctx, id)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	return h.tokensOf(ctx, user, in.Paging)
 }
 
-func (h *handlers) revokeUserToken(ctx context.Context, in *userTokenInput) (*struct{}, error) {
-	user, err := server.UserID(in.ID)
-	if err != nil {
-		return nil, err
-	}
-
-	token, err := server.FindID(in.Token, fault.TokenNotFound, "token")
-	if err != nil {
-		return nil, err
-	}
+func (h *handlers) revokeUserToken(ctx context.Context, in *userTokenInput) (struct{}, error) {
+	user := server.PathID(in.ID)
+	token := server.PathID(in.Token)
 	if err := h.Store.RevokeToken(ctx, user, token, server.Caller(ctx).ID); err != nil {
-		return nil, err
+		return struct{}{}, err
 	}
 
 	h.Audit(ctx, server.Caller(ctx), revokeUserToken, in.ID, account.OutcomeDone)
-	return &struct{}{}, nil
+	return struct{}{}, nil
 }

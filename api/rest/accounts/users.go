@@ -147,10 +147,10 @@ func Register(s *server.Server, workloads []service.Workload) {
 	server.Register(s, revokeUserToken, h.revokeUserToken)
 }
 
-func (h *handlers) createUser(ctx context.Context, in *createUserInput) (*server.Answer[shape.User], error) {
+func (h *handlers) createUser(ctx context.Context, in *createUserInput) (none shape.User, err error) {
 	token, scopes, err := firstToken(ctx, in.Body.Role, in.Body.Scopes)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 
 	user, err := h.Store.CreateUser(ctx, account.User{
@@ -158,11 +158,11 @@ func (h *handlers) createUser(ctx context.Context, in *createUserInput) (*server
 		Status: account.UserActive,
 	}, token, scopes...)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 
 	h.Audit(ctx, server.Caller(ctx), createUser, shape.ID(user.ID), account.OutcomeDone)
-	return server.Answered(userWithToken(user, token)), nil
+	return userWithToken(user, token), nil
 }
 
 // firstToken makes a new user's token: of the scopes that were asked for, or none for all that the role allows. Neither
@@ -203,76 +203,67 @@ func roleAllows(role string, scopes []account.Scope) error {
 	return nil
 }
 
-func (h *handlers) listUsers(ctx context.Context, in *listUsersInput) (*server.Answer[shape.Page[shape.User]], error) {
+func (h *handlers) listUsers(ctx context.Context, in *listUsersInput) (shape.Page[shape.User], error) {
 	return server.ListOf(in.Paging, usersCursor, func(after int64, limit int) ([]account.User, error) {
 		return h.Store.Users(ctx, in.Status, after, limit)
 	}, func(u account.User) int64 { return u.ID }, userFrom)
 }
 
-func (h *handlers) getUser(ctx context.Context, in *userInput) (*server.Answer[shape.User], error) {
-	id, err := server.UserID(in.ID)
-	if err != nil {
-		return nil, err
-	}
+func (h *handlers) getUser(ctx context.Context, in *userInput) (shape.User, error) {
+	id := server.PathID(in.ID)
 	user, err := h.Store.UserByID(ctx, id)
-	return server.Answered(userFrom(user)), err
+	return userFrom(user), err
 }
 
-func (h *handlers) changeUser(ctx context.Context, in *changeUserInput) (*server.Answer[shape.User], error) {
-	change := account.UserChange{Name: in.Body.Name, Language: in.Body.Language, Role: in.Body.Role, Status: in.Body.Status}
+func (h *handlers) changeUser(ctx context.Context, in *changeUserInput) (none shape.User, err error) {
+	change := account.UserChange{
+		Name: in.Body.Name, Language: in.Body.Language, Role: in.Body.Role, Status: in.Body.Status,
+	}
 	if change == (account.UserChange{}) {
-		return nil, fault.New(fault.Validation, "give at least one of name, role, status and language").WithField("body")
+		return none, fault.New(fault.Validation, "give at least one of name, role, status and language").WithField("body")
 	}
 
-	id, err := server.UserID(in.ID)
-	if err != nil {
-		return nil, err
-	}
-
+	id := server.PathID(in.ID)
 	admin := server.Caller(ctx)
 	if id == admin.ID {
 		if change.Role != "" && change.Role != account.RoleAdmin {
-			return nil, fault.New(fault.OwnAccess, "another administrator has to change your role").WithField("role")
+			return none, fault.New(fault.OwnAccess, "another administrator has to change your role").WithField("role")
 		}
 		if change.Status != "" && change.Status != account.UserActive {
-			return nil, fault.New(fault.OwnAccess, "another administrator has to change your status").WithField("status")
+			return none, fault.New(fault.OwnAccess, "another administrator has to change your status").WithField("status")
 		}
 	}
 
 	if err := h.mayEmpower(ctx, id, change); err != nil {
-		return nil, err
+		return none, err
 	}
 
 	user, err := h.Store.ChangeUser(ctx, id, change)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 
 	h.Audit(ctx, admin, changeUser, in.ID, account.OutcomeDone)
-	return server.Answered(userFrom(user)), nil
+	return userFrom(user), nil
 }
 
-func (h *handlers) renewToken(ctx context.Context, in *userInput) (*server.Answer[shape.User], error) {
-	id, err := server.UserID(in.ID)
-	if err != nil {
-		return nil, err
-	}
-
+func (h *handlers) renewToken(ctx context.Context, in *userInput) (none shape.User, err error) {
+	id := server.PathID(in.ID)
 	user, err := h.Store.UserByID(ctx, id)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	if err := server.PrincipalOf(ctx).Require(account.ScopesOf(user.Role)...); err != nil {
-		return nil, err
+		return none, err
 	}
 
 	token := account.NewToken()
 	if user, err = h.Store.ChangeUser(ctx, id, account.UserChange{Token: token}); err != nil {
-		return nil, err
+		return none, err
 	}
 
 	h.Audit(ctx, server.Caller(ctx), renewToken, in.ID, account.OutcomeDone)
-	return server.Answered(userWithToken(user, token)), nil
+	return userWithToken(user, token), nil
 }
 
 // mayEmpower refuses to make an administrator with a token that does not grant all that one may do: their tokens would.

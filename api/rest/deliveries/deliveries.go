@@ -31,11 +31,6 @@ type createDeliveryInput struct {
 	} `nameHint:"DeliveryRequest"`
 }
 
-type createDeliveryOutput struct {
-	Status int
-	Body   shape.Delivery
-}
-
 type listDeliveriesInput struct {
 	server.Paging
 	State string `query:"state" enum:"QUEUED,CLAIMED,DOWNLOADING,STREAMING,DELIVERED,FAILED,CANCELLED,EXPIRED" doc:"Only those in this state"`
@@ -96,7 +91,7 @@ func Register(s *server.Server, deliveries *service.Deliveries, files *catalog.C
 		return err
 	})
 
-	server.Register(s, createDelivery, h.createDelivery)
+	server.RegisterRaw(s, createDelivery, h.createDelivery)
 	server.Register(s, listDeliveries, h.listDeliveries)
 	server.Register(s, getDelivery, h.getDelivery)
 	server.Register(s, listDeliveryEvents, h.listDeliveryEvents)
@@ -115,7 +110,7 @@ func Register(s *server.Server, deliveries *service.Deliveries, files *catalog.C
 	}, h.listFiles)
 }
 
-func (h *handlers) createDelivery(ctx context.Context, in *createDeliveryInput) (*createDeliveryOutput, error) {
+func (h *handlers) createDelivery(ctx context.Context, in *createDeliveryInput) (*server.Made[shape.Delivery], error) {
 	user := server.Caller(ctx)
 	fileID, ok := shape.ParseID(in.Body.FileID)
 	if !ok {
@@ -130,18 +125,11 @@ func (h *handlers) createDelivery(ctx context.Context, in *createDeliveryInput) 
 		return nil, err
 	}
 
-	out := &createDeliveryOutput{Status: http.StatusOK}
-	if created {
-		out.Status = http.StatusCreated
-	}
-
-	out.Body, err = h.deliveryOf(ctx, user, job)
-	return out, err
+	body, err := h.deliveryOf(ctx, user, job)
+	return server.MadeOf(body, created), err
 }
 
-func (h *handlers) listDeliveries(
-	ctx context.Context, in *listDeliveriesInput,
-) (*server.Answer[shape.Page[shape.Delivery]], error) {
+func (h *handlers) listDeliveries(ctx context.Context, in *listDeliveriesInput) (shape.Page[shape.Delivery], error) {
 	user := server.Caller(ctx)
 	filter := delivery.Filter{UserID: user.ID, State: lifecycle.DeliveryState(in.State)}
 	if user.IsAdmin() {
@@ -159,37 +147,34 @@ func (h *handlers) listDeliveries(
 	}, func(j delivery.Job) int64 { return j.ID }, func(j delivery.Job) shape.Delivery { return h.deliveryFrom(user, j, places) })
 }
 
-func (h *handlers) getDelivery(ctx context.Context, in *deliveryInput) (*server.Answer[shape.Delivery], error) {
+func (h *handlers) getDelivery(ctx context.Context, in *deliveryInput) (none shape.Delivery, err error) {
 	job, err := h.findDelivery(ctx, getDelivery, in.ID)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	body, err := h.deliveryOf(ctx, server.Caller(ctx), job)
-	return server.Answered(body), err
+	return body, err
 }
 
 func (h *handlers) listDeliveryEvents(
 	ctx context.Context, in *deliveryInput,
-) (*server.Answer[shape.Page[shape.History]], error) {
+) (none shape.Page[shape.History], err error) {
 	job, err := h.findDelivery(ctx, listDeliveryEvents, in.ID)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	events, err := h.Store.EventsOf(ctx, lifecycle.WorkloadDelivery, shape.ID(job.ID))
-	if err != nil {
-		return nil, err
-	}
-	return server.Answered(server.PageOf("", len(events), events, nil, server.HistoryFrom)), nil
+	return server.PageOf("", len(events), events, nil, server.HistoryFrom), err
 }
 
-func (h *handlers) cancelDelivery(ctx context.Context, in *deliveryInput) (*server.Answer[shape.Delivery], error) {
+func (h *handlers) cancelDelivery(ctx context.Context, in *deliveryInput) (none shape.Delivery, err error) {
 	user := server.Caller(ctx)
 	job, err := h.findDelivery(ctx, cancelDelivery, in.ID)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	if job, err = h.deliveries.Cancel(ctx, user, job.ID); err != nil {
-		return nil, err
+		return none, err
 	}
 
 	if job.UserID != user.ID {
@@ -197,18 +182,13 @@ func (h *handlers) cancelDelivery(ctx context.Context, in *deliveryInput) (*serv
 	}
 
 	body, err := h.deliveryOf(ctx, user, job)
-	return server.Answered(body), err
+	return body, err
 }
 
 // findDelivery gives a delivery that the caller may see. To reach for another's is audited, though it is answered as if
 // there were none.
 func (h *handlers) findDelivery(ctx context.Context, op server.Operation, id string) (delivery.Job, error) {
-	jobID, err := server.FindID(id, fault.DeliveryNotFound, "delivery")
-	if err != nil {
-		return delivery.Job{}, err
-	}
-
-	job, err := h.deliveries.Find(ctx, server.Caller(ctx), jobID)
+	job, err := h.deliveries.Find(ctx, server.Caller(ctx), server.PathID(id))
 	return job, h.Refusal(ctx, op, id, err)
 }
 

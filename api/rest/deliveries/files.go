@@ -28,10 +28,10 @@ type listFilesInput struct {
 
 const filesCursor = "files"
 
-func (h *handlers) listFiles(ctx context.Context, in *listFilesInput) (*server.Answer[shape.FileList], error) {
+func (h *handlers) listFiles(ctx context.Context, in *listFilesInput) (none shape.FileList, err error) {
 	place, err := in.After(filesCursor)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 
 	offset := int(place)
@@ -40,10 +40,7 @@ func (h *handlers) listFiles(ctx context.Context, in *listFilesInput) (*server.A
 	}
 
 	listing, err := h.files.Folder(ctx, in.Path, in.Limit, offset)
-	if err != nil {
-		return nil, err
-	}
-	return server.Answered(listed(listing)), nil
+	return listed(listing), err
 }
 
 func listed(l catalog.Listing) shape.FileList {
@@ -59,20 +56,18 @@ func listed(l catalog.Listing) shape.FileList {
 	return body
 }
 
-func (h *handlers) searchFiles(
-	ctx context.Context, in *listFilesInput, offset int,
-) (*server.Answer[shape.FileList], error) {
+func (h *handlers) searchFiles(ctx context.Context, in *listFilesInput, offset int) (none shape.FileList, err error) {
 	if in.Path != "/" {
-		return nil, fault.New(fault.Validation, "a search looks through all folders: leave path out").WithField("path")
+		return none, fault.New(fault.Validation, "a search looks through all folders: leave path out").WithField("path")
 	}
 
 	files, indexing, err := h.files.Search(ctx, in.Q, in.Limit+1, offset)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 
 	end := func(delivery.File) int64 { return int64(offset + in.Limit) }
-	return server.Answered(shape.FileList{
+	return shape.FileList{
 		Page: server.PageOf(filesCursor, in.Limit, files, end, fileOf), Indexing: indexing,
-	}), nil
+	}, nil
 }

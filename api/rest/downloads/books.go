@@ -66,15 +66,12 @@ var (
 	}
 )
 
-func (h *handlers) createBook(ctx context.Context, in *createBookInput) (*server.Answer[shape.Book], error) {
+func (h *handlers) createBook(ctx context.Context, in *createBookInput) (shape.Book, error) {
 	book, err := h.downloads.CreateBook(ctx, server.Caller(ctx), in.Body.Title, in.Body.Author, in.Key)
-	if err != nil {
-		return nil, err
-	}
-	return server.Answered(bookFor(server.Caller(ctx))(book)), nil
+	return bookFor(server.Caller(ctx))(book), err
 }
 
-func (h *handlers) listBooks(ctx context.Context, in *listBooksInput) (*server.Answer[shape.Page[shape.Book]], error) {
+func (h *handlers) listBooks(ctx context.Context, in *listBooksInput) (shape.Page[shape.Book], error) {
 	filter := download.BookFilter{Words: in.Q, State: in.State}
 	return server.ListOf(in.Paging, booksCursor, func(before int64, limit int) ([]download.Book, error) {
 		filter.Before, filter.Limit = before, limit
@@ -82,29 +79,20 @@ func (h *handlers) listBooks(ctx context.Context, in *listBooksInput) (*server.A
 	}, func(b download.Book) int64 { return b.ID }, bookFor(server.Caller(ctx)))
 }
 
-func (h *handlers) getBook(ctx context.Context, in *bookInput) (*server.Answer[shape.Book], error) {
-	id, err := server.FindID(in.ID, fault.BookNotFound, "book")
-	if err != nil {
-		return nil, err
-	}
+func (h *handlers) getBook(ctx context.Context, in *bookInput) (shape.Book, error) {
+	id := server.PathID(in.ID)
 	book, err := h.downloads.Book(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	return server.Answered(bookFor(server.Caller(ctx))(book)), nil
+	return bookFor(server.Caller(ctx))(book), err
 }
 
-func (h *handlers) markMedium(ctx context.Context, in *markMediumInput) (*server.Answer[shape.Book], error) {
-	id, err := server.FindID(in.ID, fault.BookNotFound, "book")
-	if err != nil {
-		return nil, err
-	}
+func (h *handlers) markMedium(ctx context.Context, in *markMediumInput) (none shape.Book, err error) {
+	id := server.PathID(in.ID)
 	book, err := h.downloads.MarkMedium(ctx, server.Caller(ctx), id, in.MediaType, in.Body.Status)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	h.Audit(ctx, server.Caller(ctx), markMedium, in.ID, account.OutcomeDone)
-	return server.Answered(bookFor(server.Caller(ctx))(book)), nil
+	return bookFor(server.Caller(ctx))(book), nil
 }
 
 // bookFor shows a book to a viewer.

@@ -2,7 +2,6 @@ package downloads
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"net/http"
 
@@ -12,7 +11,6 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store/account"
-	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/download"
 )
 
@@ -26,11 +24,6 @@ type createDownloadInput struct {
 		Source    string `json:"source,omitempty" maxLength:"100" pattern:"^[^\\p{Cc}]*$" patternDescription:"text without control characters" example:"Public Domain Torrents" doc:"Where the link was found; magnet or torrent when left out"`
 		SourceURL string `json:"source_url" minLength:"1" maxLength:"8192" example:"magnet:?xt=urn:btih:…" doc:"A magnet link, or the http(s) address of a .torrent file"`
 	} `nameHint:"DownloadRequest"`
-}
-
-type createDownloadOutput struct {
-	Status int
-	Body   shape.Download
 }
 
 type listDownloadsInput struct {
@@ -105,7 +98,7 @@ func Register(s *server.Server, downloads *service.Downloads) {
 		return err
 	})
 
-	server.Register(s, createDownload, h.createDownload)
+	server.RegisterRaw(s, createDownload, h.createDownload)
 	server.Register(s, listDownloads, h.listDownloads)
 	server.Register(s, getDownload, h.getDownload)
 	server.Register(s, listDownloadEvents, h.listDownloadEvents)
@@ -117,67 +110,29 @@ func Register(s *server.Server, downloads *service.Downloads) {
 	server.Register(s, markMedium, h.markMedium)
 }
 
-func (h *handlers) createDownload(ctx context.Context, in *createDownloadInput) (*createDownloadOutput, error) {
+func (h *handlers) createDownload(ctx context.Context, in *createDownloadInput) (*server.Made[shape.Download], error) {
 	user := server.Caller(ctx)
 	bookID, ok := shape.ParseID(in.Body.BookID)
 	if !ok {
 		return nil, fault.New(fault.Validation, "this is not the id of a book").WithField("book_id")
 	}
 
-	job, created, err := h.startDownload(ctx, user, service.DownloadAsk{
+	job, created, err := h.downloads.Start(ctx, user, service.DownloadAsk{
 		BookID: bookID, MediaType: in.Body.MediaType, Source: in.Body.Source, SourceURL: in.Body.SourceURL, Key: in.Key,
 	})
 	if fault.CodeOf(err) == fault.BookNotFound {
-		return nil, fault.As(err).WithField("book_id")
+		err = fault.As(err).WithField("book_id")
 	}
-	if err != nil {
-		return nil, err
-	}
-
-	out := &createDownloadOutput{Status: http.StatusOK, Body: h.downloadFrom(user, job)}
-	if created {
-		out.Status = http.StatusCreated
-	}
-	return out, nil
-}
-
-// startDownload gives the same key the same download for ever, also one that was active already when the key came
-// first.
-func (h *handlers) startDownload(
-	ctx context.Context, user account.User, ask service.DownloadAsk,
-) (job download.Download, created bool, err error) {
-	request := core.Request{
-		UserID: user.ID, Key: ask.Key,
-		Asked: fmt.Sprintf("download %d %s %q %s", ask.BookID, ask.MediaType, ask.Source, ask.SourceURL),
-	}
-
-	var first int64
-	found, err := h.Store.Answered(ctx, request, &first)
-	if err != nil {
-		return job, false, err
-	}
-
-	if !found {
-		if job, created, err = h.downloads.Start(ctx, user, ask); err != nil {
-			return job, false, err
-		}
-		if first, err = core.KeepAnswer(ctx, h.Store.Answers, request, job.ID); err != nil || first == job.ID {
-			return job, created, err
-		}
-	}
-
-	job, err = h.downloads.Get(ctx, user, first)
-	return job, false, err
+	return server.MadeOf(h.downloadFrom(user, job), created), err
 }
 
 func (h *handlers) listDownloads(
 	ctx context.Context, in *listDownloadsInput,
-) (*server.Answer[shape.Page[shape.Download]], error) {
+) (none shape.Page[shape.Download], err error) {
 	user := server.Caller(ctx)
 	filter := download.Filter{Status: lifecycle.DownloadState(in.Status)}
-	var err error
 	if filter.BookID, err = server.OptionalID(in.BookID, "book_id"); err != nil {
-		return nil, err
+		return none, err
 	}
 	return server.ListOf(in.Paging, downloadsCursor, func(before int64, limit int) ([]download.Download, error) {
 		filter.Before, filter.Limit = before, limit
@@ -185,56 +140,44 @@ func (h *handlers) listDownloads(
 	}, func(d download.Download) int64 { return d.ID }, func(d download.Download) shape.Download { return h.downloadFrom(user, d) })
 }
 
-func (h *handlers) getDownload(ctx context.Context, in *downloadInput) (*server.Answer[shape.Download], error) {
+func (h *handlers) getDownload(ctx context.Context, in *downloadInput) (shape.Download, error) {
 	job, err := h.findDownload(ctx, getDownload, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return server.Answered(h.downloadFrom(server.Caller(ctx), job)), nil
+	return h.downloadFrom(server.Caller(ctx), job), err
 }
 
 func (h *handlers) listDownloadEvents(
 	ctx context.Context, in *downloadInput,
-) (*server.Answer[shape.Page[shape.History]], error) {
+) (none shape.Page[shape.History], err error) {
 	job, err := h.findDownload(ctx, listDownloadEvents, in.ID)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	events, err := h.Store.EventsOf(ctx, lifecycle.WorkloadDownload, shape.ID(job.ID))
-	if err != nil {
-		return nil, err
-	}
-	return server.Answered(server.PageOf("", len(events), events, nil, server.HistoryFrom)), nil
+	return server.PageOf("", len(events), events, nil, server.HistoryFrom), err
 }
 
-func (h *handlers) cancelDownload(
-	ctx context.Context, in *cancelDownloadInput,
-) (*server.Answer[shape.Download], error) {
+func (h *handlers) cancelDownload(ctx context.Context, in *cancelDownloadInput) (none shape.Download, err error) {
 	user := server.Caller(ctx)
 	job, err := h.findDownload(ctx, cancelDownload, in.ID)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 
 	keepFiles := in.Body != nil && in.Body.KeepFiles
 	if job, err = h.downloads.Cancel(ctx, user, job.ID, keepFiles); err != nil {
-		return nil, err
+		return none, err
 	}
 
 	if job.UserID != user.ID {
 		h.Audit(ctx, user, cancelDownload, in.ID, account.OutcomeDone)
 	}
-	return server.Answered(h.downloadFrom(user, job)), nil
+	return h.downloadFrom(user, job), nil
 }
 
 // findDownload gives a download that the caller may see. To reach for another's is audited, though it is answered as if
 // there were none.
 func (h *handlers) findDownload(ctx context.Context, op server.Operation, id string) (download.Download, error) {
-	jobID, err := server.FindID(id, fault.DownloadNotFound, "download")
-	if err != nil {
-		return download.Download{}, err
-	}
-	job, err := h.downloads.Get(ctx, server.Caller(ctx), jobID)
+	job, err := h.downloads.Get(ctx, server.Caller(ctx), server.PathID(id))
 	return job, h.Refusal(ctx, op, id, err)
 }
 

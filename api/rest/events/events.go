@@ -66,7 +66,7 @@ type handlers struct {
 func Register(s *server.Server, events *feed.Feed) {
 	h := &handlers{s, events}
 	schema := server.SchemaOf[shape.Event](s)
-	server.Register(s, server.Operation{
+	server.RegisterRaw(s, server.Operation{
 		Id: "stream-events", Method: http.MethodGet, Path: "/v1/events", Tag: "Events", Access: server.ForUsers,
 		Scope: account.ScopeRead, Stream: true,
 		Summary: "Follow every transition that you may see, as it happens",

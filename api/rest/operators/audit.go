@@ -17,7 +17,7 @@ var listAudit = server.Operation{
 	Summary: "What administrators did and what people were refused, the newest first",
 }
 
-func (h *handlers) listAudit(ctx context.Context, in *server.Paging) (*server.Answer[shape.Page[shape.Audit]], error) {
+func (h *handlers) listAudit(ctx context.Context, in *server.Paging) (shape.Page[shape.Audit], error) {
 	return server.ListOf(*in, auditCursor, func(before int64, limit int) ([]account.AuditEntry, error) {
 		return h.Store.AuditLog(ctx, before, limit)
 	}, func(e account.AuditEntry) int64 { return e.ID }, auditFrom)

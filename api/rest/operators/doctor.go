@@ -27,21 +27,18 @@ var (
 	}
 )
 
-func (h *handlers) getDoctor(ctx context.Context, _ *struct{}) (*server.Answer[shape.Doctor], error) {
+func (h *handlers) getDoctor(ctx context.Context, _ *struct{}) (shape.Doctor, error) {
 	report, err := h.doctor.Report(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return server.Answered(doctorFrom(report)), nil
+	return doctorFrom(report), err
 }
 
-func (h *handlers) askDoctor(ctx context.Context, _ *struct{}) (*server.Answer[shape.Doctor], error) {
+func (h *handlers) askDoctor(ctx context.Context, _ *struct{}) (none shape.Doctor, err error) {
 	report, err := h.doctor.Ask(ctx)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	h.Audit(ctx, server.Caller(ctx), askDoctor, "", account.OutcomeDone)
-	return server.Answered(doctorFrom(report)), nil
+	return doctorFrom(report), nil
 }
 
 func doctorFrom(r doctor.Report) shape.Doctor {

@@ -26,9 +26,7 @@ var listFindings = server.Operation{
 	Description: "One line per incident, however often it was looked at.",
 }
 
-func (h *handlers) listFindings(
-	ctx context.Context, in *listFindingsInput,
-) (*server.Answer[shape.Page[shape.Finding]], error) {
+func (h *handlers) listFindings(ctx context.Context, in *listFindingsInput) (shape.Page[shape.Finding], error) {
 	return server.ListOf(in.Paging, findingsCursor, func(before int64, limit int) ([]operations.Finding, error) {
 		return h.Store.Findings(
 			ctx, operations.FindingFilter{Workload: in.Workload, Since: in.Since, Before: before, Limit: limit},

@@ -46,6 +46,6 @@ var getHealth = server.Operation{
 	Id: "get-health", Method: http.MethodGet, Path: "/health", Tag: "Operations", Summary: "Whether the process lives",
 }
 
-func (h *handlers) getHealth(context.Context, *struct{}) (*server.Answer[shape.Health], error) {
-	return server.Answered(shape.Health{OK: true}), nil
+func (h *handlers) getHealth(context.Context, *struct{}) (shape.Health, error) {
+	return shape.Health{OK: true}, nil
 }

@@ -49,17 +49,17 @@ var getReady = server.Operation{
 	Faults: []fault.Code{fault.TemporalUnavailable},
 }
 
-func (h *handlers) getReady(ctx context.Context, _ *struct{}) (*server.Answer[shape.Ready], error) {
+func (h *handlers) getReady(ctx context.Context, _ *struct{}) (none shape.Ready, err error) {
 	check := h.lookReady(ctx)
 	select {
 	case <-check.done:
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return none, ctx.Err()
 	}
 	if check.err != nil {
-		return nil, check.err
+		return none, check.err
 	}
-	return server.Answered(check.body), nil
+	return check.body, nil
 }
 
 // lookReady gives the check that is fresh or under way, or begins one. It does not end with who has asked first: others

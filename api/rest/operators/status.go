@@ -20,12 +20,9 @@ var getStatus = server.Operation{
 	Summary: "How the whole is doing",
 }
 
-func (h *handlers) getStatus(ctx context.Context, _ *struct{}) (*server.Answer[shape.Status], error) {
+func (h *handlers) getStatus(ctx context.Context, _ *struct{}) (shape.Status, error) {
 	now, err := h.status.Now(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return server.Answered(statusFrom(now)), nil
+	return statusFrom(now), err
 }
 
 func statusFrom(now status.Status) shape.Status {

@@ -177,8 +177,7 @@ func (s *Server) Refusal(ctx context.Context, op Operation, id string, err error
 	code := fault.CodeOf(err)
 	reached := code == fault.InsufficientAccess
 	if find := s.hidden[code]; find != nil {
-		number, _ := shape.ParseID(id)
-		reached = find(ctx, number) == nil
+		reached = find(ctx, PathID(id)) == nil
 	}
 
 	if reached {

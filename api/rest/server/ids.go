@@ -17,14 +17,11 @@ func OptionalID(text, field string) (int64, error) {
 	return id, nil
 }
 
-// FindID reads the id of a path. One that names nothing is refused with code, as if there were no such thing.
-func FindID(text string, code fault.Code, thing string) (int64, error) {
+// PathID reads the id of a path: 0, the id of nothing, for what is none.
+func PathID(text string) int64 {
 	id, ok := shape.ParseID(text)
 	if !ok {
-		return 0, fault.New(code, "there is no such %s", thing)
+		return 0
 	}
-	return id, nil
+	return id
 }
-
-// UserID reads the id of a user in a path.
-func UserID(text string) (int64, error) { return FindID(text, fault.UserNotFound, "user") }

@@ -54,8 +54,41 @@ type Operation struct {
 	Faults           []fault.Code   // besides those that any operation may have
 }
 
-// Register adds an operation to the API.
-func Register[In, Out any](s *Server, op Operation, handle func(context.Context, *In) (*Out, error)) {
+// Register adds an operation to the API. What handle gives is the body of a success; struct{} is none.
+func Register[In, Body any](s *Server, op Operation, handle func(context.Context, *In) (Body, error)) {
+	if reflect.TypeFor[Body]() == reflect.TypeFor[struct{}]() {
+		RegisterRaw(s, op, func(ctx context.Context, in *In) (*struct{}, error) {
+			_, err := handle(ctx, in)
+			return &struct{}{}, err
+		})
+		return
+	}
+
+	RegisterRaw(s, op, func(ctx context.Context, in *In) (*answer[Body], error) {
+		body, err := handle(ctx, in)
+		return &answer[Body]{Body: body}, err
+	})
+}
+
+// answer is a success with a body.
+type answer[T any] struct{ Body T }
+
+// Made is the answer of an operation that makes a thing, or gives the one that was made before.
+type Made[T any] struct {
+	Status int
+	Body   T
+}
+
+// MadeOf answers 201 where the request has made the thing, 200 where it was there.
+func MadeOf[T any](body T, created bool) *Made[T] {
+	if created {
+		return &Made[T]{http.StatusCreated, body}
+	}
+	return &Made[T]{http.StatusOK, body}
+}
+
+// RegisterRaw adds an operation whose answer is more than a body.
+func RegisterRaw[In, Out any](s *Server, op Operation, handle func(context.Context, *In) (*Out, error)) {
 	_, hasBody := reflect.TypeFor[In]().FieldByName("Body")
 	described := huma.Operation{
 		OperationID: op.Id, Method: op.Method, Path: op.Path, Tags: []string{op.Tag},
@@ -155,13 +188,6 @@ func schemaName(t reflect.Type, hint string) string {
 	}
 	return name
 }
-
-// Answer is a success with a body.
-type Answer[T any] struct {
-	Body T
-}
-
-func Answered[T any](body T) *Answer[T] { return &Answer[T]{Body: body} }
 
 // Keyed is what a changing request may bring, so that it can be sent again when its answer was lost.
 type Keyed struct {

@@ -55,16 +55,13 @@ func PageOf[Row, Body any](
 func ListOf[Row, Body any](
 	in Paging, list string, rowsAfter func(place int64, limit int) ([]Row, error), place func(Row) int64,
 	body func(Row) Body,
-) (*Answer[shape.Page[Body]], error) {
+) (page shape.Page[Body], err error) {
 	after, err := in.After(list)
 	if err != nil {
-		return nil, err
+		return page, err
 	}
 	rows, err := rowsAfter(after, in.Limit+1)
-	if err != nil {
-		return nil, err
-	}
-	return Answered(PageOf(list, in.Limit, rows, place, body)), nil
+	return PageOf(list, in.Limit, rows, place, body), err
 }
 
 var hashes = regexp.MustCompile(`^[0-9a-f]{64}$`)

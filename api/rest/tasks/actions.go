@@ -75,44 +75,33 @@ type taskAction func(ctx context.Context, user account.User, id int64, comment, 
 
 func (h *handlers) actOnTask(
 	op server.Operation, act taskAction,
-) func(context.Context, *taskActionInput) (*server.Answer[shape.Task], error) {
-	return func(ctx context.Context, in *taskActionInput) (*server.Answer[shape.Task], error) {
+) func(context.Context, *taskActionInput) (shape.Task, error) {
+	return func(ctx context.Context, in *taskActionInput) (shape.Task, error) {
 		return h.acted(ctx, op, in.ID, in.Body.Comment, in.Key, act)
 	}
 }
 
 func (h *handlers) acted(
 	ctx context.Context, op server.Operation, text, comment, key string, act taskAction,
-) (*server.Answer[shape.Task], error) {
+) (shape.Task, error) {
 	task, err := byRight(ctx, h, op, text, func(user account.User, id int64) (task.Task, error) {
 		return act(ctx, user, id, comment, key)
 	})
-	if err != nil {
-		return nil, explained(err)
-	}
-	return server.Answered(taskFrom(server.Caller(ctx), task)), nil
+	return taskFrom(server.Caller(ctx), task), explained(err)
 }
 
-func (h *handlers) commentTask(ctx context.Context, in *taskActionInput) (*server.Answer[shape.History], error) {
+func (h *handlers) commentTask(ctx context.Context, in *taskActionInput) (shape.History, error) {
 	event, err := byRight(ctx, h, commentTask, in.ID, func(user account.User, id int64) (core.StreamedEvent, error) {
 		return h.tasks.Comment(ctx, user, id, in.Body.Comment, in.Key)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return server.Answered(server.HistoryFrom(event)), nil
+	return server.HistoryFrom(event), err
 }
 
 // byRight does something to a task that the caller may see, and audits what only an administrator's right allows.
 func byRight[T any](
 	ctx context.Context, h *handlers, op server.Operation, text string, do func(user account.User, id int64) (T, error),
 ) (done T, err error) {
-	id, err := parseTask(text)
-	if err != nil {
-		return done, err
-	}
-
-	user := server.Caller(ctx)
+	id, user := server.PathID(text), server.Caller(ctx)
 	audited, err := h.tasks.ByRight(ctx, user, id)
 	if err != nil {
 		return done, err
@@ -121,6 +110,7 @@ func byRight[T any](
 	if done, err = do(user, id); err != nil {
 		return done, h.Refusal(ctx, op, text, err)
 	}
+
 	if audited {
 		h.Audit(ctx, user, op, text, account.OutcomeDone)
 	}

@@ -25,12 +25,8 @@ var getTaskStats = server.Operation{
 	Summary: "How work goes in a workspace", Faults: []fault.Code{fault.WorkspaceNotFound},
 }
 
-func (h *handlers) getTaskStats(ctx context.Context, in *taskStatsInput) (*server.Answer[shape.TaskStats], error) {
-	id, err := parseWorkspace(in.WorkspaceID)
-	if err != nil {
-		return nil, err
-	}
-
+func (h *handlers) getTaskStats(ctx context.Context, in *taskStatsInput) (none shape.TaskStats, err error) {
+	id := server.PathID(in.WorkspaceID)
 	var since time.Time
 	if back, bounded := periods[in.Period]; bounded {
 		since = time.Now().Add(-back)
@@ -38,7 +34,7 @@ func (h *handlers) getTaskStats(ctx context.Context, in *taskStatsInput) (*serve
 
 	stats, err := h.tasks.Stats(ctx, server.Caller(ctx), id, since)
 	if err != nil {
-		return nil, h.Refusal(ctx, getTaskStats, in.WorkspaceID, err)
+		return none, h.Refusal(ctx, getTaskStats, in.WorkspaceID, err)
 	}
 
 	body := shape.TaskStats{
@@ -51,5 +47,5 @@ func (h *handlers) getTaskStats(ctx context.Context, in *taskStatsInput) (*serve
 	if !since.IsZero() {
 		body.Since = shape.OptionalTime(&since)
 	}
-	return server.Answered(body), nil
+	return body, nil
 }

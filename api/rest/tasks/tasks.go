@@ -116,7 +116,7 @@ func Register(s *server.Server, tasks *service.Tasks) {
 	server.Register(s, claimTask, h.actOnTask(claimTask, h.tasks.Claim))
 	server.Register(s, escalateTask, h.actOnTask(escalateTask, h.tasks.Escalate))
 	server.Register(s, takeOverTask, h.actOnTask(takeOverTask, h.tasks.Takeover))
-	server.Register(s, changeTaskStatus, func(ctx context.Context, in *taskStatusInput) (*server.Answer[shape.Task], error) {
+	server.Register(s, changeTaskStatus, func(ctx context.Context, in *taskStatusInput) (shape.Task, error) {
 		to := func(ctx context.Context, user account.User, id int64, comment, key string) (task.Task, error) {
 			return h.tasks.Status(ctx, user, id, lifecycle.TaskState(in.Body.To), comment, key)
 		}
@@ -137,43 +137,35 @@ func Register(s *server.Server, tasks *service.Tasks) {
 	server.Register(s, removeMember, h.changeMember(removeMember, h.tasks.RemoveMember))
 }
 
-func (h *handlers) createTask(ctx context.Context, in *createTaskInput) (*server.Answer[shape.Task], error) {
-	workspace, err := parseWorkspace(in.Body.WorkspaceID)
-	if err != nil {
-		return nil, err
-	}
-
+func (h *handlers) createTask(ctx context.Context, in *createTaskInput) (none shape.Task, err error) {
+	workspace := server.PathID(in.Body.WorkspaceID)
 	wanted, err := newTask(in.Body.NewTask)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 
 	made, err := h.tasks.Create(ctx, server.Caller(ctx), workspace, wanted, in.Key)
 	if err != nil {
-		return nil, h.Refusal(ctx, createTask, in.Body.WorkspaceID, err)
+		return none, h.Refusal(ctx, createTask, in.Body.WorkspaceID, err)
 	}
 
 	h.auditGuest(ctx, createTask, workspace)
-	return server.Answered(taskFrom(server.Caller(ctx), made)), nil
+	return taskFrom(server.Caller(ctx), made), nil
 }
 
-func (h *handlers) createTasks(ctx context.Context, in *createTasksInput) (*server.Answer[shape.TaskBatch], error) {
-	workspace, err := parseWorkspace(in.Body.WorkspaceID)
-	if err != nil {
-		return nil, err
-	}
-
+func (h *handlers) createTasks(ctx context.Context, in *createTasksInput) (none shape.TaskBatch, err error) {
+	workspace := server.PathID(in.Body.WorkspaceID)
 	graph := make([]task.NewTask, len(in.Body.Tasks))
 	for i, wanted := range in.Body.Tasks {
 		if graph[i], err = newTask(wanted.NewTask); err != nil {
-			return nil, fault.As(err).WithField(task.FieldOf(i, fault.As(err).Field))
+			return none, fault.As(err).WithField(task.FieldOf(i, fault.As(err).Field))
 		}
 		graph[i].Ref = wanted.Ref
 	}
 
 	made, err := h.tasks.CreateBatch(ctx, server.Caller(ctx), workspace, graph, in.Key)
 	if err != nil {
-		return nil, h.Refusal(ctx, createTasks, in.Body.WorkspaceID, err)
+		return none, h.Refusal(ctx, createTasks, in.Body.WorkspaceID, err)
 	}
 
 	h.auditGuest(ctx, createTasks, workspace)
@@ -181,21 +173,20 @@ func (h *handlers) createTasks(ctx context.Context, in *createTasksInput) (*serv
 	for i, task := range made {
 		body.Items[i] = shape.BatchTask{Ref: graph[i].Ref, Task: taskFrom(server.Caller(ctx), task)}
 	}
-	return server.Answered(body), nil
+	return body, nil
 }
 
-func (h *handlers) listTasks(ctx context.Context, in *listTasksInput) (*server.Answer[shape.Page[shape.Task]], error) {
+func (h *handlers) listTasks(ctx context.Context, in *listTasksInput) (none shape.Page[shape.Task], err error) {
 	user := server.Caller(ctx)
 	filter := task.Filter{Status: lifecycle.TaskState(in.Status), Ready: in.Ready}
-	var err error
 	if filter.WorkspaceID, err = server.OptionalID(in.WorkspaceID, "workspace_id"); err != nil {
-		return nil, err
+		return none, err
 	}
 
 	if in.Assignee == "me" {
 		filter.AssigneeID = user.ID
 	} else if filter.AssigneeID, err = server.OptionalID(in.Assignee, "assignee"); err != nil {
-		return nil, err
+		return none, err
 	}
 	return server.ListOf(in.Paging, tasksCursor, func(before int64, limit int) ([]task.Task, error) {
 		filter.Before, filter.Limit = before, limit
@@ -203,29 +194,16 @@ func (h *handlers) listTasks(ctx context.Context, in *listTasksInput) (*server.A
 	}, func(t task.Task) int64 { return t.ID }, func(t task.Task) shape.Task { return taskFrom(user, t) })
 }
 
-func (h *handlers) getTask(ctx context.Context, in *taskInput) (*server.Answer[shape.Task], error) {
-	id, err := parseTask(in.ID)
-	if err != nil {
-		return nil, err
-	}
+func (h *handlers) getTask(ctx context.Context, in *taskInput) (shape.Task, error) {
+	id := server.PathID(in.ID)
 	task, err := h.tasks.Find(ctx, server.Caller(ctx), id)
-	if err != nil {
-		return nil, h.Refusal(ctx, getTask, in.ID, err)
-	}
-	return server.Answered(taskFrom(server.Caller(ctx), task)), nil
+	return taskFrom(server.Caller(ctx), task), h.Refusal(ctx, getTask, in.ID, err)
 }
 
-func (h *handlers) listTaskEvents(
-	ctx context.Context, in *taskEventsInput,
-) (*server.Answer[shape.Page[shape.History]], error) {
-	id, err := parseTask(in.ID)
-	if err != nil {
-		return nil, err
-	}
+func (h *handlers) listTaskEvents(ctx context.Context, in *taskEventsInput) (shape.Page[shape.History], error) {
+	id := server.PathID(in.ID)
 	return server.ListOf(in.Paging, taskEventsCursor, func(after int64, limit int) ([]core.StreamedEvent, error) {
 		events, err := h.tasks.Events(ctx, server.Caller(ctx), id, after, limit)
 		return events, h.Refusal(ctx, listTaskEvents, in.ID, err)
 	}, func(e core.StreamedEvent) int64 { return e.Seq }, server.HistoryFrom)
 }
-
-func parseTask(text string) (int64, error) { return server.FindID(text, fault.TaskNotFound, "task") }

@@ -153,62 +153,41 @@ var (
 	}
 )
 
-func (h *handlers) createWorkspace(
-	ctx context.Context, in *createWorkspaceInput,
-) (*server.Answer[shape.Workspace], error) {
+func (h *handlers) createWorkspace(ctx context.Context, in *createWorkspaceInput) (shape.Workspace, error) {
 	w, err := h.tasks.CreateWorkspace(ctx, server.Caller(ctx), in.Body.change(&in.Body.Name), in.Key)
-	return server.Answered(workspaceFrom(w)), err
+	return workspaceFrom(w), err
 }
 
-func (h *handlers) listWorkspaces(
-	ctx context.Context, in *server.Paging,
-) (*server.Answer[shape.Page[shape.Workspace]], error) {
+func (h *handlers) listWorkspaces(ctx context.Context, in *server.Paging) (shape.Page[shape.Workspace], error) {
 	return server.ListOf(*in, workspacesCursor, func(after int64, limit int) ([]task.Workspace, error) {
 		return h.tasks.Workspaces(ctx, server.Caller(ctx), after, limit)
 	}, func(w task.Workspace) int64 { return w.ID }, workspaceFrom)
 }
 
-func (h *handlers) getWorkspace(ctx context.Context, in *workspaceInput) (*server.Answer[shape.Workspace], error) {
-	id, err := parseWorkspace(in.ID)
-	if err != nil {
-		return nil, err
-	}
+func (h *handlers) getWorkspace(ctx context.Context, in *workspaceInput) (shape.Workspace, error) {
+	id := server.PathID(in.ID)
 	w, err := h.tasks.Workspace(ctx, server.Caller(ctx), id)
-	if err != nil {
-		return nil, h.Refusal(ctx, getWorkspace, in.ID, err)
-	}
-	return server.Answered(workspaceFrom(w)), nil
+	return workspaceFrom(w), h.Refusal(ctx, getWorkspace, in.ID, err)
 }
 
-func (h *handlers) changeWorkspace(
-	ctx context.Context, in *changeWorkspaceInput,
-) (*server.Answer[shape.Workspace], error) {
+func (h *handlers) changeWorkspace(ctx context.Context, in *changeWorkspaceInput) (none shape.Workspace, err error) {
 	settings := in.Body.WorkspaceSettings
 	if in.Body.Name == nil && settings == (WorkspaceSettings{}) {
-		return nil, fault.New(fault.Validation, "say what to change").WithField("body")
+		return none, fault.New(fault.Validation, "say what to change").WithField("body")
 	}
 
-	id, err := parseWorkspace(in.ID)
-	if err != nil {
-		return nil, err
-	}
-
+	id := server.PathID(in.ID)
 	w, err := h.tasks.ChangeWorkspace(ctx, server.Caller(ctx), id, settings.change(in.Body.Name), in.Key)
 	if err != nil {
-		return nil, h.Refusal(ctx, changeWorkspace, in.ID, err)
+		return none, h.Refusal(ctx, changeWorkspace, in.ID, err)
 	}
 
 	h.auditChange(ctx, changeWorkspace, w)
-	return server.Answered(workspaceFrom(w)), nil
+	return workspaceFrom(w), nil
 }
 
-func (h *handlers) listMembers(
-	ctx context.Context, in *membersInput,
-) (*server.Answer[shape.Page[shape.Member]], error) {
-	id, err := parseWorkspace(in.ID)
-	if err != nil {
-		return nil, err
-	}
+func (h *handlers) listMembers(ctx context.Context, in *membersInput) (shape.Page[shape.Member], error) {
+	id := server.PathID(in.ID)
 	return server.ListOf(in.Paging, membersCursor, func(after int64, limit int) ([]task.Member, error) {
 		members, err := h.tasks.Members(ctx, server.Caller(ctx), id, after, limit)
 		return members, h.Refusal(ctx, listMembers, in.ID, err)
@@ -220,37 +199,29 @@ func (h *handlers) changeMember(
 	op server.Operation, change func(ctx context.Context, user account.User, workspace, member int64) (
 		task.Workspace, error,
 	),
-) func(context.Context, *memberInput) (*struct{}, error) {
-	return func(ctx context.Context, in *memberInput) (*struct{}, error) {
-		id, err := parseWorkspace(in.ID)
-		if err != nil {
-			return nil, err
+) func(context.Context, *memberInput) (struct{}, error) {
+	return func(ctx context.Context, in *memberInput) (struct{}, error) {
+		member := server.PathID(in.User)
+		if member == 0 {
+			return struct{}{}, fault.New(fault.UserNotFound, "there is no such user")
 		}
 
-		member, err := server.UserID(in.User)
+		w, err := change(ctx, server.Caller(ctx), server.PathID(in.ID), member)
 		if err != nil {
-			return nil, err
-		}
-
-		w, err := change(ctx, server.Caller(ctx), id, member)
-		if err != nil {
-			return nil, h.Refusal(ctx, op, in.ID, err)
+			return struct{}{}, h.Refusal(ctx, op, in.ID, err)
 		}
 
 		h.auditChange(ctx, op, w)
-		return &struct{}{}, nil
+		return struct{}{}, nil
 	}
 }
 
-func (h *handlers) agreeToWorkspace(ctx context.Context, in *workspaceInput) (*struct{}, error) {
-	id, err := parseWorkspace(in.ID)
-	if err != nil {
-		return nil, err
-	}
+func (h *handlers) agreeToWorkspace(ctx context.Context, in *workspaceInput) (struct{}, error) {
+	id := server.PathID(in.ID)
 	if _, err := h.tasks.Agree(ctx, server.Caller(ctx), id); err != nil {
-		return nil, h.Refusal(ctx, agreeToWorkspace, in.ID, err)
+		return struct{}{}, h.Refusal(ctx, agreeToWorkspace, in.ID, err)
 	}
-	return &struct{}{}, nil
+	return struct{}{}, nil
 }
 
 // auditChange writes what an administrator did to another's workspace.
@@ -269,8 +240,4 @@ func (h *handlers) auditGuest(ctx context.Context, op server.Operation, workspac
 	if member, err := h.Store.IsMember(ctx, workspaceID, user.ID); err != nil || !member { // rather one too many
 		h.Audit(ctx, user, op, shape.ID(workspaceID), account.OutcomeDone)
 	}
-}
-
-func parseWorkspace(text string) (int64, error) {
-	return server.FindID(text, fault.WorkspaceNotFound, "workspace")
 }

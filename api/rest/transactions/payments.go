@@ -65,17 +65,14 @@ var (
 	}
 )
 
-func (h *handlers) getQueue(ctx context.Context, in *listQueueInput) (*server.Answer[shape.Queue], error) {
+func (h *handlers) getQueue(ctx context.Context, in *listQueueInput) (none shape.Queue, err error) {
 	switches, err := h.transactions.Switches(ctx)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 
 	queue, err := h.transactions.Queue(ctx, in.Limit)
-	if err != nil {
-		return nil, err
-	}
-	return server.Answered(shape.Queue{Switches: switchesFrom(switches), Items: shape.List(queue, turnFrom)}), nil
+	return shape.Queue{Switches: switchesFrom(switches), Items: shape.List(queue, turnFrom)}, err
 }
 
 func turnFrom(q transaction.QueueEntry) shape.Turn {
@@ -85,7 +82,7 @@ func turnFrom(q transaction.QueueEntry) shape.Turn {
 	}
 }
 
-func (h *handlers) pausePayments(ctx context.Context, in *pauseInput) (*server.Answer[shape.Switches], error) {
+func (h *handlers) pausePayments(ctx context.Context, in *pauseInput) (shape.Switches, error) {
 	reason := ""
 	if in.Body != nil {
 		reason = in.Body.Reason
@@ -93,33 +90,27 @@ func (h *handlers) pausePayments(ctx context.Context, in *pauseInput) (*server.A
 	return h.switched(ctx, pausePayments, h.transactions.Pause(ctx, server.Caller(ctx), reason))
 }
 
-func (h *handlers) resumePayments(ctx context.Context, _ *struct{}) (*server.Answer[shape.Switches], error) {
+func (h *handlers) resumePayments(ctx context.Context, _ *struct{}) (shape.Switches, error) {
 	return h.switched(ctx, resumePayments, h.transactions.Resume(ctx))
 }
 
 // switched answers how the switches are after one of them was thrown.
-func (h *handlers) switched(
-	ctx context.Context, op server.Operation, err error,
-) (*server.Answer[shape.Switches], error) {
+func (h *handlers) switched(ctx context.Context, op server.Operation, err error) (shape.Switches, error) {
 	if err != nil {
-		return nil, err
+		return shape.Switches{}, err
 	}
+
 	h.Audit(ctx, server.Caller(ctx), op, "", account.OutcomeDone)
 	switches, err := h.transactions.Switches(ctx)
-	return server.Answered(switchesFrom(switches)), err
+	return switchesFrom(switches), err
 }
 
-func (h *handlers) getLedger(ctx context.Context, _ *struct{}) (*server.Answer[shape.Ledger], error) {
+func (h *handlers) getLedger(ctx context.Context, _ *struct{}) (shape.Ledger, error) {
 	report, err := h.transactions.Ledger(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return server.Answered(ledgerFrom(report)), nil
+	return ledgerFrom(report), err
 }
 
-func (h *handlers) reconcilePayments(
-	ctx context.Context, in *reconcileInput,
-) (*server.Answer[shape.Reconciliation], error) {
+func (h *handlers) reconcilePayments(ctx context.Context, in *reconcileInput) (none shape.Reconciliation, err error) {
 	var sold []service.FragmentPurchase
 	if in.Body != nil && in.Body.Purchases != nil {
 		sold = shape.List(in.Body.Purchases, func(p shape.Purchase) service.FragmentPurchase {
@@ -129,12 +120,14 @@ func (h *handlers) reconcilePayments(
 
 	report, err := h.transactions.Reconcile(ctx, sold)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
-	return server.Answered(shape.Reconciliation{
+	return shape.Reconciliation{
 		Ledger: ledgerFrom(report), ChainCompared: report.Chain, PurchasesCompared: report.Purchases,
-		Differences: shape.List(report.Differences, func(d transaction.Difference) shape.Difference { return shape.Difference(d) }),
-	}), nil
+		Differences: shape.List(
+			report.Differences, func(d transaction.Difference) shape.Difference { return shape.Difference(d) },
+		),
+	}, nil
 }
 
 func ledgerFrom(r service.LedgerReport) shape.Ledger {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"stagecoach/api/rest/server"
 	"stagecoach/api/shape"
 	"stagecoach/internal/store/transaction"
 )
@@ -15,17 +14,19 @@ type transactionStatsInput struct {
 
 func (h *handlers) getTransactionStats(
 	ctx context.Context, in *transactionStatsInput,
-) (*server.Answer[shape.TransactionStats], error) {
+) (none shape.TransactionStats, err error) {
 	stats, err := h.transactions.Stats(ctx, in.Days)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
-	return server.Answered(shape.TransactionStats{
+	return shape.TransactionStats{
 		Statuses: shape.List(
 			stats.Statuses, func(c transaction.StatusShare) shape.StatusShare { return shape.StatusShare(c) },
 		),
 		AverageSeconds: stats.AverageSeconds, AverageAllTime: stats.AverageAllTime,
-		Errors: shape.List(stats.Errors, func(c transaction.MessageCount) shape.MessageCount { return shape.MessageCount(c) }),
+		Errors: shape.List(
+			stats.Errors, func(c transaction.MessageCount) shape.MessageCount { return shape.MessageCount(c) },
+		),
 		Categories: shape.List(
 			stats.Categories, func(c transaction.CategoryCount) shape.CategoryCount { return shape.CategoryCount(c) },
 		),
@@ -34,5 +35,5 @@ func (h *handlers) getTransactionStats(
 				Day: d.Day.UTC().Format(time.DateOnly), Total: d.Total, Success: d.Success, SuccessPercent: d.SuccessPercent,
 			}
 		}),
-	}), nil
+	}, nil
 }

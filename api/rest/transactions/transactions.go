@@ -134,7 +134,7 @@ func Register(s *server.Server, transactions *service.Transactions) {
 
 func (h *handlers) listTransactions(
 	ctx context.Context, in *listTransactionsInput,
-) (*server.Answer[shape.Page[shape.Transaction]], error) {
+) (shape.Page[shape.Transaction], error) {
 	filter := transaction.Filter{
 		Status: lifecycle.TransactionState(in.Status), NeedsReview: in.NeedsReview, Owed: in.Owed, HashBegins: in.Hash,
 	}
@@ -158,32 +158,28 @@ func unlessZero(at time.Time) *time.Time {
 	return &at
 }
 
-func (h *handlers) getTransaction(
-	ctx context.Context, in *transactionInput,
-) (*server.Answer[shape.WholeTransaction], error) {
+func (h *handlers) getTransaction(ctx context.Context, in *transactionInput) (none shape.WholeTransaction, err error) {
 	t, err := h.transactions.Find(ctx, in.Hash)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 
 	events, err := h.transactions.Events(ctx, in.Hash)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 
 	payments, err := h.transactions.Payments(ctx, in.Hash)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
-	return server.Answered(shape.WholeTransaction{
+	return shape.WholeTransaction{
 		Transaction: h.transactionFrom(t), Events: shape.List(events, server.HistoryFrom),
 		Payments: shape.List(payments, paymentFrom),
-	}), nil
+	}, nil
 }
 
-func (h *handlers) retryTransaction(
-	ctx context.Context, in *retryTransactionInput,
-) (*server.Answer[shape.Transaction], error) {
+func (h *handlers) retryTransaction(ctx context.Context, in *retryTransactionInput) (shape.Transaction, error) {
 	comment := ""
 	if in.Body != nil {
 		comment = in.Body.Comment
@@ -192,18 +188,14 @@ func (h *handlers) retryTransaction(
 	return h.changed(ctx, retryTransaction, t, err)
 }
 
-func (h *handlers) resolveTransaction(
-	ctx context.Context, in *resolveTransactionInput,
-) (*server.Answer[shape.Transaction], error) {
+func (h *handlers) resolveTransaction(ctx context.Context, in *resolveTransactionInput) (shape.Transaction, error) {
 	t, err := h.transactions.Resolve(
 		ctx, server.Caller(ctx), in.Hash, lifecycle.TransactionState(in.Body.Outcome), in.Body.Payment, in.Body.Comment, in.Key,
 	)
 	return h.changed(ctx, resolveTransaction, t, err)
 }
 
-func (h *handlers) writeOffTransaction(
-	ctx context.Context, in *writeOffTransactionInput,
-) (*server.Answer[shape.Transaction], error) {
+func (h *handlers) writeOffTransaction(ctx context.Context, in *writeOffTransactionInput) (shape.Transaction, error) {
 	comment := ""
 	if in.Body != nil {
 		comment = in.Body.Comment
@@ -212,14 +204,14 @@ func (h *handlers) writeOffTransaction(
 	return h.changed(ctx, writeOffTransaction, t, err)
 }
 
+// changed audits what was done to a transaction, and shows it.
 func (h *handlers) changed(
 	ctx context.Context, op server.Operation, t transaction.Transaction, err error,
-) (*server.Answer[shape.Transaction], error) {
-	if err != nil {
-		return nil, err
+) (shape.Transaction, error) {
+	if err == nil {
+		h.Audit(ctx, server.Caller(ctx), op, t.Hash, account.OutcomeDone)
 	}
-	h.Audit(ctx, server.Caller(ctx), op, t.Hash, account.OutcomeDone)
-	return server.Answered(h.transactionFrom(t)), nil
+	return h.transactionFrom(t), err
 }
 
 func (h *handlers) transactionFrom(t transaction.Transaction) shape.Transaction {
