@@ -17,21 +17,21 @@ import (
 // the last attempt.
 func TestWithoutKey(t *testing.T) {
 	t.Parallel()
-	cashier, monitor := &transaction.PaymentActivities{}, &transaction.Monitor{}
+	payments, monitor := &transaction.PaymentActivities{}, &transaction.Monitor{}
 	order, payment := transaction.Order{Hash: "h"}, transaction.PaymentOf{Hash: "h", Kind: transactionstore.Purchase}
 	for name, call := range map[string]struct{ activity, in any }{
-		"QuoteOrder":       {cashier.QuoteOrder, order},
-		"PayOrder":         {cashier.PayOrder, order},
-		"PayRefund":        {cashier.PayRefund, order},
-		"ConfirmPurchase":  {cashier.ConfirmPurchase, order},
-		"BroadcastPayment": {cashier.BroadcastPayment, payment},
-		"ProveRefund":      {cashier.ProveRefund, "h"},
-		"VerifyDeposit":    {cashier.VerifyDeposit, order},
+		"QuoteOrder":       {payments.QuoteOrder, order},
+		"PayOrder":         {payments.PayOrder, order},
+		"PayRefund":        {payments.PayRefund, order},
+		"ConfirmPurchase":  {payments.ConfirmPurchase, order},
+		"BroadcastPayment": {payments.BroadcastPayment, payment},
+		"ProveRefund":      {payments.ProveRefund, "h"},
+		"VerifyDeposit":    {payments.VerifyDeposit, order},
 		"WatchWallet":      {monitor.WatchWallet, "w"},
 	} {
 		var suite testsuite.WorkflowTestSuite
 		env := suite.NewTestActivityEnvironment()
-		transaction.RegisterPayments(env, cashier, nil)
+		transaction.RegisterPayments(env, payments, monitor)
 		_, err := env.ExecuteActivity(call.activity, call.in)
 		refusal, ok := errors.AsType[*temporal.ApplicationError](err)
 		if !ok || refusal.Type() != string(fault.NotConfigured) || refusal.NonRetryable() || refusal.NextRetryDelay() != time.Second {

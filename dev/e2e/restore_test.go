@@ -42,7 +42,7 @@ type restoreRig struct {
 	reader      account.User
 }
 
-// newRestoreRig starts a vault without worker and API, on a migrated database of the test's own.
+// newRestoreRig prepares a service without worker and API, on a migrated database of the test's own.
 func newRestoreRig(t *testing.T, database string) *restoreRig {
 	t.Helper()
 	v := &restoreRig{qbittorrent: newStandIn(t), database: database}

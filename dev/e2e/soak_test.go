@@ -23,7 +23,7 @@ import (
 	"stagecoach/internal/store/download"
 )
 
-// soak is a vault on a PostgreSQL of its own, and all that was asked of it.
+// soak is a service on a PostgreSQL of its own, and all that was asked of it.
 type soak struct {
 	*restoreRig
 	postgres *servers.Postgres

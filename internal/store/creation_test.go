@@ -13,7 +13,7 @@ import (
 // nothing begins.
 func TestCreationKeepsToTheTable(t *testing.T) {
 	t.Parallel()
-	s, o := newShelf(t), newOffice(t, nil)
+	s, o := newDownloadRig(t), newOffice(t, nil)
 	job := delivery.Job{
 		IdempotencyKey: strings.Repeat("a", 64), UserID: s.ann.ID, FileID: s.file.ID, FileName: "a", Size: 10,
 		Source: delivery.SourceAPI,

@@ -19,29 +19,29 @@ import (
 	"stagecoach/internal/store/download"
 )
 
-// shelf is a database with two readers and a book.
-type shelf struct {
+// downloadRig is a database with two readers and a book.
+type downloadRig struct {
 	*rig
 	ann, bob account.User
 	book     download.Book
 }
 
-func newShelf(t *testing.T) *shelf {
+func newDownloadRig(t *testing.T) *downloadRig {
 	t.Helper()
 	w := newRig(t)
-	s := &shelf{rig: w, ann: w.user(1), bob: w.user(2)}
+	s := &downloadRig{rig: w, ann: w.user(1), bob: w.user(2)}
 	s.book = s.addBook("War and Peace")
 	return s
 }
 
-func (s *shelf) addBook(title string) download.Book {
+func (s *downloadRig) addBook(title string) download.Book {
 	s.t.Helper()
 	book, err := s.CreateBook(s.t.Context(), title, "Tolstoy", core.Request{UserID: s.ann.ID})
 	s.must(err)
 	return book
 }
 
-func (s *shelf) exec(sql string, args ...any) {
+func (s *downloadRig) exec(sql string, args ...any) {
 	s.t.Helper()
 	conn, err := pgx.Connect(s.t.Context(), s.url)
 	s.must(err)
@@ -50,13 +50,13 @@ func (s *shelf) exec(sql string, args ...any) {
 	s.must(err)
 }
 
-func (s *shelf) ask(user account.User) download.Download {
+func (s *downloadRig) ask(user account.User) download.Download {
 	return download.Download{
 		UserID: user.ID, BookID: s.book.ID, MediaType: download.MediaText, Source: "magnet", SourceURL: "magnet:1",
 	}
 }
 
-func (s *shelf) download(user account.User) download.Download {
+func (s *downloadRig) download(user account.User) download.Download {
 	s.t.Helper()
 	job, created, err := s.CreateDownload(s.t.Context(), s.ask(user), core.Event{Type: "enqueued", To: "queued"})
 	s.must(err)
@@ -67,7 +67,7 @@ func (s *shelf) download(user account.User) download.Download {
 }
 
 // move gives a job another status.
-func (s *shelf) move(job download.Download, to lifecycle.DownloadState) download.Download {
+func (s *downloadRig) move(job download.Download, to lifecycle.DownloadState) download.Download {
 	s.t.Helper()
 	job, err := s.ChangeDownload(s.t.Context(), job.ID, func(walk *download.DownloadWalk) error {
 		d := walk.Row
@@ -88,7 +88,7 @@ func (s *shelf) move(job download.Download, to lifecycle.DownloadState) download
 	return job
 }
 
-func (s *shelf) reload(job download.Download) download.Download {
+func (s *downloadRig) reload(job download.Download) download.Download {
 	s.t.Helper()
 	job, err := s.DownloadByID(s.t.Context(), job.ID)
 	s.must(err)
@@ -97,7 +97,7 @@ func (s *shelf) reload(job download.Download) download.Download {
 
 func TestOneActiveDownload(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t)
+	s := newDownloadRig(t)
 	var all sync.WaitGroup
 	var made atomic.Int64
 	ids := make([]int64, 50)
@@ -151,7 +151,7 @@ func TestOneActiveDownload(t *testing.T) {
 // TestOneRequestOneDownload repeats requests, also when what they have made is over.
 func TestOneRequestOneDownload(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t)
+	s := newDownloadRig(t)
 	ask := func(user account.User, key string) (download.Download, bool) {
 		wanted := s.ask(user)
 		wanted.RequestKey = key
@@ -187,7 +187,7 @@ func TestOneRequestOneDownload(t *testing.T) {
 
 func TestCompletionFillsTheLibrary(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t)
+	s := newDownloadRig(t)
 	ctx := t.Context()
 	if s.book.State != download.BookArchive || len(s.book.Media) != 0 {
 		t.Fatalf("%+v", s.book)
@@ -234,7 +234,7 @@ func TestCompletionFillsTheLibrary(t *testing.T) {
 // TestDownloadsKeepTheirRules breaks the record's own rules.
 func TestDownloadsKeepTheirRules(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t)
+	s := newDownloadRig(t)
 	job := s.download(s.ann)
 	to := func(walk *download.DownloadWalk, state lifecycle.DownloadState) error {
 		return testdb.WalkTo(walk, lifecycle.Download, walk.Row.State, state, download.DownloadStep{})
@@ -281,7 +281,7 @@ func TestDownloadsKeepTheirRules(t *testing.T) {
 
 func TestProgressInBatches(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t)
+	s := newDownloadRig(t)
 	ctx := t.Context()
 	first, second, over := s.download(s.ann), s.download(s.bob), s.download(s.user(3))
 	over = s.move(over, lifecycle.DownloadCanceled)
@@ -356,7 +356,7 @@ func TestGraceCountsAnsweredPolls(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newShelf(t)
+			s := newDownloadRig(t)
 			job := s.download(s.ann)
 			s.exec(`UPDATE download_jobs SET first_not_found_at_utc = now() - interval '2 minutes'`)
 			s.exec(`UPDATE download_sync SET ` + c.state)
@@ -370,7 +370,7 @@ func TestGraceCountsAnsweredPolls(t *testing.T) {
 
 func TestPollsAreNoted(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t)
+	s := newDownloadRig(t)
 	ctx := t.Context()
 	note := func(restarted bool, gap time.Duration) download.DownloadSync {
 		t.Helper()
@@ -409,7 +409,7 @@ func TestPollsAreNoted(t *testing.T) {
 
 func TestTroubleIsTimed(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t)
+	s := newDownloadRig(t)
 	ctx, job := t.Context(), s.download(s.ann)
 	note := func(code string, refused bool) download.DownloadTrouble {
 		t.Helper()
@@ -442,7 +442,7 @@ func TestTroubleIsTimed(t *testing.T) {
 
 func TestCancelWishes(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t)
+	s := newDownloadRig(t)
 	ctx, job := t.Context(), s.download(s.ann)
 	s.must(s.RequestDownloadCancel(ctx, job.ID, &s.ann.ID, true))
 	s.must(s.NoteDownloadCancelError(ctx, job.ID, "PROVIDER_UNAVAILABLE"))
@@ -478,7 +478,7 @@ func TestCancelWishes(t *testing.T) {
 // TestOneWatcher lets two ask for the lock.
 func TestOneWatcher(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t)
+	s := newDownloadRig(t)
 	held, release := make(chan struct{}), make(chan struct{})
 	var first sync.WaitGroup
 	first.Go(func() {
@@ -509,7 +509,7 @@ func TestOneWatcher(t *testing.T) {
 
 func TestBooks(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t)
+	s := newDownloadRig(t)
 	ctx := t.Context()
 	request := core.Request{UserID: s.ann.ID, Key: "k", Asked: "a book"}
 	first, err := s.CreateBook(ctx, "Ёлка 100%", "", request)

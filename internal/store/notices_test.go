@@ -16,7 +16,7 @@ import (
 )
 
 // due lists what is due as "<user>:<entity>:<seqs>".
-func (s *shelf) due(workloads ...string) (found []notice.Notice, shown []string) {
+func (s *downloadRig) due(workloads ...string) (found []notice.Notice, shown []string) {
 	s.t.Helper()
 	found, err := s.DueNotices(s.t.Context(), workloads, 10)
 	s.must(err)
@@ -30,7 +30,7 @@ func (s *shelf) due(workloads ...string) (found []notice.Notice, shown []string)
 // TestDownloadNotices plans who hears of what: the owner, of an end and of a standstill that is not their own doing.
 func TestDownloadNotices(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t)
+	s := newDownloadRig(t)
 	ctx := t.Context()
 	note := func(job download.Download, event core.Event) {
 		_, err := s.ChangeDownload(ctx, job.ID, func(walk *download.DownloadWalk) error {
@@ -98,7 +98,7 @@ func TestDownloadNotices(t *testing.T) {
 func TestAdoptedNotices(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
-	s := &shelf{rig: o.rig, ann: o.ann, bob: o.bob}
+	s := &downloadRig{rig: o.rig, ann: o.ann, bob: o.bob}
 	task := o.made(task.NewTask{})[0]
 	s.exec(`INSERT INTO notices (user_id, task_id, seq, state, due_at) VALUES ($1, $3, 1, 'due', now()), ($1, $3, 0, 'due', now()),
 		($2, $3, 1, 'sending', now())`, s.ann.ID, s.bob.ID, task.ID)

@@ -24,7 +24,7 @@ func TestDrivenRows(t *testing.T) {
 		}
 	}
 
-	s := newShelf(t)
+	s := newDownloadRig(t)
 	ended := s.move(s.move(s.download(s.ann), lifecycle.DownloadDownloading), lifecycle.DownloadCompleted)
 	key := ended.WorkflowID()[len("download/"):]
 	got, err := s.DrivenDownloads(t.Context(), []string{key, "1/2"})

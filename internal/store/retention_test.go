@@ -157,7 +157,7 @@ func TestOldTasks(t *testing.T) {
 // TestOldDownloads deletes jobs, and neither books nor what is in the library.
 func TestOldDownloads(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t)
+	s := newDownloadRig(t)
 	gone := s.download(s.ann)
 	s.move(gone, lifecycle.DownloadFailed)
 	live := s.download(s.ann)

@@ -116,7 +116,7 @@ func TestTokensAreSealed(t *testing.T) {
 func TestSeedIsTakenOnce(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
-	vault := w.TokenStore("yandex")
+	tokens := w.TokenStore("yandex")
 	for _, step := range []struct{ configured, rotated, want string }{
 		{configured: "first", want: "first"},
 		{rotated: "second", want: "second"},
@@ -125,15 +125,15 @@ func TestSeedIsTakenOnce(t *testing.T) {
 		{configured: "first", want: "renewed"}, // a process with the old configuration
 	} {
 		if step.rotated != "" {
-			_, err := vault.UpdateToken(t.Context(), func(context.Context, oauth2.Token) (*oauth2.Token, error) {
+			_, err := tokens.UpdateToken(t.Context(), func(context.Context, oauth2.Token) (*oauth2.Token, error) {
 				return &oauth2.Token{AccessToken: "a", RefreshToken: step.rotated}, nil
 			})
 			w.must(err)
 		} else {
-			w.must(vault.Seed(t.Context(), oauth2.Token{RefreshToken: step.configured}))
+			w.must(tokens.Seed(t.Context(), oauth2.Token{RefreshToken: step.configured}))
 		}
 
-		if got, err := vault.CurrentToken(t.Context()); err != nil || got.RefreshToken != step.want {
+		if got, err := tokens.CurrentToken(t.Context()); err != nil || got.RefreshToken != step.want {
 			t.Fatalf("after %+v: %q, %v", step, got.RefreshToken, err)
 		}
 	}

@@ -17,100 +17,100 @@ import (
 // step the books balance, and nobody's Stars were bought twice, or bought and the money given back.
 func TestLedgerHoldsWhateverHappens(t *testing.T) {
 	t.Parallel()
-	world := newRig(t)
+	w := newRig(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		life := &life{rt: rt, bank: world.bank(), class: map[string]lifecycle.ErrorClass{}}
-		life.must(life.Resume(t.Context()))
-		life.deposits(rt)
-		life.deposits(rt)
-		life.readAll()
+		m := &modelRun{rt: rt, bank: w.bank(), class: map[string]lifecycle.ErrorClass{}}
+		m.must(m.Resume(t.Context()))
+		m.deposits(rt)
+		m.deposits(rt)
+		m.readAll()
 		rt.Repeat(map[string]func(*rapid.T){
-			"":          life.check,
-			"deposit":   life.deposits,
-			"go on":     life.goesOn,
-			"go on 2":   life.goesOn,
-			"go on 3":   life.goesOn,
-			"go on 4":   life.goesOn,
-			"go on 5":   life.goesOn,
-			"movement":  life.moves,
-			"broadcast": life.broadcasts,
-			"bounce":    life.bounces,
+			"":          m.check,
+			"deposit":   m.deposits,
+			"go on":     m.goesOn,
+			"go on 2":   m.goesOn,
+			"go on 3":   m.goesOn,
+			"go on 4":   m.goesOn,
+			"go on 5":   m.goesOn,
+			"movement":  m.moves,
+			"broadcast": m.broadcasts,
+			"bounce":    m.bounces,
 			"time": func(*rapid.T) {
-				life.now = life.now.Add(time.Duration(rapid.IntRange(1, 90).Draw(rt, "seconds")) * time.Second)
+				m.now = m.now.Add(time.Duration(rapid.IntRange(1, 90).Draw(rt, "seconds")) * time.Second)
 			},
-			"read": life.reads,
+			"read": m.reads,
 			"lock": func(*rapid.T) {
-				life.twice(func(hash string) error { return second(life.LockTransaction(t.Context(), hash)) })
+				m.twice(func(hash string) error { return second(m.LockTransaction(t.Context(), hash)) })
 			},
-			"quote": life.quotes,
+			"quote": m.quotes,
 			"enter": func(*rapid.T) {
-				life.twice(func(hash string) error { return second(life.EnterQueue(t.Context(), hash, life.kind())) })
+				m.twice(func(hash string) error { return second(m.EnterQueue(t.Context(), hash, m.kind())) })
 			},
 			"leave": func(*rapid.T) {
-				life.twice(func(hash string) error { return life.LeaveQueue(t.Context(), hash, life.kind()) })
+				m.twice(func(hash string) error { return m.LeaveQueue(t.Context(), hash, m.kind()) })
 			},
 			"return": func(*rapid.T) {
-				life.twice(func(hash string) error { return life.ReturnTurn(t.Context(), hash, life.kind()) })
+				m.twice(func(hash string) error { return m.ReturnTurn(t.Context(), hash, m.kind()) })
 			},
-			"sign":   life.signs,
-			"settle": life.settles,
+			"sign":   m.signs,
+			"settle": m.settles,
 			"finish": func(*rapid.T) {
-				life.twice(func(hash string) error { return second(life.FinishTransaction(t.Context(), hash, life.attempt(hash))) })
+				m.twice(func(hash string) error { return second(m.FinishTransaction(t.Context(), hash, m.attempt(hash))) })
 			},
-			"fail":  life.fails,
-			"retry": life.retries,
+			"fail":  m.fails,
+			"retry": m.retries,
 			"review": func(*rapid.T) {
-				life.twice(func(hash string) error {
-					return second(life.ReviewTransaction(t.Context(), hash, life.attempt(hash), "r"))
+				m.twice(func(hash string) error {
+					return second(m.ReviewTransaction(t.Context(), hash, m.attempt(hash), "r"))
 				})
 			},
 			"confirm deposit": func(*rapid.T) {
-				life.twice(func(hash string) error { return second(life.ConfirmDeposit(t.Context(), hash)) })
+				m.twice(func(hash string) error { return second(m.ConfirmDeposit(t.Context(), hash)) })
 			},
 			"dispute deposit": func(*rapid.T) {
-				life.twice(func(hash string) error { return second(life.DisputeDeposit(t.Context(), hash)) })
+				m.twice(func(hash string) error { return second(m.DisputeDeposit(t.Context(), hash)) })
 			},
 			"write off": func(*rapid.T) {
-				life.twice(func(hash string) error {
-					return second(life.WriteOffRefund(t.Context(), transaction.Request{Hash: hash, Attempt: life.attempt(hash)}))
+				m.twice(func(hash string) error {
+					return second(m.WriteOffRefund(t.Context(), transaction.Request{Hash: hash, Attempt: m.attempt(hash)}))
 				})
 			},
 			"keep dust": func(*rapid.T) {
-				life.twice(func(hash string) error { return second(life.KeepDust(t.Context(), hash, 3*coin)) })
+				m.twice(func(hash string) error { return second(m.KeepDust(t.Context(), hash, 3*coin)) })
 			},
 			"review refund": func(*rapid.T) {
-				life.twice(func(hash string) error { return second(life.ReviewRefund(t.Context(), hash)) })
+				m.twice(func(hash string) error { return second(m.ReviewRefund(t.Context(), hash)) })
 			},
-			"resolve":    life.resolves,
-			"pause":      life.stops,
-			"resume":     func(*rapid.T) { life.must(life.Resume(t.Context())) },
-			"grant next": func(*rapid.T) { life.must(second(life.GrantNext(t.Context(), life.wallet))) },
+			"resolve":    m.resolves,
+			"pause":      m.stops,
+			"resume":     func(*rapid.T) { m.must(m.Resume(t.Context())) },
+			"grant next": func(*rapid.T) { m.must(second(m.GrantNext(t.Context(), m.wallet))) },
 		})
 
-		for _, hash := range life.hashes {
-			life.events(hash)
+		for _, hash := range m.hashes {
+			m.events(hash)
 		}
 	})
 }
 
 func second[T any](_ T, err error) error { return err }
 
-// life is one random history of a bank.
-type life struct {
+// m is one random history of a bank.
+type modelRun struct {
 	*bank
 	rt     *rapid.T
 	hashes []string // of deposits that the record knows
 	class  map[string]lifecycle.ErrorClass
 }
 
-func (l *life) choose(n int, what string) int { return rapid.IntRange(0, n-1).Draw(l.rt, what) }
+func (l *modelRun) choose(n int, what string) int { return rapid.IntRange(0, n-1).Draw(l.rt, what) }
 
-func (l *life) kind() transaction.PaymentKind {
+func (l *modelRun) kind() transaction.PaymentKind {
 	return rapid.SampledFrom([]transaction.PaymentKind{transaction.Purchase, transaction.Purchase, transaction.Refund}).Draw(l.rt, "kind")
 }
 
 // twice does something to some transaction, once or twice; it may be refused, in so many words.
-func (l *life) twice(do func(hash string) error) {
+func (l *modelRun) twice(do func(hash string) error) {
 	if len(l.hashes) == 0 {
 		return
 	}
@@ -123,10 +123,10 @@ func (l *life) twice(do func(hash string) error) {
 }
 
 // attempt is the current one, or sometimes one that is over.
-func (l *life) attempt(hash string) int { return l.tx(hash).Attempt - l.choose(4, "stale")/3 }
+func (l *modelRun) attempt(hash string) int { return l.tx(hash).Attempt - l.choose(4, "stale")/3 }
 
 // goesOn takes some transaction a step on, the way its workflow would.
-func (l *life) goesOn(*rapid.T) {
+func (l *modelRun) goesOn(*rapid.T) {
 	l.twice(func(hash string) error {
 		ctx, t, standing := l.t.Context(), l.tx(hash), l.ok(l.SnapshotOfTransaction(l.t.Context(), hash))
 		kind, last := transaction.Purchase, standing.Purchase
@@ -158,7 +158,7 @@ func (l *life) goesOn(*rapid.T) {
 	})
 }
 
-func (l *life) deposits(*rapid.T) {
+func (l *modelRun) deposits(*rapid.T) {
 	if len(l.hashes) == 4 {
 		return // few of them go further
 	}
@@ -166,7 +166,7 @@ func (l *life) deposits(*rapid.T) {
 	l.incoming(sender, rapid.Int64Range(1, 5).Draw(l.rt, "coins")*coin, true)
 }
 
-func (l *life) moves(*rapid.T) {
+func (l *modelRun) moves(*rapid.T) {
 	switch l.choose(3, "movement") {
 	case 0:
 		l.incoming(address("spam"), 1, false)
@@ -183,7 +183,7 @@ func (l *life) moves(*rapid.T) {
 	}
 }
 
-func (l *life) payments() (all []transaction.Payment) {
+func (l *modelRun) payments() (all []transaction.Payment) {
 	for _, hash := range l.hashes {
 		payments, err := l.PaymentsOf(l.t.Context(), hash)
 		l.must(err)
@@ -192,14 +192,14 @@ func (l *life) payments() (all []transaction.Payment) {
 	return all
 }
 
-func (l *life) broadcasts(*rapid.T) {
+func (l *modelRun) broadcasts(*rapid.T) {
 	if all := l.payments(); len(all) > 0 {
 		l.accept(all[l.choose(len(all), "payment")])
 	}
 }
 
 // carriedOut lists the payments that the chain carried out, read or not.
-func (l *life) carriedOut() (done []transaction.Payment) {
+func (l *modelRun) carriedOut() (done []transaction.Payment) {
 	for _, payment := range l.payments() {
 		for _, t := range l.history {
 			if t.In.HashNorm == payment.HashNorm && len(t.Out) > 0 {
@@ -211,7 +211,7 @@ func (l *life) carriedOut() (done []transaction.Payment) {
 }
 
 // bounces brings money back, whether the destination was asked or not.
-func (l *life) bounces(*rapid.T) {
+func (l *modelRun) bounces(*rapid.T) {
 	for _, payment := range l.carriedOut() {
 		if payment.State == transaction.PaymentBounced && !l.returned(payment) {
 			l.bounce(payment.Destination, payment.ReturnedNano)
@@ -221,7 +221,7 @@ func (l *life) bounces(*rapid.T) {
 	}
 }
 
-func (l *life) returned(p transaction.Payment) bool {
+func (l *modelRun) returned(p transaction.Payment) bool {
 	for _, t := range l.history {
 		if t.In.Hash == digest("back", p.ID) {
 			return true
@@ -231,7 +231,7 @@ func (l *life) returned(p transaction.Payment) bool {
 }
 
 // reads takes some of what has happened, from before the cursor on, and looks at the head when it took all.
-func (l *life) reads(*rapid.T) {
+func (l *modelRun) reads(*rapid.T) {
 	page, head := l.after(l.choose(3, "overlap")), time.Time{}
 	if n := rapid.IntRange(0, len(page)).Draw(l.rt, "page"); n == len(page) && l.choose(3, "to the head") > 0 {
 		head = l.now
@@ -241,9 +241,9 @@ func (l *life) reads(*rapid.T) {
 	l.read(page, head, 1+l.choose(2, "again"))
 }
 
-func (l *life) readAll() { l.read(l.after(0), l.now, 1) }
+func (l *modelRun) readAll() { l.read(l.after(0), l.now, 1) }
 
-func (l *life) read(page []transaction.ChainTransaction, head time.Time, times int) {
+func (l *modelRun) read(page []transaction.ChainTransaction, head time.Time, times int) {
 	for range times {
 		brought, err := l.IngestChain(l.t.Context(), l.wallet, page, head)
 		if err != nil {
@@ -253,7 +253,7 @@ func (l *life) read(page []transaction.ChainTransaction, head time.Time, times i
 	}
 }
 
-func (l *life) quotes(*rapid.T) {
+func (l *modelRun) quotes(*rapid.T) {
 	l.twice(func(hash string) error {
 		price := l.tx(hash).AmountNano - 2*gas - rapid.Int64Range(0, coin/2).Draw(l.rt, "margin")
 		return second(l.SaveQuote(
@@ -262,7 +262,7 @@ func (l *life) quotes(*rapid.T) {
 	})
 }
 
-func (l *life) signs(*rapid.T) {
+func (l *modelRun) signs(*rapid.T) {
 	l.twice(func(hash string) error {
 		order := l.want(hash, l.kind())
 		order.Attempt = l.attempt(hash)
@@ -280,7 +280,7 @@ func (l *life) signs(*rapid.T) {
 }
 
 // stops pauses or holds payments now and then.
-func (l *life) stops(*rapid.T) {
+func (l *modelRun) stops(*rapid.T) {
 	switch l.choose(8, "stop") {
 	case 0:
 		l.must(l.Pause(l.t.Context(), nil, "p"))
@@ -292,7 +292,7 @@ func (l *life) stops(*rapid.T) {
 }
 
 // settles tells what the destination did, of what the chain carried out.
-func (l *life) settles(*rapid.T) {
+func (l *modelRun) settles(*rapid.T) {
 	done := l.carriedOut()
 	if len(done) == 0 {
 		return
@@ -302,12 +302,12 @@ func (l *life) settles(*rapid.T) {
 	}
 }
 
-func (l *life) asked(p transaction.Payment, kept bool) error {
+func (l *modelRun) asked(p transaction.Payment, kept bool) error {
 	d := transaction.Destination{Kept: kept, ReturnedNano: p.PaidNano - min(p.PaidNano, fee)}
 	return second(l.SettleDestination(l.t.Context(), p.ID, d))
 }
 
-func (l *life) fails(*rapid.T) {
+func (l *modelRun) fails(*rapid.T) {
 	class := rapid.SampledFrom([]lifecycle.ErrorClass{
 		lifecycle.Retryable, lifecycle.NonRetryable, lifecycle.UnknownError,
 	}).Draw(l.rt, "class")
@@ -319,7 +319,7 @@ func (l *life) fails(*rapid.T) {
 	})
 }
 
-func (l *life) retries(*rapid.T) {
+func (l *modelRun) retries(*rapid.T) {
 	l.twice(func(hash string) error {
 		before := l.tx(hash)
 		standing, err := l.RetryTransaction(l.t.Context(), transaction.Request{Hash: hash, Attempt: before.Attempt})
@@ -330,7 +330,7 @@ func (l *life) retries(*rapid.T) {
 	})
 }
 
-func (l *life) resolves(*rapid.T) {
+func (l *modelRun) resolves(*rapid.T) {
 	outcome := rapid.SampledFrom(lifecycle.TransactionOutcomes).Draw(l.rt, "outcome")
 	l.twice(func(hash string) error {
 		return second(l.ResolveTransaction(
@@ -340,7 +340,7 @@ func (l *life) resolves(*rapid.T) {
 }
 
 // check holds the record against the chain and against itself.
-func (l *life) check(*rapid.T) {
+func (l *modelRun) check(*rapid.T) {
 	books, err := l.balances()
 	if err != nil {
 		l.rt.Fatal(err)
@@ -424,7 +424,7 @@ func (l *life) check(*rapid.T) {
 }
 
 // irrevocable checks that what has ended stays as it ended.
-func (l *life) irrevocable(t transaction.Transaction) {
+func (l *modelRun) irrevocable(t transaction.Transaction) {
 	if class := l.class[t.Hash]; class == lifecycle.NonRetryable && t.ErrorClass != class {
 		l.rt.Fatalf("it had failed for good: %+v", t)
 	}

@@ -24,7 +24,7 @@ var settings = Settings{
 
 const jobID = int64(42)
 
-// newRun gives an environment with skipped time in which the courier answers as deliver says.
+// newRun gives an environment with skipped time in which the delivery activity answers as deliver says.
 func newRun(t *testing.T, deliver any) *testsuite.TestWorkflowEnvironment {
 	t.Helper()
 	env := testtemporal.Environment()
@@ -92,7 +92,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestPauses looks at the time between tries: growing, or what the other side asked for. The courier ends it after the
+// TestPauses looks at the time between tries: growing, or what the other side asked for. The activity ends it after the
 // third try.
 func TestPauses(t *testing.T) {
 	t.Parallel()
@@ -172,7 +172,7 @@ func TestRecordAway(t *testing.T) {
 	}
 }
 
-// TestStateQuery follows the stages that the courier tells.
+// TestStateQuery follows the states that the activity reports.
 func TestStateQuery(t *testing.T) {
 	t.Parallel()
 	env := newRun(t, func(ctx context.Context, _ int64) (activities.Receipt, error) {

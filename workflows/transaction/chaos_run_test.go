@@ -31,19 +31,19 @@ import (
 // chaos is one history: a wallet, its chain, its shop and their workflows, all in skipped time.
 type chaos struct {
 	*testsuite.TestWorkflowEnvironment
-	lab       *chaosRig
-	plan      plan
-	chain     *tonsim.TonCenter
-	fragment  *tonsim.Fragment
-	stopShop  func()
-	wallet    *ton.Wallet
-	allow     []ton.Address
-	toncenter *toncenter.Client
-	cashier   *activities.PaymentActivities
-	purchases *activities.Activities
-	monitor   *activities.Monitor
-	client    *service.Transactions
-	logs      logs
+	lab               *chaosRig
+	plan              plan
+	chain             *tonsim.TonCenter
+	fragment          *tonsim.Fragment
+	stopShop          func()
+	wallet            *ton.Wallet
+	allow             []ton.Address
+	toncenter         *toncenter.Client
+	paymentActivities *activities.PaymentActivities
+	purchases         *activities.Activities
+	monitor           *activities.Monitor
+	client            *service.Transactions
+	logs              logs
 
 	purse sync.Mutex
 	lost  int64 // nanoTON that were taken out of the wallet
@@ -99,7 +99,7 @@ func newChaos(l *chaosRig, p plan) (*chaos, error) {
 		Attempts: 3, RetryInterval: time.Second, RebroadcastEvery: 10 * time.Second, ConfirmPatience: time.Minute,
 		StuckAfter: 1000 * time.Hour,
 	}}).Run, workflow.RegisterOptions{Name: lifecycle.TransactionType})
-	c.RegisterActivity(c.cashier)
+	c.RegisterActivity(c.paymentActivities)
 	c.RegisterActivity(c.purchases)
 	for name, act := range map[string]any{"look": c.look, "move": c.move, "relieve": c.relieve, "settle": c.settle, "unfinished": c.unfinished} {
 		c.RegisterActivityWithOptions(act, activity.RegisterOptions{Name: name})

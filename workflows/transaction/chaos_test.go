@@ -238,7 +238,7 @@ func (c *chaos) build() error {
 	}
 
 	c.stopShop, c.toncenter = stop, c.lab.chain
-	c.cashier = &activities.PaymentActivities{
+	c.paymentActivities = &activities.PaymentActivities{
 		Store: c.lab.store, Wallet: c.wallet, Chain: c.toncenter, Allow: c.allow, Settings: settings, Metrics: counted,
 		Log: log,
 		Fragment: fragment.New(fragment.Options{

@@ -26,11 +26,11 @@ func (n *naive) process(username string, stars int) {
 	n.Helper()
 	ctx := n.Context()
 	n.status = "failed"
-	recipient, err := n.cashier.Fragment.Search(ctx, username, stars)
+	recipient, err := n.paymentActivities.Fragment.Search(ctx, username, stars)
 	n.must(err)
-	request, err := n.cashier.Fragment.Init(ctx, recipient, stars)
+	request, err := n.paymentActivities.Fragment.Init(ctx, recipient, stars)
 	n.must(err)
-	link, err := n.cashier.Fragment.Link(ctx, request.ID)
+	link, err := n.paymentActivities.Fragment.Link(ctx, request.ID)
 	n.must(err)
 	wallet, err := n.toncenter.Wallet(ctx, n.wallet.Address())
 	n.must(err)
@@ -165,7 +165,7 @@ func (w *rig) bounceTo(account string) {
 	w.Helper()
 	address, _, err := ton.ParseAddress("0:" + account)
 	w.must(err)
-	w.cashier.Allow = append(w.cashier.Allow, address)
+	w.paymentActivities.Allow = append(w.paymentActivities.Allow, address)
 	settings := w.fragment.CurrentSettings()
 	settings.To, settings.Bounceable = "0:"+account, true
 	w.must(w.fragment.Set(settings))

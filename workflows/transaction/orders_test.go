@@ -334,7 +334,7 @@ func TestLimits(t *testing.T) {
 
 	w.wantAlert(notice.AlertDailyLimit, true)
 
-	w.cashier.Settings.Limits.PerDay = 0 // the operator raises it
+	w.paymentActivities.Settings.Limits.PerDay = 0 // the operator raises it
 	w.must(w.store.RetryDeferred(t.Context()))
 	w.becomes(waits, lifecycle.TransactionProcessed)
 	w.wantAlert(notice.AlertDailyLimit, false)

@@ -134,7 +134,7 @@ func TestBounced(t *testing.T) {
 	nobody := "0:" + strings.Repeat("ab", 32)
 	address, _, err := ton.ParseAddress(nobody)
 	w.must(err)
-	w.cashier.Allow = append(w.cashier.Allow, address)
+	w.paymentActivities.Allow = append(w.paymentActivities.Allow, address)
 	settings := w.fragment.CurrentSettings()
 	settings.To, settings.Bounceable = nobody, true
 	w.must(w.fragment.Set(settings))

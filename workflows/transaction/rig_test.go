@@ -41,24 +41,24 @@ func TestMain(m *testing.M) { testdb.Main(m, testtemporal.Stop) }
 // rig is one shop of its own: a wallet on a chain of its own, a Fragment, a record, a worker.
 type rig struct {
 	testing.TB
-	server    *testtemporal.Server
-	store     *store.Store
-	chain     *tonsim.TonCenter
-	second    *tonsim.SecondTonCenter
-	fragment  *tonsim.Fragment
-	wallet    *ton.Wallet
-	toncenter *toncenter.Client
-	client    *service.Transactions
-	settings  activities.Settings
-	flow      transaction.Settings
-	cashier   *activities.PaymentActivities
-	purchases *activities.Activities
-	monitor   *activities.Monitor
-	worker    worker.Worker
-	quotes    worker.Worker
-	payer     worker.Worker
-	admin     account.User
-	logs      *logs
+	server            *testtemporal.Server
+	store             *store.Store
+	chain             *tonsim.TonCenter
+	second            *tonsim.SecondTonCenter
+	fragment          *tonsim.Fragment
+	wallet            *ton.Wallet
+	toncenter         *toncenter.Client
+	client            *service.Transactions
+	settings          activities.Settings
+	flow              transaction.Settings
+	paymentActivities *activities.PaymentActivities
+	purchases         *activities.Activities
+	monitor           *activities.Monitor
+	worker            worker.Worker
+	quotes            worker.Worker
+	payer             worker.Worker
+	admin             account.User
+	logs              *logs
 
 	mu     sync.Mutex
 	hashes []string
@@ -141,7 +141,7 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 
 	log := slog.New(slog.NewTextHandler(w.logs, nil))
 	counted := metrics.New().Transaction()
-	w.cashier = &activities.PaymentActivities{
+	w.paymentActivities = &activities.PaymentActivities{
 		Store: w.store, Wallet: w.wallet, Chain: w.toncenter, Allow: []ton.Address{shop}, Settings: s.settings,
 		Metrics: counted, Log: log,
 		Fragment: fragment.New(fragment.Options{
@@ -154,7 +154,7 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 	}
 
 	if s.settings.SecondSource {
-		w.cashier.Second = &activities.SecondSource{
+		w.paymentActivities.Second = &activities.SecondSource{
 			Wait:  2 * time.Second,
 			Chain: toncenter.New(toncenter.Options{URL: secondURL, RequestsPerSecond: 10_000, CallTimeout: 2 * time.Second}),
 		}
@@ -200,7 +200,7 @@ func (w *rig) startWorker() {
 		(&transaction.Workflow{Settings: w.flow}).Run, workflow.RegisterOptions{Name: lifecycle.TransactionType},
 	)
 	w.worker.RegisterWorkflowWithOptions(transaction.Monitor, workflow.RegisterOptions{Name: lifecycle.TonMonitorType})
-	w.worker.RegisterActivity(w.cashier)
+	w.worker.RegisterActivity(w.paymentActivities)
 	w.worker.RegisterActivity(w.purchases)
 	w.worker.RegisterActivity(w.monitor)
 	w.must(w.worker.Start())
@@ -208,13 +208,13 @@ func (w *rig) startWorker() {
 		WorkerStopTimeout: time.Second, DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: 2,
 	})
 
-	activities.RegisterQuotes(w.quotes, w.cashier)
+	activities.RegisterQuotes(w.quotes, w.paymentActivities)
 	w.must(w.quotes.Start())
 	w.payer = worker.New(
 		w.server.Client, lifecycle.PaymentQueue, worker.Options{WorkerStopTimeout: time.Second, DisableWorkflowWorker: true},
 	)
 
-	activities.RegisterPayments(w.payer, w.cashier, w.monitor)
+	activities.RegisterPayments(w.payer, w.paymentActivities, w.monitor)
 	w.must(w.payer.Start())
 }
 

@@ -167,12 +167,12 @@ func TestOnlyDisputedDepositsAreAccepted(t *testing.T) {
 func TestSecondSourceComesLate(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, large)
-	w.cashier.Settings.SecondSource, w.purchases.Settings.SecondSource = false, false
+	w.paymentActivities.Settings.SecondSource, w.purchases.Settings.SecondSource = false, false
 	w.must(w.client.Pause(t.Context(), w.admin, "a test"))
 	agreed, other := w.deposit(2, "durov 50"), w.deposit(3, "durov 50")
 	w.eventually("they wait in line", func() bool { return w.inLine(agreed) && w.inLine(other) })
 	w.stopWorker()
-	w.cashier.Settings.SecondSource, w.purchases.Settings.SecondSource = true, true
+	w.paymentActivities.Settings.SecondSource, w.purchases.Settings.SecondSource = true, true
 	w.startWorker()
 	w.lie(tonsim.Lies{AmountNano: 2_000_000_000})
 	w.must(w.client.Resume(t.Context()))
