@@ -74,7 +74,8 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 			Store: p.Store, Requests: requests, Guesses: allowance.NewGuesses(c.Limits.WrongTokens), OnRefused: refused,
 			Log: log, Version: app.Version,
 		},
-		Parts: parts.REST(services, files), Workloads: services.Workloads(), Status: whole, Doctor: p.Doctor(), Feed: events, Temporal: p.Temporal, Codec: readers,
+		Parts: parts.REST(services, files), Workloads: services.Workloads(), Status: whole, Doctor: p.Doctor(),
+		Feed: events, Temporal: p.Temporal, Codec: readers,
 	})
 	defer p.Examine(ctx, "api", p.apiChecks())()
 

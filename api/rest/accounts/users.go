@@ -104,7 +104,7 @@ var (
 	getUser = server.Operation{
 		Id: "get-user", Method: http.MethodGet, Path: "/v1/users/{id}", Tag: "Users", Access: server.ForAdmins,
 		Scope: account.ScopeUsers, Subject: "user",
-		Summary: "Look at a user", Faults: []fault.Code{fault.UserNotFound},
+		Summary: "Get a user", Faults: []fault.Code{fault.UserNotFound},
 	}
 	changeUser = server.Operation{
 		Id: "change-user", Method: http.MethodPatch, Path: "/v1/users/{id}", Tag: "Users", Access: server.ForAdmins,

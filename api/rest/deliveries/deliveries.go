@@ -59,7 +59,7 @@ var (
 	getDelivery = server.Operation{
 		Id: "get-delivery", Method: http.MethodGet, Path: "/v1/deliveries/{id}", Tag: "Deliveries", Access: server.ForUsers,
 		Scope: account.ScopeRead, Subject: "delivery",
-		Summary: "Look at a delivery", Faults: []fault.Code{fault.DeliveryNotFound},
+		Summary: "Get a delivery", Faults: []fault.Code{fault.DeliveryNotFound},
 	}
 	listDeliveryEvents = server.Operation{
 		Id: "list-delivery-events", Method: http.MethodGet, Path: "/v1/deliveries/{id}/events", Tag: "Deliveries",

@@ -55,7 +55,7 @@ var (
 	getBook = server.Operation{
 		Id: "get-book", Method: http.MethodGet, Path: "/v1/books/{id}", Tag: "Books", Access: server.ForUsers,
 		Scope: account.ScopeRead, Subject: "book",
-		Summary: "Look at a book", Faults: []fault.Code{fault.BookNotFound},
+		Summary: "Get a book", Faults: []fault.Code{fault.BookNotFound},
 	}
 	markMedium = server.Operation{
 		Id: "mark-medium", Method: http.MethodPost, Path: "/v1/books/{id}/media/{media_type}/mark", Tag: "Books",

@@ -61,7 +61,7 @@ var (
 	getDownload = server.Operation{
 		Id: "get-download", Method: http.MethodGet, Path: "/v1/downloads/{id}", Tag: "Downloads", Access: server.ForUsers,
 		Scope: account.ScopeRead, Subject: "download",
-		Summary: "Look at a download", Faults: []fault.Code{fault.DownloadNotFound},
+		Summary: "Get a download", Faults: []fault.Code{fault.DownloadNotFound},
 	}
 	listDownloadEvents = server.Operation{
 		Id: "list-download-events", Method: http.MethodGet, Path: "/v1/downloads/{id}/events", Tag: "Downloads",

@@ -21,7 +21,7 @@ var (
 	askDoctor = server.Operation{
 		Id: "ask-doctor", Method: http.MethodPost, Path: "/v1/doctor", Tag: "Operations",
 		Access: server.ForAdmins, Scope: account.ScopeOperate,
-		Summary: "Ask every process to look again",
+		Summary: "Ask every process to check again",
 		Description: "Answers with what is known so far: ask with GET until each process has answered, which takes some " +
 			"seconds. No token is renewed for it, and no purchase begun. However many ask, a process rests for five seconds between two looks.",
 	}

@@ -17,7 +17,7 @@ import (
 var getStatus = server.Operation{
 	Id: "get-status", Method: http.MethodGet, Path: "/v1/status", Tag: "Operations", Access: server.ForAdmins,
 	Scope:   account.ScopeOperate,
-	Summary: "How the whole is doing",
+	Summary: "Get the state of the service",
 }
 
 func (h *handlers) getStatus(ctx context.Context, _ *struct{}) (shape.Status, error) {

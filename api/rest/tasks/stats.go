@@ -22,7 +22,7 @@ var periods = map[string]time.Duration{"day": 24 * time.Hour, "week": 7 * 24 * t
 var getTaskStats = server.Operation{
 	Id: "get-task-stats", Method: http.MethodGet, Path: "/v1/stats/tasks", Tag: "Tasks", Access: server.ForUsers,
 	Scope: account.ScopeRead, Subject: "workspace",
-	Summary: "How work goes in a workspace", Faults: []fault.Code{fault.WorkspaceNotFound},
+	Summary: "Get the statistics of a workspace's tasks", Faults: []fault.Code{fault.WorkspaceNotFound},
 }
 
 func (h *handlers) getTaskStats(ctx context.Context, in *taskStatsInput) (none shape.TaskStats, err error) {

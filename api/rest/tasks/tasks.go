@@ -78,7 +78,7 @@ var (
 	getTask = server.Operation{
 		Id: "get-task", Method: http.MethodGet, Path: "/v1/tasks/{id}", Tag: "Tasks", Access: server.ForUsers,
 		Scope: account.ScopeRead, Subject: "task",
-		Summary: "Look at a task", Faults: []fault.Code{fault.TaskNotFound},
+		Summary: "Get a task", Faults: []fault.Code{fault.TaskNotFound},
 	}
 	listTaskEvents = server.Operation{
 		Id: "list-task-events", Method: http.MethodGet, Path: "/v1/tasks/{id}/events", Tag: "Tasks", Access: server.ForUsers,

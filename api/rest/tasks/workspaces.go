@@ -114,7 +114,7 @@ var (
 	getWorkspace = server.Operation{
 		Id: "get-workspace", Method: http.MethodGet, Path: "/v1/workspaces/{id}", Tag: "Workspaces", Access: server.ForUsers,
 		Scope: account.ScopeRead, Subject: "workspace",
-		Summary: "Look at a workspace", Faults: []fault.Code{fault.WorkspaceNotFound},
+		Summary: "Get a workspace", Faults: []fault.Code{fault.WorkspaceNotFound},
 	}
 	changeWorkspace = server.Operation{
 		Id: "change-workspace", Method: http.MethodPatch, Path: "/v1/workspaces/{id}", Tag: "Workspaces",

@@ -71,7 +71,7 @@ var (
 	getTransaction = server.Operation{
 		Id: "get-transaction", Method: http.MethodGet, Path: "/v1/transactions/{hash}", Tag: "Transactions",
 		Access: server.ForAdmins, Scope: account.ScopeRead, Subject: "transaction",
-		Summary: "Look at a transaction, what happened to it and what was paid for it",
+		Summary: "Get a transaction with its events and payments",
 		Faults:  []fault.Code{fault.TransactionNotFound, fault.NotConfigured},
 	}
 	retryTransaction = server.Operation{
@@ -128,7 +128,7 @@ func Register(s *server.Server, transactions *service.Transactions) {
 	server.Register(s, server.Operation{
 		Id: "get-transaction-stats", Method: http.MethodGet, Path: "/v1/stats/transactions", Tag: "Transactions",
 		Access: server.ForAdmins, Scope: account.ScopeOperate,
-		Summary: "How transactions go", Faults: []fault.Code{fault.NotConfigured},
+		Summary: "Get the statistics of transactions", Faults: []fault.Code{fault.NotConfigured},
 	}, h.getTransactionStats)
 }
 
