@@ -2,10 +2,10 @@ package account
 
 import (
 	"context"
+	"errors"
 
 	"github.com/jackc/pgx/v5"
 
-	"stagecoach/internal/fault"
 	"stagecoach/internal/store/core"
 )
 
@@ -73,21 +73,10 @@ func configureToken(ctx context.Context, tx pgx.Tx, secret string) error {
 
 // configuredOwner gives the administrator to whom the token of the configuration belongs.
 func configuredOwner(ctx context.Context, tx pgx.Tx) (int64, error) {
-	type owner struct {
-		ID int64 `db:"id"`
+	id, err := core.Value[int64](ctx, tx, `SELECT user_id FROM tokens WHERE origin = 'configured' ORDER BY id DESC LIMIT 1`)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return core.Value[int64](ctx, tx, `INSERT INTO users (name, role, status) VALUES ($1, 'ADMIN', 'ACTIVE') RETURNING id`,
+			administrator)
 	}
-
-	missing := fault.New(fault.UserNotFound, "the configuration has no administrator yet")
-
-	found, err := core.One[owner](
-		ctx, tx, missing, `SELECT user_id AS id FROM tokens WHERE origin = 'configured' ORDER BY tokens.id DESC LIMIT 1`,
-	)
-	if fault.CodeOf(err) == fault.UserNotFound {
-		found, err = core.One[owner](
-			ctx, tx, missing, `INSERT INTO users (name, role, status) VALUES ($1, 'ADMIN', 'ACTIVE') RETURNING id`,
-			administrator,
-		)
-	}
-
-	return found.ID, err
+	return id, err
 }

@@ -22,6 +22,7 @@ type TokenStore struct {
 func (s *Store) TokenStore(provider string) *TokenStore { return &TokenStore{s.db, provider} }
 
 type sealedToken struct {
+	Provider     string     `db:"provider"`
 	AccessToken  []byte     `db:"access_token"`
 	RefreshToken []byte     `db:"refresh_token"`
 	ExpiresAt    *time.Time `db:"expires_at"`
@@ -84,7 +85,7 @@ func (v *TokenStore) UpdateToken(
 }
 
 func (v *TokenStore) read(ctx context.Context, tx pgx.Tx, locking string) (token oauth2.Token, err error) {
-	rows, err := core.List[sealedToken](ctx, tx, `SELECT access_token, refresh_token, expires_at FROM oauth_tokens
+	rows, err := core.List[sealedToken](ctx, tx, `SELECT provider, access_token, refresh_token, expires_at FROM oauth_tokens
 		WHERE provider = $1 `+locking, v.provider)
 	if err != nil || len(rows) == 0 || rows[0].AccessToken == nil {
 		return token, err
@@ -108,7 +109,7 @@ func (v *TokenStore) read(ctx context.Context, tx pgx.Tx, locking string) (token
 // meanwhile if they know the first key.
 func (s *Store) Reseal(ctx context.Context) (rows int, err error) {
 	err = s.db.InLongTx(ctx, func(tx pgx.Tx) error { // a process that renews the tokens holds their row while it asks
-		tokens, err := core.List[sealedRow](ctx, tx, `SELECT provider, access_token, refresh_token FROM oauth_tokens
+		tokens, err := core.List[sealedToken](ctx, tx, `SELECT provider, access_token, refresh_token, expires_at FROM oauth_tokens
 			WHERE access_token IS NOT NULL ORDER BY provider FOR UPDATE`)
 		if err != nil {
 			return err
@@ -134,10 +135,4 @@ func (s *Store) Reseal(ctx context.Context) (rows int, err error) {
 	})
 
 	return rows, err
-}
-
-type sealedRow struct {
-	Provider     string `db:"provider"`
-	AccessToken  []byte `db:"access_token"`
-	RefreshToken []byte `db:"refresh_token"`
 }

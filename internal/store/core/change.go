@@ -203,7 +203,7 @@ func (of *Workload[R, S, A, F]) lead(
 func (of *Workload[R, S, A, F]) queueEvent(write *pgx.Batch, row *R, event Event) {
 	entity := of.Entity(row)
 	*entity.Version++
-	QueueNamedEvent(write, of.Name, entity.ID, *entity.Version, entity.Owner, event)
+	QueueEvent(write, of.Name, entity.ID, *entity.Version, entity.Owner, event)
 
 	if of.Notice == nil || entity.Owner == nil {
 		return

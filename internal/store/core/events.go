@@ -18,22 +18,10 @@ type Event struct {
 	Comment string
 }
 
-// QueueEvent writes an event of a numbered entity that belongs to a user.
-func QueueEvent(batch *pgx.Batch, workload string, entity, seq, owner int64, e Event) {
-	QueueNamedEvent(batch, workload, strconv.FormatInt(entity, 10), seq, &owner, e)
-}
-
-// QueueNamedEvent writes an event of an entity whose id is no number, and that may belong to nobody.
-func QueueNamedEvent(batch *pgx.Batch, workload, entity string, seq int64, owner *int64, e Event) {
+// QueueEvent writes an event of an entity; one without an owner belongs to nobody.
+func QueueEvent(batch *pgx.Batch, workload, entity string, seq int64, owner *int64, e Event) {
 	batch.Queue(`INSERT INTO events (workload, entity_id, seq, owner_id, type, from_state, to_state, actor_id, comment)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, workload, entity, seq, owner, e.Type, e.From, e.To, e.ActorID, e.Comment)
-}
-
-// InsertEvent is QueueEvent at once.
-func InsertEvent(ctx context.Context, tx pgx.Tx, workload string, entity, seq, owner int64, e Event) error {
-	batch := &pgx.Batch{}
-	QueueEvent(batch, workload, entity, seq, owner, e)
-	return tx.SendBatch(ctx, batch).Close()
 }
 
 // StreamedEvent is an event as the stream gives it.

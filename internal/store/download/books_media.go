@@ -70,7 +70,7 @@ func writeMedium(ctx context.Context, tx pgx.Tx, c MediumChange, from string, ow
 		c.MediaType, c.To,
 	)
 	queueBookState(batch, c.BookID)
-	core.QueueNamedEvent(
+	core.QueueEvent(
 		batch, books, entity, seq, &owner,
 		core.Event{Type: "medium_" + c.To, From: from, To: c.To, ActorID: c.ActorID, Comment: c.MediaType},
 	)

@@ -72,7 +72,7 @@ func (s *Store) CreateTasks(
 				}
 				batch.Queue(`INSERT INTO task_blockers (task_id, blocker_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`, ids[i], id)
 			}
-			core.QueueEvent(batch, lifecycle.WorkloadTask, ids[i], 1, r.UserID, first)
+			core.QueueEvent(batch, lifecycle.WorkloadTask, fmt.Sprint(ids[i]), 1, &r.UserID, first)
 		}
 
 		batch.Queue(`UPDATE tasks t SET `+s.TaskTimes.clock(`status`, `since`)+`

@@ -175,7 +175,11 @@ func (s *Store) CommentTask(ctx context.Context, id int64, comment string, r cor
 		if err != nil {
 			return core.StreamedEvent{}, err
 		}
-		if err := core.InsertEvent(ctx, tx, lifecycle.WorkloadTask, id, seq, creator, core.Event{Type: "commented", ActorID: &r.UserID, Comment: comment}); err != nil {
+
+		batch := &pgx.Batch{}
+		said := core.Event{Type: "commented", ActorID: &r.UserID, Comment: comment}
+		core.QueueEvent(batch, lifecycle.WorkloadTask, fmt.Sprint(id), seq, &creator, said)
+		if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 			return core.StreamedEvent{}, err
 		}
 

@@ -279,7 +279,7 @@ func (in *ingest) deposit(ctx context.Context, t ChainTransaction) error {
 	batch.Queue(`INSERT INTO transactions (hash, wallet, lt, amount_nano, sender, comment, created_at, updated_at, status)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $8)`,
 		t.Hash, in.Address, t.LT, t.In.Nano, t.In.Source, printable(t.Comment), in.Now, state)
-	core.QueueNamedEvent(batch, lifecycle.WorkloadTransaction, t.Hash, 1, nil, event)
+	core.QueueEvent(batch, lifecycle.WorkloadTransaction, t.Hash, 1, nil, event)
 	if err := in.tx.SendBatch(ctx, batch).Close(); err != nil {
 		return err
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/jackc/pgx/v5"
-
 	"stagecoach/internal/store/core"
 )
 
@@ -71,13 +69,10 @@ func goneTo(kind PaymentKind) Account {
 
 // LedgerBalances lists a wallet's accounts in the order of Accounts; those never used are zero.
 func (s *Store) LedgerBalances(ctx context.Context, wallet string) (balances []Balance, err error) {
-	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
-		found, err := balancesIn(ctx, tx, wallet)
-		for _, account := range Accounts {
-			balances = append(balances, Balance{account, found[account]})
-		}
-		return err
-	})
+	found, err := balancesIn(ctx, s.db, wallet)
+	for _, account := range Accounts {
+		balances = append(balances, Balance{account, found[account]})
+	}
 	return balances, err
 }
 
