@@ -139,10 +139,11 @@ func (a *attempt) claim(ctx context.Context) error {
 	return refusal
 }
 
-// settleBefore settles what the attempt before has left, and says why there is none now. lost: that attempt's worker
-// was.
+// settleBefore settles what the attempt before has left. refusal says why this attempt does not begin; lost says that
+// the worker of the attempt before was lost.
 func (a *attempt) settleBefore(ctx context.Context, steps service.DeliverySteps) (refusal error, lost bool) {
 	job := steps.Row
+
 	switch {
 	case steps.Terminal():
 		return errEnded, false

@@ -40,10 +40,8 @@ func newPipe(name string, size int64, source io.Reader, beforeBytes func(first, 
 	return p
 }
 
-// Name is the file's name for the recipient.
 func (p *pipe) Name() string { return p.name }
 
-// Size is how many bytes the file has.
 func (p *pipe) Size() int64 { return p.size }
 
 // Read implements io.Reader for one consumer.

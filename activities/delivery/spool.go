@@ -198,5 +198,4 @@ func (a *attempt) fetchFrom(
 
 type readFunc func([]byte) (int, error)
 
-// Read implements io.Reader.
 func (f readFunc) Read(into []byte) (int, error) { return f(into) }

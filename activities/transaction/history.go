@@ -183,10 +183,9 @@ func (m *Monitor) recordOf(t toncenter.Transaction) transaction.ChainTransaction
 
 	for _, out := range t.Out {
 		r.FeeNano += int64(out.Fee)
-		r.Out = append(
-			r.Out,
-			transaction.OutMessage{Hash: out.Hash, Destination: raw(out.Destination), Nano: int64(out.Value), BodyHash: out.BodyHash},
-		)
+		r.Out = append(r.Out, transaction.OutMessage{
+			Hash: out.Hash, Destination: raw(out.Destination), Nano: int64(out.Value), BodyHash: out.BodyHash,
+		})
 	}
 
 	if t.In == nil {

@@ -25,7 +25,6 @@ func (a *PaymentActivities) hold(ctx context.Context, why fault.Code) error {
 	return a.Store.Hold(ctx, string(why), time.Now().Add(a.Settings.HoldRetry))
 }
 
-// raise tells the administrators.
 func (a *PaymentActivities) raise(ctx context.Context, alert string) {
 	a.healthy.Store(false)
 	if err := a.Store.RaiseAlert(ctx, alert); err != nil {

@@ -26,7 +26,8 @@ type PaymentStore interface {
 
 	LivePayment(ctx context.Context, hash string, kind transaction.PaymentKind) (*transaction.Payment, error)
 	SignPayment(
-		ctx context.Context, want transaction.PaymentOrder, limits transaction.Limits, sign func(seqno uint32) (transaction.Signed, error),
+		ctx context.Context, want transaction.PaymentOrder, limits transaction.Limits,
+		sign func(seqno uint32) (transaction.Signed, error),
 	) (transaction.Payment, error)
 	MarkPaymentSent(ctx context.Context, id int64) error
 	WakeForPayment(ctx context.Context, wallet string) error

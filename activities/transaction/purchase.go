@@ -99,7 +99,9 @@ func (a *PaymentActivities) worth(t transaction.Transaction) money.Nano {
 }
 
 // fit finds the receiver, and the price of so many Stars. With fewer their number may go down until the price fits.
-func (a *PaymentActivities) fit(ctx context.Context, t transaction.Transaction, quote *transaction.Quote, fewer bool) error {
+func (a *PaymentActivities) fit(
+	ctx context.Context, t transaction.Transaction, quote *transaction.Quote, fewer bool,
+) error {
 	recipient, err := a.Fragment.Search(ctx, quote.Username, int(quote.Stars))
 	if err != nil {
 		return err

@@ -56,7 +56,9 @@ func (a *PaymentActivities) unpaid(ctx context.Context, o Order, kind transactio
 
 // failTry ends a try that has failed. Quick tries come first; then the order leaves the line, and the workflow decides
 // about the next try.
-func (a *PaymentActivities) failTry(ctx context.Context, o Order, kind transaction.PaymentKind, err error) (Payment, error) {
+func (a *PaymentActivities) failTry(
+	ctx context.Context, o Order, kind transaction.PaymentKind, err error,
+) (Payment, error) {
 	failure := failureOf(err)
 	if failure == stars.Suspicious {
 		a.raise(ctx, notice.AlertPaymentRefused)

@@ -258,7 +258,8 @@ func (c *Client) Link(ctx context.Context, requestID string) (Link, error) {
 	if link.To, link.Bounce, err = ton.ParseAddress(message.Address); err != nil {
 		return Link{}, protocolFault("a link without an address")
 	}
-	if link.Amount, err = money.ParseNano(strings.ReplaceAll(string(message.Amount), ",", "")); err != nil || link.Amount <= 0 {
+	link.Amount, err = money.ParseNano(strings.ReplaceAll(string(message.Amount), ",", ""))
+	if err != nil || link.Amount <= 0 {
 		return Link{}, protocolFault("a link without an amount")
 	}
 

@@ -81,7 +81,7 @@ var Delivery = Table[DeliveryState, DeliveryAction, DeliveryFacts]{
 		{Action: DeliveryActionStartDownload, From: []DeliveryState{DeliveryClaimed}, To: DeliveryDownloading, Who: systemOnly, Guards: []Guard[DeliveryFacts]{triesLeft, deliveryUserActive}, Event: "download_started"},
 		{Action: DeliveryActionStream, From: []DeliveryState{DeliveryDownloading}, To: DeliveryStreaming, Who: systemOnly, Event: "streaming_started"},
 		{Action: DeliveryActionAcknowledge, From: []DeliveryState{DeliveryStreaming}, To: DeliveryDelivered, Who: systemOnly, Event: "delivered", Effect: "message id and file_id are kept"},
-		{Action: DeliveryActionFindDelivered, From: deliveryLive, To: DeliveryDelivered, Who: systemOnly, Event: "delivered", Effect: "the workflow has ended so, and the record was set back since: the message is not known any more"},
+		{Action: DeliveryActionFindDelivered, From: deliveryLive, To: DeliveryDelivered, Who: systemOnly, Event: "delivered", Effect: "the workflow ended as delivered before the record was restored; the message id is lost"},
 		{Action: DeliveryActionRequeue, From: DeliveryHeld, To: DeliveryQueued, Who: systemOnly, Guards: []Guard[DeliveryFacts]{retryLeft}, Event: "requeued", Effect: "attempt + 1, last_error recorded, backoff"},
 		{Action: DeliveryActionHandOver, From: DeliveryHeld, To: DeliveryQueued, Who: systemOnly, Event: "requeued", Effect: "the worker stops, or an operator pauses or resets the activity: no attempt is lost"},
 		{Action: DeliveryActionFail, From: deliveryLive, To: DeliveryFailed, Who: systemOnly, Event: "failed", Effect: "reason recorded"},

@@ -160,7 +160,7 @@ var Transaction = Table[TransactionState, TransactionAction, TransactionFacts]{
 		{Action: TransactionActionReview, From: processed, To: TransactionProcessed, Who: systemOnly, Event: TransactionReviewed, Effect: flagOn},
 		{Action: TransactionActionReview, From: failed, To: TransactionFailed, Who: systemOnly, Event: TransactionReviewed, Effect: flagOn},
 		{Action: TransactionActionResolve, From: processing, To: TransactionProcessed, Who: Administrators, Guards: []transactionGuard{inReview, decided, paid}, Event: TransactionResolved},
-		{Action: TransactionActionResolve, From: processing, To: TransactionFailed, Who: Administrators, Guards: []transactionGuard{inReview, decided}, Event: TransactionResolved, Effect: "for good: it is never bought again; after payment_lost it may be retried, because another order was bought"},
+		{Action: TransactionActionResolve, From: processing, To: TransactionFailed, Who: Administrators, Guards: []transactionGuard{inReview, decided}, Event: TransactionResolved, Effect: "final: it is never bought again; after payment_lost it may be retried, because the lost payment bought another order"},
 		{Action: TransactionActionResolve, From: processing, To: TransactionProcessing, Who: Administrators, Guards: []transactionGuard{inReview, disputed, decided}, Event: TransactionResolved, Effect: "the operator confirms the deposit: the order goes on"},
 		{Action: TransactionActionResolve, From: processed, To: TransactionProcessed, Who: Administrators, Guards: []transactionGuard{inReview, decided}, Event: TransactionResolved, Effect: flagOff},
 		{Action: TransactionActionResolve, From: failed, To: TransactionFailed, Who: Administrators, Guards: []transactionGuard{inReview, decided}, Event: TransactionResolved, Effect: flagOff},

@@ -33,7 +33,6 @@ type boundedBody struct {
 	left int64
 }
 
-// Read implements io.Reader.
 func (b *boundedBody) Read(p []byte) (int, error) {
 	if int64(len(p)) > b.left+1 { // one byte more tells an answer that ends at the limit from a longer one
 		p = p[:b.left+1]

@@ -49,7 +49,10 @@ func New(o Options) *Client {
 	w := &wire{Observer: o.Observer, next: transport, login: newLogin()}
 	client := qbt.NewClient(qbt.Config{
 		Host: o.URL, Username: o.Username, Password: o.Password, RetryAttempts: 1,
-	}).WithHTTPClient(&http.Client{CheckRedirect: outbound.RefuseRedirects, Transport: w, Timeout: 3 * o.Timeout}) // a list of 10,000 torrents takes long
+	}).WithHTTPClient(&http.Client{
+		CheckRedirect: outbound.RefuseRedirects, Transport: w,
+		Timeout: 3 * o.Timeout, // a list of 10,000 torrents takes long
+	})
 	return &Client{o: o, qbt: client, wire: w}
 }
 

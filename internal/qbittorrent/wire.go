@@ -126,7 +126,8 @@ func (l *login) try(r *http.Request, next http.RoundTripper) (*http.Response, er
 	switch {
 	case err != nil:
 		return nil, err
-	case response.StatusCode == http.StatusForbidden, response.StatusCode == http.StatusUnauthorized, strings.TrimSpace(text) == refused:
+	case response.StatusCode == http.StatusForbidden, response.StatusCode == http.StatusUnauthorized,
+		strings.TrimSpace(text) == refused:
 		l.closed = l.now().Add(loginPauses[min(l.refusals, len(loginPauses)-1)])
 		l.refusals++
 		return nil, errLoginRefused

@@ -27,7 +27,8 @@ var (
 // Stars. most is the largest number that is sold at a time. Errors are *Failure.
 func Parse(comment string, most int64) (Order, error) {
 	words := strings.Fields(comment)
-	if strings.ContainsRune(comment, utf8.RuneError) || len(words) == 0 || len(words) > 2 || len(words) == 2 && !digits.MatchString(words[1]) {
+	if strings.ContainsRune(comment, utf8.RuneError) || len(words) == 0 || len(words) > 2 ||
+		len(words) == 2 && !digits.MatchString(words[1]) {
 		return Order{}, InvalidComment
 	}
 

@@ -33,7 +33,6 @@ type Failure struct {
 	ByOperator bool
 }
 
-// Error gives the message.
 func (f *Failure) Error() string { return f.Message }
 
 // Failures is the table of all failures.

@@ -35,7 +35,8 @@ func Classify(err error) *fault.Error {
 		return fault.New(fault.TelegramUnauthorized, "Telegram refuses the bot's token").WithCause(err)
 	case code == http.StatusRequestEntityTooLarge:
 		return fault.New(fault.FileTooBig, "Telegram says that the file is too big").WithCause(err)
-	case strings.Contains(description, "file identifier") || strings.Contains(description, "file_id") || strings.Contains(description, "file reference"):
+	case strings.Contains(description, "file identifier"), strings.Contains(description, "file_id"),
+		strings.Contains(description, "file reference"):
 		return fault.New(fault.TelegramFileID, "Telegram no longer knows this file").WithCause(err)
 	case strings.Contains(description, "chat not found"):
 		return fault.New(fault.TelegramForbidden, "Telegram does not know this chat").WithCause(err)

@@ -61,7 +61,6 @@ func NewWallet(key Key, network int32) (*Wallet, error) {
 
 var errWallet = errors.New("the wallet's address cannot be made of this key")
 
-// Address gives the wallet's address.
 func (w *Wallet) Address() Address { return w.address }
 
 // PublicKey gives the wallet's public key in lower-case hex.

@@ -99,7 +99,8 @@ func (c *Client) Transactions(ctx context.Context, page Page) ([]Transaction, er
 	}
 
 	query := url.Values{
-		"account": {page.Account.Raw()}, "start_lt": {strconv.FormatUint(page.FromLT, 10)}, "sort": {"asc"}, "limit": {strconv.Itoa(page.Limit)},
+		"account": {page.Account.Raw()}, "start_lt": {strconv.FormatUint(page.FromLT, 10)}, "sort": {"asc"},
+		"limit": {strconv.Itoa(page.Limit)},
 	}
 
 	if page.ToLT != 0 {

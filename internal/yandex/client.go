@@ -149,7 +149,8 @@ func (c *Client) List(ctx context.Context, path string, limit, offset int) (Page
 // Stat describes one file or folder.
 func (c *Client) Stat(ctx context.Context, path string) (Item, error) {
 	var r resource
-	if err := c.rest(ctx, "stat", "/v1/disk/resources", path, url.Values{"fields": {itemFields}, "limit": {"1"}}, &r); err != nil {
+	query := url.Values{"fields": {itemFields}, "limit": {"1"}}
+	if err := c.rest(ctx, "stat", "/v1/disk/resources", path, query, &r); err != nil {
 		return Item{}, err
 	}
 	return r.item(path), nil

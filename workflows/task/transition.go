@@ -135,8 +135,9 @@ func (t *run) moveItself(
 	return nil
 }
 
-// loadContext asks the record what this workflow does not know: the standing of a caller who is neither creator nor assignee,
-// and, for one who wants to begin work, which blockers are not DONE. What can never change again it does not ask twice.
+// loadContext asks the record what this workflow does not know: whether a caller who is neither creator nor assignee
+// belongs to the workspace, and which blockers are not DONE when the caller wants to begin work. Once all blockers are
+// DONE it does not ask for them again.
 func (t *run) loadContext(ctx workflow.Context, ask *lifecycle.TaskAsk) (openBlockers []int64, err error) {
 	c := &ask.Caller
 	known := c.System || c.ID == t.state.CreatorID || t.state.HeldBy(c.ID)

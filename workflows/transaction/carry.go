@@ -72,7 +72,7 @@ func (t *run) handsOver(ctx workflow.Context, step step) bool {
 	case ctx.Err() != nil || !waiting[step]:
 		return false
 	case !awaitsPeople[step]:
-		t.dropRetries()
+		record.Drain(t.retries) // nothing can be retried now
 	}
 
 	if !t.mayContinue(ctx) {
@@ -95,9 +95,4 @@ func (t *run) handsOver(ctx workflow.Context, step step) bool {
 // mayContinue says whether this run should hand over to the next: its history is long and nothing is under way.
 func (t *run) mayContinue(ctx workflow.Context) bool {
 	return workflow.GetInfo(ctx).GetContinueAsNewSuggested() && workflow.AllHandlersFinished(ctx) && t.retries.Len() == 0
-}
-
-// dropRetries takes away retries that were asked for by signal while nothing can be retried.
-func (t *run) dropRetries() {
-	record.Drain(t.retries)
 }

@@ -247,7 +247,7 @@ func (t *run) awaitTurn(ctx workflow.Context) error {
 // over.
 func (t *run) awaitSignal(ctx workflow.Context) (signalled bool, err error) {
 	err = workflow.Await(ctx, func() bool { return t.hasSignal() || t.retries.Len() > 0 })
-	t.dropRetries()
+	record.Drain(t.retries)
 	return t.hasSignal(), err
 }
 
@@ -344,7 +344,8 @@ func (t *run) prove(ctx workflow.Context, kind transaction.PaymentKind) error {
 			over, err = t.rebroadcast(ctx, kind)
 		}
 
-		if err != nil || stateOf(t.at.Purchase) != transaction.PaymentSigned && stateOf(t.at.Refund) != transaction.PaymentSigned {
+		signed := stateOf(t.at.Purchase) == transaction.PaymentSigned || stateOf(t.at.Refund) == transaction.PaymentSigned
+		if err != nil || !signed {
 			if kind == transaction.Refund && t.at.RefundDue > 0 {
 				t.tries++
 				t.startPause()

@@ -190,7 +190,7 @@ func (t *run) take(ctx workflow.Context, snapshot activities.Snapshot) {
 	}
 
 	t.since, t.tries, t.rest, t.unquoted, t.stuck = workflow.Now(ctx).UTC(), 0, 0, false, false
-	t.dropRetries()                            // who asked for a retry before this did not mean this
+	record.Drain(t.retries)                    // who asked for a retry before this did not mean this
 	if next(t.at, t.situation()) != stepOver { // else the timer ends with the workflow
 		t.stopStuckTimer()
 	}
