@@ -20,18 +20,17 @@ func TestShapesAreDeclaredOnce(t *testing.T) {
 	t.Parallel()
 	answers := 0
 	eachFile(t, "api/rest", func(name string, file *ast.File) {
-		ast.Inspect(file, func(node ast.Node) bool {
-			of, ok := node.(*ast.IndexExpr)
-			if !ok || !isName(of.X, "server", "Answer") {
-				return true
+		for _, declaration := range file.Decls {
+			body := answerOf(declaration)
+			if body == nil {
+				continue
 			}
 
 			answers++
-			if what := root(of.Index); what != "shape" {
-				t.Errorf("%s: an operation answers with a type of %s", name, what)
+			if what := root(body); what != "shape" {
+				t.Errorf("%s: %s answers with a type of %s", name, declaration.(*ast.FuncDecl).Name.Name, what)
 			}
-			return true
-		})
+		}
 	})
 	if answers < 50 {
 		t.Errorf("found %d answers only", answers)
@@ -46,6 +45,37 @@ func TestShapesAreDeclaredOnce(t *testing.T) {
 			}
 		})
 	}
+}
+
+// answerOf gives the type of the body that an operation answers with; nil: the declaration is no operation, or its answer
+// has no JSON body. An operation is a method of handlers that takes a context and a pointer to its input.
+func answerOf(declaration ast.Decl) ast.Expr {
+	method, ok := declaration.(*ast.FuncDecl)
+	if !ok || method.Recv == nil || method.Type.Results == nil {
+		return nil
+	}
+
+	in, out := method.Type.Params.List, method.Type.Results.List
+	receiver, _ := method.Recv.List[0].Type.(*ast.StarExpr)
+	if receiver == nil || root(receiver.X) != "handlers" || len(in) != 2 || len(out) != 2 || !isName(in[0].Type, "context", "Context") {
+		return nil
+	}
+	if _, pointer := in[1].Type.(*ast.StarExpr); !pointer || root(out[1].Type) != "error" {
+		return nil
+	}
+
+	body := out[0].Type
+	if made, pointer := body.(*ast.StarExpr); pointer {
+		of, ok := made.X.(*ast.IndexExpr)
+		if !ok || !isName(of.X, "server", "Made") {
+			return nil // an answer that is no JSON
+		}
+		body = of.Index
+	}
+	if _, nothing := body.(*ast.StructType); nothing {
+		return nil
+	}
+	return body
 }
 
 // structsWithJSON names the structs of a file that have JSON tags; one without a name is "a struct".
