@@ -251,6 +251,8 @@ func TestAdministratorsLookAfterOthersTokens(t *testing.T) {
 		w.adminToken, "DELETE", path+"/"+list[0]["id"].(string), nil,
 	).refused(http.StatusNotFound, fault.TokenNotFound, "")
 	w.send(w.adminToken, "DELETE", "/v1/users/2/tokens/x", nil).refused(http.StatusNotFound, fault.TokenNotFound, "")
+	w.send(w.adminToken, "DELETE", "/v1/users/999/tokens/1", nil).refused(http.StatusNotFound, fault.TokenNotFound, "")
+	w.send(w.adminToken, "DELETE", "/v1/users/x/tokens/1", nil).refused(http.StatusNotFound, fault.UserNotFound, "")
 	w.send(w.adminToken, "GET", "/v1/users/999/tokens", nil).refused(http.StatusNotFound, fault.UserNotFound, "")
 	want := fmt.Sprintf("1 revoke-user-token user/%s done http", narrow["id"])
 	if rows := w.audited(); !slices.Contains(rows, want) {

@@ -1,37 +1,84 @@
 package shape
 
 import (
+	"encoding/json"
 	"time"
+
+	"stagecoach/internal/lifecycle"
 )
 
-// Status is the state of the whole system.
+// Status is the state of the service.
 type Status struct {
-	At                  time.Time        `json:"at" example:"2026-03-01T12:00:00Z"`
-	QueueDepth          int64            `json:"queue_depth" example:"4" doc:"Deliveries that wait for a worker"`
-	JobsInState         map[string]int64 `json:"jobs_in_state" example:"{\"QUEUED\":4,\"STREAMING\":2}" doc:"All states, also those without jobs"`
-	WorkerHeartbeatAge  *float64         `json:"worker_heartbeat_age_seconds" example:"3.2" doc:"Since a worker was last heard of; null when there is none"`
-	OAuthTokenExpiresIn *float64         `json:"oauth_token_expires_in_seconds" example:"86400" doc:"Of the file storage; null when unknown or endless"`
-	TopErrors           []ErrorCount     `json:"top_errors" doc:"Of the last 24 hours"`
-	Stuck               bool             `json:"stuck" doc:"Whether any job is"`
-	StuckJobs           []string         `json:"stuck_jobs" doc:"Jobs in a worker's hands whose heartbeat is too old"`
+	At                  time.Time    `json:"at" example:"2026-03-01T12:00:00Z"`
+	QueueDepth          int64        `json:"queue_depth" example:"4" doc:"Deliveries that wait for a worker"`
+	WorkerHeartbeatAge  *float64     `json:"worker_heartbeat_age_seconds" example:"3.2" doc:"Since a worker was last heard of; null when there is none"`
+	OAuthTokenExpiresIn *float64     `json:"oauth_token_expires_in_seconds" example:"86400" doc:"Of the file storage; null when unknown or endless"`
+	TopErrors           []ErrorCount `json:"top_errors" doc:"Of the last 24 hours"`
+	Stuck               bool         `json:"stuck" doc:"Whether any job is"`
+	StuckJobs           []string     `json:"stuck_jobs" doc:"Jobs in a worker's hands whose heartbeat is too old"`
+
+	// InState counts the rows of each workload in each state. In JSON each workload has a field, named by
+	// lifecycle.Workload.Counted.
+	InState map[string]map[string]int64 `json:"-"`
 
 	AboveLimits []AboveLimit `json:"above_limits" doc:"Users who have more than a limit allows, because it was lowered or is new; up to 20 of each limit, as of the last minute"`
 
-	DownloadsInStatus map[string]int64 `json:"downloads_in_status" example:"{\"queued\":1,\"downloading\":3}" doc:"All statuses, also those without downloads"`
-	QBittorrent       *Qbittorrent     `json:"qbittorrent" doc:"null when downloads are off"`
+	QBittorrent *Qbittorrent `json:"qbittorrent" doc:"null when downloads are off"`
 
-	TasksInStatus        map[string]int64 `json:"tasks_in_status" example:"{\"NEW\":3,\"STUCK\":1}" doc:"All statuses, also those without tasks"`
-	TransactionsInStatus map[string]int64 `json:"transactions_in_status" example:"{\"processing\":1}" doc:"All statuses, also those without transactions"`
-	NeedsReview          int64            `json:"transactions_needing_review" example:"0"`
-	TemporalAnswers      bool             `json:"temporal_answers" doc:"Else queues are not known, and workers only as they say themselves"`
-	Queues               []TaskQueue      `json:"queues"`
-	Workers              []Worker         `json:"workers" doc:"The processes that were heard of lately"`
-	Outside              []Outside        `json:"outside_systems" doc:"How the calls that were made anyway went; nobody asks for this"`
-	Errors               []WorkloadError  `json:"errors" doc:"Of all workloads, in the last 24 hours"`
-	Alerts               []OpenAlert      `json:"open_alerts"`
-	Stops                []Stop           `json:"payments_stopped_by" doc:"An operator's pause stops all payments, a hold purchases; empty: nothing does"`
-	OpenFindings         int64            `json:"open_findings" example:"0" doc:"Differences between the record and Temporal about which nothing was done yet"`
-	Findings             []Finding        `json:"last_findings" doc:"The newest first; /v1/findings has all"`
+	NeedsReview     int64           `json:"transactions_needing_review" example:"0"`
+	TemporalAnswers bool            `json:"temporal_answers" doc:"Else queues are not known, and workers only as they say themselves"`
+	Queues          []TaskQueue     `json:"queues"`
+	Workers         []Worker        `json:"workers" doc:"The processes that were heard of lately"`
+	Outside         []Outside       `json:"outside_systems" doc:"How the calls that were made anyway went; nobody asks for this"`
+	Errors          []WorkloadError `json:"errors" doc:"Of all workloads, in the last 24 hours"`
+	Alerts          []OpenAlert     `json:"open_alerts"`
+	Stops           []Stop          `json:"payments_stopped_by" doc:"An operator's pause stops all payments, a hold purchases; empty: nothing does"`
+	OpenFindings    int64           `json:"open_findings" example:"0" doc:"Differences between the record and Temporal about which nothing was done yet"`
+	Findings        []Finding       `json:"last_findings" doc:"The newest first; /v1/findings has all"`
+}
+
+// plainStatus is a Status without its methods.
+type plainStatus Status
+
+// MarshalJSON implements json.Marshaler.
+func (s Status) MarshalJSON() ([]byte, error) {
+	document, err := json.Marshal(plainStatus(s))
+	if err != nil {
+		return nil, err
+	}
+
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(document, &fields); err != nil {
+		return nil, err
+	}
+
+	for _, workload := range lifecycle.Workloads {
+		if fields[workload.Counted], err = json.Marshal(s.InState[workload.Name]); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(fields)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *Status) UnmarshalJSON(document []byte) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(document, &fields); err != nil {
+		return err
+	}
+
+	s.InState = map[string]map[string]int64{}
+	for _, workload := range lifecycle.Workloads {
+		var counts map[string]int64
+		if counted, given := fields[workload.Counted]; given {
+			if err := json.Unmarshal(counted, &counts); err != nil {
+				return err
+			}
+		}
+		s.InState[workload.Name] = counts
+	}
+
+	return json.Unmarshal(document, (*plainStatus)(s))
 }
 
 // Qbittorrent is how the torrent client answers.

@@ -13,7 +13,7 @@ import (
 )
 
 // mostLists is how many files of the product may name several workloads. It only goes down, to eight.
-const mostLists = 18
+const mostLists = 8
 
 // ownFile matches the files of one workload: its name is that of the file or of a folder above it.
 var ownFile = regexp.MustCompile(`(^|[/_])(deliver(y|ies)|tasks?|downloads?|transactions?)([/_.]|$)`)

@@ -26,7 +26,8 @@ func (h *handlers) book(ctx context.Context, r *chat.Request, _ chat.Args) error
 		return h.books(ctx, r, nil)
 	}
 
-	made, err := h.makeBook(ctx, r, rest, r.Key())
+	// The download that the draft leads to has the key itself.
+	made, err := h.makeBook(ctx, r, rest, r.Key()+"/book")
 	if err != nil {
 		return err
 	}

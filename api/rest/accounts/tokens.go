@@ -225,9 +225,11 @@ func (h *handlers) listUserTokens(ctx context.Context, in *userTokensInput) (non
 }
 
 func (h *handlers) revokeUserToken(ctx context.Context, in *userTokenInput) (struct{}, error) {
-	user := server.PathID(in.ID)
-	token := server.PathID(in.Token)
-	if err := h.Store.RevokeToken(ctx, user, token, server.Caller(ctx).ID); err != nil {
+	user, err := server.UserID(in.ID)
+	if err != nil {
+		return struct{}{}, err
+	}
+	if err := h.Store.RevokeToken(ctx, user, server.PathID(in.Token), server.Caller(ctx).ID); err != nil {
 		return struct{}{}, err
 	}
 

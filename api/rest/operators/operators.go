@@ -29,6 +29,7 @@ func Register(s *server.Server, reporter *status.Reporter, checks *doctor.Doctor
 	server.Register(s, getHealth, h.getHealth)
 	server.Register(s, getReady, h.getReady)
 	server.Register(s, getStatus, h.getStatus)
+	describeCounts(s.OpenAPI().Components.Schemas.SchemaFromRef(server.SchemaOf[shape.Status](s).Ref))
 	server.Register(s, getDoctor, h.getDoctor)
 	server.Register(s, askDoctor, h.askDoctor)
 	server.Register(s, listFindings, h.listFindings)

@@ -2,7 +2,11 @@ package operators
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"stagecoach/api/rest/server"
 	"stagecoach/api/shape"
@@ -20,6 +24,24 @@ var getStatus = server.Operation{
 	Summary: "Get the state of the service",
 }
 
+// describeCounts adds the field of each workload, which Go's type does not name, to the schema of a status.
+func describeCounts(schema *huma.Schema) {
+	for _, workload := range lifecycle.Workloads {
+		rows, unit, _ := strings.Cut(workload.Counted, "_in_")
+		units := unit + "s"
+		if unit == "status" {
+			units = "statuses"
+		}
+
+		schema.Required = append(schema.Required, workload.Counted)
+		schema.Properties[workload.Counted] = &huma.Schema{
+			Type: huma.TypeObject, AdditionalProperties: &huma.Schema{Type: huma.TypeInteger, Format: "int64"},
+			Description: fmt.Sprintf("All %s, also those without %s", units, rows),
+			Examples:    []any{map[string]int{workload.Table.StateNames()[0]: 3}},
+		}
+	}
+}
+
 func (h *handlers) getStatus(ctx context.Context, _ *struct{}) (shape.Status, error) {
 	now, err := h.status.Now(ctx)
 	return statusFrom(now), err
@@ -27,12 +49,9 @@ func (h *handlers) getStatus(ctx context.Context, _ *struct{}) (shape.Status, er
 
 func statusFrom(now status.Status) shape.Status {
 	body := shape.Status{
-		At: now.At.UTC(), QueueDepth: now.QueueDepth, JobsInState: now.InState[lifecycle.WorkloadDelivery],
-		WorkerHeartbeatAge:  now.WorkerHeartbeatAge,
+		At: now.At.UTC(), QueueDepth: now.QueueDepth, InState: now.InState, WorkerHeartbeatAge: now.WorkerHeartbeatAge,
 		OAuthTokenExpiresIn: now.TokenExpiresIn, Stuck: now.Stuck(), StuckJobs: shape.List(now.StuckJobs, shape.ID),
-		DownloadsInStatus: now.InState[lifecycle.WorkloadDownload], TasksInStatus: now.InState[lifecycle.WorkloadTask],
-		TransactionsInStatus: now.InState[lifecycle.WorkloadTransaction], NeedsReview: now.NeedsReview,
-		TemporalAnswers: now.TemporalAnswers, OpenFindings: now.OpenFindings,
+		NeedsReview: now.NeedsReview, TemporalAnswers: now.TemporalAnswers, OpenFindings: now.OpenFindings,
 		TopErrors: shape.List(now.TopErrors, func(e operations.ErrorCount) shape.ErrorCount { return shape.ErrorCount(e) }),
 		AboveLimits: shape.List(now.AboveLimits, func(a operations.AboveQuota) shape.AboveLimit {
 			return shape.AboveLimit{UserID: shape.ID(a.UserID), Limit: a.Limit, Maximum: a.Maximum, Count: a.Count}

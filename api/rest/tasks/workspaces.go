@@ -201,9 +201,9 @@ func (h *handlers) changeMember(
 	),
 ) func(context.Context, *memberInput) (struct{}, error) {
 	return func(ctx context.Context, in *memberInput) (struct{}, error) {
-		member := server.PathID(in.User)
-		if member == 0 {
-			return struct{}{}, fault.New(fault.UserNotFound, "there is no such user")
+		member, err := server.UserID(in.User)
+		if err != nil {
+			return struct{}{}, err
 		}
 
 		w, err := change(ctx, server.Caller(ctx), server.PathID(in.ID), member)

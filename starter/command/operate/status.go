@@ -3,7 +3,6 @@ package operate
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -15,43 +14,16 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// overview is the API's answer with the counts of each workload, which have a field for each.
-type overview struct {
-	shape.Status
-	inState map[string]map[string]int64 // by the workload's name
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (s *overview) UnmarshalJSON(document []byte) error {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(document, &fields); err != nil {
-		return err
-	}
-
-	s.inState = map[string]map[string]int64{}
-	for _, workload := range lifecycle.Workloads {
-		var counts map[string]int64
-		if counted, given := fields[workload.Counted]; given {
-			if err := json.Unmarshal(counted, &counts); err != nil {
-				return err
-			}
-		}
-		s.inState[workload.Name] = counts
-	}
-
-	return json.Unmarshal(document, &s.Status)
-}
-
 // NewStatus makes the command that shows the state of the service.
 func NewStatus() *cobra.Command {
-	return remote.Ask[overview]{
+	return remote.Ask[shape.Status]{
 		Admin: true, Use: "status", Short: "Show the state of the service (administrators only)",
 		Call: "GET /v1/status", Show: showStatus,
 	}.Command()
 }
 
 // showStatus writes the status on a screen of 80 columns.
-func showStatus(cmd *cobra.Command, s overview) error {
+func showStatus(cmd *cobra.Command, s shape.Status) error {
 	rows := [][]string{
 		{"wait for a worker", fmt.Sprint(s.QueueDepth)},
 		{"last heartbeat", terminal.Seconds(s.WorkerHeartbeatAge, "%s ago", "none")},
@@ -61,7 +33,7 @@ func showStatus(cmd *cobra.Command, s overview) error {
 	}
 
 	for _, workload := range lifecycle.Workloads {
-		rows = append(rows, []string{workload.Name, countsText(workload.Table.StateNames(), s.inState[workload.Name])})
+		rows = append(rows, []string{workload.Name, countsText(workload.Table.StateNames(), s.InState[workload.Name])})
 	}
 
 	rows = append(rows,
