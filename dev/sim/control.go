@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// maxRequests bounds the request log: long polling would fill the memory of a stand-in that runs for days.
+// maxRequests bounds the request log of a stand-in that runs for days; long polling alone makes many requests.
 const maxRequests = 20_000
 
 // Request is one logged call to a stand-in; secrets in its path are masked.
@@ -19,7 +19,7 @@ type Request struct {
 	Method   string    `json:"method"`
 	Path     string    `json:"path"`
 	Query    string    `json:"query,omitempty"`
-	Call     string    `json:"call,omitempty"` // what is called, where the path does not tell
+	Call     string    `json:"call,omitempty"` // the called method, where all calls have one path
 	At       time.Time `json:"at"`
 	Status   int       `json:"status"`          // 0: still running, or ended without an answer
 	Received int64     `json:"received"`        // bytes of the request's body that were read
@@ -29,22 +29,22 @@ type Request struct {
 	Done     bool      `json:"done"`
 }
 
-// Problem is an error answer before it gets the shape of one system.
+// Problem is an error answer, before it gets the format of one system.
 type Problem struct {
 	Status     int
 	Text       string // the system's own wording; empty: the usual one for the status
 	RetryAfter int    // seconds
 }
 
-// Error makes a problem usable as an error inside a stand-in.
+// Error makes a problem an error inside a stand-in.
 func (p *Problem) Error() string { return p.Text }
 
 // Protocol is what Control must know about the system it is embedded in.
 type Protocol struct {
 	Mask func(path string) string // the path without secrets
-	// what is called, where the path does not tell; may be nil
+	// the called method, where all calls have one path; may be nil
 	Call  func(r *http.Request) string
-	Fail  func(w http.ResponseWriter, r *http.Request, p Problem) // answers an error in the system's own shape
+	Fail  func(w http.ResponseWriter, r *http.Request, p Problem) // answers an error in the system's own format
 	Named map[string]Problem                                      // fault kinds that only this system has
 }
 
@@ -56,7 +56,7 @@ type Control struct {
 	mu       sync.Mutex
 	faults   []Fault
 	requests []*Request
-	released chan struct{} // closed to let go of the connections that faults hold
+	released chan struct{} // closed to release the connections that faults hold
 }
 
 // SetUp makes an embedded Control ready; the stand-in adds its own routes to the returned mux.
@@ -84,7 +84,7 @@ func (c *Control) Serve(w http.ResponseWriter, r *http.Request, system http.Hand
 	entry, fault := c.begin(r)
 	answer := &recorder{ResponseWriter: w}
 	body := &countedBody{ReadCloser: r.Body}
-	r = r.WithContext(r.Context()) // a copy: net/http looks at the body of its own to close a connection gently
+	r = r.WithContext(r.Context()) // a copy: net/http uses the body of its own request to close a connection gently
 	r.Body = body
 	defer func() { c.finish(entry, answer, body) }() // also when a fault cuts the connection by a panic
 
@@ -144,10 +144,10 @@ func (c *Control) finish(entry *Request, answer *recorder, body *countedBody) {
 	entry.Done = true
 }
 
-// AddFault arms a fault behind those that are armed already; it panics on a fault that cannot be.
+// AddFault arms a fault after those that are armed already. It panics on an invalid fault.
 func (c *Control) AddFault(f Fault) {
 	if err := c.addFault(f); err != nil {
-		panic(err) // a mistake in a test: better loud than a fault that never comes
+		panic(err) // a mistake in a test: a panic is better than a fault that never occurs
 	}
 }
 
@@ -170,7 +170,7 @@ func (c *Control) ClearFaults() {
 	c.released = make(chan struct{})
 }
 
-// Faults returns the armed faults, each with the number of times it is still to come.
+// Faults returns the armed faults, each with the number of requests that it will still hit.
 func (c *Control) Faults() []Fault {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -233,5 +233,5 @@ func WriteJSON(w http.ResponseWriter, status int, v any) {
 	w.WriteHeader(status)
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(v) // the client is gone: nobody to tell
+	_ = e.Encode(v) // the only possible error is a client that is gone
 }

@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// Fault makes matching requests go wrong on purpose.
+// Fault makes matching requests fail on purpose.
 type Fault struct {
-	// Match is a part of "METHOD /path?query" with secrets masked, followed by " call" where all calls have one path;
-	// empty matches every request outside /_/.
+	// Match is a part of "METHOD /path?query" with secrets masked, followed by " call" where all calls have one path.
+	// An empty Match matches every request outside /_/.
 	Match string `json:"match"`
-	// Kind is an HTTP status (400 to 599, answered in the system's own shape), one of the kinds below, or one of the
+	// Kind is an HTTP status (400 to 599, answered in the system's own format), one of the kinds below, or one of the
 	// system's own kinds.
 	Kind string `json:"kind"`
-	// Times is how many requests it hits before it is spent; 0 keeps it until it is deleted.
+	// Times is the number of requests that it hits; 0 keeps it until it is deleted.
 	Times int `json:"times"`
-	// RetryAfter is what an error answer tells the client to wait, in seconds; for 429 at least 1.
+	// RetryAfter is the Retry-After of an error answer, in seconds; for 429 at least 1.
 	RetryAfter int `json:"retry_after,omitempty"`
 	// AfterBytes is how much of a body (the request's or the answer's) passes before cut, stall and short_body act.
 	AfterBytes int64 `json:"after_bytes,omitempty"`
@@ -31,31 +31,32 @@ type Fault struct {
 	ExtraBytes int64 `json:"extra_bytes,omitempty"`
 	// BytesPerSecond is the speed of throttle, in both directions.
 	BytesPerSecond int64 `json:"bytes_per_second,omitempty"`
-	// Delay is slept before anything else happens; for timeout it is when the connection is dropped (0: never).
+	// Delay comes before everything else. For timeout it is when the connection is dropped (0: never).
 	Delay time.Duration `json:"-"`
-	// AfterBody lets an error answer and timeout act only when the whole request was read.
+	// AfterBody makes an error answer and timeout act only after the complete request was read.
 	AfterBody bool `json:"after_body,omitempty"`
-	// Applied lets an error answer and timeout act only when the request was carried out: the answer is a lie.
+	// Applied makes an error answer and timeout act only after the request was carried out: the client sees a failure
+	// of a call that has succeeded.
 	Applied bool `json:"applied,omitempty"`
 }
 
-// kinds are the faults that every stand-in knows, besides HTTP statuses.
+// kinds are the faults that every stand-in has, besides HTTP statuses.
 var kinds = map[string]func(incident, http.ResponseWriter, *http.Request){
 	"413_empty":    incident.empty413,    // 413 without a body
-	"html_502":     incident.html502,     // the page of a proxy whose upstream is away
+	"html_502":     incident.html502,     // the page of a proxy whose upstream is unavailable
 	"timeout":      incident.timeout,     // accept and never answer
 	"slow":         incident.pass,        // only the delay
 	"cut":          incident.cut,         // drop the connection in mid-body
 	"stall":        incident.stall,       // stop in mid-body and keep the connection
 	"throttle":     incident.throttle,    // bytes_per_second
-	"lost_answer":  incident.lostAnswer,  // do it, then drop the connection instead of answering
-	"long_body":    incident.longBody,    // no declared length, and more bytes than there are
+	"lost_answer":  incident.lostAnswer,  // carry the request out, then drop the connection instead of answering
+	"long_body":    incident.longBody,    // no declared length, and more bytes than the file has
 	"short_body":   incident.shortBody,   // no declared length, and a clean end after after_bytes
-	"etag":         incident.otherETag,   // the file looks changed: another ETag, If-Range fails
-	"ignore_range": incident.ignoreRange, // the whole file whatever Range asks
+	"etag":         incident.otherETag,   // the file seems changed: another ETag, If-Range fails
+	"ignore_range": incident.ignoreRange, // the complete file whatever Range asks
 }
 
-// check tells whether the fault can happen in a system that has the given kinds of its own.
+// check returns an error unless the fault is valid for a system with the given kinds of its own.
 func (f Fault) check(named map[string]Problem) error {
 	_, known := kinds[f.Kind]
 	if _, ok := named[f.Kind]; !known && !ok && f.status() == 0 {

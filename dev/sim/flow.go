@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// BufferSize is the size of the pieces in which files are moved.
+// BufferSize is the size in bytes of the pieces in which files are copied.
 const BufferSize = 256 << 10
 
-const Unlimited = math.MaxInt64
+const unlimited = math.MaxInt64
 
-// recorder notes what a handler answers.
+// recorder records the status and the size of an answer.
 type recorder struct {
 	http.ResponseWriter
 	status int
 	sent   int64
 }
 
-// WriteHeader notes the status.
+// WriteHeader records the status.
 func (w *recorder) WriteHeader(status int) {
 	if w.status == 0 {
 		w.status = status
@@ -38,7 +38,7 @@ func (w *recorder) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadFrom keeps the kernel's way from file to socket open, which a plain Write would close.
+// ReadFrom keeps the kernel's direct copy from file to socket; a Write would prevent it.
 func (w *recorder) ReadFrom(src io.Reader) (int64, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
@@ -51,7 +51,7 @@ func (w *recorder) ReadFrom(src io.Reader) (int64, error) {
 // Unwrap lets http.ResponseController find the connection.
 func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// countedBody notes how much of a request's body was read.
+// countedBody records how much of a request's body was read.
 type countedBody struct {
 	io.ReadCloser
 	n int64
@@ -64,64 +64,69 @@ func (b *countedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Gate lets a number of bytes through in one direction, at a given speed, and then acts.
-type Gate struct {
-	Left      int64  // bytes that may still pass
-	then      func() // called when none may; does not return. nil: the rest is swallowed
-	PerSecond int64  // 0: full speed
+// Limiter lets a number of bytes pass in one direction, at a given speed, and then acts.
+type Limiter struct {
+	left      int64  // bytes that may still pass
+	then      func() // called when none may; does not return. nil: the rest is discarded
+	perSecond int64  // 0: full speed
 	started   time.Time
 	passed    int64
 }
 
-// admit tells how many of n bytes may pass now.
-func (g *Gate) admit(n int) int {
-	if g.Left <= 0 && n > 0 && g.then != nil {
-		g.then()
+// SpeedLimit returns a limiter that lets any number of bytes pass, at a speed in bytes per second; 0 is full speed.
+func SpeedLimit(bytesPerSecond int64) Limiter {
+	return Limiter{left: unlimited, perSecond: bytesPerSecond}
+}
+
+// admit returns how many of n bytes may pass now.
+func (l *Limiter) admit(n int) int {
+	if l.left <= 0 && n > 0 && l.then != nil {
+		l.then()
 	}
-	limit := g.Left
-	if g.PerSecond > 0 {
-		limit = min(limit, max(1, g.PerSecond/20)) // slices of 50 ms make an even flow
+	limit := l.left
+	if l.perSecond > 0 {
+		limit = min(limit, max(1, l.perSecond/20)) // slices of 50 ms make an even flow
 	}
 	return int(min(int64(n), limit))
 }
 
-// pass accounts for n bytes that passed and sleeps as long as they should have taken.
-func (g *Gate) pass(n int) {
-	g.Left -= int64(n)
-	if g.PerSecond == 0 {
+// pass counts n bytes that have passed and sleeps for the time that they should have taken.
+func (l *Limiter) pass(n int) {
+	l.left -= int64(n)
+	if l.perSecond == 0 {
 		return
 	}
-	if g.started.IsZero() {
-		g.started = time.Now()
+	if l.started.IsZero() {
+		l.started = time.Now()
 	}
-	g.passed += int64(n)
-	due := time.Duration(float64(g.passed) / float64(g.PerSecond) * float64(time.Second))
-	time.Sleep(time.Until(g.started.Add(due)))
+	l.passed += int64(n)
+	due := time.Duration(float64(l.passed) / float64(l.perSecond) * float64(time.Second))
+	time.Sleep(time.Until(l.started.Add(due)))
 }
 
-// BentBody is a request's body behind a gate.
-type BentBody struct {
+// LimitedBody is a request's body behind a limiter.
+type LimitedBody struct {
 	io.ReadCloser
-	Gate
+	Limiter
 }
 
-// Read reads no more than the gate admits.
-func (b *BentBody) Read(p []byte) (int, error) {
+// Read reads no more than the limiter admits.
+func (b *LimitedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p[:b.admit(len(p))])
 	b.pass(n)
 	return n, err
 }
 
-// BentWriter is an answer behind a gate.
-type BentWriter struct {
+// LimitedWriter is an answer behind a limiter.
+type LimitedWriter struct {
 	http.ResponseWriter
-	Gate
+	Limiter
 	headers func(http.Header) // changes the headers before they are sent; may be nil
 	begun   bool
 }
 
-// WriteHeader sends the headers as the fault wants them.
-func (w *BentWriter) WriteHeader(status int) {
+// WriteHeader sends the headers with the changes of the fault.
+func (w *LimitedWriter) WriteHeader(status int) {
 	if !w.begun && w.headers != nil {
 		w.headers(w.Header())
 	}
@@ -129,15 +134,15 @@ func (w *BentWriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write passes on what the gate admits and pretends that all of it went.
-func (w *BentWriter) Write(p []byte) (int, error) {
+// Write passes on what the limiter admits and reports that everything was written.
+func (w *LimitedWriter) Write(p []byte) (int, error) {
 	if !w.begun {
 		w.WriteHeader(http.StatusOK)
 	}
 
 	for rest := p; len(rest) > 0; {
-		if w.Left <= 0 {
-			_ = http.NewResponseController(w.ResponseWriter).Flush() // what passed must arrive before the gate acts
+		if w.left <= 0 {
+			_ = http.NewResponseController(w.ResponseWriter).Flush() // what passed must arrive before the limiter acts
 		}
 
 		n := w.admit(len(rest))
@@ -157,7 +162,7 @@ func (w *BentWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// nowhere is an answer that nobody gets.
+// nowhere is an answer that is discarded.
 type nowhere struct{ header http.Header }
 
 // Header returns headers that are never sent.
@@ -169,7 +174,7 @@ func (n *nowhere) Write(p []byte) (int, error) { return len(p), nil }
 // WriteHeader drops the status.
 func (n *nowhere) WriteHeader(int) {}
 
-// Sleep waits for d; false when ctx ended before.
+// Sleep waits for d. It returns false when ctx ended before.
 func Sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):

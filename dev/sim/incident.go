@@ -44,8 +44,8 @@ func (i incident) happen(w http.ResponseWriter, r *http.Request) {
 	i.control.protocol.Fail(w, r, p)
 }
 
-// takeBody carries the request out when the answer is to be a lie, reads its body when the fault comes after it, and
-// else arranges that the answer need not wait for it.
+// takeBody carries the request out when the fault is Applied and reads its body when the fault is AfterBody. Otherwise
+// it lets the answer go out before the body was read.
 func (i incident) takeBody(w http.ResponseWriter, r *http.Request) {
 	if i.Applied {
 		i.apply(r)
@@ -89,25 +89,25 @@ func (i incident) timeout(_ http.ResponseWriter, r *http.Request) {
 }
 
 func (i incident) cut(w http.ResponseWriter, r *http.Request) {
-	i.bend(w, r, Gate{Left: i.AfterBytes, then: Abort})
+	i.bend(w, r, Limiter{left: i.AfterBytes, then: Abort})
 }
 
 func (i incident) stall(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
-	i.bend(w, r, Gate{Left: i.AfterBytes, then: func() {
+	i.bend(w, r, Limiter{left: i.AfterBytes, then: func() {
 		i.control.pause(ctx, 0)
 		Abort()
 	}})
 }
 
 func (i incident) throttle(w http.ResponseWriter, r *http.Request) {
-	i.bend(w, r, Gate{Left: Unlimited, PerSecond: i.BytesPerSecond})
+	i.bend(w, r, SpeedLimit(i.BytesPerSecond))
 }
 
-// bend serves the request with the gate in both directions, each counted for itself.
-func (i incident) bend(w http.ResponseWriter, r *http.Request, g Gate) {
-	r.Body = &BentBody{ReadCloser: r.Body, Gate: g}
-	i.system.ServeHTTP(&BentWriter{ResponseWriter: w, Gate: g}, r)
+// bend serves the request with a limiter in each direction; each counts its own bytes.
+func (i incident) bend(w http.ResponseWriter, r *http.Request, l Limiter) {
+	r.Body = &LimitedBody{ReadCloser: r.Body, Limiter: l}
+	i.system.ServeHTTP(&LimitedWriter{ResponseWriter: w, Limiter: l}, r)
 }
 
 func (i incident) lostAnswer(_ http.ResponseWriter, r *http.Request) {
@@ -119,7 +119,7 @@ func (i incident) lostAnswer(_ http.ResponseWriter, r *http.Request) {
 func (i incident) apply(r *http.Request) { i.system.ServeHTTP(&nowhere{header: http.Header{}}, r) }
 
 func (i incident) longBody(w http.ResponseWriter, r *http.Request) {
-	i.system.ServeHTTP(&BentWriter{ResponseWriter: w, Gate: Gate{Left: Unlimited}, headers: dropLength}, r)
+	i.system.ServeHTTP(&LimitedWriter{ResponseWriter: w, Limiter: SpeedLimit(0), headers: dropLength}, r)
 	extra := i.ExtraBytes
 	if extra == 0 {
 		extra = 64 << 10
@@ -128,7 +128,7 @@ func (i incident) longBody(w http.ResponseWriter, r *http.Request) {
 }
 
 func (i incident) shortBody(w http.ResponseWriter, r *http.Request) {
-	i.system.ServeHTTP(&BentWriter{ResponseWriter: w, Gate: Gate{Left: i.AfterBytes}, headers: dropLength}, r)
+	i.system.ServeHTTP(&LimitedWriter{ResponseWriter: w, Limiter: Limiter{left: i.AfterBytes}, headers: dropLength}, r)
 }
 
 func (i incident) otherETag(w http.ResponseWriter, r *http.Request) {
@@ -136,9 +136,8 @@ func (i incident) otherETag(w http.ResponseWriter, r *http.Request) {
 		r.Header.Del("Range")
 	}
 	tag := `"` + rand.Text() + `"`
-	i.system.ServeHTTP(&BentWriter{ResponseWriter: w, Gate: Gate{Left: Unlimited}, headers: func(h http.Header) {
-		h.Set("ETag", tag)
-	}}, r)
+	setTag := func(h http.Header) { h.Set("ETag", tag) }
+	i.system.ServeHTTP(&LimitedWriter{ResponseWriter: w, Limiter: SpeedLimit(0), headers: setTag}, r)
 }
 
 func (i incident) ignoreRange(w http.ResponseWriter, r *http.Request) {
@@ -148,8 +147,8 @@ func (i incident) ignoreRange(w http.ResponseWriter, r *http.Request) {
 
 func dropLength(h http.Header) { h.Del("Content-Length") }
 
-// pause waits for d, or without end when d is 0; false when the client left or the faults were cleared before.
-// A client that leaves while its body is unread is not seen: nothing tells us but the bytes that we do not read.
+// pause waits for d, or without end when d is 0. It returns false when the client left or the faults were cleared
+// before. A client that leaves before its body was read is not noticed: net/http notices it only after the body.
 func (c *Control) pause(ctx context.Context, d time.Duration) bool {
 	c.mu.Lock()
 	released := c.released
@@ -168,11 +167,11 @@ func (c *Control) pause(ctx context.Context, d time.Duration) bool {
 	return false
 }
 
-// Abort drops the connection without an answer; net/http takes this panic as a request to do so, silently.
+// Abort drops the connection without an answer; net/http recovers from this panic without a log line.
 func Abort() {
-	panic(http.ErrAbortHandler) // no mistake: see above
+	panic(http.ErrAbortHandler) // handled by net/http
 }
 
-// AnswerEarly lets the answer go out although the request's body was not read: a connection that is to be kept
-// would first wait for up to 256 KiB of it, which a slow client may never send.
+// AnswerEarly lets the answer go out although the request's body was not read. To keep the connection, net/http would
+// first wait for up to 256 KiB of the body, which a slow client may never send.
 func AnswerEarly(w http.ResponseWriter) { w.Header().Set("Connection", "close") }

@@ -11,11 +11,12 @@ import (
 	"path/filepath"
 )
 
-// Journal keeps a stand-in's memory over a restart: a file with one line of JSON per change. A nil journal forgets.
+// Journal keeps the state of a stand-in over a restart: a file with one line of JSON per change. A nil journal keeps
+// nothing.
 type Journal[E any] struct{ file *os.File }
 
-// OpenJournal tells apply every change that the file holds, in order, and opens it for more. A last line that a crash
-// tore is cut off. Without a folder there is no journal.
+// OpenJournal passes every change in the file to apply, in order, and opens the file for more. It cuts off a last line
+// that a crash has left incomplete. Without a folder there is no journal.
 func OpenJournal[E any](dir string, apply func(E) error) (*Journal[E], error) {
 	if dir == "" {
 		return nil, nil
@@ -45,7 +46,7 @@ func OpenJournal[E any](dir string, apply func(E) error) (*Journal[E], error) {
 	return &Journal[E]{f}, nil
 }
 
-// replayJournal returns how many bytes of a journal are whole lines.
+// replayJournal returns how many bytes of a journal are complete lines.
 func replayJournal[E any](f io.Reader, apply func(E) error) (good int64, err error) {
 	for lines := bufio.NewReaderSize(f, 64<<10); ; {
 		line, err := lines.ReadBytes('\n')
@@ -68,7 +69,7 @@ func replayJournal[E any](f io.Reader, apply func(E) error) (good int64, err err
 	}
 }
 
-// Add writes a change down.
+// Add appends a change.
 func (j *Journal[E]) Add(e E) error {
 	if j == nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Start serves h on addr ("127.0.0.1:0" for a free port) and returns its base URL and a function that stops it
+// Start serves h on addr ("127.0.0.1:0" for a free port). It returns the base URL and a function that stops the server
 // and waits until no handler runs any more.
 func Start(addr string, h http.Handler) (url string, stop func(), err error) {
 	listener, err := net.Listen("tcp", addr)
@@ -18,7 +18,7 @@ func Start(addr string, h http.Handler) (url string, stop func(), err error) {
 	}
 
 	ctx, cancel := context.WithCancel(context.Background())
-	var running sync.RWMutex // read-locked by every handler, so that stop can wait for them all
+	var running sync.RWMutex // read-locked by every handler, so that stop can wait for all of them
 	server := &http.Server{
 		ReadHeaderTimeout: 10 * time.Second,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
@@ -33,7 +33,7 @@ func Start(addr string, h http.Handler) (url string, stop func(), err error) {
 	var served sync.WaitGroup
 	served.Go(func() { _ = server.Serve(listener) }) // always ends with ErrServerClosed
 	stop = sync.OnceFunc(func() {
-		cancel() // ends long polls and held connections, which would outlive any patience
+		cancel() // ends long polls and held connections, which would last longer than the time-out
 		grace, done := context.WithTimeout(context.Background(), time.Second)
 		defer done()
 		_ = server.Shutdown(grace)
@@ -46,11 +46,11 @@ func Start(addr string, h http.Handler) (url string, stop func(), err error) {
 	return "http://" + listener.Addr().String(), stop, nil
 }
 
-// limitBuffer keeps the kernel from taking megabytes of an upload that a fault is about to cut: a cut in mid-body
-// shall look like one to the client.
+// limitBuffer keeps the kernel from taking megabytes of an upload that a fault will cut: the client must see the cut in
+// mid-body.
 func limitBuffer(ctx context.Context, conn net.Conn) context.Context {
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetReadBuffer(256 << 10) // at worst a fault is seen later
+		_ = tcp.SetReadBuffer(256 << 10) // without the limit a fault is seen later
 	}
 	return ctx
 }

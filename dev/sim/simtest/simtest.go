@@ -61,7 +61,7 @@ func Answer(t testing.TB, r *http.Request) (int, []byte) {
 	return response.StatusCode, data
 }
 
-// Arm adds a fault over HTTP, as an operator would.
+// Arm adds a fault over HTTP.
 func Arm(t testing.TB, base string, fault map[string]any) {
 	t.Helper()
 	root := base[:strings.Index(base[len("http://"):], "/")+len("http://")]

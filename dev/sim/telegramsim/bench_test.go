@@ -16,7 +16,7 @@ func BenchmarkTelegramUploadKeep(b *testing.B)    { benchmarkUpload(b, false) }
 func benchmarkUpload(b *testing.B, discard bool) {
 	_, base := telegramTest(b, func(o *Options) { o.DiscardFiles = discard })
 	piece := make([]byte, 32<<10)
-	_, _ = rand.Read(piece) // the multipart reader is slowest on zeros, and films are not
+	_, _ = rand.Read(piece) // the multipart reader is slowest on zeros, which files do not consist of
 	b.SetBytes(benchSize)
 
 	for b.Loop() {

@@ -25,15 +25,15 @@ const (
 // errTooLarge is a body or a document over the limit.
 var errTooLarge = errors.New("request entity too large")
 
-// call is one call of a Bot API method, whatever encoding it came in.
+// call is one call of a Bot API method, in any encoding.
 type call struct {
 	ctx    context.Context
-	params map[string]string // a JSON value that is no string is kept as JSON
+	params map[string]string // a JSON value that is not a string is kept as JSON
 	files  map[string]upload // by part name
 }
 
-// readCall reads the parameters of a call and takes its files in. The call is valid even when err is not nil, so that
-// its files can be dropped.
+// readCall reads the parameters of a call and stores its files. The call is valid even when err is not nil, so that its
+// files can be removed.
 func (t *Server) readCall(r *http.Request) (*call, error) {
 	c := &call{ctx: r.Context(), params: map[string]string{}, files: map[string]upload{}}
 	c.setAll(r.URL.Query())
@@ -177,7 +177,7 @@ func (c *call) buttons() ([][]Button, error) {
 	return rows, nil
 }
 
-// dropFiles removes the files of the call that no message took.
+// dropFiles removes the files of the call that no message has taken.
 func (c *call) dropFiles() {
 	for file := range maps.Values(c.files) {
 		file.drop()

@@ -59,7 +59,7 @@ func TestBadFaultsAreRefused(t *testing.T) {
 	url := strings.TrimSuffix(base, "/bot"+testToken+"/") + "/_/faults"
 	for name, fault := range map[string]any{
 		"allowed: an HTTP status": map[string]any{"kind": "explode"},
-		"blocked":                 map[string]any{"kind": "200"}, // the list names the system's own kinds too
+		"blocked":                 map[string]any{"kind": "200"}, // the list contains the system's own kinds too
 		"unknown field":           map[string]any{"kind": "429", "retry": 1},
 		"cannot unmarshal":        []string{"429"},
 		"negative":                map[string]any{"kind": "429", "times": -1},
@@ -146,7 +146,7 @@ func TestStopEndsHeldConnections(t *testing.T) {
 
 	simtest.Eventually(t, "both run", func() bool { return len(tg.Requests()) == 2 })
 	stop()
-	stop() // a second time does nothing
+	stop() // a second call has no effect
 	for range 2 {
 		<-gone
 	}

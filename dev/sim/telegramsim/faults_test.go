@@ -15,7 +15,7 @@ import (
 	"stagecoach/dev/sim/simtest"
 )
 
-// half is a body of which the second half only comes when it is let go.
+// half is a body of which the second half follows when it is released.
 type half struct {
 	first string
 	rest  chan struct{}

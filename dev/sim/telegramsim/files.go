@@ -20,7 +20,7 @@ import (
 	"stagecoach/dev/sim"
 )
 
-// upload is a file that arrived whole but belongs to no message yet.
+// upload is a complete file that belongs to no message yet.
 type upload struct {
 	name string
 	size int64
@@ -30,14 +30,14 @@ type upload struct {
 
 func (u upload) drop() {
 	if u.path != "" {
-		_ = os.Remove(u.path) // gone already when a message took it
+		_ = os.Remove(u.path) // it does not exist when a message took it
 	}
 }
 
-// uploadDir holds files on their way in: on the same disk as their place, so that taking one is a rename.
+// uploadDir holds incomplete files. It is on the disk of their final place, so that taking one is a rename.
 func (t *Server) uploadDir() string { return filepath.Join(t.options.Dir, ".uploads") }
 
-// removeStaleUploads removes what a crash left in mid-upload.
+// removeStaleUploads removes uploads that a crash has interrupted.
 func (t *Server) removeStaleUploads() error {
 	if err := os.RemoveAll(t.uploadDir()); err != nil {
 		return err
@@ -45,8 +45,8 @@ func (t *Server) removeStaleUploads() error {
 	return os.Mkdir(t.uploadDir(), 0o755)
 }
 
-// takeIn streams a file to disk and hashes it on the way. A file that does not end properly leaves nothing behind,
-// also when a fault cuts the connection by a panic.
+// takeIn streams a file to disk and hashes it meanwhile. A file that does not end properly leaves nothing behind, also
+// when a fault cuts the connection by a panic.
 func (t *Server) takeIn(src io.Reader) (file upload, err error) {
 	hash := sha256.New()
 	if t.options.DiscardFiles {
@@ -74,14 +74,14 @@ func (t *Server) takeIn(src io.Reader) (file upload, err error) {
 
 // copyIn copies a document up to the size limit.
 func (t *Server) copyIn(dst io.Writer, src io.Reader) (int64, error) {
-	// The multipart reader gives 4 KiB at a time: collect them, for a write each would cost more than the copying.
+	// The multipart reader gives 4 KiB at a time. A write for each of them would cost more than the copying.
 	buffer := bufio.NewWriterSize(dst, sim.BufferSize)
 	n, err := io.Copy(buffer, io.LimitReader(src, t.options.MaxFileSize+1))
 	if err == nil {
 		err = buffer.Flush()
 	}
 
-	var broken *fs.PathError // the disk's fault, not the client's
+	var broken *fs.PathError // an error of the disk, not of the client
 	switch {
 	case err == nil && n > t.options.MaxFileSize:
 		return n, errTooLarge
@@ -92,7 +92,7 @@ func (t *Server) copyIn(dst io.Writer, src io.Reader) (int64, error) {
 	return n, badRequest("the file ended too early")
 }
 
-// takeShared takes in a file of the shared folder by its file:// URI.
+// takeShared stores a file of the shared folder, given by its file:// URI.
 func (t *Server) takeShared(uri string) (upload, error) {
 	u, err := url.Parse(uri)
 	if err != nil || t.options.SharedDir == "" {
@@ -143,7 +143,7 @@ func (t *Server) keep(file upload, chat, message int64) (*Document, error) {
 	return d, os.Rename(file.path, filepath.Join(t.options.Dir, d.Path))
 }
 
-// keepAgain gives a chat its own name for a document that was sent before; t.mu must be held.
+// keepAgain gives a chat its own path for a document that was sent before; t.mu must be held.
 func (t *Server) keepAgain(d Document, chat, message int64) (*Document, error) {
 	if d.Path == "" {
 		return &d, nil
@@ -154,7 +154,7 @@ func (t *Server) keepAgain(d Document, chat, message int64) (*Document, error) {
 		return nil, err
 	}
 
-	// Where the disk has no hard links the first copy must do.
+	// On a disk without hard links the copies share the first one's path.
 	if os.Link(filepath.Join(t.options.Dir, d.Path), filepath.Join(t.options.Dir, path)) == nil {
 		d.Path = path
 	}
@@ -171,7 +171,7 @@ func (t *Server) place(chat, message int64, name string) (string, error) {
 	return filepath.Join(folder, prefix+fileName(name, 255-len(prefix))), nil
 }
 
-// fileName makes a name that any file system takes, of at most limit bytes.
+// fileName makes a name of at most limit bytes that any file system accepts.
 func fileName(name string, limit int) string {
 	name = strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || unicode.IsControl(r) || strings.ContainsRune(`/\:*?"<>|`, r) {

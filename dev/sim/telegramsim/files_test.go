@@ -314,7 +314,7 @@ func TestTelegramRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	_, _ = journal.WriteString(`{"chat":7,"mess`) // a crash in mid-write
+	_, _ = journal.WriteString(`{"chat":7,"mess`) // a crash during a write
 	_ = journal.Close()
 
 	again, err := New(o)
@@ -355,7 +355,7 @@ func TestTelegramRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	third, err := New(o) // the torn line is gone, so what came after it can be read
+	third, err := New(o) // the incomplete line is gone, so the lines after it can be read
 	if err != nil {
 		t.Fatal(err)
 	}

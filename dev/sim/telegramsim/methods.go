@@ -8,7 +8,7 @@ import (
 	"unicode/utf16"
 )
 
-// telegramMethods are the methods of the Bot API that the stand-in knows, in lower case, for case does not matter.
+// telegramMethods are the methods of the Bot API that the stand-in has, in lower case: case does not matter.
 var telegramMethods = map[string]func(*Server, *call) (any, error){
 	"getme":                  (*Server).getMe,
 	"getupdates":             (*Server).getUpdates,
@@ -30,7 +30,7 @@ var telegramMethods = map[string]func(*Server, *call) (any, error){
 	"close":                  accept,
 }
 
-// accept is a method whose effect nobody can see here.
+// accept is a method whose effect the stand-in does not show.
 func accept(*Server, *call) (any, error) { return true, nil }
 
 func (t *Server) getMe(*call) (any, error) {
@@ -76,8 +76,8 @@ func (t *Server) setMyCommands(c *call) (any, error) {
 	return true, nil
 }
 
-// chatID returns the chat of the call. People are known once they wrote; groups and channels (negative ids) always,
-// as if the bot had been made a member of each; t.mu must be held.
+// chatID returns the chat of the call. People exist after their first message. Groups and channels (negative ids)
+// always exist, as if the bot were a member of each. t.mu must be held.
 func (t *Server) chatID(c *call) (int64, error) {
 	id := c.number("chat_id")
 	if c.params["chat_id"] == "" {
@@ -206,7 +206,7 @@ func (t *Server) editMessageReplyMarkup(c *call) (any, error) {
 	return t.edit(c, func(m *Message) (string, error) { return m.Text, nil })
 }
 
-// edit replaces a message's text and buttons; a call without a keyboard takes the old one away.
+// edit replaces a message's text and buttons; a call without a keyboard removes the old one.
 func (t *Server) edit(c *call, newText func(*Message) (string, error)) (any, error) {
 	buttons, err := c.buttons()
 	if err != nil {
@@ -280,7 +280,7 @@ func (t *Server) answerCallbackQuery(c *call) (any, error) {
 	return true, t.commit(telegramEntry{Click: &click})
 }
 
-// text returns a text parameter of at most limit characters as Telegram counts them: in UTF-16 units.
+// text returns a text parameter of at most limit characters; Telegram counts UTF-16 units.
 func (c *call) text(name string, limit int, refusal string) (string, error) {
 	text := strings.TrimSpace(c.params[name])
 	if len(text) > limit && len(utf16.Encode([]rune(text))) > limit {

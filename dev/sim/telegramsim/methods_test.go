@@ -12,7 +12,7 @@ import (
 	"stagecoach/dev/sim/simtest"
 )
 
-// sent is what tests look at in a message that a call returns.
+// sent is the part of a message that tests read in a call's result.
 type sent struct {
 	MessageID int64 `json:"message_id"`
 	Text      string
@@ -220,7 +220,7 @@ func TestEditAndDelete(t *testing.T) {
 	edit("editMessageReplyMarkup", "", keyboard("b", "b")).wants(t, 400, "message is not modified")
 	edit("editMessageReplyMarkup", "", keyboard("c", "c")).must(t, nil)
 	edit("editMessageText", "", nil).wants(t, 400, "message text is empty")
-	edit("editMessageText", "three", nil).must(t, nil) // takes the keyboard away
+	edit("editMessageText", "three", nil).must(t, nil) // removes the keyboard
 
 	got := tg.Chat(7).Messages[1]
 	if got.Text != "three" || got.FirstText != "one" || len(got.Buttons) != 0 || len(got.Edits) != 3 ||

@@ -15,7 +15,7 @@ import (
 // errNoButton is a click on a button that no message of the chat has.
 var errNoButton = errors.New("no message in this chat has such a button")
 
-// typed is what a person writes to the bot, and who the person is; what is empty stays as it was.
+// typed is what a person writes to the bot, and who the person is. An empty field stays as it was.
 type typed struct {
 	Text         string `json:"text"`
 	LanguageCode string `json:"language_code"`
@@ -23,10 +23,11 @@ type typed struct {
 	Username     string `json:"username"`
 }
 
-// SendMessage writes to the bot as the user, who exists from then on.
+// SendMessage writes to the bot as the user, who exists from then on. It panics on an error of the disk and on an
+// invalid user id.
 func (t *Server) SendMessage(user int64, text string) {
 	if _, _, err := t.receive(user, typed{Text: text}); err != nil {
-		panic(err) // only a broken disk or a user id that cannot be: the test is void either way
+		panic(err) // the test is void
 	}
 }
 
@@ -52,7 +53,7 @@ func (t *Server) receive(id int64, in typed) (message, update int64, err error) 
 		}
 	}
 
-	// The update shows the sender, so the user must be there before it is written.
+	// The update shows the sender, so the user is written before it.
 	if err := t.commit(telegramEntry{User: &user}); err != nil {
 		return 0, 0, err
 	}
@@ -70,7 +71,7 @@ func (t *Server) receive(id int64, in typed) (message, update int64, err error) 
 	return m.MessageID, update, nil
 }
 
-// Click presses the button with the given callback data, as the user, on the newest message that has it.
+// Click presses, as the user, the button with the given callback data on the newest message that has it.
 func (t *Server) Click(user int64, data string) error {
 	_, _, err := t.click(user, 0, data)
 	return err
@@ -110,14 +111,14 @@ func (t *Server) click(user, messageID int64, data string) (update int64, query 
 	return update, click.ID, nil
 }
 
-// has tells whether the message carries a button with the given callback data.
+// has reports whether the message carries a button with the given callback data.
 func (m *Message) has(data string) bool {
 	return m.FromBot && slices.ContainsFunc(slices.Concat(m.Buttons...), func(b Button) bool {
 		return b.Data != "" && b.Data == data
 	})
 }
 
-// addRoutes adds the control routes that play the people and show what they see.
+// addRoutes adds the control routes that act as the users and show their chats.
 func (t *Server) addRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("POST /_/users/{id}/messages", t.postMessage)
 	mux.HandleFunc("POST /_/users/{id}/clicks", t.postClick)

@@ -23,12 +23,12 @@ type Options struct {
 	Token          string // the bot's token, "<bot id>:<secret>"
 	MaxFileSize    int64  // largest document in bytes; 0 means 2097152000
 	SharedDir      string // folder that file:// documents may lie in; empty refuses them
-	BytesPerSecond int64  // speed at which each request's body is taken; 0 is unlimited
+	BytesPerSecond int64  // speed of each request's body; 0 is unlimited
 	DiscardFiles   bool   // count and hash documents but do not keep them
 	MangleNames    bool   // cut multipart file names at 64 characters, as the real server does
 }
 
-// Server is the stand-in for Telegram behind a Local Bot API server: it plays the server and the people.
+// Server is the stand-in for Telegram behind a Local Bot API server. It acts as the server and as the users.
 type Server struct {
 	sim.Control
 	options Options
@@ -41,13 +41,13 @@ type Server struct {
 	poller  chan struct{} // closed to end the getUpdates that waits; nil when none does
 }
 
-// Chat is everything that one chat has seen.
+// Chat is everything that one chat has received.
 type Chat struct {
 	ID       int64     `json:"id"`
 	Messages []Message `json:"messages"`
 }
 
-// Message is one message of a chat, as its reader sees it now.
+// Message is one message of a chat in its present form.
 type Message struct {
 	MessageID int64      `json:"message_id"`
 	FromBot   bool       `json:"from_bot"`
@@ -61,7 +61,7 @@ type Message struct {
 	At        time.Time  `json:"at"`
 }
 
-// Edit is what a message was changed to.
+// Edit is one change of a message.
 type Edit struct {
 	Text    string     `json:"text"`
 	Buttons [][]Button `json:"buttons,omitempty"`
@@ -75,7 +75,7 @@ type Button struct {
 	URL  string `json:"url,omitempty"`
 }
 
-// MarshalJSON writes the callback data as callback_data too, for readers who know it by the Bot API's name.
+// MarshalJSON writes the callback data as callback_data too, the Bot API's name for it.
 func (b Button) MarshalJSON() ([]byte, error) {
 	type plain Button
 	return json.Marshal(struct {
@@ -94,7 +94,7 @@ type Document struct {
 	Path         string `json:"path,omitempty"` // where the bytes lie; empty when they are discarded
 }
 
-// New opens the stand-in with what an earlier one left in the same folder.
+// New opens the stand-in with the state that an earlier one left in the same folder.
 func New(o Options) (*Server, error) {
 	id, _, _ := strings.Cut(o.Token, ":")
 	botID, err := strconv.ParseInt(id, 10, 64)
@@ -128,7 +128,7 @@ func New(o Options) (*Server, error) {
 	return t, nil
 }
 
-// Close lets go of held connections and closes the journal; the handler must not be served any more.
+// Close releases held connections and closes the journal; the handler must not be served any more.
 func (t *Server) Close() error {
 	t.ClearFaults()
 	t.mu.Lock()
@@ -136,13 +136,13 @@ func (t *Server) Close() error {
 	return t.journal.Close()
 }
 
-// telegramFaults are the answers that Telegram gives besides those that its status tells.
+// telegramFaults are Telegram's error answers that differ from the usual one of their status.
 var telegramFaults = map[string]sim.Problem{
 	"blocked":        {Status: 403, Text: "Forbidden: bot was blocked by the user"},
 	"deactivated":    {Status: 403, Text: "Forbidden: user is deactivated"},
 	"chat_not_found": {Status: 400, Text: "Bad Request: chat not found"},
 	"wrong_file_id":  {Status: 400, Text: "Bad Request: wrong file identifier/HTTP URL specified"},
-	"internal_error": {Status: 500, Text: "Internal Server Error"}, // an answer, unlike the usual 500 of a server that restarts
+	"internal_error": {Status: 500, Text: "Internal Server Error"}, // in JSON, unlike a server that restarts
 }
 
 // failTelegram answers an error as the Bot API does.
@@ -200,7 +200,7 @@ func (t *Server) serveMethod(w http.ResponseWriter, r *http.Request) {
 	}
 
 	if t.options.BytesPerSecond > 0 {
-		r.Body = &sim.BentBody{ReadCloser: r.Body, Gate: sim.Gate{Left: sim.Unlimited, PerSecond: t.options.BytesPerSecond}}
+		r.Body = &sim.LimitedBody{ReadCloser: r.Body, Limiter: sim.SpeedLimit(t.options.BytesPerSecond)}
 	}
 
 	c, err := t.readCall(r)
@@ -215,7 +215,7 @@ func (t *Server) serveMethod(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err == nil:
 		sim.WriteJSON(w, http.StatusOK, map[string]any{"ok": true, "result": result})
-	case errors.Is(err, errTooLarge): // the real server hangs up on such a body and says nothing in JSON
+	case errors.Is(err, errTooLarge): // the real server closes the connection on such a body and answers no JSON
 		sim.AnswerEarly(w)
 		w.WriteHeader(http.StatusRequestEntityTooLarge)
 	case errors.As(err, &refusal):
@@ -225,12 +225,12 @@ func (t *Server) serveMethod(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// badRequest is Telegram's refusal of a call that makes no sense.
+// badRequest is Telegram's refusal of an invalid call.
 func badRequest(text string) error {
 	return &sim.Problem{Status: http.StatusBadRequest, Text: "Bad Request: " + text}
 }
 
-// Chat returns what the chat with the given id has seen; it is empty for a chat that nobody used.
+// Chat returns what the chat with the given id has received; it is empty for an unused chat.
 func (t *Server) Chat(id int64) Chat {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -241,7 +241,7 @@ func (t *Server) Chat(id int64) Chat {
 	return chat
 }
 
-// visible is a copy of a message for the outside: nothing shared that a later edit could change.
+// visible returns a copy of a message that no later edit changes.
 func (t *Server) visible(m Message) Message {
 	m.Edits = slices.Clone(m.Edits)
 	if m.Document != nil {

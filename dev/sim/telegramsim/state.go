@@ -9,8 +9,8 @@ import (
 	"stagecoach/dev/sim"
 )
 
-// telegramState is all that the stand-in remembers. It only changes by applying a telegramEntry, and the journal is
-// the list of these, so a restart finds exactly what was there.
+// telegramState is all that the stand-in remembers. Only applied telegramEntries change it, and the journal is the list
+// of these: a restart restores exactly the same state.
 type telegramState struct {
 	chats       map[int64][]*Message // in order of message id, which is unique over all chats
 	users       map[int64]telegramUser
@@ -71,7 +71,7 @@ func newTelegramState() telegramState {
 	}
 }
 
-// apply makes the changes of an entry; it must not fail, for a replay has nobody to complain to.
+// apply makes the changes of an entry. It must not fail: a replay cannot report an error.
 func (s *telegramState) apply(e telegramEntry) {
 	if e.User != nil {
 		s.users[e.User.ID] = *e.User
@@ -120,7 +120,7 @@ func (s *telegramState) apply(e telegramEntry) {
 	}
 }
 
-// message finds a message that is still there, or returns nil.
+// message returns an existing message, or nil.
 func (s *telegramState) message(chat, id int64) *Message {
 	messages := s.chats[chat]
 	i, ok := slices.BinarySearchFunc(messages, id, func(m *Message, id int64) int { return int(m.MessageID - id) })
@@ -139,7 +139,7 @@ func (t *Server) commit(e telegramEntry) error {
 	return nil
 }
 
-// openJournal finds what an earlier stand-in left in the folder.
+// openJournal restores what an earlier stand-in left in the folder.
 func (t *Server) openJournal() (err error) {
 	if err := os.MkdirAll(t.uploadDir(), 0o755); err != nil {
 		return err

@@ -108,7 +108,7 @@ func TestTelego(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// A delivery that is cancelled in mid-stream stops at once and is no message.
+	// A delivery that is cancelled in mid-stream stops at once and leaves no message.
 	before := documents(tg)
 	cancelled, cancel := context.WithCancel(ctx)
 	source := telegoutil.NameReader(&cancelAfter{n: 4 << 20, cancel: cancel}, "a.bin")

@@ -12,8 +12,8 @@ import (
 	"stagecoach/dev/sim"
 )
 
-// getUpdates gives the updates from offset on and forgets those before it. When there are none it waits up to timeout
-// seconds. Only one call may wait: a second one ends it with a conflict, as the real server does.
+// getUpdates returns the updates from offset on and forgets those before it. When there are none it waits up to timeout
+// seconds. Only one call may wait: a second one ends it with a conflict, as in the real server.
 func (t *Server) getUpdates(c *call) (any, error) {
 	limit := int(c.number("limit"))
 	if limit <= 0 || limit > 100 {
@@ -76,7 +76,7 @@ func (t *Server) getUpdates(c *call) (any, error) {
 	return items, nil
 }
 
-// forget acknowledges the updates before offset; a negative one keeps only that many of the last. t.mu must be held.
+// forget acknowledges the updates before offset; a negative offset keeps only that many of the last. t.mu must be held.
 func (t *Server) forget(offset int64) error {
 	if keep := int(-offset); keep > 0 && keep < len(t.state.updates) {
 		offset = t.state.updates[len(t.state.updates)-keep].ID
@@ -104,8 +104,8 @@ func (t *Server) allow(raw string) error {
 	return t.commit(telegramEntry{Allowed: &types})
 }
 
-// publish adds an update of the given type to an entry that is committed next, or none when the bot does not want
-// it; t.mu must be held.
+// publish adds an update of the given type to an entry that is committed next. It adds none when the bot has not asked
+// for the type. t.mu must be held.
 func (t *Server) publish(e *telegramEntry, kind string, content any) (int64, error) {
 	if len(t.state.allowed) > 0 && !slices.Contains(t.state.allowed, kind) {
 		return 0, nil
@@ -125,7 +125,7 @@ func (t *Server) announce() {
 	t.news = make(chan struct{})
 }
 
-// wire is a message as the Bot API writes it; t.mu must be held.
+// wire returns a message as the Bot API writes it; t.mu must be held.
 func (t *Server) wire(chat int64, m Message) map[string]any {
 	w := map[string]any{"message_id": m.MessageID, "date": m.At.Unix(), "chat": t.wireChat(chat), "from": t.bot()}
 	if !m.FromBot {

@@ -23,14 +23,14 @@ import (
 // FragmentOptions are the settings of the stand-in for Fragment.
 type FragmentOptions struct {
 	Dir          string // keeps users, requests and purchases over a restart; empty: memory only
-	TonCenterURL string // where it looks for payments
+	TonCenterURL string // where it reads the payments
 	TonCenterKey string // X-API-Key for it
-	Address      string // where payments go; empty: the shop of the stand-in for toncenter
+	Address      string // where payments go; empty: Fragment's wallet on the stand-in for toncenter
 	Token        string // the value that the session's stel_token must have; empty: any
 	Settings     FragmentSettings
 }
 
-// FragmentSettings are what the steering changes. As an option, a field that is zero means its default.
+// FragmentSettings can be changed under /_/. As an option, a field that is zero means its default.
 type FragmentSettings struct {
 	NanoPerStar int64  `json:"nano_per_star"` // price of one Star in nanoTON; 9,218,000
 	InitPercent int64  `json:"init_percent"`  // a request costs this share of the price shown; 100
@@ -41,16 +41,15 @@ type FragmentSettings struct {
 	Confirm     bool   `json:"confirm"`       // Stars are sent only after confirmReq
 	Bounceable  bool   `json:"bounceable"`    // the address of payments is shown as EQ…
 	To          string `json:"to"`            // payments go to this address instead
-	Verify      bool   `json:"verify"`        // every link wants the owner to prove who they are first
+	Verify      bool   `json:"verify"`        // every link first requires the owner to verify their identity
 	// the session is connected to it; empty: to that of the stand-in for toncenter
 	Wallet        string `json:"wallet"`
-	SessionFailed string `json:"session_expired"` // what every call that needs the session says; empty: it is valid
+	SessionFailed string `json:"session_expired"` // the answer to every call that needs the session; empty: it is valid
 }
 
 var fragmentDefaults = FragmentSettings{NanoPerStar: 9_218_000, InitPercent: 100, LinkPercent: 100, LinkSeconds: 600}
 
-// Fragment is the stand-in for Fragment's web API that sells Telegram Stars. It sees payments where anybody sees them:
-// on the chain.
+// Fragment is the stand-in for Fragment's web API, which sells Telegram Stars. It reads the payments on the chain.
 type Fragment struct {
 	sim.Control
 	options FragmentOptions
@@ -63,7 +62,7 @@ type Fragment struct {
 	journal *sim.Journal[fragmentEntry]
 }
 
-// NewFragment opens the stand-in with what an earlier one left in the same folder.
+// NewFragment opens the stand-in with the state that an earlier one left in the same folder.
 func NewFragment(o FragmentOptions) (_ *Fragment, err error) {
 	f := &Fragment{options: o, state: newFragmentState(o.Settings), http: &http.Client{Timeout: 10 * time.Second}}
 	if o.TonCenterURL == "" {
@@ -97,7 +96,7 @@ func NewFragment(o FragmentOptions) (_ *Fragment, err error) {
 	return f, nil
 }
 
-// Close lets go of held connections and closes the journal; the handler must not be served any more.
+// Close releases held connections and closes the journal; the handler must not be served any more.
 func (f *Fragment) Close() error {
 	f.ClearFaults()
 	f.http.CloseIdleConnections()
@@ -106,7 +105,7 @@ func (f *Fragment) Close() error {
 	return f.journal.Close()
 }
 
-// The sentences that Fragment answers.
+// Texts of Fragment's answers.
 const (
 	noSuchUser     = "No Telegram users found."
 	notAUser       = "Please enter a username assigned to a user."
@@ -115,7 +114,7 @@ const (
 	badRequestText = "Bad request"
 )
 
-// fragmentFaults are answers that look fine but for the error in them.
+// fragmentFaults are answers of status 200 that contain an error.
 var fragmentFaults = map[string]sim.Problem{
 	"unknown_user":         {Status: 200, Text: noSuchUser},
 	"not_a_user":           {Status: 200, Text: notAUser},
@@ -127,7 +126,7 @@ var fragmentFaults = map[string]sim.Problem{
 	"something":            {Status: 200, Text: "Something went wrong"},
 }
 
-// failFragment answers an error: in JSON on the API, and a page else.
+// failFragment answers an error: in JSON on the API, as a page elsewhere.
 func failFragment(w http.ResponseWriter, r *http.Request, p sim.Problem) {
 	if p.Text != "" {
 		sim.WriteJSON(w, cmp.Or(p.Status, http.StatusOK), map[string]string{"error": p.Text})
@@ -141,12 +140,12 @@ func failFragment(w http.ResponseWriter, r *http.Request, p sim.Problem) {
 	)
 }
 
-// fragmentMethod finds out which method of the API is called: all of them have one path.
+// fragmentMethod returns which method of the API is called: all of them have one path.
 func fragmentMethod(r *http.Request) string {
 	if r.Method != http.MethodPost || r.URL.Path != "/api" {
 		return ""
 	}
-	data, _ := io.ReadAll(io.LimitReader(r.Body, 1<<20)) // what is missing, the handler will miss too
+	data, _ := io.ReadAll(io.LimitReader(r.Body, 1<<20)) // the handler reports a body that cannot be read
 	r.Body = io.NopCloser(bytes.NewReader(data))
 	form, _ := url.ParseQuery(string(data))
 	return form.Get("method")
@@ -232,7 +231,7 @@ func (f *Fragment) postAPI(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// writeEscaped writes JSON as PHP does, with its slashes escaped; f.mu may be held, so it must not wait.
+// writeEscaped writes JSON as PHP does, with its slashes escaped. f.mu may be held, so it must not wait.
 func writeEscaped(w http.ResponseWriter, v any) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -243,7 +242,7 @@ func writeEscaped(w http.ResponseWriter, v any) {
 	_, _ = w.Write(bytes.ReplaceAll(data, []byte("/"), []byte(`\/`)))
 }
 
-// session tells whether a request belongs to somebody who is logged in with a wallet.
+// session reports whether a request has the session of a user who is logged in with a wallet.
 func (f *Fragment) session(r *http.Request) bool {
 	values := map[string]string{}
 	for _, c := range r.Cookies() {
@@ -263,8 +262,7 @@ func (f *Fragment) postUser(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// SetUser says what a username stands for, see userKinds. Every username is a user's until it is said to be something
-// else.
+// SetUser sets what a username stands for, see userKinds. Every other username is a user's.
 func (f *Fragment) SetUser(username, kind string) error {
 	if _, ok := userKinds[kind]; !ok || username == "" {
 		return errors.New("a username and a kind are needed: user, unknown, channel, bot, not_giftable or verify")
@@ -274,7 +272,7 @@ func (f *Fragment) SetUser(username, kind string) error {
 	return f.commit(fragmentEntry{User: &fragmentUser{Username: plainUsername(username), Kind: kind}})
 }
 
-// plainUsername is a username in the one form that users are known by here.
+// plainUsername is the normal form of a username.
 func plainUsername(text string) string {
 	return strings.ToLower(strings.TrimPrefix(strings.TrimSpace(text), "@"))
 }
@@ -283,7 +281,7 @@ func (f *Fragment) getSettings(w http.ResponseWriter, _ *http.Request) {
 	sim.WriteJSON(w, http.StatusOK, f.CurrentSettings())
 }
 
-// CurrentSettings returns the settings as they are now.
+// CurrentSettings returns the present settings.
 func (f *Fragment) CurrentSettings() FragmentSettings {
 	f.mu.Lock()
 	defer f.mu.Unlock()

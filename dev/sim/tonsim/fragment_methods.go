@@ -21,10 +21,10 @@ const (
 	leastStars = 50
 	mostStars  = 1_000_000
 	priceStep  = 100_000 // nanoTON: prices have four decimals
-	spillStars = 10_000  // from here on the comment goes on in a second cell
+	spillStars = 10_000  // from this number on the comment continues in a second cell
 )
 
-// fragmentMethods are the methods of the API. A search and the prices are for everybody.
+// fragmentMethods are the methods of the API. A search and the prices need no session.
 var fragmentMethods = map[string]struct {
 	session bool
 	answer  func(*Fragment, *http.Request) (any, error)
@@ -40,14 +40,14 @@ var fragmentMethods = map[string]struct {
 // userKinds say what a search for a username answers; empty: the user.
 var userKinds = map[string]string{
 	"user":         "",
-	"verify":       "", // but buying for this one needs proof of who buys
+	"verify":       "", // a purchase for this user requires the buyer to verify their identity
 	"unknown":      noSuchUser,
 	"channel":      notAUser,
 	"bot":          notAUser,
 	"not_giftable": notGiftable,
 }
 
-// says is an answer that holds an error.
+// says is an answer that contains an error.
 func says(text string) error { return &sim.Problem{Status: http.StatusOK, Text: text} }
 
 var usernameForm = regexp.MustCompile(`^[a-z][a-z0-9_]{3,31}$`)
@@ -67,7 +67,7 @@ func (f *Fragment) searchStarsRecipient(r *http.Request) (any, error) {
 	}}, nil
 }
 
-// recipientOf is the id that a user has here. Only the stand-in reads it.
+// recipientOf is the id of a user in the stand-in, which alone reads it.
 func recipientOf(username string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte("sim:" + username))
 }
@@ -78,7 +78,7 @@ func usernameOf(recipient string) (string, bool) {
 	return username, err == nil && ok
 }
 
-// quantity reads a number of Stars that can be bought.
+// quantity reads a number of Stars and checks that it can be bought.
 func quantity(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < leastStars || n > mostStars {
@@ -196,7 +196,7 @@ func (f *Fragment) getBuyStarsLink(r *http.Request) (any, error) {
 	}
 
 	encoding := base64.StdEncoding
-	if number%2 == 0 { // both kinds are seen
+	if number%2 == 0 { // both forms occur
 		encoding = base64.RawURLEncoding
 	}
 	return map[string]any{
@@ -212,8 +212,8 @@ func (f *Fragment) getBuyStarsLink(r *http.Request) (any, error) {
 	}, nil
 }
 
-// payload is the comment that a payment must carry. Large numbers have commas at times, and spill over: the text goes
-// on in a second cell long before the first is full.
+// payload is the comment that a payment must carry. Some large numbers have commas. The text continues in a second cell
+// long before the first is full.
 func payload(stars int64, number int) *cell.Cell {
 	count := strconv.FormatInt(stars, 10)
 	if number%3 == 0 {
@@ -252,8 +252,7 @@ func (f *Fragment) confirmReq(r *http.Request) (any, error) {
 	return map[string]any{"ok": true}, nil
 }
 
-// updateStarsBuyState tells how far the session's last purchase has come. A page that shows another stage is told to
-// update itself.
+// updateStarsBuyState returns the state of the session's last purchase. A page that shows another state gets an update.
 func (f *Fragment) updateStarsBuyState(r *http.Request) (any, error) {
 	if err := f.lookForPayments(r.Context()); err != nil {
 		return nil, err
@@ -274,7 +273,7 @@ func (f *Fragment) updateStarsBuyState(r *http.Request) (any, error) {
 	return map[string]any{"ok": true, "mode": mode, "need_update": mode != r.PostForm.Get("mode")}, nil
 }
 
-// done tells whether the Stars of a request were sent.
+// done reports whether the Stars of a request were sent.
 func (f *Fragment) done(ctx context.Context, request *starsRequest) (bool, error) {
 	if request.Paid == nil || f.state.settings.Confirm && !request.Confirmed {
 		return false, nil

@@ -15,7 +15,7 @@ import (
 	"stagecoach/dev/sim"
 )
 
-// seenTransaction is what Fragment wants to know of a transaction on the chain.
+// seenTransaction is the part of a transaction that Fragment reads on the chain.
 type seenTransaction struct {
 	Hash     hash   `json:"hash"`
 	LT       uint64 `json:"lt,string"`
@@ -72,7 +72,7 @@ func (f *Fragment) ask(ctx context.Context, path string, query url.Values, into 
 	return json.NewDecoder(answer.Body).Decode(into)
 }
 
-// chainTime is what time it is on the chain, whose clock a test may have advanced.
+// chainTime is the time on the chain, whose clock a test may have advanced.
 func (f *Fragment) chainTime(ctx context.Context) (time.Time, error) {
 	var info struct {
 		Last struct {
@@ -83,7 +83,7 @@ func (f *Fragment) chainTime(ctx context.Context) (time.Time, error) {
 	return time.Unix(info.Last.At, 0).UTC(), err
 }
 
-// lookForPayments reads what arrived since the last look, and completes the requests that were paid; f.mu is held.
+// lookForPayments reads what has arrived since its last call and completes the requests that were paid; f.mu is held.
 func (f *Fragment) lookForPayments(ctx context.Context) error {
 	account := f.address.StringRaw()
 	if own := f.state.settings.To; own != "" {
@@ -121,12 +121,12 @@ func (f *Fragment) lookForPayments(ctx context.Context) error {
 	}
 }
 
-// takePayment looks at one transaction of the account that is paid to.
+// takePayment reads one transaction of the account that is paid to.
 func (f *Fragment) takePayment(ctx context.Context, account string, t seenTransaction) error {
 	entry := fragmentEntry{SeenLT: t.LT}
 	sentBack := slices.ContainsFunc(t.OutMsgs, func(m seenMessage) bool { return m.Bounced })
 	if t.InMsg.Source == nil || t.InMsg.Bounced || sentBack {
-		return f.commit(entry) // no money came, or none stayed
+		return f.commit(entry) // no money arrived, or it was returned
 	}
 
 	paid, err := strconv.ParseInt(t.InMsg.Value, 10, 64)
@@ -159,7 +159,7 @@ func (f *Fragment) takePayment(ctx context.Context, account string, t seenTransa
 	}
 
 	if payment.Why != "" {
-		entry.Stray = payment
+		entry.Unmatched = payment
 	} else {
 		done := *request
 		done.Paid = payment
@@ -169,7 +169,7 @@ func (f *Fragment) takePayment(ctx context.Context, account string, t seenTransa
 	return f.commit(entry)
 }
 
-// payee finds the request that waits for a payment with this body, or returns nil.
+// payee returns the request that waits for a payment with this body, or nil.
 func (f *Fragment) payee(account string, body hash) *starsRequest {
 	for _, r := range f.state.requests {
 		if r.Link != nil && r.Link.To == account && toHash(r.Link.Payload.root.Hash()) == body {
@@ -179,9 +179,8 @@ func (f *Fragment) payee(account string, body hash) *starsRequest {
 	return nil
 }
 
-// Purchases looks at the chain, and returns what was bought, and the payments that bought nothing, each in order of
-// payment.
-func (f *Fragment) Purchases(ctx context.Context) (bought []Purchase, strays []Payment, err error) {
+// Purchases reads the chain. It returns what was bought and the unmatched payments, each in order of payment.
+func (f *Fragment) Purchases(ctx context.Context) (bought []Purchase, unmatched []Payment, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 
@@ -195,14 +194,14 @@ func (f *Fragment) Purchases(ctx context.Context) (bought []Purchase, strays []P
 			bought = append(bought, Purchase{Username: r.Username, Stars: r.Stars, Payment: *r.Paid})
 		}
 	}
-	return bought, append([]Payment{}, f.state.strays...), nil
+	return bought, append([]Payment{}, f.state.unmatched...), nil
 }
 
 func (f *Fragment) getPurchases(w http.ResponseWriter, r *http.Request) {
-	bought, strays, err := f.Purchases(r.Context())
+	bought, unmatched, err := f.Purchases(r.Context())
 	if err != nil {
 		sim.WriteControlError(w, http.StatusBadGateway, err)
 		return
 	}
-	sim.WriteJSON(w, http.StatusOK, map[string]any{"items": bought, "strays": strays})
+	sim.WriteJSON(w, http.StatusOK, map[string]any{"items": bought, "strays": unmatched})
 }

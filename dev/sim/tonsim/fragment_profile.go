@@ -10,7 +10,7 @@ import (
 	"stagecoach/dev/sim"
 )
 
-// getProfile is the page of the account that is logged in. Nobody else gets to see it: they are sent to the front page.
+// getProfile is the page of the account that is logged in. Without a session it redirects to the front page.
 func (f *Fragment) getProfile(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	known, connected := f.session(r), f.state.settings.Wallet
@@ -42,7 +42,7 @@ func (f *Fragment) getProfile(w http.ResponseWriter, r *http.Request) {
 `, connected[:half], connected[half:])
 }
 
-// payer asks the stand-in for toncenter which wallet is the service's.
+// payer asks the stand-in for toncenter for the address of the service's wallet.
 func (f *Fragment) payer(ctx context.Context) (string, error) {
 	r, err := http.NewRequestWithContext(
 		ctx, http.MethodGet, strings.TrimRight(f.options.TonCenterURL, "/")+"/_/chain", nil,

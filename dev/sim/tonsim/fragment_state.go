@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// fragmentState is all that the stand-in remembers. It only changes by applying a fragmentEntry.
+// fragmentState is all that the stand-in remembers. Only applied fragmentEntries change it.
 type fragmentState struct {
-	hash     string            // of the page
-	users    map[string]string // kind by username
-	settings FragmentSettings
-	requests []*starsRequest // in order of arrival
-	seenLT   uint64          // payments up to this one are known
-	strays   []Payment       // payments that bought nothing
+	hash      string            // of the page
+	users     map[string]string // kind by username
+	settings  FragmentSettings
+	requests  []*starsRequest // in order of arrival
+	seenLT    uint64          // logical time up to which payments were read
+	unmatched []Payment       // payments that match no request
 }
 
-// starsRequest is a purchase that somebody began.
+// starsRequest is a purchase that a session has begun.
 type starsRequest struct {
 	ID         string     `json:"id"`
 	Username   string     `json:"username"`
@@ -27,7 +27,7 @@ type starsRequest struct {
 	Paid       *Payment   `json:"paid,omitempty"`
 }
 
-// starsLink is the payment that a request waits for. Asking again makes a new one, and the old one is void.
+// starsLink is the payment that a request waits for. Another call makes a new link and the old one void.
 type starsLink struct {
 	To         string    `json:"to"` // raw
 	AmountNano int64     `json:"amount_nano"`
@@ -40,7 +40,7 @@ type Payment struct {
 	Hash     string    `json:"payment_hash"` // of the transaction that sent it, in hex
 	PaidNano int64     `json:"paid_nano"`
 	At       time.Time `json:"at"`
-	Why      string    `json:"why,omitempty"` // why it bought nothing
+	Why      string    `json:"why,omitempty"` // why it matches no request
 }
 
 // Purchase is a request that was paid.
@@ -58,12 +58,12 @@ type fragmentUser struct {
 
 // fragmentEntry is one line of the journal.
 type fragmentEntry struct {
-	Hash     string            `json:"hash,omitempty"`
-	User     *fragmentUser     `json:"user,omitempty"`
-	Settings *FragmentSettings `json:"settings,omitempty"`
-	Request  *starsRequest     `json:"request,omitempty"` // new, or instead of the one with its id
-	SeenLT   uint64            `json:"seen_lt,omitempty"`
-	Stray    *Payment          `json:"stray,omitempty"`
+	Hash      string            `json:"hash,omitempty"`
+	User      *fragmentUser     `json:"user,omitempty"`
+	Settings  *FragmentSettings `json:"settings,omitempty"`
+	Request   *starsRequest     `json:"request,omitempty"` // new, or instead of the one with its id
+	SeenLT    uint64            `json:"seen_lt,omitempty"`
+	Unmatched *Payment          `json:"stray,omitempty"`
 }
 
 func newFragmentState(s FragmentSettings) fragmentState {
@@ -103,13 +103,13 @@ func (s *fragmentState) apply(e fragmentEntry) error {
 		s.seenLT = e.SeenLT
 	}
 
-	if e.Stray != nil {
-		s.strays = append(s.strays, *e.Stray)
+	if e.Unmatched != nil {
+		s.unmatched = append(s.unmatched, *e.Unmatched)
 	}
 	return nil
 }
 
-// request finds a request, or returns nil.
+// request returns a request, or nil.
 func (s *fragmentState) request(id string) *starsRequest {
 	for _, r := range s.requests {
 		if r.ID == id {
@@ -119,7 +119,7 @@ func (s *fragmentState) request(id string) *starsRequest {
 	return nil
 }
 
-// commit keeps an entry and applies it; f.mu must be held, or f not shared yet.
+// commit keeps an entry and applies it; f.mu must be held unless f is not shared yet.
 func (f *Fragment) commit(e fragmentEntry) error {
 	if err := f.journal.Add(e); err != nil {
 		return err

@@ -57,7 +57,7 @@ func (s *shopper) open(o FragmentOptions) {
 	s.hash = string(found[1])
 }
 
-// ask calls a method and gives its answer.
+// ask calls a method and returns its answer.
 func (s *shopper) ask(method string, form url.Values) map[string]any {
 	s.test.Helper()
 	status, data := s.send(method, form, nil)
@@ -101,7 +101,7 @@ func (s *shopper) init(username string, stars int) (id, amount string) {
 	return request["req_id"].(string), request["amount"].(string)
 }
 
-// accountForm is what a wallet says about itself.
+// accountForm is what a wallet sends about itself.
 func (s *shopper) accountForm(id string) url.Values {
 	s.test.Helper()
 	account, _ := json.Marshal(map[string]any{
@@ -112,7 +112,7 @@ func (s *shopper) accountForm(id string) url.Values {
 	}
 }
 
-// linkOf asks for a payment and reads it.
+// linkOf requests a payment and reads it.
 func (s *shopper) linkOf(id string) (order, string) {
 	s.test.Helper()
 	answer := s.ask("getBuyStarsLink", s.accountForm(id))
@@ -150,17 +150,17 @@ func (s *shopper) mode(asked string) (mode string, update bool) {
 	return answer["mode"].(string), answer["need_update"].(bool)
 }
 
-func (s *shopper) purchases() (items []Purchase, strays []Payment) {
+func (s *shopper) purchases() (items []Purchase, unmatched []Payment) {
 	s.test.Helper()
 	status, data := simtest.Do(s.test, "GET", s.base+"/_/purchases", nil)
 	var answer struct {
-		Items  []Purchase `json:"items"`
-		Strays []Payment  `json:"strays"`
+		Items     []Purchase `json:"items"`
+		Unmatched []Payment  `json:"strays"`
 	}
 	if err := json.Unmarshal(data, &answer); err != nil || status != http.StatusOK {
 		s.test.Fatalf("%d %s", status, data)
 	}
-	return answer.Items, answer.Strays
+	return answer.Items, answer.Unmatched
 }
 
 func (s *shopper) set(settings map[string]any) {
@@ -200,7 +200,7 @@ func TestFragmentPurchase(t *testing.T) {
 	}
 
 	boc := base64.StdEncoding.EncodeToString(message.ToBOC())
-	for range 2 { // again is fine
+	for range 2 { // a second call is valid
 		if answer := s.ask("confirmReq", url.Values{"id": {id}, "boc": {boc}}); answer["ok"] != true {
 			t.Errorf("%v", answer)
 		}
@@ -213,19 +213,20 @@ func TestFragmentPurchase(t *testing.T) {
 		t.Errorf("%s %t", mode, update)
 	}
 
-	items, strays := s.purchases()
+	items, unmatched := s.purchases()
 	paid := s.history(s.sim.Wallet(), "")[0]
-	if len(items) != 1 || len(strays) != 0 || items[0].Username != "durov" || items[0].Stars != 50 || items[0].PaidNano != 460_900_000 ||
+	if len(items) != 1 || len(unmatched) != 0 ||
+		items[0].Username != "durov" || items[0].Stars != 50 || items[0].PaidNano != 460_900_000 ||
 		items[0].Hash != hex.EncodeToString(paid.Hash[:]) || items[0].At.Unix() != paid.Now {
-		t.Errorf("%+v %+v", items, strays)
+		t.Errorf("%+v %+v", items, unmatched)
 	}
 	if answer := s.ask("getBuyStarsLink", s.accountForm(id)); answer["error"] == nil {
 		t.Errorf("a second payment of one request: %v", answer)
 	}
 }
 
-// What arrives, but not as the link wants it, buys nothing.
-func TestFragmentStrays(t *testing.T) {
+// A payment that differs from its link buys nothing.
+func TestFragmentUnmatchedPayments(t *testing.T) {
 	t.Parallel()
 	s := shopTest(t, nil)
 	seqno := uint32(0)
@@ -247,8 +248,9 @@ func TestFragmentStrays(t *testing.T) {
 	pay(func(o *order) { o.amount++ })
 	pay(func(o *order) { o.body = text })
 	pay(func(o *order) { o.body = nil })
-	if items, strays := s.purchases(); len(items) != 0 || len(strays) != 4 || strays[0].Why != "another amount" || strays[2].Why != "it names no request" {
-		t.Errorf("%+v %+v", items, strays)
+	if items, unmatched := s.purchases(); len(items) != 0 || len(unmatched) != 4 ||
+		unmatched[0].Why != "another amount" || unmatched[2].Why != "it names no request" {
+		t.Errorf("%+v %+v", items, unmatched)
 	}
 
 	s.set(map[string]any{"link_seconds": 0})
@@ -258,8 +260,8 @@ func TestFragmentStrays(t *testing.T) {
 		}
 	})
 
-	if items, strays := s.purchases(); len(items) != 0 || len(strays) != 5 || strays[4].Why != "too late" {
-		t.Errorf("%+v %+v", items, strays)
+	if items, unmatched := s.purchases(); len(items) != 0 || len(unmatched) != 5 || unmatched[4].Why != "too late" {
+		t.Errorf("%+v %+v", items, unmatched)
 	}
 
 	s.set(map[string]any{"link_seconds": 600})
@@ -274,12 +276,12 @@ func TestFragmentStrays(t *testing.T) {
 		}
 	}
 
-	if items, strays := s.purchases(); len(items) != 1 || len(strays) != 6 || strays[5].Why != "the request was paid already" {
-		t.Errorf("%+v %+v", items, strays)
+	if items, unmatched := s.purchases(); len(items) != 1 || len(unmatched) != 6 || unmatched[5].Why != "the request was paid already" {
+		t.Errorf("%+v %+v", items, unmatched)
 	}
 }
 
-// A payment to an address that has no contract comes back when it may, and then it bought nothing.
+// A payment to an address without a contract is returned if it may be, and buys nothing.
 func TestFragmentBouncedPayment(t *testing.T) {
 	t.Parallel()
 	s := shopTest(t, nil)
@@ -296,8 +298,8 @@ func TestFragmentBouncedPayment(t *testing.T) {
 	if status, answer := s.broadcast(message); status != http.StatusOK {
 		t.Fatalf("%d %v", status, answer)
 	}
-	if items, strays := s.purchases(); len(items)+len(strays) != 0 {
-		t.Errorf("%+v %+v", items, strays)
+	if items, unmatched := s.purchases(); len(items)+len(unmatched) != 0 {
+		t.Errorf("%+v %+v", items, unmatched)
 	}
 	if mode, _ := s.mode("done"); mode != "processing" {
 		t.Errorf("mode %s", mode)
@@ -493,7 +495,7 @@ func TestFragmentSteering(t *testing.T) {
 	}
 }
 
-// A fault can hit one method, though all of them have one path; its error pages look like Fragment's.
+// A fault can hit one method although all of them have one path; its error pages look like Fragment's.
 func TestFragmentFaults(t *testing.T) {
 	t.Parallel()
 	s := shopTest(t, nil)
@@ -547,12 +549,12 @@ func TestFragmentSurvivesRestart(t *testing.T) {
 		t.Fatalf("%d %v", status, answer)
 	}
 
-	stray, _ := s.sign(order{seqno: 1, ttl: time.Minute, to: s.sim.Shop(), amount: 1})
-	if status, answer := s.broadcast(stray); status != http.StatusOK {
+	unlinked, _ := s.sign(order{seqno: 1, ttl: time.Minute, to: s.sim.Shop(), amount: 1})
+	if status, answer := s.broadcast(unlinked); status != http.StatusOK {
 		t.Fatalf("%d %v", status, answer)
 	}
 
-	items, strays := s.purchases()
+	items, unmatched := s.purchases()
 	second, _ := s.init("durov", 60)
 	o2, _ := s.linkOf(second)
 	hash := s.hash
@@ -561,9 +563,10 @@ func TestFragmentSurvivesRestart(t *testing.T) {
 	}
 
 	s.open(o)
-	again, straysAgain := s.purchases()
-	if s.hash != hash || len(items) != 1 || len(again) != 1 || items[0] != again[0] || len(strays) != 1 || len(straysAgain) != 1 || strays[0] != straysAgain[0] {
-		t.Errorf("%+v %+v, %+v %+v", items, again, strays, straysAgain)
+	again, unmatchedAgain := s.purchases()
+	if s.hash != hash || len(items) != 1 || len(again) != 1 || items[0] != again[0] ||
+		len(unmatched) != 1 || len(unmatchedAgain) != 1 || unmatched[0] != unmatchedAgain[0] {
+		t.Errorf("%+v %+v, %+v %+v", items, again, unmatched, unmatchedAgain)
 	}
 	if answer := s.ask("searchStarsRecipient", url.Values{"query": {"nobody"}}); answer["error"] != noSuchUser {
 		t.Errorf("%v", answer)

@@ -14,17 +14,17 @@ import (
 	"stagecoach/dev/sim"
 )
 
-// Lies are what a second toncenter tells otherwise than the first one.
+// Lies are the false answers of a second toncenter.
 type Lies struct {
 	AmountNano int64  `json:"amount_nano"` // the value of each deposit; 0: the true one
 	Sender     string `json:"sender"`      // of each deposit, a raw address; empty: the true one
 	Comment    string `json:"comment"`     // of each deposit; empty: the true one
-	Missing    bool   `json:"missing"`     // no transaction is there
-	BehindMS   int64  `json:"behind_ms"`   // this source knows the chain up to so long ago only
+	Missing    bool   `json:"missing"`     // no transaction is listed
+	BehindMS   int64  `json:"behind_ms"`   // this source knows only the blocks up to so long ago
 }
 
-// SecondTonCenter stands in for a toncenter of another operator: it tells what the first one knows of the same chain,
-// and lies when it is asked to. It is down with a fault, as every stand-in.
+// SecondTonCenter stands in for a toncenter of another operator. It answers what the first one answers about the same
+// chain, and gives false answers on request. A fault takes it down, as with every stand-in.
 type SecondTonCenter struct {
 	sim.Control
 	first  string
@@ -35,7 +35,7 @@ type SecondTonCenter struct {
 	lies Lies
 }
 
-// NewSecondTonCenter makes one that reads the chain from the stand-in at url.
+// NewSecondTonCenter returns one that reads the chain from the stand-in at url.
 func NewSecondTonCenter(url string) *SecondTonCenter {
 	s := &SecondTonCenter{
 		first: strings.TrimRight(url, "/"), client: &http.Client{Timeout: 30 * time.Second}, system: http.NewServeMux(),
@@ -54,7 +54,7 @@ func NewSecondTonCenter(url string) *SecondTonCenter {
 	return s
 }
 
-// Tell lets it lie from now on; the zero Lies are the truth.
+// Tell sets the false answers from now on; the zero Lies are the truth.
 func (s *SecondTonCenter) Tell(lies Lies) error {
 	if lies.AmountNano < 0 || lies.BehindMS < 0 {
 		return errors.New("amount_nano and behind_ms must not be negative")
@@ -83,7 +83,7 @@ func (s *SecondTonCenter) postLies(w http.ResponseWriter, r *http.Request) {
 	sim.WriteJSON(w, http.StatusOK, lies)
 }
 
-// Close lets go of held connections.
+// Close releases held connections.
 func (s *SecondTonCenter) Close() error {
 	s.ClearFaults()
 	s.client.CloseIdleConnections()
@@ -93,7 +93,7 @@ func (s *SecondTonCenter) Close() error {
 // ServeHTTP answers a part of toncenter's API at the root and the control routes under /_/.
 func (s *SecondTonCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.Serve(w, r, s.system) }
 
-// answer passes a call on to the first one and changes what that answers.
+// answer passes a call on to the first one and changes its answer.
 func (s *SecondTonCenter) answer(change func(answer map[string]any, lies Lies) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		answer, err := s.ask(r)
@@ -129,7 +129,7 @@ func (s *SecondTonCenter) ask(r *http.Request) (answer map[string]any, err error
 	return answer, decoder.Decode(&answer)
 }
 
-// head goes back in time.
+// head reports an older block.
 func (s *SecondTonCenter) head(answer map[string]any, lies Lies) error {
 	last, ok := answer["last"].(map[string]any)
 	at, err := strconv.ParseInt(fmt.Sprint(last["gen_utime"]), 10, 64)
@@ -140,7 +140,7 @@ func (s *SecondTonCenter) head(answer map[string]any, lies Lies) error {
 	return nil
 }
 
-// transactions changes what came in, and leaves out what is not to be known.
+// transactions changes the deposits and removes those that are to be missing.
 func (s *SecondTonCenter) transactions(answer map[string]any, lies Lies) error {
 	all, _ := answer["transactions"].([]any)
 	known := []any{}
@@ -169,7 +169,7 @@ func (s *SecondTonCenter) transactions(answer map[string]any, lies Lies) error {
 	return nil
 }
 
-// tellOf changes a message that came in.
+// tellOf changes an incoming message.
 func (l Lies) tellOf(in map[string]any) {
 	if l.AmountNano > 0 {
 		in["value"] = strconv.FormatInt(l.AmountNano, 10)
@@ -177,7 +177,7 @@ func (l Lies) tellOf(in map[string]any) {
 	if l.Sender != "" {
 		in["source"] = l.Sender
 	}
-	if l.Comment != "" { // without a body a reader takes what is decoded
+	if l.Comment != "" { // without a body a reader uses the decoded comment
 		in["message_content"] = map[string]any{"decoded": map[string]any{"type": "text_comment", "comment": l.Comment}}
 	}
 }

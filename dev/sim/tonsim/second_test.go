@@ -13,7 +13,7 @@ import (
 	"stagecoach/internal/toncenter"
 )
 
-// TestSecondTonCenter tells the truth of the first one's chain, and lies as it is told.
+// TestSecondTonCenter reads the first one's chain from it, with and without Lies.
 func TestSecondTonCenter(t *testing.T) {
 	t.Parallel()
 	chain := chainTest(t, nil)

@@ -1,4 +1,5 @@
-// Package tonsim stands in for the TON blockchain, two toncenters that tell of it, and Fragment, which is paid on it.
+// Package tonsim stands in for the TON blockchain, for two toncenters that report it, and for Fragment, which is paid
+// on it.
 package tonsim
 
 import (
@@ -25,18 +26,18 @@ type TonCenterOptions struct {
 	PublicKey  string // of the service's V5R1 wallet, in hex
 	Network    int32  // global id; 0 means -239, the main network
 	Balance    int64  // nanoTON that the wallet has at first; 0 means 10 TON, negative none
-	Undeployed bool   // the wallet's contract is not there until its first payment brings it
+	Undeployed bool   // the wallet's contract is deployed by its first payment
 	// from a broadcast, and from each hop, to the next block; 0: everything happens at once
 	BlockTime         time.Duration
 	Finality          time.Duration    // from a transaction until it is final
 	Latency           time.Duration    // added to every call
 	APIKey            string           // the one valid key; empty: any will do
-	RequestsPerSecond float64          // that a client without the key may make; 0: any number
+	RequestsPerSecond float64          // limit of a client without the key; 0: none
 	Clock             func() time.Time `json:"-"` // the chain's clock before it is advanced; nil: the real one
 }
 
-// TonCenter is the stand-in for the toncenter v3 API. Behind it real contracts run in an emulator: the service's own
-// wallet, Fragment's, and whatever accounts people use.
+// TonCenter is the stand-in for the toncenter v3 API. Real contracts run in an emulator behind it: the service's own
+// wallet, Fragment's, and the accounts that people use.
 type TonCenter struct {
 	sim.Control
 	options TonCenterOptions
@@ -95,7 +96,7 @@ func NewTonCenter(o TonCenterOptions) (*TonCenter, error) {
 	return t, nil
 }
 
-// found puts on the chain what is there from the beginning: the service's wallet and the one that Fragment is paid to.
+// found creates the first accounts of the chain: the service's wallet and the one that Fragment is paid to.
 func (t *TonCenter) found(publicKey []byte) (err error) {
 	settings := t.chain.state.settings
 	settings.BlockTime, settings.Finality = t.options.BlockTime, t.options.Finality
@@ -119,7 +120,7 @@ func shopKey() ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(seed[:])
 }
 
-// Close lets go of held connections and closes the journal; the handler must not be served any more.
+// Close releases held connections and closes the journal; the handler must not be served any more.
 func (t *TonCenter) Close() error {
 	t.ClearFaults()
 	t.mu.Lock()
@@ -127,13 +128,14 @@ func (t *TonCenter) Close() error {
 	return t.journal.Close()
 }
 
-// Wallet gives the address of the service's wallet, in the form that people copy.
+// Wallet returns the address of the service's wallet in the user-friendly form.
 func (t *TonCenter) Wallet() string { return t.wallet.Bounce(false).String() }
 
-// Shop gives the address of a wallet contract that payments may go to: Fragment's, unless its stand-in is told another.
+// Shop returns the address of a wallet contract that payments may go to: Fragment's, unless its stand-in is configured
+// otherwise.
 func (t *TonCenter) Shop() string { return t.shop.Bounce(false).String() }
 
-// tonCenterFaults are refusals of a broadcast that a status alone does not tell. Nothing is applied.
+// tonCenterFaults are refusals of a broadcast that differ from the usual one of their status. Nothing is applied.
 var tonCenterFaults = map[string]sim.Problem{
 	"exit_133":  {Status: 500, Text: refusal("exitcode=133, steps=24, gas_used=0")},
 	"exit_136":  {Status: 500, Text: refusal("exitcode=136, steps=24, gas_used=0")},
@@ -145,7 +147,7 @@ const (
 	duplicateMessage = notApplied + "duplicate message"
 )
 
-// refusal is how a node says that a contract did not accept a message.
+// refusal is a node's text for a message that a contract did not accept.
 func refusal(how string) string {
 	return notApplied + "External message was not accepted\nCannot run message on account: inbound external message rejected by transaction " +
 		strings.Repeat("0", 64) + ":\n" + how + "\nVM Log (truncated):\n..."

@@ -40,7 +40,7 @@ func (t *TonCenter) addRoutes(control *http.ServeMux) {
 	})
 }
 
-// call wraps a call of the API: its latency, its key and the shape of its answers. The chain is up to date, and locked.
+// call wraps a call of the API: its latency, its key and the format of its answers. The chain is locked and up to date.
 func (t *TonCenter) call(answer func(r *http.Request) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if t.options.Latency > 0 && !sim.Sleep(r.Context(), t.options.Latency) {
@@ -85,7 +85,7 @@ func unprocessable(format string, args ...any) error {
 	return &sim.Problem{Status: http.StatusUnprocessableEntity, Text: fmt.Sprintf(format, args...)}
 }
 
-// number reads a whole number of a query, or gives what is used without it.
+// number reads an integer of a query; without is its default.
 func number(q url.Values, name string, without uint64) (uint64, error) {
 	text := q.Get(name)
 	if text == "" {
@@ -195,7 +195,7 @@ func (t *TonCenter) getTransactionsByMessage(r *http.Request) (any, error) {
 	}), nil
 }
 
-// list shows the transactions of a window that pass.
+// list returns the transactions of a window that pass.
 func (t *TonCenter) list(all []*chainTransaction, part window, pass func(*chainTransaction) bool) any {
 	chosen := []transactionView{}
 	now := t.chain.now()
@@ -224,7 +224,7 @@ func (t *TonCenter) list(all []*chainTransaction, part window, pass func(*chainT
 	return map[string]any{"transactions": chosen, "address_book": map[string]any{}}
 }
 
-// finality tells how sure a transaction is at an age: it passes through all three while it becomes final.
+// finality returns the finality of a transaction of an age. While it becomes final it has all three values in turn.
 func (t *TonCenter) finality(age time.Duration) string {
 	switch wait := t.chain.state.settings.Finality; {
 	case age >= wait:

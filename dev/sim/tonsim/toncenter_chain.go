@@ -30,8 +30,7 @@ var chainRules = sync.OnceValues(func() (*tvm.PreparedBlockchainConfig, error) {
 })
 
 // chain is a TON blockchain without a network: real contracts run in the emulator, one message after the other. Nothing
-// happens between two calls: whoever looks at it first lets everything happen that is due by then, at the time when it
-// was due.
+// runs between two calls. The next call makes everything happen that is due by then, at the time when it was due.
 type chain struct {
 	rules   *tvm.PreparedBlockchainConfig
 	machine *tvm.TVM
@@ -40,7 +39,7 @@ type chain struct {
 	save    func(chainEntry) error // keeps an entry over a restart
 }
 
-// errNotAccepted is an external message that the contract did not agree to pay for.
+// errNotAccepted is an external message that the contract did not accept.
 type errNotAccepted struct {
 	ran      bool  // the contract was run, and ended with exitCode
 	exitCode int64 //
@@ -51,10 +50,10 @@ func (e *errNotAccepted) Error() string { return fmt.Sprintf("not accepted, exit
 
 var errDuplicate = errors.New("this message is on its way already")
 
-// now is the time on the chain, to the second, as contracts see it.
+// now is the time on the chain in full seconds, as contracts see it.
 func (c *chain) now() time.Time { return c.clock().Add(c.state.settings.Offset) }
 
-// head is the time of the newest block that nothing can undo. No transaction will ever be older.
+// head is the time of the newest final block. No later transaction is older.
 func (c *chain) head() time.Time {
 	t := c.now()
 	if blockTime := c.state.settings.BlockTime; blockTime > 0 {
@@ -63,7 +62,7 @@ func (c *chain) head() time.Time {
 	return t.Add(-c.state.settings.Finality)
 }
 
-// nextBlock is when a message that arrives at t can be taken.
+// nextBlock is when a message that arrives at t can be included.
 func (c *chain) nextBlock(t time.Time) time.Time {
 	blockTime := c.state.settings.BlockTime
 	if blockTime == 0 {
@@ -72,7 +71,7 @@ func (c *chain) nextBlock(t time.Time) time.Time {
 	return t.Truncate(blockTime).Add(blockTime)
 }
 
-// catchUp lets happen what is due.
+// catchUp makes everything happen that is due.
 func (c *chain) catchUp() error {
 	for now := c.now(); ; {
 		next := c.state.nextDue()
@@ -82,7 +81,7 @@ func (c *chain) catchUp() error {
 
 		_, err := c.take(next.Cell.root, next.Due, chainEntry{Done: next.ID})
 		if refused := (*errNotAccepted)(nil); errors.As(err, &refused) {
-			err = c.commit(chainEntry{Done: next.ID}) // it was fine when it came; by now it is not, and is forgotten
+			err = c.commit(chainEntry{Done: next.ID}) // valid on arrival, invalid now: it is dropped
 		}
 
 		if err != nil {
@@ -91,7 +90,7 @@ func (c *chain) catchUp() error {
 	}
 }
 
-// broadcast takes an external message in, as a node does: it is tried on the present state, and included later.
+// broadcast accepts an external message as a node does: it is tried on the present state and included later.
 func (c *chain) broadcast(message *cell.Cell) error {
 	if err := c.catchUp(); err != nil {
 		return err
@@ -124,7 +123,7 @@ func (c *chain) queued(message *cell.Cell, at time.Time) queuedMessage {
 	return queuedMessage{Due: c.nextBlock(at), Cell: boc{message}}
 }
 
-// try runs a message on the present state of the account it goes to, and changes nothing.
+// try runs a message on the present state of its account and changes nothing.
 func (c *chain) try(message *cell.Cell, at time.Time) (*tvm.TransactionExecutionResult, error) {
 	prepared, err := tvm.PrepareMessage(message)
 	if err != nil {
@@ -147,7 +146,7 @@ func (c *chain) try(message *cell.Cell, at time.Time) (*tvm.TransactionExecution
 	)
 
 	switch {
-	case err != nil && external: // such as a balance that does not pay for the message's way in
+	case err != nil && external: // such as a balance that does not cover the import fee
 		return nil, &errNotAccepted{}
 	case err != nil:
 		return nil, err
@@ -158,7 +157,7 @@ func (c *chain) try(message *cell.Cell, at time.Time) (*tvm.TransactionExecution
 	return result, nil
 }
 
-// take runs a message and keeps what it did; entry says what else changes in the same moment.
+// take runs a message and keeps its effects; entry contains the other changes of the same moment.
 func (c *chain) take(message *cell.Cell, at time.Time, entry chainEntry) (*chainTransaction, error) {
 	result, err := c.try(message, at)
 	if err != nil {
@@ -199,7 +198,7 @@ func (c *chain) commit(e chainEntry) error {
 	return c.state.apply(e)
 }
 
-// account gives the state of an account, which need not exist.
+// account returns the state of an account, which need not exist.
 func (c *chain) account(at *address.Address) (*tvm.PreparedAccount, error) {
 	if a := c.state.accounts[at.StringRaw()]; a != nil {
 		return a.state, nil
@@ -211,8 +210,7 @@ func (c *chain) account(at *address.Address) (*tvm.PreparedAccount, error) {
 	return tvm.PrepareAccount(&tlb.ShardAccount{Account: nothing, LastTransHash: make([]byte, 32)}, at)
 }
 
-// setAccount gives an account a balance in nanoTON out of nowhere, and a contract if init is not nil; without one it
-// keeps the contract that it has.
+// setAccount sets the balance of an account in nanoTON without a transfer, and its contract unless init is nil.
 func (c *chain) setAccount(at *address.Address, balance int64, init *tlb.StateInit) error {
 	now, err := c.account(at)
 	if err != nil {
@@ -248,7 +246,7 @@ func (c *chain) setAccount(at *address.Address, balance int64, init *tlb.StateIn
 	return c.commit(chainEntry{Account: &storedAccount{Address: at.StringRaw(), State: boc{whole}}})
 }
 
-// openWallet puts a V5R1 wallet contract on the chain, unless something is there already, and gives its address.
+// openWallet puts a V5R1 wallet contract on the chain, unless the account exists, and returns its address.
 func (c *chain) openWallet(publicKey []byte, network int32, balance int64, deployed bool) (*address.Address, error) {
 	version := wallet.ConfigV5R1Final{NetworkGlobalID: network}
 	at, err := wallet.AddressFromPubKey(publicKey, version, 0)
@@ -267,7 +265,7 @@ func (c *chain) openWallet(publicKey []byte, network int32, balance int64, deplo
 	return at, c.setAccount(at, balance, init)
 }
 
-// chainState is all that the chain remembers. It only changes by applying a chainEntry.
+// chainState is all that the chain remembers. Only applied chainEntries change it.
 type chainState struct {
 	accounts     map[string]*chainAccount // by raw address
 	transactions []*chainTransaction      // in order of lt
@@ -283,24 +281,24 @@ type chainAccount struct {
 	history []*chainTransaction // in order of lt
 }
 
-// chainSettings are what the steering changes.
+// chainSettings can be changed under /_/.
 type chainSettings struct {
 	Offset    time.Duration `json:"offset"`     // of the chain's clock
 	BlockTime time.Duration `json:"block_time"` // 0: everything happens at once
 	Finality  time.Duration `json:"finality"`   // until a transaction is final
 	Delay     time.Duration `json:"delay"`      // until a broadcast is included, besides the block time
-	Drop      int           `json:"drop"`       // so many broadcasts are accepted and forgotten
+	Drop      int           `json:"drop"`       // so many broadcasts are accepted and then dropped
 	Hide      int           `json:"hide"`       // so many transactions are not shown until they are revealed
 }
 
-// chainEntry is one line of the chain's journal: what changes in one moment.
+// chainEntry is one line of the chain's journal: the changes of one moment.
 type chainEntry struct {
 	Transaction *storedTransaction `json:"transaction,omitempty"`
 	Account     *storedAccount     `json:"account,omitempty"`
 	Queued      []queuedMessage    `json:"queued,omitempty"`
-	Done        int64              `json:"done,omitempty"` // id of the queued message that was taken or forgotten
+	Done        int64              `json:"done,omitempty"` // id of the queued message that was taken or dropped
 	Settings    *chainSettings     `json:"settings,omitempty"`
-	Reveal      bool               `json:"reveal,omitempty"` // hidden transactions show
+	Reveal      bool               `json:"reveal,omitempty"` // shows hidden transactions
 	plain       bool               // see storedTransaction
 }
 
@@ -332,7 +330,7 @@ func newChainState() chainState {
 	}
 }
 
-// nextDue is the queued message that is taken next: the first due, of several the one that came first.
+// nextDue is the queued message that is taken next: the first one due; of several, the one that arrived first.
 func (s *chainState) nextDue() *queuedMessage {
 	var next *queuedMessage
 	for i := range s.queue {

@@ -21,18 +21,18 @@ import (
 	"stagecoach/dev/sim"
 )
 
-// Deposit is a transfer to the service's wallet that somebody makes.
+// Deposit is a transfer to the service's wallet.
 type Deposit struct {
-	From       string `json:"from"` // an address in any form, or a name that stands for some address; empty: some sender
+	From       string `json:"from"` // an address in any form, or a name that stands for an address; empty: some sender
 	AmountNano int64  `json:"amount_nano"`
 	Comment    string `json:"comment"`
-	// what the body is, see depositKinds; empty: a text comment, or nothing when there is none
+	// the kind of body, see depositKinds; empty: a text comment, or no body without a comment
 	Kind      string `json:"kind"`
-	Bounce    bool   `json:"bounce"` // the sender wants the money back when it cannot be kept
+	Bounce    bool   `json:"bounce"` // the sender wants the money back when it cannot be credited
 	Undecoded bool   `json:"undecoded"`
 }
 
-// depositKinds make the bodies of deposits. All but the first three are things that look like deposits and are none.
+// depositKinds make the bodies of deposits. All but the first three only look like deposits.
 var depositKinds = map[string]func(Deposit) (*cell.Cell, error){
 	"": func(d Deposit) (*cell.Cell, error) {
 		if d.Comment == "" {
@@ -41,10 +41,10 @@ var depositKinds = map[string]func(Deposit) (*cell.Cell, error){
 		return wallet.CreateCommentCell(d.Comment)
 	},
 	"two_cells": splitComment,
-	"binary": func(Deposit) (*cell.Cell, error) { // text that was not marked as text
+	"binary": func(Deposit) (*cell.Cell, error) { // text without the prefix of a comment
 		return cell.BeginCell().MustStoreUInt(0, 32).MustStoreSlice([]byte{0xff, 0xfe, 0, 0x80}, 32).EndCell(), nil
 	},
-	"opcode": func(Deposit) (*cell.Cell, error) { // some contract's request
+	"opcode": func(Deposit) (*cell.Cell, error) { // the request of a contract
 		return cell.BeginCell().MustStoreUInt(0xd53276db, 32).MustStoreUInt(1, 64).EndCell(), nil
 	},
 	"encrypted": func(d Deposit) (*cell.Cell, error) {
@@ -54,7 +54,7 @@ var depositKinds = map[string]func(Deposit) (*cell.Cell, error){
 		).MustStoreSlice(secret[:], 256).MustStoreSlice(secret[:], 256).EndCell(), nil
 	},
 	"jetton": jettonNotice,
-	"bounced": func(d Deposit) (*cell.Cell, error) { // the beginning of the body that was sent comes back
+	"bounced": func(d Deposit) (*cell.Cell, error) { // the beginning of the body that was sent is returned
 		text := []byte(d.Comment)
 		text = text[:min(len(text), 28)]
 		return cell.BeginCell().MustStoreUInt(0xffffffff, 32).MustStoreUInt(0, 32).MustStoreSlice(
@@ -63,7 +63,7 @@ var depositKinds = map[string]func(Deposit) (*cell.Cell, error){
 	},
 }
 
-// jettonNotice tells a wallet that it got tokens. The comment is the token sender's; the TON with it are change.
+// jettonNotice is the message by which a wallet receives tokens. The comment is the token sender's; its TON are change.
 func jettonNotice(d Deposit) (*cell.Cell, error) {
 	comment, err := wallet.CreateCommentCell(d.Comment)
 	if err != nil {
@@ -74,7 +74,7 @@ func jettonNotice(d Deposit) (*cell.Cell, error) {
 		MustStoreAddr(address.NewAddress(0, 0, owner[:])).MustStoreBoolBit(true).MustStoreRef(comment).EndCell(), nil
 }
 
-// splitComment is a comment whose second half lies in a cell of its own, however short it is.
+// splitComment is a comment whose second half is in a cell of its own, however short it is.
 func splitComment(d Deposit) (*cell.Cell, error) {
 	half := len(d.Comment) / 2
 	if half > 120 {
@@ -86,7 +86,7 @@ func splitComment(d Deposit) (*cell.Cell, error) {
 	).MustStoreRef(rest.EndCell()).EndCell(), nil
 }
 
-// Deposit makes a deposit, which is in a block at once, and gives the hash of the wallet's transaction in hex.
+// Deposit makes a deposit, which is in a block at once. It returns the hash of the wallet's transaction in hex.
 func (t *TonCenter) Deposit(d Deposit) (string, error) {
 	body, ok := depositKinds[d.Kind]
 	if !ok {
@@ -132,7 +132,7 @@ func (t *TonCenter) Deposit(d Deposit) (string, error) {
 	return hex.EncodeToString(made.view.Hash[:]), t.chain.catchUp()
 }
 
-// sender finds out who a deposit is from.
+// sender returns the address that a deposit is from.
 func (t *TonCenter) sender(text string) (*address.Address, error) {
 	if strings.Contains(text, ":") || len(text) == 48 {
 		return parseAccount(text)
@@ -157,13 +157,12 @@ func (t *TonCenter) postDeposit(w http.ResponseWriter, r *http.Request) {
 	sim.WriteJSON(w, http.StatusOK, map[string]string{"hash": id})
 }
 
-// SetBalance gives an account, the service's wallet when address is empty, a balance out of nowhere.
+// SetBalance sets an account's balance without a transfer; an empty address is the service's wallet.
 func (t *TonCenter) SetBalance(at string, nano int64) error {
 	return t.ChangeBalance(at, func(int64) int64 { return nano })
 }
 
-// ChangeBalance is SetBalance for who has to know what is there: nothing happens on the chain between the look and the
-// change.
+// ChangeBalance is SetBalance with a new value made from the present one, atomically.
 func (t *TonCenter) ChangeBalance(at string, change func(nano int64) int64) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -213,18 +212,18 @@ func (t *TonCenter) postAccount(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// Steering changes how the chain goes on; a nil field leaves things as they are.
+// Steering changes the behaviour of the chain; a nil field changes nothing.
 type Steering struct {
-	AdvanceMS   int64  `json:"advance_ms"`    // lets the clock jump
+	AdvanceMS   int64  `json:"advance_ms"`    // advances the clock
 	BlockTimeMS *int64 `json:"block_time_ms"` // see TonCenterOptions
 	FinalityMS  *int64 `json:"finality_ms"`   // see TonCenterOptions
 	DelayMS     *int64 `json:"delay_ms"`      // until a broadcast is included, besides the block time
-	Drop        *int   `json:"drop"`          // so many broadcasts are accepted, and then forgotten
-	Hide        *int   `json:"hide"`          // so many transactions are left out of all answers until they are revealed
-	Reveal      bool   `json:"reveal"`        // shows what was hidden, and hides no more
+	Drop        *int   `json:"drop"`          // so many broadcasts are accepted and then dropped
+	Hide        *int   `json:"hide"`          // so many transactions are missing in all answers until revealed
+	Reveal      bool   `json:"reveal"`        // shows hidden transactions and hides no more
 }
 
-// Steer changes how the chain goes on.
+// Steer changes the behaviour of the chain.
 func (t *TonCenter) Steer(s Steering) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

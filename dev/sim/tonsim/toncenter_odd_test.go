@@ -82,7 +82,7 @@ func TestChainOddDeposits(t *testing.T) {
 	}
 }
 
-// A payment sent back to who paid arrives there.
+// A payment that is sent back to its payer arrives there.
 func TestChainRefund(t *testing.T) {
 	t.Parallel()
 	p := chainTest(t, nil)
@@ -166,7 +166,7 @@ func TestChainPages(t *testing.T) {
 	}
 }
 
-// fakeClock is a clock that stands still unless it is told otherwise.
+// fakeClock is a clock that only moves when a test advances it.
 func fakeClock(o *TonCenterOptions) {
 	start := time.Unix(1_800_000_000, 0)
 	o.Clock = func() time.Time { return start }
@@ -194,7 +194,7 @@ func TestChainBlocks(t *testing.T) {
 	if status, answer := p.broadcast(first); status != http.StatusInternalServerError || !strings.Contains(answer["error"].(string), "duplicate message") {
 		t.Errorf("on its way already: %d %v", status, answer)
 	}
-	// Another order with the same seqno is fine as long as the first is in no block; then it is forgotten.
+	// Another order with the same seqno is valid as long as the first is in no block; then it is dropped.
 	if status, answer := p.broadcast(rival); status != http.StatusOK {
 		t.Fatalf("%d %v", status, answer)
 	}
@@ -230,7 +230,7 @@ func TestChainDropAndDelay(t *testing.T) {
 	}
 
 	p.steer(map[string]any{"delay_ms": 20_000})
-	if status, answer := p.broadcast(message); status != http.StatusOK { // as it can be, again and again
+	if status, answer := p.broadcast(message); status != http.StatusOK { // as often as it is sent
 		t.Fatalf("%d %v", status, answer)
 	}
 
@@ -262,7 +262,7 @@ func TestChainDropAndDelay(t *testing.T) {
 	}
 }
 
-// A transaction that toncenter leaves out shows as a gap between its neighbours.
+// A transaction that toncenter omits shows as a gap between its neighbours.
 func TestChainHide(t *testing.T) {
 	t.Parallel()
 	p := chainTest(t, nil)
@@ -330,7 +330,7 @@ func TestChainSurvivesRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// A crash tears the last line.
+	// A crash leaves the last line incomplete.
 	journal, err := os.OpenFile(filepath.Join(dir, "journal.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -429,7 +429,7 @@ func TestTonCenterOptions(t *testing.T) {
 	}
 }
 
-// Many people deposit while the wallet pays: every transaction follows the one before.
+// Many people deposit while the wallet pays: every transaction follows the previous one.
 func TestChainRace(t *testing.T) {
 	t.Parallel()
 	p := chainTest(t, nil)

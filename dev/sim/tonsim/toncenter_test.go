@@ -24,7 +24,7 @@ import (
 
 const ton = 1_000_000_000
 
-// payer is the owner of the service's wallet, as another program would sign for it.
+// payer is the owner of the service's wallet and signs with another library.
 type payer struct {
 	key  ed25519.PrivateKey
 	sim  *TonCenter
@@ -94,7 +94,7 @@ func (p *payer) sign(o order) (*cell.Cell, string) {
 	return whole, base64.StdEncoding.EncodeToString(message.NormalizedHash())
 }
 
-// broadcast posts a message and gives the status and the answer.
+// broadcast posts a message and returns the status and the answer.
 func (p *payer) broadcast(message *cell.Cell) (int, map[string]any) {
 	p.test.Helper()
 	return p.call("POST", "message", map[string]any{"boc": base64.StdEncoding.EncodeToString(message.ToBOC())})
@@ -110,7 +110,7 @@ func (p *payer) call(method, path string, body any) (int, map[string]any) {
 	return status, answer
 }
 
-// history asks for the wallet's transactions, oldest first.
+// history requests the wallet's transactions, oldest first.
 func (p *payer) history(of, query string) []transactionView {
 	p.test.Helper()
 	status, data := simtest.Do(
@@ -230,7 +230,7 @@ func TestChainDepositAndPayment(t *testing.T) {
 	_, data := simtest.Do(
 		t, "GET", p.url+"/api/v3/transactionsByMessage?msg_hash="+hex.EncodeToString(paid.OutMsgs[0].Hash[:]), nil,
 	)
-	if found := p.decode(data); len(found) != 2 { // who sent it, and who got it
+	if found := p.decode(data); len(found) != 2 { // the sender and the receiver
 		t.Errorf("the payment's own message: %+v", found)
 	}
 }
@@ -279,7 +279,7 @@ func TestChainRefusals(t *testing.T) {
 	}
 }
 
-// A message over the balance is accepted and the seqno counts on, but nothing is paid.
+// A message over the balance is accepted and increases the seqno, but pays nothing.
 func TestChainTooBig(t *testing.T) {
 	t.Parallel()
 	p := chainTest(t, nil)

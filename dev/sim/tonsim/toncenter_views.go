@@ -14,7 +14,7 @@ import (
 	"github.com/xssnick/tonutils-go/tvm/cell"
 )
 
-// hash is what a cell is known by. JSON shows it in base64.
+// hash identifies a cell. JSON shows it in base64.
 type hash [32]byte
 
 func toHash(b []byte) (h hash) {
@@ -27,7 +27,7 @@ func (h hash) MarshalText() ([]byte, error) {
 	return []byte(base64.StdEncoding.EncodeToString(h[:])), nil
 }
 
-// parseHash reads the forms that toncenter takes: hex, base64 and its URL-safe kind.
+// parseHash reads the forms that toncenter accepts: hex, base64 and URL-safe base64.
 func parseHash(text string) (hash, bool) {
 	if b, err := hex.DecodeString(text); err == nil && len(b) == 32 {
 		return toHash(b), true
@@ -224,8 +224,8 @@ func readTransaction(stored storedTransaction) (*chainTransaction, error) {
 	return result, nil
 }
 
-// messageCells finds the messages of a transaction as they are: a message that is read and written again may lie in its
-// cells otherwise, and have another hash.
+// messageCells returns the messages of a transaction as they are stored: a message that is parsed and written again may
+// be split into other cells and have another hash.
 func messageCells(transaction *cell.Cell) (message *cell.Cell, sent []*cell.Cell, err error) {
 	messages, err := transaction.PeekRef(0)
 	if err != nil {
@@ -256,7 +256,7 @@ func messageCells(transaction *cell.Cell) (message *cell.Cell, sent []*cell.Cell
 	return message, sent, err
 }
 
-// blockSeqno numbers the masterchain's blocks: one a second.
+// blockSeqno numbers the masterchain's blocks: one per second.
 func blockSeqno(t time.Time) uint32 { return uint32(t.Unix() - 1_700_000_000) }
 
 func accountStatus(s tlb.AccountStatus) string {

@@ -19,29 +19,29 @@ import (
 type QBittorrentOptions struct {
 	Dir         string           // keeps the torrents over a restart; empty: memory only
 	Username    string           // of the Web API; empty means "admin"
-	Password    string           // and its password; empty means "adminadmin"
-	SavePath    string           // where torrents go that name no path; empty means "/downloads"
-	Version     string           // "4.5.2" (also when empty), "5.0.4" or "5.2.0": they differ in names and answers
-	Plan        TorrentPlan      // how torrents fare that are added from now on
+	Password    string           // and the password; empty means "adminadmin"
+	SavePath    string           // of torrents that name no path; empty means "/downloads"
+	Version     string           // "4.5.2" (also when empty), "5.0.4" or "5.2.0": names and answers differ
+	Plan        TorrentPlan      // of torrents that are added from now on
 	FreeSpace   int64            // bytes; 0 means 100 GiB
 	BanDuration time.Duration    // after five wrong passwords; 0 means an hour
-	RemoveAfter time.Duration    // "remove at ratio": how long after completion it strikes; 0: never
-	Refresh     time.Duration    // how long a torrent that is rechecked shows what it did before
+	RemoveAfter time.Duration    // "remove at ratio": delay after completion; 0: never
+	Refresh     time.Duration    // how long a torrent that is rechecked shows its earlier state
 	Now         func() time.Time `json:"-"` // the clock; nil means time.Now
 }
 
-// qbVersions gives the version of the Web API for each program version that is played.
+// qbVersions maps each supported program version to the version of its Web API.
 var qbVersions = map[string]string{"4.5.2": "2.8.19", "5.0.4": "2.11.2", "5.2.0": "2.14.1"}
 
-// QBittorrent is the stand-in for qBittorrent's Web API. Its torrents move no bytes: how far each one is follows from
-// its plan and the clock, so thousands of them cost nothing and a download of ten hours takes one call of Advance.
+// QBittorrent is the stand-in for qBittorrent's Web API. Its torrents transfer no bytes: their progress follows from
+// plan and clock. Thousands of them cost nothing, and one call of Advance completes a download of ten hours.
 type QBittorrent struct {
 	sim.Control
 	options QBittorrentOptions
 	system  *http.ServeMux
 
 	mu        sync.Mutex
-	clock     time.Duration // how far Advance has gone
+	clock     time.Duration // sum of all calls of Advance
 	torrents  []*simTorrent // in order of adding
 	tags      []string      // outlive the torrents that had them
 	category  map[string]string
@@ -97,7 +97,7 @@ func NewQBittorrent(o QBittorrentOptions) (*QBittorrent, error) {
 	return q, nil
 }
 
-// Close lets go of held connections and keeps the torrents; the handler must not be served any more.
+// Close releases held connections and keeps the torrents; the handler must not be served any more.
 func (q *QBittorrent) Close() error {
 	q.ClearFaults()
 	q.mu.Lock()
@@ -105,9 +105,9 @@ func (q *QBittorrent) Close() error {
 	return q.save()
 }
 
-// qbittorrentFaults are answers that a status alone does not tell.
+// qbittorrentFaults are answers that differ from the usual one of their status.
 var qbittorrentFaults = map[string]sim.Problem{
-	"fails":  {Status: 200, Text: "Fails."}, // how most refusals look
+	"fails":  {Status: 200, Text: "Fails."}, // the text of most refusals
 	"banned": {Status: 403, Text: "Your IP address has been banned after too many failed authentication attempts."},
 }
 
@@ -122,13 +122,13 @@ func failQBittorrent(w http.ResponseWriter, _ *http.Request, p sim.Problem) {
 func writeText(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=UTF-8")
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(text)) // the client is gone: nobody to tell
+	_, _ = w.Write([]byte(text)) // the only possible error is a client that is gone
 }
 
 // ServeHTTP answers the Web API under /api/v2/ and the control routes under /_/.
 func (q *QBittorrent) ServeHTTP(w http.ResponseWriter, r *http.Request) { q.Serve(w, r, q.system) }
 
-// addMethods adds the methods of the Web API, each with the HTTP methods that it takes.
+// addMethods adds the methods of the Web API, each with its HTTP methods.
 func (q *QBittorrent) addMethods() {
 	q.system = http.NewServeMux()
 	q.system.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -173,16 +173,17 @@ func (q *QBittorrent) addMethods() {
 	act("torrents/"+resume, q.resumeTorrents)
 }
 
-// modern tells whether names are those of version 5.
+// modern reports whether names are those of version 5.
 func (q *QBittorrent) modern() bool { return strings.HasPrefix(q.options.Version, "5") }
 
-// plain tells whether torrents/add answers only "Ok." or "Fails.", as it did before version 5.2.
+// plain reports whether torrents/add answers only "Ok." or "Fails.", as before version 5.2.
 func (q *QBittorrent) plain() bool { return q.options.Version != "5.2.0" }
 
-// method is one method of the Web API; it runs with q.mu held and returns a text, or something to be written as JSON.
+// method is one method of the Web API. It runs with q.mu held and returns a text, or a value to be written as JSON.
 type method func(r *http.Request) (any, error)
 
-// method wraps a method: its session, its parameters, the time that has passed and the shape of its answer.
+// method wraps a method: its session, its parameters, the effects of the time since the last call and the format of its
+// answer.
 func (q *QBittorrent) method(m method) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !q.authorised(r) {
@@ -209,7 +210,7 @@ func (q *QBittorrent) method(m method) http.Handler {
 	})
 }
 
-// run calls a method and keeps what it changed.
+// run calls a method and keeps its changes.
 func (q *QBittorrent) run(m method, r *http.Request) (any, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -224,7 +225,7 @@ func (q *QBittorrent) run(m method, r *http.Request) (any, error) {
 // now is the stand-in's time; q.mu must be held.
 func (q *QBittorrent) now() time.Time { return q.options.Now().Add(q.clock) }
 
-// settle lets everything happen that was due by now; q.mu must be held.
+// settle makes everything happen that is due; q.mu must be held.
 func (q *QBittorrent) settle() {
 	now := q.now()
 	q.torrents = slices.DeleteFunc(q.torrents, func(t *simTorrent) bool {
@@ -237,7 +238,7 @@ func (q *QBittorrent) settle() {
 	})
 }
 
-// place is where a torrent lies that asks for a path.
+// place is the save path of a torrent that requests a path.
 func (q *QBittorrent) place(asked string) string {
 	switch {
 	case asked == "":

@@ -18,7 +18,7 @@ import (
 	"stagecoach/dev/sim"
 )
 
-// maxForm is how much of a form is taken; a .torrent file of a large library has some megabytes.
+// maxForm bounds a form in bytes; a .torrent file of a large library has some megabytes.
 const maxForm = 64 << 20
 
 // readForm reads the parameters of a query, a form or a multipart form.
@@ -30,7 +30,8 @@ func readForm(r *http.Request) error {
 	return r.ParseForm()
 }
 
-// addTorrents adds magnet links and .torrent files. It is content when one of them was new: which one, nobody hears.
+// addTorrents adds magnet links and .torrent files. It succeeds when one of them is new; before version 5.2 the answer
+// does not say which.
 func (q *QBittorrent) addTorrents(r *http.Request) (any, error) {
 	pattern, err := q.pattern(r)
 	if err != nil {
@@ -53,7 +54,7 @@ func (q *QBittorrent) addTorrents(r *http.Request) (any, error) {
 		switch {
 		case line == "":
 		case strings.HasPrefix(line, "http://"), strings.HasPrefix(line, "https://"):
-			pending++ // it would be fetched later, and whether that works nobody hears: here it never does
+			pending++ // it would be fetched later, without a report of the outcome; here it never is
 		case t.fromMagnet(line):
 			add(t)
 		default:
@@ -107,20 +108,20 @@ func (q *QBittorrent) added(hashes []string, pending, failed int) (any, error) {
 	}, nil
 }
 
-// pattern is what a call says about all its torrents.
+// pattern is the part of a call that holds for all its torrents.
 func (q *QBittorrent) pattern(r *http.Request) (simTorrent, error) {
 	t := simTorrent{
 		Category: r.Form.Get("category"), Tags: splitTags(r.Form.Get("tags")), SavePath: q.place(r.Form.Get("savepath")),
 		RatioLimit: globalRatio, SeedLimit: globalRatio, AddedOn: q.now(), Since: q.now(), Plan: q.options.Plan,
 	}
 
-	if !q.modern() { // it takes blanks for a part of the tag, here only
+	if !q.modern() { // this version alone takes blanks for a part of the tag
 		t.Tags = slices.DeleteFunc(strings.Split(r.Form.Get("tags"), ","), func(tag string) bool { return tag == "" })
 		slices.Sort(t.Tags)
 	}
 
 	if !validCategory(t.Category) {
-		t.Category = "" // the real program says nothing about it either
+		t.Category = "" // the real program reports no error either
 	}
 
 	var err error
@@ -147,8 +148,8 @@ func (q *QBittorrent) pattern(r *http.Request) (simTorrent, error) {
 	return t, nil
 }
 
-// add takes a torrent unless it is there already. Its tags are not merged then, but a file brings its metadata to a
-// magnet link that still looks for it.
+// add takes a torrent unless it exists. An existing one does not get the new tags, but a file brings its metadata to a
+// magnet link without metadata.
 func (q *QBittorrent) add(t simTorrent) bool {
 	for _, old := range q.torrents {
 		if !old.is(&t) {
@@ -170,7 +171,7 @@ func (q *QBittorrent) add(t simTorrent) bool {
 	return true
 }
 
-// take puts a torrent to the others; its category and its tags are known from then on.
+// take adds a torrent, and its category and tags to those that are known.
 func (q *QBittorrent) take(t *simTorrent) {
 	if _, known := q.category[t.Category]; !known && t.Category != "" {
 		q.category[t.Category] = ""
@@ -181,7 +182,7 @@ func (q *QBittorrent) take(t *simTorrent) {
 
 var bareHash = regexp.MustCompile(`^([0-9a-fA-F]{40}|[A-Za-z2-7]{32})$`)
 
-// fromMagnet fills in what a magnet link, or a bare info hash, says; false when it is none.
+// fromMagnet reads a magnet link or a bare info hash; false when it is neither.
 func (t *simTorrent) fromMagnet(link string) bool {
 	if bareHash.MatchString(link) {
 		link = "magnet:?xt=urn:btih:" + link
@@ -211,7 +212,7 @@ func (t *simTorrent) fromMagnet(link string) bool {
 	return true
 }
 
-// fromFile fills in what a .torrent file says; false when it is none.
+// fromFile reads a .torrent file; false when it is not one.
 func (t *simTorrent) fromFile(data []byte) bool {
 	file, err := metainfo.Load(bytes.NewReader(data))
 	if err != nil {
@@ -243,7 +244,7 @@ func laterHash(v1 string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// splitTags reads a list of tags: no blanks around them, none twice, sorted.
+// splitTags reads a list of tags: trimmed, sorted, each once.
 func splitTags(list string) []string {
 	var tags []string
 	for tag := range strings.SplitSeq(list, ",") {
@@ -255,7 +256,7 @@ func splitTags(list string) []string {
 	return slices.Compact(tags)
 }
 
-// validCategory tells whether a category may have this name; a slash makes one below another.
+// validCategory reports whether a category may have this name; a slash makes a subcategory.
 func validCategory(name string) bool {
 	return !strings.Contains(name, `\`) && !strings.Contains(name, "//") &&
 		!strings.HasPrefix(name, "/") && !strings.HasSuffix(name, "/")

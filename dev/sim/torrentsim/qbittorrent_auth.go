@@ -20,7 +20,7 @@ type failedLogins struct {
 	banned time.Time // until when; zero: not
 }
 
-// login starts a session. One that lasts already is good whatever the password, as in the real program.
+// login starts a session. A request with a valid session succeeds with any password, as in the real program.
 func (q *QBittorrent) login(w http.ResponseWriter, r *http.Request) {
 	if q.authorised(r) {
 		writeText(w, http.StatusOK, "Ok.")
@@ -69,8 +69,8 @@ func (q *QBittorrent) logout(w http.ResponseWriter, r *http.Request) {
 	writeText(w, http.StatusOK, "")
 }
 
-// authorised tells whether the request belongs to a session. One lasts until Restart: with a clock that leaps by hours,
-// an end after an hour without a request would come at random.
+// authorised reports whether the request belongs to a session. A session lasts until Restart: the clock may advance by
+// hours, so an end after an hour without a request would come at random.
 func (q *QBittorrent) authorised(r *http.Request) bool {
 	cookie, err := r.Cookie(sessionName)
 	if err != nil {

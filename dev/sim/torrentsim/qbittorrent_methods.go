@@ -20,7 +20,7 @@ func needs(form url.Values, names ...string) error {
 	return nil
 }
 
-// chosen gives the torrents that a call names by their hashes, or all; unknown hashes are passed over in silence.
+// chosen returns the torrents that a call names by their hashes, or all; it skips unknown hashes.
 func (q *QBittorrent) chosen(hashes string) []*simTorrent {
 	now, wanted := q.now(), map[string]bool{}
 	for hash := range strings.SplitSeq(strings.ToLower(hashes), "|") {
@@ -36,7 +36,7 @@ func (q *QBittorrent) chosen(hashes string) []*simTorrent {
 	return found
 }
 
-// each does something to each torrent that a call names.
+// each calls do for each torrent that a call names.
 func (q *QBittorrent) each(r *http.Request, do func(*simTorrent), params ...string) (any, error) {
 	if err := needs(r.Form, append(params, "hashes")...); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (q *QBittorrent) deleteTorrents(r *http.Request) (any, error) {
 	return "", nil
 }
 
-// remove forgets torrents; their tags stay.
+// remove deletes torrents; their tags stay.
 func (q *QBittorrent) remove(gone []*simTorrent, files, asked bool) {
 	leaving := make(map[*simTorrent]bool, len(gone))
 	for _, t := range gone {
@@ -77,7 +77,7 @@ func (q *QBittorrent) pauseTorrents(r *http.Request) (any, error) {
 	})
 }
 
-// resumeTorrents lets paused and failed torrents go on; missing files stay missing.
+// resumeTorrents resumes paused and failed torrents; missing files stay missing.
 func (q *QBittorrent) resumeTorrents(r *http.Request) (any, error) {
 	return q.each(r, func(t *simTorrent) {
 		if t.Hold == holdPaused || t.Hold == holdError {
@@ -86,7 +86,7 @@ func (q *QBittorrent) resumeTorrents(r *http.Request) (any, error) {
 	})
 }
 
-// recheckTorrents looks at the files anew, which shows after a while.
+// recheckTorrents checks the files again; the result shows after a while.
 func (q *QBittorrent) recheckTorrents(r *http.Request) (any, error) {
 	return q.each(r, func(t *simTorrent) { t.Recheck = q.now().Add(q.options.Refresh) })
 }
@@ -101,7 +101,7 @@ func (q *QBittorrent) addTags(r *http.Request) (any, error) {
 	}, "tags")
 }
 
-// removeTags takes tags away from torrents, all of them when none is named.
+// removeTags removes tags from torrents, all of them when the call names none.
 func (q *QBittorrent) removeTags(r *http.Request) (any, error) {
 	tags := splitTags(r.Form.Get("tags"))
 	return q.each(r, func(t *simTorrent) { t.dropTags(tags) })
@@ -113,7 +113,7 @@ func (t *simTorrent) dropTags(tags []string) {
 	})
 }
 
-// knowTags remembers tags for good.
+// knowTags adds tags to those that are known.
 func (q *QBittorrent) knowTags(tags []string) {
 	for _, tag := range tags {
 		if at, known := slices.BinarySearch(q.tags, tag); !known {
@@ -130,7 +130,7 @@ func (q *QBittorrent) createTags(r *http.Request) (any, error) {
 	return "", nil
 }
 
-// deleteTags forgets tags, and takes them away from the torrents that have them.
+// deleteTags deletes tags and removes them from the torrents.
 func (q *QBittorrent) deleteTags(r *http.Request) (any, error) {
 	if err := needs(r.Form, "tags"); err != nil {
 		return nil, err
@@ -180,7 +180,8 @@ func (q *QBittorrent) removeCategories(r *http.Request) (any, error) {
 	return "", nil
 }
 
-// setCategory moves torrents to a category that exists; it is a conflict only when there is a torrent to move.
+// setCategory moves torrents to an existing category; an unknown one is a conflict only when there is a torrent to
+// move.
 func (q *QBittorrent) setCategory(r *http.Request) (any, error) {
 	if err := needs(r.Form, "hashes", "category"); err != nil {
 		return nil, err

@@ -15,10 +15,10 @@ import (
 	"stagecoach/dev/sim"
 )
 
-// errNoTorrent says that a test steers a torrent that is not there.
+// errNoTorrent means that a test names a torrent that does not exist.
 var errNoTorrent = errors.New("no such torrent")
 
-// Torrent is a torrent as a test sees or makes it.
+// Torrent is a torrent as a test reads or makes it.
 type Torrent struct {
 	Hash        string      `json:"hash"` // what the Web API calls hash
 	InfohashV1  string      `json:"infohash_v1"`
@@ -44,14 +44,14 @@ type TorrentDeletion struct {
 	At    time.Time `json:"at"`
 }
 
-// TorrentChange is what becomes of a torrent; what is nil stays.
+// TorrentChange is a change of a torrent; a nil field changes nothing.
 type TorrentChange struct {
-	State    *string        `json:"state"`    // pins this state and stops the torrent's clock; "" lets it run again
+	State    *string        `json:"state"`    // pins this state and stops the torrent's clock; "" releases it
 	Progress *float64       `json:"progress"` // 0 to 1
 	Size     *int64         `json:"size"`     // bytes
-	Speed    *int64         `json:"speed"`    // bytes per second, another way to give the duration; 0 stalls it
+	Speed    *int64         `json:"speed"`    // bytes per second, sets the duration; 0 stalls it
 	Duration *time.Duration `json:"-"`        // of the whole download; as duration_ms in JSON
-	Gone     *bool          `json:"gone"`     // its files are: only a recheck shows it
+	Gone     *bool          `json:"gone"`     // its files are missing: only a recheck shows it
 }
 
 // UnmarshalJSON reads the duration in milliseconds from duration_ms and refuses unknown fields.
@@ -80,7 +80,7 @@ func strict(data []byte, v any) error {
 	return d.Decode(v)
 }
 
-// steer does something as the world does it: what was due before has happened, and what follows happens at once.
+// steer runs do between two settlements: what was due before has happened, and the effects of do happen at once.
 func (q *QBittorrent) steer(do func() error) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -92,7 +92,7 @@ func (q *QBittorrent) steer(do func() error) error {
 	return q.save()
 }
 
-// Torrents shows all torrents, in the order in which they were added.
+// Torrents returns all torrents, in the order in which they were added.
 func (q *QBittorrent) Torrents() []Torrent {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -111,7 +111,7 @@ func (q *QBittorrent) Torrents() []Torrent {
 	return all
 }
 
-// Tags returns all tags that are known, also those that no torrent has.
+// Tags returns all known tags, also those without a torrent.
 func (q *QBittorrent) Tags() []string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -125,15 +125,15 @@ func (q *QBittorrent) Deletions() []TorrentDeletion {
 	return slices.Clone(q.deletions)
 }
 
-// SetPlan changes how torrents fare that are added from now on.
+// SetPlan changes the plan of torrents that are added from now on.
 func (q *QBittorrent) SetPlan(p TorrentPlan) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.options.Plan = p
 }
 
-// Put adds torrents past the Web API, from metadata that is known. Of each it takes the hashes, the name, the size, the
-// category, the tags, the save path and the plan; without a hash it makes one up from the name.
+// Put adds torrents with metadata, without the Web API. Of each it takes the hashes, the name, the size, the category,
+// the tags, the save path and the plan. It makes a missing hash from the name.
 func (q *QBittorrent) Put(torrents ...Torrent) error {
 	return q.steer(func() error {
 		now := q.now()
@@ -160,7 +160,7 @@ func (q *QBittorrent) Put(torrents ...Torrent) error {
 	})
 }
 
-// find gives the torrents with this hash, info hash, tag or name.
+// find returns the torrents with this hash, info hash, tag or name.
 func (q *QBittorrent) find(match string) ([]*simTorrent, error) {
 	var found []*simTorrent
 	for _, t := range q.torrents {
@@ -187,7 +187,7 @@ func (q *QBittorrent) Change(match string, c TorrentChange) error {
 	})
 }
 
-// change works on a copy, so that a change that cannot be leaves the torrent as it was.
+// change works on a copy, so that an invalid change leaves the torrent as it was.
 func (t *simTorrent) change(c TorrentChange, now time.Time) error {
 	next, share := *t, t.progress(now)
 	if c.Size != nil {
@@ -238,7 +238,7 @@ func (t *simTorrent) change(c TorrentChange, now time.Time) error {
 	return nil
 }
 
-// Remove takes the torrents with this hash, info hash, tag or name away behind everybody's back.
+// Remove deletes the torrents with this hash, info hash, tag or name. Deletions does not list them.
 func (q *QBittorrent) Remove(match string) error {
 	return q.steer(func() error {
 		found, err := q.find(match)
@@ -247,7 +247,7 @@ func (q *QBittorrent) Remove(match string) error {
 	})
 }
 
-// Advance puts the stand-in's clock forward.
+// Advance advances the stand-in's clock.
 func (q *QBittorrent) Advance(d time.Duration) error {
 	return q.steer(func() error {
 		q.clock += max(d, 0)
@@ -255,8 +255,8 @@ func (q *QBittorrent) Advance(d time.Duration) error {
 	})
 }
 
-// Restart ends all sessions. Lose is how many of the torrents added last are gone with their tags, as they are when the
-// program was killed before it had written them down.
+// Restart ends all sessions. Of the torrents added last, the number lose is lost with their tags, as after a crash
+// before they were saved.
 func (q *QBittorrent) Restart(lose int) error {
 	return q.steer(func() error {
 		q.sessions = map[string]bool{}
@@ -277,8 +277,8 @@ func (q *QBittorrent) Restart(lose int) error {
 	})
 }
 
-// SetFreeSpace sets the room on the disk in bytes; with 0 every download fails, and with -1 the program does not know,
-// as in the first half minute after its start.
+// SetFreeSpace sets the free space on the disk in bytes. With 0 every download fails. With -1 the program does not know
+// it, as in the first half minute after its start.
 func (q *QBittorrent) SetFreeSpace(n int64) error {
 	return q.steer(func() error {
 		q.options.FreeSpace = n
@@ -343,7 +343,7 @@ func control[T any](do func(in T, r *http.Request) error) http.HandlerFunc {
 	}
 }
 
-// finish answers a control call that has nothing to show.
+// finish answers a control call that has no result.
 func finish(w http.ResponseWriter, err error) {
 	switch {
 	case err == nil:
@@ -355,7 +355,7 @@ func finish(w http.ResponseWriter, err error) {
 	}
 }
 
-// qbKept is what is kept over a restart.
+// qbKept is the state that survives a restart.
 type qbKept struct {
 	Clock      time.Duration     `json:"clock"`
 	Torrents   []*simTorrent     `json:"torrents"`
@@ -365,7 +365,7 @@ type qbKept struct {
 
 func (q *QBittorrent) file() string { return filepath.Join(q.options.Dir, "torrents.json") }
 
-// save writes everything down, whole or not at all; q.mu must be held.
+// save writes the state atomically; q.mu must be held.
 func (q *QBittorrent) save() error {
 	if q.options.Dir == "" {
 		return nil

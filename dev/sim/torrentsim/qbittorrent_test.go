@@ -62,7 +62,7 @@ func smallTorrent(t testing.TB, name string, size int64) (file []byte, hash stri
 	return bencode.MustMarshal(map[string]any{"info": bencode.Bytes(info)}), hex.EncodeToString(sum[:])
 }
 
-// one lists the torrents with a tag, which must be one.
+// one returns the only torrent with a tag.
 func one(t testing.TB, c *qbittorrent.Client, tag string) qbittorrent.Torrent {
 	t.Helper()
 	found, err := c.GetTorrentsCtx(t.Context(), qbittorrent.TorrentFilterOptions{Tag: tag})
@@ -72,7 +72,7 @@ func one(t testing.TB, c *qbittorrent.Client, tag string) qbittorrent.Torrent {
 	return found[0]
 }
 
-// options are those of an add by the product.
+// options are the product's options of an add.
 func options(tag string) map[string]string {
 	return map[string]string{
 		"category": "active", "tags": tag, "savepath": "/books/" + tag, "ratioLimit": "-1", "seedingTimeLimit": "-1",
@@ -143,7 +143,7 @@ func TestQBittorrentSmallFile(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	got := one(t, c, "job-1") // complete at once: nobody sees it download
+	got := one(t, c, "job-1") // complete at once: it never shows as downloading
 	if got.Hash != hash || got.State != "stalledUP" || got.AmountLeft != 0 || got.Size != 20_000 || got.ContentPath != "/books/job-1/a.txt" {
 		t.Fatalf("%+v", got)
 	}
@@ -171,7 +171,7 @@ func torrents(t testing.TB, c *qbittorrent.Client, o qbittorrent.TorrentFilterOp
 	return found
 }
 
-// added adds in the raw way and returns the status and the text.
+// added adds with a plain request and returns the status and the text.
 func added(t testing.TB, base string, c *qbittorrent.Client, urls string) (int, string) {
 	t.Helper()
 	var status int
@@ -209,7 +209,7 @@ func TestQBittorrentRefusals(t *testing.T) {
 		}
 	}
 
-	// An address is promised to be fetched, and nobody hears that it was not there.
+	// An address is accepted to be fetched later, and no answer reports that it does not exist.
 	if status, text := added(t, base, c, "http://127.0.0.1:1/a.torrent"); status != 200 || text != "Ok." {
 		t.Fatal(status, text)
 	}
@@ -304,12 +304,12 @@ func TestQBittorrentHybrid(t *testing.T) {
 	if d := q.Deletions(); len(d) != 1 || !d[0].Files || !slices.Equal(d[0].Tags, []string{"job-1"}) {
 		t.Fatalf("%+v", d)
 	}
-	if tags, err := c.GetTagsCtx(ctx); err != nil || !slices.Equal(tags, []string{"job-1"}) { // they outlive the torrent
+	if tags, err := c.GetTagsCtx(ctx); err != nil || !slices.Equal(tags, []string{"job-1"}) { // they stay
 		t.Fatal(tags, err)
 	}
 }
 
-// TestQBittorrentMetadataFromFile adds the file of a torrent whose magnet link still looks for metadata.
+// TestQBittorrentMetadataFromFile adds the file of a torrent whose magnet link has no metadata yet.
 func TestQBittorrentMetadataFromFile(t *testing.T) {
 	t.Parallel()
 	_, base := qbTest(t, func(o *QBittorrentOptions) { o.Plan = TorrentPlan{Meta: Never, Duration: Never} })
@@ -322,14 +322,14 @@ func TestQBittorrentMetadataFromFile(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	if _, err := c.AddTorrentFromMemoryCtx(ctx, file, options("job-2")); err != nil {
-		t.Fatal(err) // the library does not hear the refusal
+		t.Fatal(err) // the library does not report the refusal
 	}
 	if got := one(t, c, "job-1"); got.State != "stalledDL" || got.Size != 20_000 || got.Tags != "job-1" {
 		t.Fatalf("%+v", got)
 	}
 }
 
-// TestQBittorrentHidden looks for a torrent in the moment after it was added.
+// TestQBittorrentHidden reads a torrent in the moment after it was added.
 func TestQBittorrentHidden(t *testing.T) {
 	t.Parallel()
 	q, base := qbTest(t, func(o *QBittorrentOptions) { o.Plan = TorrentPlan{Hidden: time.Second, Duration: time.Hour} })
@@ -343,7 +343,7 @@ func TestQBittorrentHidden(t *testing.T) {
 	if _, text := added(t, base, c, magnetLink); text != "Fails." {
 		t.Fatal(text)
 	}
-	if err := c.DeleteTorrentsCtx(ctx, []string{magnetHash}, true); err != nil { // it says yes, and misses
+	if err := c.DeleteTorrentsCtx(ctx, []string{magnetHash}, true); err != nil { // no error, and nothing is deleted
 		t.Fatal(err)
 	}
 	if err := q.Advance(time.Second); err != nil {
@@ -421,7 +421,7 @@ func TestQBittorrentErrors(t *testing.T) {
 		if err := c.ResumeCtx(ctx, hashes); err != nil || state() != "error" { // nothing has changed
 			t.Fatal(err)
 		}
-		if err := q.SetFreeSpace(1 << 40); err != nil || state() != "error" { // it does not go on by itself
+		if err := q.SetFreeSpace(1 << 40); err != nil || state() != "error" { // it does not resume by itself
 			t.Fatal(err)
 		}
 		if err := c.ResumeCtx(ctx, hashes); err != nil || state() != "downloading" {
@@ -430,7 +430,7 @@ func TestQBittorrentErrors(t *testing.T) {
 		if err := c.PauseCtx(ctx, hashes); err != nil || state() != paused {
 			t.Fatal(err, state())
 		}
-		if err := q.Advance(10 * time.Hour); err != nil { // time means nothing to it
+		if err := q.Advance(10 * time.Hour); err != nil { // time does not change it
 			t.Fatal(err)
 		}
 		if got := one(t, c, "job-1"); got.Progress != 0.5 {
@@ -564,7 +564,7 @@ func TestQBittorrentKeepsTorrents(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	_, base = qbTest(t, withDir) // the first one was not even closed
+	_, base = qbTest(t, withDir) // the first one was not closed
 	c = qbClient(base)
 	if got := one(t, c, "job-1"); got.Progress != 0.25 || got.Category != "active" {
 		t.Fatalf("%+v", got)

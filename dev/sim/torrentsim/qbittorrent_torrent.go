@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	unlimitedRatio = -1 // a torrent that is seeded for ever, whatever the program's settings say
-	globalRatio    = -2 // a torrent that the program's settings hold for
+	unlimitedRatio = -1 // a torrent that is seeded without end, whatever the program's settings say
+	globalRatio    = -2 // a torrent that follows the program's settings
 )
 
 // Never as the duration of a part of a TorrentPlan makes that part last for ever.
 const Never time.Duration = -1
 
-// TorrentPlan says how a torrent fares. Parts follow each other in the order of the fields; one of 0 is skipped, and
-// one that is Never does not end: a magnet link without peers, a torrent without a seeder.
+// TorrentPlan is the course of a torrent. Its parts follow each other in the order of the fields. A part of 0 is
+// skipped, and a part that is Never does not end: a magnet link without peers, a torrent without a seeder.
 type TorrentPlan struct {
-	Hidden   time.Duration // added, but in no list yet: whoever deletes it now misses it without a word
+	Hidden   time.Duration // added but not listed yet: a deletion in this time succeeds without an effect
 	Meta     time.Duration // metaDL: until a magnet link has its metadata
 	Check    time.Duration // checkingResumeData
 	Duration time.Duration // downloading; stalledDL when Never
 	Moving   time.Duration // moving, with all bytes there and the path still the old one
-	Size     int64         // bytes that a magnet link leads to; 0 means 1 MiB
+	Size     int64         // of a magnet link's content, in bytes; 0 means 1 MiB
 	Hybrid   bool          // the metadata of a magnet link shows a second, newer hash, which then identifies the torrent
 }
 
@@ -81,12 +81,12 @@ const (
 	holdStalled = "stalledDL"
 )
 
-// simTorrent is one torrent; its fields are kept over a restart.
+// simTorrent is one torrent; its fields survive a restart.
 type simTorrent struct {
 	V1, V2     string // info hashes, lower-case hex; V2 of a hybrid magnet link comes with the metadata
 	Name       string
 	Size       int64
-	Magnet     bool // begins without metadata
+	Magnet     bool // starts without metadata
 	Category   string
 	Tags       []string // sorted
 	SavePath   string
@@ -94,12 +94,12 @@ type simTorrent struct {
 	SeedLimit  int64 // minutes
 	AddedOn    time.Time
 	Plan       TorrentPlan
-	Gone       bool      // its files are, and nobody has noticed
-	Recheck    time.Time // when a recheck begins to show; zero: none is under way
+	Gone       bool      // its files are missing, which only a recheck notices
+	Recheck    time.Time // when a recheck begins to show; zero: none runs
 
 	Spent       time.Duration // of the plan, until Since
-	Since       time.Time     // when the clock began to run again; zero while it stands
-	Hold        string        // why it stands: one of the reasons above, or a pinned state
+	Since       time.Time     // when the clock began to run again; zero while it is stopped
+	Hold        string        // why it is stopped: one of the reasons above, or a pinned state
 	CompletedOn time.Time     // zero until all bytes are there
 }
 
@@ -123,12 +123,12 @@ func (t *simTorrent) hash() string {
 	return t.V1
 }
 
-// is tells whether the torrent has one of the other's info hashes.
+// is reports whether the torrent has one of the other's info hashes.
 func (t *simTorrent) is(o *simTorrent) bool {
 	return t.V1 != "" && t.V1 == o.V1 || t.V2 != "" && t.V2 == o.V2
 }
 
-// before is how much of the plan comes before a phase; endless when a part that is Never comes before.
+// before is the duration of the parts before a phase; endless when one of them is Never.
 func (t *simTorrent) before(p phase) (d time.Duration, endless bool) {
 	parts := [...]time.Duration{t.Plan.Hidden, t.Plan.Meta, t.Plan.Check, t.Plan.Duration, t.Plan.Moving}
 	for i, part := range parts[:p] {
@@ -151,7 +151,7 @@ func (t *simTorrent) elapsed(now time.Time) time.Duration {
 	return t.Spent + now.Sub(t.Since)
 }
 
-// at tells in which phase the torrent is and for how long.
+// at returns the present phase of the torrent and how long it has lasted.
 func (t *simTorrent) at(now time.Time) (phase, time.Duration) {
 	elapsed := t.elapsed(now)
 	for p := inSeed; p > inHiding; p-- {
@@ -162,13 +162,13 @@ func (t *simTorrent) at(now time.Time) (phase, time.Duration) {
 	return inHiding, elapsed
 }
 
-// shown tells whether the Web API knows the torrent by now.
+// shown reports whether the Web API lists the torrent by now.
 func (t *simTorrent) shown(now time.Time) bool {
 	p, _ := t.at(now)
 	return p > inHiding
 }
 
-// progress is the share of bytes that are there, from 0 to 1.
+// progress is the share of bytes that are complete, from 0 to 1.
 func (t *simTorrent) progress(now time.Time) float64 {
 	switch p, into := t.at(now); {
 	case p > inDownload:
@@ -179,7 +179,7 @@ func (t *simTorrent) progress(now time.Time) float64 {
 	return 0
 }
 
-// settle lets happen what was due by now.
+// settle makes happen what is due.
 func (t *simTorrent) settle(now time.Time, diskFull bool) {
 	p, into := t.at(now)
 	if t.Magnet && t.Plan.Hybrid && t.V2 == "" && p > inMeta {
@@ -191,7 +191,7 @@ func (t *simTorrent) settle(now time.Time, diskFull bool) {
 	}
 
 	start, _ := t.before(inDownload)
-	badPath := strings.HasPrefix(t.SavePath, "/proc/") // nothing can be made there
+	badPath := strings.HasPrefix(t.SavePath, "/proc/") // nothing can be created there
 	switch {
 	case t.Hold == "" && (badPath || diskFull):
 		if badPath || p > inDownload {
@@ -206,7 +206,7 @@ func (t *simTorrent) settle(now time.Time, diskFull bool) {
 	}
 }
 
-// hold stops the clock of the torrent and says why.
+// hold stops the clock of the torrent; why is the reason.
 func (t *simTorrent) hold(why string, now time.Time) {
 	t.Spent, t.Since, t.Hold = t.elapsed(now), time.Time{}, why
 }
@@ -248,7 +248,7 @@ func (t *simTorrent) state(now time.Time, modern bool) string {
 	return "stalledUP"
 }
 
-// contentPath is relative while resume data is checked and late while the content is moved.
+// contentPath is relative while resume data is checked, and still the old one while the content is moved.
 func (t *simTorrent) contentPath(state string, now time.Time) string {
 	p, _ := t.at(now)
 	switch {
@@ -262,10 +262,10 @@ func (t *simTorrent) contentPath(state string, now time.Time) string {
 	return path.Join(t.SavePath, t.Name)
 }
 
-// errNoDuration says that a torrent without a duration is never half done.
+// errNoDuration means that a torrent without a duration has no progress between 0 and 1.
 var errNoDuration = errors.New("a progress between 0 and 1 needs a duration or a speed")
 
-// setProgress puts the clock of the torrent to where this share of its bytes is there.
+// setProgress sets the clock of the torrent to the moment when this share of its bytes is complete.
 func (t *simTorrent) setProgress(share float64, now time.Time) error {
 	if share < 0 || share > 1 {
 		return errors.New("progress must be from 0 to 1")
@@ -279,7 +279,7 @@ func (t *simTorrent) setProgress(share float64, now time.Time) error {
 	}
 
 	for _, before := range []*time.Duration{&t.Plan.Hidden, &t.Plan.Meta, &t.Plan.Check} {
-		*before = max(*before, 0) // whatever was Never is over
+		*before = max(*before, 0) // a part that was Never is over
 	}
 
 	start, _ := t.before(inDownload)
@@ -298,10 +298,10 @@ func (t *simTorrent) setProgress(share float64, now time.Time) error {
 	return nil
 }
 
-// recheck looks at the files anew: those that are gone are downloaded once more.
+// recheck checks the files again: missing ones are downloaded once more.
 func (t *simTorrent) recheck(now time.Time) {
 	if t.Gone || t.Hold == holdMissing {
-		_ = t.setProgress(0, now) // without a duration all is there again at once
+		_ = t.setProgress(0, now) // without a duration all is complete again at once
 	}
 	if t.Hold == holdMissing {
 		t.release(now)

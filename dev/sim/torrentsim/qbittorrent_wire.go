@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// unknownETA is what the Web API says when it cannot tell: 100 days.
+// unknownETA is the Web API's value for an unknown time: 100 days.
 const unknownETA = 8_640_000
 
 // wireTorrent is a torrent as torrents/info shows it.
@@ -79,7 +79,7 @@ type wireModern struct {
 	RootPath             string  `json:"root_path"`
 }
 
-// wire shows a torrent as it is now.
+// wire returns the torrent as it is now.
 func (t *simTorrent) wire(now time.Time, modern bool) wireTorrent {
 	p, into := t.at(now)
 	state, share := t.state(now, modern), t.progress(now)
@@ -96,7 +96,7 @@ func (t *simTorrent) wire(now time.Time, modern bool) wireTorrent {
 	}
 
 	if p <= inMeta {
-		return w // not even the size is known
+		return w // the size is unknown too
 	}
 
 	w.Size, w.TotalSize = t.Size, t.Size
@@ -166,7 +166,7 @@ func (q *QBittorrent) listTorrents(r *http.Request) (any, error) {
 		inState = qbFilters[name]
 	}
 
-	// An empty category or tag asks for the torrents that have none.
+	// An empty category or tag selects the torrents that have none.
 	category, tag := form.Get("category"), form.Get("tag")
 	list := make([]wireTorrent, 0, len(all))
 	for _, t := range all {
@@ -191,12 +191,12 @@ func (q *QBittorrent) listTorrents(r *http.Request) (any, error) {
 	return list, nil
 }
 
-// qbBuild is what the program was built from.
+// qbBuild are the libraries that the program was built with.
 var qbBuild = map[string]any{
 	"bitness": 64, "boost": "1.74.0", "libtorrent": "2.0.8.0", "openssl": "3.0.19", "qt": "5.15.8", "zlib": "1.2.13",
 }
 
-// transfer is how fast all torrents are together.
+// transfer is the total speed of all torrents.
 func (q *QBittorrent) transfer() map[string]any {
 	var speed, data int64
 	now := q.now()
@@ -247,7 +247,7 @@ func (q *QBittorrent) mainData(r *http.Request) (any, error) {
 	return data, nil
 }
 
-// preferences are those that somebody may look at before using the program.
+// preferences are those that a client may read before using the program.
 func (q *QBittorrent) preferences() map[string]any {
 	action := map[bool]int{false: 0, true: 1}[q.options.RemoveAfter > 0] // 1: remove the torrent
 	return map[string]any{

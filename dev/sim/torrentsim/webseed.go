@@ -98,14 +98,14 @@ func (s *WebSeed) serveFile(w http.ResponseWriter, r *http.Request) {
 	}
 
 	if speed := s.speed.Load(); speed > 0 {
-		w = &sim.BentWriter{ResponseWriter: w, Gate: sim.Gate{Left: sim.Unlimited, PerSecond: speed}}
+		w = &sim.LimitedWriter{ResponseWriter: w, Limiter: sim.SpeedLimit(speed)}
 	}
 
 	http.ServeContent(w, r, path.Base(r.URL.Path), time.Time{}, bytes.NewReader(content))
 }
 
-// Add makes a torrent and serves it from now on. The same name and sizes give the same content and the same hashes,
-// today and tomorrow.
+// Add makes a torrent and serves it from now on. The same name and sizes always give the same content and the same
+// hashes.
 func (s *WebSeed) Add(spec TorrentSpec) (*SeededTorrent, error) {
 	if spec.Name == "" || strings.Contains(spec.Name, "/") {
 		return nil, errors.New("web seed: a torrent needs a name without a slash")
@@ -136,7 +136,7 @@ func (s *WebSeed) Add(spec TorrentSpec) (*SeededTorrent, error) {
 	return t, nil
 }
 
-// Hash is what qBittorrent calls the hash of the torrent once it has the metadata.
+// Hash is qBittorrent's hash of the torrent once it has the metadata.
 func (t *SeededTorrent) Hash() string {
 	if t.InfohashV2 != "" {
 		return t.InfohashV2[:40]
@@ -159,7 +159,7 @@ type content struct {
 	data []byte
 }
 
-// contents makes up the files of a torrent, in the order of their paths.
+// contents generates the files of a torrent, in the order of their paths.
 func (s TorrentSpec) contents() ([]content, error) {
 	if len(s.Files) == 0 {
 		if s.Size <= 0 {
@@ -182,7 +182,7 @@ func (s TorrentSpec) contents() ([]content, error) {
 	return all, nil
 }
 
-// madeUp is noise that only depends on the name and the size.
+// madeUp is random data that depends only on the name and the size.
 func madeUp(name string, size int64) []byte {
 	data := make([]byte, size)
 	_, _ = rand.NewChaCha8(sha256.Sum256([]byte(name))).Read(data) // never fails

@@ -107,7 +107,7 @@ func fileList(contents []content) []any {
 	return list
 }
 
-// hashTree is the root of the hash tree over the data, and the hashes of its pieces unless it is no longer than one.
+// hashTree returns the root of the hash tree over the data, and the hashes of its pieces when it has more than one.
 func hashTree(data []byte, pieceLength int) (root, layer []byte) {
 	var leaves [][]byte
 	for block := range slices.Chunk(data, blockSize) {
@@ -128,7 +128,7 @@ func hashTree(data []byte, pieceLength int) (root, layer []byte) {
 	return rootOf(pieces, powerAbove(len(pieces)), rootOf(nil, perPiece, zero)), slices.Concat(pieces...)
 }
 
-// rootOf hashes a row in pairs until one is left; padding fills the row up to a width that is a power of two.
+// rootOf hashes a row in pairs until one is left; padding extends the row to a width that is a power of two.
 func rootOf(row [][]byte, width int, padding []byte) []byte {
 	row = slices.Clone(row)
 	for len(row) < width {

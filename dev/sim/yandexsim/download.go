@@ -16,13 +16,13 @@ import (
 	"stagecoach/dev/sim"
 )
 
-// link is what a download address carries, signed so that nobody can make one up.
+// link is the content of a download address. Its signature makes forged addresses invalid.
 type link struct {
 	Path  string `json:"path"`
 	Until int64  `json:"until"` // Unix time in milliseconds
 }
 
-// getDownload gives the address where the bytes of a file can be had for a while, without a token.
+// getDownload returns an address from which the file can be downloaded for HrefTTL, without a token.
 func (y *Server) getDownload(r *http.Request) (any, error) {
 	name, err := diskPath(r)
 	if err != nil {
@@ -33,7 +33,7 @@ func (y *Server) getDownload(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.info.IsDir() { // the real service packs a folder into an archive, which nobody here asks for
+	if e.info.IsDir() { // the real service packs a folder into an archive, which the product never requests
 		return nil, &sim.Problem{Status: http.StatusNotFound}
 	}
 
@@ -75,7 +75,7 @@ func (y *Server) serveDownload(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(l.Path)}))
 	h.Set("ETag", fmt.Sprintf(`"%x-%x"`, revision(info), info.Size()))
 	if y.options.BytesPerSecond > 0 {
-		w = &sim.BentWriter{ResponseWriter: w, Gate: sim.Gate{Left: sim.Unlimited, PerSecond: y.options.BytesPerSecond}}
+		w = &sim.LimitedWriter{ResponseWriter: w, Limiter: sim.SpeedLimit(y.options.BytesPerSecond)}
 	}
 
 	http.ServeContent(w, r, "", info.ModTime(), f)

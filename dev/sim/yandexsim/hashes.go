@@ -13,8 +13,8 @@ import (
 	"stagecoach/dev/sim"
 )
 
-// largeFile is the size from which on a hash is computed behind the listing's back: at some hundred MB/s a smaller
-// one is not noticed.
+// largeFile is the size from which on a hash is computed in the background. At some hundred MB/s the hash of a smaller
+// file takes no noticeable time.
 const largeFile = 64 << 20
 
 // hashes remembers the hashes of files until they change.
@@ -23,7 +23,7 @@ type hashes struct {
 	mu      sync.Mutex
 	known   map[string]*hashing // by path
 	running sync.WaitGroup
-	turn    chan struct{} // one large file at a time: the machine has other work
+	turn    chan struct{} // one large file at a time, to leave the processor to others
 }
 
 // hashing is the hash of one version of a file, perhaps still being computed.
@@ -38,11 +38,11 @@ func newHashes(ctx context.Context) *hashes {
 	return &hashes{ctx: ctx, known: map[string]*hashing{}, turn: make(chan struct{}, 1)}
 }
 
-// wait returns when nothing is computed any more.
+// wait returns when no computation runs any more.
 func (h *hashes) wait() { h.running.Wait() }
 
-// of returns the hashes of a file. Those of a large one are computed once in the background; wait tells whether to
-// wait for that, as long as ctx lasts.
+// of returns the hashes of a file. Those of a large file are computed once, in the background; wait says whether to
+// wait for them, until ctx ends.
 func (h *hashes) of(ctx context.Context, root *os.Root, e entry, wait bool) (*hashing, bool) {
 	job, fresh := h.claim(e)
 	if fresh {
@@ -78,7 +78,7 @@ func (h *hashes) claim(e entry) (job *hashing, fresh bool) {
 	return job, true
 }
 
-// compute hashes a file; one that cannot be read is forgotten, so that the next call tries again.
+// compute hashes a file. A file that cannot be read is forgotten, so that the next call tries again.
 func (h *hashes) compute(root *os.Root, path string, job *hashing) {
 	defer close(job.done)
 	if job.info.Size() > largeFile {
@@ -111,7 +111,7 @@ func (h *hashes) read(root *os.Root, path string, to io.Writer) error {
 	defer func() { _ = f.Close() }()
 	stop := context.AfterFunc(h.ctx, func() { _ = f.Close() }) // the read in progress fails
 	defer stop()
-	// A bare reader, for a file would choose its own, smaller buffer.
+	// Only the reader is passed on: a file would choose its own, smaller buffer.
 	_, err = io.CopyBuffer(to, struct{ io.Reader }{f}, make([]byte, sim.BufferSize))
 	return err
 }

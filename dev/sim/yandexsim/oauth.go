@@ -39,8 +39,8 @@ type tokenState struct {
 	Access  map[string]time.Time `json:"access"`  // access token → when it expires
 }
 
-// openTokens takes the saved tokens up again, unless the stand-in is set up with another first refresh token: then
-// its owner starts anew.
+// openTokens restores the saved tokens, unless the stand-in is set up with another first refresh token: then it starts
+// again with that one.
 func openTokens(o Options) (*tokens, error) {
 	t := &tokens{file: o.StateFile, ttl: o.TokenTTL}
 	data, err := os.ReadFile(o.StateFile)
@@ -62,7 +62,7 @@ func openTokens(o Options) (*tokens, error) {
 	return t, t.save()
 }
 
-// save writes the state in one step; t.mu must be held, or t not shared yet.
+// save writes the state in one step; t.mu must be held unless t is not shared yet.
 func (t *tokens) save() error {
 	if t.file == "" {
 		return nil
@@ -79,14 +79,14 @@ func (t *tokens) save() error {
 	return os.Rename(t.file+".new", t.file)
 }
 
-// valid tells whether an access token may be used now.
+// valid reports whether an access token may be used now.
 func (t *tokens) valid(access string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return time.Now().Before(t.state.Access[access])
 }
 
-// rotate trades a refresh token for new tokens; false when it is not the valid one.
+// rotate trades a refresh token for new tokens. It returns false for a token that is not the valid one.
 func (t *tokens) rotate(refresh string) (newAccess, newRefresh string, ok bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -104,17 +104,17 @@ func (t *tokens) expire() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	clear(t.state.Access)
-	_ = t.save() // a failed save shows at the next refresh
+	_ = t.save() // the next refresh reports a failed save
 }
 
 func (t *tokens) revoke() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.state.Refresh = ""
-	_ = t.save() // a failed save shows at the next refresh
+	_ = t.save() // the next refresh reports a failed save
 }
 
-// postToken is the OAuth server: it trades the refresh token for new ones, and the old one stops working.
+// postToken is the OAuth server: it trades the refresh token for new ones, and the old one becomes invalid.
 func (y *Server) postToken(w http.ResponseWriter, r *http.Request) {
 	refuse := func(name string) { failYandex(w, r, sim.Problem{Status: http.StatusBadRequest, Text: name}) }
 	r.Body = http.MaxBytesReader(w, r.Body, 1<<20)

@@ -51,7 +51,7 @@ func postForm(t testing.TB, base string, values url.Values, basic bool) (int, to
 	return status, reply
 }
 
-// works tells whether an access token is accepted.
+// works reports whether an access token is accepted.
 func works(t testing.TB, base, token string) bool {
 	t.Helper()
 	status, _ := diskAs(t, base, "/v1/disk", "OAuth "+token)

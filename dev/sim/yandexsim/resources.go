@@ -17,7 +17,7 @@ import (
 	"stagecoach/dev/sim"
 )
 
-// entry is one file or folder of the disk; its info is only read when something needs it.
+// entry is one file or folder of the disk; its info is read on demand.
 type entry struct {
 	path string // below the root, "." for the root itself
 	info fs.FileInfo
@@ -31,7 +31,7 @@ func (y *Server) getDisk(*http.Request) (any, error) {
 	}, nil
 }
 
-// getResource describes a file, or a folder with a page of what is in it.
+// getResource describes a file, or a folder with a page of its entries.
 func (y *Server) getResource(r *http.Request) (any, error) {
 	name, err := diskPath(r)
 	if err != nil {
@@ -75,7 +75,7 @@ func (y *Server) getResource(r *http.Request) (any, error) {
 	return resource, nil
 }
 
-// getFiles lists all files of the disk, whatever their folder.
+// getFiles lists all files of the disk, in any folder.
 func (y *Server) getFiles(r *http.Request) (any, error) {
 	want, err := parseFields(r.URL.Query().Get("fields"))
 	if err != nil {
@@ -92,7 +92,7 @@ func (y *Server) getFiles(r *http.Request) (any, error) {
 		if err == nil && d.Type().IsRegular() {
 			entries = append(entries, entry{path: p})
 		}
-		return nil // what went away meanwhile is not there any more
+		return nil // it was deleted meanwhile
 	})
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func (y *Server) getFiles(r *http.Request) (any, error) {
 	return want.pick(map[string]any{"items": items, "limit": page.limit, "offset": page.offset}), nil
 }
 
-// stat finds a file or a folder; a path that leads out of the disk is not found.
+// stat returns a file or a folder; a path outside the disk is not found.
 func (y *Server) stat(name string) (entry, error) {
 	info, err := y.root.Stat(name)
 	if err != nil || !info.IsDir() && !info.Mode().IsRegular() {
@@ -114,7 +114,7 @@ func (y *Server) stat(name string) (entry, error) {
 	return entry{path: name, info: info}, nil
 }
 
-// readDir lists a folder without a look at each file, which would cost most of the time in a large one.
+// readDir lists a folder without reading each file's info, which would take most of the time in a large one.
 func (y *Server) readDir(name string) ([]entry, error) {
 	dir, err := y.root.Open(name)
 	if err != nil {
@@ -130,7 +130,7 @@ func (y *Server) readDir(name string) ([]entry, error) {
 	entries := make([]entry, 0, len(found))
 	for _, d := range found {
 		e := entry{path: path.Join(name, d.Name())}
-		if !d.IsDir() && !d.Type().IsRegular() { // a symbolic link counts when it leads to something inside
+		if !d.IsDir() && !d.Type().IsRegular() { // a symbolic link counts when its target is inside
 			if e, err = y.stat(e.path); err != nil {
 				continue
 			}
@@ -147,7 +147,7 @@ type page struct {
 	sort          string
 }
 
-// orders are the sort keys; those that need more than the name make the whole folder be looked at.
+// orders are the sort keys. Those that need more than the name read the info of every entry.
 var orders = map[string]func(a, b entry) int{
 	"name":     func(a, b entry) int { return strings.Compare(path.Base(a.path), path.Base(b.path)) },
 	"path":     func(a, b entry) int { return strings.Compare(a.path, b.path) },
@@ -211,7 +211,7 @@ func (y *Server) describePage(ctx context.Context, entries []entry, p page, want
 	return items, ctx.Err()
 }
 
-// look reads the info of each entry and leaves out what went away meanwhile.
+// look reads the info of each entry and omits those that were deleted meanwhile.
 func (y *Server) look(entries []entry) []entry {
 	seen := make([]entry, 0, len(entries))
 	for _, e := range entries {
@@ -230,8 +230,8 @@ func (y *Server) look(entries []entry) []entry {
 // diskOwner is the user id of the disk's owner.
 const diskOwner = "1573541518"
 
-// describe writes an entry as the REST API does. Hashes of large files take long: wait tells whether to wait for them
-// or to leave them out until they are known.
+// describe returns an entry as the REST API does. The hashes of large files take long: wait says whether to wait for
+// them or to omit them until they are known.
 func (y *Server) describe(ctx context.Context, e entry, want fields, wait bool) map[string]any {
 	id := sha256.Sum256([]byte(e.path))
 	modified := e.info.ModTime().UTC().Format("2006-01-02T15:04:05+00:00")
@@ -278,7 +278,7 @@ func mimeType(name string) string {
 	return kind
 }
 
-// fields is the tree of the fields that a call asks for; nil asks for everything.
+// fields is the tree of the fields that a call requests; nil requests everything.
 type fields map[string]fields
 
 // parseFields reads "name,_embedded.items.path".
@@ -308,7 +308,7 @@ func (f fields) has(name string) bool { return len(f) == 0 || f[name] != nil }
 
 func (f fields) of(name string) fields { return f[name] }
 
-// pick keeps of a resource what was asked for.
+// pick returns the requested fields of a resource.
 func (f fields) pick(resource map[string]any) map[string]any {
 	for name := range resource {
 		if !f.has(name) {

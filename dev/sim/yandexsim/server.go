@@ -17,9 +17,9 @@ import (
 
 // Options are the settings of the stand-in for Yandex Disk and Yandex OAuth.
 type Options struct {
-	Dir            string        // the files of the disk; whatever is put there shows up at once
+	Dir            string        // the files of the disk; a new file is listed at once
 	ClientID       string        // the OAuth application's id
-	ClientSecret   string        // and its secret
+	ClientSecret   string        // and the application's secret
 	RefreshToken   string        // first valid refresh token
 	AccessToken    string        // first valid access token; optional
 	TokenTTL       time.Duration // life of access tokens; 0 means 24 hours
@@ -42,7 +42,7 @@ type Server struct {
 	stop    context.CancelFunc
 }
 
-// New opens the stand-in; the folder is made when it is missing.
+// New opens the stand-in and creates its folder if necessary.
 func New(o Options) (*Server, error) {
 	if o.TokenTTL == 0 {
 		o.TokenTTL = 24 * time.Hour
@@ -98,7 +98,7 @@ func New(o Options) (*Server, error) {
 	return y, nil
 }
 
-// Close lets go of held connections and of the folder; the handler must not be served any more.
+// Close releases held connections and the folder; the handler must not be served any more.
 func (y *Server) Close() error {
 	y.ClearFaults()
 	y.stop()
@@ -106,16 +106,16 @@ func (y *Server) Close() error {
 	return y.root.Close()
 }
 
-// ExpireAccessTokens makes every access token out of date; a refresh token still buys a new one.
+// ExpireAccessTokens ends every access token; a refresh token still gets a new one.
 func (y *Server) ExpireAccessTokens() { y.tokens.expire() }
 
-// RevokeRefreshTokens makes every refresh token worthless, as when the owner withdraws the permission.
+// RevokeRefreshTokens ends every refresh token, as when the owner withdraws the permission.
 func (y *Server) RevokeRefreshTokens() { y.tokens.revoke() }
 
 // ServeHTTP answers Yandex's interfaces at the root and the control routes under /_/.
 func (y *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { y.Serve(w, r, y.system) }
 
-// rest wraps a call of the REST API: its latency, its authorisation and the shape of its answers.
+// rest wraps a call of the REST API: its latency, its authorization and the format of its answers.
 func (y *Server) rest(answer func(r *http.Request) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if y.options.Latency > 0 && !sim.Sleep(r.Context(), y.options.Latency) {
@@ -141,7 +141,7 @@ func (y *Server) rest(answer func(r *http.Request) (any, error)) http.Handler {
 	})
 }
 
-// yandexFaults are refusals that a status alone does not tell.
+// yandexFaults are refusals that differ from the usual one of their status.
 var yandexFaults = map[string]sim.Problem{
 	"download_limit": {Status: 429, Text: "DiskResourceDownloadLimitExceededError"},
 	"invalid_grant":  {Status: 400, Text: "invalid_grant"},
@@ -164,7 +164,7 @@ var yandexErrors = map[int]string{
 	507: "DiskStorageQuotaExhaustedError",
 }
 
-// failYandex answers an error as the REST API does, or as the OAuth server or the download hosts do on their paths.
+// failYandex answers an error in the format of the REST API, of the OAuth server or of the download hosts, by path.
 func failYandex(w http.ResponseWriter, r *http.Request, p sim.Problem) {
 	name := p.Text
 	switch {
@@ -193,7 +193,7 @@ func failYandex(w http.ResponseWriter, r *http.Request, p sim.Problem) {
 	})
 }
 
-// yandexMessage is the part of an error that Yandex writes for people.
+// yandexMessage is the human-readable part of Yandex's error.
 func yandexMessage(status int) string {
 	switch status {
 	case http.StatusUnauthorized:

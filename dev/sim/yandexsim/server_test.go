@@ -64,7 +64,7 @@ func diskAs(t testing.TB, base, path, authorization string) (int, []byte) {
 	return simtest.Answer(t, r)
 }
 
-// downloadLink asks for the address of a file's bytes.
+// downloadLink requests a file's download address.
 func downloadLink(t testing.TB, base, path string) string {
 	t.Helper()
 	status, body := disk(t, base, "/v1/disk/resources/download?path="+url.QueryEscape(path))
@@ -80,7 +80,7 @@ func downloadLink(t testing.TB, base, path string) string {
 	return link.Href
 }
 
-// listing is what tests look at in an answer of the REST API.
+// listing is the part of a REST API answer that tests read.
 type listing struct {
 	Name, Path, Type, MD5, SHA256, Modified string
 	MimeType                                string `json:"mime_type"`
@@ -96,7 +96,7 @@ type listing struct {
 	} `json:"_embedded"`
 }
 
-// list calls the REST API and expects an answer.
+// list calls the REST API, which must succeed.
 func list(t testing.TB, base, path string) (l listing) {
 	t.Helper()
 	status, body := disk(t, base, path)
@@ -335,7 +335,7 @@ func TestYandexHashesOfLargeFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	y.hashes.turn <- struct{}{} // somebody else's large file is being hashed
+	y.hashes.turn <- struct{}{} // another large file is being hashed
 	if got := list(t, base, "/v1/disk/resources?path=/").Embedded.Items[0]; got.SHA256 != "" || *got.Size != largeFile+1 {
 		t.Fatalf("%+v", got)
 	}
