@@ -1,17 +1,13 @@
-// Package servers runs what Stagecoach stands on as child processes of its own: a
-// private PostgreSQL, a Temporal development server and, when it is installed,
-// qBittorrent.
+// Package servers runs the servers that Stagecoach needs as private child processes: PostgreSQL, a Temporal development
+// server and, when it is installed, qBittorrent.
 //
-// The command "go run ./dev" and the integration tests use it. Nothing that
-// runs in production may import it.
+// The command "go run ./dev" and the integration tests use it. Nothing that runs in production may import it.
 //
-// Three promises hold for every child:
+// Three guarantees hold for every child:
 //
 //   - It listens on the loopback address only.
-//   - It ends when its owner calls Stop or Kill and, on Linux, also when this
-//     process dies without a chance to say goodbye (kill -9): the kernel then
-//     signals the child. On other systems a child left behind by a killed
-//     process is stopped at the next start with the same folder (PostgreSQL).
-//   - Ctrl-C in the terminal does not reach it, so that the owner decides in
-//     which order things stop.
+//   - It ends when its owner calls Stop or Kill. On Linux it also ends when this process is killed (kill -9), because the
+//     kernel then signals the child. On other systems the next start with the same folder stops a PostgreSQL that a
+//     killed process has left behind.
+//   - Ctrl-C in the terminal does not reach it, so that the owner decides in which order children stop.
 package servers

@@ -9,12 +9,10 @@ import (
 	"time"
 )
 
-// errLocked says that another process, or another server of this one, holds
-// the lock.
+// errLocked means that another process, or another server of this one, holds the lock.
 var errLocked = fmt.Errorf("locked by another process")
 
-// LockFolder makes this process the only one to use a folder, which it creates
-// when missing, until release is called.
+// LockFolder creates a folder if necessary and reserves it for this process until release is called.
 func LockFolder(dir string) (release func(), err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -26,8 +24,8 @@ func LockFolder(dir string) (release func(), err error) {
 	return release, err
 }
 
-// lock takes the lock file at path and returns what gives it back. The file
-// stays: removing it would let two processes lock two different files.
+// lock takes the lock file at path and returns the function that releases it. The file stays: after its removal two
+// processes could lock two different files.
 func lock(path string) (release func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

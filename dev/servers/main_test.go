@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// helperDir, when set, turns the test program into one that starts servers in
-// that folder and then waits to be killed.
+// helperDir, when set, makes the test program start servers in that folder and wait to be killed.
 const helperDir = "STAGECOACH_TEST_DEV_HELPER"
 
 func TestMain(m *testing.M) {

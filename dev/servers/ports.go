@@ -20,15 +20,13 @@ const (
 	lastPort  = 32000
 )
 
-// handedOut holds the ports this process gave away: between the answer and
-// the moment the server listens nothing else would protect them.
+// handedOut holds the ports that this process has returned: nothing else protects them until the server listens.
 var handedOut = struct {
 	sync.Mutex
 	ports map[int]bool
 }{ports: map[int]bool{}}
 
-// FreePort returns a TCP port of the loopback address on which nobody listens
-// and which it has not returned before.
+// FreePort returns an unused TCP port of the loopback address that it has not returned before.
 func FreePort() (int, error) {
 	handedOut.Lock()
 	defer handedOut.Unlock()
@@ -42,8 +40,7 @@ func FreePort() (int, error) {
 	return 0, fmt.Errorf("no free port found between %d and %d on 127.0.0.1", firstPort, lastPort)
 }
 
-// PreferPort returns the port asked for when it is free, else another one.
-// Zero means: any free port.
+// PreferPort returns the requested port when it is free, else another one. Zero means any free port.
 func PreferPort(port int) (int, error) {
 	if port > 0 && portIsFree(port) {
 		return port, nil
@@ -51,8 +48,7 @@ func PreferPort(port int) (int, error) {
 	return FreePort()
 }
 
-// portIsFree also dials, because macOS lets one program listen on 127.0.0.1
-// while another listens on all addresses.
+// portIsFree also dials, because macOS lets one program listen on 127.0.0.1 while another listens on all addresses.
 func portIsFree(port int) bool {
 	if conn, err := net.DialTimeout("tcp", loopback(port), time.Second); err == nil {
 		_ = conn.Close()
@@ -68,8 +64,7 @@ func portIsFree(port int) bool {
 
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// portTaken reports whether a child ended because somebody else was quicker
-// to listen on the port chosen for it.
+// portTaken reports whether a child ended because another process had taken the port chosen for it.
 func portTaken(err error) bool {
 	var exit *exitError
 	return errors.As(err, &exit) && strings.Contains(strings.ToLower(exit.output), "already in use")

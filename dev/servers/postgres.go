@@ -22,26 +22,23 @@ const (
 	postgresUser = "stagecoach"
 	postgresDB   = "stagecoach"
 
-	// A server that was killed replays its log before it answers, hence the
-	// generous time.
+	// A server that was killed replays its log before it answers, which takes time.
 	postgresStartTime = 60 * time.Second
 )
 
-// postgresAtOnce ends the server like a crash. It is SIGQUIT, not SIGKILL: the
-// same for clients and data, but PostgreSQL takes its child processes and its
-// shared memory along.
+// postgresAtOnce ends the server like a crash. SIGQUIT has the same effect on clients and data as SIGKILL, but
+// PostgreSQL also ends its child processes and frees its shared memory.
 var postgresAtOnce = ask{syscall.SIGQUIT, 10 * time.Second}
 
 // PostgresOptions says where and how to run PostgreSQL.
 type PostgresOptions struct {
 	Dir  string    // holds the data, the password and a lock; created when missing
-	Port int       // wish; replaced by a free port when busy; 0 means any
-	Log  io.Writer // gets the server's output; must bear concurrent use; may be nil
-	Fast bool      // for tests: does not wait for the disk, so a power cut may spoil the data, and makes logging in cheap
+	Port int       // preferred port; replaced by a free one when busy; 0 means any
+	Log  io.Writer // gets the server's output; must allow concurrent use; may be nil
+	Fast bool      // for tests: cheap logins, and no wait for the disk, so a power failure may damage the data
 }
 
-// Postgres is a private PostgreSQL server that only this process and those
-// who can read its password file may use.
+// Postgres is a private PostgreSQL server for this process and for those who can read its password file.
 type Postgres struct {
 	// URL is the address of the database "stagecoach", with user and password.
 	// It stays the same over Restart.
@@ -53,14 +50,13 @@ type Postgres struct {
 	port    int
 	data    dataDir
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	process *process   // nil while stopped
 	unlock  func()
 }
 
-// StartPostgres starts a server on the data in o.Dir, which it creates at the
-// first start, and returns when the database accepts connections. The context
-// limits the start only; the server runs until Stop or Kill.
+// StartPostgres starts a server on the data in o.Dir, which it creates at the first start. It returns when the database
+// accepts connections. The context limits the start only; the server runs until Stop or Kill.
 func StartPostgres(ctx context.Context, o PostgresOptions) (*Postgres, error) {
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
@@ -74,7 +70,7 @@ func StartPostgres(ctx context.Context, o PostgresOptions) (*Postgres, error) {
 	return p, nil
 }
 
-// startAnywhere is the first start: the port is still open to choice.
+// startAnywhere is the first start: any free port will do.
 func (p *Postgres) startAnywhere(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,7 +80,7 @@ func (p *Postgres) startAnywhere(ctx context.Context) error {
 		if p.port, err = PreferPort(wish); err != nil {
 			return err
 		}
-		// Somebody may take the port between our look and the server's.
+		// Another process may take the port between the check and the server's start.
 		if err = p.start(ctx); !portTaken(err) {
 			return err
 		}
@@ -141,7 +137,7 @@ func (p *Postgres) start(ctx context.Context) (err error) {
 		return err
 	}
 
-	// Others may read these while a restart runs, which does not change them.
+	// Others may read these during a restart, which does not change them.
 	if u := postgresURL(p.port, password, postgresDB); u != p.URL {
 		p.URL, p.Version = u, programs.version
 	}
@@ -170,7 +166,7 @@ func (p *Postgres) launch(programs postgresPrograms) (*process, error) {
 	settings := []string{
 		"listen_addresses=127.0.0.1",
 		"port=" + strconv.Itoa(p.port),
-		// No socket file: its path may be at most 107 bytes long.
+		// No socket file: its path may have at most 107 bytes.
 		"unix_socket_directories=",
 		"shared_buffers=64MB",
 		"max_connections=200",
@@ -179,8 +175,8 @@ func (p *Postgres) launch(programs postgresPrograms) (*process, error) {
 	}
 
 	if p.options.Fast {
-		// Not synchronous_commit=off: that would lose what was committed in the
-		// last moments before Kill, and saves nothing once fsync is off.
+		// Not synchronous_commit=off: it would lose what was committed in the last moments before Kill, and saves
+		// nothing without fsync.
 		settings = append(settings, "fsync=off", "full_page_writes=off")
 	}
 
@@ -194,12 +190,12 @@ func (p *Postgres) launch(programs postgresPrograms) (*process, error) {
 		c.args = append(c.args, "-c", s)
 	}
 
-	c.death = syscall.SIGINT // PostgreSQL's word for: disconnect all and shut down
+	c.death = syscall.SIGINT // PostgreSQL disconnects all clients and shuts down
 	c.log = p.options.Log
 	return start(c)
 }
 
-// ready connects once and sees to it that our database exists.
+// ready connects once and creates the database unless it exists.
 func (p *Postgres) ready(ctx context.Context, password string) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -246,8 +242,8 @@ func postgresURL(port int, password, database string) string {
 	return u.String()
 }
 
-// Stop disconnects all clients, shuts the server down cleanly and waits for
-// that. Stopping a stopped server does nothing.
+// Stop disconnects all clients, shuts the server down cleanly and waits until it has ended. On a stopped server it does
+// nothing.
 func (p *Postgres) Stop() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -260,8 +256,8 @@ func (p *Postgres) stop() error {
 	})
 }
 
-// Kill cuts all connections at once and leaves the data as after a crash, so
-// that the next start has to recover. It waits until no process is left.
+// Kill cuts all connections at once and leaves the data as after a crash, so that the next start has to recover. It
+// waits until no process is left.
 func (p *Postgres) Kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -283,8 +279,7 @@ func (p *Postgres) end(how func(*process) error) error {
 func (p *Postgres) Restart(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	// An error here says that it had crashed or had to be killed; either way
-	// it is gone now and the start is what matters.
+	// The server may have crashed before, or had to be killed. It has ended in each case, so the error is dropped.
 	_ = p.stop()
 	if err := p.start(ctx); err != nil {
 		return fmt.Errorf("restart PostgreSQL in %s: %w", p.options.Dir, err)
@@ -292,8 +287,7 @@ func (p *Postgres) Restart(ctx context.Context) error {
 	return nil
 }
 
-// Done is closed when the server that runs now has ended, for whatever
-// reason. While stopped it is closed already.
+// Done is closed when the present server has ended, for any reason. While stopped it is closed already.
 func (p *Postgres) Done() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -15,8 +15,7 @@ import (
 	"time"
 )
 
-// dataDir is the folder of a PostgreSQL server: data/ (PostgreSQL's own),
-// password and lock (ours).
+// dataDir is the folder of a PostgreSQL server: data/ (PostgreSQL's own), password and lock (ours).
 type dataDir struct {
 	dir string
 	as  *account // whose processes work in data/; nil means ours
@@ -25,8 +24,7 @@ type dataDir struct {
 func (d dataDir) data() string         { return filepath.Join(d.dir, "data") }
 func (d dataDir) passwordFile() string { return filepath.Join(d.dir, "password") }
 
-// serverAccount returns the account PostgreSQL has to run under: it refuses
-// to run as root.
+// serverAccount returns the account for PostgreSQL, which refuses to run as root.
 func serverAccount() (*account, error) {
 	if os.Getuid() != 0 {
 		return nil, nil
@@ -49,8 +47,7 @@ func serverAccount() (*account, error) {
 	)
 }
 
-// version returns the major version of PostgreSQL that made the data, or 0
-// when there is none yet.
+// version returns the major version of PostgreSQL that made the data, or 0 when there is none yet.
 func (d dataDir) version() (int, error) {
 	content, err := os.ReadFile(filepath.Join(d.data(), "PG_VERSION"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -80,8 +77,8 @@ func (d dataDir) password() (string, error) {
 	return strings.TrimSpace(string(content)), nil
 }
 
-// initialise makes the data directory beside its final place and renames it,
-// so that an interrupted attempt leaves nothing half made behind.
+// initialise makes the data directory beside its final place and renames it, so that an interrupted attempt leaves
+// nothing incomplete.
 func (d dataDir) initialise(ctx context.Context, programs postgresPrograms, fast bool) error {
 	if entries, err := os.ReadDir(d.data()); err == nil && len(entries) > 0 {
 		return fmt.Errorf("%s has files in it but is no PostgreSQL data: move them away or choose another folder", d.data())
@@ -116,9 +113,9 @@ func (d dataDir) initialise(ctx context.Context, programs postgresPrograms, fast
 	defer closeFiles()
 
 	c.files = append(c.files, password)
-	auth := "scram-sha-256" // other users of this machine must not get in
+	auth := "scram-sha-256" // other users of this machine must not have access
 	if fast {
-		// With the race detector, working out a SCRAM proof takes a client 20 ms: more than most tests do with the
+		// With the race detector the computation of a SCRAM proof takes a client 20 ms, more than most tests use the
 		// connection.
 		auth = "md5"
 		c.args = append(c.args, "--no-sync")
@@ -133,7 +130,7 @@ func (d dataDir) initialise(ctx context.Context, programs postgresPrograms, fast
 	if _, err := run(ctx, c); err != nil {
 		return fmt.Errorf("create the database files: %w", err)
 	}
-	// The password goes first: data without its password is of no use.
+	// The password is moved first: data without its password is useless.
 	if err := os.Rename(fresh.passwordFile(), d.passwordFile()); err != nil {
 		return err
 	}
@@ -141,12 +138,11 @@ func (d dataDir) initialise(ctx context.Context, programs postgresPrograms, fast
 	return os.Rename(fresh.data(), d.data())
 }
 
-// command prepares a PostgreSQL program to work on the data directory.
-// closeFiles is to be called once the program has been started.
+// command prepares a PostgreSQL program to work on the data directory. The caller calls closeFiles after the program
+// was started.
 //
-// Under root the directory is handed over as an open file: the account the
-// program runs under may not be allowed to walk the folders that lead there,
-// below /root for instance.
+// Under root the directory is passed on as an open file: the program's account may have no access to the folders above
+// it, below /root for instance.
 func (d dataDir) command(program string) (c command, closeFiles func(), err error) {
 	if err := d.give(d.data()); err != nil {
 		return command{}, nil, err
@@ -169,8 +165,7 @@ func (d dataDir) command(program string) (c command, closeFiles func(), err erro
 	return c, func() { _ = data.Close() }, nil
 }
 
-// childPath is the name under which a child reaches the file that it inherits
-// as descriptor fd.
+// childPath is the name of the file that a child inherits as descriptor fd.
 func (d dataDir) childPath(fd int, f *os.File) string {
 	if d.as == nil {
 		return f.Name()
@@ -178,8 +173,7 @@ func (d dataDir) childPath(fd int, f *os.File) string {
 	return descriptorPath(fd, f)
 }
 
-// give makes the server's account the owner of all below path, for instance
-// after a copy made by root.
+// give makes the server's account the owner of everything below path, for instance after a copy made by root.
 func (d dataDir) give(path string) error {
 	if d.as == nil {
 		return nil
@@ -197,12 +191,11 @@ func (d dataDir) give(path string) error {
 	})
 }
 
-// stopLeftover stops a server whose owner was killed and could not stop it.
-// The lock on the folder is ours already, so nobody needs that server. When
-// it is sure that none is left the pid file goes too: otherwise an unrelated process that got
-// the same number would keep PostgreSQL from starting.
+// stopLeftover stops a server whose owner was killed and could not stop it. This process holds the lock on the folder,
+// so no other process uses that server. When no server is left for certain, the pid file is removed too: otherwise an
+// unrelated process with the same number would keep PostgreSQL from starting.
 func (d dataDir) stopLeftover(ctx context.Context) error {
-	// First politely; then, for parts whose main process is gone, at once.
+	// A clean shutdown first; then an immediate one, for child processes whose main process is gone.
 	for _, a := range []ask{{syscall.SIGINT, 10 * time.Second}, {syscall.SIGQUIT, 5 * time.Second}, {syscall.SIGKILL, 5 * time.Second}} {
 		pids, complete := serversIn(d.data())
 		for _, pid := range pids {

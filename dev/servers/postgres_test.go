@@ -118,7 +118,7 @@ func TestPostgresOutages(t *testing.T) {
 
 	wantMark(t, p)
 
-	// The main process alone is killed; its children linger for a moment.
+	// Only the main process is killed; its children live for a moment longer.
 	done := p.Done()
 	if err := p.process.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -141,7 +141,7 @@ func TestPostgresReplacesOneLeftBehind(t *testing.T) {
 	dir := t.TempDir()
 	old := startPostgres(t, PostgresOptions{Dir: dir})
 	mark(t, old)
-	old.unlock() // which the end of the owner does
+	old.unlock() // as the end of the owner does
 	p := startPostgres(t, PostgresOptions{Dir: dir})
 	wantMark(t, p)
 	<-old.Done()
@@ -156,7 +156,7 @@ func TestPostgresIgnoresDeadPidFile(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// Number of a process that lives but is somebody else's: ours.
+	// The pid of a living process that is not the server: of the test itself.
 	pidFile := strconv.Itoa(os.Getpid()) + "\n" + p.data.data() + "\n"
 	if err := os.WriteFile(filepath.Join(p.data.data(), "postmaster.pid"), []byte(pidFile), 0o600); err != nil {
 		t.Fatal(err)
@@ -179,7 +179,7 @@ func TestPostgresBusyPort(t *testing.T) {
 		t.Error("the busy port was not replaced")
 	}
 
-	// Restart promises the same port, so here a busy one is an error.
+	// Restart guarantees the same port, so a busy one is an error.
 	if err := p.Stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func TestPostgresAsRootBelowClosedFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// As after a copy or a restored backup: all belongs to root.
+	// As after a copy or a restored backup: everything belongs to root.
 	err := filepath.WalkDir(dir, func(name string, _ os.DirEntry, _ error) error { return os.Chown(name, 0, 0) })
 	if err != nil {
 		t.Fatal(err)

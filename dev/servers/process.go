@@ -19,17 +19,17 @@ type command struct {
 	path  string
 	args  []string
 	dir   string         // working directory
-	env   []string       // the whole environment
+	env   []string       // the complete environment
 	files []*os.File     // file descriptors 3, 4, … of the child
-	as    *account       // whose rights the child has; nil means ours
-	death syscall.Signal // what the kernel sends it when we die (Linux only)
+	as    *account       // the account of the child; nil means ours
+	death syscall.Signal // sent by the kernel when this process dies (Linux only)
 	log   io.Writer      // a copy of its output; may be nil
 }
 
 // account is a user of the operating system.
 type account struct{ uid, gid int }
 
-// process is a running, or ended, child.
+// process is a child that runs or has ended.
 type process struct {
 	name   string
 	cmd    *exec.Cmd
@@ -38,7 +38,7 @@ type process struct {
 	err    error         // how it ended; read only after done
 }
 
-// exitError says that a child ended although nobody asked it to.
+// exitError means that a child has ended by itself.
 type exitError struct {
 	name   string
 	output string
@@ -58,10 +58,9 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// forker returns a queue of functions that all run on one operating system
-// thread. The kernel's "signal me when my parent dies" means the thread that
-// started the child, and Go ends threads as it likes, so all children come
-// from a thread that lives as long as this process.
+// forker returns a queue of functions that all run on one operating system thread. The kernel's parent-death signal
+// refers to the thread that started the child, and Go ends threads at any time. All children therefore come from a
+// thread that lives as long as this process.
 var forker = sync.OnceValue(func() chan<- func() {
 	queue := make(chan func())
 	go func() {
@@ -79,7 +78,7 @@ func fork(cmd *exec.Cmd) error {
 	return <-started
 }
 
-// StartTied starts cmd, and has the kernel kill it should this process die, however it dies (Linux only).
+// StartTied starts cmd and makes the kernel kill it when this process dies for any reason (Linux only).
 func StartTied(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = processAttributes(nil, syscall.SIGKILL)
 	return fork(cmd)
@@ -89,7 +88,7 @@ func start(c command) (*process, error) {
 	cmd := exec.Command(c.path, c.args...)
 	cmd.Dir, cmd.Env, cmd.ExtraFiles = c.dir, c.env, c.files
 	cmd.SysProcAttr = processAttributes(c.as, c.death)
-	// A grandchild may keep the output open; do not wait for it forever.
+	// A grandchild may keep the output open: the wait for it is limited.
 	cmd.WaitDelay = 2 * time.Second
 	p := &process{name: cmd.Path, cmd: cmd, output: &tail{copyTo: c.log}, done: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = p.output, p.output
@@ -105,8 +104,7 @@ func start(c command) (*process, error) {
 	return p, nil
 }
 
-// run starts a child and waits until it has ended or ctx is over; then the
-// child and its own children are killed.
+// run starts a child and waits until it has ended. When ctx ends before, the child and its own children are killed.
 func run(ctx context.Context, c command) (output string, err error) {
 	p, err := start(c)
 	if err != nil {
@@ -133,7 +131,7 @@ func (p *process) exited() error {
 // await calls ready until it returns nil, the child ends, ctx is over, or
 // ready returns an error made by permanent.
 func (p *process) await(ctx context.Context, every time.Duration, ready func(context.Context) error) error {
-	alive, cancel := context.WithCancel(ctx) // cuts ready short when the child ends
+	alive, cancel := context.WithCancel(ctx) // interrupts ready when the child ends
 	defer cancel()
 
 	go func() {
@@ -150,7 +148,7 @@ func (p *process) await(ctx context.Context, every time.Duration, ready func(con
 		if err == nil {
 			return nil
 		} else if errors.As(err, &final) {
-			// Perhaps a stranger on our port answered; then the child ends soon.
+			// Another process on this port may have answered; then the child ends soon.
 			select {
 			case <-p.done:
 				return p.exited()
@@ -169,18 +167,17 @@ func (p *process) await(ctx context.Context, every time.Duration, ready func(con
 	}
 }
 
-// permanentError is an error that waiting does not cure.
+// permanentError is an error that waiting does not resolve.
 type permanentError struct{ error }
 
-// ask is a signal and the time a child gets to obey it.
+// ask is a signal and the time that a child gets to end after it.
 type ask struct {
 	signal syscall.Signal
 	grace  time.Duration
 }
 
-// stop sends one signal after the other until the child has ended, and kills
-// it when none helps. It is an error when the child had ended on its own
-// before, or had to be killed.
+// stop sends one signal after the other until the child has ended, and kills it when none helps. It returns an error
+// when the child had ended by itself before, or had to be killed.
 func (p *process) stop(asks ...ask) error {
 	select {
 	case <-p.done:
@@ -190,7 +187,7 @@ func (p *process) stop(asks ...ask) error {
 
 	for _, a := range asks {
 		if err := p.cmd.Process.Signal(a.signal); err != nil {
-			continue // gone in this moment, or a system without signals
+			continue // it has just ended, or the system has no signals
 		}
 		select {
 		case <-p.done:
@@ -203,7 +200,7 @@ func (p *process) stop(asks ...ask) error {
 	return fmt.Errorf("%s did not stop when asked and was killed", p.name)
 }
 
-// kill ends the child and its process group at once and waits for the end.
+// kill ends the child and its process group at once and waits for their end.
 func (p *process) kill() {
 	select {
 	case <-p.done:
@@ -214,8 +211,7 @@ func (p *process) kill() {
 	<-p.done
 }
 
-// tail keeps the end of a child's output for error messages and passes all
-// of it on.
+// tail keeps the end of a child's output for error messages and passes on all of it.
 type tail struct {
 	mu     sync.Mutex
 	kept   []byte
@@ -232,7 +228,7 @@ func (t *tail) Write(b []byte) (int, error) {
 		t.kept = append([]byte(nil), t.kept[len(t.kept)-tailSize:]...)
 	}
 	if t.copyTo != nil {
-		_, _ = t.copyTo.Write(b) // a broken log must not stop the child
+		_, _ = t.copyTo.Write(b) // a failing log must not stop the child
 	}
 	return len(b), nil
 }
@@ -243,8 +239,8 @@ func (t *tail) String() string {
 	return strings.TrimSpace(string(t.kept))
 }
 
-// environment returns ours without the variables that begin with one of the
-// prefixes, and with the given ones.
+// environment returns this process's variables without those that begin with one of the prefixes, and with the given
+// ones.
 func environment(without []string, with ...string) []string {
 	var env []string
 next:

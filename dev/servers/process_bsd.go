@@ -11,8 +11,7 @@ import (
 	"syscall"
 )
 
-// processAttributes ignores death: these systems do not tell a child that its
-// parent died.
+// processAttributes ignores death: these systems do not signal a child when its parent dies.
 func processAttributes(as *account, _ syscall.Signal) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Setpgid: true}
 	if as != nil {
@@ -21,13 +20,11 @@ func processAttributes(as *account, _ syscall.Signal) *syscall.SysProcAttr {
 	return attr
 }
 
-// descriptorPath falls back to the plain name: a directory cannot be named by
-// its descriptor here.
+// descriptorPath returns the plain name: a directory has no name by its descriptor here.
 func descriptorPath(_ int, f *os.File) string { return f.Name() }
 
-// serversIn returns the main process of a server left behind in the data
-// directory. Its pid file alone proves nothing: another program may have that
-// number by now. Parts that outlived their main process are not found.
+// serversIn returns the main process of a server left behind in the data directory. Its pid file alone proves nothing:
+// another program may have that number by now. Child processes without their main process are not found.
 func serversIn(data string) (pids []int, complete bool) {
 	content, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))
 	if err != nil {

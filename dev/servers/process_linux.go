@@ -17,13 +17,12 @@ func processAttributes(as *account, death syscall.Signal) *syscall.SysProcAttr {
 	return attr
 }
 
-// descriptorPath names the directory or file a child inherits as descriptor
-// fd. The name works even when the folders above are closed to the child.
+// descriptorPath names the directory or file that a child inherits as descriptor fd. The name is valid even when the
+// child has no access to the folders above.
 func descriptorPath(fd int, _ *os.File) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
-// serversIn lists the processes that work in the data directory: PostgreSQL's
-// main process and its children all make it their working directory. The list
-// is complete: with an empty one nobody uses the data.
+// serversIn lists the processes in the data directory: it is the working directory of PostgreSQL's main process and of
+// its children. The list is complete: when it is empty, no process uses the data.
 func serversIn(data string) (pids []int, complete bool) {
 	want, err := os.Stat(data)
 	if err != nil {
@@ -39,7 +38,7 @@ func serversIn(data string) (pids []int, complete bool) {
 
 		proc := filepath.Dir(dir)
 		if name, _ := os.ReadFile(filepath.Join(proc, "comm")); string(name) != "postgres\n" {
-			continue // perhaps a shell whose user looks around in there
+			continue // such as a shell in this folder
 		}
 
 		if pid, err := strconv.Atoi(filepath.Base(proc)); err == nil {

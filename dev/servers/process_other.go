@@ -7,8 +7,7 @@ import (
 	"syscall"
 )
 
-// On these systems the package compiles and does its best: no process groups,
-// no locks between processes, no search for servers left behind.
+// Limits on these systems: no process groups, no locks between processes, no search for servers left behind.
 
 func processAttributes(*account, syscall.Signal) *syscall.SysProcAttr { return nil }
 

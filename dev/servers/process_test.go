@@ -100,7 +100,7 @@ func TestLock(t *testing.T) {
 	again()
 }
 
-// The whole program is killed, so that nothing of it can tidy up.
+// The complete program is killed, so that it cannot clean up.
 func TestServersDieWithTheirOwner(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -150,8 +150,7 @@ func TestServersDieWithTheirOwner(t *testing.T) {
 	}
 }
 
-// running takes a process that has ended but that nobody has waited for yet
-// as not running.
+// running treats a process that has ended without a wait by its parent as not running.
 func running(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && !strings.Contains(string(stat), ") Z ")

@@ -7,14 +7,14 @@ import (
 	"syscall"
 )
 
-// killGroup kills a child together with the children it has itself.
+// killGroup kills a child together with its own children.
 func killGroup(p *os.Process) {
 	_ = syscall.Kill(-p.Pid, syscall.SIGKILL)
 	_ = p.Kill()
 }
 
-// tryLock locks the file for this process, or reports that another one has
-// it. The lock ends with unlock or with the process.
+// tryLock locks the file for this process, or reports that another one holds the lock. The lock ends with unlock or
+// with the process.
 func tryLock(f *os.File) (bool, error) {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if err == syscall.EWOULDBLOCK {
@@ -23,8 +23,7 @@ func tryLock(f *os.File) (bool, error) {
 	return err == nil, err
 }
 
-// unlock does not leave it to Close: a child that is being started at this
-// moment has the file open too, until it runs its own program.
+// unlock is needed besides Close: a child that is being started has the file open too, until it runs its own program.
 func unlock(f *os.File) {
 	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
 	_ = f.Close()

@@ -23,40 +23,38 @@ const (
 	qbittorrentUser      = "stagecoach"
 	qbittorrentStartTime = 60 * time.Second
 
-	// Older ones do not show the two info hashes of a torrent.
+	// Older versions do not report the two info hashes of a torrent.
 	qbittorrentMajor, qbittorrentMinor = 4, 4
 )
 
 // QBittorrentOptions says where and how to run qBittorrent.
 type QBittorrentOptions struct {
 	Dir  string    // holds the profile, the password, a lock and the downloads; created when missing
-	Port int       // wish for the Web API; replaced by a free port when busy; 0 means any
-	Log  io.Writer // gets the server's output; must bear concurrent use; may be nil
+	Port int       // preferred port of the Web API; replaced by a free one when busy; 0 means any
+	Log  io.Writer // gets the server's output; must allow concurrent use; may be nil
 }
 
-// QBittorrent is a qBittorrent server of our own. It talks to peers and web
-// seeds on this machine only.
+// QBittorrent is a private qBittorrent server. It connects only to peers and web seeds on this machine.
 type QBittorrent struct {
 	URL       string // of the Web API; stays the same over Restart
 	Username  string
 	Password  string
-	Downloads string // where torrents go that name no path
-	Peer      string // host:port on which it talks to other peers
+	Downloads string // the folder of torrents that name no path
+	Peer      string // host:port for other peers
 	Version   string // such as 4.5.2
 
 	options        QBittorrentOptions
 	binary         string
 	port, peerPort int
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	process *process   // nil while stopped
 	unlock  func()
 }
 
 var qbittorrentVersion = regexp.MustCompile(`v((\d+)\.(\d+)[.\d]*)`)
 
-// FindQBittorrent returns the path and the version of a "qbittorrent-nox" in
-// the PATH that is new enough.
+// FindQBittorrent returns the path and the version of a "qbittorrent-nox" in the PATH that is new enough.
 func FindQBittorrent(ctx context.Context) (path, version string, err error) {
 	path, err = exec.LookPath("qbittorrent-nox")
 	if err != nil {
@@ -85,9 +83,8 @@ func FindQBittorrent(ctx context.Context) (path, version string, err error) {
 	return path, match[1], nil
 }
 
-// StartQBittorrent starts the installed server with the torrents in o.Dir and
-// returns when its Web API answers. The context limits the start only; the
-// server runs until Stop or Kill.
+// StartQBittorrent starts the installed server with the torrents in o.Dir and returns when its Web API answers. The
+// context limits the start only; the server runs until Stop or Kill.
 func StartQBittorrent(ctx context.Context, o QBittorrentOptions) (*QBittorrent, error) {
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
@@ -106,7 +103,7 @@ func StartQBittorrent(ctx context.Context, o QBittorrentOptions) (*QBittorrent, 
 	return q, nil
 }
 
-// startAnywhere is the first start: the ports are still open to choice.
+// startAnywhere is the first start: any free ports will do.
 func (q *QBittorrent) startAnywhere(ctx context.Context) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -121,16 +118,15 @@ func (q *QBittorrent) startAnywhere(ctx context.Context) error {
 		}
 
 		q.URL, q.Peer = "http://"+loopback(q.port), loopback(q.peerPort)
-		// Somebody may take the port between our look and the server's, which
-		// may then end without a word about it.
+		// Another process may take the port between the check and the server's start. The server may then end without a
+		// message about it.
 		if err = q.start(ctx); err == nil || !portTaken(err) && portIsFree(q.port) || ctx.Err() != nil {
 			return err
 		}
 	}
 }
 
-// start locks the folder, writes the settings and launches the server on the
-// ports chosen. The caller holds q.mu.
+// start locks the folder, writes the settings and starts the server on the chosen ports. The caller holds q.mu.
 func (q *QBittorrent) start(ctx context.Context) (err error) {
 	if err := os.MkdirAll(q.Downloads, 0o755); err != nil {
 		return err
@@ -159,11 +155,10 @@ func (q *QBittorrent) start(ctx context.Context) (err error) {
 		path: q.binary,
 		args: []string{"--profile=" + q.options.Dir},
 		dir:  q.options.Dir,
-		// Its own variables must not steer it. The locale says how it writes
-		// the names of files.
+		// The server must not read variables of its own from our environment. The locale decides how it writes the
+		// names of files.
 		env: environment([]string{"QBT_", "LC_", "LANG"}, "LC_ALL=C.UTF-8", "HOME="+q.options.Dir),
-		// Its torrents survive that. A signal that it handles itself can catch
-		// it at a bad moment, and then it hangs for ever.
+		// Its torrents survive SIGKILL. A signal that it handles itself can come at a bad moment and make it hang.
 		death: syscall.SIGKILL,
 		log:   q.options.Log,
 	})
@@ -183,8 +178,7 @@ func (q *QBittorrent) start(ctx context.Context) (err error) {
 	return nil
 }
 
-// readPassword reads the password of the Web API, or makes one at the first
-// start.
+// readPassword reads the password of the Web API, or makes one at the first start.
 func (q *QBittorrent) readPassword() error {
 	path := filepath.Join(q.options.Dir, "password")
 	content, err := os.ReadFile(path)
@@ -197,14 +191,14 @@ func (q *QBittorrent) readPassword() error {
 		return err
 	}
 
-	// Others may read it while a restart runs, which does not change it.
+	// Others may read it during a restart, which does not change it.
 	if p := strings.TrimSpace(string(content)); p != q.Password {
 		q.Password = p
 	}
 	return nil
 }
 
-// ready logs in once and leaves no session behind.
+// ready logs in once and ends the session.
 func (q *QBittorrent) ready(ctx context.Context) error { return q.callOnce(ctx, "auth/logout") }
 
 // callOnce calls a method that needs no parameters in a session of its own.
@@ -245,8 +239,7 @@ func (q *QBittorrent) post(
 	return response, response.Body.Close()
 }
 
-// Stop shuts the server down and waits for that. Stopping a stopped server
-// does nothing.
+// Stop shuts the server down and waits until it has ended. On a stopped server it does nothing.
 func (q *QBittorrent) Stop() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -261,22 +254,22 @@ func (q *QBittorrent) stop() error {
 		default:
 		}
 
-		// Its handling of signals is not safe, so that one comes second.
+		// Its signal handling is not safe, so the signal comes second.
 		if q.callOnce(context.Background(), "app/shutdown") != nil {
-			_ = p.cmd.Process.Signal(syscall.SIGTERM) // gone in this moment: fine
+			_ = p.cmd.Process.Signal(syscall.SIGTERM) // fails when it has just ended
 		}
 
 		select {
 		case <-p.done:
 		case <-time.After(10 * time.Second):
-			p.kill() // version 4.5 sometimes hangs at its end; that its torrents survive
+			p.kill() // version 4.5 sometimes hangs when it ends; its torrents survive this
 		}
 		return nil
 	})
 }
 
-// Kill ends the server at once, as a crash would: a torrent that was added a
-// moment ago may be gone after the next start, and progress is.
+// Kill ends the server at once, as a crash does. A torrent that was just added may be lost at the next start; its
+// progress is lost.
 func (q *QBittorrent) Kill() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -293,13 +286,11 @@ func (q *QBittorrent) end(how func(*process) error) error {
 	return err
 }
 
-// Restart stops the server, if it runs, and starts it with the same ports and
-// torrents. All sessions are over then.
+// Restart stops the server, if it runs, and starts it with the same ports and torrents. All sessions end.
 func (q *QBittorrent) Restart(ctx context.Context) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	// An error here says that it had crashed or had to be killed; either way
-	// it is gone now and the start is what matters.
+	// The server may have crashed before, or had to be killed. It has ended in each case, so the error is dropped.
 	_ = q.stop()
 	if err := q.start(ctx); err != nil {
 		return fmt.Errorf("restart qBittorrent in %s: %w", q.options.Dir, err)
@@ -307,8 +298,7 @@ func (q *QBittorrent) Restart(ctx context.Context) error {
 	return nil
 }
 
-// Done is closed when the server that runs now has ended, for whatever
-// reason. While stopped it is closed already.
+// Done is closed when the present server has ended, for any reason. While stopped it is closed already.
 func (q *QBittorrent) Done() <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()

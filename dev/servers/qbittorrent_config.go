@@ -15,8 +15,7 @@ import (
 	"strings"
 )
 
-// configure writes our settings into the server's own file and leaves the
-// others in it alone.
+// configure writes our settings into the server's own file and keeps the others in it.
 func (q *QBittorrent) configure() error {
 	path := filepath.Join(q.options.Dir, "qBittorrent", "config", "qBittorrent.conf")
 	old, err := os.ReadFile(path)
@@ -55,9 +54,9 @@ func (q *QBittorrent) settings() ([]setting, error) {
 		{"Preferences", `WebUI\UseUPnP`, "false"},
 		{"Preferences", `WebUI\Username`, q.Username},
 		{"Preferences", `WebUI\Password_PBKDF2`, `"@ByteArray(` + hash + `)"`},
-		{"Preferences", `WebUI\LocalHostAuth`, "true"}, // other users of this machine must not get in
+		{"Preferences", `WebUI\LocalHostAuth`, "true"}, // other users of this machine must not have access
 		{"Preferences", `WebUI\BanDuration`, "20"},     // seconds
-		// Nothing of it leaves this machine.
+		// The server sends nothing outside this machine.
 		{"Preferences", `Connection\ResolvePeerCountries`, "false"}, // would fetch a database
 		{"Network", "PortForwardingEnabled", "false"},
 		{"BitTorrent", `Session\Interface`, name},
@@ -73,7 +72,7 @@ func (q *QBittorrent) settings() ([]setting, error) {
 	}, nil
 }
 
-// passwordHash is the form in which the server keeps a password.
+// passwordHash is the form in which the server stores a password.
 func passwordHash(password string) (string, error) {
 	salt := make([]byte, 16)
 	_, _ = rand.Read(salt) // never fails
@@ -84,7 +83,7 @@ func passwordHash(password string) (string, error) {
 	return base64.StdEncoding.EncodeToString(salt) + ":" + base64.StdEncoding.EncodeToString(key), nil
 }
 
-// loopbackInterface names the network interface that leads to this machine.
+// loopbackInterface returns the name of the loopback network interface.
 func loopbackInterface() (string, error) {
 	all, err := net.Interfaces()
 	if err != nil {
@@ -98,8 +97,7 @@ func loopbackInterface() (string, error) {
 	return "", fmt.Errorf("none of %d network interfaces is the loopback", len(all))
 }
 
-// setINI returns the text with the settings in it, in the place of older
-// values of the same keys.
+// setINI returns the text with the settings in it; they replace older values of the same keys.
 func setINI(text string, settings []setting) string {
 	for _, s := range settings {
 		line := s.key + "=" + s.value

@@ -19,14 +19,14 @@ import (
 	"stagecoach/dev/sim/torrentsim"
 )
 
-// webAPI calls the Web API as bare HTTP, with a session when it has one.
+// webAPI calls the Web API by plain HTTP, with a session if it has one.
 type webAPI struct {
 	t      *testing.T
 	base   string
 	client *http.Client
 }
 
-// answer is what a call got: the status, the kind of content and the text.
+// answer is the answer to a call: the status, the content type and the text.
 type answer struct {
 	status int
 	kind   string
@@ -88,7 +88,7 @@ func (w webAPI) file(tags string, files ...[]byte) answer {
 	return w.do(http.MethodPost, "torrents/add", form.FormDataContentType(), &body)
 }
 
-// TestStandInSpeaksLikeQBittorrent holds the stand-in against the real server, call by call.
+// TestStandInSpeaksLikeQBittorrent compares the stand-in with the real server, call by call.
 func TestStandInSpeaksLikeQBittorrent(t *testing.T) {
 	t.Parallel()
 	server, seed := startQBittorrent(t, QBittorrentOptions{}), startWebSeed(t)
@@ -112,7 +112,7 @@ func TestStandInSpeaksLikeQBittorrent(t *testing.T) {
 	t.Cleanup(func() {
 		stop()
 		_ = standIn.Close()
-		server.Kill() // it has banned us, so that it cannot be asked to stop
+		server.Kill() // the real server has banned this address, so that it refuses a shutdown call
 	})
 
 	jar := func() *cookiejar.Jar { j, _ := cookiejar.New(nil); return j }
@@ -213,8 +213,8 @@ func TestStandInSpeaksLikeQBittorrent(t *testing.T) {
 	}
 }
 
-// count waits until as many torrents are listed. The real server answers an add
-// before it knows the torrent, and whoever deletes it then misses it.
+// count waits until the given number of torrents is listed. The real server answers an add before it lists the torrent,
+// and a deletion in this time has no effect.
 func count(w webAPI, want int) (a answer) {
 	eventually(w.t, 20*time.Second, fmt.Sprint(want, " torrents are listed"), func() bool {
 		var torrents []any
@@ -224,7 +224,7 @@ func count(w webAPI, want int) (a answer) {
 	return answer{}
 }
 
-// sortedTags lists the tags, which come in any order.
+// sortedTags lists the tags, whose order is not fixed.
 func sortedTags(w webAPI) answer {
 	a := w.get("torrents/tags")
 	var tags []string
@@ -267,7 +267,7 @@ func shown(w webAPI, call string) answer {
 	return a
 }
 
-// fields names the fields of what a call returns, one level down.
+// fields names the fields of a call's result, one level down.
 func fields(w webAPI, name, call string) answer {
 	a := w.get(call)
 	var found any

@@ -16,8 +16,7 @@ import (
 	"stagecoach/dev/sim/torrentsim"
 )
 
-// startQBittorrent starts a server for one test, which is skipped when none is
-// installed.
+// startQBittorrent starts a server for one test, which is skipped when none is installed.
 func startQBittorrent(t *testing.T, o QBittorrentOptions) *QBittorrent {
 	t.Helper()
 	if _, _, err := FindQBittorrent(testContext(t)); err != nil {
@@ -71,7 +70,7 @@ func seeded(t *testing.T, s *torrentsim.WebSeed, spec torrentsim.TorrentSpec) *t
 	return made
 }
 
-// addOptions are those of an add as the product makes it.
+// addOptions are the product's options of an add.
 func addOptions(tag, path string) map[string]string {
 	return map[string]string{
 		"category": "active", "tags": tag, "savepath": path, "ratioLimit": "-1", "seedingTimeLimit": "-1",
@@ -110,7 +109,7 @@ func complete(got qbittorrent.Torrent) bool {
 
 func TestQBittorrentKeepsItsState(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "deep", strings.Repeat("x", 100), "книги") // its socket's path is then too long
+	dir := filepath.Join(t.TempDir(), "deep", strings.Repeat("x", 100), "книги") // the socket's path is then too long
 	q := startQBittorrent(t, QBittorrentOptions{Dir: dir})
 	c := apiOf(q)
 	if v, err := c.GetAppVersionCtx(testContext(t)); err != nil || v != "v"+q.Version {
@@ -140,7 +139,7 @@ func TestQBittorrentKeepsItsState(t *testing.T) {
 		if q.URL != address || q.Password != password {
 			t.Fatal("another address or password after a restart")
 		}
-		// The client's cookie is stale now: one call is lost, the next one works.
+		// The client's cookie is stale: one call fails, the next one succeeds.
 		if _, err := c.GetAppVersionCtx(testContext(t)); err == nil || !strings.Contains(err.Error(), "qbit re-login") {
 			t.Errorf("first call after a restart: %v", err)
 		}
@@ -189,7 +188,7 @@ func TestQBittorrentDownloads(t *testing.T) {
 			t.Fatal(name, len(data), err)
 		}
 
-		// The same once more, as a file and as a link, is refused without an error, and its tag is not taken.
+		// The same torrent again, as a file and as a link, is refused without an error, and its tag is not taken.
 		if _, err := c.AddTorrentFromMemoryCtx(ctx, made.File, addOptions("job-2", path)); err != nil || answer != "Fails." {
 			t.Fatal(name, answer, err)
 		}
@@ -223,7 +222,7 @@ func TestQBittorrentDownloads(t *testing.T) {
 	}
 }
 
-// answers notes what torrents/add answers.
+// answers records the answers of torrents/add.
 type answers struct{ last *string }
 
 func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -269,7 +268,7 @@ func TestQBittorrentErrors(t *testing.T) {
 
 	await(t, c, "job-1", "an error", func(got qbittorrent.Torrent) bool { return got.State == "error" })
 
-	// Nobody has the metadata of this one.
+	// No peer has the metadata of this one.
 	if _, err := c.AddTorrentFromUrlCtx(ctx, "magnet:?xt=urn:btih:"+strings.Repeat("ab", 20), addOptions("job-2", "")); err != nil {
 		t.Fatal(err)
 	}
@@ -317,7 +316,7 @@ func TestQBittorrentIsKilledInTheMiddle(t *testing.T) {
 	}
 }
 
-// TestQBittorrentSwarm fetches metadata and content of magnet links from a peer, without a tracker.
+// TestQBittorrentSwarm downloads metadata and content of magnet links from a peer, without a tracker.
 func TestQBittorrentSwarm(t *testing.T) {
 	t.Parallel()
 	first, second, seed := startQBittorrent(
@@ -340,7 +339,7 @@ func TestQBittorrentSwarm(t *testing.T) {
 
 	await(t, c, "job-3", "complete", complete)
 
-	// Its metadata shows that it is a hybrid, and its hash becomes another.
+	// Its metadata shows that it is a hybrid, which changes its hash.
 	old := "magnet:?xt=urn:btih:" + hybrid.InfohashV1
 	if _, err := c.AddTorrentFromUrlCtx(ctx, old, addOptions("job-4", "")); err != nil {
 		t.Fatal(err)

@@ -19,33 +19,32 @@ const temporalStartTime = 60 * time.Second
 
 // TemporalOptions says where and how to run the Temporal development server.
 type TemporalOptions struct {
-	DBFile    string       // keeps everything, created when missing; empty: in memory only
-	Port      int          // wish for the gRPC port; replaced by a free one when busy; 0 means any
+	DBFile    string       // keeps all state, created when missing; empty: in memory only
+	Port      int          // preferred gRPC port; replaced by a free one when busy; 0 means any
 	UIPort    int          // the same for the Web UI; -1 means no Web UI
 	Namespace string       // created when missing; empty means "default"
 	Dynamic   []string     // more dynamic configuration, each "key=value"
-	Log       io.Writer    // gets the server's output; must bear concurrent use; may be nil
-	Progress  func(string) // told what takes long, such as building the server; may be nil
+	Log       io.Writer    // gets the server's output; must allow concurrent use; may be nil
+	Progress  func(string) // gets messages about long steps, such as a build of the server; may be nil
 }
 
-// Temporal is a Temporal development server of our own.
+// Temporal is a private Temporal development server.
 type Temporal struct {
 	Address   string // host:port of the gRPC service
 	WebUI     string // URL; empty without Web UI
-	Namespace string // the one asked for
+	Namespace string // the requested one
 	Binary    string // path of the program
 
 	options      TemporalOptions
 	port, uiPort int
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	process *process   // nil while stopped
 	unlock  func()
 }
 
-// StartTemporal finds or builds the server, starts it and returns when it
-// serves the namespace and the Web UI. The context limits the start only; the
-// server runs until Stop or Kill.
+// StartTemporal finds or builds the server, starts it and returns when it serves the namespace and the Web UI. The
+// context limits the start only; the server runs until Stop or Kill.
 func StartTemporal(ctx context.Context, o TemporalOptions) (*Temporal, error) {
 	binary, err := FindTemporal(ctx, o.Progress)
 	if err != nil {
@@ -69,7 +68,7 @@ func StartTemporal(ctx context.Context, o TemporalOptions) (*Temporal, error) {
 	return t, nil
 }
 
-// startAnywhere is the first start: the ports are still open to choice.
+// startAnywhere is the first start: any free ports will do.
 func (t *Temporal) startAnywhere(ctx context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -89,7 +88,7 @@ func (t *Temporal) startAnywhere(ctx context.Context) error {
 			t.WebUI = "http://" + loopback(t.uiPort)
 		}
 
-		// Somebody may take a port between our look and the server's.
+		// Another process may take a port between the check and the server's start.
 		if err = t.start(ctx); !portTaken(err) {
 			return err
 		}
@@ -98,7 +97,7 @@ func (t *Temporal) startAnywhere(ctx context.Context) error {
 	}
 }
 
-// start launches the server on the ports chosen. The caller holds t.mu.
+// start starts the server on the chosen ports. The caller holds t.mu.
 func (t *Temporal) start(ctx context.Context) (err error) {
 	unlock := func() {}
 	if file := t.options.DBFile; file != "" {
@@ -127,7 +126,7 @@ func (t *Temporal) start(ctx context.Context) (err error) {
 		path: t.Binary,
 		args: args,
 		dir:  "/",
-		// The variables that steer the CLI as a client must not steer the server.
+		// The variables of the CLI as a client must not reach the server.
 		env:   environment([]string{"TEMPORAL_"}),
 		death: syscall.SIGKILL, // its database survives that, and nothing delays it
 		log:   t.options.Log,
@@ -162,8 +161,7 @@ func (t *Temporal) arguments() ([]string, error) {
 		args = append(args, "--headless")
 	}
 
-	// Nobody needs these two, but left alone the server takes them from the
-	// range of outgoing connections.
+	// Both ports are unused, but without a flag the server takes them from the range of outgoing connections.
 	for _, flag := range []string{"--http-port", "--metrics-port"} {
 		port, err := FreePort()
 		if err != nil {
@@ -172,7 +170,7 @@ func (t *Temporal) arguments() ([]string, error) {
 		args = append(args, flag, strconv.Itoa(port))
 	}
 
-	if t.Namespace != client.DefaultNamespace { // that one is always there
+	if t.Namespace != client.DefaultNamespace { // the default one always exists
 		args = append(args, "--namespace", t.Namespace)
 	}
 
@@ -183,15 +181,15 @@ func (t *Temporal) arguments() ([]string, error) {
 	}
 
 	for _, value := range append([]string{
-		// One partition: with few workers, tasks spread over several wait for
-		// a poller to come by, and fairness holds only within one.
+		// One partition. With few workers, the tasks of several partitions wait longer for a poller. Fairness holds
+		// only within a partition.
 		"matching.numTaskqueueReadPartitions=1",
 		"matching.numTaskqueueWritePartitions=1",
-		"matching.useNewMatcher=true", // which fairness needs
+		"matching.useNewMatcher=true", // required by fairness
 		"matching.enableFairness=true",
 		"system.enableActivityEagerExecution=true",
 		"history.maxInFlightUpdates=0", // no limit
-		"limit.maxIDLength=255",        // as any other server has it: this one's own is 1000
+		"limit.maxIDLength=255",        // the default of other servers; this one's own is 1000
 	}, t.options.Dynamic...) {
 		args = append(args, "--dynamic-config-value", value)
 	}
@@ -199,8 +197,7 @@ func (t *Temporal) arguments() ([]string, error) {
 	return args, nil
 }
 
-// Stop shuts the server down and waits for that. Stopping a stopped server
-// does nothing.
+// Stop shuts the server down and waits until it has ended. On a stopped server it does nothing.
 func (t *Temporal) Stop() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -211,7 +208,7 @@ func (t *Temporal) stop() error {
 	return t.end(func(p *process) error { return p.stop(ask{syscall.SIGTERM, 10 * time.Second}) })
 }
 
-// Kill ends the server at once, as a crash would.
+// Kill ends the server at once, as a crash does.
 func (t *Temporal) Kill() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -228,13 +225,11 @@ func (t *Temporal) end(how func(*process) error) error {
 	return err
 }
 
-// Restart stops the server, if it runs, and starts it on the same ports and
-// file. Without DBFile it comes back empty.
+// Restart stops the server, if it runs, and starts it on the same ports and file. Without DBFile its state is lost.
 func (t *Temporal) Restart(ctx context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	// An error here says that it had crashed or had to be killed; either way
-	// it is gone now and the start is what matters.
+	// The server may have crashed before, or had to be killed. It has ended in each case, so the error is dropped.
 	_ = t.stop()
 	if err := t.start(ctx); err != nil {
 		return fmt.Errorf("restart Temporal: %w", err)
@@ -242,8 +237,7 @@ func (t *Temporal) Restart(ctx context.Context) error {
 	return nil
 }
 
-// Done is closed when the server that runs now has ended, for whatever
-// reason. While stopped it is closed already.
+// Done is closed when the present server has ended, for any reason. While stopped it is closed already.
 func (t *Temporal) Done() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()

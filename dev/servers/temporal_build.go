@@ -13,7 +13,7 @@ import (
 )
 
 // The release of the Temporal CLI that is built when none is installed. Newer ones need a newer Go than this project.
-// It comes with an SQLite driver older than oldestDriver, so that it is built with another one.
+// Its SQLite driver is older than oldestDriver, so it is built with another one.
 const (
 	temporalVersion = "1.5.1"
 	temporalModule  = "github.com/temporalio/cli/temporalcli"
@@ -80,18 +80,17 @@ func buildTemporal(ctx context.Context, path string, progress func(string)) erro
 	return keep(built, path)
 }
 
-// buildEnvironment leaves out the settings of the project we were started in. The compiler collects its garbage only
-// when it has a gigabyte of it: that takes a fifth of its time away (measured 2026-11-22).
+// buildEnvironment omits the Go settings of the current project. The compiler collects garbage only from a gigabyte on,
+// which saves a fifth of its time (measured 2026-11-22).
 func buildEnvironment() []string {
 	return environment([]string{"GOFLAGS=", "GOWORK=", "GOOS=", "GOARCH=", "CGO_ENABLED=", "GOGC=", "GOMEMLIMIT="},
 		"GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0", "GOGC=off", "GOMEMLIMIT=1GiB")
 }
 
-// progressEvery is how often a long step says that it still runs.
+// progressEvery is the interval of the messages of a long step.
 const progressEvery = 5 * time.Second
 
-// reportTime tells progress what begins and then, until stop is called, how
-// long it has taken.
+// reportTime reports a step to progress when it begins, and then, until stop is called, how long it has taken.
 func reportTime(progress func(string), what string) (stop func()) {
 	progress(what)
 	begin, ticks := time.Now(), time.NewTicker(progressEvery)

@@ -15,17 +15,17 @@ import (
 	"go.temporal.io/sdk/testsuite"
 )
 
-// fetchedRelease is the release of the Temporal CLI that is fetched ready to run. Its SQLite driver must not be older
+// fetchedRelease is the release of the Temporal CLI that is downloaded as a binary. Its SQLite driver must not be older
 // than oldestDriver.
 const fetchedRelease = "v1.9.1"
 
-// fetchPatience is how long a download may stand still before the server is built instead.
+// fetchPatience is how long a download may make no progress before the server is built instead.
 var fetchPatience = 5 * time.Second
 
 var errStandsStill = errors.New("nothing came for a while")
 
-// fetchTemporal fetches the released program with the SDK's test suite, and moves it to path when it is complete and
-// fit.
+// fetchTemporal downloads the released program with the SDK's test suite, checks it and moves it to path when it is
+// complete.
 func fetchTemporal(ctx context.Context, path string, progress func(string)) error {
 	fresh, remove, err := freshFolder(path)
 	if err != nil {
@@ -47,14 +47,14 @@ func fetchTemporal(ctx context.Context, path string, progress func(string)) erro
 	return keep(fetched, path)
 }
 
-// freshFolder makes an empty folder beside that of a program, for what is not complete yet.
+// freshFolder makes an empty folder beside that of a program, for incomplete files.
 func freshFolder(program string) (folder string, remove func(), err error) {
 	folder = filepath.Dir(program) + ".new"
 	remove = func() { _ = os.RemoveAll(folder) }
 	return folder, remove, errors.Join(os.RemoveAll(folder), os.MkdirAll(folder, 0o755))
 }
 
-// keep moves a program that is complete to its place.
+// keep moves a complete program to its place.
 func keep(program, path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -62,15 +62,15 @@ func keep(program, path string) error {
 	return os.Rename(program, path)
 }
 
-// download puts the released program into a folder of its own.
+// download stores the released program in a folder of its own.
 func download(ctx context.Context, dir string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
 	go func() { cancel(standStill(ctx, dir)) }()
 
-	// The suite can only download and start in one. An address without a port makes it give up between the two: we start
-	// the server ourselves, so that it obeys the promises of this package.
+	// The suite can only download and start in one step. An address without a port makes it give up between the two.
+	// This package starts the server itself, to keep its guarantees.
 	_, err := testsuite.StartDevServer(ctx, testsuite.DevServerOptions{
 		CachedDownload: testsuite.CachedDownload{Version: fetchedRelease, DestDir: dir},
 		ClientOptions:  &client.Options{HostPort: "none", Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler))},
@@ -85,7 +85,7 @@ func download(ctx context.Context, dir string) error {
 	return err
 }
 
-// standStill returns when nothing has been added to the files of a folder for too long, or when ctx ends.
+// standStill returns when the files of a folder have not grown for fetchPatience, or when ctx ends.
 func standStill(ctx context.Context, dir string) error {
 	held := int64(-1)
 	for {
@@ -104,7 +104,7 @@ func standStill(ctx context.Context, dir string) error {
 	}
 }
 
-// sizeOf adds up the files of a folder.
+// sizeOf adds up the files of a folder, in bytes.
 func sizeOf(dir string) (size int64) {
 	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

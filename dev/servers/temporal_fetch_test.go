@@ -23,8 +23,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// withTransport has all requests of this process answered by transport until the test ends. Such tests are not
-// parallel.
+// withTransport makes transport answer all requests of this process until the test ends. Such tests are not parallel.
 func withTransport(t *testing.T, transport http.RoundTripper) {
 	t.Helper()
 	before := http.DefaultTransport
@@ -32,16 +31,16 @@ func withTransport(t *testing.T, transport http.RoundTripper) {
 	t.Cleanup(func() { http.DefaultTransport = before })
 }
 
-// withoutInternet is a machine that reaches no server.
+// withoutInternet simulates a machine without a network.
 func withoutInternet(t *testing.T) {
 	t.Helper()
 	withTransport(t, roundTripper(func(*http.Request) (*http.Response, error) { return nil, errors.New("no such host") }))
 }
 
-// releases is a server that plays temporal.download for the test suite.
+// releases is a server that acts as temporal.download for the test suite.
 type releases struct {
 	archive []byte
-	stall   bool // sends half of the archive, and then nothing
+	stall   bool // sends half of the archive and then stalls
 }
 
 // withReleases answers all requests with a program of that text.

@@ -18,17 +18,16 @@ import (
 var oldestServer = release{1, 29}
 
 // oldestDriver is the oldest release of the server's SQLite driver that survives a cancelled request. With an older one
-// a request that is cancelled at the wrong moment breaks the server's only connection for good, and every later request
-// ends with "interrupted (9)" (https://gitlab.com/cznic/sqlite/-/issues/241).
+// a request that is cancelled at the wrong moment breaks the server's only connection permanently, and every later
+// request ends with "interrupted (9)" (https://gitlab.com/cznic/sqlite/-/issues/241).
 var oldestDriver = release{1, 44}
 
 const sqliteDriver = "modernc.org/sqlite"
 
-// FindTemporal returns the path of a "temporal" program that can run the
-// development server: one in the PATH, else one that "go install" left, else
-// the one in the user's cache folder, which it fetches when missing, or builds
-// where that is not possible. A build takes some minutes; progress, which may
-// be nil, is told what goes on, never after the return.
+// FindTemporal returns the path of a "temporal" program that can run the development server. It looks in the PATH, then
+// where "go install" puts programs, then in the user's cache folder. A missing program is downloaded, or built where a
+// download is impossible. A build takes some minutes. progress, which may be nil, gets messages about it, none after
+// the return.
 func FindTemporal(ctx context.Context, progress func(string)) (string, error) {
 	if progress == nil {
 		progress = func(string) {}
@@ -79,7 +78,7 @@ func FindTemporal(ctx context.Context, progress func(string)) (string, error) {
 // temporalPrograms are the places in the user's cache folder.
 type temporalPrograms struct{ fetched, built, lock string }
 
-// get fetches the program, or builds it where it cannot be fetched.
+// get downloads the program, or builds it where a download is impossible.
 func (p temporalPrograms) get(ctx context.Context, progress func(string)) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(p.lock), 0o755); err != nil {
 		return "", err
@@ -97,7 +96,7 @@ func (p temporalPrograms) get(ctx context.Context, progress func(string)) (strin
 	}
 	defer unlock()
 
-	for _, path := range []string{p.fetched, p.built} { // by that other process
+	for _, path := range []string{p.fetched, p.built} { // made by the other process
 		if checkTemporal(ctx, path) == nil {
 			return path, nil
 		}
@@ -122,7 +121,7 @@ func executable(name string) string {
 	return name
 }
 
-// goBinaries returns where "go install" would have put the program.
+// goBinaries returns where "go install" puts the program.
 func goBinaries(ctx context.Context, name string) []string {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOBIN", "GOPATH").Output()
 	if err != nil {
@@ -143,9 +142,8 @@ func goBinaries(ctx context.Context, name string) []string {
 
 var temporalServer = regexp.MustCompile(`Server (\d+)\.(\d+)`)
 
-// checkTemporal runs "temporal --version", which answers for instance
-// "temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)", and reads from the
-// program which SQLite driver was built into it.
+// checkTemporal runs "temporal --version", which answers for instance "temporal version 1.5.1 (Server 1.29.1, UI
+// 2.42.1)". It also reads from the program the version of its SQLite driver.
 func checkTemporal(ctx context.Context, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
@@ -165,7 +163,7 @@ func checkTemporal(ctx context.Context, path string) error {
 
 	info, err := buildinfo.ReadFile(path)
 	if err != nil {
-		return nil // not a Go program itself, such as a script that starts one
+		return nil // not a Go program, such as a script that starts one
 	}
 	return checkDriver(info)
 }
@@ -184,7 +182,7 @@ func checkDriver(info *buildinfo.BuildInfo) error {
 
 		match := moduleVersion.FindSubmatch([]byte(module.Version))
 		if match == nil {
-			return nil // a driver of the builder's own
+			return nil // a local copy of the driver
 		}
 		if driver := newRelease(match); driver.before(oldestDriver) {
 			return fmt.Errorf(
@@ -196,7 +194,7 @@ func checkDriver(info *buildinfo.BuildInfo) error {
 	return nil
 }
 
-// release is the major and minor number of one.
+// release is the major and minor number of a version.
 type release struct{ major, minor int }
 
 // newRelease takes the numbers from the two groups of a match.

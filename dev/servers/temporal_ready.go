@@ -18,11 +18,10 @@ import (
 // Closed workflows stay visible this long; the server's own default is a day.
 const temporalRetention = 30 * 24 * time.Hour
 
-// await returns when the server serves all that was asked for.
+// await returns when the server serves the namespace and the Web UI.
 func (t *Temporal) await(ctx context.Context, p *process) error {
 	const poll = 50 * time.Millisecond
-	// First the bare connection: a gRPC client that was refused once waits a
-	// second before it tries again.
+	// A plain connection comes first: a gRPC client that was refused once waits a second before it tries again.
 	err := p.await(ctx, poll, func(ctx context.Context) error {
 		conn, err := new(net.Dialer).DialContext(ctx, "tcp", t.Address)
 		if err == nil {

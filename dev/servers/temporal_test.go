@@ -117,7 +117,7 @@ func TestTemporalKeepsItsFile(t *testing.T) {
 		if s.Address != address {
 			t.Errorf("Address changed from %s to %s", address, s.Address)
 		}
-		// The client made before the restart finds its way back.
+		// The client made before the restart reconnects.
 		if _, err := c.DescribeWorkflowExecution(testContext(t), "one", ""); err != nil {
 			t.Errorf("after a restart: %v", err)
 		}
@@ -144,7 +144,7 @@ func TestTemporalInMemory(t *testing.T) {
 	}
 }
 
-// script writes a program that stands in for another.
+// script writes a program that replaces another.
 func script(t *testing.T, path, body string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -175,7 +175,7 @@ func TestFindTemporal(t *testing.T) {
 		t.Errorf("a build that fails: %v", err)
 	}
 
-	// An old one in the PATH is passed over and ours is built, once.
+	// An old one in the PATH is skipped and ours is built, once.
 	script(t, filepath.Join(path, "temporal"), `echo "temporal version 1.3.0 (Server 1.27.1, UI 2.36.0)"`)
 	script(t, filepath.Join(path, "go"), `[ "$1" != env ] || exit 1; [ "$1" = build ] || exit 0
 printf '#!/bin/sh\necho "temporal version 0.0.0-DEV (Server 1.29.1, UI 2.42.1)"\n' >"$4"
@@ -196,7 +196,7 @@ chmod +x "$4"`)
 		t.Errorf("second time: %s, %v, said %q", again, err, said)
 	}
 
-	// A good one in the PATH is taken.
+	// A good one in the PATH is used.
 	script(t, filepath.Join(path, "temporal"), `echo "temporal version 1.6.0 (Server 1.30.0, UI 2.43.0)"`)
 	if found, err := find(); err != nil || found != filepath.Join(path, "temporal") {
 		t.Errorf("with one in the PATH: %s, %v", found, err)
@@ -228,8 +228,8 @@ func TestOldDriversAreRefused(t *testing.T) {
 	}
 }
 
-// TestCancelledRequests cancels requests at all moments. With the driver that the CLI 1.5.1 comes with the server was
-// broken for good after 2,000 to 26,000 of them.
+// TestCancelledRequests cancels requests at all moments. With the driver of CLI 1.5.1 the server was permanently broken
+// after 2,000 to 26,000 of them.
 func TestCancelledRequests(t *testing.T) {
 	t.Parallel()
 	s := startTemporal(t, TemporalOptions{DBFile: filepath.Join(t.TempDir(), "temporal.db"), UIPort: -1})

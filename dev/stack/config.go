@@ -11,9 +11,8 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// config makes the settings of the services: what dev itself decides, then the environment, then defaults that suit a
-// developer. So a person can tune the services, but the addresses and secrets of another installation that happen to
-// stand in the environment are not touched.
+// config makes the settings of the services: dev's own values, then the environment, then defaults for a developer. The
+// environment can tune the services. The addresses and secrets of another installation in it have no effect.
 func (s *Stack) config() (config.Config, error) {
 	port, err := servers.PreferPort(s.kept.Ports.API)
 	if err != nil {
@@ -38,7 +37,7 @@ func (s *Stack) config() (config.Config, error) {
 	maps.Copy(decided, map[string]string{
 		"STAGECOACH_API_ADDR":                 loopback(port),
 		"STAGECOACH_API_METRICS_ADDR":         loopback(metrics),
-		"STAGECOACH_LIMIT_REQUESTS":           "1000", // the demonstration looks at its work many times a second
+		"STAGECOACH_LIMIT_REQUESTS":           "1000", // the demonstration polls several times a second
 		"STAGECOACH_TELEGRAM_SHARED_DIR":      "",
 		"STAGECOACH_YANDEX_ACCESS_TOKEN":      "",
 		"STAGECOACH_YANDEX_REFRESH_TOKEN":     s.kept.RefreshToken,

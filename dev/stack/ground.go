@@ -23,13 +23,13 @@ import (
 	"stagecoach/internal/devinfo"
 )
 
-// Ground is what worker and API stand on: a database, a Temporal server, and stand-ins for the outside systems. The
-// demonstration, the benches and the end-to-end tests each start the parts that they need, and give the services the
-// settings that lead there.
+// Ground is what worker and API need: a database, a Temporal server, and stand-ins for the outside systems. The
+// demonstration, the benches and the end-to-end tests each start the parts that they need and give the services the
+// settings for them.
 type Ground struct {
 	DatabaseURL         string
 	Temporal, Namespace string // host:port; empty: the default one
-	Key                 []byte // of the record
+	Key                 []byte // encrypts secrets in the database
 	AdminToken          string
 
 	// Apart starts a stand-in of a kind in a process of its own; nil: all run in this one.
@@ -47,14 +47,14 @@ type Ground struct {
 	WebSeed     *torrentsim.WebSeed
 
 	settings map[string]string
-	port     func(kind string) *int // wish for a stand-in's port, and what became of it; nil: any free one
-	ended    func(name string)      // called when a server ends that nobody stops; may be nil
+	port     func(kind string) *int // preferred port of a stand-in, replaced by the actual one; nil: any free one
+	ended    func(name string)      // called when a server ends without Stop; may be nil
 
 	mu    sync.Mutex
 	parts []part // in the order of their start
 }
 
-// part is something that runs and can be stopped.
+// part is a component that runs and can be stopped.
 type part struct {
 	name string
 	stop func() error
@@ -101,7 +101,7 @@ func (g *Ground) StartTelegram(o telegramsim.Options) (err error) {
 	if g.StandIns.Telegram, err = g.startStandIn(kindTelegram, o); err != nil {
 		return err
 	}
-	g.tell(map[string]string{
+	g.configure(map[string]string{
 		"STAGECOACH_TELEGRAM_API_URL": g.StandIns.Telegram,
 		"STAGECOACH_TELEGRAM_TOKEN":   o.Token,
 	})
@@ -114,7 +114,7 @@ func (g *Ground) StartYandex(o yandexsim.Options) (err error) {
 		return err
 	}
 
-	g.tell(map[string]string{
+	g.configure(map[string]string{
 		"STAGECOACH_YANDEX_API_URL":       g.StandIns.Yandex,
 		"STAGECOACH_YANDEX_TOKEN_URL":     g.StandIns.Yandex + "/token",
 		"STAGECOACH_YANDEX_CLIENT_ID":     o.ClientID,
@@ -138,14 +138,14 @@ func (g *Ground) StartQBittorrentStandIn(o torrentsim.QBittorrentOptions) error 
 
 func (g *Ground) useQBittorrent(url, username, password string) {
 	g.StandIns.QBittorrent = url
-	g.tell(map[string]string{
+	g.configure(map[string]string{
 		"STAGECOACH_QBITTORRENT_URL":      url,
 		"STAGECOACH_QBITTORRENT_USERNAME": username,
 		"STAGECOACH_QBITTORRENT_PASSWORD": password,
 	})
 }
 
-// StartWebSeed serves torrents to try.
+// StartWebSeed serves torrents for tests and demonstrations.
 func (g *Ground) StartWebSeed() error {
 	err := onPort(g.portOf(kindWebSeed), func(address string) (err error) {
 		g.WebSeed, err = torrentsim.StartWebSeed(address)
@@ -160,7 +160,7 @@ func (g *Ground) StartWebSeed() error {
 	return nil
 }
 
-// ShopOptions say what Stars are bought with and where.
+// ShopOptions configure the purchase of Stars.
 type ShopOptions struct {
 	Seed     []byte // of the key of the service's wallet, 32 bytes
 	Chain    tonsim.TonCenterOptions
@@ -186,29 +186,29 @@ func (g *Ground) StartShop(ctx context.Context, o ShopOptions) (err error) {
 		return err
 	}
 
-	g.tell(map[string]string{
+	g.configure(map[string]string{
 		"STAGECOACH_TON_KEY":          hex.EncodeToString(o.Seed),
 		"STAGECOACH_TONCENTER_URL":    g.StandIns.TonCenter,
 		"STAGECOACH_FRAGMENT_URL":     g.StandIns.Fragment,
 		"STAGECOACH_FRAGMENT_COOKIES": shopSession,
 		"STAGECOACH_TX_ALLOW":         shop,
-		"STAGECOACH_TX_WHOLE_HISTORY": "true", // a transfer may come before the first look at the chain
+		"STAGECOACH_TX_WHOLE_HISTORY": "true", // a transfer may precede the first read of the chain
 	})
 
 	return nil
 }
 
-// StartSecondSource starts the stand-in for a toncenter of another operator, which tells of the same chain.
+// StartSecondSource starts the stand-in for a toncenter of another operator, which reports the same chain.
 func (g *Ground) StartSecondSource() (err error) {
 	g.StandIns.TonCenter2, err = g.startStandIn(kindSecondTonCenter, SecondOptions{First: g.StandIns.TonCenter})
 	if err != nil {
 		return err
 	}
-	g.tell(map[string]string{"STAGECOACH_TONCENTER_2_URL": g.StandIns.TonCenter2})
+	g.configure(map[string]string{"STAGECOACH_TONCENTER_2_URL": g.StandIns.TonCenter2})
 	return nil
 }
 
-// shopAddress asks the stand-in for the chain where Fragment is paid.
+// shopAddress asks the stand-in for the chain for the address of Fragment's wallet.
 func shopAddress(ctx context.Context, chain string) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, chain+"/_/chain", nil)
 	if err != nil {
@@ -229,7 +229,7 @@ func shopAddress(ctx context.Context, chain string) (string, error) {
 	return about.Shop, err
 }
 
-// startStandIn starts a stand-in and gives its URL.
+// startStandIn starts a stand-in and returns its URL.
 func (g *Ground) startStandIn(kind string, options any) (url string, err error) {
 	if g.Apart != nil {
 		url, stop, err := g.Apart(kind, options)
@@ -258,7 +258,7 @@ func (g *Ground) startStandIn(kind string, options any) (url string, err error) 
 	return served.URL, nil
 }
 
-// keep lets the owner of the ground steer a stand-in without HTTP.
+// keep gives the owner of the ground direct access to a stand-in of this process.
 func (g *Ground) keep(standIn StandIn) {
 	switch s := standIn.(type) {
 	case *telegramsim.Server:
@@ -283,7 +283,7 @@ func (g *Ground) portOf(kind string) *int {
 	return g.port(kind)
 }
 
-func (g *Ground) tell(settings map[string]string) {
+func (g *Ground) configure(settings map[string]string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.settings == nil {
@@ -292,7 +292,7 @@ func (g *Ground) tell(settings map[string]string) {
 	maps.Copy(g.settings, settings)
 }
 
-// Addresses are the variables that lead worker and API to what has been started, with the credentials for it.
+// Addresses are the settings of worker and API for everything that was started, with credentials.
 func (g *Ground) Addresses() map[string]string {
 	settings := map[string]string{
 		"DATABASE_URL":              g.DatabaseURL,
@@ -309,15 +309,15 @@ func (g *Ground) Addresses() map[string]string {
 	return settings
 }
 
-// StandInSettings are the variables that lead to what stands in for the outside systems.
+// StandInSettings are the settings for the stand-ins of the outside systems.
 func (g *Ground) StandInSettings() map[string]string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return maps.Clone(g.settings)
 }
 
-// Settings are the addresses, and what a test or a bench wants besides: the services stop quickly, and one user may do
-// what many do.
+// Settings are the addresses and what tests and benches need besides: the services stop fast, and one user has the
+// limits of many.
 func (g *Ground) Settings() map[string]string {
 	settings := g.Addresses()
 	maps.Copy(settings, map[string]string{
@@ -343,7 +343,7 @@ func (g *Ground) started(name string, stop func() error) {
 	g.parts = append(g.parts, part{name, stop})
 }
 
-// startedServer notes a server, and notices when it ends by itself.
+// startedServer registers a server for Close, and reports when it ends by itself.
 func (g *Ground) startedServer(name string, done <-chan struct{}, stop func() error) {
 	if g.ended == nil {
 		g.started(name, stop)
@@ -365,7 +365,7 @@ func (g *Ground) startedServer(name string, done <-chan struct{}, stop func() er
 	})
 }
 
-// Close stops all that was started, the last started first.
+// Close stops everything that was started, the last started first.
 func (g *Ground) Close() error {
 	g.mu.Lock()
 	parts := g.parts

@@ -14,7 +14,7 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// kept is what dev makes up once and keeps, so that a restart finds its data readable and its addresses the same.
+// kept is what dev generates once and keeps, so that a restart can read its data and has the same addresses.
 type kept struct {
 	EncryptionKey string    `json:"encryption_key"` // 32 bytes in base64
 	AdminToken    string    `json:"admin_token"`
@@ -27,7 +27,7 @@ type kept struct {
 	Ports         portsKept `json:"ports"`
 }
 
-// portsKept are the ports of the last run: wishes, for they may be busy now.
+// portsKept are the ports of the last run; a busy one is replaced.
 type portsKept struct {
 	API         int `json:"api"`
 	Metrics     int `json:"metrics"`
@@ -43,7 +43,7 @@ type portsKept struct {
 	WebSeed     int `json:"web_seed"`
 }
 
-// of gives the port of a stand-in.
+// of returns the port of a stand-in.
 func (p *portsKept) of(kind string) *int {
 	return map[string]*int{
 		kindTelegram: &p.Telegram, kindYandex: &p.Yandex, kindQBittorrent: &p.QBittorrent, kindWebSeed: &p.WebSeed,
@@ -53,7 +53,7 @@ func (p *portsKept) of(kind string) *int {
 
 func keptFile(state string) string { return filepath.Join(state, "keep.json") }
 
-// loadKept reads what is kept in the state folder, and makes up what is missing there.
+// loadKept reads the kept values from the state folder and generates the missing ones.
 func loadKept(state string) (kept, error) {
 	k := newKept()
 	name := keptFile(state)
@@ -78,12 +78,12 @@ func newKept() kept {
 		EncryptionKey: base64.StdEncoding.EncodeToString(key),
 		AdminToken:    account.NewToken(),
 		UserToken:     account.NewToken(),
-		TelegramToken: "1000000:" + (rand.Text() + rand.Text())[:35], // the shape of a real one
+		TelegramToken: "1000000:" + (rand.Text() + rand.Text())[:35], // the format of a real one
 		ClientID:      "stagecoach-dev",
 		ClientSecret:  rand.Text(),
 		RefreshToken:  rand.Text(),
 		TonKey:        newTonKey(),
-		// The customary ports, so that tools find their server without being told.
+		// The usual ports, so that tools find their server without configuration.
 		Ports: portsKept{
 			API: 8080, Metrics: 9092, Temporal: 7233, WebUI: 8233, Postgres: 15432, Telegram: 8081, Yandex: 8082,
 			QBittorrent: 8083, WebSeed: 8084, TonCenter: 8085, Fragment: 8086, TonCenter2: 8087,
@@ -91,5 +91,5 @@ func newKept() kept {
 	}
 }
 
-// key gives the encryption key.
+// key returns the encryption key.
 func (k kept) key() ([]byte, error) { return base64.StdEncoding.DecodeString(k.EncryptionKey) }

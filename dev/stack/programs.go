@@ -12,14 +12,14 @@ import (
 	"stagecoach/dev/servers"
 )
 
-// Programs are those of this module, built into a folder: worker and api run from it as they do in production.
+// Programs are those of this module, built into a folder: worker and api run from it as in production.
 type Programs struct {
 	Dir  string
 	Race bool // with the race detector
 }
 
-// Build builds the programs with these names, such as worker. Without what only debuggers read, linking takes a third
-// of the time.
+// Build builds the programs with these names, such as worker. Without debugging information linking takes a third of
+// the time.
 func (p Programs) Build(ctx context.Context, names ...string) error {
 	args := []string{"build", "-ldflags=-s -w", "-o", p.Dir + string(filepath.Separator)}
 	if p.Race {
@@ -36,10 +36,10 @@ func (p Programs) Build(ctx context.Context, names ...string) error {
 	return nil
 }
 
-// Path is where the program of that name is.
+// Path is the path of the program with that name.
 func (p Programs) Path(name string) string { return filepath.Join(p.Dir, name) }
 
-// Start runs a program that has nothing in its environment but settings.
+// Start runs a program with settings as its only environment.
 func (p Programs) Start(name string, settings map[string]string, log io.Writer) (*Child, error) {
 	command := exec.Command(p.Path(name))
 	command.Env = []string{}
@@ -50,7 +50,7 @@ func (p Programs) Start(name string, settings map[string]string, log io.Writer) 
 	return Launch(command)
 }
 
-// Child is a program that runs. It ends with this process, however that ends.
+// Child is a program that runs. It ends with this process, for whatever reason that ends.
 type Child struct {
 	*exec.Cmd
 	done chan struct{}
@@ -73,13 +73,13 @@ func Launch(command *exec.Cmd) (*Child, error) {
 // Done is closed when the process has ended.
 func (p *Child) Done() <-chan struct{} { return p.done }
 
-// Kill ends the process as a crash would.
+// Kill ends the process as a crash does.
 func (p *Child) Kill() {
 	_ = p.Process.Kill()
 	<-p.done
 }
 
-// Stop asks the process to end, and waits until it has.
+// Stop asks the process to end and waits until it has ended.
 func (p *Child) Stop() {
 	_ = p.Process.Signal(syscall.SIGTERM)
 	<-p.done

@@ -12,7 +12,7 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// The people of the demo, by the ids of their Telegram accounts.
+// The users of the demo, by the ids of their Telegram accounts.
 const (
 	demoAdmin = 1000
 	DemoUser  = 1001
@@ -20,7 +20,7 @@ const (
 	DemoUsername = "demo_reader"
 )
 
-// prepareRecord makes the tables and the demo user, and gives the storage's tokens that the record holds.
+// prepareRecord creates the tables and the demo user, and returns the storage's tokens from the record.
 func (s *Stack) prepareRecord(ctx context.Context) (oauth2.Token, error) {
 	record, err := store.Open(ctx, s.DatabaseURL, s.Key)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Stack) prepareRecord(ctx context.Context) (oauth2.Token, error) {
 	return tokens, nil
 }
 
-// introducePeople lets the demo's people write to the bot for the first time: a bot cannot write to others.
+// introducePeople makes the demo's users write to the bot for the first time: a bot cannot write to others.
 func (s *Stack) introducePeople(ctx context.Context) error {
 	telegram := &client.Client{Base: s.StandIns.Telegram}
 	for id, username := range map[int64]string{demoAdmin: "", DemoUser: DemoUsername} {

@@ -22,7 +22,7 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// startServers starts PostgreSQL, Temporal and, where it is installed, qBittorrent side by side: each takes seconds.
+// startServers starts PostgreSQL, Temporal and, where it is installed, qBittorrent in parallel: each takes seconds.
 func (s *Stack) startServers(ctx context.Context) error {
 	s.Screen.Draw("  PostgreSQL, Temporal and qBittorrent start")
 	defer s.Screen.Draw()
@@ -80,7 +80,7 @@ func (s *Stack) startTemporal(ctx context.Context) error {
 	return pointTemporalClients(temporal.Address)
 }
 
-// ofRecord names a file or folder of the state that belongs to the record: Temporal's workflows name rows by their ids,
+// ofRecord names a file or folder of the state that belongs to the record. Temporal's workflows name rows by their ids,
 // and the chain's transfers are rows, so each record needs a Temporal and a chain of its own.
 func (s *Stack) ofRecord(name, extension string) string {
 	if own, err := url.Parse(os.Getenv("DATABASE_URL")); err == nil && own.Host+own.Path != "" {
@@ -90,8 +90,8 @@ func (s *Stack) ofRecord(name, extension string) string {
 	return filepath.Join(s.State, name+extension)
 }
 
-// pointTemporalClients makes the services of this process talk to our server, whatever the environment or the profile
-// file of the temporal CLI says about others.
+// pointTemporalClients connects the services of this process to our server, whatever the environment or the profile
+// file of the temporal CLI say.
 func pointTemporalClients(address string) error {
 	for _, entry := range os.Environ() {
 		if name, _, _ := strings.Cut(entry, "="); strings.HasPrefix(name, "TEMPORAL_") {
@@ -108,8 +108,8 @@ func pointTemporalClients(address string) error {
 	)
 }
 
-// startStandIns starts the stand-ins for the outside systems. The disk honours the tokens that the database holds, so
-// that both agree whichever of them was replaced.
+// startStandIns starts the stand-ins for the outside systems. The disk accepts the tokens in the database, so that both
+// agree after either was replaced.
 func (s *Stack) startStandIns(ctx context.Context, tokens oauth2.Token) error {
 	err := s.StartTelegram(telegramsim.Options{Dir: filepath.Join(s.State, "telegram"), Token: s.kept.TelegramToken})
 	if err != nil {
@@ -137,7 +137,7 @@ func (s *Stack) startStandIns(ctx context.Context, tokens oauth2.Token) error {
 	return s.startShop(ctx)
 }
 
-// onPort starts something on the port it had the last time, or on a free one, and notes which.
+// onPort starts a component on its port of the last run, or on a free one, and records which.
 func onPort(port *int, start func(address string) error) error {
 	for wish := *port; ; wish = 0 {
 		free, err := servers.PreferPort(wish)
@@ -150,7 +150,7 @@ func onPort(port *int, start func(address string) error) error {
 			*port = free
 			return nil
 		}
-		if wish == 0 { // somebody else was quicker even with a port that was free a moment ago
+		if wish == 0 { // another process has taken a port that was free a moment ago
 			return err
 		}
 	}
@@ -158,7 +158,7 @@ func onPort(port *int, start func(address string) error) error {
 
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// portOfURL gives the port of a URL, 0 when there is none.
+// portOfURL returns the port of a URL, 0 when there is none.
 func portOfURL(address string) int {
 	u, err := url.Parse(address)
 	if err != nil {

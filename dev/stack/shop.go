@@ -11,10 +11,10 @@ import (
 	"stagecoach/dev/sim/tonsim"
 )
 
-// shopBlock is how long a payment takes into a block: slow enough to be seen.
+// shopBlock is how long a payment takes into a block: long enough to be visible.
 const shopBlock = 300 * time.Millisecond
 
-// startShop starts what dev buys Stars with: a chain with the service's wallet, two sources that tell of it, and a
+// startShop starts what dev buys Stars with: a chain with the service's wallet, two sources that report it, and a
 // Fragment that is paid on it.
 func (s *Stack) startShop(ctx context.Context) error {
 	seed, err := hex.DecodeString(s.kept.TonKey)
@@ -26,7 +26,7 @@ func (s *Stack) startShop(ctx context.Context) error {
 
 	err = s.StartShop(ctx, ShopOptions{
 		Seed: seed,
-		// No balance: all that is there came by a transfer, so that the ledger has it.
+		// No balance: every nanoTON comes by a transfer, so that it is in the ledger.
 		Chain:    tonsim.TonCenterOptions{Dir: s.ofRecord("toncenter", ""), BlockTime: shopBlock, Balance: -1},
 		Fragment: tonsim.FragmentOptions{Dir: s.ofRecord("fragment", "")},
 	})
@@ -36,7 +36,7 @@ func (s *Stack) startShop(ctx context.Context) error {
 	return s.StartSecondSource()
 }
 
-// shopSettings are those about purchases that suit a developer: whatever takes minutes elsewhere takes seconds.
+// shopSettings are the settings of purchases for a developer: what takes minutes elsewhere takes seconds.
 func shopSettings() map[string]string {
 	return map[string]string{
 		"STAGECOACH_TONCENTER_RATE":        "200",

@@ -1,4 +1,4 @@
-// Package stack starts the whole of Stagecoach with all it stands on: the one way to do so.
+// Package stack starts Stagecoach with everything that it needs: the one way to do so.
 package stack
 
 import (
@@ -21,22 +21,22 @@ import (
 
 const readyTime = time.Minute
 
-// Stack is everything that dev runs: worker and API in this process, and what they stand on.
+// Stack is everything that dev runs: worker and API in this process, and what they need.
 type Stack struct {
 	Ground
 	State    string // absolute path of the state folder
 	Screen   *terminal.Screen
-	broken   context.CancelCauseFunc // called when a part ends that nobody asked to
+	broken   context.CancelCauseFunc // called when a part ends by itself
 	kept     kept
 	Info     devinfo.Info
 	Torrents torrents
 
-	RecordSince time.Time // when the database first saw the demo user: another database, another time
+	RecordSince time.Time // when the database first saw the demo user; identifies the database
 
 	logs map[string]*os.File
 }
 
-// New makes one that keeps everything in the folder state, and calls broken when a part of it ends by itself.
+// New returns a stack that keeps its state in the folder state, and calls broken when a part of it ends by itself.
 func New(state string, screen *terminal.Screen, broken context.CancelCauseFunc) *Stack {
 	s := &Stack{State: state, Screen: screen, broken: broken}
 	s.port = s.kept.Ports.of
@@ -46,7 +46,7 @@ func New(state string, screen *terminal.Screen, broken context.CancelCauseFunc) 
 	return s
 }
 
-// Start brings everything up, in the order of who needs whom. What it started is stopped by stop, also after an error.
+// Start starts all parts, in the order of their dependencies. The caller stops them with Stop, also after an error.
 func (s *Stack) Start(ctx context.Context) (err error) {
 	if err := s.openLogs(); err != nil {
 		return err
@@ -91,7 +91,7 @@ func (s *Stack) Start(ctx context.Context) (err error) {
 	return devinfo.WritePrivate(filepath.Join(s.State, devinfo.File), s.Info)
 }
 
-// Stop ends everything, the last started first.
+// Stop stops all parts, the last started first.
 func (s *Stack) Stop() error {
 	if len(s.parts) == 0 {
 		return nil
@@ -110,7 +110,7 @@ func (s *Stack) Stop() error {
 	return errors.Join(problems...)
 }
 
-// startService runs one of our services in this process, as its own program would.
+// startService runs one of our services in this process, as its own program does.
 func (s *Stack) startService(
 	name string, run func(context.Context, config.Config, *slog.Logger) error, c config.Config,
 ) {
@@ -132,7 +132,7 @@ func (s *Stack) startService(
 	})
 }
 
-// openLogs opens the logs of all parts for more.
+// openLogs opens the logs of all parts to append to them.
 func (s *Stack) openLogs() error {
 	if err := os.MkdirAll(s.LogDir(), 0o755); err != nil {
 		return err
@@ -154,7 +154,7 @@ func (s *Stack) LogDir() string { return filepath.Join(s.State, "log") }
 
 func (s *Stack) logFile(name string) string { return filepath.Join(s.LogDir(), name+".log") }
 
-// awaitReady waits until the API has everything it needs.
+// awaitReady waits until the API is ready.
 func (s *Stack) awaitReady(ctx context.Context) error {
 	s.Screen.Draw("  the API gets ready")
 	defer s.Screen.Draw()
@@ -187,7 +187,7 @@ func (s *Stack) awaitReady(ctx context.Context) error {
 // DropFolder is the folder of the Yandex stand-in.
 func (s *Stack) DropFolder() string { return filepath.Join(s.State, "yandex") }
 
-// Shown names a file as briefly as a person in the current folder may.
+// Shown shortens the name of a file for a person in the current folder.
 func (s *Stack) Shown(full string) string {
 	here, err := os.Getwd()
 	if err != nil {
@@ -200,7 +200,7 @@ func (s *Stack) Shown(full string) string {
 	return brief
 }
 
-// ChatURL is where one sees what the demo user's chat got.
+// ChatURL shows what the demo user's chat has received.
 func (s *Stack) ChatURL() string {
 	return fmt.Sprintf("%s/_/chats/%d", s.StandIns.Telegram, DemoUser)
 }

@@ -35,8 +35,8 @@ type SecondOptions struct {
 	First string // URL of the stand-in that holds the chain
 }
 
-// NewStandIn makes the stand-in that the options are for: telegramsim.Options, yandexsim.Options,
-// torrentsim.QBittorrentOptions, tonsim.TonCenterOptions, SecondOptions or tonsim.FragmentOptions.
+// NewStandIn makes the stand-in of the options: telegramsim.Options, yandexsim.Options, torrentsim.QBittorrentOptions,
+// tonsim.TonCenterOptions, SecondOptions or tonsim.FragmentOptions.
 func NewStandIn(options any) (StandIn, error) {
 	switch o := options.(type) {
 	case telegramsim.Options:
@@ -100,7 +100,7 @@ func Serve(address string, standIn StandIn) (*Served, error) {
 	return &Served{standIn, url, halt}, nil
 }
 
-// Halt stops serving, as when the outside system is killed. What the stand-in holds stays.
+// Halt stops serving, as when the outside system is killed. The stand-in keeps its state.
 func (s *Served) Halt() { s.halt() }
 
 // Resume serves at the same address again.

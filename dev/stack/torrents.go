@@ -11,17 +11,17 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// Torrents that the web seed of dev has: the demo's, and one for the developer to try.
+// Torrents of dev's web seed: the demo's, and one for the developer.
 const (
 	demoTorrent  = "demo-book-16MiB.bin"
 	spareTorrent = "spare-book-16MiB.bin"
 	torrentSize  = 16 << 20
-	seedSpeed    = 8 << 20 // bytes per second: slow enough to be seen
+	seedSpeed    = 8 << 20 // bytes per second: slow enough to be visible
 )
 
 // torrents is the qBittorrent of dev: the real one where it is installed, else the stand-in.
 type torrents struct {
-	Folder  string // where the real one puts what it downloads; empty: the stand-in, which moves no bytes
+	Folder  string // the real one's downloads; empty: the stand-in, which writes no files
 	missing error  // why there is no real one
 
 	Demo *torrentsim.SeededTorrent
@@ -68,8 +68,8 @@ func (s *Stack) startTorrentStandIn() error {
 	return nil
 }
 
-// startTorrents serves the torrents to try. It comes before qBittorrent, which goes on with those of the last time at
-// once, and leaves a web seed that does not answer alone for long.
+// startTorrents serves the torrents. It comes before qBittorrent, which continues those of the last run at once and
+// retries a web seed that does not answer only after a long time.
 func (s *Stack) startTorrents() (err error) {
 	if err := s.StartWebSeed(); err != nil {
 		return err

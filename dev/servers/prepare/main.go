@@ -1,4 +1,4 @@
-// Command prepare makes sure that a Temporal server can be started on this machine, and builds one when there is none:
+// Command prepare makes sure that a Temporal server can be started on this machine. It builds one when there is none,
 // once, in some minutes. Tests do not wait for that, so `make test` calls this first.
 package main
 
