@@ -27,16 +27,16 @@ var docsPage string
 //go:embed docs.css
 var docsStyle string
 
-// registerDocs serves the OpenAPI document and a page that shows it. Each is made once, when it is first asked for:
-// most processes are never asked, and would start later. The page loads nothing else.
+// registerDocs serves the OpenAPI document and a page that shows it. Each is made at the first request for it, so that a
+// process starts sooner. The page loads nothing else.
 func registerDocs(s *server.Server) {
 	openAnswers(s.OpenAPI())
 	extendPatterns(s.OpenAPI())
+
 	document := sync.OnceValue(func() []byte {
 		document, err := json.Marshal(s.OpenAPI())
 		if err != nil {
-			text := fmt.Sprintf("the OpenAPI document cannot be written: %v", err)
-			panic(text) // a fault of this package, which any test of it finds
+			panic(fmt.Sprintf("the OpenAPI document cannot be written: %v", err)) // any test of this package finds it
 		}
 		return document
 	})
@@ -50,12 +50,13 @@ func registerDocs(s *server.Server) {
 		return html.Bytes()
 	})
 
-	sum := sha256.Sum256([]byte(docsStyle))
-	policy := "default-src 'none'; frame-ancestors 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	style := sha256.Sum256([]byte(docsStyle))
+	policy := "default-src 'none'; frame-ancestors 'none'; style-src 'sha256-" +
+		base64.StdEncoding.EncodeToString(style[:]) + "'"
 
 	s.Mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/openapi+json")
-		_, _ = w.Write(document()) // whoever asked has left
+		_, _ = w.Write(document()) // an error means that the client has left
 	})
 	s.Mux.HandleFunc("GET /docs", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -64,129 +65,46 @@ func registerDocs(s *server.Server) {
 	})
 }
 
-// docs is what the page shows.
+// docs is what the page shows: the document, with methods that put parts of it into words.
 type docs struct {
-	Title, Version, Description string
-	Style                       template.CSS
-	Groups                      []docsGroup
-	Schemas                     []docsSchema
-	Codes                       []docsCode
-}
-
-type docsGroup struct {
-	Name       string
-	Operations []docsOperation
-}
-
-type docsOperation struct {
-	ID, Method, Path, Summary, Description string
-	Token                                  bool
-	Parameters                             []docsField
-	Request                                *docsSchema
-	Example                                string // a command line
-	Responses                              []docsResponse
-}
-
-type docsResponse struct {
-	Status, Description, MediaType string
-	Schema                         *docsSchema
-}
-
-type docsSchema struct {
-	Name    string
-	Fields  []docsField
-	Example string // JSON
-}
-
-type docsField struct {
-	Name, In, Type, Description string
-	Required                    bool
-}
-
-type docsCode struct {
-	Code   fault.Code
-	Status int
-	Title  string
+	*huma.OpenAPI
+	Style      template.CSS
+	Operations map[string][]*huma.Operation // by heading, in the order of their paths
+	Kinds      map[fault.Code]server.Kind
+	Codes      []fault.Code // of Kinds, by their status
 }
 
 func newDocs(s *server.Server) docs {
-	api := s.OpenAPI()
 	d := docs{
-		Title: api.Info.Title, Version: api.Info.Version, Description: api.Info.Description, Style: template.CSS(docsStyle),
+		OpenAPI: s.OpenAPI(), Style: template.CSS(docsStyle), Operations: map[string][]*huma.Operation{}, Kinds: s.Kinds,
 	}
 
-	r := reader{api.Components.Schemas}
-	groups := map[string]*docsGroup{}
-	for _, path := range slices.Sorted(maps.Keys(api.Paths)) {
-		for _, op := range operationsOf(api.Paths[path]) {
-			name := op.Tags[0]
-			if groups[name] == nil {
-				groups[name] = &docsGroup{Name: name}
-			}
-			groups[name].Operations = append(groups[name].Operations, r.operation(op))
+	for _, path := range slices.Sorted(maps.Keys(d.Paths)) {
+		for _, op := range operationsOf(d.Paths[path]) {
+			d.Operations[op.Tags[0]] = append(d.Operations[op.Tags[0]], op)
 		}
 	}
 
-	for _, name := range slices.Sorted(maps.Keys(groups)) {
-		d.Groups = append(d.Groups, *groups[name])
-	}
-
-	for _, name := range slices.Sorted(maps.Keys(r.schemas.Map())) {
-		d.Schemas = append(d.Schemas, r.schema(name, r.schemas.Map()[name]))
-	}
-
-	for code, kind := range s.Kinds {
-		d.Codes = append(d.Codes, docsCode{code, kind.Status, kind.Title})
-	}
-
-	slices.SortFunc(d.Codes, func(a, b docsCode) int {
-		return cmp.Or(cmp.Compare(a.Status, b.Status), cmp.Compare(a.Code, b.Code))
+	d.Codes = slices.SortedFunc(maps.Keys(s.Kinds), func(a, b fault.Code) int {
+		return cmp.Or(cmp.Compare(s.Kinds[a].Status, s.Kinds[b].Status), cmp.Compare(a, b))
 	})
 	return d
 }
 
-// reader turns parts of the document into what the page shows.
-type reader struct{ schemas huma.Registry }
-
-func (r reader) operation(op *huma.Operation) docsOperation {
-	shown := docsOperation{
-		ID: op.OperationID, Method: op.Method, Path: op.Path, Summary: op.Summary, Description: op.Description,
-		Token: len(op.Security) > 0,
+// Request gives the schema of the body that an operation takes; nil: it takes none.
+func (d docs) Request(op *huma.Operation) *huma.Schema {
+	if op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil {
+		return nil
 	}
-
-	for _, p := range op.Parameters {
-		field := r.field(p.Name, p.Schema, p.Required)
-		field.In = p.In
-		shown.Parameters = append(shown.Parameters, field)
-	}
-
-	if op.RequestBody != nil {
-		if media := op.RequestBody.Content["application/json"]; media != nil {
-			shown.Request = r.named(media.Schema)
-		}
-	}
-
-	for _, status := range slices.Sorted(maps.Keys(op.Responses)) {
-		response := docsResponse{Status: status, Description: op.Responses[status].Description}
-		for kind, media := range op.Responses[status].Content {
-			response.MediaType = kind
-			if media.Schema != nil && media.Schema.Ref != "" {
-				response.Schema = r.named(media.Schema)
-			}
-		}
-		shown.Responses = append(shown.Responses, response)
-	}
-
-	shown.Example = r.command(op, shown.Request)
-	return shown
+	return d.resolve(op.RequestBody.Content["application/json"].Schema)
 }
 
-// command is how one would call the operation from a shell.
-func (r reader) command(op *huma.Operation, request *docsSchema) string {
+// Command gives a shell command that calls an operation.
+func (d docs) Command(op *huma.Operation) (string, error) {
 	path := op.Path
 	var lines []string
 	for _, p := range op.Parameters {
-		example := text(r.example(p.Schema))
+		example := fmt.Sprint(d.example(p.Schema))
 		switch {
 		case p.In == "path":
 			path = strings.ReplaceAll(path, "{"+p.Name+"}", example)
@@ -199,17 +117,19 @@ func (r reader) command(op *huma.Operation, request *docsSchema) string {
 		lines = append(lines, `-H "Authorization: Bearer $TOKEN"`)
 	}
 
-	if request != nil {
-		var compact bytes.Buffer
-		_ = json.Compact(&compact, []byte(request.Example)) // it was written by json a moment ago
-		lines = append(lines, "-H 'Content-Type: application/json'", "-d '"+compact.String()+"'")
+	if request := d.Request(op); request != nil {
+		body, err := json.Marshal(d.example(request))
+		if err != nil {
+			return "", err
+		}
+		lines = append(lines, "-H 'Content-Type: application/json'", "-d '"+string(body)+"'")
 	}
 
 	method := ""
 	if op.Method != http.MethodGet {
 		method = " -X " + op.Method
 	}
-	return strings.Join(append([]string{"curl" + method + ` "$API` + path + `"`}, lines...), " \\\n  ")
+	return strings.Join(append([]string{"curl" + method + ` "$API` + path + `"`}, lines...), " \\\n  "), nil
 }
 
 // codeSpans shows `code` in a text as code.

@@ -3,71 +3,68 @@ package rest
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"stagecoach/api/rest/server"
+	"stagecoach/api/shape"
 )
 
-// named gives the schema that a reference points at.
-func (r reader) named(s *huma.Schema) *docsSchema {
-	shown := r.schema(strings.TrimPrefix(s.Ref, server.SchemaPrefix), r.resolve(s))
-	return &shown
+// SchemaName gives the name of the schema of an answer; empty: the answer is not JSON.
+func (d docs) SchemaName(media *huma.MediaType) string {
+	if media.Schema == nil {
+		return ""
+	}
+	return strings.TrimPrefix(media.Schema.Ref, server.SchemaPrefix)
 }
 
-func (r reader) schema(name string, s *huma.Schema) docsSchema {
-	shown := docsSchema{Name: name}
-	for _, property := range slices.Sorted(maps.Keys(s.Properties)) {
-		shown.Fields = append(shown.Fields, r.field(property, s.Properties[property], slices.Contains(s.Required, property)))
-	}
-	example, err := json.MarshalIndent(r.example(s), "", "  ")
-	if err != nil {
-		panic(fmt.Sprintf("the example of %s cannot be written: %v", name, err)) // a fault of this package, found at start
-	}
-	shown.Example = string(example)
-	return shown
+// Example gives JSON that a schema admits.
+func (d docs) Example(s *huma.Schema) (string, error) {
+	example, err := json.MarshalIndent(d.example(s), "", "  ")
+	return string(example), err
 }
 
-func (r reader) field(name string, s *huma.Schema, required bool) docsField {
-	description := s.Description
+// Requires says whether a field must be given.
+func (d docs) Requires(s *huma.Schema, field string) bool { return slices.Contains(s.Required, field) }
+
+// About describes the values of a schema.
+func (d docs) About(s *huma.Schema) string {
+	var sentences []string
+	if s.Description != "" {
+		sentences = append(sentences, s.Description)
+	}
+
 	if len(s.Enum) > 0 {
-		var values []string
-		for _, value := range s.Enum {
-			values = append(values, "`"+text(value)+"`")
-		}
-		description = sentence(description, "One of "+strings.Join(values, ", "))
+		values := shape.List(s.Enum, func(value any) string { return fmt.Sprintf("`%v`", value) })
+		sentences = append(sentences, "One of "+strings.Join(values, ", "))
 	}
 
 	if s.Minimum != nil && s.Maximum != nil {
-		description = sentence(description, fmt.Sprintf("%v to %v", *s.Minimum, *s.Maximum))
+		sentences = append(sentences, fmt.Sprintf("%v to %v", *s.Minimum, *s.Maximum))
 	}
 
 	if pattern := s.Extensions[patternField]; pattern != nil {
-		description = sentence(description, text(pattern))
+		sentences = append(sentences, fmt.Sprint(pattern))
 	}
 
 	if s.Default != nil {
-		description = sentence(description, fmt.Sprintf("Default `%v`", s.Default))
+		sentences = append(sentences, fmt.Sprintf("Default `%v`", s.Default))
 	}
-	return docsField{Name: name, Type: r.typeOf(s), Description: description, Required: required}
+	return strings.Join(sentences, ". ")
 }
 
-func (r reader) typeOf(s *huma.Schema) string {
+// Type names the type of a schema's values.
+func (d docs) Type(s *huma.Schema) string {
 	var kind string
 	switch {
 	case s.Ref != "":
 		kind = strings.TrimPrefix(s.Ref, server.SchemaPrefix)
 	case len(s.AnyOf) > 0:
-		var kinds []string
-		for _, one := range s.AnyOf {
-			kinds = append(kinds, r.typeOf(one))
-		}
-		kind = strings.Join(kinds, " or ")
+		kind = strings.Join(shape.List(s.AnyOf, d.Type), " or ")
 	case s.Type == huma.TypeArray:
-		kind = "list of " + r.typeOf(s.Items)
+		kind = "list of " + d.Type(s.Items)
 	case s.Format == "date-time":
 		kind = "time"
 	default:
@@ -81,8 +78,8 @@ func (r reader) typeOf(s *huma.Schema) string {
 }
 
 // example makes a value that a schema admits, out of the examples of its parts.
-func (r reader) example(s *huma.Schema) any {
-	s = r.resolve(s)
+func (d docs) example(s *huma.Schema) any {
+	s = d.resolve(s)
 	switch {
 	case len(s.Examples) > 0:
 		return s.Examples[0]
@@ -93,11 +90,11 @@ func (r reader) example(s *huma.Schema) any {
 	case s.Nullable:
 		return nil
 	case s.Type == huma.TypeArray:
-		return []any{r.example(s.Items)}
+		return []any{d.example(s.Items)}
 	case s.Type == huma.TypeObject:
 		object := map[string]any{}
 		for name, property := range s.Properties {
-			object[name] = r.example(property)
+			object[name] = d.example(property)
 		}
 		return object
 	case s.Type == huma.TypeBoolean:
@@ -109,18 +106,9 @@ func (r reader) example(s *huma.Schema) any {
 	return ""
 }
 
-func (r reader) resolve(s *huma.Schema) *huma.Schema {
+func (d docs) resolve(s *huma.Schema) *huma.Schema {
 	if s.Ref != "" {
-		return r.schemas.SchemaFromRef(s.Ref)
+		return d.Components.Schemas.SchemaFromRef(s.Ref)
 	}
 	return s
 }
-
-func sentence(before, more string) string {
-	if before == "" {
-		return more
-	}
-	return before + ". " + more
-}
-
-func text(value any) string { return fmt.Sprint(value) }

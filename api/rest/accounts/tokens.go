@@ -62,45 +62,38 @@ type userTokenInput struct {
 	Token string `path:"token" example:"12" doc:"The id of a token"`
 }
 
-var (
-	listTokens = server.Operation{
-		Id: "list-tokens", Method: http.MethodGet, Path: "/v1/tokens", Tag: "Tokens", Access: server.ForUsers,
-		Scope:   server.AnyScope,
-		Summary: "List your tokens, the oldest first",
+// registerTokens adds the operations of a user's own tokens.
+func (h *handlers) registerTokens() {
+	tokens := server.Group{
+		Server: h.Server, Tag: "Tokens", Access: server.ForUsers, Scope: server.AnyScope, Subject: "token",
 	}
-	createToken = server.Operation{
-		Id: "create-token", Method: http.MethodPost, Path: "/v1/tokens", Tag: "Tokens", Access: server.ForUsers,
-		Scope:       server.AnyScope,
-		Status:      http.StatusCreated,
+
+	server.Register(tokens, server.Operation{
+		Id: "list-tokens", Route: "GET /v1/tokens",
+		Summary: "List your tokens, the oldest first",
+	}, h.listTokens)
+
+	server.Register(tokens, server.Operation{
+		Id: "create-token", Route: "POST /v1/tokens", Status: http.StatusCreated,
 		Summary:     "Make a token of yours",
 		Description: "The answer holds its secret, this once. It grants no scope, and lasts no longer, than the token of the request.",
 		Faults:      []fault.Code{fault.QuotaExceeded},
-	}
-	revokeToken = server.Operation{
-		Id: "revoke-token", Method: http.MethodDelete, Path: "/v1/tokens/{id}", Tag: "Tokens", Access: server.ForUsers,
-		Scope: server.AnyScope, Subject: "token", Status: http.StatusNoContent,
+	}, h.createToken)
+
+	server.RegisterSilent(tokens, server.Operation{
+		Id: "revoke-token", Route: "DELETE /v1/tokens/{id}",
 		Summary:     "End a token of yours at once",
 		Description: "Not one with a scope that the token of the request does not have.",
 		Faults:      []fault.Code{fault.TokenNotFound},
-	}
-	rotateToken = server.Operation{
-		Id: "rotate-token", Method: http.MethodPost, Path: "/v1/tokens/{id}/rotate", Tag: "Tokens", Access: server.ForUsers,
-		Scope: server.AnyScope, Subject: "token",
-		Summary: "Give a token of yours another secret", Faults: []fault.Code{fault.TokenNotFound, fault.InvalidTransition},
+	}, h.revokeToken)
+
+	server.Register(tokens, server.Operation{
+		Id: "rotate-token", Route: "POST /v1/tokens/{id}/rotate",
+		Summary:     "Give a token of yours another secret",
 		Description: "The answer holds it, this once. Id, name and scopes stay. The old secret ends at once, or after grace_seconds.",
-	}
-	listUserTokens = server.Operation{
-		Id: "list-user-tokens", Method: http.MethodGet, Path: "/v1/users/{id}/tokens", Tag: "Users", Access: server.ForAdmins,
-		Scope: account.ScopeUsers, Subject: "user",
-		Summary: "List a user's tokens, the oldest first", Faults: []fault.Code{fault.UserNotFound},
-	}
-	revokeUserToken = server.Operation{
-		Id: "revoke-user-token", Method: http.MethodDelete, Path: "/v1/users/{id}/tokens/{token}", Tag: "Users",
-		Access: server.ForAdmins, Scope: account.ScopeUsers, Subject: "user",
-		Status: http.StatusNoContent, Summary: "End a user's token at once",
-		Faults: []fault.Code{fault.UserNotFound, fault.TokenNotFound},
-	}
-)
+		Faults:      []fault.Code{fault.TokenNotFound, fault.InvalidTransition},
+	}, h.rotateToken)
+}
 
 func (h *handlers) listTokens(ctx context.Context, in *struct{ server.Paging }) (shape.Page[shape.Token], error) {
 	return h.tokensOf(ctx, server.Caller(ctx), in.Paging)
@@ -130,7 +123,7 @@ func (h *handlers) createToken(ctx context.Context, in *createTokenInput) (none 
 	made, err := h.Store.CreateToken(
 		ctx, account.Token{UserID: who.User.ID, Name: in.Body.Name, Scopes: in.Body.Scopes, ExpiresAt: ends}, secret,
 	)
-	return withSecret(who, made, secret), err
+	return server.Shown(made, err, withSecret(who, secret))
 }
 
 // eachOnce refuses a scope that is named twice. Huma's uniqueItems fails on a list whose items have no type that can be
@@ -144,10 +137,13 @@ func eachOnce(scopes []account.Scope) error {
 	return nil
 }
 
-func withSecret(who server.Principal, t account.Token, secret string) shape.Token {
-	body := tokenFrom(who, who.User.Role)(t)
-	body.Token = secret
-	return body
+// withSecret shows the caller a token of theirs that has just got this secret.
+func withSecret(who server.Principal, secret string) func(account.Token) shape.Token {
+	return func(t account.Token) shape.Token {
+		body := tokenFrom(who, who.User.Role)(t)
+		body.Token = secret
+		return body
+	}
 }
 
 // endOf gives when a token is to end: as asked, or as usual. It lasts no longer than the one of the request.
@@ -171,22 +167,21 @@ func endOf(who server.Principal, asked, usual *time.Time) (*time.Time, error) {
 
 // ownToken finds a token of the caller's that grants no more than the caller's current one.
 func (h *handlers) ownToken(ctx context.Context, id string) (account.Token, error) {
-	number := server.PathID(id)
 	who := server.PrincipalOf(ctx)
-	token, err := h.Store.TokenByID(ctx, who.User.ID, number)
+	token, err := h.Store.TokenByID(ctx, who.User.ID, server.PathID(id))
 	if err != nil {
 		return token, err
 	}
 	return token, who.Require(token.Grants(who.User.Role)...)
 }
 
-func (h *handlers) revokeToken(ctx context.Context, in *tokenInput) (struct{}, error) {
+func (h *handlers) revokeToken(ctx context.Context, in *tokenInput) error {
 	token, err := h.ownToken(ctx, in.ID)
 	if err != nil {
-		return struct{}{}, err
+		return err
 	}
 	user := server.Caller(ctx)
-	return struct{}{}, h.Store.RevokeToken(ctx, user.ID, token.ID, user.ID)
+	return h.Store.RevokeToken(ctx, user.ID, token.ID, user.ID)
 }
 
 func (h *handlers) rotateToken(ctx context.Context, in *rotateTokenInput) (none shape.Token, err error) {
@@ -212,27 +207,26 @@ func (h *handlers) rotateToken(ctx context.Context, in *rotateTokenInput) (none 
 
 	secret := account.NewToken()
 	rotated, err := h.Store.RotateToken(ctx, token, secret, time.Duration(asked.GraceSeconds)*time.Second)
-	return withSecret(who, rotated, secret), err
+	return server.Shown(rotated, err, withSecret(who, secret))
 }
 
 func (h *handlers) listUserTokens(ctx context.Context, in *userTokensInput) (none shape.Page[shape.Token], err error) {
-	id := server.PathID(in.ID)
-	user, err := h.Store.UserByID(ctx, id)
+	user, err := h.Store.UserByID(ctx, server.PathID(in.ID))
 	if err != nil {
 		return none, err
 	}
 	return h.tokensOf(ctx, user, in.Paging)
 }
 
-func (h *handlers) revokeUserToken(ctx context.Context, in *userTokenInput) (struct{}, error) {
+func (h *handlers) revokeUserToken(ctx context.Context, in *userTokenInput) error {
 	user, err := server.UserID(in.ID)
 	if err != nil {
-		return struct{}{}, err
+		return err
 	}
 	if err := h.Store.RevokeToken(ctx, user, server.PathID(in.Token), server.Caller(ctx).ID); err != nil {
-		return struct{}{}, err
+		return err
 	}
 
-	h.Audit(ctx, server.Caller(ctx), revokeUserToken, in.ID, account.OutcomeDone)
-	return struct{}{}, nil
+	h.Done(ctx, in.ID)
+	return nil
 }

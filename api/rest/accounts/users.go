@@ -89,39 +89,6 @@ type listUsersInput struct {
 
 type userInput struct{ UserPath }
 
-var (
-	createUser = server.Operation{
-		Id: "create-user", Method: http.MethodPost, Path: "/v1/users", Tag: "Users", Access: server.ForAdmins,
-		Scope: account.ScopeUsers, Subject: "user",
-		Summary: "Add a user, who is ACTIVE at once", Status: http.StatusCreated, Faults: []fault.Code{fault.UserExists},
-		Description: "The answer holds the user's API token, this once. It grants no scope that the token of the request does not have.",
-	}
-	listUsers = server.Operation{
-		Id: "list-users", Method: http.MethodGet, Path: "/v1/users", Tag: "Users", Access: server.ForAdmins,
-		Scope:   account.ScopeUsers,
-		Summary: "List users, the oldest first",
-	}
-	getUser = server.Operation{
-		Id: "get-user", Method: http.MethodGet, Path: "/v1/users/{id}", Tag: "Users", Access: server.ForAdmins,
-		Scope: account.ScopeUsers, Subject: "user",
-		Summary: "Get a user", Faults: []fault.Code{fault.UserNotFound},
-	}
-	changeUser = server.Operation{
-		Id: "change-user", Method: http.MethodPatch, Path: "/v1/users/{id}", Tag: "Users", Access: server.ForAdmins,
-		Scope: account.ScopeUsers, Subject: "user",
-		Summary:     "Approve, block, promote or rename a user",
-		Faults:      []fault.Code{fault.UserNotFound, fault.OwnAccess, fault.LastAdmin},
-		Description: "What is left out stays. Administrators cannot take their own role or status away, and one is always left.",
-	}
-	renewToken = server.Operation{
-		Id: "renew-user-token", Method: http.MethodPost, Path: "/v1/users/{id}/token", Tag: "Users", Access: server.ForAdmins,
-		Scope: account.ScopeUsers, Subject: "user",
-		Summary: "Give a user a new API token", Faults: []fault.Code{fault.UserNotFound},
-		Description: "The answer holds the token, this once; it grants all that the user's role allows, and so must the token of the request. " +
-			"It replaces the one that was made with the user, or by this operation before; other tokens of the user stay.",
-	}
-)
-
 // handlers answer the operations of users and tokens.
 type handlers struct {
 	*server.Server
@@ -132,19 +99,66 @@ type handlers struct {
 func Register(s *server.Server, workloads []service.Workload) {
 	h := &handlers{Server: s, workloads: workloads}
 
-	server.Register(s, createUser, h.createUser)
-	server.Register(s, listUsers, h.listUsers)
-	server.Register(s, getUser, h.getUser)
-	server.Register(s, changeUser, h.changeUser)
-	server.Register(s, renewToken, h.renewToken)
-	server.Register(s, forgetUser, h.forgetUser)
+	h.registerUsers()
+	h.registerTokens()
+}
 
-	server.Register(s, listTokens, h.listTokens)
-	server.Register(s, createToken, h.createToken)
-	server.Register(s, revokeToken, h.revokeToken)
-	server.Register(s, rotateToken, h.rotateToken)
-	server.Register(s, listUserTokens, h.listUserTokens)
-	server.Register(s, revokeUserToken, h.revokeUserToken)
+// registerUsers adds the operations of users.
+func (h *handlers) registerUsers() {
+	users := server.Group{
+		Server: h.Server, Tag: "Users", Access: server.ForAdmins, Scope: account.ScopeUsers, Subject: "user",
+	}
+
+	server.Register(users, server.Operation{
+		Id: "create-user", Route: "POST /v1/users", Status: http.StatusCreated,
+		Summary:     "Add a user, who is ACTIVE at once",
+		Description: "The answer holds the user's API token, this once. It grants no scope that the token of the request does not have.",
+		Faults:      []fault.Code{fault.UserExists},
+	}, h.createUser)
+
+	server.Register(users, server.Operation{
+		Id: "list-users", Route: "GET /v1/users",
+		Summary: "List users, the oldest first",
+	}, h.listUsers)
+
+	server.Register(users, server.Operation{
+		Id: "get-user", Route: "GET /v1/users/{id}",
+		Summary: "Get a user", Faults: []fault.Code{fault.UserNotFound},
+	}, h.getUser)
+
+	server.Register(users, server.Operation{
+		Id: "change-user", Route: "PATCH /v1/users/{id}",
+		Summary:     "Approve, block, promote or rename a user",
+		Description: "What is left out stays. Administrators cannot take their own role or status away, and one is always left.",
+		Faults:      []fault.Code{fault.UserNotFound, fault.OwnAccess, fault.LastAdmin},
+	}, h.changeUser)
+
+	server.Register(users, server.Operation{
+		Id: "renew-user-token", Route: "POST /v1/users/{id}/token",
+		Summary: "Give a user a new API token",
+		Description: "The answer holds the token, this once; it grants all that the user's role allows, and so must the token of the request. " +
+			"It replaces the one that was made with the user, or by this operation before; other tokens of the user stay.",
+		Faults: []fault.Code{fault.UserNotFound},
+	}, h.renewToken)
+
+	server.Register(users, server.Operation{
+		Id: "forget-user", Route: "POST /v1/users/{id}/forget",
+		Summary: "Make a person anonymous for good",
+		Description: "Name, Telegram account, tokens, conversations, notices, memberships, links and comments on tasks are deleted at once; the user is BLOCKED and " +
+			"cannot be changed any more. Live deliveries and downloads are cancelled, tasks in work are NEW again. Titles, and what proves where money went, stay. " +
+			"When Temporal is away the record has forgotten and the answer is an error: the same request again ends what runs. Once more changes nothing.",
+		Faults: []fault.Code{fault.UserNotFound, fault.OwnAccess, fault.LastAdmin},
+	}, h.forgetUser)
+
+	server.Register(users, server.Operation{
+		Id: "list-user-tokens", Route: "GET /v1/users/{id}/tokens",
+		Summary: "List a user's tokens, the oldest first", Faults: []fault.Code{fault.UserNotFound},
+	}, h.listUserTokens)
+
+	server.RegisterSilent(users, server.Operation{
+		Id: "revoke-user-token", Route: "DELETE /v1/users/{id}/tokens/{token}",
+		Summary: "End a user's token at once", Faults: []fault.Code{fault.UserNotFound, fault.TokenNotFound},
+	}, h.revokeUserToken)
 }
 
 func (h *handlers) createUser(ctx context.Context, in *createUserInput) (none shape.User, err error) {
@@ -161,7 +175,7 @@ func (h *handlers) createUser(ctx context.Context, in *createUserInput) (none sh
 		return none, err
 	}
 
-	h.Audit(ctx, server.Caller(ctx), createUser, shape.ID(user.ID), account.OutcomeDone)
+	h.Done(ctx, shape.ID(user.ID))
 	return userWithToken(user, token), nil
 }
 
@@ -210,9 +224,8 @@ func (h *handlers) listUsers(ctx context.Context, in *listUsersInput) (shape.Pag
 }
 
 func (h *handlers) getUser(ctx context.Context, in *userInput) (shape.User, error) {
-	id := server.PathID(in.ID)
-	user, err := h.Store.UserByID(ctx, id)
-	return userFrom(user), err
+	user, err := h.Store.UserByID(ctx, server.PathID(in.ID))
+	return server.Shown(user, err, userFrom)
 }
 
 func (h *handlers) changeUser(ctx context.Context, in *changeUserInput) (none shape.User, err error) {
@@ -243,7 +256,7 @@ func (h *handlers) changeUser(ctx context.Context, in *changeUserInput) (none sh
 		return none, err
 	}
 
-	h.Audit(ctx, admin, changeUser, in.ID, account.OutcomeDone)
+	h.Done(ctx, in.ID)
 	return userFrom(user), nil
 }
 
@@ -262,7 +275,7 @@ func (h *handlers) renewToken(ctx context.Context, in *userInput) (none shape.Us
 		return none, err
 	}
 
-	h.Audit(ctx, server.Caller(ctx), renewToken, in.ID, account.OutcomeDone)
+	h.Done(ctx, in.ID)
 	return userWithToken(user, token), nil
 }
 

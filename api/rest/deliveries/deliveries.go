@@ -40,41 +40,6 @@ type deliveryInput struct {
 	ID string `path:"id" example:"17" doc:"The id of a delivery"`
 }
 
-var (
-	createDelivery = server.Operation{
-		Id: "create-delivery", Method: http.MethodPost, Path: "/v1/deliveries", Tag: "Deliveries", Access: server.ForUsers,
-		Scope:   lifecycle.DeliveryScope,
-		Summary: "Ask for a file to be sent to your Telegram chat", Status: http.StatusCreated, Also: http.StatusOK,
-		Description: "201 when this made a delivery, 200 when the same key and file had made it before.",
-		Faults: []fault.Code{
-			fault.IdempotencyKey, fault.FileNotFound, fault.FileIsFolder, fault.FileEmpty, fault.FileTooBig,
-			fault.NoTelegramChat, fault.QuotaExceeded,
-		},
-	}
-	listDeliveries = server.Operation{
-		Id: "list-deliveries", Method: http.MethodGet, Path: "/v1/deliveries", Tag: "Deliveries", Access: server.ForUsers,
-		Scope:   account.ScopeRead,
-		Summary: "List deliveries, the newest first", Description: "Your own; everybody's for an administrator.",
-	}
-	getDelivery = server.Operation{
-		Id: "get-delivery", Method: http.MethodGet, Path: "/v1/deliveries/{id}", Tag: "Deliveries", Access: server.ForUsers,
-		Scope: account.ScopeRead, Subject: "delivery",
-		Summary: "Get a delivery", Faults: []fault.Code{fault.DeliveryNotFound},
-	}
-	listDeliveryEvents = server.Operation{
-		Id: "list-delivery-events", Method: http.MethodGet, Path: "/v1/deliveries/{id}/events", Tag: "Deliveries",
-		Access: server.ForUsers, Scope: account.ScopeRead, Subject: "delivery",
-		Summary: "What happened to a delivery, from the beginning", Faults: []fault.Code{fault.DeliveryNotFound},
-	}
-	cancelDelivery = server.Operation{
-		Id: "cancel-delivery", Method: http.MethodPost, Path: "/v1/deliveries/{id}/cancel", Tag: "Deliveries",
-		Access: server.ForUsers, Scope: lifecycle.DeliveryScope, Subject: "delivery",
-		Summary:     "Stop a delivery",
-		Description: "Answers with the delivery as it ended. When the stream needs longer to stop, it is still live in the answer, with `cancel_requested`.",
-		Faults:      []fault.Code{fault.DeliveryNotFound, fault.InvalidTransition, fault.TemporalUnavailable},
-	}
-)
-
 // handlers answer the operations of deliveries and of the shared folder.
 type handlers struct {
 	*server.Server
@@ -91,23 +56,60 @@ func Register(s *server.Server, deliveries *service.Deliveries, files *catalog.C
 		return err
 	})
 
-	server.RegisterRaw(s, createDelivery, h.createDelivery)
-	server.Register(s, listDeliveries, h.listDeliveries)
-	server.Register(s, getDelivery, h.getDelivery)
-	server.Register(s, listDeliveryEvents, h.listDeliveryEvents)
-	server.Register(s, cancelDelivery, h.cancelDelivery)
+	h.registerDeliveries()
 
-	server.Register(s, server.Operation{
-		Id: "list-files", Method: http.MethodGet, Path: "/v1/files", Tag: "Files", Access: server.ForUsers,
-		Scope:   account.ScopeFiles,
+	shared := server.Group{Server: s, Tag: "Files", Access: server.ForUsers, Scope: account.ScopeFiles}
+	server.Register(shared, server.Operation{
+		Id: "list-files", Route: "GET /v1/files",
 		Summary: "Browse the shared folder, or search it",
 		Description: "Folders stand before files, except in a folder of more than 1,000 entries: that one is in the order of names alone. " +
 			"Give either `path` or `q`.",
 		Faults: []fault.Code{
-			fault.FileNotFound, fault.YandexUnavailable, fault.YandexUnreachable, fault.YandexTimeout, fault.YandexUnauthorized,
-			fault.YandexRateLimited,
+			fault.FileNotFound, fault.YandexUnavailable, fault.YandexUnreachable, fault.YandexTimeout,
+			fault.YandexUnauthorized, fault.YandexRateLimited,
 		},
 	}, h.listFiles)
+}
+
+// registerDeliveries adds the operations of deliveries.
+func (h *handlers) registerDeliveries() {
+	deliveries := server.Group{
+		Server: h.Server, Tag: "Deliveries", Access: server.ForUsers, Scope: account.ScopeRead, Subject: "delivery",
+	}
+
+	server.RegisterRaw(deliveries, server.Operation{
+		Id: "create-delivery", Route: "POST /v1/deliveries", Scope: lifecycle.DeliveryScope,
+		Status: http.StatusCreated, Also: http.StatusOK,
+		Summary:     "Ask for a file to be sent to your Telegram chat",
+		Description: "201 when this made a delivery, 200 when the same key and file had made it before.",
+		Faults: []fault.Code{
+			fault.IdempotencyKey, fault.FileNotFound, fault.FileIsFolder, fault.FileEmpty, fault.FileTooBig,
+			fault.NoTelegramChat, fault.QuotaExceeded,
+		},
+	}, h.createDelivery)
+
+	server.Register(deliveries, server.Operation{
+		Id: "list-deliveries", Route: "GET /v1/deliveries",
+		Summary:     "List deliveries, the newest first",
+		Description: "Your own; everybody's for an administrator.",
+	}, h.listDeliveries)
+
+	server.Register(deliveries, server.Operation{
+		Id: "get-delivery", Route: "GET /v1/deliveries/{id}",
+		Summary: "Get a delivery", Faults: []fault.Code{fault.DeliveryNotFound},
+	}, h.getDelivery)
+
+	server.Register(deliveries, server.Operation{
+		Id: "list-delivery-events", Route: "GET /v1/deliveries/{id}/events",
+		Summary: "What happened to a delivery, from the beginning", Faults: []fault.Code{fault.DeliveryNotFound},
+	}, h.listDeliveryEvents)
+
+	server.Register(deliveries, server.Operation{
+		Id: "cancel-delivery", Route: "POST /v1/deliveries/{id}/cancel", Scope: lifecycle.DeliveryScope,
+		Summary:     "Stop a delivery",
+		Description: "Answers with the delivery as it ended. When the stream needs longer to stop, it is still live in the answer, with `cancel_requested`.",
+		Faults:      []fault.Code{fault.DeliveryNotFound, fault.InvalidTransition, fault.TemporalUnavailable},
+	}, h.cancelDelivery)
 }
 
 func (h *handlers) createDelivery(ctx context.Context, in *createDeliveryInput) (*server.Made[shape.Delivery], error) {
@@ -144,52 +146,46 @@ func (h *handlers) listDeliveries(ctx context.Context, in *listDeliveriesInput) 
 			places, err = h.places(ctx, jobs...)
 		}
 		return jobs, err
-	}, func(j delivery.Job) int64 { return j.ID }, func(j delivery.Job) shape.Delivery { return h.deliveryFrom(user, j, places) })
+	}, func(j delivery.Job) int64 { return j.ID }, func(j delivery.Job) shape.Delivery {
+		return h.deliveryFor(user, places)(j)
+	})
 }
 
 func (h *handlers) getDelivery(ctx context.Context, in *deliveryInput) (none shape.Delivery, err error) {
-	job, err := h.findDelivery(ctx, getDelivery, in.ID)
+	job, err := h.findDelivery(ctx, in.ID)
 	if err != nil {
 		return none, err
 	}
-	body, err := h.deliveryOf(ctx, server.Caller(ctx), job)
-	return body, err
+	return h.deliveryOf(ctx, server.Caller(ctx), job)
 }
 
 func (h *handlers) listDeliveryEvents(
 	ctx context.Context, in *deliveryInput,
 ) (none shape.Page[shape.History], err error) {
-	job, err := h.findDelivery(ctx, listDeliveryEvents, in.ID)
+	job, err := h.findDelivery(ctx, in.ID)
 	if err != nil {
 		return none, err
 	}
-	events, err := h.Store.EventsOf(ctx, lifecycle.WorkloadDelivery, shape.ID(job.ID))
-	return server.PageOf("", len(events), events, nil, server.HistoryFrom), err
+	return h.Events(ctx, lifecycle.WorkloadDelivery, job.ID)
 }
 
 func (h *handlers) cancelDelivery(ctx context.Context, in *deliveryInput) (none shape.Delivery, err error) {
 	user := server.Caller(ctx)
-	job, err := h.findDelivery(ctx, cancelDelivery, in.ID)
+	job, err := h.deliveries.Cancel(ctx, user, server.PathID(in.ID))
 	if err != nil {
-		return none, err
-	}
-	if job, err = h.deliveries.Cancel(ctx, user, job.ID); err != nil {
-		return none, err
+		return none, h.Refusal(ctx, in.ID, err)
 	}
 
 	if job.UserID != user.ID {
-		h.Audit(ctx, user, cancelDelivery, in.ID, account.OutcomeDone)
+		h.Done(ctx, in.ID)
 	}
-
-	body, err := h.deliveryOf(ctx, user, job)
-	return body, err
+	return h.deliveryOf(ctx, user, job)
 }
 
-// findDelivery gives a delivery that the caller may see. To reach for another's is audited, though it is answered as if
-// there were none.
-func (h *handlers) findDelivery(ctx context.Context, op server.Operation, id string) (delivery.Job, error) {
+// findDelivery gives a delivery that the caller may see.
+func (h *handlers) findDelivery(ctx context.Context, id string) (delivery.Job, error) {
 	job, err := h.deliveries.Find(ctx, server.Caller(ctx), server.PathID(id))
-	return job, h.Refusal(ctx, op, id, err)
+	return job, h.Refusal(ctx, id, err)
 }
 
 // places finds the places in line of those jobs that wait.
@@ -208,25 +204,28 @@ func (h *handlers) places(ctx context.Context, jobs ...delivery.Job) (map[int64]
 
 func (h *handlers) deliveryOf(ctx context.Context, user account.User, job delivery.Job) (shape.Delivery, error) {
 	places, err := h.places(ctx, job)
-	return h.deliveryFrom(user, job, places), err
+	return server.Shown(job, err, h.deliveryFor(user, places))
 }
 
-func (h *handlers) deliveryFrom(user account.User, j delivery.Job, places map[int64]int) shape.Delivery {
-	body := shape.Delivery{
-		ID: shape.ID(j.ID), UserID: shape.ID(j.UserID), State: j.State, Attempt: j.Attempt,
-		FileID: shape.ID(j.FileID), FileName: j.FileName, Size: j.Size, BytesSent: j.BytesSent,
-		LastError: shape.Optional(j.LastError), Source: j.Source, MessageID: shape.OptionalID(j.MessageID),
-		CancelRequested: j.CancelRequestedAt != nil, AllowedActions: service.DeliveryActions(user, j),
-		WorkflowID: j.WorkflowID(),
-		DeadlineAt: h.deliveries.Limits.Deadline(j), CreatedAt: j.CreatedAt.UTC(), UpdatedAt: j.UpdatedAt.UTC(),
-	}
+// deliveryFor shows deliveries, of which some have places in line, to a user.
+func (h *handlers) deliveryFor(user account.User, places map[int64]int) func(delivery.Job) shape.Delivery {
+	return func(j delivery.Job) shape.Delivery {
+		body := shape.Delivery{
+			ID: shape.ID(j.ID), UserID: shape.ID(j.UserID), State: j.State, Attempt: j.Attempt,
+			FileID: shape.ID(j.FileID), FileName: j.FileName, Size: j.Size, BytesSent: j.BytesSent,
+			LastError: shape.Optional(j.LastError), Source: j.Source, MessageID: shape.OptionalID(j.MessageID),
+			CancelRequested: j.CancelRequestedAt != nil, AllowedActions: service.DeliveryActions(user, j),
+			WorkflowID: j.WorkflowID(),
+			DeadlineAt: h.deliveries.Limits.Deadline(j), CreatedAt: j.CreatedAt.UTC(), UpdatedAt: j.UpdatedAt.UTC(),
+		}
 
-	if place, waits := places[j.ID]; waits {
-		body.PlaceInLine = &place
-	}
+		if place, waits := places[j.ID]; waits {
+			body.PlaceInLine = &place
+		}
 
-	if j.State == lifecycle.DeliveryQueued {
-		body.NextAttemptAt = shape.OptionalTime(j.NextAttemptAt)
+		if j.State == lifecycle.DeliveryQueued {
+			body.NextAttemptAt = shape.OptionalTime(j.NextAttemptAt)
+		}
+		return body
 	}
-	return body
 }

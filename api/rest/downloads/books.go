@@ -40,35 +40,41 @@ type markMediumInput struct {
 	} `nameHint:"MediumMark"`
 }
 
-var (
-	createBook = server.Operation{
-		Id: "create-book", Method: http.MethodPost, Path: "/v1/books", Tag: "Books", Access: server.ForUsers,
-		Scope:   lifecycle.DownloadScope,
-		Summary: "Add a book to the library", Status: http.StatusCreated, Faults: []fault.Code{fault.QuotaExceeded},
+// registerBooks adds the operations of books.
+func (h *handlers) registerBooks() {
+	books := server.Group{
+		Server: h.Server, Tag: "Books", Access: server.ForUsers, Scope: account.ScopeRead, Subject: "book",
+	}
+
+	server.Register(books, server.Operation{
+		Id: "create-book", Route: "POST /v1/books", Scope: lifecycle.DownloadScope, Status: http.StatusCreated,
+		Summary:     "Add a book to the library",
 		Description: "It stands in the Archive until a download has brought one of its media.",
-	}
-	listBooks = server.Operation{
-		Id: "list-books", Method: http.MethodGet, Path: "/v1/books", Tag: "Books", Access: server.ForUsers,
-		Scope:   account.ScopeRead,
-		Summary: "List the books, the newest first, or search them", Description: "The library is everybody's.",
-	}
-	getBook = server.Operation{
-		Id: "get-book", Method: http.MethodGet, Path: "/v1/books/{id}", Tag: "Books", Access: server.ForUsers,
-		Scope: account.ScopeRead, Subject: "book",
+		Faults:      []fault.Code{fault.QuotaExceeded},
+	}, h.createBook)
+
+	server.Register(books, server.Operation{
+		Id: "list-books", Route: "GET /v1/books",
+		Summary:     "List the books, the newest first, or search them",
+		Description: "The library is everybody's.",
+	}, h.listBooks)
+
+	server.Register(books, server.Operation{
+		Id: "get-book", Route: "GET /v1/books/{id}",
 		Summary: "Get a book", Faults: []fault.Code{fault.BookNotFound},
-	}
-	markMedium = server.Operation{
-		Id: "mark-medium", Method: http.MethodPost, Path: "/v1/books/{id}/media/{media_type}/mark", Tag: "Books",
-		Access: server.ForAdmins, Scope: account.ScopeOperate, Subject: "book",
+	}, h.getBook)
+
+	server.Register(books, server.Operation{
+		Id: "mark-medium", Route: "POST /v1/books/{id}/media/{media_type}/mark", Access: server.ForAdmins, Scope: account.ScopeOperate,
 		Summary:     "Mark a medium of a book as deleted or missing",
 		Description: "No file is touched. Without an available medium the book goes back to the Archive, and a new download of the medium may start.",
 		Faults:      []fault.Code{fault.BookNotFound, fault.NotFound},
-	}
-)
+	}, h.markMedium)
+}
 
 func (h *handlers) createBook(ctx context.Context, in *createBookInput) (shape.Book, error) {
 	book, err := h.downloads.CreateBook(ctx, server.Caller(ctx), in.Body.Title, in.Body.Author, in.Key)
-	return bookFor(server.Caller(ctx))(book), err
+	return server.Shown(book, err, bookFor(server.Caller(ctx)))
 }
 
 func (h *handlers) listBooks(ctx context.Context, in *listBooksInput) (shape.Page[shape.Book], error) {
@@ -80,18 +86,16 @@ func (h *handlers) listBooks(ctx context.Context, in *listBooksInput) (shape.Pag
 }
 
 func (h *handlers) getBook(ctx context.Context, in *bookInput) (shape.Book, error) {
-	id := server.PathID(in.ID)
-	book, err := h.downloads.Book(ctx, id)
-	return bookFor(server.Caller(ctx))(book), err
+	book, err := h.downloads.Book(ctx, server.PathID(in.ID))
+	return server.Shown(book, err, bookFor(server.Caller(ctx)))
 }
 
 func (h *handlers) markMedium(ctx context.Context, in *markMediumInput) (none shape.Book, err error) {
-	id := server.PathID(in.ID)
-	book, err := h.downloads.MarkMedium(ctx, server.Caller(ctx), id, in.MediaType, in.Body.Status)
+	book, err := h.downloads.MarkMedium(ctx, server.Caller(ctx), server.PathID(in.ID), in.MediaType, in.Body.Status)
 	if err != nil {
 		return none, err
 	}
-	h.Audit(ctx, server.Caller(ctx), markMedium, in.ID, account.OutcomeDone)
+	h.Done(ctx, in.ID)
 	return bookFor(server.Caller(ctx))(book), nil
 }
 

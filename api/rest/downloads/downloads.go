@@ -43,46 +43,6 @@ type cancelDownloadInput struct {
 	} `nameHint:"DownloadCancel"`
 }
 
-var (
-	createDownload = server.Operation{
-		Id: "create-download", Method: http.MethodPost, Path: "/v1/downloads", Tag: "Downloads", Access: server.ForUsers,
-		Scope:   lifecycle.DownloadScope,
-		Summary: "Ask for a torrent to be downloaded for a book", Status: http.StatusCreated, Also: http.StatusOK,
-		Description: "201 when this made a download, 200 with the one that is active already for the same book and medium of yours, or that the same " +
-			"key was answered with before. " +
-			"While qBittorrent cannot be reached a new one waits.",
-		Faults: []fault.Code{fault.BookNotFound, fault.ProviderUnavailable, fault.QuotaExceeded},
-	}
-	listDownloads = server.Operation{
-		Id: "list-downloads", Method: http.MethodGet, Path: "/v1/downloads", Tag: "Downloads", Access: server.ForUsers,
-		Scope:   account.ScopeRead,
-		Summary: "List downloads, the newest first", Description: "Your own; everybody's for an administrator.",
-	}
-	getDownload = server.Operation{
-		Id: "get-download", Method: http.MethodGet, Path: "/v1/downloads/{id}", Tag: "Downloads", Access: server.ForUsers,
-		Scope: account.ScopeRead, Subject: "download",
-		Summary: "Get a download", Faults: []fault.Code{fault.DownloadNotFound},
-	}
-	listDownloadEvents = server.Operation{
-		Id: "list-download-events", Method: http.MethodGet, Path: "/v1/downloads/{id}/events", Tag: "Downloads",
-		Access: server.ForUsers, Scope: account.ScopeRead, Subject: "download",
-		Summary: "What happened to a download, from the beginning", Faults: []fault.Code{fault.DownloadNotFound},
-	}
-	cancelDownload = server.Operation{
-		Id: "cancel-download", Method: http.MethodPost, Path: "/v1/downloads/{id}/cancel", Tag: "Downloads",
-		Access: server.ForUsers,
-		Scope:  lifecycle.DownloadScope, Subject: "download",
-		Summary: "End a download, and remove its torrent unless another download needs it",
-		Description: "Answers once the torrent is known to be gone. When qBittorrent cannot be reached now that is a 503: the wish is kept and tried " +
-			"until it is confirmed. When it only takes long, the download is still active in the answer, with `cancel_requested`.",
-		Faults: []fault.Code{
-			fault.DownloadNotFound, fault.InvalidTransition, fault.ProviderUnavailable, fault.ProviderUnauthorized,
-			fault.ProviderRejected,
-			fault.TemporalUnavailable,
-		},
-	}
-)
-
 // handlers answer the operations of downloads and books.
 type handlers struct {
 	*server.Server
@@ -98,16 +58,52 @@ func Register(s *server.Server, downloads *service.Downloads) {
 		return err
 	})
 
-	server.RegisterRaw(s, createDownload, h.createDownload)
-	server.Register(s, listDownloads, h.listDownloads)
-	server.Register(s, getDownload, h.getDownload)
-	server.Register(s, listDownloadEvents, h.listDownloadEvents)
-	server.Register(s, cancelDownload, h.cancelDownload)
+	h.registerDownloads()
+	h.registerBooks()
+}
 
-	server.Register(s, createBook, h.createBook)
-	server.Register(s, listBooks, h.listBooks)
-	server.Register(s, getBook, h.getBook)
-	server.Register(s, markMedium, h.markMedium)
+// registerDownloads adds the operations of downloads.
+func (h *handlers) registerDownloads() {
+	downloads := server.Group{
+		Server: h.Server, Tag: "Downloads", Access: server.ForUsers, Scope: account.ScopeRead, Subject: "download",
+	}
+
+	server.RegisterRaw(downloads, server.Operation{
+		Id: "create-download", Route: "POST /v1/downloads", Scope: lifecycle.DownloadScope,
+		Status: http.StatusCreated, Also: http.StatusOK,
+		Summary: "Ask for a torrent to be downloaded for a book",
+		Description: "201 when this made a download, 200 with the one that is active already for the same book and medium of yours, or that the same " +
+			"key was answered with before. " +
+			"While qBittorrent cannot be reached a new one waits.",
+		Faults: []fault.Code{fault.BookNotFound, fault.ProviderUnavailable, fault.QuotaExceeded},
+	}, h.createDownload)
+
+	server.Register(downloads, server.Operation{
+		Id: "list-downloads", Route: "GET /v1/downloads",
+		Summary:     "List downloads, the newest first",
+		Description: "Your own; everybody's for an administrator.",
+	}, h.listDownloads)
+
+	server.Register(downloads, server.Operation{
+		Id: "get-download", Route: "GET /v1/downloads/{id}",
+		Summary: "Get a download", Faults: []fault.Code{fault.DownloadNotFound},
+	}, h.getDownload)
+
+	server.Register(downloads, server.Operation{
+		Id: "list-download-events", Route: "GET /v1/downloads/{id}/events",
+		Summary: "What happened to a download, from the beginning", Faults: []fault.Code{fault.DownloadNotFound},
+	}, h.listDownloadEvents)
+
+	server.Register(downloads, server.Operation{
+		Id: "cancel-download", Route: "POST /v1/downloads/{id}/cancel", Scope: lifecycle.DownloadScope,
+		Summary: "End a download, and remove its torrent unless another download needs it",
+		Description: "Answers once the torrent is known to be gone. When qBittorrent cannot be reached now that is a 503: the wish is kept and tried " +
+			"until it is confirmed. When it only takes long, the download is still active in the answer, with `cancel_requested`.",
+		Faults: []fault.Code{
+			fault.DownloadNotFound, fault.InvalidTransition, fault.ProviderUnavailable, fault.ProviderUnauthorized,
+			fault.ProviderRejected, fault.TemporalUnavailable,
+		},
+	}, h.cancelDownload)
 }
 
 func (h *handlers) createDownload(ctx context.Context, in *createDownloadInput) (*server.Made[shape.Download], error) {
@@ -123,7 +119,10 @@ func (h *handlers) createDownload(ctx context.Context, in *createDownloadInput) 
 	if fault.CodeOf(err) == fault.BookNotFound {
 		err = fault.As(err).WithField("book_id")
 	}
-	return server.MadeOf(h.downloadFrom(user, job), created), err
+	if err != nil {
+		return nil, err
+	}
+	return server.MadeOf(h.downloadFor(user)(job), created), nil
 }
 
 func (h *handlers) listDownloads(
@@ -137,61 +136,58 @@ func (h *handlers) listDownloads(
 	return server.ListOf(in.Paging, downloadsCursor, func(before int64, limit int) ([]download.Download, error) {
 		filter.Before, filter.Limit = before, limit
 		return h.downloads.List(ctx, user, filter)
-	}, func(d download.Download) int64 { return d.ID }, func(d download.Download) shape.Download { return h.downloadFrom(user, d) })
+	}, func(d download.Download) int64 { return d.ID }, h.downloadFor(user))
 }
 
 func (h *handlers) getDownload(ctx context.Context, in *downloadInput) (shape.Download, error) {
-	job, err := h.findDownload(ctx, getDownload, in.ID)
-	return h.downloadFrom(server.Caller(ctx), job), err
+	job, err := h.findDownload(ctx, in.ID)
+	return server.Shown(job, err, h.downloadFor(server.Caller(ctx)))
 }
 
 func (h *handlers) listDownloadEvents(
 	ctx context.Context, in *downloadInput,
 ) (none shape.Page[shape.History], err error) {
-	job, err := h.findDownload(ctx, listDownloadEvents, in.ID)
+	job, err := h.findDownload(ctx, in.ID)
 	if err != nil {
 		return none, err
 	}
-	events, err := h.Store.EventsOf(ctx, lifecycle.WorkloadDownload, shape.ID(job.ID))
-	return server.PageOf("", len(events), events, nil, server.HistoryFrom), err
+	return h.Events(ctx, lifecycle.WorkloadDownload, job.ID)
 }
 
 func (h *handlers) cancelDownload(ctx context.Context, in *cancelDownloadInput) (none shape.Download, err error) {
 	user := server.Caller(ctx)
-	job, err := h.findDownload(ctx, cancelDownload, in.ID)
-	if err != nil {
-		return none, err
-	}
-
 	keepFiles := in.Body != nil && in.Body.KeepFiles
-	if job, err = h.downloads.Cancel(ctx, user, job.ID, keepFiles); err != nil {
-		return none, err
+	job, err := h.downloads.Cancel(ctx, user, server.PathID(in.ID), keepFiles)
+	if err != nil {
+		return none, h.Refusal(ctx, in.ID, err)
 	}
 
 	if job.UserID != user.ID {
-		h.Audit(ctx, user, cancelDownload, in.ID, account.OutcomeDone)
+		h.Done(ctx, in.ID)
 	}
-	return h.downloadFrom(user, job), nil
+	return h.downloadFor(user)(job), nil
 }
 
-// findDownload gives a download that the caller may see. To reach for another's is audited, though it is answered as if
-// there were none.
-func (h *handlers) findDownload(ctx context.Context, op server.Operation, id string) (download.Download, error) {
+// findDownload gives a download that the caller may see.
+func (h *handlers) findDownload(ctx context.Context, id string) (download.Download, error) {
 	job, err := h.downloads.Get(ctx, server.Caller(ctx), server.PathID(id))
-	return job, h.Refusal(ctx, op, id, err)
+	return job, h.Refusal(ctx, id, err)
 }
 
-func (h *handlers) downloadFrom(user account.User, d download.Download) shape.Download {
-	return shape.Download{
-		ID: shape.ID(d.ID), UserID: shape.ID(d.UserID), BookID: shape.ID(d.BookID), BookTitle: d.BookTitle,
-		MediaType: d.MediaType,
-		Status:    d.State, Source: d.Source, SourceURL: d.SourceURL, ExternalJobID: d.ExternalJobID,
-		Progress: d.Progress, Size: d.Size, Speed: d.Speed, ETASeconds: d.ETA,
-		FailureReason: d.FailureReason, LastError: shape.Optional(d.LastError), Attention: shape.Optional(d.Attention),
-		CancelRequested: d.CancelRequestedAt != nil, AllowedActions: service.DownloadActions(user, d),
-		WorkflowID: d.WorkflowID(),
-		CreatedAt:  d.CreatedAt.UTC(), UpdatedAt: d.UpdatedAt.UTC(), CompletedAt: shape.OptionalTime(d.CompletedAt),
-		FirstNotFoundAt: shape.OptionalTime(d.FirstNotFoundAt),
-		DeadlineAt:      h.downloads.Deadline(d),
+// downloadFor shows downloads to a user.
+func (h *handlers) downloadFor(user account.User) func(download.Download) shape.Download {
+	return func(d download.Download) shape.Download {
+		return shape.Download{
+			ID: shape.ID(d.ID), UserID: shape.ID(d.UserID), BookID: shape.ID(d.BookID), BookTitle: d.BookTitle,
+			MediaType: d.MediaType,
+			Status:    d.State, Source: d.Source, SourceURL: d.SourceURL, ExternalJobID: d.ExternalJobID,
+			Progress: d.Progress, Size: d.Size, Speed: d.Speed, ETASeconds: d.ETA,
+			FailureReason: d.FailureReason, LastError: shape.Optional(d.LastError), Attention: shape.Optional(d.Attention),
+			CancelRequested: d.CancelRequestedAt != nil, AllowedActions: service.DownloadActions(user, d),
+			WorkflowID: d.WorkflowID(),
+			CreatedAt:  d.CreatedAt.UTC(), UpdatedAt: d.UpdatedAt.UTC(), CompletedAt: shape.OptionalTime(d.CompletedAt),
+			FirstNotFoundAt: shape.OptionalTime(d.FirstNotFoundAt),
+			DeadlineAt:      h.downloads.Deadline(d),
+		}
 	}
 }

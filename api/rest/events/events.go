@@ -66,9 +66,9 @@ type handlers struct {
 func Register(s *server.Server, events *feed.Feed) {
 	h := &handlers{s, events}
 	schema := server.SchemaOf[shape.Event](s)
-	server.RegisterRaw(s, server.Operation{
-		Id: "stream-events", Method: http.MethodGet, Path: "/v1/events", Tag: "Events", Access: server.ForUsers,
-		Scope: account.ScopeRead, Stream: true,
+	group := server.Group{Server: s, Tag: "Events", Access: server.ForUsers, Scope: account.ScopeRead}
+	server.RegisterRaw(group, server.Operation{
+		Id: "stream-events", Route: "GET /v1/events", Stream: true,
 		Summary: "Follow every transition that you may see, as it happens",
 		Description: "Server-Sent Events. Each has an `id` and JSON as its `data`. Come back with the last `id` and nothing is lost or repeated; " +
 			"without one the stream begins now, and may repeat the last moment. While nothing happens that you may see, a comment is sent every " +

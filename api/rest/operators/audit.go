@@ -2,7 +2,6 @@ package operators
 
 import (
 	"context"
-	"net/http"
 
 	"stagecoach/api/rest/server"
 	"stagecoach/api/shape"
@@ -10,12 +9,6 @@ import (
 )
 
 const auditCursor = "audit"
-
-var listAudit = server.Operation{
-	Id: "list-audit", Method: http.MethodGet, Path: "/v1/audit", Tag: "Operations", Access: server.ForAdmins,
-	Scope:   account.ScopeOperate,
-	Summary: "What administrators did and what people were refused, the newest first",
-}
 
 func (h *handlers) listAudit(ctx context.Context, in *server.Paging) (shape.Page[shape.Audit], error) {
 	return server.ListOf(*in, auditCursor, func(before int64, limit int) ([]account.AuditEntry, error) {

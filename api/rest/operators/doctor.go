@@ -2,34 +2,16 @@ package operators
 
 import (
 	"context"
-	"net/http"
 
 	"stagecoach/api/rest/server"
 	"stagecoach/api/shape"
 	"stagecoach/internal/operations/doctor"
-	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/operations"
-)
-
-var (
-	getDoctor = server.Operation{
-		Id: "get-doctor", Method: http.MethodGet, Path: "/v1/doctor", Tag: "Operations",
-		Access: server.ForAdmins, Scope: account.ScopeOperate,
-		Summary:     "What each process has found with its own credentials",
-		Description: "Whether it reaches the systems that are configured, who it is there, and what is missing.",
-	}
-	askDoctor = server.Operation{
-		Id: "ask-doctor", Method: http.MethodPost, Path: "/v1/doctor", Tag: "Operations",
-		Access: server.ForAdmins, Scope: account.ScopeOperate,
-		Summary: "Ask every process to check again",
-		Description: "Answers with what is known so far: ask with GET until each process has answered, which takes some " +
-			"seconds. No token is renewed for it, and no purchase begun. However many ask, a process rests for five seconds between two looks.",
-	}
 )
 
 func (h *handlers) getDoctor(ctx context.Context, _ *struct{}) (shape.Doctor, error) {
 	report, err := h.doctor.Report(ctx)
-	return doctorFrom(report), err
+	return server.Shown(report, err, doctorFrom)
 }
 
 func (h *handlers) askDoctor(ctx context.Context, _ *struct{}) (none shape.Doctor, err error) {
@@ -37,7 +19,7 @@ func (h *handlers) askDoctor(ctx context.Context, _ *struct{}) (none shape.Docto
 	if err != nil {
 		return none, err
 	}
-	h.Audit(ctx, server.Caller(ctx), askDoctor, "", account.OutcomeDone)
+	h.Done(ctx, "")
 	return doctorFrom(report), nil
 }
 

@@ -2,12 +2,10 @@ package operators
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"stagecoach/api/rest/server"
 	"stagecoach/api/shape"
-	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/operations"
 )
 
@@ -17,13 +15,6 @@ type listFindingsInput struct {
 	server.Paging
 	Workload string    `query:"workload" enum:"delivery,task,download,transaction" doc:"Only those of this workload"`
 	Since    time.Time `query:"since" doc:"Only those found at or after this time"`
-}
-
-var listFindings = server.Operation{
-	Id: "list-findings", Method: http.MethodGet, Path: "/v1/findings", Tag: "Operations", Access: server.ForAdmins,
-	Scope:       account.ScopeOperate,
-	Summary:     "What the reconciler found to differ between the record and Temporal, the newest first",
-	Description: "One line per incident, however often it was looked at.",
 }
 
 func (h *handlers) listFindings(ctx context.Context, in *listFindingsInput) (shape.Page[shape.Finding], error) {

@@ -11,6 +11,7 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/operations/doctor"
 	"stagecoach/internal/operations/status"
+	"stagecoach/internal/store/account"
 )
 
 // handlers answer the operations of operators.
@@ -26,14 +27,50 @@ type handlers struct {
 func Register(s *server.Server, reporter *status.Reporter, checks *doctor.Doctor, temporal client.Client) {
 	h := &handlers{Server: s, status: reporter, doctor: checks, temporal: temporal}
 
-	server.Register(s, getHealth, h.getHealth)
-	server.Register(s, getReady, h.getReady)
-	server.Register(s, getStatus, h.getStatus)
+	public := server.Group{Server: s, Tag: "Operations"}
+	server.Register(public, server.Operation{
+		Id: "get-health", Route: "GET /health",
+		Summary: "Whether the process lives",
+	}, h.getHealth)
+
+	server.Register(public, server.Operation{
+		Id: "get-ready", Route: "GET /ready",
+		Summary:     "Whether PostgreSQL and Temporal can be reached",
+		Description: "As it was within the last second.",
+		Faults:      []fault.Code{fault.TemporalUnavailable},
+	}, h.getReady)
+
+	operations := server.Group{Server: s, Tag: "Operations", Access: server.ForAdmins, Scope: account.ScopeOperate}
+	server.Register(operations, server.Operation{
+		Id: "get-status", Route: "GET /v1/status",
+		Summary: "Get the state of the service",
+	}, h.getStatus)
+
+	server.Register(operations, server.Operation{
+		Id: "get-doctor", Route: "GET /v1/doctor",
+		Summary:     "What each process has found with its own credentials",
+		Description: "Whether it reaches the systems that are configured, who it is there, and what is missing.",
+	}, h.getDoctor)
+
+	server.Register(operations, server.Operation{
+		Id: "ask-doctor", Route: "POST /v1/doctor",
+		Summary: "Ask every process to check again",
+		Description: "Answers with what is known so far: ask with GET until each process has answered, which takes some " +
+			"seconds. No token is renewed for it, and no purchase begun. However many ask, a process rests for five seconds between two looks.",
+	}, h.askDoctor)
+
+	server.Register(operations, server.Operation{
+		Id: "list-findings", Route: "GET /v1/findings",
+		Summary:     "What the reconciler found to differ between the record and Temporal, the newest first",
+		Description: "One line per incident, however often it was looked at.",
+	}, h.listFindings)
+
+	server.Register(operations, server.Operation{
+		Id: "list-audit", Route: "GET /v1/audit",
+		Summary: "What administrators did and what people were refused, the newest first",
+	}, h.listAudit)
+
 	describeCounts(s.OpenAPI().Components.Schemas.SchemaFromRef(server.SchemaOf[shape.Status](s).Ref))
-	server.Register(s, getDoctor, h.getDoctor)
-	server.Register(s, askDoctor, h.askDoctor)
-	server.Register(s, listFindings, h.listFindings)
-	server.Register(s, listAudit, h.listAudit)
 
 	// Release 0.1.0 served the metrics here. This is no operation: there is nothing to ask for.
 	s.Mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
@@ -41,10 +78,6 @@ func Register(s *server.Server, reporter *status.Reporter, checks *doctor.Doctor
 			fault.MetricsMoved, "metrics are on a listener of their own: the setting STAGECOACH_API_METRICS_ADDR says where",
 		).Write(w)
 	})
-}
-
-var getHealth = server.Operation{
-	Id: "get-health", Method: http.MethodGet, Path: "/health", Tag: "Operations", Summary: "Whether the process lives",
 }
 
 func (h *handlers) getHealth(context.Context, *struct{}) (shape.Health, error) {

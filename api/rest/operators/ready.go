@@ -2,13 +2,11 @@ package operators
 
 import (
 	"context"
-	"net/http"
 	"sync"
 	"time"
 
 	"go.temporal.io/sdk/client"
 
-	"stagecoach/api/rest/server"
 	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store/core"
@@ -41,12 +39,6 @@ func (c *readyCheck) stale() bool {
 	default:
 		return false
 	}
-}
-
-var getReady = server.Operation{
-	Id: "get-ready", Method: http.MethodGet, Path: "/ready", Tag: "Operations",
-	Summary: "Whether PostgreSQL and Temporal can be reached", Description: "As it was within the last second.",
-	Faults: []fault.Code{fault.TemporalUnavailable},
 }
 
 func (h *handlers) getReady(ctx context.Context, _ *struct{}) (none shape.Ready, err error) {

@@ -3,7 +3,6 @@ package operators
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -12,17 +11,10 @@ import (
 	"stagecoach/api/shape"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/status"
-	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/notice"
 	"stagecoach/internal/store/operations"
 	"stagecoach/internal/store/transaction"
 )
-
-var getStatus = server.Operation{
-	Id: "get-status", Method: http.MethodGet, Path: "/v1/status", Tag: "Operations", Access: server.ForAdmins,
-	Scope:   account.ScopeOperate,
-	Summary: "Get the state of the service",
-}
 
 // describeCounts adds the field of each workload, which Go's type does not name, to the schema of a status.
 func describeCounts(schema *huma.Schema) {
@@ -44,7 +36,7 @@ func describeCounts(schema *huma.Schema) {
 
 func (h *handlers) getStatus(ctx context.Context, _ *struct{}) (shape.Status, error) {
 	now, err := h.status.Now(ctx)
-	return statusFrom(now), err
+	return server.Shown(now, err, statusFrom)
 }
 
 func statusFrom(now status.Status) shape.Status {

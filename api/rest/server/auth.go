@@ -43,15 +43,11 @@ func joined(scopes []account.Scope) string {
 	return strings.Join(names, ", ")
 }
 
-type principalKey struct{}
+// PrincipalOf gives who asks; zero in an operation for anyone.
+func PrincipalOf(ctx context.Context) Principal { return noteOf(ctx).who }
 
-func PrincipalOf(ctx context.Context) Principal {
-	p, _ := ctx.Value(principalKey{}).(Principal)
-	return p
-}
-
-// Caller is who asks; zero in an operation for anyone.
-func Caller(ctx context.Context) account.User { return PrincipalOf(ctx).User }
+// Caller gives the user who asks; zero in an operation for anyone.
+func Caller(ctx context.Context) account.User { return noteOf(ctx).who.User }
 
 // admit lets only those through to an operation who may call it.
 func (s *Server) admit(op Operation) func(huma.Context, func(huma.Context)) {
@@ -69,7 +65,6 @@ func (s *Server) admit(op Operation) func(huma.Context, func(huma.Context)) {
 			return
 		}
 
-		ctx = huma.WithValue(ctx, principalKey{}, who)
 		if who.User.IsAdmin() { // administrators do not queue behind users
 			ctx = huma.WithContext(ctx, core.Reserved(ctx.Context()))
 		}
@@ -86,13 +81,14 @@ func (s *Server) Admission(ctx context.Context, authorization string, op Operati
 		return who, err
 	}
 
-	noteOf(ctx).user = userHash(who.User.ID)
+	request := noteOf(ctx)
+	request.who, request.operation = who, op
 	if err := s.Requests.Take(ctx, who.User); err != nil {
 		return who, err
 	}
 
 	if err := who.Permit(op); err != nil {
-		s.Audit(ctx, who.User, op, subject, account.OutcomeRefused)
+		s.audit(ctx, subject, account.OutcomeRefused)
 		return who, err
 	}
 	return who, nil
@@ -152,16 +148,24 @@ func (p Principal) Permit(op Operation) error {
 	return p.Require(op.Scope)
 }
 
-// Audit writes what an administrator did, or what somebody was refused. The answer does not hang on it: the thing is
-// done, or refused, already.
-func (s *Server) Audit(ctx context.Context, user account.User, op Operation, id, outcome string) {
-	entry := account.AuditEntry{ActorID: &user.ID, Action: op.Id, Outcome: outcome, Door: account.DoorHTTP}
-	if _, ok := shape.ParseID(id); (ok || isHash(id)) && op.Subject != "" {
-		entry.Subject = op.Subject + "/" + id
+// Done writes to the audit log that the caller has done the operation of this request to what id names; "" is nothing
+// in particular.
+func (s *Server) Done(ctx context.Context, id string) { s.audit(ctx, id, account.OutcomeDone) }
+
+// audit writes what an administrator has done, or what somebody was refused. The answer does not depend on it, because
+// the operation has been done or refused already.
+func (s *Server) audit(ctx context.Context, id, outcome string) {
+	request := noteOf(ctx)
+	entry := account.AuditEntry{
+		ActorID: &request.who.User.ID, Action: request.operation.Id, Outcome: outcome, Door: account.DoorHTTP,
 	}
+	if _, ok := shape.ParseID(id); (ok || isHash(id)) && request.operation.Subject != "" {
+		entry.Subject = request.operation.Subject + "/" + id
+	}
+
 	if err := s.Store.Audit(context.WithoutCancel(ctx), entry); err != nil {
 		s.Log.Error(
-			"an entry of the audit log is lost", "request", noteOf(ctx).id, "action", op.Id, "outcome", outcome, "error", err,
+			"an entry of the audit log is lost", "request", request.id, "action", entry.Action, "outcome", outcome, "error", err,
 		)
 	}
 }
@@ -171,9 +175,9 @@ func (s *Server) Hide(code fault.Code, find func(ctx context.Context, id int64) 
 	s.hidden[code] = find
 }
 
-// Refusal gives the error as it came, and audits it when somebody reached for what is not theirs, though that is
-// answered as if there were nothing.
-func (s *Server) Refusal(ctx context.Context, op Operation, id string, err error) error {
+// Refusal gives the error as it came. It audits a request for what the caller may not see, which is answered as if there
+// were no such thing.
+func (s *Server) Refusal(ctx context.Context, id string, err error) error {
 	code := fault.CodeOf(err)
 	reached := code == fault.InsufficientAccess
 	if find := s.hidden[code]; find != nil {
@@ -181,7 +185,7 @@ func (s *Server) Refusal(ctx context.Context, op Operation, id string, err error
 	}
 
 	if reached {
-		s.Audit(ctx, Caller(ctx), op, id, account.OutcomeRefused)
+		s.audit(ctx, id, account.OutcomeRefused)
 	}
 	return err
 }

@@ -1,10 +1,22 @@
 package server
 
 import (
+	"context"
+
 	"stagecoach/api/shape"
 	"stagecoach/internal/store/core"
 )
 
+// Events answers with all events of an entity, from the first.
+func (s *Server) Events(ctx context.Context, workload string, id int64) (none shape.Page[shape.History], err error) {
+	events, err := s.Store.EventsOf(ctx, workload, shape.ID(id))
+	if err != nil {
+		return none, err
+	}
+	return shape.Page[shape.History]{Items: shape.List(events, HistoryFrom)}, nil
+}
+
+// HistoryFrom shows one event of an entity.
 func HistoryFrom(e core.StreamedEvent) shape.History {
 	return shape.History{
 		Seq: e.Seq, Type: e.Type, ActorID: shape.OptionalID(e.ActorID), From: e.From, To: e.To, Comment: e.Comment,

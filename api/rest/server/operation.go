@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -40,34 +41,60 @@ const AnyScope account.Scope = "any"
 
 // Operation is one row of the API.
 type Operation struct {
-	Id, Method, Path string
-	Tag              string // the heading it stands under
-	Summary          string // a line
-	Description      string // more, when there is more to know
-	Access           Access
-	Scope            account.Scope  // that a token needs; empty where access is ForAnyone
-	Subject          string         // what {id} or {hash} names, in the audit log: "user"
-	Status           int            // of a success; 0 is 200
-	Also             int            // another status of success with the same body; 0 is none
-	Stream           bool           // the answer has no end
-	Answers          *huma.Response // of a success that is not JSON
-	Faults           []fault.Code   // besides those that any operation may have
+	Id          string
+	Route       string // method and path: "GET /v1/users/{id}"
+	Summary     string // a line
+	Description string // more, when there is more to know
+	Access      Access
+	Scope       account.Scope  // that a token needs; empty where access is ForAnyone
+	Subject     string         // what {id} or {hash} names, in the audit log: "user"
+	Status      int            // of a success; 0 is 200
+	Also        int            // another status of success with the same body; 0 is none
+	Stream      bool           // the answer has no end
+	Answers     *huma.Response // of a success that is not JSON
+	Faults      []fault.Code   // besides those of its group, and those that any operation may have
 }
 
-// Register adds an operation to the API. What handle gives is the body of a success; struct{} is none.
-func Register[In, Body any](s *Server, op Operation, handle func(context.Context, *In) (Body, error)) {
-	if reflect.TypeFor[Body]() == reflect.TypeFor[struct{}]() {
-		RegisterRaw(s, op, func(ctx context.Context, in *In) (*struct{}, error) {
-			_, err := handle(ctx, in)
-			return &struct{}{}, err
-		})
-		return
-	}
+// Group is what operations of a subject have in common. An operation may have an access, a scope or a subject of its
+// own instead.
+type Group struct {
+	*Server
+	Tag     string // the heading in the document
+	Access  Access
+	Scope   account.Scope
+	Subject string
+	Faults  []fault.Code
+}
 
-	RegisterRaw(s, op, func(ctx context.Context, in *In) (*answer[Body], error) {
+// complete gives an operation what it leaves to its group.
+func (g Group) complete(op Operation) Operation {
+	op.Access = cmp.Or(op.Access, g.Access)
+	op.Scope = cmp.Or(op.Scope, g.Scope)
+	op.Subject = cmp.Or(op.Subject, g.Subject)
+	op.Faults = slices.Concat(op.Faults, g.Faults)
+	return op
+}
+
+// Register adds an operation to the API. What handle gives is the body of a success.
+func Register[In, Body any](g Group, op Operation, handle func(context.Context, *In) (Body, error)) {
+	RegisterRaw(g, op, func(ctx context.Context, in *In) (*answer[Body], error) {
 		body, err := handle(ctx, in)
 		return &answer[Body]{Body: body}, err
 	})
+}
+
+// RegisterSilent adds an operation whose success has no body.
+func RegisterSilent[In any](g Group, op Operation, handle func(context.Context, *In) error) {
+	op.Status = http.StatusNoContent
+	RegisterRaw(g, op, func(ctx context.Context, in *In) (*struct{}, error) { return &struct{}{}, handle(ctx, in) })
+}
+
+// Shown gives the body that shows a row. Where err is why there is no row, it is all that is given.
+func Shown[Row, Body any](row Row, err error, show func(Row) Body) (body Body, _ error) {
+	if err != nil {
+		return body, err
+	}
+	return show(row), nil
 }
 
 // answer is a success with a body.
@@ -88,14 +115,16 @@ func MadeOf[T any](body T, created bool) *Made[T] {
 }
 
 // RegisterRaw adds an operation whose answer is more than a body.
-func RegisterRaw[In, Out any](s *Server, op Operation, handle func(context.Context, *In) (*Out, error)) {
+func RegisterRaw[In, Out any](g Group, op Operation, handle func(context.Context, *In) (*Out, error)) {
+	op = g.complete(op)
+	method, path, _ := strings.Cut(op.Route, " ")
 	_, hasBody := reflect.TypeFor[In]().FieldByName("Body")
 	described := huma.Operation{
-		OperationID: op.Id, Method: op.Method, Path: op.Path, Tags: []string{op.Tag},
+		OperationID: op.Id, Method: method, Path: path, Tags: []string{g.Tag},
 		Summary: op.Summary, Description: op.Description,
-		DefaultStatus: op.Status, Responses: s.responses(op, hasBody),
+		DefaultStatus: op.Status, Responses: g.responses(op, hasBody),
 		MaxBodyBytes: MaxBody + 1, BodyReadTimeout: readTime, // huma refuses a body that reaches the limit
-		Middlewares: huma.Middlewares{traced(op), s.admit(op)},
+		Middlewares: huma.Middlewares{traced(op), g.admit(op)},
 	}
 
 	described.Security = []map[string][]string{} // which says that no token is needed; without it nothing would be said
@@ -103,7 +132,7 @@ func RegisterRaw[In, Out any](s *Server, op Operation, handle func(context.Conte
 		described.Security = []map[string][]string{{bearer: op.scopes()}}
 	}
 
-	huma.Register(s.api, described, func(ctx context.Context, in *In) (*Out, error) {
+	huma.Register(g.api, described, func(ctx context.Context, in *In) (*Out, error) {
 		if !op.Stream {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(ctx, answerTime)
@@ -111,13 +140,13 @@ func RegisterRaw[In, Out any](s *Server, op Operation, handle func(context.Conte
 		}
 		out, err := handle(ctx, in)
 		if err != nil {
-			return nil, s.problem(ctx, err)
+			return nil, g.problem(ctx, err)
 		}
 		return out, nil
 	})
 
 	if op.Also != 0 {
-		s.documentAlso(op)
+		documentAlso(g.OpenAPI().Paths[path].Post, op)
 	}
 }
 
@@ -169,12 +198,10 @@ func (s *Server) responses(op Operation, hasBody bool) map[string]*huma.Response
 }
 
 // documentAlso copies the answer of a success to a second status.
-func (s *Server) documentAlso(op Operation) {
-	item := s.OpenAPI().Paths[op.Path]
-	responses := item.Post.Responses
-	copied := *responses[strconv.Itoa(op.Status)]
+func documentAlso(described *huma.Operation, op Operation) {
+	copied := *described.Responses[strconv.Itoa(op.Status)]
 	copied.Description = http.StatusText(op.Also)
-	responses[strconv.Itoa(op.Also)] = &copied
+	described.Responses[strconv.Itoa(op.Also)] = &copied
 }
 
 // SchemaPrefix stands before the name of a schema in a reference.

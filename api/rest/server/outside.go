@@ -17,9 +17,10 @@ import (
 
 // note is what is known of a request.
 type note struct {
-	id     string
-	remote string // address and port; never logged
-	user   string // a hash; empty before the user is known
+	id        string
+	remote    string    // address and port; never logged
+	who       Principal // zero before the user is known
+	operation Operation // zero before the user is known
 }
 
 type noteKey struct{}
@@ -35,8 +36,11 @@ func noteOf(ctx context.Context) *note {
 // RequestID gives the id of a request, as its answer and the log name it.
 func RequestID(ctx context.Context) string { return noteOf(ctx).id }
 
-// userHash stands for a user in the logs.
+// userHash stands for a user in the logs; empty: the user is not known.
 func userHash(id int64) string {
+	if id == 0 {
+		return ""
+	}
 	sum := sha256.Sum256([]byte("user " + strconv.FormatInt(id, 10)))
 	return hex.EncodeToString(sum[:6])
 }
@@ -119,7 +123,7 @@ func (s *Server) logAccess(r *http.Request, status int, n *note, took time.Durat
 	}
 
 	s.Log.Log(r.Context(), level, "request", "request", n.id, "method", r.Method, "route", pattern,
-		"status", status, "ms", took.Milliseconds(), "user", n.user)
+		"status", status, "ms", took.Milliseconds(), "user", userHash(n.who.User.ID))
 }
 
 // recorder remembers the status that was written.

@@ -14,14 +14,15 @@ import (
 // traced makes each call of an operation the beginning of a trace, named by the route. A stream has no end, and who
 // asks for health or metrics asks for nothing to be done.
 func traced(op Operation) func(huma.Context, func(huma.Context)) {
-	if op.Stream || !strings.HasPrefix(op.Path, "/v1/") {
+	method, path, _ := strings.Cut(op.Route, " ")
+	if op.Stream || !strings.HasPrefix(path, "/v1/") {
 		return func(ctx huma.Context, next func(huma.Context)) { next(ctx) }
 	}
 
 	tracer := otel.Tracer("stagecoach/rest")
 	return func(ctx huma.Context, next func(huma.Context)) {
-		spanned, span := tracer.Start(ctx.Context(), op.Method+" "+op.Path, trace.WithSpanKind(trace.SpanKindServer),
-			trace.WithAttributes(attribute.String("http.request.method", op.Method), attribute.String("http.route", op.Path)))
+		spanned, span := tracer.Start(ctx.Context(), op.Route, trace.WithSpanKind(trace.SpanKindServer),
+			trace.WithAttributes(attribute.String("http.request.method", method), attribute.String("http.route", path)))
 		defer span.End()
 		next(huma.WithContext(ctx, spanned))
 		span.SetAttributes(attribute.Int("http.response.status_code", ctx.Status()))

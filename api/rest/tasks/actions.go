@@ -31,37 +31,6 @@ type taskStatusInput struct {
 }
 
 var (
-	claimTask = server.Operation{
-		Id: "claim-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/claim", Tag: "Tasks", Access: server.ForUsers,
-		Scope: lifecycle.TaskScope, Subject: "task",
-		Summary:     "Take a task that is ready",
-		Description: "Of many who try, one gets it. A task that is assigned to you begins; to claim what you work on already changes nothing.",
-		Faults:      append([]fault.Code{fault.TaskAlreadyClaimed, fault.UnresolvedBlockers}, actionFaults...),
-	}
-	escalateTask = server.Operation{
-		Id: "escalate-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/escalate", Tag: "Tasks", Access: server.ForUsers,
-		Scope: lifecycle.TaskScope, Subject: "task",
-		Summary: "Block a task that somebody else works on",
-		Faults:  append([]fault.Code{fault.CannotEscalateOwn}, actionFaults...),
-	}
-	takeOverTask = server.Operation{
-		Id: "take-over-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/takeover", Tag: "Tasks", Access: server.ForUsers,
-		Scope: lifecycle.TaskScope, Subject: "task",
-		Summary: "Take a STUCK task and work on it",
-		Faults:  append([]fault.Code{fault.CannotTakeover, fault.UnresolvedBlockers}, actionFaults...),
-	}
-	changeTaskStatus = server.Operation{
-		Id: "change-task-status", Method: http.MethodPost, Path: "/v1/tasks/{id}/status", Tag: "Tasks",
-		Access: server.ForUsers,
-		Scope:  lifecycle.TaskScope, Subject: "task",
-		Summary: "Give a task another status", Faults: append([]fault.Code{fault.UnresolvedBlockers}, actionFaults...),
-	}
-	commentTask = server.Operation{
-		Id: "comment-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/comments", Tag: "Tasks", Access: server.ForUsers,
-		Scope: lifecycle.TaskScope, Subject: "task",
-		Summary: "Say something about a task, in whatever status it is", Status: http.StatusCreated,
-		Faults: []fault.Code{fault.TaskNotFound, fault.CommentRequired},
-	}
 
 	// actionFaults are those of all actions, in addition to their own.
 	actionFaults = []fault.Code{
@@ -70,36 +39,71 @@ var (
 	}
 )
 
+// registerActions adds the operations that act on a task.
+func (h *handlers) registerActions(tasks server.Group) {
+	server.Register(tasks, server.Operation{
+		Id: "claim-task", Route: "POST /v1/tasks/{id}/claim",
+		Summary:     "Take a task that is ready",
+		Description: "Of many who try, one gets it. A task that is assigned to you begins; to claim what you work on already changes nothing.",
+		Faults:      append([]fault.Code{fault.TaskAlreadyClaimed, fault.UnresolvedBlockers}, actionFaults...),
+	}, h.action(h.tasks.Claim))
+
+	server.Register(tasks, server.Operation{
+		Id: "escalate-task", Route: "POST /v1/tasks/{id}/escalate",
+		Summary: "Block a task that somebody else works on",
+		Faults:  append([]fault.Code{fault.CannotEscalateOwn}, actionFaults...),
+	}, h.action(h.tasks.Escalate))
+
+	server.Register(tasks, server.Operation{
+		Id: "take-over-task", Route: "POST /v1/tasks/{id}/takeover",
+		Summary: "Take a STUCK task and work on it",
+		Faults:  append([]fault.Code{fault.CannotTakeover, fault.UnresolvedBlockers}, actionFaults...),
+	}, h.action(h.tasks.Takeover))
+
+	server.Register(tasks, server.Operation{
+		Id: "change-task-status", Route: "POST /v1/tasks/{id}/status",
+		Summary: "Give a task another status", Faults: append([]fault.Code{fault.UnresolvedBlockers}, actionFaults...),
+	}, h.changeTaskStatus)
+
+	server.Register(tasks, server.Operation{
+		Id: "comment-task", Route: "POST /v1/tasks/{id}/comments", Status: http.StatusCreated,
+		Summary: "Say something about a task, in whatever status it is",
+		Faults:  []fault.Code{fault.TaskNotFound, fault.CommentRequired},
+	}, h.commentTask)
+}
+
 // taskAction is what a caller does to a task.
 type taskAction func(ctx context.Context, user account.User, id int64, comment, key string) (task.Task, error)
 
-func (h *handlers) actOnTask(
-	op server.Operation, act taskAction,
-) func(context.Context, *taskActionInput) (shape.Task, error) {
+// action makes the handler of an action.
+func (h *handlers) action(act taskAction) func(context.Context, *taskActionInput) (shape.Task, error) {
 	return func(ctx context.Context, in *taskActionInput) (shape.Task, error) {
-		return h.acted(ctx, op, in.ID, in.Body.Comment, in.Key, act)
+		task, err := byRight(ctx, h, in.ID, func(user account.User, id int64) (task.Task, error) {
+			return act(ctx, user, id, in.Body.Comment, in.Key)
+		})
+		return server.Shown(task, explained(err), taskFor(server.Caller(ctx)))
 	}
 }
 
-func (h *handlers) acted(
-	ctx context.Context, op server.Operation, text, comment, key string, act taskAction,
-) (shape.Task, error) {
-	task, err := byRight(ctx, h, op, text, func(user account.User, id int64) (task.Task, error) {
-		return act(ctx, user, id, comment, key)
-	})
-	return taskFrom(server.Caller(ctx), task), explained(err)
+func (h *handlers) changeTaskStatus(ctx context.Context, in *taskStatusInput) (shape.Task, error) {
+	asked := taskActionInput{Keyed: in.Keyed, ID: in.ID}
+	asked.Body.Comment = in.Body.Comment
+	to := func(ctx context.Context, user account.User, id int64, comment, key string) (task.Task, error) {
+		return h.tasks.Status(ctx, user, id, lifecycle.TaskState(in.Body.To), comment, key)
+	}
+	return h.action(to)(ctx, &asked)
 }
 
 func (h *handlers) commentTask(ctx context.Context, in *taskActionInput) (shape.History, error) {
-	event, err := byRight(ctx, h, commentTask, in.ID, func(user account.User, id int64) (core.StreamedEvent, error) {
+	event, err := byRight(ctx, h, in.ID, func(user account.User, id int64) (core.StreamedEvent, error) {
 		return h.tasks.Comment(ctx, user, id, in.Body.Comment, in.Key)
 	})
-	return server.HistoryFrom(event), err
+	return server.Shown(event, err, server.HistoryFrom)
 }
 
 // byRight does something to a task that the caller may see, and audits what only an administrator's right allows.
 func byRight[T any](
-	ctx context.Context, h *handlers, op server.Operation, text string, do func(user account.User, id int64) (T, error),
+	ctx context.Context, h *handlers, text string, do func(user account.User, id int64) (T, error),
 ) (done T, err error) {
 	id, user := server.PathID(text), server.Caller(ctx)
 	audited, err := h.tasks.ByRight(ctx, user, id)
@@ -108,11 +112,11 @@ func byRight[T any](
 	}
 
 	if done, err = do(user, id); err != nil {
-		return done, h.Refusal(ctx, op, text, err)
+		return done, h.Refusal(ctx, text, err)
 	}
 
 	if audited {
-		h.Audit(ctx, user, op, text, account.OutcomeDone)
+		h.Done(ctx, text)
 	}
 	return done, nil
 }

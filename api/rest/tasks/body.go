@@ -25,21 +25,24 @@ func newTask(b shape.NewTask) (task.NewTask, error) {
 	return made, nil
 }
 
-func taskFrom(user account.User, t task.Task) shape.Task {
-	body := shape.Task{
-		ID: shape.ID(t.ID), WorkspaceID: shape.ID(t.WorkspaceID), Title: t.Title, Description: t.Description,
-		Visibility: t.Visibility, Priority: t.Priority, Labels: t.Labels, Status: t.State, StatusSince: t.Since.UTC(),
-		StatusDeadlineAt: shape.OptionalTime(t.DeadlineAt), ReleaseAt: shape.OptionalTime(t.ReleaseAt),
-		CreatorID: shape.ID(t.CreatorID), AssigneeID: shape.OptionalID(t.AssigneeID),
-		BlockedBy: []string{}, Blockers: []shape.Blocker{}, Ready: t.Ready(),
-		AllowedActions: service.TaskActions(user, t), AllowedStatuses: service.TaskTargets(user, t),
-		StartedAt: shape.OptionalTime(t.StartedAt), FinishedAt: shape.OptionalTime(t.FinishedAt),
-		WorkflowID: t.WorkflowID(), CreatedAt: t.CreatedAt.UTC(), UpdatedAt: t.UpdatedAt.UTC(),
-	}
+// taskFor shows tasks to a user.
+func taskFor(user account.User) func(task.Task) shape.Task {
+	return func(t task.Task) shape.Task {
+		body := shape.Task{
+			ID: shape.ID(t.ID), WorkspaceID: shape.ID(t.WorkspaceID), Title: t.Title, Description: t.Description,
+			Visibility: t.Visibility, Priority: t.Priority, Labels: t.Labels, Status: t.State, StatusSince: t.Since.UTC(),
+			StatusDeadlineAt: shape.OptionalTime(t.DeadlineAt), ReleaseAt: shape.OptionalTime(t.ReleaseAt),
+			CreatorID: shape.ID(t.CreatorID), AssigneeID: shape.OptionalID(t.AssigneeID),
+			BlockedBy: []string{}, Blockers: []shape.Blocker{}, Ready: t.Ready(),
+			AllowedActions: service.TaskActions(user, t), AllowedStatuses: service.TaskTargets(user, t),
+			StartedAt: shape.OptionalTime(t.StartedAt), FinishedAt: shape.OptionalTime(t.FinishedAt),
+			WorkflowID: t.WorkflowID(), CreatedAt: t.CreatedAt.UTC(), UpdatedAt: t.UpdatedAt.UTC(),
+		}
 
-	for _, blocker := range t.Blockers {
-		body.BlockedBy = append(body.BlockedBy, shape.ID(blocker.ID))
-		body.Blockers = append(body.Blockers, shape.Blocker{ID: shape.ID(blocker.ID), Status: blocker.Status})
+		for _, blocker := range t.Blockers {
+			body.BlockedBy = append(body.BlockedBy, shape.ID(blocker.ID))
+			body.Blockers = append(body.Blockers, shape.Blocker{ID: shape.ID(blocker.ID), Status: blocker.Status})
+		}
+		return body
 	}
-	return body
 }

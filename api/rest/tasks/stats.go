@@ -2,13 +2,10 @@ package tasks
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"stagecoach/api/rest/server"
 	"stagecoach/api/shape"
-	"stagecoach/internal/fault"
-	"stagecoach/internal/store/account"
 )
 
 type taskStatsInput struct {
@@ -19,22 +16,15 @@ type taskStatsInput struct {
 // periods are how far back each looks; all has no beginning.
 var periods = map[string]time.Duration{"day": 24 * time.Hour, "week": 7 * 24 * time.Hour, "month": 30 * 24 * time.Hour}
 
-var getTaskStats = server.Operation{
-	Id: "get-task-stats", Method: http.MethodGet, Path: "/v1/stats/tasks", Tag: "Tasks", Access: server.ForUsers,
-	Scope: account.ScopeRead, Subject: "workspace",
-	Summary: "Get the statistics of a workspace's tasks", Faults: []fault.Code{fault.WorkspaceNotFound},
-}
-
 func (h *handlers) getTaskStats(ctx context.Context, in *taskStatsInput) (none shape.TaskStats, err error) {
-	id := server.PathID(in.WorkspaceID)
 	var since time.Time
 	if back, bounded := periods[in.Period]; bounded {
 		since = time.Now().Add(-back)
 	}
 
-	stats, err := h.tasks.Stats(ctx, server.Caller(ctx), id, since)
+	stats, err := h.tasks.Stats(ctx, server.Caller(ctx), server.PathID(in.WorkspaceID), since)
 	if err != nil {
-		return none, h.Refusal(ctx, getTaskStats, in.WorkspaceID, err)
+		return none, h.Refusal(ctx, in.WorkspaceID, err)
 	}
 
 	body := shape.TaskStats{

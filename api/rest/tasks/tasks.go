@@ -56,38 +56,6 @@ type taskEventsInput struct {
 	ID string `path:"id" example:"12" doc:"The id of a task"`
 }
 
-var (
-	createTask = server.Operation{
-		Id: "create-task", Method: http.MethodPost, Path: "/v1/tasks", Tag: "Tasks", Access: server.ForUsers,
-		Scope: lifecycle.TaskScope, Subject: "workspace",
-		Summary: "Make a task", Status: http.StatusCreated,
-		Faults: []fault.Code{fault.WorkspaceNotFound, fault.UnknownBlocker, fault.QuotaExceeded},
-	}
-	createTasks = server.Operation{
-		Id: "create-tasks", Method: http.MethodPost, Path: "/v1/tasks/batch", Tag: "Tasks", Access: server.ForUsers,
-		Scope: lifecycle.TaskScope, Subject: "workspace",
-		Summary: "Make a whole graph of tasks, all or none", Status: http.StatusCreated,
-		Description: "A task's `blocked_by` names others of the batch by their `ref`, or existing tasks by their ids.",
-		Faults:      []fault.Code{fault.WorkspaceNotFound, fault.UnknownBlocker, fault.CyclicDependency, fault.QuotaExceeded},
-	}
-	listTasks = server.Operation{
-		Id: "list-tasks", Method: http.MethodGet, Path: "/v1/tasks", Tag: "Tasks", Access: server.ForUsers,
-		Scope:   account.ScopeRead,
-		Summary: "List the tasks that you may see, the newest first",
-	}
-	getTask = server.Operation{
-		Id: "get-task", Method: http.MethodGet, Path: "/v1/tasks/{id}", Tag: "Tasks", Access: server.ForUsers,
-		Scope: account.ScopeRead, Subject: "task",
-		Summary: "Get a task", Faults: []fault.Code{fault.TaskNotFound},
-	}
-	listTaskEvents = server.Operation{
-		Id: "list-task-events", Method: http.MethodGet, Path: "/v1/tasks/{id}/events", Tag: "Tasks", Access: server.ForUsers,
-		Scope: account.ScopeRead, Subject: "task",
-		Summary: "What happened to a task, and what was said about it, from the beginning",
-		Faults:  []fault.Code{fault.TaskNotFound},
-	}
-)
-
 // handlers answer the operations of tasks and workspaces.
 type handlers struct {
 	*server.Server
@@ -107,34 +75,49 @@ func Register(s *server.Server, tasks *service.Tasks) {
 		return err
 	})
 
-	server.Register(s, createTask, h.createTask)
-	server.Register(s, createTasks, h.createTasks)
-	server.Register(s, listTasks, h.listTasks)
-	server.Register(s, getTask, h.getTask)
-	server.Register(s, listTaskEvents, h.listTaskEvents)
+	group := server.Group{Server: s, Tag: "Tasks", Access: server.ForUsers, Scope: lifecycle.TaskScope, Subject: "task"}
+	h.registerTasks(group)
+	h.registerActions(group)
+	h.registerWorkspaces()
+}
 
-	server.Register(s, claimTask, h.actOnTask(claimTask, h.tasks.Claim))
-	server.Register(s, escalateTask, h.actOnTask(escalateTask, h.tasks.Escalate))
-	server.Register(s, takeOverTask, h.actOnTask(takeOverTask, h.tasks.Takeover))
-	server.Register(s, changeTaskStatus, func(ctx context.Context, in *taskStatusInput) (shape.Task, error) {
-		to := func(ctx context.Context, user account.User, id int64, comment, key string) (task.Task, error) {
-			return h.tasks.Status(ctx, user, id, lifecycle.TaskState(in.Body.To), comment, key)
-		}
-		return h.acted(ctx, changeTaskStatus, in.ID, in.Body.Comment, in.Key, to)
-	})
+// registerTasks adds the operations that make tasks and show them.
+func (h *handlers) registerTasks(tasks server.Group) {
+	server.Register(tasks, server.Operation{
+		Id: "create-task", Route: "POST /v1/tasks", Subject: "workspace", Status: http.StatusCreated,
+		Summary: "Make a task",
+		Faults:  []fault.Code{fault.WorkspaceNotFound, fault.UnknownBlocker, fault.QuotaExceeded},
+	}, h.createTask)
 
-	server.Register(s, commentTask, h.commentTask)
+	server.Register(tasks, server.Operation{
+		Id: "create-tasks", Route: "POST /v1/tasks/batch", Subject: "workspace", Status: http.StatusCreated,
+		Summary:     "Make a whole graph of tasks, all or none",
+		Description: "A task's `blocked_by` names others of the batch by their `ref`, or existing tasks by their ids.",
+		Faults: []fault.Code{
+			fault.WorkspaceNotFound, fault.UnknownBlocker, fault.CyclicDependency, fault.QuotaExceeded,
+		},
+	}, h.createTasks)
 
-	server.Register(s, getTaskStats, h.getTaskStats)
+	server.Register(tasks, server.Operation{
+		Id: "list-tasks", Route: "GET /v1/tasks", Scope: account.ScopeRead,
+		Summary: "List the tasks that you may see, the newest first",
+	}, h.listTasks)
 
-	server.Register(s, createWorkspace, h.createWorkspace)
-	server.Register(s, listWorkspaces, h.listWorkspaces)
-	server.Register(s, getWorkspace, h.getWorkspace)
-	server.Register(s, changeWorkspace, h.changeWorkspace)
-	server.Register(s, listMembers, h.listMembers)
-	server.Register(s, addMember, h.changeMember(addMember, h.tasks.AddMember))
-	server.Register(s, agreeToWorkspace, h.agreeToWorkspace)
-	server.Register(s, removeMember, h.changeMember(removeMember, h.tasks.RemoveMember))
+	server.Register(tasks, server.Operation{
+		Id: "get-task", Route: "GET /v1/tasks/{id}", Scope: account.ScopeRead,
+		Summary: "Get a task", Faults: []fault.Code{fault.TaskNotFound},
+	}, h.getTask)
+
+	server.Register(tasks, server.Operation{
+		Id: "list-task-events", Route: "GET /v1/tasks/{id}/events", Scope: account.ScopeRead,
+		Summary: "What happened to a task, and what was said about it, from the beginning",
+		Faults:  []fault.Code{fault.TaskNotFound},
+	}, h.listTaskEvents)
+
+	server.Register(tasks, server.Operation{
+		Id: "get-task-stats", Route: "GET /v1/stats/tasks", Scope: account.ScopeRead, Subject: "workspace",
+		Summary: "Get the statistics of a workspace's tasks", Faults: []fault.Code{fault.WorkspaceNotFound},
+	}, h.getTaskStats)
 }
 
 func (h *handlers) createTask(ctx context.Context, in *createTaskInput) (none shape.Task, err error) {
@@ -146,11 +129,11 @@ func (h *handlers) createTask(ctx context.Context, in *createTaskInput) (none sh
 
 	made, err := h.tasks.Create(ctx, server.Caller(ctx), workspace, wanted, in.Key)
 	if err != nil {
-		return none, h.Refusal(ctx, createTask, in.Body.WorkspaceID, err)
+		return none, h.Refusal(ctx, in.Body.WorkspaceID, err)
 	}
 
-	h.auditGuest(ctx, createTask, workspace)
-	return taskFrom(server.Caller(ctx), made), nil
+	h.auditGuest(ctx, workspace)
+	return taskFor(server.Caller(ctx))(made), nil
 }
 
 func (h *handlers) createTasks(ctx context.Context, in *createTasksInput) (none shape.TaskBatch, err error) {
@@ -165,13 +148,13 @@ func (h *handlers) createTasks(ctx context.Context, in *createTasksInput) (none 
 
 	made, err := h.tasks.CreateBatch(ctx, server.Caller(ctx), workspace, graph, in.Key)
 	if err != nil {
-		return none, h.Refusal(ctx, createTasks, in.Body.WorkspaceID, err)
+		return none, h.Refusal(ctx, in.Body.WorkspaceID, err)
 	}
 
-	h.auditGuest(ctx, createTasks, workspace)
+	h.auditGuest(ctx, workspace)
 	body := shape.TaskBatch{Items: make([]shape.BatchTask, len(made))}
 	for i, task := range made {
-		body.Items[i] = shape.BatchTask{Ref: graph[i].Ref, Task: taskFrom(server.Caller(ctx), task)}
+		body.Items[i] = shape.BatchTask{Ref: graph[i].Ref, Task: taskFor(server.Caller(ctx))(task)}
 	}
 	return body, nil
 }
@@ -191,19 +174,18 @@ func (h *handlers) listTasks(ctx context.Context, in *listTasksInput) (none shap
 	return server.ListOf(in.Paging, tasksCursor, func(before int64, limit int) ([]task.Task, error) {
 		filter.Before, filter.Limit = before, limit
 		return h.tasks.List(ctx, user, filter)
-	}, func(t task.Task) int64 { return t.ID }, func(t task.Task) shape.Task { return taskFrom(user, t) })
+	}, func(t task.Task) int64 { return t.ID }, taskFor(user))
 }
 
 func (h *handlers) getTask(ctx context.Context, in *taskInput) (shape.Task, error) {
-	id := server.PathID(in.ID)
-	task, err := h.tasks.Find(ctx, server.Caller(ctx), id)
-	return taskFrom(server.Caller(ctx), task), h.Refusal(ctx, getTask, in.ID, err)
+	task, err := h.tasks.Find(ctx, server.Caller(ctx), server.PathID(in.ID))
+	return server.Shown(task, h.Refusal(ctx, in.ID, err), taskFor(server.Caller(ctx)))
 }
 
 func (h *handlers) listTaskEvents(ctx context.Context, in *taskEventsInput) (shape.Page[shape.History], error) {
 	id := server.PathID(in.ID)
 	return server.ListOf(in.Paging, taskEventsCursor, func(after int64, limit int) ([]core.StreamedEvent, error) {
 		events, err := h.tasks.Events(ctx, server.Caller(ctx), id, after, limit)
-		return events, h.Refusal(ctx, listTaskEvents, in.ID, err)
+		return events, h.Refusal(ctx, in.ID, err)
 	}, func(e core.StreamedEvent) int64 { return e.Seq }, server.HistoryFrom)
 }

@@ -97,65 +97,70 @@ type memberInput struct {
 	User string `path:"user" example:"3" doc:"The id of a user"`
 }
 
-var (
-	createWorkspace = server.Operation{
-		Id: "create-workspace", Method: http.MethodPost, Path: "/v1/workspaces", Tag: "Workspaces", Access: server.ForUsers,
-		Scope: lifecycle.TaskScope, Subject: "workspace",
-		Summary: "Make a workspace, whose first member you are", Status: http.StatusCreated,
-		Faults:      []fault.Code{fault.QuotaExceeded},
-		Description: "Its usual deadlines are two hours in NEW, a day in IN_PROGRESS and two days in BLOCKED.",
+// registerWorkspaces adds the operations of workspaces.
+func (h *handlers) registerWorkspaces() {
+	workspaces := server.Group{
+		Server: h.Server, Tag: "Workspaces", Access: server.ForUsers, Scope: lifecycle.TaskScope, Subject: "workspace",
 	}
-	listWorkspaces = server.Operation{
-		Id: "list-workspaces", Method: http.MethodGet, Path: "/v1/workspaces", Tag: "Workspaces", Access: server.ForUsers,
-		Scope:       account.ScopeRead,
+
+	server.Register(workspaces, server.Operation{
+		Id: "create-workspace", Route: "POST /v1/workspaces", Status: http.StatusCreated,
+		Summary:     "Make a workspace, whose first member you are",
+		Description: "Its usual deadlines are two hours in NEW, a day in IN_PROGRESS and two days in BLOCKED.",
+		Faults:      []fault.Code{fault.QuotaExceeded},
+	}, h.createWorkspace)
+
+	server.Register(workspaces, server.Operation{
+		Id: "list-workspaces", Route: "GET /v1/workspaces", Scope: account.ScopeRead,
 		Summary:     "List workspaces, the oldest first",
 		Description: "Those that you are a member of; all for an administrator.",
-	}
-	getWorkspace = server.Operation{
-		Id: "get-workspace", Method: http.MethodGet, Path: "/v1/workspaces/{id}", Tag: "Workspaces", Access: server.ForUsers,
-		Scope: account.ScopeRead, Subject: "workspace",
+	}, h.listWorkspaces)
+
+	server.Register(workspaces, server.Operation{
+		Id: "get-workspace", Route: "GET /v1/workspaces/{id}", Scope: account.ScopeRead,
 		Summary: "Get a workspace", Faults: []fault.Code{fault.WorkspaceNotFound},
-	}
-	changeWorkspace = server.Operation{
-		Id: "change-workspace", Method: http.MethodPatch, Path: "/v1/workspaces/{id}", Tag: "Workspaces",
-		Access: server.ForUsers,
-		Scope:  lifecycle.TaskScope, Subject: "workspace",
+	}, h.getWorkspace)
+
+	server.Register(workspaces, server.Operation{
+		Id: "change-workspace", Route: "PATCH /v1/workspaces/{id}",
 		Summary:     "Change a workspace's name and deadlines",
-		Faults:      []fault.Code{fault.WorkspaceNotFound, fault.InsufficientAccess},
 		Description: "For its owner and administrators. What is left out stays. Deadlines that run stay too: a change counts from a task's next transition.",
-	}
-	listMembers = server.Operation{
-		Id: "list-workspace-members", Method: http.MethodGet, Path: "/v1/workspaces/{id}/members", Tag: "Workspaces",
-		Access: server.ForUsers, Scope: account.ScopeRead, Subject: "workspace",
-		Summary: "List the members of a workspace", Description: "For its members: these may be given tasks.",
-		Faults: []fault.Code{fault.WorkspaceNotFound},
-	}
-	addMember = server.Operation{
-		Id: "add-workspace-member", Method: http.MethodPut, Path: "/v1/workspaces/{id}/members/{user}", Tag: "Workspaces",
-		Access: server.ForUsers, Scope: lifecycle.TaskScope, Subject: "workspace",
-		Summary: "Let a user into a workspace", Status: http.StatusNoContent, Description: "For its owner and administrators. One who is a member stays one. The user may act at once; others see no name and the bot tells " +
+		Faults:      []fault.Code{fault.WorkspaceNotFound, fault.InsufficientAccess},
+	}, h.changeWorkspace)
+
+	server.Register(workspaces, server.Operation{
+		Id: "list-workspace-members", Route: "GET /v1/workspaces/{id}/members", Scope: account.ScopeRead,
+		Summary:     "List the members of a workspace",
+		Description: "For its members: these may be given tasks.",
+		Faults:      []fault.Code{fault.WorkspaceNotFound},
+	}, h.listMembers)
+
+	server.RegisterSilent(workspaces, server.Operation{
+		Id: "add-workspace-member", Route: "PUT /v1/workspaces/{id}/members/{user}",
+		Summary: "Let a user into a workspace",
+		Description: "For its owner and administrators. One who is a member stays one. The user may act at once; others see no name and the bot tells " +
 			"of no task until the user agrees. Who adds themselves has agreed.",
 		Faults: []fault.Code{fault.WorkspaceNotFound, fault.UserNotFound, fault.InsufficientAccess, fault.QuotaExceeded},
-	}
-	agreeToWorkspace = server.Operation{
-		Id: "agree-to-workspace", Method: http.MethodPost, Path: "/v1/workspaces/{id}/agree", Tag: "Workspaces",
-		Access: server.ForUsers, Scope: lifecycle.TaskScope, Subject: "workspace",
-		Summary: "Agree to be named to the other members, and to hear of tasks", Status: http.StatusNoContent,
+	}, h.changeMember(h.tasks.AddMember))
+
+	server.RegisterSilent(workspaces, server.Operation{
+		Id: "agree-to-workspace", Route: "POST /v1/workspaces/{id}/agree",
+		Summary:     "Agree to be named to the other members, and to hear of tasks",
 		Description: "For a member who was let in by another. Once is enough; who leaves and is let in again is asked again.",
 		Faults:      []fault.Code{fault.WorkspaceNotFound},
-	}
-	removeMember = server.Operation{
-		Id: "remove-workspace-member", Method: http.MethodDelete, Path: "/v1/workspaces/{id}/members/{user}",
-		Tag: "Workspaces", Access: server.ForUsers, Scope: lifecycle.TaskScope, Subject: "workspace",
-		Summary: "Take a user out of a workspace, or leave it", Status: http.StatusNoContent,
+	}, h.agreeToWorkspace)
+
+	server.RegisterSilent(workspaces, server.Operation{
+		Id: "remove-workspace-member", Route: "DELETE /v1/workspaces/{id}/members/{user}",
+		Summary:     "Take a user out of a workspace, or leave it",
 		Description: "For its owner and administrators, and for who leaves. The owner stays. Who has made a task or works on it goes on with it.",
 		Faults:      []fault.Code{fault.WorkspaceNotFound, fault.UserNotFound, fault.InsufficientAccess},
-	}
-)
+	}, h.changeMember(h.tasks.RemoveMember))
+}
 
 func (h *handlers) createWorkspace(ctx context.Context, in *createWorkspaceInput) (shape.Workspace, error) {
 	w, err := h.tasks.CreateWorkspace(ctx, server.Caller(ctx), in.Body.change(&in.Body.Name), in.Key)
-	return workspaceFrom(w), err
+	return server.Shown(w, err, workspaceFrom)
 }
 
 func (h *handlers) listWorkspaces(ctx context.Context, in *server.Paging) (shape.Page[shape.Workspace], error) {
@@ -165,9 +170,8 @@ func (h *handlers) listWorkspaces(ctx context.Context, in *server.Paging) (shape
 }
 
 func (h *handlers) getWorkspace(ctx context.Context, in *workspaceInput) (shape.Workspace, error) {
-	id := server.PathID(in.ID)
-	w, err := h.tasks.Workspace(ctx, server.Caller(ctx), id)
-	return workspaceFrom(w), h.Refusal(ctx, getWorkspace, in.ID, err)
+	w, err := h.tasks.Workspace(ctx, server.Caller(ctx), server.PathID(in.ID))
+	return server.Shown(w, h.Refusal(ctx, in.ID, err), workspaceFrom)
 }
 
 func (h *handlers) changeWorkspace(ctx context.Context, in *changeWorkspaceInput) (none shape.Workspace, err error) {
@@ -179,10 +183,10 @@ func (h *handlers) changeWorkspace(ctx context.Context, in *changeWorkspaceInput
 	id := server.PathID(in.ID)
 	w, err := h.tasks.ChangeWorkspace(ctx, server.Caller(ctx), id, settings.change(in.Body.Name), in.Key)
 	if err != nil {
-		return none, h.Refusal(ctx, changeWorkspace, in.ID, err)
+		return none, h.Refusal(ctx, in.ID, err)
 	}
 
-	h.auditChange(ctx, changeWorkspace, w)
+	h.auditChange(ctx, w)
 	return workspaceFrom(w), nil
 }
 
@@ -190,54 +194,49 @@ func (h *handlers) listMembers(ctx context.Context, in *membersInput) (shape.Pag
 	id := server.PathID(in.ID)
 	return server.ListOf(in.Paging, membersCursor, func(after int64, limit int) ([]task.Member, error) {
 		members, err := h.tasks.Members(ctx, server.Caller(ctx), id, after, limit)
-		return members, h.Refusal(ctx, listMembers, in.ID, err)
+		return members, h.Refusal(ctx, in.ID, err)
 	}, func(m task.Member) int64 { return m.UserID }, memberFrom)
 }
 
 // changeMember lets a user in, or out.
 func (h *handlers) changeMember(
-	op server.Operation, change func(ctx context.Context, user account.User, workspace, member int64) (
-		task.Workspace, error,
-	),
-) func(context.Context, *memberInput) (struct{}, error) {
-	return func(ctx context.Context, in *memberInput) (struct{}, error) {
+	change func(ctx context.Context, user account.User, workspace, member int64) (task.Workspace, error),
+) func(context.Context, *memberInput) error {
+	return func(ctx context.Context, in *memberInput) error {
 		member, err := server.UserID(in.User)
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
 
 		w, err := change(ctx, server.Caller(ctx), server.PathID(in.ID), member)
 		if err != nil {
-			return struct{}{}, h.Refusal(ctx, op, in.ID, err)
+			return h.Refusal(ctx, in.ID, err)
 		}
 
-		h.auditChange(ctx, op, w)
-		return struct{}{}, nil
+		h.auditChange(ctx, w)
+		return nil
 	}
 }
 
-func (h *handlers) agreeToWorkspace(ctx context.Context, in *workspaceInput) (struct{}, error) {
-	id := server.PathID(in.ID)
-	if _, err := h.tasks.Agree(ctx, server.Caller(ctx), id); err != nil {
-		return struct{}{}, h.Refusal(ctx, agreeToWorkspace, in.ID, err)
-	}
-	return struct{}{}, nil
+func (h *handlers) agreeToWorkspace(ctx context.Context, in *workspaceInput) error {
+	_, err := h.tasks.Agree(ctx, server.Caller(ctx), server.PathID(in.ID))
+	return h.Refusal(ctx, in.ID, err)
 }
 
 // auditChange writes what an administrator did to another's workspace.
-func (h *handlers) auditChange(ctx context.Context, op server.Operation, w task.Workspace) {
+func (h *handlers) auditChange(ctx context.Context, w task.Workspace) {
 	if user := server.Caller(ctx); user.IsAdmin() && w.OwnerID != user.ID {
-		h.Audit(ctx, user, op, shape.ID(w.ID), account.OutcomeDone)
+		h.Done(ctx, shape.ID(w.ID))
 	}
 }
 
 // auditGuest writes what an administrator did in a workspace without being its member.
-func (h *handlers) auditGuest(ctx context.Context, op server.Operation, workspaceID int64) {
+func (h *handlers) auditGuest(ctx context.Context, workspaceID int64) {
 	user := server.Caller(ctx)
 	if !user.IsAdmin() {
 		return
 	}
 	if member, err := h.Store.IsMember(ctx, workspaceID, user.ID); err != nil || !member { // rather one too many
-		h.Audit(ctx, user, op, shape.ID(workspaceID), account.OutcomeDone)
+		h.Done(ctx, shape.ID(workspaceID))
 	}
 }

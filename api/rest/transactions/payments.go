@@ -2,7 +2,6 @@ package transactions
 
 import (
 	"context"
-	"net/http"
 
 	"stagecoach/api/rest/server"
 	"stagecoach/api/shape"
@@ -29,41 +28,43 @@ type reconcileInput struct {
 	} `nameHint:"ReconciliationRequest"`
 }
 
-var (
-	getQueue = server.Operation{
-		Id: "get-payment-queue", Method: http.MethodGet, Path: "/v1/payments/queue", Tag: "Payments",
-		Access:  server.ForAdmins,
-		Scope:   account.ScopeOperate,
-		Summary: "Who waits for the wallet's turn, and what stops payments", Faults: []fault.Code{fault.NotConfigured},
+// registerPayments adds the operations of payments.
+func (h *handlers) registerPayments() {
+	payments := server.Group{
+		Server: h.Server, Tag: "Payments", Access: server.ForAdmins, Scope: account.ScopeOperate, Faults: []fault.Code{fault.NotConfigured},
 	}
-	pausePayments = server.Operation{
-		Id: "pause-payments", Method: http.MethodPost, Path: "/v1/payments/pause", Tag: "Payments", Access: server.ForAdmins,
-		Scope:   lifecycle.TransactionScope,
-		Summary: "Stop all payments", Faults: []fault.Code{fault.NotConfigured},
+
+	server.Register(payments, server.Operation{
+		Id: "get-payment-queue", Route: "GET /v1/payments/queue",
+		Summary: "Who waits for the wallet's turn, and what stops payments",
+	}, h.getQueue)
+
+	server.Register(payments, server.Operation{
+		Id: "pause-payments", Route: "POST /v1/payments/pause", Scope: lifecycle.TransactionScope,
+		Summary:     "Stop all payments",
 		Description: "Once this answers nothing is signed any more. What is signed already goes on being proven.",
-	}
-	resumePayments = server.Operation{
-		Id: "resume-payments", Method: http.MethodPost, Path: "/v1/payments/resume", Tag: "Payments",
-		Access:  server.ForAdmins,
-		Scope:   lifecycle.TransactionScope,
-		Summary: "End a pause, and a hold of the program's own besides", Faults: []fault.Code{fault.NotConfigured},
-	}
-	getLedger = server.Operation{
-		Id: "get-ledger", Method: http.MethodGet, Path: "/v1/payments/ledger", Tag: "Payments", Access: server.ForAdmins,
-		Scope:   account.ScopeOperate,
-		Summary: "Where the money is, and where it came from", Faults: []fault.Code{fault.NotConfigured},
-	}
-	reconcilePayments = server.Operation{
-		Id: "reconcile-payments", Method: http.MethodPost, Path: "/v1/payments/reconcile", Tag: "Payments",
-		Access:  server.ForAdmins,
-		Scope:   account.ScopeOperate,
-		Summary: "Compare the ledger with the record, the chain and Fragment's purchases", Description: "It changes nothing.",
+	}, h.pausePayments)
+
+	server.Register(payments, server.Operation{
+		Id: "resume-payments", Route: "POST /v1/payments/resume", Scope: lifecycle.TransactionScope,
+		Summary: "End a pause, and a hold of the program's own besides",
+	}, h.resumePayments)
+
+	server.Register(payments, server.Operation{
+		Id: "get-ledger", Route: "GET /v1/payments/ledger",
+		Summary: "Where the money is, and where it came from",
+	}, h.getLedger)
+
+	server.Register(payments, server.Operation{
+		Id: "reconcile-payments", Route: "POST /v1/payments/reconcile",
+		Summary:     "Compare the ledger with the record, the chain and Fragment's purchases",
+		Description: "It changes nothing.",
 		Faults: []fault.Code{
-			fault.NotConfigured, fault.ChainUnauthorized, fault.ChainRateLimited, fault.ChainUnavailable, fault.ChainTimeout,
+			fault.ChainUnauthorized, fault.ChainRateLimited, fault.ChainUnavailable, fault.ChainTimeout,
 			fault.ChainUnreachable, fault.ChainProtocol, fault.ChainClock,
 		},
-	}
-)
+	}, h.reconcilePayments)
+}
 
 func (h *handlers) getQueue(ctx context.Context, in *listQueueInput) (none shape.Queue, err error) {
 	switches, err := h.transactions.Switches(ctx)
@@ -87,27 +88,27 @@ func (h *handlers) pausePayments(ctx context.Context, in *pauseInput) (shape.Swi
 	if in.Body != nil {
 		reason = in.Body.Reason
 	}
-	return h.switched(ctx, pausePayments, h.transactions.Pause(ctx, server.Caller(ctx), reason))
+	return h.switched(ctx, h.transactions.Pause(ctx, server.Caller(ctx), reason))
 }
 
 func (h *handlers) resumePayments(ctx context.Context, _ *struct{}) (shape.Switches, error) {
-	return h.switched(ctx, resumePayments, h.transactions.Resume(ctx))
+	return h.switched(ctx, h.transactions.Resume(ctx))
 }
 
 // switched answers how the switches are after one of them was thrown.
-func (h *handlers) switched(ctx context.Context, op server.Operation, err error) (shape.Switches, error) {
+func (h *handlers) switched(ctx context.Context, err error) (shape.Switches, error) {
 	if err != nil {
 		return shape.Switches{}, err
 	}
 
-	h.Audit(ctx, server.Caller(ctx), op, "", account.OutcomeDone)
+	h.Done(ctx, "")
 	switches, err := h.transactions.Switches(ctx)
-	return switchesFrom(switches), err
+	return server.Shown(switches, err, switchesFrom)
 }
 
 func (h *handlers) getLedger(ctx context.Context, _ *struct{}) (shape.Ledger, error) {
 	report, err := h.transactions.Ledger(ctx)
-	return ledgerFrom(report), err
+	return server.Shown(report, err, ledgerFrom)
 }
 
 func (h *handlers) reconcilePayments(ctx context.Context, in *reconcileInput) (none shape.Reconciliation, err error) {

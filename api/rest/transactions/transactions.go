@@ -3,7 +3,6 @@ package transactions
 import (
 	"context"
 	"maps"
-	"net/http"
 	"time"
 
 	"stagecoach/api/rest/server"
@@ -61,46 +60,10 @@ type resolveTransactionInput struct {
 	} `nameHint:"TransactionResolution"`
 }
 
-var (
-	listTransactions = server.Operation{
-		Id: "list-transactions", Method: http.MethodGet, Path: "/v1/transactions", Tag: "Transactions",
-		Access:  server.ForAdmins,
-		Scope:   account.ScopeRead,
-		Summary: "List transactions, the newest first", Faults: []fault.Code{fault.NotConfigured},
-	}
-	getTransaction = server.Operation{
-		Id: "get-transaction", Method: http.MethodGet, Path: "/v1/transactions/{hash}", Tag: "Transactions",
-		Access: server.ForAdmins, Scope: account.ScopeRead, Subject: "transaction",
-		Summary: "Get a transaction with its events and payments",
-		Faults:  []fault.Code{fault.TransactionNotFound, fault.NotConfigured},
-	}
-	retryTransaction = server.Operation{
-		Id: "retry-transaction", Method: http.MethodPost, Path: "/v1/transactions/{hash}/retry", Tag: "Transactions",
-		Access: server.ForAdmins, Scope: lifecycle.TransactionScope, Subject: "transaction",
-		Summary:     "Try again to buy the Stars of a failed transaction",
-		Description: "Not for a non-retryable failure, and not while a payment of it may have moved money.",
-		Faults:      transactionFaults,
-	}
-	resolveTransaction = server.Operation{
-		Id: "resolve-transaction", Method: http.MethodPost, Path: "/v1/transactions/{hash}/resolve", Tag: "Transactions",
-		Access: server.ForAdmins, Scope: lifecycle.TransactionScope, Subject: "transaction",
-		Summary:     "End a transaction that needs review as you have found out",
-		Description: "It is never bought again after processed and failed. While a payment of it is signed and the chain has not decided, nobody can.",
-		Faults:      transactionFaults,
-	}
-	writeOffTransaction = server.Operation{
-		Id: "write-off-transaction", Method: http.MethodPost, Path: "/v1/transactions/{hash}/write-off", Tag: "Transactions",
-		Access: server.ForAdmins, Scope: lifecycle.TransactionScope, Subject: "transaction",
-		Summary:     "Give up what is owed to the sender of a failed transaction",
-		Description: "It stays in the wallet. Not while a refund of it is signed or paid: then nothing is owed.",
-		Faults:      transactionFaults,
-	}
-
-	transactionFaults = []fault.Code{
-		fault.TransactionNotFound, fault.InvalidTransition, fault.PaymentUndecided, fault.NotConfigured,
-		fault.TemporalUnavailable,
-	}
-)
+// actionFaults are those of all actions.
+var actionFaults = []fault.Code{
+	fault.TransactionNotFound, fault.InvalidTransition, fault.PaymentUndecided, fault.TemporalUnavailable,
+}
 
 // handlers answer the operations of transactions and payments.
 type handlers struct {
@@ -113,22 +76,50 @@ func Register(s *server.Server, transactions *service.Transactions) {
 	h := &handlers{Server: s, transactions: transactions}
 	maps.Copy(s.Kinds, kinds)
 
-	server.Register(s, listTransactions, h.listTransactions)
-	server.Register(s, getTransaction, h.getTransaction)
-	server.Register(s, retryTransaction, h.retryTransaction)
-	server.Register(s, resolveTransaction, h.resolveTransaction)
-	server.Register(s, writeOffTransaction, h.writeOffTransaction)
+	h.registerTransactions()
+	h.registerPayments()
+}
 
-	server.Register(s, getQueue, h.getQueue)
-	server.Register(s, pausePayments, h.pausePayments)
-	server.Register(s, resumePayments, h.resumePayments)
-	server.Register(s, getLedger, h.getLedger)
-	server.Register(s, reconcilePayments, h.reconcilePayments)
+// registerTransactions adds the operations of transactions.
+func (h *handlers) registerTransactions() {
+	transactions := server.Group{
+		Server: h.Server, Tag: "Transactions", Access: server.ForAdmins, Scope: lifecycle.TransactionScope, Subject: "transaction", Faults: []fault.Code{fault.NotConfigured},
+	}
 
-	server.Register(s, server.Operation{
-		Id: "get-transaction-stats", Method: http.MethodGet, Path: "/v1/stats/transactions", Tag: "Transactions",
-		Access: server.ForAdmins, Scope: account.ScopeOperate,
-		Summary: "Get the statistics of transactions", Faults: []fault.Code{fault.NotConfigured},
+	server.Register(transactions, server.Operation{
+		Id: "list-transactions", Route: "GET /v1/transactions", Scope: account.ScopeRead,
+		Summary: "List transactions, the newest first",
+	}, h.listTransactions)
+
+	server.Register(transactions, server.Operation{
+		Id: "get-transaction", Route: "GET /v1/transactions/{hash}", Scope: account.ScopeRead,
+		Summary: "Get a transaction with its events and payments", Faults: []fault.Code{fault.TransactionNotFound},
+	}, h.getTransaction)
+
+	server.Register(transactions, server.Operation{
+		Id: "retry-transaction", Route: "POST /v1/transactions/{hash}/retry",
+		Summary:     "Try again to buy the Stars of a failed transaction",
+		Description: "Not for a non-retryable failure, and not while a payment of it may have moved money.",
+		Faults:      actionFaults,
+	}, h.retryTransaction)
+
+	server.Register(transactions, server.Operation{
+		Id: "resolve-transaction", Route: "POST /v1/transactions/{hash}/resolve",
+		Summary:     "End a transaction that needs review as you have found out",
+		Description: "It is never bought again after processed and failed. While a payment of it is signed and the chain has not decided, nobody can.",
+		Faults:      actionFaults,
+	}, h.resolveTransaction)
+
+	server.Register(transactions, server.Operation{
+		Id: "write-off-transaction", Route: "POST /v1/transactions/{hash}/write-off",
+		Summary:     "Give up what is owed to the sender of a failed transaction",
+		Description: "It stays in the wallet. Not while a refund of it is signed or paid: then nothing is owed.",
+		Faults:      actionFaults,
+	}, h.writeOffTransaction)
+
+	server.Register(transactions, server.Operation{
+		Id: "get-transaction-stats", Route: "GET /v1/stats/transactions", Scope: account.ScopeOperate,
+		Summary: "Get the statistics of transactions",
 	}, h.getTransactionStats)
 }
 
@@ -185,14 +176,14 @@ func (h *handlers) retryTransaction(ctx context.Context, in *retryTransactionInp
 		comment = in.Body.Comment
 	}
 	t, err := h.transactions.Retry(ctx, server.Caller(ctx), in.Hash, comment, in.Key)
-	return h.changed(ctx, retryTransaction, t, err)
+	return h.changed(ctx, t, err)
 }
 
 func (h *handlers) resolveTransaction(ctx context.Context, in *resolveTransactionInput) (shape.Transaction, error) {
 	t, err := h.transactions.Resolve(
 		ctx, server.Caller(ctx), in.Hash, lifecycle.TransactionState(in.Body.Outcome), in.Body.Payment, in.Body.Comment, in.Key,
 	)
-	return h.changed(ctx, resolveTransaction, t, err)
+	return h.changed(ctx, t, err)
 }
 
 func (h *handlers) writeOffTransaction(ctx context.Context, in *writeOffTransactionInput) (shape.Transaction, error) {
@@ -201,17 +192,17 @@ func (h *handlers) writeOffTransaction(ctx context.Context, in *writeOffTransact
 		comment = in.Body.Comment
 	}
 	t, err := h.transactions.WriteOff(ctx, server.Caller(ctx), in.Hash, comment, in.Key)
-	return h.changed(ctx, writeOffTransaction, t, err)
+	return h.changed(ctx, t, err)
 }
 
 // changed audits what was done to a transaction, and shows it.
 func (h *handlers) changed(
-	ctx context.Context, op server.Operation, t transaction.Transaction, err error,
+	ctx context.Context, t transaction.Transaction, err error,
 ) (shape.Transaction, error) {
 	if err == nil {
-		h.Audit(ctx, server.Caller(ctx), op, t.Hash, account.OutcomeDone)
+		h.Done(ctx, t.Hash)
 	}
-	return h.transactionFrom(t), err
+	return server.Shown(t, err, h.transactionFrom)
 }
 
 func (h *handlers) transactionFrom(t transaction.Transaction) shape.Transaction {
