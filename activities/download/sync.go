@@ -26,7 +26,7 @@ type SyncStore interface {
 	WatchedDownloads(ctx context.Context, after int64, limit int) ([]download.WatchedDownload, error)
 	EndedDownloads(ctx context.Context, ids []int64) ([]download.EndedDownload, error)
 	SaveDownloadProgress(ctx context.Context, seen []download.Progress) (written int64, err error)
-	MarkDownloadsTold(ctx context.Context, told []download.DownloadTold) error
+	MarkDownloadsNotified(ctx context.Context, told []download.DownloadNotified) error
 
 	RaiseAlert(ctx context.Context, kind string) error
 	ResolveAlert(ctx context.Context, kind string) error

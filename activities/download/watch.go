@@ -170,7 +170,7 @@ type notification struct {
 // reconciler.
 func (s *Sync) notify(ctx context.Context, pending []notification) int {
 	var mutex sync.Mutex
-	var notified []download.DownloadTold
+	var notified []download.DownloadNotified
 	group := errgroup.Group{}
 	group.SetLimit(notifyAtOnce)
 
@@ -184,7 +184,7 @@ func (s *Sync) notify(ctx context.Context, pending []notification) int {
 			defer mutex.Unlock()
 
 			notified = append(
-				notified, download.DownloadTold{ID: n.job.ID, Before: n.job.Observed, Now: recorded(n.observation)},
+				notified, download.DownloadNotified{ID: n.job.ID, Before: n.job.Observed, Now: recorded(n.observation)},
 			)
 			return nil
 		})
@@ -195,7 +195,7 @@ func (s *Sync) notify(ctx context.Context, pending []notification) int {
 		return 0
 	}
 
-	if err := s.Store.MarkDownloadsTold(ctx, notified); err != nil && ctx.Err() == nil {
+	if err := s.Store.MarkDownloadsNotified(ctx, notified); err != nil && ctx.Err() == nil {
 		s.Log.Warn("notifications of downloads are not recorded: they are sent again", "error", err)
 	}
 	return len(notified)

@@ -31,8 +31,8 @@ type MonitorStore interface {
 
 	WakesOf(ctx context.Context, wallet string) transaction.Wakes
 	UntoldOf(ctx context.Context, wallet string, limit int) (transaction.Untold, error)
-	MarkTurnTold(ctx context.Context, turn transaction.QueueEntry) error
-	MarkSettledTold(ctx context.Context, paymentID int64) error
+	MarkTurnNotified(ctx context.Context, turn transaction.QueueEntry) error
+	MarkSettledNotified(ctx context.Context, paymentID int64) error
 
 	RaiseAlert(ctx context.Context, kind string) error
 	SetAlerts(ctx context.Context, raise, resolve []string) error

@@ -36,7 +36,7 @@ func (m *Monitor) notify(ctx context.Context) (more bool, err error) {
 	for _, turn := range pending.Turns {
 		signalErr := m.signal(ctx, turn.TransactionHash, lifecycle.TransactionTurnSignal)
 		if signalErr == nil {
-			signalErr = m.Store.MarkTurnTold(ctx, turn)
+			signalErr = m.Store.MarkTurnNotified(ctx, turn)
 		}
 		err = errors.Join(err, signalErr)
 	}
@@ -44,7 +44,7 @@ func (m *Monitor) notify(ctx context.Context) (more bool, err error) {
 	for _, payment := range pending.Settled {
 		signalErr := m.signal(ctx, payment.TransactionHash, lifecycle.TransactionSettledSignal)
 		if signalErr == nil {
-			signalErr = m.Store.MarkSettledTold(ctx, payment.PaymentID)
+			signalErr = m.Store.MarkSettledNotified(ctx, payment.PaymentID)
 		}
 		err = errors.Join(err, signalErr)
 	}

@@ -23,29 +23,29 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// Deliveries is how the doors ask for deliveries and stop them.
+// Deliveries creates, finds and cancels deliveries for the API and the bot.
 type Deliveries struct {
 	Temporal    client.Client
 	Store       *store.Store
 	MaxFileSize int64 // bytes
 	Limits      DeliveryLimits
 	Log         *slog.Logger
-	Heartbeat   time.Duration                       // a held job whose heartbeat is older may have lost its worker
-	Payloads    converter.DataConverter             // of what Temporal keeps; nil: the SDK's own
+	Heartbeat   time.Duration                       // if a held job's heartbeat is older, its worker may be lost
+	Payloads    converter.DataConverter             // converter of Temporal payloads; nil: the SDK's default
 	OnEnqueued  func(source string)                 // counts new jobs
-	OnEnded     func(state lifecycle.DeliveryState) // counts ends that no attempt has written
-	// CancelPatience is how long Cancel waits to see the end before it answers with the job as it is.
+	OnEnded     func(state lifecycle.DeliveryState) // counts ends that no attempt has recorded
+	// CancelPatience is how long Cancel waits for the end before it returns the job as it is then.
 	CancelPatience time.Duration
 }
 
-// DeliveryKey is the key of one request: the same user, file and nonce are the same job.
+// DeliveryKey returns the key of one request: the same user, file and nonce give the same job.
 func DeliveryKey(userID, fileID int64, nonce string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d:%d:%s", userID, fileID, nonce))
 	return hex.EncodeToString(sum[:])
 }
 
-// CheckFile says why a file cannot be delivered at all, before any job is made: FILE_IS_FOLDER, FILE_NOT_FOUND,
-// FILE_EMPTY or FILE_TOO_BIG.
+// CheckFile returns the reason why a file can never be delivered, before a job is created: FILE_IS_FOLDER,
+// FILE_NOT_FOUND, FILE_EMPTY or FILE_TOO_BIG.
 func (c *Deliveries) CheckFile(file delivery.File) error {
 	var refusal *fault.Error
 	switch {
@@ -65,9 +65,9 @@ func (c *Deliveries) CheckFile(file delivery.File) error {
 	return refusal.WithField("file_id")
 }
 
-// Request asks for a file to be delivered to the user's chat. The same nonce again gives the job that is there and
-// created = false, whatever became of file and user meanwhile. A job that is recorded is not lost: if Temporal cannot
-// be reached now, the reconciler starts it.
+// Request creates a delivery of a file to the user's chat. The same nonce returns the existing job and created = false,
+// even if the file or the user has changed since. A recorded job is never lost: when Temporal is unavailable, the
+// reconciler starts it later.
 func (c *Deliveries) Request(
 	ctx context.Context, user account.User, fileID int64, nonce, source string,
 ) (job delivery.Job, created bool, err error) {
@@ -89,7 +89,7 @@ func (c *Deliveries) Request(
 	return job, created, nil
 }
 
-// create records a new job, unless the file, the user or the rules are against it.
+// create records a new job, unless the file, the user or a limit forbids it.
 func (c *Deliveries) create(
 	ctx context.Context, user account.User, fileID int64, key, source string,
 ) (delivery.Job, bool, error) {
@@ -126,7 +126,7 @@ func (c *Deliveries) create(
 	return job, created, err
 }
 
-// Start starts a job's workflow; one that was started before is left alone.
+// Start starts a job's workflow. A workflow that was started before is left alone.
 func (c *Deliveries) Start(ctx context.Context, jobID int64, workflowID string, ownerID int64) error {
 	owner := strconv.FormatInt(ownerID, 10)
 	err := start(ctx, c.Temporal, client.StartWorkflowOptions{
@@ -147,17 +147,18 @@ func (c *Deliveries) Start(ctx context.Context, jobID int64, workflowID string, 
 	return c.Store.MarkJobStarted(ctx, jobID)
 }
 
-// Show tells a job's workflow the state that the record has, so that operators see it.
+// Show sends the recorded state to a job's workflow, which shows it to operators.
 func (c *Deliveries) Show(ctx context.Context, workflowID string, state lifecycle.DeliveryState) error {
 	return c.Temporal.SignalWorkflow(ctx, workflowID, "", lifecycle.DeliveryStageSignal, state)
 }
 
-// Tell tells a job's workflow of an attempt that has not ended the job.
+// Tell reports an attempt that has not ended the job to the job's workflow.
 func (c *Deliveries) Tell(ctx context.Context, workflowID string, attempt lifecycle.Attempt) error {
 	return c.Temporal.SignalWorkflow(ctx, workflowID, "", lifecycle.DeliveryAttemptSignal, attempt)
 }
 
-// End lets the workflow of a job that has its end in the record close: asked to cancel, it finds that end.
+// End closes the workflow of a job that has already ended in the record: the workflow is asked to cancel and finds that
+// end.
 func (c *Deliveries) End(ctx context.Context, workflowID string) error {
 	return c.Temporal.SignalWorkflow(ctx, workflowID, "", lifecycle.CancelSignal, nil)
 }
@@ -167,8 +168,9 @@ func DeliveryActions(user account.User, job delivery.Job) []lifecycle.DeliveryAc
 	return lifecycle.Delivery.Actions(job.State, rolesOf(user, job.UserID), job.Facts())
 }
 
-// Cancel stops a live job. It answers with the job as it ended; a stream may take one heartbeat to stop, then the job
-// is still live in the answer, with CancelRequestedAt set. Ended already: INVALID_TRANSITION.
+// Cancel stops a live job and returns it as it ended. A stream needs up to one heartbeat to stop; when that takes
+// longer than CancelPatience, the returned job is still live, with CancelRequestedAt set. INVALID_TRANSITION: the job
+// has ended.
 func (c *Deliveries) Cancel(ctx context.Context, user account.User, jobID int64) (delivery.Job, error) {
 	job, err := c.Find(ctx, user, jobID)
 	if err != nil {
@@ -182,7 +184,7 @@ func (c *Deliveries) Cancel(ctx context.Context, user account.User, jobID int64)
 
 	err = c.Temporal.SignalWorkflow(ctx, job.WorkflowID(), "", lifecycle.CancelSignal, nil)
 	if temporalio.IsNotFound(err) {
-		// No workflow: it ended this moment, or was never started. The record tells which.
+		// No workflow: it has just ended, or was never started. The record knows which.
 		return c.cancelWithoutWorkflow(ctx, jobID, request)
 	}
 	if err != nil {
@@ -199,7 +201,7 @@ func (c *Deliveries) Cancel(ctx context.Context, user account.User, jobID int64)
 	return job, err
 }
 
-// Stop asks a live job to end, whoever its owner is, and does not wait for that. One that has ended stays as it is.
+// Stop asks a live job of any owner to end and does not wait for the end. A job that has ended stays as it is.
 func (c *Deliveries) Stop(ctx context.Context, job delivery.Job) error {
 	err := c.Temporal.SignalWorkflow(ctx, job.WorkflowID(), "", lifecycle.CancelSignal, nil)
 	if temporalio.IsNotFound(err) {
@@ -216,7 +218,8 @@ func (c *Deliveries) Stop(ctx context.Context, job delivery.Job) error {
 	return c.Store.RequestJobCancel(ctx, job.ID)
 }
 
-// Find gives a job that the user may see: their own, or any for an administrator. Others do not exist for them.
+// Find returns a job that the user may see: their own, or any job for an administrator. Other jobs do not exist for the
+// user.
 func (c *Deliveries) Find(ctx context.Context, user account.User, jobID int64) (delivery.Job, error) {
 	job, err := c.Store.JobByID(ctx, jobID)
 	if err == nil && job.UserID != user.ID && !user.IsAdmin() {
@@ -234,14 +237,13 @@ func (c *Deliveries) cancelWithoutWorkflow(
 	})
 }
 
-// DeliveryLimits are how long a job may wait and be worked on.
+// DeliveryLimits are how long a job may wait and how long workers may hold it.
 type DeliveryLimits struct {
-	TTL        time.Duration // QUEUED for no longer
-	JobTimeout time.Duration // in workers' hands, over all attempts
+	TTL        time.Duration // the longest time in QUEUED
+	JobTimeout time.Duration // the longest time with workers, over all attempts
 }
 
-// Deadline is when the job's state ends by itself; nil: it does not, because the job has ended or an operator has
-// paused it.
+// Deadline returns when the job's state ends by itself; nil: the job has ended, or an operator has paused it.
 func (l DeliveryLimits) Deadline(job delivery.Job) *time.Time {
 	var at time.Time
 	switch {

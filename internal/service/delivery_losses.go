@@ -17,10 +17,10 @@ import (
 // lossesPage is how many silent jobs are read at a time.
 const lossesPage = 1000
 
-// reportLosses reports the workers that were lost with a delivery, although no other worker has taken it yet. A row
-// whose heartbeat is older than its time-out is only suspicious: Temporal is asked about that one activity. Temporal
-// alone begins the next attempt, by the retry policy; what is written here is for people. The record counts the attempt
-// once: whoever comes first of this report and the next claim finds the job held, and the other finds it QUEUED or
+// reportLosses records that a worker was lost with a delivery, before another worker takes the job. A heartbeat older
+// than its time-out is only a suspicion, so Temporal is asked about that one activity. Temporal alone starts the next
+// attempt, by the retry policy; what is recorded here is for people. The record counts the attempt once: this report
+// and the next claim exclude each other, because the first one finds the job held and the second one finds it QUEUED or
 // under another claim.
 func (c *Deliveries) reportLosses(ctx context.Context) error {
 	for after := int64(0); ; {
@@ -32,7 +32,8 @@ func (c *Deliveries) reportLosses(ctx context.Context) error {
 		for _, job := range page {
 			temporalio.Progressed(ctx)
 			if err := c.reportLoss(ctx, job); err != nil {
-				c.Log.Warn("a silent worker was not looked at", "job", job.ID, "error", err) // one bad job never stops the others
+				// One bad job never stops the others.
+				c.Log.Warn("a silent worker was not checked", "job", job.ID, "error", err)
 			}
 			after = job.ID
 		}
@@ -60,15 +61,15 @@ func (c *Deliveries) reportLoss(ctx context.Context, job delivery.LiveJob) error
 
 	c.Log.Info("a lost worker was reported", "job", job.ID, "state", written.State, "attempt", written.Attempt)
 
-	// its workflow reads the end from the record, instead of waiting for a worker
+	// its workflow reads the end from the record instead of waiting for a worker
 	if lifecycle.Delivery.Terminal(written.State) {
 		return c.End(ctx, job.WorkflowID())
 	}
 	return c.Tell(ctx, job.WorkflowID(), AttemptOf(written))
 }
 
-// abandonedAttempt finds the activity of a held job that no worker has, in Temporal's view: it waits for its next
-// attempt, or for an operator who has paused it. nil: there is none.
+// abandonedAttempt returns the activity of a held job that no worker has according to Temporal: it waits for its next
+// attempt, or an operator has paused it. nil: there is none.
 func abandonedAttempt(pending []*workflowpb.PendingActivityInfo) *workflowpb.PendingActivityInfo {
 	for _, activity := range pending {
 		switch activity.State {
@@ -81,7 +82,7 @@ func abandonedAttempt(pending []*workflowpb.PendingActivityInfo) *workflowpb.Pen
 	return nil
 }
 
-// nextOf is when the next attempt begins; nil: as soon as a worker is free.
+// nextOf returns when the next attempt begins; nil: as soon as a worker is free.
 func nextOf(attempt *workflowpb.PendingActivityInfo) *time.Time {
 	if attempt.NextAttemptScheduleTime == nil {
 		return nil
@@ -90,7 +91,7 @@ func nextOf(attempt *workflowpb.PendingActivityInfo) *time.Time {
 	return &next
 }
 
-// receiptIn reads Telegram's receipt from the last heartbeat; 0: it has none.
+// receiptIn returns Telegram's receipt from the last heartbeat; 0: there is none.
 func (c *Deliveries) receiptIn(attempt *workflowpb.PendingActivityInfo) int64 {
 	payloads := c.Payloads
 	if payloads == nil {
@@ -103,7 +104,7 @@ func (c *Deliveries) receiptIn(attempt *workflowpb.PendingActivityInfo) int64 {
 	return last.MessageID
 }
 
-// AttemptOf is what the record says about a job's attempts.
+// AttemptOf returns what the record says about a job's attempts.
 func AttemptOf(job delivery.Job) lifecycle.Attempt {
 	return lifecycle.Attempt{
 		State: job.State, Failed: job.Attempt, Reason: fault.Code(job.LastError), NextAt: job.NextAttemptAt, Busy: job.Busy,

@@ -9,7 +9,7 @@ import (
 	"stagecoach/internal/store/delivery"
 )
 
-// DeliverySteps are the ways of a locked job through the rules, with what each does to the row.
+// DeliverySteps are the transitions of a locked job, with the effect of each on the row.
 type DeliverySteps struct {
 	*delivery.JobWalk
 }
@@ -19,8 +19,8 @@ func (s DeliverySteps) Do(action lifecycle.DeliveryAction, comment fault.Code) e
 	return s.Take(delivery.JobStep{Action: action, Comment: string(comment)})
 }
 
-// Requeue puts the job back after a try that failed with code and ended at the given time; next is when the one after
-// it begins, nil where nobody knows.
+// Requeue puts the job back after an attempt that failed with code and ended at the given time. next is when the next
+// attempt begins; nil: unknown.
 func (s DeliverySteps) Requeue(code fault.Code, ended time.Time, next *time.Time) error {
 	if err := s.Do(lifecycle.DeliveryActionRequeue, code); err != nil {
 		return err
@@ -30,8 +30,8 @@ func (s DeliverySteps) Requeue(code fault.Code, ended time.Time, next *time.Time
 	return nil
 }
 
-// HandOver puts the job back without counting the try. An operator who caused that is the reason. Once the last bytes
-// were let go it is too late for that.
+// HandOver puts the job back without counting the attempt. A reason is given when an operator caused it. It is refused once
+// the last bytes were sent.
 func (s DeliverySteps) HandOver(reason fault.Code, next *time.Time) error {
 	if s.Row.AckPendingAt != nil {
 		return UnknownOutcome()
@@ -48,8 +48,8 @@ func (s DeliverySteps) HandOver(reason fault.Code, next *time.Time) error {
 	return nil
 }
 
-// TakeOver puts a job back that the attempt before still holds. Where Temporal counts from the beginning an operator
-// has reset the activity or the workflow, and the attempt was not lost.
+// TakeOver puts a job back that the attempt before still holds. When Temporal counts attempts from the beginning, an
+// operator has reset the activity or the workflow, and the attempt was not lost.
 func (s DeliverySteps) TakeOver(reset bool) error {
 	if reset {
 		return s.HandOver(fault.ResetByOperator, nil)
@@ -57,7 +57,7 @@ func (s DeliverySteps) TakeOver(reset bool) error {
 	return s.Requeue(fault.WorkerLost, *s.Row.HeartbeatAt, nil)
 }
 
-// Claim takes the job for an attempt: the claim's number keeps all earlier holders from writing.
+// Claim takes the job for an attempt. The new fencing token refuses writes of all earlier holders.
 func (s DeliverySteps) Claim() error {
 	if err := s.Do(lifecycle.DeliveryActionClaim, ""); err != nil {
 		return err
@@ -66,18 +66,18 @@ func (s DeliverySteps) Claim() error {
 	job.Claim++
 	job.ClaimedAt, job.HeartbeatAt, job.BytesSent, job.NextAttemptAt = &job.Now, &job.Now, 0, nil
 	if isOperators(fault.Code(job.LastError)) {
-		job.LastError = "" // it goes on
+		job.LastError = "" // the job is in progress again
 	}
 	return nil
 }
 
-// isOperators says whether an operator, and no failure, brought a job back into the queue.
+// isOperators reports whether an operator, and no failure, put a job back into the queue.
 func isOperators(reason fault.Code) bool {
 	return reason == fault.PausedByOperator || reason == fault.ResetByOperator
 }
 
-// SettleLost decides about a job whose worker was lost after the last bytes were let go: only a receipt proves a
-// delivery. 0: none.
+// SettleLost decides about a job whose worker was lost after the last bytes were sent: only a receipt proves a
+// delivery. 0: there is no receipt.
 func (s DeliverySteps) SettleLost(receipt int64) error {
 	if receipt == 0 {
 		return UnknownOutcome()
@@ -92,22 +92,22 @@ func (s DeliverySteps) Acknowledge(message int64, fileID string) error {
 	return s.Do(lifecycle.DeliveryActionAcknowledge, "")
 }
 
-// deliveredBefore records what happened while the record looked away. Which message it was is not known any more.
+// deliveredBefore records a delivery that the record was set back before. Its message is unknown.
 func (s DeliverySteps) deliveredBefore() error {
 	unknown := int64(0)
 	s.Row.MessageID, s.Row.AckPendingAt, s.Row.LastError, s.Row.BytesSent = &unknown, nil, "", s.Row.Size
 	return s.Do(lifecycle.DeliveryActionFindDelivered, "")
 }
 
-// finish ends the job without delivery: cancelled, expired, or failed with a reason. What the record knows better
-// wins: a job whose last bytes were let go without an answer has failed with an unknown outcome, whoever ends it.
+// finish ends the job without delivery: cancelled, expired, or failed with a reason. What the record knows wins: a job
+// whose last bytes were sent without an answer fails with an unknown outcome, whichever action ends it.
 func (s DeliverySteps) finish(action lifecycle.DeliveryAction, reason fault.Code) error {
 	if s.Row.AckPendingAt != nil {
 		action, reason = lifecycle.DeliveryActionFail, fault.OutcomeUnknown
 	}
 
 	held := s.Row.State != lifecycle.DeliveryQueued
-	if held && action == lifecycle.DeliveryActionExpire { // its worker was lost, and nobody took it again
+	if held && action == lifecycle.DeliveryActionExpire { // its worker was lost, and no other has taken it
 		if s.Requeue(fault.WorkerLost, *s.Row.HeartbeatAt, nil) != nil {
 			action, reason = lifecycle.DeliveryActionFail, fault.WorkerLost
 		}
@@ -121,7 +121,7 @@ func (s DeliverySteps) finish(action lifecycle.DeliveryAction, reason fault.Code
 	return s.Do(action, reason)
 }
 
-// endTry counts a failed try and the time it took.
+// endTry counts a failed attempt and its duration.
 func (s DeliverySteps) endTry(code fault.Code, ended time.Time) {
 	s.Row.Attempt = min(s.Row.Attempt+1, lifecycle.DeliveryTries)
 	s.Row.LastError = string(code)
@@ -129,7 +129,7 @@ func (s DeliverySteps) endTry(code fault.Code, ended time.Time) {
 	s.Row.AckPendingAt = nil
 }
 
-// lose writes the loss of the job's worker.
+// lose records the loss of the job's worker.
 func (s DeliverySteps) lose(receipt int64, next *time.Time) error {
 	if s.Row.AckPendingAt != nil {
 		if s.SettleLost(receipt) == nil {
@@ -143,13 +143,13 @@ func (s DeliverySteps) lose(receipt int64, next *time.Time) error {
 	return s.finish(lifecycle.DeliveryActionFail, fault.WorkerLost)
 }
 
-// UnknownOutcome is the failure of a delivery whose last bytes were let go without an answer.
+// UnknownOutcome is the failure of a delivery whose last bytes were sent without an answer.
 func UnknownOutcome() *fault.Error {
 	return fault.New(fault.OutcomeUnknown, "the file was sent but no answer came: it may have arrived")
 }
 
-// Finish ends a live job other than by delivery, or as delivered when it is known to be. A job that has its end already
-// keeps it: the answer says which, so that a repeated or late call changes nothing.
+// Finish ends a live job other than by delivery, or as delivered when that is known. A job that has ended keeps its
+// end, and the outcome says which one: a repeated or late call changes nothing.
 func (c *Deliveries) Finish(ctx context.Context, end lifecycle.DeliveryEnd) (lifecycle.DeliveryOutcome, error) {
 	ended := false
 	job, err := c.Store.ChangeJob(ctx, end.JobID, func(walk *delivery.JobWalk) error {
@@ -173,10 +173,10 @@ func (c *Deliveries) Finish(ctx context.Context, end lifecycle.DeliveryEnd) (lif
 	return lifecycle.DeliveryOutcome{State: job.State, Reason: fault.Code(job.LastError)}, nil
 }
 
-// Lose puts a job back into the queue whose worker was lost in this claim, or ends it where no attempt is left or the
-// last bytes were out. It takes the claim away, so that a worker that was only frozen can write and send nothing when
-// it wakes. receipt is Telegram's, as the last heartbeat had it (0: none); next is when the next attempt begins. A job
-// whose heartbeat is younger than age is not lost.
+// Lose puts a job back into the queue whose worker was lost in this claim. It ends the job instead when no attempt is
+// left or the last bytes were sent. It takes the claim away, so that a worker that was only frozen can neither write
+// nor send when it resumes. receipt is Telegram's, from the last heartbeat (0: none); next is when the next attempt
+// begins. A job whose heartbeat is younger than age is not lost.
 func (c *Deliveries) Lose(
 	ctx context.Context, silent delivery.LiveJob, age time.Duration, receipt int64, next *time.Time,
 ) (job delivery.Job, changed bool, err error) {

@@ -29,7 +29,7 @@ import (
 	"stagecoach/internal/torrent"
 )
 
-// Downloads is how the doors ask for downloads and stop them.
+// Downloads creates, finds and cancels downloads for the API and the bot, and keeps the books.
 type Downloads struct {
 	Temporal  client.Client
 	Store     *store.Store
@@ -37,13 +37,13 @@ type Downloads struct {
 	Off       bool                                // there is no qBittorrent: nothing is started
 	OnStarted func(mediaType string)              // counts new jobs
 	OnEnded   func(state lifecycle.DownloadState) // counts ends
-	Payloads  converter.DataConverter             // that Temporal has; nil: the SDK's own
-	// CancelPatience is how long Cancel waits to see the torrent gone before it answers with the job as it is.
+	Payloads  converter.DataConverter             // converter of Temporal payloads; nil: the SDK's default
+	// CancelPatience is how long Cancel waits for the removal of the torrent before it returns the job as it is then.
 	CancelPatience time.Duration
 	Grace          time.Duration // for a torrent that is missing
 }
 
-// Deadline is when a download fails unless its torrent is found again; nil: it is not missing.
+// Deadline returns when a download fails unless its torrent is found again; nil: the torrent is not missing.
 func (c *Downloads) Deadline(job download.Download) *time.Time {
 	if job.FirstNotFoundAt == nil || lifecycle.Download.Terminal(job.State) {
 		return nil
@@ -52,27 +52,27 @@ func (c *Downloads) Deadline(job download.Download) *time.Time {
 	return &at
 }
 
-// DownloadAsk is what a person wants to have downloaded.
+// DownloadAsk is a request for a download.
 type DownloadAsk struct {
 	BookID    int64
 	MediaType string // store.MediaText or store.MediaAudio
 	Source    string // where the link was found, up to MaxSource characters; empty: "magnet" or "torrent"
 	SourceURL string // a magnet link, or the http(s) address of a .torrent file
-	Key       string // the same key of the same user gives the same job; empty: each request is its own
+	Key       string // the same key of the same user returns the same job; empty: each request is a new one
 }
 
 // MaxSource is how many characters the name of a source may have.
 const MaxSource = 100
 
-// keptDownload is the id of the download that a key was first answered with.
+// keptDownload is the id of the download that the first request with a key has returned.
 type keptDownload int64
 
-// Told gives the id.
-func (k keptDownload) Told() (int64, error) { return int64(k), nil }
+// Outcome returns the id.
+func (k keptDownload) Outcome() (int64, error) { return int64(k), nil }
 
-// Start asks for a download. What the same key was answered with before, or one for the same user, book and medium that
-// is active, is given instead, and created is false. A job that is recorded is not lost: if Temporal cannot be reached
-// now, the reconciler starts it. Where there is no qBittorrent it is PROVIDER_UNAVAILABLE.
+// Start creates a download. It returns the answer of the first request with the same key, or the active download of the
+// same user, book and medium; created is false then. A recorded job is never lost: when Temporal is unavailable, the
+// reconciler starts it later. PROVIDER_UNAVAILABLE: there is no qBittorrent.
 func (c *Downloads) Start(
 	ctx context.Context, user account.User, ask DownloadAsk,
 ) (job download.Download, created bool, err error) {
@@ -81,7 +81,7 @@ func (c *Downloads) Start(
 		Asked: fmt.Sprintf("download %d %s %q %s", ask.BookID, ask.MediaType, ask.Source, ask.SourceURL),
 	}
 
-	never := func(*fault.Error) bool { return false } // a refusal may be over when it is asked for again
+	never := func(*fault.Error) bool { return false } // a refusal may not apply any more when the request is repeated
 	kept := func(id *int64, _ *fault.Error) keptDownload { return keptDownload(*id) }
 	first, err := once(ctx, c.Store, request, kept, never, func(string) (int64, error) {
 		job, created, err = c.start(ctx, user, ask)
@@ -135,7 +135,7 @@ func (c *Downloads) start(
 	return job, created, nil
 }
 
-// check says what is wrong with a wish, with the field at fault.
+// check returns what is wrong with a request, with the field at fault.
 func (a DownloadAsk) check() (torrent.Source, error) {
 	switch {
 	case !slices.Contains(download.MediaTypes, a.MediaType):
@@ -166,7 +166,8 @@ func downloadStart(job download.Download) client.StartWorkflowOptions {
 	}
 }
 
-// Restart starts a job's workflow anew from the record, whatever became of the one before: the record was set back.
+// Restart starts a job's workflow anew from the record, whatever the state of the workflow before: the record was set
+// back.
 func (c *Downloads) Restart(ctx context.Context, job download.Download) error {
 	options := downloadStart(job)
 	options.WorkflowIDConflictPolicy = enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING
@@ -180,8 +181,8 @@ func (c *Downloads) Restart(ctx context.Context, job download.Download) error {
 // launchPatience is how long Launch waits for the end of the workflow before.
 const launchPatience = 5 * time.Second
 
-// Launch starts a job's workflow; one that was started before is left alone. The workflow of the job before, for the
-// same user, book and medium, may be about to end: its id is waited for a little.
+// Launch starts a job's workflow. A workflow that was started before is left alone. The workflow of the previous job
+// for the same user, book and medium may be about to end: Launch waits for its id for launchPatience.
 func (c *Downloads) Launch(ctx context.Context, job download.Download) error {
 	waiting, cancel := context.WithTimeout(ctx, launchPatience)
 	defer cancel()
@@ -203,7 +204,7 @@ func (c *Downloads) Launch(ctx context.Context, job download.Download) error {
 		if driven == job.ID {
 			return c.Store.MarkDownloadStarted(ctx, job.ID)
 		}
-		// How it ends is told elsewhere.
+		// The outcome of that workflow does not matter here.
 		if err := c.Temporal.GetWorkflow(ctx, job.WorkflowID(), taken.RunId).Get(waiting, nil); waiting.Err() != nil {
 			return temporalio.Unreachable(err)
 		}
@@ -221,11 +222,11 @@ func (c *Downloads) drivenBy(ctx context.Context, workflowID, runID string) (job
 	return jobID, cmp.Or(c.Payloads, converter.GetDefaultDataConverter()).FromPayloads(input, &jobID)
 }
 
-// Cancel ends an active job: its torrent is removed, with what was downloaded unless keepFiles, or left to other jobs
-// that hold it. It answers with the job once that is confirmed. When that is not possible now it is
-// PROVIDER_UNAVAILABLE, with the reason's code in the details: the wish is recorded and tried until it is confirmed,
-// the answer holds the job as it is. When patience runs out before, the job in the answer is still active, with
-// CancelRequestedAt set. A job that is over, or ends otherwise meanwhile, is INVALID_TRANSITION.
+// Cancel ends an active job: its torrent is removed, with the downloaded files unless keepFiles, or left to other jobs
+// that hold it. It returns the job once that is confirmed. PROVIDER_UNAVAILABLE, with the reason's code in the details:
+// the removal is not possible now; the request is recorded and repeated until it is confirmed, and the returned job is
+// as it is now. When CancelPatience ends first, the returned job is still active, with CancelRequestedAt set.
+// INVALID_TRANSITION: the job has ended, or ends otherwise meanwhile.
 func (c *Downloads) Cancel(
 	ctx context.Context, user account.User, jobID int64, keepFiles bool,
 ) (download.Download, error) {
@@ -268,8 +269,8 @@ func (c *Downloads) Cancel(
 	return job, err
 }
 
-// TellCancel tells a job's workflow that it is to end, and remembers that it knows: each signal is an event of its
-// history, so one is enough. A workflow that was never started is started first.
+// TellCancel signals a job's workflow to end, and records that it did: each signal is an event of the history, so one
+// is enough. A workflow that was never started is started first.
 func (c *Downloads) TellCancel(ctx context.Context, job download.Download) error {
 	if job.CancelToldAt != nil {
 		return nil
@@ -282,16 +283,16 @@ func (c *Downloads) TellCancel(ctx context.Context, job download.Download) error
 	}
 
 	err := c.Temporal.SignalWorkflow(ctx, job.WorkflowID(), "", lifecycle.CancelSignal, job.ID)
-	// gone: it ends this moment, or the reconciler sees to it
+	// gone: it is ending now, or the reconciler repairs it
 	if err != nil && !temporalio.IsNotFound(err) {
 		return temporalio.Unreachable(err)
 	}
 
-	return c.Store.MarkDownloadCancelTold(ctx, job.ID)
+	return c.Store.MarkDownloadCancelNotified(ctx, job.ID)
 }
 
-// Refresh lets a job's workflow take over what the record has: the watcher tells it of the torrent anew, and it hears
-// at once that the download has begun.
+// Refresh makes a job's workflow read the record again: the watcher sends it the torrent's state anew, and it learns at
+// once that the download has begun.
 func (c *Downloads) Refresh(ctx context.Context, job download.Download) error {
 	if err := c.Store.ForgetDownloadObserved(ctx, job.ID); err != nil {
 		return err
@@ -303,7 +304,8 @@ func (c *Downloads) Refresh(ctx context.Context, job download.Download) error {
 		lifecycle.Observation{JobID: job.ID, State: lifecycle.ObservedDownloading, Stalled: job.Attention != ""})
 }
 
-// Get gives a job that the user may see: their own, or any for an administrator. Others do not exist for them.
+// Get returns a job that the user may see: their own, or any job for an administrator. Other jobs do not exist for the
+// user.
 func (c *Downloads) Get(ctx context.Context, user account.User, jobID int64) (download.Download, error) {
 	job, err := c.Store.DownloadByID(ctx, jobID)
 	if err == nil && job.UserID != user.ID && !user.IsAdmin() {
@@ -312,8 +314,8 @@ func (c *Downloads) Get(ctx context.Context, user account.User, jobID int64) (do
 	return job, err
 }
 
-// List lists the jobs that the user may see, the newest first: their own, or for an administrator those of f.UserID (0:
-// all).
+// List returns the jobs that the user may see, the newest first: their own, or for an administrator those of f.UserID
+// (0: all).
 func (c *Downloads) List(ctx context.Context, user account.User, f download.Filter) ([]download.Download, error) {
 	if !user.IsAdmin() {
 		f.UserID = user.ID

@@ -13,14 +13,14 @@ import (
 	"stagecoach/internal/store/download"
 )
 
-// Limits of what a book may hold, in characters.
+// Limits of a book, in characters.
 const (
 	MaxBookTitle  = 500
 	MaxBookAuthor = 500
 )
 
-// CreateBook adds a book to the library. A key may be empty; the same key again gives the book that the first request
-// made.
+// CreateBook adds a book to the library. key may be empty; the same key returns the book that the first request has
+// created.
 func (c *Downloads) CreateBook(
 	ctx context.Context, user account.User, title, author, key string,
 ) (download.Book, error) {
@@ -39,12 +39,12 @@ func (c *Downloads) CreateBook(
 	})
 }
 
-// Book gives a book; the library is everybody's.
+// Book returns a book; all users share the library.
 func (c *Downloads) Book(ctx context.Context, id int64) (download.Book, error) {
 	return c.Store.BookByID(ctx, id)
 }
 
-// Books lists books, the newest first.
+// Books returns books, the newest first.
 func (c *Downloads) Books(ctx context.Context, f download.BookFilter) ([]download.Book, error) {
 	if !utf8.ValidString(f.Words) || strings.ContainsFunc(f.Words, unicode.IsControl) {
 		return nil, fault.Invalid("q", "what is searched for is text of one line")
@@ -52,8 +52,8 @@ func (c *Downloads) Books(ctx context.Context, f download.BookFilter) ([]downloa
 	return c.Store.Books(ctx, f)
 }
 
-// MarkMedium writes that a person has found a medium missing, or has deleted it, and gives the book as it is then.
-// Administrators do this.
+// MarkMedium records that a person has found a medium missing, or has deleted it, and returns the book as it is then.
+// Only administrators may do this.
 func (c *Downloads) MarkMedium(
 	ctx context.Context, user account.User, book int64, mediaType, status string,
 ) (download.Book, error) {

@@ -8,8 +8,8 @@ import (
 	"stagecoach/internal/store/download"
 )
 
-// Move writes a transition. A repeated or late call changes nothing: the answer is the job as the record has it. What
-// completes without having begun begins first; what completes for a book that is gone fails.
+// Move writes a transition and returns the job as the record has it. A repeated or late call changes nothing. A
+// download that completes without having begun begins first; one whose book is gone fails instead of completing.
 func (c *Downloads) Move(ctx context.Context, move lifecycle.DownloadMove) (download.Download, error) {
 	before := lifecycle.DownloadState("")
 	job, err := c.Store.ChangeDownload(ctx, move.JobID, func(walk *download.DownloadWalk) error {
@@ -32,7 +32,7 @@ func (c *Downloads) Move(ctx context.Context, move lifecycle.DownloadMove) (down
 	return job, nil
 }
 
-// moveDownload walks a locked job as its workflow decided.
+// moveDownload applies the move that the workflow has decided to a locked job.
 func moveDownload(walk *download.DownloadWalk, move lifecycle.DownloadMove) error {
 	job := walk.Row
 	switch {

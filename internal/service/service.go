@@ -1,6 +1,5 @@
 // Package service is what the API, the bot, the operations and the activities ask of each workload: create, find, act,
-// and the start of its workflow. It decides by the tables of internal/lifecycle and drives workflows by their names
-// alone.
+// and start its workflow. It decides by the tables of internal/lifecycle and knows workflows by their names alone.
 package service
 
 import (
@@ -31,7 +30,7 @@ func rolesOf(user account.User, owner int64) []lifecycle.Role {
 	return roles
 }
 
-// start starts a row's workflow. One that was started before is left alone, or not, as the options say.
+// start starts a row's workflow. The options decide whether a workflow that was started before is left alone.
 func start(ctx context.Context, c client.Client, o client.StartWorkflowOptions, workflow string, row any) error {
 	o.TaskQueue = lifecycle.MainQueue
 	_, err := c.ExecuteWorkflow(ctx, o, workflow, row)
@@ -41,12 +40,11 @@ func start(ctx context.Context, c client.Client, o client.StartWorkflowOptions, 
 	return nil
 }
 
-// pollUntil looks again and again, with growing pauses, until look is done or has failed, patience is over, or ctx
-// ends.
-func pollUntil(ctx context.Context, patience time.Duration, look func() (done bool, err error)) error {
+// pollUntil calls check with growing pauses until check is done or fails, patience is over, or ctx ends.
+func pollUntil(ctx context.Context, patience time.Duration, check func() (done bool, err error)) error {
 	deadline := time.Now().Add(patience)
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
-		done, err := look()
+		done, err := check()
 		if done || err != nil || time.Now().After(deadline) {
 			return err
 		}
@@ -58,19 +56,21 @@ func pollUntil(ctx context.Context, patience time.Duration, look func() (done bo
 	}
 }
 
-// keptAnswer is an answer as the record keeps it: what the request has led to, or why it was refused.
+// keptAnswer is an answer as the record keeps it: the outcome of the request, or why it was refused.
 type keptAnswer[E any] interface {
-	Told() (E, error)
+	Outcome() (E, error)
 }
 
-// once decides whether a request was made before: the record keeps the first answer under the key that its user gave,
-// for 24 hours, in the database transaction that does what is asked. A request without a key is its own.
+// once executes a request at most once: the record keeps the first answer under the key that the user has given, for 24
+// hours, in the database transaction that does what is asked. A request without a key is never a repetition.
 //
-// Three others know a request by the id that is made from its key, each for a moment in which there is no answer yet.
-// None of them decides after that:
-//   - Temporal joins updates of one id within a run, so that a request that comes again while the first is under way waits for it.
-//   - A task's workflow hands its last answers to its next run, where Temporal does not know the ids any more.
-//   - The row of a task names the request of its last transition, for the one whose answer was lost as the workflow ended.
+// Three other places recognize a request by the id that is made from its key, each only until there is an answer. None
+// of them decides after that:
+//   - Temporal joins updates of one id within a run: a request that is repeated while the first one is in flight waits
+//     for it.
+//   - A task's workflow passes its last answers to its next run, where Temporal does not know the ids any more.
+//   - The row of a task names the request of its last transition, for a request whose answer was lost when the workflow
+//     ended.
 func once[E any, A keptAnswer[E]](
 	ctx context.Context, s *store.Store, r core.Request, answerOf func(*E, *fault.Error) A, lasts func(*fault.Error) bool, decide func(id string) (E, error),
 ) (entity E, err error) {
@@ -78,21 +78,21 @@ func once[E any, A keptAnswer[E]](
 	if found, err := s.Answered(ctx, r, &answer); err != nil {
 		return entity, err
 	} else if found {
-		return answer.Told()
+		return answer.Outcome()
 	}
 
 	made, err := decide(r.ID())
 	switch refusal := fault.As(err); {
-	case err == nil: // it is kept already, with what was done, unless that was done before it was asked for by this key
+	case err == nil: // its answer is kept already, unless the action was done before this key was used
 		answer = answerOf(&made, nil)
 	case refusal != nil && lasts(refusal):
 		answer = answerOf(nil, refusal.WithCause(nil))
-	default: // nothing that would still be true for one who asks again
+	default: // a refusal that may not apply to a repeated request
 		return entity, err
 	}
 
 	if answer, err = core.KeepAnswer(ctx, s.Answers, r, answer); err != nil {
 		return entity, err
 	}
-	return answer.Told()
+	return answer.Outcome()
 }

@@ -21,30 +21,32 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// Tasks is how the doors create tasks and act on them.
+// Tasks creates tasks and acts on them for the API and the bot.
 type Tasks struct {
 	Temporal client.Client
 	Store    *store.Store
 	Log      *slog.Logger
-	// Patience is how long an action may wait for its outcome before it answers TEMPORAL_UNAVAILABLE.
+	// Patience is how long an action waits for its outcome before it fails with TEMPORAL_UNAVAILABLE.
 	Patience time.Duration
-	// LeastDeadline and LeastRelease bound from below what a workspace may set; 0 means none and is always possible.
+	// LeastDeadline and LeastRelease are the lower bounds of a workspace's settings; 0 switches a deadline off and is
+	// always allowed.
 	LeastDeadline, LeastRelease time.Duration
-	// OnCreated, when set, is told how many tasks a request has made.
+	// OnCreated, when set, gets the number of tasks that a request has created.
 	OnCreated func(n int)
 
 	limiter limiter
 }
 
-// askAgain is how long one attempt to reach a workflow may take; the next one asks for the outcome of the same update.
+// askAgain is how long one attempt to reach a workflow may take; the next attempt asks for the outcome of the same
+// update.
 const askAgain = 10 * time.Second
 
-// Find gives a task that the user may see; others do not exist for them.
+// Find returns a task that the user may see; other tasks do not exist for the user.
 func (c *Tasks) Find(ctx context.Context, user account.User, taskID int64) (task.Task, error) {
 	return c.Store.TaskByID(ctx, viewerOf(user), taskID)
 }
 
-// ByRight says whether the user reaches a task by an administrator's right alone: this is audited.
+// ByRight reports whether the user reaches a task by an administrator's right alone: such access is audited.
 func (c *Tasks) ByRight(ctx context.Context, user account.User, taskID int64) (bool, error) {
 	if !user.IsAdmin() {
 		return false, nil
@@ -56,20 +58,21 @@ func (c *Tasks) ByRight(ctx context.Context, user account.User, taskID int64) (b
 	return false, err
 }
 
-// List lists the tasks that the user may see, the newest first.
+// List returns the tasks that the user may see, the newest first.
 func (c *Tasks) List(ctx context.Context, user account.User, f task.Filter) ([]task.Task, error) {
 	f.Viewer = viewerOf(user)
 	return c.Store.Tasks(ctx, f)
 }
 
-// Start starts a task's workflow; one that was started before is left alone.
+// Start starts a task's workflow. A workflow that was started before is left alone.
 func (c *Tasks) Start(ctx context.Context, task task.Task) error {
 	return c.start(
 		ctx, task, enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE, enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 	)
 }
 
-// Restart starts a task's workflow anew from the record, whatever became of the one before: the record was set back.
+// Restart starts a task's workflow anew from the record, whatever the state of the workflow before: the record was set
+// back.
 func (c *Tasks) Restart(ctx context.Context, task task.Task) error {
 	return c.start(
 		ctx, task, enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE, enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING,
@@ -93,7 +96,7 @@ func (c *Tasks) start(
 	return c.Store.MarkTaskStarted(ctx, task.ID)
 }
 
-// End gives up a task whose workflow is gone, unless it has changed since it was read.
+// End cancels a task whose workflow is gone, unless the task has changed since it was read.
 func (c *Tasks) End(ctx context.Context, task task.Task, reason fault.Code) error {
 	ask := lifecycle.TaskAsk{
 		Action: lifecycle.TaskActionCancel, To: lifecycle.TaskCancelled, Comment: string(reason),
@@ -111,18 +114,18 @@ func (c *Tasks) End(ctx context.Context, task task.Task, reason fault.Code) erro
 	return err
 }
 
-// Unblock tells a task's workflow that its last blocker is DONE.
+// Unblock signals a task's workflow that its last blocker is DONE.
 func (c *Tasks) Unblock(ctx context.Context, workflowID string) error {
 	return c.Temporal.SignalWorkflow(ctx, workflowID, "", lifecycle.TaskUnblockedSignal, nil)
 }
 
-// Refresh lets a task's workflow take over what the record has.
+// Refresh makes a task's workflow read the record again.
 func (c *Tasks) Refresh(ctx context.Context, workflowID string) error {
 	return c.Temporal.SignalWorkflow(ctx, workflowID, "", lifecycle.TaskRefreshSignal, nil)
 }
 
-// act asks a task's workflow for a transition and gives the task as it was just after. The same key again gives the
-// first answer, whatever has happened since: the record keeps it together with the transition.
+// act asks a task's workflow for a transition and returns the task as it was right after it. The same key returns the
+// first answer, whatever has happened since: the record keeps the answer together with the transition.
 func (c *Tasks) act(
 	ctx context.Context, user account.User, taskID int64, action lifecycle.TaskAction, to lifecycle.TaskState,
 	comment, key string,
@@ -138,11 +141,11 @@ func (c *Tasks) act(
 	})
 }
 
-// unkept are the refusals that may not be true for one who asks again.
+// unkept are the refusals that may not apply to a repeated request.
 var unkept = []fault.Code{fault.Internal, fault.TaskNotFound, fault.Validation}
 
-// decide finds out what an action leads to. Few are in flight for one task at a time, and the others wait. Who has lost
-// a claim is told so by the record, at once.
+// decide executes an action. Few actions are in flight for one task at a time, and the others wait. A lost claim is
+// answered from the record, at once.
 func (c *Tasks) decide(
 	ctx context.Context, user account.User, taskID int64, action lifecycle.TaskAction, in lifecycle.TaskInput, id string,
 ) (task.Task, error) {
@@ -177,7 +180,7 @@ func (c *Tasks) decide(
 			if row, err = c.Find(ctx, user, taskID); err != nil {
 				return task.Task{}, err
 			}
-			if row.RequestID == id { // the last thing that happened to the task is what is asked for here
+			if row.RequestID == id { // the task's last transition is the one requested here
 				return row, nil
 			}
 			if err = c.withoutWorkflow(ctx, user, row, action, in); err != nil {
@@ -197,7 +200,7 @@ func (c *Tasks) decide(
 	}
 }
 
-// findFor finds the task of an action, unless the action is a claim that is lost already.
+// findFor returns the task of an action, unless the action is a claim that is lost already.
 func (c *Tasks) findFor(
 	ctx context.Context, user account.User, taskID int64, action lifecycle.TaskAction,
 ) (task.Task, error) {
@@ -208,7 +211,7 @@ func (c *Tasks) findFor(
 	return task, err
 }
 
-// update asks once, and waits a while for the outcome.
+// update sends the update once and waits for its outcome, for askAgain at most.
 func (c *Tasks) update(
 	ctx context.Context, task task.Task, action lifecycle.TaskAction, in lifecycle.TaskInput, id string,
 ) (view lifecycle.TaskView, err error) {
@@ -227,8 +230,8 @@ func (c *Tasks) update(
 	return view, err
 }
 
-// withoutWorkflow sees to a task whose workflow does not run. It is over: then the record tells the refusal. It was
-// never started: then it is started now, and the action may be asked for again.
+// withoutWorkflow handles a task whose workflow does not run. When the task has ended, the record gives the refusal.
+// When the workflow was never started, it is started now and the action may be repeated.
 func (c *Tasks) withoutWorkflow(
 	ctx context.Context, user account.User, task task.Task, action lifecycle.TaskAction, in lifecycle.TaskInput,
 ) error {
@@ -247,7 +250,7 @@ func (c *Tasks) withoutWorkflow(
 	}
 }
 
-// applyView puts what an update answered over the task as it was found.
+// applyView copies an update's answer into the task as it was found.
 func applyView(v lifecycle.TaskView, task *task.Task) {
 	task.State, task.Since, task.AssigneeID = lifecycle.TaskState(v.State), v.Since, v.AssigneeID
 	task.DeadlineAt, task.ReleaseAt, task.ClockWaits = v.DeadlineAt, v.ReleaseAt, v.ClockWaits
@@ -264,7 +267,7 @@ func viewerOf(user account.User) int64 {
 	return user.ID
 }
 
-// TaskTransition is what the record is to have after a step.
+// TaskTransition returns what the record should have after a step.
 func TaskTransition(
 	taskID int64, state task.Snapshot, step lifecycle.TaskRule, ask lifecycle.TaskAsk, requestID string, at time.Time,
 ) task.Write {
@@ -278,7 +281,7 @@ func TaskTransition(
 	}
 }
 
-// SystemRequestID names a request of the program's own: the same for the same version, whoever repeats it.
+// SystemRequestID names a request of the system: the same for the same action and version.
 func SystemRequestID[A ~string](action A, version int64) string {
 	return fmt.Sprintf("system-%s-%d", action, version)
 }

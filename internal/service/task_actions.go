@@ -12,17 +12,17 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// Claim takes a free task for the user. A key may be empty; the same key again gives the first answer, here and below.
+// Claim takes a free task for the user. The key may be empty; the same key returns the first answer, here and below.
 func (c *Tasks) Claim(ctx context.Context, user account.User, taskID int64, comment, key string) (task.Task, error) {
 	return c.act(ctx, user, taskID, lifecycle.TaskActionClaim, "", comment, key)
 }
 
-// Escalate blocks a task that somebody else works on.
+// Escalate blocks a task that another user works on.
 func (c *Tasks) Escalate(ctx context.Context, user account.User, taskID int64, comment, key string) (task.Task, error) {
 	return c.act(ctx, user, taskID, lifecycle.TaskActionEscalate, "", comment, key)
 }
 
-// Takeover takes a task that is STUCK in somebody else's hands, or in nobody's.
+// Takeover takes a task that is STUCK, whether it has an assignee or not.
 func (c *Tasks) Takeover(ctx context.Context, user account.User, taskID int64, comment, key string) (task.Task, error) {
 	return c.act(ctx, user, taskID, lifecycle.TaskActionTakeover, "", comment, key)
 }
@@ -34,7 +34,7 @@ func (c *Tasks) Status(
 	return c.act(ctx, user, taskID, lifecycle.TaskActionStatus, to, comment, key)
 }
 
-// Comment adds a comment to a task that the user may see, in whatever status it is.
+// Comment adds a comment to a task that the user may see, in any status.
 func (c *Tasks) Comment(
 	ctx context.Context, user account.User, taskID int64, comment, key string,
 ) (core.StreamedEvent, error) {
@@ -53,7 +53,7 @@ func (c *Tasks) Comment(
 	)
 }
 
-// Events lists up to limit events, with numbers above after, of a task that the user may see.
+// Events returns up to limit events, with numbers above after, of a task that the user may see.
 func (c *Tasks) Events(
 	ctx context.Context, user account.User, taskID, after int64, limit int,
 ) ([]core.StreamedEvent, error) {
@@ -63,7 +63,7 @@ func (c *Tasks) Events(
 	return c.Store.EventsOfTask(ctx, taskID, after, limit)
 }
 
-// callerOf is a user to whom the record has shown the task.
+// callerOf returns the user as a caller to whom the record has shown the task.
 func callerOf(user account.User) lifecycle.TaskCaller {
 	return lifecycle.TaskCaller{ID: user.ID, Member: true, Admin: user.IsAdmin()}
 }

@@ -21,7 +21,7 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// Limits of what a task may hold.
+// Limits of a task.
 const (
 	MinTaskTitle   = 5 // characters
 	MaxTaskTitle   = 200
@@ -33,15 +33,15 @@ const (
 )
 
 const (
-	parallelStarts = 8               // workflows of a batch that are started at a time
-	startPatience  = 5 * time.Second // with each, before it is left to the reconciler
+	parallelStarts = 8               // workflows of a batch that are started at the same time
+	startPatience  = 5 * time.Second // for one start, before it is left to the reconciler
 )
 
-// Create makes one task. Its blockers exist already.
+// Create creates one task. Its blockers exist already.
 func (c *Tasks) Create(
 	ctx context.Context, user account.User, workspaceID int64, row task.NewTask, key string,
 ) (task.Task, error) {
-	row.Ref = "" // nobody to name it
+	row.Ref = "" // a single task needs no name within a batch
 	made, err := c.CreateBatch(ctx, user, workspaceID, []task.NewTask{row}, key)
 	if refusal := fault.As(err); refusal != nil && refusal.Field != "" { // the request has no list of tasks
 		return task.Task{}, refusal.WithField(strings.TrimPrefix(refusal.Field, task.FieldOf(0, "")))
@@ -52,8 +52,8 @@ func (c *Tasks) Create(
 	return made[0], nil
 }
 
-// CreateBatch makes a whole graph of tasks, all or none, and gives them in the order asked. Tasks that are recorded are
-// not lost: if Temporal cannot be reached now, the reconciler starts their workflows.
+// CreateBatch creates a graph of tasks, all or none, and returns them in the order of the request. Recorded tasks are
+// never lost: when Temporal is unavailable, the reconciler starts their workflows later.
 func (c *Tasks) CreateBatch(
 	ctx context.Context, user account.User, workspaceID int64, graph []task.NewTask, key string,
 ) ([]task.Task, error) {
@@ -99,17 +99,17 @@ func (c *Tasks) CreateBatch(
 	return made, nil
 }
 
-// fingerprint tells what a request asks for from what another one does.
+// fingerprint identifies the content of a request.
 func fingerprint(asked any) string {
 	text, err := json.Marshal(asked)
 	if err != nil {
-		return err.Error() // no such thing is asked for
+		return err.Error() // no request has this content
 	}
 	return fmt.Sprintf("%x", sha256.Sum256(text))
 }
 
-// startAll starts workflows that may be started. When one cannot be, now or soon, it and the rest are left to the
-// reconciler.
+// startAll starts the workflows that may be started. When a start fails or takes too long, this one and the rest are
+// left to the reconciler.
 func (c *Tasks) startAll(ctx context.Context, made []task.Task) {
 	starts, ctx := errgroup.WithContext(ctx)
 	starts.SetLimit(parallelStarts)
@@ -131,7 +131,7 @@ func (c *Tasks) startAll(ctx context.Context, made []task.Task) {
 	}
 }
 
-// check fills what is left open and says what is wrong with a task that is to be made.
+// check fills in defaults and returns what is wrong with a task that is to be created.
 func (c *Tasks) check(ctx context.Context, workspaceID int64, row *task.NewTask) error {
 	row.Title = strings.TrimSpace(row.Title)
 	row.Visibility = cmp.Or(row.Visibility, task.Public)

@@ -5,10 +5,11 @@ import (
 	"sync"
 )
 
-// inFlight is how many updates this process has under way for one task: a server with its usual settings takes ten.
+// inFlight is how many updates of one task this process has in flight: a Temporal server with its default settings
+// accepts ten.
 const inFlight = 8
 
-// limiter lets few through to each task at a time.
+// limiter limits the updates in flight per task.
 type limiter struct {
 	mu   sync.Mutex
 	open map[int64]*limited
@@ -19,7 +20,7 @@ type limited struct {
 	users  int // inside or waiting
 }
 
-// enter gives the function that leaves a place, and says whether it had to wait for one.
+// enter waits for a place, returns the function that frees it, and reports whether it had to wait.
 func (g *limiter) enter(ctx context.Context, taskID int64) (leave func(), waited bool, err error) {
 	g.mu.Lock()
 	if g.open == nil {

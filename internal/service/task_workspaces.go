@@ -16,7 +16,7 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// WorkspaceChange says what to change of a workspace; nil fields stay, and so do deadlines that are not named.
+// WorkspaceChange is a change of a workspace; nil fields and deadlines that are not named stay.
 type WorkspaceChange struct {
 	Name                        *string
 	StatusDeadlines             map[lifecycle.TaskState]float64 // minutes
@@ -24,7 +24,7 @@ type WorkspaceChange struct {
 	NewDeadlineWaitsForBlockers *bool
 }
 
-// CreateWorkspace makes a workspace of the user's own, with the usual deadlines where the change names no others.
+// CreateWorkspace creates a workspace of the user, with the default deadlines where the change names no others.
 func (c *Tasks) CreateWorkspace(
 	ctx context.Context, user account.User, change WorkspaceChange, key string,
 ) (task.Workspace, error) {
@@ -37,7 +37,7 @@ func (c *Tasks) CreateWorkspace(
 	)
 }
 
-// ChangeWorkspace changes a workspace; its owner and administrators may. Deadlines that run stay as they are.
+// ChangeWorkspace changes a workspace; its owner and administrators may. Running deadlines stay as they are.
 func (c *Tasks) ChangeWorkspace(
 	ctx context.Context, user account.User, workspaceID int64, change WorkspaceChange, key string,
 ) (task.Workspace, error) {
@@ -48,8 +48,8 @@ func (c *Tasks) ChangeWorkspace(
 	return c.Store.ChangeWorkspace(ctx, workspaceID, r, func(w *task.Workspace) error { return c.apply(change, w) })
 }
 
-// AddMember lets a user into a workspace; its owner and administrators may. The user may act in it at once, but is
-// named to others and told of tasks only after agreeing. It gives the workspace.
+// AddMember adds a user to a workspace and returns the workspace; its owner and administrators may. The user may act in
+// it at once, but other members see the name, and the user gets notifications of tasks, only after Agree.
 func (c *Tasks) AddMember(ctx context.Context, user account.User, workspaceID, memberID int64) (task.Workspace, error) {
 	w, err := c.owned(ctx, user, workspaceID)
 	if err != nil {
@@ -61,8 +61,8 @@ func (c *Tasks) AddMember(ctx context.Context, user account.User, workspaceID, m
 	return w, c.Store.AddMember(ctx, user.ID, workspaceID, memberID)
 }
 
-// RemoveMember takes a user out of a workspace: its owner and administrators may, and anybody may leave. The owner
-// stays. Who has made a task or works on it goes on with it. It gives the workspace.
+// RemoveMember removes a user from a workspace and returns the workspace: its owner and administrators may, and each
+// member may leave. The owner cannot be removed. The creator and the assignee of a task keep it.
 func (c *Tasks) RemoveMember(
 	ctx context.Context, user account.User, workspaceID, memberID int64,
 ) (task.Workspace, error) {
@@ -82,7 +82,7 @@ func (c *Tasks) RemoveMember(
 	return w, c.Store.RemoveMember(ctx, workspaceID, memberID)
 }
 
-// Members lists the members, with ids above after, of a workspace that the user may see.
+// Members returns the members, with ids above after, of a workspace that the user may see.
 func (c *Tasks) Members(
 	ctx context.Context, user account.User, workspaceID, after int64, limit int,
 ) ([]task.Member, error) {
@@ -92,8 +92,8 @@ func (c *Tasks) Members(
 	return c.Store.Members(ctx, user, workspaceID, after, limit)
 }
 
-// Agree records that a member agrees to be named to others of a workspace and to hear of its tasks. It gives the
-// workspace.
+// Agree records that a member agrees to be named to others of a workspace and to be notified of its tasks. It returns
+// the workspace.
 func (c *Tasks) Agree(ctx context.Context, user account.User, workspaceID int64) (task.Workspace, error) {
 	w, err := c.Workspace(ctx, user, workspaceID)
 	if err != nil {
@@ -102,7 +102,7 @@ func (c *Tasks) Agree(ctx context.Context, user account.User, workspaceID int64)
 	return w, c.Store.Agree(ctx, workspaceID, user.ID)
 }
 
-// Workspace gives a workspace to its members and administrators; for others it does not exist.
+// Workspace returns a workspace to its members and administrators; for others it does not exist.
 func (c *Tasks) Workspace(ctx context.Context, user account.User, workspaceID int64) (task.Workspace, error) {
 	w, err := c.Store.WorkspaceByID(ctx, workspaceID)
 	if err != nil || user.IsAdmin() {
@@ -115,12 +115,12 @@ func (c *Tasks) Workspace(ctx context.Context, user account.User, workspaceID in
 	return w, err
 }
 
-// Workspaces lists those that the user may see, with ids above after.
+// Workspaces returns the workspaces that the user may see, with ids above after.
 func (c *Tasks) Workspaces(ctx context.Context, user account.User, after int64, limit int) ([]task.Workspace, error) {
 	return c.Store.Workspaces(ctx, viewerOf(user), after, limit)
 }
 
-// Stats says how work went in a workspace that the user may see, since a moment.
+// Stats returns statistics of a workspace that the user may see, since a moment.
 func (c *Tasks) Stats(
 	ctx context.Context, user account.User, workspaceID int64, since time.Time,
 ) (task.TaskStats, error) {
@@ -138,7 +138,7 @@ func (c *Tasks) owned(ctx context.Context, user account.User, workspaceID int64)
 	return w, err
 }
 
-// apply changes a workspace, or says which setting is not possible.
+// apply changes a workspace, or returns which setting is not possible.
 func (c *Tasks) apply(ch WorkspaceChange, w *task.Workspace) error {
 	if ch.Name != nil {
 		w.Name = strings.TrimSpace(*ch.Name)
@@ -178,8 +178,8 @@ func (c *Tasks) apply(ch WorkspaceChange, w *task.Workspace) error {
 	return nil
 }
 
-// possible says whether a number of minutes is 0 or within the bounds. It is no for what is not a number.
+// possible reports whether a number of minutes is 0 or within the bounds; false for NaN.
 func possible(minutes float64, least time.Duration) bool {
-	const rounding = 1e-6 // a second has no exact number of minutes
+	const rounding = 1e-6 // a second is no exact number of minutes
 	return minutes == 0 || minutes > 0 && minutes >= least.Minutes()-rounding && minutes <= task.MaxTaskMinutes
 }

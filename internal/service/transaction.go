@@ -19,21 +19,22 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// Transactions is how the doors look at transactions and act on them, and how the worker starts their workflows. Doors
-// admit administrators only. While no wallet was ever configured all methods for doors refuse with NOT_CONFIGURED.
+// Transactions reads transactions and acts on them for the API and the bot, which admit administrators only, and starts
+// their workflows for the worker. While no wallet was ever configured, the methods for API and bot refuse with
+// NOT_CONFIGURED.
 type Transactions struct {
 	Temporal client.Client
 	Store    *store.Store
 	Log      *slog.Logger
-	// Patience is how long an action may wait for its outcome before it answers TEMPORAL_UNAVAILABLE.
+	// Patience is how long an action waits for its outcome before it fails with TEMPORAL_UNAVAILABLE.
 	Patience time.Duration
 
-	// What only other systems know; the doors need all three.
-	// what Fragment asks for so many Stars now
+	// Price returns what Fragment asks for so many Stars now. Price, Balance and Friendly are what only other systems know;
+	// API and bot need all three.
 	Price func(ctx context.Context, stars int64) (nano int64, err error)
-	// what the chain says of the wallet, after its transaction lt
+	// Balance returns what the chain says of the wallet, after its transaction lt.
 	Balance func(ctx context.Context, wallet string) (lt, nano int64, err error)
-	// the form of an address that people copy
+	// Friendly returns the form of an address that people copy.
 	Friendly func(wallet string) string
 	Most     int64 // Stars in one purchase
 	Reserve  int64 // nanoTON kept back of each transfer
@@ -41,10 +42,10 @@ type Transactions struct {
 	StuckAfter time.Duration // a transaction in processing for longer is stuck
 	Monitored  string        // the wallet whose monitor this process keeps running; empty: none
 	Failures   FailurePolicy
-	OnEnded    func(state lifecycle.TransactionState) // counts where a try to carry out an order has led to
+	OnEnded    func(state lifecycle.TransactionState) // counts the outcomes of attempts to carry out an order
 }
 
-// Deadline is when administrators are told that a transaction is stuck; nil: it is not in processing.
+// Deadline returns when administrators are notified that a transaction is stuck; nil: it is not in processing.
 func (c *Transactions) Deadline(t transaction.Transaction) *time.Time {
 	if t.State != lifecycle.TransactionProcessing || t.ProcessingSince == nil {
 		return nil
@@ -53,7 +54,7 @@ func (c *Transactions) Deadline(t transaction.Transaction) *time.Time {
 	return &at
 }
 
-// Find gives a transaction.
+// Find returns a transaction.
 func (c *Transactions) Find(ctx context.Context, hash string) (transaction.Transaction, error) {
 	if _, err := c.wallet(ctx); err != nil {
 		return transaction.Transaction{}, err
@@ -64,7 +65,7 @@ func (c *Transactions) Find(ctx context.Context, hash string) (transaction.Trans
 	return c.Store.TransactionByHash(ctx, hash)
 }
 
-// List lists transactions, the newest first.
+// List returns transactions, the newest first.
 func (c *Transactions) List(ctx context.Context, f transaction.Filter) ([]transaction.Transaction, error) {
 	if _, err := c.wallet(ctx); err != nil {
 		return nil, err
@@ -72,7 +73,7 @@ func (c *Transactions) List(ctx context.Context, f transaction.Filter) ([]transa
 	return c.Store.Transactions(ctx, f)
 }
 
-// Payments lists what was signed for a transaction, the oldest first.
+// Payments returns what was signed for a transaction, the oldest first.
 func (c *Transactions) Payments(ctx context.Context, hash string) ([]transaction.Payment, error) {
 	if _, err := c.Find(ctx, hash); err != nil {
 		return nil, err
@@ -80,7 +81,7 @@ func (c *Transactions) Payments(ctx context.Context, hash string) ([]transaction
 	return c.Store.PaymentsOf(ctx, hash)
 }
 
-// Events lists what happened to a transaction, the oldest first.
+// Events returns the events of a transaction, the oldest first.
 func (c *Transactions) Events(ctx context.Context, hash string) ([]core.StreamedEvent, error) {
 	if _, err := c.Find(ctx, hash); err != nil {
 		return nil, err
@@ -88,7 +89,7 @@ func (c *Transactions) Events(ctx context.Context, hash string) ([]core.Streamed
 	return c.Store.EventsOfTransaction(ctx, hash)
 }
 
-// Queue lists who has the wallet's turn and who waits for it, in that order.
+// Queue returns the transaction that has the wallet's turn and those that wait for it, in order.
 func (c *Transactions) Queue(ctx context.Context, limit int) ([]transaction.QueueEntry, error) {
 	wallet, err := c.wallet(ctx)
 	if err != nil {
@@ -97,7 +98,7 @@ func (c *Transactions) Queue(ctx context.Context, limit int) ([]transaction.Queu
 	return c.Store.PaymentQueue(ctx, wallet.Address, limit)
 }
 
-// Stats counts all transactions, and the last days on which there were any.
+// Stats counts all transactions, and those of the last days on which there were any.
 func (c *Transactions) Stats(ctx context.Context, days int) (transaction.TransactionStats, error) {
 	if _, err := c.wallet(ctx); err != nil {
 		return transaction.TransactionStats{}, err
@@ -113,7 +114,7 @@ type TransactionTerms struct {
 	PriceNano   int64  // of Least Stars, now
 }
 
-// Terms asks Fragment for the price of the moment.
+// Terms returns the terms, with Fragment's current price.
 func (c *Transactions) Terms(ctx context.Context) (TransactionTerms, error) {
 	wallet, err := c.wallet(ctx)
 	if err != nil {
@@ -125,8 +126,8 @@ func (c *Transactions) Terms(ctx context.Context) (TransactionTerms, error) {
 	}, err
 }
 
-// Pause stops all payments: once it returns nothing is signed any more until Resume. What is signed already goes on
-// being proven.
+// Pause stops all payments: once it returns, nothing is signed until Resume. Payments that are signed already are still
+// followed to their proof.
 func (c *Transactions) Pause(ctx context.Context, user account.User, reason string) error {
 	if _, err := c.wallet(ctx); err != nil {
 		return err
@@ -134,7 +135,7 @@ func (c *Transactions) Pause(ctx context.Context, user account.User, reason stri
 	return c.Store.Pause(ctx, &user.ID, reason)
 }
 
-// Resume ends a pause, and a hold of the program's own besides.
+// Resume ends a pause, and a hold that the system has set itself.
 func (c *Transactions) Resume(ctx context.Context) error {
 	if _, err := c.wallet(ctx); err != nil {
 		return err
@@ -142,7 +143,7 @@ func (c *Transactions) Resume(ctx context.Context) error {
 	return c.Store.Resume(ctx)
 }
 
-// Switches lists what may stop payments, on or off.
+// Switches lists what may stop payments, each on or off.
 func (c *Transactions) Switches(ctx context.Context) ([]transaction.Switch, error) {
 	if _, err := c.wallet(ctx); err != nil {
 		return nil, err
@@ -150,18 +151,18 @@ func (c *Transactions) Switches(ctx context.Context) ([]transaction.Switch, erro
 	return c.Store.Switches(ctx)
 }
 
-// Start starts a transaction's workflow, unless it runs. One that ran before goes on from where the record stands.
+// Start starts a transaction's workflow, unless it runs. A workflow that ran before continues from the record's state.
 func (c *Transactions) Start(ctx context.Context, hash string) error {
 	return c.start(ctx, transactionStart(hash), hash)
 }
 
-// Refresh lets a transaction's workflow look where the record stands.
+// Refresh makes a transaction's workflow read the record again.
 func (c *Transactions) Refresh(ctx context.Context, hash string) error {
 	return c.Temporal.SignalWorkflow(ctx, lifecycle.TransactionID(hash), "", lifecycle.TransactionSettledSignal, nil)
 }
 
-// Restart starts a transaction's workflow anew from the record, whatever became of the one before: the record was set
-// back.
+// Restart starts a transaction's workflow anew from the record, whatever the state of the workflow before: the record
+// was set back.
 func (c *Transactions) Restart(ctx context.Context, hash string) error {
 	options := transactionStart(hash)
 	options.WorkflowIDConflictPolicy = enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING
@@ -199,7 +200,7 @@ func (c *Transactions) StartMonitor(ctx context.Context, wallet string) error {
 	return err
 }
 
-// wallet gives the wallet that is in use, or refuses because there is none.
+// wallet returns the wallet in use, or refuses because there is none.
 func (c *Transactions) wallet(ctx context.Context) (transaction.Wallet, error) {
 	wallet, err := c.Store.ActiveWallet(ctx)
 	if fault.CodeOf(err) == fault.WalletNotFound {

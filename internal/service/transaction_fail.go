@@ -11,14 +11,14 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// FailurePolicy says what follows a failure.
+// FailurePolicy is what follows a failure.
 type FailurePolicy struct {
-	Refund     bool          // non-retryable failures give the money back
-	RetryFor   time.Duration // how long a failed order is tried again by itself
-	RetryPause time.Duration // before the first such try; doubled for each time after
+	Refund     bool          // non-retryable failures refund the money
+	RetryFor   time.Duration // how long the system retries a failed order
+	RetryPause time.Duration // before the first retry; doubled for each later one
 }
 
-// Fail ends a try to buy, unless a purchase is signed or paid.
+// Fail ends an attempt to buy, unless a purchase is signed or paid.
 func (c *Transactions) Fail(
 	ctx context.Context, hash string, attempt int, why *stars.Failure,
 ) (transaction.Snapshot, error) {
@@ -29,26 +29,26 @@ func (c *Transactions) Fail(
 		failure.Retry = c.Failures.retryPolicy(why)
 	}
 
-	standing, err := c.Store.FailTransaction(ctx, failure)
+	snapshot, err := c.Store.FailTransaction(ctx, failure)
 	if fault.CodeOf(err) == fault.PaymentUndecided {
 		return c.Store.SnapshotOfTransaction(ctx, hash)
 	}
 
-	if err == nil && standing.GivenUp {
+	if err == nil && snapshot.GivenUp {
 		err = c.Store.RaiseAlert(ctx, notice.AlertTransactionGivenUp)
 	}
 
 	// a call that is repeated because its answer was lost counts twice
-	if err == nil && c.OnEnded != nil && standing.Ended() {
-		c.OnEnded(standing.State)
+	if err == nil && c.OnEnded != nil && snapshot.Ended() {
+		c.OnEnded(snapshot.State)
 	}
-	return standing, err
+	return snapshot, err
 }
 
-// unknownRetries is how often the system tries again what nobody can explain.
+// unknownRetries is how often the system retries after a failure of unknown kind.
 const unknownRetries = 3
 
-// retryPolicy says whether the system tries again what has failed so, and whether an operator is asked when it does
+// retryPolicy decides whether the system retries after such a failure, and whether an operator is asked when it does
 // not.
 func (p FailurePolicy) retryPolicy(f *stars.Failure) transaction.RetryPolicy {
 	policy := transaction.RetryPolicy{Ask: !f.ByOperator}
@@ -63,15 +63,15 @@ func (p FailurePolicy) retryPolicy(f *stars.Failure) transaction.RetryPolicy {
 	return policy
 }
 
-// Stop fails a transaction that has not ended, unless a purchase is signed or paid. One that has failed is not tried
-// again by the system.
+// Stop fails a transaction that has not ended, unless a purchase is signed or paid. The system does not retry a
+// transaction that has failed so.
 func (c *Transactions) Stop(ctx context.Context, hash string, why *stars.Failure) (transaction.Snapshot, error) {
-	standing, err := c.Store.LockTransaction(ctx, hash) // one that is pending has to pass through processing
+	snapshot, err := c.Store.LockTransaction(ctx, hash) // a pending transaction passes through processing
 	switch {
 	case err != nil:
-		return standing, err
-	case standing.State == lifecycle.TransactionProcessing:
-		return c.Fail(ctx, hash, standing.Attempt, why)
+		return snapshot, err
+	case snapshot.State == lifecycle.TransactionProcessing:
+		return c.Fail(ctx, hash, snapshot.Attempt, why)
 	default:
 		return c.Store.StopRetrying(ctx, hash)
 	}

@@ -8,7 +8,7 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// FragmentPurchase is one line of a list of what Fragment has sold to us.
+// FragmentPurchase is one line of a list of the purchases that Fragment has sold to this wallet.
 type FragmentPurchase struct {
 	Username    string    `json:"username"`
 	Stars       int64     `json:"stars"`
@@ -17,7 +17,7 @@ type FragmentPurchase struct {
 	At          time.Time `json:"at"`
 }
 
-// LedgerReport is what a reconciliation has found. No difference is as it should be.
+// LedgerReport is the result of a reconciliation. An empty list of differences is the normal case.
 type LedgerReport struct {
 	Wallet      string
 	ScannedTo   *time.Time // chain time up to which the record is complete; nil: never scanned
@@ -27,7 +27,7 @@ type LedgerReport struct {
 	Differences []transaction.Difference
 }
 
-// Ledger gives the balances of the ledger alone.
+// Ledger returns the balances of the ledger alone.
 func (c *Transactions) Ledger(ctx context.Context) (LedgerReport, error) {
 	wallet, err := c.wallet(ctx)
 	if err != nil {
@@ -71,8 +71,7 @@ func (c *Transactions) Reconcile(ctx context.Context, purchases []FragmentPurcha
 
 const purchasesPage = 1000
 
-// comparePurchases looks for each of Fragment's purchases in the record, and for each of the record's in Fragment's
-// list.
+// comparePurchases searches each of Fragment's purchases in the record, and each of the record's in Fragment's list.
 func (c *Transactions) comparePurchases(
 	ctx context.Context, wallet string, sold []FragmentPurchase,
 ) ([]transaction.Difference, error) {

@@ -18,8 +18,8 @@ func TransactionActions(t transaction.Transaction) []lifecycle.TransactionAction
 	return lifecycle.Transaction.Actions(t.State, lifecycle.Administrators, t.Facts())
 }
 
-// Retry takes a failed transaction back into processing. It works on one whose workflow is gone, too. A key may be
-// empty; the same key again gives the first answer, here and below. Refusals: INVALID_TRANSITION, PAYMENT_UNDECIDED.
+// Retry takes a failed transaction back into processing, also when its workflow is gone. The key may be empty; the same
+// key returns the first answer, here and below. Refusals: INVALID_TRANSITION, PAYMENT_UNDECIDED.
 func (c *Transactions) Retry(
 	ctx context.Context, user account.User, hash, comment, key string,
 ) (transaction.Transaction, error) {
@@ -28,9 +28,9 @@ func (c *Transactions) Retry(
 	)
 }
 
-// Resolve ends a transaction that needs review as the administrator has found out: processed or failed; or lets it go
-// on, when the review was about its deposit: processing. payment is empty but for processed after a review for
-// payment_lost: the hash on the chain of the payment that bought it.
+// Resolve ends the review of a transaction with the outcome that the administrator has found out: processed or failed,
+// or processing, when the review was about its deposit and it should continue. payment is the hash on the chain of the
+// payment that bought it; it is empty unless the outcome is processed after a review for payment_lost.
 func (c *Transactions) Resolve(
 	ctx context.Context, user account.User, hash string, outcome lifecycle.TransactionState, payment, comment, key string,
 ) (transaction.Transaction, error) {
@@ -40,7 +40,7 @@ func (c *Transactions) Resolve(
 	)
 }
 
-// WriteOff gives up what is owed to a transaction's sender: nothing is paid back. Refusals: INVALID_TRANSITION.
+// WriteOff cancels the debt to a transaction's sender: nothing is paid back. Refusals: INVALID_TRANSITION.
 func (c *Transactions) WriteOff(
 	ctx context.Context, user account.User, hash, comment, key string,
 ) (transaction.Transaction, error) {
@@ -62,12 +62,12 @@ func (c *Transactions) act(
 	})
 }
 
-// isDecided reports whether a refusal is still true for one who asks again.
+// isDecided reports whether a refusal still applies to a repeated request.
 func isDecided(refusal *fault.Error) bool {
 	return refusal.Code == fault.InvalidTransition || refusal.Code == fault.PaymentUndecided
 }
 
-// decide finds out what an action leads to: from the record when it forbids it, else from the workflow, which is
+// decide executes an action. The record answers when it forbids the action; otherwise the workflow answers, and is
 // started when it is gone.
 func (c *Transactions) decide(
 	ctx context.Context, hash string, action lifecycle.TransactionAction, in lifecycle.TransactionInput, id string,
@@ -90,7 +90,7 @@ func (c *Transactions) decide(
 		}
 		if refusal := temporalio.RefusalIn(err); refusal != nil {
 			if now, err := c.Store.TransactionByHash(ctx, hash); err == nil && pause > firstPause && led(action, in, t, now) {
-				return now, nil // it was done when it was asked for before, and no answer came
+				return now, nil // an earlier attempt has done it, and its answer was lost
 			}
 			return t, refusal
 		}
@@ -109,16 +109,16 @@ func (c *Transactions) decide(
 
 const firstPause = 50 * time.Millisecond
 
-// led says whether an action has led from one state of a transaction to another.
+// led reports whether an action has led from one state of a transaction to another.
 func led(action lifecycle.TransactionAction, in lifecycle.TransactionInput, before, now transaction.Transaction) bool {
 	if action == lifecycle.TransactionActionRetry {
 		return now.Attempt > before.Attempt
 	}
-	// Of a write-off the row alone does not tell: the refund may be on its way instead.
+	// The row alone does not prove a write-off: the refund may be on its way instead.
 	return action == lifecycle.TransactionActionResolve && before.NeedsReview && !now.NeedsReview && now.State == in.Outcome
 }
 
-// update asks once, and waits a while for the outcome.
+// update sends the update once and waits for its outcome for a limited time.
 func (c *Transactions) update(
 	ctx context.Context, hash string, action lifecycle.TransactionAction, in lifecycle.TransactionInput, id string,
 ) error {

@@ -8,19 +8,19 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Workload is what the operations need of one workload: its live rows, and how each of them is driven on or ended.
+// Workload is what the operations need of one workload: its live rows, and how to continue or end each of them.
 type Workload interface {
-	// Name is one of lifecycle.Workloads: it begins the ids of the workflows.
+	// Name is one of lifecycle.Workloads. It is the prefix of the workflow ids.
 	Name() string
 	// WorkflowType is the type of the workflow that drives a row.
 	WorkflowType() string
-	// Prepare keeps up what all rows of the workload need, such as their watcher. Every sweep begins with it.
+	// Prepare maintains what all rows of the workload need, such as their watcher. Every sweep begins with it.
 	Prepare(ctx context.Context) error
-	// Live lists up to limit live rows that were made at least age ago, with ids above after, ascending.
+	// Live returns up to limit live rows that were created at least age ago, with ids above after, ascending.
 	Live(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error)
-	// Driven finds the rows whose workflows have these keys: their ids without the workload's name.
+	// Driven returns the rows whose workflows have these keys: workflow ids without the workload's name.
 	Driven(ctx context.Context, keys []string) (core.DrivenRows, error)
-	// Release ends what a user has at work, or gives it back to others: the user was forgotten.
+	// Release ends the work of a user who was forgotten, or returns it to others.
 	Release(ctx context.Context, user account.User) error
 }
 
@@ -29,42 +29,42 @@ type LiveRow interface {
 	About() Row
 	// StillLive reads the row again and reports whether it is live.
 	StillLive(ctx context.Context) (bool, error)
-	// Remind tells the running workflow what it may have missed. done reports that nothing else is to be told in this
-	// sweep.
+	// Remind sends the running workflow what it may have missed. done reports that this sweep has nothing more to do
+	// for the row.
 	Remind(ctx context.Context) (done bool, err error)
-	// Refresh lets the running workflow take over what the record has.
+	// Refresh makes the running workflow read the record again.
 	Refresh(ctx context.Context) error
 	// Start starts the workflow. A repeated call changes nothing.
 	Start(ctx context.Context) error
-	// Restart starts the workflow from the record, whatever became of the one before.
+	// Restart starts the workflow from the record, whatever the state of the workflow before.
 	Restart(ctx context.Context) error
-	// End gives the row its end after its workflow was lost. restarted reports that it was driven on instead.
+	// End ends the row after its workflow was lost. restarted reports that its workflow was restarted instead.
 	End(ctx context.Context, loss Loss) (restarted bool, err error)
-	// Restore drives the row on after the record or Temporal was set back. unknown reports that its outcome is unknown,
-	// and that this is its end: then nothing drives it any more.
+	// Restore continues the row after the record or Temporal was set back. unknown reports that the row has ended with
+	// an unknown outcome, and that no workflow drives it any more.
 	Restore(ctx context.Context) (unknown bool, err error)
 }
 
 // Row is what the operations know of a live row.
 type Row struct {
-	ID           int64  // rows of one workload are read in its order
+	ID           int64  // rows of one workload are read in the order of ids
 	Entity       string // as findings name it
 	WorkflowID   string
 	State        string
 	NeverStarted bool // its workflow
-	Held         bool // by a worker whose last heartbeat is young: it may be about to write
-	Resumes      bool // from the record, when Temporal does not know its workflow any more
-	Replaceable  bool // its lost workflow, by a new one that goes on from the record
-	Fleeting     bool // its workflow is not told of each state: what it shows may be older without a fault
+	Held         bool // by a worker with a recent heartbeat, which may be about to write
+	Resumes      bool // continues from the record when Temporal does not know its workflow any more
+	Replaceable  bool // a new workflow may replace its lost one and continue from the record
+	Fleeting     bool // its workflow does not get each state: a state that it shows may be outdated without a fault
 }
 
-// Loss says how a workflow was lost that should drive a live row.
+// Loss is how the workflow of a live row was lost.
 type Loss struct {
 	Finding   string // one of operations.FindingKinds
 	Completed bool   // the workflow has completed
 }
 
-// always is a live row that has nothing to be reminded of and was live when it was listed.
+// always is a live row that needs no reminder and was live when it was listed.
 type always struct{}
 
 func (always) StillLive(context.Context) (bool, error) { return true, nil }
@@ -79,7 +79,7 @@ type Services struct {
 	Transactions *Transactions
 }
 
-// Source makes each service from the configuration.
+// Source creates each service from the configuration.
 type Source interface {
 	Deliveries() *Deliveries
 	Tasks() *Tasks
@@ -87,14 +87,14 @@ type Source interface {
 	Transactions() *Transactions
 }
 
-// From makes all services.
+// From creates all services.
 func From(s Source) Services {
 	return Services{
 		Deliveries: s.Deliveries(), Tasks: s.Tasks(), Downloads: s.Downloads(), Transactions: s.Transactions(),
 	}
 }
 
-// WithPatience gives services that wait that long for an end that was asked for.
+// WithPatience returns services that wait that long for a requested end.
 func (s Services) WithPatience(patience time.Duration) Services {
 	deliveries, downloads := *s.Deliveries, *s.Downloads
 	deliveries.CancelPatience, downloads.CancelPatience = patience, patience
@@ -107,7 +107,7 @@ func (s Services) Workloads() []Workload {
 	return []Workload{s.Deliveries.Workload(), s.Tasks.Workload(), s.Downloads.Workload(), s.Transactions.Workload()}
 }
 
-// rowsOf makes the live rows of a page.
+// rowsOf converts a page into live rows.
 func rowsOf[E any, R LiveRow](page []E, err error, row func(E) R) ([]LiveRow, error) {
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func rowsOf[E any, R LiveRow](page []E, err error, row func(E) R) ([]LiveRow, er
 // releasePage is how many of a user's live rows are read at a time.
 const releasePage = 100
 
-// eachOfUser reads pages of a user's live rows, the newest first, and does something with each.
+// eachOfUser reads pages of a user's live rows, the newest first, and calls do for each.
 func eachOfUser[E any](page func(before int64, limit int) ([]E, error), do func(E) (id int64, err error)) error {
 	for before := int64(0); ; {
 		rows, err := page(before, releasePage)

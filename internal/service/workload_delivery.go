@@ -19,7 +19,7 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// youngHeartbeat is how old a heartbeat may be when its worker may still be about to write.
+// youngHeartbeat is the greatest age of a heartbeat whose worker may still be about to write.
 const youngHeartbeat = 15 * time.Second
 
 // deliveryWorkload is what the operations need of deliveries.
@@ -34,7 +34,7 @@ func (deliveryWorkload) Name() string { return lifecycle.WorkloadDelivery }
 
 func (deliveryWorkload) WorkflowType() string { return lifecycle.DeliveryType }
 
-// Prepare reports the workers that were lost with a delivery.
+// Prepare records lost workers of deliveries.
 func (w deliveryWorkload) Prepare(ctx context.Context) error { return w.reportLosses(ctx) }
 
 func (w deliveryWorkload) Live(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error) {
@@ -48,7 +48,7 @@ func (w deliveryWorkload) Driven(ctx context.Context, keys []string) (core.Drive
 	return w.Store.DrivenDeliveries(ctx, keys)
 }
 
-// Release tells the workflows of a user's live deliveries to end.
+// Release signals the workflows of a user's live deliveries to end.
 func (w deliveryWorkload) Release(ctx context.Context, user account.User) error {
 	return eachOfUser(func(before int64, limit int) ([]delivery.Job, error) {
 		return w.Store.Jobs(ctx, delivery.Filter{UserID: user.ID, Live: true, Before: before, Limit: limit})
@@ -68,7 +68,7 @@ func (d liveDelivery) About() Row {
 		ID: d.ID, Entity: strconv.FormatInt(d.ID, 10), WorkflowID: d.WorkflowID(), State: string(d.State),
 		NeverStarted: d.WorkflowStartedAt == nil,
 		Held:         !queued && d.HeartbeatAge != nil && *d.HeartbeatAge < youngHeartbeat.Seconds(),
-		Resumes:      queued, // it only waits in line: nothing of it is lost
+		Resumes:      queued, // it only waits in the queue: nothing is lost
 		Fleeting:     true,
 	}
 }
@@ -81,7 +81,7 @@ func (d liveDelivery) Start(ctx context.Context) error {
 	return d.deliveries.Start(ctx, d.ID, d.WorkflowID(), d.UserID)
 }
 
-// Restart starts it as ever: the workflow of a delivery that runs or has run is never replaced, for it may have sent.
+// Restart only starts: the workflow of a delivery that runs or has run is never replaced, because it may have sent.
 func (d liveDelivery) Restart(ctx context.Context) error { return d.Start(ctx) }
 
 func (d liveDelivery) End(ctx context.Context, loss Loss) (restarted bool, err error) {
@@ -95,8 +95,8 @@ func (d liveDelivery) End(ctx context.Context, loss Loss) (restarted bool, err e
 	return false, err
 }
 
-// endOfWorkflow takes a job's end from its workflow, which has ended and knows it: the record was set back to an older
-// moment. So a file that was delivered since then is not delivered again.
+// endOfWorkflow reads a job's end from its ended workflow: the record was set back to an earlier moment. A file that
+// was delivered since that moment is not delivered again.
 func (d liveDelivery) endOfWorkflow(ctx context.Context) (lifecycle.DeliveryEnd, error) {
 	end := lifecycle.DeliveryEnd{JobID: d.ID, Action: lifecycle.DeliveryActionFail, Reason: fault.WorkflowLost}
 	var outcome lifecycle.DeliveryOutcome
@@ -114,15 +114,15 @@ func (d liveDelivery) endOfWorkflow(ctx context.Context) (lifecycle.DeliveryEnd,
 		end.Reason = fault.Code(failure.Type())
 	case err != nil:
 		if _, ended := errors.AsType[*temporal.WorkflowExecutionError](err); !ended {
-			return end, err // Temporal cannot be asked now
+			return end, err // Temporal is unavailable
 		}
 	}
 
 	return end, nil
 }
 
-// Restore ends a delivery whose fate nobody knows any more: it may have been sent since the moment to which the record
-// or Temporal was set back. How one ended whose workflow has ended, the reconciler reads from that workflow.
+// Restore ends a delivery with an unknown outcome: it may have been sent since the moment to which the record or
+// Temporal was set back. When its workflow has ended, the reconciler reads the outcome from that workflow.
 func (d liveDelivery) Restore(ctx context.Context) (unknown bool, err error) {
 	about, err := d.deliveries.Temporal.DescribeWorkflowExecution(ctx, d.WorkflowID(), "")
 	gone := temporalio.IsNotFound(err)
@@ -139,7 +139,7 @@ func (d liveDelivery) Restore(ctx context.Context) (unknown bool, err error) {
 	return true, err
 }
 
-// maySend reports whether a running delivery was ever in a worker's hands.
+// maySend reports whether a worker has ever held a running delivery.
 func maySend(about *workflowservice.DescribeWorkflowExecutionResponse) bool {
 	for _, attempt := range about.PendingActivities {
 		if attempt.Attempt > 1 || attempt.LastStartedTime != nil || attempt.State != enumspb.PENDING_ACTIVITY_STATE_SCHEDULED {
@@ -149,7 +149,7 @@ func maySend(about *workflowservice.DescribeWorkflowExecutionResponse) bool {
 	return false
 }
 
-// reasonOf is the reason that the record is given for the end of a row whose workflow was lost.
+// reasonOf returns the reason that the record gets for the end of a row whose workflow was lost.
 func reasonOf(loss Loss) fault.Code {
 	if loss.Finding == operations.FindingTerminated {
 		return fault.TerminatedByOperator

@@ -38,7 +38,7 @@ func (w downloadWorkload) Driven(ctx context.Context, keys []string) (core.Drive
 	return w.Store.DrivenDownloads(ctx, keys)
 }
 
-// Release tells the workflows of a user's active downloads to end: the record has the wish already.
+// Release signals the workflows of a user's active downloads to end: the record has the request already.
 func (w downloadWorkload) Release(ctx context.Context, user account.User) error {
 	return eachOfUser(func(before int64, limit int) ([]download.Download, error) {
 		return w.Store.Downloads(ctx, download.Filter{UserID: user.ID, Active: true, Before: before, Limit: limit})
@@ -59,7 +59,7 @@ func (d liveDownload) About() Row {
 	}
 }
 
-// Remind tells a job's workflow of a wish to end it that it was not told of.
+// Remind signals a requested cancellation to a job's workflow that has not got it.
 func (d liveDownload) Remind(ctx context.Context) (done bool, err error) {
 	if d.job.CancelRequestedAt == nil || d.job.CancelToldAt != nil {
 		return false, nil
@@ -69,7 +69,7 @@ func (d liveDownload) Remind(ctx context.Context) (done bool, err error) {
 
 func (d liveDownload) Refresh(ctx context.Context) error { return d.downloads.Refresh(ctx, d.job) }
 
-// Start waits a little for the workflow of the job before, which has the same id.
+// Start waits for a limited time for the workflow of the previous job, which has the same id.
 func (d liveDownload) Start(ctx context.Context) error { return d.downloads.Launch(ctx, d.job) }
 
 func (d liveDownload) Restart(ctx context.Context) error { return d.downloads.Restart(ctx, d.job) }

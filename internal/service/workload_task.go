@@ -35,8 +35,8 @@ func (w taskWorkload) Driven(ctx context.Context, keys []string) (core.DrivenRow
 	return w.Store.DrivenTasks(ctx, keys)
 }
 
-// Release lets others claim what a user works on. Tasks that are NEW or STUCK stay assigned, as nobody but the creator
-// may take the assignee away: the creator cancels them, or others take them over when they are stuck.
+// Release lets others claim what a user works on. Tasks that are NEW or STUCK stay assigned, because only the creator
+// may remove the assignee: the creator cancels them, or others take them over when they are stuck.
 func (w taskWorkload) Release(ctx context.Context, user account.User) error {
 	return eachOfUser(func(before int64, limit int) ([]task.Task, error) {
 		return w.Store.Tasks(ctx, task.Filter{AssigneeID: user.ID, Live: true, Before: before, Limit: limit})
@@ -46,7 +46,7 @@ func (w taskWorkload) Release(ctx context.Context, user account.User) error {
 		}
 
 		_, err := w.Status(ctx, user, t.ID, lifecycle.TaskNew, "The assignee was removed.", "")
-		// it has moved on meanwhile
+		// it has changed meanwhile
 		if fault.CodeOf(err) == fault.InvalidTransition || fault.CodeOf(err) == fault.InsufficientAccess {
 			err = nil
 		}
@@ -54,11 +54,11 @@ func (w taskWorkload) Release(ctx context.Context, user account.User) error {
 	})
 }
 
-// liveTask is one live task. Little of it is listed: what is done about one that is not driven reads the whole of it.
+// liveTask is one live task. The listing has few columns; the complete row is read only for a task that is not driven.
 type liveTask struct {
 	task.LiveTask
 	tasks *Tasks
-	whole *task.Task // nil: not read yet
+	row   *task.Task // nil: not read yet
 }
 
 func (t *liveTask) About() Row {
@@ -74,17 +74,17 @@ func (t *liveTask) StillLive(ctx context.Context) (bool, error) {
 }
 
 func (t *liveTask) read(ctx context.Context) (task.Task, error) {
-	if t.whole == nil {
+	if t.row == nil {
 		task, err := t.tasks.Store.TaskByID(ctx, 0, t.ID)
 		if err != nil {
 			return task, err
 		}
-		t.whole = &task
+		t.row = &task
 	}
-	return *t.whole, nil
+	return *t.row, nil
 }
 
-// Remind tells a task's workflow of the end of its last blocker.
+// Remind signals the end of a task's last blocker to its workflow.
 func (t *liveTask) Remind(ctx context.Context) (done bool, err error) {
 	if !t.Unblocked {
 		return false, nil

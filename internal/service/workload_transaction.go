@@ -15,7 +15,7 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// overdueAfter is how late a planned retry is when its workflow is told to look at the record.
+// overdueAfter is how late a planned retry is when its workflow is signalled to read the record.
 const overdueAfter = 5 * time.Minute
 
 // transactionWorkload is what the operations need of transactions.
@@ -23,7 +23,7 @@ type transactionWorkload struct {
 	*Transactions
 
 	mu       sync.Mutex           // a sweep that hangs may still be there when the next one begins
-	reminded map[string]time.Time // by hash: the time of a retry that the workflow was told to look at
+	reminded map[string]time.Time // by hash: the time of the retry that was signalled to the workflow
 }
 
 // Workload is what the operations need of transactions.
@@ -60,7 +60,7 @@ func (w *transactionWorkload) Driven(ctx context.Context, keys []string) (core.D
 	return w.Store.DrivenTransactions(ctx, keys)
 }
 
-// Release leaves transactions as they are: they go on for the money of their senders.
+// Release leaves transactions as they are: the money belongs to their senders.
 func (w *transactionWorkload) Release(context.Context, account.User) error { return nil }
 
 // liveTransaction is one live transaction.
@@ -77,7 +77,7 @@ func (t liveTransaction) About() Row {
 	}
 }
 
-// Remind tells a workflow once of a planned retry whose time is over: a worker of 0.1.0 that was told of the failure
+// Remind signals a planned retry to a workflow once, when its time is over: a worker of 0.1.0 that has got the failure
 // waits for an operator.
 func (t liveTransaction) Remind(ctx context.Context) (done bool, err error) {
 	at := t.row.NextRetry()
@@ -87,7 +87,8 @@ func (t liveTransaction) Remind(ctx context.Context) (done bool, err error) {
 	return false, t.Refresh(ctx)
 }
 
-// remindOnce reports whether a workflow was not yet told of the retry at this time, and remembers that it is now.
+// remindOnce reports whether the retry at this time was not signalled to the workflow yet, and remembers that it is
+// now.
 func (w *transactionWorkload) remindOnce(hash string, at time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -108,8 +109,8 @@ func (t liveTransaction) Restart(ctx context.Context) error {
 	return t.workload.Restart(ctx, t.row.Hash)
 }
 
-// End fails a transaction, unless its money is on its way: that is always driven on. So is one whose workflow has
-// completed: the record was set back.
+// End fails a transaction, unless its money is on its way or its workflow has completed: then the workflow is
+// restarted. A completed workflow means that the record was set back.
 func (t liveTransaction) End(ctx context.Context, loss Loss) (restarted bool, err error) {
 	if loss.Completed {
 		return true, t.Start(ctx)
@@ -135,7 +136,7 @@ func (t liveTransaction) Restore(ctx context.Context) (unknown bool, err error) 
 	return false, t.Restart(ctx)
 }
 
-// closeAlerts closes the alerts about transactions in a state that none is in any more.
+// closeAlerts closes the alerts about a state that no transaction has any more.
 func (c *Transactions) closeAlerts(ctx context.Context) error {
 	exists := func(f transaction.Filter) func(context.Context) (bool, error) {
 		return func(ctx context.Context) (bool, error) {

@@ -333,7 +333,7 @@ func TestProgressInBatches(t *testing.T) {
 
 	// What workflows were told is remembered, unless something newer stands there.
 	s.must(s.MarkDownloadResumed(ctx, second.ID))
-	s.must(s.MarkDownloadsTold(ctx, []download.DownloadTold{{ID: first.ID, Now: "downloading"}, {ID: second.ID, Now: "broken"}}))
+	s.must(s.MarkDownloadsNotified(ctx, []download.DownloadNotified{{ID: first.ID, Now: "downloading"}, {ID: second.ID, Now: "broken"}}))
 	if a, b := s.reload(first), s.reload(second); a.Observed != "downloading" || b.Observed == "broken" || b.Observed == "" || b.ResumedAt == nil {
 		t.Errorf("%q, %q", a.Observed, b.Observed)
 	}
@@ -446,7 +446,7 @@ func TestCancelWishes(t *testing.T) {
 	ctx, job := t.Context(), s.download(s.ann)
 	s.must(s.RequestDownloadCancel(ctx, job.ID, &s.ann.ID, true))
 	s.must(s.NoteDownloadCancelError(ctx, job.ID, "PROVIDER_UNAVAILABLE"))
-	s.must(s.MarkDownloadCancelTold(ctx, job.ID))
+	s.must(s.MarkDownloadCancelNotified(ctx, job.ID))
 	first := s.reload(job)
 	s.must(s.RequestDownloadCancel(ctx, job.ID, &s.bob.ID, false))
 	got := s.reload(job)

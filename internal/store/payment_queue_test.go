@@ -273,20 +273,20 @@ func TestUntold(t *testing.T) {
 	b.accept(payment)
 	b.scan()
 	got := untold(0, 1, 0)
-	b.must(b.MarkSettledTold(ctx, got.Settled[0].PaymentID))
+	b.must(b.MarkSettledNotified(ctx, got.Settled[0].PaymentID))
 	b.through(payment)
 	got = untold(0, 0, 1)
 	turn := got.Turns[0]
 	b.must(b.ReturnTurn(ctx, bob, transaction.Purchase))
-	b.must(b.MarkTurnTold(ctx, turn)) // of a turn that is over
+	b.must(b.MarkTurnNotified(ctx, turn)) // of a turn that is over
 	untold(0, 0, 0)
 	if _, err := b.GrantNext(ctx, b.wallet); err != nil {
 		t.Error(err)
 	}
 
-	b.must(b.MarkTurnTold(ctx, turn))
+	b.must(b.MarkTurnNotified(ctx, turn))
 	got = untold(0, 0, 1)
-	b.must(b.MarkTurnTold(ctx, got.Turns[0]))
+	b.must(b.MarkTurnNotified(ctx, got.Turns[0]))
 	untold(0, 0, 0)
 }
 

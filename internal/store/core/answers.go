@@ -169,8 +169,8 @@ func QueueAnswer(batch *pgx.Batch, r Request, answer any) error {
 	return err
 }
 
-// Told gives what an answer holds: an entity or a refusal.
-func Told[E any](entity *E, refusal *fault.Error) (none E, err error) {
+// Outcome returns the content of an answer: an entity or a refusal.
+func Outcome[E any](entity *E, refusal *fault.Error) (none E, err error) {
 	if refusal != nil {
 		return none, refusal
 	}

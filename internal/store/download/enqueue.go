@@ -82,8 +82,8 @@ func (s *Store) RequestDownloadCancel(ctx context.Context, id int64, actor *int6
 		keep_files = keep_files OR $3 WHERE id = $1 AND status IN `+liveDownloads, id, actor, keepFiles)
 }
 
-// MarkDownloadCancelTold remembers that the job's workflow knows of the wish.
-func (s *Store) MarkDownloadCancelTold(ctx context.Context, id int64) error {
+// MarkDownloadCancelNotified remembers that the job's workflow knows of the wish.
+func (s *Store) MarkDownloadCancelNotified(ctx context.Context, id int64) error {
 	return s.db.Do(ctx, `UPDATE download_jobs SET cancel_told_at = coalesce(cancel_told_at, now()) WHERE id = $1`, id)
 }
 

@@ -81,15 +81,15 @@ func (s *Store) SaveDownloadProgress(ctx context.Context, seen []Progress) (int6
 	return tag.RowsAffected(), core.Unavailable(err)
 }
 
-// DownloadTold is what a job's workflow was told of its torrent, and what it had been told before.
-type DownloadTold struct {
+// DownloadNotified is what a job's workflow was told of its torrent, and what it had been told before.
+type DownloadNotified struct {
 	ID          int64
 	Before, Now string
 }
 
-// MarkDownloadsTold remembers what workflows were told, so that they are not told again; what was written meanwhile
+// MarkDownloadsNotified remembers what workflows were told, so that they are not told again; what was written meanwhile
 // stays.
-func (s *Store) MarkDownloadsTold(ctx context.Context, told []DownloadTold) error {
+func (s *Store) MarkDownloadsNotified(ctx context.Context, told []DownloadNotified) error {
 	var ids []int64
 	var before, now []string
 	for _, t := range told {

@@ -19,8 +19,8 @@ func TaskAnswerOf(task *Task, refusal *fault.Error) Answer {
 	return Answer{Task: task, Refusal: refusal}
 }
 
-// Told is the answer as its request gets it.
-func (a Answer) Told() (Task, error) { return core.Told(a.Task, a.Refusal) }
+// Outcome returns the answer as the request gets it.
+func (a Answer) Outcome() (Task, error) { return core.Outcome(a.Task, a.Refusal) }
 
 // TaskRequest is a user's request for a transition. To is for the action status only.
 func TaskRequest(

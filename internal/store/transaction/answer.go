@@ -25,8 +25,10 @@ func TransactionAnswerOf(t *Transaction, refusal *fault.Error) TransactionAnswer
 	return TransactionAnswer{Transaction: t, Refusal: refusal}
 }
 
-// Told is the answer as its request gets it.
-func (a TransactionAnswer) Told() (Transaction, error) { return core.Told(a.Transaction, a.Refusal) }
+// Outcome returns the answer as the request gets it.
+func (a TransactionAnswer) Outcome() (Transaction, error) {
+	return core.Outcome(a.Transaction, a.Refusal)
+}
 
 // TransactionAsked is a user's request for a transition. Outcome and payment are for the action resolve only.
 func TransactionAsked(

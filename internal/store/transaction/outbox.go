@@ -12,8 +12,8 @@ import (
 // Untold is what workflows should be told and may not have been. Each is told again until it is marked.
 type Untold struct {
 	Starts  []string         // transactions whose workflow was never started: MarkTransactionStarted
-	Settled []SettledPayment // MarkSettledTold
-	Turns   []QueueEntry     // MarkTurnTold
+	Settled []SettledPayment // MarkSettledNotified
+	Turns   []QueueEntry     // MarkTurnNotified
 }
 
 // SettledPayment is a payment that the chain has decided, and whose it is.
@@ -46,14 +46,14 @@ func (s *Store) UntoldOf(ctx context.Context, wallet string, limit int) (untold 
 	return untold, err
 }
 
-// MarkSettledTold remembers that a transaction's workflow knows how its payment was settled.
-func (s *Store) MarkSettledTold(ctx context.Context, paymentID int64) error {
+// MarkSettledNotified remembers that a transaction's workflow knows how its payment was settled.
+func (s *Store) MarkSettledNotified(ctx context.Context, paymentID int64) error {
 	return s.db.Do(ctx, `UPDATE payments SET told_at = now()
 		WHERE id = $1 AND settled_at IS NOT NULL AND told_at IS NULL`, paymentID)
 }
 
-// MarkTurnTold remembers that a transaction's workflow knows of the turn that was granted at that time.
-func (s *Store) MarkTurnTold(ctx context.Context, turn QueueEntry) error {
+// MarkTurnNotified remembers that a transaction's workflow knows of the turn that was granted at that time.
+func (s *Store) MarkTurnNotified(ctx context.Context, turn QueueEntry) error {
 	return s.db.Do(ctx, `UPDATE payment_queue SET told_at = now() WHERE transaction_hash = $1 AND kind = $2 AND granted_at = $3
 		AND told_at IS NULL`, turn.TransactionHash, turn.Kind, turn.GrantedAt)
 }
