@@ -18,14 +18,14 @@ import (
 	"stagecoach/dev/stack"
 )
 
-// childCommand makes this program a child of itself: "child <kind> <settings>".
+// childCommand starts this program as a child: "child <kind> <settings>".
 const childCommand = "child"
 
-// bareKind is the child that is the worker of a baseline; all others are stand-ins.
+// bareKind is the child that runs the worker of a baseline; all others are stand-ins.
 const bareKind = "bare"
 
-// beChild is one part of the scenery in a process of its own; it ends with its standard input, which dies with the
-// parent.
+// beChild runs one stand-in, or the baseline's worker, in a process of its own. It ends with its standard input, which
+// closes when the parent dies.
 func beChild(ctx context.Context, kind string, args []string, in io.Reader, out io.Writer) error {
 	ctx, stop := context.WithCancel(ctx)
 	go func() {
@@ -62,7 +62,7 @@ type process struct {
 	log *logTail
 }
 
-// startChild starts this program as a child of the kind and gives the line that it prints when it is ready.
+// startChild starts this program as a child of the kind and returns the line that it prints when it is ready.
 func startChild(kind string, settings any) (p *process, ready string, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -79,7 +79,7 @@ func startChild(kind string, settings any) (p *process, ready string, err error)
 	if err != nil {
 		return nil, "", err
 	}
-	if _, err := command.StdinPipe(); err != nil { // held open as long as we live
+	if _, err := command.StdinPipe(); err != nil { // open as long as this process lives
 		return nil, "", err
 	}
 	if p, err = startProcess(command); err != nil {
@@ -131,7 +131,7 @@ func (p *process) awaitLog(ctx context.Context, text string) error {
 	return nil
 }
 
-// stop asks the process to end, and makes it.
+// stop asks the process to end, and kills it when it does not.
 func (p *process) stop() {
 	_ = p.Process.Signal(syscall.SIGTERM)
 	select {
@@ -141,7 +141,7 @@ func (p *process) stop() {
 	}
 }
 
-// memory reads a figure of the process's status in bytes: VmRSS, what it has in memory now, or VmHWM, the most it had.
+// memory reads a value of the process's status in bytes: VmRSS, its present memory, or VmHWM, the peak.
 func (p *process) memory(name string) (float64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Process.Pid))
 	if err != nil {
@@ -157,7 +157,7 @@ func (p *process) memory(name string) (float64, error) {
 	return 0, fmt.Errorf("the system does not tell %s", name)
 }
 
-// logTail keeps the end of what a process writes, to say why it failed.
+// logTail keeps the end of a process's output, for error messages.
 type logTail struct {
 	mu   sync.Mutex
 	text []byte

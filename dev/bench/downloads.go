@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	downloadSteps = 60 // looks at one download on its way
+	downloadSteps = 60 // polls of one download on its way
 	downloadPoll  = 100 * time.Millisecond
 )
 
-// measureDownloads reads what a download has left in Temporal that took ten hours by the stand-in's clock, and one that
-// took a minute; then what it costs to watch over many.
+// measureDownloads reads what two downloads have left in Temporal, one of ten hours and one of a minute by the
+// stand-in's clock. Then it measures the cost of watching many downloads.
 func measureDownloads(ctx context.Context, m *machine) (rows []row, err error) {
 	var long, short cost
 	err = m.withTorrents(func(url string) error {
@@ -73,8 +73,8 @@ const (
 	torrentPassword = "bench-password"
 )
 
-// downloadFor lets a download take so long by the stand-in's clock, has it looked at on the way, and counts what is
-// left.
+// downloadFor runs a download that takes so long by the stand-in's clock, has it polled on the way, and counts what is
+// left in Temporal.
 func (r *rig) downloadFor(ctx context.Context, url string, takes time.Duration) (cost, error) {
 	plan := torrentsim.TorrentPlan{Meta: time.Millisecond, Duration: takes, Size: 1 << 30}
 	if err := send(ctx, http.MethodPut, url+"/_/plan", plan, nil); err != nil {
@@ -122,7 +122,7 @@ func (r *rig) downloadFor(ctx context.Context, url string, takes time.Duration) 
 	return r.cost(ctx, job.WorkflowID())
 }
 
-// downloadReaches waits until a job is under way and the record says that so much of it is there.
+// downloadReaches waits until a job has begun and the record has this progress of it.
 func (r *rig) downloadReaches(ctx context.Context, job download.Download, progress float64) (download.Download, error) {
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		job, err := r.store.DownloadByID(ctx, job.ID)

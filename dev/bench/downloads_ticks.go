@@ -28,15 +28,15 @@ import (
 
 const (
 	tickWarmUp   = 1
-	ticks        = 4 // that count, of ours and of the baseline
+	ticks        = 4 // that are measured, of ours and of the baseline
 	tickCategory = "bench"
-	tickChunk    = 1000 // torrents that are made at a time
+	tickChunk    = 1000 // torrents per request that makes them
 	tickPause    = 50 * time.Millisecond
 	tickName     = "one request, and a row at a time"
 )
 
-// measureTicks polls a stand-in that downloads for so many jobs, all of which move, and writes what it shows: as the
-// watcher does it, and in the plainest way.
+// measureTicks polls a stand-in with so many active downloads, which all make progress, and writes the result: once
+// with the watcher, once in the simplest way.
 func (m *machine) measureTicks(ctx context.Context, jobs int) (rows []row, err error) {
 	conn, err := pgx.Connect(ctx, m.postgres.URL)
 	if err != nil {
@@ -54,7 +54,7 @@ func (m *machine) measureTicks(ctx context.Context, jobs int) (rows []row, err e
 		}
 
 		plain := &plainTicks{url: url, conn: conn, jobs: jobs}
-		var atFirst float64 // a watcher that begins looks for what was left over too
+		var atFirst float64 // at its start a watcher also reads the torrents that were left over
 		polls, err := m.watch(url, jobs, func() (err error) {
 			if len(plain.whole) == 0 {
 				atFirst, err = torrentRequests(ctx, url)
@@ -89,7 +89,7 @@ func (m *machine) measureTicks(ctx context.Context, jobs int) (rows []row, err e
 	return rows, err
 }
 
-// fillTorrents makes jobs under way, without workflows: nothing is to be told to any.
+// fillTorrents makes active jobs without workflows, so that the watcher signals none.
 func (m *machine) fillTorrents(ctx context.Context, conn *pgx.Conn, url string, jobs int) error {
 	user, err := m.store.CreateUser(ctx, account.User{Name: "Bench", Status: account.UserActive}, account.NewToken())
 	if err != nil {
@@ -124,7 +124,7 @@ func (m *machine) fillTorrents(ctx context.Context, conn *pgx.Conn, url string, 
 	return nil
 }
 
-// watch runs the watcher for some polls, each followed by something else.
+// watch runs the watcher for some polls and calls then after each.
 func (m *machine) watch(url string, jobs int, then func() error) (polls []download.Poll, err error) {
 	stop := make(chan struct{})
 	quiet := slog.New(slog.DiscardHandler)
@@ -199,7 +199,7 @@ func (p *plainTicks) tick(ctx context.Context) error {
 	return nil
 }
 
-// torrentRequests counts what a stand-in was asked, but for logins.
+// torrentRequests counts the requests to a stand-in, without logins.
 func torrentRequests(ctx context.Context, url string) (count float64, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/_/requests", nil)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"stagecoach/dev/sim/telegramsim"
 )
 
-// measureHistory reads what jobs have left in Temporal: events are what a history holds, actions what Temporal Cloud
-// would bill for.
+// measureHistory reads what jobs have left in Temporal: the events of their histories, and the actions that Temporal
+// Cloud would bill.
 func measureHistory(ctx context.Context, m *machine) (rows []row, err error) {
 	const slowSize = 6 << 20
 	options := rigOptions{telegram: telegramsim.Options{DiscardFiles: true}}
@@ -67,10 +67,10 @@ func measureHistory(ctx context.Context, m *machine) (rows []row, err error) {
 	return rows, err
 }
 
-// cost is what a workflow took from Temporal.
+// cost is what a workflow used of Temporal.
 type cost struct{ events, actions, heartbeats float64 }
 
-// deliverAndCount delivers a new file and counts.
+// deliverAndCount delivers a new file and returns its cost.
 func (r *rig) deliverAndCount(ctx context.Context, size int64) (cost, error) {
 	user, err := r.user(ctx)
 	if err != nil {
@@ -92,13 +92,13 @@ func (r *rig) deliverAndCount(ctx context.Context, size int64) (cost, error) {
 	go func() { heartbeats <- r.countHeartbeats(watching, job.WorkflowID()) }()
 	err = r.await(ctx, job)
 	stop()
-	beats := <-heartbeats
+	seen := <-heartbeats
 	if err != nil {
 		return cost{}, err
 	}
 
 	total, err := r.cost(ctx, job.WorkflowID())
-	total.heartbeats = beats
+	total.heartbeats = seen
 	return total, err
 }
 
@@ -121,7 +121,7 @@ func (r *rig) costOfRun(ctx context.Context, workflowID, runID string) (total co
 			enums.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED, enums.EVENT_TYPE_TIMER_STARTED,
 			enums.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES, enums.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED:
 			total.actions++
-		case enums.EVENT_TYPE_ACTIVITY_TASK_STARTED: // one event for all tries
+		case enums.EVENT_TYPE_ACTIVITY_TASK_STARTED: // one event for all attempts
 			total.actions += float64(event.GetActivityTaskStartedEventAttributes().Attempt)
 		}
 	}
@@ -129,8 +129,8 @@ func (r *rig) costOfRun(ctx context.Context, workflowID, runID string) (total co
 	return total, nil
 }
 
-// countHeartbeats counts those that reach the server, which keeps the time of the last one only. The SDK sends one at
-// most every few seconds, so that none is missed.
+// countHeartbeats counts those that reach the server, which keeps the time of the last one only. The SDK sends at most
+// one every few seconds, so that polling misses none.
 func (r *rig) countHeartbeats(ctx context.Context, workflowID string) (seen float64) {
 	var last time.Time
 	for ctx.Err() == nil {

@@ -24,8 +24,8 @@ const (
 	listingFolder  = "/big"
 )
 
-// measureListing walks through a large folder of a slow storage, by the catalog itself and over HTTP: from the record,
-// with a record that is out of date, and on a first visit.
+// measureListing pages through a large folder of a slow storage, with the catalog itself and over HTTP: from the
+// record, with an outdated record, and on a first visit.
 func measureListing(ctx context.Context, m *machine) (rows []row, err error) {
 	err = m.withRig(ctx, rigOptions{yandex: yandexsim.Options{Latency: listingLatency}}, func(r *rig) error {
 		if err := r.fillFolder(); err != nil {
@@ -92,7 +92,7 @@ func (r *rig) fillFolder() error {
 	return nil
 }
 
-// walk asks for page after page and gives how long each took in milliseconds.
+// walk requests page after page and returns how long each took in milliseconds.
 func walk(requests int, page func(offset int) error) (took []float64, err error) {
 	for i := range requests {
 		began := time.Now()
@@ -104,7 +104,7 @@ func walk(requests int, page func(offset int) error) (took []float64, err error)
 	return took, nil
 }
 
-// full fails unless a page has all its entries.
+// full returns an error unless a page has all its entries.
 func full(entries int, err error) error {
 	if err == nil && entries != listingPage {
 		err = fmt.Errorf("a page of the listing has %d entries instead of %d", entries, listingPage)
@@ -124,7 +124,7 @@ func (r *rig) listAnew(
 	return r.list(ctx, upstream, requests, time.Millisecond, func(context.Context) error { return nil })
 }
 
-// list walks with the catalog, then over HTTP; prime is called after a first request of each.
+// list pages with the catalog, then over HTTP; prime is called after a first request of each.
 func (r *rig) list(
 	ctx context.Context, upstream catalog.Upstream, requests int, ttl time.Duration, prime func(context.Context) error,
 ) (byCatalog, byHTTP []float64, err error) {
@@ -187,7 +187,7 @@ func (r *rig) getFiles(ctx context.Context, cursor string, into any) error {
 	return answer(request, into)
 }
 
-// awaitRecord waits until the folder was read whole in the background.
+// awaitRecord waits until the complete folder was read in the background.
 func (r *rig) awaitRecord(ctx context.Context) error {
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		at, err := r.store.ListedAt(ctx, listingFolder)
@@ -200,7 +200,7 @@ func (r *rig) awaitRecord(ctx context.Context) error {
 	}
 }
 
-// listFirst opens the folder as if nobody ever had: its name is known from the folder above, and no more.
+// listFirst opens the folder as on a first visit: only its name is known, from the folder above.
 func (r *rig) listFirst(
 	ctx context.Context, upstream catalog.Upstream, requests int,
 ) (byCatalog, byHTTP []float64, err error) {

@@ -1,6 +1,6 @@
-// Command bench measures Stagecoach on this machine: each figure beside a baseline that is taken in the same run, by
-// turns, so that a noisy machine is noisy for both. A missed aim is information and no failure; the exit code is not 0
-// only when something did not work.
+// Command bench measures Stagecoach on this machine. Each figure stands beside a baseline of the same run; the two take
+// turns, so that other load on the machine affects both. A missed aim is information and not a failure: the exit code
+// is not 0 only when a measurement failed.
 //
 //	go run ./dev/bench [--json] [name…]
 //
@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// figure is something to measure; it may give several rows.
+// figure is a measurement; it may give several rows.
 type figure struct {
 	name    string
 	about   string
@@ -45,7 +45,7 @@ var figures = []figure{
 	{"listing", "a folder of 10,000 entries in a slow storage", measureListing},
 }
 
-// onRequest are figures that are only taken by name: they need much time or room.
+// onRequest are figures that are only taken by name: they need much time or disk.
 var onRequest = []figure{
 	{"scale", "status, metrics and live messages over many events (" + scaleVariable + ")", measureScale},
 }
@@ -85,7 +85,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) int {
 	return report(progress, err)
 }
 
-// choose gives the figures with these names, all when there are none.
+// choose returns the figures with these names, all without names.
 func choose(names []string) ([]figure, error) {
 	if len(names) == 0 {
 		return figures, nil
@@ -108,7 +108,7 @@ func choose(names []string) ([]figure, error) {
 	return chosen, nil
 }
 
-// measure takes one figure after the other; one that does not work does not stop the others.
+// measure takes one figure after the other; a failure does not stop the others.
 func measure(ctx context.Context, m *machine, chosen []figure, progress io.Writer) (rows []row, failures error) {
 	for _, f := range chosen {
 		fmt.Fprintf(progress, "%s: %s …", f.name, f.about)

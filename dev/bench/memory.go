@@ -15,7 +15,7 @@ const (
 	memorySize    = 2_000_000_000
 )
 
-// measureMemory looks at a worker's memory while it carries several large files at a time.
+// measureMemory reads a worker's memory while it streams several large files at a time.
 func measureMemory(ctx context.Context, m *machine) (rows []row, err error) {
 	const mb = 1e6
 	options := rigOptions{telegram: telegramsim.Options{DiscardFiles: true}, yandex: yandexsim.Options{SkipHashes: true}}
@@ -24,7 +24,7 @@ func measureMemory(ctx context.Context, m *machine) (rows []row, err error) {
 		if err != nil {
 			return err
 		}
-		if err := r.warmUp(ctx); err != nil { // an idle worker that has never worked would have less
+		if err := r.warmUp(ctx); err != nil { // a worker that has never worked uses less
 			return err
 		}
 
@@ -70,7 +70,7 @@ func measureMemory(ctx context.Context, m *machine) (rows []row, err error) {
 	return rows, err
 }
 
-// watchMemory looks at VmRSS ten times a second until stop; then most gives the highest value seen, in bytes.
+// watchMemory reads VmRSS ten times a second until stop; then most returns the highest value, in bytes.
 func (p *process) watchMemory() (most func() float64, stop func()) {
 	var highest float64
 	done, finished := make(chan struct{}), make(chan struct{})

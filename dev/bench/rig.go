@@ -35,8 +35,8 @@ const (
 	adminToken  = "sc_bench-admin-token-of-these-benches"
 )
 
-// rig is one whole Stagecoach to measure on: a Temporal server of its own, empty and in memory, for that slows as it
-// fills; stand-ins and a worker, each in its own process.
+// rig is one complete Stagecoach for measurements. Its Temporal server is its own, empty and in memory, because a
+// server slows as it fills. Stand-ins and worker each run in a process of their own.
 type rig struct {
 	*machine
 	ground     stack.Ground
@@ -51,14 +51,14 @@ type rig struct {
 	bare       *process // the worker of a baseline
 }
 
-// rigOptions say what differs from the usual.
+// rigOptions are the differences from the usual rig.
 type rigOptions struct {
 	telegram telegramsim.Options
 	yandex   yandexsim.Options
 	settings map[string]string // of the worker
 }
 
-// withRig builds a rig, lets fn use it and takes it down.
+// withRig builds a rig, lets fn use it and stops it.
 func (m *machine) withRig(ctx context.Context, o rigOptions, fn func(*rig) error) (err error) {
 	r := &rig{machine: m, ground: stack.Ground{
 		DatabaseURL: m.postgres.URL, Key: m.key, AdminToken: adminToken, Apart: startApart,
@@ -94,7 +94,7 @@ func (r *rig) start(ctx context.Context, o rigOptions) (err error) {
 	return r.startWorker(ctx, o.settings)
 }
 
-// dialTemporal connects as the doors and the worker do; the baseline's worker has the same.
+// dialTemporal connects as the API and the worker do; the baseline's worker uses it too.
 func dialTemporal(ctx context.Context, address string) (client.Client, error) {
 	options := client.Options{HostPort: address, Logger: slog.New(slog.DiscardHandler)}
 	options.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
@@ -177,7 +177,7 @@ func (r *rig) user(ctx context.Context) (account.User, error) {
 	return r.store.CreateUser(ctx, account.User{TelegramID: &id, Name: "Bench", Status: account.UserActive}, "")
 }
 
-// request asks for a delivery.
+// request requests a delivery.
 func (r *rig) request(ctx context.Context, user account.User, file delivery.File) (delivery.Job, error) {
 	nonce := strconv.FormatInt(r.serial.Add(1), 10)
 	job, _, err := r.deliveries.Request(ctx, user, file.ID, nonce, delivery.SourceAPI)
@@ -194,7 +194,7 @@ func (r *rig) await(ctx context.Context, job delivery.Job) error {
 	return nil
 }
 
-// warmUp delivers a few bytes, so that no figure pays for the first connections.
+// warmUp delivers a few bytes, so that no figure includes the first connections.
 func (r *rig) warmUp(ctx context.Context) error {
 	user, err := r.user(ctx)
 	if err != nil {
@@ -218,7 +218,7 @@ func post(ctx context.Context, url string, body any) error {
 	return send(ctx, http.MethodPost, url, body, nil)
 }
 
-// send does so with any method, and decodes what comes, unless into is nil.
+// send sends JSON with any method and decodes the answer, unless into is nil.
 func send(ctx context.Context, method, url string, body, into any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -232,7 +232,7 @@ func send(ctx context.Context, method, url string, body, into any) error {
 	return answer(request, into)
 }
 
-// answer makes a request and decodes what comes, unless into is nil.
+// answer makes a request and decodes the answer, unless into is nil.
 func answer(request *http.Request, into any) error {
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
@@ -250,11 +250,11 @@ func answer(request *http.Request, into any) error {
 	return json.NewDecoder(response.Body).Decode(into)
 }
 
-// machine is what all figures share: the built programs, PostgreSQL, and a folder for everything that a run leaves.
+// machine is what all figures share: the built programs, PostgreSQL, and a folder for all files of a run.
 type machine struct {
 	dir      string
 	programs stack.Programs // worker and api
-	key      []byte         // seals tokens in the record
+	key      []byte         // encrypts tokens in the record
 	shared   stack.Ground   // of all figures
 	postgres *servers.Postgres
 	store    *store.Store
@@ -262,7 +262,7 @@ type machine struct {
 	serial   atomic.Int64 // numbers users, files and requests over the whole run
 }
 
-// say tells how far a figure that takes long is.
+// say reports the progress of a long figure.
 func (m *machine) say(format string, args ...any) {
 	fmt.Fprintf(m.progress, "\n  %s  "+format, append([]any{time.Now().UTC().Format(time.TimeOnly)}, args...)...)
 }
@@ -273,7 +273,7 @@ func newMachine(ctx context.Context, progress io.Writer) (m *machine, err error)
 	if m.dir, err = os.MkdirTemp("", "stagecoach-bench-"); err != nil {
 		return m, err
 	}
-	if err := os.Chmod(m.dir, 0o755); err != nil { // PostgreSQL may run as another user, who must pass through
+	if err := os.Chmod(m.dir, 0o755); err != nil { // PostgreSQL may run as another user, who needs access
 		return m, err
 	}
 

@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	scaleVariable = "STAGECOACH_SCALE" // how many events there are
+	scaleVariable = "STAGECOACH_SCALE" // number of events
 	scaleDefault  = 1_000_000
 	scaleTurns    = 5  // of the baseline, and between them
 	scaleRuns     = 20 // of ours
@@ -31,8 +31,8 @@ const (
 	scaleBack     = 10_000
 )
 
-// measureScale fills the record with events of three months and measures what reads it all the time: status, metrics,
-// live messages, notices and lists. Each stands beside what it would cost to read the rows, by turns.
+// measureScale fills the record with the events of three months and measures its frequent readers: status, metrics,
+// live messages, notices and lists. The baseline of each reads the rows without counts or indexes; both take turns.
 func measureScale(ctx context.Context, m *machine) (rows []row, err error) {
 	events := scaleDefault
 	if text := os.Getenv(scaleVariable); text != "" {
@@ -51,7 +51,7 @@ func measureScale(ctx context.Context, m *machine) (rows []row, err error) {
 	}
 	defer func() { _ = conn.Close(ctx) }()
 
-	// the status names who is above
+	// the status lists users above their quota
 	m.store.SetQuotas(core.Quotas{
 		"tasks": 5000, "deliveries": 1000, "downloads": 100, "workspaces": 50, "members": 500, "books": 1000,
 	})
@@ -75,7 +75,7 @@ func measureScale(ctx context.Context, m *machine) (rows []row, err error) {
 	return rows, nil
 }
 
-// scalePart is one thing that is done again and again.
+// scalePart is one repeated operation.
 type scalePart struct {
 	name    string
 	do      func() error
@@ -83,7 +83,7 @@ type scalePart struct {
 	against string // what that is
 }
 
-// Baselines: what release 0.1.0 asked, or a first version of this one.
+// Baselines: the queries of release 0.1.0, or of a first version of this one.
 const (
 	countingRows = `SELECT state, count(*) FROM jobs GROUP BY state; SELECT status, count(*) FROM tasks GROUP BY status;
 		SELECT status, count(*) FROM download_jobs GROUP BY status; SELECT status, count(*) FROM transactions GROUP BY status`
@@ -99,7 +99,7 @@ const (
 )
 
 func scaleParts(ctx context.Context, m *machine) []scalePart {
-	reporter := func() *status.Reporter { // a new one each time: one keeps what it has made for a second
+	reporter := func() *status.Reporter { // a new one each time: a reporter caches for a second
 		return status.New(status.Options{
 			Store: m.store, Temporal: silentTemporal{}, Queue: lifecycle.DeliveryQueue,
 		})
@@ -115,7 +115,7 @@ func scaleParts(ctx context.Context, m *machine) []scalePart {
 			return err
 		}, countingRows, "counting the rows"},
 		{"statistics of transactions", func() error { _, err := m.store.StatsOfTransactions(ctx, 30); return err }, countingRows, "counting the rows"},
-		{"a live message", func() error { return showBoard(ctx, m.store) }, wholeLine, "numbering all that wait"},
+		{"a live message", func() error { return showLiveMessage(ctx, m.store) }, wholeLine, "numbering all that wait"},
 		{"notices", func() error {
 			_, err := m.store.DueNotices(
 				ctx, []string{lifecycle.WorkloadTask, lifecycle.WorkloadDownload, lifecycle.WorkloadTransaction}, 50,
@@ -134,7 +134,7 @@ func scaleParts(ctx context.Context, m *machine) []scalePart {
 	}
 }
 
-// silentTemporal is a Temporal that does not answer: what it says of its queues does not depend on the rows.
+// silentTemporal is a Temporal that does not answer: what it reports of its queues does not depend on the rows.
 type silentTemporal struct{ client.Client }
 
 // WorkflowService implements client.Client.
@@ -151,8 +151,8 @@ func (silentService) DescribeTaskQueue(
 	return nil, context.DeadlineExceeded
 }
 
-// showBoard does what the bot does with a live message: it takes one that is due, looks at what it shows and saves it.
-func showBoard(ctx context.Context, s *store.Store) error {
+// showLiveMessage does what the bot does with a live message: it takes one that is due, reads its content and saves it.
+func showLiveMessage(ctx context.Context, s *store.Store) error {
 	boards, err := s.ClaimLiveMessages(ctx, 1, time.Minute)
 	if err != nil {
 		return err
@@ -172,7 +172,7 @@ func showBoard(ctx context.Context, s *store.Store) error {
 	return nil
 }
 
-// scaleSamples gives how long each run took in milliseconds, of ours after some that fill the caches, and of the
+// scaleSamples returns how long each run took in milliseconds, of ours after some that fill the caches, and of the
 // baseline.
 func scaleSamples(do, baseline func() error) (ours, scans []float64, err error) {
 	timed := func(what func() error, to *[]float64) error {

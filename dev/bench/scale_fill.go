@@ -16,19 +16,19 @@ const (
 	scalePerEntity = 6 // events
 	scaleDays      = 90
 	scaleUsers     = 1000
-	scaleWaiting   = 5000      // deliveries that wait, and live messages of them
-	scaleDue       = 20        // things that each user is to be told
-	scaleTold      = 1_000_000 // rows between two words of how far a table is
+	scaleWaiting   = 5000      // queued deliveries, each with a live message
+	scaleDue       = 20        // pending notices of each user
+	scaleReport    = 1_000_000 // rows between two progress reports on a table
 )
 
-// scaleShares are how the events are shared out.
+// scaleShares is the distribution of the events.
 var scaleShares = []struct {
 	workload string
 	percent  int
 }{{"delivery", 50}, {"task", 30}, {"download", 10}, {"transaction", 10}}
 
-// fillScale writes entities that have ended with their events, live messages and notices, by COPY and without triggers;
-// then the counts are made from the rows, as after a drift.
+// fillScale writes entities that have ended with their events, live messages and notices, by COPY and without triggers.
+// It then computes the counts from the rows, as the repair of a drift does.
 func fillScale(ctx context.Context, m *machine, events int) error {
 	if err := scaleSQL(ctx, m, `
 		INSERT INTO users (name, telegram_id, status) SELECT 'u' || n, n, 'ACTIVE' FROM generate_series(1, 1000) n;
@@ -46,7 +46,7 @@ func fillScale(ctx context.Context, m *machine, events int) error {
 		copying.Go(func() error { return copyEvents(copyCtx, m, share.workload, entities) })
 	}
 
-	copying.Go(func() error { return copyNews(copyCtx, m, events/scalePerEntity) })
+	copying.Go(func() error { return copyNotices(copyCtx, m, events/scalePerEntity) })
 	if err := copying.Wait(); err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func fillScale(ctx context.Context, m *machine, events int) error {
 	return m.store.FoldCounts(ctx)
 }
 
-// scaleSQL runs statements one by one: some cannot be run in a transaction.
+// scaleSQL runs statements one by one: some cannot run in a transaction.
 func scaleSQL(ctx context.Context, m *machine, statements string) error {
 	conn, err := pgx.Connect(ctx, m.postgres.URL)
 	if err != nil {
@@ -79,7 +79,7 @@ func scaleSQL(ctx context.Context, m *machine, statements string) error {
 	return nil
 }
 
-// copyRows writes n rows by COPY; foreign keys are not looked at, nor do triggers count.
+// copyRows writes n rows by COPY, without foreign keys and triggers.
 func copyRows(ctx context.Context, m *machine, table string, columns []string, n int, row func(i int) []any) error {
 	conn, err := pgx.Connect(ctx, m.postgres.URL)
 	if err != nil {
@@ -96,7 +96,7 @@ func copyRows(ctx context.Context, m *machine, table string, columns []string, n
 		if i++; i > n {
 			return nil, nil
 		}
-		if i%scaleTold == 0 {
+		if i%scaleReport == 0 {
 			m.say("%s: %d of %d rows", table, i, n)
 		}
 		return row(i), nil
@@ -105,7 +105,7 @@ func copyRows(ctx context.Context, m *machine, table string, columns []string, n
 	return err
 }
 
-// scaleTime is when the ith of n things happened: they are spread evenly, up to now.
+// scaleTime is when the ith of n events happened: they are spread evenly, up to now.
 func scaleTime(i, n int) time.Time {
 	return time.Now().Add(-time.Duration(float64(scaleDays*24*time.Hour) * float64(n-i) / float64(n)))
 }
@@ -184,8 +184,8 @@ func copyEvents(ctx context.Context, m *machine, workload string, entities int) 
 	})
 }
 
-// copyNews writes what people were told, and what they are to be told now.
-func copyNews(ctx context.Context, m *machine, told int) error {
+// copyNotices writes sent and pending notices.
+func copyNotices(ctx context.Context, m *machine, told int) error {
 	columns := []string{"user_id", "workload", "entity_id", "seq", "state", "due_at"}
 	err := copyRows(ctx, m, "news", columns, told, func(i int) []any {
 		return []any{i%scaleUsers + 1, "task", fmt.Sprint(i), 2, "sent", scaleTime(i, told)}

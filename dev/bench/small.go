@@ -22,17 +22,17 @@ const (
 	smallWarmUp   = 20
 )
 
-// smallSettings are those of a worker that small jobs keep busy.
+// smallSettings are those of a worker that is busy with small jobs.
 var smallSettings = map[string]string{
 	"STAGECOACH_DELIVERY_PARALLEL": fmt.Sprint(smallParallel),
-	"STAGECOACH_TELEGRAM_RATE":     "1000000", // Telegram's real limit, 30 a second, is not what is measured
+	"STAGECOACH_TELEGRAM_RATE":     "1000000", // Telegram's real limit, 30 a second, is not to be measured
 }
 
 // measureSmall counts jobs per second in a closed loop, against a workflow that does nothing.
 func measureSmall(ctx context.Context, m *machine) ([]row, error) {
 	var ours, bare []float64
 	for range rounds {
-		// A rig of its own each time: an in-memory server slows as it fills.
+		// Each has a rig of its own: an in-memory server slows as it fills.
 		err := m.withRig(ctx, rigOptions{settings: smallSettings}, func(r *rig) error {
 			perSecond, err := r.smallJobs(ctx)
 			ours = append(ours, perSecond)
@@ -86,12 +86,12 @@ func (r *rig) smallJobs(ctx context.Context) (perSecond float64, err error) {
 	return perSecond, err
 }
 
-// closedLoop starts a job whenever one has ended, and gives how many ended per second.
+// closedLoop starts a job whenever one has ended, and returns how many ended per second.
 func closedLoop(job func(i int) error) (perSecond float64, err error) {
 	return closedLoopOf(smallWarmUp, smallJobs, job)
 }
 
-// closedLoopOf does the same with so many jobs, after some that do not count.
+// closedLoopOf is closedLoop with so many jobs, after some that are not measured.
 func closedLoopOf(warmUp, jobs int, job func(i int) error) (perSecond float64, err error) {
 	series := func(from, to int) error {
 		var running errgroup.Group
@@ -115,7 +115,7 @@ const (
 	bareName  = "a workflow with one empty activity"
 )
 
-// bareJobs does the same with nothing to do. The worker of the rig is there and idle.
+// bareJobs is the same with workflows that do nothing. The rig's own worker is idle.
 func (r *rig) bareJobs(ctx context.Context) (perSecond float64, err error) {
 	if err := r.startBareWorker(); err != nil {
 		return 0, err
@@ -146,7 +146,7 @@ func bareWorkflow(ctx workflow.Context, n int) error {
 
 func bareActivity(context.Context, int) error { return nil }
 
-// runBareWorker is the baseline's worker process.
+// runBareWorker runs the baseline's worker.
 func runBareWorker(ctx context.Context, address string, out io.Writer) error {
 	temporal, err := dialTemporal(ctx, address)
 	if err != nil {

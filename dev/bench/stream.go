@@ -29,7 +29,7 @@ const (
 	rounds     = 3 // of ours and the baseline by turns; the median counts
 )
 
-// measureStream compares a delivery with the shortest pipe there is between the same stand-ins.
+// measureStream compares a delivery with the shortest possible pipe between the same stand-ins.
 func measureStream(ctx context.Context, m *machine) (rows []row, err error) {
 	var claimed, whole, curl []float64
 	options := rigOptions{telegram: telegramsim.Options{DiscardFiles: true}, yandex: yandexsim.Options{SkipHashes: true}}
@@ -79,7 +79,7 @@ func measureStream(ctx context.Context, m *machine) (rows []row, err error) {
 
 func speed(took time.Duration) float64 { return streamSize / 1e6 / took.Seconds() }
 
-// timing is how long a delivery took, by the record's own times.
+// timing is how long a delivery took, by the times in the record.
 type timing struct{ fromRequest, fromClaim time.Duration }
 
 func (r *rig) deliver(ctx context.Context, user account.User, file delivery.File) (timing, error) {
@@ -104,8 +104,8 @@ func (r *rig) deliver(ctx context.Context, user account.User, file delivery.File
 	return timing{at["delivered"].Sub(began), at["delivered"].Sub(at["claimed"])}, nil
 }
 
-// pipe sends a file with curl alone. It reads /dev/stdin, for of "-" curl makes no stream: it keeps all of it in
-// memory, and refuses 1 GiB.
+// pipe sends a file with curl alone. It reads /dev/stdin: for "-" curl makes no stream, but keeps everything in memory
+// and refuses 1 GiB.
 func (r *rig) pipe(ctx context.Context, chat int64, file delivery.File) (time.Duration, error) {
 	href, err := r.href(ctx, file)
 	if err != nil {
@@ -128,7 +128,7 @@ func (r *rig) pipe(ctx context.Context, chat int64, file delivery.File) (time.Du
 	return time.Since(began), errors.Join(sent, got)
 }
 
-// href asks for a download link, as the worker does.
+// href requests a download link, as the worker does.
 func (r *rig) href(ctx context.Context, file delivery.File) (string, error) {
 	address := r.ground.StandIns.Yandex + "/v1/disk/resources/download?path=" + url.QueryEscape("disk:"+file.Path)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -194,7 +194,7 @@ func measureRepeat(ctx context.Context, m *machine) (rows []row, err error) {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
 
-// hash makes the storage compute a file's hashes, which the real one has long done.
+// hash makes the storage compute a file's hashes; the real one computes them long before.
 func (r *rig) hash(ctx context.Context, file delivery.File) error {
 	address := r.ground.StandIns.Yandex + "/v1/disk/resources?path=" + url.QueryEscape("disk:"+file.Path)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -205,7 +205,7 @@ func (r *rig) hash(ctx context.Context, file delivery.File) error {
 	return answer(request, nil)
 }
 
-// randomFile puts a file of random bytes into the storage and gives its entry and its sha256.
+// randomFile puts a file of random bytes into the storage and returns its entry and its sha256.
 func (r *rig) randomFile(ctx context.Context, size int64) (delivery.File, string, error) {
 	var seed [32]byte
 	rand.Read(seed[:])
@@ -215,7 +215,7 @@ func (r *rig) randomFile(ctx context.Context, size int64) (delivery.File, string
 	})
 }
 
-// sparseFile puts a file of zeros that need no disk into the storage.
+// sparseFile puts a sparse file of zeros into the storage.
 func (r *rig) sparseFile(ctx context.Context, size int64) (delivery.File, string, error) {
 	return r.file(ctx, size, func(f *os.File, sum io.Writer) error {
 		if err := f.Truncate(size); err != nil {
@@ -239,7 +239,7 @@ func (r *rig) file(ctx context.Context, size int64, fill func(*os.File, io.Write
 		return delivery.File{}, "", err
 	}
 
-	if size > 1<<20 { // nothing is written back while something is measured
+	if size > 1<<20 { // so that no write-back runs during a measurement
 		if err := f.Sync(); err != nil {
 			return delivery.File{}, "", err
 		}
@@ -255,7 +255,7 @@ func (r *rig) file(ctx context.Context, size int64, fill func(*os.File, io.Write
 	return saved[0], hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// checkChat fails unless the chat has received want documents, all with the sum.
+// checkChat returns an error unless the chat has received want documents, all with the sum.
 func (r *rig) checkChat(ctx context.Context, chat int64, want int, sum string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s/_/chats/%d", r.ground.StandIns.Telegram, chat), nil)
 	if err != nil {

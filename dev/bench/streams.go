@@ -20,20 +20,20 @@ const (
 	streamsMost  = 1000
 	streamEvents = 20 // a second
 	streamsTime  = 15 * time.Second
-	streamsQuiet = 12 * time.Second // PostgreSQL's idle processes tell their counts every ten seconds
+	streamsQuiet = 12 * time.Second // idle PostgreSQL processes report their counts every ten seconds
 	pollersEvery = 250 * time.Millisecond
 )
 
-// streamsRun is what one number of followers led to.
+// streamsRun is the result for one number of followers.
 type streamsRun struct {
 	status  []float64 // ms
-	late    []float64 // ms from an event's writing to each follower
+	late    []float64 // ms from an event's insertion to each follower
 	missing int
 	asked   float64 // statements of the record a second
 }
 
-// measureStreams lets many follow the events of one API while some happen, beside as many that each ask the record for
-// itself.
+// measureStreams lets many clients follow the events of one API while some happen. In the baseline each client queries
+// the record itself.
 func measureStreams(ctx context.Context, m *machine) (rows []row, err error) {
 	err = m.withRig(ctx, rigOptions{}, func(r *rig) error {
 		api, err := r.startAPI(ctx, map[string]string{})
@@ -72,10 +72,10 @@ func measureStreams(ctx context.Context, m *machine) (rows []row, err error) {
 	return rows, err
 }
 
-// arrival tells that a follower has an event.
+// arrival reports that a follower has an event.
 type arrival func(seq int64)
 
-// followEvents writes events while so many follow them, each by the function, which runs until its context ends.
+// followEvents writes events while clients follow them. Each client runs follow until its context ends.
 func (r *rig) followEvents(
 	ctx context.Context, followers int, follow func(context.Context, arrival, func()) error,
 ) (run streamsRun, err error) {
@@ -150,7 +150,7 @@ func (r *rig) followEvents(
 	return run, err
 }
 
-// statements counts what the database was asked until now.
+// statements returns the number of statements that the database has run.
 func statements(ctx context.Context, db *pgx.Conn) (count int64, err error) {
 	time.Sleep(streamsQuiet)
 	err = db.QueryRow(
@@ -159,7 +159,7 @@ func statements(ctx context.Context, db *pgx.Conn) (count int64, err error) {
 	return count, err
 }
 
-// askStatus gives how long the status takes.
+// askStatus returns how long the status takes.
 func (r *rig) askStatus(ctx context.Context) (time.Duration, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.apiURL+"/v1/status", nil)
 	if err != nil {
@@ -210,7 +210,7 @@ func (r *rig) follow(ctx context.Context, came arrival, ready func()) error {
 	return io.ErrUnexpectedEOF
 }
 
-// pollEvents asks the record again and again, as each stream did in release 0.1.0.
+// pollEvents queries the record repeatedly, as each stream did in release 0.1.0.
 func (r *rig) pollEvents(ctx context.Context, came arrival, ready func()) error {
 	defer ready()
 	var cursor core.Cursor

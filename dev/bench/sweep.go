@@ -23,7 +23,7 @@ const (
 	listPage   = 1000
 )
 
-// counting is a client that counts what the reconciler asks of Temporal.
+// counting is a client that counts the reconciler's requests to Temporal.
 type counting struct {
 	client.Client
 	requests atomic.Int64
@@ -43,8 +43,7 @@ func (c *counting) DescribeWorkflowExecution(
 	return c.Client.DescribeWorkflowExecution(ctx, id, run)
 }
 
-// measureSweep lets the reconciler look at many live tasks that are well, beside listing their workflows and nothing
-// else.
+// measureSweep runs the reconciler on many live tasks without a fault. The baseline only lists their workflows.
 func measureSweep(ctx context.Context, m *machine) (rows []row, err error) {
 	err = m.withRig(ctx, rigOptions{}, func(r *rig) error {
 		r.worker.stop() // with its reconciler
@@ -70,7 +69,7 @@ func measureSweep(ctx context.Context, m *machine) (rows []row, err error) {
 			if err != nil {
 				return err
 			}
-			if i == 0 { // what was not started yet is, and lists lag
+			if i == 0 { // starts what was not started yet, and lists lag
 				time.Sleep(5 * time.Second)
 				continue
 			}
@@ -96,7 +95,7 @@ func measureSweep(ctx context.Context, m *machine) (rows []row, err error) {
 	return rows, err
 }
 
-// sweep lets a reconciler look once, and counts its requests.
+// sweep runs one sweep of a reconciler and counts its requests.
 func (r *rig) sweep(ctx context.Context) (requests int64, swept reconcile.Sweep, err error) {
 	quiet := slog.New(slog.DiscardHandler)
 	counted := &counting{Client: r.client}
@@ -122,7 +121,7 @@ func (r *rig) sweep(ctx context.Context) (requests int64, swept reconcile.Sweep,
 	return counted.requests.Load(), swept, err
 }
 
-// sweepOnce gives the reconciler's first sweep.
+// sweepOnce returns the reconciler's first sweep.
 func sweepOnce(ctx workflow.Context) (swept reconcile.Sweep, err error) {
 	ctx = workflow.WithActivityOptions(
 		ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Hour, HeartbeatTimeout: time.Minute},
@@ -132,7 +131,7 @@ func sweepOnce(ctx workflow.Context) (swept reconcile.Sweep, err error) {
 	return swept, nil
 }
 
-// listAlone lists all running tasks' workflows, as nobody could do with less.
+// listAlone lists all running workflows of tasks: the least that any reconciler must do.
 func (r *rig) listAlone(ctx context.Context) (running int, took time.Duration, err error) {
 	began := time.Now()
 	request := &workflowservice.ListWorkflowExecutionsRequest{

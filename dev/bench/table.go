@@ -84,7 +84,7 @@ func writeJSON(to io.Writer, rows []row) error {
 	return encoder.Encode(map[string]any{"figures": rows})
 }
 
-// number shows three digits that matter, and whole numbers whole.
+// number shows three significant digits, and integers in full.
 func number(v float64) string {
 	switch {
 	case v >= 100 || v == float64(int64(v)):
@@ -97,7 +97,7 @@ func number(v float64) string {
 
 func median(values []float64) float64 { return quantile(values, 0.5) }
 
-// quantile gives the value that a share q of all values does not exceed.
+// quantile returns the value that a share q of all values does not exceed.
 func quantile(values []float64, q float64) float64 {
 	if len(values) == 0 {
 		return 0

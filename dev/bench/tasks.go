@@ -22,14 +22,15 @@ const (
 	batchSize   = 500
 )
 
-// claimTimes are what one side of the comparison gave.
+// claimTimes are the results of one side of the comparison.
 type claimTimes struct{ perSecond, busy, alone []float64 }
 
-// measureClaims lets agents claim tasks, each a task of its own, as the doors do: many at a time, and one at a time.
+// measureClaims lets agents claim tasks, each a task of its own, with the API's code: many at a time, and one at a
+// time.
 func measureClaims(ctx context.Context, m *machine) ([]row, error) {
 	var ours, bare claimTimes
 	for range rounds {
-		// A rig of its own each time: an in-memory server slows as it fills.
+		// Each has a rig of its own: an in-memory server slows as it fills.
 		err := m.withRig(ctx, rigOptions{}, func(r *rig) error {
 			took, err := r.claims(ctx)
 			ours.perSecond, ours.busy, ours.alone = append(
@@ -70,7 +71,7 @@ func measureClaims(ctx context.Context, m *machine) ([]row, error) {
 	}, nil
 }
 
-// claims lets agents claim tasks of a new team, which is forgotten then.
+// claims lets agents claim tasks of a new team, which is ended afterwards.
 func (r *rig) claims(ctx context.Context) (took claimTimes, err error) {
 	team, err := r.team(ctx, nil)
 	if err != nil {
@@ -90,7 +91,7 @@ func (r *rig) claims(ctx context.Context) (took claimTimes, err error) {
 	return took, err
 }
 
-// measure does something to one entity after the other.
+// measure calls act for one entity after the other.
 func (t *claimTimes) measure(act func(i int) error) error {
 	took := make([]float64, claimWarmUp+claimTasks)
 	perSecond, err := closedLoopOf(claimWarmUp, claimTasks, func(i int) error {
@@ -123,7 +124,7 @@ type team struct {
 	agent   account.User
 }
 
-// team makes a workspace whose tasks have these deadlines, in minutes, and the usual ones else.
+// team makes a workspace whose tasks have these deadlines, in minutes, and otherwise the usual ones.
 func (r *rig) team(ctx context.Context, deadlines map[lifecycle.TaskState]float64) (t team, err error) {
 	t.rig = r
 	for _, user := range []*account.User{&t.creator, &t.agent} {
@@ -141,7 +142,7 @@ func (r *rig) team(ctx context.Context, deadlines map[lifecycle.TaskState]float6
 	return t, err
 }
 
-// make makes tasks in batches, all at once, whose workflows have begun.
+// make makes tasks in batches and waits until their workflows have begun.
 func (t team) make(ctx context.Context, howMany int) ([]task.Task, error) {
 	made := make([][]task.Task, (howMany+batchSize-1)/batchSize)
 	batches, ctx := errgroup.WithContext(ctx)
@@ -167,8 +168,8 @@ func (t team) make(ctx context.Context, howMany int) ([]task.Task, error) {
 	return all, nil
 }
 
-// forget ends what is left in the record: the reconciler of the next rig, whose server knows none of it, would start it
-// anew.
+// forget ends the tasks that are left in the record. The reconciler of the next rig, whose server does not know them,
+// would start them again.
 func (t team) forget(ctx context.Context) {
 	for before := int64(0); ; {
 		tasks, err := t.store.Tasks(ctx, task.Filter{WorkspaceID: t.space.ID, Before: before, Limit: 200})
@@ -178,7 +179,7 @@ func (t team) forget(ctx context.Context) {
 		for _, one := range tasks {
 			before = one.ID
 			if !lifecycle.Task.Terminal(one.State) {
-				_ = t.tasks.End(ctx, one, "bench_is_over") // the next figure would be slower, no more
+				_ = t.tasks.End(ctx, one, "bench_is_over") // after an error the next figure is only slower
 			}
 		}
 	}
@@ -191,7 +192,7 @@ const (
 	startsAtAll = 50 // workflows that are started at a time
 )
 
-// bareEntity is the least that can be updated: nothing happens, until it is told to end.
+// bareEntity is the smallest workflow with updates: it does nothing until a signal ends it.
 func bareEntity(ctx workflow.Context) error {
 	err := workflow.SetUpdateHandler(ctx, bareUpdate, func(workflow.Context, int) (int, error) { return 1, nil })
 	if err != nil {
@@ -206,7 +207,7 @@ func bareTimer(ctx workflow.Context, due time.Time) error {
 	return workflow.Sleep(ctx, due.Sub(workflow.Now(ctx)))
 }
 
-// startBare starts workflows of the baseline and gives their ids.
+// startBare starts workflows of the baseline and returns their ids.
 func (r *rig) startBare(ctx context.Context, howMany int, kind any, args ...any) ([]string, error) {
 	ids := make([]string, howMany)
 	starts, ctx := errgroup.WithContext(ctx)

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	besideStreams = 8 // more than there are slots
+	besideStreams = 8 // more than the number of slots
 	besideSpeed   = 1 << 20
 	besideSize    = 512 << 20 // longer than the measurement
 	besideClaims  = 300
 )
 
-// measureBeside compares the time of a claim while every slot for deliveries is taken, and more are waiting, with that
-// of one when there are none. The streams are slow: it is slots that they take, not the processor.
+// measureBeside compares the time of a claim while every slot for deliveries is taken and more are waiting with that of
+// a claim when there are no deliveries. The streams are slow: they take slots, not the processor.
 func measureBeside(ctx context.Context, m *machine) ([]row, error) {
 	var full, free []float64
 	for range rounds {
@@ -45,7 +45,7 @@ func measureBeside(ctx context.Context, m *machine) ([]row, error) {
 	}, nil
 }
 
-// claimBeside claims one task after the other while so many deliveries are under way or waiting.
+// claimBeside claims one task after the other while so many deliveries are in flight or waiting.
 func (r *rig) claimBeside(ctx context.Context, streams int) (took []float64, err error) {
 	team, err := r.team(ctx, nil)
 	if err != nil {
@@ -79,7 +79,7 @@ func (r *rig) claimBeside(ctx context.Context, streams int) (took []float64, err
 	return took, nil
 }
 
-// occupy lets so many long deliveries begin, and gives the function that ends them.
+// occupy starts so many long deliveries and returns the function that ends them.
 func (r *rig) occupy(ctx context.Context, streams int) (stop func(), err error) {
 	if err := post(ctx, r.ground.StandIns.Telegram+"/_/faults", map[string]any{"match": "sendDocument", "kind": "throttle", "bytes_per_second": besideSpeed}); err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (r *rig) occupy(ctx context.Context, streams int) (stop func(), err error) 
 
 	stop = func() {
 		for _, job := range jobs {
-			_, _ = r.deliveries.Cancel(ctx, user, job.ID) // the rig is taken down anyway
+			_, _ = r.deliveries.Cancel(ctx, user, job.ID) // the rig is stopped in any case
 		}
 	}
 
@@ -131,7 +131,7 @@ func (r *rig) occupy(ctx context.Context, streams int) (stop func(), err error) 
 	}
 }
 
-// variants are settings of a worker whose worth is measured against the defaults.
+// variants are settings of a worker that are compared with the defaults.
 var variants = []struct {
 	name     string
 	settings map[string]string

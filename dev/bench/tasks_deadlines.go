@@ -17,12 +17,12 @@ const (
 	dueAfter     = 30 * time.Second // long enough to make all of them
 	dueAlone     = 15
 	dueSoon      = 2 * time.Second
-	dueLongest   = 2 * time.Minute // until the last one must be through
+	dueLongest   = 2 * time.Minute // until the last one must have expired
 	deadlineName = "1,000 workflows with nothing but a timer"
 )
 
-// measureDeadlines lets many deadlines pass at once, and some alone. A task's is through when the record says so, a
-// bare timer's when its workflow has ended.
+// measureDeadlines lets many deadlines pass at once, and some alone. A task has expired when the record says so, a bare
+// timer when its workflow has ended.
 func measureDeadlines(ctx context.Context, m *machine) ([]row, error) {
 	var ours, bare, alone []float64
 	var p50, p99, bareP50, bareP99 []float64
@@ -63,7 +63,7 @@ func measureDeadlines(ctx context.Context, m *machine) ([]row, error) {
 	}, nil
 }
 
-// early counts those that came before their time.
+// early counts those that expired before their time.
 func early(late []float64) (count float64) {
 	for _, by := range late {
 		if by < 0 {
@@ -73,7 +73,7 @@ func early(late []float64) (count float64) {
 	return count
 }
 
-// expireTogether makes tasks that are due at once and gives by how many milliseconds each was late.
+// expireTogether makes tasks that are due at once and returns by how many milliseconds each was late.
 func (r *rig) expireTogether(ctx context.Context, howMany int, after time.Duration) ([]float64, error) {
 	team, err := r.team(ctx, map[lifecycle.TaskState]float64{lifecycle.TaskNew: after.Minutes()})
 	if err != nil {
@@ -118,7 +118,7 @@ func (r *rig) expireTogether(ctx context.Context, howMany int, after time.Durati
 	return late, nil
 }
 
-// awaitExpiry waits until no task of the team is NEW any more, looking seldom enough to disturb nothing.
+// awaitExpiry waits until no task of the team is NEW. It polls rarely, so as not to disturb the measurement.
 func (t team) awaitExpiry(ctx context.Context, last time.Time) error {
 	wait := time.Until(last) + 500*time.Millisecond
 	for deadline := last.Add(dueLongest); ; wait = 500 * time.Millisecond {
@@ -150,7 +150,7 @@ func (r *rig) expireAlone(ctx context.Context) (late []float64, err error) {
 	return late, nil
 }
 
-// bareTimers does the same with workflows that only wait.
+// bareTimers is the same with workflows that only wait.
 func (r *rig) bareTimers(ctx context.Context) ([]float64, error) {
 	if err := r.startBareWorker(); err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func (r *rig) bareTimers(ctx context.Context) ([]float64, error) {
 	}
 
 	late := make([]float64, len(ids))
-	time.Sleep(time.Until(due) + 5*time.Second) // asking disturbs
+	time.Sleep(time.Until(due) + 5*time.Second) // polling disturbs
 	ends, ctx := errgroup.WithContext(ctx)
 	ends.SetLimit(startsAtAll)
 

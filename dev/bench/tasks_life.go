@@ -60,7 +60,7 @@ func measureLife(ctx context.Context, m *machine) (rows []row, err error) {
 	return rows, err
 }
 
-// bareLife is the same with nothing to do.
+// bareLife is the same with a workflow that does nothing.
 func (r *rig) bareLife(ctx context.Context) (cost, error) {
 	ids, err := r.startBare(ctx, 1, bareEntity)
 	if err != nil {
@@ -83,7 +83,7 @@ func (r *rig) bareLife(ctx context.Context) (cost, error) {
 	return r.cost(ctx, ids[0])
 }
 
-// live leads a task through its life and gives the events that refusals on the way have added.
+// live takes a task through its states and returns the events that refusals on the way have added.
 func (t team) live(ctx context.Context, one task.Task) (refused float64, err error) {
 	if _, err := t.tasks.Claim(ctx, t.agent, one.ID, "mine", ""); err != nil {
 		return 0, err
@@ -108,7 +108,7 @@ func (t team) live(ctx context.Context, one task.Task) (refused float64, err err
 	return refused, t.client.GetWorkflow(ctx, one.WorkflowID(), "").Get(ctx, nil)
 }
 
-// refuse asks the workflow itself for what it must refuse, past the record that would answer for it.
+// refuse sends the workflow an update that it must refuse, without the check against the record that comes before.
 func (t team) refuse(ctx context.Context, one task.Task) (added float64, err error) {
 	before, err := t.cost(ctx, one.WorkflowID())
 	if err != nil {

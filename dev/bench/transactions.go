@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	buyLatency  = 20 * time.Millisecond // of each call outside
+	buyLatency  = 20 * time.Millisecond // of each call to another system
 	buySamples  = 60
-	buyPoll     = time.Second // how soon a transfer is seen; what follows waits for no poll
+	buyPoll     = time.Second // how soon a transfer is seen; later steps wait for no poll
 	buyPatience = time.Minute
 	buyAgainst  = "the same calls alone"
-	monitorFor  = time.Minute // at least, of counting the monitor's signs of life
+	monitorFor  = time.Minute // at least, for the count of the monitor's heartbeats
 )
 
-// measureTransactions buys Stars one at a time, counts what that leaves in Temporal, and works a backlog off.
+// measureTransactions buys Stars one at a time, counts what that leaves in Temporal, and processes a backlog.
 func measureTransactions(ctx context.Context, m *machine) (rows []row, err error) {
 	err = m.withShop(ctx, buyLatency, func(bare *shop) error {
 		return m.withShop(ctx, buyLatency, func(s *shop) error {
@@ -64,7 +64,7 @@ func (b *buyer) measure(ctx context.Context) (rows []row, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := b.buyOne(ctx, "reader_0"); err != nil { // makes connections, and does not count
+	if _, err := b.buyOne(ctx, "reader_0"); err != nil { // opens the connections, and is not measured
 		return nil, err
 	}
 
@@ -127,7 +127,7 @@ func (b *buyer) buyOne(ctx context.Context, username string) (hash string, err e
 	return hash, err
 }
 
-// becomes waits until a transaction has a status, and its workflow too when it is final.
+// becomes waits until a transaction has a status; for a final one also until its workflow has ended.
 func (b *buyer) becomes(
 	ctx context.Context, hash string, status lifecycle.TransactionState,
 ) (t transaction.Transaction, err error) {
@@ -145,7 +145,7 @@ func (b *buyer) becomes(
 	}
 }
 
-// fromDetection is how long a transaction took, in milliseconds, as the record has it.
+// fromDetection returns how long a transaction took, in milliseconds, by the record.
 func (b *buyer) fromDetection(ctx context.Context, hash string) (float64, error) {
 	events, err := b.store.EventsOfTransaction(ctx, hash)
 	if err != nil {
@@ -157,8 +157,8 @@ func (b *buyer) fromDetection(ctx context.Context, hash string) (float64, error)
 	return milliseconds(events[len(events)-1].CreatedAt.Sub(events[0].CreatedAt)), nil
 }
 
-// buyAfterFailure counts what a transaction leaves that fails in all its tries, and is bought once an administrator
-// retries it.
+// buyAfterFailure counts what a transaction leaves that fails in all its attempts and succeeds after an administrator's
+// retry.
 func (b *buyer) buyAfterFailure(ctx context.Context) (cost, error) {
 	const username = "shy_reader"
 	if err := post(ctx, b.shop.ground.StandIns.Fragment+"/_/users", map[string]string{"username": username, "kind": "not_giftable"}); err != nil {
@@ -192,14 +192,14 @@ func (b *buyer) buyAfterFailure(ctx context.Context) (cost, error) {
 	return b.cost(ctx, lifecycle.TransactionID(hash))
 }
 
-// watchMonitor counts the monitor's signs of life until the function that it gives is called, which ends the monitor's
-// run and tells what an hour costs: one run, with as many signs of life as an hour has room for.
+// watchMonitor counts the monitor's heartbeats until the returned function is called. That function ends the monitor's
+// run and returns the cost of an hour: one run, with the heartbeats of an hour.
 func (b *buyer) watchMonitor(ctx context.Context) func() (cost, error) {
 	id := lifecycle.TonMonitorID(b.shop.wallet.Address().Raw())
 	watching, stop := context.WithCancel(ctx)
-	beats := make(chan float64, 1)
+	heartbeats := make(chan float64, 1)
 	began := time.Now()
-	go func() { beats <- b.countBeats(watching, id) }()
+	go func() { heartbeats <- b.countMonitorHeartbeats(watching, id) }()
 	return func() (total cost, err error) {
 		defer stop()
 		run, err := b.client.DescribeWorkflowExecution(ctx, id, "")
@@ -211,8 +211,8 @@ func (b *buyer) watchMonitor(ctx context.Context) func() (cost, error) {
 		time.Sleep(monitorFor - time.Since(began))
 		watched := time.Since(began)
 		stop()
-		seen := <-beats
-		b.worker.stop() // the run hands over to the next, as it does after an hour
+		seen := <-heartbeats
+		b.worker.stop() // the run continues as new, as it does after an hour
 		if err := b.startWorker(ctx, b.settings); err != nil {
 			return total, err
 		}
@@ -231,8 +231,8 @@ func (b *buyer) watchMonitor(ctx context.Context) func() (cost, error) {
 	}
 }
 
-// countBeats counts the heartbeats of a workflow's one activity that reach the server.
-func (b *buyer) countBeats(ctx context.Context, workflowID string) (seen float64) {
+// countMonitorHeartbeats counts the heartbeats of a workflow's only activity that reach the server.
+func (b *buyer) countMonitorHeartbeats(ctx context.Context, workflowID string) (seen float64) {
 	var last time.Time
 	for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
 		answer, err := b.client.DescribeWorkflowExecution(ctx, workflowID, "")
@@ -258,8 +258,8 @@ const (
 	backlogPatience = 15 * time.Minute
 )
 
-// measureBacklog lets a worker find transfers of which one sender made most before the others came, and counts how fast
-// they are worked off, and when the others had theirs.
+// measureBacklog starts a worker on a backlog, most of whose transfers one sender made before the others. It measures
+// the rate, and when the others' transfers were processed.
 func (m *machine) measureBacklog(ctx context.Context) (rows []row, err error) {
 	err = m.withShop(ctx, backlogLatency, func(bare *shop) error {
 		return m.withShop(ctx, backlogLatency, func(s *shop) error {
@@ -335,8 +335,8 @@ type backlog struct {
 	small map[string]bool // of senders with few
 }
 
-// workOff waits until all are bought. The rate counts from the first that was detected to the last that was processed;
-// the turn of the last small sender's transfer counts from 1.
+// workOff waits until all are bought. The rate counts from the first detection to the last processed transaction.
+// lastSmall is the place in the order of processing of the last small sender's transfer; the first is 1.
 func (r *rig) workOff(ctx context.Context, hashes backlog) (perSecond, lastSmall float64, err error) {
 	var first, last, lastOfSmall time.Time
 	ended := make([]time.Time, 0, len(hashes.all))

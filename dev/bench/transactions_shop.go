@@ -16,8 +16,8 @@ import (
 	"stagecoach/internal/toncenter"
 )
 
-// shop is a wallet on a chain of its own and a Fragment that watches that chain, each in a process of its own. Every
-// call of either takes a known time.
+// shop is a wallet on a chain of its own and a Fragment that reads that chain, each in a process of its own. Every call
+// of either takes a known time.
 type shop struct {
 	ground stack.Ground
 	wallet *ton.Wallet
@@ -27,9 +27,9 @@ type shop struct {
 	seenLT   uint64
 }
 
-const shopRate = 10_000 // requests per second: the limits of the real ones are not what is measured
+const shopRate = 10_000 // requests per second: the limits of the real ones are not to be measured
 
-// withShop runs the stand-ins of a shop. What happens on its chain happens at once and for good.
+// withShop runs the stand-ins of a shop. Their chain has no block time, and every transaction is final at once.
 func (m *machine) withShop(ctx context.Context, latency time.Duration, fn func(*shop) error) (err error) {
 	seed := make([]byte, ed25519.SeedSize)
 	rand.Read(seed)
@@ -70,14 +70,14 @@ func (m *machine) withShop(ctx context.Context, latency time.Duration, fn func(*
 	return fn(s)
 }
 
-// settings let a worker sell at this shop.
+// settings are those of a worker that sells at this shop.
 func (s *shop) settings() map[string]string {
 	settings := s.ground.StandInSettings()
 	settings["STAGECOACH_TX_DAILY_LIMIT"] = "0"
 	return settings
 }
 
-// deposit pays for Stars and gives the hash of the transfer.
+// deposit pays for Stars and returns the hash of the transfer.
 func (s *shop) deposit(ctx context.Context, from, comment string) (string, error) {
 	var made struct {
 		Hash string `json:"hash"`
@@ -92,8 +92,8 @@ const (
 	starsPaid   = 600_000_000 // nanoTON, for so many Stars and gas
 )
 
-// buy makes the calls of one purchase from its order to the Stars, one after the other, with nothing in between: the
-// baseline.
+// buy is the baseline: the calls of one purchase from its order to the Stars, one after the other, without anything in
+// between.
 func (s *shop) buy(ctx context.Context, username string) error {
 	recipient, err := s.fragment.Search(ctx, username, starsBought)
 	if err != nil {
@@ -170,8 +170,8 @@ func (s *shop) see(ctx context.Context, confirmID string, boc []byte) error {
 	return err
 }
 
-// buyBare makes some bare purchases and gives how long each took in milliseconds. The first makes connections and does
-// not count.
+// buyBare makes some bare purchases and returns how long each took in milliseconds. The first opens the connections and
+// is not measured.
 func (s *shop) buyBare(ctx context.Context, howMany int) (took []float64, err error) {
 	for i := range howMany + 1 {
 		if _, err := s.deposit(ctx, "somebody", "bare"); err != nil {

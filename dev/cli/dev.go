@@ -1,4 +1,4 @@
-// Package cli is the command line of development: everything on this machine, or one stand-in alone.
+// Package cli is the command line of development: it runs everything on this machine, or one stand-in alone.
 package cli
 
 import (
@@ -26,7 +26,7 @@ type devOptions struct {
 	noDemo bool
 }
 
-// Run runs one command line and gives the exit code, as that of starter does.
+// Run runs one command line and returns the exit code, as starter's does.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return command.Execute(ctx, newRoot(), args, stdout, stderr)
 }
@@ -57,7 +57,7 @@ func runDev(cmd *cobra.Command, o devOptions) (err error) {
 	asked, stopListening := terminal.UntilAsked(cmd.Context())
 	defer stopListening()
 
-	ctx, broken := context.WithCancelCause(asked) // its cause tells a breakdown from a wish to stop
+	ctx, broken := context.WithCancelCause(asked) // its cause distinguishes a failure from a requested stop
 	defer broken(nil)
 
 	state, err := filepath.Abs(o.state)
@@ -72,7 +72,7 @@ func runDev(cmd *cobra.Command, o devOptions) (err error) {
 	defer unlock()
 
 	s := stack.New(state, terminal.NewScreen(cmd.OutOrStdout()), broken)
-	// A dev.json means that its services are up: that of the last run must not be taken for ours.
+	// A dev.json means that the services are ready, so the one of the last run is removed.
 	if err := os.Remove(filepath.Join(state, devinfo.File)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -94,12 +94,12 @@ func runDev(cmd *cobra.Command, o devOptions) (err error) {
 	}
 
 	if !o.once && asked.Err() != nil {
-		return nil // who stops what runs until it is stopped got what they wanted
+		return nil // a requested stop is no error
 	}
 	return verdict(ctx, err)
 }
 
-// verdict gives the reason behind an error when ctx has ended: a breakdown, or a person who has enough.
+// verdict returns the reason behind an error when ctx has ended: a failure of a part, or nil for a requested stop.
 func verdict(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	switch {
@@ -112,7 +112,7 @@ func verdict(ctx context.Context, err error) error {
 	}
 }
 
-// greet tells what runs where.
+// greet prints the addresses of what runs.
 func greet(s *stack.Stack, o devOptions, after time.Duration) {
 	s.Screen.Say("\nStagecoach runs, %s after the start.\n", terminal.Took(after))
 	rows := [][2]string{

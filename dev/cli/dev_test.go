@@ -19,7 +19,7 @@ import (
 	"stagecoach/internal/devinfo"
 )
 
-// patience is how long anything may take on a busy machine.
+// patience is how long an operation may take on a busy machine.
 const patience = 8 * time.Minute
 
 const nastyName = "50%25 off? #1 & \"ё\"\n;$(rm) <b>'.txt"
@@ -34,7 +34,7 @@ func put(t *testing.T, name string, content []byte) {
 	}
 }
 
-// received lists the documents in the demo user's chat as "name size" of a dev that is stopped.
+// received lists the documents in the demo user's chat as "name size", for a dev that is stopped.
 func received(t *testing.T, state string) (documents []telegramsim.Document) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(state, "keep.json"))
@@ -64,8 +64,8 @@ func received(t *testing.T, state string) (documents []telegramsim.Document) {
 	return documents
 }
 
-// newState makes a state folder whose first dev takes any free ports: tests that run side by side do not race for the
-// customary ones.
+// newState makes a state folder whose first dev takes any free ports, so that parallel tests do not compete for the
+// usual ones.
 func newState(t *testing.T) string {
 	t.Helper()
 	state := t.TempDir()
@@ -272,7 +272,7 @@ func TestDevStays(t *testing.T) {
 	if code := last.wait(patience); code != 0 {
 		t.Errorf("exit code %d after a kill -9", code)
 	}
-	if n := len(received(t, state)); n != 3 { // the demo's file, the dropped one, and that one again by its own key
+	if n := len(received(t, state)); n != 3 { // the demo's file, the new one, and that one again by its own key
 		t.Errorf("the chat has %d documents", n)
 	}
 }
@@ -303,7 +303,8 @@ func TestDevStoppedInMidDelivery(t *testing.T) {
 	state := newState(t)
 	dev := launch(t, "--state", state)
 	info := dev.running(state)
-	// The demo's file is asked for half a second later at the earliest, and too large to be sent before the stop shows.
+	// The demo requests its file half a second later at the earliest, and the file is too large to be sent before the
+	// stop shows.
 	held := strings.NewReader(`{"match":"sendDocument","kind":"timeout","times":1}`)
 	if response, err := http.Post(info.StandIns.Telegram+"/_/faults", "application/json", held); err != nil || response.StatusCode != http.StatusOK {
 		t.Fatal(response, err)
@@ -330,8 +331,8 @@ func TestDevStoppedInMidDownload(t *testing.T) {
 	state := newState(t)
 	first := launch(t, "--state", state)
 	info := first.running(state)
-	// The demo asks for it after all others. The stand-in for qBittorrent does not come for the content: it takes its
-	// time.
+	// The demo requests it after all others. The stand-in for qBittorrent reads no content; its downloads take their
+	// time by plan.
 	held := strings.NewReader(`{"match":"content","kind":"timeout","times":100}`)
 	if response, err := http.Post(info.StandIns.WebSeed+"/_/faults", "application/json", held); err != nil || response.StatusCode != http.StatusOK {
 		t.Fatal(response, err)
@@ -400,7 +401,7 @@ func TestStandInAlone(t *testing.T) {
 		"toncenter": "/api/v3/masterchainInfo", "fragment": "/stars/buy", "toncenter-2": "/_/lies",
 	} {
 		args := []string{"standin", name, "--addr", "127.0.0.1:0"}
-		if name != "toncenter-2" { // holds nothing
+		if name != "toncenter-2" { // keeps no state
 			args = append(args, "--dir", t.TempDir())
 		}
 

@@ -27,10 +27,10 @@ const (
 	dashboardFile = "../../deploy/grafana/dashboards/stagecoach.json"
 )
 
-// bornLate are metrics that are there when what they count happens for the first time: a sound stack has none of them.
+// bornLate are metrics that appear when their first event happens: a stack without faults has none of them.
 var bornLate = []string{"reconciler_findings_total", "temporal_workflow_task_execution_failed_total"}
 
-// prometheusTool finds a program of Debian's package prometheus: installed, or as make test-deps unpacks it.
+// prometheusTool returns a program of Debian's package prometheus: installed, or unpacked by make test-deps.
 func prometheusTool(t *testing.T, name string) string {
 	t.Helper()
 	unpacked, err := filepath.Abs(filepath.Join("../../bin/tools/prometheus/usr/bin", name))
@@ -46,7 +46,7 @@ func prometheusTool(t *testing.T, name string) string {
 	return ""
 }
 
-// TestAlertRules runs the rules' own tests: each alert fires once and once does not.
+// TestAlertRules runs the rules' own tests: each alert fires in one case and does not in another.
 func TestAlertRules(t *testing.T) {
 	t.Parallel()
 	promtool := prometheusTool(t, "promtool")
@@ -95,7 +95,7 @@ func wantRunbooks(t *testing.T, info devinfo.Info) {
 
 	for _, rule := range alertRules(t) {
 		command := rule.Annotations["runbook"]
-		if strings.HasPrefix(command, "docker ") { // there is no engine here
+		if strings.HasPrefix(command, "docker ") { // no Docker here
 			continue
 		}
 		shell := exec.CommandContext(t.Context(), "sh", "-c", command)
@@ -158,7 +158,7 @@ type watched struct {
 	url string
 }
 
-// scrape lets a Prometheus scrape what serves metrics at an address; nil: none is installed.
+// scrape starts a Prometheus that scrapes an address; nil: none is installed.
 func scrape(t *testing.T, metrics string) *watched {
 	t.Helper()
 	program := prometheusTool(t, "prometheus")
@@ -192,7 +192,7 @@ func scrape(t *testing.T, metrics string) *watched {
 	return &watched{t, "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}
 }
 
-// has says whether Prometheus answers with data.
+// has reports whether Prometheus answers with data.
 func (w *watched) has(path, parameter, value string) bool {
 	response, err := http.Get(w.url + "/api/v1/" + path + "?" + url.Values{parameter: {value}}.Encode())
 	if err != nil {
@@ -205,7 +205,7 @@ func (w *watched) has(path, parameter, value string) bool {
 		Data  json.RawMessage
 	}
 	if json.NewDecoder(response.Body).Decode(&answer) != nil {
-		return false // it starts yet
+		return false // it is still starting
 	}
 	if answer.Error != "" {
 		w.Fatalf("%s: %s", value, answer.Error)
@@ -234,7 +234,7 @@ func metricsOf(expression string) (names []string) {
 	return names
 }
 
-// wantAll fails the test unless every query of the dashboard gives data and every alert names metrics that exist.
+// wantAll fails the test unless every query of the dashboard returns data and every alert names existing metrics.
 func (w *watched) wantAll() {
 	w.Helper()
 	late := func(expression string) bool {

@@ -23,8 +23,7 @@ import (
 // question is one of the operator's handbook, with the command that answers it.
 var question = regexp.MustCompile("(?s)### ([^\n]+)\n.*?```sh\n([^\n]+)\n```\n<!-- (shows|tested): ([^\n]*) -->")
 
-// TestHandbook runs every command of the operator's handbook on a running stack where there is something to see and to
-// do.
+// TestHandbook runs every command of the operator's handbook on a running stack with data for each.
 func TestHandbook(t *testing.T) {
 	skipInShort(t)
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operate.md"))
@@ -40,7 +39,7 @@ func TestHandbook(t *testing.T) {
 	h := newHandbook(t)
 	for _, q := range asked {
 		what, command, want := q[1], q[2], strings.TrimSpace(os.Expand(q[4], h.variable))
-		if q[3] == "tested" { // by another test, which TestNamedTests in dev/docs looks for
+		if q[3] == "tested" { // by another test, which TestNamedTests in dev/docs checks
 			continue
 		}
 
@@ -65,7 +64,7 @@ func TestHandbook(t *testing.T) {
 	}
 }
 
-// handbook is a running stack with something of everything in it.
+// handbook is a running stack with data for each command.
 type handbook struct {
 	*testing.T
 	info          devinfo.Info
@@ -77,8 +76,8 @@ type handbook struct {
 
 func newHandbook(t *testing.T) *handbook {
 	t.Helper()
-	// The API knows a key, so that it decrypts for administrators; nothing is encrypted, so that the other commands can be
-	// read.
+	// The API has a key, so that it decrypts for administrators. Nothing is encrypted, so that the other commands can
+	// be read.
 	readable := []string{
 		"STAGECOACH_PAYLOAD_KEYS=night:" + base64.StdEncoding.EncodeToString(make([]byte, 32)),
 		"STAGECOACH_PAYLOAD_ENCRYPT=false",
@@ -151,7 +150,7 @@ func newHandbook(t *testing.T) *handbook {
 	return h
 }
 
-// shell runs a command as an operator would.
+// shell runs a command as an operator does.
 func (h *handbook) shell(command string) ([]byte, error) {
 	shell := exec.Command("sh", "-c", command)
 	shell.Dir = "../.."
@@ -161,7 +160,7 @@ func (h *handbook) shell(command string) ([]byte, error) {
 
 func (h *handbook) variable(name string) string { return h.values[name] }
 
-// call asks the API, or steers a stand-in.
+// call calls the API, or controls a stand-in.
 func (h *handbook) call(method, url, token string, body any) map[string]any {
 	h.Helper()
 	encoded, err := json.Marshal(body)
@@ -192,7 +191,7 @@ func (h *handbook) call(method, url, token string, body any) map[string]any {
 	return answer
 }
 
-// field reads one field of what the API has at a path.
+// field reads one field of the API's answer at a path.
 func (h *handbook) field(path, name string) any {
 	h.Helper()
 	return h.call("GET", h.info.API+path, h.info.AdminToken, nil)[name]
@@ -208,8 +207,8 @@ func (h *handbook) becomes(path, name string, want any) {
 	}
 }
 
-// fill makes something of everything: a delivery that is done, some that hang and some that wait, a task that is stuck,
-// a purchase that failed, old rows.
+// fill makes the data: a delivery that is done, some that hang and some that wait, a task that is stuck, a purchase
+// that failed, old rows.
 func (h *handbook) fill(state string) {
 	h.Helper()
 	api, user, admin := h.info.API, h.info.UserToken, h.info.AdminToken
@@ -285,7 +284,7 @@ func (h *handbook) fill(state string) {
 	}
 }
 
-// steps are what has to be so before and after some commands.
+// steps are the preparations of some commands and the conditions after them.
 func (h *handbook) steps() {
 	h.before = map[string]func(){
 		"What needs a person?": func() { time.Sleep(time.Second) }, // lists lag a little

@@ -22,7 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// What the developer's own shell points at is not for tests.
+	// The settings of the developer's own shell must not reach the tests.
 	for _, name := range []string{"STAGECOACH_API_URL", "STAGECOACH_TOKEN", "DATABASE_URL"} {
 		_ = os.Unsetenv(name)
 	}
@@ -41,7 +41,7 @@ func runStarter(t *testing.T, args ...string) (code int, out, errs string) {
 	return code, stdout.String(), stderr.String()
 }
 
-// process is dev, or one of its commands, as a program of its own.
+// process is dev, or one of its commands, in a process of its own.
 type process struct {
 	t     *testing.T
 	cmd   *exec.Cmd
@@ -64,7 +64,7 @@ func (p *process) output() string {
 	return p.out.String()
 }
 
-// launch starts the built program; it is killed when the test ends before it does.
+// launch starts the built program, and kills it at the end of the test if it still runs.
 func launch(t *testing.T, args ...string) *process {
 	t.Helper()
 	return launchWith(t, nil, args...)
@@ -101,7 +101,7 @@ func launchWith(t *testing.T, env []string, args ...string) *process {
 	return p
 }
 
-// wait gives the exit code.
+// wait returns the exit code.
 func (p *process) wait(within time.Duration) int {
 	p.t.Helper()
 	select {
@@ -131,7 +131,7 @@ func (p *process) running(state string) devinfo.Info {
 	return info
 }
 
-// children lists the processes below a process, as far as the system shows them.
+// children lists the child processes of a process, as far as the system shows them.
 func children(pid int) (all []int) {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, name := range stats {
@@ -140,7 +140,7 @@ func children(pid int) (all []int) {
 			continue
 		}
 
-		// The program's name, in brackets, may hold anything.
+		// The program's name, in brackets, may contain any characters.
 		_, rest, _ := strings.Cut(string(data[bytes.LastIndexByte(data, ')'):]), " ")
 		fields := strings.Fields(rest)
 		child, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
@@ -152,7 +152,7 @@ func children(pid int) (all []int) {
 	return all
 }
 
-// allGone checks that none of these processes is left after a moment.
+// allGone checks that all these processes end within a moment.
 func allGone(t *testing.T, pids []int) {
 	t.Helper()
 	eventually(t, patience, fmt.Sprintf("none of the processes %v is left", pids), func() bool {
@@ -176,7 +176,7 @@ func eventually(t *testing.T, within time.Duration, what string, ok func() bool)
 
 var builtIn atomic.Pointer[string]
 
-// built gives a folder with dev and starter, built once for all tests.
+// built returns a folder with dev and starter, built once for all tests.
 var built = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "stagecoach-dev-")
 	if err != nil {

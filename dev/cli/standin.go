@@ -111,7 +111,7 @@ func newFragmentStandIn() *cobra.Command {
 	return cmd
 }
 
-// standInCommand makes the command of a stand-in; dir is nil for one that holds nothing.
+// standInCommand makes the command of a stand-in; dir is nil for one without state.
 func standInCommand(
 	name, short, addr string, dir *string, holds string, open func() (stack.StandIn, error),
 ) *cobra.Command {

@@ -8,7 +8,7 @@ import (
 	"stagecoach/internal/config"
 )
 
-// inContainers are defaults that differ in containers: addresses and folders there, and other services of the file.
+// inContainers are defaults that differ in containers: addresses and folders, and the names of the file's services.
 var inContainers = map[string]string{
 	"STAGECOACH_API_ADDR":             "0.0.0.0:8080",
 	"STAGECOACH_API_METRICS_ADDR":     "0.0.0.0:9092",
@@ -23,7 +23,8 @@ var inContainers = map[string]string{
 	"STAGECOACH_WEB_UI_URL":           "http://127.0.0.1:8233",
 }
 
-// composeSettings passes every setting that is no secret on to the containers. An empty value is the setting's default.
+// composeSettings passes every setting that is not a secret on to the containers. An empty value is the setting's
+// default.
 func composeSettings() string {
 	var b strings.Builder
 	for _, s := range config.Settings() {
@@ -34,7 +35,7 @@ func composeSettings() string {
 	return b.String()
 }
 
-// inExample are settings that .env.example explains in words of its own, above the list.
+// inExample are settings that .env.example explains above the list.
 var inExample = []string{
 	"STAGECOACH_PAYLOAD_ENCRYPT", "STAGECOACH_WEB_UI_URL", "STAGECOACH_WORKER_VERSION", "STAGECOACH_ADMIN_IDS",
 	"STAGECOACH_TELEGRAM_API_URL", "STAGECOACH_YANDEX_CLIENT_ID", "STAGECOACH_YANDEX_ROOT", "STAGECOACH_DELIVERY_MODE",
@@ -44,7 +45,7 @@ var inExample = []string{
 	"STAGECOACH_PLAINTEXT_HOSTS",
 }
 
-// exampleSettings lists every other setting, commented out, with the value that it has in containers.
+// exampleSettings lists every other setting, commented out, with its value in containers.
 func exampleSettings() string {
 	var b strings.Builder
 	for _, s := range config.Settings() {

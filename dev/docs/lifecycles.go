@@ -76,7 +76,7 @@ func rulesTable(t table) string {
 	return b.String()
 }
 
-// sources are the states that a rule leads from. "[*]" is Mermaid's name of the beginning.
+// sources are the states that a rule leads from. "[*]" is Mermaid's name of the initial state.
 func sources(r rule) []string {
 	if len(r.From) == 0 {
 		return []string{"[*]"}

@@ -7,7 +7,7 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// door is a small machine of the test's own.
+// door is a small state machine for this test.
 var door = lifecycle.Table[string, string, any]{
 	Entity: "door",
 	States: []lifecycle.State[string]{
@@ -25,7 +25,7 @@ var door = lifecycle.Table[string, string, any]{
 	},
 }
 
-// TestTables looks at what goes into the documents.
+// TestTables checks the generated diagrams and tables.
 func TestTables(t *testing.T) {
 	t.Parallel()
 	for of, table := range map[*lifecycle.Table[string, string, any]][]string{

@@ -12,7 +12,7 @@ import (
 
 const (
 	longest = 250       // lines of README.md; more belongs into docs/
-	inCI    = ".ci/run" // stands in the place of a test's name where that runs the commands
+	inCI    = ".ci/run" // named instead of a test where .ci/run runs the commands
 )
 
 var (
@@ -38,7 +38,7 @@ func TestReadmeIsShort(t *testing.T) {
 	}
 }
 
-// TestTextsOfTheCode looks whether the documents and headings exist that messages and comments of the code name.
+// TestTextsOfTheCode checks that the documents and headings that messages and comments of the code name exist.
 func TestTextsOfTheCode(t *testing.T) {
 	t.Parallel()
 	found := 0
@@ -64,7 +64,7 @@ func TestTextsOfTheCode(t *testing.T) {
 	}
 }
 
-// TestLinks looks whether each relative link leads to a file that exists and, where it names one, to a heading of it.
+// TestLinks checks that each relative link leads to an existing file and, where it names one, to an existing heading.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	for _, from := range allDocuments(t) {
@@ -74,8 +74,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// wantHeading fails the test unless a link, as seen from the root, leads to a file that exists and, where it names one,
-// to a heading of it.
+// wantHeading fails the test unless a link, relative to the root, leads to an existing file and, where it names one, to
+// an existing heading.
 func wantHeading(t *testing.T, from, to string) {
 	t.Helper()
 	name, anchor, _ := strings.Cut(to, "#")
@@ -86,8 +86,8 @@ func wantHeading(t *testing.T, from, to string) {
 	}
 }
 
-// TestPathsExist looks whether the files and folders exist that documents name. Decisions keep the names of their date,
-// and the example of a new workload names files that are still to be written.
+// TestPathsExist checks that the files and folders that documents name exist. Decisions keep the names of their date,
+// and the example of a new workload names files that do not exist yet.
 func TestPathsExist(t *testing.T) {
 	t.Parallel()
 	for _, name := range allDocuments(t) {
@@ -147,7 +147,7 @@ func TestDocumentsAreFound(t *testing.T) {
 	}
 }
 
-// TestDecisionsAreListed compares the records of decisions with their index: each stands there with its heading.
+// TestDecisionsAreListed compares the decision records with their index, which lists each with its heading.
 func TestDecisionsAreListed(t *testing.T) {
 	t.Parallel()
 	const folder = "docs/decisions/"
@@ -166,7 +166,7 @@ func TestDecisionsAreListed(t *testing.T) {
 	}
 }
 
-// TestReadmeCommandsAreTested looks whether a test is named below each block of commands.
+// TestReadmeCommandsAreTested checks that each block of commands names its test.
 func TestReadmeCommandsAreTested(t *testing.T) {
 	t.Parallel()
 	blocks := commands.FindAllStringSubmatch(textOf(t, "README.md"), -1)
@@ -185,7 +185,7 @@ func TestReadmeCommandsAreTested(t *testing.T) {
 	}
 }
 
-// TestNamedTests looks whether the tests exist that documents name below their commands.
+// TestNamedTests checks that the tests exist that documents name below their commands.
 func TestNamedTests(t *testing.T) {
 	t.Parallel()
 	for _, name := range allDocuments(t) {
@@ -210,7 +210,7 @@ func wantInCI(t *testing.T, lines string) {
 	}
 }
 
-// isTest says whether there is a test that is named as "TestX in a/folder".
+// isTest reports whether a test exists that is named as "TestX in a/folder".
 func isTest(t *testing.T, where string) bool {
 	t.Helper()
 	named := goTest.FindStringSubmatch(where)
@@ -228,7 +228,7 @@ func isTest(t *testing.T, where string) bool {
 	})
 }
 
-// allDocuments names the documents of the repository, as seen from its root.
+// allDocuments returns the documents of the repository, relative to its root.
 func allDocuments(t *testing.T) (names []string) {
 	t.Helper()
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md"} {
@@ -258,7 +258,7 @@ func textOf(t *testing.T, name string) string {
 	return string(text)
 }
 
-// linksOf gives the relative links of a document, as seen from the root: "docs/api.md#events".
+// linksOf returns the relative links of a document, relative to the root: "docs/api.md#events".
 func linksOf(t *testing.T, name string) (links []string) {
 	t.Helper()
 	prose := fence.ReplaceAllString(textOf(t, name), "")
@@ -282,7 +282,7 @@ func linksOf(t *testing.T, name string) (links []string) {
 	return links
 }
 
-// anchorsOf gives the ids that a page on GitHub has for the headings of a document.
+// anchorsOf returns the ids of a document's headings on GitHub.
 func anchorsOf(text string) (anchors []string) {
 	for _, match := range heading.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
 		id := notInIDs.ReplaceAllString(strings.ToLower(match[1]), "")

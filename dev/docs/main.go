@@ -1,9 +1,9 @@
-// Command docs writes those parts of documents that the code knows best: tables of rules, and what lists all settings.
+// Command docs writes the parts of documents that are made from the code: tables of rules, and lists of all settings.
 //
 //	go run ./dev/docs [-check]
 //
-// A part stands between two comments, "begin NAME" and "end NAME"; what is outside is left alone. With -check nothing
-// is written: the exit code is 1 when a document differs from what the code says.
+// A part is between two comments, "begin NAME" and "end NAME"; the text outside is not changed. With -check nothing is
+// written: the exit code is 1 when a document differs from the code.
 package main
 
 import (
@@ -22,7 +22,7 @@ type part struct {
 	text func() string
 }
 
-// document is a file with generated parts. Each stands between two comments.
+// document is a file with generated parts. Each is between two comments.
 type document struct {
 	name       string
 	begin, end string // the comments; %s is the part's name
@@ -66,7 +66,7 @@ func main() {
 	}
 }
 
-// update writes the parts of the document in dir anew, or only says whether that is needed.
+// update writes the generated parts of the document in dir. With check it only reports whether they differ.
 func (d document) update(dir string, check bool) error {
 	path := filepath.Join(dir, d.name)
 	before, err := os.ReadFile(path)
@@ -91,7 +91,7 @@ func (d document) update(dir string, check bool) error {
 	}
 }
 
-// replace puts the text of a part between its two comments.
+// replace replaces the text between the two comments of a part.
 func (d document) replace(text string, p part) (string, error) {
 	begin, end := fmt.Sprintf(d.begin, p.name), fmt.Sprintf(d.end, p.name)
 	firstLine, _, _ := strings.Cut(begin, "\n")

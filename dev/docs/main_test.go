@@ -30,7 +30,7 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// TestDocuments fails when a document is older than the code.
+// TestDocuments fails when a generated part differs from the code.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	for _, d := range documents {
@@ -40,7 +40,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// TestWrites changes documents that are out of date, and says so with -check.
+// TestWrites changes outdated documents, and reports them with -check.
 func TestWrites(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// secretKinds are patterns of what must not lie in the repository.
+// secretKinds are patterns of what must not be in the repository.
 var secretKinds = map[string]*regexp.Regexp{
 	"a private key":             regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----`),
 	"a token of a Telegram bot": regexp.MustCompile(`\b[0-9]{8,10}:AA[A-Za-z0-9_-]{33}\b`),
@@ -25,7 +25,7 @@ var secretKinds = map[string]*regexp.Regexp{
 		`(?m)^\s*(export )?STAGECOACH_(ENCRYPTION_KEY|ADMIN_TOKEN|TELEGRAM_TOKEN|TON_KEY|FRAGMENT_COOKIES|YANDEX_[A-Z]*TOKEN)=[A-Za-z0-9+/=:_.;-]{24,}`),
 }
 
-// harmless are what looks like secrets in fixtures of tests and in samples, and guards nothing.
+// harmless are strings in test fixtures and samples that look like secrets and protect nothing.
 var harmless = map[string][]string{
 	".env.dev":                         {"a filled-in secret"},
 	".env.example":                     {"a filled-in secret"},
@@ -36,7 +36,7 @@ var harmless = map[string][]string{
 	"internal/ton/wallet_test.go":      {"words of a wallet"},
 }
 
-// secretsIn names the kinds of secrets in a text.
+// secretsIn returns the kinds of secrets in a text.
 func secretsIn(text string) (kinds []string) {
 	for kind, pattern := range secretKinds {
 		if pattern.MatchString(text) {
@@ -47,7 +47,7 @@ func secretsIn(text string) (kinds []string) {
 	return kinds
 }
 
-// TestNoSecretsInTheRepository looks into every file of the tree that git would keep.
+// TestNoSecretsInTheRepository searches every file of the tree that git would add.
 func TestNoSecretsInTheRepository(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")
@@ -71,7 +71,7 @@ func TestNoSecretsInTheRepository(t *testing.T) {
 	}
 }
 
-// TestSecretsAreSeen plants one of each kind. They are put together here, so that no file holds one.
+// TestSecretsAreSeen searches a text with one of each kind. They are assembled here, so that no file contains one.
 func TestSecretsAreSeen(t *testing.T) {
 	t.Parallel()
 	for kind, text := range map[string]string{

@@ -33,8 +33,8 @@ type settingGroup struct {
 	prefixes []string // of the settings' names after STAGECOACH_
 }
 
-// settingGroups are the headings of the settings' tables, in their order. The first one takes all settings that no
-// other has.
+// settingGroups are the headings of the settings' tables, in their order. The first one takes all settings of no other
+// group.
 var settingGroups = []settingGroup{
 	{"All processes", nil},
 	{"API and bot", []string{"API_", "BOT", "WEB_UI_", "ADMIN_IDS", "ACTIVATE_", "EDIT_", "EVENT_", "EVENTS_"}},
@@ -63,7 +63,7 @@ func settingsTable() string {
 	return b.String()
 }
 
-// groupOf gives the index of the group of a setting.
+// groupOf returns the index of a setting's group.
 func groupOf(name string) int {
 	rest, _ := strings.CutPrefix(name, "STAGECOACH_")
 	return max(0, slices.IndexFunc(settingGroups, func(group settingGroup) bool {
@@ -77,7 +77,7 @@ func defaultOf(s config.Setting) string {
 		return "required"
 	case s.Default == "":
 		return ""
-	case strings.HasPrefix(s.Default, os.TempDir()): // another place on each machine
+	case strings.HasPrefix(s.Default, os.TempDir()): // differs between machines
 		return "in the system's folder for temporary files"
 	default:
 		return "`" + s.Default + "`"
@@ -92,7 +92,7 @@ func meaningOf(s config.Setting) string {
 	return text
 }
 
-// operation is what the table of the API tells of one operation of /openapi.json.
+// operation is the part of an operation in /openapi.json that the table of the API shows.
 type operation struct {
 	Tags     []string
 	Summary  string
@@ -107,7 +107,7 @@ func operationsTable() string {
 		Paths map[string]map[string]operation
 	}
 	if err := json.Unmarshal(answer.Body.Bytes(), &api); err != nil {
-		panic(err) // the document is our own
+		panic(err) // the document is generated
 	}
 
 	type row struct{ tag, path, method, text string }
@@ -132,8 +132,8 @@ func operationsTable() string {
 	return b.String()
 }
 
-// scopeOf gives the scopes that the document names for the scheme of tokens. An empty list of schemes means that no
-// token is needed.
+// scopeOf returns the scopes that the document names for the token scheme. An empty list of schemes means that no token
+// is needed.
 func scopeOf(o operation) string {
 	var scopes []string
 	for _, scheme := range o.Security {

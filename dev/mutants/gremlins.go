@@ -12,18 +12,19 @@ import (
 	"time"
 )
 
-// What becomes of a change.
+// The outcomes of a mutation.
 const (
 	killed   = "KILLED" // a test has failed
 	timedOut = "TIMED_OUT"
 )
 
-// timeoutCoefficient is how many times longer than the first run, which compiles too, a run may take before it counts
-// as endless. A busy machine must not reach it: such a run tells nothing.
+// timeoutCoefficient is the time-out of a run, as a multiple of the first run, which compiles too. A busy machine must
+// not reach it: a time-out proves nothing.
 const timeoutCoefficient = "15"
 
-// everyLineCovered takes the place of the go command while gremlins runs. gremlins changes only what Go's coverage
-// profile names, and the profile names neither the conditions of a switch nor constants. Here it names whole files.
+// everyLineCovered replaces the go command while gremlins runs. gremlins changes only lines that are in Go's coverage
+// profile, and the profile contains neither the conditions of a switch nor constants. This profile contains complete
+// files.
 const everyLineCovered = `#!/bin/sh
 "$MUTANTS_GO" "$@" || exit
 for argument; do
@@ -63,7 +64,7 @@ func newSandbox(gremlins string) (*sandbox, error) {
 
 func (s *sandbox) remove() { os.RemoveAll(s.dir) }
 
-// The folders of a sandbox. gremlins copies the module into tmp, which therefore is not below it.
+// The folders of a sandbox. gremlins copies the module into tmp, which is therefore not below it.
 func (s *sandbox) module(name ...string) string {
 	return filepath.Join(s.dir, "module", filepath.Join(name...))
 }
@@ -93,7 +94,7 @@ func (s *sandbox) fill() error {
 	return os.WriteFile(filepath.Join(s.bin(), "go"), []byte(everyLineCovered), 0o700)
 }
 
-// report is what of gremlins' report is read.
+// report is the part of gremlins' report that is read.
 type report struct {
 	Files []struct {
 		Name      string `json:"file_name"`
@@ -104,7 +105,7 @@ type report struct {
 	}
 }
 
-// mutate makes every change in a package, one after the other.
+// mutate makes every mutation in a package, one after the other.
 func (s *sandbox) mutate(ctx context.Context, name string) ([]mutant, error) {
 	found, err := s.run(ctx, name)
 	if err != nil {

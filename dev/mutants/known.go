@@ -10,21 +10,21 @@ import (
 	"strings"
 )
 
-// mutant is one change. It has no line number, so that known.txt outlives edits elsewhere in the file.
+// mutant is one mutation. It has no line number, so that known.txt stays valid after edits elsewhere in the file.
 type mutant struct {
-	Status string // what became of it: KILLED, LIVED or TIMED_OUT
+	Status string // the outcome: KILLED, LIVED or TIMED_OUT
 	File   string
 	Func   string
 	Type   string // how the operator is changed
 	Text   string // the line before the change, with a mark before the operator
 }
 
-// String gives the mutant as known.txt has it.
+// String returns the mutant as known.txt has it.
 func (m mutant) String() string {
 	return strings.Join([]string{m.Status, m.File, m.Func, m.Type, m.Text}, " ")
 }
 
-// complaint says what is wrong with a mutant that is not known.
+// complaint describes a mutant that is not in known.txt.
 func (m mutant) complaint() string {
 	if m.Status == timedOut {
 		return "ran out of time, because the machine is busy or the loop never ends: "
@@ -32,7 +32,7 @@ func (m mutant) complaint() string {
 	return "no test notices: "
 }
 
-// mark stands before the operator that is changed.
+// mark precedes the mutated operator.
 const mark = "‸"
 
 // parseKnown reads known.txt: indented lines are mutants, and the line before them says why no test notices them.
@@ -60,14 +60,15 @@ func parseKnown(text string) ([]mutant, error) {
 	return known, nil
 }
 
-// in gives the mutants of one package.
+// in returns the mutants of one package.
 func in(known []mutant, name string) []mutant {
 	return slices.DeleteFunc(
 		slices.Clone(known), func(m mutant) bool { return m.File[:max(0, strings.LastIndex(m.File, "/"))] != name },
 	)
 }
 
-// compare says what is wrong: a survivor that is not known, and a known one that is none. Equal ones are counted.
+// compare returns the differences: survivors that are not known, and known ones that did not survive. Equal mutants are
+// counted.
 func compare(survivors, known []mutant) []string {
 	count := map[mutant]int{}
 	for _, m := range survivors {
@@ -112,13 +113,13 @@ func readSource(path string) (*source, error) {
 	return &source{strings.Split(string(content), "\n"), set, file}, nil
 }
 
-// marked gives a line with the mark before a column.
+// marked returns a line with the mark before a column.
 func (s *source) marked(line, column int) string {
 	text := s.lines[line-1]
 	return strings.TrimSpace(text[:column-1] + mark + text[column-1:])
 }
 
-// function names the function that a line is in.
+// function returns the name of the function that contains a line.
 func (s *source) function(line int) string {
 	for _, declaration := range s.file.Decls {
 		f, ok := declaration.(*ast.FuncDecl)

@@ -31,8 +31,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestKnown reads the list: each mutant in it has a reason, belongs to a package that is mutated, and still has its
-// line.
+// TestKnown reads known.txt: each mutant in it has a reason, belongs to a package that is mutated, and its line exists.
 func TestKnown(t *testing.T) {
 	t.Parallel()
 	known, err := parseKnown(knownText)

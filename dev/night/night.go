@@ -1,4 +1,4 @@
-// Package night marks the tests that take long: make night runs them, make test leaves them out.
+// Package night marks tests that take long: make night runs them, make test skips them.
 package night
 
 import (
@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// Wanted is the variable that asks for the tests that take long.
+// Wanted is the environment variable that enables the tests that take long.
 const Wanted = "STAGECOACH_NIGHT"
 
-// Only skips a test unless the tests that take long are wanted.
+// Only skips a test unless the tests that take long are enabled.
 func Only(t testing.TB) {
 	t.Helper()
 	if os.Getenv(Wanted) == "" {

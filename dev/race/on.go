@@ -1,7 +1,7 @@
 //go:build race
 
-// Package race tells tests whether the race detector, which makes them several times as slow, is on.
+// Package race reports to tests whether the race detector is on, which makes them several times as slow.
 package race
 
-// Enabled says whether this program runs with the race detector.
+// Enabled reports whether this program was built with the race detector.
 const Enabled = true

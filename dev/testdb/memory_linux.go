@@ -4,11 +4,11 @@ import "syscall"
 
 const (
 	tmpfs = 0x01021994
-	room  = 1 << 30 // bytes; an empty database takes 8 MB, and few are there at a time
+	room  = 1 << 30 // bytes; an empty database takes 8 MB, and few exist at a time
 )
 
-// memory gives a folder whose files are kept in memory only, with room for the server, or "" for the usual one. Copying
-// the 300 files of a database takes there a fifth of the time, and no disk is busy with them afterwards.
+// memory returns a folder whose files are kept in memory only, with room for the server, or "" for the usual one. A
+// copy of a database's 300 files takes a fifth of the time there, and no disk is busy with them afterwards.
 func memory() string {
 	const folder = "/dev/shm"
 	var fs syscall.Statfs_t

@@ -2,5 +2,5 @@
 
 package testdb
 
-// memory gives the usual folder.
+// memory returns the usual folder.
 func memory() string { return "" }

@@ -24,7 +24,7 @@ import (
 
 const startTime = 2 * time.Minute
 
-// Key seals tokens in the databases of tests.
+// Key encrypts tokens in the databases of tests.
 var Key = bytes.Repeat([]byte{7}, 32)
 
 var (
@@ -37,7 +37,7 @@ var (
 type server struct {
 	postgres *servers.Postgres
 	dir      string
-	create   sync.Mutex // PostgreSQL copies a database only while nobody else does
+	create   sync.Mutex // PostgreSQL copies a database only without connections to it
 }
 
 func start() (*server, error) {
@@ -57,7 +57,7 @@ func start() (*server, error) {
 	return &server{postgres: postgres, dir: dir}, migrate(ctx, postgres.URL)
 }
 
-// newFolder makes a folder for a server, which may run as another user and must be able to pass through.
+// newFolder makes a folder for a server, which may run as another user and needs access.
 func newFolder(within string) (string, error) {
 	dir, err := os.MkdirTemp(within, "stagecoach-testdb-")
 	if err != nil {
@@ -92,7 +92,7 @@ func Main(m interface{ Run() int }, cleanups ...func()) {
 	os.Exit(code)
 }
 
-// New gives a store on an empty, migrated database that no other test sees. It is closed when the test ends.
+// New returns a store on an empty, migrated database of the test's own. It is closed when the test ends.
 func New(t testing.TB) *store.Store {
 	t.Helper()
 	s, err := store.Open(t.Context(), URL(t), Key)
@@ -103,7 +103,7 @@ func New(t testing.TB) *store.Store {
 	return s
 }
 
-// Connect connects to a database until the test ends, past the store.
+// Connect opens a connection of its own to a database until the test ends.
 func Connect(t testing.TB, url string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
@@ -114,13 +114,13 @@ func Connect(t testing.TB, url string) *pgx.Conn {
 	return conn
 }
 
-// URL gives the address of an empty, migrated database that no other test sees.
+// URL returns the address of an empty, migrated database of the test's own.
 func URL(t testing.TB) string {
 	t.Helper()
 	return database(t, (*server).copyTemplate)
 }
 
-// Own starts a server with a migrated database of the test's own, which may stop and kill it. Its folder is made here.
+// Own starts a server with a migrated database, which the test may stop and kill. It chooses the server's folder.
 func Own(t testing.TB, o servers.PostgresOptions) *servers.Postgres {
 	t.Helper()
 	var err error
@@ -143,7 +143,7 @@ func Own(t testing.TB, o servers.PostgresOptions) *servers.Postgres {
 	return server
 }
 
-// Bare gives the address of a database without a schema that no other test sees.
+// Bare returns the address of a database of the test's own without a schema.
 func Bare(t testing.TB) string {
 	t.Helper()
 	return database(t, func(s *server, ctx context.Context, name string) error {
@@ -163,7 +163,7 @@ func database(t testing.TB, create func(*server, context.Context, string) error)
 		t.Fatalf("a database for the test: %v", err)
 	}
 
-	t.Cleanup(func() { // who is connected still, such as a program that was killed just now, holds nothing up
+	t.Cleanup(func() { // also with open connections, such as those of a program that was just killed
 		if err := s.exec(context.WithoutCancel(t.Context()), "DROP DATABASE "+pgx.Identifier{name}.Sanitize()+" WITH (FORCE)"); err != nil {
 			t.Logf("a database stays until the server ends: %v", err)
 		}
@@ -172,8 +172,8 @@ func database(t testing.TB, create func(*server, context.Context, string) error)
 	return withDatabase(s.postgres.URL, name)
 }
 
-// Template gives the address of the migrated database that all others are copied from. It must not be written to, and
-// nothing is copied while somebody is connected to it: it is for what comes after a package's tests.
+// Template returns the address of the migrated database that all others are copied from. It must not be written to, and
+// no copy is made while there is a connection to it: use it only after a package's tests.
 func Template() (string, error) {
 	s, err := shared()
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// WalkTo takes a locked row to a state by the fewest rules of its table. What the rules would do to the row is the
-// test's to write.
+// WalkTo takes a locked row to a state by the fewest rules of its table. The test itself makes the rules' changes to
+// the row.
 func WalkTo[R any, S, A ~string, F any](
 	walk *core.Walk[R, S, A, F], table lifecycle.Table[S, A, F], from, to S, step core.Step[S, A],
 ) error {
@@ -21,7 +21,7 @@ func WalkTo[R any, S, A ~string, F any](
 	return nil
 }
 
-// wayTo finds the fewest rules that lead from one state to another.
+// wayTo returns the fewest rules that lead from one state to another.
 func wayTo[S, A ~string, F any](table lifecycle.Table[S, A, F], from, to S) []lifecycle.Rule[S, A, F] {
 	ways := map[S][]lifecycle.Rule[S, A, F]{from: {}}
 	for next := []S{from}; len(next) > 0 && ways[to] == nil; next = next[1:] {

@@ -12,8 +12,7 @@ import (
 	"go.temporal.io/sdk/worker"
 )
 
-// Endless runs an activity that has no end, such as a watcher, until stop is called or the test ends. It takes no
-// input.
+// Endless runs an activity without an end, such as a watcher, until stop is called or the test ends. It takes no input.
 func Endless(t testing.TB, run any) (stop func()) {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite

@@ -9,8 +9,8 @@ import (
 	"go.temporal.io/sdk/worker"
 )
 
-// Environment makes an environment in which a workflow runs in skipped time. On a busy machine neither a second without
-// progress is a deadlock, nor three seconds an end of the test.
+// Environment makes an environment in which a workflow runs in skipped time. Its time-outs suit a busy machine: the
+// SDK's own report a deadlock after a second without progress and end the test after three.
 func Environment() *testsuite.TestWorkflowEnvironment {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))

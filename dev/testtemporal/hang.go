@@ -15,17 +15,17 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// Hang is a call whose first caller waits for an answer that never comes.
+// Hang is a call that never returns to its first caller.
 type Hang struct {
 	first, second sync.Once
 	goesOn        chan struct{} // closed by the next call
-	release       chan struct{} // lets go of who waits yet, when the test is over
+	release       chan struct{} // releases the caller that still waits when the test ends
 }
 
 // NewHang makes a call that hangs once.
 func NewHang() *Hang { return &Hang{goesOn: make(chan struct{}), release: make(chan struct{})} }
 
-// Call waits until ctx or the test ends, the first time; then it answers at once.
+// Call blocks until ctx or the test ends, the first time; later calls return at once.
 func (h *Hang) Call(ctx context.Context) error {
 	answered := true
 	h.first.Do(func() {
@@ -42,8 +42,8 @@ func (h *Hang) Call(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Within lets Temporal run an activity with a heartbeat time-out of four seconds until a second call gets through. It
-// gives how the attempts ended.
+// Within makes Temporal run an activity with a heartbeat time-out of four seconds until a second call succeeds. It
+// returns how the attempts ended.
 func (h *Hang) Within(t *testing.T, run func(context.Context) error) (ends []error) {
 	t.Helper()
 	go func() {
@@ -85,7 +85,8 @@ func (h *Hang) Within(t *testing.T, run func(context.Context) error) (ends []err
 	return ends
 }
 
-// WantTakeover checks that the attempt that hung has ended itself, to be tried again, and that the next one got on.
+// WantTakeover checks that the attempt that hung has ended itself with a retryable error, and that the next one
+// succeeded.
 func (h *Hang) WantTakeover(t *testing.T, run func(context.Context) error) {
 	t.Helper()
 	ends := h.Within(t, run)

@@ -1,6 +1,5 @@
-// Package testtemporal gives tests real Temporal servers, each to one test at a time: whoever has one has its task
-// queues for itself. A test process starts as many as its tests need at once, for each start costs more than most tests
-// do.
+// Package testtemporal gives tests real Temporal servers. Each is lent to one test at a time, which has its task queues
+// to itself. A test process starts as many as its tests need at once, because a start takes longer than most tests.
 //
 // A package that uses it stops the servers when its tests are over:
 //
@@ -38,17 +37,17 @@ type Server struct {
 	Client client.Client
 	dir    string
 
-	serial int       // of the namespace that is used next
-	ready  time.Time // when that one can be used
+	serial int       // of the next namespace
+	ready  time.Time // when the next namespace can be used
 }
 
 var (
-	idle   = make(chan *Server, atOnce) // nobody uses these
+	idle   = make(chan *Server, atOnce) // unused servers for Take
 	slots  = make(chan struct{}, atOnce)
-	spaced = make(chan *Server, 4*atOnce) // nor these, which Namespace lends
+	spaced = make(chan *Server, 4*atOnce) // unused servers for Namespace
 )
 
-// Take lends a server until the test ends. Workflows of earlier tests may lie on it.
+// Take lends a server until the test ends. It may contain workflows of earlier tests.
 func Take(t testing.TB) *Server {
 	t.Helper()
 	slots <- struct{}{}
@@ -67,8 +66,8 @@ func Take(t testing.TB) *Server {
 	return s
 }
 
-// Namespace lends a server until the test ends, and gives a namespace with our search attributes that nobody has used:
-// what a whole Stagecoach needs for itself. Unlike Take it never waits for another test.
+// Namespace lends a server until the test ends, and returns an unused namespace with our search attributes, for a
+// complete Stagecoach. Unlike Take it never waits for another test.
 func Namespace(t testing.TB) (s *Server, name string) {
 	t.Helper()
 	var err error
@@ -87,7 +86,7 @@ func Namespace(t testing.TB) (s *Server, name string) {
 	name = s.namespace()
 	s.serial++
 	if err := s.nextNamespace(); err != nil { // while this one is used
-		s.stop() // lent once more, it would fail the next test as well
+		s.stop() // the next test would fail too
 		t.Fatal(err)
 	}
 
@@ -102,13 +101,12 @@ func Namespace(t testing.TB) (s *Server, name string) {
 	return s, name
 }
 
-// propagation bounds how long the parts of a server, each for itself, do not know of a new namespace and its search
-// attributes.
+// propagation bounds how long each part of a server does not know a new namespace and its search attributes.
 const propagation = `system.namespaceCacheRefreshInterval="1s"`
 
 func (s *Server) namespace() string { return fmt.Sprintf("test-%d", s.serial) }
 
-// nextNamespace makes the namespace that is used next.
+// nextNamespace makes the next namespace.
 func (s *Server) nextNamespace() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -123,7 +121,7 @@ func (s *Server) nextNamespace() error {
 	for {
 		_, err := temporalio.EnsureSearchAttributes(ctx, s.Client, s.namespace())
 		if err == nil {
-			s.ready = time.Now().Add(2 * time.Second) // twice what propagation says
+			s.ready = time.Now().Add(2 * time.Second) // twice the interval of propagation
 			return nil
 		}
 		select {
@@ -159,7 +157,7 @@ func Stop() {
 	}
 }
 
-// punctual lets timers and retries be as late as ours allow; by default a server lets them be up to a second late.
+// punctual limits the delay of timers and retries; by default a server delays them by up to a second.
 const punctual = `history.timerProcessorMaxTimeShift="10ms"`
 
 func start(dynamic ...string) (*Server, error) {
@@ -199,7 +197,7 @@ func (s *Server) stop() {
 	_ = os.RemoveAll(s.dir)
 }
 
-// History gives all events of a workflow's run; without a run, of the last one.
+// History returns all events of a workflow's run; without a run, of the last one.
 func (s *Server) History(t testing.TB, workflowID, run string) (events []*historypb.HistoryEvent) {
 	t.Helper()
 	pages := s.Client.GetWorkflowHistory(
@@ -219,8 +217,8 @@ func (s *Server) History(t testing.TB, workflowID, run string) (events []*histor
 
 var identity = regexp.MustCompile(`"identity":(\s*)"[^"]*"`)
 
-// Record says under which version the histories of a package are to be saved for its replay tests, or skips the test. A
-// history once saved is what a workflow in the wild looks like, and later code must still replay it: new ones go beside
+// Record returns the version under which the histories of a package are to be saved for its replay tests, or skips the
+// test. A saved history stands for workflows in production, and later code must still replay it: save new ones beside
 // the old ones.
 func Record(t testing.TB) Version {
 	t.Helper()
