@@ -185,10 +185,10 @@ func copyEvents(ctx context.Context, m *machine, workload string, entities int) 
 }
 
 // copyNotices writes sent and pending notices.
-func copyNotices(ctx context.Context, m *machine, told int) error {
+func copyNotices(ctx context.Context, m *machine, sent int) error {
 	columns := []string{"user_id", "workload", "entity_id", "seq", "state", "due_at"}
-	err := copyRows(ctx, m, "news", columns, told, func(i int) []any {
-		return []any{i%scaleUsers + 1, "task", fmt.Sprint(i), 2, "sent", scaleTime(i, told)}
+	err := copyRows(ctx, m, "news", columns, sent, func(i int) []any {
+		return []any{i%scaleUsers + 1, "task", fmt.Sprint(i), 2, "sent", scaleTime(i, sent)}
 	})
 	if err != nil {
 		return err

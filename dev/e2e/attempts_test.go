@@ -15,10 +15,10 @@ import (
 	"stagecoach/internal/store/delivery"
 )
 
-// shown asks the workflow of a job how it stands.
+// shown queries the state of a job's workflow.
 func (s *rig) shown(job delivery.Job) (view lifecycle.DeliveryView) {
 	s.Helper()
-	// a busy machine may let a query wait for longer than it may
+	// on a busy machine a query may time out
 	s.eventually(time.Minute, "the workflow answers", func() bool {
 		answer, err := s.client.QueryWorkflow(s.Context(), job.WorkflowID(), "", lifecycle.StateQuery)
 		return err == nil && answer.Get(&view) == nil
@@ -26,8 +26,8 @@ func (s *rig) shown(job delivery.Job) (view lifecycle.DeliveryView) {
 	return view
 }
 
-// TestAFailedAttemptIsShown fails an attempt that has streamed for seconds and is to be repeated after minutes: record,
-// workflow, API and details say at once which attempt is next, why, when, and until when.
+// TestAFailedAttemptIsShown fails an attempt that has streamed for seconds and is retried after minutes. Record,
+// workflow, API and details report at once which attempt is next, why, when, and until when.
 func TestAFailedAttemptIsShown(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -96,7 +96,7 @@ func TestAFailedAttemptIsShown(t *testing.T) {
 	}
 }
 
-// jobOf finds a job by the id that the API gave it.
+// jobOf returns the job with the API's id.
 func (s *rig) jobOf(id string) delivery.Job {
 	s.Helper()
 	var number int64
@@ -107,14 +107,14 @@ func (s *rig) jobOf(id string) delivery.Job {
 	return job
 }
 
-// TestALossIsReported freezes a worker in mid-stream while the only other one is busy: the record and the workflow say
-// that the job waits again although nobody can take it, the attempt is counted once, and the frozen worker does no harm
-// when it wakes.
+// TestALossIsReported freezes a worker in mid-stream while the only other one is busy. The record and the workflow
+// report that the job is queued again although no worker can take it, the attempt is counted once, and the frozen
+// worker changes nothing when it continues.
 func TestALossIsReported(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
 	s := newRig(t, map[string]string{"STAGECOACH_DELIVERY_PARALLEL": "1"})
-	s.startWorker() // it reconciles, too
+	s.startWorker() // it reconciles too
 	s.slow(256 << 10)
 	busyFile, busySum := s.file("busy.bin", 24<<20) // a minute and a half
 	busy := s.deliver(s.user(101), busyFile)
@@ -155,7 +155,7 @@ func TestALossIsReported(t *testing.T) {
 	s.wantDocument(101, busySum)
 }
 
-// TestALossAfterTheLastByte loses the worker of a job whose last bytes were out, while no other worker is free to take
+// TestALossAfterTheLastByte loses the worker of a job after the job's last bytes, while no other worker is free to take
 // it: the reconciler ends it.
 func TestALossAfterTheLastByte(t *testing.T) {
 	t.Parallel()
@@ -203,8 +203,8 @@ func (s *rig) deliverActivity(job delivery.Job) string {
 	return described.PendingActivities[0].ActivityID
 }
 
-// TestOperatorPausesAndResets pauses, unpauses and resets a delivery in mid-stream with the temporal CLI: that costs no
-// attempt.
+// TestOperatorPausesAndResets pauses, unpauses and resets a delivery in mid-stream with the temporal CLI: none of these
+// costs an attempt.
 func TestOperatorPausesAndResets(t *testing.T) {
 	t.Parallel()
 	night.Only(t)

@@ -11,8 +11,8 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// TestCancelBeforeBegun cancels a workflow of each workload that no worker has seen yet: its row ends as if it had been
-// cancelled later, and nothing leaves for the outside world.
+// TestCancelBeforeBegun cancels a workflow of each workload before any worker has run it. Its row ends as after a later
+// cancellation, and no request reaches the outside systems.
 func TestCancelBeforeBegun(t *testing.T) {
 	t.Parallel()
 	v := newRestoreRig(t, testdb.URL(t))

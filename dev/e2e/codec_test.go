@@ -17,8 +17,8 @@ func payloadKey(id string) string {
 	return id + ":" + base64.StdEncoding.EncodeToString([]byte(strings.Repeat(id[:1], codec.KeySize)))
 }
 
-// payloads reads a workflow's history with the temporal CLI: which keys its payloads are encrypted with, "" for plain
-// ones, and all their bytes. Search attributes do not count.
+// payloads reads a workflow's history with the temporal CLI. It returns the keys that its payloads are encrypted with,
+// "" for plain ones, and the bytes of all payloads. Search attributes do not count.
 func (s *rig) payloads(workflowID string, options ...string) (keys map[string]int, content string) {
 	s.Helper()
 	var history any
@@ -61,8 +61,8 @@ func (s *rig) payloads(workflowID string, options ...string) (keys map[string]in
 	return keys, content
 }
 
-// TestEncryptedPayloads lets a task live through the introduction of a key, its rotation, and a worker that the new key
-// has not reached. The temporal CLI reads all of it through the API, for an administrator only.
+// TestEncryptedPayloads runs a task through the introduction of a key, its rotation, and a worker that does not have
+// the new key. The temporal CLI decodes all payloads through the API, for an administrator only.
 func TestEncryptedPayloads(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, map[string]string{"STAGECOACH_BOT": "false"})
@@ -105,8 +105,8 @@ func TestEncryptedPayloads(t *testing.T) {
 		t.Errorf("a task of after the introduction: %v", keys)
 	}
 
-	// The rotation goes wrong: processes encrypt with k2 while one of two workers does not know it. Nothing fails for
-	// good.
+	// An incomplete rotation: processes encrypt with k2 while one of two workers does not have it. No failure is
+	// permanent.
 	old := worker
 	s.api.stop()
 	s.env["STAGECOACH_PAYLOAD_KEYS"] = payloadKey("k2") + "," + payloadKey("k1")
@@ -178,7 +178,7 @@ func TestEncryptedPayloads(t *testing.T) {
 		t.Errorf("a user who is no administrator got %d", answer.status)
 	}
 
-	// Switched off, what was encrypted is still read.
+	// With encryption off, encrypted payloads are still decoded.
 	s.env["STAGECOACH_PAYLOAD_ENCRYPT"] = "false"
 	last := ann.batch(space, map[string]any{"ref": "three", "title": "planted title"})["three"]
 	restart(s.env["STAGECOACH_PAYLOAD_KEYS"])

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestProductionHoldsNoStandIns shows that stand-ins are in the image for development alone, and that no service of
+// TestProductionHoldsNoStandIns checks that only the image of development contains stand-ins, and that no service of
 // production runs from it.
 func TestProductionHoldsNoStandIns(t *testing.T) {
 	t.Parallel()
@@ -38,7 +38,7 @@ func TestProductionHoldsNoStandIns(t *testing.T) {
 	}
 }
 
-// dockerStage is one of the Dockerfile's.
+// dockerStage is a stage of the Dockerfile.
 type dockerStage struct {
 	name, from string
 	lines      []string
@@ -68,7 +68,8 @@ func dockerStages(t *testing.T) (stages []dockerStage) {
 	return stages
 }
 
-// programs lists what of ours the stage holds: what it builds, what it stands on and what it takes from another.
+// programs lists our programs in the stage: those that it builds, those of its base and those that it copies from
+// another.
 func (s dockerStage) programs(stages []dockerStage) (held []string) {
 	of := func(name string) {
 		for _, other := range stages {

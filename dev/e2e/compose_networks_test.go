@@ -16,7 +16,7 @@ import (
 	"stagecoach/dev/servers"
 )
 
-// TestComposeNetworks shows that only what must reaches PostgreSQL, Temporal and qBittorrent.
+// TestComposeNetworks checks that only the services that need PostgreSQL, Temporal and qBittorrent reach them.
 func TestComposeNetworks(t *testing.T) {
 	t.Parallel()
 	values, _ := readEnv(t, ".env.example")
@@ -49,7 +49,7 @@ func TestComposeNetworks(t *testing.T) {
 	}
 }
 
-// meet says whether two services have a network in common.
+// meet reports whether two services have a network in common.
 func (composed) meet(a, b composedService) bool {
 	networks := func(s composedService) []string {
 		if len(s.Networks) == 0 && s.NetworkMode == "" {
@@ -60,8 +60,8 @@ func (composed) meet(a, b composedService) bool {
 	return slices.ContainsFunc(networks(a), func(name string) bool { return slices.Contains(networks(b), name) })
 }
 
-// TestComposeQBittorrentPassword runs what the compose file runs before qBittorrent starts, on the settings of a volume
-// that 0.1.0 has left behind, and then the real qBittorrent: it takes the password, and nobody without it.
+// TestComposeQBittorrentPassword runs the compose file's preparation of qBittorrent on the settings of a volume of
+// 0.1.0, and then the real qBittorrent: it accepts only the password.
 func TestComposeQBittorrentPassword(t *testing.T) {
 	t.Parallel()
 	for _, program := range []string{"python3", "qbittorrent-nox"} {
@@ -135,7 +135,7 @@ func TestComposeQBittorrentPassword(t *testing.T) {
 	}
 }
 
-// statusOf gives the status of the answer at an address; 0: there is none.
+// statusOf returns the status of the answer at an address, 0 without an answer.
 func statusOf(ctx context.Context, address string) int {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {

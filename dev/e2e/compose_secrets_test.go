@@ -13,7 +13,7 @@ import (
 	"stagecoach/internal/config"
 )
 
-// composeConfig is a file that docker-compose.yml has the content of.
+// composeConfig returns a file whose content is in docker-compose.yml.
 func composeConfig(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile("../../docker-compose.yml")
@@ -25,13 +25,14 @@ func composeConfig(t *testing.T, name string) string {
 	return strings.ReplaceAll(file.Configs[name].Content, "$$", "$")
 }
 
-// TestSampleValuesStopTheServices goes through all that .env.example has a sample secret for: our programs refuse it,
-// or the service that takes it is not started.
+// TestSampleValuesStopTheServices tries each sample secret of .env.example: our programs refuse it, or the service that
+// uses it is not started.
 func TestSampleValuesStopTheServices(t *testing.T) {
 	t.Parallel()
 	values, _ := readEnv(t, ".env.example")
 	c := readCompose(t, values)
-	ours := []string{"DATABASE_PASSWORD", "TELEGRAM_API_HASH"} // a part of DATABASE_URL; what opens nothing of ours
+	// The first is a part of DATABASE_URL; the second protects nothing of ours.
+	ours := []string{"DATABASE_PASSWORD", "TELEGRAM_API_HASH"}
 	for _, setting := range config.Settings() {
 		ours = append(ours, setting.Name)
 	}
@@ -69,8 +70,8 @@ func TestSampleValuesStopTheServices(t *testing.T) {
 	}
 }
 
-// TestPaymentsHoldNoOthersSecrets starts the process that holds the wallet's key with that and what every process
-// needs.
+// TestPaymentsHoldNoOthersSecrets starts the process that holds the wallet's key with only this key and the settings
+// that every process needs.
 func TestPaymentsHoldNoOthersSecrets(t *testing.T) {
 	t.Parallel()
 	values, _ := readEnv(t, ".env.dev")

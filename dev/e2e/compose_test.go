@@ -21,7 +21,7 @@ import (
 	"stagecoach/internal/config"
 )
 
-// The images that the Dockerfile makes: what runs from them is tested here as the compose file has it.
+// The images that the Dockerfile makes: their services are tested here with the commands of the compose file.
 const (
 	ourImage = "stagecoach:0.2.0"
 	devImage = "stagecoach-dev:0.2.0"
@@ -64,7 +64,7 @@ func (s *composedSecret) UnmarshalYAML(node *yaml.Node) error {
 
 var variable = regexp.MustCompile(`\$\$|\$\{(\w+)(?::([-?])([^}]*))?\}`)
 
-// readCompose reads the file as the compose tool does with that environment.
+// readCompose reads the file with that environment, as the compose tool does.
 func readCompose(t *testing.T, env map[string]string) (c composed) {
 	t.Helper()
 	text, err := os.ReadFile("../../docker-compose.yml")
@@ -88,7 +88,7 @@ func readCompose(t *testing.T, env map[string]string) (c composed) {
 	return c
 }
 
-// readEnv reads a file of variables; what is commented out counts as known.
+// readEnv reads a file of variables; known are those that it names, commented out or not.
 func readEnv(t *testing.T, name string) (values map[string]string, known []string) {
 	t.Helper()
 	text, err := os.ReadFile("../../" + name)
@@ -109,14 +109,14 @@ func readEnv(t *testing.T, name string) (values map[string]string, known []strin
 	return values, known
 }
 
-// TestComposeFileAndItsVariables shows that the example names every variable, and that all images are pinned.
+// TestComposeFileAndItsVariables checks that the example names every variable, and that all images are pinned.
 func TestComposeFileAndItsVariables(t *testing.T) {
 	t.Parallel()
 	values, known := readEnv(t, ".env.example")
 	c := readCompose(t, values)
 	text, err := os.ReadFile("../../docker-compose.yml")
 	must(t, err)
-	// Where the real systems are is known; others are for the demo.
+	// The addresses of the real systems have defaults; others are for the demo.
 	elsewhere := []string{
 		"STAGECOACH_YANDEX_API_URL", "STAGECOACH_YANDEX_TOKEN_URL", "STAGECOACH_TONCENTER_URL", "STAGECOACH_FRAGMENT_URL",
 	}
@@ -158,7 +158,7 @@ func TestComposeFileAndItsVariables(t *testing.T) {
 	}
 }
 
-// TestComposeBoundsMemory shows that a service of ours that stays has a bound, and that Go knows of it.
+// TestComposeBoundsMemory checks that each permanent service of ours has a memory limit, and that Go knows it.
 func TestComposeBoundsMemory(t *testing.T) {
 	t.Parallel()
 	values, _ := readEnv(t, ".env.example")
@@ -177,7 +177,7 @@ func TestComposeBoundsMemory(t *testing.T) {
 	}
 }
 
-// TestEverySettingCanBeGiven shows that a value in .env reaches our services, a secret as a file.
+// TestEverySettingCanBeGiven checks that a value in .env reaches our services, a secret as a file.
 func TestEverySettingCanBeGiven(t *testing.T) {
 	t.Parallel()
 	values, _ := readEnv(t, ".env.example")
@@ -188,7 +188,7 @@ func TestEverySettingCanBeGiven(t *testing.T) {
 	values["STAGECOACH_TON_KEY_FILE"] = "/run/secrets/ton_key"
 	c := readCompose(t, values)
 
-	// The compose file makes these itself, of what .env says.
+	// The compose file makes these from values in .env.
 	made := []string{"DATABASE_URL"}
 
 	for _, setting := range config.Settings() {
@@ -212,18 +212,19 @@ func TestEverySettingCanBeGiven(t *testing.T) {
 }
 
 // containers run services of the compose file as processes of this machine: the same commands with the same
-// environment, where only addresses and paths are others.
+// environment, with other addresses and paths.
 type containers struct {
 	*rig
 	composed
 	values map[string]string
 	traces *collector
-	others []string            // what is replaced by what is here, for each service
-	own    map[string][]string // addresses that a service listens at itself
+	others []string            // replacements in the settings of each service
+	own    map[string][]string // addresses that a service listens on itself
 	dir    string
 }
 
-// composeDemo prepares what the profile dev runs on: an empty database, a Temporal server and folders for the volumes.
+// composeDemo prepares the environment of the profile dev: an empty database, a Temporal server and folders for the
+// volumes.
 func composeDemo(t *testing.T) *containers {
 	t.Helper()
 	s := newRigOn(t, testdb.URL(t), nil) // the profile names no namespace
@@ -259,12 +260,12 @@ func composeDemo(t *testing.T) *containers {
 	return d
 }
 
-// here gives what in a service's settings is otherwise here.
+// here returns the replacements for a service's settings on this machine.
 func (d *containers) here(name string) *strings.Replacer {
 	return strings.NewReplacer(slices.Concat(d.own[name], d.others)...)
 }
 
-// command gives the command of a service, ready to run.
+// command returns the command of a service, ready to run.
 func (d *containers) command(name string) *exec.Cmd {
 	d.Helper()
 	service, there := d.Services[name]
@@ -295,7 +296,7 @@ func (d *containers) command(name string) *exec.Cmd {
 	}
 
 	command := exec.Command(path, args[1:]...)
-	// As the Dockerfile has it.
+	// As in the Dockerfile.
 	image := map[string]string{
 		"STAGECOACH_API_ADDR": "0.0.0.0:8080", "STAGECOACH_API_METRICS_ADDR": "0.0.0.0:9092",
 		"STAGECOACH_WORKER_METRICS_ADDR": "0.0.0.0:9090", "STAGECOACH_SPOOL_DIR": "/spool",
@@ -313,13 +314,13 @@ func (d *containers) command(name string) *exec.Cmd {
 	return command
 }
 
-// up starts a service that stays.
+// up starts a permanent service.
 func (d *containers) up(name string) *program {
 	d.Helper()
 	return d.launch(d.command(name))
 }
 
-// once runs a service that ends, and wants it to end well.
+// once runs a service that ends, which must succeed.
 func (d *containers) once(name string, patience time.Duration) {
 	d.Helper()
 	p := d.up(name)
@@ -333,7 +334,7 @@ func (d *containers) once(name string, patience time.Duration) {
 	}
 }
 
-// healthy waits until the service's own check passes.
+// healthy waits until the service's own health check passes.
 func (d *containers) healthy(name string) {
 	d.Helper()
 	test := d.Services[name].Healthcheck.Test
@@ -348,7 +349,7 @@ func (d *containers) healthy(name string) {
 	})
 }
 
-// serves fails the test unless the service's metrics are there, under the address that Prometheus scrapes.
+// serves fails the test unless the service serves its metrics under the address that Prometheus scrapes.
 func (d *containers) serves(name string, metrics ...string) {
 	d.Helper()
 	response, err := http.Get("http://" + d.here(name).Replace(map[string]string{
@@ -367,7 +368,7 @@ func (d *containers) serves(name string, metrics ...string) {
 	}
 }
 
-// TestComposeDemo runs what `docker compose --env-file .env.dev --profile dev up` runs of ours.
+// TestComposeDemo runs our services of `docker compose --env-file .env.dev --profile dev up`.
 func TestComposeDemo(t *testing.T) {
 	t.Parallel()
 	night.Only(t)

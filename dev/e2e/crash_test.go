@@ -36,8 +36,7 @@ func (s *rig) inState(job delivery.Job, state lifecycle.DeliveryState) {
 	)
 }
 
-// streaming lets somebody, in chat 100, ask for a file of so many MiB, and waits until it streams at so many MiB a
-// second.
+// streaming requests a file of so many MiB in chat 100, and waits until it streams at so many MiB a second.
 func (s *rig) streaming(size, perSecond int) (job delivery.Job, sum string) {
 	s.Helper()
 	file, sum := s.file("big.bin", size<<20)
@@ -47,7 +46,7 @@ func (s *rig) streaming(size, perSecond int) (job delivery.Job, sum string) {
 	return job, sum
 }
 
-// TestWorkerKilled kills the worker in mid-stream: another one goes on, and the chat gets the file once.
+// TestWorkerKilled kills the worker in mid-stream: another one takes over, and the chat gets the file once.
 func TestWorkerKilled(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, nil)
@@ -75,7 +74,8 @@ func TestWorkerKilled(t *testing.T) {
 	t.Logf("delivered %s after the kill", time.Since(killed).Round(time.Millisecond))
 }
 
-// TestWorkerKilledBeforeTheAnswer kills the worker when all bytes are out: nobody can know, and nobody sends again.
+// TestWorkerKilledBeforeTheAnswer kills the worker after the last byte: the outcome is unknown, and the file is not
+// sent again.
 func TestWorkerKilledBeforeTheAnswer(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -94,8 +94,8 @@ func TestWorkerKilledBeforeTheAnswer(t *testing.T) {
 	}
 }
 
-// TestWorkerFrozen freezes the worker in mid-stream until another one has delivered, then lets it go on: it must not
-// let its own last bytes go.
+// TestWorkerFrozen freezes the worker in mid-stream until another one has delivered, then continues it: it must not
+// send its own last bytes.
 func TestWorkerFrozen(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -117,7 +117,8 @@ func TestWorkerFrozen(t *testing.T) {
 	}
 }
 
-// TestFenced takes the claim away from a worker that streams: it may not let its last bytes go, nor write.
+// TestFenced takes the claim away from a worker that streams: it must neither send its last bytes nor write to the
+// record.
 func TestFenced(t *testing.T) {
 	t.Parallel()
 	database := testdb.URL(t)
@@ -138,7 +139,7 @@ func TestFenced(t *testing.T) {
 	}
 }
 
-// uploads lists the requests that send documents, those under way too.
+// uploads lists the requests that send documents, with those in flight.
 func (s *rig) uploads() []sim.Request {
 	return slices.DeleteFunc(
 		s.telegram.Requests(), func(r sim.Request) bool { return !strings.HasSuffix(r.Path, "/sendDocument") },
@@ -157,7 +158,7 @@ func TestWorkerStopped(t *testing.T) {
 	s.wantDocument(100, sum)
 }
 
-// TestTemporalAway stops and starts the Temporal server in mid-job.
+// TestTemporalAway stops and starts the Temporal server during a job.
 func TestTemporalAway(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -176,7 +177,8 @@ func TestTemporalAway(t *testing.T) {
 	s.wantDocument(101, askedSum)
 }
 
-// TestPostgresAway stops and starts PostgreSQL in mid-job: no try is lost, the end is written when it is back.
+// TestPostgresAway stops and starts PostgreSQL during a job: no attempt is lost, and the end is written when it is
+// back.
 func TestPostgresAway(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -185,7 +187,7 @@ func TestPostgresAway(t *testing.T) {
 	s.startWorker()
 	job, sum := s.streaming(16, 6)
 	postgres.Kill()
-	time.Sleep(4 * time.Second) // the last bytes and their answer fall into the outage
+	time.Sleep(4 * time.Second) // the last bytes and their answer come during the outage
 	must(t, postgres.Restart(t.Context()))
 	job = s.ended(job, time.Minute)
 	s.wantState(job, lifecycle.DeliveryDelivered, "")
@@ -195,7 +197,7 @@ func TestPostgresAway(t *testing.T) {
 	}
 }
 
-// TestCancel stops jobs in each live state.
+// TestCancel cancels jobs in each live state.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, map[string]string{"STAGECOACH_DELIVERY_PARALLEL": "1"})
@@ -224,7 +226,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestCancelAfterTheLastByte comes too late: the answer is awaited and tells the truth.
+// TestCancelAfterTheLastByte cancels too late: the job waits for the answer, which decides.
 func TestCancelAfterTheLastByte(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, map[string]string{"STAGECOACH_DELIVERY_JOB_TIMEOUT": "6s"})
@@ -239,7 +241,7 @@ func TestCancelAfterTheLastByte(t *testing.T) {
 	s.wantState(s.ended(job, 30*time.Second), lifecycle.DeliveryFailed, string(fault.OutcomeUnknown))
 }
 
-// TestExpires lets nobody take a job within its TTL.
+// TestExpires leaves a job without a worker for its TTL.
 func TestExpires(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, map[string]string{"STAGECOACH_DELIVERY_TTL": "2s", "STAGECOACH_DELIVERY_PARALLEL": "1"})
@@ -250,7 +252,7 @@ func TestExpires(t *testing.T) {
 	late, _ := s.file("late.bin", 1000)
 	first := s.deliver(user, long)
 	s.eventually(time.Minute, "a job is streaming", func() bool {
-		if first = s.reload(first); first.State == lifecycle.DeliveryExpired { // the machine was too slow to take it in time
+		if first = s.reload(first); first.State == lifecycle.DeliveryExpired { // the machine was too slow
 			first = s.deliver(user, long)
 		}
 		return first.State == lifecycle.DeliveryStreaming
@@ -278,7 +280,7 @@ func TestBlockedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestResend delivers known content by file_id, and streams it when Telegram has forgotten it.
+// TestResend delivers known content by file_id, and streams it when Telegram does not know the file_id any more.
 func TestResend(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, nil)
@@ -311,14 +313,15 @@ func TestResend(t *testing.T) {
 	}
 }
 
-// TestFairness lets one user's many files never hold up the others' few: once all have jobs waiting, users take turns.
+// TestFairness checks that one user's many files do not delay the few of others: as soon as all have jobs waiting,
+// users take turns.
 func TestFairness(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
 	const users, files = 10, 20
 	s := newRig(t, map[string]string{"STAGECOACH_DELIVERY_PARALLEL": "2"})
 	s.startWorker()
-	s.slow(100 << 10) // a file takes 0.2 s, so that all are in line before half are delivered
+	s.slow(100 << 10) // a file takes 0.2 s, so that all are queued before half are delivered
 	var shelf []delivery.File
 	for i := range files {
 		file, _ := s.file(fmt.Sprintf("file-%d.bin", i), 20<<10)
@@ -326,7 +329,7 @@ func TestFairness(t *testing.T) {
 	}
 
 	var jobs []delivery.Job
-	for u := range users { // all of the first user's first, then all of the second's …
+	for u := range users { // first all of the first user, then all of the second, …
 		user := s.user(int64(200 + u))
 		for _, file := range shelf {
 			jobs = append(jobs, s.deliver(user, file))
@@ -339,7 +342,7 @@ func TestFairness(t *testing.T) {
 	}
 
 	var claims []int64
-	// other tests' transactions may hold some up
+	// transactions of other tests may delay some
 	s.eventually(20*time.Second, "every claim is in the stream of events", func() bool {
 		claims = s.claims()
 		return len(claims) >= users*files
@@ -348,7 +351,7 @@ func TestFairness(t *testing.T) {
 		t.Fatalf("%d claims, want %d", len(claims), users*files)
 	}
 
-	// In three rounds of turns everybody who still waits is served about three times.
+	// In three rounds every user with waiting jobs is served about three times.
 	waiting := count(claims[allAsked:])
 	round := claims[allAsked:min(allAsked+3*len(waiting), len(claims))]
 	least, most := len(round), 0
@@ -370,7 +373,7 @@ func TestFairness(t *testing.T) {
 	}
 }
 
-// claims lists whose job was claimed, in order.
+// claims lists the users of the claimed jobs, in order.
 func (s *rig) claims() []int64 {
 	s.Helper()
 	events, err := s.store.EventsAfter(s.Context(), core.Cursor{}, 10000)
@@ -392,7 +395,7 @@ func count(ids []int64) map[int64]int {
 	return n
 }
 
-// TestRepeatedRequests asks many times at once with one nonce: one job, one document.
+// TestRepeatedRequests sends many requests at once with one nonce: one job, one document.
 func TestRepeatedRequests(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, nil)

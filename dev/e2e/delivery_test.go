@@ -24,7 +24,7 @@ func TestDeliverySucceeds(t *testing.T) {
 	}
 }
 
-// TestNames delivers files whose names are hard on headers, paths and people.
+// TestNames delivers files with unusual names for headers, paths and readers.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, nil)

@@ -14,8 +14,8 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// practice is a whole service as the compose file has it: a worker without the wallet's key, one for payments alone,
-// and an API with the bot.
+// practice is a complete service as in the compose file: a worker without the wallet's key, one for payments alone, and
+// an API with the bot.
 type practice struct {
 	*paymentRig
 	torrents *standIn
@@ -47,7 +47,7 @@ func newPractice(t *testing.T) *practice {
 
 func (p *practice) set(name, value string) { p.env[name] = value }
 
-// replaceWorker starts the worker again with another setting, which a third run has no more.
+// replaceWorker starts the worker again with another value of a setting, which the next start does not keep.
 func (p *practice) replaceWorker(name, value string) {
 	p.Helper()
 	before := p.env[name]
@@ -57,7 +57,7 @@ func (p *practice) replaceWorker(name, value string) {
 	p.set(name, before)
 }
 
-// shell runs a command line of an administrator, and gives its exit code and all that it wrote.
+// shell runs a command line of an administrator, and returns its exit code and its output.
 func (p *practice) shell(command string, env ...string) (code int, out string) {
 	p.Helper()
 	shell := exec.CommandContext(p.Context(), "sh", "-c", command)
@@ -73,7 +73,7 @@ func (p *practice) shell(command string, env ...string) (code int, out string) {
 	return shell.ProcessState.ExitCode(), string(text)
 }
 
-// examine asks all processes to look.
+// examine runs the doctor on all processes.
 func (p *practice) examine() (code int, out string) {
 	p.Helper()
 	code, out = p.shell("starter doctor --wait 2m")
@@ -85,7 +85,7 @@ func (p *practice) examine() (code int, out string) {
 	return code, out
 }
 
-// wants examines until the exit code and a line for each pattern come: a worker that was replaced takes a moment to
+// wants examines until the exit code and a line for each pattern match: a worker that was replaced takes a moment to
 // start.
 func (p *practice) wants(what string, code int, lines ...string) {
 	p.Helper()
@@ -104,7 +104,7 @@ func (p *practice) wants(what string, code int, lines ...string) {
 	})
 }
 
-// calls counts what stand-ins were asked: uses of the refresh token, and steps of purchases.
+// calls counts requests to the stand-ins: uses of the refresh token, and steps of purchases.
 func (p *practice) calls() (renewals, purchases int) {
 	for _, r := range p.yandex.Requests() {
 		if r.Path == "/token" {
@@ -120,8 +120,7 @@ func (p *practice) calls() (renewals, purchases int) {
 	return renewals, purchases
 }
 
-// TestDoctor breaks one thing after the other in a running service. The doctor names each, and makes nothing happen
-// outside.
+// TestDoctor causes one fault after the other in a running service. The doctor names each, and has no effect outside.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
 	p := newPractice(t)
@@ -211,10 +210,10 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// dayStep is a command of the first day, and what says that it was done.
+// dayStep is a command of the first day, and the evidence that it was done.
 var dayStep = regexp.MustCompile("```sh\n([^\n]+)\n```\n<!-- (shows|tested|elsewhere): ([^\n]*) -->")
 
-// TestFirstDay runs the commands of docs/first-day.md one after the other, but for those that talk to real accounts.
+// TestFirstDay runs the commands of docs/first-day.md one after the other, except those that need real accounts.
 func TestFirstDay(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "first-day.md"))
@@ -246,7 +245,7 @@ func TestFirstDay(t *testing.T) {
 	for _, s := range steps {
 		command, kind := s[1], s[2]
 		want := os.Expand(s[3], func(name string) string { return values[name] })
-		if kind != "shows" { // TestNamedTests in dev/docs looks for the tests
+		if kind != "shows" { // TestNamedTests in dev/docs checks the tests
 			continue
 		}
 		if code, out := p.shell(command, env...); code != 0 || !strings.Contains(out, want) {
@@ -255,7 +254,7 @@ func TestFirstDay(t *testing.T) {
 	}
 }
 
-// seededTorrent makes a torrent that somebody may ask for.
+// seededTorrent makes a torrent for a request.
 func (p *practice) seededTorrent() *torrentsim.SeededTorrent {
 	p.Helper()
 	ground := newGround(p)

@@ -18,7 +18,7 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// answer is what the HTTP API said.
+// answer is an answer of the HTTP API.
 type answer struct {
 	status int
 	body   map[string]any
@@ -30,7 +30,7 @@ type seen struct {
 	text bytes.Buffer
 }
 
-// call asks the HTTP API; headers come in pairs.
+// call calls the HTTP API; headers come in pairs.
 func (s *rig) call(method, path, token string, body any, headers ...string) answer {
 	s.Helper()
 	encoded, err := json.Marshal(body)
@@ -62,7 +62,7 @@ func (s *rig) call(method, path, token string, body any, headers ...string) answ
 	return got
 }
 
-// want fails the test unless the answer has that status, and gives its body.
+// want fails the test unless the answer has that status, and returns its body.
 func (a answer) want(t testing.TB, status int) map[string]any {
 	t.Helper()
 	if a.status != status {
@@ -71,7 +71,7 @@ func (a answer) want(t testing.TB, status int) map[string]any {
 	return a.body
 }
 
-// apiUser makes a user through the API and gives their token; the chat exists already.
+// apiUser creates a user through the API and returns their token; the chat exists already.
 func (s *rig) apiUser(name string, telegramID int64) (id, token string) {
 	s.Helper()
 	s.telegram.SendMessage(telegramID, "/start")
@@ -151,7 +151,7 @@ func TestThroughHTTP(t *testing.T) {
 	}, []string{"report.pdf", "Ann", token, adminToken, botToken, refreshToken, s.env["STAGECOACH_YANDEX_API_URL"]})
 }
 
-// follow reads the event stream in the background and gives a function that lists the types so far.
+// follow reads the event stream in the background and returns a function that lists the types so far.
 func (s *rig) follow(token string) func() []string {
 	s.Helper()
 	request, err := http.NewRequestWithContext(s.Context(), "GET", s.apiURL+"/v1/events", nil)
@@ -187,7 +187,7 @@ func (s *rig) follow(token string) func() []string {
 	}
 }
 
-// press clicks the newest button whose label holds text.
+// press clicks the newest button whose label contains text.
 func (s *rig) press(user int64, text string) {
 	s.Helper()
 	s.eventually(30*time.Second, "a button "+text, func() bool {
@@ -206,7 +206,7 @@ func (s *rig) press(user int64, text string) {
 	})
 }
 
-// says waits until a message of the bot holds text.
+// says waits until a message of the bot contains text.
 func (s *rig) says(user int64, text string) {
 	s.Helper()
 	s.eventually(20*time.Second, fmt.Sprintf("the bot says %q", text), func() bool {

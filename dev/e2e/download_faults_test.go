@@ -18,7 +18,7 @@ import (
 	"stagecoach/internal/store/download"
 )
 
-// troubled is one round of TestDownloadFaults: some downloads, and what happens to them.
+// troubled is one round of TestDownloadFaults: some downloads and their faults.
 type troubled struct {
 	*library
 	*rapid.T
@@ -30,16 +30,16 @@ type troubled struct {
 	log      []string
 }
 
-// workerRestarts counts what happens to the worker over all rounds.
+// workerRestarts counts the worker's restarts over all rounds.
 type workerRestarts struct{ stops, kills int }
 
-// maxKills bounds the time that the test takes: until a killed worker is missed, seconds pass.
+// maxKills bounds the time of the test: the loss of a killed worker is noticed only after seconds.
 const maxKills = 2
 
-// TestDownloadFaults draws random sequences of troubles: qBittorrent is away, restarts, forgets torrents, answers with
-// errors or not at all; torrents break, or are removed by hand; people cancel; the worker is restarted or killed. Then
-// all is well again. Every download comes to one end, on which record, Temporal and qBittorrent agree, and nothing else
-// is touched. STAGECOACH_FAULTS_TIME sets how long it goes on.
+// TestDownloadFaults draws random sequences of faults: qBittorrent is unavailable, restarts, loses torrents, answers
+// with errors or not at all; torrents fail, or are removed by hand; users cancel; the worker is restarted or killed.
+// Then all faults end. Every download reaches one end, on which record, Temporal and qBittorrent agree, and nothing
+// else is changed. STAGECOACH_FAULTS_TIME sets the duration.
 func TestDownloadFaults(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -115,7 +115,7 @@ func (r *troubled) note(format string, args ...any) {
 	r.log = append(r.log, fmt.Sprintf(format, args...))
 }
 
-// ask asks for one of the round's torrents.
+// ask requests one of the round's torrents.
 func (r *troubled) ask() {
 	made := rapid.SampledFrom(r.made).Draw(r.T, "torrent")
 	link := made.URL
@@ -127,14 +127,14 @@ func (r *troubled) ask() {
 	r.note("ask %d for %s", job.ID, made.Name)
 }
 
-// step lets one thing happen, and some time pass.
+// step makes one fault happen, and lets some time pass.
 func (r *troubled) step() {
 	job := rapid.SampledFrom(r.jobs).Draw(r.T, "job")
 	made := rapid.SampledFrom(r.made).Draw(r.T, "torrent")
 	switch rapid.IntRange(0, 11).Draw(r.T, "what") { // the first ones are drawn most
 	case 0:
 		r.note("remove %s by hand", made.Name)
-		_ = r.stand.Remove(made.Name) // it may not be there
+		_ = r.stand.Remove(made.Name) // it may not exist
 	case 1:
 		state := rapid.SampledFrom([]string{
 			"error", "missingFiles", "pausedDL", "checkingDL", "moving", "whatever",
@@ -142,7 +142,8 @@ func (r *troubled) step() {
 		r.note("%s shows %s", made.Name, state)
 		_ = r.stand.Change(made.Name, torrentsim.TorrentChange{State: &state})
 	case 2:
-		r.stand.lose = min(rapid.IntRange(0, 2).Draw(r.T, "lost"), len(r.stand.Torrents())-1) // the foreign one was first
+		// The foreign torrent was added first, and is never lost.
+		r.stand.lose = min(rapid.IntRange(0, 2).Draw(r.T, "lost"), len(r.stand.Torrents())-1)
 		r.note("restart without the last %d", r.stand.lose)
 		r.away(0)
 	case 3, 4:
@@ -156,7 +157,7 @@ func (r *troubled) step() {
 			Times: rapid.IntRange(1, 3).Draw(r.T, "times"),
 		}
 		if f.Match == "/auth/login" && (f.Kind == "403" || f.Kind == "fails") {
-			f.Kind = "500" // a refused login is not tried again before a minute has passed
+			f.Kind = "500" // a refused login is retried after a minute only
 		}
 
 		r.stand.AddFault(f)
@@ -204,7 +205,7 @@ func (r *troubled) restartWorker() {
 	r.startWorker()
 }
 
-// heal ends all troubles, and lets what is there be downloaded.
+// heal ends all faults, and lets the existing torrents complete.
 func (r *troubled) heal() {
 	r.stand.ClearFaults()
 	whole, goesOn := 1.0, ""
@@ -228,7 +229,7 @@ func (r *troubled) heal() {
 			if t.Category != activeCategory {
 				continue
 			}
-			if t.State != "error" && t.State != "missingFiles" { // these are for the service to see to
+			if t.State != "error" && t.State != "missingFiles" { // the service must repair these itself
 				_ = r.stand.Change(t.Hash, torrentsim.TorrentChange{State: &goesOn})
 			}
 			if t.Progress < 1 {
@@ -240,7 +241,7 @@ func (r *troubled) heal() {
 	}
 }
 
-// leftOver looks at what all rounds have left.
+// leftOver checks what all rounds have left.
 func (r *troubled) leftOver() (trouble string) {
 	if r.soon(func() bool { trouble = r.untidy(); return trouble == "" }) {
 		return ""

@@ -37,29 +37,29 @@ const (
 
 	pollEvery = 200 * time.Millisecond
 	grace     = 4 * time.Second
-	seedSpeed = 512 << 10 // bytes a second of what the web seed serves
+	seedSpeed = 512 << 10 // bytes a second of the web seed
 )
 
-// library is a rig that downloads, with a qBittorrent: the stand-in or the real one.
+// library is a rig for downloads, with a qBittorrent: the stand-in or the real one.
 type library struct {
 	*rig
-	whole     *rig // of the whole test, for what outlives a part of it
+	whole     *rig // of the complete test, for what outlives a part of it
 	torrents  torrents
 	seed      *torrentsim.WebSeed // serves the .torrent files, and the content of some
 	downloads *service.Downloads
-	foreign   *qbt.Torrent // a torrent that is none of ours
-	// torrents of completed downloads may be lost, and come back empty by a request that was under way
+	foreign   *qbt.Torrent // a torrent of another installation
+	// torrents of completed downloads may be lost, and return without content by a request that was in flight
 	careless bool
 }
 
-// torrents is a qBittorrent with what a test does to it beyond its Web API.
+// torrents is a qBittorrent with the test's controls beyond its Web API.
 type torrents interface {
 	login() (url, user, password string)
-	web() *qbt.Client  // one that is not ours: what it says is what is so
-	downloads() string // the folder for what names no path; empty: there are no files
-	kill()             // as kill -9 does
+	web() *qbt.Client  // a client of the test's own
+	downloads() string // the folder for torrents without a path; empty: there are no files
+	kill()             // like kill -9
 	restart(t testing.TB)
-	// release lets the content come, and the metadata of a magnet link, of a torrent that nobody seeds.
+	// release makes the content of a torrent without a seeder available, and the metadata of a magnet link.
 	release(l *library, made *torrentsim.SeededTorrent)
 }
 
@@ -93,7 +93,7 @@ func newLibraryOn(t testing.TB, database string, server torrents, settings map[s
 	}
 
 	somebodyElses := l.torrent("foreign.epub", torrentsim.TorrentSpec{NoSeed: true})
-	// another installation's job 1
+	// job 1 of another installation
 	l.addByHand(somebodyElses, map[string]string{"category": foreignCategory, "tags": "job-1,theirs"})
 	l.eventually(20*time.Second, "the foreign torrent is there", func() bool {
 		l.foreign = l.find(somebodyElses)
@@ -109,7 +109,7 @@ func (l *library) in(t testing.TB) *library {
 	return &part
 }
 
-// parts runs parts of a test all at once.
+// parts runs parts of a test in parallel.
 func (l *library) parts(t *testing.T, parts map[string]func(*library)) {
 	var running sync.WaitGroup
 	for name, part := range parts {
@@ -122,7 +122,7 @@ func webClient(url, user, password string) *qbt.Client {
 	return qbt.NewClient(qbt.Config{Host: url, Username: user, Password: password, RetryAttempts: 1})
 }
 
-// all lists what qBittorrent has.
+// all lists qBittorrent's torrents.
 func (l *library) all() []qbt.Torrent {
 	l.Helper()
 	listed, err := l.torrents.web().GetTorrentsCtx(l.Context(), qbt.TorrentFilterOptions{})
@@ -130,7 +130,7 @@ func (l *library) all() []qbt.Torrent {
 	return listed
 }
 
-// find looks for a torrent by its content.
+// find returns the torrent with this content.
 func (l *library) find(made *torrentsim.SeededTorrent) *qbt.Torrent {
 	l.Helper()
 	for _, t := range l.all() {
@@ -141,7 +141,7 @@ func (l *library) find(made *torrentsim.SeededTorrent) *qbt.Torrent {
 	return nil
 }
 
-// tagged looks for the torrent of a job, among ours.
+// tagged returns a job's torrent, among ours.
 func (l *library) tagged(job download.Download) *qbt.Torrent {
 	l.Helper()
 	for _, t := range l.all() {
@@ -156,7 +156,7 @@ func tagsOf(t qbt.Torrent) []string {
 	return strings.FieldsFunc(t.Tags, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// torrent makes one that somebody may ask for, of a megabyte unless the specification says otherwise.
+// torrent makes a torrent for a request, of a megabyte unless the specification says otherwise.
 func (l *library) torrent(name string, spec torrentsim.TorrentSpec) *torrentsim.SeededTorrent {
 	l.Helper()
 	if spec.Name = name; spec.Size == 0 {
@@ -167,13 +167,13 @@ func (l *library) torrent(name string, spec torrentsim.TorrentSpec) *torrentsim.
 	return made
 }
 
-// unseeded makes one that stands still until it is released.
+// unseeded makes a torrent that makes no progress until it is released.
 func (l *library) unseeded(name string) *torrentsim.SeededTorrent {
 	l.Helper()
 	return l.torrent(name, torrentsim.TorrentSpec{NoSeed: true})
 }
 
-// addByHand adds a torrent past the service.
+// addByHand adds a torrent without the service.
 func (l *library) addByHand(made *torrentsim.SeededTorrent, options map[string]string) {
 	l.Helper()
 	_, err := l.torrents.web().AddTorrentFromMemoryCtx(l.Context(), made.File, options)
@@ -199,7 +199,7 @@ func (l *library) book(user account.User) download.Book {
 	return book
 }
 
-// ask asks for a download for a new book.
+// ask requests a download for a new book.
 func (l *library) ask(user account.User, link string) download.Download {
 	l.Helper()
 	job, created, err := l.downloads.Start(
@@ -212,7 +212,7 @@ func (l *library) ask(user account.User, link string) download.Download {
 	return job
 }
 
-// record makes the row of a download and no more, for a test to do something before it begins; launch begins.
+// record makes only the row of a download, so that a test can prepare something; launch starts its workflow.
 func (l *library) record(user account.User, link string) download.Download {
 	l.Helper()
 	job, _, err := l.store.CreateDownload(l.Context(), download.Download{
@@ -241,10 +241,10 @@ func (l *library) now(job download.Download) download.Download {
 }
 
 // jobPatience bounds a wait for a job. A frozen worker takes work from the server as long as its requests are open,
-// about a minute, and each costs the time until its heartbeat is missed.
+// about a minute, and each task costs a heartbeat time-out.
 const jobPatience = 3 * time.Minute
 
-// becomes waits until a job is so.
+// becomes waits until a job fulfils a condition.
 func (l *library) becomes(job download.Download, what string, so func(download.Download) bool) download.Download {
 	l.Helper()
 	for deadline := time.Now().Add(jobPatience); ; time.Sleep(20 * time.Millisecond) {
@@ -264,7 +264,7 @@ func (l *library) downloading(job download.Download) download.Download {
 	return l.becomes(job, "downloading", func(d download.Download) bool { return d.State == lifecycle.DownloadDownloading })
 }
 
-// added waits until qBittorrent has taken a job's torrent.
+// added waits until qBittorrent has a job's torrent.
 func (l *library) added(job download.Download) download.Download {
 	l.Helper()
 	return l.becomes(job, "added", func(d download.Download) bool { return d.AddedAt != nil })
@@ -275,7 +275,7 @@ func (l *library) over(job download.Download) download.Download {
 	return l.becomes(job, "over", func(d download.Download) bool { return lifecycle.Download.Terminal(d.State) })
 }
 
-// shown tells what qBittorrent has, for the message of a failure.
+// shown describes qBittorrent's torrents, for the message of a failure.
 func (l *library) shown() string {
 	var text strings.Builder
 	for _, t := range l.all() {
@@ -308,7 +308,7 @@ func (l *library) wantStory(job download.Download, want ...string) {
 	}
 }
 
-// completes waits for the end of a job that has to go well, and checks it.
+// completes waits for the end of a job, which must be COMPLETED, and checks it.
 func (l *library) completes(job download.Download) download.Download {
 	l.Helper()
 	return l.ends(job, lifecycle.DownloadCompleted, "")
@@ -402,7 +402,7 @@ func (l *library) disagreements(job download.Download) (troubles []string) {
 	return troubles
 }
 
-// soon waits until something holds, and says whether it does.
+// soon waits until a condition holds, and reports whether it does.
 func (l *library) soon(holds func() bool) bool {
 	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -412,8 +412,8 @@ func (l *library) soon(holds func() bool) bool {
 	return true
 }
 
-// wantTidy checks what all jobs together have left in qBittorrent: no torrent is active without a live job, no tag is
-// left of a job without a torrent, and what is not ours is as it was.
+// wantTidy checks what all jobs together have left in qBittorrent: no torrent is active without a live job, no tag of a
+// job is left without a torrent, and torrents that are not ours are unchanged.
 func (l *library) wantTidy() {
 	l.Helper()
 	var trouble string
@@ -463,7 +463,7 @@ func (l *library) untidy() (trouble string) {
 	return ""
 }
 
-// live says whether a tag is of a job that is not over.
+// live reports whether a tag belongs to a job that has not ended.
 func (l *library) live(tag string) bool {
 	id, err := strconv.ParseInt(strings.TrimPrefix(tag, download.DownloadTagPrefix), 10, 64)
 	if err != nil {
@@ -486,7 +486,7 @@ func (l *library) wantContent(job download.Download, made *torrentsim.SeededTorr
 	}
 }
 
-// wantFiles checks whether something is left of what a job has downloaded, where there are files.
+// wantFiles checks whether files of a job's download are left, where there are files.
 func (l *library) wantFiles(job download.Download, made *torrentsim.SeededTorrent, want bool) {
 	l.Helper()
 	if l.torrents.downloads() == "" {
@@ -502,7 +502,7 @@ func (l *library) wantFiles(job download.Download, made *torrentsim.SeededTorren
 	}
 }
 
-// content gives the content of a torrent.
+// content returns the content of a torrent.
 func (l *library) content(made *torrentsim.SeededTorrent) []byte {
 	l.Helper()
 	response, err := http.Get(l.seed.URL + "/content/" + made.Name)

@@ -12,12 +12,12 @@ import (
 	"stagecoach/dev/stack"
 )
 
-// standIn is the stand-in as a server that can be killed. Its torrents stand still until they are released.
+// standIn is the stand-in as a server that can be killed. Its torrents make no progress until they are released.
 type standIn struct {
 	*torrentsim.QBittorrent
 	server *stack.Served
 	client *qbt.Client
-	lose   int // torrents that the next restart has lost
+	lose   int // torrents that the next restart loses
 }
 
 func newStandIn(t testing.TB) *standIn {
@@ -66,19 +66,19 @@ func (s *standIn) release(l *library, made *torrentsim.SeededTorrent) {
 	)
 }
 
-// pace lets a torrent take so long from now on.
+// pace sets the duration of a torrent from now on.
 func (s *standIn) pace(l *library, made *torrentsim.SeededTorrent, took time.Duration) {
 	l.Helper()
 	s.change(l, made, torrentsim.TorrentChange{Duration: &took})
 }
 
-// change changes a torrent as soon as it is there.
+// change changes a torrent as soon as it exists.
 func (s *standIn) change(l *library, made *torrentsim.SeededTorrent, change torrentsim.TorrentChange) {
 	l.Helper()
 	l.eventually(20*time.Second, made.Name+" is there", func() bool { return s.Change(made.Name, change) == nil })
 }
 
-// realServer is qbittorrent-nox, with another one that has what is released.
+// realServer is qbittorrent-nox, with a second one that seeds released torrents.
 type realServer struct {
 	*servers.QBittorrent
 	client *qbt.Client
@@ -133,7 +133,7 @@ func (r *realServer) restart(t testing.TB) {
 	r.client = webClient(r.login())
 }
 
-// release puts the torrent into the other program, and tells this one of it.
+// release adds the torrent to the second program, and connects this one to it.
 func (r *realServer) release(l *library, made *torrentsim.SeededTorrent) {
 	l.Helper()
 	kind := torrentsim.TorrentV1
@@ -155,7 +155,7 @@ func (r *realServer) release(l *library, made *torrentsim.SeededTorrent) {
 		have, err := from.GetTorrentsCtx(l.Context(), qbt.TorrentFilterOptions{Hashes: []string{same.Hash()}})
 		return err == nil && len(have) == 1 && have[0].Progress == 1
 	})
-	// It comes sooner or later; a peer that is told of too early is forgotten.
+	// A peer that is added too early is dropped, so this is repeated.
 	l.eventually(time.Minute, made.Name+" is released", func() bool {
 		there := l.find(made)
 		if there != nil && there.Progress < 1 {

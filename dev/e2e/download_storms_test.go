@@ -11,7 +11,7 @@ import (
 	"stagecoach/internal/store/download"
 )
 
-// unchanged fails the test when a job's row is not as it was: nobody has touched it.
+// unchanged fails the test when a job's row has changed.
 func (l *library) unchanged(before download.Download) {
 	l.Helper()
 	after := l.now(before)
@@ -21,7 +21,7 @@ func (l *library) unchanged(before download.Download) {
 	}
 }
 
-// sameDownload compares what can be told apart by time and version.
+// sameDownload compares the fields that a writer changes. The structs have pointers and times, so == does not do.
 func sameDownload(a, b download.Download) bool {
 	return a.RowVersion == b.RowVersion && a.State == b.State && a.UpdatedAt.Equal(b.UpdatedAt) && a.Progress == b.Progress &&
 		a.Observed == b.Observed && a.LastError == b.LastError && (a.FirstNotFoundAt == nil) == (b.FirstNotFoundAt == nil)
@@ -36,7 +36,7 @@ func (l *library) noted(answers bool) {
 	})
 }
 
-// qbittorrentAway is an outage longer than the grace: no job is touched, what is asked meanwhile waits.
+// qbittorrentAway is an outage longer than the grace period: no job is changed, and new requests wait.
 func qbittorrentAway(l *library) {
 	ann := l.reader()
 	stays, goes, late := l.unseeded("stays.epub"), l.unseeded("goes.epub"), l.unseeded("late.epub")
@@ -72,7 +72,7 @@ func qbittorrentAway(l *library) {
 	}
 }
 
-// qbittorrentKilled kills it with a part of the content there; what it has goes on.
+// qbittorrentKilled kills it with a part of the content downloaded; that part is kept.
 func qbittorrentKilled(l *library) {
 	made := l.torrent("killed.epub", torrentsim.TorrentSpec{Size: 6 * seedSpeed})
 	job := l.ask(l.reader(), made.URL)
@@ -93,7 +93,7 @@ func qbittorrentKilled(l *library) {
 	}
 }
 
-// torrentLost kills qBittorrent before it has written down that it has taken a torrent, which is then added once more.
+// torrentLost kills qBittorrent before it has saved a new torrent, which is then added once more.
 func torrentLost(l *library) {
 	made := l.unseeded("lost.epub")
 	job := l.added(l.ask(l.reader(), made.URL))
@@ -114,7 +114,7 @@ func torrentLost(l *library) {
 	}
 }
 
-// wrongPassword gives the worker a wrong one: jobs wait, and qBittorrent does not ban this address.
+// wrongPassword gives the worker a wrong password: jobs wait, and qBittorrent does not ban this address.
 func wrongPassword(l *library) {
 	ann := l.reader()
 	running, late := l.unseeded("running.epub"), l.unseeded("while-locked-out.epub")
@@ -156,7 +156,7 @@ func wrongPassword(l *library) {
 	l.completes(second)
 }
 
-// logins counts the tries to log in since a moment.
+// logins counts the attempts to log in since a moment.
 func (s *standIn) logins(since time.Time) (n int) {
 	for _, request := range s.Requests() {
 		if request.Method == http.MethodPost && strings.HasSuffix(request.Path, "/auth/login") && request.At.After(since) {
@@ -166,7 +166,7 @@ func (s *standIn) logins(since time.Time) (n int) {
 	return n
 }
 
-// fullDisk fills the disk in the middle: each torrent goes on once, then its job fails.
+// fullDisk fills the disk during downloads: each torrent is resumed once, then its job fails.
 func fullDisk(l *library) {
 	stand, ok := l.torrents.(*standIn)
 	if !ok {

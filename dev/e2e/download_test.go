@@ -20,8 +20,8 @@ import (
 	"stagecoach/internal/store/download"
 )
 
-// TestDownloads leads downloads through all that may happen to them: first side by side, then through what happens to
-// all at once. It does so with the stand-in, and with the real qBittorrent where it is installed.
+// TestDownloads runs downloads through all events: first those of single downloads in parallel, then those of all at
+// once. It does so with the stand-in, and with the real qBittorrent where it is installed.
 func TestDownloads(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -75,7 +75,7 @@ func TestDownloads(t *testing.T) {
 	}
 }
 
-// TestDownload brings what a .torrent file and a magnet link lead to, and cancels a download.
+// TestDownload downloads the content of a .torrent file and of a magnet link, and cancels a download.
 func TestDownload(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t, newStandIn(t), nil)
@@ -84,7 +84,7 @@ func TestDownload(t *testing.T) {
 	l.wantTidy()
 }
 
-// fromFile downloads what a .torrent file leads to, and watches it grow.
+// fromFile downloads the content of a .torrent file, and checks its progress.
 func fromFile(l *library) {
 	made := l.torrent("from-file.epub", torrentsim.TorrentSpec{Size: 6 * seedSpeed})
 	job := l.ask(l.reader(), made.URL)
@@ -129,7 +129,7 @@ func fromMagnet(l *library) {
 	l.wantContent(job, made)
 }
 
-// fromHybridMagnet knows one hash, and another one once the metadata is there.
+// fromHybridMagnet starts with one hash, and has another one with the metadata.
 func fromHybridMagnet(l *library) {
 	job, made := l.hybrid("hybrid.epub")
 	if id := *job.ExternalJobID; id != made.InfohashV1 || job.InfohashV2 != "" {
@@ -146,7 +146,7 @@ func fromHybridMagnet(l *library) {
 	l.wantContent(job, made)
 }
 
-// hybrid asks for a torrent with both kinds of hashes by a link that has only one of them.
+// hybrid requests a torrent with both kinds of hashes by a link that has only one of them.
 func (l *library) hybrid(name string) (download.Download, *torrentsim.SeededTorrent) {
 	l.Helper()
 	made := l.torrent(name, torrentsim.TorrentSpec{NoSeed: true, Kind: torrentsim.TorrentHybrid})
@@ -155,8 +155,7 @@ func (l *library) hybrid(name string) (download.Download, *torrentsim.SeededTorr
 	return job, made
 }
 
-// hybridBothWays asks for one torrent by a link that knows one of its hashes, and by its file, which makes it another
-// id.
+// hybridBothWays requests one torrent by a link with one of its hashes, and by its file, which gives it another id.
 func hybridBothWays(l *library) {
 	first, made := l.hybrid("both-ways.epub")
 	second := l.added(l.ask(l.reader(), made.URL))
@@ -180,7 +179,7 @@ func fromVersion2(l *library) {
 	l.wantContent(job, made)
 }
 
-// thereAlready asks for what lies in its place already, and then for what another job has completed.
+// thereAlready requests content whose files exist already, and then the content of another job that has completed.
 func thereAlready(l *library) {
 	made := l.unseeded("there-already.epub")
 	job := l.record(l.reader(), made.URL)
@@ -204,8 +203,8 @@ func thereAlready(l *library) {
 	}
 }
 
-// filesGone asks again for what was completed and whose files somebody has deleted since: it is complete when they are
-// there again.
+// filesGone requests content again that was completed and whose files were deleted since: it is complete when they
+// exist again.
 func filesGone(l *library) {
 	made := l.torrent("files-gone.epub", torrentsim.TorrentSpec{Size: 100_000})
 	first := l.ask(l.reader(), made.URL)
@@ -232,7 +231,7 @@ func filesGone(l *library) {
 	l.wantContent(again, made)
 }
 
-// askedTwice asks for one torrent for two books, and once more for the first of them.
+// askedTwice requests one torrent for two books, and once more for the first of them.
 func askedTwice(l *library) {
 	ann, made := l.reader(), l.unseeded("asked-twice.epub")
 	first := l.added(l.ask(ann, made.URL))
@@ -263,7 +262,7 @@ func askedTwice(l *library) {
 	l.over(anew)
 }
 
-// sharedByTwo lets two readers ask for one torrent: what one cancels, the other keeps.
+// sharedByTwo requests one torrent for two readers: one cancels, the other keeps it.
 func sharedByTwo(l *library) {
 	ann, bob, made := l.reader(), l.reader(), l.unseeded("shared.epub")
 	hers := l.downloading(l.ask(ann, made.URL))
@@ -318,7 +317,7 @@ func canceledAndKept(l *library) {
 	l.wantFiles(job, made, true)
 }
 
-// growing is a download of which a part is there, and that takes for ever.
+// growing is a download that has a part of its content and never completes.
 func (l *library) growing(name string) (account.User, download.Download, *torrentsim.SeededTorrent) {
 	l.Helper()
 	made, ann := l.torrent(name, torrentsim.TorrentSpec{Size: 24 * seedSpeed}), l.reader()
@@ -331,7 +330,7 @@ func (l *library) growing(name string) (account.User, download.Download, *torren
 	), made
 }
 
-// canceledAtOnce cancels downloads while they are being handed over: nothing is left, whoever comes first.
+// canceledAtOnce cancels downloads while they are added to qBittorrent: nothing is left, in either order.
 func canceledAtOnce(l *library) {
 	ann := l.reader()
 	torrents := map[string]*torrentsim.SeededTorrent{}
@@ -357,12 +356,12 @@ func canceledAtOnce(l *library) {
 	}
 }
 
-// canceledHybrid cancels after the torrent has got another id.
+// canceledHybrid cancels after the torrent has another id.
 func canceledHybrid(l *library) {
 	job, made := l.hybrid("canceled-hybrid.epub")
 	l.torrents.release(l, made)
 	l.completes(job)
-	// adopted under an id that its link does not tell
+	// adopted under an id that its link does not contain
 	other := l.added(l.ask(l.reader(), "magnet:?xt=urn:btih:"+made.InfohashV1))
 	if there := l.find(made); there == nil || !slices.Contains(tagsOf(*there), other.Tag()) {
 		l.Errorf("the torrent is %+v", there)
@@ -370,7 +369,7 @@ func canceledHybrid(l *library) {
 	l.completes(other)
 }
 
-// removedByHand waits for the grace, and fails.
+// removedByHand removes a torrent: its job fails after the grace period.
 func removedByHand(l *library) {
 	made := l.unseeded("removed-by-hand.epub")
 	job := l.downloading(l.ask(l.reader(), made.URL))
@@ -383,7 +382,7 @@ func removedByHand(l *library) {
 	}
 }
 
-// putBackByHand puts it back within the grace, without our tag.
+// putBackByHand adds it again within the grace period, without our tag.
 func putBackByHand(l *library) {
 	made := l.unseeded("put-back-by-hand.epub")
 	job := l.downloading(l.ask(l.reader(), made.URL))
@@ -397,7 +396,7 @@ func putBackByHand(l *library) {
 	l.wantStory(job, "enqueued", "started", "went_missing", "found_again", "completed")
 }
 
-// alreadyForeign asks for what somebody else has in qBittorrent: that is left alone.
+// alreadyForeign requests a torrent that another installation has in qBittorrent: it is not changed.
 func alreadyForeign(l *library) {
 	made := l.unseeded("taken-by-somebody.epub")
 	l.addByHand(made, map[string]string{"category": foreignCategory, "tags": "theirs"})
@@ -410,7 +409,7 @@ func alreadyForeign(l *library) {
 	must(l, l.torrents.web().DeleteTorrentsCtx(l.Context(), []string{made.Hash()}, true))
 }
 
-// noTorrent follows links that lead to nothing, or to something else.
+// noTorrent requests links that lead nowhere, or to something else.
 func noTorrent(l *library) {
 	for path, want := range map[string]fault.Code{"/torrents/nothing.torrent": fault.SourceRefused, "/_/requests": fault.SourceNotTorrent} {
 		job := l.ends(l.ask(l.reader(), l.seed.URL+path), lifecycle.DownloadFailed, string(fault.EnqueueFailed))
@@ -420,7 +419,7 @@ func noTorrent(l *library) {
 	}
 }
 
-// badPath leads to where nothing can be written: one more try, then it fails.
+// badPath has a save path that cannot be written: one more attempt, then the job fails.
 func badPath(l *library) {
 	made := l.unseeded("bad-path.epub")
 	if l.torrents.downloads() != "" { // it fails with the first bytes only
@@ -442,8 +441,8 @@ func badPath(l *library) {
 	}
 }
 
-// canceledAtTheEnd cancels downloads at about the moment at which they are complete: one end each, as its caller was
-// told.
+// canceledAtTheEnd cancels downloads at about the moment of their completion: each has one end, the one that its caller
+// was told.
 func canceledAtTheEnd(l *library) {
 	const races = 20
 	ann := l.reader()
@@ -486,7 +485,7 @@ func canceledAtTheEnd(l *library) {
 	l.Logf("%d of %d were canceled", canceled.Load(), races)
 }
 
-// askedAtOnce asks fifty times at once for the same.
+// askedAtOnce sends fifty requests at once for the same torrent.
 func askedAtOnce(l *library) {
 	const times = 50
 	ann, made := l.reader(), l.unseeded("asked-at-once.epub")

@@ -13,8 +13,8 @@ import (
 	"stagecoach/internal/store/download"
 )
 
-// TestDownloadWorkers runs two workers on thirty downloads: one of them polls, with one request a time whatever the
-// number. When it freezes, and when it is killed, the other one takes over, and every download comes to its end.
+// TestDownloadWorkers runs two workers on thirty downloads: one of them polls, with one request at a time whatever
+// their number. When it freezes, and when it is killed, the other one takes over, and every download ends.
 func TestDownloadWorkers(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -82,14 +82,14 @@ func (s *standIn) polls() (polls []sim.Request) {
 	return polls
 }
 
-// whoPolls freezes one worker for a moment, to see whether the polls go on.
+// whoPolls freezes one worker for a moment and checks whether the polls continue.
 func (l *library) whoPolls(workers []*program) int {
 	l.Helper()
 	stand := l.torrents.(*standIn)
 	for {
 		for i, worker := range workers {
 			must(l, worker.Process.Signal(syscall.SIGSTOP))
-			time.Sleep(2 * pollEvery) // what it has asked for is answered
+			time.Sleep(2 * pollEvery) // its last request is answered
 			before := len(stand.polls())
 			time.Sleep(10 * pollEvery)
 			quiet := len(stand.polls()) == before

@@ -14,7 +14,7 @@ import (
 	"stagecoach/internal/store/notice"
 )
 
-// TestFaults makes one thing go wrong at a time and looks at the job, its tries and the user's chat.
+// TestFaults causes one fault at a time and checks the job, its attempts and the user's chat.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -74,7 +74,7 @@ func TestFaults(t *testing.T) {
 			user := s.user(int64(1000 + chat))
 			size := 3 << 20
 			if c.telegram != nil && c.telegram.AfterBytes > 0 {
-				size = 32 << 20 // more than the sockets between would swallow
+				size = 32 << 20 // more than the buffers of the sockets hold
 			}
 
 			file, sum := s.file(c.name+".bin", size)
@@ -108,7 +108,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestFileGone takes the file away between the request and the ride.
+// TestFileGone deletes the file between the request and the attempt.
 func TestFileGone(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -124,7 +124,7 @@ func TestFileGone(t *testing.T) {
 	s.wantState(s.ended(second, 20*time.Second), lifecycle.DeliveryFailed, string(fault.FileEmpty))
 }
 
-// TestTokenRefused takes the storage's token away: the job fails, administrators get one alert, and a new token works.
+// TestTokenRefused revokes the storage's token: the job fails, administrators get one alert, and a new token works.
 func TestTokenRefused(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, nil)
@@ -149,7 +149,7 @@ func TestTokenRefused(t *testing.T) {
 	}
 }
 
-// TestCacheChat loses the answer of an upload to the cache chat: the repeat is invisible to the user.
+// TestCacheChat loses the answer of an upload to the cache chat: the repeated upload is invisible to the user.
 func TestCacheChat(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, map[string]string{"STAGECOACH_TELEGRAM_CACHE_CHAT": "5"})
@@ -166,7 +166,7 @@ func TestCacheChat(t *testing.T) {
 	}
 }
 
-// TestSpool fetches to a temporary file first, resumes by Range, and leaves nothing behind.
+// TestSpool downloads to a temporary file first, resumes by Range, and leaves no files behind.
 func TestSpool(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -187,7 +187,7 @@ func TestSpool(t *testing.T) {
 	}
 }
 
-// TestSpoolShared lets a Bot API server that shares a folder read the file itself; names survive whole.
+// TestSpoolShared makes a Bot API server with a shared folder read the file itself; names are not shortened.
 func TestSpoolShared(t *testing.T) {
 	t.Parallel()
 	shared := t.TempDir()

@@ -26,8 +26,8 @@ import (
 	"stagecoach/internal/store/download"
 )
 
-// TestPaymentBesideFetches sells Stars while a hundred .torrent files are wanted from a site that never answers: one
-// worker serves both, and the payment is through while the fetches hang.
+// TestPaymentBesideFetches sells Stars while a hundred .torrent files are requested from a site that never answers. One
+// worker serves both, and the payment completes while the fetches hang.
 func TestPaymentBesideFetches(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -45,7 +45,7 @@ func TestPaymentBesideFetches(t *testing.T) {
 	l := newPaymentRig(t, temporal, "beside-fetches")
 	maps.Copy(l.env, map[string]string{
 		"STAGECOACH_QBITTORRENT_URL": torrents.server.URL, "STAGECOACH_QBITTORRENT_USERNAME": "admin", "STAGECOACH_QBITTORRENT_PASSWORD": qbittorrentPassword,
-		"STAGECOACH_DOWNLOAD_PRIVATE_SOURCES": "true", "STAGECOACH_DOWNLOAD_SOURCE_TIMEOUT": "2m", // the longest: nobody gives up
+		"STAGECOACH_DOWNLOAD_PRIVATE_SOURCES": "true", "STAGECOACH_DOWNLOAD_SOURCE_TIMEOUT": "2m", // the maximum
 	})
 	l.startWorker()
 
@@ -94,8 +94,8 @@ var buildPlainWorker = sync.OnceValues(func() (string, error) {
 	return plain.Path("worker"), plain.Build(context.Background(), "worker")
 })
 
-// TestBombCostsAWorkerLittle gives a whole worker process a file of 10 MB that describes 5.2 million empty files: its
-// memory grows by less than 32 MiB, and its job fails.
+// TestBombCostsAWorkerLittle gives a real worker a file of 10 MB that describes 5.2 million empty files: its memory
+// grows by less than 32 MiB, and its job fails.
 func TestBombCostsAWorkerLittle(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -114,14 +114,14 @@ func TestBombCostsAWorkerLittle(t *testing.T) {
 	must(t, err)
 	l.worker = l.run(path)
 
-	// The first download makes connections, and whatever else is made once.
+	// The first download opens the connections and fills the caches.
 	made := l.unseeded("before-the-bomb.epub")
 	first := l.ask(l.reader(), made.URL)
 	l.torrents.release(l, made)
 	l.completes(first)
 	time.Sleep(2 * time.Second)
 	pid := l.worker.Process.Pid
-	// the peak is from here on, where that is allowed
+	// the peak counts from here on, where that is allowed
 	_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
 	before := memoryOf(t, pid, "VmHWM")
 

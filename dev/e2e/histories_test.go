@@ -12,8 +12,8 @@ import (
 	"stagecoach/internal/store/delivery"
 )
 
-// TestRecordHistories saves the histories that the replay tests replay. It runs only on request: a history once saved
-// is what a workflow in the wild looks like, and later code must still replay it. Save new ones beside the old ones.
+// TestRecordHistories saves the histories that the replay tests replay. It runs only on request. A saved history stands
+// for workflows in production, and later code must still replay it: save new ones beside the old ones.
 func TestRecordHistories(t *testing.T) {
 	version := os.Getenv("STAGECOACH_RECORD") // part of the files' names, such as "v1"
 	if version == "" {
@@ -64,7 +64,7 @@ func TestRecordHistories(t *testing.T) {
 	save("cancelled-by-operator", stopped, lifecycle.DeliveryCancelled)
 }
 
-// TestRecordHistoriesOfTheReconciler saves an hour of the reconciler, which a worker's stop makes short.
+// TestRecordHistoriesOfTheReconciler saves an hour of the reconciler, shortened by a worker's stop.
 func TestRecordHistoriesOfTheReconciler(t *testing.T) {
 	version := os.Getenv("STAGECOACH_RECORD")
 	if version == "" {

@@ -13,8 +13,8 @@ import (
 	"stagecoach/internal/store/delivery"
 )
 
-// TestIdempotency draws random sequences of requests (new and repeated keys, one after another and at once) and of
-// killed and restarted processes: each key is one job, each job at most one document, and every job ends.
+// TestIdempotency draws random sequences of requests (new and repeated keys, one after another and in parallel) and of
+// killed and restarted processes. Each key is one job, each job is at most one document, and every job ends.
 func TestIdempotency(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -46,7 +46,7 @@ func TestIdempotency(t *testing.T) {
 		ask := func(key, file string) {
 			got := s.call("POST", "/v1/deliveries", token, map[string]any{"file_id": file}, "Idempotency-Key", key)
 			if got.status == 0 || got.status == 503 {
-				return // the API is away: asked again later
+				return // the API is unavailable: the request is repeated later
 			}
 
 			mu.Lock()

@@ -33,7 +33,7 @@ func (s *rig) temporalCLI(args ...string) string {
 	return string(out)
 }
 
-// listed gives the workflow ids that an operator's query finds.
+// listed returns the workflow ids of an operator's query.
 func (s *rig) listed(query string) []string {
 	s.Helper()
 	var rows []struct {
@@ -107,7 +107,7 @@ func TestNeverStarted(t *testing.T) {
 	s.wantDocument(100, sum)
 }
 
-// TestReconcilerEnded ends the reconciler itself: it comes back without a restart of a worker.
+// TestReconcilerEnded ends the reconciler itself: it starts again without a restart of a worker.
 func TestReconcilerEnded(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -130,7 +130,7 @@ func TestReconcilerEnded(t *testing.T) {
 	is("Running")
 }
 
-// TestReset replays a finished job's workflow from its beginning: the record has its end and keeps it.
+// TestReset resets a finished job's workflow to its beginning: the record has its end and keeps it.
 func TestReset(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, nil)

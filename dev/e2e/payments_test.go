@@ -14,7 +14,7 @@ import (
 	transactionstore "stagecoach/internal/store/transaction"
 )
 
-// leftPayment schedules payment work where 0.1.0 did.
+// leftPayment schedules payment work on the queue of 0.1.0.
 func leftPayment(ctx workflow.Context, payment transaction.PaymentOf) (outcome transaction.BroadcastOutcome, err error) {
 	left := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: lifecycle.MainQueue, StartToCloseTimeout: time.Minute, HeartbeatTimeout: 10 * time.Second,
@@ -24,8 +24,8 @@ func leftPayment(ctx workflow.Context, payment transaction.PaymentOf) (outcome t
 	return outcome, err
 }
 
-// TestPaymentsAlone buys with a process that holds the wallet's key beside one that does not. Payment work of 0.1.0
-// that lies on the main queue is done by the first, however often the second had it.
+// TestPaymentsAlone buys with a process that holds the wallet's key beside one that does not. The first does the
+// payment work of 0.1.0 on the main queue, however often the second has taken it.
 func TestPaymentsAlone(t *testing.T) {
 	t.Parallel()
 	server := startTemporal(t, `system.namespaceCacheRefreshInterval="200ms"`)

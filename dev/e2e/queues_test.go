@@ -9,7 +9,7 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// TestClaimsBesideFullSlots claims tasks of a worker whose every slot for deliveries is taken, with more deliveries
+// TestClaimsBesideFullSlots claims tasks on a worker whose slots for deliveries are all taken, with more deliveries
 // waiting.
 func TestClaimsBesideFullSlots(t *testing.T) {
 	t.Parallel()

@@ -28,8 +28,7 @@ import (
 	"stagecoach/workflows/transaction"
 )
 
-// startWorker runs the real workflows with as much of their activities as a reset needs: no file moves, no torrent, no
-// money.
+// startWorker runs the real workflows with the activities that a reset needs: none transfers files, torrents or money.
 func (y *reconcileRig) startWorker() {
 	y.Helper()
 	quiet := slog.New(slog.DiscardHandler)
@@ -63,7 +62,7 @@ func (y *reconcileRig) startWorker() {
 	y.Cleanup(w.Stop)
 }
 
-// shown gives a search attribute of a subject's newest run, and that run.
+// shown returns a search attribute of a subject's newest run, and that run.
 func (y *reconcileRig) shown(s *subject, attribute string) (value, runID string) {
 	y.Helper()
 	description, err := y.temporal.DescribeWorkflowExecution(y.Context(), s.workflowID, "")
@@ -75,7 +74,7 @@ func (y *reconcileRig) shown(s *subject, attribute string) (value, runID string)
 	return value, info.Execution.RunId
 }
 
-// details gives what the Web UI shows of a subject.
+// details returns what the Web UI shows of a subject.
 func (y *reconcileRig) details(s *subject) string {
 	y.Helper()
 	answer, err := y.temporal.QueryWorkflow(y.Context(), s.workflowID, "", "__temporal_workflow_metadata")
@@ -85,7 +84,7 @@ func (y *reconcileRig) details(s *subject) string {
 	return metadata.GetCurrentDetails()
 }
 
-// reset takes a subject's workflow back to its beginning, and lets it forget all it was told since.
+// reset resets a subject's workflow to its beginning, without the signals and updates since.
 func (y *reconcileRig) reset(s *subject) (runID string) {
 	y.Helper()
 	_, runID = y.shown(s, "Stage")
@@ -101,8 +100,8 @@ func (y *reconcileRig) reset(s *subject) (runID string) {
 	return answer.RunId
 }
 
-// TestReconcileReset takes running workflows of all workloads back to their beginning: within two looks each shows what
-// the record has, and the incident is listed.
+// TestReconcileReset resets running workflows of all workloads to their beginning: after at most two sweeps each shows
+// what the record has, and the incident is listed.
 func TestReconcileReset(t *testing.T) {
 	t.Parallel()
 	y := newReconcileRig(t)
@@ -165,7 +164,7 @@ func TestReconcileReset(t *testing.T) {
 		t.Error("the task shows no assignee")
 	}
 
-	// The record went back, as after a restore: the workflow follows.
+	// The record is older, as after a restore: the workflow follows it.
 	other := y.make(lifecycle.WorkloadTask, 1)
 	must(t, other.start())
 	y.exec(

@@ -37,8 +37,8 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// reconcileRig is a record and a Temporal server without any worker: what an operator does to workflows stays as it is
-// until the reconciler comes.
+// reconcileRig is a record and a Temporal server without any worker: an operator's changes to workflows stay until the
+// reconciler runs.
 type reconcileRig struct {
 	testing.TB
 	store        *store.Store
@@ -59,7 +59,7 @@ type reconcileRig struct {
 	last      string
 
 	mu      sync.Mutex
-	counted map[string]int // findings as they were counted
+	counted map[string]int // findings by the metric
 }
 
 func newReconcileRig(t testing.TB) *reconcileRig {
@@ -126,11 +126,11 @@ func (y *reconcileRig) text(sql string, args ...any) (text string) {
 	return text
 }
 
-// subject is an entity of any workload, as the tests here see it.
+// subject is an entity of any workload, as these tests use it.
 type subject struct {
 	workload, workflowType, entity, workflowID string
 	input                                      any
-	start                                      func() error // as the program does
+	start                                      func() error // as the product does
 	state, reason                              string       // SQL
 	end                                        string       // SQL: the row has its end
 	remove                                     string       // SQL: the row is gone
@@ -202,7 +202,7 @@ func (y *reconcileRig) make(workload string, n int) *subject {
 	}
 }
 
-// timeOut starts a subject's workflow so that it is over at once, in a way that no workflow notices.
+// timeOut starts a subject's workflow with a time-out that ends it at once, which no workflow code notices.
 func (y *reconcileRig) timeOut(s *subject) {
 	y.Helper()
 	must(y, s.start())
@@ -258,7 +258,7 @@ func (y *reconcileRig) reconciler() *reconcile.Reconciler {
 	}
 }
 
-// run lets a reconciler work until the function that it gives is called.
+// run runs a reconciler until the returned function is called.
 func (y *reconcileRig) run(r *reconcile.Reconciler) (stop func()) {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
@@ -276,8 +276,8 @@ func (y *reconcileRig) run(r *reconcile.Reconciler) (stop func()) {
 	return func() { cancel(); <-ended }
 }
 
-// TestReconcileTable does to a workflow of every workload whatever can be done to it, lets two reconcilers look at
-// once, and wants each incident settled, listed and counted once.
+// TestReconcileTable does everything that can be done to a workflow, for every workload, and runs two reconcilers at
+// once. Each incident is repaired, listed and counted once.
 func TestReconcileTable(t *testing.T) {
 	t.Parallel()
 	y := newReconcileRig(t)
@@ -315,7 +315,7 @@ func TestReconcileTable(t *testing.T) {
 	var trials []trial
 	for _, workload := range lifecycle.Names() {
 		for i, h := range happenings {
-			// the ledger keeps rows for ever: one that never had any
+			// the ledger keeps rows for ever, so the row never existed
 			if h.finding == operations.FindingNoRow && workload == lifecycle.WorkloadTransaction {
 				hash := digest("never")
 				trials = append(trials, trial{h, &subject{

@@ -30,7 +30,7 @@ import (
 	"stagecoach/internal/toncenter"
 )
 
-// restoreRig is a rig with all four workloads, whose database can be backed up and set back.
+// restoreRig is a rig with all four workloads, whose database can be backed up and restored.
 type restoreRig struct {
 	*library
 	qbittorrent *standIn
@@ -65,7 +65,7 @@ func newRestoreRig(t *testing.T, database string) *restoreRig {
 	return v
 }
 
-// admin does statements on the server, past the database.
+// admin runs statements on the server, outside the database.
 func (v *restoreRig) admin(statements ...string) {
 	v.Helper()
 	u, err := url.Parse(v.database)
@@ -82,7 +82,7 @@ func (v *restoreRig) admin(statements ...string) {
 	}
 }
 
-// crash kills the services as a power cut would, and lets go of the database.
+// crash kills the services as a power failure does, and closes the connections to the database.
 func (v *restoreRig) crash() {
 	v.Helper()
 	for _, p := range []*program{v.worker, v.api} {
@@ -113,7 +113,7 @@ func (v *restoreRig) reopen() {
 	v.deliveries.Store, v.downloads.Store, v.orders.Store = v.store, v.store, v.store
 }
 
-// restored runs the command for after a restore.
+// restored runs the command that follows a restore.
 func (v *restoreRig) restored() string {
 	v.Helper()
 	must(v, buildStarter())
@@ -129,7 +129,7 @@ func (v *restoreRig) restored() string {
 	return string(out)
 }
 
-// pays sends TON with a comment to the wallet, and gives the hash of the order.
+// pays sends TON with a comment to the wallet, and returns the hash of the order.
 func (v *restoreRig) pays(comment string) string {
 	v.Helper()
 	hash, err := v.chain.Deposit(tonsim.Deposit{AmountNano: 1_000_000_000, Comment: comment})
@@ -180,9 +180,9 @@ func (v *restoreRig) bought() map[string]tonsim.Purchase {
 	return sold
 }
 
-// TestRestore sets the database back to an older moment, at which all four workloads were at work, while Temporal,
-// Telegram, qBittorrent and the chain stay as they are. Nobody gets a file twice, nothing is paid twice, tasks and
-// downloads go on from the record.
+// TestRestore restores the database of an older moment, at which all four workloads were active, while Temporal,
+// Telegram, qBittorrent and the chain keep their state. No file is delivered twice, nothing is paid twice, and tasks
+// and downloads continue from the record.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -215,13 +215,13 @@ func TestRestore(t *testing.T) {
 	v.ended(v.deliver(people[0], file), time.Minute)
 	v.crash()
 	v.reopen()
-	queued, torn := v.deliver(people[1], file), v.deliver(people[2], big) // nobody takes them yet
+	queued, torn := v.deliver(people[1], file), v.deliver(people[2], big) // no worker runs yet
 	v.crash()
 	v.admin(
 		`DROP DATABASE IF EXISTS backup_of_restore`, `CREATE DATABASE backup_of_restore TEMPLATE $DB STRATEGY file_copy`,
 	)
 
-	// What happens after the backup.
+	// After the backup.
 	v.reopen()
 	v.slow(512 << 10)
 	v.startWorker()
@@ -242,11 +242,11 @@ func TestRestore(t *testing.T) {
 	asked, _, err := v.deliveries.Request(t.Context(), people[3], file.ID, "asked-after", delivery.SourceAPI)
 	must(t, err)
 	v.wantState(v.ended(asked, time.Minute), lifecycle.DeliveryDelivered, "")
-	for _, job := range []delivery.Job{queued, asked} { // Temporal knows it, too
+	for _, job := range []delivery.Job{queued, asked} { // Temporal knows it too
 		must(t, v.client.GetWorkflow(t.Context(), job.WorkflowID(), "").Get(t.Context(), nil))
 	}
 
-	v.inState(torn, lifecycle.DeliveryStreaming) // a worker is at it when all ends
+	v.inState(torn, lifecycle.DeliveryStreaming) // a worker streams it at the crash
 	sold := v.bought()
 
 	v.crash()
@@ -260,7 +260,7 @@ func TestRestore(t *testing.T) {
 	v.startWorker()
 	v.startAPI()
 
-	// Deliveries: what Temporal knows to be delivered is.
+	// Deliveries: those that Temporal knows to be delivered are delivered.
 	v.wantState(v.ended(queued, time.Minute), lifecycle.DeliveryDelivered, "")
 	v.wantState(v.ended(torn, time.Minute), lifecycle.DeliveryFailed, string(fault.OutcomeUnknown))
 	again, created, err := v.deliveries.Request(t.Context(), people[3], file.ID, "asked-after", delivery.SourceAPI)
@@ -278,7 +278,7 @@ func TestRestore(t *testing.T) {
 		t.Errorf("what nobody knew the fate of was sent again: %+v", got)
 	}
 
-	// Tasks: they are as they were, and go on from there.
+	// Tasks: they have their old state, and continue from it.
 	v.ann.does("claim", tasks["open"], "").want(t, http.StatusOK)
 	v.ann.does("status", tasks["begun"], "DONE").want(t, http.StatusOK)
 	v.call("GET", "/v1/tasks/"+lost, v.ann.token, nil).want(t, http.StatusNotFound)
@@ -306,7 +306,7 @@ func TestRestore(t *testing.T) {
 		t.Errorf("%+v", job)
 	}
 
-	// Purchases: a person has to look at both that the lost payments may have been for; neither is paid again.
+	// Purchases: both that the lost payments may belong to need a review; neither is paid again.
 	v.call("POST", "/v1/payments/resume", adminToken, nil)
 	for _, hash := range []string{waiting, after} {
 		v.orderIs(hash, "needs review", func(o map[string]any) bool {
@@ -342,7 +342,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// TestTemporalLost loses all that Temporal knows: tasks and downloads go on from the record, and what may have been
+// TestTemporalLost loses the state of Temporal: tasks and downloads continue from the record, and what may have been
 // sent is not sent again.
 func TestTemporalLost(t *testing.T) {
 	t.Parallel()

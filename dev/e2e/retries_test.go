@@ -12,9 +12,9 @@ import (
 	"stagecoach/internal/store/notice"
 )
 
-// TestOrdersAreTriedAgain lets one order fail for a reason that passes, and another for one that does not. The first is
-// bought without a hand on it, whatever becomes of the worker while it waits; of the second the administrators are told
-// when its time is over.
+// TestOrdersAreTriedAgain fails one order for a passing reason, and another for a permanent one. The first is bought
+// without a manual step, whatever happens to the worker meanwhile. Administrators get an alert about the second when
+// its time is over.
 func TestOrdersAreTriedAgain(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -68,7 +68,7 @@ func TestOrdersAreTriedAgain(t *testing.T) {
 	l.balances()
 }
 
-// alerts says whether an alert is open.
+// alerts reports whether an alert is open.
 func (l *paymentRig) alerts(kind string) bool {
 	l.Helper()
 	open, err := l.store.OpenAlerts(l.Context())

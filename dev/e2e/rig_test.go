@@ -39,7 +39,7 @@ import (
 	"stagecoach/internal/ton"
 )
 
-// Secrets and names that must never be seen in a log, a history or an answer.
+// Secrets and names that must not appear in a log, a history or an answer.
 const (
 	botToken     = "7000000001:AAplantedBotTokenplantedBotToken012"
 	clientSecret = "planted-client-secret"
@@ -79,7 +79,7 @@ var (
 	})
 )
 
-// rig is one whole Stagecoach of a test's own.
+// rig is one complete Stagecoach of a test's own.
 type rig struct {
 	testing.TB
 	store      *store.Store
@@ -100,9 +100,9 @@ type rig struct {
 	answers *seen
 }
 
-// newRig starts everything; settings are variables of the environment beyond the usual ones. The API runs only when
-// it is asked for with startAPI. The Temporal server goes on to another test afterwards: who stops it, or wants it in
-// its usual namespace, takes newRigOn.
+// newRig starts everything; settings are environment variables beyond the usual ones. The API runs only after startAPI.
+// Another test uses the Temporal server afterwards: a test that stops it, or needs it in its usual namespace, takes
+// newRigOn.
 func newRig(t testing.TB, settings map[string]string) *rig {
 	t.Helper()
 	needsServers(t)
@@ -110,7 +110,7 @@ func newRig(t testing.TB, settings map[string]string) *rig {
 	return newRigIn(t, testdb.URL(t), server.Temporal, namespace, settings)
 }
 
-// needsServers skips a test where only quick ones are wanted.
+// needsServers skips a test where only fast ones are wanted.
 func needsServers(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
@@ -118,7 +118,7 @@ func needsServers(t testing.TB) {
 	}
 }
 
-// newRigOn is newRig on a migrated database, and with a Temporal server, of the test's own.
+// newRigOn is newRig with a given migrated database and a Temporal server of the test's own.
 func newRigOn(t testing.TB, database string, settings map[string]string) *rig {
 	t.Helper()
 	return newRigIn(t, database, startTemporal(t), client.DefaultNamespace, settings)
@@ -205,14 +205,14 @@ func newRigIn(
 	return s
 }
 
-// newGround gives a place for what a test starts; all of it is stopped when the test ends.
+// newGround returns a ground whose parts are stopped when the test ends.
 func newGround(t testing.TB) *stack.Ground {
 	ground := &stack.Ground{}
 	t.Cleanup(func() { _ = ground.Close() })
 	return ground
 }
 
-// startShop starts a chain with a wallet of the rig's own and a Fragment, and tells the rig's programs of them.
+// startShop starts a chain with a wallet of the rig's own and a Fragment, and configures the rig's programs for them.
 func (s *rig) startShop(chain tonsim.TonCenterOptions) {
 	s.Helper()
 	seed := make([]byte, ed25519.SeedSize)
@@ -225,7 +225,7 @@ func (s *rig) startShop(chain tonsim.TonCenterOptions) {
 	})
 }
 
-// shopWallet gives the wallet whose key the rig's programs hold.
+// shopWallet returns the wallet whose key the rig's programs hold.
 func (s *rig) shopWallet() *ton.Wallet {
 	s.Helper()
 	key, err := ton.ParseKey(s.env["STAGECOACH_TON_KEY"])
@@ -235,7 +235,7 @@ func (s *rig) shopWallet() *ton.Wallet {
 	return wallet
 }
 
-// startWorker runs a worker process, one more if one runs already.
+// startWorker runs a worker process, in addition to those that run already.
 func (s *rig) startWorker() *program {
 	s.Helper()
 	s.worker = s.start("worker")
@@ -284,7 +284,7 @@ func (s *rig) launch(command *exec.Cmd) *program {
 	return s.runs(stack.Launch(command))
 }
 
-// runs takes a process that has been started; it is killed when the test ends before it does.
+// runs registers a started process; it is killed at the end of the test if it still runs.
 func (s *rig) runs(process *stack.Child, err error) *program {
 	s.Helper()
 	must(s, err)
@@ -296,7 +296,7 @@ func (s *rig) runs(process *stack.Child, err error) *program {
 func (p *program) kill() { p.Kill() }
 func (p *program) stop() { p.Stop() }
 
-// ended says whether the process runs no more.
+// ended reports whether the process has ended.
 func (p *program) ended() bool {
 	select {
 	case <-p.Done():
@@ -313,12 +313,12 @@ func (s *rig) user(telegramID int64) account.User {
 		s.Context(), account.User{TelegramID: &telegramID, Name: "Planted Name", Status: account.UserActive}, "",
 	)
 	must(s, err)
-	// a chat exists once its user wrote; a bot that runs makes a user of who is none yet
+	// a chat exists after its user's first message; a running bot creates a user for it
 	s.telegram.SendMessage(telegramID, "hello")
 	return user
 }
 
-// file puts a file of random bytes into the storage and gives its entry and sha256.
+// file puts a file of random bytes into the storage and returns its entry and sha256.
 func (s *rig) file(name string, size int) (delivery.File, string) {
 	s.Helper()
 	content := make([]byte, size)
@@ -349,7 +349,7 @@ func nonce() string {
 	return strconv.FormatInt(nonces, 10)
 }
 
-// deliver asks for a delivery.
+// deliver requests a delivery.
 func (s *rig) deliver(user account.User, file delivery.File) delivery.Job {
 	s.Helper()
 	job, created, err := s.deliveries.Request(s.Context(), user, file.ID, nonce(), delivery.SourceAPI)
@@ -370,7 +370,7 @@ func (s *rig) ended(job delivery.Job, patience time.Duration) delivery.Job {
 	return job
 }
 
-// reload reads a job again; an outage on purpose is waited out.
+// reload reads a job again; it waits until an outage is over.
 func (s *rig) reload(job delivery.Job) delivery.Job {
 	s.Helper()
 	must(s, core.RetryWhileUnavailable(s.Context(), func() error {
@@ -391,7 +391,7 @@ func (s *rig) wantState(job delivery.Job, state lifecycle.DeliveryState, lastErr
 	}
 }
 
-// documents lists what a chat received from the bot.
+// documents lists the documents that a chat has received from the bot.
 func (s *rig) documents(chat int64) []telegramsim.Document {
 	var found []telegramsim.Document
 	for _, message := range s.telegram.Chat(chat).Messages {
@@ -402,7 +402,7 @@ func (s *rig) documents(chat int64) []telegramsim.Document {
 	return found
 }
 
-// wantDocument fails the test unless the chat holds exactly one document, with this content.
+// wantDocument fails the test unless the chat contains exactly one document, with this content.
 func (s *rig) wantDocument(chat int64, sum string) {
 	s.Helper()
 	got := s.documents(chat)

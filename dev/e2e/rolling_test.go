@@ -22,7 +22,7 @@ import (
 	"stagecoach/internal/store/download"
 )
 
-// rolling is a whole service that is restarted piece by piece while people use it.
+// rolling is a complete service that is restarted process by process while it is used.
 type rolling struct {
 	*library
 	stand    *standIn
@@ -31,7 +31,7 @@ type rolling struct {
 	urls          []string
 	workers, apis []*program
 
-	mu                        sync.Mutex // guards what was asked for
+	mu                        sync.Mutex // guards the requests
 	deliveries, tasks, hashes []string
 	downloads                 []download.Download
 	asked, again              atomic.Int64 // requests, and those that had to be repeated
@@ -101,7 +101,7 @@ func (r *rolling) restartAll() {
 	}
 }
 
-// end asks a process to stop and wants it to end well.
+// end asks a process to stop, which must succeed.
 func (r *rolling) end(p *program) {
 	r.Helper()
 	began := time.Now()
@@ -112,7 +112,7 @@ func (r *rolling) end(p *program) {
 	r.Logf("it ended within %s", time.Since(began).Round(100*time.Millisecond))
 }
 
-// use begins to ask for deliveries, tasks, downloads and purchases, until the function that it gives is called.
+// use requests deliveries, tasks, downloads and purchases until the returned function is called.
 func (r *rolling) use() (stop func()) {
 	r.Helper()
 	ann := r.member("Ann")
@@ -164,10 +164,10 @@ func (r *rolling) add(to *[]string, id any) {
 	*to = append(*to, fmt.Sprint(id))
 }
 
-// customer makes a user with a chat, and gives the token.
+// customer creates a user with a chat, and returns the token.
 func (r *rolling) customer() (token string) {
 	r.Helper()
-	r.telegram.SendMessage(r.chat, "hello") // a chat exists once its user wrote
+	r.telegram.SendMessage(r.chat, "hello") // a chat exists after its user's first message
 	made := r.call(
 		"POST", "/v1/users", adminToken, map[string]any{"name": "Planted Name", "telegram_id": fmt.Sprint(r.chat)},
 	).want(r, http.StatusCreated)
@@ -180,7 +180,7 @@ func (r *rolling) deliverNow(n int, token string, file delivery.File) {
 	r.add(&r.deliveries, got["id"])
 }
 
-// workOn makes a task, claims it and has it done.
+// workOn creates a task, claims it and completes it.
 func (r *rolling) workOn(n int, who member, space, key string) {
 	r.Helper()
 	made := r.insist(
@@ -210,7 +210,7 @@ func (r *rolling) buy(comment string) {
 	r.add(&r.hashes, hash)
 }
 
-// wantAllEnded waits until all that was asked for has come to its end, and wants nothing twice.
+// wantAllEnded waits until every requested entity has ended, and checks that nothing happened twice.
 func (r *rolling) wantAllEnded() {
 	r.Helper()
 	r.telegram.ClearFaults()
@@ -256,8 +256,8 @@ func (r *rolling) wantAllEnded() {
 }
 
 // TestRollingRestart restarts two workers and two APIs, one after the other, while deliveries, tasks, downloads and
-// purchases are asked for. Every request gets its answer from one API or the other, everything comes to its end, and
-// nothing twice.
+// purchases are requested. Every request gets its answer from one API or the other, everything ends, and nothing
+// happens twice.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -272,8 +272,8 @@ func TestRollingRestart(t *testing.T) {
 	r.wantAllEnded()
 }
 
-// insist asks one API and then the other as a client with an idempotency key may: again after no answer, and after one
-// that says so.
+// insist calls one API and then the other, as a client with an idempotency key may: again without an answer, and after
+// an answer that allows a retry.
 func (r *rolling) insist(first int, token, path, key string, body any) map[string]any {
 	r.Helper()
 	r.asked.Add(1)
@@ -297,7 +297,7 @@ func (r *rolling) insist(first int, token, path, key string, body any) map[strin
 	return nil
 }
 
-// wantDone says that a task was claimed once and done once, in the record and in Temporal.
+// wantDone checks that a task was claimed once and completed once, in the record and in Temporal.
 func (r *rolling) wantDone(id string) {
 	r.Helper()
 	var types []string

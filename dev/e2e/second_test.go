@@ -14,8 +14,9 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// TestSecondSource sells Stars for large deposits with a second source that agrees, lies, is down, and is back; small
-// ones are sold meanwhile. An administrator decides over HTTP about what the two sources disagree on.
+// TestSecondSource sells Stars for large deposits with a second source that agrees, reports false values, is down, and
+// is back; small ones are sold meanwhile. An administrator decides over HTTP about deposits on which the two sources
+// disagree.
 func TestSecondSource(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -38,7 +39,7 @@ func TestSecondSource(t *testing.T) {
 		return l.call("GET", "/v1/transactions/"+hash, adminToken, nil).body
 	}
 
-	resolve := func(hash, outcome string) { // the workflow hears of the review a moment after the record has it
+	resolve := func(hash, outcome string) { // the workflow gets the review a moment after the record
 		l.eventually(patience, "it is resolved as "+outcome, func() bool {
 			return l.call(
 				"POST", "/v1/transactions/"+hash+"/resolve", adminToken, map[string]any{"outcome": outcome},
@@ -87,7 +88,7 @@ func TestSecondSource(t *testing.T) {
 	resolve(right, "processing")
 	l.becomes(right, lifecycle.TransactionProcessed)
 	resolve(wrong, "failed")
-	held(wrong, "failed") // refunds are on: nothing is given back for it either
+	held(wrong, "failed") // refunds are on: it is not refunded either
 	resolve(wrong, "failed")
 	l.eventually(
 		patience, "the money goes back", func() bool { _, states := l.payments(wrong); return states == "refund paid" },

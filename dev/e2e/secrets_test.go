@@ -15,8 +15,8 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// TestNothingSecretIsTold makes a full run with successes and failures, then searches all logs, histories and answers
-// of the API for what must not be there.
+// TestNothingSecretIsTold runs the service with successes and failures. It then searches all logs, histories and
+// answers of the API for secrets.
 func TestNothingSecretIsTold(t *testing.T) {
 	t.Parallel()
 	const chat = 777000123
@@ -68,7 +68,7 @@ func TestNothingSecretIsTold(t *testing.T) {
 		s.call("GET", path, stranger, nil).want(t, 404)
 	}
 
-	// Bot API and storage that cannot be reached, and doors that refuse.
+	// Bot API and storage that cannot be reached, and requests that the API refuses.
 	s.telegram.AddFault(sim.Fault{Match: "sendMessage", Kind: "cut", Times: 2})
 	s.telegram.SendMessage(chat, "/files")
 	s.telegram.SendMessage(chat, "/status")
@@ -87,7 +87,7 @@ func TestNothingSecretIsTold(t *testing.T) {
 	search(t, "the answers", s.answers.text.String(), append(technical, "127.0.0.1", "disk:", ".go:", "pgx", "SQLSTATE"))
 }
 
-// search fails the test when text holds one of these, in any letter case.
+// search fails the test when text contains one of the secrets, in any letter case.
 func search(t *testing.T, where, text string, secrets []string) {
 	t.Helper()
 	if len(text) < 1000 {
@@ -101,7 +101,7 @@ func search(t *testing.T, where, text string, secrets []string) {
 	}
 }
 
-// TestNoDownloadIsTold does the same with downloads: their links, names, places and hashes, and qBittorrent's password.
+// TestNoDownloadIsTold is the same for downloads: their links, names, places and hashes, and qBittorrent's password.
 func TestNoDownloadIsTold(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -155,7 +155,7 @@ func TestNoDownloadIsTold(t *testing.T) {
 
 	broken := "error"
 	for i, match := range []string{"/auth/login", "/app/defaultSavePath", "/torrents/add", "/torrents/info", "/torrents/delete", "/torrents/setCategory", "Tags"} {
-		// each more would double the pause
+		// each further one doubles the pause
 		stand.AddFault(sim.Fault{Match: match, Kind: []string{"500", "cut", "timeout"}[i%3], Times: 1})
 	}
 
@@ -197,7 +197,7 @@ func TestNoDownloadIsTold(t *testing.T) {
 		becomes(path, c.ends)
 	}
 
-	// Sources that give nothing, or something else; a torrent that is another's.
+	// Sources that do not answer, or answer something else; a torrent of another installation.
 	l.seed.AddFault(sim.Fault{Match: "/planted-away", Kind: "503", Times: 1})
 	l.seed.AddFault(sim.Fault{Match: "/planted-cut", Kind: "cut", Times: 1})
 	theirs := made()
@@ -210,7 +210,7 @@ func TestNoDownloadIsTold(t *testing.T) {
 		theirs.Magnet(),
 	} {
 		path := ask(link)
-		if strings.Contains(link, ".invalid") { // is looked for a while
+		if strings.Contains(link, ".invalid") { // the name lookup takes a while
 			l.eventually(
 				time.Minute, "it waits for its source",
 				func() bool { return l.call("GET", path, token, nil).want(t, 200)["last_error"] != nil },
@@ -225,7 +225,7 @@ func TestNoDownloadIsTold(t *testing.T) {
 		"POST", "/v1/downloads", token,
 		map[string]any{"book_id": "1", "media_type": "text", "source_url": "ftp://planted-host/planted-key"},
 	).want(t, 422)
-	// A qBittorrent that is away, and one that does not let the worker in.
+	// A qBittorrent that is unavailable, and one that refuses the worker's login.
 	away, locked := made(), made()
 	path := ask(away.URL + "?apikey=planted-key")
 	becomes(path, "downloading")
@@ -261,7 +261,7 @@ func TestNoDownloadIsTold(t *testing.T) {
 	)
 }
 
-// histories gives every history of every workflow of a type as text.
+// histories returns the histories of all workflows of a type as text.
 func (s *rig) histories(workflowType string) string {
 	s.Helper()
 	var all strings.Builder

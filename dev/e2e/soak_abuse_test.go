@@ -17,12 +17,12 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// phase is how long the abuser of TestSoakAbuse works, and then rests.
+// phase is the length of each phase of TestSoakAbuse, with the abuser and without.
 const phase = time.Minute
 
-// TestSoakAbuse lets an ordinary user do their worst beside the four workloads for as long as STAGECOACH_SOAK says,
-// every other minute. In the end the record, Temporal and the outside world agree, and it prints how long the others'
-// work took with the abuser and without.
+// TestSoakAbuse runs the four workloads for as long as STAGECOACH_SOAK says, every other minute beside an ordinary user
+// who does everything that may harm. At the end the record, Temporal and the outside systems agree. It prints how long
+// the others' work took with the abuser and without.
 func TestSoakAbuse(t *testing.T) {
 	length, err := time.ParseDuration(os.Getenv("STAGECOACH_SOAK"))
 	if err != nil {
@@ -31,7 +31,7 @@ func TestSoakAbuse(t *testing.T) {
 
 	s := newSoak(t)
 	s.env["STAGECOACH_BOT"] = "true"
-	raised := s.limits(nil) // the limits are what holds the abuser
+	raised := s.limits(nil) // the limits stop the abuser
 
 	took := map[bool]map[string][]time.Duration{false: {}, true: {}}
 	answers := map[string]int{}
@@ -46,7 +46,7 @@ func TestSoakAbuse(t *testing.T) {
 		stop()
 	}
 
-	s.limits(raised) // to compare all is more than one user may ask for
+	s.limits(raised) // the comparison needs more requests than one user may make
 	s.calm()
 	s.compare()
 
@@ -59,7 +59,7 @@ func TestSoakAbuse(t *testing.T) {
 	s.Logf("the abuser got %v", answers)
 }
 
-// limits restarts the API with other limits of a user, nil for those that people have, and gives what they were.
+// limits restarts the API with other limits of a user, nil for the usual ones, and returns the previous ones.
 func (s *soak) limits(wanted map[string]string) (before map[string]string) {
 	s.Helper()
 	before = map[string]string{}
@@ -76,7 +76,7 @@ func (s *soak) limits(wanted map[string]string) (before map[string]string) {
 	return before
 }
 
-// workOnce does one piece of work of each kind and notes how long each took.
+// workOnce does one piece of work of each kind and records how long each took.
 func (s *soak) workOnce(took map[string][]time.Duration) {
 	s.Helper()
 	timed := func(kind string, work func()) {
@@ -113,14 +113,14 @@ func p95(all []time.Duration) time.Duration {
 	return all[len(all)*95/100]
 }
 
-// abuser is one ordinary user who asks for all that may hurt.
+// abuser is an ordinary user who requests everything that may harm.
 type abuser struct {
 	*soak
 	member
 	site string // of the bomb
 
 	mu      sync.Mutex
-	answers map[string]int // by what was asked for and the status
+	answers map[string]int // by request and status
 }
 
 func newAbuser(s *soak, answers map[string]int) *abuser {
@@ -138,7 +138,7 @@ func newAbuser(s *soak, answers map[string]int) *abuser {
 	return &abuser{soak: s, member: s.library.member("Mallory"), site: server.URL, answers: answers}
 }
 
-// begin starts the abuse and gives what ends it.
+// begin starts the abuse and returns the function that ends it.
 func (a *abuser) begin() (stop func()) {
 	a.soak.Helper()
 	over := make(chan struct{})
@@ -167,7 +167,7 @@ func (a *abuser) begin() (stop func()) {
 	return func() { close(over); all.Wait() }
 }
 
-// asks sends one request, and waits a little: this machine has to serve the others, too.
+// asks sends one request and waits a little: the machine has to serve the others too.
 func (a *abuser) asks(method, path string, body any, headers ...string) answer {
 	got := a.soak.call(method, path, a.token, body, headers...)
 	a.note(method+" "+strings.Split(path, "?")[0], got.status)
@@ -206,7 +206,7 @@ func (a *abuser) stream(over <-chan struct{}) {
 	time.Sleep(100 * time.Millisecond)
 }
 
-// bomb asks for a torrent that is small and means much.
+// bomb requests a small .torrent file with a large content.
 func (a *abuser) bomb() {
 	book, _ := a.asks("POST", "/v1/books", map[string]any{"title": "Bomb"}).body["id"].(string)
 	if book != "" {
@@ -217,7 +217,7 @@ func (a *abuser) bomb() {
 	}
 }
 
-// loop asks for deadlines that pass at once, and makes tasks of which each has the shortest that is allowed.
+// loop requests many deadlines at one moment, and creates tasks with the shortest deadlines.
 func (a *abuser) loop() {
 	a.asks(
 		"POST", "/v1/workspaces",
@@ -231,7 +231,7 @@ func (a *abuser) loop() {
 	}
 }
 
-// floodTheBot writes as a stranger.
+// floodTheBot writes as a user without an account.
 func (a *abuser) floodTheBot(n int) {
 	a.telegram.SendMessage(int64(900_000+n), "/start")
 	time.Sleep(50 * time.Millisecond)

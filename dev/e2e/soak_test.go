@@ -23,7 +23,7 @@ import (
 	"stagecoach/internal/store/download"
 )
 
-// soak is a service on a PostgreSQL of its own, and all that was asked of it.
+// soak is a service on a PostgreSQL of its own, and all its requests.
 type soak struct {
 	*restoreRig
 	postgres *servers.Postgres
@@ -40,8 +40,8 @@ type soak struct {
 	differences      int
 }
 
-// TestSoak asks for deliveries, tasks, downloads and purchases for as long as STAGECOACH_SOAK says, while services and
-// servers are killed and outside systems fail. In the end the record, Temporal and the outside world agree about each
+// TestSoak requests deliveries, tasks, downloads and purchases for as long as STAGECOACH_SOAK says, while services and
+// servers are killed and outside systems fail. At the end the record, Temporal and the outside systems agree about each
 // of them.
 func TestSoak(t *testing.T) {
 	length, err := time.ParseDuration(os.Getenv("STAGECOACH_SOAK"))
@@ -86,7 +86,7 @@ func (s *soak) deliver() {
 	s.deliveries = append(s.deliveries, s.restoreRig.deliver(user, s.file))
 }
 
-// task is made, claimed and done; who gets no answer asks again with the same key.
+// task is created, claimed and completed; a request without an answer is repeated with the same key.
 func (s *soak) task() {
 	s.Helper()
 	id := s.ann.batch(s.space, map[string]any{"ref": "x", "title": "Soak it"})["x"]
@@ -111,7 +111,7 @@ func (s *soak) order() {
 	s.orders = append(s.orders, s.pays(fmt.Sprintf("soaker%d 50", len(s.orders))))
 }
 
-// restart ends something, gently or not, and starts it again; what was asked before goes on meanwhile.
+// restart ends a process or server, by a stop or a kill, and starts it again; earlier requests continue meanwhile.
 func (s *soak) restart() {
 	s.Helper()
 	what := []string{
@@ -151,7 +151,7 @@ func (s *soak) restart() {
 	s.awaitReady(s.apiURL)
 }
 
-// fail lets an outside system fail a few times.
+// fail makes an outside system fail a few times.
 func (s *soak) fail() {
 	s.Helper()
 	choices := []struct {
@@ -171,7 +171,7 @@ func (s *soak) fail() {
 	choice.do()
 }
 
-// calm lets all that was asked come to its end.
+// calm waits until everything requested has ended.
 func (s *soak) calm() {
 	s.Helper()
 	for _, standIn := range []interface{ ClearFaults() }{s.telegram, s.yandex, s.fragment, s.chain} {

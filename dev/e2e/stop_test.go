@@ -14,9 +14,9 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// TestStopHandsOver tells a worker to stop that streams a file too long to end in time, and another one that ends in
-// time, while tasks are claimed. The first is handed over at once and costs no try, the second is finished, no claim is
-// lost, and the process ends well.
+// TestStopHandsOver stops a worker that streams two files, one too long to end in time and one that ends in time, while
+// tasks are claimed. The first is handed over at once and costs no attempt, the second is finished, no claim is lost,
+// and the process exits with 0.
 func TestStopHandsOver(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -64,7 +64,7 @@ func TestStopHandsOver(t *testing.T) {
 	}
 
 	s.wantState(s.ended(second, 30*time.Second), lifecycle.DeliveryDelivered, "")
-	first = s.ended(first, 50*time.Second) // no heartbeat is missed that early: it was handed over
+	first = s.ended(first, 50*time.Second) // before any heartbeat time-out: it was handed over
 	s.wantState(first, lifecycle.DeliveryDelivered, "")
 	if first.Attempt != 0 {
 		t.Errorf("attempt %d: a worker's stop costs no try", first.Attempt)
@@ -86,8 +86,7 @@ func TestStopHandsOver(t *testing.T) {
 	}
 }
 
-// TestSecondSignal ends a worker at once that would wait for a stream. What it had is lost as by a crash, and taken up
-// again.
+// TestSecondSignal ends at once a worker that would wait for a stream. Its work is lost as in a crash, and taken over.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -116,7 +115,7 @@ func TestSecondSignal(t *testing.T) {
 	}
 }
 
-// TestStopAfterTheLastByte stops a worker that waits for Telegram's answer: nobody sends again.
+// TestStopAfterTheLastByte stops a worker that waits for Telegram's answer: the file is not sent again.
 func TestStopAfterTheLastByte(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, map[string]string{"STAGECOACH_WORKER_STOP_TIMEOUT": "3s"})

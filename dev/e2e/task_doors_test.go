@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// member is somebody who works on tasks, through the API only.
+// member is a user who works on tasks, through the API only.
 type member struct {
 	*rig
 	id, token string
 }
 
-// member makes a user of the API.
+// member creates a user of the API.
 func (s *rig) member(name string) member {
 	s.Helper()
 	made := s.call("POST", "/v1/users", adminToken, map[string]any{"name": name}).want(s, 201)
 	return member{s, made["id"].(string), made["token"].(string)}
 }
 
-// workspace makes a workspace with these settings and lets others in.
+// workspace creates a workspace with these settings and adds the others.
 func (m member) workspace(settings map[string]any, others ...member) string {
 	m.Helper()
 	settings["name"] = "Shop"
@@ -31,7 +31,7 @@ func (m member) workspace(settings map[string]any, others ...member) string {
 	return id
 }
 
-// batch makes a graph and gives the ids by their refs.
+// batch creates a graph and returns the ids by their refs.
 func (m member) batch(workspace string, tasks ...map[string]any) map[string]string {
 	m.Helper()
 	made := m.call(
@@ -45,7 +45,7 @@ func (m member) batch(workspace string, tasks ...map[string]any) map[string]stri
 	return ids
 }
 
-// does asks for an action; to is for the action status.
+// does requests an action; to is for the action status.
 func (m member) does(action, task, to string, headers ...string) answer {
 	m.Helper()
 	body := map[string]any{"comment": "because"}
@@ -65,7 +65,7 @@ func (a answer) refused(t testing.TB, status int, code string) map[string]any {
 	return details
 }
 
-// ready lists what can be claimed in a workspace, the oldest first.
+// ready lists the tasks of a workspace that can be claimed, the oldest first.
 func (m member) ready(workspace string) []string {
 	m.Helper()
 	var ids []string
@@ -81,7 +81,7 @@ func (m member) task(id string) map[string]any {
 	return m.call("GET", "/v1/tasks/"+id, m.token, nil).want(m, 200)
 }
 
-// TestTasksThroughHTTP lets two agents work through a graph.
+// TestTasksThroughHTTP runs two agents on a graph.
 func TestTasksThroughHTTP(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, map[string]string{"STAGECOACH_BOT": "false"})
@@ -118,7 +118,7 @@ func TestTasksThroughHTTP(t *testing.T) {
 		t.Errorf("the holder is %v", details)
 	}
 
-	bob.does("claim", wall, "").want(t, 200) // what one has already
+	bob.does("claim", wall, "").want(t, 200) // the agent has it already
 	bob.does("escalate", wall, "").refused(t, 409, "CANNOT_ESCALATE_OWN")
 	ann.does("status", wall, "DONE").refused(t, 403, "INSUFFICIENT_ACCESS")
 	ann.does("takeover", wall, "").refused(t, 409, "INVALID_TRANSITION")
@@ -168,7 +168,7 @@ func TestTasksThroughHTTP(t *testing.T) {
 	}
 }
 
-// TestATaskIsRescued lets a deadline pass, and another agent go on.
+// TestATaskIsRescued lets a deadline pass, and another agent continue.
 func TestATaskIsRescued(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, map[string]string{"STAGECOACH_BOT": "false"})

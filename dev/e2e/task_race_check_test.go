@@ -14,21 +14,21 @@ import (
 	"pgregory.net/rapid"
 )
 
-// raceCall is one request about a task that was free at first: a claim by an agent or, without one, a look at who has
-// it.
+// raceCall is one request about a task that was free at first: a claim by an agent or, without one, a query of its
+// holder.
 type raceCall struct{ agent string }
 
-// raceTold is what the answer says: who has the task then, "" for nobody.
+// raceTold is the content of the answer: the holder at that moment, "" for none.
 type raceTold struct {
 	holder  string
-	unknown bool // no answer, or one that does not tell the outcome
+	unknown bool // no answer, or one without the outcome
 }
 
-// neverReturns is when a call without an answer returns: it may take effect at any time after it was made, also later
-// than everything that is known.
+// neverReturns is the return time of a call without an answer: it may take effect at any time after the call, also
+// later than everything that is known.
 const neverReturns = math.MaxInt64
 
-// claiming is the whole truth about claims: the first one gets the task, and whoever asks later is told so.
+// claiming is the specification of claims: the first one gets the task, and all later ones are refused with its holder.
 var claiming = porcupine.Model{
 	Init: func() any { return "" },
 	Step: func(holder, call, told any) (bool, any) {
@@ -38,11 +38,11 @@ var claiming = porcupine.Model{
 	},
 }
 
-// verdict is what a task's history shows.
+// verdict is the result of the check of a task's history.
 type verdict struct {
-	winners []string // the agents who were told that the task is theirs
+	winners []string // the agents whose claims succeeded
 	// order says whether there is an order of the calls, each between its call and its return, that explains every
-	// answer. Unknown: a wrong history, of many who each seem to have had the task, can take for ever to search.
+	// answer. Unknown: the search in a wrong history, in which many seem to have had the task, can take for ever.
 	order porcupine.CheckResult
 }
 
@@ -58,11 +58,11 @@ func judge(history []porcupine.Operation) verdict {
 	return v
 }
 
-// binding leaves out what cannot make a history wrong: the search would try every subset of it. A task once taken stays
-// taken. So of the calls that change nothing and are told of the same holder, the one that returned first says the
-// most; of those that are told of nobody, the one that was made last; of an agent's claims without an answer, which may
-// count at any time after they were made, the first. Such a claim by somebody whom no answer names has had no effect
-// that anybody saw, and can stand behind everything else.
+// binding omits operations that cannot make a history wrong, because the search would try every subset of them. A task
+// stays taken. Of the calls that change nothing and report the same holder, the one that returned first is the
+// strongest. Of those that report no holder, it is the one that was made last. Of an agent's claims without an answer,
+// which may take effect at any time after they were made, it is the first. Such a claim by an agent whom no answer
+// names had no visible effect and can be ordered after everything else.
 func binding(history []porcupine.Operation) (binds []porcupine.Operation) {
 	type kind struct {
 		told  raceTold
@@ -76,7 +76,7 @@ func binding(history []porcupine.Operation) (binds []porcupine.Operation) {
 
 	for _, op := range history {
 		call, told := op.Input.(raceCall), op.Output.(raceTold)
-		like, bound := kind{told: told}, int64(0) // the smaller, the tighter
+		like, bound := kind{told: told}, int64(0) // the smaller, the stricter
 		switch {
 		case told.unknown && !named[call.agent]:
 			continue
@@ -86,7 +86,7 @@ func binding(history []porcupine.Operation) (binds []porcupine.Operation) {
 			bound = -op.Call
 		case told.holder != "" && told.holder != call.agent:
 			bound = op.Return
-		default: // it is won, or nonsense
+		default: // it is won, or invalid
 			binds = append(binds, op)
 			continue
 		}
@@ -119,7 +119,7 @@ func describe(history []porcupine.Operation) string {
 	return text.String()
 }
 
-// TestRaceJudge shows what the judge of the race lets pass, and what it does not.
+// TestRaceJudge shows which histories the check accepts and which it refuses.
 func TestRaceJudge(t *testing.T) {
 	t.Parallel()
 	op := func(from, to int64, agent, holder string) porcupine.Operation {
@@ -130,7 +130,7 @@ func TestRaceJudge(t *testing.T) {
 		return porcupine.Operation{Input: raceCall{agent}, Call: from, Output: raceTold{unknown: true}, Return: neverReturns}
 	}
 
-	// one look tells of somebody else
+	// one query reports another holder
 	crowd := []porcupine.Operation{op(50, 60, "a", "a"), op(55, 65, "", "b"), unknown(1, "b")}
 	for i := range int64(30) {
 		crowd = append(crowd, unknown(2+i, fmt.Sprint(i)))
@@ -167,7 +167,7 @@ func TestRaceJudge(t *testing.T) {
 	}
 }
 
-// TestRaceBinding compares the judge's search with one of the whole history.
+// TestRaceBinding compares the search with one in the complete history.
 func TestRaceBinding(t *testing.T) {
 	t.Parallel()
 	who := rapid.SampledFrom([]string{"", "a", "b", "c"})

@@ -22,8 +22,8 @@ import (
 	"stagecoach/workflows/record"
 )
 
-// naiveWorker is a variable of the environment that makes this test's own program a worker, so that it can be killed
-// like the real one.
+// naiveWorker is an environment variable that makes the test program a worker, so that it can be killed like the real
+// one.
 const naiveWorker = "STAGECOACH_TEST_NAIVE_WORKER"
 
 // runNaiveWorker is a worker with the real activities of tasks, and a wrong workflow under the name of the right one.
@@ -57,8 +57,8 @@ func runNaiveWorker() int {
 	return 0
 }
 
-// naiveTask is what a task's workflow must not be: it looks whether the task is free, asks and writes the record, which
-// lets other claims in meanwhile, and does not look again.
+// naiveTask is a wrong workflow of a task: it checks whether the task is free, reads and writes the record, during
+// which other claims run, and does not check again.
 func naiveTask(ctx workflow.Context, taskID int64) error {
 	var tasks *task.Activities
 	var state taskstore.Snapshot

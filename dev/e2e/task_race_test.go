@@ -21,16 +21,16 @@ import (
 
 const (
 	raceAgents = 20 // on each task
-	raceLanes  = 4  // tasks that are fought for at a time
+	raceLanes  = 4  // tasks that are claimed at a time
 	raceTime   = 30 * time.Second
-	raceTasks  = 20               // at least, for a race that proves something
-	raceStall  = 30 * time.Second // the longest that one kill may hold up everything
+	raceTasks  = 20               // at least, for a significant result
+	raceStall  = 30 * time.Second // the longest that one kill may delay everything
 )
 
-// TestTaskRace lets 20 agents claim each of many tasks at once through HTTP, while workers and APIs are killed: two of
-// each run, so that there is always somebody to go on. Each task has exactly one winner, all others are told who it is,
-// and there is an order of the calls that explains every answer. STAGECOACH_RACE_TASKS sets the number of tasks; else
-// it is as many as fit into the time.
+// TestTaskRace makes 20 agents claim each of many tasks at once through HTTP, while workers and APIs are killed; two of
+// each run, so that one is always available. Each task has exactly one winner, all others get its name, and there is an
+// order of the calls that explains every answer. STAGECOACH_RACE_TASKS sets the number of tasks; without it there are
+// as many as fit into the time.
 func TestTaskRace(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -61,7 +61,7 @@ func TestTaskRace(t *testing.T) {
 		r.taken.Load(), r.asked.Load(), r.unanswered.Load(), time.Since(r.started).Round(time.Second), r.windows)
 }
 
-// TestTaskRaceCatchesNaiveHandler runs the same race with workers whose handler has no mutex and does not look again.
+// TestTaskRaceCatchesNaiveHandler runs the same race with workers whose handler has no mutex and does not check again.
 func TestTaskRaceCatchesNaiveHandler(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -82,7 +82,7 @@ func TestTaskRaceCatchesNaiveHandler(t *testing.T) {
 		time.Since(r.started).Round(time.Second))
 }
 
-// taskRace is a race for tasks, and what is known of it.
+// taskRace is a race for tasks, and its results.
 type taskRace struct {
 	*rig
 	worker  string // path of the worker's program
@@ -92,12 +92,12 @@ type taskRace struct {
 	servers []*server
 
 	begun, taken, asked, unanswered atomic.Int64
-	faults                          atomic.Int64 // that are over
+	faults                          atomic.Int64 // that have ended
 	impossible                      atomic.Int64 // tasks with a history that no order of the calls explains
-	windows                         []string     // how many tasks were won while each fault lasted
+	windows                         []string     // how many tasks were won during each fault
 
-	mu         sync.Mutex // guards what follows
-	wins       []int64    // when each winner asked
+	mu         sync.Mutex // guards the fields below
+	wins       []int64    // when each winner sent its claim
 	complaints []string
 }
 
@@ -108,7 +108,8 @@ func newTaskRace(t *testing.T, worker string) *taskRace {
 	return &taskRace{rig: s, worker: worker, started: time.Now()}
 }
 
-// run starts the services and has the race; enough is asked before each task how many there would be with it.
+// run starts the services and runs the race. It calls enough before each task with the number of tasks including that
+// one.
 func (r *taskRace) run(enough func(begun int64) bool) {
 	r.Helper()
 	r.startServices()
@@ -170,8 +171,8 @@ func (r *taskRace) launch(one *server) {
 	one.program = r.start(one.name)
 }
 
-// disturb kills one server after the other, as a crash would. Each stays away until somebody has asked for a task and
-// won it without that server.
+// disturb kills one server after the other. Each starts again only after an agent has claimed and won a task without
+// that server.
 func (r *taskRace) disturb(over <-chan struct{}) {
 	for i := 0; ; i++ {
 		select {
@@ -217,7 +218,7 @@ func (r *taskRace) complain(format string, args ...any) {
 	r.complaints = append(r.complaints, fmt.Sprintf(format, args...))
 }
 
-// winsSince counts the winners so far who had not asked before.
+// winsSince counts the winners so far whose claims are not older.
 func (r *taskRace) winsSince(moment int64) (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -229,7 +230,7 @@ func (r *taskRace) winsSince(moment int64) (n int) {
 	return n
 }
 
-// contest is the fight for one task.
+// contest is the race for one task.
 type contest struct {
 	*taskRace
 	id string
@@ -238,7 +239,7 @@ type contest struct {
 	history []porcupine.Operation
 }
 
-// fight makes a task, lets all agents claim it at once while its creator keeps looking, and judges what they are told.
+// fight creates a task, lets all agents claim it at once while its creator queries it, and checks the answers.
 func (r *taskRace) fight(owner member, space string, n int64) {
 	key := fmt.Sprintf("task-%d", n)
 	made := r.insist(0, func(base string) (answer, error) {
@@ -265,8 +266,8 @@ func (r *taskRace) fight(owner member, space string, n int64) {
 	r.taken.Add(1)
 }
 
-// claim lets an agent claim the task until the outcome is known. Half of the agents ask again with the same key, half
-// make a new request of it. They begin at either API.
+// claim lets an agent claim the task until the outcome is known. Half of the agents repeat the request with the same
+// key, half make a new one. They begin at either API.
 func (c *contest) claim(i int, agent member) answer {
 	key := ""
 	if i/2%2 == 0 {
@@ -299,7 +300,7 @@ func (c *contest) claim(i int, agent member) answer {
 	})
 }
 
-// watch looks who has the task, through either API, until the fight is over and once more.
+// watch queries the holder of the task, through either API, until the race is over and once more.
 func (c *contest) watch(owner member, over <-chan struct{}) {
 	for i, last := 0, false; !last; i++ {
 		select {
@@ -323,7 +324,7 @@ func (c *contest) note(call raceCall, asked, learned int64, told raceTold) {
 	c.history = append(c.history, porcupine.Operation{Input: call, Call: asked, Output: told, Return: learned})
 }
 
-// judge complains of whatever is wrong with the fight. results are the last answers to the agents.
+// judge reports every error of the race. results are the last answers to the agents.
 func (c *contest) judge(results []answer) {
 	v := judge(c.history)
 	if v.order == porcupine.Illegal {
@@ -355,7 +356,7 @@ func (c *contest) judge(results []answer) {
 	c.recorded(winner)
 }
 
-// recorded checks that the record knows the same winner, and of one claim only.
+// recorded checks that the record has the same winner, and one claim only.
 func (c *contest) recorded(winner string) {
 	read := func(path string) map[string]any {
 		return c.insist(
@@ -381,7 +382,7 @@ func (c *contest) recorded(winner string) {
 
 var raceClient = http.Client{Timeout: 40 * time.Second}
 
-// insist asks of one API and then the other, until there is an answer that tells the outcome.
+// insist calls one API and then the other, until an answer contains the outcome.
 func (r *taskRace) insist(first int, ask func(base string) (answer, error)) (got answer) {
 	var err error
 	for try := range 200 {
@@ -399,7 +400,7 @@ func (r *taskRace) insist(first int, ask func(base string) (answer, error)) (got
 	return got
 }
 
-// ask asks once. Without a body it reads.
+// ask makes one call. Without a body it reads.
 func (r *taskRace) ask(m member, base, path, key string, body any) (got answer, err error) {
 	r.asked.Add(1)
 	method, text := http.MethodGet, []byte(nil)

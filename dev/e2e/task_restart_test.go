@@ -14,9 +14,8 @@ import (
 )
 
 // TestDeadlinesAcrossARestart kills the Temporal server and one of two workers while the deadlines of a hundred tasks
-// fall due: some are just being handled, some fall due while there is no server, some while it starts again. Each task
-// expires once, and none early. The other worker and the API work again by themselves; a claim made meanwhile gets its
-// answer.
+// pass: during their handling, without a server, and during its start. Each task expires once, and none early. The
+// other worker and the API recover by themselves; a claim made meanwhile gets its answer.
 func TestDeadlinesAcrossARestart(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -28,8 +27,8 @@ func TestDeadlinesAcrossARestart(t *testing.T) {
 	calm := ann.workspace(map[string]any{"status_deadlines": map[string]any{"NEW": 60}})
 	free := ann.batch(calm, map[string]any{"ref": "free", "title": "Wait for an agent"})["free"]
 
-	// In groups: half a second and more lies between the deadlines of one and of the next. A machine that is too slow to
-	// make them all before the first falls due gets more time.
+	// The tasks are in groups, with half a second and more between the deadlines of one group and of the next. A
+	// machine that is too slow to create all of them before the first deadline gets more time.
 	var due, latest []deadline
 	var spaces []string // of the latest groups
 	for base := 2 * time.Second; len(latest) == 0 || time.Now().After(latest[0].at); base *= 2 {
@@ -55,12 +54,12 @@ func TestDeadlinesAcrossARestart(t *testing.T) {
 		return stuck(task.Filter{WorkspaceID: first}) > 0 || time.Now().After(latest[ofGroup].at)
 	})
 	s.temporal.Kill()
-	doomed.kill() // with what it has written and cannot tell the server any more
+	doomed.kill() // with results that it cannot report to the server any more
 	killed, before := time.Now(), stuck(task.Filter{})
 	claimed := make(chan answer, 1)
 	go func() {
 		got := answer{status: http.StatusServiceUnavailable}
-		for got.status == http.StatusServiceUnavailable { // an answer is given up after a while; whoever wants it asks again
+		for got.status == http.StatusServiceUnavailable { // an answer ends after a while; the client repeats the call
 			got = ann.does("claim", free, "", "Idempotency-Key", "meanwhile")
 		}
 		claimed <- got
@@ -70,7 +69,7 @@ func TestDeadlinesAcrossARestart(t *testing.T) {
 		20*time.Second, "the API says that it is not ready",
 		func() bool { return s.ready() == http.StatusServiceUnavailable },
 	)
-	ann.task(free) // the record is there all the same
+	ann.task(free) // the record exists in any case
 	time.Sleep(time.Until(latest[len(latest)-1].at.Add(-200 * time.Millisecond)))
 	must(t, s.temporal.Restart(t.Context()))
 	back := time.Now()
@@ -108,7 +107,7 @@ func TestDeadlinesAcrossARestart(t *testing.T) {
 	ann.does("takeover", due[0].task, "").want(t, http.StatusOK)
 }
 
-// ready gives what the API answers to those who ask whether it is ready.
+// ready returns the status of the API's readiness check.
 func (s *rig) ready() int {
 	answer, err := http.Get(s.apiURL + "/ready")
 	if err != nil {
@@ -118,13 +117,13 @@ func (s *rig) ready() int {
 	return answer.StatusCode
 }
 
-// deadline is when a task's status is to end.
+// deadline is when a task's state is to end.
 type deadline struct {
 	task string
 	at   time.Time
 }
 
-// dueTogether makes tasks whose deadlines are the same.
+// dueTogether creates tasks with the same deadline.
 func (m member) dueTogether(space string, howMany int) (due []deadline) {
 	m.Helper()
 	var wanted []map[string]any
@@ -145,8 +144,8 @@ func (m member) dueTogether(space string, howMany int) (due []deadline) {
 	return due
 }
 
-// expiredOnce checks that a task that nobody touched has expired by its deadline, once and not early, and that its
-// workflow knows it as the record does. It gives the time of the event.
+// expiredOnce checks that an untouched task has expired by its deadline, once and not early, and that its workflow has
+// the state of the record. It returns the time of the event.
 func (s *rig) expiredOnce(due deadline) time.Time {
 	s.Helper()
 	id, err := strconv.ParseInt(due.task, 10, 64)

@@ -16,14 +16,14 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// collector takes traces as an OTLP receiver does.
+// collector receives traces over OTLP.
 type collector struct {
 	mu     sync.Mutex
 	traces map[string][]string // names of the spans, by trace
-	whole  bytes.Buffer        // everything that was told, as it came
+	whole  bytes.Buffer        // everything that was received, unparsed
 }
 
-// collectTraces makes the services that are started from now on tell their traces.
+// collectTraces makes the services that are started from now on send their traces.
 func (s *rig) collectTraces() *collector {
 	s.Helper()
 	c := &collector{traces: map[string][]string{}}
@@ -58,7 +58,7 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/x-protobuf")
 }
 
-// wantTrace fails the test unless one trace comes to have all these spans, and no trace tells any of the secrets.
+// wantTrace fails the test unless one trace has all these spans, and no trace contains a secret.
 func (s *rig) wantTrace(c *collector, spans, secrets []string) {
 	s.Helper()
 	s.eventually(20*time.Second, fmt.Sprintf("one trace has all of %q", spans), func() bool {

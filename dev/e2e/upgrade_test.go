@@ -17,7 +17,7 @@ import (
 // lastRelease is the commit of the release before this one.
 const lastRelease = "8d4385e"
 
-// buildLastRelease builds worker and api as they were then, and gives their folder.
+// buildLastRelease builds worker and api of that release, and returns their folder.
 func buildLastRelease(t *testing.T) string {
 	t.Helper()
 	if err := exec.Command("git", "cat-file", "-e", lastRelease+"^{commit}").Run(); err != nil {
@@ -42,14 +42,14 @@ func buildLastRelease(t *testing.T) string {
 }
 
 // TestUpgrade replaces the last release by this one as docs/upgrade.md says: first the schema, then each worker, then
-// each API, while people use them. What was begun before goes on, and nothing is lost or done twice.
+// each API, while they are used. Earlier work continues, and nothing is lost or done twice.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	needsServers(t)
 	must(t, buildPrograms())
 	r := newRolling(t, testdb.Bare(t), buildLastRelease(t))
 
-	// The last release alone: its schema, its rows, its workflows. This program's store knows neither.
+	// The last release alone: its schema, its rows, its workflows. This program's store can read neither.
 	before := r.member("Old Ann")
 	space := before.workspace(map[string]any{"status_deadlines": map[string]any{"NEW": 0.2}})
 	ids := before.batch(space,
@@ -81,7 +81,7 @@ func TestUpgrade(t *testing.T) {
 	stop()
 	r.wantAllEnded()
 
-	// The token, the torrent and the tasks of before.
+	// The token, the torrent and the tasks of the last release.
 	r.stand.release(r.library, made)
 	r.completes(download.Download{ID: number(t, row)})
 	before.does("status", ids["held"], "DONE").want(t, http.StatusOK)

@@ -13,7 +13,7 @@ import (
 	"stagecoach/workflows/reconciler"
 )
 
-// build gives the build that a workflow runs on; empty: none yet.
+// build returns the build that a workflow runs on; empty: none yet.
 func (s *rig) build(workflowID string) string {
 	s.Helper()
 	description, err := s.client.DescribeWorkflowExecution(s.Context(), workflowID, "")
@@ -23,7 +23,8 @@ func (s *rig) build(workflowID string) string {
 	return description.GetWorkflowExecutionInfo().GetVersioningInfo().GetDeploymentVersion().GetBuildId()
 }
 
-// deployment runs an operator's command about a version until the server accepts it: the version has to be seen first.
+// deployment runs an operator's command about a version until the server accepts it: the server must know the version
+// first.
 func (s *rig) deployment(command, build string, more ...string) {
 	s.Helper()
 	var out []byte
@@ -44,7 +45,7 @@ func (s *rig) deployment(command, build string, more ...string) {
 }
 
 // TestVersions rolls a second version out beside the first: nothing runs before a version is current, a ramp shares new
-// work, a delivery ends where it began, a task and the singletons move on.
+// work, a delivery ends on its first version, a task and the singletons move to the new one.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	night.Only(t)

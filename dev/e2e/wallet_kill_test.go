@@ -14,13 +14,13 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// step is a moment in the life of an order at which a worker can be caught: a request to another system, before it
-// takes effect or after, or a statement of the record. What comes after a statement is before the next one.
+// step is a moment in an order at which a worker can be killed: a request to another system, before or after its
+// effect, or a statement of the record. The moment after a statement is the one before the next.
 type step struct {
 	name string
 	// A request.
 	chain, shop string // a part of it
-	applied     bool   // it takes effect, but for the answer
+	applied     bool   // it takes effect, without an answer
 	// A statement.
 	on   string // the event and the table
 	when string // a condition on NEW and OLD; empty: always
@@ -59,7 +59,7 @@ var lifeOfOrder = []step{
 	{name: "processed", on: "UPDATE ON transactions", when: "NEW.status = 'processed' AND OLD.status = 'processing'"},
 }
 
-// lifeOfRefund are those of an order that cannot be carried out and is given back.
+// lifeOfRefund are those of an order that fails and is refunded.
 var lifeOfRefund = []step{
 	{name: "failed, and owed", on: "UPDATE ON transactions", when: "NEW.status = 'failed' AND OLD.status = 'processing'"},
 	{name: "it gets in line", on: "INSERT ON payment_queue"},
@@ -72,12 +72,12 @@ var lifeOfRefund = []step{
 	{name: "the money was kept", on: "UPDATE ON payments", when: "NEW.kept_at IS NOT NULL AND OLD.kept_at IS NULL"},
 }
 
-// tills is how many orders lose their worker at the same time, so that three rounds do: nearly all of the time they
-// wait until the server takes the worker for dead.
-const tills = 13
+// ordersAtOnce is how many orders lose their worker at the same time. Three rounds are then enough: nearly all of the
+// time passes until the server notices the loss of the worker.
+const ordersAtOnce = 13
 
-// TestOrdersLoseTheirWorker kills the worker with -9 at each step of a purchase and of a refund; another one goes on.
-// Each order is bought once, or given back once, and all books agree.
+// TestOrdersLoseTheirWorker kills the worker with -9 at each step of a purchase and of a refund; another one takes
+// over. Each order is bought once, or refunded once, and all books agree.
 func TestOrdersLoseTheirWorker(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -103,7 +103,7 @@ func TestOrdersLoseTheirWorker(t *testing.T) {
 
 	close(losses)
 	var working sync.WaitGroup
-	for i := range tills {
+	for i := range ordersAtOnce {
 		working.Go(func() {
 			l := newPaymentRig(t, temporal, fmt.Sprintf("till-%d", i))
 			worker := l.startWorker()
@@ -128,7 +128,7 @@ func TestOrdersLoseTheirWorker(t *testing.T) {
 	working.Wait()
 }
 
-// boughtOnce waits until an order is processed, by the one payment there is.
+// boughtOnce waits until an order is processed, and checks that it has one payment.
 func (l *paymentRig) boughtOnce(hash string) {
 	l.Helper()
 	got := l.becomes(hash, lifecycle.TransactionProcessed)
@@ -145,7 +145,7 @@ func (l *paymentRig) boughtOnce(hash string) {
 	l.sent(1)
 }
 
-// givenBackOnce waits until an order has failed, and its sender has the money again, by the one payment there is.
+// givenBackOnce waits until an order has failed and its sender has the money again, by one payment.
 func (l *paymentRig) givenBackOnce(hash string) {
 	l.Helper()
 	got := l.becomes(hash, lifecycle.TransactionFailed)
@@ -165,7 +165,7 @@ func (l *paymentRig) givenBackOnce(hash string) {
 	l.sent(1)
 }
 
-// sent says how many payments the chain has carried out since it was asked last.
+// sent checks how many payments the chain has carried out since its last call.
 func (l *paymentRig) sent(want int) {
 	l.Helper()
 	now := l.outgoing()
@@ -175,7 +175,7 @@ func (l *paymentRig) sent(want int) {
 	*l.before = now
 }
 
-// hold lets a worker that comes to a step wait there. release lets nothing happen there any more.
+// hold makes a worker wait at a step. release disables the step.
 func (l *paymentRig) hold(s step) (release func()) {
 	l.Helper()
 	fault := sim.Fault{Match: s.chain + s.shop, Kind: "timeout", Applied: s.applied, Times: 1}
@@ -199,7 +199,7 @@ func (l *paymentRig) hold(s step) (release func()) {
 		`CREATE OR REPLACE FUNCTION wait_here() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NEW; END'`,
 	)
 	l.exec(`CREATE TRIGGER wait_here BEFORE ` + s.on + ` FOR EACH ROW ` + when + ` EXECUTE FUNCTION wait_here()`)
-	// what the dead worker has begun is undone, as PostgreSQL does when it sees that the connection is gone
+	// the open transaction of the dead worker is rolled back, as PostgreSQL does when it notices the closed connection
 	return func() {
 		l.exec(`SELECT pg_terminate_backend(pid) FROM pg_locks WHERE ` + waiting)
 		l.exec(`SELECT pg_advisory_unlock(1)`)
@@ -207,7 +207,7 @@ func (l *paymentRig) hold(s step) (release func()) {
 	}
 }
 
-// waiting finds who waits in this database for the lock of hold.
+// waiting finds the sessions of this database that wait for the lock of hold.
 const waiting = `locktype = 'advisory' AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
 
 // caught waits until a worker waits at a step.

@@ -32,11 +32,11 @@ type paymentRig struct {
 	orders   *service.Transactions
 	view     *toncenter.Client
 	wallet   *ton.Wallet
-	database *pgx.Conn // for what the record's own code does not do
-	before   *int      // payments that the chain had carried out when it was asked last
+	database *pgx.Conn // for statements that the product does not have
+	before   *int      // payments that the chain had carried out at the last call of sent
 }
 
-// newPaymentRig starts a till without a worker, in a namespace of its own.
+// newPaymentRig starts a rig without a worker, in a namespace of its own.
 func newPaymentRig(t testing.TB, temporal *servers.Temporal, namespace string) *paymentRig {
 	t.Helper()
 	makeNamespace(t, temporal, namespace)
@@ -83,14 +83,14 @@ func makeNamespace(t testing.TB, temporal *servers.Temporal, name string) {
 	})
 }
 
-// in gives the till to a part of its test.
+// in passes the rig to a part of its test.
 func (l *paymentRig) in(t testing.TB) *paymentRig {
 	part, whole := *l, *l.rig
 	whole.TB, part.rig = t, &whole
 	return &part
 }
 
-// patience is how long anything may take on a busy machine after a worker was lost.
+// patience is how long an operation may take on a busy machine after the loss of a worker.
 const patience = 3 * time.Minute
 
 // deposit pays one TON into the wallet, from a sender of its own.
@@ -111,7 +111,7 @@ func (l *paymentRig) becomes(hash string, status lifecycle.TransactionState) (fo
 	return found
 }
 
-// find gives a transaction.
+// find returns a transaction.
 func (l *paymentRig) find(hash string) transaction.Transaction {
 	l.Helper()
 	found, err := l.store.TransactionByHash(l.Context(), hash)
@@ -142,7 +142,7 @@ func (l *paymentRig) payments(hash string) (list []transaction.Payment, states s
 	return list, strings.Join(all, ", ")
 }
 
-// sold lists what Fragment has sold, by the payment's hash. No payment went astray.
+// sold lists what Fragment has sold, by the payment's hash. It fails the test on an unmatched payment.
 func (l *paymentRig) sold() map[string]tonsim.Purchase {
 	l.Helper()
 	bought, strays, err := l.fragment.Purchases(l.Context())
