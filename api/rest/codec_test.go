@@ -24,7 +24,7 @@ var payloads = func() *codec.Codec {
 	return c
 }()
 
-// ask sends something to the codec's door.
+// ask sends a request for the codec.
 func (w *rig) ask(method, path, body string, headers ...string) (*http.Response, string) {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(w.t.Context(), method, w.url+path, strings.NewReader(body))

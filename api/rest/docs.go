@@ -65,7 +65,7 @@ func registerDocs(s *server.Server) {
 	})
 }
 
-// docs is what the page shows: the document, with methods that put parts of it into words.
+// docs is what the page shows: the document, and methods that describe parts of it.
 type docs struct {
 	*huma.OpenAPI
 	Style      template.CSS

@@ -77,7 +77,7 @@ func (d docs) Type(s *huma.Schema) string {
 	return kind
 }
 
-// example makes a value that a schema admits, out of the examples of its parts.
+// example makes a value that a schema admits from the examples of its parts.
 func (d docs) example(s *huma.Schema) any {
 	s = d.resolve(s)
 	switch {

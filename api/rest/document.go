@@ -6,7 +6,7 @@ import (
 	"stagecoach/api/rest/server"
 )
 
-// patternField says in words what a pattern asks for. OpenAPI has no such field, which is why it is an extension.
+// patternField describes a pattern in words. It is an extension, as OpenAPI has no such field.
 const patternField = "x-pattern-description"
 
 // openAnswers lets the schemas of answers have more fields than they name: later versions will add some. Those of

@@ -2,7 +2,7 @@
 //
 // The packages below it hold the operations, one package per subject. An operation is declared with what the OpenAPI
 // document, the page at /docs, the access check and the audit log need to know about it, so that none of these can
-// differ from what is served. Every failure leaves through one type, server.Problem.
+// differ from what is served. Every failure is answered with one type, server.Problem.
 package rest
 
 import (
@@ -20,12 +20,12 @@ import (
 	"stagecoach/internal/service"
 )
 
-// Options are what the API is made of. Codec may be left out.
+// Options are what the API needs. Codec may be left out.
 type Options struct {
 	server.Config
 
 	Parts     []func(*server.Server) // add the operations of the workloads
-	Workloads []service.Workload     // of which a person who is forgotten may have live entities
+	Workloads []service.Workload     // release what they have of a person who is forgotten
 	Status    *status.Reporter
 	Doctor    *doctor.Doctor
 	Feed      *feed.Feed    // from events.NewFeed; event streams end when it does

@@ -42,7 +42,7 @@ func TestMain(m *testing.M) { testdb.Main(m) }
 // allParts are the parts of an API that has nothing below it.
 var allParts = parts.REST(service.Services{}, nil)
 
-// rig is the door with all that it stands on; Temporal and the storage are stubs.
+// rig is the API with all that it needs; Temporal and the storage are stubs.
 type rig struct {
 	t        *testing.T
 	store    *store.Store
@@ -66,7 +66,7 @@ func newRig(t *testing.T) *rig {
 	return newRigWith(t, func(*rest.Options) {})
 }
 
-// newRigWith is newWorld with options changed.
+// newRigWith is newRig with options changed.
 func newRigWith(t *testing.T, change func(*rest.Options)) *rig {
 	t.Helper()
 	url := testdb.URL(t)
@@ -186,7 +186,7 @@ func (w *rig) exec(sql string, args ...any) {
 	}
 }
 
-// reply is what the door answered.
+// reply is what the API answered.
 type reply struct {
 	t      *testing.T
 	call   string

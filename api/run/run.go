@@ -24,14 +24,23 @@ import (
 	"stagecoach/internal/codec"
 	"stagecoach/internal/config"
 	"stagecoach/internal/feed"
+	"stagecoach/internal/operations/status"
 	"stagecoach/internal/service"
 )
 
-// botPatience is how long the bot waits to see a job end that a person cancels.
+// botPatience is how long the bot waits for the end of a job that a person cancels: the chat's next update waits
+// meanwhile, and the job's message shows the end later.
 const botPatience = 300 * time.Millisecond
 
 // process is one process of the API.
-type process struct{ *app.Connections }
+type process struct {
+	*app.Connections
+	files    *catalog.Catalog
+	services service.Services
+	reporter *status.Reporter
+	requests *allowance.Users // the rate of each user's requests, by HTTP and in the bot together
+	refused  func(limit string)
+}
 
 // Run serves the HTTP API and, unless it is switched off, the Telegram bot until ctx ends.
 func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
@@ -40,75 +49,85 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 		return err
 	}
 
-	p := process{connections}
+	p := newProcess(connections)
 	defer p.Close()
+	defer p.files.Close()
 	defer p.KeepAlive(ctx)()
 
 	if err := p.Store.EnsureAdmins(ctx, c.AdminToken, c.API.AdminIDs); err != nil {
 		return err
 	}
 
-	files := catalog.New(catalog.Options{
-		Store: p.Store, Upstream: p.Yandex, TTL: c.Yandex.ListingTTL, Log: log,
-		Observe: func(took time.Duration) { p.Metrics.NavigationLatency.Observe(took.Seconds()) },
-	})
-	defer files.Close()
-
-	whole := p.Reporter()
-	p.Metrics.Registry.MustRegister(whole)
-	services := service.From(p)
-	readers := operators.CodecOptions{Namespace: p.Namespace, Origin: c.API.WebUIOrigin}
-	if p.Codec != nil {
-		readers.Handler = converter.NewPayloadCodecHTTPHandler(p.Codec)
-	}
-
-	refused := p.CountRefused()
-	requests := allowance.NewUsers(p.Store, c.Limits.Requests)
-	events := events.NewFeed(feed.Options{
-		Store: p.Store, PerUser: c.API.StreamsPerUser, Total: c.API.Streams, CatchUp: c.API.CatchUp, Log: log,
-		OnLag: p.Metrics.EventsLag.Set, OnFollowers: func(n int) { p.Metrics.EventStreams.Set(float64(n)) },
-	})
-
-	handler := rest.New(rest.Options{
-		Config: server.Config{
-			Store: p.Store, Requests: requests, Guesses: allowance.NewGuesses(c.Limits.WrongTokens), OnRefused: refused,
-			Log: log, Version: app.Version,
-		},
-		Parts: parts.REST(services, files), Workloads: services.Workloads(), Status: whole, Doctor: p.Doctor(),
-		Feed: events, Temporal: p.Temporal, Codec: readers,
-	})
+	p.Metrics.Registry.MustRegister(p.reporter)
 	defer p.Examine(ctx, "api", p.apiChecks())()
-
 	if c.API.MetricsAddr != "" {
 		stop := app.ServeMetrics(c.API.MetricsAddr, p.Metrics.Handler(), log)
 		defer stop()
 	}
 
-	running, ctx := errgroup.WithContext(ctx)
-	running.Go(func() error { events.Run(ctx); return nil })
-	running.Go(func() error { return serveAPI(ctx, c.API.Addr, handler, log) })
-	if c.API.Bot {
-		// A chat's updates wait for each other, and the job's message shows the end anyway.
-		telegramBot := bot.New(bot.Options{
-			Telegram: p.Telegram, Store: p.Store, Parts: parts.Bot(services.WithPatience(botPatience), files, p.Store),
-			Status: whole, Log: log,
-			Requests: requests, OnRefused: refused, Strangers: c.Limits.Strangers, ActivateAtOnce: c.API.ActivateAtOnce,
-			AdminIDs: c.API.AdminIDs, EditEvery: c.API.EditEvery,
-		})
-		running.Go(func() error { return telegramBot.Run(ctx) })
-	}
+	stream := events.NewFeed(feed.Options{
+		Store: p.Store, PerUser: c.API.StreamsPerUser, Total: c.API.Streams, CatchUp: c.API.CatchUp, Log: log,
+		OnLag: p.Metrics.EventsLag.Set, OnFollowers: func(n int) { p.Metrics.EventStreams.Set(float64(n)) },
+	})
 
+	running, ctx := errgroup.WithContext(ctx)
+	running.Go(func() error { stream.Run(ctx); return nil })
+	running.Go(func() error { return serveAPI(ctx, c.API.Addr, p.handler(stream), log) })
+	if c.API.Bot {
+		running.Go(func() error { return p.bot().Run(ctx) })
+	}
 	return running.Wait()
 }
 
-// serveAPI listens until ctx ends, then lets requests under way finish; event streams end with ctx.
+func newProcess(connections *app.Connections) process {
+	p := process{
+		Connections: connections, services: service.From(connections), reporter: connections.Reporter(),
+		requests: allowance.NewUsers(connections.Store, connections.Config.Limits.Requests),
+		refused:  connections.CountRefused(),
+	}
+	p.files = catalog.New(catalog.Options{
+		Store: p.Store, Upstream: p.Yandex, TTL: p.Config.Yandex.ListingTTL, Log: p.Log,
+		Observe: func(took time.Duration) { p.Metrics.NavigationLatency.Observe(took.Seconds()) },
+	})
+	return p
+}
+
+// handler makes the HTTP API.
+func (p process) handler(stream *feed.Feed) http.Handler {
+	readers := operators.CodecOptions{Namespace: p.Namespace, Origin: p.Config.API.WebUIOrigin}
+	if p.Codec != nil {
+		readers.Handler = converter.NewPayloadCodecHTTPHandler(p.Codec)
+	}
+
+	return rest.New(rest.Options{
+		Config: server.Config{
+			Store: p.Store, Requests: p.requests, Guesses: allowance.NewGuesses(p.Config.Limits.WrongTokens),
+			OnRefused: p.refused, Log: p.Log, Version: app.Version,
+		},
+		Parts: parts.REST(p.services, p.files), Workloads: p.services.Workloads(), Status: p.reporter, Doctor: p.Doctor(),
+		Feed: stream, Temporal: p.Temporal, Codec: readers,
+	})
+}
+
+// bot makes the Telegram bot.
+func (p process) bot() *bot.Bot {
+	c := p.Config.API
+	return bot.New(bot.Options{
+		Telegram: p.Telegram, Store: p.Store, Status: p.reporter, Log: p.Log,
+		Parts:    parts.Bot(p.services.WithPatience(botPatience), p.files, p.Store),
+		Requests: p.requests, OnRefused: p.refused, Strangers: p.Config.Limits.Strangers,
+		ActivateAtOnce: c.ActivateAtOnce, AdminIDs: c.AdminIDs, EditEvery: c.EditEvery,
+	})
+}
+
+// serveAPI answers requests until ctx ends, then lets those in flight finish. Event streams end with ctx.
 func serveAPI(ctx context.Context, addr string, handler http.Handler, log *slog.Logger) error {
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
 		return err
 	}
 
-	// A request under way goes on while the process stops: its sender would hear of an end that is none.
+	// Requests in flight go on after ctx has ended: cancelled ones would fail, though their work may be done.
 	requests, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 
@@ -127,7 +146,7 @@ func serveAPI(ctx context.Context, addr string, handler http.Handler, log *slog.
 		grace, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		if err := server.Shutdown(grace); err != nil {
-			log.Warn("requests under way are cut off", "error", err) // who asked will ask again
+			log.Warn("requests under way are cut off", "error", err)
 			_ = server.Close()
 		}
 		close(stopped)

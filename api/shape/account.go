@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Token is an API token of a user. Its secret stands in it only in the answer that makes it.
+// Token is an API token of a user. Only the answer that makes it has its secret.
 type Token struct {
 	ID         string     `json:"id" example:"12"`
 	Name       string     `json:"name" example:"nightly import"`
@@ -16,7 +16,7 @@ type Token struct {
 	Token      string     `json:"token,omitempty" doc:"The secret, only in the answer that makes it: nobody can see it again"`
 }
 
-// User is a person or a program. The user's token stands in it only in the answer that makes it.
+// User is a person or a program. Only the answer that makes a token has it.
 type User struct {
 	ID          string     `json:"id" example:"3"`
 	Name        string     `json:"name" example:"Ada"`

@@ -14,7 +14,7 @@ type File struct {
 	ModifiedAt time.Time `json:"modified_at" example:"2026-03-01T12:00:00Z"`
 }
 
-// FileList is a page of files with what is known of the whole list.
+// FileList is a page of files with what is known of all pages.
 type FileList struct {
 	Page[File]
 	Folder   *File `json:"folder,omitempty" doc:"The folder that was listed; absent in a search"`

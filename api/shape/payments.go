@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Switches tells what stops payments.
+// Switches are what stops payments.
 type Switches struct {
 	Pause *Switch `json:"pause" doc:"An administrator's: no payment is signed; null: off"`
 	Hold  *Switch `json:"hold" doc:"The program's own: no purchase is signed, but for one that tries after retry_at; null: off"`
@@ -35,7 +35,7 @@ type Turn struct {
 	NotBefore *time.Time `json:"not_before" example:"2026-03-02T07:00:00Z" doc:"It does not fit into what is left of the limit for 24 hours: others pass it until then; null: it fits, as far as known"`
 }
 
-// Ledger tells where the money is.
+// Ledger is where the money is.
 type Ledger struct {
 	Wallet    string     `json:"wallet" example:"0:83dfd552e63729b472fcbcc8c45ebcc6691702558b68ec7527e1ba403a0f31a8"`
 	ScannedTo *time.Time `json:"scanned_to" example:"2026-03-01T12:00:00Z" doc:"Chain time up to which the wallet's history is known"`

@@ -8,7 +8,7 @@ import (
 // ID writes an id as clients see it.
 func ID(id int64) string { return strconv.FormatInt(id, 10) }
 
-// ParseID reads what ID wrote. Whatever else comes names nothing.
+// ParseID reads what ID wrote; false: the text is not the id of anything.
 func ParseID(text string) (int64, bool) {
 	id, err := strconv.ParseInt(text, 10, 64)
 	return id, err == nil && id > 0 && ID(id) == text

@@ -131,7 +131,7 @@ func (h *handlers) createToken(ctx context.Context, in *createTokenInput) (none 
 func eachOnce(scopes []account.Scope) error {
 	for i, scope := range scopes {
 		if slices.Contains(scopes[:i], scope) {
-			return fault.New(fault.Validation, "the scope %s is named twice", scope).WithField("scopes")
+			return fault.Invalid("scopes", "the scope %s is named twice", scope)
 		}
 	}
 	return nil
@@ -152,14 +152,12 @@ func endOf(who server.Principal, asked, usual *time.Time) (*time.Time, error) {
 	if asked != nil {
 		ends = asked
 		if !asked.After(time.Now()) {
-			return nil, fault.New(fault.Validation, "this time is over").WithField("expires_at")
+			return nil, fault.Invalid("expires_at", "this time is over")
 		}
 	}
 
 	if most := who.Token.ExpiresAt; most != nil && (ends == nil || ends.After(*most)) {
-		return nil, fault.New(
-			fault.Validation, "the token would last longer than the one of this request",
-		).WithField("expires_at")
+		return nil, fault.Invalid("expires_at", "the token would last longer than the one of this request")
 	}
 
 	return ends, nil

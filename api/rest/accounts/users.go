@@ -211,7 +211,7 @@ func roleAllows(role string, scopes []account.Scope) error {
 	allowed := account.ScopesOf(role)
 	for _, scope := range scopes {
 		if !slices.Contains(allowed, scope) {
-			return fault.New(fault.Validation, "the role %s does not allow the scope %s", role, scope).WithField("scopes")
+			return fault.Invalid("scopes", "the role %s does not allow the scope %s", role, scope)
 		}
 	}
 	return nil
@@ -233,7 +233,7 @@ func (h *handlers) changeUser(ctx context.Context, in *changeUserInput) (none sh
 		Name: in.Body.Name, Language: in.Body.Language, Role: in.Body.Role, Status: in.Body.Status,
 	}
 	if change == (account.UserChange{}) {
-		return none, fault.New(fault.Validation, "give at least one of name, role, status and language").WithField("body")
+		return none, fault.Invalid("body", "give at least one of name, role, status and language")
 	}
 
 	id := server.PathID(in.ID)

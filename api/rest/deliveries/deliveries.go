@@ -116,7 +116,7 @@ func (h *handlers) createDelivery(ctx context.Context, in *createDeliveryInput) 
 	user := server.Caller(ctx)
 	fileID, ok := shape.ParseID(in.Body.FileID)
 	if !ok {
-		return nil, fault.New(fault.Validation, "this is not the id of a file").WithField("file_id")
+		return nil, fault.Invalid("file_id", "this is not the id of a file")
 	}
 
 	patience, cancel := context.WithTimeout(ctx, startTime)

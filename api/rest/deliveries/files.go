@@ -58,7 +58,7 @@ func listed(l catalog.Listing) shape.FileList {
 
 func (h *handlers) searchFiles(ctx context.Context, in *listFilesInput, offset int) (none shape.FileList, err error) {
 	if in.Path != "/" {
-		return none, fault.New(fault.Validation, "a search looks through all folders: leave path out").WithField("path")
+		return none, fault.Invalid("path", "a search looks through all folders: leave path out")
 	}
 
 	files, indexing, err := h.files.Search(ctx, in.Q, in.Limit+1, offset)

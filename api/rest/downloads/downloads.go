@@ -110,7 +110,7 @@ func (h *handlers) createDownload(ctx context.Context, in *createDownloadInput) 
 	user := server.Caller(ctx)
 	bookID, ok := shape.ParseID(in.Body.BookID)
 	if !ok {
-		return nil, fault.New(fault.Validation, "this is not the id of a book").WithField("book_id")
+		return nil, fault.Invalid("book_id", "this is not the id of a book")
 	}
 
 	job, created, err := h.downloads.Start(ctx, user, service.DownloadAsk{

@@ -20,7 +20,7 @@ import (
 
 const (
 	pingEvery = 15 * time.Second
-	writeTime = 10 * time.Second // a client that takes longer than this to take some events is dropped
+	writeTime = 10 * time.Second // how long a client may take to receive some events; a slower one is dropped
 )
 
 func eventFrom(e core.StreamedEvent) shape.Event {
@@ -29,7 +29,7 @@ func eventFrom(e core.StreamedEvent) shape.Event {
 	}
 }
 
-// NewFeed makes what reads events for all streams of a process; somebody has to run it.
+// NewFeed makes the feed of all streams of a process. The caller runs it.
 func NewFeed(o feed.Options) *feed.Feed {
 	o.Permit = func(h account.Holder) error {
 		return server.Principal{
@@ -44,7 +44,7 @@ func NewFeed(o feed.Options) *feed.Feed {
 }
 
 type eventsInput struct {
-	token string // of the caller: their access is looked at again and again
+	token string // of the caller, whose access is checked again and again
 
 	LastEventID string `header:"Last-Event-ID" maxLength:"100" example:"812-90" doc:"The id of the last event you have"`
 	After       string `query:"last_event_id" maxLength:"100" example:"812-90" doc:"The same, for those who cannot send the header"`
@@ -123,7 +123,7 @@ func startOfStream(in *eventsInput) (*core.Cursor, error) {
 
 	cursor, err := core.ParseCursor(text)
 	if err != nil {
-		return nil, fault.New(fault.Validation, "this is not the id of an event").WithField(field)
+		return nil, fault.Invalid(field, "this is not the id of an event")
 	}
 	return &cursor, nil
 }
@@ -134,8 +134,8 @@ type stream struct {
 	http *http.ResponseController
 }
 
-// follow sends events until the client leaves, loses its access or the process ends, and says which. A client that
-// comes back with its last id misses nothing, so whatever goes wrong ends the stream.
+// follow sends events until the client leaves, loses its access or the process ends; the error says which. Any failure
+// ends the stream: a client that comes back with its last id misses nothing.
 func (out stream) follow(ctx context.Context, follower *feed.Follower) error {
 	if err := out.place("ready", follower.Cursor()); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 type CodecOptions struct {
 	Handler   http.Handler // by the protocol of remote codecs; nil: nothing is encrypted, and nothing is served
 	Namespace string       // the only one whose payloads are known
-	Origin    string       // of the Web UI, whose pages may ask from a browser; empty: none may
+	Origin    string       // of the Web UI, whose pages may send requests from a browser; empty: none may
 }
 
 // codecHandlers answer the requests for encrypted payloads.
@@ -31,7 +31,7 @@ func RegisterCodec(s *server.Server, codec CodecOptions) {
 	h := &codecHandlers{s, codec}
 	for _, name := range []string{"decode", "encode"} {
 		s.Mux.HandleFunc("OPTIONS /codec/"+name, func(w http.ResponseWriter, r *http.Request) {
-			if h.fromWebUI(w, r) { // a browser asks beforehand, and tells no credentials
+			if h.fromWebUI(w, r) { // the preflight of a browser has no credentials
 				w.WriteHeader(http.StatusNoContent)
 			}
 		})
@@ -44,10 +44,10 @@ func RegisterCodec(s *server.Server, codec CodecOptions) {
 		})
 	}
 
-	// A browser asks its user for a password when this page wants one, and sends it to those above from then on.
+	// This page makes a browser ask for a password, which the browser then sends to the paths above too.
 	s.Mux.HandleFunc("GET /codec/{$}", func(w http.ResponseWriter, r *http.Request) {
 		if h.mayRead(w, r, "codec-login") {
-			_, _ = w.Write([]byte("This browser may read payloads now.\n")) // whoever asked has left
+			_, _ = w.Write([]byte("This browser may read payloads now.\n")) // an error means that the client has left
 		}
 	})
 }
@@ -86,7 +86,7 @@ func (h *codecHandlers) mayRead(w http.ResponseWriter, r *http.Request, id strin
 	op := server.Operation{Id: id, Access: server.ForAdmins, Scope: account.ScopeOperate}
 	_, err := h.Admission(r.Context(), header, op, "")
 	if namespace := r.Header.Get("X-Namespace"); err == nil && namespace != "" && namespace != h.Namespace {
-		err = fault.New(fault.Validation, "payloads of this namespace are not known here").WithField("X-Namespace")
+		err = fault.Invalid("X-Namespace", "payloads of this namespace are not known here")
 	}
 
 	if err != nil {

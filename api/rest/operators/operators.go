@@ -72,7 +72,7 @@ func Register(s *server.Server, reporter *status.Reporter, checks *doctor.Doctor
 
 	describeCounts(s.OpenAPI().Components.Schemas.SchemaFromRef(server.SchemaOf[shape.Status](s).Ref))
 
-	// Release 0.1.0 served the metrics here. This is no operation: there is nothing to ask for.
+	// Release 0.1.0 served the metrics here. This is no operation, so that the document does not list it.
 	s.Mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
 		server.NewProblem(
 			fault.MetricsMoved, "metrics are on a listener of their own: the setting STAGECOACH_API_METRICS_ADDR says where",

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	readyTime  = 2 * time.Second // how long either service may take to say that it is there
-	readyFresh = time.Second     // how long an answer is good: anybody may ask, without a token and as often as they like
+	readyTime  = 2 * time.Second // how long either service may take to answer
+	readyFresh = time.Second     // how long a result is used again: requests need no token and have no rate limit
 )
 
-// readiness asks PostgreSQL and Temporal once a second at most, however many want to know.
+// readiness checks PostgreSQL and Temporal once a second at most, whatever the number of requests.
 type readiness struct {
 	mu      sync.Mutex
-	current *readyCheck // the last one; nil: there was none
+	current *readyCheck // the last check, or the one in flight; nil: there was none
 }
 
-// readyCheck is one look at both services.
+// readyCheck is one check of both services.
 type readyCheck struct {
 	done  chan struct{} // closed when what follows is known
 	ended time.Time
@@ -31,7 +31,7 @@ type readyCheck struct {
 	err   error
 }
 
-// stale says whether a check ended too long ago. The lock of its readiness must be held.
+// stale says whether a check ended too long ago. The caller holds the lock of its readiness.
 func (c *readyCheck) stale() bool {
 	select {
 	case <-c.done:
@@ -42,21 +42,18 @@ func (c *readyCheck) stale() bool {
 }
 
 func (h *handlers) getReady(ctx context.Context, _ *struct{}) (none shape.Ready, err error) {
-	check := h.lookReady(ctx)
+	check := h.recentCheck(ctx)
 	select {
 	case <-check.done:
 	case <-ctx.Done():
 		return none, ctx.Err()
 	}
-	if check.err != nil {
-		return none, check.err
-	}
-	return check.body, nil
+	return check.body, check.err
 }
 
-// lookReady gives the check that is fresh or under way, or begins one. It does not end with who has asked first: others
-// wait for it.
-func (h *handlers) lookReady(ctx context.Context) *readyCheck {
+// recentCheck gives the check that is fresh or in flight, or begins one. A check does not end with the request that began
+// it, because others wait for it.
+func (h *handlers) recentCheck(ctx context.Context) *readyCheck {
 	h.ready.mu.Lock()
 	defer h.ready.mu.Unlock()
 
@@ -77,7 +74,7 @@ func (h *handlers) lookReady(ctx context.Context) *readyCheck {
 	return c
 }
 
-// checkReady asks both services.
+// checkReady checks both services.
 func (h *handlers) checkReady(ctx context.Context) (shape.Ready, error) {
 	noStore := h.Store.Ping(ctx)
 	_, noTemporal := h.temporal.CheckHealth(ctx, &client.CheckHealthRequest{})

@@ -16,13 +16,13 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Principal is who asks, and with which token.
+// Principal is the user who sends a request, and the token of the request.
 type Principal struct {
 	User  account.User
 	Token account.Token
 }
 
-// grants gives the scopes that the token has in its user's hands.
+// grants gives the scopes of the token that its user's role allows.
 func (p Principal) grants() []account.Scope { return p.Token.Grants(p.User.Role) }
 
 // Require refuses scopes that the token does not grant.
@@ -43,13 +43,13 @@ func joined(scopes []account.Scope) string {
 	return strings.Join(names, ", ")
 }
 
-// PrincipalOf gives who asks; zero in an operation for anyone.
+// PrincipalOf gives who sends a request; zero in an operation for anyone.
 func PrincipalOf(ctx context.Context) Principal { return noteOf(ctx).who }
 
-// Caller gives the user who asks; zero in an operation for anyone.
+// Caller gives the user who sends a request; zero in an operation for anyone.
 func Caller(ctx context.Context) account.User { return noteOf(ctx).who.User }
 
-// admit lets only those through to an operation who may call it.
+// admit calls an operation for those who may call it, and refuses others.
 func (s *Server) admit(op Operation) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		if op.Access == ForAnyone {
@@ -65,7 +65,7 @@ func (s *Server) admit(op Operation) func(huma.Context, func(huma.Context)) {
 			return
 		}
 
-		if who.User.IsAdmin() { // administrators do not queue behind users
+		if who.User.IsAdmin() { // administrators have connections of their own to the record
 			ctx = huma.WithContext(ctx, core.Reserved(ctx.Context()))
 		}
 
@@ -73,8 +73,8 @@ func (s *Server) admit(op Operation) func(huma.Context, func(huma.Context)) {
 	}
 }
 
-// Admission finds who sends a request, and refuses an operation that they may not call, or call again so soon. It asks
-// the record each time: a person who was blocked is out at once.
+// Admission finds who sends a request. It refuses an operation that they may not call, and one above their rate. It
+// reads the record at each request, so a block takes effect at once.
 func (s *Server) Admission(ctx context.Context, authorization string, op Operation, subject string) (Principal, error) {
 	who, err := s.authenticate(ctx, authorization)
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *Server) Refuse(ctx context.Context, w http.ResponseWriter, err error, c
 	p.Write(w)
 }
 
-// authenticate finds whose token stands in an Authorization header.
+// authenticate finds the user whose token an Authorization header has.
 func (s *Server) authenticate(ctx context.Context, header string) (who Principal, err error) {
 	token := BearerToken(header)
 	if token == "" {
@@ -164,19 +164,19 @@ func (s *Server) audit(ctx context.Context, id, outcome string) {
 	}
 
 	if err := s.Store.Audit(context.WithoutCancel(ctx), entry); err != nil {
-		s.Log.Error(
-			"an entry of the audit log is lost", "request", request.id, "action", entry.Action, "outcome", outcome, "error", err,
-		)
+		s.Log.Error("an entry of the audit log is lost",
+			"request", request.id, "action", entry.Action, "outcome", outcome, "error", err)
 	}
 }
 
-// Hide says that code denies a thing to those who may not see it; find finds it whoever asks.
+// Hide registers a code that is answered both for a thing that does not exist and for one that the caller may not see.
+// find finds the thing for anyone.
 func (s *Server) Hide(code fault.Code, find func(ctx context.Context, id int64) error) {
 	s.hidden[code] = find
 }
 
-// Refusal gives the error as it came. It audits a request for what the caller may not see, which is answered as if there
-// were no such thing.
+// Refusal gives the error unchanged. It audits a request for what the caller may not see, which is answered as if it did
+// not exist.
 func (s *Server) Refusal(ctx context.Context, id string, err error) error {
 	code := fault.CodeOf(err)
 	reached := code == fault.InsufficientAccess

@@ -19,13 +19,13 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// Kind is how a code looks over HTTP: its status, and what it means in general.
+// Kind is how HTTP shows a code: its status, and what it means in general.
 type Kind struct {
 	Status int
 	Title  string
 }
 
-// statusCallerLeft is seen in the access log only.
+// statusCallerLeft appears in the access log only.
 const statusCallerLeft = 499
 
 // commonKinds are the codes that belong to no workload.
@@ -115,7 +115,7 @@ func (s *Server) problem(ctx context.Context, err error) *Problem {
 		p.header.Set("Retry-After", strconv.Itoa(int(f.RetryAfter.Seconds()+0.999)))
 	}
 
-	if errors.Is(ctx.Err(), context.Canceled) { // nobody reads this any more, and nothing has failed
+	if errors.Is(ctx.Err(), context.Canceled) { // the client has left: nothing has failed
 		p.Status = statusCallerLeft
 	}
 
@@ -129,10 +129,10 @@ func (p *Problem) Write(w http.ResponseWriter) {
 	maps.Copy(w.Header(), p.header)
 	w.Header().Set("Content-Type", problemJSON)
 	w.WriteHeader(p.Status)
-	_ = json.NewEncoder(w).Encode(p) // whoever asked has left
+	_ = json.NewEncoder(w).Encode(p) // an error means that the client has left
 }
 
-// Huma keeps how it makes errors, and these habits, for the whole program.
+// Huma keeps these settings in global variables.
 func init() {
 	huma.NewError = func(status int, message string, errs ...error) huma.StatusError {
 		return refused(status, message, errs)
@@ -140,7 +140,8 @@ func init() {
 
 	huma.NewErrorWithContext = func(ctx huma.Context, status int, message string, errs ...error) huma.StatusError {
 		p := refused(status, message, errs)
-		if keyRequired(ctx.Operation()) && slices.ContainsFunc(p.Errors, func(e shape.FieldError) bool { return e.Field == idempotencyKey }) {
+		atKey := func(e shape.FieldError) bool { return e.Field == idempotencyKey }
+		if keyRequired(ctx.Operation()) && slices.ContainsFunc(p.Errors, atKey) {
 			p.Code = fault.IdempotencyKey
 			p.Type, p.Title = "/docs#"+string(p.Code), commonKinds[p.Code].Title
 		}
@@ -151,7 +152,7 @@ func init() {
 	huma.DefaultArrayNullable = false
 }
 
-// refused is what huma itself found wrong with a request.
+// refused makes the problem of a request that huma itself refuses.
 func refused(status int, message string, errs []error) *Problem {
 	unread := status == http.StatusInternalServerError && message == "cannot read request body" // it was cut off
 	p := NewProblem(fault.Internal, "the service has failed; the request id tells its operators more")

@@ -12,7 +12,7 @@ func OptionalID(text, field string) (int64, error) {
 	}
 	id, ok := shape.ParseID(text)
 	if !ok {
-		return 0, fault.New(fault.Validation, "this is no id").WithField(field)
+		return 0, fault.Invalid(field, "this is no id")
 	}
 	return id, nil
 }

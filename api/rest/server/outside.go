@@ -36,7 +36,7 @@ func noteOf(ctx context.Context) *note {
 // RequestID gives the id of a request, as its answer and the log name it.
 func RequestID(ctx context.Context) string { return noteOf(ctx).id }
 
-// userHash stands for a user in the logs; empty: the user is not known.
+// userHash gives what the logs have for a user; empty while the user is not known.
 func userHash(id int64) string {
 	if id == 0 {
 		return ""
@@ -109,7 +109,8 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	NewProblem(fault.NotFound, "there is nothing at this path: see /docs").Write(w)
 }
 
-// logAccess writes one line per request. Paths, queries, headers and bodies may tell about people and stay out of it.
+// logAccess writes one line per request. Paths, queries, headers and bodies may
+// name people, so they are not written.
 func (s *Server) logAccess(r *http.Request, status int, n *note, took time.Duration) {
 	level := slog.LevelInfo
 	switch r.URL.Path {

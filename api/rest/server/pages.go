@@ -24,7 +24,7 @@ func (p Paging) After(list string) (int64, error) {
 	place, ok := strings.CutPrefix(string(raw), list+" ")
 	at, known := shape.ParseID(place)
 	if err != nil || !ok || !known {
-		return 0, fault.New(fault.Validation, "this is not a cursor of this list").WithField("cursor")
+		return 0, fault.Invalid("cursor", "this is not a cursor of this list")
 	}
 	return at, nil
 }
@@ -35,7 +35,7 @@ func CursorAt(list string, place int64) *string {
 	return &text
 }
 
-// PageOf makes a page of rows. One row more than the limit was asked for: it only tells that there is a next page.
+// PageOf makes a page of rows. A row beyond the limit is not shown: it means that there is a next page.
 func PageOf[Row, Body any](
 	list string, limit int, rows []Row, place func(Row) int64, body func(Row) Body,
 ) shape.Page[Body] {

@@ -61,7 +61,7 @@ func SchemaOf[T any](s *Server) *huma.Schema {
 	return s.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
 }
 
-// describe tells of the API as a whole. Huma's own pages are left out: they load scripts from elsewhere.
+// describe gives the part of the document that is about no single operation. Huma's own pages are left out: they load scripts from elsewhere.
 func describe(version string) huma.Config {
 	return huma.Config{
 		OpenAPI: &huma.OpenAPI{

@@ -11,8 +11,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// traced makes each call of an operation the beginning of a trace, named by the route. A stream has no end, and who
-// asks for health or metrics asks for nothing to be done.
+// traced begins a trace, named by the route, at each call of an operation. Streams have no end, and checks of health do
+// no work: both have no trace.
 func traced(op Operation) func(huma.Context, func(huma.Context)) {
 	method, path, _ := strings.Cut(op.Route, " ")
 	if op.Stream || !strings.HasPrefix(path, "/v1/") {

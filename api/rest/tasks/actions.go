@@ -30,14 +30,11 @@ type taskStatusInput struct {
 	} `nameHint:"TaskStatusRequest"`
 }
 
-var (
-
-	// actionFaults are those of all actions, in addition to their own.
-	actionFaults = []fault.Code{
-		fault.TaskNotFound, fault.InvalidTransition, fault.InsufficientAccess, fault.CommentRequired,
-		fault.TemporalUnavailable,
-	}
-)
+// actionFaults are those of all actions, in addition to their own.
+var actionFaults = []fault.Code{
+	fault.TaskNotFound, fault.InvalidTransition, fault.InsufficientAccess, fault.CommentRequired,
+	fault.TemporalUnavailable,
+}
 
 // registerActions adds the operations that act on a task.
 func (h *handlers) registerActions(tasks server.Group) {
@@ -121,8 +118,8 @@ func byRight[T any](
 	return done, nil
 }
 
-// explained makes a workflow's refusal as clients know them: with the field at fault, which it does not tell, and with
-// ids as text. Those come as numbers, in Go's own types or as they were read from JSON.
+// explained makes a workflow's refusal one of the API: it adds the field at fault and writes ids as text. They come as
+// numbers, in Go's own types or as JSON has them.
 func explained(err error) error {
 	refusal := fault.As(err)
 	if refusal == nil {

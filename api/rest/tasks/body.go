@@ -17,7 +17,7 @@ func newTask(b shape.NewTask) (task.NewTask, error) {
 	if b.AssigneeID != nil {
 		id, ok := shape.ParseID(*b.AssigneeID)
 		if !ok {
-			return made, fault.New(fault.Validation, "this is not the id of a user").WithField("assignee_id")
+			return made, fault.Invalid("assignee_id", "this is not the id of a user")
 		}
 		made.AssigneeID = &id
 	}

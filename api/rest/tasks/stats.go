@@ -13,7 +13,7 @@ type taskStatsInput struct {
 	Period      string `query:"period" enum:"day,week,month,all" default:"all" doc:"The last 24 hours, 7 days or 30 days, or everything"`
 }
 
-// periods are how far back each looks; all has no beginning.
+// periods are how long each period is; all has no beginning.
 var periods = map[string]time.Duration{"day": 24 * time.Hour, "week": 7 * 24 * time.Hour, "month": 30 * 24 * time.Hour}
 
 func (h *handlers) getTaskStats(ctx context.Context, in *taskStatsInput) (none shape.TaskStats, err error) {
@@ -28,8 +28,8 @@ func (h *handlers) getTaskStats(ctx context.Context, in *taskStatsInput) (none s
 	}
 
 	body := shape.TaskStats{
-		WorkspaceID: in.WorkspaceID, Period: in.Period, Created: stats.Created, Done: stats.Done, Cancelled: stats.Cancelled,
-		LeadTime: stats.LeadTime, LeadTimeMedian: stats.LeadTimeMedian, CycleTime: stats.CycleTime,
+		WorkspaceID: in.WorkspaceID, Period: in.Period, Created: stats.Created, Done: stats.Done,
+		Cancelled: stats.Cancelled, LeadTime: stats.LeadTime, LeadTimeMedian: stats.LeadTimeMedian, CycleTime: stats.CycleTime,
 		CycleTimeMedian: stats.CycleTimeMedian,
 		Takeovers:       stats.Takeovers, Escalations: stats.Escalations, Expiries: stats.Expiries, Partial: stats.Partial,
 	}

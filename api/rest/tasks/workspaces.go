@@ -177,7 +177,7 @@ func (h *handlers) getWorkspace(ctx context.Context, in *workspaceInput) (shape.
 func (h *handlers) changeWorkspace(ctx context.Context, in *changeWorkspaceInput) (none shape.Workspace, err error) {
 	settings := in.Body.WorkspaceSettings
 	if in.Body.Name == nil && settings == (WorkspaceSettings{}) {
-		return none, fault.New(fault.Validation, "say what to change").WithField("body")
+		return none, fault.Invalid("body", "say what to change")
 	}
 
 	id := server.PathID(in.ID)
