@@ -21,11 +21,11 @@ type OldRows struct {
 	Log   *slog.Logger
 }
 
-// retentionBatch is how many rows are looked at in one database transaction: it holds its locks for some milliseconds.
+// retentionBatch is how many rows one database transaction checks: it holds its locks for some milliseconds.
 const retentionBatch = 500
 
-// DeleteOldRows deletes what the policy does not keep, in small batches, and tells how many rows of each kind that
-// were. What was deleted by a try that died stays deleted; the next one deletes the rest.
+// DeleteOldRows deletes what the policy does not keep, in small batches, and returns the number of deleted rows of each
+// kind. The batches of an attempt that failed stay deleted; the next attempt deletes the rest.
 func (r *OldRows) DeleteOldRows(ctx context.Context, policy operations.Retention) (map[string]int64, error) {
 	total := map[string]int64{}
 	for _, old := range r.Store.OldKinds(policy) {
@@ -44,7 +44,7 @@ func (r *OldRows) DeleteOldRows(ctx context.Context, policy operations.Retention
 			select {
 			case <-ctx.Done():
 				return nil, ctx.Err()
-			case <-activity.GetWorkerStopChannel(ctx): // the next worker goes on
+			case <-activity.GetWorkerStopChannel(ctx): // the next worker continues
 				return nil, temporal.NewApplicationError("the worker stops", string(fault.WorkerLost))
 			default:
 			}

@@ -1,6 +1,6 @@
-// Package doctor finds out whether each process reaches the systems that it is configured for, and who it is there. A
-// process looks with its own credentials, once at its start and once per request of an administrator, and writes what
-// it has found into the record. Nothing is renewed and nothing is bought for it.
+// Package doctor checks whether each process reaches the systems that it is configured for, and which account it has
+// there. A process checks with its own credentials, once at its start and once per request of an administrator, and
+// writes the results to the record. A check renews nothing and buys nothing.
 package doctor
 
 import (
@@ -15,24 +15,24 @@ import (
 )
 
 const (
-	lookTime = 20 * time.Second // for one check, the wait for a system's rate included
-	askEvery = 2 * time.Second  // between two looks into the record for a request
-	lookRest = 5 * time.Second  // between two looks at the systems, however many ask
+	checkTime = 20 * time.Second // for one check, the wait for a system's rate limit included
+	askEvery  = 2 * time.Second  // between two reads of the record for a request
+	checkRest = 5 * time.Second  // between two checks of the systems, whatever the number of requests
 )
 
-// Check looks at one system.
+// Check checks one system.
 type Check struct {
 	System string
 	Look   func(context.Context) operations.Check // leaves the system's name out
 }
 
-// Examiner makes the checks of one process.
+// Examiner runs the checks of one process.
 type Examiner struct {
 	Store    Record
 	Identity string // of the process, as in its heartbeat
 	Checks   []Check
-	Every    time.Duration // between two looks into the record for a request; default 2 s
-	Rest     time.Duration // between two looks at the systems, at least; default 5 s
+	Every    time.Duration // between two reads of the record for a request; default 2 s
+	Rest     time.Duration // the least time between two checks of the systems; default 5 s
 	Log      *slog.Logger
 }
 
@@ -42,8 +42,9 @@ type Record interface {
 	SaveChecks(ctx context.Context, identity string, request int64, checks []operations.Check) error
 }
 
-// Run looks once, and again after requests, until ctx ends. However many ask, it rests between two looks; the second of
-// them answers all who asked meanwhile. What cannot be saved is saved later: no system is asked twice for one request.
+// Run checks once, and again after requests, until ctx ends. It rests between two checks, whatever the number of
+// requests; the second check answers all requests of the meantime. Results that cannot be saved are saved later: no
+// system is checked twice for one request.
 func (e *Examiner) Run(ctx context.Context) {
 	ctx = core.Reserved(ctx) // administrators wait for it
 	ticker := time.NewTicker(cmp.Or(e.Every, askEvery))
@@ -54,7 +55,7 @@ func (e *Examiner) Run(ctx context.Context) {
 	answered, saved := int64(-1), true
 	for {
 		request, err := e.Store.LastCheckRequest(ctx)
-		if err == nil && request.Number > answered && time.Since(lookedAt) >= cmp.Or(e.Rest, lookRest) {
+		if err == nil && request.Number > answered && time.Since(lookedAt) >= cmp.Or(e.Rest, checkRest) {
 			lookedAt = time.Now()
 			found, answered, saved = e.look(ctx), request.Number, false
 		}
@@ -71,13 +72,13 @@ func (e *Examiner) Run(ctx context.Context) {
 	}
 }
 
-// look makes all checks at once.
+// look runs all checks in parallel.
 func (e *Examiner) look(ctx context.Context) []operations.Check {
 	found := make([]operations.Check, len(e.Checks))
 	var looking sync.WaitGroup
 	for i, check := range e.Checks {
 		looking.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, lookTime)
+			ctx, cancel := context.WithTimeout(ctx, checkTime)
 			defer cancel()
 			found[i] = check.Look(ctx)
 			found[i].System = check.System
@@ -89,7 +90,7 @@ func (e *Examiner) look(ctx context.Context) []operations.Check {
 }
 
 func (e *Examiner) save(ctx context.Context, request int64, found []operations.Check) bool {
-	if ctx.Err() != nil { // the process ends: what it found says nothing
+	if ctx.Err() != nil { // the process is ending: its results mean nothing
 		return false
 	}
 	if err := e.Store.SaveChecks(ctx, e.Identity, request, found); err != nil {

@@ -36,7 +36,7 @@ func Off(system, why, about string) Check {
 	}}
 }
 
-// failed says what an error means. advice is what to do when the system answers and refuses.
+// failed converts an error into a check's result. advice is what to do when the system answers and refuses.
 func failed(err error, advice, about string) operations.Check {
 	code := cmp.Or(fault.CodeOf(err), fault.Internal)
 	if away(err) {
@@ -46,7 +46,7 @@ func failed(err error, advice, about string) operations.Check {
 	return operations.Check{State: operations.CheckRefused, Code: code, Next: advice + ": " + about}
 }
 
-// away says whether an error is that of a system that gives no answer, or none now.
+// away reports whether an error means that a system does not answer now.
 func away(err error) bool {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return true

@@ -17,13 +17,14 @@ type Shop interface {
 
 const renewCookies = "log in at Fragment with the wallet, and give the new cookies as STAGECOACH_FRAGMENT_COOKIES"
 
-// OfFragment checks the session that buys. A page of Fragment's shows whose session it is. Where it does not, the
-// session is refused if Fragment says so; else only a purchase would tell.
+// OfFragment checks the session that buys. A page of Fragment's may show whose session it is. When it does not, only
+// Fragment's refusal or a purchase can prove more.
 func OfFragment(shop Shop, wallet ton.Address) Check {
 	return Check{operations.Fragment, func(ctx context.Context) operations.Check {
 		connected, shown, err := shop.SessionWallet(ctx)
 		switch {
-		case err != nil && fault.CodeOf(err) != fault.FragmentProtocol: // such as a page that sends strangers elsewhere
+		// Such as a page that redirects a session without login.
+		case err != nil && fault.CodeOf(err) != fault.FragmentProtocol:
 			return failed(err, renewCookies, AboutFragment)
 		case shown && connected == wallet:
 			return operations.Check{

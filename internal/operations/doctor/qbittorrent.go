@@ -9,13 +9,13 @@ import (
 	"stagecoach/internal/store/operations"
 )
 
-// Torrents is a qBittorrent. It has to be the client that the process works with: a wrong password is tried seldom, for
-// qBittorrent bans an address after five tries.
+// Torrents is a qBittorrent. It must be the client that the process works with, because that client rarely repeats a
+// wrong password: qBittorrent bans an address after five failures.
 type Torrents interface {
 	Version(ctx context.Context) (string, error)
 }
 
-// versionForm is how qBittorrent writes its version. Another program may answer at its address.
+// versionForm is the form of qBittorrent's version. Another program may answer at its address.
 var versionForm = regexp.MustCompile(`^v?\d[\w.+-]{0,30}$`)
 
 // OfQBittorrent checks the login of downloads.

@@ -13,7 +13,7 @@ import (
 	"stagecoach/internal/store/operations"
 )
 
-// OfPostgreSQL checks the record. While it cannot be reached nobody hears what is found.
+// OfPostgreSQL checks the record. While the record is unavailable, the result reaches no administrator.
 func OfPostgreSQL(record interface {
 	About(ctx context.Context) (operations.About, error)
 },
@@ -65,10 +65,10 @@ func temporalFault(err error) error {
 	}
 }
 
-// separator stands between the queues that a process serves.
+// separator joins the names of the queues that a process serves.
 const separator = ", "
 
-// OfQueues tells which task queues a worker serves.
+// OfQueues reports which task queues a worker serves.
 func OfQueues(served []string) Check {
 	if len(served) == 0 {
 		return Off(Queues, "a worker for payments, without a wallet's key", AboutWallet)

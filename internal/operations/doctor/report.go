@@ -11,7 +11,7 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// silentFor is how long a process may be silent before it is gone.
+// silentFor is how long a process without a heartbeat counts as alive.
 const silentFor = 20 * time.Second
 
 // Report is what all processes have found.
@@ -21,14 +21,14 @@ type Report struct {
 	Unserved  []string // task queues that no process serves
 }
 
-// Process is a process that lives, with what it has found.
+// Process is a live process with its results.
 type Process struct {
 	operations.Process
-	Answered bool // it has looked since the last request
+	Answered bool // it has checked since the last request
 	Checks   []operations.Check
 }
 
-// Works says whether everything that is configured does.
+// Works reports whether everything that is configured works.
 func (r Report) Works() bool {
 	for _, p := range r.Processes {
 		if !p.Answered || slices.ContainsFunc(p.Checks, func(c operations.Check) bool { return !c.Good() }) {
@@ -47,14 +47,14 @@ type Store interface {
 	ActiveWallet(ctx context.Context) (transaction.Wallet, error)
 }
 
-// Doctor asks the processes, and collects what they answer.
+// Doctor requests checks from the processes and collects their results.
 type Doctor struct {
 	Store         Store
-	Queues        []string // task queues that somebody has to serve
-	PaymentQueues []string // those among them that nobody needs before there is a wallet
+	Queues        []string // task queues that some process must serve
+	PaymentQueues []string // those among them that are needed only when there is a wallet
 }
 
-// Ask asks all processes to look again, which they do in their own time.
+// Ask requests a new check from all processes; they run it within seconds.
 func (d *Doctor) Ask(ctx context.Context) (Report, error) {
 	if err := d.Store.RequestChecks(ctx); err != nil {
 		return Report{}, err
@@ -62,7 +62,7 @@ func (d *Doctor) Ask(ctx context.Context) (Report, error) {
 	return d.Report(ctx)
 }
 
-// Report gives what the processes have found so far.
+// Report returns what the processes have found so far.
 func (d *Doctor) Report(ctx context.Context) (report Report, err error) {
 	if report.Request, err = d.Store.LastCheckRequest(ctx); err != nil {
 		return Report{}, err
@@ -91,7 +91,7 @@ func (d *Doctor) Report(ctx context.Context) (report Report, err error) {
 	return report, err
 }
 
-// examined gives a process its part of all checks.
+// examined combines a process with its own checks.
 func examined(p operations.Process, checks []operations.Check, request operations.CheckRequest) Process {
 	own := Process{Process: p, Answered: true}
 	for _, c := range checks {
@@ -104,7 +104,7 @@ func examined(p operations.Process, checks []operations.Check, request operation
 	return own
 }
 
-// unserved lists the task queues that nobody serves. Those of payments are needed once the record knows a wallet.
+// unserved lists the task queues that no process serves. Those of payments are needed once the record has a wallet.
 func (d *Doctor) unserved(ctx context.Context, checks []operations.Check) ([]string, error) {
 	spared := map[string]bool{} // they are served, or not needed yet
 	switch _, err := d.Store.ActiveWallet(ctx); {

@@ -21,7 +21,7 @@ type Bot interface {
 // publicServer is Telegram's own Bot API server.
 const publicServer = "api.telegram.org"
 
-// OfTelegram checks the bot's token at a Bot API server. listens says that this process takes the bot's updates.
+// OfTelegram checks the bot's token at a Bot API server. listens means that this process receives the bot's updates.
 func OfTelegram(bot Bot, apiURL string, listens bool) Check {
 	server, about := "a Bot API server of its own: files up to 2000 MB", AboutBotServer
 	if u, err := url.Parse(apiURL); err == nil && u.Hostname() == publicServer {

@@ -17,7 +17,7 @@ type Chain interface {
 	Wallet(ctx context.Context, account ton.Address) (toncenter.Wallet, error)
 }
 
-// OfToncenter checks who tells about the chain: Toncenter, or Toncenter2 for the second source.
+// OfToncenter checks a source of the chain: Toncenter, or Toncenter2 for the second source.
 func OfToncenter(system string, chain Chain, key bool) Check {
 	access := "without a key"
 	if key {
@@ -56,7 +56,7 @@ func OfWallet(wallet ton.Address, chain Chain) Check {
 	}}
 }
 
-// OnceThereIsAWallet is a check of a process without a key, for what it needs only when the record knows a wallet.
+// OnceThereIsAWallet checks, in a process without a key, what is needed only when the record has a wallet.
 func OnceThereIsAWallet(record interface {
 	ActiveWallet(ctx context.Context) (transaction.Wallet, error)
 }, check Check,

@@ -11,7 +11,7 @@ import (
 	"stagecoach/internal/yandex"
 )
 
-// Disk looks at the shared folder with an access token that it never renews.
+// Disk reads the shared folder with an access token that it never renews.
 type Disk interface {
 	About(ctx context.Context, accessToken string) (yandex.About, error)
 }
@@ -21,8 +21,8 @@ type TokenStore interface {
 	CurrentToken(ctx context.Context) (oauth2.Token, error)
 }
 
-// OfYandex checks the stored access token. Whether the refresh token is good only its use would tell, and each use
-// replaces it: so it is left alone.
+// OfYandex checks the stored access token. The refresh token is not checked: only its use proves that it works, and
+// each use replaces it.
 func OfYandex(disk Disk, tokens TokenStore, root string) Check {
 	return Check{operations.Yandex, func(ctx context.Context) operations.Check {
 		token, err := tokens.CurrentToken(ctx)
@@ -49,7 +49,7 @@ func OfYandex(disk Disk, tokens TokenStore, root string) Check {
 	}}
 }
 
-// unrenewed says what an access token means that is no longer good.
+// unrenewed returns the result for an access token that has ended or is refused.
 func unrenewed(token oauth2.Token, code fault.Code, why string) operations.Check {
 	if token.RefreshToken == "" {
 		return operations.Check{
@@ -76,7 +76,7 @@ func owner(about yandex.About) string {
 	return "account " + about.Owner
 }
 
-// lasts says how long a good access token is good.
+// lasts describes how long a valid access token is valid.
 func lasts(token oauth2.Token) string {
 	switch {
 	case token.RefreshToken != "":

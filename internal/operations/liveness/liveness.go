@@ -1,4 +1,4 @@
-// Package liveness reports that a process lives and how the systems outside answer it. It makes no calls of its own:
+// Package liveness reports that a process is alive and how the outside systems answer it. It makes no calls of its own:
 // the outcomes of the calls that are made anyway are kept in memory, and written to the record every few seconds.
 package liveness
 
@@ -27,7 +27,7 @@ type Store interface {
 // Options configure a Reporter.
 type Options struct {
 	Store    Store
-	Identity string // as Temporal knows this process
+	Identity string // of this process in Temporal
 	Service  string
 	Version  string
 	Every    time.Duration // between two heartbeats; default 5 s
@@ -44,22 +44,22 @@ type Reporter struct {
 	seen map[string]operations.OutsideSystem // since the last heartbeat that was recorded
 }
 
-// New makes a Reporter; Run sends the heartbeats.
+// New returns a Reporter; Run sends the heartbeats.
 func New(o Options) *Reporter {
 	o.Every = cmp.Or(o.Every, 5*time.Second)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return &Reporter{o: o, started: time.Now(), seen: map[string]operations.OutsideSystem{}}
 }
 
-// Noting gives what notes the outcome of calls of one system.
+// Noting returns a function that notes the outcome of calls to one system.
 func (r *Reporter) Noting(system string) func(error) {
 	return func(err error) { r.Note(system, err) }
 }
 
-// Note notes the outcome of a call. What a system refuses because of the question, it has answered.
+// Note notes the outcome of a call. A refusal of the request itself counts as an answer.
 func (r *Reporter) Note(system string, err error) {
 	if errors.Is(err, context.Canceled) {
-		return // by who asked
+		return // cancelled by the caller
 	}
 
 	now := time.Now()
@@ -77,7 +77,7 @@ func (r *Reporter) Note(system string, err error) {
 	r.seen[system] = seen
 }
 
-// failure gives the code of an error that says something about the system itself; empty: none.
+// failure returns the code of an error that is about the system itself; empty: none.
 func failure(err error) string {
 	f := fault.As(err)
 	switch {
@@ -115,7 +115,7 @@ func (r *Reporter) Run(ctx context.Context) {
 	}
 }
 
-// heartbeat writes to the record what was seen since the last one. What cannot be written now is written with the next.
+// heartbeat writes to the record what was seen since the last one. When the write fails, the next heartbeat writes it.
 func (r *Reporter) heartbeat(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, r.o.Every)
 	defer cancel()
@@ -141,7 +141,7 @@ func (r *Reporter) heartbeat(ctx context.Context) {
 	}
 }
 
-// takeSeen takes what was seen since the last heartbeat.
+// takeSeen returns and clears what was seen since the last heartbeat.
 func (r *Reporter) takeSeen() map[string]operations.OutsideSystem {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -151,7 +151,7 @@ func (r *Reporter) takeSeen() map[string]operations.OutsideSystem {
 	return seen
 }
 
-// putBack adds what was taken to what was seen since then.
+// putBack merges what was taken with what was seen since then.
 func (r *Reporter) putBack(taken map[string]operations.OutsideSystem) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -14,18 +14,18 @@ type CountStore interface {
 	CheckCounts(ctx context.Context) (differences []operations.Count, err error)
 }
 
-// Counts keeps the counts that a status shows: it adds up what transitions have noted, and compares with the rows.
+// Counts maintains the counts that a status shows: it adds up what transitions have noted, and compares with the rows.
 type Counts struct {
 	Store       CountStore
 	Log         *slog.Logger
-	OnCorrected func(kind string) // counts differences; nil: nobody does
+	OnCorrected func(kind string) // counts differences; nil: not counted
 
 	comparing sync.Mutex // held while this process compares
 	running   sync.WaitGroup
 }
 
-// keep adds up, which takes milliseconds, and lets what was not compared for an hour be compared in the background:
-// that reads whole tables.
+// keep adds up, which takes milliseconds, and starts a comparison in the background for counts that were not compared
+// for an hour: a comparison reads complete tables.
 func (c *Counts) keep(ctx context.Context) {
 	if err := c.Store.FoldCounts(ctx); err != nil {
 		c.failed(ctx, err)
@@ -57,6 +57,6 @@ func (c *Counts) compare(ctx context.Context) {
 
 func (c *Counts) failed(ctx context.Context, err error) {
 	if ctx.Err() == nil {
-		c.Log.Warn("counts are not kept", "error", err) // an outage: the next look does it
+		c.Log.Warn("counts are not kept", "error", err) // an outage: the next round repeats it
 	}
 }

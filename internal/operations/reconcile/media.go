@@ -16,11 +16,11 @@ import (
 	"stagecoach/internal/store/notice"
 )
 
-// MediaMarker is the file that must lie in the media root: without it nothing is mounted there, or something else.
+// MediaMarker is the file that must exist in the media root: without it nothing is mounted there, or something else.
 const MediaMarker = ".stagecoach-media"
 
 const (
-	mediaBatch = 500                   // media that are looked at between two looks at the marker
+	mediaBatch = 500                   // media that are checked between two checks of the marker
 	mediaPause = 50 * time.Millisecond // after each batch: the disk is qBittorrent's
 )
 
@@ -42,7 +42,7 @@ type MediaStore interface {
 	ResolveAlert(ctx context.Context, kind string) error
 }
 
-// MediaSweep looks whether the files of media are where the record says, and marks media as missing and as available
+// MediaSweep checks whether the files of media exist where the record says, and marks media as missing and as available
 // again.
 type MediaSweep struct {
 	Store      MediaStore
@@ -51,7 +51,7 @@ type MediaSweep struct {
 	SavePath   string              // in qBittorrent's file system; empty: the same as Root
 	Every      time.Duration       // between two sweeps
 	MaxPercent int64               // of the available media: a sweep that would mark more stops
-	OnSwept    func(result string) // counts sweeps; nil: nobody does
+	OnSwept    func(result string) // counts sweeps; nil: not counted
 
 	sweeping sync.Mutex // held while this process sweeps
 	running  sync.WaitGroup
@@ -60,7 +60,7 @@ type MediaSweep struct {
 
 var errNoMarker = errors.New("the media root does not hold the marker file")
 
-// keep lets a sweep run in the background when one is due.
+// keep starts a sweep in the background when one is due.
 func (m *MediaSweep) keep(ctx context.Context) {
 	if m.Root == "" || !m.sweeping.TryLock() {
 		return
@@ -88,7 +88,7 @@ func (m *MediaSweep) keep(ctx context.Context) {
 // wait waits until a sweep has ended.
 func (m *MediaSweep) wait() { m.running.Wait() }
 
-// sweep looks at all media first and marks afterwards, so that a root that is half there marks nothing.
+// sweep checks all media first and marks afterwards, so that a root that disappears halfway marks nothing.
 func (m *MediaSweep) sweep(ctx context.Context) error {
 	plan, err := m.look(ctx)
 	if err != nil {
@@ -115,20 +115,19 @@ func (m *MediaSweep) sweep(ctx context.Context) error {
 	return m.Store.MarkMediaSwept(ctx)
 }
 
-// mediaPlan is what a look has found.
+// mediaPlan is the result of checking all media.
 type mediaPlan struct {
-	available int                    // media that were so at the look
+	available int                    // media that the record had as available
 	lost      []download.LyingMedium // of them, those whose files are gone
 	found     []download.LyingMedium // missing ones whose files are back
 }
 
-// tooMany says whether more than this share of the available media would be marked.
+// tooMany reports whether the plan would mark more than this share of the available media.
 func (p mediaPlan) tooMany(percent int64) bool {
 	return int64(len(p.lost))*100 > int64(p.available)*percent
 }
 
-// look goes through all media that may lie in the root. What was seen of a batch counts only if the marker was there
-// before and after.
+// look checks all media that may be in the root. A batch counts only if the marker existed before and after it.
 func (m *MediaSweep) look(ctx context.Context) (plan mediaPlan, err error) {
 	root, err := os.OpenRoot(m.Root)
 	if err != nil {
@@ -158,7 +157,7 @@ func (m *MediaSweep) look(ctx context.Context) (plan mediaPlan, err error) {
 	}
 }
 
-// lookAt adds what a batch of media shows to the plan.
+// lookAt adds the results of a batch of media to the plan.
 func (m *MediaSweep) lookAt(root *os.Root, media []download.LyingMedium, plan *mediaPlan) error {
 	if err := m.marked(); err != nil {
 		return err
@@ -210,7 +209,8 @@ func (m *MediaSweep) apply(ctx context.Context, plan mediaPlan) error {
 	return nil
 }
 
-// marked says whether the root holds the marker now. It is looked up anew: a mount may come and go over an open folder.
+// marked returns nil if the root holds the marker now. It opens the root anew: a mount may come and go over an open
+// folder.
 func (m *MediaSweep) marked() error {
 	info, err := os.Stat(filepath.Join(m.Root, MediaMarker))
 	switch {
@@ -221,7 +221,7 @@ func (m *MediaSweep) marked() error {
 	}
 }
 
-// place gives where a path of qBittorrent's lies below the root; false: elsewhere.
+// place returns where a path of qBittorrent is below the root; false: elsewhere.
 func (m *MediaSweep) place(file string) (place string, ok bool) {
 	base := path.Clean(filepath.ToSlash(m.SavePath))
 	if m.SavePath == "" {
@@ -231,7 +231,7 @@ func (m *MediaSweep) place(file string) (place string, ok bool) {
 	return place, ok && filepath.IsLocal(place)
 }
 
-// exists says whether there is a file or a folder. What leads out of the root is not there.
+// exists reports whether there is a file or a folder. A path that leads out of the root does not exist.
 func exists(root *os.Root, place string) (bool, error) {
 	_, err := root.Stat(filepath.FromSlash(place))
 	switch {

@@ -1,5 +1,5 @@
-// Package reconcile keeps the record and Temporal agreeing: while both run, by the reconciler, and after one of them
-// was set back, by Restore.
+// Package reconcile makes the record and Temporal agree: the reconciler while both run, Restore after one of them was
+// set back.
 package reconcile
 
 import (
@@ -18,7 +18,7 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// SweptSignal tells the reconciler's own workflow of a sweep.
+// SweptSignal reports a sweep to the reconciler's own workflow.
 const SweptSignal = "swept"
 
 // Store is what the reconciler needs of the record.
@@ -40,21 +40,21 @@ type Reconciler struct {
 	// a workflow whose row ended, or one that began, within this time may be about to follow; default 30 s
 	Grace time.Duration
 
-	OnFinding func(workload, finding string)  // counts new incidents; nil: nobody does
-	OnSweep   func(err error)                 // counts sweeps; nil: nobody does
-	Counts    *Counts                         // kept between two sweeps; nil: nobody does
-	Media     *MediaSweep                     // the same with what the record says of files
-	Watch     func(ctx context.Context) error // raises and closes the alerts about the whole; nil: nobody does
+	OnFinding func(workload, finding string)  // counts new incidents; nil: not counted
+	OnSweep   func(err error)                 // counts sweeps; nil: not counted
+	Counts    *Counts                         // maintained between two sweeps; nil: none
+	Media     *MediaSweep                     // run between two sweeps; nil: none
+	Watch     func(ctx context.Context) error // raises and closes the alerts about the service; nil: none
 }
 
 const (
 	settled   = 5 * time.Second // a younger row may still be on its way to Temporal
-	vanished  = time.Minute     // an open finding that was not met for so long has gone by itself
-	tellEvery = 5 * time.Minute // what was swept, while nothing is found: each time costs events
+	vanished  = time.Minute     // an open finding that was not met for so long counts as gone
+	tellEvery = 5 * time.Minute // for reports without findings: each report costs history events
 	pageLimit = 1000
 )
 
-// Sweep is one look at everything, for people.
+// Sweep is the result of one sweep, for people.
 type Sweep struct {
 	At       time.Time      `json:"at"`
 	Millis   int64          `json:"ms"`
@@ -62,12 +62,11 @@ type Sweep struct {
 	Running  map[string]int `json:"running"`         // workflows by workload
 	Findings int            `json:"findings"`        // new ones
 	Day      map[string]int `json:"day,omitempty"`   // findings of the last 24 hours by kind
-	Error    fault.Code     `json:"error,omitempty"` // why a part could not be looked at
+	Error    fault.Code     `json:"error,omitempty"` // why a part could not be checked
 }
 
-// Reconcile sweeps again and again, until the activity's time is nearly over; the workflow then starts it anew. One
-// request lists a thousand running workflows of a type, whatever their number; one that looks right costs no request of
-// its own.
+// Reconcile sweeps repeatedly until the activity's time is nearly over; the workflow then starts it again. One request
+// lists a thousand running workflows of a type; a workflow without a difference costs no request of its own.
 func (r *Reconciler) Reconcile(ctx context.Context) error {
 	deadline := activity.GetInfo(ctx).Deadline.Add(-2 * r.Every)
 	ticker := time.NewTicker(r.Every)
@@ -81,14 +80,15 @@ func (r *Reconciler) Reconcile(ctx context.Context) error {
 	if r.Media != nil {
 		defer r.Media.wait()
 	}
-	defer stop() // before it is waited for them
+	defer stop() // before the deferred waits
 
 	s := newSweeper(r)
 	for time.Now().Before(deadline) {
 		temporalio.Progressed(ctx)
 		err := s.sweepAll(ctx)
 		if err != nil && ctx.Err() == nil {
-			r.Log.Warn("the reconciler could not look at everything", "error", err) // an outage: the next sweep sees all
+			// An outage: the next sweep repeats it.
+			r.Log.Warn("the reconciler could not check everything", "error", err)
 		}
 
 		if r.OnSweep != nil {
@@ -106,7 +106,7 @@ func (r *Reconciler) Reconcile(ctx context.Context) error {
 	return nil
 }
 
-// keep does what is done beside each sweep.
+// keep does what accompanies each sweep.
 func (r *Reconciler) keep(ctx context.Context) {
 	if r.Counts != nil {
 		r.Counts.keep(ctx)
@@ -125,12 +125,12 @@ func (r *Reconciler) keep(ctx context.Context) {
 	}
 }
 
-// sweeper is what one life of the activity remembers from sweep to sweep.
+// sweeper is what one attempt of the activity remembers between sweeps.
 type sweeper struct {
 	*Reconciler
 	grace  time.Duration
 	sweep  Sweep
-	resets time.Time // terminated runs are looked at from here on
+	resets time.Time // terminated runs are read from this time on
 	// by workload: workflows that showed another state than the record has, and which
 	suspects map[string]map[string]string
 	told     time.Time
@@ -166,7 +166,7 @@ func (s *sweeper) sweepAll(ctx context.Context) error {
 	return err
 }
 
-// tell lets the reconciler's own workflow show what was swept: at once when something was found, else now and then.
+// tell reports the sweep to the reconciler's own workflow: at once when something was found, else every tellEvery.
 func (s *sweeper) tell(ctx context.Context) {
 	if ctx.Err() != nil || s.sweep.Findings == 0 && time.Since(s.told) < tellEvery {
 		return

@@ -16,10 +16,10 @@ type RestoreStore interface {
 	AfterRestore(ctx context.Context) error
 }
 
-// Restore makes the record and Temporal agree after either was set back to an older moment, or Temporal was lost. No
-// service may run meanwhile. The record decides: the workflows of live rows start anew from it, and what runs for no
-// live row is terminated. A delivery that may have been sent since then is never sent again. A repeated call does no
-// harm.
+// Restore makes the record and Temporal agree after either was set back to an earlier moment, or Temporal was lost. No
+// service may run meanwhile. The record decides: the workflows of live rows start anew from it, and a workflow without
+// a live row is terminated. A delivery that may have been sent since then is never sent again. A repeated call is
+// harmless.
 type Restore struct {
 	Temporal  client.Client
 	Store     RestoreStore
@@ -67,8 +67,8 @@ func (r *Restore) restore(ctx context.Context, row service.LiveRow) error {
 	return r.terminate(ctx, id)
 }
 
-// terminateOrphans terminates what runs for rows that do not exist, or have ended. A failed transaction that waits for
-// an operator needs no workflow: a retry starts it.
+// terminateOrphans terminates workflows whose rows do not exist, or have ended. A failed transaction that waits for an
+// operator needs no workflow: a retry starts it.
 func (r *Restore) terminateOrphans(ctx context.Context, w service.Workload) error {
 	return eachWorkflow(ctx, r.Temporal, running(w.WorkflowType()), func(info *workflowpb.WorkflowExecutionInfo) error {
 		if id := info.Execution.WorkflowId; !r.live[id] {

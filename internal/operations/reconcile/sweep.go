@@ -55,14 +55,14 @@ func eachLive(ctx context.Context, w service.Workload, age time.Duration, do fun
 	}
 }
 
-// settle makes sure that a live row is driven. The list of running workflows lags, so a workflow that it lacks is
-// asked.
+// settle makes sure that a live row is driven. The list of running workflows lags, so settle describes a workflow that
+// the list lacks.
 func (s *sweeper) settle(ctx context.Context, v *view, row service.LiveRow) error {
 	about := row.About()
 	f := operations.Finding{Workload: v.Name(), Entity: about.Entity, WorkflowID: about.WorkflowID}
 	listed, runs := v.meet(about.WorkflowID)
 	switch {
-	case about.NeverStarted: // what runs under its id may be the workflow of the row before
+	case about.NeverStarted: // the workflow under its id may be that of the previous row
 		f.Finding = operations.FindingNotStarted
 		return s.repair(ctx, f, started(row.Start))
 	case runs:
@@ -86,7 +86,7 @@ func (s *sweeper) settle(ctx context.Context, v *view, row service.LiveRow) erro
 	return s.repair(ctx, f, s.recovery(row, f, now))
 }
 
-// recovery chooses what is done about a live row whose workflow was lost.
+// recovery chooses the repair of a live row whose workflow was lost.
 func (s *sweeper) recovery(row service.LiveRow, f operations.Finding, now execution) repair {
 	about := row.About()
 	switch {
@@ -105,15 +105,14 @@ func (s *sweeper) recovery(row service.LiveRow, f operations.Finding, now execut
 	}
 }
 
-// repair does something about a finding and says what.
+// repair acts on a finding and returns what it has done.
 type repair func(ctx context.Context) (done string, err error)
 
 func started(start func(context.Context) error) repair {
 	return func(ctx context.Context) (string, error) { return operations.DoneStarted, start(ctx) }
 }
 
-// repair records a finding and then does something about it. A finding whose repair fails stays open: the next sweep
-// meets it again.
+// repair records a finding and then acts on it. A finding whose repair fails stays open: the next sweep meets it again.
 func (s *sweeper) repair(ctx context.Context, f operations.Finding, do repair) error {
 	noted, fresh, err := s.Store.NoteFinding(ctx, f)
 	if err != nil {
@@ -142,11 +141,11 @@ func (s *sweeper) repair(ctx context.Context, f operations.Finding, do repair) e
 	return s.Store.SettleFinding(ctx, noted.ID, done)
 }
 
-// refreshAgainAfter spares a workflow that ignores the refresh signal: it gets one signal in this time.
+// refreshAgainAfter limits the signals to a workflow that ignores the refresh signal: it gets one in this time.
 const refreshAgainAfter = 10 * time.Minute
 
-// refresh tells a running workflow to look at the record when it was reset, or when it has shown another state than the
-// record has in two sweeps.
+// refresh signals a running workflow to read the record again when it was reset, or when it has shown another state
+// than the record has in two sweeps.
 func (s *sweeper) refresh(ctx context.Context, v *view, f operations.Finding, listed execution, row service.LiveRow) error {
 	state := row.About().State
 	differs := listed.stage != state

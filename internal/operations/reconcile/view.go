@@ -19,23 +19,23 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// execution is a workflow as Temporal has it.
+// execution is a workflow as Temporal describes it.
 type execution struct {
 	status enumspb.WorkflowExecutionStatus // UNSPECIFIED: Temporal does not know it
 	runID  string
-	stage  string // as it is shown
+	stage  string // as its search attribute shows it
 	since  time.Time
 	reset  bool
-	busy   bool // a worker is about to go on with it
+	busy   bool // a worker is about to continue it
 	long   bool // the server has ended it: its history was too long
 }
 
-// alive says whether the workflow runs.
+// alive reports whether the workflow runs.
 func (e execution) alive() bool {
 	return e.status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING || e.status == enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW
 }
 
-// finding names what is wrong with a live row whose workflow is like this.
+// finding names what is wrong with a live row whose workflow is in this condition.
 func (e execution) finding() string {
 	switch e.status {
 	case enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED:
@@ -56,7 +56,7 @@ func (e execution) finding() string {
 type view struct {
 	service.Workload
 	running  map[string]execution // by workflow id; those with a live row are taken out as the sweep meets them
-	reset    map[string]bool      // they run, and a run of theirs was terminated not long ago
+	reset    map[string]bool      // a run of theirs was terminated recently
 	suspects map[string]string    // what differs now, for the next sweep
 }
 
@@ -117,20 +117,20 @@ func eachWorkflow(
 	}
 }
 
-// running is a query for the running workflows of a type.
+// running returns the query for the running workflows of a type.
 func running(workflowType string) string {
 	return `WorkflowType = "` + workflowType + `" AND ExecutionStatus = "Running"`
 }
 
-// stageOf reads the state that a workflow shows; empty when it shows none.
+// stageOf reads the state that a workflow shows; empty: it shows none.
 func stageOf(attributes *commonpb.SearchAttributes) (stage string) {
 	if payload := attributes.GetIndexedFields()[temporalio.StageAttribute.GetName()]; payload != nil {
-		_ = converter.GetDefaultDataConverter().FromPayload(payload, &stage) // what cannot be read shows nothing
+		_ = converter.GetDefaultDataConverter().FromPayload(payload, &stage) // an unreadable value counts as none
 	}
 	return stage
 }
 
-// describe asks how a workflow's newest run is: the list lags.
+// describe describes the newest run of a workflow, because the list lags.
 func (s *sweeper) describe(ctx context.Context, id string) (execution, error) {
 	temporalio.Progressed(ctx)
 	description, err := s.Temporal.DescribeWorkflowExecution(ctx, id, "")
@@ -154,15 +154,14 @@ func (s *sweeper) describe(ctx context.Context, id string) (execution, error) {
 	return e, err
 }
 
-// serverIdentity is who terminates a run whose history has too many events or bytes, with one of these reasons:
-// "Workflow history count exceeds limit.", "Workflow history size exceeds limit.", "Workflow mutable state size exceeds
-// limit.".
+// serverIdentity terminates a run whose history has too many events or bytes, with one of these reasons: "Workflow
+// history count exceeds limit.", "Workflow history size exceeds limit.", "Workflow mutable state size exceeds limit.".
 const (
 	serverIdentity = "history-service"
 	exceedsLimit   = "exceeds limit"
 )
 
-// endedForLength says whether the server, and no operator, has ended a run: nobody wants what it drives to end.
+// endedForLength reports whether the server has ended a run for its length: then the row should continue.
 func (s *sweeper) endedForLength(ctx context.Context, id, runID string) (bool, error) {
 	history := s.Temporal.GetWorkflowHistory(ctx, id, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT)
 	for history.HasNext() {
@@ -179,15 +178,15 @@ func (s *sweeper) endedForLength(ctx context.Context, id, runID string) (bool, e
 	return false, nil
 }
 
-// meet takes a live row's workflow out of the view, and says whether the list has it running.
+// meet takes a live row's workflow out of the view, and reports whether the list has it running.
 func (v *view) meet(workflowID string) (e execution, runs bool) {
 	e, runs = v.running[workflowID]
 	delete(v.running, workflowID)
 	return e, runs
 }
 
-// orphans terminates the running workflows that are left in the view when all live rows are met, unless they are young
-// or about to end: the record knows nothing of them, or has their end.
+// orphans terminates the running workflows that are left in the view when all live rows are met, because the record has
+// no live row for them. Young workflows, and those that are about to end, are left alone.
 func (s *sweeper) orphans(ctx context.Context, v *view) error {
 	s.suspects[v.Name()] = v.suspects
 	var keys []string

@@ -7,7 +7,7 @@ import (
 	"stagecoach/internal/store/operations"
 )
 
-// Stuck says whether any job is.
+// Stuck reports whether any job is stuck.
 func (s Status) Stuck() bool { return len(s.StuckJobs) > 0 }
 
 // addJobError adds an error to those of deliveries.

@@ -4,8 +4,8 @@ import "context"
 
 // QBittorrent is the outcome of the polls of qBittorrent.
 type QBittorrent struct {
-	Answers   bool     // it answered the last poll, and that was not long ago
-	AnswerAge *float64 // seconds since its last answer; nil: it has never answered
+	Answers   bool     // it answered the last poll, and that poll is recent
+	AnswerAge *float64 // seconds since its last answer; nil: there was none
 	Error     string   // a fault code, while it does not answer
 }
 

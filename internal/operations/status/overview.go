@@ -15,24 +15,24 @@ import (
 
 const (
 	lastFindings  = 5
-	processSilent = time.Minute // a process without a heartbeat for longer is no worker
+	processSilent = time.Minute // a process without a heartbeat for longer counts as gone
 )
 
-// Overview is the part of a status that is about all workloads. Times are seconds.
+// Overview is the part of a status that covers all workloads. Times are seconds.
 type Overview struct {
-	PaymentQueue int64 // payments that wait for the wallet's turn, or have it
+	PaymentQueue int64 // payments that have the wallet's turn or wait for it
 	NeedsReview  int64 // transactions; up to 10,000, as the findings
 	Wallet       transaction.WalletState
 
 	Queues          []Queue
-	TemporalAnswers bool // else queues and pollers are unknown
+	TemporalAnswers bool // false: queues and pollers are unknown
 	Workers         []Worker
 	Outside         []Outside
 	Errors          []operations.WorkloadErrorCount // of all workloads, in the last 24 hours
 	Alerts          []notice.OpenAlert
 	Stops           []transaction.Switch // what stops payments now
 	Findings        []operations.Finding // the last ones
-	OpenFindings    int64                // about which nothing was done yet
+	OpenFindings    int64                // not repaired yet
 	RecentFindings  int64                // of the last minutes
 }
 
@@ -51,10 +51,10 @@ type Worker struct {
 type Outside struct {
 	Name       string
 	Answers    bool     // the last call succeeded
-	SuccessAge *float64 // nil: it never did
-	FailureAge *float64 // nil: it never failed
+	SuccessAge *float64 // nil: no call has succeeded yet
+	FailureAge *float64 // nil: no call has failed yet
 	Error      string   // a fault code: of the last failure
-	FailingFor *float64 // nil: it does not
+	FailingFor *float64 // nil: it does not fail
 }
 
 func (r *Reporter) alerts(ctx context.Context, s *Status) (err error) {
@@ -78,7 +78,7 @@ func (r *Reporter) outside(ctx context.Context, s *Status) error {
 	return err
 }
 
-// workers joins what the processes report of themselves with what Temporal knows of them.
+// workers merges what the processes report of themselves with what Temporal knows of them.
 func (r *Reporter) workers(ctx context.Context, s *Status) error {
 	processes, err := r.o.Store.Processes(ctx, processSilent)
 	if err != nil {

@@ -17,19 +17,19 @@ const queueTime = 2 * time.Second
 type Queue struct {
 	Name      string
 	Kind      string // workflow, activity
-	Depth     int64  // what waits
+	Depth     int64  // tasks that wait
 	OldestAge float64
-	Workers   int // that ask for work
+	Workers   int // processes that poll it
 }
 
-// poller is a process that asks for work.
+// poller is a process that polls a queue.
 type poller struct {
 	identity, queue, build string
 	age                    float64 // seconds
 }
 
-// queues asks Temporal what waits and who asks for work. A worker asks at least once a minute while it has room; one
-// that has none is seen by the heartbeats of its jobs.
+// queues asks Temporal for waiting tasks and pollers. A worker polls at least once a minute while it has room; a worker
+// without room is known by the heartbeats of its jobs.
 func (r *Reporter) queues(ctx context.Context, s *Status) error {
 	ctx, cancel := context.WithTimeout(ctx, queueTime)
 	defer cancel()

@@ -1,5 +1,5 @@
-// Package status reports the state of the whole service: what waits, what is held and for how long, whether a worker
-// lives, what fails. The HTTP API, the bot and the metrics show the same.
+// Package status reports the state of the service: what waits, what is held and for how long, whether a worker is
+// alive, what fails. The HTTP API, the bot and the metrics show the same.
 package status
 
 import (
@@ -20,7 +20,7 @@ import (
 
 const (
 	freshFor     = time.Second // a status is read again only after this time
-	aboveFor     = time.Minute // users above a limit are looked for again only after this time
+	aboveFor     = time.Minute // users above a limit are read again only after this time
 	maxAbove     = 20          // of each limit
 	errorsWithin = 24 * time.Hour
 	maxErrors    = 10
@@ -34,13 +34,13 @@ type Options struct {
 	Namespace  string        // of Temporal; default "default"
 	Queue      string        // the task queue whose depth is QueueDepth; default: that of deliveries
 	Queues     []string      // all task queues; default: that one
-	StuckAfter time.Duration // how old a held job's heartbeat may grow; default 30 s
-	PollGap    time.Duration // how old qBittorrent's last answer may grow; 0: there is no qBittorrent
+	StuckAfter time.Duration // the greatest age of a held job's heartbeat; default 30 s
+	PollGap    time.Duration // the greatest age of qBittorrent's last answer; 0: there is no qBittorrent
 	Log        *slog.Logger  // default: none
 
-	// TokenExpiry says when the storage's access token ends; zero when there is none, or when it never ends.
+	// TokenExpiry returns when the storage's access token ends; zero: there is none, or it never ends.
 	TokenExpiry func(context.Context) (time.Time, error)
-	// TokenRenews says whether the token is renewed without a person; nil: it is.
+	// TokenRenews reports whether the token is renewed without a person; nil: it is.
 	TokenRenews func(context.Context) (bool, error)
 }
 
@@ -48,13 +48,13 @@ type Options struct {
 type Reporter struct {
 	o Options
 
-	mu      sync.Mutex // guards what follows; held while a status is read, so that many requests cost one
+	mu      sync.Mutex // guards the fields below; held while a status is read, so that parallel requests cost one read
 	last    Status
 	above   []operations.AboveQuota
 	aboveAt time.Time
 }
 
-// New makes a Reporter; it reads nothing yet.
+// New returns a Reporter; it reads nothing yet.
 func New(o Options) *Reporter {
 	o.Namespace = cmp.Or(o.Namespace, client.DefaultNamespace)
 	o.Queue = cmp.Or(o.Queue, lifecycle.DeliveryQueue)
@@ -66,13 +66,13 @@ func New(o Options) *Reporter {
 	return &Reporter{o: o}
 }
 
-// Status is the state of the whole service. Times are seconds.
+// Status is the state of the service. Times are seconds.
 type Status struct {
 	At                 time.Time
 	QueueDepth         int64                       // deliveries that wait for a worker
-	QueueKnown         bool                        // the depth is Temporal's; else it is the record's count of QUEUED
+	QueueKnown         bool                        // the depth is Temporal's; false: it is the record's count of QUEUED
 	InState            map[string]map[string]int64 // by workload; all states
-	WorkerHeartbeatAge *float64                    // since a worker was last heard of; nil when there is none
+	WorkerHeartbeatAge *float64                    // since a worker's last heartbeat; nil: there is no worker
 	TokenExpiresIn     *float64                    // of the storage's access token; nil when unknown or endless
 	TopErrors          []operations.ErrorCount     // of the last 24 hours
 	StuckJobs          []int64                     // held jobs whose heartbeat is too old
@@ -83,11 +83,11 @@ type Status struct {
 
 	Overview
 
-	pollers []poller // what asks for work; workers are made of it
+	pollers []poller // processes that poll queues; workers are made from them
 }
 
-// Now gives a status that is at most a second old. Only the record is required: what Temporal or the storage's token
-// cannot tell is left out.
+// Now returns a status that is at most a second old. Only the record is required: unknown facts of Temporal and of the
+// storage's token are left out.
 func (r *Reporter) Now(ctx context.Context) (Status, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,7 +96,7 @@ func (r *Reporter) Now(ctx context.Context) (Status, error) {
 		return r.last, nil
 	}
 
-	ctx = core.Reserved(ctx) // people ask for it when something is wrong
+	ctx = core.Reserved(ctx) // people need it when something is wrong
 	s := Status{At: time.Now()}
 	for _, fill := range []func(context.Context, *Status) error{
 		r.count, r.errors, r.jobs, r.queues, r.token, r.aboveLimits, r.qbittorrent,
@@ -111,7 +111,7 @@ func (r *Reporter) Now(ctx context.Context) (Status, error) {
 	return s, nil
 }
 
-// count fills in how many entities are in which state, all states among them.
+// count fills in how many entities are in each state, empty states included.
 func (r *Reporter) count(ctx context.Context, s *Status) error {
 	counts, err := r.o.Store.CountOverview(ctx, time.Now().Add(-recent))
 	if err != nil {
@@ -135,7 +135,7 @@ func (r *Reporter) count(ctx context.Context, s *Status) error {
 // code is the form of an error's code; a text of another form is not shown.
 var code = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,59}$`)
 
-// errors fills in the most frequent errors lately: of deliveries, and of all workloads.
+// errors fills in the most frequent recent errors: of deliveries, and of all workloads.
 func (r *Reporter) errors(ctx context.Context, s *Status) error {
 	found, err := r.o.Store.WorkloadErrors(ctx, time.Now().Add(-errorsWithin), maxErrors)
 	for _, e := range found {
@@ -151,7 +151,7 @@ func (r *Reporter) errors(ctx context.Context, s *Status) error {
 	return err
 }
 
-// aboveLimits looks once a minute who is above a limit. While that cannot be read the last answer stays.
+// aboveLimits reads once a minute which users are above a limit. When the read fails, the last answer stays.
 func (r *Reporter) aboveLimits(ctx context.Context, s *Status) error {
 	if time.Since(r.aboveAt) >= aboveFor {
 		r.aboveAt = time.Now()
@@ -167,7 +167,7 @@ func (r *Reporter) aboveLimits(ctx context.Context, s *Status) error {
 	return nil
 }
 
-// token fills in when the storage's token ends, where that is known.
+// token fills in when the storage's token ends, if that is known.
 func (r *Reporter) token(ctx context.Context, s *Status) error {
 	if r.o.TokenExpiry == nil {
 		return nil
@@ -184,7 +184,7 @@ func (r *Reporter) token(ctx context.Context, s *Status) error {
 	return nil
 }
 
-// younger gives the smaller of two ages, of which any may be unknown.
+// younger returns the smaller of two ages; nil is unknown.
 func younger(a, b *float64) *float64 {
 	if a == nil || b != nil && *b < *a {
 		return b

@@ -19,7 +19,7 @@ func (s *Status) countPayments(counts core.OverviewCounts) {
 	s.PaymentQueue, s.NeedsReview = transaction.PaymentQueue(counts), transaction.NeedsReview(counts)
 }
 
-// payments fills in what the wallet has, and what stops payments.
+// payments fills in the wallet's balance, and what stops payments.
 func (r *Reporter) payments(ctx context.Context, s *Status) (err error) {
 	if s.Wallet, err = r.o.Store.WalletState(ctx); err != nil {
 		return err

@@ -10,15 +10,15 @@ import (
 
 const (
 	recent      = 10 * time.Minute   // findings within this time are one incident
-	tokenNotice = 7 * 24 * time.Hour // before the end of a token that nobody renews
-	awayFor     = 5 * time.Minute    // a system that fails for longer is away
+	tokenNotice = 7 * 24 * time.Hour // before the end of a token that is not renewed automatically
+	awayFor     = 5 * time.Minute    // a system that fails for longer counts as away
 	queueMost   = 1000               // tasks in one queue
-	queueOldest = 10 * time.Minute   // the first of them
-	silentFor   = 90 * time.Second   // a worker that has room asks for work once a minute
+	queueOldest = 10 * time.Minute   // the age of the first of them
+	silentFor   = 90 * time.Second   // a worker with room polls at least once a minute
 )
 
-// Watch raises the alerts whose cause is there and closes those whose cause is gone. One process at a time does this:
-// the one that reconciles.
+// Watch raises the alerts whose cause exists and closes those whose cause is gone. One process at a time runs it: the
+// one that reconciles.
 func (r *Reporter) Watch(ctx context.Context) error {
 	s, err := r.Now(ctx)
 	if err != nil {
@@ -41,13 +41,13 @@ func (r *Reporter) Watch(ctx context.Context) error {
 	}
 
 	if !s.TemporalAnswers {
-		delete(causes, notice.AlertQueue) // not known
+		delete(causes, notice.AlertQueue) // unknown
 	}
 	return r.set(ctx, s, causes)
 }
 
-// WatchWorkers does the same with the alerts that a worker cannot raise: that there is none, and that Temporal is away.
-// Who sends the alerts does this.
+// WatchWorkers does the same for the alerts that a worker cannot raise: no worker is alive, and Temporal is away. The
+// process that sends the alerts runs it.
 func (r *Reporter) WatchWorkers(ctx context.Context) error {
 	s, err := r.Now(ctx)
 	if err != nil {
@@ -63,7 +63,7 @@ func (r *Reporter) WatchWorkers(ctx context.Context) error {
 	return r.set(ctx, s, causes)
 }
 
-// set changes what is not yet so.
+// set writes the alerts that change.
 func (r *Reporter) set(ctx context.Context, s Status, causes map[string]bool) error {
 	var raise, resolve []string
 	for kind, there := range causes {
@@ -82,8 +82,8 @@ func (r *Reporter) set(ctx context.Context, s Status, causes map[string]bool) er
 	return r.o.Store.SetAlerts(ctx, raise, resolve)
 }
 
-// away says whether calls of a system have failed for long, and still do: one that nobody calls is not known to be
-// away.
+// away reports whether calls of a system have failed for awayFor, and still fail: without calls a system is not known
+// to be away.
 func (s Status) away(system string) bool {
 	return slices.ContainsFunc(s.Outside, func(o Outside) bool {
 		return o.Name == system && o.FailingFor != nil && *o.FailingFor > awayFor.Seconds() && *o.FailureAge < recent.Seconds()
