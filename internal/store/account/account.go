@@ -1,4 +1,4 @@
-// Package account keeps users, their tokens and rights, workspaces, and what administrators did.
+// Package account stores users, their tokens and rights, workspaces, and the audit log of administrators.
 package account
 
 import "stagecoach/internal/store/core"
@@ -8,5 +8,5 @@ type Store struct {
 	db *core.DB
 }
 
-// New gives this part of a database.
+// New returns this part of a database.
 func New(db *core.DB) *Store { return &Store{db: db} }

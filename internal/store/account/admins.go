@@ -9,8 +9,8 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// EnsureAdmins makes the administrators of the configuration: the holder of token (empty: none), and the Telegram
-// accounts. Who is BLOCKED stays so.
+// EnsureAdmins creates the administrators of the configuration: the holder of token (empty: none), and the Telegram
+// accounts. A BLOCKED user stays blocked.
 func (s *Store) EnsureAdmins(ctx context.Context, token string, telegramIDs []int64) error {
 	if err := s.db.InTx(ctx, func(tx pgx.Tx) error { return configureToken(ctx, tx, token) }); err != nil {
 		return err
@@ -33,10 +33,10 @@ func (s *Store) EnsureAdmins(ctx context.Context, token string, telegramIDs []in
 
 const administrator = "administrator"
 
-// configureToken makes the token of the configuration the only one that has come from there. It belongs to the same
-// administrator as the one before it. One that a person has revoked stays revoked.
+// configureToken makes the token of the configuration the only one with that origin. It belongs to the same
+// administrator as the token before it. A token that a person has revoked stays revoked.
 func configureToken(ctx context.Context, tx pgx.Tx, secret string) error {
-	// Processes that start together do so one after the other.
+	// The lock serializes processes that start together.
 	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('tokens.configured'))`); err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func configureToken(ctx context.Context, tx pgx.Tx, secret string) error {
 	return err
 }
 
-// configuredOwner gives the administrator to whom the token of the configuration belongs.
+// configuredOwner returns the administrator to whom the token of the configuration belongs.
 func configuredOwner(ctx context.Context, tx pgx.Tx) (int64, error) {
 	id, err := core.Value[int64](ctx, tx, `SELECT user_id FROM tokens WHERE origin = 'configured' ORDER BY id DESC LIMIT 1`)
 	if errors.Is(err, pgx.ErrNoRows) {

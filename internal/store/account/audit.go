@@ -7,7 +7,7 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Doors through which a request comes.
+// Origins of a request.
 const (
 	DoorBot    = "bot"
 	DoorHTTP   = "http"

@@ -12,13 +12,13 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// TokenStore keeps one provider's OAuth token, sealed at rest.
+// TokenStore stores one provider's OAuth token, encrypted at rest.
 type TokenStore struct {
 	db       *core.DB
 	provider string
 }
 
-// TokenStore gives the tokens of a provider.
+// TokenStore returns the token store of a provider.
 func (s *Store) TokenStore(provider string) *TokenStore { return &TokenStore{s.db, provider} }
 
 type sealedToken struct {
@@ -28,8 +28,9 @@ type sealedToken struct {
 	ExpiresAt    *time.Time `db:"expires_at"`
 }
 
-// Seed takes over a token of the configuration, once: a token that was never configured before replaces what is stored,
-// as an administrator who renews it expects; one that was (and has been rotated since) changes nothing.
+// Seed stores a token of the configuration, once. A token that is new in the configuration replaces the stored one, as
+// an administrator who renews it expects; a token that was configured before (and has been rotated since) changes
+// nothing.
 func (v *TokenStore) Seed(ctx context.Context, token oauth2.Token) error {
 	if token.AccessToken == "" && token.RefreshToken == "" {
 		return nil
@@ -42,7 +43,7 @@ func (v *TokenStore) Seed(ctx context.Context, token oauth2.Token) error {
 		v.provider, seal(token.AccessToken), seal(token.RefreshToken), hex.EncodeToString(sum[:]))
 }
 
-// CurrentToken gives the stored token, zero when there is none.
+// CurrentToken returns the stored token; zero: there is none.
 func (v *TokenStore) CurrentToken(ctx context.Context) (token oauth2.Token, err error) {
 	err = v.db.InTx(ctx, func(tx pgx.Tx) error {
 		token, err = v.read(ctx, tx, "")
@@ -51,8 +52,8 @@ func (v *TokenStore) CurrentToken(ctx context.Context) (token oauth2.Token, err 
 	return token, err
 }
 
-// UpdateToken runs fn under an exclusive lock on the stored token and saves what it returns (nil: nothing) in the same
-// transaction: a rotated refresh token is on disk before anybody uses it. It gives the token as it is afterwards.
+// UpdateToken runs fn under an exclusive lock on the stored token and saves the result (nil: nothing) in the same
+// transaction: a rotated refresh token is on disk before it is used. It returns the token as it is afterwards.
 func (v *TokenStore) UpdateToken(
 	ctx context.Context, fn func(context.Context, oauth2.Token) (*oauth2.Token, error),
 ) (token oauth2.Token, err error) {
@@ -105,10 +106,10 @@ func (v *TokenStore) read(ctx context.Context, tx pgx.Tx, locking string) (token
 	return token, nil
 }
 
-// Reseal seals anew, with the first key, what any key has sealed, and says how many rows that were. Processes may run
-// meanwhile if they know the first key.
+// Reseal encrypts all tokens with the first key, whichever key has encrypted them, and returns the number of rows.
+// Processes that know the first key may run meanwhile.
 func (s *Store) Reseal(ctx context.Context) (rows int, err error) {
-	err = s.db.InLongTx(ctx, func(tx pgx.Tx) error { // a process that renews the tokens holds their row while it asks
+	err = s.db.InLongTx(ctx, func(tx pgx.Tx) error { // a process that renews a token holds its row during the request
 		tokens, err := core.List[sealedToken](ctx, tx, `SELECT provider, access_token, refresh_token, expires_at FROM oauth_tokens
 			WHERE access_token IS NOT NULL ORDER BY provider FOR UPDATE`)
 		if err != nil {

@@ -17,26 +17,26 @@ type Rate struct {
 	Burst     int     // at least 1
 }
 
-// interval is how long one event takes of the allowance.
+// interval is the share of one event of the allowance.
 func (r Rate) interval() time.Duration { return time.Duration(float64(time.Second) / r.PerSecond) }
 
-// Reserve takes n events out of the allowance of key, which all processes share: the clock and the count are
-// PostgreSQL's. It gives how long the caller must wait before the first of them; 0: it may go on at once. When that
-// were longer than patience, nothing is taken, and the error is RATE_LIMITED with the wait as its RetryAfter. So a
-// caller that can wait gives its patience and sleeps, and one that must answer at once gives 0:
+// Reserve takes n events from the allowance of key, which all processes share: clock and count are PostgreSQL's. It
+// returns how long the caller must wait before the first event; 0: no wait. When the wait would exceed patience,
+// nothing is taken, and the error is RATE_LIMITED with the wait as its RetryAfter. A caller that can wait passes its
+// patience and sleeps; a caller that must answer at once passes 0:
 //
 //	wait, err := s.Reserve(ctx, "fragment/"+session, store.Rate{PerSecond: 2, Burst: 1}, 1, time.Minute)
 //
-// What was reserved cannot be given back. A key must not contain a secret or personal data: it lies in the table in
-// plain text.
+// A reservation cannot be returned. A key must not contain a secret or personal data: the table stores it in plain
+// text.
 //
-// One statement decides (the generic cell rate algorithm: the row keeps the time at which the allowance is whole
-// again), so that callers of one key queue for its row, and for nothing else.
+// One statement decides (the generic cell rate algorithm: the row keeps the time at which the allowance is full again),
+// so that callers wait for the row of their own key alone.
 func (s *Store) Reserve(
 	ctx context.Context, key string, rate Rate, n int, patience time.Duration,
 ) (wait time.Duration, err error) {
 	cost := time.Duration(n) * rate.interval()
-	// more than the burst at once is possible after a longer pause
+	// more than the burst is possible after a longer pause
 	whole := time.Duration(max(rate.Burst, n)) * rate.interval()
 
 	wait, err = core.Value[time.Duration](ctx, s.db, `INSERT INTO rate_limits AS r (key, tat) VALUES ($1, clock_timestamp() + $2::interval)
@@ -51,12 +51,12 @@ func (s *Store) Reserve(
 	return wait, err
 }
 
-// refuseRate says when a reservation would have been possible at once; ahead is what it lacks of the allowance when
-// that is whole.
+// refuseRate returns RATE_LIMITED with the time until the reservation would be possible. ahead is what the reservation
+// lacks of a full allowance.
 func (s *Store) refuseRate(ctx context.Context, key string, ahead time.Duration) error {
 	wait, err := core.Value[time.Duration](ctx, s.db, `SELECT greatest(tat + $2::interval - clock_timestamp(), interval '1 millisecond') FROM rate_limits
 		WHERE key = $1`, key, ahead)
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) { // swept meanwhile: then it is possible now
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) { // deleted meanwhile: then it is possible now
 		return err
 	}
 	return fault.New(fault.RateLimited, "too many requests: slow down").After(max(wait, time.Millisecond))

@@ -16,24 +16,24 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Scope is a part of the API that a token opens. None implies another.
+// Scope is a part of the API that a token may use. No scope implies another.
 type Scope string
 
 // The scopes besides those of the workloads.
 const (
-	ScopeRead     Scope = "read"     // look at what the user may see
+	ScopeRead     Scope = "read"     // read what the user may see
 	ScopeFiles    Scope = "files"    // browse the shared folder
-	ScopeWebhooks Scope = "webhooks" // look after webhooks
-	ScopeOperate  Scope = "operate"  // look at how the service is doing
-	ScopeUsers    Scope = "users"    // look after users and their tokens
+	ScopeWebhooks Scope = "webhooks" // manage webhooks
+	ScopeOperate  Scope = "operate"  // read the state of the service
+	ScopeUsers    Scope = "users"    // manage users and their tokens
 )
 
 var (
-	// Scopes is every scope, in the order in which they are shown.
+	// Scopes lists all scopes in the order in which they are shown.
 	Scopes = slices.Concat(userScopes, adminScopes)
 
 	userScopes  = append(workloadScopes(false, ScopeRead, ScopeFiles), ScopeWebhooks)
-	adminScopes = append(workloadScopes(true), ScopeOperate, ScopeUsers) // of use to administrators only
+	adminScopes = append(workloadScopes(true), ScopeOperate, ScopeUsers) // useful to administrators only
 )
 
 // workloadScopes adds the scopes of the workloads for users, or those for administrators only.
@@ -46,7 +46,7 @@ func workloadScopes(admins bool, before ...Scope) []Scope {
 	return before
 }
 
-// ScopesOf gives the scopes that a role allows.
+// ScopesOf returns the scopes that a role allows.
 func ScopesOf(role string) []Scope {
 	if role == RoleAdmin {
 		return slices.Clone(Scopes)
@@ -59,14 +59,14 @@ type Token struct {
 	ID         int64      `db:"id"`
 	UserID     int64      `db:"user_id"`
 	Name       string     `db:"name"`
-	Scopes     []Scope    `db:"scopes"` // what it grants as far as the user's role allows that
+	Scopes     []Scope    `db:"scopes"` // what it grants, if the user's role allows it
 	Configured bool       `db:"configured"`
 	ExpiresAt  *time.Time `db:"expires_at"`
 	LastUsedAt *time.Time `db:"last_used_at"`
 	CreatedAt  time.Time  `db:"created_at"`
 }
 
-// Grants gives the scopes that a token has in the hands of a user with this role.
+// Grants returns the scopes that the token has for a user with this role.
 func (t Token) Grants(role string) []Scope {
 	return slices.DeleteFunc(ScopesOf(role), func(s Scope) bool { return !slices.Contains(t.Scopes, s) })
 }
@@ -77,13 +77,13 @@ const (
 	// liveToken is true of a token that may be used.
 	liveToken = `revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`
 
-	// useNoted is how old the time of a token's last use may become before it is written anew.
+	// useNoted is how old the recorded time of a token's last use may become before it is written again.
 	useNoted = time.Minute
 )
 
 var noToken = fault.New(fault.TokenNotFound, "there is no such token")
 
-// NewToken makes an API token: 160 random bits that can be read aloud.
+// NewToken returns a new API token: 160 random bits that can be read aloud.
 func NewToken() string {
 	raw := make([]byte, 20)
 	rand.Read(raw)
@@ -95,8 +95,8 @@ func hashToken(token string) []byte {
 	return sum[:]
 }
 
-// Authenticate finds whose token this is. A token that is unknown, revoked or past its end is UNAUTHENTICATED. Both
-// conditions on hashes have a unique index.
+// Authenticate returns the user and the token of a secret. UNAUTHENTICATED: the token is unknown, revoked or expired.
+// Both conditions on hashes have a unique index.
 func (s *Store) Authenticate(ctx context.Context, secret string) (User, Token, error) {
 	token, err := core.One[heldToken](ctx, s.db, fault.New(fault.Unauthenticated, "this token is not known"), `SELECT `+tokenColumns+`,
 		revoked_at IS NOT NULL AS revoked, expires_at <= now() IS TRUE AS expired,
@@ -123,14 +123,14 @@ func (s *Store) Authenticate(ctx context.Context, secret string) (User, Token, e
 	return user, token.Token, err
 }
 
-// Holder is who has a token.
+// Holder is the user of a token.
 type Holder struct {
 	User  User
-	Token Token // no more than its id and scopes
+	Token Token // only its id and scopes
 }
 
-// Holders finds whose tokens these are, by the secret, in one statement: as Authenticate does, but without their last
-// use. Tokens that are unknown, revoked or past their end are left out.
+// Holders returns the users of several tokens by their secrets, in one statement: as Authenticate does, but without
+// writing the last use. Unknown, revoked and expired tokens are left out.
 func (s *Store) Holders(ctx context.Context, secrets []string) (map[string]Holder, error) {
 	byHash := make(map[string]string, len(secrets))
 	hashes := make([][]byte, len(secrets))
@@ -168,7 +168,7 @@ type heldToken struct {
 	Stale   bool `db:"stale"` // its last use has to be written
 }
 
-// CreateToken adds a token to a user, unless they have as many as they may.
+// CreateToken adds a token to a user, unless the user has as many as the quota allows.
 func (s *Store) CreateToken(ctx context.Context, t Token, secret string) (made Token, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		if err := s.db.Quotas.Of(TokenQuota).Check(ctx, tx, t.UserID, 1); err != nil {
@@ -187,7 +187,7 @@ func (s *Store) Tokens(ctx context.Context, userID, after int64, limit int) ([]T
 		WHERE user_id = $1 AND id > $2 AND revoked_at IS NULL ORDER BY id LIMIT $3`, userID, after, limit)
 }
 
-// TokenByID finds a token of a user that is not revoked.
+// TokenByID returns a token of a user that is not revoked.
 func (s *Store) TokenByID(ctx context.Context, userID, id int64) (Token, error) {
 	return core.One[Token](
 		ctx, s.db, noToken, `SELECT `+tokenColumns+` FROM tokens WHERE id = $2 AND user_id = $1 AND revoked_at IS NULL`, userID,
@@ -208,7 +208,7 @@ func (s *Store) RevokeToken(ctx context.Context, userID, id, by int64) error {
 	})
 }
 
-// RotateToken gives a token another secret and end; the secret before it is good for grace longer.
+// RotateToken gives a token another secret and expiry; the previous secret stays valid for grace.
 func (s *Store) RotateToken(
 	ctx context.Context, t Token, secret string, grace time.Duration,
 ) (rotated Token, err error) {
@@ -240,7 +240,7 @@ func oneHash(ctx context.Context, tx pgx.Tx, sql string, args ...any) ([]byte, e
 	return row.Hash, err
 }
 
-// TokenQuota bounds the tokens that are neither revoked nor past their end.
+// TokenQuota limits the tokens that are neither revoked nor expired.
 var TokenQuota = core.Quota{
 	Name:   "tokens",
 	Things: `FROM tokens WHERE user_id = %s AND ` + liveToken,

@@ -33,23 +33,23 @@ type User struct {
 	Status     string    `db:"status"`
 	Username   string    `db:"username"` // in Telegram, lower-case and without "@"; empty: unknown
 	CreatedAt  time.Time `db:"created_at"`
-	// ForgottenAt is when the person was made anonymous: the user cannot be changed any more.
+	// ForgottenAt is when the user was made anonymous: the user cannot be changed any more.
 	ForgottenAt *time.Time `db:"forgotten_at"`
 }
 
 // NoUser is USER_NOT_FOUND.
 var NoUser = fault.New(fault.UserNotFound, "there is no such user")
 
-// IsAdmin says whether the user is an administrator in good standing.
+// IsAdmin reports whether the user is an active administrator.
 func (u User) IsAdmin() bool { return u.Role == RoleAdmin && u.Status == UserActive }
 
-// UserColumns are what a User is read from.
+// UserColumns are the columns of a User.
 const UserColumns = `id, telegram_id, name, language, role, status, coalesce(username, '') AS username, created_at, forgotten_at`
 
-// CreateUser adds a user; token may be empty for one who only uses the bot. Without scopes the token grants all that
-// the role allows. A taken Telegram id is USER_EXISTS.
+// CreateUser adds a user; token may be empty for a user who only uses the bot. Without scopes the token grants all that
+// the role allows. USER_EXISTS: the Telegram id is taken.
 func (s *Store) CreateUser(ctx context.Context, u User, token string, scopes ...Scope) (created User, err error) {
-	var hash []byte // release 0.1.0 knows it, and takes it for one that grants all
+	var hash []byte // release 0.1.0 reads it as a token that grants all
 	if token != "" && len(scopes) == 0 {
 		hash = hashToken(token)
 	}
@@ -75,7 +75,7 @@ func (s *Store) CreateUser(ctx context.Context, u User, token string, scopes ...
 	return created, err
 }
 
-// EnsureTelegramUser finds the user of a Telegram account, or adds one with the given status and role.
+// EnsureTelegramUser returns the user of a Telegram account, or adds one with the given status and role.
 func (s *Store) EnsureTelegramUser(ctx context.Context, u User) (user User, created bool, err error) {
 	user, err = s.UserByTelegram(ctx, *u.TelegramID)
 	if fault.CodeOf(err) != fault.UserNotFound {
@@ -89,12 +89,12 @@ func (s *Store) EnsureTelegramUser(ctx context.Context, u User) (user User, crea
 	return user, err == nil, err
 }
 
-// UserByTelegram finds the user of a Telegram account.
+// UserByTelegram returns the user of a Telegram account.
 func (s *Store) UserByTelegram(ctx context.Context, telegramID int64) (User, error) {
 	return s.user(ctx, `telegram_id = $1`, telegramID)
 }
 
-// UserByID finds a user.
+// UserByID returns a user.
 func (s *Store) UserByID(ctx context.Context, id int64) (User, error) {
 	return s.user(ctx, `id = $1`, id)
 }
@@ -116,16 +116,16 @@ func (s *Store) Admins(ctx context.Context) ([]User, error) {
 	)
 }
 
-// UserChange says what to change of a user; empty fields stay.
+// UserChange is a change of a user; empty fields stay.
 type UserChange struct{ Name, Language, Role, Status, Token string }
 
-// takesAdmin says whether an administrator is none any more after the change.
+// takesAdmin reports whether the change ends an administrator's rights.
 func (c UserChange) takesAdmin() bool {
 	return c.Role != "" && c.Role != RoleAdmin || c.Status != "" && c.Status != UserActive
 }
 
-// ChangeUser applies a change; one who was forgotten is not there for it. LAST_ADMIN: nobody would be left who can undo
-// it.
+// ChangeUser applies a change. USER_NOT_FOUND: also for a forgotten user. LAST_ADMIN: no active administrator would be
+// left.
 func (s *Store) ChangeUser(ctx context.Context, id int64, c UserChange) (user User, err error) {
 	var hash []byte
 	if c.Token != "" {
@@ -151,7 +151,7 @@ func (s *Store) ChangeUser(ctx context.Context, id int64, c UserChange) (user Us
 	return user, err
 }
 
-// LeaveOneAdmin locks the administrators, so that two of them cannot put each other out at once, and refuses when the
+// LeaveOneAdmin locks the administrators, so that two of them cannot remove each other at once, and refuses when the
 // user is the only one.
 func LeaveOneAdmin(ctx context.Context, tx pgx.Tx, id int64) error {
 	admins, err := core.Values[int64](ctx, tx, `SELECT id FROM users
@@ -162,12 +162,13 @@ func LeaveOneAdmin(ctx context.Context, tx pgx.Tx, id int64) error {
 	return err
 }
 
-// UserByUsername finds whose Telegram name this is, in whatever case and with or without "@".
+// UserByUsername returns the user of a Telegram name, in any case and with or without "@".
 func (s *Store) UserByUsername(ctx context.Context, username string) (User, error) {
 	return s.user(ctx, `username = $1`, PlainUsername(username))
 }
 
-// SaveUsername keeps a user's Telegram name; empty: the user has none. Whoever had the name before has lost it.
+// SaveUsername stores a user's Telegram name; empty: the user has none. The name is removed from the user who had it
+// before.
 func (s *Store) SaveUsername(ctx context.Context, id int64, username string) error {
 	username = PlainUsername(username)
 	return s.db.InTx(ctx, func(tx pgx.Tx) error {
@@ -176,7 +177,7 @@ func (s *Store) SaveUsername(ctx context.Context, id int64, username string) err
 		if err != nil || same {
 			return err
 		}
-		// Names that change hands do so one after the other.
+		// The lock serializes changes of names, because a name may pass from one user to another.
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('users.username'))`); err != nil {
 			return err
 		}
@@ -190,5 +191,5 @@ func (s *Store) SaveUsername(ctx context.Context, id int64, username string) err
 	})
 }
 
-// PlainUsername writes a name of Telegram in one way: in lower case, without @.
+// PlainUsername returns the normal form of a Telegram name: lower case, without @.
 func PlainUsername(name string) string { return strings.ToLower(strings.TrimPrefix(name, "@")) }

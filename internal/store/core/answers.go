@@ -16,20 +16,20 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// Request identifies one request of a user by the key that they gave it; without a key each request is its own.
+// Request identifies one request of a user by the key that the user has given; without a key each request is a new one.
 type Request struct {
 	UserID int64
 	Key    string
-	Asked  string // what is asked for: the same key must not ask for something else
+	Asked  string // the content of the request: the same key must not request something else
 }
 
 // longestID is how many bytes an id may have in Temporal, unless an operator allows more (limit.maxIDLength).
 const longestID = 255
 
-// hashedKey begins the keys that stand for longer ones. No caller can give such a key: a key holds no blank.
+// hashedKey is the prefix of keys that stand for longer ones. A caller cannot give such a key: a key contains no space.
 const hashedKey = "sha256 "
 
-// ID names the request among all, for Temporal and the record: two users may choose the same key.
+// ID identifies the request for Temporal and the record, with the user in it: two users may choose the same key.
 func (r Request) ID() string {
 	if r.Key == "" {
 		return rand.Text()
@@ -37,7 +37,7 @@ func (r Request) ID() string {
 	return fmt.Sprintf("%d/%s", r.UserID, r.keyInID())
 }
 
-// keyInID is the key, or its hash where an ID that holds the key itself would be too long.
+// keyInID returns the key, or its hash when an ID with the key would be too long.
 func (r Request) keyInID() string {
 	if len(strconv.FormatInt(r.UserID, 10))+len("/")+len(r.Key) <= longestID {
 		return r.Key
@@ -46,7 +46,7 @@ func (r Request) keyInID() string {
 	return hashedKey + hex.EncodeToString(sum[:])
 }
 
-// KeyIn reads what ID wrote: whose key it names, if any, as keyInID gives it.
+// KeyIn parses an ID: the user and the key as keyInID returns it; keyed is false for other ids.
 func KeyIn(id string) (userID int64, key string, keyed bool) {
 	user, key, keyed := strings.Cut(id, "/")
 	userID, err := strconv.ParseInt(user, 10, 64)
@@ -58,16 +58,16 @@ type Answers struct {
 	db *DB
 }
 
-// NewAnswers gives the answers of a database.
+// NewAnswers returns the answers of a database.
 func NewAnswers(db *DB) *Answers { return &Answers{db: db} }
 
-// errAnswered undoes a transaction whose request was answered by another one meanwhile.
+// errAnswered rolls back a transaction whose request was answered by another one meanwhile.
 var errAnswered = errors.New("answered before")
 
-// Answered reads the first answer to a request into answer, and says whether there is one. A key that asked for
-// something else is VALIDATION_ERROR.
+// Answered reads the first answer to a request into answer, and reports whether there is one. VALIDATION_ERROR: the key
+// was used for another request.
 //
-// An answer that is kept under the ID of its request lies under keyInID, all others under the key itself.
+// An answer that is kept under the ID of its request is stored under keyInID, all others under the key itself.
 func (a *Answers) Answered(ctx context.Context, r Request, answer any) (bool, error) {
 	if r.Key == "" {
 		return false, nil
@@ -90,8 +90,8 @@ func (a *Answers) Answered(ctx context.Context, r Request, answer any) (bool, er
 	return true, json.Unmarshal(text, answer)
 }
 
-// AnswerOnce makes something and keeps it as the answer to the request, in one transaction. A repeat makes nothing and
-// gives what was made first.
+// AnswerOnce creates something and keeps it as the answer to the request, in one transaction. A repetition creates
+// nothing and returns the first answer.
 func AnswerOnce[T any](ctx context.Context, db *DB, r Request, makes func(pgx.Tx) (T, error)) (answer T, err error) {
 	answers := NewAnswers(db)
 	if found, err := answers.Answered(ctx, r, &answer); found || err != nil {
@@ -133,8 +133,8 @@ func insertAnswer(ctx context.Context, tx pgx.Tx, r Request, answer any) error {
 	return err
 }
 
-// KeepAnswer keeps the answer to a request that Temporal knows by its ID, unless there is one, and gives the one that
-// is kept.
+// KeepAnswer keeps the answer to a request that Temporal knows by its ID, unless there is one, and returns the kept
+// answer.
 func KeepAnswer[A any](ctx context.Context, answers *Answers, r Request, answer A) (kept A, err error) {
 	if r.Key == "" {
 		return answer, nil
@@ -152,15 +152,15 @@ func KeepAnswer[A any](ctx context.Context, answers *Answers, r Request, answer 
 	if err != nil {
 		return kept, Unavailable(err)
 	}
-	if asked != r.Asked { // two requests at once have the same key: each has its own answer
+	if asked != r.Asked { // two parallel requests have the same key: each has its own answer
 		return answer, nil
 	}
 
 	return kept, json.Unmarshal(text, &kept)
 }
 
-// QueueAnswer keeps the answer to a request that is fulfilled in the same transaction. It takes the place of a refusal,
-// which the same request has met at the same moment elsewhere: what is done is not denied.
+// QueueAnswer keeps the answer to a request that is fulfilled in the same transaction. It replaces a refusal that the
+// same request has got elsewhere at the same moment: what is done is not refused.
 func QueueAnswer(batch *pgx.Batch, r Request, answer any) error {
 	text, err := json.Marshal(answer)
 	batch.Queue(`INSERT INTO answers (user_id, key, request, answer) VALUES ($1, $2, $3, $4)

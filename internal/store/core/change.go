@@ -12,26 +12,26 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// Workload is what the one function that changes rows must know of a workload.
+// Workload is what Change must know of a workload.
 type Workload[R any, S, A ~string, F any] struct {
 	Name  string
 	Table lifecycle.Table[S, A, F]
-	None  error // there is no such row
+	None  error // the error when there is no such row
 
-	// Lock has statements that take the row's id: in their order they lock what a change needs, and the last one reads the
-	// row.
+	// Lock has statements that take the row's id: they lock, in this order, what a change needs, and the last one reads
+	// the row.
 	Lock    []string
 	Entity  func(*R) Entity[S]
 	Facts   func(*R) F
-	Effects map[A]func(*R, Step[S, A])             // what an action does to each row besides its state
+	Effects map[A]func(*R, Step[S, A])             // the effect of an action on each row, besides its state
 	Write   func(batch *pgx.Batch, before S, r *R) // writes the row and what follows from its change
 
-	// Notice says whether the owner is told of an event by a message of its own, and how long that message waits for
-	// others; nil: of none.
+	// Notice reports whether the owner gets a message about an event, and how long that message waits for others to
+	// join; nil: no event has one.
 	Notice func(*R, Event) (wait time.Duration, told bool)
 }
 
-// Entity is what every row has.
+// Entity has the fields that every row has.
 type Entity[S ~string] struct {
 	ID      string
 	Owner   *int64
@@ -39,7 +39,7 @@ type Entity[S ~string] struct {
 	Version *int64 // the number of the last event
 }
 
-// Step is one action of a walk, with what it leaves in the event. Without roles it is the system's.
+// Step is one action of a walk, with the fields of its event. A step without roles is the system's.
 type Step[S, A ~string] struct {
 	Action  A
 	To      S // chooses among rules of one action; empty: any
@@ -48,20 +48,20 @@ type Step[S, A ~string] struct {
 	Comment string
 }
 
-// Walk leads a locked row through its workload's table, one rule after the other. The fields of the row may be edited
-// on the way; its state is the walk's alone.
+// Walk takes a locked row through its workload's table, one rule after the other. The fields of the row may be edited
+// in between; only the walk sets its state.
 type Walk[R any, S, A ~string, F any] struct {
 	Row    *R
 	of     *Workload[R, S, A, F]
 	DB     Session // of the database transaction
 	state  S
 	events []Event
-	Edited bool // the row is written even without an event
+	Edited bool // the row is written also without an event
 
-	Then func(write *pgx.Batch) error // queues what needs the row as it will be; nil: nothing does
+	Then func(write *pgx.Batch) error // queues statements that need the final row; nil: none
 }
 
-// Session is a connection with a database transaction under way.
+// Session is a connection with an open database transaction.
 type Session interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
@@ -69,10 +69,10 @@ type Session interface {
 	SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults
 }
 
-// errOutsideOfTable is a fault of the program: a state was set without a rule.
+// errOutsideOfTable is a programming error: a state was set without a rule.
 var errOutsideOfTable = errors.New("a state was set without a rule of the table")
 
-// Take does one action, with its effect on the row, if the table allows it in this state and by these facts.
+// Take takes one action, with its effect on the row, if the table allows it in this state and with these facts.
 func (w *Walk[R, S, A, F]) Take(step Step[S, A]) error {
 	event, to, err := Move(w.of.Table, w.state, step, w.of.Facts(w.Row))
 	if err != nil {
@@ -87,22 +87,22 @@ func (w *Walk[R, S, A, F]) Take(step Step[S, A]) error {
 	return nil
 }
 
-// May refuses as Take does, and does nothing.
+// May returns the error that Take would return, and changes nothing.
 func (w *Walk[R, S, A, F]) May(action A) error {
 	_, _, err := Move(w.of.Table, w.state, Step[S, A]{Action: action}, w.of.Facts(w.Row))
 	return err
 }
 
-// Note records a fact that leaves the state as it is.
+// Note records an event that does not change the state.
 func (w *Walk[R, S, A, F]) Note(event string) {
 	w.events = append(w.events, Event{Type: event, From: string(w.state), To: string(w.state)})
 }
 
-// Terminal says whether the row has its end.
+// Terminal reports whether the row has ended.
 func (w *Walk[R, S, A, F]) Terminal() bool { return w.of.Table.Terminal(w.state) }
 
-// Move asks a table where a step leads, and gives the event that it leaves. Every state that a row is given comes from
-// here; the one that it is made with leads from none.
+// Move returns the next state and the event of a step by a table. Every state that a row gets comes from here; the
+// first state has no predecessor.
 func Move[S, A ~string, F any](table lifecycle.Table[S, A, F], from S, step Step[S, A], facts F) (Event, S, error) {
 	roles := step.Roles
 	if len(roles) == 0 {
@@ -118,9 +118,9 @@ func Move[S, A ~string, F any](table lifecycle.Table[S, A, F], from S, step Step
 	}, rule.To, nil
 }
 
-// Compare checks a step that was decided already, by the state that its caller knew: none, for a row that is to be
-// made. A workflow's statement writes only where the row still is in that state and of an older version, which is the
-// other form of change: one trip instead of two, for the many steps of tasks.
+// Compare checks a step that its caller has decided already, from the state that the caller knew: empty, for a row that
+// is to be created. This is the other form of change: a workflow's statement writes only while the row is still in that
+// state and has an older version. It costs one round trip instead of two, for the many steps of tasks.
 func Compare[S, A ~string, F any](table lifecycle.Table[S, A, F], to S, e Event) error {
 	if !table.Leaves(S(e.From), to, e.Type) {
 		return fmt.Errorf("%w: %s leads from %q to %q", errOutsideOfTable, e.Type, e.From, to)
@@ -129,7 +129,8 @@ func Compare[S, A ~string, F any](table lifecycle.Table[S, A, F], to S, e Event)
 }
 
 // Change locks a row, lets decide walk it through the table, and writes row, events and what follows from them in one
-// database transaction. Without an event nothing is written; an error undoes all. It gives the row as it is afterwards.
+// database transaction. Without an event nothing is written; an error rolls back everything. It returns the row as it
+// is afterwards.
 func Change[R any, S, A ~string, F any](
 	ctx context.Context, db *DB, of *Workload[R, S, A, F], id any, decide func(*Walk[R, S, A, F]) error,
 ) (row R, err error) {
@@ -141,7 +142,7 @@ func Change[R any, S, A ~string, F any](
 	return row, err
 }
 
-// ChangeIn is change within a database transaction that is under way.
+// ChangeIn is Change within an open database transaction.
 func ChangeIn[R any, S, A ~string, F any](
 	ctx context.Context, db Session, of *Workload[R, S, A, F], id any, decide func(*Walk[R, S, A, F]) error,
 ) (row R, err error) {
@@ -156,7 +157,7 @@ func ChangeIn[R any, S, A ~string, F any](
 	return row, db.SendBatch(ctx, write).Close()
 }
 
-// queueLock locks a row and all that a change needs besides, and reads it.
+// queueLock locks a row and everything else that a change needs, and reads the row.
 func (of *Workload[R, S, A, F]) queueLock(read *pgx.Batch, id any, row *R) {
 	last := len(of.Lock) - 1
 	for _, statement := range of.Lock[:last] {
@@ -172,7 +173,7 @@ func (of *Workload[R, S, A, F]) queueLock(read *pgx.Batch, id any, row *R) {
 	})
 }
 
-// lead lets decide walk a locked row, and queues what has become of it.
+// lead lets decide walk a locked row, and queues the result.
 func (of *Workload[R, S, A, F]) lead(
 	db Session, write *pgx.Batch, row *R, decide func(*Walk[R, S, A, F]) error,
 ) error {
@@ -199,7 +200,7 @@ func (of *Workload[R, S, A, F]) lead(
 	return walk.Then(write)
 }
 
-// queueEvent writes the row's next event, and plans the message that tells the owner of it.
+// queueEvent writes the row's next event, and plans the message that notifies the owner of it.
 func (of *Workload[R, S, A, F]) queueEvent(write *pgx.Batch, row *R, event Event) {
 	entity := of.Entity(row)
 	*entity.Version++
@@ -213,14 +214,16 @@ func (of *Workload[R, S, A, F]) queueEvent(write *pgx.Batch, row *R, event Event
 	}
 }
 
-// Joins is the time at which user u is told of an entity of workload $1: with what waits already, else after $3.
+// Joins is the time at which user u is notified of an entity of workload $1: together with what waits already, else
+// after $3.
 func Joins(entity string) string {
 	return `coalesce((SELECT min(n.due_at) FROM news n WHERE n.user_id = u.id AND n.workload = $1 AND n.entity_id = ` + entity + `
 		AND n.state = 'due'), now() + $3::interval)`
 }
 
-// queueNotice plans news of an event for one person, with the event itself: nobody who has no chat, or who made the
-// event, is told. It joins the person's other news of the entity that waits, else it is due after gather.
+// queueNotice plans the notification of one person of an event, together with the event itself. A person without a
+// chat, or who has caused the event, is not notified. The notification joins the person's waiting notifications of the
+// entity, else it is due after gather.
 func queueNotice(batch *pgx.Batch, workload, entity string, seq, user int64, actor *int64, gather time.Duration) {
 	batch.Queue(`INSERT INTO news (user_id, workload, entity_id, seq, due_at)
 		SELECT u.id, $1, $2, $4, `+Joins(`$2`)+` FROM users u

@@ -21,14 +21,14 @@ import (
 type DB struct {
 	*connections
 
-	// Quotas are checked in the transaction that makes something. They are set before the first use.
+	// Quotas are checked in the transaction that creates something. They are set before the first use.
 	Quotas Quotas
 
 	Sealer sealer
 }
 
-// Open connects to the database at url, without waiting for it. The keys, of 32 bytes each, protect OAuth tokens at rest:
-// the first one seals, all open. The tracer is told of every statement; nil: nobody is.
+// Open connects to the database at url, without waiting for it. The keys, of 32 bytes each, protect OAuth tokens at
+// rest: the first one encrypts, all decrypt. The tracer sees every statement; nil: none does.
 func Open(ctx context.Context, url string, p Pool, tracer pgx.QueryTracer, keys [][]byte) (*DB, error) {
 	sealer, err := newSealer(keys)
 	if err != nil {
@@ -42,14 +42,14 @@ func Open(ctx context.Context, url string, p Pool, tracer pgx.QueryTracer, keys 
 	return &DB{connections: pool, Sealer: sealer}, nil
 }
 
-// InTx runs fn in one transaction and says STORE_UNAVAILABLE when PostgreSQL cannot be reached.
+// InTx runs fn in one transaction and returns STORE_UNAVAILABLE when PostgreSQL is unavailable.
 func (db *DB) InTx(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	return Unavailable(pgx.BeginFunc(ctx, db, fn))
 }
 
-// InTwoTrips makes a transaction at the price of two trips to PostgreSQL: the first begins it and does what read has
-// queued, the second does what write has queued and commits. What write does on the session comes between them. An
-// error undoes all.
+// InTwoTrips runs a transaction in two round trips to PostgreSQL: the first begins it and executes what read has
+// queued, the second executes what write has queued and commits. Statements of write on the session come between them.
+// An error rolls back everything.
 func (db *DB) InTwoTrips(ctx context.Context, read func(*pgx.Batch), write func(Session, *pgx.Batch) error) error {
 	return Unavailable(db.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
 		first, second := &pgx.Batch{}, &pgx.Batch{}
@@ -66,14 +66,14 @@ func (db *DB) InTwoTrips(ctx context.Context, read func(*pgx.Batch), write func(
 		}
 
 		if err != nil {
-			// a connection that cannot even do this is closed by the pool, which undoes all too
+			// the pool closes a connection on which this fails, which rolls back too
 			_, _ = conn.Exec(ctx, "ROLLBACK")
 		}
 		return err
 	}))
 }
 
-// RetryWhileUnavailable repeats op until PostgreSQL can be reached again or ctx ends: an outage of the record is not a
+// RetryWhileUnavailable repeats op until PostgreSQL is available again or ctx ends: an outage of the record is not a
 // failure of what it records.
 func RetryWhileUnavailable(ctx context.Context, op func() error) error {
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
@@ -98,7 +98,8 @@ func Unavailable(err error) error {
 	pgErr, answered := errors.AsType[*pgconn.PgError](err)
 	_, noConnection := errors.AsType[*pgconn.ConnectError](err)
 	switch {
-	case answered && slices.Contains([]string{"57", "53", "08", "40"}, pgErr.Code[:2]): // shutting down or out of time, no room, undone for another's sake
+	// Shutting down or out of time, no room, connection lost, rolled back in favour of another.
+	case answered && slices.Contains([]string{"57", "53", "08", "40"}, pgErr.Code[:2]):
 	case answered && pgErr.Code == "25P03": // the transaction was idle for too long
 	case noConnection, !answered && !errors.Is(err, pgx.ErrNoRows) && pgconn.SafeToRetry(err), isBroken(err):
 	default:
@@ -108,7 +109,7 @@ func Unavailable(err error) error {
 	return fault.New(fault.StoreUnavailable, "the database cannot be reached").Retry().WithCause(err)
 }
 
-// isBroken says whether a connection died under a statement.
+// isBroken reports whether a connection was lost during a statement.
 func isBroken(err error) bool {
 	_, network := errors.AsType[net.Error](err)
 	return network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed)

@@ -18,13 +18,13 @@ type Event struct {
 	Comment string
 }
 
-// QueueEvent writes an event of an entity; one without an owner belongs to nobody.
+// QueueEvent writes an event of an entity; owner nil: the entity has no owner.
 func QueueEvent(batch *pgx.Batch, workload, entity string, seq int64, owner *int64, e Event) {
 	batch.Queue(`INSERT INTO events (workload, entity_id, seq, owner_id, type, from_state, to_state, actor_id, comment)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, workload, entity, seq, owner, e.Type, e.From, e.To, e.ActorID, e.Comment)
 }
 
-// StreamedEvent is an event as the stream gives it.
+// StreamedEvent is an event as the stream returns it.
 type StreamedEvent struct {
 	XID       uint64    `db:"xid"`
 	ID        int64     `db:"id"`
@@ -40,27 +40,27 @@ type StreamedEvent struct {
 	CreatedAt time.Time `db:"created_at"`
 }
 
-// Cursor is a place in the stream of events: after the event of this transaction and id.
+// Cursor is a position in the stream of events: after the event of this transaction and id.
 type Cursor struct {
 	XID uint64
 	ID  int64
 }
 
-// Cursor gives the place just after the event.
+// Cursor returns the position just after the event.
 func (e StreamedEvent) Cursor() Cursor { return Cursor{e.XID, e.ID} }
 
-// String gives the cursor as clients keep it.
+// String returns the cursor as clients keep it.
 func (c Cursor) String() string { return fmt.Sprintf("%d-%d", c.XID, c.ID) }
 
-// Before says whether the place comes earlier than another.
+// Before reports whether the position is earlier than another.
 func (c Cursor) Before(other Cursor) bool {
 	return c.XID < other.XID || c.XID == other.XID && c.ID < other.ID
 }
 
-// XIDText gives the transaction as PostgreSQL reads it: its numbers are larger than those of bigint.
+// XIDText returns the transaction as PostgreSQL reads it: its numbers are larger than those of bigint.
 func (c Cursor) XIDText() string { return strconv.FormatUint(c.XID, 10) }
 
-// ParseCursor reads what String wrote.
+// ParseCursor parses what String has written.
 func ParseCursor(text string) (c Cursor, err error) {
 	if _, err = fmt.Sscanf(text, "%d-%d", &c.XID, &c.ID); err != nil || c.String() != text {
 		return Cursor{}, fmt.Errorf("a cursor looks like 123-45")
@@ -77,15 +77,15 @@ func EventsOfEntity(ctx context.Context, db *DB, workload, entity string) ([]Str
 	return List[StreamedEvent](ctx, db, EventSelect+`WHERE workload = $1 AND entity_id = $2 ORDER BY seq`, workload, entity)
 }
 
-// Horizon is the place before which every event is final: each transaction of this database with a smaller number has
-// ended, and what it committed can be seen. It is the oldest transaction under way in the snapshot that is not known to
-// be another database's; such a one cannot write events here, however long it lasts. Prepared transactions, and all
-// that PostgreSQL does not tell, count as this database's.
+// Horizon is the position before which every event is final: each transaction of this database with a smaller number
+// has ended, and what it committed is visible. It is the oldest open transaction in the snapshot that is not known to
+// belong to another database; such a transaction cannot write events here, however long it lasts. Prepared
+// transactions, and all that PostgreSQL does not show, count as this database's.
 //
-// It must be asked outside of a transaction block. Then the list of sessions is read after the snapshot was taken, and
-// while it is read a session's place in the server may pass from another database's to one of this database: the number
-// shown with it is given out later than the snapshot, which does not hold it. Sessions of all users are listed with
-// their database and number, whatever the role may see.
+// It must be queried outside of a transaction block. Then the list of sessions is read after the snapshot was taken.
+// While the list is read, a session's slot in the server may pass from another database's session to one of this
+// database: the number shown with it is assigned later than the snapshot, which does not contain it. Sessions of all
+// users are listed with their database and number, whatever the role may see.
 const Horizon = `coalesce((SELECT x FROM pg_snapshot_xip(pg_current_snapshot()) x WHERE NOT EXISTS (SELECT 1 FROM pg_stat_activity a
 		WHERE a.backend_xid = x::xid AND a.datid <> (SELECT oid FROM pg_database WHERE datname = current_database()))
 	ORDER BY x LIMIT 1), pg_snapshot_xmax(pg_current_snapshot()))`

@@ -14,22 +14,22 @@ type Part struct {
 	Events   string // the table of its events
 
 	State    string            // the column by which the rows are counted; empty: counts says all
-	Counts   []Source          // what else of it is counted
-	Looks    map[string]string // what a status counts itself, by kind: table and condition; a partial index serves it
-	Errors   string            // which of its events tell of an error in their comment; empty: none
+	Counts   []Source          // its other counts
+	Looks    map[string]string // what a status counts by a query: table and condition by kind
+	Errors   string            // which of its events have an error in their comment; empty: none
 	Alerts   []string          // kinds of alerts about it
 	Quotas   []Quota
 	Retained []Retention
-	Forget   func(batch *pgx.Batch, user, by int64) // takes a user out of its tables; nil: nobody is in them
+	Forget   func(batch *pgx.Batch, user, by int64) // removes a user from its tables; nil: they contain no user
 }
 
 // Source is a table that is counted.
 type Source struct {
-	Kinds []string // the first one tells when it was compared
+	Kinds []string // the first one has the time of the last comparison
 	Rows  string   // kind, key and n of its rows
 }
 
-// Sources lists what of a workload is counted, its states first.
+// Sources lists what is counted of a workload, its states first.
 func (p Part) Sources() []Source {
 	if p.State == "" {
 		return p.Counts
@@ -43,16 +43,16 @@ func RowsBy(column, kind, table string) Source {
 		FROM ` + table + ` GROUP BY ` + column}
 }
 
-// Retention is how old rows of a kind are found and deleted.
+// Retention finds and deletes old rows of a kind.
 type Retention struct {
 	Kind   string
 	Policy string // the name of their policy
-	// Page gives up to $2 rows with ids above $1, ascending: id, when it was made, and whether it ended before $3 and
-	// nothing needs it any more. What was made after $3 cannot have ended before.
+	// Page returns up to $2 rows with ids above $1, ascending: id, when it was created, and whether it ended before $3
+	// and nothing needs it any more. A row that was created after $3 cannot have ended before.
 	Page string
-	// Drops delete the rows with the ids $1, after all that belongs to them.
+	// Drops delete the rows with the ids $1, after everything that belongs to them.
 	Drops []string
-	// ByAge deletes up to $1 rows that are older than $2, of a kind without ids. It stands instead of page and drops.
+	// ByAge deletes up to $1 rows that are older than $2, of a kind without ids. It replaces Page and Drops.
 	ByAge string
 }
 
@@ -74,39 +74,39 @@ func EventsOf(workload, live string) Retention {
 	}
 }
 
-// keepEvents is the policy of the events of what has ended.
+// keepEvents is the policy for the events of ended entities.
 const keepEvents = "events"
 
-// RemovedText stands where a text has to be and the person who wrote it was forgotten.
+// RemovedText replaces a required text of a person who was forgotten.
 const RemovedText = "removed"
 
-// Counted gives the counts of kinds $1 as one row for each key.
+// Counted returns the counts of kinds $1 as one row for each key.
 const Counted = `SELECT kind, key, sum(n)::bigint AS n FROM (
 		SELECT kind, key, n FROM counts WHERE kind = ANY ($1) UNION ALL SELECT kind, key, n FROM count_changes WHERE kind = ANY ($1)
 	) c GROUP BY kind, key HAVING sum(n) <> 0`
 
-// OverviewCounts are what a status counts in one look.
+// OverviewCounts are what a status counts in one query.
 type OverviewCounts struct {
 	Counts         map[string]map[string]int64 // by kind and key: those of a workload by its name and state
 	OpenFindings   int64                       // up to 10,000
 	RecentFindings int64                       // the same
 }
 
-// DrivenRow is the row that a workflow drives, as the reconciler compares it with a workflow that it has found running.
+// DrivenRow is the row that a workflow drives, as the reconciler compares it with a running workflow.
 type DrivenRow struct {
 	Key     string        `db:"key"` // the workflow's id without the workload's name
 	Entity  string        `db:"entity"`
-	Over    bool          `db:"over"`    // nothing is left for a workflow to do
+	Over    bool          `db:"over"`    // a workflow has nothing left to do
 	Changed time.Duration `db:"changed"` // since the row changed
 }
 
-// DrivenRows are the rows whose workflows have the keys that were asked for.
+// DrivenRows are the rows whose workflows have the requested keys.
 type DrivenRows struct {
 	Rows     map[string]DrivenRow // by key
-	Possible map[string]bool      // keys that a row can have; of the others nothing is known
+	Possible map[string]bool      // keys that a row can have; about the others nothing is known
 }
 
-// DrivenByHash finds rows whose workflows have hashes of 64 hexadecimal digits for keys.
+// DrivenByHash returns the rows whose workflows have hashes of 64 hexadecimal digits as keys.
 func (db *DB) DrivenByHash(ctx context.Context, keys []string, query string) (DrivenRows, error) {
 	possible := map[string]bool{}
 	for _, key := range keys {
@@ -115,7 +115,7 @@ func (db *DB) DrivenByHash(ctx context.Context, keys []string, query string) (Dr
 	return db.Driven(ctx, possible, query, keys)
 }
 
-// Driven reads the rows of the keys that a row can have.
+// Driven returns the rows of the keys that a row can have.
 func (db *DB) Driven(ctx context.Context, possible map[string]bool, query string, args ...any) (DrivenRows, error) {
 	found, err := List[DrivenRow](ctx, db, query, args...)
 	rows := make(map[string]DrivenRow, len(found))

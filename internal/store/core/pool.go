@@ -11,21 +11,21 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Pool says how a process uses PostgreSQL.
+// Pool configures how a process uses PostgreSQL.
 type Pool struct {
 	Connections int           // at most; a part of them is reserved
 	Statement   time.Duration // the longest that a statement may take; 0: no limit
 	Idle        time.Duration // the longest that a transaction may wait for its next statement; 0: no limit
 }
 
-// DefaultPool is that of programs that do not say otherwise.
+// DefaultPool is the pool of programs that configure none.
 var DefaultPool = Pool{Connections: 16, Statement: 30 * time.Second, Idle: time.Minute}
 
-// reserved is how many of the connections are for those who must not queue behind users.
+// reserved is how many of the connections are kept for work that must not wait behind users.
 func (p Pool) reserved() int { return max(1, p.Connections/5) }
 
-// Config reads the address of the database. PostgreSQL itself ends what takes too long, whatever becomes of this
-// process.
+// Config parses the address of the database. PostgreSQL itself ends what takes too long, even when this process is
+// gone.
 func (p Pool) Config(url string, tracer pgx.QueryTracer) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -37,7 +37,7 @@ func (p Pool) Config(url string, tracer pgx.QueryTracer) (*pgxpool.Config, error
 	return config, nil
 }
 
-// open makes the connections, without waiting for the database.
+// open creates the connections, without waiting for the database.
 func (p Pool) open(ctx context.Context, url string, tracer pgx.QueryTracer) (*connections, error) {
 	config, err := p.Config(url, tracer)
 	if err != nil {
@@ -58,13 +58,13 @@ func (p Pool) open(ctx context.Context, url string, tracer pgx.QueryTracer) (*co
 
 type reservedKey struct{}
 
-// Reserved lets what is done with a context use the connections that are kept for administrators, payments and the
-// program's own watching: however many statements of users wait, these do not.
+// Reserved makes the work of a context use the connections that are kept for administrators, payments and the service's
+// own monitoring: they do not wait behind statements of users.
 func Reserved(ctx context.Context) context.Context {
 	return context.WithValue(ctx, reservedKey{}, true)
 }
 
-// connections are two pools; the context says which one is meant.
+// connections are two pools; the context chooses one.
 type connections struct{ common, reserved *pgxpool.Pool }
 
 func (c *connections) of(ctx context.Context) *pgxpool.Pool {
@@ -111,7 +111,7 @@ func (c *connections) Close() {
 	c.reserved.Close()
 }
 
-// InLongTx is InTx for what may take as long as it takes: it looks at whole tables, at night or once.
+// InLongTx is InTx without a time limit, for statements that read complete tables, at night or once.
 func (db *DB) InLongTx(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	return db.InTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SET LOCAL statement_timeout = 0`); err != nil {

@@ -9,27 +9,27 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// Quotas bound what one user may have at a time, by the names of the quotas; none, or 0: no bound. Administrators are
-// not bound. Who has more already, because a bound was lowered, keeps it.
+// Quotas limit what one user may have at a time, by the names of the quotas; missing or 0: no limit. Administrators are
+// not limited. A user who has more already, because a limit was lowered, keeps it.
 type Quotas map[string]int
 
-// Quota is one kind of things that are bounded.
+// Quota is one kind of limited things.
 type Quota struct {
 	Name    string // in details of QUOTA_EXCEEDED
 	Things  string // SQL after SELECT 1: the things of user %s (of members: of workspace %s)
-	Above   string // user_id and count of those above $1, by the indexes that the check of room uses
-	Maximum int    // 0: no bound
+	Above   string // user_id and count of those above $1, by the indexes that Room uses
+	Maximum int    // 0: no limit
 }
 
-// Of gives a quota with its bound.
+// Of returns a quota with its limit.
 func (q Quotas) Of(kind Quota) Quota {
 	kind.Maximum = q[kind.Name]
 	return kind
 }
 
-// Room is true, in SQL, while a user may have n more of a kind: the parameter at place by is who asks, the one at place
-// of is whose things are counted. It looks at no more rows than the bound. The lock of queueLock must be held: else two
-// see the same room.
+// Room is true, in SQL, while a user may have n more of a kind: the parameter at place by is the user who asks, the one
+// at place of is the user whose things are counted. It reads no more rows than the limit. The lock of QueueLock must be
+// held, because otherwise two requests see the same room.
 func (q Quota) Room(by, of, n int) string {
 	if q.Maximum == 0 {
 		return `true`
@@ -39,15 +39,15 @@ func (q Quota) Room(by, of, n int) string {
 		OR %t AND NOT EXISTS (SELECT 1 %s OFFSET %d LIMIT 1))`, by, n <= q.Maximum, counted, max(0, q.Maximum-n))
 }
 
-// QueueLock makes all who want more of a kind for the same user (or workspace) wait for each other until their
-// transactions end. Each statement after it sees what those before have made.
+// QueueLock serializes the transactions that add things of a kind for the same user (or workspace). Each statement
+// after it sees what earlier transactions have created.
 func (q Quota) QueueLock(batch *pgx.Batch, of int64) {
 	if q.Maximum > 0 {
 		batch.Queue(`SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, fmt.Sprintf("quota/%s/%d", q.Name, of))
 	}
 }
 
-// Check refuses n more of a kind that do not fit, and keeps their room until the transaction ends.
+// Check refuses n more of a kind that exceed the limit, and holds the lock until the transaction ends.
 func (q Quota) Check(ctx context.Context, tx pgx.Tx, userID int64, n int) error {
 	if q.Maximum == 0 {
 		return nil
@@ -66,7 +66,7 @@ func (q Quota) Check(ctx context.Context, tx pgx.Tx, userID int64, n int) error 
 	return nil
 }
 
-// Exceeded is QUOTA_EXCEEDED, with the name of the limit and its maximum.
+// Exceeded returns QUOTA_EXCEEDED, with the name of the limit and its maximum.
 func (q Quota) Exceeded() *fault.Error {
 	return fault.New(
 		fault.QuotaExceeded, "the limit of %d %s is reached", q.Maximum, q.Name,

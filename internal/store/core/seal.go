@@ -7,8 +7,8 @@ import (
 	"errors"
 )
 
-// sealer encrypts what must not lie open in the database: AES-256-GCM, the nonce in front. The first key seals, all
-// open.
+// sealer encrypts secrets in the database: AES-256-GCM, with the nonce as prefix. The first key encrypts, all keys
+// decrypt.
 type sealer struct{ keys []cipher.AEAD }
 
 var errKey = errors.New("STAGECOACH_ENCRYPTION_KEY must be 32 bytes in base64, or several keys with commas")
@@ -40,7 +40,7 @@ func (s sealer) Seal(text string) []byte {
 	return s.keys[0].Seal(nonce, nonce, []byte(text), nil)
 }
 
-// Open tries each key: the values do not say which one sealed them, and GCM refuses a wrong one.
+// Open tries each key: the values do not name the key that encrypted them, and GCM refuses a wrong one.
 func (s sealer) Open(sealed []byte) (string, error) {
 	for _, key := range s.keys {
 		if len(sealed) < key.NonceSize() {
@@ -54,7 +54,7 @@ func (s sealer) Open(sealed []byte) (string, error) {
 	return "", errors.New("a sealed value does not open: was STAGECOACH_ENCRYPTION_KEY changed?")
 }
 
-// Again seals what is sealed with the first key.
+// Again encrypts an encrypted text with the first key.
 func (s sealer) Again(sealed []byte) ([]byte, error) {
 	text, err := s.Open(sealed)
 	if err != nil {

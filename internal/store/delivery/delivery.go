@@ -1,4 +1,4 @@
-// Package delivery keeps deliveries and the files that they carry.
+// Package delivery stores deliveries and their files.
 package delivery
 
 import (
@@ -14,7 +14,7 @@ type Store struct {
 	db *core.DB
 }
 
-// New gives this part of a database.
+// New returns this part of a database.
 func New(db *core.DB) *Store { return &Store{db: db} }
 
 // Part is what the statements about all workloads know of deliveries.
@@ -45,7 +45,7 @@ var deliveryQuota = core.Quota{
 	Above:  `SELECT user_id, count(*) FROM jobs WHERE state IN ` + liveJobs + ` GROUP BY 1 HAVING count(*) > $1`,
 }
 
-// forgetDeliveries finds the boards by the deliveries that they show.
+// forgetDeliveries deletes the live messages of the user's deliveries.
 func forgetDeliveries(batch *pgx.Batch, user, _ int64) {
 	batch.Queue(
 		`DELETE FROM boards b USING jobs j WHERE j.user_id = $1 AND b.workload = 'delivery' AND b.entity_id = j.id`, user,

@@ -11,7 +11,7 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// File is an entry of the shared folder, as last seen.
+// File is an entry of the shared folder, as last listed.
 type File struct {
 	ID         int64     `db:"id"`
 	Path       string    `db:"path"` // in the shared folder, "/" at the top
@@ -21,7 +21,7 @@ type File struct {
 	Size       int64     `db:"size"` // bytes
 	SHA256     string    `db:"sha256"`
 	ModifiedAt time.Time `db:"modified_at"`
-	Place      int       `db:"place"` // among its neighbours, in the storage's order by name
+	Place      int       `db:"place"` // among the entries of its folder, in the storage's order by name
 	Gone       bool      `db:"gone"`
 }
 
@@ -29,24 +29,25 @@ const fileColumns = `id, path, parent, name, is_folder, size, sha256, modified_a
 
 var noFile = fault.New(fault.FileNotFound, "there is no such file")
 
-// FileByID finds an entry, also one that is gone.
+// FileByID returns an entry, also one that is gone.
 func (s *Store) FileByID(ctx context.Context, id int64) (File, error) {
 	return core.One[File](ctx, s.db, noFile, `SELECT `+fileColumns+` FROM files WHERE id = $1`, id)
 }
 
-// FileByPath finds an entry, also one that is gone.
+// FileByPath returns an entry, also one that is gone.
 func (s *Store) FileByPath(ctx context.Context, path string) (File, error) {
 	return core.One[File](ctx, s.db, noFile, `SELECT `+fileColumns+` FROM files WHERE path = $1`, path)
 }
 
-// SaveFiles records what the storage showed and gives the entries with their ids, in the same order.
+// SaveFiles records entries as the storage lists them and returns them with their ids, in the same order.
 func (s *Store) SaveFiles(ctx context.Context, files []File) ([]File, error) {
 	saved := make([]File, 0, len(files))
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error { return saveFiles(ctx, tx, files, &saved) })
 	return saved, err
 }
 
-// ReplaceListing records the whole of a folder: entries not among files are gone, with all that was below them.
+// ReplaceListing records the complete listing of a folder: entries not among files are gone, with everything below
+// them.
 func (s *Store) ReplaceListing(ctx context.Context, folder string, files []File) error {
 	return s.db.InTx(ctx, func(tx pgx.Tx) error {
 		saved := make([]File, 0, len(files))
@@ -74,7 +75,7 @@ func (s *Store) ReplaceListing(ctx context.Context, folder string, files []File)
 	})
 }
 
-// DropFolder marks a folder as gone, with all that was below it.
+// DropFolder marks a folder as gone, with everything below it.
 func (s *Store) DropFolder(ctx context.Context, folder string) error {
 	return s.db.InTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `UPDATE files SET gone = true WHERE path = $1`, folder); err != nil {
@@ -84,7 +85,7 @@ func (s *Store) DropFolder(ctx context.Context, folder string) error {
 	})
 }
 
-// dropBelow marks what lies below these paths as gone and forgets that they were listed.
+// dropBelow marks everything below these paths as gone and deletes the times of their listings.
 func dropBelow(ctx context.Context, tx pgx.Tx, paths []string) error {
 	if len(paths) == 0 {
 		return nil
@@ -119,7 +120,7 @@ func saveFiles(ctx context.Context, tx pgx.Tx, files []File, saved *[]File) erro
 			places = append(places, f.Place)
 		}
 
-		// Entries that are as they were are not written: a refresh of 10,000 of them must hold up nobody.
+		// Unchanged entries are not written, so that a refresh of 10,000 entries holds no locks for long.
 		_, err := tx.Exec(ctx, `INSERT INTO files (path, parent, name, is_folder, size, sha256, modified_at, place, folded)
 			SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bool[], $5::bigint[], $6::text[], $7::timestamptz[], $8::int[], $9::text[])
 				AS seen (path, parent, name, is_folder, size, sha256, modified_at, place, folded) ORDER BY path
@@ -144,24 +145,24 @@ func saveFiles(ctx context.Context, tx pgx.Tx, files []File, saved *[]File) erro
 	return nil
 }
 
-// ListedAt says when a folder was last listed whole; zero when never.
+// ListedAt returns when a folder was last listed completely; zero: never.
 func (s *Store) ListedAt(ctx context.Context, folder string) (time.Time, error) {
 	return core.Value[time.Time](ctx, s.db, `SELECT coalesce((SELECT listed_at FROM listings
 		WHERE path = $1), 'epoch')`, folder)
 }
 
-// MarkListed remembers that a folder, or another thing that is looked through as a whole, was seen now.
+// MarkListed records that a folder, or another thing that is read completely, was read now.
 func (s *Store) MarkListed(ctx context.Context, path string) error {
 	return s.db.Do(ctx, `INSERT INTO listings (path, listed_at) VALUES ($1, now())
 		ON CONFLICT (path) DO UPDATE SET listed_at = now()`, path)
 }
 
-// CountFiles says how many entries a folder has in the record.
+// CountFiles returns how many entries a folder has in the record.
 func (s *Store) CountFiles(ctx context.Context, folder string) (int, error) {
 	return core.Value[int](ctx, s.db, `SELECT count(*) FROM files WHERE parent = $1 AND NOT gone AND path <> '/'`, folder)
 }
 
-// Listing gives a part of a folder from the record in the storage's order by name, when asked to with folders first.
+// Listing returns a part of a folder from the record in the storage's order by name, folders first if foldersFirst.
 func (s *Store) Listing(ctx context.Context, folder string, foldersFirst bool, limit, offset int) ([]File, error) {
 	order := `place, id`
 	if foldersFirst {
@@ -171,7 +172,7 @@ func (s *Store) Listing(ctx context.Context, folder string, foldersFirst bool, l
 		ORDER BY `+order+` LIMIT $2 OFFSET $3`, folder, limit, offset)
 }
 
-// SearchFiles finds entries whose name holds the words, in any letter case.
+// SearchFiles returns entries whose names contain the words, in any letter case.
 func (s *Store) SearchFiles(ctx context.Context, words string, limit, offset int) ([]File, error) {
 	pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(core.Fold(words)) + "%"
 	return core.List[File](ctx, s.db, `SELECT `+fileColumns+` FROM files WHERE NOT gone AND path <> '/' AND folded LIKE $1
@@ -186,7 +187,7 @@ type SentFile struct {
 	Name   string // under which it was sent
 }
 
-// SentFile finds the Telegram file_id of content that was delivered before, with the name it was sent under.
+// SentFile returns the Telegram file_id of content that was delivered before, and the name under which it was sent.
 func (s *Store) SentFile(ctx context.Context, sha256 string, size int64) (fileID, name string, err error) {
 	err = s.db.QueryRow(ctx, `SELECT telegram_file_id, name FROM sent_files
 		WHERE sha256 = $1 AND size = $2`, sha256, size).Scan(&fileID, &name)
@@ -196,7 +197,7 @@ func (s *Store) SentFile(ctx context.Context, sha256 string, size int64) (fileID
 	return fileID, name, core.Unavailable(err)
 }
 
-// SaveSentFile remembers content that Telegram now has.
+// SaveSentFile records content that Telegram now has.
 func (s *Store) SaveSentFile(ctx context.Context, f SentFile) error {
 	batch := &pgx.Batch{}
 	queueSentFile(batch, f)
@@ -208,7 +209,7 @@ func queueSentFile(batch *pgx.Batch, f SentFile) {
 		ON CONFLICT (sha256, size) DO UPDATE SET telegram_file_id = $3, name = $4, updated_at = now()`, f.SHA256, f.Size, f.FileID, f.Name)
 }
 
-// ForgetSentFile drops a file_id that Telegram refuses.
+// ForgetSentFile deletes a file_id that Telegram refuses.
 func (s *Store) ForgetSentFile(ctx context.Context, fileID string) error {
 	return s.db.Do(ctx, `DELETE FROM sent_files WHERE telegram_file_id = $1`, fileID)
 }

@@ -14,7 +14,7 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Where a job was asked for.
+// Origins of a job.
 const (
 	SourceBot = "bot"
 	SourceAPI = "api"
@@ -30,11 +30,11 @@ type Job struct {
 	Size              int64                   `db:"size"` // bytes
 	Source            string                  `db:"source"`
 	State             lifecycle.DeliveryState `db:"state"`
-	Attempt           int                     `db:"attempt"` // tries that have failed, 0..3
-	Claim             int                     `db:"claim"`   // number of the current claim
+	Attempt           int                     `db:"attempt"` // attempts that have failed, 0..3
+	Claim             int                     `db:"claim"`   // fencing token of the current claim
 	LastError         string                  `db:"last_error"`
 	BytesSent         int64                   `db:"bytes_sent"`
-	Busy              time.Duration           `db:"busy"` // time in workers' hands before the current claim
+	Busy              time.Duration           `db:"busy"` // time with workers before the current claim
 	ClaimedAt         *time.Time              `db:"claimed_at"`
 	HeartbeatAt       *time.Time              `db:"heartbeat_at"`
 	AckPendingAt      *time.Time              `db:"ack_pending_at"`
@@ -52,13 +52,13 @@ type Job struct {
 	FilePath   string    `db:"file_path"`   // in the shared folder
 	Now        time.Time `db:"now"`         // the database's clock, by which all times above were written
 
-	Sent *SentFile `db:"-"` // for ChangeJob: what Telegram has now; remembered with the change
+	Sent *SentFile `db:"-"` // for ChangeJob: what Telegram has now; recorded with the change
 }
 
 // WorkflowID is the id of the workflow that drives the job.
 func (j Job) WorkflowID() string { return "delivery/" + j.IdempotencyKey }
 
-// Facts are what the guards of the table look at.
+// Facts are the inputs of the table's guards.
 func (j Job) Facts() lifecycle.DeliveryFacts {
 	return lifecycle.DeliveryFacts{Attempt: j.Attempt, UserActive: j.UserStatus == account.UserActive}
 }
@@ -71,9 +71,9 @@ const jobSelect = `SELECT j.id, idempotency_key, user_id, file_id, file_name, j.
 
 var noJob = fault.New(fault.DeliveryNotFound, "there is no such delivery")
 
-// CreateJob records a request in its first state, with its event; a repeated idempotency key gives the job that is
-// there. QUOTA_EXCEEDED: the user has too many live ones. Asking costs one trip to PostgreSQL: a lock for the quota,
-// and one statement, whose last line reads what its first has made.
+// CreateJob records a request in its first state, with its event; a repeated idempotency key returns the existing job.
+// QUOTA_EXCEEDED: the user has too many live jobs. It costs one round trip to PostgreSQL: a lock for the quota, and one
+// statement, whose last part reads what its first part has created.
 func (s *Store) CreateJob(ctx context.Context, j Job, first core.Event) (job Job, created bool, err error) {
 	if err := core.Compare(lifecycle.Delivery, lifecycle.DeliveryState(first.To), first); err != nil {
 		return Job{}, false, err
@@ -102,19 +102,19 @@ func (s *Store) CreateJob(ctx context.Context, j Job, first core.Event) (job Job
 		return job, err == nil, core.Unavailable(err)
 	}
 
-	job, err = s.JobByKey(ctx, j.IdempotencyKey) // the key is not new
+	job, err = s.JobByKey(ctx, j.IdempotencyKey) // the key exists already
 	if err == noJob {
 		err = live.Exceeded()
 	}
 	return job, false, err
 }
 
-// JobByID finds a job.
+// JobByID returns a job.
 func (s *Store) JobByID(ctx context.Context, id int64) (Job, error) {
 	return core.One[Job](ctx, s.db, noJob, jobSelect+`WHERE j.id = $1`, id)
 }
 
-// JobByKey finds the job of an idempotency key.
+// JobByKey returns the job of an idempotency key.
 func (s *Store) JobByKey(ctx context.Context, key string) (Job, error) {
 	return core.One[Job](ctx, s.db, noJob, jobSelect+`WHERE idempotency_key = $1`, key)
 }
@@ -128,7 +128,7 @@ type Filter struct {
 	Limit  int
 }
 
-// Jobs lists jobs, the newest first. The indexes jobs_owner, jobs_live and jobs_ended, and those like them for one
+// Jobs lists jobs, the newest first. The indexes jobs_owner, jobs_live and jobs_ended, and their counterparts for one
 // user, serve it.
 func (s *Store) Jobs(ctx context.Context, f Filter) ([]Job, error) {
 	return core.Chosen[Job](ctx, s.db, jobSelect+`WHERE ($1::bigint = 0 OR user_id = $1) AND ($2 = '' OR state = $2)
@@ -136,7 +136,7 @@ func (s *Store) Jobs(ctx context.Context, f Filter) ([]Job, error) {
 		ORDER BY j.id DESC LIMIT $5`, f.UserID, f.State, f.Before, f.Live, f.Limit)
 }
 
-// How a locked job is led through the table.
+// The transitions of a locked job.
 type (
 	JobWalk = core.Walk[Job, lifecycle.DeliveryState, lifecycle.DeliveryAction, lifecycle.DeliveryFacts]
 	JobStep = core.Step[lifecycle.DeliveryState, lifecycle.DeliveryAction]
@@ -154,7 +154,7 @@ var jobs = &core.Workload[Job, lifecycle.DeliveryState, lifecycle.DeliveryAction
 	Write: queueJob,
 }
 
-// ChangeJob walks a job through the table: see change.
+// ChangeJob walks a job through the table: see core.Change.
 func (s *Store) ChangeJob(ctx context.Context, id int64, decide func(*JobWalk) error) (Job, error) {
 	return core.Change(ctx, s.db, jobs, id, decide)
 }
@@ -171,15 +171,15 @@ func queueJob(write *pgx.Batch, _ lifecycle.DeliveryState, job *Job) {
 	}
 }
 
-// BeatJob records a claim's progress. It is false when the claim is no longer the job's: the worker must let go.
+// BeatJob records a claim's progress. false: another claim has the job, and the worker must stop.
 func (s *Store) BeatJob(ctx context.Context, id int64, claim int, bytesSent int64) (bool, error) {
 	tag, err := s.db.Exec(ctx, `UPDATE jobs SET bytes_sent = $3, heartbeat_at = now()
 		WHERE id = $1 AND claim = $2 AND state IN `+heldJobs, id, claim, bytesSent)
 	return tag.RowsAffected() == 1, core.Unavailable(err)
 }
 
-// MarkAckPending records that a claim is about to let the last bytes go (or, with false, that an answer came and was
-// no). It is false when the claim is no longer the job's.
+// MarkAckPending records that a claim is about to send the last bytes (or, with pending = false, that Telegram has
+// refused them). false: another claim has the job.
 func (s *Store) MarkAckPending(ctx context.Context, id int64, claim int, pending bool) (bool, error) {
 	tag, err := s.db.Exec(ctx, `UPDATE jobs SET ack_pending_at = CASE WHEN $3 THEN now() END, heartbeat_at = now()
 		WHERE id = $1 AND claim = $2 AND state = `+core.Literal(lifecycle.DeliveryStreaming), id, claim, pending)
@@ -187,30 +187,30 @@ func (s *Store) MarkAckPending(ctx context.Context, id int64, claim int, pending
 }
 
 // SilentJobs lists held jobs whose last heartbeat is older than age, with ids above after, ascending. The index
-// jobs_held has them at its beginning, so that this costs nothing for jobs whose workers are well.
+// jobs_held begins with them, so that jobs with a live worker cost nothing.
 func (s *Store) SilentJobs(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveJob, error) {
 	return core.List[LiveJob](ctx, s.db, `SELECT `+liveColumns+` FROM jobs
 		WHERE state IN `+heldJobs+` AND heartbeat_at < now() - $2::interval AND id > $1
 		ORDER BY id LIMIT $3`, after, age, limit)
 }
 
-// RequestJobCancel remembers that a person wants the job stopped.
+// RequestJobCancel records that a person wants the job stopped.
 func (s *Store) RequestJobCancel(ctx context.Context, id int64) error {
 	return s.db.Do(ctx, `UPDATE jobs SET cancel_requested_at = coalesce(cancel_requested_at, now()) WHERE id = $1`, id)
 }
 
-// MarkJobStarted remembers that the job's workflow runs.
+// MarkJobStarted records that the job's workflow runs.
 func (s *Store) MarkJobStarted(ctx context.Context, id int64) error {
 	return s.db.Do(ctx, `UPDATE jobs SET workflow_started_at = coalesce(workflow_started_at, now()) WHERE id = $1`, id)
 }
 
-// longLine is how many jobs may wait for places to be counted. It stands in the statement: with a parameter PostgreSQL
+// longLine is how many jobs may wait while places are counted. It stands in the statement: with a parameter PostgreSQL
 // would plan for any number, and read the table.
 const longLine = `10000`
 
-// PlacesInLine gives, for each of these queued jobs, how many would be taken up to and including it. Users take turns,
-// so a job's place counts one job of each other user for each of its own user's. While more than 10,000 wait it gives
-// none: counting would read them all.
+// PlacesInLine returns the place in the queue of each of these queued jobs, the job itself included. Users take turns,
+// so a job's place counts one job of each other user for each of its own user's jobs. While more than 10,000 jobs wait
+// it returns none: counting would read them all.
 func (s *Store) PlacesInLine(ctx context.Context, ids []int64) (map[int64]int, error) {
 	type place struct {
 		ID    int64 `db:"id"`

@@ -12,7 +12,7 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Where a book stands.
+// States of a book.
 const (
 	BookLibrary = "Library" // at least one of its media is available
 	BookArchive = "Archive"
@@ -27,7 +27,7 @@ const (
 // MediaTypes lists the kinds of media.
 var MediaTypes = []string{MediaText, MediaAudio}
 
-// What became of a medium.
+// States of a medium.
 const (
 	MediaAvailable = "available"
 	MediaDeleted   = "deleted"
@@ -52,10 +52,10 @@ type MediaAsset struct {
 	Status    string `json:"status"`
 	Path      string `json:"path"` // in qBittorrent's file system
 	SourceURL string `json:"source_url"`
-	OwnerID   *int64 `json:"owner_id"` // whose download brought it; nil: not known
+	OwnerID   *int64 `json:"owner_id"` // whose download has fetched it; nil: unknown
 }
 
-// LinkFor gives the medium's link to its owner and administrators; nil for others.
+// LinkFor returns the medium's link for its owner and administrators; nil for others.
 func (m MediaAsset) LinkFor(viewer account.User) *string {
 	if viewer.IsAdmin() || m.OwnerID != nil && *m.OwnerID == viewer.ID {
 		return &m.SourceURL
@@ -70,8 +70,8 @@ const bookSelect = `SELECT id, title, author, state, creator_id, created_at, upd
 
 var noBook = fault.New(fault.BookNotFound, "there is no such book")
 
-// CreateBook adds a book to the library. A repeated request gives the book that the first one made. QUOTA_EXCEEDED: the
-// user has made too many.
+// CreateBook adds a book to the library. A repeated request returns the first book. QUOTA_EXCEEDED: the user has
+// created too many.
 func (s *Store) CreateBook(ctx context.Context, title, author string, r core.Request) (Book, error) {
 	return core.AnswerOnce(ctx, s.db, r, func(tx pgx.Tx) (Book, error) {
 		if err := s.db.Quotas.Of(bookQuota).Check(ctx, tx, r.UserID, 1); err != nil {
@@ -88,7 +88,7 @@ func (s *Store) CreateBook(ctx context.Context, title, author string, r core.Req
 	})
 }
 
-// BookByID finds a book.
+// BookByID returns a book.
 func (s *Store) BookByID(ctx context.Context, id int64) (Book, error) {
 	return core.One[Book](ctx, s.db, noBook, bookSelect+`WHERE id = $1`, id)
 }
@@ -108,13 +108,13 @@ func (s *Store) Books(ctx context.Context, f BookFilter) ([]Book, error) {
 		ORDER BY id DESC LIMIT $4`, pattern, f.State, f.Before, f.Limit)
 }
 
-// mediaOfBook is the constraint that refuses a medium of a book that is gone.
+// mediaOfBook is the constraint that refuses a medium of a deleted book.
 const mediaOfBook = "media_assets_book_id_fkey"
 
-// queueMedia records what a download has brought, and where the book stands by that: the path is new, the source of
-// a medium that was there before stays.
+// queueMedia records the medium that a download has fetched, and the book's new state: the path is replaced, the source
+// of an existing medium stays.
 func queueMedia(batch *pgx.Batch, d Download) {
-	batch.Queue(`SELECT FROM books WHERE id = $1 FOR UPDATE`, d.BookID) // two media of a book one after the other
+	batch.Queue(`SELECT FROM books WHERE id = $1 FOR UPDATE`, d.BookID) // serializes two media of one book
 	batch.Queue(`INSERT INTO media_assets (book_id, media_type, status, path, source_url, owner_id) VALUES ($1, $2, 'available', $3, $4, $5)
 		ON CONFLICT (book_id, media_type) DO UPDATE SET status = 'available', path = excluded.path, updated_at = now()`,
 		d.BookID, d.MediaType, d.ContentPath, d.SourceURL, d.UserID)

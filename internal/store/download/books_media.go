@@ -12,7 +12,7 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// books names the events of books. They belong to who added the book.
+// books is the workload name of the books' events. They belong to the user who has added the book.
 const books = "book"
 
 // MediumChange is one medium that becomes available, missing or deleted.
@@ -27,8 +27,8 @@ type MediumChange struct {
 
 var noMedium = fault.New(fault.NotFound, "the book has no such medium")
 
-// ChangeMedium changes what became of a medium, and where its book stands by that, with an event. A medium that is so
-// already, or is not as the change wants it, is left alone: changed is false then.
+// ChangeMedium changes the state of a medium and the state of its book, with an event. A medium that has the state
+// already, or differs from what the change requires, is left alone: changed is false then.
 func (s *Store) ChangeMedium(ctx context.Context, c MediumChange) (changed bool, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		creator, err := core.Value[int64](ctx, tx, `SELECT creator_id FROM books WHERE id = $1 FOR UPDATE`, c.BookID)
@@ -55,7 +55,7 @@ func (s *Store) ChangeMedium(ctx context.Context, c MediumChange) (changed bool,
 	return changed && err == nil, err
 }
 
-// writeMedium writes a change with its event; the book's row is locked, so that its events are counted one by one.
+// writeMedium writes a change with its event; the book's row is locked, so that its events are numbered one by one.
 func writeMedium(ctx context.Context, tx pgx.Tx, c MediumChange, from string, owner int64) error {
 	entity := strconv.FormatInt(c.BookID, 10)
 	seq, err := core.Value[int64](ctx, tx, `SELECT coalesce(max(seq), 0) + 1 FROM events
@@ -77,13 +77,13 @@ func writeMedium(ctx context.Context, tx pgx.Tx, c MediumChange, from string, ow
 	return tx.SendBatch(ctx, batch).Close()
 }
 
-// queueBookState writes where a book stands by its media.
+// queueBookState derives a book's state from its media.
 func queueBookState(batch *pgx.Batch, book int64) {
 	batch.Queue(`UPDATE books SET state = CASE WHEN EXISTS (SELECT 1 FROM media_assets WHERE book_id = $1 AND status = 'available')
 		THEN 'Library' ELSE 'Archive' END, updated_at = now() WHERE id = $1`, book)
 }
 
-// LyingMedium is a medium whose file should lie somewhere.
+// LyingMedium is a medium whose file should exist.
 type LyingMedium struct {
 	BookID    int64  `db:"book_id"`
 	MediaType string `db:"media_type"`
@@ -93,20 +93,20 @@ type LyingMedium struct {
 
 const lyingColumns = `book_id, media_type, status, path`
 
-// LyingMedia lists media that are available or missing after one of them, in the order of the primary key. Deleted ones
-// stay so whatever lies there.
+// LyingMedia lists media that are available or missing after one of them, in the order of the primary key. Deleted
+// media stay deleted, whatever files exist.
 func (s *Store) LyingMedia(ctx context.Context, after LyingMedium, limit int) ([]LyingMedium, error) {
 	return core.List[LyingMedium](ctx, s.db, `SELECT `+lyingColumns+` FROM media_assets
 		WHERE (book_id, media_type) > ($1, $2) AND status IN ('available', 'missing') ORDER BY book_id, media_type LIMIT $3`,
 		after.BookID, after.MediaType, limit)
 }
 
-// MediaSweepIsDue says whether the files of media were not looked at for so long.
+// MediaSweepIsDue reports whether the last sweep of media is at least that long ago.
 func (s *Store) MediaSweepIsDue(ctx context.Context, every time.Duration) (bool, error) {
 	return core.Value[bool](ctx, s.db, `SELECT coalesce(swept_at <= now() - $1::interval, true) FROM media_sweep`, every)
 }
 
-// MarkMediaSwept remembers that the files of all media were looked at just now.
+// MarkMediaSwept records that the files of all media were checked now.
 func (s *Store) MarkMediaSwept(ctx context.Context) error {
 	return s.db.Do(ctx, `UPDATE media_sweep SET swept_at = now()`)
 }

@@ -1,4 +1,4 @@
-// Package download keeps downloads, books and their media.
+// Package download stores downloads, books and their media.
 package download
 
 import (
@@ -18,7 +18,7 @@ type Store struct {
 	db *core.DB
 }
 
-// New gives this part of a database.
+// New returns this part of a database.
 func New(db *core.DB) *Store { return &Store{db: db} }
 
 // Part is what the statements about all workloads know of downloads.
@@ -39,7 +39,7 @@ var Part = core.Part{
 			Drops: core.OfEntity(lifecycle.WorkloadDownload, `DELETE FROM download_jobs WHERE id = ANY ($1)`),
 		},
 		core.EventsOf(lifecycle.WorkloadDownload, `download_jobs WHERE id = e.entity_id::bigint AND status IN `+liveDownloads),
-		// A book does not end: its events are old by their age.
+		// A book does not end: the age of its events decides.
 		core.EventsOf(books, `(SELECT 1) kept WHERE false`),
 	},
 	Forget: forgetDownloads,
@@ -58,7 +58,7 @@ var (
 	}
 )
 
-// forgetDownloads finds boards and media by the downloads.
+// forgetDownloads deletes the live messages of the user's downloads, and takes the user out of downloads and media.
 func forgetDownloads(batch *pgx.Batch, user, by int64) {
 	batch.Queue(
 		`DELETE FROM boards b USING download_jobs d WHERE d.user_id = $1 AND b.workload = 'download' AND b.entity_id = d.id`,
@@ -72,7 +72,7 @@ func forgetDownloads(batch *pgx.Batch, user, by int64) {
 		WHERE user_id = $1 AND source_url <> $3`, user, by, core.RemovedText)
 }
 
-// DrivenDownloads finds downloads by the keys of their workflows, user/book/medium: the last one of each.
+// DrivenDownloads returns downloads by the keys of their workflows, user/book/medium: the last one of each.
 func (s *Store) DrivenDownloads(ctx context.Context, keys []string) (core.DrivenRows, error) {
 	possible := map[string]bool{}
 	var asked, media []string

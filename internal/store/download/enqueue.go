@@ -9,7 +9,7 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// DownloadFile gives the .torrent file that was fetched for a job; nil: none was.
+// DownloadFile returns the .torrent file that was fetched for a job; nil: none.
 func (s *Store) DownloadFile(ctx context.Context, id int64) (file []byte, err error) {
 	file, err = core.Value[[]byte](ctx, s.db, `SELECT torrent FROM download_jobs WHERE id = $1`, id)
 	if err == pgx.ErrNoRows {
@@ -18,7 +18,7 @@ func (s *Store) DownloadFile(ctx context.Context, id int64) (file []byte, err er
 	return file, err
 }
 
-// SaveDownloadFile keeps the .torrent file of an active job, and the infohashes that it tells.
+// SaveDownloadFile keeps the .torrent file of an active job, and the infohashes in it.
 func (s *Store) SaveDownloadFile(ctx context.Context, id int64, file []byte, v1, v2 string) error {
 	return s.db.Do(ctx, `UPDATE download_jobs SET torrent = $2, infohash_v1 = $3, infohash_v2 = $4, updated_at_utc = now()
 		WHERE id = $1 AND status IN `+liveDownloads, id, file, v1, v2)
@@ -35,9 +35,9 @@ func (s *Store) MarkDownloadAdded(ctx context.Context, id int64) error {
 		refusals = 0, updated_at_utc = now() WHERE id = $1 AND status IN `+liveDownloads, id)
 }
 
-// DownloadTrouble is what keeps a job from being handed over.
+// DownloadTrouble is what delays the handover of a job to qBittorrent.
 type DownloadTrouble struct {
-	For      time.Duration `db:"for"`      // the same trouble all the time
+	For      time.Duration `db:"for"`      // how long the same trouble lasts
 	Refusals int           `db:"refusals"` // by qBittorrent
 }
 
@@ -49,52 +49,52 @@ func (s *Store) NoteDownloadTrouble(ctx context.Context, id int64, code string, 
 		WHERE id = $1 RETURNING now() - trouble_since AS "for", refusals`, id, code, refused)
 }
 
-// What stands in the place of what a workflow was told when it found out more by itself: whatever comes next is news.
+// Values of observed after a workflow has found out more by itself: the watcher reports whatever comes next.
 const (
 	observedResumed = "resumed"
 	observedFound   = "found"
 )
 
-// MarkDownloadResumed records that an active job's torrent was told to go on after an error.
+// MarkDownloadResumed records that an active job's torrent was resumed after an error.
 func (s *Store) MarkDownloadResumed(ctx context.Context, id int64) error {
 	return s.db.Do(ctx, `UPDATE download_jobs SET resumed_at = now(), observed = $2 WHERE id = $1
 		AND status IN `+liveDownloads, id, observedResumed)
 }
 
-// MarkDownloadFound records that an active job's torrent, which was missing, is there.
+// MarkDownloadFound records that an active job's missing torrent was found.
 func (s *Store) MarkDownloadFound(ctx context.Context, id int64) error {
 	return s.db.Do(ctx, `UPDATE download_jobs SET observed = $2 WHERE id = $1
 		AND status IN `+liveDownloads, id, observedFound)
 }
 
-// DownloadsHolding gives those of the jobs that need their torrent: all but failed and canceled ones. A job that is not
-// known here may be another installation's, and counts.
+// DownloadsHolding returns those of the jobs that need their torrent: all but failed and canceled ones. An unknown job
+// may be another installation's, and counts.
 func (s *Store) DownloadsHolding(ctx context.Context, ids []int64) ([]int64, error) {
 	return core.Values[int64](ctx, s.db, `SELECT id FROM unnest($1::bigint[]) AS asked (id) WHERE NOT EXISTS (
 		SELECT 1 FROM download_jobs d WHERE d.id = asked.id AND status IN `+failedDownload+`)`, ids)
 }
 
-// RequestDownloadCancel records that somebody wants the job to end; actor nil: an operator, or the program itself.
-// Asking again adds nothing, except that files once to be kept stay kept.
+// RequestDownloadCancel records that the job should end; actor nil: an operator or the system asks. A repeated request
+// changes nothing, except that files that were to be kept stay kept.
 func (s *Store) RequestDownloadCancel(ctx context.Context, id int64, actor *int64, keepFiles bool) error {
 	return s.db.Do(ctx, `UPDATE download_jobs SET cancel_requested_at = coalesce(cancel_requested_at, now()),
 		cancel_requested_by = CASE WHEN cancel_requested_at IS NULL THEN $2 ELSE cancel_requested_by END,
 		keep_files = keep_files OR $3 WHERE id = $1 AND status IN `+liveDownloads, id, actor, keepFiles)
 }
 
-// MarkDownloadCancelNotified remembers that the job's workflow knows of the wish.
+// MarkDownloadCancelNotified records that the job's workflow has got the cancellation.
 func (s *Store) MarkDownloadCancelNotified(ctx context.Context, id int64) error {
 	return s.db.Do(ctx, `UPDATE download_jobs SET cancel_told_at = coalesce(cancel_told_at, now()) WHERE id = $1`, id)
 }
 
-// BeginDownloadRemoval records that an active job's torrent is being removed. From then on it cannot complete: a worker
-// that was given up, and writes late, changes nothing.
+// BeginDownloadRemoval records that an active job's torrent is being removed. From then on the job cannot complete: a
+// late write of an abandoned worker changes nothing.
 func (s *Store) BeginDownloadRemoval(ctx context.Context, id int64) error {
 	return s.db.Do(ctx, `UPDATE download_jobs SET removing_at = coalesce(removing_at, now()),
 		cancel_requested_at = coalesce(cancel_requested_at, now()) WHERE id = $1 AND status IN `+liveDownloads, id)
 }
 
-// NoteDownloadCancelError remembers why the torrent could not be removed now; empty: it was.
+// NoteDownloadCancelError records why the torrent could not be removed now; empty: it was removed.
 func (s *Store) NoteDownloadCancelError(ctx context.Context, id int64, code string) error {
 	return s.db.Do(ctx, `UPDATE download_jobs SET cancel_error = $2 WHERE id = $1`, id, code)
 }

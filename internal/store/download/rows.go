@@ -44,19 +44,19 @@ type Download struct {
 	ETA         *int64  `db:"eta_seconds"`  // nil: unknown
 
 	AddedAt    *time.Time `db:"added_at"` // when qBittorrent took it
-	Observed   string     `db:"observed"` // what the workflow was told last
+	Observed   string     `db:"observed"` // what the workflow was last notified of
 	ResumedAt  *time.Time `db:"resumed_at"`
 	ProgressAt *time.Time `db:"progress_at"` // of the last progress
-	Attention  string     `db:"attention"`   // a fault code: why a person should look; empty: no need
+	Attention  string     `db:"attention"`   // a fault code: why a person should check the job; empty: no need
 
 	CancelRequestedAt *time.Time `db:"cancel_requested_at"`
-	CancelRequestedBy *int64     `db:"cancel_requested_by"` // nil: an operator, or the program itself
-	CancelToldAt      *time.Time `db:"cancel_told_at"`      // the workflow knows
+	CancelRequestedBy *int64     `db:"cancel_requested_by"` // nil: an operator, or the system
+	CancelToldAt      *time.Time `db:"cancel_told_at"`      // when the workflow was notified
 	RemovingAt        *time.Time `db:"removing_at"`         // its torrent is being removed: it cannot complete any more
-	CancelError       string     `db:"cancel_error"`        // a fault code: why the last try to remove the torrent failed
+	CancelError       string     `db:"cancel_error"`        // a fault code: why the last removal of the torrent failed
 	KeepFiles         bool       `db:"keep_files"`
 
-	RequestKey        string     `db:"request_key"` // of who asked; empty: each request is its own
+	RequestKey        string     `db:"request_key"` // the user's key; empty: each request is a new one
 	WorkflowStartedAt *time.Time `db:"workflow_started_at"`
 
 	UserStatus string    `db:"user_status"` // of the owner, now
@@ -64,19 +64,19 @@ type Download struct {
 	Now        time.Time `db:"now"`
 }
 
-// WorkflowID is the id of the workflow that drives the job, or one before or after it for the same user, book and
+// WorkflowID is the id of the workflow that drives the job, or an earlier or later one for the same user, book and
 // medium.
 func (d Download) WorkflowID() string {
 	return fmt.Sprintf("download/%d/%d/%s", d.UserID, d.BookID, d.MediaType)
 }
 
-// Tag is the job's mark on its torrent in qBittorrent: the one key that lasts.
+// Tag is the job's tag on its torrent in qBittorrent: the one key that lasts.
 func (d Download) Tag() string { return DownloadTagPrefix + strconv.FormatInt(d.ID, 10) }
 
-// DownloadTagPrefix begins the marks of all jobs.
+// DownloadTagPrefix is the prefix of all tags.
 const DownloadTagPrefix = "job-"
 
-// Facts are what the guards of the table look at.
+// Facts are the inputs of the table's guards.
 func (d Download) Facts() lifecycle.DownloadFacts {
 	return lifecycle.DownloadFacts{UserActive: d.UserStatus == account.UserActive, MediaReady: d.ContentPath != ""}
 }
@@ -91,10 +91,9 @@ const downloadSelect = `SELECT d.id, user_id, book_id, media_type, d.status, sou
 
 var noDownload = fault.New(fault.DownloadNotFound, "there is no such download")
 
-// CreateDownload records a request in its first state, with its event, and the message that shows it to a person with a
-// chat. What the same request of the user has made before, or else an active job for the same user, book and medium, is
-// given instead. QUOTA_EXCEEDED: the user has too many active ones. All of it is one statement, behind a lock for the
-// quota.
+// CreateDownload records a request in its first state, with its event, and the live message of a person with a chat. It
+// returns instead what the same request has created before, or an active job for the same user, book and medium.
+// QUOTA_EXCEEDED: the user has too many active jobs. All of it is one statement, behind a lock for the quota.
 func (s *Store) CreateDownload(
 	ctx context.Context, d Download, first core.Event,
 ) (job Download, created bool, err error) {
@@ -103,7 +102,7 @@ func (s *Store) CreateDownload(
 	}
 
 	active := s.db.Quotas.Of(downloadQuota)
-	for { // the active job may end between the two looks
+	for { // the active job may end between the two reads
 		if d.RequestKey != "" {
 			job, err = s.requestedDownload(ctx, d.UserID, d.RequestKey)
 			if fault.CodeOf(err) != fault.DownloadNotFound {
@@ -150,18 +149,18 @@ func (s *Store) CreateDownload(
 	}
 }
 
-// DownloadByID finds a job.
+// DownloadByID returns a job.
 func (s *Store) DownloadByID(ctx context.Context, id int64) (Download, error) {
 	return core.One[Download](ctx, s.db, noDownload, downloadSelect+`WHERE d.id = $1`, id)
 }
 
-// ActiveDownload finds the one job that is not over for a user, book and medium.
+// ActiveDownload returns the one active job for a user, book and medium.
 func (s *Store) ActiveDownload(ctx context.Context, userID, bookID int64, mediaType string) (Download, error) {
 	return core.One[Download](ctx, s.db, noDownload, downloadSelect+`WHERE user_id = $1 AND book_id = $2 AND media_type = $3
 		AND d.status IN `+liveDownloads, userID, bookID, mediaType)
 }
 
-// requestedDownload finds the job that a request of the user has made.
+// requestedDownload returns the job that a request of the user has created.
 func (s *Store) requestedDownload(ctx context.Context, userID int64, key string) (Download, error) {
 	return core.One[Download](ctx, s.db, noDownload, downloadSelect+`WHERE user_id = $1 AND request_key = $2`, userID, key)
 }
@@ -176,15 +175,15 @@ type Filter struct {
 	Limit  int
 }
 
-// Downloads lists download jobs, the newest first. The indexes download_jobs_owner, _book, _live and _ended, and those
-// like them for one user, serve it.
+// Downloads lists download jobs, the newest first. The indexes download_jobs_owner, _book, _live and _ended, and their
+// counterparts for one user, serve it.
 func (s *Store) Downloads(ctx context.Context, f Filter) ([]Download, error) {
 	return core.Chosen[Download](ctx, s.db, downloadSelect+`WHERE ($1::bigint = 0 OR user_id = $1) AND ($2::bigint = 0 OR book_id = $2)
 		AND ($3 = '' OR d.status = $3) AND (NOT $4 OR d.status IN `+liveDownloads+`) AND ($5::bigint = 0 OR d.id < $5)
 		ORDER BY d.id DESC LIMIT $6`, f.UserID, f.BookID, f.Status, f.Active, f.Before, f.Limit)
 }
 
-// How a locked job is led through the table.
+// The transitions of a locked job.
 type (
 	DownloadWalk = core.Walk[Download, lifecycle.DownloadState, lifecycle.DownloadAction, lifecycle.DownloadFacts]
 	DownloadStep = core.Step[lifecycle.DownloadState, lifecycle.DownloadAction]
@@ -223,8 +222,8 @@ func stopDownload(job *Download, _ DownloadStep) {
 	job.Speed, job.ETA, job.Attention = 0, nil, ""
 }
 
-// ChangeDownload walks a job through the table: see change. A job that completes brings its medium into the library in
-// the same transaction; BOOK_NOT_FOUND when the book is gone.
+// ChangeDownload walks a job through the table: see core.Change. A job that completes adds its medium to the library in
+// the same transaction; BOOK_NOT_FOUND: the book is gone.
 func (s *Store) ChangeDownload(ctx context.Context, id int64, decide func(*DownloadWalk) error) (Download, error) {
 	job, err := core.Change(ctx, s.db, downloads, id, decide)
 	if problem, ok := errors.AsType[*pgconn.PgError](err); ok && problem.ConstraintName == mediaOfBook {
@@ -238,7 +237,7 @@ func queueDownload(write *pgx.Batch, before lifecycle.DownloadState, job *Downlo
 		queueMedia(write, *job)
 	}
 
-	// The bytes of the .torrent are kept for as long as it may have to be added again.
+	// The bytes of the .torrent are kept while it may have to be added again.
 	write.Queue(`UPDATE download_jobs SET status = $2, completed_at_utc = $3, first_not_found_at_utc = $4, failure_reason = $5,
 		last_error = $6, row_version = $7, content_path = $8, progress = $9, speed = $10, eta_seconds = $11, attention = $12,
 		updated_at_utc = now(), torrent = CASE WHEN $13 THEN NULL ELSE torrent END WHERE id = $1`,
@@ -246,10 +245,10 @@ func queueDownload(write *pgx.Batch, before lifecycle.DownloadState, job *Downlo
 		job.ContentPath, job.Progress, job.Speed, job.ETA, job.Attention, lifecycle.Download.Terminal(job.State))
 }
 
-// stalledGather is how long the news that a download stands still waits for its end, which may follow at once.
+// stalledGather is how long the notification of a stalled download waits for its end, which may follow at once.
 const stalledGather = 5 * time.Second
 
-// noticeOfDownload tells the owner of a job's end, and that it stands still.
+// noticeOfDownload notifies the owner of a job's end, and of a stall.
 func noticeOfDownload(_ *Download, e core.Event) (wait time.Duration, told bool) {
 	if e.Type == lifecycle.DownloadStalled {
 		return stalledGather, true
@@ -257,13 +256,13 @@ func noticeOfDownload(_ *Download, e core.Event) (wait time.Duration, told bool)
 	return 0, lifecycle.Download.Terminal(lifecycle.DownloadState(e.To))
 }
 
-// MarkDownloadStarted remembers that the job's workflow runs.
+// MarkDownloadStarted records that the job's workflow runs.
 func (s *Store) MarkDownloadStarted(ctx context.Context, id int64) error {
 	return s.db.Do(ctx, `UPDATE download_jobs SET workflow_started_at = coalesce(workflow_started_at, now())
 		WHERE id = $1`, id)
 }
 
-// LiveDownloads lists jobs that are not over and were made at least age ago, with ids above after, ascending.
+// LiveDownloads lists active jobs that were created at least age ago, with ids above after, ascending.
 func (s *Store) LiveDownloads(ctx context.Context, age time.Duration, after int64, limit int) ([]Download, error) {
 	return core.List[Download](ctx, s.db, downloadSelect+`WHERE d.status IN `+liveDownloads+` AND d.id > $1
 		AND created_at_utc < now() - $2::interval ORDER BY d.id LIMIT $3`, after, age, limit)
@@ -273,6 +272,6 @@ func (s *Store) LiveDownloads(ctx context.Context, age time.Duration, after int6
 var (
 	liveDownloads  = core.SetOf(lifecycle.Download.Live())
 	endedDownloads = core.SetOf(lifecycle.Download.Ended())
-	// without a medium
+	// that have fetched no medium
 	failedDownload = core.SetOf([]lifecycle.DownloadState{lifecycle.DownloadFailed, lifecycle.DownloadCanceled})
 )

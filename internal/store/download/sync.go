@@ -26,7 +26,7 @@ type WatchedDownload struct {
 	Speed         int64                   `db:"speed"`
 	ETA           *int64                  `db:"eta_seconds"`
 	Idle          time.Duration           `db:"idle"`    // since the last progress
-	Resumed       *time.Duration          `db:"resumed"` // since it was told to go on; nil: never
+	Resumed       *time.Duration          `db:"resumed"` // since it was resumed; nil: never
 }
 
 // WorkflowID is the id of the workflow that drives the job.
@@ -34,7 +34,7 @@ func (d WatchedDownload) WorkflowID() string {
 	return Download{UserID: d.UserID, BookID: d.BookID, MediaType: d.MediaType}.WorkflowID()
 }
 
-// WatchedDownloads lists active jobs that qBittorrent has taken and is not to give up again, with ids above after,
+// WatchedDownloads lists active jobs that qBittorrent has and that are not being removed, with ids above after,
 // ascending.
 func (s *Store) WatchedDownloads(ctx context.Context, after int64, limit int) ([]WatchedDownload, error) {
 	return core.List[WatchedDownload](ctx, s.db, `SELECT id, user_id, book_id, media_type, status, observed, coalesce(external_job_id, '') AS external_job_id,
@@ -43,10 +43,10 @@ func (s *Store) WatchedDownloads(ctx context.Context, after int64, limit int) ([
 		WHERE status IN `+liveDownloads+` AND added_at IS NOT NULL AND removing_at IS NULL AND id > $1 ORDER BY id LIMIT $2`, after, limit)
 }
 
-// Progress is what the watcher has seen of one job.
+// Progress is what the watcher has read of one job.
 type Progress struct {
 	ID            int64
-	ExternalJobID string // as all texts: empty changes nothing
+	ExternalJobID string // as with all texts: empty changes nothing
 	InfohashV1    string
 	InfohashV2    string
 	ContentPath   string
@@ -56,7 +56,7 @@ type Progress struct {
 	ETA           *int64
 }
 
-// SaveDownloadProgress writes what was seen of active jobs, in one statement, and gives how many rows it wrote.
+// SaveDownloadProgress writes the progress of active jobs, in one statement, and returns how many rows it has written.
 func (s *Store) SaveDownloadProgress(ctx context.Context, seen []Progress) (int64, error) {
 	var ids, sizes, speeds []int64
 	var externals, v1s, v2s, paths []string
@@ -81,14 +81,14 @@ func (s *Store) SaveDownloadProgress(ctx context.Context, seen []Progress) (int6
 	return tag.RowsAffected(), core.Unavailable(err)
 }
 
-// DownloadNotified is what a job's workflow was told of its torrent, and what it had been told before.
+// DownloadNotified is what a job's workflow was notified of, now and before.
 type DownloadNotified struct {
 	ID          int64
 	Before, Now string
 }
 
-// MarkDownloadsNotified remembers what workflows were told, so that they are not told again; what was written meanwhile
-// stays.
+// MarkDownloadsNotified records what workflows were notified of, so that a notification is not repeated; rows that have
+// changed meanwhile stay.
 func (s *Store) MarkDownloadsNotified(ctx context.Context, told []DownloadNotified) error {
 	var ids []int64
 	var before, now []string
@@ -99,7 +99,7 @@ func (s *Store) MarkDownloadsNotified(ctx context.Context, told []DownloadNotifi
 		AS told (id, before, now) WHERE d.id = told.id AND d.observed = told.before AND status IN `+liveDownloads, ids, before, now)
 }
 
-// EndedDownload is a job that is over.
+// EndedDownload is a job that has ended.
 type EndedDownload struct {
 	ID        int64                   `db:"id"`
 	Status    lifecycle.DownloadState `db:"status"`
