@@ -1,4 +1,4 @@
-// Package workflows is the catalogue: one line per workload.
+// Package workflows lists all workflows.
 package workflows
 
 import (
@@ -20,14 +20,14 @@ type Settings struct {
 	Transaction transaction.Settings
 }
 
-// Registry is a worker, or what replays histories.
+// Registry is a worker or a replayer.
 type Registry interface {
 	RegisterWorkflowWithOptions(run any, options workflow.RegisterOptions)
 }
 
 // Register adds every workflow to a worker of the main queue, under the names that operators use. Where workers are
-// versioned, a delivery stays with the version that began it: it is soon over. All else may take weeks and moves on to
-// the current version, so that no old worker has to be kept for it.
+// versioned, a delivery stays with the version that began it, because it ends soon. All other workflows may take weeks
+// and move on to the current version, so that no old worker has to be kept for them.
 func Register(w Registry, s Settings) {
 	register := func(run any, name string, behavior workflow.VersioningBehavior) {
 		w.RegisterWorkflowWithOptions(run, workflow.RegisterOptions{Name: name, VersioningBehavior: behavior})

@@ -13,7 +13,7 @@ var tokenAlerts = map[fault.Code]string{
 	fault.TelegramUnauthorized: notice.AlertTelegramToken,
 }
 
-// raiseAlert tells the administrators of a failure that they have to repair.
+// raiseAlert alerts the administrators to a failure that they have to repair.
 func (a *Activities) raiseAlert(ctx context.Context, code fault.Code) {
 	kind, ok := tokenAlerts[code]
 	if !ok {
@@ -25,7 +25,7 @@ func (a *Activities) raiseAlert(ctx context.Context, code fault.Code) {
 	}
 }
 
-// resolveAlerts closes open alerts after an attempt that went well: both tokens work again.
+// resolveAlerts closes open alerts after a successful attempt: both tokens work again.
 func (a *Activities) resolveAlerts(ctx context.Context) {
 	if a.healthy.Swap(true) {
 		return

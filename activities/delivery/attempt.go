@@ -15,23 +15,23 @@ import (
 	"stagecoach/internal/store/delivery"
 )
 
-// attempt is one try to deliver one job: what the activity, the pipe and the heartbeat know of it together.
+// attempt is one try to deliver one job: the state that the activity, the pipe and the heartbeat share.
 type attempt struct {
 	*Activities
 	jobID int64
 
 	mu         sync.Mutex
-	record     delivery.Job // as this attempt last wrote it
+	record     delivery.Job // as last written by this attempt
 	stateSince time.Time    // when record.State was entered
-	pipe       *pipe        // under way; nil: none
+	pipe       *pipe        // in use; nil: none
 	message    int64        // Telegram's receipt
 	stop       context.CancelCauseFunc
 
 	notifying sync.Mutex              // held while the workflow is notified, so that its signals keep their order
-	notified  lifecycle.DeliveryState // what the workflow shows, as far as this attempt knows
+	notified  lifecycle.DeliveryState // the state that the workflow shows, as far as this attempt knows
 
-	gate       sync.Mutex // held while the last bytes are sent, and by a cancel that comes just then
-	unanswered bool       // the last bytes are out and no answer has come yet
+	gate       sync.Mutex // held while the last bytes are sent, and by a cancel at that moment
+	unanswered bool       // the last bytes are sent and no answer has come yet
 }
 
 const (
@@ -41,10 +41,10 @@ const (
 	lastingState   = time.Second      // a state this old is worth an event in the workflow's history
 )
 
-// errLeaseLost says that another attempt has taken the job over.
+// errLeaseLost means that another attempt has taken the job over.
 var errLeaseLost = errors.New("the job was given to another worker")
 
-// errWorkerStops says that the worker stops, and that this attempt would not end in time.
+// errWorkerStops means that the worker stops, and that this attempt would not end in time.
 var errWorkerStops = errors.New("the worker stops")
 
 func (a *attempt) job() delivery.Job {
@@ -62,10 +62,10 @@ func (a *attempt) enter(job delivery.Job) {
 	a.record = job
 }
 
-// change edits the job's row. It waits while PostgreSQL is away, which is no failure of the delivery.
+// change edits the job's row. It waits while PostgreSQL is away, which is not a failure of the delivery.
 func (a *attempt) change(ctx context.Context, edit func(*delivery.JobWalk) error) (job delivery.Job, err error) {
 	err = core.RetryWhileUnavailable(ctx, func() error {
-		// A cancel must not leave it open whether this was written.
+		// After a cancel it must be known whether this was written.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 		defer cancel()
 		job, err = a.Store.ChangeJob(ctx, a.jobID, edit)
@@ -74,7 +74,7 @@ func (a *attempt) change(ctx context.Context, edit func(*delivery.JobWalk) error
 	return job, err
 }
 
-// step edits the job's row as the holder of the current claim. A claim that was taken over ends the attempt.
+// step edits the job's row as the holder of the current claim. A lost claim ends the attempt.
 func (a *attempt) step(ctx context.Context, edit func(service.DeliverySteps) error) error {
 	claim := a.job().Claim
 	job, err := a.change(ctx, func(walk *delivery.JobWalk) error {
@@ -92,8 +92,8 @@ func (a *attempt) step(ctx context.Context, edit func(service.DeliverySteps) err
 	return err
 }
 
-// putBack puts the job into the queue again after a try that failed with code, and which asks for a pause (0: it does
-// not). It is false when the rules leave no try.
+// putBack puts the job into the queue again after a try that failed with code. pause is the pause that the failure asks
+// for; 0: none. It returns false when the rules allow no further try.
 func (a *attempt) putBack(ctx context.Context, code fault.Code, pause time.Duration) bool {
 	write, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
@@ -104,7 +104,7 @@ func (a *attempt) putBack(ctx context.Context, code fault.Code, pause time.Durat
 	if fault.CodeOf(err) == fault.TooManyAttempts {
 		return false
 	}
-	if err != nil { // the next claim will find the job held and put it back itself
+	if err != nil { // the next claim finds the job held and puts it back itself
 		a.Log.Warn("job not put back", "job", a.jobID, "error", err)
 		return true
 	}
@@ -113,8 +113,8 @@ func (a *attempt) putBack(ctx context.Context, code fault.Code, pause time.Durat
 	return true
 }
 
-// heartbeats sends heartbeats until stop is called: to Temporal, which notices a lost worker and brings a cancel back;
-// to the record, for people; and to the workflow when a state lasts.
+// heartbeats sends heartbeats until stop is called: to Temporal, which notices a lost worker and returns a cancel; to
+// the record, for people; and to the workflow when a state lasts.
 func (a *attempt) heartbeats(ctx context.Context) (stop func()) {
 	done, finished := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -146,7 +146,7 @@ func (a *attempt) heartbeats(ctx context.Context) (stop func()) {
 	return func() { close(done); <-finished }
 }
 
-// cancelOnWorkerStop gives the attempt up some time after the worker has begun to stop, unless stop is called before.
+// cancelOnWorkerStop cancels the attempt some time after the worker has begun to stop, unless stop is called before.
 func (a *attempt) cancelOnWorkerStop(ctx context.Context, giveUp context.CancelCauseFunc) (stop func()) {
 	done := make(chan struct{})
 	go func() {

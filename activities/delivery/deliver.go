@@ -1,4 +1,4 @@
-// Package delivery is what the workflows of deliveries do to the world: the file, Telegram and the job's record.
+// Package delivery has the activities of deliveries: they act on the file, Telegram and the job's record.
 //
 // As in all packages of activities each exported method of a registered struct is an activity, under its bare name.
 package delivery
@@ -26,7 +26,7 @@ import (
 	"stagecoach/internal/yandex"
 )
 
-// Store is what the activities need of the record.
+// Store is the part of the record that the activities use.
 type Store interface {
 	JobByID(ctx context.Context, id int64) (delivery.Job, error)
 	ChangeJob(ctx context.Context, id int64, decide func(*delivery.JobWalk) error) (delivery.Job, error)
@@ -41,12 +41,12 @@ type Store interface {
 	ResolveAlert(ctx context.Context, kind string) error
 }
 
-// Telegram is where files go.
+// Telegram is the destination of files.
 type Telegram interface {
 	SendDocument(ctx context.Context, params *telego.SendDocumentParams) (*telego.Message, error)
 }
 
-// Temporal tells a workflow how its attempt stands, and an attempt whether an operator has reset it.
+// Temporal notifies a workflow of the progress of its attempt, and says whether an operator has reset an attempt.
 type Temporal interface {
 	SignalWorkflow(ctx context.Context, workflowID, runID, name string, arg any) error
 	DescribeWorkflowExecution(
@@ -54,14 +54,14 @@ type Temporal interface {
 	) (*workflowservice.DescribeWorkflowExecutionResponse, error)
 }
 
-// Storage is where files come from.
+// Storage is the source of files.
 type Storage interface {
 	Stat(ctx context.Context, path string) (yandex.Item, error)
 	Open(ctx context.Context, path string, offset int64) (*yandex.Download, error)
 }
 
-// Activities sends files from the storage to Telegram. The bytes flow through one process, so one activity is a whole
-// attempt.
+// Activities sends files from the storage to Telegram. The bytes flow through one process, so one activity is a
+// complete attempt.
 type Activities struct {
 	Store    Store
 	Storage  Storage
@@ -85,18 +85,18 @@ type Settings struct {
 	ShortRetryAfter time.Duration // a longer 429 ends the try
 	MaxFileSize     int64         // bytes
 	CacheChat       int64         // 0: none
-	HandOverAfter   time.Duration // an attempt goes on for no longer in a worker that stops
+	HandOverAfter   time.Duration // how long an attempt goes on in a worker that stops
 }
 
-// Receipt is how an attempt has ended: the job's final state. The record has everything else.
+// Receipt is the result of an attempt: the job's final state. The record has everything else.
 type Receipt struct {
 	State lifecycle.DeliveryState `json:"state"`
 }
 
-// Deliver takes a queued job and brings its file to the user's chat. It writes the states that it passes. Each write
-// names the fencing token of the attempt's claim, so that a worker that was given up can neither write nor send. Errors
-// are ApplicationErrors whose type is a fault code; before one that is worth a retry the job is put back into the queue.
-// Once the last bytes are out without an answer the outcome is unknown, and no later attempt sends again.
+// Deliver takes a queued job and sends its file to the user's chat. It writes the states that it passes. Each write has
+// the fencing token of the attempt's claim, so that a worker that has lost its claim can neither write nor send. Errors
+// are ApplicationErrors whose type is a fault code; before an error that is worth a retry the job is put back into the
+// queue. Once the last bytes are sent without an answer the outcome is unknown, and no later attempt sends again.
 func (a *Activities) Deliver(ctx context.Context, jobID int64) (Receipt, error) {
 	attempt := &attempt{Activities: a, jobID: jobID}
 	defer attempt.heartbeats(ctx)()
@@ -108,10 +108,10 @@ func (a *Activities) Deliver(ctx context.Context, jobID int64) (Receipt, error) 
 	return attempt.settle(ctx, err)
 }
 
-// errEnded says that the job has its end already: nothing is left to do.
+// errEnded means that the job has already ended: nothing is left to do.
 var errEnded = errors.New("the job has ended")
 
-// claim takes the job for this attempt, in one transaction: what a lost worker left is settled, QUEUED becomes CLAIMED,
+// claim takes the job for this attempt, in one transaction: it settles what a lost worker left, QUEUED becomes CLAIMED,
 // and the attempt starts unless the rules forbid it.
 func (a *attempt) claim(ctx context.Context) error {
 	var refusal error
@@ -125,7 +125,8 @@ func (a *attempt) claim(ctx context.Context) error {
 			return err
 		}
 
-		refusal = steps.Do(lifecycle.DeliveryActionStartDownload, "") // the record counts the tries: one may be too many
+		// The record counts the tries: this may be one too many.
+		refusal = steps.Do(lifecycle.DeliveryActionStartDownload, "")
 		return nil
 	})
 	if err != nil {
@@ -139,8 +140,8 @@ func (a *attempt) claim(ctx context.Context) error {
 	return refusal
 }
 
-// settleBefore settles what the attempt before has left. refusal says why this attempt does not begin; lost says that
-// the worker of the attempt before was lost.
+// settleBefore settles what the previous attempt has left. refusal says why this attempt does not begin; lost says that
+// the worker of the previous attempt was lost.
 func (a *attempt) settleBefore(ctx context.Context, steps service.DeliverySteps) (refusal error, lost bool) {
 	job := steps.Row
 
@@ -160,11 +161,11 @@ func (a *attempt) settleBefore(ctx context.Context, steps service.DeliverySteps)
 	}
 }
 
-// settleLost decides about a job whose worker was lost after the last bytes were sent, by the last heartbeat.
+// settleLost decides, by the last heartbeat, about a job whose worker was lost after the last bytes were sent.
 func (a *attempt) settleLost(ctx context.Context, s service.DeliverySteps) error {
 	var last lifecycle.DeliveryHeartbeat
 	if activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &last) != nil {
-		last = lifecycle.DeliveryHeartbeat{} // what cannot be read proves nothing
+		last = lifecycle.DeliveryHeartbeat{} // an unreadable heartbeat proves nothing
 	}
 	if err := s.SettleLost(last.MessageID); err != nil {
 		return err
@@ -172,7 +173,7 @@ func (a *attempt) settleLost(ctx context.Context, s service.DeliverySteps) error
 	return errEnded
 }
 
-// settle writes what a failed attempt means for the job and tells Temporal.
+// settle writes what a failed attempt means for the job and reports it to Temporal.
 func (a *attempt) settle(ctx context.Context, err error) (Receipt, error) {
 	if err == nil || errors.Is(err, errEnded) {
 		a.Metrics.JobAttempts.WithLabelValues("ok").Inc()
@@ -205,7 +206,7 @@ func (a *attempt) settle(ctx context.Context, err error) (Receipt, error) {
 	return Receipt{}, temporalio.ToTemporal(failure)
 }
 
-// settleInterrupted writes what it means that the activity was stopped from outside.
+// settleInterrupted writes the result of an activity that was stopped from outside.
 func (a *attempt) settleInterrupted(ctx context.Context) (Receipt, error) {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, activity.ErrActivityPaused):
@@ -214,7 +215,7 @@ func (a *attempt) settleInterrupted(ctx context.Context) (Receipt, error) {
 		return a.handOver(ctx, fault.ResetByOperator)
 	case temporalio.IsNotFound(cause) && a.wasReset(ctx):
 		return a.handOver(ctx, fault.ResetByOperator)
-	case !temporal.IsCanceledError(cause): // the worker stops, or lost the server: another try goes on
+	case !temporal.IsCanceledError(cause): // the worker stops, or lost the server: another try follows
 		a.putBack(ctx, fault.WorkerLost, 0)
 	}
 
@@ -222,8 +223,8 @@ func (a *attempt) settleInterrupted(ctx context.Context) (Receipt, error) {
 	return Receipt{}, ctx.Err()
 }
 
-// wasReset says whether an operator has reset the activity: Temporal counts its attempts from 1 again, and tells a
-// worker in a later attempt only that it has ended.
+// wasReset says whether an operator has reset the activity. Temporal then counts its attempts from 1 again, and reports
+// to a worker in a later attempt only that the attempt has ended.
 func (a *attempt) wasReset(ctx context.Context) bool {
 	info := activity.GetInfo(ctx)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signalTimeout)
@@ -238,7 +239,7 @@ func (a *attempt) wasReset(ctx context.Context) bool {
 }
 
 // handOver puts the job into the queue for another attempt, because this worker stops in good order, or because an
-// operator has paused or reset the activity: no try is lost by that.
+// operator has paused or reset the activity. This costs no try.
 func (a *attempt) handOver(ctx context.Context, reason fault.Code) (Receipt, error) {
 	a.Metrics.JobAttempts.WithLabelValues("handed_over").Inc()
 	write, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
@@ -247,7 +248,7 @@ func (a *attempt) handOver(ctx context.Context, reason fault.Code) (Receipt, err
 	err := a.step(write, func(s service.DeliverySteps) error {
 		next := nextAttempt(ctx, s.Row.Now, 0)
 		if reason == fault.PausedByOperator {
-			next = nil // when the operator says so
+			next = nil // an operator decides
 		}
 		return s.HandOver(reason, next)
 	})
@@ -256,7 +257,7 @@ func (a *attempt) handOver(ctx context.Context, reason fault.Code) (Receipt, err
 	}
 
 	if err != nil {
-		// the next claim will find the job held and put it back itself
+		// The next claim finds the job held and puts it back itself.
 		a.Log.Warn("job not handed over", "job", a.jobID, "error", err)
 	} else {
 		a.notifyAttempt(ctx)
@@ -264,7 +265,7 @@ func (a *attempt) handOver(ctx context.Context, reason fault.Code) (Receipt, err
 	return Receipt{}, temporalio.ToTemporal(fault.New(fault.WorkerLost, "the attempt was handed over").Retry())
 }
 
-// settleLeaseLost leaves a job that another attempt has taken over: that one writes what becomes of it.
+// settleLeaseLost leaves a job that another attempt has taken over: that attempt writes the result.
 func (a *attempt) settleLeaseLost(ctx context.Context) (Receipt, error) {
 	a.Metrics.JobAttempts.WithLabelValues("fenced").Inc()
 	if job, err := a.Store.JobByID(ctx, a.jobID); err == nil && lifecycle.Delivery.Terminal(job.State) {

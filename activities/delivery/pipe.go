@@ -10,8 +10,8 @@ import (
 )
 
 // pipe is a file in transfer: Telegram's request body reads from it, it reads from the storage, nothing is kept. It
-// knows whose turn it is, so that a stall is blamed on the right side, and it holds the last bytes back until the
-// record says that the file may have arrived.
+// knows which side has to make progress, so that a stall is attributed to the right one. It holds the last bytes back
+// until the record says that the file may have arrived.
 type pipe struct {
 	name   string
 	size   int64 // bytes, as the storage declared
@@ -27,7 +27,7 @@ type pipe struct {
 	since atomic.Int64 // of this turn, Unix nanoseconds
 }
 
-// Whose turn it is to make progress.
+// The side that has to make progress.
 const (
 	turnTelegram int32 = iota // to take the next bytes
 	turnStorage               // to give the next bytes
@@ -80,8 +80,8 @@ func (p *pipe) Read(into []byte) (int, error) {
 	return n, nil
 }
 
-// endOfSource makes sure that the storage has no more bytes than it declared: a file that changes under way must not
-// arrive cut.
+// endOfSource checks that the storage has no more bytes than it declared: a file that changes during the transfer must
+// not arrive truncated.
 func (p *pipe) endOfSource() error {
 	var extra [1]byte
 	n, err := io.ReadFull(p.source, extra[:])

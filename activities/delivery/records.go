@@ -12,7 +12,7 @@ type Finisher interface {
 	Finish(ctx context.Context, end lifecycle.DeliveryEnd) (lifecycle.DeliveryOutcome, error)
 }
 
-// Records writes what the workflows decide.
+// Records writes the ends that the workflows decide.
 type Records struct{ Deliveries Finisher }
 
 // FinishJob ends a live job. A repeated or late call changes nothing.

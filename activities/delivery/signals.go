@@ -11,10 +11,10 @@ import (
 	"stagecoach/internal/service"
 )
 
-// signalTimeout bounds a signal to the job's workflow. The reconciler repeats what did not arrive.
+// signalTimeout bounds a signal to the job's workflow. The reconciler repeats a signal that did not arrive.
 const signalTimeout = 3 * time.Second
 
-// notifyAttempt tells the workflow at once what the record has.
+// notifyAttempt notifies the workflow at once of the record's state.
 func (a *attempt) notifyAttempt(ctx context.Context) {
 	a.notifying.Lock()
 	defer a.notifying.Unlock()
@@ -23,7 +23,8 @@ func (a *attempt) notifyAttempt(ctx context.Context) {
 	a.signal(ctx, lifecycle.DeliveryAttemptSignal, service.AttemptOf(job))
 }
 
-// notifyState tells the workflow of a state that lasts, unless it knows, or the job has left the state meanwhile.
+// notifyState notifies the workflow of a state that lasts, unless it knows already, or the job has left the state
+// meanwhile.
 func (a *attempt) notifyState(ctx context.Context, state lifecycle.DeliveryState) {
 	a.notifying.Lock()
 	defer a.notifying.Unlock()
@@ -44,7 +45,7 @@ func (a *attempt) signal(ctx context.Context, name string, value any) {
 }
 
 // nextAttempt is when Temporal begins the next attempt after one that fails now: after the pause that the failure asks
-// for, else after the one of the retry policy. Temporal alone decides; the record shows this meanwhile.
+// for, else after the pause of the retry policy. Temporal alone decides; the record shows this time meanwhile.
 func nextAttempt(ctx context.Context, now time.Time, asked time.Duration) *time.Time {
 	info := activity.GetInfo(ctx)
 	pause := asked

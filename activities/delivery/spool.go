@@ -21,7 +21,7 @@ import (
 )
 
 // Spool keeps files for the length of a try, for storages too slow to stream from: the Bot API server cuts a request
-// after 500 s, a file on disk is sent faster than that. Its total size is bounded.
+// after 500 s, and a file on disk is sent faster than that. Its total size is bounded.
 type Spool struct {
 	dir      string
 	shared   bool // the Bot API server reads the files itself
@@ -30,8 +30,8 @@ type Spool struct {
 	usage    prometheus.Gauge
 }
 
-// NewSpool makes a spool of up to maxBytes in dir, or in sharedDir when the Bot API server shares that folder. What a
-// killed worker left there is removed once it is older than stale.
+// NewSpool makes a spool of up to maxBytes in dir, or in sharedDir when the Bot API server shares that folder. It
+// removes what a killed worker left there once that is older than stale.
 func NewSpool(dir, sharedDir string, maxBytes int64, stale time.Duration, usage prometheus.Gauge) (*Spool, error) {
 	s := &Spool{dir: dir, maxBytes: maxBytes, room: semaphore.NewWeighted(maxBytes), usage: usage}
 	if sharedDir != "" {
@@ -60,8 +60,8 @@ func NewSpool(dir, sharedDir string, maxBytes int64, stale time.Duration, usage 
 
 const spoolPrefix = "stagecoach-job-"
 
-// spooled is a temporary file. A shared one has its proper name in a folder of its own; any other has no name at all,
-// so that it goes with the process whatever happens.
+// spooled is a temporary file. A shared one has its proper name in a folder of its own. Any other has no name, so that
+// it disappears with the process in any case.
 type spooled struct {
 	*os.File
 	spool *Spool
@@ -108,16 +108,16 @@ func (f *spooled) create(name string) (err error) {
 
 func (f *spooled) release() {
 	if f.File != nil {
-		_ = f.File.Close() // it goes with its folder, or has no name
+		_ = f.File.Close() // it is deleted with its folder, or has no name
 	}
 	if f.dir != "" {
-		_ = os.RemoveAll(f.dir) // what stays is swept at the next start
+		_ = os.RemoveAll(f.dir) // the next start sweeps what stays
 	}
 	f.spool.usage.Sub(float64(f.size))
 	f.spool.room.Release(f.size)
 }
 
-// sendSpooled fetches the whole file, then sends it.
+// sendSpooled downloads the complete file, then sends it.
 func (a *attempt) sendSpooled(
 	ctx context.Context, item yandex.Item, chat telego.ChatID, beforeBytes func(first, last bool) error,
 ) (*telego.Message, error) {
@@ -146,7 +146,7 @@ func (a *attempt) sendSpooled(
 	return a.send(ctx, &telego.SendDocumentParams{ChatID: chat, Document: telego.InputFile{File: pipe}}, pipe)
 }
 
-// fetch downloads the file, going on where it was cut as long as each go brings some bytes.
+// fetch downloads the file. After a cut it resumes, as long as each request brings some bytes.
 func (a *attempt) fetch(ctx context.Context, item yandex.Item, file *spooled) error {
 	for have := int64(0); have < item.Size; {
 		n, err := a.fetchFrom(ctx, item, file, have)

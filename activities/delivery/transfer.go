@@ -17,9 +17,9 @@ import (
 	"stagecoach/internal/yandex"
 )
 
-// transferFile brings the file over. It waits out short rate limits, which cost no try. The job's time is counted here
-// over all attempts, with the row's Busy; the activity's start-to-close time-out is longer and ends only an attempt that
-// hangs.
+// transferFile transfers the file. It waits out short rate limits, which cost no try. The job's time is counted here
+// over all attempts, with the row's Busy. The activity's start-to-close time-out is longer and ends only an attempt
+// that hangs.
 func (a *attempt) transferFile(ctx context.Context) error {
 	timeout := fault.New(fault.JobTimeout, "the job's time is used up")
 	left := a.Settings.JobTimeout - a.job().Busy
@@ -49,8 +49,8 @@ func (a *attempt) transferFile(ctx context.Context) error {
 	}
 }
 
-// interruption gives why ctx ended when a fault ended it, else err: a stopped transfer fails with whatever its
-// connection said last, and that is not the reason.
+// interruption returns the fault that ended ctx, else err: a stopped transfer fails with the last error of its
+// connection, which is not the reason.
 func interruption(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		return cause
@@ -113,7 +113,8 @@ func (a *attempt) sentBefore(ctx context.Context, item yandex.Item) (fileID, nam
 	return a.Store.SentFile(ctx, item.SHA256, item.Size)
 }
 
-// resend sends content that Telegram already has. A caption gives the name when it was sent under another one.
+// resend sends content that Telegram already has. A caption shows the file's name when the content was sent under
+// another one.
 func (a *attempt) resend(ctx context.Context, item yandex.Item, fileID, sentAs string) error {
 	if err := a.beforeBytes(ctx, true, true); err != nil {
 		return err
@@ -132,8 +133,8 @@ func (a *attempt) upload(ctx context.Context, item yandex.Item) error {
 	return a.conclude(ctx, item, message, err)
 }
 
-// uploadToCache sends the bytes to the cache chat and gives their file_id. Nobody sees a repeat there, so nothing has
-// to be known for sure.
+// uploadToCache sends the bytes to the cache chat and returns their file_id. Users do not see that chat, so a repeated
+// upload does no harm and no record of it is needed.
 func (a *attempt) uploadToCache(ctx context.Context, item yandex.Item) (fileID string, err error) {
 	message, err := a.stream(ctx, item, telego.ChatID{ID: a.Settings.CacheChat},
 		func(first, _ bool) error { return a.beforeBytes(ctx, first, false) })
@@ -150,8 +151,9 @@ func (a *attempt) uploadToCache(ctx context.Context, item yandex.Item) (fileID s
 	return message.Document.FileID, err
 }
 
-// beforeBytes records that the first bytes flow (STREAMING), and before the last ones that the file may arrive from now
-// on. The gate makes a cancel come either before this, and then nothing is sent, or after, and then it is too late.
+// beforeBytes records that the first bytes flow (STREAMING), and before the last bytes that the file may arrive from
+// now on. Because of the gate a cancel comes either before this, and then nothing is sent, or after it, and then it is
+// too late.
 func (a *attempt) beforeBytes(ctx context.Context, first, last bool) error {
 	if last {
 		a.gate.Lock()
@@ -165,7 +167,7 @@ func (a *attempt) beforeBytes(ctx context.Context, first, last bool) error {
 	case first && a.job().State == lifecycle.DeliveryDownloading:
 		err := a.step(ctx, func(s service.DeliverySteps) error {
 			if s.Row.State == lifecycle.DeliveryStreaming {
-				return nil // this write was made before, only its answer was lost
+				return nil // this write was made before, and only its answer was lost
 			}
 			if last {
 				s.Row.AckPendingAt = &s.Row.Now
@@ -219,7 +221,7 @@ func (a *attempt) stream(
 	return a.send(ctx, &telego.SendDocumentParams{ChatID: chat, Document: telego.InputFile{File: pipe}}, pipe)
 }
 
-// open opens the file from an offset and makes sure that it still is the file that was looked at.
+// open opens the file from an offset and checks that it is still the version whose metadata was read.
 func (a *attempt) open(ctx context.Context, item yandex.Item, offset int64) (io.ReadCloser, error) {
 	defer func(start time.Time) { a.Metrics.DownloadLatency.Observe(time.Since(start).Seconds()) }(time.Now())
 	download, err := a.Storage.Open(ctx, a.job().FilePath, offset)
@@ -227,7 +229,7 @@ func (a *attempt) open(ctx context.Context, item yandex.Item, offset int64) (io.
 		return nil, err
 	}
 	if download.Size >= 0 && download.Size != item.Size {
-		_ = download.Body.Close() // nothing of it was wanted
+		_ = download.Body.Close() // the body is of another version
 		return nil, fault.New(fault.FileChanged, "the file changes just now").Retry()
 	}
 	return download.Body, nil
@@ -264,9 +266,9 @@ func (a *attempt) send(
 	return message, nil
 }
 
-// conclude turns what came of a send to the user into the job's record.
+// conclude writes the outcome of a send to the user into the job's record.
 func (a *attempt) conclude(ctx context.Context, item yandex.Item, message *telego.Message, err error) error {
-	// Whatever ended ctx meanwhile, what is known now has to be written.
+	// What is known now has to be written, also when ctx has ended meanwhile.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.Settings.JobTimeout)
 	defer cancel()
 

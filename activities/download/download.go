@@ -1,4 +1,4 @@
-// Package download is what the workflows of downloads do to the world: qBittorrent, .torrent files and the record.
+// Package download has the activities of downloads: they act on qBittorrent, .torrent files and the record.
 package download
 
 import (
@@ -15,7 +15,7 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// Store is what the activities need of the record.
+// Store is the part of the record that the activities use.
 type Store interface {
 	DownloadByID(ctx context.Context, id int64) (download.Download, error)
 	ChangeDownload(ctx context.Context, id int64, decide func(*download.DownloadWalk) error) (download.Download, error)
@@ -43,7 +43,7 @@ type Mover interface {
 	Move(ctx context.Context, move lifecycle.DownloadMove) (download.Download, error)
 }
 
-// Activities does for the workflows of downloads what touches qBittorrent and the record.
+// Activities are the activities of downloads that use qBittorrent and the record.
 type Activities struct {
 	Store    Store
 	Jobs     Mover
@@ -52,28 +52,28 @@ type Activities struct {
 	Log      *slog.Logger
 	Settings Settings
 
-	welcome atomic.Bool // qBittorrent let us in when it was last asked to take a torrent
+	welcome atomic.Bool // qBittorrent let us log in at the last attempt to add a torrent
 }
 
 // Settings are the limits of downloads.
 type Settings struct {
 	SavePath        string        // in qBittorrent's file system, a folder per job below; empty: its default folder
-	MinFree         int64         // bytes that must be free before a torrent is added; 0: no matter
-	EnqueuePatience time.Duration // for qBittorrent, or a source, that cannot be reached
+	MinFree         int64         // bytes that must be free before a torrent is added; 0: no limit
+	EnqueuePatience time.Duration // how long an unreachable qBittorrent, or source, is waited for
 	Grace           time.Duration // for a torrent that is not found
 	PollGap         time.Duration // a longer pause between two polls counts as an outage
 }
 
-// MoveDownload writes a transition. A repeated or late call changes nothing: the answer tells what the record has.
+// MoveDownload writes a transition. A repeated or late call changes nothing and returns what the record has.
 func (d *Activities) MoveDownload(ctx context.Context, move lifecycle.DownloadMove) (lifecycle.DownloadRecord, error) {
 	job, err := d.Jobs.Move(ctx, move)
 	if problem := fault.As(err); problem != nil && problem.Code == fault.MediaNotReady {
-		err = problem.Retry() // the next poll writes where it is
+		err = problem.Retry() // the next poll writes its place
 	}
 	return answer(ctx, job, err)
 }
 
-// answer makes what the record gives the activity's answer, or its error.
+// answer turns a result of the record into the activity's result or error.
 func answer(ctx context.Context, job download.Download, err error) (lifecycle.DownloadRecord, error) {
 	if err != nil {
 		return lifecycle.DownloadRecord{}, temporalio.ActivityError(ctx, temporalio.FaultOf(err))
@@ -92,7 +92,7 @@ func recordOf(job download.Download) lifecycle.DownloadRecord {
 	return record
 }
 
-// Note is a fact about a job that moves it nowhere: one of the store's types of events.
+// Note is a fact about a job that changes no state: one of the store's types of events.
 type Note struct {
 	JobID int64  `json:"job_id"`
 	Type  string `json:"type"`

@@ -11,7 +11,7 @@ import (
 	"stagecoach/internal/torrent"
 )
 
-// LoadDownload gives a job as the record has it, and says whether its .torrent file is to be fetched.
+// LoadDownload reads a job from the record, and says whether its .torrent file has to be fetched.
 func (d *Activities) LoadDownload(ctx context.Context, jobID int64) (lifecycle.DownloadRecord, error) {
 	job, err := d.Store.DownloadByID(ctx, jobID)
 	record, err := answer(ctx, job, err)
@@ -20,8 +20,8 @@ func (d *Activities) LoadDownload(ctx context.Context, jobID int64) (lifecycle.D
 	return record, err
 }
 
-// FetchTorrent gets the .torrent file of a job into the record, where AddTorrent finds it, whichever worker does that.
-// Temporal counts the attempts, those of workers that were lost over a file too. What no later attempt repairs is
+// FetchTorrent writes the .torrent file of a job into the record, where AddTorrent finds it on any worker. Temporal
+// counts the attempts, including those of workers that were lost because of a file. What no later attempt repairs is
 // enqueue_failed.
 func (d *Activities) FetchTorrent(ctx context.Context, jobID int64) (record lifecycle.DownloadRecord, err error) {
 	defer temporalio.SendHeartbeats(ctx)()
@@ -40,7 +40,7 @@ func (d *Activities) FetchTorrent(ctx context.Context, jobID int64) (record life
 	return recordOf(job), nil
 }
 
-// file gives a job's .torrent file, which is fetched once.
+// file returns a job's .torrent file, which is fetched once.
 func (d *Activities) file(ctx context.Context, job download.Download) (file []byte, identity torrent.Identity, err error) {
 	err = core.RetryWhileUnavailable(ctx, func() (err error) {
 		file, err = d.Store.DownloadFile(ctx, job.ID)
@@ -66,7 +66,7 @@ func (d *Activities) file(ctx context.Context, job download.Download) (file []by
 	})
 }
 
-// notFetched records why a job has no file, and tells Temporal whether to try again.
+// notFetched records why a job has no file, and returns an error that says whether Temporal tries again.
 func (d *Activities) notFetched(ctx context.Context, job download.Download, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

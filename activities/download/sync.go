@@ -17,7 +17,7 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// SyncStore is what the watcher needs of the record.
+// SyncStore is the part of the record that the watcher uses.
 type SyncStore interface {
 	OnlySync(ctx context.Context, loop func(context.Context) error) (held bool, err error)
 	NotePoll(ctx context.Context, restarted bool, gap time.Duration) error
@@ -32,8 +32,8 @@ type SyncStore interface {
 	ResolveAlert(ctx context.Context, kind string) error
 }
 
-// Sync watches over all active downloads: it polls qBittorrent with one request whatever their number, writes
-// their progress into the record, and signals those workflows whose torrent has changed state.
+// Sync watches all active downloads: it polls qBittorrent with one request for all of them, writes their progress into
+// the record, and signals those workflows whose torrent has changed state.
 type Sync struct {
 	Store    SyncStore
 	Torrents *qbittorrent.Client
@@ -41,34 +41,34 @@ type Sync struct {
 	Metrics  metrics.Download
 	Log      *slog.Logger
 	Settings SyncSettings
-	OnPoll   func(Poll) // when set, is told how each poll went
+	OnPoll   func(Poll) // is called after each poll; may be nil
 
-	// Of the one loop that holds the lock; another one of this process may be about to end.
+	// The state of the one loop that holds the lock; another loop of this process may be about to end.
 	looping  sync.Mutex
 	sessions int64
 	failing  bool
-	failed   time.Time // the first poll without an answer since the last one with
+	failed   time.Time // the first unanswered poll since the last answered one
 	polled   time.Time
-	present  map[int64]bool // the active jobs, and whether this run of qBittorrent has shown their torrent
-	tagsLeft bool           // where tidy does not meet them
+	present  map[int64]bool // the active jobs, and whether qBittorrent has shown their torrent since it started
+	tagsLeft bool           // that tidy does not find
 }
 
-// SyncSettings are the watcher's.
+// SyncSettings are the limits of the watcher.
 type SyncSettings struct {
 	Every         time.Duration // between two polls
 	PollGap       time.Duration // a longer pause between two polls counts as an outage
 	StalledAfter  time.Duration // without progress; 0: never
-	StalledCancel bool          // what stalls is cancelled
+	StalledCancel bool          // stalled downloads are cancelled
 	AlertAfter    time.Duration // without an answer
 }
 
-// Poll is what one poll has come to.
+// Poll is the result of one poll.
 type Poll struct {
 	Jobs     int           // active ones
 	Torrents int           // in the active category
 	Written  int64         // rows
 	Notified int           // workflows
-	Took     time.Duration // all of it
+	Took     time.Duration // the complete poll
 	Err      error         // qBittorrent, or the record, could not be reached: no job was touched
 }
 
@@ -80,7 +80,7 @@ const (
 )
 
 // SyncDownloads polls until the activity's time is nearly over; the workflow then starts it anew. A lock in the record
-// keeps two workers from polling at once, whatever Temporal thinks of them.
+// keeps two workers from polling at once, also when Temporal runs the activity twice.
 func (s *Sync) SyncDownloads(ctx context.Context) error {
 	ctx, stop := temporalio.WithWatchdog(ctx)
 	defer stop()
@@ -91,7 +91,7 @@ func (s *Sync) SyncDownloads(ctx context.Context) error {
 		if err != nil && ctx.Err() == nil {
 			s.Log.Warn("downloads are not watched", "error", err)
 		}
-		if !temporalio.LoopWait(ctx, time.After(s.Settings.Every)) { // the lock is another's, or was lost
+		if !temporalio.LoopWait(ctx, time.After(s.Settings.Every)) { // another process has the lock, or it was lost
 			return temporalio.LoopOutcome(ctx)
 		}
 	}
@@ -140,8 +140,8 @@ func (s *Sync) report(ctx context.Context, poll Poll) {
 	}
 }
 
-// poll looks once at everything. The jobs are read before the torrents: what the record has as handed over was in
-// qBittorrent before the question, so a torrent that is not in the answer is missing indeed.
+// poll reads all jobs and torrents once. The jobs are read before the torrents: a job that the record has as added was
+// in qBittorrent before the query, so a torrent that is not in the answer is really missing.
 func (s *Sync) poll(ctx context.Context) (poll Poll) {
 	var jobs []download.WatchedDownload
 	if jobs, poll.Err = s.jobs(ctx); poll.Err != nil {
@@ -175,7 +175,7 @@ func (s *Sync) poll(ctx context.Context) (poll Poll) {
 	return poll
 }
 
-// jobs reads all active jobs that qBittorrent has taken.
+// jobs reads all active jobs that were added to qBittorrent.
 func (s *Sync) jobs(ctx context.Context) (jobs []download.WatchedDownload, err error) {
 	for after := int64(0); ; after = jobs[len(jobs)-1].ID {
 		page, err := s.Store.WatchedDownloads(ctx, after, watchPage)
@@ -186,7 +186,7 @@ func (s *Sync) jobs(ctx context.Context) (jobs []download.WatchedDownload, err e
 	}
 }
 
-// listTorrents asks qBittorrent for the torrents in the active category, and records whether it has answered.
+// listTorrents queries qBittorrent for the torrents in the active category, and records whether it has answered.
 func (s *Sync) listTorrents(ctx context.Context) (torrents []qbittorrent.Torrent, err error) {
 	err = temporalio.LoopStep(ctx, func(ctx context.Context) (err error) {
 		torrents, err = s.Torrents.List(ctx)
@@ -202,8 +202,8 @@ func (s *Sync) listTorrents(ctx context.Context) (torrents []qbittorrent.Torrent
 	return nil, err
 }
 
-// noteFailure records that qBittorrent does not answer. The administrators learn at once of what only they can repair,
-// and of all else when it lasts.
+// noteFailure records that qBittorrent does not answer. The administrators are alerted at once to what only they can
+// repair, and to any other failure when it lasts.
 func (s *Sync) noteFailure(ctx context.Context, problem *fault.Error) {
 	if !s.failing {
 		s.Log.Warn("qBittorrent does not answer: no download is touched", "code", problem.Code, "cause", problem.Cause)
@@ -224,8 +224,8 @@ func (s *Sync) noteFailure(ctx context.Context, problem *fault.Error) {
 	}
 }
 
-// noteAnswer records that qBittorrent has answered. After a restart of it or a pause of the polls, what it has shown
-// before counts no longer.
+// noteAnswer records that qBittorrent has answered. What qBittorrent has shown before a restart, or before a pause of
+// the polls, no longer counts.
 func (s *Sync) noteAnswer(ctx context.Context) error {
 	sessions := s.Torrents.Sessions()
 	restarted := s.sessions != 0 && sessions != s.sessions
@@ -254,8 +254,8 @@ func (s *Sync) noteAnswer(ctx context.Context) error {
 	return nil
 }
 
-// batch writes what was seen of some jobs, and notifies their workflows. The next poll sees again what cannot be
-// written or sent now.
+// batch writes what was seen of some jobs, and notifies their workflows. What cannot be written or sent now is seen
+// again by the next poll.
 func (s *Sync) batch(
 	ctx context.Context, index *torrentIndex, jobs []download.WatchedDownload,
 ) (written int64, notified int) {
@@ -278,7 +278,7 @@ func (s *Sync) batch(
 	return written, s.notify(ctx, pending)
 }
 
-// save writes a batch; when it is refused, row by row, so that one bad job never stops the others.
+// save writes a batch. When the record refuses it, save writes row by row, so that one bad job never stops the others.
 func (s *Sync) save(ctx context.Context, seen []download.Progress) (written int64) {
 	written, err := s.Store.SaveDownloadProgress(ctx, seen)
 	if err == nil || ctx.Err() != nil || len(seen) == 1 || fault.CodeOf(err) == fault.StoreUnavailable {

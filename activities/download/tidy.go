@@ -11,7 +11,7 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// tidy deals with torrents in the active category whose jobs are all over.
+// tidy deals with torrents in the active category whose jobs have all ended.
 func (s *Sync) tidy(ctx context.Context, torrents []qbittorrent.Torrent) {
 	ended, err := s.ended(ctx, torrents)
 	temporalio.Progressed(ctx)
@@ -21,11 +21,11 @@ func (s *Sync) tidy(ctx context.Context, torrents []qbittorrent.Torrent) {
 	s.reportTidyError(err)
 }
 
-// tidyPlan is what becomes of torrents whose jobs are all over.
+// tidyPlan says what to do with torrents whose jobs have all ended.
 type tidyPlan struct {
-	remove []removal             // canceled, and there again by a late request
-	stop   []qbittorrent.Torrent // failed: the next try of the same torrent goes on with what is there
-	finish []qbittorrent.Torrent // completed or failed: in the done category they leave the next answers small
+	remove []removal             // canceled, and added again by a late request
+	stop   []qbittorrent.Torrent // failed: the next try of the same torrent continues with the data that is there
+	finish []qbittorrent.Torrent // completed or failed: in the done category they do not enlarge the next answers
 	tags   []string              // of jobs that have failed or were canceled
 }
 
@@ -35,7 +35,7 @@ type removal struct {
 	keepFiles bool
 }
 
-// planTidy sorts torrents by how their jobs have ended. It plans few removals, for each is a request.
+// planTidy sorts torrents by how their jobs have ended. It plans few removals, because each one costs a request.
 func planTidy(torrents []qbittorrent.Torrent, ended map[int64]download.EndedDownload) (plan tidyPlan) {
 	for _, t := range torrents {
 		switch end := endOf(t, ended); {
@@ -79,12 +79,12 @@ func (s *Sync) applyTidy(ctx context.Context, plan tidyPlan) error {
 		err = s.dropTags(ctx, plan.tags)
 	}
 
-	s.tagsLeft = s.tagsLeft || err != nil // in the done category no later poll meets them
+	s.tagsLeft = s.tagsLeft || err != nil // no later poll finds them in the done category
 	return err
 }
 
-// ended finds out which of the jobs on these torrents are over. Where all are active, as nearly always, nothing is
-// asked.
+// ended finds out which of the jobs on these torrents have ended. In most polls all are active; then it queries
+// nothing.
 func (s *Sync) ended(
 	ctx context.Context, torrents []qbittorrent.Torrent,
 ) (map[int64]download.EndedDownload, error) {
@@ -109,8 +109,9 @@ func (s *Sync) ended(
 	return ended, err
 }
 
-// endOf gives the end that decides about a torrent: a completed job comes before a failed one, and that before a
-// canceled one, which deletes no files that another job keeps. It has no status while a job is not over, or not known.
+// endOf returns the end that decides about a torrent: a completed job comes before a failed one, and a failed one
+// before a canceled one, so that no files are deleted that another job keeps. It has no status while a job is live or
+// unknown.
 func endOf(t qbittorrent.Torrent, ended map[int64]download.EndedDownload) (end download.EndedDownload) {
 	rank := map[lifecycle.DownloadState]int{
 		lifecycle.DownloadCanceled: 1, lifecycle.DownloadFailed: 2, lifecycle.DownloadCompleted: 3,
@@ -142,7 +143,7 @@ func (s *Sync) unseenEnds(active map[int64]bool, index *torrentIndex) bool {
 	return false
 }
 
-// sweepTags drops the tags of failed and canceled jobs that tidy does not meet: somebody has removed the torrent by
+// sweepTags drops the tags of failed and canceled jobs that tidy does not find: a person has removed the torrent by
 // hand while its job ended, or the torrent has left the active category before its tags were dropped. It costs some
 // requests and runs only when one of the two may have happened.
 func (s *Sync) sweepTags(ctx context.Context) {
@@ -171,7 +172,7 @@ func (s *Sync) dropTags(ctx context.Context, tags []string) error {
 	return nil
 }
 
-// orphanedTags finds tags of such jobs that no torrent in the active category carries.
+// orphanedTags finds tags of ended jobs that no torrent in the active category has.
 func (s *Sync) orphanedTags(ctx context.Context) (orphaned []string, err error) {
 	var tags []string
 	err = temporalio.LoopStep(ctx, func(ctx context.Context) (err error) {

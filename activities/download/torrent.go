@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	refusals   = 3           // of one torrent by qBittorrent, until it is believed
-	spacePause = time.Minute // between two looks at the disk
+	refusals   = 3           // by qBittorrent of one torrent, until the job fails
+	spacePause = time.Minute // between two queries of the free space
 )
 
-// AddTorrent hands a job's torrent to qBittorrent, also when it has to be done again. Nothing is done for a job that is
-// over, or that somebody wants to end: the answer tells. Once it makes no sense to go on the error's type is the
-// reason: enqueue_failed, enqueue_unavailable or book_not_found; the record has the details.
+// AddTorrent adds a job's torrent to qBittorrent, or adds it again. It does nothing for a job that has ended or whose
+// cancel is requested; the result says so. When another attempt makes no sense the error's type is the reason:
+// enqueue_failed, enqueue_unavailable or book_not_found; the record has the details.
 func (d *Activities) AddTorrent(ctx context.Context, jobID int64) (lifecycle.DownloadRecord, error) {
 	defer temporalio.SendHeartbeats(ctx)()
 	job, err := d.Store.DownloadByID(ctx, jobID)
@@ -58,7 +58,7 @@ func (d *Activities) handOver(ctx context.Context, job download.Download) error 
 		return err
 	}
 
-	if job.AddedAt == nil { // what is added once more was let in before, and has its grace only
+	if job.AddedAt == nil { // a torrent that is added once more passed this check before, and has only its grace
 		if err := d.checkSpace(ctx); err != nil {
 			return err
 		}
@@ -77,15 +77,15 @@ func (d *Activities) handOver(ctx context.Context, job download.Download) error 
 	switch {
 	case lookErr != nil:
 		return lookErr
-	case there == nil: // it is not a torrent to qBittorrent, or the start of qBittorrent is not finished
+	case there == nil: // qBittorrent does not accept it as a torrent, or has not finished its start
 		return fault.New(fault.ProviderRejected, "qBittorrent does not take the torrent").Retry()
 	default:
 		return d.Torrents.Adopt(ctx, *there, job.Tag())
 	}
 }
 
-// torrent gives what is to be added: a magnet link as it is, or the file behind an address. FetchTorrent has fetched
-// that, but for workflows that began with release 0.1.0.
+// torrent returns what is to be added: a magnet link as it is, or the file behind an address. FetchTorrent has fetched
+// the file, except for workflows that began with release 0.1.0.
 func (d *Activities) torrent(
 	ctx context.Context, job download.Download,
 ) (wanted qbittorrent.NewTorrent, identity torrent.Identity, err error) {
@@ -103,7 +103,7 @@ func (d *Activities) torrent(
 	return wanted, identity, err
 }
 
-// checkSpace lets a job wait while the disk is nearly full.
+// checkSpace makes a job wait while the disk is nearly full.
 func (d *Activities) checkSpace(ctx context.Context) error {
 	if d.Settings.MinFree == 0 {
 		return nil
@@ -134,7 +134,7 @@ func (d *Activities) place(ctx context.Context, job download.Download) (path str
 	return path, d.Store.PlaceDownload(ctx, job.ID, path)
 }
 
-// notAdded records why a job was not handed over, and tells Temporal whether to try again.
+// notAdded records why a job was not added, and returns an error that says whether Temporal tries again.
 func (d *Activities) notAdded(ctx context.Context, job download.Download, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -160,7 +160,7 @@ func (d *Activities) notAdded(ctx context.Context, job download.Download, err er
 	return temporalio.ActivityError(ctx, problem.Retry())
 }
 
-// giveUp gives the reason to fail a job that could not be handed over; "" as long as it may go well yet.
+// giveUp returns the reason to fail a job that could not be added; "" while it may still succeed.
 func (d *Activities) giveUp(problem *fault.Error, trouble download.DownloadTrouble) fault.Code {
 	tooLong := trouble.For > d.Settings.EnqueuePatience
 	reason, over := fault.EnqueueFailed, true
@@ -198,8 +198,8 @@ func (d *Activities) alert(ctx context.Context, code fault.Code) {
 	}
 }
 
-// ResumeTorrent lets a torrent go on after an error. One that is gone, or not ours any more, is missing to its watcher
-// soon.
+// ResumeTorrent resumes a torrent after an error. A torrent that is gone, or no longer ours, is soon reported missing
+// by the watcher.
 func (d *Activities) ResumeTorrent(ctx context.Context, jobID int64) error {
 	defer temporalio.SendHeartbeats(ctx)()
 	job, there, err := d.find(ctx, jobID)
@@ -209,18 +209,18 @@ func (d *Activities) ResumeTorrent(ctx context.Context, jobID int64) error {
 	if err == nil {
 		err = d.Store.MarkDownloadResumed(ctx, job.ID)
 	}
-	return patient(ctx, err)
+	return retryAlways(ctx, err)
 }
 
-// Look is what a fresh look for a missing torrent has shown.
+// Look is the result of a new query for a missing torrent.
 type Look struct {
 	Found bool `json:"found,omitempty"`
 	// Wait is what is left of the grace; 0: it is over.
 	Wait time.Duration `json:"wait,omitempty"`
 }
 
-// LookForTorrent looks whether a torrent that was missing is there again, and else how much of its grace is left. When
-// there is none, the tag that has outlived the torrent goes too.
+// LookForTorrent queries whether a missing torrent is there again, and else returns what is left of its grace. When
+// nothing is left, it also deletes the tag that has outlived the torrent.
 func (d *Activities) LookForTorrent(ctx context.Context, jobID int64) (look Look, err error) {
 	defer temporalio.SendHeartbeats(ctx)()
 	job, there, err := d.find(ctx, jobID)
@@ -228,7 +228,7 @@ func (d *Activities) LookForTorrent(ctx context.Context, jobID int64) (look Look
 	case err != nil:
 	case there != nil && d.Torrents.Ours(*there):
 		look.Found = true
-		if err = d.Torrents.Activate(ctx, *there); err == nil { // else its watcher would not see it
+		if err = d.Torrents.Activate(ctx, *there); err == nil { // else the watcher would not see it
 			err = d.Store.MarkDownloadFound(ctx, jobID)
 		}
 	default:
@@ -238,22 +238,22 @@ func (d *Activities) LookForTorrent(ctx context.Context, jobID int64) (look Look
 		}
 	}
 
-	return look, patient(ctx, err)
+	return look, retryAlways(ctx, err)
 }
 
-// RemoveTorrent removes a job's torrent, or leaves it to other jobs that hold it, and succeeds only once that is so. A
-// failure is recorded, for whoever waits for the end. A job that is over already keeps what it has: the answer tells.
-// Its workflow may not know: what it wrote in a task that Temporal did not take, because a signal came just then,
-// stands in the record all the same.
+// RemoveTorrent removes a job's torrent, or leaves it to other jobs that hold it, and succeeds only once that is done.
+// It records a failure for the people who wait for the end. A job that has ended keeps its end, which the result
+// returns. Its workflow may not know that end: when Temporal rejects a workflow task because a signal arrived at that
+// moment, the write of that task is in the record all the same.
 func (d *Activities) RemoveTorrent(ctx context.Context, jobID int64) (lifecycle.DownloadRecord, error) {
 	defer temporalio.SendHeartbeats(ctx)()
 	if err := d.Store.BeginDownloadRemoval(ctx, jobID); err != nil {
-		return lifecycle.DownloadRecord{}, patient(ctx, err)
+		return lifecycle.DownloadRecord{}, retryAlways(ctx, err)
 	}
 
 	job, err := d.Store.DownloadByID(ctx, jobID)
 	if err != nil || lifecycle.Download.Terminal(job.State) {
-		return recordOf(job), patient(ctx, err)
+		return recordOf(job), retryAlways(ctx, err)
 	}
 
 	there, err := d.Torrents.Find(ctx, job.Tag(), job.InfohashV1, job.InfohashV2)
@@ -273,7 +273,7 @@ func (d *Activities) RemoveTorrent(ctx context.Context, jobID int64) (lifecycle.
 	if note != job.CancelError {
 		err = errors.Join(err, d.Store.NoteDownloadCancelError(ctx, jobID, note))
 	}
-	return recordOf(job), patient(ctx, err)
+	return recordOf(job), retryAlways(ctx, err)
 }
 
 // letGo deletes a torrent unless another job holds it.
@@ -300,7 +300,7 @@ func (d *Activities) letGo(ctx context.Context, job download.Download, t qbittor
 	return err
 }
 
-// jobsOf lists the jobs whose tags these are.
+// jobsOf lists the jobs that these tags name.
 func jobsOf(tags []string) (jobs []int64) {
 	for _, tag := range tags {
 		number, isJob := strings.CutPrefix(tag, download.DownloadTagPrefix)
@@ -320,8 +320,8 @@ func (d *Activities) find(
 	return job, there, err
 }
 
-// patient makes any failure but a missing record one to be tried again: what is to be done has to be done.
-func patient(ctx context.Context, err error) error {
+// retryAlways makes any failure retryable except a missing record.
+func retryAlways(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -16,10 +16,10 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// stalledMark follows the state of a torrent that stalls, where the record keeps what a workflow was notified of.
+// stalledMark follows the state of a torrent that stalls, in the record's column of the last notification.
 const stalledMark = "+stalled"
 
-// recorded is an observation as the record keeps it.
+// recorded is an observation as the record stores it.
 func recorded(o lifecycle.Observation) string {
 	if o.Stalled {
 		return o.State + stalledMark
@@ -59,7 +59,7 @@ func (x *torrentIndex) of(job download.WatchedDownload) *qbittorrent.Torrent {
 	return cmp.Or(x.byJob[job.ID], x.byHash[job.InfohashV1], x.byHash[job.InfohashV2])
 }
 
-// progressOf gives what the record should have of a job, and whether that differs from what it has.
+// progressOf returns the values that the record should have of a job, and whether they differ from what it has.
 func progressOf(job download.WatchedDownload, t *qbittorrent.Torrent) (p download.Progress, changed bool) {
 	p = download.Progress{
 		ID: job.ID, Size: job.Size, Progress: job.Progress, ExternalJobID: job.ExternalJobID, InfohashV1: job.InfohashV1,
@@ -92,7 +92,7 @@ func progressOf(job download.WatchedDownload, t *qbittorrent.Torrent) (p downloa
 	return p, compared != before || !sameETA
 }
 
-// clean gives a text as PostgreSQL takes it, else what there was before.
+// clean returns a text that PostgreSQL accepts, else the previous text.
 func clean(text, before string) string {
 	if text == "" || strings.ContainsRune(text, 0) {
 		return before
@@ -100,7 +100,7 @@ func clean(text, before string) string {
 	return strings.ToValidUTF8(text, "�")
 }
 
-// hash gives an infohash of so many digits, else what there was before.
+// hash returns an infohash with this number of digits, else the previous one.
 func hash(text string, digits int, before string) string {
 	if len(text) != digits || strings.Trim(text, "0123456789abcdef") != "" {
 		return before
@@ -108,11 +108,11 @@ func hash(text string, digits int, before string) string {
 	return text
 }
 
-// settling is how long a torrent that was told to go on may still show its error.
+// settling is how long a resumed torrent may still show its error.
 const settling = 5 * time.Second
 
-// observe says what a job's workflow should know of its torrent, and whether that is new to it. A torrent that waits
-// says nothing new, unless it was missing.
+// observe returns what a job's workflow should know of its torrent, and whether that is new to it. A torrent that waits
+// is not a change, unless it was missing.
 func (s *Sync) observe(
 	job download.WatchedDownload, t *qbittorrent.Torrent,
 ) (o lifecycle.Observation, isNew bool) {
@@ -127,7 +127,7 @@ func (s *Sync) observe(
 		o.State = lifecycle.ObservedPresent
 	}
 
-	progresses := true // there is progress to wait for
+	progresses := true // progress can be expected
 	switch t.State {
 	case qbittorrent.Active:
 		o.State = lifecycle.ObservedDownloading
@@ -150,8 +150,8 @@ func (s *Sync) observe(
 	return o, recorded(o) != job.Observed
 }
 
-// stalls says whether a torrent has made no progress for too long. Right after a pause of the polls nothing is known
-// about that: a job stays as it was.
+// stalls says whether a torrent has made no progress for too long. Right after a pause of the polls that is unknown,
+// and a job stays as it was.
 func (s *Sync) stalls(job download.WatchedDownload, t *qbittorrent.Torrent, before bool) bool {
 	idle := job.Idle > s.Settings.StalledAfter
 	if s.present == nil {
@@ -160,13 +160,13 @@ func (s *Sync) stalls(job download.WatchedDownload, t *qbittorrent.Torrent, befo
 	return idle && s.Settings.StalledAfter > 0 && t.Progress == job.Progress
 }
 
-// notification is what one workflow is to be notified of.
+// notification is a signal to one workflow.
 type notification struct {
 	job         download.WatchedDownload
 	observation lifecycle.Observation
 }
 
-// notify signals workflows, and records of which of them that has succeeded. One that does not run is left to the
+// notify signals workflows, and records which signals succeeded. A workflow that does not run is left to the
 // reconciler.
 func (s *Sync) notify(ctx context.Context, pending []notification) int {
 	var mutex sync.Mutex
@@ -201,7 +201,7 @@ func (s *Sync) notify(ctx context.Context, pending []notification) int {
 	return len(notified)
 }
 
-// signal tells one workflow of its torrent, and says whether that has succeeded.
+// signal notifies one workflow of its torrent, and says whether that has succeeded.
 func (s *Sync) signal(ctx context.Context, n notification) bool {
 	err := temporalio.LoopStep(ctx, func(ctx context.Context) error {
 		return s.Temporal.SignalWorkflow(ctx, n.job.WorkflowID(), "", lifecycle.DownloadObservedSignal, n.observation)

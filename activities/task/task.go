@@ -1,4 +1,4 @@
-// Package task is what the workflows of tasks do to the world: the record, and the workflows of dependent tasks.
+// Package task has the activities of tasks: they act on the record and on the workflows of dependent tasks.
 package task
 
 import (
@@ -12,7 +12,7 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// Store is what the activities need of the record.
+// Store is the part of the record that the activities use.
 type Store interface {
 	TaskByID(ctx context.Context, viewer, id int64) (task.Task, error)
 	FactsOfTask(ctx context.Context, id, userID int64) (task.TaskContext, error)
@@ -23,15 +23,15 @@ type Store interface {
 	) (task.Snapshot, error)
 }
 
-// Activities reads and writes the record for the workflows of tasks, and lets one tell others.
+// Activities reads and writes the record for the workflows of tasks, and notifies dependent tasks.
 type Activities struct {
 	Store    Store
 	Temporal temporalio.Signaler
 	Metrics  metrics.Task
 }
 
-// failed makes an error of the record Temporal's. One that nobody has foreseen is told who asked, if somebody did; what
-// a task does by itself is tried until it succeeds.
+// failed turns an error of the record into Temporal's. An unforeseen error is returned to the caller, if there is one
+// (asked); what a task does by itself is retried until it succeeds.
 func (t *Activities) failed(ctx context.Context, err error, asked bool) error {
 	f := temporalio.FaultOf(err)
 	if f.Code == fault.Internal && !asked {
@@ -40,13 +40,13 @@ func (t *Activities) failed(ctx context.Context, err error, asked bool) error {
 	return temporalio.ActivityError(ctx, f)
 }
 
-// Loaded is a task as its workflow begins with it.
+// Loaded is the state of a task with which its workflow begins.
 type Loaded struct {
 	State     task.Snapshot `json:"state"`
 	Unblocked bool          `json:"unblocked,omitempty"` // every blocker is DONE
 }
 
-// LoadTask gives a task as the record has it.
+// LoadTask reads a task from the record.
 func (t *Activities) LoadTask(ctx context.Context, taskID int64) (Loaded, error) {
 	task, err := t.Store.TaskByID(ctx, 0, taskID)
 	if err != nil {
@@ -55,13 +55,13 @@ func (t *Activities) LoadTask(ctx context.Context, taskID int64) (Loaded, error)
 	return Loaded{State: task.Snapshot, Unblocked: len(task.OpenBlockers()) == 0}, nil
 }
 
-// Question asks about a user's standing towards a task.
+// Question asks for the facts about a user and a task.
 type Question struct {
 	TaskID int64 `json:"task_id"`
 	UserID int64 `json:"user_id"` // 0: the task itself asks
 }
 
-// TaskFacts looks at what a task's workflow cannot know: whether a user belongs to the workspace, and the blockers.
+// TaskFacts reads what a task's workflow cannot know: whether a user belongs to the workspace, and the open blockers.
 func (t *Activities) TaskFacts(ctx context.Context, q Question) (task.TaskContext, error) {
 	facts, err := t.Store.FactsOfTask(ctx, q.TaskID, q.UserID)
 	if err != nil {
@@ -70,10 +70,10 @@ func (t *Activities) TaskFacts(ctx context.Context, q Question) (task.TaskContex
 	return facts, nil
 }
 
-// Written is what a write has left in the record.
+// Written is the state of the record after a write.
 type Written struct {
 	State task.Snapshot `json:"state"`
-	// Tell says that others have waited for this task to be DONE.
+	// Tell says that dependents have waited for this task to be DONE.
 	Tell bool `json:"tell,omitempty"`
 }
 
@@ -101,7 +101,7 @@ func (t *Activities) WriteTask(ctx context.Context, w task.Write) (Written, erro
 // counts twice.
 func (t *Activities) count(w task.Write, state task.Snapshot) {
 	if state.Version != w.Version || state.RequestID != w.RequestID {
-		return // somebody else's, later
+		return // a later write by another caller
 	}
 	t.Metrics.Transitions.WithLabelValues(string(w.Action)).Inc()
 	if state.FinishedAt != nil {
@@ -112,7 +112,7 @@ func (t *Activities) count(w task.Write, state task.Snapshot) {
 // Clock says which task's deadline begins, and when.
 type Clock struct {
 	TaskID    int64     `json:"task_id"`
-	Version   int64     `json:"version"` // the one that this write makes
+	Version   int64     `json:"version"` // the version that this write makes
 	RequestID string    `json:"request_id"`
 	At        time.Time `json:"at"`
 }
@@ -127,8 +127,8 @@ func (t *Activities) StartTaskClock(ctx context.Context, c Clock) (Written, erro
 	return Written{State: state}, nil
 }
 
-// TellDependents tells the tasks that waited for this one alone that it is DONE. One whose workflow does not run looks
-// for itself when it starts.
+// TellDependents notifies the tasks whose last open blocker was this one. A task whose workflow does not run reads its
+// blockers when it starts.
 func (t *Activities) TellDependents(ctx context.Context, taskID int64) error {
 	waiting, err := t.Store.WaitingDependents(ctx, taskID)
 	if err != nil {

@@ -7,13 +7,13 @@ import (
 	"stagecoach/internal/toncenter"
 )
 
-// DestinationStore keeps what became of money that was paid.
+// DestinationStore records whether paid money was kept by its receiver.
 type DestinationStore interface {
 	SettleDestination(ctx context.Context, id int64, d transaction.Destination) (transaction.PaymentRef, error)
 }
 
-// settleDestination finds out whether the receiver of a payment kept the money, when the chain is sure about that.
-// refund is the setting.
+// settleDestination finds out whether the receiver of a payment kept the money, when that is final on the chain. refund
+// is the setting.
 func settleDestination(
 	ctx context.Context, chain *toncenter.Client, record DestinationStore, payment transaction.Payment, refund bool,
 ) (transaction.PaymentRef, error) {

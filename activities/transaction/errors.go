@@ -16,7 +16,7 @@ func isRefusal(err error, codes ...fault.Code) bool {
 	return slices.Contains(codes, fault.CodeOf(err))
 }
 
-// failureOf names the failure of a purchase by the one table of them.
+// failureOf finds the failure of a purchase in the table of failures.
 func failureOf(err error) *stars.Failure {
 	if known, ok := errors.AsType[*stars.Failure](err); ok {
 		return known
@@ -37,7 +37,7 @@ func failureOf(err error) *stars.Failure {
 	}
 }
 
-// failed is a failure as Temporal's retry policy and the workflow see it: the class is the type.
+// failed turns a failure into an error for Temporal's retry policy and the workflow: its type is the class.
 func failed(f *stars.Failure, cause error) error {
 	options := temporal.ApplicationErrorOptions{NonRetryable: f.Final}
 	if known := fault.As(cause); known != nil {

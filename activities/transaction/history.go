@@ -22,7 +22,7 @@ func (m *Monitor) follow(ctx context.Context) error {
 	}
 
 	temporalio.Progressed(ctx)
-	head, clockErr := m.Chain.Head(ctx) // before the history: what it has by then is complete up to this time
+	head, clockErr := m.Chain.Head(ctx) // before the history, which is then complete up to this time
 	if clockErr != nil && !isRefusal(clockErr, fault.ChainClock) {
 		return clockErr
 	}
@@ -62,7 +62,8 @@ func (m *Monitor) follow(ctx context.Context) error {
 	}
 }
 
-// finalPage gives the final transactions after cursor, and the time of the first one that is not final; zero: all are.
+// finalPage returns the final transactions after cursor, and the time of the first one that is not final; zero: all are
+// final.
 func (m *Monitor) finalPage(
 	ctx context.Context, cursor uint64,
 ) (page []transaction.ChainTransaction, pending time.Time, err error) {
@@ -83,7 +84,7 @@ func (m *Monitor) finalPage(
 	return page, time.Time{}, nil
 }
 
-// note counts and logs what a page has brought.
+// note counts and logs what a page has added to the record.
 func (m *Monitor) note(brought transaction.Ingested) {
 	m.Metrics.Started.Add(float64(len(brought.NewDeposits)))
 	for _, hash := range brought.Lost {
@@ -97,9 +98,9 @@ func (m *Monitor) note(brought transaction.Ingested) {
 	}
 }
 
-// complete says up to which chain time nothing is missing in the history that ends with the transaction at cursor. When
-// that would make an end of a signed payment, the wallet's own state must agree that there is no later transaction: a
-// gateway has many servers, and one may tell the time while another still lacks a block.
+// complete returns the chain time up to which nothing is missing in the history that ends with the transaction at
+// cursor. When that time would end a signed payment, the wallet's own state must agree that there is no later
+// transaction: a gateway has many servers, and one may report the time while another still lacks a block.
 func (m *Monitor) complete(ctx context.Context, cursor uint64, bound time.Time) (time.Time, error) {
 	until, err := m.Store.SignedUntil(ctx, m.Wallet.Raw())
 	if err != nil || until == nil || !until.Before(bound) {
@@ -124,8 +125,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// open gives the wallet's place in its history. At the first start that is the end of it, unless all of it is wanted:
-// who paid before is not to be sold Stars today.
+// open returns the wallet's place in its history. At the first start that is the end of the history, unless the setting
+// asks for all of it: a person who paid before must not be sold Stars today.
 func (m *Monitor) open(ctx context.Context) (transaction.Wallet, error) {
 	wallet, err := m.Store.WalletByAddress(ctx, m.Wallet.Raw())
 	if fault.CodeOf(err) != fault.WalletNotFound {
@@ -149,7 +150,7 @@ func (m *Monitor) open(ctx context.Context) (transaction.Wallet, error) {
 	return m.Store.OpenWallet(ctx, m.Wallet.Raw(), start)
 }
 
-// isFinal makes sure that the wallet's last transaction is there for good, before the record begins after it.
+// isFinal checks that the wallet's last transaction is final, before the record begins after it.
 func (m *Monitor) isFinal(ctx context.Context, state toncenter.Wallet) error {
 	if state.LastLT == 0 {
 		return nil
@@ -166,7 +167,7 @@ func (m *Monitor) isFinal(ctx context.Context, state toncenter.Wallet) error {
 	return nil
 }
 
-// recordOf is a transaction of the chain as the record keeps it.
+// recordOf converts a transaction of the chain into the record's form.
 func (m *Monitor) recordOf(t toncenter.Transaction) transaction.ChainTransaction {
 	r := transaction.ChainTransaction{
 		LT: int64(t.LT), Hash: t.Hash, PrevLT: int64(t.PrevLT), PrevHash: t.PrevHash, At: t.At, Aborted: t.Aborted,
@@ -204,13 +205,13 @@ func (m *Monitor) recordOf(t toncenter.Transaction) transaction.ChainTransaction
 	asks := t.IsDeposit() && !slices.Contains(m.TopUpFrom, t.In.Source)
 	r.Deposit = asks && r.In.Nano >= m.Settings.MinDeposit
 	if asks && !r.Deposit {
-		order, _ := stars.Parse(r.Comment, stars.Least) // a number of Stars that is wrong is of no matter
+		order, _ := stars.Parse(r.Comment, stars.Least) // a wrong number of Stars does not matter here
 		r.TooSmallFor = order.Username
 	}
 	return r
 }
 
-// raw is an address as the record keeps it; nobody's is empty.
+// raw is an address in the record's form; the zero address is empty.
 func raw(a ton.Address) string {
 	if a == (ton.Address{}) {
 		return ""

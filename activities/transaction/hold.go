@@ -8,8 +8,8 @@ import (
 	"stagecoach/internal/store/notice"
 )
 
-// holdAlerts are the incidents for which all purchases are held, as no try of any order can succeed. When Fragment is
-// away the administrators learn it from the liveness of outside systems instead.
+// holdAlerts are the incidents for which all purchases are held, as no try of any order can succeed. An outage of
+// Fragment is missing here, because the liveness of outside systems alerts the administrators to it.
 var holdAlerts = map[fault.Code]string{
 	fault.FragmentUnauthorized: notice.AlertFragmentSession,
 	fault.FragmentVerify:       notice.AlertFragmentSession,
@@ -17,7 +17,7 @@ var holdAlerts = map[fault.Code]string{
 	fault.ChainClock:           notice.AlertChainClock,
 }
 
-// hold stops purchases for a while and tells the administrators.
+// hold stops purchases for a while and alerts the administrators.
 func (a *PaymentActivities) hold(ctx context.Context, why fault.Code) error {
 	if alert := holdAlerts[why]; alert != "" {
 		a.raise(ctx, alert)
@@ -32,7 +32,7 @@ func (a *PaymentActivities) raise(ctx context.Context, alert string) {
 	}
 }
 
-// resolveAlerts closes open alerts after a payment that was signed: nothing stands in the way any more.
+// resolveAlerts closes open alerts after a payment was signed: its causes are gone.
 func (a *PaymentActivities) resolveAlerts(ctx context.Context) {
 	if a.healthy.Swap(true) {
 		return

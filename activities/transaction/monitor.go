@@ -18,7 +18,7 @@ import (
 	"stagecoach/internal/toncenter"
 )
 
-// MonitorStore is what the monitor needs of the record.
+// MonitorStore is the part of the record that the monitor uses.
 type MonitorStore interface {
 	DestinationStore
 	WalletByAddress(ctx context.Context, address string) (transaction.Wallet, error)
@@ -43,12 +43,12 @@ type Monitor struct {
 	Store     MonitorStore
 	Wallet    ton.Address
 	Chain     *toncenter.Client
-	TopUpFrom []ton.Address // whose transfers are no orders
+	TopUpFrom []ton.Address // transfers from these are not orders
 	Settings  Settings
 	Temporal  temporalio.Signaler
 	Metrics   metrics.Transaction
 	Log       *slog.Logger
-	// Start starts a transaction's workflow and remembers that it did.
+	// Start starts a transaction's workflow and records that it did.
 	Start func(ctx context.Context, hash string) error
 }
 
@@ -56,15 +56,15 @@ const (
 	historyPage   = 100
 	pendingPage   = 100 // of each kind
 	abandonedPage = 10
-	startsAtOnce  = 10              // workflows that are started at a time
-	awayFor       = 5 * time.Minute // without a complete look at the chain: an alert
-	pollUnderWay  = time.Second     // between two looks while a payment is on its way, at most
-	lastLook      = time.Minute     // room for one look before the activity's time is over
+	startsAtOnce  = 10              // workflows that are started concurrently
+	awayFor       = 5 * time.Minute // an alert after so long without a complete read of the chain
+	pollUnderWay  = time.Second     // the longest pause between two reads while a payment is in flight
+	lastLook      = time.Minute     // the last read of the chain begins so long before the activity's time ends
 )
 
-// WatchWallet looks at the chain again and again, until the activity's time is nearly over; the workflow then starts it
-// anew. Everything that it finds is written in one database transaction with the place where it was found, so nothing
-// is missed or taken twice, whatever dies.
+// WatchWallet reads the chain repeatedly, until the activity's time is nearly over; the workflow then starts it anew.
+// Everything that it finds is written in one database transaction with the place where it was found, so nothing is
+// missed or taken twice, whatever process dies.
 func (m *Monitor) WatchWallet(ctx context.Context, wallet string) error {
 	if wallet != m.Wallet.Raw() {
 		return temporal.NewNonRetryableApplicationError("this worker has another wallet", string(fault.NotConfigured), nil)
@@ -80,7 +80,7 @@ func (m *Monitor) WatchWallet(ctx context.Context, wallet string) error {
 	defer next.Stop()
 
 	pause := monitorPause{over: over.C, next: next.C, wakes: m.Store.WakesOf(ctx, wallet)}
-	complete := time.Now() // when the last look ended that has seen everything
+	complete := time.Now() // the end of the last read that was complete
 	for look, goesOn := true, true; goesOn; look, goesOn = pause.wait(ctx) {
 		if look {
 			complete = m.look(ctx, complete)
@@ -90,7 +90,7 @@ func (m *Monitor) WatchWallet(ctx context.Context, wallet string) error {
 		temporalio.Progressed(ctx)
 		more, err := m.notify(ctx)
 		if err != nil && ctx.Err() == nil {
-			m.Log.Warn("workflows were not notified", "error", err) // the next look does it
+			m.Log.Warn("workflows were not notified", "error", err) // the next read notifies them
 		}
 
 		if more {
@@ -101,8 +101,7 @@ func (m *Monitor) WatchWallet(ctx context.Context, wallet string) error {
 	return temporalio.LoopOutcome(ctx)
 }
 
-// look looks once at the chain. It gives when the last look ended that has seen everything, this one or the one at
-// complete.
+// look reads the chain once. It returns the end of the last complete read, which is this one or the one at complete.
 func (m *Monitor) look(ctx context.Context, complete time.Time) time.Time {
 	err := m.follow(ctx)
 	if err == nil {
@@ -111,19 +110,19 @@ func (m *Monitor) look(ctx context.Context, complete time.Time) time.Time {
 	m.report(ctx, err, time.Since(complete))
 
 	if err := m.settleAbandoned(ctx); err != nil && ctx.Err() == nil {
-		m.Log.Warn("a purchase that nobody asks for was not settled", "error", err) // the next look tries again
+		m.Log.Warn("a purchase that nobody asks for was not settled", "error", err) // the next read tries again
 	}
 	return complete
 }
 
-// monitorPause is what ends a monitor's wait between two rounds.
+// monitorPause holds what ends a monitor's wait between two rounds.
 type monitorPause struct {
 	over, next <-chan time.Time // the activity's time, and the poll interval
 	wakes      transaction.Wakes
 }
 
-// wait waits for the next round, and says whether it begins with a look at the chain. It does not go on when the
-// attempt ends, the worker does, or the activity's time is over.
+// wait waits for the next round, and says whether it begins with a read of the chain. It does not go on when the
+// attempt or the worker ends, or the activity's time is over.
 func (p monitorPause) wait(ctx context.Context) (look, goesOn bool) {
 	alive := temporalio.WhileWaiting(ctx)
 	defer alive.Stop()
@@ -132,7 +131,7 @@ func (p monitorPause) wait(ctx context.Context) (look, goesOn bool) {
 		select {
 		case <-ctx.Done():
 			return false, false
-		case <-activity.GetWorkerStopChannel(ctx): // the next worker goes on at once
+		case <-activity.GetWorkerStopChannel(ctx): // the next worker continues at once
 			return false, false
 		case <-p.over:
 			return false, false
@@ -148,7 +147,7 @@ func (p monitorPause) wait(ctx context.Context) (look, goesOn bool) {
 	}
 }
 
-// pause is how long the next look may wait.
+// pause is how long to wait before the next read.
 func (m *Monitor) pause(ctx context.Context) time.Duration {
 	until, err := m.Store.SignedUntil(ctx, m.Wallet.Raw())
 	if err == nil && until != nil {
@@ -157,7 +156,7 @@ func (m *Monitor) pause(ctx context.Context) time.Duration {
 	return m.Settings.PollInterval
 }
 
-// report raises an alert when the chain cannot be followed: at once when something is missing in it.
+// report raises an alert when the chain cannot be followed: at once when a part of its history is missing.
 func (m *Monitor) report(ctx context.Context, err error, since time.Duration) {
 	switch {
 	case ctx.Err() != nil:

@@ -11,8 +11,8 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// notifyLost asks a person to look at transactions that a payment which the record does not know may have been for: the
-// record was set back, or somebody else has the wallet's key.
+// notifyLost asks a person to review transactions that may belong to a payment which the record does not know: the
+// record was set back, or another person has the wallet's key.
 func (m *Monitor) notifyLost(ctx context.Context, lost []string) error {
 	if len(lost) == 0 {
 		return nil
@@ -25,8 +25,8 @@ func (m *Monitor) notifyLost(ctx context.Context, lost []string) error {
 	return err
 }
 
-// notify starts workflows that were never started and signals those that wait, until the record says that each was
-// notified. There are more when not all could be started this time.
+// notify starts workflows that were never started and signals those that wait, until the record has each as notified.
+// more says that not all could be started this time.
 func (m *Monitor) notify(ctx context.Context) (more bool, err error) {
 	pending, err := m.Store.UntoldOf(ctx, m.Wallet.Raw(), pendingPage)
 	if err != nil {
@@ -61,15 +61,15 @@ func (m *Monitor) notify(ctx context.Context) (more bool, err error) {
 	return err == nil && len(pending.Starts) == pendingPage, err
 }
 
-// signal asks a workflow to look at the record.
+// signal makes a workflow read the record.
 func (m *Monitor) signal(ctx context.Context, hash, name string) error {
 	return temporalio.LoopStep(ctx, func(ctx context.Context) error {
 		return temporalio.SignalRunning(ctx, m.Temporal, lifecycle.TransactionID(hash), name, nil)
 	})
 }
 
-// settleAbandoned finds out what became of purchases that no workflow asks for any more: an operator who decides
-// without the Stars has no way to see that the money is on its way back.
+// settleAbandoned finds out the outcome of purchases that no workflow follows any more: an operator who decides without
+// the Stars cannot see otherwise that the money is on its way back.
 func (m *Monitor) settleAbandoned(ctx context.Context) error {
 	abandoned, err := m.Store.AbandonedPurchases(ctx, m.Wallet.Raw(), abandonedPage)
 	for _, payment := range abandoned {

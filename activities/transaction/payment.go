@@ -16,7 +16,7 @@ import (
 	"stagecoach/internal/toncenter"
 )
 
-// PaymentStore is what the payment activities need of the record.
+// PaymentStore is the part of the record that the payment activities use.
 type PaymentStore interface {
 	DestinationStore
 	TransactionByHash(ctx context.Context, hash string) (transaction.Transaction, error)
@@ -52,13 +52,14 @@ type PaymentStore interface {
 	SetAlerts(ctx context.Context, raise, resolve []string) error
 }
 
-// PaymentActivities holds the wallet: it signs payments, one at a time, broadcasts them, and asks Fragment for what
-// they buy. RegisterPayments gives its work back where there is no Wallet.
+// PaymentActivities holds the wallet: it signs payments, one at a time, broadcasts them, and follows at Fragment
+// what they buy. Where there is no Wallet, RegisterPayments registers activities that return their tasks for another
+// process.
 type PaymentActivities struct {
 	Store    PaymentStore
 	Wallet   *ton.Wallet
 	Chain    *toncenter.Client
-	Second   *SecondSource // nil: no deposit is checked
+	Second   *SecondSource // nil: deposits are not verified
 	Fragment *fragment.Client
 	Allow    []ton.Address // that may be paid for Stars
 	Settings Settings
@@ -68,7 +69,7 @@ type PaymentActivities struct {
 	healthy atomic.Bool // no alert of ours is open
 }
 
-// quickTries are the tries of one activity that follow each other within seconds, before others get their turn.
+// quickTries are the tries of one activity that follow each other within seconds, before other orders get their turn.
 // attemptWithKey counts them; the workflow counts the tries of an order (Order.Try), each of which is one activity.
 const quickTries = 3
 
@@ -79,21 +80,20 @@ type Order struct {
 	Try     int    `json:"try"`     // from 1, of this processing
 }
 
-// Payment is what has become of a try to make a payment.
+// Payment is the result of a try to make a payment.
 type Payment struct {
 	Snapshot
 	Failure string `json:"failure,omitempty"` // why nothing was signed; empty: it was, or it is not the order's turn
 	Retry   bool   `json:"retry,omitempty"`   // after a failure: it may be tried again, after a pause
 }
 
-// BroadcastOutcome is what is known after a broadcast.
+// BroadcastOutcome is the state after a broadcast.
 type BroadcastOutcome struct {
 	Snapshot
-	Over bool `json:"over,omitempty"` // the payment's time is over: to broadcast it again makes no sense
+	Over bool `json:"over,omitempty"` // the payment's time is over: another broadcast is useless
 }
 
-// BroadcastPayment sends the bytes of a signed payment once more. Whatever is answered, only the chain knows the
-// outcome.
+// BroadcastPayment sends the bytes of a signed payment once more. Only the chain decides the outcome, not the answer.
 func (a *PaymentActivities) BroadcastPayment(ctx context.Context, p PaymentOf) (BroadcastOutcome, error) {
 	defer sendHeartbeats(ctx)()
 
@@ -112,8 +112,8 @@ func (a *PaymentActivities) BroadcastPayment(ctx context.Context, p PaymentOf) (
 	return BroadcastOutcome{Snapshot: snapshot, Over: over}, err
 }
 
-// broadcast sends a payment's bytes. No answer says anything about the payment: an accepted message may never reach the
-// chain, a rejected one may be there already.
+// broadcast sends a payment's bytes. The answer proves nothing about the payment: an accepted message may never reach
+// the chain, and a rejected one may be there already.
 func (a *PaymentActivities) broadcast(ctx context.Context, payment transaction.Payment) {
 	if err := a.Store.MarkPaymentSent(ctx, payment.ID); err != nil {
 		a.Log.Warn("payment not broadcast", "payment", payment.ID, "error", err)
@@ -125,12 +125,11 @@ func (a *PaymentActivities) broadcast(ctx context.Context, payment transaction.P
 		"payment broadcast", "payment", payment.ID, "outcome", receipt.Outcome, "exit_code", receipt.ExitCode, "error", err,
 	)
 	if err := a.Store.WakeForPayment(ctx, payment.Wallet); err != nil {
-		a.Log.Warn("the monitor was not woken", "error", err) // it looks by itself, later
+		a.Log.Warn("the monitor was not woken", "error", err) // it reads the chain by itself, later
 	}
 }
 
-// PayRefund signs and broadcasts the payment that gives a transaction's money back, less gas, unless there is one
-// already.
+// PayRefund signs and broadcasts the payment that returns a transaction's money, less gas, unless there is one already.
 func (a *PaymentActivities) PayRefund(ctx context.Context, o Order) (Payment, error) {
 	defer sendHeartbeats(ctx)()
 
@@ -143,7 +142,7 @@ func (a *PaymentActivities) PayRefund(ctx context.Context, o Order) (Payment, er
 	return a.pay(ctx, o, transaction.Refund, a.refund)
 }
 
-// refundComment tells the sender what the money is.
+// refundComment explains the payment to the sender.
 const refundComment = "Refund: the order could not be carried out"
 
 // refund drafts the payment back to the sender.
@@ -162,8 +161,8 @@ func (a *PaymentActivities) refund(_ context.Context, t transaction.Transaction)
 	return draft{payment: ton.Payment{To: to, Amount: amount, Body: body}}, nil
 }
 
-// pay makes the one payment of an order. What is signed already is broadcast again. prepare finds out what is to be
-// paid; it moves no money.
+// pay makes the one payment of an order. A payment that is already signed is broadcast again. prepare drafts the
+// payment; it moves no money.
 func (a *PaymentActivities) pay(
 	ctx context.Context, o Order, kind transaction.PaymentKind, prepare prepareFunc,
 ) (Payment, error) {
@@ -204,7 +203,7 @@ func (a *PaymentActivities) loadSnapshot(ctx context.Context, hash string) (Snap
 	return a.Settings.answer(ctx, record, err)
 }
 
-// ProveRefund waits until the sender has the money for good, or until it came back.
+// ProveRefund waits until the sender's receipt of the money is final, or until the money came back.
 func (a *PaymentActivities) ProveRefund(ctx context.Context, hash string) (Snapshot, error) {
 	defer sendHeartbeats(ctx)()
 
@@ -223,5 +222,5 @@ func (a *PaymentActivities) ProveRefund(ctx context.Context, hash string) (Snaps
 	return a.loadSnapshot(ctx, hash)
 }
 
-// notYet ends a try to see something that takes its time; the activity's retry policy has the next one.
+// notYet ends a try to see an event that takes time; the activity's retry policy starts the next one.
 var notYet = fault.New(fault.PaymentUndecided, "not decided yet").Retry()

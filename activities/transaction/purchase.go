@@ -16,13 +16,13 @@ import (
 	"stagecoach/internal/ton"
 )
 
-// QuoteOrder reads a transaction's order and finds out whom the Stars are for, how many, and at what price. It moves no
-// money. Errors have the failure's message, and its class as their type. When Fragment can answer nobody now, the order
-// is let through without a quote: it will have one when its turn comes.
+// QuoteOrder reads a transaction's order and finds out the receiver, the number of Stars and the price. It moves no
+// money. Errors have the failure's message, and its class as their type. When Fragment can answer no order now, the
+// order goes on without a quote and gets one when its turn comes.
 func (a *PaymentActivities) QuoteOrder(ctx context.Context, o Order) (Snapshot, error) {
 	defer sendHeartbeats(ctx)()
 
-	var record *transaction.Snapshot // as the quote has left it; nil: nothing was quoted
+	var record *transaction.Snapshot // as written by the quote; nil: nothing was quoted
 	err := core.RetryWhileUnavailable(ctx, func() error {
 		t, err := a.Store.TransactionByHash(ctx, o.Hash)
 		if err == nil && t.Attempt == o.Attempt && t.State == lifecycle.TransactionProcessing {
@@ -53,8 +53,8 @@ func (a *PaymentActivities) QuoteOrder(ctx context.Context, o Order) (Snapshot, 
 	return a.loadSnapshot(ctx, o.Hash)
 }
 
-// quote finds out what a transaction buys now and writes it down: as much as there is even when the order is refused,
-// for those who want to know what it asked for. saved is the record then; nil: nothing was written.
+// quote finds out what a transaction buys now and records it. A refused order is recorded too, as far as it was read,
+// so that people can see what it asked for. saved is the record then; nil: nothing was written.
 func (a *PaymentActivities) quote(
 	ctx context.Context, t transaction.Transaction,
 ) (quote transaction.Quote, saved *transaction.Snapshot, err error) {
@@ -98,7 +98,7 @@ func (a *PaymentActivities) worth(t transaction.Transaction) money.Nano {
 	return money.Nano(t.AmountNano - a.Settings.Reserve)
 }
 
-// fit finds the receiver, and the price of so many Stars. With fewer their number may go down until the price fits.
+// fit finds the receiver, and the price of so many Stars. With fewer it lowers their number until the price fits.
 func (a *PaymentActivities) fit(
 	ctx context.Context, t transaction.Transaction, quote *transaction.Quote, fewer bool,
 ) error {
@@ -129,7 +129,8 @@ func (a *PaymentActivities) fit(
 	return stars.PriceMoved
 }
 
-// mostPrices is how often a number of Stars is made to fit: it takes one or two, unless the price moves meanwhile.
+// mostPrices is how often a number of Stars is made to fit: one or two prices are enough, unless the price moves
+// meanwhile.
 const mostPrices = 5
 
 // PayOrder signs and broadcasts the payment that buys a transaction's Stars, unless there is one already.
@@ -138,7 +139,7 @@ func (a *PaymentActivities) PayOrder(ctx context.Context, o Order) (Payment, err
 	return a.pay(ctx, o, transaction.Purchase, a.buy)
 }
 
-// buy asks Fragment for a payment and checks it. The price may have moved since the quote: then the order is priced
+// buy requests a payment from Fragment and checks it. When the price has moved since the quote, the order is priced
 // anew, once.
 func (a *PaymentActivities) buy(ctx context.Context, t transaction.Transaction) (draft, error) {
 	quote := transaction.Quote{Username: t.Username, Stars: t.Stars, PriceNano: t.QuoteNano, Recipient: t.Recipient}
@@ -163,7 +164,7 @@ func (a *PaymentActivities) buy(ctx context.Context, t transaction.Transaction) 
 	}
 }
 
-// link asks for the payment of a request and checks it.
+// link requests the payment of a purchase request and checks it.
 func (a *PaymentActivities) link(ctx context.Context, request fragment.Request, quote transaction.Quote) (draft, error) {
 	link, err := a.Fragment.Link(ctx, request.ID)
 	switch {
@@ -181,8 +182,8 @@ func (a *PaymentActivities) link(ctx context.Context, request fragment.Request, 
 	}, nil
 }
 
-// ConfirmPurchase tells Fragment of a paid purchase and waits until the receiver has kept the money and the Stars are
-// sent; then the transaction is processed. Each try asks once.
+// ConfirmPurchase notifies Fragment of a paid purchase and waits until the receiver has kept the money and the Stars
+// are sent; then the transaction is processed. Each try queries once.
 func (a *PaymentActivities) ConfirmPurchase(ctx context.Context, o Order) (Snapshot, error) {
 	defer sendHeartbeats(ctx)()
 
@@ -196,7 +197,8 @@ func (a *PaymentActivities) ConfirmPurchase(ctx context.Context, o Order) (Snaps
 
 	record, err := a.finish(ctx, o, *payment)
 	if fragment.Holds(err) {
-		err = cmp.Or(a.hold(ctx, fault.CodeOf(err)), error(notYet)) // the money is paid: all that is left is to ask again
+		// The money is paid: the only way on is to query again.
+		err = cmp.Or(a.hold(ctx, fault.CodeOf(err)), error(notYet))
 	}
 	return a.Settings.answer(ctx, record, err)
 }
@@ -227,8 +229,8 @@ func (a *PaymentActivities) finish(
 	return record, err
 }
 
-// done asks whether the Stars are sent. The wallet's turn is the order's until then, so the session's last purchase is
-// this one.
+// done queries whether the Stars are sent. The order has the wallet's turn until then, so the session's last purchase
+// is this one.
 func (a *PaymentActivities) done(ctx context.Context, payment transaction.Payment) (bool, error) {
 	if payment.RequestID != "" {
 		if err := a.Fragment.Confirm(ctx, payment.RequestID, payment.BoC); err != nil {
@@ -242,5 +244,5 @@ func (a *PaymentActivities) done(ctx context.Context, payment transaction.Paymen
 	return state.Done(), err
 }
 
-// fragmentProcessing is what a page shows while a purchase is under way.
+// fragmentProcessing is what a page shows while a purchase is in progress.
 const fragmentProcessing = "processing"

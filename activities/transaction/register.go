@@ -7,13 +7,13 @@ import (
 	"go.temporal.io/sdk/worker"
 )
 
-// RegisterQuotes adds what quotes orders to the worker of the queue where they wait for that.
+// RegisterQuotes registers the activity that quotes orders at the worker of its queue.
 func RegisterQuotes(w worker.ActivityRegistry, payments *PaymentActivities) {
 	w.RegisterActivityWithOptions(payments.QuoteOrder, activity.RegisterOptions{Name: "QuoteOrder"})
 }
 
-// RegisterPayments adds what needs the wallet's key or Fragment's session to a worker. A process that does not have them
-// gives this work back.
+// RegisterPayments registers the activities that need the wallet's key or Fragment's session. A process that does not
+// have them registers activities that return their tasks.
 func RegisterPayments(w worker.ActivityRegistry, payments *PaymentActivities, monitor *Monitor) {
 	if payments.Wallet != nil {
 		w.RegisterActivity(payments)
@@ -28,8 +28,8 @@ func RegisterPayments(w worker.ActivityRegistry, payments *PaymentActivities, mo
 	}
 }
 
-// RegisterLeftPayments adds the payments that 0.1.0 has left on the main queue to a worker of a process for payments
-// alone. Everything else on that queue is for processes that have what it takes, such as qBittorrent.
+// RegisterLeftPayments registers the activities of payments that 0.1.0 has left on the main queue, for a process that
+// serves only payments. All other tasks of that queue need processes with what they use, such as qBittorrent.
 func RegisterLeftPayments(w worker.ActivityRegistry, payments *PaymentActivities, monitor *Monitor) {
 	RegisterPayments(w, payments, monitor)
 	w.RegisterDynamicActivity(leaveToOthers, activity.DynamicRegisterOptions{})

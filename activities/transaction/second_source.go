@@ -16,23 +16,23 @@ import (
 	"stagecoach/internal/toncenter"
 )
 
-// SecondSource is a toncenter of another operator than the first one, who is asked for large deposits. A nil one is
-// asked for none.
+// SecondSource is a toncenter of another operator than the first one. It is queried for large deposits; a nil one never
+// is.
 type SecondSource struct {
 	Chain *toncenter.Client
-	Wait  time.Duration // how much further than a deposit this source is when it counts as one that does not know it
-	Note  func(error)   // is told how each question ended; nil: nobody is
+	Wait  time.Duration // a source that is so much further than a deposit, and does not have it, does not know it
+	Note  func(error)   // is called with the result of each query; may be nil
 
 	asking atomic.Int32
 }
 
-// askedAtOnce is how many orders of a process ask the second source at a time: one that does not answer keeps no more
-// slots than these.
+// askedAtOnce is how many orders of a process query the second source concurrently: an unresponsive source occupies no
+// more slots than these.
 const askedAtOnce = 4
 
-// VerifyDeposit asks the second source for the very transfer that made a transaction, unless somebody has answered for
-// it. It ends when the two agree, which is written down, or disagree: then a person has to look. A source that cannot
-// tell is asked again, by the retry policy.
+// VerifyDeposit queries the second source for the transfer that made a transaction, unless a person has answered for
+// it. It ends when the two sources agree, which it records, or disagree: then a person has to review it. A source
+// without an answer is queried again, by the retry policy.
 func (a *PaymentActivities) VerifyDeposit(ctx context.Context, o Order) (Snapshot, error) {
 	defer sendHeartbeats(ctx)()
 
@@ -41,7 +41,8 @@ func (a *PaymentActivities) VerifyDeposit(ctx context.Context, o Order) (Snapsho
 		return snapshot, err
 	}
 
-	if snapshot.Turn != nil { // from before there was a second source: nobody waits for this order meanwhile
+	// An order from before the second source leaves the line, so that no other order waits for it meanwhile.
+	if snapshot.Turn != nil {
 		if err := a.Store.LeaveQueue(ctx, o.Hash, snapshot.Turn.Kind); isRefusal(err, fault.PaymentUndecided) {
 			return a.loadSnapshot(ctx, o.Hash)
 		} else if err != nil {
@@ -73,9 +74,9 @@ func (a *PaymentActivities) VerifyDeposit(ctx context.Context, o Order) (Snapsho
 	return a.Settings.answer(ctx, record, err)
 }
 
-// leaveUnconfirmed takes an order out of the line that got its turn without being checked, as the setting came
-// meanwhile. The workflow is told a moment later: one of 0.1.0, which does not know the check, must not ask again at
-// once.
+// leaveUnconfirmed takes an order out of the line that got its turn unverified, because the setting was changed
+// meanwhile. The workflow gets the answer a moment later: a workflow of 0.1.0, which does not know the check, must not
+// ask again at once.
 func (a *PaymentActivities) leaveUnconfirmed(ctx context.Context, o Order, kind transaction.PaymentKind) error {
 	if err := a.Store.LeaveQueue(ctx, o.Hash, kind); err != nil && !isRefusal(err, fault.PaymentUndecided) {
 		return temporalio.RetryUntilSeen(ctx, err)
@@ -83,8 +84,7 @@ func (a *PaymentActivities) leaveUnconfirmed(ctx context.Context, o Order, kind 
 	return giveBack("the deposit is not confirmed", giveBackAfter)
 }
 
-// later is again for an error of the second source. Whatever it is, time or an operator may repair it, and the order
-// waits.
+// later makes an error of the second source retryable. Time or an operator may repair any of them, and the order waits.
 func later(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -95,7 +95,7 @@ func later(ctx context.Context, err error) error {
 	)
 }
 
-// agrees says whether this source tells a deposit as the first one did.
+// agrees says whether this source reports a deposit as the first one did.
 func (s *SecondSource) agrees(ctx context.Context, deposit transaction.Deposit) (bool, error) {
 	defer s.asking.Add(-1)
 	if s.asking.Add(1) > askedAtOnce {
@@ -109,8 +109,8 @@ func (s *SecondSource) agrees(ctx context.Context, deposit transaction.Deposit) 
 	return agrees, err
 }
 
-// ask looks at the head before the history: what is not there by then, for long enough, is not on the chain that this
-// source follows.
+// ask reads the head before the history: what is not in the history by then, for long enough, is not on the chain that
+// this source follows.
 func (s *SecondSource) ask(ctx context.Context, deposit transaction.Deposit) (bool, error) {
 	wallet, _, err := ton.ParseAddress(deposit.Wallet)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 type draft struct {
 	payment   ton.Payment
 	requestID string    // Fragment's
-	until     time.Time // the money must be there by then; zero: no matter
+	until     time.Time // the deadline of the money's arrival; zero: none
 }
 
 // prepareFunc drafts the payment of a transaction. It moves no money.
@@ -68,7 +68,7 @@ func (a *PaymentActivities) sign(
 	return &payment, nil
 }
 
-// orderOf is a draft as the record signs it.
+// orderOf converts a draft into the record's order to sign.
 func (a *PaymentActivities) orderOf(
 	o Order, kind transaction.PaymentKind, ready draft, wallet toncenter.Wallet,
 ) transaction.PaymentOrder {
@@ -79,8 +79,8 @@ func (a *PaymentActivities) orderOf(
 	}
 }
 
-// payableTransaction gives a transaction of our wallet. It refuses before any outside system is asked what the pause or
-// the limits would refuse at the signature, which is the check that counts.
+// payableTransaction returns a transaction of our wallet. It applies the pause and the limits before any outside system
+// is queried. The check at the signature decides.
 func (a *PaymentActivities) payableTransaction(
 	ctx context.Context, hash string, kind transaction.PaymentKind,
 ) (t transaction.Transaction, err error) {
@@ -102,7 +102,7 @@ func (a *PaymentActivities) payableTransaction(
 		}
 	}
 
-	nano := t.QuoteNano // 0: only the signature can tell
+	nano := t.QuoteNano // 0: only the signature can decide
 	if kind == transaction.Refund {
 		nano = t.RefundDueNano - a.Settings.Reserve
 	}
@@ -110,8 +110,8 @@ func (a *PaymentActivities) payableTransaction(
 }
 
 const (
-	shortestLife = 15 * time.Second // a payment needs so long to reach the chain
-	transferTime = 10 * time.Second // from our wallet to Fragment's, which keeps what comes later and sells nothing for it
+	shortestLife = 15 * time.Second // the time that a payment needs to reach the chain
+	transferTime = 10 * time.Second // from our wallet to Fragment's, which keeps late money and sells nothing for it
 )
 
 // validUntil is how long the wallet may carry a payment out, by the chain's clock.

@@ -1,5 +1,4 @@
-// Package transaction is what the workflows of transactions do to the world: the wallet, the chain, Fragment and the
-// record.
+// Package transaction has the activities of transactions: they act on the wallet, the chain, Fragment and the record.
 package transaction
 
 import (
@@ -16,7 +15,7 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// Store is what the activities need of the record.
+// Store is the part of the record that the activities use.
 type Store interface {
 	UserByID(ctx context.Context, id int64) (account.User, error)
 	TransactionByHash(ctx context.Context, hash string) (transaction.Transaction, error)
@@ -44,8 +43,8 @@ type Orders interface {
 	Stop(ctx context.Context, hash string, failure *stars.Failure) (transaction.Snapshot, error)
 }
 
-// Activities reads and writes the record for the workflows of transactions. Every method answers where the record
-// stands then: a repeated or late call changes nothing and tells the same.
+// Activities reads and writes the record for the workflows of transactions. Every method returns the snapshot after it.
+// A repeated or late call changes nothing and returns the same.
 type Activities struct {
 	Store    Store
 	Settings Settings
@@ -55,26 +54,26 @@ type Activities struct {
 
 // Settings are the limits of the workload. Amounts are nanoTON.
 type Settings struct {
-	Attempts       int                // purchases signed, and tries to sign one, before a transaction is failed
+	Attempts       int                // purchases signed, and tries to sign one, before a transaction fails
 	MaxStars       int64              // in one purchase
 	Reserve        int64              // kept back of each transfer for gas, and left in the wallet
 	Slippage       int64              // in parts of 10,000
 	Limits         transaction.Limits // of payments
-	PaymentTTL     time.Duration      // how long a signed payment can be carried out
-	FinalityMargin time.Duration      // after its time, when a payment that is not found is dead
-	HoldRetry      time.Duration      // after a hold began, when one purchase may try; the pauses grow
-	// how long an order waits while Fragment is away, and how long a failed one is tried again by itself
+	PaymentTTL     time.Duration      // how long a signed payment is valid
+	FinalityMargin time.Duration      // how long after its time a payment that is not found is dead
+	HoldRetry      time.Duration      // the pause from the start of a hold until one purchase may try; the pauses grow
+	// how long an order waits while Fragment is away, and how long a failed one is retried automatically
 	RetryFor     time.Duration
-	PollInterval time.Duration // between two looks at the chain
+	PollInterval time.Duration // between two reads of the chain
 	MinDeposit   int64         // a smaller transfer is no order
 	WholeHistory bool          // transfers from before the first start are orders too
-	Refund       bool          // non-retryable failures give the money back
-	RefundLeast  int64         // a refund that would bring the sender less is not made
+	Refund       bool          // non-retryable failures are refunded
+	RefundLeast  int64         // a refund of less to the sender is not made
 	SecondSource bool          // a second source is asked for deposits
 	SecondFrom   int64         // … of so much, or more
 }
 
-// Snapshot is where the record stands with a transaction, and what the settings say to that.
+// Snapshot is the record's state of a transaction, with what the settings say about it.
 type Snapshot struct {
 	transaction.Snapshot
 	Again bool `json:"again,omitempty"` // another purchase may be signed in this processing
@@ -82,7 +81,7 @@ type Snapshot struct {
 	Unconfirmed bool `json:"unconfirmed,omitempty"`
 }
 
-// answer makes what a statement of the record gives the activity's answer, or its error.
+// answer turns a result of the record into the activity's result or error.
 func (s Settings) answer(ctx context.Context, record transaction.Snapshot, err error) (Snapshot, error) {
 	if err != nil {
 		return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
@@ -101,19 +100,19 @@ func (a *Activities) LockTransaction(ctx context.Context, hash string) (Snapshot
 	return a.Settings.answer(ctx, record, err)
 }
 
-// LookAtTransaction changes nothing.
+// LookAtTransaction returns the snapshot and changes nothing.
 func (a *Activities) LookAtTransaction(ctx context.Context, hash string) (Snapshot, error) {
 	record, err := a.Store.SnapshotOfTransaction(ctx, hash)
 	return a.Settings.answer(ctx, record, err)
 }
 
-// PaymentOf names a payment of a transaction, made or to be made.
+// PaymentOf names a payment of a transaction, which may not be made yet.
 type PaymentOf struct {
 	Hash string                  `json:"hash"`
 	Kind transaction.PaymentKind `json:"kind"`
 }
 
-// QueuePayment puts a payment in line for the wallet's turn. One that is not due, or made already, is left alone.
+// QueuePayment puts a payment in line for the wallet's turn. It ignores one that is not due, or made already.
 func (a *Activities) QueuePayment(ctx context.Context, p PaymentOf) (Snapshot, error) {
 	record, err := a.Store.EnterQueue(ctx, p.Hash, p.Kind)
 	if isRefusal(err, fault.PaymentUndecided, fault.InvalidTransition) {
@@ -126,7 +125,7 @@ func (a *Activities) QueuePayment(ctx context.Context, p PaymentOf) (Snapshot, e
 type Failure struct {
 	Hash    string `json:"hash"`
 	Attempt int    `json:"attempt"`
-	Message string `json:"message"` // as the table of failures spells it
+	Message string `json:"message"` // as in the table of failures
 }
 
 // FailTransaction ends a try to buy, unless a purchase is signed or paid.
@@ -140,8 +139,8 @@ func (a *Activities) WriteOffRefund(ctx context.Context, r Request) (Snapshot, e
 	return a.carryOut(ctx, r, a.Store.WriteOffRefund)
 }
 
-// countEnd counts where a try to carry out an order has led to. A call that is repeated because its answer was lost
-// counts twice.
+// countEnd counts the result of a try to carry out an order. A call that is repeated because its answer was lost counts
+// twice.
 func countEnd(m metrics.Transaction, s transaction.Snapshot, err error) {
 	if err == nil && s.Ended() {
 		m.Ended.WithLabelValues(string(s.State)).Inc()
@@ -154,14 +153,14 @@ func (a *Activities) CancelTransaction(ctx context.Context, hash string) (Snapsh
 	return a.Settings.answer(ctx, record, err)
 }
 
-// Review says why an operator has to look.
+// Review says why an operator has to review a transaction.
 type Review struct {
 	Hash    string `json:"hash"`
 	Attempt int    `json:"attempt"`
 	Reason  string `json:"reason"`
 }
 
-// ReviewTransaction asks for an operator.
+// ReviewTransaction asks for an operator's review.
 func (a *Activities) ReviewTransaction(ctx context.Context, r Review) (Snapshot, error) {
 	if err := a.Store.RaiseAlert(ctx, notice.AlertTransactionReview); err != nil {
 		return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
@@ -170,7 +169,7 @@ func (a *Activities) ReviewTransaction(ctx context.Context, r Review) (Snapshot,
 	return a.Settings.answer(ctx, record, err)
 }
 
-// AlertStuck tells the administrators of a transaction that is in processing for too long.
+// AlertStuck alerts the administrators to a transaction that is in processing for too long.
 func (a *Activities) AlertStuck(ctx context.Context, hash string) (Snapshot, error) {
 	record, err := a.Store.SnapshotOfTransaction(ctx, hash)
 	if err != nil {
@@ -183,17 +182,17 @@ func (a *Activities) AlertStuck(ctx context.Context, hash string) (Snapshot, err
 	return a.Settings.answer(ctx, record, err)
 }
 
-// Request is what a person wants of a transaction.
+// Request is a person's request for an action on a transaction.
 type Request struct {
 	Hash    string                     `json:"hash"`
-	Attempt int                        `json:"attempt"`         // that the request is about
+	Attempt int                        `json:"attempt"`         // the attempt that the request is about
 	Actor   int64                      `json:"actor,omitempty"` // 0: an operator at the temporal CLI
 	Outcome lifecycle.TransactionState `json:"outcome,omitempty"`
 	Comment string                     `json:"comment,omitempty"`
-	Payment string                     `json:"payment,omitempty"` // that was lost, by its hash on the chain
-	// RequestID is the update's: the answer is kept under its key.
+	Payment string                     `json:"payment,omitempty"` // the lost payment, by its hash on the chain
+	// RequestID is the update's id: the answer is kept under this key.
 	RequestID string `json:"request_id,omitempty"`
-	System    bool   `json:"system,omitempty"` // nobody asks: the time of a planned retry has come
+	System    bool   `json:"system,omitempty"` // not a person's request: the time of a planned retry has come
 }
 
 // RetryTransaction takes a failed transaction back into processing, or refuses.
@@ -217,7 +216,7 @@ func (a *Activities) ResolveTransaction(ctx context.Context, r Request) (Snapsho
 	})
 }
 
-// saveOrder keeps what the payer has asked for, of an order that was bought before the record had read it.
+// saveOrder records what the payer asked for, of an order that was bought before the record had read it.
 func (a *Activities) saveOrder(ctx context.Context, r Request) error {
 	row, err := a.Store.TransactionByHash(ctx, r.Hash)
 	if err != nil || row.Username != "" {
@@ -235,7 +234,7 @@ func (a *Activities) saveOrder(ctx context.Context, r Request) error {
 	return err
 }
 
-// carryOut carries out a request of an administrator, or of an operator who is none of our users.
+// carryOut carries out a request of an administrator, or of an operator who is not one of our users.
 func (a *Activities) carryOut(
 	ctx context.Context, r Request, write func(context.Context, transaction.Request) (transaction.Snapshot, error),
 ) (Snapshot, error) {

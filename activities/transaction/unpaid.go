@@ -14,10 +14,10 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// unpaid decides what an error means for an order that was not signed: it waits for what is not its fault, or the try
-// has failed.
+// unpaid decides what an error means for an order that was not signed: the order waits when the cause is not its own,
+// or the try has failed.
 func (a *PaymentActivities) unpaid(ctx context.Context, o Order, kind transaction.PaymentKind, err error) (Payment, error) {
-	if ctx.Err() != nil || isRefusal(err, fault.StoreUnavailable) { // not a try of the order's
+	if ctx.Err() != nil || isRefusal(err, fault.StoreUnavailable) { // not a try of the order
 		return Payment{}, temporalio.RetryUntilSeen(ctx, err)
 	}
 
@@ -30,7 +30,7 @@ func (a *PaymentActivities) unpaid(ctx context.Context, o Order, kind transactio
 	}
 
 	switch code := fault.CodeOf(err); {
-	case waits: // last in line, so that another order finds out whether Fragment is back: this one may be the reason
+	case waits: // last in line, so that another order finds out whether Fragment is back: this one may be the cause
 		return a.waitHeld(ctx, o, kind, code, a.Store.YieldTurn)
 	case isRefusal(err, fault.PaymentsPaused, fault.PaymentsHeld):
 		return a.afterLeaving(ctx, o, a.Store.ReturnTurn(ctx, o.Hash, kind))
@@ -39,14 +39,15 @@ func (a *PaymentActivities) unpaid(ctx context.Context, o Order, kind transactio
 	case code == fault.RefundLimit:
 		return a.waitForReview(ctx, o)
 	case code == fault.PaymentNotAllowed, fragment.Holds(err),
-		code == fault.ChainClock && kind == transaction.Purchase: // a refund is tried again later: nothing holds those
+		code == fault.ChainClock && kind == transaction.Purchase: // holds do not apply to refunds: they are retried later
 		return a.waitHeld(ctx, o, kind, code, a.Store.ReturnTurn)
 	case isRefusal(err, fault.NoTurn, fault.InvalidTransition, fault.PaymentUndecided):
 		snapshot, loadErr := a.loadSnapshot(ctx, o.Hash)
 		if loadErr != nil || !o.hasTurn(snapshot, kind) { // the record has moved on: so does the workflow
 			return Payment{Snapshot: snapshot}, loadErr
 		}
-		// Nothing has moved, and it may not be signed: a person has to look first. Others must not wait for that.
+		// Nothing has moved, and it may not be signed: a person has to review it first. Other orders must not wait for
+		// that.
 	case code == fault.InsufficientFunds:
 		a.raise(ctx, notice.AlertWalletEmpty)
 	}
@@ -54,8 +55,8 @@ func (a *PaymentActivities) unpaid(ctx context.Context, o Order, kind transactio
 	return a.failTry(ctx, o, kind, err)
 }
 
-// failTry ends a try that has failed. Quick tries come first; then the order leaves the line, and the workflow decides
-// about the next try.
+// failTry ends a failed try. Quick tries come first; then the order leaves the line, and the workflow decides about the
+// next try.
 func (a *PaymentActivities) failTry(
 	ctx context.Context, o Order, kind transaction.PaymentKind, err error,
 ) (Payment, error) {
@@ -81,8 +82,8 @@ func (a *PaymentActivities) failTry(
 	return payment, nil
 }
 
-// afterLeaving answers how the record stands once an order has left its place in line; err is that of leaving it. An
-// order whose payment is undecided keeps its place, and the workflow sees that.
+// afterLeaving returns the snapshot once an order has left its place in line; err is the error of leaving it. An order
+// whose payment is undecided keeps its place, and the workflow sees that.
 func (a *PaymentActivities) afterLeaving(ctx context.Context, o Order, err error) (Payment, error) {
 	if err != nil && !isRefusal(err, fault.PaymentUndecided) {
 		return Payment{}, temporalio.RetryUntilSeen(ctx, err)
@@ -91,7 +92,7 @@ func (a *PaymentActivities) afterLeaving(ctx context.Context, o Order, err error
 	return Payment{Snapshot: snapshot}, err
 }
 
-// waitHeld holds all purchases for a while, and gives the order another place in line.
+// waitHeld holds all purchases for a while, and puts the order at the end of the line.
 func (a *PaymentActivities) waitHeld(
 	ctx context.Context, o Order, kind transaction.PaymentKind, why fault.Code,
 	leave func(ctx context.Context, hash string, kind transaction.PaymentKind) error,
@@ -110,11 +111,11 @@ func (a *PaymentActivities) waitForReview(ctx context.Context, o Order) (Payment
 	return Payment{Snapshot: snapshot}, err
 }
 
-// longestDefer is how long an order waits before it is tried again: a payment that dies leaves room sooner than the
-// day's window.
+// longestDefer is how long an order waits before it is tried again: a payment that expires frees its amount sooner than
+// the day's window.
 const longestDefer = time.Hour
 
-// waitForLimit lets others pass an order for which today's limit has no room.
+// waitForLimit lets other orders pass an order that exceeds what is left of today's limit.
 func (a *PaymentActivities) waitForLimit(
 	ctx context.Context, o Order, kind transaction.PaymentKind, why error,
 ) (Payment, error) {
@@ -127,7 +128,7 @@ func (a *PaymentActivities) waitForLimit(
 }
 
 // waitsForFragment says whether an order waits until Fragment is back. Tries that follow each other within seconds come
-// first, and it waits for a time only: what fails for one order alone would hold up all others for ever.
+// first, and the wait is bounded: an error of one order alone would otherwise hold up all others for ever.
 func (a *PaymentActivities) waitsForFragment(ctx context.Context, o Order, err error) (bool, error) {
 	if !fragment.Away(err) || attemptWithKey(ctx) < min(quickTries, a.Settings.Attempts) {
 		return false, nil

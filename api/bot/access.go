@@ -14,8 +14,8 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// person finds the user behind a Telegram account, and brings its name and language up to date. A new one is added, and
-// the administrators are asked to approve it. It returns RATE_LIMITED when there are too many newcomers.
+// person finds the user of a Telegram account, and updates its name and language. A new user is added, and the
+// administrators are asked to approve it. The error is RATE_LIMITED when there are too many newcomers.
 func (b *Bot) person(ctx context.Context, from telego.User) (account.User, error) {
 	user, err := b.store.UserByTelegram(ctx, from.ID)
 	if fault.CodeOf(err) == fault.UserNotFound {
@@ -106,7 +106,7 @@ func welcome(language string, greeting chat.Text) chat.View {
 	return chat.View{Text: greeting.In(language), Rows: chat.Rows(files)}
 }
 
-// refuseGroup answers commands and presses in groups. Other messages there are not meant for the bot.
+// refuseGroup answers commands and presses in groups. Other messages in groups are not meant for the bot.
 func (b *Bot) refuseGroup(ctx context.Context, in chat.Incoming) {
 	r := &chat.Request{Incoming: in, User: account.User{Language: languageOf(in.From)}}
 	if in.Click != "" || strings.HasPrefix(in.Words, "/") {
@@ -115,7 +115,7 @@ func (b *Bot) refuseGroup(ctx context.Context, in chat.Incoming) {
 	b.AnswerClick(ctx, r)
 }
 
-// languageOf gives the language to speak; "" when Telegram does not say which one the person uses.
+// languageOf returns the language for a person; "" when Telegram does not give the person's language.
 func languageOf(from telego.User) string {
 	switch {
 	case from.LanguageCode == "":
@@ -127,7 +127,7 @@ func languageOf(from telego.User) string {
 	}
 }
 
-// nameOf gives the name by which administrators may know a person.
+// nameOf returns the name by which administrators may know a person.
 func nameOf(from telego.User) string {
 	name := strings.TrimSpace(from.FirstName + " " + from.LastName)
 	if from.Username != "" {

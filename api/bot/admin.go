@@ -10,10 +10,10 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// pendingShown is how many people who wait /approve lists at a time.
+// pendingShown is how many waiting people /approve lists at a time.
 const pendingShown = 10
 
-// administration gives the commands of administrators, and the texts that belong to no workload.
+// administration returns the commands of administrators, and the texts that belong to no workload.
 func (b *Bot) administration() chat.Part {
 	return chat.Part{
 		Commands: []chat.Command{
@@ -31,7 +31,7 @@ func (b *Bot) administration() chat.Part {
 	}
 }
 
-// approve is /approve <user>, and its button. Without a user it lists the people who wait.
+// approve is /approve <user>, and its button. Without a user it lists the waiting people.
 func (b *Bot) approve(ctx context.Context, r *chat.Request, args chat.Args) error {
 	if r.Args == "" && len(args) == 0 {
 		return b.listPending(ctx, r)
@@ -44,7 +44,7 @@ func (b *Bot) block(ctx context.Context, r *chat.Request, args chat.Args) error 
 	return b.decide(ctx, r, args, account.UserBlocked)
 }
 
-// decide lets a user in or keeps them out. A user who is approved is notified once, a blocked one is not.
+// decide approves or blocks a user. A user who is approved is notified once, a blocked one is not.
 func (b *Bot) decide(ctx context.Context, r *chat.Request, args chat.Args, status string) error {
 	id := args.Number(0)
 	if len(args) == 0 {
@@ -107,7 +107,7 @@ func (b *Bot) listPending(ctx context.Context, r *chat.Request) error {
 	return nil
 }
 
-// decisionButtons offers what can be decided about a user.
+// decisionButtons offers the possible decisions about a user.
 func decisionButtons(language string, user account.User) chat.Row {
 	var row chat.Row
 	if user.Status != account.UserActive {

@@ -14,7 +14,7 @@ import (
 const (
 	alertTick = 2 * time.Second
 	watchTick = 15 * time.Second
-	// databaseGone is how long PostgreSQL has to be unavailable to be worth a message.
+	// databaseGone is the shortest outage of PostgreSQL that is worth a message.
 	databaseGone = 30 * time.Second
 )
 
@@ -59,7 +59,7 @@ func (b *Bot) notifyAdmins(ctx context.Context, draw func(admin account.User) ch
 	return notified
 }
 
-// alertLines tells what administrators do not know of an incident yet: that it began, that it is over, or both.
+// alertLines says what administrators were not yet notified of: that an incident began, that it is over, or both.
 func (b *Bot) alertLines(language string, alert notice.Alert) string {
 	var lines []string
 	if alert.Begun {
@@ -71,7 +71,7 @@ func (b *Bot) alertLines(language string, alert notice.Alert) string {
 	return strings.Join(lines, "\n\n")
 }
 
-// alertText gives the words about an incident. A newer version of the program may know a kind that has none here.
+// alertText returns the words about an incident. A newer version of the program may raise a kind that has none here.
 func alertText(texts map[string]chat.Text, kind string, unknown chat.Text) chat.Text {
 	if known, ok := texts[kind]; ok {
 		return known
@@ -79,7 +79,7 @@ func alertText(texts map[string]chat.Text, kind string, unknown chat.Text) chat.
 	return chat.Text{unknown[0] + kind, unknown[1] + kind}
 }
 
-// watch looks after the alerts that no worker can raise, until ctx ends.
+// watch handles the alerts that a worker cannot raise, until ctx ends.
 func (b *Bot) watch(ctx context.Context) {
 	for chat.Sleep(ctx, watchTick) {
 		if err := b.o.Status.WatchWorkers(ctx); err != nil && ctx.Err() == nil {
@@ -88,15 +88,15 @@ func (b *Bot) watch(ctx context.Context) {
 	}
 }
 
-// databaseIsAway remembers since when PostgreSQL is, or may be, unavailable. The administrators are known from it only,
-// so they are notified when it is back.
+// databaseIsAway stores the time since when PostgreSQL is, or may be, unavailable. The list of administrators is in
+// PostgreSQL, so they are notified when it is back.
 func (b *Bot) databaseIsAway() {
 	if b.databaseAway.IsZero() {
 		b.databaseAway = time.Now()
 	}
 }
 
-// databaseIsBack tells of an outage that is over, unless it was a short one.
+// databaseIsBack notifies of an outage that is over, unless it was a short one.
 func (b *Bot) databaseIsBack(ctx context.Context) {
 	away := b.databaseAway
 	b.databaseAway = time.Time{}

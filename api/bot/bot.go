@@ -1,9 +1,9 @@
 // Package bot is the Telegram bot: it answers people, keeps messages about their work up to date, notifies them, and
 // lets administrators decide who may use it.
 //
-//	getUpdates → read (updates.go) → who is it, may they (access.go) → command, button or words (dispatch.go) → handler
-//	live messages: what changed → drawn → one message per entity, edited (live_messages.go)
-//	notices: what happened to an entity → one new message to each whom it concerns (notices.go)
+//	getUpdates → read (updates.go) → user and rights (access.go) → command, button or words (dispatch.go) → handler
+//	live messages: changes → drawn → one message per entity, edited (live_messages.go)
+//	notices: events of an entity → one new message to each person concerned (notices.go)
 //
 // A workload has a package below with its commands, buttons, live messages, notices and texts: a chat.Part. Package
 // parts lists them.
@@ -27,14 +27,14 @@ import (
 	"stagecoach/internal/store/notice"
 )
 
-// StatusSource tells how the service is doing.
+// StatusSource reports the state of the service.
 type StatusSource interface {
 	Now(ctx context.Context) (status.Status, error)
-	// WatchWorkers raises and closes the alerts that a worker cannot.
+	// WatchWorkers raises and closes the alerts that a worker cannot raise itself.
 	WatchWorkers(ctx context.Context) error
 }
 
-// Options are what the bot works with.
+// Options are the dependencies and settings of the bot.
 type Options struct {
 	Telegram       *telego.Bot
 	Store          *store.Store
@@ -42,7 +42,7 @@ type Options struct {
 	Status         StatusSource
 	Log            *slog.Logger
 	Requests       *allowance.Users // the rate of each user's requests; nil: no bound
-	OnRefused      func(string)     // counts requests that are refused for a limit, by its name; nil: nobody does
+	OnRefused      func(string)     // counts requests that are refused for a limit, by its name; may be nil
 	Strangers      int              // new people an hour; 0: no bound
 	ActivateAtOnce bool             // new people need no approval
 	AdminIDs       []int64          // Telegram ids of people who are administrators unless they were blocked
@@ -67,15 +67,15 @@ type Bot struct {
 	texts        chat.Texts
 	pace         *pace
 
-	databaseAway time.Time // since when; zero: it is there
+	databaseAway time.Time // since when PostgreSQL is away; zero: it is there
 }
 
 const (
 	standBy = 2 * time.Second // between attempts to become the one process that serves the bot
-	grace   = 5 * time.Second // for finishing what was begun when the process stops
+	grace   = 5 * time.Second // for finishing what is in flight when the process stops
 )
 
-// New makes the bot; Run lets it work.
+// New makes the bot; Run starts it.
 func New(o Options) *Bot {
 	o.Requests = cmp.Or(o.Requests, allowance.NewUsers(o.Store, 0))
 	o.EditEvery = cmp.Or(o.EditEvery, 3*time.Second)
@@ -125,7 +125,7 @@ func (b *Bot) Run(ctx context.Context) error {
 		case fault.CodeOf(err) == fault.StoreUnavailable:
 			b.databaseIsAway()
 		case err == nil && !served:
-			b.databaseAway = time.Time{} // the process that serves notifies of it
+			b.databaseAway = time.Time{} // the process that serves sends the alert
 		}
 
 		chat.Sleep(ctx, standBy)
@@ -134,7 +134,7 @@ func (b *Bot) Run(ctx context.Context) error {
 	return nil
 }
 
-// serve works while this process is the only one; it ends with ctx.
+// serve runs while this process is the only one that serves; it ends with ctx.
 func (b *Bot) serve(ctx context.Context) error {
 	b.databaseIsBack(ctx)
 
@@ -145,14 +145,14 @@ func (b *Bot) serve(ctx context.Context) error {
 		loops.Go(func() { loop(ctx) })
 	}
 
-	// ctx ends when PostgreSQL goes too. An outage begins now, not after the seconds that the loops take to finish.
+	// ctx also ends when PostgreSQL is lost. An outage begins now, not after the seconds that the loops take to finish.
 	<-ctx.Done()
 	b.databaseIsAway()
 	loops.Wait()
 	return ctx.Err()
 }
 
-// withGrace gives a context that outlives ctx by the grace, so that what was begun is finished.
+// withGrace returns a context that outlives ctx by the grace, so that what is in flight is finished.
 func withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

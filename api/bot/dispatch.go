@@ -16,7 +16,7 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// respond finds out who asks for what, whether they may, and does it.
+// respond finds the user and the command of a request, checks the right, and runs the handler.
 func (b *Bot) respond(ctx context.Context, r *chat.Request) (err error) {
 	r.User, err = b.person(ctx, r.From)
 	if fault.CodeOf(err) == fault.RateLimited {
@@ -47,11 +47,11 @@ func (b *Bot) respond(ctx context.Context, r *chat.Request) (err error) {
 	if !asked.Admin && r.Subject == "" {
 		return nil
 	}
-	// The handler's work is done and must not be repeated because the audit log is away for a moment.
+	// The handler is done and must not be repeated because PostgreSQL is away when the audit entry is written.
 	return core.RetryWhileUnavailable(ctx, func() error { return b.audit(ctx, r, asked, account.OutcomeDone) })
 }
 
-// traced runs what was asked for as the beginning of a trace.
+// traced runs a request as the beginning of a trace.
 func traced(ctx context.Context, name string, run func(context.Context) error) error {
 	ctx, span := otel.Tracer("stagecoach/bot").Start(ctx, name, trace.WithSpanKind(trace.SpanKindServer))
 	defer span.End()
@@ -63,7 +63,7 @@ func traced(ctx context.Context, name string, run func(context.Context) error) e
 	return err
 }
 
-// handlerOf gives the name of the command that a request stands for, and the handler with its arguments.
+// handlerOf returns the name of a request's command, and the handler with its arguments.
 func (b *Bot) handlerOf(r *chat.Request) (name string, handler chat.Handler, args chat.Args) {
 	if r.Click != "" {
 		data := strings.Split(r.Data, ":")
@@ -84,7 +84,8 @@ func (b *Bot) handlerOf(r *chat.Request) (name string, handler chat.Handler, arg
 		return "help", saying(textUnknownCommand), nil
 	}
 
-	for _, words := range slices.Backward(b.words) { // the first part, deliveries, searches for whatever is left
+	// The first part, deliveries, searches for the words that nothing else matches.
+	for _, words := range slices.Backward(b.words) {
 		if words.Match(r) {
 			return words.Command, words.Run, nil
 		}
@@ -92,7 +93,7 @@ func (b *Bot) handlerOf(r *chat.Request) (name string, handler chat.Handler, arg
 	return "help", saying(chat.TextOnlyWords), nil
 }
 
-// saying makes a handler that only says a text.
+// saying makes a handler that only shows a text.
 func saying(text chat.Text) chat.Handler {
 	return func(context.Context, *chat.Request, chat.Args) error { return chat.Hint{Text: text} }
 }
@@ -111,7 +112,7 @@ func (b *Bot) audit(ctx context.Context, r *chat.Request, c chat.Command, outcom
 	})
 }
 
-// explain tells the person in plain words why a request failed, and the log the details.
+// explain gives the person the reason of a failure in plain words, and the log the details.
 func (b *Bot) explain(ctx context.Context, r *chat.Request, err error) {
 	if hint, ok := errors.AsType[chat.Hint](err); ok {
 		b.Tell(ctx, r, r.Say(hint.Text, hint.Args...))

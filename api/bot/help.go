@@ -10,7 +10,7 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// help gives the commands that people begin with.
+// help returns the commands that people begin with.
 func (b *Bot) help() chat.Part {
 	return chat.Part{Commands: []chat.Command{
 		{Name: "start", About: chat.Text{"start", "начать"}, Open: true, Run: b.start},
@@ -18,7 +18,7 @@ func (b *Bot) help() chat.Part {
 	}}
 }
 
-// start greets, and tells newcomers what happens next.
+// start greets, and says to newcomers what happens next.
 func (b *Bot) start(ctx context.Context, r *chat.Request, _ chat.Args) error {
 	if r.User.Status != account.UserActive {
 		b.Post(ctx, r.Chat, chat.View{Text: r.Say(textWelcomePending)})
@@ -44,7 +44,7 @@ func (b *Bot) showHelp(ctx context.Context, r *chat.Request, _ chat.Args) error 
 func (b *Bot) publishCommands(ctx context.Context) {
 	for _, language := range []string{chat.English, chat.Russian} {
 		params := &telego.SetMyCommandsParams{}
-		if language != chat.English { // English is for everybody who speaks neither
+		if language != chat.English { // English is for everyone who speaks neither
 			params.LanguageCode = language
 		}
 

@@ -10,8 +10,8 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// Rates of what people get who are not approved, or who ask too often. Telegram takes few messages a second from the
-// bot, and each audit entry is a row that is kept.
+// Rates of answers for people who are not approved, or who ask too often. Telegram accepts few messages a second from
+// the bot, and each audit entry is a row that is kept.
 var (
 	strangersAnswers = account.Rate{PerSecond: 1. / 60, Burst: 30}  // to each person who is not approved
 	strangersAudit   = account.Rate{PerSecond: 1. / 3600, Burst: 1} // entries about each of them and each command
@@ -50,14 +50,14 @@ func (b *Bot) admitNewcomer(ctx context.Context) error {
 	return err
 }
 
-// countRefused counts an error that says that a limit is reached.
+// countRefused counts an error that means that a limit is reached.
 func (b *Bot) countRefused(err error) {
 	if limit := allowance.LimitOf(err); limit != "" && b.o.OnRefused != nil {
 		b.o.OnRefused(limit)
 	}
 }
 
-// refuseNewcomer answers a newcomer beyond the limit, unless there were too many answers too. Nothing of them is saved.
+// refuseNewcomer answers a newcomer beyond the limit, unless there were too many answers too. It saves nothing.
 func (b *Bot) refuseNewcomer(ctx context.Context, r *chat.Request) error {
 	r.User, r.Forget = account.User{Language: languageOf(r.From)}, true
 	answered, err := b.may(ctx, "newcomers/answers", newcomersAnswers)
@@ -67,8 +67,8 @@ func (b *Bot) refuseNewcomer(ctx context.Context, r *chat.Request) error {
 	return err
 }
 
-// refuse tells a person that they may not use a command, and the audit log. For people who are not approved, only some
-// requests are audited and answered.
+// refuse answers that a person may not use a command, and audits the request. For people who are not approved, only
+// some requests are audited and answered.
 func (b *Bot) refuse(ctx context.Context, r *chat.Request, asked chat.Command, why chat.Text) (err error) {
 	audited, answered := true, true
 	if r.User.Status != account.UserActive {
@@ -92,7 +92,7 @@ func (b *Bot) refuse(ctx context.Context, r *chat.Request, asked chat.Command, w
 }
 
 // takeRequest uses one request of a person's allowance, and says whether there was one. A user who asks too often gets
-// an answer to some of the requests.
+// an answer only to some of the requests.
 func (b *Bot) takeRequest(ctx context.Context, r *chat.Request) (bool, error) {
 	if r.User.Status != account.UserActive {
 		return b.mayAnswer(ctx, r.User)

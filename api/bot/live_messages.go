@@ -98,7 +98,7 @@ func (b *Bot) logLive(message notice.LiveMessage) *slog.Logger {
 	return b.Log.With("workload", message.Workload, "entity", message.EntityID)
 }
 
-// refresh brings one live message up to date.
+// refresh updates one live message.
 func (b *Bot) refresh(ctx context.Context, message notice.LiveMessage) error {
 	kind, known := b.liveMessages[message.Workload]
 	if !known { // a newer version of the program made it
@@ -116,7 +116,7 @@ func (b *Bot) refresh(ctx context.Context, message notice.LiveMessage) error {
 	}
 
 	// The first message may have arrived without an answer, and a second one would show the same twice. The end is
-	// worth another.
+	// worth a second message.
 	unanswered := message.MessageID == nil && message.State == notice.LiveMessageSending && !now.Ended
 	switch {
 	case unanswered, message.ShownHash == now.Hash():
@@ -134,7 +134,7 @@ func (b *Bot) refresh(ctx context.Context, message notice.LiveMessage) error {
 	return b.first(ctx, message, now)
 }
 
-// lookPause is the pause between two looks at the entity of a live message.
+// lookPause is the pause between two reads of the entity of a live message.
 func (b *Bot) lookPause(message notice.LiveMessage) time.Duration {
 	return time.Duration(max(1, b.liveMessages[message.Workload].EveryEdits)) * b.o.EditEvery
 }
@@ -148,8 +148,8 @@ func (b *Bot) draw(ctx context.Context, kind chat.LiveMessage, message notice.Li
 }
 
 // first sends a live message for the first time. It records before that the message is being sent, so that no second
-// one follows while the entity lives, whatever happens meanwhile. The end is sent even when it is unknown whether the
-// first message arrived.
+// one follows while the entity is live, even after a crash. The end is sent even when it is unknown whether the first
+// message arrived.
 func (b *Bot) first(ctx context.Context, message notice.LiveMessage, now chat.View) error {
 	before := message.State
 	if !now.Ended {
@@ -175,7 +175,7 @@ func (b *Bot) first(ctx context.Context, message notice.LiveMessage, now chat.Vi
 	return b.settle(ctx, message, now, err)
 }
 
-// settle records what a request about a live message led to.
+// settle records the outcome of a request about a live message.
 func (b *Bot) settle(ctx context.Context, message notice.LiveMessage, now chat.View, err error) error {
 	switch outcome, wait := chat.OutcomeOf(err); outcome {
 	case chat.Done:

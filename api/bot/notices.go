@@ -20,8 +20,8 @@ const (
 )
 
 // keepNotices notifies people of changes until ctx ends. Each notice is planned once, in one database transaction with
-// the event or with the cursor behind it. It is marked before it is sent, so that a notice with an unknown outcome,
-// after a crash too, is never sent again.
+// the event or with the cursor after it. It is marked before it is sent, so that a notice with an unknown outcome is
+// never sent again, not even after a crash.
 func (b *Bot) keepNotices(ctx context.Context) {
 	adopted := false
 	for chat.Sleep(ctx, noticeTick) {
@@ -122,7 +122,7 @@ func (b *Bot) notify(ctx context.Context, row notice.Notice) error {
 	return b.settleNotice(ctx, *viewer.TelegramID, row, err)
 }
 
-// settleNotice records what the request to send a notice led to.
+// settleNotice records the outcome of the request to send a notice.
 func (b *Bot) settleNotice(ctx context.Context, person int64, row notice.Notice, err error) error {
 	state, wait := noticeAfter(err)
 	if state != notice.NoticeSent {
@@ -136,7 +136,7 @@ func (b *Bot) settleNotice(ctx context.Context, person int64, row notice.Notice,
 	return core.RetryWhileUnavailable(ctx, func() error { return b.store.SaveNotice(ctx, row, state, wait) })
 }
 
-// noticeAfter gives the state of a notice by the outcome of the request.
+// noticeAfter returns the state of a notice for the outcome of the request.
 func noticeAfter(err error) (state string, wait time.Duration) {
 	switch outcome, wait := chat.OutcomeOf(err); outcome {
 	case chat.Done:

@@ -12,12 +12,12 @@ const (
 	// make about 30; the rest is for people who wait for an answer.
 	unaskedRequests = 25
 
-	// longFlood is from which length a wait that Telegram asks for is meant for the whole bot.
+	// longFlood is the shortest wait from Telegram that applies to all chats of the bot.
 	longFlood = 20 * time.Second
 )
 
-// pace keeps live messages and notices within what Telegram allows: so many requests a second in all, a pause in each
-// chat, and silence when Telegram asks for it.
+// pace keeps live messages and notices within Telegram's limits: a total of requests a second, a pause in each chat,
+// and silence when Telegram asks for it.
 type pace struct {
 	limiter *rate.Limiter
 	inChat  time.Duration // between two messages in one chat
@@ -35,7 +35,7 @@ func newPace(editEvery time.Duration) *pace {
 	}
 }
 
-// hold stops all live messages and notices for a wait that is meant for the whole bot.
+// hold stops all live messages and notices for a wait that applies to all chats.
 func (p *pace) hold(wait time.Duration) {
 	if wait < longFlood {
 		return

@@ -52,7 +52,7 @@ func (b *Bot) statusText(language string, s status.Status) string {
 	return strings.Join(lines, "\n")
 }
 
-// workloadLines are about how many entities are in each state.
+// workloadLines show how many entities are in each state.
 func (b *Bot) workloadLines(language string, s status.Status) (lines []string) {
 	for _, workload := range lifecycle.Workloads {
 		shown := b.status[workload.Name]
@@ -65,7 +65,7 @@ func (b *Bot) workloadLines(language string, s status.Status) (lines []string) {
 	return lines
 }
 
-// errorLines are about the most frequent errors.
+// errorLines show the most frequent errors.
 func errorLines(language string, s status.Status) (lines []string) {
 	if len(s.Errors) > 0 {
 		lines = append(lines, "", textTopErrors.In(language))
@@ -77,7 +77,7 @@ func errorLines(language string, s status.Status) (lines []string) {
 	return lines
 }
 
-// countsText writes how many there are in each state, in one line, without those in which there are none.
+// countsText writes how many entities are in each state, in one line, without empty states.
 func countsText(states []string, counts map[string]int64) string {
 	var parts []string
 	for _, state := range states {
@@ -91,7 +91,7 @@ func countsText(states []string, counts map[string]int64) string {
 	return strings.Join(parts, ", ")
 }
 
-// overviewLines are about queues, workers, outside systems and what an administrator should look at.
+// overviewLines show queues, workers, outside systems and what needs an administrator's attention.
 func overviewLines(language string, o status.Overview) []string {
 	var lines []string
 	if !o.TemporalAnswers {
@@ -122,7 +122,7 @@ func overviewLines(language string, o status.Overview) []string {
 	return append(lines, attentionLines(language, o)...)
 }
 
-// attentionLines are about what an administrator should look at.
+// attentionLines show what needs an administrator's attention.
 func attentionLines(language string, o status.Overview) (lines []string) {
 	if o.NeedsReview > 0 {
 		lines = append(lines, textReviews.In(language, o.NeedsReview))

@@ -27,7 +27,7 @@ var (
 	textUserUsage      = chat.Text{"Give the user's number, for example: /approve 7 or /block 7", "Укажите номер пользователя, например: /approve 7 или /block 7"}
 )
 
-// Help, and what is not understood.
+// Help, and the answers to unknown input.
 var (
 	textHelp           = chat.Text{"I send files from the shared folder to this chat. Write a part of a name to search for it. I also show the tasks that you share with others, download books into the library (send me a link), and explain how to buy Telegram Stars for GRAM (ex TON).\n", "Я присылаю файлы из общей папки в этот чат. Напишите часть названия, чтобы найти файл. Ещё я показываю задачи, которые у вас общие с другими, скачиваю книги в библиотеку (пришлите ссылку) и объясняю, как купить звёзды Telegram за GRAM (бывший TON).\n"}
 	textUnknownCommand = chat.Text{"I do not know this command. /help lists what I can do.", "Я не знаю такой команды. Что я умею: /help"}
@@ -70,7 +70,7 @@ var (
 	}
 )
 
-// commonQuotas say which limit is reached; each takes the limit.
+// commonQuotas name the limit that is reached; each takes the limit.
 var commonQuotas = map[string]chat.Text{
 	"tokens": {
 		"You have %d tokens, which is the limit. Revoke some first.",
@@ -78,7 +78,7 @@ var commonQuotas = map[string]chat.Text{
 	},
 }
 
-// What is said of an incident without words of its own, before its kind.
+// The texts for an incident without words of its own; its kind follows.
 var (
 	textAlert     = chat.Text{"Something needs attention: ", "Что-то требует внимания: "}
 	textAlertOver = chat.Text{"This is over: ", "Это закончилось: "}

@@ -23,10 +23,10 @@ const (
 	chatsAtOnce      = 16
 	handlerTime      = 40 * time.Second // for one attempt to handle one update: longer than a slow folder takes
 	temporalPatience = 30 * time.Second // the updates of other chats wait meanwhile
-	sameBatch        = 1000             // ids of updates that may come again are closer together than this
+	sameBatch        = 1000             // ids of updates that may repeat differ by less than this
 )
 
-// readUpdate takes from an update what the bot understands; false: nothing.
+// readUpdate reads from an update what the bot understands; false: nothing.
 func readUpdate(update telego.Update) (chat.Incoming, bool) {
 	in := chat.Incoming{Update: int64(update.UpdateID)}
 	switch message, click := update.Message, update.CallbackQuery; {
@@ -43,8 +43,8 @@ func readUpdate(update telego.Update) (chat.Incoming, bool) {
 	return in, true
 }
 
-// pollUpdates asks for updates and handles them until ctx ends. The offset moves when all updates before it are
-// recorded as handled, so a crash or an outage loses none. Updates that come again are recognised.
+// pollUpdates polls for updates and handles them until ctx ends. The offset moves when all updates before it are
+// recorded as handled, so a crash or an outage loses none. Repeated updates are recognised.
 func (b *Bot) pollUpdates(ctx context.Context) {
 	pause := firstPause
 	for ctx.Err() == nil {
@@ -119,7 +119,7 @@ func (b *Bot) handleBatch(ctx context.Context, updates []telego.Update) error {
 	return core.RetryWhileUnavailable(ctx, func() error { return b.store.MarkUpdatesHandled(ctx, last) })
 }
 
-// handle lets one update have its effect, once.
+// handle processes one update once.
 func (b *Bot) handle(ctx context.Context, update telego.Update) error {
 	in, ok := readUpdate(update)
 	switch {
@@ -160,8 +160,8 @@ func (b *Bot) handle(ctx context.Context, update telego.Update) error {
 	return core.RetryWhileUnavailable(ctx, func() error { return b.store.SaveConversation(ctx, r.Conv) })
 }
 
-// endsQuestion says whether the menu's question is over after a request that ended with err: the person has written a
-// command, or an answer that was refused for good. A picture is no answer.
+// endsQuestion says whether a request that ended with err ends the menu's question: the person has written a command,
+// or an answer that was refused for good. A picture is not an answer.
 func endsQuestion(r *chat.Request, err error) bool {
 	failed := fault.As(err)
 	return strings.HasPrefix(r.Words, "/") || r.Words != "" && failed != nil && !failed.Retryable
@@ -206,8 +206,8 @@ func (b *Bot) retryWhileUnavailable(ctx context.Context, do func() error) error 
 	}
 }
 
-// handledBefore says whether the update came again after a crash between its handling and the move of the offset. Ids
-// far below the chat's last one belong to a new numbering of Telegram's, not to old updates.
+// handledBefore says whether the update was repeated after a crash between its handling and the move of the offset. Ids
+// far below the chat's last one belong to a new numbering by Telegram, not to old updates.
 func handledBefore(r *chat.Request) bool {
 	behind := r.Conv.UpdateID - r.Update
 	return behind >= 0 && behind < sameBatch

@@ -40,7 +40,7 @@ const (
 // DeliveryTries is how many tries a job has in all. The record counts them; Temporal's own limit of attempts is higher.
 const DeliveryTries = 3
 
-// DeliveryFacts are what the guards look at.
+// DeliveryFacts are what the guards check.
 type DeliveryFacts struct {
 	Attempt    int // attempts that have failed
 	UserActive bool
@@ -49,7 +49,7 @@ type DeliveryFacts struct {
 // Names that operators and other programs use.
 const (
 	DeliveryType          = "Delivery"
-	DeliveryStageSignal   = "stage"   // from the activity: the stage it is in, when one lasts
+	DeliveryStageSignal   = "stage"   // from the activity: its current state, when it lasts
 	DeliveryAttemptSignal = "attempt" // from the activity or the reconciler: an attempt that has not ended the job
 	DeliverActivity       = "Deliver" // the activity that delivers
 	DeliveryQueue         = "delivery"

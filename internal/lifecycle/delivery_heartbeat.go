@@ -1,6 +1,6 @@
 package lifecycle
 
-// DeliveryHeartbeat is what a heartbeat carries.
+// DeliveryHeartbeat is the payload of a heartbeat.
 type DeliveryHeartbeat struct {
 	Stage     DeliveryState `json:"stage"`
 	Bytes     int64         `json:"bytes"`

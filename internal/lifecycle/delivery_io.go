@@ -7,7 +7,7 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// DeliveryView is what the state query answers.
+// DeliveryView is the answer of the state query.
 type DeliveryView struct {
 	StateView
 	Attempt       int        `json:"attempt"` // attempts that have failed, of three
@@ -16,7 +16,7 @@ type DeliveryView struct {
 }
 
 // DeliveryEnd says how a job ends other than by delivery: Action is fail, cancel or expire, Reason a fault code. Action
-// acknowledge is for one that is known to be delivered, though the record does not have it.
+// acknowledge is for a job that is known to be delivered although the record does not say so.
 type DeliveryEnd struct {
 	JobID  int64          `json:"job_id"`
 	Action DeliveryAction `json:"action"`

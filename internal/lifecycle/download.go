@@ -30,13 +30,13 @@ const (
 
 // Types of events of a download that are no transitions: the status stays as it is.
 const (
-	DownloadWentMissing = "went_missing" // qBittorrent does not have it any more; the grace begins
+	DownloadWentMissing = "went_missing" // qBittorrent no longer has it; the grace begins
 	DownloadFoundAgain  = "found_again"
-	DownloadStalled     = "stalled"   // no progress for long
-	DownloadRecovered   = "recovered" // it goes on
+	DownloadStalled     = "stalled"   // no progress for a long time
+	DownloadRecovered   = "recovered" // there is progress again
 )
 
-// DownloadFacts are what the guards look at.
+// DownloadFacts are what the guards check.
 type DownloadFacts struct {
 	UserActive bool
 	MediaReady bool // the finished medium is recorded with the job

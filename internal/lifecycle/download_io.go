@@ -20,11 +20,12 @@ func DownloadTitle(jobID int64, workflowID string) string {
 type DownloadRecord struct {
 	Status DownloadState `json:"status"`
 	Reason fault.Code    `json:"reason,omitempty"` // of a failure
-	// CancelRequested says that somebody wants it to end.
+	// CancelRequested says that a person has asked to cancel the job.
 	CancelRequested bool `json:"cancel_requested,omitempty"`
-	// Removing says that its torrent is being removed: all that is left is the end.
+	// Removing says that its torrent is being removed: only the end is left.
 	Removing bool `json:"removing,omitempty"`
-	// NeedsFile says that its .torrent file is to be fetched before anything can be added. Only LoadDownload tells.
+	// NeedsFile says that its .torrent file has to be fetched before the torrent can be added. Only LoadDownload sets
+	// it.
 	NeedsFile bool `json:"needs_file,omitempty"`
 }
 

@@ -1,6 +1,6 @@
-// Package lifecycle has the table of rules of each workload, and one function that answers whether an action is allowed
-// in a state, for whom, and which state it leads to. It does no I/O and is deterministic, so that workflows,
-// activities, API, bot, documents and tests can ask the same table.
+// Package lifecycle has the table of rules of each workload, and one function that decides whether an action is allowed
+// in a state, for which roles, and which state it leads to. It does no I/O and is deterministic, so that workflows,
+// activities, API, bot, documents and tests can use the same table.
 package lifecycle
 
 import (
@@ -16,7 +16,7 @@ type Role string
 // Roles that every workload knows.
 const (
 	System Role = "system" // the program itself: a worker, a timer, the reconciler
-	Owner  Role = "owner"  // whose entity it is
+	Owner  Role = "owner"  // the owner of the entity
 	Admin  Role = "admin"  // an administrator, or an operator at the temporal CLI
 )
 
@@ -51,7 +51,7 @@ type State[S ~string] struct {
 	Terminal bool
 }
 
-// Table is a workload's rules. S is its state type, A its action type, F the facts that its guards look at.
+// Table is a workload's rules. S is its state type, A its action type, F the facts that its guards check.
 type Table[S, A ~string, F any] struct {
 	Entity string
 	States []State[S]
@@ -65,8 +65,8 @@ type Request[S, A ~string] struct {
 	Roles  []Role
 }
 
-// Decide gives the rule that applies to req in state from. Refusals come in a fixed order: impossible transition
-// (INVALID_TRANSITION with the current state and the allowed actions), then who, then guards as the rule lists them.
+// Decide returns the rule that applies to req in state from. Refusals come in a fixed order: impossible transition
+// (INVALID_TRANSITION with the current state and the allowed actions), then roles, then guards as the rule lists them.
 // When several rules are possible, the refusal comes from the first one for the caller's roles.
 func (t Table[S, A, F]) Decide(from S, req Request[S, A], facts F) (Rule[S, A, F], error) {
 	var refusal error
@@ -131,12 +131,12 @@ func (t Table[S, A, F]) Leaves(from, to S, event string) bool {
 	})
 }
 
-// Terminal says whether nothing leads out of state.
+// Terminal says whether no rule leads out of state.
 func (t Table[S, A, F]) Terminal(state S) bool {
 	return slices.ContainsFunc(t.States, func(s State[S]) bool { return s.State == state && s.Terminal })
 }
 
-// Live lists the states that something leads out of, in the table's order; Ended lists the others.
+// Live lists the states that a rule leads out of, in the table's order; Ended lists the others.
 func (t Table[S, A, F]) Live() []S { return t.statesWhere(false) }
 
 // Ended lists the terminal states, in the table's order.

@@ -21,7 +21,7 @@ type Workload struct {
 	Admins  bool     // the scope is of use to administrators only
 }
 
-// Workloads lists all workloads. All that loops over workloads does so in this order.
+// Workloads lists all workloads. Every loop over workloads uses this order.
 var Workloads = []Workload{
 	{Name: WorkloadDelivery, Table: Delivery, Counted: "jobs_in_state", Queues: []string{DeliveryQueue}, Scope: DeliveryScope},
 	{Name: WorkloadTask, Table: Task, Counted: "tasks_in_status", Scope: TaskScope},
@@ -61,7 +61,7 @@ const (
 // TransactionID is the id of the workflow of the transaction with this hash.
 func TransactionID(hash string) string { return "transaction/" + hash }
 
-// StateView is what the state query of every workflow answers.
+// StateView is the part of the state query's answer that every workflow has.
 type StateView struct {
 	State    string    `json:"state"`
 	Since    time.Time `json:"since"`

@@ -15,24 +15,24 @@ type Attempt struct {
 	Busy   time.Duration `json:"busy"` // time in workers' hands so far
 }
 
-// The states of a torrent that a workflow is told.
+// The states of a torrent that the watcher reports to a workflow.
 const (
 	ObservedAbsent      = "absent"      // qBittorrent does not have it
-	ObservedPresent     = "present"     // it has it again, and not begun
+	ObservedPresent     = "present"     // it has the torrent again, and the download has not begun
 	ObservedDownloading = "downloading" //
-	ObservedComplete    = "complete"    // all is in its place
-	ObservedBroken      = "broken"      // in error: going on may help
+	ObservedComplete    = "complete"    // all files are in place
+	ObservedBroken      = "broken"      // in error: resuming it may help
 	ObservedLost        = "lost"        // its files are gone
 )
 
-// Observation is the signal that tells a workflow of a change.
+// Observation is the signal that reports a change of the torrent to its workflow.
 type Observation struct {
 	JobID int64  `json:"job_id"`
 	State string `json:"state,omitempty"` // empty: no state was reported before the torrent stalled
-	// Restarted says of an absent torrent that this run of qBittorrent has never shown it: a restart may have lost it.
+	// Restarted says that qBittorrent has not shown the absent torrent since it started: a restart may have lost it.
 	Restarted bool `json:"restarted,omitempty"`
-	// Resumed says of a broken torrent that it was resumed before: this is another error, not the first one again.
+	// Resumed says that the broken torrent was resumed before: this is another error, not the first one again.
 	Resumed bool `json:"resumed,omitempty"`
-	Stalled bool `json:"stalled,omitempty"` // no progress for long
-	Cancel  bool `json:"cancel,omitempty"`  // what stalls is to be cancelled
+	Stalled bool `json:"stalled,omitempty"` // no progress for a long time
+	Cancel  bool `json:"cancel,omitempty"`  // the stalled download is to be cancelled
 }

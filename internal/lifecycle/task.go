@@ -41,7 +41,7 @@ const (
 	TaskType            = "Task"
 	TaskScope           = "tasks"     // of tokens that change tasks and workspaces
 	TaskUnblockedSignal = "unblocked" // from a blocker's workflow: the last blocker is DONE, the deadline may begin
-	TaskRefreshSignal   = "refresh"   // from the reconciler: load the record again, such as after a reset
+	TaskRefreshSignal   = "refresh"   // from the reconciler: load the record again, for example after a reset
 )
 
 // Roles of a task. A caller has all that apply.
@@ -52,13 +52,13 @@ const (
 	Others   Role = "anyone but the assignee"
 )
 
-// TaskFacts are what a decision looks at: the task, and what the caller wrote.
+// TaskFacts are the basis of a decision: the task, and what the caller wrote.
 type TaskFacts struct {
 	State        TaskState
 	CreatorID    int64
 	AssigneeID   *int64
 	Public       bool
-	OpenBlockers []int64 // those that are not DONE
+	OpenBlockers []int64 // the blockers that are not DONE
 	Comment      string
 }
 

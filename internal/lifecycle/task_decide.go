@@ -25,9 +25,9 @@ type (
 	TaskRequest = Request[TaskState, TaskAction]
 )
 
-// DecideTask returns the rule that lets an ask through. held reports that it changes nothing, because the caller claims
-// the task that they work on already. Refusals come in a fixed order: not found (the task is invisible to the caller),
-// lost claim, then those of the table.
+// DecideTask returns the rule that allows an ask. held reports that it changes nothing, because the caller claims the
+// task that they work on already. Refusals come in a fixed order: not found (the task is invisible to the caller), lost
+// claim, then those of the table.
 func DecideTask(facts TaskFacts, ask TaskAsk) (step TaskRule, held bool, err error) {
 	if !facts.VisibleTo(ask.Caller) {
 		return TaskRule{}, false, fault.New(fault.TaskNotFound, "there is no such task")
@@ -58,7 +58,7 @@ func DecideTask(facts TaskFacts, ask TaskAsk) (step TaskRule, held bool, err err
 // anyComment stands for the comment that comes with the action later.
 const anyComment = "…"
 
-// LostClaim returns the refusal of a claim on a task that somebody else holds or held to its end; nil: it is not lost.
+// LostClaim returns the refusal of a claim on a task that another user holds or held to its end; nil: it is not lost.
 func (f TaskFacts) LostClaim(callerID int64) error {
 	if f.AssigneeID == nil || f.HeldBy(callerID) {
 		return nil
@@ -100,7 +100,7 @@ func (f TaskFacts) AllowedTargets(c TaskCaller) []TaskState {
 	return Task.Targets(f.State, TaskActionStatus, f.RolesOf(c), f)
 }
 
-// AssigneeAfter returns whose the task is after a step of a caller; nil: nobody's.
+// AssigneeAfter returns the assignee after a caller's step; nil: the task has none.
 func (f TaskFacts) AssigneeAfter(step TaskRule, callerID int64) *int64 {
 	switch {
 	case step.Action == TaskActionClaim, step.Action == TaskActionTakeover:

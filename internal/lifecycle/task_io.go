@@ -10,14 +10,14 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// TaskInput is what an update brings. To is for the update status only.
+// TaskInput is the input of an update. To is for the update status only.
 type TaskInput struct {
 	Actor   int64     `json:"actor"`
 	Comment string    `json:"comment"`
 	To      TaskState `json:"to,omitempty"`
 }
 
-// MaxComment is how many characters a comment may have.
+// MaxComment is the longest comment, in characters.
 const MaxComment = 4000
 
 // TaskUpdates lists the actions that come as updates.
@@ -45,7 +45,7 @@ func CheckComment(comment string) *fault.Error {
 	}
 }
 
-// IsText says whether the record can hold a text: PostgreSQL refuses NUL and bytes that are no UTF-8.
+// IsText says whether the record can hold a text: PostgreSQL refuses NUL and bytes that are not UTF-8.
 func IsText(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
 
 func NotText(field string) *fault.Error {
@@ -60,7 +60,7 @@ func TaskAskOf(action TaskAction, in TaskInput, caller TaskCaller) TaskAsk {
 	return ask
 }
 
-// TaskView is what the state query and the updates answer.
+// TaskView is the answer of the state query and of the updates.
 type TaskView struct {
 	StateView
 	Version    int64      `json:"version"`

@@ -54,10 +54,10 @@ const (
 	TransactionReviewed  = "needs_review"
 	TransactionResolved  = "resolved"
 	TransactionWriteOff  = "written_off"
-	TransactionDust      = "refund_kept" // what was owed is not worth its gas
+	TransactionDust      = "refund_kept" // the amount owed is not worth its gas
 	TransactionStuck     = "stuck"
 	TransactionConfirmed = "deposit_confirmed" // a second source agrees about the deposit
-	TransactionGivenUp   = "given_up"          // the system tries no more: an operator is asked
+	TransactionGivenUp   = "given_up"          // the system stops trying: an operator is asked
 	TransactionSigned    = "payment_signed"
 	TransactionPaid      = "payment_paid"
 	TransactionKept      = "payment_kept"
@@ -78,8 +78,8 @@ const (
 
 	TonMonitorType = "TonMonitor"
 
-	// QuoteQueue is the task queue in which orders are quoted, a few at a time. Many new orders therefore leave Fragment's
-	// few answers to the order that has the turn.
+	// QuoteQueue is the task queue in which orders are quoted, a few at a time. Fragment's few answers therefore stay
+	// available to the order that has the turn, also when many new orders arrive.
 	QuoteQueue = "quotes"
 
 	// PaymentQueue is the task queue of the activities that need the wallet's key or Fragment's session: only processes
@@ -95,7 +95,7 @@ func TonMonitorID(wallet string) string { return "ton-monitor/" + wallet }
 
 const TonMonitorTitle = "Watches the wallet on the chain"
 
-// TransactionFacts are what the guards look at.
+// TransactionFacts are what the guards check.
 type TransactionFacts struct {
 	Class       ErrorClass // of the failure
 	NeedsReview bool
@@ -103,9 +103,9 @@ type TransactionFacts struct {
 	Paid        bool // a purchase was paid
 	Kept        bool // … and its receiver kept the money
 	Owed        bool // money is owed to the sender, and not on its way
-	Priced      bool // it is known what the Stars cost
+	Priced      bool // the price of the Stars is known
 	Planned     bool // the system has planned to try again
-	Disputed    bool // the review is about the deposit: a second source does not tell it as the first one did
+	Disputed    bool // the review is about the deposit: a second source disagrees with the first
 }
 
 type transactionGuard = Guard[TransactionFacts]

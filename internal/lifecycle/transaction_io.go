@@ -11,8 +11,8 @@ import (
 
 var TransactionHashPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// TransactionInput is what an update brings. Outcome is for resolve only. An operator at the temporal CLI may leave out
-// the actor.
+// TransactionInput is the input of an update. Outcome is for resolve only. An operator at the temporal CLI may leave
+// out the actor.
 type TransactionInput struct {
 	Actor   int64            `json:"actor,omitempty"` // a user id
 	Outcome TransactionState `json:"outcome,omitempty"`
@@ -41,7 +41,7 @@ func CheckTransactionInput(action TransactionAction, in TransactionInput) error 
 	}
 }
 
-// TransactionView is what the state query and the updates answer.
+// TransactionView is the answer of the state query and of the updates.
 type TransactionView struct {
 	StateView
 	Attempt     int    `json:"attempt"`

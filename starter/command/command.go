@@ -82,7 +82,7 @@ func addCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	completion, _, err := root.Find([]string{"completion"})
 	if err != nil {
-		panic(err) // cannot happen: the line above has added it
+		panic(err) // cannot happen: it was added above
 	}
 
 	terminal.Group(completion)

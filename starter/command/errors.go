@@ -33,7 +33,7 @@ func exitCode(err error) int {
 	}
 }
 
-// explain writes what went wrong and what to do next.
+// explain writes the error and what to do next.
 func explain(w io.Writer, cmd *cobra.Command, err error) {
 	var usage terminal.UsageError
 	var away *client.Unreachable
@@ -56,7 +56,7 @@ func explain(w io.Writer, cmd *cobra.Command, err error) {
 	}
 }
 
-// explainRefusal writes what the API answered, and the next step where there is one.
+// explainRefusal writes the API's answer, and the next step where there is one.
 func explainRefusal(w io.Writer, cmd *cobra.Command, r *client.Refusal) {
 	fmt.Fprintf(w, "%s: %s\n", terminal.Printable(string(r.Code)), terminal.Printable(r.Sentence()))
 	for _, e := range r.Errors {
@@ -88,7 +88,7 @@ func detailText(value any) string {
 
 // nextStep says what the caller can do about a refusal; empty when the refusal itself says it.
 func nextStep(cmd *cobra.Command, r *client.Refusal) string {
-	if next, known := cmd.Annotations[string(r.Code)]; known { // of this command alone
+	if next, known := cmd.Annotations[string(r.Code)]; known { // for this command alone
 		return next
 	}
 
@@ -108,7 +108,7 @@ func nextStep(cmd *cobra.Command, r *client.Refusal) string {
 	}
 }
 
-// commonSteps are the next steps that depend on the code of the refusal alone and belong to no workload.
+// commonSteps are the next steps for codes that belong to no workload.
 var commonSteps = map[fault.Code]string{
 	fault.Unauthenticated: "give a valid token with --token or STAGECOACH_TOKEN; " +
 		"an administrator makes one with: starter user token ID",

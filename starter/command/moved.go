@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// errMoved is the error of a command that another program has now.
+// errMoved is the error of a command that has moved to another program.
 type errMoved struct{ old, now string }
 
 func (e errMoved) Error() string { return fmt.Sprintf("%s has moved: %s", e.old, e.now) }

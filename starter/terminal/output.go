@@ -77,7 +77,7 @@ func Tables(w io.Writer, tables ...[][]string) error {
 	return nil
 }
 
-// Filled gives those rows of a name and a value that have a value.
+// Filled returns those rows of a name and a value that have a value.
 func Filled(rows ...[]string) [][]string {
 	return slices.DeleteFunc(rows, func(row []string) bool { return row[1] == "" })
 }
@@ -101,7 +101,7 @@ func BytesText(n int64) string {
 	return fmt.Sprintf("%.1f %ciB", value, units[unit])
 }
 
-// Bar draws a part of a whole, from 0 to 1.
+// Bar draws a share between 0 and 1.
 func Bar(part float64) string {
 	const width = 24
 	full := min(width, max(0, int(part*width)))
@@ -116,7 +116,7 @@ func Seconds(seconds *float64, format, none string) string {
 	return fmt.Sprintf(format, Took(time.Duration(*seconds*float64(time.Second))))
 }
 
-// WhenSet writes a moment as When does, and nothing for no moment.
+// WhenSet writes a moment as When does, and an empty text for no moment.
 func WhenSet(t *time.Time) string {
 	if t == nil {
 		return ""

@@ -13,7 +13,7 @@ import (
 	"stagecoach/workflows/record"
 )
 
-// enter keeps the query's answer and the Web UI's current details.
+// enter updates the query's answer and the current details in the Web UI.
 func (r *run) enter(ctx workflow.Context, state lifecycle.DeliveryState) {
 	r.view = lifecycle.DeliveryView{
 		StateView: lifecycle.StateView{
@@ -32,8 +32,8 @@ func (r *run) enter(ctx workflow.Context, state lifecycle.DeliveryState) {
 	record.ShowDetails(ctx, lifecycle.DeliveryTitle(r.id), details(r.view)...)
 }
 
-// deadline is when a state ends by itself, as far as the workflow knows; nil: it does not. The record has it exactly: a
-// stage that lasts is told a moment after the claim.
+// deadline is when a state ends by itself, as far as the workflow knows; nil: it does not. The record has the exact
+// time: the signal of a lasting state arrives a moment after the claim.
 func (r *run) deadline(ctx workflow.Context, state lifecycle.DeliveryState) *time.Time {
 	since := workflow.Now(ctx)
 	limits := service.DeliveryLimits{TTL: r.settings.TTL, JobTimeout: r.settings.JobTimeout}
@@ -44,7 +44,7 @@ func (r *run) deadline(ctx workflow.Context, state lifecycle.DeliveryState) *tim
 	})
 }
 
-// claimed is 1 once an attempt has been told of, else 0.
+// claimed is 1 once an attempt has been reported, else 0.
 func (r *run) claimed() int {
 	if r.attempt.State == "" {
 		return 0

@@ -1,11 +1,11 @@
 // Package delivery is the first workload: a file goes from the storage to a Telegram chat.
 //
 // A job is one workflow. The Deliver activity waits in its task queue (QUEUED), is taken by one worker (CLAIMED), opens
-// the file (DOWNLOADING), lets bytes flow to Telegram (STREAMING) and ends when Telegram acknowledges (DELIVERED). A
-// try that fails and may be repeated goes back to the queue by the activity's retry policy; a worker that dies is
-// noticed by its heartbeat; a job nobody takes ends by the schedule-to-start time-out; a cancel reaches the stream
-// through the heartbeat. The activity writes the stages that it passes, fenced by the number of its claim; the workflow
-// writes the end.
+// the file (DOWNLOADING), lets bytes flow to Telegram (STREAMING) and ends when Telegram acknowledges (DELIVERED). The
+// activity's retry policy puts a failed try that may be repeated back into the queue. A missing heartbeat reveals a
+// worker that died. The schedule-to-start time-out ends a job that no worker takes. A cancel reaches the stream through
+// the heartbeat. The activity writes the states that it passes, with its claim's fencing token; the workflow writes the
+// end.
 package delivery
 
 import (
@@ -33,13 +33,14 @@ type Settings struct {
 }
 
 // maximumAttempts ends a job only when the record cannot. The record counts the tries (lifecycle.DeliveryTries) and
-// decides: an attempt that a frozen or cut-off worker has swallowed never became a try.
+// decides. An attempt that a frozen or disconnected worker has taken never became a try, so Temporal counts more
+// attempts than the record.
 const maximumAttempts = 4 * lifecycle.DeliveryTries
 
 // Workflow drives delivery jobs.
 type Workflow struct{ Settings Settings }
 
-// Activities by name only: the worker has the real ones.
+// These serve only to name the activities; the worker has the real ones.
 var (
 	deliveries *activities.Activities
 	records    *activities.Records
@@ -66,9 +67,10 @@ func (w *Workflow) Run(ctx workflow.Context, jobID int64) (lifecycle.DeliveryOut
 	return outcome, ending(outcome)
 }
 
-// deliver queues the job for what is left of its TTL: it may have waited long for any worker at all. Temporal ends the
-// wait of a job that no worker takes; the activity refuses a first claim that comes too late. A setting must never
-// decide between commands, or a change of it would break running workflows: so a job whose time is up is queued too.
+// deliver queues the job for what is left of its TTL, because the workflow may have waited long for a worker. Temporal
+// ends the wait of a job that no worker takes, and the activity refuses a first claim that comes too late. A job whose
+// time is up is queued too: a setting must never decide between commands, or a change of it would break running
+// workflows.
 func (w *Workflow) deliver(ctx workflow.Context, jobID int64) workflow.Future {
 	options := w.deliverOptions()
 	waited := workflow.Now(ctx).Sub(workflow.GetInfo(ctx).WorkflowStartTime)
@@ -76,9 +78,9 @@ func (w *Workflow) deliver(ctx workflow.Context, jobID int64) workflow.Future {
 	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), deliveries.Deliver, jobID)
 }
 
-// deliverOptions make Temporal do what a queue, a retry loop and a watchdog would: the wait in line is bounded by the
-// TTL, users take turns by the fairness key that the workflow was started with, a lost worker is noticed by its
-// heartbeat, tries are counted.
+// deliverOptions leave the queue, the retries and the watchdog to Temporal: the TTL bounds the wait in line, users take
+// turns by the fairness key that the workflow was started with, a missing heartbeat reveals a lost worker, and tries
+// are counted.
 func (w *Workflow) deliverOptions() workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		TaskQueue:              lifecycle.DeliveryQueue,
@@ -98,16 +100,17 @@ func (w *Workflow) deliverOptions() workflow.ActivityOptions {
 type run struct {
 	id        int64
 	settings  Settings
-	attempt   lifecycle.Attempt // as it was told last
+	attempt   lifecycle.Attempt // as last reported
 	view      lifecycle.DeliveryView
 	cancelled bool
 }
 
-// attemptVersion names the change that made workflows show what AttemptSignal tells. One that a worker of 0.1.0 runs
-// gets the signal, too, and does nothing.
+// attemptVersion names the change since which workflows show what AttemptSignal reports. A workflow on a worker of
+// 0.1.0 gets the signal as well, and does nothing.
 const attemptVersion = "attempt-signal"
 
-// listen takes a cancel from a person, and from the activity stages that last and attempts that have not ended the job.
+// listen receives a person's cancel, and from the activity the states that last and the attempts that have not ended
+// the job.
 func (r *run) listen(ctx workflow.Context, cancel workflow.CancelFunc) {
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		workflow.GetSignalChannel(ctx, lifecycle.CancelSignal).Receive(ctx, nil)
@@ -137,7 +140,7 @@ func (r *run) listen(ctx workflow.Context, cancel workflow.CancelFunc) {
 	})
 }
 
-// goOn shows how the attempts stand.
+// goOn shows the progress of the attempts.
 func (r *run) goOn(ctx workflow.Context, attempt lifecycle.Attempt) {
 	shown := r.view.State
 	r.attempt = attempt
@@ -148,12 +151,12 @@ func (r *run) goOn(ctx workflow.Context, attempt lifecycle.Attempt) {
 	}
 }
 
-// showStage lets operators find the workflow by its stage. An attribute that cannot be set must not stop a delivery.
+// showStage lets operators find the workflow by its state. An attribute that cannot be set must not stop a delivery.
 func showStage(ctx workflow.Context, stage lifecycle.DeliveryState) {
 	_ = workflow.UpsertTypedSearchAttributes(ctx, temporalio.StageAttribute.ValueSet(string(stage)))
 }
 
-// finish waits for the attempt's end and writes it, unless the activity has.
+// finish waits for the attempt's end and writes it, unless the activity has written it.
 func (r *run) finish(ctx workflow.Context, attempt workflow.Future) (lifecycle.DeliveryOutcome, error) {
 	var receipt activities.Receipt
 	err := attempt.Get(ctx, &receipt)
@@ -189,7 +192,7 @@ func (r *run) close(ctx workflow.Context, outcome lifecycle.DeliveryOutcome) {
 	_ = workflow.UpsertTypedSearchAttributes(ctx, updates...)
 }
 
-// ending is how the workflow closes.
+// ending is the error that the workflow closes with; nil: delivered.
 func ending(outcome lifecycle.DeliveryOutcome) error {
 	switch outcome.State {
 	case lifecycle.DeliveryDelivered:

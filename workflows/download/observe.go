@@ -14,7 +14,7 @@ import (
 	"stagecoach/workflows/record"
 )
 
-// observe does what a change of the torrent asks for. What comes twice, or too late, changes nothing.
+// observe reacts to a change of the torrent. A repeated or late observation changes nothing.
 func (r *run) observe(life workflow.Context, seen lifecycle.Observation) error {
 	if seen.Stalled != r.Stalled {
 		if err := r.stall(life, seen.Stalled); err != nil {
@@ -48,8 +48,8 @@ func (r *run) observe(life workflow.Context, seen lifecycle.Observation) error {
 	}
 }
 
-// lose begins the grace of a torrent that is not found. One that qBittorrent may have lost in a restart is added once
-// more.
+// lose begins the grace of a torrent that is not found. A torrent that qBittorrent may have lost in a restart is added
+// once more.
 func (r *run) lose(life workflow.Context, restarted bool) error {
 	if r.GraceEnds == nil {
 		if err := r.note(life, lifecycle.DownloadWentMissing); err != nil {
@@ -77,7 +77,7 @@ func (r *run) startGrace(ctx workflow.Context, grace time.Duration) {
 	r.grace = workflow.NewTimerWithOptions(ctx, grace, workflow.TimerOptions{Summary: "grace of a missing torrent"})
 }
 
-// found ends the grace of a torrent that is there again.
+// found ends the grace of a torrent that is found again.
 func (r *run) found(life workflow.Context) error {
 	if r.GraceEnds == nil {
 		return nil
@@ -88,9 +88,9 @@ func (r *run) found(life workflow.Context) error {
 	return r.note(life, lifecycle.DownloadFoundAgain)
 }
 
-// lookAgain decides at the end of the grace by a look that qBittorrent has answered: while it cannot be asked nothing is
-// missing.
-func (r *run) lookAgain(life workflow.Context) error {
+// decideGrace decides at the end of the grace by a query that qBittorrent has answered: while qBittorrent is away, no
+// torrent counts as missing.
+func (r *run) decideGrace(life workflow.Context) error {
 	r.grace = nil
 	var look activities.Look
 	err := r.do(
@@ -115,13 +115,13 @@ func (r *run) lookAgain(life workflow.Context) error {
 	}
 }
 
-// repair lets a torrent go on after its first error; the next one is the end.
+// repair resumes a torrent after its first error; the second error fails the job.
 func (r *run) repair(life workflow.Context, again bool) error {
 	switch {
 	case r.Resumed && again:
 		return r.move(life, lifecycle.DownloadActionFail, fault.ProviderError)
 	case r.Resumed:
-		return nil // the first one, told twice
+		return nil // the first error, reported twice
 	}
 
 	r.Resumed = true
@@ -135,7 +135,7 @@ func (r *run) repair(life workflow.Context, again bool) error {
 	return err
 }
 
-// stall records that nothing moves, or that it does again.
+// stall records that there is no progress, or that there is progress again.
 func (r *run) stall(life workflow.Context, stalled bool) error {
 	r.Stalled = stalled
 	note := lifecycle.DownloadRecovered
@@ -148,7 +148,7 @@ func (r *run) stall(life workflow.Context, stalled bool) error {
 	return r.note(life, note)
 }
 
-// note writes a fact that moves the job nowhere.
+// note writes an event that changes no state.
 func (r *run) note(ctx workflow.Context, note string) error {
 	record, err := record.Do(ctx, downloads.NoteDownload, activities.Note{JobID: r.id, Type: note})
 	if err != nil {
@@ -175,7 +175,7 @@ func (r *run) move(ctx workflow.Context, action lifecycle.DownloadAction, reason
 	return nil
 }
 
-// enter makes the record's status the workflow's, and shows a new one to operators.
+// enter takes over the record's status, and shows a new one to operators.
 func (r *run) enter(ctx workflow.Context, record lifecycle.DownloadRecord) {
 	if record.Removing && r.canceled == "" { // as after a reset
 		r.canceled = fault.CancelledByUser
@@ -215,14 +215,14 @@ func (r *run) waitsFor() string {
 	}
 }
 
-// describe keeps the Web UI's current details.
+// describe updates the current details in the Web UI.
 func (r *run) describe(ctx workflow.Context) {
 	record.ShowDetails(ctx, lifecycle.DownloadTitle(r.id, workflow.GetInfo(ctx).WorkflowExecution.ID),
 		fmt.Sprintf("**%s** since %s", r.Status, r.Since.Format(time.RFC3339)),
 		record.WaitsFor(r.waitsFor()), record.EndsAt(r.GraceEnds))
 }
 
-// ending is how the workflow closes.
+// ending is the error that the workflow closes with; nil: completed.
 func (r *run) ending() error {
 	switch r.Status {
 	case lifecycle.DownloadCompleted:

@@ -10,7 +10,7 @@ import (
 
 var downloadSync *activities.Sync
 
-// Sync lets one activity watch over all downloads.
+// Sync lets one activity watch all downloads.
 func Sync(ctx workflow.Context) error {
 	watching := record.Watching(ctx, lifecycle.MainQueue, "watch over all downloads")
 	record.ShowDetails(

@@ -1,10 +1,10 @@
 // Package download is the third workload: a torrent is downloaded by qBittorrent for a book of the library.
 //
-// A job is one workflow. It hands the torrent to qBittorrent, then waits: one watcher for all jobs, the workflow
+// A job is one workflow. It adds the torrent to qBittorrent, then waits. One watcher for all jobs, the workflow
 // download-sync, polls qBittorrent and signals a job only when its torrent has changed state, so that a download of ten
-// hours costs no more events than one of a minute. What the torrent went through, the workflow decides by the table and
-// writes into the record; what completes is in the library by the same transaction. A torrent that is not found starts
-// a durable timer, at whose end a fresh look decides; a cancel ends the job when the torrent is known to be gone.
+// hours costs no more events than one of a minute. The workflow decides by the table and writes each transition into
+// the record. A completed download enters the library in the same database transaction. A torrent that is not found
+// starts a durable timer, at whose end a new query decides. A cancel ends the job when the torrent is known to be gone.
 package download
 
 import (
@@ -30,7 +30,7 @@ type Settings struct {
 // Workflow drives download jobs.
 type Workflow struct{ Settings Settings }
 
-// Activities by name only: the worker has the real ones.
+// downloads serves only to name the activities; the worker has the real ones.
 var downloads *activities.Activities
 
 // Carried is what a job's workflow hands to its next run.
@@ -51,7 +51,7 @@ type run struct {
 	Carried
 	id       int64
 	reason   fault.Code      // of a failure
-	canceled fault.Code      // why somebody, or the program itself, wants the end; empty: nobody does
+	canceled fault.Code      // why a person or the program wants the end; empty: no one does
 	grace    workflow.Future // while the torrent is missing
 	endGrace workflow.CancelFunc
 
@@ -59,9 +59,9 @@ type run struct {
 	stop                  workflow.CancelFunc // ends what waits for qBittorrent
 }
 
-// Run drives one job to its end. It completes when the book has what was downloaded, is cancelled when a person stopped
-// it, and fails with the reason otherwise, so that operators find each kind by its status. An operator starts it with
-// the job's id alone; what a run hands to the next one comes second.
+// Run drives one job to its end. It completes when the book has the downloaded medium, is cancelled when a person
+// stopped it, and fails with the reason otherwise, so that operators find each kind by its status. An operator starts
+// it with the job's id alone. carried is what the previous run handed over; nil: this is the first one.
 func (w *Workflow) Run(ctx workflow.Context, jobID int64, carried *Carried) (lifecycle.DownloadRecord, error) {
 	life, stop := workflow.WithCancel(ctx)
 	r := &run{
@@ -99,8 +99,8 @@ func (w *Workflow) Run(ctx workflow.Context, jobID int64, carried *Carried) (lif
 	return lifecycle.DownloadRecord{Status: r.Status, Reason: r.reason}, r.ending()
 }
 
-// takeCancels receives the cancels that have come. A cancel may name its job, as the workflow's id is also that of the
-// job before. Only the main loop receives signals, so that their channels show whether any is left for the next run.
+// takeCancels receives the cancels that have arrived. A cancel may name its job, because the previous job had the same
+// workflow id. Only the main loop receives signals, so that their channels show whether any is left for the next run.
 func (r *run) takeCancels() {
 	for r.cancels.Len() > 0 {
 		var job any
@@ -123,8 +123,7 @@ func (r *run) do(life workflow.Context, activity workflow.Future, result any) er
 	return activity.Get(life, result)
 }
 
-// enqueue hands the torrent to qBittorrent. How long that may take, and when it makes no sense to go on, the activity
-// knows.
+// enqueue adds the torrent to qBittorrent. The activity decides how long that may take, and when to give up.
 func (r *run) enqueue(life workflow.Context) error {
 	var record lifecycle.DownloadRecord
 	err := r.fetch(life)
@@ -133,7 +132,7 @@ func (r *run) enqueue(life workflow.Context) error {
 	}
 
 	switch {
-	case err == nil && lifecycle.Download.Terminal(record.Status): // it was over before this run began
+	case err == nil && lifecycle.Download.Terminal(record.Status): // it had ended before this run began
 		r.enter(life, record)
 		return nil
 	case err == nil && record.CancelRequested:
@@ -151,11 +150,11 @@ func (r *run) enqueue(life workflow.Context) error {
 	return r.move(life, lifecycle.DownloadActionFail, reason)
 }
 
-// otherReasons are why a job is not begun, besides enqueue_failed.
+// otherReasons are the reasons why a job does not begin, besides enqueue_failed.
 var otherReasons = []fault.Code{fault.EnqueueUnavailable, fault.BookGone}
 
-// fetch gets the .torrent file of a job that has no magnet link into the record. A worker that does not survive a file
-// costs one of the attempts, so that no file comes back for ever.
+// fetch writes the .torrent file of a job that has no magnet link into the record. A file that crashes its worker costs
+// one of the attempts, so that no file is fetched for ever.
 func (r *run) fetch(life workflow.Context) error {
 	if workflow.GetVersion(life, "fetch-torrent", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
 		return nil // AddTorrent fetches it
@@ -192,7 +191,7 @@ func (r *run) add(life workflow.Context) (record lifecycle.DownloadRecord, err e
 		TaskQueue:           queue,
 		StartToCloseTimeout: 3 * time.Minute,
 		HeartbeatTimeout:    heartbeatTimeout,
-		WaitForCancellation: true, // an attempt under way may add it yet
+		WaitForCancellation: true, // an attempt in flight may still add it
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 2 * time.Second, MaximumInterval: time.Minute},
 		Summary:             "hand the torrent to qBittorrent",
 	})
@@ -201,7 +200,7 @@ func (r *run) add(life workflow.Context) (record lifecycle.DownloadRecord, err e
 	return record, err
 }
 
-// goOn takes over from the run before.
+// goOn continues the previous run.
 func (r *run) goOn(life workflow.Context, carried Carried) {
 	r.Carried, r.canceled = carried, carried.Canceled
 	if r.GraceEnds != nil {
@@ -210,7 +209,7 @@ func (r *run) goOn(life workflow.Context, carried Carried) {
 	r.describe(life)
 }
 
-// step waits for whatever comes next, and does what it asks for.
+// step waits for the next cancel, observation or timer, and reacts to it.
 func (r *run) step(life workflow.Context) error {
 	err := workflow.Await(life, func() bool {
 		return r.cancels.Len() > 0 || r.observations.Len() > 0 || r.grace != nil && r.grace.IsReady() ||
@@ -230,22 +229,22 @@ func (r *run) step(life workflow.Context) error {
 		}
 		return nil
 	case r.grace != nil && r.grace.IsReady():
-		return r.lookAgain(life)
+		return r.decideGrace(life)
 	default:
 		return nil
 	}
 }
 
-// mayContinue says whether this run should hand over to the next: its history is long and nothing is under way.
+// mayContinue says whether this run should hand over to the next: its history is long and nothing is in flight.
 func (r *run) mayContinue(ctx workflow.Context) bool {
 	return workflow.GetInfo(ctx).GetContinueAsNewSuggested() && r.cancels.Len() == 0 && r.observations.Len() == 0 &&
 		!r.stopping(ctx)
 }
 
-// stopping says whether the job is to end: a person, an operator or the program itself wants it.
+// stopping says whether the job is to end, because a person, an operator or the program wants it.
 func (r *run) stopping(ctx workflow.Context) bool { return r.canceled != "" || ctx.Err() != nil }
 
-// remove ends a job that is to end, once its torrent is known to be gone, however long qBittorrent is away.
+// remove ends a job once its torrent is known to be gone, however long qBittorrent is away.
 func (r *run) remove(ctx workflow.Context) error {
 	if r.canceled == "" {
 		r.canceled = fault.CancelledByUser
@@ -262,7 +261,7 @@ func (r *run) remove(ctx workflow.Context) error {
 		if err != nil {
 			return err
 		}
-		record.Drain(r.cancels, r.observations) // while the torrent is being removed nothing changes that any more
+		record.Drain(r.cancels, r.observations) // while the torrent is being removed they change nothing
 		if !removal.IsReady() && r.handsOverRemoval(ctx, signals) {
 			r.Carried.Canceled = r.canceled
 			return workflow.NewContinueAsNewError(ctx, lifecycle.DownloadType, r.id, &r.Carried)
@@ -273,7 +272,7 @@ func (r *run) remove(ctx workflow.Context) error {
 	if err := removal.Get(ctx, &removed); err != nil {
 		return err
 	}
-	if lifecycle.Download.Terminal(removed.Status) { // it had its end before
+	if lifecycle.Download.Terminal(removed.Status) { // it had ended before
 		r.enter(ctx, removed)
 		return nil
 	}
@@ -281,8 +280,8 @@ func (r *run) remove(ctx workflow.Context) error {
 	return r.move(ctx, lifecycle.DownloadActionCancel, r.canceled)
 }
 
-// handsOverRemoval says whether the next run goes on with the removal: qBittorrent may be away for weeks, and people
-// ask again. A long run of 0.1.0 is replayed with the default; from its next signal on it hands over.
+// handsOverRemoval says whether the next run continues the removal: qBittorrent may be away for weeks, and people
+// repeat their cancels. A long run of 0.1.0 is replayed with the default version; it hands over at its next signal.
 func (r *run) handsOverRemoval(ctx workflow.Context, signals int) bool {
 	if !workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
 		return false
@@ -291,10 +290,10 @@ func (r *run) handsOverRemoval(ctx workflow.Context, signals int) bool {
 	return workflow.GetVersion(ctx, change, workflow.DefaultVersion, 1) == 1
 }
 
-// heartbeatTimeout is when a worker that is silent has lost an activity.
+// heartbeatTimeout is how long an activity may send no heartbeat before its worker counts as lost.
 const heartbeatTimeout = 10 * time.Second
 
-// untilDone are the options of what is tried until it succeeds, or the workflow no longer wants it.
+// untilDone gives the options of an activity that is retried until it succeeds or is cancelled.
 func untilDone(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue:           lifecycle.MainQueue,

@@ -1,4 +1,4 @@
-// Package reconciler keeps the record and Temporal agreeing: one workflow of a fixed id that runs for ever.
+// Package reconciler keeps the record and Temporal in agreement: one workflow with a fixed id that never ends.
 package reconciler
 
 import (
@@ -23,48 +23,48 @@ const (
 
 var reconciler *reconcile.Reconciler
 
-// Run lets one activity look. The next run gets the last sweep that was reported to this one.
+// Run lets one activity compare for an hour. last is the last sweep that was reported to the previous run; nil: none.
 func Run(ctx workflow.Context, last *reconcile.Sweep) error {
 	record.ShowDetails(ctx, Title, details(last))
 	long := false
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		for told := 0; ; told++ {
+		for sweeps := 0; ; sweeps++ {
 			var sweep reconcile.Sweep
 			workflow.GetSignalChannel(ctx, reconcile.SweptSignal).Receive(ctx, &sweep)
 			last = &sweep
 			record.ShowDetails(ctx, Title, details(last))
-			long = long || handsOver(ctx, told)
+			long = long || handsOver(ctx, sweeps)
 		}
 	})
 
-	looking, stop := workflow.WithCancel(record.Watching(ctx, lifecycle.MainQueue, "compare the record with Temporal"))
-	looking = workflow.WithWaitForCancellation(looking, true)
-	look := workflow.ExecuteActivity(looking, reconciler.Reconcile)
-	if err := workflow.Await(ctx, func() bool { return look.IsReady() || long }); err != nil {
+	comparing, stop := workflow.WithCancel(record.Watching(ctx, lifecycle.MainQueue, "compare the record with Temporal"))
+	comparing = workflow.WithWaitForCancellation(comparing, true)
+	comparison := workflow.ExecuteActivity(comparing, reconciler.Reconcile)
+	if err := workflow.Await(ctx, func() bool { return comparison.IsReady() || long }); err != nil {
 		return err
 	}
 
-	if !look.IsReady() {
+	if !comparison.IsReady() {
 		stop()
 	}
 
-	if err := look.Get(ctx, nil); err != nil && (ctx.Err() != nil || !temporal.IsCanceledError(err)) {
+	if err := comparison.Get(ctx, nil); err != nil && (ctx.Err() != nil || !temporal.IsCanceledError(err)) {
 		return err
 	}
 	return workflow.NewContinueAsNewError(ctx, WorkflowType, last)
 }
 
-// handsOver says whether the next run goes on, before the hour is over: workers that are lost again and again never end
-// an hour. A long run of 0.1.0 is replayed with the default; from the next sweep that it is told of on it hands over.
-func handsOver(ctx workflow.Context, told int) bool {
+// handsOver says whether the next run takes over before the hour ends: when workers are lost again and again, no hour
+// ends. A long run of 0.1.0 is replayed with the default version; it hands over at its next reported sweep.
+func handsOver(ctx workflow.Context, sweeps int) bool {
 	if !workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
 		return false
 	}
-	change := fmt.Sprintf("hand over while looking, sweep %d", told)
+	change := fmt.Sprintf("hand over while looking, sweep %d", sweeps)
 	return workflow.GetVersion(ctx, change, workflow.DefaultVersion, 1) == 1
 }
 
-// details tells operators what the last sweep saw.
+// details shows operators the last sweep.
 func details(s *reconcile.Sweep) string {
 	const what = "Compares live rows with running workflows, several times a minute."
 	if s == nil {

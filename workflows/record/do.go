@@ -11,9 +11,9 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// Do runs a short activity that reads or writes the record, and does not give up: it first runs in place (a local
-// activity, one event); when that cannot succeed now, as in an outage of PostgreSQL, as an ordinary activity until it
-// does. A cancelled workflow does it too. Only a refusal (a non-retryable fault) is given back.
+// Do runs a short activity that reads or writes the record, until it succeeds or is refused. The activity first runs as
+// a local one, which costs one event. When that fails, as in an outage of PostgreSQL, it runs as an ordinary activity
+// with unlimited retries. A cancelled workflow runs it too. The only error is a refusal (a non-retryable fault).
 func Do[In, Out any](ctx workflow.Context, act func(context.Context, In) (Out, error), in In) (out Out, err error) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	local := workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
@@ -27,13 +27,13 @@ func Do[In, Out any](ctx workflow.Context, act func(context.Context, In) (Out, e
 		return out, err
 	}
 
-	patient := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+	retrying := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue:           lifecycle.MainQueue,
 		StartToCloseTimeout: 10 * time.Second,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 30 * time.Second},
 	})
 
-	err = workflow.ExecuteActivity(patient, act, in).Get(ctx, &out)
+	err = workflow.ExecuteActivity(retrying, act, in).Get(ctx, &out)
 	return out, err
 }
 

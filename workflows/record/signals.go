@@ -2,7 +2,7 @@ package record
 
 import "go.temporal.io/sdk/workflow"
 
-// Drain takes away the signals that have come, whatever they say.
+// Drain receives and drops all signals that have arrived.
 func Drain(channels ...workflow.ReceiveChannel) {
 	for _, channel := range channels {
 		for channel.ReceiveAsync(nil) {

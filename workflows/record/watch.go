@@ -13,7 +13,7 @@ func Watching(ctx workflow.Context, queue, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue:           queue,
 		StartToCloseTimeout: time.Hour,
-		HeartbeatTimeout:    30 * time.Second, // how long nobody watches when a worker dies; longer than one call may take
+		HeartbeatTimeout:    30 * time.Second, // the gap when a worker dies; longer than one call may take
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 15 * time.Second},
 		Summary:             summary,
 	})

@@ -15,8 +15,8 @@ import (
 	"stagecoach/internal/store/operations"
 )
 
-// EnsureSchedule makes sure that there is a schedule, at three in the morning UTC, and that it has this policy. Of one
-// that is there all else stays as operators have set it: paused, or at another time.
+// EnsureSchedule creates the schedule, at three in the morning UTC, or updates the policy of the existing one.
+// Everything else of an existing schedule stays as operators have set it, such as a pause or another time.
 func EnsureSchedule(ctx context.Context, c client.Client, policy operations.Retention) error {
 	_, err := c.ScheduleClient().Create(ctx, client.ScheduleOptions{
 		ID: ScheduleID,
@@ -27,7 +27,7 @@ func EnsureSchedule(ctx context.Context, c client.Client, policy operations.Rete
 			ID: ScheduleID, Workflow: WorkflowType, TaskQueue: lifecycle.MainQueue, Args: []any{policy},
 			StaticSummary: title,
 		},
-		CatchupWindow: 24 * time.Hour, // of the days of an outage one is made up for
+		CatchupWindow: 24 * time.Hour, // after an outage of several days one run makes up for all
 	})
 	if !errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
 		return err
@@ -46,7 +46,7 @@ func EnsureSchedule(ctx context.Context, c client.Client, policy operations.Rete
 	})
 }
 
-// has says whether an action has this policy; what cannot be read here is another one.
+// has says whether an action has this policy. An unreadable argument counts as another policy.
 func has(action *client.ScheduleWorkflowAction, policy operations.Retention) bool {
 	if len(action.Args) != 1 {
 		return false

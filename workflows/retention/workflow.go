@@ -14,7 +14,7 @@ import (
 	"stagecoach/workflows/record"
 )
 
-// Names that operators use. The id of a run is the schedule's with the time of its start behind it.
+// Names that operators use. The id of a run is the schedule's id followed by the time of its start.
 const (
 	WorkflowType = "Retention"
 	ScheduleID   = "retention"
@@ -24,8 +24,8 @@ const title = "Deletes old rows of the record"
 
 var rows *cleanup.OldRows
 
-// Run deletes what the policy does not keep, and gives how many rows of each kind that were. The policy decides between
-// no commands, so that it may change.
+// Run deletes what the policy does not keep, and returns the number of deleted rows of each kind. The policy decides
+// between no commands, so that it may change.
 func Run(ctx workflow.Context, policy operations.Retention) (map[string]int64, error) {
 	deleting := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue:           lifecycle.MainQueue,

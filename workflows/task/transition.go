@@ -11,17 +11,17 @@ import (
 	"stagecoach/workflows/record"
 )
 
-// remembered is how many answers a run hands to the next: a caller who asks again does so soon.
+// remembered is how many answers a run hands to the next. That is enough, because a caller repeats a request soon.
 const remembered = 50
 
-// answer remembers what a request has led to.
+// answer is the outcome of a request.
 type answer struct {
 	RequestID string             `json:"request_id"`
 	View      lifecycle.TaskView `json:"view"`
 }
 
-// listen sets the handlers of all updates and of the query. An update that comes before the task is read waits for
-// that.
+// listen sets the handlers of all updates and of the query. An update that arrives before the task is read waits for
+// it.
 func (t *run) listen(ctx workflow.Context) error {
 	err := record.Updates(
 		ctx, lifecycle.TaskUpdates, "the task: actor (a user id), comment, and for status to", t.validate, t.update,
@@ -32,14 +32,14 @@ func (t *run) listen(ctx workflow.Context) error {
 	return record.Answer(ctx, t.view)
 }
 
-// validate refuses without a trace what cannot be let through. It knows neither who is a member nor the blockers, and
-// leaves to the handler what depends on them.
+// validate refuses an update without a trace in the history. It knows neither the members nor the blockers, and leaves
+// what depends on them to the handler.
 func (t *run) validate(ctx workflow.Context, action lifecycle.TaskAction, in lifecycle.TaskInput) error {
 	if err := lifecycle.CheckTaskInput(action, in); err != nil {
 		return temporalio.Refusal(err)
 	}
 
-	asked := lifecycle.TaskCaller{ID: in.Actor, Member: true} // the handler looks whether that is so
+	asked := lifecycle.TaskCaller{ID: in.Actor, Member: true} // the handler checks the membership
 	_, before := t.answerTo(workflow.GetCurrentUpdateInfo(ctx).ID)
 	if before || t.state.Version == 0 || !t.state.Facts(nil).VisibleTo(asked) {
 		return nil // answered already, not read yet, or private: an administrator may see it
@@ -51,7 +51,7 @@ func (t *run) validate(ctx workflow.Context, action lifecycle.TaskAction, in lif
 	return nil
 }
 
-// update is one request by a person or a program: at most one transition, whatever it meets and however often it comes.
+// update handles one request of a person or a program. It makes at most one transition, also when the request repeats.
 func (t *run) update(
 	ctx workflow.Context, action lifecycle.TaskAction, in lifecycle.TaskInput,
 ) (lifecycle.TaskView, error) {
@@ -90,12 +90,12 @@ func (t *run) update(
 		if err := t.write(ctx, step, ask, requestID); err != nil {
 			return lifecycle.TaskView{}, err
 		}
-		// Either the record has our write now, or one that this workflow had forgotten: then decide again.
+		// Either the record has our write now, or it had one that this workflow did not know: then decide again.
 	}
 }
 
-// keepsByOldRule says whether a claim changes nothing because its caller holds the task and the claim came when that
-// was the rule for all of its live statuses. In IN_PROGRESS it is the rule still.
+// keepsByOldRule says whether a claim changes nothing because its caller holds the task and the old rule applies to it:
+// until the change claim-by-assignee this was so in all live statuses, since then only in IN_PROGRESS.
 func (t *run) keepsByOldRule(ctx workflow.Context, ask lifecycle.TaskAsk) bool {
 	switch {
 	case ask.Action != lifecycle.TaskActionClaim, !t.state.HeldBy(ask.Caller.ID),
@@ -105,7 +105,7 @@ func (t *run) keepsByOldRule(ctx workflow.Context, ask lifecycle.TaskAsk) bool {
 	return workflow.GetVersion(ctx, "claim-by-assignee", workflow.DefaultVersion, 1) == workflow.DefaultVersion
 }
 
-// moveItself makes a transition of the program's own, unless the task has left the version that it was meant for.
+// moveItself makes a transition by the program, unless the task has left the version that the transition was meant for.
 func (t *run) moveItself(
 	ctx workflow.Context, action lifecycle.TaskAction, to lifecycle.TaskState, comment string, version int64,
 ) error {
@@ -135,9 +135,9 @@ func (t *run) moveItself(
 	return nil
 }
 
-// loadContext asks the record what this workflow does not know: whether a caller who is neither creator nor assignee
-// belongs to the workspace, and which blockers are not DONE when the caller wants to begin work. Once all blockers are
-// DONE it does not ask for them again.
+// loadContext reads from the record what this workflow does not know: whether a caller who is neither creator nor
+// assignee belongs to the workspace, and which blockers are not DONE when the caller wants to begin work. Once all
+// blockers are DONE it does not read them again.
 func (t *run) loadContext(ctx workflow.Context, ask *lifecycle.TaskAsk) (openBlockers []int64, err error) {
 	c := &ask.Caller
 	known := c.System || c.ID == t.state.CreatorID || t.state.HeldBy(c.ID)
@@ -171,13 +171,13 @@ func (t *run) write(ctx workflow.Context, step lifecycle.TaskRule, ask lifecycle
 
 // take makes the record's state the workflow's, remembers whose request made it, and shows it to operators.
 func (t *run) take(ctx workflow.Context, written activities.Written) {
-	t.state, t.tell = written.State, written.Tell
+	t.state, t.notify = written.State, written.Tell
 	t.answered = append(t.answered, answer{t.state.RequestID, t.view()})
 	t.answered = t.answered[max(0, len(t.answered)-remembered):]
 	t.show(ctx)
 }
 
-// answerTo finds what a request has led to.
+// answerTo finds the outcome of an earlier request.
 func (t *run) answerTo(requestID string) (lifecycle.TaskView, bool) {
 	for _, a := range t.answered {
 		if a.RequestID == requestID {

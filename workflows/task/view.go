@@ -37,7 +37,7 @@ func (t *run) waitsFor() string {
 	}
 }
 
-// show tells operators of a new state: one event for the attributes, none for the details.
+// show updates what operators see of a new state: one event for the attributes, none for the details.
 func (t *run) show(ctx workflow.Context) {
 	t.describe(ctx)
 	assignee, deadline := temporalio.AssigneeAttribute.ValueUnset(), temporalio.DeadlineAttribute.ValueUnset()
@@ -60,7 +60,7 @@ func (t *run) show(ctx workflow.Context) {
 	)
 }
 
-// describe keeps the Web UI's current details.
+// describe updates the current details in the Web UI.
 func (t *run) describe(ctx workflow.Context) {
 	workspace, _ := workflow.GetTypedSearchAttributes(ctx).GetKeyword(temporalio.WorkspaceAttribute)
 	paragraphs := []string{

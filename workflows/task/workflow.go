@@ -1,11 +1,13 @@
 // Package task is the second workload: work that agents share.
 //
-// A task is one workflow that lives until the task is DONE or CANCELLED. People and programs act by updates, which a
-// validator refuses without a trace where it can tell; a durable timer ends a status that lasts too long. One mutex
-// lets one transition at a time through, and each looks again after whatever it waited for.
+// A task is one workflow that lives until the task is DONE or CANCELLED. People and programs act by updates. A
+// validator refuses an update without a trace in the history, as far as the workflow's own state is enough to decide. A
+// durable timer ends a status that lasts too long. One mutex lets one transition at a time through, and each transition
+// decides by the state after its waits.
 //
 // The record decides between two writes of the same version: a transition counts once it is written, and each write
-// names the version that it makes. A workflow that finds its version taken, because the worker that wrote it died
+// names the version that it makes. A workflow finds its version taken when the worker that wrote it died before it
+// reported the result. The workflow then takes over what the record has and decides again.
 // before it could tell, takes over what the record has and decides again.
 package task
 
@@ -22,7 +24,7 @@ import (
 	"stagecoach/workflows/record"
 )
 
-// Activities by name only: the worker has the real ones.
+// tasks serves only to name the activities; the worker has the real ones.
 var tasks *activities.Activities
 
 // Carried is what a task's workflow hands to its next run.
@@ -32,21 +34,21 @@ type Carried struct {
 	Answered  []answer      `json:"answered,omitempty"`
 }
 
-// run is what the workflow knows of its task. The state changes under the mutex only, and only to what the record has.
+// run is what the workflow knows of its task. The state changes only under the mutex, and only to what the record has.
 type run struct {
 	id        int64
 	state     task.Snapshot // Version 0: not read yet
-	unblocked bool          // every blocker is DONE, and will be for ever
+	unblocked bool          // every blocker is DONE, which is final
 	answered  []answer
-	tell      bool // dependents have waited for this task
+	notify    bool // dependents have waited for this task
 
 	mutex     workflow.Mutex
 	signals   workflow.ReceiveChannel
 	refreshes workflow.ReceiveChannel
 }
 
-// Run drives one task until it is DONE or CANCELLED. An operator starts it with the task's id alone; what a run hands
-// to the next one comes second.
+// Run drives one task until it is DONE or CANCELLED. An operator starts it with the task's id alone. carried is what
+// the previous run handed over; nil: this is the first one.
 func Run(ctx workflow.Context, taskID int64, carried *Carried) (lifecycle.TaskView, error) {
 	t := &run{
 		id: taskID, mutex: workflow.NewMutex(ctx),
@@ -79,7 +81,7 @@ func Run(ctx workflow.Context, taskID int64, carried *Carried) (lifecycle.TaskVi
 	return t.finish(ctx)
 }
 
-// load reads the task, unless the run before has handed it over.
+// load reads the task, unless the previous run has handed it over.
 func (t *run) load(ctx workflow.Context) error {
 	if t.state.Version > 0 {
 		t.describe(ctx)
@@ -93,15 +95,15 @@ func (t *run) load(ctx workflow.Context) error {
 
 	t.state, t.unblocked = loaded.State, loaded.Unblocked
 	t.describe(ctx)
-	if t.state.ClockWaits { // the last blocker may have ended before there was a workflow to tell
+	if t.state.ClockWaits { // the last blocker may have ended before there was a workflow to signal
 		return t.startClock(ctx)
 	}
 
 	return nil
 }
 
-// step waits for whatever comes next, and does what is the workflow's own to do: end a status whose time is up, begin
-// a deadline, give up a task whose workflow was cancelled. Updates are handled beside it.
+// step waits for the next signal, timer or transition, and does the workflow's own part: it ends a status whose time is
+// up, begins a deadline, or cancels a task whose workflow was cancelled. Updates are handled concurrently.
 func (t *run) step(ctx workflow.Context) error {
 	version := t.state.Version
 	timer, stop := t.startTimer(ctx)
@@ -132,8 +134,7 @@ func (t *run) step(ctx workflow.Context) error {
 	}
 }
 
-// refresh takes over what the record has: the workflow may have gone back to an earlier moment by a reset, or the
-// record may have.
+// refresh takes over what the record has: a reset may have set the workflow back, or a restore the record.
 func (t *run) refresh(ctx workflow.Context) error {
 	unlock, err := t.lock(ctx)
 	if err != nil {
@@ -151,8 +152,8 @@ func (t *run) refresh(ctx workflow.Context) error {
 	return nil
 }
 
-// startTimer starts the timer of the task's state, for what is left of its time. Each version of the task has its own,
-// and a timer of an earlier version is never looked at again. The SDK reports a cancelled timer as ready, so this one
+// startTimer starts the timer of the task's state, for the time that is left. Each version of the task has its own
+// timer, and a timer of an earlier version is never read again. The SDK reports a cancelled timer as ready, so this one
 // does not end with the workflow's context.
 func (t *run) startTimer(ctx workflow.Context) (workflow.Future, workflow.CancelFunc) {
 	at, what := t.state.DeadlineAt, "deadline"
@@ -212,21 +213,21 @@ func (t *run) startClock(ctx workflow.Context) error {
 	return nil
 }
 
-// mayContinue says whether this run should hand over to the next: its history is long and nothing is under way, no
-// cancellation either, of which the next run would not hear.
+// mayContinue says whether this run should hand over to the next: its history is long and nothing is in flight. A
+// cancelled run does not hand over, because the next run would not receive the cancellation.
 func (t *run) mayContinue(ctx workflow.Context) bool {
 	return ctx.Err() == nil && workflow.GetInfo(ctx).GetContinueAsNewSuggested() && workflow.AllHandlersFinished(ctx) &&
 		t.signals.Len() == 0 && t.refreshes.Len() == 0
 }
 
-// finish lets the last callers have their answers and tells those who have waited.
+// finish notifies the dependents, and waits until the last callers have their answers.
 func (t *run) finish(ctx workflow.Context) (lifecycle.TaskView, error) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	if t.tell {
-		telling := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+	if t.notify {
+		notifying := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 			TaskQueue: lifecycle.MainQueue, StartToCloseTimeout: time.Minute, Summary: "tell waiting tasks",
 		})
-		if err := workflow.ExecuteActivity(telling, tasks.TellDependents, t.id).Get(ctx, nil); err != nil {
+		if err := workflow.ExecuteActivity(notifying, tasks.TellDependents, t.id).Get(ctx, nil); err != nil {
 			return lifecycle.TaskView{}, err
 		}
 	}

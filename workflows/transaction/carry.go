@@ -25,12 +25,12 @@ type Carried struct {
 	Owner     bool                       `json:"owner,omitempty"`
 }
 
-// fits says whether what was handed over is about the state that the record has now.
+// fits says whether the carried state belongs to the state that the record has now.
 func (c *Carried) fits(snapshot activities.Snapshot) bool {
 	return c != nil && c.Status == snapshot.State && sameTime(c.Entered, snapshot.Since)
 }
 
-// goOn takes over from the run before, in the status that it left.
+// goOn continues the previous run in the status that it left.
 func (t *run) goOn(ctx workflow.Context, c Carried) {
 	t.since, t.tries, t.unquoted, t.stuck = c.Since, c.Tries, c.Unquoted, c.Stuck
 	if c.RestUntil != nil {
@@ -43,7 +43,7 @@ func (t *run) goOn(ctx workflow.Context, c Carried) {
 	t.show(ctx, false)
 }
 
-// handOver ends this run: the next one goes on from here.
+// handOver ends this run; the next one continues from here.
 func (t *run) handOver(ctx workflow.Context) error {
 	c := Carried{
 		Status: t.at.State, Entered: t.at.Since, Since: t.since, Tries: t.tries, Unquoted: t.unquoted,
@@ -56,8 +56,8 @@ func (t *run) handOver(ctx workflow.Context) error {
 	return workflow.NewContinueAsNewError(ctx, lifecycle.TransactionType, t.hash, &c)
 }
 
-// waiting are the steps that may wait for any time and add events meanwhile: the next run goes on with them. Runs of
-// 0.1.0 handed over those that wait for people only; awaitsPeople tells them, and what 0.1.0 did not know.
+// waiting lists the steps that may wait for any time and add events meanwhile: a run hands over in these. Runs of 0.1.0
+// handed over only in the steps that wait for people; awaitsPeople lists those, and the steps that 0.1.0 did not have.
 var waiting = map[step]bool{
 	stepProve: true, stepRest: true, stepAwaitTurn: true, stepAwaitRetry: true, stepRetryLater: true,
 	stepAwaitReview: true,
@@ -66,7 +66,7 @@ var waiting = map[step]bool{
 
 var awaitsPeople = map[step]bool{stepAwaitRetry: true, stepRetryLater: true, stepAwaitReview: true}
 
-// handsOver says whether the next run goes on with a step: this run's history is long, and nothing is under way.
+// handsOver says whether the next run continues with a step: this run's history is long, and nothing is in flight.
 func (t *run) handsOver(ctx workflow.Context, step step) bool {
 	switch {
 	case ctx.Err() != nil || !waiting[step]:
@@ -85,14 +85,14 @@ func (t *run) handsOver(ctx workflow.Context, step step) bool {
 	case step == stepRest && t.at.State == lifecycle.TransactionFailed && !t.cancelled:
 		return workflow.GetVersion(ctx, "hand over while a refund rests", workflow.DefaultVersion, 1) == 1
 	default:
-		// A run of 0.1.0 that is long already is replayed up to its last look with the default: from the next look on it
-		// hands over.
-		change := fmt.Sprintf("hand over while waiting, look %d", t.looks)
+		// A run of 0.1.0 that is long already is replayed with the default version up to its last read of the record.
+		// It hands over from the next read on.
+		change := fmt.Sprintf("hand over while waiting, look %d", t.reads)
 		return workflow.GetVersion(ctx, change, workflow.DefaultVersion, 1) == 1
 	}
 }
 
-// mayContinue says whether this run should hand over to the next: its history is long and nothing is under way.
+// mayContinue says whether this run should hand over to the next: its history is long and nothing is in flight.
 func (t *run) mayContinue(ctx workflow.Context) bool {
 	return workflow.GetInfo(ctx).GetContinueAsNewSuggested() && workflow.AllHandlersFinished(ctx) && t.retries.Len() == 0
 }

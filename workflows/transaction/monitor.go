@@ -10,7 +10,7 @@ import (
 
 var monitor *activities.Monitor
 
-// Monitor lets one activity watch the wallet. Where it stopped stands in the record.
+// Monitor lets one activity watch the wallet. The record has the position where the last run stopped.
 func Monitor(ctx workflow.Context, wallet string) error {
 	watching := record.Watching(ctx, lifecycle.PaymentQueue, "follow the wallet on the chain")
 	record.ShowDetails(

@@ -10,8 +10,8 @@ import (
 	"stagecoach/workflows/record"
 )
 
-// listen sets the handlers of the updates and of the query. An update that comes before the record was read waits for
-// that.
+// listen sets the handlers of the updates and of the query. An update that arrives before the record was read waits for
+// it.
 func (t *run) listen(ctx workflow.Context) error {
 	err := record.Updates(
 		ctx, lifecycle.TransactionUpdates,
@@ -23,7 +23,7 @@ func (t *run) listen(ctx workflow.Context) error {
 	return record.Answer(ctx, t.view)
 }
 
-// validate refuses without a trace what cannot be let through.
+// validate refuses an update without a trace in the history.
 func (t *run) validate(
 	_ workflow.Context, action lifecycle.TransactionAction, in lifecycle.TransactionInput,
 ) error {
@@ -51,8 +51,8 @@ func (t *run) update(
 	return t.request(ctx, action, in, workflow.GetCurrentUpdateInfo(ctx).ID)
 }
 
-// request does what a person asks for, unless the rules are against it by the time that it is this one's turn. id is
-// the update's; a signal has none.
+// request does what a person asks for, unless the rules forbid it when its turn has come. id is the update's id; a
+// signal has none.
 func (t *run) request(
 	ctx workflow.Context, action lifecycle.TransactionAction, in lifecycle.TransactionInput, id string,
 ) (lifecycle.TransactionView, error) {

@@ -29,19 +29,19 @@ const (
 	stepRest         step = "rest"          // something went wrong: later
 	stepQuote        step = "quote"         // what does it ask for, and what does that cost?
 	stepQueue        step = "queue"         // get in line for the wallet
-	stepAwaitTurn    step = "await turn"    // others are before it
+	stepAwaitTurn    step = "await turn"    // other orders are before it
 	stepPay          step = "pay"           // sign the one payment
 	stepAwaitRetry   step = "await retry"   // it failed, and an operator may try again
 	stepRetryLater   step = "retry later"   // it failed, and is tried again when its time comes
-	stepProveRefund  step = "prove refund"  // as prove, for the money that goes back
+	stepProveRefund  step = "prove refund"  // as prove, for the refund
 	stepSettleRefund step = "settle refund" // the money is on its way back
 	stepQueueRefund  step = "queue refund"
 	stepPayRefund    step = "pay refund"
 	stepOver         step = "over"
 )
 
-// next says what to do, from where the record stands. A signed payment comes before all else: whoever asks for
-// whatever, the chain decides first.
+// next decides the step from a snapshot of the record. A signed payment comes first, whatever else was requested: the
+// chain decides.
 func next(at activities.Snapshot, s situation) step {
 	switch {
 	case stateOf(at.Purchase) == transaction.PaymentSigned:
@@ -114,7 +114,7 @@ func stateOf(p *transaction.PaymentRef) transaction.PaymentState {
 	return p.State
 }
 
-// steps are what each step does. Afterwards the record is asked what comes next.
+// steps are the functions of the steps. Each one ends with a new snapshot of the record.
 var steps = map[step]func(*run, workflow.Context) error{
 	stepProve:        func(t *run, ctx workflow.Context) error { return t.prove(ctx, transaction.Purchase) },
 	stepConfirm:      (*run).confirm,
@@ -135,7 +135,7 @@ var steps = map[step]func(*run, workflow.Context) error{
 	stepPayRefund:    (*run).payRefund,
 }
 
-// quote finds out what the order asks for. Tries and pauses are the activity's options.
+// quote reads the price of the order. Tries and pauses are the activity's options.
 func (t *run) quote(ctx workflow.Context) error {
 	quoting := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: lifecycle.QuoteQueue, StartToCloseTimeout: 10 * time.Minute, HeartbeatTimeout: heartbeatTimeout,
@@ -164,8 +164,8 @@ func (t *run) quote(ctx workflow.Context) error {
 	return nil
 }
 
-// verify asks a second source for the deposit. While that cannot tell, the order waits in the activity's tries, which
-// add no events, and nobody waits for it: it is not in line.
+// verify asks a second source for the deposit. While that source has no answer, the order waits in the activity's
+// tries, which add no events. It is not in line, so no other order waits for it.
 func (t *run) verify(ctx workflow.Context) error {
 	if t.at.State == lifecycle.TransactionFailed { // what is owed is owed
 		ctx, _ = workflow.NewDisconnectedContext(ctx)
@@ -188,7 +188,7 @@ func onPayments(ctx workflow.Context, summary string, retries temporal.RetryPoli
 	})
 }
 
-// shortRetries begin within a second, whatever the setting.
+// shortRetries begin within a second, whatever the setting is.
 func (t *run) shortRetries(maximum time.Duration) temporal.RetryPolicy {
 	return temporal.RetryPolicy{InitialInterval: min(t.firstPause(), time.Second), MaximumInterval: maximum}
 }
@@ -200,7 +200,7 @@ func (t *run) order() activities.Order {
 	return activities.Order{Hash: t.hash, Attempt: t.at.Attempt, Try: t.tries + 1}
 }
 
-// heartbeatTimeout is when a worker that is silent has lost an activity.
+// heartbeatTimeout is how long an activity may send no heartbeat before its worker counts as lost.
 const heartbeatTimeout = 15 * time.Second
 
 // failureIn is the message of the failure that an activity ended with.
@@ -229,7 +229,7 @@ func (t *run) queue(ctx workflow.Context, kind transaction.PaymentKind) error {
 // hasSignal says whether the record may have changed: by a signal, or by a person.
 func (t *run) hasSignal() bool { return t.turns.Len() > 0 || t.settled.Len() > 0 || t.changed }
 
-// drainSignals takes the signals away: only that they came counts.
+// drainSignals drops the signals. They carry no data: only that they came counts.
 func (t *run) drainSignals() {
 	t.changed = false
 	record.Drain(t.turns, t.settled)
@@ -243,15 +243,15 @@ func (t *run) awaitTurn(ctx workflow.Context) error {
 	return t.loadSnapshot(ctx)
 }
 
-// awaitSignal waits for a signal. One that only asks for a retry is dropped, so that none is left when this run hands
-// over.
+// awaitSignal waits for a signal. A signal that only asks for a retry is dropped, so that none is left when this run
+// hands over.
 func (t *run) awaitSignal(ctx workflow.Context) (signalled bool, err error) {
 	err = workflow.Await(ctx, func() bool { return t.hasSignal() || t.retries.Len() > 0 })
 	record.Drain(t.retries)
 	return t.hasSignal(), err
 }
 
-// pause lets some time pass before the next try. With a signal the record may say something else.
+// pause waits before the next try. A signal ends it early, because the record may have changed.
 func (t *run) pause(ctx workflow.Context) error {
 	signalled, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
 		Timeout: t.rest, TimerOptions: workflow.TimerOptions{Summary: "pause before the next try"},
@@ -272,12 +272,12 @@ func (t *run) pause(ctx workflow.Context) error {
 // maximumPause is the longest time between two tries.
 const maximumPause = time.Hour
 
-// startPause begins the pause after a try that went wrong.
+// startPause sets the pause after a failed try.
 func (t *run) startPause() {
 	t.rest = min(t.firstPause()<<min(t.tries-1, 16), maximumPause)
 }
 
-// pay signs the one payment. It is never cancelled: what is signed has to be known.
+// pay signs the one payment. It is never cancelled, because what is signed has to be known.
 func (t *run) pay(ctx workflow.Context) error {
 	outcome, err := t.execute(ctx, "sign and broadcast the payment", payments.PayOrder)
 	switch {
@@ -294,7 +294,7 @@ func (t *run) pay(ctx workflow.Context) error {
 	}
 }
 
-// payRefund signs the payment that gives the money back. What is owed is owed: it goes on until it is paid.
+// payRefund signs the refund. A refund that is owed is tried until it is paid.
 func (t *run) payRefund(ctx workflow.Context) error {
 	outcome, err := t.execute(ctx, "sign and broadcast the refund", payments.PayRefund)
 	if err != nil || outcome.Failure != "" {
@@ -308,7 +308,7 @@ func (t *run) execute(
 	ctx workflow.Context, summary string, act func(context.Context, activities.Order) (activities.Payment, error),
 ) (outcome activities.Payment, err error) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	paying := onPayments(ctx, summary, t.shortRetries(30*time.Second)) // the activity knows when to end
+	paying := onPayments(ctx, summary, t.shortRetries(30*time.Second)) // the activity decides when it ends
 	paying = workflow.WithStartToCloseTimeout(paying, 3*time.Minute)
 	err = workflow.ExecuteActivity(paying, act, t.order()).Get(ctx, &outcome)
 	if err == nil {
@@ -317,8 +317,8 @@ func (t *run) execute(
 	return outcome, err
 }
 
-// prove waits until the chain has decided about a signed payment, and broadcasts its bytes again now and then. There is
-// no other way on.
+// prove waits until the chain has decided about a signed payment, and rebroadcasts its bytes at growing intervals.
+// There is no other way on.
 func (t *run) prove(ctx workflow.Context, kind transaction.PaymentKind) error {
 	over := false
 	for interval := max(t.settings.RebroadcastEvery, time.Millisecond); ; interval *= 2 {
@@ -372,7 +372,8 @@ func (t *run) rebroadcast(ctx workflow.Context, kind transaction.PaymentKind) (o
 	return outcome.Over, t.learn(ctx, outcome.Snapshot)
 }
 
-// confirm waits for the Stars. When they do not come in time an operator has to look: they are never bought again.
+// confirm waits for the Stars. When they do not arrive in time an operator reviews the order: Stars are never bought
+// again.
 func (t *run) confirm(ctx workflow.Context) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	confirming := onPayments(ctx, "wait for the Stars", temporal.RetryPolicy{
@@ -389,7 +390,7 @@ func (t *run) confirm(ctx workflow.Context) error {
 	return t.learn(ctx, snapshot)
 }
 
-// settleRefund waits until the sender has the money, or until it came back.
+// settleRefund waits until the sender has received the money, or until it came back.
 func (t *run) settleRefund(ctx workflow.Context) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	settling := onPayments(

@@ -18,7 +18,7 @@ func (t *run) awaitChange(ctx workflow.Context) error {
 	return t.followChange(ctx)
 }
 
-// retryLater waits until the time of a planned retry, and then begins it. A person may be faster.
+// retryLater waits until the time of a planned retry, and then begins it. A person may begin it earlier.
 func (t *run) retryLater(ctx workflow.Context) error {
 	changed, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
 		Timeout:      max(t.at.RetryAt.Sub(workflow.Now(ctx)), time.Millisecond),
@@ -40,19 +40,19 @@ func (t *run) retryLater(ctx workflow.Context) error {
 		return err
 	}
 
-	t.byItself = false // only a worker of 0.1.0 refuses: an operator has to look
+	t.byItself = false // only a worker of 0.1.0 refuses: an operator decides
 	return t.loadSnapshot(ctx)
 }
 
-// mayHaveChanged says whether something has come since now that a failed transaction has to look at.
+// mayHaveChanged returns a condition: something has arrived since this call that a failed transaction reacts to.
 func (t *run) mayHaveChanged(ctx workflow.Context) func() bool {
-	looks := t.looks
+	reads := t.reads
 	return func() bool {
-		return t.looks != looks || t.hasSignal() || t.retries.Len() > 0 || t.mayContinue(ctx)
+		return t.reads != reads || t.hasSignal() || t.retries.Len() > 0 || t.mayContinue(ctx)
 	}
 }
 
-// followChange looks at the record after a hint, and does what a signal asks for.
+// followChange reads the record after a hint, and does what a retry signal asks for.
 func (t *run) followChange(ctx workflow.Context) error {
 	switch {
 	case t.hasSignal():
@@ -61,7 +61,7 @@ func (t *run) followChange(ctx workflow.Context) error {
 	case t.retries.Len() > 0:
 		var in lifecycle.TransactionInput
 		if !t.retries.ReceiveAsync(&in) {
-			return nil // it said what cannot be read
+			return nil // unreadable
 		}
 		if _, err := t.request(ctx, lifecycle.TransactionActionRetry, in, ""); err != nil {
 			workflow.GetLogger(ctx).Warn("retry by signal refused", "error", err)

@@ -22,7 +22,7 @@ func (t *run) view() lifecycle.TransactionView {
 	}
 }
 
-// waits says in words what each step waits for.
+// waits says what each step waits for.
 var waits = map[step]string{
 	stepProve:        "the chain: a payment is signed",
 	stepConfirm:      "Fragment: the purchase is paid",
@@ -41,7 +41,7 @@ var waits = map[step]string{
 
 func (t *run) waitsFor() string { return waits[next(t.at, t.situation())] }
 
-// show tells operators: the details cost no event, attributes cost one when they change.
+// show updates what operators see: the details cost no event, attributes cost one when they change.
 func (t *run) show(ctx workflow.Context, moved bool) {
 	step := next(t.at, t.situation())
 	attention := t.at.NeedsReview || t.stuck || step == stepAwaitRetry
@@ -75,8 +75,8 @@ func (t *run) show(ctx workflow.Context, moved bool) {
 		record.WaitsFor(waits[step]), byItself(step, t.deadline()))
 }
 
-// deadline is when something happens by itself: a failed transaction is tried again, or administrators are told that it
-// is stuck in processing; nil: nothing.
+// deadline is when something happens by itself: a failed transaction is tried again, or administrators are notified
+// that it is stuck in processing; nil: nothing.
 func (t *run) deadline() *time.Time {
 	if next(t.at, t.situation()) == stepRetryLater {
 		return t.at.RetryAt

@@ -2,12 +2,13 @@
 //
 // Two kinds of workflows work together. TonMonitor follows the wallet's history on the chain without a gap and writes
 // it into the record: new transfers become pending transactions, payments of ours become paid or dead. Transaction
-// drives one transfer: it reads the order, waits for the wallet's turn, signs one payment, and then waits for what the
-// chain says.
+// drives one transfer: it reads the order, waits for the wallet's turn, signs one payment, and then waits for the
+// chain's decision.
 //
-// The record decides. Each step of a Transaction asks it to go on and is told where it stands then, and the next step
-// follows from that alone: a workflow that was terminated, reset or started twice goes on from where the money is.
-// Signals are hints to look. Once a payment is signed the only ways on are "found on the chain" and "proven dead".
+// The record decides. Each step of a Transaction changes the record and gets a snapshot back, and the next step follows
+// from that snapshot alone. A workflow that was terminated, reset or started twice therefore continues from where the
+// money is. A signal is a hint to read the record. After a payment is signed the only ways on are "found on the chain"
+// and "proven dead".
 package transaction
 
 import (
@@ -36,35 +37,34 @@ type Settings struct {
 // Workflow drives transactions.
 type Workflow struct{ Settings Settings }
 
-// Activities by name only: the worker has the real ones.
+// These serve only to name the activities; the worker has the real ones.
 var (
 	transactions *activities.Activities
 	payments     *activities.PaymentActivities
 )
 
-// run is what the workflow knows of its transaction: where the record stood when it was asked last, and what
-// has happened since.
+// run is what the workflow knows of its transaction: the last snapshot of the record, and what has happened since.
 type run struct {
 	settings Settings
 	hash     string
 	at       activities.Snapshot // without a status: not read yet
 	since    time.Time           // when the status was entered, for people
-	looks    int                 // how often the record was read
-	before   *Carried            // what the run before has handed over, until the record is read
+	reads    int                 // how often the record was read
+	before   *Carried            // what the previous run handed over, until the record is read
 
-	tries       int           // to pay, in this processing, or to give back
+	tries       int           // to pay, in this processing, or to refund
 	rest        time.Duration // to wait before the next one
-	unquoted    bool          // Fragment could not quote: the order waits for its turn without
+	unquoted    bool          // Fragment could not quote: the order waits for its turn without a quote
 	cancelled   bool          // by an operator, and not retried since
 	reviewFirst bool          // see situation.ReviewFirst
-	byItself    bool          // planned retries are this run's to begin
+	byItself    bool          // this run begins planned retries
 	verifies    bool          // see situation.Verify
-	changed     bool          // by a person, so that what it waits for may never come
+	changed     bool          // by a person: the awaited signal may never come
 
 	stuck          bool
 	stopStuckTimer workflow.CancelFunc
-	attention      bool // as it is shown
-	owner          bool // is shown
+	attention      bool // as shown
+	owner          bool // the owner is shown
 
 	mutex   workflow.Mutex
 	turns   workflow.ReceiveChannel
@@ -73,7 +73,8 @@ type run struct {
 }
 
 // Run drives one transaction until nothing can change any more. An operator may start it at any time with the hash
-// alone: it goes on from where the record stands. What a run hands to the next one comes second.
+// alone: it continues from the record's state. carried is what the previous run handed over; nil: this is the first
+// one.
 func (w *Workflow) Run(ctx workflow.Context, hash string, carried *Carried) (lifecycle.TransactionView, error) {
 	t := &run{
 		settings: w.Settings, hash: hash, before: carried, mutex: workflow.NewMutex(ctx), stopStuckTimer: func() {},
@@ -102,7 +103,7 @@ func (w *Workflow) Run(ctx workflow.Context, hash string, carried *Carried) (lif
 			t.cancelled = true
 			err = ask(ctx, t, transactions.CancelTransaction, hash)
 		case step == stepOver:
-			// A request that is under way may still change that.
+			// A request in flight may still change that.
 			err = workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
 			if err == nil && next(t.at, t.situation()) == stepOver {
 				return t.view(), t.ending()
@@ -119,7 +120,7 @@ func (w *Workflow) Run(ctx workflow.Context, hash string, carried *Carried) (lif
 	}
 }
 
-// ending is how the workflow closes: operators find each kind by its status.
+// ending is the error that the workflow closes with: operators find each kind by its status.
 func (t *run) ending() error {
 	switch {
 	case t.at.State != lifecycle.TransactionFailed:
@@ -131,8 +132,8 @@ func (t *run) ending() error {
 	}
 }
 
-// ask lets the record do something and takes over the snapshot that it answers with. One at a time, so that the answers
-// come in the order of the record's states.
+// ask runs an activity on the record and takes over the snapshot that it returns. One runs at a time, so that the
+// snapshots arrive in the order of the record's states.
 func ask[In any](
 	ctx workflow.Context, t *run, act func(context.Context, In) (activities.Snapshot, error), in In,
 ) error {
@@ -148,8 +149,8 @@ func ask[In any](
 	return err
 }
 
-// learn takes over the snapshot of an activity that ran beside requests. One that is older than the known one is
-// ignored, and the record is asked: it may have been set back.
+// learn takes over the snapshot of an activity that ran concurrently with requests. A snapshot older than the known one
+// is ignored and the record is read again, because a restore may have set the record back.
 func (t *run) learn(ctx workflow.Context, snapshot activities.Snapshot) error {
 	if snapshot.Revision == 0 || snapshot.Revision >= t.at.Revision ||
 		workflow.GetVersion(ctx, "ignore an older position", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
@@ -163,20 +164,20 @@ func (t *run) learn(ctx workflow.Context, snapshot activities.Snapshot) error {
 func (t *run) take(ctx workflow.Context, snapshot activities.Snapshot) {
 	before, carried := t.at, t.before
 	t.at, t.before = snapshot, nil
-	t.looks++
-	if snapshot.NeedsReview && snapshot.RefundDue > 0 { // runs from before kept asking for the refund
+	t.reads++
+	if snapshot.NeedsReview && snapshot.RefundDue > 0 { // earlier runs went on asking for the refund
 		t.reviewFirst = workflow.GetVersion(ctx, "review before refund", workflow.DefaultVersion, 1) == 1
 	}
 
 	if snapshot.RetryAt != nil && !t.byItself {
-		// Of a failure that a worker of 0.1.0 was told of first, that worker waits for an operator: from the next look on it
-		// is retried.
-		change := fmt.Sprintf("retry by itself, look %d", t.looks)
+		// For a failure that a worker of 0.1.0 read first, the run replays that worker's wait for an operator. From the
+		// next read on it is retried.
+		change := fmt.Sprintf("retry by itself, look %d", t.reads)
 		t.byItself = workflow.GetVersion(ctx, change, workflow.DefaultVersion, 1) == 1
 	}
 
-	if snapshot.Unconfirmed && !t.verifies { // as with retries: what a worker of 0.1.0 was told first it did not heed
-		change := fmt.Sprintf("ask a second source, look %d", t.looks)
+	if snapshot.Unconfirmed && !t.verifies { // as with retries: a worker of 0.1.0 ignored this at its first read
+		change := fmt.Sprintf("ask a second source, look %d", t.reads)
 		t.verifies = workflow.GetVersion(ctx, change, workflow.DefaultVersion, 1) == 1
 	}
 
@@ -190,7 +191,7 @@ func (t *run) take(ctx workflow.Context, snapshot activities.Snapshot) {
 	}
 
 	t.since, t.tries, t.rest, t.unquoted, t.stuck = workflow.Now(ctx).UTC(), 0, 0, false, false
-	record.Drain(t.retries)                    // who asked for a retry before this did not mean this
+	record.Drain(t.retries)                    // a request from before this state was not meant for it
 	if next(t.at, t.situation()) != stepOver { // else the timer ends with the workflow
 		t.stopStuckTimer()
 	}
@@ -206,7 +207,8 @@ func sameTime(a, b *time.Time) bool {
 	return a == nil && b == nil || a != nil && b != nil && a.Equal(*b)
 }
 
-// startStuckTimer tells the administrators when the transaction is still in processing after a while. Nothing is reset.
+// startStuckTimer notifies the administrators when the transaction is still in processing after StuckAfter. Nothing is
+// reset.
 func (t *run) startStuckTimer(ctx workflow.Context) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	ctx, t.stopStuckTimer = workflow.WithCancel(ctx)
@@ -223,12 +225,12 @@ func (t *run) startStuckTimer(ctx workflow.Context) {
 	})
 }
 
-// situation is what next has to know besides the record.
+// situation is what next needs to know besides the record.
 type situation struct {
 	Cancelled   bool
 	Unquoted    bool
 	Rest        bool
-	ReviewFirst bool // nothing is given back before a person has looked
+	ReviewFirst bool // nothing is refunded before a person has reviewed it
 	ByItself    bool // a planned retry is begun when its time comes
 	Verify      bool // nothing is paid before a second source, where one is asked, agrees about the deposit
 }

@@ -1,5 +1,5 @@
-// Package chat is what the bot's workloads have in common: requests of people, what answers them, and what a workload
-// adds to the bot. Package bot puts the parts together.
+// Package chat has what the bot's workloads share: people's requests, the answers to them, and what a workload adds to
+// the bot. Package bot puts the parts together.
 package chat
 
 import (
@@ -23,7 +23,7 @@ type Part struct {
 	Texts
 }
 
-// Texts are what a workload adds to the texts that the bot says for all workloads.
+// Texts are what a workload adds to the texts that the bot uses for all workloads.
 type Texts struct {
 	Faults     Faults
 	Quotas     map[string]Text // which limit is reached, by its name; each takes the limit
@@ -45,11 +45,11 @@ type Status struct {
 	Lines   func(language string, now status.Status) []string // nil: none
 }
 
-// Handler does what a request asks for. args are a button's; nil for commands and words.
+// Handler carries out a request. args are a button's; nil for commands and words.
 type Handler func(ctx context.Context, r *Request, args Args) error
 
-// Command is what a person can ask for by name. Buttons and plain words stand for a command too, so that the right to
-// use something is said in one place.
+// Command is what a person can ask for by name. Buttons and plain words belong to a command too, so that the right to
+// use something is declared in one place.
 type Command struct {
 	Name  string // without the slash
 	About Text   // a line for the menu and for /help
@@ -58,34 +58,34 @@ type Command struct {
 	Run   Handler
 }
 
-// Button is what the data of an inline button means: "<prefix>:<argument>:…", at most 64 bytes.
+// Button is the meaning of an inline button's data: "<prefix>:<argument>:…", at most 64 bytes.
 type Button struct {
 	Prefix  string
-	Command string // whose right it needs
+	Command string // whose right is required
 	Run     Handler
 }
 
-// Words are plain words that stand for a command: an answer to the menu's question, or words with a meaning of their
+// Words are plain words that belong to a command: an answer to the menu's question, or words with a meaning of their
 // own, such as a link.
 type Words struct {
-	Command string // whose right they need
+	Command string // whose right is required
 	Match   func(*Request) bool
 	Run     Handler
 }
 
-// LiveMessage is how a message that follows an entity of one workload is drawn.
+// LiveMessage says how to draw a message that follows an entity of one workload.
 type LiveMessage struct {
-	// Draw shows the entity to the viewer as it is now.
+	// Draw shows the present entity to the viewer.
 	Draw func(ctx context.Context, viewer account.User, id int64) (View, error)
-	// Ended says whether an entity in this state changes no more.
+	// Ended says whether an entity in this state is final.
 	Ended func(state string) bool
-	// EveryEdits is how many pauses between edits pass between two looks at the entity; 0 counts as 1.
+	// EveryEdits is how many pauses between edits pass between two reads of the entity; 0 counts as 1.
 	EveryEdits int
 }
 
-// FindNotice finds what a notice is about, as the viewer may see it now, and gives what draws it. After an error that
-// is not retryable the viewer is not notified.
+// FindNotice finds the subject of a notice, as the viewer may see it now, and returns the function that draws it. After
+// an error that is not retryable the viewer is not notified.
 type FindNotice func(ctx context.Context, viewer account.User, n notice.Notice) (DrawNotice, error)
 
-// DrawNotice draws events of an entity, the oldest first. The notice is taken by then, so drawing cannot fail.
+// DrawNotice draws events of an entity, the oldest first. The notice is already marked as sent, so drawing cannot fail.
 type DrawNotice func(ctx context.Context, n notice.Notice, events []core.StreamedEvent) View

@@ -2,10 +2,10 @@ package chat
 
 import "stagecoach/internal/fault"
 
-// Faults are the plain words for faults, free of HTML. The names of the systems behind the service stay inside.
+// Faults are the plain words for faults, free of HTML. They do not name the systems behind the service.
 type Faults map[fault.Code]Text
 
-// With adds codes that mean the same to a person.
+// With adds codes that have the same meaning to a person.
 func (f Faults) With(same Text, codes ...fault.Code) Faults {
 	for _, code := range codes {
 		f[code] = same
@@ -13,7 +13,7 @@ func (f Faults) With(same Text, codes ...fault.Code) Faults {
 	return f
 }
 
-// Text gives the words for a fault: those of f, else the common ones.
+// Text returns the words for a fault: those of f, else the common ones.
 func (f Faults) Text(code fault.Code) Text {
 	for _, words := range []Faults{f, CommonFaults} {
 		if known, ok := words[code]; ok {
@@ -23,14 +23,14 @@ func (f Faults) Text(code fault.Code) Text {
 	return textTrouble
 }
 
-// What several common faults mean to a person.
+// The meaning of several common faults to a person.
 var (
 	textTrouble       = Text{"Internal error. Try again later.", "Внутренняя ошибка. Попробуйте позже."}
 	textNotUnderstood = Text{"I did not understand that. /help lists what I can do.", "Не удалось понять запрос. Что я умею: /help"}
 	textServiceAway   = Text{"The service is unavailable. Try again in a minute.", "Сервис временно недоступен. Попробуйте через минуту."}
 )
 
-// CommonFaults are the words for what every workload can meet.
+// CommonFaults are the words for faults that every workload can have.
 var CommonFaults = Faults{
 	fault.Unauthenticated:      TextBlocked,
 	fault.InsufficientAccess:   TextAdminsOnly,

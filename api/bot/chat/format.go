@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// labelLength is how many runes a button shows: clients cut off more, in the wrong place.
+// labelLength is how many runes a button shows: clients cut longer labels in the wrong place.
 const labelLength = 40
 
 var units = map[string][]string{
@@ -25,7 +25,7 @@ func Size(language string, bytes int64) string {
 	}
 
 	value, unit := float64(bytes), 0
-	for value >= 1023.95 && unit < len(names)-1 { // what would be rounded to 1024
+	for value >= 1023.95 && unit < len(names)-1 { // a value that would be rounded to 1024
 		value /= 1024
 		unit++
 	}
@@ -57,7 +57,7 @@ func Date(language string, at time.Time) string {
 // Clock writes a time of day for people, in UTC.
 func Clock(at time.Time) string { return at.UTC().Format("15:04:05 UTC") }
 
-// Moment writes a day and a time for people, in UTC: Telegram does not tell where they are.
+// Moment writes a day and a time for people, in UTC: Telegram does not report their time zone.
 func Moment(language string, at time.Time) string {
 	return Date(language, at) + at.UTC().Format(" 15:04 UTC")
 }
@@ -78,7 +78,7 @@ func Duration(language string, seconds int64) string {
 	}
 }
 
-// Seconds writes a duration for people; nil: it is not known.
+// Seconds writes a duration for people; nil: unknown.
 func Seconds(language string, n *float64) string {
 	if n == nil {
 		return TextNotKnown.In(language)
@@ -86,7 +86,7 @@ func Seconds(language string, n *float64) string {
 	return Duration(language, int64(max(0, *n)))
 }
 
-// Ago writes how long ago something was; nil: it is not known.
+// Ago writes how long ago something was; nil: unknown.
 func Ago(language string, n *float64) string {
 	if n == nil {
 		return TextNotKnown.In(language)
@@ -101,7 +101,7 @@ func Bar(percent int) string {
 	return strings.Repeat("▓", full) + strings.Repeat("░", cells-full)
 }
 
-// Clean makes a name fit for a line of text: one line, nothing that turns the text around, never empty.
+// Clean makes a name fit for a line of text: one line, no characters that reverse the text's direction, never empty.
 func Clean(name string) string {
 	name = strings.TrimSpace(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
@@ -118,7 +118,7 @@ func Clean(name string) string {
 // HTML writes a name in a message.
 func HTML(name string) string { return html.EscapeString(Clean(name)) }
 
-// ShortHTML writes a name of at most so many runes in a message.
+// ShortHTML writes a name of at most most runes in a message.
 func ShortHTML(name string, most int) string { return html.EscapeString(Shorten(Clean(name), most)) }
 
 // Label fits a name on a button.

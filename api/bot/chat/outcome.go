@@ -10,7 +10,7 @@ import (
 	"stagecoach/internal/telegram"
 )
 
-// Outcome is what became of a request to Telegram.
+// Outcome is the outcome of a request to Telegram.
 type Outcome int
 
 // The outcomes of a request to Telegram.
@@ -53,8 +53,8 @@ func says(err error, phrases ...string) bool {
 	return slices.ContainsFunc(phrases, func(phrase string) bool { return strings.Contains(err.Error(), phrase) })
 }
 
-// attempt makes a request that a person waits for, with few and short repetitions. idempotent says that doing it twice
-// is the same as doing it once.
+// attempt makes a request that a person waits for, with few and short repetitions. idempotent says that the request may
+// be repeated without effect.
 func attempt(ctx context.Context, idempotent bool, do func() error) (Outcome, error) {
 	for try := 1; ; try++ {
 		err := do()

@@ -14,7 +14,7 @@ import (
 	"stagecoach/internal/store/notice"
 )
 
-// Incoming is what somebody did: wrote a message or pressed a button.
+// Incoming is what a person did: wrote a message or pressed a button.
 type Incoming struct {
 	Update  int64
 	From    telego.User
@@ -27,32 +27,32 @@ type Incoming struct {
 	Message int64  // the message to draw on, where there is one: the button's
 }
 
-// Request is what a person did, on its way through a handler.
+// Request is what a person did, while a handler processes it.
 type Request struct {
 	Incoming
-	Args    string // what stands behind a command
+	Args    string // the words after a command
 	User    account.User
 	Conv    notice.Conversation // saved when the request is done
-	Note    string              // shown to who pressed the button
+	Note    string              // shown to the person who pressed the button
 	Alert   bool                // … in a window that must be closed
-	Subject string              // for the audit: on whom or what an administrator's right was used
+	Subject string              // for the audit: on which person or entity an administrator's right was used
 	Forget  bool                // nothing of the request is saved
 }
 
 // Key is the idempotency key of the request, the same however often the update comes. Telegram restarts the numbers of
-// updates now and then, so the date is a part of it.
+// updates now and then, so the date is a part of the key.
 func (in Incoming) Key() string { return fmt.Sprintf("bot/%d/%d", in.Date, in.Update) }
 
-// Say gives a text in the person's language.
+// Say returns a text in the person's language.
 func (r *Request) Say(t Text, args ...any) string { return t.In(r.User.Language, args...) }
 
 // OnMenu says whether the request came from the menu's own message.
 func (r *Request) OnMenu() bool { return r.Message == r.Conv.MessageID }
 
-// Args are what stands behind the prefix in a button's data.
+// Args are the arguments after the prefix in a button's data.
 type Args []string
 
-// Number reads an argument; -1, the id of nothing, when it is missing or no number.
+// Number reads an argument; -1, which is no id, when it is missing or not a number.
 func (a Args) Number(i int) int64 {
 	if i >= len(a) {
 		return -1
@@ -64,16 +64,16 @@ func (a Args) Number(i int) int64 {
 	return n
 }
 
-// Offset reads where in a list a page begins; 0, the beginning, when it is missing or no number.
+// Offset reads where in a list a page begins; 0, the beginning, when it is missing or not a number.
 func (a Args) Offset(i int) int64 { return max(a.Number(i), 0) }
 
-// ReadNumber reads the number of something as people write it.
+// ReadNumber reads the number of an entity as people write it.
 func ReadNumber(word string) (int64, bool) {
 	id, err := strconv.ParseInt(strings.TrimLeft(word, "#№"), 10, 64)
 	return id, err == nil
 }
 
-// FirstWord cuts the first word off what stands behind a command.
+// FirstWord cuts off the first word of a command's arguments.
 func FirstWord(args string) (word, rest string) {
 	if end := strings.IndexFunc(args, unicode.IsSpace); end >= 0 {
 		return args[:end], strings.TrimSpace(args[end:])
@@ -93,14 +93,14 @@ func Query(words string) string {
 	return string(runes[:min(longestQuery, len(runes))])
 }
 
-// Nonce tells one drawing of a button or a question from the next.
+// Nonce distinguishes one drawing of a button or a question from the next.
 func Nonce() string {
 	raw := make([]byte, 4)
 	rand.Read(raw)
 	return hex.EncodeToString(raw)
 }
 
-// Hint is an error that is nothing but a sentence for the person.
+// Hint is an error that is only a sentence for the person.
 type Hint struct {
 	Text Text
 	Args []any

@@ -67,7 +67,7 @@ func (s *Sender) Edit(ctx context.Context, chat, message int64, v View) error {
 	return err
 }
 
-// Post sends a message; 0 when that failed. A failure is logged: nothing more can be done about it.
+// Post sends a message and returns its id; 0 when that failed. A failure is logged.
 func (s *Sender) Post(ctx context.Context, chat int64, v View) (message int64) {
 	_, err := attempt(ctx, false, func() (err error) {
 		message, err = s.Send(ctx, chat, v)
@@ -96,8 +96,8 @@ func (s *Sender) redraw(ctx context.Context, r *Request, v View) Outcome {
 	return outcome
 }
 
-// Show draws the menu: on the message the request came from, else as a new message that replaces the old menu. The
-// question that the menu asked before is over.
+// Show draws the menu: on the message that the request came from, else as a new message that replaces the old menu. It
+// ends the question that the menu asked before.
 func (s *Sender) Show(ctx context.Context, r *Request, v View) {
 	r.Conv.Ask = v.Ask
 	if r.Message != 0 && s.redraw(ctx, r, v) != Gone {
@@ -117,7 +117,7 @@ func (s *Sender) Show(ctx context.Context, r *Request, v View) {
 	r.Conv.MessageID, r.Message = message, message
 }
 
-// Tell says a sentence: over the button that was pressed, else as a message.
+// Tell shows a sentence: over the button that was pressed, else as a message.
 func (s *Sender) Tell(ctx context.Context, r *Request, sentence string) {
 	if r.Click == "" {
 		s.Post(ctx, r.Chat, View{Text: sentence})
@@ -126,8 +126,8 @@ func (s *Sender) Tell(ctx context.Context, r *Request, sentence string) {
 	r.Note, r.Alert = sentence, true
 }
 
-// AnswerClick ends the waiting sign on the button and shows the note. Telegram takes that for some seconds only; an
-// alert that came too late becomes a message.
+// AnswerClick ends the waiting sign on the button and shows the note. Telegram accepts that for some seconds only; an
+// alert that is too late becomes a message.
 func (s *Sender) AnswerClick(ctx context.Context, r *Request) {
 	if r.Click == "" {
 		return
@@ -157,7 +157,7 @@ func (s *Sender) Hurry(ctx context.Context, workload string, entity int64) {
 	}
 }
 
-// Pseudonym stands for a person in the log.
+// Pseudonym replaces a person's id in the log.
 func Pseudonym(telegramID int64) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "telegram/%d", telegramID))
 	return hex.EncodeToString(sum[:4])

@@ -10,11 +10,11 @@ const (
 	Russian = "ru"
 )
 
-// Text is one thing that the bot says, in English and in Russian. Placeholders are those of fmt; what stands in their
-// place in a message must be HTML.
+// Text is one text of the bot, in English and in Russian. Placeholders are those of fmt; their values in a message must
+// be HTML.
 type Text [2]string
 
-// In gives the text in a language; in English when the language is another one.
+// In returns the text in a language; in English when the language is another one.
 func (t Text) In(language string, args ...any) string {
 	pattern := t[0]
 	if language == Russian {
@@ -36,7 +36,7 @@ var (
 	labelOlder  = Text{"Older ›", "Раньше ›"}
 )
 
-// What several workloads say.
+// Texts that several workloads use.
 var (
 	TextBlocked     = Text{"You have no access.", "У вас нет доступа."}
 	TextAdminsOnly  = Text{"Only administrators may do this.", "Это могут только администраторы."}

@@ -16,11 +16,11 @@ type Row = []telego.InlineKeyboardButton
 type View struct {
 	Text  string
 	Rows  []Row
-	Ask   string // what the menu asks the person for with this view, as the conversation remembers it
-	Ended bool   // of a live message: it changes no more
+	Ask   string // what the menu asks the person for with this view, as stored in the conversation
+	Ended bool   // of a live message: it is final
 }
 
-// Hash tells views apart by what a person sees of them.
+// Hash distinguishes views by what a person sees of them.
 func (v View) Hash() string {
 	shown := []byte(v.Text)
 	for _, row := range v.Rows {
@@ -32,7 +32,7 @@ func (v View) Hash() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Noted gives the view with a note above its text; an empty note adds nothing.
+// Noted returns the view with a note above its text; an empty note adds nothing.
 func (v View) Noted(note string) View {
 	if note != "" {
 		v.Text = note + "\n\n" + v.Text
@@ -51,7 +51,7 @@ func Rows(all ...Row) []Row {
 	return kept
 }
 
-// Press makes a row of one button whose data is the prefix and the arguments.
+// Press makes a row of one button. Its data is the prefix and the arguments.
 func Press(label, prefix string, args ...any) Row {
 	data := prefix
 	for _, arg := range args {
@@ -70,8 +70,8 @@ type List[T any] struct {
 	Draw        func(T) (lines []string, buttons Row)
 }
 
-// View draws the page of the things below an id; 0: the first page. found has one more than the page shows when others
-// follow.
+// View draws the page of the items below an id; 0: the first page. found has one more item than the page shows when
+// others follow.
 func (l List[T]) View(language string, before int64, found []T) View {
 	lines := []string{l.Title.In(language)}
 	if len(found) == 0 {
@@ -92,8 +92,8 @@ func (l List[T]) View(language string, before int64, found []T) View {
 	return View{Text: strings.Join(lines, "\n"), Rows: Rows(append(rows, turn)...)}
 }
 
-// Page cuts a list that was asked for with one row more than a page shows. next is the id of the page's last row when
-// rows with lower ids follow; 0: this is the last page.
+// Page cuts a list that was read with one row more than a page shows. next is the id of the page's last row when rows
+// with lower ids follow; 0: this is the last page.
 func Page[T any](all []T, size int, id func(T) int64) (page []T, next int64) {
 	if len(all) <= size {
 		return all, 0

@@ -1,5 +1,5 @@
-// Package deliveries is what the bot offers of deliveries: people browse and search the shared folder, ask for files,
-// and follow and cancel their jobs.
+// Package deliveries is the bot's part for deliveries: people browse and search the shared folder, ask for files, and
+// follow and cancel their jobs.
 package deliveries
 
 import (
@@ -12,17 +12,18 @@ import (
 	"stagecoach/internal/store/delivery"
 )
 
-// Catalog shows the shared folder.
+// Catalog reads the shared folder.
 type Catalog interface {
 	// FolderByID lists a part of a folder; id 0 is the top.
 	FolderByID(ctx context.Context, id int64, limit, offset int) (catalog.Listing, error)
 	// File finds a file.
 	File(ctx context.Context, id int64) (delivery.File, error)
-	// Search finds entries by words in their names; indexing: not everything is known yet, more may be found soon.
+	// Search finds entries by words in their names. indexing says that the index is not complete, so that more entries
+	// may be found soon.
 	Search(ctx context.Context, words string, limit, offset int) (files []delivery.File, indexing bool, err error)
 }
 
-// Store is the record of files and jobs.
+// Store is the part of the record that deliveries use in the bot.
 type Store interface {
 	FileByID(ctx context.Context, id int64) (delivery.File, error)
 	FileByPath(ctx context.Context, path string) (delivery.File, error)
@@ -37,7 +38,8 @@ type handlers struct {
 	store      Store
 }
 
-// New gives the commands, buttons and live messages of deliveries. Plain words that nothing else matches are a search.
+// New returns the commands, buttons and live messages of deliveries. Plain words that nothing else matches are a
+// search.
 func New(sender *chat.Sender, deliveries *service.Deliveries, files Catalog, record Store) chat.Part {
 	h := &handlers{sender, deliveries, files, record}
 

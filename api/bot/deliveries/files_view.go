@@ -17,7 +17,7 @@ const (
 	crumbsShown = 6
 )
 
-// pages gives how many pages so many entries make.
+// pages returns the number of pages for so many entries.
 func pages(total int) int { return max(1, (total+pageSize-1)/pageSize) }
 
 // folderView draws a page of a folder.
@@ -83,8 +83,8 @@ func entryRows(files []delivery.File, where place) []chat.Row {
 	return drawn
 }
 
-// pageRow draws the buttons to the other pages; none when there is one page. Where the number of pages is not known,
-// last is the last one that is known.
+// pageRow draws the buttons to the other pages; none when there is one page. Where the number of pages is unknown, last
+// is the last known page.
 func pageRow(prefix string, args []any, page, last int) chat.Row {
 	if last == 0 {
 		return nil
@@ -134,7 +134,7 @@ func (h *handlers) fileView(language string, file delivery.File, back place, not
 	return chat.View{Text: text, Rows: chat.Rows(deliver, to)}
 }
 
-// crumbs writes the way to a folder as HTML, the top first; a deep one loses its middle.
+// crumbs writes the path of a folder as HTML, the top first; a deep path loses its middle.
 func crumbs(language, path string) string {
 	way := []string{labelTop.In(language)}
 	for _, name := range strings.Split(path, "/") {

@@ -37,7 +37,7 @@ func (h *handlers) showJobs(ctx context.Context, r *chat.Request, args chat.Args
 	return nil
 }
 
-// cancelButton is the button to cancel a job; none while it cannot be cancelled, or somebody has pressed one.
+// cancelButton is the button to cancel a job; none while it cannot be cancelled, or its cancel is requested.
 func cancelButton(user account.User, job delivery.Job, label string) chat.Row {
 	actions := service.DeliveryActions(user, job)
 	if job.CancelRequestedAt != nil || !slices.Contains(actions, lifecycle.DeliveryActionCancel) {
@@ -70,7 +70,7 @@ func (h *handlers) cancelJob(ctx context.Context, r *chat.Request, args chat.Arg
 	return h.showJobs(ctx, r, nil)
 }
 
-// cancel cancels a job, hurries its live message, and says how it went.
+// cancel cancels a job, hurries its live message, and returns the answer to the person.
 func (h *handlers) cancel(ctx context.Context, r *chat.Request, id int64) (said string, err error) {
 	job, err := h.deliveries.Cancel(ctx, r.User, id)
 	if err != nil {
@@ -102,7 +102,7 @@ func (h *handlers) drawJob(ctx context.Context, viewer account.User, id int64) (
 		if err != nil {
 			return chat.View{}, err
 		}
-		place = places[id] // 0 when it was claimed this moment
+		place = places[id] // 0 when it was claimed just now
 	}
 
 	return jobView(viewer, job, place, h.deliveries.Limits), nil
@@ -123,7 +123,7 @@ func jobView(viewer account.User, job delivery.Job, place int, limits service.De
 	return chat.View{Text: strings.Join(lines, "\n"), Rows: chat.Rows(cancel), Ended: ended}
 }
 
-// progress tells how far a job is, or how it ended.
+// progress says how far a job is, or how it ended.
 func progress(language string, job delivery.Job, place int, limits service.DeliveryLimits) []string {
 	reason := fault.Code(job.LastError)
 	switch job.State {
@@ -149,7 +149,7 @@ func progress(language string, job delivery.Job, place int, limits service.Deliv
 	}
 }
 
-// whyAgain tells why a job waits once more, when the next attempt begins, and when the job's time ends.
+// whyAgain says why a job waits again, when the next attempt begins, and when the job's time ends.
 func whyAgain(language string, job delivery.Job, limits service.DeliveryLimits) []string {
 	reason := fault.Code(job.LastError)
 	why := faults.Text(reason).In(language)
@@ -174,7 +174,7 @@ func queued(language string, place int) string {
 	return textInLine.In(language, place)
 }
 
-// streaming tells how many bytes are sent. Telegram's server reports no progress after the last one, so the upload that
+// streaming says how many bytes are sent. Telegram's server reports no progress after the last byte, so the upload that
 // follows has a text of its own in place of "100 %".
 func streaming(language string, job delivery.Job) []string {
 	percent := 0

@@ -61,7 +61,7 @@ var jobStates = map[lifecycle.DeliveryState]chat.Text{
 	lifecycle.DeliveryExpired:     {"⌛ expired", "⌛ срок истёк"},
 }
 
-// faults say in plain words what a delivery can meet.
+// faults are the plain words for the faults of deliveries.
 var faults = chat.Faults{
 	fault.DeliveryNotFound:  {"No such delivery. /jobs lists yours.", "Такой доставки нет. Ваши доставки: /jobs"},
 	fault.NoTelegramChat:    {"There is no chat to send the file to.", "Нет чата, куда отправить файл."},
@@ -89,7 +89,7 @@ var faults = chat.Faults{
 	fault.TelegramRejected, fault.TelegramFileID,
 )
 
-// quotas say which limit is reached; each takes the limit.
+// quotas name the limit that is reached; each takes the limit.
 var quotas = map[string]chat.Text{
 	"deliveries": {
 		"You have %d deliveries in progress, which is the limit. Wait for one to end, or cancel one: /jobs",

@@ -14,7 +14,7 @@ const (
 	titleLength  = 100 // runes of a title in a message
 )
 
-// books is /books: the library, or what is found in it by words.
+// books is /books: the library, or the results of a search by words.
 func (h *handlers) books(ctx context.Context, r *chat.Request, _ chat.Args) error {
 	return h.proceed(ctx, r, draft{Key: newKey(r), Words: r.Args})
 }
@@ -26,7 +26,7 @@ func (h *handlers) book(ctx context.Context, r *chat.Request, _ chat.Args) error
 		return h.books(ctx, r, nil)
 	}
 
-	// The download that the draft leads to has the key itself.
+	// The download of the draft uses the key itself.
 	made, err := h.makeBook(ctx, r, rest, r.Key()+"/book")
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (h *handlers) makeBook(ctx context.Context, r *chat.Request, said, key stri
 	return made, err
 }
 
-// addBook is the button that adds a book that was searched for and is not there.
+// addBook is the button that adds a book which a search did not find.
 func (h *handlers) addBook(ctx context.Context, r *chat.Request, _ chat.Args) error {
 	d, asked := draftOf(r)
 	if !asked || d.Words == "" {
@@ -63,7 +63,7 @@ func (h *handlers) addBook(ctx context.Context, r *chat.Request, _ chat.Args) er
 	return h.proceed(ctx, r, d)
 }
 
-// findBook finds the book that a person means, by its number or by words. Where several fit, it asks which.
+// findBook finds the book that a person means, by its number or by words. Where several match, it asks which one.
 func (h *handlers) findBook(ctx context.Context, r *chat.Request, d draft) error {
 	if id, ok := chat.ReadNumber(d.Words); ok {
 		book, err := h.downloads.Book(ctx, id)
@@ -79,7 +79,7 @@ func (h *handlers) findBook(ctx context.Context, r *chat.Request, d draft) error
 	return h.showBooks(ctx, r, d, 0)
 }
 
-// turnBooks is the button of a page; without a place it shows the whole library.
+// turnBooks is the button of a page; without a place it shows the complete library.
 func (h *handlers) turnBooks(ctx context.Context, r *chat.Request, args chat.Args) error {
 	d, _ := draftOf(r)
 	d.Book = 0
@@ -89,7 +89,7 @@ func (h *handlers) turnBooks(ctx context.Context, r *chat.Request, args chat.Arg
 	return h.showBooks(ctx, r, d, args.Offset(0))
 }
 
-// showBooks lists the books that a draft may be for. A single one is chosen.
+// showBooks lists the books that a draft may be for. A single match is chosen.
 func (h *handlers) showBooks(ctx context.Context, r *chat.Request, d draft, before int64) error {
 	filter := download.BookFilter{Words: chat.Query(d.Words), Before: before, Limit: booksPerPage + 1}
 	books, err := h.downloads.Books(ctx, filter)
@@ -162,8 +162,8 @@ func (h *handlers) chooseBook(ctx context.Context, r *chat.Request, args chat.Ar
 	return h.proceed(ctx, r, d)
 }
 
-// showBook shows the card of a book, with a note on top. It asks for what a draft still lacks; a draft without a key
-// asks for nothing.
+// showBook shows the card of a book, with a note on top. It asks for what a draft still lacks; for a draft without a
+// key it asks for nothing.
 func (h *handlers) showBook(ctx context.Context, r *chat.Request, d draft, note string) error {
 	book, err := h.downloads.Book(ctx, d.Book)
 	if err != nil {
@@ -188,7 +188,7 @@ func (h *handlers) showBook(ctx context.Context, r *chat.Request, d draft, note 
 	return nil
 }
 
-// bookCard draws a book, what there is of it, and the person's own downloads for it.
+// bookCard draws a book, its media, and the person's own downloads for it.
 func bookCard(language string, book download.Book, jobs []download.Download) chat.View {
 	lines := []string{bookTitle(book), textBookNumber.In(language, book.ID), ""}
 	var media chat.Row

@@ -1,5 +1,5 @@
-// Package downloads is what the bot offers of downloads: people look at the library, have books downloaded into it by
-// links, follow and cancel their downloads, and are notified of the end.
+// Package downloads is the bot's part for downloads: people browse the library, have books downloaded into it by links,
+// follow and cancel their downloads, and are notified of the end.
 package downloads
 
 import (
@@ -17,8 +17,8 @@ type handlers struct {
 	downloads *service.Downloads
 }
 
-// New gives the commands, buttons, live messages and notices of downloads. Plain words answer what the menu asks about
-// a download, or begin one with a link.
+// New returns the commands, buttons, live messages and notices of downloads. Plain words answer what the menu asks
+// about a download, or begin one with a link.
 func New(sender *chat.Sender, downloads *service.Downloads) chat.Part {
 	h := &handlers{sender, downloads}
 

@@ -14,7 +14,7 @@ import (
 	"stagecoach/internal/store/download"
 )
 
-// draft is what a person has said of a download so far. The conversation keeps it while the menu asks for the rest.
+// draft is what a person has chosen for a download so far. The conversation keeps it while the menu asks for the rest.
 type draft struct {
 	// Key is the idempotency key of the download, so that a request repeated after a crash starts no second one.
 	Key    string `json:"key"`
@@ -24,7 +24,7 @@ type draft struct {
 	Link   string `json:"link,omitempty"`   // empty: not given yet
 }
 
-// askedDraft begins what the conversation remembers while the menu asks something about a download: "download:<draft>".
+// askedDraft begins the conversation's entry while the menu asks something about a download: "download:<draft>".
 const askedDraft = "download:"
 
 // aboutADownload matches an answer to what the menu asks about a download, and words with a link.
@@ -32,13 +32,13 @@ func aboutADownload(r *chat.Request) bool {
 	return strings.HasPrefix(r.Conv.Ask, askedDraft) || slices.ContainsFunc(strings.Fields(r.Words), isLink)
 }
 
-// asked gives the draft as the conversation remembers it.
+// asked returns the draft in the form that the conversation stores.
 func (d draft) asked() string {
 	text, _ := json.Marshal(d) // cannot fail: texts and numbers only
 	return askedDraft + string(text)
 }
 
-// draftOf gives the draft that the menu asks about; a new one when it asks about none.
+// draftOf returns the draft that the menu asks about; a new one when it asks about none.
 func draftOf(r *chat.Request) (d draft, asked bool) {
 	text, asked := strings.CutPrefix(r.Conv.Ask, askedDraft)
 	if asked && json.Unmarshal([]byte(text), &d) == nil {
@@ -47,7 +47,7 @@ func draftOf(r *chat.Request) (d draft, asked bool) {
 	return draft{Key: newKey(r)}, false
 }
 
-// newKey makes the key of a new draft. A press has no date, and the number of its update alone may come again.
+// newKey makes the key of a new draft. A press has no date, and the number of its update alone may repeat.
 func newKey(r *chat.Request) string {
 	if r.Click != "" {
 		return "bot/" + chat.Nonce()
@@ -83,7 +83,7 @@ func readDraft(said string) (d draft) {
 	return d
 }
 
-// mediumCalled gives the medium that a person names, in either language; "" when it is none.
+// mediumCalled returns the medium that a person names, in either language; "" when it is none.
 func mediumCalled(word string) string {
 	for medium, called := range mediaWords {
 		if slices.Contains(called, strings.ToLower(word)) {
@@ -103,8 +103,7 @@ func (h *handlers) askDownload(ctx context.Context, r *chat.Request, _ chat.Args
 	return h.proceed(ctx, r, d)
 }
 
-// takeWords takes what a person wrote as the answer to what the menu asks about a download, or as the link of a new
-// one.
+// takeWords uses what a person wrote as the answer to what the menu asks about a download, or as the link of a new one.
 func (h *handlers) takeWords(ctx context.Context, r *chat.Request, _ chat.Args) error {
 	d, asked := draftOf(r)
 	if asked {
@@ -113,7 +112,7 @@ func (h *handlers) takeWords(ctx context.Context, r *chat.Request, _ chat.Args) 
 
 	said := readDraft(r.Words)
 	switch medium := mediumCalled(said.Words); {
-	case r.Words == "": // a picture, say: the question stands
+	case r.Words == "": // for example a picture: the question stays open
 		return chat.Hint{Text: chat.TextOnlyWords}
 	case said.Words == "" || said.Link != "" && d.Book != 0:
 	case d.Book == 0:
@@ -168,7 +167,7 @@ func (h *handlers) askLink(ctx context.Context, r *chat.Request, d draft, note s
 	return nil
 }
 
-// start starts the download, and shows the book with a note of that. The download has a live message of its own.
+// start starts the download, and shows the book with a note about it. The download has a live message of its own.
 func (h *handlers) start(ctx context.Context, r *chat.Request, d draft) error {
 	ask := service.DownloadAsk{BookID: d.Book, MediaType: d.Medium, SourceURL: d.Link, Key: d.Key}
 	job, created, err := h.begin(ctx, r, ask)
@@ -189,8 +188,8 @@ func (h *handlers) start(ctx context.Context, r *chat.Request, d draft) error {
 	return h.showBook(ctx, r, draft{Book: d.Book}, "✅ "+r.Note)
 }
 
-// retryDownload is the button on the notice of a download that was not completed. It starts one more, and no second one
-// however often it is pressed.
+// retryDownload is the button on the notice of a download that was not completed. It starts one new download, however
+// often it is pressed.
 func (h *handlers) retryDownload(ctx context.Context, r *chat.Request, args chat.Args) error {
 	job, err := h.downloads.Get(ctx, r.User, args.Number(0))
 	if err != nil {
@@ -212,12 +211,12 @@ func (h *handlers) retryDownload(ctx context.Context, r *chat.Request, args chat
 	return nil
 }
 
-// begin starts a download; created is false when there is one.
+// begin starts a download; created is false when there is one already.
 func (h *handlers) begin(
 	ctx context.Context, r *chat.Request, ask service.DownloadAsk,
 ) (job download.Download, created bool, err error) {
 	job, created, err = h.downloads.Start(ctx, r.User, ask)
-	if fault.CodeOf(err) == fault.ProviderUnavailable { // a program that is only unreachable is waited for
+	if fault.CodeOf(err) == fault.ProviderUnavailable { // an unreachable qBittorrent is waited for
 		err = chat.Hint{Text: textDownloadsOff}
 	}
 	return job, created, err

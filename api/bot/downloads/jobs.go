@@ -64,7 +64,7 @@ func bookOf(language string, job download.Download) string {
 	return chat.ShortHTML(job.BookTitle, titleLength)
 }
 
-// progress tells in a few lines how far a download is, or how it ended.
+// progress says in a few lines how far a download is, or how it ended.
 func progress(language string, job download.Download) (lines []string) {
 	switch job.State {
 	case lifecycle.DownloadQueued:
@@ -94,7 +94,7 @@ func progress(language string, job download.Download) (lines []string) {
 	return lines
 }
 
-// waiting tells what a download that has not begun waits for.
+// waiting says what a download that has not begun waits for.
 func waiting(language string, job download.Download) []string {
 	switch {
 	case job.AddedAt != nil:
@@ -106,7 +106,7 @@ func waiting(language string, job download.Download) []string {
 	}
 }
 
-// downloading tells how far a download is, how fast it goes and how long it will take.
+// downloading says how far a download is, how fast it is and how long it will take.
 func downloading(language string, job download.Download) []string {
 	percent := min(int(job.Progress*100), 100)
 	if job.Size == 0 {
@@ -127,7 +127,7 @@ func downloading(language string, job download.Download) []string {
 	return []string{chat.Bar(percent), amount, speed}
 }
 
-// whyFailed gives the reason of a failure in plain words, with the detail for a download that could not be started.
+// whyFailed returns the reason of a failure in plain words, with the detail for a download that could not be started.
 func whyFailed(language string, job download.Download) string {
 	reason := fault.Internal
 	if job.FailureReason != nil {
@@ -140,7 +140,7 @@ func whyFailed(language string, job download.Download) string {
 	return said
 }
 
-// cancelButton is the button to cancel a download; none while it cannot be cancelled, or somebody has pressed one.
+// cancelButton is the button to cancel a download; none while it cannot be cancelled, or its cancel is requested.
 func cancelButton(user account.User, job download.Download, label string) chat.Row {
 	actions := service.DownloadActions(user, job)
 	if job.CancelRequestedAt != nil || !slices.Contains(actions, lifecycle.DownloadActionCancel) {

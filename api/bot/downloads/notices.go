@@ -12,7 +12,7 @@ import (
 	"stagecoach/internal/store/notice"
 )
 
-// findNotice finds the download that a notice is about: one that has ended, or makes no progress.
+// findNotice finds the download of a notice: one that has ended, or makes no progress.
 func (h *handlers) findNotice(ctx context.Context, viewer account.User, n notice.Notice) (chat.DrawNotice, error) {
 	id, _ := chat.ReadNumber(n.EntityID)
 	job, err := h.downloads.Get(ctx, viewer, id)
@@ -44,7 +44,7 @@ func noticeView(viewer account.User, job download.Download, event core.StreamedE
 	return chat.View{Text: what + "\n" + why, Rows: chat.Rows(next)}
 }
 
-// whyCanceled tells who cancelled a download that its owner did not cancel, or why the service did.
+// whyCanceled says who cancelled a download that its owner did not cancel, or why the service did.
 func whyCanceled(event core.StreamedEvent) chat.Text {
 	switch code := fault.Code(event.Comment); {
 	case event.ActorID != nil:

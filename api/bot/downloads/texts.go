@@ -29,20 +29,20 @@ var mediaNames = map[string]chat.Text{
 	download.MediaAudio: {"audio", "аудио"},
 }
 
-// mediaWords are what people call the media.
+// mediaWords are the words by which people name the media.
 var mediaWords = map[string][]string{
 	download.MediaText:  {"text", "ebook", "текст"},
 	download.MediaAudio: {"audio", "audiobook", "аудио", "аудиокнига"},
 }
 
-// mediaStates say what became of a medium.
+// mediaStates name the state of a medium.
 var mediaStates = map[string]chat.Text{
 	download.MediaAvailable: {"✅ in the library", "✅ в библиотеке"},
 	download.MediaDeleted:   {"deleted", "удалено"},
 	download.MediaMissing:   {"missing", "пропало"},
 }
 
-// bookMarks show where a book stands.
+// bookMarks distinguish the books of the library from those of the archive.
 var bookMarks = map[string]string{download.BookLibrary: "📗", download.BookArchive: "📖"}
 
 // Books.
@@ -98,7 +98,7 @@ var (
 	textByAdmin          = chat.Text{"An administrator cancelled it.", "Отменено администратором."}
 )
 
-// faults say in plain words what a download can meet.
+// faults are the plain words for the faults of downloads.
 var faults = chat.Faults{
 	fault.DownloadNotFound:     {"No such download. /downloads lists yours.", "Такой загрузки нет. Ваши загрузки: /downloads"},
 	fault.BookNotFound:         {"No such book.", "Такой книги нет."},
@@ -119,7 +119,7 @@ var faults = chat.Faults{
 	fault.Stalled:              {"There has been no progress for a long time. Perhaps nobody shares it any more.", "Уже долго ничего не загружается. Возможно, раздающих больше нет."},
 }
 
-// quotas say which limit is reached; each takes the limit.
+// quotas name the limit that is reached; each takes the limit.
 var quotas = map[string]chat.Text{
 	"downloads": {
 		"You have %d downloads in progress, which is the limit. Wait for one to end, or cancel one: /downloads",

@@ -22,7 +22,7 @@ const (
 	stepsPerRow       = 2
 )
 
-// card draws a task as a person may see it: what it is, the last comments, and what they may do with it.
+// card draws a task as a person may see it: its facts, the last comments, and what they may do with it.
 func (h *handlers) card(ctx context.Context, viewer account.User, t task.Task) (chat.View, error) {
 	comments, err := h.store.LastWords(ctx, t.ID, commentsShown)
 	if err != nil {
@@ -49,7 +49,7 @@ func (h *handlers) card(ctx context.Context, viewer account.User, t task.Task) (
 	return chat.View{Text: strings.Join(lines, "\n"), Rows: chat.Rows(rows...)}, nil
 }
 
-// factLines tells who has to do with a task, and when.
+// factLines name the people of a task, and its times.
 func factLines(ctx context.Context, language string, names names, t task.Task) []string {
 	lines := []string{
 		taskTitle(language, t), "", stateLine(language, t),
@@ -117,8 +117,8 @@ func stepRows(viewer account.User, t task.Task) (drawn []chat.Row) {
 	return drawn
 }
 
-// names gives one viewer the names of people in a workspace, as HTML, as far as the viewer may know them. It looks up
-// each once.
+// names returns to one viewer the names of people in a workspace, as HTML, as far as the viewer may know them. It reads
+// each name once.
 type names struct {
 	store     Store
 	viewer    account.User
@@ -131,7 +131,7 @@ func (h *handlers) newNames(viewer account.User, workspace int64) names {
 	return names{store: h.store, viewer: viewer, workspace: workspace, known: known}
 }
 
-// of names a user. One whose name is not known or cannot be read is a number.
+// of names a user. A user whose name is unknown or cannot be read is shown as a number.
 func (n names) of(ctx context.Context, user *int64) string {
 	if user == nil {
 		return textNobody.In(n.viewer.Language)

@@ -13,7 +13,7 @@ import (
 
 const tasksPerPage = 8
 
-// task is /task <id>, /task new <title>, and without anything what the person has to do.
+// task is /task <id> and /task new <title>; without arguments it lists the person's work.
 func (h *handlers) task(ctx context.Context, r *chat.Request, _ chat.Args) error {
 	if r.Args == "" {
 		return h.showMine(ctx, r, nil)
@@ -69,7 +69,7 @@ func (h *handlers) showReady(ctx context.Context, r *chat.Request, args chat.Arg
 	return h.showTasks(ctx, r, ready, task.Filter{Ready: true, Before: args.Offset(0)})
 }
 
-// showMine lists what the person has to do.
+// showMine lists the person's work.
 func (h *handlers) showMine(ctx context.Context, r *chat.Request, args chat.Args) error {
 	mine := chat.List[task.Task]{Prefix: "tm", Title: textMyTasks, None: textNoTasks}
 	mine.Draw = func(t task.Task) ([]string, chat.Row) { return taskLine(r, t, taskStates[t.State]), openButton(r, t) }

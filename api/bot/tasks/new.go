@@ -14,10 +14,10 @@ import (
 // spacesShown is how many workspaces a person can choose among.
 const spacesShown = 20
 
-// askedSpace begins what the conversation remembers while the menu asks for a workspace: "space:<nonce>:<title>".
+// askedSpace begins the conversation's entry while the menu asks for a workspace: "space:<nonce>:<title>".
 const askedSpace = "space"
 
-// newTask makes a task in the workspace that the person is a member of. When there are several it asks which.
+// newTask makes a task in the workspace that the person is a member of. When there are several it asks which one.
 func (h *handlers) newTask(ctx context.Context, r *chat.Request, title string) error {
 	title = chat.OneLine(title)
 	if size := utf8.RuneCountInString(title); size < service.MinTaskTitle || size > service.MaxTaskTitle {

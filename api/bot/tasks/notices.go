@@ -16,7 +16,7 @@ import (
 // eventsShown is how many changes of one task a notice shows in full: a message has 4,096 characters at most.
 const eventsShown = 8
 
-// findNotice finds the task that a notice is about.
+// findNotice finds the task of a notice.
 func (h *handlers) findNotice(ctx context.Context, viewer account.User, n notice.Notice) (chat.DrawNotice, error) {
 	id, _ := chat.ReadNumber(n.EntityID)
 	found, err := h.tasks.Find(ctx, viewer, id)
@@ -25,7 +25,7 @@ func (h *handlers) findNotice(ctx context.Context, viewer account.User, n notice
 	}, err
 }
 
-// noticeView draws what has happened to a task, the oldest first.
+// noticeView draws the events of a task, the oldest first.
 func (h *handlers) noticeView(
 	ctx context.Context, viewer account.User, t task.Task, events []core.StreamedEvent, ready bool,
 ) chat.View {
@@ -52,7 +52,7 @@ func (h *handlers) noticeView(
 	return chat.View{Text: strings.Join(lines, "\n"), Rows: chat.Rows(open)}
 }
 
-// eventLine says in one line what happened.
+// eventLine describes an event in one line.
 func eventLine(ctx context.Context, language string, names names, e core.StreamedEvent) string {
 	actor := "<b>" + names.actor(ctx, e) + "</b>"
 	from, to := taskStates[lifecycle.TaskState(e.From)], taskStates[lifecycle.TaskState(e.To)]

@@ -15,11 +15,10 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// stepComment is the step that only adds a comment. The others are an action's name, or the state to set.
+// stepComment is the step that only adds a comment. Other steps are the name of an action, or the state to set.
 const stepComment = "comment"
 
-// askedComment begins what the conversation remembers while the menu asks for a comment:
-// "comment:<task>:<step>:<nonce>".
+// askedComment begins the conversation's entry while the menu asks for a comment: "comment:<task>:<step>:<nonce>".
 const askedComment = "comment:"
 
 func asksForComment(r *chat.Request) bool { return strings.HasPrefix(r.Conv.Ask, askedComment) }
@@ -66,10 +65,10 @@ func (h *handlers) askFor(ctx context.Context, r *chat.Request, id int64, step s
 	return nil
 }
 
-// takeComment takes what a person wrote as the comment that the menu has asked for. The question's nonce is the
-// idempotency key: the same words that come again, after a crash, do nothing again.
+// takeComment uses what a person wrote as the comment that the menu has asked for. The question's nonce is the
+// idempotency key: the same words that are repeated after a crash have no second effect.
 func (h *handlers) takeComment(ctx context.Context, r *chat.Request, _ chat.Args) error {
-	if r.Words == "" { // a picture, say: the question stands
+	if r.Words == "" { // for example a picture: the question stays open
 		return chat.Hint{Text: chat.TextOnlyWords}
 	}
 
@@ -95,7 +94,7 @@ func (h *handlers) claim(ctx context.Context, r *chat.Request, _ chat.Args) erro
 	return h.doStep(ctx, r, id, string(lifecycle.TaskActionClaim), comment, r.Key())
 }
 
-// doStep takes a step with a task and shows what came of it.
+// doStep takes a step with a task and shows the result.
 func (h *handlers) doStep(ctx context.Context, r *chat.Request, id int64, step, comment, key string) error {
 	byRight, err := h.tasks.ByRight(ctx, r.User, id)
 	if err != nil {
@@ -115,7 +114,7 @@ func (h *handlers) doStep(ctx context.Context, r *chat.Request, id int64, step, 
 	}
 
 	err = h.showTask(ctx, r, id, r.Say(said))
-	if fault.CodeOf(err) == fault.TaskNotFound { // it was private, and has been given back
+	if fault.CodeOf(err) == fault.TaskNotFound { // it was private, and has been released
 		h.Show(ctx, r, chat.View{Text: r.Say(said), Rows: chat.Rows(chat.Press(r.Say(labelReady), "tr", 0))})
 		return nil
 	}
@@ -140,8 +139,8 @@ func (h *handlers) perform(ctx context.Context, user account.User, id int64, ste
 	return err
 }
 
-// showRefusal shows the task with the reason why it did not take a step, which is an answer too. An error that says
-// nothing about the task is given back.
+// showRefusal shows the task with the reason why it did not take a step, which is an answer too. An error that is not
+// about the task is returned.
 func (h *handlers) showRefusal(ctx context.Context, r *chat.Request, id int64, err error) error {
 	refusal := fault.As(err)
 	if refusal == nil || refusal.Retryable || refusal.Code == fault.Internal || refusal.Code == fault.TaskNotFound {
@@ -174,7 +173,7 @@ func (h *handlers) whyNotOffered(ctx context.Context, viewer account.User, t tas
 	return h.whyRefused(ctx, viewer, t, code)
 }
 
-// whyRefused says in plain words what a refusal means for a task as it is now.
+// whyRefused gives the meaning of a refusal for the task's present state, in plain words.
 func (h *handlers) whyRefused(ctx context.Context, viewer account.User, t task.Task, code fault.Code) string {
 	open := t.OpenBlockers()
 	switch {

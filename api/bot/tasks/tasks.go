@@ -1,5 +1,5 @@
-// Package tasks is what the bot offers of tasks: people list, claim and work on them, make new ones, and are notified
-// of what happens to theirs.
+// Package tasks is the bot's part for tasks: people list, claim and work on them, make new ones, and are notified of
+// changes of theirs.
 package tasks
 
 import (
@@ -13,7 +13,7 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// Store is the record of tasks, workspaces and the names of their members.
+// Store reads tasks, workspaces and the names of their members.
 type Store interface {
 	LastWords(ctx context.Context, task int64, limit int) ([]core.StreamedEvent, error)
 	NameIn(ctx context.Context, viewer account.User, workspace, user int64) (string, error)
@@ -27,7 +27,7 @@ type handlers struct {
 	store Store
 }
 
-// New gives the commands, buttons and notices of tasks. Plain words are the comment that the menu asks for.
+// New returns the commands, buttons and notices of tasks. Plain words are the comment that the menu asks for.
 func New(sender *chat.Sender, tasks *service.Tasks, record Store) chat.Part {
 	h := &handlers{sender, tasks, record}
 

@@ -23,7 +23,7 @@ var (
 	labelAgree    = chat.Text{"🤝 I agree: %s", "🤝 Согласие: %s"}
 )
 
-// taskSteps name what can be done with a task: actions, and the statuses that it can be given.
+// taskSteps name the steps of a task: actions, and the statuses that a person can give it.
 var taskSteps = map[string]chat.Text{
 	string(lifecycle.TaskActionClaim):    {"✋ Claim", "✋ Взять"},
 	string(lifecycle.TaskActionEscalate): {"🚨 Escalate", "🚨 Эскалировать"},
@@ -46,7 +46,7 @@ var taskStates = map[lifecycle.TaskState]chat.Text{
 	lifecycle.TaskCancelled:  {"🗑 cancelled", "🗑 отменена"},
 }
 
-// taskPriorities name a task's priority; the usual one goes without saying.
+// taskPriorities name a task's priority; the usual one is not shown.
 var taskPriorities = map[string]chat.Text{
 	task.PriorityLow:      {"low priority", "низкий приоритет"},
 	task.PriorityNormal:   {"normal priority", "обычный приоритет"},
@@ -102,7 +102,7 @@ var (
 	textStillBlocked = chat.Text{"It waits for tasks that are not done: %s.", "Она ждёт задач, которые не сделаны: %s."}
 )
 
-// taskFaults are faults that mean something else to a person when they are about a task.
+// taskFaults are faults that have another meaning to a person when they are about a task.
 var taskFaults = map[fault.Code]chat.Text{
 	fault.InvalidTransition:  textNotNow,
 	fault.InsufficientAccess: {"You may not do this with the task.", "Вам нельзя делать это с задачей."},
@@ -123,7 +123,7 @@ var (
 	textNoticeMore      = chat.Text{"… and %d more before that", "… и ещё раньше: %d"}
 )
 
-// faults say in plain words what a task can meet.
+// faults are the plain words for the faults of tasks.
 var faults = chat.Faults{
 	fault.TaskNotFound:       {"No such task, or you may not see it.", "Такой задачи нет, или вам нельзя её видеть."},
 	fault.WorkspaceNotFound:  {"No such workspace.", "Такого рабочего пространства нет."},
@@ -136,7 +136,7 @@ var faults = chat.Faults{
 	fault.CannotTakeover:     {"The task is already yours. Set it to in progress instead.", "Задача уже ваша. Верните её в работу."},
 }
 
-// quotas say which limit is reached; each takes the limit.
+// quotas name the limit that is reached; each takes the limit.
 var quotas = map[string]chat.Text{
 	"tasks": {
 		"You have created %d tasks that are still open, which is the limit. Finish or cancel some first.",

@@ -18,10 +18,11 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// transactionsShown is how many transactions /tx lists of each kind that needs somebody.
+// transactionsShown is how many transactions /tx lists of each kind that needs an administrator.
 const transactionsShown = 5
 
-// showTransaction is /tx <hash>, and the button of a transaction. Without a hash it lists those that need somebody.
+// showTransaction is /tx <hash>, and the button of a transaction. Without a hash it lists those that need an
+// administrator.
 func (h *handlers) showTransaction(ctx context.Context, r *chat.Request, args chat.Args) error {
 	if r.Args == "" && len(args) == 0 {
 		return h.listTransactions(ctx, r)
@@ -35,7 +36,7 @@ func (h *handlers) showTransaction(ctx context.Context, r *chat.Request, args ch
 	return nil
 }
 
-// find finds the transaction of a button, or the one whose hash stands behind the command. The audit log names it.
+// find finds the transaction of a button, or the one whose hash follows the command. The audit log names it.
 func (h *handlers) find(ctx context.Context, r *chat.Request, args chat.Args) (transaction.Transaction, error) {
 	hash := strings.ToLower(r.Args)
 	if len(args) > 0 {
@@ -83,7 +84,7 @@ func (h *handlers) listTransactions(ctx context.Context, r *chat.Request) error 
 	return nil
 }
 
-// askRetry is /retry <hash>, and its button. Money may move, so it only asks whether that is meant.
+// askRetry is /retry <hash>, and its button. A retry may move money, so this only asks for confirmation.
 func (h *handlers) askRetry(ctx context.Context, r *chat.Request, args chat.Args) error {
 	if r.Args == "" && len(args) == 0 {
 		return chat.Hint{Text: textRetryUsage}
@@ -109,7 +110,7 @@ func (h *handlers) askRetry(ctx context.Context, r *chat.Request, args chat.Args
 	return nil
 }
 
-// retryTransaction is the answer yes. It is meant for one attempt: pressed again, or late, it changes nothing.
+// retryTransaction is the answer yes. It applies to one attempt: a repeated or late press changes nothing.
 func (h *handlers) retryTransaction(ctx context.Context, r *chat.Request, args chat.Args) error {
 	t, err := h.find(ctx, r, args)
 	if err != nil {
@@ -135,7 +136,7 @@ func mayRetry(t transaction.Transaction) bool {
 	return slices.Contains(service.TransactionActions(t), lifecycle.TransactionActionRetry)
 }
 
-// packHash writes a hash for a button, in base64: in hex it would fill the button's data alone.
+// packHash writes a hash for a button, in base64: in hex the hash alone would fill the button's data.
 func packHash(hash string) string {
 	raw, err := hex.DecodeString(hash)
 	if err != nil {
@@ -177,7 +178,7 @@ func transactionView(language string, t transaction.Transaction) chat.View {
 	return v
 }
 
-// attentionLines tell why a transaction failed, whether it is tried again, and why it needs review.
+// attentionLines say why a transaction failed, whether it is tried again, and why it needs review.
 func attentionLines(language string, t transaction.Transaction) (lines []string) {
 	if t.ErrorMessage != "" {
 		lines = append(lines, "❗ "+html.EscapeString(t.ErrorMessage)+" ("+string(t.ErrorClass)+")")
@@ -201,7 +202,7 @@ func attentionLines(language string, t transaction.Transaction) (lines []string)
 	return lines
 }
 
-// moneyLines tell what is owed, what is kept, and which payment was made.
+// moneyLines say what is owed, what is kept, and which payment was made.
 func moneyLines(language string, t transaction.Transaction) (lines []string) {
 	if t.RefundDueNano > 0 {
 		lines = append(lines, textRefundDue.In(language, gram(language, t.RefundDueNano)))

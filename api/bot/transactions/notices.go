@@ -14,7 +14,7 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// findNotice finds the transaction that a notice to the recipient of the Stars is about.
+// findNotice finds the transaction of a notice to the recipient of the Stars.
 func (h *handlers) findNotice(ctx context.Context, viewer account.User, n notice.Notice) (chat.DrawNotice, error) {
 	t, err := h.transactions.Find(ctx, n.EntityID)
 	if err == nil && (t.UserID == nil || *t.UserID != viewer.ID) {
@@ -26,7 +26,7 @@ func (h *handlers) findNotice(ctx context.Context, viewer account.User, n notice
 	}, err
 }
 
-// smallTransferNotice tells of a transfer below the minimum, which is no order.
+// smallTransferNotice notifies of a transfer below the minimum, which is no order.
 func smallTransferNotice(_ context.Context, viewer account.User, _ notice.Notice) (chat.DrawNotice, error) {
 	return func(context.Context, notice.Notice, []core.StreamedEvent) chat.View {
 		return chat.View{Text: textTransferTooSmall.In(viewer.Language)}

@@ -11,7 +11,7 @@ import (
 	"stagecoach/internal/service"
 )
 
-// priceWait is how long a person waits for the current price; after that the rest is told without it.
+// priceWait is how long a person waits for the current price; after that the answer goes without it.
 const priceWait = 5 * time.Second
 
 // showStars is /stars: how to pay.
@@ -49,7 +49,7 @@ func starsText(language string, terms service.TransactionTerms, username string)
 	}, "\n\n")
 }
 
-// leastTransfer is what buys the smallest number of Stars now, rounded up to hundredths of a GRAM.
+// leastTransfer is the transfer that buys the smallest number of Stars now, rounded up to hundredths of a GRAM.
 func leastTransfer(terms service.TransactionTerms) int64 {
 	const step = int64(money.TON) / 100
 	return (terms.PriceNano + terms.ReserveNano + step - 1) / step * step

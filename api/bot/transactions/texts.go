@@ -94,7 +94,7 @@ var (
 	textRetried        = chat.Text{"It is being retried.", "Пробуем ещё раз."}
 )
 
-// faults say in plain words what a transaction or a payment can meet.
+// faults are the plain words for the faults of transactions and payments.
 var faults = chat.Faults{
 	fault.TransactionNotFound: {"No such transaction.", "Такой транзакции нет."},
 	fault.WalletNotFound:      {"This wallet is not watched yet.", "За этим кошельком ещё не следят."},

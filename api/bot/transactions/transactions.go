@@ -1,5 +1,5 @@
-// Package transactions is what the bot offers of transactions: people learn how to buy Stars and are notified of what
-// became of their transfers; administrators look at transactions and retry them.
+// Package transactions is the bot's part for transactions: people read how to buy Stars and are notified of the outcome
+// of their transfers; administrators read transactions and retry them.
 package transactions
 
 import (
@@ -14,7 +14,7 @@ type handlers struct {
 	transactions *service.Transactions
 }
 
-// New gives the commands, buttons and notices of transactions.
+// New returns the commands, buttons and notices of transactions.
 func New(sender *chat.Sender, transactions *service.Transactions) chat.Part {
 	h := &handlers{sender, transactions}
 

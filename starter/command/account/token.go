@@ -87,7 +87,7 @@ func showNewToken(cmd *cobra.Command, t shape.Token) error {
 	return showSecret(cmd, t.Token)
 }
 
-// showSecret prints the secret of a token, which the API gives only in the answer that creates it.
+// showSecret prints the secret of a token, which only the creating call returns.
 func showSecret(cmd *cobra.Command, secret string) error {
 	_, err := fmt.Fprintf(cmd.OutOrStdout(), "token (shown only once): %s\n", terminal.Printable(secret))
 	return err

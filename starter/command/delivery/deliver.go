@@ -107,7 +107,7 @@ func deliver(cmd *cobra.Command, name, key string, wait, asJSON bool) error {
 	}.Run(cmd, c)
 }
 
-// asked is the line about a delivery that was asked for.
+// asked is the line about a requested delivery.
 func asked(d shape.Delivery, existed bool) string {
 	said := "is asked for"
 	if existed {

@@ -14,16 +14,16 @@ import (
 // pollInterval is how often a command that waits for a delivery reads it.
 const pollInterval = 300 * time.Millisecond
 
-// Call asks for a delivery. The same key and file again give the same delivery.
+// Call requests a delivery. The same key and file return the same delivery.
 func Call(fileID, key string) client.Call {
 	return client.Call{
 		Method: http.MethodPost, Path: "/v1/deliveries", Body: map[string]string{"file_id": fileID}, IdempotencyKey: key,
 	}
 }
 
-// Speedometer measures how fast the bytes of one delivery flow.
+// Speedometer measures the transfer speed of one delivery.
 type Speedometer struct {
-	since       time.Time // of the stream
+	since       time.Time // of the stream's start
 	from, until int64
 	perSecond   float64
 }
@@ -70,7 +70,7 @@ func ProgressLine(d shape.Delivery, perSecond float64) string {
 	return line
 }
 
-// ChangeLine says in a line of a log which state a delivery is in.
+// ChangeLine is a log line about the state of a delivery.
 func ChangeLine(d shape.Delivery) string {
 	line := fmt.Sprintf("delivery %s  %-11s  %s", d.ID, d.State, terminal.Printable(d.FileName))
 	switch {

@@ -17,7 +17,7 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// EachFile shows the entries of a folder to see, page after page, until it says that it has seen enough.
+// EachFile passes the entries of a folder to see, page after page, until see returns true.
 func EachFile(ctx context.Context, c *client.Client, folder string, see func(shape.File) (enough bool)) error {
 	return client.EachItem(ctx, c, "/v1/files", url.Values{"path": {folder}}, see)
 }

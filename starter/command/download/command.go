@@ -121,7 +121,7 @@ func start(cmd *cobra.Command, bookID, link string, o options) error {
 	}.Run(cmd, c)
 }
 
-// asked is the line about a download that was asked for with a link.
+// asked is the line about a download that was requested with a link.
 func asked(d shape.Download, existed bool, link string) string {
 	said := "is asked for"
 	switch {
@@ -191,7 +191,7 @@ func bookText(d shape.Download) string {
 	return fmt.Sprintf("%s (id %s)", d.BookTitle, d.BookID)
 }
 
-// remark says why a person should look at the download; empty: no need.
+// remark says why a person should check the download; empty: no need.
 func remark(d shape.Download) string {
 	switch {
 	case d.FailureReason != nil:

@@ -22,7 +22,7 @@ func what(d shape.Download) string {
 	return terminal.Printable(title) + ", " + terminal.Printable(d.MediaType)
 }
 
-// ChangeLine says in a line of a log which status a download is in.
+// ChangeLine is a log line about the status of a download.
 func ChangeLine(d shape.Download) string {
 	line := fmt.Sprintf("download %s  %-11s  %s", d.ID, d.Status, what(d))
 	switch {
@@ -36,7 +36,7 @@ func ChangeLine(d shape.Download) string {
 	return line
 }
 
-// why gives the reason of a failure, with the error that caused it.
+// why returns the reason of a failure, with the error that caused it.
 func why(d shape.Download) string {
 	reason, cause := shape.Value(d.FailureReason), shape.Value(d.LastError)
 	if cause == "" || cause == reason {
@@ -67,7 +67,7 @@ func ProgressLine(d shape.Download) string {
 	return strings.TrimRight(line+"  "+pace(d), " ")
 }
 
-// pace gives the speed and, when it is known, the time that is left; empty: no data comes.
+// pace returns the speed and, when it is known, the time that is left; empty: no data arrives.
 func pace(d shape.Download) string {
 	if d.Speed <= 0 {
 		return ""

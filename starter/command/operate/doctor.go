@@ -23,7 +23,7 @@ func answered(e shape.Doctor) bool {
 	return !slices.ContainsFunc(e.Processes, func(p shape.ProcessChecks) bool { return !p.Answered })
 }
 
-// errNotConnected is the error of an examination that found a system that does not work.
+// errNotConnected is the error of an examination that found an outside system that does not work.
 var errNotConnected = errors.New("not everything that is configured works: follow the lines that begin with next")
 
 // examinationPause is the time between two readings of the answers.
@@ -54,7 +54,7 @@ would show is "unverified". Exit code 0 means that everything that is configured
 	return cmd
 }
 
-// examine asks all processes for a check, and waits until each has answered or the time is over.
+// examine requests a check by all processes, and waits until each has answered or the time is over.
 func examine(ctx context.Context, c *client.Client, wait time.Duration) ([]byte, error) {
 	deadline := time.Now().Add(wait)
 	answer, _, err := c.Send(ctx, client.Call{Method: http.MethodPost, Path: "/v1/doctor"})
@@ -80,7 +80,7 @@ func examine(ctx context.Context, c *client.Client, wait time.Duration) ([]byte,
 	}
 }
 
-// showExamination writes a line for each check, and then what to do about each that does not work.
+// showExamination writes a line for each check, and then what to do about each failed one.
 func showExamination(cmd *cobra.Command, e shape.Doctor) error {
 	rows := [][]string{{"PROCESS", "SYSTEM", "STATE", "AS", "DETAIL"}}
 	var next []string

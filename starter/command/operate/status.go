@@ -1,4 +1,4 @@
-// Package operate has the commands by which operators look at the service and maintain its database.
+// Package operate has the commands by which operators check the service and maintain its database.
 package operate
 
 import (
@@ -63,7 +63,7 @@ func showStatus(cmd *cobra.Command, s shape.Status) error {
 	)
 }
 
-// countsText writes how many there are in each state, without the states that have none.
+// countsText writes how many entities are in each state, without empty states.
 func countsText(states []string, counts map[string]int64) string {
 	var parts []string
 	for _, state := range states {

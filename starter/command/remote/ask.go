@@ -1,4 +1,4 @@
-// Package remote holds what the commands that call the API share: whose API it is, one call, a list, a wait.
+// Package remote has what the commands that call the API share: the target, one call, a list, a wait.
 package remote
 
 import (
@@ -14,7 +14,7 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// Ask is a command that makes one call and shows what the API answers.
+// Ask is a command that makes one call and shows the API's answer.
 type Ask[T any] struct {
 	Admin         bool // an operation of administrators
 	Use, Short    string
@@ -23,7 +23,7 @@ type Ask[T any] struct {
 	// Call is the method and the path. Each {} in the path is an argument of the command, in lower case, as the API
 	// writes all ids.
 	Call    string
-	Query   func(args []string) url.Values // what the arguments add to the query; nil: nothing
+	Query   func(args []string) url.Values // the query of the arguments; nil: none
 	Filters []Filter
 	Body    func(args []string) (any, error) // nil: none
 	// Answer makes the calls where one is not enough, in place of Call.
@@ -94,7 +94,7 @@ func Call(what string, args ...string) client.Call {
 	return client.Call{Method: method, Path: path}
 }
 
-// show prints an answer as it came, or for people, and judges it.
+// show prints an answer unchanged, or for people, and applies Verdict.
 func (a Ask[T]) show(cmd *cobra.Command, asJSON bool, answer []byte) error {
 	value, err := client.Decode[T](answer)
 	switch {

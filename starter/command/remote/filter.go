@@ -13,7 +13,7 @@ type Filter struct {
 	Flag      string
 	Parameter string              // empty: the flag's name, with _ in place of -
 	Value     any                 // the default: a string, an int or a bool; nil: no text
-	Write     func(string) string // how the API spells the value; nil: as it is given
+	Write     func(string) string // how the API spells the value; nil: unchanged
 	About     string
 }
 

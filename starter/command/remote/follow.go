@@ -51,24 +51,23 @@ func Follow[T job](
 	}
 }
 
-// Wait is what a command does that asks for a job: it says what the API answers, and waits for the job's end or says
-// how to see it.
+// Wait is a command that requests a job: it shows the API's answer, and waits for the job's end or says how to see it.
 type Wait[T job] struct {
 	Wait, AsJSON bool
-	Call         client.Call                      // that asks for the job
+	Call         client.Call                      // the request for the job
 	Asked        func(now T, existed bool) string // the line about the answer; existed: it is an earlier job
 	ID           func(T) string
 	Jobs         string // the path of all jobs in the API
 	Every        time.Duration
 	Show         string         // the command that shows a job
 	State        func(T) string // as the record spells it
-	Change       func(T) string // a line of a log about a change of the state
+	Change       func(T) string // a log line about a change of the state
 	Progress     func(T) string // a line within the width of a screen
-	// Failure is nil for a job that ended as it should.
+	// Failure returns nil for a job that ended successfully.
 	Failure func(T) error
 }
 
-// Run asks for the job and ends the command.
+// Run requests the job and ends the command.
 func (w Wait[T]) Run(cmd *cobra.Command, c *client.Client) error {
 	answer, status, err := c.Send(cmd.Context(), w.Call)
 	if err != nil {

@@ -14,13 +14,13 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// envAPI and envToken give the API and the token when no flag does.
+// envAPI and envToken name the variables of the API and the token; flags come first.
 const (
 	envAPI   = "STAGECOACH_API_URL"
 	envToken = "STAGECOACH_TOKEN"
 )
 
-// Calling gives commands, and the commands below them, the flags that name an API and a token for it.
+// Calling adds the flags for an API and a token to commands, and to the commands below them.
 func Calling(cmds ...*cobra.Command) []*cobra.Command {
 	const dev = "of the running go run ./dev)"
 	for _, cmd := range cmds {
@@ -32,8 +32,8 @@ func Calling(cmds ...*cobra.Command) []*cobra.Command {
 	return cmds
 }
 
-// Client makes the client of a command. admin says that the operation is one of administrators: their token is used
-// where go run ./dev gives it.
+// Client makes the client of a command. admin says that the operation is one of administrators: the administrator's
+// token of go run ./dev is used where it is given.
 func Client(cmd *cobra.Command, admin bool) (*client.Client, error) {
 	flag := func(name string) string { return cmd.Flag(name).Value.String() }
 	c := &client.Client{Base: cmp.Or(flag("api"), os.Getenv(envAPI)), Token: cmp.Or(flag("token"), os.Getenv(envToken))}

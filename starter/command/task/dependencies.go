@@ -24,9 +24,9 @@ type dependency struct {
 	ID     string              `json:"id"`
 	Status lifecycle.TaskState `json:"status"`
 	Title  string              `json:"title,omitempty"` // empty: the caller may not see it
-	// Below are the next tasks of the tree. A task that stands in it several times has them at its first place only.
+	// Below are the next tasks of the tree. A task that is in it several times has them at its first place only.
 	Below []dependency `json:"below,omitempty"`
-	Again bool         `json:"again,omitempty"` // it stands above too
+	Again bool         `json:"again,omitempty"` // it is listed above too
 }
 
 // dependencies are the tasks that a task waits for, and the tasks that wait for it.
@@ -84,7 +84,7 @@ type taskGraph struct {
 	waiting map[string][]shape.Blocker
 }
 
-// tree gives the tasks that next leads to from a task, the oldest first.
+// tree returns the tasks that next leads to from a task, the oldest first.
 func (g taskGraph) tree(id string, next func(string) []shape.Blocker, seen map[string]bool) []dependency {
 	below := []dependency{}
 	for _, one := range slices.SortedFunc(slices.Values(next(id)), olderFirst) {

@@ -145,7 +145,7 @@ var showDifferences = remote.Rows(func(d shape.Difference) []string {
 	return []string{d.What, d.Subject, strconv.FormatInt(d.Want, 10), strconv.FormatInt(d.Got, 10)}
 }, "DIFFERS", "OF", "SHOULD BE", "IS")
 
-// Verdict is an error unless everything was compared and agrees.
+// Verdict returns an error unless everything was compared and agrees.
 func Verdict(r shape.Reconciliation) error {
 	switch {
 	case len(r.Differences) > 0:

@@ -73,7 +73,7 @@ func (r *bulkRetry) addFlags(cmd *cobra.Command) {
 	flags.BoolVar(&r.yes, "yes", false, "with --all: retry them")
 }
 
-// check refuses flags and arguments that do not go together.
+// check refuses flags and arguments that exclude each other.
 func (r *bulkRetry) check(cmd *cobra.Command, args []string) error {
 	given := cmd.Flags().Changed
 	narrowed := slices.ContainsFunc([]string{"given-up", "failure", "older-than", "since", "limit", "yes"}, given)
@@ -87,7 +87,7 @@ func (r *bulkRetry) check(cmd *cobra.Command, args []string) error {
 	}
 }
 
-// query gives the filters that the API knows.
+// query returns the filters that the API has.
 func (r *bulkRetry) query(now time.Time) url.Values {
 	query := url.Values{"retryable": {"true"}}
 	if r.failure != "" {
@@ -104,7 +104,7 @@ func (r *bulkRetry) query(now time.Time) url.Values {
 	return query
 }
 
-// takes applies the filters that the API does not know.
+// takes applies the filters that the API does not have.
 func (r *bulkRetry) takes(t shape.Transaction) bool {
 	if t.NeedsReview || r.givenUp && t.GivenUpAt == nil {
 		return false
@@ -112,7 +112,7 @@ func (r *bulkRetry) takes(t shape.Transaction) bool {
 	return r.failure != "" || !stars.Named(shape.Value(t.ErrorMessage)).ByOperator
 }
 
-// retried is what became of one transaction.
+// retried is the result for one transaction.
 type retried struct {
 	Hash    string     `json:"hash"`
 	Outcome string     `json:"outcome"` // would_retry, retried, or refused
@@ -120,8 +120,8 @@ type retried struct {
 	Remark  string     `json:"remark"` // why it failed, or was refused
 }
 
-// run retries the chosen transactions one after the other, or shows them. The others are retried after a refusal too:
-// another person, or the system, was faster.
+// run retries the chosen transactions one after the other, or shows them. It goes on after a refusal: another person,
+// or the system, was faster.
 func (r *bulkRetry) run(cmd *cobra.Command, c *client.Client) error {
 	var chosen []shape.Transaction
 	err := client.EachItem(cmd.Context(), c, "/v1/transactions", r.query(time.Now()), func(t shape.Transaction) bool {

@@ -38,7 +38,7 @@ func starsText(stars int64, none, format string) string {
 	return fmt.Sprintf(format, stars)
 }
 
-// remark says why a person should look at the transaction; empty: no need.
+// remark says why a person should check the transaction; empty: no need.
 func remark(t shape.Transaction) string {
 	var remarks []string
 	if t.ErrorMessage != nil {
@@ -68,7 +68,7 @@ func remark(t shape.Transaction) string {
 	return strings.Join(remarks, "; ")
 }
 
-// Ton writes an amount of nanoTON in whole units.
+// Ton writes an amount of nanoTON in GRAM.
 func Ton(nano int64) string { return money.Nano(nano).String() + " GRAM" }
 
 // New makes the group of commands about transactions and payments.
