@@ -113,55 +113,87 @@ func scaleTime(i, n int) time.Time {
 func copyEntities(ctx context.Context, m *machine, workload string, n int) error {
 	switch workload {
 	case "delivery":
-		err := copyRows(ctx, m, "jobs", []string{"idempotency_key", "user_id", "file_id", "file_name", "size", "source", "state", "last_error", "message_id", "created_at", "updated_at"},
-			n, func(i int) []any {
-				state, at := []string{"DELIVERED", "DELIVERED", "DELIVERED", "FAILED", "CANCELLED"}[i%5], scaleTime(i, n)
-				if i > n-min(scaleWaiting, n/2) {
-					state = "QUEUED"
-				}
-				return []any{scaleHash(i), i%scaleUsers + 1, 1, "a file.pdf", 1 << 20, "bot", state, "STORAGE_TIMEOUT", 1, at, at}
-			})
-		if err != nil {
-			return err
-		}
-
-		return copyRows(ctx, m, "boards", []string{"workload", "entity_id", "chat_id", "message_id", "state", "due_at"}, n, func(i int) []any {
-			state := "final"
-			if i > n-min(scaleWaiting, n/2) {
-				state = "shown"
-			}
-			return []any{workload, i, i%scaleUsers + 1, i, state, scaleTime(i, n)}
-		})
+		return copyDeliveries(ctx, m, n)
 	case "task":
-		return copyRows(ctx, m, "tasks", []string{"workspace_id", "title", "creator_id", "assignee_id", "status", "finished_at", "created_at", "updated_at"}, n, func(i int) []any {
-			at := scaleTime(i, n)
-			if i > n-min(scaleWaiting, n/2) {
-				return []any{i%100 + 1, "a task of some size", i%scaleUsers + 1, i%7 + 1, "IN_PROGRESS", nil, at, at}
-			}
-			return []any{
-				i%100 + 1, "a task of some size", i%scaleUsers + 1, i%7 + 1, []string{"DONE", "DONE", "CANCELLED"}[i%3], at, at, at,
-			}
-		})
+		return copyTasks(ctx, m, n)
 	case "download":
-		return copyRows(ctx, m, "download_jobs", []string{"user_id", "book_id", "media_type", "status", "source", "source_url", "content_path", "completed_at_utc"}, n, func(i int) []any {
-			return []any{
-				i%scaleUsers + 1, i, "text", "completed", "web", "magnet:?xt=urn:btih:0", "/downloads/job", scaleTime(i, n),
-			}
-		})
+		return copyDownloads(ctx, m, n)
 	default:
-		return copyRows(ctx, m, "transactions", []string{"hash", "wallet", "lt", "amount_nano", "sender", "comment", "status", "attempt", "processing_since", "error_message", "error_class", "fragment_transaction_hash", "created_at", "updated_at"},
-			n, func(i int) []any {
-				hash, at := scaleHash(i), scaleTime(i, n)
-				status, message, class, paid := "processed", "", "", hash
-				if i%20 == 0 {
-					status, message, class, paid = "failed", "Username not found", "non-retryable", ""
-				}
-				return []any{
-					hash, "0:" + strings.Repeat("a", 64), i, 1, "0:bb", "ada", status, 1, at, message, class, paid, at,
-					at.Add(20 * time.Second),
-				}
-			})
+		return copyTransactions(ctx, m, n)
 	}
+}
+
+// copyDeliveries writes deliveries, the last of which are queued, with a live message each.
+func copyDeliveries(ctx context.Context, m *machine, n int) error {
+	queuedFrom := n - min(scaleWaiting, n/2) + 1
+
+	columns := []string{
+		"idempotency_key", "user_id", "file_id", "file_name", "size", "source", "state", "last_error", "message_id",
+		"created_at", "updated_at",
+	}
+	err := copyRows(ctx, m, "jobs", columns, n, func(i int) []any {
+		state, at := []string{"DELIVERED", "DELIVERED", "DELIVERED", "FAILED", "CANCELLED"}[i%5], scaleTime(i, n)
+		if i >= queuedFrom {
+			state = "QUEUED"
+		}
+		return []any{scaleHash(i), i%scaleUsers + 1, 1, "a file.pdf", 1 << 20, "bot", state, "STORAGE_TIMEOUT", 1, at, at}
+	})
+	if err != nil {
+		return err
+	}
+
+	columns = []string{"workload", "entity_id", "chat_id", "message_id", "state", "due_at"}
+	return copyRows(ctx, m, "boards", columns, n, func(i int) []any {
+		state := "final"
+		if i >= queuedFrom {
+			state = "shown"
+		}
+		return []any{"delivery", i, i%scaleUsers + 1, i, state, scaleTime(i, n)}
+	})
+}
+
+func copyTasks(ctx context.Context, m *machine, n int) error {
+	columns := []string{
+		"workspace_id", "title", "creator_id", "assignee_id", "status", "finished_at", "created_at", "updated_at",
+	}
+	return copyRows(ctx, m, "tasks", columns, n, func(i int) []any {
+		at := scaleTime(i, n)
+		var finished any = at
+		status := []string{"DONE", "DONE", "CANCELLED"}[i%3]
+		if i > n-min(scaleWaiting, n/2) {
+			status, finished = "IN_PROGRESS", nil
+		}
+		return []any{i%100 + 1, "a task of some size", i%scaleUsers + 1, i%7 + 1, status, finished, at, at}
+	})
+}
+
+func copyDownloads(ctx context.Context, m *machine, n int) error {
+	columns := []string{
+		"user_id", "book_id", "media_type", "status", "source", "source_url", "content_path", "completed_at_utc",
+	}
+	return copyRows(ctx, m, "download_jobs", columns, n, func(i int) []any {
+		return []any{
+			i%scaleUsers + 1, i, "text", "completed", "web", "magnet:?xt=urn:btih:0", "/downloads/job", scaleTime(i, n),
+		}
+	})
+}
+
+func copyTransactions(ctx context.Context, m *machine, n int) error {
+	columns := []string{
+		"hash", "wallet", "lt", "amount_nano", "sender", "comment", "status", "attempt", "processing_since",
+		"error_message", "error_class", "fragment_transaction_hash", "created_at", "updated_at",
+	}
+	return copyRows(ctx, m, "transactions", columns, n, func(i int) []any {
+		hash, at := scaleHash(i), scaleTime(i, n)
+		status, message, class, paid := "processed", "", "", hash
+		if i%20 == 0 {
+			status, message, class, paid = "failed", "Username not found", "non-retryable", ""
+		}
+		return []any{
+			hash, "0:" + strings.Repeat("a", 64), i, 1, "0:bb", "ada", status, 1, at, message, class, paid, at,
+			at.Add(20 * time.Second),
+		}
+	})
 }
 
 // scaleHash is the hash of the ith transaction.
@@ -170,7 +202,10 @@ func scaleHash(i int) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(str
 // copyEvents writes the events; one of thirty is an error.
 func copyEvents(ctx context.Context, m *machine, workload string, entities int) error {
 	n := entities * scalePerEntity
-	return copyRows(ctx, m, "events", []string{"workload", "entity_id", "seq", "type", "from_state", "to_state", "owner_id", "comment", "created_at"}, n, func(i int) []any {
+	columns := []string{
+		"workload", "entity_id", "seq", "type", "from_state", "to_state", "owner_id", "comment", "created_at",
+	}
+	return copyRows(ctx, m, "events", columns, n, func(i int) []any {
 		entity := (i-1)/scalePerEntity + 1
 		id := fmt.Sprint(entity)
 		if workload == "transaction" {

@@ -73,7 +73,8 @@ func measureSweep(ctx context.Context, m *machine) (rows []row, err error) {
 				time.Sleep(5 * time.Second)
 				continue
 			}
-			if sweep.Live["task"] != liveTasks || sweep.Running["task"] != liveTasks || listed != liveTasks || sweep.Findings > 0 || sweep.Error != "" {
+			if sweep.Live["task"] != liveTasks || sweep.Running["task"] != liveTasks || listed != liveTasks ||
+				sweep.Findings > 0 || sweep.Error != "" {
 				return fmt.Errorf("not all is well: %+v; %d workflows run", sweep, listed)
 			}
 

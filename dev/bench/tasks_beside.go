@@ -81,7 +81,8 @@ func (r *rig) claimBeside(ctx context.Context, streams int) (took []float64, err
 
 // occupy starts so many long deliveries and returns the function that ends them.
 func (r *rig) occupy(ctx context.Context, streams int) (stop func(), err error) {
-	if err := post(ctx, r.ground.StandIns.Telegram+"/_/faults", map[string]any{"match": "sendDocument", "kind": "throttle", "bytes_per_second": besideSpeed}); err != nil {
+	slow := map[string]any{"match": "sendDocument", "kind": "throttle", "bytes_per_second": besideSpeed}
+	if err := post(ctx, r.ground.StandIns.Telegram+"/_/faults", slow); err != nil {
 		return nil, err
 	}
 

@@ -151,17 +151,23 @@ func (b *buyer) fromDetection(ctx context.Context, hash string) (float64, error)
 	if err != nil {
 		return 0, err
 	}
-	if len(events) < 2 || events[0].Type != lifecycle.TransactionDetected || events[len(events)-1].Type != lifecycle.TransactionFinished {
+	if len(events) < 2 {
+		return 0, fmt.Errorf("transaction %.8s has %d events", hash, len(events))
+	}
+
+	first, last := events[0], events[len(events)-1]
+	if first.Type != lifecycle.TransactionDetected || last.Type != lifecycle.TransactionFinished {
 		return 0, fmt.Errorf("transaction %.8s has other events than it should have", hash)
 	}
-	return milliseconds(events[len(events)-1].CreatedAt.Sub(events[0].CreatedAt)), nil
+	return milliseconds(last.CreatedAt.Sub(first.CreatedAt)), nil
 }
 
 // buyAfterFailure counts what a transaction leaves that fails in all its attempts and succeeds after an administrator's
 // retry.
 func (b *buyer) buyAfterFailure(ctx context.Context) (cost, error) {
 	const username = "shy_reader"
-	if err := post(ctx, b.shop.ground.StandIns.Fragment+"/_/users", map[string]string{"username": username, "kind": "not_giftable"}); err != nil {
+	users := b.shop.ground.StandIns.Fragment + "/_/users"
+	if err := post(ctx, users, map[string]string{"username": username, "kind": "not_giftable"}); err != nil {
 		return cost{}, err
 	}
 
@@ -172,7 +178,7 @@ func (b *buyer) buyAfterFailure(ctx context.Context) (cost, error) {
 	if _, err := b.becomes(ctx, hash, lifecycle.TransactionFailed); err != nil {
 		return cost{}, err
 	}
-	if err := post(ctx, b.shop.ground.StandIns.Fragment+"/_/users", map[string]string{"username": username, "kind": "user"}); err != nil {
+	if err := post(ctx, users, map[string]string{"username": username, "kind": "user"}); err != nil {
 		return cost{}, err
 	}
 

@@ -178,7 +178,8 @@ func (s *shop) buyBare(ctx context.Context, howMany int) (took []float64, err er
 			return nil, err
 		}
 
-		if found, err := s.chain.Transactions(ctx, toncenter.Page{Account: s.wallet.Address(), FromLT: s.seenLT + 1}); err == nil && len(found) > 0 {
+		unseen := toncenter.Page{Account: s.wallet.Address(), FromLT: s.seenLT + 1}
+		if found, err := s.chain.Transactions(ctx, unseen); err == nil && len(found) > 0 {
 			s.seenLT = found[len(found)-1].LT
 		}
 

@@ -6,8 +6,8 @@
 // Three guarantees hold for every child:
 //
 //   - It listens on the loopback address only.
-//   - It ends when its owner calls Stop or Kill. On Linux it also ends when this process is killed (kill -9), because the
-//     kernel then signals the child. On other systems the next start with the same folder stops a PostgreSQL that a
-//     killed process has left behind.
+//   - It ends when its owner calls Stop or Kill. On Linux it also ends when this process is killed (kill -9), because
+//     the kernel then signals the child. On other systems the next start with the same folder stops a PostgreSQL that
+//     a killed process has left behind.
 //   - Ctrl-C in the terminal does not reach it, so that the owner decides in which order children stop.
 package servers

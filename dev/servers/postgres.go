@@ -214,8 +214,11 @@ func (p *Postgres) ready(ctx context.Context, password string) error {
 	case "3D000": // invalid_catalog_name
 		return p.createDatabase(ctx, password)
 	case "28P01", "28000": // wrong password, unknown user
-		return permanentError{fmt.Errorf("the password in %s does not fit the data beside it: restore it, or remove %s to begin with an empty database: %w",
-			p.data.passwordFile(), p.options.Dir, err)}
+		return permanentError{fmt.Errorf(
+			"the password in %s does not fit the data beside it: restore it, "+
+				"or remove %s to begin with an empty database: %w",
+			p.data.passwordFile(), p.options.Dir, err,
+		)}
 	}
 
 	return err

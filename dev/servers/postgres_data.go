@@ -196,7 +196,10 @@ func (d dataDir) give(path string) error {
 // unrelated process with the same number would keep PostgreSQL from starting.
 func (d dataDir) stopLeftover(ctx context.Context) error {
 	// A clean shutdown first; then an immediate one, for child processes whose main process is gone.
-	for _, a := range []ask{{syscall.SIGINT, 10 * time.Second}, {syscall.SIGQUIT, 5 * time.Second}, {syscall.SIGKILL, 5 * time.Second}} {
+	asks := []ask{
+		{syscall.SIGINT, 10 * time.Second}, {syscall.SIGQUIT, 5 * time.Second}, {syscall.SIGKILL, 5 * time.Second},
+	}
+	for _, a := range asks {
 		pids, complete := serversIn(d.data())
 		for _, pid := range pids {
 			if p, err := os.FindProcess(pid); err == nil {

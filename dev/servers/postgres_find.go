@@ -52,8 +52,11 @@ func findPostgres(ctx context.Context, version int) (postgresPrograms, error) {
 	}
 
 	if len(found) > 0 {
-		return postgresPrograms{}, fmt.Errorf("the data was made by PostgreSQL %d but only version %d is installed (%s): install version %[1]d, or remove the folder to begin with an empty database",
-			version, found[0].version, found[0].dir)
+		return postgresPrograms{}, fmt.Errorf(
+			"the data was made by PostgreSQL %d but only version %d is installed (%s): install version %[1]d, "+
+				"or remove the folder to begin with an empty database",
+			version, found[0].version, found[0].dir,
+		)
 	}
 	if err := ctx.Err(); err != nil {
 		return postgresPrograms{}, err // nothing was found

@@ -94,7 +94,8 @@ func (t *Server) click(user, messageID int64, data string) (update int64, query 
 		return 0, "", errNoButton
 	}
 
-	click := &Callback{ID: strconv.Itoa(1_000_000 + len(t.state.clicks)), UserID: user, MessageID: m.MessageID, Data: data}
+	id := strconv.Itoa(1_000_000 + len(t.state.clicks))
+	click := &Callback{ID: id, UserID: user, MessageID: m.MessageID, Data: data}
 	e := telegramEntry{Click: click}
 	update, err = t.publish(&e, "callback_query", map[string]any{
 		"id": click.ID, "from": t.state.users[user], "message": t.wire(user, *m),

@@ -203,7 +203,7 @@ func (f *Fragment) postAPI(w http.ResponseWriter, r *http.Request) {
 
 	method, ok := fragmentMethods[fragmentMethod(r)]
 	switch {
-	case r.Header.Get("X-Requested-With") != "XMLHttpRequest" || r.Header.Get("Referer") == "" || r.Header.Get("Origin") == "":
+	case r.Header.Get("X-Requested-With") != "XMLHttpRequest", r.Header.Get("Referer") == "", r.Header.Get("Origin") == "":
 		failFragment(w, r, sim.Problem{Status: http.StatusForbidden})
 		return
 	case r.URL.Query().Get("hash") != hash || !ok || r.ParseForm() != nil:
@@ -215,7 +215,8 @@ func (f *Fragment) postAPI(w http.ResponseWriter, r *http.Request) {
 	defer f.mu.Unlock()
 
 	if method.session && !f.session(r) {
-		failFragment(w, r, sim.Problem{Status: http.StatusOK, Text: cmp.Or(f.state.settings.SessionFailed, sessionExpired)})
+		text := cmp.Or(f.state.settings.SessionFailed, sessionExpired)
+		failFragment(w, r, sim.Problem{Status: http.StatusOK, Text: text})
 		return
 	}
 
@@ -248,7 +249,8 @@ func (f *Fragment) session(r *http.Request) bool {
 	for _, c := range r.Cookies() {
 		values[c.Name] = c.Value
 	}
-	return f.state.settings.SessionFailed == "" && values["stel_ssid"] != "" && values["stel_token"] != "" && values["stel_ton_token"] != "" &&
+	return f.state.settings.SessionFailed == "" &&
+		values["stel_ssid"] != "" && values["stel_token"] != "" && values["stel_ton_token"] != "" &&
 		(f.options.Token == "" || values["stel_token"] == f.options.Token)
 }
 
@@ -303,7 +305,7 @@ func (f *Fragment) postSettings(w http.ResponseWriter, r *http.Request) {
 
 // Set changes all settings.
 func (f *Fragment) Set(s FragmentSettings) error {
-	if s.NanoPerStar <= 0 || s.InitPercent <= 0 || s.LinkPercent <= 0 || min(s.LinkSeconds, s.LatencyMS, s.DoneAfterMS) < 0 {
+	if min(s.NanoPerStar, s.InitPercent, s.LinkPercent) <= 0 || min(s.LinkSeconds, s.LatencyMS, s.DoneAfterMS) < 0 {
 		return errors.New("prices and percentages must be positive, times must not be negative")
 	}
 

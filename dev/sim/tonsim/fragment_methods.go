@@ -149,18 +149,8 @@ func (f *Fragment) initBuyStarsRequest(r *http.Request) (any, error) {
 
 func (f *Fragment) getBuyStarsLink(r *http.Request) (any, error) {
 	request := f.state.request(r.PostForm.Get("id"))
-	var account struct {
-		Address   string `json:"address"`
-		PublicKey string `json:"publicKey"`
-		Chain     string `json:"chain"`
-		StateInit []byte `json:"walletStateInit"`
-	}
-	if request == nil || r.PostForm.Get("transaction") != "1" || !json.Valid([]byte(r.PostForm.Get("device"))) ||
-		json.Unmarshal([]byte(r.PostForm.Get("account")), &account) != nil || len(account.PublicKey) != 64 || account.Chain == "" || len(account.StateInit) == 0 {
-		return nil, says(badRequestText)
-	}
-
-	if _, err := parseAccount(account.Address); err != nil || !strings.Contains(account.Address, ":") {
+	wallet, ok := walletAddress(r.PostForm.Get("account"))
+	if request == nil || !ok || r.PostForm.Get("transaction") != "1" || !json.Valid([]byte(r.PostForm.Get("device"))) {
 		return nil, says(badRequestText)
 	}
 	if f.state.settings.Verify || f.state.users[request.Username] == "verify" {
@@ -202,7 +192,7 @@ func (f *Fragment) getBuyStarsLink(r *http.Request) (any, error) {
 	return map[string]any{
 		"ok": true,
 		"transaction": map[string]any{
-			"validUntil": linked.Link.ValidUntil.Unix(), "from": account.Address,
+			"validUntil": linked.Link.ValidUntil.Unix(), "from": wallet,
 			"messages": []any{map[string]any{
 				"address": to.Bounce(f.state.settings.Bounceable).String(), "amount": strconv.FormatInt(linked.Link.AmountNano, 10),
 				"payload": encoding.EncodeToString(linked.Link.Payload.root.ToBOC()),
@@ -280,4 +270,21 @@ func (f *Fragment) done(ctx context.Context, request *starsRequest) (bool, error
 	}
 	now, err := f.chainTime(ctx)
 	return err == nil && now.Sub(request.Paid.At) >= time.Duration(f.state.settings.DoneAfterMS)*time.Millisecond, err
+}
+
+// walletAddress returns the raw address from the JSON in which a wallet describes itself; ok is false for invalid JSON.
+func walletAddress(text string) (raw string, ok bool) {
+	var account struct {
+		Address   string `json:"address"`
+		PublicKey string `json:"publicKey"`
+		Chain     string `json:"chain"`
+		StateInit []byte `json:"walletStateInit"`
+	}
+	if json.Unmarshal([]byte(text), &account) != nil ||
+		len(account.PublicKey) != 64 || account.Chain == "" || len(account.StateInit) == 0 {
+		return "", false
+	}
+
+	_, err := parseAccount(account.Address)
+	return account.Address, err == nil && strings.Contains(account.Address, ":")
 }

@@ -137,7 +137,8 @@ func (f *Fragment) takePayment(ctx context.Context, account string, t seenTransa
 	var senders struct {
 		Transactions []seenTransaction `json:"transactions"`
 	}
-	if err := f.ask(ctx, "transactionsByMessage", url.Values{"msg_hash": {hex.EncodeToString(t.InMsg.Hash[:])}, "direction": {"out"}}, &senders); err != nil {
+	sentBy := url.Values{"msg_hash": {hex.EncodeToString(t.InMsg.Hash[:])}, "direction": {"out"}}
+	if err := f.ask(ctx, "transactionsByMessage", sentBy, &senders); err != nil {
 		return err
 	}
 

@@ -106,7 +106,8 @@ func (t *TonCenter) found(publicKey []byte) (err error) {
 		}
 	}
 
-	if t.wallet, err = t.chain.openWallet(publicKey, t.options.Network, max(0, t.options.Balance), !t.options.Undeployed); err != nil {
+	balance, deployed := max(0, t.options.Balance), !t.options.Undeployed
+	if t.wallet, err = t.chain.openWallet(publicKey, t.options.Network, balance, deployed); err != nil {
 		return err
 	}
 

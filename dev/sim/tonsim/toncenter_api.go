@@ -256,7 +256,7 @@ func (t *TonCenter) getWalletInformation(r *http.Request) (any, error) {
 		answer["balance"], answer["status"] = state.Balance.Nano().String(), accountStatus(state.Status)
 	}
 
-	if state.Status == tlb.AccountStatusActive && wallet.GetWalletVersion(&tlb.Account{IsActive: true, State: state, Code: state.StateInit.Code}) == wallet.V5R1Final {
+	if state.Status == tlb.AccountStatusActive && walletVersion(state) == wallet.V5R1Final {
 		seqno, id, err := walletNumbers(state.StateInit.Data)
 		if err != nil {
 			return nil, err
@@ -265,6 +265,10 @@ func (t *TonCenter) getWalletInformation(r *http.Request) (any, error) {
 	}
 
 	return answer, nil
+}
+
+func walletVersion(active *tlb.AccountState) wallet.Version {
+	return wallet.GetWalletVersion(&tlb.Account{IsActive: true, State: active, Code: active.StateInit.Code})
 }
 
 // walletNumbers reads the data of a V5R1 wallet.

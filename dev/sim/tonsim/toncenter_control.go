@@ -234,7 +234,10 @@ func (t *TonCenter) Steer(s Steering) error {
 
 	next := t.chain.state.settings
 	next.Offset += time.Duration(s.AdvanceMS) * time.Millisecond
-	for into, ms := range map[*time.Duration]*int64{&next.BlockTime: s.BlockTimeMS, &next.Finality: s.FinalityMS, &next.Delay: s.DelayMS} {
+	times := map[*time.Duration]*int64{
+		&next.BlockTime: s.BlockTimeMS, &next.Finality: s.FinalityMS, &next.Delay: s.DelayMS,
+	}
+	for into, ms := range times {
 		if ms != nil {
 			*into = time.Duration(*ms) * time.Millisecond
 		}
