@@ -37,7 +37,7 @@ type Server struct {
 	mu      sync.Mutex
 	state   telegramState
 	journal *sim.Journal[telegramEntry]
-	news    chan struct{} // closed when an update arrives
+	arrived chan struct{} // closed when an update arrives
 	poller  chan struct{} // closed to end the getUpdates that waits; nil when none does
 }
 
@@ -119,7 +119,7 @@ func New(o Options) (*Server, error) {
 		}
 	}
 
-	t := &Server{options: o, botID: botID, state: newTelegramState(), news: make(chan struct{})}
+	t := &Server{options: o, botID: botID, state: newTelegramState(), arrived: make(chan struct{})}
 	if err := t.openJournal(); err != nil {
 		return nil, fmt.Errorf("telegram stand-in: %w", err)
 	}

@@ -1,6 +1,7 @@
 package telegramsim
 
 import (
+	"context"
 	"encoding/json"
 	"mime"
 	"path/filepath"
@@ -44,29 +45,8 @@ func (t *Server) getUpdates(c *call) (any, error) {
 		return nil, err
 	}
 
-	for len(t.state.updates) == 0 {
-		news := t.news
-		t.mu.Unlock()
-		more := false
-		conflict := false
-
-		select {
-		case <-news:
-			more = true
-		case <-evicted:
-			conflict = true
-		case <-over:
-		case <-c.ctx.Done():
-		}
-
-		t.mu.Lock()
-		if conflict {
-			return nil, &sim.Problem{Status: 409, Text: "Conflict: terminated by other getUpdates request; " +
-				"make sure that only one bot instance is running"}
-		}
-		if !more {
-			break
-		}
+	if err := t.awaitUpdate(c.ctx, over, evicted); err != nil {
+		return nil, err
 	}
 
 	items := []json.RawMessage{}
@@ -74,6 +54,36 @@ func (t *Server) getUpdates(c *call) (any, error) {
 		items = append(items, u.Body)
 	}
 	return items, nil
+}
+
+// awaitUpdate returns when there is an update, at a receive on over, or when ctx ends. It fails when another call has
+// closed evicted. t.mu must be held; it is released during the wait.
+func (t *Server) awaitUpdate(ctx context.Context, over <-chan time.Time, evicted <-chan struct{}) error {
+	for len(t.state.updates) == 0 {
+		arrived := t.arrived
+		t.mu.Unlock()
+
+		waiting, conflict := false, false
+		select {
+		case <-arrived:
+			waiting = true
+		case <-evicted:
+			conflict = true
+		case <-over:
+		case <-ctx.Done():
+		}
+
+		t.mu.Lock()
+		if conflict {
+			return &sim.Problem{Status: 409, Text: "Conflict: terminated by other getUpdates request; " +
+				"make sure that only one bot instance is running"}
+		}
+		if !waiting {
+			break
+		}
+	}
+
+	return nil
 }
 
 // forget acknowledges the updates before offset; a negative offset keeps only that many of the last. t.mu must be held.
@@ -121,8 +131,8 @@ func (t *Server) publish(e *telegramEntry, kind string, content any) (int64, err
 
 // announce wakes the waiting getUpdates; t.mu must be held.
 func (t *Server) announce() {
-	close(t.news)
-	t.news = make(chan struct{})
+	close(t.arrived)
+	t.arrived = make(chan struct{})
 }
 
 // wire returns a message as the Bot API writes it; t.mu must be held.
