@@ -86,7 +86,7 @@ func (g *Guesses) Wrong(remote, token string) {
 func (g *Guesses) one() time.Duration { return time.Second / time.Duration(g.perSecond) }
 
 // makeRoom drops expired entries of a full memory, and all entries when too many are left: limits by address do not
-// stop a flood from so many addresses, and a valid token is soon known again.
+// stop a flood from so many addresses, and a valid token is soon stored again.
 func makeRoom[K comparable](memory map[K]time.Time, now time.Time) {
 	if len(memory) < remembered {
 		return

@@ -92,7 +92,7 @@ func (u *Users) borrow(ctx context.Context, userID int64, mine *share) error {
 	return err
 }
 
-// shareOf finds what is borrowed for a user. Now and then it drops users without recent requests.
+// shareOf finds the share of a user. At times it also drops users without recent requests.
 func (u *Users) shareOf(userID int64) *share {
 	u.mu.Lock()
 	defer u.mu.Unlock()

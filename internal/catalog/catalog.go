@@ -1,10 +1,10 @@
-// Package catalog lists the shared folder. PostgreSQL keeps what the storage has shown. A folder that was listed a
-// moment ago is answered from there. Any other folder costs a request or two to the storage while the caller waits, and
-// is read completely in the background.
+// Package catalog lists the shared folder. PostgreSQL keeps what the storage has listed. A folder that was listed
+// within the TTL is answered from there. Any other folder costs a request or two to the storage while the caller waits,
+// and is read completely in the background.
 //
-// In a folder that one request to the storage shows completely, folders come before files. A bigger folder keeps the
-// storage's own order by name, on every page and from either source: its subfolders are unknown until all of it was
-// read, and an order that changed between two pages would lose and repeat entries.
+// In a folder that one request to the storage lists completely, folders come before files. A bigger folder keeps the
+// storage's own order by name, on every page and from either source: its subfolders are unknown until it was read
+// completely, and an order that changed between two pages would lose and repeat entries.
 package catalog
 
 import (
@@ -24,8 +24,8 @@ import (
 const (
 	upstreamPage  = 1000             // entries of one request: the most that the storage gives
 	answerTime    = 30 * time.Second // for the storage, while the caller waits
-	refreshTime   = 5 * time.Minute  // for the whole of one folder, in the background
-	crawlTime     = 30 * time.Minute // for the whole tree
+	refreshTime   = 5 * time.Minute  // for one complete folder, in the background
+	crawlTime     = 30 * time.Minute // for the complete tree
 	crawlEvery    = 5 * time.Minute
 	crawlFolders  = 4 // folders read at a time
 	crawlPatience = 400 * time.Millisecond
@@ -61,7 +61,7 @@ type Options struct {
 	Observe  func(time.Duration) // is called with the time that a caller waited for a folder; may be nil
 }
 
-// Catalog answers what the shared folder holds. It is safe for concurrent use.
+// Catalog lists the shared folder. It is safe for concurrent use.
 type Catalog struct {
 	o      Options
 	flight singleflight.Group // one request to the storage at a time for each subject
@@ -102,13 +102,13 @@ func (c *Catalog) inBackground(fn func(ctx context.Context)) {
 type Listing struct {
 	Folder delivery.File
 	Files  []delivery.File
-	Total  int  // entries in the whole folder
+	Total  int  // entries in the complete folder
 	Offset int  // entries before these
 	Stale  bool // the storage cannot be reached: this is its last known content
 }
 
-// Folder gives a part of the folder at a path, "/" for the top. FILE_NOT_FOUND: there is nothing; VALIDATION_ERROR: it
-// is a file, or the path is not valid.
+// Folder returns a part of the folder at a path, "/" for the top. The error is FILE_NOT_FOUND when there is nothing at
+// the path, and VALIDATION_ERROR when it is a file or the path is not valid.
 func (c *Catalog) Folder(ctx context.Context, path string, limit, offset int) (Listing, error) {
 	defer c.observe(time.Now())
 	if err := checkPath(path); err != nil {
@@ -121,7 +121,7 @@ func (c *Catalog) Folder(ctx context.Context, path string, limit, offset int) (L
 	return c.list(ctx, folder, limit, offset)
 }
 
-// FolderByID gives a part of a folder by its id in the record, 0 for the top.
+// FolderByID returns a part of a folder by its id in the record, 0 for the top.
 func (c *Catalog) FolderByID(ctx context.Context, id int64, limit, offset int) (Listing, error) {
 	if id == 0 {
 		return c.Folder(ctx, "/", limit, offset)
@@ -139,7 +139,7 @@ func (c *Catalog) FolderByID(ctx context.Context, id int64, limit, offset int) (
 	return c.list(ctx, folder, limit, offset)
 }
 
-// File gives an entry from the record; FILE_NOT_FOUND when it is unknown or gone.
+// File returns an entry from the record; FILE_NOT_FOUND when it is unknown or gone.
 func (c *Catalog) File(ctx context.Context, id int64) (delivery.File, error) {
 	file, err := c.o.Store.FileByID(ctx, id)
 	if err == nil && file.Gone {

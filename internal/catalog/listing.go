@@ -53,8 +53,8 @@ func (c *Catalog) save(ctx context.Context, file delivery.File) (delivery.File, 
 	return saved[0], nil
 }
 
-// list gives a part of a folder from the record while that is fresh, else from the storage; from a record that is not
-// fresh only when the storage cannot be reached.
+// list returns a part of a folder from the record while that is fresh, else from the storage. An outdated record is
+// used only when the storage cannot be reached.
 func (c *Catalog) list(ctx context.Context, folder delivery.File, limit, offset int) (Listing, error) {
 	limit, offset = min(max(limit, 1), upstreamPage), max(offset, 0)
 	listedAt, err := c.o.Store.ListedAt(ctx, folder.Path)
@@ -136,7 +136,7 @@ func (c *Catalog) ask(ctx context.Context, folder delivery.File, known bool, lim
 	return c.part(ctx, folder, page)
 }
 
-// firstPage reads the first page of a folder, and records it when it is the whole folder.
+// firstPage reads the first page of a folder, and records it when the folder has no other page.
 func (c *Catalog) firstPage(ctx context.Context, path string) (yandex.Page, error) {
 	return share(ctx, c, "first "+path, func(ctx context.Context) (yandex.Page, error) {
 		page, err := c.o.Upstream.List(ctx, path, upstreamPage, 0)
@@ -153,7 +153,7 @@ func (c *Catalog) part(ctx context.Context, folder delivery.File, page yandex.Pa
 	return Listing{Folder: folder, Files: files, Total: page.Total, Offset: page.Offset}, err
 }
 
-// entries turns a page into records without entries that have no valid path or come twice.
+// entries turns a page into records. It drops entries with an invalid path, and duplicates.
 func (c *Catalog) entries(page yandex.Page) []delivery.File {
 	files := make([]delivery.File, 0, len(page.Items))
 	seen := make(map[string]bool, len(page.Items))

@@ -42,5 +42,5 @@ func entry(item yandex.Item, place int) (delivery.File, bool) {
 	return file, item.Name != "" && !strings.Contains(item.Name, "/") && checkPath(item.Path) == nil
 }
 
-// top is the shared folder itself. It exists without a question to the storage.
+// top is the shared folder itself. It exists without a query of the storage.
 var top = delivery.File{Path: "/", Name: "/", IsFolder: true}

@@ -14,7 +14,7 @@ const maxMoves = 3
 
 var errRestless = errors.New("the folder changes faster than it can be read")
 
-// refreshLater reads a whole folder in the background, once at a time.
+// refreshLater reads a complete folder in the background, once at a time.
 func (c *Catalog) refreshLater(path string) {
 	c.inBackground(func(ctx context.Context) {
 		if _, err := c.refresh(ctx, path); err != nil && ctx.Err() == nil {
@@ -23,7 +23,7 @@ func (c *Catalog) refreshLater(path string) {
 	})
 }
 
-// refresh reads and records a whole folder and gives the paths of its subfolders.
+// refresh reads and records a complete folder and returns the paths of its subfolders.
 func (c *Catalog) refresh(ctx context.Context, path string) ([]string, error) {
 	folders, err, _ := c.flight.Do("refresh "+path, func() (any, error) {
 		ctx, cancel := context.WithTimeout(ctx, refreshTime)

@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	wholeTree = "*" // stands for all folders among the listings; no path looks like this
+	wholeTree = "*" // stands for all folders among the listings; it is not a valid path
 	maxWords  = 255 // bytes: the longest name
 )
 
-// Search finds entries by a part of their name among those that are known. A tree that was not read for a while is read
-// in the background. indexing says that this is the first time, so that more may be found soon.
+// Search finds known entries by a part of their name. A tree that was not read for a while is read in the background.
+// indexing says that the tree is being read for the first time, so that more entries may be found soon.
 func (c *Catalog) Search(
 	ctx context.Context, words string, limit, offset int,
 ) (files []delivery.File, indexing bool, err error) {
@@ -45,7 +45,7 @@ func (c *Catalog) Search(
 	return files, indexing, err
 }
 
-// endsSoon waits a moment: a small tree is read within that time.
+// endsSoon waits a short time, in which a small tree is read.
 func endsSoon(ctx context.Context, ended <-chan struct{}) bool {
 	select {
 	case <-ended:
@@ -56,7 +56,7 @@ func endsSoon(ctx context.Context, ended <-chan struct{}) bool {
 	return false
 }
 
-// crawlLater reads the whole tree in the background, once at a time; the channel is closed at the end.
+// crawlLater reads the complete tree in the background, once at a time; the channel is closed at the end.
 func (c *Catalog) crawlLater() <-chan struct{} {
 	ended := make(chan struct{})
 	c.inBackground(func(ctx context.Context) {

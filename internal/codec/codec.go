@@ -1,6 +1,6 @@
-// Package codec encrypts what Temporal keeps of a workflow: inputs, results, signals, heartbeats, summaries, and the
-// messages of failures. Search attributes, ids, type names and the types of failures stay readable: Temporal needs
-// them.
+// Package codec encrypts what Temporal stores of a workflow: inputs, results, signals, heartbeats, summaries, and the
+// messages of failures. Search attributes, ids, type names and the types of failures stay readable, because Temporal
+// needs them.
 package codec
 
 import (
@@ -23,7 +23,7 @@ const (
 // KeySize is the length of a key in bytes: AES-256.
 const KeySize = 32
 
-// ErrUnknownKey says that a payload was encrypted with a key that is not configured here.
+// ErrUnknownKey means that a payload was encrypted with a key that is not configured here.
 var ErrUnknownKey = errors.New("the payload's encryption key is not configured")
 
 // Key is a named secret of KeySize bytes.
@@ -32,7 +32,7 @@ type Key struct {
 	Secret []byte
 }
 
-// Codec encrypts each payload as a whole with AES-256-GCM. It implements converter.PayloadCodec.
+// Codec encrypts complete payloads with AES-256-GCM. It implements converter.PayloadCodec.
 type Codec struct {
 	first string // the key that encrypts; empty: payloads are only read
 	keys  map[string]cipher.AEAD
@@ -112,7 +112,7 @@ func (c *Codec) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error
 	})
 }
 
-// bound is the additional data of a ciphertext: it cannot be passed off as one of another key or of another kind.
+// bound is the additional data of a ciphertext: a ciphertext of another key or another kind does not decrypt.
 func bound(keyID string) []byte { return []byte("stagecoach payload v1\x00" + keyID) }
 
 func isEncrypted(p *commonpb.Payload) bool {

@@ -31,18 +31,18 @@ func (c *Codec) apply(o *client.Options, payloads converter.DataConverter) {
 }
 
 // ofWorkers is the SDK's converter with one change: in workflows a missing key is a panic. Otherwise the SDK would drop
-// a signal that it cannot read, reject an update, and fail a workflow because of its input.
+// an unreadable signal, reject an unreadable update, and fail a workflow because of its input.
 type ofWorkers struct{ converter.DataConverter }
 
-// WithContext has nothing to change outside of workflows.
+// WithContext changes nothing outside of workflows.
 func (w ofWorkers) WithContext(context.Context) converter.DataConverter { return w }
 
-// WithWorkflowContext gives the converter of what a workflow reads.
+// WithWorkflowContext returns the converter for what a workflow reads.
 func (w ofWorkers) WithWorkflowContext(workflow.Context) converter.DataConverter {
 	return strict(w)
 }
 
-// WithSerializationContext gives the converter of what comes to a workflow from outside, such as an update's input.
+// WithSerializationContext returns the converter for what a workflow receives from outside, such as an update's input.
 func (w ofWorkers) WithSerializationContext(ctx converter.SerializationContext) converter.DataConverter {
 	if _, ok := ctx.(converter.WorkflowSerializationContext); ok {
 		return strict(w)
@@ -63,7 +63,7 @@ func (s strict) FromPayloads(p *commonpb.Payloads, into ...any) error {
 func insist(err error) error {
 	if errors.Is(err, ErrUnknownKey) {
 		text := fmt.Sprintf("%v: configure it on every worker before the first process encrypts with it", err)
-		panic(text) // blocks only this task
+		panic(text) // blocks only this workflow task
 	}
 	return err
 }

@@ -1,7 +1,7 @@
-// Package fetch gets small files from addresses that users give. By default it connects to the Internet only. It checks
-// the address of each connection, after each redirect too, so that a name that changes its address does not pass the
-// check. Its errors hold no address. A call that its caller cancelled returns context.Canceled, every other failure is
-// a *fault.Error.
+// Package fetch downloads small files from addresses that users give. By default it connects to the Internet only. It
+// checks the address of each connection, after each redirect too, so that a name that changes its address does not pass
+// the check. Its errors hold no address. A call that its caller cancelled returns context.Canceled, every other failure
+// is a *fault.Error.
 package fetch
 
 import (
@@ -26,10 +26,10 @@ import (
 type Options struct {
 	MaxSize      int64         // bytes; default 10 MiB
 	Timeout      time.Duration // for all of it; default 30 s
-	AllowPrivate bool          // also addresses that are not on the Internet
+	AllowPrivate bool          // also addresses outside of the Internet
 }
 
-// Fetcher gets files. It is safe for concurrent use.
+// Fetcher downloads files. It is safe for concurrent use.
 type Fetcher struct {
 	o    Options
 	http *http.Client
@@ -83,7 +83,7 @@ func newFetcher(o Options, allowed func(netip.Addr) bool) *Fetcher {
 	}}
 }
 
-// Fetch gets the file at an http or https address.
+// Fetch downloads the file at an http or https address.
 func (f *Fetcher) Fetch(ctx context.Context, address string) ([]byte, error) {
 	limited, cancel := context.WithTimeout(ctx, f.o.Timeout)
 	defer cancel()
@@ -118,7 +118,7 @@ func (f *Fetcher) Fetch(ctx context.Context, address string) ([]byte, error) {
 // piece is how much of a file is read at a time.
 const piece = 256 << 10
 
-// read reads at most so many bytes. It uses at most twice the memory of the content; a growing buffer would leave its
+// read reads at most most bytes. It uses at most twice the memory of the content; a growing buffer would leave its
 // smaller copies behind.
 func read(body io.Reader, most int64) ([]byte, error) {
 	var pieces [][]byte
@@ -162,7 +162,7 @@ func (f *Fetcher) tooBig() error {
 	return fault.New(fault.SourceTooBig, "the file has more than %d bytes", f.o.MaxSize)
 }
 
-// asFault types a failure.
+// asFault converts a failure into a fault.
 func asFault(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
@@ -179,7 +179,7 @@ func asFault(ctx context.Context, err error) error {
 	}
 }
 
-// harmless returns the part of an error that a log may have: the innermost error when its text is a constant, else its
+// harmless returns the part of an error that may be logged: the innermost error when its text is a constant, else its
 // type. The errors around it, and texts of the other side, contain addresses.
 func harmless(err error) error {
 	inner := err

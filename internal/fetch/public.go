@@ -2,8 +2,8 @@ package fetch
 
 import "net/netip"
 
-// Public says whether an address is on the Internet: not this machine's, not of a private network, and not another form
-// of such an address.
+// Public says whether an address is on the Internet: not of this machine, not of a private network, and not another
+// form of such an address.
 func Public(a netip.Addr) bool {
 	a = a.Unmap()
 	if a.Is6() && (a.Zone() != "" || !internet6.Contains(a)) {
@@ -20,7 +20,7 @@ func Public(a netip.Addr) bool {
 // internet6 is the assigned part of IPv6.
 var internet6 = netip.MustParsePrefix("2000::/3")
 
-// reserved are the blocks of IANA's special-purpose registries that netip does not know.
+// reserved are the blocks of IANA's special-purpose registries that netip does not have.
 var reserved = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),
 	netip.MustParsePrefix("100.64.0.0/10"), // shared by the customers of a provider
@@ -31,8 +31,8 @@ var reserved = []netip.Prefix{
 	netip.MustParsePrefix("198.51.100.0/24"),
 	netip.MustParsePrefix("203.0.113.0/24"),
 	netip.MustParsePrefix("240.0.0.0/4"),
-	netip.MustParsePrefix("2001::/23"), // Teredo, whose addresses hold one of IPv4, and others
+	netip.MustParsePrefix("2001::/23"), // Teredo, whose addresses contain one of IPv4, and others
 	netip.MustParsePrefix("2001:db8::/32"),
-	netip.MustParsePrefix("2002::/16"), // 6to4: they hold one of IPv4
+	netip.MustParsePrefix("2002::/16"), // 6to4: they contain one of IPv4
 	netip.MustParsePrefix("3fff::/20"),
 }

@@ -35,8 +35,8 @@ const device = `{"platform":"linux","appName":"Tonkeeper","appVersion":"4.0.0","
 type Options struct {
 	URL               string           // base address; default https://fragment.com
 	Cookies           Cookies          // the session
-	Wallet            Account          // who pays
-	ShowSender        bool             // whether the receiver is told who sent the Stars
+	Wallet            Account          // the paying account
+	ShowSender        bool             // whether the receiver sees who sent the Stars
 	ConnectTimeout    time.Duration    // for the TCP and again for the TLS handshake; default 5 s
 	CallTimeout       time.Duration    // for one call with its answer; default 15 s
 	RequestsPerSecond float64          // 0: 2
@@ -123,7 +123,7 @@ func New(o Options) *Client {
 	}
 }
 
-// Recipient is who gets Stars.
+// Recipient is the receiver of Stars.
 type Recipient struct {
 	ID string // Fragment's own id: opaque
 }
@@ -142,7 +142,7 @@ func (c *Client) Search(ctx context.Context, username string, stars int) (Recipi
 	return Recipient{ID: answer.Found.Recipient}, err
 }
 
-// Price gives the current price of so many Stars.
+// Price returns the current price of so many Stars.
 func (c *Client) Price(ctx context.Context, stars int) (money.Nano, error) {
 	var answer struct {
 		Price string `json:"cur_price"`
@@ -160,7 +160,7 @@ func (c *Client) Price(ctx context.Context, stars int) (money.Nano, error) {
 	return price, nil
 }
 
-// prices find a price in TON: it is marked as one, or is the first amount with small decimals.
+// prices match a price in TON: it is marked as one, or is the first amount with small decimals.
 var prices = []*regexp.Regexp{
 	regexp.MustCompile(`icon-ton\b[^>]*>\s*([0-9][0-9,]*)(?:<span class="mini-frac">(\.[0-9]+)</span>)?\s*<`),
 	regexp.MustCompile(`>\s*([0-9][0-9,]*)<span class="mini-frac">(\.[0-9]+)</span>`),
@@ -205,16 +205,16 @@ func (c *Client) Init(ctx context.Context, recipient Recipient, stars int) (Requ
 
 // Link is the payment that completes a request.
 type Link struct {
-	ValidUntil time.Time // a payment order must not live longer
+	ValidUntil time.Time // the latest end of the payment order
 	To         ton.Address
 	Bounce     bool
 	Amount     money.Nano
-	Body       []byte // a BoC: pass it on as it is
-	Stars      int    // how many the text in Body names: "50 Telegram Stars \n\nRef#…"; 0: it names none
+	Body       []byte // a BoC: pass it on unchanged
+	Stars      int    // the number in the text of Body: "50 Telegram Stars \n\nRef#…"; 0: it has none
 	ConfirmID  string // for Confirm; empty: nothing to confirm
 }
 
-// Link asks for the payment of a request.
+// Link requests the payment of a purchase request.
 func (c *Client) Link(ctx context.Context, requestID string) (Link, error) {
 	var answer struct {
 		Transaction struct {
@@ -292,7 +292,7 @@ func starsIn(body []byte) int {
 	if found == nil {
 		return 0
 	}
-	stars, _ := strconv.Atoi(strings.ReplaceAll(found[1], ",", "")) // 0 when it is no number
+	stars, _ := strconv.Atoi(strings.ReplaceAll(found[1], ",", "")) // 0 when it is not a number
 	return stars
 }
 
@@ -302,7 +302,7 @@ func decodeBase64(text string) ([]byte, error) {
 	return base64.RawStdEncoding.DecodeString(text)
 }
 
-// Confirm tells Fragment that the signed payment is on its way. Repeating it with the same BoC is harmless.
+// Confirm notifies Fragment that the signed payment is broadcast. Repeating it with the same BoC has no further effect.
 func (c *Client) Confirm(ctx context.Context, confirmID string, boc []byte) error {
 	var answer struct {
 		OK bool `json:"ok"`
@@ -319,14 +319,14 @@ func (c *Client) Confirm(ctx context.Context, confirmID string, boc []byte) erro
 // State is the state of the session's last purchase.
 type State struct {
 	Mode       string // "new", "processing", "done"
-	NeedUpdate bool   // Mode is not the one that was asked with
+	NeedUpdate bool   // Mode differs from the requested one
 }
 
-// Done tells whether the Stars have been sent.
+// Done says whether the Stars have been sent.
 func (s State) Done() bool { return s.Mode == "done" && !s.NeedUpdate }
 
-// State asks for the state of the session's last purchase. mode is the last known one, "processing" at first: Fragment
-// confirms "done" without NeedUpdate only to a caller that gives it as mode.
+// State queries the state of the session's last purchase. mode is the last known one, "processing" at first: Fragment
+// confirms "done" without NeedUpdate only to a caller that sends it as mode.
 func (c *Client) State(ctx context.Context, mode string) (State, error) {
 	var answer struct {
 		Mode       string `json:"mode"`
@@ -347,7 +347,7 @@ func (c *Client) State(ctx context.Context, mode string) (State, error) {
 // anything is a string or a number, as text.
 type anything string
 
-// UnmarshalJSON takes the quotation marks off.
+// UnmarshalJSON removes the quotation marks.
 func (a *anything) UnmarshalJSON(data []byte) error {
 	var text string
 	if json.Unmarshal(data, &text) == nil { // null too

@@ -17,7 +17,7 @@ import (
 	"stagecoach/internal/stars"
 )
 
-// failure is one row of the table of what can go wrong.
+// failure is one row of the table of failures.
 type failure struct {
 	says  string // part of Fragment's sentence, in lower case; empty: recognized in another way
 	code  fault.Code
@@ -41,7 +41,7 @@ var failures = []failure{
 	{"", fault.FragmentRefused, stars.Refused},
 }
 
-// fault makes the error of a row. One that holds purchases is not retryable.
+// fault makes the error of a row. An error that holds purchases is not retryable.
 func (f failure) fault() *fault.Error {
 	e := fault.New(f.code, "%s", f.means.Message)
 	e.Retryable = f.means.Class != lifecycle.NonRetryable && !Holds(e)
@@ -57,17 +57,18 @@ func row(code fault.Code) failure {
 	return failures[at]
 }
 
-// Holds says whether an error means that the session or the account needs an operator: no purchase can succeed before.
+// Holds says whether an error means that the session or the account needs an operator: until then no purchase can
+// succeed.
 func Holds(err error) bool {
 	code := fault.CodeOf(err)
 	return code == fault.FragmentUnauthorized || code == fault.FragmentVerify
 }
 
-// Away says whether an error means that Fragment cannot be reached, or can serve nobody now.
+// Away says whether an error means that Fragment cannot be reached, or can serve no request now.
 func Away(err error) bool { return row(fault.CodeOf(err)).means.Away }
 
-// textFault classifies the sentence that Fragment answers instead of a result. name is whom it was asked about, if
-// anybody: the sentence may repeat it.
+// textFault classifies the sentence that Fragment answers instead of a result. name is the user in the request; empty:
+// none. The sentence may repeat it.
 func textFault(text, name string) *fault.Error {
 	plain := strings.ToLower(html.UnescapeString(text))
 	plain = strings.ReplaceAll(plain, "’", "'")
@@ -82,7 +83,7 @@ func textFault(text, name string) *fault.Error {
 // private matches words that may be a name, a link, an amount or an id.
 var private = regexp.MustCompile(`\S*[^A-Za-z\s.,:;!?'"()]\S*`)
 
-// scrub keeps the part of a sentence that the log may have: it shows operators which sentence is missing in the table.
+// scrub keeps the part of a sentence that may be logged: it shows operators which sentence the table lacks.
 func scrub(text, name string) string {
 	text = private.ReplaceAllString(html.UnescapeString(text), "…")
 	if name != "" { // a name of letters only matches no pattern
@@ -91,7 +92,7 @@ func scrub(text, name string) string {
 	return text[:min(len(text), 120)]
 }
 
-// statusFault turns an answer other than a success into a fault: by the sentence in it, when that is a known one.
+// statusFault turns an answer other than a success into a fault: by the sentence in it, when the table has it.
 func statusFault(answer outbound.Answer) *fault.Error {
 	var said struct {
 		Error string `json:"error"`
@@ -117,7 +118,7 @@ func protocolFault(what string) *fault.Error {
 	return row(fault.FragmentProtocol).fault().WithCause(errors.New(what))
 }
 
-// transportFault turns an error of net/http into a fault. A cancel by the caller is no failure and stays
+// transportFault turns an error of net/http into a fault. A cancel by the caller is not a failure and stays
 // context.Canceled.
 func transportFault(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
@@ -128,5 +129,5 @@ func transportFault(ctx context.Context, err error) error {
 	if outbound.TimedOut(err) {
 		code = fault.FragmentTimeout
 	}
-	return row(code).fault().WithCause(outbound.WithoutURL(err)) // the address has the page's hash in it
+	return row(code).fault().WithCause(outbound.WithoutURL(err)) // the address contains the page's hash
 }

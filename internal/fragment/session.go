@@ -9,11 +9,11 @@ import (
 	"stagecoach/internal/ton"
 )
 
-// profilePage shows who is logged in. It starts nothing.
+// profilePage shows the account of the session. Reading it starts nothing.
 const profilePage = "/my/profile"
 
-// SessionWallet gives the wallet that the session is connected to, as Fragment's own page shows it. shown is false when
-// the page shows none: nobody is logged in, or the page has changed.
+// SessionWallet returns the wallet that the session is connected to, as Fragment's own page shows it. shown is false
+// when the page shows none: the session is not logged in, or the page has changed.
 func (c *Client) SessionWallet(ctx context.Context) (wallet ton.Address, shown bool, err error) {
 	page, err := c.send(ctx, "profile", http.MethodGet, c.o.URL+profilePage, "")
 	c.o.Ended(ctx, err)

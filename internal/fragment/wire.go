@@ -19,7 +19,7 @@ const (
 	userAgent = "Mozilla/5.0 (X11; Linux x86_64) stagecoach"
 )
 
-// call makes one call of the API and tells how it ended.
+// call makes one call of the API and reports its result to the Observer.
 func (c *Client) call(ctx context.Context, method string, form url.Values, into any) error {
 	err := c.twice(ctx, method, form, into)
 	c.o.Ended(ctx, err)
@@ -48,7 +48,7 @@ func (c *Client) twice(ctx context.Context, method string, form url.Values, into
 
 var apiHash = regexp.MustCompile(`api\?hash=([a-f0-9]+)`)
 
-// pageHash gives the hash that calls need. It reads the page unless it knows a hash other than refused.
+// pageHash returns the hash that calls need. It reads the page unless it has a hash other than refused.
 func (c *Client) pageHash(ctx context.Context, refused string) (string, error) {
 	c.mu.Lock()
 	known := c.hash
@@ -100,7 +100,7 @@ func (c *Client) post(ctx context.Context, method, hash string, form url.Values,
 	return nil
 }
 
-// send makes one request, when the rate allows it, and takes its whole answer.
+// send makes one request, when the rate allows it, and reads its complete answer.
 func (c *Client) send(ctx context.Context, op, method, address, form string) ([]byte, error) {
 	if err := c.limiter.Wait(ctx); err != nil {
 		return nil, transportFault(ctx, errors.Join(context.DeadlineExceeded, err))

@@ -1,4 +1,4 @@
-// Package money counts nanoTON: whole numbers that never overflow silently, and never a float.
+// Package money counts nanoTON as integers that never overflow silently. It never uses a float.
 package money
 
 import (
@@ -16,10 +16,10 @@ type Nano int64
 // TON is one TON in nanoTON.
 const TON Nano = 1_000_000_000
 
-// ErrOverflow says that a result is not a number that Nano can hold.
+// ErrOverflow means that a result is out of Nano's range.
 var ErrOverflow = errors.New("the amount is out of range")
 
-// Add gives n + m, or ErrOverflow.
+// Add returns n + m, or ErrOverflow.
 func (n Nano) Add(m Nano) (Nano, error) {
 	if sum := n + m; (sum > n) == (m > 0) {
 		return sum, nil
@@ -27,8 +27,8 @@ func (n Nano) Add(m Nano) (Nano, error) {
 	return 0, ErrOverflow
 }
 
-// MulDiv gives n × times ÷ by, rounded down, or ErrOverflow. The product in between may be larger than a Nano. None of
-// the three may be negative, and by not zero.
+// MulDiv returns n × times ÷ by, rounded down, or ErrOverflow. The product in between may be larger than a Nano. None
+// of the three may be negative, and by not zero.
 func (n Nano) MulDiv(times, by int64) (Nano, error) {
 	if min(int64(n), times, by) < 0 {
 		return 0, ErrOverflow
@@ -46,7 +46,7 @@ func (n Nano) MulDiv(times, by int64) (Nano, error) {
 	return Nano(quotient), nil
 }
 
-// String gives the amount in TON with as many decimals as it needs: "0.4609".
+// String returns the amount in TON with as many decimals as it needs: "0.4609".
 func (n Nano) String() string {
 	sign, whole := "", uint64(n)
 	if n < 0 {
@@ -74,7 +74,7 @@ func ParseTON(text string) (Nano, error) {
 	return ParseNano(whole + decimals + strings.Repeat("0", 9-len(decimals)))
 }
 
-// ParseNano reads a whole number of nanoTON, digits only.
+// ParseNano reads an integer of nanoTON, digits only.
 func ParseNano(text string) (Nano, error) {
 	n, err := strconv.ParseUint(text, 10, 63)
 	if err != nil {

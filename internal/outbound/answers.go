@@ -9,7 +9,7 @@ import (
 // ErrTooLong is the error of an answer that is longer than its limit.
 var ErrTooLong = errors.New("the answer is too long")
 
-// ReadAnswer reads a whole answer of at most limit bytes. A part of a longer answer is freed with the error.
+// ReadAnswer reads a complete answer of at most limit bytes. A part of a longer answer is freed with the error.
 func ReadAnswer(answer io.Reader, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(answer, limit+1))
 	if err != nil {
@@ -34,7 +34,7 @@ type boundedBody struct {
 }
 
 func (b *boundedBody) Read(p []byte) (int, error) {
-	if int64(len(p)) > b.left+1 { // one byte more tells an answer that ends at the limit from a longer one
+	if int64(len(p)) > b.left+1 { // one byte more distinguishes an answer that ends at the limit from a longer one
 		p = p[:b.left+1]
 	}
 	n, err := b.ReadCloser.Read(p)

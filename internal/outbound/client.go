@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Observer is told how requests to an outside system go. Each of its functions may be nil.
+// Observer measures the requests to an outside system. Each of its functions may be nil.
 type Observer struct {
 	OnLatency func(ctx context.Context, op string, took time.Duration) // how long each request took, by operation
 	OnResult  func(error)                                              // how each call ended, unless its caller left
@@ -41,7 +41,7 @@ func NewTransport(connect time.Duration) *http.Transport {
 	}
 }
 
-// Client makes requests and takes their whole answers.
+// Client makes requests and reads their complete answers.
 type Client struct {
 	Observer
 	HTTP      *http.Client

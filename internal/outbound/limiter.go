@@ -9,15 +9,15 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// Reserve takes one request out of an allowance that several processes share, and gives how long to wait before it. A
-// request that could not go within patience is refused with RATE_LIMITED; every other error says that the allowance
-// cannot be asked now.
+// Reserve takes one request out of an allowance that several processes share, and returns how long to wait before it. A
+// request that could not go within patience is refused with RATE_LIMITED; every other error means that the allowance
+// cannot be queried now.
 type Reserve func(ctx context.Context, perSecond float64, burst int, patience time.Duration) (
 	wait time.Duration, err error,
 )
 
-// Limiter lets requests go at a rate. With a Reserve the rate holds over all processes that share it; while that cannot
-// be asked, and without one, it holds within this process.
+// Limiter lets requests go at a rate. With a Reserve the rate holds over all processes that share it; while the Reserve
+// fails, and without one, the rate holds within this process.
 type Limiter struct {
 	perSecond float64
 	burst     int
@@ -39,7 +39,8 @@ const (
 	mostPatience   = time.Minute     // the longest wait of a caller without a deadline
 )
 
-// Wait returns when the next request may go. Its error says that ctx ends before that, or that too many wait already.
+// Wait returns when the next request may go. Its error means that ctx ends before that, or that too many requests wait
+// already.
 func (l *Limiter) Wait(ctx context.Context) error {
 	if l.reserve == nil {
 		return l.own.Wait(ctx)

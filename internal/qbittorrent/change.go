@@ -20,8 +20,8 @@ type NewTorrent struct {
 	SavePath string // in qBittorrent's file system
 }
 
-// Add hands a torrent over, into the active category. PROVIDER_REJECTED when qBittorrent has it already, cannot read
-// it, or has not finished its own start: it does not say which.
+// Add adds a torrent to the active category. The error is PROVIDER_REJECTED when qBittorrent has it already, cannot
+// read it, or has not finished its own start: qBittorrent does not report which.
 func (c *Client) Add(ctx context.Context, n NewTorrent) error {
 	// Nothing depends on qBittorrent's own settings: neither the path of the files, nor when the torrent is removed.
 	options := func() map[string]string {
@@ -70,7 +70,7 @@ func (c *Client) Adopt(ctx context.Context, t Torrent, tag string) error {
 }
 
 const (
-	// qBittorrent shows a change within 1.5 s, unless its administrator wants to see it later
+	// qBittorrent shows a change within 1.5 s, unless its administrator has set a longer refresh
 	refresh     = 5 * time.Second
 	refreshLook = 200 * time.Millisecond
 )
@@ -167,8 +167,8 @@ func (c *Client) Delete(ctx context.Context, t Torrent, keepFiles bool) error {
 	return c.call(ctx, func() error { return c.qbt.DeleteTorrentsCtx(ctx, []string{t.ID}, !keepFiles) })
 }
 
-// DeleteTags removes tags from torrents of ours, and from qBittorrent's list of tags, where they would stay for ever,
-// unless somebody else uses them too: another installation counts its jobs from 1 as well.
+// DeleteTags removes tags from torrents of ours. It also removes them from qBittorrent's list of tags, where they would
+// stay for ever, unless a torrent of another owner has them: another installation counts its jobs from 1 as well.
 func (c *Client) DeleteTags(ctx context.Context, tags ...string) error {
 	var unused []string
 	for _, tag := range tags {
@@ -196,7 +196,7 @@ func (c *Client) DeleteTags(ctx context.Context, tags ...string) error {
 	return c.call(ctx, func() error { return c.qbt.DeleteTagsCtx(ctx, unused) })
 }
 
-// ids gives the ids of those torrents that are ours.
+// ids returns the ids of those torrents that are ours.
 func (c *Client) ids(torrents []Torrent) []string {
 	var ids []string
 	for _, t := range torrents {
@@ -207,25 +207,25 @@ func (c *Client) ids(torrents []Torrent) []string {
 	return ids
 }
 
-// Version gives qBittorrent's version, such as "v4.5.2".
+// Version returns qBittorrent's version, such as "v4.5.2".
 func (c *Client) Version(ctx context.Context) (string, error) {
 	return ask(ctx, c, c.qbt.GetAppVersionCtx)
 }
 
-// DefaultSavePath gives the folder in which qBittorrent keeps what is not put elsewhere.
+// DefaultSavePath returns qBittorrent's folder for torrents without a path of their own.
 func (c *Client) DefaultSavePath(ctx context.Context) (string, error) {
 	path, err := ask(ctx, c, c.qbt.GetDefaultSavePathCtx)
 	return strings.TrimSpace(path), err
 }
 
-// freeSpace remembers the last state that qBittorrent gave: it then tells only what has changed.
+// freeSpace stores the last state from qBittorrent, which then sends only what has changed.
 type freeSpace struct {
 	mutex sync.Mutex
 	rid   int64
 	bytes int64
 }
 
-// FreeSpace gives how many bytes are free where qBittorrent's default folder is; negative: it does not know.
+// FreeSpace returns how many bytes are free where qBittorrent's default folder is; negative: unknown.
 func (c *Client) FreeSpace(ctx context.Context) (int64, error) {
 	c.space.mutex.Lock()
 	defer c.space.mutex.Unlock()

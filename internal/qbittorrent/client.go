@@ -28,7 +28,7 @@ type Options struct {
 	ActiveCategory     string        // of torrents that jobs wait for; required
 	DoneCategory       string        // of those whose jobs are over; required
 
-	outbound.Observer // by the last part of a request's path: "info", "add", "login" …
+	outbound.Observer // operations are the last part of a request's path: "info", "add", "login" …
 }
 
 // Client talks to one qBittorrent. It is safe for concurrent use.
@@ -96,7 +96,7 @@ func torrentOf(t qbt.Torrent) Torrent {
 	return torrent
 }
 
-// List gives all torrents of the active category, in one request.
+// List returns all torrents of the active category, in one request.
 func (c *Client) List(ctx context.Context) ([]Torrent, error) {
 	return c.category(ctx, c.o.ActiveCategory)
 }
@@ -105,11 +105,11 @@ func (c *Client) category(ctx context.Context, name string) ([]Torrent, error) {
 	return c.torrents(ctx, qbt.TorrentFilterOptions{Category: name}, func(t Torrent) bool { return t.Category == name })
 }
 
-// Tags gives all of qBittorrent's tags, also those that no torrent carries.
+// Tags returns all of qBittorrent's tags, also those without torrents.
 func (c *Client) Tags(ctx context.Context) ([]string, error) { return ask(ctx, c, c.qbt.GetTagsCtx) }
 
-// torrents asks for torrents and filters the answer again: a version ignores the parts of a filter that it does not
-// know.
+// torrents queries torrents and filters the answer again, because qBittorrent ignores the parts of a filter that its
+// version does not have.
 func (c *Client) torrents(
 	ctx context.Context, filter qbt.TorrentFilterOptions, meant func(Torrent) bool,
 ) (found []Torrent, err error) {
@@ -125,7 +125,7 @@ func (c *Client) torrents(
 	return found, err
 }
 
-// Find looks for a job's torrent: among ours by the job's tag, then by infohash (either may be empty) where qBittorrent
+// Find finds a job's torrent: among ours by the job's tag, then by infohash (either may be empty) where qBittorrent
 // keeps it under one of them. nil: it is not there.
 func (c *Client) Find(ctx context.Context, tag, v1, v2 string) (*Torrent, error) {
 	tagged, err := c.torrents(
@@ -137,8 +137,8 @@ func (c *Client) Find(ctx context.Context, tag, v1, v2 string) (*Torrent, error)
 	return c.byID(ctx, v1, v2)
 }
 
-// FindContent looks for a torrent with an infohash, under whatever id qBittorrent keeps it: a hybrid one that is known
-// by its other hash is found in our categories only. nil: it is not there.
+// FindContent finds a torrent with an infohash, under any id: a hybrid torrent that is known by its other hash is found
+// in our categories only. nil: it is not there.
 func (c *Client) FindContent(ctx context.Context, v1, v2 string) (*Torrent, error) {
 	found, err := c.byID(ctx, v1, v2)
 	if found != nil || err != nil {
@@ -191,7 +191,7 @@ func first(torrents []Torrent) *Torrent {
 	return &torrents[0]
 }
 
-// Ours says whether a torrent is in one of our categories: no other is ever touched.
+// Ours says whether a torrent is in one of our categories: other torrents are never changed.
 func (c *Client) Ours(t Torrent) bool {
 	return t.Category == c.o.ActiveCategory || t.Category == c.o.DoneCategory
 }
@@ -199,10 +199,11 @@ func (c *Client) Ours(t Torrent) bool {
 // Active says whether a torrent is in the category of those that jobs wait for.
 func (c *Client) Active(t Torrent) bool { return t.Category == c.o.ActiveCategory }
 
-// Sessions counts the logins of this client. It forgets sessions when it is restarted.
+// Sessions counts the logins of this client. qBittorrent forgets sessions when it is restarted.
 func (c *Client) Sessions() int64 { return c.wire.login.admitted.Load() }
 
-// call does one request; when that only showed that the session was forgotten, once more in the new one.
+// call makes one request. When the request fails because qBittorrent forgot the session, call repeats it once in a new
+// one.
 func (c *Client) call(ctx context.Context, request func() error) error {
 	sessions, forgotten := c.Sessions(), c.wire.forgotten.Load()
 	err := request()
@@ -214,7 +215,7 @@ func (c *Client) call(ctx context.Context, request func() error) error {
 	return err
 }
 
-// ask does one request that has an answer.
+// ask makes one request that has an answer.
 func ask[T any](ctx context.Context, c *Client, request func(context.Context) (T, error)) (answer T, err error) {
 	err = c.call(ctx, func() (err error) {
 		answer, err = request(ctx)

@@ -12,7 +12,7 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// errLoginRefused says that qBittorrent does not take name and password, or has banned this address.
+// errLoginRefused means that qBittorrent refuses name and password, or has banned this address.
 var errLoginRefused = errors.New("the login is refused; correct the password, then restart this process or wait")
 
 // statusError is an HTTP status that is no success.
@@ -20,7 +20,8 @@ type statusError int
 
 func (s statusError) Error() string { return fmt.Sprintf("HTTP status %d", int(s)) }
 
-// asFault types a failure. The cause keeps only the innermost error: those around it hold addresses and links.
+// asFault converts a failure into a fault. The cause keeps only the innermost error: those around it hold addresses and
+// links.
 func asFault(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -46,14 +47,14 @@ func asFault(ctx context.Context, err error) error {
 		return fault.New(fault.ProviderUnauthorized, "qBittorrent does not let the service in").Retry().WithCause(cause)
 	case status == http.StatusBadRequest, status == http.StatusConflict, status == http.StatusUnsupportedMediaType:
 		return fault.New(fault.ProviderRejected, "qBittorrent refuses the request").WithCause(cause)
-	default: // also a 404: something else answers at this address
+	default: // also a 404: another server answers at this address
 		return fault.New(fault.ProviderUnavailable, "qBittorrent cannot be reached").Retry().WithCause(cause)
 	}
 }
 
 var links = regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.-]*://|magnet:)\S+`)
 
-// walk visits an error and all that it wraps, the innermost last. The library hides some where errors.Is does not look.
+// walk visits an error and all errors that it wraps, the innermost last. errors.Is misses some that the library wraps.
 func walk(err error, visit func(error)) {
 	if err == nil {
 		return

@@ -9,7 +9,7 @@ type State string
 const (
 	Waiting  State = "waiting"  // it has not begun, or is paused
 	Active   State = "active"   // it is being downloaded
-	Complete State = "complete" // all is there, in its place
+	Complete State = "complete" // all files are in place
 	Checking State = "checking" // its files are being checked
 	Broken   State = "broken"   // an error; a resume may help
 	Lost     State = "lost"     // its files are gone
@@ -30,7 +30,7 @@ var states = map[qbt.TorrentState]State{
 	qbt.TorrentStateForcedDl:    Active,
 	qbt.TorrentStateStalledDl:   Active,
 	qbt.TorrentStateCheckingDl:  Active,
-	qbt.TorrentStateMoving:      Active, // all is there, but not in its place
+	qbt.TorrentStateMoving:      Active, // all data is there, but not in its place
 
 	qbt.TorrentStateUploading: Complete,
 	qbt.TorrentStateStalledUp: Complete,

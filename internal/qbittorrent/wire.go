@@ -78,8 +78,8 @@ func readShort(response *http.Response) (string, error) {
 	return string(text), err
 }
 
-// login lets one caller at a time log in, and shares its session with the others: each new session counts as a start of
-// qBittorrent. The pauses after refusals grow, because qBittorrent bans an address after five.
+// login lets one caller at a time log in, and shares its session with the others, because each new session counts as a
+// restart of qBittorrent. The pauses after refusals grow, because qBittorrent bans an address after five.
 type login struct {
 	turn     chan struct{} // one token
 	admitted atomic.Int64
@@ -97,7 +97,7 @@ func newLogin() *login {
 	return l
 }
 
-// loginPauses follow the first refusal, the second, and all others. The fifth comes after two days.
+// loginPauses follow the first refusal, the second, and all others. The fifth attempt comes after two days.
 var loginPauses = []time.Duration{time.Minute, 10 * time.Minute, 24 * time.Hour}
 
 func (l *login) try(r *http.Request, next http.RoundTripper) (*http.Response, error) {
@@ -108,7 +108,7 @@ func (l *login) try(r *http.Request, next http.RoundTripper) (*http.Response, er
 		defer func() { l.turn <- struct{}{} }()
 	}
 
-	if session := l.session.Load(); session != nil { // somebody else was faster
+	if session := l.session.Load(); session != nil { // another caller was faster
 		again := *session
 		again.Body, again.Request = io.NopCloser(strings.NewReader(admission)), r
 		return &again, nil
@@ -145,7 +145,7 @@ func (l *login) try(r *http.Request, next http.RoundTripper) (*http.Response, er
 // admission is the body of a successful login.
 const admission = "Ok."
 
-// forget ends the session of a refused request. A request without a session, or with an older one, says nothing about
+// forget ends the session of a refused request. A request without a session, or with an older one, proves nothing about
 // the current one.
 func (l *login) forget(r *http.Request) {
 	session := l.session.Load()

@@ -23,8 +23,8 @@ var (
 	digits   = regexp.MustCompile(`^[0-9]+$`)
 )
 
-// Parse reads a comment: a username, with or without @, and after white space, if the payer likes, a whole number of
-// Stars. most is the largest number that is sold at a time. Errors are *Failure.
+// Parse reads a comment: a username, with or without @, and optionally white space and an integer, the number of Stars.
+// most is the largest number that is sold at a time. Errors are *Failure.
 func Parse(comment string, most int64) (Order, error) {
 	words := strings.Fields(comment)
 	if strings.ContainsRune(comment, utf8.RuneError) || len(words) == 0 || len(words) > 2 ||

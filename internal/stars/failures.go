@@ -27,7 +27,7 @@ type Failure struct {
 	Category Category
 	// Final failures are not retried by the system, whatever their class: another attempt would fail in the same way.
 	Final bool
-	// Away failures mean that Fragment serves nobody now: an order waits without failing until its time is over.
+	// Away failures mean that Fragment serves no request now: an order waits without failing until its time is over.
 	Away bool
 	// ByOperator failures were caused by an operator: no operator is asked about them.
 	ByOperator bool
@@ -104,7 +104,8 @@ var (
 
 var unavailable = regexp.MustCompile(`^Service unavailable: Fragment API returned [0-9]{3}$`)
 
-// Named finds a failure by its message. A message that is not in the table gives Unexplained with this message.
+// Named finds a failure by its message. For a message that is not in the table it returns Unexplained with this
+// message.
 func Named(message string) *Failure {
 	for _, f := range Failures {
 		if f.Message == message {

@@ -2,7 +2,7 @@ package stars
 
 import "stagecoach/internal/money"
 
-// Bought gives how many Stars an amount buys when Least of them cost price: rounded down, and 0 when it buys none.
+// Bought returns how many Stars an amount buys when Least of them cost price: rounded down, and 0 when it buys none.
 func Bought(amount, price money.Nano) int64 {
 	if min(amount, price) <= 0 {
 		return 0
@@ -14,7 +14,7 @@ func Bought(amount, price money.Nano) int64 {
 	return int64(number)
 }
 
-// Fewer gives a smaller number of Stars that amount buys, when number of them cost price, which is more than amount.
+// Fewer returns a smaller number of Stars that amount buys, when number of them cost price, which is more than amount.
 // The price is not exactly proportional to the number.
 func Fewer(number int64, price, amount money.Nano) int64 {
 	fits, err := amount.MulDiv(number, int64(price))

@@ -47,8 +47,8 @@ func Classify(err error) *fault.Error {
 	}
 }
 
-// foreignAnswer types an answer that is not Telegram's own JSON, such as a proxy's page: only the status can be read.
-// The Bot API server itself sends no body with a 413.
+// foreignAnswer converts an answer that is not Telegram's own JSON, such as a proxy's page: only the status can be
+// read. The Bot API server itself sends no body with a 413.
 func foreignAnswer(status int) *fault.Error {
 	switch status {
 	case http.StatusRequestEntityTooLarge:
@@ -61,8 +61,8 @@ func foreignAnswer(status int) *fault.Error {
 }
 
 // Unanswered says that a request may have been carried out although it failed. Only Telegram's own JSON is an answer: a
-// broken connection, a proxy's page and an empty body are no answers. Neither is JSON that says that the server was
-// interrupted, or that the gateway before it got no answer.
+// broken connection, a proxy's page and an empty body are no answers. JSON is no answer either when it says that the
+// server was interrupted, or that the gateway before it got no answer.
 func Unanswered(err error) bool {
 	answer, answered := errors.AsType[*telegoapi.Error](err)
 	if !answered {

@@ -36,7 +36,7 @@ type Options struct {
 	outbound.Observer               // by method
 }
 
-// New makes the client. Every failure it gives is either a *telegoapi.Error (the server answered) or a *fault.Error.
+// New makes the client. Every error of the client is either a *telegoapi.Error (the server answered) or a *fault.Error.
 func New(o Options) (*telego.Bot, error) {
 	perSecond := cmp.Or(o.RequestsPerSecond, defaultRate)
 	dialer := &net.Dialer{Timeout: o.ConnectTimeout}
@@ -140,7 +140,8 @@ func (c *caller) call(ctx context.Context, address string, data *telegoapi.Reque
 	return &parsed, nil
 }
 
-// networkFault types a failure without an answer. The cause does not contain the URL, which has the token.
+// networkFault converts a failure without an answer into a fault. The cause does not contain the URL, which has the
+// token.
 func networkFault(err error) error {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err

@@ -82,7 +82,7 @@ type sizedBody struct {
 	size int64
 }
 
-// Size is the length of the whole body in bytes.
+// Size is the length of the complete body in bytes.
 func (b sizedBody) Size() int64 { return b.size }
 
 // wideConn copies request bodies to the socket in large pieces; net/http asks for ReadFrom once headers are out.

@@ -9,7 +9,7 @@ import (
 	"github.com/xssnick/tonutils-go/address"
 )
 
-// Address is an account's address; two of them are equal when == says so. The zero Address is nobody's.
+// Address is an account's address, comparable with ==. The zero Address belongs to no account.
 type Address struct {
 	workchain int8
 	hash      [32]byte
@@ -17,8 +17,8 @@ type Address struct {
 
 var errAddress = errors.New("this is not a TON address")
 
-// ParseAddress reads a raw ("0:…") or a friendly address. bounceable is what a friendly one says of itself (EQ… true,
-// UQ… false), and false for a raw one.
+// ParseAddress reads a raw ("0:…") or a friendly address. bounceable is the flag of a friendly one (EQ… true, UQ…
+// false), and false for a raw one.
 func ParseAddress(text string) (parsed Address, bounceable bool, err error) {
 	var a *address.Address
 	if strings.Contains(text, ":") {
@@ -34,10 +34,10 @@ func ParseAddress(text string) (parsed Address, bounceable bool, err error) {
 	return fromLibrary(a), bounceable, nil
 }
 
-// Raw gives the workchain, a colon and 64 lower-case hex digits.
+// Raw returns the workchain, a colon and 64 lower-case hex digits.
 func (a Address) Raw() string { return a.library(false).StringRaw() }
 
-// Friendly gives the form that people copy, for the main network: EQ… when bounceable, else UQ….
+// Friendly returns the form that people copy, for the main network: EQ… when bounceable, else UQ….
 func (a Address) Friendly(bounceable bool) string { return a.library(bounceable).String() }
 
 func (a Address) library(bounceable bool) *address.Address {

@@ -14,8 +14,8 @@ import (
 // bag of cells may name the same cell again and again.
 const maxComment = 16 << 10
 
-// Comment gives the text of a body that is a text comment, over as many cells as it takes; false when it is something
-// else, or longer than maxComment. What is not UTF-8, and zero bytes, become U+FFFD.
+// Comment returns the text of a body that is a text comment, over as many cells as it takes; ok is false when the body
+// is something else, or longer than maxComment. Invalid UTF-8, and zero bytes, become U+FFFD.
 func Comment(body []byte) (text string, ok bool) {
 	root, err := parseBody(body)
 	if err != nil {
@@ -32,7 +32,7 @@ func Comment(body []byte) (text string, ok bool) {
 
 	var all []byte
 	for {
-		// Text is whole bytes, and continues in the one cell that a cell refers to.
+		// Text is in full bytes, and continues in the one cell that a cell refers to.
 		if s.BitsLeft()%8 != 0 || s.RefsNum() > 1 {
 			return "", false
 		}
@@ -59,7 +59,7 @@ func Comment(body []byte) (text string, ok bool) {
 	return strings.ReplaceAll(strings.ToValidUTF8(string(all), unknown), "\x00", unknown), true
 }
 
-// Opcode gives a body's first four bytes, which say what it is: 0 for a text comment. false: it has no four.
+// Opcode returns a body's first four bytes, which name its kind: 0 for a text comment. ok is false for a shorter body.
 func Opcode(body []byte) (uint32, bool) {
 	root, err := parseBody(body)
 	if err != nil {
@@ -82,7 +82,7 @@ func CommentBody(text string) ([]byte, error) {
 	return root.ToBOC(), nil
 }
 
-// BodyHash gives the hash of a body's root cell in lower-case hex, as the chain shows it; no body has the hash of an
+// BodyHash returns the hash of a body's root cell in lower-case hex, as the chain shows it; no body has the hash of an
 // empty cell.
 func BodyHash(body []byte) (string, error) {
 	root, err := parseBody(body)

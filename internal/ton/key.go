@@ -72,7 +72,7 @@ func ParseKey(text string) (Key, error) {
 	return Key{}, errKey
 }
 
-// ReadKey reads what ParseKey reads from a file that nobody but its owner may open.
+// ReadKey reads what ParseKey reads from a file that only its owner may open.
 func ReadKey(path string) (Key, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -80,7 +80,7 @@ func ReadKey(path string) (Key, error) {
 	}
 	defer file.Close()
 
-	info, err := file.Stat() // of the open file: the path could name another file by now
+	info, err := file.Stat() // of the open file: the path may name another file now
 	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 {
 		return Key{}, errKeyFile
 	}

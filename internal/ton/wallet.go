@@ -63,15 +63,15 @@ var errWallet = errors.New("the wallet's address cannot be made of this key")
 
 func (w *Wallet) Address() Address { return w.address }
 
-// PublicKey gives the wallet's public key in lower-case hex.
+// PublicKey returns the wallet's public key in lower-case hex.
 func (w *Wallet) PublicKey() string {
 	return hex.EncodeToString(w.key.private().Public().(ed25519.PublicKey))
 }
 
-// StateInit gives the contract's first state as a BoC: what a site asks for to know the wallet's owner.
+// StateInit returns the contract's first state as a BoC, by which a site identifies the wallet's owner.
 func (w *Wallet) StateInit() []byte { return w.initBoC }
 
-// Network gives the global id of the wallet's network.
+// Network returns the global id of the wallet's network.
 func (w *Wallet) Network() int32 { return w.id.NetworkGlobalID }
 
 // Payment is one transfer out of the wallet.
@@ -83,7 +83,7 @@ type Payment struct {
 }
 
 // Signed is a payment order ready to be broadcast as often as needed: the wallet executes it once at most. An executed
-// order may have paid nothing: the wallet silently skips what it cannot afford.
+// order may have paid nothing, because the wallet silently skips what it cannot afford.
 type Signed struct {
 	BoC        []byte
 	Hash       string    // normalized message hash (TEP-467) in lower-case hex: toncenter's hash_norm
@@ -91,8 +91,8 @@ type Signed struct {
 	BodyHash   string    // hash of the payment's own body, as the chain will show it, in lower-case hex
 }
 
-// Sign makes the order for one payment. The same input always gives the same bytes. validUntil must be whole seconds.
-// With seqno 0 the order contains the contract, for a wallet that has never paid before.
+// Sign makes the order for one payment. The same input always gives the same bytes. validUntil has no fraction of a
+// second. With seqno 0 the order contains the contract, for a wallet that has never paid before.
 func (w *Wallet) Sign(seqno uint32, validUntil time.Time, payment Payment) (Signed, error) {
 	until := validUntil.Unix()
 	if until <= 0 || until > math.MaxUint32 || validUntil.Nanosecond() != 0 {
@@ -107,7 +107,7 @@ func (w *Wallet) Sign(seqno uint32, validUntil time.Time, payment Payment) (Sign
 		return Signed{}, err
 	}
 
-	// The library's function for whole messages reads the clock; its parts do not.
+	// The library's function for complete messages reads the clock; its parts do not.
 	actions, err := wallet.PackV5OutActions([]*wallet.Message{{
 		Mode: wallet.PayGasSeparately + wallet.IgnoreErrors, // V5R1 takes no request from outside without "ignore errors"
 		InternalMessage: &tlb.InternalMessage{

@@ -83,7 +83,7 @@ func New(o Options) *Client {
 	}
 }
 
-// Page says which part of an account's history is wanted, oldest first.
+// Page selects a part of an account's history, oldest first.
 type Page struct {
 	Account ton.Address
 	FromLT  uint64 // inclusive: to continue after a known transaction, its LT + 1
@@ -91,7 +91,7 @@ type Page struct {
 	Limit   int    // 1..1000; else 100
 }
 
-// Transactions gives a page of an account's history, oldest first, whatever its finality. All of them belong to the
+// Transactions returns a page of an account's history, oldest first, whatever its finality. All of them belong to the
 // account and are in order; PrevLT shows whether one is missing in between.
 func (c *Client) Transactions(ctx context.Context, page Page) ([]Transaction, error) {
 	if page.Limit < 1 || page.Limit > maxPage {
@@ -123,8 +123,8 @@ func (c *Client) Transactions(ctx context.Context, page Page) ([]Transaction, er
 	return transactions, nil
 }
 
-// TransactionsByMessage gives the transactions that a message caused. hash is in hex; of an external message it may be
-// the normalized one.
+// TransactionsByMessage returns the transactions that a message caused. hash is in hex; for an external message it may
+// be the normalized one.
 func (c *Client) TransactionsByMessage(ctx context.Context, hash string) ([]Transaction, error) {
 	raw, err := hex.DecodeString(hash)
 	if err != nil || len(raw) != 32 {
@@ -162,13 +162,13 @@ func (c *Client) transactions(ctx context.Context, op string, query url.Values) 
 	return transactions, nil
 }
 
-// Outcome is what is known about a broadcast.
+// Outcome is the network's verdict on a broadcast.
 type Outcome string
 
 // No outcome says whether the message is on the chain: an accepted one may never get there, and a rejected one may be
 // there already.
 const (
-	Unknown  Outcome = "unknown" // no verdict came
+	Unknown  Outcome = "unknown" // no verdict arrived
 	Accepted Outcome = "accepted"
 	Rejected Outcome = "rejected"
 )
@@ -179,8 +179,8 @@ type Receipt struct {
 	ExitCode int // of the contract that rejected it: 133 wrong seqno, 136 too late, …; 0: unknown
 }
 
-// Broadcast hands a signed message to the network. An error means that the outcome is unknown: the message may be on
-// its way. Repeating it with the same bytes is always safe.
+// Broadcast sends a signed message to the network. An error means that the outcome is unknown: the message may have
+// been sent. Repeating it with the same bytes is always safe.
 func (c *Client) Broadcast(ctx context.Context, boc []byte) (Receipt, error) {
 	unknown := Receipt{Outcome: Unknown}
 	body, err := json.Marshal(map[string][]byte{"boc": boc})
@@ -237,7 +237,7 @@ type Wallet struct {
 	LastHash string
 }
 
-// Wallet asks for an account's balance and next seqno.
+// Wallet reads an account's balance and next seqno.
 func (c *Client) Wallet(ctx context.Context, account ton.Address) (Wallet, error) {
 	var answer struct {
 		Balance  amount `json:"balance"`
@@ -265,9 +265,8 @@ type Head struct {
 	At    time.Time // the chain's clock: no transaction will ever be older
 }
 
-// Head asks for the chain's clock. A time that is more than mostSkew from ours, before or after, is refused with
-// CHAIN_CLOCK: with a wrong time, payments that can still be made would count as dead, and new ones would be signed too
-// late to be made.
+// Head reads the chain's clock. A time that differs by more than mostSkew from ours is refused with CHAIN_CLOCK: with a
+// wrong time, payments that can still be made would count as dead, and new ones would be signed too late to be made.
 func (c *Client) Head(ctx context.Context) (Head, error) {
 	var answer struct {
 		Last struct {
@@ -307,7 +306,7 @@ func (c *Client) get(ctx context.Context, op, endpoint string, query url.Values,
 	return nil
 }
 
-// send makes one request, when the rate allows it, and takes its whole answer.
+// send makes one request, when the rate allows it, and reads its complete answer.
 func (c *Client) send(ctx context.Context, op, method, address string, body []byte) (outbound.Answer, error) {
 	answer, err := c.request(ctx, op, method, address, body)
 	result := err

@@ -39,7 +39,7 @@ func clockFault() *fault.Error {
 	return fault.New(fault.ChainClock, "the TON network's time is more than %s from ours", mostSkew).Retry()
 }
 
-// transportFault turns an error of net/http into a fault. A cancel by the caller is no failure and stays
+// transportFault turns an error of net/http into a fault. A cancel by the caller is not a failure and stays
 // context.Canceled.
 func transportFault(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {

@@ -34,7 +34,7 @@ type Transaction struct {
 	Out      []Message
 }
 
-// Compute is how the contract ended.
+// Compute is the result of running the contract.
 type Compute struct {
 	Success  bool
 	ExitCode int
@@ -43,7 +43,7 @@ type Compute struct {
 // Action is the result of sending the contract's messages.
 type Action struct {
 	Success bool
-	Skipped int // above 0: something was not sent, even if all else looks successful
+	Skipped int // above 0: a message was not sent, even if all else reports success
 }
 
 // Message is one message into or out of an account.
@@ -53,11 +53,11 @@ type Message struct {
 	Source      ton.Address // zero for a message from outside
 	Destination ton.Address // zero for a message to outside
 	Value       money.Nano
-	Fee         money.Nano // for the way, paid by who sent it, besides the value and the transaction's fees
+	Fee         money.Nano // forwarding fee, paid by the sender besides the value and the transaction's fees
 	Bounced     bool       // the money of an earlier message, coming back
 	Opcode      *uint32    // the body's first four bytes; nil: it has no four
 	Comment     *string    // nil: no text comment
-	Body        []byte     // a BoC; nil: toncenter gave none
+	Body        []byte     // a BoC; nil: not in toncenter's answer
 	BodyHash    string     // empty without a Body
 }
 

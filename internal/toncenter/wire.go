@@ -12,7 +12,7 @@ import (
 	"stagecoach/internal/ton"
 )
 
-// number is a whole number, which toncenter writes with quotation marks when it has 64 bits. null is 0.
+// number is an integer, which toncenter writes with quotation marks when it has 64 bits. null is 0.
 type number uint64
 
 // UnmarshalJSON reads a number with or without quotation marks.
@@ -157,8 +157,8 @@ func (w wireTransaction) transaction() (Transaction, error) {
 	return t, nil
 }
 
-// message reads a message. The body is what the chain has. What toncenter reads from it is used only when the body is
-// missing, which happens.
+// message reads a message. The body is what the chain has. toncenter's own reading of the body is used only when the
+// body is missing, which happens.
 func (w wireMessage) message() (Message, error) {
 	m := Message{
 		Hash: string(w.Hash), NormHash: string(w.NormHash), Source: ton.Address(w.Source),

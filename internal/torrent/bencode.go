@@ -14,7 +14,7 @@ var (
 	errDepth = errors.New("it is nested too deeply")
 )
 
-// reader reads bencoded data in place and builds nothing, so that it needs no memory besides the file, whatever the
+// reader reads bencoded data in place and builds nothing. It therefore needs no memory besides the file, whatever the
 // file describes.
 type reader struct {
 	data  []byte
@@ -22,7 +22,7 @@ type reader struct {
 	depth int
 }
 
-// next gives the byte that comes next without taking it.
+// next returns the next byte without taking it.
 func (r *reader) next() (byte, error) {
 	if r.at >= len(r.data) {
 		return 0, errCut

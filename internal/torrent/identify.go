@@ -47,7 +47,7 @@ func Identify(file []byte) (id Identity, err error) {
 	return id, nil
 }
 
-// content holds which parts the dictionary info has: they tell whether it describes any files, and in which version.
+// content holds which parts the dictionary info has: they show whether it describes any files, and in which version.
 type content struct {
 	pieceLength int64
 	version     int64

@@ -12,7 +12,7 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// MaxLink is how many bytes a magnet link or an address may have.
+// MaxLink is the longest magnet link or address, in bytes.
 const MaxLink = 8 << 10
 
 // Identity identifies a torrent, in lower-case hex. A hybrid torrent has both hashes; of a magnet link only the named
@@ -22,7 +22,7 @@ type Identity struct {
 	V2 string // 64 digits: SHA-256
 }
 
-// Source is where a torrent comes from.
+// Source is the source of a torrent.
 type Source struct {
 	Magnet   bool // else the address of a .torrent file
 	Identity      // known of a magnet link
@@ -45,7 +45,7 @@ func ParseSource(link string) (Source, error) {
 	case len(link) > MaxLink:
 		return Source{}, wrong("the link is longer than 8 KiB")
 	case !utf8.ValidString(link) || strings.ContainsFunc(link, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }):
-		return Source{}, wrong("the link has characters that no link has") // a line break would make two of it
+		return Source{}, wrong("the link has characters that no link has") // a line break would split it into two links
 	}
 
 	u, err := url.Parse(link)

@@ -7,7 +7,7 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// About is what the storage says of the shared folder, and of whose disk it is on.
+// About is what the storage reports about the shared folder and the account that owns its disk.
 type About struct {
 	Owner string // the account's number; empty: the application may not see it
 }

@@ -1,5 +1,5 @@
-// Package yandex is a client for the part of the Yandex Disk REST API that deliveries need: list a folder, look at a
-// file, read a file. It sees one shared folder and nothing outside it. It never retries, because Temporal counts the
+// Package yandex is a client for the part of the Yandex Disk REST API that deliveries need: list a folder, stat a file,
+// read a file. It sees one shared folder and nothing outside it. It never retries, because Temporal counts the
 // attempts; the one exception is a refused access token, which is renewed once. It logs nothing, and its errors contain
 // no link, token, name or path. A cancelled call returns context.Canceled; every other failure is a *fault.Error.
 package yandex
@@ -35,8 +35,8 @@ var listFields = "type,_embedded.total,_embedded.items." + strings.ReplaceAll(it
 // Options configure a Client.
 type Options struct {
 	APIURL         string        // base address of the API; default https://cloud-api.yandex.net
-	Root           string        // the shared folder, e.g. "disk:/Shared"; "disk:/" shares the whole disk; required
-	Tokens         Tokens        // where access tokens come from
+	Root           string        // the shared folder, e.g. "disk:/Shared"; "disk:/" shares the complete disk; required
+	Tokens         Tokens        // the source of access tokens
 	ConnectTimeout time.Duration // for the TCP and again for the TLS handshake; default 5 s
 	CallTimeout    time.Duration // for one REST call with its body, and for the headers of a download; default 30 s
 
@@ -96,7 +96,7 @@ type Item struct {
 // Page is one part of a folder's listing.
 type Page struct {
 	Items  []Item
-	Total  int // items in the whole folder
+	Total  int // items in the complete folder
 	Offset int // how many items come before this page
 }
 
@@ -119,8 +119,8 @@ func (r resource) item(path string) Item {
 	}
 }
 
-// List gives a page of a folder in the upstream order by name. A limit outside 1..1000 means 1000 items. A path that
-// is a file gives FileNotFound.
+// List returns a page of a folder in the upstream order by name. A limit outside 1..1000 means 1000 items. For a path
+// that is a file the error is FileNotFound.
 func (c *Client) List(ctx context.Context, path string, limit, offset int) (Page, error) {
 	if limit < 1 || limit > maxPage {
 		limit = maxPage
@@ -159,7 +159,7 @@ func (c *Client) Stat(ctx context.Context, path string) (Item, error) {
 // Download is an open file. Errors of Body are faults as well.
 type Download struct {
 	Body io.ReadCloser
-	Size int64 // bytes of the whole file, whatever the offset; -1 when unknown
+	Size int64 // bytes of the complete file, whatever the offset; -1 when unknown
 }
 
 // Open starts to read a file at an offset in bytes. A new link is requested each time, because a link is valid for a
@@ -178,7 +178,7 @@ func (c *Client) Open(ctx context.Context, path string, offset int64) (*Download
 		return nil, protocolFault().WithCause(errors.New("the download link is not an address"))
 	}
 
-	req.Header.Set("Accept-Encoding", "identity") // bytes as they are stored, so that sizes and offsets hold
+	req.Header.Set("Accept-Encoding", "identity") // unchanged bytes, so that sizes and offsets are right
 	if offset > 0 {
 		req.Header.Set("Range", "bytes="+strconv.FormatInt(offset, 10)+"-")
 	}
@@ -204,7 +204,8 @@ func (c *Client) Open(ctx context.Context, path string, offset int64) (*Download
 	return download, nil
 }
 
-// resumed checks that an answer continues the file at offset and gives the file's whole size, -1 when unknown.
+// resumed checks that an answer continues the file at offset and returns the size of the complete file, -1 when
+// unknown.
 func resumed(resp *http.Response, offset int64) (int64, error) {
 	switch resp.StatusCode {
 	case http.StatusPartialContent:
@@ -230,8 +231,8 @@ func resumed(resp *http.Response, offset int64) (int64, error) {
 	return 0, linkFault(resp)
 }
 
-// linkFault explains why a download link gave no file. A link that is refused or gone has expired, which says nothing
-// about the file: a next try gets a new one.
+// linkFault explains why a download link returned no file. A link that is refused or gone has expired, which proves
+// nothing about the file: the next try gets a new link.
 func linkFault(resp *http.Response) *fault.Error {
 	f := statusFault(outbound.Answer{Status: resp.StatusCode, Header: resp.Header})
 	switch resp.StatusCode {

@@ -13,8 +13,8 @@ import (
 	"stagecoach/internal/outbound"
 )
 
-// ErrNoResume is the cause of the fault that Open gives when the file cannot be continued at the offset asked for: the
-// server ignored the range, answered with another one, or the file is shorter now. Start again at offset 0.
+// ErrNoResume is the cause of Open's fault when the file cannot be continued at the offset: the server ignored the
+// range, answered with another one, or the file is shorter now. Start again at offset 0.
 var ErrNoResume = errors.New("the download does not continue at the offset asked for")
 
 var errTooManyRedirects = errors.New("too many redirects")
@@ -44,7 +44,7 @@ func protocolFault() *fault.Error {
 	return fault.New(fault.YandexProtocol, "the file storage gave an answer that makes no sense")
 }
 
-// transportFault turns an error of net/http into a fault. A cancel by the caller is no failure and stays
+// transportFault turns an error of net/http into a fault. A cancel by the caller is not a failure and stays
 // context.Canceled.
 func transportFault(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
@@ -64,8 +64,8 @@ func transportFault(ctx context.Context, err error) error {
 // private matches texts that may contain a link, a query string or a value of the other side.
 var private = regexp.MustCompile(`"(?:[^"\\]|\\.)*"?|[A-Za-z][A-Za-z0-9+.-]*://\S+|\?\S+|(?i:oauth|bearer) \S+`)
 
-// scrub flattens an error to a text that is fit for the log. It keeps no chain: a *url.Error further down would still
-// hold the link.
+// scrub flattens an error to a text that may be logged. It keeps no chain: a *url.Error further down would still hold
+// the link.
 func scrub(err error) error {
 	text := err.Error()
 	if u, ok := errors.AsType[*url.Error](err); ok {
@@ -76,7 +76,7 @@ func scrub(err error) error {
 
 var identifier = regexp.MustCompile(`^[A-Za-z_]{1,60}$`)
 
-// errorName finds the machine-readable name in an error's body; the prose beside it may repeat a path or a token.
+// errorName finds the machine-readable name in an error's body; the message beside it may repeat a path or a token.
 func errorName(body []byte) string {
 	var answer struct {
 		Error string `json:"error"`

@@ -22,9 +22,9 @@ const (
 	renewTimeout    = 2 * time.Minute  // waiting for the store's lock, the exchange and the save together
 )
 
-// Tokens gives access tokens.
+// Tokens is a source of access tokens.
 type Tokens interface {
-	// AccessToken gives a token to use now. refused names a token that the API has just refused, or is empty: it is
+	// AccessToken returns a token to use now. refused names a token that the API has just refused, or is empty: it is
 	// renewed only while it is still the current one.
 	AccessToken(ctx context.Context, refused string) (string, error)
 }
@@ -32,7 +32,7 @@ type Tokens interface {
 // Store keeps the one token that all processes share.
 type Store interface {
 	// UpdateToken runs fn under an exclusive lock on the stored token. fn gets the current token, zero when there is
-	// none, and gives the one to save in the same transaction, nil to leave it; its error undoes everything.
+	// none, and returns the one to save in the same transaction, nil to leave it; its error rolls everything back.
 	UpdateToken(
 		ctx context.Context, fn func(ctx context.Context, current oauth2.Token) (*oauth2.Token, error),
 	) (oauth2.Token, error)
@@ -54,9 +54,9 @@ type RotatingOptions struct {
 	OnInvalid func(ctx context.Context)
 }
 
-// Rotating is a Tokens on an OAuth server that replaces the refresh token at every use. A process that lost the new one
-// would lock everybody out, so an exchange and its save are never interrupted by a caller that goes away, and nothing
-// is used before it is saved.
+// Rotating is a Tokens on an OAuth server that replaces the refresh token at every use. A process that lost the new
+// token would lock all processes out. An exchange and its save are therefore never interrupted by a caller that leaves,
+// and no token is used before it is saved.
 type Rotating struct {
 	o      RotatingOptions
 	flight singleflight.Group // callers of one process wait for one renewal
@@ -64,11 +64,11 @@ type Rotating struct {
 	mu      sync.Mutex
 	current oauth2.Token  // as last seen in the store
 	spent   string        // the refresh token of the last exchange …
-	bought  *oauth2.Token // … and what it gave, kept in case the save fails
+	bought  *oauth2.Token // … and its result, kept in case the save fails
 	alerted string        // the token that OnInvalid was last called for
 }
 
-// NewRotating makes a Rotating; it asks nobody yet.
+// NewRotating makes a Rotating; it sends no request yet.
 func NewRotating(o RotatingOptions) *Rotating {
 	o.TokenURL = cmp.Or(o.TokenURL, "https://oauth.yandex.ru/token")
 	o.HTTP = cmp.Or(o.HTTP, &http.Client{CheckRedirect: outbound.RefuseRedirects})
@@ -102,7 +102,7 @@ func (r *Rotating) AccessToken(ctx context.Context, refused string) (string, err
 	}
 }
 
-// Expiry tells when the current access token ends: zero when there is none, or when it never ends.
+// Expiry returns when the current access token ends: zero when there is none, or when it never ends.
 func (r *Rotating) Expiry(ctx context.Context) (time.Time, error) {
 	token, err := r.o.Store.CurrentToken(ctx)
 	if err != nil {
@@ -134,13 +134,13 @@ func (r *Rotating) renew(ctx context.Context, refused string) (string, error) {
 			if token.AccessToken == "" || token.AccessToken == refused {
 				return nil, fault.New(fault.YandexUnauthorized, "the file storage refused our access")
 			}
-			return nil, nil // whatever its end: there is no other
+			return nil, nil // even if it ends soon: there is no other
 		}
 
 		next, err := r.exchange(ctx, token.RefreshToken)
 		if err != nil {
 			if f := fault.As(err); f != nil && f.Retryable && usable(token, refused, 0) {
-				return unsaved, nil // it lives a few minutes more; so may the trouble end
+				return unsaved, nil // it is valid for a few minutes more, and the trouble may end before
 			}
 			return nil, err
 		}
@@ -165,14 +165,14 @@ func (r *Rotating) renew(ctx context.Context, refused string) (string, error) {
 	return "", f
 }
 
-// exchange buys a new pair of tokens with a refresh token, which is worthless afterwards.
+// exchange gets a new pair of tokens for a refresh token, which is invalid afterwards.
 func (r *Rotating) exchange(ctx context.Context, refresh string) (*oauth2.Token, error) {
 	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout)
 	defer cancel()
 
 	config := oauth2.Config{
 		ClientID: r.o.ClientID, ClientSecret: r.o.ClientSecret,
-		// Left to find the style out, oauth2 would send the refresh token twice.
+		// Without a style, oauth2 would send the refresh token twice to find it out.
 		Endpoint: oauth2.Endpoint{TokenURL: r.o.TokenURL, AuthStyle: oauth2.AuthStyleInParams},
 	}
 
@@ -208,11 +208,12 @@ func exchangeFault(ctx context.Context, err error) error {
 	if _, ok := errors.AsType[*url.Error](err); ok {
 		return transportFault(ctx, err)
 	}
-	// The answer broke off or was no token; oauth2 does not tell which, so another try is allowed.
+	// The answer was cut or was no token; oauth2 does not report which, so another try is allowed.
 	return fault.New(fault.YandexUnavailable, "the file storage has a problem").Retry().WithCause(scrub(err))
 }
 
-// boughtWith gives the outcome of an exchange whose save failed, when the store still has the token it was paid with.
+// boughtWith returns the result of an exchange whose save failed, when the store still has the refresh token that it
+// used.
 func (r *Rotating) boughtWith(refresh string) *oauth2.Token {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -234,7 +235,7 @@ func (r *Rotating) alert(ctx context.Context, token oauth2.Token) {
 	}
 }
 
-// usable says whether a token has more than margin to live and is not the one that was refused.
+// usable says whether a token is valid for more than margin and is not the refused one.
 func usable(token oauth2.Token, refused string, margin time.Duration) bool {
 	return token.AccessToken != "" && token.AccessToken != refused &&
 		(token.Expiry.IsZero() || time.Until(token.Expiry) > margin)
