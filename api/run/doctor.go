@@ -6,11 +6,11 @@ import (
 )
 
 // apiChecks are what an API needs.
-func (a process) apiChecks() []doctor.Check {
+func (p process) apiChecks() []doctor.Check {
 	bot := doctor.Off(operations.Telegram, "this process runs no bot", doctor.AboutBot)
-	if a.Config.API.Bot {
-		bot = doctor.OfTelegram(a.Telegram, a.Config.Telegram.APIURL, true)
+	if p.Config.API.Bot {
+		bot = doctor.OfTelegram(p.Telegram, p.Config.Telegram.APIURL, true)
 	}
-	balance := doctor.OfToncenter(operations.Toncenter, a.Chain(), a.Config.TON.ToncenterKey != "")
-	return append(a.GroundChecks(), bot, a.StorageCheck(), doctor.OnceThereIsAWallet(a.Store, balance))
+	balance := doctor.OfToncenter(operations.Toncenter, p.Chain(), p.Config.TON.ToncenterKey != "")
+	return append(p.GroundChecks(), bot, p.StorageCheck(), doctor.OnceThereIsAWallet(p.Store, balance))
 }

@@ -8,7 +8,7 @@ import (
 	"stagecoach/internal/fault"
 )
 
-func (h *handlers) forgetUser(ctx context.Context, in *userInput) (none shape.User, err error) {
+func (h *handlers) forgetUser(ctx context.Context, in *UserPath) (none shape.User, err error) {
 	id := server.PathID(in.ID)
 	admin := server.Caller(ctx)
 	if id == admin.ID {

@@ -40,8 +40,6 @@ type TokenPath struct {
 	ID string `path:"id" example:"12" doc:"The id of a token"`
 }
 
-type tokenInput struct{ TokenPath }
-
 type rotateTokenInput struct {
 	TokenPath
 	Body *tokenRotation `nameHint:"TokenRotation"`
@@ -173,7 +171,7 @@ func (h *handlers) ownToken(ctx context.Context, id string) (account.Token, erro
 	return token, who.Require(token.Grants(who.User.Role)...)
 }
 
-func (h *handlers) revokeToken(ctx context.Context, in *tokenInput) error {
+func (h *handlers) revokeToken(ctx context.Context, in *TokenPath) error {
 	token, err := h.ownToken(ctx, in.ID)
 	if err != nil {
 		return err
@@ -193,12 +191,7 @@ func (h *handlers) rotateToken(ctx context.Context, in *rotateTokenInput) (none 
 		)
 	}
 
-	var asked tokenRotation
-	if in.Body != nil {
-		asked = *in.Body
-	}
-
-	who := server.PrincipalOf(ctx)
+	asked, who := shape.Value(in.Body), server.PrincipalOf(ctx)
 	if token.ExpiresAt, err = endOf(who, asked.ExpiresAt, token.ExpiresAt); err != nil {
 		return none, err
 	}

@@ -87,8 +87,6 @@ type listUsersInput struct {
 	Status string `query:"status" enum:"PENDING,ACTIVE,BLOCKED" doc:"Only those with this status"`
 }
 
-type userInput struct{ UserPath }
-
 // handlers answer the operations of users and tokens.
 type handlers struct {
 	*server.Server
@@ -223,7 +221,7 @@ func (h *handlers) listUsers(ctx context.Context, in *listUsersInput) (shape.Pag
 	}, func(u account.User) int64 { return u.ID }, userFrom)
 }
 
-func (h *handlers) getUser(ctx context.Context, in *userInput) (shape.User, error) {
+func (h *handlers) getUser(ctx context.Context, in *UserPath) (shape.User, error) {
 	user, err := h.Store.UserByID(ctx, server.PathID(in.ID))
 	return server.Shown(user, err, userFrom)
 }
@@ -260,7 +258,7 @@ func (h *handlers) changeUser(ctx context.Context, in *changeUserInput) (none sh
 	return userFrom(user), nil
 }
 
-func (h *handlers) renewToken(ctx context.Context, in *userInput) (none shape.User, err error) {
+func (h *handlers) renewToken(ctx context.Context, in *UserPath) (none shape.User, err error) {
 	id := server.PathID(in.ID)
 	user, err := h.Store.UserByID(ctx, id)
 	if err != nil {

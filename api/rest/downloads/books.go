@@ -65,7 +65,8 @@ func (h *handlers) registerBooks() {
 	}, h.getBook)
 
 	server.Register(books, server.Operation{
-		Id: "mark-medium", Route: "POST /v1/books/{id}/media/{media_type}/mark", Access: server.ForAdmins, Scope: account.ScopeOperate,
+		Id: "mark-medium", Route: "POST /v1/books/{id}/media/{media_type}/mark",
+		Access: server.ForAdmins, Scope: account.ScopeOperate,
 		Summary:     "Mark a medium of a book as deleted or missing",
 		Description: "No file is touched. Without an available medium the book goes back to the Archive, and a new download of the medium may start.",
 		Faults:      []fault.Code{fault.BookNotFound, fault.NotFound},

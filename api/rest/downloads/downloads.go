@@ -156,8 +156,7 @@ func (h *handlers) listDownloadEvents(
 
 func (h *handlers) cancelDownload(ctx context.Context, in *cancelDownloadInput) (none shape.Download, err error) {
 	user := server.Caller(ctx)
-	keepFiles := in.Body != nil && in.Body.KeepFiles
-	job, err := h.downloads.Cancel(ctx, user, server.PathID(in.ID), keepFiles)
+	job, err := h.downloads.Cancel(ctx, user, server.PathID(in.ID), shape.Value(in.Body).KeepFiles)
 	if err != nil {
 		return none, h.Refusal(ctx, in.ID, err)
 	}

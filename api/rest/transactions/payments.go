@@ -84,11 +84,7 @@ func turnFrom(q transaction.QueueEntry) shape.Turn {
 }
 
 func (h *handlers) pausePayments(ctx context.Context, in *pauseInput) (shape.Switches, error) {
-	reason := ""
-	if in.Body != nil {
-		reason = in.Body.Reason
-	}
-	return h.switched(ctx, h.transactions.Pause(ctx, server.Caller(ctx), reason))
+	return h.switched(ctx, h.transactions.Pause(ctx, server.Caller(ctx), shape.Value(in.Body).Reason))
 }
 
 func (h *handlers) resumePayments(ctx context.Context, _ *struct{}) (shape.Switches, error) {
@@ -113,8 +109,8 @@ func (h *handlers) getLedger(ctx context.Context, _ *struct{}) (shape.Ledger, er
 
 func (h *handlers) reconcilePayments(ctx context.Context, in *reconcileInput) (none shape.Reconciliation, err error) {
 	var sold []service.FragmentPurchase
-	if in.Body != nil && in.Body.Purchases != nil {
-		sold = shape.List(in.Body.Purchases, func(p shape.Purchase) service.FragmentPurchase {
+	if purchases := shape.Value(in.Body).Purchases; purchases != nil {
+		sold = shape.List(purchases, func(p shape.Purchase) service.FragmentPurchase {
 			return service.FragmentPurchase{PaymentHash: p.PaymentHash, Stars: p.Stars, PaidNano: p.PaidNano}
 		})
 	}

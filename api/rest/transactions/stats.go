@@ -19,6 +19,7 @@ func (h *handlers) getTransactionStats(
 	if err != nil {
 		return none, err
 	}
+
 	return shape.TransactionStats{
 		Statuses: shape.List(
 			stats.Statuses, func(c transaction.StatusShare) shape.StatusShare { return shape.StatusShare(c) },

@@ -171,27 +171,20 @@ func (h *handlers) getTransaction(ctx context.Context, in *transactionInput) (no
 }
 
 func (h *handlers) retryTransaction(ctx context.Context, in *retryTransactionInput) (shape.Transaction, error) {
-	comment := ""
-	if in.Body != nil {
-		comment = in.Body.Comment
-	}
-	t, err := h.transactions.Retry(ctx, server.Caller(ctx), in.Hash, comment, in.Key)
+	t, err := h.transactions.Retry(ctx, server.Caller(ctx), in.Hash, shape.Value(in.Body).Comment, in.Key)
 	return h.changed(ctx, t, err)
 }
 
 func (h *handlers) resolveTransaction(ctx context.Context, in *resolveTransactionInput) (shape.Transaction, error) {
+	outcome := lifecycle.TransactionState(in.Body.Outcome)
 	t, err := h.transactions.Resolve(
-		ctx, server.Caller(ctx), in.Hash, lifecycle.TransactionState(in.Body.Outcome), in.Body.Payment, in.Body.Comment, in.Key,
+		ctx, server.Caller(ctx), in.Hash, outcome, in.Body.Payment, in.Body.Comment, in.Key,
 	)
 	return h.changed(ctx, t, err)
 }
 
 func (h *handlers) writeOffTransaction(ctx context.Context, in *writeOffTransactionInput) (shape.Transaction, error) {
-	comment := ""
-	if in.Body != nil {
-		comment = in.Body.Comment
-	}
-	t, err := h.transactions.WriteOff(ctx, server.Caller(ctx), in.Hash, comment, in.Key)
+	t, err := h.transactions.WriteOff(ctx, server.Caller(ctx), in.Hash, shape.Value(in.Body).Comment, in.Key)
 	return h.changed(ctx, t, err)
 }
 
