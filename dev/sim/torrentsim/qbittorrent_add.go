@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"mime/multipart"
 	"net/http"
 	"regexp"
 	"slices"
@@ -64,25 +65,10 @@ func (q *QBittorrent) addTorrents(r *http.Request) (any, error) {
 
 	if r.MultipartForm != nil {
 		for _, header := range r.MultipartForm.File["torrents"] {
-			f, err := header.Open()
-			if err != nil {
-				return nil, err
-			}
-
-			data, err := io.ReadAll(f)
-			_ = f.Close()
-			if err != nil {
-				return nil, err
-			}
-
 			t := pattern
-			if !t.fromFile(data) {
-				return nil, &sim.Problem{
-					Status: http.StatusUnsupportedMediaType,
-					Text:   fmt.Sprintf("Error: '%s' is not a valid torrent file.", header.Filename),
-				}
+			if err := t.fromUpload(header); err != nil {
+				return nil, err
 			}
-
 			add(t)
 		}
 	}
@@ -210,6 +196,28 @@ func (t *simTorrent) fromMagnet(link string) bool {
 		t.Size = 1 << 20
 	}
 	return true
+}
+
+// fromUpload reads an uploaded .torrent file.
+func (t *simTorrent) fromUpload(header *multipart.FileHeader) error {
+	f, err := header.Open()
+	if err != nil {
+		return err
+	}
+
+	data, err := io.ReadAll(f)
+	_ = f.Close()
+	if err != nil {
+		return err
+	}
+
+	if !t.fromFile(data) {
+		return &sim.Problem{
+			Status: http.StatusUnsupportedMediaType,
+			Text:   fmt.Sprintf("Error: '%s' is not a valid torrent file.", header.Filename),
+		}
+	}
+	return nil
 }
 
 // fromFile reads a .torrent file; false when it is not one.

@@ -75,15 +75,21 @@ func New(o Options) (*Server, error) {
 		options: o, root: root, tokens: tokens, hashes: newHashes(ctx), linkKey: []byte(rand.Text()), stop: stop,
 	}
 
-	mux := y.SetUp(sim.Protocol{Mask: maskLink, Fail: failYandex, Named: yandexFaults})
-	mux.HandleFunc("POST /_/tokens/expire", func(w http.ResponseWriter, _ *http.Request) {
+	y.addRoutes(y.SetUp(sim.Protocol{Mask: maskLink, Fail: failYandex, Named: yandexFaults}))
+	return y, nil
+}
+
+// addRoutes adds the control routes, and makes the handler of Yandex's own interfaces.
+func (y *Server) addRoutes(control *http.ServeMux) {
+	control.HandleFunc("POST /_/tokens/expire", func(w http.ResponseWriter, _ *http.Request) {
 		y.ExpireAccessTokens()
 		w.WriteHeader(http.StatusNoContent)
 	})
-	mux.HandleFunc("POST /_/tokens/revoke", func(w http.ResponseWriter, _ *http.Request) {
+	control.HandleFunc("POST /_/tokens/revoke", func(w http.ResponseWriter, _ *http.Request) {
 		y.RevokeRefreshTokens()
 		w.WriteHeader(http.StatusNoContent)
 	})
+
 	y.system = http.NewServeMux()
 	y.system.Handle("GET /v1/disk", y.rest(y.getDisk))
 	y.system.Handle("GET /v1/disk/{$}", y.rest(y.getDisk))
@@ -95,7 +101,6 @@ func New(o Options) (*Server, error) {
 	y.system.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		failYandex(w, r, sim.Problem{Status: http.StatusNotFound, Text: "NotFoundError"})
 	})
-	return y, nil
 }
 
 // Close releases held connections and the folder; the handler must not be served any more.
