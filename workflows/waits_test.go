@@ -116,7 +116,7 @@ func dayOf(t *testing.T, name string, w wait) (again *workflow.ContinueAsNewErro
 
 	env.OnActivity("RemoveTorrent", mock.Anything, mock.Anything).After(25*time.Hour).
 		Return(lifecycle.DownloadRecord{Status: lifecycle.DownloadCanceled}, nil).Maybe()
-	// workers are lost: nobody ends the hour
+	// workers are lost: the hour never ends
 	env.OnActivity("Reconcile", mock.Anything).After(100 * time.Hour).Return(nil).Maybe()
 
 	for n := range 24 * 12 {

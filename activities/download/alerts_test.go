@@ -12,7 +12,7 @@ import (
 	"stagecoach/internal/store/notice"
 )
 
-// wantAlerts compares what the administrators have not been told yet.
+// wantAlerts compares the alerts of which the administrators were not notified yet.
 func (s *rig) wantAlerts(when string, want ...notice.Alert) {
 	s.t.Helper()
 	got, err := s.Store.TakeUnsentAlerts(s.t.Context(), 0)
@@ -25,7 +25,8 @@ func (s *rig) wantAlerts(when string, want ...notice.Alert) {
 	}
 }
 
-// TestLongOutageIsTold waits before it alarms anybody, and tells when it is over, also after a restart of the worker.
+// TestLongOutageIsTold waits before it raises an alert, and closes it when the outage is over, also after a restart of
+// the worker.
 func TestLongOutageIsTold(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{})
@@ -52,7 +53,7 @@ func TestLongOutageIsTold(t *testing.T) {
 	w.wantAlerts("another moment")
 }
 
-// TestRefusedLoginIsTold alarms at once, whoever meets it, and tells when it is over.
+// TestRefusedLoginIsTold raises an alert at once, from any activity, and closes it when the login works.
 func TestRefusedLoginIsTold(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})

@@ -32,7 +32,7 @@ import (
 // rig is a database with readers and a book, a stand-in for qBittorrent, and what works on both.
 type rig struct {
 	*Activities
-	Store *store.Store // the whole record, where Activities has a part of it
+	Store *store.Store // the complete record; Activities has a part of it
 	t     *testing.T
 	url   string
 	qb    *torrentsim.QBittorrent
@@ -166,7 +166,7 @@ func (s *rig) end(job download.Download, action lifecycle.DownloadAction) {
 	s.move(job, action, fault.ProviderError)
 }
 
-// wantFailure looks at the error of an activity: its type, and whether Temporal is to try again.
+// wantFailure checks the error of an activity: its type, and whether Temporal retries it.
 func (s *rig) wantFailure(err error, code fault.Code, retry bool) {
 	s.t.Helper()
 	failure, ok := errors.AsType[*temporal.ApplicationError](err)

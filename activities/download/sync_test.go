@@ -24,7 +24,7 @@ import (
 	"stagecoach/internal/store/notice"
 )
 
-// ears hear what workflows are told.
+// ears record the notifications of workflows.
 type ears struct {
 	client.Client
 	mu    sync.Mutex
@@ -50,7 +50,7 @@ func (e *ears) SignalWorkflow(_ context.Context, workflowID, _, name string, arg
 	return nil
 }
 
-// watcher polls when it is told to.
+// watcher polls on request.
 type watcher struct {
 	*rig
 	*Sync
@@ -72,7 +72,7 @@ func newWatcher(t *testing.T, o torrentsim.QBittorrentOptions) *watcher {
 	return w
 }
 
-// look polls once, and gives what workflows were told by that.
+// look polls once, and returns the notifications of that poll.
 func (w *watcher) look() (poll Poll, heard []lifecycle.Observation) {
 	w.t.Helper()
 	w.ears.heard = nil
@@ -81,7 +81,7 @@ func (w *watcher) look() (poll Poll, heard []lifecycle.Observation) {
 	return poll, w.ears.heard
 }
 
-// wantHeard polls, and compares the states told, job by job.
+// wantHeard polls, and compares the notified states, job by job.
 func (w *watcher) wantHeard(when string, want ...string) Poll {
 	w.t.Helper()
 	poll, heard := w.look()
@@ -151,7 +151,7 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// TestMissingAndBack tells of torrents that go and come, and whether a restart may be to blame.
+// TestMissingAndBack reports torrents that disappear and return, and whether a restart may be the cause.
 func TestMissingAndBack(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
@@ -209,7 +209,7 @@ func TestOutage(t *testing.T) {
 		t.Errorf("%+v, %v", sync, err)
 	}
 
-	// A refused login is told to the administrators, once.
+	// The administrators are alerted to a refused login once.
 	w.qb.AddFault(sim.Fault{Kind: "401"})
 	w.look()
 	w.look()
@@ -219,7 +219,7 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestBroken tells of an error once, and of another one after the torrent was told to go on, but not before it could.
+// TestBroken reports an error once, and another one after the torrent was resumed, but not before it could take effect.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
@@ -244,7 +244,7 @@ func TestBroken(t *testing.T) {
 	w.must(err)
 	w.wantHeard("moved away", "absent")
 
-	// What was told just before a torrent was told to go on must not hide the next error.
+	// A notification just before a torrent was resumed must not hide the next error.
 	other := w.added(magnet(2))
 	w.change(other, state("error"))
 	w.ears.deaf = func(string) error {
@@ -257,7 +257,7 @@ func TestBroken(t *testing.T) {
 	w.wantHeard("the next error", "broken resumed")
 }
 
-// TestStalled tells of a torrent without progress, and of progress.
+// TestStalled reports a torrent without progress, and new progress.
 func TestStalled(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
@@ -290,7 +290,7 @@ func TestStalled(t *testing.T) {
 	w.wantHeard("never mind", "downloading")
 }
 
-// TestOutageIsNoStandstill does not hold against a torrent the hours in which nobody could look at it.
+// TestOutageIsNoStandstill does not count the hours without polls as time without progress.
 func TestOutageIsNoStandstill(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
@@ -319,7 +319,7 @@ func TestOutageIsNoStandstill(t *testing.T) {
 // Settings are the watcher's, not the shelf's.
 func (w *watcher) Settings() *SyncSettings { return &w.Sync.Settings }
 
-// TestUntold tells again what could not be told, and leaves those alone that have no workflow.
+// TestUntold repeats failed notifications, and leaves jobs alone that have no workflow.
 func TestUntold(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
@@ -370,7 +370,7 @@ func TestMatching(t *testing.T) {
 	w.wantHeard("without marks")
 }
 
-// TestOnePoll watches 1,050 jobs: one request, rows in batches, everybody every time, and one bad job stops nobody.
+// TestOnePoll watches 1,050 jobs: one request, rows in batches, all jobs each time, and one bad job stops no other.
 func TestOnePoll(t *testing.T) {
 	t.Parallel()
 	const jobs = 1050
@@ -408,7 +408,7 @@ func TestOnePoll(t *testing.T) {
 		t.Errorf("%+v, %d told, %d requests", second, len(heard), requests())
 	}
 
-	// Job 17 cannot be written: the others of its batch are, and the job is told of all the same.
+	// Job 17 cannot be written: the others of its batch are, and its workflow is notified all the same.
 	w.exec(`ALTER TABLE download_jobs ADD CHECK (id <> 17 OR progress < 0.15)`)
 	w.must(w.qb.Advance(time.Hour))
 	third, _ := w.look()
@@ -426,7 +426,7 @@ func TestOnePoll(t *testing.T) {
 	}
 }
 
-// TestTidy looks at torrents whose jobs are over.
+// TestTidy checks torrents whose jobs have ended.
 func TestTidy(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
@@ -518,7 +518,7 @@ func TestTagsLeft(t *testing.T) {
 	}
 
 	w.look()
-	if sweep() == 0 || sweep() != 0 { // who begins to watch does not know what was missed
+	if sweep() == 0 || sweep() != 0 { // a new watcher does not know what was missed
 		t.Error("a watcher that begins looks once")
 	}
 

@@ -164,7 +164,7 @@ func TestNothingToHandOver(t *testing.T) {
 	s.wantFailure(err, fault.DownloadNotFound, false)
 }
 
-// TestFullDisk lets new jobs wait, tells the administrators, and goes on when there is room.
+// TestFullDisk makes new jobs wait, alerts the administrators, and continues when there is room.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, torrentsim.QBittorrentOptions{FreeSpace: 1000})
@@ -230,7 +230,7 @@ func TestSharedTorrent(t *testing.T) {
 		first := s.added(magnet(1))
 		s.end(first, lifecycle.DownloadActionComplete)
 		s.must(s.Torrents.Finish(t.Context(), s.active()))
-		second := s.added(magnet(1)) // back into the active category, else nobody would see it
+		second := s.added(magnet(1)) // back into the active category, else the watcher would not see it
 		if got := s.torrent(second.Tag()); got == nil || got.Category != "active" {
 			t.Fatalf("%+v", got)
 		}
@@ -285,7 +285,7 @@ func TestFilesGone(t *testing.T) {
 	}
 }
 
-// TestRemove looks at what is left of a torrent that is to go.
+// TestRemove checks what is left of a torrent that was removed.
 func TestRemove(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, torrentsim.QBittorrentOptions{})
@@ -320,7 +320,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// TestRemovalAndCompletion lets one come after the other: the first wins, whoever is late.
+// TestRemovalAndCompletion makes one come after the other: the first one wins.
 func TestRemovalAndCompletion(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, torrentsim.QBittorrentOptions{})

@@ -73,7 +73,7 @@ func TestServiceCutOff(t *testing.T) {
 	}
 }
 
-// TestDatabaseAway tells of an outage of PostgreSQL when it is over, and not of a short one.
+// TestDatabaseAway notifies of an outage of PostgreSQL when it is over, and not of a short one.
 func TestDatabaseAway(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)

@@ -19,7 +19,7 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// sql changes the record behind everybody's back.
+// sql changes the record directly.
 func (w *rig) sql(statement string, args ...any) {
 	w.t.Helper()
 	conn, err := pgx.Connect(w.t.Context(), w.wire.url)
@@ -210,7 +210,7 @@ func TestWhoIsNotToldOfDownloads(t *testing.T) {
 	w.telegram.AddFault(sim.Fault{Match: "sendMessage", Kind: "blocked", Times: 1})
 	w.completes(other)
 	w.eventually("two lost notices", func() bool { return strings.Join(w.noticeStates(), " ") == "lost lost" })
-	// A workload of a release to come holds nobody up.
+	// A workload of a later release holds up no other.
 	w.sql(
 		`INSERT INTO news (user_id, workload, entity_id, seq, due_at) VALUES ($1, 'another', 'x', 1, '-infinity')`,
 		w.user(boss).ID,

@@ -14,7 +14,7 @@ import (
 	"stagecoach/internal/store/notice"
 )
 
-// known lets a person be somebody the bot may write to.
+// known makes the bot known to a person, so that it may write to them.
 func (w *rig) known(person int64, language string) {
 	w.t.Helper()
 	w.writes(person, language, "/help")

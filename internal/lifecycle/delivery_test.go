@@ -121,7 +121,7 @@ func TestDeliveryTerminalStatesAreFrozen(t *testing.T) {
 	}
 }
 
-// TestDeliveryRefusalNamesWhatIsPossible looks at what a caller is told of an impossible transition.
+// TestDeliveryRefusalNamesWhatIsPossible checks the refusal of an impossible transition.
 func TestDeliveryRefusalNamesWhatIsPossible(t *testing.T) {
 	t.Parallel()
 	_, err := Delivery.Decide(DeliveryQueued, Request[DeliveryState, DeliveryAction]{

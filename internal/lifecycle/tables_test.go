@@ -95,7 +95,7 @@ func checkStates[S, A ~string, F any](t *testing.T, table Table[S, A, F], states
 	}
 }
 
-// checkRules looks at the form of each rule.
+// checkRules checks the form of each rule.
 func checkRules[S, A ~string, F any](t *testing.T, table Table[S, A, F], states []S, roles []Role) {
 	t.Helper()
 	for _, rule := range table.Rules {

@@ -42,7 +42,7 @@ var steps = map[string]struct {
 	"BLOCKED status IN_PROGRESS":   {"assignee", "IN_PROGRESS", "status_changed", true},
 }
 
-// denied is what a caller is told who may not do a step that is possible.
+// denied is the refusal of a caller who may not do a possible step.
 var denied = map[string]fault.Code{
 	"IN_PROGRESS escalate": "CANNOT_ESCALATE_OWN",
 	"STUCK takeover":       "CANNOT_TAKEOVER",
@@ -102,7 +102,7 @@ func TestTaskEveryCase(t *testing.T) {
 	t.Logf("%d cases, %d allowed", cases, allowed)
 }
 
-// TestTaskCreate lets whoever is in the workspace create a task, and nobody else.
+// TestTaskCreate lets every member of the workspace create a task, and no other user.
 func TestTaskCreate(t *testing.T) {
 	t.Parallel()
 	for _, role := range []Role{Anyone, Creator, Assignee, Others, System} {
@@ -208,7 +208,7 @@ func (q question) mayTake(who string) bool {
 	panic("nobody knows " + who)
 }
 
-// checkDetails looks at what machines are told of a refusal.
+// checkDetails checks the machine-readable details of a refusal.
 func (q question) checkDetails(t *testing.T, refusal *fault.Error) {
 	t.Helper()
 	switch refusal.Code {

@@ -29,7 +29,7 @@ func writeFile(t *testing.T, name string, content []byte) {
 	}
 }
 
-// fakeAPI answers as told and remembers what it was asked.
+// fakeAPI gives scripted answers and records the requests.
 type fakeAPI struct {
 	*httptest.Server
 	answers map[string][]string // by "METHOD /path?query"; the last one is repeated
@@ -181,7 +181,7 @@ func TestCommands(t *testing.T) {
 type commandTest struct {
 	line string
 	want []string // in the output
-	json string   // the whole output with --json
+	json string   // the complete output with --json
 	body string   // of the last request
 }
 

@@ -111,7 +111,7 @@ func TestDownloadRefusals(t *testing.T) {
 	}
 }
 
-// TestDownloadsAreOff does not tell anybody to try again.
+// TestDownloadsAreOff does not advise to try again.
 func TestDownloadsAreOff(t *testing.T) {
 	t.Parallel()
 	api := newFakeAPI(

@@ -124,7 +124,7 @@ func (p *play) did(what, reason string) int {
 // after lets something happen so long after the start.
 func (p *play) after(d time.Duration, do func()) { p.RegisterDelayedCallback(do, d) }
 
-// seen lets the watcher tell something so long after the start.
+// seen makes the watcher report something this long after the start.
 func (p *play) seen(d time.Duration, o lifecycle.Observation) {
 	o.JobID = jobID
 	p.after(d, func() { p.SignalWorkflow(lifecycle.DownloadObservedSignal, o) })
@@ -195,7 +195,7 @@ func TestCompleteAtFirstSight(t *testing.T) {
 	p.wantCompleted()
 }
 
-// TestTwice tells everything twice.
+// TestTwice reports everything twice.
 func TestTwice(t *testing.T) {
 	t.Parallel()
 	p := newPlay(t)

@@ -17,7 +17,7 @@ import (
 	"stagecoach/workflows/reconciler"
 )
 
-// TestRecordHistoriesOfWaits saves an hour of the reconciler in which it was told of many sweeps.
+// TestRecordHistoriesOfWaits saves an hour of the reconciler in which many sweeps were reported to it.
 func TestRecordHistoriesOfWaits(t *testing.T) {
 	version := testtemporal.Record(t)
 	server := testtemporal.Own(t, "limit.historyCount.suggestContinueAsNew=40")

@@ -39,7 +39,7 @@ func TestSixFaults(t *testing.T) {
 
 	ctx, ann, bob := t.Context(), w.member(), w.member()
 
-	// 1. Who loses a claim is told so, not that the transition is impossible.
+	// 1. The loser of a claim gets the lost claim as the refusal, not an impossible transition.
 	claimed := w.task(nil)
 	_, err := w.tasks.Claim(ctx, ann, claimed.ID, "mine", "")
 	w.must(err)
@@ -155,8 +155,8 @@ func TestSameKeySameAnswer(t *testing.T) {
 	}
 }
 
-// TestRepeatAfterTheDoorDied repeats a claim whose door died before it could keep the answer. Meanwhile the task has
-// been taken over, and finished, by somebody else: the first answer stands all the same.
+// TestRepeatAfterTheDoorDied repeats a claim whose API process died before it could keep the answer. Meanwhile another
+// user has taken over and finished the task: the first answer is returned all the same.
 func TestRepeatAfterTheDoorDied(t *testing.T) {
 	t.Parallel()
 	w := newRig(
@@ -244,7 +244,7 @@ func TestBrokenRecord(t *testing.T) {
 	})
 
 	_, err = w.tasks.Claim(ctx, w.creator, asked.ID, "c", "")
-	w.wantCode(err, fault.Internal) // who asks is told, and does not wait
+	w.wantCode(err, fault.Internal) // the caller gets the error, and does not wait
 	_, err = conn.Exec(ctx, `ALTER TABLE tasks DROP CONSTRAINT broken`)
 	w.must(err)
 	w.eventually(time.Minute, "the task is STUCK", func() bool { return w.reload(claimed).State == lifecycle.TaskStuck })
@@ -358,7 +358,7 @@ func TestLateWorkflow(t *testing.T) {
 	}
 }
 
-// TestWorkerAway asks while no worker runs: the outcome is unknown, and the same key tells it later.
+// TestWorkerAway sends a request while no worker runs: the outcome is unknown, and the same key returns it later.
 func TestWorkerAway(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, service.WorkspaceChange{})
@@ -479,7 +479,7 @@ func TestWorkspaceRules(t *testing.T) {
 	}
 }
 
-// TestOperatorEnds terminates and cancels workflows behind the record's back.
+// TestOperatorEnds terminates and cancels workflows without the record's knowledge.
 func TestOperatorEnds(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, service.WorkspaceChange{})

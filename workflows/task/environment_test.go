@@ -134,7 +134,7 @@ func newEnvRig(t tester, m *memory) *envRig {
 // at does something when the workflow has run for so long.
 func (l *envRig) at(after time.Duration, do func()) { l.RegisterDelayedCallback(do, after) }
 
-// ask sends an update and lets check look at its outcome.
+// ask sends an update and lets check compare its outcome.
 func (l *envRig) ask(action lifecycle.TaskAction, in lifecycle.TaskInput, check func(lifecycle.TaskView, error)) {
 	l.asked++
 	l.askAs(fmt.Sprint("request-", l.asked), action, in, check)

@@ -22,7 +22,7 @@ func TestSettingsMakeNoEndlessLoop(t *testing.T) {
 	})
 
 	endless := w.task(nil)
-	select { // not how long it takes is looked at, but what it leaves in that time
+	select { // the check is not how long it takes, but what it leaves in that time
 	case <-t.Context().Done():
 	case <-time.After(watched):
 	}

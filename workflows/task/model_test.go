@@ -25,7 +25,7 @@ var people = map[string]lifecycle.TaskCaller{
 	"admin":    {ID: adminID, Admin: true},
 }
 
-// command is one thing that happens to a task: somebody asks, time jumps, or both.
+// command is one event of a task: a caller asks, time jumps, or both.
 type command struct {
 	After    time.Duration // since the command before
 	Who      string

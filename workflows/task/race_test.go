@@ -17,7 +17,7 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// claims lets each agent claim each task, all at once, and gives who won what, and what the others were told.
+// claims lets each agent claim each task concurrently, and returns the winners and the answers to the others.
 func claims(agents, tasks int, claim func(agent, task int) error) (winners [][]int, losses []error) {
 	winners = make([][]int, tasks)
 	var mu sync.Mutex

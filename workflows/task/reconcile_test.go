@@ -26,7 +26,7 @@ func TestReconcile(t *testing.T) {
 	blocker := w.task(nil)
 	untold := w.task(func(n *task.NewTask) { n.BlockedBy = []string{strconv.FormatInt(blocker.ID, 10)} })
 
-	for i, event := range []core.Event{ // as a worker does that dies before it can tell
+	for i, event := range []core.Event{ // as a worker leaves it that dies before it can report
 		{Type: "status_changed", From: "NEW", To: "IN_PROGRESS"}, {Type: "status_changed", From: "IN_PROGRESS", To: "DONE"},
 	} {
 		_, err := w.store.WriteTask(ctx, task.Write{

@@ -17,7 +17,7 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// TestWholeLife claims a task, blocks it, goes on and finishes it; who waited for it is told, once.
+// TestWholeLife claims a task, blocks it, continues and finishes it; its dependents are notified, once.
 func TestWholeLife(t *testing.T) {
 	t.Parallel()
 	m := newMemory()
@@ -99,7 +99,7 @@ func TestOldDeadlineIsForgotten(t *testing.T) {
 	}
 }
 
-// TestStuckRelease gives a STUCK task back by itself, only where the workspace wants it, and only if nobody acts.
+// TestStuckRelease releases a STUCK task automatically, only where the workspace wants it, and only if no user acts.
 func TestStuckRelease(t *testing.T) {
 	t.Parallel()
 	m := newMemory()
@@ -150,7 +150,7 @@ func TestClockWaitsForBlockers(t *testing.T) {
 		"by a signal": func(l *envRig) {
 			l.at(2*time.Hour, func() { l.SignalWorkflow(lifecycle.TaskUnblockedSignal, nil) }) // too early: one is open still
 			l.at(3*time.Hour, func() { l.memory.open = nil; l.SignalWorkflow(lifecycle.TaskUnblockedSignal, nil) })
-			l.at(3*time.Hour+time.Second, func() { l.SignalWorkflow(lifecycle.TaskUnblockedSignal, nil) }) // told twice
+			l.at(3*time.Hour+time.Second, func() { l.SignalWorkflow(lifecycle.TaskUnblockedSignal, nil) }) // twice
 		},
 		"at the start": func(l *envRig) { l.memory.open = nil },
 	} {
@@ -203,7 +203,7 @@ func TestBlockersAreLookedAt(t *testing.T) {
 func TestOneOfManyWins(t *testing.T) {
 	t.Parallel()
 	m := newMemory()
-	m.open = []int64{} // so that each has to look
+	m.open = []int64{} // so that each one has to read them
 	l := newEnvRig(t, m)
 	won, lost := 0, 0
 	l.at(0, func() {
@@ -227,8 +227,8 @@ func TestOneOfManyWins(t *testing.T) {
 	}
 }
 
-// TestForgottenWrite meets a record that is ahead: a worker wrote a transition and died before it could tell. The next
-// one to act finds it and decides on it; who asked for it asks again and is told that it was done.
+// TestForgottenWrite has a record that is ahead: a worker wrote a transition and died before it reported it. The next
+// caller finds it and decides on it; the first caller repeats the request and gets the answer that it was done.
 func TestForgottenWrite(t *testing.T) {
 	t.Parallel()
 	m := newMemory()
@@ -359,7 +359,7 @@ func TestOperatorCancels(t *testing.T) {
 	}
 }
 
-// TestOutsidersAreRefusedByTheHandler lets strangers ask with an operator's tool, past the doors.
+// TestOutsidersAreRefusedByTheHandler sends updates of strangers with an operator's tool, past the API and the bot.
 func TestOutsidersAreRefusedByTheHandler(t *testing.T) {
 	t.Parallel()
 	for _, visibility := range []string{task.Public, task.Private} {

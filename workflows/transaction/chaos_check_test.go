@@ -35,7 +35,7 @@ func (c *chaos) observe() error {
 	return nil
 }
 
-// settle is the operator who tidies up when the trouble is over. It tells whether there is nothing left to do.
+// settle is the operator who tidies up when the trouble is over. It returns whether nothing is left to do.
 func (c *chaos) settle(ctx context.Context) (bool, error) {
 	bought, _, err := c.fragment.Purchases(ctx)
 	if err != nil {
@@ -173,7 +173,7 @@ func (c *chaos) refunds(t transaction.Transaction) bool {
 	return c.plan.refunds && t.State == lifecycle.TransactionFailed && t.ErrorClass == lifecycle.NonRetryable && t.ErrorMessage != stars.Unconfirmed.Message
 }
 
-// verifyOne checks one order: its state tells what happened.
+// verifyOne checks one order: its state says what happened.
 func (c *chaos) verifyOne(t transaction.Transaction, payments []transaction.Payment, bought []tonsim.Purchase) {
 	refunded := 0
 	c.tally[string(t.State)]++

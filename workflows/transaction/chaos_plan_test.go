@@ -199,7 +199,7 @@ func (c *chaos) ask(n int, e errand) error {
 	return nil
 }
 
-// set changes Fragment, which looks at its payments before.
+// set changes Fragment, which first reads its payments.
 func (c *chaos) set(change func(*tonsim.FragmentSettings)) error {
 	s := c.fragment.CurrentSettings()
 	change(&s)

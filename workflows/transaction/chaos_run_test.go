@@ -63,7 +63,7 @@ type chaos struct {
 	tally      map[string]int                  // what has happened, to know that it does
 }
 
-// errand is something to be told to a workflow.
+// errand is a pending notification of a workflow.
 type errand struct {
 	hash   string
 	start  bool
@@ -92,7 +92,7 @@ func newChaos(l *chaosRig, p plan) (*chaos, error) {
 		DeadlockDetectionTimeout: time.Minute, // the machine may be busy
 	})
 	stopping := make(chan struct{})
-	close(stopping) // the monitor looks once, and then gives way to the next worker
+	close(stopping) // the monitor reads once, and then stops for the next worker
 	c.SetWorkerStopChannel(stopping)
 	c.RegisterWorkflowWithOptions(c.history, workflow.RegisterOptions{Name: "History"})
 	c.RegisterWorkflowWithOptions((&transaction.Workflow{Settings: transaction.Settings{
@@ -125,9 +125,9 @@ func (c *chaos) run() {
 }
 
 const (
-	shortLook = 2 * time.Second  // between two looks at the chain when something happens
+	shortLook = 2 * time.Second  // between two reads of the chain when something happens
 	longLook  = 15 * time.Second // and when nothing does
-	rounds    = 300              // of looks, until a history without trouble must have settled
+	rounds    = 300              // reads, until a history without trouble must have settled
 )
 
 // history lets happen what is planned, and then waits until everything has settled.
@@ -186,7 +186,7 @@ func (c *chaos) history(ctx workflow.Context) error {
 // driver is a transaction's workflow, over all its runs.
 type driver struct{ ends, runs bool }
 
-// deliver does the errands that have come up. Who does not run cannot be told, and looks at the record when it does.
+// deliver sends the pending notifications. A workflow that does not run reads the record when it starts.
 //
 //workflowcheck:ignore
 func (c *chaos) deliver(ctx workflow.Context, drivers map[string]*driver) {
@@ -249,7 +249,7 @@ func (c *chaos) move(_ context.Context, i int) error {
 	return moves[m.what](c, m)
 }
 
-// look lets the monitor look once. It tells whether there was anything to see.
+// look makes the monitor read the chain once. It returns whether there was anything new.
 func (c *chaos) look(ctx context.Context) (bool, error) {
 	seen := len(c.logs.String())
 	_ = c.monitor.WatchWallet(ctx, c.wallet.Address().Raw())
@@ -318,7 +318,7 @@ func (c *chaos) mortal(system http.Handler, w http.ResponseWriter, r *http.Reque
 	panic(http.ErrAbortHandler)
 }
 
-// fate lets workers die, and workflows get lost.
+// fate makes workers die and workflows disappear.
 type fate struct {
 	interceptor.WorkerInterceptorBase
 	c *chaos

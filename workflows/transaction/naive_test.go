@@ -63,7 +63,7 @@ func TestNaive(t *testing.T) {
 		}
 	}
 
-	again := func(n *naive) { // whoever saw it fail, or hang, has it processed again
+	again := func(n *naive) { // a failed or hanging one is processed again
 		n.process("durov", 50)
 		if n.status == "failed" {
 			time.Sleep(500 * time.Millisecond)

@@ -285,7 +285,7 @@ func TestCancel(t *testing.T) {
 	w.balances()
 }
 
-// TestStuck tells administrators of a transaction that takes too long, and touches nothing.
+// TestStuck alerts administrators to a transaction that takes too long, and changes nothing.
 func TestStuck(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.flow.StuckAfter = time.Second })
@@ -450,7 +450,7 @@ func TestOff(t *testing.T) {
 	w.wantCode(err, fault.NotConfigured)
 }
 
-// TestSecrets looks for what must not be in histories and logs.
+// TestSecrets searches histories and logs for what must not be in them.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)

@@ -130,7 +130,7 @@ func TestRefused(t *testing.T) {
 	w.balances()
 }
 
-// TestNoOrders sends what looks like a deposit and is none.
+// TestNoOrders sends what resembles a deposit and is none.
 func TestNoOrders(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.asleep = true })
@@ -471,7 +471,7 @@ func TestGap(t *testing.T) {
 	}
 }
 
-// TestChainClockAhead never saves a time that lies far ahead: it would make a live payment look dead.
+// TestChainClockAhead never saves a time that is far ahead: it would make a live payment count as dead.
 func TestChainClockAhead(t *testing.T) {
 	t.Parallel()
 	var off atomic.Int64

@@ -10,7 +10,7 @@ import (
 	"stagecoach/internal/service"
 )
 
-// TestComparePurchases looks for every way in which the record and Fragment's list can differ.
+// TestComparePurchases has a case for every difference between the record and Fragment's list.
 func TestComparePurchases(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

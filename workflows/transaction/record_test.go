@@ -97,7 +97,7 @@ var situations = map[string]func(*recordRig){
 	"resolved as failed":           func(r *recordRig) { r.lock(); r.sign(); r.pay(); r.review(); r.resolve("failed") },
 }
 
-// recordRig is one wallet with one transaction, and a chain that does as it is told.
+// recordRig is one wallet with one transaction, and a scripted chain.
 type recordRig struct {
 	*testing.T
 	store   *store.Store

@@ -16,7 +16,7 @@ import (
 	"stagecoach/internal/ton"
 )
 
-// paysBehind lets somebody else who has the wallet's key pay, so that the record lacks a payment.
+// paysBehind makes another person who has the wallet's key pay, so that the record lacks a payment.
 func (w *rig) paysBehind() {
 	w.Helper()
 	state, err := w.toncenter.Wallet(w.Context(), w.wallet.Address())
@@ -70,7 +70,8 @@ func TestOwedInReview(t *testing.T) {
 	w.wantNoDue(owed)
 }
 
-// TestReviewIsKept cancels, terminates and fails what a person has to look at: only the person's answer ends that.
+// TestReviewIsKept cancels, terminates and fails a transaction that needs review: only a person's answer ends the
+// review.
 func TestReviewIsKept(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.settings.Refund = true })

@@ -15,7 +15,7 @@ import (
 // large lets a second source be asked for deposits of two TON and more.
 func large(s *setup) { s.settings.SecondSource, s.settings.SecondFrom = true, 2_000_000_000 }
 
-// lie lets the second source tell something else from now on.
+// lie makes the second source report something else from now on.
 func (w *rig) lie(lies tonsim.Lies) {
 	w.Helper()
 	w.must(w.second.Tell(lies))
@@ -43,7 +43,7 @@ func (w *rig) disputed(hash string, status lifecycle.TransactionState) {
 	}
 }
 
-// resolved resolves a transaction. Its workflow hears of the review a moment after the record has it.
+// resolved resolves a transaction. Its workflow is notified of the review a moment after the record has it.
 func (w *rig) resolved(hash string, outcome lifecycle.TransactionState, comment string) (now transaction.Transaction) {
 	w.Helper()
 	w.eventually("it is resolved as "+string(outcome), func() bool {

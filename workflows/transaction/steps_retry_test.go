@@ -25,8 +25,8 @@ func (b *book) unpaidUntil(at time.Time) {
 	}
 }
 
-// TestRetriesAtTheirTimes lets an order fail twice: it is tried again at the times that were planned, and nobody is
-// asked to look.
+// TestRetriesAtTheirTimes makes an order fail twice: it is tried again at the planned times, and no review is
+// requested.
 func TestRetriesAtTheirTimes(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)

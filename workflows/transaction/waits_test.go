@@ -41,7 +41,7 @@ var brief = map[step]string{
 	stepPayRefund:    "the activity knows when to end",
 }
 
-// waitsIn brings a transaction to each step that waits, and tells the signal that comes there.
+// waitsIn brings a transaction to each step that waits, and returns the signal that arrives there.
 var waitsIn = map[step]struct {
 	signal string
 	bring  func(b *book)

@@ -214,7 +214,7 @@ func (b *book) purchase(state transaction.PaymentState) {
 // later does something when so much time has passed.
 func (b *book) later(after time.Duration, do func()) { b.RegisterDelayedCallback(do, after) }
 
-// settles lets the chain decide, and the monitor tell of it.
+// settles lets the chain decide, and the monitor report it.
 func (b *book) settles(after time.Duration, state transaction.PaymentState) {
 	b.later(after, func() { b.purchase(state); b.SignalWorkflow(lifecycle.TransactionSettledSignal, nil) })
 }
@@ -252,13 +252,13 @@ func TestWorkflowAwaitsItsTurn(t *testing.T) {
 	b.later(time.Minute, func() { b.SignalWorkflow(lifecycle.TransactionTurnSignal, nil) })
 	b.later(time.Hour, func() { b.at.Turn.Granted = true; b.SignalWorkflow(lifecycle.TransactionTurnSignal, nil) })
 	b.settles(2*time.Hour, transaction.PaymentPaid)
-	// Every half hour that it waits is too long for somebody to know of: once is enough.
+	// Every half hour that it waits is long enough for an alert: one is enough.
 	if err := b.run(t, "lock quote queue look alert look pay broadcast broadcast broadcast look confirm"); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestWorkflowBroadcastsAgain looks at the pauses between broadcasts: they grow, and end with the payment's time.
+// TestWorkflowBroadcastsAgain checks the pauses between broadcasts: they grow, and end with the payment's time.
 func TestWorkflowBroadcastsAgain(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
@@ -619,7 +619,7 @@ func TestWorkflowContinues(t *testing.T) {
 }
 
 // TestWorkflowContinuesWhileOwed starts anew when its history is long, while a refund cannot be paid; one that was
-// cancelled tells that to the next run.
+// cancelled hands that over to the next run.
 func TestWorkflowContinuesWhileOwed(t *testing.T) {
 	t.Parallel()
 	for name, cancelled := range map[string]bool{"as ever": false, "cancelled": true} {

@@ -9,7 +9,7 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// TestDownloadLines has a line for each way a download can look while somebody waits for it.
+// TestDownloadLines has a case for each state of a download that a command waits for.
 func TestDownloadLines(t *testing.T) {
 	t.Parallel()
 	eta := int64(125)
