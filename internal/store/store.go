@@ -1,5 +1,5 @@
-// Package store keeps the record in PostgreSQL: what people query, and what must last longer than a workflow. Every
-// transition is one database transaction, row and event together, guarded by the row's lock and version.
+// Package store stores the record in PostgreSQL: what people query, and what must outlive a workflow. Every transition
+// is one database transaction, row and event together, guarded by the row's lock and version.
 package store
 
 import (
@@ -27,7 +27,7 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Store is the record: what its parts have. It is safe for concurrent use.
+// Store is the record with all its parts. It is safe for concurrent use.
 type Store struct {
 	*core.Answers
 	*accountStore
@@ -55,16 +55,16 @@ type (
 // Parts lists the workloads of the record, in the order of lifecycle.Workloads.
 var Parts = operations.Parts{delivery.Part, task.Part, download.Part, transaction.Part}
 
-// tracer is told of every statement. Only tests set it, before they open anything.
+// tracer sees every statement. Only tests set it, before they open a store.
 var tracer pgx.QueryTracer
 
-// Open is OpenPool with what is usual.
+// Open is OpenPool with the default pool.
 func Open(ctx context.Context, url string, keys ...[]byte) (*Store, error) {
 	return OpenPool(ctx, url, core.DefaultPool, keys...)
 }
 
 // OpenPool connects to the database at url, without waiting for it. The keys, of 32 bytes each, protect OAuth tokens at
-// rest: the first one seals, all open.
+// rest: the first one encrypts, all decrypt.
 func OpenPool(ctx context.Context, url string, p core.Pool, keys ...[]byte) (*Store, error) {
 	db, err := core.Open(ctx, url, p, tracer, keys)
 	if err != nil {
@@ -78,23 +78,23 @@ func OpenPool(ctx context.Context, url string, p core.Pool, keys ...[]byte) (*St
 	}, nil
 }
 
-// SetQuotas sets the quotas that are checked in the transaction that makes something, before the first use.
+// SetQuotas sets the quotas that are checked in the transaction that creates something, before the first use.
 func (s *Store) SetQuotas(q core.Quotas) { s.db.Quotas = q }
 
-// Close gives all connections back.
+// Close closes all connections.
 func (s *Store) Close() { s.db.Close() }
 
-// Ping says whether PostgreSQL answers.
+// Ping returns nil when PostgreSQL answers.
 func (s *Store) Ping(ctx context.Context) error { return core.Unavailable(s.db.Ping(ctx)) }
 
-// Migrate brings the schema up to this program's version; a lock lets one process at a time do it. Its statements take
-// as long as they take, on connections of their own.
+// Migrate brings the schema to this program's version; a lock allows one process at a time. Its statements have no time
+// limit, on connections of their own.
 func (s *Store) Migrate(ctx context.Context) error { return s.migrate(ctx, latest) }
 
-// latest is the schema's version of this program.
+// latest stands for the newest version of the schema.
 const latest = math.MaxInt64
 
-// migrate brings the schema up to a version.
+// migrate brings the schema to a version.
 func (s *Store) migrate(ctx context.Context, version int64) error {
 	config, err := core.Pool{}.Config(s.url, nil)
 	if err != nil {

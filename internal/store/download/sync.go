@@ -106,29 +106,29 @@ type EndedDownload struct {
 	KeepFiles bool                    `db:"keep_files"`
 }
 
-// EndedDownloads gives those of the jobs that are over.
+// EndedDownloads returns those of the jobs that have ended.
 func (s *Store) EndedDownloads(ctx context.Context, ids []int64) ([]EndedDownload, error) {
 	return core.List[EndedDownload](ctx, s.db, `SELECT id, status, keep_files FROM download_jobs WHERE id = ANY ($1)
 		AND status IN `+endedDownloads, ids)
 }
 
-// DownloadSync is how the polls of qBittorrent go.
+// DownloadSync is the outcome of the polls of qBittorrent.
 type DownloadSync struct {
 	PolledAt       *time.Time `db:"polled_at"`       // the last answer
 	PolledAge      *float64   `db:"polled_age"`      // seconds since then
 	ReachableSince *time.Time `db:"reachable_since"` // every poll since was answered, and by the same run of qBittorrent
 	FailedAt       *time.Time `db:"failed_at"`       // the last poll without an answer
-	Failure        string     `db:"failure"`         // a fault code, while qBittorrent cannot be reached
+	Failure        string     `db:"failure"`         // a fault code, while qBittorrent is unavailable
 }
 
-// DownloadSync tells how the polls go.
+// DownloadSync returns the outcome of the polls.
 func (s *Store) DownloadSync(ctx context.Context) (DownloadSync, error) {
 	return core.One[DownloadSync](ctx, s.db, fault.New(fault.Internal, "the row of the polls is gone"),
 		`SELECT polled_at, extract(epoch FROM now() - polled_at)::float8 AS polled_age, reachable_since, failed_at, failure FROM download_sync`)
 }
 
-// NotePoll records a poll that was answered. restarted says that qBittorrent was; a pause longer than gap, in which
-// nobody polled, may hide the same. After such a pause active jobs are as long without progress as they were before it.
+// NotePoll records an answered poll. restarted means that qBittorrent was restarted; a pause longer than gap without
+// polls may hide a restart. After such a pause the time without progress of active jobs is what it was before.
 func (s *Store) NotePoll(ctx context.Context, restarted bool, gap time.Duration) error {
 	return s.db.Do(ctx, `WITH pause AS (
 			UPDATE download_jobs SET progress_at = progress_at + (now() - greatest(polled_at, progress_at)) FROM download_sync
@@ -143,21 +143,21 @@ func (s *Store) NotePollFailure(ctx context.Context, code string) error {
 	return s.db.Do(ctx, `UPDATE download_sync SET failed_at = now(), failure = $1`, code)
 }
 
-// GraceLeft says how much of its grace a job has whose torrent is missing: only time in which polls were answered
-// counts. It has all of it while none are, or the last one is older than gap.
+// GraceLeft returns how much of its grace a job with a missing torrent has left: only time with answered polls counts.
+// All of it is left while polls fail, or when the last one is older than gap.
 func (s *Store) GraceLeft(ctx context.Context, id int64, grace, gap time.Duration) (time.Duration, error) {
 	return core.Value[time.Duration](ctx, s.db, `SELECT CASE WHEN failure <> '' OR polled_at IS NULL OR polled_at < now() - $3::interval THEN $2::interval
 		ELSE greatest($2::interval - (now() - greatest(coalesce(first_not_found_at_utc, now()), reachable_since)), '0') END
 		FROM download_jobs, download_sync WHERE id = $1`, id, grace, gap)
 }
 
-// OnlySync runs fn while this process alone holds the watcher's lock; false when another process holds it.
+// OnlySync runs fn while this process alone holds the watcher's lock; false: another process holds it.
 func (s *Store) OnlySync(ctx context.Context, fn func(context.Context) error) (bool, error) {
-	const syncLock = 0x5354_4147_4544_4c53 // an arbitrary constant of ours
+	const syncLock = 0x5354_4147_4544_4c53 // an arbitrary constant
 	return s.db.Alone(ctx, syncLock, fn)
 }
 
-// ForgetDownloadObserved forgets what an active job's workflow was told of its torrent: the watcher tells it all anew.
+// ForgetDownloadObserved deletes what an active job's workflow was notified of: the watcher sends all of it again.
 func (s *Store) ForgetDownloadObserved(ctx context.Context, id int64) error {
 	return s.db.Do(ctx, `UPDATE download_jobs SET observed = '' WHERE id = $1 AND status IN `+liveDownloads, id)
 }

@@ -9,11 +9,11 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Alert is one incident that the administrators should hear of once, when it begins and when it is over.
+// Alert is one incident. The administrators are notified once when it begins and once when it is over.
 type Alert struct {
 	ID    int64  `db:"id"`
 	Kind  string `db:"kind"`
-	Begun bool   `db:"begun"` // nobody was told of it before
+	Begun bool   `db:"begun"` // no notification was sent before
 	Over  bool   `db:"over"`
 }
 
@@ -26,29 +26,29 @@ type OpenAlert struct {
 // Kinds of alerts besides those of the workloads.
 const (
 	AlertStorageToken  = "storage_token_invalid"
-	AlertTokenEnding   = "storage_token_expiring" // and nothing renews it
+	AlertTokenEnding   = "storage_token_expiring" // and it is not renewed automatically
 	AlertTelegramToken = "telegram_token_invalid"
 
-	AlertQueue        = "queue_overflow"      // too much waits, or for too long
-	AlertNoWorker     = "workers_silent"      // none is heard of
+	AlertQueue        = "queue_overflow"      // too many tasks wait, or for too long
+	AlertNoWorker     = "workers_silent"      // no worker has a recent heartbeat
 	AlertStorageAway  = "storage_unreachable" // for long
 	AlertFindings     = "reconciler_findings" // one or many within minutes
 	AlertTemporalAway = "temporal_unreachable"
-	AlertDatabaseAway = "database_unreachable" // told when it is back
+	AlertDatabaseAway = "database_unreachable" // sent when it is back
 )
 
-// Alerts lists the kinds of alerts that are no workload's.
+// Alerts lists the kinds of alerts that belong to no workload.
 var Alerts = []string{
 	AlertStorageToken, AlertTokenEnding, AlertTelegramToken, AlertQueue, AlertNoWorker, AlertStorageAway, AlertFindings,
 	AlertTemporalAway, AlertDatabaseAway,
 }
 
-// AlertCalm is how long an incident has to be over before that is told. One that comes back sooner is the same
-// incident: nothing is sent.
+// AlertCalm is how long an incident has to be over before its end is sent. An incident that comes back sooner is the
+// same one: nothing is sent.
 const AlertCalm = 5 * time.Minute
 
-// RaiseAlert opens an incident. While one of the same kind is open it changes nothing, and one whose end was not told
-// yet is open again.
+// RaiseAlert opens an incident. While one of the same kind is open it changes nothing; one whose end was not sent yet
+// is opened again.
 func (s *Store) RaiseAlert(ctx context.Context, kind string) error {
 	return s.SetAlerts(ctx, []string{kind}, nil)
 }
@@ -70,15 +70,15 @@ func (s *Store) SetAlerts(ctx context.Context, raise, resolve []string) error {
 	return core.Unavailable(s.db.SendBatch(ctx, batch).Close())
 }
 
-// QueueAlerts opens incidents within a transaction of the caller's.
+// QueueAlerts opens incidents within the caller's transaction.
 func QueueAlerts(batch *pgx.Batch, kinds ...string) {
 	batch.Queue(`UPDATE alerts a SET resolved_at = NULL WHERE kind = ANY ($1) AND resolved_at IS NOT NULL AND over_sent_at IS NULL
 		AND NOT EXISTS (SELECT 1 FROM alerts b WHERE b.kind = a.kind AND (b.resolved_at IS NULL OR b.id > a.id))`, kinds)
 	batch.Queue(`INSERT INTO alerts (kind) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING`, kinds)
 }
 
-// TakeUnsentAlerts gives alerts nobody was told of, and ends of alerts that have lasted for calm, and marks them as
-// told: each is sent at most once. What was over before anybody was told is told at once.
+// TakeUnsentAlerts returns alerts that were not sent, and ends of alerts that have lasted for calm, and marks them as
+// sent: each is sent at most once. An alert that was over before it was sent is sent at once.
 func (s *Store) TakeUnsentAlerts(ctx context.Context, calm time.Duration) ([]Alert, error) {
 	return core.List[Alert](ctx, s.db, `WITH unsent AS (
 			SELECT id, sent_at IS NULL AS begun FROM alerts

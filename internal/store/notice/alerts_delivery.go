@@ -1,6 +1,6 @@
 package notice
 
-// AlertStuckJobs tells of deliveries in workers' hands without a heartbeat.
+// AlertStuckJobs is about held deliveries without a heartbeat.
 const AlertStuckJobs = "deliveries_stuck"
 
 // DeliveryAlerts lists the kinds of alerts about deliveries.

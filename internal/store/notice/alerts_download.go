@@ -1,6 +1,6 @@
 package notice
 
-// Kinds of alerts about downloads and what they bring.
+// Kinds of alerts about downloads and their media.
 const (
 	AlertDownloadsAway  = "downloads_unreachable"   // qBittorrent, for long
 	AlertDownloadsLogin = "downloads_login_refused" // by qBittorrent

@@ -1,21 +1,21 @@
 package notice
 
-// Kinds of alerts about transactions and the systems that they deal with.
+// Kinds of alerts about transactions and their outside systems.
 const (
 	AlertFragmentSession    = "fragment_session_expired" // purchases are held until it is renewed
 	AlertFragmentAway       = "fragment_unreachable"     // for long
-	AlertPaymentRefused     = "payment_check_failed"     // Fragment wants something paid that we do not pay
+	AlertPaymentRefused     = "payment_check_failed"     // Fragment requests a payment that the service does not make
 	AlertDailyLimit         = "daily_limit_reached"      // purchases are held for a while
 	AlertWalletEmpty        = "wallet_balance_low"
 	AlertTransactionStuck   = "transaction_stuck"
 	AlertTransactionReview  = "transaction_needs_review"
-	AlertTransactionGivenUp = "transaction_given_up" // the system has tried it again for long enough: an operator decides
+	AlertTransactionGivenUp = "transaction_given_up" // the system has stopped retrying: an operator decides
 	AlertRefund             = "refund_not_possible"
-	// toncenter cannot be reached, or a transaction is missing in what it tells
+	// toncenter is unavailable, or a transaction is missing in its answers
 	AlertChain      = "chain_not_followed"
-	AlertChainClock = "chain_clock_wrong" // the time that toncenter tells is too far from ours
+	AlertChainClock = "chain_clock_wrong" // toncenter's time is too far from this machine's
 
-	AlertDeposit      = "deposit_disputed"          // a second source does not tell a large deposit as the first one did
+	AlertDeposit      = "deposit_disputed"          // a second source does not confirm a large deposit
 	AlertSecondSource = "second_source_unreachable" // for long: large deposits wait
 )
 

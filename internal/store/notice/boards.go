@@ -7,7 +7,7 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// LiveMessage is the one message in a chat that shows an entity and changes with it.
+// LiveMessage is the one message in a chat that shows an entity and is edited when it changes.
 type LiveMessage struct {
 	Workload  string `db:"workload"`
 	EntityID  int64  `db:"entity_id"`
@@ -17,17 +17,17 @@ type LiveMessage struct {
 	ShownHash string `db:"shown_hash"`
 }
 
-// States of a board.
+// States of a live message.
 const (
 	LiveMessageNew     = "new"     // no message yet
-	LiveMessageSending = "sending" // the first message is on its way; found so later, its fate is unknown
+	LiveMessageSending = "sending" // the first message is being sent; found later in this state, its outcome is unknown
 	LiveMessageShown   = "shown"
-	LiveMessageFinal   = "final" // shows the end, never edited again
+	LiveMessageFinal   = "final" // shows the end, is never edited again
 	LiveMessageLost    = "lost"  // the message cannot be edited any more, or the person cannot be reached
 )
 
-// ClaimLiveMessages takes up to limit boards that are due, away from other processes until they are saved or lease is
-// over.
+// ClaimLiveMessages takes up to limit live messages that are due. Other processes do not get them until they are saved
+// or lease is over.
 func (s *Store) ClaimLiveMessages(ctx context.Context, limit int, lease time.Duration) ([]LiveMessage, error) {
 	return core.List[LiveMessage](ctx, s.db, `UPDATE boards b SET held_until = now() + $2::interval FROM (
 			SELECT workload, entity_id, chat_id FROM boards
@@ -37,21 +37,22 @@ func (s *Store) ClaimLiveMessages(ctx context.Context, limit int, lease time.Dur
 		RETURNING b.workload, b.entity_id, b.chat_id, b.message_id, b.state, b.shown_hash`, limit, lease)
 }
 
-// SaveLiveMessage records what a board shows now and lets go of it; it is due again after pause, or when it is hurried.
+// SaveLiveMessage records what a live message shows now and releases it; it is due again after pause, or when it is
+// hurried.
 func (s *Store) SaveLiveMessage(ctx context.Context, b LiveMessage, pause time.Duration) error {
 	return s.db.Do(ctx, `UPDATE boards SET message_id = $4, state = $5, shown_hash = $6, due_at = now() + $7::interval,
 		held_until = '-infinity' WHERE workload = $1 AND entity_id = $2 AND chat_id = $3`,
 		b.Workload, b.EntityID, b.ChatID, b.MessageID, b.State, b.ShownHash, pause)
 }
 
-// HoldLiveMessage records a board that nobody may touch for a while, hurried or not.
+// HoldLiveMessage records a live message that is not due before wait is over, hurried or not.
 func (s *Store) HoldLiveMessage(ctx context.Context, b LiveMessage, wait time.Duration) error {
 	return s.db.Do(ctx, `UPDATE boards SET message_id = $4, state = $5, shown_hash = $6, due_at = now(),
 		held_until = now() + $7::interval WHERE workload = $1 AND entity_id = $2 AND chat_id = $3`,
 		b.Workload, b.EntityID, b.ChatID, b.MessageID, b.State, b.ShownHash, wait)
 }
 
-// HurryLiveMessage makes an entity's boards due before all others.
+// HurryLiveMessage makes an entity's live messages due before all others.
 func (s *Store) HurryLiveMessage(ctx context.Context, workload string, entity int64) error {
 	return s.db.Do(ctx, `UPDATE boards SET due_at = '-infinity' WHERE workload = $1 AND entity_id = $2
 		AND state IN ('new', 'sending', 'shown')`, workload, entity)

@@ -8,14 +8,14 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// NextUpdate gives the id from which the bot asks for updates; 0, all that wait, at the very start and after a quiet
-// week: Telegram then begins its numbers anew, and an old number would throw new updates away.
+// NextUpdate returns the id from which the bot requests updates. It is 0, all updates that wait, at the first start and
+// after a week without updates: Telegram then restarts its numbers, and an old number would discard new updates.
 func (s *Store) NextUpdate(ctx context.Context) (int64, error) {
 	return core.Value[int64](ctx, s.db, `SELECT coalesce(max(update_id) + 1, 0) FROM bot_updates
 		WHERE handled_at > now() - interval '6 days'`)
 }
 
-// MarkUpdatesHandled remembers updates up to and including id as handled; only the last one need be kept.
+// MarkUpdatesHandled records updates up to and including id as handled; only the last id is stored.
 func (s *Store) MarkUpdatesHandled(ctx context.Context, id int64) error {
 	return s.db.InTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `INSERT INTO bot_updates (update_id) VALUES ($1)
@@ -27,8 +27,8 @@ func (s *Store) MarkUpdatesHandled(ctx context.Context, id int64) error {
 	})
 }
 
-// Conversation is the bot's memory of a chat: the menu, which is one message that is edited as the person walks through
-// folders, and how far the chat's updates are handled.
+// Conversation is the bot's state of a chat: the menu, one message that is edited while the person browses folders, and
+// the last handled update of the chat.
 type Conversation struct {
 	ChatID    int64  `db:"chat_id"`
 	MessageID int64  `db:"message_id"` // of the menu; 0: there is none
@@ -39,7 +39,7 @@ type Conversation struct {
 	UpdateID  int64  `db:"update_id"` // the last update handled in this chat
 }
 
-// Conversation gives the memory of a chat; zero when there is none.
+// Conversation returns the state of a chat; zero: there is none.
 func (s *Store) Conversation(ctx context.Context, chat int64) (Conversation, error) {
 	found, err := core.List[Conversation](ctx, s.db, `SELECT chat_id, message_id, folder_id, query, asking, ask, update_id
 		FROM conversations WHERE chat_id = $1`, chat)
@@ -49,9 +49,8 @@ func (s *Store) Conversation(ctx context.Context, chat int64) (Conversation, err
 	return found[0], nil
 }
 
-// SaveConversation remembers the chat of a user. When nobody has that Telegram account any more, because Forget took it
-// from the user while a request was being handled, nothing is kept. The lock makes a Forget and this statement wait for
-// each other.
+// SaveConversation stores the state of a user's chat. Nothing is stored when no user has that Telegram account any
+// more, because Forget has removed it while a request was being handled. The lock serializes Forget and this statement.
 func (s *Store) SaveConversation(ctx context.Context, c Conversation) error {
 	return s.db.Do(ctx, `INSERT INTO conversations (chat_id, message_id, folder_id, query, asking, ask, update_id)
 		SELECT telegram_id, $2::bigint, $3::bigint, $4, $5::boolean, $6, $7::bigint FROM users WHERE telegram_id = $1 FOR SHARE
@@ -59,9 +58,9 @@ func (s *Store) SaveConversation(ctx context.Context, c Conversation) error {
 		updated_at = now()`, c.ChatID, c.MessageID, c.FolderID, c.Query, c.Asking, c.Ask, c.UpdateID)
 }
 
-// OnlyBot runs fn while this process alone holds the bot's lock; false when another process holds it. Telegram lets
-// one reader at a time ask for updates.
+// OnlyBot runs fn while this process alone holds the bot's lock; false: another process holds it. Telegram allows one
+// reader of updates at a time.
 func (s *Store) OnlyBot(ctx context.Context, fn func(context.Context) error) (bool, error) {
-	const botLock = 0x5354_4147_4542_4f54 // an arbitrary constant of ours
+	const botLock = 0x5354_4147_4542_4f54 // an arbitrary constant
 	return s.db.Alone(ctx, botLock, fn)
 }

@@ -10,14 +10,14 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// Audience says who may see some events. It was asked for once, however many users there are, and answers from memory
-// as the condition visible does in SQL.
+// Audience answers which users may see some events. It is read once for all users, and answers from memory as the
+// condition visible does in SQL.
 type Audience struct {
 	tasks   map[string]audienceTask // by entity id
 	members map[membership]bool
 }
 
-// audienceTask is a task as far as it says who may see it.
+// audienceTask has the fields of a task that decide who may see it.
 type audienceTask struct {
 	ID          int64  `db:"id"`
 	CreatorID   int64  `db:"creator_id"`
@@ -26,13 +26,13 @@ type audienceTask struct {
 	Visibility  string `db:"visibility"`
 }
 
-// membership is the right of a user to see what is public in a workspace.
+// membership is the right of a user to see public tasks of a workspace.
 type membership struct {
 	WorkspaceID int64 `db:"workspace_id"`
 	UserID      int64 `db:"user_id"`
 }
 
-// AudienceOf finds out which of the users may see the events: at most two statements, by primary keys.
+// AudienceOf reads which of the users may see the events: at most two statements, by primary keys.
 func (s *Store) AudienceOf(ctx context.Context, events []core.StreamedEvent, users []int64) (Audience, error) {
 	a := Audience{tasks: map[string]audienceTask{}, members: map[membership]bool{}}
 	ids := taskIDs(events)
@@ -70,7 +70,7 @@ func (s *Store) AudienceOf(ctx context.Context, events []core.StreamedEvent, use
 	return a, nil
 }
 
-// taskIDs gives the tasks that events are of.
+// taskIDs returns the tasks of the events.
 func taskIDs(events []core.StreamedEvent) (ids []int64) {
 	for _, event := range events {
 		if id, err := strconv.ParseInt(event.EntityID, 10, 64); err == nil && event.Workload == lifecycle.WorkloadTask {
@@ -80,7 +80,7 @@ func taskIDs(events []core.StreamedEvent) (ids []int64) {
 	return ids
 }
 
-// Sees says whether one of the users who were asked for, or an administrator, may see an event.
+// Sees reports whether a user may see an event: one of the users of AudienceOf, or an administrator.
 func (a Audience) Sees(user account.User, event core.StreamedEvent) bool {
 	if user.IsAdmin() || event.OwnerID != nil && *event.OwnerID == user.ID {
 		return true

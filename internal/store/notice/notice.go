@@ -1,4 +1,4 @@
-// Package notice keeps what people are told: events, notices, live messages, alerts.
+// Package notice stores what people are notified of: events, notices, live messages, alerts.
 package notice
 
 import "stagecoach/internal/store/core"
@@ -8,5 +8,5 @@ type Store struct {
 	db *core.DB
 }
 
-// New gives this part of a database.
+// New returns this part of a database.
 func New(db *core.DB) *Store { return &Store{db: db} }

@@ -11,7 +11,7 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Notice is news of one entity for one person: all that goes into one message.
+// Notice has the pending notifications of one person about one entity: the content of one message.
 type Notice struct {
 	UserID   int64   `db:"user_id"`
 	Workload string  `db:"workload"`
@@ -19,27 +19,27 @@ type Notice struct {
 	Seqs     []int64 `db:"seqs"` // of the entity's events; NoticeReady besides
 }
 
-// NoticeReady stands among the numbers of events for the news that a task's last blocker is DONE.
+// NoticeReady stands among the numbers of events for the notification that a task's last blocker is DONE.
 const NoticeReady = 0
 
-// What becomes of a notice.
+// States of a notice.
 const (
 	NoticeDue     = "due"
-	NoticeSending = "sending" // on its way; found so later, its fate is unknown
+	NoticeSending = "sending" // being sent; found later in this state, its outcome is unknown
 	NoticeSent    = "sent"
 	NoticeUnknown = "unknown" // no answer came, and it is not sent again
 	NoticeLost    = "lost"    // the person cannot be reached, or may not see the entity any more
 )
 
-// AdoptNotices takes over what the release before has planned and not sent. Only the bot that serves may do it.
+// AdoptNotices takes over what the previous release has planned and not sent. Only the bot that is active may call it.
 func (s *Store) AdoptNotices(ctx context.Context) error {
 	return s.db.Do(ctx, `WITH old AS (DELETE FROM notices RETURNING *)
 		INSERT INTO news (user_id, workload, entity_id, seq, state, due_at)
 		SELECT user_id, $1, task_id::text, seq, state, due_at FROM old ON CONFLICT DO NOTHING`, lifecycle.WorkloadTask)
 }
 
-// DueNotices lists up to limit notices of these workloads that are due, one for each person: who has many holds up
-// nobody. It goes from person to person by news_next, however much each of them is to hear of.
+// DueNotices lists up to limit due notices of these workloads, one for each person, so that a person with many does not
+// delay others. It goes from person to person by news_next, whatever the number of notices of each.
 func (s *Store) DueNotices(ctx context.Context, workloads []string, limit int) ([]Notice, error) {
 	return core.List[Notice](ctx, s.db, `WITH RECURSIVE people AS (
 			(SELECT user_id FROM news WHERE state = 'due' ORDER BY user_id LIMIT 1)
@@ -58,7 +58,8 @@ func (s *Store) DueNotices(ctx context.Context, workloads []string, limit int) (
 		) AS seqs FROM first f ORDER BY due_at`, workloads, limit)
 }
 
-// TakeNotice marks a notice as being sent and gives its events; what another process took meanwhile is not among them.
+// TakeNotice marks a notice as being sent and returns its events, without those that another process has taken
+// meanwhile.
 func (s *Store) TakeNotice(ctx context.Context, n *Notice) (events []core.StreamedEvent, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		n.Seqs, err = core.Values[int64](ctx, tx, `UPDATE news SET state = 'sending' WHERE user_id = $1 AND workload = $2 AND entity_id = $3
@@ -75,11 +76,11 @@ func (s *Store) TakeNotice(ctx context.Context, n *Notice) (events []core.Stream
 	return events, err
 }
 
-// SaveNotice records what became of a notice that was taken; one that is due again waits that long.
+// SaveNotice records the outcome of a notice that was taken; a notice that is due again waits that long.
 func (s *Store) SaveNotice(ctx context.Context, n Notice, state string, wait time.Duration) error {
 	return s.db.Do(ctx, `UPDATE news SET state = $5, due_at = now() + $6::interval
 		WHERE user_id = $1 AND workload = $2 AND entity_id = $3 AND seq = ANY ($4)`, n.UserID, n.Workload, n.EntityID, n.Seqs, state, wait)
 }
 
-// Ready says whether the notice tells that the task's last blocker is DONE.
+// Ready reports whether the notice contains that the task's last blocker is DONE.
 func (n Notice) Ready() bool { return slices.Contains(n.Seqs, NoticeReady) }

@@ -13,18 +13,20 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// noticeAge is how old a task's change may be that people still want to hear of, when nobody could tell them before.
+// noticeAge is the greatest age of a task's change that is still sent, after notifications were not possible for some
+// time.
 const noticeAge = 24 * time.Hour
 
-// NoticeCursor gives the place in the stream of events up to which notices of tasks are planned.
+// NoticeCursor returns the position in the stream of events up to which notices of tasks are planned.
 func (s *Store) NoticeCursor(ctx context.Context) (core.Cursor, error) {
 	return s.cursor(ctx, `SELECT xid::text::bigint, id FROM notice_cursor`)
 }
 
-// PlanNotices plans who is told of the events of tasks that follow the cursor, and moves the cursor past them: both or
-// neither, so that nobody is told twice. It is not done with the event, as for other workloads: many may have to be
-// told, and somebody waits for a task's next step. A person's news of a task that comes within gather of the first is
-// one message with it. When another process has moved the cursor nothing happens.
+// PlanNotices plans who is notified of the events of tasks that follow the cursor, and moves the cursor past them: both
+// or neither, so that no notification is sent twice. Unlike with other workloads this is not done with the event: a
+// task may have many people to notify, and a request waits for the task's next step. Notifications of a person about a
+// task that come within gather of the first one are one message. When another process has moved the cursor, nothing
+// happens.
 func (s *Store) PlanNotices(
 	ctx context.Context, from core.Cursor, events []core.StreamedEvent, gather time.Duration,
 ) error {
@@ -53,19 +55,20 @@ func (s *Store) PlanNotices(
 	})
 }
 
-// unagreed is the condition that user u was let into a workspace and has not agreed to hear of its tasks.
+// unagreed is the condition that user u was added to a workspace and has not agreed to be notified of its tasks.
 func unagreed(workspace string) string {
 	return `EXISTS (SELECT 1 FROM workspace_members m WHERE m.workspace_id = ` + workspace + ` AND m.user_id = u.id AND m.agreed_at IS NULL)`
 }
 
-// queueTaskNotices plans the notices of one event of a task: none for members who have not agreed to hear of them.
+// queueTaskNotices plans the notices of one event of a task: none for members who have not agreed to them.
 func queueTaskNotices(batch *pgx.Batch, e core.StreamedEvent, gather time.Duration) error {
 	taskID, err := strconv.ParseInt(e.EntityID, 10, 64)
 	if err != nil {
 		return fmt.Errorf("an event of task %q: %w", e.EntityID, err)
 	}
 
-	// Who takes a task acts; who was given one at its creation does not. The record may know a later assignee by now.
+	// A user who takes a task becomes a watcher; one who was assigned at its creation does not. The record may have a
+	// later assignee by now.
 	batch.Queue(`INSERT INTO task_watchers (task_id, user_id)
 		SELECT $1::bigint, $2::bigint WHERE $2 IS NOT NULL
 		UNION SELECT t.id, t.assignee_id FROM tasks t WHERE t.id = $1 AND $3::bigint = 1 AND t.assignee_id IS NOT NULL
@@ -89,8 +92,7 @@ func queueTaskNotices(batch *pgx.Batch, e core.StreamedEvent, gather time.Durati
 	return nil
 }
 
-// LastWords lists up to limit events of a task that say something, the newest first: comments, and those of
-// transitions.
+// LastWords lists up to limit events of a task with a comment, the newest first: comments, and transitions with one.
 func (s *Store) LastWords(ctx context.Context, taskID int64, limit int) ([]core.StreamedEvent, error) {
 	return core.List[core.StreamedEvent](ctx, s.db, core.EventSelect+`WHERE workload = $1 AND entity_id = $2 AND comment <> '' ORDER BY seq DESC LIMIT $3`,
 		lifecycle.WorkloadTask, fmt.Sprint(taskID), limit)

@@ -10,13 +10,13 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// StreamLease is how long a process's word about its event streams is good: a process that was killed holds nobody up
-// for longer.
+// StreamLease is how long the recorded number of a process's event streams is valid: a process that was killed blocks
+// its users' streams for no longer.
 const StreamLease = 30 * time.Second
 
-// LeaseStreams lets a process have so many event streams of a user open, unless all processes together would have more
-// than the maximum. Two processes that ask for the same user wait for each other. The index stream_leases_user finds
-// the others' rows.
+// LeaseStreams records that a process has this many event streams of a user open, unless all processes together would
+// have more than the maximum. Two processes that ask for the same user wait for each other. The index
+// stream_leases_user finds the rows of the others.
 func (s *Store) LeaseStreams(
 	ctx context.Context, process string, userID int64, streams, maximum int,
 ) (granted bool, err error) {
@@ -24,7 +24,7 @@ func (s *Store) LeaseStreams(
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		batch := &pgx.Batch{}
 		q.QueueLock(batch, userID)
-		// A stream that has just ended may still be counted in this process's row. It is never counted too low.
+		// A stream that has just ended may still be counted in this process's row. The count is never too low.
 		batch.Queue(`WITH others AS (
 				SELECT coalesce(sum(streams), 0) AS streams FROM stream_leases WHERE user_id = $2 AND process <> $1 AND expires_at > now()
 			) INSERT INTO stream_leases AS l (process, user_id, streams, expires_at)
@@ -41,8 +41,8 @@ func (s *Store) LeaseStreams(
 	return granted, err
 }
 
-// RenewStreams says how many event streams of each user a process has open now, in one statement for all. It forgets
-// what it has no more, and what has lapsed of others.
+// RenewStreams records how many event streams of each user a process has open now, in one statement for all. It deletes
+// the rows without a stream, and expired rows of other processes.
 func (s *Store) RenewStreams(ctx context.Context, process string, users []int64, streams []int) error {
 	return s.db.Do(ctx, `WITH open AS (
 			SELECT unnest($2::bigint[]) AS user_id, unnest($3::bigint[]) AS streams

@@ -13,21 +13,21 @@ import (
 const (
 	foldBatch  = 10_000           // changes that are added up in one database transaction
 	checkEvery = time.Hour        // between two comparisons of a kind
-	checkTime  = 10 * time.Minute // that one may take: it reads a whole table
+	checkTime  = 10 * time.Minute // for one comparison: it reads a complete table
 
-	foldLock  = 7_420_001 // of those who add up: one at a time
-	checkLock = 7_420_002 // of those who compare
+	foldLock  = 7_420_001 // of the process that adds up: one at a time
+	checkLock = 7_420_002 // of the process that compares
 )
 
-// Count is how many rows there are of a key.
+// Count is the number of rows of a key.
 type Count struct {
 	Kind string `db:"kind"`
 	Key  string `db:"key"`
 	N    int64  `db:"n"`
 }
 
-// FoldCounts adds up what the transitions have noted since the last time, so that few rows are left to read. It does
-// nothing while another process does it.
+// FoldCounts adds up what transitions have noted since the last time, so that few rows are left to read. It does
+// nothing while another process adds up.
 func (s *Store) FoldCounts(ctx context.Context) error {
 	for {
 		if folded, err := s.foldBatch(ctx); err != nil || folded < foldBatch {
@@ -36,7 +36,7 @@ func (s *Store) FoldCounts(ctx context.Context) error {
 	}
 }
 
-// foldBatch adds up one batch and says of how many changes.
+// foldBatch adds up one batch and returns the number of its changes.
 func (s *Store) foldBatch(ctx context.Context) (folded int64, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		if mine, err := tryLock(ctx, tx, foldLock); err != nil || !mine {
@@ -56,9 +56,9 @@ func (s *Store) foldBatch(ctx context.Context) (folded int64, err error) {
 	return folded, err
 }
 
-// CheckCounts compares the counts that were not compared for an hour with the rows, and corrects those that differ. It
-// gives each difference: what the rows say less what the count said. Rows and counts are read in one snapshot and a
-// correction is one more change, so that transitions go on meanwhile and nothing of theirs is lost.
+// CheckCounts compares the counts that were not compared for an hour with the rows, and corrects differences. It
+// returns each difference: the count of the rows minus the kept count. Rows and counts are read in one snapshot and a
+// correction is one more change, so that transitions continue meanwhile and none of their changes is lost.
 func (s *Store) CheckCounts(ctx context.Context) (differences []Count, err error) {
 	for _, source := range s.parts.sources() {
 		found, err := s.checkCounts(ctx, source)
@@ -102,8 +102,8 @@ func (s *Store) checkCounts(ctx context.Context, of core.Source) (differences []
 	return differences, err
 }
 
-// checkIsDue says whether a kind was not compared for an hour, and gives the transaction the time that a comparison
-// needs.
+// checkIsDue reports whether a kind was not compared for an hour, and sets the transaction's time limit to that of a
+// comparison.
 func checkIsDue(ctx context.Context, tx pgx.Tx, kind string) (due bool, err error) {
 	if _, err := tx.Exec(ctx, `SELECT set_config('statement_timeout', $1, true)`, strconv.FormatInt(checkTime.Milliseconds(), 10)); err != nil {
 		return false, err
@@ -112,7 +112,7 @@ func checkIsDue(ctx context.Context, tx pgx.Tx, kind string) (due bool, err erro
 		kind, checkEvery)
 }
 
-// tryLock takes a lock until the end of the transaction, unless somebody else has it.
+// tryLock takes a lock until the end of the transaction, unless another process has it.
 func tryLock(ctx context.Context, tx pgx.Tx, key int64) (mine bool, err error) {
 	return core.Value[bool](ctx, tx, `SELECT pg_try_advisory_xact_lock($1)`, key)
 }

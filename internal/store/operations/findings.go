@@ -11,17 +11,17 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// What the reconciler finds.
+// Kinds of findings.
 const (
 	FindingNotStarted = "not_started" // a live row whose workflow was never started
 	FindingTerminated = "terminated"  // a live row whose workflow was terminated
-	FindingTooLong    = "too_long"    // … ended by the server, for its history was too long
+	FindingTooLong    = "too_long"    // … terminated by the server because its history was too long
 	FindingTimedOut   = "timed_out"   // … timed out
-	FindingEnded      = "ended"       // … ended in another way and has not written how
+	FindingEnded      = "ended"       // … ended in another way without writing the end
 	FindingMissing    = "missing"     // … is not known to Temporal any more
-	FindingReset      = "reset"       // a running workflow that was reset, and has to look at the record
+	FindingReset      = "reset"       // a running workflow that was reset, and must read the record again
 	FindingStale      = "stale"       // a running workflow that shows another state than the record has
-	FindingNoRow      = "no_row"      // a running workflow of which the record knows nothing
+	FindingNoRow      = "no_row"      // a running workflow without a row in the record
 	FindingOver       = "over"        // a running workflow whose row has ended
 )
 
@@ -31,12 +31,12 @@ var FindingKinds = []string{
 	FindingStale, FindingNoRow, FindingOver,
 }
 
-// What is done about findings.
+// What was done about a finding.
 const (
 	DoneStarted    = "started"    // its workflow was started
-	DoneEnded      = "ended"      // its row was given its end
-	DoneTerminated = "terminated" // its workflow was
-	DoneRefreshed  = "refreshed"  // its workflow was told to look at the record
+	DoneEnded      = "ended"      // its row was ended
+	DoneTerminated = "terminated" // its workflow was terminated
+	DoneRefreshed  = "refreshed"  // its workflow was signalled to read the record again
 	DoneVanished   = "vanished"   // nothing: later sweeps did not meet it any more
 )
 
@@ -55,13 +55,13 @@ type Finding struct {
 
 const findingColumns = `id, found_at, workload, entity, workflow_id, run_id, finding, done, done_at`
 
-// sameIncident is how long a finding without a run, which tells one incident from another, is the same one.
+// sameIncident is how long a finding without a run id counts as the same incident: a run id distinguishes incidents.
 const sameIncident = `interval '10 minutes'`
 
 var noFinding = fault.New(fault.NotFound, "there is no such finding")
 
-// NoteFinding records that a sweep has met something, and says whether it is new. However many look at once, one of
-// them finds it new.
+// NoteFinding records that a sweep has met something, and reports whether it is new. Of parallel sweeps exactly one
+// gets it as new.
 func (s *Store) NoteFinding(ctx context.Context, f Finding) (noted Finding, fresh bool, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, 7))`, f.Workload+f.Entity); err != nil {
@@ -90,7 +90,7 @@ func (s *Store) SettleFinding(ctx context.Context, id int64, done string) error 
 	return s.db.Do(ctx, `UPDATE reconciler_findings SET done = $2, done_at = now() WHERE id = $1`, id, done)
 }
 
-// CloseVanishedFindings settles open findings that no sweep has met for so long.
+// CloseVanishedFindings closes open findings that no sweep has met for that long.
 func (s *Store) CloseVanishedFindings(ctx context.Context, age time.Duration) error {
 	return s.db.Do(ctx, `UPDATE reconciler_findings SET done = $2, done_at = now() WHERE done = '' AND seen_at < now() - $1::interval`,
 		age, DoneVanished)
@@ -111,14 +111,14 @@ func (s *Store) Findings(ctx context.Context, f FindingFilter) ([]Finding, error
 		ORDER BY id DESC LIMIT $4`, f.Workload, f.Since, f.Before, f.Limit)
 }
 
-// FindingCount is how often something was found.
+// FindingCount is the number of findings of a kind.
 type FindingCount struct {
 	Workload string `db:"workload"`
 	Finding  string `db:"finding"`
 	Count    int64  `db:"count"`
 }
 
-// FindingCounts counts what was found since a moment.
+// FindingCounts counts the findings since a moment.
 func (s *Store) FindingCounts(ctx context.Context, since time.Time) ([]FindingCount, error) {
 	return core.List[FindingCount](ctx, s.db, `SELECT workload, finding, count(*) FROM reconciler_findings WHERE found_at >= $1
 		GROUP BY workload, finding ORDER BY workload, finding`, since)

@@ -1,5 +1,5 @@
-// Package operations keeps what the program keeps about itself: counts, findings, checks, processes, and the age of
-// rows.
+// Package operations stores what the service records about itself: counts, findings, checks, processes, and the
+// retention of rows.
 package operations
 
 import (
@@ -16,10 +16,10 @@ type Store struct {
 	parts Parts
 }
 
-// New gives this part of a database, which has these workloads.
+// New returns this part of a database, which has these workloads.
 func New(db *core.DB, parts Parts) *Store { return &Store{db: db, parts: parts} }
 
-// Parts are what the statements about all workloads know of each.
+// Parts has the part of each workload, for the statements about all of them.
 type Parts []core.Part
 
 // CountKinds lists the kinds of all counts that are kept.
@@ -62,7 +62,7 @@ func (p Parts) AlertKinds() (kinds []string) {
 	return append(kinds, notice.Alerts...)
 }
 
-// Policies lists the names by which a Retention may say how long rows are kept.
+// Policies lists the names of the policies of a Retention.
 func (p Parts) Policies() (names []string) {
 	for _, one := range p.retentions() {
 		if one.Policy != "" && !slices.Contains(names, one.Policy) {

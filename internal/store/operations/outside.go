@@ -9,7 +9,7 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Names of the systems outside.
+// Names of the outside systems.
 const (
 	PostgreSQL  = "postgresql"
 	Temporal    = "temporal"
@@ -21,7 +21,7 @@ const (
 	Fragment    = "fragment"
 )
 
-// OutsideSystem is how calls of a system outside went last.
+// OutsideSystem is the outcome of the last calls to an outside system.
 type OutsideSystem struct {
 	Name         string     `db:"name"`
 	SucceededAt  *time.Time `db:"succeeded_at"`
@@ -30,7 +30,7 @@ type OutsideSystem struct {
 	FailingSince *time.Time `db:"failing_since"` // no success since; nil: the last call succeeded
 }
 
-// Process is what a process of ours says of itself.
+// Process is a process of the service as it reports itself.
 type Process struct {
 	Identity  string    `db:"identity"` // as Temporal knows it
 	Service   string    `db:"service"`
@@ -40,11 +40,11 @@ type Process struct {
 	HeardAt   time.Time `db:"beat_at"` // its last heartbeat
 }
 
-// processLife is how long a process that is silent is remembered.
+// processLife is how long a process without a heartbeat is remembered.
 const processLife = time.Hour
 
-// SaveHeartbeat records what a process knows: of itself, and of the systems outside, where what is newer than the
-// record counts.
+// SaveHeartbeat records a process's heartbeat and the outcomes of its calls to outside systems; an older outcome never
+// replaces a newer one.
 func (s *Store) SaveHeartbeat(ctx context.Context, p Process, seen []OutsideSystem) error {
 	batch := &pgx.Batch{}
 	batch.Queue(`INSERT INTO processes (identity, service, version, carries, started_at) VALUES ($1, $2, $3, $4, $5)
@@ -67,7 +67,7 @@ func (s *Store) SaveHeartbeat(ctx context.Context, p Process, seen []OutsideSyst
 	return core.Unavailable(s.db.SendBatch(ctx, batch).Close())
 }
 
-// ForgetProcess forgets a process that ends.
+// ForgetProcess deletes a process that is ending.
 func (s *Store) ForgetProcess(ctx context.Context, identity string) error {
 	return s.db.Do(ctx, `DELETE FROM processes WHERE identity = $1`, identity)
 }
@@ -78,7 +78,7 @@ func (s *Store) OutsideSystems(ctx context.Context) ([]OutsideSystem, error) {
 		FROM outside_systems ORDER BY name`)
 }
 
-// Processes lists the processes that were heard of within age.
+// Processes lists the processes with a heartbeat within age.
 func (s *Store) Processes(ctx context.Context, age time.Duration) ([]Process, error) {
 	return core.List[Process](ctx, s.db, `SELECT identity, service, version, carries, started_at, beat_at FROM processes
 		WHERE beat_at > now() - $1::interval ORDER BY service, identity`, age)

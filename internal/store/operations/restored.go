@@ -6,8 +6,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// restoredSQL makes what was set back usable again. A million is more numbers than are given out between a backup and
-// the next one.
+// restoredSQL makes a restored record usable. A million is more numbers than are assigned between one backup and the
+// next.
 var restoredSQL = []string{
 	`SELECT setval(format('%I.%I', schemaname, sequencename)::regclass, coalesce(last_value, 0) + 1000000)
 		FROM pg_sequences WHERE schemaname = current_schema()`,
@@ -19,10 +19,10 @@ var restoredSQL = []string{
 	`UPDATE notice_cursor SET xid = pg_snapshot_xmin(pg_current_snapshot()), id = 0`,
 }
 
-// AfterRestore prepares a record that was set back to an older moment, before any service runs on it. Numbers that were
-// given out since then are never given again: workflows, torrents and people still know what they meant. What may have
-// been told is not told again. Events take their place in the stream of this server, which may count its transactions
-// otherwise. Twice does no harm.
+// AfterRestore prepares a record that was set back to an earlier moment, before any service runs on it. Numbers that
+// were assigned since then are never assigned again: workflows, torrents and people still refer to them. A notification
+// that may have been sent is not sent again. Events get positions in the stream of this server, which may count its
+// transactions differently. A repeated call is harmless.
 func (s *Store) AfterRestore(ctx context.Context) error {
 	return s.db.InLongTx(ctx, func(tx pgx.Tx) error {
 		for _, statement := range restoredSQL {

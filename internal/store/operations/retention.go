@@ -12,21 +12,21 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Retention says for how many days each kind of row is kept after its end, by the names of its policies; none, or 0:
-// for ever. What moved money (transactions with their events, payments, the chain, the ledger) has no place here: it is
+// Retention is for how many days each kind of row is kept after its end, by the names of its policies; missing or 0:
+// for ever. Records of money (transactions with their events, payments, the chain, the ledger) have no policy: they are
 // kept for ever.
 type Retention map[string]int
 
-// Old is one kind of old rows: how they are named and for how many days they are kept.
+// Old is one kind of old rows: its names and for how many days it is kept.
 type Old struct {
 	Kind string
 	Days int
 }
 
-// rateDays is how long a rate's row is kept after its allowance was whole again: until then it differs from no row.
+// rateDays is how long a rate's row is kept after its allowance is full again: such a row has the effect of no row.
 const rateDays = 1
 
-// OldKinds lists what a policy deletes, in the order in which it has to be.
+// OldKinds lists what a policy deletes, in the order of deletion.
 func (s *Store) OldKinds(r Retention) (kinds []Old) {
 	for _, one := range s.parts.retentions() {
 		if days := r[one.Policy]; days > 0 {
@@ -36,7 +36,7 @@ func (s *Store) OldKinds(r Retention) (kinds []Old) {
 	return append(kinds, Old{rateLimits, rateDays})
 }
 
-// rateLimits is the kind of rows whose age no operator chooses.
+// rateLimits is a kind of rows without a configurable age.
 const rateLimits = "rate_limits"
 
 var otherRetentions = []core.Retention{
@@ -69,14 +69,14 @@ var otherRetentions = []core.Retention{
 		Drops: []string{`DELETE FROM reconciler_findings WHERE id = ANY ($1)`},
 	},
 	{
-		// No index: the rows are as many as callers of a day.
+		// No index: there are as many rows as callers of a day.
 		Kind:  rateLimits,
 		ByAge: `DELETE FROM rate_limits WHERE key IN (SELECT key FROM rate_limits WHERE tat < now() - $2::interval LIMIT $1)`,
 	},
 }
 
-// DeleteOld deletes old rows among up to limit of a kind, those after the one with the number after, in one short
-// database transaction. It gives how many it deleted and from where to go on; 0: nothing that old is left. PostgreSQL
+// DeleteOld deletes old rows among up to limit rows of a kind after the one with the number after, in one short
+// database transaction. It returns how many it has deleted and where to continue; 0: no old rows are left. PostgreSQL
 // plans it for that limit each time: for any number of rows it would read the tables.
 func (s *Store) DeleteOld(ctx context.Context, old Old, after int64, limit int) (deleted, next int64, err error) {
 	age := time.Duration(old.Days) * 24 * time.Hour
@@ -141,12 +141,12 @@ func (s *Store) DeleteOld(ctx context.Context, old Old, after int64, limit int) 
 	return deleted, next, err
 }
 
-// Forget makes a user anonymous in all of the record at once, for good: what is left is a number. Live deliveries and
-// downloads are asked to end; their workflows, and those of tasks, are for the caller to tell. Once more changes
-// nothing. LAST_ADMIN: nobody would be left.
+// Forget makes a user anonymous in the complete record at once, for good: what is left is a number. Live deliveries and
+// downloads are marked to end; the caller signals their workflows, and those of tasks. A repeated call changes nothing.
+// LAST_ADMIN: no active administrator would be left.
 //
-// What others share stays: titles and descriptions of tasks, names of workspaces and books. So does what proves where
-// money went, with comments of operators about it.
+// Shared content stays: titles and descriptions of tasks, names of workspaces and books. The proofs of payments stay
+// too, with comments of operators about them.
 func (s *Store) Forget(ctx context.Context, id, by int64) (user account.User, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		if err := account.LeaveOneAdmin(ctx, tx, id); err != nil {
@@ -175,7 +175,7 @@ func (s *Store) Forget(ctx context.Context, id, by int64) (user account.User, er
 	return user, core.Unavailable(err)
 }
 
-// queueForgetting takes a user out of all tables but that of the users, each by an index that begins with the user.
+// queueForgetting removes a user from all tables except users, each by an index that begins with the user.
 func (s *Store) queueForgetting(batch *pgx.Batch, id, by int64, chat *int64) {
 	batch.Queue(`UPDATE tokens SET name = $3, revoked_at = coalesce(revoked_at, now()), revoked_by = coalesce(revoked_by, $2) WHERE user_id = $1`,
 		id, by, core.RemovedText)

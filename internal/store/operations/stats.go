@@ -8,18 +8,18 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// ErrorCount is how often jobs met an error.
+// ErrorCount is the number of failures of jobs with one error.
 type ErrorCount struct {
 	Code  string `db:"code"`
 	Count int64  `db:"count"`
 }
 
-// maxCounted is where counts stop that nobody keeps. It stands in the statements: with a parameter PostgreSQL would
-// plan for any number, and read the table.
+// maxCounted limits counts that are not kept. It stands in the statements: with a parameter PostgreSQL would plan for
+// any number, and read the table.
 const maxCounted = `10000`
 
-// lastErrors are the last errors of each workload since $1, up to maxCounted of each: job_events_errors and the indexes
-// like it serve it, and have the same conditions.
+// lastErrors selects the last errors of each workload since $1, up to maxCounted of each: job_events_errors and its
+// counterparts serve it, and have the same conditions.
 func (p Parts) lastErrors() string {
 	var all []string
 	for _, part := range p {
@@ -31,17 +31,17 @@ func (p Parts) lastErrors() string {
 	return strings.Join(all, " UNION ALL ")
 }
 
-// Kinds of what CountOverview counts for itself.
+// Kinds of what CountOverview counts itself.
 const (
 	countChanges = "count_changes"
 	countOpen    = "open_findings"
 	countRecent  = "recent_findings"
 )
 
-// CountOverview counts the rows of all workloads by state, and findings: those that are open, and those since a moment.
-// A state without rows is left out. What is not kept as a count is read from partial indexes. While many changes have
-// not been added up, because no worker runs or it is busy, each look adds up a batch: else it would take longer each
-// time.
+// CountOverview counts the rows of all workloads by state, and findings: the open ones, and those since a moment. A
+// state without rows is left out. Counts that are not kept are read from partial indexes. While many changes have not
+// been added up, because no worker runs or it is busy, each call adds up a batch: otherwise each call would take longer
+// than the one before.
 func (s *Store) CountOverview(ctx context.Context, since time.Time) (core.OverviewCounts, error) {
 	query := core.Counted + look(countChanges, `count_changes`) + look(countOpen, `reconciler_findings WHERE done = ''`) +
 		look(countRecent, `reconciler_findings WHERE found_at >= $2`)
@@ -77,15 +77,15 @@ func look(kind, rows string) string {
 	return ` UNION ALL SELECT '` + kind + `', '', count(*) FROM (SELECT 1 FROM ` + rows + ` LIMIT ` + maxCounted + `) ` + kind
 }
 
-// WorkloadErrorCount is how often a workload met an error.
+// WorkloadErrorCount is the number of a workload's failures with one error.
 type WorkloadErrorCount struct {
 	Workload string `db:"workload"`
 	Code     string `db:"code"` // of a transaction: its message
 	Count    int64  `db:"count"`
 }
 
-// WorkloadErrors lists what each workload met most often since a moment, up to limit of each and the most frequent
-// first. Of a workload with more than 10,000 errors the last ones are counted.
+// WorkloadErrors lists the most frequent errors of each workload since a moment, up to limit of each, the most frequent
+// first. For a workload with more than 10,000 errors only the last ones are counted.
 func (s *Store) WorkloadErrors(ctx context.Context, since time.Time, limit int) ([]WorkloadErrorCount, error) {
 	return core.List[WorkloadErrorCount](ctx, s.db, `SELECT workload, code, count FROM (
 			SELECT workload, code, count(*), row_number() OVER (PARTITION BY workload ORDER BY count(*) DESC, code) AS rank
@@ -93,7 +93,7 @@ func (s *Store) WorkloadErrors(ctx context.Context, since time.Time, limit int) 
 		) ranked WHERE rank <= $2 ORDER BY count DESC, workload, code`, since, limit)
 }
 
-// AboveQuota is a user who has more of a kind than a limit allows, because it was lowered or came later.
+// AboveQuota is a user who has more of a kind than a limit allows, because the limit was lowered or came later.
 type AboveQuota struct {
 	UserID  int64  `db:"user_id"`
 	Limit   string `db:"name"`
@@ -101,7 +101,7 @@ type AboveQuota struct {
 	Count   int64  `db:"count"`
 }
 
-// aboveTime bounds how long the search for users above a limit may take: it reads the keys of all that counts.
+// aboveTime limits the search for users above a limit: it reads the keys of everything that counts.
 const aboveTime = 2 * time.Second
 
 // AboveQuotas lists up to limit users above each limit, those with the most first.

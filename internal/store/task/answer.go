@@ -8,13 +8,13 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Answer is what a request for a transition has led to, as it is kept for those who ask again by the same key.
+// Answer is the outcome of a request for a transition, as it is kept for repetitions with the same key.
 type Answer struct {
-	Task    *Task        `json:"task,omitempty"` // as it was just after
+	Task    *Task        `json:"task,omitempty"` // as it was right after it
 	Refusal *fault.Error `json:"refusal,omitempty"`
 }
 
-// TaskAnswerOf makes the answer of a task, or of a refusal.
+// TaskAnswerOf returns the answer with a task, or with a refusal.
 func TaskAnswerOf(task *Task, refusal *fault.Error) Answer {
 	return Answer{Task: task, Refusal: refusal}
 }
@@ -29,10 +29,10 @@ func TaskRequest(
 	return core.Request{UserID: userID, Key: key, Asked: fmt.Sprintf("%s %d %s %s", action, taskID, to, comment)}
 }
 
-// request is what a write fulfils; false when nobody asked for it by a key.
+// request returns the request that a write fulfils; false: it had no key.
 func (w Write) request() (core.Request, bool) {
 	userID, key, keyed := core.KeyIn(w.RequestID)
-	// an operator may name an update as they like
+	// an operator may choose any name for an update
 	if !keyed || w.Action == "" || w.Event.ActorID == nil || *w.Event.ActorID != userID {
 		return core.Request{}, false
 	}

@@ -13,9 +13,9 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// NewTask is one task of a graph that is to be made at once.
+// NewTask is one task of a graph that is to be created at once.
 type NewTask struct {
-	Ref         string // how others of the graph name it; may be empty
+	Ref         string // its name for other tasks of the graph; may be empty
 	Title       string
 	Description string
 	Visibility  string
@@ -25,12 +25,13 @@ type NewTask struct {
 	BlockedBy   []string // refs of the graph, or ids of tasks of the workspace
 }
 
-// FieldOf names a field of one task of a graph, as it stands in the request: "tasks[2].title".
+// FieldOf returns the path of a field of one task of a graph, as it stands in the request: "tasks[2].title".
 func FieldOf(index int, field string) string { return fmt.Sprintf("tasks[%d].%s", index, field) }
 
-// CreateTasks makes a graph of tasks in one workspace, all or none, each with its first event. It gives them in the
-// order asked. CYCLIC_DEPENDENCY tells the cycle, UNKNOWN_BLOCKER who is unknown, and both the first place. A repeated
-// request gives what the first one made: created is false then. QUOTA_EXCEEDED: the user has too many live ones.
+// CreateTasks creates a graph of tasks in one workspace, all or none, each with its first event. It returns them in the
+// order of the request. CYCLIC_DEPENDENCY names the cycle, UNKNOWN_BLOCKER the unknown blockers, and both the first
+// field at fault. A repeated request returns what the first one has created: created is false then. QUOTA_EXCEEDED: the
+// user has too many live tasks.
 func (s *Store) CreateTasks(
 	ctx context.Context, workspaceID int64, graph []NewTask, first core.Event, r core.Request,
 ) (made []Task, created bool, err error) {
@@ -84,17 +85,17 @@ func (s *Store) CreateTasks(
 		return core.List[Task](ctx, tx, taskSelect+`WHERE id = ANY ($1) ORDER BY id`, ids)
 	})
 
-	// The same request at the same time may have been quicker: then ours are undone.
+	// The same request may have been faster in parallel: then ours are rolled back.
 	return made, err == nil && len(ids) > 0 && made[0].ID == slices.Min(ids), err
 }
 
-// graphPlan is a checked graph: who blocks each task, in the order of its blocked_by.
+// graphPlan is a checked graph: the blockers of each task, in the order of its blocked_by.
 type graphPlan struct {
 	blockers [][]graphBlocker
 	outside  []graphBlocker // tasks that exist already
 }
 
-// graphBlocker is a task of the graph by its place in it, or another by its id.
+// graphBlocker is a task of the graph by its index, or an existing task by its id.
 type graphBlocker struct {
 	inside bool
 	index  int
@@ -150,8 +151,8 @@ func planGraph(graph []NewTask) (graphPlan, error) {
 	return plan, nil
 }
 
-// cycle finds tasks that wait for each other by a depth-first search: a → … → a, or nil. A task that exists already
-// cannot wait for one that does not, so that a cycle lies within the graph.
+// cycle finds tasks that wait for each other by a depth-first search: a → … → a, or nil. An existing task cannot wait
+// for a new one, so a cycle is always within the graph.
 func (p graphPlan) cycle() []int {
 	const unseen, onPath, clear = 0, 1, 2
 	seen := make([]int, len(p.blockers))
@@ -189,8 +190,8 @@ func (p graphPlan) cycle() []int {
 	return nil
 }
 
-// lockBlockers makes sure that the blockers exist in the workspace and are seen by the user. They are locked against
-// change: a blocker that is DONE at the same moment either is seen so, or sees its new dependent.
+// lockBlockers checks that the blockers exist in the workspace and that the user may see them. They are locked against
+// change: a blocker that becomes DONE at the same moment either is seen as DONE, or sees its new dependent.
 func lockBlockers(ctx context.Context, tx pgx.Tx, workspaceID, userID int64, blockers []graphBlocker) error {
 	if len(blockers) == 0 {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Who sees a task, and how urgent it is.
+// Visibilities and priorities of a task.
 const (
 	Public  = "public"  // every member of the workspace
 	Private = "private" // its creator, its assignee and administrators
@@ -23,8 +23,7 @@ const (
 	PriorityCritical = "critical"
 )
 
-// Snapshot is the part of a task that its workflow decides, and that comes back from each write: ids and times
-// only.
+// Snapshot is the part of a task that its workflow decides, and that each write returns: ids and times only.
 type Snapshot struct {
 	Version    int64               `db:"row_version" json:"version"` // counts the workflow's writes
 	State      lifecycle.TaskState `db:"status" json:"status"`
@@ -37,15 +36,15 @@ type Snapshot struct {
 	StartedAt  *time.Time          `db:"started_at" json:"started_at,omitempty"`   // first IN_PROGRESS
 	FinishedAt *time.Time          `db:"finished_at" json:"finished_at,omitempty"` // DONE or CANCELLED
 	ClockWaits bool                `db:"clock_waits" json:"clock_waits,omitempty"`
-	RequestID  string              `db:"request_id" json:"request_id,omitempty"` // who wrote this version
+	RequestID  string              `db:"request_id" json:"request_id,omitempty"` // the request that wrote this version
 }
 
-// HeldBy says whether a user is the assignee.
+// HeldBy reports whether a user is the assignee.
 func (s Snapshot) HeldBy(userID int64) bool {
 	return s.AssigneeID != nil && *s.AssigneeID == userID
 }
 
-// Facts are what a decision about the task looks at. openBlockers are those that are not DONE.
+// Facts are the inputs of a decision about the task. openBlockers are those that are not DONE.
 func (s Snapshot) Facts(openBlockers []int64) lifecycle.TaskFacts {
 	return lifecycle.TaskFacts{
 		State: s.State, CreatorID: s.CreatorID, AssigneeID: s.AssigneeID, Public: s.Visibility == Public,
@@ -88,7 +87,7 @@ func (t Task) OpenBlockers() []int64 {
 	return open
 }
 
-// Ready says whether the task can be claimed now.
+// Ready reports whether the task can be claimed now.
 func (t Task) Ready() bool {
 	return t.State == lifecycle.TaskNew && t.AssigneeID == nil && t.Visibility == Public && len(t.OpenBlockers()) == 0
 }
@@ -106,13 +105,13 @@ const (
 		AND EXISTS (SELECT 1 FROM workspace_members m WHERE m.workspace_id = t.workspace_id AND m.user_id = $1)))`
 )
 
-// OpenBlocker is true of a task t that one of its blockers keeps waiting.
+// OpenBlocker is true of a task t with a blocker that is not DONE.
 var OpenBlocker = `EXISTS (SELECT 1 FROM task_blockers tb JOIN tasks b ON b.id = tb.blocker_id
 	WHERE tb.task_id = t.id AND b.status <> ` + core.Literal(lifecycle.TaskDone) + `)`
 
 var noTask = fault.New(fault.TaskNotFound, "there is no such task")
 
-// TaskByID finds a task that a viewer may see; viewer 0 sees all.
+// TaskByID returns a task that a viewer may see; viewer 0 sees all.
 func (s *Store) TaskByID(ctx context.Context, viewer, id int64) (Task, error) {
 	return core.One[Task](ctx, s.db, noTask, taskSelect+`WHERE `+visible+` AND t.id = $2`, viewer, id)
 }
@@ -130,15 +129,15 @@ type Filter struct {
 }
 
 var (
-	// wantedTasks are the conditions of a TaskFilter besides the viewer.
+	// wantedTasks are the conditions of a Filter besides the viewer.
 	wantedTasks = `($2::bigint = 0 OR workspace_id = $2) AND ($3 = '' OR status = $3)
 		AND ($4::bigint = 0 OR assignee_id = $4) AND ($5::bigint = 0 OR id < $5)
 		AND (NOT $6 OR (status = ` + core.Literal(lifecycle.TaskNew) + ` AND assignee_id IS NULL AND visibility = 'public' AND NOT ` + OpenBlocker + `))
 		AND (NOT $7 OR status NOT IN ` + endedTasks + `)`
 
-	// nearTasks gives a page for each reason why user $1 may see tasks: the first ones of all that are visible are among
-	// these, and an index has each, while a search for whatever is visible may go through the whole table. The array and
-	// the order by two columns keep PostgreSQL from looking for a workspace's tasks among all, from the newest on.
+	// nearTasks returns a page for each reason why user $1 may see tasks: the first visible tasks are among these, and
+	// each page has an index, while one search with all reasons may read the complete table. The array and the order by
+	// two columns keep PostgreSQL from searching a workspace's tasks among all tasks, the newest first.
 	nearTasks = `(SELECT id FROM tasks t WHERE creator_id = $1 AND ` + wantedTasks + ` ORDER BY id DESC LIMIT $8)
 		UNION (SELECT id FROM tasks t WHERE assignee_id = $1 AND ` + wantedTasks + ` ORDER BY id DESC LIMIT $8)
 		UNION SELECT near.id FROM workspace_members m CROSS JOIN LATERAL (
@@ -157,13 +156,13 @@ func (s *Store) Tasks(ctx context.Context, f Filter) ([]Task, error) {
 		f.Viewer, f.WorkspaceID, f.Status, f.AssigneeID, f.Before, f.Ready, f.Live, f.Limit)
 }
 
-// EventsOfTask lists up to limit of a task's events with numbers above after, from the first.
+// EventsOfTask lists up to limit of a task's events with numbers above after, the oldest first.
 func (s *Store) EventsOfTask(ctx context.Context, id, after int64, limit int) ([]core.StreamedEvent, error) {
 	return core.List[core.StreamedEvent](ctx, s.db, core.EventSelect+`WHERE workload = $1 AND entity_id = $2 AND seq > $3 ORDER BY seq LIMIT $4`,
 		lifecycle.WorkloadTask, fmt.Sprint(id), after, limit)
 }
 
-// CommentTask adds a comment to a task's events. Comments stay out of its workflow: there may be thousands.
+// CommentTask adds a comment to a task's events. Comments do not reach its workflow: there may be thousands.
 func (s *Store) CommentTask(ctx context.Context, id int64, comment string, r core.Request) (core.StreamedEvent, error) {
 	return core.AnswerOnce(ctx, s.db, r, func(tx pgx.Tx) (core.StreamedEvent, error) {
 		var seq, creator int64
@@ -192,6 +191,6 @@ func (s *Store) CommentTask(ctx context.Context, id int64, comment string, r cor
 var (
 	endedTasks = core.SetOf(lifecycle.Task.Ended())
 	timedTasks = core.SetOf(lifecycle.TaskTimed)
-	// nobody works on them, and somebody may
+	// without a worker, and open for one
 	StartableTasks = core.SetOf([]lifecycle.TaskState{lifecycle.TaskNew, lifecycle.TaskStuck})
 )

@@ -8,7 +8,7 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// TaskStats says how work goes in a workspace since a moment. Times are in seconds; nil when no task was done.
+// TaskStats are the statistics of a workspace since a moment. Times are in seconds; nil: no task was done.
 type TaskStats struct {
 	Created         int64    `db:"created"`
 	Done            int64    `db:"done"`
@@ -20,14 +20,14 @@ type TaskStats struct {
 	Takeovers       int64    `db:"takeovers"`
 	Escalations     int64    `db:"escalations"`
 	Expiries        int64    `db:"expiries"`
-	// more tasks changed than are counted: all above is about those that changed last
+	// more tasks have changed than are counted: the numbers above are about the last changed ones
 	Partial bool `db:"partial"`
 }
 
-// maxTasksCounted is how many tasks statistics are made of, at most.
+// maxTasksCounted limits the number of tasks in statistics.
 const maxTasksCounted = `10000`
 
-// StatsOfTasks counts what happened in a workspace since a moment, to the tasks that changed last. tasks_changed serves
+// StatsOfTasks counts the changes in a workspace since a moment, of the tasks that changed last. tasks_changed serves
 // it; a task's time of change may be a little before its event's.
 func (s *Store) StatsOfTasks(ctx context.Context, workspaceID int64, since time.Time) (TaskStats, error) {
 	return core.One[TaskStats](ctx, s.db, noWorkspace, `WITH mine AS (

@@ -1,4 +1,4 @@
-// Package task keeps tasks.
+// Package task stores tasks.
 package task
 
 import (
@@ -15,11 +15,11 @@ import (
 type Store struct {
 	db *core.DB
 
-	// TaskTimes bound the deadlines of tasks. They are set before the first use.
+	// TaskTimes limit the deadlines of tasks. They are set before the first use.
 	TaskTimes Times
 }
 
-// New gives this part of a database.
+// New returns this part of a database.
 func New(db *core.DB) *Store { return &Store{db: db} }
 
 // Part is what the statements about all workloads know of tasks.
@@ -60,7 +60,7 @@ var (
 		Things: `FROM workspaces WHERE owner_id = %s`,
 		Above:  `SELECT owner_id AS user_id, count(*) FROM workspaces GROUP BY 1 HAVING count(*) > $1`,
 	}
-	// of one workspace, let in by its owner
+	// of one workspace, added by its owner
 	memberQuota = core.Quota{
 		Name:   "members",
 		Things: `FROM workspace_members WHERE workspace_id = %s`,
@@ -69,7 +69,7 @@ var (
 	}
 )
 
-// forgetTasks leaves what others share. The index task_events_said finds the comments.
+// forgetTasks keeps shared content. The index task_events_said finds the comments.
 func forgetTasks(batch *pgx.Batch, user, _ int64) {
 	batch.Queue(`DELETE FROM notices WHERE user_id = $1`, user)
 	batch.Queue(`DELETE FROM workspace_members m USING workspaces w
@@ -77,7 +77,7 @@ func forgetTasks(batch *pgx.Batch, user, _ int64) {
 	batch.Queue(`UPDATE task_events SET comment = '' WHERE actor_id = $1 AND comment <> ''`, user)
 }
 
-// DrivenTasks finds tasks by the keys of their workflows. The primary key serves it.
+// DrivenTasks returns tasks by the keys of their workflows. The primary key serves it.
 func (s *Store) DrivenTasks(ctx context.Context, keys []string) (core.DrivenRows, error) {
 	possible := map[string]bool{}
 	var ids []int64

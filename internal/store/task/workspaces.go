@@ -17,19 +17,19 @@ import (
 type Workspace struct {
 	ID      int64  `db:"id"`
 	Name    string `db:"name"`
-	OwnerID int64  `db:"owner_id"` // may change it and let others in
+	OwnerID int64  `db:"owner_id"` // may change it and add members
 	// StatusDeadlines says how many minutes a task may stay NEW, IN_PROGRESS or BLOCKED; 0: for ever. Fractions are
 	// allowed.
 	StatusDeadlines map[lifecycle.TaskState]float64 `db:"status_deadlines"`
-	// StuckReleaseAfter is how many minutes a task stays STUCK before it is NEW again; 0: until somebody acts.
+	// StuckReleaseAfter is how many minutes a task stays STUCK before it is NEW again; 0: until a user acts.
 	StuckReleaseAfter float64 `db:"stuck_release_after"`
-	// NewDeadlineWaitsForBlockers lets the deadline of a NEW task begin only when its last blocker is DONE.
+	// NewDeadlineWaitsForBlockers starts the deadline of a NEW task only when its last blocker is DONE.
 	NewDeadlineWaitsForBlockers bool      `db:"new_deadline_waits_for_blockers"`
 	CreatedAt                   time.Time `db:"created_at"`
 	UpdatedAt                   time.Time `db:"updated_at"`
 }
 
-// DefaultStatusDeadlines are those of a workspace that does not say otherwise, in minutes.
+// DefaultStatusDeadlines are the deadlines of a workspace that sets none, in minutes.
 func DefaultStatusDeadlines() map[lifecycle.TaskState]float64 {
 	return map[lifecycle.TaskState]float64{
 		lifecycle.TaskNew: 120, lifecycle.TaskInProgress: 1440, lifecycle.TaskBlocked: 2880,
@@ -40,8 +40,8 @@ const workspaceColumns = `id, name, owner_id, status_deadlines, stuck_release_af
 
 var noWorkspace = fault.New(fault.WorkspaceNotFound, "there is no such workspace")
 
-// CreateWorkspace adds a workspace; its owner is its first member. A repeated request gives the first one's.
-// QUOTA_EXCEEDED: the owner has too many.
+// CreateWorkspace adds a workspace; its owner is its first member. A repeated request returns the first one's
+// workspace. QUOTA_EXCEEDED: the owner has too many.
 func (s *Store) CreateWorkspace(ctx context.Context, w Workspace, r core.Request) (Workspace, error) {
 	return core.AnswerOnce(ctx, s.db, r, func(tx pgx.Tx) (Workspace, error) {
 		if err := s.db.Quotas.Of(workspaceQuota).Check(ctx, tx, w.OwnerID, 1); err != nil {
@@ -60,8 +60,8 @@ func (s *Store) CreateWorkspace(ctx context.Context, w Workspace, r core.Request
 	})
 }
 
-// ChangeWorkspace lets change alter a workspace's name and settings, while nobody else can. Deadlines that run stay as
-// they are. A repeated request gives what the first one left, and changes nothing.
+// ChangeWorkspace lets change edit a workspace's name and settings under a lock. Running deadlines stay as they are. A
+// repeated request returns the result of the first one, and changes nothing.
 func (s *Store) ChangeWorkspace(
 	ctx context.Context, id int64, r core.Request, change func(*Workspace) error,
 ) (Workspace, error) {
@@ -82,20 +82,20 @@ func (s *Store) ChangeWorkspace(
 	})
 }
 
-// WorkspaceByID finds a workspace.
+// WorkspaceByID returns a workspace.
 func (s *Store) WorkspaceByID(ctx context.Context, id int64) (Workspace, error) {
 	return core.One[Workspace](ctx, s.db, noWorkspace, `SELECT `+workspaceColumns+` FROM workspaces WHERE id = $1`, id)
 }
 
-// Workspaces lists those that a user is a member of (0: all), with ids above after, ascending.
+// Workspaces lists the workspaces of a member (0: all), with ids above after, ascending.
 func (s *Store) Workspaces(ctx context.Context, userID, after int64, limit int) ([]Workspace, error) {
 	return core.Chosen[Workspace](ctx, s.db, `SELECT `+workspaceColumns+` FROM workspaces w WHERE id > $2
 		AND ($1::bigint = 0 OR EXISTS (SELECT 1 FROM workspace_members m WHERE m.workspace_id = w.id AND m.user_id = $1))
 		ORDER BY id LIMIT $3`, userID, after, limit)
 }
 
-// AddMember makes a user a member of a workspace, at the wish of another one; one who is stays. Only who adds
-// themselves has agreed to be named. QUOTA_EXCEEDED: it has too many.
+// AddMember makes a user a member of a workspace, at another user's request; an existing member stays one. Only users
+// who add themselves have agreed to be named. QUOTA_EXCEEDED: the workspace has too many members.
 func (s *Store) AddMember(ctx context.Context, byID, workspaceID, userID int64) error {
 	members, batch, added := s.db.Quotas.Of(memberQuota), &pgx.Batch{}, false
 	members.QueueLock(batch, workspaceID)
@@ -116,13 +116,13 @@ func (s *Store) AddMember(ctx context.Context, byID, workspaceID, userID int64) 
 	return err
 }
 
-// IsMember says whether a user is a member of a workspace.
+// IsMember reports whether a user is a member of a workspace.
 func (s *Store) IsMember(ctx context.Context, workspaceID, userID int64) (bool, error) {
 	return core.Value[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM workspace_members WHERE workspace_id = $1 AND user_id = $2)`,
 		workspaceID, userID)
 }
 
-// RemoveMember takes a user out of a workspace; one who is not in it stays out.
+// RemoveMember removes a user from a workspace; without a membership nothing changes.
 func (s *Store) RemoveMember(ctx context.Context, workspaceID, userID int64) error {
 	return s.db.Do(ctx, `DELETE FROM workspace_members WHERE workspace_id = $1 AND user_id = $2`, workspaceID, userID)
 }
@@ -131,7 +131,7 @@ func (s *Store) RemoveMember(ctx context.Context, workspaceID, userID int64) err
 type Member struct {
 	UserID   int64     `db:"user_id"`
 	Name     string    `db:"name"`   // empty: the viewer may not know it
-	Agreed   bool      `db:"agreed"` // to be named to others and to hear of tasks
+	Agreed   bool      `db:"agreed"` // to be named to others and notified of tasks
 	JoinedAt time.Time `db:"joined_at"`
 }
 
@@ -144,7 +144,8 @@ func (s *Store) Members(
 		WHERE workspace_id = $1 AND user_id > $2 ORDER BY user_id LIMIT $3`, workspaceID, after, limit, viewer.ID, viewer.IsAdmin())
 }
 
-// Agree records that a member agrees to be named to others of a workspace and to hear of its tasks; once is enough.
+// Agree records that a member agrees to be named to others of a workspace and to be notified of its tasks; a repetition
+// changes nothing.
 func (s *Store) Agree(ctx context.Context, workspaceID, userID int64) error {
 	tag, err := s.db.Exec(ctx, `UPDATE workspace_members SET agreed_at = coalesce(agreed_at, now()) WHERE workspace_id = $1 AND user_id = $2`,
 		workspaceID, userID)
@@ -154,15 +155,15 @@ func (s *Store) Agree(ctx context.Context, workspaceID, userID int64) error {
 	return core.Unavailable(err)
 }
 
-// Unagreed lists the first workspaces that a user was let into and has not agreed to. The index workspace_members_user
+// Unagreed lists the first workspaces to which a user was added and has not agreed. The index workspace_members_user
 // serves it.
 func (s *Store) Unagreed(ctx context.Context, userID int64, limit int) ([]Workspace, error) {
 	return core.List[Workspace](ctx, s.db, `SELECT `+workspaceColumns+` FROM workspaces WHERE id IN (
 		SELECT workspace_id FROM workspace_members WHERE user_id = $1 AND agreed_at IS NULL) ORDER BY id LIMIT $2`, userID, limit)
 }
 
-// NameIn gives the name of a user who has something to do with a workspace's tasks; empty: the viewer may not know it.
-// Named are members who have agreed, and administrators who act without being members.
+// NameIn returns the name of a user who acts in a workspace's tasks; empty: the viewer may not know it. Named are
+// members who have agreed, and administrators who act without being members.
 func (s *Store) NameIn(ctx context.Context, viewer account.User, workspaceID, userID int64) (string, error) {
 	named, err := core.One[struct {
 		Name string `db:"name"`

@@ -11,8 +11,8 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Times bound what a workspace's settings may say, whenever they were written: with less, a task would go round and
-// round between NEW and STUCK.
+// Times limit a workspace's settings, whenever they were written: with shorter times a task would alternate between NEW
+// and STUCK.
 type Times struct {
 	LeastDeadline time.Duration
 	LeastRelease  time.Duration
@@ -21,10 +21,10 @@ type Times struct {
 // Bounds of a workspace's settings, in minutes.
 const (
 	MaxTaskMinutes = 10 * 365 * 24 * 60 // of a deadline or a release: ten years
-	maxBackoff     = 24 * 60            // of a release that is put off, unless the workspace has a longer one
+	maxBackoff     = 24 * 60            // of a postponed release, unless the workspace has a longer one
 )
 
-// clock sets the deadline of task t by the settings that its workspace w has now; status and since are SQL.
+// clock sets the deadline of task t by the current settings of its workspace w; status and since are SQL.
 func (b Times) clock(status, since string) string {
 	waits := status + ` = ` + core.Literal(lifecycle.TaskNew) + ` AND w.new_deadline_waits_for_blockers AND ` + OpenBlocker
 	return `clock_waits = (` + waits + `),
@@ -38,8 +38,8 @@ func (b Times) limitOf(status string) string {
 	return minutesWithin(`(w.status_deadlines->>`+status+`)::float8`, b.LeastDeadline) + ` * interval '1 minute'`
 }
 
-// release is how long a task is STUCK before it is NEW again by itself; NULL: for ever. Each time that nobody has acted
-// on it since the time before doubles the wait, up to a bound.
+// release is how long a task is STUCK before it is NEW again by itself; NULL: for ever. Each release without an action
+// of a user since the one before doubles the wait, up to a limit.
 func (b Times) release() string {
 	base := minutesWithin(`w.stuck_release_after`, b.LeastRelease)
 	return fmt.Sprintf(
@@ -48,18 +48,18 @@ func (b Times) release() string {
 	)
 }
 
-// minutesWithin is a setting within its bounds; NULL when it is 0.
+// minutesWithin is a setting within its limits; NULL when it is 0.
 func minutesWithin(setting string, least time.Duration) string {
 	return fmt.Sprintf(
 		`CASE WHEN %[1]s > 0 THEN least(greatest(%[1]s, %[2]g), %[3]d) END`, setting, least.Minutes(), MaxTaskMinutes,
 	)
 }
 
-// Write is one transition as its workflow decided it.
+// Write is one transition as its workflow has decided it.
 type Write struct {
 	TaskID     int64                `json:"task_id"`
-	Version    int64                `json:"version"`    // the one that this write makes
-	RequestID  string               `json:"request_id"` // who asked: the same request again is known by it
+	Version    int64                `json:"version"`    // the version that this write creates
+	RequestID  string               `json:"request_id"` // identifies the request, so that a repetition is recognized
 	Action     lifecycle.TaskAction `json:"action"`
 	State      lifecycle.TaskState  `json:"status"`
 	AssigneeID *int64               `json:"assignee_id,omitempty"`
@@ -67,10 +67,10 @@ type Write struct {
 	Event      core.Event           `json:"event"`
 }
 
-// WriteTask writes a transition, its event and the answer to who asked for it by a key, unless the record has this
-// version already. It gives the state that the record has then: the caller sees by its version and request whether that
-// is what it wrote, now or before. Transition and event are one statement, so that they cost one trip to PostgreSQL; an
-// answer, which shows the task as it is then, costs a second.
+// WriteTask writes a transition, its event and the answer to a request with a key, unless the record has this version
+// already. It returns the state that the record has then: its version and request show the caller whether that is what
+// it has written, now or before. Transition and event are one statement, so that they cost one round trip to
+// PostgreSQL; an answer, which contains the task as it is then, costs a second one.
 func (s *Store) WriteTask(ctx context.Context, w Write) (Snapshot, error) {
 	if err := core.Compare(lifecycle.Task, w.State, w.Event); err != nil {
 		return Snapshot{}, err
@@ -117,8 +117,8 @@ func (s *Store) WriteTask(ctx context.Context, w Write) (Snapshot, error) {
 	return task.Snapshot, err
 }
 
-// StartTaskClock begins the deadline of a NEW task that waited for its blockers, as of a moment, unless the record has
-// this version already. It is no transition and makes no event.
+// StartTaskClock starts the deadline of a NEW task that has waited for its blockers, as of a moment, unless the record
+// has this version already. It is no transition and has no event.
 func (s *Store) StartTaskClock(
 	ctx context.Context, id, version int64, requestID string, at time.Time,
 ) (Snapshot, error) {
@@ -142,7 +142,7 @@ type TaskContext struct {
 	OpenBlockers []int64 `db:"open_blockers" json:"open_blockers,omitempty"` // those that are not DONE, ascending
 }
 
-// FactsOfTask looks at a user's standing and at a task's blockers. A user who is not ACTIVE has no standing.
+// FactsOfTask reads a user's membership and a task's blockers. A user who is not ACTIVE has no rights.
 func (s *Store) FactsOfTask(ctx context.Context, id, userID int64) (TaskContext, error) {
 	return core.One[TaskContext](ctx, s.db, noTask, `SELECT
 		EXISTS (SELECT 1 FROM workspace_members m JOIN users u ON u.id = m.user_id
@@ -153,13 +153,13 @@ func (s *Store) FactsOfTask(ctx context.Context, id, userID int64) (TaskContext,
 		FROM tasks t WHERE t.id = $1`, id, userID)
 }
 
-// WaitingDependents lists the tasks whose deadline has waited for this one and for nothing else any more.
+// WaitingDependents lists the tasks whose deadline has waited for this task and does not wait for another one.
 func (s *Store) WaitingDependents(ctx context.Context, id int64) ([]Task, error) {
 	return core.List[Task](ctx, s.db, taskSelect+`WHERE clock_waits AND NOT `+OpenBlocker+`
 		AND id IN (SELECT task_id FROM task_blockers WHERE blocker_id = $1) ORDER BY id`, id)
 }
 
-// MarkTaskStarted remembers that the task's workflow runs.
+// MarkTaskStarted records that the task's workflow runs.
 func (s *Store) MarkTaskStarted(ctx context.Context, id int64) error {
 	return s.db.Do(ctx, `UPDATE tasks SET workflow_started_at = coalesce(workflow_started_at, now()) WHERE id = $1`, id)
 }
@@ -176,7 +176,7 @@ type LiveTask struct {
 // WorkflowID is the id of the workflow that drives the task.
 func (t LiveTask) WorkflowID() string { return Task{ID: t.ID}.WorkflowID() }
 
-// LiveTasks lists live tasks that were made at least age ago, with ids above after, ascending.
+// LiveTasks lists live tasks that were created at least age ago, with ids above after, ascending.
 func (s *Store) LiveTasks(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveTask, error) {
 	return core.List[LiveTask](ctx, s.db, `SELECT id, status, workflow_started_at IS NULL AS never_started, clock_waits AND NOT `+OpenBlocker+` AS unblocked FROM tasks t
 		WHERE status NOT IN `+endedTasks+` AND id > $1 AND created_at < now() - $2::interval ORDER BY id LIMIT $3`, after, age, limit)
