@@ -30,7 +30,7 @@ type MonitorStore interface {
 	AbandonedPurchases(ctx context.Context, wallet string, limit int) ([]transaction.Payment, error)
 
 	WakesOf(ctx context.Context, wallet string) transaction.Wakes
-	UntoldOf(ctx context.Context, wallet string, limit int) (transaction.Untold, error)
+	PendingSignalsOf(ctx context.Context, wallet string, limit int) (transaction.PendingSignals, error)
 	MarkTurnNotified(ctx context.Context, turn transaction.QueueEntry) error
 	MarkSettledNotified(ctx context.Context, paymentID int64) error
 

@@ -28,7 +28,7 @@ func (m *Monitor) notifyLost(ctx context.Context, lost []string) error {
 // notify starts workflows that were never started and signals those that wait, until the record has each as notified.
 // more says that not all could be started this time.
 func (m *Monitor) notify(ctx context.Context) (more bool, err error) {
-	pending, err := m.Store.UntoldOf(ctx, m.Wallet.Raw(), pendingPage)
+	pending, err := m.Store.PendingSignalsOf(ctx, m.Wallet.Raw(), pendingPage)
 	if err != nil {
 		return false, err
 	}

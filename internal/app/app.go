@@ -1,4 +1,4 @@
-// Package app makes connections and services from the configuration. Worker, API and dev run the same code.
+// Package app creates connections and services from the configuration. Worker, API and dev run the same code.
 package app
 
 import (
@@ -56,8 +56,8 @@ func Main(service func(context.Context, config.Config, *slog.Logger) error) int 
 	return 0
 }
 
-// requestPatience is how long a request waits for what its workflow makes of it: longer than a lost workflow task takes
-// to be done again.
+// requestPatience is how long a request waits for its workflow's outcome: longer than a lost workflow task takes to be
+// repeated.
 const requestPatience = 25 * time.Second
 
 // Version is the program's version, for the documentation it serves.
@@ -75,8 +75,8 @@ type Connections struct {
 	Log       *slog.Logger
 	Store     *store.Store
 	Temporal  client.Client
-	Codec     *codec.Codec            // nil: what Temporal keeps is not encrypted
-	Payloads  converter.DataConverter // of temporal; nil: the SDK's own
+	Codec     *codec.Codec            // nil: payloads are not encrypted
+	Payloads  converter.DataConverter // converter of temporal; nil: the SDK's default
 	Namespace string
 	Telegram  *telego.Bot
 	Yandex    *yandex.Client
@@ -116,8 +116,7 @@ func Connect(
 	return app, nil
 }
 
-// connectionsOf is how many connections to PostgreSQL a process has by itself. The sum of all stands in
-// docker-compose.yml.
+// connectionsOf is the default number of connections to PostgreSQL of a process. docker-compose.yml has the sum of all.
 var connectionsOf = map[string]int{"api": 20, "worker": 12}
 
 func pool(c config.Database, service string) core.Pool {
@@ -149,7 +148,7 @@ func background(ctx context.Context, run func(context.Context)) (stop func()) {
 	return func() { cancel(); running.Wait() }
 }
 
-// Close gives all connections back, and sends the last traces.
+// Close closes all connections, and sends the last traces.
 func (a *Connections) Close() {
 	if a.Temporal != nil {
 		a.Temporal.Close()

@@ -13,7 +13,7 @@ func (a *Connections) Examine(ctx context.Context, service string, checks []doct
 	return background(ctx, examiner.Run)
 }
 
-// Doctor gives what asks all processes.
+// Doctor returns the service that requests checks from all processes.
 func (a *Connections) Doctor() *doctor.Doctor {
 	return &doctor.Doctor{
 		Store: a.Store, Queues: lifecycle.Queues(), PaymentQueues: lifecycle.PaymentQueues,

@@ -14,7 +14,7 @@ func (a *Connections) Downloads() *service.Downloads {
 	return &service.Downloads{
 		Temporal: a.Temporal, Store: a.Store, Log: a.Log, Off: a.Config.QBittorrent.URL == "", Payloads: a.Payloads,
 		Grace: a.Config.Download.Grace,
-		// To hear that qBittorrent does not answer; less than a request over HTTP may take.
+		// Long enough to learn that qBittorrent does not answer; less than a request over HTTP may take.
 		CancelPatience: min(a.Config.QBittorrent.Timeout+2*time.Second, 15*time.Second),
 		OnEnded:        func(state lifecycle.DownloadState) { counted.Ended.WithLabelValues(string(state)).Inc() },
 		OnStarted:      func(mediaType string) { counted.Started.WithLabelValues(mediaType).Inc() },

@@ -13,7 +13,7 @@ import (
 
 // Migrate brings the schema of the database at url up to this program's version; the database may still be starting.
 func Migrate(ctx context.Context, url string, log *slog.Logger) error {
-	record, err := store.Open(ctx, url, make([]byte, 32)) // the key matters to nobody: nothing is sealed or opened
+	record, err := store.Open(ctx, url, make([]byte, 32)) // any key will do: nothing is encrypted or decrypted
 	if err != nil {
 		return err
 	}
@@ -21,7 +21,7 @@ func Migrate(ctx context.Context, url string, log *slog.Logger) error {
 	return RetryWhileUnavailable(ctx, log, "the database", func() error { return record.Migrate(ctx) })
 }
 
-// Reseal seals anew, with the first encryption key, what is sealed in the record, and says how many rows that were.
+// Reseal encrypts all encrypted values of the record with the first key, and returns the number of rows.
 func Reseal(ctx context.Context, c config.Config) (int, error) {
 	record, err := store.Open(ctx, c.DatabaseURL, c.EncryptionKeys...)
 	if err != nil {

@@ -13,16 +13,17 @@ import (
 	"stagecoach/internal/store"
 )
 
-// startAtZero makes a counter of ends exist before the first end: Prometheus sees no rise in what comes up as a one.
+// startAtZero creates a counter of ends before the first end: Prometheus sees no increase in a counter that begins at
+// one.
 func startAtZero[S ~string](ends *prometheus.CounterVec, states ...S) {
 	for _, state := range states {
 		ends.WithLabelValues(string(state))
 	}
 }
 
-// CountRefused gives what counts requests that are refused for a limit.
+// CountRefused returns a function that counts requests refused for a limit.
 func (a *Connections) CountRefused() func(limit string) {
-	// a counter that is not there yet cannot be seen to grow
+	// Prometheus sees no increase in a counter that begins at one.
 	for _, limit := range slices.Concat(store.Parts.QuotaNames(), allowance.Limits) {
 		a.Metrics.RequestsRefused.WithLabelValues(limit)
 	}

@@ -5,7 +5,7 @@ import (
 	"stagecoach/internal/operations/status"
 )
 
-// Reporter makes what reads the status of the whole service.
+// Reporter creates the reader of the service's status.
 func (a *Connections) Reporter() *status.Reporter {
 	return status.New(status.Options{
 		Store: a.Store, Temporal: a.Temporal, Namespace: a.Namespace, Queues: lifecycle.Queues(), Log: a.Log,

@@ -34,7 +34,7 @@ func (a *Connections) dialTemporal(
 
 	connection := &options.ConnectionOptions
 	connection.DialOptions = append(connection.DialOptions, grpc.WithChainUnaryInterceptor(a.Liveness.Calls))
-	// Our messages are ids: to compress them costs both sides more than it saves.
+	// Our messages are ids: compressing them costs both sides more than it saves.
 	connection.GrpcCompression = &client.GrpcCompressionNone{}
 
 	if a.Codec, err = payloadCodec(a.Config.Payloads); err != nil {
@@ -70,7 +70,7 @@ func payloadCodec(c config.Payloads) (*codec.Codec, error) {
 	return codec.New(keys, c.Encrypt)
 }
 
-// ensureSearchAttributes registers what is missing, and warns of what may not be made from here.
+// ensureSearchAttributes registers what is missing, and logs a warning about what this program may not create.
 func (a *Connections) ensureSearchAttributes(ctx context.Context) error {
 	var refused []string
 	err := RetryWhileUnavailable(ctx, a.Log, "Temporal's search attributes", func() (err error) {

@@ -88,10 +88,10 @@ type Feed struct {
 	ended   atomic.Bool   // followers have left, but their leases are still in the record
 	news    chan struct{} // holds one when there is a batch that not all followers were woken for
 
-	pages chan struct{} // slots of those who catch up
+	pages chan struct{} // slots of followers that catch up
 	rate  *rate.Limiter
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	begun     bool
 	over      bool        // Run has ended
 	start     core.Cursor // the place before the first batch

@@ -153,8 +153,8 @@ func (f *Feed) check(ctx context.Context, from core.Cursor) error {
 	return err
 }
 
-// back gives the place to begin with that a refused follower is told, and the place before which followers are refused.
-// A place that was told stays valid for a while.
+// back returns the position that a refused follower is given to begin with, and the position before which followers are
+// refused. A given position stays valid for a while.
 func (f *Feed) back(ctx context.Context) (told, refused core.Cursor, err error) {
 	if f.o.CatchUp == 0 {
 		return core.Cursor{}, core.Cursor{}, nil

@@ -167,7 +167,7 @@ func (f *Feed) lookAtAccess(ctx context.Context) error {
 	return nil
 }
 
-// permit says whether the holder of a token, who was found or not, may follow.
+// permit reports whether the holder of a token, if there is one, may follow.
 func (f *Feed) permit(holder account.Holder, known bool) error {
 	if !known {
 		return fault.New(fault.Unauthenticated, "this token is not known any more")

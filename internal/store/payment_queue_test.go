@@ -248,9 +248,9 @@ func TestUntold(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	ctx := t.Context()
-	untold := func(starts, settled, turns int) transaction.Untold {
+	untold := func(starts, settled, turns int) transaction.PendingSignals {
 		t.Helper()
-		got, err := b.UntoldOf(ctx, b.wallet, 10)
+		got, err := b.PendingSignalsOf(ctx, b.wallet, 10)
 		if err != nil || len(got.Starts) != starts || len(got.Settled) != settled || len(got.Turns) != turns {
 			t.Errorf("%+v, %v", got, err)
 		}

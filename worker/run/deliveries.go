@@ -11,7 +11,7 @@ import (
 	deliveryworkflow "stagecoach/workflows/delivery"
 )
 
-// deliveryPart gives what deliveries need. Only a process that serves their queue opens a spool.
+// deliveryPart returns the part of deliveries. Only a process that serves their queue opens a spool.
 func (p process) deliveryPart(services service.Services) (part, error) {
 	deliveries := part{main: []any{&delivery.Records{Deliveries: services.Deliveries}}}
 	if !serves(p.Config, lifecycle.DeliveryQueue) {

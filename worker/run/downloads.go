@@ -16,7 +16,7 @@ import (
 	downloadworkflow "stagecoach/workflows/download"
 )
 
-// downloadAlertAfter is how long qBittorrent may be out of reach before the administrators hear of it: an update and
+// downloadAlertAfter is how long qBittorrent may be unavailable before the administrators are notified: an update and
 // its restart take less.
 const downloadAlertAfter = 5 * time.Minute
 

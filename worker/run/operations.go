@@ -41,7 +41,7 @@ func (p process) startOperations(ctx context.Context) error {
 }
 
 func (p process) counts() *reconcile.Counts {
-	for _, kind := range store.Parts.CountKinds() { // a counter that is not there yet cannot be seen to grow
+	for _, kind := range store.Parts.CountKinds() { // Prometheus sees no increase in a counter that begins at one
 		p.Metrics.CountCorrections.WithLabelValues(kind)
 	}
 	return &reconcile.Counts{
@@ -60,9 +60,9 @@ func (p process) mediaSweep() *reconcile.MediaSweep {
 	}
 }
 
-// reconciler makes what keeps the record and Temporal agreeing.
+// reconciler creates the reconciler of the record and Temporal.
 func (p process) reconciler(workloads []service.Workload) *reconcile.Reconciler {
-	for _, workload := range lifecycle.Names() { // a counter that is not there yet cannot be seen to grow
+	for _, workload := range lifecycle.Names() { // Prometheus sees no increase in a counter that begins at one
 		for _, finding := range operations.FindingKinds {
 			p.Metrics.Findings.WithLabelValues(workload, finding)
 		}

@@ -13,7 +13,8 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// cancelNotice is how soon a running activity hears of a cancel: the most that the SDK holds a heartbeat back.
+// cancelNotice is how soon a running activity learns of a cancellation: the longest time for which the SDK delays a
+// heartbeat.
 const cancelNotice = 3 * time.Second
 
 // stickyPatience is how long a workflow's task waits for the worker that has the workflow in memory; the SDK's own 5 s
@@ -29,13 +30,14 @@ func mainOptions(c config.Config) worker.Options {
 	o.MaxConcurrentWorkflowTaskExecutionSize = c.Worker.WorkflowSlots
 	o.MaxConcurrentActivityExecutionSize = c.Worker.ActivitySlots
 	o.MaxConcurrentLocalActivityExecutionSize = c.Worker.ActivitySlots
-	// The default two pollers may both wait at the worker's own sticky queue while new workflows lie in the common one.
+	// The default two pollers may both wait at the worker's own sticky queue while new workflows wait in the common
+	// one.
 	o.WorkflowTaskPollerBehavior = worker.NewPollerBehaviorAutoscaling(
 		worker.PollerBehaviorAutoscalingOptions{MaximumNumberOfPollers: c.Worker.MaxPollers},
 	)
 
-	// Many timers at once: a task that waited long is not thrown back and replayed from its start. A worker that died
-	// holds its workflows up for as long.
+	// For many timers at once: a task that has waited long is not returned and replayed from its start. A worker that
+	// has died delays its workflows for as long.
 	o.StickyScheduleToStartTimeout = stickyPatience
 	return o
 }
@@ -43,8 +45,8 @@ func mainOptions(c config.Config) worker.Options {
 // streamingOptions are for the queue of deliveries, whose slots never hold up the others' work.
 func streamingOptions(c config.Config) worker.Options {
 	o := activityOptions(c, c.Delivery.Parallel)
-	// Two pollers cannot fetch many small jobs fast enough; more of them come with a backlog only, for each poll of a
-	// worker that freezes swallows a try.
+	// Two pollers cannot fetch many small jobs fast enough. More pollers come with a backlog only, because each poll of
+	// a worker that freezes loses an attempt.
 	o.ActivityTaskPollerBehavior = worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{
 		InitialNumberOfPollers: min(2, c.Worker.MaxPollers), MaximumNumberOfPollers: c.Worker.MaxPollers,
 	})
@@ -80,8 +82,8 @@ func paymentsOptions(c config.Config) worker.Options {
 	return o
 }
 
-// leftPaymentsOptions are for payments on the main queue in a process for payments alone: one poller, for most of what
-// lies there is for others.
+// leftPaymentsOptions are for payments on the main queue in a process for payments alone: one poller, because most
+// tasks there are for other processes.
 func leftPaymentsOptions(c config.Config) worker.Options {
 	o := paymentsOptions(c)
 	o.MaxConcurrentActivityTaskPollers = 1
@@ -130,7 +132,7 @@ func workerOptions(c config.Config) worker.Options {
 	return o
 }
 
-// handOverAfter is how long an attempt goes on in a worker that was told to stop: it is given up in time to say so.
+// handOverAfter is how long an attempt continues in a worker that is stopping: it ends in time to report that.
 func handOverAfter(stopTimeout time.Duration) time.Duration {
 	return stopTimeout - min(stopTimeout/2, 5*time.Second)
 }

@@ -12,7 +12,7 @@ import (
 	"stagecoach/internal/operations/doctor"
 )
 
-// restartEvery is how long a singleton that an operator has ended stays away at most.
+// restartEvery is the longest time for which a singleton that an operator has ended is not running.
 const restartEvery = 20 * time.Second
 
 // process is one worker.
@@ -70,7 +70,7 @@ func (p process) checks(parts []part) []doctor.Check {
 	return checks
 }
 
-// keepRunning starts a workflow now, and again and again for as long as ctx: nothing else would notice that an operator
+// keepRunning starts a workflow now, and repeatedly until ctx ends, because nothing else would notice that an operator
 // has ended it.
 func (p process) keepRunning(ctx context.Context, what string, start func() error) error {
 	if err := start(); err != nil {
@@ -87,7 +87,8 @@ func (p process) keepRunning(ctx context.Context, what string, start func() erro
 				return
 			case <-ticker.C:
 				if err := start(); err != nil && ctx.Err() == nil {
-					p.Log.Warn("a workflow cannot be started", "what", what, "error", err) // an outage: it is tried again
+					// An outage: the start is repeated.
+					p.Log.Warn("a workflow cannot be started", "what", what, "error", err)
 				}
 			}
 		}

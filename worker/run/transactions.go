@@ -101,7 +101,7 @@ func (p process) paymentQueues(payments *transaction.PaymentActivities, monitor 
 	return all
 }
 
-// startPayments lets deferred payments try again, whose limits may be others than before, and starts the wallet's
+// startPayments lets deferred payments try again, because their limits may have changed, and starts the wallet's
 // monitor.
 func (p process) startPayments(ctx context.Context, orders *service.Transactions) error {
 	if err := p.Store.RetryDeferred(ctx); err != nil || !serves(p.Config, lifecycle.PaymentQueue) {

@@ -14,13 +14,13 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// TransactionAnswer is what a person's request has led to, as it is kept for those who ask again by the same key.
+// TransactionAnswer is the outcome of a person's request, as it is kept for repetitions with the same key.
 type TransactionAnswer struct {
-	Transaction *Transaction `json:"transaction,omitempty"` // as it was just after
+	Transaction *Transaction `json:"transaction,omitempty"` // as it was right after it
 	Refusal     *fault.Error `json:"refusal,omitempty"`
 }
 
-// TransactionAnswerOf makes the answer of a transaction, or of a refusal.
+// TransactionAnswerOf returns the answer with a transaction, or with a refusal.
 func TransactionAnswerOf(t *Transaction, refusal *fault.Error) TransactionAnswer {
 	return TransactionAnswer{Transaction: t, Refusal: refusal}
 }
@@ -38,9 +38,9 @@ func TransactionAsked(
 	return core.Request{UserID: userID, Key: key, Asked: fmt.Sprintf("%s %s %s %s%s", action, hash, outcome, payment, comment)}
 }
 
-// fulfil keeps, in the transaction that does what a person has asked for, what has to be known of the request: the
-// answer when it came with a key, and a row of the audit log when it came from the temporal program. The API and the
-// bot write their own rows.
+// fulfil records what must be known of a request, in the transaction that does what it asks: the answer when it came
+// with a key, and a row of the audit log when it came from the temporal program. The API and the bot write their own
+// rows.
 func (w *writing) fulfil(
 	ctx context.Context, r Request, action lifecycle.TransactionAction, outcome lifecycle.TransactionState,
 ) error {
@@ -52,7 +52,7 @@ func (w *writing) fulfil(
 	}
 
 	userID, key, keyed := core.KeyIn(r.RequestID)
-	if !keyed || r.ActorID == nil || *r.ActorID != userID { // an operator may name an update as they like
+	if !keyed || r.ActorID == nil || *r.ActorID != userID { // an operator may choose any name for an update
 		return nil
 	}
 
@@ -67,8 +67,8 @@ func (w *writing) fulfil(
 	return nil
 }
 
-// byHand says whether a request came past the API and the bot, whose requests have an actor and an ID of Request's
-// form. A signal has no ID, and the temporal program makes another kind.
+// byHand reports whether a request came neither from the API nor from the bot, whose requests have an actor and an ID
+// of Request's form. A signal has no ID, and the temporal program creates another kind.
 func (r Request) byHand() bool {
 	userID, _, keyed := core.KeyIn(r.RequestID)
 	ours := keyed && r.ActorID != nil && *r.ActorID == userID || unkeyed.MatchString(r.RequestID)

@@ -13,7 +13,7 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// ChainTransaction is a finalised transaction of a wallet of ours. Hashes are lower-case hex, addresses raw, amounts
+// ChainTransaction is a finalised transaction of one of our wallets. Hashes are lower-case hex, addresses raw, amounts
 // nanoTON.
 type ChainTransaction struct {
 	LT             int64
@@ -22,25 +22,25 @@ type ChainTransaction struct {
 	PrevHash       string
 	At             time.Time // the chain's clock
 	Aborted        bool
-	ComputeOK      bool // the contract ran and ended well
+	ComputeOK      bool // the contract ran successfully
 	ExitCode       int
-	ActionOK       bool // what it wanted to send was sent, but for what was skipped
+	ActionOK       bool // its messages were sent, except for skipped ones
 	SkippedActions int
 	// all fees: those of the transaction and the forward fees of its messages, so that the balance moves by in − out − fee
 	FeeNano int64
 
 	In  InMessage
 	Out []OutMessage
-	// Deposit is true of a transfer that asks for Stars. What the record knows better wins: no message that bounced, comes
-	// from the wallet itself or from an address that Stars were bought at is one.
+	// Deposit is true of a transfer that asks for Stars. The record decides against the caller: a message that bounced,
+	// comes from the wallet itself or from an address that Stars were bought at is no deposit.
 	Deposit bool
 	Comment string // of a deposit
-	// TooSmallFor is the username in the comment of a transfer that would ask for Stars, if it were not below the minimum;
-	// empty: it is none.
+	// TooSmallFor is the username in the comment of a transfer that would be a deposit if it were not below the
+	// minimum; empty: it is no such transfer.
 	TooSmallFor string
 }
 
-// InMessage is what a wallet was called with.
+// InMessage is the message that called a wallet.
 type InMessage struct {
 	Hash     string
 	HashNorm string // of a message from outside, else empty
@@ -49,7 +49,7 @@ type InMessage struct {
 	Bounced  bool
 }
 
-// OutMessage is what a wallet sent.
+// OutMessage is a message that a wallet sent.
 type OutMessage struct {
 	Hash        string
 	Destination string
@@ -57,26 +57,25 @@ type OutMessage struct {
 	BodyHash    string
 }
 
-// Ingested is what a page of history brought.
+// Ingested is the result of one page of history.
 type Ingested struct {
 	Written     int      // transactions that were new
 	NewDeposits []string // hashes of new pending transactions
 	Settled     []SettledPayment
-	Granted     *QueueEntry // who has the turn now because of it
-	// hashes of transactions that a person has to look at: a payment was found that the record does not know
+	Granted     *QueueEntry // the order that has got the turn because of it
+	// hashes of transactions that a person has to check: a payment was found that the record does not know
 	Lost []string
 }
 
 // IngestChain writes a page of a wallet's history, oldest first, in one database transaction: the chain's transactions,
-// the cursor, new pending transactions, settled payments, the ledger. What is known already is passed over, if it is
-// the same; a transaction that does not follow the one before is refused with CHAIN_GAP, and nothing of the page is
-// written.
+// the cursor, new pending transactions, settled payments, the ledger. A known transaction is skipped if it is the same;
+// a transaction that does not follow the one before is refused with CHAIN_GAP, and nothing of the page is written.
 //
-// head, when it is not zero, says: with this page every transaction up to that chain time is known, and none that is
-// older can come any more. To know that, the chain's time is read before the page is. Signed payments that were valid
-// until before it and were not found are dead then.
+// A head that is not zero means: with this page every transaction up to that chain time is known, and no older one can
+// follow. To know that, the caller reads the chain's time before the page. Signed payments that were valid until before
+// it and were not found are dead then.
 //
-// At last the wallet's turn goes to the next in line, if it is free.
+// At the end the wallet's turn goes to the next in line, if it is free.
 func (s *Store) IngestChain(
 	ctx context.Context, wallet string, page []ChainTransaction, head time.Time,
 ) (brought Ingested, err error) {
@@ -111,14 +110,14 @@ func (s *Store) IngestChain(
 	return brought, err
 }
 
-// ingest is one page on its way into the record.
+// ingest is one page that is being written.
 type ingest struct {
 	tx pgx.Tx
 	lockedWallet
 	brought Ingested
 }
 
-// take writes one transaction, or passes over one that is known.
+// take writes one transaction, or skips a known one.
 func (in *ingest) take(ctx context.Context, t ChainTransaction) error {
 	if t.LT <= in.CursorLT {
 		return in.compare(ctx, t)
@@ -136,7 +135,7 @@ func (in *ingest) take(ctx context.Context, t ChainTransaction) error {
 	return nil
 }
 
-// compare makes sure that what is known already is the same. What lies before the beginning of the record was never
+// compare checks that a known transaction is the same. Transactions before the beginning of the record were never
 // written.
 func (in *ingest) compare(ctx context.Context, t ChainTransaction) error {
 	same, err := t.Hash == in.CursorHash, error(nil)
@@ -151,7 +150,7 @@ func (in *ingest) compare(ctx context.Context, t ChainTransaction) error {
 	return err
 }
 
-// What a transaction on the chain means to us.
+// Meanings of a transaction on the chain.
 const (
 	meansDeposit = "deposit"
 	meansPayment = "payment"
@@ -159,7 +158,7 @@ const (
 	meansOther   = "other"
 )
 
-// write puts down a transaction and all that follows from it.
+// write records a transaction and everything that follows from it.
 func (in *ingest) write(ctx context.Context, t ChainTransaction) error {
 	payment, err := in.paymentIn(ctx, t)
 	if err != nil {
@@ -207,8 +206,7 @@ func (in *ingest) write(ctx context.Context, t ChainTransaction) error {
 	}
 }
 
-// paymentIn finds the payment of ours that a transaction carries out. A message from outside is carried out once at
-// most.
+// paymentIn returns the payment that a transaction executes. A message from outside is executed at most once.
 func (in *ingest) paymentIn(ctx context.Context, t ChainTransaction) (*Payment, error) {
 	if t.In.HashNorm == "" {
 		return nil, nil
@@ -221,11 +219,11 @@ func (in *ingest) paymentIn(ctx context.Context, t ChainTransaction) (*Payment, 
 	return &found[0], nil
 }
 
-// keepsDeposit says whether what came in stayed. A wallet that never paid has no contract to run yet: its transactions
-// are aborted, and keep the money all the same.
+// keepsDeposit reports whether the received money stayed. A wallet that has never paid has no contract yet: its
+// transactions are aborted, and it keeps the money nevertheless.
 func (t ChainTransaction) keepsDeposit() bool { return !t.Aborted || len(t.Out) == 0 }
 
-// boughtAt says whether Stars were bought at an address: what comes from there is no customer's.
+// boughtAt reports whether Stars were bought at an address: money from there is no customer's.
 func (in *ingest) boughtAt(ctx context.Context, address string) (bool, error) {
 	return core.Value[bool](ctx, in.tx, `SELECT EXISTS (SELECT 1 FROM payments WHERE wallet = $1 AND destination = $2 AND `+isPurchase+`)`,
 		in.Address, address)
@@ -242,7 +240,7 @@ func (in *ingest) insert(ctx context.Context, t ChainTransaction, means string) 
 	return err
 }
 
-// sent is what all messages took along.
+// sent is the total of all messages.
 func (t ChainTransaction) sent() (nano int64) {
 	for _, out := range t.Out {
 		nano += out.Nano
@@ -250,7 +248,7 @@ func (t ChainTransaction) sent() (nano int64) {
 	return nano
 }
 
-// first gives the first message that was sent, or none.
+// first returns the first message that was sent, or the zero value.
 func (t ChainTransaction) first() OutMessage {
 	if len(t.Out) == 0 {
 		return OutMessage{}
@@ -258,7 +256,7 @@ func (t ChainTransaction) first() OutMessage {
 	return t.Out[0]
 }
 
-// post writes how a transaction moved the wallet's balance: where it came from, and where it went.
+// post writes how a transaction changed the wallet's balance: where the money came from, and where it went.
 func (in *ingest) post(ctx context.Context, transaction *string, t ChainTransaction, from, to Account) error {
 	moved := amounts{AccountWallet: t.In.Nano - t.sent() - t.FeeNano, AccountGas: t.FeeNano}
 	moved[from] -= t.In.Nano
@@ -266,7 +264,7 @@ func (in *ingest) post(ctx context.Context, transaction *string, t ChainTransact
 	return post(ctx, in.tx, in.Address, transaction, "chain/"+in.Address+"/"+strconv.FormatInt(t.LT, 10), moved)
 }
 
-// deposit makes a pending transaction of a transfer.
+// deposit creates a pending transaction from a transfer.
 func (in *ingest) deposit(ctx context.Context, t ChainTransaction) error {
 	event, state, err := core.Move(
 		lifecycle.Transaction, "", TransactionStep{Action: lifecycle.TransactionActionDetect}, lifecycle.TransactionFacts{},
@@ -288,8 +286,7 @@ func (in *ingest) deposit(ctx context.Context, t ChainTransaction) error {
 	return in.post(ctx, &t.Hash, t, AccountReceived, AccountOther)
 }
 
-// printable makes text that PostgreSQL can keep of whatever a stranger has sent: one bad comment must not stop the
-// rest.
+// printable makes any sender's text acceptable to PostgreSQL: one bad comment must not stop the others.
 func printable(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }

@@ -12,11 +12,11 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// A payment is lost when the chain has it and the record does not: the record was set back to an older moment, or
-// somebody else has the wallet's key. What it was for cannot be read from the chain.
+// A payment is lost when the chain has it and the record does not: the record was set back to an earlier moment, or
+// another program has the wallet's key. The chain does not show what the payment was for.
 
-// lost takes notice of an order from outside that the wallet ran and that is none of our payments. Whatever it may have
-// paid for is not paid again until a person has looked: every older transaction that is not through.
+// lost handles an order from outside that the wallet executed and that is none of our payments. It may have paid for
+// any older transaction that has not ended, so none of them is paid again before a person has checked it.
 func (in *ingest) lost(ctx context.Context, t ChainTransaction) error {
 	if t.ComputeOK {
 		in.NextSeqno++
@@ -45,7 +45,7 @@ func (in *ingest) lost(ctx context.Context, t ChainTransaction) error {
 	return nil
 }
 
-// adopt makes a lost payment the purchase of this transaction, as a person has found out.
+// adopt makes a lost payment the purchase of this transaction, as a person has decided.
 func (w *writing) adopt(ctx context.Context, chainHash string) error {
 	var nano, lt int64
 	err := w.DB.QueryRow(ctx, `INSERT INTO payments (kind, transaction_hash, attempt, wallet, seqno, valid_until, boc, hash_norm, destination,
@@ -75,19 +75,19 @@ func (w *writing) adopt(ctx context.Context, chainHash string) error {
 	)
 }
 
-// SmallTransferNotices tell of transfers below the minimum. The entity of a notice is the transaction on the chain; it
-// has no event.
+// SmallTransferNotices are about transfers below the minimum. The entity of such a notice is the transaction on the
+// chain; it has no event.
 const SmallTransferNotices = "small_transfer"
 
-// A person is told of one small transfer in so long, and of none that is older: anybody can send a few coins with
-// anybody's name.
+// A person gets one notification of a small transfer in this time, and none of an older transfer, because anyone can
+// send a few coins with any username.
 const smallTransferPause = `interval '24 hours'`
 
-// tooSmall plans that the person whom a transfer below the minimum names is told that it is no order. News of one
-// person are found by the primary key; the wallet's lock lets one transfer at a time look.
+// tooSmall plans the notification that a transfer below the minimum is no order, for the person whom it names. The
+// primary key finds the notifications of one person; the wallet's lock serializes the transfers.
 func (in *ingest) tooSmall(ctx context.Context, t ChainTransaction) error {
 	if t.Aborted && len(t.Out) > 0 || t.In.Source == "" || t.In.Source == in.Address {
-		return nil // it was sent back, or is no person's
+		return nil // it was sent back, or names no person
 	}
 	_, err := in.tx.Exec(ctx, `INSERT INTO news (user_id, workload, entity_id, seq, due_at)
 		SELECT u.id, $1, $2, 1, now() FROM users u WHERE u.username = $3 AND u.telegram_id IS NOT NULL

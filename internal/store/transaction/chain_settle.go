@@ -10,17 +10,17 @@ import (
 // Reasons for a person's review.
 const (
 	ReviewNotConfirmed = "not_confirmed"    // the money is paid and Fragment has not said that the Stars are sent
-	ReviewMismatch     = "payment_mismatch" // the chain paid something else than what we signed
-	ReviewLate         = "payment_late"     // the chain paid after all what had passed for dead
-	ReviewBounced      = "payment_bounced"  // the money of a purchase has come back after somebody had found it processed
-	// what is owed is above the limits of refunds: a person allows it, or writes it off
+	ReviewMismatch     = "payment_mismatch" // the chain paid something other than the signed payment
+	ReviewLate         = "payment_late"     // the chain paid a payment that was declared dead
+	ReviewBounced      = "payment_bounced"  // a purchase bounced after a person had resolved it as processed
+	// the debt is above the limits of refunds: a person allows it, or writes it off
 	ReviewRefundLimit = "refund_limit"
-	ReviewDisputed    = "deposit_disputed" // a second source does not know the deposit, or tells it otherwise
+	ReviewDisputed    = "deposit_disputed" // a second source does not know the deposit, or has other facts
 	// the chain paid something that the record does not know: it may have been for this one
 	ReviewLost = "payment_lost"
 )
 
-// settle decides a payment that was found on the chain. That the wallet ran it does not mean that it paid.
+// settle decides a payment that was found on the chain. That the wallet executed it does not mean that it paid.
 func (in *ingest) settle(ctx context.Context, p Payment, t ChainTransaction) error {
 	in.NextSeqno = max(in.NextSeqno, p.Seqno+1)
 	if err := in.post(ctx, &p.TransactionHash, t, AccountOther, goneTo(p.Kind)); err != nil {
@@ -46,15 +46,15 @@ func (in *ingest) settle(ctx context.Context, p Payment, t ChainTransaction) err
 	return in.close(ctx, p, !wasDead, review)
 }
 
-// carriedOut says whether the wallet did exactly what the payment orders.
+// carriedOut reports whether the wallet did exactly what the payment orders.
 func (t ChainTransaction) carriedOut(p Payment) bool {
 	out := t.first()
 	return t.ComputeOK && t.ActionOK && !t.Aborted && t.SkippedActions == 0 && len(t.Out) == 1 &&
 		out.Destination == p.Destination && out.Nano == p.AmountNano && out.BodyHash == p.BodyHash
 }
 
-// declareDead declares dead what can never come on the chain any more: not found in a history without a gap, up to a
-// time at which it was not valid any more.
+// declareDead declares payments dead that can never reach the chain any more: not found in a history without a gap, up
+// to a time at which they were not valid any more.
 func (in *ingest) declareDead(ctx context.Context) error {
 	dead, err := core.List[Payment](ctx, in.tx, `SELECT `+paymentColumns+` FROM payments
 		WHERE wallet = $1 AND `+isSigned+` AND valid_until < $2`, in.Address, in.ScannedTo)
@@ -71,8 +71,8 @@ func (in *ingest) declareDead(ctx context.Context) error {
 	return nil
 }
 
-// close writes how a payment ended and, if it was under way until now, gives back what was reserved. review says why a
-// person has to look; empty: nobody has to.
+// close writes how a payment ended and, if it was open until now, releases the reservation. review is the reason for a
+// person's review; empty: none is needed.
 func (in *ingest) close(ctx context.Context, p Payment, underWay bool, review string) error {
 	in.brought.Settled = append(in.brought.Settled, SettledPayment{TransactionHash: p.TransactionHash, PaymentID: p.ID})
 	return writeIn(ctx, in.tx, p.TransactionHash, func(w *writing) error {
@@ -102,9 +102,8 @@ func (in *ingest) close(ctx context.Context, p Payment, underWay bool, review st
 	})
 }
 
-// release gives back what was reserved for a payment: to what is owed, if it was a refund that died. Its turn ends, but
-// a paid purchase keeps it until it is through: Fragment tells how far a session's last purchase has come, and of no
-// other.
+// release returns the reservation of a payment: to the debt, if it was a refund that is dead. Its turn ends, but a paid
+// purchase keeps the turn until it has ended: Fragment reports only the state of a session's last purchase.
 func (w *writing) release(ctx context.Context, p Payment) error {
 	if p.Kind != Purchase || p.State != PaymentPaid {
 		if err := w.leave(ctx, p.Kind); err != nil {

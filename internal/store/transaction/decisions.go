@@ -10,12 +10,12 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// ResolveTransaction does what a person decided about a transaction that needs review: processed, which needs a paid
-// purchase, failed, for good and with the given message, or processing, which answers for a deposit that is disputed:
-// the order goes on. So does, for the refund, failed of one that has failed already. While a payment is signed the
-// chain has not decided, and nobody else can. One that has ended already can only be confirmed: the flag goes, the
-// status stays. The same request again changes nothing. A review because of a lost payment ends with that payment, when
-// it was for this transaction, or as a failure that may be retried.
+// ResolveTransaction applies a person's decision about a transaction that needs review. processed needs a paid
+// purchase. failed ends it for good, with the given message. processing answers for a disputed deposit: the order
+// continues; for the refund of a transaction that has failed already, failed does the same. While a payment is signed
+// only the chain can decide. A transaction that has ended already can only be confirmed: the review ends, the status
+// stays. A repeated request changes nothing. A review because of a lost payment ends with that payment, when it was for
+// this transaction, or as a failure that may be retried.
 func (s *Store) ResolveTransaction(
 	ctx context.Context, r Request, outcome lifecycle.TransactionState, message string,
 ) (Snapshot, error) {
@@ -50,7 +50,7 @@ func (s *Store) ResolveTransaction(
 	})
 }
 
-// confirm writes that a person has looked, and that the state stays.
+// confirm records that a person has checked the transaction, and that the state stays.
 func (w *writing) confirm() {
 	if w.ReviewReason == ReviewDisputed {
 		w.DepositConfirmedAt = &w.Now
@@ -59,15 +59,14 @@ func (w *writing) confirm() {
 	closeReview(w.Row)
 }
 
-// failByPerson ends an order for good. After a lost payment, which has bought another order, this one may be tried
-// again.
+// failByPerson ends an order for good. After a lost payment, which has bought another order, this order may be retried.
 func (w *writing) failByPerson(ctx context.Context, r Request, message string) error {
 	w.ErrorMessage, w.ErrorClass = message, lifecycle.NonRetryable
 	if w.ReviewReason == ReviewLost && !w.spent() {
 		w.ErrorClass = lifecycle.UnknownError
 	}
 
-	if r.Refund && w.ErrorClass == lifecycle.NonRetryable { // of what was paid all has come back, or it stays
+	if r.Refund && w.ErrorClass == lifecycle.NonRetryable { // all of the payment has come back, or the debt stays
 		if err := w.oweDeposit(ctx); err != nil {
 			return err
 		}
@@ -77,8 +76,8 @@ func (w *writing) failByPerson(ctx context.Context, r Request, message string) e
 	return w.end(ctx, lifecycle.TransactionResolved)
 }
 
-// finishByPerson names the payment that bought the Stars. Without a purchase it was lost: the table allows this for no
-// other order.
+// finishByPerson names the payment that bought the Stars. Without a purchase the payment was lost: the table allows
+// this for no other order.
 func (w *writing) finishByPerson(ctx context.Context, r Request) error {
 	if w.spent() {
 		w.FragmentTransactionHash = w.Purchase.ChainHash
@@ -93,9 +92,8 @@ func (w *writing) finishByPerson(ctx context.Context, r Request) error {
 	return w.end(ctx, lifecycle.TransactionResolved)
 }
 
-// WriteOffRefund gives up what is owed to the sender: it stays in the wallet and is not paid back. While a refund is
-// signed nothing is owed, for it is on its way: then it is refused, as it is when nothing ever was. The same request
-// again changes nothing.
+// WriteOffRefund cancels the debt to the sender: the money stays in the wallet and is not paid back. It is refused
+// without a debt, and while a refund is signed: then the money is on its way. A repeated request changes nothing.
 func (s *Store) WriteOffRefund(ctx context.Context, r Request) (Snapshot, error) {
 	return s.write(ctx, r.Hash, func(w *writing) error {
 		owed := w.RefundDueNano
@@ -109,7 +107,7 @@ func (s *Store) WriteOffRefund(ctx context.Context, r Request) (Snapshot, error)
 			return err
 		}
 
-		w.told = append(w.told, lifecycle.TransactionWriteOff)
+		w.notified = append(w.notified, lifecycle.TransactionWriteOff)
 
 		if err := w.forgive(ctx, "written_off", owed); err != nil {
 			return err
@@ -122,32 +120,32 @@ func (s *Store) WriteOffRefund(ctx context.Context, r Request) (Snapshot, error)
 	})
 }
 
-// lastWas says whether the last event of the transaction has this type.
+// lastWas reports whether the last event of the transaction has this type.
 func (w *writing) lastWas(ctx context.Context, event string) (bool, error) {
 	return core.Value[bool](ctx, w.DB, `SELECT EXISTS (SELECT 1 FROM events WHERE workload = $1 AND entity_id = $2 AND seq = $3 AND type = $4)`,
 		lifecycle.WorkloadTransaction, w.Hash, w.RowVersion, event)
 }
 
-// forgive books what was owed to the sender as ours again.
+// forgive books the debt to the sender back to the wallet's own money.
 func (w *writing) forgive(ctx context.Context, why string, nano int64) error {
 	cause := fmt.Sprintf("%s/%s/%d", why, w.Hash, w.RowVersion)
 	return post(ctx, w.DB, w.Address, &w.Hash, cause, amounts{AccountReceived: -nano, AccountRefundDue: nano})
 }
 
-// Request is what a person wants of a transaction.
+// Request is a person's request about a transaction.
 type Request struct {
 	Hash    string
 	Attempt int    // that the request is about
-	ActorID *int64 // nil: an operator whom we do not know
+	ActorID *int64 // nil: an unknown operator
 	Comment string
 	Payment string // the hash on the chain of the lost payment that bought it; for ResolveTransaction
 	Refund  bool   // owe the amount to the sender, when it is resolved as failed for good and nothing was spent
 	// RequestID is a Request's ID, under whose key the answer is kept in the same transaction; anything else keeps none.
 	RequestID string
-	System    bool // it is the system's, as it was planned; for RetryTransaction
+	System    bool // planned by the system; for RetryTransaction
 }
 
-// step is the action that is asked for, by whom.
+// step is the requested action with its actor.
 func (r Request) step(
 	action lifecycle.TransactionAction, to lifecycle.TransactionState,
 ) TransactionStep {

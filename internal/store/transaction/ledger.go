@@ -7,21 +7,21 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Account is an account of a wallet's ledger. Each entry sums to zero, and so do all accounts. A positive balance says
+// Account is an account of a wallet's ledger. Each entry sums to zero, and so do all accounts. A positive balance is
 // where money is or went, a negative one where it came from.
 type Account string
 
 // The accounts.
 const (
 	AccountWallet    Account = "wallet"     // what the wallet holds: the chain's balance at the cursor
-	AccountReceived  Account = "received"   // −: customers' deposits, but for what stands in the next two
-	AccountReserved  Account = "reserved"   // −: set aside for the payment that is signed
+	AccountReceived  Account = "received"   // −: customers' deposits, except for the next two accounts
+	AccountReserved  Account = "reserved"   // −: set aside for the signed payment
 	AccountRefundDue Account = "refund_due" // −: owed back to senders
 	AccountPaid      Account = "paid"       // +: spent on Stars
 	AccountGas       Account = "gas"        // +: spent on fees
-	AccountRefunded  Account = "refunded"   // +: given back
+	AccountRefunded  Account = "refunded"   // +: paid back
 	AccountReturning Account = "returning"  // +: bounced and on its way back; −: back, and not explained yet
-	AccountOther     Account = "other"      // movements that belong to no customer, and what was there at the beginning
+	AccountOther     Account = "other"      // movements that belong to no customer, and the initial balance
 )
 
 // Accounts lists all accounts.
@@ -39,8 +39,7 @@ type Balance struct {
 // amounts are the postings of one entry.
 type amounts map[Account]int64
 
-// post writes an entry. A cause that was written before is an error: whoever posts must have seen to it that it was
-// not.
+// post writes an entry. A cause that was written before is an error: the caller must have checked that it was not.
 func post(ctx context.Context, tx core.Session, wallet string, transaction *string, cause string, a amounts) error {
 	accounts, nano := []Account{}, []int64{}
 	for account, amount := range a {
@@ -56,10 +55,10 @@ func post(ctx context.Context, tx core.Session, wallet string, transaction *stri
 	return err
 }
 
-// paymentCause names what happened to a payment.
+// paymentCause names the event of a payment.
 func paymentCause(what string, id int64) string { return what + "/" + strconv.FormatInt(id, 10) }
 
-// goneTo is the account of the money that a payment took away.
+// goneTo is the account of the money that a payment spent.
 func goneTo(kind PaymentKind) Account {
 	if kind == Refund {
 		return AccountRefunded
@@ -67,7 +66,7 @@ func goneTo(kind PaymentKind) Account {
 	return AccountPaid
 }
 
-// LedgerBalances lists a wallet's accounts in the order of Accounts; those never used are zero.
+// LedgerBalances lists a wallet's accounts in the order of Accounts; unused accounts are zero.
 func (s *Store) LedgerBalances(ctx context.Context, wallet string) (balances []Balance, err error) {
 	found, err := balancesIn(ctx, s.db, wallet)
 	for _, account := range Accounts {

@@ -8,16 +8,16 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Difference is one thing on which two records disagree.
+// Difference is one disagreement of two records.
 type Difference struct {
 	What    string `db:"what"`    // the rule that is broken
-	Subject string `db:"subject"` // an account, a hash, a number: what it is broken for
+	Subject string `db:"subject"` // an account, a hash or a number for which the rule is broken
 	Want    int64  `db:"want"`
 	Got     int64  `db:"got"`
 }
 
-// LedgerCheck compares a wallet's ledger with the rest of the record, to the last posting. No difference is as it
-// should be.
+// LedgerCheck compares a wallet's ledger with the rest of the record, to the last posting. An empty list is the normal
+// case.
 func (s *Store) LedgerCheck(ctx context.Context, wallet string) ([]Difference, error) {
 	return core.List[Difference](ctx, s.db, `WITH
 		posted AS (SELECT e.id, e.cause, p.account, p.amount_nano FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id WHERE e.wallet = $1),
@@ -58,11 +58,11 @@ func (s *Store) LedgerCheck(ctx context.Context, wallet string) ([]Difference, e
 		) differences ORDER BY what, subject`, wallet)
 }
 
-// neverBelowZero are the accounts of what we hold, and of what is gone.
+// neverBelowZero are the accounts of money in the wallet, and of spent money.
 var neverBelowZero = core.SetOf([]Account{AccountWallet, AccountPaid, AccountGas, AccountRefunded})
 
-// CompareBalance compares the ledger with the balance that the wallet had on the chain right after the transaction at
-// lt. known is false while the cursor stands elsewhere: then there is nothing to compare.
+// CompareBalance compares the ledger with the wallet's balance on the chain right after the transaction at lt. known is
+// false while the cursor is elsewhere: then nothing is compared.
 func (s *Store) CompareBalance(
 	ctx context.Context, wallet string, lt, balanceNano int64,
 ) (differences []Difference, known bool, err error) {
@@ -83,7 +83,7 @@ func (s *Store) CompareBalance(
 	return differences, true, nil
 }
 
-// PurchaseRecord is a purchase that was paid, to be compared with Fragment's list.
+// PurchaseRecord is a paid purchase, to be compared with Fragment's list.
 type PurchaseRecord struct {
 	ID              int64                      `db:"id"` // of the payment
 	TransactionHash string                     `db:"transaction_hash"`
@@ -95,7 +95,7 @@ type PurchaseRecord struct {
 	PaidAt          time.Time                  `db:"paid_at"`
 }
 
-// Purchases lists purchases that were paid, and did not bounce, with payment ids above after, ascending.
+// Purchases lists purchases that were paid and did not bounce, with payment ids above after, ascending.
 func (s *Store) Purchases(ctx context.Context, wallet string, after int64, limit int) ([]PurchaseRecord, error) {
 	return core.List[PurchaseRecord](ctx, s.db, `SELECT p.id, transaction_hash, chain_hash, username, stars, paid_nano, status, c.at AS paid_at
 		FROM payments p JOIN transactions t ON t.hash = p.transaction_hash JOIN chain_transactions c ON c.wallet = p.wallet AND c.lt = p.chain_lt

@@ -7,10 +7,10 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Conditions on a row of transactions, each said once for all statements. The partial indexes need them word by word:
-// transactions_live, _retryable, _retry, _given_up, and payments_open_refunds.
+// Conditions on a row of transactions, each defined once for all statements. The partial indexes need them word by
+// word: transactions_live, _retryable, _retry, _given_up, and payments_open_refunds.
 var (
-	// No try has ended.
+	// No attempt has ended.
 	openOrder = `status IN ` + core.SetOf([]lifecycle.TransactionState{
 		lifecycle.TransactionPending, lifecycle.TransactionProcessing,
 	})
@@ -22,7 +22,7 @@ var (
 	retryPlanned = isFailed + ` AND retry_of = attempt AND retry_at IS NOT NULL`
 	isGivenUp    = isFailed + ` AND retry_of = attempt AND given_up_at IS NOT NULL`
 
-	// Money may still move for the order: it is not processed, nor failed for good with nothing owed.
+	// Money may still move for the order: it is neither processed, nor failed for good without a debt.
 	unfinished = `(` + openOrder + ` OR ` + mayBeRetried + ` OR ` + isFailed + ` AND refund_due_nano > 0)`
 
 	spentPayments = core.SetOf([]PaymentState{PaymentSigned, PaymentPaid}) // that may have moved money, or have
@@ -35,13 +35,13 @@ var (
 	isBounced  = `state = ` + core.Literal(PaymentBounced)
 
 	// Conditions on a row p of payments.
-	spentPurchase = `p.` + isPurchase + ` AND p.state IN ` + spentPayments
-	openRefund    = `p.` + isRefund + ` AND p.live AND p.kept_at IS NULL`
-	unheardOf     = `p.` + isPurchase + ` AND p.` + isPaid + ` AND p.kept_at IS NULL` // by its destination
+	spentPurchase      = `p.` + isPurchase + ` AND p.state IN ` + spentPayments
+	openRefund         = `p.` + isRefund + ` AND p.live AND p.kept_at IS NULL`
+	unresolvedPurchase = `p.` + isPurchase + ` AND p.` + isPaid + ` AND p.kept_at IS NULL` // by its destination
 )
 
-// DrivenTransactions finds transactions by the keys of their workflows. The unique index on hash serves it. A failed
-// one may wait for an operator's retry, and its workflow with it.
+// DrivenTransactions returns transactions by the keys of their workflows. The unique index on hash serves it. A failed
+// transaction may wait for an operator's retry, together with its workflow.
 func (s *Store) DrivenTransactions(ctx context.Context, keys []string) (core.DrivenRows, error) {
 	return s.db.DrivenByHash(ctx, keys, `SELECT hash AS key, hash AS entity, now() - updated_at AS changed, NOT (needs_review OR `+unfinished+`
 			OR EXISTS (SELECT 1 FROM payments p WHERE p.transaction_hash = t.hash AND (p.`+isSigned+` OR `+openRefund+`))

@@ -12,7 +12,7 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// QueueEntry is one who waits for the wallet's turn, or has it.
+// QueueEntry is an order that waits for the wallet's turn, or has it.
 type QueueEntry struct {
 	TransactionHash string      `db:"transaction_hash"`
 	Kind            PaymentKind `db:"kind"`
@@ -20,8 +20,8 @@ type QueueEntry struct {
 	Sender          string      `db:"sender"`
 	AskedAt         time.Time   `db:"asked_at"`
 	GrantedAt       *time.Time  `db:"granted_at"` // nil: it waits
-	Probe           bool        `db:"probe"`      // granted in spite of a hold, to see whether it is over
-	NotBefore       *time.Time  `db:"not_before"` // until when it has to wait for room in the day's limit; nil: it has not
+	Probe           bool        `db:"probe"`      // granted in spite of a hold, to test whether its cause is gone
+	NotBefore       *time.Time  `db:"not_before"` // until when it waits for room in the day's limit; nil: it does not
 	Place           int         `db:"place"`      // in PaymentQueue, from 1
 }
 
@@ -29,9 +29,9 @@ const queueColumns = `q.transaction_hash, q.kind, q.wallet, q.sender, q.asked_at
 
 var noEntry = fault.New(fault.NoTurn, "this order is not in line")
 
-// EnterQueue puts an order in line for the wallet's turn, and gives it the turn when nobody is before it. Who is in
-// line already keeps the place. A purchase needs a transaction in processing, a refund one that is owed; an order with
-// a live payment is refused with PAYMENT_UNDECIDED.
+// EnterQueue puts an order in line for the wallet's turn, and grants the turn when no order is before it. An order that
+// is in line already keeps its place. A purchase needs a transaction in processing, a refund needs a debt;
+// PAYMENT_UNDECIDED: the order has a live payment.
 func (s *Store) EnterQueue(ctx context.Context, hash string, kind PaymentKind) (Snapshot, error) {
 	return s.write(ctx, hash, func(w *writing) error {
 		live, err := w.livePayment(ctx, kind)
@@ -55,7 +55,7 @@ func (s *Store) EnterQueue(ctx context.Context, hash string, kind PaymentKind) (
 			return err
 		}
 
-		// Who asked hears the answer here.
+		// The caller gets the answer from this statement, so no notification is needed.
 		turn, err := core.One[Turn](ctx, w.DB, noEntry, `UPDATE payment_queue SET told_at = CASE WHEN granted_at IS NOT NULL THEN $3::timestamptz END
 			WHERE transaction_hash = $1 AND kind = $2 RETURNING kind, granted_at IS NOT NULL AS granted`, hash, kind, w.Now)
 		w.Turn = &turn
@@ -63,7 +63,7 @@ func (s *Store) EnterQueue(ctx context.Context, hash string, kind PaymentKind) (
 	})
 }
 
-// The actions by which a payment of each kind is put in line, and signed.
+// The actions that put a payment of each kind in line, and that sign it.
 var (
 	queueing = map[PaymentKind]lifecycle.TransactionAction{
 		Purchase: lifecycle.TransactionActionQueuePurchase, Refund: lifecycle.TransactionActionQueueRefund,
@@ -73,7 +73,7 @@ var (
 	}
 )
 
-// livePayment finds the transaction's payment of a kind that is signed or paid; nil: there is none.
+// livePayment returns the transaction's payment of a kind that is signed or paid; nil: there is none.
 func (w *writing) livePayment(ctx context.Context, kind PaymentKind) (*Payment, error) {
 	live, err := core.List[Payment](ctx, w.DB, livePayment, w.Hash, kind)
 	if err != nil || len(live) == 0 {
@@ -82,8 +82,8 @@ func (w *writing) livePayment(ctx context.Context, kind PaymentKind) (*Payment, 
 	return &live[0], nil
 }
 
-// GrantNext gives the wallet's turn to the next in line; nil when there is none or the turn is taken, or while payments
-// are stopped. Senders take turns, so that one sender's thousand transfers never hold up another's one.
+// GrantNext grants the wallet's turn to the next in line; nil: there is none, the turn is taken, or payments are
+// stopped. Senders take turns, so that one sender's thousand transfers never delay another sender's single one.
 func (s *Store) GrantNext(ctx context.Context, wallet string) (entry *QueueEntry, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		locked, err := lockWallet(ctx, tx, wallet)
@@ -96,16 +96,17 @@ func (s *Store) GrantNext(ctx context.Context, wallet string) (entry *QueueEntry
 	return entry, err
 }
 
-// order is that of the turns: whoever has waited longest since asking, or since the sender's last turn ended. An
-// order's rank never falls while it waits, unless another one of its sender is served, so nobody waits for ever.
+// order is the order of the turns: the longest wait since the request, or since the end of the sender's last turn,
+// comes first. An order's rank never falls while it waits, unless another order of its sender is served, so no order
+// waits for ever.
 const order = `greatest(q.asked_at, coalesce(t.ended_at, '-infinity')), q.asked_at, q.transaction_hash, q.kind`
 
-// mostPassing is how long others may pass an order that does not fit into the limit of 24 hours. Then the line waits
-// behind it: what was paid falls out of the limit within a day, so it fits within a day more.
+// mostPassing is how long other orders may pass an order that does not fit into the limit of 24 hours. Then the line
+// waits behind it: paid amounts leave the limit within a day, so it fits within one more day.
 const mostPassing = 24 * time.Hour
 
-// eligible are orders with room in the day's limit, as far as known, and with none before them that was passed for too
-// long. $2 is now, $5 is mostPassing.
+// eligible are orders with room in the day's limit, as far as known, and without an order before them that was passed
+// for too long. $2 is now, $5 is mostPassing.
 const eligible = `(q.not_before IS NULL OR q.not_before <= $2) AND NOT EXISTS (SELECT 1 FROM payment_queue passed
 	WHERE passed.wallet = q.wallet AND passed.kind = q.kind AND passed.deferred_at <= $2 - $5::interval
 	AND (passed.deferred_at, passed.transaction_hash) < (coalesce(q.deferred_at, 'infinity'), q.transaction_hash))`
@@ -137,7 +138,7 @@ func grantNext(ctx context.Context, tx core.Session, wallet lockedWallet) (*Queu
 	return &next, wakeForTurn(ctx, tx, wallet.Address)
 }
 
-// leave takes the transaction's orders out of the line, but for those whose payment is signed. A turn ends with that.
+// leave removes the transaction's orders from the line, except for those whose payment is signed. This ends a turn.
 func (w *writing) leave(ctx context.Context, kinds ...PaymentKind) error {
 	_, err := w.DB.Exec(ctx, `WITH gone AS (
 			DELETE FROM payment_queue q WHERE transaction_hash = $1 AND kind = ANY ($2) AND NOT EXISTS (SELECT 1 FROM payments p
@@ -147,7 +148,7 @@ func (w *writing) leave(ctx context.Context, kinds ...PaymentKind) error {
 	return err
 }
 
-// passTurn takes the transaction's orders out of the line and gives the turn, if it is free now, to the next.
+// passTurn removes the transaction's orders from the line and grants the turn, if it is free now, to the next.
 func (w *writing) passTurn(ctx context.Context, kinds ...PaymentKind) error {
 	if err := w.leave(ctx, kinds...); err != nil {
 		return err
@@ -156,14 +157,14 @@ func (w *writing) passTurn(ctx context.Context, kinds ...PaymentKind) error {
 	return err
 }
 
-// ReturnTurn gives a turn back that was not used: the order waits again at its old place. The turn goes to nobody here;
-// GrantNext does that, or the next look at the chain.
+// ReturnTurn returns an unused turn: the order waits again at its old place. It does not grant the turn to another
+// order; GrantNext does, or the next read of the chain.
 func (s *Store) ReturnTurn(ctx context.Context, hash string, kind PaymentKind) error {
 	_, err := s.write(ctx, hash, func(w *writing) error { return w.returnTurn(ctx, kind, ``) })
 	return err
 }
 
-// YieldTurn gives a turn back as ReturnTurn does, and the order waits behind all others.
+// YieldTurn returns a turn as ReturnTurn does, and the order waits behind all others.
 func (s *Store) YieldTurn(ctx context.Context, hash string, kind PaymentKind) error {
 	_, err := s.write(ctx, hash, func(w *writing) error {
 		return w.returnTurn(ctx, kind, `, asked_at = $3`, w.Now)
@@ -171,8 +172,8 @@ func (s *Store) YieldTurn(ctx context.Context, hash string, kind PaymentKind) er
 	return err
 }
 
-// DeferTurn gives a turn back that an order cannot use before a time, for it does not fit into what is left of the
-// limit for 24 hours. Others pass it meanwhile, for a day at most.
+// DeferTurn returns a turn that an order cannot use before a time, because it does not fit into the rest of the limit
+// for 24 hours. Others pass it meanwhile, for a day at most.
 func (s *Store) DeferTurn(ctx context.Context, hash string, kind PaymentKind, until time.Time) error {
 	_, err := s.write(ctx, hash, func(w *writing) error {
 		err := w.returnTurn(ctx, kind, `, deferred_at = coalesce(deferred_at, $3), not_before = $4`, w.Now, until)
@@ -185,7 +186,7 @@ func (s *Store) DeferTurn(ctx context.Context, hash string, kind PaymentKind, un
 	return err
 }
 
-// returnTurn takes the turn from an order, and sets more of its place in the line by SQL.
+// returnTurn takes the turn from an order, and changes its place in the line by the SQL in more.
 func (w *writing) returnTurn(ctx context.Context, kind PaymentKind, more string, args ...any) error {
 	if err := w.unsigned(ctx, kind); err != nil {
 		return err
@@ -195,19 +196,19 @@ func (w *writing) returnTurn(ctx context.Context, kind PaymentKind, more string,
 	return err
 }
 
-// RetryDeferred lets all orders that wait for room in the limit for 24 hours try again: the limits may be others now.
+// RetryDeferred lets all orders that wait for room in the limit for 24 hours try again: the limits may have changed.
 func (s *Store) RetryDeferred(ctx context.Context) error {
 	return s.db.Do(ctx, retryDeferred)
 }
 
 const retryDeferred = `UPDATE payment_queue SET not_before = NULL WHERE not_before IS NOT NULL`
 
-// AnyDeferred says whether an order waits for room in the limit for 24 hours.
+// AnyDeferred reports whether an order waits for room in the limit for 24 hours.
 func (s *Store) AnyDeferred(ctx context.Context) (bool, error) {
 	return core.Value[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM payment_queue WHERE not_before > now())`)
 }
 
-// LeaveQueue takes an order out of the line, unless its payment is signed: then only the chain ends its turn.
+// LeaveQueue removes an order from the line, unless its payment is signed: then only the chain ends its turn.
 func (s *Store) LeaveQueue(ctx context.Context, hash string, kind PaymentKind) error {
 	_, err := s.write(ctx, hash, func(w *writing) error {
 		if err := w.unsigned(ctx, kind); err != nil {
@@ -227,7 +228,7 @@ func (w *writing) unsigned(ctx context.Context, kind PaymentKind) error {
 	return err
 }
 
-// PaymentQueue lists a wallet's line in the order of the turns, with who has the turn first.
+// PaymentQueue lists a wallet's line in the order of the turns, the order that has the turn first.
 func (s *Store) PaymentQueue(ctx context.Context, wallet string, limit int) ([]QueueEntry, error) {
 	return core.List[QueueEntry](ctx, s.db, `WITH ranked AS (
 			SELECT q.*, row_number() OVER (ORDER BY q.granted_at, coalesce(q.not_before > clock_timestamp(), false), `+order+`) AS rank

@@ -22,18 +22,18 @@ const (
 	Refund   PaymentKind = "refund"
 )
 
-// PaymentState is what is known of a payment.
+// PaymentState is the known state of a payment.
 type PaymentState string
 
-// The states of a payment. Only the chain leads from one to another.
+// The states of a payment. Only the chain changes them.
 const (
-	PaymentSigned  PaymentState = "signed"  // it may be on the chain, or come there
+	PaymentSigned  PaymentState = "signed"  // it may be on the chain, or reach it
 	PaymentPaid    PaymentState = "paid"    // found on the chain: the money has left the wallet
-	PaymentDead    PaymentState = "dead"    // it paid nothing and never will
+	PaymentDead    PaymentState = "dead"    // it has paid nothing and never will
 	PaymentBounced PaymentState = "bounced" // the destination sent the money back
 )
 
-// Payment is one order that we signed. Amounts are in nanoTON.
+// Payment is one signed payment. Amounts are in nanoTON.
 type Payment struct {
 	ID              int64        `db:"id"`
 	Kind            PaymentKind  `db:"kind"`
@@ -53,17 +53,17 @@ type Payment struct {
 	SentAt          *time.Time   `db:"sent_at"`    // first broadcast
 	ChainLT         *int64       `db:"chain_lt"`   // where it was found
 	ChainHash       string       `db:"chain_hash"` // of the wallet's transaction; empty: not found
-	PaidNano        int64        `db:"paid_nano"`  // what left the wallet by it
+	PaidNano        int64        `db:"paid_nano"`  // what left the wallet
 	GasNano         int64        `db:"gas_nano"`
 	ReturnedNano    int64        `db:"returned_nano"` // what came back when it bounced
 	OutHash         string       `db:"out_hash"`      // the message that carries the money
 	SettledAt       *time.Time   `db:"settled_at"`
-	KeptAt          *time.Time   `db:"kept_at"` // the destination took the money for good
-	Late            bool         `db:"late"`    // found on the chain after it had passed for dead
+	KeptAt          *time.Time   `db:"kept_at"` // when the destination had kept the money for good
+	Late            bool         `db:"late"`    // found on the chain after it was declared dead
 	CreatedAt       time.Time    `db:"created_at"`
 }
 
-// Ref gives what a workflow may know of the payment.
+// Ref returns what a workflow may know of the payment.
 func (p Payment) Ref() PaymentRef {
 	return PaymentRef{ID: p.ID, Kind: p.Kind, State: p.State, Attempt: p.Attempt, Kept: p.KeptAt != nil}
 }
@@ -82,12 +82,12 @@ const paymentColumns = `id, kind, transaction_hash, attempt, wallet, seqno, vali
 
 var noPayment = fault.New(fault.PaymentNotFound, "there is no such payment")
 
-// PaymentByID finds a payment.
+// PaymentByID returns a payment.
 func (s *Store) PaymentByID(ctx context.Context, id int64) (Payment, error) {
 	return core.One[Payment](ctx, s.db, noPayment, `SELECT `+paymentColumns+` FROM payments WHERE id = $1`, id)
 }
 
-// LivePayment finds the payment of an order that is signed or paid; nil: there is none.
+// LivePayment returns the payment of an order that is signed or paid; nil: there is none.
 func (s *Store) LivePayment(ctx context.Context, hash string, kind PaymentKind) (*Payment, error) {
 	payment, err := core.One[Payment](ctx, s.db, noPayment, livePayment, hash, kind)
 	if errors.Is(err, noPayment) {
@@ -98,41 +98,41 @@ func (s *Store) LivePayment(ctx context.Context, hash string, kind PaymentKind) 
 
 const livePayment = `SELECT ` + paymentColumns + ` FROM payments WHERE transaction_hash = $1 AND kind = $2 AND live`
 
-// SignedUntil tells until when the wallet's one payment that is signed can be carried out; nil: none is signed.
+// SignedUntil returns until when the wallet's one signed payment can be executed; nil: none is signed.
 func (s *Store) SignedUntil(ctx context.Context, wallet string) (*time.Time, error) {
 	return core.Value[*time.Time](
 		ctx, s.db, `SELECT max(valid_until) FROM payments WHERE wallet = $1 AND `+isSigned, wallet,
 	)
 }
 
-// AbandonedPurchases lists paid purchases whose destination has not been heard of, while no workflow asks for it: those
-// of transactions in review, or that have ended.
+// AbandonedPurchases lists paid purchases whose outcome at the destination is unknown and that no workflow follows:
+// those of transactions in review, or that have ended.
 func (s *Store) AbandonedPurchases(ctx context.Context, wallet string, limit int) ([]Payment, error) {
-	return core.List[Payment](ctx, s.db, `SELECT `+paymentColumns+` FROM payments p WHERE wallet = $1 AND `+unheardOf+`
+	return core.List[Payment](ctx, s.db, `SELECT `+paymentColumns+` FROM payments p WHERE wallet = $1 AND `+unresolvedPurchase+`
 		AND EXISTS (SELECT 1 FROM transactions t WHERE t.hash = p.transaction_hash AND (needs_review OR NOT `+isProcessing+`)) ORDER BY id LIMIT $2`, wallet, limit)
 }
 
-// PaymentsOf lists the payments of a transaction from the first.
+// PaymentsOf lists the payments of a transaction, the oldest first.
 func (s *Store) PaymentsOf(ctx context.Context, hash string) ([]Payment, error) {
 	return core.List[Payment](
 		ctx, s.db, `SELECT `+paymentColumns+` FROM payments WHERE transaction_hash = $1 ORDER BY id`, hash,
 	)
 }
 
-// MarkPaymentSent remembers that the payment's bytes were let go. It is written before they are.
+// MarkPaymentSent records the broadcast of the payment's bytes. It is written before the broadcast.
 func (s *Store) MarkPaymentSent(ctx context.Context, id int64) error {
 	return s.db.Do(ctx, `UPDATE payments SET sent_at = coalesce(sent_at, now()) WHERE id = $1`, id)
 }
 
-// Destination is what the destination of a payment did with the money, as its own finalised transaction shows.
+// Destination is what the destination of a payment did with the money, according to its own finalised transaction.
 type Destination struct {
 	Kept         bool  // false: it bounced
 	ReturnedNano int64 // what comes back, when it bounced
-	Refund       bool  // a purchase of a transaction that has failed for good is given back, when it bounced
+	Refund       bool  // refund the purchase of a transaction that has failed for good, when it bounced
 }
 
-// SettleDestination records what became of a paid payment: kept, or bounced. The same answer again changes nothing;
-// another one is refused with PAYMENT_DECIDED. What a bounced refund brings back is owed again.
+// SettleDestination records the outcome of a paid payment: kept, or bounced. The same outcome again changes nothing;
+// another one is refused with PAYMENT_DECIDED. The money of a bounced refund is owed again.
 func (s *Store) SettleDestination(ctx context.Context, id int64, d Destination) (ref PaymentRef, err error) {
 	payment, err := s.PaymentByID(ctx, id)
 	if err != nil {
@@ -166,8 +166,9 @@ func (s *Store) SettleDestination(ctx context.Context, id int64, d Destination) 
 	return payment.Ref(), err
 }
 
-// bounce records that a payment's money is on its way back. A person may have called the purchase failed before that
-// was known: then the deposit is owed. Or processed: then somebody has to look once more, for nothing was paid.
+// bounce records that a payment's money is on its way back. When a person has resolved the purchase as failed before
+// that was known, the deposit is owed. When it was resolved as processed, it needs another review, because nothing was
+// paid.
 func (w *writing) bounce(ctx context.Context, p Payment, refund bool) error {
 	if p.ReturnedNano < 0 || p.ReturnedNano > p.PaidNano {
 		return fault.Invalid("returned_nano", "no more can come back than was paid")
@@ -206,7 +207,7 @@ func (w *writing) bouncePurchase(ctx context.Context, refund bool) error {
 	switch {
 	case w.State == lifecycle.TransactionProcessed:
 		batch := &pgx.Batch{}
-		notice.QueueAlerts(batch, notice.AlertTransactionReview) // no workflow is there to raise it
+		notice.QueueAlerts(batch, notice.AlertTransactionReview) // no workflow is running to raise it
 		if err := w.DB.SendBatch(ctx, batch).Close(); err != nil {
 			return err
 		}
@@ -218,7 +219,7 @@ func (w *writing) bouncePurchase(ctx context.Context, refund bool) error {
 	return nil
 }
 
-// readPurchase looks anew at the purchase that decides, after one has changed.
+// readPurchase reads the deciding purchase again, after one has changed.
 func (w *writing) readPurchase(ctx context.Context) error {
 	return w.DB.QueryRow(ctx, `SELECT `+decidingPurchase+` FROM transactions WHERE hash = $1`, w.Hash).Scan(&w.Purchase)
 }

@@ -8,20 +8,20 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// DayIsFull is the refusal of a payment that does not fit into what is left of the limit for 24 hours. It is a
+// DayIsFull is the refusal of a payment that does not fit into the rest of the limit for 24 hours. Its code is
 // DAILY_LIMIT.
 type DayIsFull struct {
-	Until time.Time // then there is room for it, unless others take that
+	Until time.Time // then there is room, unless other payments take it
 	fault *fault.Error
 }
 
 func (d *DayIsFull) Error() string { return d.fault.Error() }
 
-// Unwrap gives the fault.
+// Unwrap returns the fault.
 func (d *DayIsFull) Unwrap() error { return d.fault }
 
-// CheckLimits says before anything is asked for outside whether a payment of that amount would be refused for the
-// limits: as SignPayment does, which has the last word.
+// CheckLimits reports, before any outside request, whether the limits would refuse a payment of that amount, as
+// SignPayment does. SignPayment decides.
 func (s *Store) CheckLimits(ctx context.Context, hash string, kind PaymentKind, nano int64, limits Limits) error {
 	_, err := s.write(ctx, hash, func(w *writing) error {
 		if kind == Refund && w.RefundApproved {
@@ -32,8 +32,8 @@ func (s *Store) CheckLimits(ctx context.Context, hash string, kind PaymentKind, 
 	return err
 }
 
-// within refuses a payment above the limit for one with PAYMENT_LIMIT or REFUND_LIMIT, and one that does not fit today
-// with DAILY_LIMIT.
+// within refuses a payment above the limit for one payment with PAYMENT_LIMIT or REFUND_LIMIT, and one that does not
+// fit today with DAILY_LIMIT.
 func (w *writing) within(ctx context.Context, kind PaymentKind, nano int64, limits Limits) error {
 	one, day := limits.of(kind)
 	if one > 0 && nano > one {
@@ -60,8 +60,8 @@ func (w *writing) within(ctx context.Context, kind PaymentKind, nano int64, limi
 	return err
 }
 
-// room gives what payments of a kind have taken of the last 24 hours, and when no more than most of it is left: the
-// oldest fall out first. The index payments_day serves it.
+// room returns what payments of a kind have taken in the last 24 hours, and when no more than most of it is left: the
+// oldest leave first. The index payments_day serves it.
 func (w *writing) room(ctx context.Context, kind PaymentKind, most int64) (spent int64, until time.Time, err error) {
 	err = w.DB.QueryRow(ctx, `WITH day AS (
 			SELECT created_at, sum(amount_nano) OVER (ORDER BY created_at, id) AS so_far FROM payments
@@ -72,9 +72,8 @@ func (w *writing) room(ctx context.Context, kind PaymentKind, most int64) (spent
 	return spent, until, err
 }
 
-// KeepDust gives up what is owed to the sender when that is below least: to send it costs more than it is worth. The
-// ledger says so, and the transaction names the amount. It changes nothing while a refund is signed, or when more is
-// owed.
+// KeepDust cancels a debt to the sender below least: the transfer would cost more than its amount. The ledger records
+// it, and the transaction has the amount. It changes nothing while a refund is signed, or when more is owed.
 func (s *Store) KeepDust(ctx context.Context, hash string, least int64) (Snapshot, error) {
 	return s.write(ctx, hash, func(w *writing) error {
 		owed := w.RefundDueNano
@@ -91,7 +90,7 @@ func (s *Store) KeepDust(ctx context.Context, hash string, least int64) (Snapsho
 	})
 }
 
-// ReviewRefund asks for a person to allow a refund that is above the limits, or to give it up.
+// ReviewRefund requests a review of a refund above the limits: a person allows it, or writes it off.
 func (s *Store) ReviewRefund(ctx context.Context, hash string) (Snapshot, error) {
 	return s.write(ctx, hash, func(w *writing) error {
 		if w.RefundDueNano == 0 || w.RefundApproved {

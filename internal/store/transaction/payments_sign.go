@@ -9,7 +9,7 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// PaymentOrder is a payment that somebody wants to make.
+// PaymentOrder is a requested payment.
 type PaymentOrder struct {
 	Hash        string // of the transaction
 	Kind        PaymentKind
@@ -17,8 +17,8 @@ type PaymentOrder struct {
 	Destination string // raw address
 	AmountNano  int64
 	GasNano     int64  // set aside for gas
-	ChainSeqno  uint32 // the wallet's next one as the chain tells it
-	ChainLT     int64  // of the wallet's last transaction when it told that
+	ChainSeqno  uint32 // the wallet's next one according to the chain
+	ChainLT     int64  // of the wallet's last transaction at that time
 	RequestID   string // Fragment's
 }
 
@@ -30,7 +30,7 @@ type Signed struct {
 	ValidUntil time.Time // whole seconds
 }
 
-// Limits bound payments, in nanoTON; 0: no bound. Those per day count what was signed in the last 24 hours and is not
+// Limits limit payments, in nanoTON; 0: no limit. Those per day count what was signed in the last 24 hours and is not
 // dead.
 type Limits struct {
 	PerPurchase  int64
@@ -39,26 +39,26 @@ type Limits struct {
 	RefundPerDay int64
 }
 
-// of gives the limits of one kind of payments.
+// of returns the limits of one kind of payments.
 func (l Limits) of(kind PaymentKind) (one, day int64) {
 	one, day = l.PerPurchase, l.PerDay
 	if kind == Refund {
 		one, day = l.PerRefund, l.RefundPerDay
 	}
 	if day > 0 && (one == 0 || day < one) {
-		one = day // no day would ever have room for it
+		one = day // no day would ever have room for more
 	}
 	return one, day
 }
 
-// SignPayment makes the one payment of an order: in one database transaction it checks that it may be, takes the next
-// seqno, lets sign make the bytes, and writes them down with the reservation of the money. An order that has a live
-// payment already gets that one, and nothing is signed. Buying again within one processing counts as the transaction's
-// next attempt: the payment says which one it is.
+// SignPayment creates the one payment of an order: in one database transaction it checks that the payment is allowed,
+// takes the next seqno, calls sign for the bytes, and records them with the reservation of the money. An order that has
+// a live payment already gets that one, and nothing is signed. A second purchase within one processing counts as the
+// transaction's next attempt: the payment has its number.
 //
-// Refusals: NO_TURN (the turn is not, or no longer, the order's), PAYMENTS_PAUSED, PAYMENTS_HELD, PAYMENT_LIMIT,
+// Refusals: NO_TURN (the order does not have the turn, or not any more), PAYMENTS_PAUSED, PAYMENTS_HELD, PAYMENT_LIMIT,
 // DAILY_LIMIT (as a *DayIsFull), INSUFFICIENT_FUNDS (what is owed to others stays in the wallet), INVALID_TRANSITION,
-// and errors of sign as they are. A purchase that was let through to try lifts the hold.
+// and the errors of sign. A purchase that was admitted as a probe lifts the hold.
 func (s *Store) SignPayment(
 	ctx context.Context, want PaymentOrder, limits Limits, sign func(seqno uint32) (Signed, error),
 ) (payment Payment, err error) {
@@ -84,7 +84,7 @@ func (s *Store) SignPayment(
 	return payment, err
 }
 
-// signing is one order on its way to a signature.
+// signing is one order during its signature.
 type signing struct {
 	*writing
 	want     PaymentOrder
@@ -112,7 +112,7 @@ func (s *signing) admit(ctx context.Context, limits Limits) error {
 	return s.covered(ctx)
 }
 
-// due takes the step in the table, if the order is what the transaction needs now.
+// due takes the step in the table, if the transaction needs this order now.
 func (s *signing) due() error {
 	s.reserved = s.want.AmountNano + s.want.GasNano
 	switch {
@@ -132,12 +132,12 @@ func (s *signing) due() error {
 		if s.RefundDueNano < s.reserved {
 			return fault.New(fault.InvalidTransition, "so much is not owed").With("current", s.State)
 		}
-		s.reserved = s.RefundDueNano // what it costs comes out of what is owed
+		s.reserved = s.RefundDueNano // its cost is deducted from the debt
 	}
 	return nil
 }
 
-// hasTurn checks that the wallet's turn is the order's.
+// hasTurn checks that the order has the wallet's turn.
 func (s *signing) hasTurn(ctx context.Context) error {
 	turns, err := core.List[QueueEntry](ctx, s.DB, `SELECT `+queueColumns+` FROM payment_queue q
 		WHERE transaction_hash = $1 AND kind = $2 AND granted_at IS NOT NULL`, s.want.Hash, s.want.Kind)
@@ -152,8 +152,8 @@ func (s *signing) hasTurn(ctx context.Context) error {
 	return nil
 }
 
-// notStopped checks the switches, and that the record has read all payments that the chain knows: one of them may have
-// been for this order.
+// notStopped checks the switches, and that the record has read all payments on the chain: one of them may have been for
+// this order.
 func (s *signing) notStopped(ctx context.Context) error {
 	switches, err := switchesIn(ctx, s.DB)
 	switch {
@@ -172,7 +172,7 @@ func (s *signing) notStopped(ctx context.Context) error {
 	return nil
 }
 
-// covered checks that the wallet holds the money besides what is owed to others. Nothing is signed at this moment, so
+// covered checks that the wallet has the money besides the debts to others. Nothing is signed at this moment, so
 // nothing is reserved.
 func (s *signing) covered(ctx context.Context) error {
 	balances, err := balancesIn(ctx, s.DB, s.Address)
@@ -191,7 +191,7 @@ func (s *signing) covered(ctx context.Context) error {
 	return nil
 }
 
-// sign makes the payment and writes it down.
+// sign creates the payment and records it.
 func (s *signing) sign(ctx context.Context, sign func(seqno uint32) (Signed, error)) (Payment, error) {
 	seqno := max(int64(s.want.ChainSeqno), s.NextSeqno)
 	signed, err := sign(uint32(seqno))
@@ -216,7 +216,7 @@ func (s *signing) sign(ctx context.Context, sign func(seqno uint32) (Signed, err
 	return payment, nil
 }
 
-// record writes down a signed payment.
+// record stores a signed payment.
 func (s *signing) record(ctx context.Context, seqno int64, signed Signed) (Payment, error) {
 	if s.want.Kind == Purchase {
 		if err := s.countAgain(ctx); err != nil {
@@ -241,7 +241,7 @@ func (s *signing) countAgain(ctx context.Context) error {
 	return err
 }
 
-// reserve moves money between those it belongs to and the reservation; a negative amount moves it back.
+// reserve moves money from its owners to the reservation; a negative amount moves it back.
 func (w *writing) reserve(ctx context.Context, p Payment, cause string, nano int64) error {
 	from := AccountReceived
 	if p.Kind == Refund {

@@ -9,20 +9,20 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// MostRetryPause is the longest time between two tries of the system to carry out a failed order.
+// MostRetryPause is the longest time between two attempts of the system to carry out a failed order.
 const MostRetryPause = time.Hour
 
-// RetryPolicy says whether the system tries a failed order again. The zero policy is for failures of which no operator
+// RetryPolicy decides whether the system retries a failed order. The zero policy is for failures of which no operator
 // needs to know.
 type RetryPolicy struct {
 	For    time.Duration // since the order began to fail; 0: never
-	Pause  time.Duration // before the first try; doubled for each one after, up to MostRetryPause
-	Tries  int           // at most; 0: as many as there is time for
+	Pause  time.Duration // before the first retry; doubled for each later one, up to MostRetryPause
+	Tries  int           // at most; 0: unlimited within For
 	Waited bool          // it has waited for the same reason since it entered processing: that time counts
-	Ask    bool          // an operator is asked when the system does not try again
+	Ask    bool          // ask an operator when the system does not retry
 }
 
-// next gives when the system tries again an order that has been failing since then; nil: it does not. The last try is
+// next returns when the system retries an order that has been failing since then; nil: it does not. The last retry is
 // at the end of the time.
 func (p RetryPolicy) next(now, since time.Time, tries int) *time.Time {
 	end := since.Add(p.For)
@@ -37,7 +37,7 @@ func (p RetryPolicy) next(now, since time.Time, tries int) *time.Time {
 	return &at
 }
 
-// NextRetry is when the system tries a failed transaction again; nil: it does not.
+// NextRetry is when the system retries a failed transaction; nil: it does not.
 func (t Transaction) NextRetry() *time.Time {
 	if t.State != lifecycle.TransactionFailed || t.RetryOf != t.Attempt || t.NeedsReview {
 		return nil
@@ -45,13 +45,13 @@ func (t Transaction) NextRetry() *time.Time {
 	return t.RetryAt
 }
 
-// GivenUp says whether the system tries a failed transaction no more, and asks an operator.
+// GivenUp reports whether the system has stopped retrying a failed transaction, and asks an operator.
 func (t Transaction) GivenUp() bool {
 	return t.State == lifecycle.TransactionFailed && t.RetryOf == t.Attempt && t.GivenUpAt != nil
 }
 
-// planRetry decides what follows a failure: another try by the system, or the question to an operator. The user is told
-// of the question once, and not where the failure itself is the first news.
+// planRetry decides what follows a failure: another attempt by the system, or the question to an operator. The user is
+// notified of the question once, unless the failure itself is the user's first notification.
 func (w *writing) planRetry(ctx context.Context, p RetryPolicy) error {
 	if w.FailingSince == nil {
 		since := w.Now
@@ -70,12 +70,12 @@ func (w *writing) planRetry(ctx context.Context, p RetryPolicy) error {
 	w.Note(lifecycle.TransactionGivenUp)
 	failed, givenUp, err := w.failedBefore(ctx)
 	if failed && !givenUp {
-		w.told = append(w.told, lifecycle.TransactionGivenUp)
+		w.notified = append(w.notified, lifecycle.TransactionGivenUp)
 	}
 	return err
 }
 
-// processAgain forgets the plan as its try begins. An operator's retry begins a new series.
+// processAgain clears the plan when its attempt begins. An operator's retry begins a new series.
 func processAgain(t *lockedTransaction, step TransactionStep) {
 	t.endRetries()
 	if len(step.Roles) == 0 {
@@ -90,8 +90,8 @@ func processAgain(t *lockedTransaction, step TransactionStep) {
 func (t *Transaction) endRetries() { t.RetryAt, t.GivenUpAt = nil, nil }
 
 // RetryTransaction takes a failed transaction back into processing, as the next attempt. It is refused for a
-// non-retryable failure, and while a purchase is signed or paid. The same request again changes nothing, and so does
-// the system's when that is not planned any more.
+// non-retryable failure, and while a purchase is signed or paid. A repeated request changes nothing; neither does the
+// system's request when that retry is not planned any more.
 func (s *Store) RetryTransaction(ctx context.Context, r Request) (Snapshot, error) {
 	return s.write(ctx, r.Hash, func(w *writing) error {
 		switch {
@@ -116,14 +116,14 @@ func (s *Store) RetryTransaction(ctx context.Context, r Request) (Snapshot, erro
 	})
 }
 
-// dropRetries ends the plan without a word of the transaction's: its state stays.
+// dropRetries ends the plan without an event: the state stays.
 func (w *writing) dropRetries() {
 	w.endRetries()
 	w.Edited = true
 }
 
-// StopRetrying ends the system's tries of a failed transaction for good: an operator has ended its workflow, and needs
-// no question.
+// StopRetrying ends the system's retries of a failed transaction for good: an operator has ended its workflow, and
+// needs no question.
 func (s *Store) StopRetrying(ctx context.Context, hash string) (Snapshot, error) {
 	return s.write(ctx, hash, func(w *writing) error {
 		if w.NextRetry() != nil || w.GivenUp() {
@@ -133,8 +133,8 @@ func (s *Store) StopRetrying(ctx context.Context, hash string) (Snapshot, error)
 	})
 }
 
-// AnyGivenUp says whether the system has given up a transaction that no operator has looked after yet; by
-// transactions_given_up.
+// AnyGivenUp reports whether the system has given up a transaction that no operator has handled yet; the index
+// transactions_given_up serves it.
 func (s *Store) AnyGivenUp(ctx context.Context) (bool, error) {
 	return core.Value[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM transactions
 		WHERE `+isGivenUp+`)`)

@@ -19,15 +19,15 @@ type Transaction struct {
 	LT         int64  `db:"lt"`
 	AmountNano int64  `db:"amount_nano"`
 	Sender     string `db:"sender"` // raw address
-	// as the sender wrote it; for nobody but who parses it
+	// as the sender wrote it; only for the parser
 	Comment                 string                     `db:"comment"`
-	Username                string                     `db:"username"` // whom the Stars are for
-	UserID                  *int64                     `db:"user_id"`  // that one, if known
+	Username                string                     `db:"username"` // the recipient of the Stars
+	UserID                  *int64                     `db:"user_id"`  // the recipient as a user, if known
 	Stars                   int64                      `db:"stars"`
 	QuoteNano               int64                      `db:"quote_nano"` // 0: not priced yet
 	Recipient               string                     `db:"recipient"`  // Fragment's name for the username
 	State                   lifecycle.TransactionState `db:"status"`
-	Attempt                 int                        `db:"attempt"` // tries of buying so far
+	Attempt                 int                        `db:"attempt"` // attempts to buy so far
 	ErrorMessage            string                     `db:"error_message"`
 	ErrorClass              lifecycle.ErrorClass       `db:"error_class"`
 	FragmentTransactionHash string                     `db:"fragment_transaction_hash"` // of our payment on the chain
@@ -35,13 +35,13 @@ type Transaction struct {
 	RefundDueNano int64 `db:"refund_due_nano"`
 	// an operator has allowed a refund above the limits
 	RefundApproved bool `db:"refund_approved"`
-	// was owed, and is kept: to send it costs more than it is worth
+	// was owed, and is kept: the transfer would cost more than its amount
 	DustNano        int64      `db:"dust_nano"`
 	NeedsReview     bool       `db:"needs_review"`
 	ReviewReason    string     `db:"review_reason"`
 	ProcessingSince *time.Time `db:"processing_since"` // the last time it was entered
 	StuckAlertedAt  *time.Time `db:"stuck_alerted_at"` // since then
-	// a second source agrees about the deposit, or a person does
+	// a second source confirms the deposit, or a person does
 	DepositConfirmedAt *time.Time `db:"deposit_confirmed_at"`
 	WorkflowStartedAt  *time.Time `db:"workflow_started_at"`
 	CreatedAt          time.Time  `db:"created_at"`
@@ -55,10 +55,10 @@ type Transaction struct {
 	RetryAt      *time.Time `db:"retry_at"`
 	GivenUpAt    *time.Time `db:"given_up_at"`
 
-	Purchase *LastPurchase `db:"purchase"` // that may have moved money, or has; else the last one; nil: none
+	Purchase *LastPurchase `db:"purchase"` // that may have moved or has moved money; else the last one; nil: none
 }
 
-// LastPurchase is the purchase that decides what may be done with a transaction.
+// LastPurchase is the purchase that decides which actions a transaction allows.
 type LastPurchase struct {
 	PaymentRef
 	ChainHash string `json:"chain_hash"`
@@ -67,22 +67,22 @@ type LastPurchase struct {
 // WorkflowID is the id of the workflow that drives the transaction.
 func (t Transaction) WorkflowID() string { return lifecycle.TransactionID(t.Hash) }
 
-// Facts are what the guards of the table look at.
+// Facts are the inputs of the table's guards.
 func (t Transaction) Facts() lifecycle.TransactionFacts { return t.snapshot().Facts() }
 
-// spent says whether a purchase may have moved money, or has.
+// spent reports whether a purchase may have moved or has moved money.
 func (t Transaction) spent() bool {
 	return t.Purchase != nil && (t.Purchase.State == PaymentSigned || t.Purchase.State == PaymentPaid)
 }
 
-// Snapshot is a transaction at one moment: all that its workflow needs to go on from there, and no more than
-// may stand in its history.
+// Snapshot is a transaction at one moment: everything that its workflow needs to continue, and no more than its history
+// may contain.
 type Snapshot struct {
-	// Revision is the number of the row's last event: it grows with each write but those to the queue. 0: told by a worker
-	// of 0.1.0.
+	// Revision is the number of the row's last event: it grows with each write except those to the queue. 0: the
+	// snapshot is from a worker of 0.1.0.
 	Revision int64                      `json:"revision,omitempty"`
 	State    lifecycle.TransactionState `json:"status"`
-	Attempt  int                        `json:"attempt"` // tries of buying so far; names the try that a write is about
+	Attempt  int                        `json:"attempt"` // attempts to buy so far; a write names its attempt by it
 	UserID   *int64                     `json:"user_id,omitempty"`
 	// a mark that is the same for all transfers of one sender
 	Sender      string               `json:"sender,omitempty"`
@@ -96,24 +96,25 @@ type Snapshot struct {
 	Quoted    bool        `json:"quoted,omitempty"`
 	Since     *time.Time  `json:"since,omitempty"`      // processing, the last time it was entered
 	Signed    int         `json:"signed,omitempty"`     // purchases signed since then
-	Purchase  *PaymentRef `json:"purchase,omitempty"`   // that may have moved money, or has; else the last one
+	Purchase  *PaymentRef `json:"purchase,omitempty"`   // that may have moved or has moved money; else the last one
 	Refund    *PaymentRef `json:"refund,omitempty"`     // the live one, else the last
 	RefundDue int64       `json:"refund_due,omitempty"` // nanoTON owed to the sender and not on its way
 	Turn      *Turn       `json:"turn,omitempty"`       // its place in the queue; nil: none
-	// when the system tries a failed one again; nil: it does not
+	// when the system retries a failed one; nil: it does not
 	RetryAt *time.Time `json:"retry_at,omitempty"`
 	GivenUp bool       `json:"given_up,omitempty"` // of a failed one: an operator is asked
 
-	DepositNano      int64 `json:"-"` // what came in, for whoever asks a second source
+	DepositNano      int64 `json:"-"` // the received amount, for the check by a second source
 	DepositConfirmed bool  `json:"-"`
 }
 
-// Ended says whether a try to carry out the order has ended.
+// Ended reports whether an attempt to carry out the order has ended.
 func (s Snapshot) Ended() bool {
 	return s.State == lifecycle.TransactionProcessed || s.State == lifecycle.TransactionFailed
 }
 
-// Facts are what the guards of the table look at. After a payment was lost the operator names the one that paid.
+// Facts are the inputs of the table's guards. After a payment was lost the operator names the payment that bought the
+// Stars.
 func (s Snapshot) Facts() lifecycle.TransactionFacts {
 	purchase := PaymentRef{}
 	if s.Purchase != nil {
@@ -127,7 +128,7 @@ func (s Snapshot) Facts() lifecycle.TransactionFacts {
 	}
 }
 
-// mark tells senders apart without naming them.
+// mark distinguishes senders without naming them.
 func mark(sender string) string {
 	sum := sha256.Sum256([]byte(sender))
 	return hex.EncodeToString(sum[:8])
@@ -147,14 +148,14 @@ var transactionColumns = `id, hash, wallet, lt, amount_nano, sender, comment, us
 	failing_since, retries, retry_at, given_up_at, deposit_confirmed_at,
 	` + decidingPurchase + ` AS purchase`
 
-// decidingPurchase gives the LastPurchase of a transaction.
+// decidingPurchase is the LastPurchase of a transaction.
 var decidingPurchase = `(SELECT ` + paymentRef + ` || jsonb_build_object('chain_hash', p.chain_hash) FROM payments p
 	WHERE p.transaction_hash = hash AND p.` + isPurchase + ` ORDER BY p.state IN ` + spentPayments + ` DESC, p.live DESC, p.id DESC LIMIT 1)`
 
-// paymentRef gives a PaymentRef of payment p. The index payments_of finds a transaction's few payments.
+// paymentRef is the PaymentRef of payment p. The index payments_of finds a transaction's few payments.
 const paymentRef = `jsonb_build_object('id', p.id, 'kind', p.kind, 'state', p.state, 'attempt', p.attempt, 'kept', p.kept_at IS NOT NULL)`
 
-// drivenTransaction is a transaction with all that its workflow goes by.
+// drivenTransaction is a transaction with everything that its workflow needs.
 type drivenTransaction struct {
 	Transaction
 	Refund *PaymentRef `db:"refund"` // the live one, else the last
@@ -173,7 +174,7 @@ var (
 	drivenByHash = `SELECT ` + drivenColumns + ` FROM transactions WHERE hash = $1`
 )
 
-// TransactionByHash finds a transaction.
+// TransactionByHash returns a transaction.
 func (s *Store) TransactionByHash(ctx context.Context, hash string) (Transaction, error) {
 	return core.One[Transaction](
 		ctx, s.db, noTransaction, `SELECT `+transactionColumns+` FROM transactions WHERE hash = $1`, hash,
@@ -195,8 +196,9 @@ type Filter struct {
 	Limit       int
 }
 
-// Transactions lists transactions, the newest first. The indexes transactions_status, _review, _retryable, _live (of
-// those with a debt too) and the key serve it: "g" follows all digits that a hash goes on with.
+// Transactions lists transactions, the newest first. The indexes transactions_status, _review, _retryable, _live (also
+// for those with a debt) and the key serve it. "g" is greater than every hexadecimal digit, so it ends the range of a
+// hash prefix.
 func (s *Store) Transactions(ctx context.Context, f Filter) ([]Transaction, error) {
 	return core.Chosen[Transaction](ctx, s.db, `SELECT `+transactionColumns+` FROM transactions
 		WHERE ($1 = '' OR status = $1) AND (NOT $2 OR needs_review)
@@ -208,13 +210,13 @@ func (s *Store) Transactions(ctx context.Context, f Filter) ([]Transaction, erro
 		f.Error, f.SeenFrom, f.SeenUntil)
 }
 
-// EventsOfTransaction lists a transaction's events from the first.
+// EventsOfTransaction lists a transaction's events, the oldest first.
 func (s *Store) EventsOfTransaction(ctx context.Context, hash string) ([]core.StreamedEvent, error) {
 	return core.EventsOfEntity(ctx, s.db, lifecycle.WorkloadTransaction, hash)
 }
 
-// LiveTransactions lists transactions that a workflow has to drive (pending, processing, with a refund to give, or to
-// be tried again) and that were made at least age ago, with ids above after, ascending.
+// LiveTransactions lists transactions that a workflow has to drive (pending, processing, with an open refund, or to be
+// retried) and that were created at least age ago, with ids above after, ascending.
 func (s *Store) LiveTransactions(
 	ctx context.Context, age time.Duration, after int64, limit int,
 ) ([]Transaction, error) {
@@ -225,7 +227,7 @@ func (s *Store) LiveTransactions(
 		AND id > $1 AND created_at < now() - $2::interval ORDER BY id LIMIT $3`, after, age, limit)
 }
 
-// MarkTransactionStarted remembers that the transaction's workflow runs.
+// MarkTransactionStarted records that the transaction's workflow runs.
 func (s *Store) MarkTransactionStarted(ctx context.Context, hash string) error {
 	return s.db.Do(ctx, `UPDATE transactions SET workflow_started_at = coalesce(workflow_started_at, now())
 		WHERE hash = $1`, hash)
@@ -246,7 +248,7 @@ func (t drivenTransaction) snapshot() Snapshot {
 	return snapshot
 }
 
-// snapshot is what the row alone tells.
+// snapshot returns the part of the snapshot that the row contains.
 func (t Transaction) snapshot() Snapshot {
 	snapshot := Snapshot{
 		Revision: t.RowVersion, State: t.State, Attempt: t.Attempt, UserID: t.UserID, ErrorClass: t.ErrorClass,

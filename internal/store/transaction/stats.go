@@ -12,7 +12,7 @@ import (
 
 // TransactionStats are the statistics of transactions for operators.
 type TransactionStats struct {
-	Statuses       []StatusShare       // those that occur, the most frequent first
+	Statuses       []StatusShare       // those that have transactions, the most frequent first
 	AverageSeconds *float64            // from detection to processed, of those detected in the last 24 hours; nil: none
 	AverageAllTime *float64            // the same of all; nil: none
 	Errors         []MessageCount      // of failed ones, the most frequent first
@@ -20,26 +20,26 @@ type TransactionStats struct {
 	Days           []DayOfTransactions // by the day of detection (UTC), the newest first
 }
 
-// StatusShare is how many transactions are in a status.
+// StatusShare is the number of transactions in a status.
 type StatusShare struct {
 	Status  lifecycle.TransactionState `db:"status"`
 	Count   int64                      `db:"count"`
 	Percent float64                    `db:"percent"` // of all, with two decimals
 }
 
-// MessageCount is how often transactions failed with a message.
+// MessageCount is the number of failures with a message.
 type MessageCount struct {
 	Message string `db:"message"`
 	Count   int64  `db:"count"`
 }
 
-// CategoryCount is how often transactions failed with errors of a category.
+// CategoryCount is the number of failures with errors of a category.
 type CategoryCount struct {
 	Category string `db:"category"`
 	Count    int64  `db:"count"`
 }
 
-// DayOfTransactions is how transactions of one day went.
+// DayOfTransactions has the counts of one day.
 type DayOfTransactions struct {
 	Day            time.Time `db:"day"`
 	Total          int64     `db:"total"`
@@ -56,8 +56,8 @@ const category = `CASE
 	WHEN error_message ILIKE '%fragment%' OR error_message ILIKE '%authorization failed%' THEN 'Fragment API Error'
 	ELSE 'Other Error' END`
 
-// StatsOfTransactions counts all transactions, and the last days days on which there were any. All but the average of
-// the last 24 hours, which transactions_created serves, is made of the counts.
+// StatsOfTransactions counts all transactions, and the last days days on which there were any. Everything comes from
+// the kept counts, except the average of the last 24 hours, which transactions_created serves.
 func (s *Store) StatsOfTransactions(ctx context.Context, days int) (stats TransactionStats, err error) {
 	asOfOneMoment := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	err = pgx.BeginTxFunc(ctx, s.db, asOfOneMoment, func(tx pgx.Tx) (err error) {
@@ -94,7 +94,7 @@ func (s *Store) StatsOfTransactions(ctx context.Context, days int) (stats Transa
 	return stats, core.Unavailable(err)
 }
 
-// averages gives how many seconds transactions took from detection to processed: those detected in the last 24 hours,
+// averages returns how many seconds transactions took from detection to processed: those detected in the last 24 hours,
 // and all.
 func averages(ctx context.Context, tx pgx.Tx) (day, all *float64, err error) {
 	day, err = core.Value[*float64](ctx, tx, `SELECT avg(extract(epoch FROM updated_at - created_at))::float8 FROM transactions

@@ -1,4 +1,4 @@
-// Package transaction keeps deposits, orders, payments and the ledger.
+// Package transaction stores deposits, orders, payments and the ledger.
 package transaction
 
 import (
@@ -12,17 +12,17 @@ type Store struct {
 	db *core.DB
 }
 
-// New gives this part of a database.
+// New returns this part of a database.
 func New(db *core.DB) *Store { return &Store{db: db} }
 
-// Kinds of counts of transactions beside their states; migration 00020 says what they count.
+// Kinds of counts of transactions besides their states; migration 00020 defines what they count.
 const (
 	countQueue        = "payment_queue"             // by the payment's kind
 	countDays         = "transaction_day"           // all, by the day of detection (UTC)
 	countDaysDone     = "transaction_day_processed" // those that are processed
 	countErrors       = "transaction_error"         // failed ones, by message
 	countMilliseconds = "transaction_milliseconds"  // from detection to processed, together
-	countReviews      = "transaction_review"        // those that need a review; counted when it is asked for
+	countReviews      = "transaction_review"        // those that need a review; counted on request
 )
 
 // Part is what the statements about all workloads know of transactions. They are kept for ever.
@@ -43,7 +43,7 @@ var Part = core.Part{
 	Alerts: notice.TransactionAlerts,
 }
 
-// PaymentQueue is how many payments wait for the wallet's turn, or have it.
+// PaymentQueue is how many payments have the wallet's turn or wait for it.
 func PaymentQueue(o core.OverviewCounts) (n int64) {
 	for _, of := range o.Counts[countQueue] {
 		n += of
@@ -51,5 +51,5 @@ func PaymentQueue(o core.OverviewCounts) (n int64) {
 	return n
 }
 
-// NeedsReview is how many transactions a person has to decide on; up to 10,000.
+// NeedsReview is how many transactions wait for a person's decision; up to 10,000.
 func NeedsReview(o core.OverviewCounts) int64 { return o.Counts[countReviews][""] }

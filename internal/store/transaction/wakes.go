@@ -10,14 +10,14 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Wakes say that there is something to do for whoever watches a wallet, before the next look at the chain would find
-// it. They are hints: one may be lost, so nothing may depend on them.
+// Wakes signal work for the process that watches a wallet, before the next read of the chain would find it. They are
+// hints: one may be lost, so nothing may depend on them.
 type Wakes struct {
-	Turns    <-chan struct{} // somebody has got the wallet's turn and may not know
+	Turns    <-chan struct{} // an order has got the wallet's turn and may not know
 	Payments <-chan struct{} // a payment was broadcast
 }
 
-// The channels of PostgreSQL by which wakes travel between processes.
+// The channels of PostgreSQL that carry wakes between processes.
 const (
 	wakeTurn    = "stagecoach_turn"
 	wakePayment = "stagecoach_payment"
@@ -43,7 +43,7 @@ func (s *Store) WakesOf(ctx context.Context, wallet string) Wakes {
 	return Wakes{Turns: turns, Payments: payments}
 }
 
-// listen passes wakes on until the connection breaks or ctx ends.
+// listen forwards wakes until the connection breaks or ctx ends.
 func listen(ctx context.Context, conn *pgx.Conn, wallet string, to map[string]chan<- struct{}) error {
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	for channel := range to {
@@ -63,17 +63,17 @@ func listen(ctx context.Context, conn *pgx.Conn, wallet string, to map[string]ch
 
 		select {
 		case to[heard.Channel] <- struct{}{}:
-		default: // one is waiting to be taken: it is enough
+		default: // one is pending already: it is enough
 		}
 	}
 }
 
-// WakeForPayment tells who watches the wallet that a payment was broadcast.
+// WakeForPayment signals to the process that watches the wallet that a payment was broadcast.
 func (s *Store) WakeForPayment(ctx context.Context, wallet string) error {
 	return s.db.Do(ctx, `SELECT pg_notify($1, $2)`, wakePayment, wallet)
 }
 
-// wakeForTurn does so when the database transaction that grants a turn commits.
+// wakeForTurn signals when the database transaction that grants a turn commits.
 func wakeForTurn(ctx context.Context, tx core.Session, wallet string) error {
 	_, err := tx.Exec(ctx, `SELECT pg_notify($1, $2)`, wakeTurn, wallet)
 	return err

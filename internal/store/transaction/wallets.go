@@ -10,16 +10,16 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Wallet is a wallet of ours and how far its history is known.
+// Wallet is one of our wallets and how far its history is known.
 type Wallet struct {
 	Address    string     `db:"address"`
-	CursorLT   int64      `db:"cursor_lt"` // of the last transaction that is known; 0: none
+	CursorLT   int64      `db:"cursor_lt"` // of the last known transaction; 0: none
 	CursorHash string     `db:"cursor_hash"`
 	ScannedTo  *time.Time `db:"scanned_to"` // chain time up to which the history is complete; nil: never scanned
-	NextSeqno  int64      `db:"next_seqno"` // above every seqno that we know to be used
+	NextSeqno  int64      `db:"next_seqno"` // above every seqno that is known to be used
 }
 
-// WalletStart is where the record of a wallet begins: the zero value for its very first transaction, else after a
+// WalletStart is where the record of a wallet begins: the zero value for its first transaction, else after a
 // transaction, with the balance and the next seqno that the wallet had then.
 type WalletStart struct {
 	LT          int64
@@ -32,7 +32,7 @@ const walletColumns = `address, cursor_lt, cursor_hash, scanned_to, next_seqno`
 
 var noWallet = fault.New(fault.WalletNotFound, "the record of this wallet was never begun")
 
-// OpenWallet begins the record of a wallet, unless it is there already.
+// OpenWallet begins the record of a wallet, unless it exists already.
 func (s *Store) OpenWallet(ctx context.Context, address string, start WalletStart) (Wallet, error) {
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `INSERT INTO ton_wallets (address, cursor_lt, cursor_hash, next_seqno) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
@@ -52,20 +52,20 @@ func (s *Store) OpenWallet(ctx context.Context, address string, start WalletStar
 	return s.WalletByAddress(ctx, address)
 }
 
-// WalletByAddress finds a wallet: WALLET_NOT_FOUND when its record was never begun.
+// WalletByAddress returns a wallet; WALLET_NOT_FOUND: its record was never begun.
 func (s *Store) WalletByAddress(ctx context.Context, address string) (Wallet, error) {
 	return core.One[Wallet](ctx, s.db, noWallet, `SELECT `+walletColumns+` FROM ton_wallets WHERE address = $1`, address)
 }
 
-// ActiveWallet finds the wallet that was looked at last: WALLET_NOT_FOUND when there never was one.
+// ActiveWallet returns the wallet that was updated last; WALLET_NOT_FOUND: there never was one.
 func (s *Store) ActiveWallet(ctx context.Context) (Wallet, error) {
 	return core.One[Wallet](
 		ctx, s.db, noWallet, `SELECT `+walletColumns+` FROM ton_wallets ORDER BY updated_at DESC LIMIT 1`,
 	)
 }
 
-// lockedWallet is a wallet whose lock this database transaction holds, and the moment at which it got it: what one
-// holder of the lock calls Now is later than what any holder before it did.
+// lockedWallet is a wallet whose lock this database transaction holds, with the time of the lock: Now of one holder is
+// later than Now of every earlier holder.
 type lockedWallet struct {
 	Wallet
 	Now time.Time `db:"now"`
@@ -81,15 +81,15 @@ func lockWallet(ctx context.Context, tx core.Session, address string) (locked lo
 	return locked, err
 }
 
-// WalletState is what waits for money to move. What belongs to a wallet is that of the wallet that was
-// looked at last, and nil while there is none.
+// WalletState is what waits for money to move. The fields of a wallet are about the wallet that was updated last, and
+// nil while there is none.
 type WalletState struct {
 	BalanceNano *int64 `db:"balance_nano"` // as the ledger has it
 	// seconds since the chain time up to which the history is complete; nil: never scanned
 	ChainLag *float64 `db:"chain_lag"`
 }
 
-// WalletState tells the state of the wallet and what waits for it.
+// WalletState returns the state of the wallet and what waits for it.
 func (s *Store) WalletState(ctx context.Context) (WalletState, error) {
 	return core.One[WalletState](ctx, s.db, noWallet, `SELECT
 		CASE WHEN w.address IS NOT NULL THEN coalesce((SELECT balance_nano FROM ledger_balances b WHERE b.wallet = w.address AND account = 'wallet'), 0) END AS balance_nano,

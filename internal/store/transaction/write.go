@@ -13,20 +13,19 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Writes by the system name the attempt that they are about: a late repeat of an older one changes nothing. Each write
-// gives the snapshot of the record afterwards, so that who repeats it, or comes late, reads there what became of it.
-// People are told by INVALID_TRANSITION what the status does not allow; PAYMENT_UNDECIDED is for all where a payment
-// forbids it.
+// Writes by the system name their attempt: a late repetition of an older attempt changes nothing. Each write returns
+// the snapshot of the record afterwards, so that a repeated or late caller reads the outcome there. INVALID_TRANSITION
+// answers people when the status forbids an action; PAYMENT_UNDECIDED answers all callers when a payment forbids it.
 
-// lockedTransaction is a transaction whose wallet is locked: nobody else changes any payment, turn or balance of that
-// wallet meanwhile.
+// lockedTransaction is a transaction whose wallet is locked: no other writer changes any payment, turn or balance of
+// that wallet meanwhile.
 type lockedTransaction struct {
 	drivenTransaction
 	lockedWallet
-	told []string // types of this change's events that the user is told of
+	notified []string // types of this change's events that the user is notified of
 }
 
-// How a locked transaction is led through the table.
+// The transitions of a locked transaction.
 type (
 	TransactionStep = core.Step[lifecycle.TransactionState, lifecycle.TransactionAction]
 	transactionWalk = core.Walk[
@@ -57,7 +56,7 @@ var transactions = &core.Workload[
 	},
 	Write: queueTransaction,
 	Notice: func(t *lockedTransaction, e core.Event) (time.Duration, bool) {
-		return 0, slices.Contains(t.told, e.Type)
+		return 0, slices.Contains(t.notified, e.Type)
 	},
 }
 
@@ -76,15 +75,15 @@ func keepPurchase(t *lockedTransaction, _ TransactionStep) {
 // keepError takes the message from the event.
 func keepError(t *lockedTransaction, step TransactionStep) { t.ErrorMessage = step.Comment }
 
-// openReview raises the flag and ends the system's retries.
+// openReview sets the review and ends the system's retries.
 func openReview(t *lockedTransaction, step TransactionStep) {
 	t.NeedsReview, t.ReviewReason, t.RetryAt = true, step.Comment, nil
 }
 
-// closeReview takes the flag away.
+// closeReview ends the review.
 func closeReview(t *lockedTransaction) { t.NeedsReview, t.ReviewReason = false, "" }
 
-// dropDebt ends a review with it that was about nothing else.
+// dropDebt clears the debt, and ends a review that was about nothing else.
 func dropDebt(t *lockedTransaction, _ TransactionStep) {
 	t.RefundDueNano = 0
 	if t.ReviewReason == ReviewDisputed || t.ReviewReason == ReviewRefundLimit {
@@ -92,7 +91,7 @@ func dropDebt(t *lockedTransaction, _ TransactionStep) {
 	}
 }
 
-// queueTransaction writes the row, and reads the snapshot that follows from all that was written.
+// queueTransaction writes the row, and reads the snapshot that results from all writes.
 func queueTransaction(batch *pgx.Batch, _ lifecycle.TransactionState, t *lockedTransaction) {
 	batch.Queue(`UPDATE transactions SET username = $2, user_id = $3, stars = $4, quote_nano = $5, recipient = $6, status = $7, attempt = $8,
 		error_message = $9, error_class = $10, fragment_transaction_hash = $11, refund_due_nano = $12, needs_review = $13,
@@ -109,14 +108,14 @@ func queueTransaction(batch *pgx.Batch, _ lifecycle.TransactionState, t *lockedT
 	})
 }
 
-// writing is one change of a transaction. Statements about payments, turns and the ledger are sent as they come; row
-// and events follow at its end.
+// writing is one change of a transaction. Statements about payments, turns and the ledger are sent at once; row and
+// events follow at its end.
 type writing struct {
 	*transactionWalk
 	*lockedTransaction
 }
 
-// write changes a transaction and gives its snapshot afterwards.
+// write changes a transaction and returns its snapshot afterwards.
 func (s *Store) write(
 	ctx context.Context, hash string, decide func(w *writing) error,
 ) (Snapshot, error) {
@@ -129,7 +128,7 @@ func (s *Store) write(
 	return t.snapshot(), nil
 }
 
-// writeIn is write within a database transaction that is under way.
+// writeIn is write within an open database transaction.
 func writeIn(ctx context.Context, db core.Session, hash string, decide func(w *writing) error) error {
 	_, err := core.ChangeIn(ctx, db, transactions, hash, func(walk *transactionWalk) error {
 		return decide(&writing{walk, walk.Row})
@@ -137,13 +136,13 @@ func writeIn(ctx context.Context, db core.Session, hash string, decide func(w *w
 	return err
 }
 
-// during says whether the transaction is still in processing, in that attempt.
+// during reports whether the transaction is still in processing, in that attempt.
 func (w *writing) during(attempt int) bool {
 	return w.State == lifecycle.TransactionProcessing && w.Attempt == attempt
 }
 
-// passedOver is what the system is told whose step the table does not allow: the record is ahead, and the snapshot
-// tells how far.
+// passedOver is the answer to the system when the table does not allow its step: the record is ahead, and the snapshot
+// shows how far.
 func passedOver(err error) error {
 	if fault.CodeOf(err) == fault.InvalidTransition {
 		return nil
@@ -151,8 +150,8 @@ func passedOver(err error) error {
 	return err
 }
 
-// end frees the order's place in the queue, and plans that the user is told of the event that has ended a try. Of
-// failures that may pass the user is told of the first one.
+// end frees the order's place in the queue, and plans the user's notification of the event that has ended an attempt.
+// Of retryable failures only the first one is notified.
 func (w *writing) end(ctx context.Context, event string) error {
 	repeated := false
 	if w.State == lifecycle.TransactionFailed && w.ErrorClass != lifecycle.NonRetryable {
@@ -162,14 +161,14 @@ func (w *writing) end(ctx context.Context, event string) error {
 		}
 	}
 
-	if !repeated { // an operator tries again as often as it takes
-		w.told = append(w.told, event)
+	if !repeated { // an operator may retry any number of times
+		w.notified = append(w.notified, event)
 	}
 	return w.passTurn(ctx, Purchase, Refund)
 }
 
-// failedBefore says whether the transaction had failed before this change, and whether the system had given it up. Of
-// one that is nobody's it says nothing: nobody would be told.
+// failedBefore reports whether the transaction had failed before this change, and whether the system had given it up.
+// It is false for a transaction without a user, because no one would be notified.
 func (w *writing) failedBefore(ctx context.Context) (failed, givenUp bool, err error) {
 	if w.UserID == nil {
 		return false, false, nil
@@ -181,19 +180,19 @@ func (w *writing) failedBefore(ctx context.Context) (failed, givenUp bool, err e
 	return failed, givenUp, err
 }
 
-// undecided refuses what must not be while a payment may have moved money.
+// undecided refuses what must not happen while a payment may have moved money.
 func undecided(p Payment) error {
 	return fault.New(fault.PaymentUndecided, "a %s of this transaction is %s", p.Kind, p.State).With("state", p.State)
 }
 
-// otherAttempt refuses what a person asks of an attempt that is not, or no longer, the transaction's.
+// otherAttempt refuses a person's request about an attempt that is not, or no longer, the transaction's.
 func (w *writing) otherAttempt(action lifecycle.TransactionAction) error {
 	return fault.New(
 		fault.InvalidTransition, "transaction is %s, in attempt %d: %s was asked for another one", w.State, w.Attempt, action,
 	).With("current", w.State).With("requested", action)
 }
 
-// LockTransaction takes a pending transaction into processing, as attempt 1. Any other it leaves as it is.
+// LockTransaction takes a pending transaction into processing, as attempt 1. It leaves any other as it is.
 func (s *Store) LockTransaction(ctx context.Context, hash string) (Snapshot, error) {
 	return s.write(ctx, hash, func(w *writing) error {
 		return passedOver(w.Take(TransactionStep{Action: lifecycle.TransactionActionLock}))
@@ -210,7 +209,7 @@ type Quote struct {
 	Recipient string
 }
 
-// SaveQuote keeps what was found out about an order: all of it, or as much as there is before the order is refused. It
+// SaveQuote stores what is known about an order: all of it, or as much as is known before the order is refused. It
 // moves no money. Once a purchase is signed the order stays as it is.
 func (s *Store) SaveQuote(ctx context.Context, q Quote) (Snapshot, error) {
 	return s.write(ctx, q.Hash, func(w *writing) error {
@@ -225,8 +224,8 @@ func (s *Store) SaveQuote(ctx context.Context, q Quote) (Snapshot, error) {
 	})
 }
 
-// FinishTransaction ends a transaction as processed, with the hash of the purchase, which must be paid and kept. One
-// that needs review stays as it is: only a person ends that.
+// FinishTransaction ends a transaction as processed, with the hash of the purchase, which must be paid and kept. A
+// transaction that needs review stays as it is: only a person ends that.
 func (s *Store) FinishTransaction(ctx context.Context, hash string, attempt int) (Snapshot, error) {
 	return s.write(ctx, hash, func(w *writing) error {
 		if !w.during(attempt) {
@@ -245,19 +244,19 @@ func (s *Store) FinishTransaction(ctx context.Context, hash string, attempt int)
 	})
 }
 
-// Failure says why a transaction failed.
+// Failure is why a transaction failed.
 type Failure struct {
 	Hash    string
 	Attempt int
-	Message string // for people, spelled as the specification spells it
+	Message string // for people, in the spelling of the specification
 	Class   lifecycle.ErrorClass
 	Refund  bool // owe the amount to the sender, when the class is non-retryable
 	Retry   RetryPolicy
 }
 
-// FailTransaction ends the try: processing becomes failed, and the place in the queue is free. It is refused while a
-// purchase is signed or paid: then only the chain, or a person, leads on. One that needs review stays as it is: what
-// nobody knows the outcome of must not become one that may be tried again, or is given back.
+// FailTransaction ends the attempt: processing becomes failed, and the place in the queue is free. It is refused while
+// a purchase is signed or paid: then only the chain, or a person, decides. A transaction that needs review stays as it
+// is: an unknown outcome must neither be retried nor refunded.
 func (s *Store) FailTransaction(ctx context.Context, f Failure) (Snapshot, error) {
 	return s.write(ctx, f.Hash, func(w *writing) error {
 		if !w.during(f.Attempt) {
@@ -284,7 +283,8 @@ func (s *Store) FailTransaction(ctx context.Context, f Failure) (Snapshot, error
 	})
 }
 
-// oweDeposit sets aside all that the sender has paid, unless that was done before, or the purchase may have cost it.
+// oweDeposit sets aside everything that the sender has paid, unless that was done before, or the purchase may have
+// spent it.
 func (w *writing) oweDeposit(ctx context.Context) error {
 	if w.spent() {
 		return nil
@@ -304,7 +304,7 @@ func (w *writing) owe(ctx context.Context, cause string, nano int64) error {
 	return post(ctx, w.DB, w.Address, &w.Hash, cause, amounts{AccountReceived: nano, AccountRefundDue: -nano})
 }
 
-// ReviewTransaction asks for a person to look at a transaction in processing; reason is a word for machines. The first
+// ReviewTransaction requests a person's review of a transaction in processing; reason is a word for machines. The first
 // reason stays.
 func (s *Store) ReviewTransaction(
 	ctx context.Context, hash string, attempt int, reason string,
@@ -317,7 +317,8 @@ func (s *Store) ReviewTransaction(
 	})
 }
 
-// review raises the flag, whatever the status. Until a person has looked nothing is signed, so a turn would be wasted.
+// review sets the review, whatever the status. Nothing is signed until a person has checked it, so a turn would be
+// wasted.
 func (w *writing) review(ctx context.Context, reason string) error {
 	if w.NeedsReview {
 		return nil
@@ -328,7 +329,7 @@ func (w *writing) review(ctx context.Context, reason string) error {
 	return w.leave(ctx, Purchase, Refund)
 }
 
-// stopForReview is review where nothing else passes the turn on.
+// stopForReview is review for callers that do not pass the turn on otherwise.
 func (w *writing) stopForReview(ctx context.Context, reason string) error {
 	if err := w.review(ctx, reason); err != nil {
 		return err
@@ -337,8 +338,8 @@ func (w *writing) stopForReview(ctx context.Context, reason string) error {
 	return err
 }
 
-// MarkStuck records once for each time that processing is entered that a transaction is in it for too long. It is true
-// while that is so: people should be told.
+// MarkStuck records, once for each time that processing is entered, that a transaction is in it for too long. It
+// returns true while that is so: people should be notified.
 func (s *Store) MarkStuck(ctx context.Context, hash string, attempt int) (stuck bool, err error) {
 	_, err = s.write(ctx, hash, func(w *writing) error {
 		if stuck = w.during(attempt); stuck && w.StuckAlertedAt == nil {
