@@ -17,7 +17,7 @@ import (
 // Config is every setting of the program. Durations and sizes have the units of their types; sizes are bytes.
 type Config struct {
 	DatabaseURL    string
-	EncryptionKeys [][]byte // the first one seals, all open
+	EncryptionKeys [][]byte // the first one encrypts, all decrypt
 	Payloads       Payloads
 	AdminToken     string
 	LogLevel       slog.Level
@@ -54,12 +54,12 @@ func (c *Config) settings() []Setting {
 
 // Database says how a process uses PostgreSQL.
 type Database struct {
-	Connections int           // 0: what suits the process
+	Connections int           // 0: the default of the process
 	Statement   time.Duration // 0: no limit
 	Idle        time.Duration // in a transaction; 0: no limit
 }
 
-// Payloads says how what Temporal keeps is encrypted. Without keys it is not.
+// Payloads configures the encryption of the payloads that Temporal keeps. Without keys they are not encrypted.
 type Payloads struct {
 	Keys    []PayloadKey // the first one encrypts, all decrypt
 	Encrypt bool
@@ -71,7 +71,7 @@ type PayloadKey struct {
 	Secret []byte
 }
 
-// API configures the doors.
+// API configures the HTTP API and the bot.
 type API struct {
 	Addr           string
 	MetricsAddr    string  // empty: nowhere
@@ -195,19 +195,19 @@ func sameHost(a, b string) bool {
 	return err == nil && strings.EqualFold(first.Host, second.Host)
 }
 
-// mayCarrySecrets says whether a key may travel to an address: nobody on the way can read it, or the operator trusts
-// the way.
+// mayCarrySecrets reports whether a key may be sent to an address: the connection is encrypted or local, or the operator
+// trusts the host.
 func (c Config) mayCarrySecrets(address string) bool {
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http" { // an empty one leads nowhere, and one that cannot be read was reported before
+	if err != nil || u.Scheme != "http" { // an empty one is not used, and an invalid one was reported before
 		return true
 	}
 	ip := net.ParseIP(u.Hostname())
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback() || slices.Contains(c.PlaintextHosts, u.Hostname())
 }
 
-// read gives a setting's value, from its file when the variable itself is empty. Compose passes a variable that is not
-// filled in as an empty one, so that empty means: not given.
+// read returns a setting's value, from its file when the variable is empty. Compose passes a variable without a value as
+// an empty one, so empty means: not set.
 func read(lookup func(string) (string, bool), setting Setting) (string, error) {
 	value, _ := lookup(setting.Name)
 	file, _ := lookup(setting.Name + "_FILE")

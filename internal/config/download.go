@@ -24,14 +24,14 @@ type Download struct {
 	PrivateSources  bool
 }
 
-// Media configure the look at the files of media.
+// Media configures the check of the media's files.
 type Media struct {
-	Root       string // where workers find qBittorrent's folder; empty: nobody looks
+	Root       string // where workers find qBittorrent's folder; empty: no check
 	SweepEvery time.Duration
-	MaxPercent int64 // of the available media that one look may mark as missing
+	MaxPercent int64 // of the available media that one sweep may mark as missing
 }
 
-// PollGap is how long nobody may poll qBittorrent before that counts as an outage: some polls may be late.
+// PollGap is the longest time without a poll of qBittorrent that is no outage: some polls may be late.
 func (d Download) PollGap() time.Duration { return 3*d.PollInterval + 30*time.Second }
 
 // downloadSettings are those of downloads, and of the files that they leave.

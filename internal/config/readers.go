@@ -269,7 +269,7 @@ func keysInto(into *[][]byte) func(string) error {
 
 func isSeparator(r rune) bool { return r == ',' || unicode.IsSpace(r) }
 
-// adminTokenInto reads a token that nobody can guess.
+// adminTokenInto reads a token, which must be long enough to resist guessing.
 func adminTokenInto(into *string) func(string) error {
 	return func(v string) error {
 		if v != "" && utf8.RuneCountInString(v) < adminTokenLength {

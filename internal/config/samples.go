@@ -10,7 +10,7 @@ import (
 // adminTokenLength is the least length of the administrator's token in characters. store.NewToken makes 35.
 const adminTokenLength = 32
 
-// What .env.example and .env.dev print for everybody to read.
+// Public values of .env.example and .env.dev.
 const (
 	sampleWord = "change-me" // part of each sample secret of .env.example but the encryption key
 	demoBot    = "1000000:only-for-the-stand-in-and-its-tests"

@@ -17,7 +17,7 @@ type Setting struct {
 	Required bool
 	set      func(string) error
 	guarded  *string // a URL that secrets, or answers about money, travel to: https, unless the host may be spoken to in plain text
-	file     *string // keeps what <Name>_FILE names, for one who reads it with more care
+	file     *string // keeps the path of <Name>_FILE, for a reader that checks the file's rights
 }
 
 const day = 24 * time.Hour

@@ -2,7 +2,7 @@ package config
 
 import "time"
 
-// Tasks bounds what the settings of a workspace may say.
+// Tasks bounds the settings of a workspace.
 type Tasks struct {
 	LeastDeadline time.Duration
 	LeastRelease  time.Duration

@@ -2,7 +2,7 @@ package config
 
 import "time"
 
-// TON says which wallet pays and who knows the chain. Without a key there are no transactions.
+// TON configures the wallet that pays and the gateways to the chain. Without a key there are no transactions.
 type TON struct {
 	Key, KeyFile string // the wallet's; never shown
 	Network      string // "mainnet" or "testnet"
@@ -10,11 +10,11 @@ type TON struct {
 	ToncenterURL, ToncenterKey string
 	ToncenterRate              float64 // requests per second
 
-	SecondURL, SecondKey string  // of a toncenter of another operator; no URL: none is asked
+	SecondURL, SecondKey string  // of another operator's toncenter; no URL: there is no second source
 	SecondRate           float64 // requests per second
 }
 
-// Fragment says where Stars are bought, and whose session that is.
+// Fragment configures where Stars are bought, and with whose session.
 type Fragment struct {
 	URL               string
 	Cookies           string // as a browser sends them; never shown
