@@ -61,7 +61,7 @@ func TestEveryWaitIsBounded(t *testing.T) {
 	Register(known, Settings{})
 	for name := range known {
 		if _, ends := brief[name]; ends == (len(waits[name]) > 0) {
-			t.Errorf("%s: brief %v, and %d waits", name, ends, len(waits[name]))
+			t.Errorf("%s is in brief: %v, and has %d entries in waits: add it to one of them, to brief if its history is bounded", name, ends, len(waits[name]))
 		}
 	}
 

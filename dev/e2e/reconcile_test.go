@@ -357,7 +357,7 @@ func TestReconcileTable(t *testing.T) {
 		return byID
 	}
 
-	wanted := 4 * (len(happenings) - 1)
+	wanted := len(lifecycle.Names()) * (len(happenings) - 1)
 	defer func() {
 		if t.Failed() {
 			for _, f := range findings() {

@@ -9,7 +9,9 @@ package testtemporal
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -232,13 +234,27 @@ func Record(t testing.TB) Version {
 // Version is part of the names of saved histories.
 type Version string
 
-// Save writes a history into folder; "" is the package's own.
+// Save writes a history into folder; "" is the package's own. A history that was saved before stays: delete its file to
+// record it again.
 func (v Version) Save(t testing.TB, folder, name string, events []*historypb.HistoryEvent) {
 	t.Helper()
 	text, err := protojson.MarshalOptions{Indent: " "}.Marshal(&historypb.History{Events: events})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	folder = cmp.Or(folder, "testdata")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+
+	file, err := os.OpenFile(filepath.Join(folder, string(v)+"-"+name+".json"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return
+	}
 	if err == nil {
-		text = identity.ReplaceAll(text, []byte(`"identity":$1"recorded"`))
-		err = os.WriteFile(filepath.Join(cmp.Or(folder, "testdata"), string(v)+"-"+name+".json"), text, 0o644)
+		_, err = file.Write(identity.ReplaceAll(text, []byte(`"identity":$1"recorded"`)))
+		err = errors.Join(err, file.Close())
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -225,12 +225,31 @@ type freeSpace struct {
 	bytes int64
 }
 
-// FreeSpace returns how many bytes are free where qBittorrent's default folder is; negative: unknown.
+// FreeSpace returns how many bytes are free where qBittorrent's default folder is; negative: unknown. The first answer of
+// a session may say 0 before qBittorrent has measured (4.5.2, seen 2026-11-22): such a 0 counts only when it stays.
 func (c *Client) FreeSpace(ctx context.Context) (int64, error) {
 	c.space.mutex.Lock()
 	defer c.space.mutex.Unlock()
 
-	err := c.call(ctx, func() error {
+	unmeasured := false
+	for deadline := time.Now().Add(refresh); ; {
+		first, err := c.readFreeSpace(ctx)
+		unmeasured = (unmeasured || first) && c.space.bytes == 0
+		if err != nil || !unmeasured || time.Now().After(deadline) {
+			return c.space.bytes, err
+		}
+
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-time.After(refreshLook):
+		}
+	}
+}
+
+// readFreeSpace reads the free space once. first reports that this is the first answer of a session.
+func (c *Client) readFreeSpace(ctx context.Context) (first bool, err error) {
+	err = c.call(ctx, func() error {
 		data, raw, err := c.qbt.SyncMainDataCtxWithRaw(ctx, c.space.rid)
 		if err != nil {
 			return err
@@ -243,9 +262,8 @@ func (c *Client) FreeSpace(ctx context.Context) (int64, error) {
 			return errors.New("the free space is not told")
 		}
 
-		c.space.rid = data.Rid
+		c.space.rid, first = data.Rid, data.FullUpdate
 		return nil
 	})
-
-	return c.space.bytes, err
+	return first, err
 }

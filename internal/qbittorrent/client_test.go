@@ -155,6 +155,27 @@ func is(state State) func(*Torrent) bool {
 	return func(t *Torrent) bool { return t != nil && t.State == state }
 }
 
+// TestFreeSpaceIsMeasuredFirst lets qBittorrent say 0 at first, as it does before it has measured, and for good, as with a
+// full disk.
+func TestFreeSpaceIsMeasuredFirst(t *testing.T) {
+	t.Parallel()
+	q, url := standIn(t, torrentsim.QBittorrentOptions{})
+	must(t, q.SetFreeSpace(0))
+	measured := time.AfterFunc(time.Second, func() { _ = q.SetFreeSpace(9000) })
+	defer measured.Stop()
+	c := New(options(url))
+	if free, err := c.FreeSpace(t.Context()); err != nil || free != 9000 {
+		t.Errorf("%d bytes are free before qBittorrent has measured, %v", free, err)
+	}
+
+	must(t, q.SetFreeSpace(0))
+	for _, c := range []*Client{c, New(options(url))} {
+		if free, err := c.FreeSpace(t.Context()); err != nil || free != 0 {
+			t.Errorf("%d bytes are free on a full disk, %v", free, err)
+		}
+	}
+}
+
 func TestLife(t *testing.T) {
 	each(t, func(t *testing.T, c *Client, seed *torrentsim.WebSeed) {
 		ctx, content := t.Context(), made(t, seed, torrentsim.TorrentV1)

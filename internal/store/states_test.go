@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"stagecoach/internal/store"
 )
 
 // stateSet matches a list of states of a workload in a statement: those are made from the tables, in states.go.
@@ -45,7 +47,7 @@ func TestStatesComeFromTheTables(t *testing.T) {
 			t.Fatal(err)
 		}
 		if found := stateSet.Find(source); found != nil {
-			t.Errorf("%s: %s: take the set from states.go", file, found)
+			t.Errorf("%s: %s: take the set from the table: core.SetOf(lifecycle.….Live()), Ended(), …", file, found)
 		}
 		for _, found := range singleState.FindAll(source, -1) {
 			if !noState.Match(found) {
@@ -58,6 +60,12 @@ func TestStatesComeFromTheTables(t *testing.T) {
 			if strings.Contains(set, string(match[2])+" = ") {
 				writes[string(match[1])] += file + " "
 			}
+		}
+	}
+
+	for _, part := range store.Parts {
+		if !stateWrite.MatchString("UPDATE " + part.Table + " SET state = ") {
+			t.Errorf("stateWrite does not know the table %s", part.Table)
 		}
 	}
 

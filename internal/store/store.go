@@ -88,8 +88,15 @@ func (s *Store) Close() { s.db.Close() }
 func (s *Store) Ping(ctx context.Context) error { return core.Unavailable(s.db.Ping(ctx)) }
 
 // Migrate brings the schema to this program's version; a lock allows one process at a time. Its statements have no time
-// limit, on connections of their own.
-func (s *Store) Migrate(ctx context.Context) error { return s.migrate(ctx, latest) }
+// limit, on connections of their own. A migration that meets a deadlock with a process at work is repeated.
+func (s *Store) Migrate(ctx context.Context) error {
+	for {
+		err := s.migrate(ctx, latest)
+		if !core.IsDeadlock(err) || ctx.Err() != nil {
+			return err
+		}
+	}
+}
 
 // latest stands for the newest version of the schema.
 const latest = math.MaxInt64

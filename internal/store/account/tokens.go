@@ -39,8 +39,9 @@ var (
 // workloadScopes adds the scopes of the workloads for users, or those for administrators only.
 func workloadScopes(admins bool, before ...Scope) []Scope {
 	for _, workload := range lifecycle.Workloads {
-		if workload.Admins == admins {
-			before = append(before, Scope(workload.Scope))
+		scope := Scope(workload.Scope)
+		if scope != "" && workload.Admins == admins && !slices.Contains(before, scope) {
+			before = append(before, scope)
 		}
 	}
 	return before

@@ -55,9 +55,14 @@ func Values[T any](ctx context.Context, db Session, sql string, args ...any) ([]
 }
 
 // IsUniqueViolation reports whether a statement has met an existing row with the same key.
-func IsUniqueViolation(err error) bool {
+func IsUniqueViolation(err error) bool { return hasCode(err, "23505") }
+
+// IsDeadlock reports whether PostgreSQL has ended a statement because of a deadlock.
+func IsDeadlock(err error) bool { return hasCode(err, "40P01") }
+
+func hasCode(err error, code string) bool {
 	pgErr, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && pgErr.Code == "23505"
+	return ok && pgErr.Code == code
 }
 
 // Literal writes a state, or another constant of the program, as an SQL literal.
