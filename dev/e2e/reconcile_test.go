@@ -181,7 +181,7 @@ func (y *reconcileRig) make(workload string, n int) *subject {
 			`SELECT coalesce(failure_reason, '') FROM download_jobs WHERE id::text = $1`,
 			`UPDATE download_jobs SET status = 'canceled' WHERE id::text = $1`, `DELETE FROM download_jobs WHERE id::text = $1`,
 		}
-	default:
+	case lifecycle.WorkloadTransaction:
 		y.lt += 10
 		t := transaction.ChainTransaction{
 			ComputeOK: true, ActionOK: true, Deposit: true, Comment: "durov 50", PrevLT: y.lt - 10, PrevHash: y.last, LT: y.lt,
@@ -199,6 +199,9 @@ func (y *reconcileRig) make(workload string, n int) *subject {
 			`UPDATE transactions SET status = 'failed', attempt = 1, processing_since = now(), error_message = 'x', error_class = 'non-retryable' WHERE hash = $1`,
 			"",
 		}
+	default:
+		y.Fatalf("no live row of %s is known here", workload)
+		return nil
 	}
 }
 
