@@ -1,8 +1,6 @@
 package run
 
 import (
-	"go.temporal.io/sdk/worker"
-
 	"stagecoach/activities/delivery"
 	"stagecoach/internal/config"
 	"stagecoach/internal/lifecycle"
@@ -13,7 +11,7 @@ import (
 
 // deliveryPart returns the part of deliveries. Only a process that serves their queue opens a spool.
 func (p process) deliveryPart(services service.Services) (part, error) {
-	deliveries := part{main: []any{&delivery.Records{Deliveries: services.Deliveries}}}
+	deliveries := part{main: register(&delivery.Records{Deliveries: services.Deliveries})}
 	if !serves(p.Config, lifecycle.DeliveryQueue) {
 		return deliveries, nil
 	}
@@ -21,7 +19,7 @@ func (p process) deliveryPart(services service.Services) (part, error) {
 	activities, err := p.deliveryActivities()
 	deliveries.queues = []queue{{
 		name: lifecycle.DeliveryQueue, options: streamingOptions(p.Config),
-		register: func(w worker.ActivityRegistry) { w.RegisterActivity(activities) },
+		register: register(activities),
 	}}
 
 	deliveries.checks = []doctor.Check{doctor.OfTelegram(p.Telegram, p.Config.Telegram.APIURL, false), p.StorageCheck()}

@@ -23,7 +23,7 @@ const downloadAlertAfter = 5 * time.Minute
 // downloadPart gives what downloads need.
 func (p process) downloadPart(services service.Services) (part, error) {
 	activities, watcher := p.downloadActivities(services.Downloads)
-	downloads := part{main: []any{activities, watcher}}
+	downloads := part{main: register(activities, watcher)}
 	if serves(p.Config, lifecycle.MainQueue) {
 		downloads.checks = []doctor.Check{torrentsCheck(p.Config.QBittorrent, activities)}
 		downloads.start = services.Downloads.StartSync

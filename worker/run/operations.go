@@ -18,7 +18,7 @@ import (
 
 // operationsPart gives what keeps the record and Temporal in order.
 func (p process) operationsPart(services service.Services) (part, error) {
-	all := part{main: []any{p.reconciler(services.Workloads()), &cleanup.OldRows{Store: p.Store, Log: p.Log}}}
+	all := part{main: register(p.reconciler(services.Workloads()), &cleanup.OldRows{Store: p.Store, Log: p.Log})}
 	if serves(p.Config, lifecycle.MainQueue) {
 		all.start = p.startOperations
 	}

@@ -15,8 +15,7 @@ import (
 
 // part is what one workload, or the operations, give to the workers of a process.
 type part struct {
-	main   []any                         // activities of the main queue
-	more   func(worker.ActivityRegistry) // adds others to its worker; nil: there are none
+	main   func(worker.ActivityRegistry) // adds its activities to the main queue's worker
 	queues []queue                       // others that this process serves
 	checks []doctor.Check                // of the systems outside that its activities need
 	start  func(context.Context) error   // what always runs, once the workers do; nil: nothing
@@ -27,6 +26,15 @@ type queue struct {
 	name     string
 	options  worker.Options
 	register func(worker.ActivityRegistry)
+}
+
+// register gives what adds structs of activities to a worker.
+func register(activities ...any) func(worker.ActivityRegistry) {
+	return func(w worker.ActivityRegistry) {
+		for _, one := range activities {
+			w.RegisterActivity(one)
+		}
+	}
 }
 
 // parts makes what the workers run, in the order of lifecycle.Workloads.
@@ -75,11 +83,6 @@ func (p process) workers(parts []part) (all []worker.Worker) {
 func registerMain(w worker.Worker, parts []part, settings workflows.Settings) {
 	workflows.Register(w, settings)
 	for _, part := range parts {
-		for _, activities := range part.main {
-			w.RegisterActivity(activities)
-		}
-		if part.more != nil {
-			part.more(w)
-		}
+		part.main(w)
 	}
 }

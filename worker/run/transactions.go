@@ -44,10 +44,12 @@ func (p process) transactionPart(services service.Services) (part, error) {
 	}
 
 	transactions := part{
-		main: []any{
-			&transaction.Activities{Store: p.Store, Settings: settings, Orders: orders, Metrics: p.Metrics.Transaction()},
+		main: func(w worker.ActivityRegistry) {
+			w.RegisterActivity(&transaction.Activities{
+				Store: p.Store, Settings: settings, Orders: orders, Metrics: p.Metrics.Transaction(),
+			})
+			transaction.RegisterPayments(w, payments, monitor)
 		},
-		more: func(w worker.ActivityRegistry) { transaction.RegisterPayments(w, payments, monitor) },
 	}
 	if serves(p.Config, lifecycle.PaymentQueue) {
 		transactions.checks = paymentChecks(p.Config, payments)
