@@ -30,13 +30,13 @@ func (s *rig) wantAlerts(when string, want ...notice.Alert) {
 func TestLongOutageIsTold(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{})
-	w.look()
+	w.pollOnce()
 	w.qb.AddFault(sim.Fault{Kind: "503"})
-	w.look()
+	w.pollOnce()
 	w.wantAlerts("a moment")
 	w.failed = w.failed.Add(-2 * time.Hour)
 	for range 2 {
-		w.look()
+		w.pollOnce()
 	}
 
 	w.wantAlerts("for long", notice.Alert{Kind: notice.AlertDownloadsAway, Begun: true})
@@ -46,10 +46,10 @@ func TestLongOutageIsTold(t *testing.T) {
 	}
 
 	w.qb.ClearFaults()
-	w.look()
+	w.pollOnce()
 	w.wantAlerts("it answers", notice.Alert{Kind: notice.AlertDownloadsAway, Over: true})
 	w.qb.AddFault(sim.Fault{Kind: "503"})
-	w.look()
+	w.pollOnce()
 	w.wantAlerts("another moment")
 }
 
@@ -57,13 +57,13 @@ func TestLongOutageIsTold(t *testing.T) {
 func TestRefusedLoginIsTold(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
-	w.look()
+	w.pollOnce()
 	job := w.job(magnet(1))
 	refused := notice.Alert{Kind: notice.AlertDownloadsLogin}
 
 	for _, meet := range []func() error{
 		func() error { return w.add(job) },
-		func() error { poll, _ := w.look(); return poll.Err },
+		func() error { poll, _ := w.pollOnce(); return poll.Err },
 	} {
 		w.qb.AddFault(sim.Fault{Kind: "401"})
 		if err := meet(); err == nil {
@@ -85,6 +85,6 @@ func TestNoRoomIsAskedAnew(t *testing.T) {
 	w := newWatcher(t, torrentsim.QBittorrentOptions{})
 	w.must(w.Store.RaiseAlert(t.Context(), notice.AlertDownloadsSpace))
 	w.wantAlerts("no room", notice.Alert{Kind: notice.AlertDownloadsSpace, Begun: true})
-	w.look()
+	w.pollOnce()
 	w.wantAlerts("a worker begins", notice.Alert{Kind: notice.AlertDownloadsSpace, Over: true})
 }

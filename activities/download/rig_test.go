@@ -138,12 +138,12 @@ func (s *rig) remove(job download.Download) error {
 	return err
 }
 
-func (s *rig) look(job download.Download) (look Look) {
+func (s *rig) requery(job download.Download) (again Requery) {
 	s.t.Helper()
 	value, err := s.env.ExecuteActivity(s.LookForTorrent, job.ID)
 	s.must(err)
-	s.must(value.Get(&look))
-	return look
+	s.must(value.Get(&again))
+	return again
 }
 
 // move makes a transition as the workflow does.

@@ -72,8 +72,8 @@ func newWatcher(t *testing.T, o torrentsim.QBittorrentOptions) *watcher {
 	return w
 }
 
-// look polls once, and returns the notifications of that poll.
-func (w *watcher) look() (poll Poll, heard []lifecycle.Observation) {
+// pollOnce polls once, and returns the notifications of that poll.
+func (w *watcher) pollOnce() (poll Poll, heard []lifecycle.Observation) {
 	w.t.Helper()
 	w.ears.heard = nil
 	w.within(func(ctx context.Context) { poll = w.poll(ctx) })
@@ -84,7 +84,7 @@ func (w *watcher) look() (poll Poll, heard []lifecycle.Observation) {
 // wantHeard polls, and compares the notified states, job by job.
 func (w *watcher) wantHeard(when string, want ...string) Poll {
 	w.t.Helper()
-	poll, heard := w.look()
+	poll, heard := w.pollOnce()
 	w.must(poll.Err)
 	got := []string{}
 
@@ -190,7 +190,7 @@ func TestOutage(t *testing.T) {
 	w.qb.AddFault(sim.Fault{Kind: "503"})
 
 	for range 3 {
-		poll, heard := w.look()
+		poll, heard := w.pollOnce()
 		if fault.CodeOf(poll.Err) != fault.ProviderUnavailable || len(heard) > 0 || poll.Written+int64(poll.Notified) > 0 {
 			t.Errorf("%+v, told %+v", poll, heard)
 		}
@@ -211,8 +211,8 @@ func TestOutage(t *testing.T) {
 
 	// The administrators are alerted to a refused login once.
 	w.qb.AddFault(sim.Fault{Kind: "401"})
-	w.look()
-	w.look()
+	w.pollOnce()
+	w.pollOnce()
 	alerts, err := w.Store.TakeUnsentAlerts(ctx, 0)
 	if err != nil || len(alerts) != 1 || alerts[0].Kind != notice.AlertDownloadsLogin {
 		t.Errorf("%+v, %v", alerts, err)
@@ -283,7 +283,7 @@ func TestStalled(t *testing.T) {
 	w.Settings().StalledCancel = true
 	w.exec(`UPDATE download_jobs SET progress_at = now() - interval '2 hours'`)
 	w.change(job, state("stalledDL"))
-	w.look()
+	w.pollOnce()
 	w.exec(`UPDATE download_jobs SET progress_at = now() - interval '2 hours', observed = 'downloading'`)
 	w.wantHeard("to be cancelled", "downloading stalled cancel")
 	w.Settings().StalledAfter = 0
@@ -299,7 +299,7 @@ func TestOutageIsNoStandstill(t *testing.T) {
 	w.wantHeard("at first", "downloading")
 	outage := func() {
 		w.qb.AddFault(sim.Fault{Kind: "503"})
-		w.look()
+		w.pollOnce()
 		w.qb.ClearFaults()
 		w.exec(`UPDATE download_sync SET polled_at = polled_at - interval '2 hours'`)
 		w.exec(`UPDATE download_jobs SET progress_at = progress_at - interval '2 hours'`)
@@ -316,7 +316,7 @@ func TestOutageIsNoStandstill(t *testing.T) {
 	w.wantHeard("and does so yet")
 }
 
-// Settings are the watcher's, not the shelf's.
+// Settings are those of the watcher.
 func (w *watcher) Settings() *SyncSettings { return &w.Sync.Settings }
 
 // TestUntold repeats failed notifications, and leaves jobs alone that have no workflow.
@@ -334,12 +334,12 @@ func TestUntold(t *testing.T) {
 		return nil
 	}
 
-	if poll, heard := w.look(); len(heard) != 1 || heard[0].JobID != third.ID || poll.Notified != 1 {
+	if poll, heard := w.pollOnce(); len(heard) != 1 || heard[0].JobID != third.ID || poll.Notified != 1 {
 		t.Errorf("%+v, %+v", poll, heard)
 	}
 
 	w.ears.deaf = nil
-	if _, heard := w.look(); len(heard) != 2 || heard[0].JobID != first.ID || heard[1].JobID != second.ID {
+	if _, heard := w.pollOnce(); len(heard) != 2 || heard[0].JobID != first.ID || heard[1].JobID != second.ID {
 		t.Errorf("%+v", heard)
 	}
 
@@ -397,13 +397,13 @@ func TestOnePoll(t *testing.T) {
 		return n
 	}
 
-	first, heard := w.look()
+	first, heard := w.pollOnce()
 	if first.Err != nil || first.Jobs != jobs || first.Torrents != jobs || first.Written != jobs || first.Notified != jobs || len(heard) != jobs || requests() != 1 {
 		t.Errorf("%+v, %d told, %d requests", first, len(heard), requests())
 	}
 
 	w.must(w.qb.Advance(time.Hour))
-	second, heard := w.look()
+	second, heard := w.pollOnce()
 	if second.Written != jobs || len(heard) != 0 || requests() != 2 {
 		t.Errorf("%+v, %d told, %d requests", second, len(heard), requests())
 	}
@@ -411,7 +411,7 @@ func TestOnePoll(t *testing.T) {
 	// Job 17 cannot be written: the others of its batch are, and its workflow is notified all the same.
 	w.exec(`ALTER TABLE download_jobs ADD CHECK (id <> 17 OR progress < 0.15)`)
 	w.must(w.qb.Advance(time.Hour))
-	third, _ := w.look()
+	third, _ := w.pollOnce()
 	if third.Written != jobs-1 || third.Err != nil {
 		t.Errorf("%+v", third)
 	}
@@ -420,7 +420,7 @@ func TestOnePoll(t *testing.T) {
 	}
 
 	w.must(w.qb.Advance(24 * time.Hour))
-	last, heard := w.look()
+	last, heard := w.pollOnce()
 	if len(heard) != jobs || last.Notified != jobs || requests() != 4 {
 		t.Errorf("%+v, %d told, %d requests", last, len(heard), requests())
 	}
@@ -453,7 +453,7 @@ func TestTidy(t *testing.T) {
 	}
 
 	for range 2 {
-		poll, _ := w.look()
+		poll, _ := w.pollOnce()
 		w.must(poll.Err)
 	}
 
@@ -517,7 +517,7 @@ func TestTagsLeft(t *testing.T) {
 		}
 	}
 
-	w.look()
+	w.pollOnce()
 	if sweep() == 0 || sweep() != 0 { // a new watcher does not know what was missed
 		t.Error("a watcher that begins looks once")
 	}
@@ -526,7 +526,7 @@ func TestTagsLeft(t *testing.T) {
 	w.end(done, lifecycle.DownloadActionComplete)
 	w.end(failed, lifecycle.DownloadActionFail)
 	w.must(w.qb.Remove(magnet(3)[20:]))
-	w.look()
+	w.pollOnce()
 	w.qb.AddFault(sim.Fault{Match: "deleteTags", Kind: "500", Times: 1})
 	sweep()
 	want("while it cannot be asked", live, done, failed)
@@ -534,18 +534,18 @@ func TestTagsLeft(t *testing.T) {
 	want("an end that nobody saw", live, done)
 
 	halfway := w.added(magnet(6))
-	w.look()
+	w.pollOnce()
 	w.end(halfway, lifecycle.DownloadActionFail)
 	w.qb.AddFault(sim.Fault{Match: "deleteTags", Kind: "500", Times: 1})
-	w.look()
+	w.pollOnce()
 	if got := w.torrent(halfway.Tag()); got == nil || got.Category != "done" {
 		t.Errorf("%+v, want its tag on a torrent that is tidied up", got)
 	}
 
-	w.look()
+	w.pollOnce()
 	sweep()
 	want("a tag that stayed on", live, done)
-	w.look()
+	w.pollOnce()
 	if asked := sweep(); asked != 0 {
 		t.Errorf("nothing has ended, and %d requests are made", asked)
 	}

@@ -212,8 +212,8 @@ func (d *Activities) ResumeTorrent(ctx context.Context, jobID int64) error {
 	return retryAlways(ctx, err)
 }
 
-// Look is the result of a new query for a missing torrent.
-type Look struct {
+// Requery is the result of a new query for a missing torrent.
+type Requery struct {
 	Found bool `json:"found,omitempty"`
 	// Wait is what is left of the grace; 0: it is over.
 	Wait time.Duration `json:"wait,omitempty"`
@@ -221,24 +221,24 @@ type Look struct {
 
 // LookForTorrent queries whether a missing torrent is there again, and else returns what is left of its grace. When
 // nothing is left, it also deletes the tag that has outlived the torrent.
-func (d *Activities) LookForTorrent(ctx context.Context, jobID int64) (look Look, err error) {
+func (d *Activities) LookForTorrent(ctx context.Context, jobID int64) (again Requery, err error) {
 	defer temporalio.SendHeartbeats(ctx)()
 	job, there, err := d.find(ctx, jobID)
 	switch {
 	case err != nil:
 	case there != nil && d.Torrents.Ours(*there):
-		look.Found = true
+		again.Found = true
 		if err = d.Torrents.Activate(ctx, *there); err == nil { // else the watcher would not see it
 			err = d.Store.MarkDownloadFound(ctx, jobID)
 		}
 	default:
-		look.Wait, err = d.Store.GraceLeft(ctx, jobID, d.Settings.Grace, d.Settings.PollGap)
-		if err == nil && look.Wait == 0 {
+		again.Wait, err = d.Store.GraceLeft(ctx, jobID, d.Settings.Grace, d.Settings.PollGap)
+		if err == nil && again.Wait == 0 {
 			err = d.Torrents.DeleteTags(ctx, job.Tag())
 		}
 	}
 
-	return look, retryAlways(ctx, err)
+	return again, retryAlways(ctx, err)
 }
 
 // RemoveTorrent removes a job's torrent, or leaves it to other jobs that hold it, and succeeds only once that is done.

@@ -243,7 +243,7 @@ func TestSharedTorrent(t *testing.T) {
 }
 
 // TestFilesGone asks for what was completed long ago, and whose files somebody has deleted: it is not complete until
-// they are there again. What somebody else has just completed is not looked at anew.
+// they are there again. What somebody else has just completed is not checked again.
 func TestFilesGone(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: time.Hour}})
@@ -358,30 +358,30 @@ func TestLook(t *testing.T) {
 	s := newRig(t, torrentsim.QBittorrentOptions{})
 	ctx, job := t.Context(), s.added(magnet(1))
 	s.must(s.Store.NotePoll(ctx, false, time.Hour))
-	if look := s.look(job); !look.Found {
-		t.Errorf("%+v", look)
+	if again := s.requery(job); !again.Found {
+		t.Errorf("%+v", again)
 	}
 
 	s.must(s.Torrents.Finish(ctx, s.active()))
-	if look := s.look(job); !look.Found || len(s.active()) != 1 {
-		t.Errorf("%+v, %+v", look, s.qb.Torrents())
+	if again := s.requery(job); !again.Found || len(s.active()) != 1 {
+		t.Errorf("%+v, %+v", again, s.qb.Torrents())
 	}
 
 	s.must(s.qb.Remove(job.Tag()))
-	if look := s.look(job); look.Found || look.Wait == 0 || look.Wait > time.Minute {
-		t.Errorf("%+v", look)
+	if again := s.requery(job); again.Found || again.Wait == 0 || again.Wait > time.Minute {
+		t.Errorf("%+v", again)
 	}
 
 	s.exec(`UPDATE download_jobs SET first_not_found_at_utc = now() - interval '61 seconds'`)
 	s.exec(`UPDATE download_sync SET reachable_since = now() - interval '61 seconds'`)
-	if look := s.look(job); look != (Look{}) || len(s.qb.Tags()) != 0 {
-		t.Errorf("%+v, tags %v", look, s.qb.Tags())
+	if again := s.requery(job); again != (Requery{}) || len(s.qb.Tags()) != 0 {
+		t.Errorf("%+v, tags %v", again, s.qb.Tags())
 	}
 
 	s.must(s.qb.Put(torrentsim.Torrent{
 		InfohashV1: magnet(1)[20:], Name: "x", Size: 5, Category: "films", Tags: []string{job.Tag()},
 	}))
-	if look := s.look(job); look.Found {
+	if again := s.requery(job); again.Found {
 		t.Error("found outside of our categories")
 	}
 

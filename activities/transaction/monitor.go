@@ -59,7 +59,7 @@ const (
 	startsAtOnce  = 10              // workflows that are started concurrently
 	awayFor       = 5 * time.Minute // an alert after so long without a complete read of the chain
 	pollUnderWay  = time.Second     // the longest pause between two reads while a payment is in flight
-	lastLook      = time.Minute     // the last read of the chain begins so long before the activity's time ends
+	lastRead      = time.Minute     // the last read of the chain begins so long before the activity's time ends
 )
 
 // WatchWallet reads the chain repeatedly, until the activity's time is nearly over; the workflow then starts it anew.
@@ -73,7 +73,7 @@ func (m *Monitor) WatchWallet(ctx context.Context, wallet string) error {
 	ctx, stop := temporalio.WithWatchdog(ctx)
 	defer stop()
 
-	over := time.NewTimer(time.Until(activity.GetInfo(ctx).Deadline) - lastLook)
+	over := time.NewTimer(time.Until(activity.GetInfo(ctx).Deadline) - lastRead)
 	defer over.Stop()
 
 	next := time.NewTimer(m.Settings.PollInterval)
@@ -81,9 +81,9 @@ func (m *Monitor) WatchWallet(ctx context.Context, wallet string) error {
 
 	pause := monitorPause{over: over.C, next: next.C, wakes: m.Store.WakesOf(ctx, wallet)}
 	complete := time.Now() // the end of the last read that was complete
-	for look, goesOn := true, true; goesOn; look, goesOn = pause.wait(ctx) {
-		if look {
-			complete = m.look(ctx, complete)
+	for due, goesOn := true, true; goesOn; due, goesOn = pause.wait(ctx) {
+		if due {
+			complete = m.read(ctx, complete)
 			next.Reset(m.pause(ctx))
 		}
 
@@ -101,8 +101,8 @@ func (m *Monitor) WatchWallet(ctx context.Context, wallet string) error {
 	return temporalio.LoopOutcome(ctx)
 }
 
-// look reads the chain once. It returns the end of the last complete read, which is this one or the one at complete.
-func (m *Monitor) look(ctx context.Context, complete time.Time) time.Time {
+// read reads the chain once. It returns the end of the last complete read, which is this one or the one at complete.
+func (m *Monitor) read(ctx context.Context, complete time.Time) time.Time {
 	err := m.follow(ctx)
 	if err == nil {
 		complete = time.Now()
@@ -123,7 +123,7 @@ type monitorPause struct {
 
 // wait waits for the next round, and says whether it begins with a read of the chain. It does not go on when the
 // attempt or the worker ends, or the activity's time is over.
-func (p monitorPause) wait(ctx context.Context) (look, goesOn bool) {
+func (p monitorPause) wait(ctx context.Context) (due, goesOn bool) {
 	alive := temporalio.WhileWaiting(ctx)
 	defer alive.Stop()
 

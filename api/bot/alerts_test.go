@@ -61,7 +61,7 @@ func TestIncidentsAreToldOnce(t *testing.T) {
 	}
 }
 
-// TestServiceCutOff counts an outage from when serving is cut off: the next look at PostgreSQL comes after all that was
+// TestServiceCutOff counts an outage from when serving is cut off: the next query of PostgreSQL comes after all that was
 // begun has ended.
 func TestServiceCutOff(t *testing.T) {
 	t.Parallel()

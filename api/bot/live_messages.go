@@ -105,7 +105,7 @@ func (b *Bot) refresh(ctx context.Context, message notice.LiveMessage) error {
 		return fmt.Errorf("no live messages for workload %q", message.Workload)
 	}
 
-	pause := b.lookPause(message)
+	pause := b.readPause(message)
 	now, err := b.draw(ctx, kind, message)
 	if problem := fault.As(err); problem != nil && !problem.Retryable { // the entity or the viewer is gone
 		message.State = notice.LiveMessageLost
@@ -134,8 +134,8 @@ func (b *Bot) refresh(ctx context.Context, message notice.LiveMessage) error {
 	return b.first(ctx, message, now)
 }
 
-// lookPause is the pause between two reads of the entity of a live message.
-func (b *Bot) lookPause(message notice.LiveMessage) time.Duration {
+// readPause is the pause between two reads of the entity of a live message.
+func (b *Bot) readPause(message notice.LiveMessage) time.Duration {
 	return time.Duration(max(1, b.liveMessages[message.Workload].EveryEdits)) * b.o.EditEvery
 }
 
@@ -199,6 +199,6 @@ func (b *Bot) settle(ctx context.Context, message notice.LiveMessage, now chat.V
 // must not forget what was sent.
 func (b *Bot) save(ctx context.Context, message notice.LiveMessage) error {
 	return core.RetryWhileUnavailable(ctx, func() error {
-		return b.store.SaveLiveMessage(ctx, message, b.lookPause(message))
+		return b.store.SaveLiveMessage(ctx, message, b.readPause(message))
 	})
 }

@@ -190,7 +190,7 @@ func TestNewTasks(t *testing.T) {
 
 	w.writes(anna, "en", "/task new Where: to?")
 	w.sees(anna, "In which workspace should “Where: to?” be created?", "Space of 100", "Space of 200")
-	w.writes(anna, "en", "/task") // looks elsewhere: the question is over
+	w.writes(anna, "en", "/task") // does something else: the question is over
 	w.sees(anna, "You have no tasks")
 	w.eventually("the question is gone", func() bool {
 		return !slices.ContainsFunc(

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// wire carries connections to PostgreSQL and can be cut.
+// wire forwards connections to PostgreSQL and can be cut.
 type wire struct {
 	url    string
 	target string

@@ -41,7 +41,7 @@ func TestCodecInABrowser(t *testing.T) {
 	ui := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/told":
-			text, _ := io.ReadAll(r.Body) // the test looks at what there is
+			text, _ := io.ReadAll(r.Body) // the test checks what has arrived
 			told <- string(text)
 			close(loaded)
 		case "/loaded":

@@ -47,7 +47,7 @@ func TestDoctor(t *testing.T) {
 	}
 
 	starts("a")
-	works("GET", false) // it has not looked yet
+	works("GET", false) // it has not checked yet
 	finds("a", 0, queues, operations.Check{System: "yandex", State: operations.CheckOff})
 	works("GET", true)
 

@@ -84,8 +84,8 @@ func TestManyStreamsCostTheRecordNoMoreThanOne(t *testing.T) {
 	t.Logf("in the same time %d statements with 1 stream, %d with 61", one, sixty)
 }
 
-// TestTheCursorMovesPastWhatOneMayNotSee lets much happen that a user may not see: the user's next stream need not look
-// at it again.
+// TestTheCursorMovesPastWhatOneMayNotSee lets much happen that a user may not see: the user's next stream need not read
+// it again.
 func TestTheCursorMovesPastWhatOneMayNotSee(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)

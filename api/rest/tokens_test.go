@@ -93,7 +93,7 @@ func TestEveryOperationNeedsItsScope(t *testing.T) {
 // empowers says whether an operation makes tokens, which may need more than its own scope.
 func empowers(id string) bool { return id == "create-user" || id == "renew-user-token" }
 
-// TestTokens lives through the life of a token.
+// TestTokens follows a token from its creation to its deletion.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)

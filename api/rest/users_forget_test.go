@@ -14,7 +14,7 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// TestAPersonIsForgotten looks for everything of Ada's after she was forgotten: no row of the record names her, and
+// TestAPersonIsForgotten searches for everything of Ada's after she was forgotten: no row of the record names her, and
 // what she has running ends.
 func TestAPersonIsForgotten(t *testing.T) {
 	t.Parallel()

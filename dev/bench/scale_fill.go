@@ -183,6 +183,7 @@ func copyTransactions(ctx context.Context, m *machine, n int) error {
 		"hash", "wallet", "lt", "amount_nano", "sender", "comment", "status", "attempt", "processing_since",
 		"error_message", "error_class", "fragment_transaction_hash", "created_at", "updated_at",
 	}
+
 	return copyRows(ctx, m, "transactions", columns, n, func(i int) []any {
 		hash, at := scaleHash(i), scaleTime(i, n)
 		status, message, class, paid := "processed", "", "", hash
@@ -205,6 +206,7 @@ func copyEvents(ctx context.Context, m *machine, workload string, entities int) 
 	columns := []string{
 		"workload", "entity_id", "seq", "type", "from_state", "to_state", "owner_id", "comment", "created_at",
 	}
+
 	return copyRows(ctx, m, "events", columns, n, func(i int) []any {
 		entity := (i-1)/scalePerEntity + 1
 		id := fmt.Sprint(entity)

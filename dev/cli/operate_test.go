@@ -86,7 +86,7 @@ func newHandbook(t *testing.T) *handbook {
 
 	state := newState(t)
 	for _, name := range []string{"done", "a", "b", "c", "d", "e", "f"} {
-		put(t, filepath.Join(state, "yandex", name), bytes.Repeat([]byte(name), 2<<20))
+		put(t, filepath.Join(state, "yandex", name), bytes.Repeat([]byte(name), 64<<20/len(name)))
 	}
 
 	h := &handbook{
@@ -232,9 +232,11 @@ func (h *handbook) fill(state string) {
 	unknown := deliver("a")
 	h.becomes("/v1/deliveries/"+unknown["id"].(string), "last_error", "outcome_unknown")
 	h.values["UNKNOWN"] = unknown["workflow_id"].(string)
+	// A quarter of an hour for each file. A much slower rate would look like a connection that takes no byte, because the
+	// kernel tells the sender about free room in steps of many kilobytes.
 	h.call(
 		"POST", h.info.StandIns.Telegram+"/_/faults", "",
-		map[string]any{"match": "sendDocument", "kind": "throttle", "bytes_per_second": 4 << 10},
+		map[string]any{"match": "sendDocument", "kind": "throttle", "bytes_per_second": 64 << 10},
 	)
 	first := deliver("a")
 	h.becomes("/v1/deliveries/"+first["id"].(string), "state", "STREAMING")

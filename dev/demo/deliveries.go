@@ -231,7 +231,7 @@ func (f *dropFolder) draw() {
 
 	var lines []string
 	for _, r := range active {
-		lines = append(lines, delivery.ProgressLine(r.last, r.speed.Look(r.last)))
+		lines = append(lines, delivery.ProgressLine(r.last, r.speed.Measure(r.last)))
 	}
 
 	for _, d := range slices.SortedFunc(maps.Keys(f.tried), func(a, b drop) int { return cmp.Compare(a.path, b.path) }) {

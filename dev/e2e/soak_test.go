@@ -89,7 +89,14 @@ func (s *soak) deliver() {
 // task is created, claimed and completed; a request without an answer is repeated with the same key.
 func (s *soak) task() {
 	s.Helper()
-	id := s.ann.batch(s.space, map[string]any{"ref": "x", "title": "Soak it"})["x"]
+	var made answer
+	key := nonce()
+	s.eventually(2*time.Minute, "a task is created", func() bool {
+		made = s.ann.asksForBatch(s.space, key, map[string]any{"ref": "x", "title": "Soak it"})
+		return made.status == http.StatusCreated || made.status == http.StatusOK
+	})
+
+	id := made.ids()["x"]
 	s.tasks = append(s.tasks, id)
 	for _, step := range [][2]string{{"claim", ""}, {"status", "DONE"}} {
 		key := nonce()
@@ -137,6 +144,7 @@ func (s *soak) restart() {
 		}
 		must(s, s.postgres.Restart(s.Context()))
 		must(s, core.RetryWhileUnavailable(s.Context(), func() error { return s.store.Ping(s.Context()) }))
+		time.Sleep(2 * time.Second) // pgxpool notices that a connection is dead when it has rested for more than a second
 	case "Temporal killed":
 		s.temporal.Kill()
 		must(s, s.temporal.Restart(s.Context()))

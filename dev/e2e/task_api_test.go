@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"testing"
 	"time"
@@ -34,11 +35,22 @@ func (m member) workspace(settings map[string]any, others ...member) string {
 // batch creates a graph and returns the ids by their refs.
 func (m member) batch(workspace string, tasks ...map[string]any) map[string]string {
 	m.Helper()
-	made := m.call(
-		"POST", "/v1/tasks/batch", m.token, map[string]any{"workspace_id": workspace, "tasks": tasks},
-	).want(m, 201)
+	made := m.asksForBatch(workspace, nonce(), tasks...)
+	made.want(m, http.StatusCreated)
+	return made.ids()
+}
+
+// asksForBatch requests a graph. A request with the same key creates nothing more.
+func (m member) asksForBatch(workspace, key string, tasks ...map[string]any) answer {
+	m.Helper()
+	body := map[string]any{"workspace_id": workspace, "tasks": tasks}
+	return m.call("POST", "/v1/tasks/batch", m.token, body, "Idempotency-Key", key)
+}
+
+// ids are the ids of a batch by their refs.
+func (a answer) ids() map[string]string {
 	ids := map[string]string{}
-	for _, item := range made["items"].([]any) {
+	for _, item := range a.body["items"].([]any) {
 		task := item.(map[string]any)
 		ids[task["ref"].(string)] = task["id"].(string)
 	}

@@ -74,6 +74,7 @@ func (k kept) save(state string) error { return devinfo.WritePrivate(keptFile(st
 func newKept() kept {
 	key := make([]byte, 32)
 	rand.Read(key)
+
 	return kept{
 		EncryptionKey: base64.StdEncoding.EncodeToString(key),
 		AdminToken:    account.NewToken(),

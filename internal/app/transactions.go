@@ -64,6 +64,7 @@ func (a *Connections) Fragment(o fragment.Options) *fragment.Client {
 func (a *Connections) Transactions() *service.Transactions {
 	ended := a.Metrics.Transaction().Ended
 	startAtZero(ended, lifecycle.TransactionProcessed, lifecycle.TransactionFailed)
+
 	chain, prices := a.Chain(), a.Fragment(fragment.Options{})
 	return &service.Transactions{
 		Temporal: a.Temporal, Store: a.Store, Log: a.Log, Patience: requestPatience, Most: a.Config.Transactions.MaxStars,

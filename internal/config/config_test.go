@@ -127,7 +127,7 @@ func TestSecretsGoEncrypted(t *testing.T) {
 	}
 }
 
-// TestAllProblemsAtOnce lets an operator mend everything in one go.
+// TestAllProblemsAtOnce lets an operator correct everything at once.
 func TestAllProblemsAtOnce(t *testing.T) {
 	t.Parallel()
 	_, err := load(map[string]string{"STAGECOACH_BOT": "maybe"})
@@ -180,7 +180,7 @@ func TestSecretFromFile(t *testing.T) {
 	}
 }
 
-// TestSettingsAreDocumented looks for a sentence and a unique name for each.
+// TestSettingsAreDocumented wants a sentence and a unique name for each.
 func TestSettingsAreDocumented(t *testing.T) {
 	t.Parallel()
 	var names []string

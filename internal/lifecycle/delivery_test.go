@@ -46,7 +46,7 @@ var deliveryAllowed = map[string]string{
 	"STREAMING cancel system":           "CANCELLED",
 }
 
-// TestDeliveryEveryCase asks the table about every state × action × role × number of failed tries × standing of the
+// TestDeliveryEveryCase asks the table about every state × action × role × number of failed attempts × status of the
 // user.
 func TestDeliveryEveryCase(t *testing.T) {
 	t.Parallel()

@@ -24,7 +24,7 @@ var downloadAllowed = map[string]string{
 	"downloading cancel system":   "canceled",
 }
 
-// TestDownloadEveryCase asks the table about every status × action × role × standing of the user × medium in its place
+// TestDownloadEveryCase asks the table about every status × action × role × status of the user × medium in its place
 // or not.
 func TestDownloadEveryCase(t *testing.T) {
 	t.Parallel()

@@ -62,14 +62,14 @@ func New() *Metrics {
 		"reconciler_findings_total", "Incidents in which the record and Temporal differed.", "workload", "finding",
 	)
 
-	m.Sweeps = m.counters("reconciler_sweeps_total", "Looks at the whole record and Temporal, by result.", "result")
+	m.Sweeps = m.counters("reconciler_sweeps_total", "Comparisons of the record with Temporal, by result.", "result")
 
 	m.CountCorrections = m.counters(
 		"count_corrections_total", "Kept counts that differed from the rows when they were compared.", "kind",
 	)
 
 	m.MediaSweeps = m.counters(
-		"media_sweeps_total", "Looks whether the files of all media are there, by result.", "result",
+		"media_sweeps_total", "Checks whether the files of all media are there, by result.", "result",
 	)
 
 	return m

@@ -72,7 +72,7 @@ func (c *Client) Adopt(ctx context.Context, t Torrent, tag string) error {
 const (
 	// qBittorrent shows a change within 1.5 s, unless its administrator has set a longer refresh
 	refresh     = 5 * time.Second
-	refreshLook = 200 * time.Millisecond
+	refreshPoll = 200 * time.Millisecond
 )
 
 // recheck makes qBittorrent check a torrent's files again. Until its next refresh qBittorrent shows the old state, so
@@ -87,7 +87,7 @@ func (c *Client) recheck(ctx context.Context, t Torrent) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(refreshLook):
+		case <-time.After(refreshPoll):
 		}
 
 		listed, err := c.torrents(
@@ -242,7 +242,7 @@ func (c *Client) FreeSpace(ctx context.Context) (int64, error) {
 		select {
 		case <-ctx.Done():
 			return 0, ctx.Err()
-		case <-time.After(refreshLook):
+		case <-time.After(refreshPoll):
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// TestTaskActions looks at what a caller is offered.
+// TestTaskActions checks the actions that a caller is offered.
 func TestTaskActions(t *testing.T) {
 	t.Parallel()
 	const creatorID, assigneeID, memberID = 1, 2, 3

@@ -52,7 +52,7 @@ func TestMediaChange(t *testing.T) {
 	}
 }
 
-// TestMediaSweepIsDue wants a look to be due at first, and then after a while.
+// TestMediaSweepIsDue wants a sweep to be due at first, and then after a while.
 func TestMediaSweepIsDue(t *testing.T) {
 	t.Parallel()
 	s, _ := countsRig(t)

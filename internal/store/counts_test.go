@@ -60,9 +60,8 @@ func TestCountsFollowTheRows(t *testing.T) {
 	}
 }
 
-// TestLooksAddUpCounts lets changes pile up while no worker adds them up, and wants those who look at the counts to do
-// it.
-func TestLooksAddUpCounts(t *testing.T) {
+// TestReadsAddUpCounts lets changes pile up while no worker adds them up, and wants reads of the counts to do it.
+func TestReadsAddUpCounts(t *testing.T) {
 	t.Parallel()
 	s, url := countsRig(t)
 	before, err := s.CountOverview(t.Context(), time.Now())

@@ -99,19 +99,19 @@ func TestReturnedTurn(t *testing.T) {
 		if entry := b.enter(hashes[2], transaction.Purchase); entry.GrantedAt != nil {
 			t.Errorf("%+v", entry)
 		}
-		if standing := b.ok(b.SnapshotOfTransaction(ctx, hashes[0])); !standing.Turn.Granted || standing.Turn.Kind != transaction.Purchase {
-			t.Errorf("%+v", standing.Turn) // granted anew by whoever looked next
+		if snapshot := b.ok(b.SnapshotOfTransaction(ctx, hashes[0])); !snapshot.Turn.Granted || snapshot.Turn.Kind != transaction.Purchase {
+			t.Errorf("%+v", snapshot.Turn) // granted again by the next read
 		}
 	}
 
 	b.must(b.LeaveQueue(ctx, hashes[0], transaction.Purchase))
 	b.must(b.LeaveQueue(ctx, hashes[0], transaction.Purchase))
-	if standing := b.ok(b.SnapshotOfTransaction(ctx, hashes[1])); !standing.Turn.Granted {
+	if snapshot := b.ok(b.SnapshotOfTransaction(ctx, hashes[1])); !snapshot.Turn.Granted {
 		t.Error("the turn did not go on")
 	}
 
 	b.fail(hashes[1], "m", lifecycle.UnknownError, false)
-	if standing := b.ok(b.SnapshotOfTransaction(ctx, hashes[2])); !standing.Turn.Granted {
+	if snapshot := b.ok(b.SnapshotOfTransaction(ctx, hashes[2])); !snapshot.Turn.Granted {
 		t.Error("the turn did not go on from one that failed")
 	}
 }

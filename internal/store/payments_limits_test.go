@@ -116,8 +116,8 @@ func TestRefundLimits(t *testing.T) {
 	large := owed("a", 4*coin)
 	_, err := b.sign(b.want(large, transaction.Refund), limits)
 	b.refused(err, fault.RefundLimit)
-	if standing := b.ok(b.ReviewRefund(t.Context(), large)); !standing.NeedsReview || standing.RefundDue != 4*coin || standing.Turn != nil {
-		t.Errorf("%+v", standing)
+	if snapshot := b.ok(b.ReviewRefund(t.Context(), large)); !snapshot.NeedsReview || snapshot.RefundDue != 4*coin || snapshot.Turn != nil {
+		t.Errorf("%+v", snapshot)
 	}
 
 	payment := b.signed(owed("b", 3*coin), transaction.Refund)
@@ -128,8 +128,8 @@ func TestRefundLimits(t *testing.T) {
 
 	request := transaction.Request{Hash: large, Attempt: b.tx(large).Attempt}
 	b.ok(b.ResolveTransaction(t.Context(), request, lifecycle.TransactionFailed, "m"))
-	if standing := b.ok(b.ResolveTransaction(t.Context(), request, lifecycle.TransactionFailed, "m")); standing.NeedsReview || standing.RefundDue != 4*coin {
-		t.Errorf("%+v", standing)
+	if snapshot := b.ok(b.ResolveTransaction(t.Context(), request, lifecycle.TransactionFailed, "m")); snapshot.NeedsReview || snapshot.RefundDue != 4*coin {
+		t.Errorf("%+v", snapshot)
 	}
 
 	b.enter(large, transaction.Refund)
@@ -147,13 +147,13 @@ func TestKeepDust(t *testing.T) {
 	hash := b.ordered("a", 2*coin)
 	b.fail(hash, "m", lifecycle.NonRetryable, true)
 	b.enter(hash, transaction.Refund)
-	if standing := b.ok(b.KeepDust(t.Context(), hash, 2*coin)); standing.RefundDue != 2*coin || standing.Turn == nil {
-		t.Errorf("it is worth it: %+v", standing)
+	if snapshot := b.ok(b.KeepDust(t.Context(), hash, 2*coin)); snapshot.RefundDue != 2*coin || snapshot.Turn == nil {
+		t.Errorf("it is worth it: %+v", snapshot)
 	}
 
 	for range 2 {
-		if standing := b.ok(b.KeepDust(t.Context(), hash, 2*coin+1)); standing.RefundDue != 0 || standing.Turn != nil {
-			t.Errorf("%+v", standing)
+		if snapshot := b.ok(b.KeepDust(t.Context(), hash, 2*coin+1)); snapshot.RefundDue != 0 || snapshot.Turn != nil {
+			t.Errorf("%+v", snapshot)
 		}
 	}
 

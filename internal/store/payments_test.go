@@ -196,9 +196,9 @@ func TestDeadPayment(t *testing.T) {
 		t.Errorf("%v", money)
 	}
 
-	standing := b.ok(b.SnapshotOfTransaction(ctx, hash))
-	if standing.Attempt != 1 || standing.Signed != 1 || standing.Turn != nil || standing.Purchase.State != transaction.PaymentDead {
-		t.Errorf("%+v", standing)
+	snapshot := b.ok(b.SnapshotOfTransaction(ctx, hash))
+	if snapshot.Attempt != 1 || snapshot.Signed != 1 || snapshot.Turn != nil || snapshot.Purchase.State != transaction.PaymentDead {
+		t.Errorf("%+v", snapshot)
 	}
 	if b.accept(first) {
 		t.Fatal("the contract takes an order that is too old")
@@ -253,9 +253,9 @@ func TestRetryAfterDeath(t *testing.T) {
 	b.signed(hash, transaction.Purchase)
 	b.expire()
 	b.fail(hash, "Wallet service error: Could not send transaction", lifecycle.Retryable, false)
-	standing := b.ok(b.RetryTransaction(t.Context(), transaction.Request{Hash: hash, Attempt: 1}))
-	if standing.Attempt != 2 || standing.Signed != 0 || standing.State != lifecycle.TransactionProcessing {
-		t.Errorf("%+v", standing)
+	snapshot := b.ok(b.RetryTransaction(t.Context(), transaction.Request{Hash: hash, Attempt: 1}))
+	if snapshot.Attempt != 2 || snapshot.Signed != 0 || snapshot.State != lifecycle.TransactionProcessing {
+		t.Errorf("%+v", snapshot)
 	}
 	if payment := b.paid(hash); payment.Attempt != 2 || payment.State != transaction.PaymentPaid {
 		t.Errorf("%+v", payment)
@@ -264,7 +264,7 @@ func TestRetryAfterDeath(t *testing.T) {
 	b.balanced()
 }
 
-// TestStrangePayments finds on the chain what we did not sign, or what had passed for dead: a person has to look, and
+// TestStrangePayments finds on the chain what we did not sign, or what had passed for dead: a person has to review it, and
 // nothing is bought again.
 func TestStrangePayments(t *testing.T) {
 	t.Parallel()
@@ -457,9 +457,9 @@ func TestRefund(t *testing.T) {
 	ctx := t.Context()
 	b.deposit("rich", 100*coin)
 	hash := b.ordered("ann", 3*coin)
-	standing := b.fail(hash, "Username not found", lifecycle.NonRetryable, true)
-	if standing.RefundDue != 3*coin || b.balanced()[transaction.AccountRefundDue] != -3*coin {
-		t.Errorf("%+v", standing)
+	snapshot := b.fail(hash, "Username not found", lifecycle.NonRetryable, true)
+	if snapshot.RefundDue != 3*coin || b.balanced()[transaction.AccountRefundDue] != -3*coin {
+		t.Errorf("%+v", snapshot)
 	}
 
 	b.enter(hash, transaction.Refund)

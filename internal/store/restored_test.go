@@ -23,7 +23,7 @@ func (b *bank) pays(to string, nano int64) transaction.ChainTransaction {
 }
 
 // TestLostPayments reads from the chain payments that the record has lost: nothing that they may have been for is paid
-// again, until a person has looked.
+// again, until a person has reviewed them.
 func TestLostPayments(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -68,8 +68,8 @@ func TestLostPayments(t *testing.T) {
 		b.refused(err, fault.Validation)
 	}
 
-	standing := b.ok(resolve(waiting, lifecycle.TransactionProcessed, first.Hash))
-	if got := b.tx(waiting); standing.State != lifecycle.TransactionProcessed || got.FragmentTransactionHash != first.Hash || got.NeedsReview {
+	snapshot := b.ok(resolve(waiting, lifecycle.TransactionProcessed, first.Hash))
+	if got := b.tx(waiting); snapshot.State != lifecycle.TransactionProcessed || got.FragmentTransactionHash != first.Hash || got.NeedsReview {
 		t.Errorf("%+v", got)
 	}
 
@@ -77,12 +77,12 @@ func TestLostPayments(t *testing.T) {
 	b.quoted(fresh, 2*coin)
 	_, err = resolve(fresh, lifecycle.TransactionProcessed, first.Hash)
 	b.refused(err, fault.Validation) // it is the other one's
-	standing = b.ok(resolve(fresh, lifecycle.TransactionFailed, ""))
-	if standing.ErrorClass != lifecycle.UnknownError || standing.NeedsReview {
-		t.Errorf("%+v", standing)
+	snapshot = b.ok(resolve(fresh, lifecycle.TransactionFailed, ""))
+	if snapshot.ErrorClass != lifecycle.UnknownError || snapshot.NeedsReview {
+		t.Errorf("%+v", snapshot)
 	}
 
-	b.ok(b.RetryTransaction(ctx, transaction.Request{Hash: fresh, Attempt: standing.Attempt}))
+	b.ok(b.RetryTransaction(ctx, transaction.Request{Hash: fresh, Attempt: snapshot.Attempt}))
 	payment := b.bought(fresh)
 	if payment.Seqno != 4 {
 		t.Errorf("signed with seqno %d, want 4: two were paid before, two were lost, one came later", payment.Seqno)

@@ -76,7 +76,7 @@ func (w *rig) job(user account.User) delivery.Job {
 	return job
 }
 
-// TestTokensAreSealed looks for the tokens in the database itself, and opens them with the wrong key.
+// TestTokensAreSealed reads the tokens from the database itself, and opens them with the wrong key.
 func TestTokensAreSealed(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)

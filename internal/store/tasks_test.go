@@ -311,7 +311,7 @@ func TestClockOfNewTasks(t *testing.T) {
 	}
 }
 
-// TestWhoSeesATask looks at lists, single tasks and the stream of events as different people.
+// TestWhoSeesATask reads lists, single tasks and the stream of events as different people.
 func TestWhoSeesATask(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)

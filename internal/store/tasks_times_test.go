@@ -10,7 +10,7 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// TestTimesOfAWorkspaceAreClamped stores settings that no client takes any more, and looks what they come to at
+// TestTimesOfAWorkspaceAreClamped stores settings that no client takes any more, and checks their effect on
 // transitions.
 func TestTimesOfAWorkspaceAreClamped(t *testing.T) {
 	t.Parallel()

@@ -128,10 +128,10 @@ func (l *modelRun) attempt(hash string) int { return l.tx(hash).Attempt - l.choo
 // goesOn takes some transaction a step on, the way its workflow would.
 func (l *modelRun) goesOn(*rapid.T) {
 	l.twice(func(hash string) error {
-		ctx, t, standing := l.t.Context(), l.tx(hash), l.ok(l.SnapshotOfTransaction(l.t.Context(), hash))
-		kind, last := transaction.Purchase, standing.Purchase
+		ctx, t, snapshot := l.t.Context(), l.tx(hash), l.ok(l.SnapshotOfTransaction(l.t.Context(), hash))
+		kind, last := transaction.Purchase, snapshot.Purchase
 		if t.State == lifecycle.TransactionFailed {
-			kind, last = transaction.Refund, standing.Refund
+			kind, last = transaction.Refund, snapshot.Refund
 		}
 
 		switch {
@@ -148,9 +148,9 @@ func (l *modelRun) goesOn(*rapid.T) {
 			return l.asked(l.payment(last.ID), l.choose(4, "kept") > 0)
 		case t.State == lifecycle.TransactionProcessing && last != nil && last.Kept:
 			return second(l.FinishTransaction(ctx, hash, t.Attempt))
-		case standing.Turn == nil && t.State == lifecycle.TransactionProcessing && t.QuoteNano == 0:
+		case snapshot.Turn == nil && t.State == lifecycle.TransactionProcessing && t.QuoteNano == 0:
 			return second(l.SaveQuote(ctx, transaction.Quote{Hash: hash, Attempt: t.Attempt, PriceNano: t.AmountNano - 2*gas}))
-		case standing.Turn == nil:
+		case snapshot.Turn == nil:
 			return second(l.EnterQueue(ctx, hash, kind))
 		default:
 			return second(l.sign(l.want(hash, kind), transaction.Limits{}))
@@ -230,7 +230,7 @@ func (l *modelRun) returned(p transaction.Payment) bool {
 	return false
 }
 
-// reads takes some of what has happened, from before the cursor on, and looks at the head when it took all.
+// reads takes some of what has happened, from before the cursor on, and reads up to the head when it took all.
 func (l *modelRun) reads(*rapid.T) {
 	page, head := l.after(l.choose(3, "overlap")), time.Time{}
 	if n := rapid.IntRange(0, len(page)).Draw(l.rt, "page"); n == len(page) && l.choose(3, "to the head") > 0 {
@@ -322,8 +322,8 @@ func (l *modelRun) fails(*rapid.T) {
 func (l *modelRun) retries(*rapid.T) {
 	l.twice(func(hash string) error {
 		before := l.tx(hash)
-		standing, err := l.RetryTransaction(l.t.Context(), transaction.Request{Hash: hash, Attempt: before.Attempt})
-		if err == nil && (before.State != lifecycle.TransactionFailed || before.ErrorClass == lifecycle.NonRetryable || standing.Attempt != before.Attempt+1) {
+		snapshot, err := l.RetryTransaction(l.t.Context(), transaction.Request{Hash: hash, Attempt: before.Attempt})
+		if err == nil && (before.State != lifecycle.TransactionFailed || before.ErrorClass == lifecycle.NonRetryable || snapshot.Attempt != before.Attempt+1) {
 			l.rt.Fatalf("retried %+v", before)
 		}
 		return err

@@ -36,10 +36,10 @@ func TestRetriesGrowApart(t *testing.T) {
 	policy := transaction.RetryPolicy{For: 24 * time.Hour, Pause: 10 * time.Minute, Ask: true}
 
 	for tries, want := range []time.Duration{10 * time.Minute, 20 * time.Minute, 40 * time.Minute, time.Hour, time.Hour} {
-		standing := b.failFor(hash, policy)
+		snapshot := b.failFor(hash, policy)
 		failed := b.tx(hash)
-		if standing.RetryAt == nil || failed.Retries != tries || standing.RetryAt.Sub(failed.UpdatedAt).Round(time.Second) != want || standing.GivenUp {
-			t.Fatalf("after %d tries: %+v, want a pause of %s", tries, standing, want)
+		if snapshot.RetryAt == nil || failed.Retries != tries || snapshot.RetryAt.Sub(failed.UpdatedAt).Round(time.Second) != want || snapshot.GivenUp {
+			t.Fatalf("after %d tries: %+v, want a pause of %s", tries, snapshot, want)
 		}
 		if again := b.retry(hash, true); again.State != lifecycle.TransactionProcessing || again.RetryAt != nil {
 			t.Fatalf("not tried again: %+v", again)
@@ -95,9 +95,9 @@ func TestTheLastTryIsAtTheEnd(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	hash := b.ordered("ann", 3*coin)
-	standing := b.failFor(hash, transaction.RetryPolicy{For: 10 * time.Minute, Pause: time.Hour, Ask: true})
-	if failed := b.tx(hash); standing.RetryAt == nil || !standing.RetryAt.Equal(failed.FailingSince.Add(10*time.Minute)) {
-		t.Errorf("%+v", standing)
+	snapshot := b.failFor(hash, transaction.RetryPolicy{For: 10 * time.Minute, Pause: time.Hour, Ask: true})
+	if failed := b.tx(hash); snapshot.RetryAt == nil || !snapshot.RetryAt.Equal(failed.FailingSince.Add(10*time.Minute)) {
+		t.Errorf("%+v", snapshot)
 	}
 }
 
@@ -155,10 +155,10 @@ func TestOldFailuresAreNotRetried(t *testing.T) {
 	hash := b.ordered("ann", 3*coin)
 	b.fail(hash, "Failed to fetch: Network error", lifecycle.Retryable, false)
 	b.must(b.tryExec(`UPDATE transactions SET retry_of = 0, failing_since = NULL WHERE hash = '` + hash + `'`))
-	standing, err := b.SnapshotOfTransaction(t.Context(), hash)
+	snapshot, err := b.SnapshotOfTransaction(t.Context(), hash)
 	live, liveErr := b.LiveTransactions(t.Context(), 0, 0, 10)
-	if err != nil || liveErr != nil || standing.RetryAt != nil || standing.GivenUp || len(live) != 0 {
-		t.Errorf("%+v, live %d, %v %v", standing, len(live), err, liveErr)
+	if err != nil || liveErr != nil || snapshot.RetryAt != nil || snapshot.GivenUp || len(live) != 0 {
+		t.Errorf("%+v, live %d, %v %v", snapshot, len(live), err, liveErr)
 	}
 }
 

@@ -75,7 +75,7 @@ func (c *chain) bounce(source string, nano int64) {
 	})
 }
 
-// accept carries a payment out as the wallet's contract would; false: it refuses. What it cannot afford it leaves out.
+// accept executes a payment as the wallet's contract would; false: it refuses. What it cannot afford it leaves out.
 func (c *chain) accept(p transaction.Payment) bool {
 	if p.Seqno != c.seqno || !c.now.Add(time.Second).Before(p.ValidUntil) {
 		return false
@@ -154,29 +154,29 @@ func (b *bank) ordered(sender string, nano int64) string {
 
 func (b *bank) quoted(hash string, price int64) {
 	b.t.Helper()
-	standing := b.ok(b.LockTransaction(b.t.Context(), hash))
+	snapshot := b.ok(b.LockTransaction(b.t.Context(), hash))
 	b.ok(b.SaveQuote(
 		b.t.Context(),
-		transaction.Quote{Hash: hash, Attempt: standing.Attempt, Username: "durov", Stars: 50, PriceNano: price, Recipient: "r"},
+		transaction.Quote{Hash: hash, Attempt: snapshot.Attempt, Username: "durov", Stars: 50, PriceNano: price, Recipient: "r"},
 	))
 }
 
-func (b *bank) ok(standing transaction.Snapshot, err error) transaction.Snapshot {
+func (b *bank) ok(snapshot transaction.Snapshot, err error) transaction.Snapshot {
 	b.t.Helper()
 	b.must(err)
-	return standing
+	return snapshot
 }
 
 func (b *bank) enter(hash string, kind transaction.PaymentKind) transaction.QueueEntry {
 	b.t.Helper()
-	standing, err := b.EnterQueue(b.t.Context(), hash, kind)
+	snapshot, err := b.EnterQueue(b.t.Context(), hash, kind)
 	b.must(err)
 	line, err := b.PaymentQueue(b.t.Context(), b.wallet, 100)
 	b.must(err)
 
 	place := slices.IndexFunc(line, func(e transaction.QueueEntry) bool { return e.TransactionHash == hash && e.Kind == kind })
-	if entry := line[place]; standing.Turn == nil || standing.Turn.Granted != (entry.GrantedAt != nil) {
-		b.t.Errorf("the snapshot has the turn %+v, the line %+v", standing.Turn, entry)
+	if entry := line[place]; snapshot.Turn == nil || snapshot.Turn.Granted != (entry.GrantedAt != nil) {
+		b.t.Errorf("the snapshot has the turn %+v, the line %+v", snapshot.Turn, entry)
 	}
 	return line[place]
 }
@@ -247,8 +247,8 @@ func (b *bank) bought(hash string) transaction.Payment {
 func (b *bank) through(p transaction.Payment) {
 	b.t.Helper()
 	b.settle(p.ID, transaction.Destination{Kept: true})
-	if standing := b.ok(b.FinishTransaction(b.t.Context(), p.TransactionHash, p.Attempt)); standing.State != lifecycle.TransactionProcessed {
-		b.t.Errorf("%+v", standing)
+	if snapshot := b.ok(b.FinishTransaction(b.t.Context(), p.TransactionHash, p.Attempt)); snapshot.State != lifecycle.TransactionProcessed {
+		b.t.Errorf("%+v", snapshot)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// TestGoodTransaction buys Stars for a known user, and looks at the money on the way.
+// TestGoodTransaction buys Stars for a known user, and checks the ledger at each step.
 func TestGoodTransaction(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -26,9 +26,9 @@ func TestGoodTransaction(t *testing.T) {
 	}
 
 	b.quoted(hash, 2*coin)
-	standing := b.ok(b.SnapshotOfTransaction(t.Context(), hash))
-	if standing.State != lifecycle.TransactionProcessing || standing.Attempt != 1 || !standing.Quoted || *standing.UserID != user.ID || standing.Turn != nil {
-		t.Errorf("%+v", standing)
+	snapshot := b.ok(b.SnapshotOfTransaction(t.Context(), hash))
+	if snapshot.State != lifecycle.TransactionProcessing || snapshot.Attempt != 1 || !snapshot.Quoted || *snapshot.UserID != user.ID || snapshot.Turn != nil {
+		t.Errorf("%+v", snapshot)
 	}
 
 	payment := b.signed(hash, transaction.Purchase)
@@ -290,8 +290,8 @@ func TestLockRace(t *testing.T) {
 
 	for range 8 {
 		all.Go(func() {
-			if standing, err := b.LockTransaction(t.Context(), hash); err != nil || standing.Attempt != 1 {
-				t.Errorf("%+v, %v", standing, err)
+			if snapshot, err := b.LockTransaction(t.Context(), hash); err != nil || snapshot.Attempt != 1 {
+				t.Errorf("%+v, %v", snapshot, err)
 			}
 		})
 	}

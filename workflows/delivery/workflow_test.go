@@ -59,7 +59,7 @@ func TestDelivered(t *testing.T) {
 	}
 }
 
-// TestEnds has a line for each way a ride can go wrong and what the workflow makes of it.
+// TestEnds has a line for each failure of an attempt, and the end that the workflow gives the job.
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	timeout := func(kind enumspb.TimeoutType) error { return temporal.NewTimeoutError(kind, nil) }
@@ -92,7 +92,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestPauses looks at the time between tries: growing, or what the other side asked for. The activity ends it after the
+// TestPauses checks the time between attempts: growing, or what the other side asked for. The activity ends it after the
 // third try.
 func TestPauses(t *testing.T) {
 	t.Parallel()
@@ -124,7 +124,7 @@ func TestPauses(t *testing.T) {
 	}
 }
 
-// TestCancels stops a running ride by signal and by cancellation of the workflow.
+// TestCancels stops a running attempt by signal and by cancellation of the workflow.
 func TestCancels(t *testing.T) {
 	t.Parallel()
 	for name, cancel := range map[string]func(*testsuite.TestWorkflowEnvironment){

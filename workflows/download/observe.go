@@ -92,9 +92,9 @@ func (r *run) found(life workflow.Context) error {
 // torrent counts as missing.
 func (r *run) decideGrace(life workflow.Context) error {
 	r.grace = nil
-	var look activities.Look
+	var again activities.Requery
 	err := r.do(
-		life, workflow.ExecuteActivity(untilDone(life, "look for the torrent"), downloads.LookForTorrent, r.id), &look,
+		life, workflow.ExecuteActivity(untilDone(life, "look for the torrent"), downloads.LookForTorrent, r.id), &again,
 	)
 
 	switch {
@@ -102,10 +102,10 @@ func (r *run) decideGrace(life workflow.Context) error {
 		return nil
 	case err != nil:
 		return err
-	case look.Found:
+	case again.Found:
 		return r.found(life)
-	case look.Wait > 0:
-		r.startGrace(life, look.Wait)
+	case again.Wait > 0:
+		r.startGrace(life, again.Wait)
 		return nil
 	case r.observations.Len() > 0: // what was seen meanwhile comes first
 		r.startGrace(life, time.Second)

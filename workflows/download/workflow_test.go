@@ -36,7 +36,7 @@ type play struct {
 
 	fetch  func(nth int) error // nil: it has a magnet link
 	add    func(ctx context.Context, nth int) (lifecycle.DownloadRecord, error)
-	look   func(nth int) (activities.Look, error)
+	look   func(nth int) (activities.Requery, error)
 	remove func(nth int) error
 	resume func(nth int) error
 	move   func() error
@@ -48,7 +48,7 @@ func newPlay(t *testing.T) *play {
 	p := &play{TestWorkflowEnvironment: testtemporal.Environment(), t: t, counts: map[string]int{}}
 	p.record.Status = lifecycle.DownloadQueued
 	p.add = func(context.Context, int) (lifecycle.DownloadRecord, error) { return p.record, nil }
-	p.look = func(int) (activities.Look, error) { return activities.Look{}, nil }
+	p.look = func(int) (activities.Requery, error) { return activities.Requery{}, nil }
 	p.remove, p.resume = func(int) error { return nil }, func(int) error { return nil }
 	p.move = func() error { return nil }
 	p.SetTestTimeout(time.Minute) // the clock is real while an activity runs
@@ -71,7 +71,7 @@ func newPlay(t *testing.T) *play {
 	p.OnActivity(downloads.AddTorrent, mock.Anything, jobID).Return(func(ctx context.Context, _ int64) (lifecycle.DownloadRecord, error) {
 		return p.add(ctx, p.did("add", ""))
 	}).Maybe()
-	p.OnActivity(downloads.LookForTorrent, mock.Anything, jobID).Return(func(context.Context, int64) (activities.Look, error) {
+	p.OnActivity(downloads.LookForTorrent, mock.Anything, jobID).Return(func(context.Context, int64) (activities.Requery, error) {
 		return p.look(p.did("look", ""))
 	}).Maybe()
 	p.OnActivity(downloads.RemoveTorrent, mock.Anything, jobID).Return(func(context.Context, int64) (lifecycle.DownloadRecord, error) {
@@ -242,12 +242,12 @@ func TestMissing(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
 		p.saw(10*time.Second, lifecycle.ObservedAbsent)
-		p.look = func(int) (activities.Look, error) {
+		p.look = func(int) (activities.Requery, error) {
 			if p.Now().Sub(p.began) < time.Hour {
-				return activities.Look{}, temporal.NewApplicationErrorWithOptions("away", string(fault.ProviderUnavailable),
+				return activities.Requery{}, temporal.NewApplicationErrorWithOptions("away", string(fault.ProviderUnavailable),
 					temporal.ApplicationErrorOptions{NextRetryDelay: 10 * time.Minute}) // the test environment tries ten times only
 			}
-			return activities.Look{Found: true}, nil
+			return activities.Requery{Found: true}, nil
 		}
 
 		p.saw(2*time.Hour, lifecycle.ObservedComplete)
@@ -263,7 +263,7 @@ func TestMissing(t *testing.T) {
 		p := newPlay(t)
 		p.saw(10*time.Second, lifecycle.ObservedAbsent)
 		left := []time.Duration{50 * time.Second, minute, 0}
-		p.look = func(nth int) (activities.Look, error) { return activities.Look{Wait: left[nth-1]}, nil }
+		p.look = func(nth int) (activities.Requery, error) { return activities.Requery{Wait: left[nth-1]}, nil }
 		p.run("add", "went_missing", "look", "look", "look", "fail missing_external_job")
 		p.took(180*time.Second, 181*time.Second)
 	})
@@ -272,7 +272,7 @@ func TestMissing(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
 		p.saw(10*time.Second, lifecycle.ObservedAbsent)
-		p.look = func(int) (activities.Look, error) { return activities.Look{Found: true}, nil }
+		p.look = func(int) (activities.Requery, error) { return activities.Requery{Found: true}, nil }
 		p.saw(100*time.Second, lifecycle.ObservedPresent)
 		p.saw(200*time.Second, lifecycle.ObservedAbsent) // a grace of its own
 		p.saw(230*time.Second, lifecycle.ObservedComplete)
@@ -309,13 +309,13 @@ func TestMissing(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
 		p.saw(10*time.Second, lifecycle.ObservedAbsent)
-		p.look = func(nth int) (activities.Look, error) {
+		p.look = func(nth int) (activities.Requery, error) {
 			if nth == 1 {
 				p.SignalWorkflow(
 					lifecycle.DownloadObservedSignal, lifecycle.Observation{JobID: jobID, State: lifecycle.ObservedComplete},
 				)
 			}
-			return activities.Look{}, nil
+			return activities.Requery{}, nil
 		}
 
 		p.run("add", "went_missing", "look", "found_again", "complete")

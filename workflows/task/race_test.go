@@ -42,8 +42,8 @@ func claims(agents, tasks int, claim func(agent, task int) error) (winners [][]i
 }
 
 // TestClaimRace lets 20 agents claim each of some tasks at once: one wins each, the others are told so. Half of the
-// tasks wait for a blocker's end, so that their handlers have something to look at. The race of dev/e2e has the
-// same through HTTP, with servers that are killed, and shows that it catches a handler that does not look again.
+// tasks wait for a blocker's end, so that their handlers have something to check. The race of dev/e2e has the
+// same through HTTP, with servers that are killed, and shows that it catches a handler that does not check again.
 func TestClaimRace(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, service.WorkspaceChange{})

@@ -9,8 +9,8 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// TestFragmentAway lets Fragment be away while orders come: each waits in line without spending a try, one after the
-// other looks whether it is back, and all are bought once without a person's help.
+// TestFragmentAway lets Fragment be away while orders come: each waits in line without using an attempt, one after the
+// other asks whether it is back, and all are bought once without a person's help.
 func TestFragmentAway(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]sim.Fault{

@@ -101,7 +101,7 @@ func newChaos(l *chaosRig, p plan) (*chaos, error) {
 	}}).Run, workflow.RegisterOptions{Name: lifecycle.TransactionType})
 	c.RegisterActivity(c.paymentActivities)
 	c.RegisterActivity(c.purchases)
-	for name, act := range map[string]any{"look": c.look, "move": c.move, "relieve": c.relieve, "settle": c.settle, "unfinished": c.unfinished} {
+	for name, act := range map[string]any{"read": c.read, "move": c.move, "relieve": c.relieve, "settle": c.settle, "unfinished": c.unfinished} {
 		c.RegisterActivityWithOptions(act, activity.RegisterOptions{Name: name})
 	}
 
@@ -144,7 +144,7 @@ func (c *chaos) history(ctx workflow.Context) error {
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for !over {
 			var news bool
-			_ = workflow.ExecuteActivity(ctx, "look").Get(ctx, &news)
+			_ = workflow.ExecuteActivity(ctx, "read").Get(ctx, &news)
 			c.deliver(ctx, drivers)
 			pause := longLook
 			if news {
@@ -249,8 +249,8 @@ func (c *chaos) move(_ context.Context, i int) error {
 	return moves[m.what](c, m)
 }
 
-// look makes the monitor read the chain once. It returns whether there was anything new.
-func (c *chaos) look(ctx context.Context) (bool, error) {
+// read makes the monitor read the chain once. It returns whether there was anything new.
+func (c *chaos) read(ctx context.Context) (bool, error) {
 	seen := len(c.logs.String())
 	_ = c.monitor.WatchWallet(ctx, c.wallet.Address().Raw())
 	return len(c.logs.String()) > seen, c.observe()

@@ -31,14 +31,14 @@ func TestRecordHistoriesOfTheSecondSource(t *testing.T) {
 		w.disputed(hash, lifecycle.TransactionProcessing)
 	}
 
-	w.resolved(accepted, lifecycle.TransactionProcessing, "I have looked")
+	w.resolved(accepted, lifecycle.TransactionProcessing, "reviewed")
 	save("disputed-and-accepted", accepted)
 	for _, hash := range []string{refused, kept} {
-		w.resolved(hash, lifecycle.TransactionFailed, "I have looked")
+		w.resolved(hash, lifecycle.TransactionFailed, "reviewed")
 		w.disputed(hash, lifecycle.TransactionFailed)
 	}
 
-	w.resolved(refused, lifecycle.TransactionFailed, "I have looked")
+	w.resolved(refused, lifecycle.TransactionFailed, "reviewed")
 	save("disputed-and-given-back", refused)
 	_, err := w.client.WriteOff(t.Context(), w.admin, kept, "it was never paid", "")
 	w.must(err)

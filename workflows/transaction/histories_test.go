@@ -37,7 +37,7 @@ func TestRecordHistories(t *testing.T) {
 
 	resolve := func(hash string, outcome lifecycle.TransactionState) {
 		w.eventually("it needs review", func() bool { return w.get(hash).NeedsReview })
-		_, err := w.client.Resolve(ctx, w.admin, hash, outcome, "", "I have looked", "")
+		_, err := w.client.Resolve(ctx, w.admin, hash, outcome, "", "reviewed", "")
 		w.must(err)
 	}
 

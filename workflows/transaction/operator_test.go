@@ -197,7 +197,7 @@ func TestReview(t *testing.T) {
 				w.must(w.server.Client.TerminateWorkflow(ctx, lifecycle.TransactionID(hash), "", "by hand")) // nor does this
 			}
 
-			got, err := w.client.Resolve(ctx, w.admin, hash, outcome, "", "I have looked", "")
+			got, err := w.client.Resolve(ctx, w.admin, hash, outcome, "", "reviewed", "")
 			w.must(err)
 			if got.State != outcome || got.NeedsReview || (outcome == lifecycle.TransactionProcessed) != (got.FragmentTransactionHash != "") {
 				t.Errorf("%+v", got)

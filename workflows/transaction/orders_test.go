@@ -392,7 +392,7 @@ func TestDustIsKept(t *testing.T) {
 }
 
 // TestBurst sees every one of many transfers that come at once: more than fit on a page, and far more than the last 20
-// that the system before this one looked at once a minute.
+// that the system before this one polled once a minute.
 func TestBurst(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -577,7 +577,7 @@ func (w *rig) wantAlert(kind string, open bool) {
 	})
 }
 
-// TestSlowMonitor follows the chain with a poll interval that is half of the monitor's hour: it looks at its start and
+// TestSlowMonitor follows the chain with a poll interval that is half of the monitor's hour: it reads at its start and
 // then waits.
 func TestSlowMonitor(t *testing.T) {
 	t.Parallel()

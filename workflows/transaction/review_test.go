@@ -31,7 +31,7 @@ func (w *rig) paysBehind() {
 	w.must(err)
 }
 
-// inReview makes an order that a person has to look at: it waits for its turn while payments are paused, and the chain
+// inReview makes an order that needs a review: it waits for its turn while payments are paused, and the chain
 // has a payment that the record lacks.
 func (w *rig) inReview(comment string) (hash string) {
 	w.Helper()
@@ -39,7 +39,7 @@ func (w *rig) inReview(comment string) (hash string) {
 	hash = w.deposit(1, comment)
 	w.eventually("it waits for its turn", func() bool { return w.inLine(hash) })
 	w.paysBehind()
-	w.eventually("a person has to look", func() bool { return w.get(hash).NeedsReview })
+	w.eventually("a review is needed", func() bool { return w.get(hash).NeedsReview })
 	return hash
 }
 
@@ -54,12 +54,12 @@ func TestOwedInReview(t *testing.T) {
 	w.must(w.client.Resume(ctx))
 	w.becomes(w.deposit(1, "anna 50"), lifecycle.TransactionProcessed)
 	if got := w.states(owed); got != "" {
-		t.Errorf("given back before a person has looked: %s", got)
+		t.Errorf("given back before a review: %s", got)
 	}
 
 	for _, event := range w.history(owed) {
 		if name := event.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName(); name == "PayRefund" {
-			t.Error("it asked for the refund before a person has looked")
+			t.Error("it asked for the refund before a review")
 		}
 	}
 

@@ -106,9 +106,9 @@ func TestReviewEndsThePlan(t *testing.T) {
 	}
 }
 
-// TestFailureThatAnOldWorkerWasTold replays what a worker of 0.1.0 did: it waited for an operator, and the next look
+// TestFailureFromAnOldWorker replays what a worker of 0.1.0 did: it waited for an operator, and the next read
 // plans the retry.
-func TestFailureThatAnOldWorkerWasTold(t *testing.T) {
+func TestFailureFromAnOldWorker(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
 	b.OnGetVersion(

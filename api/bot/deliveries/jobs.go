@@ -126,6 +126,7 @@ func jobView(viewer account.User, job delivery.Job, place int, limits service.De
 // progress says how far a job is, or how it ended.
 func progress(language string, job delivery.Job, place int, limits service.DeliveryLimits) []string {
 	reason := fault.Code(job.LastError)
+
 	switch job.State {
 	case lifecycle.DeliveryQueued:
 		return append(whyAgain(language, job, limits), queued(language, place))

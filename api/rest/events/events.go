@@ -65,8 +65,9 @@ type handlers struct {
 // Register adds the operations of the stream of events to an API.
 func Register(s *server.Server, events *feed.Feed) {
 	h := &handlers{s, events}
-	schema := server.SchemaOf[shape.Event](s)
 	group := server.Group{Server: s, Tag: "Events", Access: server.ForUsers, Scope: account.ScopeRead}
+
+	schema := server.SchemaOf[shape.Event](s)
 	server.RegisterRaw(group, server.Operation{
 		Id: "stream-events", Route: "GET /v1/events", Stream: true,
 		Summary: "Follow every transition that you may see, as it happens",

@@ -56,7 +56,7 @@ func Register(s *server.Server, reporter *status.Reporter, checks *doctor.Doctor
 		Id: "ask-doctor", Route: "POST /v1/doctor",
 		Summary: "Ask every process to check again",
 		Description: "Answers with what is known so far: ask with GET until each process has answered, which takes some " +
-			"seconds. No token is renewed for it, and no purchase begun. However many ask, a process rests for five seconds between two looks.",
+			"seconds. No token is renewed for it, and no purchase begun. However many ask, a process rests for five seconds between two checks.",
 	}, h.askDoctor)
 
 	server.Register(operations, server.Operation{

@@ -67,14 +67,14 @@ func anchors(t *testing.T, document string) []string {
 
 var reference = regexp.MustCompile(`(docs/[a-z-]+\.md)(#[a-z-]+)`)
 
-// want looks, and compares what is found. Every check that is not good says what to do, in a part of a document that is
-// there.
+// want runs the check, and compares its result. Every check that is not good says what to do, in a part of a
+// document that exists.
 func want(t *testing.T, check doctor.Check, state operations.CheckState, code fault.Code, account, detail string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 
-	found := check.Look(ctx)
+	found := check.Run(ctx)
 	if found.State != state || found.Code != code || !strings.Contains(found.Account, account) || !strings.Contains(found.Detail, detail) {
 		t.Errorf("%s: %+v, want %s %s of %q, %q", check.System, found, state, code, account, detail)
 	}
@@ -267,7 +267,7 @@ func TestQBittorrent(t *testing.T) {
 	)
 
 	wrong := client(url, "s3cr3t-but-wrong")
-	for range 6 { // however often it looks, the address is not banned
+	for range 6 { // however often it checks, the address is not banned
 		want(t, doctor.OfQBittorrent(wrong, true), operations.CheckRefused, fault.ProviderUnauthorized, "", "")
 	}
 

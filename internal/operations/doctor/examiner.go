@@ -23,7 +23,7 @@ const (
 // Check checks one system.
 type Check struct {
 	System string
-	Look   func(context.Context) operations.Check // leaves the system's name out
+	Run    func(context.Context) operations.Check // leaves the system's name out
 }
 
 // Examiner runs the checks of one process.
@@ -51,13 +51,13 @@ func (e *Examiner) Run(ctx context.Context) {
 	defer ticker.Stop()
 
 	var found []operations.Check
-	var lookedAt time.Time
+	var checkedAt time.Time
 	answered, saved := int64(-1), true
 	for {
 		request, err := e.Store.LastCheckRequest(ctx)
-		if err == nil && request.Number > answered && time.Since(lookedAt) >= cmp.Or(e.Rest, checkRest) {
-			lookedAt = time.Now()
-			found, answered, saved = e.look(ctx), request.Number, false
+		if err == nil && request.Number > answered && time.Since(checkedAt) >= cmp.Or(e.Rest, checkRest) {
+			checkedAt = time.Now()
+			found, answered, saved = e.check(ctx), request.Number, false
 		}
 
 		if !saved {
@@ -72,20 +72,20 @@ func (e *Examiner) Run(ctx context.Context) {
 	}
 }
 
-// look runs all checks in parallel.
-func (e *Examiner) look(ctx context.Context) []operations.Check {
+// check runs all checks in parallel.
+func (e *Examiner) check(ctx context.Context) []operations.Check {
 	found := make([]operations.Check, len(e.Checks))
-	var looking sync.WaitGroup
+	var running sync.WaitGroup
 	for i, check := range e.Checks {
-		looking.Go(func() {
+		running.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, checkTime)
 			defer cancel()
-			found[i] = check.Look(ctx)
+			found[i] = check.Run(ctx)
 			found[i].System = check.System
 		})
 	}
 
-	looking.Wait()
+	running.Wait()
 	return found
 }
 

@@ -50,15 +50,15 @@ func (d *desk) ask(request int64, broken int) {
 	d.request, d.broken = request, broken
 }
 
-// TestOneLookPerRequest follows a process from its start through requests and outages of the record: it looks once for
+// TestOneCheckPerRequest follows a process from its start through requests and outages of the record: it checks once for
 // each.
-func TestOneLookPerRequest(t *testing.T) {
+func TestOneCheckPerRequest(t *testing.T) {
 	t.Parallel()
 	looks := make(chan struct{}, 100)
 	d := &desk{changed: make(chan struct{}, 100), broken: 3}
 	examiner := doctor.Examiner{
 		Store: d, Identity: "me", Every: time.Millisecond, Rest: time.Millisecond, Log: slog.New(slog.DiscardHandler),
-		Checks: []doctor.Check{{System: "yandex", Look: func(context.Context) operations.Check {
+		Checks: []doctor.Check{{System: "yandex", Run: func(context.Context) operations.Check {
 			looks <- struct{}{}
 			return operations.Check{State: operations.CheckRefused}
 		}}},
@@ -71,7 +71,7 @@ func TestOneLookPerRequest(t *testing.T) {
 	<-d.changed // of the start, saved after three failures
 	d.ask(4, 2)
 	<-d.changed
-	for range 50 { // nobody asks: nothing is looked at
+	for range 50 { // nobody asks: nothing is checked
 		time.Sleep(time.Millisecond)
 	}
 
@@ -86,14 +86,14 @@ func TestOneLookPerRequest(t *testing.T) {
 	}
 }
 
-// TestManyAsk lets administrators ask all the time: the systems are left alone between two looks.
+// TestManyAsk lets administrators ask all the time: the systems are left alone between two checks.
 func TestManyAsk(t *testing.T) {
 	t.Parallel()
 	looks := make(chan struct{}, 1000)
 	d := &desk{changed: make(chan struct{}, 1000)}
 	examiner := doctor.Examiner{
 		Store: d, Identity: "me", Every: time.Millisecond, Rest: time.Hour, Log: slog.New(slog.DiscardHandler),
-		Checks: []doctor.Check{{System: "yandex", Look: func(context.Context) operations.Check {
+		Checks: []doctor.Check{{System: "yandex", Run: func(context.Context) operations.Check {
 			looks <- struct{}{}
 			return operations.Check{State: operations.CheckWorks}
 		}}},

@@ -63,8 +63,8 @@ func OnceThereIsAWallet(record interface {
 ) Check {
 	return Check{check.System, func(ctx context.Context) operations.Check {
 		if _, err := record.ActiveWallet(ctx); fault.CodeOf(err) == fault.WalletNotFound {
-			return Off(check.System, "there is no wallet", AboutWallet).Look(ctx)
+			return Off(check.System, "there is no wallet", AboutWallet).Run(ctx)
 		}
-		return check.Look(ctx)
+		return check.Run(ctx)
 	}}
 }

@@ -30,7 +30,7 @@ func OfYandex(disk Disk, tokens TokenStore, root string) Check {
 		case err != nil:
 			return failed(err, "see whether STAGECOACH_ENCRYPTION_KEY has encrypted this token", AboutStorage)
 		case token.AccessToken == "" && token.RefreshToken == "":
-			return Off(operations.Yandex, "there is no token", AboutStorage).Look(ctx)
+			return Off(operations.Yandex, "there is no token", AboutStorage).Run(ctx)
 		case token.AccessToken == "" || ended(token):
 			return unrenewed(token, "", "the access token has ended, or was never made")
 		}

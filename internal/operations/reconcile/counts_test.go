@@ -11,7 +11,7 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestCountsAreKept makes a count drift, and wants the reconciler's look to add up and to correct it.
+// TestCountsAreKept makes a count drift, and wants the reconciler to add up and to correct it.
 func TestCountsAreKept(t *testing.T) {
 	t.Parallel()
 	url := testdb.URL(t)

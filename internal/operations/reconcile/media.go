@@ -90,7 +90,7 @@ func (m *MediaSweep) wait() { m.running.Wait() }
 
 // sweep checks all media first and marks afterwards, so that a root that disappears halfway marks nothing.
 func (m *MediaSweep) sweep(ctx context.Context) error {
-	plan, err := m.look(ctx)
+	plan, err := m.plan(ctx)
 	if err != nil {
 		return err
 	}
@@ -127,8 +127,8 @@ func (p mediaPlan) tooMany(percent int64) bool {
 	return int64(len(p.lost))*100 > int64(p.available)*percent
 }
 
-// look checks all media that may be in the root. A batch counts only if the marker existed before and after it.
-func (m *MediaSweep) look(ctx context.Context) (plan mediaPlan, err error) {
+// plan checks all media that may be in the root. A batch counts only if the marker existed before and after it.
+func (m *MediaSweep) plan(ctx context.Context) (plan mediaPlan, err error) {
 	root, err := os.OpenRoot(m.Root)
 	if err != nil {
 		return plan, err
@@ -140,7 +140,7 @@ func (m *MediaSweep) look(ctx context.Context) (plan mediaPlan, err error) {
 		if err != nil {
 			return plan, err
 		}
-		if err := m.lookAt(root, media, &plan); err != nil {
+		if err := m.addBatch(root, media, &plan); err != nil {
 			return plan, err
 		}
 		if len(media) < mediaBatch {
@@ -157,8 +157,8 @@ func (m *MediaSweep) look(ctx context.Context) (plan mediaPlan, err error) {
 	}
 }
 
-// lookAt adds the results of a batch of media to the plan.
-func (m *MediaSweep) lookAt(root *os.Root, media []download.LyingMedium, plan *mediaPlan) error {
+// addBatch adds the results of a batch of media to the plan.
+func (m *MediaSweep) addBatch(root *os.Root, media []download.LyingMedium, plan *mediaPlan) error {
 	if err := m.marked(); err != nil {
 		return err
 	}

@@ -89,8 +89,8 @@ func (r *mediaRig) remove(name string) {
 	}
 }
 
-// look lets a sweep come, as the reconciler does, and gives what came of it.
-func (r *mediaRig) look() string {
+// sweepOnce lets a sweep run, as the reconciler does, and returns its result.
+func (r *mediaRig) sweepOnce() string {
 	r.t.Helper()
 	r.swept = nil
 	r.sweep.failedAt = time.Time{}
@@ -124,14 +124,14 @@ func TestMediaGoAndComeBack(t *testing.T) {
 
 	r.take(7)
 	r.take(900)
-	if got := r.look(); got != MediaSwept {
+	if got := r.sweepOnce(); got != MediaSwept {
 		t.Fatalf("the sweep says %q", got)
 	}
 
 	r.want("its file is gone", 7, download.BookArchive, download.MediaMissing)
 	r.want("its file is gone", 900, download.BookArchive, download.MediaMissing)
 	r.want("its file is there", 8, download.BookLibrary, download.MediaAvailable)
-	r.want("its audio lies where nobody looks", 3, download.BookLibrary, download.MediaAvailable)
+	r.want("its audio lies outside of the root", 3, download.BookLibrary, download.MediaAvailable)
 
 	admin := int64(1)
 	if _, err := r.store.ChangeMedium(t.Context(), download.MediumChange{BookID: 900, MediaType: "text", To: download.MediaDeleted, ActorID: &admin}); err != nil {
@@ -140,7 +140,7 @@ func TestMediaGoAndComeBack(t *testing.T) {
 
 	r.put(7)
 	r.put(900)
-	r.look()
+	r.sweepOnce()
 	r.want("its file is back", 7, download.BookLibrary, download.MediaAvailable)
 	r.want("a person has deleted it", 900, download.BookArchive, download.MediaDeleted)
 
@@ -159,7 +159,7 @@ func TestTooManyMediaAreMissing(t *testing.T) {
 		r.take(book + 1)
 	}
 
-	if got := r.look(); got != MediaStopped {
+	if got := r.sweepOnce(); got != MediaStopped {
 		t.Errorf("the sweep says %q", got)
 	}
 
@@ -167,7 +167,7 @@ func TestTooManyMediaAreMissing(t *testing.T) {
 	r.wantAlert(true)
 
 	r.put(6)
-	if got := r.look(); got != MediaSwept {
+	if got := r.sweepOnce(); got != MediaSwept {
 		t.Errorf("the sweep says %q", got)
 	}
 
@@ -192,26 +192,26 @@ func TestMediaAreNotLookedForElsewhere(t *testing.T) {
 	r := newMediaRig(t, 100)
 	r.remove(MediaMarker)
 	r.take(1)
-	if got := r.look(); got != MediaSweepFailed {
+	if got := r.sweepOnce(); got != MediaSweepFailed {
 		t.Errorf("the sweep says %q", got)
 	}
 
-	r.want("nobody may look", 1, download.BookLibrary, download.MediaAvailable)
+	r.want("no access", 1, download.BookLibrary, download.MediaAvailable)
 
 	r.sweep.Root = ""
-	if got := r.look(); got != "" {
+	if got := r.sweepOnce(); got != "" {
 		t.Errorf("without a root the sweep says %q", got)
 	}
 
 	r.sweep.Root = r.root
 	r.write(MediaMarker)
 	r.sweep.Every = time.Hour
-	if got := r.look(); got != MediaSwept {
+	if got := r.sweepOnce(); got != MediaSwept {
 		t.Errorf("the sweep says %q", got)
 	}
 
 	r.want("the marker is back", 1, download.BookArchive, download.MediaMissing)
-	if got := r.look(); got != "" {
+	if got := r.sweepOnce(); got != "" {
 		t.Errorf("within the hour the sweep says %q", got)
 	}
 }

@@ -24,7 +24,7 @@ import (
 	"stagecoach/internal/store/operations"
 )
 
-// queues is a Temporal of which all task queues look the same.
+// queues is a Temporal of which all task queues have the same counts.
 type queues struct {
 	workflowservice.WorkflowServiceClient
 	depth   int64

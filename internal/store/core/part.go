@@ -15,7 +15,7 @@ type Part struct {
 
 	State    string            // the column by which the rows are counted; empty: counts says all
 	Counts   []Source          // its other counts
-	Looks    map[string]string // what a status counts by a query: table and condition by kind
+	Queried  map[string]string // what a status counts by a query: table and condition by kind
 	Errors   string            // which of its events have an error in their comment; empty: none
 	Alerts   []string          // kinds of alerts about it
 	Quotas   []Quota

@@ -43,15 +43,15 @@ const (
 // been added up, because no worker runs or it is busy, each call adds up a batch: otherwise each call would take longer
 // than the one before.
 func (s *Store) CountOverview(ctx context.Context, since time.Time) (core.OverviewCounts, error) {
-	query := core.Counted + look(countChanges, `count_changes`) + look(countOpen, `reconciler_findings WHERE done = ''`) +
-		look(countRecent, `reconciler_findings WHERE found_at >= $2`)
+	query := core.Counted + countRows(countChanges, `count_changes`) + countRows(countOpen, `reconciler_findings WHERE done = ''`) +
+		countRows(countRecent, `reconciler_findings WHERE found_at >= $2`)
 	var kinds []string
 	for _, part := range s.parts {
 		for _, source := range part.Sources() {
 			kinds = append(kinds, source.Kinds[0])
 		}
-		for kind, rows := range part.Looks {
-			query += look(kind, rows)
+		for kind, rows := range part.Queried {
+			query += countRows(kind, rows)
 		}
 	}
 
@@ -72,8 +72,8 @@ func (s *Store) CountOverview(ctx context.Context, since time.Time) (core.Overvi
 	}, err
 }
 
-// look counts rows of a table under a kind, up to maxCounted.
-func look(kind, rows string) string {
+// countRows counts rows of a table under a kind, up to maxCounted.
+func countRows(kind, rows string) string {
 	return ` UNION ALL SELECT '` + kind + `', '', count(*) FROM (SELECT 1 FROM ` + rows + ` LIMIT ` + maxCounted + `) ` + kind
 }
 

@@ -38,9 +38,9 @@ var Part = core.Part{
 		},
 		core.RowsBy("kind", countQueue, "payment_queue"),
 	},
-	Looks:  map[string]string{countReviews: `transactions WHERE needs_review`},
-	Errors: `type = 'failed'`,
-	Alerts: notice.TransactionAlerts,
+	Queried: map[string]string{countReviews: `transactions WHERE needs_review`},
+	Errors:  `type = 'failed'`,
+	Alerts:  notice.TransactionAlerts,
 }
 
 // PaymentQueue is how many payments have the wallet's turn or wait for it.

@@ -102,7 +102,7 @@ func deliver(cmd *cobra.Command, name, key string, wait, asJSON bool) error {
 		Jobs: "/v1/deliveries/", Show: "starter deliver show", Every: pollInterval,
 		State:    func(d shape.Delivery) string { return string(d.State) },
 		Change:   ChangeLine,
-		Progress: func(d shape.Delivery) string { return ProgressLine(d, speed.Look(d)) },
+		Progress: func(d shape.Delivery) string { return ProgressLine(d, speed.Measure(d)) },
 		Failure:  notDelivered,
 	}.Run(cmd, c)
 }

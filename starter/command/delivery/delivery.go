@@ -28,9 +28,9 @@ type Speedometer struct {
 	perSecond   float64
 }
 
-// Look returns bytes per second since the stream began, 0 while that is unknown. The record is updated about once a
+// Measure returns bytes per second since the stream began, 0 while that is unknown. The record is updated about once a
 // second, so the speed stays the same between two updates.
-func (s *Speedometer) Look(d shape.Delivery) float64 {
+func (s *Speedometer) Measure(d shape.Delivery) float64 {
 	switch {
 	case d.State != lifecycle.DeliveryStreaming || d.BytesSent < s.until:
 		*s = Speedometer{}
