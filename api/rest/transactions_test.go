@@ -248,7 +248,10 @@ func TestListsOfTransactions(t *testing.T) {
 		}
 	}
 
-	for query, field := range map[string]string{"status=FAILED": "status", "status=": "", "stuck=perhaps": "stuck", "needs_review=2": "needs_review", "hash=9F2C": "hash", "seen_from=today": "seen_from"} {
+	for query, field := range map[string]string{
+		"status=FAILED": "status", "status=": "", "stuck=perhaps": "stuck", "needs_review=2": "needs_review",
+		"hash=9F2C": "hash", "seen_from=today": "seen_from", "error=%ED%A0%80": "error", "error=a%00b": "error",
+	} {
 		if field == "" {
 			w.send(w.adminToken, "GET", "/v1/transactions?"+query, nil).ok(http.StatusOK)
 			continue

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -105,5 +106,37 @@ func TestAllowed(t *testing.T) {
 	}
 	if got := door.Actions("broken", []Role{"guest", Owner}, true); got == nil || len(got) > 0 {
 		t.Errorf("after the end: %#v, want an empty list", got)
+	}
+}
+
+// TestLeaves asks for transitions that were decided earlier: state, event and target must belong to one rule.
+func TestLeaves(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		from, to, event string
+		want            bool
+	}{
+		{"shut", "open", "opened", true},
+		{"shut", "open", "turned", true},
+		{"open", "shut", "turned", true},
+		{"", "shut", "built", true},
+		{"open", "broken", "broken", true},
+		{"shut", "open", "built", false},     // the event of another rule
+		{"shut", "shut", "opened", false},    // another target
+		{"broken", "open", "opened", false},  // another state
+		{"shut", "open", "", false},          // no event
+		{"nowhere", "shut", "turned", false}, // no state
+	} {
+		if got := door.Leaves(c.from, c.to, c.event); got != c.want {
+			t.Errorf("%q to %q with %q: %t, want %t", c.from, c.to, c.event, got, c.want)
+		}
+	}
+}
+
+// TestLiveAndEnded divides the states.
+func TestLiveAndEnded(t *testing.T) {
+	t.Parallel()
+	if live, ended := door.Live(), door.Ended(); !slices.Equal(live, []string{"shut", "open"}) || !slices.Equal(ended, []string{"broken"}) {
+		t.Errorf("live %v, ended %v", live, ended)
 	}
 }

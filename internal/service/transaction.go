@@ -67,6 +67,9 @@ func (c *Transactions) Find(ctx context.Context, hash string) (transaction.Trans
 
 // List returns transactions, the newest first.
 func (c *Transactions) List(ctx context.Context, f transaction.Filter) ([]transaction.Transaction, error) {
+	if !lifecycle.IsText(f.Error) {
+		return nil, lifecycle.NotText("error")
+	}
 	if _, err := c.wallet(ctx); err != nil {
 		return nil, err
 	}

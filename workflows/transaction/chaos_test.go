@@ -143,13 +143,14 @@ func newChaosRig(t *testing.T) *chaosRig {
 		return url
 	}
 
+	now := func() time.Time { return l.now.Load().Now() } // of the history, which runs ahead of the real time
 	l.chain = toncenter.New(toncenter.Options{
 		URL:               serve(func(c *chaos, w http.ResponseWriter, r *http.Request) { c.mortal(c.chain, w, r) }),
-		RequestsPerSecond: 100_000, CallTimeout: 20 * time.Second, Now: func() time.Time { return l.now.Load().Now() },
+		RequestsPerSecond: 100_000, CallTimeout: 20 * time.Second, Now: now,
 	})
 
 	l.viewURL = serve(func(c *chaos, w http.ResponseWriter, r *http.Request) { c.chain.ServeHTTP(w, r) })
-	l.view = toncenter.New(toncenter.Options{URL: l.viewURL, RequestsPerSecond: 100_000})
+	l.view = toncenter.New(toncenter.Options{URL: l.viewURL, RequestsPerSecond: 100_000, Now: now})
 	return l
 }
 
