@@ -54,7 +54,10 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 	defer p.files.Close()
 	defer p.KeepAlive(ctx)()
 
-	if err := p.Store.EnsureAdmins(ctx, c.AdminToken, c.API.AdminIDs); err != nil {
+	err = app.RetryWhileUnavailable(ctx, log, "the database", func() error {
+		return p.Store.EnsureAdmins(ctx, c.AdminToken, c.API.AdminIDs)
+	})
+	if err != nil {
 		return err
 	}
 

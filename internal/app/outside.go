@@ -29,7 +29,7 @@ func (a *Connections) connectOutside(ctx context.Context) (err error) {
 
 	tokens := a.Store.TokenStore(yandexTokens)
 	first := oauth2.Token{AccessToken: c.Yandex.AccessToken, RefreshToken: c.Yandex.RefreshToken}
-	if err := tokens.Seed(ctx, first); err != nil {
+	if err := RetryWhileUnavailable(ctx, a.Log, "the database", func() error { return tokens.Seed(ctx, first) }); err != nil {
 		return err
 	}
 

@@ -73,7 +73,7 @@ func (p process) checks(parts []part) []doctor.Check {
 // keepRunning starts a workflow now, and repeatedly until ctx ends, because nothing else would notice that an operator
 // has ended it.
 func (p process) keepRunning(ctx context.Context, what string, start func() error) error {
-	if err := start(); err != nil {
+	if err := app.RetryWhileUnavailable(ctx, p.Log, what, start); err != nil {
 		return err
 	}
 

@@ -106,7 +106,8 @@ func (p process) paymentQueues(payments *transaction.PaymentActivities, monitor 
 // startPayments lets deferred payments try again, because their limits may have changed, and starts the wallet's
 // monitor.
 func (p process) startPayments(ctx context.Context, orders *service.Transactions) error {
-	if err := p.Store.RetryDeferred(ctx); err != nil || !serves(p.Config, lifecycle.PaymentQueue) {
+	err := app.RetryWhileUnavailable(ctx, p.Log, "the database", func() error { return p.Store.RetryDeferred(ctx) })
+	if err != nil || !serves(p.Config, lifecycle.PaymentQueue) {
 		return err
 	}
 	return p.keepRunning(ctx, "the wallet's monitor", func() error { return orders.StartMonitor(ctx, orders.Monitored) })
