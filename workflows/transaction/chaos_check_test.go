@@ -137,7 +137,7 @@ func (c *chaos) verify() error {
 
 		theirs := purchasesOf(payments, bought)
 		known += len(theirs)
-		if c.refunds(t) {
+		if c.refunds(t, payments) {
 			senders[t.Sender]++
 		}
 
@@ -167,10 +167,14 @@ func (c *chaos) verify() error {
 	return err
 }
 
-// refunds says whether an order is given back: one that can never be carried out. What an operator has ended, the
-// operator gives back.
-func (c *chaos) refunds(t transaction.Transaction) bool {
-	return c.plan.refunds && t.State == lifecycle.TransactionFailed && t.ErrorClass == lifecycle.NonRetryable && t.ErrorMessage != stars.Unconfirmed.Message
+// refunds says whether an order is given back: one that can never be carried out. Of those that an operator has ended,
+// only one whose money came back from the shop: what the shop has kept, the operator gives back.
+func (c *chaos) refunds(t transaction.Transaction, payments []transaction.Payment) bool {
+	kept := slices.ContainsFunc(payments, func(p transaction.Payment) bool {
+		return p.Kind == transaction.Purchase && p.State == transaction.PaymentPaid
+	})
+	return c.plan.refunds && t.State == lifecycle.TransactionFailed && t.ErrorClass == lifecycle.NonRetryable &&
+		(t.ErrorMessage != stars.Unconfirmed.Message || !kept)
 }
 
 // verifyOne checks one order: its state says what happened.
@@ -203,7 +207,7 @@ func (c *chaos) verifyOne(t transaction.Transaction, payments []transaction.Paym
 	}
 
 	owed := 0
-	if c.refunds(t) {
+	if c.refunds(t, payments) {
 		owed = 1
 	}
 
