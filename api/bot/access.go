@@ -10,6 +10,7 @@ import (
 	"github.com/mymmrac/telego"
 
 	"stagecoach/api/bot/chat"
+	"stagecoach/api/words"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store/account"
 )
@@ -85,23 +86,23 @@ func (b *Bot) announce(ctx context.Context, user account.User) {
 }
 
 // refusalOf says why a person may not use a command.
-func refusalOf(user account.User, c chat.Command) (why chat.Text, refused bool) {
+func refusalOf(user account.User, c chat.Command) (why words.Text, refused bool) {
 	switch {
 	case user.Status == account.UserBlocked:
-		return chat.TextBlocked, true
+		return words.TextBlocked, true
 	case c.Open:
-		return chat.Text{}, false
+		return words.Text{}, false
 	case user.Status != account.UserActive:
 		return textPending, true
 	case c.Admin && !user.IsAdmin():
-		return chat.TextAdminsOnly, true
+		return words.TextAdminsOnly, true
 	default:
-		return chat.Text{}, false
+		return words.Text{}, false
 	}
 }
 
 // welcome is a greeting with a button to the files.
-func welcome(language string, greeting chat.Text) chat.View {
+func welcome(language string, greeting words.Text) chat.View {
 	files := chat.Press(chat.LabelFiles.In(language), "f", 0, 0)
 	return chat.View{Text: greeting.In(language), Rows: chat.Rows(files)}
 }
@@ -121,9 +122,9 @@ func languageOf(from telego.User) string {
 	case from.LanguageCode == "":
 		return ""
 	case strings.HasPrefix(from.LanguageCode, "ru"):
-		return chat.Russian
+		return words.Russian
 	default:
-		return chat.English
+		return words.English
 	}
 }
 
@@ -133,7 +134,7 @@ func nameOf(from telego.User) string {
 	if from.Username != "" {
 		name += " (@" + from.Username + ")"
 	}
-	return chat.Shorten(chat.Clean(name), 100)
+	return words.Shorten(words.Clean(name), 100)
 }
 
 // subjectOf names a user in the audit log.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/mymmrac/telego"
 
-	"stagecoach/api/bot/chat"
+	"stagecoach/api/words"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/notice"
 )
@@ -122,7 +122,7 @@ func TestAdministratorsCommandsAreRefusedToOthers(t *testing.T) {
 
 	w.writes(anna, "en", "/nonsense")
 	w.sees(anna, "do not know this command")
-	if language := w.user(anna).Language; language != chat.English {
+	if language := w.user(anna).Language; language != words.English {
 		t.Errorf("the language did not follow: %s", language)
 	}
 	if strings.Contains(w.log.String(), "User 200") || strings.Contains(w.log.String(), botToken) || strings.Contains(w.log.String(), "=200") {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"stagecoach/api/bot/chat"
+	"stagecoach/api/words"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store/account"
 )
@@ -17,17 +18,15 @@ const pendingShown = 10
 func (b *Bot) administration() chat.Part {
 	return chat.Part{
 		Commands: []chat.Command{
-			{Name: "status", About: chat.Text{"the state of the service", "состояние сервиса"}, Admin: true, Run: b.showStatus},
-			{Name: "approve", About: chat.Text{"approve a user: /approve 7; without a number: list those who wait", "открыть доступ: /approve 7; без номера — список ожидающих"}, Admin: true, Run: b.approve},
-			{Name: "block", About: chat.Text{"block a user: /block 7", "закрыть доступ: /block 7"}, Admin: true, Run: b.block},
+			{Name: "status", About: words.Text{"the state of the service", "состояние сервиса"}, Admin: true, Run: b.showStatus},
+			{Name: "approve", About: words.Text{"approve a user: /approve 7; without a number: list those who wait", "открыть доступ: /approve 7; без номера — список ожидающих"}, Admin: true, Run: b.approve},
+			{Name: "block", About: words.Text{"block a user: /block 7", "закрыть доступ: /block 7"}, Admin: true, Run: b.block},
 		},
 		Buttons: []chat.Button{
 			{Prefix: "ap", Command: "approve", Run: b.approve}, // ap:<user>
 			{Prefix: "bl", Command: "block", Run: b.block},     // bl:<user>
 		},
-		Texts: chat.Texts{
-			Faults: chat.CommonFaults, Quotas: commonQuotas, Alerts: commonAlerts, AlertsOver: commonAlertsOver,
-		},
+		Texts: words.Common,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stagecoach/api/bot/chat"
+	"stagecoach/api/words"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/notice"
@@ -72,11 +73,11 @@ func (b *Bot) alertLines(language string, alert notice.Alert) string {
 }
 
 // alertText returns the words about an incident. A newer version of the program may raise a kind that has none here.
-func alertText(texts map[string]chat.Text, kind string, unknown chat.Text) chat.Text {
+func alertText(texts map[string]words.Text, kind string, unknown words.Text) words.Text {
 	if known, ok := texts[kind]; ok {
 		return known
 	}
-	return chat.Text{unknown[0] + kind, unknown[1] + kind}
+	return words.Text{unknown[0] + kind, unknown[1] + kind}
 }
 
 // watch handles the alerts that a worker cannot raise, until ctx ends.

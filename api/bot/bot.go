@@ -20,6 +20,7 @@ import (
 	"github.com/mymmrac/telego"
 
 	"stagecoach/api/bot/chat"
+	"stagecoach/api/words"
 	"stagecoach/internal/allowance"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/operations/status"
@@ -64,7 +65,7 @@ type Bot struct {
 	liveMessages map[string]chat.LiveMessage // by workload
 	notices      map[string]chat.FindNotice  // by workload
 	status       map[string]chat.Status      // by workload
-	texts        chat.Texts
+	texts        words.Texts
 	pace         *pace
 
 	databaseAway time.Time // since when PostgreSQL is away; zero: it is there
@@ -88,9 +89,9 @@ func New(o Options) *Bot {
 		Sender: sender, o: o, store: o.Store, pace: newPace(o.EditEvery),
 		liveMessages: map[string]chat.LiveMessage{}, notices: map[string]chat.FindNotice{},
 		status: map[string]chat.Status{},
-		texts: chat.Texts{
-			Faults: chat.Faults{}, Quotas: map[string]chat.Text{},
-			Alerts: map[string]chat.Text{}, AlertsOver: map[string]chat.Text{},
+		texts: words.Texts{
+			Faults: words.Faults{}, Quotas: map[string]words.Text{},
+			Alerts: map[string]words.Text{}, AlertsOver: map[string]words.Text{},
 		},
 	}
 

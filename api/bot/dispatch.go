@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"stagecoach/api/bot/chat"
+	"stagecoach/api/words"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
@@ -94,7 +95,7 @@ func (b *Bot) handlerOf(r *chat.Request) (name string, handler chat.Handler, arg
 }
 
 // saying makes a handler that only shows a text.
-func saying(text chat.Text) chat.Handler {
+func saying(text words.Text) chat.Handler {
 	return func(context.Context, *chat.Request, chat.Args) error { return chat.Hint{Text: text} }
 }
 

@@ -7,14 +7,15 @@ import (
 	"github.com/mymmrac/telego"
 
 	"stagecoach/api/bot/chat"
+	"stagecoach/api/words"
 	"stagecoach/internal/store/account"
 )
 
 // help returns the commands that people begin with.
 func (b *Bot) help() chat.Part {
 	return chat.Part{Commands: []chat.Command{
-		{Name: "start", About: chat.Text{"start", "начать"}, Open: true, Run: b.start},
-		{Name: "help", About: chat.Text{"what I can do", "что я умею"}, Open: true, Run: b.showHelp},
+		{Name: "start", About: words.Text{"start", "начать"}, Open: true, Run: b.start},
+		{Name: "help", About: words.Text{"what I can do", "что я умею"}, Open: true, Run: b.showHelp},
 	}}
 }
 
@@ -42,9 +43,9 @@ func (b *Bot) showHelp(ctx context.Context, r *chat.Request, _ chat.Args) error 
 
 // publishCommands fills the menu that Telegram shows beside the input field.
 func (b *Bot) publishCommands(ctx context.Context) {
-	for _, language := range []string{chat.English, chat.Russian} {
+	for _, language := range []string{words.English, words.Russian} {
 		params := &telego.SetMyCommandsParams{}
-		if language != chat.English { // English is for everyone who speaks neither
+		if language != words.English { // English is for everyone who speaks neither
 			params.LanguageCode = language
 		}
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"stagecoach/api/bot/chat"
+	"stagecoach/api/words"
 	"stagecoach/internal/allowance"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store/account"
@@ -69,7 +70,7 @@ func (b *Bot) refuseNewcomer(ctx context.Context, r *chat.Request) error {
 
 // refuse answers that a person may not use a command, and audits the request. For people who are not approved, only
 // some requests are audited and answered.
-func (b *Bot) refuse(ctx context.Context, r *chat.Request, asked chat.Command, why chat.Text) (err error) {
+func (b *Bot) refuse(ctx context.Context, r *chat.Request, asked chat.Command, why words.Text) (err error) {
 	audited, answered := true, true
 	if r.User.Status != account.UserActive {
 		key := fmt.Sprintf("strangers/audit/%d/%s", r.User.ID, asked.Name)

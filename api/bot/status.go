@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"stagecoach/api/bot/chat"
+	"stagecoach/api/words"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/status"
 )
@@ -31,8 +32,8 @@ func (b *Bot) statusText(language string, s status.Status) string {
 	lines := []string{
 		textStatus.In(language),
 		textQueueDepth.In(language, s.QueueDepth),
-		textHeartbeat.In(language, chat.Ago(language, s.WorkerHeartbeatAge)),
-		textToken.In(language, chat.Seconds(language, s.TokenExpiresIn)),
+		textHeartbeat.In(language, words.Ago(language, s.WorkerHeartbeatAge)),
+		textToken.In(language, words.Seconds(language, s.TokenExpiresIn)),
 		"",
 	}
 
@@ -100,7 +101,7 @@ func overviewLines(language string, o status.Overview) []string {
 
 	for _, q := range o.Queues {
 		if q.Depth > 0 {
-			lines = append(lines, textQueueLine.In(language, q.Name, q.Kind, q.Depth, chat.Seconds(language, &q.OldestAge)))
+			lines = append(lines, textQueueLine.In(language, q.Name, q.Kind, q.Depth, words.Seconds(language, &q.OldestAge)))
 		}
 	}
 
@@ -115,7 +116,7 @@ func overviewLines(language string, o status.Overview) []string {
 
 	for _, outside := range o.Outside {
 		if outside.FailingFor != nil {
-			since := chat.Seconds(language, outside.FailingFor)
+			since := words.Seconds(language, outside.FailingFor)
 			lines = append(lines, textFails.In(language, outside.Name, outside.Error, since))
 		}
 	}
@@ -138,7 +139,7 @@ func attentionLines(language string, o status.Overview) (lines []string) {
 
 	for _, alert := range o.Alerts {
 		age := time.Since(alert.OpenedAt).Seconds()
-		lines = append(lines, textAlertOpen.In(language, alert.Kind, chat.Seconds(language, &age)))
+		lines = append(lines, textAlertOpen.In(language, alert.Kind, words.Seconds(language, &age)))
 	}
 	return lines
 }

@@ -4,8 +4,8 @@ package chat
 
 import (
 	"context"
-	"maps"
 
+	"stagecoach/api/words"
 	"stagecoach/internal/operations/status"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
@@ -20,28 +20,12 @@ type Part struct {
 	LiveMessages map[string]LiveMessage // by the workload's name in the record
 	Notices      map[string]FindNotice  // by the workload's name in the record
 	Status       map[string]Status      // by the workload's name in the record
-	Texts
-}
-
-// Texts are what a workload adds to the texts that the bot uses for all workloads.
-type Texts struct {
-	Faults     Faults
-	Quotas     map[string]Text // which limit is reached, by its name; each takes the limit
-	Alerts     map[string]Text // that an incident has begun, by its kind
-	AlertsOver map[string]Text // that it is over
-}
-
-// Add adds the texts of another part.
-func (t *Texts) Add(more Texts) {
-	maps.Copy(t.Faults, more.Faults)
-	maps.Copy(t.Quotas, more.Quotas)
-	maps.Copy(t.Alerts, more.Alerts)
-	maps.Copy(t.AlertsOver, more.AlertsOver)
+	words.Texts
 }
 
 // Status is how /status shows a workload: its counts by state below the heading, then lines of its own.
 type Status struct {
-	Heading Text
+	Heading words.Text
 	Lines   func(language string, now status.Status) []string // nil: none
 }
 
@@ -51,10 +35,10 @@ type Handler func(ctx context.Context, r *Request, args Args) error
 // Command is what a person can ask for by name. Buttons and plain words belong to a command too, so that the right to
 // use something is declared in one place.
 type Command struct {
-	Name  string // without the slash
-	About Text   // a line for the menu and for /help
-	Open  bool   // also for people who are not approved yet
-	Admin bool   // for administrators only, and audited
+	Name  string     // without the slash
+	About words.Text // a line for the menu and for /help
+	Open  bool       // also for people who are not approved yet
+	Admin bool       // for administrators only, and audited
 	Run   Handler
 }
 

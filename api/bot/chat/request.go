@@ -10,6 +10,7 @@ import (
 
 	"github.com/mymmrac/telego"
 
+	"stagecoach/api/words"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/notice"
 )
@@ -44,7 +45,7 @@ type Request struct {
 func (in Incoming) Key() string { return fmt.Sprintf("bot/%d/%d", in.Date, in.Update) }
 
 // Say returns a text in the person's language.
-func (r *Request) Say(t Text, args ...any) string { return t.In(r.User.Language, args...) }
+func (r *Request) Say(t words.Text, args ...any) string { return t.In(r.User.Language, args...) }
 
 // OnMenu says whether the request came from the menu's own message.
 func (r *Request) OnMenu() bool { return r.Message == r.Conv.MessageID }
@@ -102,9 +103,9 @@ func Nonce() string {
 
 // Hint is an error that is only a sentence for the person.
 type Hint struct {
-	Text Text
+	Text words.Text
 	Args []any
 }
 
 // Error implements error.
-func (h Hint) Error() string { return h.Text.In(English, h.Args...) }
+func (h Hint) Error() string { return h.Text.In(words.English, h.Args...) }

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"time"
 
+	"stagecoach/api/words"
+
 	"github.com/mymmrac/telego"
 )
 
@@ -137,7 +139,7 @@ func (s *Sender) AnswerClick(ctx context.Context, r *Request) {
 		limited, cancel := context.WithTimeout(ctx, RequestTime)
 		defer cancel()
 		return s.Telegram.AnswerCallbackQuery(limited, &telego.AnswerCallbackQueryParams{
-			CallbackQueryID: r.Click, Text: Shorten(r.Note, noteLength), ShowAlert: r.Alert,
+			CallbackQueryID: r.Click, Text: words.Shorten(r.Note, noteLength), ShowAlert: r.Alert,
 		})
 	})
 	if outcome == Done {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"stagecoach/api/words"
+
 	"github.com/mymmrac/telego"
 )
 
@@ -64,7 +66,7 @@ func Press(label, prefix string, args ...any) Row {
 type List[T any] struct {
 	Prefix      string // of the buttons that turn its pages
 	Size        int    // of a page
-	Title, None Text
+	Title, None words.Text
 	Refresh     bool // with a button that draws the page anew
 	ID          func(T) int64
 	Draw        func(T) (lines []string, buttons Row)

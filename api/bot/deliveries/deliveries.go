@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"stagecoach/api/bot/chat"
+	"stagecoach/api/words"
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
@@ -45,9 +46,9 @@ func New(sender *chat.Sender, deliveries *service.Deliveries, files Catalog, rec
 
 	return chat.Part{
 		Commands: []chat.Command{
-			{Name: "files", About: chat.Text{"browse the files", "посмотреть файлы"}, Run: h.openFolder},
-			{Name: "jobs", About: chat.Text{"your latest deliveries", "ваши последние доставки"}, Run: h.showJobs},
-			{Name: "cancel", About: chat.Text{"cancel a delivery: /cancel 12", "отменить доставку: /cancel 12"}, Run: h.cancelNamed},
+			{Name: "files", About: words.Text{"browse the files", "посмотреть файлы"}, Run: h.openFolder},
+			{Name: "jobs", About: words.Text{"your latest deliveries", "ваши последние доставки"}, Run: h.showJobs},
+			{Name: "cancel", About: words.Text{"cancel a delivery: /cancel 12", "отменить доставку: /cancel 12"}, Run: h.cancelNamed},
 		},
 		Buttons: []chat.Button{
 			{Prefix: "f", Command: "files", Run: h.openFolder},  // f:<folder>:<page>
@@ -69,6 +70,6 @@ func New(sender *chat.Sender, deliveries *service.Deliveries, files Catalog, rec
 			},
 		},
 		Status: map[string]chat.Status{lifecycle.WorkloadDelivery: {Heading: textDeliveries}},
-		Texts:  chat.Texts{Faults: faults, Quotas: quotas, Alerts: alerts, AlertsOver: alertsOver},
+		Texts:  words.Deliveries,
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"stagecoach/api/bot/chat"
+	"stagecoach/api/words"
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store/delivery"
@@ -115,12 +116,12 @@ func upButton(language string, folder delivery.File) chat.Row {
 // fileView draws the card of a file, with the reason in place of the button when the file cannot be delivered.
 func (h *handlers) fileView(language string, file delivery.File, back place, note string) chat.View {
 	text := textFile.In(language, chat.HTML(file.Name), crumbs(language, file.Parent),
-		chat.Size(language, file.Size), chat.Date(language, file.ModifiedAt))
+		words.Size(language, file.Size), words.Date(language, file.ModifiedAt))
 
 	deliver := chat.Press(labelDownload.In(language), "d", file.ID, chat.Nonce(), back)
 	if err := h.deliveries.CheckFile(file); err != nil {
 		deliver = nil
-		text += "\n\n⚠️ " + faults.Text(fault.CodeOf(err)).In(language)
+		text += "\n\n⚠️ " + words.Deliveries.Faults.Text(fault.CodeOf(err)).In(language)
 	}
 
 	if note != "" {

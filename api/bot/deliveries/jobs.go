@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"stagecoach/api/bot/chat"
+	"stagecoach/api/words"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
@@ -111,7 +112,7 @@ func (h *handlers) drawJob(ctx context.Context, viewer account.User, id int64) (
 // jobView draws a job, with a Cancel button while it can be cancelled.
 func jobView(viewer account.User, job delivery.Job, place int, limits service.DeliveryLimits) chat.View {
 	language := viewer.Language
-	title := textJobTitle.In(language, job.ID, chat.HTML(job.FileName), chat.Size(language, job.Size))
+	title := textJobTitle.In(language, job.ID, chat.HTML(job.FileName), words.Size(language, job.Size))
 	lines := append([]string{title}, progress(language, job, place, limits)...)
 
 	ended := lifecycle.Delivery.Terminal(job.State)
@@ -137,14 +138,14 @@ func progress(language string, job delivery.Job, place int, limits service.Deliv
 	case lifecycle.DeliveryDelivered:
 		return []string{textDelivered.In(language)}
 	case lifecycle.DeliveryFailed:
-		return []string{textFailed.In(language), faults.Text(reason).In(language)}
+		return []string{textFailed.In(language), words.Deliveries.Faults.Text(reason).In(language)}
 	case lifecycle.DeliveryExpired:
 		return []string{textExpired.In(language)}
 	case lifecycle.DeliveryCancelled:
 		if reason == "" || reason == fault.CancelledByUser {
 			return []string{chat.TextCancelled.In(language)}
 		}
-		return []string{chat.TextCancelled.In(language), faults.Text(reason).In(language)}
+		return []string{chat.TextCancelled.In(language), words.Deliveries.Faults.Text(reason).In(language)}
 	default:
 		return nil
 	}
@@ -153,7 +154,7 @@ func progress(language string, job delivery.Job, place int, limits service.Deliv
 // whyAgain says why a job waits again, when the next attempt begins, and when the job's time ends.
 func whyAgain(language string, job delivery.Job, limits service.DeliveryLimits) []string {
 	reason := fault.Code(job.LastError)
-	why := faults.Text(reason).In(language)
+	why := words.Deliveries.Faults.Text(reason).In(language)
 	switch {
 	case reason == fault.PausedByOperator, job.Attempt == 0 && reason != "":
 		return []string{why}
@@ -163,7 +164,7 @@ func whyAgain(language string, job delivery.Job, limits service.DeliveryLimits) 
 
 	lines := []string{textRetrying.In(language, job.Attempt+1, lifecycle.DeliveryTries), why}
 	if deadline := limits.Deadline(job); job.NextAttemptAt != nil && deadline != nil {
-		lines = append(lines, textNextTry.In(language, chat.Clock(*job.NextAttemptAt), chat.Clock(*deadline)))
+		lines = append(lines, textNextTry.In(language, words.Clock(*job.NextAttemptAt), words.Clock(*deadline)))
 	}
 	return lines
 }
@@ -186,14 +187,14 @@ func streaming(language string, job delivery.Job) []string {
 		return []string{chat.Bar(100), textUploading.In(language)}
 	}
 
-	sent, size := chat.Size(language, job.BytesSent), chat.Size(language, job.Size)
+	sent, size := words.Size(language, job.BytesSent), words.Size(language, job.Size)
 	return []string{chat.Bar(percent), textSending.In(language, percent, sent, size)}
 }
 
 // jobState is a job's state in a word or two.
-func jobState(job delivery.Job) chat.Text {
+func jobState(job delivery.Job) words.Text {
 	if job.CancelRequestedAt != nil && !lifecycle.Delivery.Terminal(job.State) {
 		return chat.TextCancelling
 	}
-	return jobStates[job.State]
+	return words.DeliveryStates[job.State]
 }

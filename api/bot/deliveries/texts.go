@@ -1,117 +1,47 @@
 package deliveries
 
 import (
-	"stagecoach/api/bot/chat"
-	"stagecoach/internal/fault"
-	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store/notice"
+	"stagecoach/api/words"
 )
 
 // Labels of buttons.
 var (
-	labelTop      = chat.Text{"Files", "Файлы"}
-	labelSearch   = chat.Text{"🔎 Search", "🔎 Поиск"}
-	labelAgain    = chat.Text{"🔄 Search again", "🔄 Искать ещё раз"}
-	labelUp       = chat.Text{"⬆️ Up", "⬆️ Вверх"}
-	labelDownload = chat.Text{"⬇️ Download", "⬇️ Скачать"}
+	labelTop      = words.Text{"Files", "Файлы"}
+	labelSearch   = words.Text{"🔎 Search", "🔎 Поиск"}
+	labelAgain    = words.Text{"🔄 Search again", "🔄 Искать ещё раз"}
+	labelUp       = words.Text{"⬆️ Up", "⬆️ Вверх"}
+	labelDownload = words.Text{"⬇️ Download", "⬇️ Скачать"}
 )
 
 // Files.
 var (
-	textEmptyFolder  = chat.Text{"This folder is empty.", "В этой папке пусто."}
-	textStaleListing = chat.Text{"⚠️ The file storage is unavailable. The folder is shown as it was a while ago.", "⚠️ Хранилище файлов недоступно. Папка показана такой, какой была раньше."}
-	textFile         = chat.Text{"📄 <b>%s</b>\n\nFolder: %s\nSize: %s\nModified: %s", "📄 <b>%s</b>\n\nПапка: %s\nРазмер: %s\nИзменён: %s"}
-	textAskWords     = chat.Text{"🔎 Write a part of the name.", "🔎 Напишите часть названия."}
-	textNothingFound = chat.Text{"Nothing was found.", "Ничего не нашлось."}
-	textIndexing     = chat.Text{"The folder is still being read. More may be found soon.", "Папка ещё читается. Скоро может найтись больше."}
-	textAsked        = chat.Text{"Delivery #%d has started.", "Доставка №%d началась."}
-	textAskedBefore  = chat.Text{"This is delivery #%d, which you have already asked for.", "Это доставка №%d, она уже заказана."}
+	textEmptyFolder  = words.Text{"This folder is empty.", "В этой папке пусто."}
+	textStaleListing = words.Text{"⚠️ The file storage is unavailable. The folder is shown as it was a while ago.", "⚠️ Хранилище файлов недоступно. Папка показана такой, какой была раньше."}
+	textFile         = words.Text{"📄 <b>%s</b>\n\nFolder: %s\nSize: %s\nModified: %s", "📄 <b>%s</b>\n\nПапка: %s\nРазмер: %s\nИзменён: %s"}
+	textAskWords     = words.Text{"🔎 Write a part of the name.", "🔎 Напишите часть названия."}
+	textNothingFound = words.Text{"Nothing was found.", "Ничего не нашлось."}
+	textIndexing     = words.Text{"The folder is still being read. More may be found soon.", "Папка ещё читается. Скоро может найтись больше."}
+	textAsked        = words.Text{"Delivery #%d has started.", "Доставка №%d началась."}
+	textAskedBefore  = words.Text{"This is delivery #%d, which you have already asked for.", "Это доставка №%d, она уже заказана."}
 )
 
 // Deliveries.
 var (
-	textDeliveries  = chat.Text{"<b>Deliveries</b>", "<b>Доставки</b>"}
-	textJobs        = chat.Text{"<b>Your deliveries</b>", "<b>Ваши доставки</b>"}
-	textNoJobs      = chat.Text{"No deliveries yet: /files", "Доставок пока нет: /files"}
-	textJobLine     = chat.Text{"#%d %s — %s", "№%d %s — %s"}
-	textJobTitle    = chat.Text{"#%d <b>%s</b> (%s)", "№%d <b>%s</b> (%s)"}
-	textInLine      = chat.Text{"🕓 In the queue, place %d", "🕓 В очереди, место %d"}
-	textRetrying    = chat.Text{"🔁 The attempt failed. Attempt %d of %d follows:", "🔁 Попытка не удалась. Будет попытка %d из %d:"}
-	textNextTry     = chat.Text{"Next attempt at %s, deadline at %s", "Следующая попытка в %s, срок до %s"}
-	textStarting    = chat.Text{"⏳ Opening the file", "⏳ Открываю файл"}
-	textSending     = chat.Text{"📤 Sending: %d%% (%s of %s)", "📤 Отправляю: %d%% (%s из %s)"}
-	textUploading   = chat.Text{"📤 The whole file is handed over, Telegram is uploading it", "📤 Файл передан целиком, Telegram загружает его"}
-	textDelivered   = chat.Text{"✅ Delivered", "✅ Доставлено"}
-	textFailed      = chat.Text{"❌ Not delivered", "❌ Не доставлено"}
-	textExpired     = chat.Text{"⌛ Expired: it waited for too long. Try again later.", "⌛ Срок истёк: слишком долгое ожидание. Попробуйте позже."}
-	textCancelling  = chat.Text{"Delivery #%d is being cancelled.", "Доставка №%d отменяется."}
-	textCancelled   = chat.Text{"Delivery #%d is cancelled.", "Доставка №%d отменена."}
-	textCancelUsage = chat.Text{"Give the delivery's number, for example: /cancel 12", "Укажите номер доставки, например: /cancel 12"}
-)
-
-// jobStates name a job's state in the list.
-var jobStates = map[lifecycle.DeliveryState]chat.Text{
-	lifecycle.DeliveryQueued:      {"🕓 in the queue", "🕓 в очереди"},
-	lifecycle.DeliveryClaimed:     {"⏳ starting", "⏳ начинается"},
-	lifecycle.DeliveryDownloading: {"⏳ starting", "⏳ начинается"},
-	lifecycle.DeliveryStreaming:   {"📤 sending", "📤 отправляется"},
-	lifecycle.DeliveryDelivered:   {"✅ delivered", "✅ доставлено"},
-	lifecycle.DeliveryFailed:      {"❌ not delivered", "❌ не доставлено"},
-	lifecycle.DeliveryCancelled:   {"🚫 cancelled", "🚫 отменено"},
-	lifecycle.DeliveryExpired:     {"⌛ expired", "⌛ срок истёк"},
-}
-
-// faults are the plain words for the faults of deliveries.
-var faults = chat.Faults{
-	fault.DeliveryNotFound:  {"No such delivery. /jobs lists yours.", "Такой доставки нет. Ваши доставки: /jobs"},
-	fault.NoTelegramChat:    {"There is no chat to send the file to.", "Нет чата, куда отправить файл."},
-	fault.FileNotFound:      {"This file or folder no longer exists.", "Этого файла или папки больше нет."},
-	fault.FileTooBig:        {"The file is too big: Telegram accepts up to about 2 GB.", "Файл слишком большой: Telegram принимает примерно до 2 ГБ."},
-	fault.FileEmpty:         {"The file is empty: Telegram does not accept empty files.", "Файл пустой: Telegram не принимает пустые файлы."},
-	fault.FileIsFolder:      {"This is a folder: choose a file in it.", "Это папка: выберите файл в ней."},
-	fault.FileChanged:       {"The file changed while it was being sent. Try again.", "Файл изменился во время отправки. Попробуйте ещё раз."},
-	fault.YandexLocked:      {"The file is locked now. Try again later.", "Файл сейчас заблокирован. Попробуйте позже."},
-	fault.TelegramForbidden: {"Telegram does not let me write to this chat.", "Telegram не разрешает мне писать в этот чат."},
-	fault.OutcomeUnknown: {
-		"The outcome is unknown: the file may or may not have arrived. Look in this chat before you ask for it again.",
-		"Исход неизвестен: файл мог дойти, а мог и не дойти. Посмотрите в этом чате, прежде чем запрашивать его снова.",
-	},
-}.With(
-	chat.Text{"The file storage is unavailable. Try again later.", "Хранилище файлов недоступно. Попробуйте позже."},
-	fault.YandexUnauthorized, fault.YandexRateLimited, fault.YandexUnavailable, fault.YandexTimeout,
-	fault.YandexUnreachable, fault.YandexProtocol,
-).With(
-	chat.Text{"Telegram did not accept the file. Try again later.", "Telegram не принял файл. Попробуйте позже."},
-	fault.TelegramUnauthorized, fault.TelegramRateLimited, fault.TelegramUnavailable, fault.TelegramTimeout,
-	fault.TelegramUnreachable,
-).With(
-	chat.Text{"Telegram refused the file.", "Telegram отказался принять файл."},
-	fault.TelegramRejected, fault.TelegramFileID,
-)
-
-// quotas name the limit that is reached; each takes the limit.
-var quotas = map[string]chat.Text{
-	"deliveries": {
-		"You have %d deliveries in progress, which is the limit. Wait for one to end, or cancel one: /jobs",
-		"У вас %d доставок в работе, это предел. Дождитесь окончания или отмените одну: /jobs",
-	},
-}
-
-// alerts name the incidents that administrators are notified of, and alertsOver their ends.
-var (
-	alerts = map[string]chat.Text{
-		notice.AlertStorageToken:  {"The file storage refuses our token, even after a refresh. Deliveries fail until somebody authorises the service again.", "Хранилище файлов не принимает наш токен даже после обновления. Доставки не будут работать, пока доступ не выдадут заново."},
-		notice.AlertTelegramToken: {"Telegram refused our token. Deliveries failed until it was replaced.", "Telegram не принимал наш токен. Доставки не работали, пока его не заменили."},
-		notice.AlertTokenEnding:   {"The file storage's token expires within a week and cannot be renewed automatically. Deliveries stop then. Authorise the service again.", "Токен хранилища файлов истекает в течение недели, и обновить его автоматически нельзя. Потом доставки остановятся. Выдайте доступ заново."},
-		notice.AlertStuckJobs:     {"Deliveries in progress have sent no heartbeat for too long. See /status.", "Начатые доставки слишком долго не подают сигналов. Смотрите /status."},
-		notice.AlertStorageAway:   {"The file storage has not answered for some minutes. Deliveries are retried and may fail.", "Хранилище файлов не отвечает уже несколько минут. Доставки повторяются и могут не удаться."},
-	}
-
-	alertsOver = map[string]chat.Text{
-		notice.AlertStorageToken:  {"The file storage accepts our token again.", "Хранилище файлов снова принимает наш токен."},
-		notice.AlertTelegramToken: {"Telegram accepts our token again.", "Telegram снова принимает наш токен."},
-		notice.AlertTokenEnding:   {"The file storage's token no longer expires soon.", "Токен хранилища файлов больше не истекает в ближайшее время."},
-		notice.AlertStuckJobs:     {"No delivery is stuck any more.", "Зависших доставок больше нет."},
-		notice.AlertStorageAway:   {"The file storage answers again.", "Хранилище файлов снова отвечает."},
-	}
+	textDeliveries  = words.Text{"<b>Deliveries</b>", "<b>Доставки</b>"}
+	textJobs        = words.Text{"<b>Your deliveries</b>", "<b>Ваши доставки</b>"}
+	textNoJobs      = words.Text{"No deliveries yet: /files", "Доставок пока нет: /files"}
+	textJobLine     = words.Text{"#%d %s — %s", "№%d %s — %s"}
+	textJobTitle    = words.Text{"#%d <b>%s</b> (%s)", "№%d <b>%s</b> (%s)"}
+	textInLine      = words.Text{"🕓 In the queue, place %d", "🕓 В очереди, место %d"}
+	textRetrying    = words.Text{"🔁 The attempt failed. Attempt %d of %d follows:", "🔁 Попытка не удалась. Будет попытка %d из %d:"}
+	textNextTry     = words.Text{"Next attempt at %s, deadline at %s", "Следующая попытка в %s, срок до %s"}
+	textStarting    = words.Text{"⏳ Opening the file", "⏳ Открываю файл"}
+	textSending     = words.Text{"📤 Sending: %d%% (%s of %s)", "📤 Отправляю: %d%% (%s из %s)"}
+	textUploading   = words.Text{"📤 The whole file is handed over, Telegram is uploading it", "📤 Файл передан целиком, Telegram загружает его"}
+	textDelivered   = words.Text{"✅ Delivered", "✅ Доставлено"}
+	textFailed      = words.Text{"❌ Not delivered", "❌ Не доставлено"}
+	textExpired     = words.Text{"⌛ Expired: it waited for too long. Try again later.", "⌛ Срок истёк: слишком долгое ожидание. Попробуйте позже."}
+	textCancelling  = words.Text{"Delivery #%d is being cancelled.", "Доставка №%d отменяется."}
+	textCancelled   = words.Text{"Delivery #%d is cancelled.", "Доставка №%d отменена."}
+	textCancelUsage = words.Text{"Give the delivery's number, for example: /cancel 12", "Укажите номер доставки, например: /cancel 12"}
 )

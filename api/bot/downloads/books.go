@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"stagecoach/api/bot/chat"
+	"stagecoach/api/words"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store/download"
 )
@@ -193,22 +194,22 @@ func bookCard(language string, book download.Book, jobs []download.Download) cha
 	lines := []string{bookTitle(book), textBookNumber.In(language, book.ID), ""}
 	var media chat.Row
 	for _, medium := range download.MediaTypes {
-		name := mediaNames[medium].In(language)
+		name := words.MediaNames[medium].In(language)
 		lines = append(lines, name+": "+mediumState(book, medium).In(language))
 		media = append(media, chat.Press(labelGetMedium.In(language, name), "dm", book.ID, medium)...)
 	}
 
 	for _, job := range jobs {
-		lines = append(lines, "", textDownloadOf.In(language, job.ID, mediaNames[job.MediaType].In(language)))
+		lines = append(lines, "", textDownloadOf.In(language, job.ID, words.MediaNames[job.MediaType].In(language)))
 		lines = append(lines, progress(language, job)...)
 	}
 	return chat.View{Text: strings.Join(lines, "\n"), Rows: chat.Rows(media, chat.Press(labelBooks.In(language), "bp"))}
 }
 
-func mediumState(book download.Book, medium string) chat.Text {
+func mediumState(book download.Book, medium string) words.Text {
 	for _, m := range book.Media {
 		if m.MediaType == medium {
-			return mediaStates[m.Status]
+			return words.MediaStates[m.Status]
 		}
 	}
 	return textNoMedium

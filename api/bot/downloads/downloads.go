@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"stagecoach/api/bot/chat"
+	"stagecoach/api/words"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/status"
 	"stagecoach/internal/service"
@@ -24,10 +25,10 @@ func New(sender *chat.Sender, downloads *service.Downloads) chat.Part {
 
 	return chat.Part{
 		Commands: []chat.Command{
-			{Name: "download", About: chat.Text{"download a book: /download 7 magnet:… — add “audio” for an audiobook", "скачать книгу: /download 7 magnet:… — добавьте «аудио» для аудиокниги"}, Run: h.askDownload},
-			{Name: "downloads", About: chat.Text{"your downloads", "ваши загрузки"}, Run: h.showDownloads},
-			{Name: "books", About: chat.Text{"the library; with words: search it", "библиотека; со словами — поиск в ней"}, Run: h.books},
-			{Name: "book", About: chat.Text{"a book: /book 7; a new one: /book new Title / Author", "книга: /book 7; новая: /book new Название / Автор"}, Run: h.book},
+			{Name: "download", About: words.Text{"download a book: /download 7 magnet:… — add “audio” for an audiobook", "скачать книгу: /download 7 magnet:… — добавьте «аудио» для аудиокниги"}, Run: h.askDownload},
+			{Name: "downloads", About: words.Text{"your downloads", "ваши загрузки"}, Run: h.showDownloads},
+			{Name: "books", About: words.Text{"the library; with words: search it", "библиотека; со словами — поиск в ней"}, Run: h.books},
+			{Name: "book", About: words.Text{"a book: /book 7; a new one: /book new Title / Author", "книга: /book 7; новая: /book new Название / Автор"}, Run: h.book},
 		},
 		Buttons: []chat.Button{
 			{Prefix: "dl", Command: "downloads", Run: h.showDownloads},  // dl:<ids below this one; 0: the newest>
@@ -49,7 +50,7 @@ func New(sender *chat.Sender, downloads *service.Downloads) chat.Part {
 		},
 		Notices: map[string]chat.FindNotice{lifecycle.WorkloadDownload: h.findNotice},
 		Status:  map[string]chat.Status{lifecycle.WorkloadDownload: {Heading: textHeading, Lines: statusLines}},
-		Texts:   chat.Texts{Faults: faults, Quotas: quotas, Alerts: alerts, AlertsOver: alertsOver},
+		Texts:   words.Downloads,
 	}
 }
 
@@ -92,7 +93,7 @@ func statusLines(language string, now status.Status) []string {
 		return []string{textAnswers.In(language)}
 	}
 
-	line := textNoAnswer.In(language, chat.Ago(language, q.AnswerAge))
+	line := textNoAnswer.In(language, words.Ago(language, q.AnswerAge))
 	if q.Error != "" {
 		line += " (<code>" + q.Error + "</code>)"
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"stagecoach/api/bot/chat"
+	"stagecoach/api/words"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store/download"
@@ -160,7 +161,7 @@ func (h *handlers) askLink(ctx context.Context, r *chat.Request, d draft, note s
 	}
 
 	question := chat.View{
-		Text: bookTitle(book) + " · " + r.Say(mediaNames[d.Medium]) + "\n\n" + r.Say(textAskLink),
+		Text: bookTitle(book) + " · " + r.Say(words.MediaNames[d.Medium]) + "\n\n" + r.Say(textAskLink),
 		Rows: chat.Rows(chat.Press(r.Say(chat.LabelBack), "bk", d.Book)), Ask: d.asked(),
 	}
 	h.Show(ctx, r, question.Noted(note))
@@ -222,7 +223,7 @@ func (h *handlers) begin(
 	return job, created, err
 }
 
-func began(created bool) chat.Text {
+func began(created bool) words.Text {
 	if created {
 		return textDownloadAsked
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"stagecoach/api/bot/chat"
+	"stagecoach/api/words"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
@@ -53,7 +54,7 @@ func (h *handlers) drawDownload(ctx context.Context, viewer account.User, id int
 
 // title names a download, its book and its medium.
 func title(language string, job download.Download) string {
-	return textDownloadTitle.In(language, job.ID, bookOf(language, job), mediaNames[job.MediaType].In(language))
+	return textDownloadTitle.In(language, job.ID, bookOf(language, job), words.MediaNames[job.MediaType].In(language))
 }
 
 // bookOf names a download's book as HTML.
@@ -72,7 +73,7 @@ func progress(language string, job download.Download) (lines []string) {
 	case lifecycle.DownloadDownloading:
 		lines = downloading(language, job)
 	case lifecycle.DownloadCompleted:
-		return append(lines, textDownloaded.In(language, chat.Size(language, job.Size)))
+		return append(lines, textDownloaded.In(language, words.Size(language, job.Size)))
 	case lifecycle.DownloadFailed:
 		return append(lines, textDownloadFailed.In(language), whyFailed(language, job))
 	case lifecycle.DownloadCanceled:
@@ -83,12 +84,12 @@ func progress(language string, job download.Download) (lines []string) {
 	case job.CancelRequestedAt != nil:
 		lines = append(lines, chat.TextCancelling.In(language))
 		if job.CancelError != "" {
-			lines = append(lines, faults.Text(fault.Code(job.CancelError)).In(language))
+			lines = append(lines, words.Downloads.Faults.Text(fault.Code(job.CancelError)).In(language))
 		}
 	case job.FirstNotFoundAt != nil:
 		lines = append(lines, textTorrentMissing.In(language))
 	case job.Attention != "":
-		lines = append(lines, "⚠️ "+faults.Text(fault.Code(job.Attention)).In(language))
+		lines = append(lines, "⚠️ "+words.Downloads.Faults.Text(fault.Code(job.Attention)).In(language))
 	}
 
 	return lines
@@ -100,7 +101,7 @@ func waiting(language string, job download.Download) []string {
 	case job.AddedAt != nil:
 		return []string{textWaitsForPeers.In(language)}
 	case job.LastError != "":
-		return []string{chat.TextQueued.In(language), faults.Text(fault.Code(job.LastError)).In(language)}
+		return []string{chat.TextQueued.In(language), words.Downloads.Faults.Text(fault.Code(job.LastError)).In(language)}
 	default:
 		return []string{chat.TextQueued.In(language)}
 	}
@@ -113,14 +114,14 @@ func downloading(language string, job download.Download) []string {
 		return []string{textDownloadBegun.In(language)}
 	}
 
-	loaded, size := chat.Size(language, int64(job.Progress*float64(job.Size))), chat.Size(language, job.Size)
+	loaded, size := words.Size(language, int64(job.Progress*float64(job.Size))), words.Size(language, job.Size)
 	amount := textDownloadAmount.In(language, percent, loaded, size)
 
 	speed := textNoSpeed.In(language)
 	if job.Speed > 0 {
-		speed = textSpeed.In(language, chat.Size(language, job.Speed))
+		speed = textSpeed.In(language, words.Size(language, job.Speed))
 		if job.ETA != nil {
-			speed += " · " + textTimeLeft.In(language, chat.Duration(language, *job.ETA))
+			speed += " · " + textTimeLeft.In(language, words.Duration(language, *job.ETA))
 		}
 	}
 
@@ -133,9 +134,9 @@ func whyFailed(language string, job download.Download) string {
 	if job.FailureReason != nil {
 		reason = fault.Code(*job.FailureReason)
 	}
-	said := faults.Text(reason).In(language)
+	said := words.Downloads.Faults.Text(reason).In(language)
 	if reason == fault.EnqueueFailed && job.LastError != "" {
-		said += " " + faults.Text(fault.Code(job.LastError)).In(language)
+		said += " " + words.Downloads.Faults.Text(fault.Code(job.LastError)).In(language)
 	}
 	return said
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"stagecoach/api/bot/chat"
+	"stagecoach/api/words"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
@@ -24,11 +25,11 @@ func (h *handlers) findNotice(ctx context.Context, viewer account.User, n notice
 // noticeView draws an event of a download.
 func noticeView(viewer account.User, job download.Download, event core.StreamedEvent) chat.View {
 	language := viewer.Language
-	said, why := textNoticeStalled, faults.Text(fault.Stalled).In(language)
+	said, why := textNoticeStalled, words.Downloads.Faults.Text(fault.Stalled).In(language)
 	var next chat.Row
 	switch lifecycle.DownloadState(event.To) {
 	case lifecycle.DownloadCompleted:
-		said, why = textNoticeDownloaded, chat.Size(language, job.Size)
+		said, why = textNoticeDownloaded, words.Size(language, job.Size)
 		next = chat.Press(labelOpenBook.In(language), "bk", job.BookID)
 	case lifecycle.DownloadFailed:
 		said, why = textNoticeFailed, whyFailed(language, job)
@@ -40,18 +41,18 @@ func noticeView(viewer account.User, job download.Download, event core.StreamedE
 		next = cancelButton(viewer, job, chat.LabelCancel.In(language))
 	}
 
-	what := said.In(language, bookOf(language, job), mediaNames[job.MediaType].In(language))
+	what := said.In(language, bookOf(language, job), words.MediaNames[job.MediaType].In(language))
 	return chat.View{Text: what + "\n" + why, Rows: chat.Rows(next)}
 }
 
 // whyCanceled says who cancelled a download that its owner did not cancel, or why the service did.
-func whyCanceled(event core.StreamedEvent) chat.Text {
+func whyCanceled(event core.StreamedEvent) words.Text {
 	switch code := fault.Code(event.Comment); {
 	case event.ActorID != nil:
 		return textByAdmin
 	case code == fault.CancelledByUser || code == "":
-		return faults.Text(fault.TerminatedByOperator)
+		return words.Downloads.Faults.Text(fault.TerminatedByOperator)
 	default:
-		return faults.Text(code)
+		return words.Downloads.Faults.Text(code)
 	}
 }

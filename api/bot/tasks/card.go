@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"stagecoach/api/bot/chat"
+	"stagecoach/api/words"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
@@ -58,10 +59,10 @@ func factLines(ctx context.Context, language string, names names, t task.Task) [
 	}
 
 	if t.DeadlineAt != nil {
-		lines = append(lines, textDeadline.In(language, chat.Moment(language, *t.DeadlineAt)))
+		lines = append(lines, textDeadline.In(language, words.Moment(language, *t.DeadlineAt)))
 	}
 	if t.ReleaseAt != nil {
-		lines = append(lines, textReleaseAt.In(language, chat.Moment(language, *t.ReleaseAt)))
+		lines = append(lines, textReleaseAt.In(language, words.Moment(language, *t.ReleaseAt)))
 	}
 	if len(t.Blockers) > 0 {
 		lines = append(lines, textBlockers.In(language, blockers(language, t.Blockers)))
@@ -79,7 +80,7 @@ func taskTitle(language string, t task.Task) string {
 
 // stateLine is a task's state, its priority, and whether it is private.
 func stateLine(language string, t task.Task) string {
-	parts := []string{taskStates[t.State].In(language), taskPriorities[t.Priority].In(language)}
+	parts := []string{words.TaskStates[t.State].In(language), words.TaskPriorities[t.Priority].In(language)}
 	if t.Visibility == task.Private {
 		parts = append(parts, textPrivateTask.In(language))
 	}
@@ -90,7 +91,7 @@ func stateLine(language string, t task.Task) string {
 func blockers(language string, all []task.Blocker) string {
 	var open, done []string
 	for _, blocker := range all {
-		shown := textBlocker.In(language, blocker.ID, taskStates[blocker.Status].In(language))
+		shown := textBlocker.In(language, blocker.ID, words.TaskStates[blocker.Status].In(language))
 		if blocker.Status == lifecycle.TaskDone {
 			done = append(done, shown)
 		} else {
@@ -109,7 +110,7 @@ func blockers(language string, all []task.Blocker) string {
 func stepRows(viewer account.User, t task.Task) (drawn []chat.Row) {
 	var all chat.Row
 	for _, step := range stepsOf(viewer, t) {
-		all = append(all, chat.Press(taskSteps[step].In(viewer.Language), "ta", t.ID, step)...)
+		all = append(all, chat.Press(words.TaskSteps[step].In(viewer.Language), "ta", t.ID, step)...)
 	}
 	for row := range slices.Chunk(all, stepsPerRow) {
 		drawn = append(drawn, row)

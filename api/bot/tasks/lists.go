@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"stagecoach/api/bot/chat"
+	"stagecoach/api/words"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
@@ -64,7 +65,7 @@ func (h *handlers) showReady(ctx context.Context, r *chat.Request, args chat.Arg
 	ready := chat.List[task.Task]{Prefix: "tr", Title: textReadyTasks, None: textNoReady}
 	ready.Draw = func(t task.Task) ([]string, chat.Row) {
 		claim := chat.Press(r.Say(labelClaimIt, t.ID), "ta", t.ID, lifecycle.TaskActionClaim)
-		return taskLine(r, t, taskPriorities[t.Priority]), append(claim, openButton(r, t)...)
+		return taskLine(r, t, words.TaskPriorities[t.Priority]), append(claim, openButton(r, t)...)
 	}
 	return h.showTasks(ctx, r, ready, task.Filter{Ready: true, Before: args.Offset(0)})
 }
@@ -72,11 +73,13 @@ func (h *handlers) showReady(ctx context.Context, r *chat.Request, args chat.Arg
 // showMine lists the person's work.
 func (h *handlers) showMine(ctx context.Context, r *chat.Request, args chat.Args) error {
 	mine := chat.List[task.Task]{Prefix: "tm", Title: textMyTasks, None: textNoTasks}
-	mine.Draw = func(t task.Task) ([]string, chat.Row) { return taskLine(r, t, taskStates[t.State]), openButton(r, t) }
+	mine.Draw = func(t task.Task) ([]string, chat.Row) {
+		return taskLine(r, t, words.TaskStates[t.State]), openButton(r, t)
+	}
 	return h.showTasks(ctx, r, mine, task.Filter{AssigneeID: r.User.ID, Live: true, Before: args.Offset(0)})
 }
 
-func taskLine(r *chat.Request, t task.Task, about chat.Text) []string {
+func taskLine(r *chat.Request, t task.Task, about words.Text) []string {
 	return []string{r.Say(textTaskLine, t.ID, chat.HTML(chat.Label(t.Title)), r.Say(about))}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"stagecoach/api/bot/chat"
+	"stagecoach/api/words"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
@@ -55,7 +56,7 @@ func (h *handlers) noticeView(
 // eventLine describes an event in one line.
 func eventLine(ctx context.Context, language string, names names, e core.StreamedEvent) string {
 	actor := "<b>" + names.actor(ctx, e) + "</b>"
-	from, to := taskStates[lifecycle.TaskState(e.From)], taskStates[lifecycle.TaskState(e.To)]
+	from, to := words.TaskStates[lifecycle.TaskState(e.From)], words.TaskStates[lifecycle.TaskState(e.To)]
 	switch e.Type {
 	case "created":
 		return textNoticeGiven.In(language, actor)

@@ -8,15 +8,13 @@ import (
 	"strings"
 
 	"stagecoach/api/bot/chat"
+	"stagecoach/api/words"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/task"
 )
-
-// stepComment is the step that only adds a comment. Other steps are the name of an action, or the state to set.
-const stepComment = "comment"
 
 // askedComment begins the conversation's entry while the menu asks for a comment: "comment:<task>:<step>:<nonce>".
 const askedComment = "comment:"
@@ -34,7 +32,7 @@ func stepsOf(user account.User, t task.Task) (steps []string) {
 			steps = append(steps, string(state))
 		}
 	}
-	return append(steps, stepComment)
+	return append(steps, words.StepComment)
 }
 
 // askComment is the button of a step: the next words are its comment. The press itself changes nothing, so it may be
@@ -55,7 +53,7 @@ func (h *handlers) askFor(ctx context.Context, r *chat.Request, id int64, step s
 		return h.showTask(ctx, r, id, "⚠️ "+h.whyNotOffered(ctx, r.User, found, step))
 	}
 
-	name := taskSteps[step].In(r.User.Language)
+	name := words.TaskSteps[step].In(r.User.Language)
 	h.Show(ctx, r, chat.View{
 		Text: taskTitle(r.User.Language, found) + "\n\n" + r.Say(textAskComment, name),
 		Rows: chat.Rows(chat.Press(r.Say(chat.LabelBack), "t", id)),
@@ -109,7 +107,7 @@ func (h *handlers) doStep(ctx context.Context, r *chat.Request, id int64, step, 
 	}
 
 	said := textStepDone
-	if step == stepComment {
+	if step == words.StepComment {
 		said = textCommented
 	}
 
@@ -130,7 +128,7 @@ func (h *handlers) perform(ctx context.Context, user account.User, id int64, ste
 		_, err = h.tasks.Escalate(ctx, user, id, comment, key)
 	case string(lifecycle.TaskActionTakeover):
 		_, err = h.tasks.Takeover(ctx, user, id, comment, key)
-	case stepComment:
+	case words.StepComment:
 		_, err = h.tasks.Comment(ctx, user, id, comment, key)
 	default:
 		_, err = h.tasks.Status(ctx, user, id, lifecycle.TaskState(step), comment, key)
@@ -183,10 +181,10 @@ func (h *handlers) whyRefused(ctx context.Context, viewer account.User, t task.T
 		return textStillBlocked.In(viewer.Language, numbers(viewer.Language, open))
 	}
 
-	if known, ok := taskFaults[code]; ok {
+	if known, ok := words.AboutTask[code]; ok {
 		return known.In(viewer.Language)
 	}
-	return faults.Text(code).In(viewer.Language)
+	return words.Tasks.Faults.Text(code).In(viewer.Language)
 }
 
 // numbers lists the numbers of tasks.

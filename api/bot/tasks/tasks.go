@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"stagecoach/api/bot/chat"
+	"stagecoach/api/words"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store/account"
@@ -33,9 +34,9 @@ func New(sender *chat.Sender, tasks *service.Tasks, record Store) chat.Part {
 
 	return chat.Part{
 		Commands: []chat.Command{
-			{Name: "task", About: chat.Text{"a task: /task 12; a new one: /task new title; without a number: yours", "задача: /task 12; новая: /task new название; без номера — ваши"}, Run: h.task},
-			{Name: "ready", About: chat.Text{"tasks that can be claimed now", "задачи, которые можно взять сейчас"}, Run: h.showReady},
-			{Name: "claim", About: chat.Text{"claim a task: /claim 12 I will do it", "взять задачу: /claim 12 сделаю я"}, Run: h.claim},
+			{Name: "task", About: words.Text{"a task: /task 12; a new one: /task new title; without a number: yours", "задача: /task 12; новая: /task new название; без номера — ваши"}, Run: h.task},
+			{Name: "ready", About: words.Text{"tasks that can be claimed now", "задачи, которые можно взять сейчас"}, Run: h.showReady},
+			{Name: "claim", About: words.Text{"claim a task: /claim 12 I will do it", "взять задачу: /claim 12 сделаю я"}, Run: h.claim},
 		},
 		Buttons: []chat.Button{
 			{Prefix: "t", Command: "task", Run: h.openTask},     // t:<task>
@@ -49,6 +50,6 @@ func New(sender *chat.Sender, tasks *service.Tasks, record Store) chat.Part {
 		Words:   []chat.Words{{Command: "task", Match: asksForComment, Run: h.takeComment}},
 		Notices: map[string]chat.FindNotice{lifecycle.WorkloadTask: h.findNotice},
 		Status:  map[string]chat.Status{lifecycle.WorkloadTask: {Heading: textTasks}},
-		Texts:   chat.Texts{Faults: faults, Quotas: quotas},
+		Texts:   words.Tasks,
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"stagecoach/api/bot/chat"
+	"stagecoach/api/words"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/money"
 	"stagecoach/internal/service"
@@ -72,7 +73,7 @@ func (h *handlers) listTransactions(ctx context.Context, r *chat.Request) error 
 
 	v := chat.View{Text: r.Say(textTransactions)}
 	for _, t := range needy {
-		label := fmt.Sprintf("%.8s %s", t.Hash, r.Say(transactionStates[t.State]))
+		label := fmt.Sprintf("%.8s %s", t.Hash, r.Say(words.TransactionStates[t.State]))
 		v.Rows = append(v.Rows, chat.Press(label, "xt", packHash(t.Hash)))
 	}
 
@@ -156,7 +157,7 @@ func unpackHash(packed string) string {
 
 // transactionView draws a transaction for an administrator.
 func transactionView(language string, t transaction.Transaction) chat.View {
-	unknown := chat.TextNotKnown.In(language)
+	unknown := words.TextNotKnown.In(language)
 	stars := unknown
 	if t.Stars > 0 {
 		stars = strconv.FormatInt(t.Stars, 10)
@@ -164,7 +165,7 @@ func transactionView(language string, t transaction.Transaction) chat.View {
 
 	username := html.EscapeString(cmp.Or(t.Username, unknown))
 	lines := []string{
-		"<code>" + t.Hash + "</code>", transactionStates[t.State].In(language),
+		"<code>" + t.Hash + "</code>", words.TransactionStates[t.State].In(language),
 		textTransaction.In(language, gram(language, t.AmountNano), stars, username, t.Attempt),
 	}
 
@@ -186,14 +187,14 @@ func attentionLines(language string, t transaction.Transaction) (lines []string)
 
 	switch at := t.NextRetry(); {
 	case at != nil:
-		lines = append(lines, textNextRetry.In(language, chat.Clock(*at)))
+		lines = append(lines, textNextRetry.In(language, words.Clock(*at)))
 	case t.GivenUp():
 		lines = append(lines, textNoMoreRetries.In(language))
 	}
 
 	if t.NeedsReview {
 		why := html.EscapeString(t.ReviewReason) + "."
-		if known, ok := reviewTexts[t.ReviewReason]; ok {
+		if known, ok := words.ReviewTexts[t.ReviewReason]; ok {
 			why = known.In(language)
 		}
 		lines = append(lines, textNeedsReview.In(language, why, t.Hash))
@@ -218,5 +219,5 @@ func moneyLines(language string, t transaction.Transaction) (lines []string) {
 
 // gram writes an amount for people.
 func gram(language string, nano int64) string {
-	return chat.Decimal(language, money.Nano(nano).String()) + " GRAM"
+	return words.Decimal(language, money.Nano(nano).String()) + " GRAM"
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"stagecoach/api/bot/chat"
+	"stagecoach/api/words"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
@@ -58,7 +59,7 @@ func noticeText(language string, t transaction.Transaction, event core.StreamedE
 
 // failureReason says in plain words why Stars were not bought.
 func failureReason(language, message string) string {
-	if known, ok := failureTexts[message]; ok {
+	if known, ok := words.FailureTexts[message]; ok {
 		return known.In(language)
 	}
 	return textStarsTrouble.In(language)

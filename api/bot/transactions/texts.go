@@ -1,160 +1,59 @@
 package transactions
 
 import (
-	"stagecoach/api/bot/chat"
-	"stagecoach/internal/fault"
-	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/stars"
-	"stagecoach/internal/store/notice"
-	"stagecoach/internal/store/transaction"
+	"stagecoach/api/words"
 )
 
-var textRetryUsage = chat.Text{"Give the transaction's hash, for example: /retry 9f2c…", "Укажите хеш транзакции, например: /retry 9f2c…"}
+var textRetryUsage = words.Text{"Give the transaction's hash, for example: /retry 9f2c…", "Укажите хеш транзакции, например: /retry 9f2c…"}
 
 // Labels of buttons.
 var (
-	labelRetryYes = chat.Text{"✅ Yes, retry", "✅ Да, повторить"}
-	labelRetryNo  = chat.Text{"↩️ No", "↩️ Нет"}
+	labelRetryYes = words.Text{"✅ Yes, retry", "✅ Да, повторить"}
+	labelRetryNo  = words.Text{"↩️ No", "↩️ Нет"}
 )
 
 // How to pay.
 var (
-	textHeading      = chat.Text{"<b>Stars</b>", "<b>Звёзды</b>"}
-	textStars        = chat.Text{"⭐ <b>Telegram Stars for GRAM (ex TON)</b>\nSend GRAM with a comment, and the Stars are bought automatically.", "⭐ <b>Звёзды Telegram за GRAM (бывший TON)</b>\nОтправьте GRAM с комментарием, и звёзды купятся автоматически."}
-	textStarsAddress = chat.Text{"To this address:\n<code>%s</code>", "На этот адрес:\n<code>%s</code>"}
-	textStarsComment = chat.Text{
+	textHeading      = words.Text{"<b>Stars</b>", "<b>Звёзды</b>"}
+	textStars        = words.Text{"⭐ <b>Telegram Stars for GRAM (ex TON)</b>\nSend GRAM with a comment, and the Stars are bought automatically.", "⭐ <b>Звёзды Telegram за GRAM (бывший TON)</b>\nОтправьте GRAM с комментарием, и звёзды купятся автоматически."}
+	textStarsAddress = words.Text{"To this address:\n<code>%s</code>", "На этот адрес:\n<code>%s</code>"}
+	textStarsComment = words.Text{
 		"With this comment: the username that the Stars are for and, if you like, how many. Without a number you get as many as the GRAM buys.\n<code>%s</code>\n<code>%s %d</code>",
 		"С таким комментарием: кому звёзды (имя пользователя) и, если хотите, сколько. Без числа — столько, на сколько хватит GRAM.\n<code>%s</code>\n<code>%s %d</code>",
 	}
-	textPrice        = chat.Text{"Now %d Stars cost %s: send at least %s.", "Сейчас %d звёзд стоят %s: отправьте не меньше %s."}
-	textPriceUnknown = chat.Text{"The price is not available at the moment.", "Цену сейчас узнать не удалось."}
-	textStarsBounds  = chat.Text{"At least %d Stars, at most %d. %s of each transfer goes to fees.", "Не меньше %d звёзд и не больше %d. %s из каждого перевода уходит на комиссию."}
+	textPrice        = words.Text{"Now %d Stars cost %s: send at least %s.", "Сейчас %d звёзд стоят %s: отправьте не меньше %s."}
+	textPriceUnknown = words.Text{"The price is not available at the moment.", "Цену сейчас узнать не удалось."}
+	textStarsBounds  = words.Text{"At least %d Stars, at most %d. %s of each transfer goes to fees.", "Не меньше %d звёзд и не больше %d. %s из каждого перевода уходит на комиссию."}
 )
 
 // Notices to the recipient of Stars.
 var (
-	textStarsBought      = chat.Text{"⭐ %d Stars for @%s have been bought. Thank you!", "⭐ Куплено звёзд: %d для @%s. Спасибо!"}
-	textStarsNotBought   = chat.Text{"❌ The transfer of %s with Stars for @%s: nothing was bought.", "❌ Перевод %s на звёзды для @%s: купить не получилось."}
-	textMoneyWaits       = chat.Text{"Do not pay again. The administrators see it and may retry the purchase.", "Платить ещё раз не нужно: администраторы это видят и могут повторить покупку."}
-	textTriedAgain       = chat.Text{"Do not pay again. The purchase will be retried automatically.", "Платить ещё раз не нужно: покупка повторится автоматически."}
-	textGivenUp          = chat.Text{"Several attempts failed. Do not pay again. The administrators have been notified and are looking at it.", "Несколько попыток не удались. Платить ещё раз не нужно: администраторы уведомлены и разбираются."}
-	textMoneyBack        = chat.Text{"The money goes back to where it came from, less the fee.", "Деньги вернутся отправителю за вычетом комиссии."}
-	textMoneyAsk         = chat.Text{"It will not be retried. Please write to an administrator about the money.", "Повторять покупку мы не будем. О деньгах напишите, пожалуйста, администратору."}
-	textTransferTooSmall = chat.Text{
+	textStarsBought      = words.Text{"⭐ %d Stars for @%s have been bought. Thank you!", "⭐ Куплено звёзд: %d для @%s. Спасибо!"}
+	textStarsNotBought   = words.Text{"❌ The transfer of %s with Stars for @%s: nothing was bought.", "❌ Перевод %s на звёзды для @%s: купить не получилось."}
+	textMoneyWaits       = words.Text{"Do not pay again. The administrators see it and may retry the purchase.", "Платить ещё раз не нужно: администраторы это видят и могут повторить покупку."}
+	textTriedAgain       = words.Text{"Do not pay again. The purchase will be retried automatically.", "Платить ещё раз не нужно: покупка повторится автоматически."}
+	textGivenUp          = words.Text{"Several attempts failed. Do not pay again. The administrators have been notified and are looking at it.", "Несколько попыток не удались. Платить ещё раз не нужно: администраторы уведомлены и разбираются."}
+	textMoneyBack        = words.Text{"The money goes back to where it came from, less the fee.", "Деньги вернутся отправителю за вычетом комиссии."}
+	textMoneyAsk         = words.Text{"It will not be retried. Please write to an administrator about the money.", "Повторять покупку мы не будем. О деньгах напишите, пожалуйста, администратору."}
+	textTransferTooSmall = words.Text{
 		"A transfer with your username in its comment is below the minimum: no Stars are bought for it, and it is not sent back automatically. If it was yours: /stars says how much to send. Please write to an administrator about the money.",
 		"Пришёл перевод с вашим именем в комментарии, и он меньше минимального: звёзды на него не покупаются, автоматически он не возвращается. Если он ваш: в /stars сказано, сколько отправлять. О деньгах напишите, пожалуйста, администратору.",
 	}
-	textStarsTrouble = chat.Text{"There was an internal error.", "Произошла внутренняя ошибка."}
+	textStarsTrouble = words.Text{"There was an internal error.", "Произошла внутренняя ошибка."}
 )
-
-// failureTexts say in plain words why Stars were not bought, by the message in the record.
-var failureTexts = map[string]chat.Text{
-	stars.InvalidUsername.Message:       {"Stars can be bought for people only: this name belongs to a channel or a bot.", "Звёзды можно купить только человеку: это имя канала или бота."},
-	stars.InvalidUsernameFormat.Message: {"The comment does not begin with a username.", "Комментарий начинается не с имени пользователя."},
-	stars.UsernameNotFound.Message:      {"Nobody on Telegram has this username.", "В Telegram нет пользователя с таким именем."},
-	stars.TooFewStars.Message:           {"Fewer than 50 Stars are not sold.", "Меньше 50 звёзд не продаётся."},
-	stars.TooManyStars.Message:          {"This many Stars are not sold at once.", "Столько звёзд за один раз не продаётся."},
-	stars.InvalidComment.Message:        {"The comment could not be read. It must be a username and, if you like, a number.", "Комментарий не удалось прочитать. Нужны имя пользователя и, если хотите, число."},
-	stars.InsufficientAmount.Message:    {"The transfer was too small for that many Stars.", "Перевода не хватило на столько звёзд."},
-	stars.CannotGift.Message:            {"This account cannot be given Stars at the moment.", "Этому аккаунту сейчас нельзя подарить звёзды."},
-}
-
-// transactionStates name the statuses.
-var transactionStates = map[lifecycle.TransactionState]chat.Text{
-	lifecycle.TransactionPending:    {"🕓 pending", "🕓 ожидает"},
-	lifecycle.TransactionProcessing: {"⏳ processing", "⏳ обрабатывается"},
-	lifecycle.TransactionProcessed:  {"✅ processed", "✅ выполнена"},
-	lifecycle.TransactionFailed:     {"❌ failed", "❌ не удалась"},
-}
-
-// reviewTexts say why a transaction needs review, by the reason in the record.
-var reviewTexts = map[string]chat.Text{
-	transaction.ReviewNotConfirmed: {"it is paid, but Fragment has not confirmed that the Stars were sent.", "оплата прошла, но Fragment не подтвердил, что звёзды отправлены."},
-	transaction.ReviewMismatch:     {"the payment on the chain differs from the one that was signed.", "платёж в блокчейне отличается от подписанного."},
-	transaction.ReviewLate:         {"a payment that was considered failed was made after all.", "платёж, который считался несостоявшимся, всё же прошёл."},
-	transaction.ReviewBounced:      {"it was processed, but the money of its purchase has come back since. Did the Stars arrive?", "заказ признан выполненным, но деньги за покупку потом вернулись. Пришли ли звёзды?"},
-	transaction.ReviewRefundLimit:  {"the refund is above the limit for one refund: resolve it as failed to allow the refund, or write it off.", "возврат больше предела для одного возврата: завершите разбор как failed, чтобы разрешить его, или спишите."},
-	transaction.ReviewDisputed:     {"a second source does not know the deposit or reports it differently: resolve it as processing when the deposit is right, else as failed.", "второй источник не знает этого перевода или сообщает о нём иное: завершите разбор как processing, если перевод верен, иначе как failed."},
-	transaction.ReviewLost:         {"the chain has a payment that the record does not know: it may belong to this transaction.", "в блокчейне есть платёж, которого нет в записях: возможно, он относится к этой транзакции."},
-}
 
 // Transactions, for administrators.
 var (
-	textTransactions   = chat.Text{"<b>Transactions that need attention</b>", "<b>Транзакции, которые требуют внимания</b>"}
-	textNoTransactions = chat.Text{"No transaction needs attention.", "Ни одна транзакция не требует внимания."}
-	textTransaction    = chat.Text{"Received %s. Stars: %s, for %s. Attempts: %d", "Пришло %s. Звёзд: %s, кому: %s. Попыток: %d"}
-	textNeedsReview    = chat.Text{"🔎 Needs review: %s Resolve it over the API or with <code>starter tx resolve %s processed</code> (or <code>failed</code>).", "🔎 Требует разбора: %s Примите решение через API или командой <code>starter tx resolve %s processed</code> (или <code>failed</code>)."}
-	textNextRetry      = chat.Text{"🔁 It is retried automatically at %s", "🔁 Повторится автоматически в %s"}
-	textNoMoreRetries  = chat.Text{"🙋 It is no longer retried automatically. Decide about it.", "🙋 Автоматически больше не повторяется. Нужно ваше решение."}
-	textRefundDue      = chat.Text{"↩️ Owed to the sender: %s", "↩️ Должны отправителю: %s"}
-	textRefundKept     = chat.Text{"Not sent back, because the fee is higher: %s", "Не возвращено, комиссия дороже: %s"}
-	textPaidBy         = chat.Text{"Paid by <code>%s</code>", "Оплачена транзакцией <code>%s</code>"}
-	textNoRetry        = chat.Text{"It cannot be retried in this state.", "В этом состоянии её нельзя повторить."}
-	textRetryQuestion  = chat.Text{"Retry the purchase? If it succeeds, money is spent.", "Повторить покупку? Если получится, деньги будут потрачены."}
-	textRetried        = chat.Text{"It is being retried.", "Пробуем ещё раз."}
-)
-
-// faults are the plain words for the faults of transactions and payments.
-var faults = chat.Faults{
-	fault.TransactionNotFound: {"No such transaction.", "Такой транзакции нет."},
-	fault.WalletNotFound:      {"This wallet is not watched yet.", "За этим кошельком ещё не следят."},
-	fault.PaymentNotFound:     {"No such payment.", "Такого платежа нет."},
-	fault.PaymentNotAllowed:   {"The payment would go to an address that is not allowed.", "Платёж ушёл бы на неразрешённый адрес."},
-	fault.NotConfigured:       {"Stars are not sold here.", "Звёзды здесь не продаются."},
-	fault.PaymentUndecided:    {"Its payment is on its way or has arrived. Wait for the result on the chain.", "Её платёж в пути или уже дошёл. Дождитесь результата в блокчейне."},
-	fault.PaymentDecided:      {"The outcome of this payment is already known.", "Исход этого платежа уже известен."},
-	fault.NoTurn:              {"Another payment comes first.", "Сначала идёт другой платёж."},
-	fault.PaymentsPaused:      {"Payments are paused by an administrator.", "Платежи приостановлены администратором."},
-	fault.PaymentsHeld:        {"Purchases are stopped for now and continue automatically.", "Покупки пока остановлены и продолжатся автоматически."},
-	fault.PaymentLimit:        {"This purchase is above the limit for one purchase.", "Эта покупка больше предела для одной покупки."},
-	fault.RefundLimit:         {"This refund is above the limit for one refund. An administrator has to allow it.", "Этот возврат больше предела для одного возврата. Его должен разрешить администратор."},
-	fault.DailyLimit:          {"The daily limit is reached.", "Дневной лимит исчерпан."},
-	fault.InsufficientFunds:   {"There is not enough GRAM in the wallet.", "В кошельке недостаточно GRAM."},
-	fault.ChainGap:            {"The wallet's history has a gap and is being read again.", "В истории кошелька есть пропуск, она читается заново."},
-	fault.FragmentNoUser:      {"Nobody on Telegram has this username.", "В Telegram нет пользователя с таким именем."},
-	fault.FragmentNotAUser:    {"This username belongs to a channel or a bot, which cannot get Stars.", "Это имя канала или бота: им нельзя подарить звёзды."},
-	fault.FragmentNoGift:      {"This account cannot get Stars at the moment.", "Этому аккаунту сейчас нельзя подарить звёзды."},
-}.With(
-	chat.Text{"The TON network is unavailable.", "Сеть TON недоступна."},
-	fault.ChainUnauthorized, fault.ChainRateLimited, fault.ChainUnavailable, fault.ChainTimeout,
-	fault.ChainUnreachable, fault.ChainProtocol, fault.ChainClock,
-).With(
-	chat.Text{"Stars cannot be bought now.", "Сейчас звёзды купить нельзя."},
-	fault.FragmentUnauthorized, fault.FragmentVerify, fault.FragmentRefused, fault.FragmentUnavailable,
-	fault.FragmentTimeout, fault.FragmentUnreachable, fault.FragmentProtocol,
-)
-
-// alerts name the incidents that administrators are notified of, and alertsOver their ends.
-var (
-	alerts = map[string]chat.Text{
-		notice.AlertFragmentSession:    {"Fragment no longer accepts our session. Purchases of Stars wait until the cookies are renewed and the worker is restarted.", "Fragment больше не принимает наш вход. Покупки звёзд ждут, пока cookies не обновят и не перезапустят worker."},
-		notice.AlertPaymentRefused:     {"A payment that Fragment asked for failed our checks and was not made. See /tx", "Платёж, который запросил Fragment, не прошёл наши проверки и не сделан. Смотрите /tx"},
-		notice.AlertDailyLimit:         {"The daily limit of payments is reached. Payments that do not fit wait, smaller ones continue.", "Достигнут дневной предел платежей. Платежи, которые не помещаются, ждут, меньшие проходят."},
-		notice.AlertWalletEmpty:        {"There is too little GRAM in the wallet. Purchases of Stars wait until it is topped up.", "В кошельке не хватает GRAM. Покупки звёзд ждут, пока его не пополнят."},
-		notice.AlertTransactionStuck:   {"A transaction has been in processing for too long. Nothing was reset. See /tx", "Транзакция обрабатывается слишком долго. Ничего не сброшено. Смотрите /tx"},
-		notice.AlertTransactionReview:  {"A transaction needs review. It is not bought again until you resolve it. See /tx", "Транзакция требует разбора. До вашего решения покупку не повторят. Смотрите /tx"},
-		notice.AlertTransactionGivenUp: {"An order failed and is no longer retried automatically. The payer waits. Look at it with /tx, remove the cause, and retry it.", "Заказ не удалось выполнить, и автоматически он больше не повторяется. Плательщик ждёт. Посмотрите в /tx, устраните причину и повторите."},
-		notice.AlertRefund:             {"A refund could not be paid. See /tx", "Не удалось вернуть деньги. Смотрите /tx"},
-		notice.AlertChain:              {"The wallet cannot be followed. New transfers are not seen, and payments are not confirmed.", "За кошельком не удаётся следить. Новых переводов не видно, платежи не подтверждаются."},
-		notice.AlertChainClock:         {"The time that toncenter reports differs from ours by more than two minutes. Nothing that depends on it is trusted, so purchases wait. Check this machine's clock, then toncenter.", "Время, которое сообщает toncenter, расходится с нашим больше чем на две минуты. Всему, что от него зависит, нельзя верить, поэтому покупки ждут. Проверьте часы этой машины, затем toncenter."},
-		notice.AlertDeposit:            {"Two sources disagree about a large deposit. Nothing is paid for it until you resolve it. See /tx", "Два источника сообщают о крупном переводе разное. До вашего решения по нему ничего не платят. Смотрите /tx"},
-		notice.AlertSecondSource:       {"The second source of the chain has not answered for some minutes. Large deposits wait for it.", "Второй источник блокчейна не отвечает уже несколько минут. Крупные переводы ждут."},
-		notice.AlertFragmentAway:       {"Fragment has not answered for some minutes. Purchases of Stars are retried and may fail.", "Fragment не отвечает уже несколько минут. Покупки звёзд повторяются и могут не удаться."},
-	}
-
-	alertsOver = map[string]chat.Text{
-		notice.AlertFragmentSession:    {"Fragment accepts our session again: purchases of Stars continue.", "Fragment снова принимает наш вход: покупки звёзд продолжаются."},
-		notice.AlertPaymentRefused:     {"The payments that Fragment asks for pass our checks again.", "Платежи, которые запрашивает Fragment, снова проходят проверки."},
-		notice.AlertDailyLimit:         {"Payments are below the daily limit again.", "Платежи снова в пределах дневного лимита."},
-		notice.AlertWalletEmpty:        {"There is enough GRAM in the wallet again.", "В кошельке снова достаточно GRAM."},
-		notice.AlertTransactionStuck:   {"No transaction is stuck any more.", "Зависших транзакций больше нет."},
-		notice.AlertTransactionReview:  {"No transaction needs review any more.", "Транзакций, требующих разбора, больше нет."},
-		notice.AlertTransactionGivenUp: {"No failed order waits for a decision any more.", "Неудавшихся заказов, ждущих решения, больше нет."},
-		notice.AlertRefund:             {"Refunds are paid again.", "Возвраты снова проходят."},
-		notice.AlertChain:              {"The wallet is followed again.", "За кошельком снова удаётся следить."},
-		notice.AlertChainClock:         {"The time that toncenter reports is right again.", "Время, которое сообщает toncenter, снова верно."},
-		notice.AlertDeposit:            {"No deposit is disputed any more.", "Спорных переводов больше нет."},
-		notice.AlertSecondSource:       {"The second source of the chain answers again.", "Второй источник блокчейна снова отвечает."},
-		notice.AlertFragmentAway:       {"Fragment answers again.", "Fragment снова отвечает."},
-	}
+	textTransactions   = words.Text{"<b>Transactions that need attention</b>", "<b>Транзакции, которые требуют внимания</b>"}
+	textNoTransactions = words.Text{"No transaction needs attention.", "Ни одна транзакция не требует внимания."}
+	textTransaction    = words.Text{"Received %s. Stars: %s, for %s. Attempts: %d", "Пришло %s. Звёзд: %s, кому: %s. Попыток: %d"}
+	textNeedsReview    = words.Text{"🔎 Needs review: %s Resolve it over the API or with <code>starter tx resolve %s processed</code> (or <code>failed</code>).", "🔎 Требует разбора: %s Примите решение через API или командой <code>starter tx resolve %s processed</code> (или <code>failed</code>)."}
+	textNextRetry      = words.Text{"🔁 It is retried automatically at %s", "🔁 Повторится автоматически в %s"}
+	textNoMoreRetries  = words.Text{"🙋 It is no longer retried automatically. Decide about it.", "🙋 Автоматически больше не повторяется. Нужно ваше решение."}
+	textRefundDue      = words.Text{"↩️ Owed to the sender: %s", "↩️ Должны отправителю: %s"}
+	textRefundKept     = words.Text{"Not sent back, because the fee is higher: %s", "Не возвращено, комиссия дороже: %s"}
+	textPaidBy         = words.Text{"Paid by <code>%s</code>", "Оплачена транзакцией <code>%s</code>"}
+	textNoRetry        = words.Text{"It cannot be retried in this state.", "В этом состоянии её нельзя повторить."}
+	textRetryQuestion  = words.Text{"Retry the purchase? If it succeeds, money is spent.", "Повторить покупку? Если получится, деньги будут потрачены."}
+	textRetried        = words.Text{"It is being retried.", "Пробуем ещё раз."}
 )

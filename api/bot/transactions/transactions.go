@@ -4,6 +4,7 @@ package transactions
 
 import (
 	"stagecoach/api/bot/chat"
+	"stagecoach/api/words"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store/transaction"
@@ -20,9 +21,9 @@ func New(sender *chat.Sender, transactions *service.Transactions) chat.Part {
 
 	return chat.Part{
 		Commands: []chat.Command{
-			{Name: "stars", About: chat.Text{"how to buy Telegram Stars, and what they cost now", "как купить звёзды Telegram и сколько они сейчас стоят"}, Run: h.showStars},
-			{Name: "tx", About: chat.Text{"show a transaction: /tx <hash>; without a hash: those that need attention", "посмотреть транзакцию: /tx <хеш>; без хеша — те, что требуют внимания"}, Admin: true, Run: h.showTransaction},
-			{Name: "retry", About: chat.Text{"retry a failed transaction: /retry <hash>", "повторить неудавшуюся транзакцию: /retry <хеш>"}, Admin: true, Run: h.askRetry},
+			{Name: "stars", About: words.Text{"how to buy Telegram Stars, and what they cost now", "как купить звёзды Telegram и сколько они сейчас стоят"}, Run: h.showStars},
+			{Name: "tx", About: words.Text{"show a transaction: /tx <hash>; without a hash: those that need attention", "посмотреть транзакцию: /tx <хеш>; без хеша — те, что требуют внимания"}, Admin: true, Run: h.showTransaction},
+			{Name: "retry", About: words.Text{"retry a failed transaction: /retry <hash>", "повторить неудавшуюся транзакцию: /retry <хеш>"}, Admin: true, Run: h.askRetry},
 		},
 		Buttons: []chat.Button{
 			{Prefix: "xt", Command: "tx", Run: h.showTransaction},     // xt:<transaction>
@@ -33,6 +34,6 @@ func New(sender *chat.Sender, transactions *service.Transactions) chat.Part {
 			lifecycle.WorkloadTransaction: h.findNotice, transaction.SmallTransferNotices: smallTransferNotice,
 		},
 		Status: map[string]chat.Status{lifecycle.WorkloadTransaction: {Heading: textHeading}},
-		Texts:  chat.Texts{Faults: faults, Alerts: alerts, AlertsOver: alertsOver},
+		Texts:  words.Transactions,
 	}
 }

@@ -1,4 +1,4 @@
-package chat
+package words
 
 import "stagecoach/internal/fault"
 
@@ -25,6 +25,9 @@ func (f Faults) Text(code fault.Code) Text {
 
 // The meaning of several common faults to a person.
 var (
+	TextBlocked    = Text{"You have no access.", "У вас нет доступа."}
+	TextAdminsOnly = Text{"Only administrators may do this.", "Это могут только администраторы."}
+
 	textTrouble       = Text{"Internal error. Try again later.", "Внутренняя ошибка. Попробуйте позже."}
 	textNotUnderstood = Text{"I did not understand that. /help lists what I can do.", "Не удалось понять запрос. Что я умею: /help"}
 	textServiceAway   = Text{"The service is unavailable. Try again in a minute.", "Сервис временно недоступен. Попробуйте через минуту."}

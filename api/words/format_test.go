@@ -1,8 +1,10 @@
-package chat
+package words_test
 
 import (
 	"strings"
 	"testing"
+
+	"stagecoach/api/words"
 )
 
 func TestShorten(t *testing.T) {
@@ -14,7 +16,7 @@ func TestShorten(t *testing.T) {
 		strings.Repeat("🚀", 21):                      "🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀…🚀🚀🚀🚀",
 		"." + strings.Repeat("e", 40):                ".eeeeeeee…eeeeeeeeee",
 	} {
-		if got := Shorten(name, 20); got != want {
+		if got := words.Shorten(name, 20); got != want {
 			t.Errorf("Shorten(%q) = %q, not %q", name, got, want)
 		}
 	}
@@ -26,7 +28,7 @@ func TestSizes(t *testing.T) {
 		0: {"0 B", "0 Б"}, 1023: {"1023 B", "1023 Б"}, 1024: {"1.0 KB", "1,0 КБ"}, 1536: {"1.5 KB", "1,5 КБ"},
 		1<<20 - 1: {"1.0 MB", "1,0 МБ"}, 2_097_152_000: {"2.0 GB", "2,0 ГБ"}, 500 << 20: {"500 MB", "500 МБ"},
 	} {
-		if got := [2]string{Size(English, bytes), Size(Russian, bytes)}; got != want {
+		if got := [2]string{words.Size(words.English, bytes), words.Size(words.Russian, bytes)}; got != want {
 			t.Errorf("%d bytes are %v, not %v", bytes, got, want)
 		}
 	}
@@ -38,7 +40,7 @@ func TestTimesForPeople(t *testing.T) {
 		0: "0 s", 59: "59 s", 60: "1 min", 3569: "59 min", 3570: "1 h 0 min", 7325: "2 h 2 min", 86369: "23 h 59 min",
 		86400: "1 d 0 h", 172799: "2 d 0 h",
 	} {
-		if got := Duration(English, seconds); got != want {
+		if got := words.Duration(words.English, seconds); got != want {
 			t.Errorf("%d s: %q, want %q", seconds, got, want)
 		}
 	}

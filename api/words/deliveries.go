@@ -1,0 +1,77 @@
+package words
+
+import (
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/notice"
+)
+
+// Deliveries are the texts about deliveries.
+var Deliveries = Texts{Faults: deliveryFaults, Quotas: deliveryQuotas, Alerts: deliveryAlerts, AlertsOver: deliveryAlertsOver}
+
+// DeliveryStates name the state of a delivery.
+var DeliveryStates = map[lifecycle.DeliveryState]Text{
+	lifecycle.DeliveryQueued:      {"🕓 in the queue", "🕓 в очереди"},
+	lifecycle.DeliveryClaimed:     {"⏳ starting", "⏳ начинается"},
+	lifecycle.DeliveryDownloading: {"⏳ starting", "⏳ начинается"},
+	lifecycle.DeliveryStreaming:   {"📤 sending", "📤 отправляется"},
+	lifecycle.DeliveryDelivered:   {"✅ delivered", "✅ доставлено"},
+	lifecycle.DeliveryFailed:      {"❌ not delivered", "❌ не доставлено"},
+	lifecycle.DeliveryCancelled:   {"🚫 cancelled", "🚫 отменено"},
+	lifecycle.DeliveryExpired:     {"⌛ expired", "⌛ срок истёк"},
+}
+
+// deliveryFaults are the plain words for the faults of deliveries.
+var deliveryFaults = Faults{
+	fault.DeliveryNotFound:  {"No such delivery. /jobs lists yours.", "Такой доставки нет. Ваши доставки: /jobs"},
+	fault.NoTelegramChat:    {"There is no chat to send the file to.", "Нет чата, куда отправить файл."},
+	fault.FileNotFound:      {"This file or folder no longer exists.", "Этого файла или папки больше нет."},
+	fault.FileTooBig:        {"The file is too big: Telegram accepts up to about 2 GB.", "Файл слишком большой: Telegram принимает примерно до 2 ГБ."},
+	fault.FileEmpty:         {"The file is empty: Telegram does not accept empty files.", "Файл пустой: Telegram не принимает пустые файлы."},
+	fault.FileIsFolder:      {"This is a folder: choose a file in it.", "Это папка: выберите файл в ней."},
+	fault.FileChanged:       {"The file changed while it was being sent. Try again.", "Файл изменился во время отправки. Попробуйте ещё раз."},
+	fault.YandexLocked:      {"The file is locked now. Try again later.", "Файл сейчас заблокирован. Попробуйте позже."},
+	fault.TelegramForbidden: {"Telegram does not let me write to this chat.", "Telegram не разрешает мне писать в этот чат."},
+	fault.OutcomeUnknown: {
+		"The outcome is unknown: the file may or may not have arrived. Look in this chat before you ask for it again.",
+		"Исход неизвестен: файл мог дойти, а мог и не дойти. Посмотрите в этом чате, прежде чем запрашивать его снова.",
+	},
+}.With(
+	Text{"The file storage is unavailable. Try again later.", "Хранилище файлов недоступно. Попробуйте позже."},
+	fault.YandexUnauthorized, fault.YandexRateLimited, fault.YandexUnavailable, fault.YandexTimeout,
+	fault.YandexUnreachable, fault.YandexProtocol,
+).With(
+	Text{"Telegram did not accept the file. Try again later.", "Telegram не принял файл. Попробуйте позже."},
+	fault.TelegramUnauthorized, fault.TelegramRateLimited, fault.TelegramUnavailable, fault.TelegramTimeout,
+	fault.TelegramUnreachable,
+).With(
+	Text{"Telegram refused the file.", "Telegram отказался принять файл."},
+	fault.TelegramRejected, fault.TelegramFileID,
+)
+
+// deliveryQuotas name the limit that is reached; each takes the limit.
+var deliveryQuotas = map[string]Text{
+	"deliveries": {
+		"You have %d deliveries in progress, which is the limit. Wait for one to end, or cancel one: /jobs",
+		"У вас %d доставок в работе, это предел. Дождитесь окончания или отмените одну: /jobs",
+	},
+}
+
+// deliveryAlerts name the incidents that administrators are notified of, and deliveryAlertsOver their ends.
+var (
+	deliveryAlerts = map[string]Text{
+		notice.AlertStorageToken:  {"The file storage refuses our token, even after a refresh. Deliveries fail until somebody authorises the service again.", "Хранилище файлов не принимает наш токен даже после обновления. Доставки не будут работать, пока доступ не выдадут заново."},
+		notice.AlertTelegramToken: {"Telegram refused our token. Deliveries failed until it was replaced.", "Telegram не принимал наш токен. Доставки не работали, пока его не заменили."},
+		notice.AlertTokenEnding:   {"The file storage's token expires within a week and cannot be renewed automatically. Deliveries stop then. Authorise the service again.", "Токен хранилища файлов истекает в течение недели, и обновить его автоматически нельзя. Потом доставки остановятся. Выдайте доступ заново."},
+		notice.AlertStuckJobs:     {"Deliveries in progress have sent no heartbeat for too long. See /status.", "Начатые доставки слишком долго не подают сигналов. Смотрите /status."},
+		notice.AlertStorageAway:   {"The file storage has not answered for some minutes. Deliveries are retried and may fail.", "Хранилище файлов не отвечает уже несколько минут. Доставки повторяются и могут не удаться."},
+	}
+
+	deliveryAlertsOver = map[string]Text{
+		notice.AlertStorageToken:  {"The file storage accepts our token again.", "Хранилище файлов снова принимает наш токен."},
+		notice.AlertTelegramToken: {"Telegram accepts our token again.", "Telegram снова принимает наш токен."},
+		notice.AlertTokenEnding:   {"The file storage's token no longer expires soon.", "Токен хранилища файлов больше не истекает в ближайшее время."},
+		notice.AlertStuckJobs:     {"No delivery is stuck any more.", "Зависших доставок больше нет."},
+		notice.AlertStorageAway:   {"The file storage answers again.", "Хранилище файлов снова отвечает."},
+	}
+)

@@ -1,0 +1,73 @@
+package words
+
+import (
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store/download"
+	"stagecoach/internal/store/notice"
+)
+
+// Downloads are the texts about downloads and books.
+var Downloads = Texts{Faults: downloadFaults, Quotas: downloadQuotas, Alerts: downloadAlerts, AlertsOver: downloadAlertsOver}
+
+// MediaNames name the media.
+var MediaNames = map[string]Text{
+	download.MediaText:  {"text", "текст"},
+	download.MediaAudio: {"audio", "аудио"},
+}
+
+// MediaStates name the state of a medium.
+var MediaStates = map[string]Text{
+	download.MediaAvailable: {"✅ in the library", "✅ в библиотеке"},
+	download.MediaDeleted:   {"deleted", "удалено"},
+	download.MediaMissing:   {"missing", "пропало"},
+}
+
+// downloadFaults are the plain words for the faults of downloads.
+var downloadFaults = Faults{
+	fault.DownloadNotFound:     {"No such download. /downloads lists yours.", "Такой загрузки нет. Ваши загрузки: /downloads"},
+	fault.BookNotFound:         {"No such book.", "Такой книги нет."},
+	fault.NoFreeSpace:          {"There is too little free disk space. The download waits until there is more.", "Мало свободного места на диске. Загрузка ждёт, пока его станет больше."},
+	fault.SourceUnavailable:    {"The site of the torrent file does not answer now.", "Сайт с торрент-файлом сейчас не отвечает."},
+	fault.SourceRefused:        {"The site refuses to send this torrent file. Check the link.", "Сайт не отдаёт этот торрент-файл. Проверьте ссылку."},
+	fault.SourceForbidden:      {"This link leads to an address that is not on the Internet.", "Ссылка ведёт на адрес не из интернета."},
+	fault.SourceTooBig:         {"The file behind the link is too big for a torrent file.", "Файл по ссылке слишком большой для торрент-файла."},
+	fault.SourceNotTorrent:     {"The file behind the link is not a torrent file.", "Файл по ссылке — не торрент-файл."},
+	fault.ProviderUnavailable:  {"The download program is unavailable. The service keeps trying.", "Программа загрузки недоступна. Попытки продолжаются."},
+	fault.ProviderUnauthorized: {"The download program refuses the service's login.", "Программа загрузки не принимает вход сервиса."},
+	fault.ProviderRejected:     {"The download program refused it.", "Программа загрузки отказалась это принять."},
+	fault.MissingExternalJob:   {"The download program no longer has it.", "Её больше нет в программе загрузки."},
+	fault.ProviderError:        {"The download program reported an error.", "Программа загрузки сообщила об ошибке."},
+	fault.EnqueueFailed:        {"It could not be started.", "Её не удалось начать."},
+	fault.EnqueueUnavailable:   {"The download program was unavailable for too long. Try again later.", "Программа загрузки слишком долго была недоступна. Попробуйте позже."},
+	fault.BookGone:             {"The book has been removed.", "Книгу удалили."},
+	fault.Stalled:              {"There has been no progress for a long time. Perhaps nobody shares it any more.", "Уже долго ничего не загружается. Возможно, раздающих больше нет."},
+}
+
+// downloadQuotas name the limit that is reached; each takes the limit.
+var downloadQuotas = map[string]Text{
+	"downloads": {
+		"You have %d downloads in progress, which is the limit. Wait for one to end, or cancel one: /downloads",
+		"У вас %d загрузок в работе, это предел. Дождитесь окончания или отмените одну: /downloads",
+	},
+	"books": {
+		"You have added %d books, which is the limit. Ask an administrator to add more.",
+		"Вы добавили %d книг, это предел. Попросите администратора добавить ещё.",
+	},
+}
+
+// downloadAlerts name the incidents that administrators are notified of, and downloadAlertsOver their ends.
+var (
+	downloadAlerts = map[string]Text{
+		notice.AlertDownloadsAway:  {"qBittorrent has not answered for some minutes. Downloads in progress stay as they are, new ones wait.", "qBittorrent не отвечает уже несколько минут. Начатые загрузки остаются как есть, новые ждут."},
+		notice.AlertDownloadsLogin: {"qBittorrent refuses our name and password. Downloads wait until the setting is corrected and the worker is restarted.", "qBittorrent не принимает наши имя и пароль. Загрузки ждут, пока настройку не исправят и не перезапустят worker."},
+		notice.AlertDownloadsSpace: {"There is too little free space on qBittorrent's disk. New downloads wait until there is more.", "На диске qBittorrent мало места. Новые загрузки ждут, пока его станет больше."},
+		notice.AlertMediaMissing:   {"The files of too many books disappeared at once, so none was marked as missing. Check the library's disk, or mark the files by hand.", "Пропали файлы сразу слишком многих книг, поэтому ни один не отмечен. Проверьте диск библиотеки или отметьте файлы вручную."},
+	}
+
+	downloadAlertsOver = map[string]Text{
+		notice.AlertDownloadsAway:  {"qBittorrent answers again.", "qBittorrent снова отвечает."},
+		notice.AlertDownloadsLogin: {"qBittorrent accepts our name and password again.", "qBittorrent снова принимает наши имя и пароль."},
+		notice.AlertDownloadsSpace: {"There is enough free space on qBittorrent's disk again.", "На диске qBittorrent снова достаточно места."},
+		notice.AlertMediaMissing:   {"The files of the books are checked again.", "Файлы книг снова проверяются."},
+	}
+)

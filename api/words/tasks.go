@@ -1,0 +1,82 @@
+package words
+
+import (
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/task"
+)
+
+// Tasks are the texts about tasks.
+var Tasks = Texts{Faults: taskFaults, Quotas: taskQuotas}
+
+// StepComment is the step that only adds a comment. Other steps are the name of an action, or the state to set.
+const StepComment = "comment"
+
+// TaskSteps name the steps of a task: actions, and the statuses that a person can give it.
+var TaskSteps = map[string]Text{
+	string(lifecycle.TaskActionClaim):    {"✋ Claim", "✋ Взять"},
+	string(lifecycle.TaskActionEscalate): {"🚨 Escalate", "🚨 Эскалировать"},
+	string(lifecycle.TaskActionTakeover): {"🛟 Take over", "🛟 Перехватить"},
+	string(lifecycle.TaskInProgress):     {"▶️ Work on it", "▶️ В работу"},
+	string(lifecycle.TaskDone):           {"✅ Done", "✅ Сделано"},
+	string(lifecycle.TaskBlocked):        {"⛔ Blocked", "⛔ Заблокирована"},
+	string(lifecycle.TaskNew):            {"↩️ Give back", "↩️ Вернуть"},
+	string(lifecycle.TaskCancelled):      {"🗑 Cancel it", "🗑 Отменить"},
+	StepComment:                          {"💬 Comment", "💬 Комментарий"},
+}
+
+// TaskStates name a task's state.
+var TaskStates = map[lifecycle.TaskState]Text{
+	lifecycle.TaskNew:        {"🆕 new", "🆕 новая"},
+	lifecycle.TaskInProgress: {"▶️ in progress", "▶️ в работе"},
+	lifecycle.TaskBlocked:    {"⛔ blocked", "⛔ заблокирована"},
+	lifecycle.TaskStuck:      {"⏰ stuck", "⏰ застряла"},
+	lifecycle.TaskDone:       {"✅ done", "✅ сделана"},
+	lifecycle.TaskCancelled:  {"🗑 cancelled", "🗑 отменена"},
+}
+
+// TaskPriorities name a task's priority; the usual one is not shown.
+var TaskPriorities = map[string]Text{
+	task.PriorityLow:      {"low priority", "низкий приоритет"},
+	task.PriorityNormal:   {"normal priority", "обычный приоритет"},
+	task.PriorityHigh:     {"❗ high priority", "❗ высокий приоритет"},
+	task.PriorityCritical: {"🔥 critical", "🔥 критично"},
+}
+
+var textNotNow = Text{"This is not possible any more: the task has changed.", "Это уже невозможно: задача изменилась."}
+
+// AboutTask are faults that have another meaning to a person when they are about a task.
+var AboutTask = map[fault.Code]Text{
+	fault.InvalidTransition:  textNotNow,
+	fault.InsufficientAccess: {"You may not do this with the task.", "Вам нельзя делать это с задачей."},
+	fault.Validation:         {"The comment is too long.", "Слишком длинный комментарий."},
+}
+
+// taskFaults are the plain words for the faults of tasks.
+var taskFaults = Faults{
+	fault.TaskNotFound:       {"No such task, or you may not see it.", "Такой задачи нет, или вам нельзя её видеть."},
+	fault.WorkspaceNotFound:  {"No such workspace.", "Такого рабочего пространства нет."},
+	fault.TaskAlreadyClaimed: {"Somebody else has already claimed this task.", "Эту задачу уже взял кто-то другой."},
+	fault.CommentRequired:    {"A comment is required. Say why in a few words.", "Нужен комментарий. Напишите в двух словах почему."},
+	fault.UnresolvedBlockers: {"The tasks that this one waits for are not done yet.", "Задачи, которых ждёт эта, ещё не сделаны."},
+	fault.CyclicDependency:   {"These tasks would wait for each other forever.", "Эти задачи ждали бы друг друга вечно."},
+	fault.UnknownBlocker:     {"It would wait for a task that does not exist.", "Она ждала бы задачу, которой нет."},
+	fault.CannotEscalateOwn:  {"You cannot escalate your own task. Set it to blocked instead.", "Свою задачу нельзя эскалировать. Отметьте, что она заблокирована."},
+	fault.CannotTakeover:     {"The task is already yours. Set it to in progress instead.", "Задача уже ваша. Верните её в работу."},
+}
+
+// taskQuotas name the limit that is reached; each takes the limit.
+var taskQuotas = map[string]Text{
+	"tasks": {
+		"You have created %d tasks that are still open, which is the limit. Finish or cancel some first.",
+		"Вы создали %d незавершённых задач, это предел. Сначала завершите или отмените часть из них.",
+	},
+	"workspaces": {
+		"You have %d workspaces, which is the limit.",
+		"У вас %d рабочих пространств, это предел.",
+	},
+	"members": {
+		"This workspace has %d members, which is the limit.",
+		"В этом рабочем пространстве %d участников, это предел.",
+	},
+}
