@@ -50,6 +50,7 @@ type Options struct {
 	EditEvery      time.Duration    // the shortest pause between edits of one message; 0: 3 s
 	GatherNotices  time.Duration    // how long changes of one task are gathered for one message; 0: 3 s
 	AlertCalm      time.Duration    // from the end of an incident to its notice; 0: notice.AlertCalm
+	PublicURL      string           // of the pages
 	PollTimeout    time.Duration    // how long Telegram may wait for updates, whole seconds; 0: 50 s
 }
 

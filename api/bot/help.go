@@ -15,6 +15,8 @@ import (
 func (b *Bot) help() chat.Part {
 	return chat.Part{Commands: []chat.Command{
 		{Name: "start", About: words.Text{"start", "начать"}, Open: true, Run: b.start},
+		{Name: "web", About: words.Text{"open the pages in a browser", "открыть в браузере"}, Run: b.signIn},
+		{Name: "confirm", About: words.Text{"confirm in the browser that it is you: /confirm 123456", "подтвердить в браузере, что это вы: /confirm 123456"}, Run: b.confirm},
 		{Name: "help", About: words.Text{"what I can do", "что я умею"}, Open: true, Run: b.showHelp},
 	}}
 }

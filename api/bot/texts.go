@@ -32,6 +32,13 @@ var (
 	textUnknownCommand = words.Text{"I do not know this command. /help lists what I can do.", "Я не знаю такой команды. Что я умею: /help"}
 )
 
+// The pages.
+var (
+	textSignIn       = words.Text{"This link signs you in, once, within five minutes:\n%s", "Ссылка для входа, на один раз, действует пять минут:\n%s"}
+	textConfirmed    = words.Text{"✅ Confirmed. Go on in the browser.", "✅ Подтверждено. Продолжайте в браузере."}
+	textConfirmUsage = words.Text{"No page waits for this code, or it is older than five minutes. Open the page again.", "Этого кода никто не ждёт, или ему больше пяти минут. Откройте страницу ещё раз."}
+)
+
 // Status.
 var (
 	textStatus          = words.Text{"<b>Status</b>", "<b>Состояние</b>"}

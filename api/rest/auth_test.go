@@ -82,6 +82,7 @@ func endpoints() []endpoint {
 		{id: "list-tokens", method: "GET", target: "/v1/tokens"},
 		{id: "create-token", method: "POST", target: "/v1/tokens", body: map[string]any{"name": "x", "scopes": []any{"read"}}},
 		{id: "revoke-token", method: "DELETE", target: "/v1/tokens/999", subject: "token/999"},
+		{id: "create-sign-in-link", method: "POST", target: "/v1/sign-in-links"},
 		{id: "rotate-token", method: "POST", target: "/v1/tokens/999/rotate", subject: "token/999"},
 		{id: "list-user-tokens", method: "GET", target: "/v1/users/2/tokens", admin: true, subject: "user/2"},
 		{id: "revoke-user-token", method: "DELETE", target: "/v1/users/2/tokens/999", admin: true, subject: "user/2"},

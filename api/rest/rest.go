@@ -6,8 +6,6 @@
 package rest
 
 import (
-	"net/http"
-
 	"go.temporal.io/sdk/client"
 
 	"stagecoach/api/rest/accounts"
@@ -33,8 +31,8 @@ type Options struct {
 	Codec     operators.CodecOptions
 }
 
-// New makes the handler of all HTTP requests. It limits bodies; time-outs are the server's.
-func New(o Options) http.Handler {
+// New makes the server of all HTTP requests. It limits bodies; time-outs are the server's.
+func New(o Options) *server.Server {
 	s := server.New(o.Config)
 	for _, add := range o.Parts {
 		add(s)

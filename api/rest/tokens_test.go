@@ -58,7 +58,8 @@ func TestEveryOperationNeedsItsScope(t *testing.T) {
 
 	for _, e := range endpoints() {
 		needed := declared[e.id]
-		if own := strings.HasSuffix(e.id, "-token") || e.id == "list-tokens"; needed == "" && !own || needed != "" && !slices.Contains(account.Scopes, needed) {
+		own := strings.HasSuffix(e.id, "-token") || e.id == "list-tokens" || e.id == "create-sign-in-link"
+		if needed == "" && !own || needed != "" && !slices.Contains(account.Scopes, needed) {
 			t.Errorf("%s declares the scope %q", e.id, needed)
 			continue
 		}
@@ -257,5 +258,30 @@ func TestAdministratorsLookAfterOthersTokens(t *testing.T) {
 	want := fmt.Sprintf("1 revoke-user-token user/%s done http", narrow["id"])
 	if rows := w.audited(); !slices.Contains(rows, want) {
 		t.Errorf("audited %v, want %s", rows, want)
+	}
+}
+
+// TestASignInLink makes a link with a token of few scopes: the session has no more, and ends with the token.
+func TestASignInLink(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	secret, id := w.token(w.ada, account.ScopeRead, account.ScopeFiles)
+	made := w.send(secret, "POST", "/v1/sign-in-links", nil).ok(http.StatusCreated).body
+	_, link, found := strings.Cut(made["url"].(string), "/sign-in/")
+	ends, err := time.Parse(time.RFC3339, made["expires_at"].(string))
+	if !found || err != nil || time.Until(ends) <= 0 {
+		t.Fatalf("%v", made)
+	}
+
+	if user, err := w.store.SpendLink(t.Context(), link, "cookie", time.Hour); err != nil || user.ID != w.ada.ID {
+		t.Fatalf("%+v, %v", user, err)
+	}
+	if _, session, err := w.store.SessionOf(t.Context(), "cookie"); err != nil || fmt.Sprint(session.Scopes) != "[read files]" {
+		t.Errorf("%+v, %v", session, err)
+	}
+
+	w.send(secret, "DELETE", "/v1/tokens/"+id, nil).ok(http.StatusNoContent)
+	if _, _, err := w.store.SessionOf(t.Context(), "cookie"); fault.CodeOf(err) != fault.Unauthenticated {
+		t.Errorf("the session goes on: %v", err)
 	}
 }

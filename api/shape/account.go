@@ -16,6 +16,12 @@ type Token struct {
 	Token      string     `json:"token,omitempty" doc:"The secret, only in the answer that makes it: nobody can see it again"`
 }
 
+// SignInLink signs a person in on the pages, once.
+type SignInLink struct {
+	URL       string    `json:"url" doc:"Open it in a browser; nobody can see it again"`
+	ExpiresAt time.Time `json:"expires_at" example:"2026-03-01T12:05:00Z"`
+}
+
 // User is a person or a program. Only the answer that makes a token has it.
 type User struct {
 	ID          string     `json:"id" example:"3"`

@@ -13,7 +13,7 @@ var Deliveries = Texts{Faults: deliveryFaults, Quotas: deliveryQuotas, Alerts: d
 var DeliveryStates = map[lifecycle.DeliveryState]Text{
 	lifecycle.DeliveryQueued:      {"🕓 in the queue", "🕓 в очереди"},
 	lifecycle.DeliveryClaimed:     {"⏳ starting", "⏳ начинается"},
-	lifecycle.DeliveryDownloading: {"⏳ starting", "⏳ начинается"},
+	lifecycle.DeliveryDownloading: {"⏳ opening the file", "⏳ открывается файл"},
 	lifecycle.DeliveryStreaming:   {"📤 sending", "📤 отправляется"},
 	lifecycle.DeliveryDelivered:   {"✅ delivered", "✅ доставлено"},
 	lifecycle.DeliveryFailed:      {"❌ not delivered", "❌ не доставлено"},

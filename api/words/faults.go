@@ -38,6 +38,7 @@ var CommonFaults = Faults{
 	fault.Unauthenticated:      TextBlocked,
 	fault.InsufficientAccess:   TextAdminsOnly,
 	fault.InsufficientScope:    TextAdminsOnly,
+	fault.LinkSpent:            {"This link was used already, or is too old. Send /web to the bot for a new one.", "Эта ссылка уже использована или устарела. Отправьте боту /web, чтобы получить новую."},
 	fault.TokenNotFound:        {"No such token.", "Такого токена нет."},
 	fault.NotFound:             {"Not found.", "Не найдено."},
 	fault.UserNotFound:         {"No such user.", "Такого пользователя нет."},

@@ -2,7 +2,11 @@
 // incidents, and how numbers and times are written. A workload has a file with its own words.
 package words
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
 
 // Languages, as a user's row names them.
 const (
@@ -22,3 +26,14 @@ func (t Text) In(language string, args ...any) string {
 	}
 	return fmt.Sprintf(pattern, args...)
 }
+
+// Plain returns the text without the picture at its beginning, for where a page draws one.
+func (t Text) Plain(language string, args ...any) string {
+	text := t.In(language, args...)
+	return strings.TrimLeftFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.Is(unicode.So, r) || unicode.Is(unicode.Mn, r) || unicode.Is(unicode.Sm, r)
+	})
+}
+
+// Catalog holds texts by the keys that templates use.
+type Catalog map[string]Text

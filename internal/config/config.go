@@ -79,12 +79,16 @@ type API struct {
 	ActivateAtOnce bool
 	EditEvery      time.Duration
 	Bot            bool
+	PublicURL      string // of the pages, without a path; empty: Addr
 	WebUIOrigin    string // of Temporal's Web UI; empty: none
 
 	StreamsPerUser int // streams of events; 0: no limit
 	Streams        int // of all users; 0: no limit
 	CatchUp        int // events that a stream may go back; 0: no limit
 }
+
+// BrowserURL is the address at which browsers see the pages.
+func (a API) BrowserURL() string { return cmp.Or(a.PublicURL, "http://"+a.Addr) }
 
 // Limits bound what one user who is no administrator may do, over HTTP and in the bot together; 0: no limit.
 type Limits struct {

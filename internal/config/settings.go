@@ -41,6 +41,7 @@ func (c *Config) generalSettings() []Setting {
 		text(&c.API.Addr, "STAGECOACH_API_ADDR", "127.0.0.1:8080", "the address of the HTTP API"),
 		listener(&c.API.MetricsAddr, "STAGECOACH_API_METRICS_ADDR", "127.0.0.1:9092", "the address of an API's /metrics; off: none"),
 		boolean(&c.API.Bot, "STAGECOACH_BOT", "true", "run the Telegram bot in the API process"),
+		origin(&c.API.PublicURL, "STAGECOACH_PUBLIC_URL", "the address at which browsers see the pages, such as https://stagecoach.example: it decides links, cookies and whose forms are taken; empty: http and STAGECOACH_API_ADDR"),
 		origin(&c.API.WebUIOrigin, "STAGECOACH_WEB_UI_URL", "the address of Temporal's Web UI as browsers see it: its pages may ask /codec to decrypt payloads for administrators; empty: no page may"),
 		{Name: "STAGECOACH_ADMIN_IDS", Default: "", Doc: "Telegram ids of the first administrators, with commas", set: func(v string) error { return idsInto(&c.API.AdminIDs, v) }},
 		boolean(&c.API.ActivateAtOnce, "STAGECOACH_ACTIVATE_AT_ONCE", "false", "new Telegram users are ACTIVE without approval"),

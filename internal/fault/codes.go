@@ -7,6 +7,7 @@ const (
 	InsufficientAccess Code = "INSUFFICIENT_ACCESS"
 	InsufficientScope  Code = "INSUFFICIENT_SCOPE" // details: missing, scopes that the token does not have
 	TokenNotFound      Code = "TOKEN_NOT_FOUND"
+	LinkSpent          Code = "LINK_SPENT" // a link that signs in was used, replaced or is too old
 	NotFound           Code = "NOT_FOUND"
 	UserNotFound       Code = "USER_NOT_FOUND"
 	UserExists         Code = "USER_EXISTS"

@@ -78,6 +78,12 @@ func (h *handlers) registerTokens() {
 		Faults:      []fault.Code{fault.QuotaExceeded},
 	}, h.createToken)
 
+	server.Register(tokens, server.Operation{
+		Id: "create-sign-in-link", Route: "POST /v1/sign-in-links", Status: http.StatusCreated,
+		Summary:     "Make a link that signs you in on the pages",
+		Description: "It works once, within five minutes, and replaces the link before. The session grants what the token of the request grants, and ends with it.",
+	}, h.createLink)
+
 	server.RegisterSilent(tokens, server.Operation{
 		Id: "revoke-token", Route: "DELETE /v1/tokens/{id}",
 		Summary:     "End a token of yours at once",

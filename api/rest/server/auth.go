@@ -49,6 +49,14 @@ func PrincipalOf(ctx context.Context) Principal { return noteOf(ctx).who }
 // Caller gives the user who sends a request; zero in an operation for anyone.
 func Caller(ctx context.Context) account.User { return noteOf(ctx).who.User }
 
+type principalKey struct{}
+
+// WithPrincipal gives a context whose requests act for somebody who is known already: those that the page makes of the
+// API in this process. They need no token, and their rate is the page's to bound.
+func WithPrincipal(ctx context.Context, who Principal) context.Context {
+	return context.WithValue(ctx, principalKey{}, who)
+}
+
 // admit calls an operation for those who may call it, and refuses others.
 func (s *Server) admit(op Operation) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
@@ -76,15 +84,20 @@ func (s *Server) admit(op Operation) func(huma.Context, func(huma.Context)) {
 // Admission finds who sends a request. It refuses an operation that they may not call, and one above their rate. It
 // reads the record at each request, so a block takes effect at once.
 func (s *Server) Admission(ctx context.Context, authorization string, op Operation, subject string) (Principal, error) {
-	who, err := s.authenticate(ctx, authorization)
-	if err != nil {
-		return who, err
+	who, known := ctx.Value(principalKey{}).(Principal)
+	if !known {
+		var err error
+		if who, err = s.authenticate(ctx, authorization); err != nil {
+			return who, err
+		}
 	}
 
 	request := noteOf(ctx)
 	request.who, request.operation = who, op
-	if err := s.Requests.Take(ctx, who.User); err != nil {
-		return who, err
+	if !known {
+		if err := s.Requests.Take(ctx, who.User); err != nil {
+			return who, err
+		}
 	}
 
 	if err := who.Permit(op); err != nil {
@@ -109,7 +122,11 @@ func (s *Server) authenticate(ctx context.Context, header string) (who Principal
 	if token == "" {
 		return who, fault.New(fault.Unauthenticated, "send the header Authorization: Bearer <token>")
 	}
+	return s.Authenticate(ctx, token)
+}
 
+// Authenticate finds the user of a token. Wrong tokens are limited by the address that sends the request.
+func (s *Server) Authenticate(ctx context.Context, token string) (who Principal, err error) {
 	remote := noteOf(ctx).remote
 	if err := s.Guesses.Check(remote, token); err != nil {
 		return who, err

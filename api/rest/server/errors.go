@@ -45,6 +45,7 @@ var commonKinds = map[fault.Code]Kind{
 	fault.CursorGone:         {Status: http.StatusGone, Title: "The place in the stream is gone"},
 	fault.QuotaExceeded:      {Status: http.StatusConflict, Title: "A limit is reached"},
 	fault.InsufficientScope:  {Status: http.StatusForbidden, Title: "The token lacks a scope"},
+	fault.LinkSpent:          {Status: http.StatusGone, Title: "The link cannot be used any more"},
 	fault.TokenNotFound:      {Status: http.StatusNotFound, Title: "There is no such token"},
 	fault.OwnAccess:          {Status: http.StatusConflict, Title: "Administrators cannot take away their own access"},
 	fault.LastAdmin:          {Status: http.StatusConflict, Title: "The last administrator cannot be removed"},

@@ -24,6 +24,7 @@ type Config struct {
 	OnRefused func(limit string) // counts requests that are refused for a limit; default: nothing
 	Log       *slog.Logger       // default: none
 	Version   string             // of the program, for the OpenAPI document; default "dev"
+	PublicURL string             // at which browsers see this server, without a path
 }
 
 // Server is an HTTP API to which operations are added.

@@ -130,8 +130,8 @@ type Holder struct {
 	Token Token // only its id and scopes
 }
 
-// Holders returns the users of several tokens by their secrets, in one statement: as Authenticate does, but without
-// writing the last use. Unknown, revoked and expired tokens are left out.
+// Holders returns the users of several tokens and sessions by their secrets, in one statement: as Authenticate and
+// SessionOf do, but without writing the last use. Unknown, revoked and expired ones are left out.
 func (s *Store) Holders(ctx context.Context, secrets []string) (map[string]Holder, error) {
 	byHash := make(map[string]string, len(secrets))
 	hashes := make([][]byte, len(secrets))
@@ -149,6 +149,7 @@ func (s *Store) Holders(ctx context.Context, secrets []string) (map[string]Holde
 			SELECT id AS token_id, user_id, scopes, expires_at, hash AS presented FROM tokens WHERE hash = ANY ($1) AND revoked_at IS NULL
 			UNION ALL SELECT id, user_id, scopes, expires_at, previous_hash FROM tokens
 				WHERE previous_hash = ANY ($1) AND previous_until > now() AND revoked_at IS NULL
+			UNION ALL SELECT coalesce(token_id, 0), user_id, scopes, expires_at, hash FROM sessions WHERE hash = ANY ($1) AND `+liveSession+`
 		) held ON users.id = held.user_id WHERE expires_at IS NULL OR expires_at > now()`, hashes)
 	if err != nil {
 		return nil, err

@@ -179,6 +179,8 @@ func (s *Store) Forget(ctx context.Context, id, by int64) (user account.User, er
 func (s *Store) queueForgetting(batch *pgx.Batch, id, by int64, chat *int64) {
 	batch.Queue(`UPDATE tokens SET name = $3, revoked_at = coalesce(revoked_at, now()), revoked_by = coalesce(revoked_by, $2) WHERE user_id = $1`,
 		id, by, core.RemovedText)
+	batch.Queue(`DELETE FROM sessions WHERE user_id = $1`, id)
+	batch.Queue(`DELETE FROM sign_in_links WHERE user_id = $1`, id)
 	batch.Queue(`DELETE FROM conversations WHERE chat_id = $1`, chat)
 	batch.Queue(`DELETE FROM news WHERE user_id = $1`, id)
 	batch.Queue(`DELETE FROM answers WHERE user_id = $1`, id)
