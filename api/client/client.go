@@ -3,6 +3,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,6 +23,7 @@ const (
 type Client struct {
 	Base  string // without a slash at the end
 	Token string
+	HTTP  *http.Client // nil: http.DefaultClient
 }
 
 // Call is one request to the API.
@@ -44,7 +46,7 @@ func (c *Client) Send(ctx context.Context, r Call) (answer []byte, status int, e
 		return nil, 0, err
 	}
 
-	response, err := http.DefaultClient.Do(request)
+	response, err := cmp.Or(c.HTTP, http.DefaultClient).Do(request)
 	if err != nil {
 		return nil, 0, c.noAnswer(err)
 	}

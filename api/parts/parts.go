@@ -1,4 +1,4 @@
-// Package parts is the list of what each workload gives to the HTTP API and to the bot.
+// Package parts is the list of what each workload gives to the HTTP API, to the bot and to the pages.
 package parts
 
 import (
@@ -12,6 +12,8 @@ import (
 	"stagecoach/api/rest/server"
 	"stagecoach/api/rest/tasks"
 	"stagecoach/api/rest/transactions"
+	webdeliveries "stagecoach/api/web/deliveries"
+	"stagecoach/api/web/site"
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
@@ -25,6 +27,11 @@ func REST(s service.Services, files *catalog.Catalog) []func(*server.Server) {
 		func(api *server.Server) { downloads.Register(api, s.Downloads) },
 		func(api *server.Server) { transactions.Register(api, s.Transactions) },
 	}
+}
+
+// Web gives the pages of each workload, in the order of the menu.
+func Web() []site.Part {
+	return []site.Part{webdeliveries.Part()}
 }
 
 // Bot gives the functions that make the part of each workload in the bot, in the order of /help. Plain words are for

@@ -18,6 +18,7 @@ import (
 	"stagecoach/api/rest/events"
 	"stagecoach/api/rest/operators"
 	"stagecoach/api/rest/server"
+	"stagecoach/api/web/site"
 	"stagecoach/internal/allowance"
 	"stagecoach/internal/app"
 	"stagecoach/internal/catalog"
@@ -75,7 +76,11 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 
 	running, ctx := errgroup.WithContext(ctx)
 	running.Go(func() error { stream.Run(ctx); return nil })
-	running.Go(func() error { return serveAPI(ctx, c.API.Addr, p.handler(stream), log) })
+	handler, err := p.handler(stream)
+	if err != nil {
+		return err
+	}
+	running.Go(func() error { return serveAPI(ctx, c.API.Addr, handler, log) })
 	if c.API.Bot {
 		running.Go(func() error { return p.bot().Run(ctx) })
 	}
@@ -95,21 +100,27 @@ func newProcess(connections *app.Connections) process {
 	return p
 }
 
-// handler makes the HTTP API.
-func (p process) handler(stream *feed.Feed) http.Handler {
+// handler makes the HTTP API and the pages.
+func (p process) handler(stream *feed.Feed) (http.Handler, error) {
 	readers := operators.CodecOptions{Namespace: p.Namespace, Origin: p.Config.API.WebUIOrigin}
 	if p.Codec != nil {
 		readers.Handler = converter.NewPayloadCodecHTTPHandler(p.Codec)
 	}
 
-	return rest.New(rest.Options{
+	api := rest.New(rest.Options{
 		Config: server.Config{
 			Store: p.Store, Requests: p.requests, Guesses: allowance.NewGuesses(p.Config.Limits.WrongTokens),
-			OnRefused: p.refused, Log: p.Log, Version: app.Version,
+			OnRefused: p.refused, Log: p.Log, Version: app.Version, PublicURL: p.Config.API.BrowserURL(),
 		},
 		Parts: parts.REST(p.services, p.files), Workloads: p.services.Workloads(), Status: p.reporter, Doctor: p.Doctor(),
 		Feed: stream, Temporal: p.Temporal, Codec: readers,
 	})
+
+	workflows := ""
+	if ui := p.Config.API.WebUIOrigin; ui != "" {
+		workflows = ui + "/namespaces/" + p.Namespace + "/workflows"
+	}
+	return api, site.Register(site.Config{API: api, Store: p.Store, Temporal: workflows}, parts.Web()...)
 }
 
 // bot makes the Telegram bot.
@@ -119,7 +130,7 @@ func (p process) bot() *bot.Bot {
 		Telegram: p.Telegram, Store: p.Store, Status: p.reporter, Log: p.Log,
 		Parts:    parts.Bot(p.services.WithPatience(botPatience), p.files, p.Store),
 		Requests: p.requests, OnRefused: p.refused, Strangers: p.Config.Limits.Strangers,
-		ActivateAtOnce: c.ActivateAtOnce, AdminIDs: c.AdminIDs, EditEvery: c.EditEvery,
+		ActivateAtOnce: c.ActivateAtOnce, AdminIDs: c.AdminIDs, EditEvery: c.EditEvery, PublicURL: c.BrowserURL(),
 	})
 }
 

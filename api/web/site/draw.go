@@ -1,0 +1,246 @@
+package site
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+	"text/template/parse"
+
+	"stagecoach/api/client"
+	"stagecoach/api/words"
+	"stagecoach/internal/fault"
+)
+
+//go:embed templates/*.html
+var shared embed.FS
+
+// drawings are the templates of all pages in one language, by the pages' names.
+type drawings map[string]*template.Template
+
+// parse reads the templates of all parts, and checks that each text that they use exists.
+func (s *Site) parse() error {
+	s.drawn = map[string]drawings{}
+	for _, language := range []string{words.English, words.Russian} {
+		base, err := template.New("").Funcs(s.functions(language)).ParseFS(
+			shared, "templates/layout.html", "templates/pieces.html",
+		)
+		if err != nil {
+			return err
+		}
+
+		for _, part := range s.parts {
+			if part.Card == nil {
+				continue
+			}
+			if _, err := base.ParseFS(part.Templates, "templates/card.html"); err != nil {
+				return err
+			}
+		}
+
+		s.drawn[language] = drawings{}
+		for _, part := range s.parts {
+			if err := s.parsePart(language, base, part); err != nil {
+				return err
+			}
+		}
+	}
+
+	return nil
+}
+
+func (s *Site) parsePart(language string, base *template.Template, part Part) error {
+	names, err := fs.Glob(part.Templates, "templates/*.html")
+	if err != nil {
+		return err
+	}
+
+	for _, name := range names {
+		page := strings.TrimSuffix(path.Base(name), ".html")
+		if page == "layout" || page == "pieces" || page == "card" {
+			continue
+		}
+
+		drawn, err := template.Must(base.Clone()).ParseFS(part.Templates, name)
+		if err != nil {
+			return err
+		}
+
+		for _, one := range drawn.Templates() {
+			if err := s.checkTexts(one.Tree); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+
+		s.drawn[language][page] = drawn
+	}
+
+	return nil
+}
+
+// checkTexts wants each constant key of a text to exist.
+func (s *Site) checkTexts(tree *parse.Tree) error {
+	if tree == nil {
+		return nil
+	}
+
+	var missing []error
+	eachCommand(tree.Root, func(command *parse.CommandNode) {
+		if len(command.Args) < 2 || command.Args[0].String() != "t" {
+			return
+		}
+		if key, constant := command.Args[1].(*parse.StringNode); constant {
+			if _, known := s.texts[key.Text]; !known {
+				missing = append(missing, fmt.Errorf("there is no text %q", key.Text))
+			}
+		}
+	})
+
+	return errors.Join(missing...)
+}
+
+// eachCommand visits the calls in a template.
+func eachCommand(node parse.Node, visit func(*parse.CommandNode)) {
+	pipe := func(p *parse.PipeNode) {
+		if p != nil {
+			eachCommand(p, visit)
+		}
+	}
+
+	branch := func(b parse.BranchNode) {
+		pipe(b.Pipe)
+		eachCommand(b.List, visit)
+		if b.ElseList != nil {
+			eachCommand(b.ElseList, visit)
+		}
+	}
+
+	switch n := node.(type) {
+	case *parse.ListNode:
+		for _, one := range n.Nodes {
+			eachCommand(one, visit)
+		}
+	case *parse.ActionNode:
+		pipe(n.Pipe)
+	case *parse.TemplateNode:
+		pipe(n.Pipe)
+	case *parse.IfNode:
+		branch(n.BranchNode)
+	case *parse.RangeNode:
+		branch(n.BranchNode)
+	case *parse.WithNode:
+		branch(n.BranchNode)
+	case *parse.PipeNode:
+		for _, command := range n.Cmds {
+			visit(command)
+			for _, arg := range command.Args {
+				eachCommand(arg, visit)
+			}
+		}
+	}
+}
+
+// frame is what the layout shows: the page and what stands around it.
+type frame struct {
+	View
+	Page     Page
+	Request  *Request
+	Problem  *Problem
+	Sections []shownSection
+	Language string
+	Signed   bool
+	Temporal string
+	Version  string
+}
+
+type shownSection struct {
+	Section
+	Current bool
+}
+
+// draw answers with a page.
+func (s *Site) draw(w http.ResponseWriter, r *Request, page Page, view View, status int) {
+	var html bytes.Buffer
+	err := s.drawn[r.Language][page.Name].ExecuteTemplate(&html, "layout", frame{
+		View: view, Page: page, Request: r, Problem: r.Problem, Sections: s.sections(r), Language: r.Language,
+		Signed: r.Session.ID != 0, Temporal: s.Temporal, Version: s.API.Version,
+	})
+	if err != nil {
+		s.log().Error("a page cannot be drawn", "page", page.Name, "error", err)
+		http.Error(w, "internal error", http.StatusInternalServerError)
+		return
+	}
+
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(html.Bytes()) // an error means that the browser has left
+}
+
+// sections are the entries of the menu for one person.
+func (s *Site) sections(r *Request) (shown []shownSection) {
+	if r.Session.ID == 0 {
+		return nil
+	}
+
+	for _, part := range s.parts {
+		for _, section := range part.Sections {
+			if section.Admins && !r.Admin() {
+				continue
+			}
+			current := r.URL.Path == section.Path || section.Path != "/" && strings.HasPrefix(r.URL.Path, section.Path+"/")
+			shown = append(shown, shownSection{section, current})
+		}
+	}
+
+	return shown
+}
+
+// Problem is why something was refused, in the person's words.
+type Problem struct {
+	Status int
+	Code   fault.Code
+	Text   string
+	Detail string            // the API's own words, which name numbers and fields
+	Fields map[string]string // what is wrong with a field, by its name
+}
+
+// problemOf explains an error to a person. Errors that are no refusals go to the log.
+func (s *Site) problemOf(r *Request, err error) *Problem {
+	p := &Problem{Status: http.StatusInternalServerError, Code: fault.Internal, Fields: map[string]string{}}
+	var refusal *client.Refusal
+	switch f := fault.As(err); {
+	case errors.As(err, &refusal):
+		p.Status, p.Code, p.Detail = refusal.Status, refusal.Code, refusal.Detail
+		for _, field := range refusal.Errors {
+			p.Fields[strings.TrimPrefix(field.Field, "body.")] = field.Message
+		}
+		if limit, _ := refusal.Details["limit"].(string); refusal.Code == fault.QuotaExceeded {
+			if quota, known := s.said.Quotas[limit]; known {
+				most, _ := refusal.Details["maximum"].(float64)
+				p.Text = quota.In(r.Language, int64(most))
+				return p
+			}
+		}
+	case f != nil && s.API.Kinds[f.Code].Status != 0:
+		p.Status, p.Code, p.Detail = s.API.Kinds[f.Code].Status, f.Code, f.Message
+	default:
+		s.log().Error("a page has failed", "error", err)
+	}
+
+	p.Text = s.said.Faults.Text(p.Code).In(r.Language)
+	if p.Code == fault.Validation {
+		p.Text = s.texts["invalid"].In(r.Language)
+	}
+	return p
+}
+
+// fail answers with a page that says why there is no other one.
+func (s *Site) fail(w http.ResponseWriter, r *Request, err error) {
+	r.Problem = s.problemOf(r, err)
+	s.draw(w, r, Page{Name: "problem"}, View{Title: s.texts["problem"].In(r.Language)}, r.Problem.Status)
+}

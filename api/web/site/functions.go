@@ -1,0 +1,121 @@
+package site
+
+import (
+	"bytes"
+	"fmt"
+	"html"
+	"html/template"
+	"net/url"
+	"regexp"
+	"time"
+
+	"stagecoach/api/words"
+	"stagecoach/internal/fault"
+)
+
+// functions are what templates call, in one language.
+func (s *Site) functions(language string) template.FuncMap {
+	return template.FuncMap{
+		"t":     func(key string, args ...any) string { return s.texts[key].In(language, args...) },
+		"state": func(workload string, state any) string { return s.states[workload][fmt.Sprint(state)].Plain(language) },
+		"fault": func(code any) template.HTML {
+			return s.linked(s.said.Faults.Text(fault.Code(fmt.Sprint(deref(code)))).In(language))
+		},
+		"linked":   s.linked,
+		"size":     func(bytes int64) string { return words.Size(language, bytes) },
+		"duration": func(seconds float64) string { return words.Duration(language, int64(seconds)) },
+		"when":     func(at any) template.HTML { return when(language, at) },
+		"percent": func(part, whole int64) int64 {
+			if whole <= 0 {
+				return 0
+			}
+			return min(100, part*100/whole)
+		},
+		"next":  func(n int) int { return n + 1 },
+		"typed": typed,
+		"key":   newKey,
+		"asset": assetPath,
+		"dict":  dict,
+		"query": withQuery,
+		"draw": func(name string, data any) (template.HTML, error) {
+			var html bytes.Buffer
+			err := s.drawn[language]["home"].ExecuteTemplate(&html, "card-"+name, data)
+			return template.HTML(html.String()), err //nolint:gosec // a template has escaped it
+		},
+	}
+}
+
+// deref gives the string that a pointer leads to.
+func deref(value any) any {
+	if text, ok := value.(*string); ok {
+		if text == nil {
+			return ""
+		}
+		return *text
+	}
+	return value
+}
+
+// when writes a moment: as it is in UTC, and as a script can show it in the reader's zone.
+func when(language string, at any) template.HTML {
+	var moment time.Time
+	switch at := at.(type) {
+	case time.Time:
+		moment = at
+	case *time.Time:
+		if at == nil {
+			return ""
+		}
+		moment = *at
+	}
+
+	exact := moment.UTC().Format(time.RFC3339)
+	return template.HTML(fmt.Sprintf( //nolint:gosec // both are made here
+		`<time datetime="%s" title="%s">%s</time>`, exact, exact, html.EscapeString(words.Moment(language, moment)),
+	))
+}
+
+// commandName is a command of the bot in its texts.
+var commandName = regexp.MustCompile(`/[a-z]+\b`)
+
+// linked writes a text of the bot for a page: commands are links to the pages that do the same.
+func (s *Site) linked(text string) template.HTML {
+	//nolint:gosec // it is escaped before
+	return template.HTML(commandName.ReplaceAllStringFunc(html.EscapeString(text), func(command string) string {
+		page, known := s.commands[command[1:]]
+		if !known {
+			return command
+		}
+		return `<a href="` + page + `">` + page + `</a>`
+	}))
+}
+
+// dict makes the arguments of a template out of names and values.
+func dict(pairs ...any) map[string]any {
+	made := map[string]any{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		made[fmt.Sprint(pairs[i])] = pairs[i+1]
+	}
+	return made
+}
+
+// withQuery gives the address of the present page with one parameter changed; "" removes it. A cursor belongs to the
+// list as it was, so it goes.
+func withQuery(r *Request, name string, value any) string {
+	query := url.Values{}
+	for key, values := range r.URL.Query() {
+		if key != "cursor" {
+			query[key] = values
+		}
+	}
+
+	query.Del(name)
+	if text := fmt.Sprint(deref(value)); text != "" {
+		query.Set(name, text)
+	}
+
+	if len(query) == 0 {
+		return r.URL.Path
+	}
+	return r.URL.Path + "?" + query.Encode()
+}

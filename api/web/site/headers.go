@@ -1,0 +1,106 @@
+package site
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"stagecoach/api/rest/server"
+	"stagecoach/api/words"
+)
+
+// policy lets a page load what is below /static, and nothing else. Scripts may put HTML into a page only by the policy
+// of live.js.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; " +
+	"base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types stagecoach"
+
+// protect sets the headers of every page.
+func (s *Site) protect(w http.ResponseWriter) {
+	w.Header().Set("Content-Security-Policy", policy)
+	w.Header().Set("Referrer-Policy", "same-origin")
+	w.Header().Set("Cross-Origin-Opener-Policy", "same-origin")
+	if s.secure() {
+		w.Header().Set("Strict-Transport-Security", "max-age=31536000")
+	}
+}
+
+//go:embed static
+var static embed.FS
+
+// assets are the files below /static with the beginnings of their hashes, so that browsers can keep each for ever.
+var assets = func() map[string]string {
+	hashed := map[string]string{}
+	files, _ := static.ReadDir("static")
+	for _, file := range files {
+		content, _ := static.ReadFile("static/" + file.Name())
+		sum := sha256.Sum256(content)
+		hashed[file.Name()] = hex.EncodeToString(sum[:6])
+	}
+	return hashed
+}()
+
+// assetPath is the address of a file below /static.
+func assetPath(name string) string { return "/static/" + assets[name] + "/" + name }
+
+func (s *Site) routeAssets() {
+	s.API.Mux.HandleFunc("GET /static/{hash}/{name}", func(w http.ResponseWriter, r *http.Request) {
+		name := r.PathValue("name")
+		content, err := static.ReadFile("static/" + name)
+		if err != nil || assets[name] != r.PathValue("hash") {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
+		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+		_, _ = w.Write(content)
+	})
+}
+
+// follow gives a browser the API's stream of events, as the user who is signed in.
+func (s *Site) follow(w http.ResponseWriter, rq *http.Request) {
+	r, err := s.admit(rq)
+	if err != nil {
+		http.Error(w, "sign in", http.StatusUnauthorized)
+		return
+	}
+
+	stream := r.Clone(server.WithPrincipal(rq.Context(), r.Who))
+	stream.URL.Path, stream.URL.RawQuery = "/v1/events", ""
+	stream.Header.Set("Authorization", "Bearer "+r.secret) // by which the stream sees when the session ends
+	s.API.ServeHTTP(w, stream)
+}
+
+// newKey is the hidden key of a form: the form sent twice is one request.
+func newKey() string { return rand.Text() }
+
+const languageCookie = "language"
+
+// language is the language of a page: what the person has chosen here, what the bot knows, what the browser prefers.
+func (s *Site) language(rq *http.Request, known string) string {
+	if cookie, err := rq.Cookie(languageCookie); err == nil && (cookie.Value == words.English || cookie.Value == words.Russian) {
+		return cookie.Value
+	}
+	if known == "" && strings.HasPrefix(rq.Header.Get("Accept-Language"), words.Russian) {
+		known = words.Russian
+	}
+	if known == words.Russian {
+		return words.Russian
+	}
+	return words.English
+}
+
+// setLanguage changes the language of this browser.
+func (s *Site) setLanguage(w http.ResponseWriter, rq *http.Request) {
+	chosen := words.English
+	if rq.PostFormValue("language") == words.Russian {
+		chosen = words.Russian
+	}
+	s.setCookie(w, languageCookie, chosen, 365*24*time.Hour)
+	http.Redirect(w, rq, local(rq.PostFormValue("next")), http.StatusSeeOther)
+}

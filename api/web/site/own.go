@@ -1,0 +1,130 @@
+package site
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"stagecoach/api/words"
+	"stagecoach/internal/fault"
+)
+
+// own are the pages that belong to no workload: home, the account, and proving again who one is.
+func (s *Site) own() Part {
+	return Part{
+		Sections: []Section{{Path: "/", Title: "home"}}, Templates: shared, Texts: texts,
+		Commands: map[string]string{"help": "/"},
+		Pages: []Page{
+			{Route: "/{$}", Name: "home", Live: "delivery task download transaction", Show: s.showHome},
+			{Route: "/account", Name: "account", Show: s.showAccount},
+			{Route: "/confirm", Name: "confirm", Show: s.showConfirm},
+		},
+		Actions: []Action{{Route: "/confirm", Page: "confirm", Do: s.confirm}},
+	}
+}
+
+// showHome shows the card of each part.
+func (s *Site) showHome(ctx context.Context, r *Request) (View, error) {
+	type card struct {
+		Section Section
+		Name    string // of the template
+		Data    any
+	}
+	var cards []card
+	for _, part := range s.parts {
+		if part.Card == nil || part.Sections[0].Admins && !r.Admin() {
+			continue
+		}
+		data, err := part.Card(ctx, r)
+		if err != nil {
+			return View{}, err
+		}
+		cards = append(cards, card{part.Sections[0], part.Sections[0].Title, data})
+	}
+	return View{Title: s.texts["home"].In(r.Language), Data: cards}, nil
+}
+
+// showAccount shows the sessions of the user.
+func (s *Site) showAccount(ctx context.Context, r *Request) (View, error) {
+	sessions, err := s.Store.Sessions(ctx, r.Who.User.ID)
+	return View{Title: s.texts["account"].In(r.Language), Data: map[string]any{
+		"User": r.Who.User, "Scopes": r.Who.Token.Grants(r.Who.User.Role), "Sessions": sessions,
+	}}, err
+}
+
+// showConfirm shows the code that the person sends to the bot, or where they enter their token.
+func (s *Site) showConfirm(ctx context.Context, r *Request) (View, error) {
+	data := map[string]any{"Next": local(r.FormValue("next")), "Confirmed": time.Since(r.Session.ConfirmedAt) < confirmed}
+	if r.Who.User.TelegramID != nil && r.Problem == nil {
+		code, err := s.Store.AskConfirmation(ctx, r.Who.User.ID, r.Session.ID)
+		if err != nil {
+			return View{}, err
+		}
+		data["Code"] = code
+	}
+	return View{Title: s.texts["confirm"].In(r.Language), Data: data}, nil
+}
+
+// confirm proves by a token who the person is.
+func (s *Site) confirm(ctx context.Context, r *Request) (next string, err error) {
+	who, err := s.API.Authenticate(ctx, strings.TrimSpace(r.PostFormValue("token")))
+	if err != nil {
+		return "", err
+	}
+	if who.User.ID != r.Who.User.ID {
+		return "", fault.New(fault.Unauthenticated, "this is the token of somebody else")
+	}
+	if err := who.Require(r.Who.Token.Grants(r.Who.User.Role)...); err != nil { // a weaker token proves less
+		return "", err
+	}
+	return local(r.PostFormValue("next")), s.Store.ConfirmSession(ctx, r.Who.User.ID, r.Session.ID)
+}
+
+// texts of these pages, and those that all pages use.
+var texts = words.Catalog{
+	"home":              {"Home", "Главная"},
+	"account":           {"Your account", "Ваш доступ"},
+	"sign-in":           {"Sign in", "Вход"},
+	"sign-in-how":       {"Send /web to the bot: it answers with a link that signs you in.", "Отправьте боту /web: он пришлёт ссылку для входа."},
+	"sign-in-token":     {"Or sign in with a token of the HTTP API.", "Или войдите с токеном HTTP API."},
+	"token":             {"Token", "Токен"},
+	"link-question":     {"Sign in to Stagecoach in this browser?", "Войти в Stagecoach в этом браузере?"},
+	"link-once":         {"The link works once, within five minutes.", "Ссылка действует один раз, в течение пяти минут."},
+	"sign-out":          {"Sign out", "Выйти"},
+	"sign-out-all":      {"Sign out everywhere", "Выйти везде"},
+	"sessions":          {"Where you are signed in", "Где выполнен вход"},
+	"this-browser":      {"this browser", "этот браузер"},
+	"since":             {"since", "с"},
+	"until":             {"until", "до"},
+	"may":               {"You may", "Вам доступно"},
+	"name":              {"Name", "Имя"},
+	"number":            {"Number", "Номер"},
+	"role":              {"Role", "Роль"},
+	"confirm":           {"Is it you?", "Это вы?"},
+	"confirm-why":       {"What follows moves money, so please prove once more who you are. It then stays open for five minutes.", "Дальше речь о деньгах, поэтому подтвердите ещё раз, что это вы. Подтверждение действует пять минут."},
+	"confirm-code":      {"Send this to the bot:", "Отправьте боту:"},
+	"confirm-sent":      {"I have sent it", "Отправлено"},
+	"confirm-token":     {"Or enter a token of yours.", "Или введите свой токен."},
+	"confirmed":         {"Thank you. You can go on for the next minutes.", "Спасибо. В ближайшие минуты можно продолжать."},
+	"go-on":             {"Go on", "Продолжить"},
+	"problem":           {"This did not work", "Не получилось"},
+	"problem-home":      {"Back to the start", "На главную"},
+	"invalid":           {"Something in the form is not right:", "В форме что-то не так:"},
+	"next-page":         {"Older", "Раньше"},
+	"first-page":        {"Newest", "Последние"},
+	"all":               {"all", "все"},
+	"cancel":            {"Cancel", "Отменить"},
+	"search":            {"Search", "Найти"},
+	"menu":              {"Menu", "Меню"},
+	"skip":              {"Skip to the content", "К содержанию"},
+	"live":              {"live", "обновляется"},
+	"offline":           {"not connected", "нет связи"},
+	"language":          {"Language", "Язык"},
+	"workflow":          {"Open its workflow", "Открыть процесс"},
+	"api":               {"API", "API"},
+	"open":              {"Open", "Открыть"},
+	"when":              {"When", "Когда"},
+	"what":              {"What happened", "Что произошло"},
+	"history":           {"History", "История"},
+	"nothing-under-way": {"Nothing is under way.", "Сейчас ничего не происходит."},
+}

@@ -1,0 +1,90 @@
+package site
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+
+	"stagecoach/api/client"
+	"stagecoach/api/rest/server"
+	"stagecoach/internal/store/account"
+)
+
+// Request is a request of somebody who is signed in.
+type Request struct {
+	*http.Request
+	Who      server.Principal
+	Session  account.Session
+	Language string
+	Problem  *Problem // why the form of this page was refused; nil: it was not
+
+	secret string // of the session
+	api    *client.Client
+}
+
+// Admin says whether an administrator asks.
+func (r *Request) Admin() bool { return r.Who.User.IsAdmin() }
+
+// typed is the value of a field as the person typed it, when their form is shown again.
+func typed(r *Request, field string) string {
+	if r.Method != http.MethodPost {
+		return ""
+	}
+	return r.PostFormValue(field)
+}
+
+// Get reads one resource of the API.
+func Get[T any](r *Request, path string, query url.Values) (T, error) {
+	return client.Ask[T](r.Context(), r.api, client.Call{Method: http.MethodGet, Path: path, Query: query})
+}
+
+// Post asks the API for a change. The form's hidden key makes a form that is sent twice one request.
+func Post[T any](r *Request, path string, body any) (T, error) {
+	return client.Ask[T](r.Context(), r.api, client.Call{
+		Method: http.MethodPost, Path: path, Body: body, IdempotencyKey: r.PostFormValue("key"),
+	})
+}
+
+// Query copies those parameters of the page's address that are not empty.
+func (r *Request) Query(names ...string) url.Values {
+	query := url.Values{}
+	for _, name := range names {
+		if value := r.URL.Query().Get(name); value != "" {
+			query.Set(name, value)
+		}
+	}
+	return query
+}
+
+// inProcess hands requests to a handler of this process.
+type inProcess struct{ handler http.Handler }
+
+// RoundTrip implements http.RoundTripper.
+func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body == nil {
+		r.Body = http.NoBody
+	}
+	w := &answer{header: http.Header{}, status: http.StatusOK}
+	t.handler.ServeHTTP(w, r)
+	return &http.Response{
+		Status: http.StatusText(w.status), StatusCode: w.status, Header: w.header, Body: io.NopCloser(&w.body), Request: r,
+	}, nil
+}
+
+// answer keeps what a handler answers.
+type answer struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (w *answer) Header() http.Header         { return w.header }
+func (w *answer) Write(b []byte) (int, error) { return w.body.Write(b) }
+func (w *answer) WriteHeader(status int)      { w.status = status }
+
+// as gives the API as a user sees it.
+func (s *Site) as(ctx context.Context, who server.Principal) (context.Context, *client.Client) {
+	return server.WithPrincipal(ctx, who), &client.Client{HTTP: &http.Client{Transport: inProcess{s.API}}}
+}

@@ -1,0 +1,206 @@
+package site
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"stagecoach/api/rest/server"
+	"stagecoach/api/shape"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+)
+
+const (
+	// confirmed is how long what moves money is open after a person has proved who they are.
+	confirmed = 5 * time.Minute
+
+	maxForm = 1 << 20 // bytes, as of a request to the API
+)
+
+// guard lets only people in who are signed in; others are led to the page for that. Requests from other origins that
+// change something are refused.
+func (s *Site) guard(next func(http.ResponseWriter, *Request)) http.Handler {
+	return s.origins.Handler(http.HandlerFunc(func(w http.ResponseWriter, rq *http.Request) {
+		s.protect(w)
+		rq.Body = http.MaxBytesReader(w, rq.Body, maxForm)
+
+		r, err := s.admit(rq)
+		switch {
+		case fault.CodeOf(err) == fault.Unauthenticated && rq.Method == http.MethodGet:
+			http.Redirect(w, rq, "/sign-in?next="+url.QueryEscape(rq.URL.RequestURI()), http.StatusSeeOther)
+		case fault.CodeOf(err) == fault.Unauthenticated:
+			http.Redirect(w, rq, "/sign-in", http.StatusSeeOther)
+		case err != nil:
+			s.fail(w, r, err)
+		default:
+			next(w, r)
+		}
+	}))
+}
+
+// admit finds who sends a request, by one statement, and counts it against their rate. The request that it returns with
+// an error can be answered with a page for nobody.
+func (s *Site) admit(rq *http.Request) (*Request, error) {
+	r := s.stranger(rq)
+	cookie, err := rq.Cookie(s.cookie())
+	if err != nil {
+		return r, fault.New(fault.Unauthenticated, "you are not signed in")
+	}
+
+	user, session, err := s.Store.SessionOf(core.Reserved(rq.Context()), cookie.Value)
+	if err != nil {
+		return r, err
+	}
+	if user.Status != account.UserActive {
+		return r, fault.New(fault.UserNotActive, "this user is %s", user.Status)
+	}
+	if err := s.API.Requests.Take(rq.Context(), user); err != nil {
+		return r, err
+	}
+
+	r.Who, r.Session, r.secret = server.Principal{User: user, Token: session.Token(user.ID)}, session, cookie.Value
+	r.Language = s.language(rq, user.Language)
+	ctx, api := s.as(rq.Context(), r.Who)
+	r.Request, r.api = rq.WithContext(ctx), api
+	return r, nil
+}
+
+// stranger is a request of somebody who is not known.
+func (s *Site) stranger(rq *http.Request) *Request {
+	return &Request{Request: rq, Language: s.language(rq, "")}
+}
+
+// cookie is the name of the cookie of a session. With TLS, browsers take one with this prefix from this host alone.
+func (s *Site) cookie() string {
+	if s.secure() {
+		return "__Host-stagecoach"
+	}
+	return "stagecoach"
+}
+
+func (s *Site) secure() bool { return strings.HasPrefix(s.API.PublicURL, "https:") }
+
+// setCookie sets a cookie that scripts cannot read; a value of "" removes it.
+func (s *Site) setCookie(w http.ResponseWriter, name, value string, life time.Duration) {
+	cookie := &http.Cookie{
+		Name: name, Value: value, Path: "/", MaxAge: int(life.Seconds()), HttpOnly: true, Secure: s.secure(),
+		SameSite: http.SameSiteLaxMode,
+	}
+	if value == "" {
+		cookie.MaxAge = -1
+	}
+	http.SetCookie(w, cookie)
+}
+
+// routeSessions adds the pages for those who are not signed in, and the ways out.
+func (s *Site) routeSessions() {
+	open := func(route string, handle func(http.ResponseWriter, *http.Request)) {
+		s.API.Mux.Handle(route, s.origins.Handler(http.HandlerFunc(func(w http.ResponseWriter, rq *http.Request) {
+			s.protect(w)
+			rq.Body = http.MaxBytesReader(w, rq.Body, maxForm)
+			handle(w, rq)
+		})))
+	}
+
+	open("GET /sign-in", func(w http.ResponseWriter, rq *http.Request) { s.showSignIn(w, rq, nil) })
+	open("POST /sign-in", s.signIn)
+	open("GET /sign-in/{link}", s.showLink)
+	open("POST /sign-in/{link}", s.spendLink)
+	open("POST /language", s.setLanguage)
+	s.API.Mux.Handle("POST /sign-out", s.guard(s.signOut))
+}
+
+// showSignIn shows the page for signing in, and why it was refused.
+func (s *Site) showSignIn(w http.ResponseWriter, rq *http.Request, err error) {
+	r, status := s.stranger(rq), http.StatusOK
+	if err != nil {
+		r.Problem = s.problemOf(r, err)
+		status = r.Problem.Status
+	}
+	s.draw(w, r, Page{Name: "sign-in"}, View{
+		Title: s.texts["sign-in"].In(r.Language), Data: map[string]string{"Next": local(rq.FormValue("next"))},
+	}, status)
+}
+
+// signIn starts a session by a token. Wrong tokens are limited by address, as those of the API.
+func (s *Site) signIn(w http.ResponseWriter, rq *http.Request) {
+	token := strings.TrimSpace(rq.PostFormValue("token"))
+	who, err := s.API.Authenticate(rq.Context(), token)
+	if err != nil {
+		s.showSignIn(w, rq, err)
+		return
+	}
+
+	secret := account.NewSecret()
+	if err := s.Store.StartSession(rq.Context(), who.Token, secret, s.Life); err != nil {
+		s.showSignIn(w, rq, err)
+		return
+	}
+
+	s.setCookie(w, s.cookie(), secret, s.Life)
+	http.Redirect(w, rq, local(rq.PostFormValue("next")), http.StatusSeeOther)
+}
+
+// showLink shows the button that spends a link. Previews of links open this page too, and spend nothing.
+func (s *Site) showLink(w http.ResponseWriter, rq *http.Request) {
+	r := s.stranger(rq)
+	s.draw(w, r, Page{Name: "link"}, View{Title: s.texts["sign-in"].In(r.Language)}, http.StatusOK)
+}
+
+func (s *Site) spendLink(w http.ResponseWriter, rq *http.Request) {
+	link, secret := rq.PathValue("link"), account.NewSecret()
+	if err := s.API.Guesses.Check(rq.RemoteAddr, link); err != nil {
+		s.showSignIn(w, rq, err)
+		return
+	}
+
+	_, err := s.Store.SpendLink(rq.Context(), link, secret, s.Life)
+	if fault.CodeOf(err) == fault.Unauthenticated {
+		s.API.Guesses.Wrong(rq.RemoteAddr, link)
+		err = fault.New(fault.LinkSpent, "this link was used, replaced, or is older than five minutes")
+	}
+
+	if err != nil {
+		s.showSignIn(w, rq, err)
+		return
+	}
+
+	s.setCookie(w, s.cookie(), secret, s.Life)
+	http.Redirect(w, rq, "/", http.StatusSeeOther)
+}
+
+// signOut ends the session of this browser, or all sessions of the user.
+func (s *Site) signOut(w http.ResponseWriter, r *Request) {
+	id := r.Session.ID
+	if r.PostFormValue("all") != "" {
+		id = 0
+	} else if named, ok := shape.ParseID(r.PostFormValue("session")); ok {
+		id = named
+	}
+
+	if err := s.Store.EndSession(r.Context(), r.Who.User.ID, id); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	if id != 0 && id != r.Session.ID {
+		http.Redirect(w, r.Request, "/account", http.StatusSeeOther)
+		return
+	}
+
+	s.setCookie(w, s.cookie(), "", 0)
+	http.Redirect(w, r.Request, "/sign-in", http.StatusSeeOther)
+}
+
+// local is a path of this site that a form names as the next page; "/" when it is none.
+func local(next string) string {
+	at, err := url.Parse(next)
+	if err != nil || at.Host != "" || at.Scheme != "" || !strings.HasPrefix(at.Path, "/") || strings.HasPrefix(at.Path, "//") ||
+		strings.Contains(next, `\`) {
+		return "/"
+	}
+	return cmp.Or(at.RequestURI(), "/")
+}

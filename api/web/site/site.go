@@ -1,0 +1,205 @@
+// Package site is what all pages share: who is signed in, how a page is drawn, and what every answer carries.
+//
+// A page is a client of the HTTP API in its own process: it reads and changes everything by requests to the API, as the
+// user who is signed in. So it has no rule, no query and no check of rights of its own, and shows what the API answers.
+package site
+
+import (
+	"cmp"
+	"context"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"stagecoach/api/rest/server"
+	"stagecoach/api/words"
+	"stagecoach/internal/store/account"
+)
+
+// Config is what the pages need. What has a default may be left out.
+type Config struct {
+	API      *server.Server // with all operations
+	Store    Store
+	Life     time.Duration // of a session; default: a week
+	Temporal string        // where Temporal's Web UI shows the workflows of the namespace; empty: no links to it
+}
+
+// Store holds the methods of the record that the pages call themselves: those of sessions.
+type Store interface {
+	SpendLink(ctx context.Context, link, secret string, life time.Duration) (account.User, error)
+	StartSession(ctx context.Context, t account.Token, secret string, life time.Duration) error
+	SessionOf(ctx context.Context, secret string) (account.User, account.Session, error)
+	Sessions(ctx context.Context, userID int64) ([]account.Session, error)
+	EndSession(ctx context.Context, userID, id int64) error
+	ConfirmSession(ctx context.Context, userID, id int64) error
+	AskConfirmation(ctx context.Context, userID, id int64) (code string, err error)
+}
+
+// Part is what one subject adds to the pages.
+type Part struct {
+	Sections  []Section
+	Templates fs.FS // NAME.html of each page, which defines "content"
+	Texts     words.Catalog
+	Words     words.Texts                      // of its faults
+	States    map[string]map[string]words.Text // names of states, by workload
+	Commands  map[string]string                // the pages that do what the bot's commands do, by their names
+	Pages     []Page
+	Actions   []Action
+	// what home shows of its first section, by the template "card-TITLE"; nil: nothing
+	Card func(ctx context.Context, r *Request) (any, error)
+}
+
+// Section is an entry of the menu.
+type Section struct {
+	Path   string
+	Title  string // the key of its text
+	Admins bool   // shown to administrators only
+}
+
+// Names gives the names of a workload's states by the states' texts.
+func Names[S ~string](states map[S]words.Text) map[string]words.Text {
+	named := make(map[string]words.Text, len(states))
+	for state, name := range states {
+		named[string(state)] = name
+	}
+	return named
+}
+
+// Page is one page that can be opened.
+type Page struct {
+	Route string // its path, as net/http's patterns have it
+	Name  string // of its template
+	Live  string // workloads whose events change it, with spaces; empty: none
+	Show  func(ctx context.Context, r *Request) (View, error)
+}
+
+// View is what a page shows.
+type View struct {
+	Title string
+	Data  any
+}
+
+// Action is something that a form of a page does. When it is refused, the page is shown again with the reason.
+type Action struct {
+	Route string // its path
+	Page  string // the name of the page whose form it is
+	Money bool   // it moves money: who does it must have confirmed lately who they are
+	Do    func(ctx context.Context, r *Request) (next string, err error)
+}
+
+// Site serves the pages.
+type Site struct {
+	Config
+	parts    []Part
+	pages    map[string]Page
+	texts    words.Catalog
+	states   map[string]map[string]words.Text
+	said     words.Texts
+	commands map[string]string
+	drawn    map[string]drawings // by language
+	origins  *http.CrossOriginProtection
+}
+
+const week = 7 * 24 * time.Hour
+
+// Register adds the pages to the server of the API.
+func Register(c Config, parts ...Part) error {
+	c.Life = cmp.Or(c.Life, week)
+	s := &Site{
+		Config: c, pages: map[string]Page{}, texts: words.Catalog{}, states: map[string]map[string]words.Text{},
+		commands: map[string]string{},
+		said: words.Texts{
+			Faults: words.Faults{}, Quotas: map[string]words.Text{}, Alerts: map[string]words.Text{},
+			AlertsOver: map[string]words.Text{},
+		},
+		origins: http.NewCrossOriginProtection(),
+	}
+
+	s.said.Add(words.Common)
+	if c.API.PublicURL != "" {
+		if err := s.origins.AddTrustedOrigin(c.API.PublicURL); err != nil {
+			return err
+		}
+	}
+
+	s.parts = append([]Part{s.own()}, parts...)
+	for _, part := range s.parts {
+		maps.Copy(s.texts, part.Texts)
+		maps.Copy(s.states, part.States)
+		maps.Copy(s.commands, part.Commands)
+		s.said.Add(part.Words)
+	}
+
+	if err := s.parse(); err != nil {
+		return err
+	}
+
+	for _, part := range s.parts {
+		s.route(part)
+	}
+
+	s.routeAssets()
+	s.routeSessions()
+	s.API.Mux.HandleFunc("GET /live", s.follow)
+	return nil
+}
+
+func (s *Site) route(part Part) {
+	for _, page := range part.Pages {
+		s.pages[page.Name] = page
+		s.API.Mux.Handle("GET "+page.Route, s.guard(func(w http.ResponseWriter, r *Request) { s.show(w, r, page) }))
+	}
+	for _, action := range part.Actions {
+		s.API.Mux.Handle("POST "+action.Route, s.guard(func(w http.ResponseWriter, r *Request) { s.act(w, r, action) }))
+	}
+}
+
+// show answers with a page.
+func (s *Site) show(w http.ResponseWriter, r *Request, page Page) {
+	view, err := page.Show(r.Context(), r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.draw(w, r, page, view, http.StatusOK)
+}
+
+// act does what a form asks for, and leads to the next page. After a refusal it shows the form's page again, with what
+// was typed.
+func (s *Site) act(w http.ResponseWriter, r *Request, action Action) {
+	if action.Money && time.Since(r.Session.ConfirmedAt) > confirmed {
+		http.Redirect(w, r.Request, "/confirm?next="+url.QueryEscape(back(r)), http.StatusSeeOther)
+		return
+	}
+
+	next, err := action.Do(r.Context(), r)
+	if err == nil {
+		http.Redirect(w, r.Request, next, http.StatusSeeOther)
+		return
+	}
+
+	page := s.pages[action.Page]
+	r.Problem = s.problemOf(r, err)
+	view, shown := page.Show(r.Context(), r)
+	if shown != nil {
+		s.fail(w, r, err)
+		return
+	}
+
+	s.draw(w, r, page, view, r.Problem.Status)
+}
+
+// back is the path of the page from which a form was sent, for after a confirmation.
+func back(r *Request) string {
+	from, err := url.Parse(r.Referer())
+	if err != nil || !strings.HasPrefix(from.Path, "/") {
+		return "/"
+	}
+	return from.RequestURI()
+}
+
+func (s *Site) log() *slog.Logger { return s.API.Log }

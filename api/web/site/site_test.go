@@ -1,0 +1,411 @@
+package site_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/api/rest/server"
+	"stagecoach/api/web/site"
+	"stagecoach/api/words"
+	"stagecoach/dev/testdb"
+	"stagecoach/internal/allowance"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+)
+
+func TestMain(m *testing.M) { testdb.Main(m) }
+
+// rig is the pages over an API with one operation: POST /v1/notes, which wants a text, and GET /v1/notes, which gives
+// the user's number.
+type rig struct {
+	*testing.T
+	store  *store.Store
+	db     *pgx.Conn
+	url    string
+	ada    account.User
+	token  string
+	api    *server.Server
+	client *http.Client // a browser that does not follow redirects
+}
+
+type note struct {
+	Text string `json:"text"`
+}
+
+func newRig(t *testing.T, public string) *rig {
+	t.Helper()
+	address := testdb.URL(t)
+	w := &rig{T: t, db: testdb.Connect(t, address), token: account.NewToken()}
+	var err error
+	w.store, err = store.Open(t.Context(), address, testdb.Key)
+	w.must(err)
+	t.Cleanup(w.store.Close)
+	w.api = server.New(server.Config{Store: w.store, Guesses: allowance.NewGuesses(1), PublicURL: public})
+	group := server.Group{Server: w.api, Tag: "Notes", Access: server.ForUsers, Scope: account.ScopeRead}
+	server.Register(group, server.Operation{Id: "get-note", Route: "GET /v1/notes", Summary: "Get"}, func(ctx context.Context, _ *struct{}) (note, error) {
+		return note{fmt.Sprint("user ", server.Caller(ctx).ID)}, nil
+	})
+	server.Register(group, server.Operation{Id: "add-note", Route: "POST /v1/notes", Summary: "Add"}, func(_ context.Context, in *struct{ Body note }) (note, error) {
+		if in.Body.Text == "" {
+			return note{}, fault.Invalid("text", "a note says something")
+		}
+		return in.Body, nil
+	})
+
+	add := func(_ context.Context, r *site.Request) (string, error) {
+		made, err := site.Post[note](r, "/v1/notes", note{r.PostFormValue("text")})
+		return "/notes?made=" + url.QueryEscape(made.Text), err
+	}
+
+	err = site.Register(site.Config{API: w.api, Store: w.store}, site.Part{
+		Sections: []site.Section{{Path: "/notes", Title: "notes"}, {Path: "/secret", Title: "secret", Admins: true}},
+		Texts:    words.Catalog{"notes": {"Notes", "Заметки"}, "secret": {"Secrets", "Тайны"}},
+		Templates: fstest.MapFS{
+			"templates/notes.html": {Data: []byte(`{{define "content"}}<p>{{.Data.Text}}</p><form method="post"><input name="text" value="{{typed .Request "text"}}"></form>{{end}}`)},
+			"templates/card.html":  {Data: []byte(`{{define "card-notes"}}<p>card of {{.Text}}</p>{{end}}`)},
+		},
+		Pages: []site.Page{{Route: "/notes", Name: "notes", Live: "note", Show: func(_ context.Context, r *site.Request) (site.View, error) {
+			got, err := site.Get[note](r, "/v1/notes", nil)
+			return site.View{Title: "Notes of Ada", Data: got}, err
+		}}},
+		Actions: []site.Action{
+			{Route: "/notes", Page: "notes", Do: add}, {Route: "/money", Page: "notes", Money: true, Do: add},
+		},
+		Card: func(_ context.Context, r *site.Request) (any, error) { return site.Get[note](r, "/v1/notes", nil) },
+	})
+
+	w.must(err)
+
+	served := httptest.NewServer(w.api)
+	t.Cleanup(served.Close)
+	w.url = served.URL
+	chat := int64(7)
+	w.ada, err = w.store.CreateUser(
+		t.Context(), account.User{Name: "Ada <b>", Status: account.UserActive, TelegramID: &chat}, w.token,
+	)
+
+	w.must(err)
+	w.client = w.browser()
+	return w
+}
+
+func (w *rig) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *rig) browser() *http.Client {
+	jar, err := cookiejar.New(nil)
+	w.must(err)
+	return &http.Client{
+		Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// reply is what a browser got.
+type reply struct {
+	*http.Response
+	t    *testing.T
+	text string
+}
+
+func (w *rig) send(method, path string, form url.Values, headers ...string) reply {
+	w.Helper()
+	var body io.Reader
+	if form != nil {
+		body = strings.NewReader(form.Encode())
+	}
+
+	request, err := http.NewRequestWithContext(w.Context(), method, w.url+path, body)
+	w.must(err)
+	if form != nil {
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+
+	response, err := w.client.Do(request)
+	w.must(err)
+	defer response.Body.Close()
+
+	text, err := io.ReadAll(response.Body)
+	w.must(err)
+	return reply{response, w.T, string(text)}
+}
+
+// want checks the status and what stands on the page; where it leads to, of a redirect.
+func (r reply) want(status int, texts ...string) reply {
+	r.t.Helper()
+	if r.StatusCode != status {
+		r.t.Fatalf("%s %s: %d, want %d\n%s", r.Request.Method, r.Request.URL, r.StatusCode, status, r.text)
+	}
+	for _, text := range texts {
+		if !strings.Contains(r.text+r.Header.Get("Location"), text) {
+			r.t.Errorf("%s %s has no %q:\n%s%s", r.Request.Method, r.Request.URL, text, r.text, r.Header.Get("Location"))
+		}
+	}
+	return r
+}
+
+func (w *rig) signIn() {
+	w.Helper()
+	w.send("POST", "/sign-in", url.Values{"token": {w.token}, "next": {"/notes"}}).want(http.StatusSeeOther, "/notes")
+}
+
+func TestSigningInWithAToken(t *testing.T) {
+	t.Parallel()
+	w := newRig(t, "")
+	w.send("GET", "/notes?x=1", nil).want(http.StatusSeeOther, "/sign-in?next=%2Fnotes%3Fx%3D1")
+	w.send("GET", "/sign-in?next=/notes", nil).want(http.StatusOK, `value="/notes"`, "/web")
+	w.send("POST", "/sign-in", url.Values{"token": {"sc_wrong"}}).want(http.StatusUnauthorized, "UNAUTHENTICATED")
+	w.signIn()
+	page := w.send("GET", "/notes", nil).want(
+		http.StatusOK, fmt.Sprint("user ", w.ada.ID), "Ada &lt;b&gt;", `data-live="note"`,
+	)
+	if strings.Contains(page.text, "Secrets") {
+		t.Error("a user sees the section of administrators")
+	}
+
+	w.send("GET", "/", nil).want(http.StatusOK, fmt.Sprint("card of user ", w.ada.ID))
+	w.send("GET", "/account", nil).want(http.StatusOK, "this browser", "read")
+
+	w.send("GET", "/v1/notes", nil).want(http.StatusUnauthorized) // the API ignores cookies
+	w.must(w.store.RevokeToken(t.Context(), w.ada.ID, w.tokens()[0].ID, w.ada.ID))
+	w.send("GET", "/notes", nil).want(http.StatusSeeOther, "/sign-in")
+}
+
+func (w *rig) tokens() []account.Token {
+	tokens, err := w.store.Tokens(w.Context(), w.ada.ID, 0, 10)
+	w.must(err)
+	return tokens
+}
+
+// TestGuessesAreLimited sends wrong tokens and wrong links.
+func TestGuessesAreLimited(t *testing.T) {
+	t.Parallel()
+	for _, try := range []func(w *rig, i int) reply{
+		func(w *rig, i int) reply {
+			return w.send("POST", "/sign-in", url.Values{"token": {fmt.Sprint("sc_", i)}})
+		},
+		func(w *rig, i int) reply { return w.send("POST", fmt.Sprint("/sign-in/", i), url.Values{}) },
+	} {
+		w := newRig(t, "")
+		limited := 0
+		for i := range 20 {
+			if try(w, i).StatusCode == http.StatusTooManyRequests {
+				limited++
+			}
+		}
+		if limited < 5 {
+			t.Errorf("%d of 20 guesses were refused", limited)
+		}
+	}
+}
+
+// TestSigningInWithALink opens a link, as previews do, and then spends it.
+func TestSigningInWithALink(t *testing.T) {
+	t.Parallel()
+	w := newRig(t, "")
+	w.must(w.store.NewLink(t.Context(), w.ada.ID, "abc", account.ScopesOf(account.RoleUser), nil))
+	for range 3 {
+		w.send("GET", "/sign-in/abc", nil).want(http.StatusOK, "Sign in")
+	}
+
+	w.send("POST", "/sign-in/abc", url.Values{}).want(http.StatusSeeOther, "/")
+	w.send("GET", "/notes", nil).want(http.StatusOK)
+	w.client = w.browser()
+	w.send("POST", "/sign-in/abc", url.Values{}).want(http.StatusGone, "/web")
+	w.send("GET", "/notes", nil).want(http.StatusSeeOther)
+}
+
+// TestCookies checks the flags, without TLS and with it.
+func TestCookies(t *testing.T) {
+	t.Parallel()
+	for public, want := range map[string]string{"": "stagecoach", "https://pages.example": "__Host-stagecoach"} {
+		w := newRig(t, public)
+		got := w.send("POST", "/sign-in", url.Values{"token": {w.token}}).want(http.StatusSeeOther)
+		cookie := got.Cookies()[0]
+		if cookie.Name != want || !cookie.HttpOnly || cookie.SameSite != http.SameSiteLaxMode || cookie.Secure != (public != "") || cookie.Path != "/" || cookie.Domain != "" {
+			t.Errorf("%+v", cookie)
+		}
+		if got.Header.Get("Strict-Transport-Security") != "" != (public != "") {
+			t.Errorf("%v", got.Header)
+		}
+	}
+}
+
+// TestOtherOrigins sends forms as pages of other origins do.
+func TestOtherOrigins(t *testing.T) {
+	t.Parallel()
+	w := newRig(t, "http://pages.example")
+	w.signIn()
+	form := url.Values{"text": {"hello"}}
+
+	for _, path := range []string{"/notes", "/sign-in", "/sign-in/abc", "/sign-out", "/language", "/confirm"} {
+		w.send("POST", path, form, "Sec-Fetch-Site", "cross-site").want(http.StatusForbidden)
+		w.send("POST", path, form, "Sec-Fetch-Site", "same-site").want(http.StatusForbidden)
+		w.send("POST", path, form, "Origin", "http://evil.example").want(http.StatusForbidden)
+	}
+
+	w.send("POST", "/notes", form, "Sec-Fetch-Site", "same-origin").want(http.StatusSeeOther, "/notes?made=hello")
+	w.send(
+		"POST", "/notes", form, "Origin", "http://pages.example", "Sec-Fetch-Site", "cross-site",
+	).want(http.StatusSeeOther)
+	w.send("GET", "/notes", nil, "Sec-Fetch-Site", "cross-site").want(http.StatusOK)
+}
+
+// TestNextPagesAreOurs signs in with pages to go to that are elsewhere.
+func TestNextPagesAreOurs(t *testing.T) {
+	t.Parallel()
+	w := newRig(t, "")
+	for _, next := range []string{"//evil.example", "https://evil.example/", "/\\evil.example", "evil", "", "/%5cevil.example/..//x", "javascript:alert(1)"} {
+		at := w.send(
+			"POST", "/sign-in", url.Values{"token": {w.token}, "next": {next}},
+		).want(http.StatusSeeOther).Header.Get("Location")
+		if !strings.HasPrefix(at, "/") || strings.HasPrefix(at, "//") || strings.ContainsAny(at, `\`) {
+			t.Errorf("%q leads to %q", next, at)
+		}
+	}
+}
+
+// TestARefusedForm is shown again, with what was typed and the reason.
+func TestARefusedForm(t *testing.T) {
+	t.Parallel()
+	w := newRig(t, "")
+	w.signIn()
+	w.send("POST", "/notes", url.Values{"text": {""}, "other": {"x"}}).want(
+		http.StatusUnprocessableEntity, "VALIDATION_ERROR", "a note says something",
+	)
+	w.send("POST", "/notes", url.Values{"text": {"a&b"}}).want(http.StatusSeeOther, "/notes?made=a%26b")
+	w.send("POST", "/language", url.Values{"language": {"ru"}, "next": {"/notes"}}).want(http.StatusSeeOther)
+	w.send("POST", "/notes", url.Values{}).want(http.StatusUnprocessableEntity, "В форме что-то не так", `lang="ru"`)
+}
+
+// TestBlockedUsersSeeNothing blocks a user who is signed in.
+func TestBlockedUsersSeeNothing(t *testing.T) {
+	t.Parallel()
+	w := newRig(t, "")
+	w.signIn()
+	_, err := w.store.ChangeUser(t.Context(), w.ada.ID, account.UserChange{Status: account.UserBlocked})
+	w.must(err)
+	w.send("GET", "/notes", nil).want(http.StatusForbidden, "USER_NOT_ACTIVE")
+	w.send("POST", "/notes", url.Values{"text": {"x"}}).want(http.StatusForbidden)
+	w.client = w.browser()
+	w.send("POST", "/sign-in", url.Values{"token": {w.token}}).want(http.StatusForbidden)
+}
+
+// TestSigningOut ends one session, and all.
+func TestSigningOut(t *testing.T) {
+	t.Parallel()
+	w := newRig(t, "")
+	w.signIn()
+	first := w.client
+	w.client = w.browser()
+	w.signIn()
+	w.send("POST", "/sign-out", url.Values{}).want(http.StatusSeeOther, "/sign-in")
+	w.send("GET", "/notes", nil).want(http.StatusSeeOther)
+
+	w.signIn()
+	w.send("POST", "/sign-out", url.Values{"all": {"yes"}}).want(http.StatusSeeOther)
+	w.client = first
+	w.send("GET", "/notes", nil).want(http.StatusSeeOther, "/sign-in")
+}
+
+// TestMoneyAsksAgain does what moves money a while after the person has signed in.
+func TestMoneyAsksAgain(t *testing.T) {
+	t.Parallel()
+	w := newRig(t, "")
+	w.signIn()
+	form := url.Values{"text": {"pay"}}
+	w.send("POST", "/money", form).want(http.StatusSeeOther, "/notes?made=pay")
+
+	sessions, err := w.store.Sessions(t.Context(), w.ada.ID)
+	w.must(err)
+	session := sessions[0]
+	long := func() {
+		_, err := w.db.Exec(
+			t.Context(), `UPDATE sessions SET confirmed_at = now() - interval '6 minutes' WHERE id = $1`, session.ID,
+		)
+		w.must(err)
+	}
+
+	long()
+	w.send(
+		"POST", "/money", form, "Referer", w.url+"/notes?x=1",
+	).want(http.StatusSeeOther, "/confirm?next=%2Fnotes%3Fx%3D1")
+	page := w.send("GET", "/confirm?next=/notes", nil).want(http.StatusOK, "/confirm ", `href="/notes"`)
+	_, code, _ := strings.Cut(page.text, "/confirm ")
+	w.must(w.store.Confirm(t.Context(), w.ada.ID, code[:6]))
+	w.send("POST", "/money", form).want(http.StatusSeeOther, "/notes?made=pay")
+
+	long()
+	other := account.NewToken()
+	_, err = w.store.CreateUser(t.Context(), account.User{Name: "Bob", Status: account.UserActive}, other)
+	w.must(err)
+	w.send("POST", "/confirm", url.Values{"token": {other}}).want(http.StatusUnauthorized)
+	weak := account.NewToken()
+	_, err = w.store.CreateToken(t.Context(), account.Token{UserID: w.ada.ID, Name: "weak", Scopes: []account.Scope{account.ScopeRead}}, weak)
+	w.must(err)
+	w.send("POST", "/confirm", url.Values{"token": {weak}}).want(http.StatusForbidden, "INSUFFICIENT_SCOPE")
+	w.send("POST", "/money", form).want(http.StatusSeeOther, "/confirm")
+	w.send("POST", "/confirm", url.Values{"token": {w.token}, "next": {"/notes"}}).want(http.StatusSeeOther, "/notes")
+	w.send("POST", "/money", form).want(http.StatusSeeOther, "/notes?made=pay")
+}
+
+// TestHeaders checks what every page and every asset carries.
+func TestHeaders(t *testing.T) {
+	t.Parallel()
+	w := newRig(t, "")
+	page := w.send("GET", "/sign-in", nil).want(http.StatusOK)
+	policy := page.Header.Get("Content-Security-Policy")
+
+	for _, part := range []string{"default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "require-trusted-types-for 'script'"} {
+		if !strings.Contains(policy, part) {
+			t.Errorf("%s has no %s", policy, part)
+		}
+	}
+
+	if strings.Contains(policy, "unsafe") || page.Header.Get("Cache-Control") != "no-store" || page.Header.Get("Referrer-Policy") != "same-origin" {
+		t.Errorf("%v", page.Header)
+	}
+
+	_, at, _ := strings.Cut(page.text, `rel="stylesheet" href="`)
+	at, _, _ = strings.Cut(at, `"`)
+	style := w.send("GET", at, nil).want(http.StatusOK)
+	if !strings.Contains(style.Header.Get("Cache-Control"), "immutable") || !strings.HasPrefix(style.Header.Get("Content-Type"), "text/css") {
+		t.Errorf("%v", style.Header)
+	}
+
+	w.send("GET", "/static/000000000000/site.css", nil).want(http.StatusNotFound)
+	w.send("GET", "/static/x/..%2fsite.go", nil).want(http.StatusNotFound)
+}
+
+// TestTextsExist wants a part whose template names a text that does not exist to be refused.
+func TestTextsExist(t *testing.T) {
+	t.Parallel()
+	w := newRig(t, "")
+	api := server.New(server.Config{Store: w.store})
+	err := site.Register(site.Config{API: api, Store: w.store}, site.Part{
+		Templates: fstest.MapFS{
+			"templates/x.html": {Data: []byte(`{{define "content"}}{{if true}}{{range .Data}}{{t "no-such"}}{{end}}{{end}}{{end}}`)},
+		},
+	})
+	if err == nil || !strings.Contains(err.Error(), "no-such") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,117 @@
+// Keeps an open page as a fresh load would show it, writes times in the reader's zone, and counts down to deadlines.
+// Without this script everything works, and a page shows the moment of its load.
+"use strict";
+
+const policy = window.trustedTypes?.createPolicy("stagecoach", { createHTML: (text) => text });
+const parse = (text) => new DOMParser().parseFromString(policy ? policy.createHTML(text) : text, "text/html");
+
+// Times.
+const exact = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "long" });
+const short = new Intl.DateTimeFormat(document.documentElement.lang, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+const precise = new Intl.DateTimeFormat(document.documentElement.lang, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+
+function writeTimes(root) {
+	for (const time of root.querySelectorAll("time[datetime]")) {
+		const at = new Date(time.dateTime);
+		time.title = exact.format(at);
+		if (!time.hasAttribute("data-countdown")) time.textContent = (time.closest("table.times") ? precise : short).format(at);
+	}
+	countDown(root);
+}
+
+function countDown(root) {
+	for (const time of root.querySelectorAll("time[data-countdown]")) {
+		const left = Math.max(0, Math.round((new Date(time.dateTime) - Date.now()) / 1000));
+		const two = (n) => String(n).padStart(2, "0");
+		const clock = `${two(Math.floor(left / 3600) % 24)}:${two(Math.floor(left / 60) % 60)}:${two(left % 60)}`;
+		time.textContent = left >= 86400 ? `${Math.floor(left / 86400)} d ${clock}` : clock;
+	}
+}
+
+// The page as it is now. One request at a time; what happens meanwhile asks for one more.
+let loading = false;
+let again = false;
+
+async function refresh() {
+	if (loading) {
+		again = true;
+		return;
+	}
+	loading = true;
+	try {
+		const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+		if (answer.redirected && new URL(answer.url).pathname === "/sign-in") return location.reload();
+		if (answer.ok) morph(parse(await answer.text()));
+	} catch {
+		// The next event, or the next connection, asks again.
+	} finally {
+		loading = false;
+		if (again) {
+			again = false;
+			setTimeout(refresh, 300);
+		}
+	}
+}
+
+// What a person is typing stays, and so does the focus.
+function morph(fresh) {
+	writeTimes(fresh);
+	Idiomorph.morph(document.querySelector("main"), fresh.querySelector("main"), {
+		ignoreActiveValue: true,
+		callbacks: { beforeNodeMorphed: (node) => !(node.matches?.("[data-link]") || (node.matches?.("form[data-keep]") && node.contains(document.activeElement))) },
+	});
+}
+
+function showLink(connected) {
+	const sign = document.querySelector("[data-link]");
+	if (!sign) return;
+	sign.dataset.on ??= sign.textContent;
+	sign.className = `link-state ${connected ? "on" : "off"}`;
+	sign.textContent = connected ? sign.dataset.on : sign.dataset.offline;
+}
+
+// Events. The visible tabs of a browser share one stream: the tab that holds the lock has it, and tells the others.
+const wanted = new Set((document.body.dataset.live ?? "").split(" ").filter(Boolean));
+const tabs = new BroadcastChannel("events");
+let release; // gives the lock back
+let due = 0;
+
+function take(message) {
+	if (message.link !== undefined) showLink(message.link);
+	if (!message.fresh && !wanted.has(message.workload)) return;
+	clearTimeout(due);
+	due = setTimeout(refresh, 150);
+}
+
+tabs.onmessage = (event) => take(event.data);
+const tell = (message) => { take(message); tabs.postMessage(message); };
+
+function follow() {
+	const waiting = new AbortController();
+	let stop = () => waiting.abort();
+	release = () => stop();
+	navigator.locks.request("events", { signal: waiting.signal }, () => new Promise((done) => {
+		const stream = new EventSource("/live");
+		let begun = false;
+		stop = () => { stream.close(); done(); };
+		stream.onopen = () => { tell({ link: true, fresh: begun }); begun = true; };
+		stream.onmessage = (event) => tell({ workload: JSON.parse(event.data).workload });
+		stream.onerror = () => {
+			tell({ link: false });
+			if (stream.readyState !== EventSource.CLOSED) return; // the browser connects again, with the last id
+			stop(); // refused: the place is gone, or the service is away; begin anew, with the page as it is then
+			if (!document.hidden) setTimeout(() => { follow(); refresh(); }, 3000);
+		};
+	})).catch(() => {});
+}
+
+document.addEventListener("visibilitychange", () => {
+	if (!wanted.size) return;
+	if (document.hidden) return release?.();
+	follow();
+	refresh();
+});
+
+writeTimes(document);
+setInterval(() => countDown(document), 1000);
+if (wanted.size && !document.hidden) follow();
