@@ -9,6 +9,9 @@ GOLANGCI := bin/tools/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint
 # Debian's package is unpacked only: installed, it would start a daemon.
 PROMETHEUS := bin/tools/prometheus
 WORKFLOWCHECK := bin/tools/workflowcheck-$(WORKFLOWCHECK_VERSION)/workflowcheck
+# Rules of accessibility, which a browser runs in the open pages.
+AXE_VERSION := 4.14.1
+AXE := bin/tools/axe-$(AXE_VERSION)
 GREMLINS := bin/tools/gremlins-$(GREMLINS_VERSION)/gremlins
 
 # -p 2: the tests of several packages run servers of their own, and with more than two packages at a time they slow each
@@ -85,6 +88,9 @@ test-deps: ## Install or build what the tests need: a C compiler, PostgreSQL, a 
 		[ -z "$$need" ] || { echo "  please install a C compiler for the race detector: $$need" ; kill $$prepare ; exit 1 ; } ; \
 	fi ; \
 	wait $$prepare
+	@test -f $(AXE)/axe.min.js || { command -v npm >/dev/null && mkdir -p $(AXE) && cd $(AXE) && \
+		npm pack --silent axe-core@$(AXE_VERSION) >/dev/null 2>&1 && tar xzf *.tgz --strip-components=1 package/axe.min.js package/LICENSE && rm *.tgz ; } || \
+		echo "  without npm the pages are not checked for accessibility"
 	@command -v prometheus >/dev/null && command -v promtool >/dev/null || test -x $(PROMETHEUS)/usr/bin/promtool || { \
 		echo "  fetching promtool and prometheus" ; mkdir -p $(PROMETHEUS) && cd $(PROMETHEUS) && \
 		{ apt-get download -qq prometheus || { apt-get update -qq && apt-get download -qq prometheus ; } ; } >/dev/null 2>&1 && \

@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"stagecoach/api/client"
+	"stagecoach/api/shape"
 	"stagecoach/dev/demo"
 	"stagecoach/dev/servers"
 	"stagecoach/dev/stack"
@@ -84,7 +87,7 @@ func runDev(cmd *cobra.Command, o devOptions) (err error) {
 		return verdict(ctx, err)
 	}
 
-	greet(s, o, time.Since(began))
+	greet(ctx, s, o, time.Since(began))
 	if !o.noDemo {
 		err = demo.Show(ctx, s, o.once)
 	}
@@ -113,9 +116,11 @@ func verdict(ctx context.Context, err error) error {
 }
 
 // greet prints the addresses of what runs.
-func greet(s *stack.Stack, o devOptions, after time.Duration) {
+func greet(ctx context.Context, s *stack.Stack, o devOptions, after time.Duration) {
 	s.Screen.Say("\nStagecoach runs, %s after the start.\n", terminal.Took(after))
 	rows := [][2]string{
+		{"pages, as a user", signInLink(ctx, s.Info.API, s.Info.UserToken)},
+		{"as administrator", signInLink(ctx, s.Info.API, s.Info.AdminToken)},
 		{"Temporal Web UI", s.Info.WebUI},
 		{"API and its docs", s.Info.Docs},
 		{"Telegram chat", s.ChatURL()},
@@ -139,5 +144,18 @@ func greet(s *stack.Stack, o devOptions, after time.Duration) {
 		s.Screen.Say("  Drop any file into %s: it is delivered to the chat.", s.Shown(s.DropFolder()))
 	}
 
+	s.Screen.Say("  The links to the pages sign in once, within five minutes; later, the tokens do.")
 	s.Screen.Say("  Ctrl-C stops.\n")
+}
+
+// signInLink makes a link that signs the user of a token in on the pages. Where none can be made, it is the address of
+// the pages: the token signs in, too.
+func signInLink(ctx context.Context, api, token string) string {
+	made, err := client.Ask[shape.SignInLink](
+		ctx, &client.Client{Base: api, Token: token}, client.Call{Method: http.MethodPost, Path: "/v1/sign-in-links"},
+	)
+	if err != nil {
+		return api
+	}
+	return made.URL
 }

@@ -1,12 +1,14 @@
 package telegramsim
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"stagecoach/dev/sim"
@@ -166,8 +168,18 @@ func (t *Server) postClick(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+//go:embed chat.html
+var chatPage []byte
+
+// getChat shows a chat: to a browser as a page in which a person can write and press buttons, to programs as JSON.
 func (t *Server) getChat(w http.ResponseWriter, r *http.Request) {
-	if id, ok := pathID(w, r, "id"); ok {
+	id, ok := pathID(w, r, "id")
+	switch {
+	case !ok:
+	case strings.Contains(r.Header.Get("Accept"), "text/html"):
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = w.Write(chatPage) // an error means that the browser has left
+	default:
 		sim.WriteJSON(w, http.StatusOK, t.Chat(id))
 	}
 }

@@ -1,0 +1,238 @@
+// Package pages tests the pages in a real browser, over the whole stack.
+package pages
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"stagecoach/api/client"
+	"stagecoach/api/shape"
+	"stagecoach/dev/stack"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/starter/terminal"
+)
+
+// running is the stack, which all tests share.
+var running *stack.Stack
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if testing.Short() {
+		fmt.Println("needs the whole stack")
+		return
+	}
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	state, err := os.MkdirTemp("", "pages")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(state)
+
+	ctx, broken := context.WithCancelCause(context.Background())
+	defer broken(nil)
+
+	running = stack.New(state, terminal.NewScreen(io.Discard), broken)
+	defer running.Stop()
+	defer func() { stopBrowser() }()
+
+	if err := running.Start(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+
+	for name, size := range map[string]int{"small.txt": 5, "other.bin": 2 << 20, "folder/inside.txt": 7} {
+		name = filepath.Join(running.DropFolder(), name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			panic(err)
+		}
+		if err := os.WriteFile(name, []byte(strings.Repeat("a", size)), 0o644); err != nil {
+			panic(err)
+		}
+	}
+
+	return m.Run()
+}
+
+// api calls the API as the user whose pages are tested.
+func api() *client.Client {
+	return &client.Client{Base: running.Info.API, Token: running.Info.UserToken}
+}
+
+// signedIn opens a tab that is signed in by a token.
+func signedIn(t *testing.T, token string) *browser { return signedInAt(t, running.Info.API, token) }
+
+// signedInAt is signedIn for a browser that reaches the API at another address.
+func signedInAt(t *testing.T, base, token string) *browser {
+	t.Helper()
+	b := newBrowser(t, base)
+	b.open("/sign-in")
+	b.fill("#token", token)
+	b.press("main form button")
+	return b
+}
+
+// deliver asks for a delivery by the API and waits for its end.
+func deliver(t *testing.T, name string) shape.Delivery {
+	t.Helper()
+	files, err := client.Ask[shape.FileList](t.Context(), api(), client.Call{Method: http.MethodGet, Path: "/v1/files"})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, file := range files.Items {
+		if file.Name != name {
+			continue
+		}
+
+		made, err := client.Ask[shape.Delivery](t.Context(), api(), client.Call{
+			Method: http.MethodPost, Path: "/v1/deliveries", Body: map[string]string{"file_id": file.FileID},
+			IdempotencyKey: fmt.Sprint(t.Name(), time.Now().UnixNano()),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return made
+	}
+
+	t.Fatalf("there is no file %s", name)
+	return shape.Delivery{}
+}
+
+// TestEveryPage opens each page in both schemes, on a desk and on a telephone: no error, and no violation of the rules
+// of accessibility.
+func TestEveryPage(t *testing.T) {
+	t.Parallel()
+	made := deliver(t, "small.txt")
+	for _, scheme := range []string{"light", "dark"} {
+		for _, width := range []int64{1280, 375} {
+			t.Run(fmt.Sprint(scheme, " ", width), func(t *testing.T) {
+				t.Parallel()
+				b := signedIn(t, running.Info.UserToken)
+				b.looks(width, scheme)
+				for _, path := range []string{
+					"/", "/files", "/files?path=/folder", "/files?q=inside", "/files?q=nothing", "/deliveries",
+					"/deliveries?state=EXPIRED", "/deliveries/" + made.ID, "/account", "/confirm?next=/files", "/sign-in",
+				} {
+					b.open(path)
+					b.accessible(path)
+					if wide := evaluate[int64](b, `document.documentElement.scrollWidth`); wide > width {
+						t.Errorf("%s is %d wide on a screen of %d", path, wide, width)
+					}
+					b.wantNoErrors()
+				}
+			})
+		}
+	}
+}
+
+// TestAPageIsLive changes what an open page shows: the change appears without a load, and after a cut of the network
+// too.
+func TestAPageIsLive(t *testing.T) {
+	t.Parallel()
+	line := newWire(t, strings.TrimPrefix(running.Info.API, "http://"))
+	b := signedInAt(t, "http://"+line.address, running.Info.UserToken)
+	b.open("/deliveries")
+	b.shows("live")
+	evaluate[int](b, `window.loadedOnce = 1`)
+
+	deliver(t, "other.bin")
+	b.shows("other.bin")
+	b.shows("delivered")
+	if evaluate[int](b, `window.loadedOnce ?? 0`) != 1 {
+		t.Error("the page was loaded again")
+	}
+
+	line.set(true)
+	b.shows("not connected")
+	again := deliver(t, "small.txt")
+	line.set(false)
+	b.shows("live")
+	want := fmt.Sprintf(`document.querySelector('main a[href="/deliveries/%s"]') !== null`, again.ID)
+
+	for deadline := time.Now().Add(time.Minute); !evaluate[bool](b, want); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the delivery of the meantime is not shown:\n%s", b.text())
+		}
+	}
+
+	b.mu.Lock()
+	b.errors = nil // the cut is one
+	b.mu.Unlock()
+}
+
+// TestALinkSignsIn opens a link and presses its button.
+func TestALinkSignsIn(t *testing.T) { // before the others: a user has one link
+	b := newBrowser(t, running.Info.API)
+	made, err := client.Ask[shape.SignInLink](
+		t.Context(), api(), client.Call{Method: http.MethodPost, Path: "/v1/sign-in-links"},
+	)
+	b.must(err)
+	b.open(strings.TrimPrefix(made.URL, running.Info.API))
+	b.press("main button")
+	b.shows("Choose a file")
+}
+
+// TestWithoutScripts sends a file, looks at its delivery and signs out, with scripts switched off.
+func TestWithoutScripts(t *testing.T) { // before the others: it ends all sessions of the user
+	b := newBrowser(t, running.Info.API)
+	b.withoutScripts()
+	b.open("/files")
+	b.fill("#token", running.Info.UserToken)
+	b.press("main form button")
+	b.press(`a[href="/files?path=%2ffolder"]`)
+	b.press(`button[name="file_id"]`)
+	b.shows("inside.txt")
+
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(b.text(), "delivered"); b.reload() {
+		if time.Now().After(deadline) {
+			t.Fatalf("it is not delivered:\n%s", b.text())
+		}
+	}
+
+	b.press(`button[name="file_id"]`) // again
+	b.shows("inside.txt")
+	b.open("/account")
+	b.press(`button[name="all"]`)
+	b.open("/files")
+	b.shows("Sign in")
+}
+
+// TestOthersSeeNothing opens a page of one user's delivery as another user, and as an administrator.
+func TestOthersSeeNothing(t *testing.T) {
+	t.Parallel()
+	made := deliver(t, "small.txt")
+	other, err := client.Ask[shape.User](t.Context(), &client.Client{Base: running.Info.API, Token: running.Info.AdminToken}, client.Call{
+		Method: http.MethodPost, Path: "/v1/users", Body: map[string]string{"name": "Other"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	b := signedIn(t, other.Token)
+	b.open("/deliveries")
+	b.shows("No deliveries yet")
+	b.open("/deliveries/" + made.ID)
+	b.shows("DELIVERY_NOT_FOUND")
+	b.mu.Lock()
+	b.errors = nil // the browser reports a 404
+	b.mu.Unlock()
+
+	admin := signedIn(t, running.Info.AdminToken)
+	admin.open("/deliveries/" + made.ID)
+	admin.shows("small.txt")
+	if lifecycle.Delivery.Terminal(made.State) {
+		t.Error("it had ended before it began")
+	}
+}
