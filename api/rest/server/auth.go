@@ -51,9 +51,10 @@ func Caller(ctx context.Context) account.User { return noteOf(ctx).who.User }
 
 type principalKey struct{}
 
-// WithPrincipal gives a context whose requests act for somebody who is known already: those that the page makes of the
-// API in this process. They need no token, and their rate is the page's to bound.
+// WithPrincipal gives a context whose requests act for somebody who is known already: those that a page makes of the
+// API in this process. They need no token, and the page bounds their rate. The access log names the page's user, too.
 func WithPrincipal(ctx context.Context, who Principal) context.Context {
+	noteOf(ctx).who = who
 	return context.WithValue(ctx, principalKey{}, who)
 }
 
