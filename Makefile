@@ -11,6 +11,7 @@ PROMETHEUS := bin/tools/prometheus
 WORKFLOWCHECK := bin/tools/workflowcheck-$(WORKFLOWCHECK_VERSION)/workflowcheck
 # Rules of accessibility, which a browser runs in the open pages.
 AXE_VERSION := 4.14.1
+AXE_SHA256 := e6b0ce02b84d892e2e33e403485e7f3d6c29e2be6df65daf44d89ba564139745
 AXE := bin/tools/axe-$(AXE_VERSION)
 GREMLINS := bin/tools/gremlins-$(GREMLINS_VERSION)/gremlins
 
@@ -88,9 +89,11 @@ test-deps: ## Install or build what the tests need: a C compiler, PostgreSQL, a 
 		[ -z "$$need" ] || { echo "  please install a C compiler for the race detector: $$need" ; kill $$prepare ; exit 1 ; } ; \
 	fi ; \
 	wait $$prepare
-	@test -f $(AXE)/axe.min.js || { command -v npm >/dev/null && mkdir -p $(AXE) && cd $(AXE) && \
-		npm pack --silent axe-core@$(AXE_VERSION) >/dev/null 2>&1 && tar xzf *.tgz --strip-components=1 package/axe.min.js package/LICENSE && rm *.tgz ; } || \
-		echo "  without npm the pages are not checked for accessibility"
+	@test -f $(AXE)/axe.min.js || { mkdir -p $(AXE) && cd $(AXE) && \
+		curl -fsSL -o axe.tgz https://registry.npmjs.org/axe-core/-/axe-core-$(AXE_VERSION).tgz && \
+		echo "$(AXE_SHA256)  axe.tgz" | sha256sum -c --quiet && \
+		tar xzf axe.tgz --strip-components=1 package/axe.min.js package/LICENSE && rm axe.tgz ; } || \
+		echo "  without axe-core the pages are not checked for accessibility"
 	@command -v prometheus >/dev/null && command -v promtool >/dev/null || test -x $(PROMETHEUS)/usr/bin/promtool || { \
 		echo "  fetching promtool and prometheus" ; mkdir -p $(PROMETHEUS) && cd $(PROMETHEUS) && \
 		{ apt-get download -qq prometheus || { apt-get update -qq && apt-get download -qq prometheus ; } ; } >/dev/null 2>&1 && \
