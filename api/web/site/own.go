@@ -23,24 +23,30 @@ func (s *Site) own() Part {
 	}
 }
 
-// showHome shows the card of each part.
+// showHome shows the card of each part, or why there is none.
 func (s *Site) showHome(ctx context.Context, r *Request) (View, error) {
 	type card struct {
 		Section Section
 		Name    string // of the template
 		Data    any
+		Problem *Problem
 	}
+
 	var cards []card
 	for _, part := range s.parts {
 		if part.Card == nil || part.Sections[0].Admins && !r.Admin() {
 			continue
 		}
+
+		one := card{Section: part.Sections[0], Name: part.Sections[0].Title}
 		data, err := part.Card(ctx, r)
+		one.Data = data
 		if err != nil {
-			return View{}, err
+			one.Problem = s.problemOf(r, err)
 		}
-		cards = append(cards, card{part.Sections[0], part.Sections[0].Title, data})
+		cards = append(cards, one)
 	}
+
 	return View{Title: s.texts["home"].In(r.Language), Data: cards}, nil
 }
 

@@ -296,6 +296,18 @@ func TestARefusedForm(t *testing.T) {
 	w.send("POST", "/notes", url.Values{}).want(http.StatusUnprocessableEntity, "В форме что-то не так", `lang="ru"`)
 }
 
+// TestHomeShowsWhatItCan signs in with a token that does not open what a card reads.
+func TestHomeShowsWhatItCan(t *testing.T) {
+	t.Parallel()
+	w := newRig(t, "")
+	w.token = account.NewToken()
+	_, err := w.store.CreateToken(t.Context(), account.Token{UserID: w.ada.ID, Name: "files", Scopes: []account.Scope{account.ScopeFiles}}, w.token)
+	w.must(err)
+	w.signIn()
+	w.send("GET", "/", nil).want(http.StatusOK, "INSUFFICIENT_SCOPE", "Home")
+	w.send("GET", "/notes", nil).want(http.StatusForbidden, "INSUFFICIENT_SCOPE")
+}
+
 // TestBlockedUsersSeeNothing blocks a user who is signed in.
 func TestBlockedUsersSeeNothing(t *testing.T) {
 	t.Parallel()
