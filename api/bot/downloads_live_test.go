@@ -22,7 +22,7 @@ import (
 // sql changes the record directly.
 func (w *rig) sql(statement string, args ...any) {
 	w.t.Helper()
-	conn, err := pgx.Connect(w.t.Context(), w.wire.url)
+	conn, err := pgx.Connect(w.t.Context(), w.wire.URL)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func (w *rig) remove(b *Bot, chat, message int64) {
 // liveMessageState reads the state of a job's live message in the record.
 func (w *rig) liveMessageState(job int64) (state string) {
 	w.t.Helper()
-	conn, err := pgx.Connect(w.t.Context(), w.wire.url)
+	conn, err := pgx.Connect(w.t.Context(), w.wire.URL)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 // noticeStates lists what the record says of the notices.
 func (w *rig) noticeStates() (states []string) {
 	w.t.Helper()
-	conn, err := pgx.Connect(w.t.Context(), w.wire.url)
+	conn, err := pgx.Connect(w.t.Context(), w.wire.URL)
 	if err != nil {
 		w.t.Fatal(err)
 	}

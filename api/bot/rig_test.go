@@ -22,6 +22,7 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/dev/testdb"
+	"stagecoach/dev/wire"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
@@ -45,7 +46,7 @@ type rig struct {
 	telegram *telegramsim.Server
 	url      string
 	store    *store.Store
-	wire     *wire // between the bots and PostgreSQL
+	wire     *wire.Wire // between the bots and PostgreSQL
 	temporal *mocks.Client
 	catalog  *testCatalog
 	services service.Services
@@ -77,8 +78,8 @@ func newRig(t *testing.T) *rig {
 	})
 
 	w.url = address
-	w.wire = newWire(t, testdb.URL(t))
-	if w.store, err = store.Open(t.Context(), w.wire.url, testdb.Key); err != nil {
+	w.wire = wire.New(t, testdb.URL(t))
+	if w.store, err = store.Open(t.Context(), w.wire.URL, testdb.Key); err != nil {
 		t.Fatal(err)
 	}
 

@@ -224,7 +224,7 @@ func TestASmallTransferIsTold(t *testing.T) {
 		"their names", func() bool { return w.user(anna).Username == "anna" && w.user(boris).Username == "boris" },
 	)
 
-	conn, err := pgx.Connect(t.Context(), w.wire.url)
+	conn, err := pgx.Connect(t.Context(), w.wire.URL)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -104,11 +104,11 @@ func TestNoClickIsLostWhilePostgresIsAway(t *testing.T) {
 	w.writes(anna, "en", "/files")
 	w.presses(anna, "a.txt")
 	w.sees(anna, "Download")
-	w.wire.cut()
+	w.wire.Cut()
 	w.presses(anna, "d:")
 	w.writes(boss, "en", "/start")
 	time.Sleep(time.Second)
-	w.wire.mend()
+	w.wire.Mend()
 	w.notes(anna, "Delivery #1 has started")
 	w.sees(boss, "Choose a file")
 	w.sees(anna, "#1 <b>a.txt</b>")
@@ -232,7 +232,7 @@ func TestALostLockEndsTheService(t *testing.T) {
 	}()
 
 	<-holds
-	w.wire.cut()
+	w.wire.Cut()
 	select {
 	case <-ended:
 	case <-time.After(15 * time.Second):

@@ -16,6 +16,7 @@ import (
 	"stagecoach/api/client"
 	"stagecoach/api/shape"
 	"stagecoach/dev/stack"
+	"stagecoach/dev/wire"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/starter/terminal"
 )
@@ -141,8 +142,8 @@ func TestEveryPage(t *testing.T) {
 // too.
 func TestAPageIsLive(t *testing.T) {
 	t.Parallel()
-	line := newWire(t, strings.TrimPrefix(running.Info.API, "http://"))
-	b := signedInAt(t, "http://"+line.address, running.Info.UserToken)
+	line := wire.New(t, running.Info.API)
+	b := signedInAt(t, line.URL, running.Info.UserToken)
 	b.open("/deliveries")
 	b.shows("live")
 	evaluate[int](b, `window.loadedOnce = 1`)
@@ -154,10 +155,10 @@ func TestAPageIsLive(t *testing.T) {
 		t.Error("the page was loaded again")
 	}
 
-	line.set(true)
+	line.Cut()
 	b.shows("not connected")
 	again := deliver(t, "small.txt")
-	line.set(false)
+	line.Mend()
 	b.shows("live")
 	want := fmt.Sprintf(`document.querySelector('main a[href="/deliveries/%s"]') !== null`, again.ID)
 

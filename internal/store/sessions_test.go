@@ -18,6 +18,14 @@ func (w *rig) signedIn(secret string) bool {
 	return err == nil
 }
 
+// signIn starts a session of a user by a link.
+func (w *rig) signIn(user account.User, secret string) {
+	w.t.Helper()
+	w.must(w.NewLink(w.t.Context(), user.ID, "link "+secret, account.Scopes, nil))
+	_, err := w.SpendLink(w.t.Context(), "link "+secret, secret, time.Hour)
+	w.must(err)
+}
+
 // TestALinkSignsInOnce spends links: once, not after another was made, and not after their time.
 func TestALinkSignsInOnce(t *testing.T) {
 	t.Parallel()
@@ -112,18 +120,11 @@ func TestSessionsAreFewAndEnd(t *testing.T) {
 	ctx := t.Context()
 	anna := w.user(1)
 	bob := w.user(2)
-	start := func(user account.User, secret string) {
-		t.Helper()
-		w.must(w.NewLink(ctx, user.ID, "link "+secret, account.Scopes, nil))
-		_, err := w.SpendLink(ctx, "link "+secret, secret, time.Hour)
-		w.must(err)
-	}
-
-	start(bob, "bob")
+	w.signIn(bob, "bob")
 	secrets := []string{}
 	for i := range 25 {
 		secrets = append(secrets, "anna "+string(rune('a'+i)))
-		start(anna, secrets[i])
+		w.signIn(anna, secrets[i])
 	}
 
 	sessions, err := w.Sessions(ctx, anna.ID)
@@ -152,9 +153,7 @@ func TestConfirming(t *testing.T) {
 	ctx := t.Context()
 	anna := w.user(1)
 	bob := w.user(2)
-	w.must(w.NewLink(ctx, anna.ID, "link", account.Scopes, nil))
-	_, err := w.SpendLink(ctx, "link", "cookie", time.Hour)
-	w.must(err)
+	w.signIn(anna, "cookie")
 
 	old := func() bool {
 		t.Helper()

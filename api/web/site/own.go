@@ -7,6 +7,7 @@ import (
 
 	"stagecoach/api/words"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 )
 
 // own are the pages that belong to no workload: home, the account, and proving again who one is.
@@ -15,7 +16,7 @@ func (s *Site) own() Part {
 		Sections: []Section{{Path: "/", Title: "home"}}, Templates: shared, Texts: texts,
 		Commands: map[string]string{"help": "/"},
 		Pages: []Page{
-			{Route: "/{$}", Name: "home", Live: "delivery task download transaction", Show: s.showHome},
+			{Route: "/{$}", Name: "home", Live: everyWorkload(), Show: s.showHome},
 			{Route: "/account", Name: "account", Show: s.showAccount},
 			{Route: "/confirm", Name: "confirm", Show: s.showConfirm},
 		},
@@ -23,11 +24,19 @@ func (s *Site) own() Part {
 	}
 }
 
+// everyWorkload names all workloads, as a page that any of them changes does.
+func everyWorkload() string {
+	names := make([]string, len(lifecycle.Workloads))
+	for i, workload := range lifecycle.Workloads {
+		names[i] = workload.Name
+	}
+	return strings.Join(names, " ")
+}
+
 // showHome shows the card of each part, or why there is none.
 func (s *Site) showHome(ctx context.Context, r *Request) (View, error) {
 	type card struct {
 		Section Section
-		Name    string // of the template
 		Data    any
 		Problem *Problem
 	}
@@ -38,7 +47,7 @@ func (s *Site) showHome(ctx context.Context, r *Request) (View, error) {
 			continue
 		}
 
-		one := card{Section: part.Sections[0], Name: part.Sections[0].Title}
+		one := card{Section: part.Sections[0]}
 		data, err := part.Card(ctx, r)
 		one.Data = data
 		if err != nil {
@@ -88,49 +97,46 @@ func (s *Site) confirm(ctx context.Context, r *Request) (next string, err error)
 
 // texts of these pages, and those that all pages use.
 var texts = words.Catalog{
-	"home":              {"Home", "Главная"},
-	"account":           {"Your account", "Ваш доступ"},
-	"sign-in":           {"Sign in", "Вход"},
-	"sign-in-how":       {"Send /web to the bot: it answers with a link that signs you in.", "Отправьте боту /web: он пришлёт ссылку для входа."},
-	"sign-in-token":     {"Or sign in with a token of the HTTP API.", "Или войдите с токеном HTTP API."},
-	"token":             {"Token", "Токен"},
-	"link-question":     {"Sign in to Stagecoach in this browser?", "Войти в Stagecoach в этом браузере?"},
-	"link-once":         {"The link works once, within five minutes.", "Ссылка действует один раз, в течение пяти минут."},
-	"sign-out":          {"Sign out", "Выйти"},
-	"sign-out-all":      {"Sign out everywhere", "Выйти везде"},
-	"sessions":          {"Where you are signed in", "Где выполнен вход"},
-	"this-browser":      {"this browser", "этот браузер"},
-	"since":             {"since", "с"},
-	"until":             {"until", "до"},
-	"may":               {"You may", "Вам доступно"},
-	"name":              {"Name", "Имя"},
-	"number":            {"Number", "Номер"},
-	"role":              {"Role", "Роль"},
-	"confirm":           {"Is it you?", "Это вы?"},
-	"confirm-why":       {"What follows moves money, so please prove once more who you are. It then stays open for five minutes.", "Дальше речь о деньгах, поэтому подтвердите ещё раз, что это вы. Подтверждение действует пять минут."},
-	"confirm-code":      {"Send this to the bot:", "Отправьте боту:"},
-	"confirm-sent":      {"I have sent it", "Отправлено"},
-	"confirm-token":     {"Or enter a token of yours.", "Или введите свой токен."},
-	"confirmed":         {"Thank you. You can go on for the next minutes.", "Спасибо. В ближайшие минуты можно продолжать."},
-	"go-on":             {"Go on", "Продолжить"},
-	"problem":           {"This did not work", "Не получилось"},
-	"problem-home":      {"Back to the start", "На главную"},
-	"invalid":           {"Something in the form is not right:", "В форме что-то не так:"},
-	"next-page":         {"Older", "Раньше"},
-	"first-page":        {"Newest", "Последние"},
-	"all":               {"all", "все"},
-	"cancel":            {"Cancel", "Отменить"},
-	"search":            {"Search", "Найти"},
-	"menu":              {"Menu", "Меню"},
-	"skip":              {"Skip to the content", "К содержанию"},
-	"live":              {"live", "обновляется"},
-	"offline":           {"not connected", "нет связи"},
-	"language":          {"Language", "Язык"},
-	"workflow":          {"Open its workflow", "Открыть процесс"},
-	"api":               {"API", "API"},
-	"open":              {"Open", "Открыть"},
-	"when":              {"When", "Когда"},
-	"what":              {"What happened", "Что произошло"},
-	"history":           {"History", "История"},
-	"nothing-under-way": {"Nothing is under way.", "Сейчас ничего не происходит."},
+	"home":          {"Home", "Главная"},
+	"account":       {"Your account", "Ваш доступ"},
+	"sign-in":       {"Sign in", "Вход"},
+	"sign-in-how":   {"Send /web to the bot: it answers with a link that signs you in.", "Отправьте боту /web: он пришлёт ссылку для входа."},
+	"sign-in-token": {"Or sign in with a token of the HTTP API.", "Или войдите с токеном HTTP API."},
+	"token":         {"Token", "Токен"},
+	"link-question": {"Sign in to Stagecoach in this browser?", "Войти в Stagecoach в этом браузере?"},
+	"link-once":     {"The link works once, within five minutes.", "Ссылка действует один раз, в течение пяти минут."},
+	"sign-out":      {"Sign out", "Выйти"},
+	"sign-out-all":  {"Sign out everywhere", "Выйти везде"},
+	"sessions":      {"Where you are signed in", "Где выполнен вход"},
+	"this-browser":  {"this browser", "этот браузер"},
+	"since":         {"since", "с"},
+	"until":         {"until", "до"},
+	"may":           {"You may", "Вам доступно"},
+	"name":          {"Name", "Имя"},
+	"number":        {"Number", "Номер"},
+	"role":          {"Role", "Роль"},
+	"confirm":       {"Is it you?", "Это вы?"},
+	"confirm-why":   {"What follows moves money, so please prove once more who you are. It then stays open for five minutes.", "Дальше речь о деньгах, поэтому подтвердите ещё раз, что это вы. Подтверждение действует пять минут."},
+	"confirm-code":  {"Send this to the bot:", "Отправьте боту:"},
+	"confirm-sent":  {"I have sent it", "Отправлено"},
+	"confirm-token": {"Or enter a token of yours.", "Или введите свой токен."},
+	"confirmed":     {"Thank you. You can go on for the next minutes.", "Спасибо. В ближайшие минуты можно продолжать."},
+	"go-on":         {"Go on", "Продолжить"},
+	"problem":       {"This did not work", "Не получилось"},
+	"problem-home":  {"Back to the start", "На главную"},
+	"invalid":       {"Something in the form is not right:", "В форме что-то не так:"},
+	"next-page":     {"Older", "Раньше"},
+	"first-page":    {"Newest", "Последние"},
+	"all":           {"all", "все"},
+	"cancel":        {"Cancel", "Отменить"},
+	"search":        {"Search", "Найти"},
+	"menu":          {"Menu", "Меню"},
+	"skip":          {"Skip to the content", "К содержанию"},
+	"live":          {"live", "обновляется"},
+	"offline":       {"not connected", "нет связи"},
+	"workflow":      {"Open its workflow", "Открыть процесс"},
+	"api":           {"API", "API"},
+	"when":          {"When", "Когда"},
+	"what":          {"What happened", "Что произошло"},
+	"history":       {"History", "История"},
 }

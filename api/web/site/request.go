@@ -2,7 +2,6 @@ package site
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"net/http"
 	"net/url"
@@ -83,8 +82,3 @@ type answer struct {
 func (w *answer) Header() http.Header         { return w.header }
 func (w *answer) Write(b []byte) (int, error) { return w.body.Write(b) }
 func (w *answer) WriteHeader(status int)      { w.status = status }
-
-// as gives the API as a user sees it.
-func (s *Site) as(ctx context.Context, who server.Principal) (context.Context, *client.Client) {
-	return server.WithPrincipal(ctx, who), &client.Client{HTTP: &http.Client{Transport: inProcess{s.API}}}
-}

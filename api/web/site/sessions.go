@@ -14,20 +14,22 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-const (
-	// confirmed is how long what moves money is open after a person has proved who they are.
-	confirmed = 5 * time.Minute
+// confirmed is how long what moves money is open after a person has proved who they are.
+const confirmed = 5 * time.Minute
 
-	maxForm = 1 << 20 // bytes, as of a request to the API
-)
-
-// guard lets only people in who are signed in; others are led to the page for that. Requests from other origins that
-// change something are refused.
-func (s *Site) guard(next func(http.ResponseWriter, *Request)) http.Handler {
+// open serves everybody a page, or what a page's form asks for. Requests from other origins that change something are
+// refused.
+func (s *Site) open(handle http.HandlerFunc) http.Handler {
 	return s.origins.Handler(http.HandlerFunc(func(w http.ResponseWriter, rq *http.Request) {
 		s.protect(w)
-		rq.Body = http.MaxBytesReader(w, rq.Body, maxForm)
+		rq.Body = http.MaxBytesReader(w, rq.Body, server.MaxBody)
+		handle(w, rq)
+	}))
+}
 
+// guard is open for people who are signed in; others are led to the page for that.
+func (s *Site) guard(next func(http.ResponseWriter, *Request)) http.Handler {
+	return s.open(func(w http.ResponseWriter, rq *http.Request) {
 		r, err := s.admit(rq)
 		switch {
 		case fault.CodeOf(err) == fault.Unauthenticated && rq.Method == http.MethodGet:
@@ -39,7 +41,7 @@ func (s *Site) guard(next func(http.ResponseWriter, *Request)) http.Handler {
 		default:
 			next(w, r)
 		}
-	}))
+	})
 }
 
 // admit finds who sends a request, by one statement, and counts it against their rate. The request that it returns with
@@ -55,17 +57,18 @@ func (s *Site) admit(rq *http.Request) (*Request, error) {
 	if err != nil {
 		return r, err
 	}
-	if user.Status != account.UserActive {
-		return r, fault.New(fault.UserNotActive, "this user is %s", user.Status)
+
+	who := server.Principal{User: user, Token: session.Token(user.ID)}
+	if err := who.Permit(server.Operation{Scope: server.AnyScope}); err != nil {
+		return r, err
 	}
 	if err := s.API.Requests.Take(rq.Context(), user); err != nil {
 		return r, err
 	}
 
-	r.Who, r.Session, r.secret = server.Principal{User: user, Token: session.Token(user.ID)}, session, cookie.Value
+	r.Who, r.Session, r.secret, r.api = who, session, cookie.Value, s.api
 	r.Language = s.language(rq, user.Language)
-	ctx, api := s.as(rq.Context(), r.Who)
-	r.Request, r.api = rq.WithContext(ctx), api
+	r.Request = rq.WithContext(server.WithPrincipal(rq.Context(), who))
 	return r, nil
 }
 
@@ -98,19 +101,12 @@ func (s *Site) setCookie(w http.ResponseWriter, name, value string, life time.Du
 
 // routeSessions adds the pages for those who are not signed in, and the ways out.
 func (s *Site) routeSessions() {
-	open := func(route string, handle func(http.ResponseWriter, *http.Request)) {
-		s.API.Mux.Handle(route, s.origins.Handler(http.HandlerFunc(func(w http.ResponseWriter, rq *http.Request) {
-			s.protect(w)
-			rq.Body = http.MaxBytesReader(w, rq.Body, maxForm)
-			handle(w, rq)
-		})))
-	}
-
-	open("GET /sign-in", func(w http.ResponseWriter, rq *http.Request) { s.showSignIn(w, rq, nil) })
-	open("POST /sign-in", s.signIn)
-	open("GET /sign-in/{link}", s.showLink)
-	open("POST /sign-in/{link}", s.spendLink)
-	open("POST /language", s.setLanguage)
+	signIn := func(w http.ResponseWriter, rq *http.Request) { s.showSignIn(w, rq, nil) }
+	s.API.Mux.Handle("GET /sign-in", s.open(signIn))
+	s.API.Mux.Handle("POST /sign-in", s.open(s.signIn))
+	s.API.Mux.Handle("GET /sign-in/{link}", s.open(s.showLink))
+	s.API.Mux.Handle("POST /sign-in/{link}", s.open(s.spendLink))
+	s.API.Mux.Handle("POST /language", s.open(s.setLanguage))
 	s.API.Mux.Handle("POST /sign-out", s.guard(s.signOut))
 }
 

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"stagecoach/api/client"
 	"stagecoach/api/rest/server"
 	"stagecoach/api/words"
 	"stagecoach/internal/store/account"
@@ -94,6 +95,7 @@ type Action struct {
 // Site serves the pages.
 type Site struct {
 	Config
+	api      *client.Client // reaches the API in this process
 	parts    []Part
 	pages    map[string]Page
 	texts    words.Catalog
@@ -117,6 +119,7 @@ func Register(c Config, parts ...Part) error {
 			AlertsOver: map[string]words.Text{},
 		},
 		origins: http.NewCrossOriginProtection(),
+		api:     &client.Client{HTTP: &http.Client{Transport: inProcess{c.API}}},
 	}
 
 	s.said.Add(words.Common)

@@ -1,4 +1,5 @@
-package bot
+// Package wire is a way to a server that a test can cut.
+package wire
 
 import (
 	"errors"
@@ -9,16 +10,17 @@ import (
 	"testing"
 )
 
-// wire forwards connections to PostgreSQL and can be cut.
-type wire struct {
-	url    string
+// Wire forwards connections to a server and can be cut.
+type Wire struct {
+	URL    string // of the server, with the address of the wire
 	target string
 	mu     sync.Mutex
 	isCut  bool
 	open   []net.Conn
 }
 
-func newWire(t *testing.T, address string) *wire {
+// New makes a wire to the server of a URL, for the time of a test.
+func New(t testing.TB, address string) *Wire {
 	t.Helper()
 	target, err := url.Parse(address)
 	if err != nil {
@@ -30,24 +32,24 @@ func newWire(t *testing.T, address string) *wire {
 		t.Fatal(err)
 	}
 
-	w := &wire{target: target.Host}
+	w := &Wire{target: target.Host}
 	target.Host = listener.Addr().String()
-	w.url = target.String()
-	t.Cleanup(func() { _ = listener.Close(); w.cut() })
+	w.URL = target.String()
+	t.Cleanup(func() { _ = listener.Close(); w.Cut() })
 	go func() {
 		for {
 			conn, err := listener.Accept()
 			if errors.Is(err, net.ErrClosed) {
 				return
 			}
-			w.carry(conn)
+			w.forward(conn)
 		}
 	}()
 
 	return w
 }
 
-func (w *wire) carry(conn net.Conn) {
+func (w *Wire) forward(conn net.Conn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	far, err := net.Dial("tcp", w.target)
@@ -60,7 +62,8 @@ func (w *wire) carry(conn net.Conn) {
 	go func() { _, _ = io.Copy(far, conn); _ = far.Close() }()
 }
 
-func (w *wire) cut() {
+// Cut ends all connections and takes no new ones.
+func (w *Wire) Cut() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.isCut = true
@@ -70,7 +73,8 @@ func (w *wire) cut() {
 	w.open = nil
 }
 
-func (w *wire) mend() {
+// Mend takes new connections again.
+func (w *Wire) Mend() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.isCut = false
