@@ -111,21 +111,27 @@ func deliver(t *testing.T, name string) shape.Delivery {
 	return shape.Delivery{}
 }
 
-// TestEveryPage opens each page in both schemes, on a desk and on a telephone: no error, and no violation of the rules
-// of accessibility.
+// TestEveryPage opens the pages that belong to no workload, and those of deliveries.
 func TestEveryPage(t *testing.T) {
 	t.Parallel()
 	made := deliver(t, "small.txt")
+	looksRight(
+		t, running.Info.UserToken, "/", "/files", "/files?path=/folder", "/files?q=inside", "/files?q=nothing", "/deliveries",
+		"/deliveries?state=EXPIRED", "/deliveries/"+made.ID, "/account", "/confirm?next=/files", "/sign-in",
+	)
+}
+
+// looksRight opens pages in both schemes, on a desk and on a telephone: no error, no violation of the rules of
+// accessibility, and nothing wider than the screen.
+func looksRight(t *testing.T, token string, paths ...string) {
+	t.Helper()
 	for _, scheme := range []string{"light", "dark"} {
 		for _, width := range []int64{1280, 375} {
 			t.Run(fmt.Sprint(scheme, " ", width), func(t *testing.T) {
 				t.Parallel()
-				b := signedIn(t, running.Info.UserToken)
+				b := signedIn(t, token)
 				b.looks(width, scheme)
-				for _, path := range []string{
-					"/", "/files", "/files?path=/folder", "/files?q=inside", "/files?q=nothing", "/deliveries",
-					"/deliveries?state=EXPIRED", "/deliveries/" + made.ID, "/account", "/confirm?next=/files", "/sign-in",
-				} {
+				for _, path := range paths {
 					b.open(path)
 					b.accessible(path)
 					if wide := evaluate[int64](b, `document.documentElement.scrollWidth`); wide > width {

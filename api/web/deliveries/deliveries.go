@@ -114,9 +114,9 @@ func showDelivery(_ context.Context, r *site.Request) (site.View, error) {
 }
 
 // card shows the last deliveries.
-func card(_ context.Context, r *site.Request) (any, error) {
+func card(_ context.Context, r *site.Request) (site.Card, error) {
 	list, err := site.Get[shape.Page[shape.Delivery]](r, "/v1/deliveries", url.Values{"limit": {"5"}})
-	return list.Items, err
+	return site.Card{Data: list.Items}, err
 }
 
 var texts = words.Catalog{

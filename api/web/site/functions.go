@@ -37,12 +37,16 @@ func (s *Site) functions(language string) template.FuncMap {
 		"asset": assetPath,
 		"dict":  dict,
 		"query": withQuery,
-		"draw": func(name string, data any) (template.HTML, error) {
-			var html bytes.Buffer
-			err := s.drawn[language]["home"].ExecuteTemplate(&html, "card-"+name, data)
-			return template.HTML(html.String()), err //nolint:gosec // a template has escaped it
-		},
+		"card":  func(name string, data any) (template.HTML, error) { return s.piece(language, "card-"+name, data) },
+		"chart": func(chart Chart) (template.HTML, error) { return s.piece(language, "chart", chart) },
 	}
+}
+
+// piece draws a template that all pages share.
+func (s *Site) piece(language, name string, data any) (template.HTML, error) {
+	var html bytes.Buffer
+	err := s.drawn[language]["home"].ExecuteTemplate(&html, name, data)
+	return template.HTML(html.String()), err //nolint:gosec // a template has escaped it
 }
 
 // deref gives the string that a pointer leads to.

@@ -2,6 +2,7 @@ package site
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,30 +34,50 @@ func everyWorkload() string {
 	return strings.Join(names, " ")
 }
 
-// showHome shows the card of each part, or why there is none.
-func (s *Site) showHome(ctx context.Context, r *Request) (View, error) {
-	type card struct {
-		Section Section
-		Data    any
-		Problem *Problem
-	}
+// homeView is what waits for the person, and a card of each part.
+type homeView struct {
+	Needs []Need
+	Cards []homeCard
+}
 
-	var cards []card
+// homeCard is the card of a part, or why there is none.
+type homeCard struct {
+	Section Section
+	Data    any
+	Problem *Problem
+}
+
+func (s *Site) showHome(ctx context.Context, r *Request) (View, error) {
+	var home homeView
 	for _, part := range s.parts {
 		if part.Card == nil || part.Sections[0].Admins && !r.Admin() {
 			continue
 		}
 
-		one := card{Section: part.Sections[0]}
-		data, err := part.Card(ctx, r)
-		one.Data = data
+		card, err := part.Card(ctx, r)
+		shown := homeCard{Section: part.Sections[0], Data: card.Data}
 		if err != nil {
-			one.Problem = s.problemOf(r, err)
+			shown.Problem = s.problemOf(r, err)
 		}
-		cards = append(cards, one)
+		home.Cards = append(home.Cards, shown)
+		home.Needs = append(home.Needs, card.Needs...)
 	}
 
-	return View{Title: s.texts["home"].In(r.Language), Data: cards}, nil
+	slices.SortStableFunc(home.Needs, sooner)
+	return View{Title: s.texts["home"].In(r.Language), Data: home}, nil
+}
+
+// sooner puts what is due first before the rest, and what is never due at the end.
+func sooner(a, b Need) int {
+	switch {
+	case a.Due != nil && b.Due != nil:
+		return a.Due.Compare(*b.Due)
+	case a.Due != nil:
+		return -1
+	case b.Due != nil:
+		return 1
+	}
+	return 0
 }
 
 // showAccount shows the sessions of the user.
@@ -139,4 +160,9 @@ var texts = words.Catalog{
 	"when":          {"When", "Когда"},
 	"what":          {"What happened", "Что произошло"},
 	"history":       {"History", "История"},
+	"needs-you":     {"Waits for you", "Ждёт вас"},
+	"needs-nothing": {"Nothing waits for you.", "Вас ничего не ждёт."},
+	"chart-highest": {"up to %s", "до %s"},
+	"chart-numbers": {"Numbers", "Числа"},
+	"chart-empty":   {"There is nothing to show yet.", "Пока нечего показать."},
 }

@@ -50,8 +50,21 @@ type Part struct {
 	Commands  map[string]string                // the pages that do what the bot's commands do, by their names
 	Pages     []Page
 	Actions   []Action
-	// what home shows of its first section, by the template "card-TITLE"; nil: nothing
-	Card func(ctx context.Context, r *Request) (any, error)
+	// what home shows of its first section; nil: nothing
+	Card func(ctx context.Context, r *Request) (Card, error)
+}
+
+// Card is what home shows of a part.
+type Card struct {
+	Needs []Need // what waits for this person, the most urgent first; at most five
+	Data  any    // for the template "card-TITLE", in card.html of the part
+}
+
+// Need is something that waits for a person.
+type Need struct {
+	Text string     // in the person's language
+	Path string     // of the page on which it is done
+	Due  *time.Time // by when; nil: no moment is set
 }
 
 // Section is an entry of the menu.

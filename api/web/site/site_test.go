@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -82,7 +83,13 @@ func newRig(t *testing.T, public string) *rig {
 		Actions: []site.Action{
 			{Route: "/notes", Page: "notes", Do: add}, {Route: "/money", Page: "notes", Money: true, Do: add},
 		},
-		Card: func(_ context.Context, r *site.Request) (any, error) { return site.Get[note](r, "/v1/notes", nil) },
+		Card: func(_ context.Context, r *site.Request) (site.Card, error) {
+			got, err := site.Get[note](r, "/v1/notes", nil)
+			soon := time.Now().Add(time.Hour)
+			return site.Card{Data: got, Needs: []site.Need{
+				{Text: "whenever", Path: "/notes"}, {Text: "soon", Path: "/notes", Due: &soon},
+			}}, err
+		},
 	})
 
 	w.must(err)
@@ -181,7 +188,10 @@ func TestSigningInWithAToken(t *testing.T) {
 		t.Error("a user sees the section of administrators")
 	}
 
-	w.send("GET", "/", nil).want(http.StatusOK, fmt.Sprint("card of user ", w.ada.ID))
+	home := w.send("GET", "/", nil).want(http.StatusOK, "soon</a>", "whenever</a>", fmt.Sprint("card of user ", w.ada.ID))
+	if strings.Index(home.text, "soon</a>") > strings.Index(home.text, "whenever</a>") {
+		t.Error("what is due soon stands below what is never due")
+	}
 	w.send("GET", "/account", nil).want(http.StatusOK, "this browser", "read")
 
 	w.send("GET", "/v1/notes", nil).want(http.StatusUnauthorized) // the API ignores cookies
