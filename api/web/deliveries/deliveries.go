@@ -137,6 +137,8 @@ var texts = words.Catalog{
 	"attempts":      {"Attempt", "Попытка"},
 	"attempt-of":    {"%d of %d", "%d из %d"},
 	"place":         {"Place in line", "Место в очереди"},
+	"place-in-line": {"place %d in line", "место %d в очереди"},
+	"attempt":       {"attempt %d of %d", "попытка %d из %d"},
 	"reason":        {"Reason", "Причина"},
 	"next-attempt":  {"Next attempt", "Следующая попытка"},
 	"deadline":      {"Ends by itself", "Завершится само"},

@@ -6,6 +6,7 @@ import (
 	"html"
 	"html/template"
 	"net/url"
+	"reflect"
 	"regexp"
 	"time"
 
@@ -16,7 +17,12 @@ import (
 // functions are what templates call, in one language.
 func (s *Site) functions(language string) template.FuncMap {
 	return template.FuncMap{
-		"t":     func(key string, args ...any) string { return s.texts[key].In(language, args...) },
+		"t": func(key string, args ...any) string {
+			for i := range args {
+				args[i] = deref(args[i])
+			}
+			return s.texts[key].In(language, args...)
+		},
 		"state": func(workload string, state any) string { return s.states[workload][fmt.Sprint(state)].Plain(language) },
 		"fault": func(code any) template.HTML {
 			return s.linked(s.said.Faults.Text(fault.Code(fmt.Sprint(deref(code)))).In(language))
@@ -49,15 +55,16 @@ func (s *Site) piece(language, name string, data any) (template.HTML, error) {
 	return template.HTML(html.String()), err //nolint:gosec // a template has escaped it
 }
 
-// deref gives the string that a pointer leads to.
+// deref gives what a pointer leads to; "" of one that leads nowhere.
 func deref(value any) any {
-	if text, ok := value.(*string); ok {
-		if text == nil {
-			return ""
-		}
-		return *text
+	v := reflect.ValueOf(value)
+	if v.Kind() != reflect.Pointer {
+		return value
 	}
-	return value
+	if v.IsNil() {
+		return ""
+	}
+	return v.Elem().Interface()
 }
 
 // when writes a moment: as it is in UTC, and as a script can show it in the reader's zone.

@@ -7,6 +7,7 @@ package site
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"maps"
@@ -144,7 +145,12 @@ func Register(c Config, parts ...Part) error {
 
 	s.parts = append([]Part{s.own()}, parts...)
 	for _, part := range s.parts {
-		maps.Copy(s.texts, part.Texts)
+		for key, text := range part.Texts {
+			if other, taken := s.texts[key]; taken && other != text {
+				return fmt.Errorf("two parts of the pages have different texts %q", key)
+			}
+			s.texts[key] = text
+		}
 		maps.Copy(s.states, part.States)
 		maps.Copy(s.commands, part.Commands)
 		s.said.Add(part.Words)

@@ -418,16 +418,20 @@ func TestHeaders(t *testing.T) {
 }
 
 // TestTextsExist wants a part whose template names a text that does not exist to be refused.
+// TestTextsExist wants each text of a template to exist, and each key to mean one text.
 func TestTextsExist(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, "")
-	api := server.New(server.Config{Store: w.store})
-	err := site.Register(site.Config{API: api, Store: w.store}, site.Part{
-		Templates: fstest.MapFS{
+	for want, part := range map[string]site.Part{
+		"no-such": {Templates: fstest.MapFS{
 			"templates/x.html": {Data: []byte(`{{define "content"}}{{if true}}{{range .Data}}{{t "no-such"}}{{end}}{{end}}{{end}}`)},
-		},
-	})
-	if err == nil || !strings.Contains(err.Error(), "no-such") {
-		t.Error(err)
+		}},
+		`different texts "home"`: {Texts: words.Catalog{"home": {"House", "Дом"}}},
+	} {
+		api := server.New(server.Config{Store: w.store})
+		err := site.Register(site.Config{API: api, Store: w.store}, part)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %s, got %v", want, err)
+		}
 	}
 }
