@@ -9,10 +9,13 @@ import (
 // Wanted is the environment variable that enables the tests that take long.
 const Wanted = "STAGECOACH_NIGHT"
 
+// Enabled says whether the tests that take long run.
+func Enabled() bool { return os.Getenv(Wanted) != "" }
+
 // Only skips a test unless the tests that take long are enabled.
 func Only(t testing.TB) {
 	t.Helper()
-	if os.Getenv(Wanted) == "" {
+	if !Enabled() {
 		t.Skip("takes long: make night runs it")
 	}
 }

@@ -107,14 +107,15 @@ func (b *browser) open(path string) {
 	b.must(chromedp.Do(b.ctx, chromedp.Navigate(b.base+path)))
 }
 
-// looks sets the width of the screen and the colours.
-func (b *browser) looks(width int64, scheme string) {
+// looks sets the width of the screen, the colours, and the language of the pages.
+func (b *browser) looks(look look) {
 	b.Helper()
-	b.must(chromedp.Do(b.ctx, chromedp.EmulateViewport(width, 800)))
+	b.must(chromedp.Do(b.ctx, chromedp.EmulateViewport(look.width, 800)))
 	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: look.scheme}},
 	})
 	b.must(err)
+	b.press(fmt.Sprintf("footer button[value=%q]", look.language))
 }
 
 // withoutScripts switches scripts off.

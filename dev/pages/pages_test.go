@@ -15,6 +15,8 @@ import (
 
 	"stagecoach/api/client"
 	"stagecoach/api/shape"
+	"stagecoach/api/words"
+	"stagecoach/dev/night"
 	"stagecoach/dev/stack"
 	"stagecoach/dev/wire"
 	"stagecoach/internal/lifecycle"
@@ -121,26 +123,46 @@ func TestEveryPage(t *testing.T) {
 	)
 }
 
-// looksRight opens pages in both schemes, on a desk and on a telephone: no error, no violation of the rules of
-// accessibility, and nothing wider than the screen.
+// look is how a person sees the pages.
+type look struct {
+	language, scheme string
+	width            int64
+}
+
+// looks are light and dark on a desk and on a telephone; by night with a tablet, a wide screen and the other language.
+func looks() (all []look) {
+	languages, widths := []string{words.English}, []int64{1280, 375}
+	if night.Enabled() {
+		languages, widths = append(languages, words.Russian), append(widths, 768, 1920)
+	}
+	for _, language := range languages {
+		for _, scheme := range []string{"light", "dark"} {
+			for _, width := range widths {
+				all = append(all, look{language, scheme, width})
+			}
+		}
+	}
+	return all
+}
+
+// looksRight opens pages in all looks: no error, no violation of the rules of accessibility, and nothing wider than the
+// screen.
 func looksRight(t *testing.T, token string, paths ...string) {
 	t.Helper()
-	for _, scheme := range []string{"light", "dark"} {
-		for _, width := range []int64{1280, 375} {
-			t.Run(fmt.Sprint(scheme, " ", width), func(t *testing.T) {
-				t.Parallel()
-				b := signedIn(t, token)
-				b.looks(width, scheme)
-				for _, path := range paths {
-					b.open(path)
-					b.accessible(path)
-					if wide := evaluate[int64](b, `document.documentElement.scrollWidth`); wide > width {
-						t.Errorf("%s is %d wide on a screen of %d", path, wide, width)
-					}
-					b.wantNoErrors()
+	for _, look := range looks() {
+		t.Run(fmt.Sprintf("%s %s %d", look.language, look.scheme, look.width), func(t *testing.T) {
+			t.Parallel()
+			b := signedIn(t, token)
+			b.looks(look)
+			for _, path := range paths {
+				b.open(path)
+				b.accessible(path)
+				if wide := evaluate[int64](b, `document.documentElement.scrollWidth`); wide > look.width {
+					t.Errorf("%s is %d wide on a screen of %d", path, wide, look.width)
 				}
-			})
-		}
+				b.wantNoErrors()
+			}
+		})
 	}
 }
 
