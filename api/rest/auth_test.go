@@ -42,6 +42,7 @@ func endpoints() []endpoint {
 		{id: "create-tasks", method: "POST", target: "/v1/tasks/batch", body: map[string]any{"workspace_id": "1", "tasks": []any{map[string]any{"title": "a title"}}}},
 		{id: "list-tasks", method: "GET", target: "/v1/tasks"},
 		{id: "get-task", method: "GET", target: "/v1/tasks/1", subject: "task/1"},
+		{id: "list-task-actions", method: "GET", target: "/v1/tasks/1/actions", subject: "task/1"},
 		{id: "list-task-events", method: "GET", target: "/v1/tasks/1/events", subject: "task/1"},
 		{id: "claim-task", method: "POST", target: "/v1/tasks/1/claim", body: map[string]any{"comment": "x"}, subject: "task/1"},
 		{id: "escalate-task", method: "POST", target: "/v1/tasks/1/escalate", body: map[string]any{"comment": "x"}, subject: "task/1"},

@@ -77,3 +77,8 @@ func TaskActions(user account.User, task task.Task) []lifecycle.TaskAction {
 func TaskTargets(user account.User, task task.Task) []lifecycle.TaskState {
 	return task.Snapshot.Facts(task.OpenBlockers()).AllowedTargets(callerOf(user))
 }
+
+// TaskOptions lists the actions on a task, each with what a caller who sees the task would get for it now.
+func TaskOptions(user account.User, task task.Task) []lifecycle.TaskOption {
+	return task.Snapshot.Facts(task.OpenBlockers()).Options(callerOf(user))
+}

@@ -12,6 +12,7 @@ const (
 	taskEventJSON = `{"seq":2,"type":"deadline_expired","actor_id":null,"from":"NEW","to":"STUCK","comment":"too late","created_at":"2026-03-01T12:00:00Z"}`
 	spaceJSON     = `{"id":"2","name":"Shop","owner_id":"3","status_deadlines":{"NEW":120,"IN_PROGRESS":0,"BLOCKED":0.5},"stuck_release_after":0,"new_deadline_waits_for_blockers":false,"created_at":"2026-03-01T12:00:00Z"}`
 	memberJSON    = `{"user_id":"7","name":"Ada","agreed":false,"joined_at":"2026-03-01T12:00:00Z"}`
+	optionsJSON   = `{"task_id":"12","status":"NEW","items":[{"action":"claim","to":"IN_PROGRESS","allowed":false,"changes_nothing":false,"code":"UNRESOLVED_BLOCKERS","reason":"claim needs: every blocker is DONE","only_for":[],"details":{"blockers":["11"]}},{"action":"status","to":"CANCELLED","allowed":true,"changes_nothing":false,"code":null,"reason":"","only_for":[],"details":{}}]}`
 	statsJSON     = `{"created":9,"done":4,"cancelled":1,"lead_time_seconds":90.5,"lead_time_median_seconds":60,"cycle_time_seconds":null,"cycle_time_median_seconds":null,"takeovers":2,"escalations":3,"expiries":5}`
 )
 
@@ -28,6 +29,7 @@ func TestTaskCommands(t *testing.T) {
 		"GET /v1/tasks?assignee=me&limit=50&status=DONE":     {"200 " + list(taskIn("DONE"))},
 		"GET /v1/tasks?limit=1&ready=true&workspace_id=2":    {`200 {"items":[` + taskIn("NEW") + `],"next_cursor":"c2"}`},
 		"GET /v1/tasks/12":                                   {"200 " + taskIn("NEW")},
+		"GET /v1/tasks/12/actions":                           {"200 " + optionsJSON},
 		"GET /v1/tasks/12/events?limit=50":                   {"200 " + list(taskEventJSON)},
 		"POST /v1/tasks/12/claim":                            {"200 " + taskIn("IN_PROGRESS")},
 		"POST /v1/tasks/12/escalate":                         {"200 " + taskIn("BLOCKED")},
@@ -57,6 +59,7 @@ func TestTaskCommands(t *testing.T) {
 		{line: "task list --in-status done --assignee me", want: []string{"DONE"}},
 		{line: "task ready --workspace 2 --limit 1", want: []string{"Write it", "--cursor c2"}},
 		{line: "task show 12", want: []string{"task/12", "a, b", "10, DONE"}, json: taskIn("NEW")},
+		{line: "task actions 12", want: []string{"MAY YOU", "UNRESOLVED_BLOCKERS", "every blocker is DONE", "CANCELLED", "yes"}, json: optionsJSON},
 		{line: "task events 12", want: []string{"deadline_expired", "system", "too late"}, json: list(taskEventJSON)},
 		{line: "task claim 12 it is mine", want: []string{"IN_PROGRESS"}, json: taskIn("IN_PROGRESS"), body: `{"comment":"it is mine"}`},
 		{line: "task escalate 12 stop", body: `{"comment":"stop"}`, want: []string{"BLOCKED"}},

@@ -3,6 +3,7 @@ package tasks
 import (
 	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/task"
@@ -45,4 +46,29 @@ func taskFor(user account.User) func(task.Task) shape.Task {
 		}
 		return body
 	}
+}
+
+// optionsFor shows to a user what can be done to tasks.
+func optionsFor(user account.User) func(task.Task) shape.TaskOptions {
+	return func(t task.Task) shape.TaskOptions {
+		options := shape.List(service.TaskOptions(user, t), optionFrom)
+		return shape.TaskOptions{TaskID: shape.ID(t.ID), Status: t.State, Items: options}
+	}
+}
+
+func optionFrom(o lifecycle.TaskOption) shape.TaskOption {
+	body := shape.TaskOption{
+		Action: o.Action, To: o.To, Allowed: o.Refusal == nil, ChangesNothing: o.ChangesNothing,
+		OnlyFor: append([]lifecycle.Role{}, o.OnlyFor...), Details: map[string]any{},
+	}
+
+	if o.Refusal != nil {
+		refusal := fault.As(explained(o.Refusal))
+		body.Code, body.Reason = &refusal.Code, refusal.Message
+		if refusal.Details != nil {
+			body.Details = refusal.Details
+		}
+	}
+
+	return body
 }

@@ -109,6 +109,13 @@ func (h *handlers) registerTasks(tasks server.Group) {
 	}, h.getTask)
 
 	server.Register(tasks, server.Operation{
+		Id: "list-task-actions", Route: "GET /v1/tasks/{id}/actions", Scope: account.ScopeRead,
+		Summary:     "List what can be done to a task, and for each action whether you may do it now, or why not",
+		Description: "The reasons are those by which a request would be refused. Everybody who sees the task may also comment on it.",
+		Faults:      []fault.Code{fault.TaskNotFound},
+	}, h.listTaskActions)
+
+	server.Register(tasks, server.Operation{
 		Id: "list-task-events", Route: "GET /v1/tasks/{id}/events", Scope: account.ScopeRead,
 		Summary: "What happened to a task, and what was said about it, from the beginning",
 		Faults:  []fault.Code{fault.TaskNotFound},
@@ -180,6 +187,11 @@ func (h *handlers) listTasks(ctx context.Context, in *listTasksInput) (none shap
 func (h *handlers) getTask(ctx context.Context, in *taskInput) (shape.Task, error) {
 	task, err := h.tasks.Find(ctx, server.Caller(ctx), server.PathID(in.ID))
 	return server.Shown(task, h.Refusal(ctx, in.ID, err), taskFor(server.Caller(ctx)))
+}
+
+func (h *handlers) listTaskActions(ctx context.Context, in *taskInput) (shape.TaskOptions, error) {
+	task, err := h.tasks.Find(ctx, server.Caller(ctx), server.PathID(in.ID))
+	return server.Shown(task, h.Refusal(ctx, in.ID, err), optionsFor(server.Caller(ctx)))
 }
 
 func (h *handlers) listTaskEvents(ctx context.Context, in *taskEventsInput) (shape.Page[shape.History], error) {

@@ -61,6 +61,10 @@ Each command that changes the state of a task needs a comment, which says why: i
 		newAction("escalate", "Block a task that somebody else works on", "escalate", ""),
 		newAction("takeover", "Take over a STUCK task", "takeover", ""),
 		newStatus(), newComment(),
+		remote.Ask[shape.TaskOptions]{
+			Use: "actions ID", Short: "Show what you may do with a task now, and why you may not do the rest",
+			Call: "GET /v1/tasks/{}/actions", Show: showOptions,
+		}.Command(),
 		remote.List[shape.History]{
 			Use: "events ID", Short: "Show the history of a task, from the beginning",
 			Path: "/v1/tasks/{}/events", Show: remote.ShowEvents,
@@ -139,4 +143,17 @@ func allowedText(t shape.Task) string {
 		text += " (to " + terminal.Join(t.AllowedStatuses) + ")"
 	}
 	return cmp.Or(text, "nothing now")
+}
+
+func showOptions(cmd *cobra.Command, o shape.TaskOptions) error {
+	return remote.Rows(func(o shape.TaskOption) []string {
+		answer := "yes"
+		switch {
+		case o.ChangesNothing:
+			answer = "it is yours already"
+		case !o.Allowed:
+			answer = "no"
+		}
+		return []string{string(o.Action), string(o.To), answer, string(shape.Value(o.Code)), o.Reason}
+	}, "ACTION", "TO", "MAY YOU", "CODE", "WHY NOT")(cmd, o.Items)
 }
