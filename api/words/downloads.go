@@ -2,12 +2,15 @@ package words
 
 import (
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/download"
 	"stagecoach/internal/store/notice"
 )
 
 // Downloads are the texts about downloads and books.
-var Downloads = Texts{Faults: downloadFaults, Quotas: downloadQuotas, Alerts: downloadAlerts, AlertsOver: downloadAlertsOver}
+var Downloads = Texts{
+	Faults: downloadFaults, Quotas: downloadQuotas, Alerts: downloadAlerts, AlertsOver: downloadAlertsOver,
+}
 
 // MediaNames name the media.
 var MediaNames = map[string]Text{
@@ -21,6 +24,35 @@ var MediaStates = map[string]Text{
 	download.MediaDeleted:   {"deleted", "удалено"},
 	download.MediaMissing:   {"missing", "пропало"},
 }
+
+// DownloadStates name the status of a download.
+var DownloadStates = map[lifecycle.DownloadState]Text{
+	lifecycle.DownloadQueued:      {"🕓 in the queue", "🕓 в очереди"},
+	lifecycle.DownloadDownloading: {"⬇️ downloading", "⬇️ загружается"},
+	lifecycle.DownloadCompleted:   {"✅ in the library", "✅ в библиотеке"},
+	lifecycle.DownloadFailed:      {"❌ not downloaded", "❌ не загружено"},
+	lifecycle.DownloadCanceled:    {"🚫 cancelled", "🚫 отменено"},
+}
+
+// What is said of books and downloads.
+var (
+	NoMedium   = Text{"none yet", "пока нет"}
+	NoSuchBook = Text{
+		"No such book. Write other words, or add it.", "Такой книги нет. Напишите другие слова или добавьте её.",
+	}
+	OtherLink = Text{
+		"Download #%d is in progress from another link. Cancel it to use this one.",
+		"Загрузка №%d уже идёт, по другой ссылке. Отмените её, чтобы взять эту.",
+	}
+	WaitsForPeers  = Text{"🔎 Looking for somebody who shares it", "🔎 Ищу, кто раздаёт"}
+	DownloadSpeed  = Text{"%s a second", "%s в секунду"}
+	NoSpeed        = Text{"No data at the moment", "Сейчас данные не поступают"}
+	TimeLeft       = Text{"%s left", "осталось %s"}
+	TorrentMissing = Text{
+		"❓ The download program does not list it now. I wait a while for it to come back.",
+		"❓ Сейчас её нет в программе загрузки. Немного подожду, не вернётся ли.",
+	}
+)
 
 // downloadFaults are the plain words for the faults of downloads.
 var downloadFaults = Faults{
@@ -71,3 +103,18 @@ var (
 		notice.AlertMediaMissing:   {"The files of the books are checked again.", "Файлы книг снова проверяются."},
 	}
 )
+
+// WhyDownloadFailed says in plain words why a download failed, with the last error of one that could not be started.
+// reason is the one in the record; nil: none is known.
+func WhyDownloadFailed(language string, reason *string, lastError string) string {
+	code := fault.Internal
+	if reason != nil {
+		code = fault.Code(*reason)
+	}
+
+	said := Downloads.Faults.Text(code).In(language)
+	if code == fault.EnqueueFailed && lastError != "" {
+		said += " " + Downloads.Faults.Text(fault.Code(lastError)).In(language)
+	}
+	return said
+}

@@ -122,7 +122,7 @@ func booksView(language string, d draft, books []download.Book, before, next int
 	case len(books) > 0:
 		text += "\n\n" + textChooseBook.In(language)
 	case d.Words != "":
-		text += "\n\n" + textNoSuchBook.In(language)
+		text += "\n\n" + words.NoSuchBook.In(language)
 		rows = append(rows, chat.Press(labelAddBook.In(language, chat.Label(d.Words)), "bn"))
 	default:
 		text += "\n\n" + textNoBooks.In(language)
@@ -212,5 +212,5 @@ func mediumState(book download.Book, medium string) words.Text {
 			return words.MediaStates[m.Status]
 		}
 	}
-	return textNoMedium
+	return words.NoMedium
 }

@@ -181,7 +181,7 @@ func (h *handlers) start(ctx context.Context, r *chat.Request, d draft) error {
 	}
 
 	if !created && job.SourceURL != d.Link {
-		r.Note = r.Say(textOtherLink, job.ID)
+		r.Note = r.Say(words.OtherLink, job.ID)
 		return h.showBook(ctx, r, draft{Book: d.Book}, "⚠️ "+r.Note)
 	}
 

@@ -75,7 +75,7 @@ func progress(language string, job download.Download) (lines []string) {
 	case lifecycle.DownloadCompleted:
 		return append(lines, textDownloaded.In(language, words.Size(language, job.Size)))
 	case lifecycle.DownloadFailed:
-		return append(lines, textDownloadFailed.In(language), whyFailed(language, job))
+		return append(lines, textDownloadFailed.In(language), words.WhyDownloadFailed(language, job.FailureReason, job.LastError))
 	case lifecycle.DownloadCanceled:
 		return append(lines, chat.TextCancelled.In(language))
 	}
@@ -87,7 +87,7 @@ func progress(language string, job download.Download) (lines []string) {
 			lines = append(lines, words.Downloads.Faults.Text(fault.Code(job.CancelError)).In(language))
 		}
 	case job.FirstNotFoundAt != nil:
-		lines = append(lines, textTorrentMissing.In(language))
+		lines = append(lines, words.TorrentMissing.In(language))
 	case job.Attention != "":
 		lines = append(lines, "⚠️ "+words.Downloads.Faults.Text(fault.Code(job.Attention)).In(language))
 	}
@@ -99,7 +99,7 @@ func progress(language string, job download.Download) (lines []string) {
 func waiting(language string, job download.Download) []string {
 	switch {
 	case job.AddedAt != nil:
-		return []string{textWaitsForPeers.In(language)}
+		return []string{words.WaitsForPeers.In(language)}
 	case job.LastError != "":
 		return []string{chat.TextQueued.In(language), words.Downloads.Faults.Text(fault.Code(job.LastError)).In(language)}
 	default:
@@ -117,28 +117,15 @@ func downloading(language string, job download.Download) []string {
 	loaded, size := words.Size(language, int64(job.Progress*float64(job.Size))), words.Size(language, job.Size)
 	amount := textDownloadAmount.In(language, percent, loaded, size)
 
-	speed := textNoSpeed.In(language)
+	speed := words.NoSpeed.In(language)
 	if job.Speed > 0 {
-		speed = textSpeed.In(language, words.Size(language, job.Speed))
+		speed = words.DownloadSpeed.In(language, words.Size(language, job.Speed))
 		if job.ETA != nil {
-			speed += " · " + textTimeLeft.In(language, words.Duration(language, *job.ETA))
+			speed += " · " + words.TimeLeft.In(language, words.Duration(language, *job.ETA))
 		}
 	}
 
 	return []string{chat.Bar(percent), amount, speed}
-}
-
-// whyFailed returns the reason of a failure in plain words, with the detail for a download that could not be started.
-func whyFailed(language string, job download.Download) string {
-	reason := fault.Internal
-	if job.FailureReason != nil {
-		reason = fault.Code(*job.FailureReason)
-	}
-	said := words.Downloads.Faults.Text(reason).In(language)
-	if reason == fault.EnqueueFailed && job.LastError != "" {
-		said += " " + words.Downloads.Faults.Text(fault.Code(job.LastError)).In(language)
-	}
-	return said
 }
 
 // cancelButton is the button to cancel a download; none while it cannot be cancelled, or its cancel is requested.

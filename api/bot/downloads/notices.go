@@ -32,7 +32,7 @@ func noticeView(viewer account.User, job download.Download, event core.StreamedE
 		said, why = textNoticeDownloaded, words.Size(language, job.Size)
 		next = chat.Press(labelOpenBook.In(language), "bk", job.BookID)
 	case lifecycle.DownloadFailed:
-		said, why = textNoticeFailed, whyFailed(language, job)
+		said, why = textNoticeFailed, words.WhyDownloadFailed(language, job.FailureReason, job.LastError)
 		next = chat.Press(chat.LabelTryAgain.In(language), "dr", job.ID)
 	case lifecycle.DownloadCanceled:
 		said, why = textNoticeCanceled, whyCanceled(event).In(language)

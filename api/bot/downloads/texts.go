@@ -35,13 +35,11 @@ var (
 	textBooks      = words.Text{"📚 <b>Books</b>", "📚 <b>Книги</b>"}
 	textChooseBook = words.Text{"Choose a book, or write a part of its title or of the author's name.", "Выберите книгу или напишите часть названия или имени автора."}
 	textNoBooks    = words.Text{"No books yet. Add the first one: /book new Title / Author", "Книг пока нет. Добавьте первую: /book new Название / Автор"}
-	textNoSuchBook = words.Text{"No such book. Write other words, or add it.", "Такой книги нет. Напишите другие слова или добавьте её."}
 	textBookMade   = words.Text{"✅ The book is added.", "✅ Книга добавлена."}
 	textBookNumber = words.Text{"Book %d", "Книга %d"}
-	textNoMedium   = words.Text{"none yet", "пока нет"}
 	textGoneBook   = words.Text{"book %d", "книга %d"}
-	textAskMedium  = words.Text{"What does your link contain?", "Что по вашей ссылке?"}
 	textAskLink    = words.Text{"Send me a magnet link, or the address of a .torrent file.", "Пришлите magnet-ссылку или адрес торрент-файла."}
+	textAskMedium  = words.Text{"What does your link contain?", "Что по вашей ссылке?"}
 )
 
 // The state of downloads.
@@ -59,14 +57,8 @@ var (
 	textDownloadOf          = words.Text{"📥 #%d (%s)", "📥 №%d (%s)"}
 	textDownloadAsked       = words.Text{"Download #%d has started.", "Загрузка №%d началась."}
 	textDownloadAskedBefore = words.Text{"This is download #%d, which you have already asked for.", "Это загрузка №%d, она уже заказана."}
-	textOtherLink           = words.Text{"Download #%d is in progress from another link. Cancel it to use this one.", "Загрузка №%d уже идёт, по другой ссылке. Отмените её, чтобы взять эту."}
-	textWaitsForPeers       = words.Text{"🔎 Looking for somebody who shares it", "🔎 Ищу, кто раздаёт"}
 	textDownloadBegun       = words.Text{"⏳ It has started", "⏳ Началась"}
 	textDownloadAmount      = words.Text{"⬇️ %d%% (%s of %s)", "⬇️ %d%% (%s из %s)"}
-	textSpeed               = words.Text{"%s a second", "%s в секунду"}
-	textNoSpeed             = words.Text{"No data at the moment", "Сейчас данные не поступают"}
-	textTimeLeft            = words.Text{"%s left", "осталось %s"}
-	textTorrentMissing      = words.Text{"❓ The download program does not list it now. I wait a while for it to come back.", "❓ Сейчас её нет в программе загрузки. Немного подожду, не вернётся ли."}
 	textDownloaded          = words.Text{"✅ In the library, %s", "✅ В библиотеке, %s"}
 	textDownloadFailed      = words.Text{"❌ Not downloaded", "❌ Не загружено"}
 	textCancelling          = words.Text{"Download #%d is being cancelled.", "Загрузка №%d отменяется."}

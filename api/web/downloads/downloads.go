@@ -1,0 +1,202 @@
+// Package downloads has the pages of the library and of downloads.
+package downloads
+
+import (
+	"cmp"
+	"context"
+	"embed"
+	"net/url"
+	"strings"
+
+	"stagecoach/api/shape"
+	"stagecoach/api/web/site"
+	"stagecoach/api/words"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+)
+
+//go:embed templates
+var templates embed.FS
+
+// live are the workloads that change these pages. A book changes when one of its media is marked.
+const live = lifecycle.WorkloadDownload + " book"
+
+// Part gives the pages.
+func Part() site.Part {
+	return site.Part{
+		Sections:  []site.Section{{Path: "/books", Title: "library"}, {Path: "/downloads", Title: "downloads"}},
+		Templates: templates, Texts: texts, Words: words.Downloads,
+		Commands: map[string]string{"books": "/books", "downloads": "/downloads"},
+		States: map[string]map[string]words.Text{
+			lifecycle.WorkloadDownload: site.Names(words.DownloadStates),
+			"book":                     bookStates,
+			"media":                    words.MediaNames,
+			"medium":                   words.MediaStates,
+			"download-event":           eventNames,
+		},
+		Pages: []site.Page{
+			{Route: "/books", Name: "books", Live: live, Show: showBooks},
+			{Route: "/books/new", Name: "book-new", Show: showNewBook},
+			{Route: "/books/{id}", Name: "book", Live: live, Show: showBook},
+			{Route: "/downloads", Name: "downloads", Live: lifecycle.WorkloadDownload, Show: showDownloads},
+			{Route: "/downloads/{id}", Name: "download", Live: lifecycle.WorkloadDownload, Show: showDownload},
+		},
+		Actions: []site.Action{
+			{Route: "/books/new", Page: "book-new", Do: addBook},
+			{Route: "/books/{id}/downloads", Page: "book", Do: start},
+			{Route: "/downloads/{id}/cancel", Page: "download", Do: cancel},
+			{Route: "/downloads/{id}/again", Page: "download", Do: again},
+		},
+		Card: card,
+	}
+}
+
+// shown is a download as a page shows it.
+type shown struct {
+	shape.Download
+	Title           string   // of its book
+	Percent, Loaded int64    // of the torrent: hundredths and bytes
+	Left            float64  // seconds; 0: unknown
+	Notes           []string // what it waits for, and why a person should look at it
+	Why             string   // it failed; empty: it did not
+	Mine            bool
+}
+
+func show(r *site.Request, d shape.Download) shown {
+	s := shown{
+		Download: d, Title: cmp.Or(d.BookTitle, texts["gone-book"].In(r.Language, d.BookID)),
+		Percent: int64(d.Progress * 100), Loaded: int64(d.Progress * float64(d.Size)),
+		Left: float64(shape.Value(d.ETASeconds)), Mine: d.UserID == shape.ID(r.Who.User.ID),
+	}
+
+	if !d.Ended() {
+		s.Notes = notes(r.Language, d)
+	}
+
+	if d.FailureReason != nil {
+		s.Why = words.WhyDownloadFailed(r.Language, d.FailureReason, shape.Value(d.LastError))
+	}
+	return s
+}
+
+func showAll(r *site.Request, list []shape.Download) []shown {
+	all := make([]shown, len(list))
+	for i, d := range list {
+		all[i] = show(r, d)
+	}
+	return all
+}
+
+// notes say what a download that goes on waits for, and why a person should look at it.
+func notes(language string, d shape.Download) (said []string) {
+	add := func(text words.Text) { said = append(said, text.Plain(language)) }
+	switch {
+	case d.Status == lifecycle.DownloadQueued && d.LastError != nil:
+		add(words.Downloads.Faults.Text(fault.Code(*d.LastError)))
+	case d.Status == lifecycle.DownloadQueued && d.ExternalJobID != nil:
+		add(words.WaitsForPeers)
+	}
+
+	switch {
+	case d.CancelRequested:
+	case d.FirstNotFoundAt != nil:
+		add(words.TorrentMissing)
+	case d.Attention != nil:
+		add(words.Downloads.Faults.Text(fault.Code(*d.Attention)))
+	}
+
+	return said
+}
+
+type downloadsView struct {
+	Items      []shown
+	NextCursor *string
+	States     []string
+	State      string
+}
+
+func showDownloads(_ context.Context, r *site.Request) (site.View, error) {
+	query := r.Query("cursor")
+	state := r.URL.Query().Get("state")
+	if state != "" {
+		query.Set("status", state)
+	}
+
+	list, err := site.Get[shape.Page[shape.Download]](r, "/v1/downloads", query)
+	return site.View{Title: texts["downloads"].In(r.Language), Data: downloadsView{
+		Items: showAll(r, list.Items), NextCursor: list.NextCursor, States: lifecycle.Download.StateNames(), State: state,
+	}}, err
+}
+
+type downloadView struct {
+	shown
+	OtherLink string // a hint that it was there before the person asked, with another link; empty: it was not
+	Events    []shape.History
+}
+
+func showDownload(_ context.Context, r *site.Request) (site.View, error) {
+	one, err := find(r)
+	if err != nil {
+		return site.View{}, err
+	}
+
+	events, err := site.Get[shape.Page[shape.History]](r, at(r)+"/events", nil)
+	view := downloadView{shown: show(r, one), Events: events.Items}
+	if id, ok := shape.ParseID(one.ID); ok && r.URL.Query().Get("note") == otherLink && !one.Ended() {
+		view.OtherLink = words.OtherLink.In(r.Language, id)
+	}
+	return site.View{Title: view.Title, Data: view}, err
+}
+
+// at is the path in the API of the download that a request names.
+func at(r *site.Request) string { return "/v1/downloads/" + url.PathEscape(r.PathValue("id")) }
+
+func find(r *site.Request) (shape.Download, error) { return site.Get[shape.Download](r, at(r), nil) }
+
+// start asks for a download for a book, and shows it.
+func start(_ context.Context, r *site.Request) (next string, err error) {
+	return ask(r, r.PathValue("id"), r.PostFormValue("media_type"), strings.TrimSpace(r.PostFormValue("source_url")))
+}
+
+// again asks for a download as an earlier one was asked for.
+func again(_ context.Context, r *site.Request) (next string, err error) {
+	one, err := find(r)
+	if err != nil {
+		return "", err
+	}
+	return ask(r, one.BookID, one.MediaType, one.SourceURL)
+}
+
+// otherLink says in an address that the download was there before, with another link than the one that was given.
+const otherLink = "other-link"
+
+func ask(r *site.Request, book, mediaType, link string) (next string, err error) {
+	made, err := site.Post[shape.Download](r, "/v1/downloads", map[string]string{
+		"book_id": book, "media_type": mediaType, "source_url": link,
+	})
+
+	next = "/downloads/" + made.ID
+	if made.SourceURL != link {
+		next += "?note=" + otherLink
+	}
+	return next, err
+}
+
+func cancel(_ context.Context, r *site.Request) (next string, err error) {
+	_, err = site.Post[shape.Download](r, at(r)+"/cancel", nil)
+	return "/downloads/" + r.PathValue("id"), err
+}
+
+// card shows the last downloads. One that makes no progress waits for its owner.
+func card(_ context.Context, r *site.Request) (site.Card, error) {
+	list, err := site.Get[shape.Page[shape.Download]](r, "/v1/downloads", url.Values{"limit": {"20"}})
+	all := showAll(r, list.Items)
+
+	var needs []site.Need
+	for _, d := range all {
+		if d.Mine && d.Attention != nil && !d.CancelRequested && len(needs) < 5 {
+			needs = append(needs, site.Need{Text: d.Title + ": " + d.Notes[len(d.Notes)-1], Path: "/downloads/" + d.ID})
+		}
+	}
+	return site.Card{Needs: needs, Data: all[:min(5, len(all))]}, err
+}

@@ -1,0 +1,58 @@
+package downloads
+
+import (
+	"stagecoach/api/words"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/download"
+)
+
+var texts = words.Catalog{
+	"library":        {"Library", "Библиотека"},
+	"search-books":   {"Part of a title or of a name", "Часть названия или имени"},
+	"add-book":       {"Add a book", "Добавить книгу"},
+	"no-books":       {"No books yet. Add the first one.", "Книг пока нет. Добавьте первую."},
+	"no-such-book":   words.NoSuchBook,
+	"no-book-here":   {"No book is in this state.", "В этом состоянии книг нет."},
+	"no-medium":      words.NoMedium,
+	"book":           {"Book", "Книга"},
+	"gone-book":      {"book %s", "книга %s"},
+	"book-title":     {"Title", "Название"},
+	"book-author":    {"Author", "Автор"},
+	"book-number":    {"Number", "Номер"},
+	"book-added":     {"Added", "Добавлена"},
+	"get-book":       {"Download it", "Загрузить"},
+	"get-text":       {"Download the text", "Загрузить текст"},
+	"get-audio":      {"Download the audiobook", "Загрузить аудиокнигу"},
+	"link":           {"Magnet link, or the address of a .torrent file", "Magnet-ссылка или адрес торрент-файла"},
+	"link-given":     {"Link", "Ссылка"},
+	"downloads":      {"Downloads", "Загрузки"},
+	"no-downloads":   {"No downloads yet. Choose a book.", "Загрузок пока нет. Выберите книгу."},
+	"no-such-status": {"No download is in this state.", "В этом состоянии загрузок нет."},
+	"to-books":       {"Choose a book", "Выбрать книгу"},
+	"amount":         {"%d%% (%s of %s)", "%d%% (%s из %s)"},
+	"speed":          words.DownloadSpeed,
+	"no-speed":       words.NoSpeed,
+	"time-left":      words.TimeLeft,
+	"media":          {"Media", "Носители"},
+	"medium":         {"Medium", "Носитель"},
+	"file":           {"File", "Файл"},
+	"loaded":         {"Downloaded", "Загружено"},
+	"missing-until":  {"Fails unless found by", "Не удастся, если не найдётся до"},
+	"completed-at":   {"Completed", "Завершена"},
+	"asked-by":       {"Asked for by user", "Заказал пользователь"},
+	"download-again": {"Download again", "Загрузить ещё раз"},
+}
+
+// bookStates name the states of a book, by whether there is anything of it to read.
+var bookStates = map[string]words.Text{
+	download.BookLibrary: {"in the library", "в библиотеке"},
+	download.BookArchive: {"not here yet", "ещё нет"},
+}
+
+// eventNames name the events of a download that leave its status as it is.
+var eventNames = map[string]words.Text{
+	lifecycle.DownloadWentMissing: {"the download program no longer lists it", "пропала из программы загрузки"},
+	lifecycle.DownloadFoundAgain:  {"found again", "нашлась"},
+	lifecycle.DownloadStalled:     {"no progress for a long time", "долго стоит на месте"},
+	lifecycle.DownloadRecovered:   {"there is progress again", "снова загружается"},
+}
