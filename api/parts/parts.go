@@ -14,6 +14,7 @@ import (
 	"stagecoach/api/rest/transactions"
 	webdeliveries "stagecoach/api/web/deliveries"
 	webdownloads "stagecoach/api/web/downloads"
+	weboperators "stagecoach/api/web/operators"
 	"stagecoach/api/web/site"
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/service"
@@ -32,7 +33,11 @@ func REST(s service.Services, files *catalog.Catalog) []func(*server.Server) {
 
 // Web gives the pages of each workload, in the order of the menu.
 func Web() []site.Part {
-	return []site.Part{webdeliveries.Part(), webdownloads.Part()}
+	return []site.Part{
+		webdeliveries.Part(),
+		webdownloads.Part(),
+		weboperators.Part(),
+	}
 }
 
 // Bot gives the functions that make the part of each workload in the bot, in the order of /help. Plain words are for

@@ -88,6 +88,7 @@ func endpoints() []endpoint {
 		{id: "list-user-tokens", method: "GET", target: "/v1/users/2/tokens", admin: true, subject: "user/2"},
 		{id: "revoke-user-token", method: "DELETE", target: "/v1/users/2/tokens/999", admin: true, subject: "user/2"},
 		{id: "list-audit", method: "GET", target: "/v1/audit", admin: true},
+		{id: "list-alerts", method: "GET", target: "/v1/alerts", admin: true},
 		{id: "list-findings", method: "GET", target: "/v1/findings", admin: true},
 	}
 }

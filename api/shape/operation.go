@@ -4,6 +4,14 @@ import (
 	"time"
 )
 
+// Alert is an incident that administrators are notified of.
+type Alert struct {
+	ID         string     `json:"id" example:"5"`
+	Kind       string     `json:"kind" example:"storage_unreachable"`
+	OpenedAt   time.Time  `json:"opened_at" example:"2026-03-01T12:00:00Z"`
+	ResolvedAt *time.Time `json:"resolved_at" example:"2026-03-01T12:20:00Z" doc:"null: it has not ended"`
+}
+
 // Audit is an entry of the audit log.
 type Audit struct {
 	ID        string    `json:"id" example:"5"`

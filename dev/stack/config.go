@@ -37,6 +37,7 @@ func (s *Stack) config() (config.Config, error) {
 	maps.Copy(decided, map[string]string{
 		"STAGECOACH_API_ADDR":                 loopback(port),
 		"STAGECOACH_API_METRICS_ADDR":         loopback(metrics),
+		"STAGECOACH_WEB_UI_URL":               s.Info.WebUI,
 		"STAGECOACH_LIMIT_REQUESTS":           "1000", // the demonstration polls several times a second
 		"STAGECOACH_TELEGRAM_SHARED_DIR":      "",
 		"STAGECOACH_YANDEX_ACCESS_TOKEN":      "",

@@ -60,6 +60,12 @@ func Register(s *server.Server, reporter *status.Reporter, checks *doctor.Doctor
 	}, h.askDoctor)
 
 	server.Register(operations, server.Operation{
+		Id: "list-alerts", Route: "GET /v1/alerts",
+		Summary:     "Incidents that administrators are notified of, the newest first",
+		Description: "One that comes back within five minutes is the same one.",
+	}, h.listAlerts)
+
+	server.Register(operations, server.Operation{
 		Id: "list-findings", Route: "GET /v1/findings",
 		Summary:     "What the reconciler found to differ between the record and Temporal, the newest first",
 		Description: "One line per incident, however often it was looked at.",

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"reflect"
 	"regexp"
+	"strings"
 	"time"
 
 	"stagecoach/api/words"
@@ -27,6 +28,10 @@ func (s *Site) functions(language string) template.FuncMap {
 		"fault": func(code any) template.HTML {
 			return s.linked(s.said.Faults.Text(fault.Code(fmt.Sprint(deref(code)))).In(language))
 		},
+		"alert":    func(kind string) template.HTML { return s.linked(s.said.Alerts[kind].In(language)) },
+		"page":     s.pageOf,
+		"shorten":  func(text string) string { return words.Shorten(text, 20) },
+		"value":    deref,
 		"linked":   s.linked,
 		"size":     func(bytes int64) string { return words.Size(language, bytes) },
 		"duration": func(seconds float64) string { return words.Duration(language, int64(seconds)) },
@@ -46,6 +51,19 @@ func (s *Site) functions(language string) template.FuncMap {
 		"card":  func(name string, data any) (template.HTML, error) { return s.piece(language, "card-"+name, data) },
 		"chart": func(chart Chart) (template.HTML, error) { return s.piece(language, "chart", chart) },
 	}
+}
+
+// pageOf is the path of the page of one thing: the page has the kind's name. Without an id it is that of their list; ""
+// when there is no such page.
+func (s *Site) pageOf(kind string, id any) string {
+	list, _, found := strings.Cut(s.pages[kind].Route, "/{")
+	if !found {
+		return ""
+	}
+	if text := fmt.Sprint(deref(id)); text != "" {
+		return list + "/" + url.PathEscape(text)
+	}
+	return list
 }
 
 // piece draws a template that all pages share.

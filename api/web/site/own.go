@@ -17,7 +17,7 @@ func (s *Site) own() Part {
 		Sections: []Section{{Path: "/", Title: "home"}}, Templates: shared, Texts: texts,
 		Commands: map[string]string{"help": "/"},
 		Pages: []Page{
-			{Route: "/{$}", Name: "home", Live: everyWorkload(), Show: s.showHome},
+			{Route: "/{$}", Name: "home", Live: EveryWorkload(), Show: s.showHome},
 			{Route: "/account", Name: "account", Show: s.showAccount},
 			{Route: "/confirm", Name: "confirm", Show: s.showConfirm},
 		},
@@ -25,8 +25,8 @@ func (s *Site) own() Part {
 	}
 }
 
-// everyWorkload names all workloads, as a page that any of them changes does.
-func everyWorkload() string {
+// EveryWorkload names all workloads, as a page that any of them changes does.
+func EveryWorkload() string {
 	names := make([]string, len(lifecycle.Workloads))
 	for i, workload := range lifecycle.Workloads {
 		names[i] = workload.Name

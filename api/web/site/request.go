@@ -18,6 +18,7 @@ type Request struct {
 	Session  account.Session
 	Language string
 	Problem  *Problem // why the form of this page was refused; nil: it was not
+	Made     any      // what an action has made that its page shows this once; nil: nothing
 
 	secret string // of the session
 	api    *client.Client
@@ -26,9 +27,9 @@ type Request struct {
 // Admin says whether an administrator asks.
 func (r *Request) Admin() bool { return r.Who.User.IsAdmin() }
 
-// typed is the value of a field as the person typed it, when their form is shown again.
+// typed is the value of a field as the person typed it, when their form is shown again for a refusal.
 func typed(r *Request, field string) string {
-	if r.Method != http.MethodPost {
+	if r.Problem == nil {
 		return ""
 	}
 	return r.PostFormValue(field)
@@ -41,9 +42,20 @@ func Get[T any](r *Request, path string, query url.Values) (T, error) {
 
 // Post asks the API for a change. The form's hidden key makes a form that is sent twice one request.
 func Post[T any](r *Request, path string, body any) (T, error) {
+	return Send[T](r, http.MethodPost, path, body)
+}
+
+// Send is Post with another method.
+func Send[T any](r *Request, method, path string, body any) (T, error) {
 	return client.Ask[T](r.Context(), r.api, client.Call{
-		Method: http.MethodPost, Path: path, Body: body, IdempotencyKey: r.PostFormValue("key"),
+		Method: method, Path: path, Body: body, IdempotencyKey: r.PostFormValue("key"),
 	})
+}
+
+// Delete asks the API to remove something.
+func Delete(r *Request, path string) error {
+	_, _, err := r.api.Send(r.Context(), client.Call{Method: http.MethodDelete, Path: path})
+	return err
 }
 
 // Query copies those parameters of the page's address that are not empty.

@@ -98,7 +98,8 @@ type View struct {
 	Data  any
 }
 
-// Action is something that a form of a page does. When it is refused, the page is shown again with the reason.
+// Action is something that a form of a page does. It leads to the page next. When it is refused, its own page is shown
+// again with the reason; when next is empty, with what was made.
 type Action struct {
 	Route string // its path
 	Page  string // the name of the page whose form it is
@@ -199,20 +200,23 @@ func (s *Site) act(w http.ResponseWriter, r *Request, action Action) {
 	}
 
 	next, err := action.Do(r.Context(), r)
-	if err == nil {
+	if err == nil && next != "" {
 		http.Redirect(w, r.Request, next, http.StatusSeeOther)
 		return
 	}
 
-	page := s.pages[action.Page]
-	r.Problem = s.problemOf(r, err)
+	page, status := s.pages[action.Page], http.StatusOK
+	if err != nil {
+		r.Problem = s.problemOf(r, err)
+		status = r.Problem.Status
+	}
 	view, shown := page.Show(r.Context(), r)
 	if shown != nil {
-		s.fail(w, r, err)
+		s.fail(w, r, cmp.Or(err, shown))
 		return
 	}
 
-	s.draw(w, r, page, view, r.Problem.Status)
+	s.draw(w, r, page, view, status)
 }
 
 // back is the path of the page from which a form was sent, for after a confirmation.

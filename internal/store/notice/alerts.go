@@ -23,6 +23,14 @@ type OpenAlert struct {
 	OpenedAt time.Time `db:"opened_at"`
 }
 
+// Incident is an incident, open or over.
+type Incident struct {
+	ID         int64      `db:"id"`
+	Kind       string     `db:"kind"`
+	OpenedAt   time.Time  `db:"opened_at"`
+	ResolvedAt *time.Time `db:"resolved_at"` // nil: it is open
+}
+
 // Kinds of alerts besides those of the workloads.
 const (
 	AlertStorageToken  = "storage_token_invalid"
@@ -90,4 +98,11 @@ func (s *Store) TakeUnsentAlerts(ctx context.Context, calm time.Duration) ([]Ale
 // OpenAlerts lists the incidents that are open, by kind.
 func (s *Store) OpenAlerts(ctx context.Context) ([]OpenAlert, error) {
 	return core.List[OpenAlert](ctx, s.db, `SELECT kind, opened_at FROM alerts WHERE resolved_at IS NULL ORDER BY kind`)
+}
+
+// Incidents lists incidents with ids below before (0: all), the newest first; open: only those that are not over. The
+// key serves it, and alerts_open.
+func (s *Store) Incidents(ctx context.Context, open bool, before int64, limit int) ([]Incident, error) {
+	return core.Chosen[Incident](ctx, s.db, `SELECT id, kind, opened_at, resolved_at FROM alerts
+		WHERE (NOT $1::boolean OR resolved_at IS NULL) AND ($2::bigint = 0 OR id < $2) ORDER BY id DESC LIMIT $3`, open, before, limit)
 }

@@ -1,0 +1,92 @@
+package operators
+
+import (
+	"context"
+	"time"
+
+	"stagecoach/api/shape"
+	"stagecoach/api/web/site"
+	"stagecoach/internal/lifecycle"
+)
+
+type statusView struct {
+	shape.Status
+	Tabs      []tab
+	Calm      bool // nothing needs an administrator
+	Workloads []workload
+	Processes []process
+	Systems   []system
+}
+
+// workload has the entities of one workload by state.
+type workload struct {
+	Name   string
+	States []state // without the empty ones
+}
+
+type state struct {
+	Name  string
+	Count int64
+}
+
+// process is a process of the service. The moment of its heartbeat replaces the age, which a page at rest would show
+// wrongly.
+type process struct {
+	shape.Worker
+	HeardAt time.Time
+}
+
+// system is an outside system, with moments for ages.
+type system struct {
+	shape.Outside
+	SucceededAt, FailedAt, FailingSince *time.Time
+}
+
+// showStatus shows the state of the service.
+func showStatus(_ context.Context, r *site.Request) (site.View, error) {
+	now, err := site.Get[shape.Status](r, "/v1/status", nil)
+	if err != nil {
+		return site.View{}, err
+	}
+
+	view := statusView{
+		Status: now, Tabs: tabs("/operations"), Workloads: workloadsOf(now),
+		Calm: len(now.Alerts)+len(now.Stops)+len(now.StuckJobs)+len(now.AboveLimits) == 0 && now.TemporalAnswers &&
+			now.NeedsReview == 0 && now.OpenFindings == 0,
+	}
+
+	for _, worker := range now.Workers {
+		view.Processes = append(view.Processes, process{worker, *before(now.At, &worker.LastHeard)})
+	}
+
+	for _, outside := range now.Outside {
+		view.Systems = append(view.Systems, system{
+			Outside: outside, SucceededAt: before(now.At, outside.SuccessAge), FailedAt: before(now.At, outside.ErrorAge),
+			FailingSince: before(now.At, outside.FailingFor),
+		})
+	}
+
+	return site.View{Title: texts["operations"].In(r.Language), Data: view}, nil
+}
+
+func workloadsOf(now shape.Status) (all []workload) {
+	for _, one := range lifecycle.Workloads {
+		counted := workload{Name: one.Name}
+		for _, name := range one.Table.StateNames() {
+			if n := now.InState[one.Name][name]; n > 0 {
+				counted.States = append(counted.States, state{name, n})
+			}
+		}
+		all = append(all, counted)
+	}
+	return all
+}
+
+// before is the moment that many seconds before another; nil: it is not known.
+func before(at time.Time, seconds *float64) *time.Time {
+	if seconds == nil {
+		return nil
+	}
+	moment := at.Add(-time.Duration(*seconds * float64(time.Second)))
+	return &moment
+}
