@@ -59,6 +59,8 @@ func endpoints() []endpoint {
 		{id: "get-download", method: "GET", target: "/v1/downloads/1", subject: "download/1"},
 		{id: "list-download-events", method: "GET", target: "/v1/downloads/1/events", subject: "download/1"},
 		{id: "cancel-download", method: "POST", target: "/v1/downloads/1/cancel", subject: "download/1"},
+		{id: "get-stars-terms", method: "GET", target: "/v1/stars"},
+		{id: "list-receipts", method: "GET", target: "/v1/receipts"},
 		{id: "list-transactions", method: "GET", target: "/v1/transactions", admin: true},
 		{id: "get-transaction", method: "GET", target: "/v1/transactions/" + someHash, admin: true, subject: "transaction/" + someHash},
 		{id: "retry-transaction", method: "POST", target: "/v1/transactions/" + someHash + "/retry", admin: true, subject: "transaction/" + someHash},
@@ -68,6 +70,7 @@ func endpoints() []endpoint {
 		{id: "get-payment-queue", method: "GET", target: "/v1/payments/queue", admin: true},
 		{id: "pause-payments", method: "POST", target: "/v1/payments/pause", admin: true},
 		{id: "resume-payments", method: "POST", target: "/v1/payments/resume", admin: true},
+		{id: "get-solvency", method: "GET", target: "/v1/payments/solvency", admin: true},
 		{id: "get-ledger", method: "GET", target: "/v1/payments/ledger", admin: true},
 		{id: "reconcile-payments", method: "POST", target: "/v1/payments/reconcile", admin: true},
 		{id: "stream-events", method: "GET", target: "/v1/events"},
@@ -134,7 +137,7 @@ func TestWhoMayCallWhat(t *testing.T) {
 func TestTheMatrixKnowsEveryOperation(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
-	known := []string{"get-health", "get-ready"} // for anyone
+	known := []string{"get-health", "get-ready", "get-receipt"} // for anyone
 	for _, e := range endpoints() {
 		known = append(known, e.id)
 	}

@@ -111,6 +111,7 @@ func (w *rig) oneOfEverything() {
 	b.failed("FRAGMENT_UNAVAILABLE", lifecycle.Retryable)
 	b.inReview()
 	b.processed()
+	w.exec(`UPDATE transactions SET receipt_key = '0f8fad5bd9cb469fa16570867728950e' WHERE hash = $1`, b.deposit()) // the document's example
 }
 
 // oddCaller makes one request after the other. Its numbers come from one source, so that the same seed makes the same

@@ -115,7 +115,10 @@ func newRigWith(t *testing.T, change func(*rest.Options)) *rig {
 		},
 		Transactions: &service.Transactions{
 			Temporal: &transactionsStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second,
-			Balance: w.chain.balance, StuckAfter: time.Hour,
+			Balance: w.chain.balance, StuckAfter: time.Hour, Most: 1_000_000, Reserve: 20_000_000, Slippage: 100,
+			Price:    func(context.Context, int64) (int64, error) { return 460_900_000, w.chain.failing() },
+			Friendly: func(wallet string) string { return "UQ" + wallet[2:] },
+			Pages:    "https://pages.example",
 		},
 	}
 

@@ -91,6 +91,12 @@ func (c *chainStub) set(lt, nano int64) {
 	c.lt, c.nano = lt, nano
 }
 
+func (c *chainStub) failing() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.fails
+}
+
 func (c *chainStub) fail(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

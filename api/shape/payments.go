@@ -48,6 +48,18 @@ type Balance struct {
 	BalanceNano int64  `json:"balance_nano" example:"12500000000" doc:"nanoTON. Positive: the money is there, or went there; negative: it came from there"`
 }
 
+// Solvency is what the wallet has by the chain and by the ledger.
+type Solvency struct {
+	Ledger
+	LedgerNano     int64      `json:"ledger_nano" example:"12500000000" doc:"What the wallet has by the ledger"`
+	ChainNano      *int64     `json:"chain_nano" example:"12500000000" doc:"What it has on the chain; null: the chain did not answer"`
+	Compared       bool       `json:"compared" doc:"false: the chain was not read, or the record is at another transaction of it at this moment; ask again"`
+	DifferenceNano *int64     `json:"difference_nano" example:"0" doc:"What the chain has more than the ledger, 0 as it should be; null: not compared"`
+	ReadAt         *time.Time `json:"read_at" example:"2026-03-01T12:00:00Z" doc:"When the chain was read: some seconds ago at most, once for all who ask; null: it did not answer"`
+	AgeSeconds     *float64   `json:"age_seconds" example:"4.2" doc:"How long ago that was"`
+	Failure        *string    `json:"failure" example:"CHAIN_UNREACHABLE" doc:"Why the chain did not answer; null: it did"`
+}
+
 // Reconciliation is the ledger, compared with the record, the chain and Fragment.
 type Reconciliation struct {
 	Ledger

@@ -41,6 +41,10 @@ type TransactionsDay struct {
 	Total          int64   `json:"total" example:"101"`
 	Success        int64   `json:"success" example:"97"`
 	SuccessPercent float64 `json:"success_percent" example:"96.04"`
+
+	ReceivedNano   int64    `json:"received_nano" example:"250000000000" doc:"What came in, of all of them"`
+	Stars          int64    `json:"stars" example:"12500" doc:"Bought, for those detected on this day"`
+	AverageSeconds *float64 `json:"average_processing_seconds" example:"21.4" doc:"From detection to processed; null: none was processed"`
 }
 
 // Transaction is a transaction as administrators see it.
@@ -69,6 +73,8 @@ type Transaction struct {
 	GivenUpAt               *time.Time                    `json:"given_up_at" example:"2026-03-02T12:01:00Z" doc:"When the system stopped trying and asked an administrator; null: it did not, or one has retried it since"`
 	CreatedAt               time.Time                     `json:"created_at" example:"2026-03-01T12:00:00Z"`
 	UpdatedAt               time.Time                     `json:"updated_at" example:"2026-03-01T12:00:00Z"`
+	ReceiptKey              string                        `json:"receipt_key" example:"0f8fad5bd9cb469fa16570867728950e" doc:"Whoever has it may read the receipt"`
+	ReceiptURL              *string                       `json:"receipt_url" doc:"The receipt's page, for the payer; null: the pages have no public address"`
 }
 
 // Ended says whether the transaction has a result. A failed one may still be retried.
@@ -101,4 +107,19 @@ type WholeTransaction struct {
 	Transaction
 	Events   []History `json:"events" doc:"From the first"`
 	Payments []Payment `json:"payments" doc:"What was signed for it, from the first"`
+
+	Ledger []LedgerEntry `json:"ledger" doc:"The entries of the ledger because of it, from the first"`
+}
+
+// LedgerEntry is a change of the ledger.
+type LedgerEntry struct {
+	Cause     string    `json:"cause" example:"reserve/5" doc:"What happened, and to what"`
+	CreatedAt time.Time `json:"created_at" example:"2026-03-01T12:00:00Z"`
+	Postings  []Posting `json:"postings" doc:"They sum to zero"`
+}
+
+// Posting is the part of an entry that changes one account.
+type Posting struct {
+	Account    string `json:"account" example:"wallet"`
+	AmountNano int64  `json:"amount_nano" example:"-460900000"`
 }

@@ -31,6 +31,14 @@ func Optional(text string) *string {
 	return &text
 }
 
+// OptionalNumber gives null for zero.
+func OptionalNumber(n int64) *int64 {
+	if n == 0 {
+		return nil
+	}
+	return &n
+}
+
 // OptionalTime gives a moment that may be missing, in UTC.
 func OptionalTime(t *time.Time) *time.Time {
 	if t == nil {

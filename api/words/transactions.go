@@ -44,6 +44,7 @@ var ReviewTexts = map[string]Text{
 
 // transactionFaults are the plain words for the faults of transactions and payments.
 var transactionFaults = Faults{
+	fault.ReceiptNotFound:     {"No such receipt. Open the link exactly as it was sent.", "Такого чека нет. Откройте ссылку точно такой, какой её прислали."},
 	fault.TransactionNotFound: {"No such transaction.", "Такой транзакции нет."},
 	fault.WalletNotFound:      {"This wallet is not watched yet.", "За этим кошельком ещё не следят."},
 	fault.PaymentNotFound:     {"No such payment.", "Такого платежа нет."},

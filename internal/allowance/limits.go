@@ -11,12 +11,13 @@ const (
 	LimitRequests    = "requests"
 	LimitWrongTokens = "wrong_tokens"
 	LimitNewcomers   = "newcomers"
+	LimitReceipts    = "receipts"
 	LimitStreams     = "streams"
 	LimitAllStreams  = "all_streams" // of a process
 )
 
 // Limits are these names.
-var Limits = []string{LimitRequests, LimitWrongTokens, LimitNewcomers, LimitStreams, LimitAllStreams}
+var Limits = []string{LimitRequests, LimitWrongTokens, LimitNewcomers, LimitReceipts, LimitStreams, LimitAllStreams}
 
 // tooMany is the refusal of a request or of a guess, with the time to wait.
 func tooMany(limit string, wait time.Duration) error {

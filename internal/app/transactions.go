@@ -69,6 +69,8 @@ func (a *Connections) Transactions() *service.Transactions {
 	return &service.Transactions{
 		Temporal: a.Temporal, Store: a.Store, Log: a.Log, Patience: requestPatience, Most: a.Config.Transactions.MaxStars,
 		Reserve:    a.Config.Transactions.Reserve,
+		Slippage:   a.Config.Transactions.Slippage,
+		Pages:      a.Config.API.PublicURL,
 		StuckAfter: a.Config.Transactions.StuckAfter,
 		Failures: service.FailurePolicy{
 			Refund: a.Config.Transactions.Refund, RetryFor: a.Config.Transactions.RetryFor,

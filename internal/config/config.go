@@ -94,6 +94,7 @@ func (a API) BrowserURL() string { return cmp.Or(a.PublicURL, "http://"+a.Addr) 
 type Limits struct {
 	Requests    int // a second
 	WrongTokens int // a second, from one address, in each process
+	Receipts    int // a second, to one address, from each process
 	Strangers   int // new Telegram accounts an hour
 
 	Quotas map[string]int // what one user may have at a time, by the names of store.Parts

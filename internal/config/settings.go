@@ -52,6 +52,7 @@ func (c *Config) generalSettings() []Setting {
 
 		limit(&c.Limits.Requests, "STAGECOACH_LIMIT_REQUESTS", "20", "requests a second of one user, over HTTP and in the bot together; after a pause five times as many at once"),
 		limit(&c.Limits.WrongTokens, "STAGECOACH_LIMIT_WRONG_TOKENS", "10", "requests a second with an unknown token from one network address, in each API process; after a pause five times as many at once"),
+		limit(&c.Limits.Receipts, "STAGECOACH_LIMIT_RECEIPTS", "20", "receipts a second that one network address may read without a token, in each API process; after a pause five times as many at once"),
 		limit(&c.Limits.Strangers, "STAGECOACH_LIMIT_STRANGERS", "100", "new Telegram accounts an hour in the bot; others are asked to come back later"),
 		c.quota("tokens", "STAGECOACH_LIMIT_TOKENS", "50", "valid tokens of one user"),
 

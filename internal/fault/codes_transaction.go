@@ -3,6 +3,7 @@ package fault
 // A payment is not made.
 const (
 	TransactionNotFound Code = "TRANSACTION_NOT_FOUND"
+	ReceiptNotFound     Code = "RECEIPT_NOT_FOUND"
 	WalletNotFound      Code = "WALLET_NOT_FOUND" // its record was never begun
 	PaymentNotFound     Code = "PAYMENT_NOT_FOUND"
 	PaymentUndecided    Code = "PAYMENT_UNDECIDED"   // signed or paid: only the chain, or an operator, can decide

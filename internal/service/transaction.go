@@ -2,7 +2,10 @@ package service
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"net/url"
+	"strings"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -11,6 +14,8 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/money"
+	"stagecoach/internal/outbound"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/account"
@@ -38,11 +43,17 @@ type Transactions struct {
 	Friendly func(wallet string) string
 	Most     int64 // Stars in one purchase
 	Reserve  int64 // nanoTON kept back of each transfer
+	Slippage int64 // how much more than quoted a purchase may cost, in parts of 10,000
+	// Pages is the address of the pages as browsers see them, for links to receipts; empty: there are none.
+	Pages string
 
 	StuckAfter time.Duration // a transaction in processing for longer is stuck
 	Monitored  string        // the wallet whose monitor this process keeps running; empty: none
 	Failures   FailurePolicy
 	OnEnded    func(state lifecycle.TransactionState) // counts the outcomes of attempts to carry out an order
+
+	prices   outbound.Reading[int64]        // of the smallest number of Stars
+	balances outbound.Reading[chainBalance] // of the wallet
 }
 
 // Deadline returns when administrators are notified that a transaction is stuck; nil: it is not in processing.
@@ -76,20 +87,27 @@ func (c *Transactions) List(ctx context.Context, f transaction.Filter) ([]transa
 	return c.Store.Transactions(ctx, f)
 }
 
-// Payments returns what was signed for a transaction, the oldest first.
-func (c *Transactions) Payments(ctx context.Context, hash string) ([]transaction.Payment, error) {
-	if _, err := c.Find(ctx, hash); err != nil {
-		return nil, err
-	}
-	return c.Store.PaymentsOf(ctx, hash)
+// WholeTransaction is a transaction with what has happened to it, the oldest first.
+type WholeTransaction struct {
+	transaction.Transaction
+	Events   []core.StreamedEvent
+	Payments []transaction.Payment // what was signed for it
+	Ledger   []transaction.LedgerEntry
 }
 
-// Events returns the events of a transaction, the oldest first.
-func (c *Transactions) Events(ctx context.Context, hash string) ([]core.StreamedEvent, error) {
-	if _, err := c.Find(ctx, hash); err != nil {
-		return nil, err
+// Whole returns a transaction with its events, payments and entries of the ledger.
+func (c *Transactions) Whole(ctx context.Context, hash string) (whole WholeTransaction, err error) {
+	if whole.Transaction, err = c.Find(ctx, hash); err != nil {
+		return whole, err
 	}
-	return c.Store.EventsOfTransaction(ctx, hash)
+	if whole.Events, err = c.Store.EventsOfTransaction(ctx, hash); err != nil {
+		return whole, err
+	}
+	if whole.Payments, err = c.Store.PaymentsOf(ctx, hash); err != nil {
+		return whole, err
+	}
+	whole.Ledger, err = c.Store.LedgerOf(ctx, hash)
+	return whole, err
 }
 
 // Queue returns the transaction that has the wallet's turn and those that wait for it, in order.
@@ -109,25 +127,105 @@ func (c *Transactions) Stats(ctx context.Context, days int) (transaction.Transac
 	return c.Store.StatsOfTransactions(ctx, days)
 }
 
-// TransactionTerms say how to pay for Stars.
+const (
+	priceAge  = 30 * time.Second // how long a price of Fragment is shown to everybody
+	priceGood = 10 * time.Minute // how long an amount that includes the slippage is shown as enough
+	step      = money.TON / 100  // amounts to send are rounded up to it
+	fullShare = 10_000           // parts in which the slippage is given
+)
+
+// TransactionTerms say how to pay for Stars. Amounts are in nanoTON; 0: not known.
 type TransactionTerms struct {
 	Address     string // of the wallet, as people copy it
 	Least, Most int64  // Stars in one purchase
 	ReserveNano int64  // of each transfer, for gas
+	Slippage    int64  // that AmountNano includes, in parts of 10,000
 	PriceNano   int64  // of Least Stars, now
+	LeastNano   int64  // the smallest transfer that buys Stars now
+	GoodUntil   time.Time
+
+	// What somebody wants to buy.
+	Username   string // whom the Stars are for; empty: nobody was named
+	Stars      int64  // 0: as many as the transfer buys
+	AmountNano int64  // to be sent for so many Stars
+	Comment    string // of the transfer; empty while nobody is named, or the amount for so many Stars is not known
+	Link       string // opens a wallet with all of it; empty without a comment
 }
 
-// Terms returns the terms, with Fragment's current price.
-func (c *Transactions) Terms(ctx context.Context) (TransactionTerms, error) {
+// Terms returns how to pay for Stars now, for a username and so many of them; both may be left out. Without an answer of
+// Fragment the prices are missing. The comment names a number of Stars only together with an amount that includes the
+// slippage: a price that moves meanwhile would else make the transfer too small for them.
+func (c *Transactions) Terms(ctx context.Context, username string, number int64) (TransactionTerms, error) {
+	username = strings.TrimPrefix(username, "@")
+	if err := checkWish(username, number, c.Most); err != nil {
+		return TransactionTerms{}, err
+	}
 	wallet, err := c.wallet(ctx)
 	if err != nil {
 		return TransactionTerms{}, err
 	}
-	price, err := c.Price(ctx, stars.Least)
-	return TransactionTerms{
-		Address: c.Friendly(wallet.Address), Least: stars.Least, Most: c.Most, ReserveNano: c.Reserve, PriceNano: price,
-	}, err
+
+	price, at, err := c.prices.Get(ctx, priceAge, func(ctx context.Context) (int64, error) {
+		return c.Price(ctx, stars.Least)
+	})
+	if err != nil {
+		c.Log.Info("the price of Stars is not known", "error", err)
+		price = 0
+	}
+
+	terms := TransactionTerms{
+		Address: c.Friendly(wallet.Address), Least: stars.Least, Most: c.Most, ReserveNano: c.Reserve,
+		Slippage: c.Slippage, PriceNano: price, Username: username, Stars: number,
+	}
+	if price > 0 {
+		terms.GoodUntil = at.Add(priceGood).UTC()
+		terms.LeastNano = roundUp(money.Nano(price + c.Reserve))
+	}
+	if err := terms.fill(); err != nil {
+		return TransactionTerms{}, err
+	}
+	return terms, nil
 }
+
+// checkWish refuses what nobody could buy.
+func checkWish(username string, number, most int64) error {
+	if username != "" && !stars.IsUsername(username) {
+		return fault.Invalid("username", "a username has 4 to 32 letters, digits and underscores, and begins with a letter")
+	}
+	if number != 0 && stars.CheckNumber(number, most) != nil {
+		return fault.Invalid("stars", "at least %d Stars and at most %d are sold at a time", stars.Least, most)
+	}
+	return nil
+}
+
+// fill computes the amount, and writes comment and link.
+func (t *TransactionTerms) fill() error {
+	if t.Stars > 0 && t.PriceNano > 0 {
+		cost, err := money.Nano(t.PriceNano).MulDiv(t.Stars, stars.Least)
+		if err == nil {
+			cost, err = (cost + 1).MulDiv(fullShare+t.Slippage, fullShare)
+		}
+		if err != nil {
+			return fault.New(fault.Internal, "the price is too large to compute with").WithCause(err)
+		}
+		t.AmountNano = roundUp(cost + money.Nano(t.ReserveNano))
+	}
+
+	switch {
+	case t.Username == "" || t.Stars > 0 && t.AmountNano == 0:
+		return nil
+	case t.Stars > 0:
+		t.Comment = fmt.Sprint(t.Username, " ", t.Stars)
+		t.Link = fmt.Sprintf("ton://transfer/%s?amount=%d&text=%s", t.Address, t.AmountNano, url.PathEscape(t.Comment))
+	default: // the payer chooses the amount
+		t.Comment = t.Username
+		t.Link = fmt.Sprintf("ton://transfer/%s?text=%s", t.Address, url.PathEscape(t.Comment))
+	}
+	return nil
+}
+
+// roundUp rounds an amount up to hundredths of a coin.
+func roundUp(amount money.Nano) int64 { return int64((amount + step - 1) / step * step) }
 
 // Pause stops all payments: once it returns, nothing is signed until Resume. Payments that are signed already are still
 // followed to their proof.

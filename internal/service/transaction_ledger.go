@@ -1,9 +1,11 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"time"
 
+	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/transaction"
 )
@@ -120,4 +122,50 @@ func (c *Transactions) comparePurchases(
 		differ("sold by Fragment, unknown to the record", hash, 0, 1)
 	}
 	return differences, nil
+}
+
+// Solvency is what a wallet has by the chain and by the ledger.
+type Solvency struct {
+	LedgerReport
+	ChainNano *int64     // nil: the chain did not answer
+	ReadAt    *time.Time // when the chain was read
+	Failure   fault.Code // why it could not be read; empty: it was
+}
+
+// How old the chain's answer may be: less when the record is at another transaction than the answer.
+const (
+	balanceAge = 15 * time.Second
+	behindAge  = 3 * time.Second
+)
+
+// chainBalance is what the chain says of a wallet, after its transaction LT.
+type chainBalance struct{ LT, Nano int64 }
+
+// Solvency compares the wallet's balance on the chain with the ledger's. All callers of this process share one reading
+// of the chain, which is at most balanceAge old.
+func (c *Transactions) Solvency(ctx context.Context) (Solvency, error) {
+	ledger, err := c.Ledger(ctx)
+	if err != nil {
+		return Solvency{}, err
+	}
+
+	solvency := Solvency{LedgerReport: ledger}
+	for _, age := range []time.Duration{balanceAge, behindAge} {
+		chain, at, err := c.balances.Get(ctx, age, func(ctx context.Context) (read chainBalance, err error) {
+			read.LT, read.Nano, err = c.Balance(ctx, ledger.Wallet)
+			return read, err
+		})
+		if err != nil {
+			solvency.Failure = cmp.Or(fault.CodeOf(err), fault.ChainUnreachable)
+			return solvency, nil
+		}
+
+		solvency.ChainNano, solvency.ReadAt = &chain.Nano, &at
+		solvency.Differences, solvency.Chain, err = c.Store.CompareBalance(ctx, ledger.Wallet, chain.LT, chain.Nano)
+		if err != nil || solvency.Chain {
+			return solvency, err
+		}
+	}
+
+	return solvency, nil
 }

@@ -23,6 +23,9 @@ var (
 	digits   = regexp.MustCompile(`^[0-9]+$`)
 )
 
+// IsUsername reports whether a text has the form of a username, without the @.
+func IsUsername(text string) bool { return username.MatchString(text) }
+
 // Parse reads a comment: a username, with or without @, and optionally white space and an integer, the number of Stars.
 // most is the largest number that is sold at a time. Errors are *Failure.
 func Parse(comment string, most int64) (Order, error) {
@@ -33,7 +36,7 @@ func Parse(comment string, most int64) (Order, error) {
 	}
 
 	order := Order{Username: strings.TrimPrefix(words[0], "@")}
-	if !username.MatchString(order.Username) {
+	if !IsUsername(order.Username) {
 		return Order{}, InvalidUsernameFormat
 	}
 	if len(words) == 1 {

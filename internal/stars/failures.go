@@ -35,6 +35,9 @@ type Failure struct {
 
 func (f *Failure) Error() string { return f.Message }
 
+// AboutOrder reports whether the failure is about the transfer or the receiver of the Stars. Its payer may know it.
+func (f *Failure) AboutOrder() bool { return f.Class == lifecycle.NonRetryable || f == CannotGift }
+
 // Failures is the table of all failures.
 var Failures []*Failure
 

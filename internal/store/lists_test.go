@@ -45,10 +45,10 @@ const fillLists = `
 			CASE WHEN n > 2 THEN now() END, CASE n WHEN 1 THEN 'f' END
 		FROM generate_series(1, 20000) n;
 	INSERT INTO transactions (hash, wallet, lt, amount_nano, sender, comment, status, attempt, processing_since, error_message, error_class,
-			fragment_transaction_hash, refund_due_nano, needs_review, review_reason)
+			fragment_transaction_hash, refund_due_nano, needs_review, review_reason, user_id)
 		SELECT encode(sha256(n::text::bytea), 'hex'), 'w', n, 1, 's', '', CASE WHEN n < 3 THEN 'failed' WHEN n = 3 THEN 'processing' ELSE 'processed' END, 1,
 			now() - interval '1 day', CASE WHEN n < 3 THEN 'e' ELSE '' END, CASE n WHEN 1 THEN 'retryable' WHEN 2 THEN 'non-retryable' ELSE '' END,
-			CASE WHEN n > 3 THEN lpad(n::text, 64, '0') ELSE '' END, CASE n WHEN 2 THEN 1 ELSE 0 END, n = 3, CASE n WHEN 3 THEN 'r' ELSE '' END
+			CASE WHEN n > 3 THEN lpad(n::text, 64, '0') ELSE '' END, CASE n WHEN 2 THEN 1 ELSE 0 END, n = 3, CASE n WHEN 3 THEN 'r' ELSE '' END, CASE n WHEN 5 THEN 2 ELSE 1 END
 		FROM generate_series(1, 20000) n;
 	INSERT INTO events (workload, entity_id, seq, type, to_state)
 		SELECT CASE n % 2 WHEN 0 THEN 'delivery' ELSE 'task' END, n::text, 1, 't', 'S' FROM generate_series(1, 20000) n;
@@ -92,6 +92,13 @@ func TestListsReadFewRows(t *testing.T) {
 		f.Limit = 20
 		return func(ctx context.Context, s *store.Store) (int, error) {
 			list, err := s.Transactions(ctx, f)
+			return len(list), err
+		}
+	}
+
+	receipts := func(userID int64) func(context.Context, *store.Store) (int, error) {
+		return func(ctx context.Context, s *store.Store) (int, error) {
+			list, err := s.TransactionsFor(ctx, userID, 0, 20)
 			return len(list), err
 		}
 	}
@@ -150,6 +157,8 @@ func TestListsReadFewRows(t *testing.T) {
 		"stuck transactions":        {1, transactions(transaction.Filter{StuckFor: time.Hour})},
 		"those that may be tried":   {1, transactions(transaction.Filter{MayRetry: true})},
 		"those with a debt":         {1, transactions(transaction.Filter{Owed: true})},
+		"those to decide about":     {2, transactions(transaction.Filter{Attention: true})},
+		"those of a user":           {1, receipts(2)},
 		"a transaction by its hash": {1, transactions(transaction.Filter{HashBegins: "6b86b273ff34"})},
 
 		"events from the first": {20, func(ctx context.Context, s *store.Store) (int, error) {

@@ -47,7 +47,9 @@ func TestStatsOfTransactions(t *testing.T) {
 
 	for i := range 200 {
 		hash := digest("statistic", i)
-		row := transaction.Transaction{State: lifecycle.Transaction.States[draw.IntN(4)].State}
+		row := transaction.Transaction{
+			State: lifecycle.Transaction.States[draw.IntN(4)].State, AmountNano: 1 + draw.Int64N(1e12), Stars: draw.Int64N(1000),
+		}
 		// Within the last 24 hours or clearly not: the database's clock goes on meanwhile.
 		row.CreatedAt = now.Add(-time.Duration(draw.IntN(9*24*60))*time.Minute - 30*time.Second)
 		row.UpdatedAt = row.CreatedAt.Add(time.Duration(draw.IntN(5000)) * time.Second)
@@ -65,8 +67,10 @@ func TestStatsOfTransactions(t *testing.T) {
 		}
 
 		b.exec(`INSERT INTO transactions (hash, wallet, lt, amount_nano, sender, comment, status, attempt, error_message, error_class,
-			fragment_transaction_hash, processing_since, created_at, updated_at) VALUES ($1, $2, $3, 1, 's', '', $4, $5, $6, $7, $8, $9, $10, $11)`,
-			hash, b.wallet, i+1, row.State, attempt, row.ErrorMessage, row.ErrorClass, paid, since, row.CreatedAt, row.UpdatedAt)
+			fragment_transaction_hash, processing_since, created_at, updated_at, stars)
+			VALUES ($1, $2, $3, $12, 's', '', $4, $5, $6, $7, $8, $9, $10, $11, $13)`,
+			hash, b.wallet, i+1, row.State, attempt, row.ErrorMessage, row.ErrorClass, paid, since, row.CreatedAt, row.UpdatedAt,
+			row.AmountNano, row.Stars)
 		rows = append(rows, row)
 	}
 
@@ -74,17 +78,22 @@ func TestStatsOfTransactions(t *testing.T) {
 	b.must(err)
 
 	statuses, errors, kinds, days, good := map[lifecycle.TransactionState]int64{}, map[string]int64{}, map[string]int64{}, map[time.Time]int64{}, map[time.Time]int64{}
+	sums, took := map[time.Time]transaction.DayOfTransactions{}, map[time.Time]float64{}
 	var seconds, quick, allSeconds, all float64
 	for _, row := range rows {
 		statuses[row.State]++
 		day := row.CreatedAt.Truncate(24 * time.Hour)
 		days[day]++
+		sum := sums[day]
+		sum.ReceivedNano += row.AmountNano
 		switch row.State {
 		case lifecycle.TransactionFailed:
 			errors[row.ErrorMessage]++
 			kinds[categories[row.ErrorMessage]]++
 		case lifecycle.TransactionProcessed:
 			good[day]++
+			sum.Stars += row.Stars
+			took[day] += row.UpdatedAt.Sub(row.CreatedAt).Seconds()
 			allSeconds += row.UpdatedAt.Sub(row.CreatedAt).Seconds()
 			all++
 			if now.Sub(row.CreatedAt) < 24*time.Hour {
@@ -93,6 +102,7 @@ func TestStatsOfTransactions(t *testing.T) {
 			}
 		case lifecycle.TransactionPending, lifecycle.TransactionProcessing:
 		}
+		sums[day] = sum
 	}
 
 	percent := func(part, whole int64) float64 { return math.Round(1e4*float64(part)/float64(whole)) / 100 }
@@ -116,16 +126,22 @@ func TestStatsOfTransactions(t *testing.T) {
 
 	var wantDays []transaction.DayOfTransactions
 	for _, day := range slices.SortedFunc(maps.Keys(days), func(a, b time.Time) int { return b.Compare(a) })[:5] {
-		wantDays = append(
-			wantDays,
-			transaction.DayOfTransactions{
-				Day: day, Total: days[day], Success: good[day], SuccessPercent: percent(good[day], days[day]),
-			},
-		)
+		want := sums[day]
+		want.Day, want.Total, want.Success = day, days[day], good[day]
+		want.SuccessPercent = percent(good[day], days[day])
+		if good[day] > 0 {
+			average := took[day] / float64(good[day])
+			want.AverageSeconds = &average
+		}
+		wantDays = append(wantDays, want)
 	}
 
 	for i := range got.Days {
-		got.Days[i].Day = got.Days[i].Day.UTC()
+		day := &got.Days[i]
+		day.Day = day.Day.UTC()
+		if average := wantDays[i].AverageSeconds; average != nil && math.Abs(*day.AverageSeconds-*average) < 1e-6 {
+			day.AverageSeconds = average
+		}
 	}
 
 	for name, c := range map[string][2]any{

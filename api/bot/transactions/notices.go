@@ -23,7 +23,11 @@ func (h *handlers) findNotice(ctx context.Context, viewer account.User, n notice
 	}
 
 	return func(_ context.Context, _ notice.Notice, events []core.StreamedEvent) chat.View {
-		return chat.View{Text: noticeText(viewer.Language, t, events[len(events)-1])} // earlier events are outdated
+		text := noticeText(viewer.Language, t, events[len(events)-1]) // earlier events are outdated
+		if url := h.transactions.ReceiptURL(t); url != "" {
+			text += "\n" + textReceipt.In(viewer.Language, url)
+		}
+		return chat.View{Text: text}
 	}, err
 }
 

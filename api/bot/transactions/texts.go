@@ -39,6 +39,7 @@ var (
 		"A transfer with your username in its comment is below the minimum: no Stars are bought for it, and it is not sent back automatically. If it was yours: /stars says how much to send. Please write to an administrator about the money.",
 		"Пришёл перевод с вашим именем в комментарии, и он меньше минимального: звёзды на него не покупаются, автоматически он не возвращается. Если он ваш: в /stars сказано, сколько отправлять. О деньгах напишите, пожалуйста, администратору.",
 	}
+	textReceipt      = words.Text{"<a href=\"%s\">Receipt</a>", "<a href=\"%s\">Чек</a>"}
 	textStarsTrouble = words.Text{"There was an internal error.", "Произошла внутренняя ошибка."}
 )
 

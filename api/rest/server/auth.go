@@ -144,6 +144,9 @@ func (s *Server) Authenticate(ctx context.Context, token string) (who Principal,
 	return who, err
 }
 
+// TakeOpen counts a request of an operation for anyone against the rate of its network address.
+func (s *Server) TakeOpen(ctx context.Context) error { return s.Open.Take(RemoteOf(ctx)) }
+
 // BearerToken gives the token of an Authorization header; empty: there is none.
 func BearerToken(header string) string {
 	scheme, token, _ := strings.Cut(header, " ")

@@ -36,6 +36,9 @@ func noteOf(ctx context.Context) *note {
 // RequestID gives the id of a request, as its answer and the log name it.
 func RequestID(ctx context.Context) string { return noteOf(ctx).id }
 
+// RemoteOf gives the address and port of the client whose request is served; empty: there is none.
+func RemoteOf(ctx context.Context) string { return noteOf(ctx).remote }
+
 // userHash gives what the logs have for a user; empty while the user is not known.
 func userHash(id int64) string {
 	if id == 0 {

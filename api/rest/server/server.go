@@ -19,12 +19,13 @@ import (
 // Config is what every operation of an API needs. What has a default may be left out.
 type Config struct {
 	Store     *store.Store
-	Requests  *allowance.Users   // the rate of each user's requests; default: no bound
-	Guesses   *allowance.Guesses // the rate of wrong tokens; default: no bound
-	OnRefused func(limit string) // counts requests that are refused for a limit; default: nothing
-	Log       *slog.Logger       // default: none
-	Version   string             // of the program, for the OpenAPI document; default "dev"
-	PublicURL string             // at which browsers see this server, without a path
+	Requests  *allowance.Users     // the rate of each user's requests; default: no bound
+	Guesses   *allowance.Guesses   // the rate of wrong tokens; default: no bound
+	Open      *allowance.Addresses // the rate of requests without a token that read the record; default: no bound
+	OnRefused func(limit string)   // counts requests that are refused for a limit; default: nothing
+	Log       *slog.Logger         // default: none
+	Version   string               // of the program, for the OpenAPI document; default "dev"
+	PublicURL string               // at which browsers see this server, without a path
 }
 
 // Server is an HTTP API to which operations are added.
@@ -43,6 +44,7 @@ func New(c Config) *Server {
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	c.Requests = cmp.Or(c.Requests, allowance.NewUsers(c.Store, 0))
 	c.Guesses = cmp.Or(c.Guesses, allowance.NewGuesses(0))
+	c.Open = cmp.Or(c.Open, allowance.NewAddresses(allowance.LimitReceipts, 0))
 	if c.OnRefused == nil {
 		c.OnRefused = func(string) {}
 	}

@@ -2,6 +2,7 @@ package transactions
 
 import (
 	"context"
+	"time"
 
 	"stagecoach/api/rest/server"
 	"stagecoach/api/shape"
@@ -56,6 +57,12 @@ func (h *handlers) registerPayments() {
 	}, h.getLedger)
 
 	server.Register(payments, server.Operation{
+		Id: "get-solvency", Route: "GET /v1/payments/solvency",
+		Summary:     "Compare what the wallet has on the chain with the ledger",
+		Description: "The chain is read every few seconds at most, however many ask. Without its answer the ledger's side is given alone.",
+	}, h.getSolvency)
+
+	server.Register(payments, server.Operation{
 		Id: "reconcile-payments", Route: "POST /v1/payments/reconcile",
 		Summary:     "Compare the ledger with the record, the chain and Fragment's purchases",
 		Description: "It changes nothing.",
@@ -105,6 +112,36 @@ func (h *handlers) switched(ctx context.Context, err error) (shape.Switches, err
 func (h *handlers) getLedger(ctx context.Context, _ *struct{}) (shape.Ledger, error) {
 	report, err := h.transactions.Ledger(ctx)
 	return server.Shown(report, err, ledgerFrom)
+}
+
+func (h *handlers) getSolvency(ctx context.Context, _ *struct{}) (shape.Solvency, error) {
+	solvency, err := h.transactions.Solvency(ctx)
+	return server.Shown(solvency, err, solvencyFrom)
+}
+
+func solvencyFrom(s service.Solvency) shape.Solvency {
+	body := shape.Solvency{
+		Ledger: ledgerFrom(s.LedgerReport), ChainNano: s.ChainNano, Compared: s.Chain,
+		ReadAt: shape.OptionalTime(s.ReadAt), Failure: shape.Optional(string(s.Failure)),
+	}
+	for _, b := range s.Balances {
+		if b.Account == transaction.AccountWallet {
+			body.LedgerNano = b.BalanceNano
+		}
+	}
+
+	if s.ReadAt != nil {
+		age := time.Since(*s.ReadAt).Seconds()
+		body.AgeSeconds = &age
+	}
+	if s.Chain { // both sides are of one moment then
+		difference := int64(0)
+		for _, d := range s.Differences {
+			difference += d.Want - d.Got
+		}
+		body.DifferenceNano, body.LedgerNano = &difference, *s.ChainNano-difference
+	}
+	return body
 }
 
 func (h *handlers) reconcilePayments(ctx context.Context, in *reconcileInput) (none shape.Reconciliation, err error) {

@@ -34,6 +34,7 @@ func (h *handlers) getTransactionStats(
 		Days: shape.List(stats.Days, func(d transaction.DayOfTransactions) shape.TransactionsDay {
 			return shape.TransactionsDay{
 				Day: d.Day.UTC().Format(time.DateOnly), Total: d.Total, Success: d.Success, SuccessPercent: d.SuccessPercent,
+				ReceivedNano: d.ReceivedNano, Stars: d.Stars, AverageSeconds: d.AverageSeconds,
 			}
 		}),
 	}, nil

@@ -23,6 +23,7 @@ type listTransactionsInput struct {
 	Stuck       bool   `query:"stuck" doc:"Only those that are in processing for too long"`
 	Hash        string `query:"hash" pattern:"^[0-9a-f]{0,64}$" patternDescription:"hex digits in lower case" doc:"Only those whose hash begins like this"`
 	Owed        bool   `query:"owed" doc:"Only those whose sender is owed money that is not on its way"`
+	Attention   bool   `query:"attention" doc:"Only those about which an administrator has to decide: to resolve, or owed"`
 	Retryable   bool   `query:"retryable" doc:"Only failed ones that may be tried again"`
 
 	Error    string    `query:"error" maxLength:"1000" doc:"Only those that may be tried again and have failed with this message"`
@@ -77,6 +78,7 @@ func Register(s *server.Server, transactions *service.Transactions) {
 	maps.Copy(s.Kinds, kinds)
 
 	h.registerTransactions()
+	h.registerStars()
 	h.registerPayments()
 }
 
@@ -93,7 +95,7 @@ func (h *handlers) registerTransactions() {
 
 	server.Register(transactions, server.Operation{
 		Id: "get-transaction", Route: "GET /v1/transactions/{hash}", Scope: account.ScopeRead,
-		Summary: "Get a transaction with its events and payments", Faults: []fault.Code{fault.TransactionNotFound},
+		Summary: "Get a transaction with its events, payments and entries of the ledger", Faults: []fault.Code{fault.TransactionNotFound},
 	}, h.getTransaction)
 
 	server.Register(transactions, server.Operation{
@@ -128,6 +130,7 @@ func (h *handlers) listTransactions(
 ) (shape.Page[shape.Transaction], error) {
 	filter := transaction.Filter{
 		Status: lifecycle.TransactionState(in.Status), NeedsReview: in.NeedsReview, Owed: in.Owed, HashBegins: in.Hash,
+		Attention: in.Attention,
 	}
 
 	filter.Error, filter.SeenFrom, filter.SeenUntil = in.Error, unlessZero(in.Seen), unlessZero(in.SeenTill)
@@ -149,25 +152,16 @@ func unlessZero(at time.Time) *time.Time {
 	return &at
 }
 
-func (h *handlers) getTransaction(ctx context.Context, in *transactionInput) (none shape.WholeTransaction, err error) {
-	t, err := h.transactions.Find(ctx, in.Hash)
-	if err != nil {
-		return none, err
-	}
+func (h *handlers) getTransaction(ctx context.Context, in *transactionInput) (shape.WholeTransaction, error) {
+	whole, err := h.transactions.Whole(ctx, in.Hash)
+	return server.Shown(whole, err, h.wholeFrom)
+}
 
-	events, err := h.transactions.Events(ctx, in.Hash)
-	if err != nil {
-		return none, err
-	}
-
-	payments, err := h.transactions.Payments(ctx, in.Hash)
-	if err != nil {
-		return none, err
-	}
+func (h *handlers) wholeFrom(t service.WholeTransaction) shape.WholeTransaction {
 	return shape.WholeTransaction{
-		Transaction: h.transactionFrom(t), Events: shape.List(events, server.HistoryFrom),
-		Payments: shape.List(payments, paymentFrom),
-	}, nil
+		Transaction: h.transactionFrom(t.Transaction), Events: shape.List(t.Events, server.HistoryFrom),
+		Payments: shape.List(t.Payments, paymentFrom), Ledger: shape.List(t.Ledger, entryFrom),
+	}
 }
 
 func (h *handlers) retryTransaction(ctx context.Context, in *retryTransactionInput) (shape.Transaction, error) {
@@ -212,12 +206,22 @@ func (h *handlers) transactionFrom(t transaction.Transaction) shape.Transaction 
 		ProcessingSince: shape.OptionalTime(t.ProcessingSince), DeadlineAt: h.transactions.Deadline(t),
 		RetryAt:   shape.OptionalTime(t.NextRetry()),
 		CreatedAt: t.CreatedAt.UTC(), UpdatedAt: t.UpdatedAt.UTC(),
+		ReceiptKey: t.ReceiptKey, ReceiptURL: shape.Optional(h.transactions.ReceiptURL(t)),
 	}
 
 	if t.GivenUp() {
 		body.GivenUpAt = shape.OptionalTime(t.GivenUpAt)
 	}
 	return body
+}
+
+func entryFrom(e transaction.LedgerEntry) shape.LedgerEntry {
+	return shape.LedgerEntry{
+		Cause: e.Cause, CreatedAt: e.CreatedAt.UTC(),
+		Postings: shape.List(e.Postings, func(b transaction.Balance) shape.Posting {
+			return shape.Posting{Account: string(b.Account), AmountNano: b.BalanceNano}
+		}),
+	}
 }
 
 func paymentFrom(p transaction.Payment) shape.Payment {

@@ -77,6 +77,7 @@ func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body == nil {
 		r.Body = http.NoBody
 	}
+	r.RemoteAddr = server.RemoteOf(r.Context())
 	w := &answer{header: http.Header{}, status: http.StatusOK}
 	t.handler.ServeHTTP(w, r)
 	return &http.Response{

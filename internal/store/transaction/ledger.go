@@ -3,6 +3,7 @@ package transaction
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"stagecoach/internal/store/core"
 )
@@ -32,8 +33,8 @@ var Accounts = []Account{
 
 // Balance is an account's balance in nanoTON.
 type Balance struct {
-	Account     Account `db:"account"`
-	BalanceNano int64   `db:"balance_nano"`
+	Account     Account `db:"account" json:"account"`
+	BalanceNano int64   `db:"balance_nano" json:"balance_nano"`
 }
 
 // amounts are the postings of one entry.
@@ -82,4 +83,20 @@ func balancesIn(ctx context.Context, tx core.Session, wallet string) (amounts, e
 		balances[row.Account] = row.BalanceNano
 	}
 	return balances, err
+}
+
+// LedgerEntry is a change of the ledger, because of a transaction.
+type LedgerEntry struct {
+	Cause     string    `db:"cause"`
+	CreatedAt time.Time `db:"created_at"`
+	Postings  []Balance `db:"postings"` // they sum to zero
+}
+
+// LedgerOf lists the entries of a transaction, the oldest first. The index ledger_entries_of and the key of the
+// postings serve it.
+func (s *Store) LedgerOf(ctx context.Context, hash string) ([]LedgerEntry, error) {
+	return core.List[LedgerEntry](ctx, s.db, `SELECT cause, created_at,
+		(SELECT jsonb_agg(jsonb_build_object('account', account, 'balance_nano', amount_nano) ORDER BY account)
+			FROM ledger_postings WHERE entry_id = e.id) AS postings
+		FROM ledger_entries e WHERE transaction_hash = $1 ORDER BY id`, hash)
 }

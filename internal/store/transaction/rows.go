@@ -24,8 +24,10 @@ type Transaction struct {
 	Username                string                     `db:"username"` // the recipient of the Stars
 	UserID                  *int64                     `db:"user_id"`  // the recipient as a user, if known
 	Stars                   int64                      `db:"stars"`
-	QuoteNano               int64                      `db:"quote_nano"` // 0: not priced yet
-	Recipient               string                     `db:"recipient"`  // Fragment's name for the username
+	QuotedAt                *time.Time                 `db:"quoted_at"`   // nil: not priced yet
+	ReceiptKey              string                     `db:"receipt_key"` // who has it may read the receipt
+	QuoteNano               int64                      `db:"quote_nano"`  // 0: not priced yet
+	Recipient               string                     `db:"recipient"`   // Fragment's name for the username
 	State                   lifecycle.TransactionState `db:"status"`
 	Attempt                 int                        `db:"attempt"` // attempts to buy so far
 	ErrorMessage            string                     `db:"error_message"`
@@ -144,13 +146,17 @@ var noTransaction = fault.New(fault.TransactionNotFound, "there is no such trans
 
 var transactionColumns = `id, hash, wallet, lt, amount_nano, sender, comment, username, user_id, stars, quote_nano, recipient, status,
 	attempt, error_message, error_class, fragment_transaction_hash, refund_due_nano, needs_review, review_reason, processing_since,
-	stuck_alerted_at, workflow_started_at, created_at, updated_at, row_version, refund_approved, dust_nano, retry_of,
+	quoted_at, receipt_key, stuck_alerted_at, workflow_started_at, created_at, updated_at, row_version, refund_approved, dust_nano, retry_of,
 	failing_since, retries, retry_at, given_up_at, deposit_confirmed_at,
 	` + decidingPurchase + ` AS purchase`
 
 // decidingPurchase is the LastPurchase of a transaction.
 var decidingPurchase = `(SELECT ` + paymentRef + ` || jsonb_build_object('chain_hash', p.chain_hash) FROM payments p
 	WHERE p.transaction_hash = hash AND p.` + isPurchase + ` ORDER BY p.state IN ` + spentPayments + ` DESC, p.live DESC, p.id DESC LIMIT 1)`
+
+// decidingRefund is the live refund of a transaction, else the last.
+var decidingRefund = `(SELECT ` + paymentRef + ` FROM payments p
+	WHERE p.transaction_hash = hash AND p.` + isRefund + ` ORDER BY p.live DESC, p.id DESC LIMIT 1)`
 
 // paymentRef is the PaymentRef of payment p. The index payments_of finds a transaction's few payments.
 const paymentRef = `jsonb_build_object('id', p.id, 'kind', p.kind, 'state', p.state, 'attempt', p.attempt, 'kept', p.kept_at IS NOT NULL)`
@@ -166,8 +172,7 @@ type drivenTransaction struct {
 var (
 	// A purchase and a refund exclude each other in the queue.
 	drivenColumns = transactionColumns + `,
-	(SELECT ` + paymentRef + ` FROM payments p
-		WHERE p.transaction_hash = hash AND p.` + isRefund + ` ORDER BY p.live DESC, p.id DESC LIMIT 1) AS refund,
+	` + decidingRefund + ` AS refund,
 	(SELECT count(*) FROM payments p WHERE p.transaction_hash = hash AND p.` + isPurchase + ` AND p.created_at >= processing_since) AS signed,
 	(SELECT jsonb_build_object('kind', q.kind, 'granted', q.granted_at IS NOT NULL) FROM payment_queue q
 		WHERE q.transaction_hash = hash LIMIT 1) AS turn`
@@ -181,6 +186,30 @@ func (s *Store) TransactionByHash(ctx context.Context, hash string) (Transaction
 	)
 }
 
+// Receipted is a transaction with what its receipt says beyond the row.
+type Receipted struct {
+	Transaction
+	Refund *PaymentRef `db:"refund"` // the live one, else the last
+}
+
+var noReceipt = fault.New(fault.ReceiptNotFound, "there is no such receipt")
+
+var receiptColumns = transactionColumns + `, ` + decidingRefund + ` AS refund`
+
+// TransactionByReceipt returns the transaction whose receipt has a key. The index transactions_receipt serves it.
+func (s *Store) TransactionByReceipt(ctx context.Context, key string) (Receipted, error) {
+	return core.One[Receipted](
+		ctx, s.db, noReceipt, `SELECT `+receiptColumns+` FROM transactions WHERE receipt_key = $1`, key,
+	)
+}
+
+// TransactionsFor lists transactions that buy Stars for a user, the newest first, with ids below before; 0: from the
+// newest. The index transactions_user serves it.
+func (s *Store) TransactionsFor(ctx context.Context, userID, before int64, limit int) ([]Receipted, error) {
+	return core.Chosen[Receipted](ctx, s.db, `SELECT `+receiptColumns+` FROM transactions
+		WHERE user_id = $1 AND ($2::bigint = 0 OR id < $2) ORDER BY id DESC LIMIT $3`, userID, before, limit)
+}
+
 // Filter chooses transactions; zero fields choose all.
 type Filter struct {
 	Status      lifecycle.TransactionState
@@ -190,6 +219,7 @@ type Filter struct {
 	SeenFrom    *time.Time    // detected at or after
 	SeenUntil   *time.Time    // detected before
 	Owed        bool          // money is owed to the sender, and not on its way
+	Attention   bool          // a person has to decide: a review, or a debt
 	HashBegins  string        // hex digits in lower case
 	StuckFor    time.Duration // processing for longer
 	Before      int64         // ids below this one
@@ -206,8 +236,9 @@ func (s *Store) Transactions(ctx context.Context, f Filter) ([]Transaction, erro
 		AND ($4::bigint = 0 OR id < $4) AND (NOT $6 OR (`+mayBeRetried+`))
 		AND (NOT $7 OR refund_due_nano > 0) AND ($8 = '' OR (hash >= $8 AND hash < $8 || 'g'))
 		AND ($9 = '' OR error_message = $9) AND ($10::timestamptz IS NULL OR created_at >= $10) AND ($11::timestamptz IS NULL OR created_at < $11)
+		AND (NOT $12 OR needs_review OR refund_due_nano > 0)
 		ORDER BY id DESC LIMIT $5`, f.Status, f.NeedsReview, f.StuckFor, f.Before, f.Limit, f.MayRetry, f.Owed, f.HashBegins,
-		f.Error, f.SeenFrom, f.SeenUntil)
+		f.Error, f.SeenFrom, f.SeenUntil, f.Attention)
 }
 
 // EventsOfTransaction lists a transaction's events, the oldest first.

@@ -45,6 +45,9 @@ type DayOfTransactions struct {
 	Total          int64     `db:"total"`
 	Success        int64     `db:"success"`
 	SuccessPercent float64   `db:"success_percent"` // with two decimals
+	ReceivedNano   int64     `db:"received_nano"`
+	Stars          int64     `db:"stars"`           // bought
+	AverageSeconds *float64  `db:"average_seconds"` // from detection to processed; nil: none was processed
 }
 
 // category is the kind of an error by its message.
@@ -82,12 +85,7 @@ func (s *Store) StatsOfTransactions(ctx context.Context, days int) (stats Transa
 			return err
 		}
 
-		stats.Days, err = core.List[DayOfTransactions](ctx, tx, `SELECT key::timestamp AT TIME ZONE 'UTC' AS day, total, success,
-			round(100.0 * success / total, 2)::float8 AS success_percent FROM (
-				SELECT key, sum(n) FILTER (WHERE kind = $2)::bigint AS total, coalesce(sum(n) FILTER (WHERE kind = $3), 0)::bigint AS success
-				FROM (`+core.Counted+`) c GROUP BY key ORDER BY key DESC LIMIT $4
-			) days WHERE total > 0 ORDER BY key DESC`, []string{countDays, countDaysDone}, countDays, countDaysDone, days)
-
+		stats.Days, err = daysOf(ctx, tx, days)
 		return err
 	})
 
@@ -106,4 +104,21 @@ func averages(ctx context.Context, tx pgx.Tx) (day, all *float64, err error) {
 	all, err = core.Value[*float64](ctx, tx, `SELECT (sum(n) FILTER (WHERE kind = $2) / 1000.0 / nullif(sum(n) FILTER (WHERE kind = $3 AND key = `+core.Literal(lifecycle.TransactionProcessed)+`), 0))::float8
 		FROM (`+core.Counted+`) c`, []string{countMilliseconds, lifecycle.WorkloadTransaction}, countMilliseconds, lifecycle.WorkloadTransaction)
 	return day, all, err
+}
+
+// daysOf returns the last days on which there were transactions.
+func daysOf(ctx context.Context, tx pgx.Tx, days int) ([]DayOfTransactions, error) {
+	kinds := []string{countDays, countDaysDone, countDaysNano, countDaysStars, countDaysTime}
+	sum := func(parameter string) string {
+		return `coalesce(sum(n) FILTER (WHERE kind = ` + parameter + `), 0)::bigint`
+	}
+
+	return core.List[DayOfTransactions](ctx, tx, `SELECT key::timestamp AT TIME ZONE 'UTC' AS day, total, success,
+		round(100.0 * success / total, 2)::float8 AS success_percent, received_nano, stars,
+		(milliseconds / 1000.0 / nullif(success, 0))::float8 AS average_seconds FROM (
+			SELECT key, `+sum("$2")+` AS total, `+sum("$3")+` AS success, `+sum("$4")+` AS received_nano, `+sum("$5")+` AS stars,
+				`+sum("$6")+` AS milliseconds
+			FROM (`+core.Counted+`) c GROUP BY key ORDER BY key DESC LIMIT $7
+		) days WHERE total > 0 ORDER BY key DESC`,
+		kinds, countDays, countDaysDone, countDaysNano, countDaysStars, countDaysTime, days)
 }

@@ -15,14 +15,17 @@ type Store struct {
 // New returns this part of a database.
 func New(db *core.DB) *Store { return &Store{db: db} }
 
-// Kinds of counts of transactions besides their states; migration 00020 defines what they count.
+// Kinds of counts of transactions besides their states; migrations 00020 and 00032 define what they count.
 const (
 	countQueue        = "payment_queue"             // by the payment's kind
 	countDays         = "transaction_day"           // all, by the day of detection (UTC)
 	countDaysDone     = "transaction_day_processed" // those that are processed
-	countErrors       = "transaction_error"         // failed ones, by message
-	countMilliseconds = "transaction_milliseconds"  // from detection to processed, together
-	countReviews      = "transaction_review"        // those that need a review; counted on request
+	countDaysNano     = "transaction_day_nano"      // what came in, by the day of detection
+	countDaysStars    = "transaction_day_stars"     // bought, by the same day
+	countDaysTime     = "transaction_day_milliseconds"
+	countErrors       = "transaction_error"        // failed ones, by message
+	countMilliseconds = "transaction_milliseconds" // from detection to processed, together
+	countReviews      = "transaction_review"       // those that need a review; counted on request
 )
 
 // Part is what the statements about all workloads know of transactions. They are kept for ever.
@@ -33,7 +36,7 @@ var Part = core.Part{
 
 	Counts: []core.Source{
 		{
-			Kinds: []string{lifecycle.WorkloadTransaction, countDays, countDaysDone, countErrors, countMilliseconds},
+			Kinds: []string{lifecycle.WorkloadTransaction, countDays, countDaysDone, countDaysNano, countDaysStars, countDaysTime, countErrors, countMilliseconds},
 			Rows:  `SELECT c.kind, c.key, sum(c.n) AS n FROM transactions t, counts_of(t) c GROUP BY c.kind, c.key`,
 		},
 		core.RowsBy("kind", countQueue, "payment_queue"),

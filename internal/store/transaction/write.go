@@ -96,11 +96,12 @@ func queueTransaction(batch *pgx.Batch, _ lifecycle.TransactionState, t *lockedT
 	batch.Queue(`UPDATE transactions SET username = $2, user_id = $3, stars = $4, quote_nano = $5, recipient = $6, status = $7, attempt = $8,
 		error_message = $9, error_class = $10, fragment_transaction_hash = $11, refund_due_nano = $12, needs_review = $13,
 		review_reason = $14, processing_since = $15, stuck_alerted_at = $16, row_version = $17, updated_at = $18, refund_approved = $19, dust_nano = $20,
-		retry_of = $21, failing_since = $22, retries = $23, retry_at = $24, given_up_at = $25, deposit_confirmed_at = $26
+		retry_of = $21, failing_since = $22, retries = $23, retry_at = $24, given_up_at = $25, deposit_confirmed_at = $26, quoted_at = $27
 		WHERE hash = $1`,
 		t.Hash, t.Username, t.UserID, t.Stars, t.QuoteNano, t.Recipient, t.State, t.Attempt, t.ErrorMessage, t.ErrorClass,
 		t.FragmentTransactionHash, t.RefundDueNano, t.NeedsReview, t.ReviewReason, t.ProcessingSince, t.StuckAlertedAt, t.RowVersion, t.Now,
-		t.RefundApproved, t.DustNano, t.RetryOf, t.FailingSince, t.Retries, t.RetryAt, t.GivenUpAt, t.DepositConfirmedAt)
+		t.RefundApproved, t.DustNano, t.RetryOf, t.FailingSince, t.Retries, t.RetryAt, t.GivenUpAt, t.DepositConfirmedAt,
+		t.QuotedAt)
 
 	batch.Queue(drivenByHash, t.Hash).Query(func(rows pgx.Rows) (err error) {
 		t.drivenTransaction, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[drivenTransaction])
@@ -218,7 +219,10 @@ func (s *Store) SaveQuote(ctx context.Context, q Quote) (Snapshot, error) {
 		}
 
 		w.Username, w.Stars, w.QuoteNano, w.Recipient = q.Username, q.Stars, q.PriceNano, q.Recipient
-		w.Edited = true
+		w.QuotedAt, w.Edited = nil, true
+		if q.PriceNano > 0 {
+			w.QuotedAt = &w.Now
+		}
 		return w.DB.QueryRow(ctx, `SELECT (SELECT id FROM users
 			WHERE username = $1)`, account.PlainUsername(q.Username)).Scan(&w.UserID)
 	})

@@ -1,0 +1,96 @@
+package transactions
+
+import (
+	"context"
+
+	"stagecoach/api/rest/server"
+	"stagecoach/api/shape"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/service"
+	"stagecoach/internal/store/account"
+)
+
+const receiptsCursor = "receipts"
+
+type starsInput struct {
+	Username string `query:"username" maxLength:"40" doc:"Whom the Stars are for, with or without @"`
+	Stars    int64  `query:"stars" minimum:"0" doc:"How many; 0: as many as the transfer buys"`
+}
+
+type listReceiptsInput struct {
+	server.Paging
+}
+
+type receiptInput struct {
+	Key string `path:"key" example:"0f8fad5bd9cb469fa16570867728950e" doc:"The key of a receipt"`
+}
+
+// registerStars adds the operations for those who buy Stars.
+func (h *handlers) registerStars() {
+	customers := server.Group{
+		Server: h.Server, Tag: "Stars", Access: server.ForUsers, Scope: account.ScopeRead,
+	}
+
+	server.Register(customers, server.Operation{
+		Id: "get-stars-terms", Route: "GET /v1/stars", Faults: []fault.Code{fault.NotConfigured},
+		Summary:     "Get how to pay for Stars, and what they cost now",
+		Description: "With a username and a number of Stars it gives the amount and the comment of the transfer, and a link that opens a wallet with both. The number stands in the comment only together with an amount that includes the slippage.",
+	}, h.getTerms)
+
+	server.Register(customers, server.Operation{
+		Id: "list-receipts", Route: "GET /v1/receipts",
+		Summary: "List the receipts of purchases for the caller, the newest first",
+	}, h.listReceipts)
+
+	server.Register(server.Group{Server: h.Server, Tag: "Stars"}, server.Operation{
+		Id: "get-receipt", Route: "GET /v1/receipts/{key}",
+		Summary:     "Get the receipt with a key",
+		Description: "It needs no token: whoever has the key may read it. Requests are limited by network address.",
+		Faults:      []fault.Code{fault.ReceiptNotFound, fault.RateLimited},
+	}, h.getReceipt)
+}
+
+func (h *handlers) getTerms(ctx context.Context, in *starsInput) (shape.StarsTerms, error) {
+	terms, err := h.transactions.Terms(ctx, in.Username, in.Stars)
+	return server.Shown(terms, err, termsFrom)
+}
+
+func (h *handlers) listReceipts(ctx context.Context, in *listReceiptsInput) (shape.Page[shape.Receipt], error) {
+	return server.ListOf(in.Paging, receiptsCursor, func(before int64, limit int) ([]service.Receipt, error) {
+		return h.transactions.Receipts(ctx, server.Caller(ctx), before, limit)
+	}, func(r service.Receipt) int64 { return r.ID }, receiptFrom)
+}
+
+func (h *handlers) getReceipt(ctx context.Context, in *receiptInput) (none shape.WholeReceipt, err error) {
+	if err := h.TakeOpen(ctx); err != nil {
+		return none, err
+	}
+
+	receipt, err := h.transactions.Receipt(ctx, in.Key)
+	if err != nil {
+		return none, err
+	}
+	return shape.WholeReceipt{Receipt: receiptFrom(receipt), Steps: shape.List(receipt.Steps, stepFrom)}, nil
+}
+
+func termsFrom(t service.TransactionTerms) shape.StarsTerms {
+	return shape.StarsTerms{
+		Address: t.Address, LeastStars: t.Least, MostStars: t.Most, ReserveNano: t.ReserveNano,
+		SlippagePercent: float64(t.Slippage) / 100, PriceNano: shape.OptionalNumber(t.PriceNano),
+		LeastNano: shape.OptionalNumber(t.LeastNano), GoodUntil: unlessZero(t.GoodUntil),
+		Username: shape.Optional(t.Username), Stars: t.Stars, AmountNano: shape.OptionalNumber(t.AmountNano),
+		Comment: shape.Optional(t.Comment), Link: shape.Optional(t.Link),
+	}
+}
+
+func receiptFrom(r service.Receipt) shape.Receipt {
+	return shape.Receipt{
+		Key: r.ReceiptKey, State: string(r.State), Final: r.State.Final(), AmountNano: r.AmountNano,
+		Username: shape.Optional(r.Username), Stars: r.Stars, PriceNano: shape.OptionalNumber(r.QuoteNano),
+		Reason: shape.Optional(r.Reason), CreatedAt: r.CreatedAt.UTC(), UpdatedAt: r.UpdatedAt.UTC(),
+	}
+}
+
+func stepFrom(s service.ReceiptStep) shape.ReceiptStep {
+	return shape.ReceiptStep{Step: s.Step, Done: s.Done, At: shape.OptionalTime(s.At), Hash: shape.Optional(s.Hash)}
+}
