@@ -207,7 +207,7 @@ func (w *rig) reload(t task.Task) task.Task {
 // events lists the types of a task's events.
 func (w *rig) events(t task.Task) (types []string) {
 	w.t.Helper()
-	events, err := w.store.EventsOfTask(w.t.Context(), t.ID, 0, 100)
+	events, err := w.store.EventsOfTask(w.t.Context(), 0, t.ID, 0, 100)
 	if err != nil {
 		w.t.Fatal(err)
 	}

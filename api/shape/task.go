@@ -75,6 +75,16 @@ type TaskStats struct {
 	Escalations     int64      `json:"escalations" example:"1"`
 	Expiries        int64      `json:"expiries" example:"3" doc:"Deadlines that passed"`
 	Partial         bool       `json:"partial" doc:"10,000 tasks or more changed in the period: the figures are those of the 10,000 that changed last"`
+	Days            []TaskDay  `json:"days" doc:"Each day of the period, the last 31 at most"`
+}
+
+// TaskDay are the figures of one day.
+type TaskDay struct {
+	Day             string   `json:"day" example:"2026-03-01" doc:"In UTC"`
+	Created         int64    `json:"created" example:"4"`
+	Done            int64    `json:"done" example:"3"`
+	LeadTimeMedian  *float64 `json:"lead_time_median_seconds" example:"3600" doc:"Of the tasks that were done on this day; null when there are none, here and below"`
+	CycleTimeMedian *float64 `json:"cycle_time_median_seconds" example:"1200"`
 }
 
 // TaskBatch are the tasks that one request made.

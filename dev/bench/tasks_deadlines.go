@@ -105,7 +105,7 @@ func (r *rig) expireTogether(ctx context.Context, howMany int, after time.Durati
 
 	var late []float64
 	for _, one := range tasks {
-		events, err := r.store.EventsOfTask(ctx, one.ID, 0, 10)
+		events, err := r.store.EventsOfTask(ctx, 0, one.ID, 0, 10)
 		if err != nil {
 			return nil, err
 		}

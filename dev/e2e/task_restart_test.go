@@ -164,7 +164,7 @@ func (s *rig) expiredOnce(due deadline) time.Time {
 		)
 	}
 
-	events, err := s.store.EventsOfTask(s.Context(), id, 0, 100)
+	events, err := s.store.EventsOfTask(s.Context(), 0, id, 0, 100)
 	must(s, err)
 	var types []string
 	for _, event := range events {

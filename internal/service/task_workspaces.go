@@ -86,10 +86,11 @@ func (c *Tasks) RemoveMember(
 func (c *Tasks) Members(
 	ctx context.Context, user account.User, workspaceID, after int64, limit int,
 ) ([]task.Member, error) {
-	if _, err := c.Workspace(ctx, user, workspaceID); err != nil {
-		return nil, err
+	members, err := c.Store.Members(ctx, user, workspaceID, after, limit)
+	if err == nil && len(members) == 0 { // the end of the list, or a workspace that the user may not see
+		_, err = c.Workspace(ctx, user, workspaceID)
 	}
-	return c.Store.Members(ctx, user, workspaceID, after, limit)
+	return members, err
 }
 
 // Agree records that a member agrees to be named to others of a workspace and to be notified of its tasks. It returns
@@ -104,30 +105,12 @@ func (c *Tasks) Agree(ctx context.Context, user account.User, workspaceID int64)
 
 // Workspace returns a workspace to its members and administrators; for others it does not exist.
 func (c *Tasks) Workspace(ctx context.Context, user account.User, workspaceID int64) (task.Workspace, error) {
-	w, err := c.Store.WorkspaceByID(ctx, workspaceID)
-	if err != nil || user.IsAdmin() {
-		return w, err
-	}
-	member, err := c.Store.IsMember(ctx, workspaceID, user.ID)
-	if err == nil && !member {
-		err = fault.New(fault.WorkspaceNotFound, "there is no such workspace")
-	}
-	return w, err
+	return c.Store.WorkspaceByID(ctx, viewerOf(user), workspaceID)
 }
 
 // Workspaces returns the workspaces that the user may see, with ids above after.
 func (c *Tasks) Workspaces(ctx context.Context, user account.User, after int64, limit int) ([]task.Workspace, error) {
 	return c.Store.Workspaces(ctx, viewerOf(user), after, limit)
-}
-
-// Stats returns statistics of a workspace that the user may see, since a moment.
-func (c *Tasks) Stats(
-	ctx context.Context, user account.User, workspaceID int64, since time.Time,
-) (task.TaskStats, error) {
-	if _, err := c.Workspace(ctx, user, workspaceID); err != nil {
-		return task.TaskStats{}, err
-	}
-	return c.Store.StatsOfTasks(ctx, workspaceID, since)
 }
 
 func (c *Tasks) owned(ctx context.Context, user account.User, workspaceID int64) (task.Workspace, error) {

@@ -40,6 +40,7 @@ const fillLists = `
 			CASE n WHEN 3 THEN 'private' ELSE 'public' END, CASE n WHEN 1 THEN 'CANCELLED' WHEN 2 THEN 'NEW' WHEN 3 THEN 'BLOCKED' ELSE 'DONE' END,
 			CASE WHEN n NOT IN (2, 3) THEN now() END
 		FROM generate_series(1, 20000) n;
+	INSERT INTO task_blockers SELECT n, CASE WHEN n > 19600 THEN 4 ELSE n - 1 END FROM generate_series(6, 20000) n WHERE n > 19600 OR n % 2 = 0;
 	INSERT INTO download_jobs (user_id, book_id, media_type, status, source, source_url, content_path, completed_at_utc, failure_reason)
 		SELECT CASE n WHEN 3 THEN 2 ELSE 1 END, n, 'text', CASE n WHEN 1 THEN 'failed' WHEN 2 THEN 'queued' ELSE 'completed' END, 's', 'u', '/p',
 			CASE WHEN n > 2 THEN now() END, CASE n WHEN 1 THEN 'f' END
@@ -136,6 +137,27 @@ func TestListsReadFewRows(t *testing.T) {
 		"what a busy user sees":               {20, tasks(task.Filter{Viewer: 1})},
 		"what a member sees of ready ones":    {1, tasks(task.Filter{Viewer: 3, Ready: true})},
 		"live tasks of the viewer":            {1, tasks(task.Filter{Viewer: 1, AssigneeID: 1, Live: true})},
+
+		"a board": {1, func(ctx context.Context, s *store.Store) (int, error) {
+			list, err := s.BoardOf(ctx, 3, 2, 20)
+			return len(list), err
+		}},
+		"a busy board": {22, func(ctx context.Context, s *store.Store) (int, error) {
+			list, err := s.BoardOf(ctx, 0, 1, 20)
+			return len(list), err
+		}},
+		"the work of an assignee": {1, func(ctx context.Context, s *store.Store) (int, error) {
+			work, err := s.WorkOf(ctx, 1, 20)
+			return len(work.Tasks), err
+		}},
+		"the graph of a task that many wait for": {20, func(ctx context.Context, s *store.Store) (int, error) {
+			list, err := s.GraphOfTask(ctx, 1, 4, 20)
+			return len(list), err
+		}},
+		"the graph of a workspace": {20, func(ctx context.Context, s *store.Store) (int, error) {
+			list, err := s.GraphOfWorkspace(ctx, 1, 1, 20)
+			return len(list), err
+		}},
 
 		"downloads":                     {20, downloads(download.Filter{})},
 		"downloads of a user":           {1, downloads(download.Filter{UserID: 2})},

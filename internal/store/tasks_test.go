@@ -232,7 +232,7 @@ func TestVersionedWrites(t *testing.T) {
 		t.Errorf("%+v", done)
 	}
 
-	events, err := o.EventsOfTask(t.Context(), row.ID, 0, 100)
+	events, err := o.EventsOfTask(t.Context(), 0, row.ID, 0, 100)
 	o.must(err)
 	var got []string
 	for _, event := range events {
@@ -242,7 +242,7 @@ func TestVersionedWrites(t *testing.T) {
 	if fmt.Sprint(got) != "[1created 2status_changed 3commented 4status_changed]" {
 		t.Errorf("events %v", got)
 	}
-	if page, err := o.EventsOfTask(t.Context(), row.ID, 2, 1); err != nil || len(page) != 1 || page[0].Seq != 3 {
+	if page, err := o.EventsOfTask(t.Context(), 0, row.ID, 2, 1); err != nil || len(page) != 1 || page[0].Seq != 3 {
 		t.Errorf("%+v, %v", page, err)
 	}
 }
@@ -557,7 +557,7 @@ func TestWorkspaceChangesTogether(t *testing.T) {
 	}
 
 	all.Wait()
-	now, err := o.WorkspaceByID(t.Context(), o.Workspace.ID)
+	now, err := o.WorkspaceByID(t.Context(), 0, o.Workspace.ID)
 	o.must(err)
 	if now.StuckReleaseAfter != 20 {
 		t.Errorf("%g of 20 changes are there", now.StuckReleaseAfter)

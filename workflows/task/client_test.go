@@ -115,7 +115,7 @@ func TestDeadlineOnTime(t *testing.T) {
 	w := newRig(t, service.WorkspaceChange{StatusDeadlines: map[lifecycle.TaskState]float64{lifecycle.TaskNew: 2.0 / 60}})
 	due := w.task(nil)
 	w.eventually(15*time.Second, "the task is STUCK", func() bool { return w.reload(due).State == lifecycle.TaskStuck })
-	events, err := w.store.EventsOfTask(t.Context(), due.ID, 0, 10)
+	events, err := w.store.EventsOfTask(t.Context(), 0, due.ID, 0, 10)
 	w.must(err)
 	late := events[1].CreatedAt.Sub(*due.DeadlineAt)
 	t.Logf("%s late", late)

@@ -126,7 +126,7 @@ func (w *rig) reload(t taskstore.Task) taskstore.Task {
 // events lists the types of a task's events.
 func (w *rig) events(t taskstore.Task) []string {
 	w.Helper()
-	events, err := w.store.EventsOfTask(w.Context(), t.ID, 0, 10000)
+	events, err := w.store.EventsOfTask(w.Context(), 0, t.ID, 0, 10000)
 	w.must(err)
 	types := []string{}
 	for _, event := range events {

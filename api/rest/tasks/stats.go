@@ -6,6 +6,7 @@ import (
 
 	"stagecoach/api/rest/server"
 	"stagecoach/api/shape"
+	"stagecoach/internal/store/task"
 )
 
 type taskStatsInput struct {
@@ -22,20 +23,29 @@ func (h *handlers) getTaskStats(ctx context.Context, in *taskStatsInput) (none s
 		since = time.Now().Add(-back)
 	}
 
-	stats, err := h.tasks.Stats(ctx, server.Caller(ctx), server.PathID(in.WorkspaceID), since)
+	stats, days, err := h.tasks.Stats(ctx, server.Caller(ctx), server.PathID(in.WorkspaceID), since)
 	if err != nil {
 		return none, h.Refusal(ctx, in.WorkspaceID, err)
 	}
 
 	body := shape.TaskStats{
 		WorkspaceID: in.WorkspaceID, Period: in.Period, Created: stats.Created, Done: stats.Done,
-		Cancelled: stats.Cancelled, LeadTime: stats.LeadTime, LeadTimeMedian: stats.LeadTimeMedian, CycleTime: stats.CycleTime,
+		Cancelled: stats.Cancelled, LeadTime: stats.LeadTime, LeadTimeMedian: stats.LeadTimeMedian,
+		CycleTime:       stats.CycleTime,
 		CycleTimeMedian: stats.CycleTimeMedian,
 		Takeovers:       stats.Takeovers, Escalations: stats.Escalations, Expiries: stats.Expiries, Partial: stats.Partial,
+		Days: shape.List(days, dayFrom),
 	}
 
 	if !since.IsZero() {
 		body.Since = shape.OptionalTime(&since)
 	}
 	return body, nil
+}
+
+func dayFrom(d task.TaskDay) shape.TaskDay {
+	return shape.TaskDay{
+		Day: d.Day.UTC().Format(time.DateOnly), Created: d.Created, Done: d.Done, LeadTimeMedian: d.LeadTimeMedian,
+		CycleTimeMedian: d.CycleTimeMedian,
+	}
 }

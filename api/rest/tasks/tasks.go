@@ -71,13 +71,14 @@ func Register(s *server.Server, tasks *service.Tasks) {
 		return err
 	})
 	s.Hide(fault.WorkspaceNotFound, func(ctx context.Context, id int64) error {
-		_, err := s.Store.WorkspaceByID(ctx, id)
+		_, err := s.Store.WorkspaceByID(ctx, 0, id)
 		return err
 	})
 
 	group := server.Group{Server: s, Tag: "Tasks", Access: server.ForUsers, Scope: lifecycle.TaskScope, Subject: "task"}
 	h.registerTasks(group)
 	h.registerActions(group)
+	h.registerViews(group)
 	h.registerWorkspaces()
 }
 

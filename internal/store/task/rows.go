@@ -156,10 +156,12 @@ func (s *Store) Tasks(ctx context.Context, f Filter) ([]Task, error) {
 		f.Viewer, f.WorkspaceID, f.Status, f.AssigneeID, f.Before, f.Ready, f.Live, f.Limit)
 }
 
-// EventsOfTask lists up to limit of a task's events with numbers above after, the oldest first.
-func (s *Store) EventsOfTask(ctx context.Context, id, after int64, limit int) ([]core.StreamedEvent, error) {
-	return core.List[core.StreamedEvent](ctx, s.db, core.EventSelect+`WHERE workload = $1 AND entity_id = $2 AND seq > $3 ORDER BY seq LIMIT $4`,
-		lifecycle.WorkloadTask, fmt.Sprint(id), after, limit)
+// EventsOfTask lists up to limit events, with numbers above after, of a task that a viewer may see, the oldest first;
+// viewer 0 sees all.
+func (s *Store) EventsOfTask(ctx context.Context, viewer, id, after int64, limit int) ([]core.StreamedEvent, error) {
+	return core.List[core.StreamedEvent](ctx, s.db, core.EventSelect+`WHERE workload = $2 AND entity_id = $3 AND seq > $4
+		AND EXISTS (SELECT 1 FROM tasks t WHERE t.id = $5 AND `+visible+`) ORDER BY seq LIMIT $6`,
+		viewer, lifecycle.WorkloadTask, fmt.Sprint(id), after, id, limit)
 }
 
 // CommentTask adds a comment to a task's events. Comments do not reach its workflow: there may be thousands.

@@ -24,17 +24,29 @@ type TaskStats struct {
 	Partial bool `db:"partial"`
 }
 
+// TaskDay are the figures of one day. Times are in seconds; nil: no task was done on this day.
+type TaskDay struct {
+	Day             time.Time `db:"day"` // its beginning, in UTC
+	Created         int64     `db:"created"`
+	Done            int64     `db:"done"`
+	LeadTimeMedian  *float64  `db:"lead_time_median"`
+	CycleTimeMedian *float64  `db:"cycle_time_median"`
+}
+
 // maxTasksCounted limits the number of tasks in statistics.
 const maxTasksCounted = `10000`
+
+// changedTasks are the tasks of workspace $1 that have changed since $2, the last changed ones.
+const changedTasks = `WITH mine AS (
+		SELECT id, status, created_at, finished_at, extract(epoch FROM finished_at - created_at)::float8 AS lead,
+			extract(epoch FROM finished_at - started_at)::float8 AS cycle
+		FROM tasks WHERE workspace_id = $1 AND updated_at >= $2::timestamptz - interval '1 minute' ORDER BY updated_at DESC LIMIT ` + maxTasksCounted + `
+	)`
 
 // StatsOfTasks counts the changes in a workspace since a moment, of the tasks that changed last. tasks_changed serves
 // it; a task's time of change may be a little before its event's.
 func (s *Store) StatsOfTasks(ctx context.Context, workspaceID int64, since time.Time) (TaskStats, error) {
-	return core.One[TaskStats](ctx, s.db, noWorkspace, `WITH mine AS (
-			SELECT id, status, created_at, finished_at, extract(epoch FROM finished_at - created_at)::float8 AS lead,
-				extract(epoch FROM finished_at - started_at)::float8 AS cycle
-			FROM tasks WHERE workspace_id = $1 AND updated_at >= $2::timestamptz - interval '1 minute' ORDER BY updated_at DESC LIMIT `+maxTasksCounted+`
-		), ended AS (SELECT * FROM mine WHERE finished_at >= $2), happened AS (
+	return core.One[TaskStats](ctx, s.db, noWorkspace, changedTasks+`, ended AS (SELECT * FROM mine WHERE finished_at >= $2), happened AS (
 			SELECT e.type FROM mine m JOIN task_events e ON e.workload = 'task' AND e.entity_id = m.id::text
 			WHERE e.created_at >= $2 AND e.type IN ('taken_over', 'escalated', 'deadline_expired')
 		)
@@ -49,4 +61,15 @@ func (s *Store) StatsOfTasks(ctx context.Context, workspaceID int64, since time.
 			(SELECT count(*) FROM happened WHERE type = 'deadline_expired') AS expiries,
 			(SELECT count(*) FROM mine) >= `+maxTasksCounted+` AS partial
 		FROM ended`, workspaceID, since)
+}
+
+// DaysOfTasks returns the figures of the days on which a task of a workspace was created or done since a moment, in
+// order, about the same tasks as StatsOfTasks. tasks_changed serves it.
+func (s *Store) DaysOfTasks(ctx context.Context, workspaceID int64, since time.Time) ([]TaskDay, error) {
+	return core.List[TaskDay](ctx, s.db, changedTasks+`
+		SELECT date_trunc('day', at, 'UTC') AS day, count(*) FILTER (WHERE made) AS created, count(*) FILTER (WHERE NOT made) AS done,
+			percentile_cont(0.5) WITHIN GROUP (ORDER BY lead) AS lead_time_median, percentile_cont(0.5) WITHIN GROUP (ORDER BY cycle) AS cycle_time_median
+		FROM (SELECT created_at AS at, true AS made, NULL::float8 AS lead, NULL::float8 AS cycle FROM mine WHERE created_at >= $2
+			UNION ALL SELECT finished_at, false, lead, cycle FROM mine WHERE finished_at >= $2 AND status = `+core.Literal(lifecycle.TaskDone)+`) happened
+		GROUP BY 1 ORDER BY 1`, workspaceID, since)
 }

@@ -82,16 +82,19 @@ func (s *Store) ChangeWorkspace(
 	})
 }
 
-// WorkspaceByID returns a workspace.
-func (s *Store) WorkspaceByID(ctx context.Context, id int64) (Workspace, error) {
-	return core.One[Workspace](ctx, s.db, noWorkspace, `SELECT `+workspaceColumns+` FROM workspaces WHERE id = $1`, id)
+// visibleWorkspace is true of a workspace w that user $1 (0: an administrator) may see.
+const visibleWorkspace = `($1::bigint = 0 OR EXISTS (SELECT 1 FROM workspace_members m WHERE m.workspace_id = w.id AND m.user_id = $1))`
+
+// WorkspaceByID returns a workspace that a viewer may see; viewer 0 sees all.
+func (s *Store) WorkspaceByID(ctx context.Context, viewer, id int64) (Workspace, error) {
+	return core.One[Workspace](ctx, s.db, noWorkspace, `SELECT `+workspaceColumns+` FROM workspaces w
+		WHERE `+visibleWorkspace+` AND id = $2`, viewer, id)
 }
 
 // Workspaces lists the workspaces of a member (0: all), with ids above after, ascending.
 func (s *Store) Workspaces(ctx context.Context, userID, after int64, limit int) ([]Workspace, error) {
 	return core.Chosen[Workspace](ctx, s.db, `SELECT `+workspaceColumns+` FROM workspaces w WHERE id > $2
-		AND ($1::bigint = 0 OR EXISTS (SELECT 1 FROM workspace_members m WHERE m.workspace_id = w.id AND m.user_id = $1))
-		ORDER BY id LIMIT $3`, userID, after, limit)
+		AND `+visibleWorkspace+` ORDER BY id LIMIT $3`, userID, after, limit)
 }
 
 // AddMember makes a user a member of a workspace, at another user's request; an existing member stays one. Only users
@@ -135,13 +138,15 @@ type Member struct {
 	JoinedAt time.Time `db:"joined_at"`
 }
 
-// Members lists the members of a workspace with ids above after, ascending, as the viewer may see them.
+// Members lists the members of a workspace with ids above after, ascending, as a member or an administrator may see
+// them; others see none.
 func (s *Store) Members(
 	ctx context.Context, viewer account.User, workspaceID, after int64, limit int,
 ) ([]Member, error) {
 	return core.List[Member](ctx, s.db, `SELECT user_id, CASE WHEN agreed_at IS NOT NULL OR user_id = $4 OR $5 THEN name ELSE '' END AS name,
 		agreed_at IS NOT NULL AS agreed, joined_at FROM workspace_members m JOIN users u ON u.id = m.user_id
-		WHERE workspace_id = $1 AND user_id > $2 ORDER BY user_id LIMIT $3`, workspaceID, after, limit, viewer.ID, viewer.IsAdmin())
+		WHERE workspace_id = $1 AND user_id > $2 AND ($5 OR EXISTS (
+			SELECT 1 FROM workspace_members own WHERE own.workspace_id = $1 AND own.user_id = $4)) ORDER BY user_id LIMIT $3`, workspaceID, after, limit, viewer.ID, viewer.IsAdmin())
 }
 
 // Agree records that a member agrees to be named to others of a workspace and to be notified of its tasks; a repetition

@@ -1,0 +1,101 @@
+package task
+
+import (
+	"context"
+	"strings"
+
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/core"
+)
+
+// BoardOf returns the newest tasks of a workspace that a viewer may see, up to limit in each status, the newest first;
+// viewer 0 sees all. The index tasks_workspace_status serves it.
+func (s *Store) BoardOf(ctx context.Context, viewer, workspaceID int64, limit int) ([]Task, error) {
+	return core.Chosen[Task](
+		ctx, s.db, taskSelect+`WHERE id IN (`+newestInEachState+`) ORDER BY id DESC`, viewer, workspaceID, limit,
+	)
+}
+
+// newestInEachState names each state by itself, so that PostgreSQL knows how rare it is and takes the index.
+var newestInEachState = func() string {
+	columns := make([]string, len(lifecycle.TaskStates))
+	for i, state := range lifecycle.TaskStates {
+		columns[i] = `(SELECT id FROM tasks t WHERE workspace_id = $2 AND status = ` + core.Literal(state) + ` AND ` + visible + `
+			ORDER BY id DESC LIMIT $3)`
+	}
+	return strings.Join(columns, " UNION ALL ")
+}()
+
+// Work are the live tasks of an assignee.
+type Work struct {
+	Counts map[lifecycle.TaskState]int64 // by status
+	Tasks  []Task                        // those with the nearest deadlines, the nearest first; then those without one
+}
+
+// maxWork limits the number of tasks among which WorkOf looks: the newest.
+const maxWork = `1000`
+
+// WorkOf returns up to limit live tasks of an assignee. The index tasks_live_assignee serves it.
+func (s *Store) WorkOf(ctx context.Context, assigneeID int64, limit int) (work Work, err error) {
+	rows, err := core.List[struct {
+		Task
+		Counts map[lifecycle.TaskState]int64 `db:"counts"`
+	}](ctx, s.db, `WITH live AS (SELECT id, status, status_deadline_at FROM tasks WHERE assignee_id = $1 AND status NOT IN `+endedTasks+`
+			ORDER BY assignee_id, id DESC LIMIT `+maxWork+`)
+		SELECT `+taskColumns+`, (SELECT jsonb_object_agg(status, n) FROM (SELECT status, count(*) AS n FROM live GROUP BY status) c) AS counts
+		FROM tasks t WHERE id IN (SELECT id FROM live ORDER BY status_deadline_at NULLS LAST, id LIMIT $2)
+		ORDER BY status_deadline_at NULLS LAST, id`, assigneeID, limit)
+
+	for _, row := range rows {
+		work.Counts = row.Counts
+		work.Tasks = append(work.Tasks, row.Task)
+	}
+	return work, err
+}
+
+// Node is a task in a graph of tasks that wait for each other.
+type Node struct {
+	ID         int64               `db:"id"`
+	Title      string              `db:"title"`
+	State      lifecycle.TaskState `db:"status"`
+	AssigneeID *int64              `db:"assignee_id"`
+	BlockedBy  []int64             `db:"blocked_by"` // tasks of the same graph, ascending
+}
+
+// nodes returns the tasks whose ids the statement `shown` names, the oldest first.
+const nodes = ` SELECT id, title, status, assignee_id, ARRAY (SELECT blocker_id FROM task_blockers b
+		WHERE b.task_id = t.id AND b.blocker_id IN (SELECT id FROM shown) ORDER BY blocker_id) AS blocked_by
+	FROM tasks t WHERE id IN (SELECT id FROM shown) ORDER BY id`
+
+// GraphOfTask returns up to limit tasks that a viewer may see and that a task waits for, or that wait for it, over any
+// number of steps; viewer 0 sees all. The task itself is among them, and the nearest ones come first into the limit.
+// The primary key of task_blockers and the index task_blockers_blocker serve it.
+func (s *Store) GraphOfTask(ctx context.Context, viewer, taskID int64, limit int) ([]Node, error) {
+	found, err := core.List[Node](ctx, s.db, `WITH RECURSIVE near (id) AS (
+			SELECT id FROM tasks t WHERE id = $2 AND `+visible+`
+			UNION
+			SELECT next.id FROM near CROSS JOIN LATERAL (
+				SELECT blocker_id AS id FROM task_blockers WHERE task_id = near.id
+				UNION ALL SELECT task_id FROM task_blockers WHERE blocker_id = near.id) next
+			WHERE (SELECT `+visible+` FROM tasks t WHERE t.id = next.id)
+		), shown AS MATERIALIZED (SELECT id FROM near LIMIT $3)`+nodes, viewer, taskID, limit)
+	if err == nil && len(found) == 0 {
+		return nil, noTask
+	}
+
+	return found, err
+}
+
+// searchedForGraph limits the number of tasks among which GraphOfWorkspace looks: the newest.
+const searchedForGraph = `1000`
+
+// GraphOfWorkspace returns the newest tasks of a workspace, up to limit, that a viewer may see and that wait for others
+// or are waited for; viewer 0 sees all. The indexes tasks_workspace and task_blockers_blocker serve it, and the primary
+// key of task_blockers.
+func (s *Store) GraphOfWorkspace(ctx context.Context, viewer, workspaceID int64, limit int) ([]Node, error) {
+	return core.List[Node](ctx, s.db, `WITH newest AS (
+			SELECT id FROM tasks t WHERE workspace_id = $2 AND `+visible+` ORDER BY workspace_id, id DESC LIMIT `+searchedForGraph+`
+		), shown AS MATERIALIZED (SELECT id FROM newest WHERE (SELECT true FROM task_blockers b WHERE b.task_id = newest.id LIMIT 1)
+			OR (SELECT true FROM task_blockers b WHERE b.blocker_id = newest.id LIMIT 1) ORDER BY id DESC LIMIT $3)`+nodes,
+		viewer, workspaceID, limit)
+}
