@@ -84,13 +84,13 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 		p := NewProblem(fault.Validation, "the query cannot be read")
 		p.Status = http.StatusBadRequest
 		p.at("query", "this is not a well-formed query")
-		p.Write(w)
+		s.refuseRoute(w, r, p)
 		return
 	}
 	if r.ContentLength > MaxBody {
 		p := NewProblem(fault.BodyTooLarge, "a body has at most 1 MiB")
 		p.at("body", p.Detail)
-		p.Write(w)
+		s.refuseRoute(w, r, p)
 		return
 	}
 
@@ -103,13 +103,19 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	only := &recorder{ResponseWriter: headless{http.Header{}}}
 	handler.ServeHTTP(only, r)
 	if only.status == http.StatusMethodNotAllowed {
-		p := NewProblem(fault.MethodNotAllowed, "this path knows other methods: see the Allow header")
-		p.header.Set("Allow", only.Header().Get("Allow"))
-		p.Write(w)
+		w.Header().Set("Allow", only.Header().Get("Allow"))
+		s.refuseRoute(w, r, NewProblem(fault.MethodNotAllowed, "this path knows other methods: see the Allow header"))
 		return
 	}
 
-	NewProblem(fault.NotFound, "there is nothing at this path: see /docs").Write(w)
+	s.refuseRoute(w, r, NewProblem(fault.NotFound, "there is nothing at this path: see /docs"))
+}
+
+// refuseRoute answers a request that reaches no operation: a browser with a page, where there are pages.
+func (s *Server) refuseRoute(w http.ResponseWriter, r *http.Request, p *Problem) {
+	if s.Unrouted == nil || !s.Unrouted(w, r, p) {
+		p.Write(w)
+	}
 }
 
 // logAccess writes one line per request. Paths, queries, headers and bodies may

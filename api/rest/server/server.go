@@ -34,6 +34,9 @@ type Server struct {
 	Mux *http.ServeMux // for what is not an operation of the API, such as the documents
 	// Kinds are the codes that the API answers with. One that is missing is answered as INTERNAL.
 	Kinds map[fault.Code]Kind
+	// Unrouted answers a request that reaches no operation, in place of the problem; false: the problem is right. nil:
+	// it always is.
+	Unrouted func(w http.ResponseWriter, r *http.Request, p *Problem) bool
 
 	hidden map[fault.Code]func(ctx context.Context, id int64) error
 	api    huma.API

@@ -145,6 +145,8 @@ var texts = words.Catalog{
 	"go-on":         {"Go on", "Продолжить"},
 	"problem":       {"This did not work", "Не получилось"},
 	"problem-home":  {"Back to the start", "На главную"},
+	"no-page":       {"There is no such page.", "Такой страницы нет."},
+	"no-form":       {"This address cannot be opened by itself. Send the form on its page.", "Этот адрес сам по себе не открывается. Отправьте форму на её странице."},
 	"invalid":       {"Something in the form is not right:", "В форме что-то не так:"},
 	"next-page":     {"Older", "Раньше"},
 	"first-page":    {"Newest", "Последние"},

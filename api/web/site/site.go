@@ -13,6 +13,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -168,6 +169,7 @@ func Register(c Config, parts ...Part) error {
 	s.routeAssets()
 	s.routeSessions()
 	s.API.Mux.HandleFunc("GET /live", s.follow)
+	s.API.Unrouted = s.missing
 	return nil
 }
 
@@ -210,6 +212,8 @@ func (s *Site) act(w http.ResponseWriter, r *Request, action Action) {
 		r.Problem = s.problemOf(r, err)
 		status = r.Problem.Status
 	}
+
+	r.URL = page.address(r)
 	view, shown := page.Show(r.Context(), r)
 	if shown != nil {
 		s.fail(w, r, cmp.Or(err, shown))
@@ -217,6 +221,16 @@ func (s *Site) act(w http.ResponseWriter, r *Request, action Action) {
 	}
 
 	s.draw(w, r, page, view, status)
+}
+
+// pathPart is a part of a route that differs between requests: {id}, or {$}, which is nothing.
+var pathPart = regexp.MustCompile(`\{[^}]+\}`)
+
+// address is that of the page on which the form of a refused request stands: what the page links to itself by, and what
+// a script loads again.
+func (p Page) address(r *Request) *url.URL {
+	path := pathPart.ReplaceAllStringFunc(p.Route, func(part string) string { return r.PathValue(part[1 : len(part)-1]) })
+	return &url.URL{Path: path, RawQuery: r.URL.RawQuery}
 }
 
 // back is the path of the page from which a form was sent, for after a confirmation.

@@ -301,6 +301,9 @@ func TestARefusedForm(t *testing.T) {
 	w.send("POST", "/notes", url.Values{"text": {""}, "other": {"x"}}).want(
 		http.StatusUnprocessableEntity, "VALIDATION_ERROR", "a note says something",
 	)
+	w.send("POST", "/money?x=1", url.Values{}).want( // the page's own address is what a script loads again
+		http.StatusUnprocessableEntity, `data-page="/notes?x=1"`, `name="next" value="/notes?x=1"`,
+	)
 	w.send("POST", "/notes", url.Values{"text": {"a&b"}}).want(http.StatusSeeOther, "/notes?made=a%26b")
 	w.send("POST", "/language", url.Values{"language": {"ru"}, "next": {"/notes"}}).want(http.StatusSeeOther)
 	w.send("POST", "/notes", url.Values{}).want(http.StatusUnprocessableEntity, "В форме что-то не так", `lang="ru"`)
@@ -417,7 +420,30 @@ func TestHeaders(t *testing.T) {
 	w.send("GET", "/static/x/..%2fsite.go", nil).want(http.StatusNotFound)
 }
 
-// TestTextsExist wants a part whose template names a text that does not exist to be refused.
+// TestNoSuchPage wants a page for browsers and JSON for programs, where there is neither a page nor an operation.
+func TestNoSuchPage(t *testing.T) {
+	t.Parallel()
+	w := newRig(t, "")
+	const browser = "text/html,application/xhtml+xml,*/*;q=0.8"
+	w.send("GET", "/nowhere", nil, "Accept", browser).want(http.StatusNotFound, "There is no such page", "<h1>", `lang="en"`)
+	w.send("GET", "/nowhere", nil, "Accept", browser, "Accept-Language", "ru").want(http.StatusNotFound, "Такой страницы нет")
+
+	w.signIn()
+	w.send("GET", "/nowhere", nil, "Accept", browser).want(http.StatusNotFound, `href="/notes"`)
+	page := w.send("GET", "/money", nil, "Accept", browser).want(http.StatusMethodNotAllowed, "cannot be opened by itself")
+	if page.Header.Get("Allow") != "POST" || !strings.Contains(page.Header.Get("Content-Security-Policy"), "script-src") {
+		t.Errorf("%v", page.Header)
+	}
+
+	for _, path := range []string{"/v1/nowhere", "/v1", "/docs/x", "/mcp", "/codec/x"} {
+		w.send("GET", path, nil, "Accept", browser).want(http.StatusNotFound, `"code":"NOT_FOUND"`)
+	}
+	for _, accept := range []string{"", "*/*", "application/json"} {
+		w.send("GET", "/nowhere", nil, "Accept", accept).want(http.StatusNotFound, `"code":"NOT_FOUND"`)
+		w.send("GET", "/money", nil, "Accept", accept).want(http.StatusMethodNotAllowed, `"code":"METHOD_NOT_ALLOWED"`)
+	}
+}
+
 // TestTextsExist wants each text of a template to exist, and each key to mean one text.
 func TestTextsExist(t *testing.T) {
 	t.Parallel()

@@ -28,7 +28,9 @@ function countDown(root) {
 	}
 }
 
-// The page as it is now. One request at a time; what happens meanwhile asks for one more.
+// The page as it is now. One request at a time; what happens meanwhile asks for one more. After a form was refused the
+// browser shows the address of the form's action, so the page says its own.
+const page = document.body.dataset.page;
 let loading = false;
 let again = false;
 
@@ -39,8 +41,8 @@ async function refresh() {
 	}
 	loading = true;
 	try {
-		const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
-		if (answer.redirected && new URL(answer.url).pathname === "/sign-in") return location.reload();
+		const answer = await fetch(page, { headers: { Accept: "text/html" } });
+		if (answer.redirected && new URL(answer.url).pathname === "/sign-in") return location.assign(page);
 		if (answer.ok) morph(parse(await answer.text()));
 	} catch {
 		// The next event, or the next connection, asks again.
@@ -53,12 +55,16 @@ async function refresh() {
 	}
 }
 
-// What a person is typing stays, and so does the focus.
+// What a person does on the page stays: their focus, what they type, what they have unfolded, and why their form was refused.
 function morph(fresh) {
 	writeTimes(fresh);
 	Idiomorph.morph(document.querySelector("main"), fresh.querySelector("main"), {
 		ignoreActiveValue: true,
-		callbacks: { beforeNodeMorphed: (node) => !(node.matches?.("[data-link]") || (node.matches?.("form[data-keep]") && node.contains(document.activeElement))) },
+		callbacks: {
+			beforeNodeMorphed: (node) => !node.matches?.("[data-link], form[data-keep]"),
+			beforeNodeRemoved: (node) => !node.matches?.(".problem"),
+			beforeAttributeUpdated: (name, node) => name !== "open" || node.tagName !== "DETAILS",
+		},
 	});
 }
 
@@ -114,4 +120,7 @@ document.addEventListener("visibilitychange", () => {
 
 writeTimes(document);
 setInterval(() => countDown(document), 1000);
+setInterval(() => { // progress is no event
+	if (wanted.size && !document.hidden && document.querySelector("main progress")) refresh();
+}, 3000);
 if (wanted.size && !document.hidden) follow();

@@ -1,0 +1,39 @@
+package site
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"stagecoach/api/rest/server"
+	"stagecoach/internal/fault"
+)
+
+// forPrograms are the roots below which everybody gets problems as JSON.
+var forPrograms = []string{"v1", "docs", "mcp", "codec"}
+
+// missing answers a browser with a page that says why there is no other one; false: a program asks.
+func (s *Site) missing(w http.ResponseWriter, rq *http.Request, p *server.Problem) bool {
+	root, _, _ := strings.Cut(strings.TrimPrefix(rq.URL.Path, "/"), "/")
+	if slices.Contains(forPrograms, root) || !strings.Contains(rq.Header.Get("Accept"), "text/html") {
+		return false
+	}
+
+	r, err := s.admit(rq)
+	if err != nil {
+		r = s.stranger(rq)
+	}
+
+	r.Problem = s.problemOf(r, fault.New(p.Code, "%s", p.Detail))
+	r.Problem.Status = p.Status
+	switch p.Code {
+	case fault.NotFound:
+		r.Problem.Text = s.texts["no-page"].In(r.Language)
+	case fault.MethodNotAllowed:
+		r.Problem.Text = s.texts["no-form"].In(r.Language)
+	}
+
+	s.protect(w)
+	s.draw(w, r, Page{Name: "problem"}, View{Title: s.texts["problem"].In(r.Language)}, p.Status)
+	return true
+}
