@@ -112,6 +112,7 @@ func (p process) handler(stream *feed.Feed) (http.Handler, error) {
 			Store: p.Store, Requests: p.requests, Guesses: allowance.NewGuesses(p.Config.Limits.WrongTokens),
 			Open:      allowance.NewAddresses(allowance.LimitReceipts, p.Config.Limits.Receipts),
 			OnRefused: p.refused, Log: p.Log, Version: app.Version, PublicURL: p.Config.API.BrowserURL(),
+			TrustedProxies: p.Config.API.TrustedProxies,
 		},
 		Parts: parts.REST(p.services, p.files), Workloads: p.services.Workloads(), Status: p.reporter, Doctor: p.Doctor(),
 		Feed: stream, Temporal: p.Temporal, Codec: readers,

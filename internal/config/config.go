@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"slices"
@@ -81,6 +82,7 @@ type API struct {
 	Bot            bool
 	PublicURL      string // of the pages, without a path; empty: Addr
 	WebUIOrigin    string // of Temporal's Web UI; empty: none
+	TrustedProxies []netip.Prefix
 
 	StreamsPerUser int // streams of events; 0: no limit
 	Streams        int // of all users; 0: no limit

@@ -89,6 +89,7 @@ func TestWrongValues(t *testing.T) {
 		"STAGECOACH_TX_SLIPPAGE":          {"10001", "10000"},
 		"STAGECOACH_PAYLOAD_KEYS":         {"k1:planted-secret", "entry 1"},
 		"STAGECOACH_WEB_UI_URL":           {"here", "URL"},
+		"STAGECOACH_TRUSTED_PROXIES":      {"10.0.0.0/8,proxy.example", "networks"},
 		"STAGECOACH_WORKER_QUEUES":        {"stagecoach,typo", "payments"},
 		"STAGECOACH_WORKER_VERSION":       {"stagecoach", "colon"},
 		"STAGECOACH_QBITTORRENT_CATEGORY": {"books/text", "slashes"},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -195,6 +196,33 @@ func words(into *[]string, name, doc string) Setting {
 		*into = strings.FieldsFunc(v, func(r rune) bool { return r == ',' || r == ' ' })
 		return nil
 	}}
+}
+
+// networks reads a list of networks and single addresses.
+func networks(into *[]netip.Prefix, name, doc string) Setting {
+	var list []string
+	s := words(&list, name, doc)
+	split := s.set
+	s.set = func(v string) error {
+		*into = nil
+		if err := split(v); err != nil {
+			return err
+		}
+
+		for _, text := range list {
+			network, err := netip.ParsePrefix(text)
+			if address, single := netip.ParseAddr(text); single == nil {
+				network, err = address.Prefix(address.BitLen())
+			}
+			if err != nil {
+				return errors.New("must be addresses or networks such as 10.0.0.0/8, with commas between them")
+			}
+			*into = append(*into, network.Masked())
+		}
+
+		return nil
+	}
+	return s
 }
 
 // queues reads names of task queues.

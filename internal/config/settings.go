@@ -42,6 +42,7 @@ func (c *Config) generalSettings() []Setting {
 		listener(&c.API.MetricsAddr, "STAGECOACH_API_METRICS_ADDR", "127.0.0.1:9092", "the address of an API's /metrics; off: none"),
 		boolean(&c.API.Bot, "STAGECOACH_BOT", "true", "run the Telegram bot in the API process"),
 		origin(&c.API.PublicURL, "STAGECOACH_PUBLIC_URL", "the address at which browsers see the pages, such as https://stagecoach.example: it decides links, cookies and whose forms are taken; empty: http and STAGECOACH_API_ADDR"),
+		networks(&c.API.TrustedProxies, "STAGECOACH_TRUSTED_PROXIES", "addresses and networks of proxies before the API, with commas, such as 10.0.0.0/8: whom their X-Forwarded-For names is counted by the limits of an address, and not the proxy; empty: the header counts for nothing"),
 		origin(&c.API.WebUIOrigin, "STAGECOACH_WEB_UI_URL", "the address of Temporal's Web UI as browsers see it: its pages may ask /codec to decrypt payloads for administrators; empty: no page may"),
 		{Name: "STAGECOACH_ADMIN_IDS", Default: "", Doc: "Telegram ids of the first administrators, with commas", set: func(v string) error { return idsInto(&c.API.AdminIDs, v) }},
 		boolean(&c.API.ActivateAtOnce, "STAGECOACH_ACTIVATE_AT_ONCE", "false", "new Telegram users are ACTIVE without approval"),

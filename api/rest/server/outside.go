@@ -48,10 +48,13 @@ func userHash(id int64) string {
 	return hex.EncodeToString(sum[:6])
 }
 
+// Remote gives the address, with a port, by which the limits count who sends a request.
+func Remote(ctx context.Context) string { return noteOf(ctx).remote }
+
 // ServeHTTP gives every request its id, a line in the access log and an answer, also when its operation panics.
 func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	began := time.Now()
-	n := &note{id: rand.Text()[:16], remote: r.RemoteAddr}
+	n := &note{id: rand.Text()[:16], remote: s.remote(r)}
 	r = r.WithContext(context.WithValue(r.Context(), noteKey{}, n))
 
 	w := &recorder{ResponseWriter: rw}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/netip"
 	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -26,6 +27,8 @@ type Config struct {
 	Log       *slog.Logger         // default: none
 	Version   string               // of the program, for the OpenAPI document; default "dev"
 	PublicURL string               // at which browsers see this server, without a path
+	// TrustedProxies are the networks of the proxies whose X-Forwarded-For says who sends a request.
+	TrustedProxies []netip.Prefix
 }
 
 // Server is an HTTP API to which operations are added.

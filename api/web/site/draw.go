@@ -176,9 +176,15 @@ func (s *Site) draw(w http.ResponseWriter, r *Request, page Page, view View, sta
 		return
 	}
 
+	content := html.Bytes()
+	if packsPage(r.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		content = pack(content)
+	}
+
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(html.Bytes()) // an error means that the browser has left
+	_, _ = w.Write(content) // an error means that the browser has left
 }
 
 // sections are the entries of the menu for one person.

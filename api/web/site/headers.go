@@ -2,12 +2,7 @@ package site
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
-	"embed"
-	"encoding/hex"
-	"mime"
 	"net/http"
-	"path"
 	"strings"
 	"time"
 
@@ -28,38 +23,6 @@ func (s *Site) protect(w http.ResponseWriter) {
 	if s.secure() {
 		w.Header().Set("Strict-Transport-Security", "max-age=31536000")
 	}
-}
-
-//go:embed static
-var static embed.FS
-
-// assets are the files below /static with the beginnings of their hashes, so that browsers can keep each for ever.
-var assets = func() map[string]string {
-	hashed := map[string]string{}
-	files, _ := static.ReadDir("static")
-	for _, file := range files {
-		content, _ := static.ReadFile("static/" + file.Name())
-		sum := sha256.Sum256(content)
-		hashed[file.Name()] = hex.EncodeToString(sum[:6])
-	}
-	return hashed
-}()
-
-// assetPath is the address of a file below /static.
-func assetPath(name string) string { return "/static/" + assets[name] + "/" + name }
-
-func (s *Site) routeAssets() {
-	s.API.Mux.HandleFunc("GET /static/{hash}/{name}", func(w http.ResponseWriter, r *http.Request) {
-		name := r.PathValue("name")
-		content, err := static.ReadFile("static/" + name)
-		if err != nil || assets[name] != r.PathValue("hash") {
-			http.NotFound(w, r)
-			return
-		}
-		w.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
-		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-		_, _ = w.Write(content)
-	})
 }
 
 // follow gives a browser the API's stream of events, as the user who is signed in.

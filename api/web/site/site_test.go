@@ -420,30 +420,6 @@ func TestHeaders(t *testing.T) {
 	w.send("GET", "/static/x/..%2fsite.go", nil).want(http.StatusNotFound)
 }
 
-// TestNoSuchPage wants a page for browsers and JSON for programs, where there is neither a page nor an operation.
-func TestNoSuchPage(t *testing.T) {
-	t.Parallel()
-	w := newRig(t, "")
-	const browser = "text/html,application/xhtml+xml,*/*;q=0.8"
-	w.send("GET", "/nowhere", nil, "Accept", browser).want(http.StatusNotFound, "There is no such page", "<h1>", `lang="en"`)
-	w.send("GET", "/nowhere", nil, "Accept", browser, "Accept-Language", "ru").want(http.StatusNotFound, "Такой страницы нет")
-
-	w.signIn()
-	w.send("GET", "/nowhere", nil, "Accept", browser).want(http.StatusNotFound, `href="/notes"`)
-	page := w.send("GET", "/money", nil, "Accept", browser).want(http.StatusMethodNotAllowed, "cannot be opened by itself")
-	if page.Header.Get("Allow") != "POST" || !strings.Contains(page.Header.Get("Content-Security-Policy"), "script-src") {
-		t.Errorf("%v", page.Header)
-	}
-
-	for _, path := range []string{"/v1/nowhere", "/v1", "/docs/x", "/mcp", "/codec/x"} {
-		w.send("GET", path, nil, "Accept", browser).want(http.StatusNotFound, `"code":"NOT_FOUND"`)
-	}
-	for _, accept := range []string{"", "*/*", "application/json"} {
-		w.send("GET", "/nowhere", nil, "Accept", accept).want(http.StatusNotFound, `"code":"NOT_FOUND"`)
-		w.send("GET", "/money", nil, "Accept", accept).want(http.StatusMethodNotAllowed, `"code":"METHOD_NOT_ALLOWED"`)
-	}
-}
-
 // TestTextsExist wants each text of a template to exist, and each key to mean one text.
 func TestTextsExist(t *testing.T) {
 	t.Parallel()
