@@ -128,7 +128,7 @@ func (s *Server) authenticate(ctx context.Context, header string) (who Principal
 
 // Authenticate finds the user of a token. Wrong tokens are limited by the address that sends the request.
 func (s *Server) Authenticate(ctx context.Context, token string) (who Principal, err error) {
-	remote := Remote(ctx)
+	remote := RemoteOf(ctx)
 	if err := s.Guesses.Check(remote, token); err != nil {
 		return who, err
 	}

@@ -48,9 +48,6 @@ func userHash(id int64) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// Remote gives the address, with a port, by which the limits count who sends a request.
-func Remote(ctx context.Context) string { return noteOf(ctx).remote }
-
 // ServeHTTP gives every request its id, a line in the access log and an answer, also when its operation panics.
 func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	began := time.Now()

@@ -149,14 +149,14 @@ func (s *Site) showLink(w http.ResponseWriter, rq *http.Request) {
 
 func (s *Site) spendLink(w http.ResponseWriter, rq *http.Request) {
 	link, secret := rq.PathValue("link"), account.NewSecret()
-	if err := s.API.Guesses.Check(server.Remote(rq.Context()), link); err != nil {
+	if err := s.API.Guesses.Check(server.RemoteOf(rq.Context()), link); err != nil {
 		s.showSignIn(w, rq, err)
 		return
 	}
 
 	_, err := s.Store.SpendLink(rq.Context(), link, secret, s.Life)
 	if fault.CodeOf(err) == fault.Unauthenticated {
-		s.API.Guesses.Wrong(server.Remote(rq.Context()), link)
+		s.API.Guesses.Wrong(server.RemoteOf(rq.Context()), link)
 		err = fault.New(fault.LinkSpent, "this link was used, replaced, or is older than five minutes")
 	}
 
