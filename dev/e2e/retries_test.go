@@ -71,9 +71,9 @@ func TestOrdersAreTriedAgain(t *testing.T) {
 // alerts reports whether an alert is open.
 func (l *paymentRig) alerts(kind string) bool {
 	l.Helper()
-	open, err := l.store.OpenAlerts(l.Context())
+	open, err := l.store.Incidents(l.Context(), true, 0, 100)
 	must(l, err)
-	return slices.ContainsFunc(open, func(a notice.OpenAlert) bool { return a.Kind == kind })
+	return slices.ContainsFunc(open, func(a notice.Incident) bool { return a.Kind == kind })
 }
 
 // eventTypes lists the types of a transaction's events.

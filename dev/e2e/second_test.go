@@ -48,7 +48,7 @@ func TestSecondSource(t *testing.T) {
 	}
 
 	alerted := func(kind string) bool {
-		open, err := l.store.OpenAlerts(t.Context())
+		open, err := l.store.Incidents(t.Context(), true, 0, 100)
 		must(t, err)
 		for _, alert := range open {
 			if alert.Kind == kind {

@@ -624,8 +624,8 @@ func TestMoneyThatComesBackAfterSuccess(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 
-	alerts, err := b.OpenAlerts(t.Context())
-	if err != nil || !slices.ContainsFunc(alerts, func(a notice.OpenAlert) bool { return a.Kind == notice.AlertTransactionReview }) {
+	alerts, err := b.Incidents(t.Context(), true, 0, 100)
+	if err != nil || !slices.ContainsFunc(alerts, func(a notice.Incident) bool { return a.Kind == notice.AlertTransactionReview }) {
 		t.Errorf("%+v, %v", alerts, err)
 	}
 

@@ -566,7 +566,7 @@ func (w *rig) wantHeld(hash string) {
 func (w *rig) wantAlert(kind string, open bool) {
 	w.Helper()
 	w.eventually(fmt.Sprintf("alert %s is open: %t", kind, open), func() bool {
-		alerts, err := w.store.OpenAlerts(w.Context())
+		alerts, err := w.store.Incidents(w.Context(), true, 0, 100)
 		w.must(err)
 		for _, alert := range alerts {
 			if alert.Kind == kind {

@@ -177,7 +177,7 @@ func TestTooManyMediaAreMissing(t *testing.T) {
 
 func (r *mediaRig) wantAlert(want bool) {
 	r.t.Helper()
-	alerts, err := r.store.OpenAlerts(r.t.Context())
+	alerts, err := r.store.Incidents(r.t.Context(), true, 0, 100)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -20,13 +20,7 @@ func (s *Status) addJobError(e operations.WorkloadErrorCount) {
 // jobs fills in what the record says of waiting and held deliveries.
 func (r *Reporter) jobs(ctx context.Context, s *Status) (err error) {
 	s.QueueDepth = s.InState[lifecycle.WorkloadDelivery][string(lifecycle.DeliveryQueued)]
-	if s.WorkerHeartbeatAge, err = r.o.Store.HeartbeatAge(ctx); err != nil {
-		return err
-	}
-
-	stuck, err := r.o.Store.StuckJobs(ctx, r.o.StuckAfter, maxStuck)
-	for _, job := range stuck {
-		s.StuckJobs = append(s.StuckJobs, job.ID)
-	}
+	held, err := r.o.Store.HeldJobs(ctx, r.o.StuckAfter, maxStuck)
+	s.WorkerHeartbeatAge, s.StuckJobs = held.HeartbeatAge, held.Stuck
 	return err
 }

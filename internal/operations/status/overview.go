@@ -57,34 +57,27 @@ type Outside struct {
 	FailingFor *float64 // nil: it does not fail
 }
 
-func (r *Reporter) alerts(ctx context.Context, s *Status) (err error) {
-	s.Alerts, err = r.o.Store.OpenAlerts(ctx)
-	return err
-}
+// watched fills in incidents, findings, outside systems and processes.
+func (r *Reporter) watched(ctx context.Context, s *Status) error {
+	seen, err := r.o.Store.Watched(ctx, processSilent, lastFindings)
+	if err != nil {
+		return err
+	}
 
-func (r *Reporter) findings(ctx context.Context, s *Status) (err error) {
-	s.Findings, err = r.o.Store.Findings(ctx, operations.FindingFilter{Limit: lastFindings})
-	return err
-}
-
-func (r *Reporter) outside(ctx context.Context, s *Status) error {
-	systems, err := r.o.Store.OutsideSystems(ctx)
-	for _, o := range systems {
+	s.Alerts, s.Findings = seen.Alerts, seen.Findings
+	for _, o := range seen.Outside {
 		s.Outside = append(s.Outside, Outside{
 			Name: o.Name, Answers: o.FailingSince == nil, SuccessAge: age(o.SucceededAt), FailureAge: age(o.FailedAt),
 			Error: o.Error, FailingFor: age(o.FailingSince),
 		})
 	}
-	return err
+
+	s.Workers = workersOf(seen.Processes, s.pollers)
+	return nil
 }
 
-// workers merges what the processes report of themselves with what Temporal knows of them.
-func (r *Reporter) workers(ctx context.Context, s *Status) error {
-	processes, err := r.o.Store.Processes(ctx, processSilent)
-	if err != nil {
-		return err
-	}
-
+// workersOf merges what the processes report of themselves with what Temporal knows of them.
+func workersOf(processes []operations.Process, pollers []poller) []Worker {
 	byIdentity := map[string]Worker{}
 	for _, p := range processes {
 		byIdentity[p.Identity] = Worker{
@@ -93,11 +86,12 @@ func (r *Reporter) workers(ctx context.Context, s *Status) error {
 		}
 	}
 
-	for _, p := range s.pollers {
+	for _, p := range pollers {
 		w, known := byIdentity[p.identity]
 		if !known {
 			w = Worker{Identity: p.identity, LastHeard: p.age}
 		}
+
 		w.LastHeard, w.Build = min(w.LastHeard, p.age), p.build
 		if !slices.Contains(w.Queues, p.queue) {
 			w.Queues = append(w.Queues, p.queue)
@@ -106,10 +100,9 @@ func (r *Reporter) workers(ctx context.Context, s *Status) error {
 		byIdentity[p.identity] = w
 	}
 
-	s.Workers = slices.SortedFunc(maps.Values(byIdentity), func(a, b Worker) int {
+	return slices.SortedFunc(maps.Values(byIdentity), func(a, b Worker) int {
 		return cmp.Or(strings.Compare(b.Service, a.Service), strings.Compare(a.Identity, b.Identity)) // workers before the API
 	})
-	return nil
 }
 
 func age(at *time.Time) *float64 {

@@ -100,7 +100,7 @@ func (r *Reporter) Now(ctx context.Context) (Status, error) {
 	s := Status{At: time.Now()}
 	for _, fill := range []func(context.Context, *Status) error{
 		r.count, r.errors, r.jobs, r.queues, r.token, r.aboveLimits, r.qbittorrent,
-		r.payments, r.alerts, r.findings, r.outside, r.workers,
+		r.payments, r.watched,
 	} {
 		if err := fill(ctx, &s); err != nil {
 			return s, err

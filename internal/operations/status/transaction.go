@@ -21,12 +21,9 @@ func (s *Status) countPayments(counts core.OverviewCounts) {
 
 // payments fills in the wallet's balance, and what stops payments.
 func (r *Reporter) payments(ctx context.Context, s *Status) (err error) {
-	if s.Wallet, err = r.o.Store.WalletState(ctx); err != nil {
-		return err
-	}
-
-	switches, err := r.o.Store.Switches(ctx)
-	for _, stop := range switches {
+	var both []transaction.Switch
+	s.Wallet, both, err = r.o.Store.PaymentState(ctx)
+	for _, stop := range both {
 		if stop.On() {
 			s.Stops = append(s.Stops, stop)
 		}

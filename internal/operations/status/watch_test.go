@@ -74,7 +74,7 @@ func TestWatch(t *testing.T) {
 			}
 		}
 
-		alerts, err := s.OpenAlerts(ctx)
+		alerts, err := s.Incidents(ctx, true, 0, 100)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,6 +84,7 @@ func TestWatch(t *testing.T) {
 			open = append(open, alert.Kind)
 		}
 
+		slices.Sort(open)
 		slices.Sort(kinds)
 		if !slices.Equal(open, kinds) {
 			t.Errorf("%s: open are %v, want %v", when, open, kinds)
@@ -173,12 +174,12 @@ func TestHeartbeats(t *testing.T) {
 
 	look := func() map[string]operations.OutsideSystem {
 		t.Helper()
-		systems, err := s.OutsideSystems(t.Context())
+		seen, err := s.Watched(t.Context(), time.Minute, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		byName := map[string]operations.OutsideSystem{}
-		for _, o := range systems {
+		for _, o := range seen.Outside {
 			byName[o.Name] = o
 		}
 		return byName

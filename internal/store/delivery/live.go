@@ -14,16 +14,19 @@ func (s *Store) DrivenDeliveries(ctx context.Context, keys []string) (core.Drive
 		now() - updated_at AS changed FROM jobs WHERE idempotency_key = ANY ($1::text[])`)
 }
 
-// StuckJobs lists held jobs whose heartbeat is older than age.
-func (s *Store) StuckJobs(ctx context.Context, age time.Duration, limit int) ([]Job, error) {
-	return core.List[Job](ctx, s.db, jobSelect+`WHERE state IN `+heldJobs+`
-		AND heartbeat_at < now() - $1::interval ORDER BY heartbeat_at LIMIT $2`, age, limit)
+// HeldJobs is what workers report of the jobs that they hold.
+type HeldJobs struct {
+	HeartbeatAge *float64 `db:"heartbeat_age"` // of the youngest heartbeat, in seconds; nil: no job is held
+	Stuck        []int64  `db:"stuck"`         // jobs whose heartbeat is too old
 }
 
-// HeartbeatAge returns the age of the youngest heartbeat of a held job, in seconds; nil: no job is held.
-func (s *Store) HeartbeatAge(ctx context.Context) (*float64, error) {
-	return core.Value[*float64](ctx, s.db, `SELECT extract(epoch FROM now() - max(heartbeat_at))::float8 FROM jobs
-		WHERE state IN `+heldJobs)
+// HeldJobs returns the age of the youngest heartbeat, and up to limit jobs whose heartbeat is older than age. The index
+// jobs_live serves it.
+func (s *Store) HeldJobs(ctx context.Context, age time.Duration, limit int) (HeldJobs, error) {
+	return core.One[HeldJobs](ctx, s.db, noJob, `SELECT extract(epoch FROM now() - max(heartbeat_at))::float8 AS heartbeat_age,
+			ARRAY(SELECT id FROM jobs WHERE state IN `+heldJobs+` AND heartbeat_at < now() - $1::interval
+				ORDER BY heartbeat_at LIMIT $2) AS stuck
+		FROM jobs WHERE state IN `+heldJobs, age, limit)
 }
 
 // LiveJob is a live job as the reconciler compares it with Temporal.

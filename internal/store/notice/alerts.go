@@ -19,8 +19,8 @@ type Alert struct {
 
 // OpenAlert is an incident that is not over.
 type OpenAlert struct {
-	Kind     string    `db:"kind"`
-	OpenedAt time.Time `db:"opened_at"`
+	Kind     string    `json:"kind"`
+	OpenedAt time.Time `json:"opened_at"`
 }
 
 // Incident is an incident, open or over.
@@ -93,11 +93,6 @@ func (s *Store) TakeUnsentAlerts(ctx context.Context, calm time.Duration) ([]Ale
 			WHERE (sent_at IS NULL OR over_sent_at IS NULL) AND (sent_at IS NULL OR resolved_at <= now() - $1::interval) FOR UPDATE
 		) UPDATE alerts a SET sent_at = coalesce(sent_at, now()), over_sent_at = CASE WHEN resolved_at IS NOT NULL THEN now() END
 		FROM unsent WHERE a.id = unsent.id RETURNING a.id, kind, begun, resolved_at IS NOT NULL AS over`, calm)
-}
-
-// OpenAlerts lists the incidents that are open, by kind.
-func (s *Store) OpenAlerts(ctx context.Context) ([]OpenAlert, error) {
-	return core.List[OpenAlert](ctx, s.db, `SELECT kind, opened_at FROM alerts WHERE resolved_at IS NULL ORDER BY kind`)
 }
 
 // Incidents lists incidents with ids below before (0: all), the newest first; open: only those that are not over. The

@@ -42,15 +42,15 @@ const (
 
 // Finding is one incident that the reconciler found.
 type Finding struct {
-	ID         int64      `db:"id"`
-	FoundAt    time.Time  `db:"found_at"`
-	Workload   string     `db:"workload"`
-	Entity     string     `db:"entity"`
-	WorkflowID string     `db:"workflow_id"`
-	RunID      string     `db:"run_id"` // empty: there is no workflow
-	Finding    string     `db:"finding"`
-	Done       string     `db:"done"` // empty: nothing yet
-	DoneAt     *time.Time `db:"done_at"`
+	ID         int64      `db:"id" json:"id"`
+	FoundAt    time.Time  `db:"found_at" json:"found_at"`
+	Workload   string     `db:"workload" json:"workload"`
+	Entity     string     `db:"entity" json:"entity"`
+	WorkflowID string     `db:"workflow_id" json:"workflow_id"`
+	RunID      string     `db:"run_id" json:"run_id"` // empty: there is no workflow
+	Finding    string     `db:"finding" json:"finding"`
+	Done       string     `db:"done" json:"done"` // empty: nothing yet
+	DoneAt     *time.Time `db:"done_at" json:"done_at"`
 }
 
 const findingColumns = `id, found_at, workload, entity, workflow_id, run_id, finding, done, done_at`

@@ -23,21 +23,21 @@ const (
 
 // OutsideSystem is the outcome of the last calls to an outside system.
 type OutsideSystem struct {
-	Name         string     `db:"name"`
-	SucceededAt  *time.Time `db:"succeeded_at"`
-	FailedAt     *time.Time `db:"failed_at"`
-	Error        string     `db:"error"`         // a fault code: of the last failure
-	FailingSince *time.Time `db:"failing_since"` // no success since; nil: the last call succeeded
+	Name         string     `json:"name"`
+	SucceededAt  *time.Time `json:"succeeded_at"`
+	FailedAt     *time.Time `json:"failed_at"`
+	Error        string     `json:"error"`         // a fault code: of the last failure
+	FailingSince *time.Time `json:"failing_since"` // no success since; nil: the last call succeeded
 }
 
 // Process is a process of the service as it reports itself.
 type Process struct {
-	Identity  string    `db:"identity"` // as Temporal knows it
-	Service   string    `db:"service"`
-	Version   string    `db:"version"`
-	InFlight  int       `db:"carries"` // activities that run in it now
-	StartedAt time.Time `db:"started_at"`
-	HeardAt   time.Time `db:"beat_at"` // its last heartbeat
+	Identity  string    `db:"identity" json:"identity"` // as Temporal knows it
+	Service   string    `db:"service" json:"service"`
+	Version   string    `db:"version" json:"version"`
+	InFlight  int       `db:"carries" json:"carries"` // activities that run in it now
+	StartedAt time.Time `db:"started_at" json:"started_at"`
+	HeardAt   time.Time `db:"beat_at" json:"beat_at"` // its last heartbeat
 }
 
 // processLife is how long a process without a heartbeat is remembered.
@@ -70,12 +70,6 @@ func (s *Store) SaveHeartbeat(ctx context.Context, p Process, seen []OutsideSyst
 // ForgetProcess deletes a process that is ending.
 func (s *Store) ForgetProcess(ctx context.Context, identity string) error {
 	return s.db.Do(ctx, `DELETE FROM processes WHERE identity = $1`, identity)
-}
-
-// OutsideSystems lists the systems that were ever called, by name.
-func (s *Store) OutsideSystems(ctx context.Context) ([]OutsideSystem, error) {
-	return core.List[OutsideSystem](ctx, s.db, `SELECT name, succeeded_at, failed_at, error, failing_since
-		FROM outside_systems ORDER BY name`)
 }
 
 // Processes lists the processes with a heartbeat within age.

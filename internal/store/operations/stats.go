@@ -2,6 +2,7 @@ package operations
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"time"
 
@@ -105,25 +106,25 @@ type AboveQuota struct {
 const aboveTime = 2 * time.Second
 
 // AboveQuotas lists up to limit users above each limit, those with the most first.
-func (s *Store) AboveQuotas(ctx context.Context, limit int) (above []AboveQuota, err error) {
+func (s *Store) AboveQuotas(ctx context.Context, limit int) ([]AboveQuota, error) {
 	ctx, cancel := context.WithTimeout(ctx, aboveTime)
 	defer cancel()
 
+	var all []string
 	for _, kind := range s.parts.quotas() {
 		kind = s.db.Quotas.Of(kind)
 		if kind.Maximum == 0 {
 			continue
 		}
 
-		found, err := core.List[AboveQuota](ctx, s.db, `SELECT c.user_id, $3::text AS name, $1::int AS maximum, c.count FROM (`+kind.Above+`) c
-			JOIN users u ON u.id = c.user_id WHERE NOT (u.role = 'ADMIN' AND u.status = 'ACTIVE') ORDER BY c.count DESC, c.user_id LIMIT $2`,
-			kind.Maximum, limit, kind.Name)
-		if err != nil {
-			return nil, err
-		}
-
-		above = append(above, found...)
+		maximum := strconv.Itoa(kind.Maximum)
+		all = append(all, `(SELECT c.user_id, '`+kind.Name+`' AS name, `+maximum+` AS maximum, c.count
+			FROM (`+strings.ReplaceAll(kind.Above, "$1", maximum)+`) c JOIN users u ON u.id = c.user_id
+			WHERE NOT (u.role = 'ADMIN' AND u.status = 'ACTIVE') ORDER BY c.count DESC, c.user_id LIMIT $1)`)
 	}
 
-	return above, nil
+	if len(all) == 0 {
+		return nil, nil
+	}
+	return core.List[AboveQuota](ctx, s.db, strings.Join(all, " UNION ALL "), limit)
 }

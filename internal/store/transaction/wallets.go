@@ -89,10 +89,18 @@ type WalletState struct {
 	ChainLag *float64 `db:"chain_lag"`
 }
 
-// WalletState returns the state of the wallet and what waits for it.
-func (s *Store) WalletState(ctx context.Context) (WalletState, error) {
-	return core.One[WalletState](ctx, s.db, noWallet, `SELECT
+// PaymentState returns the state of the wallet, and both switches: the hold, then the pause.
+func (s *Store) PaymentState(ctx context.Context) (wallet WalletState, both []Switch, err error) {
+	rows, err := core.List[struct {
+		WalletState
+		Switch
+	}](ctx, s.db, `SELECT `+switchColumns+`,
 		CASE WHEN w.address IS NOT NULL THEN coalesce((SELECT balance_nano FROM ledger_balances b WHERE b.wallet = w.address AND account = 'wallet'), 0) END AS balance_nano,
 		extract(epoch FROM now() - w.scanned_to)::float8 AS chain_lag
-		FROM (VALUES (1)) AS always LEFT JOIN (SELECT address, scanned_to FROM ton_wallets ORDER BY updated_at DESC LIMIT 1) w ON true`)
+		FROM switches LEFT JOIN (SELECT address, scanned_to FROM ton_wallets ORDER BY updated_at DESC LIMIT 1) w ON true ORDER BY name`)
+	for _, row := range rows {
+		wallet = row.WalletState
+		both = append(both, row.Switch)
+	}
+	return wallet, both, err
 }

@@ -1,0 +1,208 @@
+package parts_test
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"stagecoach/internal/store/account"
+)
+
+// TestEveryPageIsReached follows the links from the start as a user and as an administrator: each page and each form of
+// the parts' lists is met.
+func TestEveryPageIsReached(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	found := r.both()
+	pages, actions := routes()
+	for _, route := range pages {
+		if len(found.pages[route]) == 0 {
+			t.Errorf("no page leads to GET %s: is there an entity for it in this test's record?", route)
+		}
+	}
+	for _, route := range actions {
+		if found.actions[route].path == "" {
+			t.Errorf("no page has a form for POST %s: is there an entity in the state for it in this test's record?", route)
+		}
+	}
+}
+
+// both is what Ada and an administrator find.
+func (r *rig) both() tour {
+	r.Helper()
+	found, more := r.visit(r.url, "ada").look(), r.visit(r.url, "admin").look()
+	for route, paths := range more.pages {
+		found.pages[route] = slices.Compact(slices.Sorted(slices.Values(append(found.pages[route], paths...))))
+	}
+	for route, one := range more.actions {
+		if found.actions[route].path == "" {
+			found.actions[route] = one
+		}
+	}
+	return found
+}
+
+// hers are the pages of Ada's entities: those that Bob cannot open.
+func (r *rig) hers(found tour) map[string]bool {
+	r.Helper()
+	bob, hers := r.visit(r.url, "bob"), map[string]bool{}
+	for route, paths := range found.pages {
+		for _, path := range paths {
+			if strings.Contains(route, "{") && !adminsOnly(path) && bob.get(path).status != http.StatusOK {
+				hers[path] = true
+			}
+		}
+	}
+	if len(hers) < mostOfAPage {
+		r.Fatalf("only %d pages are Ada's", len(hers))
+	}
+	return hers
+}
+
+// learns checks that an answer has one of these statuses, and shows nothing that the visitor may not see: words,
+// hashes, or links to entities of Ada. Hers is empty for Ada herself and for administrators.
+func (v *visitor) learns(what string, got answer, hers map[string]bool, statuses ...int) {
+	v.Helper()
+	if !slices.Contains(statuses, got.status) {
+		v.Errorf("%s: %s is answered with %d, want one of %v", v.name, what, got.status, statuses)
+	}
+
+	hidden := []string{forAdmins, ofAda, hashes}
+	switch {
+	case v.name == "admin":
+		return
+	case hers == nil:
+		hidden = hidden[:1]
+	}
+
+	for _, word := range hidden {
+		if at := strings.Index(got.text, word); at >= 0 {
+			v.Errorf("%s: %s shows what is not theirs: …%s…", v.name, what, got.text[max(0, at-80):min(len(got.text), at+80)])
+		}
+	}
+	for _, link := range linksOf("/", got.text) {
+		if hers[link] {
+			v.Errorf("%s: %s leads to %s, which is not theirs", v.name, what, link)
+		}
+	}
+}
+
+// TestWhoMayOpenPages opens each page as each role.
+func TestWhoMayOpenPages(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	found := r.both()
+	hers := r.hers(found)
+	stranger, blocked, ada, bob, admin := r.visit(r.url, ""), r.visit(r.url, "blocked"), r.visit(r.url, "ada"), r.visit(r.url, "bob"), r.visit(r.url, "admin")
+	r.exec(`UPDATE users SET status = 'BLOCKED' WHERE name LIKE 'Carol%'`)
+
+	scoped := map[account.Scope]*visitor{}
+	for _, scope := range account.ScopesOf(account.RoleUser) {
+		scoped[scope] = r.visit(r.url, string(scope))
+	}
+
+	for _, path := range slices.Concat(append(slices.Collect(maps.Values(found.pages)), paths)...) {
+		stranger.learns(path, stranger.get(path), hers, http.StatusSeeOther)
+		blocked.learns(path, blocked.get(path), hers, http.StatusForbidden)
+		admin.learns(path, admin.get(path), nil, http.StatusOK)
+
+		users := []int{http.StatusOK, http.StatusForbidden, http.StatusNotFound}
+		if adminsOnly(path) {
+			users = []int{http.StatusForbidden}
+		}
+		ada.learns(path, ada.get(path), nil, users...)
+		bob.learns(path, bob.get(path), hers, users...)
+
+		for scope, visitor := range scoped {
+			sees := hers
+			if scope == account.ScopeRead {
+				sees = nil
+			}
+			visitor.learns(path, visitor.get(path), sees, users...)
+		}
+	}
+}
+
+// TestWhoMayAct sends each form as each role, and from other origins. Nothing changes but by those who may.
+func TestWhoMayAct(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	found := r.both()
+	hers := r.hers(found)
+	stranger, blocked, ada, bob, admin := r.visit(r.url, ""), r.visit(r.url, "blocked"), r.visit(r.url, "ada"), r.visit(r.url, "bob"), r.visit(r.url, "admin")
+	read, none := r.visit(r.url, string(account.ScopeRead)), r.visit(r.url, string(account.ScopeWebhooks))
+	r.exec(`UPDATE users SET status = 'BLOCKED' WHERE name LIKE 'Carol%'`)
+
+	before := r.written()
+	for _, one := range found.actions {
+		what := "POST " + one.path
+		stranger.learns(what, stranger.submit(one), hers, http.StatusSeeOther)
+		blocked.learns(what, blocked.submit(one), hers, http.StatusForbidden)
+		none.learns(what, none.submit(one), hers, http.StatusForbidden)
+		read.learns(what, read.submit(one), nil, http.StatusForbidden)
+
+		for _, visitor := range []*visitor{ada, admin} {
+			for _, headers := range [][]string{
+				{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "http://evil.example"},
+			} {
+				visitor.learns("forged "+what, visitor.submit(one, headers...), nil, http.StatusForbidden)
+			}
+		}
+
+		switch {
+		case adminsOnly(one.path):
+			bob.learns(what, bob.submit(one), hers, http.StatusForbidden)
+		case within(one.path, hers):
+			bob.learns(what, bob.submit(one), hers, http.StatusForbidden, http.StatusNotFound)
+		}
+	}
+	if after := r.written(); after != before {
+		t.Errorf("who may not act has changed the record:\n%s\n%s", before, after)
+	}
+
+	for _, one := range found.actions {
+		for _, visitor := range []*visitor{ada, admin} {
+			got := visitor.submit(one)
+			t.Logf("%-6s POST %s from %s: %d", visitor.name, one.path, one.page, got.status)
+			if got.status == http.StatusInternalServerError {
+				t.Errorf("%s: POST %s (from %s, %v) is answered with %d", visitor.name, one.path, one.page, one.fields, got.status)
+			}
+		}
+	}
+}
+
+// within says whether a path is that of one of these pages, or below it.
+func within(path string, pages map[string]bool) bool {
+	for page := range pages {
+		if path == page || strings.HasPrefix(path, page+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// submit sends a form.
+func (v *visitor) submit(one form, headers ...string) answer {
+	v.Helper()
+	fields := url.Values{}
+	maps.Copy(fields, one.fields)
+	if fields.Has("key") { // a key belongs to one person and one request
+		fields.Set("key", v.name+one.path)
+	}
+	return v.post(one.path, fields, headers...)
+}
+
+// written is what people have written: events, and when rows were changed last.
+func (r *rig) written() (all string) {
+	r.Helper()
+	r.must(r.db.QueryRow(r.Context(), `SELECT concat_ws(' ',
+		(SELECT count(*) FROM events), (SELECT max(updated_at) FROM jobs), (SELECT count(*) FROM jobs), (SELECT max(updated_at) FROM tasks),
+		(SELECT count(*) FROM tasks), (SELECT count(*) FROM workspaces), (SELECT count(*) FROM workspace_members), (SELECT count(*) FROM books),
+		(SELECT count(*) FROM download_jobs), (SELECT count(cancel_requested_at) FROM download_jobs), (SELECT max(updated_at) FROM transactions),
+		(SELECT max(updated_at) FROM users), (SELECT count(*) FROM users), (SELECT count(*) FROM tokens WHERE revoked_at IS NULL),
+		(SELECT count(*) FROM check_requests), (SELECT string_agg(coalesce(since::text, '-'), ' ' ORDER BY name) FROM switches))`).Scan(&all))
+	return all
+}

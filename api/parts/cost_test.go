@@ -1,0 +1,171 @@
+package parts_test
+
+import (
+	"compress/gzip"
+	"encoding/binary"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+const (
+	mostQueries = 8      // of a first view
+	mostBytes   = 60_000 // over the wire, with script and style
+)
+
+// TestPagesAreCheap opens each page as a browser does that has seen none, of a process that has just started, and counts
+// what PostgreSQL is asked and what comes over the wire.
+func TestPagesAreCheap(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	found := r.both()
+	for route, paths := range found.pages {
+		for i, path := range paths {
+			if strings.Contains(path, "?") && i > 2 || i > 5 {
+				continue // the first ones are the page itself, and entities in several states
+			}
+			r.cheap(route, path)
+		}
+	}
+	for _, path := range paths {
+		r.cheap(path, path)
+	}
+}
+
+// cheap measures first views by a user and by an administrator.
+func (r *rig) cheap(route, path string) {
+	for _, who := range []string{"ada", "admin"} {
+		r.Run(who+" "+path, func(t *testing.T) {
+			once := *r
+			once.T = t
+			once.measure(route, path, who)
+		})
+	}
+}
+
+func (r *rig) measure(route, path, who string) {
+	counter := newCounter(r.T, r.address)
+	v := r.visit(r.serve(r.open(counter.address)), who)
+	counter.queries.Store(0)
+	got := v.get(path)
+	queries := counter.queries.Load()
+	if got.status != http.StatusOK {
+		return // not for this person: another test says so
+	}
+
+	bytes := v.weigh(path)
+	r.Logf("%d queries, %d bytes", queries, bytes)
+	if queries > mostQueries {
+		r.Errorf("a first view of %s costs %d queries, at most %d are allowed", route, queries, mostQueries)
+	}
+	if bytes > mostBytes {
+		r.Errorf("a first view of %s has %d bytes, at most %d are allowed", route, bytes, mostBytes)
+	}
+}
+
+var asset = regexp.MustCompile(`(?:src|href)="(/static/[^"]*)"`)
+
+// weigh is how many bytes a first view of a page has, with what it loads.
+func (v *visitor) weigh(path string) (bytes int) {
+	v.Helper()
+	page := v.fetch(path)
+	seen := map[string]bool{}
+	for _, match := range asset.FindAllStringSubmatch(page.text, -1) {
+		if !seen[match[1]] {
+			seen[match[1]] = true
+			bytes += v.fetch(match[1]).wire
+		}
+	}
+	return bytes + page.wire
+}
+
+// fetch gets a page as browsers do, which take compressed answers.
+func (v *visitor) fetch(path string) answer {
+	v.Helper()
+	request, err := http.NewRequestWithContext(v.Context(), http.MethodGet, v.base+path, nil)
+	v.must(err)
+	request.Header.Set("Accept-Encoding", "gzip")
+	response, err := v.client.Do(request)
+	v.must(err)
+	defer response.Body.Close()
+
+	raw, err := io.ReadAll(response.Body)
+	v.must(err)
+	text := string(raw)
+	if response.Header.Get("Content-Encoding") == "gzip" {
+		unpacked, err := gzip.NewReader(strings.NewReader(text))
+		v.must(err)
+		plain, err := io.ReadAll(unpacked)
+		v.must(err)
+		text = string(plain)
+	}
+	return answer{status: response.StatusCode, text: text, wire: len(raw)}
+}
+
+// counter counts the statements that are sent to PostgreSQL, those of a batch one by one.
+type counter struct {
+	address string // of the database, by way of the counter
+	queries atomic.Int64
+}
+
+func newCounter(t *testing.T, address string) *counter {
+	t.Helper()
+	target, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() { _ = listener.Close() })
+	c, host := &counter{}, target.Host
+	target.Host = listener.Addr().String()
+	c.address = target.String()
+
+	go func() {
+		for {
+			near, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial("tcp", host)
+			if err != nil {
+				_ = near.Close()
+				continue
+			}
+			go func() { _, _ = io.Copy(near, far); _ = near.Close() }()
+			go func() { c.forward(far, near); _ = far.Close() }()
+		}
+	}()
+
+	return c
+}
+
+// forward hands on what a client sends: the first message has no type, an E executes a statement, and a Q has one in
+// plain text.
+func (c *counter) forward(to io.Writer, from io.Reader) {
+	for head := make([]byte, 4); ; head = make([]byte, 5) {
+		if _, err := io.ReadFull(from, head); err != nil {
+			return
+		}
+		if kind := head[0]; len(head) == 5 && (kind == 'E' || kind == 'Q') {
+			c.queries.Add(1)
+		}
+
+		length := int64(binary.BigEndian.Uint32(head[len(head)-4:])) - 4
+		if _, err := to.Write(head); err != nil {
+			return
+		}
+		if _, err := io.CopyN(to, from, length); err != nil {
+			return
+		}
+	}
+}
