@@ -118,7 +118,7 @@ func (r *rig) serve(s *store.Store) (address string) {
 	r.Helper()
 	files := catalog.New(catalog.Options{Store: s, Upstream: disk{}, TTL: time.Hour})
 	r.Cleanup(files.Close)
-	temporal, log := engine{}, slog.New(slog.DiscardHandler)
+	temporal, log := engine{}, slog.New(slog.NewTextHandler(r.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
 	services := service.Services{
 		Deliveries: &service.Deliveries{
 			Limits:   service.DeliveryLimits{TTL: time.Hour, JobTimeout: 15 * time.Minute},
@@ -312,9 +312,9 @@ INSERT INTO tasks (workspace_id, title, description, labels, creator_id, assigne
 INSERT INTO task_blockers (task_id, blocker_id) SELECT n * 6 + 1, n * 6 - 4 FROM generate_series(1, 50) n;
 INSERT INTO books (title, author, folded, creator_id) SELECT 'A book with the number ' || n, 'Some Author', 'a book with the number ' || n || ' some author', ADA FROM generate_series(1, 60) n;
 INSERT INTO media_assets (book_id, media_type, status, path, source_url)
-	SELECT n, 'text', (ARRAY['available', 'deleted', 'missing'])[1 + n % 3], '/library/book', 'magnet:?xt=urn:btih:WORD' FROM generate_series(1, 60) n;
+	SELECT n, 'text', (ARRAY['available', 'deleted', 'missing'])[1 + n % 3], '/library/book', 'magnet:?xt=urn:btih:' || repeat('1a', 20) || '&dn=WORD' FROM generate_series(1, 60) n;
 INSERT INTO download_jobs (user_id, book_id, media_type, status, source, source_url, content_path, completed_at_utc, failure_reason, last_error, progress, speed, eta_seconds, size)
-	SELECT ADA, n, (ARRAY['text', 'audio', 'text', 'audio', 'audio'])[k], (ARRAY['queued', 'downloading', 'completed', 'failed', 'canceled'])[k], 'WORD', 'magnet:?xt=urn:btih:WORD',
+	SELECT ADA, n, (ARRAY['text', 'audio', 'text', 'audio', 'audio'])[k], (ARRAY['queued', 'downloading', 'completed', 'failed', 'canceled'])[k], 'WORD', 'magnet:?xt=urn:btih:' || repeat('1a', 20) || '&dn=WORD',
 		CASE k WHEN 3 THEN '/WORD' ELSE '' END, CASE k WHEN 3 THEN now() END, CASE k WHEN 4 THEN 'no free space' END, CASE k WHEN 4 THEN 'NO_FREE_SPACE' ELSE '' END, 0.5, 1000, 60, 1000000
 	FROM generate_series(1, 60) n, generate_series(1, 5) k ORDER BY n, k;
 INSERT INTO ton_wallets (address, cursor_lt, cursor_hash, scanned_to) VALUES ('0:' || repeat('a', 64), 0, '', now());
@@ -329,7 +329,7 @@ INSERT INTO ledger_balances (wallet, account, balance_nano) VALUES ('0:' || repe
 INSERT INTO payment_queue (transaction_hash, kind, wallet, sender, asked_at)
 	SELECT 'HASH' || lpad(to_hex(n * 8 + 2), 56, '0'), 'purchase', '0:' || repeat('a', 64), '0:' || repeat('b', 64), now() FROM generate_series(1, 60) n;
 INSERT INTO events (workload, entity_id, seq, type, from_state, to_state, actor_id, owner_id, comment)
-	SELECT w, n::text, s, 'failed', '', 'FAILED', ADA, ADA, 'WORD_COMMENT' FROM (VALUES ('delivery'), ('task'), ('download')) v (w), generate_series(1, 360) n, generate_series(1, 3) s;
+	SELECT w, n::text, s, 'failed', '', 'FAILED', ADA, ADA, 'WORD_COMMENT' FROM (VALUES ('delivery', 480), ('task', 360), ('download', 300)) v (w, most), generate_series(1, most) n, generate_series(1, 3) s;
 INSERT INTO events (workload, entity_id, seq, type, to_state, owner_id, comment)
 	SELECT 'transaction', 'HASH' || lpad(to_hex(n), 56, '0'), s, 'made', 'pending', ADA, 'WORD' FROM generate_series(9, 490) n, generate_series(1, 3) s;
 INSERT INTO alerts (kind, opened_at) VALUES ('queue_overflow', now()), ('deliveries_stuck', now());
@@ -342,6 +342,10 @@ INSERT INTO users (name, status, telegram_id) SELECT 'ROOT user ' || n, 'PENDING
 INSERT INTO processes (identity, service, version, started_at) VALUES ('1@ROOT@worker', 'worker', '0.2.0', now());
 INSERT INTO process_checks (identity, system, state, account, detail, code, next, request) VALUES ('1@ROOT@worker', 'telegram', 'refused', 'ROOT', 'ROOT', 'TELEGRAM_UNAUTHORIZED', 'ROOT', 0);
 INSERT INTO outside_systems (name, succeeded_at, failed_at, error, failing_since) VALUES ('telegram', now(), now(), 'TELEGRAM_TIMEOUT', now());
+UPDATE jobs SET row_version = 3;
+UPDATE tasks SET row_version = 3;
+UPDATE download_jobs SET row_version = 3;
+UPDATE transactions SET row_version = 3;
 UPDATE switches SET since = now(), reason = 'ROOT' WHERE name = 'pause';
 SET session_replication_role = DEFAULT;
 ANALYZE`

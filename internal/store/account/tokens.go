@@ -246,5 +246,5 @@ func oneHash(ctx context.Context, tx pgx.Tx, sql string, args ...any) ([]byte, e
 var TokenQuota = core.Quota{
 	Name:   "tokens",
 	Things: `FROM tokens WHERE user_id = %s AND ` + liveToken,
-	Above:  `SELECT user_id, count(*) FROM tokens WHERE ` + liveToken + ` GROUP BY 1 HAVING count(*) > $1`,
+	Above:  `SELECT user_id, count(*) FROM tokens WHERE ` + liveToken + ` GROUP BY 1 HAVING count(*) > %d`,
 }

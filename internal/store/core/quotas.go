@@ -17,7 +17,7 @@ type Quotas map[string]int
 type Quota struct {
 	Name    string // in details of QUOTA_EXCEEDED
 	Things  string // SQL after SELECT 1: the things of user %s (of members: of workspace %s)
-	Above   string // user_id and count of those above $1, by the indexes that Room uses
+	Above   string // user_id and count of those above %d, by the indexes that Room uses
 	Maximum int    // 0: no limit
 }
 

@@ -42,7 +42,7 @@ var Part = core.Part{
 var deliveryQuota = core.Quota{
 	Name:   "deliveries",
 	Things: `FROM jobs WHERE user_id = %s AND state IN ` + liveJobs,
-	Above:  `SELECT user_id, count(*) FROM jobs WHERE state IN ` + liveJobs + ` GROUP BY 1 HAVING count(*) > $1`,
+	Above:  `SELECT user_id, count(*) FROM jobs WHERE state IN ` + liveJobs + ` GROUP BY 1 HAVING count(*) > %d`,
 }
 
 // forgetDeliveries deletes the live messages of the user's deliveries.

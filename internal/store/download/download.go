@@ -49,12 +49,12 @@ var (
 	downloadQuota = core.Quota{
 		Name:   "downloads",
 		Things: `FROM download_jobs WHERE user_id = %s AND status IN ` + liveDownloads,
-		Above:  `SELECT user_id, count(*) FROM download_jobs WHERE status IN ` + liveDownloads + ` GROUP BY 1 HAVING count(*) > $1`,
+		Above:  `SELECT user_id, count(*) FROM download_jobs WHERE status IN ` + liveDownloads + ` GROUP BY 1 HAVING count(*) > %d`,
 	}
 	bookQuota = core.Quota{
 		Name:   "books",
 		Things: `FROM books WHERE creator_id = %s`,
-		Above:  `SELECT creator_id AS user_id, count(*) FROM books GROUP BY 1 HAVING count(*) > $1`,
+		Above:  `SELECT creator_id AS user_id, count(*) FROM books GROUP BY 1 HAVING count(*) > %d`,
 	}
 )
 

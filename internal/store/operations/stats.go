@@ -2,6 +2,7 @@ package operations
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -117,9 +118,8 @@ func (s *Store) AboveQuotas(ctx context.Context, limit int) ([]AboveQuota, error
 			continue
 		}
 
-		maximum := strconv.Itoa(kind.Maximum)
-		all = append(all, `(SELECT c.user_id, '`+kind.Name+`' AS name, `+maximum+` AS maximum, c.count
-			FROM (`+strings.ReplaceAll(kind.Above, "$1", maximum)+`) c JOIN users u ON u.id = c.user_id
+		all = append(all, `(SELECT c.user_id, '`+kind.Name+`' AS name, `+strconv.Itoa(kind.Maximum)+` AS maximum, c.count
+			FROM (`+fmt.Sprintf(kind.Above, kind.Maximum)+`) c JOIN users u ON u.id = c.user_id
 			WHERE NOT (u.role = 'ADMIN' AND u.status = 'ACTIVE') ORDER BY c.count DESC, c.user_id LIMIT $1)`)
 	}
 

@@ -53,19 +53,19 @@ var (
 		Name:   "tasks",
 		Things: `FROM tasks WHERE creator_id = %s AND status NOT IN ` + endedTasks,
 		Above: `SELECT creator_id AS user_id, count(*) FROM tasks WHERE status NOT IN ` + endedTasks + `
-			GROUP BY 1 HAVING count(*) > $1`,
+			GROUP BY 1 HAVING count(*) > %d`,
 	}
 	workspaceQuota = core.Quota{
 		Name:   "workspaces",
 		Things: `FROM workspaces WHERE owner_id = %s`,
-		Above:  `SELECT owner_id AS user_id, count(*) FROM workspaces GROUP BY 1 HAVING count(*) > $1`,
+		Above:  `SELECT owner_id AS user_id, count(*) FROM workspaces GROUP BY 1 HAVING count(*) > %d`,
 	}
 	// of one workspace, added by its owner
 	memberQuota = core.Quota{
 		Name:   "members",
 		Things: `FROM workspace_members WHERE workspace_id = %s`,
 		Above: `SELECT w.owner_id AS user_id, max(m.count) AS count FROM (SELECT workspace_id, count(*) FROM workspace_members
-			GROUP BY 1 HAVING count(*) > $1) m JOIN workspaces w ON w.id = m.workspace_id GROUP BY 1`,
+			GROUP BY 1 HAVING count(*) > %d) m JOIN workspaces w ON w.id = m.workspace_id GROUP BY 1`,
 	}
 )
 
