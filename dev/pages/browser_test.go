@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -100,6 +101,24 @@ func (b *browser) wantNoErrors() {
 		b.Error("the browser reports: ", problem)
 	}
 	b.errors = nil
+}
+
+// wantStatus wants the browser to have reported an answer with this status, and nothing else.
+func (b *browser) wantStatus(status int) {
+	b.Helper()
+	want := fmt.Sprintf("status of %d", status)
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		b.mu.Lock()
+		reported := slices.ContainsFunc(b.errors, func(text string) bool { return strings.Contains(text, want) })
+		b.errors = slices.DeleteFunc(b.errors, func(text string) bool { return strings.Contains(text, want) })
+		b.mu.Unlock()
+		if reported {
+			return
+		}
+		if time.Now().After(deadline) {
+			b.Fatalf("the browser reports no %s", want)
+		}
+	}
 }
 
 func (b *browser) open(path string) {

@@ -1,0 +1,239 @@
+package pages
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/api/client"
+	"stagecoach/api/shape"
+	"stagecoach/dev/sim/torrentsim"
+)
+
+// libraryReader makes a user for one test, so that its lists have nothing of other tests.
+func libraryReader(t *testing.T, name string) shape.User {
+	t.Helper()
+	admin := &client.Client{Base: running.Info.API, Token: running.Info.AdminToken}
+	made, err := client.Ask[shape.User](t.Context(), admin, client.Call{
+		Method: http.MethodPost, Path: "/v1/users", Body: map[string]string{"name": name},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// seed makes a torrent, and gives the address of its .torrent file. One without a seed is never downloaded.
+func seed(t *testing.T, spec torrentsim.TorrentSpec) (address string) {
+	t.Helper()
+	made, err := running.WebSeed.Add(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made.URL
+}
+
+// addBook adds a book through its form, and ends on the book's page.
+func (b *browser) addBook(title string) {
+	b.Helper()
+	b.open("/books/new")
+	b.fill("#title", title)
+	b.fill("#author", "A. Cartwright")
+	b.press("main form button")
+	b.shows("Download it")
+}
+
+// askFor asks on a book's page for a download, and ends on the download's page.
+func (b *browser) askFor(address, medium string) {
+	b.Helper()
+	b.fill("#source_url", address)
+	b.press(`button[value="` + medium + `"]`)
+	b.shows("History")
+}
+
+// becomes loads the page again and again until it shows a text, as a person without scripts does.
+func (b *browser) becomes(want string) {
+	b.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); !strings.Contains(b.text(), want); b.reload() {
+		if time.Now().After(deadline) {
+			b.Fatalf("the page does not show %q:\n%s", want, b.text())
+		}
+	}
+}
+
+// TestLibraryDownload adds a book and downloads it: the open page shows the progress and the end without being loaded
+// again, and the book's page shows the medium.
+func TestLibraryDownload(t *testing.T) {
+	t.Parallel()
+	running.WebSeed.SetSpeed(2 << 20)
+	b := signedIn(t, libraryReader(t, "Live reader").Token)
+	b.open("/books")
+	b.press(`a[href="/books/new"]`)
+	b.addBook("A Treatise on Wheels")
+	book := evaluate[string](b, `location.pathname`)
+	b.askFor(seed(t, torrentsim.TorrentSpec{Name: "wheels.epub", Size: 48 << 20}), "text")
+	evaluate[int](b, `window.loadedOnce = 1`)
+
+	var seen []float64 // by events alone there would be one
+	for deadline := time.Now().Add(2 * time.Minute); !strings.Contains(b.text(), "Completed"); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("it does not complete:\n%s", b.text())
+		}
+		if value := evaluate[float64](b, `document.querySelector("main progress")?.value ?? 0`); value > 0 && value < 100 && !slices.Contains(seen, value) {
+			seen = append(seen, value)
+		}
+	}
+
+	if len(seen) < 3 || evaluate[int](b, `window.loadedOnce ?? 0`) != 1 {
+		t.Errorf("while it was downloaded the open page showed %v", seen)
+	}
+
+	b.open(book)
+	b.shows("text: in the library")
+	b.open("/books?q=TREATISE")
+	b.shows("text: in the library")
+	b.open("/")
+	b.shows("A Treatise on Wheels")
+}
+
+// TestLibraryWithoutScripts searches, adds, downloads, cancels and asks again with scripts switched off.
+func TestLibraryWithoutScripts(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, running.Info.API)
+	b.withoutScripts()
+	b.open("/books?q=postilion")
+	b.fill("#token", libraryReader(t, "Plain reader").Token)
+	b.press("main form button")
+	b.shows("No such book")
+	b.press(`.empty a`)
+	b.fill("#author", "A. Cartwright")
+	b.press("main form button") // the words of the search are the title
+	b.shows("none yet")
+	book := evaluate[string](b, `location.pathname`)
+
+	b.fill("#source_url", "wheels")
+	b.press(`button[value="text"]`)
+	b.shows("VALIDATION_ERROR")
+	if typed := evaluate[string](b, `document.querySelector("#source_url").value`); typed != "wheels" {
+		t.Errorf("the refused form has %q", typed)
+	}
+	b.wantStatus(http.StatusUnprocessableEntity)
+
+	b.open(book)
+	never := seed(t, torrentsim.TorrentSpec{Name: "never.epub", Size: 1 << 20, NoSeed: true})
+	b.askFor(never, "audio")
+	b.becomes("No data at the moment")
+	b.press(`form[action$="/cancel"] button`)
+	b.becomes("cancelled")
+	b.press(`form[action$="/again"] button`)
+	b.becomes("No data at the moment")
+
+	again := evaluate[string](b, `location.pathname`)
+	b.open(book)
+	b.askFor(seed(t, torrentsim.TorrentSpec{Name: "other.epub", Size: 1 << 20}), "audio")
+	b.shows("is in progress from another link")
+	if at := evaluate[string](b, `location.pathname`); at != again {
+		t.Errorf("another link leads to %s, and %s is in progress", at, again)
+	}
+	b.press(`form[action$="/cancel"] button`)
+	b.becomes("cancelled")
+
+	b.open(book)
+	b.askFor(seed(t, torrentsim.TorrentSpec{Name: "other.epub", Size: 1 << 20}), "audio")
+	b.becomes("Completed")
+	b.open("/downloads?state=completed")
+	b.shows("postilion")
+	b.open("/downloads?state=failed")
+	b.shows("No download is in this state.")
+	b.open("/books?state=Library&q=postilion")
+	b.shows("audio: in the library")
+}
+
+// TestLibraryLooks shows downloads of every state, in both schemes and widths, and an empty library's and list's hints.
+func TestLibraryLooks(t *testing.T) {
+	t.Parallel()
+	reader := libraryReader(t, "Reader of everything")
+	b := signedIn(t, reader.Token)
+	b.open("/downloads")
+	b.shows("No downloads yet")
+	b.addBook("Of stages, and of those who drive them; the second edition, corrected and much enlarged")
+	book := evaluate[string](b, `location.pathname`)
+	b.askFor(seed(t, torrentsim.TorrentSpec{Name: "slow.epub", Size: 1 << 20, NoSeed: true}), "text")
+	b.shows("No data at the moment")
+	live := evaluate[string](b, `location.pathname`)
+
+	db, err := pgx.Connect(t.Context(), running.Info.DatabaseURL)
+	b.must(err)
+	t.Cleanup(func() { _ = db.Close(context.WithoutCancel(t.Context())) })
+	id := strings.TrimPrefix(book, "/books/")
+	rows, err := db.Query(t.Context(), `INSERT INTO download_jobs (user_id, book_id, media_type, status, source, source_url,
+			failure_reason, last_error, completed_at_utc, content_path, size, progress)
+		SELECT $1, $2, 'audio', status, 'magnet', 'magnet:?xt=urn:btih:c12fe1c06bba254a9dc9f519b335aa7c1367a88a', reason, error,
+			CASE WHEN status = 'completed' THEN now() END, '/downloads/wheels.epub', 734003200, 1
+		FROM (VALUES ('completed', NULL, ''), ('failed', 'enqueue_failed', 'SOURCE_NOT_TORRENT'), ('failed', 'missing_external_job', ''),
+			('canceled', NULL, '')) AS ended (status, reason, error) RETURNING id::text`, reader.ID, id)
+	b.must(err)
+	ended, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	b.must(err)
+	_, err = db.Exec(t.Context(), `UPDATE download_jobs SET attention = 'stalled' WHERE id = $1`, strings.TrimPrefix(live, "/downloads/"))
+	b.must(err)
+
+	b.open("/")
+	b.shows("There has been no progress for a long time.")
+	b.open("/downloads/" + ended[1])
+	b.shows("It could not be started. The file behind the link is not a torrent file.")
+	b.open("/downloads/" + ended[2])
+	b.shows("The download program no longer has it.")
+
+	paths := []string{"/", "/books", "/books?q=nothing", "/books?state=Library", "/books/new", book, "/downloads", "/downloads?state=failed", live}
+	for _, id := range ended {
+		paths = append(paths, "/downloads/"+id)
+	}
+	looksRight(t, reader.Token, paths...)
+}
+
+// TestLibraryOfOthers wants the books to be everybody's, and the downloads and their links to be their owner's and the
+// administrators'.
+func TestLibraryOfOthers(t *testing.T) {
+	t.Parallel()
+	b := signedIn(t, libraryReader(t, "Owner").Token)
+	b.addBook("Of harness")
+	book := evaluate[string](b, `location.pathname`)
+	address := seed(t, torrentsim.TorrentSpec{Name: "harness.epub", Size: 1 << 20, NoSeed: true})
+	b.askFor(address, "text")
+	one := evaluate[string](b, `location.pathname`)
+
+	other := signedIn(t, libraryReader(t, "Other").Token)
+	other.open(book)
+	other.shows("Of harness")
+	if text := other.text(); strings.Contains(text, "downloading") || strings.Contains(text, "queue") {
+		t.Errorf("another user sees the download:\n%s", text)
+	}
+	other.open("/downloads")
+	other.shows("No downloads yet")
+	other.open(one)
+	other.shows("DOWNLOAD_NOT_FOUND")
+	other.wantStatus(http.StatusNotFound)
+	for _, action := range []string{"/cancel", "/again"} {
+		status := evaluate[int](other, `fetch("`+one+action+`", {method: "POST"}).then((answer) => answer.status)`, chromedp.EvalAwaitPromise)
+		if status != http.StatusNotFound {
+			t.Errorf("%s of another user's download: %d", action, status)
+		}
+		other.wantStatus(http.StatusNotFound)
+	}
+
+	admin := signedIn(t, running.Info.AdminToken)
+	admin.open(one)
+	admin.shows(address)
+	admin.press(`form[action$="/cancel"] button`)
+	admin.shows("cancelled")
+	if evaluate[bool](admin, `document.querySelector('form[action$="/again"]') !== null`) {
+		t.Error("an administrator asks again for what is another's")
+	}
+}
