@@ -78,6 +78,7 @@ func endpoints() []endpoint {
 		{id: "get-ledger", method: "GET", target: "/v1/payments/ledger", admin: true},
 		{id: "reconcile-payments", method: "POST", target: "/v1/payments/reconcile", admin: true},
 		{id: "stream-events", method: "GET", target: "/v1/events"},
+		{id: "get-overview", method: "GET", target: "/v1/overview"},
 		{id: "get-status", method: "GET", target: "/v1/status", admin: true},
 		{id: "get-doctor", method: "GET", target: "/v1/doctor", admin: true},
 		{id: "ask-doctor", method: "POST", target: "/v1/doctor", admin: true},

@@ -16,6 +16,11 @@ type Token struct {
 	Token      string     `json:"token,omitempty" doc:"The secret, only in the answer that makes it: nobody can see it again"`
 }
 
+// Overview is what is under way.
+type Overview struct {
+	Live map[string]map[string]int64 `json:"live" example:"{\"delivery\":{\"QUEUED\":2}}" doc:"Of each workload, how many there are in each state; states without any, and ends, are left out"`
+}
+
 // SignInLink signs a person in on the pages, once.
 type SignInLink struct {
 	URL       string    `json:"url" doc:"Open it in a browser; nobody can see it again"`

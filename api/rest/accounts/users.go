@@ -97,6 +97,12 @@ type handlers struct {
 func Register(s *server.Server, workloads []service.Workload) {
 	h := &handlers{Server: s, workloads: workloads}
 
+	server.Register(server.Group{Server: s, Tag: "Overview", Access: server.ForUsers, Scope: account.ScopeRead}, server.Operation{
+		Id: "get-overview", Route: "GET /v1/overview",
+		Summary:     "Get how much is under way",
+		Description: "Counts what is yours; for administrators, what is anybody's.",
+	}, h.getOverview)
+
 	h.registerUsers()
 	h.registerTokens()
 }

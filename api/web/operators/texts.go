@@ -16,11 +16,6 @@ var texts = words.Catalog{
 	"ops-audit":     {"Audit", "Журнал"},
 	"ops-users":     {"Users", "Пользователи"},
 
-	"ops-workload-delivery":    {"Deliveries", "Доставки"},
-	"ops-workload-task":        {"Tasks", "Задачи"},
-	"ops-workload-download":    {"Downloads", "Загрузки"},
-	"ops-workload-transaction": {"Stars", "Звёзды"},
-
 	"ops-all-well":         {"Nothing needs an administrator.", "Вмешательство администратора не требуется."},
 	"ops-needs-admin":      {"Needs an administrator", "Требует внимания"},
 	"ops-no-incident":      {"No incident is open.", "Открытых происшествий нет."},

@@ -2,7 +2,6 @@ package site
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -32,52 +31,6 @@ func EveryWorkload() string {
 		names[i] = workload.Name
 	}
 	return strings.Join(names, " ")
-}
-
-// homeView is what waits for the person, and a card of each part.
-type homeView struct {
-	Needs []Need
-	Cards []homeCard
-}
-
-// homeCard is the card of a part, or why there is none.
-type homeCard struct {
-	Section Section
-	Data    any
-	Problem *Problem
-}
-
-func (s *Site) showHome(ctx context.Context, r *Request) (View, error) {
-	var home homeView
-	for _, part := range s.parts {
-		if part.Card == nil || part.Sections[0].Admins && !r.Admin() {
-			continue
-		}
-
-		card, err := part.Card(ctx, r)
-		shown := homeCard{Section: part.Sections[0], Data: card.Data}
-		if err != nil {
-			shown.Problem = s.problemOf(r, err)
-		}
-		home.Cards = append(home.Cards, shown)
-		home.Needs = append(home.Needs, card.Needs...)
-	}
-
-	slices.SortStableFunc(home.Needs, sooner)
-	return View{Title: s.texts["home"].In(r.Language), Data: home}, nil
-}
-
-// sooner puts what is due first before the rest, and what is never due at the end.
-func sooner(a, b Need) int {
-	switch {
-	case a.Due != nil && b.Due != nil:
-		return a.Due.Compare(*b.Due)
-	case a.Due != nil:
-		return -1
-	case b.Due != nil:
-		return 1
-	}
-	return 0
 }
 
 // showAccount shows the sessions of the user.
@@ -118,57 +71,63 @@ func (s *Site) confirm(ctx context.Context, r *Request) (next string, err error)
 
 // texts of these pages, and those that all pages use.
 var texts = words.Catalog{
-	"home":          {"Home", "Главная"},
-	"account":       {"Your account", "Ваш доступ"},
-	"sign-in":       {"Sign in", "Вход"},
-	"sign-in-how":   {"Send /web to the bot: it answers with a link that signs you in.", "Отправьте боту /web: он пришлёт ссылку для входа."},
-	"sign-in-token": {"Or sign in with a token of the HTTP API.", "Или войдите с токеном HTTP API."},
-	"token":         {"Token", "Токен"},
-	"link-question": {"Sign in to Stagecoach in this browser?", "Войти в Stagecoach в этом браузере?"},
-	"link-once":     {"The link works once, within five minutes.", "Ссылка действует один раз, в течение пяти минут."},
-	"sign-out":      {"Sign out", "Выйти"},
-	"sign-out-all":  {"Sign out everywhere", "Выйти везде"},
-	"sessions":      {"Where you are signed in", "Где выполнен вход"},
-	"this-browser":  {"this browser", "этот браузер"},
-	"since":         {"since", "с"},
-	"until":         {"until", "до"},
-	"may":           {"You may", "Вам доступно"},
-	"name":          {"Name", "Имя"},
-	"number":        {"Number", "Номер"},
-	"role":          {"Role", "Роль"},
-	"confirm":       {"Is it you?", "Это вы?"},
-	"confirm-why":   {"What follows moves money, so please prove once more who you are. It then stays open for five minutes.", "Дальше речь о деньгах, поэтому подтвердите ещё раз, что это вы. Подтверждение действует пять минут."},
-	"confirm-code":  {"Send this to the bot:", "Отправьте боту:"},
-	"confirm-sent":  {"I have sent it", "Отправлено"},
-	"confirm-token": {"Or enter a token of yours.", "Или введите свой токен."},
-	"confirmed":     {"Thank you. You can go on for the next minutes.", "Спасибо. В ближайшие минуты можно продолжать."},
-	"go-on":         {"Go on", "Продолжить"},
-	"problem":       {"This did not work", "Не получилось"},
-	"problem-home":  {"Back to the start", "На главную"},
-	"no-page":       {"There is no such page.", "Такой страницы нет."},
-	"no-form":       {"This address cannot be opened by itself. Send the form on its page.", "Этот адрес сам по себе не открывается. Отправьте форму на её странице."},
-	"invalid":       {"Something in the form is not right:", "В форме что-то не так:"},
-	"next-page":     {"Older", "Раньше"},
-	"first-page":    {"Newest", "Последние"},
-	"all":           {"all", "все"},
-	"cancel":        {"Cancel", "Отменить"},
-	"search":        {"Search", "Найти"},
-	"menu":          {"Menu", "Меню"},
-	"skip":          {"Skip to the content", "К содержанию"},
-	"live":          {"live", "обновляется"},
-	"offline":       {"not connected", "нет связи"},
-	"workflow":      {"Open its workflow", "Открыть процесс"},
-	"api":           {"API", "API"},
-	"when":          {"When", "Когда"},
-	"what":          {"What happened", "Что произошло"},
-	"history":       {"History", "История"},
-	"state":         {"State", "Состояние"},
-	"reason":        {"Reason", "Причина"},
-	"asked-at":      {"Asked for", "Заказано"},
-	"cancelling":    {"being cancelled", "отменяется"},
-	"needs-you":     {"Waits for you", "Ждёт вас"},
-	"needs-nothing": {"Nothing waits for you.", "Вас ничего не ждёт."},
-	"chart-highest": {"up to %s", "до %s"},
-	"chart-numbers": {"Numbers", "Числа"},
-	"chart-empty":   {"There is nothing to show yet.", "Пока нечего показать."},
+	"home":                 {"Home", "Главная"},
+	"account":              {"Your account", "Ваш доступ"},
+	"sign-in":              {"Sign in", "Вход"},
+	"sign-in-how":          {"Send /web to the bot: it answers with a link that signs you in.", "Отправьте боту /web: он пришлёт ссылку для входа."},
+	"sign-in-token":        {"Or sign in with a token of the HTTP API.", "Или войдите с токеном HTTP API."},
+	"token":                {"Token", "Токен"},
+	"link-question":        {"Sign in to Stagecoach in this browser?", "Войти в Stagecoach в этом браузере?"},
+	"link-once":            {"The link works once, within five minutes.", "Ссылка действует один раз, в течение пяти минут."},
+	"sign-out":             {"Sign out", "Выйти"},
+	"sign-out-all":         {"Sign out everywhere", "Выйти везде"},
+	"sessions":             {"Where you are signed in", "Где выполнен вход"},
+	"this-browser":         {"this browser", "этот браузер"},
+	"since":                {"since", "с"},
+	"until":                {"until", "до"},
+	"may":                  {"You may", "Вам доступно"},
+	"name":                 {"Name", "Имя"},
+	"number":               {"Number", "Номер"},
+	"role":                 {"Role", "Роль"},
+	"confirm":              {"Is it you?", "Это вы?"},
+	"confirm-why":          {"What follows moves money, so please prove once more who you are. It then stays open for five minutes.", "Дальше речь о деньгах, поэтому подтвердите ещё раз, что это вы. Подтверждение действует пять минут."},
+	"confirm-code":         {"Send this to the bot:", "Отправьте боту:"},
+	"confirm-sent":         {"I have sent it", "Отправлено"},
+	"confirm-token":        {"Or enter a token of yours.", "Или введите свой токен."},
+	"confirmed":            {"Thank you. You can go on for the next minutes.", "Спасибо. В ближайшие минуты можно продолжать."},
+	"go-on":                {"Go on", "Продолжить"},
+	"problem":              {"This did not work", "Не получилось"},
+	"problem-home":         {"Back to the start", "На главную"},
+	"no-page":              {"There is no such page.", "Такой страницы нет."},
+	"no-form":              {"This address cannot be opened by itself. Send the form on its page.", "Этот адрес сам по себе не открывается. Отправьте форму на её странице."},
+	"invalid":              {"Something in the form is not right:", "В форме что-то не так:"},
+	"next-page":            {"Older", "Раньше"},
+	"first-page":           {"Newest", "Последние"},
+	"all":                  {"all", "все"},
+	"cancel":               {"Cancel", "Отменить"},
+	"search":               {"Search", "Найти"},
+	"menu":                 {"Menu", "Меню"},
+	"skip":                 {"Skip to the content", "К содержанию"},
+	"live":                 {"live", "обновляется"},
+	"offline":              {"not connected", "нет связи"},
+	"workflow":             {"Open its workflow", "Открыть процесс"},
+	"api":                  {"API", "API"},
+	"when":                 {"When", "Когда"},
+	"what":                 {"What happened", "Что произошло"},
+	"history":              {"History", "История"},
+	"state":                {"State", "Состояние"},
+	"reason":               {"Reason", "Причина"},
+	"asked-at":             {"Asked for", "Заказано"},
+	"cancelling":           {"being cancelled", "отменяется"},
+	"under-way":            {"Under way", "В работе"},
+	"under-way-no":         {"Nothing is under way.", "Сейчас ничего не выполняется."},
+	"needs-you":            {"Waits for you", "Ждёт вас"},
+	"workload-delivery":    {"Deliveries", "Доставки"},
+	"workload-task":        {"Tasks", "Задачи"},
+	"workload-download":    {"Downloads", "Загрузки"},
+	"workload-transaction": {"Stars", "Звёзды"},
+	"needs-nothing":        {"Nothing waits for you.", "Вас ничего не ждёт."},
+	"chart-highest":        {"up to %s", "до %s"},
+	"chart-numbers":        {"Numbers", "Числа"},
+	"chart-empty":          {"There is nothing to show yet.", "Пока нечего показать."},
 }

@@ -23,6 +23,7 @@ var Part = core.Part{
 	Table:    "jobs",
 	Events:   "job_events",
 
+	Live:   `SELECT state FROM jobs WHERE user_id = $1 AND state IN ` + liveJobs,
 	State:  "state",
 	Errors: `type IN ('requeued', 'failed')`,
 	Alerts: notice.DeliveryAlerts,

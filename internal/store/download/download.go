@@ -27,6 +27,7 @@ var Part = core.Part{
 	Table:    "download_jobs",
 	Events:   "download_events",
 
+	Live:   `SELECT status FROM download_jobs WHERE user_id = $1 AND status IN ` + liveDownloads,
 	State:  "status",
 	Errors: `type = 'failed'`,
 	Alerts: notice.DownloadAlerts,

@@ -3,6 +3,7 @@ package operations
 import (
 	"context"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -24,6 +25,24 @@ type Count struct {
 	Kind string `db:"kind"`
 	Key  string `db:"key"`
 	N    int64  `db:"n"`
+}
+
+// LiveCounts counts the live rows of a user by workload and state.
+func (s *Store) LiveCounts(ctx context.Context, userID int64) ([]Count, error) {
+	var all []string
+	for _, part := range s.parts {
+		all = append(all, `SELECT '`+part.Workload+`' AS kind, key, count(*) AS n FROM (`+part.Live+`) AS live (key) GROUP BY key`)
+	}
+	return core.List[Count](ctx, s.db, strings.Join(all, " UNION ALL "), userID)
+}
+
+// StateCounts counts all rows by workload and state.
+func (s *Store) StateCounts(ctx context.Context) ([]Count, error) {
+	var workloads []string
+	for _, part := range s.parts {
+		workloads = append(workloads, part.Workload)
+	}
+	return core.List[Count](ctx, s.db, core.Counted, workloads)
 }
 
 // FoldCounts adds up what transitions have noted since the last time, so that few rows are left to read. It does

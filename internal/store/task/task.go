@@ -28,6 +28,7 @@ var Part = core.Part{
 	Table:    "tasks",
 	Events:   "task_events",
 
+	Live:   `SELECT status FROM tasks WHERE (assignee_id = $1 OR creator_id = $1) AND status NOT IN ` + endedTasks,
 	State:  "status",
 	Quotas: []core.Quota{taskQuota, workspaceQuota, memberQuota},
 	Retained: []core.Retention{

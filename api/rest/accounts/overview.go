@@ -1,0 +1,38 @@
+package accounts
+
+import (
+	"context"
+
+	"stagecoach/api/rest/server"
+	"stagecoach/api/shape"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/operations"
+)
+
+// getOverview counts what is under way: the caller's, or everybody's for administrators.
+func (h *handlers) getOverview(ctx context.Context, _ *struct{}) (shape.Overview, error) {
+	user := server.Caller(ctx)
+	if user.IsAdmin() {
+		counts, err := h.Store.StateCounts(ctx)
+		return server.Shown(counts, err, overviewFrom)
+	}
+	counts, err := h.Store.LiveCounts(ctx, user.ID)
+	return server.Shown(counts, err, overviewFrom)
+}
+
+// overviewFrom leaves out the states in which things end.
+func overviewFrom(counts []operations.Count) shape.Overview {
+	body := shape.Overview{Live: map[string]map[string]int64{}}
+	for _, workload := range lifecycle.Workloads {
+		live := map[string]int64{}
+		for _, state := range workload.Table.Plain().States {
+			for _, count := range counts {
+				if count.Kind == workload.Name && count.Key == state.State && !state.Terminal {
+					live[state.State] = count.N
+				}
+			}
+		}
+		body.Live[workload.Name] = live
+	}
+	return body
+}

@@ -1,0 +1,91 @@
+package site
+
+import (
+	"context"
+	"slices"
+
+	"stagecoach/api/shape"
+	"stagecoach/internal/lifecycle"
+)
+
+// homeView is what waits for the person, what is under way, and a card of each part.
+type homeView struct {
+	Needs    []Need
+	UnderWay []underWay
+	Cards    []homeCard
+}
+
+// underWay is what is under way of one workload.
+type underWay struct {
+	Workload string
+	States   []stateCount // without the empty ones
+}
+
+type stateCount struct {
+	State string
+	Count int64
+}
+
+// homeCard is the card of a part, or why there is none.
+type homeCard struct {
+	Section Section
+	Data    any
+	Problem *Problem
+}
+
+func (s *Site) showHome(ctx context.Context, r *Request) (View, error) {
+	var home homeView
+	for _, part := range s.parts {
+		if part.Card == nil || part.Sections[0].Admins && !r.Admin() {
+			continue
+		}
+
+		card, err := part.Card(ctx, r)
+		shown := homeCard{Section: part.Sections[0], Data: card.Data}
+		if err != nil {
+			shown.Problem = s.problemOf(r, err)
+		}
+		home.Cards = append(home.Cards, shown)
+		home.Needs = append(home.Needs, card.Needs...)
+	}
+
+	slices.SortStableFunc(home.Needs, sooner)
+	home.UnderWay = s.underWay(r)
+	return View{Title: s.texts["home"].In(r.Language), Data: home}, nil
+}
+
+// underWay counts what is live, in the order of the workloads and their states. The person's token may not allow it:
+// the cards say so.
+func (s *Site) underWay(r *Request) (all []underWay) {
+	overview, err := Get[shape.Overview](r, "/v1/overview", nil)
+	if err != nil {
+		return nil
+	}
+
+	for _, workload := range lifecycle.Workloads {
+		one, live := underWay{Workload: workload.Name}, overview.Live[workload.Name]
+		for _, name := range workload.Table.StateNames() {
+			if live[name] > 0 {
+				one.States = append(one.States, stateCount{name, live[name]})
+			}
+		}
+		if len(one.States) > 0 {
+			all = append(all, one)
+		}
+	}
+
+	return all
+}
+
+// sooner puts what is due first before the rest, and what is never due at the end.
+func sooner(a, b Need) int {
+	switch {
+	case a.Due != nil && b.Due != nil:
+		return a.Due.Compare(*b.Due)
+	case a.Due != nil:
+		return -1
+	case b.Due != nil:
+		return 1
+	}
+	return 0
+}
