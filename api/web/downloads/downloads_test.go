@@ -1,0 +1,162 @@
+package downloads_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"stagecoach/api/rest/server"
+	"stagecoach/api/shape"
+	"stagecoach/api/web/downloads"
+	"stagecoach/api/web/site"
+	"stagecoach/dev/testdb"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+)
+
+func TestMain(m *testing.M) { testdb.Main(m) }
+
+// shownAs is a download, and what its page shows besides the name of its state.
+type shownAs struct {
+	shape.Download
+	says          []string
+	cancel, again bool // the buttons that it has
+}
+
+// everyState lists a user's downloads in every state, with every reason to wait.
+func everyState(user string) []shownAs {
+	made := func(status lifecycle.DownloadState, change func(d *shape.Download)) shape.Download {
+		d := shape.Download{
+			UserID: user, BookID: "4", BookTitle: "Wheels", MediaType: "text", Status: status, SourceURL: "magnet:?xt=urn:btih:1",
+			Size: 1000, CreatedAt: time.Now(), AllowedActions: []lifecycle.DownloadAction{lifecycle.DownloadActionCancel},
+		}
+		if d.Ended() {
+			d.AllowedActions = nil
+		}
+		change(&d)
+		return d
+	}
+	text := func(code fault.Code) *string { return shape.Optional(string(code)) }
+	soon := time.Now().Add(time.Minute)
+
+	return []shownAs{
+		{made("queued", func(*shape.Download) {}), []string{"in the queue"}, true, false},
+		{made("queued", func(d *shape.Download) { d.LastError = text(fault.NoFreeSpace) }), []string{"too little free disk space"}, true, false},
+		{made("queued", func(d *shape.Download) { d.ExternalJobID = text("1") }), []string{"Looking for somebody who shares it"}, true, false},
+		{made("downloading", func(d *shape.Download) {
+			eta := int64(355)
+			d.Progress, d.Speed, d.ETASeconds = 0.42, 100, &eta
+		}), []string{`<progress value="42"`, "42% (420 B of 1000 B)", "100 B a second", "6 min left"}, true, false},
+		{made("downloading", func(d *shape.Download) { d.Attention = text(fault.Stalled) }), []string{"No data at the moment", "no progress for a long time"}, true, false},
+		{made("downloading", func(d *shape.Download) { d.FirstNotFoundAt, d.DeadlineAt = &soon, &soon }), []string{"does not list it now", "Fails unless found by"}, true, false},
+		{made("downloading", func(d *shape.Download) { d.CancelRequested = true }), []string{"being cancelled"}, false, false},
+		{made("completed", func(d *shape.Download) { d.CompletedAt = &soon }), []string{"in the library", "Completed"}, false, false},
+		{made("failed", func(d *shape.Download) {
+			d.FailureReason, d.LastError = text(fault.EnqueueFailed), text(fault.SourceNotTorrent)
+		}), []string{"not downloaded", "could not be started. The file behind the link is not a torrent file.", "enqueue_failed"}, false, true},
+		{made("failed", func(d *shape.Download) { d.FailureReason, d.BookTitle = text(fault.BookGone), "" }), []string{"book 4", "The book has been removed."}, false, false},
+		{made("canceled", func(*shape.Download) {}), []string{"cancelled"}, false, true},
+		{made("canceled", func(d *shape.Download) { d.UserID = "77" }), []string{"Asked for by user"}, false, false},
+	}
+}
+
+// TestEveryState opens the page of a download in every state, and the list of all of them.
+func TestEveryState(t *testing.T) {
+	t.Parallel()
+	all := everyState("1")
+	open := signedIn(t, all)
+
+	list := open("/downloads")
+	for i, want := range all {
+		page := open(fmt.Sprint("/downloads/", i))
+		for _, text := range want.says {
+			if !strings.Contains(page, text) {
+				t.Errorf("download %d, %s, does not say %q:\n%s", i, want.Status, text, page)
+			}
+		}
+		if strings.Contains(page, "/cancel") != want.cancel || strings.Contains(page, "/again") != want.again {
+			t.Errorf("download %d, %s, has other buttons:\n%s", i, want.Status, page)
+		}
+		if !strings.Contains(list, fmt.Sprintf(`href="/downloads/%d"`, i)) {
+			t.Errorf("download %d, %s, is not in the list", i, want.Status)
+		}
+	}
+}
+
+// signedIn serves the pages over an API that has these downloads, and opens them as user 1.
+func signedIn(t *testing.T, all []shownAs) (open func(path string) string) {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	record, err := store.Open(t.Context(), testdb.URL(t), testdb.Key)
+	must(err)
+	t.Cleanup(record.Close)
+	api := server.New(server.Config{Store: record})
+	register(api, all)
+	must(site.Register(site.Config{API: api, Store: record}, downloads.Part()))
+	served := httptest.NewServer(api)
+	t.Cleanup(served.Close)
+
+	token := account.NewToken()
+	_, err = record.CreateUser(t.Context(), account.User{Name: "Ada", Status: account.UserActive}, token)
+	must(err)
+	jar, err := cookiejar.New(nil)
+	must(err)
+	browser := &http.Client{Jar: jar}
+
+	read := func(answer *http.Response, err error) string {
+		t.Helper()
+		must(err)
+		defer answer.Body.Close()
+		text, err := io.ReadAll(answer.Body)
+		must(err)
+		if answer.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %d\n%s", answer.Request.URL, answer.StatusCode, text)
+		}
+		return string(text)
+	}
+	read(browser.PostForm(served.URL+"/sign-in", url.Values{"token": {token}, "next": {"/downloads"}}))
+	return func(path string) string { return read(browser.Get(served.URL + path)) }
+}
+
+type byID struct {
+	ID int `path:"id"`
+}
+
+// register adds the operations that the pages read.
+func register(api *server.Server, all []shownAs) {
+	group := server.Group{Server: api, Tag: "Downloads", Access: server.ForUsers, Scope: account.ScopeRead}
+	one := func(i int) shape.Download {
+		d := all[i].Download
+		d.ID = fmt.Sprint(i)
+		return d
+	}
+
+	server.Register(group, server.Operation{Id: "list", Route: "GET /v1/downloads", Summary: "List"},
+		func(context.Context, *struct{}) (list shape.Page[shape.Download], err error) {
+			for i := range all {
+				list.Items = append(list.Items, one(i))
+			}
+			return list, nil
+		})
+	server.Register(group, server.Operation{Id: "get", Route: "GET /v1/downloads/{id}", Summary: "Get"},
+		func(_ context.Context, in *byID) (shape.Download, error) { return one(in.ID), nil })
+	server.Register(group, server.Operation{Id: "events", Route: "GET /v1/downloads/{id}/events", Summary: "Events"},
+		func(context.Context, *byID) (shape.Page[shape.History], error) {
+			return shape.Page[shape.History]{Items: []shape.History{{Type: "enqueued", To: "queued"}, {Type: lifecycle.DownloadStalled}}}, nil
+		})
+}
