@@ -42,6 +42,7 @@ var figures = []figure{
 	{"downloads", "what a download leaves in Temporal, and what polls of many cost", measureDownloads},
 	{"transactions", "from a transfer to Stars, and a backlog of 1,000 of them", measureTransactions},
 	{"streams", "1,000 followers of the events of one API", measureStreams},
+	{"pages", "every page over 10,000 tasks and downloads, 100,000 deliveries and transactions", measurePages},
 	{"listing", "a folder of 10,000 entries in a slow storage", measureListing},
 }
 

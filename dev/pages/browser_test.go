@@ -166,6 +166,16 @@ func (b *browser) shows(want string) {
 	}
 }
 
+// eventually waits until a script in the page gives true.
+func (b *browser) eventually(script string) {
+	b.Helper()
+	for deadline := time.Now().Add(time.Minute); !evaluate[bool](b, script); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			b.Fatalf("the page never has %s:\n%s", script, b.text())
+		}
+	}
+}
+
 // press presses a button or a link of this selector and waits for the next page.
 func (b *browser) press(selector string) {
 	b.Helper()

@@ -1,0 +1,219 @@
+package pages
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"stagecoach/api/client"
+	"stagecoach/api/parts"
+	"stagecoach/api/shape"
+	"stagecoach/dev/sim/torrentsim"
+	"stagecoach/internal/lifecycle"
+)
+
+// stir makes a new entity of a workload, as the user whose pages are tested, and changes it when it is told to.
+type stir func(t *testing.T) (id string, change func())
+
+// stirs has one for each workload.
+var stirs = map[string]stir{
+	lifecycle.WorkloadDelivery: func(t *testing.T) (string, func()) {
+		made := deliver(t, "other.bin") // it goes on by itself
+		return made.ID, func() { deliver(t, "small.txt") }
+	},
+	lifecycle.WorkloadTask: func(t *testing.T) (string, func()) {
+		room := send[shape.Workspace](t, "/v1/workspaces", map[string]any{"name": "A room that is watched"})
+		made := send[shape.Task](t, "/v1/tasks", map[string]any{"workspace_id": room.ID, "title": "A task that is watched"})
+		return made.ID, func() {
+			send[shape.Task](t, "/v1/tasks/"+made.ID+"/claim", map[string]string{"comment": "I know this part"})
+		}
+	},
+	lifecycle.WorkloadDownload: func(t *testing.T) (string, func()) {
+		address := seed(t, torrentsim.TorrentSpec{Name: "watched.epub", Size: 1 << 20, NoSeed: true})
+		book := send[shape.Book](t, "/v1/books", map[string]string{"title": "A book that is watched"})
+		made := send[shape.Download](t, "/v1/downloads", map[string]string{
+			"book_id": book.ID, "media_type": "text", "source": "web", "source_url": address,
+		})
+		return made.ID, func() { send[shape.Download](t, "/v1/downloads/"+made.ID+"/cancel", nil) }
+	},
+	"book": func(t *testing.T) (string, func()) {
+		made := send[shape.Book](t, "/v1/books", map[string]string{"title": "A book that somebody wants"})
+		return made.ID, func() {
+			address := seed(t, torrentsim.TorrentSpec{Name: "wanted.epub", Size: 1 << 20, NoSeed: true})
+			send[shape.Download](t, "/v1/downloads", map[string]string{
+				"book_id": made.ID, "media_type": "audio", "source": "web", "source_url": address,
+			})
+			send[shape.Book](t, "/v1/books", map[string]string{"title": "Another book that somebody wants"})
+		}
+	},
+	lifecycle.WorkloadTransaction: func(t *testing.T) (string, func()) {
+		return deposit(t, "nobody_has_this 50"), func() { deposit(t, "not a name at all 50") }
+	},
+}
+
+// send asks the API for something as the user whose pages are tested.
+func send[T any](t *testing.T, path string, body any) T {
+	t.Helper()
+	made, err := client.Ask[T](context.WithoutCancel(t.Context()), api(), client.Call{
+		Method: http.MethodPost, Path: path, Body: body, IdempotencyKey: fmt.Sprint(t.Name(), time.Now().UnixNano()),
+	})
+	if err != nil {
+		t.Fatalf("POST %s: %v", path, err)
+	}
+	return made
+}
+
+// deposit sends money to the wallet, and gives the transaction's hash.
+func deposit(t *testing.T, comment string) (hash string) {
+	t.Helper()
+	body, _ := json.Marshal(map[string]any{"amount_nano": 500_000_000, "comment": comment})
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, running.Info.StandIns.TonCenter+"/_/deposits", bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+
+	var made struct{ Hash string }
+	if err := json.NewDecoder(response.Body).Decode(&made); err != nil {
+		t.Fatal(err)
+	}
+	return made.Hash
+}
+
+// TestLivePagesAgreeWithAFreshLoad opens each page that says which workloads change it, changes something of each of
+// them, and wants the open page to show what a fresh load shows. It logs how long the first change took, from the
+// request for it.
+func TestLivePagesAgreeWithAFreshLoad(t *testing.T) {
+	t.Parallel()
+	user := pair{signedIn(t, running.Info.UserToken), signedIn(t, running.Info.UserToken)}
+	admin := pair{signedIn(t, running.Info.AdminToken), signedIn(t, running.Info.AdminToken)}
+	user.agrees("home", "/", lifecycle.Names())
+
+	for _, part := range parts.Web() {
+		for _, page := range part.Pages {
+			if workloads := strings.Fields(page.Live); len(workloads) > 0 {
+				if !user.agrees(page.Name, page.Route, workloads) && !admin.agrees(page.Name, page.Route, workloads) {
+					t.Errorf("no page of %s is found", page.Route)
+				}
+			}
+		}
+	}
+}
+
+// pair is two tabs of one person: one stays open, the other loads afresh.
+type pair struct{ open, fresh *browser }
+
+// agrees compares one page, which may have the name of what it shows; false: the person finds none.
+func (p pair) agrees(name, route string, workloads []string) (found bool) {
+	p.open.Helper()
+	made, changes := map[string]string{}, []func(){}
+	for _, workload := range workloads {
+		stir := stirs[workload]
+		if stir == nil {
+			p.open.Errorf("%s is live for %s, which this test cannot change", route, workload)
+			return true
+		}
+		id, change := stir(p.open.T)
+		made[workload] = id
+		changes = append(changes, change)
+	}
+
+	path := p.open.pathOf(route, cmp.Or(made[name], made[workloads[0]]))
+	if path == "" {
+		return false
+	}
+	p.open.shows("live")
+	evaluate[int](p.open, watched)
+	for _, change := range changes {
+		change()
+	}
+
+	again := time.Now().Add(10 * time.Second)
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
+		p.fresh.open(path)
+		open, fresh := evaluate[string](p.open, plain), evaluate[string](p.fresh, plain)
+		took := evaluate[int](p.open, `(window.changed ?? NaN) - window.began | 0`)
+		if open == fresh && took > 0 {
+			p.open.Logf("%-28s the first change is shown after %d ms", path, took)
+			return true
+		}
+		if time.Now().After(deadline) {
+			p.open.Errorf("%s: the open page shows\n%s\na fresh one\n%s", path, open, fresh)
+			return true
+		}
+		if time.Now().After(again) { // what no event tells has changed, such as the load of a process
+			again = time.Now().Add(10 * time.Second)
+			_, change := stirs[workloads[0]](p.open.T)
+			change()
+		}
+	}
+}
+
+// watched notes when the page changes first.
+const watched = `window.began = Date.now();
+	new MutationObserver(() => { window.changed ??= Date.now(); })
+		.observe(document.querySelector("main"), {subtree: true, childList: true, characterData: true, attributes: true});
+	1`
+
+// plain is what a page shows, without times, the state of the connection, and the keys of forms.
+const plain = `(() => {
+	const main = document.querySelector("main").cloneNode(true);
+	for (const one of main.querySelectorAll("time, [data-link], input[name=key]")) one.remove();
+	return main.innerHTML.replace(/\s+/g, " ");
+})()`
+
+var wildcard = regexp.MustCompile(`\{[^}]*\}`)
+
+// pathOf opens the page of an entity: the one with this id, or one that the list of its kind leads to. It gives "" when
+// there is none.
+func (b *browser) pathOf(route, id string) (path string) {
+	b.Helper()
+	list, rest, wild := strings.Cut(route, "/{")
+	if !wild {
+		b.open(route)
+		return b.opened(route)
+	}
+
+	if !strings.Contains(rest, "/") {
+		path = list + "/" + url.PathEscape(id)
+		b.open(path)
+		if path = b.opened(path); path != "" {
+			return path
+		}
+	}
+
+	b.open(list)
+	pattern := "^" + wildcard.ReplaceAllString(route, "[^/]+") + "$"
+	path = evaluate[string](b, fmt.Sprintf(
+		`[...document.querySelectorAll("main a")].map((a) => new URL(a.href).pathname).find((p) => new RegExp(%q).test(p)) ?? ""`, pattern,
+	))
+	if path == "" {
+		return ""
+	}
+	b.open(path)
+	return b.opened(path)
+}
+
+// opened is the path of the open page, "" of one that was refused. Browsers report a refusal as an error.
+func (b *browser) opened(path string) string {
+	b.Helper()
+	status := evaluate[int](b, `performance.getEntriesByType("navigation")[0].responseStatus`)
+	if status == http.StatusOK {
+		return path
+	}
+	b.wantStatus(status)
+	return ""
+}

@@ -1,0 +1,135 @@
+package pages
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/api/client"
+	"stagecoach/api/shape"
+)
+
+// found is what the service notes of itself, in each of its states. The monitor ends incidents whose cause is not
+// there, so these are over.
+const found = `
+	INSERT INTO alerts (kind, opened_at, sent_at, resolved_at, over_sent_at) VALUES ('storage_unreachable', now() - interval '2 days', now(), now(), now());
+	INSERT INTO alerts (kind, opened_at, sent_at) VALUES ('pages_test', now(), now());
+	INSERT INTO reconciler_findings (workload, entity, workflow_id, run_id, finding, done, done_at)
+		SELECT 'delivery', '1', 'delivery/1', n || 'r', (ARRAY['not_started', 'terminated', 'too_long', 'timed_out', 'ended', 'missing', 'reset', 'stale', 'no_row', 'over'])[n],
+			(ARRAY['started', 'ended', 'terminated', 'refreshed', 'vanished'])[1 + n % 5], now() FROM generate_series(1, 10) n;
+	INSERT INTO reconciler_findings (workload, entity, workflow_id, finding) VALUES ('task', '1', 'task/1', 'stale');
+	INSERT INTO audit_log (actor_id, action, subject, outcome, door) VALUES (NULL, 'cancel-delivery', 'delivery/1', 'done', 'cli'), (1, 'get-status', '', 'refused', 'bot');
+	INSERT INTO users (name, telegram_id, status) VALUES ('Waiting Wanda', 900001, 'PENDING'), ('Blocked Bert', 900002, 'BLOCKED');
+	INSERT INTO users (name, status, forgotten_at) VALUES ('', 'BLOCKED', now());
+	INSERT INTO outside_systems (name, succeeded_at, failed_at, error, failing_since) VALUES ('nowhere', now() - interval '1 hour', now(), 'TELEGRAM_TIMEOUT', now());
+	INSERT INTO events (workload, entity_id, seq, type, to_state, comment) VALUES ('delivery', '999999', 1, 'failed', 'FAILED', 'TELEGRAM_TIMEOUT')`
+
+// TestOperations looks at each page of operations, with something in each state.
+func TestOperations(t *testing.T) {
+	t.Parallel()
+	db, err := pgx.Connect(t.Context(), running.Info.DatabaseURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close(t.Context()) }()
+
+	for statement := range strings.SplitSeq(found, ";\n") {
+		if _, err := db.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	looksRight(
+		t, running.Info.AdminToken, "/", "/operations", "/operations/checks", "/operations/alerts", "/operations/findings",
+		"/operations/findings?workload=transaction", "/operations/audit", "/operations/users", "/operations/users?status=PENDING",
+		"/operations/users/1",
+	)
+}
+
+// TestOperationsWithoutScripts adds a user, and does all that an administrator can do about one, with scripts switched
+// off.
+func TestOperationsWithoutScripts(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, running.Info.API)
+	b.withoutScripts()
+	b.open("/operations/users")
+	b.fill("#token", running.Info.AdminToken)
+	b.press("main form button")
+
+	b.fill("#name", "New Nora")
+	b.fill("#telegram_id", "900010")
+	b.press(`form[action="/operations/users"] button`)
+	b.shows("Copy it now")
+	token := evaluate[string](b, `document.querySelector("main .copy").textContent`)
+	nora := &client.Client{Base: running.Info.API, Token: token}
+	if _, err := client.Ask[shape.Page[shape.Task]](t.Context(), nora, client.Call{Method: http.MethodGet, Path: "/v1/tasks"}); err != nil {
+		t.Errorf("the token that the page shows does not work: %v", err)
+	}
+
+	b.open("/operations/users")
+	if strings.Contains(b.text(), "Copy it now") {
+		t.Error("a token is shown twice")
+	}
+	b.fill("#name", "Nora again")
+	b.fill("#telegram_id", "900010")
+	b.press(`form[action="/operations/users"] button`)
+	b.shows("USER_EXISTS")
+	b.wantStatus(http.StatusConflict)
+
+	b.open("/operations/users")
+	b.click(`//a[text()="New Nora"]`)
+	b.shows("Make a new token")
+	b.press(`button[value="BLOCKED"]`)
+	b.shows("blocked")
+	b.press(`button[value="ACTIVE"]`)
+	b.shows("active")
+	b.fill("#name", " Second")
+	b.press(`form.stack button:not(.danger)`)
+	b.shows("Second")
+	b.press(`form[action$="/token"] button`)
+	b.shows("Copy it now")
+	b.press(`form[action$="/revoke"] button`)
+	b.shows("no tokens")
+	b.click(`//input[@type="checkbox"]`)
+	b.press(`form[action$="/forget"] button`)
+	b.shows("Forgotten")
+
+	b.open("/operations/audit")
+	for _, action := range []string{"create-user", "change-user", "renew-user-token", "revoke-user-token", "forget-user"} {
+		b.shows(action)
+	}
+	b.open("/operations/checks")
+	b.press("main form button")
+	b.shows("asked")
+}
+
+// TestOperationsAreForAdministrators opens the pages as a user.
+func TestOperationsAreForAdministrators(t *testing.T) {
+	t.Parallel()
+	b := signedIn(t, libraryReader(t, "Curious").Token)
+	for _, path := range []string{"/operations", "/operations/users", "/operations/users/1", "/operations/audit"} {
+		b.open(path)
+		b.shows("INSUFFICIENT_ACCESS")
+		b.wantStatus(http.StatusForbidden)
+	}
+	if menu := evaluate[string](b, `document.querySelector("header nav").innerText`); strings.Contains(menu, "Operations") {
+		t.Errorf("the menu of a user is %s", menu)
+	}
+}
+
+// TestOperationsAreLive watches the status while a delivery is made.
+func TestOperationsAreLive(t *testing.T) {
+	t.Parallel()
+	b := signedIn(t, running.Info.AdminToken)
+	b.open("/operations")
+	b.shows("live")
+	evaluate[int](b, `window.loadedOnce = 1`)
+	evaluate[int](b, `window.before = document.querySelector("main .facts dd").innerText; 1`)
+	deliver(t, "small.txt")
+	b.eventually(`document.querySelector("main .facts dd").innerText !== window.before`)
+	if evaluate[int](b, `window.loadedOnce ?? 0`) != 1 {
+		t.Error("the page was loaded again")
+	}
+}
