@@ -16,6 +16,7 @@ import (
 	webdownloads "stagecoach/api/web/downloads"
 	weboperators "stagecoach/api/web/operators"
 	"stagecoach/api/web/site"
+	webtransactions "stagecoach/api/web/transactions"
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
@@ -36,6 +37,7 @@ func Web() []site.Part {
 	return []site.Part{
 		webdeliveries.Part(),
 		webdownloads.Part(),
+		webtransactions.Part(),
 		weboperators.Part(),
 	}
 }

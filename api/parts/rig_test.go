@@ -129,8 +129,10 @@ func (r *rig) serve(s *store.Store) (address string) {
 		},
 		Downloads: &service.Downloads{Temporal: temporal, Store: s, Log: log, Grace: time.Minute},
 		Transactions: &service.Transactions{
-			Temporal: temporal, Store: s, Log: log, StuckAfter: time.Hour,
-			Balance: func(context.Context, string) (lt, nano int64, err error) { return 1, 5_000_000_000, nil },
+			Temporal: temporal, Store: s, Log: log, StuckAfter: time.Hour, Most: 1_000_000, Slippage: 100,
+			Price:    func(context.Context, int64) (int64, error) { return 460_900_000, nil },
+			Friendly: func(string) string { return "UQwallet" },
+			Balance:  func(context.Context, string) (lt, nano int64, err error) { return 1, 5_000_000_000, nil },
 		},
 	}
 
@@ -346,6 +348,6 @@ UPDATE jobs SET row_version = 3;
 UPDATE tasks SET row_version = 3;
 UPDATE download_jobs SET row_version = 3;
 UPDATE transactions SET row_version = 3;
-UPDATE switches SET since = now(), reason = 'ROOT' WHERE name = 'pause';
+UPDATE switches SET since = now(), reason = 'ROOT' WHERE name = 'hold';
 SET session_replication_role = DEFAULT;
 ANALYZE`

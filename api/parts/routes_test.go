@@ -55,6 +55,18 @@ func adminsOnly(path string) bool {
 	return false
 }
 
+// isOpen says whether a path is that of a page for everybody who knows its address.
+func isOpen(path string) bool {
+	for _, part := range parts.Web() {
+		for _, page := range part.Pages {
+			if page.Open && matcher([]string{page.Route})(path) != "" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // matcher finds the route of a path.
 func matcher(routes []string) func(path string) string {
 	mux := http.NewServeMux()

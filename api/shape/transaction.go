@@ -66,6 +66,7 @@ type Transaction struct {
 	NeedsReview             bool                          `json:"needs_review" doc:"Nothing is bought until an administrator has resolved it"`
 	ReviewReason            *string                       `json:"review_reason" example:"not_confirmed" doc:"A code; null unless it needs review"`
 	AllowedActions          []lifecycle.TransactionAction `json:"allowed_actions" example:"[\"retry\"]" doc:"What an administrator may do now"`
+	Resolutions             []lifecycle.TransactionState  `json:"resolutions" example:"[\"processed\",\"failed\"]" doc:"The outcomes to which it may be resolved now"`
 	WorkflowID              string                        `json:"workflow_id" example:"transaction/9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"In Temporal"`
 	ProcessingSince         *time.Time                    `json:"processing_since" example:"2026-03-01T12:00:00Z" doc:"The last time it was entered"`
 	DeadlineAt              *time.Time                    `json:"deadline_at" example:"2026-03-01T12:30:00Z" doc:"When administrators are alerted because it is in processing for too long; null in other states"`

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"regexp"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -16,6 +18,7 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/money"
 	"stagecoach/internal/outbound"
+	"stagecoach/internal/receipt"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/account"
@@ -52,6 +55,7 @@ type Transactions struct {
 	Failures   FailurePolicy
 	OnEnded    func(state lifecycle.TransactionState) // counts the outcomes of attempts to carry out an order
 
+	inUse    atomic.Bool                    // there is a wallet: one is never removed
 	prices   outbound.Reading[int64]        // of the smallest number of Stars
 	balances outbound.Reading[chainBalance] // of the wallet
 }
@@ -67,7 +71,7 @@ func (c *Transactions) Deadline(t transaction.Transaction) *time.Time {
 
 // Find returns a transaction.
 func (c *Transactions) Find(ctx context.Context, hash string) (transaction.Transaction, error) {
-	if _, err := c.wallet(ctx); err != nil {
+	if err := c.open(ctx); err != nil {
 		return transaction.Transaction{}, err
 	}
 	if !lifecycle.TransactionHashPattern.MatchString(hash) {
@@ -81,10 +85,11 @@ func (c *Transactions) List(ctx context.Context, f transaction.Filter) ([]transa
 	if !lifecycle.IsText(f.Error) {
 		return nil, lifecycle.NotText("error")
 	}
-	if _, err := c.wallet(ctx); err != nil {
-		return nil, err
+	list, err := c.Store.Transactions(ctx, f)
+	if err == nil && len(list) == 0 {
+		err = c.open(ctx)
 	}
-	return c.Store.Transactions(ctx, f)
+	return list, err
 }
 
 // WholeTransaction is a transaction with what has happened to it, the oldest first.
@@ -121,7 +126,7 @@ func (c *Transactions) Queue(ctx context.Context, limit int) ([]transaction.Queu
 
 // Stats counts all transactions, and those of the last days on which there were any.
 func (c *Transactions) Stats(ctx context.Context, days int) (transaction.TransactionStats, error) {
-	if _, err := c.wallet(ctx); err != nil {
+	if err := c.open(ctx); err != nil {
 		return transaction.TransactionStats{}, err
 	}
 	return c.Store.StatsOfTransactions(ctx, days)
@@ -227,10 +232,58 @@ func (t *TransactionTerms) fill() error {
 // roundUp rounds an amount up to hundredths of a coin.
 func roundUp(amount money.Nano) int64 { return int64((amount + step - 1) / step * step) }
 
+// Receipt returns the receipt with a key. Whoever has the key may see it: no user is asked for.
+func (c *Transactions) Receipt(ctx context.Context, key string) (receipt.Receipt, error) {
+	if !receiptKey.MatchString(key) {
+		return receipt.Receipt{}, fault.New(fault.ReceiptNotFound, "this is not the key of a receipt")
+	}
+
+	t, err := c.Store.TransactionByReceipt(ctx, key)
+	if err != nil {
+		return receipt.Receipt{}, err
+	}
+
+	events, err := c.Store.EventsOfTransaction(ctx, t.Hash)
+	if err != nil {
+		return receipt.Receipt{}, err
+	}
+
+	payments, err := c.Store.PaymentsOf(ctx, t.Hash)
+	if err != nil {
+		return receipt.Receipt{}, err
+	}
+
+	return receipt.Of(t).WithSteps(events, payments), nil
+}
+
+var receiptKey = regexp.MustCompile(`^[0-9a-f]{32}$`)
+
+// Receipts returns the receipts of transactions that buy Stars for a user, the newest first, without steps.
+func (c *Transactions) Receipts(ctx context.Context, user account.User, before int64, limit int) ([]receipt.Receipt, error) {
+	found, err := c.Store.TransactionsFor(ctx, user.ID, before, limit)
+	if err != nil {
+		return nil, err
+	}
+
+	receipts := make([]receipt.Receipt, len(found))
+	for i, t := range found {
+		receipts[i] = receipt.Of(t)
+	}
+	return receipts, nil
+}
+
+// ReceiptURL is the address of a transaction's receipt; empty: the pages have no public address.
+func (c *Transactions) ReceiptURL(t transaction.Transaction) string {
+	if c.Pages == "" || t.ReceiptKey == "" {
+		return ""
+	}
+	return c.Pages + "/receipts/" + t.ReceiptKey
+}
+
 // Pause stops all payments: once it returns, nothing is signed until Resume. Payments that are signed already are still
 // followed to their proof.
 func (c *Transactions) Pause(ctx context.Context, user account.User, reason string) error {
-	if _, err := c.wallet(ctx); err != nil {
+	if err := c.open(ctx); err != nil {
 		return err
 	}
 	return c.Store.Pause(ctx, &user.ID, reason)
@@ -238,7 +291,7 @@ func (c *Transactions) Pause(ctx context.Context, user account.User, reason stri
 
 // Resume ends a pause, and a hold that the system has set itself.
 func (c *Transactions) Resume(ctx context.Context) error {
-	if _, err := c.wallet(ctx); err != nil {
+	if err := c.open(ctx); err != nil {
 		return err
 	}
 	return c.Store.Resume(ctx)
@@ -246,7 +299,7 @@ func (c *Transactions) Resume(ctx context.Context) error {
 
 // Switches lists what may stop payments, each on or off.
 func (c *Transactions) Switches(ctx context.Context) ([]transaction.Switch, error) {
-	if _, err := c.wallet(ctx); err != nil {
+	if err := c.open(ctx); err != nil {
 		return nil, err
 	}
 	return c.Store.Switches(ctx)
@@ -301,11 +354,23 @@ func (c *Transactions) StartMonitor(ctx context.Context, wallet string) error {
 	return err
 }
 
+// open refuses while no wallet was ever configured.
+func (c *Transactions) open(ctx context.Context) error {
+	if c.inUse.Load() {
+		return nil
+	}
+	_, err := c.wallet(ctx)
+	return err
+}
+
 // wallet returns the wallet in use, or refuses because there is none.
 func (c *Transactions) wallet(ctx context.Context) (transaction.Wallet, error) {
 	wallet, err := c.Store.ActiveWallet(ctx)
 	if fault.CodeOf(err) == fault.WalletNotFound {
 		return wallet, fault.New(fault.NotConfigured, "transactions are off: no wallet is configured")
+	}
+	if err == nil {
+		c.inUse.Store(true)
 	}
 	return wallet, err
 }

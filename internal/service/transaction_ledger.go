@@ -160,6 +160,10 @@ func (c *Transactions) Solvency(ctx context.Context) (Solvency, error) {
 			return solvency, nil
 		}
 
+		if solvency.ReadAt != nil && at.Equal(*solvency.ReadAt) { // it was not read again
+			return solvency, nil
+		}
+
 		solvency.ChainNano, solvency.ReadAt = &chain.Nano, &at
 		solvency.Differences, solvency.Chain, err = c.Store.CompareBalance(ctx, ledger.Wallet, chain.LT, chain.Nano)
 		if err != nil || solvency.Chain {

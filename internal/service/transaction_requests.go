@@ -18,6 +18,13 @@ func TransactionActions(t transaction.Transaction) []lifecycle.TransactionAction
 	return lifecycle.Transaction.Actions(t.State, lifecycle.Administrators, t.Facts())
 }
 
+// TransactionResolutions lists the outcomes to which an administrator may resolve a transaction now.
+func TransactionResolutions(t transaction.Transaction) []lifecycle.TransactionState {
+	return lifecycle.Transaction.Targets(
+		t.State, lifecycle.TransactionActionResolve, lifecycle.Administrators, t.Facts(),
+	)
+}
+
 // Retry takes a failed transaction back into processing, also when its workflow is gone. The key may be empty; the same
 // key returns the first answer, here and below. Refusals: INVALID_TRANSITION, PAYMENT_UNDECIDED.
 func (c *Transactions) Retry(

@@ -14,7 +14,6 @@ import (
 	"stagecoach/api/bot/chat"
 	"stagecoach/api/words"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/money"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store/transaction"
 )
@@ -166,7 +165,7 @@ func transactionView(language string, t transaction.Transaction) chat.View {
 	username := html.EscapeString(cmp.Or(t.Username, unknown))
 	lines := []string{
 		"<code>" + t.Hash + "</code>", words.TransactionStates[t.State].In(language),
-		textTransaction.In(language, gram(language, t.AmountNano), stars, username, t.Attempt),
+		textTransaction.In(language, words.Gram(language, t.AmountNano), stars, username, t.Attempt),
 	}
 
 	lines = append(lines, attentionLines(language, t)...)
@@ -206,18 +205,13 @@ func attentionLines(language string, t transaction.Transaction) (lines []string)
 // moneyLines say what is owed, what is kept, and which payment was made.
 func moneyLines(language string, t transaction.Transaction) (lines []string) {
 	if t.RefundDueNano > 0 {
-		lines = append(lines, textRefundDue.In(language, gram(language, t.RefundDueNano)))
+		lines = append(lines, textRefundDue.In(language, words.Gram(language, t.RefundDueNano)))
 	}
 	if t.DustNano > 0 {
-		lines = append(lines, textRefundKept.In(language, gram(language, t.DustNano)))
+		lines = append(lines, textRefundKept.In(language, words.Gram(language, t.DustNano)))
 	}
 	if t.FragmentTransactionHash != "" {
 		lines = append(lines, textPaidBy.In(language, t.FragmentTransactionHash))
 	}
 	return lines
-}
-
-// gram writes an amount for people.
-func gram(language string, nano int64) string {
-	return words.Decimal(language, money.Nano(nano).String()) + " GRAM"
 }

@@ -45,26 +45,18 @@ func noticeText(language string, t transaction.Transaction, event core.StreamedE
 
 	message := cmp.Or(t.ErrorMessage, event.Comment)
 	goesOn := t.NextRetry() != nil || t.State == lifecycle.TransactionProcessing
-	next := textMoneyWaits
+	next := words.MoneyWaits
 	switch {
 	case event.Type == lifecycle.TransactionGivenUp:
 		next = textGivenUp
 	case event.Type == lifecycle.TransactionFailure && goesOn:
-		next = textTriedAgain
+		next = words.TriedAgain
 	case t.RefundDueNano > 0:
-		next = textMoneyBack
+		next = words.MoneyBack
 	case event.Type == lifecycle.TransactionResolved || t.ErrorClass == lifecycle.NonRetryable:
-		next = textMoneyAsk
+		next = words.MoneyAsk
 	}
 
-	failed := textStarsNotBought.In(language, gram(language, t.AmountNano), t.Username)
-	return strings.Join([]string{failed, failureReason(language, message), next.In(language)}, "\n")
-}
-
-// failureReason says in plain words why Stars were not bought.
-func failureReason(language, message string) string {
-	if known, ok := words.FailureTexts[message]; ok {
-		return known.In(language)
-	}
-	return textStarsTrouble.In(language)
+	failed := textStarsNotBought.In(language, words.Gram(language, t.AmountNano), t.Username)
+	return strings.Join([]string{failed, words.WhyNotBought(language, message), next.In(language)}, "\n")
 }

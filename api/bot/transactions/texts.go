@@ -30,17 +30,12 @@ var (
 var (
 	textStarsBought      = words.Text{"⭐ %d Stars for @%s have been bought. Thank you!", "⭐ Куплено звёзд: %d для @%s. Спасибо!"}
 	textStarsNotBought   = words.Text{"❌ The transfer of %s with Stars for @%s: nothing was bought.", "❌ Перевод %s на звёзды для @%s: купить не получилось."}
-	textMoneyWaits       = words.Text{"Do not pay again. The administrators see it and may retry the purchase.", "Платить ещё раз не нужно: администраторы это видят и могут повторить покупку."}
-	textTriedAgain       = words.Text{"Do not pay again. The purchase will be retried automatically.", "Платить ещё раз не нужно: покупка повторится автоматически."}
 	textGivenUp          = words.Text{"Several attempts failed. Do not pay again. The administrators have been notified and are looking at it.", "Несколько попыток не удались. Платить ещё раз не нужно: администраторы уведомлены и разбираются."}
-	textMoneyBack        = words.Text{"The money goes back to where it came from, less the fee.", "Деньги вернутся отправителю за вычетом комиссии."}
-	textMoneyAsk         = words.Text{"It will not be retried. Please write to an administrator about the money.", "Повторять покупку мы не будем. О деньгах напишите, пожалуйста, администратору."}
 	textTransferTooSmall = words.Text{
 		"A transfer with your username in its comment is below the minimum: no Stars are bought for it, and it is not sent back automatically. If it was yours: /stars says how much to send. Please write to an administrator about the money.",
 		"Пришёл перевод с вашим именем в комментарии, и он меньше минимального: звёзды на него не покупаются, автоматически он не возвращается. Если он ваш: в /stars сказано, сколько отправлять. О деньгах напишите, пожалуйста, администратору.",
 	}
-	textReceipt      = words.Text{"<a href=\"%s\">Receipt</a>", "<a href=\"%s\">Чек</a>"}
-	textStarsTrouble = words.Text{"There was an internal error.", "Произошла внутренняя ошибка."}
+	textReceipt = words.Text{"<a href=\"%s\">Receipt</a>", "<a href=\"%s\">Чек</a>"}
 )
 
 // Transactions, for administrators.

@@ -74,12 +74,12 @@ func (h *handlers) registerPayments() {
 }
 
 func (h *handlers) getQueue(ctx context.Context, in *listQueueInput) (none shape.Queue, err error) {
-	switches, err := h.transactions.Switches(ctx)
+	queue, err := h.transactions.Queue(ctx, in.Limit)
 	if err != nil {
 		return none, err
 	}
 
-	queue, err := h.transactions.Queue(ctx, in.Limit)
+	switches, err := h.transactions.Switches(ctx)
 	return shape.Queue{Switches: switchesFrom(switches), Items: shape.List(queue, turnFrom)}, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"stagecoach/api/rest/server"
 	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/receipt"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store/account"
 )
@@ -56,9 +57,9 @@ func (h *handlers) getTerms(ctx context.Context, in *starsInput) (shape.StarsTer
 }
 
 func (h *handlers) listReceipts(ctx context.Context, in *listReceiptsInput) (shape.Page[shape.Receipt], error) {
-	return server.ListOf(in.Paging, receiptsCursor, func(before int64, limit int) ([]service.Receipt, error) {
+	return server.ListOf(in.Paging, receiptsCursor, func(before int64, limit int) ([]receipt.Receipt, error) {
 		return h.transactions.Receipts(ctx, server.Caller(ctx), before, limit)
-	}, func(r service.Receipt) int64 { return r.ID }, receiptFrom)
+	}, func(r receipt.Receipt) int64 { return r.ID }, receiptFrom)
 }
 
 func (h *handlers) getReceipt(ctx context.Context, in *receiptInput) (none shape.WholeReceipt, err error) {
@@ -66,11 +67,11 @@ func (h *handlers) getReceipt(ctx context.Context, in *receiptInput) (none shape
 		return none, err
 	}
 
-	receipt, err := h.transactions.Receipt(ctx, in.Key)
+	found, err := h.transactions.Receipt(ctx, in.Key)
 	if err != nil {
 		return none, err
 	}
-	return shape.WholeReceipt{Receipt: receiptFrom(receipt), Steps: shape.List(receipt.Steps, stepFrom)}, nil
+	return shape.WholeReceipt{Receipt: receiptFrom(found), Steps: shape.List(found.Steps, stepFrom)}, nil
 }
 
 func termsFrom(t service.TransactionTerms) shape.StarsTerms {
@@ -83,7 +84,7 @@ func termsFrom(t service.TransactionTerms) shape.StarsTerms {
 	}
 }
 
-func receiptFrom(r service.Receipt) shape.Receipt {
+func receiptFrom(r receipt.Receipt) shape.Receipt {
 	return shape.Receipt{
 		Key: r.ReceiptKey, State: string(r.State), Final: r.State.Final(), AmountNano: r.AmountNano,
 		Username: shape.Optional(r.Username), Stars: r.Stars, PriceNano: shape.OptionalNumber(r.QuoteNano),
@@ -91,6 +92,6 @@ func receiptFrom(r service.Receipt) shape.Receipt {
 	}
 }
 
-func stepFrom(s service.ReceiptStep) shape.ReceiptStep {
-	return shape.ReceiptStep{Step: s.Step, Done: s.Done, At: shape.OptionalTime(s.At), Hash: shape.Optional(s.Hash)}
+func stepFrom(s receipt.Step) shape.ReceiptStep {
+	return shape.ReceiptStep{Step: s.Name, Done: s.Done, At: shape.OptionalTime(s.At), Hash: shape.Optional(s.Hash)}
 }

@@ -202,6 +202,7 @@ func (h *handlers) transactionFrom(t transaction.Transaction) shape.Transaction 
 		DustNano:    t.DustNano,
 		NeedsReview: t.NeedsReview, ReviewReason: shape.Optional(t.ReviewReason),
 		AllowedActions:  service.TransactionActions(t),
+		Resolutions:     service.TransactionResolutions(t),
 		WorkflowID:      t.WorkflowID(),
 		ProcessingSince: shape.OptionalTime(t.ProcessingSince), DeadlineAt: h.transactions.Deadline(t),
 		RetryAt:   shape.OptionalTime(t.NextRetry()),

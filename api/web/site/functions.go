@@ -33,9 +33,12 @@ func (s *Site) functions(language string) template.FuncMap {
 		"shorten":  func(text string) string { return words.Shorten(text, 20) },
 		"value":    deref,
 		"linked":   s.linked,
+		"gram":     func(nano any) string { return gram(language, nano) },
 		"size":     func(bytes int64) string { return words.Size(language, bytes) },
 		"duration": func(seconds float64) string { return words.Duration(language, int64(seconds)) },
-		"when":     func(at any) template.HTML { return when(language, at) },
+		"when":     func(at any) template.HTML { return when(language, at, "") },
+		// where scripts run, the time that is left; else the moment
+		"countdown": func(at any) template.HTML { return when(language, at, " data-countdown") },
 		"percent": func(part, whole int64) int64 {
 			if whole <= 0 {
 				return 0
@@ -73,6 +76,15 @@ func (s *Site) piece(language, name string, data any) (template.HTML, error) {
 	return template.HTML(html.String()), err //nolint:gosec // a template has escaped it
 }
 
+// gram writes an amount; "" of one that is not known.
+func gram(language string, nano any) string {
+	known, ok := deref(nano).(int64)
+	if !ok {
+		return ""
+	}
+	return words.Gram(language, known)
+}
+
 // deref gives what a pointer leads to; "" of one that leads nowhere.
 func deref(value any) any {
 	v := reflect.ValueOf(value)
@@ -86,7 +98,7 @@ func deref(value any) any {
 }
 
 // when writes a moment: as it is in UTC, and as a script can show it in the reader's zone.
-func when(language string, at any) template.HTML {
+func when(language string, at any, attribute string) template.HTML {
 	var moment time.Time
 	switch at := at.(type) {
 	case time.Time:
@@ -99,8 +111,8 @@ func when(language string, at any) template.HTML {
 	}
 
 	exact := moment.UTC().Format(time.RFC3339)
-	return template.HTML(fmt.Sprintf( //nolint:gosec // both are made here
-		`<time datetime="%s" title="%s">%s</time>`, exact, exact, html.EscapeString(words.Moment(language, moment)),
+	return template.HTML(fmt.Sprintf( //nolint:gosec // all parts are made here
+		`<time datetime="%s" title="%s"%s>%s</time>`, exact, exact, attribute, html.EscapeString(words.Moment(language, moment)),
 	))
 }
 

@@ -44,6 +44,20 @@ func (s *Site) guard(next func(http.ResponseWriter, *Request)) http.Handler {
 	})
 }
 
+// welcome is open for everybody who knows the address, which is a secret: it is told to no other site and to no search
+// engine. Who is signed in keeps the menu.
+func (s *Site) welcome(next func(http.ResponseWriter, *Request)) http.Handler {
+	return s.open(func(w http.ResponseWriter, rq *http.Request) {
+		w.Header().Set("Referrer-Policy", "no-referrer")
+		w.Header().Set("X-Robots-Tag", "noindex")
+		r, err := s.admit(rq)
+		if err != nil {
+			r = s.stranger(rq)
+		}
+		next(w, r)
+	})
+}
+
 // admit finds who sends a request, by one statement, and counts it against their rate. The request that it returns with
 // an error can be answered with a page for nobody.
 func (s *Site) admit(rq *http.Request) (*Request, error) {
@@ -66,7 +80,7 @@ func (s *Site) admit(rq *http.Request) (*Request, error) {
 		return r, err
 	}
 
-	r.Who, r.Session, r.secret, r.api = who, session, cookie.Value, s.api
+	r.Who, r.Session, r.secret = who, session, cookie.Value
 	r.Language = s.language(rq, user.Language)
 	r.Request = rq.WithContext(server.WithPrincipal(rq.Context(), who))
 	return r, nil
@@ -74,7 +88,7 @@ func (s *Site) admit(rq *http.Request) (*Request, error) {
 
 // stranger is a request of somebody who is not known.
 func (s *Site) stranger(rq *http.Request) *Request {
-	return &Request{Request: rq, Language: s.language(rq, "")}
+	return &Request{Request: rq, Language: s.language(rq, ""), api: s.api}
 }
 
 // cookie is the name of the cookie of a session. With TLS, browsers take one with this prefix from this host alone.

@@ -11,9 +11,11 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
+	"math"
 	"net/http"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -90,13 +92,15 @@ type Page struct {
 	Route string // its path, as net/http's patterns have it
 	Name  string // of its template
 	Live  string // workloads whose events change it, with spaces; empty: none
+	Open  bool   // for everybody who knows its address, also without a session; it is never live
 	Show  func(ctx context.Context, r *Request) (View, error)
 }
 
 // View is what a page shows.
 type View struct {
-	Title string
-	Data  any
+	Title   string
+	Data    any
+	Refresh time.Duration // after which a browser loads the page again; 0: never
 }
 
 // Action is something that a form of a page does. It leads to the page next. When it is refused, its own page is shown
@@ -176,7 +180,11 @@ func Register(c Config, parts ...Part) error {
 func (s *Site) route(part Part) {
 	for _, page := range part.Pages {
 		s.pages[page.Name] = page
-		s.API.Mux.Handle("GET "+page.Route, s.guard(func(w http.ResponseWriter, r *Request) { s.show(w, r, page) }))
+		admit := s.guard
+		if page.Open {
+			admit = s.welcome
+		}
+		s.API.Mux.Handle("GET "+page.Route, admit(func(w http.ResponseWriter, r *Request) { s.show(w, r, page) }))
 	}
 	for _, action := range part.Actions {
 		s.API.Mux.Handle("POST "+action.Route, s.guard(func(w http.ResponseWriter, r *Request) { s.act(w, r, action) }))
@@ -189,6 +197,9 @@ func (s *Site) show(w http.ResponseWriter, r *Request, page Page) {
 	if err != nil {
 		s.fail(w, r, err)
 		return
+	}
+	if view.Refresh > 0 {
+		w.Header().Set("Refresh", strconv.Itoa(int(math.Ceil(view.Refresh.Seconds()))))
 	}
 	s.draw(w, r, page, view, http.StatusOK)
 }

@@ -52,10 +52,20 @@ func newRig(t *testing.T, public string) *rig {
 	w.store, err = store.Open(t.Context(), address, testdb.Key)
 	w.must(err)
 	t.Cleanup(w.store.Close)
-	w.api = server.New(server.Config{Store: w.store, Guesses: allowance.NewGuesses(1), PublicURL: public})
+	w.api = server.New(server.Config{
+		Store: w.store, Guesses: allowance.NewGuesses(1), PublicURL: public,
+		Open: allowance.NewAddresses(allowance.LimitReceipts, 2),
+	})
 	group := server.Group{Server: w.api, Tag: "Notes", Access: server.ForUsers, Scope: account.ScopeRead}
 	server.Register(group, server.Operation{Id: "get-note", Route: "GET /v1/notes", Summary: "Get"}, func(ctx context.Context, _ *struct{}) (note, error) {
 		return note{fmt.Sprint("user ", server.Caller(ctx).ID)}, nil
+	})
+	open := server.Group{Server: w.api, Tag: "Notes"}
+	server.Register(open, server.Operation{Id: "get-receipt", Route: "GET /v1/receipts/{key}", Summary: "Get"}, func(ctx context.Context, in *struct {
+		Key string `path:"key"`
+	},
+	) (note, error) {
+		return note{fmt.Sprint(in.Key, " of ", server.Caller(ctx).ID)}, w.api.TakeOpen(ctx)
 	})
 	server.Register(group, server.Operation{Id: "add-note", Route: "POST /v1/notes", Summary: "Add"}, func(_ context.Context, in *struct{ Body note }) (note, error) {
 		if in.Body.Text == "" {
@@ -73,12 +83,19 @@ func newRig(t *testing.T, public string) *rig {
 		Sections: []site.Section{{Path: "/notes", Title: "notes"}, {Path: "/secret", Title: "secret", Admins: true}},
 		Texts:    words.Catalog{"notes": {"Notes", "Заметки"}, "secret": {"Secrets", "Тайны"}},
 		Templates: fstest.MapFS{
-			"templates/notes.html": {Data: []byte(`{{define "content"}}<p>{{.Data.Text}}</p><form method="post"><input name="text" value="{{typed .Request "text"}}"></form>{{end}}`)},
-			"templates/card.html":  {Data: []byte(`{{define "card-notes"}}<p>card of {{.Text}}</p>{{end}}`)},
+			"templates/notes.html":   {Data: []byte(`{{define "content"}}<p>{{.Data.Text}}</p><form method="post"><input name="text" value="{{typed .Request "text"}}"></form>{{end}}`)},
+			"templates/receipt.html": {Data: []byte(`{{define "content"}}<p>{{.Data.Text}}</p>{{end}}`)},
+			"templates/card.html":    {Data: []byte(`{{define "card-notes"}}<p>card of {{.Text}}</p>{{end}}`)},
 		},
 		Pages: []site.Page{{Route: "/notes", Name: "notes", Live: "note", Show: func(_ context.Context, r *site.Request) (site.View, error) {
 			got, err := site.Get[note](r, "/v1/notes", nil)
 			return site.View{Title: "Notes of Ada", Data: got}, err
+		}}, {Route: "/receipts/{key}", Name: "receipt", Open: true, Show: func(_ context.Context, r *site.Request) (site.View, error) {
+			got, err := site.Get[note](r, "/v1/receipts/"+r.PathValue("key"), nil)
+			return site.View{Title: "Receipt", Data: got, Refresh: 1500 * time.Millisecond}, err
+		}}, {Route: "/careless", Name: "receipt", Open: true, Show: func(_ context.Context, r *site.Request) (site.View, error) {
+			got, err := site.Get[note](r, "/v1/notes", nil)
+			return site.View{Title: "Careless", Data: got}, err
 		}}},
 		Actions: []site.Action{
 			{Route: "/notes", Page: "notes", Do: add}, {Route: "/money", Page: "notes", Money: true, Do: add},
@@ -436,4 +453,36 @@ func TestTextsExist(t *testing.T) {
 			t.Errorf("want %s, got %v", want, err)
 		}
 	}
+}
+
+// TestOpenPages opens a page without a session: it is told to nobody else, limited by address, and shows what anybody
+// may read, nothing more. Who is signed in has the menu there.
+func TestOpenPages(t *testing.T) {
+	t.Parallel()
+	w := newRig(t, "")
+	page := w.send("GET", "/receipts/abc", nil).want(http.StatusOK, "abc of 0")
+	for name, want := range map[string]string{"Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex", "Cache-Control": "no-store", "Refresh": "2"} {
+		if got := page.Header.Get(name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+
+	w.send("GET", "/careless", nil).want(http.StatusUnauthorized, "UNAUTHENTICATED")
+	w.send("POST", "/receipts/abc", url.Values{}).want(http.StatusMethodNotAllowed)
+	if strings.Contains(page.text, "Ada") {
+		t.Error("a stranger is taken for Ada")
+	}
+
+	w.signIn()
+	signed := w.send("GET", "/receipts/abc", nil).want(http.StatusOK, "abc of ", "Ada &lt;b&gt;", `href="/notes"`)
+	if strings.Contains(signed.text, "data-live") {
+		t.Error("an open page follows the stream")
+	}
+
+	for range 20 {
+		if w.send("GET", "/receipts/abc", nil).StatusCode == http.StatusTooManyRequests {
+			return
+		}
+	}
+	t.Error("nobody limits who asks")
 }

@@ -1,7 +1,10 @@
 package transaction
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -74,14 +77,7 @@ func (s *Store) StatsOfTransactions(ctx context.Context, days int) (stats Transa
 			return err
 		}
 
-		failures := []string{countErrors}
-		if stats.Errors, err = core.List[MessageCount](ctx, tx, `SELECT key AS message, n AS count FROM (`+core.Counted+`) c
-			ORDER BY n DESC, key COLLATE "C"`, failures); err != nil {
-			return err
-		}
-		if stats.Categories, err = core.List[CategoryCount](ctx, tx, `SELECT category, sum(n)::bigint AS count FROM (
-				SELECT `+category+` AS category, n FROM (SELECT key AS error_message, n FROM (`+core.Counted+`) c) failed
-			) categories GROUP BY category ORDER BY count DESC, category COLLATE "C"`, failures); err != nil {
+		if stats.Errors, stats.Categories, err = failures(ctx, tx); err != nil {
 			return err
 		}
 
@@ -95,15 +91,43 @@ func (s *Store) StatsOfTransactions(ctx context.Context, days int) (stats Transa
 // averages returns how many seconds transactions took from detection to processed: those detected in the last 24 hours,
 // and all.
 func averages(ctx context.Context, tx pgx.Tx) (day, all *float64, err error) {
-	day, err = core.Value[*float64](ctx, tx, `SELECT avg(extract(epoch FROM updated_at - created_at))::float8 FROM transactions
-		WHERE `+isProcessed+` AND created_at > now() - interval '24 hours'`)
+	err = tx.QueryRow(ctx, `SELECT (SELECT avg(extract(epoch FROM updated_at - created_at))::float8 FROM transactions
+			WHERE `+isProcessed+` AND created_at > now() - interval '24 hours'),
+		(SELECT sum(n) FILTER (WHERE kind = $2) / 1000.0 / nullif(sum(n) FILTER (WHERE kind = $3 AND key = `+core.Literal(lifecycle.TransactionProcessed)+`), 0)
+			FROM (`+core.Counted+`) c)::float8`,
+		[]string{countMilliseconds, lifecycle.WorkloadTransaction}, countMilliseconds, lifecycle.WorkloadTransaction,
+	).Scan(&day, &all)
+	return day, all, err
+}
+
+// failures counts the failed transactions by message, and by category.
+func failures(ctx context.Context, tx pgx.Tx) ([]MessageCount, []CategoryCount, error) {
+	type counted struct {
+		MessageCount
+		Category string `db:"category"`
+	}
+	found, err := core.List[counted](ctx, tx, `SELECT error_message AS message, n AS count, `+category+` AS category
+		FROM (SELECT key AS error_message, n FROM (`+core.Counted+`) c) failed
+		ORDER BY n DESC, error_message COLLATE "C"`, []string{countErrors})
 	if err != nil {
 		return nil, nil, err
 	}
 
-	all, err = core.Value[*float64](ctx, tx, `SELECT (sum(n) FILTER (WHERE kind = $2) / 1000.0 / nullif(sum(n) FILTER (WHERE kind = $3 AND key = `+core.Literal(lifecycle.TransactionProcessed)+`), 0))::float8
-		FROM (`+core.Counted+`) c`, []string{countMilliseconds, lifecycle.WorkloadTransaction}, countMilliseconds, lifecycle.WorkloadTransaction)
-	return day, all, err
+	var messages []MessageCount
+	sums := map[string]int64{}
+	for _, one := range found {
+		messages = append(messages, one.MessageCount)
+		sums[one.Category] += one.Count
+	}
+
+	var categories []CategoryCount
+	for name, n := range sums {
+		categories = append(categories, CategoryCount{name, n})
+	}
+	slices.SortFunc(categories, func(a, b CategoryCount) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Category, b.Category))
+	})
+	return messages, categories, nil
 }
 
 // daysOf returns the last days on which there were transactions.

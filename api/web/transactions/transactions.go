@@ -1,0 +1,171 @@
+// Package transactions has the pages of Stars, for those who buy them, and of transactions and payments, for
+// administrators.
+package transactions
+
+import (
+	"context"
+	"embed"
+	"net/url"
+	"strings"
+
+	"stagecoach/api/shape"
+	"stagecoach/api/web/site"
+	"stagecoach/api/words"
+	"stagecoach/internal/lifecycle"
+)
+
+//go:embed templates
+var templates embed.FS
+
+const live = lifecycle.WorkloadTransaction
+
+// Part gives the pages.
+func Part() site.Part {
+	return site.Part{
+		Sections: []site.Section{
+			{Path: "/stars", Title: "stars"}, {Path: "/transactions", Title: "transactions", Admins: true},
+		},
+		Templates: templates, Texts: texts, Words: words.Transactions,
+		Commands: map[string]string{"stars": "/stars", "tx": "/transactions", "retry": "/transactions"},
+		States:   map[string]map[string]words.Text{lifecycle.WorkloadTransaction: site.Names(words.TransactionStates)},
+		Pages: []site.Page{
+			{Route: "/stars", Name: "stars", Live: live, Show: showStars},
+			{Route: "/stars/pay", Name: "pay", Show: showPay},
+			{Route: "/receipts/{key}", Name: "receipt", Open: true, Show: showReceipt},
+			{Route: "/transactions", Name: "transactions", Live: live, Show: showTransactions},
+			{Route: "/transactions/payments", Name: "payments", Live: live, Show: showPayments},
+			{Route: "/transactions/figures", Name: "figures", Live: live, Show: showFigures},
+			{Route: "/transactions/{hash}", Name: "transaction", Live: live, Show: showTransaction},
+		},
+		Actions: []site.Action{
+			{Route: "/transactions/payments/pause", Page: "payments", Money: true, Do: pause},
+			{Route: "/transactions/payments/resume", Page: "payments", Money: true, Do: resume},
+			{Route: "/transactions/{hash}/retry", Page: "transaction", Money: true, Do: act("retry")},
+			{Route: "/transactions/{hash}/resolve", Page: "transaction", Money: true, Do: resolve},
+			{Route: "/transactions/{hash}/write-off", Page: "transaction", Money: true, Do: act("write-off")},
+		},
+		Card: card,
+	}
+}
+
+// cardView is what home shows: purchases that are under way, or what an administrator has to decide about.
+type cardView struct {
+	Receipts  []shape.Receipt
+	Attention []shape.Transaction
+	Admin     bool
+}
+
+func card(_ context.Context, r *site.Request) (card site.Card, err error) {
+	if !r.Admin() {
+		list, err := site.Get[shape.Page[shape.Receipt]](r, "/v1/receipts", url.Values{"limit": {"5"}})
+		return site.Card{Data: cardView{Receipts: list.Items}}, err
+	}
+
+	list, err := site.Get[shape.Page[shape.Transaction]](
+		r, "/v1/transactions", url.Values{"attention": {"true"}, "limit": {"5"}},
+	)
+	for _, t := range list.Items {
+		card.Needs = append(card.Needs, site.Need{Text: needOf(r.Language, t), Path: "/transactions/" + t.Hash})
+	}
+	card.Data = cardView{Attention: list.Items, Admin: true}
+	return card, err
+}
+
+// needOf says why a transaction waits for an administrator.
+func needOf(language string, t shape.Transaction) string {
+	if t.NeedsReview {
+		return texts["tx-need-review"].In(language, t.Hash[:8])
+	}
+	return texts["tx-need-owed"].In(language, t.Hash[:8], words.Gram(language, t.RefundDueNano))
+}
+
+// tab is a link to a page, or to a list with one filter.
+type tab struct {
+	Title   string // the key of its text
+	Path    string
+	Current bool
+}
+
+// sections are the pages of transactions; at is the path of the present one.
+func sections(at string) []tab {
+	tabs := []tab{
+		{Title: "tx-list", Path: "/transactions"},
+		{Title: "tx-payments", Path: "/transactions/payments"},
+		{Title: "tx-figures", Path: "/transactions/figures"},
+	}
+	for i := range tabs {
+		tabs[i].Current = tabs[i].Path == at
+	}
+	return tabs
+}
+
+// filters are the lists of transactions with one condition each.
+func filters(query url.Values) []tab {
+	tabs := []tab{{Title: "all", Path: "/transactions", Current: true}}
+	add := func(title, name, value string) {
+		current := query.Get(name) == value
+		tabs = append(tabs, tab{title, "/transactions?" + url.Values{name: {value}}.Encode(), current})
+		tabs[0].Current = tabs[0].Current && !current
+	}
+
+	for _, name := range []string{"attention", "needs_review", "owed", "retryable", "stuck"} {
+		add("tx-filter-"+name, name, "true")
+	}
+	for _, state := range lifecycle.Transaction.StateNames() {
+		add("tx-state-"+state, "status", state)
+	}
+	return tabs
+}
+
+type transactionsView struct {
+	shape.Page[shape.Transaction]
+	Sections, Filters []tab
+	Filtered          bool
+}
+
+func showTransactions(_ context.Context, r *site.Request) (site.View, error) {
+	query := r.Query("attention", "status", "needs_review", "owed", "retryable", "stuck", "hash", "error", "cursor")
+	if hash := query.Get("hash"); hash != "" {
+		query.Set("hash", strings.ToLower(strings.TrimSpace(hash)))
+	}
+
+	list, err := site.Get[shape.Page[shape.Transaction]](r, "/v1/transactions", query)
+	return site.View{Title: texts["transactions"].In(r.Language), Data: transactionsView{
+		Page: list, Sections: sections("/transactions"), Filters: filters(query), Filtered: len(query) > 0,
+	}}, err
+}
+
+type transactionView struct {
+	shape.WholeTransaction
+	Sections []tab
+	Review   string // why it needs review, in the reader's language
+}
+
+func showTransaction(_ context.Context, r *site.Request) (site.View, error) {
+	t, err := site.Get[shape.WholeTransaction](r, at(r), nil)
+	view := transactionView{WholeTransaction: t, Sections: sections("")}
+	if reason := shape.Value(t.ReviewReason); reason != "" {
+		view.Review = words.ReviewTexts[reason].In(r.Language)
+	}
+	return site.View{Title: texts["tx-one"].In(r.Language, words.Shorten(t.Hash, 12)), Data: view}, err
+}
+
+// at is the path in the API of the transaction that a page is about.
+func at(r *site.Request) string { return "/v1/transactions/" + url.PathEscape(r.PathValue("hash")) }
+
+// act does what needs a comment alone.
+func act(action string) func(context.Context, *site.Request) (string, error) {
+	return func(_ context.Context, r *site.Request) (next string, err error) {
+		_, err = site.Post[shape.Transaction](r, at(r)+"/"+action, map[string]string{"comment": r.PostFormValue("comment")})
+		return "/transactions/" + r.PathValue("hash"), err
+	}
+}
+
+func resolve(_ context.Context, r *site.Request) (next string, err error) {
+	body := map[string]string{"outcome": r.PostFormValue("outcome"), "comment": r.PostFormValue("comment")}
+	if payment := strings.ToLower(strings.TrimSpace(r.PostFormValue("payment"))); payment != "" {
+		body["payment"] = payment
+	}
+	_, err = site.Post[shape.Transaction](r, at(r)+"/resolve", body)
+	return "/transactions/" + r.PathValue("hash"), err
+}

@@ -1,0 +1,30 @@
+package words
+
+import "stagecoach/internal/money"
+
+// What a customer reads after a purchase has failed.
+var (
+	// TriedAgain: the system tries again.
+	TriedAgain = Text{"Do not pay again. The purchase will be retried automatically.", "Платить ещё раз не нужно: покупка повторится автоматически."}
+	// MoneyWaits: nobody tries again but an administrator.
+	MoneyWaits = Text{"Do not pay again. The administrators see it and may retry the purchase.", "Платить ещё раз не нужно: администраторы это видят и могут повторить покупку."}
+	// MoneyBack: a refund is due.
+	MoneyBack = Text{"The money goes back to where it came from, less the fee.", "Деньги вернутся отправителю за вычетом комиссии."}
+	// MoneyAsk: nothing follows.
+	MoneyAsk = Text{"It will not be retried. Please write to an administrator about the money.", "Повторять покупку мы не будем. О деньгах напишите, пожалуйста, администратору."}
+	// StarsTrouble: a failure that is not about the transfer.
+	StarsTrouble = Text{"There was an internal error.", "Произошла внутренняя ошибка."}
+)
+
+// WhyNotBought says in plain words why Stars were not bought, by the message in the record.
+func WhyNotBought(language, message string) string {
+	if known, ok := FailureTexts[message]; ok {
+		return known.In(language)
+	}
+	return StarsTrouble.In(language)
+}
+
+// Gram writes an amount of nanoTON for people.
+func Gram(language string, nano int64) string {
+	return Decimal(language, money.Nano(nano).String()) + " GRAM"
+}
