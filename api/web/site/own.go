@@ -126,7 +126,7 @@ var texts = words.Catalog{
 	"workload-task":        {"Tasks", "Задачи"},
 	"workload-download":    {"Downloads", "Загрузки"},
 	"workload-transaction": {"Stars", "Звёзды"},
-	"needs-nothing":        {"Nothing waits for you.", "Вас ничего не ждёт."},
+	"needs-nothing":        {"Nothing waits for you.", "Вашего участия ничего не требует."},
 	"chart-highest":        {"up to %s", "до %s"},
 	"chart-numbers":        {"Numbers", "Числа"},
 	"chart-empty":          {"There is nothing to show yet.", "Пока нечего показать."},
