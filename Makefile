@@ -22,7 +22,7 @@ TEST_FLAGS ?= -p 2 -parallel 4 -timeout 10m -ldflags=-w
 SOAK ?= 15m
 
 .DEFAULT_GOAL := help
-.PHONY: help dev build test test-short test-deps night chaos odd mutants lint fmt bench bench-scale soak soak-abuse docs histories clean
+.PHONY: help dev build test test-short test-deps night chaos odd mutants lint fmt bench bench-scale screenshots soak soak-abuse docs histories clean
 
 help: ## List these commands.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -114,6 +114,13 @@ SCALE ?= 1000000
 
 bench-scale: ## Measure status, metrics and live messages over 1,000,000 events (SCALE=30000000: some 14 GB and five minutes).
 	STAGECOACH_SCALE=$(SCALE) go run ./dev/bench scale
+
+# Those of bin/screenshots that README and docs show.
+PICTURES := user-home.png user-downloads-one.png admin-operations.png phone-home.png
+
+screenshots: test-deps ## Write a picture of each page into bin/screenshots, and the few that the documents show into docs/pictures.
+	STAGECOACH_SCREENSHOTS=$(CURDIR)/bin/screenshots go test ./dev/pages -run 'TestScreenshots$$' -count=1
+	@mkdir -p docs/pictures && cp $(PICTURES:%=bin/screenshots/%) docs/pictures/
 
 soak: ## Run all workloads for 15 minutes (SOAK=1m: another time) while servers are killed and fail; compare all at the end.
 	STAGECOACH_SOAK=$(SOAK) go test -count=1 -v -timeout 6h -run '^TestSoak$$' ./dev/e2e
