@@ -155,6 +155,33 @@ func TestLibraryWithoutScripts(t *testing.T) {
 	b.shows("audio: in the library")
 }
 
+// TestLibraryRefusedForm leaves a page open whose form was refused: what happens meanwhile appears, and the reason and
+// what the person has typed stay.
+func TestLibraryRefusedForm(t *testing.T) {
+	t.Parallel()
+	reader := libraryReader(t, "Refused reader")
+	b := signedIn(t, reader.Token)
+	b.addBook("Of patience")
+	book := strings.TrimPrefix(evaluate[string](b, `location.pathname`), "/books/")
+	b.fill("#source_url", "wheels")
+	b.press(`button[value="audio"]`)
+	b.shows("VALIDATION_ERROR")
+	b.wantStatus(http.StatusUnprocessableEntity)
+	b.shows("live")
+
+	_, err := client.Ask[shape.Download](t.Context(), &client.Client{Base: running.Info.API, Token: reader.Token}, client.Call{
+		Method: http.MethodPost, Path: "/v1/downloads", IdempotencyKey: t.Name(), Body: map[string]string{
+			"book_id": book, "media_type": "text", "source_url": seed(t, torrentsim.TorrentSpec{Name: "patience.epub", Size: 1 << 20}),
+		},
+	})
+	b.must(err)
+	b.shows("text: in the library")
+	b.shows("VALIDATION_ERROR")
+	if typed := evaluate[string](b, `document.querySelector("#source_url").value`); typed != "wheels" {
+		t.Errorf("the form has %q", typed)
+	}
+}
+
 // TestLibraryLooks shows downloads of every state, in both schemes and widths, and an empty library's and list's hints.
 func TestLibraryLooks(t *testing.T) {
 	t.Parallel()
