@@ -16,6 +16,7 @@ import (
 	webdownloads "stagecoach/api/web/downloads"
 	weboperators "stagecoach/api/web/operators"
 	"stagecoach/api/web/site"
+	webtasks "stagecoach/api/web/tasks"
 	webtransactions "stagecoach/api/web/transactions"
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/service"
@@ -36,6 +37,7 @@ func REST(s service.Services, files *catalog.Catalog) []func(*server.Server) {
 func Web() []site.Part {
 	return []site.Part{
 		webdeliveries.Part(),
+		webtasks.Part(),
 		webdownloads.Part(),
 		webtransactions.Part(),
 		weboperators.Part(),

@@ -126,6 +126,7 @@ func (r *rig) serve(s *store.Store) (address string) {
 		},
 		Tasks: &service.Tasks{
 			Temporal: temporal, Store: s, Log: log, LeastDeadline: time.Second, LeastRelease: time.Minute,
+			Patience: time.Second,
 		},
 		Downloads: &service.Downloads{Temporal: temporal, Store: s, Log: log, Grace: time.Minute},
 		Transactions: &service.Transactions{

@@ -43,6 +43,15 @@ var TaskPriorities = map[string]Text{
 	task.PriorityCritical: {"🔥 critical", "🔥 критично"},
 }
 
+// What is said of one task.
+var (
+	TaskNumber       = Text{"#%d", "№%d"}
+	TaskPrivate      = Text{"🔒 private", "🔒 личная"}
+	TaskHeldBy       = Text{"It is already claimed by %s.", "Её уже взял(а) %s."}
+	TaskYours        = Text{"It is already yours.", "Она уже ваша."}
+	TaskStillBlocked = Text{"It waits for tasks that are not done: %s.", "Она ждёт задач, которые не сделаны: %s."}
+)
+
 var textNotNow = Text{"This is not possible any more: the task has changed.", "Это уже невозможно: задача изменилась."}
 
 // AboutTask are faults that have another meaning to a person when they are about a task.

@@ -82,7 +82,7 @@ func taskTitle(language string, t task.Task) string {
 func stateLine(language string, t task.Task) string {
 	parts := []string{words.TaskStates[t.State].In(language), words.TaskPriorities[t.Priority].In(language)}
 	if t.Visibility == task.Private {
-		parts = append(parts, textPrivateTask.In(language))
+		parts = append(parts, words.TaskPrivate.In(language))
 	}
 	return strings.Join(parts, " · ")
 }

@@ -160,7 +160,7 @@ func (h *handlers) whyNotOffered(ctx context.Context, viewer account.User, t tas
 	code := fault.InvalidTransition
 	switch {
 	case claims && t.HeldBy(viewer.ID) && t.State == lifecycle.TaskInProgress:
-		return textYoursAlready.In(viewer.Language)
+		return words.TaskYours.In(viewer.Language)
 	case claims && t.HeldBy(viewer.ID):
 	case claims && t.AssigneeID != nil:
 		code = fault.TaskAlreadyClaimed
@@ -176,9 +176,9 @@ func (h *handlers) whyRefused(ctx context.Context, viewer account.User, t task.T
 	open := t.OpenBlockers()
 	switch {
 	case code == fault.TaskAlreadyClaimed && t.AssigneeID != nil:
-		return textHeldBy.In(viewer.Language, h.newNames(viewer, t.WorkspaceID).of(ctx, t.AssigneeID))
+		return words.TaskHeldBy.In(viewer.Language, h.newNames(viewer, t.WorkspaceID).of(ctx, t.AssigneeID))
 	case code == fault.UnresolvedBlockers && len(open) > 0:
-		return textStillBlocked.In(viewer.Language, numbers(viewer.Language, open))
+		return words.TaskStillBlocked.In(viewer.Language, numbers(viewer.Language, open))
 	}
 
 	if known, ok := words.AboutTask[code]; ok {
@@ -191,7 +191,7 @@ func (h *handlers) whyRefused(ctx context.Context, viewer account.User, t task.T
 func numbers(language string, ids []int64) string {
 	var shown []string
 	for _, id := range ids {
-		shown = append(shown, textTaskNumber.In(language, id))
+		shown = append(shown, words.TaskNumber.In(language, id))
 	}
 	return strings.Join(shown, ", ")
 }

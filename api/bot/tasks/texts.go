@@ -28,10 +28,8 @@ var (
 	textDeadline     = words.Text{"Deadline: %s", "Срок: %s"}
 	textReleaseAt    = words.Text{"Free again: %s", "Снова свободна: %s"}
 	textBlockers     = words.Text{"Waits for: %s", "Ждёт: %s"}
-	textTaskNumber   = words.Text{"#%d", "№%d"}
 	textBlocker      = words.Text{"#%d (%s)", "№%d (%s)"}
 	textLabels       = words.Text{"Labels: %s", "Метки: %s"}
-	textPrivateTask  = words.Text{"🔒 private", "🔒 личная"}
 	textLastComments = words.Text{"<b>Last comments</b>", "<b>Последние комментарии</b>"}
 	textNobody       = words.Text{"nobody", "никто"}
 	textYou          = words.Text{"you", "вы"}
@@ -54,16 +52,13 @@ var (
 
 // Acting on a task.
 var (
-	textAskComment   = words.Text{"%s: write a comment, in a few words.", "%s: напишите комментарий, хотя бы пару слов."}
-	textStepDone     = words.Text{"✅ Done.", "✅ Готово."}
-	textCommented    = words.Text{"✅ Your comment is added.", "✅ Комментарий добавлен."}
-	textTaskMade     = words.Text{"✅ The task is created.", "✅ Задача создана."}
-	textStaleTask    = words.Text{"This button is out of date. Open the task again: /task", "Эта кнопка устарела. Откройте задачу ещё раз: /task"}
-	textChooseSpace  = words.Text{"In which workspace should “%s” be created?", "В каком рабочем пространстве создать «%s»?"}
-	textNoSpace      = words.Text{"You are in no workspace yet. The owner of one can add you by your number: %d", "Вы пока не состоите ни в одном рабочем пространстве. Владелец пространства может добавить вас по номеру: %d"}
-	textHeldBy       = words.Text{"It is already claimed by %s.", "Её уже взял(а) %s."}
-	textYoursAlready = words.Text{"It is already yours.", "Она уже ваша."}
-	textStillBlocked = words.Text{"It waits for tasks that are not done: %s.", "Она ждёт задач, которые не сделаны: %s."}
+	textAskComment  = words.Text{"%s: write a comment, in a few words.", "%s: напишите комментарий, хотя бы пару слов."}
+	textStepDone    = words.Text{"✅ Done.", "✅ Готово."}
+	textCommented   = words.Text{"✅ Your comment is added.", "✅ Комментарий добавлен."}
+	textTaskMade    = words.Text{"✅ The task is created.", "✅ Задача создана."}
+	textStaleTask   = words.Text{"This button is out of date. Open the task again: /task", "Эта кнопка устарела. Откройте задачу ещё раз: /task"}
+	textChooseSpace = words.Text{"In which workspace should “%s” be created?", "В каком рабочем пространстве создать «%s»?"}
+	textNoSpace     = words.Text{"You are in no workspace yet. The owner of one can add you by your number: %d", "Вы пока не состоите ни в одном рабочем пространстве. Владелец пространства может добавить вас по номеру: %d"}
 )
 
 // Notices of a task's changes.

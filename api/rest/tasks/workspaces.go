@@ -18,11 +18,14 @@ const (
 	membersCursor    = "members"
 )
 
-func workspaceFrom(w task.Workspace) shape.Workspace {
-	return shape.Workspace{
-		ID: shape.ID(w.ID), Name: w.Name, OwnerID: shape.ID(w.OwnerID), StatusDeadlines: w.StatusDeadlines,
-		StuckReleaseAfter: w.StuckReleaseAfter, NewDeadlineWaitsForBlockers: w.NewDeadlineWaitsForBlockers,
-		CreatedAt: w.CreatedAt.UTC(), UpdatedAt: w.UpdatedAt.UTC(),
+// workspaceFor shows workspaces to a user.
+func workspaceFor(user account.User) func(task.Workspace) shape.Workspace {
+	return func(w task.Workspace) shape.Workspace {
+		return shape.Workspace{
+			ID: shape.ID(w.ID), Name: w.Name, OwnerID: shape.ID(w.OwnerID), StatusDeadlines: w.StatusDeadlines,
+			StuckReleaseAfter: w.StuckReleaseAfter, NewDeadlineWaitsForBlockers: w.NewDeadlineWaitsForBlockers,
+			MayChange: service.MayChange(user, w), CreatedAt: w.CreatedAt.UTC(), UpdatedAt: w.UpdatedAt.UTC(),
+		}
 	}
 }
 
@@ -160,18 +163,18 @@ func (h *handlers) registerWorkspaces() {
 
 func (h *handlers) createWorkspace(ctx context.Context, in *createWorkspaceInput) (shape.Workspace, error) {
 	w, err := h.tasks.CreateWorkspace(ctx, server.Caller(ctx), in.Body.change(&in.Body.Name), in.Key)
-	return server.Shown(w, err, workspaceFrom)
+	return server.Shown(w, err, workspaceFor(server.Caller(ctx)))
 }
 
 func (h *handlers) listWorkspaces(ctx context.Context, in *server.Paging) (shape.Page[shape.Workspace], error) {
 	return server.ListOf(*in, workspacesCursor, func(after int64, limit int) ([]task.Workspace, error) {
 		return h.tasks.Workspaces(ctx, server.Caller(ctx), after, limit)
-	}, func(w task.Workspace) int64 { return w.ID }, workspaceFrom)
+	}, func(w task.Workspace) int64 { return w.ID }, workspaceFor(server.Caller(ctx)))
 }
 
 func (h *handlers) getWorkspace(ctx context.Context, in *workspaceInput) (shape.Workspace, error) {
 	w, err := h.tasks.Workspace(ctx, server.Caller(ctx), server.PathID(in.ID))
-	return server.Shown(w, h.Refusal(ctx, in.ID, err), workspaceFrom)
+	return server.Shown(w, h.Refusal(ctx, in.ID, err), workspaceFor(server.Caller(ctx)))
 }
 
 func (h *handlers) changeWorkspace(ctx context.Context, in *changeWorkspaceInput) (none shape.Workspace, err error) {
@@ -187,7 +190,7 @@ func (h *handlers) changeWorkspace(ctx context.Context, in *changeWorkspaceInput
 	}
 
 	h.auditChange(ctx, w)
-	return workspaceFrom(w), nil
+	return workspaceFor(server.Caller(ctx))(w), nil
 }
 
 func (h *handlers) listMembers(ctx context.Context, in *membersInput) (shape.Page[shape.Member], error) {

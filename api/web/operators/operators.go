@@ -228,7 +228,7 @@ func renewToken(_ context.Context, r *site.Request) (next string, err error) {
 }
 
 func revokeToken(_ context.Context, r *site.Request) (next string, err error) {
-	return page(r), site.Delete(r, userPath(r)+"/tokens/"+url.PathEscape(r.PathValue("token")))
+	return page(r), site.Ask(r, http.MethodDelete, userPath(r)+"/tokens/"+url.PathEscape(r.PathValue("token")))
 }
 
 func forgetUser(_ context.Context, r *site.Request) (next string, err error) {

@@ -52,9 +52,9 @@ func Send[T any](r *Request, method, path string, body any) (T, error) {
 	})
 }
 
-// Delete asks the API to remove something.
-func Delete(r *Request, path string) error {
-	_, _, err := r.api.Send(r.Context(), client.Call{Method: http.MethodDelete, Path: path})
+// Ask asks the API for a change whose answer is empty.
+func Ask(r *Request, method, path string) error {
+	_, _, err := r.api.Send(r.Context(), client.Call{Method: method, Path: path})
 	return err
 }
 

@@ -22,9 +22,10 @@ function writeTimes(root) {
 function countDown(root) {
 	for (const time of root.querySelectorAll("time[data-countdown]")) {
 		const left = Math.max(0, Math.round((new Date(time.dateTime) - Date.now()) / 1000));
+		const day = document.documentElement.lang === "ru" ? "д" : "d";
 		const two = (n) => String(n).padStart(2, "0");
 		const clock = `${two(Math.floor(left / 3600) % 24)}:${two(Math.floor(left / 60) % 60)}:${two(left % 60)}`;
-		time.textContent = left >= 86400 ? `${Math.floor(left / 86400)} d ${clock}` : clock;
+		time.textContent = left >= 86400 ? `${Math.floor(left / 86400)} ${day} ${clock}` : clock;
 	}
 }
 
@@ -55,13 +56,19 @@ async function refresh() {
 	}
 }
 
+// Whether a person has begun to fill in a form. A choice counts as begun, and so does a form that was refused.
+function isBegun(form) {
+	return form.contains(document.activeElement) || document.querySelector(".problem") || [...form.elements].some((field) =>
+		field.tagName === "SELECT" || field.type !== "hidden" && "defaultValue" in field && (field.value !== field.defaultValue || field.checked !== field.defaultChecked));
+}
+
 // What a person does on the page stays: their focus, what they type, what they have unfolded, and why their form was refused.
 function morph(fresh) {
 	writeTimes(fresh);
 	Idiomorph.morph(document.querySelector("main"), fresh.querySelector("main"), {
 		ignoreActiveValue: true,
 		callbacks: {
-			beforeNodeMorphed: (node) => !node.matches?.("[data-link], form[data-keep]"),
+			beforeNodeMorphed: (node) => !node.matches?.("[data-link]") && !(node.matches?.("form[data-keep]") && isBegun(node)),
 			beforeNodeRemoved: (node) => !node.matches?.(".problem"),
 			beforeAttributeUpdated: (name, node) => name !== "open" || node.tagName !== "DETAILS",
 		},

@@ -1,0 +1,128 @@
+package tasks
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"stagecoach/api/shape"
+)
+
+// drawing is a graph of tasks, from left to right: each task stands right of all that it waits for.
+type drawing struct {
+	Width, Height int
+	Nodes         []drawnNode
+	Edges         []string // paths, from a task to one that waits for it
+	Partial       bool
+}
+
+// drawnNode is a task with the upper left corner of its box.
+type drawnNode struct {
+	shape.TaskNode
+	X, Y  int
+	Short string // the title as far as there is room
+	Here  bool   // the page is about this task
+}
+
+// The drawing's measures, in pixels.
+const (
+	nodeWidth  = 176
+	nodeHeight = 46
+	columnGap  = 44
+	rowGap     = 14
+	border     = 4
+	shortTitle = 21 // characters
+)
+
+// drawGraph gives the tasks of a graph their places. here is the task that the page is about; empty: none.
+func drawGraph(graph shape.TaskGraph, here string) drawing {
+	d := drawing{Partial: graph.Partial}
+	places := map[string]int{} // of the nodes in d.Nodes
+	for column, layer := range layersOf(graph.Items) {
+		for row, node := range layer {
+			places[node.ID] = len(d.Nodes)
+			d.Nodes = append(d.Nodes, drawnNode{
+				TaskNode: node, X: border + column*(nodeWidth+columnGap), Y: border + row*(nodeHeight+rowGap),
+				Short: cut(node.Title), Here: node.ID == here,
+			})
+		}
+	}
+
+	for _, node := range d.Nodes {
+		d.Width = max(d.Width, node.X+nodeWidth+border)
+		d.Height = max(d.Height, node.Y+nodeHeight+border)
+		for _, id := range node.BlockedBy {
+			d.Edges = append(d.Edges, edge(d.Nodes[places[id]], node))
+		}
+	}
+
+	return d
+}
+
+// edge is the path from a task's right side to the left side of one that waits for it.
+func edge(from, to drawnNode) string {
+	x1, y1 := from.X+nodeWidth, from.Y+nodeHeight/2
+	x2, y2 := to.X, to.Y+nodeHeight/2
+	return fmt.Sprintf("M%d %dC%d %d %d %d %d %d", x1, y1, x1+columnGap/2, y1, x2-columnGap/2, y2, x2-1, y2)
+}
+
+func cut(title string) string {
+	runes := []rune(title)
+	if len(runes) <= shortTitle {
+		return title
+	}
+	return string(runes[:shortTitle-1]) + "…"
+}
+
+// layersOf puts each task into the first column that is right of all that it waits for. Within a column it stands near
+// those.
+func layersOf(nodes []shape.TaskNode) (layers [][]shape.TaskNode) {
+	byID := map[string]shape.TaskNode{}
+	for _, node := range nodes {
+		byID[node.ID] = node
+	}
+
+	depths := map[string]int{}
+	var depth func(id string) int
+	depth = func(id string) int {
+		if known, found := depths[id]; found {
+			return known
+		}
+		depths[id] = 0 // ends the search where tasks wait for each other, which the record excludes
+		deepest := 0
+		for _, blocker := range byID[id].BlockedBy {
+			deepest = max(deepest, depth(blocker)+1)
+		}
+		depths[id] = deepest
+		return deepest
+	}
+
+	for _, node := range nodes {
+		for len(layers) <= depth(node.ID) {
+			layers = append(layers, nil)
+		}
+		layers[depth(node.ID)] = append(layers[depth(node.ID)], node)
+	}
+
+	order(layers)
+	return layers
+}
+
+// order sorts each column by the middle of the rows of what its tasks wait for, so that fewer lines cross.
+func order(layers [][]shape.TaskNode) {
+	rows := map[string]float64{}
+	for _, layer := range layers {
+		middle := func(node shape.TaskNode) float64 {
+			sum := 0.0
+			for _, blocker := range node.BlockedBy {
+				sum += rows[blocker]
+			}
+			return sum / max(1, float64(len(node.BlockedBy)))
+		}
+
+		slices.SortStableFunc(layer, func(a, b shape.TaskNode) int { return cmp.Compare(middle(a), middle(b)) })
+		for row, node := range layer {
+			rows[node.ID] = float64(row)
+		}
+	}
+}

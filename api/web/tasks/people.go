@@ -1,0 +1,47 @@
+package tasks
+
+import (
+	"cmp"
+	"errors"
+	"net/url"
+
+	"stagecoach/api/client"
+	"stagecoach/api/shape"
+	"stagecoach/api/web/site"
+	"stagecoach/internal/fault"
+)
+
+// names are those of the people of a workspace, by their ids, as one person may know them.
+type names struct {
+	known    map[string]string
+	language string
+}
+
+// namesOf lists the names of members. Who has not agreed to be named has a number.
+func namesOf(r *site.Request, members []shape.Member) names {
+	n := names{map[string]string{}, r.Language}
+	for _, member := range members {
+		n.known[member.UserID] = member.Name
+	}
+	n.known[shape.ID(r.Who.User.ID)] = texts["you"].In(r.Language)
+	return n
+}
+
+// Of names a user; nil is the service in a history.
+func (n names) Of(user *string) string {
+	if user == nil {
+		return texts["the-service"].In(n.language)
+	}
+	return cmp.Or(n.known[*user], texts["person"].In(n.language, *user))
+}
+
+func members(r *site.Request, workspace string) ([]shape.Member, error) {
+	list, err := site.Get[shape.Page[shape.Member]](r, workspacePath(workspace)+"/members", url.Values{"limit": {most}})
+	return list.Items, err
+}
+
+// isCode says whether the API has refused a request with a code.
+func isCode(err error, code fault.Code) bool {
+	refusal, refused := errors.AsType[*client.Refusal](err)
+	return refused && refusal.Code == code
+}

@@ -1,0 +1,217 @@
+package tasks
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+
+	"stagecoach/api/shape"
+	"stagecoach/api/web/site"
+	"stagecoach/api/words"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+)
+
+// taskView is a task with all that its page shows.
+type taskView struct {
+	shape.Task
+	Workspace shape.Workspace
+	Names     names
+	Creator   string
+	Events    []shape.History
+	Steps     []string // that the person may take now
+	Refused   []refused
+	Drawing   drawing
+	WaitsFor  []waited // the tasks that it waits for
+	Awaited   []shape.TaskNode
+}
+
+// waited is a task that another one waits for. Its title is empty when the person may not see it.
+type waited struct {
+	shape.Blocker
+	Title string
+}
+
+// refused are steps that the person cannot take now, for the same reason.
+type refused struct {
+	Steps []string
+	Why   string
+	Code  fault.Code
+}
+
+// graphAround is how many tasks the graph of a task's page shows.
+const graphAround = "30"
+
+func showTask(_ context.Context, r *site.Request) (site.View, error) {
+	at := taskPath(r)
+	task, err := site.Get[shape.Task](r, at, nil)
+	if err != nil {
+		return site.View{}, err
+	}
+
+	view := taskView{Task: task}
+
+	options, err := site.Get[shape.TaskOptions](r, at+"/actions", nil)
+	if err != nil {
+		return site.View{}, err
+	}
+
+	graph, err := site.Get[shape.TaskGraph](r, at+"/graph", url.Values{"limit": {graphAround}})
+	if err != nil {
+		return site.View{}, err
+	}
+
+	view.Drawing = drawGraph(graph, task.ID)
+	view.connect(graph)
+
+	events, err := site.Get[shape.Page[shape.History]](r, at+"/events", url.Values{"limit": {most}})
+	if err != nil {
+		return site.View{}, err
+	}
+
+	view.Events = events.Items
+
+	if err := view.addPeople(r); err != nil {
+		return site.View{}, err
+	}
+
+	view.sortOptions(r.Language, options.Items)
+	return site.View{Title: words.TaskNumber.In(r.Language, number(task.ID)) + " " + task.Title, Data: view}, nil
+}
+
+// addPeople reads the workspace and the names of its members. Who acts by an administrator's right, or has a task of a
+// workspace that they have left, sees numbers.
+func (v *taskView) addPeople(r *site.Request) error {
+	all, err := members(r, v.WorkspaceID)
+	if err == nil {
+		v.Workspace, err = site.Get[shape.Workspace](r, workspacePath(v.WorkspaceID), nil)
+	}
+	v.Names = namesOf(r, all)
+	v.Creator = v.Names.Of(&v.CreatorID)
+	if isCode(err, fault.WorkspaceNotFound) {
+		return nil
+	}
+	return err
+}
+
+// connect finds the titles of the tasks next to this one.
+func (v *taskView) connect(graph shape.TaskGraph) {
+	titles := map[string]string{}
+	for _, node := range graph.Items {
+		titles[node.ID] = node.Title
+		if slices.Contains(node.BlockedBy, v.ID) {
+			v.Awaited = append(v.Awaited, node)
+		}
+	}
+	for _, blocker := range v.Blockers {
+		v.WaitsFor = append(v.WaitsFor, waited{blocker, titles[blocker.ID]})
+	}
+}
+
+// sortOptions divides the actions into those that can be taken and those that cannot, these by their reasons.
+func (v *taskView) sortOptions(language string, options []shape.TaskOption) {
+	for _, option := range options {
+		step := string(option.Action)
+		if option.Action == lifecycle.TaskActionStatus {
+			step = string(option.To)
+		}
+
+		if option.Allowed && !option.ChangesNothing {
+			v.Steps = append(v.Steps, step)
+			continue
+		}
+
+		why := v.whyNot(language, option)
+		same := slices.IndexFunc(v.Refused, func(r refused) bool { return r.Why == why })
+		if same < 0 {
+			same = len(v.Refused)
+			v.Refused = append(v.Refused, refused{Why: why, Code: shape.Value(option.Code)})
+		}
+
+		v.Refused[same].Steps = append(v.Refused[same].Steps, step)
+	}
+
+	slices.SortStableFunc(v.Steps, cancelLast)
+}
+
+// cancelLast puts the step that ends a task behind the others.
+func cancelLast(a, b string) int {
+	ends := func(step string) int {
+		if step == string(lifecycle.TaskCancelled) {
+			return 1
+		}
+		return 0
+	}
+	return ends(a) - ends(b)
+}
+
+// whyNot says in a person's words why an action is refused.
+func (v *taskView) whyNot(language string, option shape.TaskOption) string {
+	code := shape.Value(option.Code)
+	switch {
+	case option.ChangesNothing:
+		return words.TaskYours.In(language)
+	case code == fault.TaskAlreadyClaimed && v.AssigneeID != nil:
+		return words.TaskHeldBy.In(language, v.Names.Of(v.AssigneeID))
+	case code == fault.UnresolvedBlockers:
+		return words.TaskStillBlocked.In(language, openBlockers(language, v.Task))
+	case code == fault.InvalidTransition && v.Ended():
+		return texts["why-ended"].In(language)
+	case code == fault.InvalidTransition:
+		return texts["why-state"].In(language, words.TaskStates[v.Status].Plain(language))
+	case code == fault.InsufficientAccess && len(option.OnlyFor) == 0:
+		return texts["why-private"].In(language)
+	case code == fault.InsufficientAccess:
+		var people []string
+		for _, role := range option.OnlyFor {
+			people = append(people, roleNames[role].In(language))
+		}
+		slices.Sort(people)
+		return texts["why-role"].In(language, strings.Join(slices.Compact(people), ", "))
+	}
+
+	return words.Tasks.Faults.Text(code).In(language)
+}
+
+func openBlockers(language string, t shape.Task) string {
+	var open []string
+	for _, blocker := range t.Blockers {
+		if blocker.Status != lifecycle.TaskDone {
+			open = append(open, words.TaskNumber.In(language, number(blocker.ID)))
+		}
+	}
+	return strings.Join(open, ", ")
+}
+
+// act takes a step with a task, or comments on it. What releases a private task of somebody else's hides it.
+func act(_ context.Context, r *site.Request) (next string, err error) {
+	step, at := r.PostFormValue("step"), taskPath(r)
+	body := map[string]string{"comment": r.PostFormValue("comment")}
+	switch step {
+	case words.StepComment:
+		_, err = site.Post[shape.History](r, at+"/comments", body)
+	case string(lifecycle.TaskActionClaim), string(lifecycle.TaskActionEscalate), string(lifecycle.TaskActionTakeover):
+		_, err = site.Post[shape.Task](r, at+"/"+step, body)
+	default:
+		body["to"] = step
+		_, err = site.Post[shape.Task](r, at+"/status", body)
+	}
+
+	if err != nil {
+		return "", err
+	}
+
+	if _, err := site.Get[shape.Task](r, at, nil); isCode(err, fault.TaskNotFound) {
+		return "/tasks", nil
+	}
+	return r.URL.Path, nil
+}
+
+func taskPath(r *site.Request) string { return "/v1/tasks/" + url.PathEscape(r.PathValue("id")) }
+
+// number is the number in an id.
+func number(id string) int64 {
+	n, _ := shape.ParseID(id)
+	return n
+}

@@ -1,0 +1,178 @@
+// Package tasks has the pages of workspaces and their tasks.
+package tasks
+
+import (
+	"context"
+	"embed"
+	"net/url"
+	"slices"
+	"strings"
+
+	"stagecoach/api/shape"
+	"stagecoach/api/web/site"
+	"stagecoach/api/words"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/task"
+)
+
+//go:embed templates
+var templates embed.FS
+
+// Part gives the pages.
+func Part() site.Part {
+	live := lifecycle.WorkloadTask
+	return site.Part{
+		Sections:  []site.Section{{Path: "/tasks", Title: "tasks"}},
+		Templates: templates, Texts: texts, Words: words.Tasks,
+		Commands: map[string]string{"task": "/tasks", "ready": "/tasks?ready=true"},
+		States: map[string]map[string]words.Text{
+			live:            site.Names(words.TaskStates),
+			"task-priority": words.TaskPriorities,
+			"task-step":     words.TaskSteps,
+			"task-event":    eventNames,
+		},
+		Pages: []site.Page{
+			{Route: "/tasks", Name: "tasks", Live: live, Show: showTasks},
+			{Route: "/tasks/new", Name: "task-new", Show: showNew},
+			{Route: "/tasks/batch", Name: "task-batch", Show: showBatch},
+			{Route: "/tasks/{id}", Name: "task", Live: live, Show: showTask},
+			{Route: "/tasks/workspaces", Name: "workspaces", Show: showWorkspaces},
+			{Route: "/tasks/workspaces/{workspace}", Name: "task-board", Live: live, Show: showBoard},
+			{Route: "/tasks/workspaces/{workspace}/graph", Name: "task-graph", Live: live, Show: showGraph},
+			{Route: "/tasks/workspaces/{workspace}/stats", Name: "task-stats", Live: live, Show: showStats},
+			{Route: "/tasks/workspaces/{workspace}/settings", Name: "workspace-settings", Show: showSettings},
+		},
+		Actions: []site.Action{
+			{Route: "/tasks/new", Page: "task-new", Do: create},
+			{Route: "/tasks/batch", Page: "task-batch", Do: createBatch},
+			{Route: "/tasks/{id}", Page: "task", Do: act},
+			{Route: "/tasks/workspaces", Page: "workspaces", Do: createWorkspace},
+			{Route: "/tasks/workspaces/{workspace}/settings", Page: "workspace-settings", Do: changeWorkspace},
+		},
+		Card: card,
+	}
+}
+
+// most is how many workspaces or members a page asks for: as many as the API gives at once.
+const most = "200"
+
+// tasksView is a list of tasks and what it may be filtered by.
+type tasksView struct {
+	shape.Page[shape.Task]
+	Workspaces []shape.Workspace
+	Workspace  string // of the person's, whose tasks alone are listed; empty: all
+	States     []lifecycle.TaskState
+}
+
+func showTasks(_ context.Context, r *site.Request) (site.View, error) {
+	query := r.Query("status", "assignee", "ready", "cursor")
+	workspace := r.URL.Query().Get("workspace")
+	if workspace != "" {
+		query.Set("workspace_id", workspace)
+	}
+
+	list, err := site.Get[shape.Page[shape.Task]](r, "/v1/tasks", query)
+	if err != nil {
+		return site.View{}, err
+	}
+
+	spaces, err := workspaces(r)
+	if !slices.ContainsFunc(spaces, func(w shape.Workspace) bool { return w.ID == workspace }) {
+		workspace = "" // it is not the person's, so there is nothing to lead to
+	}
+	return site.View{Title: texts["tasks"].In(r.Language), Data: tasksView{
+		Page: list, Workspaces: spaces, Workspace: workspace, States: lifecycle.TaskStates,
+	}}, err
+}
+
+func workspaces(r *site.Request) ([]shape.Workspace, error) {
+	list, err := site.Get[shape.Page[shape.Workspace]](r, "/v1/workspaces", url.Values{"limit": {most}})
+	return list.Items, err
+}
+
+// needsShown is how many tasks home lists, and each half of the card.
+const needsShown = 5
+
+// card shows what the person works on and could claim.
+func card(_ context.Context, r *site.Request) (site.Card, error) {
+	mine, err := site.Get[shape.MyTasks](r, "/v1/tasks/mine", url.Values{"limit": {"5"}})
+	shown := site.Card{Data: mine}
+	for _, t := range mine.Assigned {
+		due := t.StatusDeadlineAt
+		shown.Needs = append(
+			shown.Needs, site.Need{Text: texts["task-need"].In(r.Language, t.ID, t.Title), Path: pathOf(t), Due: due},
+		)
+	}
+
+	for _, t := range mine.Ready {
+		need := site.Need{Text: texts["task-claimable"].In(r.Language, t.ID, t.Title), Path: pathOf(t)}
+		shown.Needs = append(shown.Needs, need)
+	}
+
+	shown.Needs = shown.Needs[:min(needsShown, len(shown.Needs))]
+	return shown, err
+}
+
+func pathOf(t shape.Task) string { return "/tasks/" + t.ID }
+
+// newView is the form of a new task, or of a batch.
+type newView struct {
+	Workspaces []shape.Workspace
+	Workspace  *shape.Workspace // nil: it is to be chosen first
+	Members    []shape.Member
+	Priorities []string
+}
+
+// formFor finds the workspace of a form: that of the address, or the only one.
+func formFor(r *site.Request) (view newView, err error) {
+	if view.Workspaces, err = workspaces(r); err != nil {
+		return view, err
+	}
+
+	wanted := r.URL.Query().Get("workspace")
+	for i, one := range view.Workspaces {
+		if one.ID == wanted || wanted == "" && len(view.Workspaces) == 1 {
+			view.Workspace = &view.Workspaces[i]
+		}
+	}
+
+	if view.Workspace == nil && wanted != "" {
+		found, err := site.Get[shape.Workspace](r, workspacePath(wanted), nil)
+		view.Workspace = &found
+		return view, err
+	}
+
+	return view, nil
+}
+
+func showNew(_ context.Context, r *site.Request) (site.View, error) {
+	view, err := formFor(r)
+	if err == nil && view.Workspace != nil {
+		view.Members, err = members(r, view.Workspace.ID)
+	}
+	view.Priorities = []string{task.PriorityLow, task.PriorityNormal, task.PriorityHigh, task.PriorityCritical}
+	return site.View{Title: texts["new-task"].In(r.Language), Data: view}, err
+}
+
+// create makes a task, and shows it.
+func create(_ context.Context, r *site.Request) (next string, err error) {
+	wanted := shape.TaskRequest{WorkspaceID: r.PostFormValue("workspace_id"), NewTask: shape.NewTask{
+		Title: r.PostFormValue("title"), Description: r.PostFormValue("description"),
+		Priority: r.PostFormValue("priority"), Visibility: r.PostFormValue("visibility"),
+		AssigneeID: shape.Optional(r.PostFormValue("assignee_id")), Labels: listed(r.PostFormValue("labels"), ","),
+		BlockedBy: listed(strings.NewReplacer("#", " ", "№", " ", ",", " ").Replace(r.PostFormValue("blocked_by")), " "),
+	}}
+
+	made, err := site.Post[shape.Task](r, "/v1/tasks", wanted)
+	return pathOf(made), err
+}
+
+// listed are the texts between separators.
+func listed(text, separator string) (all []string) {
+	for one := range strings.SplitSeq(text, separator) {
+		if one = strings.TrimSpace(one); one != "" {
+			all = append(all, one)
+		}
+	}
+	return all
+}

@@ -1,0 +1,204 @@
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"stagecoach/api/shape"
+	"stagecoach/api/web/site"
+	"stagecoach/api/words"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+)
+
+func workspacePath(id string) string { return "/v1/workspaces/" + url.PathEscape(id) }
+
+func pathOfWorkspace(id string) string { return "/tasks/workspaces/" + url.PathEscape(id) }
+
+func showWorkspaces(_ context.Context, r *site.Request) (site.View, error) {
+	query := r.Query("cursor")
+	query.Set("limit", most)
+	list, err := site.Get[shape.Page[shape.Workspace]](r, "/v1/workspaces", query)
+	return site.View{Title: texts["workspaces"].In(r.Language), Data: list}, err
+}
+
+func createWorkspace(_ context.Context, r *site.Request) (next string, err error) {
+	made, err := site.Post[shape.Workspace](r, "/v1/workspaces", map[string]string{"name": r.PostFormValue("name")})
+	return pathOfWorkspace(made.ID), err
+}
+
+// spaceView is what all pages of a workspace show.
+type spaceView struct {
+	Workspace shape.Workspace
+	Data      any // of the page
+}
+
+// show reads the workspace of a page.
+func show(r *site.Request, read func() (any, error)) (site.View, error) {
+	space, err := site.Get[shape.Workspace](r, workspacePath(r.PathValue("workspace")), nil)
+	if err != nil {
+		return site.View{}, err
+	}
+	data, err := read()
+	return site.View{Title: space.Name, Data: spaceView{space, data}}, err
+}
+
+// boardView is a column for each status.
+type boardView struct {
+	Columns []shape.TaskColumn
+	Names   names
+	Agree   bool // the person has not agreed yet to be named
+}
+
+// boardShown is how many tasks each column of a board shows.
+const boardShown = "12"
+
+func showBoard(_ context.Context, r *site.Request) (site.View, error) {
+	return show(r, func() (any, error) {
+		id := r.PathValue("workspace")
+		board, err := site.Get[shape.TaskBoard](r, workspacePath(id)+"/board", url.Values{"limit": {boardShown}})
+		if err != nil {
+			return nil, err
+		}
+
+		all, err := members(r, id)
+		view := boardView{Columns: board.Columns, Names: namesOf(r, all)}
+		for _, member := range all {
+			view.Agree = view.Agree || member.UserID == shape.ID(r.Who.User.ID) && !member.Agreed
+		}
+		return view, err
+	})
+}
+
+// graphShown is how many tasks the graph of a workspace shows.
+const graphShown = "60"
+
+func showGraph(_ context.Context, r *site.Request) (site.View, error) {
+	return show(r, func() (any, error) {
+		path := workspacePath(r.PathValue("workspace")) + "/graph"
+		graph, err := site.Get[shape.TaskGraph](r, path, url.Values{"limit": {graphShown}})
+		return drawGraph(graph, ""), err
+	})
+}
+
+// settingsView are the members of a workspace and the deadlines of its statuses.
+type settingsView struct {
+	Members shape.Page[shape.Member]
+	Timed   []lifecycle.TaskState
+	Me      string
+}
+
+func showSettings(_ context.Context, r *site.Request) (site.View, error) {
+	return show(r, func() (any, error) {
+		query := r.Query("cursor")
+		query.Set("limit", most)
+		path := workspacePath(r.PathValue("workspace")) + "/members"
+		list, err := site.Get[shape.Page[shape.Member]](r, path, query)
+		return settingsView{list, lifecycle.TaskTimed, shape.ID(r.Who.User.ID)}, err
+	})
+}
+
+// changeWorkspace does what one of the forms of the settings asks for.
+func changeWorkspace(_ context.Context, r *site.Request) (next string, err error) {
+	id := r.PathValue("workspace")
+	path, user := workspacePath(id), strings.TrimSpace(r.PostFormValue("user"))
+	next = pathOfWorkspace(id) + "/settings"
+
+	switch r.PostFormValue("change") {
+	case "add":
+		return next, site.Ask(r, http.MethodPut, path+"/members/"+url.PathEscape(cmp.Or(user, "0")))
+	case "remove":
+		if user == shape.ID(r.Who.User.ID) { // who leaves sees it no more
+			next = "/tasks/workspaces"
+		}
+		return next, site.Ask(r, http.MethodDelete, path+"/members/"+url.PathEscape(cmp.Or(user, "0")))
+	case "agree":
+		return next, site.Ask(r, http.MethodPost, path+"/agree")
+	}
+
+	change, err := settingsOf(r)
+	if err != nil {
+		return "", err
+	}
+
+	_, err = site.Send[shape.Workspace](r, http.MethodPatch, path, change)
+	return next, err
+}
+
+// settingsOf reads the form of the deadlines.
+func settingsOf(r *site.Request) (map[string]any, error) {
+	deadlines := map[lifecycle.TaskState]float64{}
+	for _, state := range lifecycle.TaskTimed {
+		minutes, err := minutesOf(r, "deadline-"+string(state))
+		if err != nil {
+			return nil, err
+		}
+		deadlines[state] = minutes
+	}
+
+	release, err := minutesOf(r, "stuck_release_after")
+	return map[string]any{
+		"name": r.PostFormValue("name"), "status_deadlines": deadlines, "stuck_release_after": release,
+		"new_deadline_waits_for_blockers": r.PostFormValue("waits") != "",
+	}, err
+}
+
+// minutesOf reads a number of minutes; nothing is 0.
+func minutesOf(r *site.Request, field string) (float64, error) {
+	text := strings.ReplaceAll(cmp.Or(strings.TrimSpace(r.PostFormValue(field)), "0"), ",", ".")
+	minutes, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0, fault.Invalid(field, "%s", texts["no-number"].In(r.Language, text))
+	}
+	return minutes, nil
+}
+
+// statsView are the figures of a workspace and their charts.
+type statsView struct {
+	shape.TaskStats
+	Charts  []site.Chart
+	Periods []string
+}
+
+func showStats(_ context.Context, r *site.Request) (site.View, error) {
+	return show(r, func() (any, error) {
+		period := cmp.Or(r.URL.Query().Get("period"), "week")
+		query := url.Values{"workspace_id": {r.PathValue("workspace")}, "period": {period}}
+		stats, err := site.Get[shape.TaskStats](r, "/v1/stats/tasks", query)
+		return statsView{stats, charts(r.Language, stats.Days), []string{"week", "month", "all"}}, err
+	})
+}
+
+// charts draws what was made and done on each day, and how long it took.
+func charts(language string, days []shape.TaskDay) []site.Chart {
+	all := []site.Chart{
+		{Title: texts["chart-created"].In(language)},
+		{Title: texts["chart-done"].In(language)},
+		{Title: texts["chart-lead"].In(language)},
+		{Title: texts["chart-cycle"].In(language)},
+	}
+
+	for _, day := range days {
+		at, _ := time.Parse(time.DateOnly, day.Day)
+		label := words.Date(language, at)
+		for i, count := range []int64{day.Created, day.Done} {
+			bar := site.Bar{Label: label, Value: float64(count), Text: strconv.FormatInt(count, 10)}
+			all[i].Bars = append(all[i].Bars, bar)
+		}
+
+		for i, seconds := range []*float64{day.LeadTimeMedian, day.CycleTimeMedian} {
+			bar := site.Bar{Label: label, Value: shape.Value(seconds), Text: "—"}
+			if seconds != nil {
+				bar.Text = words.Seconds(language, seconds)
+			}
+			all[2+i].Bars = append(all[2+i].Bars, bar)
+		}
+	}
+
+	return all
+}
