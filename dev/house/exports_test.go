@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -28,7 +29,7 @@ var forOthers = map[string]string{
 
 // TestNothingIsExportedForTests shows that what a package of the product exports is used by code that is no test. It
 // leaves out the methods that an interface asks for and the fields that have a tag, which are not used by their names,
-// and constants, which stand for a value of a set with all the others.
+// what templates of pages name, and constants, which stand for a value of a set with all the others.
 func TestNothingIsExportedForTests(t *testing.T) {
 	t.Parallel()
 	m := loadModule(t)
@@ -48,13 +49,37 @@ func TestNothingIsExportedForTests(t *testing.T) {
 		t.Fatalf("found %d exported names", len(exported))
 	}
 
+	drawn := namesInTemplates(t)
 	for _, name := range slices.Sorted(maps.Keys(exported)) {
 		method := name[strings.LastIndex(name, ".")+1:]
-		if used[name] || strings.HasSuffix(name, "()."+method) && interfaces[method] || forOthers[name] != "" {
+		if used[name] || strings.HasSuffix(name, "()."+method) && interfaces[method] || forOthers[name] != "" ||
+			strings.HasPrefix(name, "stagecoach/api/web/") && drawn[method] {
 			continue
 		}
 		t.Errorf("%s: %s is exported, but no code besides tests uses it", exported[name], name)
 	}
+}
+
+// namesInTemplates gives the fields and methods that the templates of the pages name.
+func namesInTemplates(t *testing.T) map[string]bool {
+	t.Helper()
+	templates, err := filepath.Glob("../../api/web/*/templates/*.html")
+	if err != nil || len(templates) < 10 {
+		t.Fatalf("found %d templates: %v", len(templates), err)
+	}
+
+	names := map[string]bool{}
+	for _, path := range templates {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range regexp.MustCompile(`\.([A-Z]\w*)`).FindAllStringSubmatch(string(text), -1) {
+			names[found[1]] = true
+		}
+	}
+
+	return names
 }
 
 // module is this module as the go command lists it.
