@@ -4,7 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"slices"
+	"strconv"
+	"time"
 
 	"stagecoach/api/shape"
 	"stagecoach/api/web/site"
@@ -49,16 +50,15 @@ type figuresView struct {
 
 // showFigures shows the statistics of all transactions, and charts of the last days.
 func showFigures(_ context.Context, r *site.Request) (site.View, error) {
-	stats, err := site.Get[shape.TransactionStats](r, "/v1/stats/transactions", url.Values{"days": {"30"}})
+	stats, err := site.Get[shape.TransactionStats](r, "/v1/stats/transactions", url.Values{"days": {strconv.Itoa(chartDays)}})
 	return site.View{Title: texts["tx-figures"].In(r.Language), Data: figuresView{
 		stats, charts(r.Language, stats), sections("/transactions/figures"),
 	}}, err
 }
 
-// charts are those of volume, success, processing time and kinds of errors.
+// charts are those of volume, success and processing time.
 func charts(language string, stats shape.TransactionStats) []site.Chart {
-	days := slices.Clone(stats.Days)
-	slices.Reverse(days)
+	days := lastDays(stats.Days)
 	daily := func(title string, bar func(shape.TransactionsDay) (float64, string)) site.Chart {
 		chart := site.Chart{Title: texts[title].In(language)}
 		for _, day := range days {
@@ -66,13 +66,6 @@ func charts(language string, stats shape.TransactionStats) []site.Chart {
 			chart.Bars = append(chart.Bars, site.Bar{Label: day.Day, Value: value, Text: text})
 		}
 		return chart
-	}
-
-	kinds := site.Chart{Title: texts["tx-chart-errors"].In(language)}
-	for _, kind := range stats.Categories {
-		kinds.Bars = append(kinds.Bars, site.Bar{
-			Label: texts["tx-category-"+kind.Category].In(language), Value: float64(kind.Count), Text: fmt.Sprint(kind.Count),
-		})
 	}
 
 	return []site.Chart{
@@ -89,6 +82,32 @@ func charts(language string, stats shape.TransactionStats) []site.Chart {
 		daily("tx-chart-time", func(d shape.TransactionsDay) (float64, string) {
 			return shape.Value(d.AverageSeconds), words.Seconds(language, d.AverageSeconds)
 		}),
-		kinds,
 	}
+}
+
+const chartDays = 30
+
+// lastDays are the days up to the last one on which there were transactions, from the oldest to the newest. Those
+// without any are empty.
+func lastDays(found []shape.TransactionsDay) (days []shape.TransactionsDay) {
+	if len(found) == 0 {
+		return nil
+	}
+
+	known := map[string]shape.TransactionsDay{}
+	for _, day := range found {
+		known[day.Day] = day
+	}
+	last, err := time.Parse(time.DateOnly, found[0].Day)
+	if err != nil {
+		return nil
+	}
+
+	for ago := chartDays - 1; ago >= 0; ago-- {
+		name := last.AddDate(0, 0, -ago).Format(time.DateOnly)
+		day := known[name]
+		day.Day = name
+		days = append(days, day)
+	}
+	return days
 }

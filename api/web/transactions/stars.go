@@ -9,6 +9,7 @@ import (
 	"stagecoach/api/shape"
 	"stagecoach/api/web/site"
 	"stagecoach/api/words"
+	"stagecoach/internal/money"
 )
 
 type starsView struct {
@@ -31,6 +32,7 @@ func showStars(_ context.Context, r *site.Request) (site.View, error) {
 
 type payView struct {
 	shape.StarsTerms
+	Amount string       // as wallets take it, whatever the language
 	Wallet template.URL // opens a wallet
 	Code   *code        // of the same address; nil: there is none
 }
@@ -43,7 +45,7 @@ func showPay(_ context.Context, r *site.Request) (site.View, error) {
 		return site.View{}, err
 	}
 
-	view := payView{StarsTerms: terms}
+	view := payView{StarsTerms: terms, Amount: money.Nano(shape.Value(terms.AmountNano)).String()}
 	if link := shape.Value(terms.Link); link != "" {
 		view.Wallet = template.URL(link) //nolint:gosec // the API has made it
 		if view.Code, err = codeOf(link); err != nil {

@@ -135,29 +135,31 @@ func TestEverythingHasWords(t *testing.T) {
 func TestCharts(t *testing.T) {
 	t.Parallel()
 	seconds := 21.4
-	drawn := charts(words.English, shape.TransactionStats{
-		Days: []shape.TransactionsDay{
-			{Day: "2026-03-02", Total: 3, Success: 2, SuccessPercent: 66.67, ReceivedNano: 2_500_000_000, Stars: 100, AverageSeconds: &seconds},
-			{Day: "2026-03-01", Total: 1},
-		},
-		Categories: []shape.CategoryCount{{Category: string(stars.WalletError), Count: 4}},
-	})
+	drawn := charts(words.English, shape.TransactionStats{Days: []shape.TransactionsDay{
+		{Day: "2026-03-02", Total: 3, Success: 2, SuccessPercent: 66.67, ReceivedNano: 2_500_000_000, Stars: 100, AverageSeconds: &seconds},
+		{Day: "2026-02-28", Total: 1},
+		{Day: "2025-03-01", Total: 7},
+	}})
 
 	var text bytes.Buffer
 	for _, chart := range drawn {
-		fmt.Fprint(&text, chart.Title, ":")
-		for _, bar := range chart.Bars {
+		fmt.Fprint(&text, chart.Title, " ", len(chart.Bars), " ", chart.Bars[0].Label, ":")
+		for _, bar := range chart.Bars[len(chart.Bars)-3:] {
 			fmt.Fprintf(&text, " %s %s,", bar.Label, bar.Text)
 		}
 		fmt.Fprintln(&text)
 	}
-	want := `Received by day: 2026-03-01 0 GRAM, 2026-03-02 2.5 GRAM,
-Stars bought by day: 2026-03-01 0, 2026-03-02 100,
-Processed of those detected, by day: 2026-03-01 0 % (0 of 1), 2026-03-02 66.67 % (2 of 3),
-Average processing time by day: 2026-03-01 not known, 2026-03-02 21 s,
-Failed transactions by category: wallet 4,
+	want := `Received by day 30 2026-02-01: 2026-02-28 0 GRAM, 2026-03-01 0 GRAM, 2026-03-02 2.5 GRAM,
+Stars bought by day 30 2026-02-01: 2026-02-28 0, 2026-03-01 0, 2026-03-02 100,
+Processed of those detected, by day 30 2026-02-01: 2026-02-28 0 % (0 of 1), 2026-03-01 0 % (0 of 0), 2026-03-02 66.67 % (2 of 3),
+Average processing time by day 30 2026-02-01: 2026-02-28 not known, 2026-03-01 not known, 2026-03-02 21 s,
 `
 	if text.String() != want {
 		t.Errorf("got\n%swant\n%s", &text, want)
+	}
+	for _, chart := range charts(words.Russian, shape.TransactionStats{}) {
+		if len(chart.Bars) != 0 {
+			t.Errorf("a chart of nothing: %+v", chart)
+		}
 	}
 }
