@@ -21,6 +21,7 @@ func TestHowToPay(t *testing.T) {
 	terms := func(query string) map[string]any {
 		return w.send(w.adaToken, "GET", "/v1/stars"+query, nil).ok(http.StatusOK).body
 	}
+
 	const address = "UQ"
 	base := terms("")
 	for name, want := range map[string]any{
@@ -31,6 +32,7 @@ func TestHowToPay(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, base[name], want)
 		}
 	}
+
 	if !strings.HasPrefix(fmt.Sprint(base["address"]), address) || base["good_until"] == nil {
 		t.Errorf("terms %v", base)
 	}
@@ -77,6 +79,7 @@ func (w *rig) receipt(hash string) (body map[string]any, steps []string) {
 	if t["receipt_url"] != fmt.Sprint("https://pages.example/receipts/", t["receipt_key"]) {
 		w.t.Errorf("the receipt is at %v", t["receipt_url"])
 	}
+
 	body = w.send("", "GET", fmt.Sprint("/v1/receipts/", t["receipt_key"]), nil).ok(http.StatusOK).body
 	for _, s := range body["steps"].([]any) {
 		step := s.(map[string]any)
@@ -86,11 +89,14 @@ func (w *rig) receipt(hash string) (body map[string]any, steps []string) {
 		} else if step["at"] == nil {
 			w.t.Errorf("%s has no time", text)
 		}
+
 		if step["hash"] != nil {
 			text += "#"
 		}
+
 		steps = append(steps, text)
 	}
+
 	return body, steps
 }
 
@@ -100,6 +106,7 @@ func TestReceipts(t *testing.T) {
 	w := newRig(t)
 	b := w.bank()
 	signed, _ := b.signed()
+
 	for _, c := range []struct {
 		hash, state, reason string
 		final               bool
@@ -131,6 +138,7 @@ func TestReceiptsOfPayments(t *testing.T) {
 	if got["state"] != "bought" || got["final"] != true || strings.Join(steps, " ") != "deposit# price signed# chain# bought#" {
 		t.Errorf("bought: %v %v", got, steps)
 	}
+
 	for _, hidden := range []string{"sender", "error", "hash", "wallet", "user_id", "attempt", "recipient", "review_reason"} {
 		if _, shown := got[hidden]; shown {
 			t.Errorf("the receipt shows %s", hidden)
@@ -141,6 +149,7 @@ func TestReceiptsOfPayments(t *testing.T) {
 	if got, steps := w.receipt(paid); got["state"] != "paid" || strings.Join(steps, " ") != "deposit# price signed# chain# bought later" {
 		t.Errorf("paid: %v %v", got, steps)
 	}
+
 	b.must(w.store.ReviewTransaction(t.Context(), paid, 1, "not_confirmed"))
 	if got, steps := w.receipt(paid); got["state"] != "review" || strings.Join(steps, " ") != "deposit# price signed# chain# review" {
 		t.Errorf("in review: %v %v", got, steps)
@@ -155,11 +164,13 @@ func TestReceiptsAreNotGuessed(t *testing.T) {
 	for _, key := range []string{"1", "x", hash, hash[:32], strings.Repeat("0", 32), "%00", "..%2fstars"} {
 		w.send("", "GET", "/v1/receipts/"+key, nil).refused(http.StatusNotFound, fault.ReceiptNotFound, "")
 	}
+
 	for range 20 {
 		if w.send("", "GET", "/v1/receipts/1", nil).status == http.StatusTooManyRequests {
 			return
 		}
 	}
+
 	t.Error("nobody limits who asks for receipts")
 }
 
@@ -170,24 +181,30 @@ func TestOwnReceipts(t *testing.T) {
 	if err := w.store.SaveUsername(t.Context(), w.ada.ID, "Durov"); err != nil {
 		t.Fatal(err)
 	}
+
 	b := w.bank()
 	first, second := b.processed(), b.failed("Username not found", lifecycle.NonRetryable)
 	page := w.send(w.adaToken, "GET", "/v1/receipts?limit=1", nil).ok(http.StatusOK)
 	if got := page.items(); len(got) != 1 || got[0]["state"] != "failed" || got[0]["sender"] != nil {
 		t.Errorf("the last one: %v", got)
 	}
-	next := w.send(w.adaToken, "GET", fmt.Sprint("/v1/receipts?limit=1&cursor=", page.body["next_cursor"]), nil).ok(http.StatusOK).items()
+
+	next := w.send(
+		w.adaToken, "GET", fmt.Sprint("/v1/receipts?limit=1&cursor=", page.body["next_cursor"]), nil,
+	).ok(http.StatusOK).items()
 	if len(next) != 1 || next[0]["state"] != "bought" || next[0]["username"] != "durov" {
 		t.Errorf("the one before: %v", next)
 	}
 	if got := w.send(w.bobToken, "GET", "/v1/receipts", nil).ok(http.StatusOK).items(); len(got) != 0 {
 		t.Errorf("Bob sees %v", got)
 	}
+
 	w.send(w.adaToken, "GET", "/v1/transactions/"+first, nil).refused(http.StatusForbidden, fault.InsufficientAccess, "")
 	attention := w.send(w.adminToken, "GET", "/v1/transactions?attention=true", nil).ok(http.StatusOK).items()
 	if len(attention) != 0 {
 		t.Errorf("%v needs nobody, as %s", attention, second)
 	}
+
 	review := b.inReview()
 	attention = w.send(w.adminToken, "GET", "/v1/transactions?attention=true", nil).ok(http.StatusOK).items()
 	if len(attention) != 1 || attention[0]["hash"] != review {
@@ -210,6 +227,7 @@ func TestSolvency(t *testing.T) {
 	if got["chain_nano"] != 999e6 || got["ledger_nano"] != 999e6 || got["difference_nano"] != 0.0 || got["compared"] != true || got["failure"] != nil {
 		t.Errorf("solvency %v", got)
 	}
+
 	read := got["read_at"]
 	w.chain.set(b.last.LT, 1)
 	if got := solvency(); got["read_at"] != read || got["chain_nano"] != 999e6 {
@@ -229,6 +247,7 @@ func TestSolvency(t *testing.T) {
 		cause, _, _ := strings.Cut(entry.(map[string]any)["cause"].(string), "/")
 		causes = append(causes, cause)
 	}
+
 	if !slices.Equal(causes, []string{"chain", "reserve", "chain", "release"}) {
 		t.Errorf("causes %v", causes)
 	}

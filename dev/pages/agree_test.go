@@ -17,6 +17,7 @@ import (
 	"stagecoach/api/parts"
 	"stagecoach/api/shape"
 	"stagecoach/dev/sim/torrentsim"
+	"stagecoach/dev/stack"
 	"stagecoach/internal/lifecycle"
 )
 
@@ -55,7 +56,13 @@ var stirs = map[string]stir{
 		}
 	},
 	lifecycle.WorkloadTransaction: func(t *testing.T) (string, func()) {
-		return deposit(t, "nobody_has_this 50"), func() { deposit(t, "not a name at all 50") }
+		hash := unlucky(t, "shy_watched")
+		return hash, func() {
+			_, _ = client.Ask[shape.Transaction](context.WithoutCancel(t.Context()), root(), client.Call{ // it may be under way
+				Method: http.MethodPost, Path: "/v1/transactions/" + hash + "/retry",
+			})
+			deposit(t, stack.DemoUsername+" 500") // which is too little
+		}
 	},
 }
 
@@ -168,10 +175,10 @@ const watched = `window.began = Date.now();
 		.observe(document.querySelector("main"), {subtree: true, childList: true, characterData: true, attributes: true});
 	1`
 
-// plain is what a page shows, without times, the state of the connection, and the keys of forms.
+// plain is what a page shows, without times, ages, the state of the connection, and the keys of forms.
 const plain = `(() => {
 	const main = document.querySelector("main").cloneNode(true);
-	for (const one of main.querySelectorAll("time, [data-link], input[name=key]")) one.remove();
+	for (const one of main.querySelectorAll("time, [data-link], [data-age], input[name=key]")) one.remove();
 	return main.innerHTML.replace(/\s+/g, " ");
 })()`
 

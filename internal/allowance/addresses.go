@@ -49,6 +49,7 @@ func (a *Addresses) spend(remote string) {
 	if a.perSecond == 0 {
 		return
 	}
+
 	a.mu.Lock()
 	defer a.mu.Unlock()
 
@@ -58,6 +59,7 @@ func (a *Addresses) spend(remote string) {
 	if begin.Before(now) {
 		begin = now
 	}
+
 	a.whole[from] = begin.Add(a.one())
 }
 

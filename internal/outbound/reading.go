@@ -20,22 +20,25 @@ const (
 	failedAge = 5 * time.Second // how long a failure is the answer
 )
 
-// Get returns the last answer and its time. It asks when the answer is older than age, and does not stop asking when its
-// caller leaves.
+// Get returns the last answer and its time. It asks when the answer is older than age, and does not stop asking when
+// its caller leaves.
 func (r *Reading[T]) Get(
 	ctx context.Context, age time.Duration, ask func(context.Context) (T, error),
 ) (value T, at time.Time, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	if r.err != nil {
 		age = failedAge
 	}
+
 	if !r.at.IsZero() && time.Since(r.at) < age {
 		return r.value, r.at, r.err
 	}
 
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
 	defer cancel()
+
 	r.value, r.err = ask(limited)
 	r.at = time.Now()
 	return r.value, r.at, r.err

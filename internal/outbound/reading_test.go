@@ -26,6 +26,7 @@ func TestReading(t *testing.T) {
 			}
 		})
 	}
+
 	all.Wait()
 
 	if got, _, err := r.Get(t.Context(), 0, ask); got != 2 || err != nil {
@@ -36,11 +37,14 @@ func TestReading(t *testing.T) {
 	gone, leave := context.WithCancel(t.Context())
 	leave()
 	for range 2 {
-		_, _, err := r.Get(gone, 0, func(ctx context.Context) (int64, error) { asked.Add(1); return 0, errors.Join(away, ctx.Err()) })
+		_, _, err := r.Get(
+			gone, 0, func(ctx context.Context) (int64, error) { asked.Add(1); return 0, errors.Join(away, ctx.Err()) },
+		)
 		if !errors.Is(err, away) || errors.Is(err, context.Canceled) {
 			t.Errorf("a failure: %v", err)
 		}
 	}
+
 	if n := asked.Load(); n != 3 {
 		t.Errorf("asked %d times, want 3", n)
 	}

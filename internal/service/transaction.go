@@ -37,8 +37,8 @@ type Transactions struct {
 	// Patience is how long an action waits for its outcome before it fails with TEMPORAL_UNAVAILABLE.
 	Patience time.Duration
 
-	// Price returns what Fragment asks for so many Stars now. Price, Balance and Friendly are what only other systems know;
-	// API and bot need all three.
+	// Price returns what Fragment asks for so many Stars now. Price, Balance and Friendly are what only other systems
+	// know; API and bot need all three.
 	Price func(ctx context.Context, stars int64) (nano int64, err error)
 	// Balance returns what the chain says of the wallet, after its transaction lt.
 	Balance func(ctx context.Context, wallet string) (lt, nano int64, err error)
@@ -111,6 +111,7 @@ func (c *Transactions) Whole(ctx context.Context, hash string) (whole WholeTrans
 	if whole.Payments, err = c.Store.PaymentsOf(ctx, hash); err != nil {
 		return whole, err
 	}
+
 	whole.Ledger, err = c.Store.LedgerOf(ctx, hash)
 	return whole, err
 }
@@ -157,14 +158,15 @@ type TransactionTerms struct {
 	Link       string // opens a wallet with all of it; empty without a comment
 }
 
-// Terms returns how to pay for Stars now, for a username and so many of them; both may be left out. Without an answer of
-// Fragment the prices are missing. The comment names a number of Stars only together with an amount that includes the
-// slippage: a price that moves meanwhile would else make the transfer too small for them.
+// Terms returns how to pay for Stars now, for a username and so many of them; both may be left out. Without an answer
+// of Fragment the prices are missing. The comment names a number of Stars only together with an amount that includes
+// the slippage: a price that moves meanwhile would else make the transfer too small for them.
 func (c *Transactions) Terms(ctx context.Context, username string, number int64) (TransactionTerms, error) {
 	username = strings.TrimPrefix(username, "@")
 	if err := checkWish(username, number, c.Most); err != nil {
 		return TransactionTerms{}, err
 	}
+
 	wallet, err := c.wallet(ctx)
 	if err != nil {
 		return TransactionTerms{}, err
@@ -182,10 +184,12 @@ func (c *Transactions) Terms(ctx context.Context, username string, number int64)
 		Address: c.Friendly(wallet.Address), Least: stars.Least, Most: c.Most, ReserveNano: c.Reserve,
 		Slippage: c.Slippage, PriceNano: price, Username: username, Stars: number,
 	}
+
 	if price > 0 {
 		terms.GoodUntil = at.Add(priceGood).UTC()
 		terms.LeastNano = roundUp(money.Nano(price + c.Reserve))
 	}
+
 	if err := terms.fill(); err != nil {
 		return TransactionTerms{}, err
 	}
@@ -226,6 +230,7 @@ func (t *TransactionTerms) fill() error {
 		t.Comment = t.Username
 		t.Link = fmt.Sprintf("ton://transfer/%s?text=%s", t.Address, url.PathEscape(t.Comment))
 	}
+
 	return nil
 }
 
@@ -259,7 +264,9 @@ func (c *Transactions) Receipt(ctx context.Context, key string) (receipt.Receipt
 var receiptKey = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
 // Receipts returns the receipts of transactions that buy Stars for a user, the newest first, without steps.
-func (c *Transactions) Receipts(ctx context.Context, user account.User, before int64, limit int) ([]receipt.Receipt, error) {
+func (c *Transactions) Receipts(
+	ctx context.Context, user account.User, before int64, limit int,
+) ([]receipt.Receipt, error) {
 	found, err := c.Store.TransactionsFor(ctx, user.ID, before, limit)
 	if err != nil {
 		return nil, err

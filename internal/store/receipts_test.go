@@ -9,8 +9,8 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// TestOldTransactionsGetReceipts migrates a database as 0.1.0 has left it, and then inserts as 0.1.0 does: each row has a
-// key of its own.
+// TestOldTransactionsGetReceipts migrates a database as 0.1.0 has left it, and then inserts as 0.1.0 does: each row has
+// a key of its own.
 func TestOldTransactionsGetReceipts(t *testing.T) {
 	t.Parallel()
 	url := testdb.Bare(t)
@@ -39,6 +39,7 @@ func TestOldTransactionsGetReceipts(t *testing.T) {
 	if keys != old+3 {
 		t.Errorf("%d of %d transactions have a key of their own", keys, old+3)
 	}
+
 	w.scan(`SELECT pg_relation_filenode('transactions')`, &after)
 	if before != after {
 		t.Error("the table was written anew")
@@ -66,6 +67,7 @@ func TestReceipts(t *testing.T) {
 	if receipt.Hash != hash || len(found.ReceiptKey) != 32 {
 		t.Errorf("the key %q opens %q", found.ReceiptKey, receipt.Hash)
 	}
+
 	for _, other := range []string{"", "1", hash, "00000000000000000000000000000000"} {
 		if _, err := b.TransactionByReceipt(t.Context(), other); fault.CodeOf(err) != fault.ReceiptNotFound {
 			t.Errorf("%q: %v", other, err)
@@ -78,6 +80,7 @@ func TestReceipts(t *testing.T) {
 	for _, posting := range entries[0].Postings {
 		sum += posting.BalanceNano
 	}
+
 	if len(entries) != 1 || len(entries[0].Postings) != 3 || sum != 0 || entries[0].Postings[1].Account != transaction.AccountReceived {
 		t.Errorf("entries %+v", entries)
 	}

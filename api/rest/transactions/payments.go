@@ -32,7 +32,8 @@ type reconcileInput struct {
 // registerPayments adds the operations of payments.
 func (h *handlers) registerPayments() {
 	payments := server.Group{
-		Server: h.Server, Tag: "Payments", Access: server.ForAdmins, Scope: account.ScopeOperate, Faults: []fault.Code{fault.NotConfigured},
+		Server: h.Server, Tag: "Payments", Access: server.ForAdmins, Scope: account.ScopeOperate,
+		Faults: []fault.Code{fault.NotConfigured},
 	}
 
 	server.Register(payments, server.Operation{
@@ -124,6 +125,7 @@ func solvencyFrom(s service.Solvency) shape.Solvency {
 		Ledger: ledgerFrom(s.LedgerReport), ChainNano: s.ChainNano, Compared: s.Chain,
 		ReadAt: shape.OptionalTime(s.ReadAt), Failure: shape.Optional(string(s.Failure)),
 	}
+
 	for _, b := range s.Balances {
 		if b.Account == transaction.AccountWallet {
 			body.LedgerNano = b.BalanceNano
@@ -134,6 +136,7 @@ func solvencyFrom(s service.Solvency) shape.Solvency {
 		age := time.Since(*s.ReadAt).Seconds()
 		body.AgeSeconds = &age
 	}
+
 	if s.Chain { // both sides are of one moment then
 		difference := int64(0)
 		for _, d := range s.Differences {
@@ -141,6 +144,7 @@ func solvencyFrom(s service.Solvency) shape.Solvency {
 		}
 		body.DifferenceNano, body.LedgerNano = &difference, *s.ChainNano-difference
 	}
+
 	return body
 }
 

@@ -35,5 +35,6 @@ func codeOf(text string) (*code, error) {
 			}
 		}
 	}
+
 	return &code{Side: encoded.Size + 2*quiet, Path: path.String()}, nil
 }

@@ -50,7 +50,9 @@ type figuresView struct {
 
 // showFigures shows the statistics of all transactions, and charts of the last days.
 func showFigures(_ context.Context, r *site.Request) (site.View, error) {
-	stats, err := site.Get[shape.TransactionStats](r, "/v1/stats/transactions", url.Values{"days": {strconv.Itoa(chartDays)}})
+	stats, err := site.Get[shape.TransactionStats](
+		r, "/v1/stats/transactions", url.Values{"days": {strconv.Itoa(chartDays)}},
+	)
 	return site.View{Title: texts["tx-figures"].In(r.Language), Data: figuresView{
 		stats, charts(r.Language, stats), sections("/transactions/figures"),
 	}}, err
@@ -98,6 +100,7 @@ func lastDays(found []shape.TransactionsDay) (days []shape.TransactionsDay) {
 	for _, day := range found {
 		known[day.Day] = day
 	}
+
 	last, err := time.Parse(time.DateOnly, found[0].Day)
 	if err != nil {
 		return nil

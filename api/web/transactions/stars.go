@@ -37,8 +37,8 @@ type payView struct {
 	Code   *code        // of the same address; nil: there is none
 }
 
-// showPay shows address, amount and comment of a transfer, to copy, to press and to scan. When the price has become old,
-// a browser loads the page again.
+// showPay shows address, amount and comment of a transfer, to copy, to press and to scan. When the price has become
+// old, a browser loads the page again.
 func showPay(_ context.Context, r *site.Request) (site.View, error) {
 	terms, err := site.Get[shape.StarsTerms](r, "/v1/stars", r.Query("username", "stars"))
 	if err != nil {
@@ -88,6 +88,7 @@ func showReceipt(_ context.Context, r *site.Request) (site.View, error) {
 	case "review":
 		refresh = receiptWaits
 	}
+
 	if receipt.Final {
 		refresh = 0
 	}

@@ -64,9 +64,11 @@ func card(_ context.Context, r *site.Request) (card site.Card, err error) {
 	list, err := site.Get[shape.Page[shape.Transaction]](
 		r, "/v1/transactions", url.Values{"attention": {"true"}, "limit": {"5"}},
 	)
+
 	for _, t := range list.Items {
 		card.Needs = append(card.Needs, site.Need{Text: needOf(r.Language, t), Path: "/transactions/" + t.Hash})
 	}
+
 	card.Data = cardView{Attention: list.Items, Admin: true}
 	return card, err
 }
@@ -111,6 +113,7 @@ func filters(query url.Values) []tab {
 	for _, name := range []string{"attention", "needs_review", "owed", "retryable", "stuck"} {
 		add("tx-filter-"+name, name, "true")
 	}
+
 	for _, state := range lifecycle.Transaction.StateNames() {
 		add("tx-state-"+state, "status", state)
 	}

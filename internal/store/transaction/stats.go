@@ -106,6 +106,7 @@ func failures(ctx context.Context, tx pgx.Tx) ([]MessageCount, []CategoryCount, 
 		MessageCount
 		Category string `db:"category"`
 	}
+
 	found, err := core.List[counted](ctx, tx, `SELECT error_message AS message, n AS count, `+category+` AS category
 		FROM (SELECT key AS error_message, n FROM (`+core.Counted+`) c) failed
 		ORDER BY n DESC, error_message COLLATE "C"`, []string{countErrors})
@@ -124,6 +125,7 @@ func failures(ctx context.Context, tx pgx.Tx) ([]MessageCount, []CategoryCount, 
 	for name, n := range sums {
 		categories = append(categories, CategoryCount{name, n})
 	}
+
 	slices.SortFunc(categories, func(a, b CategoryCount) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Category, b.Category))
 	})
