@@ -18,7 +18,8 @@ type Token struct {
 
 // Overview is what is under way.
 type Overview struct {
-	Live map[string]map[string]int64 `json:"live" example:"{\"delivery\":{\"QUEUED\":2}}" doc:"Of each workload, how many there are in each state; states without any, and ends, are left out"`
+	Live         map[string]map[string]int64 `json:"live" example:"{\"delivery\":{\"QUEUED\":2}}" doc:"Of each workload, how many there are in each state; states without any, and ends, are left out"`
+	WaitingUsers int64                       `json:"waiting_users" example:"0" doc:"People who wait for access, for administrators; up to 10,000"`
 }
 
 // SignInLink signs a person in on the pages, once.

@@ -23,16 +23,21 @@ func (h *handlers) getOverview(ctx context.Context, _ *struct{}) (shape.Overview
 // overviewFrom leaves out the states in which things end.
 func overviewFrom(counts []operations.Count) shape.Overview {
 	body := shape.Overview{Live: map[string]map[string]int64{}}
+	found := map[operations.Count]int64{}
+	for _, count := range counts {
+		found[operations.Count{Kind: count.Kind, Key: count.Key}] = count.N
+	}
+
 	for _, workload := range lifecycle.Workloads {
 		live := map[string]int64{}
 		for _, state := range workload.Table.Plain().States {
-			for _, count := range counts {
-				if count.Kind == workload.Name && count.Key == state.State && !state.Terminal {
-					live[state.State] = count.N
-				}
+			if n := found[operations.Count{Kind: workload.Name, Key: state.State}]; n > 0 && !state.Terminal {
+				live[state.State] = n
 			}
 		}
 		body.Live[workload.Name] = live
 	}
+
+	body.WaitingUsers = found[operations.Count{Kind: operations.CountWaiting}]
 	return body
 }

@@ -46,20 +46,22 @@ func Part() site.Part {
 	}
 }
 
-// card shows the open incidents. The people who wait for access need an administrator.
+// card shows the open incidents. They need an administrator, and so do the people who wait for access.
 func card(_ context.Context, r *site.Request) (card site.Card, err error) {
 	alerts, err := site.Get[shape.Page[shape.Alert]](r, "/v1/alerts", url.Values{"open": {"true"}})
 	if err != nil {
 		return card, err
 	}
-	card.Data = alerts.Items
 
-	waiting, err := site.Get[shape.Page[shape.User]](
-		r, "/v1/users", url.Values{"status": {account.UserPending}, "limit": {"5"}},
-	)
-	for _, user := range waiting.Items {
+	card.Data = alerts.Items
+	if n := len(alerts.Items); n > 0 {
+		card.Needs = append(card.Needs, site.Need{Text: texts["ops-open-alerts"].In(r.Language, n), Path: "/operations"})
+	}
+
+	overview, err := r.Overview()
+	if n := overview.WaitingUsers; n > 0 {
 		card.Needs = append(card.Needs, site.Need{
-			Text: texts["ops-waits-for-access"].In(r.Language, words.Clean(user.Name)), Path: "/operations/users/" + user.ID,
+			Text: texts["ops-waiting-users"].In(r.Language, n), Path: "/operations/users?status=" + account.UserPending,
 		})
 	}
 	return card, err

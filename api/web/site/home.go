@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"stagecoach/api/shape"
 	"stagecoach/internal/lifecycle"
 )
 
@@ -57,7 +56,7 @@ func (s *Site) showHome(ctx context.Context, r *Request) (View, error) {
 // underWay counts what is live, in the order of the workloads and their states. The person's token may not allow it:
 // the cards say so.
 func (s *Site) underWay(r *Request) (all []underWay) {
-	overview, err := Get[shape.Overview](r, "/v1/overview", nil)
+	overview, err := r.Overview()
 	if err != nil {
 		return nil
 	}

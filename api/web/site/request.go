@@ -8,6 +8,7 @@ import (
 
 	"stagecoach/api/client"
 	"stagecoach/api/rest/server"
+	"stagecoach/api/shape"
 	"stagecoach/internal/store/account"
 )
 
@@ -20,8 +21,9 @@ type Request struct {
 	Problem  *Problem // why the form of this page was refused; nil: it was not
 	Made     any      // what an action has made that its page shows this once; nil: nothing
 
-	secret string // of the session
-	api    *client.Client
+	secret   string // of the session
+	overview *shape.Overview
+	api      *client.Client
 }
 
 // Admin says whether an administrator asks.
@@ -56,6 +58,18 @@ func Send[T any](r *Request, method, path string, body any) (T, error) {
 func Ask(r *Request, method, path string) error {
 	_, _, err := r.api.Send(r.Context(), client.Call{Method: method, Path: path})
 	return err
+}
+
+// Overview is what is under way. However many parts of a page ask for it, it is read once.
+func (r *Request) Overview() (shape.Overview, error) {
+	if r.overview != nil {
+		return *r.overview, nil
+	}
+	overview, err := Get[shape.Overview](r, "/v1/overview", nil)
+	if err == nil {
+		r.overview = &overview
+	}
+	return overview, err
 }
 
 // Query copies those parameters of the page's address that are not empty.

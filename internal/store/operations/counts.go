@@ -36,13 +36,16 @@ func (s *Store) LiveCounts(ctx context.Context, userID int64) ([]Count, error) {
 	return core.List[Count](ctx, s.db, strings.Join(all, " UNION ALL "), userID)
 }
 
-// StateCounts counts all rows by workload and state.
+// CountWaiting is the kind under which StateCounts counts the people who wait for access, up to 10,000.
+const CountWaiting = "users_waiting"
+
+// StateCounts counts all rows by workload and state, and the people who wait for access, whom users_status finds.
 func (s *Store) StateCounts(ctx context.Context) ([]Count, error) {
 	var workloads []string
 	for _, part := range s.parts {
 		workloads = append(workloads, part.Workload)
 	}
-	return core.List[Count](ctx, s.db, core.Counted, workloads)
+	return core.List[Count](ctx, s.db, core.Counted+countRows(CountWaiting, `users WHERE status = 'PENDING'`), workloads)
 }
 
 // FoldCounts adds up what transitions have noted since the last time, so that few rows are left to read. It does
