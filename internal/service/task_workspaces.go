@@ -204,19 +204,9 @@ func (c *Tasks) Board(ctx context.Context, user account.User, workspaceID int64,
 	return columns, nil
 }
 
-// MyTasks are the tasks that wait for a user.
-type MyTasks struct {
-	task.Work
-	Ready []task.Task // that the user can claim, the newest first
-}
-
 // Mine returns up to limit tasks that the user is the assignee of, and up to limit that the user can claim.
-func (c *Tasks) Mine(ctx context.Context, user account.User, limit int) (mine MyTasks, err error) {
-	if mine.Work, err = c.Store.WorkOf(ctx, user.ID, limit); err != nil {
-		return mine, err
-	}
-	mine.Ready, err = c.List(ctx, user, task.Filter{Ready: true, Limit: limit})
-	return mine, err
+func (c *Tasks) Mine(ctx context.Context, user account.User, limit int) (task.Work, error) {
+	return c.Store.WorkOf(ctx, user.ID, viewerOf(user), limit)
 }
 
 // TaskGraph are tasks that wait for each other.

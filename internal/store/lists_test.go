@@ -147,8 +147,12 @@ func TestListsReadFewRows(t *testing.T) {
 			return len(list), err
 		}},
 		"the work of an assignee": {1, func(ctx context.Context, s *store.Store) (int, error) {
-			work, err := s.WorkOf(ctx, 1, 20)
-			return len(work.Tasks), err
+			work, err := s.WorkOf(ctx, 1, 1, 20)
+			return len(work.Assigned) + len(work.Ready), err
+		}},
+		"the work of an administrator": {1, func(ctx context.Context, s *store.Store) (int, error) {
+			work, err := s.WorkOf(ctx, 3, 0, 20)
+			return len(work.Assigned) + len(work.Ready), err
 		}},
 		"the graph of a task that many wait for": {20, func(ctx context.Context, s *store.Store) (int, error) {
 			list, err := s.GraphOfTask(ctx, 1, 4, 20)

@@ -55,9 +55,9 @@ func (h *handlers) registerViews(tasks server.Group) {
 func (h *handlers) listMyTasks(ctx context.Context, in *myTasksInput) (shape.MyTasks, error) {
 	user := server.Caller(ctx)
 	mine, err := h.tasks.Mine(ctx, user, in.Limit)
-	return server.Shown(mine, err, func(m service.MyTasks) shape.MyTasks {
+	return server.Shown(mine, err, func(m task.Work) shape.MyTasks {
 		body := shape.MyTasks{
-			Counts: m.Counts, Assigned: shape.List(m.Tasks, taskFor(user)), Ready: shape.List(m.Ready, taskFor(user)),
+			Counts: m.Counts, Assigned: shape.List(m.Assigned, taskFor(user)), Ready: shape.List(m.Ready, taskFor(user)),
 		}
 		if body.Counts == nil {
 			body.Counts = map[lifecycle.TaskState]int64{}

@@ -148,12 +148,20 @@ var (
 // Tasks lists tasks, the newest first. The indexes tasks_creator, _assignee, _workspace, _workspace_status, _live,
 // _live_assignee and _ended serve it.
 func (s *Store) Tasks(ctx context.Context, f Filter) ([]Task, error) {
+	return core.Chosen[Task](ctx, s.db, taskSelect+f.where(), f.args()...)
+}
+
+// where chooses the tasks of a filter, with args.
+func (f Filter) where() string {
 	where := `WHERE ` + visible
 	if f.Viewer != 0 {
 		where += ` AND id IN (` + nearTasks + `)`
 	}
-	return core.Chosen[Task](ctx, s.db, taskSelect+where+` AND `+wantedTasks+` ORDER BY id DESC LIMIT $8`,
-		f.Viewer, f.WorkspaceID, f.Status, f.AssigneeID, f.Before, f.Ready, f.Live, f.Limit)
+	return where + ` AND ` + wantedTasks + ` ORDER BY id DESC LIMIT $8`
+}
+
+func (f Filter) args() []any {
+	return []any{f.Viewer, f.WorkspaceID, f.Status, f.AssigneeID, f.Before, f.Ready, f.Live, f.Limit}
 }
 
 // EventsOfTask lists up to limit events, with numbers above after, of a task that a viewer may see, the oldest first;

@@ -26,30 +26,41 @@ var newestInEachState = func() string {
 	return strings.Join(columns, " UNION ALL ")
 }()
 
-// Work are the live tasks of an assignee.
+// Work are the tasks that wait for a user.
 type Work struct {
-	Counts map[lifecycle.TaskState]int64 // by status
-	Tasks  []Task                        // those with the nearest deadlines, the nearest first; then those without one
+	Counts map[lifecycle.TaskState]int64 // of the live tasks that the user is the assignee of, by status
+	// of these, those with the nearest deadlines, the nearest first; then those without one
+	Assigned []Task
+	Ready    []Task // that the user can claim, the newest first
 }
 
 // maxWork limits the number of tasks among which WorkOf looks: the newest.
 const maxWork = `1000`
 
-// WorkOf returns up to limit live tasks of an assignee. The index tasks_live_assignee serves it.
-func (s *Store) WorkOf(ctx context.Context, assigneeID int64, limit int) (work Work, err error) {
-	rows, err := core.List[struct {
+// WorkOf returns up to limit live tasks of an assignee, and up to limit tasks that a viewer can claim; viewer 0 sees
+// all. The index tasks_live_assignee serves it, and those of Tasks.
+func (s *Store) WorkOf(ctx context.Context, assigneeID, viewer int64, limit int) (work Work, err error) {
+	ready := Filter{Viewer: viewer, Ready: true, Limit: limit}
+	rows, err := core.Chosen[struct {
 		Task
 		Counts map[lifecycle.TaskState]int64 `db:"counts"`
-	}](ctx, s.db, `WITH live AS (SELECT id, status, status_deadline_at FROM tasks WHERE assignee_id = $1 AND status NOT IN `+endedTasks+`
+	}](ctx, s.db, `WITH live AS (SELECT id, status, status_deadline_at FROM tasks WHERE assignee_id = $9 AND status NOT IN `+endedTasks+`
 			ORDER BY assignee_id, id DESC LIMIT `+maxWork+`)
 		SELECT `+taskColumns+`, (SELECT jsonb_object_agg(status, n) FROM (SELECT status, count(*) AS n FROM live GROUP BY status) c) AS counts
-		FROM tasks t WHERE id IN (SELECT id FROM live ORDER BY status_deadline_at NULLS LAST, id LIMIT $2)
-		ORDER BY status_deadline_at NULLS LAST, id`, assigneeID, limit)
+		FROM tasks t WHERE id IN ((SELECT id FROM live ORDER BY status_deadline_at NULLS LAST, id LIMIT $8)
+			UNION ALL (SELECT id FROM tasks t `+ready.where()+`))
+		ORDER BY CASE WHEN assignee_id IS NULL THEN id END DESC NULLS FIRST, status_deadline_at NULLS LAST, id`,
+		append(ready.args(), assigneeID)...)
 
 	for _, row := range rows {
 		work.Counts = row.Counts
-		work.Tasks = append(work.Tasks, row.Task)
+		if row.HeldBy(assigneeID) {
+			work.Assigned = append(work.Assigned, row.Task)
+		} else {
+			work.Ready = append(work.Ready, row.Task)
+		}
 	}
+
 	return work, err
 }
 
