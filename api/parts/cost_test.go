@@ -1,6 +1,7 @@
 package parts_test
 
 import (
+	"bytes"
 	"compress/gzip"
 	"encoding/binary"
 	"io"
@@ -58,30 +59,30 @@ func (r *rig) measure(route, path, who string) {
 		return // not for this person: another test says so
 	}
 
-	bytes := v.weigh(path)
-	r.Logf("%d queries, %d bytes", queries, bytes)
+	size := v.weigh(path)
+	r.Logf("%d queries, %d bytes", queries, size)
 	if queries > mostQueries {
 		r.Errorf("a first view of %s costs %d queries, at most %d are allowed", route, queries, mostQueries)
 	}
-	if bytes > mostBytes {
-		r.Errorf("a first view of %s has %d bytes, at most %d are allowed", route, bytes, mostBytes)
+	if size > mostBytes {
+		r.Errorf("a first view of %s has %d bytes, at most %d are allowed", route, size, mostBytes)
 	}
 }
 
 var asset = regexp.MustCompile(`(?:src|href)="(/static/[^"]*)"`)
 
 // weigh is how many bytes a first view of a page has, with what it loads.
-func (v *visitor) weigh(path string) (bytes int) {
+func (v *visitor) weigh(path string) (size int) {
 	v.Helper()
 	page := v.fetch(path)
 	seen := map[string]bool{}
 	for _, match := range asset.FindAllStringSubmatch(page.text, -1) {
 		if !seen[match[1]] {
 			seen[match[1]] = true
-			bytes += v.fetch(match[1]).wire
+			size += v.fetch(match[1]).wire
 		}
 	}
-	return bytes + page.wire
+	return size + page.wire
 }
 
 // fetch gets a page as browsers do, which take compressed answers.
@@ -150,21 +151,21 @@ func newCounter(t *testing.T, address string) *counter {
 }
 
 // forward hands on what a client sends: the first message has no type, an E executes a statement, and a Q has one in
-// plain text.
+// plain text. A pool asks with an empty one whether a connection that was at rest still works.
 func (c *counter) forward(to io.Writer, from io.Reader) {
 	for head := make([]byte, 4); ; head = make([]byte, 5) {
 		if _, err := io.ReadFull(from, head); err != nil {
 			return
 		}
-		if kind := head[0]; len(head) == 5 && (kind == 'E' || kind == 'Q') {
-			c.queries.Add(1)
-		}
 
-		length := int64(binary.BigEndian.Uint32(head[len(head)-4:])) - 4
-		if _, err := to.Write(head); err != nil {
+		body := make([]byte, binary.BigEndian.Uint32(head[len(head)-4:])-4)
+		if _, err := io.ReadFull(from, body); err != nil {
 			return
 		}
-		if _, err := io.CopyN(to, from, length); err != nil {
+		if kind := head[0]; len(head) == 5 && (kind == 'E' || kind == 'Q' && !bytes.HasPrefix(body, []byte("-- ping"))) {
+			c.queries.Add(1)
+		}
+		if _, err := to.Write(append(head, body...)); err != nil {
 			return
 		}
 	}
