@@ -156,16 +156,15 @@ func (h *handlers) showRefusal(ctx context.Context, r *chat.Request, id int64, e
 
 // whyNotOffered says why a step is not among those that a person may take.
 func (h *handlers) whyNotOffered(ctx context.Context, viewer account.User, t task.Task, step string) string {
-	claims := step == string(lifecycle.TaskActionClaim)
 	code := fault.InvalidTransition
-	switch {
-	case claims && t.HeldBy(viewer.ID) && t.State == lifecycle.TaskInProgress:
-		return words.TaskYours.In(viewer.Language)
-	case claims && t.HeldBy(viewer.ID):
-	case claims && t.AssigneeID != nil:
-		code = fault.TaskAlreadyClaimed
-	case t.State == lifecycle.TaskNew && len(t.OpenBlockers()) > 0:
-		code = fault.UnresolvedBlockers
+	for _, option := range service.TaskOptions(viewer, t) {
+		asked := step == string(option.Action) || option.Action == lifecycle.TaskActionStatus && step == string(option.To)
+		switch {
+		case asked && option.ChangesNothing:
+			return words.TaskYours.In(viewer.Language)
+		case asked && option.Refusal != nil:
+			code = option.Refusal.Code
+		}
 	}
 
 	return h.whyRefused(ctx, viewer, t, code)
