@@ -74,9 +74,45 @@ func cut(title string) string {
 	return string(runes[:shortTitle-1]) + "…"
 }
 
-// layersOf puts each task into the first column that is right of all that it waits for. Within a column it stands near
-// those.
+// layersOf puts each task right of all that it waits for, and just left of the first that waits for it, so that few
+// lines pass behind other tasks. Within a column it stands near those that it waits for.
 func layersOf(nodes []shape.TaskNode) (layers [][]shape.TaskNode) {
+	columns := columnsOf(nodes)
+	for _, node := range nodes {
+		for len(layers) <= columns[node.ID] {
+			layers = append(layers, nil)
+		}
+		layers[columns[node.ID]] = append(layers[columns[node.ID]], node)
+	}
+
+	order(layers)
+	return layers
+}
+
+// columnsOf gives the columns of tasks by their ids.
+func columnsOf(nodes []shape.TaskNode) map[string]int {
+	columns := depthsOf(nodes)
+	first := map[string]int{} // the column of the first that waits for a task
+	fromTheRight := slices.SortedStableFunc(slices.Values(nodes), func(a, b shape.TaskNode) int {
+		return columns[b.ID] - columns[a.ID]
+	})
+
+	for _, node := range fromTheRight {
+		if waits, found := first[node.ID]; found {
+			columns[node.ID] = waits - 1
+		}
+		for _, blocker := range node.BlockedBy {
+			if waits, found := first[blocker]; !found || columns[node.ID] < waits {
+				first[blocker] = columns[node.ID]
+			}
+		}
+	}
+
+	return columns
+}
+
+// depthsOf gives the first column that is right of all that a task waits for.
+func depthsOf(nodes []shape.TaskNode) map[string]int {
 	byID := map[string]shape.TaskNode{}
 	for _, node := range nodes {
 		byID[node.ID] = node
@@ -98,14 +134,9 @@ func layersOf(nodes []shape.TaskNode) (layers [][]shape.TaskNode) {
 	}
 
 	for _, node := range nodes {
-		for len(layers) <= depth(node.ID) {
-			layers = append(layers, nil)
-		}
-		layers[depth(node.ID)] = append(layers[depth(node.ID)], node)
+		depth(node.ID)
 	}
-
-	order(layers)
-	return layers
+	return depths
 }
 
 // order sorts each column by the middle of the rows of what its tasks wait for, so that fewer lines cross.

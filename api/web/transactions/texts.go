@@ -153,6 +153,7 @@ var texts = words.Catalog{
 	"tx-event-payment_dead":      {"payment will never be made", "платёж уже не состоится"},
 	"tx-event-payment_bounced":   {"payment came back", "платёж вернулся"},
 
+	"by-user":               {"by user %s", "пользователь %s"},
 	"tx-solvency":           {"Does the money add up?", "Сходятся ли деньги?"},
 	"tx-on-chain":           {"On the chain", "В блокчейне"},
 	"tx-in-ledger":          {"In the ledger", "В книге учёта"},
