@@ -116,7 +116,7 @@ bench-scale: ## Measure status, metrics and live messages over 1,000,000 events 
 	STAGECOACH_SCALE=$(SCALE) go run ./dev/bench scale
 
 # Those of bin/screenshots that README and docs show.
-PICTURES := user-home.png user-downloads-one.png admin-operations.png phone-home.png
+PICTURES := user-home.png user-tasks-one.png admin-transactions-one.png phone-downloads-one.png
 
 screenshots: test-deps ## Write a picture of each page into bin/screenshots, and the few that the documents show into docs/pictures.
 	STAGECOACH_SCREENSHOTS=$(CURDIR)/bin/screenshots go test ./dev/pages -run 'TestScreenshots$$' -count=1

@@ -75,7 +75,7 @@ func (b *browser) picture(name, first string, seen map[string]bool) map[string]b
 		kind := cmp.Or(strings.Trim(strings.ReplaceAll(changing.ReplaceAllString(path, "/one"), "/", "-"), "-"), "home")
 		b.save(fmt.Sprintf("%s-%s.png", name, kind))
 
-		for _, link := range evaluate[[]string](b, `[...document.querySelectorAll("nav a, main a, .who")].map((a) => a.href)`) {
+		for _, link := range evaluate[[]string](b, `[...document.querySelectorAll("nav a, main a, .who")].map((a) => new URL(a.getAttribute("href"), location).href)`) {
 			at, err := url.Parse(link)
 			b.must(err)
 			kind := changing.ReplaceAllString(at.Path, "/one")
@@ -101,25 +101,36 @@ func (b *browser) save(name string) {
 	b.must(os.WriteFile(name, small, 0o644))
 }
 
-// reduced gives a PNG with its 256 most frequent colours, which takes a third of the bytes: other colours are those of
-// the edges of letters, and become the nearest one.
+// reduced gives a PNG of 256 colours, which takes a third of the bytes: the most frequent ones, which are those of whole
+// areas, and of others that look alike the most frequent one. So a small button keeps its colour, and the edges of
+// letters do not.
 func reduced(data []byte) ([]byte, error) {
 	full, err := png.Decode(bytes.NewReader(data))
 	if err != nil {
 		return nil, err
 	}
 
-	seen := map[color.Color]int{}
+	seen := map[color.RGBA]int{}
 	bounds := full.Bounds()
+	at := func(x, y int) color.RGBA { return color.RGBAModel.Convert(full.At(x, y)).(color.RGBA) }
 	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
 		for x := bounds.Min.X; x < bounds.Max.X; x++ {
-			seen[full.At(x, y)]++
+			seen[at(x, y)]++
 		}
 	}
 
-	frequent := slices.SortedFunc(maps.Keys(seen), func(a, b color.Color) int { return seen[b] - seen[a] })
-	palette := color.Palette(frequent[:min(256, len(frequent))])
-	nearest := map[color.Color]uint8{}
+	var palette color.Palette
+	kept := map[color.RGBA]bool{}
+	frequent := slices.SortedFunc(maps.Keys(seen), func(a, b color.RGBA) int { return seen[b] - seen[a] })
+	for _, one := range frequent {
+		alike := color.RGBA{one.R >> 4, one.G >> 4, one.B >> 4, 0}
+		if len(palette) < 32 || !kept[alike] && len(palette) < 256 {
+			kept[alike] = true
+			palette = append(palette, one)
+		}
+	}
+
+	nearest := map[color.RGBA]uint8{}
 	for _, one := range frequent {
 		nearest[one] = uint8(palette.Index(one))
 	}
@@ -127,7 +138,7 @@ func reduced(data []byte) ([]byte, error) {
 	small := image.NewPaletted(bounds, palette)
 	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
 		for x := bounds.Min.X; x < bounds.Max.X; x++ {
-			small.SetColorIndex(x, y, nearest[full.At(x, y)])
+			small.SetColorIndex(x, y, nearest[at(x, y)])
 		}
 	}
 
