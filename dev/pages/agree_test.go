@@ -6,8 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -21,33 +21,40 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
+// ids are the ids of things, by what they are.
+type ids map[string]string
+
 // stir makes a new entity of a workload, as the user whose pages are tested, and changes it when it is told to.
-type stir func(t *testing.T) (id string, change func())
+type stir func(t *testing.T) (made ids, change func())
 
 // stirs has one for each workload.
 var stirs = map[string]stir{
-	lifecycle.WorkloadDelivery: func(t *testing.T) (string, func()) {
+	lifecycle.WorkloadDelivery: func(t *testing.T) (ids, func()) {
 		made := deliver(t, "other.bin") // it goes on by itself
-		return made.ID, func() { deliver(t, "small.txt") }
+		return ids{"delivery": made.ID}, func() { deliver(t, "small.txt") }
 	},
-	lifecycle.WorkloadTask: func(t *testing.T) (string, func()) {
+	lifecycle.WorkloadTask: func(t *testing.T) (ids, func()) {
 		room := send[shape.Workspace](t, "/v1/workspaces", map[string]any{"name": "A room that is watched"})
 		made := send[shape.Task](t, "/v1/tasks", map[string]any{"workspace_id": room.ID, "title": "A task that is watched"})
-		return made.ID, func() {
+		send[shape.Task](t, "/v1/tasks", map[string]any{
+			"workspace_id": room.ID, "title": "A task that waits for it", "blocked_by": []string{made.ID},
+		})
+		return ids{"task": made.ID, "workspace": room.ID}, func() {
 			send[shape.Task](t, "/v1/tasks/"+made.ID+"/claim", map[string]string{"comment": "I know this part"})
+			send[shape.Task](t, "/v1/tasks/"+made.ID+"/status", map[string]string{"to": "DONE", "comment": "It is done"})
 		}
 	},
-	lifecycle.WorkloadDownload: func(t *testing.T) (string, func()) {
+	lifecycle.WorkloadDownload: func(t *testing.T) (ids, func()) {
 		address := seed(t, torrentsim.TorrentSpec{Name: "watched.epub", Size: 1 << 20, NoSeed: true})
 		book := send[shape.Book](t, "/v1/books", map[string]string{"title": "A book that is watched"})
 		made := send[shape.Download](t, "/v1/downloads", map[string]string{
 			"book_id": book.ID, "media_type": "text", "source": "web", "source_url": address,
 		})
-		return made.ID, func() { send[shape.Download](t, "/v1/downloads/"+made.ID+"/cancel", nil) }
+		return ids{"download": made.ID}, func() { send[shape.Download](t, "/v1/downloads/"+made.ID+"/cancel", nil) }
 	},
-	"book": func(t *testing.T) (string, func()) {
+	"book": func(t *testing.T) (ids, func()) {
 		made := send[shape.Book](t, "/v1/books", map[string]string{"title": "A book that somebody wants"})
-		return made.ID, func() {
+		return ids{"book": made.ID}, func() {
 			address := seed(t, torrentsim.TorrentSpec{Name: "wanted.epub", Size: 1 << 20, NoSeed: true})
 			send[shape.Download](t, "/v1/downloads", map[string]string{
 				"book_id": made.ID, "media_type": "audio", "source": "web", "source_url": address,
@@ -55,9 +62,9 @@ var stirs = map[string]stir{
 			send[shape.Book](t, "/v1/books", map[string]string{"title": "Another book that somebody wants"})
 		}
 	},
-	lifecycle.WorkloadTransaction: func(t *testing.T) (string, func()) {
+	lifecycle.WorkloadTransaction: func(t *testing.T) (ids, func()) {
 		hash := unlucky(t, "shy_watched")
-		return hash, func() {
+		return ids{"transaction": hash}, func() {
 			_, _ = client.Ask[shape.Transaction](context.WithoutCancel(t.Context()), root(), client.Call{ // it may be under way
 				Method: http.MethodPost, Path: "/v1/transactions/" + hash + "/retry",
 			})
@@ -126,19 +133,21 @@ type pair struct{ open, fresh *browser }
 // agrees compares one page, which may have the name of what it shows; false: the person finds none.
 func (p pair) agrees(name, route string, workloads []string) (found bool) {
 	p.open.Helper()
-	made, changes := map[string]string{}, []func(){}
+	made, changes := ids{}, []func(){}
 	for _, workload := range workloads {
 		stir := stirs[workload]
 		if stir == nil {
 			p.open.Errorf("%s is live for %s, which this test cannot change", route, workload)
 			return true
 		}
-		id, change := stir(p.open.T)
-		made[workload] = id
+		things, change := stir(p.open.T)
+		maps.Copy(made, things)
 		changes = append(changes, change)
 	}
 
-	path := p.open.pathOf(route, cmp.Or(made[name], made[workloads[0]]))
+	path := p.open.opened(wildcard.ReplaceAllStringFunc(route, func(part string) string {
+		return cmp.Or(made[strings.Trim(part, "{}")], made[name])
+	}))
 	if path == "" {
 		return false
 	}
@@ -184,39 +193,10 @@ const plain = `(() => {
 
 var wildcard = regexp.MustCompile(`\{[^}]*\}`)
 
-// pathOf opens the page of an entity: the one with this id, or one that the list of its kind leads to. It gives "" when
-// there is none.
-func (b *browser) pathOf(route, id string) (path string) {
-	b.Helper()
-	list, rest, wild := strings.Cut(route, "/{")
-	if !wild {
-		b.open(route)
-		return b.opened(route)
-	}
-
-	if !strings.Contains(rest, "/") {
-		path = list + "/" + url.PathEscape(id)
-		b.open(path)
-		if path = b.opened(path); path != "" {
-			return path
-		}
-	}
-
-	b.open(list)
-	pattern := "^" + wildcard.ReplaceAllString(route, "[^/]+") + "$"
-	path = evaluate[string](b, fmt.Sprintf(
-		`[...document.querySelectorAll("main a")].map((a) => new URL(a.href).pathname).find((p) => new RegExp(%q).test(p)) ?? ""`, pattern,
-	))
-	if path == "" {
-		return ""
-	}
-	b.open(path)
-	return b.opened(path)
-}
-
-// opened is the path of the open page, "" of one that was refused. Browsers report a refusal as an error.
+// opened opens a page and gives its path, "" of one that is refused. Browsers report a refusal as an error.
 func (b *browser) opened(path string) string {
 	b.Helper()
+	b.open(path)
 	status := evaluate[int](b, `performance.getEntriesByType("navigation")[0].responseStatus`)
 	if status == http.StatusOK {
 		return path
