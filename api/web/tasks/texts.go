@@ -6,6 +6,7 @@ import (
 )
 
 var texts = words.Catalog{
+	"workload-task":  {"Tasks", "Задачи"},
 	"tasks":          {"Tasks", "Задачи"},
 	"task-list":      {"List", "Список"},
 	"task-board":     {"Board", "Доска"},

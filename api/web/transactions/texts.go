@@ -3,8 +3,9 @@ package transactions
 import "stagecoach/api/words"
 
 var texts = words.Catalog{
-	"stars":        {"Stars", "Звёзды"},
-	"transactions": {"Transactions", "Транзакции"},
+	"workload-transaction": {"Stars", "Звёзды"},
+	"stars":                {"Stars", "Звёзды"},
+	"transactions":         {"Transactions", "Транзакции"},
 
 	"stars-buy":           {"Buy Telegram Stars for GRAM (ex TON)", "Купить звёзды Telegram за GRAM (бывший TON)"},
 	"stars-for-whom":      {"For whom: a Telegram username", "Кому: имя пользователя в Telegram"},
