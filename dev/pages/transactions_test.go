@@ -150,7 +150,7 @@ func TestTransactionsStarsBought(t *testing.T) {
 		t.Errorf("the receipt shows\n%s", text)
 	}
 
-	b.eventually(`document.querySelector('main a[href="/receipts/` + key + `"]')?.parentNode.innerText.includes("bought")`)
+	b.eventually(`document.querySelector('main a[href="/receipts/` + key + `"]')?.closest("li").innerText.includes("bought")`)
 }
 
 // TestTransactionsReceiptsAreNotGuessed opens receipts that are nobody's, and pages of administrators as a customer.
