@@ -6,6 +6,7 @@ import (
 	"embed"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"stagecoach/api/shape"
@@ -95,13 +96,11 @@ const needsShown = 5
 
 // card shows what the person works on and could claim.
 func card(_ context.Context, r *site.Request) (site.Card, error) {
-	mine, err := site.Get[shape.MyTasks](r, "/v1/tasks/mine", url.Values{"limit": {"5"}})
+	mine, err := site.Get[shape.MyTasks](r, "/v1/tasks/mine", url.Values{"limit": {strconv.Itoa(needsShown)}})
 	shown := site.Card{Data: mine}
 	for _, t := range mine.Assigned {
-		due := t.StatusDeadlineAt
-		shown.Needs = append(
-			shown.Needs, site.Need{Text: texts["task-need"].In(r.Language, t.ID, t.Title), Path: pathOf(t), Due: due},
-		)
+		need := site.Need{Text: texts["task-need"].In(r.Language, t.ID, t.Title), Path: pathOf(t), Due: t.StatusDeadlineAt}
+		shown.Needs = append(shown.Needs, need)
 	}
 
 	for _, t := range mine.Ready {

@@ -122,7 +122,6 @@ var texts = words.Catalog{
 	"task-need":      {"Task #%s: %s", "Задача №%s: %s"},
 	"task-claimable": {"Can be claimed: #%s %s", "Можно взять: №%s %s"},
 	"card-counts":    {"Yours", "Ваши"},
-	"card-ready":     {"Can be claimed", "Можно взять"},
 	"card-nothing":   {"You have no tasks, and nothing can be claimed now.", "У вас нет задач, и взять сейчас нечего."},
 	"to-tasks":       {"All tasks", "Все задачи"},
 }
