@@ -345,7 +345,7 @@ func TestTasksAreLive(t *testing.T) {
 	board.shows("Eve")
 	page.shows("It is already claimed by Eve.")
 	if typed := evaluateValue(page, "#comment"); typed != "I have begun to wr" {
-		t.Errorf("what was typed is gone: %q", typed)
+		t.Fatalf("what was typed is gone: %q", typed)
 	}
 
 	page.fill("#comment", "ite")
