@@ -14,6 +14,7 @@ type Part struct {
 	Events   string // the table of its events
 
 	Live     string            // the states of the live rows of user $1, by an index of these
+	Resting  []string          // states that are no ends, though nothing is under way in them
 	State    string            // the column by which the rows are counted; empty: counts says all
 	Counts   []Source          // its other counts
 	Queried  map[string]string // what a status counts by a query: table and condition by kind

@@ -2,6 +2,7 @@ package operations
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,13 +40,16 @@ func (s *Store) LiveCounts(ctx context.Context, userID int64) ([]Count, error) {
 // CountWaiting is the kind under which StateCounts counts the people who wait for access, up to 10,000.
 const CountWaiting = "users_waiting"
 
-// StateCounts counts all rows by workload and state, and the people who wait for access, whom users_status finds.
+// StateCounts counts all rows by workload and state, without those in resting states, and the people who wait for access, whom users_status finds.
 func (s *Store) StateCounts(ctx context.Context) ([]Count, error) {
 	var workloads []string
 	for _, part := range s.parts {
 		workloads = append(workloads, part.Workload)
 	}
-	return core.List[Count](ctx, s.db, core.Counted+countRows(CountWaiting, `users WHERE status = 'PENDING'`), workloads)
+	counts, err := core.List[Count](ctx, s.db, core.Counted+countRows(CountWaiting, `users WHERE status = 'PENDING'`), workloads)
+	return slices.DeleteFunc(counts, func(c Count) bool {
+		return slices.ContainsFunc(s.parts, func(p core.Part) bool { return p.Workload == c.Kind && slices.Contains(p.Resting, c.Key) })
+	}), err
 }
 
 // FoldCounts adds up what transitions have noted since the last time, so that few rows are left to read. It does

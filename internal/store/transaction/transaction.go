@@ -34,7 +34,8 @@ var Part = core.Part{
 	Table:    "transactions",
 	Events:   "transaction_events",
 
-	Live: `SELECT status FROM transactions WHERE user_id = $1 AND ` + openOrder,
+	Resting: []string{string(lifecycle.TransactionFailed)},
+	Live:    `SELECT status FROM transactions WHERE user_id = $1 AND ` + openOrder,
 	Counts: []core.Source{
 		{
 			Kinds: []string{lifecycle.WorkloadTransaction, countDays, countDaysDone, countDaysNano, countDaysStars, countDaysTime, countErrors, countMilliseconds},
