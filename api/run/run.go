@@ -122,7 +122,7 @@ func (p process) handler(stream *feed.Feed) (http.Handler, error) {
 	if ui := p.Config.API.WebUIOrigin; ui != "" {
 		workflows = ui + "/namespaces/" + p.Namespace + "/workflows"
 	}
-	return api, site.Register(site.Config{API: api, Store: p.Store, Temporal: workflows}, parts.Web()...)
+	return api, site.Register(site.Config{API: api, Store: p.Store, Events: stream, Temporal: workflows}, parts.Web()...)
 }
 
 // bot makes the Telegram bot.

@@ -8,7 +8,6 @@ import (
 	"image/color"
 	"image/png"
 	"maps"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -20,7 +19,6 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"stagecoach/api/client"
 	"stagecoach/api/shape"
 	"stagecoach/dev/demo"
 	"stagecoach/dev/sim"
@@ -157,12 +155,12 @@ func begin(t *testing.T) {
 
 	running.WebSeed.SetSpeed(128 << 10)
 	address := seed(t, torrentsim.TorrentSpec{Name: "treatise.epub", Size: 48 << 20})
-	change[shape.Book](t, "/v1/books", map[string]any{"title": "Of Horses and Their Drivers", "author": "B. Ostler"})
-	book := change[shape.Book](t, "/v1/books", map[string]any{"title": "A Treatise on Wheels", "author": "A. Cartwright"})
-	change[shape.Download](t, "/v1/downloads", map[string]any{"book_id": book.ID, "media_type": "text", "source_url": address})
+	send[shape.Book](t, "/v1/books", map[string]any{"title": "Of Horses and Their Drivers", "author": "B. Ostler"})
+	book := send[shape.Book](t, "/v1/books", map[string]any{"title": "A Treatise on Wheels", "author": "A. Cartwright"})
+	send[shape.Download](t, "/v1/downloads", map[string]any{"book_id": book.ID, "media_type": "text", "source_url": address})
 
-	space := change[shape.Workspace](t, "/v1/workspaces", map[string]any{"name": "Spring edition"})
-	batch := change[shape.TaskBatch](t, "/v1/tasks/batch", map[string]any{"workspace_id": space.ID, "tasks": []map[string]any{
+	space := send[shape.Workspace](t, "/v1/workspaces", map[string]any{"name": "Spring edition"})
+	batch := send[shape.TaskBatch](t, "/v1/tasks/batch", map[string]any{"workspace_id": space.ID, "tasks": []map[string]any{
 		{"ref": "list", "title": "List the corrections"},
 		{"ref": "maps", "title": "Draw the new maps", "priority": "high"},
 		{"ref": "text", "title": "Correct the text", "blocked_by": []string{"list"}},
@@ -175,23 +173,11 @@ func begin(t *testing.T) {
 	task := func(i int) string { return "/v1/tasks/" + batch.Items[i].ID }
 	why := map[string]any{"comment": "I know this part"}
 	for _, i := range []int{0, 1, 5} {
-		change[shape.Task](t, task(i)+"/claim", why)
+		send[shape.Task](t, task(i)+"/claim", why)
 	}
-	change[shape.Task](t, task(0)+"/status", map[string]any{"to": "DONE", "comment": "There are twelve"})
-	change[shape.Task](t, task(5)+"/status", map[string]any{"to": "BLOCKED", "comment": "The mill is closed until Monday"})
+	send[shape.Task](t, task(0)+"/status", map[string]any{"to": "DONE", "comment": "There are twelve"})
+	send[shape.Task](t, task(5)+"/status", map[string]any{"to": "BLOCKED", "comment": "The mill is closed until Monday"})
 
 	time.Sleep(3 * time.Second) // until the shared folder is read again
 	deliver(t, "atlas-of-roads.pdf")
-}
-
-// change asks the API for a change, as the user whose pages are shown.
-func change[T any](t *testing.T, path string, body any) T {
-	t.Helper()
-	made, err := client.Ask[T](t.Context(), api(), client.Call{
-		Method: http.MethodPost, Path: path, Body: body, IdempotencyKey: fmt.Sprint(t.Name(), time.Now().UnixNano()),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return made
 }

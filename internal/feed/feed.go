@@ -162,6 +162,18 @@ func (f *Feed) end() {
 	f.wakeAll()
 }
 
+// Place is the place up to which events were read: whoever reads the record after this call sees all that happened
+// before the place. nil: none were read yet.
+func (f *Feed) Place() *core.Cursor {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.begun {
+		return nil
+	}
+	place := f.through()
+	return &place
+}
+
 // through is the place up to which events were read. The lock must be held.
 func (f *Feed) through() core.Cursor {
 	if len(f.batches) == 0 {

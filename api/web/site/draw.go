@@ -156,6 +156,7 @@ type frame struct {
 	Signed   bool
 	Temporal string
 	Version  string
+	Place    string // in the record's events: the page shows what happened before it
 }
 
 type shownSection struct {
@@ -168,7 +169,7 @@ func (s *Site) draw(w http.ResponseWriter, r *Request, page Page, view View, sta
 	var html bytes.Buffer
 	err := s.drawn[r.Language][page.Name].ExecuteTemplate(&html, "layout", frame{
 		View: view, Page: page, Request: r, Problem: r.Problem, Sections: s.sections(r), Language: r.Language,
-		Signed: r.Session.ID != 0, Temporal: s.Temporal, Version: s.API.Version,
+		Signed: r.Session.ID != 0, Temporal: s.Temporal, Version: s.API.Version, Place: r.place,
 	})
 	if err != nil {
 		s.log().Error("a page cannot be drawn", "page", page.Name, "error", err)

@@ -34,7 +34,7 @@ func (s *Site) follow(w http.ResponseWriter, rq *http.Request) {
 	}
 
 	stream := r.Clone(server.WithPrincipal(rq.Context(), r.Who))
-	stream.URL.Path, stream.URL.RawQuery = "/v1/events", ""
+	stream.URL.Path, stream.URL.RawQuery = "/v1/events", r.Query("last_event_id").Encode()
 	stream.Header.Set("Authorization", "Bearer "+r.secret) // by which the stream sees when the session ends
 	s.API.ServeHTTP(w, stream)
 }

@@ -22,6 +22,7 @@ type Request struct {
 	Made     any      // what an action has made that its page shows this once; nil: nothing
 
 	secret   string // of the session
+	place    string // up to which events were read before this request; empty: not known
 	overview *shape.Overview
 	api      *client.Client
 }

@@ -88,7 +88,13 @@ func (s *Site) admit(rq *http.Request) (*Request, error) {
 
 // stranger is a request of somebody who is not known.
 func (s *Site) stranger(rq *http.Request) *Request {
-	return &Request{Request: rq, Language: s.language(rq, ""), api: s.api}
+	r := &Request{Request: rq, Language: s.language(rq, ""), api: s.api}
+	if s.Events != nil {
+		if place := s.Events.Place(); place != nil {
+			r.place = place.String()
+		}
+	}
+	return r
 }
 
 // cookie is the name of the cookie of a session. With TLS, browsers take one with this prefix from this host alone.

@@ -23,6 +23,7 @@ import (
 	"stagecoach/api/rest/server"
 	"stagecoach/api/words"
 	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
 )
 
 // Config is what the pages need. What has a default may be left out.
@@ -30,7 +31,13 @@ type Config struct {
 	API      *server.Server // with all operations
 	Store    Store
 	Life     time.Duration // of a session; default: a week
+	Events   Events        // nil: pages are not live
 	Temporal string        // where Temporal's Web UI shows the workflows of the namespace; empty: no links to it
+}
+
+// Events is the process's reader of events.
+type Events interface {
+	Place() *core.Cursor // up to which events were read; nil: none were read yet
 }
 
 // Store holds the methods of the record that the pages call themselves: those of sessions.

@@ -23,9 +23,15 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
 )
 
 func TestMain(m *testing.M) { testdb.Main(m) }
+
+// events have been read up to a place.
+type events struct{}
+
+func (events) Place() *core.Cursor { return &core.Cursor{XID: 7, ID: 8} }
 
 // rig is the pages over an API with one operation: POST /v1/notes, which wants a text, and GET /v1/notes, which gives
 // the user's number.
@@ -79,7 +85,7 @@ func newRig(t *testing.T, public string) *rig {
 		return "/notes?made=" + url.QueryEscape(made.Text), err
 	}
 
-	err = site.Register(site.Config{API: w.api, Store: w.store}, site.Part{
+	err = site.Register(site.Config{API: w.api, Store: w.store, Events: events{}}, site.Part{
 		Sections: []site.Section{{Path: "/notes", Title: "notes"}, {Path: "/secret", Title: "secret", Admins: true}},
 		Texts:    words.Catalog{"notes": {"Notes", "Заметки"}, "secret": {"Secrets", "Тайны"}},
 		Templates: fstest.MapFS{
@@ -199,7 +205,7 @@ func TestSigningInWithAToken(t *testing.T) {
 	w.send("POST", "/sign-in", url.Values{"token": {"sc_wrong"}}).want(http.StatusUnauthorized, "UNAUTHENTICATED")
 	w.signIn()
 	page := w.send("GET", "/notes", nil).want(
-		http.StatusOK, fmt.Sprint("user ", w.ada.ID), "Ada &lt;b&gt;", `data-live="note"`,
+		http.StatusOK, fmt.Sprint("user ", w.ada.ID), "Ada &lt;b&gt;", `data-live="note" data-place="7-8"`,
 	)
 	if strings.Contains(page.text, "Secrets") {
 		t.Error("a user sees the section of administrators")

@@ -99,30 +99,43 @@ function take(message) {
 tabs.onmessage = (event) => take(event.data);
 const tell = (message) => { take(message); tabs.postMessage(message); };
 
+// The page shows what happened before its place in the events, so its first stream begins there. Any other one begins
+// with a fresh page.
+let place = document.body.dataset.place;
+
 function follow() {
 	const waiting = new AbortController();
 	let stop = () => waiting.abort();
 	release = () => stop();
-	navigator.locks.request("events", { signal: waiting.signal }, () => new Promise((done) => {
-		const stream = new EventSource("/live");
-		let begun = false;
+	const lead = () => new Promise((done) => {
+		const stream = new EventSource(place ? `/live?last_event_id=${encodeURIComponent(place)}` : "/live");
+		let fresh = !place;
+		place = "";
 		stop = () => { stream.close(); done(); };
-		stream.onopen = () => { tell({ link: true, fresh: begun }); begun = true; };
+		stream.onopen = () => { tell({ link: true, fresh }); fresh = true; };
 		stream.onmessage = (event) => tell({ workload: JSON.parse(event.data).workload });
 		stream.onerror = () => {
 			tell({ link: false });
 			if (stream.readyState !== EventSource.CLOSED) return; // the browser connects again, with the last id
-			stop(); // refused: the place is gone, or the service is away; begin anew, with the page as it is then
-			if (!document.hidden) setTimeout(() => { follow(); refresh(); }, 3000);
+			stop(); // refused: the place is gone, or the service is away
+			if (!document.hidden) setTimeout(follow, 3000);
 		};
-	})).catch(() => {});
+	});
+	const wait = () => { // another tab leads, and has told what happened before this page listened
+		place = "";
+		refresh();
+		return navigator.locks.request("events", { signal: waiting.signal }, lead);
+	};
+	const waits = Symbol("another tab leads");
+	navigator.locks.request("events", { ifAvailable: true }, (lock) => (lock ? lead() : waits))
+		.then((how) => how === waits && wait()).catch(() => {});
 }
 
 document.addEventListener("visibilitychange", () => {
 	if (!wanted.size) return;
 	if (document.hidden) return release?.();
+	place = "";
 	follow();
-	refresh();
 });
 
 writeTimes(document);
