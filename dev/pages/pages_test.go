@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+
 	"stagecoach/api/client"
 	"stagecoach/api/shape"
 	"stagecoach/api/words"
@@ -82,7 +84,17 @@ func signedInAt(t *testing.T, base, token string) *browser {
 	b.open("/sign-in")
 	b.fill("#token", token)
 	b.press("main form button")
+	t.Cleanup(b.signOut)
 	return b
+}
+
+// signOut ends the session: a user has 20 at most, and all tests share one user. What it may break is no error.
+func (b *browser) signOut() {
+	b.wantNoErrors()
+	_, _ = chromedp.Run(b.ctx, chromedp.Evaluate[int](`fetch("/sign-out", {method: "POST"}).then(() => 0)`, chromedp.EvalAwaitPromise))
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.errors = nil
 }
 
 // deliver asks for a delivery by the API and waits for its end.

@@ -29,7 +29,7 @@ func Part() site.Part {
 			{Route: "/operations", Name: "operations", Live: site.EveryWorkload(), Show: showStatus},
 			{Route: "/operations/checks", Name: "checks", Show: showChecks},
 			{Route: "/operations/alerts", Name: "alerts", Show: showAlerts},
-			{Route: "/operations/findings", Name: "findings", Live: site.EveryWorkload(), Show: showFindings},
+			{Route: "/operations/findings", Name: "findings", Show: showFindings},
 			{Route: "/operations/audit", Name: "audit", Show: showAudit},
 			{Route: "/operations/users", Name: "users", Show: showUsers},
 			{Route: "/operations/users/{id}", Name: "user", Show: showUser},

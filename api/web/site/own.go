@@ -2,12 +2,14 @@ package site
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
 	"stagecoach/api/words"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/account"
 )
 
 // own are the pages that belong to no workload: home, the account, and proving again who one is.
@@ -36,6 +38,9 @@ func EveryWorkload() string {
 // showAccount shows the sessions of the user.
 func (s *Site) showAccount(ctx context.Context, r *Request) (View, error) {
 	sessions, err := s.Store.Sessions(ctx, r.Who.User.ID)
+	if here := slices.IndexFunc(sessions, func(one account.Session) bool { return one.ID == r.Session.ID }); here > 0 {
+		sessions = slices.Concat(sessions[here:here+1], sessions[:here], sessions[here+1:]) // this browser's first
+	}
 	return View{Title: s.texts["account"].In(r.Language), Data: map[string]any{
 		"User": r.Who.User, "Scopes": r.Who.Token.Grants(r.Who.User.Role), "Sessions": sessions,
 	}}, err
