@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -29,6 +30,28 @@ func TestEveryPageIsReached(t *testing.T) {
 		}
 	}
 }
+
+// TestFiltersLeadToThemselves opens each filter in the lines above lists: the page that answers shows that link as the
+// present one, so that it has understood the link's filter.
+func TestFiltersLeadToThemselves(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for _, visitor := range []*visitor{r.visit(r.url, "ada"), r.visit(r.url, "admin")} {
+		for route, paths := range visitor.look().pages {
+			for _, line := range tabs.FindAllString(visitor.get(paths[0]).text, -1) {
+				for _, match := range linked.FindAllString(line, -1) {
+					link := linksOf(paths[0], match)[0]
+					if strings.Contains(link, "?") && !strings.Contains(visitor.get(link).text, match+" aria-current") {
+						t.Errorf("%s: the page of %s does not show it as the present one", route, link)
+					}
+				}
+			}
+		}
+	}
+}
+
+// tabs are the lines above lists.
+var tabs = regexp.MustCompile(`(?s)<p class="tabs">.*?</p>`)
 
 // both is what Ada and an administrator find.
 func (r *rig) both() tour {

@@ -21,12 +21,7 @@ type statusView struct {
 // workload has the entities of one workload by state.
 type workload struct {
 	Name   string
-	States []state // without the empty ones
-}
-
-type state struct {
-	Name  string
-	Count int64
+	States []site.StateCount // without the empty ones
 }
 
 // process is a process of the service. The moment of its heartbeat replaces the age, which a page at rest would show
@@ -71,13 +66,7 @@ func showStatus(_ context.Context, r *site.Request) (site.View, error) {
 
 func workloadsOf(now shape.Status) (all []workload) {
 	for _, one := range lifecycle.Workloads {
-		counted := workload{Name: one.Name}
-		for _, name := range one.Table.StateNames() {
-			if n := now.InState[one.Name][name]; n > 0 {
-				counted.States = append(counted.States, state{name, n})
-			}
-		}
-		all = append(all, counted)
+		all = append(all, workload{one.Name, site.CountStates(one, now.InState[one.Name])})
 	}
 	return all
 }

@@ -17,12 +17,23 @@ type homeView struct {
 // underWay is what is under way of one workload.
 type underWay struct {
 	Workload string
-	States   []stateCount // without the empty ones
+	States   []StateCount // without the empty ones
 }
 
-type stateCount struct {
+// StateCount is how many there are in one state.
+type StateCount struct {
 	State string
 	Count int64
+}
+
+// CountStates gives the states of a workload in which there are any, in their order.
+func CountStates(workload lifecycle.Workload, counts map[string]int64) (all []StateCount) {
+	for _, name := range workload.Table.StateNames() {
+		if n := counts[name]; n > 0 {
+			all = append(all, StateCount{name, n})
+		}
+	}
+	return all
 }
 
 // homeCard is the card of a part, or why there is none.
@@ -62,14 +73,8 @@ func (s *Site) underWay(r *Request) (all []underWay) {
 	}
 
 	for _, workload := range lifecycle.Workloads {
-		one, live := underWay{Workload: workload.Name}, overview.Live[workload.Name]
-		for _, name := range workload.Table.StateNames() {
-			if live[name] > 0 {
-				one.States = append(one.States, stateCount{name, live[name]})
-			}
-		}
-		if len(one.States) > 0 {
-			all = append(all, one)
+		if states := CountStates(workload, overview.Live[workload.Name]); len(states) > 0 {
+			all = append(all, underWay{workload.Name, states})
 		}
 	}
 
