@@ -63,6 +63,30 @@ func (c *Client) Send(ctx context.Context, r Call) (answer []byte, status int, e
 	return answer, response.StatusCode, nil
 }
 
+// Open makes a request whose answer has no end. Its errors are those of Send.
+func (c *Client) Open(ctx context.Context, r Call) (stream io.ReadCloser, err error) {
+	request, err := c.request(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+
+	response, err := cmp.Or(c.HTTP, http.DefaultClient).Do(request)
+	if err != nil {
+		return nil, c.noAnswer(err)
+	}
+	if response.StatusCode/100 == 2 {
+		return response.Body, nil
+	}
+
+	defer response.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err != nil {
+		return nil, c.noAnswer(err)
+	}
+
+	return nil, refusalOf(response, answer)
+}
+
 func (c *Client) request(ctx context.Context, r Call) (*http.Request, error) {
 	target := c.Base + r.Path
 	if len(r.Query) > 0 {

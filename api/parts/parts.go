@@ -7,6 +7,9 @@ import (
 	botdownloads "stagecoach/api/bot/downloads"
 	bottasks "stagecoach/api/bot/tasks"
 	bottransactions "stagecoach/api/bot/transactions"
+	"stagecoach/api/mcp/about"
+	mcptasks "stagecoach/api/mcp/tasks"
+	"stagecoach/api/mcp/tool"
 	"stagecoach/api/rest/deliveries"
 	"stagecoach/api/rest/downloads"
 	"stagecoach/api/rest/server"
@@ -42,6 +45,12 @@ func Web() []site.Part {
 		webtransactions.Part(),
 		weboperators.Part(),
 	}
+}
+
+// MCP gives the tools of each workload, and those of none before them.
+func MCP() []tool.Part {
+	workloads := []tool.Part{mcptasks.Part()}
+	return append([]tool.Part{about.Part(workloads...)}, workloads...)
 }
 
 // Bot gives the functions that make the part of each workload in the bot, in the order of /help. Plain words are for

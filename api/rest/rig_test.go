@@ -18,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.temporal.io/sdk/converter"
 
+	"stagecoach/api/mcp/tool"
 	"stagecoach/api/parts"
 	"stagecoach/api/rest"
 	"stagecoach/api/rest/events"
@@ -133,7 +134,11 @@ func newRigWith(t *testing.T, change func(*rest.Options)) *rig {
 	}
 
 	change(&options)
-	server := httptest.NewServer(rest.New(options))
+	api := rest.New(options)
+	if err := tool.Register(tool.Config{API: api, Money: true}, parts.MCP()...); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(api)
 	t.Cleanup(func() { w.stop(); server.CloseClientConnections(); server.Close() })
 	w.url = server.URL
 	w.admin, w.adminToken = w.user("Root", 100, account.RoleAdmin, account.UserActive)

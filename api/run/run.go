@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"stagecoach/api/bot"
+	"stagecoach/api/mcp/tool"
 	"stagecoach/api/parts"
 	"stagecoach/api/rest"
 	"stagecoach/api/rest/events"
@@ -64,6 +65,7 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 
 	p.Metrics.Registry.MustRegister(p.reporter)
 	defer p.Examine(ctx, "api", p.apiChecks())()
+
 	if c.API.MetricsAddr != "" {
 		stop := app.ServeMetrics(c.API.MetricsAddr, p.Metrics.Handler(), log)
 		defer stop()
@@ -80,6 +82,7 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+
 	running.Go(func() error { return serveAPI(ctx, c.API.Addr, handler, log) })
 	if c.API.Bot {
 		running.Go(func() error { return p.bot().Run(ctx) })
@@ -121,6 +124,10 @@ func (p process) handler(stream *feed.Feed) (http.Handler, error) {
 	workflows := ""
 	if ui := p.Config.API.WebUIOrigin; ui != "" {
 		workflows = ui + "/namespaces/" + p.Namespace + "/workflows"
+	}
+
+	if err := tool.Register(tool.Config{API: api}, parts.MCP()...); err != nil {
+		return nil, err
 	}
 	return api, site.Register(site.Config{API: api, Store: p.Store, Events: stream, Temporal: workflows}, parts.Web()...)
 }

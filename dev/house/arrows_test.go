@@ -20,7 +20,7 @@ var floors = [][]string{
 	{"internal/receipt"},
 	{"internal/service", "internal/catalog", "internal/feed", "internal/allowance", "api/client", "api/words"},
 	{"internal/operations/cleanup", "internal/operations/doctor", "internal/operations/liveness", "internal/operations/reconcile", "internal/operations/status", "activities", "api/rest/server"},
-	{"workflows/record", "api/bot", "api/web", "internal/app", "api/rest/accounts", "api/rest/deliveries", "api/rest/downloads", "api/rest/events", "api/rest/operators", "api/rest/tasks", "api/rest/transactions"},
+	{"workflows/record", "api/bot", "api/web", "api/mcp", "internal/app", "api/rest/accounts", "api/rest/deliveries", "api/rest/downloads", "api/rest/events", "api/rest/operators", "api/rest/tasks", "api/rest/transactions"},
 	{"workflows/delivery", "workflows/task", "workflows/download", "workflows/transaction", "workflows/reconciler", "workflows/retention", "api/rest", "api/parts"},
 	{"workflows"},
 	{"worker/run", "api/run", "starter/command"},
@@ -29,7 +29,7 @@ var floors = [][]string{
 }
 
 // trees are the rooms of one floor whose packages may import each other.
-var trees = []string{"dev", "internal/store", "api/bot", "api/web", "starter/command"}
+var trees = []string{"dev", "internal/store", "api/bot", "api/web", "api/mcp", "starter/command"}
 
 // TestArrowsGoDown shows that each package imports packages of lower floors only.
 func TestArrowsGoDown(t *testing.T) {

@@ -1,8 +1,6 @@
 package site
 
 import (
-	"bytes"
-	"io"
 	"net/http"
 	"net/url"
 
@@ -83,30 +81,3 @@ func (r *Request) Query(names ...string) url.Values {
 	}
 	return query
 }
-
-// inProcess hands requests to a handler of this process.
-type inProcess struct{ handler http.Handler }
-
-// RoundTrip implements http.RoundTripper.
-func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Body == nil {
-		r.Body = http.NoBody
-	}
-	r.RemoteAddr = server.RemoteOf(r.Context())
-	w := &answer{header: http.Header{}, status: http.StatusOK}
-	t.handler.ServeHTTP(w, r)
-	return &http.Response{
-		Status: http.StatusText(w.status), StatusCode: w.status, Header: w.header, Body: io.NopCloser(&w.body), Request: r,
-	}, nil
-}
-
-// answer keeps what a handler answers.
-type answer struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (w *answer) Header() http.Header         { return w.header }
-func (w *answer) Write(b []byte) (int, error) { return w.body.Write(b) }
-func (w *answer) WriteHeader(status int)      { w.status = status }

@@ -146,7 +146,7 @@ func Register(c Config, parts ...Part) error {
 			AlertsOver: map[string]words.Text{},
 		},
 		origins: http.NewCrossOriginProtection(),
-		api:     &client.Client{HTTP: &http.Client{Transport: inProcess{c.API}}},
+		api:     &client.Client{HTTP: &http.Client{Transport: server.InProcess{Handler: c.API}}},
 	}
 
 	s.said.Add(words.Common)
@@ -193,6 +193,7 @@ func (s *Site) route(part Part) {
 		}
 		s.API.Mux.Handle("GET "+page.Route, admit(func(w http.ResponseWriter, r *Request) { s.show(w, r, page) }))
 	}
+
 	for _, action := range part.Actions {
 		s.API.Mux.Handle("POST "+action.Route, s.guard(func(w http.ResponseWriter, r *Request) { s.act(w, r, action) }))
 	}

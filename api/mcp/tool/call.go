@@ -1,0 +1,60 @@
+package tool
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"stagecoach/api/client"
+	"stagecoach/api/rest/server"
+	"stagecoach/internal/store/account"
+)
+
+// Call is one call of a tool.
+type Call struct {
+	Who      server.Principal
+	Tools    []string       // that the caller may call
+	api      *client.Client // as the caller
+	streams  *client.Client // the same, for answers without an end
+	readOnly bool
+}
+
+// Grants says whether the caller's token has a scope.
+func (c *Call) Grants(scope account.Scope) bool { return c.Who.Require(scope) == nil }
+
+// ReadOnly says whether the caller's connection changes nothing.
+func (c *Call) ReadOnly() bool { return c.readOnly }
+
+// Get reads one resource of the API.
+func Get[T any](ctx context.Context, c *Call, path string, query url.Values) (T, error) {
+	return client.Ask[T](ctx, c.api, client.Call{Method: http.MethodGet, Path: path, Query: query})
+}
+
+// Open reads an answer of the API that has no end. The caller closes it, and ends ctx.
+func Open(ctx context.Context, c *Call, path string, query url.Values) (io.ReadCloser, error) {
+	return c.streams.Open(ctx, client.Call{Method: http.MethodGet, Path: path, Query: query})
+}
+
+// Post asks the API for a change. The same key again gives the first answer.
+func Post[T any](ctx context.Context, c *Call, path string, body any, key Key) (T, error) {
+	return client.Ask[T](ctx, c.api, client.Call{
+		Method: http.MethodPost, Path: path, Body: body, IdempotencyKey: string(key),
+	})
+}
+
+// Query are the parameters of a list. Empty ones are left out.
+type Query map[string]string
+
+// Page gives the parameters for a page of a list, of 20 items unless told.
+func (q Query) Page(limit Limit) url.Values {
+	values := url.Values{"limit": {strconv.Itoa(int(cmp.Or(limit, 20)))}}
+	for name, value := range q {
+		if value != "" {
+			values.Set(name, value)
+		}
+	}
+	return values
+}

@@ -1,0 +1,193 @@
+package rest_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"stagecoach/api/mcp/tool"
+	"stagecoach/internal/fault"
+)
+
+// withToken adds a token and other headers to each request.
+type withToken struct {
+	token  string
+	header http.Header
+}
+
+func (b withToken) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	for name, values := range b.header {
+		r.Header[name] = values
+	}
+	r.Header.Set("Authorization", "Bearer "+b.token)
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// agent is a client of the protocol.
+type agent struct {
+	*mcp.ClientSession
+	t *testing.T
+}
+
+// agentWith speaks one version of the protocol, the newest when it is empty, and sends headers of its own.
+func (w *rig) agentWith(token string, header http.Header, version string) agent {
+	w.t.Helper()
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(w.t.Context(), &mcp.StreamableClientTransport{
+		Endpoint: w.url + tool.Path, HTTPClient: &http.Client{Transport: withToken{token, header}}, DisableStandaloneSSE: true,
+	}, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { _ = session.Close() })
+	return agent{session, w.t}
+}
+
+// call calls a tool that must succeed, and gives its answer.
+func (a agent) call(name string, arguments map[string]any) map[string]any {
+	a.t.Helper()
+	result := a.try(a.t.Context(), name, arguments)
+	if result.IsError {
+		a.t.Fatalf("%s is refused: %s", name, textOf(result))
+	}
+	return plain(a.t, result.StructuredContent)
+}
+
+// refused calls a tool that must refuse with a code, and gives the problem.
+func (a agent) refused(name string, arguments map[string]any, code fault.Code) map[string]any {
+	a.t.Helper()
+	result := a.try(a.t.Context(), name, arguments)
+	if !result.IsError {
+		a.t.Fatalf("%s is not refused: %s", name, textOf(result))
+	}
+
+	problem := plain(a.t, result.Meta[tool.ProblemKey])
+	if problem["code"] != string(code) || !strings.HasPrefix(textOf(result), string(code)+": ") {
+		a.t.Fatalf("%s is refused with %v, want %s; the text is %s", name, problem, code, textOf(result))
+	}
+	return problem
+}
+
+func (a agent) try(ctx context.Context, name string, arguments map[string]any) *mcp.CallToolResult {
+	a.t.Helper()
+	result, err := a.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: arguments})
+	if err != nil {
+		a.t.Fatalf("%s: %v", name, err)
+	}
+	return result
+}
+
+func textOf(result *mcp.CallToolResult) string { return result.Content[0].(*mcp.TextContent).Text }
+
+// plain gives a document as JSON has it.
+func plain(t *testing.T, document any) (object map[string]any) {
+	t.Helper()
+	text, err := json.Marshal(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &object); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return object
+}
+
+// TestAgentWorksOffAGraph shows the life of a graph through tools alone, in the protocol's newest version and in those
+// that begin with a handshake.
+func TestAgentWorksOffAGraph(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			w := newRig(t)
+			w.workspace()
+			ada, bob := w.agentWith(w.adaToken, nil, version), w.agentWith(w.bobToken, nil, version)
+
+			places := ada.call("status", nil)["tasks"].(map[string]any)["workspaces"].([]any)
+			workspace := places[0].(map[string]any)["id"]
+			graph := map[string]any{"workspace_id": workspace, "idempotency_key": "graph", "tasks": []any{
+				map[string]any{"ref": "first", "title": "The first thing"},
+				map[string]any{"ref": "second", "title": "The second thing", "blocked_by": []any{"first"}},
+			}}
+			made := ada.call("task_create", graph)["tasks"].([]any)
+			if again := ada.call("task_create", graph)["tasks"].([]any); fmt.Sprint(again) != fmt.Sprint(made) {
+				t.Errorf("the same key made %v after %v", again, made)
+			}
+			first, second := made[0].(map[string]any)["id"], made[1].(map[string]any)["id"]
+
+			cursor := bob.call("events_wait", map[string]any{"wait_seconds": 0})["cursor"]
+			ready := bob.call("tasks_find", map[string]any{"ready": true})["tasks"].([]any)
+			if len(ready) != 1 || ready[0].(map[string]any)["id"] != first {
+				t.Fatalf("ready are %v", ready)
+			}
+
+			blocked := bob.refused("task_claim", map[string]any{"task_id": second, "comment": "me"}, fault.UnresolvedBlockers)
+			if fmt.Sprint(blocked["details"]) != fmt.Sprint(map[string]any{"blockers": []any{first}}) {
+				t.Errorf("the refusal names %v", blocked["details"])
+			}
+			bob.call("task_claim", map[string]any{"task_id": first, "comment": "I have time"})
+			lost := ada.refused("task_claim", map[string]any{"task_id": first, "comment": "me"}, fault.TaskAlreadyClaimed)
+			if !strings.Contains(fmt.Sprint(lost["allowed_instead"]), "escalate") {
+				t.Errorf("a lost claim may be followed by %v", lost["allowed_instead"])
+			}
+
+			bob.call("task_update", map[string]any{"task_id": first, "action": "comment", "comment": "half of it is done"})
+			done := bob.call("task_update", map[string]any{
+				"task_id": first, "action": "status", "to": "DONE", "comment": "it works",
+			})["task"].(map[string]any)
+			if done["status"] != "DONE" {
+				t.Errorf("the task is %v", done)
+			}
+			bob.call("task_claim", map[string]any{"task_id": second, "comment": "the next"})
+
+			news := bob.call("events_wait", map[string]any{"after": cursor, "workload": "task"})
+			if !strings.Contains(fmt.Sprint(news["events"]), "claimed") {
+				t.Errorf("the events are %v", news)
+			}
+			whole := ada.call("task_get", map[string]any{"task_id": first})
+			if events := whole["events"].([]any); len(events) != 4 {
+				t.Errorf("task_get gives the events %v", events)
+			}
+		})
+	}
+}
+
+// TestWhoMaySpeak shows who is served, and by which methods.
+func TestWhoMaySpeak(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	post := func(token string, headers ...string) reply {
+		return w.send(token, "POST", tool.Path, ping, append(headers, "Accept", "application/json, text/event-stream")...)
+	}
+
+	post(w.adaToken).ok(http.StatusOK)
+	for name, token := range map[string]string{"nobody": "", "wrong": "sc_wrong"} {
+		r := post(token).refused(http.StatusUnauthorized, fault.Unauthenticated, "")
+		if challenge := r.header.Get("WWW-Authenticate"); !strings.HasPrefix(challenge, "Bearer ") {
+			t.Errorf("%s: the challenge is %q", name, challenge)
+		}
+	}
+	post(w.pendingToken).refused(http.StatusForbidden, fault.UserNotActive, "")
+	post(w.blockedToken).refused(http.StatusForbidden, fault.UserNotActive, "")
+
+	for _, method := range []string{"GET", "DELETE"} {
+		if r := w.send(w.adaToken, method, tool.Path, nil); r.status != http.StatusMethodNotAllowed || r.header.Get("Allow") != "POST" {
+			t.Errorf("%s is answered with %d, Allow: %q", method, r.status, r.header.Get("Allow"))
+		}
+	}
+	if r := post(w.adaToken, "Sec-Fetch-Site", "cross-site"); r.status != http.StatusForbidden {
+		t.Errorf("another origin's request is answered with %d", r.status)
+	}
+	large := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"x":%q}}}`, strings.Repeat("x", 1<<20))
+	w.send(w.adaToken, "POST", tool.Path, "["+ping+"]").refused(http.StatusUnprocessableEntity, fault.Validation, "")
+	if r := w.send(w.adaToken, "POST", tool.Path, large); r.status != http.StatusRequestEntityTooLarge {
+		t.Errorf("a large body is answered with %d", r.status)
+	}
+}
