@@ -52,6 +52,7 @@ func endpoints() []endpoint {
 		{id: "escalate-task", method: "POST", target: "/v1/tasks/1/escalate", body: map[string]any{"comment": "x"}, subject: "task/1"},
 		{id: "take-over-task", method: "POST", target: "/v1/tasks/1/takeover", body: map[string]any{"comment": "x"}, subject: "task/1"},
 		{id: "change-task-status", method: "POST", target: "/v1/tasks/1/status", body: map[string]any{"to": "DONE", "comment": "x"}, subject: "task/1"},
+		{id: "send-task-heartbeat", method: "POST", target: "/v1/tasks/1/heartbeat", body: map[string]any{}, subject: "task/1"},
 		{id: "comment-task", method: "POST", target: "/v1/tasks/1/comments", body: map[string]any{"comment": "x"}, subject: "task/1"},
 		{id: "get-task-stats", method: "GET", target: "/v1/stats/tasks?workspace_id=1"},
 		{id: "create-book", method: "POST", target: "/v1/books", body: map[string]any{"title": "x"}},

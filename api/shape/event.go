@@ -20,5 +20,6 @@ type History struct {
 	From      string    `json:"from" example:"" doc:"The state before; empty for the first event"`
 	To        string    `json:"to" example:"QUEUED" doc:"The state after"`
 	Comment   string    `json:"comment" doc:"A code or a remark"`
+	Reason    string    `json:"reason" example:"" doc:"Why the system did it, where the type leaves it open: lease for a deadline_expired whose assignee sent no heartbeat in time"`
 	CreatedAt time.Time `json:"created_at" example:"2026-03-01T12:00:00Z"`
 }

@@ -18,6 +18,8 @@ type Task struct {
 	Status           lifecycle.TaskState    `json:"status" enum:"NEW,IN_PROGRESS,BLOCKED,STUCK,DONE,CANCELLED"`
 	StatusSince      time.Time              `json:"status_since" example:"2026-03-01T12:00:00Z" doc:"When the status was entered"`
 	StatusDeadlineAt *time.Time             `json:"status_deadline_at" example:"2026-03-01T14:00:00Z" doc:"When it becomes STUCK; null: never"`
+	LeaseExpiresAt   *time.Time             `json:"lease_expires_at" example:"2026-03-01T12:40:00Z" doc:"When it becomes STUCK unless its assignee sends a heartbeat; null: the claim has no lease"`
+	FencingToken     *int64                 `json:"fencing_token" example:"1772366400000" doc:"The number of your claim: what you do with it is refused once the claim has ended. null when you do not work on the task"`
 	ReleaseAt        *time.Time             `json:"release_at" example:"2026-03-01T15:00:00Z" doc:"When it stops being STUCK by itself; null: never"`
 	CreatorID        string                 `json:"creator_id" example:"3"`
 	AssigneeID       *string                `json:"assignee_id" example:"4" doc:"null when nobody has it"`

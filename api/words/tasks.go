@@ -71,6 +71,7 @@ var taskFaults = Faults{
 	fault.CyclicDependency:   {"These tasks would wait for each other forever.", "Эти задачи ждали бы друг друга вечно."},
 	fault.UnknownBlocker:     {"It would wait for a task that does not exist.", "Она ждала бы задачу, которой нет."},
 	fault.CannotEscalateOwn:  {"You cannot escalate your own task. Set it to blocked instead.", "Свою задачу нельзя эскалировать. Отметьте, что она заблокирована."},
+	fault.LeaseLost:          {"You do not have this task any more: its time was up, or somebody else took it.", "Эта задача уже не за вами: время вышло или её взял кто-то другой."},
 	fault.CannotTakeover:     {"The task is already yours. Set it to in progress instead.", "Задача уже ваша. Верните её в работу."},
 }
 

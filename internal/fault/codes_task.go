@@ -11,4 +11,5 @@ const (
 	UnknownBlocker     Code = "UNKNOWN_BLOCKER"     // details: unknown
 	CannotEscalateOwn  Code = "CANNOT_ESCALATE_OWN"
 	CannotTakeover     Code = "CANNOT_TAKEOVER"
+	LeaseLost          Code = "LEASE_LOST"
 )

@@ -61,10 +61,10 @@ func TestTaskAskOf(t *testing.T) {
 	t.Parallel()
 	in := TaskInput{Actor: 1, To: TaskDone, Comment: "because"}
 	caller := TaskCaller{ID: 1, Member: true}
-	if got, want := TaskAskOf(TaskActionStatus, in, caller), (TaskAsk{TaskActionStatus, TaskDone, "because", caller}); got != want {
+	if got, want := TaskAskOf(TaskActionStatus, in, caller), (TaskAsk{Action: TaskActionStatus, To: TaskDone, Comment: "because", Caller: caller}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if got, want := TaskAskOf(TaskActionClaim, in, caller), (TaskAsk{TaskActionClaim, "", "because", caller}); got != want {
+	if got, want := TaskAskOf(TaskActionClaim, in, caller), (TaskAsk{Action: TaskActionClaim, Comment: "because", Caller: caller}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

@@ -59,6 +59,7 @@ type TaskFacts struct {
 	AssigneeID   *int64
 	Public       bool
 	OpenBlockers []int64 // the blockers that are not DONE
+	FencingToken int64   // the number of the present claim
 	Comment      string
 }
 

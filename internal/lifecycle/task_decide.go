@@ -18,6 +18,10 @@ type TaskAsk struct {
 	To      TaskState
 	Comment string
 	Caller  TaskCaller
+
+	FencingToken int64      // of the claim that the caller acts by; 0: the caller names none
+	LeaseSeconds int64      // how long the caller may be silent after a claim; 0: for ever
+	Reason       TaskReason // of the event
 }
 
 type (
@@ -27,12 +31,15 @@ type (
 
 // DecideTask returns the rule that allows an ask. held reports that it changes nothing, because the caller claims the
 // task that they work on already. Refusals come in a fixed order: not found (the task is invisible to the caller), lost
-// claim, then those of the table.
+// lease, lost claim, then those of the table.
 func DecideTask(facts TaskFacts, ask TaskAsk) (step TaskRule, held bool, err error) {
 	if !facts.VisibleTo(ask.Caller) {
 		return TaskRule{}, false, fault.New(fault.TaskNotFound, "there is no such task")
 	}
 
+	if ask.FencingToken != 0 && ask.FencingToken != facts.FencingToken {
+		return TaskRule{}, false, LeaseLost()
+	}
 	if ask.Action == TaskActionClaim {
 		if lost := facts.LostClaim(ask.Caller.ID); lost != nil {
 			return TaskRule{}, false, lost
@@ -64,6 +71,11 @@ func (f TaskFacts) LostClaim(callerID int64) error {
 		return nil
 	}
 	return fault.New(fault.TaskAlreadyClaimed, "somebody else has taken this task").With("holder", *f.AssigneeID)
+}
+
+// LeaseLost returns the refusal of a caller whose claim does not hold any more.
+func LeaseLost() *fault.Error {
+	return fault.New(fault.LeaseLost, "this claim holds no more: its time was up, or the task was given back or taken over")
 }
 
 // VisibleTo reports whether a caller sees the task.

@@ -10,11 +10,13 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// TaskInput is the input of an update. To is for the update status only.
+// TaskInput is the input of an update. To is for the update status only, LeaseSeconds for claim and takeover.
 type TaskInput struct {
-	Actor   int64     `json:"actor"`
-	Comment string    `json:"comment"`
-	To      TaskState `json:"to,omitempty"`
+	Actor        int64     `json:"actor"`
+	Comment      string    `json:"comment"`
+	To           TaskState `json:"to,omitempty"`
+	LeaseSeconds int64     `json:"lease_seconds,omitempty"`
+	FencingToken int64     `json:"fencing_token,omitempty"`
 }
 
 // MaxComment is the longest comment, in characters.
@@ -29,8 +31,26 @@ func CheckTaskInput(action TaskAction, in TaskInput) *fault.Error {
 		return fault.New(fault.Validation, "an actor is required").WithField("actor")
 	case action == TaskActionStatus && !slices.Contains(TaskStates, in.To):
 		return fault.New(fault.Validation, "to must be one of %v", TaskStates).WithField("to")
+	case in.FencingToken < 0:
+		return fault.New(fault.Validation, "a fencing token is a positive number").WithField("fencing_token")
+	case in.LeaseSeconds != 0:
+		if err := checkLease(action, in.LeaseSeconds); err != nil {
+			return err
+		}
+	}
+	return CheckComment(in.Comment)
+}
+
+func checkLease(action TaskAction, seconds int64) *fault.Error {
+	switch {
+	case action != TaskActionClaim && action != TaskActionTakeover:
+		return fault.New(fault.Validation, "only a claim or a takeover asks for a lease").WithField("lease_seconds")
+	case seconds < LeastLease || seconds > LongestLease:
+		return fault.New(
+			fault.Validation, "a lease has %d to %d seconds", LeastLease, LongestLease,
+		).WithField("lease_seconds")
 	default:
-		return CheckComment(in.Comment)
+		return nil
 	}
 }
 
@@ -53,7 +73,9 @@ func NotText(field string) *fault.Error {
 }
 
 func TaskAskOf(action TaskAction, in TaskInput, caller TaskCaller) TaskAsk {
-	ask := TaskAsk{Action: action, Comment: in.Comment, Caller: caller}
+	ask := TaskAsk{
+		Action: action, Comment: in.Comment, Caller: caller, FencingToken: in.FencingToken, LeaseSeconds: in.LeaseSeconds,
+	}
 	if action == TaskActionStatus {
 		ask.To = in.To
 	}
@@ -67,6 +89,10 @@ type TaskView struct {
 	AssigneeID *int64     `json:"assignee_id,omitempty"`
 	DeadlineAt *time.Time `json:"status_deadline_at,omitempty"`
 	ReleaseAt  *time.Time `json:"release_at,omitempty"`
+
+	FencingToken   int64      `json:"fencing_token,omitempty"`
+	LeaseExpiresAt *time.Time `json:"lease_expires_at,omitempty"`
+
 	StartedAt  *time.Time `json:"started_at,omitempty"`
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 	ClockWaits bool       `json:"clock_waits,omitempty"` // the deadline begins with the last blocker's end

@@ -124,17 +124,17 @@ func (c *Tasks) Refresh(ctx context.Context, workflowID string) error {
 	return c.Temporal.SignalWorkflow(ctx, workflowID, "", lifecycle.TaskRefreshSignal, nil)
 }
 
-// act asks a task's workflow for a transition and returns the task as it was right after it. The same key returns the
-// first answer, whatever has happened since: the record keeps the answer together with the transition.
-func (c *Tasks) act(
-	ctx context.Context, user account.User, taskID int64, action lifecycle.TaskAction, to lifecycle.TaskState,
-	comment, key string,
+// Act asks a task's workflow for a transition by the user and returns the task as it was right after it. The same key
+// returns the first answer, whatever has happened since: the record keeps the answer together with the transition. The
+// key may be empty.
+func (c *Tasks) Act(
+	ctx context.Context, user account.User, taskID int64, action lifecycle.TaskAction, in lifecycle.TaskInput, key string,
 ) (task.Task, error) {
-	in := lifecycle.TaskInput{Actor: user.ID, Comment: comment, To: to}
+	in.Actor = user.ID
 	if err := lifecycle.CheckTaskInput(action, in); err != nil {
 		return task.Task{}, err
 	}
-	r := task.TaskRequest(user.ID, key, action, taskID, in.To, in.Comment)
+	r := task.TaskRequest(key, action, taskID, in)
 	lasts := func(refusal *fault.Error) bool { return !refusal.Retryable && !slices.Contains(unkept, refusal.Code) }
 	return once(ctx, c.Store, r, task.TaskAnswerOf, lasts, func(id string) (task.Task, error) {
 		return c.decide(ctx, user, taskID, action, in, id)
@@ -255,6 +255,7 @@ func applyView(v lifecycle.TaskView, task *task.Task) {
 	task.State, task.Since, task.AssigneeID = lifecycle.TaskState(v.State), v.Since, v.AssigneeID
 	task.DeadlineAt, task.ReleaseAt, task.ClockWaits = v.DeadlineAt, v.ReleaseAt, v.ClockWaits
 	task.StartedAt, task.FinishedAt = v.StartedAt, v.FinishedAt
+	task.FencingToken, task.LeaseExpiresAt = v.FencingToken, v.LeaseExpiresAt
 	if v.Version != task.Version {
 		task.Version, task.UpdatedAt = v.Version, v.Since
 	}
@@ -271,13 +272,16 @@ func viewerOf(user account.User) int64 {
 func TaskTransition(
 	taskID int64, state task.Snapshot, step lifecycle.TaskRule, ask lifecycle.TaskAsk, requestID string, at time.Time,
 ) task.Write {
-	event := core.Event{Type: step.Event, From: string(state.State), To: string(step.To), Comment: ask.Comment}
+	event := core.Event{
+		Type: step.Event, From: string(state.State), To: string(step.To), Comment: ask.Comment, Reason: string(ask.Reason),
+	}
 	if !ask.Caller.System {
 		event.ActorID = &ask.Caller.ID
 	}
 	return task.Write{
 		TaskID: taskID, Version: state.Version + 1, RequestID: requestID, Action: step.Action, State: step.To,
 		AssigneeID: state.Facts(nil).AssigneeAfter(step, ask.Caller.ID), At: at.UTC(), Event: event,
+		LeaseSeconds: ask.LeaseSeconds,
 	}
 }
 

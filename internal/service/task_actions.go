@@ -14,24 +14,36 @@ import (
 
 // Claim takes a free task for the user. The key may be empty; the same key returns the first answer, here and below.
 func (c *Tasks) Claim(ctx context.Context, user account.User, taskID int64, comment, key string) (task.Task, error) {
-	return c.act(ctx, user, taskID, lifecycle.TaskActionClaim, "", comment, key)
+	return c.Act(ctx, user, taskID, lifecycle.TaskActionClaim, lifecycle.TaskInput{Comment: comment}, key)
 }
 
 // Escalate blocks a task that another user works on.
 func (c *Tasks) Escalate(ctx context.Context, user account.User, taskID int64, comment, key string) (task.Task, error) {
-	return c.act(ctx, user, taskID, lifecycle.TaskActionEscalate, "", comment, key)
+	return c.Act(ctx, user, taskID, lifecycle.TaskActionEscalate, lifecycle.TaskInput{Comment: comment}, key)
 }
 
 // Takeover takes a task that is STUCK, whether it has an assignee or not.
 func (c *Tasks) Takeover(ctx context.Context, user account.User, taskID int64, comment, key string) (task.Task, error) {
-	return c.act(ctx, user, taskID, lifecycle.TaskActionTakeover, "", comment, key)
+	return c.Act(ctx, user, taskID, lifecycle.TaskActionTakeover, lifecycle.TaskInput{Comment: comment}, key)
 }
 
 // Status gives the task another status.
 func (c *Tasks) Status(
 	ctx context.Context, user account.User, taskID int64, to lifecycle.TaskState, comment, key string,
 ) (task.Task, error) {
-	return c.act(ctx, user, taskID, lifecycle.TaskActionStatus, to, comment, key)
+	return c.Act(ctx, user, taskID, lifecycle.TaskActionStatus, lifecycle.TaskInput{Comment: comment, To: to}, key)
+}
+
+// Heartbeat lets the user hold a task for another lease, counted from now. token names the claim; 0: the one that there
+// is. LEASE_LOST: the user does not hold the task by a lease.
+func (c *Tasks) Heartbeat(ctx context.Context, user account.User, taskID, token int64) (task.Task, error) {
+	renewed, err := c.Store.RenewLease(ctx, taskID, user.ID, token)
+	if fault.CodeOf(err) == fault.LeaseLost {
+		if _, hidden := c.Find(ctx, user, taskID); hidden != nil {
+			return renewed, hidden
+		}
+	}
+	return renewed, err
 }
 
 // Comment adds a comment to a task that the user may see, in any status.

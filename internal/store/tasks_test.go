@@ -414,7 +414,7 @@ func TestAnswersOfTransitions(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
 	wanted := o.made(task.NewTask{})[0]
-	request := task.TaskRequest(o.bob.ID, "k", lifecycle.TaskActionClaim, wanted.ID, "", "c")
+	request := task.TaskRequest("k", lifecycle.TaskActionClaim, wanted.ID, lifecycle.TaskInput{Actor: o.bob.ID, Comment: "c"})
 	write := func(version int64, by int64, action lifecycle.TaskAction, to lifecycle.TaskState) {
 		o.t.Helper()
 		now, err := o.TaskByID(t.Context(), 0, wanted.ID)
@@ -452,7 +452,7 @@ func TestAnswersOfTransitions(t *testing.T) {
 		t.Errorf("what was done is denied: %+v, %v", kept, err)
 	}
 
-	other := task.TaskRequest(o.bob.ID, "k", lifecycle.TaskActionEscalate, wanted.ID, "", "c")
+	other := task.TaskRequest("k", lifecycle.TaskActionEscalate, wanted.ID, lifecycle.TaskInput{Actor: o.bob.ID, Comment: "c"})
 	if kept, err = core.KeepAnswer(t.Context(), o.Answers, other, task.Answer{Refusal: refusal}); err != nil || kept.Refusal == nil {
 		t.Errorf("another request got %+v, %v", kept, err)
 	}

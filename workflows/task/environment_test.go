@@ -3,6 +3,7 @@ package task
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/stretchr/testify/mock"
@@ -24,6 +25,7 @@ type memory struct {
 	events    []core.Event
 	deadlines map[lifecycle.TaskState]time.Duration
 	release   time.Duration
+	lease     time.Duration
 	open      []int64 // blockers that are not DONE
 	waiting   bool    // others wait for this task
 	told      int
@@ -61,12 +63,35 @@ func (m *memory) write(_ context.Context, w task.Write) (activities.Written, err
 		return activities.Written{}, temporal.NewApplicationError("away", string(fault.StoreUnavailable))
 	}
 
-	if m.state.Version < w.Version {
+	lease := m.state.LeaseExpiresAt
+	renewed := w.Event.Reason == string(lifecycle.TaskReasonLease) && lease != nil && lease.After(w.At)
+	if m.state.Version < w.Version && !renewed {
+		m.hold(w)
 		m.state.Version, m.state.RequestID = w.Version, w.RequestID
 		m.events = append(m.events, w.Event)
 		m.enter(w.State, w.AssigneeID, w.At)
 	}
 	return activities.Written{State: m.state, Tell: m.waiting && m.state.State == lifecycle.TaskDone}, nil
+}
+
+// hold begins or ends the claim that a write begins or ends.
+func (m *memory) hold(w task.Write) {
+	begins, ends := lifecycle.BeginsClaim(m.state.State, w.State), lifecycle.EndsClaim(w.State)
+	if begins || ends {
+		m.state.FencingToken++
+	}
+	if begins && w.LeaseSeconds > 0 {
+		m.lease = time.Duration(w.LeaseSeconds) * time.Second
+		m.renew(w.At)
+	} else if !slices.Contains(lifecycle.TaskHeld, w.State) || begins {
+		m.state.LeaseExpiresAt = nil
+	}
+}
+
+// renew is a heartbeat.
+func (m *memory) renew(at time.Time) {
+	expires := at.Add(m.lease)
+	m.state.LeaseExpiresAt = &expires
 }
 
 func (m *memory) enter(status lifecycle.TaskState, assignee *int64, at time.Time) {

@@ -105,29 +105,28 @@ func (t *run) keepsByOldRule(ctx workflow.Context, ask lifecycle.TaskAsk) bool {
 	return workflow.GetVersion(ctx, "claim-by-assignee", workflow.DefaultVersion, 1) == workflow.DefaultVersion
 }
 
-// moveItself makes a transition by the program, unless the task has left the version that the transition was meant for.
-func (t *run) moveItself(
-	ctx workflow.Context, action lifecycle.TaskAction, to lifecycle.TaskState, comment string, version int64,
-) error {
+// moveItself makes a transition by the program, unless the task has left the version that the transition was meant for,
+// or the lease that it ends has been renewed.
+func (t *run) moveItself(ctx workflow.Context, ask lifecycle.TaskAsk, version int64) error {
 	unlock, err := t.lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer unlock()
 
-	if t.state.Version != version && action != lifecycle.TaskActionCancel {
+	if t.state.Version != version && ask.Action != lifecycle.TaskActionCancel {
 		return nil
 	}
 
-	ask := lifecycle.TaskAsk{Action: action, To: to, Comment: comment, Caller: lifecycle.TaskCaller{System: true}}
+	ask.Caller = lifecycle.TaskCaller{System: true}
 	for !lifecycle.Task.Terminal(t.state.State) {
 		step, _, err := lifecycle.DecideTask(t.state.Facts(nil), ask)
 		if err != nil {
 			return temporalio.Refusal(fault.As(err))
 		}
-		requestID := service.SystemRequestID(action, t.state.Version+1)
+		requestID := service.SystemRequestID(ask.Action, t.state.Version+1)
 		err = t.write(ctx, step, ask, requestID)
-		if err != nil || t.state.RequestID == requestID || action != lifecycle.TaskActionCancel {
+		if err != nil || t.state.RequestID == requestID || ask.Action != lifecycle.TaskActionCancel {
 			return err
 		}
 	}
@@ -164,6 +163,11 @@ func (t *run) write(ctx workflow.Context, step lifecycle.TaskRule, ask lifecycle
 	)
 	if err != nil {
 		return err
+	}
+
+	if ask.Reason == lifecycle.TaskReasonLease && written.State.Version == t.state.Version {
+		t.state = written.State // its holder has renewed the lease
+		return nil
 	}
 	t.take(ctx, written)
 	return nil

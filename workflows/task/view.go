@@ -16,7 +16,8 @@ func (t *run) view() lifecycle.TaskView {
 	return lifecycle.TaskView{
 		StateView: lifecycle.StateView{State: string(t.state.State), Since: t.state.Since, WaitsFor: t.waitsFor()},
 		Version:   t.state.Version, AssigneeID: t.state.AssigneeID, DeadlineAt: t.state.DeadlineAt,
-		ReleaseAt: t.state.ReleaseAt,
+		ReleaseAt:    t.state.ReleaseAt,
+		FencingToken: t.state.FencingToken, LeaseExpiresAt: t.state.LeaseExpiresAt,
 		StartedAt: t.state.StartedAt, FinishedAt: t.state.FinishedAt, ClockWaits: t.state.ClockWaits,
 	}
 }
@@ -70,6 +71,12 @@ func (t *run) describe(ctx workflow.Context) {
 
 	if t.state.DeadlineAt != nil {
 		paragraphs = append(paragraphs, "Deadline: "+t.state.DeadlineAt.UTC().Format(time.RFC3339)+".")
+	}
+
+	if t.state.LeaseExpiresAt != nil {
+		paragraphs = append(
+			paragraphs, "Lease: until "+t.state.LeaseExpiresAt.UTC().Format(time.RFC3339)+", unless its holder has renewed it.",
+		)
 	}
 
 	if t.state.ReleaseAt != nil {

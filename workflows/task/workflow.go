@@ -2,13 +2,13 @@
 //
 // A task is one workflow that lives until the task is DONE or CANCELLED. People and programs act by updates. A
 // validator refuses an update without a trace in the history, as far as the workflow's own state is enough to decide. A
-// durable timer ends a status that lasts too long. One mutex lets one transition at a time through, and each transition
+// durable timer ends a status that lasts too long, and a claim whose lease nobody has renewed: heartbeats are written to
+// the record alone, so the timer finds there whether the lease goes on. One mutex lets one transition at a time through, and each transition
 // decides by the state after its waits.
 //
 // The record decides between two writes of the same version: a transition counts once it is written, and each write
 // names the version that it makes. A workflow finds its version taken when the worker that wrote it died before it
 // reported the result. The workflow then takes over what the record has and decides again.
-// before it could tell, takes over what the record has and decides again.
 package task
 
 import (
@@ -116,9 +116,9 @@ func (t *run) step(ctx workflow.Context) error {
 
 	switch {
 	case ctx.Err() != nil:
-		return t.moveItself(
-			ctx, lifecycle.TaskActionCancel, lifecycle.TaskCancelled, "The workflow was cancelled by an operator.", version,
-		)
+		return t.moveItself(ctx, lifecycle.TaskAsk{
+			Action: lifecycle.TaskActionCancel, To: lifecycle.TaskCancelled, Comment: "The workflow was cancelled by an operator.",
+		}, version)
 	case err != nil:
 		return err
 	case t.signals.Len() > 0:
@@ -156,11 +156,7 @@ func (t *run) refresh(ctx workflow.Context) error {
 // timer, and a timer of an earlier version is never read again. The SDK reports a cancelled timer as ready, so this one
 // does not end with the workflow's context.
 func (t *run) startTimer(ctx workflow.Context) (workflow.Future, workflow.CancelFunc) {
-	at, what := t.state.DeadlineAt, "deadline"
-	if t.state.State == lifecycle.TaskStuck {
-		at, what = t.state.ReleaseAt, "release"
-	}
-
+	at, what := t.due()
 	if at == nil {
 		return nil, func() {}
 	}
@@ -171,15 +167,42 @@ func (t *run) startTimer(ctx workflow.Context) (workflow.Future, workflow.Cancel
 	}), stop
 }
 
+// due is when the task's state ends by itself, and by what; nil: it does not.
+func (t *run) due() (at *time.Time, what string) {
+	switch {
+	case t.state.State == lifecycle.TaskStuck:
+		return t.state.ReleaseAt, "release"
+	case t.leaseFirst():
+		return t.state.LeaseExpiresAt, "lease"
+	default:
+		return t.state.DeadlineAt, "deadline"
+	}
+}
+
+// leaseFirst reports whether the lease ends before the status's deadline, as far as this workflow knows.
+func (t *run) leaseFirst() bool {
+	lease := t.state.LeaseExpiresAt
+	return lease != nil && (t.state.DeadlineAt == nil || lease.Before(*t.state.DeadlineAt))
+}
+
 // timeIsUp ends the state whose timer has fired, unless the task has left it meanwhile.
 func (t *run) timeIsUp(ctx workflow.Context, version int64) error {
 	spent := int(workflow.Now(ctx).Sub(t.state.Since) / time.Minute)
 	if t.state.State == lifecycle.TaskStuck {
-		comment := fmt.Sprintf("Released by itself. Was in %s for %d minutes.", t.state.State, spent)
-		return t.moveItself(ctx, lifecycle.TaskActionStatus, lifecycle.TaskNew, comment, version)
+		return t.moveItself(ctx, lifecycle.TaskAsk{
+			Action: lifecycle.TaskActionStatus, To: lifecycle.TaskNew,
+			Comment: fmt.Sprintf("Released by itself. Was in %s for %d minutes.", t.state.State, spent),
+		}, version)
 	}
-	comment := fmt.Sprintf("Status deadline expired. Was in %s for %d minutes.", t.state.State, spent)
-	return t.moveItself(ctx, lifecycle.TaskActionExpire, lifecycle.TaskStuck, comment, version)
+
+	expire := lifecycle.TaskAsk{
+		Action: lifecycle.TaskActionExpire, To: lifecycle.TaskStuck,
+		Comment: fmt.Sprintf("Status deadline expired. Was in %s for %d minutes.", t.state.State, spent),
+	}
+	if t.leaseFirst() {
+		expire.Reason = lifecycle.TaskReasonLease
+	}
+	return t.moveItself(ctx, expire, version)
 }
 
 // startClock begins the deadline of a task that waits for its blockers, if none is open any more.

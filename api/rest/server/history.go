@@ -20,6 +20,7 @@ func (s *Server) Events(ctx context.Context, workload string, id int64) (none sh
 func HistoryFrom(e core.StreamedEvent) shape.History {
 	return shape.History{
 		Seq: e.Seq, Type: e.Type, ActorID: shape.OptionalID(e.ActorID), From: e.From, To: e.To, Comment: e.Comment,
+		Reason:    e.Reason,
 		CreatedAt: e.CreatedAt.UTC(),
 	}
 }

@@ -15,24 +15,61 @@ import (
 
 type taskActionInput struct {
 	server.Keyed
+	ID   string     `path:"id" example:"12" doc:"The id of a task"`
+	Body ActionBody `nameHint:"TaskAction"`
+}
+
+type taskCommentInput struct {
+	server.Keyed
+	ID   string      `path:"id" example:"12" doc:"The id of a task"`
+	Body CommentBody `nameHint:"TaskComment"`
+}
+
+type taskClaimInput struct {
+	server.Keyed
 	ID   string `path:"id" example:"12" doc:"The id of a task"`
 	Body struct {
-		Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"I know this part" doc:"Why; it is required, and stands in the task's events"`
-	} `nameHint:"TaskComment"`
+		ActionBody
+		LeaseSeconds int64 `json:"lease_seconds,omitempty" minimum:"60" maximum:"86400" example:"300" doc:"For how long you may be silent: send heartbeats more often, or the task becomes STUCK; left out: for ever"`
+	} `nameHint:"TaskClaim"`
 }
 
 type taskStatusInput struct {
 	server.Keyed
 	ID   string `path:"id" example:"12" doc:"The id of a task"`
 	Body struct {
-		To      string `json:"to" enum:"NEW,IN_PROGRESS,BLOCKED,STUCK,DONE,CANCELLED" example:"DONE" doc:"One of the task's allowed_statuses"`
-		Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"The notes are online" doc:"Why; it is required, and stands in the task's events"`
+		ActionBody
+		To string `json:"to" enum:"NEW,IN_PROGRESS,BLOCKED,STUCK,DONE,CANCELLED" example:"DONE" doc:"One of the task's allowed_statuses"`
 	} `nameHint:"TaskStatusRequest"`
+}
+
+type taskHeartbeatInput struct {
+	ID   string `path:"id" example:"12" doc:"The id of a task"`
+	Body struct {
+		ClaimName
+	} `nameHint:"TaskHeartbeat"`
+}
+
+// ActionBody is what every action on a task may say. It is exported, as all embedded types here, for huma to see its
+// fields.
+type ActionBody struct {
+	ClaimName
+	CommentBody
+}
+
+// CommentBody says why.
+type CommentBody struct {
+	Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"I know this part" doc:"Why; it is required, and stands in the task's events"`
+}
+
+// ClaimName names the claim by which a caller acts.
+type ClaimName struct {
+	FencingToken int64 `json:"fencing_token,omitempty" minimum:"1" example:"1772366400000" doc:"The fencing_token of the claim that you act by: LEASE_LOST when it has ended. Left out: the rules of the task alone decide"`
 }
 
 // actionFaults are those of all actions, in addition to their own.
 var actionFaults = []fault.Code{
-	fault.TaskNotFound, fault.InvalidTransition, fault.InsufficientAccess, fault.CommentRequired,
+	fault.TaskNotFound, fault.LeaseLost, fault.InvalidTransition, fault.InsufficientAccess, fault.CommentRequired,
 	fault.TemporalUnavailable,
 }
 
@@ -43,24 +80,31 @@ func (h *handlers) registerActions(tasks server.Group) {
 		Summary:     "Take a task that is ready",
 		Description: "Of many who try, one gets it. A task that is assigned to you begins; to claim what you work on already changes nothing.",
 		Faults:      append([]fault.Code{fault.TaskAlreadyClaimed, fault.UnresolvedBlockers}, actionFaults...),
-	}, h.action(h.tasks.Claim))
+	}, h.claim(lifecycle.TaskActionClaim))
 
 	server.Register(tasks, server.Operation{
 		Id: "escalate-task", Route: "POST /v1/tasks/{id}/escalate",
 		Summary: "Block a task that somebody else works on",
 		Faults:  append([]fault.Code{fault.CannotEscalateOwn}, actionFaults...),
-	}, h.action(h.tasks.Escalate))
+	}, h.escalateTask)
 
 	server.Register(tasks, server.Operation{
 		Id: "take-over-task", Route: "POST /v1/tasks/{id}/takeover",
 		Summary: "Take a STUCK task and work on it",
 		Faults:  append([]fault.Code{fault.CannotTakeover, fault.UnresolvedBlockers}, actionFaults...),
-	}, h.action(h.tasks.Takeover))
+	}, h.claim(lifecycle.TaskActionTakeover))
 
 	server.Register(tasks, server.Operation{
 		Id: "change-task-status", Route: "POST /v1/tasks/{id}/status",
 		Summary: "Give a task another status", Faults: append([]fault.Code{fault.UnresolvedBlockers}, actionFaults...),
 	}, h.changeTaskStatus)
+
+	server.Register(tasks, server.Operation{
+		Id: "send-task-heartbeat", Route: "POST /v1/tasks/{id}/heartbeat",
+		Summary:     "Hold a task for another lease, counted from now",
+		Description: "For tasks that you ClaimName with `lease_seconds`. `LEASE_LOST`: the claim has ended, or has no lease.",
+		Faults:      []fault.Code{fault.TaskNotFound, fault.LeaseLost},
+	}, h.sendHeartbeat)
 
 	server.Register(tasks, server.Operation{
 		Id: "comment-task", Route: "POST /v1/tasks/{id}/comments", Status: http.StatusCreated,
@@ -69,29 +113,45 @@ func (h *handlers) registerActions(tasks server.Group) {
 	}, h.commentTask)
 }
 
-// taskAction is what a caller does to a task.
-type taskAction func(ctx context.Context, user account.User, id int64, comment, key string) (task.Task, error)
-
-// action makes the handler of an action.
-func (h *handlers) action(act taskAction) func(context.Context, *taskActionInput) (shape.Task, error) {
-	return func(ctx context.Context, in *taskActionInput) (shape.Task, error) {
-		task, err := byRight(ctx, h, in.ID, func(user account.User, id int64) (task.Task, error) {
-			return act(ctx, user, id, in.Body.Comment, in.Key)
-		})
-		return server.Shown(task, explained(err), taskFor(server.Caller(ctx)))
+// claim makes the handler of an action that takes a task.
+func (h *handlers) claim(action lifecycle.TaskAction) func(context.Context, *taskClaimInput) (shape.Task, error) {
+	return func(ctx context.Context, in *taskClaimInput) (shape.Task, error) {
+		asked := in.Body.asked()
+		asked.LeaseSeconds = in.Body.LeaseSeconds
+		return h.act(ctx, in.ID, action, asked, in.Key)
 	}
+}
+
+func (h *handlers) escalateTask(ctx context.Context, in *taskActionInput) (shape.Task, error) {
+	return h.act(ctx, in.ID, lifecycle.TaskActionEscalate, in.Body.asked(), in.Key)
 }
 
 func (h *handlers) changeTaskStatus(ctx context.Context, in *taskStatusInput) (shape.Task, error) {
-	asked := taskActionInput{Keyed: in.Keyed, ID: in.ID}
-	asked.Body.Comment = in.Body.Comment
-	to := func(ctx context.Context, user account.User, id int64, comment, key string) (task.Task, error) {
-		return h.tasks.Status(ctx, user, id, lifecycle.TaskState(in.Body.To), comment, key)
-	}
-	return h.action(to)(ctx, &asked)
+	asked := in.Body.asked()
+	asked.To = lifecycle.TaskState(in.Body.To)
+	return h.act(ctx, in.ID, lifecycle.TaskActionStatus, asked, in.Key)
 }
 
-func (h *handlers) commentTask(ctx context.Context, in *taskActionInput) (shape.History, error) {
+func (b ActionBody) asked() lifecycle.TaskInput {
+	return lifecycle.TaskInput{Comment: b.Comment, FencingToken: b.FencingToken}
+}
+
+// act answers a request for an action.
+func (h *handlers) act(
+	ctx context.Context, id string, action lifecycle.TaskAction, asked lifecycle.TaskInput, key string,
+) (shape.Task, error) {
+	task, err := byRight(ctx, h, id, func(user account.User, id int64) (task.Task, error) {
+		return h.tasks.Act(ctx, user, id, action, asked, key)
+	})
+	return server.Shown(task, explained(err), taskFor(server.Caller(ctx)))
+}
+
+func (h *handlers) sendHeartbeat(ctx context.Context, in *taskHeartbeatInput) (shape.Task, error) {
+	task, err := h.tasks.Heartbeat(ctx, server.Caller(ctx), server.PathID(in.ID), in.Body.FencingToken)
+	return server.Shown(task, h.Refusal(ctx, in.ID, err), taskFor(server.Caller(ctx)))
+}
+
+func (h *handlers) commentTask(ctx context.Context, in *taskCommentInput) (shape.History, error) {
 	event, err := byRight(ctx, h, in.ID, func(user account.User, id int64) (core.StreamedEvent, error) {
 		return h.tasks.Comment(ctx, user, id, in.Body.Comment, in.Key)
 	})

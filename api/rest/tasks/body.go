@@ -1,6 +1,8 @@
 package tasks
 
 import (
+	"slices"
+
 	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
@@ -33,11 +35,16 @@ func taskFor(user account.User) func(task.Task) shape.Task {
 			ID: shape.ID(t.ID), WorkspaceID: shape.ID(t.WorkspaceID), Title: t.Title, Description: t.Description,
 			Visibility: t.Visibility, Priority: t.Priority, Labels: t.Labels, Status: t.State, StatusSince: t.Since.UTC(),
 			StatusDeadlineAt: shape.OptionalTime(t.DeadlineAt), ReleaseAt: shape.OptionalTime(t.ReleaseAt),
-			CreatorID: shape.ID(t.CreatorID), AssigneeID: shape.OptionalID(t.AssigneeID),
+			LeaseExpiresAt: shape.OptionalTime(t.LeaseExpiresAt),
+			CreatorID:      shape.ID(t.CreatorID), AssigneeID: shape.OptionalID(t.AssigneeID),
 			BlockedBy: []string{}, Blockers: []shape.Blocker{}, Ready: t.Ready(),
 			AllowedActions: service.TaskActions(user, t), AllowedStatuses: service.TaskTargets(user, t),
 			StartedAt: shape.OptionalTime(t.StartedAt), FinishedAt: shape.OptionalTime(t.FinishedAt),
 			WorkflowID: t.WorkflowID(), CreatedAt: t.CreatedAt.UTC(), UpdatedAt: t.UpdatedAt.UTC(),
+		}
+
+		if t.HeldBy(user.ID) && slices.Contains(lifecycle.TaskHeld, t.State) {
+			body.FencingToken = &t.FencingToken
 		}
 
 		for _, blocker := range t.Blockers {

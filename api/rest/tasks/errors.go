@@ -15,6 +15,7 @@ var kinds = map[fault.Code]server.Kind{
 	fault.UnresolvedBlockers: {Status: http.StatusConflict, Title: "The task waits for others"},
 	fault.CannotEscalateOwn:  {Status: http.StatusConflict, Title: "The caller works on this task"},
 	fault.CannotTakeover:     {Status: http.StatusConflict, Title: "The caller has this task already"},
+	fault.LeaseLost:          {Status: http.StatusConflict, Title: "The claim has ended"},
 	fault.CommentRequired:    {Status: http.StatusUnprocessableEntity, Title: "A comment is required"},
 	fault.CyclicDependency:   {Status: http.StatusUnprocessableEntity, Title: "The tasks wait for each other"},
 	fault.UnknownBlocker:     {Status: http.StatusUnprocessableEntity, Title: "A blocker is not known"},

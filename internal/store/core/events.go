@@ -16,12 +16,14 @@ type Event struct {
 	To      string
 	ActorID *int64 // nil: the system
 	Comment string
+	Reason  string `json:",omitempty"` // why the system did it, where the type leaves it open
 }
 
 // QueueEvent writes an event of an entity; owner nil: the entity has no owner.
 func QueueEvent(batch *pgx.Batch, workload, entity string, seq int64, owner *int64, e Event) {
-	batch.Queue(`INSERT INTO events (workload, entity_id, seq, owner_id, type, from_state, to_state, actor_id, comment)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, workload, entity, seq, owner, e.Type, e.From, e.To, e.ActorID, e.Comment)
+	batch.Queue(`INSERT INTO events (workload, entity_id, seq, owner_id, type, from_state, to_state, actor_id, comment, reason)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+		workload, entity, seq, owner, e.Type, e.From, e.To, e.ActorID, e.Comment, e.Reason)
 }
 
 // StreamedEvent is an event as the stream returns it.
@@ -37,6 +39,7 @@ type StreamedEvent struct {
 	ActorID   *int64    `db:"actor_id"`
 	OwnerID   *int64    `db:"owner_id"`
 	Comment   string    `db:"comment"`
+	Reason    string    `db:"reason"`
 	CreatedAt time.Time `db:"created_at"`
 }
 
@@ -70,7 +73,7 @@ func ParseCursor(text string) (c Cursor, err error) {
 
 // EventSelect reads events; a condition follows.
 const EventSelect = `SELECT xid::text::bigint AS xid, id, workload, entity_id, seq, type, from_state, to_state,
-	actor_id, owner_id, comment, created_at FROM events `
+	actor_id, owner_id, comment, reason, created_at FROM events `
 
 // EventsOfEntity lists one entity's events from the first.
 func EventsOfEntity(ctx context.Context, db *DB, workload, entity string) ([]StreamedEvent, error) {

@@ -22,11 +22,13 @@ func TaskAnswerOf(task *Task, refusal *fault.Error) Answer {
 // Outcome returns the answer as the request gets it.
 func (a Answer) Outcome() (Task, error) { return core.Outcome(a.Task, a.Refusal) }
 
-// TaskRequest is a user's request for a transition. To is for the action status only.
-func TaskRequest(
-	userID int64, key string, action lifecycle.TaskAction, taskID int64, to lifecycle.TaskState, comment string,
-) core.Request {
-	return core.Request{UserID: userID, Key: key, Asked: fmt.Sprintf("%s %d %s %s", action, taskID, to, comment)}
+// TaskRequest is the request of the input's actor for a transition.
+func TaskRequest(key string, action lifecycle.TaskAction, taskID int64, in lifecycle.TaskInput) core.Request {
+	asked := fmt.Sprintf("%s %d %s %s", action, taskID, in.To, in.Comment)
+	if in.LeaseSeconds != 0 { // earlier releases have kept requests without
+		asked = fmt.Sprintf("lease %d %s", in.LeaseSeconds, asked)
+	}
+	return core.Request{UserID: in.Actor, Key: key, Asked: asked}
 }
 
 // request returns the request that a write fulfils; false: it had no key.
@@ -36,9 +38,10 @@ func (w Write) request() (core.Request, bool) {
 	if !keyed || w.Action == "" || w.Event.ActorID == nil || *w.Event.ActorID != userID {
 		return core.Request{}, false
 	}
-	to := w.State
-	if w.Action != lifecycle.TaskActionStatus {
-		to = ""
+
+	in := lifecycle.TaskInput{Actor: userID, Comment: w.Event.Comment, LeaseSeconds: w.LeaseSeconds}
+	if w.Action == lifecycle.TaskActionStatus {
+		in.To = w.State
 	}
-	return TaskRequest(userID, key, w.Action, w.TaskID, to, w.Event.Comment), true
+	return TaskRequest(key, w.Action, w.TaskID, in), true
 }

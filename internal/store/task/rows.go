@@ -37,6 +37,11 @@ type Snapshot struct {
 	FinishedAt *time.Time          `db:"finished_at" json:"finished_at,omitempty"` // DONE or CANCELLED
 	ClockWaits bool                `db:"clock_waits" json:"clock_waits,omitempty"`
 	RequestID  string              `db:"request_id" json:"request_id,omitempty"` // the request that wrote this version
+
+	// FencingToken is the number of the present claim, or a later one that no claim has: it grows with each claim and
+	// with the end of each.
+	FencingToken   int64      `db:"fencing_token" json:"fencing_token,omitempty"`
+	LeaseExpiresAt *time.Time `db:"lease_expires_at" json:"lease_expires_at,omitempty"` // when the claim ends unless it is renewed
 }
 
 // HeldBy reports whether a user is the assignee.
@@ -48,7 +53,7 @@ func (s Snapshot) HeldBy(userID int64) bool {
 func (s Snapshot) Facts(openBlockers []int64) lifecycle.TaskFacts {
 	return lifecycle.TaskFacts{
 		State: s.State, CreatorID: s.CreatorID, AssigneeID: s.AssigneeID, Public: s.Visibility == Public,
-		OpenBlockers: openBlockers,
+		OpenBlockers: openBlockers, FencingToken: s.FencingToken,
 	}
 }
 
@@ -94,7 +99,7 @@ func (t Task) Ready() bool {
 
 const (
 	stateColumns = `row_version, status, since, creator_id, assignee_id, visibility, status_deadline_at, release_at, started_at,
-		finished_at, clock_waits, request_id`
+		finished_at, clock_waits, request_id, fencing_token, lease_expires_at`
 	taskColumns = stateColumns + `, t.id, t.workspace_id, t.title, t.description, t.priority, t.labels, t.workflow_started_at,
 		t.created_at, t.updated_at,
 		(SELECT coalesce(jsonb_agg(jsonb_build_object('id', b.id, 'status', b.status) ORDER BY b.id), '[]')
@@ -201,6 +206,7 @@ func (s *Store) CommentTask(ctx context.Context, id int64, comment string, r cor
 var (
 	endedTasks = core.SetOf(lifecycle.Task.Ended())
 	timedTasks = core.SetOf(lifecycle.TaskTimed)
+	heldTasks  = core.SetOf(lifecycle.TaskHeld)
 	// without a worker, and open for one
 	StartableTasks = core.SetOf([]lifecycle.TaskState{lifecycle.TaskNew, lifecycle.TaskStuck})
 )

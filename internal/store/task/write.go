@@ -64,7 +64,9 @@ type Write struct {
 	State      lifecycle.TaskState  `json:"status"`
 	AssigneeID *int64               `json:"assignee_id,omitempty"`
 	At         time.Time            `json:"at"`
-	Event      core.Event           `json:"event"`
+	// LeaseSeconds is how long the caller may be silent after this claim; 0: for ever.
+	LeaseSeconds int64      `json:"lease_seconds,omitempty"`
+	Event        core.Event `json:"event"`
 }
 
 // WriteTask writes a transition, its event and the answer to a request with a key, unless the record has this version
@@ -81,16 +83,19 @@ func (s *Store) WriteTask(ctx context.Context, w Write) (Snapshot, error) {
 			` + s.TaskTimes.clock(`$4::text`, `$6::timestamptz`) + `, last_seq = last_seq + 1, updated_at = $6,
 			releases = CASE WHEN $11::bigint IS NOT NULL THEN 0 WHEN t.status = ` + core.Literal(lifecycle.TaskStuck) + ` AND $4 = ` + core.Literal(lifecycle.TaskNew) + ` THEN releases + 1 ELSE releases END,
 			started_at = coalesce(started_at, CASE WHEN $4 = ` + core.Literal(lifecycle.TaskInProgress) + ` THEN $6::timestamptz END),
-			finished_at = CASE WHEN $4 IN ` + endedTasks + ` THEN $6::timestamptz END
-			FROM workspaces w WHERE w.id = t.workspace_id AND t.id = $1 AND row_version < $2 AND t.status = $9 RETURNING t.*
+			finished_at = CASE WHEN $4 IN ` + endedTasks + ` THEN $6::timestamptz END, ` + claim + `
+			FROM workspaces w WHERE w.id = t.workspace_id AND t.id = $1 AND row_version < $2 AND t.status = $9 AND ` + unrenewed + `
+			RETURNING t.*
 		), event AS (
-			INSERT INTO events (workload, entity_id, seq, owner_id, type, from_state, to_state, actor_id, comment)
-			SELECT $7, id::text, last_seq, creator_id, $8, $9, $10, $11, $12 FROM written
+			INSERT INTO events (workload, entity_id, seq, owner_id, type, from_state, to_state, actor_id, comment, reason)
+			SELECT $7, id::text, last_seq, creator_id, $8, $9, $10, $11, $12, $16 FROM written
 		) SELECT `
 
 	args := []any{
 		w.TaskID, w.Version, w.RequestID, w.State, w.AssigneeID, w.At,
 		lifecycle.WorkloadTask, w.Event.Type, w.Event.From, w.Event.To, w.Event.ActorID, w.Event.Comment,
+		lifecycle.BeginsClaim(lifecycle.TaskState(w.Event.From), w.State), lifecycle.EndsClaim(w.State), w.LeaseSeconds,
+		w.Event.Reason,
 	}
 
 	var task Task

@@ -3,6 +3,7 @@ package task
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +21,47 @@ func newAction(name, short, action string, to lifecycle.TaskState) *cobra.Comman
 		Body: func(args []string) (any, error) { return Comment(to, args[1:]), nil },
 		Show: showTask,
 	}.Command()
+}
+
+// newClaim is a command that takes a task, for a lease when one is asked for.
+func newClaim(name, short string) *cobra.Command {
+	var lease time.Duration
+	cmd := remote.Ask[shape.Task]{
+		Use: name + " ID COMMENT…", Short: short, Keyed: true,
+		Call: "POST /v1/tasks/{}/" + name,
+		Body: func(args []string) (any, error) {
+			body := map[string]any{"comment": strings.Join(args[1:], " ")}
+			if lease != 0 {
+				body["lease_seconds"] = int64(lease / time.Second)
+			}
+			return body, nil
+		},
+		Show: showTask,
+	}.Command()
+
+	cmd.Flags().DurationVar(
+		&lease, "lease", 0, "how long you may be silent, from 1m to 24h: then send heartbeats (default: for ever)",
+	)
+	return cmd
+}
+
+func newHeartbeat() *cobra.Command {
+	var token int64
+	cmd := remote.Ask[shape.Task]{
+		Use: "heartbeat ID", Short: "Hold a task for another lease, counted from now",
+		Call: "POST /v1/tasks/{}/heartbeat",
+		Body: func([]string) (any, error) {
+			body := map[string]any{}
+			if token != 0 {
+				body["fencing_token"] = token
+			}
+			return body, nil
+		},
+		Show: showTask,
+	}.Command()
+
+	cmd.Flags().Int64Var(&token, "token", 0, "the fencing token of your claim (default: whatever claim you have)")
+	return cmd
 }
 
 func newStatus() *cobra.Command {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -54,12 +55,12 @@ Each command that changes the state of a task needs a comment, which says why: i
 			Use: "show ID", Short: "Show one task",
 			Call: "GET /v1/tasks/{}", Show: showTask,
 		}.Command(),
-		newAction("claim", "Claim a task that is ready", "claim", ""),
+		newClaim("claim", "Claim a task that is ready"), newHeartbeat(),
 		newAction("done", "Finish your task: it is DONE", "status", lifecycle.TaskDone),
 		newAction("release", "Give your task back: it is NEW and has no assignee", "status", lifecycle.TaskNew),
 		newAction("block", "Block your task: something prevents its work", "status", lifecycle.TaskBlocked),
 		newAction("escalate", "Block a task that somebody else works on", "escalate", ""),
-		newAction("takeover", "Take over a STUCK task", "takeover", ""),
+		newClaim("takeover", "Take over a STUCK task"),
 		newStatus(), newComment(),
 		remote.Ask[shape.TaskOptions]{
 			Use: "actions ID", Short: "Show what you may do with a task now, and why you may not do the rest",
@@ -81,6 +82,7 @@ var NextSteps = map[fault.Code]string{
 	fault.UnresolvedBlockers: "see what it waits for: starter task dep ID",
 	fault.CannotEscalateOwn:  "block it yourself: starter task block ID COMMENT",
 	fault.CannotTakeover:     "it is yours, continue: starter task status ID IN_PROGRESS COMMENT",
+	fault.LeaseLost:          "stop working on it, and look what became of it: starter task show ID",
 	fault.CommentRequired:    "say why, after the ID",
 }
 
@@ -109,6 +111,8 @@ func showTask(cmd *cobra.Command, t shape.Task) error {
 		[]string{"status", string(t.Status)},
 		[]string{"since", terminal.When(t.StatusSince)},
 		[]string{"deadline", terminal.WhenSet(t.StatusDeadlineAt)},
+		[]string{"lease until", terminal.WhenSet(t.LeaseExpiresAt)},
+		[]string{"fencing token", number(t.FencingToken)},
 		[]string{"released at", terminal.WhenSet(t.ReleaseAt)},
 		[]string{"assignee", shape.Value(t.AssigneeID)},
 		[]string{"labels", strings.Join(t.Labels, ", ")},
@@ -134,6 +138,13 @@ func showTask(cmd *cobra.Command, t shape.Task) error {
 		[]string{"workflow", t.WorkflowID},
 		[]string{"you may", allowedText(t)},
 	))
+}
+
+func number(n *int64) string {
+	if n == nil {
+		return ""
+	}
+	return strconv.FormatInt(*n, 10)
 }
 
 // allowedText lists the actions that the caller may take, and the statuses that the action status may give.
