@@ -11,8 +11,8 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store"
-	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/task"
 	"stagecoach/internal/temporalio"
 )
@@ -47,11 +47,7 @@ func (s *taskStub) UpdateWorkflow(
 	}
 
 	in := o.Args[0].(lifecycle.TaskInput)
-	ask := lifecycle.TaskAsk{
-		Action: lifecycle.TaskAction(o.UpdateName), To: in.To, Comment: in.Comment,
-		Caller: lifecycle.TaskCaller{ID: in.Actor},
-	}
-
+	ask := lifecycle.TaskAskOf(lifecycle.TaskAction(o.UpdateName), in, lifecycle.TaskCaller{ID: in.Actor})
 	facts, err := s.store.FactsOfTask(ctx, id, in.Actor)
 	if err != nil {
 		return nil, err
@@ -66,22 +62,7 @@ func (s *taskStub) UpdateWorkflow(
 		return updated{state: t.Snapshot}, nil
 	}
 
-	assignee := t.AssigneeID
-	switch {
-	case ask.Action == lifecycle.TaskActionClaim, ask.Action == lifecycle.TaskActionTakeover:
-		assignee = &in.Actor
-	case step.To == lifecycle.TaskNew:
-		assignee = nil
-	}
-
-	state, err := s.store.WriteTask(ctx, task.Write{
-		TaskID: id, Version: t.Version + 1, RequestID: o.UpdateID, Action: step.Action, State: step.To, AssigneeID: assignee,
-		At: time.Now().UTC(),
-		Event: core.Event{
-			Type: step.Event, From: string(t.State), To: string(step.To), ActorID: &in.Actor, Comment: in.Comment,
-		},
-	})
-
+	state, err := s.store.WriteTask(ctx, service.TaskTransition(id, t.Snapshot, step, ask, o.UpdateID, time.Now()))
 	return updated{state: state, err: err}, nil
 }
 
@@ -99,6 +80,7 @@ func (u updated) Get(_ context.Context, value any) error {
 	*value.(*lifecycle.TaskView) = lifecycle.TaskView{
 		StateView: lifecycle.StateView{State: string(u.state.State), Since: u.state.Since}, Version: u.state.Version,
 		AssigneeID: u.state.AssigneeID, DeadlineAt: u.state.DeadlineAt, ReleaseAt: u.state.ReleaseAt,
+		FencingToken: u.state.FencingToken, LeaseExpiresAt: u.state.LeaseExpiresAt,
 		StartedAt: u.state.StartedAt, FinishedAt: u.state.FinishedAt,
 	}
 	return nil

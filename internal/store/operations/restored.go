@@ -4,6 +4,9 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/core"
 )
 
 // restoredSQL makes a restored record usable. A million is more numbers than are assigned between one backup and the
@@ -16,13 +19,18 @@ var restoredSQL = []string{
 	`UPDATE notices SET state = 'unknown' WHERE state IN ('due', 'sending')`,
 	`UPDATE events SET xid = '3' WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())`,
 	`UPDATE event_floor SET xid = '0', id = 0 WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())`,
+	`UPDATE tasks SET lease_expires_at = now() + lease_seconds * interval '1 second' WHERE lease_expires_at IS NOT NULL
+		AND status NOT IN ` + core.SetOf(lifecycle.Task.Ended()),
+	`DELETE FROM sessions`,
+	`DELETE FROM sign_in_links`,
 	`UPDATE notice_cursor SET xid = pg_snapshot_xmin(pg_current_snapshot()), id = 0`,
 }
 
 // AfterRestore prepares a record that was set back to an earlier moment, before any service runs on it. Numbers that
 // were assigned since then are never assigned again: workflows, torrents and people still refer to them. A notification
 // that may have been sent is not sent again. Events get positions in the stream of this server, which may count its
-// transactions differently. A repeated call is harmless.
+// transactions differently. Each lease of a task begins anew, because its holder could not renew it here. All sessions of
+// browsers end, because one that was ended since then would be good again. A repeated call is harmless.
 func (s *Store) AfterRestore(ctx context.Context) error {
 	return s.db.InLongTx(ctx, func(tx pgx.Tx) error {
 		for _, statement := range restoredSQL {
