@@ -8,8 +8,11 @@ import (
 	bottasks "stagecoach/api/bot/tasks"
 	bottransactions "stagecoach/api/bot/transactions"
 	"stagecoach/api/mcp/about"
+	mcpdeliveries "stagecoach/api/mcp/deliveries"
+	mcpdownloads "stagecoach/api/mcp/downloads"
 	mcptasks "stagecoach/api/mcp/tasks"
 	"stagecoach/api/mcp/tool"
+	mcptransactions "stagecoach/api/mcp/transactions"
 	"stagecoach/api/rest/deliveries"
 	"stagecoach/api/rest/downloads"
 	"stagecoach/api/rest/server"
@@ -49,7 +52,7 @@ func Web() []site.Part {
 
 // MCP gives the tools of each workload, and those of none before them.
 func MCP() []tool.Part {
-	workloads := []tool.Part{mcptasks.Part()}
+	workloads := []tool.Part{mcpdeliveries.Part(), mcptasks.Part(), mcpdownloads.Part(), mcptransactions.Part()}
 	return append([]tool.Part{about.Part(workloads...)}, workloads...)
 }
 

@@ -35,16 +35,20 @@ type agent struct {
 	t *testing.T
 }
 
+func (w *rig) agent(token string) agent { return w.agentWith(token, nil, "") }
+
 // agentWith speaks one version of the protocol, the newest when it is empty, and sends headers of its own.
 func (w *rig) agentWith(token string, header http.Header, version string) agent {
 	w.t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	session, err := client.Connect(w.t.Context(), &mcp.StreamableClientTransport{
-		Endpoint: w.url + tool.Path, HTTPClient: &http.Client{Transport: withToken{token, header}}, DisableStandaloneSSE: true,
+		Endpoint: w.url + tool.Path, HTTPClient: &http.Client{Transport: withToken{token, header}},
+		DisableStandaloneSSE: true,
 	}, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		w.t.Fatal(err)
 	}
+
 	w.t.Cleanup(func() { _ = session.Close() })
 	return agent{session, w.t}
 }
@@ -115,10 +119,12 @@ func TestAgentWorksOffAGraph(t *testing.T) {
 				map[string]any{"ref": "first", "title": "The first thing"},
 				map[string]any{"ref": "second", "title": "The second thing", "blocked_by": []any{"first"}},
 			}}
+
 			made := ada.call("task_create", graph)["tasks"].([]any)
 			if again := ada.call("task_create", graph)["tasks"].([]any); fmt.Sprint(again) != fmt.Sprint(made) {
 				t.Errorf("the same key made %v after %v", again, made)
 			}
+
 			first, second := made[0].(map[string]any)["id"], made[1].(map[string]any)["id"]
 
 			cursor := bob.call("events_wait", map[string]any{"wait_seconds": 0})["cursor"]
@@ -131,6 +137,7 @@ func TestAgentWorksOffAGraph(t *testing.T) {
 			if fmt.Sprint(blocked["details"]) != fmt.Sprint(map[string]any{"blockers": []any{first}}) {
 				t.Errorf("the refusal names %v", blocked["details"])
 			}
+
 			bob.call("task_claim", map[string]any{"task_id": first, "comment": "I have time"})
 			lost := ada.refused("task_claim", map[string]any{"task_id": first, "comment": "me"}, fault.TaskAlreadyClaimed)
 			if !strings.Contains(fmt.Sprint(lost["allowed_instead"]), "escalate") {
@@ -144,12 +151,14 @@ func TestAgentWorksOffAGraph(t *testing.T) {
 			if done["status"] != "DONE" {
 				t.Errorf("the task is %v", done)
 			}
+
 			bob.call("task_claim", map[string]any{"task_id": second, "comment": "the next"})
 
 			news := bob.call("events_wait", map[string]any{"after": cursor, "workload": "task"})
 			if !strings.Contains(fmt.Sprint(news["events"]), "claimed") {
 				t.Errorf("the events are %v", news)
 			}
+
 			whole := ada.call("task_get", map[string]any{"task_id": first})
 			if events := whole["events"].([]any); len(events) != 4 {
 				t.Errorf("task_get gives the events %v", events)
@@ -174,6 +183,7 @@ func TestWhoMaySpeak(t *testing.T) {
 			t.Errorf("%s: the challenge is %q", name, challenge)
 		}
 	}
+
 	post(w.pendingToken).refused(http.StatusForbidden, fault.UserNotActive, "")
 	post(w.blockedToken).refused(http.StatusForbidden, fault.UserNotActive, "")
 
@@ -182,10 +192,15 @@ func TestWhoMaySpeak(t *testing.T) {
 			t.Errorf("%s is answered with %d, Allow: %q", method, r.status, r.header.Get("Allow"))
 		}
 	}
+
 	if r := post(w.adaToken, "Sec-Fetch-Site", "cross-site"); r.status != http.StatusForbidden {
 		t.Errorf("another origin's request is answered with %d", r.status)
 	}
-	large := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"x":%q}}}`, strings.Repeat("x", 1<<20))
+
+	large := fmt.Sprintf(
+		`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"x":%q}}}`, strings.Repeat("x", 1<<20),
+	)
+
 	w.send(w.adaToken, "POST", tool.Path, "["+ping+"]").refused(http.StatusUnprocessableEntity, fault.Validation, "")
 	if r := w.send(w.adaToken, "POST", tool.Path, large); r.status != http.StatusRequestEntityTooLarge {
 		t.Errorf("a large body is answered with %d", r.status)

@@ -126,7 +126,8 @@ func (p process) handler(stream *feed.Feed) (http.Handler, error) {
 		workflows = ui + "/namespaces/" + p.Namespace + "/workflows"
 	}
 
-	if err := tool.Register(tool.Config{API: api}, parts.MCP()...); err != nil {
+	agents := tool.Config{API: api, ReadOnly: p.Config.API.MCPReadOnly, Money: p.Config.API.MCPMoney}
+	if err := tool.Register(agents, parts.MCP()...); err != nil {
 		return nil, err
 	}
 	return api, site.Register(site.Config{API: api, Store: p.Store, Events: stream, Temporal: workflows}, parts.Web()...)

@@ -37,7 +37,7 @@ type settingGroup struct {
 // group.
 var settingGroups = []settingGroup{
 	{"All processes", nil},
-	{"API and bot", []string{"API_", "BOT", "WEB_UI_", "ADMIN_IDS", "ACTIVATE_", "EDIT_", "EVENT_", "EVENTS_"}},
+	{"API and bot", []string{"API_", "BOT", "WEB_UI_", "ADMIN_IDS", "ACTIVATE_", "EDIT_", "EVENT_", "EVENTS_", "MCP_"}},
 	{"Limits of one user", []string{"LIMIT_"}},
 	{"Workers", []string{"WORKER_"}},
 	{"Telegram", []string{"TELEGRAM_"}},
@@ -102,7 +102,9 @@ type operation struct {
 // operationsTable lists the operations of the HTTP API by subject, each with the scope that a token needs.
 func operationsTable() string {
 	answer := httptest.NewRecorder()
-	rest.New(rest.Options{Parts: parts.REST(service.Services{}, nil)}).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/openapi.json", nil))
+	rest.New(rest.Options{Parts: parts.REST(service.Services{}, nil)}).ServeHTTP(
+		answer, httptest.NewRequest(http.MethodGet, "/openapi.json", nil),
+	)
 	var api struct {
 		Paths map[string]map[string]operation
 	}

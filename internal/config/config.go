@@ -84,6 +84,9 @@ type API struct {
 	WebUIOrigin    string // of Temporal's Web UI; empty: none
 	TrustedProxies []netip.Prefix
 
+	MCPReadOnly bool // agents change nothing
+	MCPMoney    bool // agents have the tools for money
+
 	StreamsPerUser int // streams of events; 0: no limit
 	Streams        int // of all users; 0: no limit
 	CatchUp        int // events that a stream may go back; 0: no limit
@@ -202,8 +205,8 @@ func sameHost(a, b string) bool {
 	return err == nil && strings.EqualFold(first.Host, second.Host)
 }
 
-// mayCarrySecrets reports whether a key may be sent to an address: the connection is encrypted or local, or the operator
-// trusts the host.
+// mayCarrySecrets reports whether a key may be sent to an address: the connection is encrypted or local, or the
+// operator trusts the host.
 func (c Config) mayCarrySecrets(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" { // an empty one is not used, and an invalid one was reported before
@@ -213,8 +216,8 @@ func (c Config) mayCarrySecrets(address string) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback() || slices.Contains(c.PlaintextHosts, u.Hostname())
 }
 
-// read returns a setting's value, from its file when the variable is empty. Compose passes a variable without a value as
-// an empty one, so empty means: not set.
+// read returns a setting's value, from its file when the variable is empty. Compose passes a variable without a value
+// as an empty one, so empty means: not set.
 func read(lookup func(string) (string, bool), setting Setting) (string, error) {
 	value, _ := lookup(setting.Name)
 	file, _ := lookup(setting.Name + "_FILE")

@@ -16,6 +16,7 @@ import (
 	"stagecoach/starter/command/account"
 	"stagecoach/starter/command/delivery"
 	"stagecoach/starter/command/download"
+	"stagecoach/starter/command/mcp"
 	"stagecoach/starter/command/operate"
 	"stagecoach/starter/command/remote"
 	"stagecoach/starter/command/task"
@@ -62,7 +63,7 @@ func newRoot(name string) *cobra.Command {
 		terminal.Group(
 			&cobra.Command{Use: "stats", Short: "Show statistics of the workloads"}, task.NewStats(), transaction.NewStats(),
 		),
-		operate.NewStatus(), operate.NewDoctor(), operate.NewFindings(),
+		operate.NewStatus(), operate.NewDoctor(), operate.NewFindings(), mcp.New(),
 	)...)
 
 	root.AddCommand(

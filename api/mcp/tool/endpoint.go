@@ -32,7 +32,8 @@ const longest = 60 * time.Second
 const instructions = "Stagecoach runs deliveries of files, tasks that agents share, downloads of books, and payments. " +
 	"Begin with the tool status; explain tells the rules, and why an action on a task is not possible now. " +
 	"Work on tasks: task_claim, task_heartbeat while you work, task_update when you are done. " +
-	"Instead of asking again and again, wait with events_wait. Send an idempotency_key with each change, and the same one when you repeat it. " +
+	"Instead of asking again and again, wait with events_wait. " +
+	"Send an idempotency_key with each change, and the same one when you repeat it. " +
 	"A refusal has a code, the fields at fault and what is allowed instead. " + Warning
 
 // Config is what the tools need.
@@ -51,7 +52,8 @@ type endpoint struct {
 // Register serves the protocol on the server of the API: streamable HTTP without sessions.
 func Register(c Config, parts ...Part) error {
 	e := &endpoint{Config: c}
-	e.server = mcp.NewServer(&mcp.Implementation{Name: "stagecoach", Title: "Stagecoach", Version: c.API.Version}, &mcp.ServerOptions{
+	us := &mcp.Implementation{Name: "stagecoach", Title: "Stagecoach", Version: c.API.Version}
+	e.server = mcp.NewServer(us, &mcp.ServerOptions{
 		Instructions: instructions,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 		// what a token sees is for its holder only, and changes with its scopes
@@ -74,7 +76,8 @@ func Register(c Config, parts ...Part) error {
 		}
 	}
 
-	streamable := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return e.server }, &mcp.StreamableHTTPOptions{
+	serving := func(*http.Request) *mcp.Server { return e.server }
+	streamable := mcp.NewStreamableHTTPHandler(serving, &mcp.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: server.MaxBody, PropagateRequestCancellation: true,
 		DisableLocalhostProtection: true, // a strange site that reaches this address has no token
 	})
@@ -162,12 +165,10 @@ func (e *endpoint) closed(c *Call, t Tool) error {
 		return fault.New(fault.NotConfigured, "the tools for money are switched off here")
 	case t.Admins && !c.Who.User.IsAdmin():
 		return fault.New(fault.InsufficientAccess, "this is for administrators")
-	case !t.allowedTo(c.Who):
-		return c.Who.Require(t.Scopes...)
 	case c.readOnly && !t.Reads:
 		return fault.New(fault.InsufficientAccess, "this connection only reads")
 	default:
-		return nil
+		return t.require(c.Who)
 	}
 }
 

@@ -54,6 +54,12 @@ func Enum[T ~string](values ...T) bool {
 	return true
 }
 
+// Pattern gives a type of text the form that it must have, in the schemas of all tools.
+func Pattern[T ~string](pattern string) bool {
+	schemas[reflect.TypeFor[T]()] = &jsonschema.Schema{Type: "string", Pattern: pattern}
+	return true
+}
+
 func schemaOf[T any]() *jsonschema.Schema {
 	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: schemas})
 	if err != nil {
@@ -68,15 +74,32 @@ func inputOf[T any]() *jsonschema.Schema {
 	return s
 }
 
-// outputOf gives the schema of an answer: its fields and their types. It allows fields that are not in it, because a
-// later version may add some, and lists no values, which agents pay for with each list of the tools.
+// listed gives the schema of arguments as agents see it: without forms, which are those of what answers have.
+func listed(input *jsonschema.Schema) *jsonschema.Schema {
+	s := input.CloneSchemas()
+	walk(s, func(s *jsonschema.Schema) { s.Pattern = "" })
+	return s
+}
+
+// outputOf gives the schema of an answer: its fields and their types. It says neither which are always there nor which
+// values they have, because agents pay for it with each list of the tools, and a later version may add fields.
 func outputOf[T any]() *jsonschema.Schema {
 	s := schemaOf[T]()
 	walk(s, func(s *jsonschema.Schema) {
 		s.Types, s.Type = withoutNull(s)
-		s.Pattern, s.Enum, s.Minimum, s.Maximum = "", nil, nil, nil
+		s.Pattern, s.Enum, s.Minimum, s.Maximum, s.Required = "", nil, nil, nil, nil
 		if s.Properties != nil {
 			s.AdditionalProperties = nil
+		}
+	})
+	return s
+}
+
+// shallow forgets what the items of lists have.
+func shallow(s *jsonschema.Schema) *jsonschema.Schema {
+	walk(s, func(s *jsonschema.Schema) {
+		if s.Items != nil {
+			s.Items = &jsonschema.Schema{Type: s.Items.Type}
 		}
 	})
 	return s

@@ -9,7 +9,6 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
-	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -33,7 +32,8 @@ type About struct {
 	Name        string
 	Title       string
 	Description string
-	Scopes      []account.Scope // of which a token needs one; none: every token may call it
+	Scopes      []account.Scope // that a token needs; none: every token may call it
+	OneOf       []account.Scope // of which a token needs one besides
 	Admins      bool            // for administrators only
 	Money       bool            // off unless the settings allow money's tools
 	Reads       bool            // changes nothing
@@ -91,7 +91,7 @@ func (t Tool) WithFields(fields map[string]*jsonschema.Schema) Tool {
 // described gives the tool as the protocol lists it.
 func (t Tool) described() *mcp.Tool {
 	return &mcp.Tool{
-		Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.input, OutputSchema: t.output,
+		Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: listed(t.input), OutputSchema: t.output,
 		Annotations: &mcp.ToolAnnotations{
 			ReadOnlyHint: t.Reads, DestructiveHint: &t.Destroys, IdempotentHint: t.Reads || t.Repeatable,
 			OpenWorldHint: &t.Outside,
@@ -99,12 +99,19 @@ func (t Tool) described() *mcp.Tool {
 	}
 }
 
-// allowedTo says whether a token's scopes open the tool to its user.
-func (t Tool) allowedTo(who server.Principal) bool {
-	if t.Admins && !who.User.IsAdmin() {
-		return false
+// require refuses a token whose scopes do not open the tool.
+func (t Tool) require(who server.Principal) error {
+	if err := who.Require(t.Scopes...); err != nil || len(t.OneOf) == 0 {
+		return err
 	}
-	return len(t.Scopes) == 0 || slices.ContainsFunc(t.Scopes, func(s account.Scope) bool { return who.Require(s) == nil })
+
+	var missing error
+	for _, scope := range t.OneOf {
+		if missing = who.Require(scope); missing == nil {
+			return nil
+		}
+	}
+	return missing
 }
 
 // Part is what one subject adds to the tools. What is nil is nothing.
@@ -128,6 +135,15 @@ type Option struct {
 	Details map[string]any `json:"details,omitempty"`
 }
 
+// Allowed gives the options of a workload that tells no reasons why others are not allowed.
+func Allowed[A ~string](actions []A) []Option {
+	options := []Option{}
+	for _, action := range actions {
+		options = append(options, Option{Action: string(action), Allowed: true})
+	}
+	return options
+}
+
 // Status is what the tool status shows of a part.
 type Status struct {
 	Name   string // its field in the answer
@@ -135,9 +151,10 @@ type Status struct {
 	Read   func(ctx context.Context, c *Call) (any, error)
 }
 
-// NewStatus makes the status of a part. It is read with the scope read.
+// NewStatus makes the status of a part. It is read with the scope read. What the items of its lists have, the tools
+// that find them tell.
 func NewStatus[T any](name string, read func(ctx context.Context, c *Call) (T, error)) *Status {
-	return &Status{Name: name, Schema: outputOf[T](), Read: func(ctx context.Context, c *Call) (any, error) {
+	return &Status{Name: name, Schema: shallow(outputOf[T]()), Read: func(ctx context.Context, c *Call) (any, error) {
 		return read(ctx, c)
 	}}
 }

@@ -1,0 +1,97 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"time"
+
+	"stagecoach/api/mcp/tool"
+	"stagecoach/api/shape"
+	"stagecoach/internal/lifecycle"
+)
+
+type wanted struct {
+	WorkspaceID tool.ID             `json:"workspace_id,omitempty"`
+	Status      lifecycle.TaskState `json:"status,omitempty"`
+	Assignee    string              `json:"assignee,omitempty" jsonschema:"the id of a user, or me"`
+	Ready       bool                `json:"ready,omitempty" jsonschema:"only those that can be claimed now"`
+	Limit       tool.Limit          `json:"limit,omitempty" jsonschema:"20 unless told"`
+	Cursor      string              `json:"cursor,omitempty"`
+}
+
+type found struct {
+	Tasks      []brief `json:"tasks"`
+	NextCursor string  `json:"next_cursor,omitempty"`
+}
+
+func find() tool.Tool {
+	return tool.New(tool.About{
+		Name: "tasks_find", Title: "Find tasks", Scopes: reads, Reads: true,
+		Description: "Lists the tasks that you may see, the newest first.",
+	}, func(ctx context.Context, c *tool.Call, in wanted) (answer tool.Answer[found], err error) {
+		query := tool.Query{
+			"workspace_id": string(in.WorkspaceID), "status": string(in.Status), "assignee": in.Assignee, "cursor": in.Cursor,
+		}.Page(in.Limit)
+
+		if in.Ready {
+			query.Set("ready", "true")
+		}
+
+		page, err := tool.Get[shape.Page[shape.Task]](ctx, c, "/v1/tasks", query)
+		return tool.Answer[found]{
+			Value:   found{shape.List(page.Items, briefOf), shape.Value(page.NextCursor)},
+			Summary: fmt.Sprintf("%d tasks.", len(page.Items)),
+		}, err
+	})
+}
+
+type one struct {
+	TaskID tool.ID `json:"task_id"`
+}
+
+type whole struct {
+	full
+	Events []event `json:"events" jsonschema:"what happened, the first 100"`
+}
+
+type event struct {
+	Type    string              `json:"type"`
+	From    lifecycle.TaskState `json:"from,omitempty"`
+	To      lifecycle.TaskState `json:"to,omitempty"`
+	ActorID string              `json:"actor_id,omitempty"`
+	At      time.Time           `json:"at"`
+	Others  remark              `json:"written_by_others,omitzero"`
+}
+
+type remark struct {
+	Comment tool.Text `json:"comment,omitempty"`
+}
+
+func get() tool.Tool {
+	return tool.New(tool.About{
+		Name: "task_get", Title: "Read a task", Scopes: reads, Reads: true,
+		Description: "A task with its events and comments, and what you may do with it now.",
+	}, func(ctx context.Context, c *tool.Call, in one) (answer tool.Answer[whole], err error) {
+		t, err := tool.Get[shape.Task](ctx, c, taskPath(in.TaskID, ""), nil)
+		if err != nil {
+			return answer, err
+		}
+
+		events, err := tool.Get[shape.Page[shape.History]](
+			ctx, c, taskPath(in.TaskID, "/events"), url.Values{"limit": {"100"}},
+		)
+		if err != nil {
+			return answer, err
+		}
+
+		return tool.Answer[whole]{Summary: fmt.Sprintf("Task %s is %s.", t.ID, t.Status), Value: whole{
+			full: fullOf(t), Events: shape.List(events.Items, func(e shape.History) event {
+				return event{
+					Type: e.Type, From: lifecycle.TaskState(e.From), To: lifecycle.TaskState(e.To), At: e.CreatedAt,
+					ActorID: shape.Value(e.ActorID), Others: remark{tool.Text(e.Comment)},
+				}
+			}),
+		}}, nil
+	})
+}

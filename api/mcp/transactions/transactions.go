@@ -1,0 +1,217 @@
+// Package transactions has the tools of Stars, transactions and payments.
+package transactions
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"time"
+
+	"stagecoach/api/mcp/tool"
+	"stagecoach/api/shape"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/account"
+)
+
+// Part gives the tools of transactions. All are off unless the settings allow money's tools.
+func Part() tool.Part {
+	return tool.Part{
+		Workload: lifecycle.WorkloadTransaction,
+		Tools:    []tool.Tool{quote(), find(), get(), ledger(), retry(), resolve(), pause()},
+	}
+}
+
+var reads = []account.Scope{account.ScopeRead}
+
+type hash string
+
+var _ = tool.Enum(append(
+	lifecycle.Transaction.Live(), lifecycle.Transaction.Ended()...,
+)...) && tool.Pattern[hash]("^[0-9a-f]{64}$")
+
+type wish struct {
+	Username string `json:"username,omitempty" jsonschema:"who gets the Stars"`
+	Stars    int64  `json:"stars,omitempty"`
+}
+
+type terms struct {
+	Address    string     `json:"address" jsonschema:"where GRAM (ex TON) is sent"`
+	LeastStars int64      `json:"least_stars"`
+	PriceNano  int64      `json:"price_nano,omitempty" jsonschema:"of least_stars; absent: not known now"`
+	GoodUntil  *time.Time `json:"good_until,omitempty"`
+	AmountNano int64      `json:"amount_nano,omitempty" jsonschema:"to send for so many Stars"`
+	Comment    string     `json:"comment,omitempty" jsonschema:"to send with it"`
+	Link       string     `json:"link,omitempty" jsonschema:"opens a wallet; a person pays"`
+}
+
+func quote() tool.Tool {
+	return tool.New(tool.About{
+		Name: "stars_quote", Title: "Price of Stars", Scopes: reads, Money: true, Reads: true, Outside: true,
+		Description: "What Telegram Stars cost now, and how a person pays for them. It buys nothing.",
+	}, func(ctx context.Context, c *tool.Call, in wish) (answer tool.Answer[terms], err error) {
+		query := url.Values{}
+		if in.Username != "" {
+			query.Set("username", in.Username)
+		}
+
+		if in.Stars != 0 {
+			query.Set("stars", fmt.Sprint(in.Stars))
+		}
+
+		t, err := tool.Get[shape.StarsTerms](ctx, c, "/v1/stars", query)
+		return tool.Answer[terms]{Summary: "Nothing is bought.", Value: terms{
+			Address: t.Address, LeastStars: t.LeastStars, PriceNano: shape.Value(t.PriceNano), GoodUntil: t.GoodUntil,
+			AmountNano: shape.Value(t.AmountNano), Comment: shape.Value(t.Comment), Link: shape.Value(t.Link),
+		}}, err
+	})
+}
+
+type brief struct {
+	Hash           hash                          `json:"hash"`
+	Status         lifecycle.TransactionState    `json:"status"`
+	AmountNano     int64                         `json:"amount_nano"`
+	Stars          int64                         `json:"stars,omitempty"`
+	Attempt        int                           `json:"attempt"`
+	ErrorClass     string                        `json:"error_class,omitempty"`
+	NeedsReview    bool                          `json:"needs_review,omitempty"`
+	ReviewReason   string                        `json:"review_reason,omitempty"`
+	RefundDueNano  int64                         `json:"refund_due_nano,omitempty"`
+	AllowedActions []lifecycle.TransactionAction `json:"allowed_actions"`
+	Resolutions    []lifecycle.TransactionState  `json:"resolutions,omitempty"`
+	RetryAt        *time.Time                    `json:"retry_at,omitempty"`
+	CreatedAt      time.Time                     `json:"created_at"`
+	Others         payer                         `json:"written_by_others"`
+}
+
+// payer is what the sender of a transfer has written, and what others have said about it.
+type payer struct {
+	Username     tool.Text `json:"username,omitempty"`
+	ErrorMessage tool.Text `json:"error_message,omitempty"`
+}
+
+func briefOf(t shape.Transaction) brief {
+	return brief{
+		Hash: hash(t.Hash), Status: t.Status, AmountNano: t.AmountNano, Stars: t.Stars, Attempt: t.Attempt,
+		ErrorClass: shape.Value(t.ErrorClass), NeedsReview: t.NeedsReview, ReviewReason: shape.Value(t.ReviewReason),
+		RefundDueNano: t.RefundDueNano, AllowedActions: t.AllowedActions, Resolutions: t.Resolutions, RetryAt: t.RetryAt,
+		CreatedAt: t.CreatedAt,
+		Others:    payer{tool.Text(shape.Value(t.Username)), tool.Text(shape.Value(t.ErrorMessage))},
+	}
+}
+
+type wanted struct {
+	Status    lifecycle.TransactionState `json:"status,omitempty"`
+	Attention bool                       `json:"attention,omitempty" jsonschema:"only those that an administrator has to decide"`
+	Limit     tool.Limit                 `json:"limit,omitempty" jsonschema:"20 unless told"`
+	Cursor    string                     `json:"cursor,omitempty"`
+}
+
+type found struct {
+	Transactions []brief `json:"transactions"`
+	NextCursor   string  `json:"next_cursor,omitempty"`
+}
+
+func find() tool.Tool {
+	return tool.New(tool.About{
+		Name: "transactions_find", Title: "Find transactions", Scopes: reads, Admins: true, Money: true, Reads: true,
+		Description: "Lists transactions, the newest first.",
+	}, func(ctx context.Context, c *tool.Call, in wanted) (answer tool.Answer[found], err error) {
+		query := tool.Query{"status": string(in.Status), "cursor": in.Cursor}.Page(in.Limit)
+		if in.Attention {
+			query.Set("attention", "true")
+		}
+		page, err := tool.Get[shape.Page[shape.Transaction]](ctx, c, "/v1/transactions", query)
+		return tool.Answer[found]{
+			Value:   found{shape.List(page.Items, briefOf), shape.Value(page.NextCursor)},
+			Summary: fmt.Sprintf("%d transactions.", len(page.Items)),
+		}, err
+	})
+}
+
+type one struct {
+	Hash hash `json:"hash"`
+}
+
+type whole struct {
+	brief
+	Events   []event   `json:"events"`
+	Payments []payment `json:"payments"`
+}
+
+type event struct {
+	Type   string    `json:"type"`
+	To     string    `json:"to"`
+	At     time.Time `json:"at"`
+	Others remark    `json:"written_by_others,omitzero"`
+}
+
+type remark struct {
+	Comment tool.Text `json:"comment,omitempty"`
+}
+
+type payment struct {
+	Kind       string `json:"kind"`
+	State      string `json:"state"`
+	AmountNano int64  `json:"amount_nano"`
+	ChainHash  string `json:"chain_hash,omitempty"`
+}
+
+func path(h hash, of string) string { return "/v1/transactions/" + url.PathEscape(string(h)) + of }
+
+func read(ctx context.Context, c *tool.Call, h hash) (shape.WholeTransaction, error) {
+	return tool.Get[shape.WholeTransaction](ctx, c, path(h, ""), nil)
+}
+
+func get() tool.Tool {
+	return tool.New(tool.About{
+		Name: "transaction_get", Title: "Read a transaction", Scopes: reads, Admins: true, Money: true, Reads: true,
+		Description: "A transaction with its events and payments.",
+	}, func(ctx context.Context, c *tool.Call, in one) (answer tool.Answer[whole], err error) {
+		t, err := read(ctx, c, in.Hash)
+		return tool.Answer[whole]{Summary: fmt.Sprintf("The transaction is %s.", t.Status), Value: whole{
+			brief: briefOf(t.Transaction), Events: shape.List(t.Events, func(e shape.History) event {
+				return event{e.Type, e.To, e.CreatedAt, remark{tool.Text(e.Comment)}}
+			}),
+			Payments: shape.List(t.Payments, func(p shape.Payment) payment {
+				return payment{p.Kind, p.State, p.AmountNano, shape.Value(p.ChainHash)}
+			}),
+		}}, err
+	})
+}
+
+type balance struct {
+	Account     string `json:"account"`
+	BalanceNano int64  `json:"balance_nano"`
+}
+
+type money struct {
+	Balances       []balance `json:"balances"`
+	ChainNano      *int64    `json:"chain_nano,omitempty" jsonschema:"what the wallet has on the chain; absent: not known now"`
+	DifferenceNano *int64    `json:"difference_nano,omitempty" jsonschema:"of chain and ledger; 0 as it should be"`
+	Paused         bool      `json:"paused" jsonschema:"by an administrator"`
+	Held           bool      `json:"held" jsonschema:"by the program"`
+}
+
+func ledger() tool.Tool {
+	return tool.New(tool.About{
+		Name: "ledger", Title: "Where the money is", Scopes: []account.Scope{account.ScopeOperate}, Admins: true, Money: true,
+		Reads: true, Outside: true,
+		Description: "The balances of the ledger, what the wallet has on the chain, and what stops payments.",
+	}, func(ctx context.Context, c *tool.Call, _ struct{}) (answer tool.Answer[money], err error) {
+		solvency, err := tool.Get[shape.Solvency](ctx, c, "/v1/payments/solvency", nil)
+		if err != nil {
+			return answer, err
+		}
+		queue, err := switches(ctx, c)
+		return tool.Answer[money]{Summary: "All amounts are in nanoTON.", Value: money{
+			Balances:  shape.List(solvency.Balances, func(b shape.Balance) balance { return balance(b) }),
+			ChainNano: solvency.ChainNano, DifferenceNano: solvency.DifferenceNano, Paused: queue.Pause != nil,
+			Held: queue.Hold != nil,
+		}}, err
+	})
+}
+
+func switches(ctx context.Context, c *tool.Call) (shape.Switches, error) {
+	queue, err := tool.Get[shape.Queue](ctx, c, "/v1/payments/queue", url.Values{"limit": {"1"}})
+	return queue.Switches, err
+}

@@ -1,0 +1,163 @@
+package rest_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"stagecoach/api/mcp/tool"
+	"stagecoach/api/rest"
+	"stagecoach/dev/race"
+	"stagecoach/internal/allowance"
+)
+
+// TestOddCalls calls the tools with arguments of which something is odd, and sends the protocol odd messages. Nothing
+// panics, nothing is answered with a 5xx or INTERNAL, and no frame breaks.
+func TestOddCalls(t *testing.T) {
+	t.Parallel()
+	calls := 1500
+	if race.Enabled || testing.Short() {
+		calls = 300
+	}
+
+	w := newRig(t)
+	w.callersOutOfReach()
+	w.oneOfEverything()
+	o := &oddCaller{rig: w, rand: rand.New(rand.NewPCG(1, 2))}
+	tools, _ := w.agent(w.adminToken).list()
+	schemas := make([]map[string]any, len(tools))
+	for i, one := range tools {
+		schemas[i] = plain(t, one.InputSchema)
+	}
+
+	for range calls {
+		i := o.rand.IntN(len(tools))
+		arguments := o.body(schemas[i], o.rand.IntN(3) > 0, o.rand.IntN(5) == 0)
+		o.message(fmt.Sprintf(
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tools[i].Name, arguments,
+		), "")
+	}
+
+	for _, raw := range []string{
+		``, ` `, `{}`, `[]`, `null`, `1`, `"x"`, `{"jsonrpc":"2.0"}`, `{"jsonrpc":"1.0","id":1,"method":"ping"}`,
+		`{"jsonrpc":"2.0","id":{},"method":"ping"}`, `{"jsonrpc":"2.0","id":1,"method":"tools/call"}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":null}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"status","arguments":[]}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"no_such_tool"}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"x"}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"resources/list"}`, `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen"}`,
+		`{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"debug"}}`,
+		`{"jsonrpc":"2.0","id":1,"result":{}}`,
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"initialize"}`, "\xff\xfe", strings.Repeat("[", 20_000),
+		strings.Repeat(`{"a":`, 20_000),
+	} {
+		for _, version := range []string{"", "2026-07-28", "2025-06-18", "1999-01-01", "x\ty"} {
+			o.message(raw, version)
+		}
+	}
+
+	if text := w.log.String(); strings.Contains(text, "panicked") || strings.Contains(text, "a tool failed") {
+		t.Errorf("the log has a panic or a failure:\n%s", lastOf(text, "panicked", "a tool failed"))
+	}
+}
+
+// lastOf gives the lines of a log with one of these words.
+func lastOf(log string, words ...string) (lines string) {
+	for line := range strings.Lines(log) {
+		for _, word := range words {
+			if strings.Contains(line, word) {
+				lines += line
+			}
+		}
+	}
+	return lines
+}
+
+// message sends one message as it is.
+func (o *oddCaller) message(text, version string) {
+	o.t.Helper()
+	ctx, cancel := context.WithTimeout(o.t.Context(), time.Minute)
+	if strings.Contains(text, `"events_wait"`) { // which waits for what does not come
+		cancel()
+		ctx, cancel = context.WithTimeout(o.t.Context(), 200*time.Millisecond)
+	}
+	defer cancel()
+
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, o.url+tool.Path, strings.NewReader(text))
+	if err != nil {
+		o.t.Fatal(err)
+	}
+
+	r.Header.Set("Authorization", "Bearer "+o.adminToken)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	if version != "" {
+		r.Header["Mcp-Protocol-Version"] = []string{version}
+	}
+
+	if strings.Contains(version, "\t") {
+		r.Header["Mcp-Protocol-Version"] = []string{"x y"}
+	}
+
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		o.t.Logf("%.200q: %v", text, err) // a server may hang up on who sends too much
+		return
+	}
+	defer func() { _ = response.Body.Close() }()
+
+	var body bytes.Buffer
+	_, _ = body.ReadFrom(response.Body)
+	if response.StatusCode >= 500 || strings.Contains(body.String(), `"INTERNAL"`) || strings.Contains(body.String(), "-32603") {
+		o.t.Errorf("%.300s\nis answered with %d: %.500s", text, response.StatusCode, body.String())
+	}
+}
+
+// TestACancelledWaitEnds shows that a wait ends when its client has gone, in every version of the protocol, and leaves
+// no stream.
+func TestACancelledWaitEnds(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"2026-07-28", "2025-06-18"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			w := newRig(t)
+			a := w.agentWith(w.adaToken, nil, version)
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() {
+				_, err := a.CallTool(ctx, &mcp.CallToolParams{Name: "events_wait"})
+				ended <- err
+			}()
+
+			w.eventually("the wait has a stream", func() bool { return w.gauge("event_streams_current") == 1 })
+			cancel()
+			if err := <-ended; err == nil {
+				t.Error("the cancelled call has an answer")
+			}
+
+			w.eventually("the stream is over", func() bool { return w.gauge("event_streams_current") == 0 })
+		})
+	}
+}
+
+// TestCallsAreCounted floods the tools as one user.
+func TestCallsAreCounted(t *testing.T) {
+	t.Parallel()
+	w := newRigWith(t, func(o *rest.Options) { o.Requests = allowance.NewUsers(o.Store, 1) })
+	a := w.agent(w.adaToken)
+	for range 200 {
+		if _, err := a.CallTool(t.Context(), &mcp.CallToolParams{Name: "explain", Arguments: map[string]any{"workload": "task"}}); err != nil {
+			return // 429, an error of the transport
+		}
+	}
+	t.Error("200 calls got through at once where one a second may")
+}

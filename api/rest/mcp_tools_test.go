@@ -1,0 +1,260 @@
+package rest_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"stagecoach/api/mcp/tool"
+	"stagecoach/api/parts"
+	"stagecoach/api/rest"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/account"
+)
+
+// mostBytes is what a list of all tools may have: each client pays for it.
+const mostBytes = 24_000
+
+// list gives the tools that the agent sees, and the list as it comes.
+func (a agent) list() (tools []*mcp.Tool, size int) {
+	a.t.Helper()
+	result, err := a.ListTools(a.t.Context(), nil)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	if result.CacheScope != "private" {
+		a.t.Errorf("the list may be cached for %q", result.CacheScope)
+	}
+
+	document, err := json.Marshal(result)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return result.Tools, len(document)
+}
+
+func (a agent) names() (names []string) {
+	a.t.Helper()
+	tools, _ := a.list()
+	for _, one := range tools {
+		names = append(names, one.Name)
+	}
+	return names
+}
+
+// TestToolsAreAsWritten compares each tool with testdata/mcp: a change of what agents see is a change of a file. With
+// STAGECOACH_WRITE=1 the test writes the files.
+func TestToolsAreAsWritten(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	tools, size := w.agent(w.adminToken).list()
+	if size > mostBytes {
+		t.Errorf("the list of all tools has %d bytes, at most %d are allowed", size, mostBytes)
+	}
+
+	t.Logf("%d tools have %d bytes", len(tools), size)
+
+	folder := filepath.Join("testdata", "mcp")
+	written, err := filepath.Glob(filepath.Join(folder, "*.json"))
+	if err != nil || len(written) != len(tools) {
+		t.Errorf("%d files are for %d tools: %v", len(written), len(tools), err)
+	}
+
+	for _, one := range tools {
+		var hints map[string]any
+		document, err := json.MarshalIndent(one, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		raw, _ := json.Marshal(one.Annotations)
+		_ = json.Unmarshal(raw, &hints)
+		for _, hint := range []string{"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"} {
+			if _, set := hints[hint]; !set {
+				t.Errorf("%s has no %s", one.Name, hint)
+			}
+		}
+
+		if hints["readOnlyHint"] == true && hints["destructiveHint"] == true {
+			t.Errorf("%s only reads and destroys", one.Name)
+		}
+
+		path := filepath.Join(folder, one.Name+".json")
+		document = append(document, '\n')
+		if os.Getenv("STAGECOACH_WRITE") == "1" {
+			if err := os.WriteFile(path, document, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		if was, err := os.ReadFile(path); err != nil || !bytes.Equal(was, document) {
+			t.Errorf("%s is not what %s has (%v); STAGECOACH_WRITE=1 writes it:\n%s", one.Name, path, err, document)
+		}
+	}
+}
+
+// usual are arguments by which each tool reaches the API.
+func usual() map[string]map[string]any {
+	hash := strings.Repeat("a", 64)
+	return map[string]map[string]any{
+		"status": {}, "events_wait": {"wait_seconds": 0}, "explain": {"workload": "task", "id": "1"},
+		"cancel": {"workload": "delivery", "id": "1"}, "files_find": {}, "deliver": {"file_id": "1", "idempotency_key": "k"},
+		"tasks_find": {}, "task_get": {"task_id": "1"},
+		"task_create": {"workspace_id": "1", "tasks": []any{map[string]any{"title": "A task"}}},
+		"task_claim":  {"task_id": "1", "comment": "me"},
+		"task_update": {"task_id": "1", "action": "comment", "comment": "so"},
+		"books_find":  {}, "download": {"book_id": "1", "media_type": "text", "source_url": "magnet:?xt=urn:btih:" + strings.Repeat("b", 40)},
+		"stars_quote": {}, "transactions_find": {}, "transaction_get": {"hash": hash}, "ledger": {},
+		"transaction_retry": {"hash": hash}, "transaction_resolve": {"hash": hash, "outcome": "failed", "comment": "so"},
+		"payments_pause": {"pause": true},
+	}
+}
+
+// opened are the tools that a token with one scope has, for users and for administrators besides. status and explain
+// are for every token.
+var opened = map[account.Scope][2][]string{
+	account.ScopeRead: {
+		{"events_wait", "tasks_find", "task_get", "books_find", "stars_quote"}, {"transactions_find", "transaction_get"},
+	},
+	account.ScopeFiles:      {{"files_find"}, nil},
+	lifecycle.DeliveryScope: {{"deliver", "cancel"}, nil},
+	lifecycle.TaskScope:     {{"task_create", "task_claim", "task_update"}, nil},
+	lifecycle.DownloadScope: {{"download", "cancel"}, nil},
+	account.ScopeOperate:    {nil, {"ledger"}},
+}
+
+// TestScopesDecideAboutTools calls every tool with a token of each scope: what is listed is open, and the rest is
+// closed as the API's operations are.
+func TestScopesDecideAboutTools(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	w.oneOfEverything()
+	calls := usual()
+
+	for _, who := range []account.User{w.ada, w.admin} {
+		for _, scope := range account.Scopes {
+			token, _ := w.token(who, scope)
+			a := w.agent(token)
+			want := append([]string{"status", "explain"}, opened[scope][0]...)
+			if who.IsAdmin() {
+				want = append(want, opened[scope][1]...)
+			} else if !slices.Contains(account.ScopesOf(who.Role), scope) {
+				want = want[:2]
+			}
+
+			listed := a.names()
+			if got := slices.Sorted(slices.Values(listed)); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
+				t.Errorf("the scope %s of %s lists %v, want %v", scope, who.Role, got, want)
+			}
+
+			for _, name := range slices.Sorted(maps.Keys(calls)) {
+				if name == "explain" && scope != account.ScopeRead {
+					continue // the rules are for every token, what is about one thing is not
+				}
+
+				code := fault.Code("")
+				if result := a.try(t.Context(), name, calls[name]); result.IsError {
+					code = fault.Code(fmt.Sprint(plain(t, result.Meta[tool.ProblemKey])["code"]))
+				}
+
+				if name == "cancel" && scope == lifecycle.DownloadScope {
+					continue // usual ends a delivery
+				}
+
+				closed := code == fault.InsufficientScope || code == fault.InsufficientAccess
+				if closed == slices.Contains(want, name) {
+					t.Errorf("%s with the scope %s of %s is answered with %q", name, scope, who.Role, code)
+				}
+				if code == fault.Internal || code == fault.Validation {
+					t.Errorf("%s with the scope %s is answered with %s", name, scope, code)
+				}
+			}
+		}
+	}
+}
+
+// TestDecisionsNeedTwoScopes shows the tools that both read and decide.
+func TestDecisionsNeedTwoScopes(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	for preview, want := range map[account.Scope][]string{
+		account.ScopeRead: {"transaction_retry", "transaction_resolve"}, account.ScopeOperate: {"payments_pause"},
+		account.ScopeFiles: {},
+	} {
+		token, _ := w.token(w.admin, lifecycle.TransactionScope, preview)
+		names := w.agent(token).names()
+		for _, name := range []string{"transaction_retry", "transaction_resolve", "payments_pause"} {
+			if slices.Contains(names, name) != slices.Contains(want, name) {
+				t.Errorf("with money and %s: %v", preview, names)
+			}
+		}
+	}
+}
+
+// TestSwitchesOfTools shows the tools without money's, and those that only read, by the settings and by a header.
+func TestSwitchesOfTools(t *testing.T) {
+	t.Parallel()
+	var options rest.Options
+	w := newRigWith(t, func(o *rest.Options) { options = *o })
+	workspace := w.workspace()
+	whole := w.agent(w.adminToken).names()
+	change := map[string]any{"workspace_id": workspace, "tasks": []any{map[string]any{"title": "A task"}}}
+
+	serve := func(c tool.Config) string {
+		c.API = rest.New(options)
+		if err := tool.Register(c, parts.MCP()...); err != nil {
+			t.Fatal(err)
+		}
+		served := httptest.NewServer(c.API)
+		t.Cleanup(served.Close)
+		return served.URL
+	}
+
+	header := http.Header{http.CanonicalHeaderKey(tool.ReadOnlyHeader): {"true"}}
+	poor := *w
+	poor.url = serve(tool.Config{})
+	reading := *w
+	reading.url = serve(tool.Config{Money: true, ReadOnly: true})
+
+	for what, a := range map[string]agent{
+		"the setting": reading.agent(w.adminToken), "the header": w.agentWith(w.adminToken, header, ""),
+	} {
+		tools, _ := a.list()
+		for _, one := range tools {
+			if !one.Annotations.ReadOnlyHint {
+				t.Errorf("%s lists %s", what, one.Name)
+			}
+		}
+
+		if len(tools) < 8 || len(tools) >= len(whole) {
+			t.Errorf("%s lists %d tools of %d", what, len(tools), len(whole))
+		}
+
+		a.refused("task_create", change, fault.InsufficientAccess)
+		if you := a.call("status", nil)["you"].(map[string]any); you["read_only"] != true {
+			t.Errorf("with %s status says %v", what, you)
+		}
+	}
+
+	without := poor.agent(w.adminToken)
+	names := without.names()
+	for _, name := range []string{"stars_quote", "transactions_find", "transaction_get", "ledger", "transaction_retry", "transaction_resolve", "payments_pause"} {
+		if slices.Contains(names, name) || !slices.Contains(whole, name) {
+			t.Errorf("%s is listed without money, or never", name)
+		}
+		without.refused(name, usual()[name], fault.NotConfigured)
+	}
+
+	without.call("task_create", change)
+}
