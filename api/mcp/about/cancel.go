@@ -22,7 +22,7 @@ type ended struct {
 
 func cancel(workloads []tool.Part) tool.Tool {
 	return tool.New(tool.About{
-		Name: "cancel", Title: "End a job", OneOf: cancelScopes(workloads), Destroys: true, Repeatable: true,
+		Name: "cancel", OneOf: cancelScopes(workloads), Destroys: true, Repeatable: true,
 		Description: "Ends a delivery or a download of yours.",
 	}, func(ctx context.Context, c *tool.Call, in ending) (answer tool.Answer[ended], err error) {
 		part, err := partOf(workloads, in.Workload, func(p tool.Part) bool { return p.Cancel != nil })

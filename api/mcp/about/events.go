@@ -38,6 +38,7 @@ type event struct {
 	Type     string    `json:"type"`
 	From     string    `json:"from,omitempty"`
 	To       string    `json:"to,omitempty"`
+	Reason   string    `json:"reason,omitempty"`
 	ActorID  string    `json:"actor_id,omitempty" jsonschema:"absent: the system"`
 	At       time.Time `json:"at"`
 	Others   remark    `json:"written_by_others,omitzero"`
@@ -49,7 +50,7 @@ type remark struct {
 
 func wait() tool.Tool {
 	return tool.New(tool.About{
-		Name: "events_wait", Title: "Wait for events", Scopes: []account.Scope{account.ScopeRead}, Reads: true,
+		Name: "events_wait", Scopes: []account.Scope{account.ScopeRead}, Reads: true,
 		Description: "Waits until something happens that you may see, and gives it. CURSOR_GONE: begin without after.",
 	}, func(ctx context.Context, c *tool.Call, in waiting) (answer tool.Answer[happened], err error) {
 		seconds := tool.Seconds(tool.MaxWait)
@@ -123,8 +124,9 @@ func (in waiting) wants(e shape.Event) bool {
 
 func shown(e shape.Event) event {
 	return event{
-		Workload: e.Workload, ID: e.EntityID, Type: e.Type, From: e.From, To: e.To, ActorID: shape.Value(e.ActorID),
-		At: e.CreatedAt, Others: remark{tool.Text(e.Comment)},
+		Workload: e.Workload, ID: e.EntityID, Type: e.Type, From: e.From, To: e.To, Reason: e.Reason,
+		ActorID: shape.Value(e.ActorID),
+		At:      e.CreatedAt, Others: remark{tool.Text(e.Comment)},
 	}
 }
 

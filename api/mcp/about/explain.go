@@ -50,7 +50,7 @@ type rule struct {
 
 func explain(workloads []tool.Part) tool.Tool {
 	return tool.New(tool.About{
-		Name: "explain", Title: "Rules, and why not", Reads: true,
+		Name: "explain", Reads: true,
 		Description: "The states and rules of a workload, or with an id what you may do to that one now and why other " +
 			"actions are refused.",
 	}, func(ctx context.Context, c *tool.Call, in question) (answer tool.Answer[explanation], err error) {

@@ -85,7 +85,7 @@ type listing struct {
 
 func find() tool.Tool {
 	return tool.New(tool.About{
-		Name: "files_find", Title: "Find files", Scopes: []account.Scope{account.ScopeFiles}, Reads: true, Outside: true,
+		Name: "files_find", Scopes: []account.Scope{account.ScopeFiles}, Reads: true, Outside: true,
 		Description: "Lists a folder of the shared files, or searches them.",
 	}, func(ctx context.Context, c *tool.Call, in folder) (answer tool.Answer[listing], err error) {
 		query := tool.Query{"path": in.Path, "q": in.Words, "cursor": in.Cursor}.Page(in.Limit)
@@ -106,11 +106,11 @@ type request struct {
 
 func deliver() tool.Tool {
 	return tool.New(tool.About{
-		Name: "deliver", Title: "Send a file", Scopes: []account.Scope{lifecycle.DeliveryScope}, Repeatable: true,
+		Name: "deliver", Scopes: []account.Scope{lifecycle.DeliveryScope}, Repeatable: true,
 		Outside:     true,
 		Description: "Sends a file to your owner's Telegram chat.",
 	}, func(ctx context.Context, c *tool.Call, in request) (answer tool.Answer[brief], err error) {
-		d, err := tool.Post[shape.Delivery](ctx, c, "/v1/deliveries", map[string]any{"file_id": in.FileID}, in.Key)
+		d, err := tool.Post[shape.Delivery](ctx, c, "/v1/deliveries", tool.Body{"file_id": in.FileID}, in.Key)
 		return tool.Answer[brief]{Value: briefOf(d), Summary: fmt.Sprintf("Delivery %s is %s.", d.ID, d.State)}, err
 	})
 }

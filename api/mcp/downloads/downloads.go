@@ -61,7 +61,7 @@ func options(ctx context.Context, c *tool.Call, id string) ([]tool.Option, error
 }
 
 func cancel(ctx context.Context, c *tool.Call, id string, keepFiles bool) (string, error) {
-	d, err := tool.Post[shape.Download](ctx, c, path(id, "/cancel"), map[string]any{"keep_files": keepFiles}, "")
+	d, err := tool.Post[shape.Download](ctx, c, path(id, "/cancel"), tool.Body{"keep_files": keepFiles}, "")
 	return string(d.Status), err
 }
 
@@ -100,7 +100,7 @@ func bookOf(b shape.Book) book {
 
 func find() tool.Tool {
 	return tool.New(tool.About{
-		Name: "books_find", Title: "Find books", Scopes: []account.Scope{account.ScopeRead}, Reads: true,
+		Name: "books_find", Scopes: []account.Scope{account.ScopeRead}, Reads: true,
 		Description: "Lists the books of the library, or searches them.",
 	}, func(ctx context.Context, c *tool.Call, in search) (answer tool.Answer[shelf], err error) {
 		query := tool.Query{"q": in.Words, "cursor": in.Cursor}.Page(in.Limit)
@@ -122,11 +122,11 @@ type request struct {
 
 func start() tool.Tool {
 	return tool.New(tool.About{
-		Name: "download", Title: "Download a book", Scopes: []account.Scope{lifecycle.DownloadScope}, Repeatable: true,
+		Name: "download", Scopes: []account.Scope{lifecycle.DownloadScope}, Repeatable: true,
 		Outside:     true,
 		Description: "Downloads a medium of a book by torrent. The one that is active already for it is given.",
 	}, func(ctx context.Context, c *tool.Call, in request) (answer tool.Answer[brief], err error) {
-		body := map[string]any{
+		body := tool.Body{
 			"book_id": in.BookID, "media_type": in.MediaType, "source_url": in.SourceURL, "source": in.Source,
 		}
 		d, err := tool.Post[shape.Download](ctx, c, "/v1/downloads", body, in.Key)

@@ -27,7 +27,7 @@ type found struct {
 
 func find() tool.Tool {
 	return tool.New(tool.About{
-		Name: "tasks_find", Title: "Find tasks", Scopes: reads, Reads: true,
+		Name: "tasks_find", Scopes: reads, Reads: true,
 		Description: "Lists the tasks that you may see, the newest first.",
 	}, func(ctx context.Context, c *tool.Call, in wanted) (answer tool.Answer[found], err error) {
 		query := tool.Query{
@@ -70,7 +70,7 @@ type remark struct {
 
 func get() tool.Tool {
 	return tool.New(tool.About{
-		Name: "task_get", Title: "Read a task", Scopes: reads, Reads: true,
+		Name: "task_get", Scopes: reads, Reads: true,
 		Description: "A task with its events and comments, and what you may do with it now.",
 	}, func(ctx context.Context, c *tool.Call, in one) (answer tool.Answer[whole], err error) {
 		t, err := tool.Get[shape.Task](ctx, c, taskPath(in.TaskID, ""), nil)

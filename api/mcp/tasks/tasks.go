@@ -16,7 +16,7 @@ import (
 func Part() tool.Part {
 	return tool.Part{
 		Workload: lifecycle.WorkloadTask, Options: options, Status: tool.NewStatus("tasks", standing),
-		Tools: []tool.Tool{find(), get(), create(), claim(), update()},
+		Tools: []tool.Tool{find(), get(), create(), claim(), heartbeat(), update()},
 	}
 }
 
@@ -66,6 +66,8 @@ type full struct {
 	brief
 	CreatorID       tool.ID                `json:"creator_id"`
 	Visibility      visibility             `json:"visibility"`
+	LeaseExpiresAt  *time.Time             `json:"lease_expires_at,omitempty" jsonschema:"STUCK then, unless a heartbeat comes"`
+	FencingToken    int64                  `json:"fencing_token,omitempty" jsonschema:"of your claim"`
 	OpenBlockers    []string               `json:"open_blockers,omitempty" jsonschema:"not DONE yet"`
 	AllowedActions  []lifecycle.TaskAction `json:"allowed_actions"`
 	AllowedStatuses []lifecycle.TaskState  `json:"allowed_statuses" jsonschema:"that the action status may lead to"`
@@ -76,6 +78,7 @@ func fullOf(t shape.Task) full {
 	f := full{
 		brief: briefOf(t), CreatorID: tool.ID(t.CreatorID), Visibility: visibility(t.Visibility),
 		AllowedActions: t.AllowedActions, AllowedStatuses: t.AllowedStatuses, UpdatedAt: t.UpdatedAt,
+		LeaseExpiresAt: t.LeaseExpiresAt, FencingToken: shape.Value(t.FencingToken),
 	}
 
 	f.Others.Description = tool.Text(t.Description)

@@ -3,9 +3,11 @@ package tool
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strconv"
 
 	"stagecoach/api/client"
@@ -43,6 +45,20 @@ func Post[T any](ctx context.Context, c *Call, path string, body any, key Key) (
 	return client.Ask[T](ctx, c.api, client.Call{
 		Method: http.MethodPost, Path: path, Body: body, IdempotencyKey: string(key),
 	})
+}
+
+// Body is that of a request. Fields that are empty are left out: the API tells what has to be there.
+type Body map[string]any
+
+// MarshalJSON implements json.Marshaler.
+func (b Body) MarshalJSON() ([]byte, error) {
+	filled := make(map[string]any, len(b))
+	for name, value := range b {
+		if v := reflect.ValueOf(value); v.IsValid() && !v.IsZero() {
+			filled[name] = value
+		}
+	}
+	return json.Marshal(filled)
 }
 
 // Query are the parameters of a list. Empty ones are left out.

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
+
 	"stagecoach/internal/fault"
 )
 
@@ -43,7 +45,7 @@ type Arguments[In any] interface {
 // who write what agents read do not have, and which every process of the API sees.
 func NewConfirmed[Whole Arguments[In], In, Before, Shown any](a About, s Step[In, Before, Shown]) Tool {
 	a.Description += " The first call changes nothing: it gives a preview and a confirmation."
-	return New(a, func(ctx context.Context, c *Call, whole Whole) (answer Answer[Confirmed[Shown]], err error) {
+	t := New(a, func(ctx context.Context, c *Call, whole Whole) (answer Answer[Confirmed[Shown]], err error) {
 		in, confirmation := whole.Split()
 		before, err := s.Before(ctx, c, in)
 		if err != nil {
@@ -66,6 +68,9 @@ func NewConfirmed[Whole Arguments[In], In, Before, Shown any](a About, s Step[In
 		after, err := s.Do(ctx, c, in, keyOf(confirmation))
 		return Answer[Confirmed[Shown]]{Value: Confirmed[Shown]{Done: true, Now: s.Show(after)}, Summary: "It is done."}, err
 	})
+
+	t.output.Properties["now"] = &jsonschema.Schema{Type: "object", Description: "what it is about"}
+	return t
 }
 
 // seal makes a confirmation.

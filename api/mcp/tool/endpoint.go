@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -82,8 +84,26 @@ func Register(c Config, parts ...Part) error {
 		DisableLocalhostProtection: true, // a strange site that reaches this address has no token
 	})
 
-	c.API.Mux.Handle(Path, origins.Handler(e.admitted(streamable)))
+	c.API.Mux.Handle(Path, origins.Handler(e.fromOurPages(e.admitted(streamable))))
 	return nil
+}
+
+// fromOurPages refuses requests of pages of other hosts, as the protocol asks of servers. A host that a strange site
+// has made a name of this address would pass the check before this one. What is no browser sends no Origin.
+func (e *endpoint) fromOurPages(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		origin := r.Header.Get("Origin")
+		if at, err := url.Parse(origin); origin != "" && origin != e.API.PublicURL && (err != nil || !isLoopback(at.Hostname())) {
+			server.NewProblem(fault.InsufficientAccess, "pages of this origin may not use the tools").Write(w)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func isLoopback(host string) bool {
+	address := net.ParseIP(host)
+	return host == "localhost" || address != nil && address.IsLoopback()
 }
 
 type callKey struct{}

@@ -30,7 +30,6 @@ type Tool struct {
 // About describes a tool.
 type About struct {
 	Name        string
-	Title       string
 	Description string
 	Scopes      []account.Scope // that a token needs; none: every token may call it
 	OneOf       []account.Scope // of which a token needs one besides
@@ -91,7 +90,7 @@ func (t Tool) WithFields(fields map[string]*jsonschema.Schema) Tool {
 // described gives the tool as the protocol lists it.
 func (t Tool) described() *mcp.Tool {
 	return &mcp.Tool{
-		Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: listed(t.input), OutputSchema: t.output,
+		Name: t.Name, Description: t.Description, InputSchema: listed(t.input), OutputSchema: t.output,
 		Annotations: &mcp.ToolAnnotations{
 			ReadOnlyHint: t.Reads, DestructiveHint: &t.Destroys, IdempotentHint: t.Reads || t.Repeatable,
 			OpenWorldHint: &t.Outside,

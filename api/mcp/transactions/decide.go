@@ -11,9 +11,9 @@ import (
 )
 
 // decides describes a tool by which an administrator decides about money. Its preview is read with another scope.
-func decides(name, title, description string, destroys bool, preview account.Scope) tool.About {
+func decides(name, description string, destroys bool, preview account.Scope) tool.About {
 	return tool.About{
-		Name: name, Title: title, Description: description, Scopes: []account.Scope{lifecycle.TransactionScope, preview},
+		Name: name, Description: description, Scopes: []account.Scope{lifecycle.TransactionScope, preview},
 		Admins: true,
 		Money:  true, Destroys: destroys, Repeatable: true, Outside: true,
 	}
@@ -48,7 +48,7 @@ func (a retryArguments) Split() (retrying, string) { return a.retrying, a.Confir
 
 func retry() tool.Tool {
 	about := decides(
-		"transaction_retry", "Buy again", "Tries again to buy the Stars of a failed transaction.", false, account.ScopeRead,
+		"transaction_retry", "Tries again to buy the Stars of a failed transaction.", false, account.ScopeRead,
 	)
 	return tool.NewConfirmed[retryArguments](about, tool.Step[retrying, shape.Transaction, decided]{
 		Warns: func(in retrying) string { return "This pays again for the order of a failed transaction." },
@@ -56,7 +56,7 @@ func retry() tool.Tool {
 			return before(ctx, c, in.Hash)
 		},
 		Do: func(ctx context.Context, c *tool.Call, in retrying, key tool.Key) (shape.Transaction, error) {
-			return tool.Post[shape.Transaction](ctx, c, path(in.Hash, "/retry"), map[string]any{"comment": in.Comment}, key)
+			return tool.Post[shape.Transaction](ctx, c, path(in.Hash, "/retry"), tool.Body{"comment": in.Comment}, key)
 		},
 		Show: decidedOf,
 	})
@@ -86,8 +86,7 @@ type resolveArguments struct {
 func (a resolveArguments) Split() (resolving, string) { return a.resolving, a.Confirmation }
 
 func resolve() tool.Tool {
-	about := decides(
-		"transaction_resolve", "Decide about a transaction",
+	about := decides("transaction_resolve",
 		"Ends a transaction that needs review, as you have found out. It is final.", true, account.ScopeRead,
 	)
 	return tool.NewConfirmed[resolveArguments](about, tool.Step[resolving, shape.Transaction, decided]{
@@ -98,7 +97,7 @@ func resolve() tool.Tool {
 			return before(ctx, c, in.Hash)
 		},
 		Do: func(ctx context.Context, c *tool.Call, in resolving, key tool.Key) (shape.Transaction, error) {
-			body := map[string]any{"outcome": in.Outcome, "comment": in.Comment, "payment": in.Payment}
+			body := tool.Body{"outcome": in.Outcome, "comment": in.Comment, "payment": in.Payment}
 			return tool.Post[shape.Transaction](ctx, c, path(in.Hash, "/resolve"), body, key)
 		},
 		Show: decidedOf,
@@ -123,9 +122,7 @@ type paused struct {
 }
 
 func pause() tool.Tool {
-	about := decides(
-		"payments_pause", "Stop payments", "Stops all payments, or lets them go on.", true, account.ScopeOperate,
-	)
+	about := decides("payments_pause", "Stops all payments, or lets them go on.", true, account.ScopeOperate)
 	return tool.NewConfirmed[pauseArguments](about, tool.Step[pausing, shape.Switches, paused]{
 		Warns: func(in pausing) string {
 			if in.Pause {
@@ -138,7 +135,7 @@ func pause() tool.Tool {
 			if !in.Pause {
 				return tool.Post[shape.Switches](ctx, c, "/v1/payments/resume", nil, "")
 			}
-			return tool.Post[shape.Switches](ctx, c, "/v1/payments/pause", map[string]any{"reason": in.Reason}, "")
+			return tool.Post[shape.Switches](ctx, c, "/v1/payments/pause", tool.Body{"reason": in.Reason}, "")
 		},
 		Show: func(s shape.Switches) paused { return paused{s.Pause != nil, s.Hold != nil} },
 	})

@@ -1,0 +1,89 @@
+// Works off a graph of tasks through the tools alone, with the client of the protocol's own TypeScript SDK. It is given
+// the transport, http or stdio, and for stdio the command of the server. It prints what it has seen, and fails where that
+// is not what an agent may expect.
+import assert from "node:assert/strict";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+
+const [transport, command, ...args] = process.argv.slice(2);
+const { STAGECOACH_API_URL: api, STAGECOACH_TOKEN: token } = process.env;
+
+const client = new Client({ name: "life", version: "1.0.0" });
+await client.connect(
+  transport === "stdio"
+    ? new StdioClientTransport({ command, args, env: process.env, stderr: "inherit" })
+    : new StreamableHTTPClientTransport(new URL("/mcp", api), { requestInit: { headers: { Authorization: `Bearer ${token}` } } }),
+);
+
+// call calls a tool that must succeed. The client compares the answer with the tool's schema.
+async function call(name, args = {}) {
+  const result = await client.callTool({ name, arguments: args });
+  assert.ok(!result.isError, `${name}: ${result.content[0]?.text}`);
+  return result.structuredContent;
+}
+
+// refused calls a tool that must refuse with a code.
+async function refused(code, name, args) {
+  const result = await client.callTool({ name, arguments: args });
+  assert.ok(result.isError && result.content[0].text.startsWith(`${code}: `), `${name}: ${JSON.stringify(result)}`);
+  return result._meta["stagecoach/problem"];
+}
+
+const { tools } = await client.listTools();
+const names = tools.map((tool) => tool.name);
+for (const name of ["status", "events_wait", "explain", "tasks_find", "task_get", "task_create", "task_claim", "task_heartbeat", "task_update"]) {
+  assert.ok(names.includes(name), `${name} is not among ${names}`);
+}
+assert.ok(!names.includes("transaction_retry"), "money is off");
+
+const standing = await call("status");
+const workspace = standing.tasks.workspaces[0].id;
+const rules = await call("explain", { workload: "task" });
+assert.ok(rules.states.some((state) => state.state === "IN_PROGRESS"));
+
+let { cursor } = await call("events_wait", { wait_seconds: 0 });
+const graph = {
+  workspace_id: workspace,
+  idempotency_key: `life-${transport}`,
+  tasks: [
+    { ref: "plan", title: "Plan the house", priority: "high" },
+    { ref: "walls", title: "Build the walls", blocked_by: ["plan"] },
+    { ref: "roof", title: "Build the roof", blocked_by: ["walls"] },
+  ],
+};
+const made = (await call("task_create", graph)).tasks;
+assert.deepEqual((await call("task_create", graph)).tasks.map((task) => task.id), made.map((task) => task.id), "the same key");
+const ours = new Set(made.map((task) => task.id));
+const blocked = await refused("UNRESOLVED_BLOCKERS", "task_claim", { task_id: made[2].id, comment: "too early" });
+assert.deepEqual(blocked.details.blockers, [made[1].id]);
+
+const seen = [];
+while (ours.size > 0) {
+  const ready = (await call("tasks_find", { workspace_id: workspace, ready: true })).tasks.filter((task) => ours.has(task.id));
+  assert.equal(ready.length, 1, "one is ready at a time");
+  const { task } = await call("task_claim", { task_id: ready[0].id, comment: "I take it", lease_seconds: 60 });
+  assert.equal(task.status, "IN_PROGRESS");
+  const mine = { task_id: task.id, fencing_token: task.fencing_token };
+  assert.ok((await call("task_heartbeat", mine)).task.lease_expires_at);
+  await refused("LEASE_LOST", "task_heartbeat", { task_id: task.id, fencing_token: task.fencing_token + 1 });
+  const done = await call("task_update", { ...mine, action: "status", to: "DONE", comment: "it stands", idempotency_key: `done-${task.id}` });
+  assert.equal(done.task.status, "DONE");
+  ours.delete(task.id);
+  seen.push(task.written_by_others.title);
+}
+assert.deepEqual(seen, graph.tasks.map((task) => task.title));
+
+// The events tell the same story, to whoever comes back with a cursor.
+const finished = new Set();
+while (finished.size < made.length) {
+  const news = await call("events_wait", { after: cursor, workload: "task", ids: made.map((task) => task.id) });
+  cursor = news.cursor;
+  news.events.filter((event) => event.to === "DONE").forEach((event) => finished.add(event.id));
+}
+
+const wrong = await refused("VALIDATION_ERROR", "task_get", { task_id: "no id" });
+assert.equal(wrong.errors[0].field, "task_id");
+await assert.rejects(client.callTool({ name: "no_such_tool", arguments: {} }));
+console.log(JSON.stringify({ version: client.getServerVersion(), made: made.map((task) => task.id) }));
+await client.close();
