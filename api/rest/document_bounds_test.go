@@ -53,6 +53,11 @@ func (b bounds) operation(name string, operation object) {
 // patternIsOpen finds what lets a pattern allow a text of any length.
 var patternIsOpen = regexp.MustCompile(`[*+]|,\}`)
 
+// anything are the places that take any JSON, and what bounds it there.
+var anything = map[string]string{
+	"POST /v1/tasks/{id}/submit: body.result": "64 KiB, and 100 levels: TestResults",
+}
+
 func (b bounds) value(place string, schema object) {
 	if ref, ok := schema["$ref"].(string); ok {
 		name := ref[strings.LastIndex(ref, "/")+1:]
@@ -86,7 +91,9 @@ func (b bounds) value(place string, schema object) {
 			b.object(place, schema)
 		case "integer", "number", "boolean", "null":
 		default:
-			b.Errorf("%s: may be anything", place)
+			if anything[place] == "" {
+				b.Errorf("%s: may be anything", place)
+			}
 		}
 	}
 }

@@ -18,7 +18,7 @@ func TestTheLifeOfATask(t *testing.T) {
 	id := w.task(w.adaToken, space, nil)["id"]
 	claimed := w.act(w.bobToken, id, "claim", "mine").ok(http.StatusOK).body
 	if claimed["status"] != "IN_PROGRESS" || claimed["assignee_id"] != fmt.Sprint(w.bob.ID) || claimed["ready"] != false ||
-		fmt.Sprint(claimed["allowed_actions"]) != "[status]" || fmt.Sprint(claimed["allowed_statuses"]) != "[DONE BLOCKED NEW CANCELLED]" {
+		fmt.Sprint(claimed["allowed_actions"]) != "[status submit]" || fmt.Sprint(claimed["allowed_statuses"]) != "[DONE BLOCKED NEW CANCELLED]" {
 		t.Errorf("claimed %v", claimed)
 	}
 

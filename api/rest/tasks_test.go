@@ -27,6 +27,18 @@ func (w *rig) act(token string, task any, action, comment string, headers ...str
 	if to, isStatus := strings.CutPrefix(action, "status "); isStatus {
 		action, body["to"] = "status", to
 	}
+
+	switch action {
+	case "submit":
+		body["result"] = 1
+	case "approve", "reject": // what the task shows, or a number where it shows none
+		body["submission"] = 1
+		if shown := w.send(token, "GET", fmt.Sprintf("/v1/tasks/%v", task), nil).body["submission"]; shown != nil {
+			body["submission"] = shown
+		}
+	case "edit":
+		return w.send(token, "PATCH", fmt.Sprintf("/v1/tasks/%v", task), map[string]any{"title": "Write it up"}, headers...)
+	}
 	return w.send(token, "POST", fmt.Sprintf("/v1/tasks/%v/%s", task, action), body, headers...)
 }
 
@@ -44,7 +56,7 @@ func TestATask(t *testing.T) {
 		"workspace_id": space, "title": "Ship it 🦊", "description": "two\nlines", "visibility": "private", "priority": "critical",
 		"labels": "[a б]", "status": "NEW", "creator_id": fmt.Sprint(w.ada.ID), "assignee_id": fmt.Sprint(w.bob.ID),
 		"blocked_by": fmt.Sprintf("[%v]", first["id"]), "blockers": fmt.Sprintf("[map[id:%v status:NEW]]", first["id"]),
-		"ready": false, "allowed_actions": "[status]", "allowed_statuses": "[CANCELLED]", "workflow_id": fmt.Sprint("task/", made["id"]),
+		"ready": false, "allowed_actions": "[status edit]", "allowed_statuses": "[CANCELLED]", "workflow_id": fmt.Sprint("task/", made["id"]),
 		"started_at": nil, "finished_at": nil, "release_at": nil,
 	} {
 		if got, ok := made[name]; !ok || fmt.Sprint(got) != fmt.Sprint(want) {
@@ -54,7 +66,7 @@ func TestATask(t *testing.T) {
 
 	for name, want := range map[string]any{
 		"description": "", "visibility": "public", "priority": "normal", "labels": "[]", "assignee_id": nil, "blocked_by": "[]",
-		"blockers": "[]", "ready": true, "allowed_actions": "[claim status]",
+		"blockers": "[]", "ready": true, "allowed_actions": "[claim status edit]",
 	} {
 		if got, ok := first[name]; !ok || fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("by default %s is %v, want %v", name, got, want)

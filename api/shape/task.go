@@ -26,8 +26,11 @@ type Task struct {
 	BlockedBy        []string               `json:"blocked_by" example:"[\"11\"]"`
 	Blockers         []Blocker              `json:"blockers" doc:"The same tasks with their statuses"`
 	Ready            bool                   `json:"ready" doc:"Whether it can be claimed now"`
-	AllowedActions   []lifecycle.TaskAction `json:"allowed_actions" example:"[\"claim\"]" doc:"What you may do now: claim, escalate, takeover, status"`
+	AllowedActions   []lifecycle.TaskAction `json:"allowed_actions" example:"[\"claim\"]" doc:"What you may do now: claim, escalate, takeover, status, submit, approve, reject, edit"`
 	AllowedStatuses  []lifecycle.TaskState  `json:"allowed_statuses" example:"[\"CANCELLED\"]" doc:"What you may make of it by the action status"`
+	Submission       *int64                 `json:"submission" example:"5" doc:"The number of the assignee's newest submission; null: there is none"`
+	Approved         bool                   `json:"approved" doc:"Whether somebody else has approved this submission"`
+	ReviewRequired   bool                   `json:"review_required" doc:"Whether the workspace lets it be DONE only with an approval"`
 	StartedAt        *time.Time             `json:"started_at" example:"2026-03-01T12:30:00Z" doc:"When it was first IN_PROGRESS"`
 	FinishedAt       *time.Time             `json:"finished_at" example:"2026-03-01T13:00:00Z" doc:"When it was DONE or CANCELLED"`
 	WorkflowID       string                 `json:"workflow_id" example:"task/12" doc:"In Temporal"`

@@ -14,8 +14,8 @@ type TaskOptions struct {
 
 // TaskOption is one action on a task, as one caller sees it.
 type TaskOption struct {
-	Action         lifecycle.TaskAction `json:"action" enum:"claim,escalate,takeover,status"`
-	To             lifecycle.TaskState  `json:"to" enum:"NEW,IN_PROGRESS,BLOCKED,STUCK,DONE,CANCELLED" doc:"The status that it leads to; the action status is asked for with it"`
+	Action         lifecycle.TaskAction `json:"action" enum:"claim,escalate,takeover,status,submit,approve,reject,edit"`
+	To             lifecycle.TaskState  `json:"to" enum:"NEW,IN_PROGRESS,BLOCKED,STUCK,DONE,CANCELLED" doc:"The status that it leads to, the present one where the status stays; the action status is asked for with it"`
 	Allowed        bool                 `json:"allowed" doc:"Whether a request with a comment would be accepted now"`
 	ChangesNothing bool                 `json:"changes_nothing" doc:"It would be accepted and change nothing, because you have the task already"`
 	Code           *fault.Code          `json:"code" example:"UNRESOLVED_BLOCKERS" doc:"Why it would be refused; null when it is allowed"`

@@ -14,6 +14,7 @@ type Workspace struct {
 	StatusDeadlines             map[lifecycle.TaskState]float64 `json:"status_deadlines" example:"{\"NEW\":120,\"IN_PROGRESS\":1440,\"BLOCKED\":2880}" doc:"Minutes that a task may stay in a status; 0: for ever"`
 	StuckReleaseAfter           float64                         `json:"stuck_release_after" example:"0" doc:"Minutes after which a STUCK task is NEW again; 0: never, else a minute at least. Each release after which nobody acts doubles the next wait, up to a day"`
 	NewDeadlineWaitsForBlockers bool                            `json:"new_deadline_waits_for_blockers" doc:"Whether the deadline of a NEW task begins only when its last blocker is DONE"`
+	ReviewRequired              bool                            `json:"review_required" doc:"Whether a task can be DONE only when somebody else has approved its newest submission"`
 	MayChange                   bool                            `json:"may_change" doc:"Whether you may change it and let others in"`
 	CreatedAt                   time.Time                       `json:"created_at" example:"2026-03-01T12:00:00Z"`
 	UpdatedAt                   time.Time                       `json:"updated_at" example:"2026-03-01T12:00:00Z"`

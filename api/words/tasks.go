@@ -22,6 +22,10 @@ var TaskSteps = map[string]Text{
 	string(lifecycle.TaskBlocked):        {"⛔ Blocked", "⛔ Заблокирована"},
 	string(lifecycle.TaskNew):            {"↩️ Give back", "↩️ Вернуть"},
 	string(lifecycle.TaskCancelled):      {"🗑 Cancel it", "🗑 Отменить"},
+	string(lifecycle.TaskActionSubmit):   {"📦 Submit", "📦 Сдать"},
+	string(lifecycle.TaskActionApprove):  {"👍 Approve", "👍 Одобрить"},
+	string(lifecycle.TaskActionReject):   {"👎 Reject", "👎 Отклонить"},
+	string(lifecycle.TaskActionEdit):     {"✏️ Edit", "✏️ Изменить"},
 	StepComment:                          {"💬 Comment", "💬 Комментарий"},
 }
 
@@ -73,6 +77,9 @@ var taskFaults = Faults{
 	fault.CannotEscalateOwn:  {"You cannot escalate your own task. Set it to blocked instead.", "Свою задачу нельзя эскалировать. Отметьте, что она заблокирована."},
 	fault.LeaseLost:          {"You do not have this task any more: its time was up, or somebody else took it.", "Эта задача уже не за вами: время вышло или её взял кто-то другой."},
 	fault.CannotTakeover:     {"The task is already yours. Set it to in progress instead.", "Задача уже ваша. Верните её в работу."},
+
+	fault.ReviewRequired:       {"Somebody else must approve the result first: submit it.", "Сначала результат должен одобрить кто-то другой: сдайте его."},
+	fault.SubmissionNotCurrent: {"There is no such result to judge, or a newer one has replaced it.", "Судить пока нечего, или есть результат новее."},
 }
 
 // taskQuotas name the limit that is reached; each takes the limit.

@@ -13,11 +13,15 @@ type (
 	rule  = lifecycle.Rule[string, string, any]
 )
 
-// diagram draws a table for Mermaid: one arrow for all actions that lead from one state to another.
+// diagram draws a table for Mermaid: one arrow for all actions that lead from one state to another. Rules that leave the
+// state as it is are in the table alone.
 func diagram(t table) string {
 	var arrows []string
 	actions := map[string][]string{}
 	for _, rule := range t.Rules {
+		if rule.To == "" {
+			continue
+		}
 		for _, from := range sources(rule) {
 			arrow := fmt.Sprintf("%s --> %s", from, rule.To)
 			if actions[arrow] == nil {
@@ -69,8 +73,13 @@ func rulesTable(t table) string {
 			event = "`" + rule.Event + "`"
 		}
 
-		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s | %s | %s | %s |\n", rule.Action,
-			strings.Join(sources(rule), ", "), rule.To, lifecycle.JoinRoles(rule.Who), strings.Join(guards, "; "), event, rule.Effect)
+		to := "as it is"
+		if rule.To != "" {
+			to = "`" + rule.To + "`"
+		}
+
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s | %s |\n", rule.Action,
+			strings.Join(sources(rule), ", "), to, lifecycle.JoinRoles(rule.Who), strings.Join(guards, "; "), event, rule.Effect)
 	}
 
 	return b.String()

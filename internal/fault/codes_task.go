@@ -12,4 +12,7 @@ const (
 	CannotEscalateOwn  Code = "CANNOT_ESCALATE_OWN"
 	CannotTakeover     Code = "CANNOT_TAKEOVER"
 	LeaseLost          Code = "LEASE_LOST"
+
+	ReviewRequired       Code = "REVIEW_REQUIRED"
+	SubmissionNotCurrent Code = "SUBMISSION_NOT_CURRENT" // details: submission, the current one or null
 )

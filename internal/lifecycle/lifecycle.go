@@ -4,6 +4,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -34,7 +35,7 @@ type Guard[F any] struct {
 type Rule[S, A ~string, F any] struct {
 	Action A
 	From   []S // empty: the action creates the entity
-	To     S
+	To     S   // empty: the state stays as it is
 	Who    []Role
 	Guards []Guard[F]
 	// the type of the transition's event; empty: the action is accepted and changes nothing
@@ -71,8 +72,8 @@ type Request[S, A ~string] struct {
 func (t Table[S, A, F]) Decide(from S, req Request[S, A], facts F) (Rule[S, A, F], error) {
 	var refusal error
 	forCaller := false
-	for _, rule := range t.Rules {
-		if rule.Action != req.Action || !rule.leaves(from) || (req.To != "" && rule.To != req.To) {
+	for _, rule := range t.rulesAt(from) {
+		if rule.Action != req.Action || (req.To != "" && rule.To != req.To) {
 			continue
 		}
 		err := rule.admits(req.Roles, facts)
@@ -93,8 +94,8 @@ func (t Table[S, A, F]) Decide(from S, req Request[S, A], facts F) (Rule[S, A, F
 // Allowed lists the rules by which a caller with these roles may change something now, in the table's order.
 func (t Table[S, A, F]) Allowed(from S, roles []Role, facts F) []Rule[S, A, F] {
 	var allowed []Rule[S, A, F]
-	for _, rule := range t.Rules {
-		if rule.Event != "" && rule.leaves(from) && rule.admits(roles, facts) == nil {
+	for _, rule := range t.rulesAt(from) {
+		if rule.Event != "" && rule.admits(roles, facts) == nil {
 			allowed = append(allowed, rule)
 		}
 	}
@@ -126,9 +127,20 @@ func (t Table[S, A, F]) Targets(from S, action A, roles []Role, facts F) []S {
 // Leaves reports whether some rule leads from one state to another with this event. It checks a transition that was
 // decided earlier.
 func (t Table[S, A, F]) Leaves(from, to S, event string) bool {
-	return slices.ContainsFunc(t.Rules, func(r Rule[S, A, F]) bool {
-		return event != "" && r.Event == event && r.To == to && r.leaves(from)
+	return slices.ContainsFunc(t.rulesAt(from), func(r Rule[S, A, F]) bool {
+		return event != "" && r.Event == event && r.To == to
 	})
+}
+
+// rulesAt lists the rules that apply in a state, each with the state that it leads to.
+func (t Table[S, A, F]) rulesAt(from S) (rules []Rule[S, A, F]) {
+	for _, rule := range t.Rules {
+		if rule.leaves(from) {
+			rule.To = cmp.Or(rule.To, from)
+			rules = append(rules, rule)
+		}
+	}
+	return rules
 }
 
 // Terminal says whether no rule leads out of state.

@@ -28,6 +28,7 @@ var door = Table[string, string, bool]{
 		{Action: "force", From: []string{"shut", "open"}, To: "broken", Who: []Role{"guest"}, Denied: "OWN_DOOR", Event: "broken"},
 		{Action: "turn", From: []string{"shut"}, To: "open", Who: []Role{Owner}, Event: "turned"},
 		{Action: "turn", From: []string{"open"}, To: "shut", Who: []Role{Owner}, Event: "turned"},
+		{Action: "oil", From: []string{"open", "shut"}, Who: []Role{"smith"}, Event: "oiled"},
 	},
 }
 
@@ -50,6 +51,8 @@ func TestDecide(t *testing.T) {
 		"one action, two ways":           {"open", "turn", "", Owner, false, "shut", ""},
 		"the target chooses":             {"shut", "turn", "open", Owner, false, "open", ""},
 		"a target that is not to be had": {"shut", "turn", "shut", Owner, false, "", fault.InvalidTransition},
+		"the state stays":                {"open", "oil", "", "smith", false, "open", ""},
+		"it stays, and nothing else":     {"open", "oil", "shut", "smith", false, "", fault.InvalidTransition},
 		"nothing leaves an end":          {"broken", "force", "", "guest", false, "", fault.InvalidTransition},
 		"an unknown action":              {"shut", "paint", "", Owner, false, "", fault.InvalidTransition},
 	} {
@@ -120,6 +123,8 @@ func TestLeaves(t *testing.T) {
 		{"shut", "open", "turned", true},
 		{"open", "shut", "turned", true},
 		{"", "shut", "built", true},
+		{"open", "open", "oiled", true},
+		{"open", "shut", "oiled", false}, // the state stays
 		{"open", "broken", "broken", true},
 		{"shut", "open", "built", false},     // the event of another rule
 		{"shut", "shut", "opened", false},    // another target

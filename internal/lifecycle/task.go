@@ -61,6 +61,10 @@ type TaskFacts struct {
 	OpenBlockers []int64 // the blockers that are not DONE
 	FencingToken int64   // the number of the present claim
 	Comment      string
+
+	ReviewMissing bool  // the workspace asks for a review, and the result is not approved
+	Submission    int64 // the present assignee's newest result; 0: none
+	Named         int64 // the submission that the caller approves or rejects
 }
 
 // HeldBy says whether a user is the assignee.
@@ -116,7 +120,7 @@ var Task = Table[TaskState, TaskAction, TaskFacts]{
 		{Action: TaskActionClaim, From: inProgress, To: TaskInProgress, Who: assignee, Effect: "nothing changes"},
 		{Action: TaskActionStatus, From: isNew, To: TaskInProgress, Who: assignee, Guards: startGuards, Event: statusChanged},
 		{Action: TaskActionStatus, From: isNew, To: TaskCancelled, Who: creator, Guards: commentOnly, Event: statusChanged},
-		{Action: TaskActionStatus, From: inProgress, To: TaskDone, Who: assignee, Guards: commentOnly, Event: statusChanged},
+		{Action: TaskActionStatus, From: inProgress, To: TaskDone, Who: assignee, Guards: finishGuards, Event: statusChanged},
 		{Action: TaskActionStatus, From: inProgress, To: TaskBlocked, Who: assignee, Guards: commentOnly, Event: statusChanged},
 		{Action: TaskActionEscalate, From: inProgress, To: TaskBlocked, Who: others, Denied: fault.CannotEscalateOwn, Guards: commentOnly, Event: "escalated"},
 		{Action: TaskActionStatus, From: inProgress, To: TaskNew, Who: assignee, Guards: commentOnly, Event: statusChanged, Effect: cleared},
@@ -130,5 +134,9 @@ var Task = Table[TaskState, TaskAction, TaskFacts]{
 		{Action: TaskActionStatus, From: taskStuck, To: TaskCancelled, Who: creator, Guards: commentOnly, Event: statusChanged},
 		{Action: TaskActionExpire, From: TaskTimed, To: TaskStuck, Who: systemOnly, Guards: commentOnly, Event: "deadline_expired", Effect: byItself},
 		{Action: TaskActionCancel, From: taskLive, To: TaskCancelled, Who: systemOnly, Guards: commentOnly, Event: statusChanged, Effect: byOperator},
+		{Action: TaskActionSubmit, From: inProgress, Who: assignee, Guards: commentOnly, Event: "submitted", Effect: "the result is kept; an earlier approval ends"},
+		{Action: TaskActionApprove, From: judged, Who: others, Guards: reviewGuards, Event: "approved", Effect: "the approval lasts until the next submission, a rejection, or another assignee"},
+		{Action: TaskActionReject, From: judged, Who: others, Guards: reviewGuards, Event: "rejected", Effect: "an earlier approval ends"},
+		{Action: TaskActionEdit, From: taskLive, Who: creator, Event: "edited", Effect: "title, description, priority or labels change"},
 	},
 }

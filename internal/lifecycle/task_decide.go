@@ -22,6 +22,7 @@ type TaskAsk struct {
 	FencingToken int64      // of the claim that the caller acts by; 0: the caller names none
 	LeaseSeconds int64      // how long the caller may be silent after a claim; 0: for ever
 	Reason       TaskReason // of the event
+	Submission   int64      // for approve and reject: the one that the caller has seen
 }
 
 type (
@@ -46,7 +47,7 @@ func DecideTask(facts TaskFacts, ask TaskAsk) (step TaskRule, held bool, err err
 		}
 	}
 
-	facts.Comment = ask.Comment
+	facts.Comment, facts.Named = ask.Comment, ask.Submission
 	wanted := TaskRequest{Action: ask.Action, To: ask.To, Roles: facts.RolesOf(ask.Caller)}
 	step, err = Task.Decide(facts.State, wanted, facts)
 
@@ -54,8 +55,10 @@ func DecideTask(facts TaskFacts, ask TaskAsk) (step TaskRule, held bool, err err
 	case refusal == nil:
 	case refusal.Code == fault.UnresolvedBlockers:
 		err = refusal.With("blockers", facts.OpenBlockers)
+	case refusal.Code == fault.SubmissionNotCurrent:
+		err = refusal.With("submission", facts.submission())
 	case refusal.Code == fault.InvalidTransition: // the allowed actions do not depend on a missing comment
-		facts.Comment = anyComment
+		facts.Comment, facts.Named = anyComment, facts.Submission
 		step, err = Task.Decide(facts.State, wanted, facts)
 	}
 
@@ -102,13 +105,13 @@ func (f TaskFacts) RolesOf(c TaskCaller) []Role {
 
 // AllowedActions lists what a caller who sees the task may do with it now.
 func (f TaskFacts) AllowedActions(c TaskCaller) []TaskAction {
-	f.Comment = anyComment
+	f.Comment, f.Named = anyComment, f.Submission
 	return Task.Actions(f.State, f.RolesOf(c), f)
 }
 
 // AllowedTargets lists the states that a caller who sees the task may give it now.
 func (f TaskFacts) AllowedTargets(c TaskCaller) []TaskState {
-	f.Comment = anyComment
+	f.Comment, f.Named = anyComment, f.Submission
 	return Task.Targets(f.State, TaskActionStatus, f.RolesOf(c), f)
 }
 
@@ -117,7 +120,7 @@ func (f TaskFacts) AssigneeAfter(step TaskRule, callerID int64) *int64 {
 	switch {
 	case step.Action == TaskActionClaim, step.Action == TaskActionTakeover:
 		return &callerID
-	case step.To == TaskNew:
+	case step.To == TaskNew && f.State != TaskNew:
 		return nil
 	default:
 		return f.AssigneeID

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"slices"
 
 	"stagecoach/internal/fault"
@@ -16,15 +17,16 @@ type TaskOption struct {
 }
 
 // Options lists every action of the table that people ask for, in the table's order, each with what DecideTask says to
-// a caller who sees the task and writes a comment.
+// a caller who sees the task, writes a comment and names the current submission.
 func (f TaskFacts) Options(c TaskCaller) (options []TaskOption) {
 	for _, rule := range Task.Rules {
+		rule.To = cmp.Or(rule.To, f.State)
 		known := slices.ContainsFunc(options, func(o TaskOption) bool { return o.Action == rule.Action && o.To == rule.To })
-		if known || !slices.Contains(TaskUpdates, rule.Action) {
+		if known || !slices.Contains(TaskAsked, rule.Action) {
 			continue
 		}
 
-		ask := TaskAsk{Action: rule.Action, Comment: anyComment, Caller: c}
+		ask := TaskAsk{Action: rule.Action, Comment: anyComment, Caller: c, Submission: f.Submission}
 		if rule.Action == TaskActionStatus {
 			ask.To = rule.To
 		}
@@ -42,8 +44,8 @@ func (f TaskFacts) Options(c TaskCaller) (options []TaskOption) {
 // onlyFor lists the people who may take an action now; none when the caller is one of them, or when nobody may.
 func (f TaskFacts) onlyFor(action TaskAction, to TaskState, c TaskCaller) (people []Role) {
 	own := f.RolesOf(c)
-	for _, rule := range Task.Rules {
-		if rule.Action != action || rule.To != to || !rule.leaves(f.State) {
+	for _, rule := range Task.rulesAt(f.State) {
+		if rule.Action != action || rule.To != to {
 			continue
 		}
 		if rule.isFor(own) {

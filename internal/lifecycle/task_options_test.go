@@ -14,8 +14,8 @@ func TestTaskOptions(t *testing.T) {
 	for _, state := range TaskStates {
 		for _, holder := range []string{"", "assignee", "creator"} {
 			for who, caller := range people {
-				for bits := range 4 {
-					facts := TaskFacts{State: state, CreatorID: creatorID, Public: bits&1 > 0}
+				for bits := range 16 {
+					facts := TaskFacts{State: state, CreatorID: creatorID, Public: bits&1 > 0, ReviewMissing: bits&4 > 0}
 					if holder != "" {
 						id := people[holder].ID
 						facts.AssigneeID = &id
@@ -23,6 +23,10 @@ func TestTaskOptions(t *testing.T) {
 
 					if bits&2 > 0 {
 						facts.OpenBlockers = []int64{7}
+					}
+
+					if bits&8 > 0 {
+						facts.Submission = 9
 					}
 
 					if !caller.System && facts.VisibleTo(caller) {
@@ -41,7 +45,7 @@ func checkOptions(t *testing.T, who string, facts TaskFacts, caller TaskCaller) 
 	options := facts.Options(caller)
 
 	for _, option := range options {
-		ask := TaskAsk{Action: option.Action, Comment: "because", Caller: caller}
+		ask := TaskAsk{Action: option.Action, Comment: "because", Caller: caller, Submission: facts.Submission}
 		if option.Action == TaskActionStatus {
 			ask.To = option.To
 		}
@@ -83,7 +87,7 @@ func checkOptions(t *testing.T, who string, facts TaskFacts, caller TaskCaller) 
 	if !slices.Equal(targets, may) {
 		t.Errorf("%s of %+v: the options allow %v, the states are %v", who, facts, targets, may)
 	}
-	if len(options) != 8 {
+	if len(options) != 12 {
 		t.Errorf("%d options", len(options))
 	}
 }

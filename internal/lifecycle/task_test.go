@@ -40,6 +40,19 @@ var steps = map[string]struct {
 	"IN_PROGRESS status BLOCKED":   {"assignee", "BLOCKED", "status_changed", false},
 	"IN_PROGRESS status CANCELLED": {"creator assignee", "CANCELLED", "status_changed", false},
 	"BLOCKED status IN_PROGRESS":   {"assignee", "IN_PROGRESS", "status_changed", true},
+
+	// What follows leaves the status as it is.
+	"IN_PROGRESS submit":  {"assignee", "IN_PROGRESS", "submitted", false},
+	"IN_PROGRESS approve": {"others", "IN_PROGRESS", "approved", false},
+	"BLOCKED approve":     {"others", "BLOCKED", "approved", false},
+	"STUCK approve":       {"others", "STUCK", "approved", false},
+	"IN_PROGRESS reject":  {"others", "IN_PROGRESS", "rejected", false},
+	"BLOCKED reject":      {"others", "BLOCKED", "rejected", false},
+	"STUCK reject":        {"others", "STUCK", "rejected", false},
+	"NEW edit":            {"creator", "NEW", "edited", false},
+	"IN_PROGRESS edit":    {"creator", "IN_PROGRESS", "edited", false},
+	"BLOCKED edit":        {"creator", "BLOCKED", "edited", false},
+	"STUCK edit":          {"creator", "STUCK", "edited", false},
 }
 
 // denied is the refusal of a caller who may not do a possible step.
@@ -70,13 +83,15 @@ type question struct {
 	action    string
 	target    string
 	commented bool
+	named     bool // the current submission; else there is none
+	missing   bool // the review
 }
 
 // TestTaskEveryCase asks about 6 states × every action and target × every role × who holds the task × blockers open or
-// done × public or private × with and without a comment.
+// done × public or private × with and without a comment × with and without a submission × reviewed or not.
 func TestTaskEveryCase(t *testing.T) {
 	t.Parallel()
-	asks := [][2]string{{"claim", ""}, {"escalate", ""}, {"takeover", ""}, {"expire", ""}, {"cancel", ""}, {"create", ""}}
+	asks := [][2]string{{"claim", ""}, {"escalate", ""}, {"takeover", ""}, {"expire", ""}, {"cancel", ""}, {"create", ""}, {"submit", ""}, {"approve", ""}, {"reject", ""}, {"edit", ""}}
 	statuses := []string{"NEW", "IN_PROGRESS", "BLOCKED", "STUCK", "DONE", "CANCELLED"}
 	for _, target := range statuses {
 		asks = append(asks, [2]string{"status", target})
@@ -87,8 +102,10 @@ func TestTaskEveryCase(t *testing.T) {
 		for _, holder := range []string{"", "assignee", "creator"} {
 			for who := range people {
 				for _, ask := range asks {
-					for bits := range 8 {
-						q := question{status, holder, bits&1 > 0, bits&2 > 0, who, ask[0], ask[1], bits&4 > 0}
+					for bits := range 32 {
+						q := question{
+							status, holder, bits&1 > 0, bits&2 > 0, who, ask[0], ask[1], bits&4 > 0, bits&8 > 0, bits&16 > 0,
+						}
 						cases++
 						if q.check(t) {
 							allowed++
@@ -115,7 +132,7 @@ func TestTaskCreate(t *testing.T) {
 
 func (q question) check(t *testing.T) (allowed bool) {
 	t.Helper()
-	facts := TaskFacts{State: TaskState(q.status), CreatorID: creatorID, Public: q.public}
+	facts := TaskFacts{State: TaskState(q.status), CreatorID: creatorID, Public: q.public, ReviewMissing: q.missing}
 	if q.holder != "" {
 		id := people[q.holder].ID
 		facts.AssigneeID = &id
@@ -128,6 +145,9 @@ func (q question) check(t *testing.T) (allowed bool) {
 	ask := TaskAsk{Action: TaskAction(q.action), To: TaskState(q.target), Caller: people[q.who], Comment: " \n"}
 	if q.commented {
 		ask.Comment = "because"
+	}
+	if q.named {
+		facts.Submission, ask.Submission = 9, 9
 	}
 
 	wantTo, wantEvent, wantHeld, wantCode := q.expected()
@@ -170,8 +190,12 @@ func (q question) expected() (to, event string, held bool, code fault.Code) {
 		return "", "", false, "INSUFFICIENT_ACCESS"
 	case step.event == "":
 		return step.to, "", true, ""
-	case !q.commented:
+	case !q.commented && q.action != "edit":
 		return "", "", false, "COMMENT_REQUIRED"
+	case (q.action == "approve" || q.action == "reject") && !q.named:
+		return "", "", false, "SUBMISSION_NOT_CURRENT"
+	case q.target == "DONE" && q.missing:
+		return "", "", false, "REVIEW_REQUIRED"
 	case step.begins && q.blocked:
 		return "", "", false, "UNRESOLVED_BLOCKERS"
 	}
@@ -263,6 +287,27 @@ func heldTask(state TaskState) TaskFacts {
 	return TaskFacts{State: state, CreatorID: creatorID, AssigneeID: &holder, Public: true}
 }
 
+// underReview is a task in the assignee's hands that needs a review; submission 0: there is nothing to review.
+func underReview(submission int64) TaskFacts {
+	facts := heldTask(TaskInProgress)
+	facts.ReviewMissing, facts.Submission = true, submission
+	return facts
+}
+
+// TestTaskReviewNamesTheCurrentSubmission refuses the approval of a result that was replaced, and tells the current one.
+func TestTaskReviewNamesTheCurrentSubmission(t *testing.T) {
+	t.Parallel()
+	ask := TaskAsk{Action: TaskActionApprove, Comment: "good", Caller: people["member"], Submission: 8}
+	_, _, err := DecideTask(underReview(9), ask)
+	if refusal := fault.As(err); refusal.Code != fault.SubmissionNotCurrent || *refusal.Details["submission"].(*int64) != 9 {
+		t.Errorf("a replaced one: %+v", refusal)
+	}
+	_, _, err = DecideTask(underReview(0), ask)
+	if refusal := fault.As(err); refusal.Code != fault.SubmissionNotCurrent || refusal.Details["submission"].(*int64) != nil {
+		t.Errorf("none: %+v", refusal)
+	}
+}
+
 // TestTaskOffers lists what a caller may do; the comment that each action needs comes with it.
 func TestTaskOffers(t *testing.T) {
 	t.Parallel()
@@ -275,12 +320,15 @@ func TestTaskOffers(t *testing.T) {
 		who   int64
 		want  string
 	}{
-		"the assignee":         {heldTask(TaskInProgress), assigneeID, "[status] [DONE BLOCKED NEW CANCELLED]"},
-		"the creator":          {heldTask(TaskInProgress), creatorID, "[escalate status] [CANCELLED]"},
+		"the assignee":         {heldTask(TaskInProgress), assigneeID, "[status submit] [DONE BLOCKED NEW CANCELLED]"},
+		"under review":         {underReview(9), assigneeID, "[status submit] [BLOCKED NEW CANCELLED]"},
+		"a reviewer":           {underReview(9), memberID, "[escalate approve reject] []"},
+		"nothing to review":    {underReview(0), memberID, "[escalate] []"},
+		"the creator":          {heldTask(TaskInProgress), creatorID, "[escalate status edit] [CANCELLED]"},
 		"a member":             {heldTask(TaskInProgress), memberID, "[escalate] []"},
 		"a member, free":       {free, memberID, "[claim] []"},
 		"a member, blocked":    {waiting, memberID, "[] []"},
-		"the creator, blocked": {waiting, creatorID, "[status] [CANCELLED]"},
+		"the creator, blocked": {waiting, creatorID, "[status edit] [CANCELLED]"},
 		"the assignee, new":    {heldTask(TaskNew), assigneeID, "[claim status] [IN_PROGRESS]"},
 		"a member, taken":      {heldTask(TaskNew), memberID, "[] []"},
 	} {

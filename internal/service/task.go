@@ -135,7 +135,6 @@ func (c *Tasks) Act(
 		return task.Task{}, err
 	}
 	r := task.TaskRequest(key, action, taskID, in)
-	lasts := func(refusal *fault.Error) bool { return !refusal.Retryable && !slices.Contains(unkept, refusal.Code) }
 	return once(ctx, c.Store, r, task.TaskAnswerOf, lasts, func(id string) (task.Task, error) {
 		return c.decide(ctx, user, taskID, action, in, id)
 	})
@@ -143,6 +142,11 @@ func (c *Tasks) Act(
 
 // unkept are the refusals that may not apply to a repeated request.
 var unkept = []fault.Code{fault.Internal, fault.TaskNotFound, fault.Validation}
+
+// lasts says whether a refusal is the answer to a repeated request, too.
+func lasts(refusal *fault.Error) bool {
+	return !refusal.Retryable && !slices.Contains(unkept, refusal.Code)
+}
 
 // decide executes an action. Few actions are in flight for one task at a time, and the others wait. A lost claim is
 // answered from the record, at once.
@@ -238,7 +242,7 @@ func (c *Tasks) withoutWorkflow(
 	switch {
 	case lifecycle.Task.Terminal(task.State):
 		_, _, err := lifecycle.DecideTask(
-			task.Snapshot.Facts(task.OpenBlockers()), lifecycle.TaskAskOf(action, in, callerOf(user)),
+			task.Facts(), lifecycle.TaskAskOf(action, in, callerOf(user)),
 		)
 		return err
 	case task.WorkflowStartedAt == nil:
@@ -252,6 +256,9 @@ func (c *Tasks) withoutWorkflow(
 
 // applyView copies an update's answer into the task as it was found.
 func applyView(v lifecycle.TaskView, task *task.Task) {
+	if task.Facts().EndsSubmission(v.AssigneeID) {
+		task.Submission, task.Approved, task.ReviewMissing = nil, false, task.ReviewRequired
+	}
 	task.State, task.Since, task.AssigneeID = lifecycle.TaskState(v.State), v.Since, v.AssigneeID
 	task.DeadlineAt, task.ReleaseAt, task.ClockWaits = v.DeadlineAt, v.ReleaseAt, v.ClockWaits
 	task.StartedAt, task.FinishedAt = v.StartedAt, v.FinishedAt

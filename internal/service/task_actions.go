@@ -83,15 +83,15 @@ func callerOf(user account.User) lifecycle.TaskCaller {
 
 // TaskActions lists what a caller who sees the task may do with it now.
 func TaskActions(user account.User, task task.Task) []lifecycle.TaskAction {
-	return task.Snapshot.Facts(task.OpenBlockers()).AllowedActions(callerOf(user))
+	return task.Facts().AllowedActions(callerOf(user))
 }
 
 // TaskTargets lists the states that a caller who sees the task may give it now.
 func TaskTargets(user account.User, task task.Task) []lifecycle.TaskState {
-	return task.Snapshot.Facts(task.OpenBlockers()).AllowedTargets(callerOf(user))
+	return task.Facts().AllowedTargets(callerOf(user))
 }
 
 // TaskOptions lists the actions on a task, each with what a caller who sees the task would get for it now.
 func TaskOptions(user account.User, task task.Task) []lifecycle.TaskOption {
-	return task.Snapshot.Facts(task.OpenBlockers()).Options(callerOf(user))
+	return task.Facts().Options(callerOf(user))
 }

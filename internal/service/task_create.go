@@ -1,6 +1,7 @@
 package service
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -30,6 +31,8 @@ const (
 	MaxLabel       = 50
 	MaxBlockers    = 100
 	MaxBatch       = 500
+	MaxResult      = 64 << 10 // bytes
+	maxResultDepth = 100      // of lists and objects in each other
 )
 
 const (
@@ -140,22 +143,13 @@ func (c *Tasks) check(ctx context.Context, workspaceID int64, row *task.NewTask)
 		row.Labels = []string{}
 	}
 
-	title := utf8.RuneCountInString(row.Title)
+	if err := checkTexts(row.Title, row.Description, row.Priority, row.Labels); err != nil {
+		return err
+	}
+
 	switch {
-	case title < MinTaskTitle || title > MaxTaskTitle:
-		return fault.Invalid("title", "a title has %d to %d characters", MinTaskTitle, MaxTaskTitle)
-	case strings.ContainsFunc(row.Title, unicode.IsControl):
-		return fault.Invalid("title", "a title is one line of text")
-	case utf8.RuneCountInString(row.Description) > MaxDescription:
-		return fault.Invalid("description", "a description has at most %d characters", MaxDescription)
-	case !lifecycle.IsText(row.Description):
-		return lifecycle.NotText("description")
 	case !slices.Contains([]string{task.Public, task.Private}, row.Visibility):
 		return fault.Invalid("visibility", "visibility is public or private")
-	case !slices.Contains([]string{task.PriorityLow, task.PriorityNormal, task.PriorityHigh, task.PriorityCritical}, row.Priority):
-		return fault.Invalid("priority", "priority is low, normal, high or critical")
-	case len(row.Labels) > MaxLabels || slices.ContainsFunc(row.Labels, isNoLabel):
-		return fault.Invalid("labels", "at most %d labels of 1 to %d characters, on one line each", MaxLabels, MaxLabel)
 	case len(row.BlockedBy) > MaxBlockers:
 		return fault.Invalid("blocked_by", "a task has at most %d blockers", MaxBlockers)
 	case row.AssigneeID == nil:
@@ -167,6 +161,86 @@ func (c *Tasks) check(ctx context.Context, workspaceID int64, row *task.NewTask)
 		return fault.Invalid("assignee_id", "the assignee is not a member of the workspace")
 	}
 	return err
+}
+
+// checkResult refuses what the record cannot keep as it is.
+func checkResult(result json.RawMessage) error {
+	switch {
+	case len(result) > MaxResult:
+		return fault.Invalid("result", "a result has at most %d bytes", MaxResult)
+	case !utf8.Valid(result) || !json.Valid(result):
+		return fault.Invalid("result", "this is not JSON in UTF-8")
+	case depthOf(result) > maxResultDepth:
+		return fault.Invalid("result", "a result has at most %d levels of lists and objects", maxResultDepth)
+	default:
+		return nil
+	}
+}
+
+// depthOf returns how many lists and objects of a JSON text contain each other.
+func depthOf(text json.RawMessage) (deepest int) {
+	depth := 0
+	for decoder := json.NewDecoder(bytes.NewReader(text)); ; {
+		decoder.UseNumber()
+		token, err := decoder.Token()
+		if err != nil {
+			return deepest
+		}
+
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+			deepest = max(deepest, depth)
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+	}
+}
+
+// checkEdit returns what is wrong with the fields that are to change.
+func checkEdit(e *task.Edit) error {
+	if *e == (task.Edit{}) {
+		return fault.Invalid("body", "say what to change")
+	}
+
+	if e.Title != nil {
+		title := strings.TrimSpace(*e.Title)
+		e.Title = &title
+	}
+
+	orElse := func(wanted *string, fine string) string {
+		if wanted == nil {
+			return fine
+		}
+		return *wanted
+	}
+
+	var labels []string
+	if e.Labels != nil {
+		labels = *e.Labels
+	}
+	return checkTexts(orElse(e.Title, "a title"), orElse(e.Description, ""), orElse(e.Priority, task.PriorityNormal), labels)
+}
+
+// checkTexts returns what is wrong with the fields of a task that may be edited.
+func checkTexts(title, description, priority string, labels []string) error {
+	length := utf8.RuneCountInString(title)
+	switch {
+	case length < MinTaskTitle || length > MaxTaskTitle:
+		return fault.Invalid("title", "a title has %d to %d characters", MinTaskTitle, MaxTaskTitle)
+	case strings.ContainsFunc(title, unicode.IsControl):
+		return fault.Invalid("title", "a title is one line of text")
+	case utf8.RuneCountInString(description) > MaxDescription:
+		return fault.Invalid("description", "a description has at most %d characters", MaxDescription)
+	case !lifecycle.IsText(description):
+		return lifecycle.NotText("description")
+	case !slices.Contains(task.Priorities, priority):
+		return fault.Invalid("priority", "priority is low, normal, high or critical")
+	case len(labels) > MaxLabels || slices.ContainsFunc(labels, isNoLabel):
+		return fault.Invalid("labels", "at most %d labels of 1 to %d characters, on one line each", MaxLabels, MaxLabel)
+	default:
+		return nil
+	}
 }
 
 func isNoLabel(l string) bool {

@@ -33,14 +33,14 @@ func TestTaskActions(t *testing.T) {
 		actions string
 		targets string
 	}{
-		"the assignee":         {assigneeID, held, "[status]", "[DONE BLOCKED NEW CANCELLED]"},
-		"the creator":          {creatorID, held, "[escalate status]", "[CANCELLED]"},
+		"the assignee":         {assigneeID, held, "[status submit]", "[DONE BLOCKED NEW CANCELLED]"},
+		"the creator":          {creatorID, held, "[escalate status edit]", "[CANCELLED]"},
 		"a member":             {memberID, held, "[escalate]", "[]"},
 		"a member, free task":  {memberID, free, "[claim]", "[]"},
 		"a member, waiting":    {memberID, waiting, "[]", "[]"},
 		"the assignee, new":    {assigneeID, given, "[claim status]", "[IN_PROGRESS]"},
 		"a member, given":      {memberID, given, "[]", "[]"},
-		"the creator, waiting": {creatorID, waiting, "[status]", "[CANCELLED]"},
+		"the creator, waiting": {creatorID, waiting, "[status edit]", "[CANCELLED]"},
 	} {
 		user := account.User{ID: c.user}
 		if actions, targets := fmt.Sprint(TaskActions(user, c.task)), fmt.Sprint(TaskTargets(user, c.task)); actions != c.actions || targets != c.targets {

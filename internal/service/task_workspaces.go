@@ -22,6 +22,7 @@ type WorkspaceChange struct {
 	StatusDeadlines             map[lifecycle.TaskState]float64 // minutes
 	StuckReleaseAfter           *float64                        // minutes
 	NewDeadlineWaitsForBlockers *bool
+	ReviewRequired              *bool `json:",omitempty"` // an older request has the same fingerprint as before
 }
 
 // CreateWorkspace creates a workspace of the user, with the default deadlines where the change names no others.
@@ -162,6 +163,10 @@ func (c *Tasks) apply(ch WorkspaceChange, w *task.Workspace) error {
 
 	if ch.NewDeadlineWaitsForBlockers != nil {
 		w.NewDeadlineWaitsForBlockers = *ch.NewDeadlineWaitsForBlockers
+	}
+
+	if ch.ReviewRequired != nil {
+		w.ReviewRequired = *ch.ReviewRequired
 	}
 	return nil
 }

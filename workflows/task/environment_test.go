@@ -31,6 +31,10 @@ type memory struct {
 	told      int
 	failures  int // writes that fail before one succeeds
 	writes    int // tried
+
+	reviews    bool // the workspace asks for a review
+	submission int64
+	approved   bool
 }
 
 func newMemory() *memory {
@@ -65,12 +69,17 @@ func (m *memory) write(_ context.Context, w task.Write) (activities.Written, err
 
 	lease := m.state.LeaseExpiresAt
 	renewed := w.Event.Reason == string(lifecycle.TaskReasonLease) && lease != nil && lease.After(w.At)
-	if m.state.Version < w.Version && !renewed {
+	unreviewed := w.State == lifecycle.TaskDone && m.reviews && !m.approved
+	if m.state.Version < w.Version && !renewed && !unreviewed {
 		m.hold(w)
+		if m.state.Facts(nil).EndsSubmission(w.AssigneeID) {
+			m.submission, m.approved = 0, false
+		}
 		m.state.Version, m.state.RequestID = w.Version, w.RequestID
 		m.events = append(m.events, w.Event)
 		m.enter(w.State, w.AssigneeID, w.At)
 	}
+	m.state.ReviewMissing = m.reviews && !m.approved
 	return activities.Written{State: m.state, Tell: m.waiting && m.state.State == lifecycle.TaskDone}, nil
 }
 
@@ -92,6 +101,26 @@ func (m *memory) hold(w task.Write) {
 func (m *memory) renew(at time.Time) {
 	expires := at.Add(m.lease)
 	m.state.LeaseExpiresAt = &expires
+}
+
+// load is what the workflow reads.
+func (m *memory) load(context.Context, int64) (activities.Loaded, error) {
+	m.state.ReviewMissing = m.reviews && !m.approved
+	return activities.Loaded{State: m.state, Unblocked: len(m.open) == 0}, nil
+}
+
+// change does what leaves the status as it is, and does not reach the workflow.
+func (m *memory) change(action lifecycle.TaskAction) {
+	switch action {
+	case lifecycle.TaskActionSubmit:
+		m.submission++
+		m.approved = false
+	case lifecycle.TaskActionApprove:
+		m.approved = true
+	case lifecycle.TaskActionReject:
+		m.approved = false
+	default:
+	}
 }
 
 func (m *memory) enter(status lifecycle.TaskState, assignee *int64, at time.Time) {
@@ -143,9 +172,7 @@ func newEnvRig(t tester, m *memory) *envRig {
 
 	l.RegisterWorkflowWithOptions(Run, workflow.RegisterOptions{Name: lifecycle.TaskType})
 	l.RegisterActivity(&activities.Activities{})
-	l.OnActivity(tasks.LoadTask, mock.Anything, mock.Anything).Return(func(context.Context, int64) (activities.Loaded, error) {
-		return activities.Loaded{State: m.state, Unblocked: len(m.open) == 0}, nil
-	}).Maybe()
+	l.OnActivity(tasks.LoadTask, mock.Anything, mock.Anything).Return(m.load).Maybe()
 	l.OnActivity(tasks.TaskFacts, mock.Anything, mock.Anything).Return(m.facts).Maybe()
 	l.OnActivity(tasks.WriteTask, mock.Anything, mock.Anything).Return(m.write).Maybe()
 	l.OnActivity(tasks.StartTaskClock, mock.Anything, mock.Anything).Return(m.clock).Maybe()

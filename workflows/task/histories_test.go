@@ -9,6 +9,7 @@ import (
 	historypb "go.temporal.io/api/history/v1"
 
 	"stagecoach/dev/testtemporal"
+	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store/account"
@@ -98,4 +99,25 @@ func TestRecordHistories(t *testing.T) {
 	}
 
 	save("before-continue-as-new", events)
+}
+
+// TestRecordReviewedHistory saves a task that was DONE after a review that its workflow did not know.
+func TestRecordReviewedHistory(t *testing.T) {
+	version := testtemporal.Record(t)
+	w := newReviewRig(t, 0)
+	ann := w.member()
+	reviewed := w.task(nil)
+	_, err := w.tasks.Claim(t.Context(), ann, reviewed.ID, "c", "")
+	w.must(err)
+	w.wantCode(w.status(ann, reviewed, lifecycle.TaskDone), fault.ReviewRequired)
+	w.must(w.approve(w.creator, reviewed, w.submit(ann, reviewed, `{"a": 1}`)))
+	_, err = w.tasks.Escalate(t.Context(), w.creator, reviewed.ID, "c", "") // its workflow reads the approval with this write
+	w.must(err)
+	w.must(w.status(ann, reviewed, lifecycle.TaskInProgress))
+	w.submit(ann, reviewed, `{"a": 2}`) // and does not know that it has ended
+	w.wantCode(w.status(ann, reviewed, lifecycle.TaskDone), fault.ReviewRequired)
+	w.must(w.approve(w.creator, reviewed, *w.reload(reviewed).Submission))
+	w.must(w.status(ann, reviewed, lifecycle.TaskDone))
+	w.must(w.client.GetWorkflow(t.Context(), reviewed.WorkflowID(), "").Get(t.Context(), nil))
+	version.Save(t, "", "reviewed", w.history(reviewed))
 }

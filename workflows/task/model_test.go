@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -33,6 +34,25 @@ type command struct {
 	Target   string
 	Comment  string
 	Unblocks bool // its blockers are DONE from now on
+	Old      bool // the submission before the current one is named
+}
+
+// reviews are commands of people who finish, judge and take back work.
+func reviews() *rapid.Generator[[]command] {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) command {
+		said := strings.Fields(rapid.SampledFrom([]string{
+			"holder claim", "holder status IN_PROGRESS", "holder status IN_PROGRESS", "holder submit", "holder submit",
+			"reviewer approve", "reviewer approve", "reviewer approve", "reviewer reject", "holder approve", "reviewer escalate",
+			"reviewer escalate", "holder status NEW", "holder status DONE",
+		}).Draw(t, "said"))
+		c := command{
+			After: time.Minute, Who: said[0], Action: said[1], Comment: "c", Old: rapid.IntRange(0, 5).Draw(t, "old") == 0,
+		}
+		if len(said) > 2 {
+			c.Target = said[2]
+		}
+		return c
+	}), 10, 40)
 }
 
 func commands() *rapid.Generator[[]command] {
@@ -40,10 +60,13 @@ func commands() *rapid.Generator[[]command] {
 		c := command{
 			// Odd seconds: nothing is asked in the very moment of a deadline.
 			After: time.Duration(rapid.IntRange(0, 90).Draw(t, "minutes"))*time.Minute + 7*time.Second,
-			Who:   rapid.SampledFrom([]string{"creator", "assignee", "member", "admin", "outsider"}).Draw(t, "who"),
+			Who: rapid.SampledFrom([]string{
+				"creator", "assignee", "member", "admin", "outsider", "holder", "holder", "holder", "reviewer",
+			}).Draw(t, "who"),
 			Action: rapid.SampledFrom([]string{
-				"claim", "escalate", "takeover", "status", "status", "status",
+				"claim", "escalate", "takeover", "status", "status", "status", "submit", "approve", "approve", "reject", "edit",
 			}).Draw(t, "action"),
+			Old:      rapid.IntRange(0, 5).Draw(t, "old") == 0,
 			Comment:  rapid.SampledFrom([]string{"c", "c", "c", " "}).Draw(t, "comment"),
 			Unblocks: rapid.IntRange(0, 3).Draw(t, "unblocks") == 0,
 		}
@@ -67,6 +90,10 @@ type model struct {
 	limits   map[string]time.Duration
 	release  time.Duration
 	expected []string // the events
+
+	reviews    bool // the workspace asks for a review
+	submission int64
+	approvedBy string
 }
 
 // until lets time pass: deadlines and releases happen when they are due.
@@ -88,6 +115,7 @@ func (m *model) until(now time.Time) {
 				m.expected, fmt.Sprintf("status_changed STUCK NEW Released by itself. Was in STUCK for %d minutes.", spent),
 			)
 			m.status, m.holder = "NEW", ""
+			m.submission, m.approvedBy = 0, ""
 		} else {
 			m.expected = append(
 				m.expected,
@@ -106,9 +134,14 @@ func (m *model) until(now time.Time) {
 func (m *model) ask(c command, now time.Time) fault.Code {
 	step, held, err := lifecycle.DecideTask(m.facts(), lifecycle.TaskAsk{
 		Action: lifecycle.TaskAction(c.Action), To: lifecycle.TaskState(c.Target), Comment: c.Comment, Caller: people[c.Who],
+		Submission: m.named(c),
 	})
 	if err != nil || held {
 		return fault.CodeOf(err)
+	}
+	if c.stays() {
+		m.judge(c)
+		return ""
 	}
 
 	m.expected = append(m.expected, fmt.Sprintf("%s %s %s %s", step.Event, m.status, step.To, c.Comment))
@@ -116,15 +149,59 @@ func (m *model) ask(c command, now time.Time) fault.Code {
 	switch {
 	case c.Action == "claim" || c.Action == "takeover":
 		m.holder = c.Who
+		m.submission, m.approvedBy = 0, ""
 	case step.To == lifecycle.TaskNew:
 		m.holder = ""
+		m.submission, m.approvedBy = 0, ""
 	}
 
 	return ""
 }
 
+// stays says whether a command leaves the status as it is and does not reach the workflow.
+func (c command) stays() bool {
+	return c.Action == "submit" || c.Action == "approve" || c.Action == "reject" || c.Action == "edit"
+}
+
+// person finds who holds the task, or who may review it, for commands that are meant to succeed.
+func (m *model) person(who string) string {
+	switch {
+	case who == "holder":
+		return cmp.Or(m.holder, "assignee")
+	case who == "reviewer" && m.holder == "member":
+		return "creator"
+	case who == "reviewer":
+		return "member"
+	default:
+		return who
+	}
+}
+
+func (m *model) named(c command) int64 {
+	if c.Old {
+		return m.submission - 1
+	}
+	return m.submission
+}
+
+// judge keeps who has approved the current submission.
+func (m *model) judge(c command) {
+	switch c.Action {
+	case "submit":
+		m.submission++
+		m.approvedBy = ""
+	case "approve":
+		m.approvedBy = c.Who
+	case "reject":
+		m.approvedBy = ""
+	}
+}
+
 func (m *model) facts() lifecycle.TaskFacts {
-	facts := lifecycle.TaskFacts{State: lifecycle.TaskState(m.status), CreatorID: creatorID, Public: m.public}
+	facts := lifecycle.TaskFacts{
+		State: lifecycle.TaskState(m.status), CreatorID: creatorID, Public: m.public, Submission: m.submission,
+		ReviewMissing: m.reviews && m.approvedBy == "",
+	}
 	if m.holder != "" {
 		id := people[m.holder].ID
 		facts.AssigneeID = &id
@@ -151,6 +228,9 @@ func TestModel(t *testing.T) {
 			record.deadlines[status], m.limits[string(status)] = limit, limit
 		}
 
+		m.reviews = rapid.Bool().Draw(rt, "reviews")
+		record.reviews = m.reviews
+
 		if !m.public {
 			record.state.Visibility = task.Private
 		}
@@ -165,32 +245,47 @@ func TestModel(t *testing.T) {
 		}
 
 		record.release = m.release
-		asked := commands().Draw(rt, "commands")
-
-		l := newEnvRig(rt, record)
-		m.entered = l.begin
-		after := time.Duration(0)
-		for _, c := range asked {
-			after += c.After
-			l.at(after, func() { l.compare(m, c) })
-		}
-
-		l.at(after+time.Hour, func() {
-			if now := l.Now(); !lifecycle.Task.Terminal(record.state.State) {
-				m.until(now)
-				m.expected = append(m.expected, "status_changed "+m.status+" CANCELLED The workflow was cancelled by an operator.")
-				m.status = "CANCELLED"
-			}
-			l.CancelWorkflow()
-		})
-
-		l.run()
-		if err := l.GetWorkflowError(); err != nil {
-			rt.Fatalf("the workflow ended with %v", err)
-		}
-
-		l.settle(m)
+		playOut(rt, record, m, commands().Draw(rt, "commands"))
 	})
+}
+
+// TestReviews does the same with a task that needs a review: it is DONE only when somebody else than its assignee has
+// approved the assignee's newest submission.
+func TestReviews(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		record := newMemory()
+		clear(record.deadlines)
+		record.reviews = true
+		playOut(rt, record, &model{status: "NEW", public: true, reviews: true}, reviews().Draw(rt, "commands"))
+	})
+}
+
+// playOut lets people act on a task, and an operator cancel it in the end.
+func playOut(rt *rapid.T, record *memory, m *model, asked []command) {
+	l := newEnvRig(rt, record)
+	m.entered = l.begin
+	after := time.Duration(0)
+	for _, c := range asked {
+		after += c.After
+		l.at(after, func() { l.compare(m, c) })
+	}
+
+	l.at(after+time.Hour, func() {
+		if now := l.Now(); !lifecycle.Task.Terminal(record.state.State) {
+			m.until(now)
+			m.expected = append(m.expected, "status_changed "+m.status+" CANCELLED The workflow was cancelled by an operator.")
+			m.status = "CANCELLED"
+		}
+		l.CancelWorkflow()
+	})
+
+	l.run()
+	if err := l.GetWorkflowError(); err != nil {
+		rt.Fatalf("the workflow ended with %v", err)
+	}
+
+	l.settle(m)
 }
 
 // compare does one command both in the workflow and in the model.
@@ -200,6 +295,7 @@ func (l *envRig) compare(m *model, c command) {
 	}
 
 	m.until(l.Now())
+	c.Who = m.person(c.Who)
 	if c.Unblocks {
 		l.memory.open, m.blocked = nil, false
 	}
@@ -207,6 +303,12 @@ func (l *envRig) compare(m *model, c command) {
 	l.invariants(m)
 	before := fmt.Sprintf("%s held by %q", m.status, m.holder)
 	want := m.ask(c, l.Now())
+	if c.stays() {
+		if want == "" {
+			l.memory.change(lifecycle.TaskAction(c.Action))
+		}
+		return
+	}
 	l.ask(lifecycle.TaskAction(c.Action), lifecycle.TaskInput{Actor: people[c.Who].ID, Comment: c.Comment, To: lifecycle.TaskState(c.Target)}, func(_ lifecycle.TaskView, err error) {
 		got := fault.Code("")
 		if refusal := temporalio.RefusalIn(err); refusal != nil {
@@ -241,6 +343,9 @@ func (l *envRig) settle(m *model) {
 		got = append(got, fmt.Sprintf("%s %s %s %s", event.Type, event.From, event.To, event.Comment))
 	}
 
+	if status == "DONE" && m.reviews && (!l.memory.approved || m.approvedBy == "" || m.approvedBy == m.holder) {
+		l.t.Errorf("DONE, and %q has approved the work of %q", m.approvedBy, m.holder)
+	}
 	if string(l.memory.state.State) != status || m.status != status || l.memory.state.DeadlineAt != nil || l.memory.state.Version != int64(len(got))+1 {
 		l.t.Errorf("events fold to %s, record %+v, model %s", status, l.memory.state, m.status)
 	}

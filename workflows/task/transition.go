@@ -32,8 +32,8 @@ func (t *run) listen(ctx workflow.Context) error {
 	return record.Answer(ctx, t.view)
 }
 
-// validate refuses an update without a trace in the history. It knows neither the members nor the blockers, and leaves
-// what depends on them to the handler.
+// validate refuses an update without a trace in the history. It knows neither the members, the blockers nor the newest
+// approval, and leaves what depends on them to the handler.
 func (t *run) validate(ctx workflow.Context, action lifecycle.TaskAction, in lifecycle.TaskInput) error {
 	if err := lifecycle.CheckTaskInput(action, in); err != nil {
 		return temporalio.Refusal(err)
@@ -44,7 +44,8 @@ func (t *run) validate(ctx workflow.Context, action lifecycle.TaskAction, in lif
 	if before || t.state.Version == 0 || !t.state.Facts(nil).VisibleTo(asked) {
 		return nil // answered already, not read yet, or private: an administrator may see it
 	}
-	if _, _, err := lifecycle.DecideTask(t.state.Facts(nil), lifecycle.TaskAskOf(action, in, asked)); err != nil {
+	_, _, err := lifecycle.DecideTask(t.state.Facts(nil), lifecycle.TaskAskOf(action, in, asked))
+	if err != nil && fault.CodeOf(err) != fault.ReviewRequired { // the record may have an approval
 		return temporalio.Refusal(fault.As(err))
 	}
 
@@ -78,6 +79,10 @@ func (t *run) update(
 		}
 		if t.keepsByOldRule(ctx, ask) {
 			return t.view(), nil
+		}
+
+		if err := t.loadReview(ctx, ask); err != nil {
+			return lifecycle.TaskView{}, err
 		}
 
 		step, held, err := lifecycle.DecideTask(t.state.Facts(openBlockers), ask)
@@ -154,6 +159,18 @@ func (t *run) loadContext(ctx workflow.Context, ask *lifecycle.TaskAsk) (openBlo
 	c.Member, c.Admin = facts.Member, facts.Admin
 	t.unblocked = len(facts.OpenBlockers) == 0
 	return facts.OpenBlockers, nil
+}
+
+// loadReview reads from the record whether the review that this workflow misses has been made meanwhile: approvals do not
+// reach the workflow.
+func (t *run) loadReview(ctx workflow.Context, ask lifecycle.TaskAsk) error {
+	if !t.state.ReviewMissing || ask.To != lifecycle.TaskDone {
+		return nil
+	}
+
+	loaded, err := record.Do(ctx, tasks.LoadTask, t.id)
+	t.state.ReviewMissing = loaded.State.ReviewMissing
+	return err
 }
 
 // write makes a transition: the record first, then the workflow takes over what the record has.

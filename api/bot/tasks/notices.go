@@ -70,6 +70,14 @@ func eventLine(ctx context.Context, language string, names names, e core.Streame
 		return textNoticeExpired.In(language, from.In(language))
 	case "commented":
 		return textNoticeComment.In(language, actor)
+	case "submitted":
+		return textNoticeSubmitted.In(language, actor)
+	case "approved":
+		return textNoticeApproved.In(language, actor)
+	case "rejected":
+		return textNoticeRejected.In(language, actor)
+	case "edited":
+		return textNoticeEdited.In(language, actor)
 	}
 
 	if e.ActorID == nil && e.From == string(lifecycle.TaskStuck) && e.To == string(lifecycle.TaskNew) {

@@ -24,12 +24,14 @@ func asksForComment(r *chat.Request) bool { return strings.HasPrefix(r.Conv.Ask,
 // stepsOf lists what a person may do with a task now.
 func stepsOf(user account.User, t task.Task) (steps []string) {
 	for _, action := range service.TaskActions(user, t) {
-		if action != lifecycle.TaskActionStatus {
+		switch action {
+		case lifecycle.TaskActionStatus:
+			for _, state := range service.TaskTargets(user, t) {
+				steps = append(steps, string(state))
+			}
+		case lifecycle.TaskActionEdit: // has fields, which the pages and the API take
+		default:
 			steps = append(steps, string(action))
-			continue
-		}
-		for _, state := range service.TaskTargets(user, t) {
-			steps = append(steps, string(state))
 		}
 	}
 	return append(steps, words.StepComment)
@@ -53,9 +55,19 @@ func (h *handlers) askFor(ctx context.Context, r *chat.Request, id int64, step s
 		return h.showTask(ctx, r, id, "⚠️ "+h.whyNotOffered(ctx, r.User, found, step))
 	}
 
+	text := taskTitle(r.User.Language, found) + "\n\n"
 	name := words.TaskSteps[step].In(r.User.Language)
+	if judges(step) { // what they see now is what they judge
+		result, err := h.resultOf(ctx, r, found)
+		if err != nil {
+			return err
+		}
+		text += result + "\n\n"
+		step = fmt.Sprintf("%s.%d", step, *found.Submission)
+	}
+
 	h.Show(ctx, r, chat.View{
-		Text: taskTitle(r.User.Language, found) + "\n\n" + r.Say(textAskComment, name),
+		Text: text + r.Say(textAskComment, name),
 		Rows: chat.Rows(chat.Press(r.Say(chat.LabelBack), "t", id)),
 		Ask:  fmt.Sprintf("%s%d:%s:%s", askedComment, id, step, chat.Nonce()),
 	})
@@ -121,6 +133,10 @@ func (h *handlers) doStep(ctx context.Context, r *chat.Request, id int64, step, 
 }
 
 func (h *handlers) perform(ctx context.Context, user account.User, id int64, step, comment, key string) (err error) {
+	if action, submission, judged := strings.Cut(step, "."); judged {
+		return h.judge(ctx, user, id, lifecycle.TaskAction(action), submission, service.TaskSaid{Comment: comment, Key: key})
+	}
+
 	switch step {
 	case string(lifecycle.TaskActionClaim):
 		_, err = h.tasks.Claim(ctx, user, id, comment, key)
@@ -128,6 +144,8 @@ func (h *handlers) perform(ctx context.Context, user account.User, id int64, ste
 		_, err = h.tasks.Escalate(ctx, user, id, comment, key)
 	case string(lifecycle.TaskActionTakeover):
 		_, err = h.tasks.Takeover(ctx, user, id, comment, key)
+	case string(lifecycle.TaskActionSubmit):
+		err = h.submit(ctx, user, id, comment, key)
 	case words.StepComment:
 		_, err = h.tasks.Comment(ctx, user, id, comment, key)
 	default:

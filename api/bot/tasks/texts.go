@@ -70,6 +70,10 @@ var (
 	textNoticeExpired   = words.Text{"⏰ Its deadline has passed. It was %s and is stuck now.", "⏰ Срок вышел. Была: %s, теперь застряла."}
 	textNoticeStatus    = words.Text{"%s: %s → %s", "%s: %s → %s"}
 	textNoticeComment   = words.Text{"💬 %s wrote:", "💬 %s пишет:"}
+	textNoticeSubmitted = words.Text{"📦 %s has submitted a result:", "📦 %s сдаёт результат:"}
+	textNoticeApproved  = words.Text{"👍 %s has approved the result:", "👍 %s одобряет результат:"}
+	textNoticeRejected  = words.Text{"👎 %s has rejected the result:", "👎 %s отклоняет результат:"}
+	textNoticeEdited    = words.Text{"✏️ %s has edited the task:", "✏️ %s изменяет задачу:"}
 	textNoticeReady     = words.Text{"🟢 All tasks that it waited for are done. You can start.", "🟢 Все задачи, которых она ждала, сделаны. Можно начинать."}
 	textNoticeReleased  = words.Text{"↩️ It was stuck for too long and is free for others now.", "↩️ Слишком долго была застрявшей и теперь свободна для других."}
 	textNoticeMore      = words.Text{"… and %d more before that", "… и ещё раньше: %d"}

@@ -96,13 +96,14 @@ func (h *handlers) registerActions(tasks server.Group) {
 
 	server.Register(tasks, server.Operation{
 		Id: "change-task-status", Route: "POST /v1/tasks/{id}/status",
-		Summary: "Give a task another status", Faults: append([]fault.Code{fault.UnresolvedBlockers}, actionFaults...),
+		Summary: "Give a task another status",
+		Faults:  append([]fault.Code{fault.UnresolvedBlockers, fault.ReviewRequired}, actionFaults...),
 	}, h.changeTaskStatus)
 
 	server.Register(tasks, server.Operation{
 		Id: "send-task-heartbeat", Route: "POST /v1/tasks/{id}/heartbeat",
 		Summary:     "Hold a task for another lease, counted from now",
-		Description: "For tasks that you ClaimName with `lease_seconds`. `LEASE_LOST`: the claim has ended, or has no lease.",
+		Description: "For tasks that you claimed with `lease_seconds`. `LEASE_LOST`: the claim has ended, or has no lease.",
 		Faults:      []fault.Code{fault.TaskNotFound, fault.LeaseLost},
 	}, h.sendHeartbeat)
 
@@ -140,10 +141,9 @@ func (b ActionBody) asked() lifecycle.TaskInput {
 func (h *handlers) act(
 	ctx context.Context, id string, action lifecycle.TaskAction, asked lifecycle.TaskInput, key string,
 ) (shape.Task, error) {
-	task, err := byRight(ctx, h, id, func(user account.User, id int64) (task.Task, error) {
+	return h.changed(ctx, id, func(user account.User, id int64) (task.Task, error) {
 		return h.tasks.Act(ctx, user, id, action, asked, key)
 	})
-	return server.Shown(task, explained(err), taskFor(server.Caller(ctx)))
 }
 
 func (h *handlers) sendHeartbeat(ctx context.Context, in *taskHeartbeatInput) (shape.Task, error) {

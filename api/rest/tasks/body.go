@@ -39,6 +39,7 @@ func taskFor(user account.User) func(task.Task) shape.Task {
 			CreatorID:      shape.ID(t.CreatorID), AssigneeID: shape.OptionalID(t.AssigneeID),
 			BlockedBy: []string{}, Blockers: []shape.Blocker{}, Ready: t.Ready(),
 			AllowedActions: service.TaskActions(user, t), AllowedStatuses: service.TaskTargets(user, t),
+			Submission: t.Submission, Approved: t.Approved, ReviewRequired: t.ReviewRequired,
 			StartedAt: shape.OptionalTime(t.StartedAt), FinishedAt: shape.OptionalTime(t.FinishedAt),
 			WorkflowID: t.WorkflowID(), CreatedAt: t.CreatedAt.UTC(), UpdatedAt: t.UpdatedAt.UTC(),
 		}

@@ -78,6 +78,7 @@ func Register(s *server.Server, tasks *service.Tasks) {
 	group := server.Group{Server: s, Tag: "Tasks", Access: server.ForUsers, Scope: lifecycle.TaskScope, Subject: "task"}
 	h.registerTasks(group)
 	h.registerActions(group)
+	h.registerReview(group)
 	h.registerViews(group)
 	h.registerWorkspaces()
 }

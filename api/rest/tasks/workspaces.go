@@ -24,7 +24,8 @@ func workspaceFor(user account.User) func(task.Workspace) shape.Workspace {
 		return shape.Workspace{
 			ID: shape.ID(w.ID), Name: w.Name, OwnerID: shape.ID(w.OwnerID), StatusDeadlines: w.StatusDeadlines,
 			StuckReleaseAfter: w.StuckReleaseAfter, NewDeadlineWaitsForBlockers: w.NewDeadlineWaitsForBlockers,
-			MayChange: service.MayChange(user, w), CreatedAt: w.CreatedAt.UTC(), UpdatedAt: w.UpdatedAt.UTC(),
+			ReviewRequired: w.ReviewRequired,
+			MayChange:      service.MayChange(user, w), CreatedAt: w.CreatedAt.UTC(), UpdatedAt: w.UpdatedAt.UTC(),
 		}
 	}
 }
@@ -38,6 +39,7 @@ type WorkspaceSettings struct {
 	StatusDeadlines             *statusDeadlines `json:"status_deadlines,omitempty" doc:"Those that are left out stay as they are"`
 	StuckReleaseAfter           *float64         `json:"stuck_release_after,omitempty" minimum:"0" maximum:"5256000" example:"0" doc:"Minutes after which a STUCK task is NEW again; 0: never"`
 	NewDeadlineWaitsForBlockers *bool            `json:"new_deadline_waits_for_blockers,omitempty" doc:"Let the deadline of a NEW task begin only when its last blocker is DONE"`
+	ReviewRequired              *bool            `json:"review_required,omitempty" doc:"Let a task be DONE only when somebody else has approved its newest submission"`
 }
 
 // statusDeadlines are minutes that a task may stay in a status. Parts of a minute are allowed.
@@ -50,7 +52,7 @@ type statusDeadlines struct {
 func (s WorkspaceSettings) change(name *string) service.WorkspaceChange {
 	change := service.WorkspaceChange{
 		Name: name, StuckReleaseAfter: s.StuckReleaseAfter, NewDeadlineWaitsForBlockers: s.NewDeadlineWaitsForBlockers,
-		StatusDeadlines: map[lifecycle.TaskState]float64{},
+		StatusDeadlines: map[lifecycle.TaskState]float64{}, ReviewRequired: s.ReviewRequired,
 	}
 
 	if s.StatusDeadlines == nil {

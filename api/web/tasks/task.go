@@ -11,6 +11,7 @@ import (
 	"stagecoach/api/words"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/task"
 )
 
 // taskView is a task with all that its page shows.
@@ -25,6 +26,12 @@ type taskView struct {
 	Drawing   drawing
 	WaitsFor  []waited // the tasks that it waits for
 	Awaited   []shape.TaskNode
+
+	Results    []result
+	Priorities []string
+	LabelsText string
+	MaySubmit  bool
+	MayEdit    bool
 }
 
 // waited is a task that another one waits for. Its title is empty when the person may not see it.
@@ -45,12 +52,15 @@ const graphAround = "30"
 
 func showTask(_ context.Context, r *site.Request) (site.View, error) {
 	at := taskPath(r)
-	task, err := site.Get[shape.Task](r, at, nil)
+	found, err := site.Get[shape.Task](r, at, nil)
 	if err != nil {
 		return site.View{}, err
 	}
 
-	view := taskView{Task: task}
+	view := taskView{Task: found, Priorities: task.Priorities, LabelsText: strings.Join(found.Labels, ", ")}
+	if view.Results, err = results(r, found); err != nil {
+		return site.View{}, err
+	}
 
 	options, err := site.Get[shape.TaskOptions](r, at+"/actions", nil)
 	if err != nil {
@@ -62,7 +72,7 @@ func showTask(_ context.Context, r *site.Request) (site.View, error) {
 		return site.View{}, err
 	}
 
-	view.Drawing = drawGraph(graph, task.ID)
+	view.Drawing = drawGraph(graph, found.ID)
 	view.connect(graph)
 
 	events, err := site.Get[shape.Page[shape.History]](r, at+"/events", url.Values{"limit": {most}})
@@ -77,7 +87,7 @@ func showTask(_ context.Context, r *site.Request) (site.View, error) {
 	}
 
 	view.sortOptions(r.Language, options.Items)
-	return site.View{Title: words.TaskNumber.In(r.Language, number(task.ID)) + " " + task.Title, Data: view}, nil
+	return site.View{Title: words.TaskNumber.In(r.Language, number(found.ID)) + " " + found.Title, Data: view}, nil
 }
 
 // addPeople reads the workspace and the names of its members. Who acts by an administrator's right, or has a task of a
@@ -117,7 +127,14 @@ func (v *taskView) sortOptions(language string, options []shape.TaskOption) {
 			step = string(option.To)
 		}
 
-		if option.Allowed && !option.ChangesNothing {
+		switch {
+		case option.Allowed && option.Action == lifecycle.TaskActionSubmit: // has a form of its own, as editing has
+			v.MaySubmit = true
+			continue
+		case option.Allowed && option.Action == lifecycle.TaskActionEdit:
+			v.MayEdit = true
+			continue
+		case option.Allowed && !option.ChangesNothing:
 			v.Steps = append(v.Steps, step)
 			continue
 		}
@@ -191,6 +208,10 @@ func act(_ context.Context, r *site.Request) (next string, err error) {
 	switch step {
 	case words.StepComment:
 		_, err = site.Post[shape.History](r, at+"/comments", body)
+	case string(lifecycle.TaskActionSubmit), string(lifecycle.TaskActionApprove), string(lifecycle.TaskActionReject):
+		err = review(r, at, step)
+	case string(lifecycle.TaskActionEdit):
+		err = edit(r, at)
 	case string(lifecycle.TaskActionClaim), string(lifecycle.TaskActionEscalate), string(lifecycle.TaskActionTakeover):
 		_, err = site.Post[shape.Task](r, at+"/"+step, body)
 	default:

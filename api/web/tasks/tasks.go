@@ -149,7 +149,7 @@ func showNew(_ context.Context, r *site.Request) (site.View, error) {
 	if err == nil && view.Workspace != nil {
 		view.Members, err = members(r, view.Workspace.ID)
 	}
-	view.Priorities = []string{task.PriorityLow, task.PriorityNormal, task.PriorityHigh, task.PriorityCritical}
+	view.Priorities = task.Priorities
 	return site.View{Title: texts["new-task"].In(r.Language), Data: view}, err
 }
 

@@ -145,6 +145,7 @@ func settingsOf(r *site.Request) (map[string]any, error) {
 	return map[string]any{
 		"name": r.PostFormValue("name"), "status_deadlines": deadlines, "stuck_release_after": release,
 		"new_deadline_waits_for_blockers": r.PostFormValue("waits") != "",
+		"review_required":                 r.PostFormValue("reviews") != "",
 	}, err
 }
 

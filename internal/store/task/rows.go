@@ -23,6 +23,9 @@ const (
 	PriorityCritical = "critical"
 )
 
+// Priorities lists the priorities, the lowest first.
+var Priorities = []string{PriorityLow, PriorityNormal, PriorityHigh, PriorityCritical}
+
 // Snapshot is the part of a task that its workflow decides, and that each write returns: ids and times only.
 type Snapshot struct {
 	Version    int64               `db:"row_version" json:"version"` // counts the workflow's writes
@@ -42,6 +45,9 @@ type Snapshot struct {
 	// with the end of each.
 	FencingToken   int64      `db:"fencing_token" json:"fencing_token,omitempty"`
 	LeaseExpiresAt *time.Time `db:"lease_expires_at" json:"lease_expires_at,omitempty"` // when the claim ends unless it is renewed
+	// ReviewMissing says that the workspace asks for a review and the result is not approved. It changes without a new
+	// version, so a workflow may know an old value.
+	ReviewMissing bool `db:"review_missing" json:"review_missing,omitempty"`
 }
 
 // HeldBy reports whether a user is the assignee.
@@ -53,7 +59,7 @@ func (s Snapshot) HeldBy(userID int64) bool {
 func (s Snapshot) Facts(openBlockers []int64) lifecycle.TaskFacts {
 	return lifecycle.TaskFacts{
 		State: s.State, CreatorID: s.CreatorID, AssigneeID: s.AssigneeID, Public: s.Visibility == Public,
-		OpenBlockers: openBlockers, FencingToken: s.FencingToken,
+		OpenBlockers: openBlockers, FencingToken: s.FencingToken, ReviewMissing: s.ReviewMissing,
 	}
 }
 
@@ -70,6 +76,19 @@ type Task struct {
 	CreatedAt         time.Time  `db:"created_at"`
 	UpdatedAt         time.Time  `db:"updated_at"`
 	Blockers          []Blocker  `db:"blockers"`
+
+	Submission     *int64 `db:"submission"` // the assignee's newest result; nil: there is none
+	Approved       bool   `db:"approved"`   // the submission
+	ReviewRequired bool   `db:"review_required"`
+}
+
+// Facts are the inputs of a decision about the task.
+func (t Task) Facts() lifecycle.TaskFacts {
+	facts := t.Snapshot.Facts(t.OpenBlockers())
+	if t.Submission != nil {
+		facts.Submission = *t.Submission
+	}
+	return facts
 }
 
 // Blocker is a task that must be DONE before another may start.
@@ -98,10 +117,14 @@ func (t Task) Ready() bool {
 }
 
 const (
+	// reviewRequired is the setting of the workspace of a task.
+	reviewRequired = `(SELECT review_required FROM workspaces WHERE workspaces.id = workspace_id)`
+
 	stateColumns = `row_version, status, since, creator_id, assignee_id, visibility, status_deadline_at, release_at, started_at,
-		finished_at, clock_waits, request_id, fencing_token, lease_expires_at`
+		finished_at, clock_waits, request_id, fencing_token, lease_expires_at,
+		NOT approved AND ` + reviewRequired + ` AS review_missing`
 	taskColumns = stateColumns + `, t.id, t.workspace_id, t.title, t.description, t.priority, t.labels, t.workflow_started_at,
-		t.created_at, t.updated_at,
+		t.created_at, t.updated_at, t.submission, t.approved, ` + reviewRequired + ` AS review_required,
 		(SELECT coalesce(jsonb_agg(jsonb_build_object('id', b.id, 'status', b.status) ORDER BY b.id), '[]')
 			FROM task_blockers tb JOIN tasks b ON b.id = tb.blocker_id WHERE tb.task_id = t.id) AS blockers`
 	taskSelect = `SELECT ` + taskColumns + ` FROM tasks t `

@@ -24,9 +24,11 @@ type Workspace struct {
 	// StuckReleaseAfter is how many minutes a task stays STUCK before it is NEW again; 0: until a user acts.
 	StuckReleaseAfter float64 `db:"stuck_release_after"`
 	// NewDeadlineWaitsForBlockers starts the deadline of a NEW task only when its last blocker is DONE.
-	NewDeadlineWaitsForBlockers bool      `db:"new_deadline_waits_for_blockers"`
-	CreatedAt                   time.Time `db:"created_at"`
-	UpdatedAt                   time.Time `db:"updated_at"`
+	NewDeadlineWaitsForBlockers bool `db:"new_deadline_waits_for_blockers"`
+	// ReviewRequired lets a task be DONE only when its newest submission is approved by somebody else.
+	ReviewRequired bool      `db:"review_required"`
+	CreatedAt      time.Time `db:"created_at"`
+	UpdatedAt      time.Time `db:"updated_at"`
 }
 
 // DefaultStatusDeadlines are the deadlines of a workspace that sets none, in minutes.
@@ -36,7 +38,7 @@ func DefaultStatusDeadlines() map[lifecycle.TaskState]float64 {
 	}
 }
 
-const workspaceColumns = `id, name, owner_id, status_deadlines, stuck_release_after, new_deadline_waits_for_blockers, created_at, updated_at`
+const workspaceColumns = `id, name, owner_id, status_deadlines, stuck_release_after, new_deadline_waits_for_blockers, review_required, created_at, updated_at`
 
 var noWorkspace = fault.New(fault.WorkspaceNotFound, "there is no such workspace")
 
@@ -48,9 +50,9 @@ func (s *Store) CreateWorkspace(ctx context.Context, w Workspace, r core.Request
 			return Workspace{}, err
 		}
 
-		created, err := core.One[Workspace](ctx, tx, noWorkspace, `INSERT INTO workspaces (name, owner_id, status_deadlines, stuck_release_after, new_deadline_waits_for_blockers)
-			VALUES ($1, $2, $3, $4, $5) RETURNING `+workspaceColumns,
-			w.Name, w.OwnerID, w.StatusDeadlines, w.StuckReleaseAfter, w.NewDeadlineWaitsForBlockers)
+		created, err := core.One[Workspace](ctx, tx, noWorkspace, `INSERT INTO workspaces (name, owner_id, status_deadlines, stuck_release_after, new_deadline_waits_for_blockers, review_required)
+			VALUES ($1, $2, $3, $4, $5, $6) RETURNING `+workspaceColumns,
+			w.Name, w.OwnerID, w.StatusDeadlines, w.StuckReleaseAfter, w.NewDeadlineWaitsForBlockers, w.ReviewRequired)
 		if err != nil {
 			return Workspace{}, err
 		}
@@ -77,8 +79,8 @@ func (s *Store) ChangeWorkspace(
 			return Workspace{}, err
 		}
 		return core.One[Workspace](ctx, tx, noWorkspace, `UPDATE workspaces SET name = $2, status_deadlines = $3, stuck_release_after = $4,
-			new_deadline_waits_for_blockers = $5, updated_at = now() WHERE id = $1 RETURNING `+workspaceColumns,
-			id, w.Name, w.StatusDeadlines, w.StuckReleaseAfter, w.NewDeadlineWaitsForBlockers)
+			new_deadline_waits_for_blockers = $5, review_required = $6, updated_at = now() WHERE id = $1 RETURNING `+workspaceColumns,
+			id, w.Name, w.StatusDeadlines, w.StuckReleaseAfter, w.NewDeadlineWaitsForBlockers, w.ReviewRequired)
 	})
 }
 

@@ -83,8 +83,9 @@ func (s *Store) WriteTask(ctx context.Context, w Write) (Snapshot, error) {
 			` + s.TaskTimes.clock(`$4::text`, `$6::timestamptz`) + `, last_seq = last_seq + 1, updated_at = $6,
 			releases = CASE WHEN $11::bigint IS NOT NULL THEN 0 WHEN t.status = ` + core.Literal(lifecycle.TaskStuck) + ` AND $4 = ` + core.Literal(lifecycle.TaskNew) + ` THEN releases + 1 ELSE releases END,
 			started_at = coalesce(started_at, CASE WHEN $4 = ` + core.Literal(lifecycle.TaskInProgress) + ` THEN $6::timestamptz END),
-			finished_at = CASE WHEN $4 IN ` + endedTasks + ` THEN $6::timestamptz END, ` + claim + `
+			finished_at = CASE WHEN $4 IN ` + endedTasks + ` THEN $6::timestamptz END, ` + claim + `, ` + submissionAfter + `
 			FROM workspaces w WHERE w.id = t.workspace_id AND t.id = $1 AND row_version < $2 AND t.status = $9 AND ` + unrenewed + `
+				AND ` + reviewHolds + `
 			RETURNING t.*
 		), event AS (
 			INSERT INTO events (workload, entity_id, seq, owner_id, type, from_state, to_state, actor_id, comment, reason)
@@ -121,6 +122,13 @@ func (s *Store) WriteTask(ctx context.Context, w Write) (Snapshot, error) {
 	}
 	return task.Snapshot, err
 }
+
+// submissionAfter ends the submission and its approval when the task gets another assignee or none: $5 is the new one.
+const submissionAfter = `submission = CASE WHEN assignee_id = $5 THEN submission END, approved = approved AND coalesce(assignee_id = $5, false)`
+
+// reviewHolds is false when a task would be DONE without the approval that its workspace asks for: the workflow knew an
+// old value. lifecycle.TaskFacts.ReviewMissing is the same as a fact.
+var reviewHolds = `($4 <> ` + core.Literal(lifecycle.TaskDone) + ` OR t.approved OR NOT w.review_required)`
 
 // StartTaskClock starts the deadline of a NEW task that has waited for its blockers, as of a moment, unless the record
 // has this version already. It is no transition and has no event.

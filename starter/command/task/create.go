@@ -73,26 +73,32 @@ fields of POST /v1/tasks; blocked_by names other tasks of the list by their "ref
 
 // readBatch reads a list of tasks. The API checks what they contain.
 func readBatch(name string) ([]json.RawMessage, error) {
+	var tasks []json.RawMessage
+	return tasks, readJSON(name, &tasks, `a list of tasks: [{"title": "…"}, …]`)
+}
+
+// readJSON reads a file, or the standard input by the name "-".
+func readJSON(name string, into any, what string) error {
 	source := io.Reader(os.Stdin)
 	if name != "-" {
 		file, err := os.Open(name)
 		if err != nil {
-			return nil, terminal.UsageError(err.Error())
+			return terminal.UsageError(err.Error())
 		}
 		defer file.Close()
 		source = file
 	}
 
-	var tasks []json.RawMessage
-	if err := json.NewDecoder(source).Decode(&tasks); err != nil {
-		what := "is not JSON: " + err.Error()
-		if _, other := errors.AsType[*json.UnmarshalTypeError](err); other {
-			what = `is JSON, but not a list of tasks: [{"title": "…"}, …]`
-		}
-		return nil, terminal.UsageError(cmp.Or(strings.TrimPrefix(name, "-"), "the standard input") + " " + what)
+	err := json.NewDecoder(source).Decode(into)
+	if err == nil {
+		return nil
 	}
 
-	return tasks, nil
+	why := "is not JSON: " + err.Error()
+	if _, other := errors.AsType[*json.UnmarshalTypeError](err); other {
+		why = "is JSON, but not " + what
+	}
+	return terminal.UsageError(cmp.Or(strings.TrimPrefix(name, "-"), "the standard input") + " " + why)
 }
 
 func showMade(cmd *cobra.Command, made shape.TaskBatch) error {

@@ -62,6 +62,8 @@ Each command that changes the state of a task needs a comment, which says why: i
 		newAction("escalate", "Block a task that somebody else works on", "escalate", ""),
 		newClaim("takeover", "Take over a STUCK task"),
 		newStatus(), newComment(),
+		newSubmit(), newReview("approve", "Approve the result of somebody else's task"),
+		newReview("reject", "Reject the result of somebody else's task"), newSubmissions(), newEdit(),
 		remote.Ask[shape.TaskOptions]{
 			Use: "actions ID", Short: "Show what you may do with a task now, and why you may not do the rest",
 			Call: "GET /v1/tasks/{}/actions", Show: showOptions,
@@ -84,6 +86,9 @@ var NextSteps = map[fault.Code]string{
 	fault.CannotTakeover:     "it is yours, continue: starter task status ID IN_PROGRESS COMMENT",
 	fault.LeaseLost:          "stop working on it, and look what became of it: starter task show ID",
 	fault.CommentRequired:    "say why, after the ID",
+
+	fault.ReviewRequired:       "submit the result, and let somebody else approve it: starter task submit ID FILE COMMENT",
+	fault.SubmissionNotCurrent: "look at the newest result: starter task submissions ID",
 }
 
 var showTasks = remote.Rows(func(t shape.Task) []string {
@@ -120,6 +125,10 @@ func showTask(cmd *cobra.Command, t shape.Task) error {
 
 	for _, b := range t.Blockers {
 		rows = append(rows, []string{"blocker", fmt.Sprintf("%s, %s", b.ID, b.Status)})
+	}
+
+	if t.Submission != nil {
+		rows = append(rows, []string{"submission", fmt.Sprintf("%d, %s", *t.Submission, approval(t.Approved))})
 	}
 
 	heading := "description"

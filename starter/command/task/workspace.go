@@ -90,6 +90,7 @@ type workspaceSettings struct {
 	deadlines []string
 	release   float64
 	waits     bool
+	reviews   bool
 }
 
 func (s *workspaceSettings) addFlags(cmd *cobra.Command) {
@@ -102,6 +103,9 @@ func (s *workspaceSettings) addFlags(cmd *cobra.Command) {
 	flags.Float64Var(&s.release, "release-stuck-after", 0, "minutes after which a STUCK task is NEW again; 0: never")
 	flags.BoolVar(
 		&s.waits, "new-waits-for-blockers", false, "begin the deadline of a NEW task when its last blocker is DONE",
+	)
+	flags.BoolVar(
+		&s.reviews, "review-required", false, "let a task be DONE only when somebody else has approved its result",
 	)
 }
 
@@ -129,6 +133,10 @@ func (s *workspaceSettings) body(name string) (map[string]any, error) {
 
 	if s.given("new-waits-for-blockers") {
 		body["new_deadline_waits_for_blockers"] = s.waits
+	}
+
+	if s.given("review-required") {
+		body["review_required"] = s.reviews
 	}
 	return body, nil
 }
@@ -168,14 +176,19 @@ var showWorkspaces = remote.Rows(func(w shape.Workspace) []string {
 		waits = "for blockers"
 	}
 
+	reviews := "no"
+	if w.ReviewRequired {
+		reviews = "required"
+	}
+
 	return []string{
 		w.ID, w.Name, w.OwnerID,
 		minutesText(w.StatusDeadlines[lifecycle.TaskNew]),
 		minutesText(w.StatusDeadlines[lifecycle.TaskInProgress]),
 		minutesText(w.StatusDeadlines[lifecycle.TaskBlocked]),
-		minutesText(w.StuckReleaseAfter), waits, terminal.When(w.CreatedAt),
+		minutesText(w.StuckReleaseAfter), waits, reviews, terminal.When(w.CreatedAt),
 	}
-}, "ID", "NAME", "OWNER", "NEW", "IN_PROGRESS", "BLOCKED", "STUCK IS RELEASED", "NEW WAITS", "SINCE")
+}, "ID", "NAME", "OWNER", "NEW", "IN_PROGRESS", "BLOCKED", "STUCK IS RELEASED", "NEW WAITS", "REVIEW", "SINCE")
 
 func minutesText(minutes float64) string {
 	if minutes == 0 {

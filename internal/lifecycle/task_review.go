@@ -1,0 +1,45 @@
+package lifecycle
+
+import (
+	"slices"
+
+	"stagecoach/internal/fault"
+)
+
+// The actions that leave a task's status as it is. They act on the record alone and do not reach the task's workflow.
+const (
+	TaskActionSubmit  TaskAction = "submit"
+	TaskActionApprove TaskAction = "approve"
+	TaskActionReject  TaskAction = "reject"
+	TaskActionEdit    TaskAction = "edit"
+)
+
+// TaskAsked lists the actions that people ask for.
+var TaskAsked = append(
+	slices.Clone(TaskUpdates), TaskActionSubmit, TaskActionApprove, TaskActionReject, TaskActionEdit,
+)
+
+// Guards of the review, and the states in which an assignee's result may be judged.
+var (
+	reviewed  = Guard[TaskFacts]{Name: "the submission is approved", Code: fault.ReviewRequired, Holds: func(f TaskFacts) bool { return !f.ReviewMissing }}
+	isCurrent = Guard[TaskFacts]{Name: "the current submission is named", Code: fault.SubmissionNotCurrent, Holds: func(f TaskFacts) bool { return f.Submission != 0 && f.Named == f.Submission }}
+
+	finishGuards = []Guard[TaskFacts]{commented, reviewed}
+	reviewGuards = []Guard[TaskFacts]{commented, isCurrent}
+
+	judged = []TaskState{TaskInProgress, TaskBlocked, TaskStuck}
+)
+
+// EndsSubmission says whether a step takes away the assignee's result, and its approval: the task gets another assignee
+// or none.
+func (f TaskFacts) EndsSubmission(assigneeAfter *int64) bool {
+	return assigneeAfter == nil || !f.HeldBy(*assigneeAfter)
+}
+
+// submission is the number of the current submission; nil: there is none.
+func (f TaskFacts) submission() *int64 {
+	if f.Submission == 0 {
+		return nil
+	}
+	return &f.Submission
+}

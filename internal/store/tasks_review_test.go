@@ -1,0 +1,120 @@
+package store_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/operations"
+	"stagecoach/internal/store/task"
+)
+
+// underReview is a task of Bob's in an office that asks for reviews.
+func underReview(t *testing.T) (*office, task.Task) {
+	t.Helper()
+	o := newOffice(t, func(w *task.Workspace) { w.ReviewRequired = true })
+	row := o.made(task.NewTask{})[0]
+	o.move(row, lifecycle.TaskInProgress, &o.bob.ID)
+	return o, row
+}
+
+// change takes an action of a member that leaves the status as it is.
+func (o *office) change(row task.Task, who account.User, ask lifecycle.TaskAsk, edit task.Edit) (task.Task, error) {
+	ask.Caller, ask.Comment = lifecycle.TaskCaller{ID: who.ID, Member: true}, "c"
+	c := task.Change{TaskID: row.ID, Ask: ask, Result: json.RawMessage(`{"a":1}`), Edit: edit}
+	return o.ChangeTask(o.t.Context(), c, core.Request{UserID: who.ID})
+}
+
+// TestUnreviewedIsNotDone writes DONE as a workflow that knows an old value: the record does not take it, and returns
+// what holds.
+func TestUnreviewedIsNotDone(t *testing.T) {
+	t.Parallel()
+	o, row := underReview(t)
+	if state := o.move(row, lifecycle.TaskDone, &o.bob.ID); state.State != lifecycle.TaskInProgress || !state.ReviewMissing {
+		t.Errorf("without a review: %+v", state)
+	}
+
+	submitted, err := o.change(row, o.bob, lifecycle.TaskAsk{Action: lifecycle.TaskActionSubmit}, task.Edit{})
+	o.must(err)
+	judge := lifecycle.TaskAsk{Action: lifecycle.TaskActionApprove, Submission: *submitted.Submission}
+	approved, err := o.change(row, o.ann, judge, task.Edit{})
+	o.must(err)
+	if !approved.Approved || approved.ReviewMissing {
+		t.Errorf("approved: %+v", approved)
+	}
+	if state := o.move(row, lifecycle.TaskDone, &o.bob.ID); state.State != lifecycle.TaskDone || state.ReviewMissing {
+		t.Errorf("with a review: %+v", state)
+	}
+}
+
+// TestSubmissionEndsWithItsAssignee gives the task back, and expects neither result nor approval. The result stays in
+// the list.
+func TestSubmissionEndsWithItsAssignee(t *testing.T) {
+	t.Parallel()
+	o, row := underReview(t)
+	submitted, err := o.change(row, o.bob, lifecycle.TaskAsk{Action: lifecycle.TaskActionSubmit}, task.Edit{})
+	o.must(err)
+	judge := lifecycle.TaskAsk{Action: lifecycle.TaskActionApprove, Submission: *submitted.Submission}
+	_, err = o.change(row, o.ann, judge, task.Edit{})
+	o.must(err)
+
+	o.move(row, lifecycle.TaskNew, nil)
+	back, err := o.TaskByID(t.Context(), 0, row.ID)
+	o.must(err)
+	if back.Submission != nil || back.Approved || !back.ReviewMissing {
+		t.Errorf("given back: %+v", back)
+	}
+
+	if _, err = o.change(row, o.ann, judge, task.Edit{}); fault.CodeOf(err) != fault.InvalidTransition {
+		t.Errorf("approved: %v", err)
+	}
+	kept, err := o.Submissions(t.Context(), o.ann.ID, row.ID, 0, 10)
+	o.must(err)
+	if len(kept) != 1 || kept[0].AuthorID != o.bob.ID || string(kept[0].Result) != `{"a":1}` || kept[0].Comment != "c" {
+		t.Errorf("kept: %+v", kept)
+	}
+
+	hidden, err := o.Submissions(t.Context(), o.stranger.ID, row.ID, 0, 10)
+	o.must(err)
+	if len(hidden) != 0 {
+		t.Errorf("a stranger sees %+v", hidden)
+	}
+}
+
+// TestEditInTheRecord changes a field, and makes no event when nothing changes.
+func TestEditInTheRecord(t *testing.T) {
+	t.Parallel()
+	o, row := underReview(t)
+	title, none := "another title", ""
+	edit := lifecycle.TaskAsk{Action: lifecycle.TaskActionEdit}
+	for range 2 {
+		edited, err := o.change(row, o.ann, edit, task.Edit{Title: &title, Description: &none})
+		o.must(err)
+		if edited.Title != title {
+			t.Errorf("edited: %+v", edited)
+		}
+	}
+
+	events, err := o.EventsOfTask(t.Context(), 0, row.ID, 0, 10)
+	o.must(err)
+	if len(events) != 3 || events[2].Type != "edited" || events[2].Comment != "title: c" {
+		t.Errorf("events %+v", events)
+	}
+}
+
+// TestResultsGoWithTheirTask lets retention delete a task that has ended, with its results.
+func TestResultsGoWithTheirTask(t *testing.T) {
+	t.Parallel()
+	o, row := underReview(t)
+	_, err := o.change(row, o.bob, lifecycle.TaskAsk{Action: lifecycle.TaskActionSubmit}, task.Edit{})
+	o.must(err)
+	o.move(row, lifecycle.TaskCancelled, &o.bob.ID)
+	o.aged(400, "tasks", "true", "created_at", "finished_at", "updated_at")
+	o.wantDeleted(o.deleteOld(operations.Retention{"tasks": 365}), map[string]int64{"tasks": 1})
+	if n := o.count("task_submissions"); n != 0 {
+		t.Errorf("%d results are left", n)
+	}
+}
