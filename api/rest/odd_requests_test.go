@@ -96,6 +96,10 @@ func (w *rig) oneOfEverything() {
 		w.deliver(w.adaToken, w.file(fmt.Sprint("/file", i), 10), fmt.Sprint(i))
 	}
 
+	for range 12 { // whose ids requests come by, and delete
+		w.hook(`{"address":"` + receiver + `"}`)
+	}
+
 	workspace := w.workspace()
 	for range 4 {
 		w.task(w.adaToken, workspace, nil)

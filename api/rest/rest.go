@@ -12,6 +12,7 @@ import (
 	"stagecoach/api/rest/events"
 	"stagecoach/api/rest/operators"
 	"stagecoach/api/rest/server"
+	"stagecoach/api/rest/webhooks"
 	"stagecoach/internal/feed"
 	"stagecoach/internal/operations/doctor"
 	"stagecoach/internal/operations/status"
@@ -24,6 +25,7 @@ type Options struct {
 
 	Parts     []func(*server.Server) // add the operations of the workloads
 	Workloads []service.Workload     // release what they have of a person who is forgotten
+	Webhooks  *service.Webhooks
 	Status    *status.Reporter
 	Doctor    *doctor.Doctor
 	Feed      *feed.Feed    // from events.NewFeed; event streams end when it does
@@ -40,6 +42,7 @@ func New(o Options) *server.Server {
 
 	accounts.Register(s, o.Workloads)
 	events.Register(s, o.Feed)
+	webhooks.Register(s, o.Webhooks, o.Feed)
 	operators.Register(s, o.Status, o.Doctor, o.Temporal)
 	operators.RegisterCodec(s, o.Codec)
 	registerDocs(s) // last: it shows all the others

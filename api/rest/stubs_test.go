@@ -43,6 +43,7 @@ type temporalStub struct {
 	client.Client
 	mu      sync.Mutex
 	started []string
+	woken   []string // workflows that were signalled, and started where they did not run
 	down    bool
 	looks   atomic.Int64 // at its health
 }
@@ -68,6 +69,18 @@ func (s *temporalStub) ExecuteWorkflow(
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.started = append(s.started, o.ID)
+	return nil, nil
+}
+
+func (s *temporalStub) SignalWithStartWorkflow(
+	_ context.Context, id, _ string, _ any, _ client.StartWorkflowOptions, _ any, _ ...any,
+) (client.WorkflowRun, error) {
+	if s.isDown() {
+		return nil, errors.New("secret: no route")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.woken = append(s.woken, id)
 	return nil, nil
 }
 

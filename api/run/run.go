@@ -117,7 +117,7 @@ func (p process) handler(stream *feed.Feed) (http.Handler, error) {
 			OnRefused: p.refused, Log: p.Log, Version: app.Version, PublicURL: p.Config.API.BrowserURL(),
 			TrustedProxies: p.Config.API.TrustedProxies,
 		},
-		Parts: parts.REST(p.services, p.files), Workloads: p.services.Workloads(), Status: p.reporter, Doctor: p.Doctor(),
+		Parts: parts.REST(p.services, p.files), Workloads: p.services.Workloads(), Webhooks: p.Webhooks(), Status: p.reporter, Doctor: p.Doctor(),
 		Feed: stream, Temporal: p.Temporal, Codec: readers,
 	})
 

@@ -45,6 +45,7 @@ func (s *Stack) config() (config.Config, error) {
 		"STAGECOACH_YANDEX_ROOT":              "disk:/",
 		"STAGECOACH_QBITTORRENT_SAVE_PATH":    "",
 		"STAGECOACH_DOWNLOAD_PRIVATE_SOURCES": "true", // the web seed is on this machine
+		"STAGECOACH_WEBHOOK_PRIVATE":          "true", // so are the receivers of a developer
 		"STAGECOACH_TON_NETWORK":              "mainnet",
 		"STAGECOACH_TONCENTER_API_KEY":        "",
 		"STAGECOACH_TONCENTER_2_API_KEY":      "",

@@ -29,7 +29,12 @@ func Reseal(ctx context.Context, c config.Config) (int, error) {
 	}
 	defer record.Close()
 
-	return record.Reseal(ctx)
+	tokens, err := record.Reseal(ctx)
+	if err != nil {
+		return 0, err
+	}
+	webhooks, err := record.ResealWebhooks(ctx)
+	return tokens + webhooks, err
 }
 
 // Restored makes the record and Temporal agree after either was set back. No service may run meanwhile.

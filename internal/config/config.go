@@ -41,6 +41,7 @@ type Config struct {
 	Transactions Transactions
 	Retention    map[string]int // days by the names of store.Parts; 0: for ever
 	Media        Media
+	Webhooks     Webhooks
 }
 
 // Settings lists every variable, for the documentation.
@@ -49,7 +50,7 @@ func Settings() []Setting { return new(Config).settings() }
 func (c *Config) settings() []Setting {
 	return slices.Concat(
 		c.generalSettings(), c.deliverySettings(), c.taskSettings(), c.downloadSettings(), c.transactionSettings(),
-		c.retentionSettings(),
+		c.webhookSettings(), c.retentionSettings(),
 	)
 }
 

@@ -41,7 +41,7 @@ func (f *Feed) begin(ctx context.Context, from *core.Cursor) (core.Cursor, error
 	if from == nil {
 		return f.o.Store.EventsNow(ctx)
 	}
-	return *from, f.check(ctx, *from)
+	return *from, f.Check(ctx, *from)
 }
 
 // enrol counts a follower, unless this process has too many, and returns the number of its user's followers.
@@ -114,8 +114,8 @@ type floor struct {
 	back, before core.Cursor // the place so many events ago; the one that was told before this: it is good still
 }
 
-// check refuses a place after which events were deleted, or after which there are too many events.
-func (f *Feed) check(ctx context.Context, from core.Cursor) error {
+// Check refuses a place after which events were deleted, or after which there are too many events.
+func (f *Feed) Check(ctx context.Context, from core.Cursor) error {
 	deleted, err := f.o.Store.EventFloor(ctx)
 	if err != nil {
 		return err

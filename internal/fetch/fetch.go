@@ -37,38 +37,54 @@ type Fetcher struct {
 
 const maxRedirects = 5
 
-// Reasons why an address is refused without a request.
+// ErrForbidden is the error of a connection to an address that is not on the Internet.
+var ErrForbidden = errors.New("this address is not on the Internet")
+
+// Reasons why a redirect is not followed.
 var (
-	errForbidden = errors.New("this address is not on the Internet")
 	errScheme    = errors.New("redirected to something other than http")
 	errRedirects = errors.New("too many redirects")
 )
 
 // New makes a Fetcher.
-func New(o Options) *Fetcher {
-	if o.AllowPrivate {
-		return newFetcher(o, func(netip.Addr) bool { return true })
+func New(o Options) *Fetcher { return newFetcher(o, allowed(o.AllowPrivate)) }
+
+// allowed says which addresses may be connected to.
+func allowed(private bool) func(netip.Addr) bool {
+	if private {
+		return func(netip.Addr) bool { return true }
 	}
-	return newFetcher(o, Public)
+	return Public
+}
+
+// Transport makes the transport of a client that sends requests to addresses which users give. A connection to a
+// forbidden address fails with ErrForbidden.
+func Transport(timeout time.Duration, allowPrivate bool) *http.Transport {
+	return guarded(timeout, allowed(allowPrivate))
+}
+
+// guarded makes a transport without a proxy: a proxy would connect without the check of the address.
+func guarded(timeout time.Duration, allowed func(netip.Addr) bool) *http.Transport {
+	dialer := &net.Dialer{Timeout: timeout, ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
+		if at, err := netip.ParseAddrPort(address); err != nil || !allowed(at.Addr()) {
+			return ErrForbidden
+		}
+		return nil
+	}}
+
+	return &http.Transport{
+		DialContext: dialer.DialContext, TLSHandshakeTimeout: timeout, MaxResponseHeaderBytes: 64 << 10,
+	}
 }
 
 func newFetcher(o Options, allowed func(netip.Addr) bool) *Fetcher {
 	o.MaxSize = cmp.Or(o.MaxSize, 10<<20)
 	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
-	dialer := &net.Dialer{Timeout: o.Timeout, ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
-		if at, err := netip.ParseAddrPort(address); err != nil || !allowed(at.Addr()) {
-			return errForbidden
-		}
-		return nil
-	}}
+	transport := guarded(o.Timeout, allowed)
+	transport.DisableKeepAlives = true
 
 	return &Fetcher{o: o, http: &http.Client{
-		Transport: &http.Transport{ // no proxy: a proxy would connect without this check
-			DialContext:            dialer.DialContext,
-			TLSHandshakeTimeout:    o.Timeout,
-			DisableKeepAlives:      true,
-			MaxResponseHeaderBytes: 64 << 10,
-		},
+		Transport: transport,
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
 			r.Header.Del("Referer") // addresses hold keys
 			switch {
@@ -170,7 +186,7 @@ func asFault(ctx context.Context, err error) error {
 
 	inner := harmless(err)
 	switch {
-	case errors.Is(err, errForbidden):
+	case errors.Is(err, ErrForbidden):
 		return fault.New(fault.SourceForbidden, "the link leads to an address that is not on the Internet")
 	case errors.Is(err, errScheme), errors.Is(err, errRedirects):
 		return fault.New(fault.SourceRefused, "the link leads to no file").WithCause(inner)
@@ -197,4 +213,4 @@ func harmless(err error) error {
 	return fmt.Errorf("a %T", inner)
 }
 
-var constant = []error{errForbidden, errScheme, errRedirects, context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF}
+var constant = []error{ErrForbidden, errScheme, errRedirects, context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF}

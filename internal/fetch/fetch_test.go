@@ -160,7 +160,7 @@ func TestHarmless(t *testing.T) {
 		want string
 	}{
 		{around(os.NewSyscallError("connect", syscall.ECONNREFUSED)), syscall.ECONNREFUSED.Error()},
-		{around(errForbidden), errForbidden.Error()},
+		{around(ErrForbidden), ErrForbidden.Error()},
 		{around(io.ErrUnexpectedEOF), io.ErrUnexpectedEOF.Error()},
 		{around(errors.New("secret")), "a *errors.errorString"},
 		{around(&net.DNSError{Err: "no such host", Name: "secret"}), "the name cannot be looked up"},

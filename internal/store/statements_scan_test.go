@@ -20,6 +20,7 @@ var mayScan = map[string]string{
 	`SELECT id, status, created_at, finished_at, extract(epoch`:          "statistics of tasks: the 10,000 that they look at are half of all here",
 	`DELETE FROM boards b USING jobs j WHERE j.user_id = $1`:             "a person who is forgotten has half of all rows here",
 	`UPDATE events SET xid = '3'`:                                        "after a restore, once",
+	`UPDATE webhooks w SET events_lost = true`:                           "after a restore, once",
 	`UPDATE news SET state = 'unknown'`:                                  "after a restore, once",
 	`UPDATE media_assets m SET owner_id`:                                 "a migration, once",
 }
@@ -29,7 +30,7 @@ var fillRest = `
 	SET session_replication_role = replica;
 	INSERT INTO events (workload, entity_id, seq, type, to_state, comment, created_at)
 		SELECT w, n::text, 2, CASE n % 50 WHEN 0 THEN 'failed' ELSE 't' END, 'S', CASE n % 50 WHEN 0 THEN 'E' ELSE '' END, now() - n * interval '1 minute'
-		FROM generate_series(1, 20000) n, unnest('{book,` + strings.Join(lifecycle.Names(), ",") + `}'::text[]) w;
+		FROM generate_series(1, 20000) n, unnest('{book,webhook,` + strings.Join(lifecycle.Names(), ",") + `}'::text[]) w;
 	INSERT INTO boards (workload, entity_id, chat_id, state, due_at) SELECT 'delivery', n, n, CASE n % 500 WHEN 0 THEN 'shown' ELSE 'final' END, now()
 		FROM generate_series(1, 20000) n;
 	INSERT INTO news (user_id, workload, entity_id, seq, state, due_at) SELECT n % 1000 + 1, 'task', n::text, 1, CASE n % 500 WHEN 0 THEN 'due' ELSE 'sent' END, now()

@@ -22,6 +22,7 @@ import (
 	"stagecoach/internal/store/operations"
 	"stagecoach/internal/store/task"
 	"stagecoach/internal/store/transaction"
+	"stagecoach/internal/store/webhook"
 )
 
 //go:embed migrations/*.sql
@@ -36,6 +37,7 @@ type Store struct {
 	*downloadStore
 	*transactionStore
 	*noticeStore
+	*webhookStore
 	*operationsStore
 
 	url string
@@ -49,6 +51,7 @@ type (
 	downloadStore    = download.Store
 	transactionStore = transaction.Store
 	noticeStore      = notice.Store
+	webhookStore     = webhook.Store
 	operationsStore  = operations.Store
 )
 
@@ -74,7 +77,8 @@ func OpenPool(ctx context.Context, url string, p core.Pool, keys ...[]byte) (*St
 	return &Store{
 		Answers:      core.NewAnswers(db),
 		accountStore: account.New(db), deliveryStore: delivery.New(db), taskStore: task.New(db), downloadStore: download.New(db),
-		transactionStore: transaction.New(db), noticeStore: notice.New(db), operationsStore: operations.New(db, Parts), url: url, db: db,
+		transactionStore: transaction.New(db), noticeStore: notice.New(db), webhookStore: webhook.New(db),
+		operationsStore: operations.New(db, Parts), url: url, db: db,
 	}, nil
 }
 

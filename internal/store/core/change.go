@@ -210,7 +210,7 @@ func (of *Workload[R, S, A, F]) queueEvent(write *pgx.Batch, row *R, event Event
 		return
 	}
 	if wait, told := of.Notice(row, event); told {
-		queueNotice(write, of.Name, entity.ID, *entity.Version, *entity.Owner, event.ActorID, wait)
+		QueueNotice(write, of.Name, entity.ID, *entity.Version, *entity.Owner, event.ActorID, wait)
 	}
 }
 
@@ -221,10 +221,10 @@ func Joins(entity string) string {
 		AND n.state = 'due'), now() + $3::interval)`
 }
 
-// queueNotice plans the notification of one person of an event, together with the event itself. A person without a
+// QueueNotice plans the notification of one person of an event, together with the event itself. A person without a
 // chat, or who has caused the event, is not notified. The notification joins the person's waiting notifications of the
 // entity, else it is due after gather.
-func queueNotice(batch *pgx.Batch, workload, entity string, seq, user int64, actor *int64, gather time.Duration) {
+func QueueNotice(batch *pgx.Batch, workload, entity string, seq, user int64, actor *int64, gather time.Duration) {
 	batch.Queue(`INSERT INTO news (user_id, workload, entity_id, seq, due_at)
 		SELECT u.id, $1, $2, $4, `+Joins(`$2`)+` FROM users u
 		WHERE u.id = $5 AND u.telegram_id IS NOT NULL AND u.id IS DISTINCT FROM $6 ON CONFLICT DO NOTHING`,

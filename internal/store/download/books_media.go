@@ -9,11 +9,12 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/core"
 )
 
 // books is the workload name of the books' events. They belong to the user who has added the book.
-const books = "book"
+const books = lifecycle.BookEvents
 
 // MediumChange is one medium that becomes available, missing or deleted.
 type MediumChange struct {

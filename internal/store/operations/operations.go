@@ -8,6 +8,7 @@ import (
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store/webhook"
 )
 
 // Store is this part of the record. It is safe for concurrent use.
@@ -46,12 +47,12 @@ func (p Parts) QuotaNames() (names []string) {
 	return names
 }
 
-// quotas lists the quotas of all workloads and that of tokens.
+// quotas lists the quotas of all workloads, and those of tokens and webhooks.
 func (p Parts) quotas() (all []core.Quota) {
 	for _, part := range p {
 		all = append(all, part.Quotas...)
 	}
-	return append(all, account.TokenQuota)
+	return append(all, account.TokenQuota, webhook.Quota)
 }
 
 // AlertKinds lists the kinds of all alerts.

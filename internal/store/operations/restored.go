@@ -17,6 +17,13 @@ var restoredSQL = []string{
 	`UPDATE boards SET state = 'lost' WHERE state IN ('new', 'sending')`,
 	`UPDATE news SET state = 'unknown' WHERE state IN ('due', 'sending')`,
 	`UPDATE notices SET state = 'unknown' WHERE state IN ('due', 'sending')`,
+	// A webhook that waits has seen what has woken others. Those that are before events which get another place miss them.
+	`UPDATE webhooks w SET xid = c.xid, event_id = c.id FROM webhook_cursor c WHERE w.waiting AND (w.xid, w.event_id) < (c.xid, c.id)`,
+	`UPDATE webhooks w SET events_lost = true WHERE EXISTS (SELECT 1 FROM events e
+		WHERE (e.xid, e.id) > (w.xid, w.event_id) AND e.xid >= pg_snapshot_xmin(pg_current_snapshot()))`,
+	`UPDATE webhooks SET xid = pg_snapshot_xmin(pg_current_snapshot()), event_id = 0 WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())`,
+	`UPDATE webhooks SET claim = claim + 1, waiting = false, woken_at = now()`,
+	`UPDATE webhook_cursor SET xid = pg_snapshot_xmin(pg_current_snapshot()), id = 0`,
 	`UPDATE events SET xid = '3' WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())`,
 	`UPDATE event_floor SET xid = '0', id = 0 WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())`,
 	`UPDATE tasks SET lease_expires_at = now() + lease_seconds * interval '1 second' WHERE lease_expires_at IS NOT NULL

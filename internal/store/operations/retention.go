@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 )
@@ -40,6 +41,7 @@ func (s *Store) OldKinds(r Retention) (kinds []Old) {
 const rateLimits = "rate_limits"
 
 var otherRetentions = []core.Retention{
+	core.EventsOf(lifecycle.WebhookEvents, `webhooks w WHERE w.id = e.entity_id::bigint`),
 	{
 		Kind: "answers", Policy: "answers",
 		ByAge: `DELETE FROM answers WHERE (user_id, key) IN (SELECT user_id, key FROM answers
@@ -180,6 +182,7 @@ func (s *Store) queueForgetting(batch *pgx.Batch, id, by int64, chat *int64) {
 	batch.Queue(`UPDATE tokens SET name = $3, revoked_at = coalesce(revoked_at, now()), revoked_by = coalesce(revoked_by, $2) WHERE user_id = $1`,
 		id, by, core.RemovedText)
 	batch.Queue(`DELETE FROM sessions WHERE user_id = $1`, id)
+	batch.Queue(`DELETE FROM webhooks WHERE user_id = $1`, id)
 	batch.Queue(`DELETE FROM sign_in_links WHERE user_id = $1`, id)
 	batch.Queue(`DELETE FROM conversations WHERE chat_id = $1`, chat)
 	batch.Queue(`DELETE FROM news WHERE user_id = $1`, id)

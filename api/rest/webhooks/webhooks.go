@@ -1,0 +1,319 @@
+// Package webhooks has the operations of the endpoints of users that get events.
+package webhooks
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"stagecoach/api/rest/server"
+	"stagecoach/api/shape"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/service"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	hooks "stagecoach/internal/store/webhook"
+)
+
+const webhooksCursor = "webhooks"
+
+// Places checks that the events after a place can be sent again.
+type Places interface {
+	Check(ctx context.Context, from core.Cursor) error
+}
+
+// handlers answer the operations of webhooks.
+type handlers struct {
+	*server.Server
+	webhooks *service.Webhooks
+	places   Places
+}
+
+// kinds are the codes of webhooks.
+var kinds = map[fault.Code]server.Kind{
+	fault.WebhookNotFound: {Status: http.StatusNotFound, Title: "There is no such webhook"},
+}
+
+// Register adds the operations of webhooks to an API.
+func Register(s *server.Server, webhooks *service.Webhooks, places Places) {
+	h := &handlers{s, webhooks, places}
+	maps.Copy(s.Kinds, kinds)
+	group := server.Group{
+		Server: s, Tag: "Webhooks", Access: server.ForUsers, Scope: account.ScopeWebhooks, Subject: "webhook",
+	}
+
+	one := group
+	one.Faults = []fault.Code{fault.WebhookNotFound}
+
+	server.Register(group, server.Operation{
+		Id: "create-webhook", Route: "POST /v1/webhooks", Status: http.StatusCreated,
+		Summary: "Let every event that you may see be sent to an address",
+		Description: "From now on, in order, each at least once, signed as Standard Webhooks. The answer holds the secret, this once. " +
+			"The address has to be https and on the Internet; redirects are not followed. What is sent is what you may see at that moment. " +
+			"An answer other than 2xx, or none in time, is repeated for three days with growing pauses, and later events wait; then, or at once by a 410, the webhook is paused and you are told. " +
+			"The token needs the scope `read` too.",
+		Faults: []fault.Code{fault.QuotaExceeded},
+	}, h.create)
+
+	server.Register(group, server.Operation{
+		Id: "list-webhooks", Route: "GET /v1/webhooks",
+		Summary: "List your webhooks, the oldest first",
+	}, h.list)
+
+	server.Register(one, server.Operation{
+		Id: "get-webhook", Route: "GET /v1/webhooks/{id}",
+		Summary: "Get a webhook of yours",
+	}, h.get)
+
+	server.Register(one, server.Operation{
+		Id: "change-webhook", Route: "PATCH /v1/webhooks/{id}",
+		Summary:     "Change, pause or resume a webhook of yours",
+		Description: "What is left out stays. ACTIVE sends at once, from the place that was reached. The token needs the scope `read` too.",
+	}, h.change)
+
+	server.RegisterSilent(one, server.Operation{
+		Id: "delete-webhook", Route: "DELETE /v1/webhooks/{id}",
+		Summary: "Delete a webhook of yours",
+	}, h.remove)
+
+	server.Register(one, server.Operation{
+		Id: "test-webhook", Route: "POST /v1/webhooks/{id}/test",
+		Summary:     "Send a test event of the type webhook.test",
+		Description: "It is sent once, also when the webhook is paused. The answer has the outcome, unless that takes long: then `test.at` is null, and the webhook shows it later.",
+	}, h.test)
+
+	server.Register(one, server.Operation{
+		Id: "rotate-webhook", Route: "POST /v1/webhooks/{id}/rotate",
+		Summary:     "Give a webhook of yours another secret",
+		Description: "The answer holds it, this once. Until overlap_seconds are over each message has a signature by the old secret too.",
+	}, h.rotate)
+
+	server.Register(one, server.Operation{
+		Id: "replay-webhook", Route: "POST /v1/webhooks/{id}/replay",
+		Summary: "Send the events after a place again",
+		Description: "The place is an `id` of the stream of events, or a webhook's `cursor`. All events after it that you may see now are sent, in order. " +
+			"`CURSOR_GONE`: what followed is deleted, or is too much; `details.oldest` is where to begin. The token needs the scope `read` too.",
+		Faults: []fault.Code{fault.CursorGone},
+	}, h.replay)
+}
+
+// WebhookPath names a webhook of the caller's. It is exported, as all embedded types here, for huma to see its fields.
+type WebhookPath struct {
+	ID string `path:"id" example:"4" doc:"The id of a webhook"`
+}
+
+type createInput struct {
+	Body struct {
+		Address   string   `json:"address" minLength:"8" maxLength:"2000" doc:"An https address"`
+		Workloads []string `json:"workloads,omitempty" maxItems:"10" enum:"delivery,task,download,transaction" doc:"Whose events are sent, each once; left out or empty: all"`
+	} `nameHint:"WebhookRequest"`
+}
+
+type changeInput struct {
+	WebhookPath
+	Body struct {
+		Address   string    `json:"address,omitempty" minLength:"8" maxLength:"2000" doc:"An https address"`
+		Workloads *[]string `json:"workloads,omitempty" maxItems:"10" enum:"delivery,task,download,transaction" doc:"Whose events are sent, each once; empty: all"`
+		State     string    `json:"state,omitempty" enum:"ACTIVE,PAUSED"`
+	} `nameHint:"WebhookChange"`
+}
+
+type rotateInput struct {
+	WebhookPath
+	Body *webhookRotation `nameHint:"WebhookRotation"`
+}
+
+type webhookRotation struct {
+	OverlapSeconds *int64 `json:"overlap_seconds,omitempty" minimum:"0" maximum:"604800" default:"86400" doc:"How long the old secret signs too"`
+}
+
+type replayInput struct {
+	WebhookPath
+	Body struct {
+		Cursor string `json:"cursor" maxLength:"100" example:"812-90" doc:"The place after which to begin"`
+	} `nameHint:"WebhookReplay"`
+}
+
+// overlap is how long the old secret of a webhook signs too, unless the request says.
+const overlap = 24 * time.Hour
+
+func (h *handlers) create(ctx context.Context, in *createInput) (none shape.Webhook, err error) {
+	if err := h.mayRead(ctx, in.Body.Workloads); err != nil {
+		return none, err
+	}
+	made, err := h.webhooks.Create(
+		ctx, server.Caller(ctx).ID, in.Body.Address, in.Body.Workloads,
+	)
+	return server.Shown(made, err, withSecret)
+}
+
+// mayRead refuses a token that may not read events, and workloads that are named twice.
+func (h *handlers) mayRead(ctx context.Context, workloads []string) error {
+	for i, workload := range workloads {
+		if slices.Contains(workloads[:i], workload) {
+			return fault.Invalid("workloads", "%s is named twice", workload)
+		}
+	}
+	return server.PrincipalOf(ctx).Require(account.ScopeRead)
+}
+
+func (h *handlers) list(ctx context.Context, in *struct{ server.Paging }) (none shape.Page[shape.Webhook], err error) {
+	var all []hooks.Webhook
+	page, err := server.ListOf(in.Paging, webhooksCursor, func(after int64, limit int) ([]hooks.Webhook, error) {
+		all, err = h.Store.Webhooks(ctx, server.Caller(ctx).ID, after, limit)
+		return all, err
+	}, func(w hooks.Webhook) int64 { return w.ID }, webhookFrom)
+	if err != nil {
+		return none, err
+	}
+	return page, h.showBehind(ctx, page.Items)
+}
+
+// showBehind fills in how far webhooks are behind, by one statement.
+func (h *handlers) showBehind(ctx context.Context, webhooks []shape.Webhook) error {
+	var ids []int64
+	for _, one := range webhooks {
+		id, _ := shape.ParseID(one.ID)
+		ids = append(ids, id)
+	}
+
+	if len(ids) == 0 {
+		return nil
+	}
+
+	since, err := h.Store.BehindSince(ctx, ids)
+	for i, id := range ids {
+		if at, behind := since[id]; behind {
+			webhooks[i].BehindSince = shape.OptionalTime(&at)
+		}
+	}
+	return err
+}
+
+// shown shows a webhook as it is now.
+func (h *handlers) shown(
+	ctx context.Context, w hooks.Webhook, err error, show func(hooks.Webhook) shape.Webhook,
+) (none shape.Webhook, _ error) {
+	if err != nil {
+		return none, err
+	}
+	one := []shape.Webhook{show(w)}
+	return one[0], h.showBehind(ctx, one)
+}
+
+func (h *handlers) get(ctx context.Context, in *WebhookPath) (shape.Webhook, error) {
+	found, err := h.Store.WebhookByID(ctx, server.Caller(ctx).ID, server.PathID(in.ID))
+	return h.shown(ctx, found, err, webhookFrom)
+}
+
+func (h *handlers) change(ctx context.Context, in *changeInput) (none shape.Webhook, err error) {
+	id, user, asked := server.PathID(in.ID), server.Caller(ctx).ID, in.Body
+	if err := h.mayRead(ctx, shape.Value(asked.Workloads)); err != nil {
+		return none, err
+	}
+
+	found, err := h.Store.WebhookByID(ctx, user, id)
+	if asked.Address != "" || asked.Workloads != nil {
+		found, err = h.webhooks.Change(
+			ctx, user, id, hooks.Change{Address: optional(asked.Address), Workloads: shape.Value(asked.Workloads)},
+		)
+	}
+
+	if err != nil {
+		return none, err
+	}
+
+	switch asked.State {
+	case "PAUSED":
+		found, err = h.webhooks.Pause(ctx, user, id)
+	case "ACTIVE":
+		found, err = h.webhooks.Resume(ctx, user, id)
+	}
+	return h.shown(ctx, found, err, webhookFrom)
+}
+
+// optional gives nil for a text that was left out.
+func optional(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+func (h *handlers) remove(ctx context.Context, in *WebhookPath) error {
+	return h.webhooks.Remove(ctx, server.Caller(ctx).ID, server.PathID(in.ID))
+}
+
+func (h *handlers) test(ctx context.Context, in *WebhookPath) (shape.Webhook, error) {
+	tested, err := h.webhooks.Test(ctx, server.Caller(ctx).ID, server.PathID(in.ID))
+	return h.shown(ctx, tested, err, webhookFrom)
+}
+
+func (h *handlers) rotate(ctx context.Context, in *rotateInput) (shape.Webhook, error) {
+	lasts := overlap
+	if asked := shape.Value(in.Body).OverlapSeconds; asked != nil {
+		lasts = time.Duration(*asked) * time.Second
+	}
+	rotated, err := h.webhooks.Rotate(ctx, server.Caller(ctx).ID, server.PathID(in.ID), lasts)
+	return h.shown(ctx, rotated, err, withSecret)
+}
+
+func (h *handlers) replay(ctx context.Context, in *replayInput) (none shape.Webhook, err error) {
+	if err := h.mayRead(ctx, nil); err != nil {
+		return none, err
+	}
+
+	from, err := core.ParseCursor(strings.TrimSpace(in.Body.Cursor))
+	if err != nil {
+		return none, fault.Invalid("cursor", "this is not the id of an event")
+	}
+
+	user, id := server.Caller(ctx).ID, server.PathID(in.ID)
+	if _, err := h.Store.WebhookByID(ctx, user, id); err != nil {
+		return none, err
+	}
+	if err := h.places.Check(ctx, from); err != nil {
+		return none, err
+	}
+
+	replayed, err := h.webhooks.Replay(ctx, user, id, from)
+	return h.shown(ctx, replayed, err, webhookFrom)
+}
+
+// webhookFrom shows a webhook to its owner.
+func webhookFrom(w hooks.Webhook) shape.Webhook {
+	shown := shape.Webhook{
+		ID: shape.ID(w.ID), Address: w.Address, Workloads: w.Workloads, State: w.State, Reason: shape.Optional(w.Reason),
+		Cursor: w.Cursor().String(), EventsLost: w.EventsLost,
+		FailingSince: shape.OptionalTime(w.FailingSince), LastError: shape.Optional(string(w.LastError)),
+		DeliveredAt: shape.OptionalTime(w.DeliveredAt), Test: testFrom(w),
+		CreatedAt: w.CreatedAt.UTC(), UpdatedAt: w.UpdatedAt.UTC(),
+	}
+
+	if len(w.Secrets) > 1 {
+		shown.PreviousSecretUntil = shape.OptionalTime(w.PreviousUntil)
+	}
+	return shown
+}
+
+// withSecret shows a webhook that has just got a secret.
+func withSecret(w hooks.Webhook) shape.Webhook {
+	shown := webhookFrom(w)
+	shown.Secret = w.Secrets[0]
+	return shown
+}
+
+// testFrom shows the last test event; nil: none was asked for.
+func testFrom(w hooks.Webhook) *shape.WebhookTest {
+	if w.TestAskedAt == nil {
+		return nil
+	}
+	test := shape.WebhookTest{AskedAt: w.TestAskedAt.UTC()}
+	if !w.Testing() {
+		test.At, test.Error = shape.OptionalTime(w.TestedAt), shape.Optional(string(w.TestError))
+	}
+	return &test
+}

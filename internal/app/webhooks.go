@@ -1,0 +1,23 @@
+package app
+
+import (
+	"time"
+
+	"stagecoach/internal/service"
+	"stagecoach/internal/webhook"
+)
+
+// testPatience is how long a request waits for the outcome of a test event: it is less than a request may take.
+const testPatience = 12 * time.Second
+
+// Webhooks makes the service of webhooks.
+func (a *Connections) Webhooks() *service.Webhooks {
+	return &service.Webhooks{
+		Temporal: a.Temporal, Store: a.Store, Log: a.Log, Sending: a.webhookLimits(), Patience: testPatience,
+	}
+}
+
+// webhookLimits are the limits of requests to the endpoints of users.
+func (a *Connections) webhookLimits() webhook.Options {
+	return webhook.Options{Timeout: a.Config.Webhooks.Timeout, AllowPrivate: a.Config.Webhooks.Private}
+}

@@ -1,0 +1,58 @@
+-- +goose NO TRANSACTION
+-- +goose Up
+-- Each step can be run again. What a run that was stopped has left of the index is no use.
+SET statement_timeout = 0;
+
+-- Endpoints of users that get events. Address and secrets are encrypted. A process of 0.1.0 neither reads nor writes here.
+CREATE TABLE IF NOT EXISTS webhooks (
+    id              bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+    user_id         bigint      NOT NULL REFERENCES users (id),
+    address         bytea       NOT NULL,
+    secret          bytea       NOT NULL,
+    previous_secret bytea,                              -- of before a rotation, signs too until previous_until
+    previous_until  timestamptz,
+    workloads       text[]      NOT NULL,               -- whose events are sent; empty: all
+    state           text        NOT NULL DEFAULT 'ACTIVE' CHECK (state IN ('ACTIVE', 'PAUSED')),
+    reason          text        NOT NULL DEFAULT '',    -- of a pause
+    version         bigint      NOT NULL DEFAULT 1,     -- the number of its last event
+    xid             xid8        NOT NULL,               -- with event_id: the place in the stream of events after the last one that was sent or skipped
+    event_id        bigint      NOT NULL,
+    events_lost     boolean     NOT NULL DEFAULT false, -- before that place: the receiver is told next
+    claim           bigint      NOT NULL DEFAULT 0,     -- fences off earlier senders
+    waiting         boolean     NOT NULL DEFAULT false, -- all events are seen: the next one has to wake its workflow
+    woken_at        timestamptz DEFAULT now(),          -- its workflow has to be signalled; NULL: a sender has begun since
+    failing_since   timestamptz,
+    last_error      text        NOT NULL DEFAULT '',
+    delivered_at    timestamptz,
+    test_asked_at   timestamptz,
+    tested_at       timestamptz,
+    test_error      text        NOT NULL DEFAULT '',
+    created_at      timestamptz NOT NULL DEFAULT now(),
+    updated_at      timestamptz NOT NULL DEFAULT now(),
+    CHECK ((previous_secret IS NULL) = (previous_until IS NULL)),
+    CHECK ((state = 'PAUSED') = (reason <> '')),
+    CHECK (NOT (waiting AND state = 'PAUSED'))
+);
+CREATE INDEX IF NOT EXISTS webhooks_user ON webhooks (user_id, id);
+CREATE INDEX IF NOT EXISTS webhooks_waiting ON webhooks (user_id) WHERE waiting;
+CREATE INDEX IF NOT EXISTS webhooks_woken ON webhooks (woken_at) WHERE woken_at IS NOT NULL;
+
+-- What becomes of them.
+CREATE TABLE IF NOT EXISTS webhook_events PARTITION OF events FOR VALUES IN ('webhook');
+
+-- How far the events have woken who waits for them: one row.
+CREATE TABLE IF NOT EXISTS webhook_cursor (
+    one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    xid xid8   NOT NULL,
+    id  bigint NOT NULL
+);
+INSERT INTO webhook_cursor (xid, id) VALUES (pg_snapshot_xmin(pg_current_snapshot()), 0) ON CONFLICT DO NOTHING;
+
+-- Administrators see every event.
+DROP INDEX CONCURRENTLY IF EXISTS users_admins;
+CREATE INDEX CONCURRENTLY users_admins ON users (id) WHERE role = 'ADMIN';
+
+RESET statement_timeout;
+
+-- +goose Down
+SELECT 1; -- forward only

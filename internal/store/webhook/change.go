@@ -1,0 +1,146 @@
+package webhook
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/core"
+)
+
+// entity is how events name a webhook.
+func entity(id int64) string { return strconv.FormatInt(id, 10) }
+
+// begins is what every change by the owner does: the sender at work loses its claim and stops after the present event,
+// and the workflow has to be signalled.
+const begins = `claim = claim + 1, waiting = false, woken_at = now(), updated_at = now()`
+
+// Change is a change by the owner; what is nil stays.
+type Change struct {
+	Address   *string
+	Workloads []string
+}
+
+// ChangeWebhook changes a webhook of a user.
+func (s *Store) ChangeWebhook(ctx context.Context, userID, id int64, c Change) (Webhook, error) {
+	var sealed []byte
+	if c.Address != nil {
+		sealed = s.db.Sealer.Seal(*c.Address)
+	}
+	return s.one(ctx, s.db, `UPDATE webhooks SET address = coalesce($3, address), workloads = coalesce($4, workloads), `+begins+`
+		WHERE id = $2 AND user_id = $1 RETURNING `+columns, userID, id, sealed, c.Workloads)
+}
+
+// RotateWebhook gives a webhook of a user another secret. The one before signs too, for overlap.
+func (s *Store) RotateWebhook(
+	ctx context.Context, userID, id int64, secret string, overlap time.Duration,
+) (Webhook, error) {
+	return s.one(ctx, s.db, `UPDATE webhooks SET previous_secret = secret, previous_until = now() + $4::interval, secret = $3, `+begins+`
+		WHERE id = $2 AND user_id = $1 RETURNING `+columns, userID, id, s.db.Sealer.Seal(secret), overlap)
+}
+
+// ReplayWebhook lets a webhook of a user continue after another place in the stream of events.
+func (s *Store) ReplayWebhook(ctx context.Context, userID, id int64, after core.Cursor) (Webhook, error) {
+	return s.one(ctx, s.db, `UPDATE webhooks SET xid = $3::text::xid8, event_id = $4, events_lost = false, `+begins+`
+		WHERE id = $2 AND user_id = $1 RETURNING `+columns, userID, id, after.XIDText(), after.ID)
+}
+
+// AskWebhookTest asks for a test event, which is sent whatever the state of the webhook.
+func (s *Store) AskWebhookTest(ctx context.Context, userID, id int64) (Webhook, error) {
+	return s.one(ctx, s.db, `UPDATE webhooks SET test_asked_at = clock_timestamp(), `+begins+`
+		WHERE id = $2 AND user_id = $1 RETURNING `+columns, userID, id)
+}
+
+// PauseWebhook pauses a webhook of a user at the request of the owner. A paused one stays as it is.
+func (s *Store) PauseWebhook(ctx context.Context, userID, id int64) (Webhook, error) {
+	paused, err := s.move(ctx, core.Event{
+		Type: lifecycle.WebhookPause, From: lifecycle.WebhookActive, To: lifecycle.WebhookPaused, ActorID: &userID,
+		Comment: string(fault.PausedByOwner),
+	}, false, `id = $1 AND user_id = $4`, id, userID)
+	if err == nil && paused.ID == 0 {
+		return s.WebhookByID(ctx, userID, id)
+	}
+	return paused, err
+}
+
+// ResumeWebhook lets a webhook of a user send again, from the place that it has reached. An active one sends at once.
+func (s *Store) ResumeWebhook(ctx context.Context, userID, id int64) (Webhook, error) {
+	resumed, err := s.move(ctx, core.Event{
+		Type: lifecycle.WebhookResume, From: lifecycle.WebhookPaused, To: lifecycle.WebhookActive, ActorID: &userID,
+	}, false, `id = $1 AND user_id = $4`, id, userID)
+	if err == nil && resumed.ID == 0 {
+		return s.ChangeWebhook(ctx, userID, id, Change{})
+	}
+	return resumed, err
+}
+
+// StopWebhook pauses a webhook because of its receiver or its owner, who is told. A claim other than 0 must be the last
+// one. stopped: it was active.
+func (s *Store) StopWebhook(ctx context.Context, id, claim int64, why fault.Code) (stopped bool, err error) {
+	paused, err := s.move(ctx, core.Event{
+		Type: lifecycle.WebhookPause, From: lifecycle.WebhookActive, To: lifecycle.WebhookPaused, Comment: string(why),
+	}, true, `id = $1 AND ($4::bigint = 0 OR claim = $4)`, id, claim)
+	return paused.ID != 0, err
+}
+
+// StopFailingWebhook pauses a webhook whose receiver fails, and tells its owner. stopped is false when it does not
+// fail.
+func (s *Store) StopFailingWebhook(ctx context.Context, id int64) (stopped bool, err error) {
+	paused, err := s.move(ctx, core.Event{
+		Type: lifecycle.WebhookPause, From: lifecycle.WebhookActive, To: lifecycle.WebhookPaused,
+		Comment: string(fault.ReceiverFailed),
+	}, true, `id = $1 AND claim > $4 AND failing_since IS NOT NULL`, id, 0)
+	return paused.ID != 0, err
+}
+
+// move changes the state of the webhook that the condition finds while it is in the event's state, and writes the event
+// with it. The condition has the parameters $1 and $4; zero: nothing was found.
+func (s *Store) move(
+	ctx context.Context, e core.Event, tell bool, where string, id, other int64,
+) (moved Webhook, err error) {
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		found, err := core.List[row](ctx, tx, `UPDATE webhooks SET state = $2, reason = $3, version = version + 1,
+				failing_since = CASE WHEN $3 = '' THEN NULL ELSE failing_since END, `+begins+`
+			WHERE state = $5 AND `+where+` RETURNING `+columns, id, e.To, e.Comment, other, e.From)
+		if err != nil || len(found) == 0 {
+			return err
+		}
+
+		if moved, err = s.open(found[0]); err != nil {
+			return err
+		}
+
+		batch := &pgx.Batch{}
+		queueEvent(batch, moved.row, e)
+		if tell {
+			core.QueueNotice(batch, lifecycle.WebhookEvents, entity(moved.ID), moved.Version, moved.UserID, nil, 0)
+		}
+		return tx.SendBatch(ctx, batch).Close()
+	})
+
+	return moved, err
+}
+
+// RemoveWebhook deletes a webhook of a user. Its events stay for a while, as those of anything else.
+func (s *Store) RemoveWebhook(ctx context.Context, userID, id int64) error {
+	return s.db.InTx(ctx, func(tx pgx.Tx) error {
+		gone, err := core.One[row](
+			ctx, tx, none, `DELETE FROM webhooks WHERE id = $2 AND user_id = $1 RETURNING `+columns, userID, id,
+		)
+		if err != nil {
+			return err
+		}
+
+		gone.Version++
+		batch := &pgx.Batch{}
+		queueEvent(
+			batch, gone,
+			core.Event{Type: lifecycle.WebhookRemove, From: gone.State, To: lifecycle.WebhookRemove, ActorID: &userID},
+		)
+		return tx.SendBatch(ctx, batch).Close()
+	})
+}

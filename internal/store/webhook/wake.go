@@ -1,0 +1,104 @@
+package webhook
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/task"
+)
+
+// WakeCursor returns the place in the stream of events up to which waiting webhooks were woken. The table has one row.
+func (s *Store) WakeCursor(ctx context.Context) (core.Cursor, error) {
+	place, err := core.One[struct {
+		XID uint64 `db:"xid"`
+		ID  int64  `db:"id"`
+	}](ctx, s.db, none, `SELECT xid::text::bigint AS xid, id FROM webhook_cursor`)
+	return core.Cursor{XID: place.XID, ID: place.ID}, err
+}
+
+// seers finds who may see one of the events with the workloads $1 and owners $2, of which $3 are the tasks: as an
+// Audience does, but from the events to the users.
+const seers = `WITH happened AS (SELECT * FROM unnest($1::text[], $2::bigint[]) e (workload, owner_id)),
+	touched AS (SELECT creator_id, assignee_id, workspace_id, visibility FROM tasks WHERE id = ANY ($3::bigint[])),
+	seers AS (
+		SELECT owner_id AS user_id, workload FROM happened WHERE owner_id IS NOT NULL
+		UNION SELECT creator_id, ` + ofTasks + ` FROM touched
+		UNION SELECT assignee_id, ` + ofTasks + ` FROM touched WHERE assignee_id IS NOT NULL
+		UNION SELECT m.user_id, ` + ofTasks + ` FROM touched t JOIN workspace_members m USING (workspace_id) WHERE t.visibility = '` + task.Public + `'
+		UNION SELECT u.id, e.workload FROM users u, happened e WHERE u.role = 'ADMIN'
+	) `
+
+const ofTasks = `'` + lifecycle.WorkloadTask + `'`
+
+// WakeWebhooks wakes the waiting webhooks whose users may see one of the events that follow a place, and moves the
+// place past the events: both or neither. The caller signals their workflows; a row that stays woken without a sender
+// is found by UnansweredWebhooks. A webhook that waits has nothing to send of the events before the place. moved is
+// false when another process has moved the place.
+//
+// It begins at those who may see the events and finds their webhooks by webhooks_waiting: others are not read.
+func (s *Store) WakeWebhooks(
+	ctx context.Context, from core.Cursor, events []core.StreamedEvent,
+) (woken []int64, moved bool, err error) {
+	to := events[len(events)-1].Cursor()
+	var workloads []string
+	var owners []*int64
+	var tasks []int64
+
+	for _, event := range events {
+		workloads, owners = append(workloads, lifecycle.OfWorkload(event.Workload)), append(owners, event.OwnerID)
+		if id, err := strconv.ParseInt(event.EntityID, 10, 64); err == nil && event.Workload == lifecycle.WorkloadTask {
+			tasks = append(tasks, id)
+		}
+	}
+
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `UPDATE webhook_cursor SET xid = $1::text::xid8, id = $2 WHERE xid = $3::text::xid8 AND id = $4`,
+			to.XIDText(), to.ID, from.XIDText(), from.ID)
+		if err != nil || tag.RowsAffected() == 0 {
+			return err
+		}
+
+		moved = true
+		woken, err = core.Values[int64](ctx, tx, seers+`UPDATE webhooks w SET waiting = false, woken_at = now(), updated_at = now(),
+				xid = CASE WHEN (w.xid, w.event_id) < ($4::text::xid8, $5) THEN $4::text::xid8 ELSE w.xid END,
+				event_id = CASE WHEN (w.xid, w.event_id) < ($4::text::xid8, $5) THEN $5 ELSE w.event_id END
+			FROM seers s WHERE w.user_id = s.user_id AND w.waiting AND (w.xid, w.event_id) < ($6::text::xid8, $7)
+				AND (w.workloads = '{}' OR s.workload = ANY (w.workloads)) RETURNING w.id`,
+			workloads, owners, tasks, from.XIDText(), from.ID, to.XIDText(), to.ID)
+
+		return err
+	})
+
+	return woken, moved, err
+}
+
+// stuckAfter is how long a webhook that does not wait may stay as it is before its workflow is signalled again: much
+// longer than one activity, or, when its receiver fails, than the longest pause between two tries.
+const stuckAfter = `CASE WHEN failing_since IS NULL THEN interval '10 minutes' ELSE interval '2 hours' END`
+
+// UnansweredWebhooks returns up to limit webhooks that were woken some time ago, but no sender has begun since: the
+// process that should have signalled is gone. The index webhooks_woken serves it.
+func (s *Store) UnansweredWebhooks(ctx context.Context, age time.Duration, limit int) ([]int64, error) {
+	return core.Values[int64](ctx, s.db, `UPDATE webhooks SET woken_at = now() WHERE id IN (
+			SELECT id FROM webhooks WHERE woken_at < now() - $1::interval ORDER BY woken_at LIMIT $2 FOR UPDATE SKIP LOCKED
+		) RETURNING id`, age, limit)
+}
+
+// LiveWebhooks returns up to limit webhooks with ids above after, ascending, that need a workflow, and which of them it
+// has to be signalled: they neither wait nor send.
+func (s *Store) LiveWebhooks(ctx context.Context, age time.Duration, after int64, limit int) ([]Live, error) {
+	return core.List[Live](ctx, s.db, `SELECT id, NOT waiting AND updated_at < now() - `+stuckAfter+` AS stuck FROM webhooks
+		WHERE id > $1 AND state = `+core.Literal(lifecycle.WebhookActive)+` AND created_at < now() - $3::interval
+		ORDER BY id LIMIT $2`, after, limit, age)
+}
+
+// Live is a webhook that needs a workflow.
+type Live struct {
+	ID    int64 `db:"id"`
+	Stuck bool  `db:"stuck"` // it neither waits nor sends
+}

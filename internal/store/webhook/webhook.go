@@ -1,0 +1,219 @@
+// Package webhook stores the endpoints of users that get events: where they are, how far each one is, and which of them
+// wait for the next event.
+package webhook
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/core"
+)
+
+// Store is this part of the record. It is safe for concurrent use.
+type Store struct {
+	db *core.DB
+}
+
+// New returns this part of a database.
+func New(db *core.DB) *Store { return &Store{db: db} }
+
+// Webhook is an endpoint. Its address and its secrets are encrypted in the record; no error, log or history contains
+// them.
+type Webhook struct {
+	row
+	Address string
+	Secrets []string // that sign now: the present one first
+}
+
+// row is a webhook as the record has it.
+type row struct {
+	ID             int64      `db:"id"`
+	UserID         int64      `db:"user_id"`
+	SealedAddress  []byte     `db:"address"`
+	SealedSecret   []byte     `db:"secret"`
+	SealedPrevious []byte     `db:"previous_secret"`
+	PreviousUntil  *time.Time `db:"previous_until"` // nil: only one secret signs
+	Workloads      []string   `db:"workloads"`      // whose events are sent; empty: all
+	State          string     `db:"state"`
+	Reason         string     `db:"reason"` // of a pause
+	Version        int64      `db:"version"`
+
+	XID          uint64     `db:"xid"`
+	EventID      int64      `db:"event_id"`
+	EventsLost   bool       `db:"events_lost"` // before the cursor: the receiver is told next
+	Claim        int64      `db:"claim"`       // of the last sender
+	Waiting      bool       `db:"waiting"`     // it has seen all events
+	FailingSince *time.Time `db:"failing_since"`
+	LastError    fault.Code `db:"last_error"` // of the last failure, while it fails
+	DeliveredAt  *time.Time `db:"delivered_at"`
+
+	TestAskedAt *time.Time `db:"test_asked_at"`
+	TestedAt    *time.Time `db:"tested_at"`
+	TestError   fault.Code `db:"test_error"` // of the last test; empty: it was received
+	CreatedAt   time.Time  `db:"created_at"`
+	UpdatedAt   time.Time  `db:"updated_at"`
+}
+
+const columns = `id, user_id, address, secret, previous_secret, previous_until, workloads, state, reason, version,
+	xid::text::bigint AS xid, event_id, events_lost, claim, waiting, failing_since, last_error, delivered_at,
+	test_asked_at, tested_at, test_error, created_at, updated_at`
+
+// Cursor is the place after the last event that was sent or skipped.
+func (r row) Cursor() core.Cursor { return core.Cursor{XID: r.XID, ID: r.EventID} }
+
+// Testing reports whether a test event was asked for and not sent yet.
+func (r row) Testing() bool {
+	return r.TestAskedAt != nil && (r.TestedAt == nil || r.TestedAt.Before(*r.TestAskedAt))
+}
+
+// Wants reports whether the endpoint asks for an event.
+func (r row) Wants(event core.StreamedEvent) bool {
+	return len(r.Workloads) == 0 || slices.Contains(r.Workloads, lifecycle.OfWorkload(event.Workload))
+}
+
+var none = fault.New(fault.WebhookNotFound, "there is no such webhook")
+
+// Quota limits the webhooks of a user.
+var Quota = core.Quota{
+	Name:   "webhooks",
+	Things: `FROM webhooks WHERE user_id = %s`,
+	Above:  `SELECT user_id, count(*) FROM webhooks GROUP BY 1 HAVING count(*) > %d`,
+}
+
+// open decrypts what a row keeps secret.
+func (s *Store) open(r row) (w Webhook, err error) {
+	w.row = r
+	if w.Address, err = s.db.Sealer.Open(r.SealedAddress); err != nil {
+		return w, err
+	}
+
+	sealed := [][]byte{r.SealedSecret}
+	if r.PreviousUntil != nil && r.PreviousUntil.After(time.Now()) {
+		sealed = append(sealed, r.SealedPrevious)
+	}
+
+	for _, one := range sealed {
+		secret, err := s.db.Sealer.Open(one)
+		if err != nil {
+			return w, err
+		}
+		w.Secrets = append(w.Secrets, secret)
+	}
+
+	return w, nil
+}
+
+// one runs a statement that returns the row of one webhook.
+func (s *Store) one(ctx context.Context, db core.Session, sql string, args ...any) (Webhook, error) {
+	found, err := core.One[row](ctx, db, none, sql, args...)
+	if err != nil {
+		return Webhook{}, err
+	}
+	return s.open(found)
+}
+
+// CreateWebhook adds an endpoint that gets the events after a place, unless its user has as many as the quota allows.
+func (s *Store) CreateWebhook(
+	ctx context.Context, userID int64, address, secret string, workloads []string, after core.Cursor,
+) (made Webhook, err error) {
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		if err := s.db.Quotas.Of(Quota).Check(ctx, tx, userID, 1); err != nil {
+			return err
+		}
+
+		made, err = s.one(ctx, tx, `INSERT INTO webhooks (user_id, address, secret, workloads, xid, event_id)
+			VALUES ($1, $2, $3, coalesce($4, '{}'::text[]), $5::text::xid8, $6) RETURNING `+columns,
+			userID, s.db.Sealer.Seal(address), s.db.Sealer.Seal(secret), workloads, after.XIDText(), after.ID)
+		if err != nil {
+			return err
+		}
+
+		batch := &pgx.Batch{}
+		queueEvent(batch, made.row, core.Event{Type: lifecycle.WebhookCreated, To: made.State, ActorID: &userID})
+		return tx.SendBatch(ctx, batch).Close()
+	})
+
+	return made, err
+}
+
+// WebhookByID returns a webhook of a user.
+func (s *Store) WebhookByID(ctx context.Context, userID, id int64) (Webhook, error) {
+	return s.one(ctx, s.db, `SELECT `+columns+` FROM webhooks WHERE id = $2 AND user_id = $1`, userID, id)
+}
+
+// Webhooks lists the webhooks of a user with ids above after, ascending. The index webhooks_user serves it.
+func (s *Store) Webhooks(ctx context.Context, userID, after int64, limit int) (all []Webhook, err error) {
+	rows, err := core.List[row](ctx, s.db, `SELECT `+columns+` FROM webhooks
+		WHERE user_id = $1 AND id > $2 ORDER BY id LIMIT $3`, userID, after, limit)
+	if err != nil {
+		return nil, err
+	}
+
+	for _, one := range rows {
+		opened, err := s.open(one)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, opened)
+	}
+
+	return all, nil
+}
+
+// BehindSince returns for each of these webhooks that does not wait the time of the oldest event that it has not
+// passed: its receiver may not be meant to see it. The index events_stream finds each.
+func (s *Store) BehindSince(ctx context.Context, ids []int64) (map[int64]time.Time, error) {
+	rows, err := core.List[struct {
+		ID    int64     `db:"id"`
+		Since time.Time `db:"since"`
+	}](ctx, s.db, `SELECT w.id, next.created_at AS since FROM webhooks w CROSS JOIN LATERAL (
+			SELECT created_at FROM events e WHERE (e.xid, e.id) > (w.xid, w.event_id) ORDER BY e.xid, e.id LIMIT 1) next
+		WHERE w.id = ANY ($1) AND NOT w.waiting`, ids)
+
+	since := make(map[int64]time.Time, len(rows))
+	for _, row := range rows {
+		since[row.ID] = row.Since
+	}
+	return since, err
+}
+
+// ResealWebhooks encrypts all addresses and secrets with the first key, and returns the number of rows.
+func (s *Store) ResealWebhooks(ctx context.Context) (rows int, err error) {
+	err = s.db.InLongTx(ctx, func(tx pgx.Tx) error {
+		all, err := core.List[row](ctx, tx, `SELECT `+columns+` FROM webhooks ORDER BY id FOR UPDATE`)
+		if err != nil {
+			return err
+		}
+
+		for _, one := range all {
+			for _, sealed := range []*[]byte{&one.SealedAddress, &one.SealedSecret, &one.SealedPrevious} {
+				if *sealed == nil {
+					continue
+				}
+				if *sealed, err = s.db.Sealer.Again(*sealed); err != nil {
+					return err
+				}
+			}
+
+			if _, err := tx.Exec(ctx, `UPDATE webhooks SET address = $2, secret = $3, previous_secret = $4 WHERE id = $1`,
+				one.ID, one.SealedAddress, one.SealedSecret, one.SealedPrevious); err != nil {
+				return err
+			}
+		}
+
+		rows = len(all)
+		return nil
+	})
+
+	return rows, err
+}
+
+// queueEvent writes an event of a webhook whose row has its number already.
+func queueEvent(batch *pgx.Batch, w row, e core.Event) {
+	core.QueueEvent(batch, lifecycle.WebhookEvents, entity(w.ID), w.Version, &w.UserID, e)
+}

@@ -1,0 +1,378 @@
+package store_test
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/dev/testdb"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/webhook"
+)
+
+const (
+	hookAddress = "https://receiver.example/secret-path"
+	hookSecret  = "whsec_c2VjcmV0"
+)
+
+// hook makes a webhook of a user that gets the events from now on, for all workloads or some.
+func (w *rig) hook(user account.User, workloads ...string) webhook.Webhook {
+	w.t.Helper()
+	now, err := w.EventsNow(w.t.Context())
+	w.must(err)
+	made, err := w.CreateWebhook(w.t.Context(), user.ID, hookAddress, hookSecret, workloads, now)
+	w.must(err)
+	return made
+}
+
+// sent lets a sender of a webhook pass all events, as the activity does, and rest; it returns the sender's claim.
+func (w *rig) sent(id int64) (claim int64) {
+	w.t.Helper()
+	begun, err := w.BeginWebhook(w.t.Context(), id)
+	w.must(err)
+
+	for at := begun.Cursor(); ; {
+		events, err := w.EventsAfter(w.t.Context(), at, 100)
+		w.must(err)
+		if len(events) == 0 {
+			rests, err := w.RestWebhook(w.t.Context(), id, begun.Claim, at)
+			w.must(err)
+			if rests {
+				return begun.Claim
+			}
+			continue // an older transaction of another test is open
+		}
+
+		at = events[len(events)-1].Cursor()
+	}
+}
+
+// wake wakes all who wait for the events that have not woken anybody yet.
+func (w *rig) wake() (woken []int64) {
+	w.t.Helper()
+	for {
+		from, err := w.WakeCursor(w.t.Context())
+		w.must(err)
+		events, err := w.EventsAfter(w.t.Context(), from, 100)
+		w.must(err)
+		if len(events) == 0 {
+			return woken
+		}
+
+		some, moved, err := w.WakeWebhooks(w.t.Context(), from, events)
+		w.must(err)
+		if !moved {
+			w.t.Fatal("another process has moved the place")
+		}
+
+		woken = append(woken, some...)
+	}
+}
+
+// settled waits until all events are behind the horizon: transactions of other databases may be open.
+func (w *rig) settled() {
+	w.t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		lag, err := w.EventsLag(w.t.Context())
+		w.must(err)
+		if lag == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			w.t.Fatal("the events are held back")
+		}
+	}
+}
+
+// TestWebhooksWakeWhoSees wants an event to wake the waiting webhooks of those who may see it, and no others.
+func TestWebhooksWakeWhoSees(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	ann, bob := w.user(1), w.user(2)
+	boss, err := w.CreateUser(t.Context(), account.User{Role: account.RoleAdmin, Status: account.UserActive}, "")
+	w.must(err)
+	all, tasks, deliveries := w.hook(ann), w.hook(ann, "task"), w.hook(ann, "delivery")
+	others, admins := w.hook(bob), w.hook(boss)
+	w.settled()
+	hooks := []webhook.Webhook{all, tasks, deliveries, others, admins}
+	for _, one := range hooks {
+		w.sent(one.ID)
+	}
+
+	w.wake()
+	for _, one := range hooks {
+		w.sent(one.ID)
+	}
+
+	w.job(ann)
+	w.settled()
+	woken := w.wake()
+	slices.Sort(woken)
+	if want := []int64{all.ID, deliveries.ID, admins.ID}; !slices.Equal(woken, want) {
+		t.Errorf("woken are %v, want %v", woken, want)
+	}
+
+	w.job(ann)
+	w.settled()
+	if woken := w.wake(); len(woken) != 0 {
+		t.Errorf("%v were woken again, before they have begun", woken)
+	}
+}
+
+// TestWebhookRestsOrIsWoken lets a webhook rest around the moment at which an event wakes others: whatever comes first,
+// it is woken or does not rest.
+func TestWebhookRestsOrIsWoken(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	ann := w.user(1)
+	made := w.hook(ann)
+	w.settled()
+	claim := w.sent(made.ID)
+	w.wake()
+	claim = w.sent(made.ID)
+	found, err := w.WebhookByID(t.Context(), ann.ID, made.ID)
+	w.must(err)
+	before := found.Cursor()
+
+	w.job(ann) // it does not see this one before it rests again
+	w.settled()
+	if rests, err := w.RestWebhook(t.Context(), made.ID, claim, before); err != nil || !rests {
+		t.Fatalf("nobody was woken by the event yet, but it does not rest: %v", err)
+	}
+	if woken := w.wake(); !slices.Equal(woken, []int64{made.ID}) {
+		t.Fatalf("woken are %v, want the webhook", woken)
+	}
+
+	begun, err := w.BeginWebhook(t.Context(), made.ID)
+	w.must(err)
+	w.job(ann) // this one wakes others while the webhook has not read it
+	w.settled()
+	w.wake()
+	if rests, err := w.RestWebhook(t.Context(), made.ID, begun.Claim, begun.Cursor()); err != nil || rests {
+		t.Errorf("it rests although an event has woken others before: %v", err)
+	}
+
+	w.sent(made.ID)
+}
+
+// TestWebhookWakesAreRepeated finds a webhook whose signal was lost, and none whose sender has begun.
+func TestWebhookWakesAreRepeated(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	made := w.hook(w.user(1))
+	if ids, err := w.UnansweredWebhooks(t.Context(), time.Hour, 10); err != nil || len(ids) != 0 {
+		t.Errorf("a young wake is repeated: %v, %v", ids, err)
+	}
+	if ids, err := w.UnansweredWebhooks(t.Context(), 0, 10); err != nil || !slices.Equal(ids, []int64{made.ID}) {
+		t.Errorf("unanswered are %v, %v", ids, err)
+	}
+
+	w.sent(made.ID)
+	if ids, err := w.UnansweredWebhooks(t.Context(), 0, 10); err != nil || len(ids) != 0 {
+		t.Errorf("a sender has begun, but %v are unanswered, %v", ids, err)
+	}
+
+	w.past(`UPDATE webhooks SET waiting = false, updated_at = now() - interval '11 minutes'`)
+	live, err := w.LiveWebhooks(t.Context(), 0, 0, 10)
+	if err != nil || len(live) != 1 || !live[0].Stuck {
+		t.Errorf("it neither waits nor sends: %+v, %v", live, err)
+	}
+}
+
+// past runs a statement past the store.
+func (w *rig) past(sql string, args ...any) {
+	w.t.Helper()
+	conn, err := pgx.Connect(w.t.Context(), w.url)
+	w.must(err)
+	defer func() { _ = conn.Close(w.t.Context()) }()
+	_, err = conn.Exec(w.t.Context(), sql, args...)
+	w.must(err)
+}
+
+// TestWebhookClaims fences off a sender whose webhook was changed, paused or given to another sender.
+func TestWebhookClaims(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	ann := w.user(1)
+	ctx, made := t.Context(), w.hook(ann)
+	at := core.Cursor{XID: made.XID + 1, ID: 1}
+
+	for name, change := range map[string]func() error{
+		"another sender":  func() error { _, err := w.BeginWebhook(ctx, made.ID); return err },
+		"another address": func() error { _, err := w.ChangeWebhook(ctx, ann.ID, made.ID, webhook.Change{}); return err },
+		"a replay":        func() error { _, err := w.ReplayWebhook(ctx, ann.ID, made.ID, made.Cursor()); return err },
+		"a secret":        func() error { _, err := w.RotateWebhook(ctx, ann.ID, made.ID, hookSecret, time.Hour); return err },
+		"a test":          func() error { _, err := w.AskWebhookTest(ctx, ann.ID, made.ID); return err },
+		"a pause":         func() error { _, err := w.PauseWebhook(ctx, ann.ID, made.ID); return err },
+		"a resumption":    func() error { _, err := w.ResumeWebhook(ctx, ann.ID, made.ID); return err },
+	} {
+		begun, err := w.BeginWebhook(ctx, made.ID)
+		w.must(err)
+		if held, err := w.AdvanceWebhook(ctx, made.ID, begun.Claim, at, true); err != nil || !held {
+			t.Fatalf("%s: the present sender writes nothing: %v", name, err)
+		}
+
+		w.must(change())
+		for what, write := range map[string]func() (bool, error){
+			"advances": func() (bool, error) { return w.AdvanceWebhook(ctx, made.ID, begun.Claim, at, true) },
+			"rests":    func() (bool, error) { return w.RestWebhook(ctx, made.ID, begun.Claim, at) },
+			"fails":    func() (bool, error) { return w.FailWebhook(ctx, made.ID, begun.Claim, fault.WebhookTimeout) },
+			"stops":    func() (bool, error) { return w.StopWebhook(ctx, made.ID, begun.Claim, fault.ReceiverGone) },
+			"skips":    func() (bool, error) { return w.SkipLostEvents(ctx, made.ID, begun.Claim, at) },
+			"tells":    func() (bool, error) { return w.ToldOfLostEvents(ctx, made.ID, begun.Claim) },
+		} {
+			if held, err := write(); err != nil || held {
+				t.Errorf("%s: the sender before %s: %v", name, what, err)
+			}
+		}
+	}
+}
+
+// TestWebhookFails follows a webhook whose receiver fails until it is paused and resumed.
+func TestWebhookFails(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	ann, ctx := w.user(1), t.Context()
+	made := w.hook(ann)
+	begun, err := w.BeginWebhook(ctx, made.ID)
+	w.must(err)
+	if stopped, err := w.StopFailingWebhook(ctx, made.ID); err != nil || stopped {
+		t.Fatalf("it does not fail, and is paused: %v", err)
+	}
+
+	_, err = w.FailWebhook(ctx, made.ID, begun.Claim, fault.WebhookTimeout)
+	w.must(err)
+	if stopped, err := w.StopFailingWebhook(ctx, made.ID); err != nil || !stopped {
+		t.Fatalf("it is not paused: %v", err)
+	}
+
+	paused, err := w.WebhookByID(ctx, ann.ID, made.ID)
+	w.must(err)
+	if paused.State != lifecycle.WebhookPaused || paused.Reason != string(fault.ReceiverFailed) || paused.FailingSince == nil || paused.LastError != fault.WebhookTimeout {
+		t.Errorf("paused: %+v", paused)
+	}
+
+	due, err := w.DueNotices(ctx, []string{lifecycle.WebhookEvents}, 10)
+	if err != nil || len(due) != 1 || due[0].UserID != ann.ID || due[0].EntityID != fmt.Sprint(made.ID) {
+		t.Errorf("the owner is told %+v, %v", due, err)
+	}
+
+	resumed, err := w.ResumeWebhook(ctx, ann.ID, made.ID)
+	w.must(err)
+	if resumed.State != lifecycle.WebhookActive || resumed.FailingSince != nil || resumed.Reason != "" {
+		t.Errorf("resumed: %+v", resumed)
+	}
+
+	events, err := w.EventsOf(ctx, lifecycle.WebhookEvents, fmt.Sprint(made.ID))
+	w.must(err)
+	var types []string
+	for _, event := range events {
+		types = append(types, event.Type+" "+event.Comment)
+	}
+
+	if want := []string{"created ", "paused receiver_failed", "resumed "}; !slices.Equal(types, want) {
+		t.Errorf("the events are %q, want %q", types, want)
+	}
+}
+
+// TestWebhooksAreSealed reads the row from the database itself, opens it with a wrong key, and with a new one after it
+// was encrypted again.
+func TestWebhooksAreSealed(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	ann := w.user(1)
+	made := w.hook(ann)
+	rotated, err := w.RotateWebhook(t.Context(), ann.ID, made.ID, "whsec_bmV3", time.Hour)
+	if err != nil || !slices.Equal(rotated.Secrets, []string{"whsec_bmV3", hookSecret}) || rotated.Address != hookAddress {
+		t.Fatalf("rotated: %v, %v", rotated.Secrets, err)
+	}
+
+	conn, err := pgx.Connect(t.Context(), w.url)
+	w.must(err)
+	defer func() { _ = conn.Close(t.Context()) }()
+
+	var stored string
+	w.must(conn.QueryRow(
+		t.Context(),
+		`SELECT encode(address, 'escape') || encode(secret, 'escape') || encode(previous_secret, 'escape') || w::text FROM webhooks w`,
+	).Scan(&stored))
+
+	for _, secret := range []string{"receiver", "secret-path", "whsec", "bmV3"} {
+		if strings.Contains(stored, secret) {
+			t.Errorf("%s lies open in the database", secret)
+		}
+	}
+
+	fresh := bytes.Repeat([]byte{8}, 32)
+	other, err := store.Open(t.Context(), w.url, fresh)
+	w.must(err)
+	t.Cleanup(other.Close)
+	if _, err := other.WebhookByID(t.Context(), ann.ID, made.ID); err == nil || !strings.Contains(err.Error(), "STAGECOACH_ENCRYPTION_KEY") {
+		t.Errorf("the wrong key gave %v", err)
+	}
+
+	both, err := store.Open(t.Context(), w.url, fresh, testdb.Key)
+	w.must(err)
+	t.Cleanup(both.Close)
+	if rows, err := both.ResealWebhooks(t.Context()); err != nil || rows != 1 {
+		t.Fatalf("%d rows were encrypted again, %v", rows, err)
+	}
+	if got, err := other.WebhookByID(t.Context(), ann.ID, made.ID); err != nil || got.Address != hookAddress || len(got.Secrets) != 2 {
+		t.Errorf("the new key gave %v", err)
+	}
+}
+
+// TestWebhooksAreRestored sets the record to another server's transactions, which are fewer: a place beyond the end
+// goes back to it, and what can no longer be sent in its order is told as lost.
+func TestWebhooksAreRestored(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	ann, ctx := w.user(1), t.Context()
+	seen, behind, early := w.hook(ann), w.hook(ann), w.hook(ann)
+	w.settled()
+	w.wake()
+	w.sent(seen.ID)
+	w.past(`UPDATE events SET xid = (xid::text::bigint + 1000000000)::text::xid8`)
+	w.past(`UPDATE webhooks SET xid = '2000000000' WHERE id = $1`, seen.ID)
+	w.past(`UPDATE webhooks SET xid = '900000000', event_id = 0 WHERE id = $1`, behind.ID)
+	w.past(`UPDATE webhooks SET xid = '5', event_id = 0 WHERE id = $1`, early.ID)
+	w.past(`UPDATE webhook_cursor SET xid = '2000000000'`)
+	w.must(w.AfterRestore(ctx))
+	w.must(w.AfterRestore(ctx))
+
+	end, err := w.EventsEnd(ctx)
+	w.must(err)
+	for name, c := range map[string]struct {
+		id   int64
+		lost bool
+	}{"it had seen all": {seen.ID, false}, "it was behind": {behind.ID, true}, "it was far behind": {early.ID, true}} {
+		got, err := w.WebhookByID(ctx, ann.ID, c.id)
+		w.must(err)
+		if !got.Cursor().Before(end) || got.EventsLost != c.lost || got.Waiting {
+			t.Errorf("%s: %+v, want a place before %v, lost %t", name, got.Cursor(), end, c.lost)
+		}
+	}
+
+	if ids, err := w.UnansweredWebhooks(ctx, 0, 10); err != nil || len(ids) != 3 {
+		t.Errorf("%d webhooks begin anew, %v", len(ids), err)
+	}
+
+	w.settled()
+	w.sent(seen.ID)
+	w.wake()
+	w.sent(seen.ID)
+	w.job(ann)
+	w.settled()
+	if woken := w.wake(); !slices.Equal(woken, []int64{seen.ID}) {
+		t.Errorf("an event after the restore wakes %v, want %d", woken, seen.ID)
+	}
+}
