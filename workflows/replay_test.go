@@ -40,6 +40,7 @@ var wanted = map[string][]string{
 	lifecycle.TonMonitorType:   {"again"},
 	reconciler.WorkflowType:    {"again"},
 	retention.WorkflowType:     {""}, // it shows no state
+	lifecycle.WebhookType:      {""}, // the same
 }
 
 func init() {

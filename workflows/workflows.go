@@ -11,6 +11,7 @@ import (
 	"stagecoach/workflows/retention"
 	"stagecoach/workflows/task"
 	"stagecoach/workflows/transaction"
+	"stagecoach/workflows/webhook"
 )
 
 // Settings configure the workflows that need it.
@@ -46,4 +47,5 @@ func Register(w Registry, s Settings) {
 	register(transaction.Monitor, lifecycle.TonMonitorType, workflow.VersioningBehaviorAutoUpgrade)
 	register(reconciler.Run, reconciler.WorkflowType, workflow.VersioningBehaviorAutoUpgrade)
 	register(retention.Run, retention.WorkflowType, workflow.VersioningBehaviorAutoUpgrade)
+	register(webhook.Run, lifecycle.WebhookType, workflow.VersioningBehaviorAutoUpgrade)
 }

@@ -94,8 +94,13 @@ func TestWebhooksAreTheirOwners(t *testing.T) {
 	path := "/v1/webhooks/" + w.hook(`{"address":"` + receiver + `"}`)["id"].(string)
 	for _, token := range []string{w.bobToken, w.adminToken} {
 		for _, call := range []struct{ method, path, body string }{
-			{"GET", "", ""}, {"PATCH", "", `{"state":"PAUSED"}`}, {"PATCH", "", `{"address":"https://thief.example"}`}, {"DELETE", "", ""},
-			{"POST", "/test", ""}, {"POST", "/rotate", ""}, {"POST", "/replay", `{"cursor":"1-1"}`},
+			{"GET", "", ""},
+			{"PATCH", "", `{"state":"PAUSED"}`},
+			{"PATCH", "", `{"address":"https://thief.example"}`},
+			{"DELETE", "", ""},
+			{"POST", "/test", ""},
+			{"POST", "/rotate", ""},
+			{"POST", "/replay", `{"cursor":"1-1"}`},
 		} {
 			var body any
 			if call.body != "" {

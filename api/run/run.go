@@ -74,6 +74,7 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 	stream := events.NewFeed(feed.Options{
 		Store: p.Store, PerUser: c.API.StreamsPerUser, Total: c.API.Streams, CatchUp: c.API.CatchUp, Log: log,
 		OnLag: p.Metrics.EventsLag.Set, OnFollowers: func(n int) { p.Metrics.EventStreams.Set(float64(n)) },
+		WakeWebhook: p.Webhooks().Wake,
 	})
 
 	running, ctx := errgroup.WithContext(ctx)

@@ -13,11 +13,11 @@ const testPatience = 12 * time.Second
 // Webhooks makes the service of webhooks.
 func (a *Connections) Webhooks() *service.Webhooks {
 	return &service.Webhooks{
-		Temporal: a.Temporal, Store: a.Store, Log: a.Log, Sending: a.webhookLimits(), Patience: testPatience,
+		Temporal: a.Temporal, Store: a.Store, Log: a.Log, Sending: a.WebhookLimits(), Patience: testPatience,
 	}
 }
 
-// webhookLimits are the limits of requests to the endpoints of users.
-func (a *Connections) webhookLimits() webhook.Options {
+// WebhookLimits are the limits of requests to the endpoints of users.
+func (a *Connections) WebhookLimits() webhook.Options {
 	return webhook.Options{Timeout: a.Config.Webhooks.Timeout, AllowPrivate: a.Config.Webhooks.Private}
 }

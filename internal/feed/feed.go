@@ -44,6 +44,9 @@ type Store interface {
 
 	LeaseStreams(ctx context.Context, process string, userID int64, streams, maximum int) (granted bool, err error)
 	RenewStreams(ctx context.Context, process string, users []int64, streams []int) error
+
+	WakeCursor(ctx context.Context) (core.Cursor, error)
+	WakeWebhooks(ctx context.Context, from core.Cursor, events []core.StreamedEvent) (woken []int64, moved bool, err error)
 }
 
 // Options configure a Feed.
@@ -62,6 +65,8 @@ type Options struct {
 	OnLag func(seconds float64)
 	// OnFollowers is called with the number of followers.
 	OnFollowers func(n int)
+	// WakeWebhook signals the workflow of a webhook; nil: webhooks are not woken.
+	WakeWebhook func(ctx context.Context, id int64)
 }
 
 // event is an event with the place of its text in that of its batch.
@@ -87,6 +92,7 @@ type Feed struct {
 	leasing sync.RWMutex  // held for writing while all leases are written to the record
 	ended   atomic.Bool   // followers have left, but their leases are still in the record
 	news    chan struct{} // holds one when there is a batch that not all followers were woken for
+	batched chan struct{} // the same for webhooks
 
 	pages chan struct{} // slots of followers that catch up
 	rate  *rate.Limiter
@@ -119,7 +125,7 @@ func New(o Options) *Feed {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return &Feed{
 		o: o, process: rand.Text(), pages: make(chan struct{}, pagesAll), rate: rate.NewLimiter(pageRate, pagesAll),
-		news: make(chan struct{}, 1), followers: map[*Follower]bool{}, users: map[int64]*person{},
+		news: make(chan struct{}, 1), batched: make(chan struct{}, 1), followers: map[*Follower]bool{}, users: map[int64]*person{},
 	}
 }
 
@@ -132,6 +138,7 @@ func (f *Feed) Run(ctx context.Context) {
 
 	beside.Go(func() { f.keepLeases(ctx) })
 	beside.Go(func() { f.keepWaking(ctx) })
+	beside.Go(func() { f.keepWebhooks(ctx) })
 
 	r := reader{feed: f, read: time.Now()}
 	poll := time.NewTicker(pollEvery)
@@ -199,8 +206,10 @@ func (f *Feed) add(b batch) {
 		f.batches = f.batches[1:]
 	}
 
-	select {
-	case f.news <- struct{}{}:
-	default: // keepWaking has a signal already
+	for _, reader := range []chan struct{}{f.news, f.batched} {
+		select {
+		case reader <- struct{}{}:
+		default: // it has a signal already
+		}
 	}
 }

@@ -42,7 +42,7 @@ func Names() (names []string) {
 
 // Queues lists all task queues, the main one first.
 func Queues() []string {
-	queues := []string{MainQueue}
+	queues := []string{MainQueue, WebhookQueue}
 	for _, workload := range Workloads {
 		queues = append(queues, workload.Queues...)
 	}

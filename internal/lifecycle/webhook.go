@@ -26,15 +26,6 @@ func OfWorkload(name string) string {
 // WebhookID is the id of the workflow of an endpoint.
 func WebhookID(id int64) string { return WebhookEvents + "/" + strconv.FormatInt(id, 10) }
 
-// WebhookOf reads the endpoint's id in what WebhookID made; 0: it is the id of something else.
-func WebhookOf(workflowID string) int64 {
-	id, err := strconv.ParseInt(workflowID[min(len(WebhookEvents)+1, len(workflowID)):], 10, 64)
-	if err != nil || WebhookID(id) != workflowID {
-		return 0
-	}
-	return id
-}
-
 // States of an endpoint.
 const (
 	WebhookActive = "ACTIVE"

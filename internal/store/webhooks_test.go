@@ -136,9 +136,9 @@ func TestWebhookRestsOrIsWoken(t *testing.T) {
 	ann := w.user(1)
 	made := w.hook(ann)
 	w.settled()
-	claim := w.sent(made.ID)
+	w.sent(made.ID)
 	w.wake()
-	claim = w.sent(made.ID)
+	claim := w.sent(made.ID)
 	found, err := w.WebhookByID(t.Context(), ann.ID, made.ID)
 	w.must(err)
 	before := found.Cursor()
@@ -227,7 +227,7 @@ func TestWebhookClaims(t *testing.T) {
 			"rests":    func() (bool, error) { return w.RestWebhook(ctx, made.ID, begun.Claim, at) },
 			"fails":    func() (bool, error) { return w.FailWebhook(ctx, made.ID, begun.Claim, fault.WebhookTimeout) },
 			"stops":    func() (bool, error) { return w.StopWebhook(ctx, made.ID, begun.Claim, fault.ReceiverGone) },
-			"skips":    func() (bool, error) { return w.SkipLostEvents(ctx, made.ID, begun.Claim, at) },
+			"skips":    func() (bool, error) { return w.LoseEvents(ctx, made.ID, begun.Claim, at) },
 			"tells":    func() (bool, error) { return w.ToldOfLostEvents(ctx, made.ID, begun.Claim) },
 		} {
 			if held, err := write(); err != nil || held {

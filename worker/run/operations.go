@@ -70,7 +70,7 @@ func (p process) reconciler(workloads []service.Workload) *reconcile.Reconciler 
 
 	return &reconcile.Reconciler{
 		Temporal: p.Temporal, Store: p.Store, Workloads: workloads, Log: p.Log, Every: 15 * time.Second,
-		Counts: p.counts(), Media: p.mediaSweep(), Watch: p.Reporter().Watch,
+		Counts: p.counts(), Media: p.mediaSweep(), Webhooks: p.webhookSweep(), Watch: p.Reporter().Watch,
 		OnFinding: func(workload, finding string) { p.Metrics.Findings.WithLabelValues(workload, finding).Inc() },
 		OnSweep: func(err error) {
 			result := "ok"

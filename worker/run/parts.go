@@ -41,7 +41,7 @@ func register(activities ...any) func(worker.ActivityRegistry) {
 func (p process) parts() (all []part, err error) {
 	services := service.From(p)
 	for _, newPart := range []func(service.Services) (part, error){
-		p.deliveryPart, p.taskPart, p.downloadPart, p.transactionPart, p.operationsPart,
+		p.deliveryPart, p.taskPart, p.downloadPart, p.transactionPart, p.webhookPart, p.operationsPart,
 	} {
 		one, err := newPart(services)
 		if err != nil {

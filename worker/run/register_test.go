@@ -33,8 +33,9 @@ var activityNames = map[string][]string{
 		"AddTorrent", "AlertStuck", "CancelTransaction", "DeleteOldRows", "FailTransaction", "FetchTorrent", "FinishJob",
 		"LoadDownload", "LoadTask", "LockTransaction", "LookAtTransaction", "LookForTorrent", "MoveDownload", "NoteDownload",
 		"QueuePayment", "Reconcile", "RemoveTorrent", "ResolveTransaction", "ResumeTorrent", "RetryTransaction",
-		"ReviewTransaction", "StartTaskClock", "SyncDownloads", "TaskFacts", "TellDependents", "WriteOffRefund", "WriteTask",
+		"ReviewTransaction", "StartTaskClock", "StopFailingWebhook", "SyncDownloads", "TaskFacts", "TellDependents", "WriteOffRefund", "WriteTask",
 	}, payments...),
+	lifecycle.WebhookQueue:  {"SendWebhookEvents"},
 	lifecycle.DeliveryQueue: {"Deliver"},
 	lifecycle.TorrentQueue:  {"AddTorrent", "FetchTorrent"},
 	lifecycle.QuoteQueue:    {"QuoteOrder"},
@@ -137,7 +138,7 @@ func TestWithoutKeyMainQueueHasAll(t *testing.T) {
 func TestQueuesAreKnown(t *testing.T) {
 	t.Parallel()
 	queues := []string{
-		lifecycle.MainQueue, lifecycle.DeliveryQueue, lifecycle.TorrentQueue, lifecycle.QuoteQueue, lifecycle.PaymentQueue,
+		lifecycle.MainQueue, lifecycle.WebhookQueue, lifecycle.DeliveryQueue, lifecycle.TorrentQueue, lifecycle.QuoteQueue, lifecycle.PaymentQueue,
 	}
 	if !slices.Equal(lifecycle.Queues(), queues) {
 		t.Errorf("settings name %v, there are %v", lifecycle.Queues(), queues)

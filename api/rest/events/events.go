@@ -23,12 +23,6 @@ const (
 	writeTime = 10 * time.Second // how long a client may take to receive some events; a slower one is dropped
 )
 
-func eventFrom(e core.StreamedEvent) shape.Event {
-	return shape.Event{
-		Workload: e.Workload, EntityID: e.EntityID, OwnerID: shape.OptionalID(e.OwnerID), History: server.HistoryFrom(e),
-	}
-}
-
 // NewFeed makes the feed of all streams of a process. The caller runs it.
 func NewFeed(o feed.Options) *feed.Feed {
 	o.Permit = func(h account.Holder) error {
@@ -37,7 +31,7 @@ func NewFeed(o feed.Options) *feed.Feed {
 		}.Permit(server.Operation{Access: server.ForUsers, Scope: account.ScopeRead})
 	}
 	o.Render = func(e core.StreamedEvent) ([]byte, error) {
-		data, err := json.Marshal(eventFrom(e))
+		data, err := json.Marshal(e.Shown())
 		return fmt.Appendf(nil, "id: %s\ndata: %s\n\n", e.Cursor(), data), err
 	}
 	return feed.New(o)

@@ -17,10 +17,4 @@ func (s *Server) Events(ctx context.Context, workload string, id int64) (none sh
 }
 
 // HistoryFrom shows one event of an entity.
-func HistoryFrom(e core.StreamedEvent) shape.History {
-	return shape.History{
-		Seq: e.Seq, Type: e.Type, ActorID: shape.OptionalID(e.ActorID), From: e.From, To: e.To, Comment: e.Comment,
-		Reason:    e.Reason,
-		CreatedAt: e.CreatedAt.UTC(),
-	}
-}
+func HistoryFrom(e core.StreamedEvent) shape.History { return e.Shown().History }

@@ -44,6 +44,7 @@ type Reconciler struct {
 	OnSweep   func(err error)                 // counts sweeps; nil: not counted
 	Counts    *Counts                         // maintained between two sweeps; nil: none
 	Media     *MediaSweep                     // run between two sweeps; nil: none
+	Webhooks  *Webhooks                       // kept between two sweeps; nil: none
 	Watch     func(ctx context.Context) error // raises and closes the alerts about the service; nil: none
 }
 
@@ -115,6 +116,11 @@ func (r *Reconciler) keep(ctx context.Context) {
 
 	if r.Media != nil {
 		r.Media.keep(ctx)
+	}
+
+	if r.Webhooks != nil {
+		r.Webhooks.keep(ctx)
+		temporalio.Progressed(ctx)
 	}
 
 	if r.Watch != nil {

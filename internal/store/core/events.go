@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/lifecycle"
 )
 
 // Event is one transition, or another fact worth keeping about an entity.
@@ -51,6 +53,26 @@ type Cursor struct {
 
 // Cursor returns the position just after the event.
 func (e StreamedEvent) Cursor() Cursor { return Cursor{e.XID, e.ID} }
+
+// Shown is the event as people and programs get it.
+func (e StreamedEvent) Shown() lifecycle.Event {
+	return lifecycle.Event{
+		Workload: e.Workload, EntityID: e.EntityID, OwnerID: optionalID(e.OwnerID),
+		History: lifecycle.History{
+			Seq: e.Seq, Type: e.Type, ActorID: optionalID(e.ActorID), From: e.From, To: e.To, Comment: e.Comment,
+			Reason: e.Reason, CreatedAt: e.CreatedAt.UTC(),
+		},
+	}
+}
+
+// optionalID writes an id that may be missing.
+func optionalID(id *int64) *string {
+	if id == nil {
+		return nil
+	}
+	text := strconv.FormatInt(*id, 10)
+	return &text
+}
 
 // String returns the cursor as clients keep it.
 func (c Cursor) String() string { return fmt.Sprintf("%d-%d", c.XID, c.ID) }

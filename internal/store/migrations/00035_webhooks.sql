@@ -17,7 +17,9 @@ CREATE TABLE IF NOT EXISTS webhooks (
     version         bigint      NOT NULL DEFAULT 1,     -- the number of its last event
     xid             xid8        NOT NULL,               -- with event_id: the place in the stream of events after the last one that was sent or skipped
     event_id        bigint      NOT NULL,
-    events_lost     boolean     NOT NULL DEFAULT false, -- before that place: the receiver is told next
+    floor_xid       xid8        NOT NULL DEFAULT '0',   -- with floor_id: up to which deleted event the receiver knows, or is told next
+    floor_id        bigint      NOT NULL DEFAULT 0,
+    events_lost     boolean     NOT NULL DEFAULT false, -- events after the place were deleted: the receiver is told next
     claim           bigint      NOT NULL DEFAULT 0,     -- fences off earlier senders
     waiting         boolean     NOT NULL DEFAULT false, -- all events are seen: the next one has to wake its workflow
     woken_at        timestamptz DEFAULT now(),          -- its workflow has to be signalled; NULL: a sender has begun since

@@ -22,6 +22,7 @@ var restoredSQL = []string{
 	`UPDATE webhooks w SET events_lost = true WHERE EXISTS (SELECT 1 FROM events e
 		WHERE (e.xid, e.id) > (w.xid, w.event_id) AND e.xid >= pg_snapshot_xmin(pg_current_snapshot()))`,
 	`UPDATE webhooks SET xid = pg_snapshot_xmin(pg_current_snapshot()), event_id = 0 WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())`,
+	`UPDATE webhooks SET floor_xid = '0', floor_id = 0 WHERE floor_xid >= pg_snapshot_xmin(pg_current_snapshot())`,
 	`UPDATE webhooks SET claim = claim + 1, waiting = false, woken_at = now()`,
 	`UPDATE webhook_cursor SET xid = pg_snapshot_xmin(pg_current_snapshot()), id = 0`,
 	`UPDATE events SET xid = '3' WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())`,

@@ -29,11 +29,10 @@ func (s *Store) AdvanceWebhook(
 		WHERE id = $1 AND claim = $2`, id, claim, to.XIDText(), to.ID, delivered)
 }
 
-// SkipLostEvents lets a webhook continue after a place, because the events before were deleted; the receiver is told
-// next.
-func (s *Store) SkipLostEvents(ctx context.Context, id, claim int64, to core.Cursor) (held bool, err error) {
-	return s.claimed(ctx, `UPDATE webhooks SET xid = $3::text::xid8, event_id = $4, events_lost = true, updated_at = now()
-		WHERE id = $1 AND claim = $2`, id, claim, to.XIDText(), to.ID)
+// LoseEvents records that events after the place of a webhook were deleted, up to a floor. The receiver is told next.
+func (s *Store) LoseEvents(ctx context.Context, id, claim int64, floor core.Cursor) (held bool, err error) {
+	return s.claimed(ctx, `UPDATE webhooks SET floor_xid = $3::text::xid8, floor_id = $4, events_lost = true, updated_at = now()
+		WHERE id = $1 AND claim = $2`, id, claim, floor.XIDText(), floor.ID)
 }
 
 // ToldOfLostEvents records that the receiver knows that events were lost.

@@ -45,7 +45,9 @@ type row struct {
 
 	XID          uint64     `db:"xid"`
 	EventID      int64      `db:"event_id"`
-	EventsLost   bool       `db:"events_lost"` // before the cursor: the receiver is told next
+	FloorXID     uint64     `db:"floor_xid"`
+	FloorID      int64      `db:"floor_id"`
+	EventsLost   bool       `db:"events_lost"` // some after the cursor were deleted: the receiver is told next
 	Claim        int64      `db:"claim"`       // of the last sender
 	Waiting      bool       `db:"waiting"`     // it has seen all events
 	FailingSince *time.Time `db:"failing_since"`
@@ -60,11 +62,14 @@ type row struct {
 }
 
 const columns = `id, user_id, address, secret, previous_secret, previous_until, workloads, state, reason, version,
-	xid::text::bigint AS xid, event_id, events_lost, claim, waiting, failing_since, last_error, delivered_at,
+	xid::text::bigint AS xid, event_id, floor_xid::text::bigint AS floor_xid, floor_id, events_lost, claim, waiting, failing_since, last_error, delivered_at,
 	test_asked_at, tested_at, test_error, created_at, updated_at`
 
 // Cursor is the place after the last event that was sent or skipped.
 func (r row) Cursor() core.Cursor { return core.Cursor{XID: r.XID, ID: r.EventID} }
+
+// Floor is the place of the last deleted event that the receiver knows of, or is told of next.
+func (r row) Floor() core.Cursor { return core.Cursor{XID: r.FloorXID, ID: r.FloorID} }
 
 // Testing reports whether a test event was asked for and not sent yet.
 func (r row) Testing() bool {

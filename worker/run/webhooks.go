@@ -1,0 +1,51 @@
+package run
+
+import (
+	"go.temporal.io/sdk/worker"
+
+	activities "stagecoach/activities/webhook"
+	"stagecoach/internal/config"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/operations/reconcile"
+	"stagecoach/internal/service"
+	"stagecoach/internal/webhook"
+)
+
+// webhookPart gives what webhooks need. Their receivers are strangers' and may be slow: they have a queue of their own.
+func (p process) webhookPart(service.Services) (part, error) {
+	counted := p.Metrics.Webhook()
+	for _, reason := range []fault.Code{fault.ReceiverGone, fault.ReceiverFailed, fault.OwnerNotActive} {
+		counted.Paused.WithLabelValues(string(reason)) // Prometheus sees no increase in a counter that begins at one
+	}
+
+	counted.Sent.WithLabelValues("ok")
+	onPaused := func(reason fault.Code) { counted.Paused.WithLabelValues(string(reason)).Inc() }
+	webhooks := part{main: register(&activities.Stopper{Store: p.Store, OnPaused: onPaused})}
+	if !serves(p.Config, lifecycle.WebhookQueue) {
+		return webhooks, nil
+	}
+
+	sender := &activities.Activities{
+		Store: p.Store, Sender: webhook.NewSender(p.WebhookLimits()), Log: p.Log, Settings: activities.DefaultSettings,
+		OnSent: func(result string) { counted.Sent.WithLabelValues(result).Inc() }, OnPaused: onPaused,
+	}
+
+	webhooks.queues = []queue{{
+		name: lifecycle.WebhookQueue, options: webhookOptions(p.Config),
+		register: func(w worker.ActivityRegistry) { w.RegisterActivity(sender) },
+	}}
+	return webhooks, nil
+}
+
+// webhookOptions are for the queue of webhooks.
+func webhookOptions(c config.Config) worker.Options {
+	o := activityOptions(c, c.Webhooks.Parallel)
+	o.MaxHeartbeatThrottleInterval = cancelNotice
+	return o
+}
+
+// webhookSweep keeps the workflows of webhooks running.
+func (p process) webhookSweep() *reconcile.Webhooks {
+	return &reconcile.Webhooks{Temporal: p.Temporal, Store: p.Store, Log: p.Log, Wake: p.Webhooks().Wake}
+}

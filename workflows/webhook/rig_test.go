@@ -1,0 +1,321 @@
+package webhook_test
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	activities "stagecoach/activities/webhook"
+	"stagecoach/dev/testdb"
+	"stagecoach/dev/testtemporal"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/feed"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
+	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/delivery"
+	hooks "stagecoach/internal/store/webhook"
+	"stagecoach/internal/webhook"
+	webhookworkflow "stagecoach/workflows/webhook"
+)
+
+func TestMain(m *testing.M) { testdb.Main(m, testtemporal.Stop) }
+
+// firstID gives each test ids of its own: they name workflows, and the server remembers those of the tests before.
+var firstID atomic.Int64
+
+// rig is a user with a receiver of webhooks, an API that wakes, and a worker that sends.
+type rig struct {
+	*testing.T
+	server   *testtemporal.Server
+	database string
+	store    *store.Store
+	webhooks *service.Webhooks
+	owner    account.User
+	file     delivery.File
+	keys     int
+	receiver *receiver
+	log      *slog.Logger
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs PostgreSQL and Temporal")
+	}
+
+	r := &rig{T: t, server: testtemporal.Take(t), database: testdb.URL(t), receiver: newReceiver(t)}
+	r.log = slog.New(slog.NewTextHandler(t.Output(), nil))
+	var err error
+	r.store, err = store.Open(t.Context(), r.database, testdb.Key)
+	r.must(err)
+	t.Cleanup(r.store.Close)
+	r.exec(fmt.Sprintf(`ALTER TABLE webhooks ALTER COLUMN id RESTART WITH %d`, firstID.Add(1_000_000)))
+
+	telegram := int64(7)
+	r.owner, err = r.store.CreateUser(t.Context(), account.User{TelegramID: &telegram, Status: account.UserActive}, "")
+	r.must(err)
+	files, err := r.store.SaveFiles(
+		t.Context(), []delivery.File{{Path: "/a", Parent: "/", Name: "a", Size: 10, ModifiedAt: time.Now()}},
+	)
+
+	r.must(err)
+	r.file = files[0]
+
+	sending := webhook.Options{Timeout: 2 * time.Second, AllowPrivate: true}
+	r.webhooks = &service.Webhooks{
+		Temporal: r.server.Client, Store: r.store, Log: r.log, Sending: sending, Patience: 20 * time.Second,
+	}
+
+	r.startWorker(sending)
+	r.startFeed()
+	return r
+}
+
+// startWorker lets a worker run until the test ends.
+func (r *rig) startWorker(sending webhook.Options) {
+	r.Helper()
+	main := worker.New(r.server.Client, lifecycle.MainQueue, worker.Options{})
+	main.RegisterWorkflowWithOptions(webhookworkflow.Run, workflow.RegisterOptions{Name: lifecycle.WebhookType})
+	main.RegisterActivity(&activities.Stopper{Store: r.store})
+	sender := worker.New(
+		r.server.Client, lifecycle.WebhookQueue, worker.Options{MaxHeartbeatThrottleInterval: time.Second},
+	)
+
+	sender.RegisterActivity(&activities.Activities{
+		Store: r.store, Sender: webhook.NewSender(sending), Log: r.log, Settings: activities.DefaultSettings,
+	})
+	for _, w := range []worker.Worker{main, sender} {
+		r.must(w.Start())
+		r.Cleanup(w.Stop)
+	}
+}
+
+// startFeed lets the reader of events of an API run until the test ends.
+func (r *rig) startFeed() {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	events := feed.New(feed.Options{
+		Store: r.store, Log: r.log, WakeWebhook: r.webhooks.Wake,
+		Render: func(core.StreamedEvent) ([]byte, error) { return nil, nil },
+		Permit: func(account.Holder) error { return nil },
+	})
+	running.Go(func() { events.Run(ctx) })
+	r.Cleanup(func() { cancel(); running.Wait() })
+}
+
+func (r *rig) must(err error) {
+	r.Helper()
+	if err != nil {
+		r.Fatal(err)
+	}
+}
+
+func (r *rig) exec(sql string, args ...any) {
+	r.Helper()
+	conn, err := pgx.Connect(r.Context(), r.database)
+	r.must(err)
+	defer func() { _ = conn.Close(r.Context()) }()
+	_, err = conn.Exec(r.Context(), sql, args...)
+	r.must(err)
+}
+
+// hook makes a webhook of the owner's, and waits until it has seen the event of its creation.
+func (r *rig) hook() hooks.Webhook {
+	r.Helper()
+	r.receiver.secret()
+	made, err := r.webhooks.Create(r.Context(), r.owner.ID, r.receiver.URL+"/hidden-path", nil)
+	r.must(err)
+	r.rests(made.ID)
+	r.receiver.secret(made.Secrets[0])
+	return made
+}
+
+// rests waits until a webhook has seen all events.
+func (r *rig) rests(id int64) hooks.Webhook {
+	r.Helper()
+	return r.until(id, "rests", func(w hooks.Webhook) bool { return w.Waiting })
+}
+
+func (r *rig) until(id int64, what string, is func(hooks.Webhook) bool) hooks.Webhook {
+	r.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		found, err := r.store.WebhookByID(r.Context(), r.owner.ID, id)
+		r.must(err)
+		if is(found) {
+			return found
+		}
+		if time.Now().After(deadline) {
+			r.Fatalf("the webhook never %s: %+v", what, found)
+		}
+	}
+}
+
+// jobs makes deliveries of a user, each with one event.
+func (r *rig) jobs(owner account.User, howMany int) {
+	r.Helper()
+	for range howMany {
+		r.keys++
+		_, _, err := r.store.CreateJob(r.Context(), delivery.Job{
+			IdempotencyKey: fmt.Sprintf("%064x", r.keys), UserID: owner.ID, FileID: r.file.ID, FileName: "a", Size: 10,
+			Source: delivery.SourceAPI,
+		}, core.Event{Type: "enqueued", To: string(lifecycle.DeliveryQueued)})
+		r.must(err)
+	}
+}
+
+// visible lists the messages that a webhook has to send for the events of the record, in order.
+func (r *rig) visible(id int64) (ids []string) {
+	r.Helper()
+	all, err := r.store.EventsAfter(r.Context(), core.Cursor{}, 10_000)
+	r.must(err)
+	for _, event := range all {
+		if event.OwnerID != nil && *event.OwnerID == r.owner.ID {
+			ids = append(ids, fmt.Sprintf("msg_%d_%d", id, event.ID))
+		}
+	}
+	return ids
+}
+
+// runs says whether the workflow of a webhook runs.
+func (r *rig) runs(id int64) bool {
+	r.Helper()
+	about, err := r.server.Client.DescribeWorkflowExecution(r.Context(), lifecycle.WebhookID(id), "")
+	r.must(err)
+	return about.WorkflowExecutionInfo.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
+}
+
+func (r *rig) ends(id int64) {
+	r.Helper()
+	for deadline := time.Now().Add(time.Minute); r.runs(id); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			r.Fatal("its workflow runs still")
+		}
+	}
+}
+
+// message is what a receiver got.
+type message struct {
+	ID, Signature string
+	Body          struct {
+		Type      string          `json:"type"`
+		Timestamp time.Time       `json:"timestamp"`
+		Data      json.RawMessage `json:"data"`
+	}
+}
+
+// receiver takes messages as long as it is not told to answer otherwise.
+type receiver struct {
+	*httptest.Server
+	t *testing.T
+
+	mu      sync.Mutex
+	answer  func(http.ResponseWriter, *http.Request) bool // whether the message is taken; nil: it is
+	secrets []string
+	taken   []message
+	tries   int
+}
+
+func newReceiver(t *testing.T) *receiver {
+	r := &receiver{t: t}
+	r.Server = httptest.NewServer(r)
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *receiver) ServeHTTP(w http.ResponseWriter, rq *http.Request) {
+	body, err := io.ReadAll(rq.Body)
+	if err != nil {
+		return
+	}
+
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	r.tries++
+	if r.answer != nil && !r.answer(w, rq) {
+		return
+	}
+
+	m := message{ID: rq.Header.Get("Webhook-Id"), Signature: rq.Header.Get("Webhook-Signature")}
+	if err := json.Unmarshal(body, &m.Body); err != nil {
+		r.t.Errorf("the body is %q: %v", body, err)
+	}
+
+	for _, secret := range r.secrets {
+		if !strings.Contains(m.Signature, signature(secret, m.ID, rq.Header.Get("Webhook-Timestamp"), body)) {
+			r.t.Errorf("%s is not signed by each secret: %s", m.ID, m.Signature)
+		}
+	}
+
+	r.taken = append(r.taken, m)
+}
+
+func signature(secret, id, at string, body []byte) string {
+	key, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+	mac := hmac.New(sha256.New, key)
+	fmt.Fprintf(mac, "%s.%s.%s", id, at, body)
+	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// secret sets the secrets that have to sign.
+func (r *receiver) secret(secrets ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.secrets = secrets
+}
+
+// answers sets what the receiver does; nil: it takes all.
+func (r *receiver) answers(answer func(http.ResponseWriter, *http.Request) bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answer = answer
+}
+
+// refuses answers with a status.
+func (r *receiver) refuses(status int) {
+	r.answers(func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(status); return false })
+}
+
+// got lists the ids of what was taken, and how often the receiver was tried.
+func (r *receiver) got() (messages []message, tries int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.taken), r.tries
+}
+
+func (r *receiver) ids() (ids []string) {
+	messages, _ := r.got()
+	for _, m := range messages {
+		ids = append(ids, m.ID)
+	}
+	return ids
+}
+
+// wantCode checks why a webhook fails, or is paused.
+func wantCode(t *testing.T, w hooks.Webhook, reason, last fault.Code) {
+	t.Helper()
+	if w.Reason != string(reason) || w.LastError != last {
+		t.Errorf("the reason is %q with the error %q, want %q and %q", w.Reason, w.LastError, reason, last)
+	}
+}

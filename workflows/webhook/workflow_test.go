@@ -1,0 +1,328 @@
+package webhook_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+
+	"stagecoach/dev/testtemporal"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/operations/reconcile"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	hooks "stagecoach/internal/store/webhook"
+	webhookworkflow "stagecoach/workflows/webhook"
+)
+
+// TestSendsAll sends many events in a few activities, and wants an idle webhook to cost nothing.
+func TestSendsAll(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	stranger, err := r.store.CreateUser(t.Context(), account.User{Status: account.UserActive}, "")
+	r.must(err)
+	made := r.hook()
+	before := len(r.server.History(t, lifecycle.WebhookID(made.ID), ""))
+
+	r.receiver.answers(func(http.ResponseWriter, *http.Request) bool { time.Sleep(5 * time.Millisecond); return true })
+	r.jobs(r.owner, 100)
+	r.jobs(stranger, 5)
+	r.jobs(r.owner, 100)
+	want := r.visible(made.ID)
+	r.until(made.ID, "sends all", func(hooks.Webhook) bool { return len(r.receiver.ids()) >= len(want) })
+	r.rests(made.ID)
+	if got := r.receiver.ids(); !slices.Equal(got, want) {
+		t.Fatalf("got %d messages, want %d, each once and in order:\n%v\n%v", len(got), len(want), got, want)
+	}
+
+	messages, _ := r.receiver.got()
+	for _, m := range messages[1:] {
+		var event lifecycle.Event
+		if err := json.Unmarshal(m.Body.Data, &event); err != nil || m.Body.Type != "delivery.enqueued" || event.Workload != lifecycle.WorkloadDelivery || event.To != "QUEUED" || !event.CreatedAt.Equal(m.Body.Timestamp) {
+			t.Fatalf("%s: %+v, %v", m.ID, event, err)
+		}
+	}
+
+	history := r.server.History(t, lifecycle.WebhookID(made.ID), "")
+	t.Logf("%d messages cost %d events of history", len(messages), len(history)-before)
+	if len(history)-before > len(messages)/2 {
+		t.Errorf("%d messages cost %d events of history", len(messages), len(history)-before)
+	}
+
+	text := ""
+	for _, event := range history {
+		text += event.String()
+		if scheduled := event.GetActivityTaskScheduledEventAttributes(); scheduled != nil {
+			retries := scheduled.RetryPolicy
+			if scheduled.ScheduleToCloseTimeout.AsDuration() != 3*24*time.Hour || retries.MaximumAttempts != 0 || retries.MaximumInterval.AsDuration() != time.Hour {
+				t.Errorf("tried for %v: %v", scheduled.ScheduleToCloseTimeout, retries)
+			}
+		}
+	}
+
+	for _, secret := range []string{"hidden-path", "127.0.0.1:" + r.receiver.URL[len("http://127.0.0.1:"):], made.Secrets[0], "enqueued"} {
+		if strings.Contains(text, secret) {
+			t.Errorf("the history has %q", secret)
+		}
+	}
+
+	about, err := r.server.Client.DescribeWorkflowExecution(t.Context(), lifecycle.WebhookID(made.ID), "")
+	r.must(err)
+	if len(about.PendingActivities) > 0 {
+		t.Errorf("an idle webhook has %d activities", len(about.PendingActivities))
+	}
+}
+
+// TestRepeatsInOrder lets the receiver refuse in every way for a while: the first event is repeated, and later ones
+// wait.
+func TestRepeatsInOrder(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	made := r.hook()
+	r.receiver.refuses(http.StatusInternalServerError)
+	r.jobs(r.owner, 3)
+	failing := r.until(made.ID, "fails", func(w hooks.Webhook) bool { return w.FailingSince != nil })
+	wantCode(t, failing, "", fault.WebhookRefused)
+	_, tries := r.receiver.got()
+	r.until(made.ID, "is repeated", func(hooks.Webhook) bool { _, now := r.receiver.got(); return now >= tries+2 })
+	r.receiver.answers(nil)
+	rested := r.rests(made.ID)
+	if rested.FailingSince != nil || rested.DeliveredAt == nil {
+		t.Errorf("it fails still: %+v", rested)
+	}
+	if got, want := r.receiver.ids(), r.visible(made.ID); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// TestPauses pauses a webhook by a 410, by a blocked owner, and by the owner, and resumes it from its place.
+func TestPauses(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	made := r.hook()
+	paused := func(w hooks.Webhook) bool { return w.State == lifecycle.WebhookPaused }
+	resume := func() {
+		t.Helper()
+		_, err := r.webhooks.Resume(t.Context(), r.owner.ID, made.ID)
+		r.must(err)
+	}
+
+	r.receiver.refuses(http.StatusGone)
+	r.jobs(r.owner, 1)
+	wantCode(t, r.until(made.ID, "is paused by a 410", paused), fault.ReceiverGone, "")
+	r.ends(made.ID)
+	if due, err := r.store.DueNotices(t.Context(), []string{lifecycle.WebhookEvents}, 10); err != nil || len(due) != 1 {
+		t.Errorf("the owner has %d notices, %v", len(due), err)
+	}
+
+	r.receiver.answers(nil)
+	r.exec(`UPDATE users SET status = 'BLOCKED' WHERE id = $1`, r.owner.ID)
+	resume()
+	wantCode(t, r.until(made.ID, "is paused with its owner", paused), fault.OwnerNotActive, "")
+	r.ends(made.ID)
+	if messages, _ := r.receiver.got(); len(messages) != 1 {
+		t.Errorf("a blocked owner got %d messages", len(messages))
+	}
+
+	r.exec(`UPDATE users SET status = 'ACTIVE' WHERE id = $1`, r.owner.ID)
+	resume()
+	r.rests(made.ID)
+	_, err := r.webhooks.Pause(t.Context(), r.owner.ID, made.ID)
+	r.must(err)
+	r.ends(made.ID)
+	r.jobs(r.owner, 2)
+	resume()
+	r.rests(made.ID)
+	if got, want := r.receiver.ids(), r.visible(made.ID); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// TestOwnerActs lets the owner change what fails: none of it waits for the pause between two tries.
+func TestOwnerActs(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	made := r.hook()
+	r.receiver.answers(func(w http.ResponseWriter, rq *http.Request) bool {
+		if rq.URL.Path == "/other" {
+			return true
+		}
+		w.Header().Set("Retry-After", "3600")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return false
+	})
+
+	r.jobs(r.owner, 2)
+	r.until(made.ID, "fails", func(w hooks.Webhook) bool { return w.FailingSince != nil })
+	tested, err := r.webhooks.Test(t.Context(), r.owner.ID, made.ID)
+	if err != nil || tested.Testing() || tested.TestError != fault.WebhookRefused {
+		t.Errorf("tested: %+v, %v", tested, err)
+	}
+
+	other := r.receiver.URL + "/other"
+	_, err = r.webhooks.Change(t.Context(), r.owner.ID, made.ID, hooks.Change{Address: &other})
+	r.must(err)
+	rested := r.rests(made.ID)
+	if got, want := r.receiver.ids(), r.visible(made.ID); !slices.Equal(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+
+	rotated, err := r.webhooks.Rotate(t.Context(), r.owner.ID, made.ID, time.Hour)
+	r.must(err)
+	r.receiver.secret(rotated.Secrets...)
+	if len(rotated.Secrets) != 2 {
+		t.Fatalf("%d secrets sign", len(rotated.Secrets))
+	}
+
+	tested, err = r.webhooks.Test(t.Context(), r.owner.ID, made.ID)
+	if err != nil || tested.Testing() || tested.TestError != "" {
+		t.Errorf("tested: %+v, %v", tested, err)
+	}
+
+	messages, _ := r.receiver.got()
+	if last := messages[len(messages)-1]; last.Body.Type != "webhook.test" || string(last.Body.Data) != "{}" {
+		t.Errorf("the test event is %+v", last)
+	}
+
+	_, err = r.webhooks.Replay(t.Context(), r.owner.ID, made.ID, made.Cursor())
+	r.must(err)
+	again := r.until(
+		made.ID, "replays",
+		func(w hooks.Webhook) bool { return w.Waiting && len(r.receiver.ids()) == 2*len(r.visible(made.ID))+1 },
+	)
+	if again.Cursor().Before(rested.Cursor()) {
+		t.Errorf("it is at %v, and was at %v", again.Cursor(), rested.Cursor())
+	}
+
+	r.must(r.webhooks.Remove(t.Context(), r.owner.ID, made.ID))
+	r.ends(made.ID)
+}
+
+// TestTellsOfLostEvents deletes events before they are sent: the receiver is told, then gets what is left.
+func TestTellsOfLostEvents(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	made := r.hook()
+	_, err := r.webhooks.Pause(t.Context(), r.owner.ID, made.ID)
+	r.must(err)
+	r.ends(made.ID)
+	taken := len(r.receiver.ids())
+	r.jobs(r.owner, 3)
+	r.exec(
+		`DELETE FROM events WHERE id = (SELECT id FROM events WHERE workload = 'delivery' ORDER BY id OFFSET 1 LIMIT 1)`,
+	)
+	_, err = r.webhooks.Resume(t.Context(), r.owner.ID, made.ID)
+	r.must(err)
+	r.rests(made.ID)
+
+	messages, _ := r.receiver.got()
+	var types []string
+	for _, m := range messages[taken:] {
+		types = append(types, m.Body.Type)
+	}
+
+	if want := []string{"webhook.events_lost", "webhook.paused", "delivery.enqueued", "delivery.enqueued", "webhook.resumed"}; !slices.Equal(types, want) {
+		t.Errorf("got %v, want %v", types, want)
+	}
+
+	_, err = r.webhooks.Replay(t.Context(), r.owner.ID, made.ID, core.Cursor{})
+	r.must(err)
+	r.rests(made.ID)
+	if again, _ := r.receiver.got(); slices.ContainsFunc(again[len(messages):], func(m message) bool { return m.Body.Type == "webhook.events_lost" }) {
+		t.Error("it is told twice of one loss")
+	}
+}
+
+// TestIsRestarted terminates and resets workflows of webhooks, and removes the row of another: one sweep of the
+// reconciler puts all right.
+func TestIsRestarted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	terminated, orphaned := r.hook(), r.hook()
+	r.rests(terminated.ID) // the second one's creation is an event, too
+	r.receiver.secret()    // each has its own
+	r.exec(`DELETE FROM webhooks WHERE id = $1`, orphaned.ID)
+	r.exec(`UPDATE webhooks SET created_at = now() - interval '1 minute'`)
+	r.must(r.server.Client.TerminateWorkflow(t.Context(), lifecycle.WebhookID(terminated.ID), "", "by an operator"))
+	sweeper := &reconcile.Reconciler{
+		Temporal: r.server.Client, Store: r.store, Log: r.log, Every: 200 * time.Millisecond,
+		Webhooks: &reconcile.Webhooks{Temporal: r.server.Client, Store: r.store, Log: r.log, Wake: r.webhooks.Wake},
+	}
+
+	stop := testtemporal.Endless(t, sweeper.Reconcile)
+	defer stop()
+
+	for deadline := time.Now().Add(time.Minute); !r.runs(terminated.ID); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("a terminated workflow is not started again")
+		}
+	}
+
+	r.ends(orphaned.ID)
+	r.jobs(r.owner, 1)
+	r.until(terminated.ID, "sends", func(w hooks.Webhook) bool {
+		return slices.Contains(r.receiver.ids(), r.visible(terminated.ID)[len(r.visible(terminated.ID))-1])
+	})
+}
+
+// TestGivesUp pauses an endpoint after the last try, and begins again when nobody had tried. TestSendsAll checks for how
+// long Temporal tries; the test environment ends after a few tries.
+func TestGivesUp(t *testing.T) {
+	t.Parallel()
+	env := testtemporal.Environment()
+	stops := 0
+	env.RegisterActivityWithOptions(func(context.Context, int64) (lifecycle.WebhookOutcome, error) {
+		return lifecycle.WebhookOutcome{}, temporal.NewApplicationError("no", string(fault.WebhookRefused))
+	}, activity.RegisterOptions{Name: "SendWebhookEvents"})
+	env.RegisterActivityWithOptions(func(context.Context, int64) (bool, error) {
+		stops++
+		return stops == 2, nil // the first time nobody had served the queue
+	}, activity.RegisterOptions{Name: "StopFailingWebhook"})
+
+	env.SetTestTimeout(time.Minute)
+	env.ExecuteWorkflow(webhookworkflow.Run, int64(1))
+	if err := env.GetWorkflowError(); err != nil || stops != 2 {
+		t.Fatalf("%d stops, %v", stops, err)
+	}
+}
+
+// TestCancelled ends when an operator cancels it.
+func TestCancelled(t *testing.T) {
+	t.Parallel()
+	env := testtemporal.Environment()
+	env.RegisterActivityWithOptions(func(context.Context, int64) (lifecycle.WebhookOutcome, error) {
+		return lifecycle.WebhookOutcome{Rests: true}, nil
+	}, activity.RegisterOptions{Name: "SendWebhookEvents"})
+	env.RegisterDelayedCallback(env.CancelWorkflow, time.Hour)
+	env.ExecuteWorkflow(webhookworkflow.Run, int64(1))
+	if err := env.GetWorkflowError(); !temporal.IsCanceledError(errors.Unwrap(err)) && !temporal.IsCanceledError(err) {
+		t.Errorf("it ends with %v", err)
+	}
+}
+
+// TestRecordHistories saves the history that is replayed: sent, failed, acted upon by the owner, paused and ended.
+func TestRecordHistories(t *testing.T) {
+	version := testtemporal.Record(t)
+	r := newRig(t)
+	made := r.hook()
+	r.jobs(r.owner, 2)
+	r.until(made.ID, "sends", func(hooks.Webhook) bool { return len(r.receiver.ids()) == 3 })
+	r.rests(made.ID)
+	r.receiver.refuses(http.StatusInternalServerError)
+	r.jobs(r.owner, 1)
+	r.until(made.ID, "fails", func(w hooks.Webhook) bool { return w.FailingSince != nil })
+	_, err := r.webhooks.Test(t.Context(), r.owner.ID, made.ID)
+	r.must(err)
+	r.receiver.refuses(http.StatusGone)
+	r.until(made.ID, "is paused", func(w hooks.Webhook) bool { return w.State == lifecycle.WebhookPaused })
+	r.ends(made.ID)
+	version.Save(t, "", "sent-failed-and-paused", r.server.History(t, lifecycle.WebhookID(made.ID), ""))
+}
