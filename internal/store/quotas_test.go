@@ -276,7 +276,12 @@ func TestWhoIsAboveALimit(t *testing.T) {
 		w.must(w.token(w.boss, nil))
 	}
 
-	w.SetQuotas(core.Quotas{"tasks": 2, "deliveries": 2, "downloads": 2, "workspaces": 2, "members": 2, "books": 3, "tokens": 2})
+	for range 3 {
+		w.hook(w.anna)
+		w.hook(w.boss)
+	}
+
+	w.SetQuotas(core.Quotas{"tasks": 2, "deliveries": 2, "downloads": 2, "workspaces": 2, "members": 2, "books": 3, "tokens": 2, "webhooks": 2})
 	above, err := w.AboveQuotas(t.Context(), 10)
 	w.must(err)
 	got := map[string]int64{}
@@ -288,7 +293,7 @@ func TestWhoIsAboveALimit(t *testing.T) {
 		got[a.Limit]++
 	}
 
-	if want := map[string]int64{"tasks": 1, "deliveries": 1, "downloads": 1, "workspaces": 1, "members": 1, "tokens": 1}; !maps.Equal(got, want) {
+	if want := map[string]int64{"tasks": 1, "deliveries": 1, "downloads": 1, "workspaces": 1, "members": 1, "tokens": 1, "webhooks": 1}; !maps.Equal(got, want) {
 		t.Errorf("above limits: %v, want %v", got, want)
 	}
 

@@ -376,3 +376,15 @@ func TestWebhooksAreRestored(t *testing.T) {
 		t.Errorf("an event after the restore wakes %v, want %d", woken, seen.ID)
 	}
 }
+
+// TestWebhookQuota refuses more webhooks than the limit.
+func TestWebhookQuota(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	w.SetQuotas(core.Quotas{"webhooks": 2})
+	ann := w.user(1)
+	w.hook(ann)
+	w.hook(ann)
+	_, err := w.CreateWebhook(t.Context(), ann.ID, hookAddress, hookSecret, nil, core.Cursor{})
+	wantQuota(t, err, "webhooks", 2)
+}
