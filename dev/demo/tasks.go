@@ -29,7 +29,7 @@ const (
 // teamNames are the agents. The last one abandons the task that is assigned to her.
 var teamNames = []string{"Agent Ada", "Agent Bo", "Agent Cleo"}
 
-// team is the demo of tasks: three agents work on a small graph through the API. One agent abandons a task, which
+// team is the demo of tasks: three agents work on a small graph through the tools at /mcp. One agent abandons a task, which
 // passes its deadline, and another agent takes it over. Graph and workspace are created with Idempotency-Keys, so that
 // a later run finds them and continues what an earlier one left unfinished.
 type team struct {
@@ -113,7 +113,7 @@ func (d *team) hire(ctx context.Context) ([]*agent, error) {
 		if err != nil {
 			return nil, err
 		}
-		agents = append(agents, &agent{id: hired.ID, name: name, api: &client.Client{Base: d.api.Base, Token: hired.Token}})
+		agents = append(agents, &agent{id: hired.ID, name: name, api: d.api.Base, token: hired.Token})
 	}
 
 	return agents, nil

@@ -11,9 +11,12 @@ import (
 	"testing"
 )
 
-// ownJSON are the structs with JSON tags that a client of the API has for its own output, and those of messages of the
-// Model Context Protocol.
-var ownJSON = []string{"dependency", "dependencies", "retried", "message", "params", "greeting", "envelope"}
+// ownJSON are the structs with JSON tags that a client of the API has for its own output, and those of the Model Context
+// Protocol: of its messages, and of the answers of tools.
+var ownJSON = []string{
+	"dependency", "dependencies", "retried", "message", "params", "greeting", "envelope", "foundTasks", "foundTask",
+	"foundWords", "heardEvents",
+}
 
 // TestShapesAreDeclaredOnce shows that the server answers with types of api/shape alone, and that the clients of the
 // API declare no JSON of their own to read them.
