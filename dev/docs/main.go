@@ -32,6 +32,7 @@ type document struct {
 var documents = append(
 	ofWorkloads(),
 	markdown("docs/api.md", part{"operations", operationsTable}),
+	markdown("docs/mcp.md", part{"tools", toolsTable}),
 	markdown("docs/settings.md", part{"settings", settingsTable}),
 	document{"docker-compose.yml", "    # begin %s\n", "    # end %s\n", []part{{"settings", composeSettings}}},
 	document{".env.example", "# begin %s\n", "# end %s\n", []part{{"settings", exampleSettings}}},
