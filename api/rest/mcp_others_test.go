@@ -77,6 +77,10 @@ func TestPlantedInstructionsStayMarked(t *testing.T) {
 	plant(`UPDATE tasks SET title = $1`)
 	plant(`UPDATE tasks SET description = $1`)
 	plant(`UPDATE tasks SET labels = ARRAY[$1]`)
+	plant(
+		`INSERT INTO task_submissions (task_id, seq, author_id, result) VALUES (1, 1000, $2, to_json(ARRAY[$1]::text[]))`,
+		w.ada.ID,
+	)
 	plant(`UPDATE events SET comment = $1`)
 	plant(`UPDATE files SET name = $1 WHERE path <> '/'`)
 	plant(`UPDATE books SET title = $1`)
@@ -89,6 +93,7 @@ func TestPlantedInstructionsStayMarked(t *testing.T) {
 	calls["transaction_get"] = map[string]any{"hash": hash}
 	calls["transaction_retry"] = map[string]any{"hash": hash}
 	calls["events_wait"] = map[string]any{"after": "0-0", "wait_seconds": 0}
+	calls["task_get"] = map[string]any{"task_id": "1"}
 	calls["tasks_find"], calls["explain"] = map[string]any{"limit": 100}, map[string]any{"workload": "task", "id": "1"}
 
 	a, seen := w.agent(w.adminToken), map[string]bool{}

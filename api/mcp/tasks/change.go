@@ -2,7 +2,9 @@ package tasks
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"time"
 
 	"stagecoach/api/mcp/tool"
@@ -76,6 +78,7 @@ type mine struct {
 	LeaseExpiresAt *time.Time          `json:"lease_expires_at,omitempty" jsonschema:"STUCK then, unless a heartbeat comes"`
 	FencingToken   int64               `json:"fencing_token,omitempty"`
 	BlockedBy      []string            `json:"blocked_by,omitempty" jsonschema:"DONE; task_get gives their results"`
+	ReviewRequired bool                `json:"review_required,omitempty" jsonschema:"submit first; DONE needs an approval"`
 	Others         words               `json:"written_by_others"`
 }
 
@@ -83,7 +86,9 @@ func takenOf(t shape.Task) tool.Answer[taken] {
 	f := fullOf(t)
 	return tool.Answer[taken]{Summary: fmt.Sprintf("Task %s is yours.", t.ID), Value: taken{&mine{
 		ID: f.ID, WorkspaceID: f.WorkspaceID, Status: f.Status, Priority: f.Priority, DeadlineAt: f.DeadlineAt,
-		LeaseExpiresAt: f.LeaseExpiresAt, FencingToken: f.FencingToken, BlockedBy: f.BlockedBy, Others: f.Others,
+		LeaseExpiresAt: f.LeaseExpiresAt, FencingToken: f.FencingToken, BlockedBy: f.BlockedBy,
+		ReviewRequired: f.ReviewRequired,
+		Others:         f.Others,
 	}}}
 }
 
@@ -108,26 +113,38 @@ type beat struct {
 	FencingToken int64   `json:"fencing_token,omitempty"`
 }
 
+type held struct {
+	LeaseExpiresAt *time.Time          `json:"lease_expires_at,omitempty"`
+	Status         lifecycle.TaskState `json:"status"`
+}
+
 func heartbeat() tool.Tool {
 	t := tool.New(tool.About{
 		Name: "task_heartbeat", Scopes: changes, Repeatable: true,
 		Description: "Renews the lease of a task that you claimed with lease_seconds. LEASE_LOST: it is not yours any more, stop.",
-	}, func(ctx context.Context, c *tool.Call, in beat) (tool.Answer[changed], error) {
+	}, func(ctx context.Context, c *tool.Call, in beat) (answer tool.Answer[held], err error) {
 		body := tool.Body{"fencing_token": in.FencingToken}
-		return changedTo(tool.Post[shape.Task](ctx, c, taskPath(in.TaskID, "/heartbeat"), body, ""))
+		t, err := tool.Post[shape.Task](ctx, c, taskPath(in.TaskID, "/heartbeat"), body, "")
+		return tool.Answer[held]{Value: held{t.LeaseExpiresAt, t.Status}, Summary: "The task is still yours."}, err
 	})
 	return tool.Instead(t, func(ctx context.Context, c *tool.Call, in beat) any { return allowed(ctx, c, in.TaskID) })
 }
 
 type action string
 
-var _ = tool.Enum[action]("status", "escalate", "takeover", "comment")
+var _ = tool.Enum[action]("status", "escalate", "takeover", "submit", "approve", "reject", "edit", "comment")
 
 type change struct {
 	TaskID       tool.ID             `json:"task_id"`
-	Action       action              `json:"action" jsonschema:"escalate: block a task of somebody else; takeover: take a STUCK one"`
+	Action       action              `json:"action" jsonschema:"escalate: block somebody else's task; takeover: take a STUCK one; edit: a task that you made"`
 	To           lifecycle.TaskState `json:"to,omitempty" jsonschema:"for status; NEW gives it back"`
-	Comment      string              `json:"comment" jsonschema:"why; it stands in the events"`
+	Comment      string              `json:"comment,omitempty" jsonschema:"why; only edit needs none"`
+	Result       tool.JSON           `json:"result,omitempty" jsonschema:"for submit: any JSON, 64 KiB at most"`
+	Submission   int64               `json:"submission,omitempty" jsonschema:"for approve and reject: the one that you have seen"`
+	Title        string              `json:"title,omitempty"`
+	Description  string              `json:"description,omitempty"`
+	Priority     priority            `json:"priority,omitempty"`
+	Labels       []string            `json:"labels,omitempty"`
 	FencingToken int64               `json:"fencing_token,omitempty" jsonschema:"of your claim: refused once that has ended"`
 	LeaseSeconds int64               `json:"lease_seconds,omitempty" jsonschema:"for takeover"`
 	Key          tool.Key            `json:"idempotency_key,omitempty"`
@@ -136,7 +153,7 @@ type change struct {
 func update() tool.Tool {
 	t := tool.New(tool.About{
 		Name: "task_update", Scopes: changes, Destroys: true, Repeatable: true,
-		Description: "Finish a task (status, to DONE), give it another status, escalate, take over, or comment.",
+		Description: "Finish a task (submit your result, then status, to DONE), give it another status, escalate, take over, review, edit, comment.",
 	}, perform)
 	return tool.Instead(t, func(ctx context.Context, c *tool.Call, in change) any { return allowed(ctx, c, in.TaskID) })
 }
@@ -144,19 +161,29 @@ func update() tool.Tool {
 func perform(ctx context.Context, c *tool.Call, in change) (answer tool.Answer[changed], err error) {
 	body := tool.Body{
 		"comment": in.Comment, "to": in.To, "fencing_token": in.FencingToken, "lease_seconds": in.LeaseSeconds,
+		"result": json.RawMessage(in.Result), "submission": in.Submission, "title": in.Title, "description": in.Description,
+		"priority": in.Priority, "labels": in.Labels,
 	}
 
-	if in.Action != "comment" {
+	switch in.Action {
+	case "edit":
+		return changedTo(tool.Send[shape.Task](ctx, c, http.MethodPatch, taskPath(in.TaskID, ""), body, in.Key))
+	case "comment":
+		return say(ctx, c, in)
+	default:
 		return changedTo(tool.Post[shape.Task](ctx, c, taskPath(in.TaskID, "/"+string(in.Action)), body, in.Key))
 	}
+}
 
-	if _, err := tool.Post[shape.History](ctx, c, taskPath(in.TaskID, "/comments"), tool.Body{"comment": in.Comment}, in.Key); err != nil {
+// say comments on a task, which changes nothing else of it.
+func say(ctx context.Context, c *tool.Call, in change) (answer tool.Answer[changed], err error) {
+	body := tool.Body{"comment": in.Comment}
+	if _, err := tool.Post[shape.History](ctx, c, taskPath(in.TaskID, "/comments"), body, in.Key); err != nil {
 		return answer, err
 	}
 	if !c.Grants(account.ScopeRead) {
 		return tool.Answer[changed]{Summary: "The comment is in the task's events."}, nil
 	}
-
 	return changedTo(tool.Get[shape.Task](ctx, c, taskPath(in.TaskID, ""), nil))
 }
 
@@ -172,6 +199,8 @@ type current struct {
 	DeadlineAt      *time.Time             `json:"status_deadline_at,omitempty"`
 	LeaseExpiresAt  *time.Time             `json:"lease_expires_at,omitempty"`
 	FencingToken    int64                  `json:"fencing_token,omitempty"`
+	Submission      int64                  `json:"submission,omitempty"`
+	Approved        bool                   `json:"approved,omitempty"`
 	AllowedActions  []lifecycle.TaskAction `json:"allowed_actions"`
 	AllowedStatuses []lifecycle.TaskState  `json:"allowed_statuses"`
 }
@@ -183,6 +212,7 @@ func changedTo(t shape.Task, err error) (answer tool.Answer[changed], _ error) {
 	return tool.Answer[changed]{Summary: fmt.Sprintf("Task %s is %s.", t.ID, t.Status), Value: changed{&current{
 		ID: tool.ID(t.ID), Status: t.Status, AssigneeID: shape.Value(t.AssigneeID), DeadlineAt: t.StatusDeadlineAt,
 		LeaseExpiresAt: t.LeaseExpiresAt, FencingToken: shape.Value(t.FencingToken),
+		Submission: shape.Value(t.Submission), Approved: t.Approved,
 		AllowedActions: t.AllowedActions, AllowedStatuses: t.AllowedStatuses,
 	}}}, nil
 }

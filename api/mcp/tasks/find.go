@@ -52,7 +52,33 @@ type one struct {
 
 type whole struct {
 	full
-	Events []event `json:"events" jsonschema:"what happened, the first 100"`
+	Submitted *submission `json:"submitted,omitempty" jsonschema:"the newest result, if there is one"`
+	Events    []event     `json:"events" jsonschema:"what happened, the first 100"`
+}
+
+type submission struct {
+	Submission int64     `json:"submission"`
+	AuthorID   tool.ID   `json:"author_id"`
+	At         time.Time `json:"at"`
+	Others     work      `json:"written_by_others"`
+}
+
+// work is what somebody has done, as they say themselves.
+type work struct {
+	Result  tool.JSON `json:"result"`
+	Comment tool.Text `json:"comment,omitempty"`
+}
+
+// newest gives the last submission of a task; nil: there is none.
+func newest(ctx context.Context, c *tool.Call, id tool.ID) (*submission, error) {
+	page, err := tool.Get[shape.Page[shape.Submission]](ctx, c, taskPath(id, "/submissions"), url.Values{"limit": {"1"}})
+	if err != nil || len(page.Items) == 0 {
+		return nil, err
+	}
+	last := page.Items[0]
+	return &submission{
+		last.Seq, tool.ID(last.AuthorID), last.CreatedAt, work{tool.JSON(last.Result), tool.Text(last.Comment)},
+	}, nil
 }
 
 type event struct {
@@ -71,7 +97,7 @@ type remark struct {
 func get() tool.Tool {
 	return tool.New(tool.About{
 		Name: "task_get", Scopes: reads, Reads: true,
-		Description: "A task with its events and comments, and what you may do with it now.",
+		Description: "A task with its result, events and comments, and what you may do with it now.",
 	}, func(ctx context.Context, c *tool.Call, in one) (answer tool.Answer[whole], err error) {
 		t, err := tool.Get[shape.Task](ctx, c, taskPath(in.TaskID, ""), nil)
 		if err != nil {
@@ -85,8 +111,13 @@ func get() tool.Tool {
 			return answer, err
 		}
 
+		submitted, err := newest(ctx, c, in.TaskID)
+		if err != nil {
+			return answer, err
+		}
+
 		return tool.Answer[whole]{Summary: fmt.Sprintf("Task %s is %s.", t.ID, t.Status), Value: whole{
-			full: fullOf(t), Events: shape.List(events.Items, func(e shape.History) event {
+			full: fullOf(t), Submitted: submitted, Events: shape.List(events.Items, func(e shape.History) event {
 				return event{
 					Type: e.Type, From: lifecycle.TaskState(e.From), To: lifecycle.TaskState(e.To), At: e.CreatedAt,
 					ActorID: shape.Value(e.ActorID), Others: remark{tool.Text(e.Comment)},

@@ -68,6 +68,9 @@ type full struct {
 	Visibility      visibility             `json:"visibility"`
 	LeaseExpiresAt  *time.Time             `json:"lease_expires_at,omitempty" jsonschema:"STUCK then, unless a heartbeat comes"`
 	FencingToken    int64                  `json:"fencing_token,omitempty" jsonschema:"of your claim"`
+	Submission      int64                  `json:"submission,omitempty" jsonschema:"the newest of the assignee"`
+	Approved        bool                   `json:"approved,omitempty" jsonschema:"that submission is"`
+	ReviewRequired  bool                   `json:"review_required,omitempty" jsonschema:"DONE needs an approval"`
 	OpenBlockers    []string               `json:"open_blockers,omitempty" jsonschema:"not DONE yet"`
 	AllowedActions  []lifecycle.TaskAction `json:"allowed_actions"`
 	AllowedStatuses []lifecycle.TaskState  `json:"allowed_statuses" jsonschema:"that the action status may lead to"`
@@ -79,6 +82,7 @@ func fullOf(t shape.Task) full {
 		brief: briefOf(t), CreatorID: tool.ID(t.CreatorID), Visibility: visibility(t.Visibility),
 		AllowedActions: t.AllowedActions, AllowedStatuses: t.AllowedStatuses, UpdatedAt: t.UpdatedAt,
 		LeaseExpiresAt: t.LeaseExpiresAt, FencingToken: shape.Value(t.FencingToken),
+		Submission: shape.Value(t.Submission), Approved: t.Approved, ReviewRequired: t.ReviewRequired,
 	}
 
 	f.Others.Description = tool.Text(t.Description)

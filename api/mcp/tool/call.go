@@ -42,9 +42,12 @@ func Open(ctx context.Context, c *Call, path string, query url.Values) (io.ReadC
 
 // Post asks the API for a change. The same key again gives the first answer.
 func Post[T any](ctx context.Context, c *Call, path string, body any, key Key) (T, error) {
-	return client.Ask[T](ctx, c.api, client.Call{
-		Method: http.MethodPost, Path: path, Body: body, IdempotencyKey: string(key),
-	})
+	return Send[T](ctx, c, http.MethodPost, path, body, key)
+}
+
+// Send is Post with another method.
+func Send[T any](ctx context.Context, c *Call, method, path string, body any, key Key) (T, error) {
+	return client.Ask[T](ctx, c.api, client.Call{Method: method, Path: path, Body: body, IdempotencyKey: string(key)})
 }
 
 // Body is that of a request. Fields that are empty are left out: the API tells what has to be there.

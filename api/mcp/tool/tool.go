@@ -87,6 +87,12 @@ func (t Tool) WithFields(fields map[string]*jsonschema.Schema) Tool {
 	return t
 }
 
+// Shallow leaves out of what is said of the tool's answer what the items of its lists have.
+func (t Tool) Shallow() Tool {
+	t.output = shallow(t.output.CloneSchemas())
+	return t
+}
+
 // described gives the tool as the protocol lists it.
 func (t Tool) described() *mcp.Tool {
 	return &mcp.Tool{

@@ -176,7 +176,7 @@ func get() tool.Tool {
 				return payment{p.Kind, p.State, p.AmountNano, shape.Value(p.ChainHash)}
 			}),
 		}}, err
-	})
+	}).Shallow()
 }
 
 type balance struct {

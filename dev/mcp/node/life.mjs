@@ -65,10 +65,14 @@ while (ours.size > 0) {
   const { task } = await call("task_claim", { task_id: ready[0].id, comment: "I take it", lease_seconds: 60 });
   assert.equal(task.status, "IN_PROGRESS");
   const mine = { task_id: task.id, fencing_token: task.fencing_token };
-  assert.ok((await call("task_heartbeat", mine)).task.lease_expires_at);
+  assert.ok((await call("task_heartbeat", mine)).lease_expires_at);
   await refused("LEASE_LOST", "task_heartbeat", { task_id: task.id, fencing_token: task.fencing_token + 1 });
+  const submitted = await call("task_update", { ...mine, action: "submit", result: { height: 3 }, comment: "see for yourself" });
+  assert.ok(submitted.task.submission > 0);
   const done = await call("task_update", { ...mine, action: "status", to: "DONE", comment: "it stands", idempotency_key: `done-${task.id}` });
   assert.equal(done.task.status, "DONE");
+  const { submitted: result } = await call("task_get", { task_id: task.id });
+  assert.deepEqual(result.written_by_others.result, { height: 3 });
   ours.delete(task.id);
   seen.push(task.written_by_others.title);
 }
