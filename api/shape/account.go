@@ -28,6 +28,15 @@ type SignInLink struct {
 	ExpiresAt time.Time `json:"expires_at" example:"2026-03-01T12:05:00Z"`
 }
 
+// Agent is a program that works for a user. Only the answer that makes a token has it.
+type Agent struct {
+	ID        string    `json:"id" example:"9"`
+	Name      string    `json:"name" example:"night shift"`
+	Status    string    `json:"status" enum:"ACTIVE,BLOCKED" doc:"BLOCKED: it has ended, or its owner is blocked"`
+	Token     string    `json:"token,omitempty" doc:"Only in the answer that makes it: nobody can see it again"`
+	CreatedAt time.Time `json:"created_at" example:"2026-03-01T12:00:00Z"`
+}
+
 // User is a person or a program. Only the answer that makes a token has it.
 type User struct {
 	ID          string     `json:"id" example:"3"`
@@ -36,6 +45,7 @@ type User struct {
 	Language    string     `json:"language" enum:"en,ru"`
 	Role        string     `json:"role" enum:"USER,ADMIN"`
 	Status      string     `json:"status" enum:"PENDING,ACTIVE,BLOCKED"`
+	OwnerID     *string    `json:"owner_id" example:"2" doc:"Whose agent it is; null for a person, or a program without an owner"`
 	Token       string     `json:"token,omitempty" doc:"Only in the answer that makes it: nobody can see it again"`
 	CreatedAt   time.Time  `json:"created_at" example:"2026-03-01T12:00:00Z"`
 	ForgottenAt *time.Time `json:"forgotten_at" doc:"When the person was made anonymous; null: never"`

@@ -49,10 +49,16 @@ func (c *Tasks) ChangeWorkspace(
 	return c.Store.ChangeWorkspace(ctx, workspaceID, r, func(w *task.Workspace) error { return c.apply(change, w) })
 }
 
-// AddMember adds a user to a workspace and returns the workspace; its owner and administrators may. The user may act in
-// it at once, but other members see the name, and the user gets notifications of tasks, only after Agree.
+// AddMember adds a user to a workspace and returns the workspace: its owner and administrators may, and each member may
+// add agents of their own. The user may act in it at once, but other members see the name, and the user gets
+// notifications of tasks, only after Agree; agents whose owner adds them have agreed.
 func (c *Tasks) AddMember(ctx context.Context, user account.User, workspaceID, memberID int64) (task.Workspace, error) {
 	w, err := c.owned(ctx, user, workspaceID)
+	if fault.CodeOf(err) == fault.InsufficientAccess {
+		if _, own := c.Store.AgentByID(ctx, user.ID, memberID); own == nil {
+			err = nil
+		}
+	}
 	if err != nil {
 		return task.Workspace{}, err
 	}
@@ -62,7 +68,7 @@ func (c *Tasks) AddMember(ctx context.Context, user account.User, workspaceID, m
 	return w, c.Store.AddMember(ctx, user.ID, workspaceID, memberID)
 }
 
-// RemoveMember removes a user from a workspace and returns the workspace: its owner and administrators may, and each
+// RemoveMember removes a user, with the user's agents, from a workspace and returns the workspace: its owner and administrators may, and each
 // member may leave. The owner cannot be removed. The creator and the assignee of a task keep it.
 func (c *Tasks) RemoveMember(
 	ctx context.Context, user account.User, workspaceID, memberID int64,

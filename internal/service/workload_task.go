@@ -84,12 +84,19 @@ func (t *liveTask) read(ctx context.Context) (task.Task, error) {
 	return *t.row, nil
 }
 
-// Remind signals the end of a task's last blocker to its workflow.
+// Remind signals the end of a task's last blocker to its workflow, or the end of a lease whose holder was blocked.
 func (t *liveTask) Remind(ctx context.Context) (done bool, err error) {
-	if !t.Unblocked {
+	switch {
+	case t.Deserted:
+		if err := t.tasks.Store.EndLease(ctx, t.ID); err != nil {
+			return false, err
+		}
+		return true, t.Refresh(ctx)
+	case t.Unblocked:
+		return true, t.tasks.Unblock(ctx, t.WorkflowID())
+	default:
 		return false, nil
 	}
-	return true, t.tasks.Unblock(ctx, t.WorkflowID())
 }
 
 func (t *liveTask) Refresh(ctx context.Context) error { return t.tasks.Refresh(ctx, t.WorkflowID()) }

@@ -28,11 +28,14 @@ func tokenFrom(who server.Principal, role string) func(account.Token) shape.Toke
 }
 
 type createTokenInput struct {
-	Body struct {
-		Name      string          `json:"name" minLength:"1" maxLength:"100" pattern:"^[^\\p{Cc}]*[^\\p{Cc}\\s][^\\p{Cc}]*$" patternDescription:"text without control characters" example:"nightly import"`
-		Scopes    []account.Scope `json:"scopes" minItems:"1" maxItems:"9" enum:"read,files,deliveries,tasks,downloads,webhooks,money,operate,users" doc:"Each once, and at most those of the token of this request"`
-		ExpiresAt *time.Time      `json:"expires_at,omitempty" example:"2026-06-01T00:00:00Z" doc:"At the latest when the token of this request ends, which is the default"`
-	} `nameHint:"TokenRequest"`
+	Body tokenRequest `nameHint:"TokenRequest"`
+}
+
+// tokenRequest asks for a token.
+type tokenRequest struct {
+	Name      string          `json:"name" minLength:"1" maxLength:"100" pattern:"^[^\\p{Cc}]*[^\\p{Cc}\\s][^\\p{Cc}]*$" patternDescription:"text without control characters" example:"nightly import"`
+	Scopes    []account.Scope `json:"scopes" minItems:"1" maxItems:"9" enum:"read,files,deliveries,tasks,downloads,webhooks,money,operate,users" doc:"Each once, and at most those of the token of this request"`
+	ExpiresAt *time.Time      `json:"expires_at,omitempty" example:"2026-06-01T00:00:00Z" doc:"At the latest when the token of this request ends, which is the default"`
 }
 
 // TokenPath names a token of the caller's. It is exported, as all embedded types here, for huma to see its fields.
@@ -110,24 +113,28 @@ func (h *handlers) tokensOf(ctx context.Context, user account.User, in server.Pa
 }
 
 func (h *handlers) createToken(ctx context.Context, in *createTokenInput) (none shape.Token, err error) {
-	who := server.PrincipalOf(ctx)
-	if err := eachOnce(in.Body.Scopes); err != nil {
-		return none, err
-	}
-	if err := who.Require(in.Body.Scopes...); err != nil {
-		return none, err
-	}
-
-	ends, err := endOf(who, in.Body.ExpiresAt, who.Token.ExpiresAt)
+	wanted, err := newToken(ctx, in.Body.Name, in.Body.Scopes, in.Body.ExpiresAt)
 	if err != nil {
 		return none, err
 	}
 
-	secret := account.NewToken()
-	made, err := h.Store.CreateToken(
-		ctx, account.Token{UserID: who.User.ID, Name: in.Body.Name, Scopes: in.Body.Scopes, ExpiresAt: ends}, secret,
-	)
+	who, secret := server.PrincipalOf(ctx), account.NewToken()
+	made, err := h.Store.CreateToken(ctx, wanted, secret)
 	return server.Shown(made, err, withSecret(who, secret))
+}
+
+// newToken is a token as it was asked for: it grants no scope, and lasts no longer, than the one of the request.
+func newToken(ctx context.Context, name string, scopes []account.Scope, expires *time.Time) (none account.Token, err error) {
+	who := server.PrincipalOf(ctx)
+	if err := eachOnce(scopes); err != nil {
+		return none, err
+	}
+	if err := who.Require(scopes...); err != nil {
+		return none, err
+	}
+
+	ends, err := endOf(who, expires, who.Token.ExpiresAt)
+	return account.Token{UserID: who.User.ID, Name: name, Scopes: scopes, ExpiresAt: ends}, err
 }
 
 // eachOnce refuses a scope that is named twice. Huma's uniqueItems fails on a list whose items have no type that can be

@@ -22,7 +22,7 @@ const usersCursor = "users"
 func userFrom(u account.User) shape.User {
 	return shape.User{
 		ID: shape.ID(u.ID), Name: u.Name, TelegramID: shape.OptionalID(u.TelegramID), Language: u.Language,
-		Role: u.Role, Status: u.Status, CreatedAt: u.CreatedAt.UTC(), ForgottenAt: shape.OptionalTime(u.ForgottenAt),
+		Role: u.Role, Status: u.Status, OwnerID: shape.OptionalID(u.OwnerID), CreatedAt: u.CreatedAt.UTC(), ForgottenAt: shape.OptionalTime(u.ForgottenAt),
 	}
 }
 
@@ -105,6 +105,7 @@ func Register(s *server.Server, workloads []service.Workload) {
 
 	h.registerUsers()
 	h.registerTokens()
+	h.registerAgents()
 }
 
 // registerUsers adds the operations of users.
@@ -253,6 +254,12 @@ func (h *handlers) changeUser(ctx context.Context, in *changeUserInput) (none sh
 
 	if err := h.mayEmpower(ctx, id, change); err != nil {
 		return none, err
+	}
+
+	if change.Role == account.RoleAdmin {
+		if err := h.noAgent(ctx, id); err != nil {
+			return none, err
+		}
 	}
 
 	user, err := h.Store.ChangeUser(ctx, id, change)

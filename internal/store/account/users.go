@@ -32,6 +32,7 @@ type User struct {
 	Role       string    `db:"role"`
 	Status     string    `db:"status"`
 	Username   string    `db:"username"` // in Telegram, lower-case and without "@"; empty: unknown
+	OwnerID    *int64    `db:"owner_id"` // of an agent; nil: a person, or a program without an owner
 	CreatedAt  time.Time `db:"created_at"`
 	// ForgottenAt is when the user was made anonymous: the user cannot be changed any more.
 	ForgottenAt *time.Time `db:"forgotten_at"`
@@ -43,8 +44,9 @@ var NoUser = fault.New(fault.UserNotFound, "there is no such user")
 // IsAdmin reports whether the user is an active administrator.
 func (u User) IsAdmin() bool { return u.Role == RoleAdmin && u.Status == UserActive }
 
-// UserColumns are the columns of a User.
-const UserColumns = `id, telegram_id, name, language, role, status, coalesce(username, '') AS username, created_at, forgotten_at`
+// UserColumns are the columns of a User. An agent is BLOCKED while its owner is not ACTIVE.
+var UserColumns = `id, telegram_id, name, language, role, CASE WHEN ` + core.OwnerActive("users") + ` THEN status
+	ELSE ` + core.Literal(UserBlocked) + ` END AS status, coalesce(username, '') AS username, owner_id, created_at, forgotten_at`
 
 // CreateUser adds a user; token may be empty for a user who only uses the bot. Without scopes the token grants all that
 // the role allows. USER_EXISTS: the Telegram id is taken.

@@ -65,6 +65,15 @@ func hasCode(err error, code string) bool {
 	return ok && pgErr.Code == code
 }
 
+// ActiveUser is true of a user u who may use the service: an agent may while its owner may.
+var ActiveUser = `u.status = 'ACTIVE' AND ` + OwnerActive("u")
+
+// OwnerActive is true, in SQL, of a user without an owner, or with one who may use the service. The primary key serves
+// it.
+func OwnerActive(user string) string {
+	return `(` + user + `.owner_id IS NULL OR EXISTS (SELECT 1 FROM users owner WHERE owner.id = ` + user + `.owner_id AND owner.status = 'ACTIVE'))`
+}
+
 // Literal writes a state, or another constant of the program, as an SQL literal.
 func Literal[S ~string](word S) string { return "'" + string(word) + "'" }
 

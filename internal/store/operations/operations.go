@@ -47,12 +47,12 @@ func (p Parts) QuotaNames() (names []string) {
 	return names
 }
 
-// quotas lists the quotas of all workloads, and those of tokens and webhooks.
+// quotas lists the quotas of all workloads, and those of tokens, agents and webhooks.
 func (p Parts) quotas() (all []core.Quota) {
 	for _, part := range p {
 		all = append(all, part.Quotas...)
 	}
-	return append(all, account.TokenQuota, webhook.Quota)
+	return append(all, account.TokenQuota, account.AgentQuota, webhook.Quota)
 }
 
 // AlertKinds lists the kinds of all alerts.

@@ -100,11 +100,11 @@ func (s *Store) Workspaces(ctx context.Context, userID, after int64, limit int) 
 }
 
 // AddMember makes a user a member of a workspace, at another user's request; an existing member stays one. Only users
-// who add themselves have agreed to be named. QUOTA_EXCEEDED: the workspace has too many members.
+// who add themselves, and agents of the one who adds them, have agreed to be named. QUOTA_EXCEEDED: the workspace has too many members.
 func (s *Store) AddMember(ctx context.Context, byID, workspaceID, userID int64) error {
 	members, batch, added := s.db.Quotas.Of(memberQuota), &pgx.Batch{}, false
 	members.QueueLock(batch, workspaceID)
-	batch.Queue(`INSERT INTO workspace_members (workspace_id, user_id, agreed_at) SELECT $1, $2, CASE WHEN $2::bigint = $3::bigint THEN now() END
+	batch.Queue(`INSERT INTO workspace_members (workspace_id, user_id, agreed_at) SELECT $1, $2, CASE WHEN $2::bigint = $3::bigint OR EXISTS (SELECT 1 FROM users WHERE id = $2 AND owner_id = $3) THEN now() END
 		WHERE $3 > 0 AND `+members.Room(3, 1, 1)+` ON CONFLICT DO NOTHING`, workspaceID, userID, byID).Exec(func(tag pgconn.CommandTag) error {
 		added = tag.RowsAffected() == 1
 		return nil
@@ -127,9 +127,10 @@ func (s *Store) IsMember(ctx context.Context, workspaceID, userID int64) (bool, 
 		workspaceID, userID)
 }
 
-// RemoveMember removes a user from a workspace; without a membership nothing changes.
+// RemoveMember removes a user and the user's agents from a workspace; without a membership nothing changes.
 func (s *Store) RemoveMember(ctx context.Context, workspaceID, userID int64) error {
-	return s.db.Do(ctx, `DELETE FROM workspace_members WHERE workspace_id = $1 AND user_id = $2`, workspaceID, userID)
+	return s.db.Do(ctx, `DELETE FROM workspace_members WHERE workspace_id = $1
+		AND (user_id = $2 OR user_id IN (SELECT id FROM users WHERE owner_id = $2))`, workspaceID, userID)
 }
 
 // Member is a user in a workspace.

@@ -159,8 +159,8 @@ type TaskContext struct {
 func (s *Store) FactsOfTask(ctx context.Context, id, userID int64) (TaskContext, error) {
 	return core.One[TaskContext](ctx, s.db, noTask, `SELECT
 		EXISTS (SELECT 1 FROM workspace_members m JOIN users u ON u.id = m.user_id
-			WHERE m.workspace_id = t.workspace_id AND m.user_id = $2 AND u.status = 'ACTIVE') AS member,
-		EXISTS (SELECT 1 FROM users u WHERE u.id = $2 AND u.status = 'ACTIVE' AND u.role = 'ADMIN') AS admin,
+			WHERE m.workspace_id = t.workspace_id AND m.user_id = $2 AND `+core.ActiveUser+`) AS member,
+		EXISTS (SELECT 1 FROM users u WHERE u.id = $2 AND `+core.ActiveUser+` AND u.role = 'ADMIN') AS admin,
 		ARRAY (SELECT b.id FROM task_blockers tb JOIN tasks b ON b.id = tb.blocker_id
 			WHERE tb.task_id = t.id AND b.status <> `+core.Literal(lifecycle.TaskDone)+` ORDER BY b.id) AS open_blockers
 		FROM tasks t WHERE t.id = $1`, id, userID)
@@ -184,6 +184,8 @@ type LiveTask struct {
 	NeverStarted bool                `db:"never_started"` // its workflow
 	// its deadline waits for blockers, none of which is open any more
 	Unblocked bool `db:"unblocked"`
+	// it is held by a lease, and its holder may not use the service any more
+	Deserted bool `db:"deserted"`
 }
 
 // WorkflowID is the id of the workflow that drives the task.
@@ -191,6 +193,7 @@ func (t LiveTask) WorkflowID() string { return Task{ID: t.ID}.WorkflowID() }
 
 // LiveTasks lists live tasks that were created at least age ago, with ids above after, ascending.
 func (s *Store) LiveTasks(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveTask, error) {
-	return core.List[LiveTask](ctx, s.db, `SELECT id, status, workflow_started_at IS NULL AS never_started, clock_waits AND NOT `+OpenBlocker+` AS unblocked FROM tasks t
+	return core.List[LiveTask](ctx, s.db, `SELECT id, status, workflow_started_at IS NULL AS never_started, clock_waits AND NOT `+OpenBlocker+` AS unblocked,
+			`+deserted+` AS deserted FROM tasks t
 		WHERE status NOT IN `+endedTasks+` AND id > $1 AND created_at < now() - $2::interval ORDER BY id LIMIT $3`, after, age, limit)
 }

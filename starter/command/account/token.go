@@ -31,27 +31,14 @@ func NewToken() *cobra.Command {
 }
 
 func newTokenCreate() *cobra.Command {
-	var scopes []string
-	var lasts time.Duration
+	var wanted tokenFlags
 	cmd := remote.Ask[shape.Token]{
 		Use: "create NAME", Short: "Create a token of yours, and show its secret once",
 		Call: "POST /v1/tokens",
-		Body: func(args []string) (any, error) {
-			if len(scopes) == 0 {
-				return nil, errNoScope
-			}
-
-			body := map[string]any{"name": args[0], "scopes": scopes}
-			if lasts > 0 {
-				body["expires_at"] = time.Now().Add(lasts).UTC().Truncate(time.Second)
-			}
-			return body, nil
-		},
+		Body: wanted.body,
 		Show: showNewToken,
 	}.Command()
-
-	cmd.Flags().StringSliceVar(&scopes, "scope", nil, "what the token may do, at most what yours may; separated by commas")
-	cmd.Flags().DurationVar(&lasts, "lasts", 0, "how long the token is valid, such as 720h; 0: as long as yours")
+	wanted.add(cmd)
 	return cmd
 }
 

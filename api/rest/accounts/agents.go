@@ -1,0 +1,198 @@
+package accounts
+
+import (
+	"context"
+	"net/http"
+
+	"stagecoach/api/rest/server"
+	"stagecoach/api/shape"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+)
+
+const (
+	agentsCursor      = "agents"
+	agentEventsCursor = "agent events"
+)
+
+// AgentPath names an agent of the caller's. It is exported, as all embedded types here, for huma to see its fields.
+type AgentPath struct {
+	ID string `path:"id" example:"9" doc:"The id of an agent of yours"`
+}
+
+type createAgentInput struct {
+	Body tokenRequest `nameHint:"AgentRequest"`
+}
+
+type createAgentTokenInput struct {
+	AgentPath
+	Body tokenRequest `nameHint:"TokenRequest"`
+}
+
+type agentPageInput struct {
+	AgentPath
+	server.Paging
+}
+
+type agentTokenInput struct {
+	AgentPath
+	Token string `path:"token" example:"12" doc:"The id of a token"`
+}
+
+// registerAgents adds the operations of a user's own agents.
+func (h *handlers) registerAgents() {
+	agents := server.Group{
+		Server: h.Server, Tag: "Agents", Access: server.ForUsers, Scope: server.AnyScope, Subject: "agent",
+		Faults: []fault.Code{fault.InsufficientAccess},
+	}
+	found := []fault.Code{fault.UserNotFound}
+
+	server.Register(agents, server.Operation{
+		Id: "create-agent", Route: "POST /v1/agents", Status: http.StatusCreated,
+		Summary: "Make an agent of yours: a program with a name and tokens of its own",
+		Description: "The answer holds its first token, this once. It grants no scope, and lasts no longer, than the token of the request. The agent " +
+			"acts in the workspaces to which it is added: you may add it wherever you are a member. It is blocked while you are.",
+		Faults: []fault.Code{fault.QuotaExceeded},
+	}, h.createAgent)
+
+	server.Register(agents, server.Operation{
+		Id: "list-agents", Route: "GET /v1/agents",
+		Summary: "List your agents, the oldest first, those that have ended too",
+	}, h.listAgents)
+
+	server.Register(agents, server.Operation{
+		Id: "list-agent-events", Route: "GET /v1/agents/{id}/events", Scope: account.ScopeRead,
+		Summary: "What an agent of yours has done, the newest first", Faults: found,
+	}, h.listAgentEvents)
+
+	server.Register(agents, server.Operation{
+		Id: "end-agent", Route: "DELETE /v1/agents/{id}",
+		Summary:     "End an agent of yours for good",
+		Description: "Its tokens end at once, its tasks in work are NEW again, and its deliveries are cancelled. Once more changes nothing.",
+		Faults:      append([]fault.Code{fault.TemporalUnavailable}, found...),
+	}, h.endAgent)
+
+	server.Register(agents, server.Operation{
+		Id: "list-agent-tokens", Route: "GET /v1/agents/{id}/tokens",
+		Summary: "List the tokens of an agent of yours, the oldest first", Faults: found,
+	}, h.listAgentTokens)
+
+	server.Register(agents, server.Operation{
+		Id: "create-agent-token", Route: "POST /v1/agents/{id}/tokens", Status: http.StatusCreated,
+		Summary:     "Make another token for an agent of yours",
+		Description: "The answer holds its secret, this once. It grants no scope, and lasts no longer, than the token of the request.",
+		Faults:      append([]fault.Code{fault.QuotaExceeded, fault.InvalidTransition}, found...),
+	}, h.createAgentToken)
+
+	server.RegisterSilent(agents, server.Operation{
+		Id: "revoke-agent-token", Route: "DELETE /v1/agents/{id}/tokens/{token}",
+		Summary: "End a token of an agent of yours at once", Faults: append([]fault.Code{fault.TokenNotFound}, found...),
+	}, h.revokeAgentToken)
+}
+
+func agentFrom(u account.User) shape.Agent {
+	return shape.Agent{ID: shape.ID(u.ID), Name: u.Name, Status: u.Status, CreatedAt: u.CreatedAt.UTC()}
+}
+
+func (h *handlers) createAgent(ctx context.Context, in *createAgentInput) (none shape.Agent, err error) {
+	owner := server.Caller(ctx)
+	if owner.OwnerID != nil {
+		return none, fault.New(fault.InsufficientAccess, "an agent has no agents: its owner makes them")
+	}
+
+	first, err := newToken(ctx, "first", in.Body.Scopes, in.Body.ExpiresAt)
+	if err != nil {
+		return none, err
+	}
+
+	secret := account.NewToken()
+	made, err := h.Store.CreateAgent(ctx, owner.ID, in.Body.Name, first, secret)
+	if err != nil {
+		return none, err
+	}
+
+	body := agentFrom(made)
+	body.Token = secret
+	return body, nil
+}
+
+func (h *handlers) listAgents(ctx context.Context, in *struct{ server.Paging }) (shape.Page[shape.Agent], error) {
+	return server.ListOf(in.Paging, agentsCursor, func(after int64, limit int) ([]account.User, error) {
+		return h.Store.Agents(ctx, server.Caller(ctx).ID, after, limit)
+	}, func(u account.User) int64 { return u.ID }, agentFrom)
+}
+
+func (h *handlers) listAgentEvents(ctx context.Context, in *agentPageInput) (none shape.Page[shape.Event], err error) {
+	agent, err := h.agent(ctx, in.ID)
+	if err != nil {
+		return none, err
+	}
+	return server.ListOf(in.Paging, agentEventsCursor, func(before int64, limit int) ([]core.StreamedEvent, error) {
+		return h.Store.EventsBy(ctx, agent.ID, before, limit)
+	}, func(e core.StreamedEvent) int64 { return e.ID }, core.StreamedEvent.Shown)
+}
+
+func (h *handlers) endAgent(ctx context.Context, in *AgentPath) (none shape.Agent, err error) {
+	agent, err := h.Store.EndAgent(ctx, server.Caller(ctx).ID, server.PathID(in.ID))
+	if err != nil {
+		return none, err
+	}
+
+	for _, workload := range h.workloads {
+		if err := workload.Release(ctx, agent); err != nil {
+			return none, err
+		}
+	}
+	return agentFrom(agent), nil
+}
+
+func (h *handlers) listAgentTokens(ctx context.Context, in *agentPageInput) (none shape.Page[shape.Token], err error) {
+	agent, err := h.agent(ctx, in.ID)
+	if err != nil {
+		return none, err
+	}
+	return h.tokensOf(ctx, agent, in.Paging)
+}
+
+func (h *handlers) createAgentToken(ctx context.Context, in *createAgentTokenInput) (none shape.Token, err error) {
+	agent, err := h.agent(ctx, in.ID)
+	if err != nil {
+		return none, err
+	}
+	if agent.Status != account.UserActive {
+		return none, fault.New(fault.InvalidTransition, "this agent has ended: make another one")
+	}
+
+	wanted, err := newToken(ctx, in.Body.Name, in.Body.Scopes, in.Body.ExpiresAt)
+	if err != nil {
+		return none, err
+	}
+
+	wanted.UserID = agent.ID
+	secret := account.NewToken()
+	made, err := h.Store.CreateToken(ctx, wanted, secret)
+	return server.Shown(made, err, withSecret(server.PrincipalOf(ctx), secret))
+}
+
+func (h *handlers) revokeAgentToken(ctx context.Context, in *agentTokenInput) error {
+	agent, err := h.agent(ctx, in.ID)
+	if err != nil {
+		return err
+	}
+	return h.Store.RevokeToken(ctx, agent.ID, server.PathID(in.Token), server.Caller(ctx).ID)
+}
+
+// agent finds an agent of the caller's.
+func (h *handlers) agent(ctx context.Context, id string) (account.User, error) {
+	return h.Store.AgentByID(ctx, server.Caller(ctx).ID, server.PathID(id))
+}
+
+// noAgent refuses what agents cannot be.
+func (h *handlers) noAgent(ctx context.Context, id int64) error {
+	user, err := h.Store.UserByID(ctx, id)
+	if err == nil && user.OwnerID != nil {
+		err = fault.Invalid("role", "an agent is no administrator")
+	}
+	return err
+}

@@ -1,0 +1,78 @@
+package account
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store/core"
+)
+
+// AgentQuota limits the agents of one owner that have not ended.
+var AgentQuota = core.Quota{
+	Name:   "agents",
+	Things: `FROM users WHERE owner_id = %s AND status <> ` + core.Literal(UserBlocked),
+	Above: `SELECT owner_id AS user_id, count(*) FROM users WHERE owner_id IS NOT NULL AND status <> ` + core.Literal(UserBlocked) + `
+		GROUP BY 1 HAVING count(*) > %d`,
+}
+
+// NoAgent is USER_NOT_FOUND, of an agent.
+var NoAgent = fault.New(fault.UserNotFound, "you have no such agent")
+
+// CreateAgent adds an active agent of an owner, and its first token. QUOTA_EXCEEDED: the owner has too many agents.
+func (s *Store) CreateAgent(ctx context.Context, ownerID int64, name string, t Token, secret string) (agent User, err error) {
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		if err := s.db.Quotas.Of(AgentQuota).Check(ctx, tx, ownerID, 1); err != nil {
+			return err
+		}
+
+		agent, err = core.One[User](ctx, tx, NoUser, `INSERT INTO users (name, role, status, owner_id) VALUES ($1, $2, $3, $4)
+			RETURNING `+UserColumns, name, RoleUser, UserActive, ownerID)
+		if err != nil {
+			return err
+		}
+
+		_, err = tx.Exec(ctx, `INSERT INTO tokens (user_id, name, hash, scopes, expires_at) VALUES ($1, $2, $3, $4, $5)`,
+			agent.ID, t.Name, hashToken(secret), t.Scopes, t.ExpiresAt)
+		return err
+	})
+	return agent, err
+}
+
+// Agents lists an owner's agents with ids above after, ascending, also those that have ended. The index users_owner
+// serves it.
+func (s *Store) Agents(ctx context.Context, ownerID, after int64, limit int) ([]User, error) {
+	return core.List[User](ctx, s.db, `SELECT `+UserColumns+` FROM users WHERE owner_id = $1 AND id > $2 ORDER BY id LIMIT $3`,
+		ownerID, after, limit)
+}
+
+// AgentByID returns an agent of an owner.
+func (s *Store) AgentByID(ctx context.Context, ownerID, id int64) (User, error) {
+	return core.One[User](ctx, s.db, NoAgent, `SELECT `+UserColumns+` FROM users WHERE id = $2 AND owner_id = $1`, ownerID, id)
+}
+
+// EndAgent blocks an agent of an owner and revokes its tokens; a repeated call changes nothing.
+func (s *Store) EndAgent(ctx context.Context, ownerID, id int64) (agent User, err error) {
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		agent, err = core.One[User](ctx, tx, NoAgent, `UPDATE users SET status = $3, updated_at = now()
+			WHERE id = $2 AND owner_id = $1 RETURNING `+UserColumns, ownerID, id, UserBlocked)
+		if err != nil {
+			return err
+		}
+
+		batch := &pgx.Batch{}
+		batch.Queue(`UPDATE tokens SET revoked_at = now(), revoked_by = $2 WHERE user_id = $1 AND revoked_at IS NULL`, id, ownerID)
+		batch.Queue(`DELETE FROM sessions WHERE user_id = $1`, id)
+		batch.Queue(`DELETE FROM sign_in_links WHERE user_id = $1`, id)
+		return tx.SendBatch(ctx, batch).Close()
+	})
+	return agent, err
+}
+
+// EventsBy lists up to limit events, with ids below before (0: all), that a user has caused, the newest first. The
+// indexes on actor_id of each workload's events serve it.
+func (s *Store) EventsBy(ctx context.Context, actorID, before int64, limit int) ([]core.StreamedEvent, error) {
+	return core.Chosen[core.StreamedEvent](ctx, s.db, core.EventSelect+`WHERE actor_id = $1 AND ($2::bigint = 0 OR id < $2)
+		ORDER BY id DESC LIMIT $3`, actorID, before, limit)
+}
