@@ -31,14 +31,15 @@ type Call struct {
 	Method         string
 	Path           string // with its parts escaped
 	Query          url.Values
-	Body           any    // sent as JSON; nil: none
-	IdempotencyKey string // empty: none
+	Body           any           // sent as JSON; nil: none
+	IdempotencyKey string        // empty: none
+	Waits          time.Duration // how long the API may wait for something, besides the usual time
 }
 
 // Send makes the request and gives the JSON of the answer, as it came. Its error is a *Refusal when the API said no,
 // and an *Unreachable when nobody answered.
 func (c *Client) Send(ctx context.Context, r Call) (answer []byte, status int, err error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout+r.Waits)
 	defer cancel()
 
 	request, err := c.request(ctx, r)

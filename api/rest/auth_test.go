@@ -48,6 +48,7 @@ func endpoints() []endpoint {
 		{id: "get-workspace-graph", method: "GET", target: "/v1/workspaces/1/graph", subject: "workspace/1"},
 		{id: "list-task-actions", method: "GET", target: "/v1/tasks/1/actions", subject: "task/1"},
 		{id: "list-task-events", method: "GET", target: "/v1/tasks/1/events", subject: "task/1"},
+		{id: "claim-next-task", method: "POST", target: "/v1/tasks/claim", body: map[string]any{"workspace_id": "1", "comment": "x"}},
 		{id: "claim-task", method: "POST", target: "/v1/tasks/1/claim", body: map[string]any{"comment": "x"}, subject: "task/1"},
 		{id: "escalate-task", method: "POST", target: "/v1/tasks/1/escalate", body: map[string]any{"comment": "x"}, subject: "task/1"},
 		{id: "take-over-task", method: "POST", target: "/v1/tasks/1/takeover", body: map[string]any{"comment": "x"}, subject: "task/1"},

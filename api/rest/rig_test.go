@@ -12,6 +12,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,6 +34,7 @@ import (
 	"stagecoach/internal/operations/doctor"
 	"stagecoach/internal/operations/status"
 	"stagecoach/internal/service"
+	"stagecoach/internal/service/waiting"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/delivery"
@@ -51,6 +53,8 @@ type rig struct {
 	temporal *temporalStub
 	disk     *disk
 	torrents *torrentsStub
+	tasks    *service.Tasks
+	waiting  *atomic.Int64 // callers who wait for the next task
 	chain    *chainStub
 	measures *metrics.Metrics
 	url      string
@@ -83,14 +87,19 @@ func newRigWith(t *testing.T, change func(*rest.Options)) *rig {
 	}
 
 	t.Cleanup(db.Close)
-	w := &rig{t: t, store: s, db: db, temporal: &temporalStub{}, disk: newDisk(), chain: &chainStub{}, log: &logs{}}
+	w := &rig{t: t, store: s, db: db, temporal: &temporalStub{}, disk: newDisk(), chain: &chainStub{}, log: &logs{}, waiting: &atomic.Int64{}}
 	w.torrents = &torrentsStub{temporalStub: w.temporal, store: s}
 	log := logger(w.log)
 	c := catalog.New(catalog.Options{Store: s, Upstream: w.disk, TTL: time.Hour})
 	t.Cleanup(c.Close)
 	m := metrics.New()
+	w.tasks = &service.Tasks{
+		Temporal: &taskStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second,
+		LeastDeadline: time.Second, LeastRelease: time.Minute,
+		Waiting: waiting.New(waiting.Options{Store: s, PerUser: 2, OnWaiting: func(n int) { w.waiting.Store(int64(n)) }}),
+	}
 	events := events.NewFeed(feed.Options{
-		Store: s, PerUser: 10, Total: 1000, CatchUp: 50_000, OnLag: m.EventsLag.Set,
+		Store: s, PerUser: 10, Total: 1000, CatchUp: 50_000, OnLag: m.EventsLag.Set, OnEvents: w.tasks.Waiting.Hear,
 		OnFollowers: func(n int) { m.EventStreams.Set(float64(n)) },
 	})
 
@@ -107,10 +116,7 @@ func newRigWith(t *testing.T, change func(*rest.Options)) *rig {
 			Temporal: w.temporal, Store: s, MaxFileSize: 2_097_152_000, Log: log,
 			OnEnqueued: func(source string) { m.Delivery().JobsEnqueued.WithLabelValues(source).Inc() },
 		},
-		Tasks: &service.Tasks{
-			Temporal: &taskStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second,
-			LeastDeadline: time.Second, LeastRelease: time.Minute,
-		},
+		Tasks: w.tasks,
 		Downloads: &service.Downloads{
 			Temporal: w.torrents, Store: s, Log: log, CancelPatience: 200 * time.Millisecond, Grace: time.Minute,
 		},

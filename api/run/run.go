@@ -75,9 +75,11 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 		Store: p.Store, PerUser: c.API.StreamsPerUser, Total: c.API.Streams, CatchUp: c.API.CatchUp, Log: log,
 		OnLag: p.Metrics.EventsLag.Set, OnFollowers: func(n int) { p.Metrics.EventStreams.Set(float64(n)) },
 		WakeWebhook: p.Webhooks().Wake,
+		OnEvents:    p.services.Tasks.Waiting.Hear,
 	})
 
 	running, ctx := errgroup.WithContext(ctx)
+	context.AfterFunc(ctx, p.services.Tasks.Waiting.Stop)
 	running.Go(func() error { stream.Run(ctx); return nil })
 	handler, err := p.handler(stream)
 	if err != nil {

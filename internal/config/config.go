@@ -91,6 +91,8 @@ type API struct {
 	StreamsPerUser int // streams of events; 0: no limit
 	Streams        int // of all users; 0: no limit
 	CatchUp        int // events that a stream may go back; 0: no limit
+	WaitingPerUser int // callers who wait for the next task; 0: no limit
+	WaitingInAll   int // of all users; 0: no limit
 }
 
 // BrowserURL is the address at which browsers see the pages.

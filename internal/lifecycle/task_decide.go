@@ -23,6 +23,7 @@ type TaskAsk struct {
 	LeaseSeconds int64      // how long the caller may be silent after a claim; 0: for ever
 	Reason       TaskReason // of the event
 	Submission   int64      // for approve and reject: the one that the caller has seen
+	Fresh        bool       // a claim by the assignee is lost, too: another request of the same user has got the task
 }
 
 type (
@@ -44,6 +45,9 @@ func DecideTask(facts TaskFacts, ask TaskAsk) (step TaskRule, held bool, err err
 	if ask.Action == TaskActionClaim {
 		if lost := facts.LostClaim(ask.Caller.ID); lost != nil {
 			return TaskRule{}, false, lost
+		}
+		if ask.Fresh && facts.HeldBy(ask.Caller.ID) {
+			return TaskRule{}, false, facts.taken()
 		}
 	}
 
@@ -73,6 +77,11 @@ func (f TaskFacts) LostClaim(callerID int64) error {
 	if f.AssigneeID == nil || f.HeldBy(callerID) {
 		return nil
 	}
+	return f.taken()
+}
+
+// taken is the refusal of a claim of a task that has an assignee.
+func (f TaskFacts) taken() *fault.Error {
 	return fault.New(fault.TaskAlreadyClaimed, "somebody else has taken this task").With("holder", *f.AssigneeID)
 }
 

@@ -17,6 +17,7 @@ type TaskInput struct {
 	To           TaskState `json:"to,omitempty"`
 	LeaseSeconds int64     `json:"lease_seconds,omitempty"`
 	FencingToken int64     `json:"fencing_token,omitempty"`
+	Fresh        bool      `json:"fresh,omitempty"` // a claim of a task that the actor does not have yet
 }
 
 // MaxComment is the longest comment, in characters.
@@ -75,6 +76,7 @@ func NotText(field string) *fault.Error {
 func TaskAskOf(action TaskAction, in TaskInput, caller TaskCaller) TaskAsk {
 	ask := TaskAsk{
 		Action: action, Comment: in.Comment, Caller: caller, FencingToken: in.FencingToken, LeaseSeconds: in.LeaseSeconds,
+		Fresh: in.Fresh,
 	}
 	if action == TaskActionStatus {
 		ask.To = in.To

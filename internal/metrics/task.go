@@ -7,6 +7,7 @@ type Task struct {
 	Created     prometheus.Counter
 	Transitions *prometheus.CounterVec // by action
 	Ended       *prometheus.CounterVec // by state
+	Waiting     prometheus.Gauge       // callers who wait for the next task
 }
 
 // Task gives the metrics of tasks.
@@ -15,5 +16,6 @@ func (m *Metrics) Task() Task {
 		Created:     m.counter("tasks_created_total", "Tasks made."),
 		Transitions: m.counters("task_transitions_total", "Transitions of tasks, by action.", "action"),
 		Ended:       m.counters("tasks_ended_total", "Tasks that ended, by final state.", "state"),
+		Waiting:     m.gauge("task_claims_waiting_current", "Callers who wait for the next task."),
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service/waiting"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
@@ -33,8 +34,11 @@ type Tasks struct {
 	LeastDeadline, LeastRelease time.Duration
 	// OnCreated, when set, gets the number of tasks that a request has created.
 	OnCreated func(n int)
+	// Waiting has the callers of this process who wait for the next task; nil: nobody waits.
+	Waiting *waiting.Queue
 
-	limiter limiter
+	limiter waiting.Limiter
+	next    waiting.Attempts
 }
 
 // askAgain is how long one attempt to reach a workflow may take; the next attempt asks for the outcome of the same
@@ -161,7 +165,7 @@ func (c *Tasks) decide(
 		return task.Task{}, err
 	}
 
-	leave, waited, err := c.limiter.enter(ctx, taskID)
+	leave, waited, err := c.limiter.Enter(ctx, taskID)
 	if err != nil {
 		return task.Task{}, temporalio.Unreachable(err)
 	}
@@ -248,11 +252,13 @@ func (c *Tasks) withoutWorkflow(
 	case task.WorkflowStartedAt == nil:
 		return c.Start(ctx, task)
 	default:
-		return fault.New(
-			fault.TemporalUnavailable, "the task's workflow was ended by hand: this is settled within a minute",
-		).Retry()
+		return errNoWorkflow
 	}
 }
+
+var errNoWorkflow error = fault.New(
+	fault.TemporalUnavailable, "the task's workflow was ended by hand: this is settled within a minute",
+).Retry()
 
 // applyView copies an update's answer into the task as it was found.
 func applyView(v lifecycle.TaskView, task *task.Task) {

@@ -177,11 +177,15 @@ func (w *rig) key() string { return fmt.Sprint("key-", w.keys.Add(1)) }
 // before.
 func skipIDs(w *rig) {
 	w.Helper()
+	w.exec(fmt.Sprintf(`ALTER TABLE tasks ALTER COLUMN id RESTART WITH %d`, firstID.Add(1_000_000)))
+}
+
+// exec sends a statement behind the store's back.
+func (w *rig) exec(sql string, args ...any) {
+	w.Helper()
 	conn, err := pgx.Connect(w.Context(), w.database)
 	w.must(err)
 	defer conn.Close(context.Background())
-	_, err = conn.Exec(
-		w.Context(), fmt.Sprintf(`ALTER TABLE tasks ALTER COLUMN id RESTART WITH %d`, firstID.Add(1_000_000)),
-	)
+	_, err = conn.Exec(w.Context(), sql, args...)
 	w.must(err)
 }

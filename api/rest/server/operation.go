@@ -51,6 +51,7 @@ type Operation struct {
 	Status      int            // of a success; 0 is 200
 	Also        int            // another status of success with the same body; 0 is none
 	Stream      bool           // the answer has no end
+	Waits       time.Duration  // how long the answer may wait for something, besides the usual time
 	Answers     *huma.Response // of a success that is not JSON
 	Faults      []fault.Code   // besides those of its group, and those that any operation may have
 }
@@ -135,7 +136,7 @@ func RegisterRaw[In, Out any](g Group, op Operation, handle func(context.Context
 	huma.Register(g.api, described, func(ctx context.Context, in *In) (*Out, error) {
 		if !op.Stream {
 			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, answerTime)
+			ctx, cancel = context.WithTimeout(ctx, answerTime+op.Waits)
 			defer cancel()
 		}
 		out, err := handle(ctx, in)

@@ -79,6 +79,7 @@ func Register(s *server.Server, tasks *service.Tasks) {
 	h.registerTasks(group)
 	h.registerActions(group)
 	h.registerReview(group)
+	h.registerNext(group)
 	h.registerViews(group)
 	h.registerWorkspaces()
 }

@@ -160,7 +160,7 @@ var (
 	// wantedTasks are the conditions of a Filter besides the viewer.
 	wantedTasks = `($2::bigint = 0 OR workspace_id = $2) AND ($3 = '' OR status = $3)
 		AND ($4::bigint = 0 OR assignee_id = $4) AND ($5::bigint = 0 OR id < $5)
-		AND (NOT $6 OR (status = ` + core.Literal(lifecycle.TaskNew) + ` AND assignee_id IS NULL AND visibility = 'public' AND NOT ` + OpenBlocker + `))
+		AND (NOT $6 OR (` + claimable + `))
 		AND (NOT $7 OR status NOT IN ` + endedTasks + `)`
 
 	// nearTasks returns a page for each reason why user $1 may see tasks: the first visible tasks are among these, and

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -26,6 +27,7 @@ type Ask[T any] struct {
 	Query   func(args []string) url.Values // the query of the arguments; nil: none
 	Filters []Filter
 	Body    func(args []string) (any, error) // nil: none
+	Waits   *time.Duration                   // that the API may wait for something; nil: it does not
 	// Answer makes the calls where one is not enough, in place of Call.
 	Answer  func(ctx context.Context, c *client.Client, args []string) ([]byte, error)
 	Show    func(*cobra.Command, T) error
@@ -79,6 +81,10 @@ func (a Ask[T]) answer(cmd *cobra.Command, c *client.Client, args []string, key 
 		if call.Body, err = a.Body(args); err != nil {
 			return nil, err
 		}
+	}
+
+	if a.Waits != nil {
+		call.Waits = *a.Waits
 	}
 
 	answer, _, err = c.Send(cmd.Context(), call)

@@ -55,6 +55,7 @@ Each command that changes the state of a task needs a comment, which says why: i
 			Use: "show ID", Short: "Show one task",
 			Call: "GET /v1/tasks/{}", Show: showTask,
 		}.Command(),
+		newNext(),
 		newClaim("claim", "Claim a task that is ready"), newHeartbeat(),
 		newAction("done", "Finish your task: it is DONE", "status", lifecycle.TaskDone),
 		newAction("release", "Give your task back: it is NEW and has no assignee", "status", lifecycle.TaskNew),

@@ -1,4 +1,4 @@
-package service
+package waiting
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 // accepts ten.
 const inFlight = 8
 
-// limiter limits the updates in flight per task.
-type limiter struct {
+// Limiter limits the updates in flight per task. The zero value is ready for use.
+type Limiter struct {
 	mu   sync.Mutex
 	open map[int64]*limited
 }
@@ -20,8 +20,8 @@ type limited struct {
 	users  int // inside or waiting
 }
 
-// enter waits for a place, returns the function that frees it, and reports whether it had to wait.
-func (g *limiter) enter(ctx context.Context, taskID int64) (leave func(), waited bool, err error) {
+// Enter waits for a place, returns the function that frees it, and reports whether it had to wait.
+func (g *Limiter) Enter(ctx context.Context, taskID int64) (leave func(), waited bool, err error) {
 	g.mu.Lock()
 	if g.open == nil {
 		g.open = map[int64]*limited{}

@@ -1,0 +1,273 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/task"
+	"stagecoach/internal/temporalio"
+)
+
+// NextTask is what a caller of ClaimNext asks for.
+type NextTask struct {
+	WorkspaceID  int64         // 0: any workspace that the user is a member of
+	Labels       []string      // the task has all of them
+	Priority     string        // the least urgent one; empty: any
+	Comment      string        // of the claim
+	LeaseSeconds int64         // of the claim; 0: for ever
+	Wait         time.Duration // how long to wait while no task is ready
+}
+
+const (
+	unclaimed = "The caller who asked for the next task has gone."
+
+	// secondTry is the time after which a claim may have been sent more than once.
+	secondTry = 50 * time.Millisecond
+)
+
+// lostTo are the refusals of a claim after which another task may be claimed: this one is not ready any more, or not
+// for this user.
+var lostTo = []fault.Code{
+	fault.TaskAlreadyClaimed, fault.InvalidTransition, fault.InsufficientAccess, fault.UnresolvedBlockers,
+	fault.TaskNotFound,
+}
+
+// ClaimNext claims the best ready task for the user: the most urgent one, and of these the oldest. It waits while no
+// task is ready, and returns nil when none became ready in time. The key may be empty; the same key returns the first
+// task again, and asks anew after an answer without a task.
+//
+// Of many callers, in any number of processes, one gets a task, because the claim itself decides. Nothing is reserved
+// in the record. A caller whose ctx has ended gets nothing; a task that was claimed for such a caller at the same
+// moment is given back, unless there is a key by which the caller may ask for it again.
+func (c *Tasks) ClaimNext(ctx context.Context, user account.User, want NextTask, key string) (*task.Task, error) {
+	if err := want.check(user); err != nil {
+		return nil, err
+	}
+
+	n := newNextClaim(c, user, want, key)
+	if want.Wait <= 0 || c.Waiting == nil {
+		return n.take(ctx)
+	}
+
+	// The caller waits before the first look, so that no event is missed in between.
+	w, err := c.Waiting.Join(user, n.wish)
+	if err != nil {
+		return nil, err
+	}
+
+	enough := time.NewTimer(want.Wait)
+	defer enough.Stop()
+
+	for {
+		found, err := n.take(ctx)
+		if found != nil || err != nil {
+			c.Waiting.Leave(w, found)
+			return found, err
+		}
+		if !c.Waiting.Rest(ctx, w, enough.C) {
+			c.Waiting.Leave(w, nil)
+			return nil, n.gone(ctx)
+		}
+	}
+}
+
+// check returns what is wrong with a request, before anything is read.
+func (want NextTask) check(user account.User) error {
+	switch {
+	case strings.TrimSpace(want.Comment) == "":
+		return fault.New(fault.CommentRequired, "claim needs: a comment").WithField("comment")
+	case len(want.Labels) > MaxLabels || slices.ContainsFunc(want.Labels, isNoLabel):
+		return fault.Invalid("labels", "at most %d labels of 1 to %d characters, on one line each", MaxLabels, MaxLabel)
+	case want.Priority != "" && !slices.Contains(task.Priorities, want.Priority):
+		return fault.Invalid("priority", "priority is low, normal, high or critical")
+	}
+
+	if err := lifecycle.CheckTaskInput(lifecycle.TaskActionClaim, want.input(user)); err != nil {
+		return err
+	}
+	return nil
+}
+
+// input is the claim of a task that the user does not have yet.
+func (want NextTask) input(user account.User) lifecycle.TaskInput {
+	return lifecycle.TaskInput{
+		Actor: user.ID, Comment: want.Comment, LeaseSeconds: want.LeaseSeconds, Fresh: true,
+	}
+}
+
+// nextClaim is one request for the next task. Only one goroutine uses it.
+type nextClaim struct {
+	tasks   *Tasks
+	user    account.User
+	want    NextTask
+	wish    task.Wish
+	request core.Request
+	choice  core.Choice // the last one; zero: none, or none that is known
+	read    bool        // the record was asked for an earlier choice
+	seen    bool        // the user may see the workspace
+}
+
+func newNextClaim(c *Tasks, user account.User, want NextTask, key string) *nextClaim {
+	wish := task.Wish{
+		MemberID: user.ID, WorkspaceID: want.WorkspaceID, Labels: want.Labels, Priority: want.Priority,
+	}
+
+	if want.WorkspaceID != 0 {
+		wish.MemberID = viewerOf(user)
+	}
+
+	asked := want
+	asked.Wait = 0 // a repeated request may wait for another time
+	return &nextClaim{
+		tasks: c, user: user, want: want, wish: wish, seen: want.WorkspaceID == 0,
+		request: core.Request{UserID: user.ID, Key: key, Asked: "next " + fingerprint(asked)},
+	}
+}
+
+// take claims the best task that is ready now; nil: there is none.
+func (n *nextClaim) take(ctx context.Context) (*task.Task, error) {
+	var lost []int64 // in this look
+	for {
+		id, err := n.tasks.next.Choose(func(tried []int64, limit int) ([]int64, error) {
+			return n.tasks.Store.NextTasks(ctx, n.wish, append(tried, lost...), limit)
+		})
+		if err != nil {
+			return nil, err
+		}
+		if id == 0 {
+			return n.withoutTask(ctx)
+		}
+
+		found, settled, err := n.try(ctx, id)
+		n.tasks.next.LetGo(id)
+		if found == nil || found.ID != id { // it may still be ready
+			n.tasks.Waiting.Again(ctx, id)
+		}
+
+		switch {
+		case !settled:
+			if found, err = n.resume(ctx); found != nil || err != nil {
+				return found, err
+			}
+		case found != nil || err != nil:
+			return found, err
+		default:
+			lost = append(lost, id)
+		}
+	}
+}
+
+// withoutTask looks for what the same request got before, when no task is ready.
+func (n *nextClaim) withoutTask(ctx context.Context) (*task.Task, error) {
+	if !n.seen {
+		if _, err := n.tasks.Workspace(ctx, n.user, n.want.WorkspaceID); err != nil {
+			return nil, err
+		}
+		n.seen = true
+	}
+
+	if n.read || n.request.Key == "" {
+		return nil, nil
+	}
+	return n.resume(ctx)
+}
+
+// resume reads what the same request has chosen before, in whatever process, and claims that: its claim may have been
+// sent. nil: it did not get the task, or has chosen none.
+func (n *nextClaim) resume(ctx context.Context) (*task.Task, error) {
+	var answer task.Answer
+	choice, done, err := n.tasks.Store.ChoiceOf(ctx, n.request, &answer)
+	if err != nil {
+		return nil, err
+	}
+
+	n.read = true
+	if done {
+		found, err := answer.Outcome()
+		return &found, err
+	}
+
+	if choice == (core.Choice{}) || choice == n.choice {
+		return nil, nil
+	}
+
+	n.choice = choice
+	return n.claim(ctx)
+}
+
+// try settles a request with a key on a task, and claims it. settled is false when the same request has chosen
+// otherwise at the same time, or before.
+func (n *nextClaim) try(ctx context.Context, id int64) (found *task.Task, settled bool, err error) {
+	choice := core.Choice{ID: id, Try: n.choice.Try + 1}
+	if n.request.Key != "" {
+		kept, err := n.tasks.Store.Choose(ctx, n.request, n.choice, choice)
+		if !kept || err != nil {
+			return nil, err != nil, err
+		}
+	}
+
+	n.choice = choice
+	found, err = n.claim(ctx)
+	return found, true, err
+}
+
+// claim claims the chosen task; nil: it is lost.
+func (n *nextClaim) claim(ctx context.Context) (*task.Task, error) {
+	if err := n.gone(ctx); err != nil {
+		return nil, err
+	}
+
+	began, outlives := time.Now(), context.WithoutCancel(ctx)
+	in, id := n.want.input(n.user), n.request.Attempt(n.choice).ID()
+	found, err := n.tasks.decide(outlives, n.user, n.choice.ID, lifecycle.TaskActionClaim, in, id)
+	switch {
+	case slices.Contains(lostTo, fault.CodeOf(err)), errors.Is(err, errNoWorkflow):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case n.request.Key != "" && (n.read || n.choice.Try > 1 || time.Since(began) > secondTry):
+		return n.confirm(outlives, found)
+	case n.request.Key == "" && ctx.Err() != nil:
+		n.giveBack(outlives, found.ID)
+		return nil, n.gone(ctx)
+	default:
+		return &found, nil
+	}
+}
+
+// confirm gives a task back when the same request has settled on another one meanwhile: its claim was believed to be
+// lost, and was not.
+func (n *nextClaim) confirm(ctx context.Context, found task.Task) (*task.Task, error) {
+	var answer task.Answer
+	choice, _, err := n.tasks.Store.ChoiceOf(ctx, n.request, &answer)
+	if err != nil || choice == n.choice {
+		return &found, err
+	}
+
+	n.giveBack(ctx, found.ID)
+	n.choice = choice
+	return n.claim(ctx)
+}
+
+// giveBack makes a task NEW again that was claimed for nobody. When this fails its deadline ends the claim.
+func (n *nextClaim) giveBack(ctx context.Context, id int64) {
+	if _, err := n.tasks.Status(ctx, n.user, id, lifecycle.TaskNew, unclaimed, ""); err != nil {
+		n.tasks.Log.Warn("a task was claimed for a caller who has gone, and is not given back", "task", id, "error", err)
+	}
+}
+
+// gone is the error of a request whose caller does not wait for the answer any more.
+func (n *nextClaim) gone(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return temporalio.Unreachable(fmt.Errorf("the caller has gone: %w", err))
+	}
+	return nil
+}

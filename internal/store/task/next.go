@@ -1,0 +1,86 @@
+package task
+
+import (
+	"context"
+	"slices"
+
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/core"
+)
+
+// Wish says which ready task a caller wants to claim.
+type Wish struct {
+	// MemberID is the user who must be a member of the task's workspace; 0: an administrator, who names a workspace.
+	MemberID    int64
+	WorkspaceID int64 // 0: any
+	Labels      []string
+	Priority    string // the least urgent one; empty: any
+}
+
+// Ready is a task that can be claimed now.
+type Ready struct {
+	ID          int64    `db:"id"`
+	WorkspaceID int64    `db:"workspace_id"`
+	Priority    string   `db:"priority"`
+	Labels      []string `db:"labels"`
+	Members     []int64  `db:"members"` // those of the users asked about who are members of the workspace
+}
+
+// Fits reports whether a wish is for this task.
+func (r Ready) Fits(w Wish) bool {
+	missing := func(label string) bool { return !slices.Contains(r.Labels, label) }
+	return (w.WorkspaceID == 0 || w.WorkspaceID == r.WorkspaceID) &&
+		(w.MemberID == 0 || slices.Contains(r.Members, w.MemberID)) &&
+		slices.Index(Priorities, r.Priority) >= slices.Index(Priorities, w.Priority) && !slices.ContainsFunc(w.Labels, missing)
+}
+
+// leastUrgent is the urgency of the wish's priority.
+func (w Wish) leastUrgent() int {
+	return len(Priorities) - 1 - max(0, slices.Index(Priorities, w.Priority))
+}
+
+// urgency is the place of task t's priority among Priorities, counted from the last one, as the index tasks_next has it.
+const urgency = `CASE priority WHEN 'critical' THEN 0 WHEN 'high' THEN 1 WHEN 'normal' THEN 2 ELSE 3 END`
+
+var (
+	// free is true of a task t that can be claimed once its blockers are DONE. The index tasks_next has these tasks.
+	free = `status = ` + core.Literal(lifecycle.TaskNew) + ` AND assignee_id IS NULL AND visibility = 'public'`
+	// claimable is true of a task t that can be claimed now.
+	claimable = free + ` AND NOT ` + OpenBlocker
+
+	// wished are the conditions of a Wish besides the workspace. Blockers are looked up task by task, in the order of
+	// the index, and not of all tasks at once.
+	wished = free + ` AND (` + urgency + `) <= $2 AND labels @> $3 AND id <> ALL ($4)
+		AND (SELECT true FROM task_blockers tb JOIN tasks b ON b.id = tb.blocker_id
+			WHERE tb.task_id = t.id AND b.status <> ` + core.Literal(lifecycle.TaskDone) + ` LIMIT 1) IS NULL`
+
+	nextOfOne = `SELECT id FROM tasks t WHERE workspace_id = $6 AND ` + wished + `
+		AND ($1::bigint = 0 OR EXISTS (SELECT 1 FROM workspace_members m WHERE m.workspace_id = $6 AND m.user_id = $1))
+		ORDER BY workspace_id, ` + urgency + `, id LIMIT $5`
+	nextOfAll = `SELECT near.id FROM workspace_members m CROSS JOIN LATERAL (
+			SELECT id, ` + urgency + ` AS urgency FROM tasks t WHERE t.workspace_id = m.workspace_id AND ` + wished + `
+			ORDER BY t.workspace_id, ` + urgency + `, id LIMIT $5) near
+		WHERE m.user_id = $1 ORDER BY near.urgency, near.id LIMIT $5`
+)
+
+// NextTasks lists the ids of up to limit tasks that fit a wish and can be claimed now, without those that are named:
+// the most urgent first, and of these the oldest. The index tasks_next serves it; of workspace_members, the primary key
+// and workspace_members_user.
+func (s *Store) NextTasks(ctx context.Context, w Wish, without []int64, limit int) ([]int64, error) {
+	args := []any{w.MemberID, w.leastUrgent(), append([]string{}, w.Labels...), append([]int64{}, without...), limit}
+	if w.WorkspaceID == 0 {
+		return core.Values[int64](ctx, s.db, nextOfAll, args...)
+	}
+	return core.Values[int64](ctx, s.db, nextOfOne, append(args, w.WorkspaceID)...)
+}
+
+// ReadyAmong lists those of some tasks, and of the tasks that wait for others, that can be claimed now, the most urgent
+// first, and of these the oldest. users are those whose memberships are asked about. The primary keys serve it, and the
+// index task_blockers_blocker.
+func (s *Store) ReadyAmong(ctx context.Context, changed, blockers, users []int64) ([]Ready, error) {
+	return core.List[Ready](ctx, s.db, `SELECT id, workspace_id, priority, labels,
+			ARRAY (SELECT user_id FROM workspace_members m WHERE m.workspace_id = t.workspace_id AND m.user_id = ANY ($3)) AS members
+		FROM tasks t WHERE id IN (SELECT unnest($1::bigint[]) UNION SELECT task_id FROM task_blockers WHERE blocker_id = ANY ($2))
+			AND `+claimable+`
+		ORDER BY `+urgency+`, id`, changed, blockers, users)
+}
