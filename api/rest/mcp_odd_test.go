@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -122,29 +123,46 @@ func (o *oddCaller) message(text, version string) {
 	}
 }
 
-// TestACancelledWaitEnds shows that a wait ends when its client has gone, in every version of the protocol, and leaves
-// no stream.
-func TestACancelledWaitEnds(t *testing.T) {
+// TestACancelledCallEnds shows that a tool ends when its client has gone, in every version of the protocol. The tool of
+// this test would never end by itself.
+func TestACancelledCallEnds(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"2026-07-28", "2025-06-18"} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
-			w := newRig(t)
-			a := w.agentWith(w.adaToken, nil, version)
-			ctx, cancel := context.WithCancel(t.Context())
-			ended := make(chan error, 1)
-			go func() {
-				_, err := a.CallTool(ctx, &mcp.CallToolParams{Name: "events_wait"})
-				ended <- err
-			}()
+			var options rest.Options
+			w := newRigWith(t, func(o *rest.Options) { options = *o })
+			begun, ended, over := make(chan struct{}), make(chan struct{}), make(chan struct{})
+			defer close(over)
+			hang := tool.New(tool.About{Name: "hang"}, func(ctx context.Context, _ *tool.Call, _ struct{}) (tool.Answer[struct{}], error) {
+				close(begun)
+				select {
+				case <-ctx.Done():
+					close(ended)
+				case <-over:
+				}
+				return tool.Answer[struct{}]{}, ctx.Err()
+			})
+			api := rest.New(options)
+			if err := tool.Register(tool.Config{API: api}, tool.Part{Tools: []tool.Tool{hang}}); err != nil {
+				t.Fatal(err)
+			}
+			served := httptest.NewServer(api)
+			t.Cleanup(served.Close)
+			other := *w
+			other.url = served.URL
 
-			w.eventually("the wait has a stream", func() bool { return w.gauge("event_streams_current") == 1 })
-			cancel()
-			if err := <-ended; err == nil {
+			ctx, cancel := context.WithCancel(t.Context())
+			a := other.agentWith(w.adaToken, nil, version)
+			go func() { <-begun; cancel() }()
+			if _, err := a.CallTool(ctx, &mcp.CallToolParams{Name: "hang"}); err == nil {
 				t.Error("the cancelled call has an answer")
 			}
-
-			w.eventually("the stream is over", func() bool { return w.gauge("event_streams_current") == 0 })
+			select {
+			case <-ended:
+			case <-time.After(time.Minute):
+				t.Error("the tool goes on")
+			}
 		})
 	}
 }

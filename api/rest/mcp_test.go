@@ -200,6 +200,9 @@ func TestWhoMaySpeak(t *testing.T) {
 		}
 	}
 
+	if status := w.rebound(ping); status != http.StatusForbidden {
+		t.Errorf("a site that has made its name one of this address is answered with %d", status)
+	}
 	if r := post(w.adaToken, "Sec-Fetch-Site", "cross-site"); r.status != http.StatusForbidden {
 		t.Errorf("another origin's request is answered with %d", r.status)
 	}
@@ -212,4 +215,21 @@ func TestWhoMaySpeak(t *testing.T) {
 	if r := w.send(w.adaToken, "POST", tool.Path, large); r.status != http.StatusRequestEntityTooLarge {
 		t.Errorf("a large body is answered with %d", r.status)
 	}
+}
+
+// rebound sends a message as a page does whose host's name leads to this address.
+func (w *rig) rebound(message string) (status int) {
+	w.t.Helper()
+	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, w.url+tool.Path, strings.NewReader(message))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	r.Host = "evil.example"
+	for name, value := range map[string]string{
+		"Authorization": "Bearer " + w.adaToken, "Content-Type": "application/json",
+		"Accept": "application/json, text/event-stream", "Origin": "http://evil.example",
+	} {
+		r.Header.Set(name, value)
+	}
+	return w.do(r).status
 }
