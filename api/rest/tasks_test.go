@@ -23,6 +23,12 @@ func (w *rig) task(token, workspace string, more map[string]any) map[string]any 
 // act does something to a task.
 func (w *rig) act(token string, task any, action, comment string, headers ...string) reply {
 	w.t.Helper()
+	return w.actAt(token, task, action, comment, "", headers...)
+}
+
+// actAt is act with a query.
+func (w *rig) actAt(token string, task any, action, comment, query string, headers ...string) reply {
+	w.t.Helper()
 	body := map[string]any{"comment": comment}
 	if to, isStatus := strings.CutPrefix(action, "status "); isStatus {
 		action, body["to"] = "status", to
@@ -37,9 +43,9 @@ func (w *rig) act(token string, task any, action, comment string, headers ...str
 			body["submission"] = shown
 		}
 	case "edit":
-		return w.send(token, "PATCH", fmt.Sprintf("/v1/tasks/%v", task), map[string]any{"title": "Write it up"}, headers...)
+		return w.send(token, "PATCH", fmt.Sprintf("/v1/tasks/%v%s", task, query), map[string]any{"title": "Write it up"}, headers...)
 	}
-	return w.send(token, "POST", fmt.Sprintf("/v1/tasks/%v/%s", task, action), body, headers...)
+	return w.send(token, "POST", fmt.Sprintf("/v1/tasks/%v/%s%s", task, action, query), body, headers...)
 }
 
 func TestATask(t *testing.T) {

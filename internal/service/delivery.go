@@ -201,6 +201,18 @@ func (c *Deliveries) Cancel(ctx context.Context, user account.User, jobID int64)
 	return job, err
 }
 
+// TryCancel says what Cancel would do.
+func (c *Deliveries) TryCancel(ctx context.Context, user account.User, jobID int64) (Trial, error) {
+	job, err := c.Find(ctx, user, jobID)
+	if err != nil {
+		return Trial{}, err
+	}
+
+	wanted := lifecycle.DeliveryRequest{Action: lifecycle.DeliveryActionCancel, Roles: rolesOf(user, job.UserID)}
+	rule, err := lifecycle.Delivery.Decide(job.State, wanted, job.Facts())
+	return trialOf(rule.To, job.RowVersion, err)
+}
+
 // Stop asks a live job of any owner to end and does not wait for the end. A job that has ended stays as it is.
 func (c *Deliveries) Stop(ctx context.Context, job delivery.Job) error {
 	err := c.Temporal.SignalWorkflow(ctx, job.WorkflowID(), "", lifecycle.CancelSignal, nil)

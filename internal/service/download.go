@@ -269,6 +269,18 @@ func (c *Downloads) Cancel(
 	return job, err
 }
 
+// TryCancel says what Cancel would do.
+func (c *Downloads) TryCancel(ctx context.Context, user account.User, jobID int64) (Trial, error) {
+	job, err := c.Get(ctx, user, jobID)
+	if err != nil {
+		return Trial{}, err
+	}
+
+	wanted := lifecycle.DownloadRequest{Action: lifecycle.DownloadActionCancel, Roles: rolesOf(user, job.UserID)}
+	rule, err := lifecycle.Download.Decide(job.State, wanted, job.Facts())
+	return trialOf(rule.To, job.RowVersion, err)
+}
+
 // TellCancel signals a job's workflow to end, and records that it did: each signal is an event of the history, so one
 // is enough. A workflow that was never started is started first.
 func (c *Downloads) TellCancel(ctx context.Context, job download.Download) error {

@@ -96,3 +96,21 @@ func once[E any, A keptAnswer[E]](
 	}
 	return answer.Outcome()
 }
+
+// Trial says what a request would do, by the record and the table of rules alone. A request that comes later may find
+// another record, and what the record does not know may refuse it.
+type Trial struct {
+	To             string // the state that it would lead to
+	ChangesNothing bool
+	Version        int64 // the number of the newest event of what was seen; 0: it does not exist yet
+	Refusal        *fault.Error
+}
+
+// trialOf returns what a table has decided about a row.
+func trialOf[S ~string](to S, version int64, err error) (Trial, error) {
+	refusal := fault.As(err)
+	if err != nil && refusal == nil {
+		return Trial{}, err
+	}
+	return Trial{To: string(to), Version: version, Refusal: refusal}, nil
+}

@@ -60,22 +60,9 @@ func (c *Tasks) Create(
 func (c *Tasks) CreateBatch(
 	ctx context.Context, user account.User, workspaceID int64, graph []task.NewTask, key string,
 ) ([]task.Task, error) {
-	if _, err := c.Workspace(ctx, user, workspaceID); err != nil {
+	graph, err := c.checkGraph(ctx, user, workspaceID, graph)
+	if err != nil {
 		return nil, err
-	}
-	if len(graph) == 0 || len(graph) > MaxBatch {
-		return nil, fault.Invalid("tasks", "a batch has 1 to %d tasks", MaxBatch)
-	}
-
-	graph = slices.Clone(graph)
-	for i := range graph {
-		err := c.check(ctx, workspaceID, &graph[i])
-		if refusal := fault.As(err); refusal != nil && refusal.Field != "" {
-			return nil, refusal.WithField(task.FieldOf(i, refusal.Field))
-		}
-		if err != nil {
-			return nil, err
-		}
 	}
 
 	asked := core.Step[lifecycle.TaskState, lifecycle.TaskAction]{
@@ -100,6 +87,31 @@ func (c *Tasks) CreateBatch(
 
 	c.startAll(ctx, made)
 	return made, nil
+}
+
+// checkGraph returns a graph with its defaults, or what is wrong with its fields.
+func (c *Tasks) checkGraph(
+	ctx context.Context, user account.User, workspaceID int64, graph []task.NewTask,
+) ([]task.NewTask, error) {
+	if _, err := c.Workspace(ctx, user, workspaceID); err != nil {
+		return nil, err
+	}
+	if len(graph) == 0 || len(graph) > MaxBatch {
+		return nil, fault.Invalid("tasks", "a batch has 1 to %d tasks", MaxBatch)
+	}
+
+	graph = slices.Clone(graph)
+	for i := range graph {
+		err := c.check(ctx, workspaceID, &graph[i])
+		if refusal := fault.As(err); refusal != nil && refusal.Field != "" {
+			return nil, refusal.WithField(task.FieldOf(i, refusal.Field))
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+
+	return graph, nil
 }
 
 // fingerprint identifies the content of a request.

@@ -147,3 +147,21 @@ func (c *Transactions) update(
 
 	return handle.Get(ctx, nil)
 }
+
+// Try says what an administrator's action on a transaction would do.
+func (c *Transactions) Try(
+	ctx context.Context, hash string, action lifecycle.TransactionAction, in lifecycle.TransactionInput,
+) (Trial, error) {
+	if err := lifecycle.CheckTransactionInput(action, in); err != nil {
+		return Trial{}, err
+	}
+
+	t, err := c.Find(ctx, hash)
+	if err != nil {
+		return Trial{}, err
+	}
+
+	wanted := lifecycle.TransactionRequest{Action: action, To: in.Outcome, Roles: lifecycle.Administrators}
+	rule, err := lifecycle.Transaction.Decide(t.State, wanted, t.Facts())
+	return trialOf(rule.To, t.RowVersion, err)
+}

@@ -40,6 +40,11 @@ type deliveryInput struct {
 	ID string `path:"id" example:"17" doc:"The id of a delivery"`
 }
 
+type cancelDeliveryInput struct {
+	server.Tried
+	ID string `path:"id" example:"17" doc:"The id of a delivery"`
+}
+
 // handlers answer the operations of deliveries and of the shared folder.
 type handlers struct {
 	*server.Server
@@ -104,12 +109,12 @@ func (h *handlers) registerDeliveries() {
 		Summary: "What happened to a delivery, from the beginning", Faults: []fault.Code{fault.DeliveryNotFound},
 	}, h.listDeliveryEvents)
 
-	server.Register(deliveries, server.Operation{
+	server.RegisterTried(deliveries, server.Operation{
 		Id: "cancel-delivery", Route: "POST /v1/deliveries/{id}/cancel", Scope: lifecycle.DeliveryScope,
 		Summary:     "Stop a delivery",
 		Description: "Answers with the delivery as it ended. When the stream needs longer to stop, it is still live in the answer, with `cancel_requested`.",
 		Faults:      []fault.Code{fault.DeliveryNotFound, fault.InvalidTransition, fault.TemporalUnavailable},
-	}, h.cancelDelivery)
+	}, h.cancelDelivery, h.tryCancel)
 }
 
 func (h *handlers) createDelivery(ctx context.Context, in *createDeliveryInput) (*server.Made[shape.Delivery], error) {
@@ -169,7 +174,7 @@ func (h *handlers) listDeliveryEvents(
 	return h.Events(ctx, lifecycle.WorkloadDelivery, job.ID)
 }
 
-func (h *handlers) cancelDelivery(ctx context.Context, in *deliveryInput) (none shape.Delivery, err error) {
+func (h *handlers) cancelDelivery(ctx context.Context, in *cancelDeliveryInput) (none shape.Delivery, err error) {
 	user := server.Caller(ctx)
 	job, err := h.deliveries.Cancel(ctx, user, server.PathID(in.ID))
 	if err != nil {
@@ -180,6 +185,11 @@ func (h *handlers) cancelDelivery(ctx context.Context, in *deliveryInput) (none 
 		h.Done(ctx, in.ID)
 	}
 	return h.deliveryOf(ctx, user, job)
+}
+
+func (h *handlers) tryCancel(ctx context.Context, in *cancelDeliveryInput) (shape.DryRun, error) {
+	trial, err := h.deliveries.TryCancel(ctx, server.Caller(ctx), server.PathID(in.ID))
+	return server.Shown(trial, h.Refusal(ctx, in.ID, err), server.DryRunFrom)
 }
 
 // findDelivery gives a delivery that the caller may see.

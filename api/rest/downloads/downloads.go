@@ -37,6 +37,7 @@ type downloadInput struct {
 }
 
 type cancelDownloadInput struct {
+	server.Tried
 	ID   string `path:"id" example:"9" doc:"The id of a download"`
 	Body *struct {
 		KeepFiles bool `json:"keep_files,omitempty" doc:"Leave what was downloaded where it is"`
@@ -94,7 +95,7 @@ func (h *handlers) registerDownloads() {
 		Summary: "What happened to a download, from the beginning", Faults: []fault.Code{fault.DownloadNotFound},
 	}, h.listDownloadEvents)
 
-	server.Register(downloads, server.Operation{
+	server.RegisterTried(downloads, server.Operation{
 		Id: "cancel-download", Route: "POST /v1/downloads/{id}/cancel", Scope: lifecycle.DownloadScope,
 		Summary: "End a download, and remove its torrent unless another download needs it",
 		Description: "Answers once the torrent is known to be gone. When qBittorrent cannot be reached now that is a 503: the wish is kept and tried " +
@@ -103,7 +104,7 @@ func (h *handlers) registerDownloads() {
 			fault.DownloadNotFound, fault.InvalidTransition, fault.ProviderUnavailable, fault.ProviderUnauthorized,
 			fault.ProviderRejected, fault.TemporalUnavailable,
 		},
-	}, h.cancelDownload)
+	}, h.cancelDownload, h.tryCancel)
 }
 
 func (h *handlers) createDownload(ctx context.Context, in *createDownloadInput) (*server.Made[shape.Download], error) {
@@ -165,6 +166,11 @@ func (h *handlers) cancelDownload(ctx context.Context, in *cancelDownloadInput) 
 		h.Done(ctx, in.ID)
 	}
 	return h.downloadFor(user)(job), nil
+}
+
+func (h *handlers) tryCancel(ctx context.Context, in *cancelDownloadInput) (shape.DryRun, error) {
+	trial, err := h.downloads.TryCancel(ctx, server.Caller(ctx), server.PathID(in.ID))
+	return server.Shown(trial, h.Refusal(ctx, in.ID, err), server.DryRunFrom)
 }
 
 // findDownload gives a download that the caller may see.

@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -52,6 +53,7 @@ type Operation struct {
 	Also        int            // another status of success with the same body; 0 is none
 	Stream      bool           // the answer has no end
 	Waits       time.Duration  // how long the answer may wait for something, besides the usual time
+	Tried       bool           // it can be tried: RegisterTried sets it
 	Answers     *huma.Response // of a success that is not JSON
 	Faults      []fault.Code   // besides those of its group, and those that any operation may have
 }
@@ -140,11 +142,19 @@ func RegisterRaw[In, Out any](g Group, op Operation, handle func(context.Context
 			defer cancel()
 		}
 		out, err := handle(ctx, in)
+		if trial, dry := errors.AsType[*dryRun](err); dry {
+			return nil, trial
+		}
 		if err != nil {
 			return nil, g.problem(ctx, err)
 		}
 		return out, nil
 	})
+
+	if op.Tried {
+		item := g.OpenAPI().Paths[path]
+		g.documentDryRun(cmp.Or(item.Post, item.Patch))
+	}
 
 	if op.Also != 0 {
 		documentAlso(g.OpenAPI().Paths[path].Post, op)

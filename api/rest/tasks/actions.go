@@ -15,6 +15,7 @@ import (
 
 type taskActionInput struct {
 	server.Keyed
+	server.Tried
 	ID   string     `path:"id" example:"12" doc:"The id of a task"`
 	Body ActionBody `nameHint:"TaskAction"`
 }
@@ -27,6 +28,7 @@ type taskCommentInput struct {
 
 type taskClaimInput struct {
 	server.Keyed
+	server.Tried
 	ID   string `path:"id" example:"12" doc:"The id of a task"`
 	Body struct {
 		ActionBody
@@ -36,6 +38,7 @@ type taskClaimInput struct {
 
 type taskStatusInput struct {
 	server.Keyed
+	server.Tried
 	ID   string `path:"id" example:"12" doc:"The id of a task"`
 	Body struct {
 		ActionBody
@@ -75,30 +78,30 @@ var actionFaults = []fault.Code{
 
 // registerActions adds the operations that act on a task.
 func (h *handlers) registerActions(tasks server.Group) {
-	server.Register(tasks, server.Operation{
+	server.RegisterTried(tasks, server.Operation{
 		Id: "claim-task", Route: "POST /v1/tasks/{id}/claim",
 		Summary:     "Take a task that is ready",
 		Description: "Of many who try, one gets it. A task that is assigned to you begins; to claim what you work on already changes nothing.",
 		Faults:      append([]fault.Code{fault.TaskAlreadyClaimed, fault.UnresolvedBlockers}, actionFaults...),
-	}, h.claim(lifecycle.TaskActionClaim))
+	}, h.claim(lifecycle.TaskActionClaim), h.tryClaim(lifecycle.TaskActionClaim))
 
-	server.Register(tasks, server.Operation{
+	server.RegisterTried(tasks, server.Operation{
 		Id: "escalate-task", Route: "POST /v1/tasks/{id}/escalate",
 		Summary: "Block a task that somebody else works on",
 		Faults:  append([]fault.Code{fault.CannotEscalateOwn}, actionFaults...),
-	}, h.escalateTask)
+	}, h.escalateTask, h.tryEscalate)
 
-	server.Register(tasks, server.Operation{
+	server.RegisterTried(tasks, server.Operation{
 		Id: "take-over-task", Route: "POST /v1/tasks/{id}/takeover",
 		Summary: "Take a STUCK task and work on it",
 		Faults:  append([]fault.Code{fault.CannotTakeover, fault.UnresolvedBlockers}, actionFaults...),
-	}, h.claim(lifecycle.TaskActionTakeover))
+	}, h.claim(lifecycle.TaskActionTakeover), h.tryClaim(lifecycle.TaskActionTakeover))
 
-	server.Register(tasks, server.Operation{
+	server.RegisterTried(tasks, server.Operation{
 		Id: "change-task-status", Route: "POST /v1/tasks/{id}/status",
 		Summary: "Give a task another status",
 		Faults:  append([]fault.Code{fault.UnresolvedBlockers, fault.ReviewRequired}, actionFaults...),
-	}, h.changeTaskStatus)
+	}, h.changeTaskStatus, h.tryStatus)
 
 	server.Register(tasks, server.Operation{
 		Id: "send-task-heartbeat", Route: "POST /v1/tasks/{id}/heartbeat",

@@ -17,6 +17,7 @@ const submissionsCursor = "submissions"
 
 type submitTaskInput struct {
 	server.Keyed
+	server.Tried
 	ID   string `path:"id" example:"12" doc:"The id of a task"`
 	Body struct {
 		ActionBody
@@ -26,6 +27,7 @@ type submitTaskInput struct {
 
 type reviewTaskInput struct {
 	server.Keyed
+	server.Tried
 	ID   string `path:"id" example:"12" doc:"The id of a task"`
 	Body struct {
 		ActionBody
@@ -35,6 +37,7 @@ type reviewTaskInput struct {
 
 type editTaskInput struct {
 	server.Keyed
+	server.Tried
 	ID   string `path:"id" example:"12" doc:"The id of a task"`
 	Body struct {
 		ClaimName
@@ -48,13 +51,13 @@ type editTaskInput struct {
 
 // registerReview adds the operations that leave a task's status as it is.
 func (h *handlers) registerReview(tasks server.Group) {
-	server.Register(tasks, server.Operation{
+	server.RegisterTried(tasks, server.Operation{
 		Id: "submit-task", Route: "POST /v1/tasks/{id}/submit",
 		Summary: "Submit the result of your work",
 		Description: "The status stays. Where the workspace asks for a review, somebody else must approve the task's newest submission before it can be DONE. " +
 			"An earlier approval ends.",
 		Faults: actionFaults,
-	}, h.submitTask)
+	}, h.submitTask, h.trySubmit)
 
 	server.Register(tasks, server.Operation{
 		Id: "list-task-submissions", Route: "GET /v1/tasks/{id}/submissions", Scope: account.ScopeRead,
@@ -63,28 +66,28 @@ func (h *handlers) registerReview(tasks server.Group) {
 		Faults:      []fault.Code{fault.TaskNotFound},
 	}, h.listSubmissions)
 
-	server.Register(tasks, server.Operation{
+	server.RegisterTried(tasks, server.Operation{
 		Id: "approve-task", Route: "POST /v1/tasks/{id}/approve",
 		Summary: "Approve the submission of a task that somebody else works on",
 		Description: "The status stays. The approval lasts until the next submission, a rejection, or until the task gets another assignee or none. " +
 			"A submission that is not the task's current one is refused.",
 		Faults: append([]fault.Code{fault.SubmissionNotCurrent}, actionFaults...),
-	}, h.review(lifecycle.TaskActionApprove))
+	}, h.review(lifecycle.TaskActionApprove), h.tryReview(lifecycle.TaskActionApprove))
 
-	server.Register(tasks, server.Operation{
+	server.RegisterTried(tasks, server.Operation{
 		Id: "reject-task", Route: "POST /v1/tasks/{id}/reject",
 		Summary:     "Reject the submission of a task that somebody else works on",
 		Description: "The status stays, and an approval ends. A submission that is not the task's current one is refused.",
 		Faults:      append([]fault.Code{fault.SubmissionNotCurrent}, actionFaults...),
-	}, h.review(lifecycle.TaskActionReject))
+	}, h.review(lifecycle.TaskActionReject), h.tryReview(lifecycle.TaskActionReject))
 
-	server.Register(tasks, server.Operation{
+	server.RegisterTried(tasks, server.Operation{
 		Id: "edit-task", Route: "PATCH /v1/tasks/{id}",
 		Summary: "Change title, description, priority or labels of a task that you have created",
 		Description: "What is left out stays. The event names the fields that changed; without one there is no event. " +
 			"Of two edits at once, the later one decides about the fields that both change. What the task waits for never changes.",
 		Faults: []fault.Code{fault.TaskNotFound, fault.LeaseLost, fault.InvalidTransition, fault.InsufficientAccess},
-	}, h.editTask)
+	}, h.editTask, h.tryEdit)
 }
 
 func (h *handlers) submitTask(ctx context.Context, in *submitTaskInput) (shape.Task, error) {
@@ -103,17 +106,20 @@ func (h *handlers) review(action lifecycle.TaskAction) func(context.Context, *re
 }
 
 func (h *handlers) editTask(ctx context.Context, in *editTaskInput) (shape.Task, error) {
-	edit := task.Edit{
-		Title: in.Body.Title, Description: in.Body.Description, Priority: in.Body.Priority, Labels: in.Body.Labels,
-	}
 	said := service.TaskSaid{Comment: in.Body.Comment, FencingToken: in.Body.FencingToken, Key: in.Key}
 	return h.changed(ctx, in.ID, func(user account.User, id int64) (task.Task, error) {
-		return h.tasks.Edit(ctx, user, id, edit, said)
+		return h.tasks.Edit(ctx, user, id, in.edit(), said)
 	})
 }
 
 func (b ActionBody) said(key string) service.TaskSaid {
 	return service.TaskSaid{Comment: b.Comment, FencingToken: b.FencingToken, Key: key}
+}
+
+func (in *editTaskInput) edit() task.Edit {
+	return task.Edit{
+		Title: in.Body.Title, Description: in.Body.Description, Priority: in.Body.Priority, Labels: in.Body.Labels,
+	}
 }
 
 // changed does something to a task and shows it.

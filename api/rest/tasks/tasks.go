@@ -22,11 +22,13 @@ const (
 
 type createTaskInput struct {
 	server.Keyed
+	server.Tried
 	Body shape.TaskRequest
 }
 
 type createTasksInput struct {
 	server.Keyed
+	server.Tried
 	Body struct {
 		WorkspaceID string         `json:"workspace_id" pattern:"^[1-9][0-9]{0,18}$" patternDescription:"the id of a workspace" example:"2"`
 		Tasks       []batchRequest `json:"tasks" minItems:"1" maxItems:"500"`
@@ -86,20 +88,20 @@ func Register(s *server.Server, tasks *service.Tasks) {
 
 // registerTasks adds the operations that make tasks and show them.
 func (h *handlers) registerTasks(tasks server.Group) {
-	server.Register(tasks, server.Operation{
+	server.RegisterTried(tasks, server.Operation{
 		Id: "create-task", Route: "POST /v1/tasks", Subject: "workspace", Status: http.StatusCreated,
 		Summary: "Make a task",
 		Faults:  []fault.Code{fault.WorkspaceNotFound, fault.UnknownBlocker, fault.QuotaExceeded},
-	}, h.createTask)
+	}, h.createTask, h.tryCreate)
 
-	server.Register(tasks, server.Operation{
+	server.RegisterTried(tasks, server.Operation{
 		Id: "create-tasks", Route: "POST /v1/tasks/batch", Subject: "workspace", Status: http.StatusCreated,
 		Summary:     "Make a whole graph of tasks, all or none",
 		Description: "A task's `blocked_by` names others of the batch by their `ref`, or existing tasks by their ids.",
 		Faults: []fault.Code{
 			fault.WorkspaceNotFound, fault.UnknownBlocker, fault.CyclicDependency, fault.QuotaExceeded,
 		},
-	}, h.createTasks)
+	}, h.createTasks, h.tryCreateAll)
 
 	server.Register(tasks, server.Operation{
 		Id: "list-tasks", Route: "GET /v1/tasks", Scope: account.ScopeRead,
@@ -148,12 +150,9 @@ func (h *handlers) createTask(ctx context.Context, in *createTaskInput) (none sh
 
 func (h *handlers) createTasks(ctx context.Context, in *createTasksInput) (none shape.TaskBatch, err error) {
 	workspace := server.PathID(in.Body.WorkspaceID)
-	graph := make([]task.NewTask, len(in.Body.Tasks))
-	for i, wanted := range in.Body.Tasks {
-		if graph[i], err = newTask(wanted.NewTask); err != nil {
-			return none, fault.As(err).WithField(task.FieldOf(i, fault.As(err).Field))
-		}
-		graph[i].Ref = wanted.Ref
+	graph, err := in.graph()
+	if err != nil {
+		return none, err
 	}
 
 	made, err := h.tasks.CreateBatch(ctx, server.Caller(ctx), workspace, graph, in.Key)
@@ -167,6 +166,18 @@ func (h *handlers) createTasks(ctx context.Context, in *createTasksInput) (none 
 		body.Items[i] = shape.BatchTask{Ref: graph[i].Ref, Task: taskFor(server.Caller(ctx))(task)}
 	}
 	return body, nil
+}
+
+// graph reads the tasks that are asked for.
+func (in *createTasksInput) graph() (graph []task.NewTask, err error) {
+	graph = make([]task.NewTask, len(in.Body.Tasks))
+	for i, wanted := range in.Body.Tasks {
+		if graph[i], err = newTask(wanted.NewTask); err != nil {
+			return nil, fault.As(err).WithField(task.FieldOf(i, fault.As(err).Field))
+		}
+		graph[i].Ref = wanted.Ref
+	}
+	return graph, nil
 }
 
 func (h *handlers) listTasks(ctx context.Context, in *listTasksInput) (none shape.Page[shape.Task], err error) {

@@ -37,6 +37,7 @@ type transactionInput struct {
 
 type retryTransactionInput struct {
 	server.Keyed
+	server.Tried
 	Hash string `path:"hash" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"The hash of a transaction"`
 	Body *struct {
 		Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"Fragment is back" doc:"Why; it stands in the transaction's events"`
@@ -45,6 +46,7 @@ type retryTransactionInput struct {
 
 type writeOffTransactionInput struct {
 	server.Keyed
+	server.Tried
 	Hash string `path:"hash" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"The hash of a transaction"`
 	Body *struct {
 		Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"Paid back by hand" doc:"Why; it stands in the transaction's events"`
@@ -53,6 +55,7 @@ type writeOffTransactionInput struct {
 
 type resolveTransactionInput struct {
 	server.Keyed
+	server.Tried
 	Hash string `path:"hash" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"The hash of a transaction"`
 	Body struct {
 		Outcome string `json:"outcome" enum:"processed,failed,processing" doc:"What you have found out; processing only after a review for deposit_disputed: the deposit is right, and the order goes on"`
@@ -98,26 +101,26 @@ func (h *handlers) registerTransactions() {
 		Summary: "Get a transaction with its events, payments and entries of the ledger", Faults: []fault.Code{fault.TransactionNotFound},
 	}, h.getTransaction)
 
-	server.Register(transactions, server.Operation{
+	server.RegisterTried(transactions, server.Operation{
 		Id: "retry-transaction", Route: "POST /v1/transactions/{hash}/retry",
 		Summary:     "Try again to buy the Stars of a failed transaction",
 		Description: "Not for a non-retryable failure, and not while a payment of it may have moved money.",
 		Faults:      actionFaults,
-	}, h.retryTransaction)
+	}, h.retryTransaction, h.tryRetry)
 
-	server.Register(transactions, server.Operation{
+	server.RegisterTried(transactions, server.Operation{
 		Id: "resolve-transaction", Route: "POST /v1/transactions/{hash}/resolve",
 		Summary:     "End a transaction that needs review as you have found out",
 		Description: "It is never bought again after processed and failed. While a payment of it is signed and the chain has not decided, nobody can.",
 		Faults:      actionFaults,
-	}, h.resolveTransaction)
+	}, h.resolveTransaction, h.tryResolve)
 
-	server.Register(transactions, server.Operation{
+	server.RegisterTried(transactions, server.Operation{
 		Id: "write-off-transaction", Route: "POST /v1/transactions/{hash}/write-off",
 		Summary:     "Give up what is owed to the sender of a failed transaction",
 		Description: "It stays in the wallet. Not while a refund of it is signed or paid: then nothing is owed.",
 		Faults:      actionFaults,
-	}, h.writeOffTransaction)
+	}, h.writeOffTransaction, h.tryWriteOff)
 
 	server.Register(transactions, server.Operation{
 		Id: "get-transaction-stats", Route: "GET /v1/stats/transactions", Scope: account.ScopeOperate,
@@ -180,6 +183,30 @@ func (h *handlers) resolveTransaction(ctx context.Context, in *resolveTransactio
 func (h *handlers) writeOffTransaction(ctx context.Context, in *writeOffTransactionInput) (shape.Transaction, error) {
 	t, err := h.transactions.WriteOff(ctx, server.Caller(ctx), in.Hash, shape.Value(in.Body).Comment, in.Key)
 	return h.changed(ctx, t, err)
+}
+
+func (h *handlers) tryRetry(ctx context.Context, in *retryTransactionInput) (shape.DryRun, error) {
+	asked := lifecycle.TransactionInput{Comment: shape.Value(in.Body).Comment}
+	return h.try(ctx, in.Hash, lifecycle.TransactionActionRetry, asked)
+}
+
+func (h *handlers) tryResolve(ctx context.Context, in *resolveTransactionInput) (shape.DryRun, error) {
+	return h.try(ctx, in.Hash, lifecycle.TransactionActionResolve, lifecycle.TransactionInput{
+		Outcome: lifecycle.TransactionState(in.Body.Outcome), Payment: in.Body.Payment, Comment: in.Body.Comment,
+	})
+}
+
+func (h *handlers) tryWriteOff(ctx context.Context, in *writeOffTransactionInput) (shape.DryRun, error) {
+	asked := lifecycle.TransactionInput{Comment: shape.Value(in.Body).Comment}
+	return h.try(ctx, in.Hash, lifecycle.TransactionActionWriteOff, asked)
+}
+
+// try says what an action would do.
+func (h *handlers) try(
+	ctx context.Context, hash string, action lifecycle.TransactionAction, asked lifecycle.TransactionInput,
+) (shape.DryRun, error) {
+	trial, err := h.transactions.Try(ctx, hash, action, asked)
+	return server.Shown(trial, err, server.DryRunFrom)
 }
 
 // changed audits what was done to a transaction, and shows it.

@@ -49,7 +49,7 @@ func (s *Store) CreateTasks(
 		if err := s.db.Quotas.Of(taskQuota).Check(ctx, tx, r.UserID, len(graph)); err != nil {
 			return nil, err
 		}
-		if err := lockBlockers(ctx, tx, workspaceID, r.UserID, plan.outside); err != nil {
+		if err := findBlockers(ctx, tx, workspaceID, r.UserID, plan.outside, `FOR SHARE OF t`); err != nil {
 			return nil, err
 		}
 
@@ -190,9 +190,26 @@ func (p graphPlan) cycle() []int {
 	return nil
 }
 
-// lockBlockers checks that the blockers exist in the workspace and that the user may see them. They are locked against
+// CheckGraph returns why CreateTasks would not create a graph now; it writes nothing.
+func (s *Store) CheckGraph(ctx context.Context, workspaceID int64, graph []NewTask, r core.Request) error {
+	plan, err := planGraph(graph)
+	if err != nil {
+		return err
+	}
+
+	return s.db.InTx(ctx, func(tx pgx.Tx) error {
+		if err := s.db.Quotas.Of(taskQuota).Check(ctx, tx, r.UserID, len(graph)); err != nil {
+			return err
+		}
+		return findBlockers(ctx, tx, workspaceID, r.UserID, plan.outside, "")
+	})
+}
+
+// findBlockers checks that the blockers exist in the workspace and that the user may see them. lock locks them against
 // change: a blocker that becomes DONE at the same moment either is seen as DONE, or sees its new dependent.
-func lockBlockers(ctx context.Context, tx pgx.Tx, workspaceID, userID int64, blockers []graphBlocker) error {
+func findBlockers(
+	ctx context.Context, tx pgx.Tx, workspaceID, userID int64, blockers []graphBlocker, lock string,
+) error {
 	if len(blockers) == 0 {
 		return nil
 	}
@@ -203,7 +220,7 @@ func lockBlockers(ctx context.Context, tx pgx.Tx, workspaceID, userID int64, blo
 	}
 
 	found, err := core.Values[int64](ctx, tx, `SELECT t.id FROM tasks t JOIN users u ON u.id = $1 WHERE t.id = ANY ($2) AND t.workspace_id = $3
-		AND (u.role = 'ADMIN' OR `+visible+`) ORDER BY t.id FOR SHARE OF t`, userID, ids, workspaceID)
+		AND (u.role = 'ADMIN' OR `+visible+`) ORDER BY t.id `+lock, userID, ids, workspaceID)
 	if err != nil {
 		return err
 	}

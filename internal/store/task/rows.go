@@ -77,6 +77,8 @@ type Task struct {
 	UpdatedAt         time.Time  `db:"updated_at"`
 	Blockers          []Blocker  `db:"blockers"`
 
+	LastSeq int64 `db:"last_seq"` // the number of its newest event
+
 	Submission     *int64 `db:"submission"` // the assignee's newest result; nil: there is none
 	Approved       bool   `db:"approved"`   // the submission
 	ReviewRequired bool   `db:"review_required"`
@@ -124,7 +126,7 @@ const (
 		finished_at, clock_waits, request_id, fencing_token, lease_expires_at,
 		NOT approved AND ` + reviewRequired + ` AS review_missing`
 	taskColumns = stateColumns + `, t.id, t.workspace_id, t.title, t.description, t.priority, t.labels, t.workflow_started_at,
-		t.created_at, t.updated_at, t.submission, t.approved, ` + reviewRequired + ` AS review_required,
+		t.created_at, t.updated_at, t.last_seq, t.submission, t.approved, ` + reviewRequired + ` AS review_required,
 		(SELECT coalesce(jsonb_agg(jsonb_build_object('id', b.id, 'status', b.status) ORDER BY b.id), '[]')
 			FROM task_blockers tb JOIN tasks b ON b.id = tb.blocker_id WHERE tb.task_id = t.id) AS blockers`
 	taskSelect = `SELECT ` + taskColumns + ` FROM tasks t `

@@ -75,8 +75,6 @@ func (e Edit) apply(t *Task) (changed []string) {
 // changedTask is a locked task with what a caller asks for it.
 type changedTask struct {
 	Task
-	LastSeq int64 `db:"last_seq"`
-
 	ask lifecycle.TaskAsk
 }
 
@@ -85,7 +83,7 @@ type taskStep = core.Step[lifecycle.TaskState, lifecycle.TaskAction]
 // changes is what core.Change must know of tasks. WriteTask is the other form: it writes what changes the status.
 var changes = &core.Workload[changedTask, lifecycle.TaskState, lifecycle.TaskAction, lifecycle.TaskFacts]{
 	Name: lifecycle.WorkloadTask, Table: lifecycle.Task, None: noTask,
-	Lock: []string{`SELECT ` + taskColumns + `, t.last_seq FROM tasks t WHERE t.id = $1 FOR UPDATE OF t`},
+	Lock: []string{taskSelect + `WHERE t.id = $1 FOR UPDATE OF t`},
 
 	Entity: func(t *changedTask) core.Entity[lifecycle.TaskState] {
 		return core.Entity[lifecycle.TaskState]{
