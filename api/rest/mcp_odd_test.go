@@ -87,7 +87,7 @@ func lastOf(log string, words ...string) (lines string) {
 func (o *oddCaller) message(text, version string) {
 	o.t.Helper()
 	ctx, cancel := context.WithTimeout(o.t.Context(), time.Minute)
-	if strings.Contains(text, `"events_wait"`) { // which waits for what does not come
+	if strings.Contains(text, `"events_wait"`) || strings.Contains(text, `"wait_seconds"`) { // for what does not come
 		cancel()
 		ctx, cancel = context.WithTimeout(o.t.Context(), 200*time.Millisecond)
 	}

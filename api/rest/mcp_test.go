@@ -152,7 +152,15 @@ func TestAgentWorksOffAGraph(t *testing.T) {
 				t.Errorf("the task is %v", done)
 			}
 
-			bob.call("task_claim", map[string]any{"task_id": second, "comment": "the next"})
+			next := map[string]any{"workspace_id": workspace, "comment": "the next", "wait_seconds": 25, "idempotency_key": "next"}
+			for range 2 { // the same key gives the same task
+				if mine := bob.call("task_claim", next)["task"].(map[string]any); mine["id"] != second {
+					t.Errorf("the next task is %v, want %v", mine, second)
+				}
+			}
+			if none := ada.call("task_claim", map[string]any{"comment": "me too"}); len(none) != 0 {
+				t.Errorf("where nothing is ready, a claim gives %v", none)
+			}
 
 			news := bob.call("events_wait", map[string]any{"after": cursor, "workload": "task"})
 			if !strings.Contains(fmt.Sprint(news["events"]), "claimed") {

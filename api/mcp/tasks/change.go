@@ -58,10 +58,22 @@ func create() tool.Tool {
 }
 
 type claiming struct {
-	TaskID       tool.ID  `json:"task_id"`
-	Comment      string   `json:"comment" jsonschema:"why you take it"`
-	LeaseSeconds int64    `json:"lease_seconds,omitempty" jsonschema:"60 to 86400: then it is yours only as long as heartbeats come"`
-	Key          tool.Key `json:"idempotency_key,omitempty"`
+	TaskID       tool.ID      `json:"task_id,omitempty" jsonschema:"without it the best one that is ready: the most urgent, then the oldest"`
+	WorkspaceID  tool.ID      `json:"workspace_id,omitempty" jsonschema:"without task_id: only here"`
+	Labels       []string     `json:"labels,omitempty" jsonschema:"without task_id: only with all of these"`
+	Priority     priority     `json:"priority,omitempty" jsonschema:"without task_id: this one or higher"`
+	WaitSeconds  tool.Seconds `json:"wait_seconds,omitempty" jsonschema:"without task_id: wait while none is ready"`
+	Comment      string       `json:"comment" jsonschema:"why you take it"`
+	LeaseSeconds int64        `json:"lease_seconds,omitempty" jsonschema:"60 to 86400: then it is yours only as long as heartbeats come"`
+	Key          tool.Key     `json:"idempotency_key,omitempty"`
+}
+
+// body is that of the request. What is of no use with a task's id the API refuses.
+func (in claiming) body() tool.Body {
+	return tool.Body{
+		"comment": in.Comment, "lease_seconds": in.LeaseSeconds, "workspace_id": in.WorkspaceID, "labels": in.Labels,
+		"priority": in.Priority, "wait_seconds": in.WaitSeconds,
+	}
 }
 
 type taken struct {
@@ -95,10 +107,14 @@ func takenOf(t shape.Task) tool.Answer[taken] {
 func claim() tool.Tool {
 	t := tool.New(tool.About{
 		Name: "task_claim", Scopes: changes, Repeatable: true,
-		Description: "Takes a task that is ready: then it is yours and IN_PROGRESS. Of many who try, one gets it.",
+		Description: "Takes a task that is ready, or the next one: then it is yours and IN_PROGRESS. Of many who try, one gets it. " +
+			"No task in the answer: none became ready in time.",
 	}, func(ctx context.Context, c *tool.Call, in claiming) (answer tool.Answer[taken], err error) {
-		body := tool.Body{"comment": in.Comment, "lease_seconds": in.LeaseSeconds}
-		t, err := tool.Post[shape.Task](ctx, c, taskPath(in.TaskID, "/claim"), body, in.Key)
+		if in.TaskID == "" {
+			return claimNext(ctx, c, in)
+		}
+
+		t, err := tool.Post[shape.Task](ctx, c, taskPath(in.TaskID, "/claim"), in.body(), in.Key)
 		if err != nil {
 			return answer, err
 		}
@@ -106,6 +122,19 @@ func claim() tool.Tool {
 	})
 
 	return tool.Instead(t, func(ctx context.Context, c *tool.Call, in claiming) any { return allowed(ctx, c, in.TaskID) })
+}
+
+// claimNext takes whatever task is next.
+func claimNext(ctx context.Context, c *tool.Call, in claiming) (answer tool.Answer[taken], err error) {
+	next, err := tool.Post[shape.NextTask](ctx, c, "/v1/tasks/claim", in.body(), in.Key)
+	switch {
+	case err != nil:
+		return answer, err
+	case next.Task == nil:
+		return tool.Answer[taken]{Summary: "No task became ready."}, nil
+	default:
+		return takenOf(*next.Task), nil
+	}
 }
 
 type beat struct {

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"reflect"
 	"strconv"
+	"time"
 
 	"stagecoach/api/client"
 	"stagecoach/api/rest/server"
@@ -47,7 +48,9 @@ func Post[T any](ctx context.Context, c *Call, path string, body any, key Key) (
 
 // Send is Post with another method.
 func Send[T any](ctx context.Context, c *Call, method, path string, body any, key Key) (T, error) {
-	return client.Ask[T](ctx, c.api, client.Call{Method: method, Path: path, Body: body, IdempotencyKey: string(key)})
+	return client.Ask[T](ctx, c.api, client.Call{
+		Method: method, Path: path, Body: body, IdempotencyKey: string(key), Waits: MaxWait * time.Second,
+	})
 }
 
 // Body is that of a request. Fields that are empty are left out: the API tells what has to be there.

@@ -60,9 +60,10 @@ assert.deepEqual(blocked.details.blockers, [made[1].id]);
 
 const seen = [];
 while (ours.size > 0) {
-  const ready = (await call("tasks_find", { workspace_id: workspace, ready: true })).tasks.filter((task) => ours.has(task.id));
-  assert.equal(ready.length, 1, "one is ready at a time");
-  const { task } = await call("task_claim", { task_id: ready[0].id, comment: "I take it", lease_seconds: 60 });
+  const ready = (await call("tasks_find", { workspace_id: workspace, ready: true })).tasks;
+  assert.ok(ready.length <= 1, "one is ready at a time");
+  const { task } = await call("task_claim", { workspace_id: workspace, comment: "I take the next", wait_seconds: 25, lease_seconds: 60 });
+  assert.ok(ours.has(task.id));
   assert.equal(task.status, "IN_PROGRESS");
   const mine = { task_id: task.id, fencing_token: task.fencing_token };
   assert.ok((await call("task_heartbeat", mine)).lease_expires_at);
