@@ -149,18 +149,22 @@ func (v *taskView) sortOptions(language string, options []shape.TaskOption) {
 		v.Refused[same].Steps = append(v.Refused[same].Steps, step)
 	}
 
-	slices.SortStableFunc(v.Steps, cancelLast)
+	slices.SortStableFunc(v.Steps, byWeight)
 }
 
-// cancelLast puts the step that ends a task behind the others.
-func cancelLast(a, b string) int {
-	ends := func(step string) int {
-		if step == string(lifecycle.TaskCancelled) {
+// byWeight puts the judgement of a result before the other steps, and the step that ends a task behind them.
+func byWeight(a, b string) int {
+	weight := func(step string) int {
+		switch step {
+		case string(lifecycle.TaskActionApprove), string(lifecycle.TaskActionReject):
+			return -1
+		case string(lifecycle.TaskCancelled):
 			return 1
+		default:
+			return 0
 		}
-		return 0
 	}
-	return ends(a) - ends(b)
+	return weight(a) - weight(b)
 }
 
 // whyNot says in a person's words why an action is refused.
