@@ -28,16 +28,15 @@ type claimTimes struct{ perSecond, busy, alone []float64 }
 // measureClaims lets agents claim tasks, each a task of its own, with the API's code: many at a time, and one at a
 // time.
 func measureClaims(ctx context.Context, m *machine) ([]row, error) {
-	var ours, bare claimTimes
+	var ours, next, bare claimTimes
 	for range rounds {
 		// Each has a rig of its own: an in-memory server slows as it fills.
-		err := m.withRig(ctx, rigOptions{}, func(r *rig) error {
-			took, err := r.claims(ctx)
-			ours.perSecond, ours.busy, ours.alone = append(
-				ours.perSecond, took.perSecond...,
-			), append(ours.busy, took.busy...), append(ours.alone, took.alone...)
-			return err
-		})
+		err := m.withRig(ctx, rigOptions{}, func(r *rig) error { return r.claims(ctx, &ours, byID) })
+		if err != nil {
+			return nil, err
+		}
+
+		err = m.withRig(ctx, rigOptions{}, func(r *rig) error { return r.claims(ctx, &next, theNext) })
 		if err != nil {
 			return nil, err
 		}
@@ -60,6 +59,8 @@ func measureClaims(ctx context.Context, m *machine) ([]row, error) {
 	busy := fmt.Sprintf("claims, %d in flight", smallInFlight)
 	return []row{
 		measured(busy, "claims/s", ours.perSecond...).against(updateName, bare.perSecond...).atLeast(0.6),
+		measured("claims of the next, the same", "claims/s", next.perSecond...).against("claims by id", ours.perSecond...).atLeast(0.85),
+		measured("claims of the next, one at a time, p50", "ms", quantile(next.alone, 0.5)).against("claims by id", quantile(ours.alone, 0.5)),
 		measured(busy+", p50", "ms", quantile(ours.busy, 0.5)).against(updateName, quantile(bare.busy, 0.5)),
 		measured(busy+", p99", "ms", quantile(ours.busy, 0.99)).against(updateName, quantile(bare.busy, 0.99)),
 		measured(
@@ -71,24 +72,36 @@ func measureClaims(ctx context.Context, m *machine) ([]row, error) {
 	}, nil
 }
 
+// claim claims the task with a number, or whatever task is next.
+type claim func(ctx context.Context, t team, tasks []task.Task, i int) error
+
+func byID(ctx context.Context, t team, tasks []task.Task, i int) error {
+	_, err := t.tasks.Claim(ctx, t.agent, tasks[i].ID, "mine", fmt.Sprintf("claim-%d", tasks[i].ID))
+	return err
+}
+
+func theNext(ctx context.Context, t team, tasks []task.Task, i int) error {
+	want := service.NextTask{WorkspaceID: t.space.ID, Comment: "mine"}
+	found, err := t.tasks.ClaimNext(ctx, t.agent, want, fmt.Sprintf("next-%d", tasks[i].ID))
+	if err == nil && found == nil {
+		err = fmt.Errorf("no task is ready")
+	}
+	return err
+}
+
 // claims lets agents claim tasks of a new team, which is ended afterwards.
-func (r *rig) claims(ctx context.Context) (took claimTimes, err error) {
+func (r *rig) claims(ctx context.Context, took *claimTimes, act claim) error {
 	team, err := r.team(ctx, nil)
 	if err != nil {
-		return took, err
+		return err
 	}
 
 	tasks, err := team.make(ctx, claimWarmUp+claimTasks+claimsAlone)
 	if err != nil {
-		return took, err
+		return err
 	}
 	defer team.forget(ctx)
-
-	err = took.measure(func(i int) error {
-		_, err := r.tasks.Claim(ctx, team.agent, tasks[i].ID, "mine", fmt.Sprintf("claim-%d", tasks[i].ID))
-		return err
-	})
-	return took, err
+	return took.measure(func(i int) error { return act(ctx, team, tasks, i) })
 }
 
 // measure calls act for one entity after the other.

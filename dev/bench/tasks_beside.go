@@ -152,8 +152,8 @@ func measurePollers(ctx context.Context, m *machine) (rows []row, err error) {
 		options := rigOptions{settings: maps.Clone(smallSettings)}
 		maps.Copy(options.settings, settings)
 		return m.withRig(ctx, options, func(r *rig) error {
-			claims, err := r.claims(ctx)
-			if err != nil {
+			var claims claimTimes
+			if err := r.claims(ctx, &claims, byID); err != nil {
 				return err
 			}
 			jobs, err := r.smallJobs(ctx)
