@@ -7,6 +7,7 @@ import (
 	botdownloads "stagecoach/api/bot/downloads"
 	bottasks "stagecoach/api/bot/tasks"
 	bottransactions "stagecoach/api/bot/transactions"
+	botwebhooks "stagecoach/api/bot/webhooks"
 	"stagecoach/api/mcp/about"
 	mcpdeliveries "stagecoach/api/mcp/deliveries"
 	mcpdownloads "stagecoach/api/mcp/downloads"
@@ -64,5 +65,6 @@ func Bot(s service.Services, files botdeliveries.Catalog, record *store.Store) [
 		func(sender *chat.Sender) chat.Part { return bottasks.New(sender, s.Tasks, record) },
 		func(sender *chat.Sender) chat.Part { return botdownloads.New(sender, s.Downloads) },
 		func(sender *chat.Sender) chat.Part { return bottransactions.New(sender, s.Transactions) },
+		func(*chat.Sender) chat.Part { return botwebhooks.New(record) },
 	}
 }

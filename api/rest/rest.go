@@ -17,6 +17,7 @@ import (
 	"stagecoach/internal/operations/doctor"
 	"stagecoach/internal/operations/status"
 	"stagecoach/internal/service"
+	webhookservice "stagecoach/internal/service/webhooks"
 )
 
 // Options are what the API needs. Codec may be left out.
@@ -25,7 +26,7 @@ type Options struct {
 
 	Parts     []func(*server.Server) // add the operations of the workloads
 	Workloads []service.Workload     // release what they have of a person who is forgotten
-	Webhooks  *service.Webhooks
+	Webhooks  *webhookservice.Service
 	Status    *status.Reporter
 	Doctor    *doctor.Doctor
 	Feed      *feed.Feed    // from events.NewFeed; event streams end when it does

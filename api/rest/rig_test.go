@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/internal/service/webhooks"
+
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.temporal.io/sdk/converter"
 
@@ -132,7 +134,7 @@ func newRigWith(t *testing.T, change func(*rest.Options)) *rig {
 	options := rest.Options{
 		Config: server.Config{Store: s, Log: log, Version: "1.2.3"},
 		Parts:  parts.REST(services, c), Workloads: services.Workloads(), Status: reporter,
-		Webhooks: &service.Webhooks{Temporal: w.temporal, Store: s, Log: log, Patience: 100 * time.Millisecond},
+		Webhooks: &webhooks.Service{Temporal: w.temporal, Store: s, Log: log, Patience: 100 * time.Millisecond},
 		Doctor:   &doctor.Doctor{Store: s, Queues: []string{"stagecoach", "payments"}, PaymentQueues: []string{"payments"}},
 		Temporal: w.temporal, Feed: events,
 		Codec: operators.CodecOptions{

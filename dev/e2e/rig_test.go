@@ -98,6 +98,7 @@ type rig struct {
 
 	log     *logBuffer
 	answers *seen
+	killed  int // processes that a test has killed and started again
 }
 
 // newRig starts everything; settings are environment variables beyond the usual ones. The API runs only after startAPI.

@@ -3,7 +3,8 @@ package app
 import (
 	"time"
 
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/webhooks"
+
 	"stagecoach/internal/webhook"
 )
 
@@ -11,8 +12,8 @@ import (
 const testPatience = 12 * time.Second
 
 // Webhooks makes the service of webhooks.
-func (a *Connections) Webhooks() *service.Webhooks {
-	return &service.Webhooks{
+func (a *Connections) Webhooks() *webhooks.Service {
+	return &webhooks.Service{
 		Temporal: a.Temporal, Store: a.Store, Log: a.Log, Sending: a.WebhookLimits(), Patience: testPatience,
 	}
 }

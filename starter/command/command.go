@@ -59,7 +59,7 @@ func newRoot(name string) *cobra.Command {
 		task.New(), task.NewWorkspace(),
 		download.New(), download.NewBook(),
 		transaction.New(),
-		account.NewUser(), account.NewToken(), account.NewAgent(), account.NewWeb(),
+		account.NewUser(), account.NewToken(), account.NewAgent(), account.NewWebhook(), account.NewWeb(),
 		terminal.Group(
 			&cobra.Command{Use: "stats", Short: "Show statistics of the workloads"}, task.NewStats(), transaction.NewStats(),
 		),

@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/internal/service/webhooks"
+
 	"github.com/jackc/pgx/v5"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/worker"
@@ -29,7 +31,6 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/feed"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
@@ -50,7 +51,7 @@ type rig struct {
 	server   *testtemporal.Server
 	database string
 	store    *store.Store
-	webhooks *service.Webhooks
+	webhooks *webhooks.Service
 	owner    account.User
 	file     delivery.File
 	keys     int
@@ -83,7 +84,7 @@ func newRig(t *testing.T) *rig {
 	r.file = files[0]
 
 	sending := webhook.Options{Timeout: 2 * time.Second, AllowPrivate: true}
-	r.webhooks = &service.Webhooks{
+	r.webhooks = &webhooks.Service{
 		Temporal: r.server.Client, Store: r.store, Log: r.log, Sending: sending, Patience: 20 * time.Second,
 	}
 

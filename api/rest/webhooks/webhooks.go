@@ -9,10 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"stagecoach/internal/service/webhooks"
+
 	"stagecoach/api/rest/server"
 	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/service"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 	hooks "stagecoach/internal/store/webhook"
@@ -28,7 +29,7 @@ type Places interface {
 // handlers answer the operations of webhooks.
 type handlers struct {
 	*server.Server
-	webhooks *service.Webhooks
+	webhooks *webhooks.Service
 	places   Places
 }
 
@@ -38,7 +39,7 @@ var kinds = map[fault.Code]server.Kind{
 }
 
 // Register adds the operations of webhooks to an API.
-func Register(s *server.Server, webhooks *service.Webhooks, places Places) {
+func Register(s *server.Server, webhooks *webhooks.Service, places Places) {
 	h := &handlers{s, webhooks, places}
 	maps.Copy(s.Kinds, kinds)
 	group := server.Group{

@@ -1,4 +1,5 @@
-package service
+// Package webhooks makes and changes the endpoints of users that get events.
+package webhooks
 
 import (
 	"context"
@@ -14,8 +15,8 @@ import (
 	"stagecoach/internal/webhook"
 )
 
-// WebhookStore is what Webhooks need of the record.
-type WebhookStore interface {
+// Store is what a Service needs of the record.
+type Store interface {
 	EventsNow(ctx context.Context) (core.Cursor, error)
 	CreateWebhook(
 		ctx context.Context, userID int64, address, secret string, workloads []string, after core.Cursor,
@@ -30,18 +31,18 @@ type WebhookStore interface {
 	RemoveWebhook(ctx context.Context, userID, id int64) error
 }
 
-// Webhooks makes and changes the endpoints of users. Every change is in the record first. Then the endpoint's workflow
+// Service makes and changes the endpoints of users. Every change is in the record first. Then the endpoint's workflow
 // is signalled, which begins anew from the record; the reconciler repeats a signal that was lost.
-type Webhooks struct {
+type Service struct {
 	Temporal client.Client
-	Store    WebhookStore
+	Store    Store
 	Log      *slog.Logger
 	Sending  webhook.Options
 	Patience time.Duration // how long a request waits for the outcome of a test event
 }
 
 // Create adds an endpoint that gets the events from now on. Only the answer has its secret: Secrets[0].
-func (h *Webhooks) Create(
+func (h *Service) Create(
 	ctx context.Context, userID int64, address string, workloads []string,
 ) (made hooks.Webhook, err error) {
 	if err := h.Sending.CheckAddress(address); err != nil {
@@ -57,7 +58,7 @@ func (h *Webhooks) Create(
 }
 
 // Change changes address and workloads; what is nil stays.
-func (h *Webhooks) Change(ctx context.Context, userID, id int64, c hooks.Change) (changed hooks.Webhook, err error) {
+func (h *Service) Change(ctx context.Context, userID, id int64, c hooks.Change) (changed hooks.Webhook, err error) {
 	if c.Address != nil {
 		if err := h.Sending.CheckAddress(*c.Address); err != nil {
 			return changed, err
@@ -68,31 +69,31 @@ func (h *Webhooks) Change(ctx context.Context, userID, id int64, c hooks.Change)
 }
 
 // Pause lets an endpoint send no more until it is resumed.
-func (h *Webhooks) Pause(ctx context.Context, userID, id int64) (hooks.Webhook, error) {
+func (h *Service) Pause(ctx context.Context, userID, id int64) (hooks.Webhook, error) {
 	paused, err := h.Store.PauseWebhook(ctx, userID, id)
 	return h.woken(ctx, paused, err)
 }
 
 // Resume lets an endpoint send at once, with three days for the next event.
-func (h *Webhooks) Resume(ctx context.Context, userID, id int64) (hooks.Webhook, error) {
+func (h *Service) Resume(ctx context.Context, userID, id int64) (hooks.Webhook, error) {
 	resumed, err := h.Store.ResumeWebhook(ctx, userID, id)
 	return h.woken(ctx, resumed, err)
 }
 
 // Rotate gives an endpoint another secret: Secrets[0] of the answer. The one before signs too, for overlap.
-func (h *Webhooks) Rotate(ctx context.Context, userID, id int64, overlap time.Duration) (hooks.Webhook, error) {
+func (h *Service) Rotate(ctx context.Context, userID, id int64, overlap time.Duration) (hooks.Webhook, error) {
 	rotated, err := h.Store.RotateWebhook(ctx, userID, id, webhook.NewSecret(), overlap)
 	return h.woken(ctx, rotated, err)
 }
 
 // Replay lets an endpoint continue after another place in the stream of events.
-func (h *Webhooks) Replay(ctx context.Context, userID, id int64, after core.Cursor) (hooks.Webhook, error) {
+func (h *Service) Replay(ctx context.Context, userID, id int64, after core.Cursor) (hooks.Webhook, error) {
 	replayed, err := h.Store.ReplayWebhook(ctx, userID, id, after)
 	return h.woken(ctx, replayed, err)
 }
 
 // Remove deletes an endpoint.
-func (h *Webhooks) Remove(ctx context.Context, userID, id int64) error {
+func (h *Service) Remove(ctx context.Context, userID, id int64) error {
 	err := h.Store.RemoveWebhook(ctx, userID, id)
 	if err == nil {
 		h.Wake(ctx, id)
@@ -101,23 +102,33 @@ func (h *Webhooks) Remove(ctx context.Context, userID, id int64) error {
 }
 
 // Test sends a test event and waits for its outcome for a while: Testing says that there is none yet.
-func (h *Webhooks) Test(ctx context.Context, userID, id int64) (hooks.Webhook, error) {
+func (h *Service) Test(ctx context.Context, userID, id int64) (hooks.Webhook, error) {
 	tested, err := h.Store.AskWebhookTest(ctx, userID, id)
 	if tested, err = h.woken(ctx, tested, err); err != nil {
 		return tested, err
 	}
 
 	asked := *tested.TestAskedAt
-	err = pollUntil(ctx, h.Patience, func() (done bool, err error) {
+	for deadline := time.Now().Add(h.Patience); time.Now().Before(deadline); {
 		tested, err = h.Store.WebhookByID(ctx, userID, id)
-		return err == nil && tested.TestedAt != nil && !tested.TestedAt.Before(asked), err
-	})
+		if err != nil || tested.TestedAt != nil && !tested.TestedAt.Before(asked) {
+			return tested, err
+		}
 
-	return tested, err
+		select {
+		case <-ctx.Done():
+			return tested, ctx.Err()
+		case <-time.After(lookEvery):
+		}
+	}
+	return tested, nil
 }
 
+// lookEvery is the pause between two looks for the outcome of a test event.
+const lookEvery = 100 * time.Millisecond
+
 // woken wakes an endpoint that was changed.
-func (h *Webhooks) woken(ctx context.Context, w hooks.Webhook, err error) (hooks.Webhook, error) {
+func (h *Service) woken(ctx context.Context, w hooks.Webhook, err error) (hooks.Webhook, error) {
 	if err == nil {
 		h.Wake(ctx, w.ID)
 	}
@@ -126,7 +137,7 @@ func (h *Webhooks) woken(ctx context.Context, w hooks.Webhook, err error) (hooks
 
 // Wake signals the workflow of an endpoint, and starts it when it does not run. A failure is logged only: the record
 // has what is to be done, and the reconciler signals again.
-func (h *Webhooks) Wake(ctx context.Context, id int64) {
+func (h *Service) Wake(ctx context.Context, id int64) {
 	_, err := h.Temporal.SignalWithStartWorkflow(ctx, lifecycle.WebhookID(id), lifecycle.WebhookWake, nil, client.StartWorkflowOptions{
 		TaskQueue: lifecycle.MainQueue, StaticSummary: lifecycle.WebhookTitle(id),
 	}, lifecycle.WebhookType, id)

@@ -1,0 +1,18 @@
+package words
+
+import "stagecoach/internal/fault"
+
+// Webhooks has the texts of faults of webhooks, and of reasons why one is paused.
+var Webhooks = Texts{Faults: Faults{
+	fault.WebhookNotFound:    {"No such webhook.", "Такого вебхука нет."},
+	fault.WebhookAddress:     {"This address cannot be used.", "Этот адрес использовать нельзя."},
+	fault.WebhookForbidden:   {"Its address is not on the Internet.", "Его адрес не в интернете."},
+	fault.WebhookUnreachable: {"The receiver cannot be reached.", "Получатель недоступен."},
+	fault.WebhookTimeout:     {"The receiver does not answer in time.", "Получатель не отвечает вовремя."},
+	fault.WebhookRefused:     {"The receiver does not take what is sent.", "Получатель не принимает отправленное."},
+	fault.WebhookGone:        {"The receiver wants no more.", "Получатель отказался от событий."},
+	fault.PausedByOwner:      {"You have paused it.", "Вы его приостановили."},
+	fault.ReceiverGone:       {"The receiver has answered that it wants no more events.", "Получатель ответил, что события ему больше не нужны."},
+	fault.ReceiverFailed:     {"The receiver has taken no event for three days.", "Получатель три дня не принимал события."},
+	fault.OwnerNotActive:     {"Its owner had no access.", "У владельца не было доступа."},
+}}

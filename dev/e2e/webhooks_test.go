@@ -1,0 +1,276 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/api/client"
+	"stagecoach/api/shape"
+	"stagecoach/dev/night"
+	"stagecoach/dev/servers"
+	"stagecoach/dev/testdb"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+)
+
+// webhookRace is how long receivers and processes are killed; webhookNight is that by night.
+const (
+	webhookRace  = 20 * time.Second
+	webhookNight = 5 * time.Minute
+)
+
+// TestWebhookReceiverKilled kills and starts the receiver of a webhook at random, and workers and APIs too, while events
+// happen all the time, some of which commit late: the receiver gets each event of its owner at least once, the first
+// times in the order of the stream, and none of others.
+func TestWebhookReceiverKilled(t *testing.T) {
+	t.Parallel()
+	lasts := webhookRace
+	if night.Enabled() {
+		lasts = webhookNight
+	}
+
+	s := newRig(t, map[string]string{"STAGECOACH_WEBHOOK_PRIVATE": "true", "STAGECOACH_BOT": "false", "STAGECOACH_WEBHOOK_TIMEOUT": "2s"})
+	s.startAPI()
+	s.startWorker()
+	owner, other := s.user(5), s.user(6)
+	token := account.NewToken()
+	_, err := s.store.CreateToken(t.Context(), account.Token{UserID: owner.ID, Name: "test", Scopes: account.Scopes}, token)
+	must(t, err)
+	receiver := newWebhookReceiver(t)
+	defer receiver.kill()
+
+	var made shape.Webhook
+	api := &client.Client{Base: s.apiURL, Token: token}
+	answer, _, err := api.Send(t.Context(), client.Call{
+		Method: http.MethodPost, Path: "/v1/webhooks", Body: map[string]any{"address": receiver.address() + "/hidden-path"},
+	})
+	must(t, err)
+	must(t, json.Unmarshal(answer, &made))
+
+	over := make(chan struct{})
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() { s.writeEvents(over, owner.ID, other.ID) })
+	}
+	all.Go(func() { receiver.disturb(over) })
+	all.Go(func() { s.killProcesses(over) })
+	time.Sleep(lasts)
+	close(over)
+	all.Wait()
+	receiver.start()
+
+	want := s.eventsOf(owner.ID, made.ID)
+	s.eventually(3*time.Minute, "the receiver has all", func() bool { return len(receiver.first()) >= len(want) })
+	got, tries := receiver.first(), receiver.tries()
+	t.Logf("%d events in %s, %d requests, %d kills of the receiver, %d of processes", len(want), lasts, tries, receiver.kills, s.killed)
+	if !slices.Equal(got, want) {
+		for i := range min(len(got), len(want)) {
+			if got[i] != want[i] {
+				t.Fatalf("%d events arrived, want %d; the %d. is %s, want %s", len(got), len(want), i, got[i], want[i])
+			}
+		}
+		t.Fatalf("%d events arrived, want %d", len(got), len(want))
+	}
+	if receiver.kills == 0 || s.killed == 0 || len(want) < 50 {
+		t.Error("nothing was disturbed")
+	}
+	for _, secret := range []string{"hidden-path", made.Secret} {
+		if strings.Contains(s.log.tail(1<<30), secret) {
+			t.Errorf("the logs have %q", secret)
+		}
+	}
+}
+
+// writeEvents writes events of two users until over, each in a transaction that lasts for a while.
+func (s *rig) writeEvents(over <-chan struct{}, owner, other int64) {
+	conn := testdb.Connect(s, s.ground.DatabaseURL)
+	for {
+		select {
+		case <-over:
+			return
+		case <-time.After(time.Duration(rand.IntN(100)) * time.Millisecond):
+		}
+
+		err := pgx.BeginFunc(s.Context(), conn, func(tx pgx.Tx) error {
+			for range 1 + rand.IntN(3) {
+				whose := owner
+				if rand.IntN(3) == 0 {
+					whose = other
+				}
+				if _, err := tx.Exec(s.Context(), `INSERT INTO events (workload, entity_id, seq, type, to_state, owner_id)
+					VALUES ('download', '0', nextval('event_ids'), 'noted', 'queued', $1)`, whose); err != nil {
+					return err
+				}
+				time.Sleep(time.Duration(rand.IntN(50)) * time.Millisecond)
+			}
+			return nil
+		})
+		if err != nil {
+			s.Errorf("no events are written: %v", err)
+			return
+		}
+	}
+}
+
+// eventsOf lists the messages that a webhook sends for the events of its owner, in the order of the stream.
+func (s *rig) eventsOf(owner int64, webhook string) (ids []string) {
+	s.Helper()
+	s.eventually(time.Minute, "all events are final", func() bool {
+		lag, err := s.store.EventsLag(s.Context())
+		return err == nil && lag == 0
+	})
+	for at := (core.Cursor{}); ; {
+		page, err := s.store.EventsAfter(s.Context(), at, 500)
+		must(s, err)
+		if len(page) == 0 {
+			return ids
+		}
+		for _, event := range page {
+			at = event.Cursor()
+			if event.OwnerID != nil && *event.OwnerID == owner {
+				ids = append(ids, fmt.Sprintf("msg_%s_%d", webhook, event.ID))
+			}
+		}
+	}
+}
+
+// killProcesses kills the worker and the API in turn until over, and starts them again.
+func (s *rig) killProcesses(over <-chan struct{}) {
+	for {
+		select {
+		case <-over:
+			return
+		case <-time.After(time.Duration(4000+rand.IntN(4000)) * time.Millisecond):
+		}
+
+		s.killed++
+		if s.killed%2 == 1 {
+			s.worker.kill()
+			s.startWorker()
+			continue
+		}
+		s.api.kill()
+		s.startAPI()
+	}
+}
+
+// webhookReceiver is a receiver that can be killed: requests under way are cut, and what it has answered is known.
+type webhookReceiver struct {
+	t     *testing.T
+	addr  string
+	kills int
+
+	mu       sync.Mutex
+	server   *http.Server
+	order    []string // the first times
+	seen     map[string]bool
+	requests int
+}
+
+func newWebhookReceiver(t *testing.T) *webhookReceiver {
+	t.Helper()
+	port, err := servers.FreePort()
+	must(t, err)
+	r := &webhookReceiver{t: t, addr: fmt.Sprintf("127.0.0.1:%d", port), seen: map[string]bool{}}
+	r.start()
+	return r
+}
+
+func (r *webhookReceiver) address() string { return "http://" + r.addr }
+
+func (r *webhookReceiver) start() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.server != nil {
+		return
+	}
+
+	var listener net.Listener
+	var err error
+	for range 100 { // the port may be another connection's for a moment
+		if listener, err = net.Listen("tcp", r.addr); err == nil {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if err != nil {
+		r.t.Errorf("the receiver does not start: %v", err)
+		return
+	}
+	r.server = &http.Server{Handler: r, ReadHeaderTimeout: 10 * time.Second}
+	go func(server *http.Server) { _ = server.Serve(listener) }(r.server)
+}
+
+func (r *webhookReceiver) kill() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.server != nil {
+		_ = r.server.Close()
+		r.server = nil
+	}
+}
+
+// disturb kills the receiver at random until over.
+func (r *webhookReceiver) disturb(over <-chan struct{}) {
+	for {
+		select {
+		case <-over:
+			return
+		case <-time.After(time.Duration(200+rand.IntN(3000)) * time.Millisecond):
+		}
+		r.kill()
+		r.kills++
+		time.Sleep(time.Duration(rand.IntN(1500)) * time.Millisecond)
+		r.start()
+	}
+}
+
+// ServeHTTP takes a message. At times it takes it and is killed before the answer, or refuses it.
+func (r *webhookReceiver) ServeHTTP(w http.ResponseWriter, rq *http.Request) {
+	if _, err := io.ReadAll(rq.Body); err != nil {
+		return
+	}
+
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.requests++
+	dice := rand.IntN(100)
+	if dice < 2 {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+
+	if id := rq.Header.Get("Webhook-Id"); !r.seen[id] {
+		r.seen[id] = true
+		if !strings.HasPrefix(id, "msg_") {
+			r.t.Errorf("the id is %q", id)
+		}
+		r.order = append(r.order, id)
+	}
+	if dice < 4 {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+func (r *webhookReceiver) first() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.order)
+}
+
+func (r *webhookReceiver) tries() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.requests
+}
