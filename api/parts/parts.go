@@ -25,6 +25,7 @@ import (
 	"stagecoach/api/web/site"
 	webtasks "stagecoach/api/web/tasks"
 	webtransactions "stagecoach/api/web/transactions"
+	webwebhooks "stagecoach/api/web/webhooks"
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
@@ -48,6 +49,7 @@ func Web() []site.Part {
 		webdownloads.Part(),
 		webtransactions.Part(),
 		weboperators.Part(),
+		webwebhooks.Part(),
 	}
 }
 

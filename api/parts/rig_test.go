@@ -22,18 +22,23 @@ import (
 
 	"stagecoach/api/parts"
 	"stagecoach/api/rest"
+	"stagecoach/api/rest/events"
 	"stagecoach/api/rest/server"
 	"stagecoach/api/web/site"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/allowance"
 	"stagecoach/internal/catalog"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/feed"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/doctor"
 	"stagecoach/internal/operations/status"
 	"stagecoach/internal/service"
+	"stagecoach/internal/service/webhooks"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
+	"stagecoach/internal/webhook"
 	"stagecoach/internal/yandex"
 )
 
@@ -77,6 +82,7 @@ func newRig(t *testing.T) *rig {
 	}
 
 	r.fill()
+	r.webhooks(s)
 	r.url = r.serve(s)
 	return r
 }
@@ -85,6 +91,22 @@ func (r *rig) must(err error) {
 	r.Helper()
 	if err != nil {
 		r.Fatal(err)
+	}
+}
+
+// webhooks gives Ada webhooks that work and fail, and one that is paused.
+func (r *rig) webhooks(s *store.Store) {
+	r.Helper()
+	for i := range 60 {
+		made, err := s.CreateWebhook(r.Context(), r.ada.ID, "https://"+ofAda+".example/path", "whsec_eA==", lifecycle.Names()[:i%3], core.Cursor{XID: 3})
+		r.must(err)
+		switch i {
+		case 0:
+			_, err = s.PauseWebhook(r.Context(), r.ada.ID, made.ID)
+		case 1:
+			_, err = s.FailWebhook(r.Context(), made.ID, made.Claim, fault.WebhookTimeout)
+		}
+		r.must(err)
 	}
 }
 
@@ -142,11 +164,21 @@ func (r *rig) serve(s *store.Store) (address string) {
 		Parts:  parts.REST(services, files), Workloads: services.Workloads(), Temporal: temporal,
 		Status: status.New(status.Options{Store: s, Temporal: temporal, Queues: lifecycle.Queues(), PollGap: time.Minute}),
 		Doctor: &doctor.Doctor{Store: s, Queues: lifecycle.Queues()},
+		Feed:   events.NewFeed(feed.Options{Store: s}),
+		Webhooks: &webhooks.Service{
+			Temporal: temporal, Store: s, Log: log, Sending: webhook.Options{AllowPrivate: true},
+		},
 	})
 	r.must(site.Register(site.Config{API: api, Store: s, Temporal: "http://temporal.example"}, parts.Web()...))
 	served := httptest.NewServer(api)
 	r.Cleanup(served.Close)
 	return served.URL
+}
+
+func (engine) SignalWithStartWorkflow(
+	context.Context, string, string, any, client.StartWorkflowOptions, any, ...any,
+) (client.WorkflowRun, error) {
+	return nil, errAway
 }
 
 // engine is a Temporal that knows no workflow and starts none.

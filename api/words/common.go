@@ -30,6 +30,10 @@ var (
 
 // commonQuotas name the limit that is reached; each takes the limit.
 var commonQuotas = map[string]Text{
+	"webhooks": {
+		"You have %d webhooks, which is the limit. Delete some first.",
+		"У вас %d вебхуков, это предел. Сначала удалите часть из них.",
+	},
 	"tokens": {
 		"You have %d tokens, which is the limit. Revoke some first.",
 		"У вас %d токенов, это предел. Сначала отзовите часть из них.",

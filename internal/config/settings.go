@@ -26,7 +26,7 @@ const day = 24 * time.Hour
 func (c *Config) generalSettings() []Setting {
 	return []Setting{
 		required(&c.DatabaseURL, "DATABASE_URL", "the URL of PostgreSQL"),
-		{Name: "STAGECOACH_ENCRYPTION_KEY", Doc: "encrypts OAuth tokens in the database: 32 bytes in base64, or several keys with commas; the first encrypts, all decrypt", Secret: true, Required: true, set: keysInto(&c.EncryptionKeys)},
+		{Name: "STAGECOACH_ENCRYPTION_KEY", Doc: "encrypts OAuth tokens and webhooks in the database: 32 bytes in base64, or several keys with commas; the first encrypts, all decrypt", Secret: true, Required: true, set: keysInto(&c.EncryptionKeys)},
 		{Name: "STAGECOACH_PAYLOAD_KEYS", Doc: "encrypts what Temporal keeps: id:key pairs with commas, each key 32 bytes in base64; the first encrypts, all decrypt; empty: no encryption", Secret: true, set: payloadKeysInto(&c.Payloads.Keys)},
 		boolean(&c.Payloads.Encrypt, "STAGECOACH_PAYLOAD_ENCRYPT", "true", "true: encrypt with the first payload key; false: only decrypt"),
 		{Name: "STAGECOACH_ADMIN_TOKEN", Doc: "an administrator's API token, at least 32 characters; another value replaces it; empty: it stays", Secret: true, set: adminTokenInto(&c.AdminToken)},

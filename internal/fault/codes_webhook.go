@@ -3,7 +3,6 @@ package fault
 // A webhook is not what was asked for, or its receiver does not take an event.
 const (
 	WebhookNotFound    Code = "WEBHOOK_NOT_FOUND"
-	WebhookPaused      Code = "WEBHOOK_PAUSED"      // what was asked for needs one that is not
 	WebhookAddress     Code = "WEBHOOK_ADDRESS"     // it cannot be used
 	WebhookForbidden   Code = "WEBHOOK_FORBIDDEN"   // the address is not on the Internet
 	WebhookUnreachable Code = "WEBHOOK_UNREACHABLE" // no connection, or no answer

@@ -88,6 +88,8 @@ var texts = words.Catalog{
 	"sign-out-all":  {"Sign out everywhere", "Выйти везде"},
 	"sessions":      {"Where you are signed in", "Где выполнен вход"},
 	"this-browser":  {"this browser", "этот браузер"},
+	"webhooks":      {"Webhooks", "Вебхуки"},
+	"webhooks-how":  {"Events that are sent to addresses of yours.", "События, которые отправляются на ваши адреса."},
 	"since":         {"since", "с"},
 	"until":         {"until", "до"},
 	"may":           {"You may", "Вам доступно"},

@@ -1,0 +1,37 @@
+package webhooks
+
+import "stagecoach/api/words"
+
+var texts = words.Catalog{
+	"webhook":             {"Webhook", "Вебхук"},
+	"webhook-number":      {"Webhook %s", "Вебхук %s"},
+	"hook-none":           {"No webhooks yet.", "Вебхуков пока нет."},
+	"hook-how":            {"Every event that you may see is sent to your address, in order, signed as Standard Webhooks.", "Каждое событие, которое вам видно, отправляется на ваш адрес: по порядку и с подписью по Standard Webhooks."},
+	"hook-add":            {"Add a webhook", "Добавить вебхук"},
+	"hook-address":        {"Address", "Адрес"},
+	"hook-address-how":    {"It has to begin with https.", "Должен начинаться с https."},
+	"hook-whose":          {"Whose events", "Какие события"},
+	"hook-none-is-all":    {"Choose none to get all.", "Не выбрано ничего — отправляются все."},
+	"hook-secret":         {"The secret of webhook %s. Copy it now: it is not shown again.", "Секрет вебхука %s. Скопируйте его сейчас: больше он не показывается."},
+	"hook-delivered":      {"Last delivered", "Последняя отправка"},
+	"hook-never":          {"never", "никогда"},
+	"hook-behind":         {"Behind since", "Отстаёт с"},
+	"hook-up-to-date":     {"It has sent all.", "Всё отправлено."},
+	"hook-failing":        {"Fails since", "Ошибка с"},
+	"hook-lost":           {"Events were deleted before they were sent.", "Некоторые события удалены до отправки."},
+	"hook-place":          {"Place in the events", "Место в событиях"},
+	"hook-tested":         {"Test", "Проверка"},
+	"hook-test":           {"Send a test event", "Отправить проверочное событие"},
+	"hook-test-ok":        {"received", "получено"},
+	"hook-test-waits":     {"under way", "отправляется"},
+	"hook-pause":          {"Pause", "Приостановить"},
+	"hook-resume":         {"Resume", "Возобновить"},
+	"hook-save":           {"Save", "Сохранить"},
+	"hook-rotate":         {"New secret", "Новый секрет"},
+	"hook-rotate-how":     {"The old secret signs too, for a day.", "Старый секрет ещё сутки тоже подписывает."},
+	"hook-previous-until": {"The old secret signs until", "Старый секрет подписывает до"},
+	"hook-replay":         {"Send again", "Отправить заново"},
+	"hook-replay-from":    {"From the id of an event", "После события с номером"},
+	"hook-remove":         {"Delete", "Удалить"},
+	"hook-remove-sure":    {"Yes, delete it", "Да, удалить"},
+}
