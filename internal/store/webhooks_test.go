@@ -388,3 +388,26 @@ func TestWebhookQuota(t *testing.T) {
 	_, err := w.CreateWebhook(t.Context(), ann.ID, hookAddress, hookSecret, nil, core.Cursor{})
 	wantQuota(t, err, "webhooks", 2)
 }
+
+// TestOwnerOfAnAgentIsTold pauses the webhook of an agent: its owner is told, who has a chat.
+func TestOwnerOfAnAgentIsTold(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	ann, ctx := w.user(1), t.Context()
+	agent, err := w.CreateAgent(ctx, ann.ID, "an agent", account.Token{Name: "one", Scopes: []account.Scope{account.ScopeRead}}, account.NewToken())
+	w.must(err)
+	made := w.hook(agent)
+	if stopped, err := w.StopWebhook(ctx, made.ID, 0, fault.ReceiverGone); err != nil || !stopped {
+		t.Fatalf("it is not paused: %v", err)
+	}
+	due, err := w.DueNotices(ctx, []string{lifecycle.WebhookEvents}, 10)
+	if err != nil || len(due) != 1 || due[0].UserID != ann.ID {
+		t.Errorf("told are %+v, %v", due, err)
+	}
+	if _, err := w.WebhookOfNotice(ctx, ann.ID, made.ID); err != nil {
+		t.Error(err)
+	}
+	if _, err := w.WebhookByID(ctx, ann.ID, made.ID); fault.CodeOf(err) != fault.WebhookNotFound {
+		t.Errorf("the owner of an agent reaches its webhook: %v", err)
+	}
+}

@@ -78,7 +78,7 @@ func (s *Store) ResumeWebhook(ctx context.Context, userID, id int64) (Webhook, e
 	return resumed, err
 }
 
-// StopWebhook pauses a webhook because of its receiver or its owner, who is told. A claim other than 0 must be the last
+// StopWebhook pauses a webhook because of its receiver or its owner, who is told; the owner of an agent is told in its place. A claim other than 0 must be the last
 // one. stopped: it was active.
 func (s *Store) StopWebhook(ctx context.Context, id, claim int64, why fault.Code) (stopped bool, err error) {
 	paused, err := s.move(ctx, core.Event{
@@ -117,7 +117,11 @@ func (s *Store) move(
 		batch := &pgx.Batch{}
 		queueEvent(batch, moved.row, e)
 		if tell {
-			core.QueueNotice(batch, lifecycle.WebhookEvents, entity(moved.ID), moved.Version, moved.UserID, nil, 0)
+			person, err := core.Value[int64](ctx, tx, `SELECT coalesce(owner_id, id) FROM users WHERE id = $1`, moved.UserID)
+			if err != nil {
+				return err
+			}
+			core.QueueNotice(batch, lifecycle.WebhookEvents, entity(moved.ID), moved.Version, person, nil, 0)
 		}
 		return tx.SendBatch(ctx, batch).Close()
 	})

@@ -151,6 +151,12 @@ func (s *Store) WebhookByID(ctx context.Context, userID, id int64) (Webhook, err
 	return s.one(ctx, s.db, `SELECT `+columns+` FROM webhooks WHERE id = $2 AND user_id = $1`, userID, id)
 }
 
+// WebhookOfNotice returns a webhook of a user, or of an agent of the user.
+func (s *Store) WebhookOfNotice(ctx context.Context, userID, id int64) (Webhook, error) {
+	return s.one(ctx, s.db, `SELECT `+columns+` FROM webhooks
+		WHERE id = $2 AND user_id IN (SELECT id FROM users WHERE id = $1 OR owner_id = $1)`, userID, id)
+}
+
 // Webhooks lists the webhooks of a user with ids above after, ascending. The index webhooks_user serves it.
 func (s *Store) Webhooks(ctx context.Context, userID, after int64, limit int) (all []Webhook, err error) {
 	rows, err := core.List[row](ctx, s.db, `SELECT `+columns+` FROM webhooks
