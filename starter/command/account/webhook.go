@@ -89,7 +89,9 @@ var showWebhooks = remote.Rows(func(w shape.Webhook) []string {
 	}
 }, "ID", "STATE", "WORKLOADS", "DELIVERED", "BEHIND SINCE", "FAILING SINCE", "ERROR", "ADDRESS")
 
-func showWebhook(cmd *cobra.Command, w shape.Webhook) error { return showWebhooks(cmd, []shape.Webhook{w}) }
+func showWebhook(cmd *cobra.Command, w shape.Webhook) error {
+	return showWebhooks(cmd, []shape.Webhook{w})
+}
 
 func showNewWebhook(cmd *cobra.Command, w shape.Webhook) error {
 	if err := showWebhook(cmd, w); err != nil {
