@@ -19,6 +19,7 @@ import (
 	"stagecoach/api/rest/server"
 	"stagecoach/api/rest/tasks"
 	"stagecoach/api/rest/transactions"
+	webaccounts "stagecoach/api/web/accounts"
 	webdeliveries "stagecoach/api/web/deliveries"
 	webdownloads "stagecoach/api/web/downloads"
 	weboperators "stagecoach/api/web/operators"
@@ -50,6 +51,7 @@ func Web() []site.Part {
 		webtransactions.Part(),
 		weboperators.Part(),
 		webwebhooks.Part(),
+		webaccounts.Part(),
 	}
 }
 

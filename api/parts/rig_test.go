@@ -374,6 +374,11 @@ INSERT INTO reconciler_findings (workload, entity, workflow_id, finding, done, d
 	FROM generate_series(1, 60) n;
 INSERT INTO audit_log (actor_id, action, subject, outcome, door) SELECT ADA, 'ROOT-action', 'task/' || n, 'refused', 'http' FROM generate_series(1, 60) n;
 INSERT INTO users (name, status, telegram_id) SELECT 'ROOT user ' || n, 'PENDING', 5000 + n FROM generate_series(1, 60) n;
+INSERT INTO users (name, status, owner_id) SELECT 'WORD agent ' || n, CASE n % 2 WHEN 1 THEN 'ACTIVE' ELSE 'BLOCKED' END, ADA FROM generate_series(1, 60) n;
+INSERT INTO tokens (user_id, name, hash, scopes) SELECT id, 'WORD token', sha256(id::text::bytea), '{read,tasks}' FROM users WHERE owner_id = ADA;
+INSERT INTO events (workload, entity_id, seq, type, from_state, to_state, actor_id, owner_id, comment)
+	SELECT w, u.id::text, 1000 + n, 'claimed', '', s, u.id, ADA, 'WORD' FROM (VALUES ('delivery', 'QUEUED'), ('task', 'DONE'), ('download', 'queued')) v (w, s), users u, generate_series(1, 20) n
+	WHERE u.owner_id = ADA;
 INSERT INTO processes (identity, service, version, started_at) VALUES ('1@ROOT@worker', 'worker', '0.2.0', now());
 INSERT INTO process_checks (identity, system, state, account, detail, code, next, request) VALUES ('1@ROOT@worker', 'telegram', 'refused', 'ROOT', 'ROOT', 'TELEGRAM_UNAUTHORIZED', 'ROOT', 0);
 INSERT INTO outside_systems (name, succeeded_at, failed_at, error, failing_since) VALUES ('telegram', now(), now(), 'TELEGRAM_TIMEOUT', now());

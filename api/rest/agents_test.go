@@ -38,6 +38,9 @@ func TestTheLifeOfAnAgent(t *testing.T) {
 	w.send(w.adaToken, "GET", own+"/events", nil).refused(http.StatusNotFound, "USER_NOT_FOUND", "")
 	w.send(secret, "POST", "/v1/agents", map[string]any{"name": "x", "scopes": []string{"read"}}).
 		refused(http.StatusForbidden, "INSUFFICIENT_ACCESS", "")
+	narrow := w.send(w.bobToken, "POST", "/v1/tokens", map[string]any{"name": "narrow", "scopes": []string{"read"}}).
+		ok(http.StatusCreated).body["token"].(string)
+	w.send(narrow, "DELETE", own, nil).refused(http.StatusForbidden, "INSUFFICIENT_SCOPE", "")
 	w.send(w.adaToken, "DELETE", own, nil).refused(http.StatusNotFound, "USER_NOT_FOUND", "")
 
 	another := w.send(w.bobToken, "POST", own+"/tokens", map[string]any{"name": "other", "scopes": []string{"read"}}).
@@ -106,7 +109,7 @@ func TestAgentsAreBounded(t *testing.T) {
 	wanted := func(scopes ...string) map[string]any { return map[string]any{"name": "x", "scopes": scopes} }
 	narrow := w.send(w.bobToken, "POST", "/v1/tokens", wanted("read")).ok(http.StatusCreated).body["token"].(string)
 	w.send(narrow, "POST", "/v1/agents", wanted("read", "tasks")).refused(http.StatusForbidden, "INSUFFICIENT_SCOPE", "")
-	w.send(w.bobToken, "POST", "/v1/agents", wanted("users")).refused(http.StatusForbidden, "INSUFFICIENT_SCOPE", "")
+	w.send(w.bobToken, "POST", "/v1/agents", wanted("users")).refused(http.StatusUnprocessableEntity, "VALIDATION_ERROR", "scopes")
 	w.send(w.bobToken, "POST", "/v1/agents", wanted()).refused(http.StatusUnprocessableEntity, "VALIDATION_ERROR", "scopes")
 
 	w.store.SetQuotas(core.Quotas{account.AgentQuota.Name: 2})

@@ -109,6 +109,7 @@ func endpoints() []endpoint {
 		{id: "create-sign-in-link", method: "POST", target: "/v1/sign-in-links"},
 		{id: "create-agent", method: "POST", target: "/v1/agents", body: map[string]any{"name": "x", "scopes": []any{"read"}}},
 		{id: "list-agents", method: "GET", target: "/v1/agents"},
+		{id: "get-agent", method: "GET", target: "/v1/agents/999", subject: "agent/999"},
 		{id: "list-agent-events", method: "GET", target: "/v1/agents/999/events", subject: "agent/999"},
 		{id: "end-agent", method: "DELETE", target: "/v1/agents/999", subject: "agent/999"},
 		{id: "list-agent-tokens", method: "GET", target: "/v1/agents/999/tokens", subject: "agent/999"},

@@ -57,9 +57,14 @@ func (h *handlers) registerAgents() {
 	}, h.createAgent)
 
 	server.Register(agents, server.Operation{
-		Id: "list-agents", Route: "GET /v1/agents",
+		Id: "list-agents", Route: "GET /v1/agents", Scope: account.ScopeRead,
 		Summary: "List your agents, the oldest first, those that have ended too",
 	}, h.listAgents)
+
+	server.Register(agents, server.Operation{
+		Id: "get-agent", Route: "GET /v1/agents/{id}", Scope: account.ScopeRead,
+		Summary: "Get an agent of yours", Faults: found,
+	}, h.getAgent)
 
 	server.Register(agents, server.Operation{
 		Id: "list-agent-events", Route: "GET /v1/agents/{id}/events", Scope: account.ScopeRead,
@@ -69,12 +74,12 @@ func (h *handlers) registerAgents() {
 	server.Register(agents, server.Operation{
 		Id: "end-agent", Route: "DELETE /v1/agents/{id}",
 		Summary:     "End an agent of yours for good",
-		Description: "Its tokens end at once, its tasks in work are NEW again, and its deliveries are cancelled. Once more changes nothing.",
+		Description: "Its tokens end at once, its tasks in work are NEW again, and its deliveries are cancelled. Once more changes nothing. The token of the request needs each scope of the agent's tokens.",
 		Faults:      append([]fault.Code{fault.TemporalUnavailable}, found...),
 	}, h.endAgent)
 
 	server.Register(agents, server.Operation{
-		Id: "list-agent-tokens", Route: "GET /v1/agents/{id}/tokens",
+		Id: "list-agent-tokens", Route: "GET /v1/agents/{id}/tokens", Scope: account.ScopeRead,
 		Summary: "List the tokens of an agent of yours, the oldest first", Faults: found,
 	}, h.listAgentTokens)
 
@@ -87,7 +92,9 @@ func (h *handlers) registerAgents() {
 
 	server.RegisterSilent(agents, server.Operation{
 		Id: "revoke-agent-token", Route: "DELETE /v1/agents/{id}/tokens/{token}",
-		Summary: "End a token of an agent of yours at once", Faults: append([]fault.Code{fault.TokenNotFound}, found...),
+		Summary:     "End a token of an agent of yours at once",
+		Description: "Not one with a scope that the token of the request does not have.",
+		Faults:      append([]fault.Code{fault.TokenNotFound}, found...),
 	}, h.revokeAgentToken)
 }
 
@@ -101,7 +108,7 @@ func (h *handlers) createAgent(ctx context.Context, in *createAgentInput) (none 
 		return none, fault.New(fault.InsufficientAccess, "an agent has no agents: its owner makes them")
 	}
 
-	first, err := newToken(ctx, "first", in.Body.Scopes, in.Body.ExpiresAt)
+	first, err := newAgentToken(ctx, "first", in.Body)
 	if err != nil {
 		return none, err
 	}
@@ -117,10 +124,23 @@ func (h *handlers) createAgent(ctx context.Context, in *createAgentInput) (none 
 	return body, nil
 }
 
+// newAgentToken is a token for an agent as it was asked for. Agents have no scopes of administrators.
+func newAgentToken(ctx context.Context, name string, asked tokenRequest) (account.Token, error) {
+	if err := roleAllows(account.RoleUser, asked.Scopes); err != nil {
+		return account.Token{}, err
+	}
+	return newToken(ctx, name, asked.Scopes, asked.ExpiresAt)
+}
+
 func (h *handlers) listAgents(ctx context.Context, in *struct{ server.Paging }) (shape.Page[shape.Agent], error) {
 	return server.ListOf(in.Paging, agentsCursor, func(after int64, limit int) ([]account.User, error) {
 		return h.Store.Agents(ctx, server.Caller(ctx).ID, after, limit)
 	}, func(u account.User) int64 { return u.ID }, agentFrom)
+}
+
+func (h *handlers) getAgent(ctx context.Context, in *AgentPath) (shape.Agent, error) {
+	agent, err := h.agent(ctx, in.ID)
+	return server.Shown(agent, err, agentFrom)
 }
 
 func (h *handlers) listAgentEvents(ctx context.Context, in *agentPageInput) (none shape.Page[shape.Event], err error) {
@@ -134,11 +154,23 @@ func (h *handlers) listAgentEvents(ctx context.Context, in *agentPageInput) (non
 }
 
 func (h *handlers) endAgent(ctx context.Context, in *AgentPath) (none shape.Agent, err error) {
-	agent, err := h.Store.EndAgent(ctx, server.Caller(ctx).ID, server.PathID(in.ID))
+	agent, err := h.agent(ctx, in.ID)
 	if err != nil {
 		return none, err
 	}
 
+	granted, err := h.Store.AgentScopes(ctx, agent.ID)
+	if err != nil {
+		return none, err
+	}
+	if err := server.PrincipalOf(ctx).Require(granted...); err != nil {
+		return none, err
+	}
+	if agent, err = h.Store.EndAgent(ctx, agent.ID, server.Caller(ctx).ID); err != nil {
+		return none, err
+	}
+
+	h.auditForeign(ctx, agent)
 	for _, workload := range h.workloads {
 		if err := workload.Release(ctx, agent); err != nil {
 			return none, err
@@ -164,7 +196,7 @@ func (h *handlers) createAgentToken(ctx context.Context, in *createAgentTokenInp
 		return none, fault.New(fault.InvalidTransition, "this agent has ended: make another one")
 	}
 
-	wanted, err := newToken(ctx, in.Body.Name, in.Body.Scopes, in.Body.ExpiresAt)
+	wanted, err := newAgentToken(ctx, in.Body.Name, in.Body)
 	if err != nil {
 		return none, err
 	}
@@ -172,7 +204,12 @@ func (h *handlers) createAgentToken(ctx context.Context, in *createAgentTokenInp
 	wanted.UserID = agent.ID
 	secret := account.NewToken()
 	made, err := h.Store.CreateToken(ctx, wanted, secret)
-	return server.Shown(made, err, withSecret(server.PrincipalOf(ctx), secret))
+	if err != nil {
+		return none, err
+	}
+
+	h.auditForeign(ctx, agent)
+	return withSecret(server.PrincipalOf(ctx), secret)(made), nil
 }
 
 func (h *handlers) revokeAgentToken(ctx context.Context, in *agentTokenInput) error {
@@ -180,12 +217,36 @@ func (h *handlers) revokeAgentToken(ctx context.Context, in *agentTokenInput) er
 	if err != nil {
 		return err
 	}
-	return h.Store.RevokeToken(ctx, agent.ID, server.PathID(in.Token), server.Caller(ctx).ID)
+
+	token, err := h.Store.TokenByID(ctx, agent.ID, server.PathID(in.Token))
+	if err != nil {
+		return err
+	}
+	if err := server.PrincipalOf(ctx).Require(token.Scopes...); err != nil {
+		return err
+	}
+	if err := h.Store.RevokeToken(ctx, agent.ID, token.ID, server.Caller(ctx).ID); err != nil {
+		return err
+	}
+
+	h.auditForeign(ctx, agent)
+	return nil
 }
 
-// agent finds an agent of the caller's.
+// agent finds an agent of the caller's; administrators find those of everybody.
 func (h *handlers) agent(ctx context.Context, id string) (account.User, error) {
-	return h.Store.AgentByID(ctx, server.Caller(ctx).ID, server.PathID(id))
+	owner := server.Caller(ctx)
+	if owner.IsAdmin() {
+		return h.Store.AgentByID(ctx, 0, server.PathID(id))
+	}
+	return h.Store.AgentByID(ctx, owner.ID, server.PathID(id))
+}
+
+// auditForeign audits what only an administrator's right has allowed.
+func (h *handlers) auditForeign(ctx context.Context, agent account.User) {
+	if *agent.OwnerID != server.Caller(ctx).ID {
+		h.Done(ctx, shape.ID(agent.ID))
+	}
 }
 
 // noAgent refuses what agents cannot be.

@@ -35,10 +35,7 @@ func (s *Site) parse() error {
 		}
 
 		for _, part := range s.parts {
-			if part.Card == nil {
-				continue
-			}
-			if _, err := base.ParseFS(part.Templates, "templates/card.html"); err != nil {
+			if err := parsePieces(base, part); err != nil {
 				return err
 			}
 		}
@@ -250,4 +247,17 @@ func (s *Site) problemOf(r *Request, err error) *Problem {
 func (s *Site) fail(w http.ResponseWriter, r *Request, err error) {
 	r.Problem = s.problemOf(r, err)
 	s.draw(w, r, Page{Name: "problem"}, View{Title: s.texts["problem"].In(r.Language)}, r.Problem.Status)
+}
+
+// parsePieces adds what several pages of a part use: its card, and its pieces.
+func parsePieces(base *template.Template, part Part) error {
+	for _, name := range []string{"templates/card.html", "templates/pieces.html"} {
+		if _, err := fs.Stat(part.Templates, name); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if _, err := base.ParseFS(part.Templates, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }

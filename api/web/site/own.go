@@ -88,6 +88,8 @@ var texts = words.Catalog{
 	"sign-out-all":  {"Sign out everywhere", "Выйти везде"},
 	"sessions":      {"Where you are signed in", "Где выполнен вход"},
 	"this-browser":  {"this browser", "этот браузер"},
+	"your-agents":   {"Your agents", "Ваши агенты"},
+	"agents-how":    {"Programs of yours with tokens of their own.", "Ваши программы со своими токенами."},
 	"webhooks":      {"Webhooks", "Вебхуки"},
 	"webhooks-how":  {"Events that are sent to addresses of yours.", "События, которые отправляются на ваши адреса."},
 	"since":         {"since", "с"},

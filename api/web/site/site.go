@@ -54,7 +54,7 @@ type Store interface {
 // Part is what one subject adds to the pages.
 type Part struct {
 	Sections  []Section
-	Templates fs.FS // NAME.html of each page, which defines "content"
+	Templates fs.FS // NAME.html of each page, which defines "content"; what several pages use is in pieces.html
 	Texts     words.Catalog
 	Words     words.Texts                      // of its faults
 	States    map[string]map[string]words.Text // names of states, by workload

@@ -47,22 +47,28 @@ func (s *Store) Agents(ctx context.Context, ownerID, after int64, limit int) ([]
 		ownerID, after, limit)
 }
 
-// AgentByID returns an agent of an owner.
+// AgentByID returns an agent of an owner; owner 0: of anybody.
 func (s *Store) AgentByID(ctx context.Context, ownerID, id int64) (User, error) {
-	return core.One[User](ctx, s.db, NoAgent, `SELECT `+UserColumns+` FROM users WHERE id = $2 AND owner_id = $1`, ownerID, id)
+	return core.One[User](ctx, s.db, NoAgent, `SELECT `+UserColumns+` FROM users WHERE id = $2 AND owner_id IS NOT NULL
+		AND ($1::bigint = 0 OR owner_id = $1)`, ownerID, id)
 }
 
-// EndAgent blocks an agent of an owner and revokes its tokens; a repeated call changes nothing.
-func (s *Store) EndAgent(ctx context.Context, ownerID, id int64) (agent User, err error) {
+// AgentScopes lists what the tokens of an agent grant together. The index tokens_user serves it.
+func (s *Store) AgentScopes(ctx context.Context, id int64) ([]Scope, error) {
+	return core.Values[Scope](ctx, s.db, `SELECT DISTINCT unnest(scopes) FROM tokens WHERE user_id = $1 AND `+liveToken, id)
+}
+
+// EndAgent blocks an agent and revokes its tokens; a repeated call changes nothing.
+func (s *Store) EndAgent(ctx context.Context, id, by int64) (agent User, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
-		agent, err = core.One[User](ctx, tx, NoAgent, `UPDATE users SET status = $3, updated_at = now()
-			WHERE id = $2 AND owner_id = $1 RETURNING `+UserColumns, ownerID, id, UserBlocked)
+		agent, err = core.One[User](ctx, tx, NoAgent, `UPDATE users SET status = $2, updated_at = now()
+			WHERE id = $1 AND owner_id IS NOT NULL RETURNING `+UserColumns, id, UserBlocked)
 		if err != nil {
 			return err
 		}
 
 		batch := &pgx.Batch{}
-		batch.Queue(`UPDATE tokens SET revoked_at = now(), revoked_by = $2 WHERE user_id = $1 AND revoked_at IS NULL`, id, ownerID)
+		batch.Queue(`UPDATE tokens SET revoked_at = now(), revoked_by = $2 WHERE user_id = $1 AND revoked_at IS NULL`, id, by)
 		batch.Queue(`DELETE FROM sessions WHERE user_id = $1`, id)
 		batch.Queue(`DELETE FROM sign_in_links WHERE user_id = $1`, id)
 		return tx.SendBatch(ctx, batch).Close()
