@@ -7,6 +7,7 @@ import (
 	"stagecoach/api/rest/server"
 	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 )
@@ -43,7 +44,7 @@ type agentTokenInput struct {
 // registerAgents adds the operations of a user's own agents.
 func (h *handlers) registerAgents() {
 	agents := server.Group{
-		Server: h.Server, Tag: "Agents", Access: server.ForUsers, Scope: server.AnyScope, Subject: "agent",
+		Server: h.Server, Tag: "Agents", Access: server.ForUsers, Scope: lifecycle.TaskScope, Subject: "agent",
 		Faults: []fault.Code{fault.InsufficientAccess},
 	}
 	found := []fault.Code{fault.UserNotFound}
