@@ -174,6 +174,7 @@ type webhookReceiver struct {
 	mu       sync.Mutex
 	server   *http.Server
 	order    []string // the first times
+	bodies   [][]byte
 	seen     map[string]bool
 	requests int
 }
@@ -238,7 +239,8 @@ func (r *webhookReceiver) disturb(over <-chan struct{}) {
 
 // ServeHTTP takes a message. At times it takes it and is killed before the answer, or refuses it.
 func (r *webhookReceiver) ServeHTTP(w http.ResponseWriter, rq *http.Request) {
-	if _, err := io.ReadAll(rq.Body); err != nil {
+	body, err := io.ReadAll(rq.Body)
+	if err != nil {
 		return
 	}
 
@@ -257,6 +259,7 @@ func (r *webhookReceiver) ServeHTTP(w http.ResponseWriter, rq *http.Request) {
 			r.t.Errorf("the id is %q", id)
 		}
 		r.order = append(r.order, id)
+		r.bodies = append(r.bodies, body)
 	}
 	if dice < 4 {
 		panic(http.ErrAbortHandler)
@@ -273,4 +276,22 @@ func (r *webhookReceiver) tries() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.requests
+}
+
+// story lists what happened to each entity, in the order of the messages.
+func (r *webhookReceiver) story() map[string][]string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	story := map[string][]string{}
+	for _, body := range r.bodies {
+		var message struct {
+			Data map[string]any `json:"data"`
+		}
+		if err := json.Unmarshal(body, &message); err != nil {
+			r.t.Errorf("a message is %s: %v", body, err)
+		}
+		id, _ := message.Data["entity_id"].(string)
+		story[id] = append(story[id], told(message.Data))
+	}
+	return story
 }
