@@ -8,6 +8,7 @@ var texts = words.Catalog{
 	"agent-none":           {"You have no agents yet.", "Агентов пока нет."},
 	"agent-add":            {"Add an agent", "Добавить агента"},
 	"agent-make":           {"Add", "Добавить"},
+	"agent-made-at":        {"Made", "Создан"},
 	"agent-may":            {"It may", "Ему доступно"},
 	"agent-ACTIVE":         {"active", "работает"},
 	"agent-BLOCKED":        {"ended", "завершён"},

@@ -60,7 +60,7 @@ func newHeartbeat() *cobra.Command {
 		Show: showTask,
 	}.Command()
 
-	cmd.Flags().Int64Var(&token, "token", 0, "the fencing token of your claim (default: whatever claim you have)")
+	cmd.Flags().Int64Var(&token, "fencing-token", 0, "the fencing token of your claim (default: whatever claim you have)")
 	return cmd
 }
 

@@ -159,11 +159,15 @@ func number(n *int64) string {
 
 // allowedText lists the actions that the caller may take, and the statuses that the action status may give.
 func allowedText(t shape.Task) string {
-	text := terminal.Join(t.AllowedActions)
-	if len(t.AllowedStatuses) > 0 {
-		text += " (to " + terminal.Join(t.AllowedStatuses) + ")"
+	var allowed []string
+	for _, action := range t.AllowedActions {
+		text := string(action)
+		if action == lifecycle.TaskActionStatus {
+			text += " (to " + terminal.Join(t.AllowedStatuses) + ")"
+		}
+		allowed = append(allowed, text)
 	}
-	return cmp.Or(text, "nothing now")
+	return cmp.Or(strings.Join(allowed, ", "), "nothing now")
 }
 
 func showOptions(cmd *cobra.Command, o shape.TaskOptions) error {
