@@ -137,6 +137,6 @@ var Task = Table[TaskState, TaskAction, TaskFacts]{
 		{Action: TaskActionSubmit, From: inProgress, Who: assignee, Guards: commentOnly, Event: "submitted", Effect: "the result is kept; an earlier approval ends"},
 		{Action: TaskActionApprove, From: judged, Who: others, Guards: reviewGuards, Event: "approved", Effect: "the approval lasts until the next submission, a rejection, or another assignee"},
 		{Action: TaskActionReject, From: judged, Who: others, Guards: reviewGuards, Event: "rejected", Effect: "an earlier approval ends"},
-		{Action: TaskActionEdit, From: taskLive, Who: creator, Event: "edited", Effect: "title, description, priority or labels change"},
+		{Action: TaskActionEdit, From: taskLive, Who: creator, Event: TaskEdited, Effect: "title, description, priority or labels change"},
 	},
 }

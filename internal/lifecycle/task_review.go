@@ -14,6 +14,9 @@ const (
 	TaskActionEdit    TaskAction = "edit"
 )
 
+// TaskEdited is the event of a task whose priority or labels may have changed.
+const TaskEdited = "edited"
+
 // TaskAsked lists the actions that people ask for.
 var TaskAsked = append(
 	slices.Clone(TaskUpdates), TaskActionSubmit, TaskActionApprove, TaskActionReject, TaskActionEdit,

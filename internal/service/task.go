@@ -185,13 +185,14 @@ func (c *Tasks) decide(
 			applyView(view, &row)
 			return row, nil
 		case gone:
+			began := row.WorkflowStartedAt != nil // before the update was sent
 			if row, err = c.Find(ctx, user, taskID); err != nil {
 				return task.Task{}, err
 			}
 			if row.RequestID == id { // the task's last transition is the one requested here
 				return row, nil
 			}
-			if err = c.withoutWorkflow(ctx, user, row, action, in); err != nil {
+			if err = c.withoutWorkflow(ctx, user, row, began, action, in); err != nil {
 				return task.Task{}, err
 			}
 		case temporalio.RefusalIn(err) != nil:
@@ -239,9 +240,10 @@ func (c *Tasks) update(
 }
 
 // withoutWorkflow handles a task whose workflow does not run. When the task has ended, the record gives the refusal.
-// When the workflow was never started, it is started now and the action may be repeated.
+// When the workflow was never started, it is started now and the action may be repeated, as when somebody else has
+// started it meanwhile: began says whether it was started before the action was sent.
 func (c *Tasks) withoutWorkflow(
-	ctx context.Context, user account.User, task task.Task, action lifecycle.TaskAction, in lifecycle.TaskInput,
+	ctx context.Context, user account.User, task task.Task, began bool, action lifecycle.TaskAction, in lifecycle.TaskInput,
 ) error {
 	switch {
 	case lifecycle.Task.Terminal(task.State):
@@ -251,6 +253,8 @@ func (c *Tasks) withoutWorkflow(
 		return err
 	case task.WorkflowStartedAt == nil:
 		return c.Start(ctx, task)
+	case !began:
+		return nil
 	default:
 		return errNoWorkflow
 	}
@@ -288,6 +292,7 @@ func TaskTransition(
 	event := core.Event{
 		Type: step.Event, From: string(state.State), To: string(step.To), Comment: ask.Comment, Reason: string(ask.Reason),
 	}
+
 	if !ask.Caller.System {
 		event.ActorID = &ask.Caller.ID
 	}

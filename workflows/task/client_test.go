@@ -342,22 +342,6 @@ func TestBatchWithoutTemporal(t *testing.T) {
 	}
 }
 
-// TestLateWorkflow acts on a task whose workflow could not be started when it was made.
-func TestLateWorkflow(t *testing.T) {
-	t.Parallel()
-	w := newRig(t, service.WorkspaceChange{})
-	ctx := t.Context()
-	made, _, err := w.store.CreateTasks(ctx, w.workspace.ID,
-		[]task.NewTask{{Title: "made without Temporal", Visibility: "public", Priority: "normal", Labels: []string{}}},
-		core.Event{Type: "created", To: "NEW"}, core.Request{UserID: w.creator.ID})
-
-	w.must(err)
-	claimed, err := w.tasks.Claim(ctx, w.member(), made[0].ID, "c", "k")
-	if err != nil || claimed.State != lifecycle.TaskInProgress || w.reload(made[0]).WorkflowStartedAt == nil {
-		t.Errorf("%+v, %v", claimed.Snapshot, err)
-	}
-}
-
 // TestWorkerAway sends a request while no worker runs: the outcome is unknown, and the same key returns it later.
 func TestWorkerAway(t *testing.T) {
 	t.Parallel()

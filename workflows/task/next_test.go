@@ -215,9 +215,8 @@ func TestNextInTurn(t *testing.T) {
 
 // TestNextForEachCaller lets many callers in two processes, all of one user, ask for fewer tasks, which come one by one
 // or together: each task goes to one of them, whatever they wish, and none is left that somebody waits for.
-//
-// It does not run beside other tests: with their claims in flight a claim may take longer than a request's patience.
-func TestNextForEachCaller(t *testing.T) { //nolint:paralleltest // see above
+func TestNextForEachCaller(t *testing.T) {
+	t.Parallel()
 	w := newRig(t, service.WorkspaceChange{})
 	const callers, ready, more = 60, 20, 30
 	agent := w.member()

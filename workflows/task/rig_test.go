@@ -80,7 +80,9 @@ var firstID atomic.Int64
 
 func (w *rig) startWorker() {
 	w.Helper()
-	w.worker = worker.New(w.client, lifecycle.MainQueue, worker.Options{WorkerStopTimeout: time.Second})
+	o := testtemporal.WorkerOptions()
+	o.WorkerStopTimeout = time.Second
+	w.worker = worker.New(w.client, lifecycle.MainQueue, o)
 	w.worker.RegisterWorkflowWithOptions(task.Run, workflow.RegisterOptions{Name: lifecycle.TaskType})
 	w.worker.RegisterActivity(&activities.Activities{Store: w.store, Temporal: w.client, Metrics: metrics.New().Task()})
 	w.must(w.worker.Start())

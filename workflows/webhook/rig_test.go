@@ -96,7 +96,7 @@ func newRig(t *testing.T) *rig {
 // startWorker lets a worker run until the test ends.
 func (r *rig) startWorker(sending webhook.Options) {
 	r.Helper()
-	main := worker.New(r.server.Client, lifecycle.MainQueue, worker.Options{})
+	main := worker.New(r.server.Client, lifecycle.MainQueue, testtemporal.WorkerOptions())
 	main.RegisterWorkflowWithOptions(webhookworkflow.Run, workflow.RegisterOptions{Name: lifecycle.WebhookType})
 	main.RegisterActivity(&activities.Stopper{Store: r.store})
 	sender := worker.New(

@@ -21,8 +21,6 @@ import (
 const (
 	offerTime  = 10 * time.Second       // that PostgreSQL may take to say which tasks are ready
 	offerPause = 250 * time.Millisecond // after it did not
-
-	taskEdited = "edited" // the event of a task whose priority or labels may have changed
 )
 
 // Store holds the method of the record that a queue calls.
@@ -253,7 +251,7 @@ func readyBy(events []core.StreamedEvent) (changed, blockers []int64) {
 		case e.Workload != lifecycle.WorkloadTask || err != nil:
 		case e.To == string(lifecycle.TaskDone):
 			blockers = append(blockers, id)
-		case e.To == string(lifecycle.TaskNew), e.Type == taskEdited:
+		case e.To == string(lifecycle.TaskNew), e.Type == lifecycle.TaskEdited:
 			changed = append(changed, id)
 		}
 	}
