@@ -121,3 +121,28 @@ func TestRecordReviewedHistory(t *testing.T) {
 	w.must(w.client.GetWorkflow(t.Context(), reviewed.WorkflowID(), "").Get(t.Context(), nil))
 	version.Save(t, "", "reviewed", w.history(reviewed))
 }
+
+// TestRecordLeasedHistory saves a task whose lease was renewed once and then ended, and which another agent rescued. It
+// takes a minute and a half: a lease has a minute at least.
+func TestRecordLeasedHistory(t *testing.T) {
+	version := testtemporal.Record(t)
+	w := newRig(t, service.WorkspaceChange{})
+	ctx, ann, bob := t.Context(), w.member(), w.member()
+	leased := w.task(nil)
+	lease := lifecycle.TaskInput{Comment: "c", LeaseSeconds: lifecycle.LeastLease}
+	_, err := w.tasks.Act(ctx, ann, leased.ID, lifecycle.TaskActionClaim, lease, "")
+	w.must(err)
+	time.Sleep(20 * time.Second)
+	_, err = w.tasks.Heartbeat(ctx, ann, leased.ID, 0)
+	w.must(err)
+	w.eventually(3*time.Minute, "the lease ends", func() bool { return w.reload(leased).State == lifecycle.TaskStuck })
+
+	taken, err := w.tasks.Act(ctx, bob, leased.ID, lifecycle.TaskActionTakeover, lease, "")
+	w.must(err)
+	_, err = w.tasks.Act(ctx, bob, leased.ID, lifecycle.TaskActionStatus, lifecycle.TaskInput{
+		Comment: "c", To: lifecycle.TaskDone, FencingToken: taken.FencingToken,
+	}, "")
+	w.must(err)
+	w.must(w.client.GetWorkflow(ctx, leased.WorkflowID(), "").Get(ctx, nil))
+	version.Save(t, "", "leased", w.history(leased))
+}
