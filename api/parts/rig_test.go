@@ -98,7 +98,7 @@ func (r *rig) must(err error) {
 func (r *rig) webhooks(s *store.Store) {
 	r.Helper()
 	for i := range 60 {
-		made, err := s.CreateWebhook(r.Context(), r.ada.ID, "https://"+ofAda+".example/path", "whsec_eA==", lifecycle.Names()[:i%3], core.Cursor{XID: 3})
+		made, _, err := s.CreateWebhook(r.Context(), core.Request{UserID: r.ada.ID}, "https://"+ofAda+".example/path", "whsec_eA==", lifecycle.Names()[:i%3], core.Cursor{XID: 3})
 		r.must(err)
 		switch i {
 		case 0:

@@ -86,6 +86,48 @@ func TestWebhooks(t *testing.T) {
 	}
 }
 
+// TestWebhooksOfOneRequest repeats a request with its key: there is one webhook, whose secret is in the first answer
+// alone, and the kept answer has neither secret nor address.
+func TestWebhooksOfOneRequest(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	create := func(token, body string) reply {
+		return w.send(token, "POST", "/v1/webhooks", body, "Idempotency-Key", "once")
+	}
+
+	body := `{"address":"` + receiver + `","workloads":["task"]}`
+	made := create(w.adaToken, body).ok(http.StatusCreated).body
+	again := create(w.adaToken, body).ok(http.StatusCreated).body
+	if made["secret"] == nil || again["id"] != made["id"] || again["secret"] != nil || again["address"] != receiver {
+		t.Errorf("made %v, then %v", made, again)
+	}
+	if list := w.send(w.adaToken, "GET", "/v1/webhooks", nil).ok(http.StatusOK).items(); len(list) != 1 {
+		t.Errorf("%d webhooks were made", len(list))
+	}
+
+	create(w.adaToken, `{"address":"`+receiver+`"}`).refused(
+		http.StatusUnprocessableEntity, fault.Validation, "Idempotency-Key",
+	)
+	if bobs := create(w.bobToken, body).ok(http.StatusCreated).body; bobs["id"] == made["id"] || bobs["secret"] == nil {
+		t.Errorf("another user's with the same key: %v", bobs)
+	}
+
+	var kept string
+	err := w.db.QueryRow(t.Context(), `SELECT string_agg(a::text, ' ') FROM answers a`).Scan(&kept)
+	if err != nil || kept == "" {
+		t.Fatal(kept, err)
+	}
+
+	for _, secret := range []string{made["secret"].(string), "whsec", "receiver", "private-path"} {
+		if strings.Contains(kept, secret) {
+			t.Errorf("the kept answer has %q: %s", secret, kept)
+		}
+	}
+
+	w.send(w.adaToken, "DELETE", "/v1/webhooks/"+made["id"].(string), nil).ok(http.StatusNoContent)
+	create(w.adaToken, body).refused(http.StatusNotFound, fault.WebhookNotFound, "")
+}
+
 // TestWebhooksAreTheirOwners keeps others, administrators too, from a person's webhooks, and their addresses out of the
 // logs.
 func TestWebhooksAreTheirOwners(t *testing.T) {

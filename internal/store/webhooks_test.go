@@ -29,7 +29,7 @@ func (w *rig) hook(user account.User, workloads ...string) webhook.Webhook {
 	w.t.Helper()
 	now, err := w.EventsNow(w.t.Context())
 	w.must(err)
-	made, err := w.CreateWebhook(w.t.Context(), user.ID, hookAddress, hookSecret, workloads, now)
+	made, _, err := w.CreateWebhook(w.t.Context(), core.Request{UserID: user.ID}, hookAddress, hookSecret, workloads, now)
 	w.must(err)
 	return made
 }
@@ -337,14 +337,15 @@ func TestWebhooksAreRestored(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	ann, ctx := w.user(1), t.Context()
-	seen, behind, early := w.hook(ann), w.hook(ann), w.hook(ann)
+	seen, behind, early, idle := w.hook(ann), w.hook(ann), w.hook(ann), w.hook(ann)
 	w.settled()
 	w.wake()
 	w.sent(seen.ID)
 	w.past(`UPDATE events SET xid = (xid::text::bigint + 1000000000)::text::xid8`)
 	w.past(`UPDATE webhooks SET xid = '2000000000' WHERE id = $1`, seen.ID)
 	w.past(`UPDATE webhooks SET xid = '900000000', event_id = 0 WHERE id = $1`, behind.ID)
-	w.past(`UPDATE webhooks SET xid = '5', event_id = 0 WHERE id = $1`, early.ID)
+	w.past(`UPDATE webhooks SET xid = '5', event_id = 0, floor_xid = '1000000000', floor_id = 7 WHERE id = $1`, early.ID)
+	w.past(`UPDATE webhooks SET xid = '5', event_id = 0, waiting = true WHERE id = $1`, idle.ID)
 	w.past(`UPDATE webhook_cursor SET xid = '2000000000'`)
 	w.must(w.AfterRestore(ctx))
 	w.must(w.AfterRestore(ctx))
@@ -354,15 +355,15 @@ func TestWebhooksAreRestored(t *testing.T) {
 	for name, c := range map[string]struct {
 		id   int64
 		lost bool
-	}{"it had seen all": {seen.ID, false}, "it was behind": {behind.ID, true}, "it was far behind": {early.ID, true}} {
+	}{"it had seen all": {seen.ID, false}, "it was behind": {behind.ID, true}, "it was far behind": {early.ID, true}, "it waited for long": {idle.ID, false}} {
 		got, err := w.WebhookByID(ctx, ann.ID, c.id)
 		w.must(err)
-		if !got.Cursor().Before(end) || got.EventsLost != c.lost || got.Waiting {
+		if !got.Cursor().Before(end) || got.EventsLost != c.lost || got.Waiting || got.Floor() != (core.Cursor{}) {
 			t.Errorf("%s: %+v, want a place before %v, lost %t", name, got.Cursor(), end, c.lost)
 		}
 	}
 
-	if ids, err := w.UnansweredWebhooks(ctx, 0, 10); err != nil || len(ids) != 3 {
+	if ids, err := w.UnansweredWebhooks(ctx, 0, 10); err != nil || len(ids) != 4 {
 		t.Errorf("%d webhooks begin anew, %v", len(ids), err)
 	}
 
@@ -385,7 +386,7 @@ func TestWebhookQuota(t *testing.T) {
 	ann := w.user(1)
 	w.hook(ann)
 	w.hook(ann)
-	_, err := w.CreateWebhook(t.Context(), ann.ID, hookAddress, hookSecret, nil, core.Cursor{})
+	_, _, err := w.CreateWebhook(t.Context(), core.Request{UserID: ann.ID}, hookAddress, hookSecret, nil, core.Cursor{})
 	wantQuota(t, err, "webhooks", 2)
 }
 
@@ -394,12 +395,16 @@ func TestOwnerOfAnAgentIsTold(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	ann, ctx := w.user(1), t.Context()
-	agent, err := w.CreateAgent(ctx, ann.ID, "an agent", account.Token{Name: "one", Scopes: []account.Scope{account.ScopeRead}}, account.NewToken())
+	agent, err := w.CreateAgent(
+		ctx, ann.ID, "an agent", account.Token{Name: "one", Scopes: []account.Scope{account.ScopeRead}}, account.NewToken(),
+	)
+
 	w.must(err)
 	made := w.hook(agent)
 	if stopped, err := w.StopWebhook(ctx, made.ID, 0, fault.ReceiverGone); err != nil || !stopped {
 		t.Fatalf("it is not paused: %v", err)
 	}
+
 	due, err := w.DueNotices(ctx, []string{lifecycle.WebhookEvents}, 10)
 	if err != nil || len(due) != 1 || due[0].UserID != ann.ID {
 		t.Errorf("told are %+v, %v", due, err)

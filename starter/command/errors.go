@@ -119,8 +119,9 @@ var commonSteps = map[fault.Code]string{
 	fault.QuotaExceeded: "end some of yours, or ask an administrator for a higher limit: " +
 		"the settings STAGECOACH_LIMIT_…",
 
-	fault.UserNotFound:  "look which there are: starter user list",
-	fault.TokenNotFound: "look which there are: starter token list",
+	fault.UserNotFound:    "look which there are: starter user list",
+	fault.TokenNotFound:   "look which there are: starter token list",
+	fault.WebhookNotFound: "look which there are: starter webhook list",
 }
 
 // showCommand names the command that shows the entity of a refused command: the nearest one, or all of them.

@@ -145,7 +145,7 @@ func (r *rig) exec(sql string, args ...any) {
 func (r *rig) hook() hooks.Webhook {
 	r.Helper()
 	r.receiver.secret()
-	made, err := r.webhooks.Create(r.Context(), r.owner.ID, r.receiver.URL+"/hidden-path", nil)
+	made, _, err := r.webhooks.Create(r.Context(), r.owner.ID, r.receiver.URL+"/hidden-path", nil, "")
 	r.must(err)
 	r.rests(made.ID)
 	r.receiver.secret(made.Secrets[0])

@@ -55,8 +55,8 @@ func Register(s *server.Server, webhooks *webhooks.Service, places Places) {
 		Description: "From now on, in order, each at least once, signed as Standard Webhooks. The answer holds the secret, this once. " +
 			"The address has to be https and on the Internet; redirects are not followed. What is sent is what you may see at that moment. " +
 			"An answer other than 2xx, or none in time, is repeated for three days with growing pauses, and later events wait; then, or at once by a 410, the webhook is paused and you are told. " +
-			"The token needs the scope `read` too.",
-		Faults: []fault.Code{fault.QuotaExceeded},
+			"The token needs the scope `read` too. A repetition with the same `Idempotency-Key` shows the webhook as it is now, without the secret: rotate it if the first answer was lost.",
+		Faults: []fault.Code{fault.QuotaExceeded, fault.WebhookNotFound},
 	}, h.create)
 
 	server.Register(group, server.Operation{
@@ -107,6 +107,7 @@ type WebhookPath struct {
 }
 
 type createInput struct {
+	server.Keyed
 	Body struct {
 		Address   string   `json:"address" minLength:"8" maxLength:"2000" doc:"An https address"`
 		Workloads []string `json:"workloads,omitempty" maxItems:"10" enum:"delivery,task,download,transaction" doc:"Whose events are sent, each once; left out or empty: all"`
@@ -145,9 +146,11 @@ func (h *handlers) create(ctx context.Context, in *createInput) (none shape.Webh
 	if err := h.mayRead(ctx, in.Body.Workloads); err != nil {
 		return none, err
 	}
-	made, err := h.webhooks.Create(
-		ctx, server.Caller(ctx).ID, in.Body.Address, in.Body.Workloads,
-	)
+
+	made, fresh, err := h.webhooks.Create(ctx, server.Caller(ctx).ID, in.Body.Address, in.Body.Workloads, in.Key)
+	if !fresh {
+		return h.shown(ctx, made, err, webhookFrom)
+	}
 	return server.Shown(made, err, withSecret)
 }
 

@@ -4,6 +4,7 @@ import "stagecoach/api/words"
 
 var texts = words.Catalog{
 	"webhook":             {"Webhook", "Вебхук"},
+	"hook-list":           {"Webhooks", "Вебхуки"},
 	"webhook-number":      {"Webhook %s", "Вебхук %s"},
 	"hook-none":           {"No webhooks yet.", "Вебхуков пока нет."},
 	"hook-how":            {"Every event that you may see is sent to your address, in order, signed as Standard Webhooks.", "Каждое событие, которое вам видно, отправляется на ваш адрес: по порядку и с подписью по Standard Webhooks."},
@@ -13,6 +14,7 @@ var texts = words.Catalog{
 	"hook-whose":          {"Whose events", "Какие события"},
 	"hook-none-is-all":    {"Choose none to get all.", "Не выбрано ничего — отправляются все."},
 	"hook-secret":         {"The secret of webhook %s. Copy it now: it is not shown again.", "Секрет вебхука %s. Скопируйте его сейчас: больше он не показывается."},
+	"hook-secret-gone":    {"Webhook %s was made before by this form. Its secret is not shown again: give it a new one on its page.", "Вебхук %s уже создан этой формой. Его секрет больше не показывается: задайте новый на его странице."},
 	"hook-delivered":      {"Last delivered", "Последняя отправка"},
 	"hook-never":          {"never", "никогда"},
 	"hook-behind":         {"Behind since", "Отстаёт с"},
@@ -31,7 +33,7 @@ var texts = words.Catalog{
 	"hook-rotate-how":     {"The old secret signs too, for a day.", "Старый секрет ещё сутки тоже подписывает."},
 	"hook-previous-until": {"The old secret signs until", "Старый секрет подписывает до"},
 	"hook-replay":         {"Send again", "Отправить заново"},
-	"hook-replay-from":    {"From the id of an event", "После события с номером"},
+	"hook-replay-from":    {"After the event with the id", "После события с номером"},
 	"hook-remove":         {"Delete", "Удалить"},
 	"hook-remove-sure":    {"Yes, delete it", "Да, удалить"},
 }

@@ -58,7 +58,7 @@ func showList(_ context.Context, r *site.Request) (site.View, error) {
 	page, err := site.Get[shape.Page[shape.Webhook]](r, "/v1/webhooks", r.Query("cursor"))
 	list := shape.Page[shown]{Items: shape.List(page.Items, show), NextCursor: page.NextCursor}
 	return site.View{
-		Title: texts["webhooks"].In(r.Language), Data: listView{list, lifecycle.Names()},
+		Title: texts["hook-list"].In(r.Language), Data: listView{list, lifecycle.Names()},
 	}, err
 }
 

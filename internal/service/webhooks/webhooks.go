@@ -3,7 +3,10 @@ package webhooks
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"log/slog"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -19,8 +22,8 @@ import (
 type Store interface {
 	EventsNow(ctx context.Context) (core.Cursor, error)
 	CreateWebhook(
-		ctx context.Context, userID int64, address, secret string, workloads []string, after core.Cursor,
-	) (hooks.Webhook, error)
+		ctx context.Context, r core.Request, address, secret string, workloads []string, after core.Cursor,
+	) (made hooks.Webhook, fresh bool, err error)
 	WebhookByID(ctx context.Context, userID, id int64) (hooks.Webhook, error)
 	ChangeWebhook(ctx context.Context, userID, id int64, c hooks.Change) (hooks.Webhook, error)
 	RotateWebhook(ctx context.Context, userID, id int64, secret string, overlap time.Duration) (hooks.Webhook, error)
@@ -41,20 +44,31 @@ type Service struct {
 	Patience time.Duration // how long a request waits for the outcome of a test event
 }
 
-// Create adds an endpoint that gets the events from now on. Only the answer has its secret: Secrets[0].
+// Create adds an endpoint that gets the events from now on. Only the fresh answer may show its secret: Secrets[0]. A
+// repetition with the same key returns the endpoint as it is now.
 func (h *Service) Create(
-	ctx context.Context, userID int64, address string, workloads []string,
-) (made hooks.Webhook, err error) {
+	ctx context.Context, userID int64, address string, workloads []string, key string,
+) (made hooks.Webhook, fresh bool, err error) {
 	if err := h.Sending.CheckAddress(address); err != nil {
-		return made, err
+		return made, false, err
 	}
 
 	now, err := h.Store.EventsNow(ctx)
 	if err != nil {
-		return made, err
+		return made, false, err
 	}
-	made, err = h.Store.CreateWebhook(ctx, userID, address, webhook.NewSecret(), workloads, now)
-	return h.woken(ctx, made, err)
+
+	request := core.Request{UserID: userID, Key: key, Asked: asked(address, workloads)}
+	made, fresh, err = h.Store.CreateWebhook(ctx, request, address, webhook.NewSecret(), workloads, now)
+	made, err = h.woken(ctx, made, err)
+	return made, fresh, err
+}
+
+// asked is the content of a request for an endpoint. It is kept with the answer, so it is a hash: the address of an
+// endpoint stands in the record encrypted alone.
+func asked(address string, workloads []string) string {
+	sum := sha256.Sum256([]byte(address + " " + strings.Join(workloads, ",")))
+	return "webhook " + hex.EncodeToString(sum[:])
 }
 
 // Change changes address and workloads; what is nil stays.
@@ -121,6 +135,7 @@ func (h *Service) Test(ctx context.Context, userID, id int64) (hooks.Webhook, er
 		case <-time.After(lookEvery):
 		}
 	}
+
 	return tested, nil
 }
 

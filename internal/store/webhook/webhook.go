@@ -122,28 +122,34 @@ func (s *Store) one(ctx context.Context, db core.Session, sql string, args ...an
 	return s.open(found)
 }
 
-// CreateWebhook adds an endpoint that gets the events after a place, unless its user has as many as the quota allows.
+// CreateWebhook adds an endpoint of the user who asks that gets the events after a place, unless the user has as many
+// as the quota allows. A repeated request creates nothing: it returns the first one's endpoint as it is now, and fresh
+// is false. The kept answer is the id alone, without address and secret.
 func (s *Store) CreateWebhook(
-	ctx context.Context, userID int64, address, secret string, workloads []string, after core.Cursor,
-) (made Webhook, err error) {
-	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
-		if err := s.db.Quotas.Of(Quota).Check(ctx, tx, userID, 1); err != nil {
-			return err
+	ctx context.Context, r core.Request, address, secret string, workloads []string, after core.Cursor,
+) (made Webhook, fresh bool, err error) {
+	id, err := core.AnswerOnce(ctx, s.db, r, func(tx pgx.Tx) (id int64, err error) {
+		if err := s.db.Quotas.Of(Quota).Check(ctx, tx, r.UserID, 1); err != nil {
+			return 0, err
 		}
 
 		made, err = s.one(ctx, tx, `INSERT INTO webhooks (user_id, address, secret, workloads, xid, event_id)
 			VALUES ($1, $2, $3, coalesce($4, '{}'::text[]), $5::text::xid8, $6) RETURNING `+columns,
-			userID, s.db.Sealer.Seal(address), s.db.Sealer.Seal(secret), workloads, after.XIDText(), after.ID)
+			r.UserID, s.db.Sealer.Seal(address), s.db.Sealer.Seal(secret), workloads, after.XIDText(), after.ID)
 		if err != nil {
-			return err
+			return 0, err
 		}
 
 		batch := &pgx.Batch{}
-		queueEvent(batch, made.row, core.Event{Type: lifecycle.WebhookCreated, To: made.State, ActorID: &userID})
-		return tx.SendBatch(ctx, batch).Close()
+		queueEvent(batch, made.row, core.Event{Type: lifecycle.WebhookCreated, To: made.State, ActorID: &r.UserID})
+		return made.ID, tx.SendBatch(ctx, batch).Close()
 	})
+	if err != nil || made.ID == id {
+		return made, true, err
+	}
 
-	return made, err
+	made, err = s.WebhookByID(ctx, r.UserID, id)
+	return made, false, err
 }
 
 // WebhookByID returns a webhook of a user.

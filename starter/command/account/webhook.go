@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stagecoach/api/shape"
+	"stagecoach/internal/fault"
 	"stagecoach/starter/command/remote"
 	"stagecoach/starter/terminal"
 )
@@ -23,7 +24,7 @@ func NewWebhook() *cobra.Command {
 		newWebhookAdd(),
 		remote.Ask[shape.Webhook]{
 			Use: "test WEBHOOK", Short: "Send a test event, and show its outcome",
-			Call: "POST /v1/webhooks/{}/test", Show: showTest,
+			Call: "POST /v1/webhooks/{}/test", Show: showTest, Verdict: testVerdict,
 		}.Command(),
 		newWebhookRotate(),
 		newWebhookReplay(),
@@ -41,12 +42,13 @@ func newWebhookAdd() *cobra.Command {
 	var workloads []string
 	cmd := remote.Ask[shape.Webhook]{
 		Use: "add ADDRESS", Short: "Send every event that you may see to an https address, and show the secret once",
-		Call: "POST /v1/webhooks",
+		Call: "POST /v1/webhooks", Keyed: true,
 		Body: func(args []string) (any, error) {
 			return map[string]any{"address": args[0], "workloads": append([]string{}, workloads...)}, nil
 		},
 		Show: showNewWebhook,
 	}.Command()
+
 	cmd.Flags().StringSliceVar(&workloads, "workload", nil, "whose events are sent, separated by commas; none: all")
 	return cmd
 }
@@ -94,7 +96,7 @@ func showWebhook(cmd *cobra.Command, w shape.Webhook) error {
 }
 
 func showNewWebhook(cmd *cobra.Command, w shape.Webhook) error {
-	if err := showWebhook(cmd, w); err != nil {
+	if err := showWebhook(cmd, w); err != nil || w.Secret == "" { // the repetition of a request has none
 		return err
 	}
 	_, err := fmt.Fprintf(cmd.OutOrStdout(), "secret (shown only once): %s\n", terminal.Printable(w.Secret))
@@ -107,8 +109,32 @@ func showTest(cmd *cobra.Command, w shape.Webhook) error {
 	case w.Test == nil || w.Test.At == nil:
 		outcome = "the test event is under way: it shows in the webhook later"
 	case w.Test.Error != nil:
-		outcome = "the receiver has not taken the test event: " + *w.Test.Error
+		return nil // testVerdict says it
 	}
-	_, err := fmt.Fprintln(cmd.OutOrStdout(), terminal.Printable(outcome))
+	_, err := fmt.Fprintln(cmd.OutOrStdout(), outcome)
 	return err
+}
+
+// testVerdict is the error of a receiver that has not taken the test event, with what to do about it.
+func testVerdict(w shape.Webhook) error {
+	if w.Test == nil || w.Test.Error == nil {
+		return nil
+	}
+
+	code := *w.Test.Error
+	next, known := repairs[fault.Code(code)]
+	if !known {
+		next = "try again in a moment"
+	}
+	return fmt.Errorf("the receiver has not taken the test event: %s\nnext: %s", code, next)
+}
+
+// repairs say what to do about a receiver that does not take events.
+var repairs = map[fault.Code]string{
+	fault.WebhookRefused:     "let the receiver answer 2xx: its own log says why it does not; redirects are not followed",
+	fault.WebhookGone:        "let the receiver answer 2xx: 410 says that it wants no events, and pauses the webhook",
+	fault.WebhookTimeout:     "let the receiver answer as soon as it has stored the event, and work on it later",
+	fault.WebhookUnreachable: "check that the receiver runs, and that its name and its certificate are right",
+	fault.WebhookForbidden:   "use an address on the Internet, or ask an administrator for STAGECOACH_WEBHOOK_PRIVATE",
+	fault.WebhookAddress:     "give it another address: starter webhook add ADDRESS",
 }
