@@ -281,7 +281,14 @@ func TestWhoIsAboveALimit(t *testing.T) {
 		w.hook(w.boss)
 	}
 
-	w.SetQuotas(core.Quotas{"tasks": 2, "deliveries": 2, "downloads": 2, "workspaces": 2, "members": 2, "books": 3, "tokens": 2, "webhooks": 2})
+	for range 3 {
+		for _, owner := range []account.User{w.anna, w.boss} {
+			_, err := w.CreateAgent(t.Context(), owner.ID, "agent", account.Token{Name: "first", Scopes: []account.Scope{account.ScopeRead}}, account.NewToken())
+			w.must(err)
+		}
+	}
+
+	w.SetQuotas(core.Quotas{"tasks": 2, "deliveries": 2, "downloads": 2, "workspaces": 2, "members": 2, "books": 3, "tokens": 2, "webhooks": 2, "agents": 2})
 	above, err := w.AboveQuotas(t.Context(), 10)
 	w.must(err)
 	got := map[string]int64{}
@@ -293,7 +300,7 @@ func TestWhoIsAboveALimit(t *testing.T) {
 		got[a.Limit]++
 	}
 
-	if want := map[string]int64{"tasks": 1, "deliveries": 1, "downloads": 1, "workspaces": 1, "members": 1, "tokens": 1, "webhooks": 1}; !maps.Equal(got, want) {
+	if want := map[string]int64{"tasks": 1, "deliveries": 1, "downloads": 1, "workspaces": 1, "members": 1, "tokens": 1, "webhooks": 1, "agents": 1}; !maps.Equal(got, want) {
 		t.Errorf("above limits: %v, want %v", got, want)
 	}
 
