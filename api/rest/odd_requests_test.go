@@ -101,6 +101,10 @@ func (w *rig) oneOfEverything() {
 		w.hook(`{"address":"` + receiver + `"}`)
 	}
 
+	for range 12 {
+		w.agentOf(w.adaToken, "read", "tasks")
+	}
+
 	workspace := w.workspace()
 	for range 4 {
 		w.task(w.adaToken, workspace, nil)
