@@ -101,9 +101,7 @@ func (w *rig) oneOfEverything() {
 		w.hook(`{"address":"` + receiver + `"}`)
 	}
 
-	for range 12 {
-		w.agentOf(w.adaToken, "read", "tasks")
-	}
+	w.exec(`UPDATE users SET owner_id = $1 WHERE id IN (2, 3)`, w.ada.ID) // agents whose ids requests come by
 
 	workspace := w.workspace()
 	for range 4 {

@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/operations/reconcile"
 	"stagecoach/internal/service"
 )
@@ -100,7 +101,7 @@ func measureSweep(ctx context.Context, m *machine) (rows []row, err error) {
 func (r *rig) sweep(ctx context.Context) (requests int64, swept reconcile.Sweep, err error) {
 	quiet := slog.New(slog.DiscardHandler)
 	counted := &counting{Client: r.client}
-	w := worker.New(r.client, sweepQueue, worker.Options{})
+	w := worker.New(r.client, sweepQueue, testtemporal.WorkerOptions())
 	w.RegisterWorkflow(sweepOnce)
 	w.RegisterActivity(&reconcile.Reconciler{
 		Temporal: counted, Store: r.store, Log: quiet, Every: 10 * time.Minute,

@@ -12,6 +12,7 @@ import (
 
 	"stagecoach/activities/task"
 	"stagecoach/dev/testdb"
+	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
@@ -44,7 +45,7 @@ func runNaiveWorker() int {
 		}
 		defer temporal.Close()
 
-		w := worker.New(temporal, lifecycle.MainQueue, worker.Options{})
+		w := worker.New(temporal, lifecycle.MainQueue, testtemporal.WorkerOptions())
 		w.RegisterWorkflowWithOptions(naiveTask, workflow.RegisterOptions{Name: lifecycle.TaskType})
 		w.RegisterActivity(&task.Activities{Store: record, Temporal: temporal, Metrics: metrics.New().Task()})
 		return w.Run(worker.InterruptCh())

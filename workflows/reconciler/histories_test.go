@@ -22,7 +22,7 @@ func TestRecordHistoriesOfWaits(t *testing.T) {
 	version := testtemporal.Record(t)
 	server := testtemporal.Own(t, "limit.historyCount.suggestContinueAsNew=40")
 	over := make(chan struct{})
-	w := worker.New(server.Client, lifecycle.MainQueue, worker.Options{})
+	w := worker.New(server.Client, lifecycle.MainQueue, testtemporal.WorkerOptions())
 	w.RegisterWorkflowWithOptions(reconciler.Run, workflow.RegisterOptions{Name: reconciler.WorkflowType})
 	w.RegisterActivityWithOptions(func(ctx context.Context) error {
 		for {

@@ -95,7 +95,7 @@ func TestSchedule(t *testing.T) {
 func serve(t *testing.T) *testtemporal.Server {
 	t.Helper()
 	server := testtemporal.Take(t)
-	w := worker.New(server.Client, lifecycle.MainQueue, worker.Options{})
+	w := worker.New(server.Client, lifecycle.MainQueue, testtemporal.WorkerOptions())
 	w.RegisterWorkflowWithOptions(retention.Run, workflow.RegisterOptions{Name: retention.WorkflowType})
 	w.RegisterActivity(&cleanup.OldRows{Store: testdb.New(t), Log: slog.New(slog.DiscardHandler)})
 	if err := w.Start(); err != nil {
