@@ -13,8 +13,8 @@ var inContainers = map[string]string{
 	"STAGECOACH_API_ADDR":             "0.0.0.0:8080",
 	"STAGECOACH_API_METRICS_ADDR":     "0.0.0.0:9092",
 	"STAGECOACH_WORKER_METRICS_ADDR":  "0.0.0.0:9090",
-	"STAGECOACH_WORKER_STOP_TIMEOUT":  "30s",                          // less than stop_grace_period
-	"STAGECOACH_WORKER_QUEUES":        "stagecoach,delivery,torrents", // the service payments has the others
+	"STAGECOACH_WORKER_STOP_TIMEOUT":  "30s",                                   // less than stop_grace_period
+	"STAGECOACH_WORKER_QUEUES":        "stagecoach,delivery,torrents,webhooks", // the service payments has the others
 	"STAGECOACH_SPOOL_DIR":            "/spool",
 	"STAGECOACH_TELEGRAM_SHARED_DIR":  "/spool",
 	"STAGECOACH_TELEGRAM_API_URL":     "http://telegram-bot-api:8081",

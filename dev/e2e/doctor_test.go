@@ -39,7 +39,7 @@ func newPractice(t *testing.T) *practice {
 	p.set("STAGECOACH_WORKER_QUEUES", "quotes,payments")
 	p.payments = p.start("worker")
 	p.set("STAGECOACH_TON_KEY", "")
-	p.set("STAGECOACH_WORKER_QUEUES", "stagecoach,delivery,torrents")
+	p.set("STAGECOACH_WORKER_QUEUES", "stagecoach,delivery,torrents,webhooks")
 	p.startWorker()
 	p.startAPI()
 	return p

@@ -32,7 +32,7 @@ func TestPaymentsAlone(t *testing.T) {
 	l := newPaymentRig(t, server, "payments-alone")
 	key := l.env["STAGECOACH_TON_KEY"]
 
-	l.env["STAGECOACH_TON_KEY"], l.env["STAGECOACH_WORKER_QUEUES"] = "", "stagecoach,delivery,torrents"
+	l.env["STAGECOACH_TON_KEY"], l.env["STAGECOACH_WORKER_QUEUES"] = "", "stagecoach,delivery,torrents,webhooks"
 	l.startWorker()
 	l.env["STAGECOACH_TON_KEY"], l.env["STAGECOACH_WORKER_QUEUES"] = key, "quotes,payments"
 	payer := l.start("worker")

@@ -62,6 +62,17 @@ var stirs = map[string]stir{
 			send[shape.Book](t, "/v1/books", map[string]string{"title": "Another book that somebody wants"})
 		}
 	},
+	"webhook": func(t *testing.T) (ids, func()) {
+		made := send[shape.Webhook](t, "/v1/webhooks", map[string]string{"address": "https://127.0.0.1:1/watched"})
+		return ids{"id": made.ID, "webhook": made.ID}, func() {
+			_, _, err := api().Send(context.WithoutCancel(t.Context()), client.Call{
+				Method: http.MethodPatch, Path: "/v1/webhooks/" + made.ID, Body: map[string]string{"state": "PAUSED"},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	},
 	lifecycle.WorkloadTransaction: func(t *testing.T) (ids, func()) {
 		hash := unlucky(t, "shy_watched")
 		return ids{"transaction": hash}, func() {

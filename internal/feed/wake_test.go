@@ -121,6 +121,9 @@ func (p *processes) reading(change func(*feed.Options)) *feed.Feed {
 	done := make(chan struct{})
 	go func() { f.Run(ctx); close(done) }()
 	p.Cleanup(func() { cancel(); <-done })
+	for f.Place() == nil && ctx.Err() == nil { // its beginning wakes all followers, without an event
+		time.Sleep(time.Millisecond)
+	}
 	return f
 }
 

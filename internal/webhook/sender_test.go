@@ -107,6 +107,7 @@ func TestSend(t *testing.T) {
 		}
 	}
 
+	server.Close() // no handler sends any more
 	close(asked)
 	var paths []string
 	for r := range asked {

@@ -22,7 +22,7 @@ func Part() site.Part {
 		Templates: templates, Texts: texts,
 		Pages: []site.Page{
 			{Route: "/account/agents", Name: "agents", Show: showAgents},
-			{Route: "/account/agents/{id}", Name: "agent", Live: site.EveryWorkload(), Show: showAgent},
+			{Route: "/account/agents/{id}", Name: "agent", Show: showAgent},
 		},
 		Actions: []site.Action{
 			{Route: "/account/agents", Page: "agents", Do: createAgent},
