@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/stretchr/testify/mock"
@@ -21,6 +22,7 @@ import (
 
 // memory is a record in memory that keeps to the same promises as the real one.
 type memory struct {
+	mu        sync.Mutex // for heartbeats: they come whenever they like
 	state     task.Snapshot
 	events    []core.Event
 	deadlines map[lifecycle.TaskState]time.Duration
@@ -61,6 +63,9 @@ func (m *memory) facts(_ context.Context, q activities.Question) (task.TaskConte
 }
 
 func (m *memory) write(_ context.Context, w task.Write) (activities.Written, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
 	m.writes++
 	if m.failures > 0 {
 		m.failures--
@@ -97,7 +102,15 @@ func (m *memory) hold(w task.Write) {
 	}
 }
 
-// renew is a heartbeat.
+// heartbeat renews the lease of a task that is held, also while the workflow writes.
+func (m *memory) heartbeat(at time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if slices.Contains(lifecycle.TaskHeld, m.state.State) {
+		m.renew(at)
+	}
+}
+
 func (m *memory) renew(at time.Time) {
 	expires := at.Add(m.lease)
 	m.state.LeaseExpiresAt = &expires

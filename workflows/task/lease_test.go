@@ -40,11 +40,7 @@ func TestLeaseEndsTheClaim(t *testing.T) {
 			l := newEnvRig(t, m)
 			l.at(0, func() { l.must("claim", leased(c.lease)) })
 			for i := range c.renews {
-				l.at(time.Duration(i+1)*time.Minute, func() {
-					if m.state.State == lifecycle.TaskInProgress {
-						m.renew(l.Now())
-					}
-				})
+				l.at(time.Duration(i+1)*time.Minute, func() { m.heartbeat(l.Now()) })
 			}
 			l.at(24*time.Hour, func() { l.CancelWorkflow() })
 			l.run()
@@ -127,7 +123,7 @@ func TestDayOfRenewals(t *testing.T) {
 	l := newEnvRig(t, m)
 	l.at(0, func() { l.must("claim", leased(60)) })
 	var heartbeat func()
-	heartbeat = func() { m.renew(l.Now()); l.at(20*time.Second, heartbeat) }
+	heartbeat = func() { m.heartbeat(l.Now()); l.at(20*time.Second, heartbeat) }
 	l.at(time.Second, heartbeat)
 	l.at(day*time.Minute, func() { l.SetContinueAsNewSuggested(true); l.SignalWorkflow(lifecycle.TaskRefreshSignal, nil) })
 	l.run()
