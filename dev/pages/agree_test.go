@@ -62,17 +62,6 @@ var stirs = map[string]stir{
 			send[shape.Book](t, "/v1/books", map[string]string{"title": "Another book that somebody wants"})
 		}
 	},
-	"webhook": func(t *testing.T) (ids, func()) {
-		made := send[shape.Webhook](t, "/v1/webhooks", map[string]string{"address": "https://127.0.0.1:1/watched"})
-		return ids{"id": made.ID, "webhook": made.ID}, func() {
-			_, _, err := api().Send(context.WithoutCancel(t.Context()), client.Call{
-				Method: http.MethodPatch, Path: "/v1/webhooks/" + made.ID, Body: map[string]string{"state": "PAUSED"},
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-	},
 	lifecycle.WorkloadTransaction: func(t *testing.T) (ids, func()) {
 		hash := unlucky(t, "shy_watched")
 		return ids{"transaction": hash}, func() {
@@ -195,10 +184,11 @@ const watched = `window.began = Date.now();
 		.observe(document.querySelector("main"), {subtree: true, childList: true, characterData: true, attributes: true});
 	1`
 
-// plain is what a page shows, without times, ages, the state of the connection, and the keys of forms.
+// plain is what a page shows, without times, ages, the state of the connection, the keys of forms, and what a form that
+// keeps its choice offers.
 const plain = `(() => {
 	const main = document.querySelector("main").cloneNode(true);
-	for (const one of main.querySelectorAll("time, [data-link], [data-age], input[name=key]")) one.remove();
+	for (const one of main.querySelectorAll("time, [data-link], [data-age], input[name=key], [data-keep] option")) one.remove();
 	return main.innerHTML.replace(/\s+/g, " ");
 })()`
 
