@@ -143,8 +143,8 @@ func (h *handlers) registerWorkspaces() {
 	server.RegisterSilent(workspaces, server.Operation{
 		Id: "add-workspace-member", Route: "PUT /v1/workspaces/{id}/members/{user}",
 		Summary: "Let a user into a workspace",
-		Description: "For its owner and administrators. One who is a member stays one. The user may act at once; others see no name and the bot tells " +
-			"of no task until the user agrees. Who adds themselves has agreed.",
+		Description: "For its owner and administrators; each member may add agents of their own. One who is a member stays one. The user may act at once; others see no name and the bot tells " +
+			"of no task until the user agrees. Who adds themselves has agreed, and so have agents whose owner adds them.",
 		Faults: []fault.Code{fault.WorkspaceNotFound, fault.UserNotFound, fault.InsufficientAccess, fault.QuotaExceeded},
 	}, h.changeMember(h.tasks.AddMember))
 
