@@ -39,6 +39,7 @@ var wanted = map[string][]string{
 	lifecycle.TransactionType:  {"failed", "again"}, // an operator may cancel one that has failed
 	lifecycle.TonMonitorType:   {"again"},
 	reconciler.WorkflowType:    {"again"},
+	reconciler.ComparisonType:  {""}, // it shows no state
 	retention.WorkflowType:     {""}, // it shows no state
 	lifecycle.WebhookType:      {""}, // the same
 }

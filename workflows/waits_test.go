@@ -52,6 +52,7 @@ var brief = map[string]string{
 	lifecycle.DeliveryType:     "its tries are counted and each has a deadline; a try shows three stages at most",
 	lifecycle.DownloadSyncType: "one activity of an hour, whose tries add no events; it reads no signals",
 	lifecycle.TonMonitorType:   "one activity of an hour, whose tries add no events; it reads no signals",
+	reconciler.ComparisonType:  "one activity a workload, whose tries add no events; it reads no signals",
 	retention.WorkflowType:     "one activity, whose tries add no events; it reads no signals",
 }
 

@@ -164,7 +164,8 @@ func TestReconcileReset(t *testing.T) {
 		t.Error("the task shows no assignee")
 	}
 
-	// The record is older, as after a restore: the workflow follows it.
+	// The record is older, as after a restore: the workflow follows it after a comparison.
+	defer y.compare(y.reconciler())()
 	other := y.make(lifecycle.WorkloadTask, 1)
 	must(t, other.start())
 	y.exec(

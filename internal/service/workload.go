@@ -18,7 +18,15 @@ type Workload interface {
 	Prepare(ctx context.Context) error
 	// Live returns up to limit live rows that were created at least age ago, with ids above after, ascending.
 	Live(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error)
-	// Driven returns the rows whose workflows have these keys: workflow ids without the workload's name.
+	// LiveOf returns the live rows of these entities that were created at least age ago, and live rows that have waited
+	// for one of them.
+	LiveOf(ctx context.Context, age time.Duration, entities []string) ([]LiveRow, error)
+	// Due returns live rows whose workflows need a reminder, those first that wait longest. It may leave out what became
+	// so before since: earlier calls had it.
+	Due(ctx context.Context, since time.Time) ([]LiveRow, error)
+	// Keys returns the keys of these entities' workflows: workflow ids without the workload's name.
+	Keys(ctx context.Context, entities []string) ([]string, error)
+	// Driven returns the rows whose workflows have these keys.
 	Driven(ctx context.Context, keys []string) (core.DrivenRows, error)
 	// Release ends the work of a user who was forgotten, or returns it to others.
 	Release(ctx context.Context, user account.User) error
@@ -55,6 +63,7 @@ type Row struct {
 	Held         bool // by a worker with a recent heartbeat, which may be about to write
 	Resumes      bool // continues from the record when Temporal does not know its workflow any more
 	Replaceable  bool // a new workflow may replace its lost one and continue from the record
+	Reopens      bool // it may become live again after its workflow has ended
 	Fleeting     bool // its workflow does not get each state: a state that it shows may be outdated without a fault
 }
 
@@ -118,6 +127,9 @@ func rowsOf[E any, R LiveRow](page []E, err error, row func(E) R) ([]LiveRow, er
 	}
 	return rows, nil
 }
+
+// duePage is how many live rows that need a reminder are read at a time.
+const duePage = 1000
 
 // releasePage is how many of a user's live rows are read at a time.
 const releasePage = 100

@@ -39,9 +39,23 @@ func (w deliveryWorkload) Prepare(ctx context.Context) error { return w.reportLo
 
 func (w deliveryWorkload) Live(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error) {
 	page, err := w.Store.LiveJobs(ctx, age, after, limit)
-	return rowsOf(
-		page, err, func(job delivery.LiveJob) liveDelivery { return liveDelivery{LiveJob: job, deliveries: w.Deliveries} },
-	)
+	return rowsOf(page, err, w.row)
+}
+
+func (w deliveryWorkload) LiveOf(ctx context.Context, age time.Duration, entities []string) ([]LiveRow, error) {
+	jobs, err := w.Store.LiveJobsOf(ctx, age, entities)
+	return rowsOf(jobs, err, w.row)
+}
+
+func (w deliveryWorkload) row(job delivery.LiveJob) liveDelivery {
+	return liveDelivery{LiveJob: job, deliveries: w.Deliveries}
+}
+
+// Due returns nothing: a delivery needs no reminder.
+func (deliveryWorkload) Due(context.Context, time.Time) ([]LiveRow, error) { return nil, nil }
+
+func (w deliveryWorkload) Keys(ctx context.Context, entities []string) ([]string, error) {
+	return w.Store.KeysOfJobs(ctx, entities)
 }
 
 func (w deliveryWorkload) Driven(ctx context.Context, keys []string) (core.DrivenRows, error) {

@@ -29,9 +29,26 @@ func (w downloadWorkload) Prepare(ctx context.Context) error { return w.StartSyn
 
 func (w downloadWorkload) Live(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error) {
 	page, err := w.Store.LiveDownloads(ctx, age, after, limit)
-	return rowsOf(
-		page, err, func(job download.Download) liveDownload { return liveDownload{job: job, downloads: w.Downloads} },
-	)
+	return rowsOf(page, err, w.row)
+}
+
+func (w downloadWorkload) LiveOf(ctx context.Context, age time.Duration, entities []string) ([]LiveRow, error) {
+	jobs, err := w.Store.LiveDownloadsOf(ctx, age, entities)
+	return rowsOf(jobs, err, w.row)
+}
+
+func (w downloadWorkload) row(job download.Download) liveDownload {
+	return liveDownload{job: job, downloads: w.Downloads}
+}
+
+// Due returns jobs whose workflow has not got a requested cancellation.
+func (w downloadWorkload) Due(ctx context.Context, _ time.Time) ([]LiveRow, error) {
+	jobs, err := w.Store.UntoldDownloads(ctx, duePage)
+	return rowsOf(jobs, err, w.row)
+}
+
+func (w downloadWorkload) Keys(ctx context.Context, entities []string) ([]string, error) {
+	return w.Store.KeysOfDownloads(ctx, entities)
 }
 
 func (w downloadWorkload) Driven(ctx context.Context, keys []string) (core.DrivenRows, error) {

@@ -28,7 +28,28 @@ func (taskWorkload) Prepare(context.Context) error { return nil }
 
 func (w taskWorkload) Live(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error) {
 	page, err := w.Store.LiveTasks(ctx, age, after, limit)
-	return rowsOf(page, err, func(task task.LiveTask) *liveTask { return &liveTask{LiveTask: task, tasks: w.Tasks} })
+	return rowsOf(page, err, w.row)
+}
+
+// LiveOf returns live tasks, and those whose last blocker is one of these entities and DONE.
+func (w taskWorkload) LiveOf(ctx context.Context, age time.Duration, entities []string) ([]LiveRow, error) {
+	tasks, err := w.Store.LiveTasksOf(ctx, age, entities)
+	return rowsOf(tasks, err, w.row)
+}
+
+func (w taskWorkload) row(task task.LiveTask) *liveTask {
+	return &liveTask{LiveTask: task, tasks: w.Tasks}
+}
+
+// Due returns tasks that are held by a lease whose holder was blocked.
+func (w taskWorkload) Due(ctx context.Context, since time.Time) ([]LiveRow, error) {
+	tasks, err := w.Store.DesertedTasks(ctx, since)
+	return rowsOf(tasks, err, w.row)
+}
+
+// Keys returns the entities: a task's workflow has the task's id.
+func (taskWorkload) Keys(_ context.Context, entities []string) ([]string, error) {
+	return entities, nil
 }
 
 func (w taskWorkload) Driven(ctx context.Context, keys []string) (core.DrivenRows, error) {

@@ -51,9 +51,27 @@ func (w *transactionWorkload) Prepare(ctx context.Context) error {
 
 func (w *transactionWorkload) Live(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error) {
 	page, err := w.Store.LiveTransactions(ctx, age, after, limit)
-	return rowsOf(
-		page, err, func(t transaction.Transaction) liveTransaction { return liveTransaction{row: t, workload: w} },
-	)
+	return rowsOf(page, err, w.row)
+}
+
+func (w *transactionWorkload) LiveOf(ctx context.Context, age time.Duration, entities []string) ([]LiveRow, error) {
+	transactions, err := w.Store.LiveTransactionsOf(ctx, age, entities)
+	return rowsOf(transactions, err, w.row)
+}
+
+func (w *transactionWorkload) row(t transaction.Transaction) liveTransaction {
+	return liveTransaction{row: t, workload: w}
+}
+
+// Due returns transactions whose planned retry is late.
+func (w *transactionWorkload) Due(ctx context.Context, _ time.Time) ([]LiveRow, error) {
+	transactions, err := w.Store.OverdueRetries(ctx, overdueAfter, duePage)
+	return rowsOf(transactions, err, w.row)
+}
+
+// Keys returns the entities: a transaction's workflow has the transaction's hash.
+func (*transactionWorkload) Keys(_ context.Context, entities []string) ([]string, error) {
+	return entities, nil
 }
 
 func (w *transactionWorkload) Driven(ctx context.Context, keys []string) (core.DrivenRows, error) {
@@ -73,7 +91,7 @@ type liveTransaction struct {
 func (t liveTransaction) About() Row {
 	return Row{
 		ID: t.row.ID, Entity: t.row.Hash, WorkflowID: t.row.WorkflowID(), State: string(t.row.State),
-		NeverStarted: t.row.WorkflowStartedAt == nil, Resumes: true, Replaceable: true,
+		NeverStarted: t.row.WorkflowStartedAt == nil, Resumes: true, Replaceable: true, Reopens: true,
 	}
 }
 

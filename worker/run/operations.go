@@ -25,7 +25,7 @@ func (p process) operationsPart(services service.Services) (part, error) {
 	return all, nil
 }
 
-// startOperations starts the reconciler and the schedule of retention.
+// startOperations starts the reconciler, and the schedules of its comparison and of retention.
 func (p process) startOperations(ctx context.Context) error {
 	err := p.keepRunning(ctx, "the reconciler", func() error {
 		return temporalio.StartSingleton(ctx, p.Temporal, reconciler.WorkflowType, reconciler.WorkflowID, reconciler.Title)
@@ -36,6 +36,9 @@ func (p process) startOperations(ctx context.Context) error {
 
 	// A server that has just started serves no schedules until its own worker, on which they run, polls.
 	return app.RetryWhileUnavailable(ctx, p.Log, "Temporal's schedules", func() error {
+		if err := reconciler.EnsureSchedule(ctx, p.Temporal); err != nil {
+			return err
+		}
 		return retention.EnsureSchedule(ctx, p.Temporal, p.Config.Retention)
 	})
 }
@@ -71,6 +74,7 @@ func (p process) reconciler(workloads []service.Workload) *reconcile.Reconciler 
 	return &reconcile.Reconciler{
 		Temporal: p.Temporal, Store: p.Store, Workloads: workloads, Log: p.Log, Every: 15 * time.Second,
 		Counts: p.counts(), Media: p.mediaSweep(), Webhooks: p.webhookSweep(), Watch: p.Reporter().Watch,
+		Trigger:   func(ctx context.Context) error { return reconciler.Trigger(ctx, p.Temporal) },
 		OnFinding: func(workload, finding string) { p.Metrics.Findings.WithLabelValues(workload, finding).Inc() },
 		OnSweep: func(err error) {
 			result := "ok"

@@ -1,4 +1,5 @@
-// Package reconciler keeps the record and Temporal in agreement: one workflow with a fixed id that never ends.
+// Package reconciler keeps the record and Temporal in agreement: one workflow with a fixed id that never ends looks at
+// what is new, and a Temporal Schedule starts one that compares all.
 package reconciler
 
 import (
@@ -66,22 +67,29 @@ func handsOver(ctx workflow.Context, sweeps int) bool {
 
 // details shows operators the last sweep.
 func details(s *reconcile.Sweep) string {
-	const what = "Compares live rows with running workflows, several times a minute."
+	const what = "Looks at workflows that closed and at rows that changed, several times a minute; the schedule `" + ComparisonSchedule +
+		"` compares all."
 	if s == nil {
 		return what
 	}
 
-	lines := []string{
-		fmt.Sprintf("**Swept at %s** in %d ms, new findings: %d", s.At.Format(time.RFC3339), s.Millis, s.Findings), "",
-		"| workload | live rows | running workflows |", "|---|---|---|",
-	}
-
-	for _, workload := range workflow.DeterministicKeys(s.Running) {
-		lines = append(lines, fmt.Sprintf("| %s | %d | %d |", workload, s.Live[workload], s.Running[workload]))
-	}
+	lines := []string{fmt.Sprintf(
+		"**Swept at %s** in %d ms: %d closed workflows, %d changed rows, new findings: %d", s.At.Format(time.RFC3339), s.Millis,
+		s.Closed, s.Changed, s.Findings,
+	)}
 
 	if s.Error != "" {
 		lines = append(lines, "", "Not all could be looked at: `"+string(s.Error)+"`.")
+	}
+
+	if s.ComparedAt != nil {
+		lines = append(
+			lines, "", "Compared at "+s.ComparedAt.Format(time.RFC3339)+":", "",
+			"| workload | live rows | running workflows |", "|---|---|---|",
+		)
+		for _, workload := range workflow.DeterministicKeys(s.Running) {
+			lines = append(lines, fmt.Sprintf("| %s | %d | %d |", workload, s.Live[workload], s.Running[workload]))
+		}
 	}
 
 	lines = append(lines, "", "Found in the 24 hours before: "+found(s.Day)+".", "",

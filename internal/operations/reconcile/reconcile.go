@@ -14,6 +14,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/service"
+	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/operations"
 	"stagecoach/internal/temporalio"
 )
@@ -27,10 +28,19 @@ type Store interface {
 	SettleFinding(ctx context.Context, id int64, done string) error
 	CloseVanishedFindings(ctx context.Context, age time.Duration) error
 	FindingCounts(ctx context.Context, since time.Time) ([]operations.FindingCount, error)
+
+	BeginLook(ctx context.Context, overlap, furthest time.Duration) (operations.Look, error)
+	EndLook(ctx context.Context, look operations.Look) error
+	ChangedEntities(ctx context.Context, after core.Cursor, limit int) ([]operations.ChangedEntity, error)
+	Unsettled(ctx context.Context, workload string, limit int) ([]string, error)
+	NoteUnsettled(ctx context.Context, workload string, tried, left []string) error
+	Comparisons(ctx context.Context) ([]operations.Comparison, error)
+	SaveComparison(ctx context.Context, c operations.Comparison) error
 }
 
-// Reconciler compares live rows with running workflows and repairs what differs: when an operator terminates or resets
-// a workflow, when a start was lost, or when one of the two was restored from a backup.
+// Reconciler finds live rows without a running workflow, and running workflows without a live row, and repairs them:
+// when an operator terminates or resets a workflow, when a start was lost, or when one of the two was restored from a
+// backup. Reconcile looks at differences, several times a minute. Compare compares everything, once an hour.
 type Reconciler struct {
 	Temporal  client.Client
 	Store     Store
@@ -39,9 +49,12 @@ type Reconciler struct {
 	Every     time.Duration // between two sweeps
 	// a workflow whose row ended, or one that began, within this time may be about to follow; default 30 s
 	Grace time.Duration
+	// between two pages of a comparison; default 500 ms
+	Pace time.Duration
 
 	OnFinding func(workload, finding string)  // counts new incidents; nil: not counted
 	OnSweep   func(err error)                 // counts sweeps; nil: not counted
+	Trigger   func(ctx context.Context) error // starts a comparison soon, unless one runs; nil: nobody does
 	Counts    *Counts                         // maintained between two sweeps; nil: none
 	Media     *MediaSweep                     // run between two sweeps; nil: none
 	Webhooks  *Webhooks                       // kept between two sweeps; nil: none
@@ -53,21 +66,31 @@ const (
 	vanished  = time.Minute     // an open finding that was not met for so long counts as gone
 	tellEvery = 5 * time.Minute // for reports without findings: each report costs history events
 	pageLimit = 1000
+
+	overlap      = time.Minute      // of two sweeps: Temporal's lists lag, and what is younger than Grace is looked at later
+	furthest     = 2 * time.Hour    // that a sweep looks back after an outage
+	compareAfter = 90 * time.Minute // an older comparison is not left to its schedule
+	triggerEvery = 5 * time.Minute
 )
 
 // Sweep is the result of one sweep, for people.
 type Sweep struct {
 	At       time.Time      `json:"at"`
 	Millis   int64          `json:"ms"`
-	Live     map[string]int `json:"live"`            // rows by workload
-	Running  map[string]int `json:"running"`         // workflows by workload
+	Closed   int            `json:"closed"`          // workflows that it has looked at because they closed
+	Changed  int            `json:"changed"`         // rows that it has looked at because they changed
 	Findings int            `json:"findings"`        // new ones
 	Day      map[string]int `json:"day,omitempty"`   // findings of the last 24 hours by kind
 	Error    fault.Code     `json:"error,omitempty"` // why a part could not be checked
+
+	// Of the last comparison.
+	ComparedAt *time.Time     `json:"compared_at,omitempty"` // when it began; nil: not all workloads were compared yet
+	Live       map[string]int `json:"live"`                  // rows by workload
+	Running    map[string]int `json:"running"`               // workflows by workload
 }
 
-// Reconcile sweeps repeatedly until the activity's time is nearly over; the workflow then starts it again. One request
-// lists a thousand running workflows of a type; a workflow without a difference costs no request of its own.
+// Reconcile sweeps repeatedly until the activity's time is nearly over; the workflow then starts it again. A sweep looks
+// at what is new since the one before. A row or workflow that nothing happens to costs nothing.
 func (r *Reconciler) Reconcile(ctx context.Context) error {
 	deadline := activity.GetInfo(ctx).Deadline.Add(-2 * r.Every)
 	ticker := time.NewTicker(r.Every)
@@ -131,22 +154,17 @@ func (r *Reconciler) keep(ctx context.Context) {
 	}
 }
 
-// sweeper is what one attempt of the activity remembers between sweeps.
+// sweeper is what one attempt of an activity remembers.
 type sweeper struct {
 	*Reconciler
-	grace  time.Duration
-	sweep  Sweep
-	resets time.Time // terminated runs are read from this time on
-	// by workload: workflows that showed another state than the record has, and which
-	suspects map[string]map[string]string
-	told     time.Time
+	grace     time.Duration
+	sweep     Sweep
+	told      time.Time
+	triggered time.Time
 }
 
 func newSweeper(r *Reconciler) *sweeper {
-	return &sweeper{
-		Reconciler: r, grace: cmp.Or(r.Grace, 30*time.Second), resets: time.Now().Add(-time.Hour),
-		suspects: map[string]map[string]string{},
-	}
+	return &sweeper{Reconciler: r, grace: cmp.Or(r.Grace, 30*time.Second)}
 }
 
 // sweepAll is one sweep over all workloads.
@@ -156,12 +174,12 @@ func (s *sweeper) sweepAll(ctx context.Context) error {
 
 	var err error
 	for _, workload := range s.Workloads {
-		err = errors.Join(err, s.workload(ctx, workload))
+		err = errors.Join(err, s.prepare(ctx, workload))
 		temporalio.Progressed(ctx)
 	}
 
+	err = errors.Join(err, s.look(ctx), s.lastComparison(ctx))
 	if err == nil {
-		s.resets = began.Add(-time.Minute) // Temporal's lists lag
 		err = s.Store.CloseVanishedFindings(ctx, vanished)
 	}
 

@@ -2,173 +2,208 @@ package reconcile
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
 
 	"stagecoach/internal/service"
+	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/operations"
 	"stagecoach/internal/temporalio"
 )
 
-// workload settles every live row whose workflow does not run, and every workflow that runs without a live row.
-func (s *sweeper) workload(ctx context.Context, w service.Workload) error {
+// prepare does what a sweep begins with in each workload: what all its rows need, reminders that are due, and the rows
+// that earlier sweeps could not settle.
+func (s *sweeper) prepare(ctx context.Context, w service.Workload) error {
 	if err := w.Prepare(ctx); err != nil {
 		return err
 	}
 
-	v, err := s.view(ctx, w)
+	unsettled, err := s.Store.Unsettled(ctx, w.Name(), pageLimit)
+	if err != nil || len(unsettled) == 0 {
+		return err
+	}
+
+	rows, err := w.LiveOf(ctx, settled, unsettled)
+	if err != nil {
+		return err
+	}
+	return s.Store.NoteUnsettled(ctx, w.Name(), unsettled, s.tryAll(ctx, w, rows, nil))
+}
+
+// look looks at what is new since the look before: workflows that closed, rows with events, and rows that are due for a
+// reminder. A look that fails is repeated by the next sweep.
+func (s *sweeper) look(ctx context.Context) error {
+	look, err := s.Store.BeginLook(ctx, overlap, furthest)
 	if err != nil {
 		return err
 	}
 
-	err = eachLive(ctx, w, settled, func(row service.LiveRow) error {
-		s.sweep.Live[w.Name()]++
+	closed, err := s.closed(ctx, look.Since.At)
+	if err != nil {
+		return err
+	}
+
+	if err := s.changed(ctx, look.Since, closed); err != nil {
+		return err
+	}
+
+	for _, w := range s.Workloads {
+		due, err := w.Due(ctx, look.Since.At)
+		if err != nil {
+			return err
+		}
+		s.remind(ctx, w, due)
+	}
+
+	return s.Store.EndLook(ctx, look)
+}
+
+// remind reminds the workflows of rows, and returns the rows for which that failed.
+func (s *sweeper) remind(ctx context.Context, w service.Workload, rows []service.LiveRow) (left []service.LiveRow) {
+	for _, row := range rows {
 		temporalio.Progressed(ctx)
-		if err := s.settle(ctx, v, row); err != nil {
-			// One bad row never stops the others.
-			s.Log.Warn("not reconciled", "workload", w.Name(), "entity", row.About().Entity, "error", err)
+		if _, err := row.Remind(ctx); err != nil {
+			s.Log.Warn("not reminded", "workload", w.Name(), "entity", row.About().Entity, "error", err)
+			left = append(left, row)
+		}
+	}
+	return left
+}
+
+// closedStatuses are named one by one: the lists of a server with an SQL database give running workflows a late CloseTime.
+const closedStatuses = `"Completed", "Failed", "Canceled", "Terminated", "TimedOut"`
+
+// closed settles the live rows of the workflows that closed since a moment, and returns these workflows.
+func (s *sweeper) closed(ctx context.Context, since time.Time) (closed map[string]bool, err error) {
+	var types []string
+	for _, w := range s.Workloads {
+		types = append(types, fmt.Sprintf("%q", w.WorkflowType()))
+	}
+	query := fmt.Sprintf(
+		`WorkflowType IN (%s) AND ExecutionStatus IN (%s) AND CloseTime > %q`,
+		strings.Join(types, ", "), closedStatuses, since.UTC().Format(time.RFC3339),
+	)
+
+	closed = map[string]bool{}
+	return closed, eachPage(ctx, s.Temporal, query, func(page []*workflowpb.WorkflowExecutionInfo) error {
+		reset := map[string]bool{} // a reset terminates the run that it replaces
+		for _, info := range page {
+			id := info.Execution.WorkflowId
+			closed[id] = true
+			reset[id] = reset[id] || info.Status == enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED
+		}
+		s.sweep.Closed += len(page)
+
+		for _, w := range s.Workloads {
+			rows, err := liveOf(ctx, w, keysIn(w, page))
+			if err == nil {
+				err = s.settleAll(ctx, w, rows, reset)
+			}
+			if err != nil {
+				return err
+			}
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-
-	return s.orphans(ctx, v)
 }
 
-// eachLive calls do for the live rows of a workload that were made at least age ago, a page at a time. The first error
-// of do ends it.
-func eachLive(ctx context.Context, w service.Workload, age time.Duration, do func(service.LiveRow) error) error {
-	for after := int64(0); ; {
-		page, err := w.Live(ctx, age, after, pageLimit)
-		if err != nil || len(page) == 0 {
+// keysIn returns the keys of a workload's workflows in a page. Workflows that were started by hand under other ids have
+// none.
+func keysIn(w service.Workload, page []*workflowpb.WorkflowExecutionInfo) (keys []string) {
+	for _, info := range page {
+		if key, ours := strings.CutPrefix(info.Execution.WorkflowId, w.Name()+"/"); ours {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// liveOf returns the live rows of workflows.
+func liveOf(ctx context.Context, w service.Workload, keys []string) ([]service.LiveRow, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+
+	driven, err := w.Driven(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+
+	var entities []string
+	for _, row := range driven.Rows {
+		if !row.Over {
+			entities = append(entities, row.Entity)
+		}
+	}
+	if len(entities) == 0 {
+		return nil, nil
+	}
+	return w.LiveOf(ctx, settled, entities)
+}
+
+// changed looks at the rows with events since a mark.
+func (s *sweeper) changed(ctx context.Context, since operations.Mark, closed map[string]bool) error {
+	for after := (core.Cursor{XID: since.XID}); ; {
+		page, err := s.Store.ChangedEntities(ctx, after, pageLimit)
+		if err != nil {
 			return err
 		}
-		for _, row := range page {
-			if err := do(row); err != nil {
+
+		entities := map[string][]string{} // by workload
+		for _, e := range page {
+			after = core.Cursor{XID: e.XID, ID: e.ID}
+			if !slices.Contains(entities[e.Workload], e.Entity) {
+				entities[e.Workload] = append(entities[e.Workload], e.Entity)
+			}
+		}
+
+		for _, w := range s.Workloads {
+			if err := s.changedOf(ctx, w, entities[w.Name()], closed); err != nil {
 				return err
 			}
-			after = row.About().ID
+		}
+
+		temporalio.Progressed(ctx)
+		if len(page) < pageLimit {
+			return nil
 		}
 	}
 }
 
-// settle makes sure that a live row is driven. The list of running workflows lags, so settle describes a workflow that
-// the list lacks.
-func (s *sweeper) settle(ctx context.Context, v *view, row service.LiveRow) error {
-	about := row.About()
-	f := operations.Finding{Workload: v.Name(), Entity: about.Entity, WorkflowID: about.WorkflowID}
-	listed, runs := v.meet(about.WorkflowID)
-	switch {
-	case about.NeverStarted: // the workflow under its id may be that of the previous row
-		f.Finding = operations.FindingNotStarted
-		return s.repair(ctx, f, started(row.Start))
-	case runs:
-		if done, err := row.Remind(ctx); done || err != nil {
-			return err
-		}
-		return s.refresh(ctx, v, f, listed, row)
+// changedOf looks at changed rows of a workload: live ones whose workflow was never started, or may have ended before
+// the row became live again, and those that have ended while their workflow runs.
+func (s *sweeper) changedOf(ctx context.Context, w service.Workload, entities []string, closed map[string]bool) error {
+	if len(entities) == 0 {
+		return nil
 	}
 
-	live, err := row.StillLive(ctx)
-	if err != nil || !live {
-		return err
-	}
-
-	now, err := s.describe(ctx, about.WorkflowID)
-	if err != nil || now.alive() || about.Held {
-		return err
-	}
-
-	f.RunID, f.Finding = now.runID, now.finding()
-	return s.repair(ctx, f, s.recovery(row, f, now))
-}
-
-// recovery chooses the repair of a live row whose workflow was lost.
-func (s *sweeper) recovery(row service.LiveRow, f operations.Finding, now execution) repair {
-	about := row.About()
-	switch {
-	case f.Finding == operations.FindingMissing && about.Resumes:
-		return started(row.Start)
-	case f.Finding == operations.FindingTooLong && about.Replaceable:
-		return started(row.Restart)
-	default:
-		loss := service.Loss{Finding: f.Finding, Completed: now.status == enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED}
-		return func(ctx context.Context) (string, error) {
-			if restarted, err := row.End(ctx, loss); restarted || err != nil {
-				return operations.DoneStarted, err
-			}
-			return operations.DoneEnded, nil
-		}
-	}
-}
-
-// repair acts on a finding and returns what it has done.
-type repair func(ctx context.Context) (done string, err error)
-
-func started(start func(context.Context) error) repair {
-	return func(ctx context.Context) (string, error) { return operations.DoneStarted, start(ctx) }
-}
-
-// repair records a finding and then acts on it. A finding whose repair fails stays open: the next sweep meets it again.
-func (s *sweeper) repair(ctx context.Context, f operations.Finding, do repair) error {
-	noted, fresh, err := s.Store.NoteFinding(ctx, f)
+	s.sweep.Changed += len(entities)
+	rows, err := w.LiveOf(ctx, settled, entities)
 	if err != nil {
 		return err
 	}
 
-	temporalio.Progressed(ctx)
-	if fresh {
-		s.sweep.Findings++
-		if s.OnFinding != nil {
-			s.OnFinding(f.Workload, f.Finding)
+	var asked, driven []service.LiveRow
+	for _, row := range rows {
+		if about := row.About(); about.NeverStarted || about.Reopens {
+			asked = append(asked, row)
+		} else {
+			driven = append(driven, row)
 		}
 	}
 
-	if noted.Done == operations.DoneRefreshed && time.Since(*noted.DoneAt) < refreshAgainAfter {
-		return nil
+	if err := s.settleAll(ctx, w, append(asked, s.remind(ctx, w, driven)...), nil); err != nil {
+		return err
 	}
 
-	done, err := do(ctx)
-	temporalio.Progressed(ctx)
+	keys, err := w.Keys(ctx, entities)
 	if err != nil {
 		return err
 	}
-
-	s.Log.Info("reconciled", "workload", f.Workload, "entity", f.Entity, "finding", f.Finding, "done", done)
-	return s.Store.SettleFinding(ctx, noted.ID, done)
-}
-
-// refreshAgainAfter limits the signals to a workflow that ignores the refresh signal: it gets one in this time.
-const refreshAgainAfter = 10 * time.Minute
-
-// refresh signals a running workflow to read the record again when it was reset, or when it has shown another state
-// than the record has in two sweeps.
-func (s *sweeper) refresh(ctx context.Context, v *view, f operations.Finding, listed execution, row service.LiveRow) error {
-	state := row.About().State
-	differs := listed.stage != state
-	if differs {
-		v.suspects[f.WorkflowID] = listed.runID + state
-	}
-
-	again := s.suspects[v.Name()][f.WorkflowID] == listed.runID+state
-	if !v.reset[f.WorkflowID] && (!differs || !again) {
-		return nil
-	}
-
-	now, err := s.describe(ctx, f.WorkflowID)
-	if err != nil || !now.alive() || now.busy || !now.reset && now.stage == state {
-		return err
-	}
-	if row.About().Fleeting && !now.reset {
-		return row.Refresh(ctx)
-	}
-
-	f.RunID, f.Finding = now.runID, operations.FindingStale
-	if now.reset {
-		f.Finding = operations.FindingReset
-	}
-	return s.repair(ctx, f, func(ctx context.Context) (string, error) { return operations.DoneRefreshed, row.Refresh(ctx) })
+	return s.orphans(ctx, w, slices.DeleteFunc(keys, func(key string) bool { return closed[w.Name()+"/"+key] }))
 }

@@ -46,6 +46,17 @@ const liveColumns = `id, idempotency_key, user_id, claim, state, workflow_starte
 // WorkflowID is the id of the workflow that drives the job.
 func (j LiveJob) WorkflowID() string { return Job{IdempotencyKey: j.IdempotencyKey}.WorkflowID() }
 
+// LiveJobsOf returns the live jobs with these ids that were created at least age ago. The primary key serves it.
+func (s *Store) LiveJobsOf(ctx context.Context, age time.Duration, ids []string) ([]LiveJob, error) {
+	return core.List[LiveJob](ctx, s.db, `SELECT `+liveColumns+` FROM jobs
+		WHERE id = ANY ($1::text[]::bigint[]) AND state IN `+liveJobs+` AND created_at < now() - $2::interval`, ids, age)
+}
+
+// KeysOfJobs returns the keys of the workflows of jobs. The primary key serves it.
+func (s *Store) KeysOfJobs(ctx context.Context, ids []string) ([]string, error) {
+	return core.Values[string](ctx, s.db, `SELECT idempotency_key FROM jobs WHERE id = ANY ($1::text[]::bigint[])`, ids)
+}
+
 // LiveJobs lists live jobs that were created at least age ago, with ids above after, ascending.
 func (s *Store) LiveJobs(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveJob, error) {
 	return core.List[LiveJob](ctx, s.db, `SELECT `+liveColumns+` FROM jobs

@@ -262,6 +262,25 @@ func (s *Store) MarkDownloadStarted(ctx context.Context, id int64) error {
 		WHERE id = $1`, id)
 }
 
+// LiveDownloadsOf returns the active jobs with these ids that were created at least age ago. The primary key serves it.
+func (s *Store) LiveDownloadsOf(ctx context.Context, age time.Duration, ids []string) ([]Download, error) {
+	return core.List[Download](ctx, s.db, downloadSelect+`WHERE d.id = ANY ($1::text[]::bigint[]) AND d.status IN `+liveDownloads+`
+		AND created_at_utc < now() - $2::interval`, ids, age)
+}
+
+// KeysOfDownloads returns the keys of the workflows of jobs. The primary key serves it.
+func (s *Store) KeysOfDownloads(ctx context.Context, ids []string) ([]string, error) {
+	return core.Values[string](ctx, s.db, `SELECT DISTINCT user_id || '/' || book_id || '/' || media_type FROM download_jobs
+		WHERE id = ANY ($1::text[]::bigint[])`, ids)
+}
+
+// UntoldDownloads returns up to limit active jobs whose workflow was not notified of a requested cancellation. The index
+// download_jobs_untold serves it.
+func (s *Store) UntoldDownloads(ctx context.Context, limit int) ([]Download, error) {
+	return core.List[Download](ctx, s.db, downloadSelect+`WHERE d.status IN `+liveDownloads+` AND cancel_requested_at IS NOT NULL
+		AND cancel_told_at IS NULL ORDER BY d.id LIMIT $1`, limit)
+}
+
 // LiveDownloads lists active jobs that were created at least age ago, with ids above after, ascending.
 func (s *Store) LiveDownloads(ctx context.Context, age time.Duration, after int64, limit int) ([]Download, error) {
 	return core.List[Download](ctx, s.db, downloadSelect+`WHERE d.status IN `+liveDownloads+` AND d.id > $1

@@ -31,6 +31,8 @@ var restoredSQL = []string{
 		AND status NOT IN ` + core.SetOf(lifecycle.Task.Ended()),
 	`DELETE FROM sessions`,
 	`DELETE FROM sign_in_links`,
+	`DELETE FROM reconciler_marks`,
+	`DELETE FROM reconciler_comparisons`, // all is compared soon
 	`UPDATE notice_cursor SET xid = pg_snapshot_xmin(pg_current_snapshot()), id = 0`,
 }
 

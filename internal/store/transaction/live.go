@@ -8,7 +8,7 @@ import (
 )
 
 // Conditions on a row of transactions, each defined once for all statements. The partial indexes need them word by
-// word: transactions_live, _retryable, _retry, _given_up, and payments_open_refunds.
+// word: transactions_live, _retryable, _retry, _retry_at, _given_up, and payments_open_refunds.
 var (
 	// No attempt has ended.
 	openOrder = `status IN ` + core.SetOf([]lifecycle.TransactionState{
@@ -18,6 +18,7 @@ var (
 	isFailed     = `status = ` + core.Literal(lifecycle.TransactionFailed)
 	isProcessed  = `status = ` + core.Literal(lifecycle.TransactionProcessed)
 
+	orderOrDebt  = openOrder + ` OR refund_due_nano > 0`
 	mayBeRetried = isFailed + ` AND error_class <> ` + core.Literal(lifecycle.NonRetryable)
 	retryPlanned = isFailed + ` AND retry_of = attempt AND retry_at IS NOT NULL`
 	isGivenUp    = isFailed + ` AND retry_of = attempt AND given_up_at IS NOT NULL`

@@ -251,11 +251,26 @@ func (s *Store) EventsOfTransaction(ctx context.Context, hash string) ([]core.St
 func (s *Store) LiveTransactions(
 	ctx context.Context, age time.Duration, after int64, limit int,
 ) ([]Transaction, error) {
-	return core.List[Transaction](ctx, s.db, `SELECT `+transactionColumns+` FROM transactions WHERE hash IN (
-			SELECT hash FROM transactions WHERE `+openOrder+` OR refund_due_nano > 0
-			UNION SELECT hash FROM transactions WHERE `+retryPlanned+`
-			UNION SELECT transaction_hash FROM payments p WHERE `+openRefund+`)
-		AND id > $1 AND created_at < now() - $2::interval ORDER BY id LIMIT $3`, after, age, limit)
+	const page = ` AND id > $1 AND created_at < now() - $2::interval ORDER BY id LIMIT $3`
+	return core.List[Transaction](ctx, s.db, `SELECT `+transactionColumns+` FROM transactions WHERE id IN (
+			(SELECT id FROM transactions WHERE (`+orderOrDebt+`)`+page+`)
+			UNION (SELECT id FROM transactions WHERE `+retryPlanned+page+`)
+			UNION (SELECT id FROM transactions WHERE hash IN (SELECT transaction_hash FROM payments p WHERE `+openRefund+`)`+page+`)
+		) ORDER BY id LIMIT $3`, after, age, limit)
+}
+
+// LiveTransactionsOf returns those of LiveTransactions with these hashes. The primary key serves it.
+func (s *Store) LiveTransactionsOf(ctx context.Context, age time.Duration, hashes []string) ([]Transaction, error) {
+	return core.List[Transaction](ctx, s.db, `SELECT `+transactionColumns+` FROM transactions t
+		WHERE hash = ANY ($1::text[]) AND created_at < now() - $2::interval AND (`+orderOrDebt+` OR `+retryPlanned+`
+			OR EXISTS (SELECT 1 FROM payments p WHERE p.transaction_hash = t.hash AND `+openRefund+`))`, hashes, age)
+}
+
+// OverdueRetries returns up to limit transactions whose planned retry is more than age late. The index
+// transactions_retry_at serves it.
+func (s *Store) OverdueRetries(ctx context.Context, age time.Duration, limit int) ([]Transaction, error) {
+	return core.List[Transaction](ctx, s.db, `SELECT `+transactionColumns+` FROM transactions
+		WHERE `+retryPlanned+` AND retry_at < now() - $1::interval ORDER BY retry_at LIMIT $2`, age, limit)
 }
 
 // MarkTransactionStarted records that the transaction's workflow runs.

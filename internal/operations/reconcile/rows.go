@@ -1,0 +1,105 @@
+package reconcile
+
+import (
+	"context"
+	"hash/maphash"
+	"slices"
+	"time"
+
+	"stagecoach/internal/service"
+)
+
+// eachLive calls do for the live rows of a workload that were made at least age ago, a page at a time. The first error
+// of do ends it.
+func eachLive(ctx context.Context, w service.Workload, age time.Duration, do func(service.LiveRow) error) error {
+	return eachLivePage(ctx, w, age, func(page []service.LiveRow) error {
+		for _, row := range page {
+			if err := do(row); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// eachLivePage calls do for the live rows of a workload that were made at least age ago, a page at a time.
+func eachLivePage(ctx context.Context, w service.Workload, age time.Duration, do func([]service.LiveRow) error) error {
+	for after := int64(0); ; {
+		page, err := w.Live(ctx, age, after, pageLimit)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		if err := do(page); err != nil {
+			return err
+		}
+		after = page[len(page)-1].About().ID
+	}
+}
+
+// liveRows remembers many live rows, with eight bytes each: 56 bits of a hash of the workflow's id, seven bits for the
+// state, and one bit that tells whether the workflow was met. The hash has a seed of its own, so that two rows that look
+// the same in one comparison differ in the next.
+type liveRows struct {
+	seed   maphash.Seed
+	states []string
+	prints []uint64 // ascending, after sort
+}
+
+const (
+	metBit    = 1
+	stateBits = 0xfe
+	hashBits  = ^uint64(0xff)
+)
+
+func newLiveRows() liveRows { return liveRows{seed: maphash.MakeSeed()} }
+
+func (l *liveRows) add(about service.Row) {
+	l.prints = append(l.prints, l.hash(about.WorkflowID)|l.number(about.State)<<1)
+}
+
+func (l *liveRows) hash(id string) uint64 { return maphash.String(l.seed, id) & hashBits }
+
+// number numbers the states. No workload has more than seven bits can tell.
+func (l *liveRows) number(state string) uint64 {
+	at := slices.Index(l.states, state)
+	if at < 0 {
+		at = len(l.states)
+		l.states = append(l.states, state)
+	}
+	return uint64(at)
+}
+
+func (l *liveRows) sort() { slices.Sort(l.prints) }
+
+// find returns where a workflow's row is.
+func (l *liveRows) find(id string) (at int, known bool) {
+	hash := l.hash(id)
+	at, _ = slices.BinarySearch(l.prints, hash)
+	return at, at < len(l.prints) && l.prints[at]&hashBits == hash
+}
+
+// meet notes that a workflow runs. It reports whether there is a live row for it, and whether that has this state.
+func (l *liveRows) meet(id, state string) (known, same bool) {
+	at, known := l.find(id)
+	if !known {
+		return false, false
+	}
+	l.prints[at] |= metBit
+	return true, l.states[l.prints[at]&stateBits>>1] == state
+}
+
+// split divides rows into those whose workflow was met, and those whose workflow was not. Rows that were added later are
+// in neither.
+func (l *liveRows) split(rows []service.LiveRow) (met, lost []service.LiveRow) {
+	for _, row := range rows {
+		at, known := l.find(row.About().WorkflowID)
+		switch {
+		case !known:
+		case l.prints[at]&metBit != 0:
+			met = append(met, row)
+		default:
+			lost = append(lost, row)
+		}
+	}
+	return met, lost
+}
