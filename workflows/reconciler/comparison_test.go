@@ -1,0 +1,154 @@
+package reconciler_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"stagecoach/dev/testdb"
+	"stagecoach/dev/testtemporal"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/operations/reconcile"
+	"stagecoach/workflows/reconciler"
+)
+
+func TestMain(m *testing.M) { testdb.Main(m, testtemporal.Stop) }
+
+var results = map[string]reconcile.Compared{
+	"":         {Workload: "delivery", Live: 2, Running: 1},
+	"delivery": {Workload: "task", Live: 3, Running: 3, Last: true},
+}
+
+// TestCompare compares one workload after the other, and tries one again after an outage.
+func TestCompare(t *testing.T) {
+	t.Parallel()
+	env := testtemporal.Environment()
+	tries := 0
+	env.RegisterActivityWithOptions(func(_ context.Context, after string) (reconcile.Compared, error) {
+		if tries++; tries == 2 {
+			return reconcile.Compared{}, errors.New("PostgreSQL is away")
+		}
+		return results[after], nil
+	}, activity.RegisterOptions{Name: "Compare"})
+
+	env.ExecuteWorkflow(reconciler.Compare)
+	var all []reconcile.Compared
+	if err := env.GetWorkflowResult(&all); err != nil || !reflect.DeepEqual(all, []reconcile.Compared{results[""], results["delivery"]}) || tries != 3 {
+		t.Errorf("%+v, %v after %d tries", all, err, tries)
+	}
+}
+
+// TestSchedule makes the schedule on a real server twice, with a change of an operator in between, and triggers it as a
+// sweep does: not before it exists, not while it is paused, and never two comparisons at once.
+func TestSchedule(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("needs Temporal")
+	}
+
+	server := testtemporal.Take(t)
+	c, ctx := server.Client, t.Context()
+	goOn := make(chan struct{})
+	serve(t, c, func(ctx context.Context, _ string) (reconcile.Compared, error) {
+		select {
+		case <-goOn:
+		case <-ctx.Done():
+		}
+		return results["delivery"], nil
+	})
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	var unknown *serviceerror.NotFound
+	if err := reconciler.Trigger(ctx, c); !errors.As(err, &unknown) {
+		t.Errorf("without a schedule: %v", err)
+	}
+
+	must(reconciler.EnsureSchedule(ctx, c))
+	schedule := c.ScheduleClient().GetHandle(ctx, reconciler.ComparisonSchedule)
+	must(schedule.Pause(ctx, client.SchedulePauseOptions{Note: "the auditors are here"}))
+	must(reconciler.EnsureSchedule(ctx, c))
+	must(reconciler.Trigger(ctx, c))
+	about, err := schedule.Describe(ctx)
+	must(err)
+	if !about.Schedule.State.Paused || about.Info.NumActions > 0 {
+		t.Errorf("the pause is lost: %+v, %d ran", about.Schedule.State, about.Info.NumActions)
+	}
+	if every := about.Schedule.Spec.Intervals; len(every) != 1 || every[0].Every != time.Hour {
+		t.Errorf("it runs every %+v", every)
+	}
+
+	must(schedule.Unpause(ctx, client.ScheduleUnpauseOptions{}))
+	must(reconciler.Trigger(ctx, c))
+	started(t, c)
+	must(reconciler.Trigger(ctx, c))
+	for deadline := time.Now().Add(time.Minute); about.Info.NumActionsSkippedOverlap == 0; time.Sleep(50 * time.Millisecond) {
+		if about, err = schedule.Describe(ctx); err != nil || time.Now().After(deadline) {
+			t.Fatalf("the second one was not skipped: %v, %+v", err, about.Info)
+		}
+	}
+	if about.Info.NumActions != 1 {
+		t.Errorf("%d comparisons ran", about.Info.NumActions)
+	}
+	close(goOn)
+}
+
+// serve starts a worker whose comparisons are made by an activity of the test's own.
+func serve(t *testing.T, c client.Client, compare any) {
+	t.Helper()
+	w := worker.New(c, lifecycle.MainQueue, testtemporal.WorkerOptions())
+	w.RegisterWorkflowWithOptions(reconciler.Compare, workflow.RegisterOptions{Name: reconciler.ComparisonType})
+	w.RegisterActivityWithOptions(compare, activity.RegisterOptions{Name: "Compare"})
+	if err := w.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.Stop)
+}
+
+// started waits for the first run of the schedule, and returns its id.
+func started(t *testing.T, c client.Client) (id string) {
+	t.Helper()
+	schedule := c.ScheduleClient().GetHandle(t.Context(), reconciler.ComparisonSchedule)
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		about, err := schedule.Describe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ran := about.Info.RecentActions; len(ran) > 0 {
+			return ran[0].StartWorkflowResult.WorkflowID
+		}
+	}
+	t.Fatal("the schedule started nothing")
+	return ""
+}
+
+// TestRecordHistoriesOfComparisons saves a comparison of two workloads.
+func TestRecordHistoriesOfComparisons(t *testing.T) {
+	version := testtemporal.Record(t)
+	server := testtemporal.Take(t)
+	serve(t, server.Client, func(_ context.Context, after string) (reconcile.Compared, error) { return results[after], nil })
+	if err := reconciler.EnsureSchedule(t.Context(), server.Client); err != nil {
+		t.Fatal(err)
+	}
+	if err := reconciler.Trigger(t.Context(), server.Client); err != nil {
+		t.Fatal(err)
+	}
+
+	id := started(t, server.Client)
+	if err := server.Client.GetWorkflow(t.Context(), id, "").Get(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	version.Save(t, "", "comparison", server.History(t, id, ""))
+}
