@@ -126,8 +126,8 @@ bench: ## Measure this machine, each figure beside a baseline (some minutes).
 
 SCALE ?= 1000000
 
-bench-scale: ## Measure status, metrics and live messages over 1,000,000 events (SCALE=30000000: some 14 GB and five minutes).
-	STAGECOACH_SCALE=$(SCALE) go run ./dev/bench scale
+bench-scale: ## Measure status, metrics, live messages and sweeps over 1,000,000 events and live rows (SCALE=30000000: some 30 GB).
+	STAGECOACH_SCALE=$(SCALE) go run ./dev/bench scale scale-sweep
 
 # Those of bin/screenshots that README and docs show.
 PICTURES := user-home.png user-tasks-one.png admin-transactions-one.png phone-downloads-one.png

@@ -49,6 +49,7 @@ var figures = []figure{
 // onRequest are figures that are only taken by name: they need much time or disk.
 var onRequest = []figure{
 	{"scale", "status, metrics and live messages over many events (" + scaleVariable + ")", measureScale},
+	{"scale-sweep", "the reconciler over many live rows (" + scaleVariable + ")", measureScaleSweep},
 }
 
 func main() {

@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	scaleVariable = "STAGECOACH_SCALE" // number of events
+	scaleVariable = "STAGECOACH_SCALE" // number of events, and of live rows
 	scaleDefault  = 1_000_000
 	scaleTurns    = 5  // of the baseline, and between them
 	scaleRuns     = 20 // of ours
@@ -34,13 +34,10 @@ const (
 // measureScale fills the record with the events of three months and measures its frequent readers: status, metrics,
 // live messages, notices and lists. The baseline of each reads the rows without counts or indexes; both take turns.
 func measureScale(ctx context.Context, m *machine) (rows []row, err error) {
-	events := scaleDefault
-	if text := os.Getenv(scaleVariable); text != "" {
-		if events, err = strconv.Atoi(text); err != nil || events < 1000 {
-			return nil, fmt.Errorf("%s is a number of events, 1000 at least", scaleVariable)
-		}
+	events, err := scaleSize()
+	if err != nil {
+		return nil, err
 	}
-
 	if err := fillScale(ctx, m, events); err != nil {
 		return nil, err
 	}
@@ -73,6 +70,18 @@ func measureScale(ctx context.Context, m *machine) (rows []row, err error) {
 	}
 
 	return rows, nil
+}
+
+// scaleSize is the number that the environment chooses.
+func scaleSize() (size int, err error) {
+	text := os.Getenv(scaleVariable)
+	if text == "" {
+		return scaleDefault, nil
+	}
+	if size, err = strconv.Atoi(text); err != nil || size < 1000 {
+		return 0, fmt.Errorf("%s is a number of events, 1000 at least", scaleVariable)
+	}
+	return size, nil
 }
 
 // scalePart is one repeated operation.
