@@ -62,7 +62,7 @@ func New() *Metrics {
 		"reconciler_findings_total", "Incidents in which the record and Temporal differed.", "workload", "finding",
 	)
 
-	m.Sweeps = m.counters("reconciler_sweeps_total", "Comparisons of the record with Temporal, by result.", "result")
+	m.Sweeps = m.counters("reconciler_sweeps_total", "Sweeps of the reconciler, by result.", "result")
 
 	m.CountCorrections = m.counters(
 		"count_corrections_total", "Kept counts that differed from the rows when they were compared.", "kind",
