@@ -79,6 +79,10 @@ func TestAgentsAreBlockedWithTheirOwner(t *testing.T) {
 		if err != nil || len(rows) != 1 {
 			t.Fatal(rows, err)
 		}
+		found, err := w.store.DesertedTasks(t.Context(), time.Now().Add(-time.Minute))
+		if err != nil || rows[0].Deserted != (len(found) == 1) {
+			t.Errorf("deserted is %v, found are %+v, %v", rows[0].Deserted, found, err)
+		}
 		return rows[0].Deserted
 	}
 
