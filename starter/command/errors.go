@@ -76,14 +76,18 @@ func explainRefusal(w io.Writer, cmd *cobra.Command, r *client.Refusal) {
 
 // detailText writes a detail of a refusal for people.
 func detailText(value any) string {
-	if several, ok := value.([]any); ok {
-		texts := make([]string, len(several))
-		for i, one := range several {
+	switch value := value.(type) {
+	case nil:
+		return "none"
+	case []any:
+		texts := make([]string, len(value))
+		for i, one := range value {
 			texts[i] = fmt.Sprint(one)
 		}
 		return strings.Join(texts, ", ")
+	default:
+		return fmt.Sprint(value)
 	}
-	return fmt.Sprint(value)
 }
 
 // nextStep says what the caller can do about a refusal; empty when the refusal itself says it.

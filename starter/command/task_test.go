@@ -115,12 +115,13 @@ func TestTaskRefusals(t *testing.T) {
 		details string
 		want    string
 	}{
-		"TASK_ALREADY_CLAIMED": {409, `{"holder":"7"}`, "detail: holder: 7\nnext: choose another one: starter task ready"},
-		"UNRESOLVED_BLOCKERS":  {409, `{"blockers":["7","8"]}`, "detail: blockers: 7, 8\nnext: see what it waits for"},
-		"COMMENT_REQUIRED":     {422, `{}`, "next: say why"},
-		"TASK_NOT_FOUND":       {404, `{}`, "next: look which there are: starter task list"},
-		"CANNOT_TAKEOVER":      {409, `{}`, "next: it is yours"},
-		"CANNOT_ESCALATE_OWN":  {409, `{}`, "next: block it yourself"},
+		"TASK_ALREADY_CLAIMED":   {409, `{"holder":"7"}`, "detail: holder: 7\nnext: choose another one: starter task ready"},
+		"UNRESOLVED_BLOCKERS":    {409, `{"blockers":["7","8"]}`, "detail: blockers: 7, 8\nnext: see what it waits for"},
+		"COMMENT_REQUIRED":       {422, `{}`, "next: say why"},
+		"SUBMISSION_NOT_CURRENT": {409, `{"submission":null}`, "detail: submission: none\nnext: look at the newest result"},
+		"TASK_NOT_FOUND":         {404, `{}`, "next: look which there are: starter task list"},
+		"CANNOT_TAKEOVER":        {409, `{}`, "next: it is yours"},
+		"CANNOT_ESCALATE_OWN":    {409, `{}`, "next: block it yourself"},
 	} {
 		problem := strings.Replace(problemJSON(c.status, code), `"details":{}`, `"details":`+c.details, 1)
 		api := newFakeAPI(t, map[string][]string{"POST /v1/tasks/7/claim": {problem}})
