@@ -47,7 +47,7 @@ func newRestoreRig(t *testing.T, database string) *restoreRig {
 	t.Helper()
 	v := &restoreRig{qbittorrent: newStandIn(t), database: database}
 	v.library = newLibraryOn(t, database, v.qbittorrent, map[string]string{
-		"STAGECOACH_BOT": "false", "STAGECOACH_DELIVERY_PARALLEL": "2",
+		"STAGECOACH_BOT": "false", "STAGECOACH_DELIVERY_PARALLEL": "2", "STAGECOACH_TX_HOLD_RETRY": "1s",
 	})
 
 	v.startShop(tonsim.TonCenterOptions{Balance: -1})
@@ -145,7 +145,8 @@ func (v *restoreRig) order(hash string) map[string]any {
 func (v *restoreRig) orderIs(hash string, what string, is func(map[string]any) bool) {
 	v.Helper()
 	var last map[string]any
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+	// A hold on purchases is probed after as long as it has lasted.
+	for deadline := time.Now().Add(10 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		if last = v.order(hash); last["hash"] != nil && is(last) {
 			return
 		}
