@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -71,6 +72,39 @@ var stirs = map[string]stir{
 			deposit(t, stack.DemoUsername+" 500") // which is too little
 		}
 	},
+	lifecycle.WebhookEvents: func(t *testing.T) (ids, func()) {
+		id := watchedWebhook(t)
+		return ids{"webhook": id}, func() {
+			for _, state := range []string{lifecycle.WebhookActive, lifecycle.WebhookPaused} {
+				patch(t, "/v1/webhooks/"+id, map[string]string{"state": state})
+			}
+		}
+	},
+}
+
+// watchedWebhook makes a webhook, once: a user may have a few only. It is paused but for moments, so that little is sent.
+func watchedWebhook(t *testing.T) (id string) {
+	t.Helper()
+	theWebhook.Do(func() {
+		made := send[shape.Webhook](t, "/v1/webhooks", map[string]any{"address": "https://hooks.example/", "workloads": []string{}})
+		theWebhookID = made.ID
+		patch(t, "/v1/webhooks/"+made.ID, map[string]string{"state": lifecycle.WebhookPaused})
+	})
+	return theWebhookID
+}
+
+var (
+	theWebhook   sync.Once
+	theWebhookID string
+)
+
+// patch changes something as the user whose pages are tested.
+func patch(t *testing.T, path string, body any) {
+	t.Helper()
+	_, err := client.Ask[any](context.WithoutCancel(t.Context()), api(), client.Call{Method: http.MethodPatch, Path: path, Body: body})
+	if err != nil {
+		t.Fatalf("PATCH %s: %v", path, err)
+	}
 }
 
 // send asks the API for something as the user whose pages are tested.

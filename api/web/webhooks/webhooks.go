@@ -25,8 +25,8 @@ func Part() site.Part {
 			lifecycle.WebhookActive: {"active", "работает"}, lifecycle.WebhookPaused: {"paused", "приостановлен"},
 		}},
 		Pages: []site.Page{
-			{Route: "/webhooks", Name: "webhooks", Show: showList},
-			{Route: "/webhooks/{id}", Name: "webhook", Show: showOne},
+			{Route: "/webhooks", Name: "webhooks", Live: lifecycle.WebhookEvents, Show: showList},
+			{Route: "/webhooks/{id}", Name: "webhook", Live: lifecycle.WebhookEvents, Show: showOne},
 		},
 		Actions: []site.Action{
 			{Route: "/webhooks", Page: "webhooks", Do: add},
