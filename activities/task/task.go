@@ -5,6 +5,8 @@ import (
 	"context"
 	"time"
 
+	"go.temporal.io/sdk/activity"
+
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
@@ -44,6 +46,8 @@ func (t *Activities) failed(ctx context.Context, err error, asked bool) error {
 type Loaded struct {
 	State     task.Snapshot `json:"state"`
 	Unblocked bool          `json:"unblocked,omitempty"` // every blocker is DONE
+	// KeepsTimer says that the workflow may keep a timer that fires no later than it needs one.
+	KeepsTimer bool `json:"keeps_timer,omitempty"`
 }
 
 // LoadTask reads a task from the record.
@@ -52,22 +56,42 @@ func (t *Activities) LoadTask(ctx context.Context, taskID int64) (Loaded, error)
 	if err != nil {
 		return Loaded{}, t.failed(ctx, err, false)
 	}
-	return Loaded{State: task.Snapshot, Unblocked: len(task.OpenBlockers()) == 0}, nil
+	return Loaded{State: task.Snapshot, Unblocked: len(task.OpenBlockers()) == 0, KeepsTimer: keepsTimer(ctx)}, nil
 }
 
 // Question asks for the facts about a user and a task.
 type Question struct {
 	TaskID int64 `json:"task_id"`
 	UserID int64 `json:"user_id"` // 0: the task itself asks
+	// Write is what the workflow decides if the facts are those of its guard; nil: that is not known before.
+	Write *task.Write `json:"write,omitempty"`
+}
+
+// Facts answers a Question: either what was written, or the facts because the guard did not hold. A worker that does not
+// know guards answers with the facts alone.
+type Facts struct {
+	task.TaskContext
+	Written *Written `json:"written,omitempty"`
 }
 
 // TaskFacts reads what a task's workflow cannot know: whether a user belongs to the workspace, and the open blockers.
-func (t *Activities) TaskFacts(ctx context.Context, q Question) (task.TaskContext, error) {
+// Nearly always they are what the workflow assumes; then its write is made with the same statement that checks them.
+func (t *Activities) TaskFacts(ctx context.Context, q Question) (Facts, error) {
+	if q.Write != nil {
+		written, err := t.WriteTask(ctx, *q.Write)
+		if err != nil {
+			return Facts{}, err
+		}
+		if written.State.Version >= q.Write.Version { // by this request, or by another one before it
+			return Facts{Written: &written}, nil
+		}
+	}
+
 	facts, err := t.Store.FactsOfTask(ctx, q.TaskID, q.UserID)
 	if err != nil {
-		return facts, t.failed(ctx, err, q.UserID != 0)
+		return Facts{}, t.failed(ctx, err, q.UserID != 0)
 	}
-	return facts, nil
+	return Facts{TaskContext: facts}, nil
 }
 
 // Written is the state of the record after a write.
@@ -75,9 +99,17 @@ type Written struct {
 	State task.Snapshot `json:"state"`
 	// Tell says that dependents have waited for this task to be DONE.
 	Tell bool `json:"tell,omitempty"`
+	// KeepsTimer says that the workflow may keep a timer that fires no later than it needs one.
+	KeepsTimer bool `json:"keeps_timer,omitempty"`
 }
 
-// WriteTask writes a transition. A repeated or late write changes nothing.
+// keepsTimer is true in the process that runs the workflow: it knows how to keep a timer. An ordinary activity may run
+// beside a workflow of a worker that does not.
+func keepsTimer(ctx context.Context) bool {
+	return activity.IsActivity(ctx) && activity.GetInfo(ctx).IsLocalActivity
+}
+
+// WriteTask writes a transition. A repeated or late write changes nothing, nor does one whose guard does not hold.
 func (t *Activities) WriteTask(ctx context.Context, w task.Write) (Written, error) {
 	state, err := t.Store.WriteTask(ctx, w)
 	if err != nil {
@@ -85,7 +117,7 @@ func (t *Activities) WriteTask(ctx context.Context, w task.Write) (Written, erro
 	}
 
 	t.count(w, state)
-	written := Written{State: state}
+	written := Written{State: state, KeepsTimer: keepsTimer(ctx)}
 	if state.State == lifecycle.TaskDone {
 		waiting, err := t.Store.WaitingDependents(ctx, w.TaskID)
 		if err != nil {
@@ -124,7 +156,7 @@ func (t *Activities) StartTaskClock(ctx context.Context, c Clock) (Written, erro
 	if err != nil {
 		return Written{}, t.failed(ctx, err, false)
 	}
-	return Written{State: state}, nil
+	return Written{State: state, KeepsTimer: keepsTimer(ctx)}, nil
 }
 
 // TellDependents notifies the tasks whose last open blocker was this one. A task whose workflow does not run reads its

@@ -31,9 +31,9 @@ func rolesOf(user account.User, owner int64) []lifecycle.Role {
 }
 
 // start starts a row's workflow. The options decide whether a workflow that was started before is left alone.
-func start(ctx context.Context, c client.Client, o client.StartWorkflowOptions, workflow string, row any) error {
+func start(ctx context.Context, c client.Client, o client.StartWorkflowOptions, workflow string, args ...any) error {
 	o.TaskQueue = lifecycle.MainQueue
-	_, err := c.ExecuteWorkflow(ctx, o, workflow, row)
+	_, err := c.ExecuteWorkflow(ctx, o, workflow, args...)
 	if _, before := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); err != nil && !before {
 		return temporalio.Unreachable(err)
 	}

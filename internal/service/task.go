@@ -92,12 +92,26 @@ func (c *Tasks) start(
 		WorkflowIDConflictPolicy: running,
 		StaticSummary:            lifecycle.TaskTitle(task.ID, strconv.FormatInt(task.WorkspaceID, 10)),
 		TypedSearchAttributes:    taskAttributes(task),
-	}, lifecycle.TaskType, task.ID)
+	}, lifecycle.TaskType, task.ID, knownTask(task))
 	if err != nil {
 		return err
 	}
 
 	return c.Store.MarkTaskStarted(ctx, task.ID)
+}
+
+// KnownTask is what a task's workflow is told when it starts, so that it does not read the record first.
+type KnownTask struct {
+	State     task.Snapshot `json:"state"`
+	Unblocked bool          `json:"unblocked,omitempty"` // every blocker is DONE
+}
+
+// knownTask is nil for a task that waits for its blockers: they may end before there is a workflow to tell.
+func knownTask(t task.Task) *KnownTask {
+	if t.ClockWaits {
+		return nil
+	}
+	return &KnownTask{t.Snapshot, len(t.OpenBlockers()) == 0}
 }
 
 // End cancels a task whose workflow is gone, unless the task has changed since it was read.

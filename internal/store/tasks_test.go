@@ -247,6 +247,53 @@ func TestVersionedWrites(t *testing.T) {
 	}
 }
 
+// TestGuardedWrites writes what a workflow assumed: the record takes it only from an active member, and to begin work
+// only when every blocker is DONE.
+func TestGuardedWrites(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, nil)
+	blocker := o.made(task.NewTask{})[0]
+	blocked := o.made(task.NewTask{BlockedBy: []string{fmt.Sprint(blocker.ID)}})[0]
+	free := o.made(task.NewTask{})[0]
+	left := o.user(4)
+	o.must(o.AddMember(t.Context(), o.OwnerID, o.Workspace.ID, left.ID))
+	o.must(o.Agree(t.Context(), o.Workspace.ID, left.ID))
+	_, err := o.ChangeUser(t.Context(), left.ID, account.UserChange{Status: account.UserBlocked})
+	o.must(err)
+
+	claimed := func(row task.Task, by account.User, guard task.Guard) bool {
+		t.Helper()
+		state, err := o.WriteTask(t.Context(), task.Write{
+			TaskID: row.ID, Version: row.Version + 1, RequestID: "r", State: lifecycle.TaskInProgress, AssigneeID: &by.ID,
+			At: time.Now(), Event: core.Event{Type: "claimed", From: "NEW", To: "IN_PROGRESS", ActorID: &by.ID},
+			Guard: guard,
+		})
+		o.must(err)
+		return state.Version > row.Version
+	}
+
+	for _, c := range []struct {
+		what  string
+		row   task.Task
+		by    account.User
+		guard task.Guard
+		want  bool
+	}{
+		{"a stranger", free, o.stranger, task.Guard{MemberID: o.stranger.ID}, false},
+		{"a member who is blocked", free, left, task.Guard{MemberID: left.ID}, false},
+		{"under an open blocker", blocked, o.bob, task.Guard{MemberID: o.bob.ID, Unblocked: true}, false},
+		{"without blockers", free, o.bob, task.Guard{MemberID: o.bob.ID, Unblocked: true}, true},
+		{"what needs no end of blockers", blocked, o.bob, task.Guard{MemberID: o.bob.ID}, true},
+	} {
+		if claimed(c.row, c.by, c.guard) != c.want {
+			t.Errorf("%s: written is not %t", c.what, c.want)
+		}
+	}
+	if events := o.count("events"); events != 5 {
+		t.Errorf("%d events of three creations and two writes", events)
+	}
+}
+
 // TestOneOfManyWrites lets many write the same version at once: one is written, all are told which.
 func TestOneOfManyWrites(t *testing.T) {
 	t.Parallel()

@@ -34,6 +34,7 @@ type memory struct {
 	failures  int // writes that fail before one succeeds
 	writes    int // tried
 
+	old        bool // a worker answers that neither checks guards nor keeps timers
 	reviews    bool // the workspace asks for a review
 	submission int64
 	approved   bool
@@ -52,8 +53,15 @@ func newMemory() *memory {
 }
 
 // facts knows the people of rules_test.go.
-func (m *memory) facts(_ context.Context, q activities.Question) (task.TaskContext, error) {
-	facts := task.TaskContext{OpenBlockers: m.open}
+func (m *memory) facts(ctx context.Context, q activities.Question) (activities.Facts, error) {
+	if q.Write != nil && !m.old {
+		written, err := m.write(ctx, *q.Write)
+		if err != nil || written.State.Version >= q.Write.Version {
+			return activities.Facts{Written: &written}, err
+		}
+	}
+
+	facts := activities.Facts{TaskContext: task.TaskContext{OpenBlockers: m.open}}
 	for _, person := range people {
 		if person.ID == q.UserID && !person.System {
 			facts.Member, facts.Admin = person.Member, person.Admin
@@ -75,7 +83,7 @@ func (m *memory) write(_ context.Context, w task.Write) (activities.Written, err
 	lease := m.state.LeaseExpiresAt
 	renewed := w.Event.Reason == string(lifecycle.TaskReasonLease) && lease != nil && lease.After(w.At)
 	unreviewed := w.State == lifecycle.TaskDone && m.reviews && !m.approved
-	if m.state.Version < w.Version && !renewed && !unreviewed {
+	if m.state.Version < w.Version && !renewed && !unreviewed && m.holds(w.Guard) {
 		m.hold(w)
 		if m.state.Facts(nil).EndsSubmission(w.AssigneeID) {
 			m.submission, m.approved = 0, false
@@ -85,7 +93,16 @@ func (m *memory) write(_ context.Context, w task.Write) (activities.Written, err
 		m.enter(w.State, w.AssigneeID, w.At)
 	}
 	m.state.ReviewMissing = m.reviews && !m.approved
-	return activities.Written{State: m.state, Tell: m.waiting && m.state.State == lifecycle.TaskDone}, nil
+	return activities.Written{State: m.state, Tell: m.waiting && m.state.State == lifecycle.TaskDone, KeepsTimer: !m.old}, nil
+}
+
+// holds says whether what a workflow assumes is so.
+func (m *memory) holds(g task.Guard) bool {
+	member := g.MemberID == 0
+	for _, person := range people {
+		member = member || person.ID == g.MemberID && person.Member
+	}
+	return member && !(g.Unblocked && len(m.open) > 0)
 }
 
 // hold begins or ends the claim that a write begins or ends.
@@ -119,7 +136,7 @@ func (m *memory) renew(at time.Time) {
 // load is what the workflow reads.
 func (m *memory) load(context.Context, int64) (activities.Loaded, error) {
 	m.state.ReviewMissing = m.reviews && !m.approved
-	return activities.Loaded{State: m.state, Unblocked: len(m.open) == 0}, nil
+	return activities.Loaded{State: m.state, Unblocked: len(m.open) == 0, KeepsTimer: !m.old}, nil
 }
 
 // change does what leaves the status as it is, and does not reach the workflow.
@@ -154,7 +171,7 @@ func (m *memory) clock(_ context.Context, c activities.Clock) (activities.Writte
 		deadline := c.At.Add(m.deadlines[lifecycle.TaskNew])
 		m.state.Version, m.state.RequestID, m.state.ClockWaits, m.state.DeadlineAt = c.Version, c.RequestID, false, &deadline
 	}
-	return activities.Written{State: m.state}, nil
+	return activities.Written{State: m.state, KeepsTimer: !m.old}, nil
 }
 
 // envRig is one run of the workflow with skipped time.

@@ -101,3 +101,24 @@ func TestEndedForLength(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestBlockerEndsBeforeTheStart starts the workflow of a task after its last blocker has ended and nobody could be told:
+// its deadline begins all the same.
+func TestBlockerEndsBeforeTheStart(t *testing.T) {
+	t.Parallel()
+	waits := true
+	w := newRig(t, service.WorkspaceChange{NewDeadlineWaitsForBlockers: &waits})
+	blocker := w.task(nil)
+	made, _, err := w.store.CreateTasks(t.Context(), w.workspace.ID, []task.NewTask{{
+		Title: "waits", Visibility: task.Public, Priority: "normal", Labels: []string{},
+		BlockedBy: []string{strconv.FormatInt(blocker.ID, 10)},
+	}}, core.Event{Type: "created", To: "NEW"}, core.Request{UserID: w.creator.ID})
+	w.must(err)
+
+	_, err = w.tasks.Claim(t.Context(), w.creator, blocker.ID, "mine", "")
+	w.must(err)
+	_, err = w.tasks.Status(t.Context(), w.creator, blocker.ID, lifecycle.TaskDone, "done", "")
+	w.must(err)
+	w.must(w.tasks.Start(t.Context(), made[0]))
+	w.eventually(30*time.Second, "the deadline begins", func() bool { return w.reload(made[0]).DeadlineAt != nil })
+}

@@ -7,6 +7,7 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
+	"stagecoach/internal/store/task"
 	"stagecoach/internal/temporalio"
 	"stagecoach/workflows/record"
 )
@@ -73,9 +74,13 @@ func (t *run) update(
 		}
 
 		ask := lifecycle.TaskAskOf(action, in, lifecycle.TaskCaller{ID: in.Actor})
-		openBlockers, err := t.loadContext(ctx, &ask)
+		facts, err := t.loadContext(ctx, &ask, t.assumed(ctx, ask, requestID))
 		if err != nil {
 			return lifecycle.TaskView{}, err
+		}
+		if facts.Written != nil {
+			t.take(ctx, *facts.Written)
+			continue
 		}
 		if t.keepsByOldRule(ctx, ask) {
 			return t.view(), nil
@@ -85,7 +90,7 @@ func (t *run) update(
 			return lifecycle.TaskView{}, err
 		}
 
-		step, held, err := lifecycle.DecideTask(t.state.Facts(openBlockers), ask)
+		step, held, err := lifecycle.DecideTask(t.state.Facts(facts.OpenBlockers), ask)
 		if err != nil {
 			return lifecycle.TaskView{}, temporalio.Refusal(fault.As(err))
 		}
@@ -141,24 +146,55 @@ func (t *run) moveItself(ctx workflow.Context, ask lifecycle.TaskAsk, version in
 
 // loadContext reads from the record what this workflow does not know: whether a caller who is neither creator nor
 // assignee belongs to the workspace, and which blockers are not DONE when the caller wants to begin work. Once all
-// blockers are DONE it does not read them again.
-func (t *run) loadContext(ctx workflow.Context, ask *lifecycle.TaskAsk) (openBlockers []int64, err error) {
-	c := &ask.Caller
-	known := c.System || c.ID == t.state.CreatorID || t.state.HeldBy(c.ID)
-	begins := ask.Action != lifecycle.TaskActionEscalate &&
-		(ask.Action != lifecycle.TaskActionStatus || ask.To == lifecycle.TaskInProgress)
+// blockers are DONE it does not read them again. What is assumed (nil: nothing) is written instead if it is so.
+func (t *run) loadContext(
+	ctx workflow.Context, ask *lifecycle.TaskAsk, assumed *task.Write,
+) (facts activities.Facts, err error) {
+	known, begins := t.knows(*ask)
 	if known && (t.unblocked || !begins) {
-		return nil, nil
+		return facts, nil
 	}
 
-	facts, err := record.Do(ctx, tasks.TaskFacts, activities.Question{TaskID: t.id, UserID: c.ID})
-	if err != nil {
-		return nil, err
+	facts, err = record.Do(ctx, tasks.TaskFacts, activities.Question{TaskID: t.id, UserID: ask.Caller.ID, Write: assumed})
+	switch {
+	case err != nil:
+		return facts, err
+	case facts.Written != nil:
+		t.unblocked = t.unblocked || assumed.Guard.Unblocked && facts.Written.State.RequestID == assumed.RequestID
+	default:
+		ask.Caller.Member, ask.Caller.Admin = facts.Member, facts.Admin
+		t.unblocked = len(facts.OpenBlockers) == 0
+	}
+	return facts, nil
+}
+
+// assumed is the write that the table allows if the facts are as they mostly are: the caller belongs to the workspace,
+// and no blocker is open. nil: the table refuses even so, or changes nothing.
+func (t *run) assumed(ctx workflow.Context, ask lifecycle.TaskAsk, requestID string) *task.Write {
+	known, begins := t.knows(ask)
+	guard := task.Guard{Unblocked: begins && !t.unblocked}
+	if !known {
+		guard.MemberID, ask.Caller.Member = ask.Caller.ID, true
 	}
 
-	c.Member, c.Admin = facts.Member, facts.Admin
-	t.unblocked = len(facts.OpenBlockers) == 0
-	return facts.OpenBlockers, nil
+	step, held, err := lifecycle.DecideTask(t.state.Facts(nil), ask)
+	if held || err != nil {
+		return nil
+	}
+
+	write := service.TaskTransition(t.id, t.state, step, ask, requestID, workflow.Now(ctx))
+	write.Guard = guard
+	return &write
+}
+
+// knows says whether the workflow itself knows that the caller may see the task, and whether the ask begins work, for
+// which all blockers must be DONE.
+func (t *run) knows(ask lifecycle.TaskAsk) (caller, begins bool) {
+	c := ask.Caller
+	caller = c.System || c.ID == t.state.CreatorID || t.state.HeldBy(c.ID)
+	begins = ask.Action != lifecycle.TaskActionEscalate &&
+		(ask.Action != lifecycle.TaskActionStatus || ask.To == lifecycle.TaskInProgress)
+	return caller, begins
 }
 
 // loadReview reads from the record whether the review that this workflow misses has been made meanwhile: approvals do not
@@ -192,7 +228,7 @@ func (t *run) write(ctx workflow.Context, step lifecycle.TaskRule, ask lifecycle
 
 // take makes the record's state the workflow's, remembers whose request made it, and shows it to operators.
 func (t *run) take(ctx workflow.Context, written activities.Written) {
-	t.state, t.notify = written.State, written.Tell
+	t.state, t.notify, t.keeps = written.State, written.Tell, written.KeepsTimer
 	t.answered = append(t.answered, answer{t.state.RequestID, t.view()})
 	t.answered = t.answered[max(0, len(t.answered)-remembered):]
 	t.show(ctx)

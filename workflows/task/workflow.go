@@ -12,7 +12,6 @@
 package task
 
 import (
-	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -29,9 +28,8 @@ var tasks *activities.Activities
 
 // Carried is what a task's workflow hands to its next run.
 type Carried struct {
-	State     task.Snapshot `json:"state"`
-	Unblocked bool          `json:"unblocked,omitempty"`
-	Answered  []answer      `json:"answered,omitempty"`
+	service.KnownTask
+	Answered []answer `json:"answered,omitempty"`
 }
 
 // run is what the workflow knows of its task. The state changes only under the mutex, and only to what the record has.
@@ -42,13 +40,15 @@ type run struct {
 	answered  []answer
 	notify    bool // dependents have waited for this task
 
+	timer     timer
+	keeps     bool // the timer outlives this step
 	mutex     workflow.Mutex
 	signals   workflow.ReceiveChannel
 	refreshes workflow.ReceiveChannel
 }
 
-// Run drives one task until it is DONE or CANCELLED. An operator starts it with the task's id alone. carried is what
-// the previous run handed over; nil: this is the first one.
+// Run drives one task until it is DONE or CANCELLED. carried is what the previous run handed over, or what the service
+// knew when it started the workflow; nil: the record has to be read, as when an operator starts it with the id alone.
 func Run(ctx workflow.Context, taskID int64, carried *Carried) (lifecycle.TaskView, error) {
 	t := &run{
 		id: taskID, mutex: workflow.NewMutex(ctx),
@@ -70,7 +70,7 @@ func Run(ctx workflow.Context, taskID int64, carried *Carried) (lifecycle.TaskVi
 	for !lifecycle.Task.Terminal(t.state.State) {
 		if t.mayContinue(ctx) {
 			return lifecycle.TaskView{}, workflow.NewContinueAsNewError(
-				ctx, lifecycle.TaskType, t.id, &Carried{t.state, t.unblocked, t.answered},
+				ctx, lifecycle.TaskType, t.id, &Carried{service.KnownTask{State: t.state, Unblocked: t.unblocked}, t.answered},
 			)
 		}
 		if err := t.step(ctx); err != nil {
@@ -81,7 +81,7 @@ func Run(ctx workflow.Context, taskID int64, carried *Carried) (lifecycle.TaskVi
 	return t.finish(ctx)
 }
 
-// load reads the task, unless the previous run has handed it over.
+// load reads the task, unless it was handed over.
 func (t *run) load(ctx workflow.Context) error {
 	if t.state.Version > 0 {
 		t.describe(ctx)
@@ -106,12 +106,11 @@ func (t *run) load(ctx workflow.Context) error {
 // up, begins a deadline, or cancels a task whose workflow was cancelled. Updates are handled concurrently.
 func (t *run) step(ctx workflow.Context) error {
 	version := t.state.Version
-	timer, stop := t.startTimer(ctx)
-	defer stop()
+	t.startTimer(ctx)
+	defer t.stopTimer()
 
 	err := workflow.Await(ctx, func() bool {
-		return t.state.Version != version || t.signals.Len() > 0 || t.refreshes.Len() > 0 || t.mayContinue(ctx) ||
-			timer != nil && timer.IsReady()
+		return t.state.Version != version || t.signals.Len() > 0 || t.refreshes.Len() > 0 || t.mayContinue(ctx) || t.timer.fired()
 	})
 
 	switch {
@@ -127,7 +126,7 @@ func (t *run) step(ctx workflow.Context) error {
 	case t.refreshes.Len() > 0:
 		record.Drain(t.refreshes)
 		return t.refresh(ctx)
-	case timer != nil && timer.IsReady():
+	case t.timer.fired():
 		return t.timeIsUp(ctx, version)
 	default:
 		return nil
@@ -147,62 +146,9 @@ func (t *run) refresh(ctx workflow.Context) error {
 		return err
 	}
 
-	t.state, t.unblocked = loaded.State, loaded.Unblocked
+	t.state, t.unblocked, t.keeps = loaded.State, loaded.Unblocked, loaded.KeepsTimer
 	t.show(ctx)
 	return nil
-}
-
-// startTimer starts the timer of the task's state, for the time that is left. Each version of the task has its own
-// timer, and a timer of an earlier version is never read again. The SDK reports a cancelled timer as ready, so this one
-// does not end with the workflow's context.
-func (t *run) startTimer(ctx workflow.Context) (workflow.Future, workflow.CancelFunc) {
-	at, what := t.due()
-	if at == nil {
-		return nil, func() {}
-	}
-
-	ctx, stop := workflow.NewDisconnectedContext(ctx)
-	return workflow.NewTimerWithOptions(ctx, at.Sub(workflow.Now(ctx)), workflow.TimerOptions{
-		Summary: fmt.Sprintf("%s %s", t.state.State, what),
-	}), stop
-}
-
-// due is when the task's state ends by itself, and by what; nil: it does not.
-func (t *run) due() (at *time.Time, what string) {
-	switch {
-	case t.state.State == lifecycle.TaskStuck:
-		return t.state.ReleaseAt, "release"
-	case t.leaseFirst():
-		return t.state.LeaseExpiresAt, "lease"
-	default:
-		return t.state.DeadlineAt, "deadline"
-	}
-}
-
-// leaseFirst reports whether the lease ends before the status's deadline, as far as this workflow knows.
-func (t *run) leaseFirst() bool {
-	lease := t.state.LeaseExpiresAt
-	return lease != nil && (t.state.DeadlineAt == nil || lease.Before(*t.state.DeadlineAt))
-}
-
-// timeIsUp ends the state whose timer has fired, unless the task has left it meanwhile.
-func (t *run) timeIsUp(ctx workflow.Context, version int64) error {
-	spent := int(workflow.Now(ctx).Sub(t.state.Since) / time.Minute)
-	if t.state.State == lifecycle.TaskStuck {
-		return t.moveItself(ctx, lifecycle.TaskAsk{
-			Action: lifecycle.TaskActionStatus, To: lifecycle.TaskNew,
-			Comment: fmt.Sprintf("Released by itself. Was in %s for %d minutes.", t.state.State, spent),
-		}, version)
-	}
-
-	expire := lifecycle.TaskAsk{
-		Action: lifecycle.TaskActionExpire, To: lifecycle.TaskStuck,
-		Comment: fmt.Sprintf("Status deadline expired. Was in %s for %d minutes.", t.state.State, spent),
-	}
-	if t.leaseFirst() {
-		expire.Reason = lifecycle.TaskReasonLease
-	}
-	return t.moveItself(ctx, expire, version)
 }
 
 // startClock begins the deadline of a task that waits for its blockers, if none is open any more.
@@ -220,7 +166,7 @@ func (t *run) startClock(ctx workflow.Context) error {
 	ask := lifecycle.TaskAsk{
 		Action: lifecycle.TaskActionStatus, To: lifecycle.TaskInProgress, Caller: lifecycle.TaskCaller{System: true},
 	}
-	if _, err := t.loadContext(ctx, &ask); err != nil || !t.unblocked {
+	if _, err := t.loadContext(ctx, &ask, nil); err != nil || !t.unblocked {
 		return err
 	}
 

@@ -199,6 +199,26 @@ func TestBlockersAreLookedAt(t *testing.T) {
 	}
 }
 
+// TestGuardProvesOnlyWhatItChecks lets a member escalate a task with an open blocker, which asks for no end of blockers:
+// the workflow has not learned that there is none.
+func TestGuardProvesOnlyWhatItChecks(t *testing.T) {
+	t.Parallel()
+	assignee := int64(assigneeID)
+	m := newMemory()
+	m.state.State, m.state.AssigneeID, m.open = lifecycle.TaskInProgress, &assignee, []int64{7}
+	l := newEnvRig(t, m)
+	l.at(time.Minute, func() { l.must("escalate", lifecycle.TaskInput{Actor: memberID, Comment: "c"}) })
+	l.at(2*time.Minute, func() {
+		l.ask("status", byAssignee("IN_PROGRESS"), func(_ lifecycle.TaskView, err error) {
+			if refusal := temporalio.RefusalIn(err); refusal == nil || refusal.Code != fault.UnresolvedBlockers {
+				t.Errorf("resumed under an open blocker: %v", err)
+			}
+		})
+	})
+	l.at(3*time.Minute, func() { l.CancelWorkflow() })
+	l.run()
+}
+
 // TestOneOfManyWins sends many claims in one workflow task, so that all of them pass the validator.
 func TestOneOfManyWins(t *testing.T) {
 	t.Parallel()

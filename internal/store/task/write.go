@@ -67,6 +67,14 @@ type Write struct {
 	// LeaseSeconds is how long the caller may be silent after this claim; 0: for ever.
 	LeaseSeconds int64      `json:"lease_seconds,omitempty"`
 	Event        core.Event `json:"event"`
+	Guard        Guard      `json:"guard,omitzero"`
+}
+
+// Guard is what a workflow assumes when it decides a transition. A write whose guard does not hold changes nothing.
+type Guard struct {
+	// MemberID is a user who belongs to the workspace and is ACTIVE; 0: anybody.
+	MemberID  int64 `json:"member_id,omitempty"`
+	Unblocked bool  `json:"unblocked,omitempty"` // every blocker is DONE
 }
 
 // WriteTask writes a transition, its event and the answer to a request with a key, unless the record has this version
@@ -85,7 +93,7 @@ func (s *Store) WriteTask(ctx context.Context, w Write) (Snapshot, error) {
 			started_at = coalesce(started_at, CASE WHEN $4 = ` + core.Literal(lifecycle.TaskInProgress) + ` THEN $6::timestamptz END),
 			finished_at = CASE WHEN $4 IN ` + endedTasks + ` THEN $6::timestamptz END, ` + claim + `, ` + submissionAfter + `
 			FROM workspaces w WHERE w.id = t.workspace_id AND t.id = $1 AND row_version < $2 AND t.status = $9 AND ` + unrenewed + `
-				AND ` + reviewHolds + `
+				AND ` + reviewHolds + ` AND ` + guardHolds + `
 			RETURNING t.*
 		), event AS (
 			INSERT INTO events (workload, entity_id, seq, owner_id, type, from_state, to_state, actor_id, comment, reason)
@@ -96,7 +104,7 @@ func (s *Store) WriteTask(ctx context.Context, w Write) (Snapshot, error) {
 		w.TaskID, w.Version, w.RequestID, w.State, w.AssigneeID, w.At,
 		lifecycle.WorkloadTask, w.Event.Type, w.Event.From, w.Event.To, w.Event.ActorID, w.Event.Comment,
 		lifecycle.BeginsClaim(lifecycle.TaskState(w.Event.From), w.State), lifecycle.EndsClaim(w.State), w.LeaseSeconds,
-		w.Event.Reason,
+		w.Event.Reason, w.Guard.MemberID, w.Guard.Unblocked,
 	}
 
 	var task Task
@@ -117,7 +125,7 @@ func (s *Store) WriteTask(ctx context.Context, w Write) (Snapshot, error) {
 		task.Snapshot, err = core.One[Snapshot](ctx, s.db, noTask, statement+stateColumns+` FROM written`, args...)
 	}
 
-	if err == noTask { // a repeated or late write, or no such task
+	if err == noTask { // a repeated or late write, one whose guard does not hold, or no such task
 		return taskState(ctx, s.db, w.TaskID)
 	}
 	return task.Snapshot, err
@@ -129,6 +137,15 @@ const submissionAfter = `submission = CASE WHEN assignee_id = $5 THEN submission
 // reviewHolds is false when a task would be DONE without the approval that its workspace asks for: the workflow knew an
 // old value. lifecycle.TaskFacts.ReviewMissing is the same as a fact.
 var reviewHolds = `($4 <> ` + core.Literal(lifecycle.TaskDone) + ` OR t.approved OR NOT w.review_required)`
+
+// guardHolds is a Guard in SQL. The primary keys serve it.
+var guardHolds = `($17::bigint = 0 OR ` + memberOf(`$17`) + `) AND (NOT $18::boolean OR NOT ` + OpenBlocker + `)`
+
+// memberOf is true when a user, in SQL, belongs to the workspace of task t and is ACTIVE.
+func memberOf(user string) string {
+	return `EXISTS (SELECT 1 FROM workspace_members m JOIN users u ON u.id = m.user_id
+		WHERE m.workspace_id = t.workspace_id AND m.user_id = ` + user + ` AND ` + core.ActiveUser + `)`
+}
 
 // StartTaskClock starts the deadline of a NEW task that has waited for its blockers, as of a moment, unless the record
 // has this version already. It is no transition and has no event.
@@ -158,8 +175,7 @@ type TaskContext struct {
 // FactsOfTask reads a user's membership and a task's blockers. A user who is not ACTIVE has no rights.
 func (s *Store) FactsOfTask(ctx context.Context, id, userID int64) (TaskContext, error) {
 	return core.One[TaskContext](ctx, s.db, noTask, `SELECT
-		EXISTS (SELECT 1 FROM workspace_members m JOIN users u ON u.id = m.user_id
-			WHERE m.workspace_id = t.workspace_id AND m.user_id = $2 AND `+core.ActiveUser+`) AS member,
+		`+memberOf(`$2`)+` AS member,
 		EXISTS (SELECT 1 FROM users u WHERE u.id = $2 AND `+core.ActiveUser+` AND u.role = 'ADMIN') AS admin,
 		ARRAY (SELECT b.id FROM task_blockers tb JOIN tasks b ON b.id = tb.blocker_id
 			WHERE tb.task_id = t.id AND b.status <> `+core.Literal(lifecycle.TaskDone)+` ORDER BY b.id) AS open_blockers
