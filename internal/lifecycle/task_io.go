@@ -98,6 +98,9 @@ type TaskView struct {
 	StartedAt  *time.Time `json:"started_at,omitempty"`
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 	ClockWaits bool       `json:"clock_waits,omitempty"` // the deadline begins with the last blocker's end
+
+	// Kept says that the record has this transition with the answer to the request that asked for it.
+	Kept bool `json:"kept,omitempty"`
 }
 
 // TaskTitle names a task's workflow for operators.

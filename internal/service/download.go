@@ -83,9 +83,9 @@ func (c *Downloads) Start(
 
 	never := func(*fault.Error) bool { return false } // a refusal may not apply any more when the request is repeated
 	kept := func(id *int64, _ *fault.Error) keptDownload { return keptDownload(*id) }
-	first, err := once(ctx, c.Store, request, kept, never, func(string) (int64, error) {
+	first, err := once(ctx, c.Store, request, kept, never, func(string) (int64, bool, error) {
 		job, created, err = c.start(ctx, user, ask)
-		return job.ID, err
+		return job.ID, false, err
 	})
 	if err != nil || first == job.ID {
 		return job, created, err

@@ -62,7 +62,8 @@ type keptAnswer[E any] interface {
 }
 
 // once executes a request at most once: the record keeps the first answer under the key that the user has given, for 24
-// hours, in the database transaction that does what is asked. A request without a key is never a repetition.
+// hours, in the database transaction that does what is asked. A request without a key is never a repetition. decide may
+// say that the record has kept what it returns; it need not know.
 //
 // Three other places recognize a request by the id that is made from its key, each only until there is an answer. None
 // of them decides after that:
@@ -72,7 +73,8 @@ type keptAnswer[E any] interface {
 //   - The row of a task names the request of its last transition, for a request whose answer was lost when the workflow
 //     ended.
 func once[E any, A keptAnswer[E]](
-	ctx context.Context, s *store.Store, r core.Request, answerOf func(*E, *fault.Error) A, lasts func(*fault.Error) bool, decide func(id string) (E, error),
+	ctx context.Context, s *store.Store, r core.Request, answerOf func(*E, *fault.Error) A, lasts func(*fault.Error) bool,
+	decide func(id string) (made E, kept bool, err error),
 ) (entity E, err error) {
 	var answer A
 	if found, err := s.Answered(ctx, r, &answer); err != nil {
@@ -81,9 +83,11 @@ func once[E any, A keptAnswer[E]](
 		return answer.Outcome()
 	}
 
-	made, err := decide(r.ID())
+	made, kept, err := decide(r.ID())
 	switch refusal := fault.As(err); {
-	case err == nil: // its answer is kept already, unless the action was done before this key was used
+	case kept:
+		return made, nil
+	case err == nil: // perhaps it is kept already
 		answer = answerOf(&made, nil)
 	case refusal != nil && lasts(refusal):
 		answer = answerOf(nil, refusal.WithCause(nil))

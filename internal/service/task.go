@@ -153,7 +153,7 @@ func (c *Tasks) Act(
 		return task.Task{}, err
 	}
 	r := task.TaskRequest(key, action, taskID, in)
-	return once(ctx, c.Store, r, task.TaskAnswerOf, lasts, func(id string) (task.Task, error) {
+	return once(ctx, c.Store, r, task.TaskAnswerOf, lasts, func(id string) (task.Task, bool, error) {
 		return c.decide(ctx, user, taskID, action, in, id)
 	})
 }
@@ -166,28 +166,27 @@ func lasts(refusal *fault.Error) bool {
 	return !refusal.Retryable && !slices.Contains(unkept, refusal.Code)
 }
 
-// decide executes an action. Few actions are in flight for one task at a time, and the others wait. A lost claim is
-// answered from the record, at once.
+// decide executes an action, and says whether the record has kept the answer together with the transition. Few actions
+// are in flight for one task at a time, and the others wait. A lost claim is answered from the record, at once.
 func (c *Tasks) decide(
 	ctx context.Context, user account.User, taskID int64, action lifecycle.TaskAction, in lifecycle.TaskInput, id string,
-) (task.Task, error) {
+) (row task.Task, kept bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Patience)
 	defer cancel()
 
-	row, err := c.findFor(ctx, user, taskID, action)
-	if err != nil {
-		return task.Task{}, err
+	if row, err = c.findFor(ctx, user, taskID, action); err != nil {
+		return row, false, err
 	}
 
 	leave, waited, err := c.limiter.Enter(ctx, taskID)
 	if err != nil {
-		return task.Task{}, temporalio.Unreachable(err)
+		return row, false, temporalio.Unreachable(err)
 	}
 	defer leave()
 
 	if waited {
 		if row, err = c.findFor(ctx, user, taskID, action); err != nil {
-			return task.Task{}, err
+			return row, false, err
 		}
 	}
 
@@ -197,27 +196,27 @@ func (c *Tasks) decide(
 		switch {
 		case err == nil:
 			applyView(view, &row)
-			return row, nil
+			return row, view.Kept, nil
 		case gone:
 			began := row.WorkflowStartedAt != nil // before the update was sent
 			if row, err = c.Find(ctx, user, taskID); err != nil {
-				return task.Task{}, err
+				return row, false, err
 			}
 			if row.RequestID == id { // the task's last transition is the one requested here
-				return row, nil
+				return row, true, nil
 			}
 			if err = c.withoutWorkflow(ctx, user, row, began, action, in); err != nil {
-				return task.Task{}, err
+				return row, false, err
 			}
 		case temporalio.RefusalIn(err) != nil:
-			return task.Task{}, temporalio.RefusalIn(err)
+			return row, false, temporalio.RefusalIn(err)
 		case temporalio.Invalid(err):
-			return task.Task{}, temporalio.Unreachable(err)
+			return row, false, temporalio.Unreachable(err)
 		}
 
 		select {
 		case <-ctx.Done():
-			return task.Task{}, temporalio.Unreachable(err)
+			return row, false, temporalio.Unreachable(err)
 		case <-time.After(pause): // then ask again: the same update is not done twice
 		}
 	}

@@ -161,11 +161,12 @@ func (c *Tasks) change(
 
 	r := core.Request{UserID: user.ID, Key: said.Key, Asked: fmt.Sprintf("%s %d %s", change.Ask.Action, change.TaskID,
 		fingerprint([]any{said.Comment, change.Ask.Submission, change.Result, change.Edit}))}
-	return once(ctx, c.Store, r, task.TaskAnswerOf, lasts, func(string) (task.Task, error) {
+	return once(ctx, c.Store, r, task.TaskAnswerOf, lasts, func(string) (changed task.Task, kept bool, err error) {
 		if _, err := c.Find(ctx, user, change.TaskID); err != nil {
-			return task.Task{}, err
+			return changed, false, err
 		}
-		return c.Store.ChangeTask(ctx, change, r)
+		changed, err = c.Store.ChangeTask(ctx, change, r)
+		return changed, err == nil, err
 	})
 }
 

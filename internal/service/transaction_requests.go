@@ -64,8 +64,9 @@ func (c *Transactions) act(
 		return transaction.Transaction{}, err
 	}
 	r := transaction.TransactionAsked(in.Actor, key, action, hash, in.Outcome, in.Payment, in.Comment)
-	return once(ctx, c.Store, r, transaction.TransactionAnswerOf, isDecided, func(id string) (transaction.Transaction, error) {
-		return c.decide(ctx, hash, action, in, id)
+	return once(ctx, c.Store, r, transaction.TransactionAnswerOf, isDecided, func(id string) (transaction.Transaction, bool, error) {
+		t, err := c.decide(ctx, hash, action, in, id)
+		return t, false, err
 	})
 }
 

@@ -58,6 +58,13 @@ func TestClaimByTheAssignee(t *testing.T) {
 	_, err = claim("again", "")
 	w.wantCode(err, fault.InvalidTransition)
 	wantEvents("[created claimed status_changed status_changed]")
+
+	for _, key := range []string{"first", "second"} { // the second one changed nothing
+		again, err := claim("I begin", key)
+		if err != nil || again.State != lifecycle.TaskInProgress {
+			t.Errorf("the answer to %s is %s, %v", key, again.State, err)
+		}
+	}
 }
 
 // TestClaimByTheAssigneeWaitsForBlockers claims one's own task before those that it waits for are done.

@@ -70,6 +70,7 @@ func (t *run) update(
 	requestID := workflow.GetCurrentUpdateInfo(ctx).ID
 	for {
 		if view, before := t.answerTo(requestID); before {
+			view.Kept = true
 			return view, nil
 		}
 
