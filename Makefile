@@ -121,7 +121,7 @@ lint: $(GOLANGCI) $(WORKFLOWCHECK) ## Run the linters, and check that workflows 
 fmt: $(GOLANGCI) ## Format all Go files.
 	$(GOLANGCI) fmt ./...
 
-bench: ## Measure this machine, each figure beside a baseline (some minutes).
+bench: ## Measure this machine, each figure beside a baseline (some ten minutes).
 	go run ./dev/bench
 
 SCALE ?= 1000000

@@ -24,7 +24,7 @@ func measureHistory(ctx context.Context, m *machine) (rows []row, err error) {
 			return err
 		}
 
-		run, err := r.bareJob(ctx)
+		run, err := r.bareJob(ctx, bareWorkflow, 1)
 		if err != nil {
 			return err
 		}

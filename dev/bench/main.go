@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"slices"
@@ -24,32 +25,33 @@ import (
 type figure struct {
 	name    string
 	about   string
+	takes   time.Duration
 	measure func(ctx context.Context, m *machine) ([]row, error)
 }
 
 var figures = []figure{
-	{"stream", "a 1 GiB file from the storage to Telegram", measureStream},
-	{"memory", "a worker with four 2 GB streams at a time", measureMemory},
-	{"repeat", "a file that Telegram has already", measureRepeat},
-	{"small", "many jobs of 1 KiB", measureSmall},
-	{"history", "what one job costs in Temporal", measureHistory},
-	{"claims", "agents who claim tasks", measureClaims},
-	{"pollers", "claims and small jobs with fewer polls and slots", measurePollers},
-	{"beside", "a claim while all slots for deliveries are taken", measureBeside},
-	{"life", "what a task leaves in Temporal", measureLife},
-	{"deadlines", "1,000 tasks due in the same second", measureDeadlines},
-	{"sweep", "the reconciler over 10,000 live tasks", measureSweep},
-	{"downloads", "what a download leaves in Temporal, and what polls of many cost", measureDownloads},
-	{"transactions", "from a transfer to Stars, and a backlog of 1,000 of them", measureTransactions},
-	{"streams", "1,000 followers of the events of one API", measureStreams},
-	{"pages", "every page over 10,000 tasks and downloads, 100,000 deliveries and transactions", measurePages},
-	{"listing", "a folder of 10,000 entries in a slow storage", measureListing},
+	{"stream", "a 1 GiB file from the storage to Telegram", 15 * time.Second, measureStream},
+	{"memory", "a worker with four 2 GB streams at a time", 15 * time.Second, measureMemory},
+	{"repeat", "a file that Telegram has already", 5 * time.Second, measureRepeat},
+	{"small", "many jobs of 1 KiB", 45 * time.Second, measureSmall},
+	{"history", "what one job costs in Temporal", 15 * time.Second, measureHistory},
+	{"claims", "agents who claim tasks", 70 * time.Second, measureClaims},
+	{"beside", "a claim while all slots for deliveries are taken", 35 * time.Second, measureBeside},
+	{"life", "what a task leaves in Temporal", 5 * time.Second, measureLife},
+	{"deadlines", "1,000 tasks due in the same second", 95 * time.Second, measureDeadlines},
+	{"sweep", "the reconciler over 2,000 live tasks", 25 * time.Second, measureSweep},
+	{"downloads", "what a download leaves in Temporal, and what polls of many cost", 35 * time.Second, measureDownloads},
+	{"transactions", "from a transfer to Stars, and a backlog of 150 of them", 85 * time.Second, measureTransactions},
+	{"streams", "1,000 followers of the events of one API", 70 * time.Second, measureStreams},
+	{"pages", "every page over 10,000 tasks and downloads, 100,000 deliveries and transactions", 45 * time.Second, measurePages},
+	{"listing", "a folder of 10,000 entries in a slow storage", 40 * time.Second, measureListing},
 }
 
-// onRequest are figures that are only taken by name: they need much time or disk.
+// onRequest are figures that are only taken by name: they need much time or disk, or compare settings.
 var onRequest = []figure{
-	{"scale", "status, metrics and live messages over many events (" + scaleVariable + ")", measureScale},
-	{"scale-sweep", "the reconciler over many live rows (" + scaleVariable + ")", measureScaleSweep},
+	{"pollers", "claims and small jobs with fewer polls and slots", 7 * time.Minute, measurePollers},
+	{"scale", "status, metrics and live messages over many events (" + scaleVariable + ")", 5 * time.Minute, measureScale},
+	{"scale-sweep", "the reconciler over many live rows (" + scaleVariable + ")", 5 * time.Minute, measureScaleSweep},
 }
 
 func main() {
@@ -76,6 +78,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) int {
 		return report(progress, errors.Join(err, m.close()))
 	}
 
+	announce(progress, chosen)
 	rows, err := measure(ctx, m, chosen, progress)
 	err = errors.Join(err, m.close())
 	if asJSON {
@@ -108,6 +111,17 @@ func choose(names []string) ([]figure, error) {
 	}
 
 	return chosen, nil
+}
+
+// announce says what will be measured, and how long that takes on a machine with two cores.
+func announce(to io.Writer, chosen []figure) {
+	var names []string
+	var all time.Duration
+	for _, f := range chosen {
+		names = append(names, f.name)
+		all += f.takes
+	}
+	fmt.Fprintf(to, "%s: some %.0f minutes\n", strings.Join(names, ", "), math.Ceil(all.Minutes()))
 }
 
 // measure takes one figure after the other; a failure does not stop the others.

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 	"golang.org/x/sync/errgroup"
@@ -28,9 +30,10 @@ var smallSettings = map[string]string{
 	"STAGECOACH_TELEGRAM_RATE":     "1000000", // Telegram's real limit, 30 a second, is not to be measured
 }
 
-// measureSmall counts jobs per second in a closed loop, against a workflow that does nothing.
+// measureSmall counts jobs per second in a closed loop, against workflows that do nothing: one of the same form as a
+// job, and the fastest one there is.
 func measureSmall(ctx context.Context, m *machine) ([]row, error) {
-	var ours, bare []float64
+	var ours, fair, eager []float64
 	for range rounds {
 		// Each has a rig of its own: an in-memory server slows as it fills.
 		err := m.withRig(ctx, rigOptions{settings: smallSettings}, func(r *rig) error {
@@ -42,18 +45,25 @@ func measureSmall(ctx context.Context, m *machine) ([]row, error) {
 			return nil, err
 		}
 
-		err = m.withRig(ctx, rigOptions{}, func(r *rig) error {
-			perSecond, err := r.bareJobs(ctx)
-			bare = append(bare, perSecond)
-			return err
-		})
-		if err != nil {
-			return nil, err
+		for _, bare := range []struct {
+			kind     any
+			measured *[]float64
+		}{{bareFairWorkflow, &fair}, {bareWorkflow, &eager}} {
+			err = m.withRig(ctx, rigOptions{}, func(r *rig) error {
+				perSecond, err := r.bareJobs(ctx, bare.kind)
+				*bare.measured = append(*bare.measured, perSecond)
+				return err
+			})
+			if err != nil {
+				return nil, err
+			}
 		}
 	}
 
+	const name = "small jobs of 1 KiB, 100 in flight"
 	return []row{
-		measured("small jobs of 1 KiB, 100 in flight", "jobs/s", ours...).against(bareName, bare...).atLeast(0.6),
+		measured(name, "jobs/s", ours...).against(bareFairName, fair...).atLeast(0.85),
+		measured(name, "jobs/s", ours...).against(bareName, eager...),
 	}, nil
 }
 
@@ -111,16 +121,18 @@ func closedLoopOf(warmUp, jobs int, job func(i int) error) (perSecond float64, e
 }
 
 const (
-	bareQueue = "bench-bare"
-	bareName  = "a workflow with one empty activity"
+	bareQueue     = "bench-bare"
+	bareName      = "a workflow with one empty activity"
+	bareFairQueue = "bench-bare-fair" // in which users take turns
+	bareFairName  = "the same with a queue of its own, in turn"
 )
 
 // bareJobs is the same with workflows that do nothing. The rig's own worker is idle.
-func (r *rig) bareJobs(ctx context.Context) (perSecond float64, err error) {
+func (r *rig) bareJobs(ctx context.Context, kind any) (perSecond float64, err error) {
 	if err := r.startBareWorker(); err != nil {
 		return 0, err
 	}
-	return closedLoop(func(int) error { _, err := r.bareJob(ctx); return err })
+	return closedLoop(func(i int) error { _, err := r.bareJob(ctx, kind, i); return err })
 }
 
 func (r *rig) startBareWorker() error {
@@ -131,16 +143,25 @@ func (r *rig) startBareWorker() error {
 	return err
 }
 
-func (r *rig) bareJob(ctx context.Context) (client.WorkflowRun, error) {
-	run, err := r.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{TaskQueue: bareQueue}, bareWorkflow, 1)
+// bareJob runs a bare workflow of a user, whose activities have their turn.
+func (r *rig) bareJob(ctx context.Context, kind any, user int) (client.WorkflowRun, error) {
+	run, err := r.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		TaskQueue: bareQueue, Priority: temporal.Priority{FairnessKey: strconv.Itoa(user)},
+	}, kind, user)
 	if err != nil {
 		return nil, err
 	}
 	return run, run.Get(ctx, nil)
 }
 
-func bareWorkflow(ctx workflow.Context, n int) error {
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
+func bareWorkflow(ctx workflow.Context, n int) error { return bareWork(ctx, "", n) }
+
+// bareFairWorkflow has the form of a small job: its activity waits in a queue that another worker serves.
+func bareFairWorkflow(ctx workflow.Context, n int) error { return bareWork(ctx, bareFairQueue, n) }
+
+// bareWork runs the empty activity; queue "" is the workflow's own, where the worker runs it at once.
+func bareWork(ctx workflow.Context, queue string, n int) error {
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{TaskQueue: queue, StartToCloseTimeout: time.Minute})
 	return workflow.ExecuteActivity(ctx, bareActivity, n).Get(ctx, nil)
 }
 
@@ -148,18 +169,19 @@ func bareActivity(context.Context, int) error { return nil }
 
 // runBareWorker runs the baseline's worker.
 func runBareWorker(ctx context.Context, address string, out io.Writer) error {
-	temporal, err := dialTemporal(ctx, address)
+	server, err := dialTemporal(ctx, address)
 	if err != nil {
 		return err
 	}
-	defer temporal.Close()
+	defer server.Close()
 
-	w := worker.New(temporal, bareQueue, worker.Options{
+	w := worker.New(server, bareQueue, worker.Options{
 		MaxConcurrentActivityExecutionSize: smallParallel,
 		WorkflowTaskPollerBehavior:         worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}), // as ours
 	})
 
 	w.RegisterWorkflow(bareWorkflow)
+	w.RegisterWorkflow(bareFairWorkflow)
 	w.RegisterActivity(bareActivity)
 	w.RegisterWorkflow(bareEntity)
 	w.RegisterWorkflow(bareTimer)
@@ -167,6 +189,16 @@ func runBareWorker(ctx context.Context, address string, out io.Writer) error {
 		return err
 	}
 	defer w.Stop()
+
+	fair := worker.New(server, bareFairQueue, worker.Options{
+		MaxConcurrentActivityExecutionSize: smallParallel, DisableWorkflowWorker: true,
+		ActivityTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{InitialNumberOfPollers: 2}), // as ours
+	})
+	fair.RegisterActivity(bareActivity)
+	if err := fair.Start(); err != nil {
+		return err
+	}
+	defer fair.Stop()
 
 	fmt.Fprintln(out, "ready")
 	<-ctx.Done()

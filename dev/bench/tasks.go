@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	claimTasks  = 500
+	claimTasks  = 400
 	claimWarmUp = 100
 	claimsAlone = 50 // one after the other
 	batchSize   = 500
@@ -58,7 +58,7 @@ func measureClaims(ctx context.Context, m *machine) ([]row, error) {
 
 	busy := fmt.Sprintf("claims, %d in flight", smallInFlight)
 	return []row{
-		measured(busy, "claims/s", ours.perSecond...).against(updateName, bare.perSecond...).atLeast(0.6),
+		measured(busy, "claims/s", ours.perSecond...).against(updateName, bare.perSecond...).atLeast(0.8),
 		measured("claims of the next, the same", "claims/s", next.perSecond...).against("claims by id", ours.perSecond...).atLeast(0.85),
 		measured("claims of the next, one at a time, p50", "ms", quantile(next.alone, 0.5)).against("claims by id", quantile(ours.alone, 0.5)),
 		measured(busy+", p50", "ms", quantile(ours.busy, 0.5)).against(updateName, quantile(bare.busy, 0.5)),

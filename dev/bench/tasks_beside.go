@@ -11,17 +11,18 @@ import (
 )
 
 const (
+	besideRounds  = 2
 	besideStreams = 8 // more than the number of slots
 	besideSpeed   = 1 << 20
 	besideSize    = 512 << 20 // longer than the measurement
-	besideClaims  = 300
+	besideClaims  = 100
 )
 
 // measureBeside compares the time of a claim while every slot for deliveries is taken and more are waiting with that of
 // a claim when there are no deliveries. The streams are slow: they take slots, not the processor.
 func measureBeside(ctx context.Context, m *machine) ([]row, error) {
 	var full, free []float64
-	for range rounds {
+	for range besideRounds {
 		for _, streams := range []int{besideStreams, 0} {
 			err := m.withRig(ctx, rigOptions{}, func(r *rig) error {
 				took, err := r.claimBeside(ctx, streams)

@@ -49,7 +49,7 @@ func measureLife(ctx context.Context, m *machine) (rows []row, err error) {
 
 		const name = "an empty workflow with six bare updates"
 		rows = []row{
-			measured("task with six transitions", "events", paid.events).against(name, bare.events),
+			measured("task with six transitions", "events", paid.events).against(name, bare.events).atMost(48),
 			measured("task with six transitions", "actions", paid.actions).against(name, bare.actions),
 			measured(fmt.Sprintf("what %d refusals add to it", refusals), "events", refused).atMost(0),
 		}
