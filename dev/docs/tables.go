@@ -39,7 +39,7 @@ var settingGroups = []settingGroup{
 	{"All processes", nil},
 	{"API and bot", []string{"API_", "BOT", "WEB_UI_", "ADMIN_IDS", "ACTIVATE_", "EDIT_", "EVENT_", "EVENTS_", "MCP_"}},
 	{"Limits of one user", []string{"LIMIT_"}},
-	{"Workers", []string{"WORKER_"}},
+	{"Workers", []string{"WORKER_", "TEMPORAL_"}},
 	{"Telegram", []string{"TELEGRAM_"}},
 	{"Yandex Disk", []string{"YANDEX_", "LISTING_"}},
 	{"Delivery", []string{"DELIVERY_", "STUCK_", "SPOOL_"}},

@@ -113,6 +113,7 @@ type Worker struct {
 	MetricsAddr string
 	StopTimeout time.Duration
 	Version     WorkerVersion // zero: unversioned
+	Controlled  WorkerVersion // the form of Temporal's worker controller; Load makes it the version
 
 	WorkflowSlots int      // workflow tasks at a time
 	ActivitySlots int      // short activities at a time
@@ -169,7 +170,28 @@ func Load(lookup func(string) (string, bool)) (Config, error) {
 			"STAGECOACH_TONCENTER_2_URL: must be of another operator than STAGECOACH_TONCENTER_URL: the two have one host",
 		))
 	}
+	if err := c.Worker.chooseVersion(); err != nil {
+		problems = append(problems, err)
+	}
 	return c, errors.Join(problems...)
+}
+
+// chooseVersion takes the version from the controller's variables where they are set.
+func (w *Worker) chooseVersion() error {
+	given := w.Controlled
+	switch {
+	case given == (WorkerVersion{}):
+		return nil
+	case given.Deployment == "" || given.Build == "":
+		return errors.New("TEMPORAL_DEPLOYMENT_NAME, TEMPORAL_WORKER_BUILD_ID: set both or none")
+	case w.Version != (WorkerVersion{}) && w.Version != given:
+		return errors.New(
+			"STAGECOACH_WORKER_VERSION: contradicts TEMPORAL_DEPLOYMENT_NAME and TEMPORAL_WORKER_BUILD_ID: leave it empty",
+		)
+	}
+
+	w.Version = given
+	return nil
 }
 
 // load reads one setting; demo says whether the demonstration's bot is configured.

@@ -92,6 +92,8 @@ func TestWrongValues(t *testing.T) {
 		"STAGECOACH_TRUSTED_PROXIES":      {"10.0.0.0/8,proxy.example", "networks"},
 		"STAGECOACH_WORKER_QUEUES":        {"stagecoach,typo", "payments"},
 		"STAGECOACH_WORKER_VERSION":       {"stagecoach", "colon"},
+		"TEMPORAL_DEPLOYMENT_NAME":        {"shop.stagecoach", "dots"},
+		"TEMPORAL_WORKER_BUILD_ID":        {"v1:2", "colons"},
 		"STAGECOACH_QBITTORRENT_CATEGORY": {"books/text", "slashes"},
 
 		"STAGECOACH_QBITTORRENT_DONE_CATEGORY": {"stagecoach", "differ from that of STAGECOACH_QBITTORRENT_CATEGORY"},
@@ -101,6 +103,35 @@ func TestWrongValues(t *testing.T) {
 		_, err := load(env)
 		if err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "planted") {
 			t.Errorf("%s=%q gave %v", name, c.value, err)
+		}
+	}
+}
+
+// TestWorkerVersion takes the version of a worker from either form, and refuses what contradicts itself.
+func TestWorkerVersion(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		own, deployment, build string
+		want                   WorkerVersion
+		says                   string
+	}{
+		"none":                {want: WorkerVersion{}},
+		"ours":                {own: "stagecoach:v1", want: WorkerVersion{"stagecoach", "v1"}},
+		"of the controller":   {deployment: "shop/stagecoach", build: "v1.2-4f", want: WorkerVersion{"shop/stagecoach", "v1.2-4f"}},
+		"both, equal":         {own: "stagecoach:v1", deployment: "stagecoach", build: "v1", want: WorkerVersion{"stagecoach", "v1"}},
+		"both, another build": {own: "stagecoach:v1", deployment: "stagecoach", build: "v2", says: "contradicts"},
+		"without a build":     {deployment: "stagecoach", says: "both or none"},
+		"without a name":      {build: "v1", says: "both or none"},
+	} {
+		env := good()
+		env["STAGECOACH_WORKER_VERSION"] = test.own
+		env["TEMPORAL_DEPLOYMENT_NAME"], env["TEMPORAL_WORKER_BUILD_ID"] = test.deployment, test.build
+		c, err := load(env)
+		if test.says == "" && (err != nil || c.Worker.Version != test.want) {
+			t.Errorf("%s: %+v, %v, want %+v", name, c.Worker.Version, err, test.want)
+		}
+		if test.says != "" && (err == nil || !strings.Contains(err.Error(), test.says)) {
+			t.Errorf("%s: %v, want an error that says %q", name, err, test.says)
 		}
 	}
 }

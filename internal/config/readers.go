@@ -339,11 +339,34 @@ func versionInto(into *WorkerVersion, v string) error {
 		return nil
 	}
 	deployment, build, _ := strings.Cut(v, ":")
-	if deployment == "" || build == "" || strings.ContainsAny(deployment, ". \t\n") || strings.ContainsAny(build, ": \t\n") {
+	if !isDeploymentName(deployment) || !isBuildID(build) {
 		return errors.New("must be a deployment's name without dots, a colon and a build's id")
 	}
 	*into = WorkerVersion{Deployment: deployment, Build: build}
 	return nil
+}
+
+func isDeploymentName(v string) bool { return v != "" && !strings.ContainsAny(v, ".: \t\n") }
+func isBuildID(v string) bool        { return v != "" && !strings.ContainsAny(v, ": \t\n") }
+
+// deploymentName reads the name of a worker deployment; empty: none.
+func deploymentName(into *string, name, doc string) Setting {
+	return versionPart(into, name, doc, isDeploymentName, "must have no dots, colons or spaces")
+}
+
+// buildID reads the id of a build; empty: none.
+func buildID(into *string, name, doc string) Setting {
+	return versionPart(into, name, doc, isBuildID, "must have no colons or spaces")
+}
+
+func versionPart(into *string, name, doc string, good func(string) bool, rule string) Setting {
+	return Setting{Name: name, Doc: doc, set: func(v string) error {
+		if v != "" && !good(v) {
+			return errors.New(rule)
+		}
+		*into = v
+		return nil
+	}}
 }
 
 func levelInto(into *slog.Level, v string) error {

@@ -62,6 +62,8 @@ func (c *Config) generalSettings() []Setting {
 
 		listener(&c.Worker.MetricsAddr, "STAGECOACH_WORKER_METRICS_ADDR", "127.0.0.1:9090", "the address of a worker's /metrics; off: none"),
 		{Name: "STAGECOACH_WORKER_VERSION", Doc: "deployment:build, for Temporal's worker versioning: workers get work only after an operator has made their version current; empty: unversioned", set: func(v string) error { return versionInto(&c.Worker.Version, v) }},
+		deploymentName(&c.Worker.Controlled.Deployment, "TEMPORAL_DEPLOYMENT_NAME", "the deployment of this worker, which Temporal's worker controller sets together with TEMPORAL_WORKER_BUILD_ID; they are another form of STAGECOACH_WORKER_VERSION, which then stays empty"),
+		buildID(&c.Worker.Controlled.Build, "TEMPORAL_WORKER_BUILD_ID", "the build of this worker, see TEMPORAL_DEPLOYMENT_NAME"),
 		integer(&c.Worker.WorkflowSlots, "STAGECOACH_WORKER_WORKFLOW_SLOTS", "1000", 2, 10_000, "workflow tasks that a worker runs at once"),
 		integer(&c.Worker.ActivitySlots, "STAGECOACH_WORKER_ACTIVITY_SLOTS", "1000", 10, 10_000, "short activities that a worker runs at once; deliveries have slots of their own"),
 		integer(&c.Worker.MaxPollers, "STAGECOACH_WORKER_MAX_POLLERS", "100", 2, 1000, "the most polls that a worker keeps open for each queue; with little work it keeps few"),
