@@ -19,6 +19,7 @@ import (
 type attempt struct {
 	*Activities
 	jobID int64
+	sent  *delivery.SentFile // what Telegram had at the claim; nil: not known, or used
 
 	mu         sync.Mutex
 	record     delivery.Job // as last written by this attempt
@@ -62,34 +63,57 @@ func (a *attempt) enter(job delivery.Job) {
 	a.record = job
 }
 
-// change edits the job's row. It waits while PostgreSQL is away, which is not a failure of the delivery.
-func (a *attempt) change(ctx context.Context, edit func(*delivery.JobWalk) error) (job delivery.Job, err error) {
-	err = core.RetryWhileUnavailable(ctx, func() error {
+// write makes a change of the job's row. It waits while PostgreSQL is away, which is not a failure of the delivery.
+func (a *attempt) write(ctx context.Context, change func(context.Context) error) error {
+	return core.RetryWhileUnavailable(ctx, func() error {
 		// After a cancel it must be known whether this was written.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 		defer cancel()
-		job, err = a.Store.ChangeJob(ctx, a.jobID, edit)
-		return err
+		return change(ctx)
 	})
-	return job, err
 }
 
 // step edits the job's row as the holder of the current claim. A lost claim ends the attempt.
 func (a *attempt) step(ctx context.Context, edit func(service.DeliverySteps) error) error {
-	claim := a.job().Claim
-	job, err := a.change(ctx, func(walk *delivery.JobWalk) error {
+	return a.write(ctx, func(ctx context.Context) error { return a.stepLocked(ctx, edit) })
+}
+
+// stepKnown is step in one round trip to PostgreSQL, for edits that do not reckon with the row's Now. The row is locked
+// and read only when it is not as this attempt has written it.
+func (a *attempt) stepKnown(ctx context.Context, edit func(service.DeliverySteps) error) error {
+	return a.write(ctx, func(ctx context.Context) error {
+		known := a.job()
+		job, err := a.Store.AdvanceJob(ctx, known, holding(known.Claim, edit))
+		if err != nil {
+			return err
+		}
+		if job == nil {
+			return a.stepLocked(ctx, edit)
+		}
+
+		a.enter(*job)
+		return nil
+	})
+}
+
+func (a *attempt) stepLocked(ctx context.Context, edit func(service.DeliverySteps) error) error {
+	job, err := a.Store.ChangeJob(ctx, a.jobID, holding(a.job().Claim, edit))
+	if err == nil {
+		a.enter(job)
+	}
+	return err
+}
+
+// holding is an edit by the holder of a claim.
+func holding(claim int, edit func(service.DeliverySteps) error) func(*delivery.JobWalk) error {
+	return func(walk *delivery.JobWalk) error {
 		job := walk.Row
 		if job.Claim != claim || walk.Terminal() {
 			return errLeaseLost
 		}
 		job.HeartbeatAt = &job.Now
 		return edit(service.DeliverySteps{JobWalk: walk})
-	})
-	if err == nil {
-		a.enter(job)
 	}
-
-	return err
 }
 
 // putBack puts the job into the queue again after a try that failed with code. pause is the pause that the failure asks

@@ -30,6 +30,10 @@ import (
 type Store interface {
 	JobByID(ctx context.Context, id int64) (delivery.Job, error)
 	ChangeJob(ctx context.Context, id int64, decide func(*delivery.JobWalk) error) (delivery.Job, error)
+	AdvanceJob(ctx context.Context, known delivery.Job, decide func(*delivery.JobWalk) error) (*delivery.Job, error)
+	ClaimJob(
+		ctx context.Context, id int64, ttl time.Duration, decide func(*delivery.JobWalk) error,
+	) (*delivery.Job, delivery.SentFile, error)
 	BeatJob(ctx context.Context, id int64, claim int, bytesSent int64) (ours bool, err error)
 	MarkAckPending(ctx context.Context, id int64, claim int, pending bool) (ours bool, err error)
 
@@ -112,11 +116,12 @@ func (a *Activities) Deliver(ctx context.Context, jobID int64) (Receipt, error) 
 var errEnded = errors.New("the job has ended")
 
 // claim takes the job for this attempt, in one transaction: it settles what a lost worker left, QUEUED becomes CLAIMED,
-// and the attempt starts unless the rules forbid it.
+// and the attempt starts unless the rules forbid it. A first attempt takes the job as it was created, in one round trip
+// to PostgreSQL; only a job that is not so any more is locked and read.
 func (a *attempt) claim(ctx context.Context) error {
 	var refusal error
 	lost := false
-	job, err := a.change(ctx, func(walk *delivery.JobWalk) error {
+	decide := func(walk *delivery.JobWalk) error {
 		steps := service.DeliverySteps{JobWalk: walk}
 		if refusal, lost = a.settleBefore(ctx, steps); refusal != nil {
 			return nil
@@ -128,12 +133,31 @@ func (a *attempt) claim(ctx context.Context) error {
 		// The record counts the tries: this may be one too many.
 		refusal = steps.Do(lifecycle.DeliveryActionStartDownload, "")
 		return nil
+	}
+
+	err := a.write(ctx, func(write context.Context) error {
+		if activity.GetInfo(ctx).Attempt == 1 {
+			job, sent, err := a.Store.ClaimJob(write, a.jobID, a.Settings.TTL, decide)
+			if err != nil {
+				return err
+			}
+			if job != nil {
+				a.enter(*job)
+				a.sent = &sent
+				return nil
+			}
+		}
+
+		job, err := a.Store.ChangeJob(write, a.jobID, decide)
+		if err == nil {
+			a.enter(job)
+		}
+		return err
 	})
 	if err != nil {
 		return err
 	}
 
-	a.enter(job)
 	if lost {
 		a.notifyAttempt(ctx)
 	}

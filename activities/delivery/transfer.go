@@ -11,7 +11,6 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/delivery"
 	"stagecoach/internal/telegram"
 	"stagecoach/internal/yandex"
@@ -106,9 +105,15 @@ func (a *attempt) check(item yandex.Item) error {
 	return nil
 }
 
+// sentBefore returns the file_id of content that Telegram has, and the name under which it was sent.
 func (a *attempt) sentBefore(ctx context.Context, item yandex.Item) (fileID, name string, err error) {
-	if item.SHA256 == "" {
+	known := a.sent
+	a.sent = nil // only now: a later transfer may find more
+	switch {
+	case item.SHA256 == "":
 		return "", "", nil
+	case known != nil && known.SHA256 == item.SHA256 && known.Size == item.Size:
+		return known.FileID, known.Name, nil
 	}
 	return a.Store.SentFile(ctx, item.SHA256, item.Size)
 }
@@ -165,7 +170,7 @@ func (a *attempt) beforeBytes(ctx context.Context, first, last bool) error {
 
 	switch {
 	case first && a.job().State == lifecycle.DeliveryDownloading:
-		err := a.step(ctx, func(s service.DeliverySteps) error {
+		err := a.stepKnown(ctx, func(s service.DeliverySteps) error {
 			if s.Row.State == lifecycle.DeliveryStreaming {
 				return nil // this write was made before, and only its answer was lost
 			}
@@ -188,9 +193,7 @@ func (a *attempt) beforeBytes(ctx context.Context, first, last bool) error {
 }
 
 func (a *attempt) markAck(ctx context.Context, pending bool) error {
-	return core.RetryWhileUnavailable(ctx, func() error {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
-		defer cancel()
+	return a.write(ctx, func(ctx context.Context) error {
 		ours, err := a.Store.MarkAckPending(ctx, a.jobID, a.job().Claim, pending)
 		if err == nil && !ours {
 			return errLeaseLost
@@ -284,7 +287,7 @@ func (a *attempt) conclude(ctx context.Context, item yandex.Item, message *teleg
 	a.mu.Lock()
 	a.message = int64(message.MessageID)
 	a.mu.Unlock()
-	err = a.step(ctx, func(s service.DeliverySteps) error {
+	err = a.stepKnown(ctx, func(s service.DeliverySteps) error {
 		s.Row.Sent = sentFile(item, fileID)
 		return s.Acknowledge(int64(message.MessageID), fileID)
 	})

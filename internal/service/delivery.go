@@ -72,12 +72,14 @@ func (c *Deliveries) Request(
 	ctx context.Context, user account.User, fileID int64, nonce, source string,
 ) (job delivery.Job, created bool, err error) {
 	key := DeliveryKey(user.ID, fileID, nonce)
-	job, err = c.Store.JobByKey(ctx, key)
-	if fault.CodeOf(err) == fault.DeliveryNotFound {
-		job, created, err = c.create(ctx, user, fileID, key, source)
+	first, file, err := c.Store.JobAndFile(ctx, key, fileID)
+	if err != nil {
+		return delivery.Job{}, false, err
 	}
 
-	if err != nil {
+	if first != nil {
+		job = *first
+	} else if job, created, err = c.create(ctx, user, file, key, source); err != nil {
 		return delivery.Job{}, false, err
 	}
 
@@ -89,19 +91,14 @@ func (c *Deliveries) Request(
 	return job, created, nil
 }
 
-// create records a new job, unless the file, the user or a limit forbids it.
+// create records a new job, unless the file (nil: there is none), the user or a limit forbids it.
 func (c *Deliveries) create(
-	ctx context.Context, user account.User, fileID int64, key, source string,
+	ctx context.Context, user account.User, file *delivery.File, key, source string,
 ) (delivery.Job, bool, error) {
-	file, err := c.Store.FileByID(ctx, fileID)
-	if refusal := fault.As(err); refusal != nil && refusal.Code == fault.FileNotFound {
-		err = refusal.WithField("file_id")
+	if file == nil {
+		return delivery.Job{}, false, fault.New(fault.FileNotFound, "there is no such file").WithField("file_id")
 	}
-
-	if err != nil {
-		return delivery.Job{}, false, err
-	}
-	if err := c.CheckFile(file); err != nil {
+	if err := c.CheckFile(*file); err != nil {
 		return delivery.Job{}, false, err
 	}
 	if user.TelegramID == nil {

@@ -177,14 +177,10 @@ func (of *Workload[R, S, A, F]) queueLock(read *pgx.Batch, id any, row *R) {
 func (of *Workload[R, S, A, F]) lead(
 	db Session, write *pgx.Batch, row *R, decide func(*Walk[R, S, A, F]) error,
 ) error {
-	entity := of.Entity(row)
-	before := *entity.State
-	walk := &Walk[R, S, A, F]{Row: row, of: of, DB: db, state: before}
-	if err := decide(walk); err != nil {
+	before := *of.Entity(row).State
+	walk, err := of.walk(db, row, decide)
+	if err != nil {
 		return err
-	}
-	if *of.Entity(row).State != walk.state {
-		return errOutsideOfTable
 	}
 	if len(walk.events) == 0 && !walk.Edited {
 		return nil
@@ -198,6 +194,34 @@ func (of *Workload[R, S, A, F]) lead(
 		return nil
 	}
 	return walk.Then(write)
+}
+
+// walk lets decide take a row through the table.
+func (of *Workload[R, S, A, F]) walk(
+	db Session, row *R, decide func(*Walk[R, S, A, F]) error,
+) (*Walk[R, S, A, F], error) {
+	walk := &Walk[R, S, A, F]{Row: row, of: of, DB: db, state: *of.Entity(row).State}
+	if err := decide(walk); err != nil {
+		return nil, err
+	}
+	if *of.Entity(row).State != walk.state {
+		return nil, errOutsideOfTable
+	}
+	return walk, nil
+}
+
+// WalkUnlocked lets decide walk a row as its caller knows it, and returns the events of the walk; the row has the
+// version of the last one. The caller's statement writes them only while the record has the row in the version before:
+// this is Compare for a workload with a Walk.
+func WalkUnlocked[R any, S, A ~string, F any](
+	of *Workload[R, S, A, F], row *R, decide func(*Walk[R, S, A, F]) error,
+) ([]Event, error) {
+	walk, err := of.walk(nil, row, decide)
+	if err != nil {
+		return nil, err
+	}
+	*of.Entity(row).Version += int64(len(walk.events))
+	return walk.events, nil
 }
 
 // queueEvent writes the row's next event, and plans the message that notifies the owner of it.

@@ -28,6 +28,15 @@ func One[T any](ctx context.Context, db Session, missing *fault.Error, sql strin
 	return row, Unavailable(err)
 }
 
+// Optional returns the one row of a batch's query; nil: there is none.
+func Optional[T any](rows pgx.Rows) (*T, error) {
+	row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToAddrOfStructByName[T])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	return row, err
+}
+
 // List returns all rows of a query.
 func List[T any](ctx context.Context, db Session, sql string, args ...any) ([]T, error) {
 	rows, _ := db.Query(ctx, sql, args...) // the rows return its error

@@ -181,10 +181,10 @@ func (s *Store) SearchFiles(ctx context.Context, words string, limit, offset int
 
 // SentFile is content that Telegram has.
 type SentFile struct {
-	SHA256 string
-	Size   int64  // bytes
-	FileID string // Telegram's
-	Name   string // under which it was sent
+	SHA256 string `db:"sha256"`
+	Size   int64  `db:"size"`    // bytes
+	FileID string `db:"file_id"` // Telegram's; empty: Telegram does not have it
+	Name   string `db:"name"`    // under which it was sent
 }
 
 // SentFile returns the Telegram file_id of content that was delivered before, and the name under which it was sent.

@@ -3,6 +3,7 @@ package delivery
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -109,6 +110,22 @@ func (s *Store) CreateJob(ctx context.Context, j Job, first core.Event) (job Job
 	return job, false, err
 }
 
+// JobAndFile returns the job of an idempotency key and a file, which may be gone, in one round trip; nil: there is none.
+func (s *Store) JobAndFile(ctx context.Context, key string, fileID int64) (job *Job, file *File, err error) {
+	batch := &pgx.Batch{}
+	batch.Queue(jobSelect+`WHERE idempotency_key = $1`, key).Query(func(rows pgx.Rows) (err error) {
+		job, err = core.Optional[Job](rows)
+		return err
+	})
+	batch.Queue(`SELECT `+fileColumns+` FROM files WHERE id = $1`, fileID).Query(func(rows pgx.Rows) (err error) {
+		file, err = core.Optional[File](rows)
+		return err
+	})
+
+	err = s.db.SendBatch(ctx, batch).Close()
+	return job, file, core.Unavailable(err)
+}
+
 // JobByID returns a job.
 func (s *Store) JobByID(ctx context.Context, id int64) (Job, error) {
 	return core.One[Job](ctx, s.db, noJob, jobSelect+`WHERE j.id = $1`, id)
@@ -160,14 +177,27 @@ func (s *Store) ChangeJob(ctx context.Context, id int64, decide func(*JobWalk) e
 }
 
 func queueJob(write *pgx.Batch, _ lifecycle.DeliveryState, job *Job) {
-	write.Queue(`UPDATE jobs SET state = $2, attempt = $3, claim = $4, last_error = $5, bytes_sent = $6, busy = $7,
-		claimed_at = $8, heartbeat_at = $9, ack_pending_at = $10, message_id = $11, telegram_file_id = $12,
-		row_version = $13, next_attempt_at = $14, updated_at = now() WHERE id = $1`,
-		job.ID, job.State, job.Attempt, job.Claim, job.LastError, job.BytesSent, job.Busy,
-		job.ClaimedAt, job.HeartbeatAt, job.AckPendingAt, job.MessageID, job.TelegramFileID, job.RowVersion, job.NextAttemptAt)
-
+	write.Queue(updateJob+` WHERE id = $1`, jobValues(job)...)
 	if job.Sent != nil {
 		queueSentFile(write, *job.Sent)
+	}
+}
+
+// updateJob writes the fields of a row j that a walk may change; jobValues are its parameters. A time that equals the
+// row's Now is written as the database's clock: who knows a row without having locked it does not know that clock.
+var updateJob = `UPDATE jobs j SET state = $2, attempt = $3, claim = $4, last_error = $5, bytes_sent = $6, busy = $7,
+	claimed_at = ` + clock(`$8`) + `, heartbeat_at = ` + clock(`$9`) + `, ack_pending_at = ` + clock(`$10`) + `,
+	message_id = $11, telegram_file_id = $12, row_version = $13, next_attempt_at = $14, updated_at = now()`
+
+func clock(at string) string {
+	return fmt.Sprintf(`CASE WHEN %[1]s::timestamptz = $15 THEN now() ELSE %[1]s END`, at)
+}
+
+func jobValues(job *Job) []any {
+	return []any{
+		job.ID, job.State, job.Attempt, job.Claim, job.LastError, job.BytesSent, job.Busy,
+		job.ClaimedAt, job.HeartbeatAt, job.AckPendingAt, job.MessageID, job.TelegramFileID, job.RowVersion, job.NextAttemptAt,
+		job.Now,
 	}
 }
 

@@ -1,0 +1,93 @@
+package testdb
+
+import (
+	"bufio"
+	"encoding/binary"
+	"io"
+	"net"
+	"net/url"
+	"sync/atomic"
+	"testing"
+)
+
+// Trips counts the round trips of connections to a database.
+type Trips struct {
+	URL   string // of the database, by way of the counter
+	count atomic.Int64
+}
+
+// CountTrips counts the round trips of those who connect to a database by the counter's URL.
+func CountTrips(t testing.TB, database string) *Trips {
+	t.Helper()
+	target, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+
+	server := target.Host
+	target.Host = listener.Addr().String()
+	trips := &Trips{URL: target.String()}
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go trips.forward(client, server)
+		}
+	}()
+	return trips
+}
+
+// Count returns the number of round trips so far. Those that only begin a connection, or find out whether one still
+// works, do not count.
+func (c *Trips) Count() int { return int(c.count.Load()) }
+
+// Messages of PostgreSQL's protocol, version 3.
+const (
+	messageHeader = 1 + 4 // its kind, and its length without the kind
+	readyForQuery = 'Z'   // ends every answer
+	emptyQuery    = 'I'   // answers a connection's ping
+)
+
+// forward passes on what both sides say, and counts the answers.
+func (c *Trips) forward(client net.Conn, address string) {
+	defer client.Close()
+	server, err := net.Dial("tcp", address)
+	if err != nil {
+		return
+	}
+	go func() {
+		_, _ = io.Copy(server, client)
+		_ = server.Close()
+	}()
+
+	answers, begins, empty := bufio.NewReader(server), true, false
+	for {
+		header, err := answers.Peek(messageHeader)
+		if err != nil {
+			return
+		}
+
+		switch header[0] {
+		case emptyQuery:
+			empty = true
+		case readyForQuery:
+			if !begins && !empty {
+				c.count.Add(1)
+			}
+			begins, empty = false, false
+		}
+
+		length := 1 + int64(binary.BigEndian.Uint32(header[1:]))
+		if _, err := io.CopyN(client, answers, length); err != nil {
+			return
+		}
+	}
+}
