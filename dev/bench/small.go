@@ -33,12 +33,12 @@ var smallSettings = map[string]string{
 // measureSmall counts jobs per second in a closed loop, against workflows that do nothing: one of the same form as a
 // job, and the fastest one there is.
 func measureSmall(ctx context.Context, m *machine) ([]row, error) {
-	var ours, fair, eager []float64
+	var ours, fair, eager paces
 	for range rounds {
 		// Each has a rig of its own: an in-memory server slows as it fills.
 		err := m.withRig(ctx, rigOptions{settings: smallSettings}, func(r *rig) error {
-			perSecond, err := r.smallJobs(ctx)
-			ours = append(ours, perSecond)
+			pace, err := r.smallJobs(ctx)
+			ours.add(pace)
 			return err
 		})
 		if err != nil {
@@ -47,11 +47,11 @@ func measureSmall(ctx context.Context, m *machine) ([]row, error) {
 
 		for _, bare := range []struct {
 			kind     any
-			measured *[]float64
+			measured *paces
 		}{{bareFairWorkflow, &fair}, {bareWorkflow, &eager}} {
 			err = m.withRig(ctx, rigOptions{}, func(r *rig) error {
-				perSecond, err := r.bareJobs(ctx, bare.kind)
-				*bare.measured = append(*bare.measured, perSecond)
+				pace, err := r.bareJobs(ctx, bare.kind)
+				bare.measured.add(pace)
 				return err
 			})
 			if err != nil {
@@ -61,26 +61,26 @@ func measureSmall(ctx context.Context, m *machine) ([]row, error) {
 	}
 
 	const name = "small jobs of 1 KiB, 100 in flight"
-	return []row{
-		measured(name, "jobs/s", ours...).against(bareFairName, fair...).atLeast(0.85),
-		measured(name, "jobs/s", ours...).against(bareName, eager...),
-	}, nil
+	return append([]row{
+		measured(name, "jobs/s", ours.perSecond...).against(bareFairName, fair.perSecond...).atLeast(0.85),
+		measured(name, "jobs/s", ours.perSecond...).against(bareName, eager.perSecond...),
+	}, cpuRows("a small job", ours.cpu, bareFairName, fair.cpu)...), nil
 }
 
-func (r *rig) smallJobs(ctx context.Context) (perSecond float64, err error) {
+func (r *rig) smallJobs(ctx context.Context) (done pace, err error) {
 	users := make([]account.User, smallWarmUp+smallJobs)
 	files := make([]delivery.File, len(users))
 	sums := make([]string, len(users))
 	for i := range users {
 		if users[i], err = r.user(ctx); err != nil {
-			return 0, err
+			return done, err
 		}
 		if files[i], sums[i], err = r.randomFile(ctx, 1024); err != nil {
-			return 0, err
+			return done, err
 		}
 	}
 
-	perSecond, err = closedLoop(func(i int) error {
+	done, err = closedLoop(func(i int) error {
 		job, err := r.request(ctx, users[i], files[i])
 		if err != nil {
 			return err
@@ -93,16 +93,32 @@ func (r *rig) smallJobs(ctx context.Context) (perSecond float64, err error) {
 			err = r.checkChat(ctx, *users[i].TelegramID, 1, sums[i])
 		}
 	}
-	return perSecond, err
+	return done, err
 }
 
-// closedLoop starts a job whenever one has ended, and returns how many ended per second.
-func closedLoop(job func(i int) error) (perSecond float64, err error) {
+// pace says how many jobs ended per second, and what processor time each of them used.
+type pace struct {
+	perSecond float64
+	cpu       cpu
+}
+
+// paces are those of some rounds.
+type paces struct {
+	perSecond []float64
+	cpu       []cpu
+}
+
+func (p *paces) add(one pace) {
+	p.perSecond, p.cpu = append(p.perSecond, one.perSecond), append(p.cpu, one.cpu)
+}
+
+// closedLoop starts a job whenever one has ended.
+func closedLoop(job func(i int) error) (pace, error) {
 	return closedLoopOf(smallWarmUp, smallJobs, job)
 }
 
 // closedLoopOf is closedLoop with so many jobs, after some that are not measured.
-func closedLoopOf(warmUp, jobs int, job func(i int) error) (perSecond float64, err error) {
+func closedLoopOf(warmUp, jobs int, job func(i int) error) (done pace, err error) {
 	series := func(from, to int) error {
 		var running errgroup.Group
 		running.SetLimit(smallInFlight)
@@ -112,12 +128,23 @@ func closedLoopOf(warmUp, jobs int, job func(i int) error) (perSecond float64, e
 		return running.Wait()
 	}
 	if err := series(0, warmUp); err != nil {
-		return 0, err
+		return done, err
+	}
+
+	before, err := cpuNow()
+	if err != nil {
+		return done, err
 	}
 
 	began := time.Now()
-	err = series(warmUp, warmUp+jobs)
-	return float64(jobs) / time.Since(began).Seconds(), err
+	if err := series(warmUp, warmUp+jobs); err != nil {
+		return done, err
+	}
+
+	done.perSecond = float64(jobs) / time.Since(began).Seconds()
+	after, err := cpuNow()
+	done.cpu = after.since(before, jobs)
+	return done, err
 }
 
 const (
@@ -128,9 +155,9 @@ const (
 )
 
 // bareJobs is the same with workflows that do nothing. The rig's own worker is idle.
-func (r *rig) bareJobs(ctx context.Context, kind any) (perSecond float64, err error) {
+func (r *rig) bareJobs(ctx context.Context, kind any) (pace, error) {
 	if err := r.startBareWorker(); err != nil {
-		return 0, err
+		return pace{}, err
 	}
 	return closedLoop(func(i int) error { _, err := r.bareJob(ctx, kind, i); return err })
 }

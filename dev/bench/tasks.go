@@ -23,7 +23,10 @@ const (
 )
 
 // claimTimes are the results of one side of the comparison.
-type claimTimes struct{ perSecond, busy, alone []float64 }
+type claimTimes struct {
+	paces
+	busy, alone []float64 // ms
+}
 
 // measureClaims lets agents claim tasks, each a task of its own, with the API's code: many at a time, and one at a
 // time.
@@ -57,7 +60,7 @@ func measureClaims(ctx context.Context, m *machine) ([]row, error) {
 	}
 
 	busy := fmt.Sprintf("claims, %d in flight", smallInFlight)
-	return []row{
+	return append([]row{
 		measured(busy, "claims/s", ours.perSecond...).against(updateName, bare.perSecond...).atLeast(0.8),
 		measured("claims of the next, the same", "claims/s", next.perSecond...).against("claims by id", ours.perSecond...).atLeast(0.85),
 		measured("claims of the next, one at a time, p50", "ms", quantile(next.alone, 0.5)).against("claims by id", quantile(ours.alone, 0.5)),
@@ -69,7 +72,7 @@ func measureClaims(ctx context.Context, m *machine) ([]row, error) {
 		measured(
 			"claims, one at a time, p99", "ms", quantile(ours.alone, 0.99),
 		).against(updateName, quantile(bare.alone, 0.99)),
-	}, nil
+	}, cpuRows("a claim", ours.cpu, updateName, bare.cpu)...), nil
 }
 
 // claim claims the task with a number, or whatever task is next.
@@ -107,7 +110,7 @@ func (r *rig) claims(ctx context.Context, took *claimTimes, act claim) error {
 // measure calls act for one entity after the other.
 func (t *claimTimes) measure(act func(i int) error) error {
 	took := make([]float64, claimWarmUp+claimTasks)
-	perSecond, err := closedLoopOf(claimWarmUp, claimTasks, func(i int) error {
+	done, err := closedLoopOf(claimWarmUp, claimTasks, func(i int) error {
 		began := time.Now()
 		err := act(i)
 		took[i] = milliseconds(time.Since(began))
@@ -117,7 +120,8 @@ func (t *claimTimes) measure(act func(i int) error) error {
 		return err
 	}
 
-	t.perSecond, t.busy = append(t.perSecond, perSecond), append(t.busy, took[claimWarmUp:]...)
+	t.add(done)
+	t.busy = append(t.busy, took[claimWarmUp:]...)
 	for i := len(took); i < len(took)+claimsAlone; i++ {
 		began := time.Now()
 		if err := act(i); err != nil {

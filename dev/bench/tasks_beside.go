@@ -158,7 +158,7 @@ func measurePollers(ctx context.Context, m *machine) (rows []row, err error) {
 				return err
 			}
 			jobs, err := r.smallJobs(ctx)
-			into.claims, into.jobs = append(into.claims, claims.perSecond...), append(into.jobs, jobs)
+			into.claims, into.jobs = append(into.claims, claims.perSecond...), append(into.jobs, jobs.perSecond)
 			return err
 		})
 	}
