@@ -22,7 +22,7 @@ import (
 // childCommand starts this program as a child: "child <kind> <settings>".
 const childCommand = "child"
 
-// bareKind is the child that runs the worker of a baseline; all others are stand-ins.
+// bareKind is the child that runs the worker of a baseline; all others are stand-ins, those of tlsKind behind TLS.
 const bareKind = "bare"
 
 // beChild runs one stand-in, or the baseline's worker, in a process of its own. It ends with its standard input, which
@@ -41,6 +41,14 @@ func beChild(ctx context.Context, kind string, args []string, in io.Reader, out 
 			return err
 		}
 		return runBareWorker(ctx, address, out)
+	}
+
+	if kind == tlsKind {
+		var child tlsChild
+		if err := json.Unmarshal(settings, &child); err != nil {
+			return err
+		}
+		return child.serve(ctx, out)
 	}
 
 	standIn, err := stack.DecodeStandIn(kind, settings)

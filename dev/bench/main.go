@@ -31,6 +31,7 @@ type figure struct {
 
 var figures = []figure{
 	{"stream", "a 1 GiB file from the storage to Telegram", 15 * time.Second, measureStream},
+	{"stream-tls", "the same from a storage that speaks TLS", 30 * time.Second, measureStreamTLS},
 	{"memory", "a worker with four 2 GB streams at a time", 15 * time.Second, measureMemory},
 	{"repeat", "a file that Telegram has already", 5 * time.Second, measureRepeat},
 	{"small", "many jobs of 1 KiB", 45 * time.Second, measureSmall},

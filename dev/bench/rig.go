@@ -56,6 +56,8 @@ type rigOptions struct {
 	telegram telegramsim.Options
 	yandex   yandexsim.Options
 	settings map[string]string // of the worker
+
+	storageTLS *tlsChild // the storage speaks TLS with this certificate; nil: it does not
 }
 
 // withRig builds a rig, lets fn use it and stops it.
@@ -109,6 +111,9 @@ func (r *rig) startStandIns(o rigOptions) error {
 
 	if err := r.ground.StartTelegram(o.telegram); err != nil {
 		return err
+	}
+	if o.storageTLS != nil {
+		r.ground.Apart = o.storageTLS.startBehindTLS
 	}
 	return r.ground.StartYandex(o.yandex)
 }

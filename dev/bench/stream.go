@@ -61,7 +61,7 @@ func measureStream(ctx context.Context, m *machine) (rows []row, err error) {
 				return err
 			}
 
-			curl = append(curl, speed(piped))
+			curl = append(curl, speed(piped.took))
 		}
 
 		return r.checkChat(ctx, *user.TelegramID, 2*rounds, sum)
@@ -70,10 +70,9 @@ func measureStream(ctx context.Context, m *machine) (rows []row, err error) {
 		return nil, err
 	}
 
-	const pipe = "curl -s href | curl -s -F document=@/dev/stdin sendDocument"
 	return []row{
-		measured("stream 1 GiB, claim to delivered", "MB/s", claimed...).against(pipe, curl...).atLeast(0.9),
-		measured("stream 1 GiB, request to delivered", "MB/s", whole...).against(pipe, curl...),
+		measured("stream 1 GiB, claim to delivered", "MB/s", claimed...).against(curlPipe, curl...).atLeast(0.9),
+		measured("stream 1 GiB, request to delivered", "MB/s", whole...).against(curlPipe, curl...),
 	}, nil
 }
 
@@ -104,28 +103,34 @@ func (r *rig) deliver(ctx context.Context, user account.User, file delivery.File
 	return timing{at["delivered"].Sub(began), at["delivered"].Sub(at["claimed"])}, nil
 }
 
-// pipe sends a file with curl alone. It reads /dev/stdin: for "-" curl makes no stream, but keeps everything in memory
-// and refuses 1 GiB.
-func (r *rig) pipe(ctx context.Context, chat int64, file delivery.File) (time.Duration, error) {
+// curlPipe names what pipe does.
+const curlPipe = "curl -s href | curl -s -F document=@/dev/stdin sendDocument"
+
+// usage is what a baseline has used.
+type usage struct{ took, processor time.Duration }
+
+// pipe sends a file with curl alone; trust are options of the download. It reads /dev/stdin: for "-" curl makes no
+// stream, but keeps everything in memory and refuses 1 GiB.
+func (r *rig) pipe(ctx context.Context, chat int64, file delivery.File, trust ...string) (usage, error) {
 	href, err := r.href(ctx, file)
 	if err != nil {
-		return 0, err
+		return usage{}, err
 	}
 
-	from := exec.CommandContext(ctx, "curl", "-sf", href)
+	from := exec.CommandContext(ctx, "curl", append(trust, "-sf", href)...)
 	to := exec.CommandContext(ctx, "curl", "-sf", "-F", "document=@/dev/stdin;filename="+file.Name,
 		fmt.Sprintf("%s/bot%s/sendDocument?chat_id=%d", r.ground.StandIns.Telegram, botToken, chat))
 	if to.Stdin, err = from.StdoutPipe(); err != nil {
-		return 0, err
+		return usage{}, err
 	}
 
 	began := time.Now()
 	if err := errors.Join(to.Start(), from.Start()); err != nil {
-		return 0, err
+		return usage{}, err
 	}
 
 	sent, got := to.Wait(), from.Wait()
-	return time.Since(began), errors.Join(sent, got)
+	return usage{time.Since(began), usedBy(from, to)}, errors.Join(sent, got)
 }
 
 // href requests a download link, as the worker does.

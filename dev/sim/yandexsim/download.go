@@ -42,8 +42,12 @@ func (y *Server) getDownload(r *http.Request) (any, error) {
 		return nil, err
 	}
 
+	scheme := "http"
+	if r.TLS != nil {
+		scheme = "https"
+	}
 	href := url.URL{
-		Scheme: "http", Host: r.Host, Path: "/download/" + token,
+		Scheme: scheme, Host: r.Host, Path: "/download/" + token,
 		RawQuery: url.Values{"filename": {path.Base(name)}}.Encode(),
 	}
 	return map[string]any{"href": href.String(), "method": http.MethodGet, "templated": false}, nil
