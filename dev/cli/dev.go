@@ -24,9 +24,10 @@ import (
 
 // devOptions are the flags of dev.
 type devOptions struct {
-	state  string
-	once   bool
-	noDemo bool
+	state   string
+	once    bool
+	noDemo  bool
+	cluster bool
 }
 
 // Run runs one command line and returns the exit code, as starter's does.
@@ -43,14 +44,21 @@ func newRoot() *cobra.Command {
 
 The state folder keeps it all: stop and start as you like, unfinished work goes on. Busy ports
 are replaced by free ones; addresses and tokens stand in dev.json there. STAGECOACH_…
-variables that tune a service are heeded, and DATABASE_URL names a PostgreSQL of yours.`,
+variables that tune a service are heeded, and DATABASE_URL names a PostgreSQL of yours.
+
+With --cluster everything runs as in a large installation: Temporal's four services on
+PostgreSQL, three workers, two APIs and a worker for payments, each a process of its own.
+Its state has a folder of its own.`,
 		Args: terminal.AsUsed,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDev(cmd, o) },
 	}
 
-	cmd.Flags().StringVar(&o.state, "state", devinfo.DefaultState, "the folder that keeps everything")
+	cmd.Flags().StringVar(
+		&o.state, "state", devinfo.DefaultState, "the folder that keeps everything; of a cluster: "+devinfo.DefaultState+"/cluster",
+	)
 	cmd.Flags().BoolVar(&o.once, "once", false, "stop after the demo; exit code 0 only when all of it ended as it should")
 	cmd.Flags().BoolVar(&o.noDemo, "no-demo", false, "only start")
+	cmd.Flags().BoolVar(&o.cluster, "cluster", false, "run Temporal as a cluster, and several workers and APIs")
 	cmd.AddCommand(newStandIn())
 	cmd.CompletionOptions.DisableDefaultCmd = true
 	return cmd
@@ -62,6 +70,10 @@ func runDev(cmd *cobra.Command, o devOptions) (err error) {
 
 	ctx, broken := context.WithCancelCause(asked) // its cause distinguishes a failure from a requested stop
 	defer broken(nil)
+
+	if o.cluster && !cmd.Flags().Changed("state") {
+		o.state = filepath.Join(devinfo.DefaultState, "cluster") // a record has one Temporal
+	}
 
 	state, err := filepath.Abs(o.state)
 	if err != nil {
@@ -75,6 +87,7 @@ func runDev(cmd *cobra.Command, o devOptions) (err error) {
 	defer unlock()
 
 	s := stack.New(state, terminal.NewScreen(cmd.OutOrStdout()), broken)
+	s.Cluster = o.cluster
 	// A dev.json means that the services are ready, so the one of the last run is removed.
 	if err := os.Remove(filepath.Join(state, devinfo.File)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err

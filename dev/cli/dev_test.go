@@ -78,7 +78,7 @@ func keepPorts(t *testing.T, state string, port int) {
 	t.Helper()
 	ports := map[string]int{}
 	for _, name := range []string{
-		"api", "metrics", "temporal", "web_ui", "postgres", "telegram", "yandex", "qbittorrent", "toncenter", "toncenter_2",
+		"api", "api_2", "metrics", "temporal", "web_ui", "postgres", "telegram", "yandex", "qbittorrent", "toncenter", "toncenter_2",
 		"fragment", "web_seed",
 	} {
 		ports[name] = port

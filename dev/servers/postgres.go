@@ -169,7 +169,8 @@ func (p *Postgres) launch(programs postgresPrograms) (*process, error) {
 		// No socket file: its path may have at most 107 bytes.
 		"unix_socket_directories=",
 		"shared_buffers=64MB",
-		"max_connections=200",
+		// A cluster's four services keep up to 120 connections, its three workers, two APIs and payments another 92.
+		"max_connections=300",
 		"timezone=UTC",
 		"log_checkpoints=off",
 	}

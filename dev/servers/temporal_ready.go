@@ -47,7 +47,7 @@ func (t *Temporal) await(ctx context.Context, p *process) error {
 	if err != nil || t.WebUI == "" {
 		return err
 	}
-	return p.await(ctx, poll, t.webReady)
+	return p.await(ctx, poll, func(ctx context.Context) error { return webReady(ctx, t.WebUI) })
 }
 
 func (t *Temporal) ready(ctx context.Context, c client.Client) error {
@@ -75,11 +75,12 @@ func (t *Temporal) ready(ctx context.Context, c client.Client) error {
 	return err
 }
 
-func (t *Temporal) webReady(ctx context.Context) error {
+// webReady asks the Web UI at an address for its first page.
+func webReady(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, t.WebUI, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return err
 	}

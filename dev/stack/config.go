@@ -1,22 +1,30 @@
 package stack
 
 import (
+	"context"
+	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
 
+	api "stagecoach/api/run"
 	"stagecoach/dev/servers"
 	"stagecoach/internal/config"
 	"stagecoach/starter/terminal"
+	worker "stagecoach/worker/run"
 )
 
-// config makes the settings of the services: dev's own values, then the environment, then defaults for a developer. The
-// environment can tune the services. The addresses and secrets of another installation in it have no effect.
-func (s *Stack) config() (config.Config, error) {
+// settings finds the value of a setting.
+type settings func(name string) (value string, ok bool)
+
+// settings makes the settings of the services: dev's own values, then the environment, then defaults for a developer.
+// The environment can tune the services. The addresses and secrets of another installation in it have no effect.
+func (s *Stack) settings() (settings, error) {
 	port, err := servers.PreferPort(s.kept.Ports.API)
 	if err != nil {
-		return config.Config{}, err
+		return nil, err
 	}
 
 	s.kept.Ports.API = port
@@ -25,7 +33,7 @@ func (s *Stack) config() (config.Config, error) {
 
 	metrics, err := servers.PreferPort(s.kept.Ports.Metrics)
 	if err != nil {
-		return config.Config{}, err
+		return nil, err
 	}
 
 	s.kept.Ports.Metrics = metrics
@@ -61,7 +69,7 @@ func (s *Stack) config() (config.Config, error) {
 	}
 
 	maps.Copy(suggested, shopSettings())
-	c, err := config.Load(func(name string) (string, bool) {
+	return func(name string) (string, bool) {
 		if value, ok := decided[name]; ok {
 			return value, true
 		}
@@ -70,13 +78,43 @@ func (s *Stack) config() (config.Config, error) {
 		}
 		value, ok := suggested[name]
 		return value, ok
-	})
+	}, nil
+}
+
+// startServices runs worker and API in this process.
+func (s *Stack) startServices(of settings) error {
+	c, err := config.Load(of)
 	if err != nil {
-		return c, terminal.UsageError(err.Error())
+		return terminal.UsageError(err.Error())
 	}
 
 	if _, wanted := os.LookupEnv("STAGECOACH_WORKER_METRICS_ADDR"); !wanted {
 		c.Worker.MetricsAddr = "" // the API's listener serves the metrics of the whole process
 	}
-	return c, nil
+
+	s.startService("worker", worker.Run, c)
+	s.startService("api", api.Run, c)
+	return nil
+}
+
+// startService runs one of our services in this process, as its own program does.
+func (s *Stack) startService(
+	name string, run func(context.Context, config.Config, *slog.Logger) error, c config.Config,
+) {
+	log := slog.New(slog.NewTextHandler(s.logs[name], &slog.HandlerOptions{Level: c.LogLevel}))
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		err := run(ctx, c, log)
+		if ctx.Err() == nil {
+			s.broken(fmt.Errorf("the %s has ended: %w (see %s)", name, err, s.Shown(s.logFile(name))))
+		}
+	}()
+
+	s.started(name, func() error {
+		cancel()
+		<-ended
+		return nil
+	})
 }

@@ -21,6 +21,7 @@ import (
 	"stagecoach/dev/sim/yandexsim"
 	"stagecoach/internal/config"
 	"stagecoach/internal/devinfo"
+	"stagecoach/internal/lifecycle"
 )
 
 // Ground is what worker and API need: a database, a Temporal server, and stand-ins for the outside systems. The
@@ -82,6 +83,20 @@ func (g *Ground) StartTemporal(ctx context.Context, o servers.TemporalOptions) (
 	g.Temporal = server.Address
 	g.startedServer("Temporal", server.Done(), server.Stop)
 	return server, nil
+}
+
+// StartCluster starts Temporal as a cluster on the PostgreSQL server. Only the queues in which users take turns have one
+// partition.
+func (g *Ground) StartCluster(ctx context.Context, o servers.ClusterOptions) (*servers.Cluster, error) {
+	o.DatabaseURL, o.OnePartition = g.DatabaseURL, lifecycle.FairQueues()
+	cluster, err := servers.StartCluster(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+
+	g.Temporal = cluster.Address
+	g.startedServer("Temporal", cluster.Done(), cluster.Stop)
+	return cluster, nil
 }
 
 // StartQBittorrent starts the real program.

@@ -30,6 +30,7 @@ type kept struct {
 // portsKept are the ports of the last run; a busy one is replaced.
 type portsKept struct {
 	API         int `json:"api"`
+	API2        int `json:"api_2"`
 	Metrics     int `json:"metrics"`
 	Temporal    int `json:"temporal"`
 	WebUI       int `json:"web_ui"`
@@ -86,7 +87,7 @@ func newKept() kept {
 		TonKey:        newTonKey(),
 		// The usual ports, so that tools find their server without configuration.
 		Ports: portsKept{
-			API: 8080, Metrics: 9092, Temporal: 7233, WebUI: 8233, Postgres: 15432, Telegram: 8081, Yandex: 8082,
+			API: 8080, API2: 8088, Metrics: 9092, Temporal: 7233, WebUI: 8233, Postgres: 15432, Telegram: 8081, Yandex: 8082,
 			QBittorrent: 8083, WebSeed: 8084, TonCenter: 8085, Fragment: 8086, TonCenter2: 8087,
 		},
 	}

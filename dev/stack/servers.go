@@ -28,14 +28,27 @@ func (s *Stack) startServers(ctx context.Context) error {
 	defer s.Screen.Draw()
 
 	starting, ctx := errgroup.WithContext(ctx)
-	if own := os.Getenv("DATABASE_URL"); own != "" {
+	own := os.Getenv("DATABASE_URL")
+	switch {
+	case s.Cluster && own != "":
+		return terminal.UsageError("a cluster keeps its state in a PostgreSQL of its own: unset DATABASE_URL")
+	case s.Cluster:
+		starting.Go(func() error {
+			if err := s.startPostgres(ctx); err != nil {
+				return err
+			}
+			return s.startTemporalCluster(ctx)
+		})
+	case own != "":
 		s.DatabaseURL = own
 		s.Screen.Say("  PostgreSQL   the one that DATABASE_URL names")
-	} else {
+	default:
 		starting.Go(func() error { return s.startPostgres(ctx) })
 	}
 
-	starting.Go(func() error { return s.startTemporal(ctx) })
+	if !s.Cluster {
+		starting.Go(func() error { return s.startTemporal(ctx) })
+	}
 	starting.Go(func() error { return s.startQBittorrent(ctx) })
 	return starting.Wait()
 }
@@ -62,22 +75,30 @@ func (s *Stack) startTemporal(ctx context.Context) error {
 	temporal, err := s.StartTemporal(ctx, servers.TemporalOptions{
 		DBFile: s.ofRecord("temporal", ".db"), Log: s.logs["temporal"],
 		Port: s.kept.Ports.Temporal, UIPort: s.kept.Ports.WebUI,
-		Progress: func(step string) {
-			if s.Screen.Live {
-				s.Screen.Draw("  " + step)
-			} else {
-				s.Screen.Say("  %s", step)
-			}
-		},
+		Progress: s.showStep,
 	})
 	if err != nil {
 		return err
 	}
 
-	s.Info.WebUI = temporal.WebUI
-	s.kept.Ports.Temporal, s.kept.Ports.WebUI = portOfURL("//"+temporal.Address), portOfURL(temporal.WebUI)
 	s.Screen.Say("  Temporal     %s, ready in %s", temporal.Address, terminal.Took(time.Since(began)))
-	return pointTemporalClients(temporal.Address)
+	return s.useTemporal(temporal.Address, temporal.WebUI)
+}
+
+// showStep shows a long step of a start.
+func (s *Stack) showStep(step string) {
+	if s.Screen.Live {
+		s.Screen.Draw("  " + step)
+	} else {
+		s.Screen.Say("  %s", step)
+	}
+}
+
+// useTemporal keeps the addresses of the Temporal that was started, and connects this process to it.
+func (s *Stack) useTemporal(address, webUI string) error {
+	s.Info.WebUI = webUI
+	s.kept.Ports.Temporal, s.kept.Ports.WebUI = portOfURL("//"+address), portOfURL(webUI)
+	return pointTemporalClients(address)
 }
 
 // ofRecord names a file or folder of the state that belongs to the record. Temporal's workflows name rows by their ids,

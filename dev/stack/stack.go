@@ -5,26 +5,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
-	api "stagecoach/api/run"
-	"stagecoach/internal/config"
 	"stagecoach/internal/devinfo"
 	"stagecoach/starter/terminal"
-	worker "stagecoach/worker/run"
 )
 
 const readyTime = time.Minute
 
-// Stack is everything that dev runs: worker and API in this process, and what they need.
+// Stack is everything that dev runs: worker and API, in this process or in some of their own, and what they need.
 type Stack struct {
 	Ground
 	State    string // absolute path of the state folder
+	Cluster  bool   // Temporal is a cluster, and our services are several processes
 	Screen   *terminal.Screen
 	broken   context.CancelCauseFunc // called when a part ends by itself
 	kept     kept
@@ -36,7 +33,8 @@ type Stack struct {
 	logs map[string]*os.File
 }
 
-// New returns a stack that keeps its state in the folder state, and calls broken when a part of it ends by itself.
+// New returns a stack that keeps its state in the folder state, and calls broken when a part of it ends by itself. The
+// caller may choose a cluster before the start.
 func New(state string, screen *terminal.Screen, broken context.CancelCauseFunc) *Stack {
 	s := &Stack{State: state, Screen: screen, broken: broken}
 	s.port = s.kept.Ports.of
@@ -74,13 +72,18 @@ func (s *Stack) Start(ctx context.Context) (err error) {
 		return err
 	}
 
-	c, err := s.config()
+	of, err := s.settings()
 	if err != nil {
 		return err
 	}
 
-	s.startService("worker", worker.Run, c)
-	s.startService("api", api.Run, c)
+	start := s.startServices
+	if s.Cluster {
+		start = func(of settings) error { return s.startProcesses(ctx, of) }
+	}
+	if err := start(of); err != nil {
+		return err
+	}
 	if err := s.awaitReady(ctx); err != nil {
 		return err
 	}
@@ -110,28 +113,6 @@ func (s *Stack) Stop() error {
 	return errors.Join(problems...)
 }
 
-// startService runs one of our services in this process, as its own program does.
-func (s *Stack) startService(
-	name string, run func(context.Context, config.Config, *slog.Logger) error, c config.Config,
-) {
-	log := slog.New(slog.NewTextHandler(s.logs[name], &slog.HandlerOptions{Level: c.LogLevel}))
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		err := run(ctx, c, log)
-		if ctx.Err() == nil {
-			s.broken(fmt.Errorf("the %s has ended: %w (see %s)", name, err, s.Shown(s.logFile(name))))
-		}
-	}()
-
-	s.started(name, func() error {
-		cancel()
-		<-ended
-		return nil
-	})
-}
-
 // openLogs opens the logs of all parts to append to them.
 func (s *Stack) openLogs() error {
 	if err := os.MkdirAll(s.LogDir(), 0o755); err != nil {
@@ -139,7 +120,7 @@ func (s *Stack) openLogs() error {
 	}
 
 	s.logs = map[string]*os.File{}
-	for _, name := range []string{"postgresql", "temporal", "qbittorrent", "worker", "api"} {
+	for _, name := range append([]string{"postgresql", "temporal", "qbittorrent"}, s.services()...) {
 		file, err := os.OpenFile(s.logFile(name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 		if err != nil {
 			return err
@@ -148,6 +129,18 @@ func (s *Stack) openLogs() error {
 	}
 
 	return nil
+}
+
+// services lists the names of our services, for logs.
+func (s *Stack) services() []string {
+	if !s.Cluster {
+		return []string{"worker", "api"}
+	}
+	var names []string
+	for _, p := range Fleet() {
+		names = append(names, p.Name)
+	}
+	return names
 }
 
 func (s *Stack) LogDir() string { return filepath.Join(s.State, "log") }
