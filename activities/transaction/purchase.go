@@ -98,25 +98,28 @@ func (a *PaymentActivities) worth(t transaction.Transaction) money.Nano {
 	return money.Nano(t.AmountNano - a.Settings.Reserve)
 }
 
-// fit finds the receiver, and the price of so many Stars. With fewer it lowers their number until the price fits.
+// fit finds the receiver, and the price of so many Stars, at once. With fewer it lowers their number until the price
+// fits.
 func (a *PaymentActivities) fit(
 	ctx context.Context, t transaction.Transaction, quote *transaction.Quote, fewer bool,
 ) error {
-	recipient, err := a.Fragment.Search(ctx, quote.Username, int(quote.Stars))
+	recipient, price, err := together(
+		func() (fragment.Recipient, error) { return a.Fragment.Search(ctx, quote.Username, int(quote.Stars)) },
+		func() (money.Nano, error) { return a.Fragment.Price(ctx, int(quote.Stars)) },
+	)
 	if err != nil {
 		return err
 	}
 
-	for range mostPrices {
-		price, err := a.Fragment.Price(ctx, int(quote.Stars))
+	for asked := 1; ; asked++ {
 		switch {
-		case err != nil:
-			return err
 		case price <= a.worth(t):
 			quote.PriceNano, quote.Recipient = int64(price), recipient.ID
 			return nil
 		case !fewer:
 			return stars.InsufficientAmount
+		case asked == mostPrices:
+			return stars.PriceMoved
 		}
 
 		quote.Stars = stars.Fewer(quote.Stars, price, a.worth(t))
@@ -124,9 +127,10 @@ func (a *PaymentActivities) fit(
 			quote.Stars = 0
 			return err
 		}
+		if price, err = a.Fragment.Price(ctx, int(quote.Stars)); err != nil {
+			return err
+		}
 	}
-
-	return stars.PriceMoved
 }
 
 // mostPrices is how often a number of Stars is made to fit: one or two prices are enough, unless the price moves

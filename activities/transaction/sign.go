@@ -39,7 +39,10 @@ func (a *PaymentActivities) sign(
 		return nil, err
 	}
 
-	wallet, err := a.Chain.Wallet(ctx, a.Wallet.Address())
+	wallet, head, err := together(
+		func() (toncenter.Wallet, error) { return a.Chain.Wallet(ctx, a.Wallet.Address()) },
+		func() (toncenter.Head, error) { return a.Chain.Head(ctx) },
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +50,7 @@ func (a *PaymentActivities) sign(
 		return nil, fault.New(fault.InsufficientFunds, "the wallet does not hold enough")
 	}
 
-	validUntil, err := a.validUntil(ctx, ready)
+	validUntil, err := a.validUntil(head.At, ready)
 	if err != nil {
 		return nil, err
 	}
@@ -114,19 +117,14 @@ const (
 	transferTime = 10 * time.Second // from our wallet to Fragment's, which keeps late money and sells nothing for it
 )
 
-// validUntil is how long the wallet may carry a payment out, by the chain's clock.
-func (a *PaymentActivities) validUntil(ctx context.Context, ready draft) (time.Time, error) {
-	head, err := a.Chain.Head(ctx)
-	if err != nil {
-		return time.Time{}, err
-	}
-
-	until := head.At.Add(a.Settings.PaymentTTL).Truncate(time.Second)
+// validUntil is how long the wallet may carry a payment out, by the chain's clock, which shows now.
+func (a *PaymentActivities) validUntil(now time.Time, ready draft) (time.Time, error) {
+	until := now.Add(a.Settings.PaymentTTL).Truncate(time.Second)
 	last := ready.until.Add(-transferTime).Truncate(time.Second)
 	if ready.until.IsZero() || !last.Before(until) {
 		return until, nil
 	}
-	if last.Before(head.At.Add(min(a.Settings.PaymentTTL, shortestLife))) {
+	if last.Before(now.Add(min(a.Settings.PaymentTTL, shortestLife))) {
 		return time.Time{}, stars.LinkExpired
 	}
 
