@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -302,6 +303,12 @@ func TestPlacesInLine(t *testing.T) {
 		if places[id] != place {
 			t.Errorf("job %d has place %d, want %d", id, places[id], place)
 		}
+	}
+
+	line, err := w.Line(t.Context())
+	w.must(err)
+	if !maps.Equal(line, want) {
+		t.Errorf("the line is %v, want %v", line, want)
 	}
 }
 

@@ -29,7 +29,8 @@ type Store interface {
 	FileByID(ctx context.Context, id int64) (delivery.File, error)
 	FileByPath(ctx context.Context, path string) (delivery.File, error)
 	Jobs(ctx context.Context, filter delivery.Filter) ([]delivery.Job, error)
-	PlacesInLine(ctx context.Context, ids []int64) (map[int64]int, error)
+	// Line returns the places of all jobs that wait.
+	Line(ctx context.Context) (map[int64]int, error)
 }
 
 type handlers struct {
@@ -37,12 +38,13 @@ type handlers struct {
 	deliveries *service.Deliveries
 	catalog    Catalog
 	store      Store
+	line       line
 }
 
 // New returns the commands, buttons and live messages of deliveries. Plain words that nothing else matches are a
 // search.
 func New(sender *chat.Sender, deliveries *service.Deliveries, files Catalog, record Store) chat.Part {
-	h := &handlers{sender, deliveries, files, record}
+	h := &handlers{Sender: sender, deliveries: deliveries, catalog: files, store: record, line: newLine(record.Line)}
 
 	return chat.Part{
 		Commands: []chat.Command{

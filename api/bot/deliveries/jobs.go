@@ -99,11 +99,9 @@ func (h *handlers) drawJob(ctx context.Context, viewer account.User, id int64) (
 
 	place := 0
 	if job.State == lifecycle.DeliveryQueued {
-		places, err := h.store.PlacesInLine(ctx, []int64{id})
-		if err != nil {
+		if place, err = h.line.place(ctx, id); err != nil {
 			return chat.View{}, err
 		}
-		place = places[id] // 0 when it was claimed just now
 	}
 
 	return jobView(viewer, job, place, h.deliveries.Limits), nil

@@ -242,6 +242,13 @@ const longLine = `10000`
 // so a job's place counts one job of each other user for each of its own user's jobs. While more than 10,000 jobs wait
 // it returns none: counting would read them all.
 func (s *Store) PlacesInLine(ctx context.Context, ids []int64) (map[int64]int, error) {
+	return s.places(ctx, ` WHERE id = ANY ($1)`, ids)
+}
+
+// Line returns the places in the queue of all queued jobs, as PlacesInLine does.
+func (s *Store) Line(ctx context.Context) (map[int64]int, error) { return s.places(ctx, ``) }
+
+func (s *Store) places(ctx context.Context, wanted string, args ...any) (map[int64]int, error) {
 	type place struct {
 		ID    int64 `db:"id"`
 		Place int   `db:"place"`
@@ -252,7 +259,7 @@ func (s *Store) PlacesInLine(ctx context.Context, ids []int64) (map[int64]int, e
 		), turns AS (
 			SELECT id, row_number() OVER (PARTITION BY user_id ORDER BY id) AS turn FROM waiting WHERE (SELECT count(*) FROM waiting) <= `+longLine+`
 		), line AS (SELECT id, row_number() OVER (ORDER BY turn, id)::int AS place FROM turns)
-		SELECT id, place FROM line WHERE id = ANY ($1)`, ids)
+		SELECT id, place FROM line`+wanted, args...)
 
 	places := map[int64]int{}
 	for _, row := range rows {
