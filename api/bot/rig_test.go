@@ -85,9 +85,11 @@ func newRig(t *testing.T) *rig {
 
 	t.Cleanup(w.store.Close)
 	w.temporal = mocks.NewClient(t)
-	w.temporal.On(
-		"ExecuteWorkflow", mock.Anything, mock.Anything, mock.Anything, mock.Anything,
-	).Return(mocks.NewWorkflowRun(t), nil).Maybe()
+	for _, input := range [][]any{{mock.Anything}, {mock.Anything, mock.Anything}} { // a task's workflow has two
+		w.temporal.On(
+			"ExecuteWorkflow", append([]any{mock.Anything, mock.Anything, mock.Anything}, input...)...,
+		).Return(mocks.NewWorkflowRun(t), nil).Maybe()
+	}
 	w.temporal.On("NewWithStartWorkflowOperation", mock.Anything, mock.Anything, mock.Anything).Return(nil).Maybe()
 	w.temporal.On(
 		"UpdateWithStartWorkflow", mock.Anything, mock.Anything,
