@@ -72,6 +72,14 @@ func newLibrary(t testing.TB, server torrents, settings map[string]string) *libr
 // newLibraryOn is newLibrary on a migrated database of the test's own.
 func newLibraryOn(t testing.TB, database string, server torrents, settings map[string]string) *library {
 	t.Helper()
+	return newLibraryFrom(t, server, settings, func(all map[string]string) *rig { return newRigOn(t, database, all) })
+}
+
+// newLibraryFrom is newLibrary on the rig that start makes with the settings of a library.
+func newLibraryFrom(
+	t testing.TB, server torrents, settings map[string]string, start func(settings map[string]string) *rig,
+) *library {
+	t.Helper()
 	url, user, password := server.login()
 	all := map[string]string{
 		"STAGECOACH_QBITTORRENT_URL": url, "STAGECOACH_QBITTORRENT_USERNAME": user, "STAGECOACH_QBITTORRENT_PASSWORD": password,
@@ -83,7 +91,7 @@ func newLibraryOn(t testing.TB, database string, server torrents, settings map[s
 		all[name] = value
 	}
 
-	l := &library{rig: newRigOn(t, database, all), torrents: server}
+	l := &library{rig: start(all), torrents: server}
 	l.whole = l.rig
 	must(t, l.ground.StartWebSeed())
 	l.seed = l.ground.WebSeed

@@ -61,7 +61,7 @@ func (s *standIn) release(l *library, made *torrentsim.SeededTorrent) {
 	}
 	whole := 1.0
 	l.eventually(
-		20*time.Second, made.Name+" is there",
+		2*time.Minute, made.Name+" is there",
 		func() bool { return s.Change(hash, torrentsim.TorrentChange{Progress: &whole}) == nil },
 	)
 }

@@ -52,17 +52,22 @@ func newRestoreRig(t *testing.T, database string) *restoreRig {
 
 	v.startShop(tonsim.TonCenterOptions{Balance: -1})
 	v.chain, v.fragment = v.ground.Chain, v.ground.Fragment
-	view := toncenter.New(toncenter.Options{URL: v.ground.StandIns.TonCenter, RequestsPerSecond: 1000})
-	wallet := v.shopWallet()
-	v.orders = &service.Transactions{
-		Temporal: v.client, Store: v.store, Log: slog.New(slog.DiscardHandler), Patience: 20 * time.Second,
+	v.orders = v.books()
+	return v
+}
+
+// books compares the record of purchases with the chain and with Fragment.
+func (l *library) books() *service.Transactions {
+	l.Helper()
+	view := toncenter.New(toncenter.Options{URL: l.ground.StandIns.TonCenter, RequestsPerSecond: 1000})
+	wallet := l.shopWallet()
+	return &service.Transactions{
+		Temporal: l.client, Store: l.store, Log: slog.New(slog.DiscardHandler), Patience: 20 * time.Second,
 		Balance: func(ctx context.Context, _ string) (int64, int64, error) {
 			state, err := view.Wallet(ctx, wallet.Address())
 			return int64(state.LastLT), int64(state.Balance), err
 		},
 	}
-
-	return v
 }
 
 // admin runs statements on the server, outside the database.

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
@@ -83,7 +84,7 @@ var (
 type rig struct {
 	testing.TB
 	store      *store.Store
-	temporal   *servers.Temporal
+	temporal   *servers.Temporal // nil: a cluster
 	client     client.Client
 	deliveries *service.Deliveries
 	ground     *stack.Ground
@@ -137,12 +138,27 @@ func newRigIn(
 	t testing.TB, database string, temporal *servers.Temporal, namespace string, settings map[string]string,
 ) *rig {
 	t.Helper()
-	must(t, buildPrograms())
-	s := &rig{
-		TB: t, temporal: temporal, ground: newGround(t), env: map[string]string{}, log: &logBuffer{}, answers: &seen{},
-	}
+	t.Cleanup(func() {
+		select {
+		case <-temporal.Done():
+			t.Log("the Temporal server does not run")
+		default:
+		}
+	})
 
-	s.ground.DatabaseURL, s.ground.Temporal, s.ground.Namespace = database, temporal.Address, namespace
+	ground := newGround(t)
+	ground.DatabaseURL, ground.Temporal, ground.Namespace = database, temporal.Address, namespace
+	s := newRigFrom(t, ground, settings)
+	s.temporal = temporal
+	return s
+}
+
+// newRigFrom is newRigIn with the PostgreSQL and the Temporal of a ground.
+func newRigFrom(t testing.TB, ground *stack.Ground, settings map[string]string) *rig {
+	t.Helper()
+	must(t, buildPrograms())
+	s := &rig{TB: t, ground: ground, env: map[string]string{}, log: &logBuffer{}, answers: &seen{}}
+	namespace := cmp.Or(ground.Namespace, client.DefaultNamespace)
 	s.ground.Key, s.ground.AdminToken = testdb.Key, adminToken
 
 	s.files, s.chats = t.TempDir(), t.TempDir()
@@ -156,7 +172,7 @@ func newRigIn(
 
 	var err error
 	s.client, err = client.Dial(client.Options{
-		HostPort: s.temporal.Address, Namespace: namespace, Logger: slog.New(slog.DiscardHandler),
+		HostPort: ground.Temporal, Namespace: namespace, Logger: slog.New(slog.DiscardHandler),
 	})
 
 	must(t, err)
@@ -164,7 +180,7 @@ func newRigIn(
 	_, err = temporalio.EnsureSearchAttributes(t.Context(), s.client, namespace)
 	must(t, err)
 
-	s.store, err = store.Open(t.Context(), database, testdb.Key)
+	s.store, err = store.Open(t.Context(), ground.DatabaseURL, testdb.Key)
 	must(t, err)
 	t.Cleanup(s.store.Close)
 	s.deliveries = &service.Deliveries{
@@ -194,11 +210,6 @@ func newRigIn(
 
 	t.Cleanup(func() {
 		if t.Failed() {
-			select {
-			case <-s.temporal.Done():
-				t.Log("the Temporal server does not run")
-			default:
-			}
 			t.Logf("logs of the services:\n%s", s.log.tail(6000))
 		}
 	})
