@@ -37,7 +37,7 @@ dev: ## Run everything on this machine and demonstrate each workload, until Ctrl
 	go run ./dev
 
 build: ## Build worker, api and starter into bin/.
-	go build -o bin/ ./worker ./api ./starter
+	go build -tags=stdjson -o bin/ ./worker ./api ./starter
 
 test: test-deps ## Run the tests with the race detector, with one end-to-end test for each workload (some minutes).
 	@go test -race $(TEST_FLAGS) ./...

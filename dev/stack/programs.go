@@ -18,10 +18,14 @@ type Programs struct {
 	Race bool // with the race detector
 }
 
+// Tags are the build tags of the programs. With stdjson the library for Telegram uses Go's own encoding of JSON. The one that
+// it uses without reserves 3.6 MB in every process when it starts.
+const Tags = "stdjson"
+
 // Build builds the programs with these names, such as worker. Without debugging information linking takes a third of
 // the time.
 func (p Programs) Build(ctx context.Context, names ...string) error {
-	args := []string{"build", "-ldflags=-s -w", "-o", p.Dir + string(filepath.Separator)}
+	args := []string{"build", "-tags=" + Tags, "-ldflags=-s -w", "-o", p.Dir + string(filepath.Separator)}
 	if p.Race {
 		args = append(args, "-race")
 	}
