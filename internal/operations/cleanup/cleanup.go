@@ -21,8 +21,8 @@ type OldRows struct {
 	Log   *slog.Logger
 }
 
-// retentionBatch is how many rows one database transaction checks: it holds its locks for some milliseconds.
-const retentionBatch = 500
+// Batch is how many rows one database transaction checks: it holds its locks for some milliseconds.
+const Batch = 500
 
 // DeleteOldRows deletes what the policy does not keep, in small batches, and returns the number of deleted rows of each
 // kind. The batches of an attempt that failed stay deleted; the next attempt deletes the rest.
@@ -30,7 +30,7 @@ func (r *OldRows) DeleteOldRows(ctx context.Context, policy operations.Retention
 	total := map[string]int64{}
 	for _, old := range r.Store.OldKinds(policy) {
 		for next := int64(0); ; {
-			deleted, after, err := r.Store.DeleteOld(ctx, old, next, retentionBatch)
+			deleted, after, err := r.Store.DeleteOld(ctx, old, next, Batch)
 			if err != nil {
 				return nil, temporalio.RetryUntilSeen(ctx, err)
 			}
