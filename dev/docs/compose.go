@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"stagecoach/internal/config"
+	"stagecoach/internal/lifecycle"
 )
 
 // inContainers are defaults that differ in containers: addresses and folders, and the names of the file's services.
@@ -30,6 +31,18 @@ func composeSettings() string {
 	for _, s := range config.Settings() {
 		if !s.Secret {
 			fmt.Fprintf(&b, "    %s: ${%s:-%s}\n", s.Name, s.Name, inContainers[s.Name])
+		}
+	}
+	return b.String()
+}
+
+// composePartitions gives the queues in which users take turns one partition.
+func composePartitions() string {
+	var b strings.Builder
+	for _, limit := range []string{"Read", "Write"} {
+		fmt.Fprintf(&b, "      matching.numTaskqueue%sPartitions:\n", limit)
+		for _, queue := range lifecycle.FairQueues() {
+			fmt.Fprintf(&b, "        - value: 1\n          constraints: {taskQueueName: %s}\n", queue)
 		}
 	}
 	return b.String()

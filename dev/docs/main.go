@@ -35,6 +35,7 @@ var documents = append(
 	markdown("docs/mcp.md", part{"tools", toolsTable}),
 	markdown("docs/settings.md", part{"settings", settingsTable}),
 	document{"docker-compose.yml", "    # begin %s\n", "    # end %s\n", []part{{"settings", composeSettings}}},
+	document{"docker-compose.yml", "      # begin %s\n", "      # end %s\n", []part{{"partitions", composePartitions}}},
 	document{".env.example", "# begin %s\n", "# end %s\n", []part{{"settings", exampleSettings}}},
 )
 

@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	taskqueuepb "go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
 
 	"stagecoach/dev/night"
 	"stagecoach/dev/servers"
@@ -212,6 +215,21 @@ func (c *clusterRig) workflows(query string) int64 {
 	answer, err := c.client.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Query: query})
 	must(c, err)
 	return answer.Count
+}
+
+// wantPartitions checks that only the queues in which users take turns have one partition.
+func (c *clusterRig) wantPartitions() {
+	c.Helper()
+	for _, queue := range lifecycle.Queues() {
+		answer, err := c.client.WorkflowService().ListTaskQueuePartitions(c.Context(), &workflowservice.ListTaskQueuePartitionsRequest{
+			Namespace: client.DefaultNamespace, TaskQueue: &taskqueuepb.TaskQueue{Name: queue},
+		})
+		must(c, err)
+		one := len(answer.ActivityTaskQueuePartitions) == 1
+		if fair := slices.Contains(lifecycle.FairQueues(), queue); one != fair {
+			c.Errorf("the queue %s has %d partitions, users take turns in it: %t", queue, len(answer.ActivityTaskQueuePartitions), fair)
+		}
+	}
 }
 
 // alive fails the test when a process has ended by itself.

@@ -16,6 +16,7 @@ import (
 func TestClusterKilled(t *testing.T) {
 	t.Parallel()
 	c := newClusterRig(t, nil)
+	c.wantPartitions()
 	c.leaveOpen()
 	stop := c.use()
 	time.Sleep(2 * time.Second)

@@ -21,11 +21,13 @@ func TestComposeNetworks(t *testing.T) {
 	t.Parallel()
 	values, _ := readEnv(t, ".env.example")
 	c := readCompose(t, values)
+	ours := []string{"api", "api-2", "payments", "worker", "worker-2", "worker-3"}
+	server := []string{"temporal", "temporal-history", "temporal-matching", "temporal-worker"}
 
 	for center, want := range map[string][]string{
-		"postgres":    {"api", "migrate", "payments", "temporal", "temporal-schema", "worker"},
-		"temporal":    {"api", "migrate", "payments", "postgres", "temporal-namespace", "temporal-schema", "temporal-ui", "worker"},
-		"qbittorrent": {"worker"},
+		"postgres":    slices.Concat(ours, server, []string{"migrate", "temporal-schema"}),
+		"temporal":    slices.Concat(ours, server, []string{"migrate", "postgres", "temporal-namespace", "temporal-schema", "temporal-ui"}),
+		"qbittorrent": {"worker", "worker-2", "worker-3"},
 	} {
 		for name, service := range c.Services {
 			if name != center && c.meet(c.Services[center], service) && !slices.Contains(want, name) {
@@ -34,7 +36,7 @@ func TestComposeNetworks(t *testing.T) {
 		}
 	}
 
-	for _, name := range []string{"worker", "api"} {
+	for _, name := range slices.Concat(ours, server) {
 		for _, other := range []string{"postgres", "temporal"} {
 			if !c.meet(c.Services[name], c.Services[other]) {
 				t.Errorf("%s does not reach %s", name, other)

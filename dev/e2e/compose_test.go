@@ -137,7 +137,7 @@ func TestComposeFileAndItsVariables(t *testing.T) {
 		}
 	}
 
-	profiles := []string{"telegram", "downloads", "observability", "dev"}
+	profiles := []string{"telegram", "downloads", "observability", "dev", "scale"}
 	for name, service := range c.Services {
 		_, tag, pinned := strings.Cut(service.Image, ":")
 		if !pinned || tag == "latest" || !strings.ContainsAny(tag, "0123456789") {
@@ -164,7 +164,7 @@ func TestComposeBoundsMemory(t *testing.T) {
 	values, _ := readEnv(t, ".env.example")
 	c := readCompose(t, values)
 
-	for _, name := range []string{"worker", "payments", "api"} {
+	for _, name := range []string{"worker", "worker-2", "worker-3", "payments", "api", "api-2"} {
 		service := c.Services[name]
 		var limit, soft int
 		_, err := fmt.Sscanf(service.MemLimit, "%dg", &limit)

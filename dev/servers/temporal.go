@@ -181,8 +181,8 @@ func (t *Temporal) arguments() ([]string, error) {
 	}
 
 	for _, value := range append([]string{
-		// One partition. With few workers, the tasks of several partitions wait longer for a poller. Fairness holds
-		// only within a partition.
+		// One partition, because fairness holds only within a partition. These flags cannot name the queues that need it,
+		// as a cluster's configuration does.
 		"matching.numTaskqueueReadPartitions=1",
 		"matching.numTaskqueueWritePartitions=1",
 		"matching.useNewMatcher=true", // required by fairness
