@@ -212,7 +212,13 @@ func (a *PaymentActivities) ConfirmPurchase(ctx context.Context, o Order) (Snaps
 func (a *PaymentActivities) finish(
 	ctx context.Context, o Order, payment transaction.Payment,
 ) (transaction.Snapshot, error) {
-	ref, err := settleDestination(ctx, a.Chain, a.Store, payment, a.Settings.Refund)
+	var asked error // of Fragment, whose answer does not matter when the money came back
+	ref, done, err := together(
+		func() (transaction.PaymentRef, error) {
+			return settleDestination(ctx, a.Chain, a.Store, payment, a.Settings.Refund)
+		},
+		func() (done bool, _ error) { done, asked = a.done(ctx, payment); return done, nil },
+	)
 	if err != nil {
 		return transaction.Snapshot{}, err
 	}
@@ -220,12 +226,11 @@ func (a *PaymentActivities) finish(
 		return a.Store.SnapshotOfTransaction(ctx, o.Hash)
 	}
 
-	done, err := a.done(ctx, payment)
-	if err == nil && (!done || !ref.Kept) {
-		err = notYet
+	if asked == nil && (!done || !ref.Kept) {
+		asked = notYet
 	}
-	if err != nil {
-		return transaction.Snapshot{}, err
+	if asked != nil {
+		return transaction.Snapshot{}, asked
 	}
 
 	record, err := a.Store.FinishTransaction(ctx, o.Hash, o.Attempt)
