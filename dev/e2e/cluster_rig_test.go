@@ -127,6 +127,9 @@ func (c *clusterRig) wantDeliveriesEnded() {
 	}
 
 	c.wantDocuments(len(c.deliveries)-unknown, len(c.deliveries))
+	if lost+unknown == 0 {
+		c.Error("no worker was killed in the middle of a delivery")
+	}
 	c.Logf("%d attempts of deliveries were lost, %d outcomes are unknown", lost, unknown)
 }
 

@@ -18,6 +18,7 @@ func TestClusterKilled(t *testing.T) {
 	c := newClusterRig(t, nil)
 	c.wantPartitions()
 	c.leaveOpen()
+	c.speed = fileSize / 3 // a delivery takes three seconds, so that some stream whenever a worker is killed
 	stop := c.use()
 	time.Sleep(2 * time.Second)
 

@@ -13,7 +13,6 @@ import (
 
 	"stagecoach/dev/night"
 	"stagecoach/dev/servers"
-	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/testdb"
@@ -36,8 +35,9 @@ type rolling struct {
 	downloads                 []download.Download
 	asked, again              atomic.Int64 // requests, and those that had to be repeated
 
-	chat int64
-	sum  string // of the file that is delivered
+	chat  int64
+	speed int64    // at which files stream, in bytes a second
+	sums  []string // of the files
 }
 
 // rollingSettings are those of a service that is restarted while it is used.
@@ -64,7 +64,7 @@ func newRolling(t *testing.T, database, programs string) *rolling {
 // newRollingOn prepares a service with two APIs on a library, and starts none of its processes.
 func newRollingOn(l *library, stand *standIn, programs string) *rolling {
 	l.Helper()
-	r := &rolling{library: l, stand: stand, programs: programs, chat: 100}
+	r := &rolling{library: l, stand: stand, programs: programs, chat: 100, speed: fileSize}
 	r.startShop(tonsim.TonCenterOptions{Balance: -1})
 	r.env["STAGECOACH_TX_PAYMENT_TTL"] = "10s"
 
@@ -121,15 +121,27 @@ func (r *rolling) end(p *program) {
 	r.Logf("it ended within %s", time.Since(began).Round(100*time.Millisecond))
 }
 
+// fileSize is the size of the files that are delivered.
+const fileSize = 60 << 10
+
+// manyFiles makes files of different content: known content would be delivered without a stream.
+func (r *rolling) manyFiles() (files []delivery.File) {
+	r.Helper()
+	for n := range 400 {
+		file, sum := r.file(fmt.Sprintf("file-%d.bin", n), fileSize)
+		files, r.sums = append(files, file), append(r.sums, sum)
+	}
+	return files
+}
+
 // use requests deliveries, tasks, downloads and purchases until the returned function is called.
 func (r *rolling) use() (stop func()) {
 	r.Helper()
 	ann := r.member("Ann")
 	space := ann.workspace(map[string]any{})
 	customer := r.customer()
-	var file delivery.File
-	file, r.sum = r.file("some.bin", 3<<20)
-	r.slow(3 << 20)
+	files := r.manyFiles()
+	r.slow(r.speed)
 	reader := r.member("Reader")
 
 	over := make(chan struct{})
@@ -149,7 +161,11 @@ func (r *rolling) use() (stop func()) {
 		})
 	}
 
-	every(300*time.Millisecond, func(n int) { r.deliverNow(n, customer, file) })
+	every(300*time.Millisecond, func(n int) {
+		if n < len(files) {
+			r.deliverNow(n, customer, files[n])
+		}
+	})
 	for worker := range 2 {
 		every(100*time.Millisecond, func(n int) { r.workOn(n, ann, space, fmt.Sprintf("task-%d-%d", worker, n)) })
 	}
@@ -243,11 +259,16 @@ func (r *rolling) wantAllEnded() {
 	r.wantOthersEnded()
 }
 
-// wantDocuments checks how many documents the chat has, each with the content of the file.
+// wantDocuments checks how many documents the chat has, and that each is another one of the files.
 func (r *rolling) wantDocuments(least, most int) {
 	r.Helper()
-	documents := r.documents(r.chat)
-	if n := len(documents); n < least || n > most || slices.ContainsFunc(documents, func(d telegramsim.Document) bool { return d.SHA256 != r.sum }) {
+	times := map[string]int{}
+	for _, document := range r.documents(r.chat) {
+		if times[document.SHA256]++; times[document.SHA256] > 1 || !slices.Contains(r.sums, document.SHA256) {
+			r.Errorf("the chat has %s twice, or it is none of the files", document.Name)
+		}
+	}
+	if n := len(times); n < least || n > most {
 		r.Errorf("%d deliveries made %d documents, want %d to %d", len(r.deliveries), n, least, most)
 	}
 }
