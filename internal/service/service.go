@@ -83,6 +83,15 @@ func once[E any, A keptAnswer[E]](
 		return answer.Outcome()
 	}
 
+	return settle(ctx, s, r, answerOf, lasts, decide)
+}
+
+// settle is once for a request that was not answered when the record was asked.
+func settle[E any, A keptAnswer[E]](
+	ctx context.Context, s *store.Store, r core.Request, answerOf func(*E, *fault.Error) A, lasts func(*fault.Error) bool,
+	decide func(id string) (made E, kept bool, err error),
+) (entity E, err error) {
+	var answer A
 	made, kept, err := decide(r.ID())
 	switch refusal := fault.As(err); {
 	case kept:

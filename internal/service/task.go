@@ -153,8 +153,16 @@ func (c *Tasks) Act(
 		return task.Task{}, err
 	}
 	r := task.TaskRequest(key, action, taskID, in)
-	return once(ctx, c.Store, r, task.TaskAnswerOf, lasts, func(id string) (task.Task, bool, error) {
-		return c.decide(ctx, user, taskID, action, in, id)
+	var answer task.Answer
+	answered, row, err := c.Store.AnsweredTask(ctx, r, &answer, viewerOf(user), taskID)
+	switch {
+	case err != nil:
+		return task.Task{}, err
+	case answered:
+		return answer.Outcome()
+	}
+	return settle(ctx, c.Store, r, task.TaskAnswerOf, lasts, func(id string) (task.Task, bool, error) {
+		return c.decide(ctx, user, taskID, row, action, in, id)
 	})
 }
 
@@ -167,14 +175,16 @@ func lasts(refusal *fault.Error) bool {
 }
 
 // decide executes an action, and says whether the record has kept the answer together with the transition. Few actions
-// are in flight for one task at a time, and the others wait. A lost claim is answered from the record, at once.
+// are in flight for one task at a time, and the others wait. A lost claim is answered from the record, at once. found is
+// the task as it was read just now; nil: it was not.
 func (c *Tasks) decide(
-	ctx context.Context, user account.User, taskID int64, action lifecycle.TaskAction, in lifecycle.TaskInput, id string,
+	ctx context.Context, user account.User, taskID int64, found *task.Task, action lifecycle.TaskAction,
+	in lifecycle.TaskInput, id string,
 ) (row task.Task, kept bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Patience)
 	defer cancel()
 
-	if row, err = c.findFor(ctx, user, taskID, action); err != nil {
+	if row, err = c.findFor(ctx, user, taskID, found, action); err != nil {
 		return row, false, err
 	}
 
@@ -185,7 +195,7 @@ func (c *Tasks) decide(
 	defer leave()
 
 	if waited {
-		if row, err = c.findFor(ctx, user, taskID, action); err != nil {
+		if row, err = c.findFor(ctx, user, taskID, nil, action); err != nil {
 			return row, false, err
 		}
 	}
@@ -222,12 +232,17 @@ func (c *Tasks) decide(
 	}
 }
 
-// findFor returns the task of an action, unless the action is a claim that is lost already.
+// findFor returns the task of an action, unless the action is a claim that is lost already. found is the task if it was
+// read just now.
 func (c *Tasks) findFor(
-	ctx context.Context, user account.User, taskID int64, action lifecycle.TaskAction,
-) (task.Task, error) {
-	task, err := c.Find(ctx, user, taskID)
-	if err == nil && action == lifecycle.TaskActionClaim {
+	ctx context.Context, user account.User, taskID int64, found *task.Task, action lifecycle.TaskAction,
+) (task task.Task, err error) {
+	if found != nil {
+		task = *found
+	} else if task, err = c.Find(ctx, user, taskID); err != nil {
+		return task, err
+	}
+	if action == lifecycle.TaskActionClaim {
 		err = task.Snapshot.Facts(nil).LostClaim(user.ID)
 	}
 	return task, err

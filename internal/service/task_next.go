@@ -227,7 +227,7 @@ func (n *nextClaim) claim(ctx context.Context) (*task.Task, error) {
 
 	began, outlives := time.Now(), context.WithoutCancel(ctx)
 	in, id := n.want.input(n.user), n.request.Attempt(n.choice).ID()
-	found, _, err := n.tasks.decide(outlives, n.user, n.choice.ID, lifecycle.TaskActionClaim, in, id)
+	found, _, err := n.tasks.decide(outlives, n.user, n.choice.ID, nil, lifecycle.TaskActionClaim, in, id)
 	switch {
 	case slices.Contains(lostTo, fault.CodeOf(err)), errors.Is(err, errNoWorkflow):
 		return nil, nil

@@ -18,6 +18,8 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 
 	"stagecoach/dev/night"
+	"stagecoach/dev/testdb"
+	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
@@ -314,6 +316,35 @@ func TestEventsPerLife(t *testing.T) {
 	}
 	if kinds[enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED.String()] > 0 {
 		t.Error("an activity was scheduled where a local one is enough")
+	}
+}
+
+// TestTripsOfAClaim counts the round trips to PostgreSQL of a claim by an agent, in API and worker together, without a key
+// and with one: the task and an earlier answer, the claim, and with a key the answer, together with the commit.
+func TestTripsOfAClaim(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("needs PostgreSQL and Temporal")
+	}
+	trips := testdb.CountTrips(t, testdb.URL(t))
+	w := newRigAt(t, testtemporal.Take(t), trips.URL, service.WorkspaceChange{})
+	ann := w.member()
+	for keyed, want := range map[bool]int{false: 2, true: 3} {
+		least := 1000 // a connection's first use of a statement costs one more
+		for range 20 {
+			free, key := w.task(nil), ""
+			if keyed {
+				key = w.key()
+			}
+
+			before := trips.Count()
+			_, err := w.tasks.Claim(t.Context(), ann, free.ID, "mine", key)
+			w.must(err)
+			least = min(least, trips.Count()-before)
+		}
+		if least != want {
+			t.Errorf("%d trips, with a key: %t", least, keyed)
+		}
 	}
 }
 

@@ -55,7 +55,12 @@ func newRig(t *testing.T, change service.WorkspaceChange) *rig {
 // newRigOn uses a server that no other test uses.
 func newRigOn(t *testing.T, server *testtemporal.Server, change service.WorkspaceChange) *rig {
 	t.Helper()
-	w := &rig{T: t, server: server, client: server.Client, database: testdb.URL(t)}
+	return newRigAt(t, server, testdb.URL(t), change)
+}
+
+func newRigAt(t *testing.T, server *testtemporal.Server, database string, change service.WorkspaceChange) *rig {
+	t.Helper()
+	w := &rig{T: t, server: server, client: server.Client, database: database}
 	var err error
 	w.store, err = store.Open(t.Context(), w.database, testdb.Key)
 	w.must(err)

@@ -69,25 +69,37 @@ var errAnswered = errors.New("answered before")
 //
 // An answer that is kept under the ID of its request is stored under keyInID, all others under the key itself.
 func (a *Answers) Answered(ctx context.Context, r Request, answer any) (bool, error) {
+	batch, found := &pgx.Batch{}, false
+	if QueueAnswered(batch, r, answer, &found); batch.Len() == 0 {
+		return false, nil
+	}
+	err := a.db.SendBatch(ctx, batch).Close()
+	return found, Unavailable(err)
+}
+
+// QueueAnswered queues what Answered asks; nothing for a request without a key.
+func QueueAnswered(batch *pgx.Batch, r Request, answer any, found *bool) {
 	if r.Key == "" {
-		return false, nil
+		return
 	}
 
-	var asked string
-	var text []byte
-	err := a.db.QueryRow(ctx, `SELECT request, answer FROM answers WHERE user_id = $1 AND key IN ($2, $3) LIMIT 1`,
-		r.UserID, r.Key, r.keyInID()).Scan(&asked, &text)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return false, nil
-	}
-	if err != nil {
-		return false, Unavailable(err)
-	}
-	if asked != r.Asked {
-		return false, fault.Invalid("Idempotency-Key", "this key was used for another request")
-	}
+	const statement = `SELECT request, answer FROM answers WHERE user_id = $1 AND key IN ($2, $3) LIMIT 1`
+	batch.Queue(statement, r.UserID, r.Key, r.keyInID()).QueryRow(func(row pgx.Row) error {
+		var asked string
+		var text []byte
+		err := row.Scan(&asked, &text)
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			return nil
+		case err != nil:
+			return err
+		case asked != r.Asked:
+			return fault.Invalid("Idempotency-Key", "this key was used for another request")
+		}
 
-	return true, json.Unmarshal(text, answer)
+		*found = true
+		return json.Unmarshal(text, answer)
+	})
 }
 
 // AnswerOnce creates something and keeps it as the answer to the request, in one transaction. A repetition creates

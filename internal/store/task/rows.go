@@ -146,6 +146,22 @@ func (s *Store) TaskByID(ctx context.Context, viewer, id int64) (Task, error) {
 	return core.One[Task](ctx, s.db, noTask, taskSelect+`WHERE `+visible+` AND t.id = $2`, viewer, id)
 }
 
+// AnsweredTask reads the first answer to a request into answer, as Answered does, and a task that a viewer may see, in one
+// round trip. found is nil when there is no such task.
+func (s *Store) AnsweredTask(
+	ctx context.Context, r core.Request, answer *Answer, viewer, id int64,
+) (answered bool, found *Task, err error) {
+	batch := &pgx.Batch{}
+	core.QueueAnswered(batch, r, answer, &answered)
+	batch.Queue(taskSelect+`WHERE `+visible+` AND t.id = $2`, viewer, id).Query(func(rows pgx.Rows) (err error) {
+		found, err = core.Optional[Task](rows)
+		return err
+	})
+
+	err = s.db.SendBatch(ctx, batch).Close()
+	return answered, found, core.Unavailable(err)
+}
+
 // Filter chooses tasks; zero fields choose all.
 type Filter struct {
 	Viewer      int64 // only what this user may see; 0: an administrator
