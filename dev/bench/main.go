@@ -31,21 +31,21 @@ type figure struct {
 
 var figures = []figure{
 	{"stream", "a 1 GiB file from the storage to Telegram", 15 * time.Second, measureStream},
-	{"stream-tls", "the same from a storage that speaks TLS", 30 * time.Second, measureStreamTLS},
+	{"stream-tls", "the same from a storage that speaks TLS", 20 * time.Second, measureStreamTLS},
 	{"memory", "a worker with four 2 GB streams at a time", 15 * time.Second, measureMemory},
 	{"repeat", "a file that Telegram has already", 5 * time.Second, measureRepeat},
-	{"small", "many jobs of 1 KiB", 45 * time.Second, measureSmall},
-	{"history", "what one job costs in Temporal", 15 * time.Second, measureHistory},
-	{"claims", "agents who claim tasks", 70 * time.Second, measureClaims},
-	{"beside", "a claim while all slots for deliveries are taken", 35 * time.Second, measureBeside},
+	{"small", "many jobs of 1 KiB", 50 * time.Second, measureSmall},
+	{"history", "what one job costs in Temporal", 10 * time.Second, measureHistory},
+	{"claims", "agents who claim tasks", 75 * time.Second, measureClaims},
+	{"beside", "a claim while all slots for deliveries are taken", 30 * time.Second, measureBeside},
 	{"life", "what a task leaves in Temporal", 5 * time.Second, measureLife},
 	{"deadlines", "1,000 tasks due in the same second", 95 * time.Second, measureDeadlines},
 	{"sweep", "the reconciler over 2,000 live tasks", 25 * time.Second, measureSweep},
-	{"downloads", "what a download leaves in Temporal, and what polls of many cost", 35 * time.Second, measureDownloads},
-	{"transactions", "from a transfer to Stars, and a backlog of 150 of them", 85 * time.Second, measureTransactions},
-	{"streams", "1,000 followers of the events of one API", 70 * time.Second, measureStreams},
-	{"pages", "every page over 10,000 tasks and downloads, 100,000 deliveries and transactions", 45 * time.Second, measurePages},
-	{"listing", "a folder of 10,000 entries in a slow storage", 40 * time.Second, measureListing},
+	{"downloads", "what a download leaves in Temporal, and what polls of many cost", 45 * time.Second, measureDownloads},
+	{"transactions", "from a transfer to Stars, and a backlog of 100 of them", 75 * time.Second, measureTransactions},
+	{"streams", "1,000 followers of the events of one API", 65 * time.Second, measureStreams},
+	{"pages", "every page over 10,000 tasks and downloads, 100,000 deliveries and transactions", 35 * time.Second, measurePages},
+	{"listing", "a folder of 10,000 entries in a slow storage", 35 * time.Second, measureListing},
 }
 
 // onRequest are figures that are only taken by name: they need much time or disk, or compare settings.

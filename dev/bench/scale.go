@@ -239,7 +239,7 @@ func measureRetention(ctx context.Context, m *machine, events int) ([]row, error
 		return nil, err
 	}
 
-	name := fmt.Sprintf("retention over %d events", events)
+	name := fmt.Sprintf("retention over %d events, deliveries first", events)
 	return []row{
 		measured(name, "rows/s", float64(deleted)/took.Seconds()).atLeastOf(deletedRate),
 		measured(name+", a list meanwhile, p95", "ms", quantile(busy, 0.95)).against("without", quantile(quiet, 0.95)).atMost(scaleAim),
@@ -291,7 +291,7 @@ func showLiveMessage(ctx context.Context, s *store.Store) error {
 
 	for _, board := range boards {
 		if board.Workload == lifecycle.WorkloadDelivery {
-			if _, err := s.PlacesInLine(ctx, []int64{board.EntityID}); err != nil {
+			if _, err := s.Line(ctx); err != nil {
 				return err
 			}
 		}

@@ -172,10 +172,12 @@ func copyTasks(ctx context.Context, m *machine, n int) error {
 func copyDownloads(ctx context.Context, m *machine, n int) error {
 	columns := []string{
 		"user_id", "book_id", "media_type", "status", "source", "source_url", "content_path", "completed_at_utc",
+		"created_at_utc", "updated_at_utc",
 	}
 	return copyRows(ctx, m, "download_jobs", columns, n, func(i int) []any {
+		at := scaleTime(i, n)
 		return []any{
-			i%scaleUsers + 1, i, "text", "completed", "web", "magnet:?xt=urn:btih:0", "/downloads/job", scaleTime(i, n),
+			i%scaleUsers + 1, i, "text", "completed", "web", "magnet:?xt=urn:btih:0", "/downloads/job", at, at, at,
 		}
 	})
 }

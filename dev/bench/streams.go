@@ -19,7 +19,7 @@ import (
 const (
 	streamsMost  = 1000
 	streamEvents = 20 // a second
-	streamsTime  = 10 * time.Second
+	streamsTime  = 8 * time.Second
 	streamsQuiet = 12 * time.Second // idle PostgreSQL processes report their counts every ten seconds
 	pollersEvery = 250 * time.Millisecond
 )

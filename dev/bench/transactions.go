@@ -256,7 +256,7 @@ func (b *buyer) countMonitorHeartbeats(ctx context.Context, workflowID string) (
 }
 
 const (
-	backlogSize     = 150
+	backlogSize     = 100
 	backlogSmall    = 9 // senders who come last, with few transfers each
 	backlogEach     = 5 // transfers of each of them
 	backlogLatency  = 5 * time.Millisecond
