@@ -79,7 +79,13 @@ func TestAgentsShareAGraph(t *testing.T) {
 		t.Error("no result was rejected")
 	}
 
-	s.eventually(3*time.Minute, "the webhook has the same story", func() bool { return fmt.Sprint(receiver.story()) == fmt.Sprint(story) })
+	defer func() {
+		if t.Failed() {
+			t.Logf("the webhook tells %v, the record %v", receiver.story(), story)
+			t.Logf("of the webhook the API tells %v", s.call("GET", "/v1/webhooks", token, nil))
+		}
+	}()
+	s.eventually(5*time.Minute, "the webhook has the same story", func() bool { return fmt.Sprint(receiver.story()) == fmt.Sprint(story) })
 	ann.pagesTell(tasks, story)
 	for _, task := range sharedGraph {
 		s.says(501, task["title"].(string))
