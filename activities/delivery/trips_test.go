@@ -39,9 +39,10 @@ func TestTripsOfADelivery(t *testing.T) {
 
 	for _, content := range []string{"new", "new"} { // sent, and sent again by its file_id
 		file := r.file(content)
-		before := r.trips.Count()
+		before, begun := r.trips.Count(), time.Now()
 		r.deliver(file)
-		if trips := r.trips.Count() - before; trips != 6 {
+		progress := int(time.Since(begun) / time.Second) // a slow attempt also records its progress, at most once a second
+		if trips := r.trips.Count() - before; trips < 6 || trips > 6+progress {
 			t.Errorf("a delivery has cost %d round trips", trips)
 		}
 	}
@@ -226,7 +227,7 @@ func (g *telegram) SendDocument(_ context.Context, params *telego.SendDocumentPa
 	return message, nil
 }
 
-// temporal starts every workflow.
+// temporal starts every workflow, and takes every signal: an attempt that lasts notifies its workflow.
 type temporal struct{ client.Client }
 
 func (temporal) ExecuteWorkflow(
@@ -234,3 +235,5 @@ func (temporal) ExecuteWorkflow(
 ) (client.WorkflowRun, error) {
 	return nil, nil
 }
+
+func (temporal) SignalWorkflow(context.Context, string, string, string, any) error { return nil }
