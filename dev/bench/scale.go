@@ -291,7 +291,7 @@ func showLiveMessage(ctx context.Context, s *store.Store) error {
 
 	for _, board := range boards {
 		if board.Workload == lifecycle.WorkloadDelivery {
-			if _, err := s.Line(ctx); err != nil {
+			if _, err := s.Line(ctx, 0); err != nil {
 				return err
 			}
 		}

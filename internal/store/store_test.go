@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -285,30 +284,6 @@ func TestSentFileComesWithTheReceipt(t *testing.T) {
 		if kept := fileID == sent.FileID && name == sent.Name; kept != (refusal == nil) {
 			t.Errorf("after %v: %q, %q", refusal, fileID, name)
 		}
-	}
-}
-
-// TestPlacesInLine counts turns, not arrivals.
-func TestPlacesInLine(t *testing.T) {
-	t.Parallel()
-	w := newRig(t)
-	ann, bob := w.user(1), w.user(2)
-	a1, a2, a3 := w.job(ann), w.job(ann), w.job(ann)
-	b1 := w.job(bob)
-	places, err := w.PlacesInLine(t.Context(), []int64{a1.ID, a2.ID, a3.ID, b1.ID})
-	w.must(err)
-	want := map[int64]int{a1.ID: 1, b1.ID: 2, a2.ID: 3, a3.ID: 4}
-
-	for id, place := range want {
-		if places[id] != place {
-			t.Errorf("job %d has place %d, want %d", id, places[id], place)
-		}
-	}
-
-	line, err := w.Line(t.Context())
-	w.must(err)
-	if !maps.Equal(line, want) {
-		t.Errorf("the line is %v, want %v", line, want)
 	}
 }
 

@@ -4,6 +4,7 @@ package deliveries
 
 import (
 	"context"
+	"time"
 
 	"stagecoach/api/bot/chat"
 	"stagecoach/api/words"
@@ -29,8 +30,8 @@ type Store interface {
 	FileByID(ctx context.Context, id int64) (delivery.File, error)
 	FileByPath(ctx context.Context, path string) (delivery.File, error)
 	Jobs(ctx context.Context, filter delivery.Filter) ([]delivery.Job, error)
-	// Line returns the places of all jobs that wait.
-	Line(ctx context.Context) (map[int64]int, error)
+	// Line returns the places of all jobs that wait, as they were at most age ago.
+	Line(ctx context.Context, age time.Duration) (map[int64]int, error)
 }
 
 type handlers struct {
@@ -38,13 +39,15 @@ type handlers struct {
 	deliveries *service.Deliveries
 	catalog    Catalog
 	store      Store
-	line       line
 }
+
+// lineAge is how old the places in line of live messages may be: those of a tick need one reading, however many wait.
+const lineAge = time.Second
 
 // New returns the commands, buttons and live messages of deliveries. Plain words that nothing else matches are a
 // search.
 func New(sender *chat.Sender, deliveries *service.Deliveries, files Catalog, record Store) chat.Part {
-	h := &handlers{Sender: sender, deliveries: deliveries, catalog: files, store: record, line: newLine(record.Line)}
+	h := &handlers{Sender: sender, deliveries: deliveries, catalog: files, store: record}
 
 	return chat.Part{
 		Commands: []chat.Command{

@@ -97,14 +97,14 @@ func (h *handlers) drawJob(ctx context.Context, viewer account.User, id int64) (
 		return chat.View{}, err
 	}
 
-	place := 0
+	var line map[int64]int
 	if job.State == lifecycle.DeliveryQueued {
-		if place, err = h.line.place(ctx, id); err != nil {
+		if line, err = h.store.Line(ctx, lineAge); err != nil {
 			return chat.View{}, err
 		}
 	}
 
-	return jobView(viewer, job, place, h.deliveries.Limits), nil
+	return jobView(viewer, job, line[id], h.deliveries.Limits), nil
 }
 
 // jobView draws a job, with a Cancel button while it can be cancelled.

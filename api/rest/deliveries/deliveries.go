@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"stagecoach/api/rest/server"
@@ -198,18 +199,12 @@ func (h *handlers) findDelivery(ctx context.Context, id string) (delivery.Job, e
 	return job, h.Refusal(ctx, id, err)
 }
 
-// places finds the places in line of those jobs that wait.
+// places finds the places in line, unless none of these jobs waits.
 func (h *handlers) places(ctx context.Context, jobs ...delivery.Job) (map[int64]int, error) {
-	var waiting []int64
-	for _, job := range jobs {
-		if job.State == lifecycle.DeliveryQueued {
-			waiting = append(waiting, job.ID)
-		}
-	}
-	if len(waiting) == 0 {
+	if !slices.ContainsFunc(jobs, func(j delivery.Job) bool { return j.State == lifecycle.DeliveryQueued }) {
 		return nil, nil
 	}
-	return h.Store.PlacesInLine(ctx, waiting)
+	return h.Store.Line(ctx, 0)
 }
 
 func (h *handlers) deliveryOf(ctx context.Context, user account.User, job delivery.Job) (shape.Delivery, error) {

@@ -11,11 +11,16 @@ import (
 
 // Store is this part of the record. It is safe for concurrent use.
 type Store struct {
-	db *core.DB
+	db   *core.DB
+	line line
 }
 
 // New returns this part of a database.
-func New(db *core.DB) *Store { return &Store{db: db} }
+func New(db *core.DB) *Store {
+	s := &Store{db: db}
+	s.line = newLine(s.readLine)
+	return s
+}
 
 // Part is what the statements about all workloads know of deliveries.
 var Part = core.Part{

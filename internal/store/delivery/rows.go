@@ -234,40 +234,6 @@ func (s *Store) MarkJobStarted(ctx context.Context, id int64) error {
 	return s.db.Do(ctx, `UPDATE jobs SET workflow_started_at = coalesce(workflow_started_at, now()) WHERE id = $1`, id)
 }
 
-// longLine is how many jobs may wait while places are counted. It stands in the statement: with a parameter PostgreSQL
-// would plan for any number, and read the table.
-const longLine = `10000`
-
-// PlacesInLine returns the place in the queue of each of these queued jobs, the job itself included. Users take turns,
-// so a job's place counts one job of each other user for each of its own user's jobs. While more than 10,000 jobs wait
-// it returns none: counting would read them all.
-func (s *Store) PlacesInLine(ctx context.Context, ids []int64) (map[int64]int, error) {
-	return s.places(ctx, ` WHERE id = ANY ($1)`, ids)
-}
-
-// Line returns the places in the queue of all queued jobs, as PlacesInLine does.
-func (s *Store) Line(ctx context.Context) (map[int64]int, error) { return s.places(ctx, ``) }
-
-func (s *Store) places(ctx context.Context, wanted string, args ...any) (map[int64]int, error) {
-	type place struct {
-		ID    int64 `db:"id"`
-		Place int   `db:"place"`
-	}
-
-	rows, err := core.List[place](ctx, s.db, `WITH waiting AS (
-			SELECT id, user_id FROM jobs WHERE state = `+core.Literal(lifecycle.DeliveryQueued)+` ORDER BY id LIMIT `+longLine+` + 1
-		), turns AS (
-			SELECT id, row_number() OVER (PARTITION BY user_id ORDER BY id) AS turn FROM waiting WHERE (SELECT count(*) FROM waiting) <= `+longLine+`
-		), line AS (SELECT id, row_number() OVER (ORDER BY turn, id)::int AS place FROM turns)
-		SELECT id, place FROM line`+wanted, args...)
-
-	places := map[int64]int{}
-	for _, row := range rows {
-		places[row.ID] = row.Place
-	}
-	return places, err
-}
-
 // Sets of states as the statements name them.
 var (
 	liveJobs  = core.SetOf(lifecycle.Delivery.Live())
