@@ -29,6 +29,8 @@ const fillLists = `
 	SET session_replication_role = replica;
 	INSERT INTO users (name, telegram_id, status) SELECT 'u', n, CASE WHEN n = 20000 THEN 'PENDING' ELSE 'ACTIVE' END FROM generate_series(1, 20000) n;
 	INSERT INTO files (path, parent, name, is_folder, size, modified_at) VALUES ('/f', '/', 'f', false, 1, now());
+	INSERT INTO files (path, parent, name, folded, is_folder, size, modified_at)
+		SELECT '/report ' || n, '/', 'report ' || n, 'report ' || n, false, 1, now() FROM generate_series(1, 20000) n;
 	INSERT INTO jobs (idempotency_key, user_id, file_id, file_name, size, source, state, last_error, message_id, claimed_at, heartbeat_at)
 		SELECT lpad(n::text, 64, '0'), CASE WHEN n = 5 THEN 2 ELSE 1 END, 1, 'f', 1, 'api',
 			CASE n WHEN 1 THEN 'EXPIRED' WHEN 2 THEN 'FAILED' WHEN 3 THEN 'QUEUED' WHEN 4 THEN 'STREAMING' ELSE 'DELIVERED' END, 'E', 1, now(), now()
@@ -198,6 +200,10 @@ func TestListsReadFewRows(t *testing.T) {
 		"the lag of events": {1, func(ctx context.Context, s *store.Store) (int, error) {
 			_, err := s.EventsLag(ctx)
 			return 1, err
+		}},
+		"files by frequent words": {20, func(ctx context.Context, s *store.Store) (int, error) {
+			list, err := s.SearchFiles(ctx, "report", 20, 0)
+			return len(list), err
 		}},
 		"users who wait": {1, func(ctx context.Context, s *store.Store) (int, error) {
 			list, err := s.Users(ctx, account.UserPending, 0, 20)

@@ -66,12 +66,13 @@ func OfEntity(workload string, drops ...string) []string {
 	}, drops...)
 }
 
-// EventsOf is the retention of a workload's events; live finds the entity of an event e while it has not ended.
+// EventsOf is the retention of a workload's events; live finds the entity of an event e while it has not ended. The page
+// is chosen first: PostgreSQL would read all entities if it had to ask for each event of the table.
 func EventsOf(workload, live string) Retention {
 	return Retention{
 		Kind: workload + "_events", Policy: keepEvents,
 		Page: `SELECT id, created_at AS made, created_at < $3 AND NOT EXISTS (SELECT 1 FROM ` + live + `) AS old
-			FROM events e WHERE workload = '` + workload + `' AND id > $1 ORDER BY id LIMIT $2`,
+			FROM (SELECT id, entity_id, created_at FROM events WHERE workload = '` + workload + `' AND id > $1 ORDER BY id LIMIT $2) e ORDER BY id`,
 		Drops: []string{`DELETE FROM events WHERE workload = '` + workload + `' AND id = ANY ($1)`},
 	}
 }

@@ -172,10 +172,11 @@ func (s *Store) Listing(ctx context.Context, folder string, foldersFirst bool, l
 		ORDER BY `+order+` LIMIT $2 OFFSET $3`, folder, limit, offset)
 }
 
-// SearchFiles returns entries whose names contain the words, in any letter case.
+// SearchFiles returns entries whose names contain the words, in any letter case. The index files_named serves frequent
+// words, as it has the order; a search for rare words reads all names.
 func (s *Store) SearchFiles(ctx context.Context, words string, limit, offset int) ([]File, error) {
 	pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(core.Fold(words)) + "%"
-	return core.List[File](ctx, s.db, `SELECT `+fileColumns+` FROM files WHERE NOT gone AND path <> '/' AND folded LIKE $1
+	return core.Chosen[File](ctx, s.db, `SELECT `+fileColumns+` FROM files WHERE NOT gone AND path <> '/' AND folded LIKE $1
 		ORDER BY is_folder DESC, folded, id LIMIT $2 OFFSET $3`, pattern, limit, offset)
 }
 

@@ -37,7 +37,7 @@ var Part = core.Part{
 			Page: `SELECT id, created_at AS made, coalesce(finished_at < $3, false) AND NOT EXISTS (
 					SELECT 1 FROM task_blockers b JOIN tasks d ON d.id = b.task_id
 					WHERE b.blocker_id = t.id AND (d.finished_at IS NULL OR d.finished_at >= $3)) AS old
-				FROM tasks t WHERE id > $1 ORDER BY id LIMIT $2 FOR UPDATE OF t`,
+				FROM (SELECT id, created_at, finished_at FROM tasks WHERE id > $1 ORDER BY id LIMIT $2 FOR UPDATE) t ORDER BY id`,
 			Drops: core.OfEntity(lifecycle.WorkloadTask,
 				`DELETE FROM notices WHERE task_id = ANY ($1)`,
 				`DELETE FROM task_watchers WHERE task_id = ANY ($1)`,

@@ -1,0 +1,51 @@
+package store_test
+
+import (
+	"testing"
+
+	"stagecoach/dev/testdb"
+	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/operations"
+)
+
+// TestRetentionReadsFewRows deletes a few of many old rows of each kind, again and again: each time PostgreSQL reads
+// those, and not the tables.
+func TestRetentionReadsFewRows(t *testing.T) {
+	t.Parallel()
+	const batch = 20
+	url := testdb.URL(t)
+	fillWith(t, url, fillLists+`;`+fillRest)
+
+	policy := operations.Retention{}
+	for _, name := range []string{"deliveries", "tasks", "downloads", "events", "answers", "news", "alerts", "audit", "findings"} {
+		policy[name] = 1
+	}
+
+	open := func() *store.Store {
+		s, err := store.OpenPool(t.Context(), url, core.Pool{Connections: 2}, testdb.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+
+	s := open()
+	kinds := s.OldKinds(policy)
+	s.Close()
+	for _, old := range kinds {
+		s := open()
+		old.Days = 0
+		before, next, err := testdb.RowsRead(t, url), int64(0), error(nil)
+		for range listRuns {
+			if _, next, err = s.DeleteOld(t.Context(), old, next, batch); err != nil {
+				t.Fatalf("%s: %v", old.Kind, err)
+			}
+		}
+
+		s.Close() // a session that ends tells PostgreSQL what it has read
+		if read := (testdb.RowsRead(t, url) - before) / listRuns; read > lying/20 {
+			t.Errorf("%s: %d rows are read for each %d", old.Kind, read, batch)
+		}
+	}
+}
