@@ -126,7 +126,7 @@ bench: ## Measure this machine, each figure beside a baseline (some ten minutes)
 
 SCALE ?= 1000000
 
-bench-scale: ## Measure status, lists, retention and sweeps over 1,000,000 events and live rows (SCALE=30000000: some 30 GB).
+bench-scale: ## Measure status, lists, pages, retention and sweeps over 1,000,000 events and live rows (SCALE=30000000: some 30 GB).
 	STAGECOACH_SCALE=$(SCALE) go run ./dev/bench scale scale-sweep
 
 # Those of bin/screenshots that README and docs show.

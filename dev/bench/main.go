@@ -51,7 +51,7 @@ var figures = []figure{
 // onRequest are figures that are only taken by name: they need much time or disk, or compare settings.
 var onRequest = []figure{
 	{"pollers", "claims and small jobs with fewer polls and slots", 7 * time.Minute, measurePollers},
-	{"scale", "status, lists and retention over many events (" + scaleVariable + ")", 5 * time.Minute, measureScale},
+	{"scale", "status, lists, pages and retention over many events (" + scaleVariable + ")", 5 * time.Minute, measureScale},
 	{"scale-sweep", "the reconciler over many live rows (" + scaleVariable + ")", 5 * time.Minute, measureScaleSweep},
 }
 

@@ -57,7 +57,8 @@ type rigOptions struct {
 	yandex   yandexsim.Options
 	settings map[string]string // of the worker
 
-	storageTLS *tlsChild // the storage speaks TLS with this certificate; nil: it does not
+	storageTLS    *tlsChild // the storage speaks TLS with this certificate; nil: it does not
+	withoutWorker bool      // so that nothing changes the record
 }
 
 // withRig builds a rig, lets fn use it and stops it.
@@ -93,6 +94,9 @@ func (r *rig) start(ctx context.Context, o rigOptions) (err error) {
 	r.deliveries = &service.Deliveries{Temporal: r.client, Store: r.store, MaxFileSize: 2_097_152_000, Log: quiet}
 	r.tasks = &service.Tasks{Temporal: r.client, Store: r.store, Log: quiet, Patience: time.Minute}
 	r.purchases = &service.Transactions{Temporal: r.client, Store: r.store, Log: quiet, Patience: time.Minute}
+	if o.withoutWorker {
+		return nil
+	}
 	return r.startWorker(ctx, o.settings)
 }
 

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -16,15 +14,11 @@ import (
 	"google.golang.org/grpc"
 
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/operations/cleanup"
 	"stagecoach/internal/operations/status"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/delivery"
-	"stagecoach/internal/store/download"
-	"stagecoach/internal/store/operations"
 	"stagecoach/internal/store/task"
-	"stagecoach/internal/store/transaction"
 )
 
 const (
@@ -35,12 +29,18 @@ const (
 	scaleAim      = 50 // milliseconds
 	scalePage     = 51 // rows of a list
 	scaleBack     = 10_000
+	scaleBatch    = 500 // events of one reading
 )
 
 // measureScale fills the record with the events of three months and measures its frequent readers: status, metrics,
-// live messages, notices and lists. The baseline of each reads the rows without counts or indexes; both take turns.
+// live messages, notices, lists and pages, and then the retention. The baseline of each reader of the record reads the
+// rows without counts or indexes; both take turns.
 func measureScale(ctx context.Context, m *machine) (rows []row, err error) {
 	events, err := scaleSize()
+	if err != nil {
+		return nil, err
+	}
+	customer, admin, err := scalePeople(ctx, m)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,11 @@ func measureScale(ctx context.Context, m *machine) (rows []row, err error) {
 	m.store.SetQuotas(core.Quotas{
 		"tasks": 5000, "deliveries": 1000, "downloads": 100, "workspaces": 50, "members": 500, "books": 1000,
 	})
-	for _, part := range append(scaleParts(ctx, m), scaleLists(ctx, m)...) {
+	lists, err := scaleLists(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	for _, part := range append(scaleParts(ctx, m), lists...) {
 		baseline := func() error { _, err := conn.Exec(ctx, part.scan); return err }
 		ours, scans, err := scaleSamples(part.do, baseline)
 		if err != nil {
@@ -73,6 +77,12 @@ func measureScale(ctx context.Context, m *machine) (rows []row, err error) {
 		rows = append(rows,
 			measured(name+", p50", "ms", ours...).against(part.against, scans...).atMost(scaleAim),
 			measured(name+", p95", "ms", quantile(ours, 0.95)).against(part.against, quantile(scans, 0.95)).atMost(scaleAim))
+	}
+
+	pages, err := measureScalePages(ctx, m, events, customer, admin)
+	rows = append(rows, pages...)
+	if err != nil {
+		return rows, err
 	}
 
 	deleting, err := measureRetention(ctx, m, events)
@@ -132,6 +142,7 @@ func scaleParts(ctx context.Context, m *machine) []scalePart {
 		}, countingRows, "counting the rows"},
 		{"statistics of transactions", func() error { _, err := m.store.StatsOfTransactions(ctx, 30); return err }, countingRows, "counting the rows"},
 		{"a live message", func() error { return showLiveMessage(ctx, m.store) }, wholeLine, "numbering all that wait"},
+		{"places in line", func() error { _, err := m.store.Line(ctx, 0); return err }, wholeLine, "numbering them alone"},
 		{"notices", func() error {
 			_, err := m.store.DueNotices(
 				ctx, []string{lifecycle.WorkloadTask, lifecycle.WorkloadDownload, lifecycle.WorkloadTransaction}, 50,
@@ -148,121 +159,6 @@ func scaleParts(ctx context.Context, m *machine) []scalePart {
 		}, allTasks, "looking at each task"},
 		{"where event streams may begin", func() error { _, err := m.store.EventsBack(ctx, scaleBack); return err }, allEvents, "sorting the events"},
 	}
-}
-
-// scaleLists are lists of all workloads, with filters that match many rows, few, and none.
-func scaleLists(ctx context.Context, m *machine) (parts []scalePart) {
-	const user = scaleUsers / 2
-	middle := time.Now().AddDate(0, 0, -scaleDays/2)
-	add := func(table, name string, list func() error) {
-		scan := `SELECT count(*) FROM ` + table + ` WHERE id > 0 AND md5(id::text) = ''`
-		parts = append(parts, scalePart{"a list of " + name, list, scan, "looking at each row"})
-	}
-
-	for name, f := range map[string]delivery.Filter{
-		"deliveries": {}, "deliveries from far back": {Before: 1000}, "a user's deliveries": {UserID: user},
-		"a user's expired deliveries": {UserID: user, State: lifecycle.DeliveryExpired}, "live deliveries": {Live: true},
-	} {
-		f.Limit = scalePage
-		add("jobs", name, func() error { _, err := m.store.Jobs(ctx, f); return err })
-	}
-
-	for name, f := range map[string]task.Filter{
-		"a workspace's tasks": {WorkspaceID: 7}, "a workspace's blocked tasks": {WorkspaceID: 7, Status: lifecycle.TaskBlocked},
-		"an assignee's tasks": {AssigneeID: 3}, "ready tasks": {Viewer: user, Ready: true}, "live tasks": {Live: true},
-		"a user's tasks from far back": {Viewer: user, Before: 1000},
-	} {
-		f.Limit = scalePage
-		add("tasks", name, func() error { _, err := m.store.Tasks(ctx, f); return err })
-	}
-
-	for name, f := range map[string]download.Filter{
-		"a user's downloads": {UserID: user}, "failed downloads": {Status: lifecycle.DownloadFailed}, "active downloads": {Active: true},
-		"a user's failed downloads": {UserID: user, Status: lifecycle.DownloadFailed}, "a book's downloads": {BookID: 5},
-	} {
-		f.Limit = scalePage
-		add("download_jobs", name, func() error { _, err := m.store.Downloads(ctx, f); return err })
-	}
-
-	for name, f := range map[string]transaction.Filter{
-		"transactions": {}, "failed transactions": {Status: lifecycle.TransactionFailed}, "transactions to review": {NeedsReview: true},
-		"transactions of a month": {SeenFrom: &middle}, "transactions by a hash": {HashBegins: "abc"}, "owed transactions": {Owed: true},
-		"pending transactions": {Status: lifecycle.TransactionPending}, "transactions that wait for a person": {Attention: true},
-	} {
-		f.Limit = scalePage
-		add("transactions", name, func() error { _, err := m.store.Transactions(ctx, f); return err })
-	}
-
-	add("tasks", "a task's events", func() error { _, err := m.store.EventsOfTask(ctx, 0, 9, 0, scalePage); return err })
-	slices.SortFunc(parts, func(a, b scalePart) int { return strings.Compare(a.name, b.name) })
-	return parts
-}
-
-const (
-	deletingFor = 20 * time.Second // at most
-	deletedRate = 1000             // rows a second
-)
-
-// measureRetention deletes what is older than a third of the time that the record covers, and reads a list meanwhile.
-func measureRetention(ctx context.Context, m *machine, events int) ([]row, error) {
-	read := func(ctx context.Context) (took []float64) {
-		for ctx.Err() == nil {
-			began := time.Now()
-			if _, err := m.store.Tasks(ctx, task.Filter{Viewer: scaleUsers, Limit: scalePage}); err != nil {
-				return took
-			}
-			took = append(took, milliseconds(time.Since(began)))
-		}
-		return took
-	}
-
-	alone, stop := context.WithTimeout(ctx, deletingFor/4)
-	quiet := read(alone)
-	stop()
-
-	beside, stop := context.WithTimeout(ctx, deletingFor)
-	defer stop()
-	reading := make(chan []float64, 1)
-	go func() { reading <- read(beside) }()
-
-	policy := operations.Retention{}
-	for _, name := range []string{"deliveries", "tasks", "downloads", "events", "news"} {
-		policy[name] = scaleDays / 3
-	}
-
-	began := time.Now()
-	deleted, err := deleteOld(beside, m, policy)
-	took := time.Since(began)
-	stop()
-	busy := <-reading
-	if err != nil {
-		return nil, err
-	}
-
-	name := fmt.Sprintf("retention over %d events, deliveries first", events)
-	return []row{
-		measured(name, "rows/s", float64(deleted)/took.Seconds()).atLeastOf(deletedRate),
-		measured(name+", a list meanwhile, p95", "ms", quantile(busy, 0.95)).against("without", quantile(quiet, 0.95)).atMost(scaleAim),
-	}, nil
-}
-
-// deleteOld deletes old rows as the nightly workflow does, until none is left or ctx is over.
-func deleteOld(ctx context.Context, m *machine, policy operations.Retention) (deleted int64, err error) {
-	for _, old := range m.store.OldKinds(policy) {
-		for next := int64(0); ; {
-			n, after, err := m.store.DeleteOld(ctx, old, next, cleanup.Batch)
-			if deleted += n; ctx.Err() != nil {
-				return deleted, nil
-			}
-			if err != nil {
-				return deleted, err
-			}
-			if next = after; next == 0 {
-				break
-			}
-		}
-	}
-	return deleted, nil
 }
 
 // silentTemporal is a Temporal that does not answer: what it reports of its queues does not depend on the rows.
@@ -291,7 +187,7 @@ func showLiveMessage(ctx context.Context, s *store.Store) error {
 
 	for _, board := range boards {
 		if board.Workload == lifecycle.WorkloadDelivery {
-			if _, err := s.Line(ctx, 0); err != nil {
+			if _, err := s.Line(ctx, time.Second); err != nil {
 				return err
 			}
 		}

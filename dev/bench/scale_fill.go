@@ -19,6 +19,10 @@ const (
 	scaleDays      = 90
 	scaleUsers     = 1000
 	scaleWaiting   = 5000      // queued deliveries, each with a live message
+	scaleBusy      = 4         // one of so many rows belongs to the first user, who uses the service by programs
+	scaleCatalog   = 100_000   // books, and files
+	scaleXIDs      = 100_000   // transactions that wrote the events
+	scaleTorrents  = 100       // queued downloads
 	scaleDue       = 20        // pending notices of each user
 	scaleReport    = 1_000_000 // rows between two progress reports on a table
 )
@@ -32,11 +36,13 @@ var scaleShares = []struct {
 // fillScale writes entities that have ended with their events, live messages and notices, by COPY and without triggers.
 // It then computes the counts from the rows, as the repair of a drift does.
 func fillScale(ctx context.Context, m *machine, events int) error {
-	if err := scaleSQL(ctx, m, `
-		INSERT INTO users (name, telegram_id, status) SELECT 'u' || n, n, 'ACTIVE' FROM generate_series(1, 1000) n;
-		INSERT INTO files (path, parent, name, is_folder, size, modified_at) VALUES ('/f', '/', 'f', false, 1, now());
-		INSERT INTO workspaces (name, owner_id, status_deadlines) SELECT 'w' || n, 1, '{}' FROM generate_series(1, 100) n;
-		INSERT INTO ton_wallets (address, cursor_lt, cursor_hash, scanned_to) VALUES ('0:' || repeat('a', 64), 0, '', now())`); err != nil {
+	if err := scaleSQL(ctx, m, sized(scaleBase, scaleCatalog)); err != nil {
+		return err
+	}
+
+	m.say("transactions")
+	first, err := passTransactions(ctx, m)
+	if err != nil {
 		return err
 	}
 
@@ -45,11 +51,17 @@ func fillScale(ctx context.Context, m *machine, events int) error {
 	for _, share := range scaleShares {
 		entities := events * share.percent / 100 / scalePerEntity
 		copying.Go(func() error { return copyEntities(copyCtx, m, share.workload, entities) })
-		copying.Go(func() error { return copyEvents(copyCtx, m, share.workload, entities) })
+		copying.Go(func() error { return copyEvents(copyCtx, m, share.workload, entities, first) })
 	}
 
 	copying.Go(func() error { return copyNotices(copyCtx, m, events/scalePerEntity) })
 	if err := copying.Wait(); err != nil {
+		return err
+	}
+
+	m.say("rows beside them")
+	const quick = `SET session_replication_role = replica;`
+	if err := scaleSQL(ctx, m, quick+sized(scaleBeside, events/scalePerEntity)); err != nil {
 		return err
 	}
 
@@ -138,7 +150,7 @@ func copyDeliveries(ctx context.Context, m *machine, n int) error {
 		if i >= queuedFrom {
 			state = "QUEUED"
 		}
-		return []any{scaleHash(i), i%scaleUsers + 1, 1, "a file.pdf", 1 << 20, "bot", state, "STORAGE_TIMEOUT", 1, at, at}
+		return []any{scaleHash(i), scaleOwner(i), i%scaleCatalog + 1, "a file.pdf", 1 << 20, "bot", state, "STORAGE_TIMEOUT", 1, at, at}
 	})
 	if err != nil {
 		return err
@@ -150,7 +162,7 @@ func copyDeliveries(ctx context.Context, m *machine, n int) error {
 		if i >= queuedFrom {
 			state = "shown"
 		}
-		return []any{"delivery", i, i%scaleUsers + 1, i, state, scaleTime(i, n)}
+		return []any{"delivery", i, scaleOwner(i), i, state, scaleTime(i, n)}
 	})
 }
 
@@ -165,19 +177,31 @@ func copyTasks(ctx context.Context, m *machine, n int) error {
 		if i > n-min(scaleWaiting, n/2) {
 			status, finished = "IN_PROGRESS", nil
 		}
-		return []any{i%100 + 1, "a task of some size", i%scaleUsers + 1, i%7 + 1, status, finished, at, at}
+		return []any{i%100 + 1, "a task of some size", scaleOwner(i), i%7 + 1, status, finished, at, at}
 	})
 }
 
+// copyDownloads writes downloads; the last of them are queued.
 func copyDownloads(ctx context.Context, m *machine, n int) error {
+	queuedFrom := n - min(scaleTorrents, n/2) + 1
+
 	columns := []string{
-		"user_id", "book_id", "media_type", "status", "source", "source_url", "content_path", "completed_at_utc",
+		"user_id", "book_id", "media_type", "status", "source", "source_url", "content_path", "completed_at_utc", "failure_reason",
 		"created_at_utc", "updated_at_utc",
 	}
 	return copyRows(ctx, m, "download_jobs", columns, n, func(i int) []any {
 		at := scaleTime(i, n)
+		status, path, completed, failure := "completed", "/downloads/job", any(at), any(nil)
+		switch {
+		case i >= queuedFrom:
+			status, path, completed = "queued", "", nil
+		case i%5 == 0:
+			status, path, completed, failure = "failed", "", nil, "no space"
+		case i%5 == 1:
+			status, path, completed = "canceled", "", nil
+		}
 		return []any{
-			i%scaleUsers + 1, i, "text", "completed", "web", "magnet:?xt=urn:btih:0", "/downloads/job", at, at, at,
+			scaleOwner(i), i%scaleCatalog + 1, "text", status, "web", "magnet:?xt=urn:btih:0", path, completed, failure, at, at,
 		}
 	})
 }
@@ -185,7 +209,7 @@ func copyDownloads(ctx context.Context, m *machine, n int) error {
 func copyTransactions(ctx context.Context, m *machine, n int) error {
 	columns := []string{
 		"hash", "wallet", "lt", "amount_nano", "sender", "comment", "status", "attempt", "processing_since",
-		"error_message", "error_class", "fragment_transaction_hash", "created_at", "updated_at",
+		"error_message", "error_class", "fragment_transaction_hash", "user_id", "created_at", "updated_at",
 	}
 
 	return copyRows(ctx, m, "transactions", columns, n, func(i int) []any {
@@ -194,8 +218,11 @@ func copyTransactions(ctx context.Context, m *machine, n int) error {
 		if i%20 == 0 {
 			status, message, class, paid = "failed", "Username not found", "non-retryable", ""
 		}
+		if i%40 == 0 {
+			message, class = "Failed to fetch: Network error", "retryable"
+		}
 		return []any{
-			hash, "0:" + strings.Repeat("a", 64), i, 1, "0:bb", "ada", status, 1, at, message, class, paid, at,
+			hash, "0:" + strings.Repeat("a", 64), i, 1, "0:bb", "ada", status, 1, at, message, class, paid, scaleOwner(i), at,
 			at.Add(20 * time.Second),
 		}
 	})
@@ -204,11 +231,29 @@ func copyTransactions(ctx context.Context, m *machine, n int) error {
 // scaleHash is the hash of the ith transaction.
 func scaleHash(i int) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(strconv.Itoa(i)))) }
 
-// copyEvents writes the events; one of thirty is an error.
-func copyEvents(ctx context.Context, m *machine, workload string, entities int) error {
+// passTransactions uses up numbers of transactions, so that the events can have different ones. It returns the first.
+func passTransactions(ctx context.Context, m *machine) (first int64, err error) {
+	conn, err := pgx.Connect(ctx, m.postgres.URL)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+
+	if err := conn.QueryRow(ctx, `SELECT pg_current_xact_id()::text::bigint`).Scan(&first); err != nil {
+		return 0, err
+	}
+	if _, err := conn.Exec(ctx, `SET synchronous_commit = off`); err != nil {
+		return 0, err
+	}
+	_, err = conn.Exec(ctx, fmt.Sprintf(`DO $$ BEGIN FOR i IN 1..%d LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$`, scaleXIDs))
+	return first, err
+}
+
+// copyEvents writes the events of the transactions from first on; one of thirty is an error.
+func copyEvents(ctx context.Context, m *machine, workload string, entities int, first int64) error {
 	n := entities * scalePerEntity
 	columns := []string{
-		"workload", "entity_id", "seq", "type", "from_state", "to_state", "owner_id", "comment", "created_at",
+		"workload", "entity_id", "xid", "seq", "type", "from_state", "to_state", "owner_id", "actor_id", "comment", "created_at",
 	}
 
 	return copyRows(ctx, m, "events", columns, n, func(i int) []any {
@@ -221,7 +266,8 @@ func copyEvents(ctx context.Context, m *machine, workload string, entities int) 
 		if i%30 == 0 {
 			kind, comment = "failed", fmt.Sprintf("ERROR_%d", i%17)
 		}
-		return []any{workload, id, (i-1)%scalePerEntity + 1, kind, "A", "B", entity%scaleUsers + 1, comment, scaleTime(i, n)}
+		owner, xid := scaleOwner(entity), uint64(first)+uint64(i)*scaleXIDs/uint64(n)
+		return []any{workload, id, xid, (i-1)%scalePerEntity + 1, kind, "A", "B", owner, owner, comment, scaleTime(i, n)}
 	})
 }
 

@@ -24,20 +24,15 @@ func (s *Store) Line(ctx context.Context, age time.Duration) (map[int64]int, err
 
 // readLine reads at most 10,001 rows, which the index jobs_live finds.
 func (s *Store) readLine(ctx context.Context) (map[int64]int, error) {
-	type place struct {
-		ID    int64 `db:"id"`
-		Place int   `db:"place"`
-	}
-
-	rows, err := core.List[place](ctx, s.db, `WITH waiting AS (
+	inOrder, err := core.Values[int64](ctx, s.db, `WITH waiting AS (
 			SELECT id, user_id FROM jobs WHERE state = `+core.Literal(lifecycle.DeliveryQueued)+` ORDER BY id LIMIT `+longLine+` + 1
 		), turns AS (
 			SELECT id, row_number() OVER (PARTITION BY user_id ORDER BY id) AS turn FROM waiting WHERE (SELECT count(*) FROM waiting) <= `+longLine+`
-		) SELECT id, row_number() OVER (ORDER BY turn, id)::int AS place FROM turns`)
+		) SELECT id FROM turns ORDER BY turn, id`)
 
-	places := map[int64]int{}
-	for _, row := range rows {
-		places[row.ID] = row.Place
+	places := make(map[int64]int, len(inOrder))
+	for i, id := range inOrder {
+		places[id] = i + 1
 	}
 	return places, err
 }
