@@ -19,6 +19,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
+	"stagecoach/dev/bench/fill"
 	"stagecoach/dev/servers"
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/dev/sim/yandexsim"
@@ -274,6 +275,11 @@ type machine struct {
 // say reports the progress of a long figure.
 func (m *machine) say(format string, args ...any) {
 	fmt.Fprintf(m.progress, "\n  %s  "+format, append([]any{time.Now().UTC().Format(time.TimeOnly)}, args...)...)
+}
+
+// record is the database of all figures.
+func (m *machine) record() fill.Record {
+	return fill.Record{URL: m.postgres.URL, Store: m.store, Say: m.say}
 }
 
 func newMachine(ctx context.Context, progress io.Writer) (m *machine, err error) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"stagecoach/dev/bench/fill"
 	"stagecoach/internal/operations/cleanup"
 	"stagecoach/internal/store/delivery"
 	"stagecoach/internal/store/download"
@@ -17,7 +18,7 @@ const (
 	deletingFor  = 15 * time.Second // of one kind, at most
 	deletingFew  = 1000             // of fewer rows nothing is said
 	deletingAim  = 1000             // rows a second
-	deletingDays = scaleDays / 3
+	deletingDays = fill.Days / 3
 )
 
 // measureRetention deletes what is older than a third of the time that the record covers, one kind of rows after the

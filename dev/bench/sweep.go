@@ -22,6 +22,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"stagecoach/dev/bench/fill"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/reconcile"
@@ -203,7 +204,7 @@ func measureScaleSweep(ctx context.Context, m *machine) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := fillLive(ctx, m, live/4); err != nil {
+	if err := m.record().Live(ctx, live/4); err != nil {
 		return nil, err
 	}
 
@@ -242,7 +243,7 @@ func measureScaleSweep(ctx context.Context, m *machine) ([]row, error) {
 
 // quietMark lets the next sweep look at nothing that has happened before.
 func quietMark(ctx context.Context, m *machine) error {
-	return scaleSQL(ctx, m, `DELETE FROM reconciler_marks;
+	return fill.SQL(ctx, m.postgres.URL, `DELETE FROM reconciler_marks;
 		INSERT INTO reconciler_marks VALUES (now() - interval '61 seconds', pg_snapshot_xmax(pg_current_snapshot()))`)
 }
 
@@ -273,7 +274,7 @@ func (r *runningTemporal) ListWorkflow(
 		}
 		for n := first + 1; n <= last; n++ {
 			answer.Executions = append(answer.Executions, &workflowpb.WorkflowExecutionInfo{
-				Execution: &commonpb.WorkflowExecution{WorkflowId: workload.Name() + "/" + liveKey(workload.Name(), n), RunId: "a"},
+				Execution: &commonpb.WorkflowExecution{WorkflowId: workload.Name() + "/" + fill.LiveKey(workload.Name(), n), RunId: "a"},
 				StartTime: timestamppb.New(time.Now().Add(-time.Hour)), Status: enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING,
 				SearchAttributes: &commonpb.SearchAttributes{
 					IndexedFields: map[string]*commonpb.Payload{temporalio.StageAttribute.GetName(): stage},

@@ -1,4 +1,4 @@
-package main
+package fill
 
 import (
 	"context"
@@ -8,27 +8,27 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// scalePeople makes the first user, who has more rows than all others, and an administrator. It returns their tokens.
-func scalePeople(ctx context.Context, m *machine) (customer, admin string, err error) {
+// People makes the first user, who has more rows than all others, and an administrator. It returns their tokens.
+func (r Record) People(ctx context.Context) (customer, admin string, err error) {
 	customer, admin = account.NewToken(), account.NewToken()
 	chat := int64(1)
-	if _, err = m.store.CreateUser(ctx, account.User{Name: "Customer", TelegramID: &chat, Status: account.UserActive}, customer); err != nil {
+	if _, err = r.Store.CreateUser(ctx, account.User{Name: "Customer", TelegramID: &chat, Status: account.UserActive}, customer); err != nil {
 		return "", "", err
 	}
-	_, err = m.store.CreateUser(ctx, account.User{Name: "Root", Role: account.RoleAdmin, Status: account.UserActive}, admin)
+	_, err = r.Store.CreateUser(ctx, account.User{Name: "Root", Role: account.RoleAdmin, Status: account.UserActive}, admin)
 	return customer, admin, err
 }
 
-// scaleOwner is the owner of the ith entity.
-func scaleOwner(i int) int {
-	if i%scaleBusy == 0 {
+// ownerOf is the owner of the ith entity.
+func ownerOf(i int) int {
+	if i%busyShare == 0 {
 		return 1
 	}
-	return i%scaleUsers + 1
+	return i%Users + 1
 }
 
-// scaleBase is what the rows refer to, and catalogues, which do not grow with the history. ":n" is their size.
-const scaleBase = `
+// base is what the rows refer to, and catalogues, which do not grow with the history. ":n" is their size.
+const base = `
 	INSERT INTO users (name, telegram_id, status) SELECT 'u' || n, n, 'ACTIVE' FROM generate_series(3, 1000) n;
 	INSERT INTO files (path, parent, name, folded, is_folder, size, modified_at, place)
 		SELECT '/folder ' || f || '/report ' || n || '.pdf', '/folder ' || f, 'report ' || n || '.pdf', 'report ' || n || '.pdf', false, n, now(), n
@@ -45,9 +45,9 @@ const scaleBase = `
 	INSERT INTO ton_wallets (address, cursor_lt, cursor_hash, scanned_to) VALUES ('0:' || repeat('a', 64), 0, '', now());
 	INSERT INTO ledger_balances (wallet, account, balance_nano) VALUES ('0:' || repeat('a', 64), 'wallet', 5000000000)`
 
-// scaleBeside are the rows beside the entities and their events: blockers of tasks, payments and the ledger, and what
+// beside are the rows beside the entities and their events: blockers of tasks, payments and the ledger, and what
 // operators read. ":n" is the number of rows of each kind that has no number of its own.
-const scaleBeside = `
+const beside = `
 	INSERT INTO task_blockers (task_id, blocker_id) SELECT id, id - 1 FROM tasks WHERE id % 3 = 0;
 	INSERT INTO payments (kind, transaction_hash, attempt, wallet, seqno, valid_until, boc, hash_norm, destination, amount_nano, reserved_nano, body_hash,
 			state, chain_lt, chain_hash, paid_nano, settled_at, kept_at, told_at, created_at)
