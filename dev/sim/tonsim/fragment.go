@@ -41,7 +41,9 @@ type FragmentSettings struct {
 	Confirm     bool   `json:"confirm"`       // Stars are sent only after confirmReq
 	Bounceable  bool   `json:"bounceable"`    // the address of payments is shown as EQ…
 	To          string `json:"to"`            // payments go to this address instead
-	Verify      bool   `json:"verify"`        // every link first requires the owner to verify their identity
+	// only the session's last request is served: neither the payment nor the confirmation of an earlier one is taken
+	OnlyLast bool `json:"only_last"`
+	Verify   bool `json:"verify"` // every link first requires the owner to verify their identity
 	// the session is connected to it; empty: to that of the stand-in for toncenter
 	Wallet        string `json:"wallet"`
 	SessionFailed string `json:"session_expired"` // the answer to every call that needs the session; empty: it is valid

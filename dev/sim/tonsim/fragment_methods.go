@@ -229,7 +229,7 @@ func (f *Fragment) confirmReq(r *http.Request) (any, error) {
 	if request == nil || request.Link == nil || err != nil {
 		return nil, says(badRequestText)
 	}
-	if _, err := cell.FromBOC(data); err != nil {
+	if _, err := cell.FromBOC(data); err != nil || f.state.superseded(request) {
 		return nil, says(badRequestText)
 	}
 

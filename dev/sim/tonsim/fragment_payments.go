@@ -19,6 +19,7 @@ import (
 type seenTransaction struct {
 	Hash     hash   `json:"hash"`
 	LT       uint64 `json:"lt,string"`
+	PrevLT   uint64 `json:"prev_trans_lt,string"`
 	Now      int64  `json:"now"`
 	Finality string `json:"finality"`
 	InMsg    struct {
@@ -83,32 +84,41 @@ func (f *Fragment) chainTime(ctx context.Context) (time.Time, error) {
 	return time.Unix(info.Last.At, 0).UTC(), err
 }
 
-// lookForPayments reads what has arrived since its last call and completes the requests that were paid; f.mu is held.
+// lookForPayments reads what has arrived since its last call, at its own address and at every one that a link has named,
+// and completes the requests that were paid; f.mu is held.
 func (f *Fragment) lookForPayments(ctx context.Context) error {
-	account := f.address.StringRaw()
-	if own := f.state.settings.To; own != "" {
-		at, err := parseAccount(own)
-		if err != nil {
-			return err
+	addresses := []string{f.address.StringRaw()}
+	for _, r := range f.state.requests {
+		if r.Link != nil && !slices.Contains(addresses, r.Link.To) {
+			addresses = append(addresses, r.Link.To)
 		}
-		account = at.StringRaw()
 	}
 
+	for _, account := range addresses {
+		if err := f.lookAt(ctx, account); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lookAt reads what has arrived at one address.
+func (f *Fragment) lookAt(ctx context.Context, account string) error {
 	for {
 		var page struct {
 			Transactions []seenTransaction `json:"transactions"`
 		}
 
 		err := f.ask(ctx, "transactions", url.Values{
-			"account": {account}, "start_lt": {strconv.FormatUint(f.state.seenLT+1, 10)}, "sort": {"asc"}, "limit": {strconv.Itoa(maxTransactions)},
+			"account": {account}, "start_lt": {strconv.FormatUint(f.state.seenLT[account]+1, 10)}, "sort": {"asc"}, "limit": {strconv.Itoa(maxTransactions)},
 		}, &page)
 		if err != nil {
 			return err
 		}
 
 		for _, t := range page.Transactions {
-			if t.Finality != "finalized" {
-				return nil
+			if t.Finality != "finalized" || t.PrevLT > f.state.seenLT[account] {
+				return nil // or one before it is not shown yet
 			}
 			if err := f.takePayment(ctx, account, t); err != nil {
 				return err
@@ -123,7 +133,7 @@ func (f *Fragment) lookForPayments(ctx context.Context) error {
 
 // takePayment reads one transaction of the account that is paid to.
 func (f *Fragment) takePayment(ctx context.Context, account string, t seenTransaction) error {
-	entry := fragmentEntry{SeenLT: t.LT}
+	entry := fragmentEntry{SeenAt: account, SeenLT: t.LT}
 	sentBack := slices.ContainsFunc(t.OutMsgs, func(m seenMessage) bool { return m.Bounced })
 	if t.InMsg.Source == nil || t.InMsg.Bounced || sentBack {
 		return f.commit(entry) // no money arrived, or it was returned
@@ -142,13 +152,15 @@ func (f *Fragment) takePayment(ctx context.Context, account string, t seenTransa
 		return err
 	}
 
-	payment := &Payment{PaidNano: paid, At: time.Unix(t.Now, 0).UTC()}
+	payment := &Payment{Message: hex.EncodeToString(t.InMsg.Hash[:]), PaidNano: paid, At: time.Unix(t.Now, 0).UTC()}
 	if len(senders.Transactions) > 0 {
 		payment.Hash = hex.EncodeToString(senders.Transactions[0].Hash[:])
 	}
 
 	request := f.payee(account, t.InMsg.Content.Hash)
 	switch {
+	case request != nil && request.Paid != nil && request.Paid.Hash == payment.Hash:
+		return f.commit(entry) // read before
 	case request == nil:
 		payment.Why = "it names no request"
 	case request.Paid != nil:
@@ -157,6 +169,11 @@ func (f *Fragment) takePayment(ctx context.Context, account string, t seenTransa
 		payment.Why = "another amount"
 	case payment.At.After(request.Link.ValidUntil):
 		payment.Why = "too late"
+	case f.state.superseded(request):
+		payment.Why = "a later request was made"
+		refused := *request
+		refused.Refused = true
+		entry.Request = &refused
 	}
 
 	if payment.Why != "" {

@@ -11,9 +11,9 @@ type fragmentState struct {
 	hash      string            // of the page
 	users     map[string]string // kind by username
 	settings  FragmentSettings
-	requests  []*starsRequest // in order of arrival
-	seenLT    uint64          // logical time up to which payments were read
-	unmatched []Payment       // payments that match no request
+	requests  []*starsRequest   // in order of arrival
+	seenLT    map[string]uint64 // logical time up to which payments were read, by the address that is paid
+	unmatched []Payment         // payments that match no request
 }
 
 // starsRequest is a purchase that a session has begun.
@@ -24,6 +24,7 @@ type starsRequest struct {
 	AmountNano int64      `json:"amount_nano"`
 	Link       *starsLink `json:"link,omitempty"`
 	Confirmed  bool       `json:"confirmed,omitempty"`
+	Refused    bool       `json:"refused,omitempty"` // its payment was not taken, because of a later request
 	Paid       *Payment   `json:"paid,omitempty"`
 }
 
@@ -38,6 +39,7 @@ type starsLink struct {
 // Payment is money that arrived.
 type Payment struct {
 	Hash     string    `json:"payment_hash"` // of the transaction that sent it, in hex
+	Message  string    `json:"message_hash"` // that carried it, in hex
 	PaidNano int64     `json:"paid_nano"`
 	At       time.Time `json:"at"`
 	Why      string    `json:"why,omitempty"` // why it matches no request
@@ -62,6 +64,7 @@ type fragmentEntry struct {
 	User      *fragmentUser     `json:"user,omitempty"`
 	Settings  *FragmentSettings `json:"settings,omitempty"`
 	Request   *starsRequest     `json:"request,omitempty"` // new, or instead of the one with its id
+	SeenAt    string            `json:"seen_at,omitempty"` // the address
 	SeenLT    uint64            `json:"seen_lt,omitempty"`
 	Unmatched *Payment          `json:"stray,omitempty"`
 }
@@ -75,7 +78,7 @@ func newFragmentState(s FragmentSettings) fragmentState {
 			*into = otherwise
 		}
 	}
-	return fragmentState{users: map[string]string{}, settings: s}
+	return fragmentState{users: map[string]string{}, seenLT: map[string]uint64{}, settings: s}
 }
 
 func (s *fragmentState) apply(e fragmentEntry) error {
@@ -100,13 +103,18 @@ func (s *fragmentState) apply(e fragmentEntry) error {
 	}
 
 	if e.SeenLT != 0 {
-		s.seenLT = e.SeenLT
+		s.seenLT[e.SeenAt] = e.SeenLT
 	}
 
 	if e.Unmatched != nil {
 		s.unmatched = append(s.unmatched, *e.Unmatched)
 	}
 	return nil
+}
+
+// superseded reports whether a request is not served, because the session has made a later one.
+func (s *fragmentState) superseded(r *starsRequest) bool {
+	return r.Refused || s.settings.OnlyLast && r.ID != s.requests[len(s.requests)-1].ID && r.Paid == nil && !r.Confirmed
 }
 
 // request returns a request, or nil.
