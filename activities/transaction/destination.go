@@ -30,7 +30,7 @@ func settleDestination(
 		if t.In == nil || t.In.Hash != payment.OutHash || t.Finality != toncenter.Finalized {
 			continue
 		}
-		destination := transaction.Destination{Kept: !t.SentBack(), Refund: refund}
+		destination := transaction.Destination{Kept: !t.SentBack(), At: t.At, Refund: refund}
 		for _, out := range t.Out {
 			if out.Bounced {
 				destination.ReturnedNano = int64(out.Value)

@@ -22,13 +22,16 @@ type PaymentStore interface {
 	TransactionByHash(ctx context.Context, hash string) (transaction.Transaction, error)
 	SnapshotOfTransaction(ctx context.Context, hash string) (transaction.Snapshot, error)
 	SaveQuote(ctx context.Context, q transaction.Quote) (transaction.Snapshot, error)
-	FinishTransaction(ctx context.Context, hash string, attempt int) (transaction.Snapshot, error)
+	FinishTransaction(ctx context.Context, hash string, attempt int, done bool) (transaction.Snapshot, error)
 
 	LivePayment(ctx context.Context, hash string, kind transaction.PaymentKind) (*transaction.Payment, error)
 	SignPayment(
-		ctx context.Context, want transaction.PaymentOrder, limits transaction.Limits,
-		sign func(seqno uint32) (transaction.Signed, error),
+		ctx context.Context, want transaction.PaymentOrder, beside []transaction.PaymentOrder, limits transaction.Limits,
+		sign transaction.SignFunc,
 	) (transaction.Payment, error)
+	NextRequest(ctx context.Context, wallet string) (int64, error)
+	OrdersBeside(ctx context.Context, wallet, hash string, limit int) ([]string, error)
+	MarkPurchaseConfirmed(ctx context.Context, id int64) error
 	MarkPaymentSent(ctx context.Context, id int64) error
 	WakeForPayment(ctx context.Context, wallet string) error
 	KeepDust(ctx context.Context, hash string, least int64) (transaction.Snapshot, error)
@@ -52,7 +55,7 @@ type PaymentStore interface {
 	SetAlerts(ctx context.Context, raise, resolve []string) error
 }
 
-// PaymentActivities holds the wallet: it signs payments, one at a time, broadcasts them, and follows at Fragment
+// PaymentActivities holds the wallet: it signs messages, one at a time, broadcasts them, and follows at Fragment
 // what they buy. Where there is no Wallet, RegisterPayments registers activities that return their tasks for another
 // process.
 type PaymentActivities struct {
@@ -66,7 +69,9 @@ type PaymentActivities struct {
 	Metrics  metrics.Transaction
 	Log      *slog.Logger
 
-	healthy atomic.Bool // no alert of ours is open
+	healthy    atomic.Bool // no alert of ours is open
+	prices     known[int64, money.Nano]
+	recipients known[string, fragment.Recipient]
 }
 
 // quickTries are the tries of one activity that follow each other within seconds, before other orders get their turn.

@@ -3,7 +3,9 @@ package transaction
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
+	"time"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/fragment"
@@ -26,7 +28,7 @@ func (a *PaymentActivities) QuoteOrder(ctx context.Context, o Order) (Snapshot, 
 	err := core.RetryWhileUnavailable(ctx, func() error {
 		t, err := a.Store.TransactionByHash(ctx, o.Hash)
 		if err == nil && t.Attempt == o.Attempt && t.State == lifecycle.TransactionProcessing {
-			_, record, err = a.quote(ctx, t)
+			_, record, err = a.quote(ctx, t, priceAge)
 		}
 		return err
 	})
@@ -54,9 +56,10 @@ func (a *PaymentActivities) QuoteOrder(ctx context.Context, o Order) (Snapshot, 
 }
 
 // quote finds out what a transaction buys now and records it. A refused order is recorded too, as far as it was read,
-// so that people can see what it asked for. saved is the record then; nil: nothing was written.
+// so that people can see what it asked for. saved is the record then; nil: nothing was written. Prices are at most age
+// old.
 func (a *PaymentActivities) quote(
-	ctx context.Context, t transaction.Transaction,
+	ctx context.Context, t transaction.Transaction, age time.Duration,
 ) (quote transaction.Quote, saved *transaction.Snapshot, err error) {
 	quote = transaction.Quote{Hash: t.Hash, Attempt: t.Attempt}
 	order, err := stars.Parse(t.Comment, a.Settings.MaxStars)
@@ -65,7 +68,7 @@ func (a *PaymentActivities) quote(
 	}
 
 	quote.Username, quote.Stars = order.Username, order.Stars
-	err = a.price(ctx, t, &quote)
+	err = a.price(ctx, t, &quote, age)
 	record, saveErr := a.Store.SaveQuote(ctx, quote)
 	if saveErr != nil {
 		return quote, nil, saveErr
@@ -74,12 +77,14 @@ func (a *PaymentActivities) quote(
 }
 
 // price completes a quote.
-func (a *PaymentActivities) price(ctx context.Context, t transaction.Transaction, quote *transaction.Quote) error {
+func (a *PaymentActivities) price(
+	ctx context.Context, t transaction.Transaction, quote *transaction.Quote, age time.Duration,
+) error {
 	if quote.Stars > 0 {
-		return a.fit(ctx, t, quote, false)
+		return a.fit(ctx, t, quote, age, false)
 	}
 
-	unit, err := a.Fragment.Price(ctx, stars.Least)
+	unit, err := a.priceOf(ctx, stars.Least, age)
 	if err != nil {
 		return err
 	}
@@ -90,7 +95,19 @@ func (a *PaymentActivities) price(ctx context.Context, t transaction.Transaction
 		return err
 	}
 
-	return a.fit(ctx, t, quote, true)
+	return a.fit(ctx, t, quote, age, true)
+}
+
+// priceOf returns the price of so many Stars, at most age old.
+func (a *PaymentActivities) priceOf(ctx context.Context, number int64, age time.Duration) (money.Nano, error) {
+	return a.prices.get(number, age, func() (money.Nano, error) { return a.Fragment.Price(ctx, int(number)) })
+}
+
+// search finds the receiver.
+func (a *PaymentActivities) search(ctx context.Context, username string, number int64) (fragment.Recipient, error) {
+	return a.recipients.get(username, recipientAge, func() (fragment.Recipient, error) {
+		return a.Fragment.Search(ctx, username, int(number))
+	})
 }
 
 // worth is what a transfer may spend on Stars.
@@ -101,11 +118,11 @@ func (a *PaymentActivities) worth(t transaction.Transaction) money.Nano {
 // fit finds the receiver, and the price of so many Stars, at once. With fewer it lowers their number until the price
 // fits.
 func (a *PaymentActivities) fit(
-	ctx context.Context, t transaction.Transaction, quote *transaction.Quote, fewer bool,
+	ctx context.Context, t transaction.Transaction, quote *transaction.Quote, age time.Duration, fewer bool,
 ) error {
 	recipient, price, err := together(
-		func() (fragment.Recipient, error) { return a.Fragment.Search(ctx, quote.Username, int(quote.Stars)) },
-		func() (money.Nano, error) { return a.Fragment.Price(ctx, int(quote.Stars)) },
+		func() (fragment.Recipient, error) { return a.search(ctx, quote.Username, quote.Stars) },
+		func() (money.Nano, error) { return a.priceOf(ctx, quote.Stars, age) },
 	)
 	if err != nil {
 		return err
@@ -127,7 +144,7 @@ func (a *PaymentActivities) fit(
 			quote.Stars = 0
 			return err
 		}
-		if price, err = a.Fragment.Price(ctx, int(quote.Stars)); err != nil {
+		if price, err = a.priceOf(ctx, quote.Stars, age); err != nil {
 			return err
 		}
 	}
@@ -144,45 +161,66 @@ func (a *PaymentActivities) PayOrder(ctx context.Context, o Order) (Payment, err
 }
 
 // buy requests a payment from Fragment and checks it. When the price has moved since the quote, the order is priced
-// anew, once.
+// anew, once, at what Fragment says then.
 func (a *PaymentActivities) buy(ctx context.Context, t transaction.Transaction) (draft, error) {
-	quote := transaction.Quote{Username: t.Username, Stars: t.Stars, PriceNano: t.QuoteNano, Recipient: t.Recipient}
+	quote := quoteOf(t)
 	for fresh := quote.PriceNano == 0; ; fresh = true {
 		if fresh {
 			var err error
-			if quote, _, err = a.quote(ctx, t); err != nil {
+			if quote, _, err = a.quote(ctx, t, 0); err != nil {
 				return draft{}, err
 			}
 		}
 
-		request, err := a.Fragment.Init(ctx, fragment.Recipient{ID: quote.Recipient}, int(quote.Stars))
-		if err != nil {
-			return draft{}, err
-		}
-		if stars.Acceptable(request.Amount, money.Nano(quote.PriceNano), a.Settings.Slippage) {
+		request, err := a.request(ctx, quote)
+		switch {
+		case err == nil:
 			return a.link(ctx, request, quote)
-		}
-		if fresh {
-			return draft{}, stars.PriceMoved
+		case fresh || !errors.Is(err, stars.PriceMoved):
+			return draft{}, err
 		}
 	}
 }
 
+func quoteOf(t transaction.Transaction) transaction.Quote {
+	return transaction.Quote{Username: t.Username, Stars: t.Stars, PriceNano: t.QuoteNano, Recipient: t.Recipient}
+}
+
+// request is a purchase request with its number among those of the session.
+type request struct {
+	fragment.Request
+	number int64
+}
+
+// request makes a purchase request. Its error is stars.PriceMoved when it costs more than the quote allows.
+func (a *PaymentActivities) request(ctx context.Context, quote transaction.Quote) (made request, err error) {
+	if made.number, err = a.Store.NextRequest(ctx, a.Wallet.Address().Raw()); err != nil {
+		return made, err
+	}
+	if made.Request, err = a.Fragment.Init(ctx, fragment.Recipient{ID: quote.Recipient}, int(quote.Stars)); err != nil {
+		return made, err
+	}
+	if !stars.Acceptable(made.Amount, money.Nano(quote.PriceNano), a.Settings.Slippage) {
+		return made, stars.PriceMoved
+	}
+	return made, nil
+}
+
 // link requests the payment of a purchase request and checks it.
-func (a *PaymentActivities) link(ctx context.Context, request fragment.Request, quote transaction.Quote) (draft, error) {
-	link, err := a.Fragment.Link(ctx, request.ID)
+func (a *PaymentActivities) link(ctx context.Context, made request, quote transaction.Quote) (draft, error) {
+	link, err := a.Fragment.Link(ctx, made.ID)
 	switch {
 	case err != nil:
 		return draft{}, err
 	case !slices.Contains(a.Allow, link.To):
 		return draft{}, fault.New(fault.PaymentNotAllowed, "the payment goes to an address that is not allowed")
-	case link.Amount != request.Amount, int64(link.Stars) != quote.Stars:
+	case link.Amount != made.Amount, int64(link.Stars) != quote.Stars:
 		return draft{}, stars.Suspicious
 	}
 
 	return draft{
 		payment:   ton.Payment{To: link.To, Amount: link.Amount, Body: link.Body, Bounce: link.Bounce},
-		requestID: link.ConfirmID, until: link.ValidUntil,
+		requestID: link.ConfirmID, requestNumber: made.number, until: link.ValidUntil,
 	}, nil
 }
 
@@ -226,31 +264,47 @@ func (a *PaymentActivities) finish(
 		return a.Store.SnapshotOfTransaction(ctx, o.Hash)
 	}
 
-	if asked == nil && (!done || !ref.Kept) {
+	if asked == nil && (!ref.Kept || payment.Last && !done) {
 		asked = notYet
 	}
 	if asked != nil {
 		return transaction.Snapshot{}, asked
 	}
 
-	record, err := a.Store.FinishTransaction(ctx, o.Hash, o.Attempt)
+	record, err := a.Store.FinishTransaction(ctx, o.Hash, o.Attempt, done)
 	countEnd(a.Metrics, record, err)
 	return record, err
 }
 
-// done queries whether the Stars are sent. The order has the wallet's turn until then, so the session's last purchase
-// is this one.
+// done confirms the payment to Fragment, until that is taken, and queries whether the Stars are sent. Fragment reports
+// only the session's last purchase: when a later one was requested, nothing is queried.
 func (a *PaymentActivities) done(ctx context.Context, payment transaction.Payment) (bool, error) {
-	if payment.RequestID != "" {
-		if err := a.Fragment.Confirm(ctx, payment.RequestID, payment.BoC); err != nil {
-			a.Log.Warn("purchase not confirmed", "payment", payment.ID, "error", err) // Fragment sees the payment by itself, too
-		}
+	err := a.confirm(ctx, payment)
+	if err != nil {
+		a.Log.Warn("purchase not confirmed", "payment", payment.ID, "error", err) // Fragment sees the payment by itself, too
 	}
+	if !payment.Last && fragment.Holds(err) {
+		return false, err
+	}
+	if !payment.Last {
+		return false, nil
+	}
+
 	state, err := a.Fragment.State(ctx, fragmentProcessing)
 	if err == nil && state.NeedUpdate {
 		state, err = a.Fragment.State(ctx, state.Mode)
 	}
 	return state.Done(), err
+}
+
+func (a *PaymentActivities) confirm(ctx context.Context, payment transaction.Payment) error {
+	if payment.RequestID == "" || payment.ConfirmedAt != nil {
+		return nil
+	}
+	if err := a.Fragment.Confirm(ctx, payment.RequestID, payment.BoC); err != nil {
+		return err
+	}
+	return a.Store.MarkPurchaseConfirmed(ctx, payment.ID)
 }
 
 // fragmentProcessing is what a page shows while a purchase is in progress.

@@ -14,16 +14,18 @@ import (
 
 // draft is a payment that is ready to be signed.
 type draft struct {
-	payment   ton.Payment
-	requestID string    // Fragment's
-	until     time.Time // the deadline of the money's arrival; zero: none
+	payment       ton.Payment
+	requestID     string    // Fragment's
+	requestNumber int64     // among those of the session
+	until         time.Time // the deadline of the money's arrival; zero: none
 }
 
 // prepareFunc drafts the payment of a transaction. It moves no money.
 type prepareFunc func(context.Context, transaction.Transaction) (draft, error)
 
-// sign prepares a payment, checks that the wallet can afford it, and records it. Nothing is broadcast here: the
-// recorded bytes are the only ones that are ever sent for this order (docs/decisions/0007).
+// sign prepares a payment, and those of others that go along with it, checks that the wallet can afford them, and records
+// them. Nothing is broadcast here: the recorded bytes are the only ones that are ever sent for these orders
+// (docs/decisions/0007).
 //
 // Its errors are faults, or failures of package stars: stars.LinkExpired when Fragment's request ends too soon.
 func (a *PaymentActivities) sign(
@@ -39,28 +41,20 @@ func (a *PaymentActivities) sign(
 		return nil, err
 	}
 
-	wallet, head, err := together(
-		func() (toncenter.Wallet, error) { return a.Chain.Wallet(ctx, a.Wallet.Address()) },
-		func() (toncenter.Head, error) { return a.Chain.Head(ctx) },
-	)
+	order, err := a.orderOf(o, kind, ready)
 	if err != nil {
 		return nil, err
 	}
-	if least, err := ready.payment.Amount.Add(money.Nano(a.Settings.Reserve)); err != nil || wallet.Balance < least {
-		return nil, fault.New(fault.InsufficientFunds, "the wallet does not hold enough")
-	}
-
-	validUntil, err := a.validUntil(head.At, ready)
+	m, err := a.compose(ctx, drafted{ready, order})
 	if err != nil {
 		return nil, err
 	}
 
+	first, others := m.orders()
 	payment, err := a.Store.SignPayment(
-		ctx, a.orderOf(o, kind, ready, wallet), a.Settings.Limits, func(seqno uint32) (transaction.Signed, error) {
-			signed, err := a.Wallet.Sign(seqno, validUntil, ready.payment)
-			return transaction.Signed{
-				BoC: signed.BoC, HashNorm: signed.Hash, BodyHash: signed.BodyHash, ValidUntil: signed.ValidUntil,
-			}, err
+		ctx, first, others, a.Settings.Limits, func(seqno uint32, orders []transaction.PaymentOrder) (transaction.Signed, error) {
+			signed, err := a.Wallet.Sign(seqno, m.until, m.payments(orders)...)
+			return transaction.Signed{BoC: signed.BoC, HashNorm: signed.Hash, ValidUntil: signed.ValidUntil}, err
 		},
 	)
 	if err != nil {
@@ -71,15 +65,94 @@ func (a *PaymentActivities) sign(
 	return &payment, nil
 }
 
-// orderOf converts a draft into the record's order to sign.
-func (a *PaymentActivities) orderOf(
-	o Order, kind transaction.PaymentKind, ready draft, wallet toncenter.Wallet,
-) transaction.PaymentOrder {
-	return transaction.PaymentOrder{
-		Hash: o.Hash, Kind: kind, Attempt: o.Attempt, RequestID: ready.requestID,
-		Destination: ready.payment.To.Raw(), AmountNano: int64(ready.payment.Amount), GasNano: a.Settings.Reserve,
-		ChainSeqno: wallet.Seqno, ChainLT: int64(wallet.LastLT),
+// drafted is a draft with the order to record.
+type drafted struct {
+	draft
+	order transaction.PaymentOrder
+}
+
+// message is a message of the wallet before its signature.
+type message struct {
+	wallet  toncenter.Wallet
+	now     time.Time  // by the chain's clock
+	balance money.Nano // that is left for further parts
+	until   time.Time  // it can be carried out until then
+	parts   []drafted
+}
+
+// compose makes a message of a draft, and of others that may go along.
+func (a *PaymentActivities) compose(ctx context.Context, first drafted) (m message, err error) {
+	beside := a.draftBeside(ctx, first)
+	wallet, head, err := together(
+		func() (toncenter.Wallet, error) { return a.Chain.Wallet(ctx, a.Wallet.Address()) },
+		func() (toncenter.Head, error) { return a.Chain.Head(ctx) },
+	)
+	if err != nil {
+		return m, err
 	}
+
+	m = message{wallet: wallet, now: head.At, balance: wallet.Balance}
+	if err := a.add(&m, first); err != nil {
+		return m, err
+	}
+	for _, other := range beside {
+		_ = a.add(&m, other) // else it stays in line
+	}
+	return m, nil
+}
+
+// add makes a draft a part of the message, when the wallet can afford it and its time is long enough. The part that ends
+// first ends the message.
+func (a *PaymentActivities) add(m *message, part drafted) error {
+	least, err := part.payment.Amount.Add(money.Nano(a.Settings.Reserve))
+	if err != nil || m.balance < least {
+		return fault.New(fault.InsufficientFunds, "the wallet does not hold enough")
+	}
+
+	until, err := a.validUntil(m.now, part.draft)
+	if err != nil {
+		return err
+	}
+	if len(m.parts) == 0 || until.Before(m.until) {
+		m.until = until
+	}
+
+	m.balance -= least
+	m.parts = append(m.parts, part)
+	return nil
+}
+
+// orders returns the orders of the parts: the first, which has the turn, and the others.
+func (m *message) orders() (first transaction.PaymentOrder, others []transaction.PaymentOrder) {
+	first = m.parts[0].order
+	first.ChainSeqno, first.ChainLT = m.wallet.Seqno, int64(m.wallet.LastLT)
+	for _, part := range m.parts[1:] {
+		others = append(others, part.order)
+	}
+	return first, others
+}
+
+// payments returns the payments of those orders.
+func (m *message) payments(orders []transaction.PaymentOrder) []ton.Payment {
+	var list []ton.Payment
+	for _, order := range orders {
+		for _, part := range m.parts {
+			if part.order.Hash == order.Hash {
+				list = append(list, part.payment)
+			}
+		}
+	}
+	return list
+}
+
+// orderOf converts a draft into the record's order to sign.
+func (a *PaymentActivities) orderOf(o Order, kind transaction.PaymentKind, ready draft) (transaction.PaymentOrder, error) {
+	bodyHash, err := ton.BodyHash(ready.payment.Body)
+	return transaction.PaymentOrder{
+		Hash: o.Hash, Kind: kind, Attempt: o.Attempt, RequestID: ready.requestID, RequestNumber: ready.requestNumber,
+		LinkUntil: ready.until, Shared: a.Settings.Overlap && ready.requestID != "", BodyHash: bodyHash,
+		Destination: ready.payment.To.Raw(), AmountNano: int64(ready.payment.Amount), GasNano: a.Settings.Reserve,
+	}, err
 }
 
 // payableTransaction returns a transaction of our wallet. It applies the pause and the limits before any outside system

@@ -259,11 +259,12 @@ func (w *rig) pays(hash string, n int64) {
 	_, err := w.store.EnterQueue(ctx, hash, transaction.Purchase)
 	must(err)
 	payment, err := w.store.SignPayment(ctx, transaction.PaymentOrder{
-		Hash: hash, Kind: transaction.Purchase, Attempt: 1, Destination: "0:" + hashOf("shop"), AmountNano: coin / 3,
+		BodyHash: hashOf("body"),
+		Hash:     hash, Kind: transaction.Purchase, Attempt: 1, Destination: "0:" + hashOf("shop"), AmountNano: coin / 3,
 		GasNano: coin / 100,
-	}, transaction.Limits{}, func(uint32) (transaction.Signed, error) {
+	}, nil, transaction.Limits{}, func(uint32, []transaction.PaymentOrder) (transaction.Signed, error) {
 		return transaction.Signed{
-			BoC: []byte{1}, HashNorm: hashOf("message"), BodyHash: hashOf("body"), ValidUntil: time.Now().Add(time.Hour),
+			BoC: []byte{1}, HashNorm: hashOf("message"), ValidUntil: time.Now().Add(time.Hour),
 		}, nil
 	})
 
@@ -280,7 +281,7 @@ func (w *rig) pays(hash string, n int64) {
 	must(err)
 	_, err = w.store.SettleDestination(ctx, payment.ID, transaction.Destination{Kept: true})
 	must(err)
-	_, err = w.store.FinishTransaction(ctx, hash, 1)
+	_, err = w.store.FinishTransaction(ctx, hash, 1, true)
 	must(err)
 }
 

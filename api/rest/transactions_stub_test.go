@@ -182,10 +182,11 @@ func (b *bank) signed() (hash string, payment transaction.Payment) {
 	hash = b.processing()
 	b.must(b.store.EnterQueue(b.t.Context(), hash, transaction.Purchase))
 	payment, err := b.store.SignPayment(b.t.Context(), transaction.PaymentOrder{
-		Hash: hash, Kind: transaction.Purchase, Attempt: 1, Destination: shop, AmountNano: coin, GasNano: coin / 100,
-	}, transaction.Limits{}, func(seqno uint32) (transaction.Signed, error) {
+		BodyHash: hashOf("body"),
+		Hash:     hash, Kind: transaction.Purchase, Attempt: 1, Destination: shop, AmountNano: coin, GasNano: coin / 100,
+	}, nil, transaction.Limits{}, func(seqno uint32, _ []transaction.PaymentOrder) (transaction.Signed, error) {
 		return transaction.Signed{
-			BoC: []byte{1}, HashNorm: hashOf("message", hash), BodyHash: hashOf("body"), ValidUntil: b.last.At.Add(time.Hour),
+			BoC: []byte{1}, HashNorm: hashOf("message", hash), ValidUntil: b.last.At.Add(time.Hour),
 		}, nil
 	})
 
@@ -209,7 +210,7 @@ func (b *bank) paid() (hash string, payment transaction.Payment) {
 func (b *bank) processed() string {
 	b.t.Helper()
 	hash, _ := b.paid()
-	b.must(b.store.FinishTransaction(b.t.Context(), hash, 1))
+	b.must(b.store.FinishTransaction(b.t.Context(), hash, 1, true))
 	return hash
 }
 

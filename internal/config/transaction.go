@@ -48,6 +48,8 @@ type Transactions struct {
 	RetryFor         time.Duration
 	RetryPause       time.Duration
 	Refund           bool
+	Overlap          bool
+	Parts            int   // of one message
 	SecondFrom       int64 // deposits that the second source is asked for
 	SecondWait       time.Duration
 }
@@ -91,6 +93,8 @@ func (c *Config) transactionSettings() []Setting {
 		duration(&c.Transactions.RetryFor, "STAGECOACH_TX_RETRY_FOR", "24h", 0, 30*day, "how long the system keeps trying an order that may still succeed: while Fragment cannot be reached the order waits, after other failures it is tried again; then an operator is asked; 0: it fails after its attempts, and an operator is asked at once"),
 		duration(&c.Transactions.RetryPause, "STAGECOACH_TX_RETRY_PAUSE", "1m", 10*time.Millisecond, time.Hour, "pause before the system tries a failed order again; doubled for each later time, up to an hour"),
 		boolean(&c.Transactions.Refund, "STAGECOACH_TX_REFUND", "false", "send the money back, less gas, when the payer's order cannot be carried out"),
+		boolean(&c.Transactions.Overlap, "STAGECOACH_TX_OVERLAP", "false", "a purchase gives the wallet free once the chain has its payment, and its confirmation goes on beside the next ones; read docs/operate.md before, and give every payments process the same value"),
+		integer(&c.Transactions.Parts, "STAGECOACH_TX_PARTS", "1", 1, 100, "how many purchases of orders in line one signed message may pay together; more than 1 needs STAGECOACH_TX_OVERLAP"),
 		amount(&c.Transactions.SecondFrom, "STAGECOACH_TX_SECOND_SOURCE_FROM", "50", "GRAM (ex TON); the second toncenter is asked for deposits of this amount or more; 0: for all"),
 		duration(&c.Transactions.SecondWait, "STAGECOACH_TX_SECOND_SOURCE_WAIT", "2m", 0, day, "how far behind the second toncenter's position on the chain a deposit must be before it is held as unknown there"),
 	}

@@ -121,8 +121,8 @@ func (w *rig) link(username string, stars int) Link {
 	return link
 }
 
-// pay sends the payment of a link and gives the hash of our transaction.
-func (w *rig) pay(link Link) string {
+// pay sends the payment of a link, as the shop will see it.
+func (w *rig) pay(link Link) tonsim.Payment {
 	w.t.Helper()
 	signed, err := w.wallet.Sign(
 		w.seqno, link.ValidUntil, ton.Payment{To: link.To, Amount: link.Amount, Body: link.Body, Bounce: link.Bounce},
@@ -143,10 +143,11 @@ func (w *rig) pay(link Link) string {
 	if err != nil || len(found) != 1 || len(found[0].Out) != 1 {
 		w.t.Fatalf("%+v %v", found, err)
 	}
-	if out := found[0].Out[0]; out.Destination != link.To || out.Value != link.Amount || out.BodyHash != signed.BodyHash {
+	bodyHash, _ := ton.BodyHash(link.Body)
+	if out := found[0].Out[0]; out.Destination != link.To || out.Value != link.Amount || out.BodyHash != bodyHash {
 		w.t.Fatalf("%+v", found)
 	}
-	return found[0].Hash
+	return tonsim.Payment{Hash: found[0].Hash, Message: found[0].Out[0].Hash, PaidNano: int64(link.Amount)}
 }
 
 func (w *rig) state(mode string) State {
@@ -176,7 +177,7 @@ func TestPurchase(t *testing.T) {
 			t.Errorf("before the payment: %+v", s)
 		}
 
-		hash := w.pay(link)
+		payment := w.pay(link)
 		if s := w.state("processing"); s.Done() || s.Mode != "done" || !s.NeedUpdate {
 			t.Errorf("asked as if it was not done: %+v", s)
 		}
@@ -184,12 +185,7 @@ func TestPurchase(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 
-		want = append(
-			want,
-			tonsim.Purchase{
-				Username: "durov", Stars: int64(stars), Payment: tonsim.Payment{Hash: hash, PaidNano: int64(link.Amount)},
-			},
-		)
+		want = append(want, tonsim.Purchase{Username: "durov", Stars: int64(stars), Payment: payment})
 	}
 
 	got, strays, err := w.shop.Purchases(t.Context())

@@ -3,6 +3,7 @@ package service
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"stagecoach/internal/fault"
@@ -77,7 +78,7 @@ const purchasesPage = 1000
 func (c *Transactions) comparePurchases(
 	ctx context.Context, wallet string, sold []FragmentPurchase,
 ) ([]transaction.Difference, error) {
-	theirs := map[string]FragmentPurchase{}
+	theirs, alone := map[string][]FragmentPurchase{}, map[string]bool{} // by the payment's hash, which several may share
 	var differences []transaction.Difference
 	differ := func(what, subject string, want, got int64) {
 		if want != got {
@@ -86,12 +87,24 @@ func (c *Transactions) comparePurchases(
 	}
 
 	for _, purchase := range sold {
-		if _, twice := theirs[purchase.PaymentHash]; twice {
-			differ("sold twice by Fragment", purchase.PaymentHash, 1, 2)
-		}
-		theirs[purchase.PaymentHash] = purchase
+		theirs[purchase.PaymentHash] = append(theirs[purchase.PaymentHash], purchase)
 	}
 
+	compare := func(ours transaction.PurchaseRecord) {
+		alone[ours.ChainHash] = ours.Parts == 1
+		purchase, known := takePurchase(theirs, ours)
+		switch {
+		case known:
+			differ("Stars sold by Fragment", ours.TransactionHash, ours.Stars, purchase.Stars)
+			differ("nanoTON taken by Fragment", ours.TransactionHash, ours.PaidNano, purchase.PaidNano)
+		case ours.Status == lifecycle.TransactionProcessed:
+			differ("processed, but not sold by Fragment", ours.TransactionHash, 1, 0)
+		default:
+			differ("paid, and not sold by Fragment yet", ours.TransactionHash, 1, 0)
+		}
+	}
+
+	var unended []transaction.PurchaseRecord // of messages of several: an equal part that has ended was sold first
 	for after := int64(0); ; {
 		page, err := c.Store.Purchases(ctx, wallet, after, purchasesPage)
 		if err != nil {
@@ -100,16 +113,10 @@ func (c *Transactions) comparePurchases(
 
 		for _, ours := range page {
 			after = ours.ID
-			purchase, known := theirs[ours.ChainHash]
-			delete(theirs, ours.ChainHash)
-			switch {
-			case known:
-				differ("Stars sold by Fragment", ours.TransactionHash, ours.Stars, purchase.Stars)
-				differ("nanoTON taken by Fragment", ours.TransactionHash, ours.PaidNano, purchase.PaidNano)
-			case ours.Status == lifecycle.TransactionProcessed:
-				differ("processed, but not sold by Fragment", ours.TransactionHash, 1, 0)
-			default:
-				differ("paid, and not sold by Fragment yet", ours.TransactionHash, 1, 0)
+			if ours.Parts > 1 && ours.Status != lifecycle.TransactionProcessed {
+				unended = append(unended, ours)
+			} else {
+				compare(ours)
 			}
 		}
 
@@ -118,10 +125,38 @@ func (c *Transactions) comparePurchases(
 		}
 	}
 
-	for hash := range theirs {
-		differ("sold by Fragment, unknown to the record", hash, 0, 1)
+	for _, ours := range unended {
+		compare(ours)
+	}
+	for hash, left := range theirs {
+		if alone[hash] {
+			differ("sold twice by Fragment", hash, 1, 1+int64(len(left)))
+		} else {
+			differ("sold by Fragment, unknown to the record", hash, 0, int64(len(left)))
+		}
 	}
 	return differences, nil
+}
+
+// takePurchase takes one of ours out of Fragment's list: of those with its payment's hash the one that it equals. When
+// the payment bought nothing else it is the first.
+func takePurchase(theirs map[string][]FragmentPurchase, ours transaction.PurchaseRecord) (FragmentPurchase, bool) {
+	list := theirs[ours.ChainHash]
+	if len(list) == 0 {
+		return FragmentPurchase{}, false
+	}
+
+	at := slices.IndexFunc(list, func(p FragmentPurchase) bool {
+		return p.Stars == ours.Stars && p.PaidNano == ours.PaidNano
+	})
+	if at < 0 && ours.Parts > 1 {
+		return FragmentPurchase{}, false
+	}
+
+	at = max(at, 0)
+	purchase := list[at]
+	theirs[ours.ChainHash] = slices.Delete(list, at, at+1)
+	return purchase, true
 }
 
 // Solvency is what a wallet has by the chain and by the ledger.

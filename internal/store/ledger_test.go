@@ -48,7 +48,7 @@ func TestLedgerCheckSees(t *testing.T) {
 			b := newBank(t)
 			done := b.ordered("ann", 3*coin)
 			b.settle(b.paid(done).ID, transaction.Destination{Kept: true})
-			b.ok(b.FinishTransaction(t.Context(), done, 1))
+			b.ok(b.FinishTransaction(t.Context(), done, 1, true))
 			b.fail(b.ordered("bob", 3*coin), "Username not found", lifecycle.NonRetryable, true)
 			b.deposit("cid", coin)
 			b.balanced()

@@ -299,20 +299,20 @@ func TestPauseWaitsForThePen(t *testing.T) {
 	b.enter(hash, transaction.Purchase)
 	order := b.want(hash, transaction.Purchase)
 	paused := make(chan error, 1)
-	_, err := b.SignPayment(t.Context(), order, transaction.Limits{}, func(seqno uint32) (transaction.Signed, error) {
+	_, err := b.SignPayment(t.Context(), order, nil, transaction.Limits{}, func(seqno uint32, _ []transaction.PaymentOrder) (transaction.Signed, error) {
 		go func() { paused <- b.Pause(t.Context(), nil, "test") }()
 		for waiting := 0; waiting == 0; {
 			select {
 			case err := <-paused:
 				t.Errorf("the pause has begun, and this will be signed: %v", err)
 				paused <- err
-				return b.pen(order)(seqno)
+				return b.pen(order)(seqno, nil)
 			case <-time.After(5 * time.Millisecond):
 				waiting = b.count(`pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)
 			}
 		}
 
-		return b.pen(order)(seqno)
+		return b.pen(order)(seqno, nil)
 	})
 
 	b.must(err)

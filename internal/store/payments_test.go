@@ -69,8 +69,8 @@ func TestSigningIsRefused(t *testing.T) {
 			}
 
 			before, version := b.balanced(), b.tx(hash).RowVersion
-			_, err := b.SignPayment(t.Context(), order, c.limits, func(seqno uint32) (transaction.Signed, error) {
-				signed, _ := b.pen(order)(seqno)
+			_, err := b.SignPayment(t.Context(), order, nil, c.limits, func(seqno uint32, _ []transaction.PaymentOrder) (transaction.Signed, error) {
+				signed, _ := b.pen(order)(seqno, nil)
 				if c.until != 0 {
 					signed.ValidUntil = b.now.Add(c.until)
 				}
@@ -111,9 +111,9 @@ func TestSigningRace(t *testing.T) {
 
 	for i := range ids {
 		all.Go(func() {
-			payment, err := b.SignPayment(t.Context(), order, transaction.Limits{}, func(seqno uint32) (transaction.Signed, error) {
+			payment, err := b.SignPayment(t.Context(), order, nil, transaction.Limits{}, func(seqno uint32, _ []transaction.PaymentOrder) (transaction.Signed, error) {
 				made.Add(1)
-				return b.pen(order)(seqno)
+				return b.pen(order)(seqno, nil)
 			})
 			if err != nil {
 				t.Error(err)
@@ -233,7 +233,7 @@ func TestDeadPayment(t *testing.T) {
 	b.accept(third)
 	b.scan()
 	b.settle(third.ID, transaction.Destination{Kept: true})
-	b.ok(b.FinishTransaction(ctx, hash, 3))
+	b.ok(b.FinishTransaction(ctx, hash, 3, true))
 	want4 := []string{
 		"detected", "locked", "payment_signed", "payment_dead", "payment_signed", "payment_dead", "payment_signed",
 		"payment_paid", "payment_kept", "processed",
@@ -589,7 +589,7 @@ func TestDailyLimit(t *testing.T) {
 	b.accept(first)
 	b.scan()
 	b.settle(first.ID, transaction.Destination{Kept: true})
-	b.ok(b.FinishTransaction(t.Context(), hash, 1))
+	b.ok(b.FinishTransaction(t.Context(), hash, 1, true))
 	next := b.ordered("d", 3*coin)
 	b.enter(next, transaction.Purchase)
 	_, err = b.sign(b.want(next, transaction.Purchase), limits)

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -55,7 +56,7 @@ func TestLedgerHoldsWhateverHappens(t *testing.T) {
 			"sign":   m.signs,
 			"settle": m.settles,
 			"finish": func(*rapid.T) {
-				m.twice(func(hash string) error { return second(m.FinishTransaction(t.Context(), hash, m.attempt(hash))) })
+				m.twice(func(hash string) error { return second(m.FinishTransaction(t.Context(), hash, m.attempt(hash), true)) })
 			},
 			"fail":  m.fails,
 			"retry": m.retries,
@@ -141,21 +142,50 @@ func (l *modelRun) goesOn(*rapid.T) {
 			if l.choose(3, "lost") == 0 {
 				l.now = l.now.Add(2 * time.Minute)
 			}
-			l.accept(l.payment(last.ID))
+			l.accept(l.message(l.payment(last.ID))...)
 			l.readAll()
 			return nil
 		case last != nil && last.State == transaction.PaymentPaid && !last.Kept:
 			return l.asked(l.payment(last.ID), l.choose(4, "kept") > 0)
 		case t.State == lifecycle.TransactionProcessing && last != nil && last.Kept:
-			return second(l.FinishTransaction(ctx, hash, t.Attempt))
+			return second(l.FinishTransaction(ctx, hash, t.Attempt, true))
 		case snapshot.Turn == nil && t.State == lifecycle.TransactionProcessing && t.QuoteNano == 0:
 			return second(l.SaveQuote(ctx, transaction.Quote{Hash: hash, Attempt: t.Attempt, PriceNano: t.AmountNano - 2*gas}))
 		case snapshot.Turn == nil:
 			return second(l.EnterQueue(ctx, hash, kind))
 		default:
-			return second(l.sign(l.want(hash, kind), transaction.Limits{}))
+			return l.signMaybeShared(l.want(hash, kind), transaction.Limits{})
 		}
 	})
+}
+
+// signMaybeShared signs an order, which sometimes shares the wallet, with every other purchase that may go along.
+func (l *modelRun) signMaybeShared(order transaction.PaymentOrder, limits transaction.Limits) error {
+	if order.Kind == transaction.Refund || l.choose(2, "shared") == 0 {
+		return second(l.sign(order, limits))
+	}
+
+	attempt, seqno := order.Attempt, order.ChainSeqno
+	order = l.sharing(order.Hash)
+	order.Attempt, order.ChainSeqno = attempt, seqno
+	var beside []transaction.PaymentOrder
+	for _, hash := range l.hashes {
+		if hash != order.Hash {
+			beside = append(beside, l.sharing(hash))
+		}
+	}
+	return second(l.SignPayment(l.t.Context(), order, beside, limits, l.pen(order)))
+}
+
+// message lists the payments of the message that a payment is a part of, in their order.
+func (l *modelRun) message(of transaction.Payment) (parts []transaction.Payment) {
+	for _, p := range l.payments() {
+		if p.HashNorm == of.HashNorm {
+			parts = append(parts, p)
+		}
+	}
+	slices.SortFunc(parts, func(a, b transaction.Payment) int { return a.Part - b.Part })
+	return parts
 }
 
 func (l *modelRun) deposits(*rapid.T) {
@@ -194,7 +224,7 @@ func (l *modelRun) payments() (all []transaction.Payment) {
 
 func (l *modelRun) broadcasts(*rapid.T) {
 	if all := l.payments(); len(all) > 0 {
-		l.accept(all[l.choose(len(all), "payment")])
+		l.accept(l.message(all[l.choose(len(all), "payment")])...)
 	}
 }
 
@@ -202,7 +232,9 @@ func (l *modelRun) broadcasts(*rapid.T) {
 func (l *modelRun) carriedOut() (done []transaction.Payment) {
 	for _, payment := range l.payments() {
 		for _, t := range l.history {
-			if t.In.HashNorm == payment.HashNorm && len(t.Out) > 0 {
+			if t.In.HashNorm == payment.HashNorm && slices.ContainsFunc(t.Out, func(out transaction.OutMessage) bool {
+				return out.Nano == payment.AmountNano && out.BodyHash == payment.BodyHash
+			}) {
 				done = append(done, payment)
 			}
 		}
@@ -271,7 +303,7 @@ func (l *modelRun) signs(*rapid.T) {
 			{PerDay: 20 * coin}, {PerDay: 6 * coin, RefundPerDay: 6 * coin},
 		}).Draw(l.rt, "limits")
 
-		_, err := l.sign(order, limits)
+		err := l.signMaybeShared(order, limits)
 		if full, ok := errors.AsType[*transaction.DayIsFull](err); ok && l.choose(4, "defer") > 0 {
 			return l.DeferTurn(l.t.Context(), hash, order.Kind, full.Until)
 		}
@@ -303,7 +335,10 @@ func (l *modelRun) settles(*rapid.T) {
 }
 
 func (l *modelRun) asked(p transaction.Payment, kept bool) error {
-	d := transaction.Destination{Kept: kept, ReturnedNano: p.PaidNano - min(p.PaidNano, fee)}
+	if l.choose(4, "confirmed") > 0 {
+		l.must(l.MarkPurchaseConfirmed(l.t.Context(), p.ID))
+	}
+	d := transaction.Destination{Kept: kept, At: l.now, ReturnedNano: p.PaidNano - min(p.PaidNano, fee)}
 	return second(l.SettleDestination(l.t.Context(), p.ID, d))
 }
 
@@ -360,11 +395,11 @@ func (l *modelRun) check(*rapid.T) {
 
 	want := map[transaction.Account]int64{transaction.AccountWallet: onChain}
 	bought, gaveBack, cameBack := map[string]int{}, map[string]int{}, map[string]bool{}
-	inFlight := 0
+	inFlight := map[string]bool{} // messages
 	for _, payment := range l.payments() {
 		switch payment.State {
 		case transaction.PaymentSigned:
-			inFlight++
+			inFlight[payment.HashNorm] = true
 			want[transaction.AccountReserved] -= payment.ReservedNano
 		case transaction.PaymentPaid:
 			account := transaction.AccountPaid
@@ -408,8 +443,8 @@ func (l *modelRun) check(*rapid.T) {
 		l.irrevocable(t)
 	}
 
-	if inFlight > 1 {
-		l.rt.Fatalf("%d payments in flight", inFlight)
+	if len(inFlight) > 1 {
+		l.rt.Fatalf("messages in flight: %v", inFlight)
 	}
 
 	for _, account := range []transaction.Account{transaction.AccountWallet, transaction.AccountReserved, transaction.AccountRefundDue, transaction.AccountPaid, transaction.AccountRefunded} {

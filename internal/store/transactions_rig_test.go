@@ -75,18 +75,25 @@ func (c *chain) bounce(source string, nano int64) {
 	})
 }
 
-// accept executes a payment as the wallet's contract would; false: it refuses. What it cannot afford it leaves out.
-func (c *chain) accept(p transaction.Payment) bool {
-	if p.Seqno != c.seqno || !c.now.Add(time.Second).Before(p.ValidUntil) {
+// accept executes a message of payments as the wallet's contract would; false: it refuses. What it cannot afford it
+// leaves out.
+func (c *chain) accept(parts ...transaction.Payment) bool {
+	if parts[0].Seqno != c.seqno || !c.now.Add(time.Second).Before(parts[0].ValidUntil) {
 		return false
 	}
 
 	c.seqno++
-	t := transaction.ChainTransaction{ComputeOK: true, ActionOK: true, FeeNano: fee, In: transaction.InMessage{HashNorm: p.HashNorm}}
-	if c.balance-fee < p.AmountNano {
-		t.SkippedActions = 1
-	} else {
-		t.Out = []transaction.OutMessage{{Destination: p.Destination, Nano: p.AmountNano, BodyHash: p.BodyHash}}
+	t := transaction.ChainTransaction{
+		ComputeOK: true, ActionOK: true, FeeNano: fee, In: transaction.InMessage{HashNorm: parts[0].HashNorm},
+	}
+	left := c.balance - fee
+	for _, p := range parts {
+		if left < p.AmountNano {
+			t.SkippedActions++
+			continue
+		}
+		left -= p.AmountNano
+		t.Out = append(t.Out, transaction.OutMessage{Destination: p.Destination, Nano: p.AmountNano, BodyHash: p.BodyHash})
 	}
 
 	c.happens(t)
@@ -187,7 +194,7 @@ func (b *bank) want(hash string, kind transaction.PaymentKind) transaction.Payme
 	t := b.tx(hash)
 	order := transaction.PaymentOrder{
 		Hash: hash, Kind: kind, Attempt: t.Attempt, Destination: shop, AmountNano: t.QuoteNano, GasNano: gas,
-		ChainSeqno: uint32(b.seqno), ChainLT: b.history[len(b.history)-1].LT,
+		ChainSeqno: uint32(b.seqno), ChainLT: b.history[len(b.history)-1].LT, BodyHash: digest("body", hash),
 	}
 	if kind == transaction.Refund {
 		order.Destination, order.AmountNano = t.Sender, t.RefundDueNano-gas
@@ -196,15 +203,15 @@ func (b *bank) want(hash string, kind transaction.PaymentKind) transaction.Payme
 }
 
 func (b *bank) sign(order transaction.PaymentOrder, limits transaction.Limits) (transaction.Payment, error) {
-	return b.SignPayment(b.t.Context(), order, limits, b.pen(order))
+	return b.SignPayment(b.t.Context(), order, nil, limits, b.pen(order))
 }
 
 // pen signs for the next minute of the chain. The same order never gets the same bytes twice.
-func (b *bank) pen(order transaction.PaymentOrder) func(uint32) (transaction.Signed, error) {
+func (b *bank) pen(order transaction.PaymentOrder) func(uint32, []transaction.PaymentOrder) (transaction.Signed, error) {
 	until := b.now.Add(time.Minute)
-	return func(seqno uint32) (transaction.Signed, error) {
+	return func(seqno uint32, _ []transaction.PaymentOrder) (transaction.Signed, error) {
 		hash := digest("signed", b.wallet, order, seqno, serials.Add(1))
-		return transaction.Signed{BoC: []byte(hash), HashNorm: hash, BodyHash: digest("body", order.Hash), ValidUntil: until}, nil
+		return transaction.Signed{BoC: []byte(hash), HashNorm: hash, ValidUntil: until}, nil
 	}
 }
 
@@ -247,7 +254,7 @@ func (b *bank) bought(hash string) transaction.Payment {
 func (b *bank) through(p transaction.Payment) {
 	b.t.Helper()
 	b.settle(p.ID, transaction.Destination{Kept: true})
-	if snapshot := b.ok(b.FinishTransaction(b.t.Context(), p.TransactionHash, p.Attempt)); snapshot.State != lifecycle.TransactionProcessed {
+	if snapshot := b.ok(b.FinishTransaction(b.t.Context(), p.TransactionHash, p.Attempt, true)); snapshot.State != lifecycle.TransactionProcessed {
 		b.t.Errorf("%+v", snapshot)
 	}
 }

@@ -46,7 +46,7 @@ func TestGoodTransaction(t *testing.T) {
 		t.Errorf("%+v", ref)
 	}
 
-	b.ok(b.FinishTransaction(t.Context(), hash, 1))
+	b.ok(b.FinishTransaction(t.Context(), hash, 1, true))
 	got := b.tx(hash)
 	if got.State != lifecycle.TransactionProcessed || got.FragmentTransactionHash != b.history[1].Hash || got.Stars != 50 || got.Username != "durov" {
 		t.Errorf("%+v", got)
@@ -100,7 +100,7 @@ func TestWritesRepeat(t *testing.T) {
 		b.settle(payment.ID, transaction.Destination{Kept: true})
 		return b.SnapshotOfTransaction(ctx, good)
 	})
-	twice("finish", good, func() (transaction.Snapshot, error) { return b.FinishTransaction(ctx, good, 1) })
+	twice("finish", good, func() (transaction.Snapshot, error) { return b.FinishTransaction(ctx, good, 1, true) })
 	twice("fail what is processed", good, func() (transaction.Snapshot, error) {
 		return b.FailTransaction(ctx, transaction.Failure{Hash: good, Attempt: 1, Message: "m", Class: lifecycle.UnknownError})
 	})
@@ -217,7 +217,7 @@ func TestRefusals(t *testing.T) {
 	b.refused(err, fault.InvalidTransition)
 
 	b.quoted(pending, 2*coin)
-	_, err = b.FinishTransaction(ctx, pending, 1) // nothing bought
+	_, err = b.FinishTransaction(ctx, pending, 1, true) // nothing bought
 	b.refused(err, fault.InvalidTransition)
 	_, err = b.EnterQueue(ctx, pending, transaction.Refund)
 	b.refused(err, fault.InvalidTransition)
@@ -227,7 +227,7 @@ func TestRefusals(t *testing.T) {
 	payment := b.signed(pending, transaction.Purchase)
 	undecided := func(when string) {
 		t.Helper()
-		_, err := b.FinishTransaction(ctx, pending, 1)
+		_, err := b.FinishTransaction(ctx, pending, 1, true)
 		b.refused(err, fault.PaymentUndecided)
 		_, err = b.FailTransaction(ctx, transaction.Failure{Hash: pending, Attempt: 1, Message: "m", Class: lifecycle.UnknownError})
 		b.refused(err, fault.PaymentUndecided)

@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"math"
 	"time"
 
@@ -88,33 +89,34 @@ type Signed struct {
 	BoC        []byte
 	Hash       string    // normalized message hash (TEP-467) in lower-case hex: toncenter's hash_norm
 	ValidUntil time.Time // dead on a chain whose time is this or later
-	BodyHash   string    // hash of the payment's own body, as the chain will show it, in lower-case hex
 }
 
-// Sign makes the order for one payment. The same input always gives the same bytes. validUntil has no fraction of a
-// second. With seqno 0 the order contains the contract, for a wallet that has never paid before.
-func (w *Wallet) Sign(seqno uint32, validUntil time.Time, payment Payment) (Signed, error) {
+// MostPayments is how many payments one order of a V5R1 wallet can make.
+const MostPayments = 255
+
+// Sign makes the order for up to MostPayments payments, of which the wallet skips each that it cannot afford. The same
+// input always gives the same bytes. validUntil has no fraction of a second. With seqno 0 the order contains the
+// contract, for a wallet that has never paid before.
+func (w *Wallet) Sign(seqno uint32, validUntil time.Time, payments ...Payment) (Signed, error) {
 	until := validUntil.Unix()
 	if until <= 0 || until > math.MaxUint32 || validUntil.Nanosecond() != 0 {
 		return Signed{}, errors.New("an order's last moment must be a whole second of this century")
 	}
-	if payment.Amount <= 0 || payment.To == (Address{}) {
-		return Signed{}, errors.New("a payment needs a receiver and an amount")
+	if len(payments) == 0 || len(payments) > MostPayments {
+		return Signed{}, fmt.Errorf("an order is for 1 to %d payments", MostPayments)
 	}
 
-	body, err := parseBody(payment.Body)
-	if err != nil {
-		return Signed{}, err
+	messages := make([]*wallet.Message, 0, len(payments))
+	for _, payment := range payments {
+		message, err := payment.message()
+		if err != nil {
+			return Signed{}, err
+		}
+		messages = append(messages, message)
 	}
 
 	// The library's function for complete messages reads the clock; its parts do not.
-	actions, err := wallet.PackV5OutActions([]*wallet.Message{{
-		Mode: wallet.PayGasSeparately + wallet.IgnoreErrors, // V5R1 takes no request from outside without "ignore errors"
-		InternalMessage: &tlb.InternalMessage{
-			IHRDisabled: true, Bounce: payment.Bounce, DstAddr: payment.To.library(payment.Bounce),
-			Amount: tlb.FromNanoTONU(uint64(payment.Amount)), Body: body,
-		},
-	}})
+	actions, err := wallet.PackV5OutActions(messages)
 	if err != nil {
 		return Signed{}, errSign
 	}
@@ -142,7 +144,25 @@ func (w *Wallet) Sign(seqno uint32, validUntil time.Time, payment Payment) (Sign
 	}
 	return Signed{
 		BoC: root.ToBOC(), Hash: hex.EncodeToString(message.NormalizedHash()), ValidUntil: validUntil,
-		BodyHash: hex.EncodeToString(body.Hash()),
+	}, nil
+}
+
+// message is the wallet's message that makes a payment.
+func (p Payment) message() (*wallet.Message, error) {
+	if p.Amount <= 0 || p.To == (Address{}) {
+		return nil, errors.New("a payment needs a receiver and an amount")
+	}
+	body, err := parseBody(p.Body)
+	if err != nil {
+		return nil, err
+	}
+
+	return &wallet.Message{
+		Mode: wallet.PayGasSeparately + wallet.IgnoreErrors, // V5R1 takes no request from outside without "ignore errors"
+		InternalMessage: &tlb.InternalMessage{
+			IHRDisabled: true, Bounce: p.Bounce, DstAddr: p.To.library(p.Bounce),
+			Amount: tlb.FromNanoTONU(uint64(p.Amount)), Body: body,
+		},
 	}, nil
 }
 

@@ -132,6 +132,7 @@ func (p process) paymentSettings() transaction.Settings {
 		PollInterval: c.PollInterval,
 		MinDeposit:   c.MinDeposit, WholeHistory: c.WholeHistory, Refund: c.Refund, RefundLeast: c.RefundLeast,
 		SecondSource: p.Config.TON.SecondURL != "", SecondFrom: c.SecondFrom,
+		Overlap: c.Overlap, Parts: c.Parts,
 	}
 }
 

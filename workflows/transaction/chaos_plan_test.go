@@ -18,6 +18,8 @@ import (
 type plan struct {
 	refunds bool // the setting
 	retries time.Duration
+	overlap bool // the setting
+	parts   int  // the setting
 	moves   []move
 }
 
@@ -31,7 +33,9 @@ type move struct {
 func (m move) String() string { return fmt.Sprintf("after %s: %s %d %d", m.after, m.what, m.n, m.m) }
 
 func (p plan) String() string {
-	lines := []string{fmt.Sprintf("refunds: %t, tried again for %s", p.refunds, p.retries)}
+	lines := []string{
+		fmt.Sprintf("refunds: %t, tried again for %s, overlap: %t, parts: %d", p.refunds, p.retries, p.overlap, p.parts),
+	}
 	for _, m := range p.moves {
 		lines = append(lines, m.String())
 	}
@@ -46,7 +50,10 @@ func (p plan) without(i int) plan {
 // newPlan draws a plan: one deposit at first, then faults, deeds and up to two more deposits.
 func newPlan(seed, number uint64) plan {
 	r := rand.New(rand.NewPCG(seed, number))
-	p := plan{refunds: r.IntN(2) == 0, retries: []time.Duration{time.Minute, 0, 300 * time.Millisecond}[number%3]}
+	p := plan{
+		refunds: r.IntN(2) == 0, retries: []time.Duration{time.Minute, 0, 300 * time.Millisecond}[number%3],
+		overlap: number%2 == 0, parts: []int{1, 1, 4, 1}[number%4],
+	}
 	draw := func(what string) {
 		m := move{what: what, n: r.IntN(1000), m: r.IntN(1000)}
 		if r.IntN(2) == 0 { // else at once
@@ -65,6 +72,13 @@ func newPlan(seed, number uint64) plan {
 	trouble()
 	for range 1 + r.IntN(3)*r.IntN(2) {
 		draw("deposit")
+		trouble()
+	}
+
+	if p.overlap { // several that want the wallet at a time
+		for range 1 + r.IntN(4) {
+			draw("deposit")
+		}
 		trouble()
 	}
 	return p
@@ -135,6 +149,9 @@ var moves = map[string]func(*chaos, move) error{
 	"thief shows an address": func(c *chaos, _ move) error { return c.set(func(s *tonsim.FragmentSettings) { s.To = thieves }) },
 	"shop is honest": func(c *chaos, _ move) error {
 		return c.set(func(s *tonsim.FragmentSettings) { s.To, s.Bounceable, s.SessionFailed = "", false, "" })
+	},
+	"shop serves the last request only": func(c *chaos, _ move) error {
+		return c.set(func(s *tonsim.FragmentSettings) { s.OnlyLast = true })
 	},
 	"Stars come late": func(c *chaos, m move) error {
 		return c.set(func(s *tonsim.FragmentSettings) { s.DoneAfterMS, s.Confirm = int64(m.n*m.n*m.n), m.m%2 == 0 })

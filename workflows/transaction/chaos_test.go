@@ -89,6 +89,7 @@ func TestChaos(t *testing.T) { // not beside other tests: it takes all that the 
 	for _, what := range []string{
 		"processed", "failed", "purchase paid", "purchase dead", "purchase bounced", "refund paid", "refund dead",
 		"dead workers", "lost workflows", "reviews", "retries", "retries by the system",
+		"messages of several", "parts that paid nothing", "ended after a later request", "kept for nothing",
 	} {
 		if tally[what] == 0 && count >= manySequences {
 			t.Errorf("so many sequences, and none had: %s", what)
@@ -227,7 +228,7 @@ func (c *chaos) build() error {
 	settings := activities.Settings{
 		Attempts: 2, MaxStars: 1_000_000, Reserve: 20_000_000, Slippage: 100, Refund: c.plan.refunds,
 		PaymentTTL: 40 * time.Second, FinalityMargin: 5 * time.Second, HoldRetry: time.Millisecond, RetryFor: c.plan.retries,
-		PollInterval: time.Minute, MinDeposit: 50_000_000,
+		PollInterval: time.Minute, MinDeposit: 50_000_000, Overlap: c.plan.overlap, Parts: c.plan.parts,
 	}
 
 	log, counted := slog.New(slog.NewTextHandler(&c.logs, nil)), metrics.New().Transaction()

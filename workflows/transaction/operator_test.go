@@ -1,6 +1,7 @@
 package transaction_test
 
 import (
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -26,7 +27,7 @@ import (
 func (w *rig) failedOnce() string {
 	w.Helper()
 	w.fragment.AddFault(sim.Fault{Match: "updateStarsPrices", Kind: "503"})
-	hash := w.deposit(1, "durov 50")
+	hash := w.deposit(1, fmt.Sprint("durov ", 50+len(w.workflowIDs()))) // whose price nobody has asked for
 	w.becomes(hash, lifecycle.TransactionFailed)
 	w.fragment.ClearFaults()
 	return hash

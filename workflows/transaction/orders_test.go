@@ -193,7 +193,7 @@ func TestTroubleBeforePaying(t *testing.T) {
 			w.fragment.AddFault(sim.Fault{Match: c.match, Kind: c.kind, Times: 2}) // passes unseen
 			w.becomes(w.deposit(1, "durov"), lifecycle.TransactionProcessed)
 			w.fragment.AddFault(sim.Fault{Match: c.match, Kind: c.kind})
-			hash := w.deposit(1, "durov")
+			hash := w.deposit(0.9, "boris") // of whom, and for how much, nobody has asked
 			w.fails(hash, c.message, c.class)
 			if got := w.states(hash); got != "" {
 				t.Error(got)

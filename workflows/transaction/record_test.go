@@ -175,11 +175,12 @@ func (r *recordRig) sign() {
 	r.quote()
 	var err error
 	r.payment, err = r.store.SignPayment(r.Context(), transaction.PaymentOrder{
-		Hash: r.hash, Kind: transaction.Purchase, Attempt: r.attempt, Destination: "0:" + r.digest("shop"), AmountNano: 460_900_000,
+		BodyHash: r.digest("body"),
+		Hash:     r.hash, Kind: transaction.Purchase, Attempt: r.attempt, Destination: "0:" + r.digest("shop"), AmountNano: 460_900_000,
 		GasNano: 1000,
-	}, transaction.Limits{}, func(seqno uint32) (transaction.Signed, error) {
+	}, nil, transaction.Limits{}, func(seqno uint32, _ []transaction.PaymentOrder) (transaction.Signed, error) {
 		return transaction.Signed{
-			BoC: []byte("order"), HashNorm: r.digest("norm", seqno), BodyHash: r.digest("body"),
+			BoC: []byte("order"), HashNorm: r.digest("norm", seqno),
 			ValidUntil: r.now.Add(time.Minute),
 		}, nil
 	})
@@ -233,11 +234,12 @@ func (r *recordRig) refund() {
 	_, err := r.store.EnterQueue(r.Context(), r.hash, transaction.Refund)
 	r.must(err)
 	r.payment, err = r.store.SignPayment(r.Context(), transaction.PaymentOrder{
-		Hash: r.hash, Kind: transaction.Refund, Attempt: r.attempt, Destination: "0:" + r.digest("sender"), AmountNano: 900_000_000,
+		BodyHash: r.digest("body"),
+		Hash:     r.hash, Kind: transaction.Refund, Attempt: r.attempt, Destination: "0:" + r.digest("sender"), AmountNano: 900_000_000,
 		GasNano: 1000,
-	}, transaction.Limits{}, func(seqno uint32) (transaction.Signed, error) {
+	}, nil, transaction.Limits{}, func(seqno uint32, _ []transaction.PaymentOrder) (transaction.Signed, error) {
 		return transaction.Signed{
-			BoC: []byte("order"), HashNorm: r.digest("norm", seqno), BodyHash: r.digest("body"),
+			BoC: []byte("order"), HashNorm: r.digest("norm", seqno),
 			ValidUntil: r.now.Add(time.Minute),
 		}, nil
 	})
@@ -260,7 +262,7 @@ func (r *recordRig) do(
 	case lifecycle.TransactionActionLock:
 		return r.store.LockTransaction(ctx, r.hash)
 	case lifecycle.TransactionActionFinish:
-		return r.store.FinishTransaction(ctx, r.hash, attempt)
+		return r.store.FinishTransaction(ctx, r.hash, attempt, true)
 	case lifecycle.TransactionActionFail:
 		return r.store.FailTransaction(
 			ctx, transaction.Failure{Hash: r.hash, Attempt: attempt, Message: stars.Network.Message, Class: lifecycle.Retryable},

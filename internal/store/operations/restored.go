@@ -29,6 +29,10 @@ var restoredSQL = []string{
 	`UPDATE event_floor SET xid = '0', id = 0 WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())`,
 	`UPDATE tasks SET lease_expires_at = now() + lease_seconds * interval '1 second' WHERE lease_expires_at IS NOT NULL
 		AND status NOT IN ` + core.SetOf(lifecycle.Task.Ended()),
+	// The session's last request may be one that the record has lost: what Fragment says of it is about no purchase here.
+	`UPDATE ton_wallets SET requests = requests + 1000000`,
+	`UPDATE payments SET request_number = 0 WHERE request_number IS NULL
+		AND transaction_hash IN (SELECT hash FROM transactions WHERE fragment_transaction_hash = '')`, // not bought for sure
 	`DELETE FROM sessions`,
 	`DELETE FROM sign_in_links`,
 	`DELETE FROM reconciler_marks`,
@@ -38,7 +42,7 @@ var restoredSQL = []string{
 
 // AfterRestore prepares a record that was set back to an earlier moment, before any service runs on it. Numbers that
 // were assigned since then are never assigned again: workflows, torrents and people still refer to them. A notification
-// that may have been sent is not sent again. Events get positions in the stream of this server, which may count its
+// that may have been sent is not sent again. No purchase is the last one of the session at Fragment. Events get positions in the stream of this server, which may count its
 // transactions differently. Each lease of a task begins anew, because its holder could not renew it here. All sessions of
 // browsers end, because one that was ended since then would be good again. A repeated call is harmless.
 func (s *Store) AfterRestore(ctx context.Context) error {

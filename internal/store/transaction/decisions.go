@@ -82,10 +82,11 @@ func (w *writing) finishByPerson(ctx context.Context, r Request) error {
 	if w.spent() {
 		w.FragmentTransactionHash = w.Purchase.ChainHash
 	} else {
-		if err := w.adopt(ctx, r.Payment); err != nil {
+		chainHash, err := w.adopt(ctx, r.Payment)
+		if err != nil {
 			return err
 		}
-		w.FragmentTransactionHash = r.Payment
+		w.FragmentTransactionHash = chainHash
 	}
 
 	closeReview(w.Row)

@@ -236,6 +236,6 @@ func (s *Store) PaymentQueue(ctx context.Context, wallet string, limit int) ([]Q
 		), line AS (
 			SELECT *, row_number() OVER (PARTITION BY sender ORDER BY rank) AS turn, min(rank) OVER (PARTITION BY sender) AS sender_rank FROM ranked
 		)
-		SELECT transaction_hash, kind, wallet, sender, asked_at, granted_at, probe, not_before, row_number() OVER (ORDER BY turn, sender_rank)::int AS place
+		SELECT transaction_hash, kind, wallet, sender, asked_at, granted_at, probe, not_before, row_number() OVER (ORDER BY granted_at IS NULL, turn, sender_rank)::int AS place
 		FROM line ORDER BY place LIMIT $2`, wallet, limit)
 }

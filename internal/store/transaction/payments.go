@@ -61,6 +61,17 @@ type Payment struct {
 	KeptAt          *time.Time   `db:"kept_at"` // when the destination had kept the money for good
 	Late            bool         `db:"late"`    // found on the chain after it was declared dead
 	CreatedAt       time.Time    `db:"created_at"`
+
+	Part   int  `db:"part"`   // its place in the signed message, from 0
+	Parts  int  `db:"parts"`  // payments in that message
+	Shared bool `db:"shared"` // a purchase: others may have the wallet before it has ended
+
+	// Of a purchase, by which its Stars are proven; zero or nil: unknown.
+	RequestNumber *int64     `db:"request_number"` // of its request, among all requests with the wallet's session
+	LinkUntil     *time.Time `db:"link_until"`     // Fragment takes money until then, by the chain's clock
+	ArrivedAt     *time.Time `db:"arrived_at"`     // when the destination kept the money, by the chain's clock
+	ConfirmedAt   *time.Time `db:"confirmed_at"`   // when Fragment had taken the confirmation
+	Last          bool       `db:"last"`           // its request is the session's last one: Fragment reports its state
 }
 
 // Ref returns what a workflow may know of the payment.
@@ -78,7 +89,12 @@ type PaymentRef struct {
 }
 
 const paymentColumns = `id, kind, transaction_hash, attempt, wallet, seqno, valid_until, boc, hash_norm, destination, amount_nano, reserved_nano,
-	body_hash, request_id, state, sent_at, chain_lt, chain_hash, paid_nano, gas_nano, returned_nano, out_hash, settled_at, kept_at, late, created_at`
+	body_hash, request_id, state, sent_at, chain_lt, chain_hash, paid_nano, gas_nano, returned_nano, out_hash, settled_at, kept_at, late, created_at,
+	part, parts, shared, request_number, link_until, arrived_at, confirmed_at, ` + isLast + ` AS last`
+
+// isLast is true of a purchase whose request is the last one of its wallet's session. A purchase without a number is of
+// a release that kept the wallet until the purchase had ended, or was adopted.
+const isLast = `(request_number IS NULL OR request_number = (SELECT requests FROM ton_wallets WHERE address = wallet))`
 
 var noPayment = fault.New(fault.PaymentNotFound, "there is no such payment")
 
@@ -98,7 +114,7 @@ func (s *Store) LivePayment(ctx context.Context, hash string, kind PaymentKind) 
 
 const livePayment = `SELECT ` + paymentColumns + ` FROM payments WHERE transaction_hash = $1 AND kind = $2 AND live`
 
-// SignedUntil returns until when the wallet's one signed payment can be executed; nil: none is signed.
+// SignedUntil returns until when the wallet's one signed message can be executed; nil: none is signed.
 func (s *Store) SignedUntil(ctx context.Context, wallet string) (*time.Time, error) {
 	return core.Value[*time.Time](
 		ctx, s.db, `SELECT max(valid_until) FROM payments WHERE wallet = $1 AND `+isSigned, wallet,
@@ -124,11 +140,31 @@ func (s *Store) MarkPaymentSent(ctx context.Context, id int64) error {
 	return s.db.Do(ctx, `UPDATE payments SET sent_at = coalesce(sent_at, now()) WHERE id = $1`, id)
 }
 
+// MarkPurchaseConfirmed records that Fragment has taken the confirmation of a payment.
+func (s *Store) MarkPurchaseConfirmed(ctx context.Context, id int64) error {
+	return s.db.Do(ctx, `UPDATE payments SET confirmed_at = coalesce(confirmed_at, now()) WHERE id = $1`, id)
+}
+
+// NextRequest returns the number of the request that is made to Fragment next with a wallet's session. It is taken before
+// the request, so that whoever finds its own number to be the last knows that no later request was made until then.
+// Requests are made one after the other.
+func (s *Store) NextRequest(ctx context.Context, wallet string) (int64, error) {
+	return core.Value[int64](ctx, s.db, `UPDATE ton_wallets SET requests = requests + 1 WHERE address = $1 RETURNING requests`, wallet)
+}
+
 // Destination is what the destination of a payment did with the money, according to its own finalised transaction.
 type Destination struct {
-	Kept         bool  // false: it bounced
-	ReturnedNano int64 // what comes back, when it bounced
-	Refund       bool  // refund the purchase of a transaction that has failed for good, when it bounced
+	Kept         bool      // false: it bounced
+	At           time.Time // by the chain's clock
+	ReturnedNano int64     // what comes back, when it bounced
+	Refund       bool      // refund the purchase of a transaction that has failed for good, when it bounced
+}
+
+func (d Destination) at() *time.Time {
+	if d.At.IsZero() {
+		return nil
+	}
+	return &d.At
 }
 
 // SettleDestination records the outcome of a paid payment: kept, or bounced. The same outcome again changes nothing;
@@ -155,7 +191,7 @@ func (s *Store) SettleDestination(ctx context.Context, id int64, d Destination) 
 		case d.Kept:
 			payment.KeptAt = &w.Now
 			w.Note(lifecycle.TransactionKept)
-			_, err := w.DB.Exec(ctx, `UPDATE payments SET kept_at = $2 WHERE id = $1`, id, w.Now)
+			_, err := w.DB.Exec(ctx, `UPDATE payments SET kept_at = $2, arrived_at = $3 WHERE id = $1`, id, w.Now, d.at())
 			return err
 		}
 

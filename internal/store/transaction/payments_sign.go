@@ -19,16 +19,25 @@ type PaymentOrder struct {
 	GasNano     int64  // set aside for gas
 	ChainSeqno  uint32 // the wallet's next one according to the chain
 	ChainLT     int64  // of the wallet's last transaction at that time
-	RequestID   string // Fragment's
+	BodyHash    string
+
+	// Of a purchase.
+	RequestID     string    // Fragment's
+	RequestNumber int64     // from NextRequest; 0: unknown
+	LinkUntil     time.Time // Fragment takes money until then; zero: unknown
+	// Shared: others may have the wallet once the chain has the payment. It needs all of the above for its proof.
+	Shared bool
 }
 
-// Signed is a payment order ready to be broadcast.
+// Signed is a message of the wallet, ready to be broadcast.
 type Signed struct {
 	BoC        []byte
 	HashNorm   string
-	BodyHash   string
 	ValidUntil time.Time // whole seconds
 }
+
+// SignFunc signs one message that makes these payments, in this order.
+type SignFunc func(seqno uint32, orders []PaymentOrder) (Signed, error)
 
 // Limits limit payments, in nanoTON; 0: no limit. Those per day count what was signed in the last 24 hours and is not
 // dead.
@@ -56,11 +65,14 @@ func (l Limits) of(kind PaymentKind) (one, day int64) {
 // a live payment already gets that one, and nothing is signed. A second purchase within one processing counts as the
 // transaction's next attempt: the payment has its number.
 //
+// Purchases beside it, of others in line, become parts of the same message as far as they are allowed, and their orders
+// get the turn with it; the others stay in line. There are none while a live process does not know of parts.
+//
 // Refusals: NO_TURN (the order does not have the turn, or not any more), PAYMENTS_PAUSED, PAYMENTS_HELD, PAYMENT_LIMIT,
 // DAILY_LIMIT (as a *DayIsFull), INSUFFICIENT_FUNDS (what is owed to others stays in the wallet), INVALID_TRANSITION,
 // and the errors of sign. A purchase that was admitted as a probe lifts the hold.
 func (s *Store) SignPayment(
-	ctx context.Context, want PaymentOrder, limits Limits, sign func(seqno uint32) (Signed, error),
+	ctx context.Context, want PaymentOrder, beside []PaymentOrder, limits Limits, sign SignFunc,
 ) (payment Payment, err error) {
 	_, err = s.write(ctx, want.Hash, func(w *writing) error {
 		live, err := w.livePayment(ctx, want.Kind)
@@ -77,7 +89,12 @@ func (s *Store) SignPayment(
 			return err
 		}
 
-		payment, err = order.sign(ctx, sign)
+		orders, err := order.admitBeside(ctx, beside, limits)
+		if err != nil {
+			return err
+		}
+
+		payment, err = order.sign(ctx, orders, sign)
 		return err
 	})
 
@@ -90,6 +107,9 @@ type signing struct {
 	want     PaymentOrder
 	probe    bool  // the turn was granted in spite of a hold
 	reserved int64 // nanoTON to set aside
+
+	// What the parts before it in the same message take, in nanoTON.
+	amountBefore, reservedBefore int64
 }
 
 // admit checks everything that must hold at the moment of the signature.
@@ -103,9 +123,13 @@ func (s *signing) admit(ctx context.Context, limits Limits) error {
 	if err := s.notStopped(ctx); err != nil {
 		return err
 	}
+	return s.affordable(ctx, limits)
+}
 
+// affordable checks the amount: the limits, and that the wallet has it.
+func (s *signing) affordable(ctx context.Context, limits Limits) error {
 	if s.want.Kind == Purchase || !s.RefundApproved {
-		if err := s.within(ctx, s.want.Kind, s.want.AmountNano, limits); err != nil {
+		if err := s.within(ctx, s.want.Kind, s.want.AmountNano, s.amountBefore, limits); err != nil {
 			return err
 		}
 	}
@@ -122,6 +146,8 @@ func (s *signing) due() error {
 		return s.otherAttempt(lifecycle.TransactionActionBuy)
 	case s.want.Kind == Refund && s.want.Destination != s.Sender:
 		return fault.Invalid("destination", "a refund goes to the sender")
+	case s.want.Shared && (s.want.Kind != Purchase || s.want.RequestID == "" || s.want.RequestNumber == 0 || s.want.LinkUntil.IsZero()):
+		return fault.Invalid("shared", "without a proof of its own a payment does not share the wallet")
 	}
 
 	if err := s.Take(TransactionStep{Action: signingOf[s.want.Kind]}); err != nil {
@@ -172,8 +198,8 @@ func (s *signing) notStopped(ctx context.Context) error {
 	return nil
 }
 
-// covered checks that the wallet has the money besides the debts to others. Nothing is signed at this moment, so
-// nothing is reserved.
+// covered checks that the wallet has the money besides the debts to others. No other message is signed at this moment,
+// so nothing else is reserved.
 func (s *signing) covered(ctx context.Context) error {
 	balances, err := balancesIn(ctx, s.DB, s.Address)
 	if err != nil {
@@ -185,16 +211,16 @@ func (s *signing) covered(ctx context.Context) error {
 		free += s.RefundDueNano
 	}
 
-	if free < s.want.AmountNano+s.want.GasNano {
+	if free-s.reservedBefore < s.want.AmountNano+s.want.GasNano {
 		return fault.New(fault.InsufficientFunds, "the wallet does not hold enough").With("free_nano", free)
 	}
 	return nil
 }
 
-// sign creates the payment and records it.
-func (s *signing) sign(ctx context.Context, sign func(seqno uint32) (Signed, error)) (Payment, error) {
+// sign signs the message of these orders, of which the first is this one, and records its payments.
+func (s *signing) sign(ctx context.Context, orders []PaymentOrder, sign SignFunc) (Payment, error) {
 	seqno := max(int64(s.want.ChainSeqno), s.NextSeqno)
-	signed, err := sign(uint32(seqno))
+	signed, err := sign(uint32(seqno), orders)
 	if err != nil {
 		return Payment{}, err
 	}
@@ -202,11 +228,12 @@ func (s *signing) sign(ctx context.Context, sign func(seqno uint32) (Signed, err
 		return Payment{}, fault.Invalid("valid_until", "the payment would be signed for a time that has passed")
 	}
 
-	payment, err := s.record(ctx, seqno, signed)
+	message := message{Signed: signed, seqno: seqno, parts: len(orders)}
+	payment, err := s.record(ctx, message, 0)
 	if err != nil {
 		return Payment{}, err
 	}
-	if err := s.reserve(ctx, payment, "reserve", s.reserved); err != nil {
+	if err := s.recordBeside(ctx, message, orders); err != nil {
 		return Payment{}, err
 	}
 
@@ -216,19 +243,37 @@ func (s *signing) sign(ctx context.Context, sign func(seqno uint32) (Signed, err
 	return payment, nil
 }
 
-// record stores a signed payment.
-func (s *signing) record(ctx context.Context, seqno int64, signed Signed) (Payment, error) {
+// message is what was signed.
+type message struct {
+	Signed
+	seqno int64
+	parts int
+}
+
+// record stores the payment of this order, which is a part of a message, and reserves its money.
+func (s *signing) record(ctx context.Context, m message, part int) (Payment, error) {
 	if s.want.Kind == Purchase {
 		if err := s.countAgain(ctx); err != nil {
 			return Payment{}, err
 		}
 	}
 
-	return core.One[Payment](ctx, s.DB, noPayment, `INSERT INTO payments (kind, transaction_hash, attempt, wallet, seqno, valid_until, boc,
-		hash_norm, destination, amount_nano, reserved_nano, body_hash, request_id, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING `+paymentColumns,
-		s.want.Kind, s.Hash, s.Attempt, s.Address, seqno, signed.ValidUntil, signed.BoC,
-		signed.HashNorm, s.want.Destination, s.want.AmountNano, s.reserved, signed.BodyHash, s.want.RequestID, s.Now)
+	payment, err := core.One[Payment](ctx, s.DB, noPayment, `INSERT INTO payments (kind, transaction_hash, attempt, wallet, seqno, valid_until, boc,
+		hash_norm, destination, amount_nano, reserved_nano, body_hash, request_id, created_at, part, parts, shared, request_number, link_until)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, nullif($18::bigint, 0), $19) RETURNING `+paymentColumns,
+		s.want.Kind, s.Hash, s.Attempt, s.Address, m.seqno, m.ValidUntil, m.BoC, m.HashNorm, s.want.Destination, s.want.AmountNano,
+		s.reserved, s.want.BodyHash, s.want.RequestID, s.Now, part, m.parts, s.want.Shared, s.want.RequestNumber, s.want.linkUntil())
+	if err != nil {
+		return Payment{}, err
+	}
+	return payment, s.reserve(ctx, payment, "reserve", s.reserved)
+}
+
+func (o PaymentOrder) linkUntil() *time.Time {
+	if o.LinkUntil.IsZero() {
+		return nil
+	}
+	return &o.LinkUntil
 }
 
 // countAgain makes a second purchase within one processing the next attempt.

@@ -2,6 +2,7 @@ package transaction
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -72,12 +73,16 @@ type lockedWallet struct {
 }
 
 func lockWallet(ctx context.Context, tx core.Session, address string) (locked lockedWallet, err error) {
-	locked.Wallet, err = core.One[Wallet](
-		ctx, tx, noWallet, `SELECT `+walletColumns+` FROM ton_wallets WHERE address = $1 FOR UPDATE`, address,
-	)
-	if err == nil {
-		err = tx.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&locked.Now)
-	}
+	batch := &pgx.Batch{}
+	batch.Queue(`SELECT `+walletColumns+` FROM ton_wallets WHERE address = $1 FOR UPDATE`, address).Query(func(rows pgx.Rows) (err error) {
+		locked.Wallet, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Wallet])
+		if errors.Is(err, pgx.ErrNoRows) {
+			return noWallet
+		}
+		return err
+	})
+	batch.Queue(`SELECT clock_timestamp()`).QueryRow(func(row pgx.Row) error { return row.Scan(&locked.Now) }) // with the lock
+	err = core.Unavailable(tx.SendBatch(ctx, batch).Close())
 	return locked, err
 }
 

@@ -230,7 +230,10 @@ func (s *Store) SaveQuote(ctx context.Context, q Quote) (Snapshot, error) {
 
 // FinishTransaction ends a transaction as processed, with the hash of the purchase, which must be paid and kept. A
 // transaction that needs review stays as it is: only a person ends that.
-func (s *Store) FinishTransaction(ctx context.Context, hash string, attempt int) (Snapshot, error) {
+//
+// done says that the session's last purchase is done, as Fragment said after the last read of the payment. Without a
+// proof that the Stars of this purchase are sent it is refused with PAYMENT_UNDECIDED.
+func (s *Store) FinishTransaction(ctx context.Context, hash string, attempt int, done bool) (Snapshot, error) {
 	return s.write(ctx, hash, func(w *writing) error {
 		if !w.during(attempt) {
 			return nil
@@ -243,10 +246,28 @@ func (s *Store) FinishTransaction(ctx context.Context, hash string, attempt int)
 		if err != nil {
 			return err
 		}
+		if err := w.prove(ctx, done); err != nil {
+			return err
+		}
 
 		return w.end(ctx, lifecycle.TransactionFinished)
 	})
 }
+
+// prove records why the Stars of the purchase count as sent. While its request is the last of the session, what
+// Fragment says of the last one is about it. Later that says nothing: then the chain shows that Fragment's account has
+// kept exactly what was asked for, in time, and Fragment has taken the confirmation.
+func (w *writing) prove(ctx context.Context, done bool) error {
+	proven, err := core.Values[string](ctx, w.DB, `UPDATE payments SET proof = CASE WHEN `+isLast+` THEN 'shop' ELSE 'chain' END
+		WHERE id = $1 AND CASE WHEN `+isLast+` THEN $2 ELSE `+ownProof+` END RETURNING proof`, w.Purchase.ID, done)
+	if err == nil && len(proven) == 0 {
+		err = fault.New(fault.PaymentUndecided, "nothing proves that the Stars are sent").Retry()
+	}
+	return err
+}
+
+// ownProof is true of a paid purchase that proves itself.
+const ownProof = `coalesce(kept_at IS NOT NULL AND arrived_at <= link_until AND confirmed_at IS NOT NULL AND paid_nano = amount_nano, false)`
 
 // Failure is why a transaction failed.
 type Failure struct {
