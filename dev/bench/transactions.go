@@ -24,8 +24,8 @@ const (
 
 // measureTransactions buys Stars one at a time, counts what that leaves in Temporal, and processes a backlog.
 func measureTransactions(ctx context.Context, m *machine) (rows []row, err error) {
-	err = m.withShop(ctx, buyLatency, func(bare *shop) error {
-		return m.withShop(ctx, buyLatency, func(s *shop) error {
+	err = m.withShop(ctx, shopPace{latency: buyLatency}, func(bare *shop) error {
+		return m.withShop(ctx, shopPace{latency: buyLatency}, func(s *shop) error {
 			settings := s.settings()
 			settings["STAGECOACH_TX_POLL_INTERVAL"] = buyPoll.String()
 			settings["STAGECOACH_TX_RETRY_INTERVAL"] = "100ms"
@@ -267,8 +267,8 @@ const (
 // measureBacklog starts a worker on a backlog, most of whose transfers one sender made before the others. It measures
 // the rate, and when the others' transfers were processed.
 func (m *machine) measureBacklog(ctx context.Context) (rows []row, err error) {
-	err = m.withShop(ctx, backlogLatency, func(bare *shop) error {
-		return m.withShop(ctx, backlogLatency, func(s *shop) error {
+	err = m.withShop(ctx, shopPace{latency: backlogLatency}, func(bare *shop) error {
+		return m.withShop(ctx, shopPace{latency: backlogLatency}, func(s *shop) error {
 			alone, err := bare.buyBare(ctx, backlogBare/2)
 			if err != nil {
 				return err

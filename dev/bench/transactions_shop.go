@@ -27,18 +27,25 @@ type shop struct {
 	seenLT   uint64
 }
 
+// shopPace is how a shop and its chain answer.
+type shopPace struct {
+	latency  time.Duration // of each call
+	block    time.Duration // between two blocks of the chain; 0: a block for each message
+	finality time.Duration // from a block until it is final
+}
+
 const shopRate = 10_000 // requests per second: the limits of the real ones are not to be measured
 
-// withShop runs the stand-ins of a shop. Their chain has no block time, and every transaction is final at once.
-func (m *machine) withShop(ctx context.Context, latency time.Duration, fn func(*shop) error) (err error) {
+// withShop runs the stand-ins of a shop.
+func (m *machine) withShop(ctx context.Context, pace shopPace, fn func(*shop) error) (err error) {
 	seed := make([]byte, ed25519.SeedSize)
 	rand.Read(seed)
 	s := &shop{ground: stack.Ground{Apart: startApart}}
 	defer func() { err = errors.Join(err, s.ground.Close()) }()
 
 	err = s.ground.StartShop(ctx, stack.ShopOptions{
-		Seed: seed, Chain: tonsim.TonCenterOptions{Latency: latency},
-		Fragment: tonsim.FragmentOptions{Settings: tonsim.FragmentSettings{LatencyMS: latency.Milliseconds()}},
+		Seed: seed, Chain: tonsim.TonCenterOptions{Latency: pace.latency, BlockTime: pace.block, Finality: pace.finality},
+		Fragment: tonsim.FragmentOptions{Settings: tonsim.FragmentSettings{LatencyMS: pace.latency.Milliseconds()}},
 	})
 	if err != nil {
 		return err
