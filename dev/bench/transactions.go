@@ -280,7 +280,7 @@ func (m *machine) measureBacklog(ctx context.Context) (rows []row, err error) {
 			}
 
 			var perSecond, lastSmall float64
-			err = m.withRig(ctx, rigOptions{settings: s.settings()}, func(r *rig) (err error) {
+			err = m.withRig(ctx, rigOptions{settings: s.shared()}, func(r *rig) (err error) {
 				perSecond, lastSmall, err = r.workOff(ctx, hashes)
 				return err
 			})

@@ -19,24 +19,19 @@ const (
 	walletLatency = 80 * time.Millisecond
 	walletFew     = 5 // purchases, when each keeps the wallet to its end
 	walletMany    = 120
-	walletParts   = 30 // of a message: as many as are drafted in time at the real pace
-	walletNeeds   = 4  // requests to Fragment that a purchase needs: search, request, link, confirmation
+	walletNeeds   = 4 // requests to Fragment that a purchase needs: search, request, link, confirmation
 	walletPaces   = "with a block every 5 s and 5 s to finality"
 )
 
 // measureWallet counts the purchases a minute of many customers who come at once: with the wallet kept by each purchase
 // to its end, and shared. It is compared with what Fragment's rate of requests allows.
 func measureWallet(ctx context.Context, m *machine) (rows []row, err error) {
-	kept, _, err := m.sellAtOnce(ctx, walletFew, map[string]string{
-		"STAGECOACH_TX_OVERLAP": "false", "STAGECOACH_TX_PARTS": "1",
-	})
+	kept, _, err := m.sellAtOnce(ctx, walletFew, (*shop).settings)
 	if err != nil {
 		return nil, err
 	}
 
-	shared, requests, err := m.sellAtOnce(ctx, walletMany, map[string]string{
-		"STAGECOACH_TX_OVERLAP": "true", "STAGECOACH_TX_PARTS": strconv.Itoa(walletParts),
-	})
+	shared, requests, err := m.sellAtOnce(ctx, walletMany, (*shop).shared)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +48,9 @@ func measureWallet(ctx context.Context, m *machine) (rows []row, err error) {
 
 // sellAtOnce lets customers order at once. It returns the purchases a minute, as if in real time, and the requests to
 // Fragment that each took.
-func (m *machine) sellAtOnce(ctx context.Context, customers int, settings map[string]string) (perMinute, requests float64, err error) {
+func (m *machine) sellAtOnce(
+	ctx context.Context, customers int, settingsOf func(*shop) map[string]string,
+) (perMinute, requests float64, err error) {
 	pace := shopPace{
 		latency: walletLatency / walletSpeed, block: walletBlock / walletSpeed, finality: walletFinal / walletSpeed,
 	}
@@ -67,14 +64,10 @@ func (m *machine) sellAtOnce(ctx context.Context, customers int, settings map[st
 			orders.all = append(orders.all, hash)
 		}
 
-		all := s.settings()
-		all["STAGECOACH_FRAGMENT_RATE"] = strconv.Itoa(walletRate * walletSpeed)
-		all["STAGECOACH_TX_POLL_INTERVAL"] = (time.Second / walletSpeed).String()
-		for name, value := range settings {
-			all[name] = value
-		}
-
-		return m.withRig(ctx, rigOptions{settings: all}, func(r *rig) error {
+		settings := settingsOf(s)
+		settings["STAGECOACH_FRAGMENT_RATE"] = strconv.Itoa(walletRate * walletSpeed)
+		settings["STAGECOACH_TX_POLL_INTERVAL"] = (time.Second / walletSpeed).String()
+		return m.withRig(ctx, rigOptions{settings: settings}, func(r *rig) error {
 			perSecond, _, err := r.workOff(ctx, orders)
 			if err != nil {
 				return err
