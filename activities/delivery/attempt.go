@@ -97,7 +97,12 @@ func (a *attempt) stepKnown(ctx context.Context, edit func(service.DeliverySteps
 }
 
 func (a *attempt) stepLocked(ctx context.Context, edit func(service.DeliverySteps) error) error {
-	job, err := a.Store.ChangeJob(ctx, a.jobID, holding(a.job().Claim, edit))
+	return a.changeLocked(ctx, holding(a.job().Claim, edit))
+}
+
+// changeLocked locks and reads the row, and keeps it as it is after the change.
+func (a *attempt) changeLocked(ctx context.Context, decide func(*delivery.JobWalk) error) error {
+	job, err := a.Store.ChangeJob(ctx, a.jobID, decide)
 	if err == nil {
 		a.enter(job)
 	}

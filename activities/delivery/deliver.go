@@ -148,11 +148,7 @@ func (a *attempt) claim(ctx context.Context) error {
 			}
 		}
 
-		job, err := a.Store.ChangeJob(write, a.jobID, decide)
-		if err == nil {
-			a.enter(job)
-		}
-		return err
+		return a.changeLocked(write, decide)
 	})
 	if err != nil {
 		return err
