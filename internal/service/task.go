@@ -152,6 +152,7 @@ func (c *Tasks) Act(
 	if err := lifecycle.CheckTaskInput(action, in); err != nil {
 		return task.Task{}, err
 	}
+
 	r := task.TaskRequest(key, action, taskID, in)
 	var answer task.Answer
 	answered, row, err := c.Store.AnsweredTask(ctx, r, &answer, viewerOf(user), taskID)
@@ -161,6 +162,7 @@ func (c *Tasks) Act(
 	case answered:
 		return answer.Outcome()
 	}
+
 	return settle(ctx, c.Store, r, task.TaskAnswerOf, lasts, func(id string) (task.Task, bool, error) {
 		return c.decide(ctx, user, taskID, row, action, in, id)
 	})
