@@ -34,16 +34,7 @@ func measureStream(ctx context.Context, m *machine) (rows []row, err error) {
 	var claimed, whole, curl []float64
 	options := rigOptions{telegram: telegramsim.Options{DiscardFiles: true}, yandex: yandexsim.Options{SkipHashes: true}}
 	err = m.withRig(ctx, options, func(r *rig) error {
-		if err := r.warmUp(ctx); err != nil {
-			return err
-		}
-
-		user, err := r.user(ctx)
-		if err != nil {
-			return err
-		}
-
-		file, sum, err := r.randomFile(ctx, streamSize)
+		user, file, sum, err := r.bigFile(ctx)
 		if err != nil {
 			return err
 		}
@@ -208,6 +199,19 @@ func (r *rig) hash(ctx context.Context, file delivery.File) error {
 	}
 	request.Header.Set("Authorization", "OAuth "+accessToken)
 	return answer(request, nil)
+}
+
+// bigFile warms the rig up and puts a file of streamSize into the storage, for a user.
+func (r *rig) bigFile(ctx context.Context) (user account.User, file delivery.File, sum string, err error) {
+	if err := r.warmUp(ctx); err != nil {
+		return user, file, "", err
+	}
+	if user, err = r.user(ctx); err != nil {
+		return user, file, "", err
+	}
+
+	file, sum, err = r.randomFile(ctx, streamSize)
+	return user, file, sum, err
 }
 
 // randomFile puts a file of random bytes into the storage and returns its entry and its sha256.

@@ -135,16 +135,7 @@ func measureStreamTLS(ctx context.Context, m *machine) (rows []row, err error) {
 		telegram: telegramsim.Options{DiscardFiles: true}, yandex: yandexsim.Options{SkipHashes: true}, storageTLS: storage,
 		settings: map[string]string{"SSL_CERT_FILE": authority},
 	}, func(r *rig) error {
-		if err := r.warmUp(ctx); err != nil {
-			return err
-		}
-
-		user, err := r.user(ctx)
-		if err != nil {
-			return err
-		}
-
-		file, sum, err := r.randomFile(ctx, streamSize)
+		user, file, sum, err := r.bigFile(ctx)
 		if err != nil {
 			return err
 		}
