@@ -42,6 +42,16 @@ func (b *bank) signTogether(hashes ...string) (payments []transaction.Payment) {
 	return payments
 }
 
+// paidShared takes an order to a purchase that shares the wallet and is on the chain.
+func (b *bank) paidShared(sender string) (hash string, payment transaction.Payment) {
+	b.t.Helper()
+	hash = b.inLine(sender)[0]
+	payment = b.signTogether(hash)[0]
+	b.accept(payment)
+	b.scan()
+	return hash, payment
+}
+
 // inLine makes orders of different senders that wait for their turn, and returns them in its order.
 func (b *bank) inLine(senders ...string) (hashes []string) {
 	b.t.Helper()
@@ -281,10 +291,7 @@ func TestProofOfAPurchase(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBank(t)
-			hash := b.inLine("ann")[0]
-			payment := b.signTogether(hash)[0]
-			b.accept(payment)
-			b.scan()
+			hash, payment := b.paidShared("ann")
 			b.settle(payment.ID, transaction.Destination{Kept: true, At: payment.LinkUntil.Add(c.arrived)})
 			if !c.unconfirmed {
 				b.must(b.MarkPurchaseConfirmed(t.Context(), payment.ID))
@@ -316,10 +323,7 @@ func TestProofOfAPurchase(t *testing.T) {
 func TestPurchaseThatCameBackIsNoProof(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
-	hash := b.inLine("ann")[0]
-	payment := b.signTogether(hash)[0]
-	b.accept(payment)
-	b.scan()
+	hash, payment := b.paidShared("ann")
 	b.must(b.MarkPurchaseConfirmed(t.Context(), payment.ID))
 	_, err := b.NextRequest(t.Context(), b.wallet)
 	b.must(err)
