@@ -98,10 +98,14 @@ func (c *Cluster) startAll(ctx context.Context) (err error) {
 	}
 	c.Address = loopback(ports[0].Port)
 
-	if err := c.writeConfig(ports); err != nil {
+	database, err := url.Parse(c.options.DatabaseURL)
+	if err != nil {
+		return errors.New("the address of the database cannot be read") // the error would show the password
+	}
+	if err := c.writeConfig(ports, database); err != nil {
 		return err
 	}
-	if err := c.prepareDatabases(ctx); err != nil {
+	if err := c.prepareDatabases(ctx, database); err != nil {
 		return err
 	}
 
@@ -129,11 +133,7 @@ func (c *Cluster) startServices(ctx context.Context) error {
 }
 
 // prepareDatabases creates the databases, or brings them to the version of the server.
-func (c *Cluster) prepareDatabases(ctx context.Context) error {
-	database, err := url.Parse(c.options.DatabaseURL)
-	if err != nil {
-		return errors.New("the address of the database cannot be read") // the error would show the password
-	}
+func (c *Cluster) prepareDatabases(ctx context.Context, database *url.URL) error {
 	password, _ := database.User.Password()
 
 	var both errgroup.Group

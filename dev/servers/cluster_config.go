@@ -1,7 +1,6 @@
 package servers
 
 import (
-	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -130,15 +129,10 @@ func choosePorts(preferred int) (all []clusterPorts, err error) {
 }
 
 // writeConfig writes both files into the folder of the cluster. Only we can read them: they have the password.
-func (c *Cluster) writeConfig(ports []clusterPorts) error {
-	database, err := url.Parse(c.options.DatabaseURL)
-	if err != nil {
-		return fmt.Errorf("the address of the database cannot be read") // the error would show the password
-	}
-
+func (c *Cluster) writeConfig(ports []clusterPorts, database *url.URL) error {
 	password, _ := database.User.Password()
 	dynamic := filepath.Join(c.options.Dir, "dynamic.yaml")
-	err = c.write(dynamic, clusterDynamic, map[string]any{
+	err := c.write(dynamic, clusterDynamic, map[string]any{
 		"Partitions":   []string{"matching.numTaskqueueReadPartitions", "matching.numTaskqueueWritePartitions"},
 		"OnePartition": c.options.OnePartition,
 	})
