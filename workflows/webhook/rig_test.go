@@ -22,6 +22,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
@@ -57,6 +59,9 @@ type rig struct {
 	keys     int
 	receiver *receiver
 	log      *slog.Logger
+
+	sender     *activities.Activities
+	stopSender func()
 }
 
 func newRig(t *testing.T) *rig {
@@ -88,28 +93,37 @@ func newRig(t *testing.T) *rig {
 		Temporal: r.server.Client, Store: r.store, Log: r.log, Sending: sending, Patience: 20 * time.Second,
 	}
 
-	r.startWorker(sending)
+	r.startWorkers(sending)
 	r.startFeed()
 	return r
 }
 
-// startWorker lets a worker run until the test ends.
-func (r *rig) startWorker(sending webhook.Options) {
+// startWorkers lets the workers of both queues run until the test ends.
+func (r *rig) startWorkers(sending webhook.Options) {
 	r.Helper()
 	main := worker.New(r.server.Client, lifecycle.MainQueue, testtemporal.WorkerOptions())
 	main.RegisterWorkflowWithOptions(webhookworkflow.Run, workflow.RegisterOptions{Name: lifecycle.WebhookType})
 	main.RegisterActivity(&activities.Stopper{Store: r.store})
+	r.must(main.Start())
+	r.Cleanup(main.Stop)
+
+	r.sender = &activities.Activities{
+		Store: r.store, Sender: webhook.NewSender(sending), Log: r.log, Settings: activities.DefaultSettings,
+	}
+	r.stopSender = r.startSender(r.sender.SendWebhookEvents)
+}
+
+// startSender lets a worker run until it is stopped, or the test ends.
+func (r *rig) startSender(send func(context.Context, int64) (lifecycle.WebhookOutcome, error)) (stop func()) {
+	r.Helper()
 	sender := worker.New(
 		r.server.Client, lifecycle.WebhookQueue, worker.Options{MaxHeartbeatThrottleInterval: time.Second},
 	)
-
-	sender.RegisterActivity(&activities.Activities{
-		Store: r.store, Sender: webhook.NewSender(sending), Log: r.log, Settings: activities.DefaultSettings,
-	})
-	for _, w := range []worker.Worker{main, sender} {
-		r.must(w.Start())
-		r.Cleanup(w.Stop)
-	}
+	sender.RegisterActivityWithOptions(send, activity.RegisterOptions{Name: "SendWebhookEvents"})
+	r.must(sender.Start())
+	stop = sync.OnceFunc(sender.Stop)
+	r.Cleanup(stop)
+	return stop
 }
 
 // startFeed lets the reader of events of an API run until the test ends.
@@ -204,6 +218,20 @@ func (r *rig) runs(id int64) bool {
 	about, err := r.server.Client.DescribeWorkflowExecution(r.Context(), lifecycle.WebhookID(id), "")
 	r.must(err)
 	return about.WorkflowExecutionInfo.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
+}
+
+// cancels waits until the workflow of a webhook has asked its activity to end.
+func (r *rig) cancels(id int64) {
+	r.Helper()
+	asked := func(e *historypb.HistoryEvent) bool { return e.GetActivityTaskCancelRequestedEventAttributes() != nil }
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		if slices.ContainsFunc(r.server.History(r.T, lifecycle.WebhookID(id), ""), asked) {
+			return
+		}
+		if time.Now().After(deadline) {
+			r.Fatal("its activity is not cancelled")
+		}
+	}
 }
 
 func (r *rig) ends(id int64) {

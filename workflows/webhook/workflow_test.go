@@ -297,6 +297,73 @@ func TestGivesUp(t *testing.T) {
 	}
 }
 
+// TestSignalIsNotFailure signals a workflow whose receiver fails while a request is under way, as the reconciler does
+// when an earlier signal was late. What is cancelled by a signal is not repeated by Temporal, but three days are not
+// over: the webhook stays active, and gets the event.
+func TestSignalIsNotFailure(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	made := r.hook()
+	asked, answer := make(chan struct{}, 1), make(chan struct{})
+	r.receiver.answers(func(w http.ResponseWriter, _ *http.Request) bool {
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+		<-answer
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return false
+	})
+
+	r.jobs(r.owner, 1)
+	<-asked
+	r.webhooks.Wake(t.Context(), made.ID)
+	r.cancels(made.ID)
+	close(answer)
+	failing := r.until(made.ID, "fails", func(w hooks.Webhook) bool { return w.FailingSince != nil || w.Waiting })
+	wantCode(t, failing, "", fault.WebhookRefused)
+
+	r.receiver.answers(nil)
+	r.until(made.ID, "sends or is paused", func(w hooks.Webhook) bool { return w.Waiting || w.State == lifecycle.WebhookPaused })
+	if got, want := r.receiver.ids(), r.visible(made.ID); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// TestSignalBeforeTimeout signals a workflow whose sender was killed while the receiver failed. Temporal does not repeat
+// the activity after the heartbeat that is missed, because it is cancelled: the next one begins, and nobody is paused.
+func TestSignalBeforeTimeout(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	made := r.hook()
+	r.stopSender()
+	begun := make(chan struct{})
+	killed := r.startSender(func(ctx context.Context, id int64) (out lifecycle.WebhookOutcome, err error) {
+		hook, err := r.store.BeginWebhook(ctx, id)
+		if err == nil {
+			_, err = r.store.FailWebhook(ctx, id, hook.Claim, fault.WebhookUnreachable)
+		}
+		if err != nil {
+			return out, err
+		}
+		close(begun)
+		<-t.Context().Done() // it is never heard of again
+		return out, t.Context().Err()
+	})
+
+	r.jobs(r.owner, 1)
+	<-begun
+	killed()
+	r.webhooks.Wake(t.Context(), made.ID)
+	r.cancels(made.ID)
+	r.startSender(r.sender.SendWebhookEvents)
+	ended := r.until(made.ID, "sends or is paused", func(w hooks.Webhook) bool { return w.Waiting || w.State == lifecycle.WebhookPaused })
+	wantCode(t, ended, "", "")
+	if got, want := r.receiver.ids(), r.visible(made.ID); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
 // TestCancelled ends when an operator cancels it.
 func TestCancelled(t *testing.T) {
 	t.Parallel()
