@@ -234,6 +234,29 @@ func (r *rig) cancels(id int64) {
 	}
 }
 
+// failsUnderSignal lets the receiver refuse an event for which the workflow is signalled while the request is under way.
+// The receiver refuses until it is told what else to do.
+func (r *rig) failsUnderSignal(id int64) hooks.Webhook {
+	r.Helper()
+	asked, answer := make(chan struct{}, 1), make(chan struct{})
+	r.receiver.answers(func(w http.ResponseWriter, _ *http.Request) bool {
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+		<-answer
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return false
+	})
+
+	r.jobs(r.owner, 1)
+	<-asked
+	r.webhooks.Wake(r.Context(), id)
+	r.cancels(id)
+	close(answer)
+	return r.until(id, "fails", func(w hooks.Webhook) bool { return w.FailingSince != nil || w.Waiting })
+}
+
 func (r *rig) ends(id int64) {
 	r.Helper()
 	for deadline := time.Now().Add(time.Minute); r.runs(id); time.Sleep(20 * time.Millisecond) {

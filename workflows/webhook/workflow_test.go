@@ -297,6 +297,8 @@ func TestGivesUp(t *testing.T) {
 	}
 }
 
+func restsOrPaused(w hooks.Webhook) bool { return w.Waiting || w.State == lifecycle.WebhookPaused }
+
 // TestSignalIsNotFailure signals a workflow whose receiver fails while a request is under way, as the reconciler does
 // when an earlier signal was late. What is cancelled by a signal is not repeated by Temporal, but three days are not
 // over: the webhook stays active, and gets the event.
@@ -304,27 +306,11 @@ func TestSignalIsNotFailure(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	made := r.hook()
-	asked, answer := make(chan struct{}, 1), make(chan struct{})
-	r.receiver.answers(func(w http.ResponseWriter, _ *http.Request) bool {
-		select {
-		case asked <- struct{}{}:
-		default:
-		}
-		<-answer
-		w.WriteHeader(http.StatusServiceUnavailable)
-		return false
-	})
-
-	r.jobs(r.owner, 1)
-	<-asked
-	r.webhooks.Wake(t.Context(), made.ID)
-	r.cancels(made.ID)
-	close(answer)
-	failing := r.until(made.ID, "fails", func(w hooks.Webhook) bool { return w.FailingSince != nil || w.Waiting })
+	failing := r.failsUnderSignal(made.ID)
 	wantCode(t, failing, "", fault.WebhookRefused)
 
 	r.receiver.answers(nil)
-	r.until(made.ID, "sends or is paused", func(w hooks.Webhook) bool { return w.Waiting || w.State == lifecycle.WebhookPaused })
+	r.until(made.ID, "sends or is paused", restsOrPaused)
 	if got, want := r.receiver.ids(), r.visible(made.ID); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -357,7 +343,7 @@ func TestSignalBeforeTimeout(t *testing.T) {
 	r.webhooks.Wake(t.Context(), made.ID)
 	r.cancels(made.ID)
 	r.startSender(r.sender.SendWebhookEvents)
-	ended := r.until(made.ID, "sends or is paused", func(w hooks.Webhook) bool { return w.Waiting || w.State == lifecycle.WebhookPaused })
+	ended := r.until(made.ID, "sends or is paused", restsOrPaused)
 	wantCode(t, ended, "", "")
 	if got, want := r.receiver.ids(), r.visible(made.ID); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
@@ -378,7 +364,8 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestRecordHistories saves the history that is replayed: sent, failed, acted upon by the owner, paused and ended.
+// TestRecordHistories saves the histories that are replayed: one sent, failed, was acted upon by the owner, paused and
+// ended; one failed while it was signalled, and sent again.
 func TestRecordHistories(t *testing.T) {
 	version := testtemporal.Record(t)
 	r := newRig(t)
@@ -395,4 +382,11 @@ func TestRecordHistories(t *testing.T) {
 	r.until(made.ID, "is paused", func(w hooks.Webhook) bool { return w.State == lifecycle.WebhookPaused })
 	r.ends(made.ID)
 	version.Save(t, "", "sent-failed-and-paused", r.server.History(t, lifecycle.WebhookID(made.ID), ""))
+
+	r.receiver.answers(nil)
+	again := r.hook()
+	r.failsUnderSignal(again.ID)
+	r.receiver.answers(nil)
+	r.rests(again.ID)
+	version.Save(t, "", "failed-under-a-signal", r.server.History(t, lifecycle.WebhookID(again.ID), ""))
 }
