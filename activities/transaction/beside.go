@@ -18,12 +18,15 @@ const draftFor = 45 * time.Second
 // draftBeside drafts the purchases of orders in line that may share a message with the first. An order that cannot be
 // drafted now stays in line: its own turn finds out why.
 //
-// The requests are made one after the other, because the session's last one has to be known.
+// The requests are made one after the other, because the session's last one has to be known. Confirmations wait meanwhile:
+// Fragment's rate is the limit, and they have the time in which the message is under way.
 func (a *PaymentActivities) draftBeside(ctx context.Context, first drafted) (beside []drafted) {
 	if !first.order.Shared || a.Settings.Parts < 2 {
 		return nil
 	}
 
+	a.drafting.Lock()
+	defer a.drafting.Unlock()
 	spare := time.Until(first.until) - transferTime - shortestLife
 	ctx, cancel := context.WithTimeout(ctx, min(draftFor, spare/2))
 	defer cancel()

@@ -3,6 +3,7 @@ package transaction
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -72,6 +73,7 @@ type PaymentActivities struct {
 	healthy    atomic.Bool // no alert of ours is open
 	prices     known[int64, money.Nano]
 	recipients known[string, fragment.Recipient]
+	drafting   sync.RWMutex // held while purchases are drafted for one message
 }
 
 // quickTries are the tries of one activity that follow each other within seconds, before other orders get their turn.

@@ -255,7 +255,12 @@ func (a *PaymentActivities) finish(
 		func() (transaction.PaymentRef, error) {
 			return settleDestination(ctx, a.Chain, a.Store, payment, a.Settings.Refund)
 		},
-		func() (done bool, _ error) { done, asked = a.done(ctx, payment); return done, nil },
+		func() (done bool, _ error) {
+			a.drafting.RLock() // not while purchases are drafted
+			a.drafting.RUnlock()
+			done, asked = a.done(ctx, payment)
+			return done, nil
+		},
 	)
 	if err != nil {
 		return transaction.Snapshot{}, err

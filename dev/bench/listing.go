@@ -18,7 +18,7 @@ import (
 const (
 	listingEntries = 10_000
 	listingPage    = 50
-	listingAnew    = 30 // requests that each wait for the storage
+	listingAnew    = 15 // requests that each wait for the storage
 	listingFirst   = 10
 	listingLatency = 200 * time.Millisecond
 	listingFolder  = "/big"

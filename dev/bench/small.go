@@ -34,7 +34,7 @@ var smallSettings = map[string]string{
 // job, and the fastest one there is.
 func measureSmall(ctx context.Context, m *machine) ([]row, error) {
 	var ours, fair, eager paces
-	for range rounds {
+	for range rigRounds {
 		// Each has a rig of its own: an in-memory server slows as it fills.
 		err := m.withRig(ctx, rigOptions{settings: smallSettings}, func(r *rig) error {
 			pace, err := r.smallJobs(ctx)

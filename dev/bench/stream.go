@@ -27,6 +27,7 @@ import (
 const (
 	streamSize = 1 << 30
 	rounds     = 3 // of ours and the baseline by turns; the median counts
+	rigRounds  = 2 // the same, where each side needs a rig of its own
 )
 
 // measureStream compares a delivery with the shortest possible pipe between the same stand-ins.

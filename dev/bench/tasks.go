@@ -34,7 +34,7 @@ type claimTimes struct {
 // time.
 func measureClaims(ctx context.Context, m *machine) ([]row, error) {
 	var ours, next, bare claimTimes
-	for range rounds {
+	for range rigRounds {
 		// Each has a rig of its own: an in-memory server slows as it fills.
 		err := m.withRig(ctx, rigOptions{}, func(r *rig) error { return r.claims(ctx, &ours, byID) })
 		if err != nil {

@@ -163,7 +163,7 @@ func measurePollers(ctx context.Context, m *machine) (rows []row, err error) {
 		})
 	}
 
-	for range rounds {
+	for range rigRounds {
 		if err := once(nil, &usual); err != nil {
 			return nil, err
 		}

@@ -13,7 +13,6 @@ import (
 )
 
 const (
-	dueRounds    = 2
 	dueTasks     = 1000
 	dueAfter     = 12 * time.Second // long enough to make all of them
 	dueAlone     = 10
@@ -27,7 +26,7 @@ const (
 func measureDeadlines(ctx context.Context, m *machine) ([]row, error) {
 	var ours, bare, alone []float64
 	var p50, p99, bareP50, bareP99 []float64
-	for range dueRounds {
+	for range rigRounds {
 		err := m.withRig(ctx, rigOptions{}, func(r *rig) (err error) {
 			if alone == nil {
 				if alone, err = r.expireAlone(ctx); err != nil {

@@ -12,7 +12,7 @@ import (
 
 // The wallet is measured at the pace of the real chain and the real Fragment, but so many times as fast.
 const (
-	walletSpeed   = 4
+	walletSpeed   = 6
 	walletBlock   = 5 * time.Second // of the real chain
 	walletFinal   = 5 * time.Second
 	walletRate    = 2 // requests to Fragment a second

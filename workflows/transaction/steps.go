@@ -188,6 +188,9 @@ func onPayments(ctx workflow.Context, summary string, retries temporal.RetryPoli
 	})
 }
 
+// ofMany is the time of an activity that waits for Fragment's answers about all purchases of a message.
+const ofMany = 3 * time.Minute
+
 // shortRetries begin within a second, whatever the setting is.
 func (t *run) shortRetries(maximum time.Duration) temporal.RetryPolicy {
 	return temporal.RetryPolicy{InitialInterval: min(t.firstPause(), time.Second), MaximumInterval: maximum}
@@ -309,7 +312,7 @@ func (t *run) execute(
 ) (outcome activities.Payment, err error) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	paying := onPayments(ctx, summary, t.shortRetries(30*time.Second)) // the activity decides when it ends
-	paying = workflow.WithStartToCloseTimeout(paying, 3*time.Minute)
+	paying = workflow.WithStartToCloseTimeout(paying, ofMany)
 	err = workflow.ExecuteActivity(paying, act, t.order()).Get(ctx, &outcome)
 	if err == nil {
 		err = t.learn(ctx, outcome.Snapshot)
@@ -379,6 +382,7 @@ func (t *run) confirm(ctx workflow.Context) error {
 	confirming := onPayments(ctx, "wait for the Stars", temporal.RetryPolicy{
 		InitialInterval: 500 * time.Millisecond, BackoffCoefficient: 1.5, MaximumInterval: 5 * time.Second,
 	})
+	confirming = workflow.WithStartToCloseTimeout(confirming, ofMany)
 	confirming = workflow.WithScheduleToCloseTimeout(confirming, t.settings.ConfirmPatience)
 	var snapshot activities.Snapshot
 	if err := workflow.ExecuteActivity(confirming, payments.ConfirmPurchase, t.order()).Get(ctx, &snapshot); err != nil {
