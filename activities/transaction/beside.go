@@ -62,6 +62,12 @@ func (a *PaymentActivities) draftBeside(ctx context.Context, first drafted) (bes
 	return beside
 }
 
+// awaitDrafts waits until no purchases are drafted.
+func (a *PaymentActivities) awaitDrafts() {
+	a.drafting.RLock()
+	defer a.drafting.RUnlock()
+}
+
 // requestBeside makes the purchase request of an order in line, and returns the function that completes its draft; nil:
 // it is not to be bought now.
 func (a *PaymentActivities) requestBeside(ctx context.Context, hash string) (link func() (*drafted, error), err error) {

@@ -22,7 +22,7 @@ func (a *PaymentActivities) hold(ctx context.Context, why fault.Code) error {
 	if alert := holdAlerts[why]; alert != "" {
 		a.raise(ctx, alert)
 	}
-	return a.Store.Hold(ctx, string(why), time.Now().Add(a.Settings.HoldRetry))
+	return a.Store.Hold(ctx, a.Wallet.Address().Raw(), string(why), time.Now().Add(a.Settings.HoldRetry))
 }
 
 func (a *PaymentActivities) raise(ctx context.Context, alert string) {
@@ -38,13 +38,18 @@ func (a *PaymentActivities) resolveAlerts(ctx context.Context) {
 		return
 	}
 
-	over := []string{notice.AlertFragmentSession, notice.AlertPaymentRefused, notice.AlertWalletEmpty, notice.AlertRefund}
+	over := []string{notice.AlertWalletEmpty, notice.AlertRefund}
+	held, err := a.Store.AnyHeld(ctx) // that of another wallet
+	if err == nil && !held {
+		over = append(over, notice.AlertFragmentSession, notice.AlertPaymentRefused)
+	}
+
 	deferred, err := a.Store.AnyDeferred(ctx)
 	if err == nil && !deferred {
 		over = append(over, notice.AlertDailyLimit)
 	}
 
-	if err := a.Store.SetAlerts(ctx, nil, over); err != nil || deferred {
+	if err := a.Store.SetAlerts(ctx, nil, over); err != nil || held || deferred {
 		a.healthy.Store(false)
 	}
 }

@@ -39,13 +39,14 @@ type PaymentStore interface {
 	ReviewRefund(ctx context.Context, hash string) (transaction.Snapshot, error)
 
 	CheckLimits(ctx context.Context, hash string, kind transaction.PaymentKind, nano int64, limits transaction.Limits) error
-	Switches(ctx context.Context) ([]transaction.Switch, error)
-	Hold(ctx context.Context, reason string, retryAt time.Time) error
+	Switches(ctx context.Context, wallet string) ([]transaction.Switch, error)
+	Hold(ctx context.Context, wallet, reason string, retryAt time.Time) error
 
 	LeaveQueue(ctx context.Context, hash string, kind transaction.PaymentKind) error
 	YieldTurn(ctx context.Context, hash string, kind transaction.PaymentKind) error
 	ReturnTurn(ctx context.Context, hash string, kind transaction.PaymentKind) error
 	DeferTurn(ctx context.Context, hash string, kind transaction.PaymentKind, until time.Time) error
+	AnyHeld(ctx context.Context) (bool, error)
 	AnyDeferred(ctx context.Context) (bool, error)
 
 	DepositOf(ctx context.Context, hash string) (transaction.Deposit, error)

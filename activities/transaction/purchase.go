@@ -256,8 +256,7 @@ func (a *PaymentActivities) finish(
 			return settleDestination(ctx, a.Chain, a.Store, payment, a.Settings.Refund)
 		},
 		func() (done bool, _ error) {
-			a.drafting.RLock() // not while purchases are drafted
-			a.drafting.RUnlock()
+			a.awaitDrafts()
 			done, asked = a.done(ctx, payment)
 			return done, nil
 		},

@@ -167,7 +167,7 @@ func (a *PaymentActivities) payableTransaction(
 		return t, fault.New(fault.NotConfigured, "the wallet's key is not configured here")
 	}
 
-	switches, err := a.Store.Switches(ctx)
+	switches, err := a.Store.Switches(ctx, t.Wallet)
 	if err != nil {
 		return t, err
 	}

@@ -96,6 +96,16 @@ func TestDoctor(t *testing.T) {
 	finds("b", 2, operations.Check{System: "queues", State: operations.CheckWorks, Detail: "quotes, payments"})
 	works("GET", true)
 
+	// A wallet with a name has task queues of its own.
+	if _, err := w.store.OpenWallet(ctx, "0:"+hashOf("another wallet"), transaction.WalletStart{Name: "b"}); err != nil {
+		t.Fatal(err)
+	}
+	if unserved := works("GET", false)["unserved_queues"].([]any); len(unserved) != 1 || unserved[0] != "payments-b" {
+		t.Errorf("unserved: %v", unserved)
+	}
+	w.exec(`UPDATE ton_wallets SET updated_at = now() - interval '25 hours' WHERE name = 'b'`)
+	works("GET", true)
+
 	// A process that is gone is missed by its queues, and by nothing else.
 	w.exec(`UPDATE processes SET beat_at = now() - interval '1 minute' WHERE identity = 'b'`)
 	if gone := works("GET", false); len(gone["processes"].([]any)) != 1 {

@@ -43,7 +43,7 @@ var figures = []figure{
 	{"sweep", "the reconciler over 2,000 live tasks", 25 * time.Second, measureSweep},
 	{"downloads", "what a download leaves in Temporal, and what polls of many cost", 45 * time.Second, measureDownloads},
 	{"transactions", "from a transfer to Stars, and a backlog of 100 of them", 75 * time.Second, measureTransactions},
-	{"wallet", "120 customers at once, at the pace of the real chain and Fragment, six times as fast", 60 * time.Second, measureWallet},
+	{"wallet", "90 customers at once of one wallet and of two, at the pace of the real chain and Fragment, six times as fast", 85 * time.Second, measureWallet},
 	{"streams", "1,000 followers of the events of one API", 65 * time.Second, measureStreams},
 	{"pages", "every page over 10,000 tasks and downloads, 100,000 deliveries and transactions", 35 * time.Second, measurePages},
 	{"listing", "a folder of 10,000 entries in a slow storage", 25 * time.Second, measureListing},

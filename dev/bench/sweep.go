@@ -329,7 +329,7 @@ func (r *runningTemporal) reconciler(m *machine) *reconcile.Reconciler {
 			Deliveries:   &service.Deliveries{Temporal: r, Store: m.store, Log: quiet, Heartbeat: 10 * time.Second},
 			Tasks:        &service.Tasks{Temporal: r, Store: m.store, Log: quiet},
 			Downloads:    &service.Downloads{Temporal: r, Store: m.store, Log: quiet},
-			Transactions: &service.Transactions{Temporal: r, Store: m.store, Log: quiet, StuckAfter: time.Hour, Monitored: "0:" + strings.Repeat("a", 64)},
+			Transactions: &service.Transactions{Temporal: r, Store: m.store, Log: quiet, StuckAfter: time.Hour, Monitored: service.Monitored{Wallet: "0:" + strings.Repeat("a", 64)}},
 		}.Workloads(),
 	}
 }

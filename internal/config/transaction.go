@@ -24,6 +24,7 @@ type Fragment struct {
 
 // Transactions configures the workload that buys Stars. Amounts are nanoTON.
 type Transactions struct {
+	Wallet           string   // its name among several; empty: the only one, or the first
 	Allow            []string // addresses that may be paid
 	TopUpFrom        []string // addresses whose transfers are no orders
 	WholeHistory     bool     // transfers from before the first start are orders too
@@ -69,6 +70,7 @@ func (c *Config) transactionSettings() []Setting {
 		secret(&c.Fragment.Cookies, "STAGECOACH_FRAGMENT_COOKIES", "the session at Fragment: stel_ssid=…; stel_dt=…; stel_token=…; stel_ton_token=…"),
 		number(&c.Fragment.RequestsPerSecond, "STAGECOACH_FRAGMENT_RATE", "0", "requests per second to Fragment; 0: 2"),
 		boolean(&c.Fragment.ShowSender, "STAGECOACH_FRAGMENT_SHOW_SENDER", "false", "show the receiver who sent the Stars"),
+		walletName(&c.Transactions.Wallet, "STAGECOACH_TX_WALLET", "the name of this wallet among several: up to 20 lower-case letters, digits and dashes; empty: the only one, or the first. Each wallet has a key, a session, limits and payments processes of its own, and the API tells customers the one with the shortest line"),
 		words(&c.Transactions.Allow, "STAGECOACH_TX_ALLOW", "addresses that may be paid for Stars, with commas; required with a key"),
 		words(&c.Transactions.TopUpFrom, "STAGECOACH_TX_TOP_UP_FROM", "addresses of yours, with commas: their transfers to the wallet are no orders"),
 		boolean(&c.Transactions.WholeHistory, "STAGECOACH_TX_WHOLE_HISTORY", "false", "at the first start with this wallet, transfers from before are orders too"),

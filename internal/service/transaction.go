@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -51,14 +52,17 @@ type Transactions struct {
 	Pages string
 
 	StuckAfter time.Duration // a transaction in processing for longer is stuck
-	Monitored  string        // the wallet whose monitor this process keeps running; empty: none
+	Monitored  Monitored
 	Failures   FailurePolicy
 	OnEnded    func(state lifecycle.TransactionState) // counts the outcomes of attempts to carry out an order
 
-	inUse    atomic.Bool                    // there is a wallet: one is never removed
-	prices   outbound.Reading[int64]        // of the smallest number of Stars
-	balances outbound.Reading[chainBalance] // of the wallet
+	inUse    atomic.Bool             // there is a wallet: one is never removed
+	prices   outbound.Reading[int64] // of the smallest number of Stars
+	balances sync.Map                // by the wallet's address: *outbound.Reading[chainBalance]
 }
+
+// Monitored is the wallet whose monitor this process keeps running; the zero value: none.
+type Monitored struct{ Wallet, Name string }
 
 // Deadline returns when administrators are notified that a transaction is stuck; nil: it is not in processing.
 func (c *Transactions) Deadline(t transaction.Transaction) *time.Time {
@@ -116,15 +120,6 @@ func (c *Transactions) Whole(ctx context.Context, hash string) (whole WholeTrans
 	return whole, err
 }
 
-// Queue returns the transaction that has the wallet's turn and those that wait for it, in order.
-func (c *Transactions) Queue(ctx context.Context, limit int) ([]transaction.QueueEntry, error) {
-	wallet, err := c.wallet(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return c.Store.PaymentQueue(ctx, wallet.Address, limit)
-}
-
 // Stats counts all transactions, and those of the last days on which there were any.
 func (c *Transactions) Stats(ctx context.Context, days int) (transaction.TransactionStats, error) {
 	if err := c.open(ctx); err != nil {
@@ -167,7 +162,7 @@ func (c *Transactions) Terms(ctx context.Context, username string, number int64)
 		return TransactionTerms{}, err
 	}
 
-	wallet, err := c.wallet(ctx)
+	wallet, err := c.shortest(ctx)
 	if err != nil {
 		return TransactionTerms{}, err
 	}
@@ -287,31 +282,6 @@ func (c *Transactions) ReceiptURL(t transaction.Transaction) string {
 	return c.Pages + "/receipts/" + t.ReceiptKey
 }
 
-// Pause stops all payments: once it returns, nothing is signed until Resume. Payments that are signed already are still
-// followed to their proof.
-func (c *Transactions) Pause(ctx context.Context, user account.User, reason string) error {
-	if err := c.open(ctx); err != nil {
-		return err
-	}
-	return c.Store.Pause(ctx, &user.ID, reason)
-}
-
-// Resume ends a pause, and a hold that the system has set itself.
-func (c *Transactions) Resume(ctx context.Context) error {
-	if err := c.open(ctx); err != nil {
-		return err
-	}
-	return c.Store.Resume(ctx)
-}
-
-// Switches lists what may stop payments, each on or off.
-func (c *Transactions) Switches(ctx context.Context) ([]transaction.Switch, error) {
-	if err := c.open(ctx); err != nil {
-		return nil, err
-	}
-	return c.Store.Switches(ctx)
-}
-
 // Start starts a transaction's workflow, unless it runs. A workflow that ran before continues from the record's state.
 func (c *Transactions) Start(ctx context.Context, hash string) error {
 	return c.start(ctx, transactionStart(hash), hash)
@@ -350,34 +320,13 @@ func transactionStart(hash string) client.StartWorkflowOptions {
 	}
 }
 
-// StartMonitor makes sure that the one monitor of a wallet runs.
-func (c *Transactions) StartMonitor(ctx context.Context, wallet string) error {
+// StartMonitor makes sure that the one monitor of this process's wallet runs.
+func (c *Transactions) StartMonitor(ctx context.Context) error {
 	_, err := c.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID:                       lifecycle.TonMonitorID(wallet),
+		ID:                       lifecycle.TonMonitorID(c.Monitored.Wallet),
 		TaskQueue:                lifecycle.MainQueue,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		StaticSummary:            lifecycle.TonMonitorTitle,
-	}, lifecycle.TonMonitorType, wallet)
+	}, lifecycle.TonMonitorType, c.Monitored.Wallet, c.Monitored.Name)
 	return err
-}
-
-// open refuses while no wallet was ever configured.
-func (c *Transactions) open(ctx context.Context) error {
-	if c.inUse.Load() {
-		return nil
-	}
-	_, err := c.wallet(ctx)
-	return err
-}
-
-// wallet returns the wallet in use, or refuses because there is none.
-func (c *Transactions) wallet(ctx context.Context) (transaction.Wallet, error) {
-	wallet, err := c.Store.ActiveWallet(ctx)
-	if fault.CodeOf(err) == fault.WalletNotFound {
-		return wallet, fault.New(fault.NotConfigured, "transactions are off: no wallet is configured")
-	}
-	if err == nil {
-		c.inUse.Store(true)
-	}
-	return wallet, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/outbound"
 	"stagecoach/internal/store/transaction"
 )
 
@@ -23,6 +24,7 @@ type FragmentPurchase struct {
 // LedgerReport is the result of a reconciliation. An empty list of differences is the normal case.
 type LedgerReport struct {
 	Wallet      string
+	Name        string     // of the wallet among several
 	ScannedTo   *time.Time // chain time up to which the record is complete; nil: never scanned
 	Balances    []transaction.Balance
 	Chain       bool // the balance on the chain was compared; false: the record is not up to date at this moment
@@ -30,21 +32,23 @@ type LedgerReport struct {
 	Differences []transaction.Difference
 }
 
-// Ledger returns the balances of the ledger alone.
-func (c *Transactions) Ledger(ctx context.Context) (LedgerReport, error) {
-	wallet, err := c.wallet(ctx)
+// Ledger returns the balances of a wallet's ledger alone. wanted is the wallet's name or address; empty: the first.
+func (c *Transactions) Ledger(ctx context.Context, wanted string) (LedgerReport, error) {
+	wallet, err := c.wallet(ctx, wanted)
 	if err != nil {
 		return LedgerReport{}, err
 	}
-	report := LedgerReport{Wallet: wallet.Address, ScannedTo: wallet.ScannedTo}
+	report := LedgerReport{Wallet: wallet.Address, Name: wallet.Name, ScannedTo: wallet.ScannedTo}
 	report.Balances, err = c.Store.LedgerBalances(ctx, wallet.Address)
 	return report, err
 }
 
-// Reconcile compares the ledger with the rest of the record, with the wallet's balance on the chain and, when a list is
-// given, with Fragment's purchases.
-func (c *Transactions) Reconcile(ctx context.Context, purchases []FragmentPurchase) (LedgerReport, error) {
-	report, err := c.Ledger(ctx)
+// Reconcile compares a wallet's ledger with the rest of the record, with the wallet's balance on the chain and, when a list is
+// given, with Fragment's purchases. wanted is as in Ledger.
+func (c *Transactions) Reconcile(
+	ctx context.Context, wanted string, purchases []FragmentPurchase,
+) (LedgerReport, error) {
+	report, err := c.Ledger(ctx, wanted)
 	if err != nil {
 		return LedgerReport{}, err
 	}
@@ -176,17 +180,20 @@ const (
 // chainBalance is what the chain says of a wallet, after its transaction LT.
 type chainBalance struct{ LT, Nano int64 }
 
-// Solvency compares the wallet's balance on the chain with the ledger's. All callers of this process share one reading
-// of the chain, which is at most balanceAge old.
-func (c *Transactions) Solvency(ctx context.Context) (Solvency, error) {
-	ledger, err := c.Ledger(ctx)
+// Solvency compares a wallet's balance on the chain with the ledger's. All callers of this process share one reading of
+// the chain, which is at most balanceAge old. wanted is as in Ledger.
+func (c *Transactions) Solvency(ctx context.Context, wanted string) (Solvency, error) {
+	ledger, err := c.Ledger(ctx, wanted)
 	if err != nil {
 		return Solvency{}, err
 	}
 
+	shared, _ := c.balances.LoadOrStore(ledger.Wallet, &outbound.Reading[chainBalance]{})
+	balance := shared.(*outbound.Reading[chainBalance])
+
 	solvency := Solvency{LedgerReport: ledger}
 	for _, age := range []time.Duration{balanceAge, behindAge} {
-		chain, at, err := c.balances.Get(ctx, age, func(ctx context.Context) (read chainBalance, err error) {
+		chain, at, err := balance.Get(ctx, age, func(ctx context.Context) (read chainBalance, err error) {
 			read.LT, read.Nano, err = c.Balance(ctx, ledger.Wallet)
 			return read, err
 		})

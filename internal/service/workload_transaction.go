@@ -41,8 +41,8 @@ func (w *transactionWorkload) Prepare(ctx context.Context) error {
 	maps.DeleteFunc(w.reminded, func(_ string, at time.Time) bool { return time.Since(at) > 24*time.Hour })
 	w.mu.Unlock()
 
-	if w.Monitored != "" {
-		if err := w.StartMonitor(ctx, w.Monitored); err != nil {
+	if w.Monitored.Wallet != "" {
+		if err := w.StartMonitor(ctx); err != nil {
 			return err
 		}
 	}

@@ -245,11 +245,11 @@ func TestWhatDoesNotGoAlong(t *testing.T) {
 func TestProbeGoesAlone(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
-	b.must(b.Hold(t.Context(), "r", time.Now().Add(-time.Second)))
+	b.must(b.Hold(t.Context(), b.wallet, "r", time.Now().Add(-time.Second)))
 	if payments := b.signTogether(b.inLine("ann", "bob")...); len(payments) != 1 {
 		t.Errorf("%+v", payments)
 	}
-	b.must(b.Resume(t.Context()))
+	b.must(b.Resume(t.Context(), ""))
 }
 
 // TestOrdersBeside takes turns of the senders, and leaves out who may not be bought now.

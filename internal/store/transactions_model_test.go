@@ -21,7 +21,7 @@ func TestLedgerHoldsWhateverHappens(t *testing.T) {
 	w := newRig(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		m := &modelRun{rt: rt, bank: w.bank(), class: map[string]lifecycle.ErrorClass{}}
-		m.must(m.Resume(t.Context()))
+		m.must(m.Resume(t.Context(), ""))
 		m.deposits(rt)
 		m.deposits(rt)
 		m.readAll()
@@ -84,7 +84,7 @@ func TestLedgerHoldsWhateverHappens(t *testing.T) {
 			},
 			"resolve":    m.resolves,
 			"pause":      m.stops,
-			"resume":     func(*rapid.T) { m.must(m.Resume(t.Context())) },
+			"resume":     func(*rapid.T) { m.must(m.Resume(t.Context(), "")) },
 			"grant next": func(*rapid.T) { m.must(second(m.GrantNext(t.Context(), m.wallet))) },
 		})
 
@@ -315,11 +315,11 @@ func (l *modelRun) signs(*rapid.T) {
 func (l *modelRun) stops(*rapid.T) {
 	switch l.choose(8, "stop") {
 	case 0:
-		l.must(l.Pause(l.t.Context(), nil, "p"))
+		l.must(l.Pause(l.t.Context(), "", nil, "p"))
 	case 1:
-		l.must(l.Hold(l.t.Context(), "h", time.Now().Add(time.Hour)))
+		l.must(l.Hold(l.t.Context(), l.wallet, "h", time.Now().Add(time.Hour)))
 	case 2:
-		l.must(l.Hold(l.t.Context(), "h", time.Now().Add(-time.Hour)))
+		l.must(l.Hold(l.t.Context(), l.wallet, "h", time.Now().Add(-time.Hour)))
 	}
 }
 

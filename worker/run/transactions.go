@@ -75,9 +75,9 @@ func (p process) openWallet(
 	}
 
 	wallet := payments.Wallet.Address()
-	orders.Monitored = wallet.Raw()
+	orders.Monitored = service.Monitored{Wallet: wallet.Raw(), Name: p.Config.Transactions.Wallet}
 	return &transaction.Monitor{
-		Store: p.Store, Wallet: wallet, Chain: payments.Chain, TopUpFrom: topUpFrom, Settings: payments.Settings,
+		Store: p.Store, Wallet: wallet, Name: orders.Monitored.Name, Chain: payments.Chain, TopUpFrom: topUpFrom, Settings: payments.Settings,
 		Temporal: p.Temporal, Metrics: p.Metrics.Transaction(), Log: p.Log,
 		Start: app.TraceStart("deposit", orders.Start),
 	}, nil
@@ -85,17 +85,18 @@ func (p process) openWallet(
 
 // paymentQueues are the queues of a process that holds the wallet's key.
 func (p process) paymentQueues(payments *transaction.PaymentActivities, monitor *transaction.Monitor) (all []queue) {
+	name := p.Config.Transactions.Wallet
 	pay := func(w worker.ActivityRegistry) { transaction.RegisterPayments(w, payments, monitor) }
 	if serves(p.Config, lifecycle.QuoteQueue) {
-		all = append(all, queue{lifecycle.QuoteQueue, quotesOptions(p.Config), func(w worker.ActivityRegistry) {
+		all = append(all, queue{lifecycle.QuoteQueue, name, quotesOptions(p.Config), func(w worker.ActivityRegistry) {
 			transaction.RegisterQuotes(w, payments)
 		}})
 	}
 
 	if serves(p.Config, lifecycle.PaymentQueue) {
-		all = append(all, queue{lifecycle.PaymentQueue, paymentsOptions(p.Config), pay})
+		all = append(all, queue{lifecycle.PaymentQueue, name, paymentsOptions(p.Config), pay})
 		if !serves(p.Config, lifecycle.MainQueue) { // for this release: payments that 0.1.0 has left on the main queue
-			all = append(all, queue{lifecycle.MainQueue, leftPaymentsOptions(p.Config), func(w worker.ActivityRegistry) {
+			all = append(all, queue{lifecycle.MainQueue, "", leftPaymentsOptions(p.Config), func(w worker.ActivityRegistry) {
 				transaction.RegisterLeftPayments(w, payments, monitor)
 			}})
 		}
@@ -110,7 +111,7 @@ func (p process) startPayments(ctx context.Context, orders *service.Transactions
 	if err != nil || !serves(p.Config, lifecycle.PaymentQueue) {
 		return err
 	}
-	return p.keepRunning(ctx, "the wallet's monitor", func() error { return orders.StartMonitor(ctx, orders.Monitored) })
+	return p.keepRunning(ctx, "the wallet's monitor", func() error { return orders.StartMonitor(ctx) })
 }
 
 func transactionSettings(c config.Config) transactionworkflow.Settings {

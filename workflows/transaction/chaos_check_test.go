@@ -167,7 +167,7 @@ func (c *chaos) verify() error {
 		)
 	}
 
-	report, err := c.client.Reconcile(ctx, list)
+	report, err := c.client.Reconcile(ctx, "", list)
 	report.Differences = slices.DeleteFunc(report.Differences, func(d transaction.Difference) bool {
 		return d.What == "paid, and not sold by Fragment yet" && len(c.kept) > 0
 	})

@@ -190,8 +190,10 @@ var moves = map[string]func(*chaos, move) error{
 			m.n, errand{signal: pick([]string{lifecycle.TransactionTurnSignal, lifecycle.TransactionSettledSignal}, m.m)},
 		)
 	},
-	"operator pauses":  func(c *chaos, _ move) error { return c.lab.store.Pause(context.Background(), &c.lab.admin.ID, "chaos") },
-	"operator resumes": func(c *chaos, _ move) error { return c.lab.store.Resume(context.Background()) },
+	"operator pauses": func(c *chaos, _ move) error {
+		return c.lab.store.Pause(context.Background(), "", &c.lab.admin.ID, "chaos")
+	},
+	"operator resumes": func(c *chaos, _ move) error { return c.lab.store.Resume(context.Background(), "") },
 }
 
 // deposit is the one move without which nothing happens.
@@ -269,5 +271,5 @@ func (c *chaos) relieve() error {
 		return err
 	}
 
-	return c.lab.store.Resume(context.Background())
+	return c.lab.store.Resume(context.Background(), "")
 }

@@ -41,11 +41,11 @@ func TestRecordHistoriesOfWaits(t *testing.T) {
 		}
 	}
 
-	w.must(w.client.Pause(ctx, w.admin, "a test"))
+	w.must(w.client.Pause(ctx, w.admin, "", "a test"))
 	held, owed := w.deposit(1, "durov 50"), w.deposit(1, "no order at all")
 	w.eventually("they wait for their turns", func() bool { return w.inLine(held) && w.inLine(owed) })
 	firstHeld, firstOwed := hint(held, "turn"), hint(owed, "turn")
-	w.must(w.client.Resume(ctx))
+	w.must(w.client.Resume(ctx, ""))
 	save("waited-long-for-its-turn", held, firstHeld)
 	save("refund-waited-long-for-its-turn", owed, firstOwed)
 

@@ -10,9 +10,10 @@ import (
 
 var monitor *activities.Monitor
 
-// Monitor lets one activity watch the wallet. The record has the position where the last run stopped.
-func Monitor(ctx workflow.Context, wallet string) error {
-	watching := record.Watching(ctx, lifecycle.PaymentQueue, "follow the wallet on the chain")
+// Monitor lets one activity watch the wallet with an address and a name. The record has the position where the last run
+// stopped.
+func Monitor(ctx workflow.Context, wallet, name string) error {
+	watching := record.Watching(ctx, lifecycle.QueueOf(lifecycle.PaymentQueue, name), "follow the wallet on the chain")
 	record.ShowDetails(
 		ctx, lifecycle.TonMonitorTitle,
 		"Follows the wallet's history on the chain. What it found: starter tx list, tx queue, tx ledger.",
@@ -21,5 +22,5 @@ func Monitor(ctx workflow.Context, wallet string) error {
 		return err
 	}
 
-	return workflow.NewContinueAsNewError(ctx, lifecycle.TonMonitorType, wallet)
+	return workflow.NewContinueAsNewError(ctx, lifecycle.TonMonitorType, wallet, name)
 }

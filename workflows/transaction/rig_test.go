@@ -47,6 +47,7 @@ type rig struct {
 	second            *tonsim.SecondTonCenter
 	fragment          *tonsim.Fragment
 	wallet            *ton.Wallet
+	name              string // of the wallet; a rig with one has no workers for workflows
 	toncenter         *toncenter.Client
 	client            *service.Transactions
 	settings          activities.Settings
@@ -74,6 +75,7 @@ type setup struct {
 	fragment   tonsim.FragmentOptions
 	server     *testtemporal.Server // nil: any
 	asleep     bool                 // without a worker and a monitor until start is called
+	beside     *rig                 // whose record and server this wallet shares, as "b"; nil: it has its own
 }
 
 func newRig(t testing.TB, change ...func(*setup)) *rig {
@@ -98,11 +100,16 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 		c(&s)
 	}
 
-	if s.server == nil {
-		s.server = testtemporal.Take(t)
+	w := &rig{TB: t, settings: s.settings, flow: s.flow, logs: &logs{}}
+	switch {
+	case s.beside != nil:
+		w.name, w.server, w.store = "b", s.beside.server, s.beside.store
+	case s.server != nil:
+		w.server, w.store = s.server, testdb.New(t)
+	default:
+		w.server, w.store = testtemporal.Take(t), testdb.New(t)
 	}
 
-	w := &rig{TB: t, server: s.server, settings: s.settings, flow: s.flow, logs: &logs{}}
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	w.must(err)
 	key, err := ton.ParseKey(hex.EncodeToString(private.Seed()))
@@ -122,7 +129,6 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 	w.must(err)
 	t.Cleanup(func() { stopFragment(); stopChain(); w.fragment.Close(); w.chain.Close() })
 
-	w.store = testdb.New(t)
 	w.toncenter = toncenter.New(toncenter.Options{URL: chainURL, RequestsPerSecond: 10_000, CallTimeout: 2 * time.Second})
 	w.second = tonsim.NewSecondTonCenter(chainURL)
 	secondURL, stopSecond, err := sim.Start("127.0.0.1:0", w.second)
@@ -165,7 +171,7 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 	}
 
 	w.monitor = &activities.Monitor{
-		Store: w.store, Wallet: w.wallet.Address(), Chain: w.toncenter, Settings: s.settings, Temporal: w.server.Client,
+		Store: w.store, Wallet: w.wallet.Address(), Name: w.name, Chain: w.toncenter, Settings: s.settings, Temporal: w.server.Client,
 		Metrics: counted, Log: log,
 		Start: w.client.Start,
 	}
@@ -173,7 +179,6 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 	w.admin, err = w.store.CreateUser(
 		t.Context(), account.User{Name: "operator", Role: account.RoleAdmin, Status: account.UserActive}, account.NewToken(),
 	)
-
 	w.must(err)
 	t.Cleanup(w.leaveNothing)
 	if !s.asleep {
@@ -186,7 +191,8 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 func (w *rig) start() {
 	w.Helper()
 	w.startWorker()
-	w.must(w.client.StartMonitor(w.Context(), w.wallet.Address().Raw()))
+	w.client.Monitored = service.Monitored{Wallet: w.wallet.Address().Raw(), Name: w.name}
+	w.must(w.client.StartMonitor(w.Context()))
 	w.eventually("the wallet is watched", func() bool {
 		_, err := w.store.WalletByAddress(w.Context(), w.wallet.Address().Raw())
 		return err == nil
@@ -194,6 +200,27 @@ func (w *rig) start() {
 }
 
 func (w *rig) startWorker() {
+	w.Helper()
+	if w.name == "" {
+		w.startMain()
+	}
+
+	w.quotes = worker.New(w.server.Client, lifecycle.QueueOf(lifecycle.QuoteQueue, w.name), worker.Options{
+		WorkerStopTimeout: time.Second, DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: 2,
+	})
+
+	activities.RegisterQuotes(w.quotes, w.paymentActivities)
+	w.must(w.quotes.Start())
+	w.payer = worker.New(w.server.Client, lifecycle.QueueOf(lifecycle.PaymentQueue, w.name), worker.Options{
+		WorkerStopTimeout: time.Second, DisableWorkflowWorker: true,
+	})
+
+	activities.RegisterPayments(w.payer, w.paymentActivities, w.monitor)
+	w.must(w.payer.Start())
+}
+
+// startMain starts the worker of the main queue.
+func (w *rig) startMain() {
 	w.Helper()
 	w.worker = worker.New(w.server.Client, lifecycle.MainQueue, worker.Options{WorkerStopTimeout: time.Second})
 	w.worker.RegisterWorkflowWithOptions(
@@ -204,22 +231,12 @@ func (w *rig) startWorker() {
 	w.worker.RegisterActivity(w.purchases)
 	w.worker.RegisterActivity(w.monitor)
 	w.must(w.worker.Start())
-	w.quotes = worker.New(w.server.Client, lifecycle.QuoteQueue, worker.Options{
-		WorkerStopTimeout: time.Second, DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: 2,
-	})
-
-	activities.RegisterQuotes(w.quotes, w.paymentActivities)
-	w.must(w.quotes.Start())
-	w.payer = worker.New(
-		w.server.Client, lifecycle.PaymentQueue, worker.Options{WorkerStopTimeout: time.Second, DisableWorkflowWorker: true},
-	)
-
-	activities.RegisterPayments(w.payer, w.paymentActivities, w.monitor)
-	w.must(w.payer.Start())
 }
 
 func (w *rig) stopWorker() {
-	w.worker.Stop()
+	if w.worker != nil {
+		w.worker.Stop()
+	}
 	w.quotes.Stop()
 	w.payer.Stop()
 }
@@ -230,7 +247,7 @@ func (w *rig) leaveNothing() {
 	for _, id := range append(w.workflowIDs(), lifecycle.TonMonitorID(w.wallet.Address().Raw())) {
 		_ = w.server.Client.TerminateWorkflow(ctx, id, "", "the test is over")
 	}
-	if w.worker != nil {
+	if w.payer != nil {
 		w.stopWorker()
 	}
 	if w.Failed() {
@@ -363,7 +380,7 @@ func (w *rig) balances() {
 	var report service.LedgerReport
 	w.eventually("the record is up to date", func() (ok bool) {
 		var err error
-		report, err = w.client.Reconcile(w.Context(), list)
+		report, err = w.client.Reconcile(w.Context(), w.wallet.Address().Raw(), list)
 		w.must(err)
 		return report.Chain
 	})

@@ -23,7 +23,7 @@ func shared(s *setup) {
 // waiting makes orders of different senders that are in line when payments go on.
 func (w *rig) waiting(n int) (hashes []string) {
 	w.Helper()
-	w.must(w.client.Pause(w.Context(), w.admin, "a test"))
+	w.must(w.client.Pause(w.Context(), w.admin, "", "a test"))
 	for i := range n {
 		hashes = append(hashes, w.depositAs(tonsim.Deposit{
 			From: fmt.Sprint("sender", i), AmountNano: 1e9, Comment: fmt.Sprint("durov ", 50+i),
@@ -37,7 +37,7 @@ func (w *rig) waiting(n int) (hashes []string) {
 		}
 		return true
 	})
-	w.must(w.client.Resume(w.Context()))
+	w.must(w.client.Resume(w.Context(), ""))
 	return hashes
 }
 
@@ -68,6 +68,36 @@ func TestPurchasesShareMessages(t *testing.T) {
 	}
 	w.wantSold(len(hashes))
 	w.balances()
+}
+
+// TestConfirmationsWaitForDrafts buys with messages of many purchases: while one is drafted nothing is confirmed, as that
+// would delay all of its purchases, and nothing but confirmations can be asked while it is under way.
+func TestConfirmationsWaitForDrafts(t *testing.T) {
+	t.Parallel()
+	w := newRig(t, shared, func(s *setup) { s.settings.Parts = 6 })
+	settings := w.fragment.CurrentSettings()
+	settings.LatencyMS = 40
+	w.must(w.fragment.Set(settings))
+	for _, hash := range w.waiting(18) {
+		w.becomes(hash, lifecycle.TransactionProcessed)
+	}
+
+	begun, inits, confirmed := 0, 0, 0
+	for _, call := range w.fragment.Requests() {
+		switch call.Call {
+		case "initBuyStarsRequest":
+			inits++
+			begun = inits % 6
+		case "confirmReq":
+			confirmed++
+			if begun > 1 { // the first one is requested before its message is drafted
+				t.Errorf("a confirmation after %d of 6 purchases of a message", begun)
+			}
+		}
+	}
+	if inits != 18 || confirmed < 18 {
+		t.Errorf("%d purchases were requested, %d confirmations", inits, confirmed)
+	}
 }
 
 // scheduled counts the activities of a type in a workflow's history.

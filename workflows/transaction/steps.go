@@ -138,7 +138,7 @@ var steps = map[step]func(*run, workflow.Context) error{
 // quote reads the price of the order. Tries and pauses are the activity's options.
 func (t *run) quote(ctx workflow.Context) error {
 	quoting := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: lifecycle.QuoteQueue, StartToCloseTimeout: 10 * time.Minute, HeartbeatTimeout: heartbeatTimeout,
+		TaskQueue: lifecycle.QueueOf(lifecycle.QuoteQueue, t.at.Wallet), StartToCloseTimeout: 10 * time.Minute, HeartbeatTimeout: heartbeatTimeout,
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: t.settings.RetryInterval, MaximumInterval: maximumPause,
 			MaximumAttempts: int32(t.settings.Attempts),
@@ -171,7 +171,7 @@ func (t *run) verify(ctx workflow.Context) error {
 		ctx, _ = workflow.NewDisconnectedContext(ctx)
 	}
 
-	verifying := onPayments(ctx, "ask a second source for the deposit", t.shortRetries(time.Minute))
+	verifying := t.onPayments(ctx, "ask a second source for the deposit", t.shortRetries(time.Minute))
 	var snapshot activities.Snapshot
 	err := workflow.ExecuteActivity(verifying, payments.VerifyDeposit, t.order()).Get(ctx, &snapshot)
 	if err = cmp.Or(ctx.Err(), err); err != nil {
@@ -180,10 +180,10 @@ func (t *run) verify(ctx workflow.Context) error {
 	return t.learn(ctx, snapshot)
 }
 
-// onPayments gives the options of an activity of the payment queue.
-func onPayments(ctx workflow.Context, summary string, retries temporal.RetryPolicy) workflow.Context {
+// onPayments gives the options of an activity of the payment queue of the transaction's wallet.
+func (t *run) onPayments(ctx workflow.Context, summary string, retries temporal.RetryPolicy) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: lifecycle.PaymentQueue, StartToCloseTimeout: time.Minute, HeartbeatTimeout: heartbeatTimeout,
+		TaskQueue: lifecycle.QueueOf(lifecycle.PaymentQueue, t.at.Wallet), StartToCloseTimeout: time.Minute, HeartbeatTimeout: heartbeatTimeout,
 		RetryPolicy: &retries, Summary: summary,
 	})
 }
@@ -311,7 +311,7 @@ func (t *run) execute(
 	ctx workflow.Context, summary string, act func(context.Context, activities.Order) (activities.Payment, error),
 ) (outcome activities.Payment, err error) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	paying := onPayments(ctx, summary, t.shortRetries(30*time.Second)) // the activity decides when it ends
+	paying := t.onPayments(ctx, summary, t.shortRetries(30*time.Second)) // the activity decides when it ends
 	paying = workflow.WithStartToCloseTimeout(paying, ofMany)
 	err = workflow.ExecuteActivity(paying, act, t.order()).Get(ctx, &outcome)
 	if err == nil {
@@ -362,7 +362,7 @@ func (t *run) prove(ctx workflow.Context, kind transaction.PaymentKind) error {
 }
 
 func (t *run) rebroadcast(ctx workflow.Context, kind transaction.PaymentKind) (over bool, err error) {
-	broadcasting := onPayments(
+	broadcasting := t.onPayments(
 		ctx, "broadcast the same bytes again",
 		temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 30 * time.Second},
 	)
@@ -379,7 +379,7 @@ func (t *run) rebroadcast(ctx workflow.Context, kind transaction.PaymentKind) (o
 // again.
 func (t *run) confirm(ctx workflow.Context) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	confirming := onPayments(ctx, "wait for the Stars", temporal.RetryPolicy{
+	confirming := t.onPayments(ctx, "wait for the Stars", temporal.RetryPolicy{
 		InitialInterval: 500 * time.Millisecond, BackoffCoefficient: 1.5, MaximumInterval: 5 * time.Second,
 	})
 	confirming = workflow.WithStartToCloseTimeout(confirming, ofMany)
@@ -397,7 +397,7 @@ func (t *run) confirm(ctx workflow.Context) error {
 // settleRefund waits until the sender has received the money, or until it came back.
 func (t *run) settleRefund(ctx workflow.Context) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	settling := onPayments(
+	settling := t.onPayments(
 		ctx, "see the refund arrive", temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: time.Minute},
 	)
 	var snapshot activities.Snapshot

@@ -169,6 +169,9 @@ func (p Principal) Permit(op Operation) error {
 	return p.Require(op.Scope)
 }
 
+// SubjectWallet is the subject of operations that name one of our wallets.
+const SubjectWallet = "wallet"
+
 // Done writes to the audit log that the caller has done the operation of this request to what id names; "" is nothing
 // in particular.
 func (s *Server) Done(ctx context.Context, id string) { s.audit(ctx, id, account.OutcomeDone) }
@@ -180,7 +183,8 @@ func (s *Server) audit(ctx context.Context, id, outcome string) {
 	entry := account.AuditEntry{
 		ActorID: &request.who.User.ID, Action: request.operation.Id, Outcome: outcome, Door: account.DoorHTTP,
 	}
-	if _, ok := shape.ParseID(id); (ok || isHash(id)) && request.operation.Subject != "" {
+	_, ok := shape.ParseID(id)
+	if subject := request.operation.Subject; subject != "" && (ok || isHash(id) || subject == SubjectWallet && id != "") {
 		entry.Subject = request.operation.Subject + "/" + id
 	}
 

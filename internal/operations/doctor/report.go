@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/operations"
 	"stagecoach/internal/store/transaction"
 )
@@ -44,14 +44,14 @@ type Store interface {
 	LastCheckRequest(ctx context.Context) (operations.CheckRequest, error)
 	ChecksOf(ctx context.Context, identities []string) ([]operations.Check, error)
 	Processes(ctx context.Context, age time.Duration) ([]operations.Process, error)
-	ActiveWallet(ctx context.Context) (transaction.Wallet, error)
+	WalletsInUse(ctx context.Context) ([]transaction.WalletLine, error)
 }
 
 // Doctor requests checks from the processes and collects their results.
 type Doctor struct {
 	Store         Store
 	Queues        []string // task queues that some process must serve
-	PaymentQueues []string // those among them that are needed only when there is a wallet
+	PaymentQueues []string // those among them that each wallet needs, under its name
 }
 
 // Ask requests a new check from all processes; they run it within seconds.
@@ -104,18 +104,21 @@ func examined(p operations.Process, checks []operations.Check, request operation
 	return own
 }
 
-// unserved lists the task queues that no process serves. Those of payments are needed once the record has a wallet.
+// unserved lists the task queues that no process serves. Those of payments are needed by each wallet in use.
 func (d *Doctor) unserved(ctx context.Context, checks []operations.Check) ([]string, error) {
-	spared := map[string]bool{} // they are served, or not needed yet
-	switch _, err := d.Store.ActiveWallet(ctx); {
-	case fault.CodeOf(err) == fault.WalletNotFound:
-		for _, queue := range d.PaymentQueues {
-			spared[queue] = true
-		}
-	case err != nil:
+	wallets, err := d.Store.WalletsInUse(ctx)
+	if err != nil {
 		return nil, err
 	}
 
+	needed := slices.DeleteFunc(slices.Clone(d.Queues), func(queue string) bool { return slices.Contains(d.PaymentQueues, queue) })
+	for _, wallet := range wallets {
+		for _, queue := range d.PaymentQueues {
+			needed = append(needed, lifecycle.QueueOf(queue, wallet.Name))
+		}
+	}
+
+	spared := map[string]bool{} // they are served
 	for _, c := range checks {
 		if c.System == Queues {
 			for queue := range strings.SplitSeq(c.Detail, separator) {
@@ -124,5 +127,5 @@ func (d *Doctor) unserved(ctx context.Context, checks []operations.Check) ([]str
 		}
 	}
 
-	return slices.DeleteFunc(slices.Clone(d.Queues), func(queue string) bool { return spared[queue] }), nil
+	return slices.DeleteFunc(needed, func(queue string) bool { return spared[queue] }), nil
 }

@@ -21,12 +21,6 @@ func (s *Status) countPayments(counts core.OverviewCounts) {
 
 // payments fills in the wallet's balance, and what stops payments.
 func (r *Reporter) payments(ctx context.Context, s *Status) (err error) {
-	var both []transaction.Switch
-	s.Wallet, both, err = r.o.Store.PaymentState(ctx)
-	for _, stop := range both {
-		if stop.On() {
-			s.Stops = append(s.Stops, stop)
-		}
-	}
+	s.Wallet, s.Stops, err = r.o.Store.PaymentState(ctx)
 	return err
 }

@@ -112,7 +112,7 @@ const eligible = `(q.not_before IS NULL OR q.not_before <= $2) AND NOT EXISTS (S
 	AND (passed.deferred_at, passed.transaction_hash) < (coalesce(q.deferred_at, 'infinity'), q.transaction_hash))`
 
 func grantNext(ctx context.Context, tx core.Session, wallet lockedWallet) (*QueueEntry, error) {
-	switches, err := switchesIn(ctx, tx)
+	switches, err := switchesIn(ctx, tx, wallet.Address)
 	if err != nil || switches.pause.On() {
 		return nil, err
 	}

@@ -181,7 +181,7 @@ func (s *signing) hasTurn(ctx context.Context) error {
 // notStopped checks the switches, and that the record has read all payments on the chain: one of them may have been for
 // this order.
 func (s *signing) notStopped(ctx context.Context) error {
-	switches, err := switchesIn(ctx, s.DB)
+	switches, err := switchesIn(ctx, s.DB, s.Address)
 	switch {
 	case err != nil:
 		return err
@@ -238,7 +238,7 @@ func (s *signing) sign(ctx context.Context, orders []PaymentOrder, sign SignFunc
 	}
 
 	if s.probe && s.want.Kind == Purchase {
-		return payment, liftHold(ctx, s.DB)
+		return payment, liftHold(ctx, s.DB, s.Address)
 	}
 	return payment, nil
 }

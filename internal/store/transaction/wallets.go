@@ -14,6 +14,7 @@ import (
 // Wallet is one of our wallets and how far its history is known.
 type Wallet struct {
 	Address    string     `db:"address"`
+	Name       string     `db:"name"`      // in the names of its task queues; empty: the only one, or the first
 	CursorLT   int64      `db:"cursor_lt"` // of the last known transaction; 0: none
 	CursorHash string     `db:"cursor_hash"`
 	ScannedTo  *time.Time `db:"scanned_to"` // chain time up to which the history is complete; nil: never scanned
@@ -27,17 +28,18 @@ type WalletStart struct {
 	Hash        string
 	BalanceNano int64
 	Seqno       int64 // the wallet's next one
+	Name        string
 }
 
-const walletColumns = `address, cursor_lt, cursor_hash, scanned_to, next_seqno`
+const walletColumns = `address, name, cursor_lt, cursor_hash, scanned_to, next_seqno`
 
 var noWallet = fault.New(fault.WalletNotFound, "the record of this wallet was never begun")
 
 // OpenWallet begins the record of a wallet, unless it exists already.
 func (s *Store) OpenWallet(ctx context.Context, address string, start WalletStart) (Wallet, error) {
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `INSERT INTO ton_wallets (address, cursor_lt, cursor_hash, next_seqno) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
-			address, start.LT, start.Hash, start.Seqno)
+		tag, err := tx.Exec(ctx, `INSERT INTO ton_wallets (address, name, cursor_lt, cursor_hash, next_seqno) VALUES ($1, $5, $2, $3, $4) ON CONFLICT DO NOTHING`,
+			address, start.LT, start.Hash, start.Seqno, start.Name)
 		if err != nil || tag.RowsAffected() == 0 {
 			return err
 		}
@@ -56,6 +58,32 @@ func (s *Store) OpenWallet(ctx context.Context, address string, start WalletStar
 // WalletByAddress returns a wallet; WALLET_NOT_FOUND: its record was never begun.
 func (s *Store) WalletByAddress(ctx context.Context, address string) (Wallet, error) {
 	return core.One[Wallet](ctx, s.db, noWallet, `SELECT `+walletColumns+` FROM ton_wallets WHERE address = $1`, address)
+}
+
+// NameWallet gives the name to a wallet whose record was begun; it may be the one that it has.
+func (s *Store) NameWallet(ctx context.Context, address, name string) error {
+	return s.db.Do(ctx, `UPDATE ton_wallets SET name = $2 WHERE address = $1 AND name <> $2`, address, name)
+}
+
+// walletsInUse are the wallets that a process follows: of each name the one that was followed last, and none that nobody
+// has followed for a day, unless there is no other. The table has a row for each wallet that ever was.
+const walletsInUse = `SELECT * FROM (SELECT DISTINCT ON (name) * FROM ton_wallets ORDER BY name, updated_at DESC) w
+	WHERE updated_at > (SELECT max(updated_at) FROM ton_wallets) - interval '1 day'`
+
+// WalletLine is a wallet in use, with what a customer who pays into it has to expect.
+type WalletLine struct {
+	Wallet
+	Waiting int       `db:"waiting"` // payments that have its turn, or wait for it
+	Stopped bool      `db:"stopped"` // its payments are paused, or its purchases held
+	SeenAt  time.Time `db:"seen_at"` // when its history was read last
+}
+
+// WalletsInUse lists the wallets that are followed now, by name. The index payment_queue_sender counts a line.
+func (s *Store) WalletsInUse(ctx context.Context) ([]WalletLine, error) {
+	return core.List[WalletLine](ctx, s.db, `SELECT `+walletColumns+`, updated_at AS seen_at,
+			(SELECT count(*) FROM payment_queue q WHERE q.wallet = address) AS waiting,
+			EXISTS (SELECT 1 FROM wallet_switches s WHERE s.wallet = address AND s.since IS NOT NULL) AS stopped
+		FROM (`+walletsInUse+`) w ORDER BY name`)
 }
 
 // ActiveWallet returns the wallet that was updated last; WALLET_NOT_FOUND: there never was one.
@@ -86,26 +114,38 @@ func lockWallet(ctx context.Context, tx core.Session, address string) (locked lo
 	return locked, err
 }
 
-// WalletState is what waits for money to move. The fields of a wallet are about the wallet that was updated last, and
-// nil while there is none.
+// WalletState is what waits for money to move. The fields are about the wallets in use together, and nil while there is
+// none.
 type WalletState struct {
 	BalanceNano *int64 `db:"balance_nano"` // as the ledger has it
-	// seconds since the chain time up to which the history is complete; nil: never scanned
+	// seconds since the chain time up to which the history of each is complete; nil: one was never scanned
 	ChainLag *float64 `db:"chain_lag"`
 }
 
-// PaymentState returns the state of the wallet, and both switches: the hold, then the pause.
-func (s *Store) PaymentState(ctx context.Context) (wallet WalletState, both []Switch, err error) {
+// PaymentState returns the state of the wallets in use, and the switches that are on: the common pause, then those of
+// each wallet.
+func (s *Store) PaymentState(ctx context.Context) (state WalletState, on []Switch, err error) {
 	rows, err := core.List[struct {
 		WalletState
 		Switch
-	}](ctx, s.db, `SELECT `+switchColumns+`,
-		CASE WHEN w.address IS NOT NULL THEN coalesce((SELECT balance_nano FROM ledger_balances b WHERE b.wallet = w.address AND account = 'wallet'), 0) END AS balance_nano,
-		extract(epoch FROM now() - w.scanned_to)::float8 AS chain_lag
-		FROM switches LEFT JOIN (SELECT address, scanned_to FROM ton_wallets ORDER BY updated_at DESC LIMIT 1) w ON true ORDER BY name`)
+	}](ctx, s.db, `WITH used AS (`+walletsInUse+`)
+		SELECT balance_nano, chain_lag, coalesce(wallet, '') AS wallet, coalesce(name, '') AS name, since, coalesce(reason, '') AS reason, by_user, retry_at
+		FROM (SELECT sum(coalesce(b.balance_nano, 0))::bigint AS balance_nano,
+				CASE WHEN bool_and(scanned_to IS NOT NULL) THEN extract(epoch FROM now() - min(scanned_to))::float8 END AS chain_lag
+			FROM used LEFT JOIN ledger_balances b ON b.wallet = address AND account = 'wallet') w
+		LEFT JOIN (`+commonPause+` UNION ALL SELECT wallet, `+switchColumns+` FROM wallet_switches WHERE wallet IN (SELECT address FROM used)) s ON since IS NOT NULL
+		ORDER BY wallet, name`)
 	for _, row := range rows {
-		wallet = row.WalletState
-		both = append(both, row.Switch)
+		state = row.WalletState
+		if row.On() {
+			on = append(on, row.Switch)
+		}
 	}
-	return wallet, both, err
+	return state, on, err
+}
+
+// SwitchesOn lists the switches that are on, of all wallets together and of those in use.
+func (s *Store) SwitchesOn(ctx context.Context) ([]Switch, error) {
+	return core.List[Switch](ctx, s.db, `SELECT * FROM (`+commonPause+` UNION ALL SELECT wallet, `+switchColumns+` FROM wallet_switches
+			WHERE wallet IN (SELECT address FROM (`+walletsInUse+`) w)) s WHERE since IS NOT NULL ORDER BY wallet, name`)
 }
