@@ -36,7 +36,10 @@ func (a *PaymentActivities) sign(
 		return nil, err
 	}
 
-	ready, err := prepare(ctx, row)
+	ready, state, err := together(
+		func() (draft, error) { return prepare(ctx, row) },
+		func() (walletState, error) { return a.readWallet(ctx) },
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +48,7 @@ func (a *PaymentActivities) sign(
 	if err != nil {
 		return nil, err
 	}
-	m, err := a.compose(ctx, drafted{ready, order})
+	m, err := a.compose(ctx, state, drafted{ready, order})
 	if err != nil {
 		return nil, err
 	}
@@ -71,27 +74,43 @@ type drafted struct {
 	order transaction.PaymentOrder
 }
 
+// walletState is what the chain says of the wallet.
+type walletState struct {
+	wallet toncenter.Wallet
+	now    time.Time // by the chain's clock
+	readAt time.Time // by ours
+}
+
+func (a *PaymentActivities) readWallet(ctx context.Context) (walletState, error) {
+	readAt := time.Now()
+	wallet, head, err := together(
+		func() (toncenter.Wallet, error) { return a.Chain.Wallet(ctx, a.Wallet.Address()) },
+		func() (toncenter.Head, error) { return a.Chain.Head(ctx) },
+	)
+	return walletState{wallet, head.At, readAt}, err
+}
+
+// stateAge is how old what the chain says of the wallet may be when a message is signed.
+const stateAge = 2 * time.Second
+
 // message is a message of the wallet before its signature.
 type message struct {
-	wallet  toncenter.Wallet
-	now     time.Time  // by the chain's clock
+	walletState
 	balance money.Nano // that is left for further parts
 	until   time.Time  // it can be carried out until then
 	parts   []drafted
 }
 
 // compose makes a message of a draft, and of others that may go along.
-func (a *PaymentActivities) compose(ctx context.Context, first drafted) (m message, err error) {
+func (a *PaymentActivities) compose(ctx context.Context, state walletState, first drafted) (m message, err error) {
 	beside := a.draftBeside(ctx, first)
-	wallet, head, err := together(
-		func() (toncenter.Wallet, error) { return a.Chain.Wallet(ctx, a.Wallet.Address()) },
-		func() (toncenter.Head, error) { return a.Chain.Head(ctx) },
-	)
-	if err != nil {
-		return m, err
+	if time.Since(state.readAt) > stateAge {
+		if state, err = a.readWallet(ctx); err != nil {
+			return m, err
+		}
 	}
 
-	m = message{wallet: wallet, now: head.At, balance: wallet.Balance}
+	m = message{walletState: state, balance: state.wallet.Balance}
 	if err := a.add(&m, first); err != nil {
 		return m, err
 	}

@@ -27,6 +27,7 @@ import (
 const (
 	oddRequests     = 20_000
 	oddRequestsRace = 2_000
+	oddPatience     = 200 // requests of an operation until one of them is right
 )
 
 // TestOddRequests sends requests to all operations of the document: each begins as one that could be right, and then
@@ -51,18 +52,35 @@ func TestOddRequests(t *testing.T) {
 	o := &oddCaller{rig: w, rand: rand.New(rand.NewPCG(uint64(seed), 0)), answers: map[string]map[int]int{}}
 	o.document = w.send("", "GET", "/openapi.json", nil).ok(http.StatusOK).body
 	operations := o.operations()
+	reading := slices.DeleteFunc(slices.Clone(operations), func(op documented) bool { return op.method != "GET" && op.method != "PUT" })
+	for _, op := range reading { // before the others end and delete what these are about
+		for range oddPatience {
+			if o.wasRight(op) {
+				break
+			}
+			o.call(op)
+		}
+	}
+
 	for i := range requests {
 		o.number = i
 		o.call(operations[o.rand.IntN(len(operations))])
 	}
 
 	for _, op := range operations {
-		counts := o.answers[op.name()]
-		t.Log(op.name(), counts)
-		if counts[http.StatusOK]+counts[http.StatusCreated]+counts[http.StatusNoContent] == 0 && slices.Contains([]string{"GET", "PUT"}, op.method) {
-			t.Errorf("%s was never right: %v", op.name(), counts)
+		t.Log(op.name(), o.answers[op.name()])
+	}
+	for _, op := range reading {
+		if !o.wasRight(op) {
+			t.Errorf("%s was never right: %v", op.name(), o.answers[op.name()])
 		}
 	}
+}
+
+// wasRight says whether an operation was answered as it should be at least once.
+func (o *oddCaller) wasRight(op documented) bool {
+	counts := o.answers[op.name()]
+	return counts[http.StatusOK]+counts[http.StatusCreated]+counts[http.StatusNoContent] > 0
 }
 
 func setting(t *testing.T, name string, standard int) int {
