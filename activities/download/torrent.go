@@ -58,6 +58,10 @@ func (d *Activities) handOver(ctx context.Context, job download.Download) error 
 		return err
 	}
 
+	if err := d.takeOutPrivate(ctx, job, &wanted); err != nil {
+		return err
+	}
+
 	if job.AddedAt == nil { // a torrent that is added once more passed this check before, and has only its grace
 		if err := d.checkSpace(ctx); err != nil {
 			return err

@@ -54,7 +54,7 @@ func (c *Config) downloadSettings() []Setting {
 		integer(&c.Download.MinFree, "STAGECOACH_DOWNLOAD_MIN_FREE", "0", 0, 1<<50, "new downloads wait while fewer bytes are free in qBittorrent's default folder; 0: no limit"),
 		integer(&c.Download.SourceMaxSize, "STAGECOACH_DOWNLOAD_SOURCE_MAX_SIZE", "10485760", 1, 1<<30, "the largest .torrent file in bytes"),
 		duration(&c.Download.SourceTimeout, "STAGECOACH_DOWNLOAD_SOURCE_TIMEOUT", "30s", 100*time.Millisecond, 2*time.Minute, "the longest time to fetch a .torrent file"),
-		boolean(&c.Download.PrivateSources, "STAGECOACH_DOWNLOAD_PRIVATE_SOURCES", "false", "also fetch .torrent files from addresses that are not on the Internet, such as this machine's"),
+		boolean(&c.Download.PrivateSources, "STAGECOACH_DOWNLOAD_PRIVATE_SOURCES", "false", "let .torrent files, trackers, web seeds and peers be at addresses that are not on the Internet, such as this machine's; else such addresses are taken out of torrents"),
 		text(&c.Media.Root, "STAGECOACH_MEDIA_ROOT", "", "where workers find the folder of STAGECOACH_QBITTORRENT_SAVE_PATH (the same path, if that is empty); workers check the files of media only while a file .stagecoach-media is in it; empty: no checks"),
 		duration(&c.Media.SweepEvery, "STAGECOACH_MEDIA_SWEEP_EVERY", "1h", time.Second, 30*day, "time between two checks of all media"),
 		integer(&c.Media.MaxPercent, "STAGECOACH_MEDIA_SWEEP_MAX_PERCENT", "5", 0, 100, "percent of the available media: a check that would mark more as missing marks none and raises an alert"),

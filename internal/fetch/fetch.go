@@ -31,8 +31,9 @@ type Options struct {
 
 // Fetcher downloads files. It is safe for concurrent use.
 type Fetcher struct {
-	o    Options
-	http *http.Client
+	o      Options
+	http   *http.Client
+	lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
 const maxRedirects = 5
@@ -83,7 +84,7 @@ func newFetcher(o Options, allowed func(netip.Addr) bool) *Fetcher {
 	transport := guarded(o.Timeout, allowed)
 	transport.DisableKeepAlives = true
 
-	return &Fetcher{o: o, http: &http.Client{
+	return &Fetcher{o: o, lookup: net.DefaultResolver.LookupNetIP, http: &http.Client{
 		Transport: transport,
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
 			r.Header.Del("Referer") // addresses hold keys

@@ -1,0 +1,54 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"testing"
+)
+
+// TestHosts checks which hosts another program may be told to connect to.
+func TestHosts(t *testing.T) {
+	t.Parallel()
+	names := map[string][]string{
+		"example.org": {"93.184.216.34"}, "inside.example.org": {"10.0.0.5"}, "both.example.org": {"93.184.216.34", "::1"},
+		"mapped.example.org": {"::ffff:127.0.0.1"},
+	}
+	want := map[string]bool{
+		"example.org": true, "down.example.org": true, "93.184.216.34": true, "2606:2800:220:1::1": true, "abc.onion": true,
+		"inside.example.org": false, "both.example.org": false, "mapped.example.org": false,
+		"127.0.0.1": false, "10.1.2.3": false, "192.168.1.1": false, "172.16.0.1": false, "169.254.169.254": false, "100.64.0.1": false, "0.0.0.0": false,
+		"::1": false, "fe80::1": false, "fe80::1%eth0": false, "fd00::1": false, "::ffff:10.0.0.1": false, "127.0.0.1.": false,
+		"127.1": false, "0x7f.0.0.1": false, "0x7f000001": false, "2130706433": false, "0177.0.0.1": false,
+		"localhost": false, "LOCALHOST": false, "a.localhost": false, "db": false, "printer.local": false, "Temporal.Internal.": false, "nas.lan": false,
+		"": false, ".": false, "a..": false, "１２７.0.0.1": false, "a b.org": false,
+	}
+
+	f := New(Options{})
+	f.lookup = func(_ context.Context, _, host string) (addresses []netip.Addr, err error) {
+		for _, address := range names[host] {
+			addresses = append(addresses, netip.MustParseAddr(address))
+		}
+		if addresses == nil {
+			err = errors.New("no such name")
+		}
+		return addresses, err
+	}
+
+	var hosts []string
+	for host := range want {
+		hosts = append(hosts, host)
+	}
+	got := f.Hosts(t.Context(), hosts)
+	for host, may := range want {
+		if got[host] != may {
+			t.Errorf("%q: got %v", host, got[host])
+		}
+	}
+
+	for host, may := range New(Options{AllowPrivate: true}).Hosts(t.Context(), hosts) {
+		if !may {
+			t.Errorf("%q is refused where private addresses are allowed", host)
+		}
+	}
+}
