@@ -3,39 +3,18 @@ package rest_test
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
-
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 )
 
 // recorded is a fingerprint of the whole record, besides when a token was used last.
-func (w *rig) recorded() (sums string) {
+func (w *rig) recorded() string {
 	w.t.Helper()
-	rows, err := w.db.Query(w.t.Context(), `SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND NOT relispartition
-		AND relnamespace = 'public'::regnamespace AND relname <> 'tokens' ORDER BY 1`)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-
-	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil || !slices.Contains(tables, "tasks") || !slices.Contains(tables, "events") {
-		w.t.Fatal(tables, err)
-	}
-
-	for _, table := range tables {
-		var sum string
-		err := w.db.QueryRow(w.t.Context(), `SELECT md5(coalesce(string_agg(t::text, '|' ORDER BY t::text), '')) FROM `+table+` t`).Scan(&sum)
-		if err != nil {
-			w.t.Fatal(table, err)
-		}
-		sums += table + " " + sum + "\n"
-	}
-	return sums
+	return fmt.Sprint(testdb.RecordOf(w.t, w.db))
 }
 
 // TestDryRunOfEveryChange sends every change of the API with dry_run=true. One that knows it answers what it would do,

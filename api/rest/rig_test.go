@@ -62,6 +62,7 @@ type rig struct {
 	url      string
 	log      *logs
 	stop     func()
+	schemas  object // of the document, after schema has read it
 
 	admin, ada, bob account.User
 	adminToken, adaToken, bobToken,

@@ -1,0 +1,171 @@
+package rest_test
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"stagecoach/dev/testdb"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store/account"
+)
+
+// cell is one operation of the API, as the document declares it, with a request that could be right.
+type cell struct {
+	endpoint
+	path    string // as the document has it: "/v1/tasks/{id}"
+	scope   account.Scope
+	open    bool     // for anyone
+	queries []object // the parameters of its query
+	schema  object   // of its body; nil: none
+}
+
+// cells joins the operations of the document with the requests of endpoints. An operation without a request fails the
+// test.
+func (w *rig) cells() (all []cell) {
+	w.t.Helper()
+	document := w.send("", "GET", "/openapi.json", nil).ok(http.StatusOK).body
+	paths := document["paths"].(object)
+	for _, path := range sortedKeys(paths) {
+		item := paths[path].(object)
+		for _, method := range sortedKeys(item) {
+			described, ok := item[method].(object)
+			if !ok {
+				continue
+			}
+
+			c := cellOf(described, path)
+			found := slices.IndexFunc(endpoints(), func(e endpoint) bool { return e.id == described["operationId"] })
+			switch {
+			case found >= 0:
+				c.endpoint = endpoints()[found]
+			case c.open:
+				c.endpoint = endpoint{id: described["operationId"].(string), method: strings.ToUpper(method), target: path}
+			default:
+				w.t.Errorf("%s %s has no request in endpoints", method, path)
+				continue
+			}
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+func cellOf(described object, path string) cell {
+	c := cell{path: path}
+	security := described["security"].([]any)
+	c.open = len(security) == 0
+	if !c.open {
+		if scopes := security[0].(object)["bearer"].([]any); len(scopes) == 1 {
+			c.scope = account.Scope(scopes[0].(string))
+		}
+	}
+	for _, p := range at[[]any](described, "parameters") {
+		if one := p.(object); one["in"] == "query" {
+			c.queries = append(c.queries, one)
+		}
+	}
+	if request, ok := described["requestBody"].(object); ok {
+		for _, media := range request["content"].(object) {
+			c.schema = at[object](media.(object), "schema")
+		}
+	}
+	return c
+}
+
+// call sends the request of a cell; of an answer that has no end only the beginning is read.
+func (w *rig) call(c cell, token, target string, body any) reply {
+	w.t.Helper()
+	headers := []string{"Idempotency-Key", c.id}
+	if c.id != "stream-events" {
+		return w.send(token, c.method, target, body, headers...)
+	}
+	return w.open(token, "")
+}
+
+// unchanged runs requests, and fails the test when they have changed the record or reached a workflow.
+func (w *rig) unchanged(what string, requests func()) {
+	w.t.Helper()
+	before, reached := testdb.RecordOf(w.t, w.db, testdb.Traces...), w.temporal.reached()
+	requests()
+	if tables := before.Changed(testdb.RecordOf(w.t, w.db, testdb.Traces...)); len(tables) > 0 {
+		w.t.Errorf("%s: who is refused has changed %v", what, tables)
+	}
+	if now := w.temporal.reached(); now != reached {
+		w.t.Errorf("%s: who is refused has reached %d workflows", what, now-reached)
+	}
+}
+
+// reached counts the workflows that were started or signalled.
+func (s *temporalStub) reached() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.started) + len(s.woken)
+}
+
+// TestMatrixOfScopes calls each operation with tokens of a user and of an administrator that have one scope each. The
+// scope that the operation declares opens it, and no other does.
+func TestMatrixOfScopes(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	w.callersOutOfReach()
+	w.oneOfEverything()
+	for _, who := range []account.User{w.ada, w.admin} {
+		secrets := map[account.Scope]string{}
+		for _, scope := range account.Scopes {
+			secrets[scope], _ = w.token(who, scope)
+		}
+		for _, c := range w.cells() {
+			if c.open {
+				continue
+			}
+			if !ofAnyScope(c) && !slices.Contains(account.Scopes, c.scope) {
+				t.Errorf("%s declares the scope %q", c.id, c.scope)
+				continue
+			}
+			w.unchanged(c.id, func() { w.closed(c, who, secrets) })
+		}
+	}
+
+	secrets := map[account.Scope]string{}
+	for _, scope := range account.Scopes {
+		secrets[scope], _ = w.token(w.admin, scope)
+	}
+	for _, c := range w.cells() { // at the end, as this changes the record
+		if c.open || c.scope == "" {
+			continue
+		}
+		got := w.call(c, secrets[c.scope], c.target, c.body)
+		missing := fmt.Sprint(at[object](got.body, "details")["missing"])
+		if got.status == http.StatusUnauthorized || strings.Contains(missing, string(c.scope)) {
+			t.Errorf("%s with its scope %s is answered with %d %v", c.id, c.scope, got.status, got.body)
+		}
+	}
+}
+
+// ofAnyScope says whether an operation is about the caller's own tokens, which compares scopes itself.
+func ofAnyScope(c cell) bool {
+	return slices.Contains([]string{"list-tokens", "create-token", "revoke-token", "rotate-token", "create-sign-in-link"}, c.id)
+}
+
+// closed calls an operation with each scope that it does not declare.
+func (w *rig) closed(c cell, who account.User, secrets map[account.Scope]string) {
+	w.t.Helper()
+	for _, scope := range slices.Sorted(maps.Keys(secrets)) {
+		if c.scope == "" || scope == c.scope && (who.IsAdmin() || !c.admin) {
+			continue
+		}
+		got := w.call(c, secrets[scope], c.target, c.body)
+		if c.admin && !who.IsAdmin() {
+			got.refused(http.StatusForbidden, fault.InsufficientAccess, "")
+			continue
+		}
+		got.refused(http.StatusForbidden, fault.InsufficientScope, "")
+		if missing := got.body["details"].(object)["missing"]; fmt.Sprint(missing) != fmt.Sprintf("[%s]", c.scope) {
+			w.t.Errorf("%s with %s: missing %v, want %s", c.id, scope, missing, c.scope)
+		}
+	}
+}
