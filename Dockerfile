@@ -13,8 +13,9 @@ FROM build AS build-dev
 RUN CGO_ENABLED=0 go build -tags=stdjson -trimpath -buildvcs=false -ldflags='-s -w' -o /out-dev/ ./dev
 
 # Alpine rather than an empty image: its wget asks for the health, and it brings the certificates.
-FROM alpine:3.22 AS base
-RUN apk add --no-cache ca-certificates tzdata \
+FROM alpine:3.22.2 AS base
+RUN apk upgrade --no-cache \
+	&& apk add --no-cache ca-certificates tzdata \
 	&& adduser -D -H -u 10001 stagecoach \
 	&& install -d -o stagecoach -g stagecoach /spool
 COPY --from=build /out/ /usr/local/bin/

@@ -28,7 +28,7 @@ TEST_FLAGS ?= -p 2 -parallel 4 -timeout 10m -ldflags=-w
 SOAK ?= 15m
 
 .DEFAULT_GOAL := help
-.PHONY: help dev build test test-short test-deps night chaos odd mutants lint fmt bench bench-scale screenshots soak soak-abuse docs histories clean
+.PHONY: help dev build test test-short test-deps night chaos odd mutants lint digests fmt bench bench-scale screenshots soak soak-abuse docs histories clean
 
 help: ## List these commands.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -117,6 +117,15 @@ test-deps: ## Install or build what the tests need: a C compiler, PostgreSQL, a 
 lint: $(GOLANGCI) $(WORKFLOWCHECK) ## Run the linters, and check that workflows are deterministic.
 	$(GOLANGCI) run ./...
 	$(WORKFLOWCHECK) ./workflows/...
+
+digests: ## Write today's digest of each image into docker-compose.yml and Dockerfile (needs Docker, and the images' registries).
+	@set -e ; \
+	tags=$$(sed -nE 's#^( *image:( &[a-z-]+)?|FROM) ([^ :@]+:[^ @]+)(@.*| .*)?$$#\3#p' docker-compose.yml Dockerfile | grep -v '^stagecoach' | sort -u) ; \
+	for tag in $$tags ; do \
+		digest=$$(docker buildx imagetools inspect --format '{{.Manifest.Digest}}' "$$tag") ; \
+		echo "$$tag@$$digest" ; \
+		sed -i -E "s#^( *image:.*|FROM) $$tag(@[^ ]+)?( .*)?\$$#\1 $$tag@$$digest\3#" docker-compose.yml Dockerfile ; \
+	done
 
 fmt: $(GOLANGCI) ## Format all Go files.
 	$(GOLANGCI) fmt ./...

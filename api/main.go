@@ -6,6 +6,7 @@ import (
 
 	"stagecoach/api/run"
 	"stagecoach/internal/app"
+	"stagecoach/internal/config"
 )
 
-func main() { os.Exit(app.Main(run.Run)) }
+func main() { os.Exit(app.Main(config.ForAPI, run.Run)) }

@@ -5,7 +5,8 @@ import (
 	"os"
 
 	"stagecoach/internal/app"
+	"stagecoach/internal/config"
 	"stagecoach/worker/run"
 )
 
-func main() { os.Exit(app.Main(run.Run)) }
+func main() { os.Exit(app.Main(config.ForWorker, run.Run)) }

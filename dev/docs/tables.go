@@ -86,7 +86,10 @@ func defaultOf(s config.Setting) string {
 
 func meaningOf(s config.Setting) string {
 	text := strings.ReplaceAll(s.Doc, "|", "\\|")
-	if s.Secret {
+	switch {
+	case s.Secret && s.Only != "":
+		text += " (secret; read by the program `" + string(s.Only) + "` alone)"
+	case s.Secret:
 		text += " (secret)"
 	}
 	return text

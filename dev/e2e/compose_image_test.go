@@ -2,17 +2,21 @@ package e2e
 
 import (
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // TestProductionHoldsNoStandIns checks that only the image of development contains stand-ins, and that no service of
 // production runs from it.
 func TestProductionHoldsNoStandIns(t *testing.T) {
 	t.Parallel()
-	stages := dockerStages(t)
+	stages := dockerStages(t, "../..")
 
 	production := stages[len(stages)-1]
 	if production.name != "production" {
@@ -38,6 +42,93 @@ func TestProductionHoldsNoStandIns(t *testing.T) {
 	}
 }
 
+var (
+	exactTag = regexp.MustCompile(`^[^:@]+:v?\d+\.\d+[\w.-]*(@sha256:[0-9a-f]{64})?$`)
+	ourTag   = regexp.MustCompile(`^stagecoach(-dev)?:\d+\.\d+\.\d+$`)
+)
+
+// TestImagesArePinned checks that each image has the tag of one version, and that either all images of others have a
+// digest, as `make digests` writes it, or none has.
+func TestImagesArePinned(t *testing.T) {
+	t.Parallel()
+	images := imagesOfOthers(t, "../..")
+
+	var bare []string
+	for _, image := range images {
+		if !exactTag.MatchString(image) {
+			t.Errorf("the image %q has no tag of one version", image)
+		}
+		if !strings.Contains(image, "@") {
+			bare = append(bare, image)
+		}
+	}
+
+	if len(bare) > 0 && len(bare) < len(images) {
+		t.Errorf("these images have no digest, and others do: %v. make digests", bare)
+	}
+}
+
+// TestDigestsAreWritten runs `make digests` in a copy, with a program in place of docker that knows a digest of every
+// image. A second run writes the digests of that day over the first ones.
+func TestDigestsAreWritten(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("make"); err != nil {
+		t.Skip("make is not installed")
+	}
+
+	dir := t.TempDir()
+	for _, name := range []string{"Makefile", "docker-compose.yml", "Dockerfile"} {
+		text, err := os.ReadFile("../../" + name)
+		must(t, err)
+		must(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
+	}
+
+	before := imagesOfOthers(t, dir)
+	for _, digit := range []string{"1", "2"} {
+		digest := "sha256:" + strings.Repeat(digit, 64)
+		docker := "#!/bin/sh\ncase \"$*\" in *@*) exit 1 ;; esac\necho " + digest + "\n"
+		must(t, os.WriteFile(filepath.Join(dir, "docker"), []byte(docker), 0o700))
+
+		command := exec.CommandContext(t.Context(), "make", "digests")
+		command.Dir, command.Env = dir, append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("make digests: %v\n%s", err, out)
+		}
+
+		var want []string
+		for _, image := range before {
+			tag, _, _ := strings.Cut(image, "@")
+			want = append(want, tag+"@"+digest)
+		}
+		if got := imagesOfOthers(t, dir); !slices.Equal(got, want) {
+			t.Errorf("the images are %v, want %v", got, want)
+		}
+	}
+}
+
+// imagesOfOthers lists the images that the compose file and the Dockerfile in a folder name and do not build.
+func imagesOfOthers(t *testing.T, dir string) (images []string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "docker-compose.yml"))
+	must(t, err)
+	var c composed
+	must(t, yaml.Unmarshal(text, &c))
+	for _, service := range c.Services {
+		images = append(images, service.Image)
+	}
+
+	stages := dockerStages(t, dir)
+	for _, stage := range stages {
+		images = append(images, stage.from)
+	}
+
+	images = slices.DeleteFunc(images, func(image string) bool {
+		return ourTag.MatchString(image) || slices.ContainsFunc(stages, func(s dockerStage) bool { return s.name == image })
+	})
+	slices.Sort(images)
+	return slices.Compact(images)
+}
+
 // dockerStage is a stage of the Dockerfile.
 type dockerStage struct {
 	name, from string
@@ -50,9 +141,9 @@ var (
 	builtProgram = regexp.MustCompile(`(?:^| )(\./\w+)`)
 )
 
-func dockerStages(t *testing.T) (stages []dockerStage) {
+func dockerStages(t *testing.T, dir string) (stages []dockerStage) {
 	t.Helper()
-	text, err := os.ReadFile("../../Dockerfile")
+	text, err := os.ReadFile(filepath.Join(dir, "Dockerfile"))
 	must(t, err)
 
 	for line := range strings.Lines(string(text)) {

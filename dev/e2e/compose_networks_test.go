@@ -27,6 +27,7 @@ func TestComposeNetworks(t *testing.T) {
 	for center, want := range map[string][]string{
 		"postgres":    slices.Concat(ours, server, []string{"migrate", "temporal-schema"}),
 		"temporal":    slices.Concat(ours, server, []string{"migrate", "postgres", "temporal-namespace", "temporal-schema", "temporal-ui"}),
+		"temporal-ui": server, // its pages terminate and signal workflows that move money
 		"qbittorrent": {"worker", "worker-2", "worker-3"},
 	} {
 		for name, service := range c.Services {
@@ -44,9 +45,28 @@ func TestComposeNetworks(t *testing.T) {
 		}
 	}
 
-	for _, name := range []string{"record", "temporal"} {
+	for _, name := range server {
+		if !c.meet(c.Services[name], c.Services["temporal-ui"]) {
+			t.Errorf("%s and temporal-ui have no network in common", name)
+		}
+	}
+
+	for _, name := range []string{"record", "temporal", "web-ui"} {
 		if !c.Networks[name].Internal {
 			t.Errorf("the network %s leads to the outside", name)
+		}
+	}
+}
+
+// TestComposePublishesOnThisMachineOnly checks that no other machine reaches a published port.
+func TestComposePublishesOnThisMachineOnly(t *testing.T) {
+	t.Parallel()
+	values, _ := readEnv(t, ".env.example")
+	for name, service := range readCompose(t, values).Services {
+		for _, port := range service.Ports {
+			if !strings.HasPrefix(port, "127.0.0.1:") {
+				t.Errorf("%s publishes %s", name, port)
+			}
 		}
 	}
 }

@@ -97,3 +97,37 @@ func TestPaymentsHoldNoOthersSecrets(t *testing.T) {
 		}
 	}
 }
+
+// TestServicesHoldNoSecretOfAnotherProgram checks that a service has a secret only when its program reads it: a worker
+// never has the administrator's token, and an API has neither the wallet's key nor the password of qBittorrent.
+func TestServicesHoldNoSecretOfAnotherProgram(t *testing.T) {
+	t.Parallel()
+	values, _ := readEnv(t, ".env.example")
+	values["STAGECOACH_TON_KEY_FILE"] = "/run/secrets/ton_key"
+	c := readCompose(t, values)
+	const administration = "demo" // makes users by the API, as an administrator
+
+	for name, service := range c.Services {
+		if service.Image != ourImage && service.Image != devImage || name == administration {
+			continue
+		}
+
+		reads := map[string]bool{}
+		for _, setting := range config.Settings() {
+			program := config.Program(strings.Join(service.Command, " "))
+			known := program == config.ForAPI || program == config.ForWorker
+			reads[setting.Name] = setting.Secret && known && (setting.Only == "" || setting.Only == program)
+		}
+
+		for _, secret := range service.Secrets {
+			if from := c.Secrets[secret.Source].Environment; !reads[from] {
+				t.Errorf("%s holds %s, which it does not read", name, from)
+			}
+		}
+		for variable, file := range service.Environment {
+			if setting, isFile := strings.CutSuffix(variable, "_FILE"); isFile && file != "" && !reads[setting] {
+				t.Errorf("%s is given %s, which it does not read", name, variable)
+			}
+		}
+	}
+}

@@ -27,9 +27,10 @@ import (
 	"stagecoach/internal/yandex"
 )
 
-// Main runs a service with the settings of the environment until a signal asks it to stop, and gives the exit code.
-func Main(service func(context.Context, config.Config, *slog.Logger) error) int {
-	c, err := config.Load(os.LookupEnv)
+// Main runs a service with the program's settings of the environment until a signal asks it to stop, and gives the exit
+// code.
+func Main(program config.Program, service func(context.Context, config.Config, *slog.Logger) error) int {
+	c, err := config.LoadFor(program, os.LookupEnv)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 2

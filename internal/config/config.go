@@ -142,12 +142,26 @@ type Yandex struct {
 	ListingTTL                time.Duration
 }
 
-// Load reads the environment through lookup (os.LookupEnv). Every wrong value is reported, with its variable's name
-// and what is allowed.
-func Load(lookup func(string) (string, bool)) (Config, error) {
+// Program is one of the programs that read settings.
+type Program string
+
+// The programs by their names.
+const (
+	ForAPI    Program = "api"
+	ForWorker Program = "worker"
+)
+
+// Load reads the settings of all programs. Every wrong value is reported, with its variable's name and what is allowed.
+func Load(lookup func(string) (string, bool)) (Config, error) { return LoadFor("", lookup) }
+
+// LoadFor reads the environment through lookup (os.LookupEnv), without the settings that other programs alone need: no
+// process holds secrets that it does not use.
+func LoadFor(program Program, lookup func(string) (string, bool)) (Config, error) {
 	var c Config
 	var problems []error
-	settings := c.settings()
+	settings := slices.DeleteFunc(c.settings(), func(s Setting) bool {
+		return program != "" && s.Only != "" && s.Only != program
+	})
 
 	token, _ := read(lookup, Setting{Name: "STAGECOACH_TELEGRAM_TOKEN", Secret: true}) // its own turn reports an error
 	for _, setting := range settings {

@@ -41,7 +41,7 @@ func (c *Config) downloadSettings() []Setting {
 		c.quota("books", "STAGECOACH_LIMIT_BOOKS", "1000", "books that one user has added"),
 		guarded(optionalAddress(&c.QBittorrent.URL, "STAGECOACH_QBITTORRENT_URL", "qBittorrent's Web UI; empty: downloads are off"), &c.QBittorrent.URL),
 		text(&c.QBittorrent.Username, "STAGECOACH_QBITTORRENT_USERNAME", "", "qBittorrent's user; empty, with the password: it asks this address for none"),
-		secret(&c.QBittorrent.Password, "STAGECOACH_QBITTORRENT_PASSWORD", "qBittorrent's password"),
+		only(ForWorker, secret(&c.QBittorrent.Password, "STAGECOACH_QBITTORRENT_PASSWORD", "qBittorrent's password")),
 		category(&c.QBittorrent.ActiveCategory, nil, "STAGECOACH_QBITTORRENT_CATEGORY", "stagecoach", "category of active torrents; the service touches torrents of its two categories only, and no other installation may use them"),
 		category(&c.QBittorrent.DoneCategory, &c.QBittorrent.ActiveCategory, "STAGECOACH_QBITTORRENT_DONE_CATEGORY", "stagecoach-done", "category of torrents whose downloads have ended; completed ones keep seeding"),
 		text(&c.QBittorrent.SavePath, "STAGECOACH_QBITTORRENT_SAVE_PATH", "", "folder in qBittorrent's file system in which each download gets a folder; empty: qBittorrent's default folder"),

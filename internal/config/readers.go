@@ -33,6 +33,12 @@ func secret(into *string, name, doc string) Setting {
 	return Setting{Name: name, Doc: doc, Secret: true, set: func(v string) error { *into = v; return nil }}
 }
 
+// only is a setting that one program alone reads.
+func only(program Program, s Setting) Setting {
+	s.Only = program
+	return s
+}
+
 func required(into *string, name, doc string) Setting {
 	s := secret(into, name, doc)
 	s.Required = true

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -102,5 +103,37 @@ func TestEmptyValuesDoNotShadowFiles(t *testing.T) {
 	env["STAGECOACH_TELEGRAM_TOKEN_FILE"], env["STAGECOACH_YANDEX_REFRESH_TOKEN_FILE"] = "", ""
 	if c, err := load(env); err != nil || c.Telegram.Token != "1:planted" {
 		t.Errorf("an empty name of a file gave %q, %v", c.Telegram.Token, err)
+	}
+}
+
+// TestProgramsReadNoSecretsOfOthers looks at what each program asks its environment for.
+func TestProgramsReadNoSecretsOfOthers(t *testing.T) {
+	t.Parallel()
+	token := strings.Repeat("t", 32)
+	env := good()
+	env["STAGECOACH_ADMIN_TOKEN"], env["STAGECOACH_QBITTORRENT_PASSWORD"], env["STAGECOACH_TON_KEY"] = token, "q", "k"
+	env["STAGECOACH_FRAGMENT_COOKIES_FILE"] = "/there/is/no/such/file"
+
+	var asked []string
+	lookup := func(name string) (string, bool) {
+		asked = append(asked, name)
+		value, ok := env[name]
+		return value, ok
+	}
+
+	c, err := LoadFor(ForAPI, lookup)
+	if err != nil || c.AdminToken != token || c.QBittorrent.Password != "" || c.TON.Key != "" {
+		t.Errorf("the API reads %v, with the error %v", c, err)
+	}
+
+	asked, env["STAGECOACH_FRAGMENT_COOKIES_FILE"] = nil, ""
+	c, err = LoadFor(ForWorker, lookup)
+	if err != nil || c.AdminToken != "" || c.QBittorrent.Password != "q" || c.TON.Key != "k" {
+		t.Errorf("a worker reads %v, with the error %v", c, err)
+	}
+	for _, name := range []string{"STAGECOACH_ADMIN_TOKEN", "STAGECOACH_ADMIN_TOKEN_FILE"} {
+		if slices.Contains(asked, name) {
+			t.Errorf("a worker asks for %s", name)
+		}
 	}
 }

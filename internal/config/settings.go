@@ -15,6 +15,7 @@ type Setting struct {
 	Secret  bool // also read from the file that <Name>_FILE names; never shown
 	// Required settings have no default, and the program does not start without them.
 	Required bool
+	Only     Program // the one program that reads it; empty: all do
 	set      func(string) error
 	guarded  *string // a URL that secrets, or answers about money, travel to: https, unless the host may be spoken to in plain text
 	file     *string // keeps the path of <Name>_FILE, for a reader that checks the file's rights
@@ -29,7 +30,7 @@ func (c *Config) generalSettings() []Setting {
 		{Name: "STAGECOACH_ENCRYPTION_KEY", Doc: "encrypts OAuth tokens and webhooks in the database: 32 bytes in base64, or several keys with commas; the first encrypts, all decrypt", Secret: true, Required: true, set: keysInto(&c.EncryptionKeys)},
 		{Name: "STAGECOACH_PAYLOAD_KEYS", Doc: "encrypts what Temporal keeps: id:key pairs with commas, each key 32 bytes in base64; the first encrypts, all decrypt; empty: no encryption", Secret: true, set: payloadKeysInto(&c.Payloads.Keys)},
 		boolean(&c.Payloads.Encrypt, "STAGECOACH_PAYLOAD_ENCRYPT", "true", "true: encrypt with the first payload key; false: only decrypt"),
-		{Name: "STAGECOACH_ADMIN_TOKEN", Doc: "an administrator's API token, at least 32 characters; another value replaces it; empty: it stays", Secret: true, set: adminTokenInto(&c.AdminToken)},
+		{Name: "STAGECOACH_ADMIN_TOKEN", Doc: "an administrator's API token, at least 32 characters; another value replaces it; empty: it stays", Secret: true, Only: ForAPI, set: adminTokenInto(&c.AdminToken)},
 		integer(&c.Database.Connections, "STAGECOACH_DATABASE_CONNECTIONS", "0", 0, 10_000, "connections to PostgreSQL of each process; a fifth of them is for administrators, payments and the program's own checks; 0: 20 for an API, 12 for a worker"),
 		duration(&c.Database.Statement, "STAGECOACH_DATABASE_STATEMENT_TIMEOUT", "30s", 0, day, "the longest time for a statement, except migrations, retention and restores; 0: no limit"),
 		duration(&c.Database.Idle, "STAGECOACH_DATABASE_IDLE_TIMEOUT", "1m", 0, day, "the longest time that a database transaction may wait for its next statement; 0: no limit"),

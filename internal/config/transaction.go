@@ -58,16 +58,16 @@ type Transactions struct {
 // transactionSettings are those of transactions, and of the systems that they deal with.
 func (c *Config) transactionSettings() []Setting {
 	return []Setting{
-		{Name: "STAGECOACH_TON_KEY", Doc: "the wallet's private key: 24 words, or 32 or 64 bytes in hex; only its owner may read the file; empty: no transactions", Secret: true, set: func(v string) error { c.TON.Key = v; return nil }, file: &c.TON.KeyFile},
+		{Name: "STAGECOACH_TON_KEY", Doc: "the wallet's private key: 24 words, or 32 or 64 bytes in hex; only its owner may read the file; empty: no transactions", Secret: true, Only: ForWorker, set: func(v string) error { c.TON.Key = v; return nil }, file: &c.TON.KeyFile},
 		choice(&c.TON.Network, "STAGECOACH_TON_NETWORK", "mainnet", []string{"mainnet", "testnet"}, "mainnet or testnet"),
 		guarded(address(&c.TON.ToncenterURL, "STAGECOACH_TONCENTER_URL", "https://toncenter.com", "the toncenter that reads the chain and broadcasts payments"), &c.TON.ToncenterURL),
 		secret(&c.TON.ToncenterKey, "STAGECOACH_TONCENTER_API_KEY", "toncenter's API key; empty: one request per second"),
 		number(&c.TON.ToncenterRate, "STAGECOACH_TONCENTER_RATE", "0", "requests per second to toncenter; 0: 1 without a key, 10 with one"),
 		guarded(optionalAddress(&c.TON.SecondURL, "STAGECOACH_TONCENTER_2_URL", "a second toncenter, of another operator, that confirms large deposits before they are paid for; empty: none. Every worker needs the same value"), &c.TON.SecondURL),
-		secret(&c.TON.SecondKey, "STAGECOACH_TONCENTER_2_API_KEY", "the second toncenter's API key; empty: one request per second"),
+		only(ForWorker, secret(&c.TON.SecondKey, "STAGECOACH_TONCENTER_2_API_KEY", "the second toncenter's API key; empty: one request per second")),
 		number(&c.TON.SecondRate, "STAGECOACH_TONCENTER_2_RATE", "0", "requests per second to the second toncenter; 0: 1 without a key, 10 with one"),
 		guarded(address(&c.Fragment.URL, "STAGECOACH_FRAGMENT_URL", "https://fragment.com", "the address of Fragment, which sells Stars"), &c.Fragment.URL),
-		secret(&c.Fragment.Cookies, "STAGECOACH_FRAGMENT_COOKIES", "the session at Fragment: stel_ssid=…; stel_dt=…; stel_token=…; stel_ton_token=…"),
+		only(ForWorker, secret(&c.Fragment.Cookies, "STAGECOACH_FRAGMENT_COOKIES", "the session at Fragment: stel_ssid=…; stel_dt=…; stel_token=…; stel_ton_token=…")),
 		number(&c.Fragment.RequestsPerSecond, "STAGECOACH_FRAGMENT_RATE", "0", "requests per second to Fragment; 0: 2"),
 		boolean(&c.Fragment.ShowSender, "STAGECOACH_FRAGMENT_SHOW_SENDER", "false", "show the receiver who sent the Stars"),
 		walletName(&c.Transactions.Wallet, "STAGECOACH_TX_WALLET", "the name of this wallet among several: up to 20 lower-case letters, digits and dashes; empty: the only one, or the first. Each wallet has a key, a session, limits and payments processes of its own, and the API tells customers the one with the shortest line"),
