@@ -39,7 +39,7 @@ func TestADownload(t *testing.T) {
 
 	for name, want := range map[string]any{
 		"user_id": fmt.Sprint(w.ada.ID), "book_id": book, "book_title": "Wheels", "media_type": "text", "status": "queued", "source": "magnet",
-		"source_url": magnet, "external_job_id": nil, "progress": 0.0, "size": 0.0, "speed": 0.0, "eta_seconds": nil, "failure_reason": nil,
+		"source_url": magnet, "external_job_id": nil, "content_path": nil, "progress": 0.0, "size": 0.0, "speed": 0.0, "eta_seconds": nil, "failure_reason": nil,
 		"last_error": nil, "attention": nil, "cancel_requested": false, "completed_at_utc": nil, "first_not_found_at_utc": nil,
 		"workflow_id": fmt.Sprintf("download/%d/%s/text", w.ada.ID, book), "allowed_actions": "[cancel]",
 	} {
@@ -74,7 +74,7 @@ func TestADownload(t *testing.T) {
 	got := w.send(w.adaToken, "GET", "/v1/downloads/"+id, nil).ok(http.StatusOK).body
 	for name, want := range map[string]any{
 		"status": "downloading", "external_job_id": "abc", "progress": 0.25, "size": 4000.0, "speed": 100.0, "eta_seconds": 30.0,
-		"attention": "stalled", "last_error": "X",
+		"attention": "stalled", "last_error": "X", "content_path": nil,
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %v, want %v", name, got[name], want)

@@ -17,6 +17,7 @@ type Download struct {
 	Source          string                     `json:"source" example:"magnet" doc:"Where the link was found"`
 	SourceURL       string                     `json:"source_url" example:"magnet:?xt=urn:btih:…"`
 	ExternalJobID   *string                    `json:"external_job_id" example:"c12fe1c06bba254a9dc9f519b335aa7c1367a88a" doc:"The torrent's id in qBittorrent, as last seen; a hybrid torrent's changes when its metadata arrive"`
+	ContentPath     *string                    `json:"content_path" example:"/downloads/job-9/A Treatise on Wheels.epub" doc:"Where the content lies in qBittorrent's file system, also when the book keeps the medium of another user; null unless completed"`
 	Progress        float64                    `json:"progress" example:"0.42" doc:"0 to 1"`
 	Size            int64                      `json:"size" example:"734003200" doc:"Bytes; 0 while unknown"`
 	Speed           int64                      `json:"speed" example:"1200000" doc:"Bytes per second"`

@@ -219,6 +219,32 @@ func TestCompletionFillsTheLibrary(t *testing.T) {
 		t.Errorf("%+v, %v", book, err)
 	}
 
+	// While it is there, the download of another user completes without replacing it; its owner and administrators replace
+	// it.
+	admin, err := s.CreateUser(ctx, account.User{Status: account.UserActive, Role: account.RoleAdmin}, account.NewToken())
+	s.must(err)
+	for _, c := range []struct {
+		who      account.User
+		replaces bool
+	}{{s.bob, false}, {s.ann, true}, {s.bob, false}, {admin, true}} {
+		done := s.move(s.move(s.download(c.who), lifecycle.DownloadDownloading), lifecycle.DownloadCompleted)
+		if c.replaces {
+			want.Path = done.ContentPath
+		}
+		book, err := s.BookByID(ctx, s.book.ID)
+		if err != nil || done.State != lifecycle.DownloadCompleted || !reflect.DeepEqual(book.Media, []download.MediaAsset{want}) {
+			t.Errorf("user %d, %s: %+v, %v", c.who.ID, done.ContentPath, book.Media, err)
+		}
+	}
+
+	// A medium of nobody's belongs to all.
+	s.exec(`UPDATE media_assets SET owner_id = NULL`)
+	want.OwnerID = nil
+	want.Path = s.move(s.move(s.download(s.bob), lifecycle.DownloadDownloading), lifecycle.DownloadCompleted).ContentPath
+	if book, err = s.BookByID(ctx, s.book.ID); err != nil || !reflect.DeepEqual(book.Media, []download.MediaAsset{want}) {
+		t.Errorf("%+v, %v", book.Media, err)
+	}
+
 	// A book that is gone is not completed, and nothing is written.
 	lost := s.move(s.download(s.ann), lifecycle.DownloadDownloading)
 	s.exec(`DELETE FROM books WHERE id = $1`, s.book.ID)

@@ -179,6 +179,14 @@ func (h *handlers) findDownload(ctx context.Context, id string) (download.Downlo
 	return job, h.Refusal(ctx, id, err)
 }
 
+// contentOf returns where the content of a completed download lies; nil before.
+func contentOf(d download.Download) *string {
+	if d.State != lifecycle.DownloadCompleted {
+		return nil
+	}
+	return &d.ContentPath
+}
+
 // downloadFor shows downloads to a user.
 func (h *handlers) downloadFor(user account.User) func(download.Download) shape.Download {
 	return func(d download.Download) shape.Download {
@@ -186,7 +194,8 @@ func (h *handlers) downloadFor(user account.User) func(download.Download) shape.
 			ID: shape.ID(d.ID), UserID: shape.ID(d.UserID), BookID: shape.ID(d.BookID), BookTitle: d.BookTitle,
 			MediaType: d.MediaType,
 			Status:    d.State, Source: d.Source, SourceURL: d.SourceURL, ExternalJobID: d.ExternalJobID,
-			Progress: d.Progress, Size: d.Size, Speed: d.Speed, ETASeconds: d.ETA,
+			ContentPath: contentOf(d),
+			Progress:    d.Progress, Size: d.Size, Speed: d.Speed, ETASeconds: d.ETA,
 			FailureReason: d.FailureReason, LastError: shape.Optional(d.LastError), Attention: shape.Optional(d.Attention),
 			CancelRequested: d.CancelRequestedAt != nil, AllowedActions: service.DownloadActions(user, d),
 			WorkflowID: d.WorkflowID(),

@@ -113,11 +113,15 @@ func (s *Store) Books(ctx context.Context, f BookFilter) ([]Book, error) {
 const mediaOfBook = "media_assets_book_id_fkey"
 
 // queueMedia records the medium that a download has fetched, and the book's new state: the path is replaced, the source
-// of an existing medium stays.
+// of an existing medium stays. A medium that is there and belongs to another user stays as it is, unless an
+// administrator has fetched it again: nobody replaces what others read. Users and their agents are one owner.
 func queueMedia(batch *pgx.Batch, d Download) {
 	batch.Queue(`SELECT FROM books WHERE id = $1 FOR UPDATE`, d.BookID) // serializes two media of one book
-	batch.Queue(`INSERT INTO media_assets (book_id, media_type, status, path, source_url, owner_id) VALUES ($1, $2, 'available', $3, $4, $5)
-		ON CONFLICT (book_id, media_type) DO UPDATE SET status = 'available', path = excluded.path, updated_at = now()`,
-		d.BookID, d.MediaType, d.ContentPath, d.SourceURL, d.UserID)
+	batch.Queue(`INSERT INTO media_assets AS m (book_id, media_type, status, path, source_url, owner_id) VALUES ($1, $2, 'available', $3, $4, $5)
+		ON CONFLICT (book_id, media_type) DO UPDATE SET status = 'available', path = excluded.path, updated_at = now()
+		WHERE m.status <> 'available' OR m.owner_id IS NULL OR EXISTS (
+			SELECT FROM users mine, users theirs WHERE mine.id = $5 AND theirs.id = m.owner_id
+			AND (mine.role = $6 OR coalesce(mine.owner_id, mine.id) = coalesce(theirs.owner_id, theirs.id)))`,
+		d.BookID, d.MediaType, d.ContentPath, d.SourceURL, d.UserID, account.RoleAdmin)
 	queueBookState(batch, d.BookID)
 }
