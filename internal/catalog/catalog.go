@@ -1,6 +1,6 @@
 // Package catalog lists the shared folder. PostgreSQL keeps what the storage has listed. A folder that was listed
 // within the TTL is answered from there. Any other folder costs a request or two to the storage while the caller waits,
-// and is read completely in the background.
+// and is read completely in the background. What no fresh listing has is not there, until the TTL has passed.
 //
 // In a folder that one request to the storage lists completely, folders come before files. A bigger folder keeps the
 // storage's own order by name, on every page and from either source: its subfolders are unknown until it was read
@@ -41,6 +41,7 @@ type Upstream interface {
 type Store interface {
 	FileByID(ctx context.Context, id int64) (delivery.File, error)
 	FileByPath(ctx context.Context, path string) (delivery.File, error)
+	DeepestFolder(ctx context.Context, paths []string) (delivery.File, error)
 	SaveFiles(ctx context.Context, files []delivery.File) ([]delivery.File, error)
 	SearchFiles(ctx context.Context, words string, limit, offset int) ([]delivery.File, error)
 

@@ -133,6 +133,44 @@ func TestPaths(t *testing.T) {
 	}
 }
 
+// TestMadeUpPathsCostNothing asks for paths at which nothing is: the storage is asked once for each folder above them,
+// also by many, and again when its listing is old.
+func TestMadeUpPathsCostNothing(t *testing.T) {
+	t.Parallel()
+	d := newDisk("/folder/sub/file.txt", "/file.txt")
+	c, _ := newCatalog(t, d, time.Hour)
+	for i := range 60 {
+		for _, path := range []string{"/none", "/none %d", "/none %d/below", "/folder/none %d", "/file.txt/none %d"} {
+			_, err := c.Folder(t.Context(), strings.ReplaceAll(path, "%d", fmt.Sprint(i)), 50, 0)
+			code(t, err, fault.FileNotFound, "path")
+		}
+		_, err := c.Folder(t.Context(), "/file.txt", 50, 0)
+		code(t, err, fault.Validation, "path")
+	}
+	_, err := c.Folder(t.Context(), "/"+strings.Repeat("a/", 500)+"b", 50, 0)
+	code(t, err, fault.FileNotFound, "path")
+	if d.count() > 2 { // of the top and of /folder
+		t.Errorf("the storage was asked %d times", d.count())
+	}
+
+	if listing, err := c.Folder(t.Context(), "/folder/sub", 50, 0); err != nil || len(listing.Files) != 1 {
+		t.Errorf("a folder that is there: %+v, %v", listing, err)
+	}
+
+	hour, s := time.Hour, testdb.New(t)
+	for _, ttl := range []time.Duration{hour, 0, time.Nanosecond} { // what is dropped in shows when the listing is old
+		o := catalog.New(catalog.Options{Store: s, Upstream: d, TTL: ttl})
+		t.Cleanup(o.Close)
+		_, err := o.Folder(t.Context(), fmt.Sprint("/new/below ", ttl), 50, 0)
+		code(t, err, fault.FileNotFound, "path")
+		d.put(fmt.Sprint("/new/below ", ttl, "/file.txt"))
+		_, err = o.Folder(t.Context(), fmt.Sprint("/new/below ", ttl), 50, 0)
+		if shows := err == nil; shows != (ttl != hour) {
+			t.Errorf("listings of %v: %v", ttl, err)
+		}
+	}
+}
+
 func TestFoldersByID(t *testing.T) {
 	t.Parallel()
 	c, _ := newCatalog(t, newDisk("/folder/file.txt"), time.Hour)

@@ -12,16 +12,12 @@ import (
 
 // folderAt finds a folder in the record, else at the storage.
 func (c *Catalog) folderAt(ctx context.Context, path string) (delivery.File, error) {
-	file, err := c.o.Store.FileByPath(ctx, path)
+	file, known, err := c.recall(ctx, path)
 	switch {
-	case err == nil && !file.Gone && !file.IsFolder:
+	case known && err == nil && !file.IsFolder:
 		return delivery.File{}, notAFolder
-	case err == nil && !file.Gone, err != nil && fault.CodeOf(err) != fault.FileNotFound:
+	case known || err != nil:
 		return file, err
-	case path == "/":
-		shared := top
-		shared.ModifiedAt = time.Now()
-		return c.save(ctx, shared)
 	}
 
 	item, err := share(ctx, c, "stat "+path, func(ctx context.Context) (yandex.Item, error) {
@@ -72,12 +68,7 @@ func (c *Catalog) list(ctx context.Context, folder delivery.File, limit, offset 
 	case err == nil:
 		return listing, nil
 	case code == fault.FileNotFound:
-		if folder.Path != "/" {
-			if dropErr := c.o.Store.DropFolder(ctx, folder.Path); dropErr != nil {
-				return Listing{}, dropErr
-			}
-		}
-		return Listing{}, noFolder.WithCause(err)
+		return Listing{}, c.vanished(ctx, folder, err)
 	case known && ofStorage(code):
 		c.o.Log.Warn("the storage cannot be asked, an old listing is shown", "folder", folder.ID, "error", err)
 		listing, err = c.recorded(ctx, folder, limit, offset)

@@ -39,6 +39,12 @@ func (s *Store) FileByPath(ctx context.Context, path string) (File, error) {
 	return core.One[File](ctx, s.db, noFile, `SELECT `+fileColumns+` FROM files WHERE path = $1`, path)
 }
 
+// DeepestFolder returns the folder with the longest path of these; FILE_NOT_FOUND when none of them is there.
+func (s *Store) DeepestFolder(ctx context.Context, paths []string) (File, error) {
+	return core.One[File](ctx, s.db, noFile, `SELECT `+fileColumns+` FROM files WHERE path = ANY ($1) AND is_folder AND NOT gone
+		ORDER BY length(path) DESC LIMIT 1`, paths)
+}
+
 // SaveFiles records entries as the storage lists them and returns them with their ids, in the same order.
 func (s *Store) SaveFiles(ctx context.Context, files []File) ([]File, error) {
 	saved := make([]File, 0, len(files))
