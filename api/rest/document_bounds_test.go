@@ -11,7 +11,7 @@ import (
 
 // TestEverythingSentIsBounded walks through what each operation takes: a text has a longest length, a list a largest
 // number of items, an object known fields or a number of them. Paths hold ids, which are read or refused whole, within
-// the server's bound of 64 KiB for the head of a request; a body has its bound of 1 MiB.
+// the server's bound of 64 KiB for the head of a request; a body has the bound of its operation.
 func TestEverythingSentIsBounded(t *testing.T) {
 	t.Parallel()
 	rules := newDocumentRules(t)

@@ -183,30 +183,39 @@ func TestTheIdempotencyKey(t *testing.T) {
 func TestBodiesThatAreTooLarge(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
-	const mib = 1 << 20
+	const small, mib = 64 << 10, 1 << 20
 	fill := func(size int) string {
 		const frame = `{"name":"x","role":"USER","x":""}`
 		return `{"name":"x","role":"USER","x":"` + strings.Repeat("y", size-len(frame)) + `"}`
 	}
 
-	w.send(w.adminToken, "POST", "/v1/users", fill(mib)).refused(unprocessable, fault.Validation, "x")
-	w.send(w.adminToken, "POST", "/v1/users", fill(mib+1)).refused(
-		http.StatusRequestEntityTooLarge, fault.BodyTooLarge, "body",
-	)
-	w.send(w.adminToken, "POST", "/v1/users/1/token", fill(mib+1)).refused(
-		http.StatusRequestEntityTooLarge, fault.BodyTooLarge, "body",
-	)
-
-	for _, size := range []int{mib + 1, 3 * mib} { // of unknown length
-		r, err := http.NewRequestWithContext(
-			t.Context(), "POST", w.url+"/v1/users", io.NopCloser(strings.NewReader(fill(size))),
-		)
-		if err != nil {
-			t.Fatal(err)
+	tooLarge := func(r reply, most string) {
+		t.Helper()
+		r.refused(http.StatusRequestEntityTooLarge, fault.BodyTooLarge, "body")
+		if !strings.Contains(r.body["detail"].(string), most) {
+			t.Errorf("the bound of %s is not told:\n%s", most, r.raw)
 		}
-		r.Header.Set("Authorization", "Bearer "+w.adminToken)
-		w.do(r).refused(http.StatusRequestEntityTooLarge, fault.BodyTooLarge, "body")
 	}
+
+	for path, bound := range map[string]struct {
+		bytes int
+		told  string
+	}{
+		"/v1/users": {small, "64 KiB"}, "/v1/tasks": {256 << 10, "256 KiB"}, "/v1/tasks/batch": {mib, "1 MiB"},
+	} {
+		w.send(w.adminToken, "POST", path, fill(bound.bytes)).refused(unprocessable, fault.Validation, "x")
+		tooLarge(w.send(w.adminToken, "POST", path, fill(bound.bytes+1)), bound.told)
+		for _, size := range []int{bound.bytes + 1, 3 * mib} { // of unknown length
+			r, err := http.NewRequestWithContext(t.Context(), "POST", w.url+path, io.NopCloser(strings.NewReader(fill(size))))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Authorization", "Bearer "+w.adminToken)
+			tooLarge(w.do(r), bound.told)
+		}
+	}
+
+	tooLarge(w.send(w.adminToken, "POST", "/v1/users/1/token", fill(mib+1)), "1 MiB") // which takes no body
 }
 
 // TestBrokenHTTP sends what no client library would.

@@ -14,10 +14,11 @@ const (
 	LimitReceipts    = "receipts"
 	LimitStreams     = "streams"
 	LimitAllStreams  = "all_streams" // of a process
+	LimitBodies      = "bodies"      // that a process holds
 )
 
 // Limits are these names.
-var Limits = []string{LimitRequests, LimitWrongTokens, LimitNewcomers, LimitReceipts, LimitStreams, LimitAllStreams}
+var Limits = []string{LimitRequests, LimitWrongTokens, LimitNewcomers, LimitReceipts, LimitStreams, LimitAllStreams, LimitBodies}
 
 // tooMany is the refusal of a request or of a guess, with the time to wait.
 func tooMany(limit string, wait time.Duration) error {

@@ -92,6 +92,14 @@ func (u *Users) borrow(ctx context.Context, userID int64, mine *share) error {
 	return err
 }
 
+// payerOf gives the user against whose allowances a user counts: agents count against their owner's.
+func payerOf(user account.User) int64 {
+	if user.OwnerID != nil {
+		return *user.OwnerID
+	}
+	return user.ID
+}
+
 // shareOf finds the share of a user. At times it also drops users without recent requests.
 func (u *Users) shareOf(userID int64) *share {
 	u.mu.Lock()

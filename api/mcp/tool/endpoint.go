@@ -138,11 +138,13 @@ func (e *endpoint) admitted(next http.Handler) http.Handler {
 			return
 		}
 
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, server.MaxBody))
+		body, release, err := e.API.HoldBody(w, r, who.User, server.MaxBody)
+		defer release()
 		if err != nil {
-			server.NewProblem(fault.BodyTooLarge, "a message has at most 1 MiB").Write(w)
+			e.API.Refuse(ctx, w, err, "")
 			return
 		}
+
 		if bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("[")) { // one request is one call of the rate limit
 			server.NewProblem(fault.Validation, "send one message at a time").Write(w)
 			return

@@ -1,6 +1,8 @@
 package operators
 
 import (
+	"bytes"
+	"io"
 	"net/http"
 
 	"stagecoach/api/rest/server"
@@ -38,8 +40,7 @@ func RegisterCodec(s *server.Server, codec CodecOptions) {
 
 		s.Mux.HandleFunc("POST /codec/"+name, func(w http.ResponseWriter, r *http.Request) {
 			if h.fromWebUI(w, r) && h.mayRead(w, r, "codec-"+name) {
-				r.Body = http.MaxBytesReader(w, r.Body, server.MaxBody)
-				h.Handler.ServeHTTP(w, r)
+				h.convert(w, r)
 			}
 		})
 	}
@@ -50,6 +51,19 @@ func RegisterCodec(s *server.Server, codec CodecOptions) {
 			_, _ = w.Write([]byte("This browser may read payloads now.\n")) // an error means that the client has left
 		}
 	})
+}
+
+// convert answers with payloads that are decoded or encoded.
+func (h *codecHandlers) convert(w http.ResponseWriter, r *http.Request) {
+	body, release, err := h.HoldBody(w, r, server.Caller(r.Context()), server.MaxBody)
+	defer release()
+	if err != nil {
+		h.Refuse(r.Context(), w, err, "")
+		return
+	}
+
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	h.Handler.ServeHTTP(w, r)
 }
 
 // fromWebUI refuses pages of other origins than the Web UI's, and lets the Web UI's read the answer.

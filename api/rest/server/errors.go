@@ -32,7 +32,7 @@ const statusCallerLeft = 499
 var commonKinds = map[fault.Code]Kind{
 	fault.Validation:         {Status: http.StatusUnprocessableEntity, Title: "The input is wrong"},
 	fault.IdempotencyKey:     {Status: http.StatusUnprocessableEntity, Title: "An Idempotency-Key is required"},
-	fault.BodyTooLarge:       {Status: http.StatusRequestEntityTooLarge, Title: "The body is larger than 1 MiB"},
+	fault.BodyTooLarge:       {Status: http.StatusRequestEntityTooLarge, Title: "The body is too large"},
 	fault.MediaType:          {Status: http.StatusUnsupportedMediaType, Title: "The body is not JSON"},
 	fault.RequestTimeout:     {Status: http.StatusRequestTimeout, Title: "The body came too slowly"},
 	fault.MetricsMoved:       {Status: http.StatusGone, Title: "The metrics are served elsewhere"},
@@ -112,6 +112,10 @@ func (s *Server) problem(ctx context.Context, err error) *Problem {
 		p.at(f.Field, f.Message)
 	}
 
+	if f == errBodyUnread {
+		p.Status = http.StatusBadRequest
+	}
+
 	if f.RetryAfter > 0 {
 		p.header.Set("Retry-After", strconv.Itoa(int(f.RetryAfter.Seconds()+0.999)))
 	}
@@ -140,6 +144,10 @@ func init() {
 	}
 
 	huma.NewErrorWithContext = func(ctx huma.Context, status int, message string, errs ...error) huma.StatusError {
+		if wrong, ok := ctx.Context().Value(wrongBodyKey{}).(*wrongBody); ok {
+			status, errs = wrong.status, append(slices.DeleteFunc(errs, aboutBody), wrong.errs...)
+		}
+
 		p := refused(status, message, errs)
 		atKey := func(e shape.FieldError) bool { return e.Field == idempotencyKey }
 		if keyRequired(ctx.Operation()) && slices.ContainsFunc(p.Errors, atKey) {
@@ -155,23 +163,18 @@ func init() {
 
 // refused makes the problem of a request that huma itself refuses.
 func refused(status int, message string, errs []error) *Problem {
-	unread := status == http.StatusInternalServerError && message == "cannot read request body" // it was cut off
 	p := NewProblem(fault.Internal, "the service has failed; the request id tells its operators more")
 	switch {
-	case status == http.StatusBadRequest, unread:
+	case status == http.StatusBadRequest:
 		p = NewProblem(fault.Validation, "the body cannot be read")
 		p.Status = http.StatusBadRequest
 	case status == http.StatusUnprocessableEntity:
 		p = NewProblem(fault.Validation, "the input is wrong: see errors")
-	case status == http.StatusRequestEntityTooLarge:
-		p = NewProblem(fault.BodyTooLarge, "a body has at most 1 MiB")
 	case status == http.StatusUnsupportedMediaType:
 		p = NewProblem(fault.MediaType, "send the body as application/json")
-	case status == http.StatusRequestTimeout:
-		p = NewProblem(fault.RequestTimeout, "the body did not come in time")
 	}
 
-	for _, err := range errs {
+	for _, err := range errs[:min(len(errs), maxErrors)] {
 		if detail, ok := errors.AsType[*huma.ErrorDetail](err); ok {
 			p.Errors = append(p.Errors, fieldOf(detail))
 		}
@@ -181,6 +184,12 @@ func refused(status int, message string, errs []error) *Problem {
 		p.at("body", p.Detail)
 	}
 	return p
+}
+
+// aboutBody says whether an error is about a body as a whole.
+func aboutBody(err error) bool {
+	detail, ok := errors.AsType[*huma.ErrorDetail](err)
+	return ok && detail.Location == "body"
 }
 
 // keyRequired says whether an operation insists on an Idempotency-Key.

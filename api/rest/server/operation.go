@@ -19,7 +19,6 @@ import (
 )
 
 const (
-	MaxBody        = 1 << 20 // bytes
 	readTime       = 30 * time.Second
 	answerTime     = 20 * time.Second // for one request that is no stream
 	bearer         = "bearer"
@@ -53,6 +52,7 @@ type Operation struct {
 	Also        int            // another status of success with the same body; 0 is none
 	Stream      bool           // the answer has no end
 	Waits       time.Duration  // how long the answer may wait for something, besides the usual time
+	Body        int64          // how many bytes of a body it takes; 0 is SmallBody
 	Tried       bool           // it can be tried: RegisterTried sets it
 	Answers     *huma.Response // of a success that is not JSON
 	Faults      []fault.Code   // besides those of its group, and those that any operation may have
@@ -75,6 +75,7 @@ func (g Group) complete(op Operation) Operation {
 	op.Scope = cmp.Or(op.Scope, g.Scope)
 	op.Subject = cmp.Or(op.Subject, g.Subject)
 	op.Faults = slices.Concat(op.Faults, g.Faults)
+	op.Body = cmp.Or(op.Body, SmallBody)
 	return op
 }
 
@@ -126,8 +127,14 @@ func RegisterRaw[In, Out any](g Group, op Operation, handle func(context.Context
 		OperationID: op.Id, Method: method, Path: path, Tags: []string{g.Tag},
 		Summary: op.Summary, Description: op.Description,
 		DefaultStatus: op.Status, Responses: g.responses(op, hasBody),
-		MaxBodyBytes: MaxBody + 1, BodyReadTimeout: readTime, // huma refuses a body that reaches the limit
+		MaxBodyBytes: op.Body + 1, BodyReadTimeout: -1, // takeBody bounds both
 		Middlewares: huma.Middlewares{traced(op), g.admit(op)},
+	}
+
+	if hasBody {
+		described.RequestBody = &huma.RequestBody{Description: "At most " + sizeOf(op.Body) + "."}
+		described.SkipValidateBody = true // takeBody does it
+		described.Middlewares = append(described.Middlewares, g.takeBody(op))
 	}
 
 	described.Security = []map[string][]string{} // which says that no token is needed; without it nothing would be said

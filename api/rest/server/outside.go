@@ -5,11 +5,13 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
 
 	"stagecoach/internal/fault"
@@ -80,17 +82,15 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 
 // route gives a request to its operation. What net/http would answer in plain text is answered as a problem.
 func (s *Server) route(w http.ResponseWriter, r *http.Request) {
-	if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
+	if wrong := wrongQuery(r.URL.RawQuery); wrong != "" {
 		p := NewProblem(fault.Validation, "the query cannot be read")
 		p.Status = http.StatusBadRequest
-		p.at("query", "this is not a well-formed query")
+		p.at("query", wrong)
 		s.refuseRoute(w, r, p)
 		return
 	}
 	if r.ContentLength > MaxBody {
-		p := NewProblem(fault.BodyTooLarge, "a body has at most 1 MiB")
-		p.at("body", p.Detail)
-		s.refuseRoute(w, r, p)
+		s.refuseRoute(w, r, s.problem(r.Context(), bodyTooLarge(MaxBody)))
 		return
 	}
 
@@ -109,6 +109,20 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	}
 
 	s.refuseRoute(w, r, NewProblem(fault.NotFound, "there is nothing at this path: see /docs"))
+}
+
+// maxParameters is how many parameters a query has at most: an operation has less than ten.
+const maxParameters = 100
+
+// wrongQuery says what is wrong with a query as a whole; empty: nothing is.
+func wrongQuery(query string) string {
+	if strings.Count(query, "&") >= maxParameters {
+		return fmt.Sprintf("a query has at most %d parameters", maxParameters)
+	}
+	if _, err := url.ParseQuery(query); err != nil {
+		return "this is not a well-formed query"
+	}
+	return ""
 }
 
 // refuseRoute answers a request that reaches no operation: a browser with a page, where there are pages.

@@ -23,6 +23,7 @@ type Config struct {
 	Requests  *allowance.Users     // the rate of each user's requests; default: no bound
 	Guesses   *allowance.Guesses   // the rate of wrong tokens; default: no bound
 	Open      *allowance.Addresses // the rate of requests without a token that read the record; default: no bound
+	Bodies    *allowance.Bodies    // the bodies that the process holds; default: those of a process of its own
 	OnRefused func(limit string)   // counts requests that are refused for a limit; default: nothing
 	Log       *slog.Logger         // default: none
 	Version   string               // of the program, for the OpenAPI document; default "dev"
@@ -51,6 +52,7 @@ func New(c Config) *Server {
 	c.Requests = cmp.Or(c.Requests, allowance.NewUsers(c.Store, 0))
 	c.Guesses = cmp.Or(c.Guesses, allowance.NewGuesses(0))
 	c.Open = cmp.Or(c.Open, allowance.NewAddresses(allowance.LimitReceipts, 0))
+	c.Bodies = cmp.Or(c.Bodies, allowance.NewBodies())
 	if c.OnRefused == nil {
 		c.OnRefused = func(string) {}
 	}

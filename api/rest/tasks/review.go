@@ -52,7 +52,7 @@ type editTaskInput struct {
 // registerReview adds the operations that leave a task's status as it is.
 func (h *handlers) registerReview(tasks server.Group) {
 	server.RegisterTried(tasks, server.Operation{
-		Id: "submit-task", Route: "POST /v1/tasks/{id}/submit",
+		Id: "submit-task", Route: "POST /v1/tasks/{id}/submit", Body: server.TextBody,
 		Summary: "Submit the result of your work",
 		Description: "The status stays. Where the workspace asks for a review, somebody else must approve the task's newest submission before it can be DONE. " +
 			"An earlier approval ends.",
@@ -82,7 +82,7 @@ func (h *handlers) registerReview(tasks server.Group) {
 	}, h.review(lifecycle.TaskActionReject), h.tryReview(lifecycle.TaskActionReject))
 
 	server.RegisterTried(tasks, server.Operation{
-		Id: "edit-task", Route: "PATCH /v1/tasks/{id}",
+		Id: "edit-task", Route: "PATCH /v1/tasks/{id}", Body: server.TextBody,
 		Summary: "Change title, description, priority or labels of a task that you have created",
 		Description: "What is left out stays. The event names the fields that changed; without one there is no event. " +
 			"Of two edits at once, the later one decides about the fields that both change. What the task waits for never changes.",

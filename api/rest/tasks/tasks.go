@@ -89,13 +89,13 @@ func Register(s *server.Server, tasks *service.Tasks) {
 // registerTasks adds the operations that make tasks and show them.
 func (h *handlers) registerTasks(tasks server.Group) {
 	server.RegisterTried(tasks, server.Operation{
-		Id: "create-task", Route: "POST /v1/tasks", Subject: "workspace", Status: http.StatusCreated,
+		Id: "create-task", Route: "POST /v1/tasks", Subject: "workspace", Status: http.StatusCreated, Body: server.TextBody,
 		Summary: "Make a task",
 		Faults:  []fault.Code{fault.WorkspaceNotFound, fault.UnknownBlocker, fault.QuotaExceeded},
 	}, h.createTask, h.tryCreate)
 
 	server.RegisterTried(tasks, server.Operation{
-		Id: "create-tasks", Route: "POST /v1/tasks/batch", Subject: "workspace", Status: http.StatusCreated,
+		Id: "create-tasks", Route: "POST /v1/tasks/batch", Subject: "workspace", Status: http.StatusCreated, Body: server.MaxBody,
 		Summary:     "Make a whole graph of tasks, all or none",
 		Description: "A task's `blocked_by` names others of the batch by their `ref`, or existing tasks by their ids.",
 		Faults: []fault.Code{

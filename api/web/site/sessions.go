@@ -17,19 +17,30 @@ import (
 // confirmed is how long what moves money is open after a person has proved who they are.
 const confirmed = 5 * time.Minute
 
-// open serves everybody a page, or what a page's form asks for. Requests from other origins that change something are
-// refused.
+// open serves everybody a page, or what a page's small form asks for.
 func (s *Site) open(handle http.HandlerFunc) http.Handler {
+	return s.protected(func(w http.ResponseWriter, rq *http.Request) {
+		rq.Body = http.MaxBytesReader(w, rq.Body, strangersForm)
+		handle(w, rq)
+	})
+}
+
+// protected refuses requests from other origins that change something.
+func (s *Site) protected(handle http.HandlerFunc) http.Handler {
 	return s.origins.Handler(http.HandlerFunc(func(w http.ResponseWriter, rq *http.Request) {
 		s.protect(w)
-		rq.Body = http.MaxBytesReader(w, rq.Body, server.MaxBody)
 		handle(w, rq)
 	}))
 }
 
 // guard is open for people who are signed in; others are led to the page for that.
 func (s *Site) guard(next func(http.ResponseWriter, *Request)) http.Handler {
-	return s.open(func(w http.ResponseWriter, rq *http.Request) {
+	return s.guardForm(server.FormBody, next)
+}
+
+// guardForm is guard for a form of at most so many bytes.
+func (s *Site) guardForm(most int64, next func(http.ResponseWriter, *Request)) http.Handler {
+	return s.protected(func(w http.ResponseWriter, rq *http.Request) {
 		r, err := s.admit(rq)
 		switch {
 		case fault.CodeOf(err) == fault.Unauthenticated && rq.Method == http.MethodGet:
@@ -39,7 +50,7 @@ func (s *Site) guard(next func(http.ResponseWriter, *Request)) http.Handler {
 		case err != nil:
 			s.fail(w, r, err)
 		default:
-			next(w, r)
+			s.withForm(w, r, most, next)
 		}
 	})
 }

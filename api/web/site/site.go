@@ -115,6 +115,7 @@ type View struct {
 type Action struct {
 	Route string // its path
 	Page  string // the name of the page whose form it is
+	Form  int64  // how many bytes its form has at most; 0: server.FormBody
 	Money bool   // it moves money: who does it must have confirmed lately who they are
 	Do    func(ctx context.Context, r *Request) (next string, err error)
 }
@@ -195,7 +196,9 @@ func (s *Site) route(part Part) {
 	}
 
 	for _, action := range part.Actions {
-		s.API.Mux.Handle("POST "+action.Route, s.guard(func(w http.ResponseWriter, r *Request) { s.act(w, r, action) }))
+		s.API.Mux.Handle("POST "+action.Route, s.guardForm(cmp.Or(action.Form, server.FormBody), func(w http.ResponseWriter, r *Request) {
+			s.act(w, r, action)
+		}))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"stagecoach/api/rest/server"
 	"stagecoach/api/shape"
 	"stagecoach/api/web/site"
 	"stagecoach/api/words"
@@ -45,7 +46,7 @@ func Part() site.Part {
 		},
 		Actions: []site.Action{
 			{Route: "/tasks/new", Page: "task-new", Do: create},
-			{Route: "/tasks/batch", Page: "task-batch", Do: createBatch},
+			{Route: "/tasks/batch", Page: "task-batch", Form: server.MaxBody, Do: createBatch},
 			{Route: "/tasks/{id}", Page: "task", Do: act},
 			{Route: "/tasks/workspaces", Page: "workspaces", Do: createWorkspace},
 			{Route: "/tasks/workspaces/{workspace}/settings", Page: "workspace-settings", Do: changeWorkspace},
