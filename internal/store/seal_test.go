@@ -2,11 +2,13 @@ package store_test
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"golang.org/x/oauth2"
 
 	"stagecoach/dev/testdb"
+	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
 )
 
@@ -53,5 +55,57 @@ func TestReseal(t *testing.T) {
 	}
 	if got := read(open(older)); got == "a r" {
 		t.Error("after resealing the old key opens")
+	}
+}
+
+// TestSealedValuesAreBoundToTheirRow swaps encrypted values between rows and columns: none opens at another place, also
+// not for the command that encrypts them again.
+func TestSealedValuesAreBoundToTheirRow(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	ann, bob, ctx := w.user(1), w.user(2), t.Context()
+	for _, provider := range []string{"yandex", "other"} {
+		w.must(w.TokenStore(provider).Seed(ctx, oauth2.Token{AccessToken: "a " + provider, RefreshToken: "r " + provider}))
+	}
+	hers, his := w.hook(ann), w.hook(bob)
+
+	for name, swap := range map[string]string{
+		"tokens of providers":   `UPDATE oauth_tokens t SET access_token = o.access_token FROM oauth_tokens o WHERE t.provider <> o.provider`,
+		"both of a provider":    `UPDATE oauth_tokens SET access_token = refresh_token, refresh_token = access_token`,
+		"secrets of webhooks":   `UPDATE webhooks t SET secret = o.secret FROM webhooks o WHERE t.id <> o.id`,
+		"addresses of webhooks": `UPDATE webhooks t SET address = o.address FROM webhooks o WHERE t.id <> o.id`,
+		"both of a webhook":     `UPDATE webhooks SET address = secret, secret = address`,
+		"users of webhooks":     `UPDATE webhooks t SET user_id = o.user_id FROM webhooks o WHERE t.id <> o.id`,
+	} {
+		w.past(swap)
+		if strings.Contains(swap, "oauth_tokens") {
+			if token, err := w.TokenStore("yandex").CurrentToken(ctx); err == nil {
+				t.Errorf("%s: opened as %q", name, token.AccessToken)
+			}
+			if _, err := w.Reseal(ctx); err == nil {
+				t.Errorf("%s: encrypted again", name)
+			}
+		} else {
+			for user, id := range map[int64]int64{ann.ID: hers.ID, bob.ID: his.ID} {
+				if name == "users of webhooks" {
+					user = ann.ID + bob.ID - user
+				}
+				if got, err := w.WebhookByID(ctx, user, id); err == nil || fault.CodeOf(err) == fault.WebhookNotFound {
+					t.Errorf("%s: opened as %q, %v", name, got.Address, err)
+				}
+			}
+			if _, err := w.ResealWebhooks(ctx); err == nil {
+				t.Errorf("%s: encrypted again", name)
+			}
+		}
+		w.past(swap)
+	}
+
+	token, err := w.TokenStore("yandex").CurrentToken(ctx)
+	if err != nil || token.AccessToken != "a yandex" {
+		t.Errorf("at its place: %q, %v", token.AccessToken, err)
+	}
+	if got, err := w.WebhookByID(ctx, ann.ID, hers.ID); err != nil || got.Address != hookAddress {
+		t.Errorf("at its place: %q, %v", got.Address, err)
 	}
 }

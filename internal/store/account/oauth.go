@@ -28,6 +28,20 @@ type sealedToken struct {
 	ExpiresAt    *time.Time `db:"expires_at"`
 }
 
+// Places of the encrypted values of a provider.
+func accessPlace(provider string) core.Place {
+	return core.PlaceOf("oauth_tokens", "access_token", provider)
+}
+func refreshPlace(provider string) core.Place {
+	return core.PlaceOf("oauth_tokens", "refresh_token", provider)
+}
+
+// seal encrypts both parts of a token of the provider.
+func (v *TokenStore) seal(token oauth2.Token) (access, refresh []byte) {
+	seal := v.db.Sealer.Seal
+	return seal(token.AccessToken, accessPlace(v.provider)), seal(token.RefreshToken, refreshPlace(v.provider))
+}
+
 // Seed stores a token of the configuration, once. A token that is new in the configuration replaces the stored one, as
 // an administrator who renews it expects; a token that was configured before (and has been rotated since) changes
 // nothing.
@@ -36,11 +50,11 @@ func (v *TokenStore) Seed(ctx context.Context, token oauth2.Token) error {
 		return nil
 	}
 	sum := sha256.Sum256([]byte(token.AccessToken + "\n" + token.RefreshToken))
-	seal := v.db.Sealer.Seal
+	access, refresh := v.seal(token)
 	return v.db.Do(ctx, `INSERT INTO oauth_tokens AS t (provider, access_token, refresh_token, seeds)
 		VALUES ($1, $2, $3, ARRAY[$4]) ON CONFLICT (provider) DO UPDATE SET access_token = $2, refresh_token = $3,
 			expires_at = NULL, seeds = t.seeds || $4, updated_at = now() WHERE NOT $4 = ANY (t.seeds)`,
-		v.provider, seal(token.AccessToken), seal(token.RefreshToken), hex.EncodeToString(sum[:]))
+		v.provider, access, refresh, hex.EncodeToString(sum[:]))
 }
 
 // CurrentToken returns the stored token; zero: there is none.
@@ -76,9 +90,9 @@ func (v *TokenStore) UpdateToken(
 			expires = &token.Expiry
 		}
 
-		seal := v.db.Sealer.Seal
+		access, refresh := v.seal(token)
 		_, err = tx.Exec(ctx, `UPDATE oauth_tokens SET access_token = $2, refresh_token = $3, expires_at = $4, updated_at = now()
-			WHERE provider = $1`, v.provider, seal(token.AccessToken), seal(token.RefreshToken), expires)
+			WHERE provider = $1`, v.provider, access, refresh, expires)
 		return err
 	})
 
@@ -93,10 +107,10 @@ func (v *TokenStore) read(ctx context.Context, tx pgx.Tx, locking string) (token
 	}
 
 	row := rows[0]
-	if token.AccessToken, err = v.db.Sealer.Open(row.AccessToken); err != nil {
+	if token.AccessToken, err = v.db.Sealer.Open(row.AccessToken, accessPlace(row.Provider)); err != nil {
 		return token, err
 	}
-	if token.RefreshToken, err = v.db.Sealer.Open(row.RefreshToken); err != nil {
+	if token.RefreshToken, err = v.db.Sealer.Open(row.RefreshToken, refreshPlace(row.Provider)); err != nil {
 		return token, err
 	}
 
@@ -117,12 +131,12 @@ func (s *Store) Reseal(ctx context.Context) (rows int, err error) {
 		}
 
 		for _, t := range tokens {
-			access, err := s.db.Sealer.Again(t.AccessToken)
+			access, err := s.db.Sealer.Again(t.AccessToken, accessPlace(t.Provider))
 			if err != nil {
 				return err
 			}
 
-			refresh, err := s.db.Sealer.Again(t.RefreshToken)
+			refresh, err := s.db.Sealer.Again(t.RefreshToken, refreshPlace(t.Provider))
 			if err != nil {
 				return err
 			}

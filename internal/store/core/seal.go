@@ -5,10 +5,11 @@ import (
 	"crypto/cipher"
 	"crypto/rand"
 	"errors"
+	"fmt"
 )
 
-// sealer encrypts secrets in the database: AES-256-GCM, with the nonce as prefix. The first key encrypts, all keys
-// decrypt.
+// sealer encrypts secrets in the database: AES-256-GCM, with the nonce as prefix and the place of the value as
+// additional data. The first key encrypts, all keys decrypt.
 type sealer struct{ keys []cipher.AEAD }
 
 var errKey = errors.New("STAGECOACH_ENCRYPTION_KEY must be 32 bytes in base64, or several keys with commas")
@@ -33,32 +34,41 @@ func newSealer(keys [][]byte) (sealer, error) {
 	return s, nil
 }
 
+// Place is where an encrypted value stands. A value opens at its own place only: whoever can write to the database
+// cannot move it to another row or column.
+type Place string
+
+// PlaceOf names the place of a value by its table, its column and the key of its row, such as webhooks.secret/7.
+func PlaceOf(table, column string, key any) Place {
+	return Place(fmt.Sprintf("%s.%s/%v", table, column, key))
+}
+
 // Seal encrypts a text with the first key.
-func (s sealer) Seal(text string) []byte {
+func (s sealer) Seal(text string, at Place) []byte {
 	nonce := make([]byte, s.keys[0].NonceSize())
 	rand.Read(nonce)
-	return s.keys[0].Seal(nonce, nonce, []byte(text), nil)
+	return s.keys[0].Seal(nonce, nonce, []byte(text), []byte(at))
 }
 
 // Open tries each key: the values do not name the key that encrypted them, and GCM refuses a wrong one.
-func (s sealer) Open(sealed []byte) (string, error) {
+func (s sealer) Open(sealed []byte, at Place) (string, error) {
 	for _, key := range s.keys {
 		if len(sealed) < key.NonceSize() {
 			return "", errors.New("sealed value is too short")
 		}
-		text, err := key.Open(nil, sealed[:key.NonceSize()], sealed[key.NonceSize():], nil)
+		text, err := key.Open(nil, sealed[:key.NonceSize()], sealed[key.NonceSize():], []byte(at))
 		if err == nil {
 			return string(text), nil
 		}
 	}
-	return "", errors.New("a sealed value does not open: was STAGECOACH_ENCRYPTION_KEY changed?")
+	return "", errors.New("a sealed value does not open: was STAGECOACH_ENCRYPTION_KEY changed, or the value moved from another row?")
 }
 
 // Again encrypts an encrypted text with the first key.
-func (s sealer) Again(sealed []byte) ([]byte, error) {
-	text, err := s.Open(sealed)
+func (s sealer) Again(sealed []byte, at Place) ([]byte, error) {
+	text, err := s.Open(sealed, at)
 	if err != nil {
 		return nil, err
 	}
-	return s.Seal(text), nil
+	return s.Seal(text, at), nil
 }

@@ -29,7 +29,7 @@ type Change struct {
 func (s *Store) ChangeWebhook(ctx context.Context, userID, id int64, c Change) (Webhook, error) {
 	var sealed []byte
 	if c.Address != nil {
-		sealed = s.db.Sealer.Seal(*c.Address)
+		sealed = s.db.Sealer.Seal(*c.Address, addressPlace(userID, id))
 	}
 	return s.one(ctx, s.db, `UPDATE webhooks SET address = coalesce($3, address), workloads = coalesce($4, workloads), `+begins+`
 		WHERE id = $2 AND user_id = $1 RETURNING `+columns, userID, id, sealed, c.Workloads)
@@ -40,7 +40,7 @@ func (s *Store) RotateWebhook(
 	ctx context.Context, userID, id int64, secret string, overlap time.Duration,
 ) (Webhook, error) {
 	return s.one(ctx, s.db, `UPDATE webhooks SET previous_secret = secret, previous_until = now() + $4::interval, secret = $3, `+begins+`
-		WHERE id = $2 AND user_id = $1 RETURNING `+columns, userID, id, s.db.Sealer.Seal(secret), overlap)
+		WHERE id = $2 AND user_id = $1 RETURNING `+columns, userID, id, s.db.Sealer.Seal(secret, secretPlace(userID, id)), overlap)
 }
 
 // ReplayWebhook lets a webhook of a user continue after another place in the stream of events.

@@ -4,6 +4,7 @@ package webhook
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -90,10 +91,19 @@ var Quota = core.Quota{
 	Above:  `SELECT user_id, count(*) FROM webhooks GROUP BY 1 HAVING count(*) > %d`,
 }
 
+// Places of the encrypted values of a webhook. A rotated secret becomes the previous one as it is: both have one place.
+func addressPlace(userID, id int64) core.Place {
+	return core.PlaceOf("webhooks", "address", fmt.Sprintf("%d/%d", userID, id))
+}
+
+func secretPlace(userID, id int64) core.Place {
+	return core.PlaceOf("webhooks", "secret", fmt.Sprintf("%d/%d", userID, id))
+}
+
 // open decrypts what a row keeps secret.
 func (s *Store) open(r row) (w Webhook, err error) {
 	w.row = r
-	if w.Address, err = s.db.Sealer.Open(r.SealedAddress); err != nil {
+	if w.Address, err = s.db.Sealer.Open(r.SealedAddress, addressPlace(r.UserID, r.ID)); err != nil {
 		return w, err
 	}
 
@@ -103,7 +113,7 @@ func (s *Store) open(r row) (w Webhook, err error) {
 	}
 
 	for _, one := range sealed {
-		secret, err := s.db.Sealer.Open(one)
+		secret, err := s.db.Sealer.Open(one, secretPlace(r.UserID, r.ID))
 		if err != nil {
 			return w, err
 		}
@@ -133,9 +143,16 @@ func (s *Store) CreateWebhook(
 			return 0, err
 		}
 
-		made, err = s.one(ctx, tx, `INSERT INTO webhooks (user_id, address, secret, workloads, xid, event_id)
-			VALUES ($1, $2, $3, coalesce($4, '{}'::text[]), $5::text::xid8, $6) RETURNING `+columns,
-			r.UserID, s.db.Sealer.Seal(address), s.db.Sealer.Seal(secret), workloads, after.XIDText(), after.ID)
+		// The id comes first: what is encrypted is bound to it.
+		id, err = core.Value[int64](ctx, tx, `SELECT nextval(pg_get_serial_sequence('webhooks', 'id'))`)
+		if err != nil {
+			return 0, err
+		}
+
+		made, err = s.one(ctx, tx, `INSERT INTO webhooks (id, user_id, address, secret, workloads, xid, event_id) OVERRIDING SYSTEM VALUE
+			VALUES ($7, $1, $2, $3, coalesce($4, '{}'::text[]), $5::text::xid8, $6) RETURNING `+columns,
+			r.UserID, s.db.Sealer.Seal(address, addressPlace(r.UserID, id)), s.db.Sealer.Seal(secret, secretPlace(r.UserID, id)),
+			workloads, after.XIDText(), after.ID, id)
 		if err != nil {
 			return 0, err
 		}
@@ -208,15 +225,9 @@ func (s *Store) ResealWebhooks(ctx context.Context) (rows int, err error) {
 		}
 
 		for _, one := range all {
-			for _, sealed := range []*[]byte{&one.SealedAddress, &one.SealedSecret, &one.SealedPrevious} {
-				if *sealed == nil {
-					continue
-				}
-				if *sealed, err = s.db.Sealer.Again(*sealed); err != nil {
-					return err
-				}
+			if err := s.again(&one); err != nil {
+				return err
 			}
-
 			if _, err := tx.Exec(ctx, `UPDATE webhooks SET address = $2, secret = $3, previous_secret = $4 WHERE id = $1`,
 				one.ID, one.SealedAddress, one.SealedSecret, one.SealedPrevious); err != nil {
 				return err
@@ -228,6 +239,21 @@ func (s *Store) ResealWebhooks(ctx context.Context) (rows int, err error) {
 	})
 
 	return rows, err
+}
+
+// again encrypts with the first key what a row keeps secret.
+func (s *Store) again(r *row) (err error) {
+	if r.SealedAddress, err = s.db.Sealer.Again(r.SealedAddress, addressPlace(r.UserID, r.ID)); err != nil {
+		return err
+	}
+	if r.SealedSecret, err = s.db.Sealer.Again(r.SealedSecret, secretPlace(r.UserID, r.ID)); err != nil {
+		return err
+	}
+
+	if r.SealedPrevious != nil {
+		r.SealedPrevious, err = s.db.Sealer.Again(r.SealedPrevious, secretPlace(r.UserID, r.ID))
+	}
+	return err
 }
 
 // queueEvent writes an event of a webhook whose row has its number already.
