@@ -20,9 +20,17 @@ import (
 // phase is the length of each phase of TestSoakAbuse, with the abuser and without.
 const phase = time.Minute
 
+// The p95 of the others' work beside the abuser is at most mostTimes that without, judged from leastSamples of each; what
+// is no more than noise longer is not judged, as abuser, service and measurement share the machine.
+const (
+	mostTimes    = 2
+	leastSamples = 40
+	noise        = 100 * time.Millisecond
+)
+
 // TestSoakAbuse runs the four workloads for as long as STAGECOACH_SOAK says, every other minute beside an ordinary user
 // who does everything that may harm. At the end the record, Temporal and the outside systems agree. It prints how long
-// the others' work took with the abuser and without.
+// the others' work took with the abuser and without, and the most memory that the API has used.
 func TestSoakAbuse(t *testing.T) {
 	length, err := time.ParseDuration(os.Getenv("STAGECOACH_SOAK"))
 	if err != nil {
@@ -32,10 +40,15 @@ func TestSoakAbuse(t *testing.T) {
 	s := newSoak(t)
 	s.env["STAGECOACH_BOT"] = "true"
 	raised := s.limits(nil) // the limits stop the abuser
+	s.user(bystander)
+	s.user(flooder)
+	s.telegram.SlowDown(flooder, 5*time.Second)
 
+	memory := map[bool]int{}
 	took := map[bool]map[string][]time.Duration{false: {}, true: {}}
 	answers := map[string]int{}
 	for end, abused := time.Now().Add(length), false; time.Now().Before(end); abused = !abused {
+		s.forgetPeak()
 		stop := func() {}
 		if abused {
 			stop = newAbuser(s, answers).begin()
@@ -43,6 +56,7 @@ func TestSoakAbuse(t *testing.T) {
 		for over := time.Now().Add(phase); time.Now().Before(over); {
 			s.workOnce(took[abused])
 		}
+		memory[abused] = max(memory[abused], s.peak())
 		stop()
 	}
 
@@ -50,13 +64,27 @@ func TestSoakAbuse(t *testing.T) {
 	s.calm()
 	s.compare()
 
-	for _, kind := range []string{"delivery", "task", "download", "purchase", "status"} {
-		calm, abused := p95(took[false][kind]), p95(took[true][kind])
-		s.Logf("%-9s p95 %8s without the abuser (%d), %8s with (%d): %.2f times as long", kind,
-			calm.Round(time.Millisecond), len(took[false][kind]), abused.Round(time.Millisecond), len(took[true][kind]), float64(abused)/float64(calm))
+	for _, kind := range []string{"delivery", "task", "download", "purchase", "bot", "status"} {
+		s.judge(kind, took[false][kind], took[true][kind])
 	}
-
+	s.Logf("the API has used at most %d MB of memory without the abuser, %d MB with", memory[false], memory[true])
 	s.Logf("the abuser got %v", answers)
+}
+
+// judge prints how long one kind of work took, and fails the test when the abuser has made it too long.
+func (s *soak) judge(kind string, without, with []time.Duration) {
+	s.Helper()
+	calm, abused := p95(without), p95(with)
+	verdict := "at most twice as long"
+	switch {
+	case min(len(without), len(with)) < leastSamples:
+		verdict = "too few to judge"
+	case abused > mostTimes*calm && abused-calm > noise:
+		verdict = "TOO LONG"
+		s.Errorf("the p95 of %s is %s beside the abuser, more than twice the %s without", kind, abused, calm)
+	}
+	s.Logf("%-9s p95 %8s without the abuser (%d), %8s with (%d): %.2f times as long, %s", kind, calm.Round(time.Millisecond),
+		len(without), abused.Round(time.Millisecond), len(with), float64(abused)/float64(calm), verdict)
 }
 
 // limits restarts the API with other limits of a user, nil for the usual ones, and returns the previous ones.
@@ -100,6 +128,12 @@ func (s *soak) workOnce(took map[string][]time.Duration) {
 			found, err := s.store.TransactionByHash(s.Context(), s.orders[len(s.orders)-1])
 			return err == nil && found.State == lifecycle.TransactionProcessed
 		})
+	})
+
+	timed("bot", func() {
+		before := s.answersIn(bystander)
+		s.telegram.SendMessage(bystander, "/help")
+		s.eventually(patience, "the bot answers a bystander", func() bool { return s.answersIn(bystander) > before })
 	})
 
 	timed("status", func() { s.call("GET", "/v1/status", adminToken, nil).want(s, http.StatusOK) })
@@ -164,6 +198,7 @@ func (a *abuser) begin() (stop func()) {
 	again(1, func(int) { a.bomb() })
 	again(1, func(int) { a.loop() })
 	again(2, func(n int) { a.floodTheBot(n) })
+	a.worst(again, over)
 	return func() { close(over); all.Wait() }
 }
 

@@ -230,3 +230,23 @@ func TestThrottle(t *testing.T) {
 		t.Errorf("300 KiB at 1 MiB/s took only %v", took)
 	}
 }
+
+// TestASlowedChat refuses the calls for one chat alone.
+func TestASlowedChat(t *testing.T) {
+	t.Parallel()
+	tg, base := telegramTest(t, nil)
+	tg.SendMessage(8, "/start")
+	tg.SlowDown(7, time.Hour)
+	write := func(chat int) botReply {
+		return bot(t, base, "sendMessage", map[string]any{"chat_id": chat, "text": "hello"})
+	}
+	write(7).must(t, nil)
+	if again := write(7); again.ErrorCode != 429 || again.Parameters.RetryAfter != 3600 {
+		t.Errorf("the second call: %+v", again)
+	}
+	write(8).must(t, nil)
+	write(8).must(t, nil)
+	tg.SlowDown(7, 0)
+	write(7).must(t, nil)
+	write(7).must(t, nil)
+}

@@ -37,8 +37,9 @@ type Server struct {
 	mu      sync.Mutex
 	state   telegramState
 	journal *sim.Journal[telegramEntry]
-	arrived chan struct{} // closed when an update arrives
-	poller  chan struct{} // closed to end the getUpdates that waits; nil when none does
+	arrived chan struct{}     // closed when an update arrives
+	poller  chan struct{}     // closed to end the getUpdates that waits; nil when none does
+	slowed  map[int64]*slowed // chats to which the bot may write now and then only
 }
 
 // Chat is everything that one chat has received.
@@ -205,6 +206,10 @@ func (t *Server) serveMethod(w http.ResponseWriter, r *http.Request) {
 
 	c, err := t.readCall(r)
 	defer c.dropFiles()
+
+	if err == nil {
+		err = t.admit(c)
+	}
 
 	var result any
 	if err == nil {
