@@ -2,7 +2,6 @@ package bot
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -33,8 +32,8 @@ type things struct {
 // asks are the ways in which each command names things; a command that is not here fails the test.
 func (o things) asks() map[string][]string {
 	return map[string][]string{
-		"start": {""}, "web": {""}, "help": {""}, "stars": {""}, "jobs": {""}, "ready": {""}, "downloads": {""}, "files": {""},
-		"status": {""}, "confirm": {o.code}, "cancel": {number64(o.job)}, "claim": {number64(o.task) + " I will"},
+		"start": {""}, "web": {""}, "help": {""}, "stars": {""}, "jobs": {""}, "ready": {""}, "downloads": {""},
+		"files": {""}, "status": {""}, "confirm": {o.code}, "cancel": {number64(o.job)}, "claim": {number64(o.task) + " I will"},
 		"task":     {"", number64(o.task), "new " + number64(o.task)},
 		"download": {fmt.Sprintf("%d %s&dn=boris", o.book, magnet)}, "books": {"", "wheels"}, "book": {number64(o.book)},
 		"tx": {"", o.hash}, "retry": {o.hash}, "approve": {"", number64(o.user)}, "block": {number64(o.user)},
@@ -43,8 +42,8 @@ func (o things) asks() map[string][]string {
 
 // presses are the data of each button, without its prefix; a button that is not here fails the test.
 func (o things) presses() map[string][]string {
-	steps := []string{}
-	for _, action := range append(slices.Clone(lifecycle.TaskStates), "claim", "escalate", "takeover", "comment", "submit", "approve", "reject") {
+	steps, actions := []string{}, []lifecycle.TaskState{"claim", "escalate", "takeover", "comment", "submit", "approve", "reject"}
+	for _, action := range append(actions, lifecycle.TaskStates...) {
 		steps = append(steps, fmt.Sprintf("%d:%s", o.task, action))
 	}
 	return map[string][]string{
@@ -78,7 +77,8 @@ func (w *rig) annas() (o things) {
 	secret := account.NewSecret()
 	tokens, err := w.store.Tokens(w.t.Context(), user.ID, 0, 1)
 	if err == nil && len(tokens) == 0 {
-		_, err = w.store.CreateToken(w.t.Context(), account.Token{UserID: user.ID, Name: annasWord, Scopes: account.ScopesOf(user.Role)}, secret)
+		token := account.Token{UserID: user.ID, Name: annasWord, Scopes: account.ScopesOf(user.Role)}
+		_, err = w.store.CreateToken(w.t.Context(), token, secret)
 		w.must(err)
 		tokens, err = w.store.Tokens(w.t.Context(), user.ID, 0, 1)
 	}
@@ -255,7 +255,8 @@ func (m *matrix) rowsOfAnna(id int64) (sum string) {
 		(SELECT md5(string_agg(t::text, '' ORDER BY id)) FROM jobs t WHERE user_id = $1),
 		(SELECT md5(string_agg(t::text, '' ORDER BY id)) FROM workspaces t WHERE owner_id = $1),
 		(SELECT count(*) FROM workspace_members m JOIN workspaces w ON w.id = m.workspace_id WHERE w.owner_id = $1),
-		(SELECT md5(string_agg(t::text, '' ORDER BY t.id)) FROM tasks t JOIN workspaces w ON w.id = t.workspace_id WHERE w.owner_id = $1),
+		(SELECT md5(string_agg(t::text, '' ORDER BY t.id)) FROM tasks t
+			JOIN workspaces w ON w.id = t.workspace_id WHERE w.owner_id = $1),
 		(SELECT md5(string_agg(t::text, '' ORDER BY id)) FROM download_jobs t WHERE user_id = $1),
 		(SELECT md5(string_agg(t::text, '' ORDER BY hash)) FROM transactions t),
 		(SELECT md5(string_agg(t::text, '' ORDER BY id)) FROM sessions t WHERE user_id = $1),

@@ -121,11 +121,18 @@ func TestMatrixOfFormsAndScopes(t *testing.T) {
 // endingLast are the routes of all forms, those about users last: they end sessions.
 func (t tour) endingLast() []string {
 	routes := slices.Sorted(maps.Keys(t.actions))
-	ofUsers := func(route string) bool { return strings.HasPrefix(route, "/operations/users") }
-	return append(slices.DeleteFunc(slices.Clone(routes), ofUsers), slices.DeleteFunc(routes, func(route string) bool { return !ofUsers(route) })...)
+	slices.SortStableFunc(routes, func(a, b string) int { return lateness(a) - lateness(b) })
+	return routes
 }
 
-// scoped are browsers that are signed in with one scope: as Ada where a user may have it, otherwise as an administrator.
+func lateness(route string) int {
+	if strings.HasPrefix(route, "/operations/users") {
+		return 1
+	}
+	return 0
+}
+
+// scoped are browsers that are signed in with one scope: as Ada where a user may have it, as an administrator otherwise.
 func (r *rig) scoped() map[account.Scope]*visitor {
 	r.Helper()
 	s, visitors := r.open(r.address), map[account.Scope]*visitor{}
@@ -155,7 +162,8 @@ func TestMatrixOfOthersForms(t *testing.T) {
 		got := bob.submit(one)
 		bob.learns("POST "+one.path, got, hers, got.status)
 		if now := r.rowsOfAda(); now != before {
-			t.Errorf("Bob's POST %s with %v is answered with %d, and has changed what is Ada's", one.path, one.fields, got.status)
+			t.Errorf("Bob's POST %s with %v is answered with %d, and has changed what is Ada's",
+				one.path, one.fields, got.status)
 			before = now
 		}
 	}
@@ -167,8 +175,10 @@ func (r *rig) rowsOfAda() (sum string) {
 	r.must(r.db.QueryRow(r.Context(), `SELECT concat_ws(' ',
 		(SELECT md5(string_agg(t::text, '' ORDER BY id)) FROM jobs t WHERE user_id = $1),
 		(SELECT md5(string_agg(t::text, '' ORDER BY id)) FROM workspaces t WHERE owner_id = $1),
-		(SELECT md5(string_agg(m::text, '' ORDER BY m::text)) FROM workspace_members m JOIN workspaces w ON w.id = m.workspace_id WHERE w.owner_id = $1),
-		(SELECT md5(string_agg(t::text, '' ORDER BY t.id)) FROM tasks t JOIN workspaces w ON w.id = t.workspace_id WHERE w.owner_id = $1),
+		(SELECT md5(string_agg(m::text, '' ORDER BY m::text)) FROM workspace_members m
+			JOIN workspaces w ON w.id = m.workspace_id WHERE w.owner_id = $1),
+		(SELECT md5(string_agg(t::text, '' ORDER BY t.id)) FROM tasks t
+			JOIN workspaces w ON w.id = t.workspace_id WHERE w.owner_id = $1),
 		(SELECT md5(string_agg(t::text, '' ORDER BY id)) FROM download_jobs t WHERE user_id = $1),
 		(SELECT md5(string_agg(t::text, '' ORDER BY id)) FROM transactions t WHERE user_id = $1),
 		(SELECT md5(string_agg(t::text, '' ORDER BY id)) FROM webhooks t WHERE user_id = $1),

@@ -28,32 +28,37 @@ func (w *rig) ended() map[string]string {
 		by()
 		ended[how] = secret
 	}
-	admins := func(method, target string, body any, status int) func() {
-		return func() { w.send(w.adminToken, method, target, body).ok(status) }
+	admins := func(method string, body any, path string, of ...any) func() {
+		return func() {
+			if got := w.send(w.adminToken, method, fmt.Sprintf(path, of...), body); got.status >= 300 {
+				w.t.Fatalf("%s is answered with %d %s", got.call, got.status, got.raw)
+			}
+		}
 	}
 
 	root, _ := admin("Tokens")
 	revoked, id := w.token(root, account.Scopes...)
-	end("a token that was revoked", revoked, admins("DELETE", fmt.Sprintf("/v1/users/%d/tokens/%s", root.ID, id), nil, http.StatusNoContent))
+	end("a token that was revoked", revoked, admins("DELETE", nil, "/v1/users/%d/tokens/%s", root.ID, id))
 
 	expired, id := w.token(root, account.Scopes...)
 	end("a token that has expired", expired, func() { w.exec(`UPDATE tokens SET expires_at = now() WHERE id = $1`, id) })
 
 	rotated, id := w.token(w.admin, account.Scopes...)
-	end("a token that was rotated", rotated, admins("POST", "/v1/tokens/"+id+"/rotate", object{"grace_seconds": 0}, http.StatusOK))
+	end("a token that was rotated", rotated, admins("POST", object{"grace_seconds": 0}, "/v1/tokens/%s/rotate", id))
 
 	renewing, renewed := admin("Renewed")
-	end("a user's token that was renewed", renewed, admins("POST", fmt.Sprintf("/v1/users/%d/token", renewing.ID), nil, http.StatusOK))
+	end("a user's token that was renewed", renewed, admins("POST", nil, "/v1/users/%d/token", renewing.ID))
 
 	blocking, blocked := admin("Blocked")
 	_, of := w.agentOf(blocked, "read", "tasks")
 	end("a token of an agent whose owner is blocked", of, func() {})
-	end("a token of a user who is blocked", blocked, admins("PATCH", fmt.Sprintf("/v1/users/%d", blocking.ID), object{"status": account.UserBlocked}, http.StatusOK))
+	block := admins("PATCH", object{"status": account.UserBlocked}, "/v1/users/%d", blocking.ID)
+	end("a token of a user who is blocked", blocked, block)
 
 	forgetting, forgotten := admin("Forgotten")
 	_, of = w.agentOf(forgotten, "read", "tasks")
 	end("a token of an agent whose owner is forgotten", of, func() {})
-	end("a token of a user who is forgotten", forgotten, admins("POST", fmt.Sprintf("/v1/users/%d/forget", forgetting.ID), nil, http.StatusOK))
+	end("a token of a user who is forgotten", forgotten, admins("POST", nil, "/v1/users/%d/forget", forgetting.ID))
 
 	agent, of := w.agentOf(w.bobToken, "read", "tasks")
 	end("a token of an agent that has ended", of, func() {
@@ -113,7 +118,8 @@ func TestMatrixOfEndedTokens(t *testing.T) {
 	}
 
 	for name, arguments := range usual() {
-		message := object{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": object{"name": name, "arguments": arguments}}
+		call := object{"name": name, "arguments": arguments}
+		message := object{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
 		w.unchanged(name, func() {
 			for _, how := range hows {
 				w.turnedAway(how, w.send(ended[how], "POST", tool.Path, message, "Accept", "application/json, text/event-stream"))

@@ -64,7 +64,8 @@ func (w *rig) estate() estate {
 	e["/workspaces"] = text(w.adaToken, "POST", "/v1/workspaces", object{"name": adasWord}, "id")
 	carl, _ := w.user("Carl", 105, account.RoleUser, account.UserActive)
 	e["/workspaces/members"] = fmt.Sprint(carl.ID)
-	w.send(w.adaToken, "PUT", "/v1/workspaces/"+e["/workspaces"]+"/members/"+e["/workspaces/members"], nil).ok(http.StatusNoContent)
+	member := "/v1/workspaces/" + e["/workspaces"] + "/members/" + e["/workspaces/members"]
+	w.send(w.adaToken, "PUT", member, nil).ok(http.StatusNoContent)
 	e["/tasks"] = text(w.adaToken, "POST", "/v1/tasks", object{
 		"workspace_id": e["/workspaces"], "title": adasWord, "description": adasWord, "labels": []string{adasWord},
 	}, "id")
@@ -73,20 +74,23 @@ func (w *rig) estate() estate {
 	e["/downloads"] = text(w.adaToken, "POST", "/v1/downloads", object{
 		"book_id": e["/books"], "media_type": "text", "source_url": magnet + adasWord,
 	}, "id")
-	w.exec(`INSERT INTO media_assets (book_id, media_type, status, path, source_url, owner_id) VALUES ($1, 'text', 'available', '/d/wheels', $2, $3)`,
-		e["/books"], magnet+adasWord, w.ada.ID)
+	w.exec(`INSERT INTO media_assets (book_id, media_type, status, path, source_url, owner_id)
+		VALUES ($1, 'text', 'available', '/d/wheels', $2, $3)`, e["/books"], magnet+adasWord, w.ada.ID)
 
 	e["/webhooks"] = at[string](w.hook(`{"address":"https://`+adasWord+`.example"}`), "id")
 	e["/users"] = fmt.Sprint(w.ada.ID)
 	_, e["/tokens"] = w.token(w.ada, account.ScopeRead)
 	_, e["/users/tokens"] = w.token(w.ada, account.ScopeRead)
 	e["/agents"], _ = w.agentOf(w.adaToken, "read", "tasks")
-	e["/agents/tokens"] = text(w.adaToken, "POST", "/v1/agents/"+e["/agents"]+"/tokens", object{"name": adasWord, "scopes": []string{"read"}}, "id")
+	e["/agents/tokens"] = text(w.adaToken, "POST", "/v1/agents/"+e["/agents"]+"/tokens", object{
+		"name": adasWord, "scopes": []string{"read"},
+	}, "id")
 	w.exec(`UPDATE tokens SET name = $1 WHERE id IN ($2, $3)`, adasWord, e["/tokens"], e["/users/tokens"])
 
 	b := w.bank()
 	e["/transactions"] = b.failed("FRAGMENT_UNAVAILABLE", lifecycle.Retryable)
-	w.exec(`UPDATE transactions SET user_id = $1, comment = $2, username = $2 WHERE hash = $3`, w.ada.ID, adasWord, e["/transactions"])
+	w.exec(`UPDATE transactions SET user_id = $1, comment = $2, username = $2 WHERE hash = $3`,
+		w.ada.ID, adasWord, e["/transactions"])
 	return e
 }
 
@@ -267,7 +271,8 @@ func TestMatrixOfOthersIDsWithin(t *testing.T) {
 		"workspace_id": "/workspaces", "assignee": "/users", "assignee_id": "/users", "blocked_by": "/tasks",
 		"book_id": "", "file_id": "", // which everybody may name
 	}
-	own := at[string](w.send(w.bobToken, "POST", "/v1/workspaces", object{"name": "Bob's"}).ok(http.StatusCreated).body, "id")
+	made := w.send(w.bobToken, "POST", "/v1/workspaces", object{"name": "Bob's"}).ok(http.StatusCreated)
+	own := at[string](made.body, "id")
 
 	asked := 0
 	for _, c := range w.cells() {
@@ -288,7 +293,8 @@ func TestMatrixOfOthersIDsWithin(t *testing.T) {
 					t.Errorf("%s with another's %s is answered with %d %s", c.id, one.name, got.status, got.raw)
 				}
 				if got.status != nothing.status || got.body["code"] != nothing.body["code"] {
-					t.Errorf("%s with another's %s is answered with %s, and with nobody's with %s", c.id, one.name, got.raw, nothing.raw)
+					t.Errorf("%s with another's %s is answered with %s, and with nobody's with %s",
+						c.id, one.name, got.raw, nothing.raw)
 				}
 			})
 		}

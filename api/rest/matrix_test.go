@@ -148,7 +148,9 @@ func TestMatrixOfScopes(t *testing.T) {
 
 // ofAnyScope says whether an operation is about the caller's own tokens, which compares scopes itself.
 func ofAnyScope(c cell) bool {
-	return slices.Contains([]string{"list-tokens", "create-token", "revoke-token", "rotate-token", "create-sign-in-link"}, c.id)
+	return slices.Contains([]string{
+		"list-tokens", "create-token", "revoke-token", "rotate-token", "create-sign-in-link",
+	}, c.id)
 }
 
 // closed calls an operation with each scope that it does not declare.

@@ -17,7 +17,8 @@ import (
 
 // idsOfTools says what the arguments of tools name; "" is what everybody may name, or nothing.
 var idsOfTools = map[string]string{
-	"task_id": "/tasks", "workspace_id": "/workspaces", "hash": "/transactions", "assignee_id": "/users", "blocked_by": "/tasks",
+	"task_id": "/tasks", "workspace_id": "/workspaces", "hash": "/transactions",
+	"assignee_id": "/users", "blocked_by": "/tasks",
 	"file_id": "", "book_id": "", "idempotency_key": "",
 }
 
@@ -47,7 +48,8 @@ func TestMatrixOfTools(t *testing.T) {
 					got, shown := callers[who].answers(one.Name, call(hers, own))
 					nothing, _ := callers[who].answers(one.Name, call(none, own))
 					if strings.Contains(shown, adasWord) || got == "" && !one.Annotations.ReadOnlyHint || got != nothing {
-						t.Errorf("%s: %s(%v) is answered with %q, and for nothing with %q:\n%s", who, one.Name, call(hers, own), got, nothing, shown)
+						t.Errorf("%s: %s(%v) is answered with %q, and for nothing with %q:\n%s",
+							who, one.Name, call(hers, own), got, nothing, shown)
 					}
 				})
 			}

@@ -30,7 +30,7 @@ func RecordOf(t testing.TB, db Querier, besides ...string) Record {
 		t.Fatal(err)
 	}
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil || !slices.Contains(tables, "tasks") || !slices.Contains(tables, "tokens") || !slices.Contains(tables, "events") {
+	if err != nil || len(tables) < 30 {
 		t.Fatal(tables, err)
 	}
 
