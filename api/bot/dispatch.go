@@ -126,7 +126,7 @@ func (b *Bot) explain(ctx context.Context, r *chat.Request, err error) {
 		problem = fault.New(fault.Internal, "unexpected").WithCause(err)
 	}
 
-	log := b.Log.With("user", chat.Pseudonym(r.From.ID), "update", r.Update)
+	log := b.Log.With("user", b.Pseudonym(r.From.ID), "update", r.Update)
 	if problem.Code == fault.Internal {
 		log.Error("bot: request failed", "error", problem.Cause)
 	} else {

@@ -127,7 +127,7 @@ func (b *Bot) settleNotice(ctx context.Context, person int64, row notice.Notice,
 	state, wait := noticeAfter(err)
 	if state != notice.NoticeSent {
 		b.Log.Info(
-			"bot: notice", "user", chat.Pseudonym(person), "workload", row.Workload, "entity", row.EntityID,
+			"bot: notice", "user", b.Pseudonym(person), "workload", row.Workload, "entity", row.EntityID,
 			"state", state, "wait", wait, "error", err,
 		)
 	}

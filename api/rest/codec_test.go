@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"stagecoach/internal/codec"
+	"stagecoach/internal/store/account"
 )
 
 const webUI = "http://127.0.0.1:8233"
@@ -96,6 +97,23 @@ func TestCodec(t *testing.T) {
 		if answer.StatusCode != c.status || strings.Contains(got, planted) != (c.status == 200) {
 			t.Errorf("%s: %d %s", name, answer.StatusCode, got)
 		}
+	}
+
+	// Who has read how many payloads is in the audit log, and nothing of them; refusals are as well.
+	entries, err := w.store.AuditLog(t.Context(), 0, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := 0
+	for _, e := range entries {
+		if e.Action == "codec-decode" && e.Outcome == account.OutcomeDone {
+			if read++; *e.ActorID != w.admin.ID || e.Subject != "payloads/1" {
+				t.Errorf("audited as %+v", e)
+			}
+		}
+	}
+	if read != 3 {
+		t.Errorf("%d of 3 successful readings are audited", read)
 	}
 
 	if answer, _ := w.ask("POST", "/codec/decode", body); !strings.HasPrefix(answer.Header.Get("WWW-Authenticate"), "Basic ") {

@@ -1,6 +1,8 @@
 package rest_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -356,5 +358,27 @@ func TestExamplesInTheDocumentAreValid(t *testing.T) {
 	}
 	if got := fmt.Sprint(document["info"].(map[string]any)["version"]); got != "1.2.3" {
 		t.Errorf("version %s", got)
+	}
+}
+
+// TestLogsNameUsersByAKeyedHash wants no name of a user in the log that those can make who know the user's id, and the
+// same one that administrators are shown.
+func TestLogsNameUsersByAKeyedHash(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	w.send(w.adaToken, "GET", "/v1/files?path=/", nil).ok(http.StatusOK)
+	shown := w.send(w.adminToken, "GET", "/v1/users/"+fmt.Sprint(w.ada.ID), nil).ok(http.StatusOK).body
+	name, _ := shown["log_name"].(string)
+	if log := w.log.String(); len(name) < 16 || !strings.Contains(log, `"user":"`+name+`"`) {
+		t.Errorf("administrators are shown %q", name)
+	}
+
+	for _, guess := range []string{"user %d", "user/%d", "telegram/%d", "%d"} {
+		for _, id := range []int64{w.ada.ID, *w.ada.TelegramID} {
+			sum := sha256.Sum256(fmt.Appendf(nil, guess, id))
+			if strings.Contains(w.log.String(), hex.EncodeToString(sum[:4])) {
+				t.Errorf("the log names a user by a hash of "+guess, id)
+			}
+		}
 	}
 }

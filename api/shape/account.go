@@ -46,6 +46,7 @@ type User struct {
 	Role        string     `json:"role" enum:"USER,ADMIN"`
 	Status      string     `json:"status" enum:"PENDING,ACTIVE,BLOCKED"`
 	OwnerID     *string    `json:"owner_id" example:"2" doc:"Whose agent it is; null for a person, or a program without an owner"`
+	LogName     string     `json:"log_name,omitempty" example:"5b1f0a9c3d7e2468" doc:"How the logs name the user; only where administrators list or see users"`
 	Token       string     `json:"token,omitempty" doc:"Only in the answer that makes it: nobody can see it again"`
 	CreatedAt   time.Time  `json:"created_at" example:"2026-03-01T12:00:00Z"`
 	ForgottenAt *time.Time `json:"forgotten_at" doc:"When the person was made anonymous; null: never"`

@@ -2,9 +2,6 @@ package chat
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -26,9 +23,10 @@ const (
 type Sender struct {
 	Telegram *telego.Bot
 	Log      *slog.Logger
-	// Store makes live messages due at once.
+	// Store makes live messages due at once, and names people in the log.
 	Store interface {
 		HurryLiveMessage(ctx context.Context, workload string, entity int64) error
+		LogNameOfTelegram(id int64) string
 	}
 }
 
@@ -76,7 +74,7 @@ func (s *Sender) Post(ctx context.Context, chat int64, v View) (message int64) {
 		return err
 	})
 	if err != nil {
-		s.Log.Warn("bot: message not sent", "user", Pseudonym(chat), "error", err)
+		s.Log.Warn("bot: message not sent", "user", s.Pseudonym(chat), "error", err)
 	}
 	return message
 }
@@ -93,7 +91,7 @@ func (s *Sender) Reply(ctx context.Context, r *Request, v View) {
 func (s *Sender) redraw(ctx context.Context, r *Request, v View) Outcome {
 	outcome, err := attempt(ctx, true, func() error { return s.Edit(ctx, r.Chat, r.Message, v) })
 	if outcome != Done {
-		s.Log.Warn("bot: message not redrawn", "user", Pseudonym(r.Chat), "error", err)
+		s.Log.Warn("bot: message not redrawn", "user", s.Pseudonym(r.Chat), "error", err)
 	}
 	return outcome
 }
@@ -146,7 +144,7 @@ func (s *Sender) AnswerClick(ctx context.Context, r *Request) {
 		return
 	}
 
-	s.Log.Info("bot: button not answered", "user", Pseudonym(r.From.ID), "error", err)
+	s.Log.Info("bot: button not answered", "user", s.Pseudonym(r.From.ID), "error", err)
 	if r.Alert && outcome == Refused && r.Private {
 		s.Post(ctx, r.Chat, View{Text: r.Note})
 	}
@@ -160,7 +158,4 @@ func (s *Sender) Hurry(ctx context.Context, workload string, entity int64) {
 }
 
 // Pseudonym replaces a person's id in the log.
-func Pseudonym(telegramID int64) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "telegram/%d", telegramID))
-	return hex.EncodeToString(sum[:4])
-}
+func (s *Sender) Pseudonym(telegramID int64) string { return s.Store.LogNameOfTelegram(telegramID) }

@@ -168,7 +168,7 @@ func (h *handlers) showRefusal(ctx context.Context, r *chat.Request, id int64, e
 		return err
 	}
 
-	h.Log.Info("bot: request refused", "user", chat.Pseudonym(r.From.ID), "update", r.Update, "code", refusal.Code)
+	h.Log.Info("bot: request refused", "user", h.Pseudonym(r.From.ID), "update", r.Update, "code", refusal.Code)
 	return h.showTask(ctx, r, id, "⚠️ "+h.whyRefused(ctx, r.User, found, refusal.Code))
 }
 

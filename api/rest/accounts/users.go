@@ -225,12 +225,19 @@ func roleAllows(role string, scopes []account.Scope) error {
 func (h *handlers) listUsers(ctx context.Context, in *listUsersInput) (shape.Page[shape.User], error) {
 	return server.ListOf(in.Paging, usersCursor, func(after int64, limit int) ([]account.User, error) {
 		return h.Store.Users(ctx, in.Status, after, limit)
-	}, func(u account.User) int64 { return u.ID }, userFrom)
+	}, func(u account.User) int64 { return u.ID }, h.userWithLogName)
+}
+
+// userWithLogName shows a user to an administrator who reads logs.
+func (h *handlers) userWithLogName(u account.User) shape.User {
+	body := userFrom(u)
+	body.LogName = h.Store.LogName(u)
+	return body
 }
 
 func (h *handlers) getUser(ctx context.Context, in *UserPath) (shape.User, error) {
 	user, err := h.Store.UserByID(ctx, server.PathID(in.ID))
-	return server.Shown(user, err, userFrom)
+	return server.Shown(user, err, h.userWithLogName)
 }
 
 func (h *handlers) changeUser(ctx context.Context, in *changeUserInput) (none shape.User, err error) {

@@ -2,8 +2,10 @@ package operators
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"net/http"
+	"strconv"
 
 	"stagecoach/api/rest/server"
 	"stagecoach/internal/fault"
@@ -40,7 +42,7 @@ func RegisterCodec(s *server.Server, codec CodecOptions) {
 
 		s.Mux.HandleFunc("POST /codec/"+name, func(w http.ResponseWriter, r *http.Request) {
 			if h.fromWebUI(w, r) && h.mayRead(w, r, "codec-"+name) {
-				h.convert(w, r)
+				h.convert(w, r, name == "decode")
 			}
 		})
 	}
@@ -53,8 +55,9 @@ func RegisterCodec(s *server.Server, codec CodecOptions) {
 	})
 }
 
-// convert answers with payloads that are decoded or encoded.
-func (h *codecHandlers) convert(w http.ResponseWriter, r *http.Request) {
+// convert answers with payloads that are decoded or encoded. A successful reading is written to the audit log with the
+// number of payloads.
+func (h *codecHandlers) convert(w http.ResponseWriter, r *http.Request, reading bool) {
 	body, release, err := h.HoldBody(w, r, server.Caller(r.Context()), server.MaxBody)
 	defer release()
 	if err != nil {
@@ -63,7 +66,26 @@ func (h *codecHandlers) convert(w http.ResponseWriter, r *http.Request) {
 	}
 
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	h.Handler.ServeHTTP(w, r)
+	answer := &statusRecorder{ResponseWriter: w, status: http.StatusOK}
+	h.Handler.ServeHTTP(answer, r)
+	if !reading || answer.status != http.StatusOK {
+		return
+	}
+
+	var sent struct{ Payloads []json.RawMessage }
+	_ = json.Unmarshal(body, &sent) // it was read already
+	h.Done(r.Context(), strconv.Itoa(len(sent.Payloads)))
+}
+
+// statusRecorder remembers the status of an answer.
+type statusRecorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (r *statusRecorder) WriteHeader(status int) {
+	r.status = status
+	r.ResponseWriter.WriteHeader(status)
 }
 
 // fromWebUI refuses pages of other origins than the Web UI's, and lets the Web UI's read the answer.
@@ -97,7 +119,7 @@ func (h *codecHandlers) mayRead(w http.ResponseWriter, r *http.Request, id strin
 		header = "Bearer " + password
 	}
 
-	op := server.Operation{Id: id, Access: server.ForAdmins, Scope: account.ScopeOperate}
+	op := server.Operation{Id: id, Subject: "payloads", Access: server.ForAdmins, Scope: account.ScopeOperate}
 	_, err := h.Admission(r.Context(), header, op, "")
 	if namespace := r.Header.Get("X-Namespace"); err == nil && namespace != "" && namespace != h.Namespace {
 		err = fault.Invalid("X-Namespace", "payloads of this namespace are not known here")

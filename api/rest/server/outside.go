@@ -3,14 +3,11 @@ package server
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"time"
 
@@ -40,15 +37,6 @@ func RequestID(ctx context.Context) string { return noteOf(ctx).id }
 
 // RemoteOf gives the address and port of the client whose request is served; empty: there is none.
 func RemoteOf(ctx context.Context) string { return noteOf(ctx).remote }
-
-// userHash gives what the logs have for a user; empty while the user is not known.
-func userHash(id int64) string {
-	if id == 0 {
-		return ""
-	}
-	sum := sha256.Sum256([]byte("user " + strconv.FormatInt(id, 10)))
-	return hex.EncodeToString(sum[:6])
-}
 
 // ServeHTTP gives every request its id, a line in the access log and an answer, also when its operation panics.
 func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
@@ -146,8 +134,13 @@ func (s *Server) logAccess(r *http.Request, status int, n *note, took time.Durat
 		pattern = "none"
 	}
 
+	user := ""
+	if n.who.User.ID != 0 { // it is known
+		user = s.Store.LogName(n.who.User)
+	}
+
 	s.Log.Log(r.Context(), level, "request", "request", n.id, "method", r.Method, "route", pattern,
-		"status", status, "ms", took.Milliseconds(), "user", userHash(n.who.User.ID))
+		"status", status, "ms", took.Milliseconds(), "user", user)
 }
 
 // recorder remembers the status that was written.

@@ -24,7 +24,8 @@ type DB struct {
 	// Quotas are checked in the transaction that creates something. They are set before the first use.
 	Quotas Quotas
 
-	Sealer sealer
+	Sealer     sealer
+	Pseudonyms pseudonyms
 }
 
 // Open connects to the database at url, without waiting for it. The keys, of 32 bytes each, protect OAuth tokens at
@@ -35,11 +36,16 @@ func Open(ctx context.Context, url string, p Pool, tracer pgx.QueryTracer, keys 
 		return nil, err
 	}
 
+	names, err := newPseudonyms(keys[0])
+	if err != nil {
+		return nil, err
+	}
+
 	pool, err := p.open(ctx, url, tracer)
 	if err != nil {
 		return nil, err
 	}
-	return &DB{connections: pool, Sealer: sealer}, nil
+	return &DB{connections: pool, Sealer: sealer, Pseudonyms: names}, nil
 }
 
 // InTx runs fn in one transaction and returns STORE_UNAVAILABLE when PostgreSQL is unavailable.
