@@ -78,6 +78,42 @@ func TestUsersShareOneAllowanceOverProcesses(t *testing.T) {
 	}
 }
 
+// TestAgentsUseTheirOwnersAllowance lets an owner and two agents through as often as the owner alone.
+func TestAgentsUseTheirOwnersAllowance(t *testing.T) {
+	t.Parallel()
+	const perSecond, burst = 4, 5 * 4
+	users := allowance.NewUsers(testdb.New(t), perSecond)
+	owner := anna.ID
+	family := []account.User{
+		anna, {ID: 11, Role: account.RoleUser, Status: account.UserActive, OwnerID: &owner},
+		{ID: 12, Role: account.RoleUser, Status: account.UserActive, OwnerID: &owner},
+	}
+
+	began, granted := time.Now(), 0
+	for i := range 200 {
+		if users.Take(t.Context(), family[i%len(family)]) == nil {
+			granted++
+		}
+	}
+
+	most := int(burst + perSecond*time.Since(began).Seconds() + 1)
+	if granted < burst || granted > most {
+		t.Errorf("%d requests got through, want %d to %d", granted, burst, most)
+	}
+}
+
+// TestOneRequestMayBeWorthMany takes a whole burst at once, and refuses what comes after it.
+func TestOneRequestMayBeWorthMany(t *testing.T) {
+	t.Parallel()
+	users := allowance.NewUsers(testdb.New(t), 2)
+	if err := users.TakeMany(t.Context(), anna, 1000); err != nil { // more than any burst: it is possible after a pause
+		t.Fatal(err)
+	}
+	if err := users.Take(t.Context(), anna); fault.CodeOf(err) != fault.RateLimited {
+		t.Errorf("after all was taken: %v", err)
+	}
+}
+
 // TestAdministratorsAndNoLimit lets all through.
 func TestAdministratorsAndNoLimit(t *testing.T) {
 	t.Parallel()

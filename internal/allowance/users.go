@@ -28,6 +28,7 @@ type Reserver interface {
 type Users struct {
 	shared    Reserver
 	perSecond int
+	refused   *secrets // of users, until they may send the next request
 
 	mu    sync.Mutex
 	users map[int64]*share
@@ -45,16 +46,22 @@ type share struct {
 
 // NewUsers makes the bound of so many requests per second; 0: none.
 func NewUsers(shared Reserver, perSecond int) *Users {
-	return &Users{shared: shared, perSecond: perSecond, users: map[int64]*share{}}
+	return &Users{shared: shared, perSecond: perSecond, refused: newSecrets(), users: map[int64]*share{}}
 }
 
-// Take uses one request of a user's allowance. Administrators have no bound. RATE_LIMITED says when to try again.
-func (u *Users) Take(ctx context.Context, user account.User) error {
+// Take uses one request of a user's allowance. Agents use their owner's, and administrators have no bound. RATE_LIMITED
+// says when to try again.
+func (u *Users) Take(ctx context.Context, user account.User) error { return u.TakeMany(ctx, user, 1) }
+
+// TakeMany uses several requests of a user's allowance, for one that is worth as many: at most the burst.
+func (u *Users) TakeMany(ctx context.Context, user account.User, n int) error {
 	if u.perSecond == 0 || user.IsAdmin() {
 		return nil
 	}
 
-	mine := u.shareOf(user.ID)
+	n = min(n, burst*u.perSecond)
+	payer := payerOf(user)
+	mine := u.shareOf(payer)
 	select {
 	case mine.asking <- struct{}{}:
 		defer func() { <-mine.asking }()
@@ -66,19 +73,36 @@ func (u *Users) Take(ctx context.Context, user account.User) error {
 		return tooMany(LimitRequests, wait)
 	}
 
-	if mine.left == 0 {
-		if err := u.borrow(ctx, user.ID, mine); err != nil {
+	if mine.left < n {
+		if err := u.borrow(ctx, payer, mine, n-mine.left); err != nil {
 			return err
 		}
 	}
 
-	mine.left--
+	mine.left -= n
 	return nil
 }
 
-// borrow takes the next part of a user's allowance.
-func (u *Users) borrow(ctx context.Context, userID int64, mine *share) error {
-	part := max(1, u.perSecond/chunks)
+// TakeBy is Take for who has identified themselves by a secret. A refusal is remembered for Check.
+func (u *Users) TakeBy(ctx context.Context, user account.User, secret string) error {
+	err := u.Take(ctx, user)
+	if refusal := fault.As(err); refusal != nil && refusal.Code == fault.RateLimited {
+		u.refused.put(secret, time.Now().Add(refusal.RetryAfter))
+	}
+	return err
+}
+
+// Check refuses a secret whose user was refused a moment ago, before anybody looks up whose it is.
+func (u *Users) Check(secret string) error {
+	if wait := time.Until(u.refused.until(secret)); wait > 0 {
+		return tooMany(LimitRequests, wait)
+	}
+	return nil
+}
+
+// borrow takes the next part of a user's allowance, of so many requests at least.
+func (u *Users) borrow(ctx context.Context, userID int64, mine *share, least int) error {
+	part := max(least, u.perSecond/chunks)
 	rate := account.Rate{PerSecond: float64(u.perSecond), Burst: burst * u.perSecond}
 	_, err := u.shared.Reserve(ctx, fmt.Sprintf("requests/%d", userID), rate, part, 0)
 	if refusal := fault.As(err); refusal != nil && refusal.Code == fault.RateLimited {
@@ -87,7 +111,7 @@ func (u *Users) borrow(ctx context.Context, userID int64, mine *share) error {
 	}
 
 	if err == nil {
-		mine.left = part
+		mine.left += part
 	}
 	return err
 }

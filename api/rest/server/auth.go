@@ -96,7 +96,7 @@ func (s *Server) Admission(ctx context.Context, authorization string, op Operati
 	request := noteOf(ctx)
 	request.who, request.operation = who, op
 	if !known {
-		if err := s.Requests.Take(ctx, who.User); err != nil {
+		if err := s.Requests.TakeBy(ctx, who.User, BearerToken(authorization)); err != nil {
 			return who, err
 		}
 	}
@@ -128,20 +128,32 @@ func (s *Server) authenticate(ctx context.Context, header string) (who Principal
 
 // Authenticate finds the user of a token. Wrong tokens are limited by the address that sends the request.
 func (s *Server) Authenticate(ctx context.Context, token string) (who Principal, err error) {
+	err = s.Identify(ctx, token, func(ctx context.Context) (err error) {
+		who.User, who.Token, err = s.Store.Authenticate(ctx, token)
+		return err
+	})
+	return who, err
+}
+
+// Identify lets find look up in the record whose a secret is. It refuses before that where the address has sent too many
+// wrong ones, or where the secret's user was refused for their rate a moment ago.
+func (s *Server) Identify(ctx context.Context, secret string, find func(context.Context) error) error {
 	remote := RemoteOf(ctx)
-	if err := s.Guesses.Check(remote, token); err != nil {
-		return who, err
+	if err := s.Guesses.Check(remote, secret); err != nil {
+		return err
+	}
+	if err := s.Requests.Check(secret); err != nil {
+		return err
 	}
 
-	who.User, who.Token, err = s.Store.Authenticate(core.Reserved(ctx), token) // who it is has to be known first
+	err := find(core.Reserved(ctx)) // who it is has to be known first
 	switch {
 	case err == nil:
-		s.Guesses.Right(token)
+		s.Guesses.Right(secret)
 	case fault.CodeOf(err) == fault.Unauthenticated:
-		s.Guesses.Wrong(remote, token)
+		s.Guesses.Wrong(remote, secret)
 	}
-
-	return who, err
+	return err
 }
 
 // TakeOpen counts a request of an operation for anyone against the rate of its network address.

@@ -2,6 +2,7 @@ package site
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
@@ -11,7 +12,6 @@ import (
 	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store/account"
-	"stagecoach/internal/store/core"
 )
 
 // confirmed is how long what moves money is open after a person has proved who they are.
@@ -74,11 +74,11 @@ func (s *Site) welcome(next func(http.ResponseWriter, *Request)) http.Handler {
 func (s *Site) admit(rq *http.Request) (*Request, error) {
 	r := s.stranger(rq)
 	cookie, err := rq.Cookie(s.cookie())
-	if err != nil {
+	if err != nil || !account.IsSecret(cookie.Value) {
 		return r, fault.New(fault.Unauthenticated, "you are not signed in")
 	}
 
-	user, session, err := s.Store.SessionOf(core.Reserved(rq.Context()), cookie.Value)
+	user, session, err := s.sessionOf(rq.Context(), cookie.Value)
 	if err != nil {
 		return r, err
 	}
@@ -87,7 +87,7 @@ func (s *Site) admit(rq *http.Request) (*Request, error) {
 	if err := who.Permit(server.Operation{Scope: server.AnyScope}); err != nil {
 		return r, err
 	}
-	if err := s.API.Requests.Take(rq.Context(), user); err != nil {
+	if err := s.API.Requests.TakeBy(rq.Context(), user, cookie.Value); err != nil {
 		return r, err
 	}
 
@@ -95,6 +95,15 @@ func (s *Site) admit(rq *http.Request) (*Request, error) {
 	r.Language = s.language(rq, user.Language)
 	r.Request = rq.WithContext(server.WithPrincipal(rq.Context(), who))
 	return r, nil
+}
+
+// sessionOf finds the user and the session of a secret. Wrong ones are limited by address, as wrong tokens are.
+func (s *Site) sessionOf(ctx context.Context, secret string) (user account.User, session account.Session, err error) {
+	err = s.API.Identify(ctx, secret, func(ctx context.Context) (err error) {
+		user, session, err = s.Store.SessionOf(ctx, secret)
+		return err
+	})
+	return user, session, err
 }
 
 // stranger is a request of somebody who is not known.
@@ -168,6 +177,7 @@ func (s *Site) signIn(w http.ResponseWriter, rq *http.Request) {
 		return
 	}
 
+	s.API.Guesses.Right(secret)
 	s.setCookie(w, s.cookie(), secret, s.Life)
 	http.Redirect(w, rq, local(rq.PostFormValue("next")), http.StatusSeeOther)
 }
@@ -196,6 +206,7 @@ func (s *Site) spendLink(w http.ResponseWriter, rq *http.Request) {
 		return
 	}
 
+	s.API.Guesses.Right(secret)
 	s.setCookie(w, s.cookie(), secret, s.Life)
 	http.Redirect(w, rq, "/", http.StatusSeeOther)
 }

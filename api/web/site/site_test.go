@@ -39,6 +39,7 @@ type rig struct {
 	*testing.T
 	store  *store.Store
 	db     *pgx.Conn
+	trips  *testdb.Trips // of the store to the record
 	url    string
 	ada    account.User
 	token  string
@@ -55,7 +56,8 @@ func newRig(t *testing.T, public string) *rig {
 	address := testdb.URL(t)
 	w := &rig{T: t, db: testdb.Connect(t, address), token: account.NewToken()}
 	var err error
-	w.store, err = store.Open(t.Context(), address, testdb.Key)
+	w.trips = testdb.CountTrips(t, address)
+	w.store, err = store.Open(t.Context(), w.trips.URL, testdb.Key)
 	w.must(err)
 	t.Cleanup(w.store.Close)
 	w.api = server.New(server.Config{
