@@ -31,6 +31,7 @@ const (
 	MaxLabel       = 50
 	MaxBlockers    = 100
 	MaxBatch       = 500
+	MaxEdges       = 5000     // blockers of all tasks of a batch
 	MaxResult      = 64 << 10 // bytes
 	maxResultDepth = 100      // of lists and objects in each other
 )
@@ -100,9 +101,14 @@ func (c *Tasks) checkGraph(
 		return nil, fault.Invalid("tasks", "a batch has 1 to %d tasks", MaxBatch)
 	}
 
+	if err := checkEdges(graph); err != nil {
+		return nil, err
+	}
+
 	graph = slices.Clone(graph)
+	isMember := c.memberships(workspaceID)
 	for i := range graph {
-		err := c.check(ctx, workspaceID, &graph[i])
+		err := check(ctx, &graph[i], isMember)
 		if refusal := fault.As(err); refusal != nil && refusal.Field != "" {
 			return nil, refusal.WithField(task.FieldOf(i, refusal.Field))
 		}
@@ -112,6 +118,33 @@ func (c *Tasks) checkGraph(
 	}
 
 	return graph, nil
+}
+
+// checkEdges refuses a graph whose tasks have too many blockers in all.
+func checkEdges(graph []task.NewTask) error {
+	edges := 0
+	for i, row := range graph {
+		if edges += len(row.BlockedBy); edges > MaxEdges {
+			return fault.Invalid(
+				task.FieldOf(i, "blocked_by"), "the tasks of a batch have at most %d blockers in all: send several batches", MaxEdges,
+			)
+		}
+	}
+	return nil
+}
+
+// memberships tells members of a workspace from others, and asks the record once for each user.
+func (c *Tasks) memberships(workspaceID int64) func(ctx context.Context, userID int64) (bool, error) {
+	known := map[int64]bool{}
+	return func(ctx context.Context, userID int64) (member bool, err error) {
+		if member, asked := known[userID]; asked {
+			return member, nil
+		}
+		if member, err = c.Store.IsMember(ctx, workspaceID, userID); err == nil {
+			known[userID] = member
+		}
+		return member, err
+	}
 }
 
 // fingerprint identifies the content of a request.
@@ -147,7 +180,9 @@ func (c *Tasks) startAll(ctx context.Context, made []task.Task) {
 }
 
 // check fills in defaults and returns what is wrong with a task that is to be created.
-func (c *Tasks) check(ctx context.Context, workspaceID int64, row *task.NewTask) error {
+func check(
+	ctx context.Context, row *task.NewTask, isMember func(ctx context.Context, userID int64) (bool, error),
+) error {
 	row.Title = strings.TrimSpace(row.Title)
 	row.Visibility = cmp.Or(row.Visibility, task.Public)
 	row.Priority = cmp.Or(row.Priority, task.PriorityNormal)
@@ -168,7 +203,7 @@ func (c *Tasks) check(ctx context.Context, workspaceID int64, row *task.NewTask)
 		return nil
 	}
 
-	member, err := c.Store.IsMember(ctx, workspaceID, *row.AssigneeID)
+	member, err := isMember(ctx, *row.AssigneeID)
 	if err == nil && !member {
 		return fault.Invalid("assignee_id", "the assignee is not a member of the workspace")
 	}

@@ -156,6 +156,11 @@ func (s *Server) Identify(ctx context.Context, secret string, find func(context.
 	return err
 }
 
+// TakeMore counts a request as several more of its user's, for what it costs is known once its body is.
+func (s *Server) TakeMore(ctx context.Context, n int) error {
+	return s.Requests.TakeMany(ctx, Caller(ctx), n)
+}
+
 // TakeOpen counts a request of an operation for anyone against the rate of its network address.
 func (s *Server) TakeOpen(ctx context.Context) error { return s.Open.Take(RemoteOf(ctx)) }
 

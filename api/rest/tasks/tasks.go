@@ -96,8 +96,9 @@ func (h *handlers) registerTasks(tasks server.Group) {
 
 	server.RegisterTried(tasks, server.Operation{
 		Id: "create-tasks", Route: "POST /v1/tasks/batch", Subject: "workspace", Status: http.StatusCreated, Body: server.MaxBody,
-		Summary:     "Make a whole graph of tasks, all or none",
-		Description: "A task's `blocked_by` names others of the batch by their `ref`, or existing tasks by their ids.",
+		Summary: "Make a whole graph of tasks, all or none",
+		Description: "A task's `blocked_by` names others of the batch by their `ref`, or existing tasks by their ids; all tasks together have at most 5,000 blockers. " +
+			"Against the rate of requests a batch, made or tried, counts once, and once more for each 25 tasks and each 250 blockers.",
 		Faults: []fault.Code{
 			fault.WorkspaceNotFound, fault.UnknownBlocker, fault.CyclicDependency, fault.QuotaExceeded,
 		},
@@ -150,7 +151,7 @@ func (h *handlers) createTask(ctx context.Context, in *createTaskInput) (none sh
 
 func (h *handlers) createTasks(ctx context.Context, in *createTasksInput) (none shape.TaskBatch, err error) {
 	workspace := server.PathID(in.Body.WorkspaceID)
-	graph, err := in.graph()
+	graph, err := h.graphOf(ctx, in)
 	if err != nil {
 		return none, err
 	}
@@ -168,8 +169,22 @@ func (h *handlers) createTasks(ctx context.Context, in *createTasksInput) (none 
 	return body, nil
 }
 
-// graph reads the tasks that are asked for.
-func (in *createTasksInput) graph() (graph []task.NewTask, err error) {
+// A graph counts as one request, and as another for each so many of its tasks and of their blockers.
+const (
+	tasksOfARequest = 25
+	edgesOfARequest = 250
+)
+
+// graphOf reads the tasks that are asked for, and counts them against the rate of the caller.
+func (h *handlers) graphOf(ctx context.Context, in *createTasksInput) (graph []task.NewTask, err error) {
+	edges := 0
+	for _, wanted := range in.Body.Tasks {
+		edges += len(wanted.BlockedBy)
+	}
+	if err := h.TakeMore(ctx, len(in.Body.Tasks)/tasksOfARequest+edges/edgesOfARequest); err != nil {
+		return nil, err
+	}
+
 	graph = make([]task.NewTask, len(in.Body.Tasks))
 	for i, wanted := range in.Body.Tasks {
 		if graph[i], err = newTask(wanted.NewTask); err != nil {

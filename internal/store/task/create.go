@@ -101,8 +101,12 @@ type graphBlocker struct {
 	index  int
 	id     int64
 	named  string // in blocked_by
-	field  string // where
+	task   int    // whose blocked_by, by its index
+	place  int    // in blocked_by
 }
+
+// field names the blocker in the request.
+func (b graphBlocker) field() string { return FieldOf(b.task, fmt.Sprintf("blocked_by[%d]", b.place)) }
 
 func planGraph(graph []NewTask) (graphPlan, error) {
 	places := map[string]int{}
@@ -119,7 +123,7 @@ func planGraph(graph []NewTask) (graphPlan, error) {
 	var unknown []graphBlocker
 	for i, task := range graph {
 		for j, name := range task.BlockedBy {
-			blocker := graphBlocker{named: name, field: FieldOf(i, fmt.Sprintf("blocked_by[%d]", j))}
+			blocker := graphBlocker{named: name, task: i, place: j}
 			if blocker.index, blocker.inside = places[name]; !blocker.inside {
 				var err error
 				if blocker.id, err = strconv.ParseInt(name, 10, 64); err == nil {
@@ -145,7 +149,7 @@ func planGraph(graph []NewTask) (graphPlan, error) {
 		)]
 		return graphPlan{}, fault.New(
 			fault.CyclicDependency, "the tasks wait for each other",
-		).With("cycle", names).WithField(closing.field)
+		).With("cycle", names).WithField(closing.field())
 	}
 
 	return plan, nil
@@ -225,19 +229,37 @@ func findBlockers(
 		return err
 	}
 
-	unknown := slices.DeleteFunc(slices.Clone(blockers), func(b graphBlocker) bool { return slices.Contains(found, b.id) })
-	if len(unknown) > 0 {
+	if unknown := without(blockers, found); len(unknown) > 0 {
 		return unknownBlockers(unknown)
 	}
 	return nil
 }
 
+// without gives the blockers that are not among those found.
+func without(blockers []graphBlocker, found []int64) (unknown []graphBlocker) {
+	known := make(map[int64]bool, len(found))
+	for _, id := range found {
+		known[id] = true
+	}
+
+	for _, blocker := range blockers {
+		if !known[blocker.id] {
+			unknown = append(unknown, blocker)
+		}
+	}
+	return unknown
+}
+
+// toldUnknown is how many unknown blockers a refusal names.
+const toldUnknown = 20
+
 func unknownBlockers(unknown []graphBlocker) error {
-	names := make([]string, len(unknown))
-	for i, blocker := range unknown {
+	told := unknown[:min(len(unknown), toldUnknown)]
+	names := make([]string, len(told))
+	for i, blocker := range told {
 		names[i] = blocker.named
 	}
 	return fault.New(
 		fault.UnknownBlocker, "not every blocker is a task of this workspace",
-	).With("unknown", names).WithField(unknown[0].field)
+	).With("unknown", names).WithField(unknown[0].field())
 }
