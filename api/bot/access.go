@@ -77,11 +77,13 @@ func (b *Bot) addPerson(ctx context.Context, from telego.User) (account.User, er
 
 // announce asks the administrators to decide about a newcomer.
 func (b *Bot) announce(ctx context.Context, user account.User) {
-	b.notifyAdmins(ctx, func(admin account.User) chat.View {
-		return chat.View{
-			Text: textNewcomer.In(admin.Language, html.EscapeString(user.Name), user.ID),
-			Rows: chat.Rows(decisionButtons(admin.Language, user)),
-		}
+	chat.PlaceOf(ctx).Elsewhere(func(ctx context.Context) {
+		b.notifyAdmins(ctx, func(admin account.User) chat.View {
+			return chat.View{
+				Text: textNewcomer.In(admin.Language, html.EscapeString(user.Name), user.ID),
+				Rows: chat.Rows(decisionButtons(admin.Language, user)),
+			}
+		})
 	})
 }
 
@@ -107,13 +109,22 @@ func welcome(language string, greeting words.Text) chat.View {
 	return chat.View{Text: greeting.In(language), Rows: chat.Rows(files)}
 }
 
-// refuseGroup answers commands and presses in groups. Other messages in groups are not meant for the bot.
-func (b *Bot) refuseGroup(ctx context.Context, in chat.Incoming) {
+// leaveGroup answers a command or a press in a group, and leaves the group. A group in which the bot is put again gets no
+// second answer within an hour. Other messages in groups are not meant for the bot.
+func (b *Bot) leaveGroup(ctx context.Context, in chat.Incoming) {
+	if in.Click == "" && !strings.HasPrefix(in.Words, "/") {
+		return
+	}
+
 	r := &chat.Request{Incoming: in, User: account.User{Language: languageOf(in.From)}}
-	if in.Click != "" || strings.HasPrefix(in.Words, "/") {
+	if b.groupAnswers.take(in.Chat) {
 		b.Tell(ctx, r, r.Say(textPrivateOnly))
 	}
 	b.AnswerClick(ctx, r)
+
+	if in.Chat != b.o.CacheChat && b.groupLeaves.take(in.Chat) {
+		b.Leave(ctx, in.Chat)
+	}
 }
 
 // languageOf returns the language for a person; "" when Telegram does not give the person's language.

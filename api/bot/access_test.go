@@ -141,9 +141,7 @@ func TestGroupsAreTurnedDown(t *testing.T) {
 			From: &telego.User{ID: anna, LanguageCode: "en"}, Chat: telego.Chat{ID: group, Type: telego.ChatTypeSupergroup},
 			Text: words,
 		}}
-		if err := b.handleBatch(t.Context(), []telego.Update{update}); err != nil {
-			t.Fatal(err)
-		}
+		w.handles(b, update)
 	}
 
 	if m := w.messages(group); len(m) != 1 || !strings.Contains(m[0].Text, "private chats only") {

@@ -63,7 +63,9 @@ func (b *Bot) decide(ctx context.Context, r *chat.Request, args chat.Args, statu
 
 	r.Subject = subjectOf(id)
 	if changed && status == account.UserActive && user.TelegramID != nil {
-		b.Post(ctx, *user.TelegramID, welcome(user.Language, textApproved))
+		chat.PlaceOf(ctx).Elsewhere(func(ctx context.Context) {
+			b.Post(ctx, *user.TelegramID, welcome(user.Language, textApproved))
+		})
 	}
 
 	said := textUserActive

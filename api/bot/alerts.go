@@ -3,6 +3,8 @@ package bot
 import (
 	"context"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"stagecoach/api/bot/chat"
@@ -52,12 +54,22 @@ func (b *Bot) notifyAdmins(ctx context.Context, draw func(admin account.User) ch
 		b.Log.Error("bot: administrators not notified", "error", err)
 	}
 
+	// Telegram may let one of them wait.
+	var got atomic.Bool
+	var posts sync.WaitGroup
 	for _, admin := range admins {
-		if admin.TelegramID != nil && b.Post(ctx, *admin.TelegramID, draw(admin)) != 0 {
-			notified = true
+		if admin.TelegramID == nil {
+			continue
 		}
+		posts.Go(func() {
+			if b.Post(ctx, *admin.TelegramID, draw(admin)) != 0 {
+				got.Store(true)
+			}
+		})
 	}
-	return notified
+
+	posts.Wait()
+	return got.Load()
 }
 
 // alertLines says what administrators were not yet notified of: that an incident began, that it is over, or both.

@@ -1,7 +1,8 @@
 // Package bot is the Telegram bot: it answers people, keeps messages about their work up to date, notifies them, and
 // lets administrators decide who may use it.
 //
-//	getUpdates → read (updates.go) → user and rights (access.go) → command, button or words (dispatch.go) → handler
+//	getUpdates (updates.go) → line of the chat (intake.go) → user and rights (access.go)
+//	  → command, button or words (dispatch.go) → handler
 //	live messages: changes → drawn → one message per entity, edited (live_messages.go)
 //	notices: events of an entity → one new message to each person concerned (notices.go)
 //
@@ -46,6 +47,7 @@ type Options struct {
 	OnRefused      func(string)     // counts requests that are refused for a limit, by its name; may be nil
 	Strangers      int              // new people an hour; 0: no bound
 	ActivateAtOnce bool             // new people need no approval
+	CacheChat      int64            // a group of the operator that is not left; 0: none
 	AdminIDs       []int64          // Telegram ids of people who are administrators unless they were blocked
 	EditEvery      time.Duration    // the shortest pause between edits of one message; 0: 3 s
 	GatherNotices  time.Duration    // how long changes of one task are gathered for one message; 0: 3 s
@@ -69,6 +71,10 @@ type Bot struct {
 	texts        words.Texts
 	pace         *pace
 
+	slowDowns    *calm // by chat: answers that there are too many messages
+	groupAnswers *calm
+	groupLeaves  *calm
+
 	databaseAway time.Time // since when PostgreSQL is away; zero: it is there
 }
 
@@ -88,6 +94,7 @@ func New(o Options) *Bot {
 	sender := &chat.Sender{Telegram: o.Telegram, Log: o.Log, Store: o.Store}
 	b := &Bot{
 		Sender: sender, o: o, store: o.Store, pace: newPace(o.EditEvery),
+		slowDowns: newCalm(slowDownPause), groupAnswers: newCalm(groupPause), groupLeaves: newCalm(leavePause),
 		liveMessages: map[string]chat.LiveMessage{}, notices: map[string]chat.FindNotice{},
 		status: map[string]chat.Status{},
 		texts: words.Texts{

@@ -3,6 +3,7 @@ package bot
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"stagecoach/api/bot/chat"
 	"stagecoach/api/words"
@@ -19,6 +20,27 @@ var (
 	newcomersAnswers = account.Rate{PerSecond: 1, Burst: 10}        // to newcomers beyond the limit
 	slowDownAnswers  = account.Rate{PerSecond: 0.1, Burst: 1}       // to each user who asks too often
 )
+
+// Pauses between two answers to one chat, for what needs no user.
+const (
+	slowDownPause = 10 * time.Second // that there are too many messages
+	groupPause    = time.Hour        // that the bot works in private chats only
+	leavePause    = time.Minute      // between two attempts to leave a group
+)
+
+// slowDown tells a person that messages were not read, because too many came at once.
+func (b *Bot) slowDown(ctx context.Context, in chat.Incoming) {
+	if in.Private && b.slowDowns.take(in.Chat) {
+		b.Post(ctx, in.Chat, chat.View{Text: b.texts.Faults.Text(fault.RateLimited).In(languageOf(in.From))})
+	}
+}
+
+// countFullLine counts an update that did not fit into the line of its chat.
+func (b *Bot) countFullLine() {
+	if b.o.OnRefused != nil {
+		b.o.OnRefused(allowance.LimitChatLine)
+	}
+}
 
 // may says whether the rate of a key lets one more through.
 func (b *Bot) may(ctx context.Context, key string, rate account.Rate) (bool, error) {

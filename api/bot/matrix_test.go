@@ -159,7 +159,7 @@ func (m *matrix) next() int { m.number++; return m.number }
 func (m *matrix) hands(updates ...telego.Update) {
 	m.t.Helper()
 	for _, update := range updates {
-		m.must(m.bot.handleBatch(m.t.Context(), []telego.Update{update}))
+		m.handles(m.bot, update)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mymmrac/telego"
 	"github.com/stretchr/testify/mock"
 	"go.temporal.io/sdk/mocks"
 
@@ -135,6 +136,17 @@ func (w *rig) bot() *Bot {
 	o.Telegram, o.Store, o.Log, o.Parts = client, w.store, log, parts.Bot(w.services, w.catalog, w.store)
 	o.Status = steady{}
 	return New(o)
+}
+
+// handles lets a bot handle a batch of updates, and record that.
+func (w *rig) handles(b *Bot, updates ...telego.Update) {
+	w.t.Helper()
+	in := newIntake(w.t.Context(), b)
+	in.take(updates)
+	in.running.Wait()
+	if err := b.recordHandled(w.t.Context(), in); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // run lets a bot work until the test ends, or until stop.

@@ -126,9 +126,7 @@ func TestACommentThatComesAgainActsOnce(t *testing.T) {
 	stop()
 	handle := func(updates ...telego.Update) {
 		t.Helper()
-		if err := w.bot().handleBatch(t.Context(), updates); err != nil {
-			t.Fatal(err)
-		}
+		w.handles(w.bot(), updates...)
 	}
 
 	handle(message(200_000_001, anna, "/task 1"))

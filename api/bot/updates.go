@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/mymmrac/telego"
@@ -22,8 +21,9 @@ const (
 	longestPause     = 10 * time.Second
 	chatsAtOnce      = 16
 	handlerTime      = 40 * time.Second // for one attempt to handle one update: longer than a slow folder takes
-	temporalPatience = 30 * time.Second // the updates of other chats wait meanwhile
-	sameBatch        = 1000             // ids of updates that may repeat differ by less than this
+	hurriedTime      = 10 * time.Second // the same, when no new updates can be fetched before it ends
+	temporalPatience = 30 * time.Second
+	sameWindow       = 1000 // ids of updates that may repeat differ by less than this
 )
 
 // readUpdate reads from an update what the bot understands; false: nothing.
@@ -43,18 +43,22 @@ func readUpdate(update telego.Update) (chat.Incoming, bool) {
 	return in, true
 }
 
-// pollUpdates polls for updates and handles them until ctx ends. The offset moves when all updates before it are
+// pollUpdates polls for updates and has them handled until ctx ends. The offset moves when all updates before it are
 // recorded as handled, so a crash or an outage loses none. Repeated updates are recognised.
 func (b *Bot) pollUpdates(ctx context.Context) {
+	work, done := withGrace(ctx)
+	defer done()
+
+	in := newIntake(work, b)
 	pause := firstPause
 	for ctx.Err() == nil {
-		err := b.poll(ctx)
+		err := b.poll(ctx, in)
 		if err == nil {
 			pause = firstPause
 			continue
 		}
 		if ctx.Err() != nil {
-			return
+			break
 		}
 
 		wait := max(pause, telegram.Classify(err).RetryAfter)
@@ -62,10 +66,16 @@ func (b *Bot) pollUpdates(ctx context.Context) {
 		chat.Sleep(ctx, wait)
 		pause = min(2*pause, longestPause)
 	}
+
+	in.running.Wait()
+	if err := b.recordHandled(work, in); err != nil {
+		b.Log.Warn("bot: handled updates are not recorded and will come again", "error", err)
+	}
 }
 
-// poll fetches one batch of updates and handles it.
-func (b *Bot) poll(ctx context.Context) error {
+// poll fetches the updates that are not recorded as handled, lets the new ones be handled for a moment, and records how
+// far all are handled.
+func (b *Bot) poll(ctx context.Context, in *intake) error {
 	next, err := b.store.NextUpdate(ctx)
 	if err != nil {
 		return err
@@ -76,57 +86,41 @@ func (b *Bot) poll(ctx context.Context) error {
 
 	updates, err := b.Telegram.GetUpdates(patience, &telego.GetUpdatesParams{
 		Offset:         int(next),
+		Limit:          window,
 		Timeout:        max(1, int(b.o.PollTimeout/time.Second)),
 		AllowedUpdates: []string{telego.MessageUpdates, telego.CallbackQueryUpdates},
 	})
-	if err != nil || len(updates) == 0 {
+	if err != nil {
 		return err
 	}
 
-	work, done := withGrace(ctx)
-	defer done()
-	return b.handleBatch(work, updates)
+	in.take(updates)
+	in.await(ctx)
+	if ctx.Err() != nil { // pollUpdates records what is handled in the end
+		return ctx.Err()
+	}
+
+	in.hurry()
+	return b.recordHandled(ctx, in)
 }
 
-// handleBatch handles chats in parallel and each chat's updates in order, and records that all are handled.
-func (b *Bot) handleBatch(ctx context.Context, updates []telego.Update) error {
-	byChat := map[int64][]telego.Update{}
-	var last int64
-	for _, update := range updates {
-		in, _ := readUpdate(update)
-		byChat[in.Chat] = append(byChat[in.Chat], update)
-		last = max(last, int64(update.UpdateID))
-	}
-
-	slots := make(chan struct{}, chatsAtOnce)
-	var chats sync.WaitGroup
-	for _, updates := range byChat {
-		slots <- struct{}{}
-		chats.Go(func() {
-			defer func() { <-slots }()
-			for _, update := range updates {
-				if err := b.handle(ctx, update); err != nil && ctx.Err() == nil {
-					b.Log.Error("bot: update is not remembered as handled", "update", update.UpdateID, "error", err)
-				}
-			}
-		})
-	}
-
-	chats.Wait()
-	if ctx.Err() != nil { // some are not handled
-		return ctx.Err()
+// recordHandled records the updates before the first one that is not handled.
+func (b *Bot) recordHandled(ctx context.Context, in *intake) error {
+	last, some := in.last()
+	if !some {
+		return nil
 	}
 	return core.RetryWhileUnavailable(ctx, func() error { return b.store.MarkUpdatesHandled(ctx, last) })
 }
 
-// handle processes one update once.
+// handle processes one update once. An error means that it is not remembered as handled.
 func (b *Bot) handle(ctx context.Context, update telego.Update) error {
 	in, ok := readUpdate(update)
 	switch {
 	case !ok:
 		return nil
 	case !in.Private:
-		b.refuseGroup(ctx, in)
+		b.leaveGroup(ctx, in)
 		return nil
 	}
 
@@ -171,6 +165,8 @@ func endsQuestion(r *chat.Request, err error) bool {
 func (b *Bot) attempt(ctx context.Context, r *chat.Request) (err error) {
 	limited, cancel := context.WithTimeout(ctx, handlerTime)
 	defer cancel()
+	go endHurried(limited, cancel)
+
 	defer func() {
 		if p := recover(); p != nil {
 			err = fault.New(fault.Internal, "a handler panicked").WithCause(fmt.Errorf("%v\n%s", p, debug.Stack()))
@@ -185,22 +181,36 @@ func (b *Bot) attempt(ctx context.Context, r *chat.Request) (err error) {
 	return err
 }
 
-// retryWhileUnavailable repeats do while PostgreSQL is unavailable, and for temporalPatience while Temporal is.
+// endHurried cancels an attempt that has had hurriedTime, once it must hurry.
+func endHurried(attempt context.Context, cancel context.CancelFunc) {
+	began := time.Now()
+	select {
+	case <-chat.PlaceOf(attempt).Hurry:
+		chat.Sleep(attempt, time.Until(began.Add(hurriedTime)))
+		cancel()
+	case <-attempt.Done():
+	}
+}
+
+// retryWhileUnavailable repeats do while PostgreSQL is unavailable, and for temporalPatience while Temporal is, unless
+// the request must hurry.
 func (b *Bot) retryWhileUnavailable(ctx context.Context, do func() error) error {
 	patience := time.Now().Add(temporalPatience)
+	place := chat.PlaceOf(ctx)
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
 		err := do()
 		switch fault.CodeOf(err) {
-		case fault.StoreUnavailable:
+		case fault.StoreUnavailable: // without the record nothing is handled, however long that lasts
+			place.Yield(func() { chat.Sleep(ctx, pause) })
 		case fault.TemporalUnavailable:
-			if time.Now().After(patience) {
-				return err
+			if time.Now().After(patience) || !place.Pause(ctx, pause) {
+				return errors.Join(err, ctx.Err())
 			}
 		default:
 			return err
 		}
 
-		if !chat.Sleep(ctx, pause) {
+		if ctx.Err() != nil {
 			return errors.Join(err, ctx.Err())
 		}
 	}
@@ -210,5 +220,5 @@ func (b *Bot) retryWhileUnavailable(ctx context.Context, do func() error) error 
 // far below the chat's last one belong to a new numbering by Telegram, not to old updates.
 func handledBefore(r *chat.Request) bool {
 	behind := r.Conv.UpdateID - r.Update
-	return behind >= 0 && behind < sameBatch
+	return behind >= 0 && behind < sameWindow
 }

@@ -48,9 +48,7 @@ func TestUpdatesThatComeAgainHaveNoSecondEffect(t *testing.T) {
 	}
 
 	for range 2 { // the process died between handling and moving the offset, and another one began anew
-		if err := w.bot().handleBatch(t.Context(), updates); err != nil {
-			t.Fatal(err)
-		}
+		w.handles(w.bot(), updates...)
 	}
 
 	if jobs := w.jobs(); len(jobs) != 1 {
@@ -77,9 +75,7 @@ func TestUpdatesThatComeAgainHaveNoSecondEffect(t *testing.T) {
 	}
 
 	// After a quiet week Telegram numbers anew, perhaps lower.
-	if err := w.bot().handleBatch(t.Context(), []telego.Update{message(5, anna, "/help")}); err != nil {
-		t.Fatal(err)
-	}
+	w.handles(w.bot(), message(5, anna, "/help"))
 	if next, _ := w.store.NextUpdate(t.Context()); next != 6 {
 		t.Errorf("the next update is %d", next)
 	}

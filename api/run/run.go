@@ -143,6 +143,7 @@ func (p process) bot() *bot.Bot {
 		Telegram: p.Telegram, Store: p.Store, Status: p.reporter, Log: p.Log,
 		Parts:    parts.Bot(p.services.WithPatience(botPatience), p.files, p.Store),
 		Requests: p.requests, OnRefused: p.refused, Strangers: p.Config.Limits.Strangers,
+		CacheChat:      p.Config.Telegram.CacheChat,
 		ActivateAtOnce: c.ActivateAtOnce, AdminIDs: c.AdminIDs, EditEvery: c.EditEvery, PublicURL: c.BrowserURL(),
 	})
 }

@@ -19,7 +19,7 @@ type Request struct {
 	Method   string    `json:"method"`
 	Path     string    `json:"path"`
 	Query    string    `json:"query,omitempty"`
-	Call     string    `json:"call,omitempty"` // the called method, where all calls have one path
+	Call     string    `json:"call,omitempty"` // what tells calls of one path apart
 	At       time.Time `json:"at"`
 	Status   int       `json:"status"`          // 0: still running, or ended without an answer
 	Received int64     `json:"received"`        // bytes of the request's body that were read
@@ -42,7 +42,7 @@ func (p *Problem) Error() string { return p.Text }
 // Protocol is what Control must know about the system it is embedded in.
 type Protocol struct {
 	Mask func(path string) string // the path without secrets
-	// the called method, where all calls have one path; may be nil
+	// what tells calls of one path apart: the called method, or the chat; may be nil
 	Call  func(r *http.Request) string
 	Fail  func(w http.ResponseWriter, r *http.Request, p Problem) // answers an error in the system's own format
 	Named map[string]Problem                                      // fault kinds that only this system has

@@ -15,7 +15,8 @@ import (
 
 // Fault makes matching requests fail on purpose.
 type Fault struct {
-	// Match is a part of "METHOD /path?query" with secrets masked, followed by " call" where all calls have one path.
+	// Match is a part of "METHOD /path?query" with secrets masked, followed by " call" where something else tells calls of
+	// one path apart: Fragment's method, or Telegram's chat, as in "sendMessage chat=200;".
 	// An empty Match matches every request outside /_/.
 	Match string `json:"match"`
 	// Kind is an HTTP status (400 to 599, answered in the system's own format), one of the kinds below, or one of the

@@ -15,10 +15,13 @@ const (
 	LimitStreams     = "streams"
 	LimitAllStreams  = "all_streams" // of a process
 	LimitBodies      = "bodies"      // that a process holds
+	LimitChatLine    = "chat_line"   // updates of one chat that wait in the bot
 )
 
 // Limits are these names.
-var Limits = []string{LimitRequests, LimitWrongTokens, LimitNewcomers, LimitReceipts, LimitStreams, LimitAllStreams, LimitBodies}
+var Limits = []string{
+	LimitRequests, LimitWrongTokens, LimitNewcomers, LimitReceipts, LimitStreams, LimitAllStreams, LimitBodies, LimitChatLine,
+}
 
 // tooMany is the refusal of a request or of a guess, with the time to wait.
 func tooMany(limit string, wait time.Duration) error {

@@ -54,13 +54,18 @@ func says(err error, phrases ...string) bool {
 }
 
 // attempt makes a request that a person waits for, with few and short repetitions. idempotent says that the request may
-// be repeated without effect.
-func attempt(ctx context.Context, idempotent bool, do func() error) (Outcome, error) {
+// be repeated without effect. Other chats wait neither for the request nor for what Telegram asks of this chat.
+func attempt(ctx context.Context, idempotent bool, do func(context.Context) error) (outcome Outcome, err error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+
+	place := PlaceOf(ctx)
 	for try := 1; ; try++ {
-		err := do()
-		outcome, wait := OutcomeOf(err)
+		place.Yield(func() { err = do(ctx) })
+		var wait time.Duration
+		outcome, wait = OutcomeOf(err)
 		again := outcome == Later || outcome == Unknown && idempotent
-		if !again || wait > longestWait || try == answerTries || !Sleep(ctx, wait) {
+		if !again || wait > longestWait || try == answerTries || !place.Pause(ctx, wait) {
 			return outcome, err
 		}
 	}

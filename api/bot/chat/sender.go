@@ -14,7 +14,8 @@ const (
 	// RequestTime is the longest that one request to Telegram may take.
 	RequestTime = 10 * time.Second
 
-	longestWait = 5 * time.Second // that a person waits for an answer
+	answerTime  = 15 * time.Second // for one answer, with its repetitions
+	longestWait = 5 * time.Second  // between two of them
 	answerTries = 3
 	noteLength  = 190 // Telegram takes 200 UTF-16 units
 )
@@ -69,7 +70,7 @@ func (s *Sender) Edit(ctx context.Context, chat, message int64, v View) error {
 
 // Post sends a message and returns its id; 0 when that failed. A failure is logged.
 func (s *Sender) Post(ctx context.Context, chat int64, v View) (message int64) {
-	_, err := attempt(ctx, false, func() (err error) {
+	_, err := attempt(ctx, false, func(ctx context.Context) (err error) {
 		message, err = s.Send(ctx, chat, v)
 		return err
 	})
@@ -89,7 +90,7 @@ func (s *Sender) Reply(ctx context.Context, r *Request, v View) {
 }
 
 func (s *Sender) redraw(ctx context.Context, r *Request, v View) Outcome {
-	outcome, err := attempt(ctx, true, func() error { return s.Edit(ctx, r.Chat, r.Message, v) })
+	outcome, err := attempt(ctx, true, func(ctx context.Context) error { return s.Edit(ctx, r.Chat, r.Message, v) })
 	if outcome != Done {
 		s.Log.Warn("bot: message not redrawn", "user", s.Pseudonym(r.Chat), "error", err)
 	}
@@ -111,10 +112,30 @@ func (s *Sender) Show(ctx context.Context, r *Request, v View) {
 	}
 
 	if r.Conv.MessageID != 0 {
-		old := telego.DeleteMessageParams{ChatID: telego.ChatID{ID: r.Chat}, MessageID: int(r.Conv.MessageID)}
-		_ = s.Telegram.DeleteMessage(ctx, &old) // best effort: Telegram deletes only messages of the last two days
+		s.remove(ctx, r.Chat, r.Conv.MessageID)
 	}
 	r.Conv.MessageID, r.Message = message, message
+}
+
+// remove deletes a message, as far as that is possible: Telegram deletes only messages of the last two days.
+func (s *Sender) remove(ctx context.Context, chat, message int64) {
+	ctx, cancel := context.WithTimeout(ctx, RequestTime)
+	defer cancel()
+
+	old := telego.DeleteMessageParams{ChatID: telego.ChatID{ID: chat}, MessageID: int(message)}
+	PlaceOf(ctx).Yield(func() { _ = s.Telegram.DeleteMessage(ctx, &old) })
+}
+
+// Leave leaves a group. A failure is logged.
+func (s *Sender) Leave(ctx context.Context, group int64) {
+	_, err := attempt(ctx, true, func(ctx context.Context) error {
+		limited, cancel := context.WithTimeout(ctx, RequestTime)
+		defer cancel()
+		return s.Telegram.LeaveChat(limited, &telego.LeaveChatParams{ChatID: telego.ChatID{ID: group}})
+	})
+	if err != nil {
+		s.Log.Info("bot: group not left", "group", s.Pseudonym(group), "error", err)
+	}
 }
 
 // Tell shows a sentence: over the button that was pressed, else as a message.
@@ -133,7 +154,7 @@ func (s *Sender) AnswerClick(ctx context.Context, r *Request) {
 		return
 	}
 
-	outcome, err := attempt(ctx, true, func() error {
+	outcome, err := attempt(ctx, true, func(ctx context.Context) error {
 		limited, cancel := context.WithTimeout(ctx, RequestTime)
 		defer cancel()
 		return s.Telegram.AnswerCallbackQuery(limited, &telego.AnswerCallbackQueryParams{

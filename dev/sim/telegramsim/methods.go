@@ -19,6 +19,7 @@ var telegramMethods = map[string]func(*Server, *call) (any, error){
 	"editmessagereplymarkup": (*Server).editMessageReplyMarkup,
 	"deletemessage":          (*Server).deleteMessage,
 	"answercallbackquery":    (*Server).answerCallbackQuery,
+	"leavechat":              (*Server).leaveChat,
 	"getwebhookinfo":         (*Server).getWebhookInfo,
 	"deletewebhook":          (*Server).deleteWebhook,
 	"setmycommands":          (*Server).setMyCommands,
@@ -94,6 +95,18 @@ func (t *Server) sendChatAction(c *call) (any, error) {
 	defer t.mu.Unlock()
 	_, err := t.chatID(c)
 	return true, err
+}
+
+// leaveChat accepts to leave any group. The stand-in does not remember it: what comes from a group is up to the test.
+func (t *Server) leaveChat(c *call) (any, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+
+	id, err := t.chatID(c)
+	if err == nil && id > 0 {
+		err = badRequest("chat member status can't be changed in private chats")
+	}
+	return err == nil, err
 }
 
 func (t *Server) sendMessage(c *call) (any, error) {

@@ -3,9 +3,12 @@
 package telegramsim
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"mime"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -125,7 +128,7 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("telegram stand-in: %w", err)
 	}
 
-	t.addRoutes(t.SetUp(sim.Protocol{Mask: maskToken, Fail: failTelegram, Named: telegramFaults}))
+	t.addRoutes(t.SetUp(sim.Protocol{Mask: maskToken, Call: chatOf, Fail: failTelegram, Named: telegramFaults}))
 	return t, nil
 }
 
@@ -164,6 +167,27 @@ func failTelegram(w http.ResponseWriter, _ *http.Request, p sim.Problem) {
 	}
 
 	sim.WriteJSON(w, p.Status, body)
+}
+
+// chatOf names the chat of a call whose body is JSON, such as "chat=200;", so that a fault can match one chat.
+func chatOf(r *http.Request) string {
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
+		return ""
+	}
+
+	begin, err := io.ReadAll(io.LimitReader(r.Body, maxParameters))
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(begin), r.Body), r.Body}
+
+	var named struct {
+		Chat json.RawMessage `json:"chat_id"`
+	}
+	if err != nil || json.Unmarshal(begin, &named) != nil || named.Chat == nil {
+		return ""
+	}
+	return "chat=" + strings.Trim(string(named.Chat), `"`) + ";"
 }
 
 // maskToken hides the bot's token in a path.
