@@ -65,6 +65,10 @@ func (s *sending) run(ctx context.Context) (out lifecycle.WebhookOutcome, err er
 
 // step sends a page of events, or lets the endpoint rest when there is none.
 func (s *sending) step(ctx context.Context) (rests bool, err error) {
+	if s.hook.Orphaned() {
+		return false, s.stop(ctx, fault.TokenEnded)
+	}
+
 	page, err := s.Store.EventsAfter(ctx, s.at, pageSize)
 	if err != nil {
 		return false, err
@@ -139,10 +143,13 @@ func (s *sending) pass(ctx context.Context, page []core.StreamedEvent) error {
 }
 
 // look reads who the owner is now and what they may see of the events, unless it is known from a moment ago. It pauses
-// the endpoint of an owner who is not active.
+// the endpoint of an owner who is not active, and one whose token has ended.
 func (s *sending) look(ctx context.Context, events []core.StreamedEvent) (err error) {
 	if time.Since(s.seenAt) < accessAge {
 		return nil
+	}
+	if s.hook.Orphaned() {
+		return s.stop(ctx, fault.TokenEnded)
 	}
 
 	s.seenAt = time.Now()

@@ -12,7 +12,7 @@ import (
 // signIn is /web: it answers with a link that signs the person in on the pages, once.
 func (b *Bot) signIn(ctx context.Context, r *chat.Request, _ chat.Args) error {
 	link := account.NewSecret()
-	if err := b.store.NewLink(ctx, r.User.ID, link, account.ScopesOf(r.User.Role), nil); err != nil {
+	if err := b.store.NewLink(ctx, r.User.ID, link, account.ScopesOf(r.User.Role), account.Maker{}); err != nil {
 		return err
 	}
 	b.Post(ctx, r.Chat, chat.View{Text: r.Say(textSignIn, html.EscapeString(b.o.PublicURL+"/sign-in/"+link))})

@@ -22,7 +22,7 @@ func TestTheLifeOfAnAgent(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	space := w.workspace()
-	id, secret := w.agentOf(w.bobToken, "read", "tasks")
+	id, secret := w.agentOf(w.bobToken, "read", "tasks", "tokens")
 	own := "/v1/agents/" + id
 
 	// It acts where its owner has added it, and only there.
@@ -38,7 +38,7 @@ func TestTheLifeOfAnAgent(t *testing.T) {
 	w.send(w.adaToken, "GET", own+"/events", nil).refused(http.StatusNotFound, "USER_NOT_FOUND", "")
 	w.send(secret, "POST", "/v1/agents", map[string]any{"name": "x", "scopes": []string{"read"}}).
 		refused(http.StatusForbidden, "INSUFFICIENT_ACCESS", "")
-	narrow := w.send(w.bobToken, "POST", "/v1/tokens", map[string]any{"name": "narrow", "scopes": []string{"read"}}).
+	narrow := w.send(w.bobToken, "POST", "/v1/tokens", map[string]any{"name": "narrow", "scopes": []string{"read", "tokens"}}).
 		ok(http.StatusCreated).body["token"].(string)
 	w.send(narrow, "DELETE", own, nil).refused(http.StatusForbidden, "INSUFFICIENT_SCOPE", "")
 	w.send(w.adaToken, "DELETE", own, nil).refused(http.StatusNotFound, "USER_NOT_FOUND", "")
@@ -111,7 +111,7 @@ func TestAgentsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	wanted := func(scopes ...string) map[string]any { return map[string]any{"name": "x", "scopes": scopes} }
-	narrow := w.send(w.bobToken, "POST", "/v1/tokens", wanted("read")).ok(http.StatusCreated).body["token"].(string)
+	narrow := w.send(w.bobToken, "POST", "/v1/tokens", wanted("read", "tokens")).ok(http.StatusCreated).body["token"].(string)
 	w.send(narrow, "POST", "/v1/agents", wanted("read", "tasks")).refused(http.StatusForbidden, "INSUFFICIENT_SCOPE", "")
 	w.send(w.bobToken, "POST", "/v1/agents", wanted("users")).refused(http.StatusUnprocessableEntity, "VALIDATION_ERROR", "scopes")
 	w.send(w.bobToken, "POST", "/v1/agents", wanted()).refused(http.StatusUnprocessableEntity, "VALIDATION_ERROR", "scopes")

@@ -104,6 +104,7 @@ func endpoints() []endpoint {
 		{id: "forget-user", method: "POST", target: "/v1/users/2/forget", admin: true, subject: "user/2"},
 		{id: "renew-user-token", method: "POST", target: "/v1/users/2/token", admin: true, subject: "user/2"},
 		{id: "list-tokens", method: "GET", target: "/v1/tokens"},
+		{id: "list-token-descendants", method: "GET", target: "/v1/tokens/999/descendants", subject: "token/999"},
 		{id: "create-token", method: "POST", target: "/v1/tokens", body: map[string]any{"name": "x", "scopes": []any{"read"}}},
 		{id: "revoke-token", method: "DELETE", target: "/v1/tokens/999", subject: "token/999"},
 		{id: "create-sign-in-link", method: "POST", target: "/v1/sign-in-links"},

@@ -8,12 +8,30 @@ import (
 type Token struct {
 	ID         string     `json:"id" example:"12"`
 	Name       string     `json:"name" example:"nightly import"`
-	Scopes     []string   `json:"scopes" enum:"read,files,deliveries,tasks,downloads,webhooks,money,operate,users" doc:"What it opens; none implies another"`
+	Scopes     []string   `json:"scopes" enum:"read,files,deliveries,tasks,downloads,webhooks,tokens,money,operate,users" doc:"What it opens; none implies another"`
 	ExpiresAt  *time.Time `json:"expires_at" example:"2026-06-01T00:00:00Z" doc:"null: it has no end"`
 	LastUsedAt *time.Time `json:"last_used_at" example:"2026-03-01T12:00:00Z" doc:"To the minute; null: it was never used"`
 	Current    bool       `json:"current" doc:"Whether this request was made with it"`
 	CreatedAt  time.Time  `json:"created_at" example:"2026-03-01T12:00:00Z"`
+	ParentID   *string    `json:"parent_id" example:"4" doc:"The token whose request has made it: it ends with that one; null: none"`
 	Token      string     `json:"token,omitempty" doc:"The secret, only in the answer that makes it: nobody can see it again"`
+}
+
+// Descendants are what a token has made, and what that has made, and so on: it ends with the token.
+type Descendants struct {
+	Tokens   int64        `json:"tokens" example:"2"`
+	Agents   int64        `json:"agents" example:"1"`
+	Webhooks int64        `json:"webhooks" example:"0"`
+	Users    int64        `json:"users" example:"0" doc:"People whom it has made, or made administrators. They stay: block those who should not be here"`
+	Items    []Descendant `json:"items" doc:"At most 200 of them"`
+}
+
+// Descendant is something that a token has made.
+type Descendant struct {
+	Kind   string `json:"kind" enum:"token,agent,webhook,user"`
+	ID     string `json:"id" example:"12"`
+	Name   string `json:"name" example:"nightly import" doc:"Empty for a webhook"`
+	UserID string `json:"user_id" example:"3" doc:"Whose it is"`
 }
 
 // Overview is what is under way.

@@ -20,6 +20,7 @@ type Audit struct {
 	Subject   string    `json:"subject" example:"user/7" doc:"What it was about, where that is one thing"`
 	Outcome   string    `json:"outcome" enum:"done,refused"`
 	Door      string    `json:"door" enum:"bot,http,cli,system"`
+	Detail    string    `json:"detail" example:"ended 2 tokens, 1 agents, 0 webhooks" doc:"More about the outcome, such as what has ended with a token; often empty"`
 	CreatedAt time.Time `json:"created_at" example:"2026-03-01T12:00:00Z"`
 }
 

@@ -15,4 +15,5 @@ var Webhooks = Texts{Faults: Faults{
 	fault.ReceiverGone:       {"The receiver has answered that it wants no more events.", "Получатель ответил, что события ему больше не нужны."},
 	fault.ReceiverFailed:     {"The receiver has taken no event for three days.", "Получатель три дня не принимал события."},
 	fault.OwnerNotActive:     {"Its owner had no access.", "У владельца не было доступа."},
+	fault.TokenEnded:         {"The token by which it was made has ended.", "Токен, которым он создан, больше не действует."},
 }}

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"stagecoach/api/client"
+	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/account"
 )
@@ -40,7 +41,15 @@ func (s *Stack) prepareRecord(ctx context.Context) (oauth2.Token, error) {
 		return oauth2.Token{}, err
 	}
 
-	_, err = record.ChangeUser(ctx, user.ID, account.UserChange{Status: account.UserActive, Token: s.kept.UserToken})
+	_, err = record.ChangeUser(ctx, user.ID, account.UserChange{Status: account.UserActive})
+	if err != nil {
+		return oauth2.Token{}, err
+	}
+
+	_, _, err = record.Authenticate(ctx, s.kept.UserToken)
+	if fault.CodeOf(err) == fault.Unauthenticated { // the first start
+		_, err = record.RenewToken(ctx, account.Token{UserID: user.ID, Name: "first", Scopes: account.Scopes}, s.kept.UserToken)
+	}
 	if err != nil {
 		return oauth2.Token{}, err
 	}

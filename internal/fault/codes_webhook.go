@@ -17,4 +17,5 @@ const (
 	ReceiverGone   Code = "receiver_gone"   // it answered 410
 	ReceiverFailed Code = "receiver_failed" // for three days
 	OwnerNotActive Code = "owner_not_active"
+	TokenEnded     Code = "token_ended" // the one by which it was made
 )

@@ -43,11 +43,11 @@ func TestAgentsOfTheRecord(t *testing.T) {
 	if _, err := w.AgentByID(t.Context(), bob.ID, first.ID); fault.CodeOf(err) != fault.UserNotFound {
 		t.Errorf("the agent of another user: %v", err)
 	}
-	if _, err := w.EndAgent(t.Context(), bob.ID, ann.ID); fault.CodeOf(err) != fault.UserNotFound {
+	if _, _, err := w.EndAgent(t.Context(), bob.ID, ann.ID); fault.CodeOf(err) != fault.UserNotFound {
 		t.Errorf("a person who is ended as an agent: %v", err)
 	}
 	for range 2 {
-		ended, err := w.EndAgent(t.Context(), first.ID, ann.ID)
+		ended, _, err := w.EndAgent(t.Context(), first.ID, ann.ID)
 		if err != nil || ended.Status != account.UserBlocked {
 			t.Errorf("%+v, %v", ended, err)
 		}

@@ -27,12 +27,12 @@ func TestTheLastAdministratorIsNotForgotten(t *testing.T) {
 		admins = append(admins, admin)
 	}
 
-	gone, err := w.Forget(t.Context(), admins[0].ID, admins[1].ID)
+	gone, _, err := w.Forget(t.Context(), admins[0].ID, admins[1].ID)
 	w.must(err)
 	if gone.Role != account.RoleUser || gone.Status != account.UserBlocked || gone.Name != "" || gone.TelegramID != nil || gone.ForgottenAt == nil {
 		t.Errorf("an administrator became %+v", gone)
 	}
-	if _, err := w.Forget(t.Context(), admins[1].ID, admins[0].ID); fault.CodeOf(err) != fault.LastAdmin {
+	if _, _, err := w.Forget(t.Context(), admins[1].ID, admins[0].ID); fault.CodeOf(err) != fault.LastAdmin {
 		t.Errorf("the last administrator: %v", err)
 	}
 	if _, err := w.ChangeUser(t.Context(), gone.ID, account.UserChange{Name: "Boss"}); fault.CodeOf(err) != fault.UserNotFound {
@@ -72,7 +72,7 @@ func TestAForgottenChatStaysForgotten(t *testing.T) {
 		t.Fatal("a conversation is not kept")
 	}
 
-	_, err = w.Forget(t.Context(), user.ID, admin.ID)
+	_, _, err = w.Forget(t.Context(), user.ID, admin.ID)
 	w.must(err)
 	w.must(w.SaveConversation(t.Context(), after))
 	if kept(after.ChatID) {

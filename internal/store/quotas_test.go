@@ -384,7 +384,8 @@ func TestTokensOfAUserAreBounded(t *testing.T) {
 		t.Fatalf("%d tokens", len(tokens))
 	}
 
-	w.must(w.RevokeToken(t.Context(), w.anna.ID, tokens[0].ID, w.boss.ID))
+	_, err = w.RevokeToken(t.Context(), w.anna.ID, tokens[0].ID, w.boss.ID)
+	w.must(err)
 	w.must(w.token(w.anna, nil))
 	wantQuota(t, w.token(w.anna, nil), "tokens", maximum)
 	w.exec(fmt.Sprintf(`UPDATE tokens SET expires_at = now() - interval '1 second' WHERE id = %d`, tokens[1].ID))

@@ -21,7 +21,7 @@ func (w *rig) signedIn(secret string) bool {
 // signIn starts a session of a user by a link.
 func (w *rig) signIn(user account.User, secret string) {
 	w.t.Helper()
-	w.must(w.NewLink(w.t.Context(), user.ID, "link "+secret, account.Scopes, nil))
+	w.must(w.NewLink(w.t.Context(), user.ID, "link "+secret, account.Scopes, account.Maker{}))
 	_, err := w.SpendLink(w.t.Context(), "link "+secret, secret, time.Hour)
 	w.must(err)
 }
@@ -33,8 +33,8 @@ func TestALinkSignsInOnce(t *testing.T) {
 	ctx := t.Context()
 	anna := w.user(1)
 
-	w.must(w.NewLink(ctx, anna.ID, "first", []account.Scope{account.ScopeRead}, nil))
-	w.must(w.NewLink(ctx, anna.ID, "second", []account.Scope{account.ScopeRead, account.ScopeFiles}, nil))
+	w.must(w.NewLink(ctx, anna.ID, "first", []account.Scope{account.ScopeRead}, account.Maker{}))
+	w.must(w.NewLink(ctx, anna.ID, "second", []account.Scope{account.ScopeRead, account.ScopeFiles}, account.Maker{}))
 	for _, link := range []string{"first", "unknown"} {
 		if _, err := w.SpendLink(ctx, link, "cookie", time.Hour); fault.CodeOf(err) != fault.Unauthenticated {
 			t.Errorf("%s: %v", link, err)
@@ -56,13 +56,13 @@ func TestALinkSignsInOnce(t *testing.T) {
 		t.Errorf("it lasts for %s", left)
 	}
 
-	w.must(w.NewLink(ctx, anna.ID, "late", account.Scopes, nil))
+	w.must(w.NewLink(ctx, anna.ID, "late", account.Scopes, account.Maker{}))
 	w.exec(`UPDATE sign_in_links SET expires_at = now()`)
 	if _, err := w.SpendLink(ctx, "late", "x", time.Hour); fault.CodeOf(err) != fault.Unauthenticated {
 		t.Errorf("too late: %v", err)
 	}
 
-	w.must(w.NewLink(ctx, anna.ID, "blocked", account.Scopes, nil))
+	w.must(w.NewLink(ctx, anna.ID, "blocked", account.Scopes, account.Maker{}))
 	w.exec(`UPDATE users SET status = 'BLOCKED'`)
 	if _, err := w.SpendLink(ctx, "blocked", "x", time.Hour); fault.CodeOf(err) != fault.UserNotActive {
 		t.Errorf("blocked: %v", err)
@@ -95,11 +95,12 @@ func TestASessionEndsWithItsToken(t *testing.T) {
 		t.Errorf("%+v, %v", holders, err)
 	}
 
-	w.must(w.NewLink(ctx, anna.ID, "link", account.Scopes, &revoked.ID))
+	w.must(w.NewLink(ctx, anna.ID, "link", account.Scopes, account.Maker{TokenID: &revoked.ID}))
 	_, err = w.SpendLink(ctx, "link", "by the link of one", time.Hour)
 	w.must(err)
 
-	w.must(w.RevokeToken(ctx, anna.ID, revoked.ID, anna.ID))
+	_, err = w.RevokeToken(ctx, anna.ID, revoked.ID, anna.ID)
+	w.must(err)
 	if w.signedIn("by one") || w.signedIn("by the link of one") || !w.signedIn("by two") {
 		t.Error("a session did not end with its token, or with another one")
 	}

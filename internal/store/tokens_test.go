@@ -62,7 +62,8 @@ func TestConfiguredTokenReplacesItsPredecessor(t *testing.T) {
 	w.must(w.EnsureAdmins(ctx, "third", nil))
 	_, third, err := w.Authenticate(ctx, "third")
 	w.must(err)
-	w.must(w.RevokeToken(ctx, admin, third.ID, admin))
+	_, err = w.RevokeToken(ctx, admin, third.ID, admin)
+	w.must(err)
 	w.must(w.EnsureAdmins(ctx, "third", nil))
 	want(own, "third")
 }
@@ -126,13 +127,14 @@ func TestTokensOfTheReleaseBefore(t *testing.T) {
 		t.Errorf("an old token of an administrator grants %v", got)
 	}
 
-	_, err = w.RotateToken(t.Context(), token, "three", 0)
+	_, err = w.RotateToken(t.Context(), token, "three", 0, account.Maker{})
 	w.must(err)
 	if known("two") || !known("three") {
 		t.Error("0.1.0 knows the secret before the rotation, or does not know the one after it")
 	}
 
-	w.must(w.RevokeToken(t.Context(), id, token.ID, id))
+	_, err = w.RevokeToken(t.Context(), id, token.ID, id)
+	w.must(err)
 	if known("three") {
 		t.Error("0.1.0 knows a revoked token")
 	}
@@ -148,7 +150,7 @@ func TestRotation(t *testing.T) {
 	)
 
 	w.must(err)
-	_, err = w.RotateToken(t.Context(), token, "two", time.Hour)
+	_, err = w.RotateToken(t.Context(), token, "two", time.Hour, account.Maker{})
 	w.must(err)
 	for secret, want := range map[string]bool{"one": true, "two": true} {
 		if _, ok := w.admits(secret); ok != want {
@@ -156,7 +158,7 @@ func TestRotation(t *testing.T) {
 		}
 	}
 
-	_, err = w.RotateToken(t.Context(), token, "three", 0)
+	_, err = w.RotateToken(t.Context(), token, "three", 0, account.Maker{})
 	w.must(err)
 	for secret, want := range map[string]bool{"one": false, "two": false, "three": true} {
 		if _, ok := w.admits(secret); ok != want {

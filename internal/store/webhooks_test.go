@@ -213,7 +213,7 @@ func TestWebhookClaims(t *testing.T) {
 		"a secret":        func() error { _, err := w.RotateWebhook(ctx, ann.ID, made.ID, hookSecret, time.Hour); return err },
 		"a test":          func() error { _, err := w.AskWebhookTest(ctx, ann.ID, made.ID); return err },
 		"a pause":         func() error { _, err := w.PauseWebhook(ctx, ann.ID, made.ID); return err },
-		"a resumption":    func() error { _, err := w.ResumeWebhook(ctx, ann.ID, made.ID); return err },
+		"a resumption":    func() error { _, err := w.ResumeWebhook(ctx, ann.ID, made.ID, nil); return err },
 	} {
 		begun, err := w.BeginWebhook(ctx, made.ID)
 		w.must(err)
@@ -266,7 +266,7 @@ func TestWebhookFails(t *testing.T) {
 		t.Errorf("the owner is told %+v, %v", due, err)
 	}
 
-	resumed, err := w.ResumeWebhook(ctx, ann.ID, made.ID)
+	resumed, err := w.ResumeWebhook(ctx, ann.ID, made.ID, nil)
 	w.must(err)
 	if resumed.State != lifecycle.WebhookActive || resumed.FailingSince != nil || resumed.Reason != "" {
 		t.Errorf("resumed: %+v", resumed)

@@ -15,7 +15,7 @@ import (
 // webhookPart gives what webhooks need. Their receivers are strangers' and may be slow: they have a queue of their own.
 func (p process) webhookPart(service.Services) (part, error) {
 	counted := p.Metrics.Webhook()
-	for _, reason := range []fault.Code{fault.ReceiverGone, fault.ReceiverFailed, fault.OwnerNotActive} {
+	for _, reason := range []fault.Code{fault.ReceiverGone, fault.ReceiverFailed, fault.OwnerNotActive, fault.TokenEnded} {
 		counted.Paused.WithLabelValues(string(reason)) // Prometheus sees no increase in a counter that begins at one
 	}
 

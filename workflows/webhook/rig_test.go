@@ -159,7 +159,7 @@ func (r *rig) exec(sql string, args ...any) {
 func (r *rig) hook() hooks.Webhook {
 	r.Helper()
 	r.receiver.secret()
-	made, _, err := r.webhooks.Create(r.Context(), r.owner.ID, r.receiver.URL+"/hidden-path", nil, "")
+	made, _, err := r.webhooks.Create(r.Context(), core.Request{UserID: r.owner.ID}, r.receiver.URL+"/hidden-path", nil)
 	r.must(err)
 	r.rests(made.ID)
 	r.receiver.secret(made.Secrets[0])

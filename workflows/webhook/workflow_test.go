@@ -111,7 +111,7 @@ func TestPauses(t *testing.T) {
 	paused := func(w hooks.Webhook) bool { return w.State == lifecycle.WebhookPaused }
 	resume := func() {
 		t.Helper()
-		_, err := r.webhooks.Resume(t.Context(), r.owner.ID, made.ID)
+		_, err := r.webhooks.Resume(t.Context(), r.owner.ID, made.ID, nil)
 		r.must(err)
 	}
 
@@ -219,7 +219,7 @@ func TestTellsOfLostEvents(t *testing.T) {
 	r.exec(
 		`DELETE FROM events WHERE id = (SELECT id FROM events WHERE workload = 'delivery' ORDER BY id OFFSET 1 LIMIT 1)`,
 	)
-	_, err = r.webhooks.Resume(t.Context(), r.owner.ID, made.ID)
+	_, err = r.webhooks.Resume(t.Context(), r.owner.ID, made.ID, nil)
 	r.must(err)
 	r.rests(made.ID)
 

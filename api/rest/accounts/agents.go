@@ -7,7 +7,6 @@ import (
 	"stagecoach/api/rest/server"
 	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 )
@@ -44,7 +43,7 @@ type agentTokenInput struct {
 // registerAgents adds the operations of a user's own agents.
 func (h *handlers) registerAgents() {
 	agents := server.Group{
-		Server: h.Server, Tag: "Agents", Access: server.ForUsers, Scope: lifecycle.TaskScope, Subject: "agent",
+		Server: h.Server, Tag: "Agents", Access: server.ForUsers, Scope: account.ScopeTokens, Subject: "agent",
 		Faults: []fault.Code{fault.InsufficientAccess},
 	}
 	found := []fault.Code{fault.UserNotFound}
@@ -52,7 +51,7 @@ func (h *handlers) registerAgents() {
 	server.Register(agents, server.Operation{
 		Id: "create-agent", Route: "POST /v1/agents", Status: http.StatusCreated,
 		Summary: "Make an agent of yours: a program with a name and tokens of its own",
-		Description: "The answer holds its first token, this once. It grants no scope, and lasts no longer, than the token of the request. The agent " +
+		Description: "The answer holds its first token, this once. It grants no scope, and lasts no longer, than the token of the request, and the agent ends with that. It " +
 			"acts in the workspaces to which it is added: you may add it wherever you are a member. It is blocked while you are.",
 		Faults: []fault.Code{fault.QuotaExceeded},
 	}, h.createAgent)
@@ -75,7 +74,7 @@ func (h *handlers) registerAgents() {
 	server.Register(agents, server.Operation{
 		Id: "end-agent", Route: "DELETE /v1/agents/{id}",
 		Summary:     "End an agent of yours for good",
-		Description: "Its tokens end at once, its tasks in work are NEW again, and its deliveries are cancelled. Once more changes nothing. The token of the request needs each scope of the agent's tokens.",
+		Description: "Its tokens end at once with all that they have made, its tasks in work are NEW again, and its deliveries are cancelled. Once more changes nothing. The token of the request needs each scope of the agent's tokens.",
 		Faults:      append([]fault.Code{fault.TemporalUnavailable}, found...),
 	}, h.endAgent)
 
@@ -93,9 +92,9 @@ func (h *handlers) registerAgents() {
 
 	server.RegisterSilent(agents, server.Operation{
 		Id: "revoke-agent-token", Route: "DELETE /v1/agents/{id}/tokens/{token}",
-		Summary:     "End a token of an agent of yours at once",
+		Summary:     "End a token of an agent of yours at once, and all that it has made",
 		Description: "Not one with a scope that the token of the request does not have.",
-		Faults:      append([]fault.Code{fault.TokenNotFound}, found...),
+		Faults:      append([]fault.Code{fault.TokenNotFound, fault.TemporalUnavailable}, found...),
 	}, h.revokeAgentToken)
 }
 
@@ -167,17 +166,14 @@ func (h *handlers) endAgent(ctx context.Context, in *AgentPath) (none shape.Agen
 	if err := server.PrincipalOf(ctx).Require(granted...); err != nil {
 		return none, err
 	}
-	if agent, err = h.Store.EndAgent(ctx, agent.ID, server.Caller(ctx).ID); err != nil {
+	agent, ended, err := h.Store.EndAgent(ctx, agent.ID, server.Caller(ctx).ID)
+	if err != nil {
 		return none, err
 	}
-
-	h.auditForeign(ctx, agent)
-	for _, workload := range h.workloads {
-		if err := workload.Release(ctx, agent); err != nil {
-			return none, err
-		}
+	if err := h.ended(ctx, in.ID, foreign(ctx, agent), ended); err != nil {
+		return none, err
 	}
-	return agentFrom(agent), nil
+	return agentFrom(agent), h.release(ctx, agent)
 }
 
 func (h *handlers) listAgentTokens(ctx context.Context, in *agentPageInput) (none shape.Page[shape.Token], err error) {
@@ -209,7 +205,9 @@ func (h *handlers) createAgentToken(ctx context.Context, in *createAgentTokenInp
 		return none, err
 	}
 
-	h.auditForeign(ctx, agent)
+	if foreign(ctx, agent) {
+		h.Done(ctx, in.ID)
+	}
 	return withSecret(server.PrincipalOf(ctx), secret)(made), nil
 }
 
@@ -219,19 +217,11 @@ func (h *handlers) revokeAgentToken(ctx context.Context, in *agentTokenInput) er
 		return err
 	}
 
-	token, err := h.Store.TokenByID(ctx, agent.ID, server.PathID(in.Token))
+	ended, err := h.endToken(ctx, agent, server.PathID(in.Token))
 	if err != nil {
 		return err
 	}
-	if err := server.PrincipalOf(ctx).Require(token.Scopes...); err != nil {
-		return err
-	}
-	if err := h.Store.RevokeToken(ctx, agent.ID, token.ID, server.Caller(ctx).ID); err != nil {
-		return err
-	}
-
-	h.auditForeign(ctx, agent)
-	return nil
+	return h.ended(ctx, in.ID, foreign(ctx, agent), ended)
 }
 
 // agent finds an agent of the caller's; administrators find those of everybody.
@@ -243,11 +233,9 @@ func (h *handlers) agent(ctx context.Context, id string) (account.User, error) {
 	return h.Store.AgentByID(ctx, owner.ID, server.PathID(id))
 }
 
-// auditForeign audits what only an administrator's right has allowed.
-func (h *handlers) auditForeign(ctx context.Context, agent account.User) {
-	if *agent.OwnerID != server.Caller(ctx).ID {
-		h.Done(ctx, shape.ID(agent.ID))
-	}
+// foreign reports whether only an administrator's right allows to change an agent.
+func foreign(ctx context.Context, agent account.User) bool {
+	return *agent.OwnerID != server.Caller(ctx).ID
 }
 
 // noAgent refuses what agents cannot be.

@@ -15,18 +15,12 @@ func (h *handlers) forgetUser(ctx context.Context, in *UserPath) (none shape.Use
 		return none, fault.New(fault.OwnAccess, "another administrator has to forget you").WithField("id")
 	}
 
-	user, err := h.Store.Forget(ctx, id, admin.ID)
+	user, ended, err := h.Store.Forget(ctx, id, admin.ID)
 	if err != nil {
 		return none, err
 	}
-
-	h.Done(ctx, in.ID)
-
-	for _, workload := range h.workloads {
-		if err := workload.Release(ctx, user); err != nil {
-			return none, err
-		}
+	if err := h.ended(ctx, in.ID, true, ended); err != nil {
+		return none, err
 	}
-
-	return userFrom(user), nil
+	return userFrom(user), h.release(ctx, user)
 }

@@ -22,7 +22,7 @@ func tokenFrom(who server.Principal, role string) func(account.Token) shape.Toke
 			Scopes:     shape.List(t.Grants(role), func(s account.Scope) string { return string(s) }),
 			ExpiresAt:  shape.OptionalTime(t.ExpiresAt),
 			LastUsedAt: shape.OptionalTime(t.LastUsedAt),
-			Current:    t.ID == who.Token.ID, CreatedAt: t.CreatedAt.UTC(),
+			Current:    t.ID == who.Token.ID, CreatedAt: t.CreatedAt.UTC(), ParentID: shape.OptionalID(t.ParentID),
 		}
 	}
 }
@@ -34,7 +34,7 @@ type createTokenInput struct {
 // tokenRequest asks for a token.
 type tokenRequest struct {
 	Name      string          `json:"name" minLength:"1" maxLength:"100" pattern:"^[^\\p{Cc}]*[^\\p{Cc}\\s][^\\p{Cc}]*$" patternDescription:"text without control characters" example:"nightly import"`
-	Scopes    []account.Scope `json:"scopes" minItems:"1" maxItems:"9" enum:"read,files,deliveries,tasks,downloads,webhooks,money,operate,users" doc:"Each once, and at most those of the token of this request"`
+	Scopes    []account.Scope `json:"scopes" minItems:"1" maxItems:"10" enum:"read,files,deliveries,tasks,downloads,webhooks,tokens,money,operate,users" doc:"Each once, and at most those of the token of this request"`
 	ExpiresAt *time.Time      `json:"expires_at,omitempty" example:"2026-06-01T00:00:00Z" doc:"At the latest when the token of this request ends, which is the default"`
 }
 
@@ -66,18 +66,26 @@ type userTokenInput struct {
 // registerTokens adds the operations of a user's own tokens.
 func (h *handlers) registerTokens() {
 	tokens := server.Group{
-		Server: h.Server, Tag: "Tokens", Access: server.ForUsers, Scope: server.AnyScope, Subject: "token",
+		Server: h.Server, Tag: "Tokens", Access: server.ForUsers, Scope: account.ScopeTokens, Subject: "token",
 	}
 
 	server.Register(tokens, server.Operation{
-		Id: "list-tokens", Route: "GET /v1/tokens",
+		Id: "list-tokens", Route: "GET /v1/tokens", Scope: account.ScopeRead,
 		Summary: "List your tokens, the oldest first",
 	}, h.listTokens)
 
 	server.Register(tokens, server.Operation{
+		Id: "list-token-descendants", Route: "GET /v1/tokens/{id}/descendants", Scope: account.ScopeRead,
+		Summary: "List what a token has made, which ends with it",
+		Description: "Tokens, agents and webhooks that were made with the token, or with those, and have not ended. The token is yours, or one of your " +
+			"agents'; administrators see those of anybody.",
+		Faults: []fault.Code{fault.TokenNotFound},
+	}, h.listDescendants)
+
+	server.Register(tokens, server.Operation{
 		Id: "create-token", Route: "POST /v1/tokens", Status: http.StatusCreated,
 		Summary:     "Make a token of yours",
-		Description: "The answer holds its secret, this once. It grants no scope, and lasts no longer, than the token of the request.",
+		Description: "The answer holds its secret, this once. It grants no scope, and lasts no longer, than the token of the request, and ends with it.",
 		Faults:      []fault.Code{fault.QuotaExceeded},
 	}, h.createToken)
 
@@ -88,17 +96,19 @@ func (h *handlers) registerTokens() {
 	}, h.createLink)
 
 	server.RegisterSilent(tokens, server.Operation{
-		Id: "revoke-token", Route: "DELETE /v1/tokens/{id}",
-		Summary:     "End a token of yours at once",
-		Description: "Not one with a scope that the token of the request does not have.",
-		Faults:      []fault.Code{fault.TokenNotFound},
+		Id: "revoke-token", Route: "DELETE /v1/tokens/{id}", Scope: server.AnyScope,
+		Summary: "End a token of yours at once, and all that it has made",
+		Description: "Its sessions, and the tokens, agents and webhooks that were made with it, end too: list-token-descendants says which. Any token may " +
+			"end itself. To end another one takes the scope `tokens`, and each scope that it has.",
+		Faults: []fault.Code{fault.TokenNotFound, fault.TemporalUnavailable},
 	}, h.revokeToken)
 
 	server.Register(tokens, server.Operation{
 		Id: "rotate-token", Route: "POST /v1/tokens/{id}/rotate",
-		Summary:     "Give a token of yours another secret",
-		Description: "The answer holds it, this once. Id, name and scopes stay. The old secret ends at once, or after grace_seconds.",
-		Faults:      []fault.Code{fault.TokenNotFound, fault.InvalidTransition},
+		Summary: "Give a token of yours another secret",
+		Description: "The answer holds it, this once. Id, name, scopes, and what the token has made stay. It ends no later than the token that made it. " +
+			"The old secret ends at once, or after grace_seconds.",
+		Faults: []fault.Code{fault.TokenNotFound, fault.InvalidTransition},
 	}, h.rotateToken)
 }
 
@@ -134,7 +144,9 @@ func newToken(ctx context.Context, name string, scopes []account.Scope, expires 
 	}
 
 	ends, err := endOf(who, expires, who.Token.ExpiresAt)
-	return account.Token{UserID: who.User.ID, Name: name, Scopes: scopes, ExpiresAt: ends}, err
+	return account.Token{
+		UserID: who.User.ID, Name: name, Scopes: scopes, ExpiresAt: ends, ParentID: who.Maker().TokenID,
+	}, err
 }
 
 // eachOnce refuses a scope that is named twice. Huma's uniqueItems fails on a list whose items have no type that can be
@@ -184,13 +196,93 @@ func (h *handlers) ownToken(ctx context.Context, id string) (account.Token, erro
 	return token, who.Require(token.Grants(who.User.Role)...)
 }
 
+// mayEnd refuses to end a token that grants more than that of the request, at each address at which one is ended. Any
+// token may end itself; to end others of one's own, or of one's agents, is managing tokens.
+func mayEnd(ctx context.Context, owner account.User, token account.Token) error {
+	who := server.PrincipalOf(ctx)
+	if token.ID == who.Token.ID {
+		return nil
+	}
+
+	needed := token.Grants(owner.Role)
+	if (owner.ID == who.User.ID || shape.Value(owner.OwnerID) == who.User.ID) && !slices.Contains(needed, account.ScopeTokens) {
+		needed = append(needed, account.ScopeTokens)
+	}
+	return who.Require(needed...)
+}
+
+// endToken ends a token of a user, and all that it has made.
+func (h *handlers) endToken(ctx context.Context, owner account.User, id int64) (ended account.Ended, err error) {
+	token, err := h.Store.TokenByID(ctx, owner.ID, id)
+	if err != nil {
+		return ended, err
+	}
+	if err := mayEnd(ctx, owner, token); err != nil {
+		return ended, err
+	}
+	return h.Store.RevokeToken(ctx, owner.ID, token.ID, server.Caller(ctx).ID)
+}
+
+// ended audits what has ended with a token, an agent or a user, and ends what the agents among it do. What only an
+// administrator's right has allowed is audited in any case.
+func (h *handlers) ended(ctx context.Context, subject string, foreign bool, ended account.Ended) error {
+	switch {
+	case !ended.None():
+		h.DoneWith(ctx, subject, ended.String())
+	case foreign:
+		h.Done(ctx, subject)
+	}
+
+	for _, agent := range ended.Agents {
+		if err := h.release(ctx, agent); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// release ends what a user does, or returns it to others.
+func (h *handlers) release(ctx context.Context, user account.User) error {
+	for _, workload := range h.workloads {
+		if err := workload.Release(ctx, user); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (h *handlers) revokeToken(ctx context.Context, in *TokenPath) error {
-	token, err := h.ownToken(ctx, in.ID)
+	ended, err := h.endToken(ctx, server.Caller(ctx), server.PathID(in.ID))
 	if err != nil {
 		return err
 	}
-	user := server.Caller(ctx)
-	return h.Store.RevokeToken(ctx, user.ID, token.ID, user.ID)
+	return h.ended(ctx, in.ID, false, ended)
+}
+
+// maxDescendants is how many of them are listed. All are counted.
+const maxDescendants = 200
+
+func (h *handlers) listDescendants(ctx context.Context, in *TokenPath) (none shape.Descendants, err error) {
+	who := server.PrincipalOf(ctx)
+	owner, token, err := h.Store.AnyToken(ctx, server.PathID(in.ID))
+	if err != nil {
+		return none, err
+	}
+
+	own := owner.ID == who.User.ID || shape.Value(owner.OwnerID) == who.User.ID
+	if !own && (!who.User.IsAdmin() || who.Require(account.ScopeUsers) != nil) {
+		return none, account.NoToken
+	}
+
+	some, counts, err := h.Store.Descendants(ctx, token.ID, maxDescendants)
+	return shape.Descendants{
+		Tokens: counts[account.MadeToken], Agents: counts[account.MadeAgent], Webhooks: counts[account.MadeWebhook],
+		Users: counts[account.MadeUser], Items: shape.List(some, descendantFrom),
+	}, err
+}
+
+func descendantFrom(d account.Descendant) shape.Descendant {
+	return shape.Descendant{Kind: d.Kind, ID: shape.ID(d.ID), Name: d.Name, UserID: shape.ID(d.UserID)}
 }
 
 func (h *handlers) rotateToken(ctx context.Context, in *rotateTokenInput) (none shape.Token, err error) {
@@ -210,7 +302,7 @@ func (h *handlers) rotateToken(ctx context.Context, in *rotateTokenInput) (none 
 	}
 
 	secret := account.NewToken()
-	rotated, err := h.Store.RotateToken(ctx, token, secret, time.Duration(asked.GraceSeconds)*time.Second)
+	rotated, err := h.Store.RotateToken(ctx, token, secret, time.Duration(asked.GraceSeconds)*time.Second, who.Maker())
 	return server.Shown(rotated, err, withSecret(who, secret))
 }
 
@@ -223,14 +315,21 @@ func (h *handlers) listUserTokens(ctx context.Context, in *userTokensInput) (non
 }
 
 func (h *handlers) revokeUserToken(ctx context.Context, in *userTokenInput) error {
-	user, err := server.UserID(in.ID)
+	id, err := server.UserID(in.ID)
 	if err != nil {
 		return err
 	}
-	if err := h.Store.RevokeToken(ctx, user, server.PathID(in.Token), server.Caller(ctx).ID); err != nil {
+	user, err := h.Store.UserByID(ctx, id)
+	if fault.CodeOf(err) == fault.UserNotFound {
+		err = account.NoToken
+	}
+	if err != nil {
 		return err
 	}
 
-	h.Done(ctx, in.ID)
-	return nil
+	ended, err := h.endToken(ctx, user, server.PathID(in.Token))
+	if err != nil {
+		return err
+	}
+	return h.ended(ctx, in.ID, true, ended)
 }

@@ -62,7 +62,7 @@ type createUserInput struct {
 		Name       string           `json:"name" minLength:"1" maxLength:"100" pattern:"^[^\\p{Cc}]*[^\\p{Cc}\\s][^\\p{Cc}]*$" patternDescription:"text without control characters" example:"Ada"`
 		TelegramID *telegramID      `json:"telegram_id,omitempty"`
 		Role       string           `json:"role,omitempty" enum:"USER,ADMIN" default:"USER"`
-		Scopes     *[]account.Scope `json:"scopes,omitempty" maxItems:"9" enum:"read,files,deliveries,tasks,downloads,webhooks,money,operate,users" doc:"Of the user's token, each once; left out: all that the role allows; empty: no token"`
+		Scopes     *[]account.Scope `json:"scopes,omitempty" maxItems:"10" enum:"read,files,deliveries,tasks,downloads,webhooks,tokens,money,operate,users" doc:"Of the user's token, each once; left out: all that the role allows; empty: no token"`
 		Language   string           `json:"language,omitempty" enum:"en,ru" default:"en"`
 	} `nameHint:"UserRequest"`
 }
@@ -117,7 +117,7 @@ func (h *handlers) registerUsers() {
 	server.Register(users, server.Operation{
 		Id: "create-user", Route: "POST /v1/users", Status: http.StatusCreated,
 		Summary:     "Add a user, who is ACTIVE at once",
-		Description: "The answer holds the user's API token, this once. It grants no scope that the token of the request does not have.",
+		Description: "The answer holds the user's API token, this once. It grants no scope, and lasts no longer, than the token of the request, and ends with it.",
 		Faults:      []fault.Code{fault.UserExists},
 	}, h.createUser)
 
@@ -141,9 +141,10 @@ func (h *handlers) registerUsers() {
 	server.Register(users, server.Operation{
 		Id: "renew-user-token", Route: "POST /v1/users/{id}/token",
 		Summary: "Give a user a new API token",
-		Description: "The answer holds the token, this once; it grants all that the user's role allows, and so must the token of the request. " +
-			"It replaces the one that was made with the user, or by this operation before; other tokens of the user stay.",
-		Faults: []fault.Code{fault.UserNotFound},
+		Description: "The answer holds the token, this once; it grants all that the user's role allows, and so must the token of the request, with which it ends. " +
+			"It replaces the secret of the one that was made with the user; what that one has made, and other tokens of the user, stay. " +
+			"The token of the configuration is not renewed: change STAGECOACH_ADMIN_TOKEN.",
+		Faults: []fault.Code{fault.UserNotFound, fault.InvalidTransition},
 	}, h.renewToken)
 
 	server.Register(users, server.Operation{
@@ -162,53 +163,61 @@ func (h *handlers) registerUsers() {
 
 	server.RegisterSilent(users, server.Operation{
 		Id: "revoke-user-token", Route: "DELETE /v1/users/{id}/tokens/{token}",
-		Summary: "End a user's token at once", Faults: []fault.Code{fault.UserNotFound, fault.TokenNotFound},
+		Summary:     "End a user's token at once, and all that it has made",
+		Description: "Not one with a scope that the token of the request does not have.",
+		Faults:      []fault.Code{fault.UserNotFound, fault.TokenNotFound, fault.TemporalUnavailable},
 	}, h.revokeUserToken)
 }
 
 func (h *handlers) createUser(ctx context.Context, in *createUserInput) (none shape.User, err error) {
-	token, scopes, err := firstToken(ctx, in.Body.Role, in.Body.Scopes)
+	first, secret, err := firstToken(ctx, in.Body.Role, in.Body.Scopes)
 	if err != nil {
 		return none, err
 	}
+	if in.Body.Role == account.RoleAdmin && in.Body.TelegramID != nil {
+		if err := mayMakeEndless(ctx); err != nil {
+			return none, err
+		}
+	}
 
-	user, err := h.Store.CreateUser(ctx, account.User{
+	user, err := h.Store.AddUser(ctx, account.User{
 		Name: in.Body.Name, TelegramID: (*int64)(in.Body.TelegramID), Role: in.Body.Role, Language: in.Body.Language,
 		Status: account.UserActive,
-	}, token, scopes...)
+	}, first, secret)
 	if err != nil {
 		return none, err
 	}
 
 	h.Done(ctx, shape.ID(user.ID))
-	return userWithToken(user, token), nil
+	return userWithToken(user, secret), nil
 }
 
-// firstToken makes a new user's token: of the scopes that were asked for, or none for all that the role allows. Neither
-// may be more than the caller's own token grants.
+// firstToken is a new user's token: of the scopes that were asked for, or none for all that the role allows. Neither
+// may be more than the caller's own token grants, and it lasts no longer. An empty secret: the user gets no token.
 func firstToken(
 	ctx context.Context, role string, asked *[]account.Scope,
-) (token string, scopes []account.Scope, err error) {
+) (first account.Token, secret string, err error) {
 	if role == account.RoleAdmin { // a token of theirs that is made later may grant all
 		if err := server.PrincipalOf(ctx).Require(account.Scopes...); err != nil {
-			return "", nil, err
+			return first, "", err
 		}
 	}
 
-	if asked == nil {
-		return account.NewToken(), nil, server.PrincipalOf(ctx).Require(account.ScopesOf(role)...)
+	scopes := account.ScopesOf(role)
+	if asked != nil {
+		scopes = *asked
 	}
-	if len(*asked) == 0 {
-		return "", nil, nil
+	if err := eachOnce(scopes); err != nil {
+		return first, "", err
 	}
-	if err := eachOnce(*asked); err != nil {
-		return "", nil, err
-	}
-	if err := roleAllows(role, *asked); err != nil {
-		return "", nil, err
+	if err := roleAllows(role, scopes); err != nil {
+		return first, "", err
 	}
 
-	return account.NewToken(), *asked, server.PrincipalOf(ctx).Require(*asked...)
+	if first, err = newToken(ctx, "first", scopes, nil); err != nil || len(scopes) == 0 {
+		return first, "", err
+	}
+	return first, account.NewToken(), nil
 }
 
 // roleAllows refuses scopes that a role does not have.
@@ -269,6 +278,7 @@ func (h *handlers) changeUser(ctx context.Context, in *changeUserInput) (none sh
 		}
 	}
 
+	change.TokenID = server.PrincipalOf(ctx).Maker().TokenID
 	user, err := h.Store.ChangeUser(ctx, id, change)
 	if err != nil {
 		return none, err
@@ -284,20 +294,33 @@ func (h *handlers) renewToken(ctx context.Context, in *UserPath) (none shape.Use
 	if err != nil {
 		return none, err
 	}
-	if err := server.PrincipalOf(ctx).Require(account.ScopesOf(user.Role)...); err != nil {
+	wanted, err := newToken(ctx, "first", account.ScopesOf(user.Role), nil)
+	if err != nil {
 		return none, err
 	}
 
-	token := account.NewToken()
-	if user, err = h.Store.ChangeUser(ctx, id, account.UserChange{Token: token}); err != nil {
+	wanted.UserID = id
+	secret := account.NewToken()
+	if user, err = h.Store.RenewToken(ctx, wanted, secret); err != nil {
 		return none, err
 	}
 
 	h.Done(ctx, in.ID)
-	return userWithToken(user, token), nil
+	return userWithToken(user, secret), nil
+}
+
+// mayMakeEndless refuses to a token that ends what would go on after it: an administrator with access of their own.
+func mayMakeEndless(ctx context.Context) error {
+	if server.PrincipalOf(ctx).TokenEnds() == nil {
+		return nil
+	}
+	return fault.New(
+		fault.InsufficientAccess, "a token that ends makes no administrator who stays: use one without an end, or make one without telegram_id",
+	)
 }
 
 // mayEmpower refuses to make an administrator with a token that does not grant all that one may do: their tokens would.
+// Nor may a token that ends.
 func (h *handlers) mayEmpower(ctx context.Context, id int64, change account.UserChange) error {
 	admin := change.Role == account.RoleAdmin
 	if change.Role == "" && change.Status == account.UserActive {
@@ -310,6 +333,9 @@ func (h *handlers) mayEmpower(ctx context.Context, id int64, change account.User
 
 	if !admin {
 		return nil
+	}
+	if err := mayMakeEndless(ctx); err != nil {
+		return err
 	}
 	return server.PrincipalOf(ctx).Require(account.Scopes...)
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -18,12 +19,32 @@ import (
 
 // Principal is the user who sends a request, and the token of the request.
 type Principal struct {
-	User  account.User
-	Token account.Token
+	User    account.User
+	Token   account.Token
+	Session *account.Session // in which the request is made, on a page; nil: the request has a token
+}
+
+// TokenEnds gives when the token of the request ends, or the one that signed in; nil: it has no end, or a link of the
+// bot has signed in.
+func (p Principal) TokenEnds() *time.Time {
+	if p.Session != nil {
+		return p.Session.TokenEndsAt
+	}
+	return p.Token.ExpiresAt
 }
 
 // grants gives the scopes of the token that its user's role allows.
 func (p Principal) grants() []account.Scope { return p.Token.Grants(p.User.Role) }
+
+// Maker is who makes what the request makes: it ends no later, and with the token. A session has the token that signed
+// in.
+func (p Principal) Maker() account.Maker {
+	maker := account.Maker{EndsAt: p.Token.ExpiresAt}
+	if p.Token.ID != 0 {
+		maker.TokenID = &p.Token.ID
+	}
+	return maker
+}
 
 // Require refuses scopes that the token does not grant.
 func (p Principal) Require(scopes ...account.Scope) error {
@@ -102,7 +123,7 @@ func (s *Server) Admission(ctx context.Context, authorization string, op Operati
 	}
 
 	if err := who.Permit(op); err != nil {
-		s.audit(ctx, subject, account.OutcomeRefused)
+		s.audit(ctx, subject, account.OutcomeRefused, "")
 		return who, err
 	}
 	return who, nil
@@ -191,14 +212,19 @@ const SubjectWallet = "wallet"
 
 // Done writes to the audit log that the caller has done the operation of this request to what id names; "" is nothing
 // in particular.
-func (s *Server) Done(ctx context.Context, id string) { s.audit(ctx, id, account.OutcomeDone) }
+func (s *Server) Done(ctx context.Context, id string) { s.audit(ctx, id, account.OutcomeDone, "") }
+
+// DoneWith is Done with more about the outcome.
+func (s *Server) DoneWith(ctx context.Context, id, detail string) {
+	s.audit(ctx, id, account.OutcomeDone, detail)
+}
 
 // audit writes what an administrator has done, or what somebody was refused. The answer does not depend on it, because
 // the operation has been done or refused already.
-func (s *Server) audit(ctx context.Context, id, outcome string) {
+func (s *Server) audit(ctx context.Context, id, outcome, detail string) {
 	request := noteOf(ctx)
 	entry := account.AuditEntry{
-		ActorID: &request.who.User.ID, Action: request.operation.Id, Outcome: outcome, Door: account.DoorHTTP,
+		ActorID: &request.who.User.ID, Action: request.operation.Id, Outcome: outcome, Door: account.DoorHTTP, Detail: detail,
 	}
 	_, ok := shape.ParseID(id)
 	if subject := request.operation.Subject; subject != "" && (ok || isHash(id) || subject == SubjectWallet && id != "") {
@@ -227,7 +253,7 @@ func (s *Server) Refusal(ctx context.Context, id string, err error) error {
 	}
 
 	if reached {
-		s.audit(ctx, id, account.OutcomeRefused)
+		s.audit(ctx, id, account.OutcomeRefused, "")
 	}
 	return err
 }

@@ -147,7 +147,9 @@ func (h *handlers) create(ctx context.Context, in *createInput) (none shape.Webh
 		return none, err
 	}
 
-	made, fresh, err := h.webhooks.Create(ctx, server.Caller(ctx).ID, in.Body.Address, in.Body.Workloads, in.Key)
+	who := server.PrincipalOf(ctx)
+	request := core.Request{UserID: who.User.ID, TokenID: who.Maker().TokenID, Key: in.Key}
+	made, fresh, err := h.webhooks.Create(ctx, request, in.Body.Address, in.Body.Workloads)
 	if !fresh {
 		return h.shown(ctx, made, err, webhookFrom)
 	}
@@ -214,16 +216,16 @@ func (h *handlers) get(ctx context.Context, in *WebhookPath) (shape.Webhook, err
 }
 
 func (h *handlers) change(ctx context.Context, in *changeInput) (none shape.Webhook, err error) {
-	id, user, asked := server.PathID(in.ID), server.Caller(ctx).ID, in.Body
+	id, user, token, asked := server.PathID(in.ID), server.Caller(ctx).ID, server.PrincipalOf(ctx).Maker().TokenID, in.Body
 	if err := h.mayRead(ctx, shape.Value(asked.Workloads)); err != nil {
 		return none, err
 	}
 
 	found, err := h.Store.WebhookByID(ctx, user, id)
 	if asked.Address != "" || asked.Workloads != nil {
-		found, err = h.webhooks.Change(
-			ctx, user, id, hooks.Change{Address: optional(asked.Address), Workloads: shape.Value(asked.Workloads)},
-		)
+		found, err = h.webhooks.Change(ctx, user, id, hooks.Change{
+			Address: optional(asked.Address), Workloads: shape.Value(asked.Workloads), TokenID: token,
+		})
 	}
 
 	if err != nil {
@@ -234,7 +236,7 @@ func (h *handlers) change(ctx context.Context, in *changeInput) (none shape.Webh
 	case "PAUSED":
 		found, err = h.webhooks.Pause(ctx, user, id)
 	case "ACTIVE":
-		found, err = h.webhooks.Resume(ctx, user, id)
+		found, err = h.webhooks.Resume(ctx, user, id, token)
 	}
 	return h.shown(ctx, found, err, webhookFrom)
 }

@@ -83,7 +83,7 @@ func (s *Site) admit(rq *http.Request) (*Request, error) {
 		return r, err
 	}
 
-	who := server.Principal{User: user, Token: session.Token(user.ID)}
+	who := server.Principal{User: user, Token: session.Token(user.ID), Session: &session}
 	if err := who.Permit(server.Operation{Scope: server.AnyScope}); err != nil {
 		return r, err
 	}

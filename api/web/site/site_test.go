@@ -220,7 +220,8 @@ func TestSigningInWithAToken(t *testing.T) {
 	w.send("GET", "/account", nil).want(http.StatusOK, "this browser", "read")
 
 	w.send("GET", "/v1/notes", nil).want(http.StatusUnauthorized) // the API ignores cookies
-	w.must(w.store.RevokeToken(t.Context(), w.ada.ID, w.tokens()[0].ID, w.ada.ID))
+	_, err := w.store.RevokeToken(t.Context(), w.ada.ID, w.tokens()[0].ID, w.ada.ID)
+	w.must(err)
 	w.send("GET", "/notes", nil).want(http.StatusSeeOther, "/sign-in")
 }
 
@@ -256,7 +257,7 @@ func TestGuessesAreLimited(t *testing.T) {
 func TestSigningInWithALink(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, "")
-	w.must(w.store.NewLink(t.Context(), w.ada.ID, "abc", account.ScopesOf(account.RoleUser), nil))
+	w.must(w.store.NewLink(t.Context(), w.ada.ID, "abc", account.ScopesOf(account.RoleUser), account.Maker{}))
 	for range 3 {
 		w.send("GET", "/sign-in/abc", nil).want(http.StatusOK, "Sign in")
 	}

@@ -30,7 +30,7 @@ type Store interface {
 	ReplayWebhook(ctx context.Context, userID, id int64, after core.Cursor) (hooks.Webhook, error)
 	AskWebhookTest(ctx context.Context, userID, id int64) (hooks.Webhook, error)
 	PauseWebhook(ctx context.Context, userID, id int64) (hooks.Webhook, error)
-	ResumeWebhook(ctx context.Context, userID, id int64) (hooks.Webhook, error)
+	ResumeWebhook(ctx context.Context, userID, id int64, tokenID *int64) (hooks.Webhook, error)
 	RemoveWebhook(ctx context.Context, userID, id int64) error
 }
 
@@ -45,9 +45,9 @@ type Service struct {
 }
 
 // Create adds an endpoint that gets the events from now on. Only the fresh answer may show its secret: Secrets[0]. A
-// repetition with the same key returns the endpoint as it is now.
+// repetition with the same key returns the endpoint as it is now. The request has a user, a token and a key.
 func (h *Service) Create(
-	ctx context.Context, userID int64, address string, workloads []string, key string,
+	ctx context.Context, request core.Request, address string, workloads []string,
 ) (made hooks.Webhook, fresh bool, err error) {
 	if err := h.Sending.CheckAddress(address); err != nil {
 		return made, false, err
@@ -58,7 +58,7 @@ func (h *Service) Create(
 		return made, false, err
 	}
 
-	request := core.Request{UserID: userID, Key: key, Asked: asked(address, workloads)}
+	request.Asked = asked(address, workloads)
 	made, fresh, err = h.Store.CreateWebhook(ctx, request, address, webhook.NewSecret(), workloads, now)
 	made, err = h.woken(ctx, made, err)
 	return made, fresh, err
@@ -89,8 +89,8 @@ func (h *Service) Pause(ctx context.Context, userID, id int64) (hooks.Webhook, e
 }
 
 // Resume lets an endpoint send at once, with three days for the next event.
-func (h *Service) Resume(ctx context.Context, userID, id int64) (hooks.Webhook, error) {
-	resumed, err := h.Store.ResumeWebhook(ctx, userID, id)
+func (h *Service) Resume(ctx context.Context, userID, id int64, tokenID *int64) (hooks.Webhook, error) {
+	resumed, err := h.Store.ResumeWebhook(ctx, userID, id, tokenID)
 	return h.woken(ctx, resumed, err)
 }
 

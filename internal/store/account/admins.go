@@ -33,8 +33,9 @@ func (s *Store) EnsureAdmins(ctx context.Context, token string, telegramIDs []in
 
 const administrator = "administrator"
 
-// configureToken makes the token of the configuration the only one with that origin. It belongs to the same
-// administrator as the token before it. A token that a person has revoked stays revoked.
+// configureToken makes the token of the configuration the only one with that origin. Another value is another secret of
+// the same token: what the token has made stays, its sessions end. A token that a person has revoked stays revoked, and
+// the next value begins a new one of the same administrator.
 func configureToken(ctx context.Context, tx pgx.Tx, secret string) error {
 	// The lock serializes processes that start together.
 	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('tokens.configured'))`); err != nil {
@@ -42,32 +43,31 @@ func configureToken(ctx context.Context, tx pgx.Tx, secret string) error {
 	}
 
 	hash := hashToken(secret)
-	if _, err := tx.Exec(ctx, `WITH replaced AS (UPDATE tokens SET revoked_at = now()
-			WHERE origin = 'configured' AND revoked_at IS NULL AND hash <> $1 RETURNING hash)
-		UPDATE users SET token_hash = NULL WHERE token_hash IN (SELECT hash FROM replaced)`, hash); err != nil {
+	known, err := tx.Exec(ctx, `UPDATE tokens SET scopes = CASE WHEN origin = 'configured' THEN $2 ELSE scopes END,
+			revoked_at = CASE WHEN origin = 'configured' AND revoked_by IS NULL THEN NULL ELSE revoked_at END
+		WHERE hash = $1`, hash, Scopes)
+	if err != nil {
 		return err
 	}
-	if secret == "" {
-		return nil
+	if secret == "" || known.RowsAffected() > 0 {
+		_, err = tx.Exec(ctx, `UPDATE tokens SET revoked_at = now() WHERE origin = 'configured' AND revoked_at IS NULL AND hash <> $1`, hash)
+		return err
 	}
 
-	known, err := tx.Exec(ctx, `UPDATE tokens SET revoked_at = CASE WHEN origin = 'configured' AND revoked_by IS NULL THEN NULL ELSE revoked_at END
-		WHERE hash = $1`, hash)
-	if err != nil || known.RowsAffected() > 0 {
+	last, err := core.Values[int64](ctx, tx, `SELECT id FROM tokens WHERE origin = 'configured' AND revoked_by IS NULL
+		ORDER BY id DESC LIMIT 1 FOR UPDATE`)
+	if err != nil {
 		return err
+	}
+	if len(last) > 0 {
+		return replaceSecret(ctx, tx, Token{ID: last[0], Scopes: Scopes}, hash)
 	}
 
 	owner, err := configuredOwner(ctx, tx)
 	if err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, `INSERT INTO tokens (user_id, name, hash, scopes, origin) VALUES ($1, 'configured', $2, $3, 'configured')`,
-		owner, hash, Scopes); err != nil {
-		return err
-	}
-
-	// for release 0.1.0
-	_, err = tx.Exec(ctx, `UPDATE users SET token_hash = $2 WHERE id = $1 AND token_hash IS NULL`, owner, hash)
+	_, err = addToken(ctx, tx, Token{UserID: owner, Name: originConfigured, Scopes: Scopes}, secret, originConfigured)
 	return err
 }
 

@@ -20,21 +20,25 @@ var AgentQuota = core.Quota{
 // NoAgent is USER_NOT_FOUND, of an agent.
 var NoAgent = fault.New(fault.UserNotFound, "you have no such agent")
 
-// CreateAgent adds an active agent of an owner, and its first token. QUOTA_EXCEEDED: the owner has too many agents.
+// CreateAgent adds an active agent of an owner, and its first token. Both end with the token's parent. QUOTA_EXCEEDED:
+// the owner has too many agents. UNAUTHENTICATED: the parent has ended.
 func (s *Store) CreateAgent(ctx context.Context, ownerID int64, name string, t Token, secret string) (agent User, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		if err := hold(ctx, tx, t.ParentID); err != nil {
+			return err
+		}
 		if err := s.db.Quotas.Of(AgentQuota).Check(ctx, tx, ownerID, 1); err != nil {
 			return err
 		}
 
-		agent, err = core.One[User](ctx, tx, NoUser, `INSERT INTO users (name, role, status, owner_id) VALUES ($1, $2, $3, $4)
-			RETURNING `+UserColumns, name, RoleUser, UserActive, ownerID)
+		agent, err = core.One[User](ctx, tx, NoUser, `INSERT INTO users (name, role, status, owner_id, made_by) VALUES ($1, $2, $3, $4, $5)
+			RETURNING `+UserColumns, name, RoleUser, UserActive, ownerID, t.ParentID)
 		if err != nil {
 			return err
 		}
 
-		_, err = tx.Exec(ctx, `INSERT INTO tokens (user_id, name, hash, scopes, expires_at) VALUES ($1, $2, $3, $4, $5)`,
-			agent.ID, t.Name, hashToken(secret), t.Scopes, t.ExpiresAt)
+		t.UserID = agent.ID
+		_, err = addToken(ctx, tx, t, secret, originMade)
 		return err
 	})
 	return agent, err
@@ -58,8 +62,8 @@ func (s *Store) AgentScopes(ctx context.Context, id int64) ([]Scope, error) {
 	return core.Values[Scope](ctx, s.db, `SELECT DISTINCT unnest(scopes) FROM tokens WHERE user_id = $1 AND `+liveToken, id)
 }
 
-// EndAgent blocks an agent and revokes its tokens; a repeated call changes nothing.
-func (s *Store) EndAgent(ctx context.Context, id, by int64) (agent User, err error) {
+// EndAgent blocks an agent and revokes its tokens, with all that they have made; a repeated call changes nothing.
+func (s *Store) EndAgent(ctx context.Context, id, by int64) (agent User, ended Ended, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		agent, err = core.One[User](ctx, tx, NoAgent, `UPDATE users SET status = $2, updated_at = now()
 			WHERE id = $1 AND owner_id IS NOT NULL RETURNING `+UserColumns, id, UserBlocked)
@@ -67,13 +71,10 @@ func (s *Store) EndAgent(ctx context.Context, id, by int64) (agent User, err err
 			return err
 		}
 
-		batch := &pgx.Batch{}
-		batch.Queue(`UPDATE tokens SET revoked_at = now(), revoked_by = $2 WHERE user_id = $1 AND revoked_at IS NULL`, id, by)
-		batch.Queue(`DELETE FROM sessions WHERE user_id = $1`, id)
-		batch.Queue(`DELETE FROM sign_in_links WHERE user_id = $1`, id)
-		return tx.SendBatch(ctx, batch).Close()
+		ended, err = EndTokensOf(ctx, tx, id, by)
+		return err
 	})
-	return agent, err
+	return agent, ended, err
 }
 
 // EventsBy lists up to limit events, with ids below before (0: all), that a user has caused, the newest first. The

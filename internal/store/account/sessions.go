@@ -24,12 +24,13 @@ const (
 
 // Session is a browser that is signed in as a user.
 type Session struct {
-	ID          int64     `db:"session_id"`
-	TokenID     *int64    `db:"token_id"` // the token that signed in; nil: a link
-	Scopes      []Scope   `db:"scopes"`
-	ConfirmedAt time.Time `db:"confirmed_at"` // when the person last proved who they are
-	ExpiresAt   time.Time `db:"expires_at"`
-	StartedAt   time.Time `db:"started_at"`
+	ID          int64      `db:"session_id"`
+	TokenID     *int64     `db:"token_id"` // the token that signed in; nil: a link
+	Scopes      []Scope    `db:"scopes"`
+	ConfirmedAt time.Time  `db:"confirmed_at"` // when the person last proved who they are
+	ExpiresAt   time.Time  `db:"expires_at"`
+	TokenEndsAt *time.Time `db:"token_ends_at"` // of the token that signed in; nil: none, or it has no end
+	StartedAt   time.Time  `db:"started_at"`
 }
 
 // Token returns what the session grants, in the form of a token.
@@ -48,7 +49,9 @@ type heldSession struct {
 }
 
 const (
-	sessionColumns = `sessions.id AS session_id, token_id, sessions.scopes, confirmed_at, sessions.expires_at, sessions.created_at AS started_at`
+	sessionColumns = `sessions.id AS session_id, token_id, sessions.scopes, confirmed_at, sessions.created_at AS started_at,
+		(SELECT tokens.expires_at FROM tokens WHERE tokens.id = token_id) AS token_ends_at,
+		least(sessions.expires_at, (SELECT tokens.expires_at FROM tokens WHERE tokens.id = token_id)) AS expires_at`
 
 	// liveSession is true of a session that may be used. It ends with the token that signed in.
 	liveSession = `sessions.expires_at > now() AND (token_id IS NULL OR EXISTS (
@@ -61,12 +64,19 @@ var noSession = fault.New(fault.Unauthenticated, "you are not signed in, or your
 func NewSecret() string { return rand.Text() + rand.Text() }
 
 // NewLink replaces the link of a user that signs in once, within LinkLife. The session will grant these scopes, and end
-// with the token that asked for the link; nil: the bot.
-func (s *Store) NewLink(ctx context.Context, userID int64, secret string, scopes []Scope, tokenID *int64) error {
-	return s.db.Do(ctx, `INSERT INTO sign_in_links (user_id, hash, scopes, token_id, expires_at)
-		VALUES ($1, $2, $3, $4, now() + $5::interval) ON CONFLICT (user_id) DO UPDATE SET
-			hash = excluded.hash, scopes = excluded.scopes, token_id = excluded.token_id, expires_at = excluded.expires_at`,
-		userID, hashToken(secret), scopes, tokenID, LinkLife)
+// no later than who asked for the link. UNAUTHENTICATED: that one has ended.
+func (s *Store) NewLink(ctx context.Context, userID int64, secret string, scopes []Scope, by Maker) error {
+	return s.db.InTx(ctx, func(tx pgx.Tx) error {
+		if err := hold(ctx, tx, by.TokenID); err != nil {
+			return err
+		}
+
+		_, err := tx.Exec(ctx, `INSERT INTO sign_in_links (user_id, hash, scopes, token_id, ends_at, expires_at)
+			VALUES ($1, $2, $3, $4, $5, least(now() + $6::interval, $5)) ON CONFLICT (user_id) DO UPDATE SET hash = excluded.hash,
+				scopes = excluded.scopes, token_id = excluded.token_id, ends_at = excluded.ends_at, expires_at = excluded.expires_at`,
+			userID, hashToken(secret), scopes, by.TokenID, by.EndsAt, LinkLife)
+		return err
+	})
 }
 
 // SpendLink starts a session by a link, which is of no use afterwards. UNAUTHENTICATED: the link is unknown, spent,
@@ -74,16 +84,17 @@ func (s *Store) NewLink(ctx context.Context, userID int64, secret string, scopes
 func (s *Store) SpendLink(ctx context.Context, link, secret string, life time.Duration) (user User, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		spent, err := core.One[struct {
-			UserID  int64   `db:"user_id"`
-			Scopes  []Scope `db:"scopes"`
-			TokenID *int64  `db:"token_id"`
+			UserID  int64      `db:"user_id"`
+			Scopes  []Scope    `db:"scopes"`
+			TokenID *int64     `db:"token_id"`
+			EndsAt  *time.Time `db:"ends_at"`
 		}](ctx, tx, noSession, `DELETE FROM sign_in_links WHERE hash = $1 AND expires_at > now()
-			RETURNING user_id, scopes, token_id`, hashToken(link))
+			RETURNING user_id, scopes, token_id, ends_at`, hashToken(link))
 		if err != nil {
 			return err
 		}
 
-		user, err = startSession(ctx, tx, spent.UserID, secret, spent.Scopes, spent.TokenID, life)
+		user, err = startSession(ctx, tx, spent.UserID, secret, spent.Scopes, Maker{spent.TokenID, spent.EndsAt}, life)
 		return err
 	})
 
@@ -92,20 +103,20 @@ func (s *Store) SpendLink(ctx context.Context, link, secret string, life time.Du
 
 // StartSession starts a session of a user by a token. The session grants what the token grants, and ends no later.
 func (s *Store) StartSession(ctx context.Context, t Token, secret string, life time.Duration) error {
-	if t.ExpiresAt != nil {
-		life = min(life, time.Until(*t.ExpiresAt))
-	}
 	return s.db.InTx(ctx, func(tx pgx.Tx) error {
-		_, err := startSession(ctx, tx, t.UserID, secret, t.Scopes, &t.ID, life)
+		_, err := startSession(ctx, tx, t.UserID, secret, t.Scopes, Maker{&t.ID, t.ExpiresAt}, life)
 		return err
 	})
 }
 
 // startSession adds a session and deletes the user's oldest ones beyond maxSessions. The user's row is locked, so that
-// two browsers that sign in at once are counted.
+// two browsers that sign in at once are counted. The session ends no later than who has asked for it.
 func startSession(
-	ctx context.Context, tx pgx.Tx, userID int64, secret string, scopes []Scope, tokenID *int64, life time.Duration,
+	ctx context.Context, tx pgx.Tx, userID int64, secret string, scopes []Scope, by Maker, life time.Duration,
 ) (User, error) {
+	if err := hold(ctx, tx, by.TokenID); err != nil {
+		return User{}, err
+	}
 	user, err := core.One[User](
 		ctx, tx, NoUser, `SELECT `+UserColumns+` FROM users WHERE id = $1 FOR NO KEY UPDATE`, userID,
 	)
@@ -122,7 +133,7 @@ func startSession(
 	}
 
 	_, err = tx.Exec(ctx, `INSERT INTO sessions (user_id, hash, scopes, token_id, expires_at)
-		VALUES ($1, $2, $3, $4, now() + $5::interval)`, userID, hashToken(secret), scopes, tokenID, life)
+		VALUES ($1, $2, $3, $4, least(now() + $5::interval, $6))`, userID, hashToken(secret), scopes, by.TokenID, life, by.EndsAt)
 	return user, err
 }
 

@@ -24,6 +24,7 @@ const (
 	ScopeRead     Scope = "read"     // read what the user may see
 	ScopeFiles    Scope = "files"    // browse the shared folder
 	ScopeWebhooks Scope = "webhooks" // manage webhooks
+	ScopeTokens   Scope = "tokens"   // manage one's own tokens and those of one's agents, and links that sign in
 	ScopeOperate  Scope = "operate"  // read the state of the service
 	ScopeUsers    Scope = "users"    // manage users and their tokens
 )
@@ -32,7 +33,7 @@ var (
 	// Scopes lists all scopes in the order in which they are shown.
 	Scopes = slices.Concat(userScopes, adminScopes)
 
-	userScopes  = append(workloadScopes(false, ScopeRead, ScopeFiles), ScopeWebhooks)
+	userScopes  = append(workloadScopes(false, ScopeRead, ScopeFiles), ScopeWebhooks, ScopeTokens)
 	adminScopes = append(workloadScopes(true), ScopeOperate, ScopeUsers) // useful to administrators only
 )
 
@@ -65,6 +66,7 @@ type Token struct {
 	ExpiresAt  *time.Time `db:"expires_at"`
 	LastUsedAt *time.Time `db:"last_used_at"`
 	CreatedAt  time.Time  `db:"created_at"`
+	ParentID   *int64     `db:"parent_id"` // whose request made it; nil: the bot's link, or the configuration
 }
 
 // Grants returns the scopes that the token has for a user with this role.
@@ -73,7 +75,7 @@ func (t Token) Grants(role string) []Scope {
 }
 
 const (
-	tokenColumns = `id, user_id, name, scopes, origin = 'configured' AS configured, expires_at, last_used_at, created_at`
+	tokenColumns = `id, user_id, name, scopes, origin = 'configured' AS configured, expires_at, last_used_at, created_at, parent_id`
 
 	// liveToken is true of a token that may be used.
 	liveToken = `revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`
@@ -82,7 +84,8 @@ const (
 	useNoted = time.Minute
 )
 
-var noToken = fault.New(fault.TokenNotFound, "there is no such token")
+// NoToken is TOKEN_NOT_FOUND.
+var NoToken = fault.New(fault.TokenNotFound, "there is no such token")
 
 // NewToken returns a new API token: 160 random bits that can be read aloud.
 func NewToken() string {
@@ -170,17 +173,35 @@ type heldToken struct {
 	Stale   bool `db:"stale"` // its last use has to be written
 }
 
-// CreateToken adds a token to a user, unless the user has as many as the quota allows.
+// CreateToken adds a token to a user, unless the user has as many as the quota allows. It ends no later than its parent.
+// UNAUTHENTICATED: the parent has ended.
 func (s *Store) CreateToken(ctx context.Context, t Token, secret string) (made Token, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		if err := hold(ctx, tx, t.ParentID); err != nil {
+			return err
+		}
 		if err := s.db.Quotas.Of(TokenQuota).Check(ctx, tx, t.UserID, 1); err != nil {
 			return err
 		}
-		made, err = core.One[Token](ctx, tx, noToken, `INSERT INTO tokens (user_id, name, hash, scopes, expires_at) VALUES ($1, $2, $3, $4, $5)
-			RETURNING `+tokenColumns, t.UserID, t.Name, hashToken(secret), t.Scopes, t.ExpiresAt)
+
+		made, err = addToken(ctx, tx, t, secret, originMade)
 		return err
 	})
 	return made, err
+}
+
+// Origins of tokens.
+const (
+	originMade       = "made"
+	originFirst      = "first" // it was made with the user, or renewed by an administrator
+	originConfigured = "configured"
+)
+
+// addToken adds a token whose parent is held.
+func addToken(ctx context.Context, tx pgx.Tx, t Token, secret, origin string) (Token, error) {
+	return core.One[Token](ctx, tx, NoToken, `INSERT INTO tokens (user_id, name, hash, scopes, origin, parent_id, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, least($7, (SELECT expires_at FROM tokens WHERE id = $6))) RETURNING `+tokenColumns,
+		t.UserID, t.Name, hashToken(secret), t.Scopes, origin, t.ParentID, t.ExpiresAt)
 }
 
 // Tokens lists a user's tokens that are not revoked, with ids above after, ascending.
@@ -192,39 +213,64 @@ func (s *Store) Tokens(ctx context.Context, userID, after int64, limit int) ([]T
 // TokenByID returns a token of a user that is not revoked.
 func (s *Store) TokenByID(ctx context.Context, userID, id int64) (Token, error) {
 	return core.One[Token](
-		ctx, s.db, noToken, `SELECT `+tokenColumns+` FROM tokens WHERE id = $2 AND user_id = $1 AND revoked_at IS NULL`, userID,
+		ctx, s.db, NoToken, `SELECT `+tokenColumns+` FROM tokens WHERE id = $2 AND user_id = $1 AND revoked_at IS NULL`, userID,
 		id,
 	)
 }
 
-// RevokeToken ends a token of a user for good, for processes of release 0.1.0 too.
-func (s *Store) RevokeToken(ctx context.Context, userID, id, by int64) error {
-	return s.db.InTx(ctx, func(tx pgx.Tx) error {
-		hash, err := oneHash(ctx, tx, `UPDATE tokens SET revoked_at = now(), revoked_by = $3
-			WHERE id = $2 AND user_id = $1 AND revoked_at IS NULL RETURNING hash`, userID, id, by)
+// AnyToken returns a token that is not revoked, whosever it is, and its user.
+func (s *Store) AnyToken(ctx context.Context, id int64) (User, Token, error) {
+	token, err := core.One[Token](ctx, s.db, NoToken, `SELECT `+tokenColumns+` FROM tokens WHERE id = $1 AND revoked_at IS NULL`, id)
+	if err != nil {
+		return User{}, token, err
+	}
+	user, err := s.UserByID(ctx, token.UserID)
+	return user, token, err
+}
+
+// RevokeToken ends a token of a user for good, and all that it has made.
+func (s *Store) RevokeToken(ctx context.Context, userID, id, by int64) (ended Ended, err error) {
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		hash, err := oneHash(ctx, tx, `SELECT hash FROM tokens
+			WHERE id = $2 AND user_id = $1 AND revoked_at IS NULL FOR UPDATE`, userID, id)
 		if err != nil {
 			return err
 		}
+		if ended, err = EndTokens(ctx, tx, []int64{id}, by); err != nil {
+			return err
+		}
+
 		_, err = tx.Exec(ctx, `UPDATE users SET token_hash = NULL WHERE id = $1 AND token_hash = $2`, userID, hash)
 		return err
 	})
+	return ended, err
 }
 
-// RotateToken gives a token another secret and expiry; the previous secret stays valid for grace.
+// RotateToken gives a token another secret and expiry; the previous secret stays valid for grace. Id, parent, and what
+// the token has made stay. It ends no later than its parent, and what it has made no later than it. Another token that
+// asks has the secret from now on: the end of that one ends this one too.
 func (s *Store) RotateToken(
-	ctx context.Context, t Token, secret string, grace time.Duration,
+	ctx context.Context, t Token, secret string, grace time.Duration, by Maker,
 ) (rotated Token, err error) {
 	hash := hashToken(secret)
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		if err := hold(ctx, tx, by.TokenID); err != nil {
+			return err
+		}
 		before, err := oneHash(ctx, tx, `SELECT hash FROM tokens
 			WHERE id = $2 AND user_id = $1 AND revoked_at IS NULL FOR UPDATE`, t.UserID, t.ID)
 		if err != nil {
 			return err
 		}
 
-		rotated, err = core.One[Token](ctx, tx, noToken, `UPDATE tokens SET previous_hash = hash, previous_until = now() + $3::interval,
-			hash = $2, expires_at = $4 WHERE id = $1 RETURNING `+tokenColumns, t.ID, hash, grace, t.ExpiresAt)
+		rotated, err = core.One[Token](ctx, tx, NoToken, `UPDATE tokens t SET previous_hash = hash, previous_until = now() + $3::interval,
+				hash = $2, rotated_by = coalesce(nullif($5, id), rotated_by),
+				expires_at = least($4, $6, (SELECT expires_at FROM tokens WHERE id = t.parent_id), (SELECT expires_at FROM tokens WHERE id = $5))
+			WHERE id = $1 RETURNING `+tokenColumns, t.ID, hash, grace, t.ExpiresAt, by.TokenID, by.EndsAt)
 		if err != nil {
+			return err
+		}
+		if err := endNoLater(ctx, tx, t.ID, rotated.ExpiresAt); err != nil {
 			return err
 		}
 
@@ -235,10 +281,64 @@ func (s *Store) RotateToken(
 	return rotated, err
 }
 
+// RenewToken gives a user another first token. The secret before ends at once, with its sessions and links; what the
+// token has made stays. A first token that is not there is made, with the parent of t. INVALID_TRANSITION: the user has
+// the token of the configuration.
+func (s *Store) RenewToken(ctx context.Context, t Token, secret string) (User, error) {
+	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
+		if err := hold(ctx, tx, t.ParentID); err != nil {
+			return err
+		}
+		if _, err := core.One[User](ctx, tx, NoUser, `SELECT `+UserColumns+` FROM users
+			WHERE id = $1 AND forgotten_at IS NULL FOR NO KEY UPDATE`, t.UserID); err != nil {
+			return err
+		}
+
+		tokens, err := core.List[Token](ctx, tx, `SELECT `+tokenColumns+` FROM tokens WHERE user_id = $1 AND revoked_at IS NULL
+			AND origin <> $2 ORDER BY origin = $3 DESC, id DESC LIMIT 1 FOR UPDATE`, t.UserID, originMade, originConfigured)
+		switch {
+		case err != nil:
+			return err
+		case len(tokens) == 0:
+			_, err = addToken(ctx, tx, t, secret, originFirst)
+			return err
+		case tokens[0].Configured:
+			return fault.New(fault.InvalidTransition, "this user's token comes from the configuration: change STAGECOACH_ADMIN_TOKEN")
+		}
+
+		t.ID = tokens[0].ID
+		return replaceSecret(ctx, tx, t, hashToken(secret))
+	})
+	if err != nil {
+		return User{}, err
+	}
+	return s.UserByID(ctx, t.UserID)
+}
+
+// replaceSecret gives a token another secret in place of one that ends at once, and the scopes, the end and the parent
+// of t: whose request it is. What the token has made stays; sessions and links of the secret before end.
+func replaceSecret(ctx context.Context, tx pgx.Tx, t Token, hash []byte) error {
+	replaced, err := core.One[Token](ctx, tx, NoToken, `UPDATE tokens SET hash = $2, previous_hash = NULL, previous_until = NULL,
+			scopes = $3, rotated_by = nullif($4, id), revoked_at = NULL,
+			expires_at = least($5, (SELECT expires_at FROM tokens WHERE id = $4))
+		WHERE id = $1 RETURNING `+tokenColumns, t.ID, hash, t.Scopes, t.ParentID, t.ExpiresAt)
+	if err != nil {
+		return err
+	}
+
+	batch := &pgx.Batch{}
+	batch.Queue(`DELETE FROM sessions WHERE token_id = $1`, t.ID)
+	batch.Queue(`DELETE FROM sign_in_links WHERE token_id = $1`, t.ID)
+	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+		return err
+	}
+	return endNoLater(ctx, tx, t.ID, replaced.ExpiresAt)
+}
+
 func oneHash(ctx context.Context, tx pgx.Tx, sql string, args ...any) ([]byte, error) {
 	row, err := core.One[struct {
 		Hash []byte `db:"hash"`
-	}](ctx, tx, noToken, sql, args...)
+	}](ctx, tx, NoToken, sql, args...)
 	return row.Hash, err
 }
 

@@ -50,24 +50,30 @@ var UserColumns = `id, telegram_id, name, language, role, CASE WHEN ` + core.Own
 
 // CreateUser adds a user; token may be empty for a user who only uses the bot. Without scopes the token grants all that
 // the role allows. USER_EXISTS: the Telegram id is taken.
-func (s *Store) CreateUser(ctx context.Context, u User, token string, scopes ...Scope) (created User, err error) {
-	var hash []byte // release 0.1.0 reads it as a token that grants all
-	if token != "" && len(scopes) == 0 {
-		hash = hashToken(token)
+func (s *Store) CreateUser(ctx context.Context, u User, token string, scopes ...Scope) (User, error) {
+	if len(scopes) == 0 {
+		scopes = Scopes
 	}
+	return s.AddUser(ctx, u, Token{Scopes: scopes}, token)
+}
 
+// AddUser adds a user and, unless the secret is empty, the user's first token, by the request of the token's parent.
+// UNAUTHENTICATED: the parent has ended.
+func (s *Store) AddUser(ctx context.Context, u User, first Token, secret string) (created User, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
-		created, err = core.One[User](ctx, tx, NoUser, `INSERT INTO users (telegram_id, name, language, role, status, token_hash)
-			VALUES ($1, $2, $3, $4, $5, $6) RETURNING `+UserColumns,
-			u.TelegramID, u.Name, cmp.Or(u.Language, "en"), cmp.Or(u.Role, RoleUser), cmp.Or(u.Status, UserPending), hash)
-		if err != nil || len(scopes) == 0 {
+		if err := hold(ctx, tx, first.ParentID); err != nil {
 			return err
 		}
 
-		_, err = tx.Exec(
-			ctx, `INSERT INTO tokens (user_id, name, hash, scopes) VALUES ($1, 'first', $2, $3)`, created.ID, hashToken(token),
-			scopes,
-		)
+		created, err = core.One[User](ctx, tx, NoUser, `INSERT INTO users (telegram_id, name, language, role, status, made_by)
+			VALUES ($1, $2, $3, $4, $5, $6) RETURNING `+UserColumns,
+			u.TelegramID, u.Name, cmp.Or(u.Language, "en"), cmp.Or(u.Role, RoleUser), cmp.Or(u.Status, UserPending), first.ParentID)
+		if err != nil || secret == "" {
+			return err
+		}
+
+		first.UserID, first.Name = created.ID, "first"
+		_, err = addToken(ctx, tx, first, secret, originFirst)
 		return err
 	})
 	if core.IsUniqueViolation(err) {
@@ -119,7 +125,10 @@ func (s *Store) Admins(ctx context.Context) ([]User, error) {
 }
 
 // UserChange is a change of a user; empty fields stay.
-type UserChange struct{ Name, Language, Role, Status, Token string }
+type UserChange struct {
+	Name, Language, Role, Status string
+	TokenID                      *int64 // the token whose request it is; it is noted of who becomes an administrator
+}
 
 // takesAdmin reports whether the change ends an administrator's rights.
 func (c UserChange) takesAdmin() bool {
@@ -129,11 +138,6 @@ func (c UserChange) takesAdmin() bool {
 // ChangeUser applies a change. USER_NOT_FOUND: also for a forgotten user. LAST_ADMIN: no active administrator would be
 // left.
 func (s *Store) ChangeUser(ctx context.Context, id int64, c UserChange) (user User, err error) {
-	var hash []byte
-	if c.Token != "" {
-		hash = hashToken(c.Token)
-	}
-
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		if c.takesAdmin() {
 			if err := LeaveOneAdmin(ctx, tx, id); err != nil {
@@ -144,8 +148,8 @@ func (s *Store) ChangeUser(ctx context.Context, id int64, c UserChange) (user Us
 		user, err = core.One[User](ctx, tx, NoUser, `UPDATE users SET
 			name = coalesce(nullif($2, ''), name), language = coalesce(nullif($3, ''), language),
 			role = coalesce(nullif($4, ''), role), status = coalesce(nullif($5, ''), status),
-			token_hash = coalesce($6, token_hash), updated_at = now()
-			WHERE id = $1 AND forgotten_at IS NULL RETURNING `+UserColumns, id, c.Name, c.Language, c.Role, c.Status, hash)
+			promoted_by = CASE WHEN $4 = 'ADMIN' AND role <> 'ADMIN' THEN $6 ELSE promoted_by END, updated_at = now()
+			WHERE id = $1 AND forgotten_at IS NULL RETURNING `+UserColumns, id, c.Name, c.Language, c.Role, c.Status, c.TokenID)
 
 		return err
 	})

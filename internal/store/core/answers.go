@@ -21,6 +21,8 @@ type Request struct {
 	UserID int64
 	Key    string
 	Asked  string // the content of the request: the same key must not request something else
+
+	TokenID *int64 // the token of the request, with which what it makes ends; nil: none, or nothing ends
 }
 
 // longestID is how many bytes an id may have in Temporal, unless an operator allows more (limit.maxIDLength).

@@ -149,7 +149,9 @@ func (s *Store) DeleteOld(ctx context.Context, old Old, after int64, limit int) 
 //
 // Shared content stays: titles and descriptions of tasks, names of workspaces and books. The proofs of payments stay
 // too, with comments of operators about them.
-func (s *Store) Forget(ctx context.Context, id, by int64) (user account.User, err error) {
+//
+// What the user's tokens have made ends with them, as when they are revoked: ended is that, without the user's own.
+func (s *Store) Forget(ctx context.Context, id, by int64) (user account.User, ended account.Ended, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		if err := account.LeaveOneAdmin(ctx, tx, id); err != nil {
 			return err
@@ -159,6 +161,10 @@ func (s *Store) Forget(ctx context.Context, id, by int64) (user account.User, er
 			ctx, tx, account.NoUser, `SELECT `+account.UserColumns+` FROM users WHERE id = $1 FOR NO KEY UPDATE`, id,
 		)
 		if err != nil {
+			return err
+		}
+
+		if ended, err = account.EndTokensOf(ctx, tx, id, by); err != nil {
 			return err
 		}
 
@@ -174,16 +180,13 @@ func (s *Store) Forget(ctx context.Context, id, by int64) (user account.User, er
 		return err
 	})
 
-	return user, core.Unavailable(err)
+	return user, ended, core.Unavailable(err)
 }
 
 // queueForgetting removes a user from all tables except users, each by an index that begins with the user.
 func (s *Store) queueForgetting(batch *pgx.Batch, id, by int64, chat *int64) {
-	batch.Queue(`UPDATE tokens SET name = $3, revoked_at = coalesce(revoked_at, now()), revoked_by = coalesce(revoked_by, $2) WHERE user_id = $1`,
-		id, by, core.RemovedText)
-	batch.Queue(`DELETE FROM sessions WHERE user_id = $1`, id)
+	batch.Queue(`UPDATE tokens SET name = $2 WHERE user_id = $1`, id, core.RemovedText)
 	batch.Queue(`DELETE FROM webhooks WHERE user_id = $1`, id)
-	batch.Queue(`DELETE FROM sign_in_links WHERE user_id = $1`, id)
 	batch.Queue(`DELETE FROM conversations WHERE chat_id = $1`, chat)
 	batch.Queue(`DELETE FROM news WHERE user_id = $1`, id)
 	batch.Queue(`DELETE FROM answers WHERE user_id = $1`, id)

@@ -23,6 +23,7 @@ const begins = `claim = claim + 1, waiting = false, woken_at = now(), updated_at
 type Change struct {
 	Address   *string
 	Workloads []string
+	TokenID   *int64 // the token of the request: an endpoint with another address ends with it
 }
 
 // ChangeWebhook changes a webhook of a user.
@@ -31,8 +32,9 @@ func (s *Store) ChangeWebhook(ctx context.Context, userID, id int64, c Change) (
 	if c.Address != nil {
 		sealed = s.db.Sealer.Seal(*c.Address, addressPlace(userID, id))
 	}
-	return s.one(ctx, s.db, `UPDATE webhooks SET address = coalesce($3, address), workloads = coalesce($4, workloads), `+begins+`
-		WHERE id = $2 AND user_id = $1 RETURNING `+columns, userID, id, sealed, c.Workloads)
+	return s.one(ctx, s.db, `UPDATE webhooks SET address = coalesce($3, address), workloads = coalesce($4, workloads),
+			token_id = CASE WHEN $3::bytea IS NULL THEN token_id ELSE $5 END, `+begins+`
+		WHERE id = $2 AND user_id = $1 RETURNING `+columns, userID, id, sealed, c.Workloads, c.TokenID)
 }
 
 // RotateWebhook gives a webhook of a user another secret. The one before signs too, for overlap.
@@ -68,7 +70,13 @@ func (s *Store) PauseWebhook(ctx context.Context, userID, id int64) (Webhook, er
 }
 
 // ResumeWebhook lets a webhook of a user send again, from the place that it has reached. An active one sends at once.
-func (s *Store) ResumeWebhook(ctx context.Context, userID, id int64) (Webhook, error) {
+// One whose token has ended ends with the token of the request from now on.
+func (s *Store) ResumeWebhook(ctx context.Context, userID, id int64, tokenID *int64) (Webhook, error) {
+	if err := s.db.Do(ctx, `UPDATE webhooks SET token_id = $3 WHERE id = $2 AND user_id = $1
+		AND EXISTS (SELECT 1 FROM tokens WHERE tokens.id = token_id AND least(revoked_at, expires_at) <= now())`, userID, id, tokenID); err != nil {
+		return Webhook{}, err
+	}
+
 	resumed, err := s.move(ctx, core.Event{
 		Type: lifecycle.WebhookResume, From: lifecycle.WebhookPaused, To: lifecycle.WebhookActive, ActorID: &userID,
 	}, false, `id = $1 AND user_id = $4`, id, userID)

@@ -60,11 +60,14 @@ type row struct {
 	TestError   fault.Code `db:"test_error"` // of the last test; empty: it was received
 	CreatedAt   time.Time  `db:"created_at"`
 	UpdatedAt   time.Time  `db:"updated_at"`
+
+	TokenEndsAt *time.Time `db:"token_ends_at"` // of the token by which it was made; nil: none, or it has no end
 }
 
 const columns = `id, user_id, address, secret, previous_secret, previous_until, workloads, state, reason, version,
 	xid::text::bigint AS xid, event_id, floor_xid::text::bigint AS floor_xid, floor_id, events_lost, claim, waiting, failing_since, last_error, delivered_at,
-	test_asked_at, tested_at, test_error, created_at, updated_at`
+	test_asked_at, tested_at, test_error, created_at, updated_at,
+	(SELECT least(revoked_at, expires_at) FROM tokens WHERE tokens.id = token_id) AS token_ends_at`
 
 // Cursor is the place after the last event that was sent or skipped.
 func (r row) Cursor() core.Cursor { return core.Cursor{XID: r.XID, ID: r.EventID} }
@@ -76,6 +79,9 @@ func (r row) Floor() core.Cursor { return core.Cursor{XID: r.FloorXID, ID: r.Flo
 func (r row) Testing() bool {
 	return r.TestAskedAt != nil && (r.TestedAt == nil || r.TestedAt.Before(*r.TestAskedAt))
 }
+
+// Orphaned reports whether the token by which the endpoint was made has ended: nothing is sent to it any more.
+func (r row) Orphaned() bool { return r.TokenEndsAt != nil && !r.TokenEndsAt.After(time.Now()) }
 
 // Wants reports whether the endpoint asks for an event.
 func (r row) Wants(event core.StreamedEvent) bool {
@@ -149,10 +155,10 @@ func (s *Store) CreateWebhook(
 			return 0, err
 		}
 
-		made, err = s.one(ctx, tx, `INSERT INTO webhooks (id, user_id, address, secret, workloads, xid, event_id) OVERRIDING SYSTEM VALUE
-			VALUES ($7, $1, $2, $3, coalesce($4, '{}'::text[]), $5::text::xid8, $6) RETURNING `+columns,
+		made, err = s.one(ctx, tx, `INSERT INTO webhooks (id, user_id, address, secret, workloads, xid, event_id, token_id) OVERRIDING SYSTEM VALUE
+			VALUES ($7, $1, $2, $3, coalesce($4, '{}'::text[]), $5::text::xid8, $6, $8) RETURNING `+columns,
 			r.UserID, s.db.Sealer.Seal(address, addressPlace(r.UserID, id)), s.db.Sealer.Seal(secret, secretPlace(r.UserID, id)),
-			workloads, after.XIDText(), after.ID, id)
+			workloads, after.XIDText(), after.ID, id, r.TokenID)
 		if err != nil {
 			return 0, err
 		}
