@@ -70,7 +70,7 @@ func (w *rig) ended() map[string]string {
 	if err := w.store.StartSession(w.t.Context(), token, session, time.Hour); err != nil {
 		w.t.Fatal(err)
 	}
-	if err := w.store.NewLink(w.t.Context(), root.ID, link, account.Scopes, nil); err != nil {
+	if err := w.store.NewLink(w.t.Context(), root.ID, link, account.Scopes, account.Maker{}); err != nil {
 		w.t.Fatal(err)
 	}
 	ended["the secret of a browser's session"], ended["the secret of a link that signs in"] = session, link
