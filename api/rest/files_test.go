@@ -17,6 +17,7 @@ func TestFiles(t *testing.T) {
 	w := newRig(t)
 	w.disk.put("/b.txt", 5)
 	w.disk.put("/z/deep/film.mkv", 7)
+	w.disk.put("/z/other/film.mkv", 7)
 	w.disk.put("/a.txt", 0)
 	top := w.send(w.adaToken, "GET", "/v1/files", nil).ok(http.StatusOK)
 	var names []string
@@ -40,7 +41,7 @@ func TestFiles(t *testing.T) {
 	w.send(w.adaToken, "GET", "/v1/files?path=/a.txt", nil).refused(unprocessable, fault.Validation, "path")
 
 	w.disk.fail(fault.New(fault.YandexRateLimited, "the file storage asks to slow down").After(1500 * time.Millisecond))
-	busy := w.send(w.adaToken, "GET", "/v1/files?path=/z", nil).refused(
+	busy := w.send(w.adaToken, "GET", "/v1/files?path=/z/other", nil).refused(
 		http.StatusServiceUnavailable, fault.YandexRateLimited, "",
 	)
 	if busy.header.Get("Retry-After") != "2" {
