@@ -1,49 +1,123 @@
 package bot
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/notice"
 	"stagecoach/internal/store/task"
 )
 
-// TestAMemberIsToldAndNamedOnceTheyAgree lets Anna into a workspace: she may act at once, is a number to others and
-// hears nothing, until she presses the button that her lists show.
-func TestAMemberIsToldAndNamedOnceTheyAgree(t *testing.T) {
+// invited counts the messages that have told a person of an invitation, once nothing is to be sent.
+func (w *rig) invited(person int64) (messages int) {
+	w.t.Helper()
+	w.eventually("rest", func() bool {
+		due, err := w.store.DueNotices(w.t.Context(), []string{task.NoticesOfInvitations}, 10)
+		return err == nil && len(due) == 0 && !slices.Contains(w.noticeStates(), notice.NoticeSending)
+	})
+
+	for _, m := range w.messages(person) {
+		if strings.HasPrefix(m.Text, "✉️") {
+			messages++
+		}
+	}
+	return messages
+}
+
+// dayLater lets a day pass for what people were told of invitations, and for what waits.
+func (w *rig) dayLater() {
+	w.t.Helper()
+	w.sql(`UPDATE news SET due_at = due_at - interval '1 day' WHERE workload = $1`, task.NoticesOfInvitations)
+}
+
+// ask asks a person to join a workspace of an owner.
+func (w *rig) ask(owner int64, space task.Workspace, person int64) {
+	w.t.Helper()
+	if _, err := w.services.Tasks.AddMember(w.t.Context(), w.user(owner), space.ID, w.user(person).ID); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// TestAPersonIsAskedBeforeAnythingReachesThem asks Anna into a workspace: she is told who asks, nothing of its tasks,
+// and is named to others once she has pressed the button.
+func TestAPersonIsAskedBeforeAnythingReachesThem(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	w.run(w.bot())
 	w.known(boss, "en")
 	w.known(anna, "en")
 	w.known(boris, "ru")
-	space := w.letIn(boss, anna, boris)
+	space := w.space(boss, boris)
 	annaUser := w.user(anna)
-	if _, err := w.store.ChangeUser(t.Context(), annaUser.ID, account.UserChange{Name: "Anna Arkadyevna"}); err != nil {
+	if _, err := w.store.ChangeUser(t.Context(), annaUser.ID, account.UserChange{Name: "Anna <i>Arkadyevna"}); err != nil {
 		t.Fatal(err)
 	}
 
-	given := w.task(boss, space, task.NewTask{Title: "Given thing", AssigneeID: &annaUser.ID})
-	w.does(anna, given, "IN_PROGRESS", "on it")
-	w.sees(boss, "Anna Arkadyevna", "in progress") // an administrator
+	w.ask(boss, space, anna)
+	given := w.task(boss, space, task.NewTask{Title: "Given thing"})
+	w.does(boris, given, "claim", "on it")
+	w.sees(anna, "asks you to join the workspace", "Space of", "tg:"+number64(space.ID), "tf:"+number64(space.ID))
 	if notified := w.notified(anna, ""); len(notified) != 0 {
-		t.Errorf("a member who has not agreed is notified: %+v", notified)
+		t.Errorf("who has not agreed is notified: %+v", notified)
+	}
+	w.writes(anna, "en", "/ready")
+	if list := w.sees(anna, "Nothing can be claimed", "asks you to join"); strings.Contains(list.Text, "Given thing") {
+		t.Errorf("who has not agreed sees %s", list.Text)
 	}
 
-	w.writes(boris, "ru", "/task 1")
-	if card := w.sees(boris, "№1 <b>Given thing</b>", "Исполнитель: "); strings.Contains(card.Text, "Anna") {
-		t.Errorf("named before she has agreed: %s", card.Text)
-	}
-
-	w.writes(boris, "ru", "/ready")
-	w.sees(boris, "Вас добавили в «Space of", "tg:"+number64(space.ID))
-	w.writes(anna, "en", "/task")
-	w.sees(anna, "You were added to “Space of", "tg:"+number64(space.ID))
 	w.presses(anna, "tg:"+number64(space.ID))
-	w.notes(anna, "You have agreed")
-
-	w.does(boris, given, "comment", "looks good")
-	w.sees(anna, "#"+number64(w.user(boris).ID), "<i>looks good</i>")
+	w.notes(anna, "You are a member now")
+	w.does(anna, given, "comment", "looks good")
 	w.writes(boris, "ru", "/task 1")
-	w.sees(boris, "Исполнитель: Anna Arkadyevna")
+	w.sees(boris, "№1 <b>Given thing</b>", "Anna &lt;i&gt;Arkadyevna")
+	w.does(boris, given, "comment", "thanks")
+	w.sees(anna, "<i>thanks</i>")
+}
+
+// TestOneInvitationADayReachesAPerson lets strangers ask Anna again and again: she gets one message a day, and none
+// from whom she has refused.
+func TestOneInvitationADayReachesAPerson(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	w.run(w.bot())
+	for _, person := range []int64{anna, boris, boss} {
+		w.known(person, "en")
+	}
+
+	told := func(messages int) {
+		t.Helper()
+		if got := w.invited(anna); got != messages {
+			t.Errorf("she was told by %d messages, want %d", got, messages)
+		}
+	}
+
+	first := w.spaceOf(boris)
+	w.ask(boris, first, anna)
+	told(1)
+	second := w.spaceOf(boss)
+	w.ask(boss, second, anna)
+	w.ask(boris, first, anna)
+	if err := w.store.RemoveMember(t.Context(), first.ID, w.user(anna).ID); err != nil {
+		t.Fatal(err)
+	}
+	w.ask(boris, first, anna) // taken back, and asked anew
+	told(1)
+	w.dayLater()
+	told(2)
+
+	for _, refused := range []task.Workspace{first, second} {
+		w.writes(anna, "en", "/task")
+		w.sees(anna, "You have no tasks", "tf:"+number64(refused.ID))
+		w.presses(anna, "tf:"+number64(refused.ID))
+		w.notes(anna, "You have refused")
+	}
+	w.ask(boris, first, anna)
+	w.ask(boss, second, anna)
+	w.dayLater()
+	told(2)
+
+	w.ask(boris, w.spaceOf(boris), anna)
+	told(3)
 }

@@ -116,32 +116,25 @@ func (w *taskWorkflows) decide(
 	}, err
 }
 
-// space makes a workspace of the owner with members who have agreed; all of them have written to the bot.
+// space makes a workspace of the owner with members, whom nobody has asked; all of them have written to the bot.
 func (w *rig) space(owner int64, members ...int64) task.Workspace {
 	w.t.Helper()
-	made := w.letIn(owner, members...)
+	made := w.spaceOf(owner)
 	for _, member := range members {
-		if _, err := w.services.Tasks.Agree(w.t.Context(), w.user(member), made.ID); err != nil {
+		if err := w.store.AddMember(w.t.Context(), made.OwnerID, made.ID, w.user(member).ID); err != nil {
 			w.t.Fatal(err)
 		}
 	}
 	return made
 }
 
-// letIn makes a workspace of the owner with members who have not agreed yet.
-func (w *rig) letIn(owner int64, members ...int64) task.Workspace {
+// spaceOf makes a workspace of the owner alone.
+func (w *rig) spaceOf(owner int64) task.Workspace {
 	w.t.Helper()
 	name := "Space of " + number64(owner)
-	tasks := w.services.Tasks
-	made, err := tasks.CreateWorkspace(w.t.Context(), w.user(owner), service.WorkspaceChange{Name: &name}, "")
+	made, err := w.services.Tasks.CreateWorkspace(w.t.Context(), w.user(owner), service.WorkspaceChange{Name: &name}, "")
 	if err != nil {
 		w.t.Fatal(err)
-	}
-
-	for _, member := range members {
-		if _, err := tasks.AddMember(w.t.Context(), w.user(owner), made.ID, w.user(member).ID); err != nil {
-			w.t.Fatal(err)
-		}
 	}
 	return made
 }

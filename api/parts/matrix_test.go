@@ -177,6 +177,8 @@ func (r *rig) rowsOfAda() (sum string) {
 		(SELECT md5(string_agg(t::text, '' ORDER BY id)) FROM workspaces t WHERE owner_id = $1),
 		(SELECT md5(string_agg(m::text, '' ORDER BY m::text)) FROM workspace_members m
 			JOIN workspaces w ON w.id = m.workspace_id WHERE w.owner_id = $1),
+		(SELECT md5(string_agg(i::text, '' ORDER BY i.id)) FROM workspace_invitations i
+			JOIN workspaces w ON w.id = i.workspace_id WHERE w.owner_id = $1),
 		(SELECT md5(string_agg(t::text, '' ORDER BY t.id)) FROM tasks t
 			JOIN workspaces w ON w.id = t.workspace_id WHERE w.owner_id = $1),
 		(SELECT md5(string_agg(t::text, '' ORDER BY id)) FROM download_jobs t WHERE user_id = $1),

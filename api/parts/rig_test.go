@@ -338,7 +338,7 @@ INSERT INTO jobs (idempotency_key, user_id, file_id, file_name, size, source, st
 		(ARRAY['QUEUED', 'CLAIMED', 'DOWNLOADING', 'STREAMING', 'DELIVERED', 'FAILED', 'CANCELLED', 'EXPIRED'])[k], 1, 'TELEGRAM_TIMEOUT', 500000, 1, now(), now()
 	FROM generate_series(1, 60) n, generate_series(1, 8) k ORDER BY n, k;
 INSERT INTO workspaces (name, owner_id, status_deadlines) SELECT 'WORD room ' || n, ADA, '{"NEW": 60, "IN_PROGRESS": 60, "BLOCKED": 60}' FROM generate_series(1, 3) n;
-INSERT INTO workspace_members (workspace_id, user_id, agreed_at) SELECT n, ADA, now() FROM generate_series(1, 3) n;
+INSERT INTO workspace_members (workspace_id, user_id) SELECT n, ADA FROM generate_series(1, 3) n;
 INSERT INTO tasks (workspace_id, title, description, labels, creator_id, assignee_id, status, status_deadline_at, started_at, finished_at, priority, last_seq)
 	SELECT 1, 'WORD: the ' || n || 'th thing to be done', 'WORD how it is done', ARRAY['WORD label'], ADA, CASE WHEN k IN (2, 3, 5) THEN ADA END,
 		(ARRAY['NEW', 'IN_PROGRESS', 'BLOCKED', 'STUCK', 'DONE', 'CANCELLED'])[k], CASE WHEN k < 4 THEN now() + interval '1 hour' END,

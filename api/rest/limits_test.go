@@ -90,7 +90,7 @@ func TestQuotasOverHTTP(t *testing.T) {
 	post("/v1/workspaces", map[string]any{"name": "w"}, "w1").ok(http.StatusCreated)
 
 	members := "/v1/workspaces/" + fmt.Sprint(space.body["id"]) + "/members/"
-	w.send(w.adaToken, "PUT", members+fmt.Sprint(w.bob.ID), nil).ok(http.StatusNoContent)
+	w.joins(fmt.Sprint(space.body["id"]), w.bob.ID, w.bobToken)
 	exceeded(w.send(w.adaToken, "PUT", members+fmt.Sprint(w.admin.ID), nil), "members", 2)
 	w.send(w.adminToken, "PUT", members+fmt.Sprint(w.admin.ID), nil).ok(http.StatusNoContent)
 

@@ -62,10 +62,9 @@ func (w *rig) estate() estate {
 	e["/deliveries"] = at[string](w.deliver(w.adaToken, file, adasWord).ok(http.StatusCreated).body, "id")
 
 	e["/workspaces"] = text(w.adaToken, "POST", "/v1/workspaces", object{"name": adasWord}, "id")
-	carl, _ := w.user("Carl", 105, account.RoleUser, account.UserActive)
+	carl, carlToken := w.user("Carl", 105, account.RoleUser, account.UserActive)
 	e["/workspaces/members"] = fmt.Sprint(carl.ID)
-	member := "/v1/workspaces/" + e["/workspaces"] + "/members/" + e["/workspaces/members"]
-	w.send(w.adaToken, "PUT", member, nil).ok(http.StatusNoContent)
+	w.joins(e["/workspaces"], carl.ID, carlToken)
 	e["/tasks"] = text(w.adaToken, "POST", "/v1/tasks", object{
 		"workspace_id": e["/workspaces"], "title": adasWord, "description": adasWord, "labels": []string{adasWord},
 	}, "id")

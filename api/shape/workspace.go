@@ -23,7 +23,16 @@ type Workspace struct {
 // Member is a user in a workspace.
 type Member struct {
 	UserID   string    `json:"user_id" example:"3"`
-	Name     string    `json:"name" example:"Ada" doc:"Empty while the member has not agreed; administrators and the member see it"`
-	Agreed   bool      `json:"agreed" doc:"Whether the member agrees to be named to others and to hear of tasks"`
+	Name     string    `json:"name" example:"Ada"`
 	JoinedAt time.Time `json:"joined_at" example:"2026-03-01T12:00:00Z"`
+}
+
+// Invitation asks a user to join a workspace. Names are texts of others.
+type Invitation struct {
+	ID            string    `json:"id" example:"4"`
+	WorkspaceID   string    `json:"workspace_id" example:"2" doc:"Agree or refuse by this id"`
+	WorkspaceName string    `json:"workspace_name" example:"Release 1.4"`
+	InvitedBy     string    `json:"invited_by" example:"3" doc:"The id of who asks"`
+	InvitedByName string    `json:"invited_by_name" example:"Ada"`
+	InvitedAt     time.Time `json:"invited_at" example:"2026-03-01T12:00:00Z"`
 }

@@ -304,8 +304,8 @@ INSERT INTO jobs (idempotency_key, user_id, file_id, file_name, size, source, st
 		CASE WHEN n % 500 = 0 THEN 'QUEUED' ELSE (ARRAY['DELIVERED', 'DELIVERED', 'FAILED', 'CANCELLED', 'EXPIRED'])[1 + n % 5] END, 'TELEGRAM_TIMEOUT', 1,
 		now() - n * interval '1 minute', now() FROM generate_series(1, 10 * N) n;
 INSERT INTO workspaces (name, owner_id, status_deadlines) SELECT 'A room with the number ' || n, 1, '{"NEW": 60}' FROM generate_series(1, 20) n;
-INSERT INTO workspace_members (workspace_id, user_id, agreed_at) SELECT n, 1, now() FROM generate_series(1, 20) n;
-INSERT INTO workspace_members (workspace_id, user_id, agreed_at) SELECT 1, id, now() FROM users WHERE id > 1 ORDER BY id LIMIT 100;
+INSERT INTO workspace_members (workspace_id, user_id) SELECT n, 1 FROM generate_series(1, 20) n;
+INSERT INTO workspace_members (workspace_id, user_id) SELECT 1, id FROM users WHERE id > 1 ORDER BY id LIMIT 100;
 INSERT INTO tasks (workspace_id, title, description, labels, creator_id, assignee_id, status, status_deadline_at, started_at, finished_at, created_at)
 	SELECT CASE WHEN n % 5 = 0 THEN 1 + n % 20 ELSE 1 END, 'The thing with the number ' || n, 'How it is done', ARRAY['label'], 1, CASE WHEN k IN (2, 3, 5) THEN 1 END,
 		(ARRAY['NEW', 'IN_PROGRESS', 'BLOCKED', 'STUCK', 'DONE', 'CANCELLED'])[k], CASE WHEN k < 4 THEN now() + interval '1 hour' END,

@@ -157,7 +157,10 @@ func (r *rig) team(ctx context.Context, deadlines map[lifecycle.TaskState]float6
 		return t, err
 	}
 
-	_, err = r.tasks.AddMember(ctx, t.creator, t.space.ID, t.agent.ID)
+	if _, err = r.tasks.AddMember(ctx, t.creator, t.space.ID, t.agent.ID); err != nil {
+		return t, err
+	}
+	_, err = r.tasks.Agree(ctx, t.agent, t.space.ID)
 	return t, err
 }
 

@@ -129,8 +129,7 @@ func (d *team) plan(ctx context.Context, agents []*agent) ([]shape.Task, error) 
 	}
 
 	for _, a := range agents {
-		path := "/v1/workspaces/" + space.ID + "/members/" + a.id
-		if _, _, err := d.api.Send(ctx, client.Call{Method: http.MethodPut, Path: path}); err != nil {
+		if err := d.join(ctx, "/v1/workspaces/"+space.ID, a); err != nil {
 			return nil, err
 		}
 	}
@@ -150,6 +149,18 @@ func (d *team) plan(ctx context.Context, agents []*agent) ([]shape.Task, error) 
 		tasks = append(tasks, one.Task)
 	}
 	return tasks, err
+}
+
+// join asks an agent, which is a user of its own, to join a workspace, and lets it agree.
+func (d *team) join(ctx context.Context, space string, a *agent) error {
+	asked := client.Call{Method: http.MethodPut, Path: space + "/members/" + a.id}
+	if _, _, err := d.api.Send(ctx, asked); err != nil {
+		return err
+	}
+
+	agent := &client.Client{Base: a.api, Token: a.token}
+	_, _, err := agent.Send(ctx, client.Call{Method: http.MethodPost, Path: space + "/agree"})
+	return err
 }
 
 // keyed is a request whose repeat gives the first answer, for as long as it asks for the same.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/store/task"
 )
 
 // Names of limits beside those of store.Quotas, in details of RATE_LIMITED and in the metric of refused requests.
@@ -20,7 +21,8 @@ const (
 
 // Limits are these names.
 var Limits = []string{
-	LimitRequests, LimitWrongTokens, LimitNewcomers, LimitReceipts, LimitStreams, LimitAllStreams, LimitBodies, LimitChatLine,
+	LimitRequests, LimitWrongTokens, LimitNewcomers, LimitReceipts, task.LimitInvitations, LimitStreams, LimitAllStreams,
+	LimitBodies, LimitChatLine,
 }
 
 // tooMany is the refusal of a request or of a guess, with the time to wait.

@@ -49,44 +49,133 @@ func (c *Tasks) ChangeWorkspace(
 	return c.Store.ChangeWorkspace(ctx, workspaceID, r, func(w *task.Workspace) error { return c.apply(change, w) })
 }
 
-// AddMember adds a user to a workspace and returns the workspace: its owner and administrators may, and each member may
-// add agents of their own. The user may act in it at once, but other members see the name, and the user gets
-// notifications of tasks, only after Agree; agents whose owner adds them have agreed.
+// asked is how many people a user may ask to join workspaces: 50 a day. Ids of nobody count too, so that the refusal
+// does not tell them from others.
+var asked = account.Rate{PerSecond: 50. / (24 * 60 * 60), Burst: 50}
+
+var onlyOwners = fault.New(fault.InsufficientAccess, "only the owner of the workspace and administrators change it")
+
+// AddMember adds an agent to a workspace, or asks a person to join it, and returns the workspace. Agents are added by
+// their owner, who is a member, and by administrators, who may add themselves too. People are asked by the owner of the
+// workspace and by administrators; an id of nobody who can be asked changes nothing, and the caller does not learn
+// which it is.
 func (c *Tasks) AddMember(ctx context.Context, user account.User, workspaceID, memberID int64) (task.Workspace, error) {
-	w, err := c.owned(ctx, user, workspaceID)
-	if fault.CodeOf(err) == fault.InsufficientAccess {
-		if _, own := c.Store.AgentByID(ctx, user.ID, memberID); own == nil {
-			err = nil
-		}
-	}
+	w, err := c.Workspace(ctx, user, workspaceID)
 	if err != nil {
 		return task.Workspace{}, err
 	}
-	if _, err := c.Store.UserByID(ctx, memberID); err != nil {
+
+	_, err = c.Store.AgentByID(ctx, viewerOf(user), memberID)
+	switch {
+	case err == nil:
+		return w, c.Store.AddMember(ctx, user.ID, workspaceID, memberID)
+	case fault.CodeOf(err) != fault.UserNotFound:
 		return task.Workspace{}, err
+	case !MayChange(user, w):
+		return task.Workspace{}, onlyOwners
+	case memberID == user.ID:
+		return w, c.Store.AddMember(ctx, user.ID, workspaceID, memberID)
+	default:
+		return w, c.invite(ctx, user, workspaceID, memberID)
 	}
-	return w, c.Store.AddMember(ctx, user.ID, workspaceID, memberID)
 }
 
-// RemoveMember removes a user, with the user's agents, from a workspace and returns the workspace: its owner and administrators may, and each
-// member may leave. The owner cannot be removed. The creator and the assignee of a task keep it.
+// invite asks a person who is no member to join a workspace.
+func (c *Tasks) invite(ctx context.Context, user account.User, workspaceID, personID int64) error {
+	member, err := c.Store.IsMember(ctx, workspaceID, personID)
+	if err != nil || member {
+		return err
+	}
+
+	if !user.IsAdmin() {
+		_, err = c.Store.Reserve(ctx, fmt.Sprintf("invitations/%d", user.ID), asked, 1, 0)
+		if refusal := fault.As(err); refusal != nil && refusal.Code == fault.RateLimited {
+			return fault.New(fault.RateLimited, "at most %d people are asked a day", asked.Burst).
+				With("limit", task.LimitInvitations).After(refusal.RetryAfter)
+		}
+		if err != nil {
+			return err
+		}
+	}
+
+	return c.Store.Invite(ctx, user.ID, workspaceID, personID)
+}
+
+// Invitations returns what asks the user to join workspaces, with ids below before, the newest first.
+func (c *Tasks) Invitations(
+	ctx context.Context, user account.User, before int64, limit int,
+) ([]task.Invitation, error) {
+	return c.Store.Invitations(ctx, user.ID, before, limit)
+}
+
+// Agree makes an invited user a member of the workspace and returns it. For who was not asked, or has refused, it does
+// not exist.
+func (c *Tasks) Agree(ctx context.Context, user account.User, workspaceID int64) (task.Workspace, error) {
+	if err := c.Store.Agree(ctx, workspaceID, user.ID); err != nil {
+		return task.Workspace{}, err
+	}
+	return c.Workspace(ctx, user, workspaceID)
+}
+
+// Refuse refuses to join a workspace, for good: the user is not asked again.
+func (c *Tasks) Refuse(ctx context.Context, user account.User, workspaceID int64) error {
+	return c.Store.Refuse(ctx, workspaceID, user.ID)
+}
+
+// RemoveMember removes a user, with the user's agents, from a workspace and returns the workspace. The owner of the
+// workspace cannot be removed. The creator and the assignee of a task keep it.
 func (c *Tasks) RemoveMember(
 	ctx context.Context, user account.User, workspaceID, memberID int64,
 ) (task.Workspace, error) {
-	allowed := c.owned
-	if memberID == user.ID {
-		allowed = c.Workspace
-	}
-
-	w, err := allowed(ctx, user, workspaceID)
+	w, err := c.removable(ctx, user, workspaceID, memberID)
 	if err != nil {
 		return task.Workspace{}, err
 	}
 	if memberID == w.OwnerID {
 		return task.Workspace{}, fault.Invalid("user", "the owner of a workspace stays its member")
 	}
-
 	return w, c.Store.RemoveMember(ctx, workspaceID, memberID)
+}
+
+// removable returns the workspace from which the user may remove a member. Each member may leave, the owner of the
+// workspace and administrators remove people, and agents are removed by their owner and administrators alone.
+func (c *Tasks) removable(
+	ctx context.Context, user account.User, workspaceID, memberID int64,
+) (task.Workspace, error) {
+	agent, err := c.Store.AgentByID(ctx, 0, memberID)
+	switch {
+	case fault.CodeOf(err) == fault.UserNotFound && memberID == user.ID:
+		return c.Workspace(ctx, user, workspaceID)
+	case fault.CodeOf(err) == fault.UserNotFound:
+		return c.owned(ctx, user, workspaceID)
+	case err != nil:
+		return task.Workspace{}, err
+	case *agent.OwnerID == user.ID:
+		return c.workspaceOfAgent(ctx, user, workspaceID, agent)
+	}
+
+	w, err := c.owned(ctx, user, workspaceID)
+	if err != nil || user.IsAdmin() || memberID == w.OwnerID {
+		return w, err
+	}
+
+	member, err := c.Store.IsMember(ctx, workspaceID, memberID)
+	if err == nil && member {
+		err = fault.New(fault.InsufficientAccess, "only its owner and administrators remove an agent: it leaves with its owner")
+	}
+	return w, err
+}
+
+// workspaceOfAgent returns a workspace that an agent's owner or the agent may see: an administrator may have added it
+// where its owner is no member.
+func (c *Tasks) workspaceOfAgent(
+	ctx context.Context, owner account.User, workspaceID int64, agent account.User,
+) (task.Workspace, error) {
+	w, err := c.Workspace(ctx, owner, workspaceID)
+	if fault.CodeOf(err) == fault.WorkspaceNotFound {
+		w, err = c.Store.WorkspaceByID(ctx, agent.ID, workspaceID)
+	}
+	return w, err
 }
 
 // Members returns the members, with ids above after, of a workspace that the user may see.
@@ -98,16 +187,6 @@ func (c *Tasks) Members(
 		_, err = c.Workspace(ctx, user, workspaceID)
 	}
 	return members, err
-}
-
-// Agree records that a member agrees to be named to others of a workspace and to be notified of its tasks. It returns
-// the workspace.
-func (c *Tasks) Agree(ctx context.Context, user account.User, workspaceID int64) (task.Workspace, error) {
-	w, err := c.Workspace(ctx, user, workspaceID)
-	if err != nil {
-		return task.Workspace{}, err
-	}
-	return w, c.Store.Agree(ctx, workspaceID, user.ID)
 }
 
 // Workspace returns a workspace to its members and administrators; for others it does not exist.
@@ -123,7 +202,7 @@ func (c *Tasks) Workspaces(ctx context.Context, user account.User, after int64, 
 func (c *Tasks) owned(ctx context.Context, user account.User, workspaceID int64) (task.Workspace, error) {
 	w, err := c.Workspace(ctx, user, workspaceID)
 	if err == nil && !MayChange(user, w) {
-		err = fault.New(fault.InsufficientAccess, "only the owner of the workspace and administrators change it")
+		err = onlyOwners
 	}
 	return w, err
 }

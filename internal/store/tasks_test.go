@@ -38,7 +38,6 @@ func newOffice(t *testing.T, change func(*task.Workspace)) *office {
 	o.Workspace = made
 	o.must(o.AddMember(t.Context(), made.OwnerID, made.ID, o.bob.ID))
 	o.must(o.AddMember(t.Context(), made.OwnerID, made.ID, o.bob.ID)) // again: nothing
-	o.must(o.Agree(t.Context(), made.ID, o.bob.ID))
 	return o
 }
 
@@ -257,7 +256,6 @@ func TestGuardedWrites(t *testing.T) {
 	free := o.made(task.NewTask{})[0]
 	left := o.user(4)
 	o.must(o.AddMember(t.Context(), o.OwnerID, o.Workspace.ID, left.ID))
-	o.must(o.Agree(t.Context(), o.Workspace.ID, left.ID))
 	_, err := o.ChangeUser(t.Context(), left.ID, account.UserChange{Status: account.UserBlocked})
 	o.must(err)
 

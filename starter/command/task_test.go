@@ -8,12 +8,13 @@ import (
 )
 
 const (
-	taskJSON      = `{"id":"12","workspace_id":"2","title":"Write it","description":"all","visibility":"public","priority":"high","labels":["a","b"],"status":"STATUS","status_deadline_at":"2026-03-01T14:00:00Z","creator_id":"3","assignee_id":null,"blocked_by":["11","10"],"blockers":[{"id":"10","status":"DONE"},{"id":"11","status":"STUCK"}],"ready":false,"allowed_actions":["status"],"allowed_statuses":["CANCELLED"],"workflow_id":"task/12","created_at":"2026-03-01T12:00:00Z","updated_at":"2026-03-01T12:00:00Z"}`
-	taskEventJSON = `{"seq":2,"type":"deadline_expired","actor_id":null,"from":"NEW","to":"STUCK","comment":"too late","created_at":"2026-03-01T12:00:00Z"}`
-	spaceJSON     = `{"id":"2","name":"Shop","owner_id":"3","status_deadlines":{"NEW":120,"IN_PROGRESS":0,"BLOCKED":0.5},"stuck_release_after":0,"new_deadline_waits_for_blockers":false,"created_at":"2026-03-01T12:00:00Z"}`
-	memberJSON    = `{"user_id":"7","name":"Ada","agreed":false,"joined_at":"2026-03-01T12:00:00Z"}`
-	optionsJSON   = `{"task_id":"12","status":"NEW","items":[{"action":"claim","to":"IN_PROGRESS","allowed":false,"changes_nothing":false,"code":"UNRESOLVED_BLOCKERS","reason":"claim needs: every blocker is DONE","only_for":[],"details":{"blockers":["11"]}},{"action":"status","to":"CANCELLED","allowed":true,"changes_nothing":false,"code":null,"reason":"","only_for":[],"details":{}}]}`
-	statsJSON     = `{"created":9,"done":4,"cancelled":1,"lead_time_seconds":90.5,"lead_time_median_seconds":60,"cycle_time_seconds":null,"cycle_time_median_seconds":null,"takeovers":2,"escalations":3,"expiries":5}`
+	taskJSON       = `{"id":"12","workspace_id":"2","title":"Write it","description":"all","visibility":"public","priority":"high","labels":["a","b"],"status":"STATUS","status_deadline_at":"2026-03-01T14:00:00Z","creator_id":"3","assignee_id":null,"blocked_by":["11","10"],"blockers":[{"id":"10","status":"DONE"},{"id":"11","status":"STUCK"}],"ready":false,"allowed_actions":["status"],"allowed_statuses":["CANCELLED"],"workflow_id":"task/12","created_at":"2026-03-01T12:00:00Z","updated_at":"2026-03-01T12:00:00Z"}`
+	taskEventJSON  = `{"seq":2,"type":"deadline_expired","actor_id":null,"from":"NEW","to":"STUCK","comment":"too late","created_at":"2026-03-01T12:00:00Z"}`
+	spaceJSON      = `{"id":"2","name":"Shop","owner_id":"3","status_deadlines":{"NEW":120,"IN_PROGRESS":0,"BLOCKED":0.5},"stuck_release_after":0,"new_deadline_waits_for_blockers":false,"created_at":"2026-03-01T12:00:00Z"}`
+	memberJSON     = `{"user_id":"7","name":"Ada","joined_at":"2026-03-01T12:00:00Z"}`
+	invitationJSON = `{"id":"4","workspace_id":"2","workspace_name":"Shop","invited_by":"3","invited_by_name":"Ada","invited_at":"2026-03-01T12:00:00Z"}`
+	optionsJSON    = `{"task_id":"12","status":"NEW","items":[{"action":"claim","to":"IN_PROGRESS","allowed":false,"changes_nothing":false,"code":"UNRESOLVED_BLOCKERS","reason":"claim needs: every blocker is DONE","only_for":[],"details":{"blockers":["11"]}},{"action":"status","to":"CANCELLED","allowed":true,"changes_nothing":false,"code":null,"reason":"","only_for":[],"details":{}}]}`
+	statsJSON      = `{"created":9,"done":4,"cancelled":1,"lead_time_seconds":90.5,"lead_time_median_seconds":60,"cycle_time_seconds":null,"cycle_time_median_seconds":null,"takeovers":2,"escalations":3,"expiries":5}`
 )
 
 func taskIn(status string) string { return strings.ReplaceAll(taskJSON, "STATUS", status) }
@@ -42,6 +43,8 @@ func TestTaskCommands(t *testing.T) {
 		"PUT /v1/workspaces/2/members/7":                     {"204 "},
 		"DELETE /v1/workspaces/2/members/7":                  {"204 "},
 		"POST /v1/workspaces/2/agree":                        {"204 "},
+		"POST /v1/workspaces/2/refuse":                       {"204 "},
+		"GET /v1/invitations?limit=50":                       {"200 " + list(invitationJSON)},
 		"GET /v1/workspaces/2/members?limit=50":              {"200 " + list(memberJSON)},
 		"PATCH /v1/workspaces/2":                             {"200 " + spaceJSON},
 		"GET /v1/stats/tasks?period=week&workspace_id=2":     {"200 " + statsJSON},
@@ -82,10 +85,12 @@ func TestTaskCommands(t *testing.T) {
 			body: `{"name":"Shop","new_deadline_waits_for_blockers":true,"status_deadlines":{"BLOCKED":0,"NEW":5},"stuck_release_after":1.5}`,
 		},
 		{line: "workspace list", want: []string{"Shop"}, json: list(spaceJSON)},
-		{line: "workspace member 2 7", want: []string{"user 7 is a member of workspace 2"}},
+		{line: "workspace member 2 7", want: []string{"workspace 2: ", "an agent 7 is a member; a person 7 is asked"}},
 		{line: "workspace remove 2 7", want: []string{"user 7 is not in workspace 2"}},
-		{line: "workspace agree 2", want: []string{"workspace 2: you have agreed"}},
-		{line: "workspace members 2", want: []string{"7", "Ada", "not yet", "2026-03-01"}, json: list(memberJSON)},
+		{line: "workspace agree 2", want: []string{"workspace 2: you are a member"}},
+		{line: "workspace refuse 2", want: []string{"workspace 2: you have refused"}},
+		{line: "workspace invitations", want: []string{"2", "Shop", "3", "Ada", "2026-03-01"}, json: list(invitationJSON)},
+		{line: "workspace members 2", want: []string{"7", "Ada", "2026-03-01"}, json: list(memberJSON)},
 		{
 			line: "workspace change 2 --name Store --deadline NEW=0 --release-stuck-after 0 --new-waits-for-blockers=false",
 			want: []string{"Shop"}, json: spaceJSON,

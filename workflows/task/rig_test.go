@@ -109,6 +109,8 @@ func (w *rig) member() account.User {
 	user := w.user(account.RoleUser)
 	_, err := w.tasks.AddMember(w.Context(), w.creator, w.workspace.ID, user.ID)
 	w.must(err)
+	_, err = w.tasks.Agree(w.Context(), user, w.workspace.ID)
+	w.must(err)
 	return user
 }
 

@@ -18,7 +18,7 @@ import (
 type Store interface {
 	LastWords(ctx context.Context, task int64, limit int) ([]core.StreamedEvent, error)
 	NameIn(ctx context.Context, viewer account.User, workspace, user int64) (string, error)
-	Unagreed(ctx context.Context, user int64, limit int) ([]task.Workspace, error)
+	Invitations(ctx context.Context, user, before int64, limit int) ([]task.Invitation, error)
 	Workspaces(ctx context.Context, member, after int64, limit int) ([]task.Workspace, error)
 }
 
@@ -45,11 +45,14 @@ func New(sender *chat.Sender, tasks *service.Tasks, record Store) chat.Part {
 			{Prefix: "tr", Command: "ready", Run: h.showReady},  // tr:<ids below this one; 0: the newest>
 			{Prefix: "ta", Command: "task", Run: h.askComment},  // ta:<task>:<step>
 			{Prefix: "tg", Command: "task", Run: h.agree},       // tg:<workspace>
+			{Prefix: "tf", Command: "task", Run: h.refuse},      // tf:<workspace>
 			{Prefix: "tw", Command: "task", Run: h.chooseSpace}, // tw:<workspace>:<nonce>
 		},
-		Words:   []chat.Words{{Command: "task", Match: asksForComment, Run: h.takeComment}},
-		Notices: map[string]chat.FindNotice{lifecycle.WorkloadTask: h.findNotice},
-		Status:  map[string]chat.Status{lifecycle.WorkloadTask: {Heading: textTasks}},
-		Texts:   words.Tasks,
+		Words: []chat.Words{{Command: "task", Match: asksForComment, Run: h.takeComment}},
+		Notices: map[string]chat.FindNotice{
+			lifecycle.WorkloadTask: h.findNotice, task.NoticesOfInvitations: h.findInvitation,
+		},
+		Status: map[string]chat.Status{lifecycle.WorkloadTask: {Heading: textTasks}},
+		Texts:  words.Tasks,
 	}
 }

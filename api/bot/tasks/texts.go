@@ -17,6 +17,7 @@ var (
 	labelClaimIt  = words.Text{"✋ Claim #%d", "✋ Взять №%d"}
 	labelReady    = words.Text{"🟢 Ready to claim", "🟢 Можно взять"}
 	labelAgree    = words.Text{"🤝 I agree: %s", "🤝 Согласие: %s"}
+	labelRefuse   = words.Text{"🚫 Refuse for good: %s", "🚫 Отказ навсегда: %s"}
 )
 
 // The card of a task, and lists.
@@ -41,13 +42,15 @@ var (
 	textTaskLine     = words.Text{"#%d %s — %s", "№%d %s — %s"}
 )
 
-// Being let into a workspace.
+// Being asked into a workspace.
 var (
-	textAskAgree = words.Text{
-		"You were added to “%s” and may work in it. Until you agree, others there see a number instead of your name, and you are not notified of changes.",
-		"Вас добавили в «%s», и работать там можно сразу. Пока вы не дали согласия, другие видят номер вместо вашего имени, а уведомления об изменениях вам не приходят.",
+	textInvitation = words.Text{
+		"✉️ <code>%s</code> asks you to join the workspace <code>%s</code>. Until you agree, nothing of it reaches you or your agents. A refusal is for good.",
+		"✉️ <code>%s</code> приглашает вас в рабочее пространство <code>%s</code>. Пока вы не согласились, ничто оттуда не касается ни вас, ни ваших агентов. Отказ — навсегда.",
 	}
-	textAgreed = words.Text{"You have agreed: %s", "Согласие дано: %s"}
+	textMoreInvitations = words.Text{"Others ask too: /task lists them.", "Есть и другие приглашения: их покажет /task."}
+	textAgreed          = words.Text{"You are a member now: %s", "Теперь вы участник: %s"}
+	textRefused         = words.Text{"You have refused: nobody will ask you to join it again.", "Вы отказались: больше туда вас не пригласят."}
 )
 
 // Acting on a task.
@@ -58,7 +61,7 @@ var (
 	textTaskMade    = words.Text{"✅ The task is created.", "✅ Задача создана."}
 	textStaleTask   = words.Text{"This button is out of date. Open the task again: /task", "Эта кнопка устарела. Откройте задачу ещё раз: /task"}
 	textChooseSpace = words.Text{"In which workspace should “%s” be created?", "В каком рабочем пространстве создать «%s»?"}
-	textNoSpace     = words.Text{"You are in no workspace yet. The owner of one can add you by your number: %d", "Вы пока не состоите ни в одном рабочем пространстве. Владелец пространства может добавить вас по номеру: %d"}
+	textNoSpace     = words.Text{"You are in no workspace yet. The owner of one can ask you to join it by your number: %d", "Вы пока не состоите ни в одном рабочем пространстве. Владелец пространства может пригласить вас по номеру: %d"}
 )
 
 // Notices of a task's changes.

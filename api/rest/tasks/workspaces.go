@@ -13,10 +13,7 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-const (
-	workspacesCursor = "workspaces"
-	membersCursor    = "members"
-)
+const workspacesCursor = "workspaces"
 
 // workspaceFor shows workspaces to a user.
 func workspaceFor(user account.User) func(task.Workspace) shape.Workspace {
@@ -28,10 +25,6 @@ func workspaceFor(user account.User) func(task.Workspace) shape.Workspace {
 			MayChange:      service.MayChange(user, w), CreatedAt: w.CreatedAt.UTC(), UpdatedAt: w.UpdatedAt.UTC(),
 		}
 	}
-}
-
-func memberFrom(m task.Member) shape.Member {
-	return shape.Member{UserID: shape.ID(m.UserID), Name: m.Name, Agreed: m.Agreed, JoinedAt: m.JoinedAt.UTC()}
 }
 
 // WorkspaceSettings are what a request may say about a workspace besides its name.
@@ -92,16 +85,6 @@ type workspaceInput struct {
 	ID string `path:"id" example:"2" doc:"The id of a workspace"`
 }
 
-type membersInput struct {
-	server.Paging
-	ID string `path:"id" example:"2" doc:"The id of a workspace"`
-}
-
-type memberInput struct {
-	ID   string `path:"id" example:"2" doc:"The id of a workspace"`
-	User string `path:"user" example:"3" doc:"The id of a user"`
-}
-
 // registerWorkspaces adds the operations of workspaces.
 func (h *handlers) registerWorkspaces() {
 	workspaces := server.Group{
@@ -133,34 +116,7 @@ func (h *handlers) registerWorkspaces() {
 		Faults:      []fault.Code{fault.WorkspaceNotFound, fault.InsufficientAccess},
 	}, h.changeWorkspace)
 
-	server.Register(workspaces, server.Operation{
-		Id: "list-workspace-members", Route: "GET /v1/workspaces/{id}/members", Scope: account.ScopeRead,
-		Summary:     "List the members of a workspace",
-		Description: "For its members: these may be given tasks.",
-		Faults:      []fault.Code{fault.WorkspaceNotFound},
-	}, h.listMembers)
-
-	server.RegisterSilent(workspaces, server.Operation{
-		Id: "add-workspace-member", Route: "PUT /v1/workspaces/{id}/members/{user}",
-		Summary: "Let a user into a workspace",
-		Description: "For its owner and administrators; each member may add agents of their own. One who is a member stays one. The user may act at once; others see no name and the bot tells " +
-			"of no task until the user agrees. Who adds themselves has agreed, and so have agents whose owner adds them.",
-		Faults: []fault.Code{fault.WorkspaceNotFound, fault.UserNotFound, fault.InsufficientAccess, fault.QuotaExceeded},
-	}, h.changeMember(h.tasks.AddMember))
-
-	server.RegisterSilent(workspaces, server.Operation{
-		Id: "agree-to-workspace", Route: "POST /v1/workspaces/{id}/agree",
-		Summary:     "Agree to be named to the other members, and to hear of tasks",
-		Description: "For a member who was let in by another. Once is enough; who leaves and is let in again is asked again.",
-		Faults:      []fault.Code{fault.WorkspaceNotFound},
-	}, h.agreeToWorkspace)
-
-	server.RegisterSilent(workspaces, server.Operation{
-		Id: "remove-workspace-member", Route: "DELETE /v1/workspaces/{id}/members/{user}",
-		Summary:     "Take a user out of a workspace, or leave it",
-		Description: "For its owner and administrators, and for who leaves. The owner stays. Who has made a task or works on it goes on with it.",
-		Faults:      []fault.Code{fault.WorkspaceNotFound, fault.UserNotFound, fault.InsufficientAccess},
-	}, h.changeMember(h.tasks.RemoveMember))
+	h.registerMembers(workspaces)
 }
 
 func (h *handlers) createWorkspace(ctx context.Context, in *createWorkspaceInput) (shape.Workspace, error) {
@@ -193,39 +149,6 @@ func (h *handlers) changeWorkspace(ctx context.Context, in *changeWorkspaceInput
 
 	h.auditChange(ctx, w)
 	return workspaceFor(server.Caller(ctx))(w), nil
-}
-
-func (h *handlers) listMembers(ctx context.Context, in *membersInput) (shape.Page[shape.Member], error) {
-	id := server.PathID(in.ID)
-	return server.ListOf(in.Paging, membersCursor, func(after int64, limit int) ([]task.Member, error) {
-		members, err := h.tasks.Members(ctx, server.Caller(ctx), id, after, limit)
-		return members, h.Refusal(ctx, in.ID, err)
-	}, func(m task.Member) int64 { return m.UserID }, memberFrom)
-}
-
-// changeMember lets a user in, or out.
-func (h *handlers) changeMember(
-	change func(ctx context.Context, user account.User, workspace, member int64) (task.Workspace, error),
-) func(context.Context, *memberInput) error {
-	return func(ctx context.Context, in *memberInput) error {
-		member, err := server.UserID(in.User)
-		if err != nil {
-			return err
-		}
-
-		w, err := change(ctx, server.Caller(ctx), server.PathID(in.ID), member)
-		if err != nil {
-			return h.Refusal(ctx, in.ID, err)
-		}
-
-		h.auditChange(ctx, w)
-		return nil
-	}
-}
-
-func (h *handlers) agreeToWorkspace(ctx context.Context, in *workspaceInput) error {
-	_, err := h.tasks.Agree(ctx, server.Caller(ctx), server.PathID(in.ID))
-	return h.Refusal(ctx, in.ID, err)
 }
 
 // auditChange writes what an administrator did to another's workspace.

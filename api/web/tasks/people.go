@@ -17,7 +17,7 @@ type names struct {
 	language string
 }
 
-// namesOf lists the names of members. Who has not agreed to be named has a number.
+// namesOf lists the names of members. Others have a number.
 func namesOf(r *site.Request, members []shape.Member) names {
 	n := names{map[string]string{}, r.Language}
 	for _, member := range members {

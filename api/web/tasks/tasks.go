@@ -48,7 +48,7 @@ func Part() site.Part {
 			{Route: "/tasks/new", Page: "task-new", Do: create},
 			{Route: "/tasks/batch", Page: "task-batch", Form: server.MaxBody, Do: createBatch},
 			{Route: "/tasks/{id}", Page: "task", Do: act},
-			{Route: "/tasks/workspaces", Page: "workspaces", Do: createWorkspace},
+			{Route: "/tasks/workspaces", Page: "workspaces", Do: changeWorkspaces},
 			{Route: "/tasks/workspaces/{workspace}/settings", Page: "workspace-settings", Do: changeWorkspace},
 		},
 		Card: card,

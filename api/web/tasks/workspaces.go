@@ -20,14 +20,34 @@ func workspacePath(id string) string { return "/v1/workspaces/" + url.PathEscape
 
 func pathOfWorkspace(id string) string { return "/tasks/workspaces/" + url.PathEscape(id) }
 
+// workspacesView are a person's workspaces, and those that they are asked to join.
+type workspacesView struct {
+	shape.Page[shape.Workspace]
+	Invitations shape.Page[shape.Invitation]
+}
+
 func showWorkspaces(_ context.Context, r *site.Request) (site.View, error) {
 	query := r.Query("cursor")
 	query.Set("limit", most)
 	list, err := site.Get[shape.Page[shape.Workspace]](r, "/v1/workspaces", query)
-	return site.View{Title: texts["workspaces"].In(r.Language), Data: list}, err
+	if err != nil {
+		return site.View{}, err
+	}
+
+	asked, err := site.Get[shape.Page[shape.Invitation]](r, "/v1/invitations", nil)
+	return site.View{Title: texts["workspaces"].In(r.Language), Data: workspacesView{list, asked}}, err
 }
 
-func createWorkspace(_ context.Context, r *site.Request) (next string, err error) {
+// changeWorkspaces makes a workspace, or answers who asks the person to join one.
+func changeWorkspaces(_ context.Context, r *site.Request) (next string, err error) {
+	switch change := r.PostFormValue("change"); change {
+	case "agree":
+		asked := r.PostFormValue("workspace")
+		return pathOfWorkspace(asked), site.Ask(r, http.MethodPost, workspacePath(asked)+"/agree")
+	case "refuse":
+		return "/tasks/workspaces", site.Ask(r, http.MethodPost, workspacePath(r.PostFormValue("workspace"))+"/refuse")
+	}
+
 	made, err := site.Post[shape.Workspace](r, "/v1/workspaces", map[string]string{"name": r.PostFormValue("name")})
 	return pathOfWorkspace(made.ID), err
 }
@@ -52,7 +72,6 @@ func show(r *site.Request, read func() (any, error)) (site.View, error) {
 type boardView struct {
 	Columns []shape.TaskColumn
 	Names   names
-	Agree   bool // the person has not agreed yet to be named
 }
 
 // boardShown is how many tasks each column of a board shows.
@@ -67,11 +86,7 @@ func showBoard(_ context.Context, r *site.Request) (site.View, error) {
 		}
 
 		all, err := members(r, id)
-		view := boardView{Columns: board.Columns, Names: namesOf(r, all)}
-		for _, member := range all {
-			view.Agree = view.Agree || member.UserID == shape.ID(r.Who.User.ID) && !member.Agreed
-		}
-		return view, err
+		return boardView{Columns: board.Columns, Names: namesOf(r, all)}, err
 	})
 }
 
@@ -117,8 +132,6 @@ func changeWorkspace(_ context.Context, r *site.Request) (next string, err error
 			next = "/tasks/workspaces"
 		}
 		return next, site.Ask(r, http.MethodDelete, path+"/members/"+url.PathEscape(cmp.Or(user, "0")))
-	case "agree":
-		return next, site.Ask(r, http.MethodPost, path+"/agree")
 	}
 
 	change, err := settingsOf(r)

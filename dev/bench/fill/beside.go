@@ -40,8 +40,8 @@ const base = `
 		SELECT 'A book with the number ' || n, 'Some Author', 'a book with the number ' || n || ' some author', 2 FROM generate_series(1, :n) n;
 	INSERT INTO media_assets (book_id, media_type, status, path, source_url) SELECT n, 'text', 'available', '/book', 'magnet:?xt=urn:btih:0' FROM generate_series(1, :n) n;
 	INSERT INTO workspaces (name, owner_id, status_deadlines) SELECT 'w' || n, 1, '{"NEW": 60}' FROM generate_series(1, 100) n;
-	INSERT INTO workspace_members (workspace_id, user_id, agreed_at) SELECT n, 1, now() FROM generate_series(1, 20) n;
-	INSERT INTO workspace_members (workspace_id, user_id, agreed_at) SELECT n % 100 + 1, n, now() FROM generate_series(2, 1000) n;
+	INSERT INTO workspace_members (workspace_id, user_id) SELECT n, 1 FROM generate_series(1, 20) n;
+	INSERT INTO workspace_members (workspace_id, user_id) SELECT n % 100 + 1, n FROM generate_series(2, 1000) n;
 	INSERT INTO ton_wallets (address, cursor_lt, cursor_hash, scanned_to) VALUES ('0:' || repeat('a', 64), 0, '', now());
 	INSERT INTO ledger_balances (wallet, account, balance_nano) VALUES ('0:' || repeat('a', 64), 'wallet', 5000000000)`
 

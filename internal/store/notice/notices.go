@@ -62,7 +62,7 @@ func (s *Store) DueNotices(ctx context.Context, workloads []string, limit int) (
 // meanwhile.
 func (s *Store) TakeNotice(ctx context.Context, n *Notice) (events []core.StreamedEvent, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
-		n.Seqs, err = core.Values[int64](ctx, tx, `UPDATE news SET state = 'sending' WHERE user_id = $1 AND workload = $2 AND entity_id = $3
+		n.Seqs, err = core.Values[int64](ctx, tx, `UPDATE news SET state = 'sending', due_at = now() WHERE user_id = $1 AND workload = $2 AND entity_id = $3
 			AND seq = ANY ($4) AND state = 'due' RETURNING seq`, n.UserID, n.Workload, n.EntityID, n.Seqs)
 		if err != nil {
 			return err
@@ -76,10 +76,12 @@ func (s *Store) TakeNotice(ctx context.Context, n *Notice) (events []core.Stream
 	return events, err
 }
 
-// SaveNotice records the outcome of a notice that was taken; a notice that is due again waits that long.
+// SaveNotice records the outcome of a notice that was taken, or that one that was not is lost; a notice that is due
+// again waits that long. An invitation that was planned anew meanwhile stays due.
 func (s *Store) SaveNotice(ctx context.Context, n Notice, state string, wait time.Duration) error {
 	return s.db.Do(ctx, `UPDATE news SET state = $5, due_at = now() + $6::interval
-		WHERE user_id = $1 AND workload = $2 AND entity_id = $3 AND seq = ANY ($4)`, n.UserID, n.Workload, n.EntityID, n.Seqs, state, wait)
+		WHERE user_id = $1 AND workload = $2 AND entity_id = $3 AND seq = ANY ($4) AND (state = 'sending' OR $5 = 'lost')`,
+		n.UserID, n.Workload, n.EntityID, n.Seqs, state, wait)
 }
 
 // Ready reports whether the notice contains that the task's last blocker is DONE.

@@ -55,12 +55,7 @@ func (s *Store) PlanNotices(
 	})
 }
 
-// unagreed is the condition that user u was added to a workspace and has not agreed to be notified of its tasks.
-func unagreed(workspace string) string {
-	return `EXISTS (SELECT 1 FROM workspace_members m WHERE m.workspace_id = ` + workspace + ` AND m.user_id = u.id AND m.agreed_at IS NULL)`
-}
-
-// queueTaskNotices plans the notices of one event of a task: none for members who have not agreed to them.
+// queueTaskNotices plans the notices of one event of a task.
 func queueTaskNotices(batch *pgx.Batch, e core.StreamedEvent, gather time.Duration) error {
 	taskID, err := strconv.ParseInt(e.EntityID, 10, 64)
 	if err != nil {
@@ -78,14 +73,13 @@ func queueTaskNotices(batch *pgx.Batch, e core.StreamedEvent, gather time.Durati
 	batch.Queue(`INSERT INTO news (user_id, workload, entity_id, seq, due_at)
 		SELECT u.id, $1, $2, $4, `+core.Joins(`$2`)+` FROM task_watchers w JOIN users u ON u.id = w.user_id
 		WHERE w.task_id = $5 AND u.telegram_id IS NOT NULL AND u.id IS DISTINCT FROM $6
-			AND NOT `+unagreed(`(SELECT workspace_id FROM tasks WHERE id = $5)`)+`
 		ON CONFLICT DO NOTHING`, lifecycle.WorkloadTask, e.EntityID, gather, e.Seq, taskID, e.ActorID)
 
 	if e.To == string(lifecycle.TaskDone) {
 		batch.Queue(`INSERT INTO news (user_id, workload, entity_id, seq, due_at)
 			SELECT u.id, $1, t.id::text, $4, `+core.Joins(`t.id::text`)+` FROM tasks t JOIN users u ON u.id = t.assignee_id
 			WHERE t.id IN (SELECT task_id FROM task_blockers WHERE blocker_id = $2) AND t.status IN `+task.StartableTasks+`
-				AND u.telegram_id IS NOT NULL AND NOT `+unagreed(`t.workspace_id`)+` AND NOT `+task.OpenBlocker+`
+				AND u.telegram_id IS NOT NULL AND NOT `+task.OpenBlocker+`
 			ON CONFLICT DO NOTHING`, lifecycle.WorkloadTask, taskID, gather, NoticeReady)
 	}
 

@@ -61,12 +61,17 @@ var (
 		Things: `FROM workspaces WHERE owner_id = %s`,
 		Above:  `SELECT owner_id AS user_id, count(*) FROM workspaces GROUP BY 1 HAVING count(*) > %d`,
 	}
-	// of one workspace, added by its owner
+	// of one workspace
 	memberQuota = core.Quota{
 		Name:   "members",
 		Things: `FROM workspace_members WHERE workspace_id = %s`,
 		Above: `SELECT w.owner_id AS user_id, max(m.count) AS count FROM (SELECT workspace_id, count(*) FROM workspace_members
 			GROUP BY 1 HAVING count(*) > %d) m JOIN workspaces w ON w.id = m.workspace_id GROUP BY 1`,
+	}
+	// of one workspace: it bounds the rows, and nobody is told of it, because who exists would show
+	invitationQuota = core.Quota{
+		Name:   memberQuota.Name,
+		Things: `FROM workspace_invitations WHERE workspace_id = %s`,
 	}
 )
 
@@ -75,6 +80,7 @@ func forgetTasks(batch *pgx.Batch, user, _ int64) {
 	batch.Queue(`DELETE FROM notices WHERE user_id = $1`, user)
 	batch.Queue(`DELETE FROM workspace_members m USING workspaces w
 		WHERE m.user_id = $1 AND w.id = m.workspace_id AND w.owner_id <> $1`, user)
+	batch.Queue(`DELETE FROM workspace_invitations WHERE user_id = $1`, user)
 	batch.Queue(`UPDATE task_events SET comment = '' WHERE actor_id = $1 AND comment <> ''`, user)
 }
 

@@ -99,22 +99,26 @@ func (s *Store) Workspaces(ctx context.Context, userID, after int64, limit int) 
 		AND `+visibleWorkspace+` ORDER BY id LIMIT $3`, userID, after, limit)
 }
 
-// AddMember makes a user a member of a workspace, at another user's request; an existing member stays one. Only users
-// who add themselves, and agents of the one who adds them, have agreed to be named. QUOTA_EXCEEDED: the workspace has too many members.
+// AddMember makes a user a member of a workspace at once, for another user; an existing member stays one. People who are
+// asked by others become members by Agree. QUOTA_EXCEEDED: the workspace has too many members.
 func (s *Store) AddMember(ctx context.Context, byID, workspaceID, userID int64) error {
+	return s.addMember(ctx, s.db, byID, workspaceID, userID)
+}
+
+func (s *Store) addMember(ctx context.Context, db core.Session, byID, workspaceID, userID int64) error {
 	members, batch, added := s.db.Quotas.Of(memberQuota), &pgx.Batch{}, false
 	members.QueueLock(batch, workspaceID)
-	batch.Queue(`INSERT INTO workspace_members (workspace_id, user_id, agreed_at) SELECT $1, $2, CASE WHEN $2::bigint = $3::bigint OR EXISTS (SELECT 1 FROM users WHERE id = $2 AND owner_id = $3) THEN now() END
-		WHERE $3 > 0 AND `+members.Room(3, 1, 1)+` ON CONFLICT DO NOTHING`, workspaceID, userID, byID).Exec(func(tag pgconn.CommandTag) error {
+	batch.Queue(`INSERT INTO workspace_members (workspace_id, user_id) SELECT $1, $2
+		WHERE $3::bigint > 0 AND `+members.Room(3, 1, 1)+` ON CONFLICT DO NOTHING`, workspaceID, userID, byID).Exec(func(tag pgconn.CommandTag) error {
 		added = tag.RowsAffected() == 1
 		return nil
 	})
 
-	if err := s.db.SendBatch(ctx, batch).Close(); err != nil || added {
+	if err := db.SendBatch(ctx, batch).Close(); err != nil || added {
 		return core.Unavailable(err)
 	}
 
-	member, err := s.IsMember(ctx, workspaceID, userID)
+	member, err := isMember(ctx, db, workspaceID, userID)
 	if err == nil && !member {
 		err = members.Exceeded()
 	}
@@ -123,21 +127,28 @@ func (s *Store) AddMember(ctx context.Context, byID, workspaceID, userID int64) 
 
 // IsMember reports whether a user is a member of a workspace.
 func (s *Store) IsMember(ctx context.Context, workspaceID, userID int64) (bool, error) {
-	return core.Value[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM workspace_members WHERE workspace_id = $1 AND user_id = $2)`,
+	return isMember(ctx, s.db, workspaceID, userID)
+}
+
+func isMember(ctx context.Context, db core.Session, workspaceID, userID int64) (bool, error) {
+	return core.Value[bool](ctx, db, `SELECT EXISTS (SELECT 1 FROM workspace_members WHERE workspace_id = $1 AND user_id = $2)`,
 		workspaceID, userID)
 }
 
-// RemoveMember removes a user and the user's agents from a workspace; without a membership nothing changes.
+// RemoveMember removes a user and the user's agents from a workspace, but not its owner, and takes back what asks the
+// user to join. Without a membership nothing changes.
 func (s *Store) RemoveMember(ctx context.Context, workspaceID, userID int64) error {
-	return s.db.Do(ctx, `DELETE FROM workspace_members WHERE workspace_id = $1
-		AND (user_id = $2 OR user_id IN (SELECT id FROM users WHERE owner_id = $2))`, workspaceID, userID)
+	batch := &pgx.Batch{}
+	batch.Queue(`DELETE FROM workspace_members m USING workspaces w WHERE m.workspace_id = $1 AND w.id = $1 AND m.user_id <> w.owner_id
+		AND (m.user_id = $2 OR m.user_id IN (SELECT id FROM users WHERE owner_id = $2))`, workspaceID, userID)
+	batch.Queue(`DELETE FROM workspace_invitations WHERE workspace_id = $1 AND user_id = $2 AND refused_at IS NULL`, workspaceID, userID)
+	return core.Unavailable(s.db.SendBatch(ctx, batch).Close())
 }
 
 // Member is a user in a workspace.
 type Member struct {
 	UserID   int64     `db:"user_id"`
-	Name     string    `db:"name"`   // empty: the viewer may not know it
-	Agreed   bool      `db:"agreed"` // to be named to others and notified of tasks
+	Name     string    `db:"name"`
 	JoinedAt time.Time `db:"joined_at"`
 }
 
@@ -146,36 +157,17 @@ type Member struct {
 func (s *Store) Members(
 	ctx context.Context, viewer account.User, workspaceID, after int64, limit int,
 ) ([]Member, error) {
-	return core.List[Member](ctx, s.db, `SELECT user_id, CASE WHEN agreed_at IS NOT NULL OR user_id = $4 OR $5 THEN name ELSE '' END AS name,
-		agreed_at IS NOT NULL AS agreed, joined_at FROM workspace_members m JOIN users u ON u.id = m.user_id
+	return core.List[Member](ctx, s.db, `SELECT user_id, name, joined_at FROM workspace_members m JOIN users u ON u.id = m.user_id
 		WHERE workspace_id = $1 AND user_id > $2 AND ($5 OR EXISTS (
 			SELECT 1 FROM workspace_members own WHERE own.workspace_id = $1 AND own.user_id = $4)) ORDER BY user_id LIMIT $3`, workspaceID, after, limit, viewer.ID, viewer.IsAdmin())
 }
 
-// Agree records that a member agrees to be named to others of a workspace and to be notified of its tasks; a repetition
-// changes nothing.
-func (s *Store) Agree(ctx context.Context, workspaceID, userID int64) error {
-	tag, err := s.db.Exec(ctx, `UPDATE workspace_members SET agreed_at = coalesce(agreed_at, now()) WHERE workspace_id = $1 AND user_id = $2`,
-		workspaceID, userID)
-	if err == nil && tag.RowsAffected() == 0 {
-		return noWorkspace
-	}
-	return core.Unavailable(err)
-}
-
-// Unagreed lists the first workspaces to which a user was added and has not agreed. The index workspace_members_user
-// serves it.
-func (s *Store) Unagreed(ctx context.Context, userID int64, limit int) ([]Workspace, error) {
-	return core.List[Workspace](ctx, s.db, `SELECT `+workspaceColumns+` FROM workspaces WHERE id IN (
-		SELECT workspace_id FROM workspace_members WHERE user_id = $1 AND agreed_at IS NULL) ORDER BY id LIMIT $2`, userID, limit)
-}
-
 // NameIn returns the name of a user who acts in a workspace's tasks; empty: the viewer may not know it. Named are
-// members who have agreed, and administrators who act without being members.
+// members, and administrators who act without being members.
 func (s *Store) NameIn(ctx context.Context, viewer account.User, workspaceID, userID int64) (string, error) {
 	named, err := core.One[struct {
 		Name string `db:"name"`
-	}](ctx, s.db, account.NoUser, `SELECT CASE WHEN m.agreed_at IS NOT NULL OR m.user_id IS NULL AND u.role = 'ADMIN' OR u.id = $3 OR $4 THEN u.name ELSE '' END AS name
+	}](ctx, s.db, account.NoUser, `SELECT CASE WHEN m.user_id IS NOT NULL OR u.role = 'ADMIN' OR u.id = $3 OR $4 THEN u.name ELSE '' END AS name
 		FROM users u LEFT JOIN workspace_members m ON m.user_id = u.id AND m.workspace_id = $1 WHERE u.id = $2`,
 		workspaceID, userID, viewer.ID, viewer.IsAdmin())
 	return named.Name, err

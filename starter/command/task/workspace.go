@@ -29,10 +29,10 @@ func NewWorkspace() *cobra.Command {
 			Path: "/v1/workspaces/{}/members", Show: showMembers,
 		}.Command(),
 		remote.Do{
-			Use: "member WORKSPACE USER", Short: "Add a user to a workspace, by their ids",
+			Use: "member WORKSPACE USER", Short: "Ask a person to join a workspace, or add an agent of yours, by their ids",
 			Call: "PUT /v1/workspaces/{}/members/{}",
 			Done: func(args []string) string {
-				return fmt.Sprintf("user %s is a member of workspace %s", args[1], args[0])
+				return fmt.Sprintf("workspace %s: an agent %s is a member; a person %s is asked", args[0], args[1], args[1])
 			},
 		}.Command(),
 		remote.Do{
@@ -41,11 +41,19 @@ func NewWorkspace() *cobra.Command {
 			Call:  "DELETE /v1/workspaces/{}/members/{}",
 			Done:  func(args []string) string { return fmt.Sprintf("user %s is not in workspace %s", args[1], args[0]) },
 		}.Command(),
+		remote.List[shape.Invitation]{
+			Use: "invitations", Short: "List the workspaces that you are asked to join, the newest first",
+			Path: "/v1/invitations", Show: showInvitations,
+		}.Command(),
 		remote.Do{
-			Use:   "agree WORKSPACE",
-			Short: "Agree to show your name to the members of a workspace, and to get notices about its tasks",
-			Call:  "POST /v1/workspaces/{}/agree",
-			Done:  func(args []string) string { return fmt.Sprintf("workspace %s: you have agreed", args[0]) },
+			Use: "agree WORKSPACE", Short: "Agree to join a workspace that you are asked to join",
+			Call: "POST /v1/workspaces/{}/agree",
+			Done: func(args []string) string { return fmt.Sprintf("workspace %s: you are a member", args[0]) },
+		}.Command(),
+		remote.Do{
+			Use: "refuse WORKSPACE", Short: "Refuse to join a workspace, for good: nobody can ask you again",
+			Call: "POST /v1/workspaces/{}/refuse",
+			Done: func(args []string) string { return fmt.Sprintf("workspace %s: you have refused", args[0]) },
 		}.Command(),
 	)
 }
@@ -159,12 +167,12 @@ func readDeadlines(texts []string) (map[string]float64, error) {
 }
 
 var showMembers = remote.Rows(func(m shape.Member) []string {
-	agreed := "not yet"
-	if m.Agreed {
-		agreed = "yes"
-	}
-	return []string{m.UserID, m.Name, agreed, terminal.When(m.JoinedAt)}
-}, "USER", "NAME", "AGREED", "SINCE")
+	return []string{m.UserID, m.Name, terminal.When(m.JoinedAt)}
+}, "USER", "NAME", "SINCE")
+
+var showInvitations = remote.Rows(func(i shape.Invitation) []string {
+	return []string{i.WorkspaceID, i.WorkspaceName, i.InvitedBy, i.InvitedByName, terminal.When(i.InvitedAt)}
+}, "WORKSPACE", "NAME", "ASKED BY", "NAME", "SINCE")
 
 func showWorkspace(cmd *cobra.Command, w shape.Workspace) error {
 	return showWorkspaces(cmd, []shape.Workspace{w})

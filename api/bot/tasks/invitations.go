@@ -1,0 +1,98 @@
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"stagecoach/api/bot/chat"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store/task"
+)
+
+const (
+	// invitationsShown is how many invitations a list shows below the tasks.
+	invitationsShown = 3
+	// nameLength is how many runes an invitation shows of each name: they are texts of strangers.
+	nameLength = 60
+)
+
+// findInvitation finds the newest invitation of a person who is to be told of one.
+func (h *handlers) findInvitation(
+	ctx context.Context, viewer account.User, _ notice.Notice,
+) (chat.DrawNotice, error) {
+	asked, err := h.store.Invitations(ctx, viewer.ID, 0, 2)
+	if err == nil && len(asked) == 0 {
+		err = fault.New(fault.WorkspaceNotFound, "nobody asks any more")
+	}
+	return func(context.Context, notice.Notice, []core.StreamedEvent) chat.View {
+		view := invitation(viewer.Language, asked[0])
+		if len(asked) > 1 {
+			view.Text += "\n\n" + textMoreInvitations.In(viewer.Language)
+		}
+		return view
+	}, err
+}
+
+// invitation draws who asks a person to join which workspace. Telegram makes no links of what is code.
+func invitation(language string, i task.Invitation) chat.View {
+	by := cmp.Or(i.InvitedByName, fmt.Sprintf("#%d", i.InvitedBy))
+	return chat.View{
+		Text: textInvitation.In(language, chat.ShortHTML(by, nameLength), chat.ShortHTML(i.WorkspaceName, nameLength)),
+		Rows: chat.Rows(
+			chat.Press(labelAgree.In(language, chat.Label(i.WorkspaceName)), "tg", i.WorkspaceID),
+			chat.Press(labelRefuse.In(language, chat.Label(i.WorkspaceName)), "tf", i.WorkspaceID),
+		),
+	}
+}
+
+// addInvitations adds to a list of tasks the newest invitations of the person.
+func (h *handlers) addInvitations(ctx context.Context, user account.User, list chat.View) (chat.View, error) {
+	asked, err := h.store.Invitations(ctx, user.ID, 0, invitationsShown)
+	for _, one := range asked {
+		drawn := invitation(user.Language, one)
+		list.Text += "\n\n" + drawn.Text
+		list.Rows = append(list.Rows, drawn.Rows...)
+	}
+	return list, err
+}
+
+// agree is the button by which a person becomes a member of a workspace.
+func (h *handlers) agree(ctx context.Context, r *chat.Request, args chat.Args) error {
+	space, err := h.tasks.Agree(ctx, r.User, args.Number(0))
+	if err != nil {
+		return staleInvitation(err)
+	}
+
+	r.Note = r.Say(textAgreed, chat.Label(space.Name))
+	return h.showAnswered(ctx, r)
+}
+
+// refuse is the button by which a person refuses to become a member of a workspace, for good.
+func (h *handlers) refuse(ctx context.Context, r *chat.Request, args chat.Args) error {
+	if err := h.tasks.Refuse(ctx, r.User, args.Number(0)); err != nil {
+		return staleInvitation(err)
+	}
+
+	r.Note = r.Say(textRefused)
+	return h.showAnswered(ctx, r)
+}
+
+// staleInvitation is the error of an answer: the invitation may have been taken back or answered before.
+func staleInvitation(err error) error {
+	if fault.CodeOf(err) == fault.WorkspaceNotFound {
+		return chat.Hint{Text: textStaleTask}
+	}
+	return err
+}
+
+// showAnswered shows the person's tasks after an answer. A notice stays as it is; the list is a new message below it.
+func (h *handlers) showAnswered(ctx context.Context, r *chat.Request) error {
+	if !r.OnMenu() {
+		r.Message = 0
+	}
+	return h.showMine(ctx, r, nil)
+}

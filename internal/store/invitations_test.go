@@ -1,0 +1,232 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"stagecoach/dev/testdb"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/notice"
+	"stagecoach/internal/store/task"
+)
+
+// TestWhoIsAskedHearsOfNothing asks somebody into an office in which things happen: no webhook of theirs is woken, no
+// event is for them, no notice is planned and no task is theirs to take, until they agree.
+func TestWhoIsAskedHearsOfNothing(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, nil)
+	hook := o.hook(o.stranger, "task")
+	o.settled()
+	o.sent(hook.ID)
+	o.wake()
+	o.must(o.Invite(t.Context(), o.ann.ID, o.Workspace.ID, o.stranger.ID))
+
+	hears := func() (heard []string) {
+		t.Helper()
+		from, err := o.WakeCursor(t.Context())
+		o.must(err)
+		made := o.made(task.NewTask{})[0]
+		o.settled()
+		events, err := o.EventsAfter(t.Context(), from, 100)
+		o.must(err)
+		audience, err := o.AudienceOf(t.Context(), events, []int64{o.stranger.ID})
+		o.must(err)
+		if slices.ContainsFunc(events, func(e core.StreamedEvent) bool { return audience.Sees(o.stranger, e) }) {
+			heard = append(heard, "stream")
+		}
+		if slices.Contains(o.wake(), hook.ID) {
+			heard = append(heard, "webhook")
+		}
+		next, err := o.NextTasks(t.Context(), task.Wish{MemberID: o.stranger.ID}, nil, 10)
+		o.must(err)
+		if len(next) > 0 {
+			heard = append(heard, "next")
+		}
+		ready, err := o.ReadyAmong(t.Context(), []int64{made.ID}, nil, []int64{o.stranger.ID})
+		o.must(err)
+		if len(ready) != 1 || len(ready[0].Members) > 0 {
+			heard = append(heard, "waiting")
+		}
+		facts, err := o.FactsOfTask(t.Context(), made.ID, o.stranger.ID)
+		o.must(err)
+		if facts.Member {
+			heard = append(heard, "member")
+		}
+		return heard
+	}
+
+	if heard := hears(); len(heard) != 0 {
+		t.Errorf("before they agree they are reached by %v", heard)
+	}
+	o.must(o.Agree(t.Context(), o.Workspace.ID, o.stranger.ID))
+	if heard, want := hears(), []string{"stream", "webhook", "next", "waiting", "member"}; !slices.Equal(heard, want) {
+		t.Errorf("once they agree they are reached by %v, want %v", heard, want)
+	}
+}
+
+// invitationNotices gives the due notice of invitations, and the states of all.
+func (w *rig) invitationNotices() (due []notice.Notice, states string) {
+	w.t.Helper()
+	due, err := w.DueNotices(w.t.Context(), []string{task.NoticesOfInvitations}, 10)
+	w.must(err)
+	w.scan(`SELECT coalesce(string_agg(state, ' '), '') FROM news WHERE workload = $1`, &states, task.NoticesOfInvitations)
+	return due, states
+}
+
+// TestOneNoticeOfInvitationsADay lets twenty strangers ask at once, and others while the notice of it is sent: the
+// person has one notice, and the next one is due a day after it was sent.
+func TestOneNoticeOfInvitationsADay(t *testing.T) {
+	t.Parallel()
+	w := newQuotaRig(t, 0)
+	rooms := make([]int64, 24)
+	for i := range rooms {
+		rooms[i] = w.workspace(w.bob)
+	}
+	w.exec(`UPDATE users SET telegram_id = 4711 WHERE id = $1`, w.anna.ID)
+	asks := func(room int64) { w.must(w.Invite(t.Context(), w.bob.ID, room, w.anna.ID)) }
+
+	var all sync.WaitGroup
+	for _, room := range rooms[:20] {
+		all.Go(func() { asks(room) })
+	}
+	all.Wait()
+	due, states := w.invitationNotices()
+	if len(due) != 1 || states != notice.NoticeDue {
+		t.Fatalf("due are %v, in all %s", due, states)
+	}
+
+	w.exec(`UPDATE news SET due_at = now() - interval '3 hours'`) // it waited for long
+	sent := due[0]
+	_, err := w.TakeNotice(t.Context(), &sent)
+	w.must(err)
+	asks(rooms[20]) // while it is sent
+	w.must(w.SaveNotice(t.Context(), sent, notice.NoticeSent, 0))
+	asks(rooms[21])
+	if due, states := w.invitationNotices(); len(due) != 0 || states != notice.NoticeDue {
+		t.Errorf("the same day due are %v, in all %s", due, states)
+	}
+
+	w.exec(`UPDATE news SET due_at = due_at - interval '23 hours 59 minutes'`)
+	if due, _ := w.invitationNotices(); len(due) != 0 {
+		t.Error("told again within a day")
+	}
+	w.exec(`UPDATE news SET due_at = due_at - interval '2 minutes'`)
+	if due, _ := w.invitationNotices(); len(due) != 1 {
+		t.Fatal("not told a day later")
+	}
+
+	w.must(w.SaveNotice(t.Context(), sent, notice.NoticeLost, 0)) // answered before
+	asks(rooms[22])
+	if due, _ := w.invitationNotices(); len(due) != 1 {
+		t.Error("what reached nobody counts as told")
+	}
+
+	if err := w.Refuse(t.Context(), rooms[23], w.anna.ID); fault.CodeOf(err) != fault.WorkspaceNotFound {
+		t.Errorf("refused what nobody asks: %v", err)
+	}
+	asks(rooms[23])
+	w.must(w.Refuse(t.Context(), rooms[23], w.anna.ID))
+	w.exec(`UPDATE news SET state = 'sent'`)
+	asks(rooms[23])
+	if _, states := w.invitationNotices(); states != notice.NoticeSent {
+		t.Errorf("of a workspace that was refused: %s", states)
+	}
+}
+
+// TestInvitationsAreBounded asks more people than a workspace may have members: the rest are not asked, which nobody is
+// told, and who agrees is a member only while there is room.
+func TestInvitationsAreBounded(t *testing.T) {
+	t.Parallel()
+	const maximum = 5
+	w := newQuotaRig(t, 0)
+	room := w.workspace(w.anna)
+	w.SetQuotas(core.Quotas{"members": maximum})
+	people := make([]account.User, 20)
+	for i := range people {
+		people[i] = w.user(int64(300 + i))
+	}
+
+	var all sync.WaitGroup
+	for _, person := range people {
+		all.Go(func() { w.must(w.Invite(t.Context(), w.anna.ID, room, person.ID)) })
+	}
+	all.Wait()
+	if asked := w.number(`SELECT count(*) FROM workspace_invitations WHERE workspace_id = $1`, room); asked != maximum {
+		t.Errorf("%d are asked, want %d", asked, maximum)
+	}
+
+	agreed, late := 0, 0
+	for _, person := range people {
+		asked, err := w.Invitations(t.Context(), person.ID, 0, 10)
+		w.must(err)
+		if len(asked) == 0 {
+			continue
+		}
+		if agreed < maximum-1 {
+			w.must(w.Agree(t.Context(), room, person.ID))
+			agreed++
+			continue
+		}
+
+		wantQuota(t, w.Agree(t.Context(), room, person.ID), "members", maximum)
+		if asked, err = w.Invitations(t.Context(), person.ID, 0, 10); err != nil || len(asked) != 1 {
+			t.Errorf("who was late is asked %v, %v", asked, err)
+		}
+		late++
+	}
+	if agreed != maximum-1 || late != 1 {
+		t.Errorf("%d have agreed, %d were late", agreed, late)
+	}
+	wantQuota(t, w.Invite(t.Context(), w.anna.ID, room, 999_999), "members", maximum)
+}
+
+// TestForgottenPeopleAreNotAsked forgets a person who was asked.
+func TestForgottenPeopleAreNotAsked(t *testing.T) {
+	t.Parallel()
+	w := newQuotaRig(t, 0)
+	room := w.workspace(w.bob)
+	w.must(w.Invite(t.Context(), w.bob.ID, room, w.anna.ID))
+	_, err := w.Forget(t.Context(), w.anna.ID, w.boss.ID)
+	w.must(err)
+	w.must(w.Invite(t.Context(), w.bob.ID, room, w.anna.ID))
+	if rows := w.number(`SELECT count(*) FROM workspace_invitations WHERE user_id = $1`, w.anna.ID); rows != 0 {
+		t.Errorf("%d invitations are left", rows)
+	}
+}
+
+// TestWhoHasNotAgreedIsAskedByTheMigration migrates members of before: those who have agreed stay.
+func TestWhoHasNotAgreedIsAskedByTheMigration(t *testing.T) {
+	t.Parallel()
+	url := testdb.Bare(t)
+	s, err := store.Open(t.Context(), url, testdb.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+
+	w := &rig{Store: s, t: t, url: url}
+	const before = 44
+	w.must(s.MigrateTo(t.Context(), before))
+	w.exec(`INSERT INTO users (name, role, status) SELECT 'person ' || n, 'USER', 'ACTIVE' FROM generate_series(1, 4) n;
+		INSERT INTO users (name, role, status, owner_id) SELECT 'agent of ' || n, 'USER', 'ACTIVE', n FROM generate_series(2, 4) n;
+		INSERT INTO workspaces (name, owner_id, status_deadlines) VALUES ('w', 1, '{}')`)
+	for user, agreed := range map[int]string{
+		1: "now()", 2: "now()", 3: "NULL", // people
+		5: "now()", 6: "now()", 7: "NULL", // agents of 2, of 3, of 4
+	} {
+		w.exec(fmt.Sprintf(`INSERT INTO workspace_members (workspace_id, user_id, agreed_at) VALUES (1, %d, %s)`, user, agreed))
+	}
+
+	w.must(s.Migrate(t.Context()))
+	var members, asked string
+	w.scan(`SELECT string_agg(user_id::text, ' ' ORDER BY user_id) FROM workspace_members`, &members)
+	w.scan(`SELECT string_agg(user_id::text || ' by ' || invited_by, ' ' ORDER BY user_id) FROM workspace_invitations`, &asked)
+	if members != "1 2 5" || asked != "3 by 1" {
+		t.Errorf("members are %s; asked are %s", members, asked)
+	}
+}
