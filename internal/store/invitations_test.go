@@ -191,7 +191,7 @@ func TestForgottenPeopleAreNotAsked(t *testing.T) {
 	w := newQuotaRig(t, 0)
 	room := w.workspace(w.bob)
 	w.must(w.Invite(t.Context(), w.bob.ID, room, w.anna.ID))
-	_, err := w.Forget(t.Context(), w.anna.ID, w.boss.ID)
+	_, _, err := w.Forget(t.Context(), w.anna.ID, w.boss.ID)
 	w.must(err)
 	w.must(w.Invite(t.Context(), w.bob.ID, room, w.anna.ID))
 	if rows := w.number(`SELECT count(*) FROM workspace_invitations WHERE user_id = $1`, w.anna.ID); rows != 0 {
