@@ -40,6 +40,13 @@ func (w *rig) ended() map[string]string {
 	revoked, id := w.token(root, account.Scopes...)
 	end("a token that was revoked", revoked, admins("DELETE", nil, "/v1/users/%d/tokens/%s", root.ID, id))
 
+	maker, id := w.token(root, account.Scopes...)
+	made := w.send(maker, "POST", "/v1/tokens", object{"name": "made", "scopes": account.Scopes}).ok(http.StatusCreated).body
+	_, of := w.agentOf(maker, "read", "tasks")
+	end("a token of an agent that a revoked token has made", of, func() {})
+	revoke := admins("DELETE", nil, "/v1/users/%d/tokens/%s", root.ID, id)
+	end("a token that a revoked token has made", at[string](made, "token"), revoke)
+
 	expired, id := w.token(root, account.Scopes...)
 	end("a token that has expired", expired, func() { w.exec(`UPDATE tokens SET expires_at = now() WHERE id = $1`, id) })
 
@@ -50,7 +57,7 @@ func (w *rig) ended() map[string]string {
 	end("a user's token that was renewed", renewed, admins("POST", nil, "/v1/users/%d/token", renewing.ID))
 
 	blocking, blocked := admin("Blocked")
-	_, of := w.agentOf(blocked, "read", "tasks")
+	_, of = w.agentOf(blocked, "read", "tasks")
 	end("a token of an agent whose owner is blocked", of, func() {})
 	block := admins("PATCH", object{"status": account.UserBlocked}, "/v1/users/%d", blocking.ID)
 	end("a token of a user who is blocked", blocked, block)

@@ -146,6 +146,26 @@ func TestMatrixOfScopes(t *testing.T) {
 	}
 }
 
+// TestMatrixOfEndingTokens ends another token of the same user with each scope alone: any token ends itself, and only
+// one that manages tokens ends others.
+func TestMatrixOfEndingTokens(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	_, other := w.token(w.admin, account.ScopeRead)
+	secrets, ids := map[account.Scope]string{}, map[account.Scope]string{}
+	for _, scope := range account.Scopes {
+		secrets[scope], ids[scope] = w.token(w.admin, scope)
+	}
+	w.unchanged("revoke-token", func() {
+		for _, scope := range account.Scopes {
+			w.send(secrets[scope], "DELETE", "/v1/tokens/"+other, nil).refused(http.StatusForbidden, fault.InsufficientScope, "")
+		}
+	})
+	for _, scope := range account.Scopes {
+		w.send(secrets[scope], "DELETE", "/v1/tokens/"+ids[scope], nil).ok(http.StatusNoContent)
+	}
+}
+
 // ofAnyScope says whether an operation is about the caller's own tokens, which compares scopes itself.
 func ofAnyScope(c cell) bool {
 	return c.id == "revoke-token"

@@ -25,13 +25,13 @@ const (
 func (a *abuser) worst(again func(times int, what func(n int)), over <-chan struct{}) {
 	a.soak.Helper()
 	space, _ := a.asks("POST", "/v1/workspaces", map[string]any{"name": "Dry"}).body["id"].(string)
-	dry := dryRun(space)
+	dry := [][]byte{dryRun(space, 100), dryRun(space, 10)}
 	scopes := errorBomb(`{"name":"a","scopes":[`, `0`, `]}`)
 	batch := errorBomb(`{"workspace_id":"1","tasks":[`, `{}`, `]}`)
 
 	again(2, func(int) { a.sends("POST", "/v1/tokens", scopes) })
 	again(2, func(int) { a.sends("POST", "/v1/tasks/batch", batch) })
-	again(2, func(int) { a.sends("POST", "/v1/tasks/batch?dry_run=true", dry) })
+	again(2, func(n int) { a.sends("POST", "/v1/tasks/batch?dry_run=true", dry[n%len(dry)]) })
 	again(10, func(int) { a.readsNothing(over, "GET /openapi.json", nil) })
 	again(10, func(int) { a.readsNothing(over, "POST /v1/tasks/batch", batch) })
 	again(4, func(int) { a.makesUpACookie() })
@@ -48,14 +48,15 @@ func errorBomb(before, item, after string) []byte {
 	return []byte(before + strings.TrimSuffix(items, ",") + after)
 }
 
-// dryRun is a batch of 500 tasks in which each waits for the 100 before it.
-func dryRun(space string) []byte {
+// dryRun is a batch of 500 tasks in which each waits for so many before it: 100 are refused, 10 are the most that are
+// tried.
+func dryRun(space string, blockers int) []byte {
 	var body bytes.Buffer
 	fmt.Fprintf(&body, `{"workspace_id":%q,"tasks":[`, space)
 	for i := range 500 {
 		fmt.Fprintf(&body, `%s{"ref":"t%d","title":"t","blocked_by":[`, strings.Repeat(",", min(i, 1)), i)
-		for j := max(0, i-100); j < i; j++ {
-			fmt.Fprintf(&body, `%s"t%d"`, strings.Repeat(",", min(j-max(0, i-100), 1)), j)
+		for j := max(0, i-blockers); j < i; j++ {
+			fmt.Fprintf(&body, `%s"t%d"`, strings.Repeat(",", min(j-max(0, i-blockers), 1)), j)
 		}
 		body.WriteString(`]}`)
 	}
@@ -90,7 +91,7 @@ func (a *abuser) does(what string, request *http.Request) {
 	_, _ = io.Copy(io.Discard, response.Body)
 	_ = response.Body.Close()
 	a.note(what, response.StatusCode)
-	time.Sleep(5 * time.Millisecond)
+	time.Sleep(20 * time.Millisecond)
 }
 
 // readsNothing sends a request on a connection of its own, again and again, and never reads. It ends when the service
@@ -118,6 +119,7 @@ func (a *abuser) readsNothing(over <-chan struct{}, route string, body []byte) {
 	for err == nil {
 		_, err = conn.Write([]byte(request))
 		a.note(route+", unread", 1)
+		time.Sleep(100 * time.Millisecond)
 	}
 }
 
