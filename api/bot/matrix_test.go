@@ -33,7 +33,8 @@ type things struct {
 func (o things) asks() map[string][]string {
 	return map[string][]string{
 		"start": {""}, "web": {""}, "help": {""}, "stars": {""}, "jobs": {""}, "ready": {""}, "downloads": {""},
-		"files": {""}, "status": {""}, "confirm": {o.code}, "cancel": {number64(o.job)}, "claim": {number64(o.task) + " I will"},
+		"files": {""}, "status": {""}, "confirm": {o.code}, "cancel": {number64(o.job)},
+		"claim":    {number64(o.task) + " I will"},
 		"task":     {"", number64(o.task), "new " + number64(o.task)},
 		"download": {fmt.Sprintf("%d %s&dn=boris", o.book, magnet)}, "books": {"", "wheels"}, "book": {number64(o.book)},
 		"tx": {"", o.hash}, "retry": {o.hash}, "approve": {"", number64(o.user)}, "block": {number64(o.user)},
@@ -42,7 +43,8 @@ func (o things) asks() map[string][]string {
 
 // presses are the data of each button, without its prefix; a button that is not here fails the test.
 func (o things) presses() map[string][]string {
-	steps, actions := []string{}, []lifecycle.TaskState{"claim", "escalate", "takeover", "comment", "submit", "approve", "reject"}
+	steps := []string{}
+	actions := []lifecycle.TaskState{"claim", "escalate", "takeover", "comment", "submit", "approve", "reject"}
 	for _, action := range append(actions, lifecycle.TaskStates...) {
 		steps = append(steps, fmt.Sprintf("%d:%s", o.task, action))
 	}
@@ -53,7 +55,8 @@ func (o things) presses() map[string][]string {
 		"f": {"0:0"}, "u": {"0"}, "i": {number64(o.file) + ":0"}, "s": {""}, "r": {"0"},
 		"d": {number64(o.file) + ":nonce:0"}, "j": {"0"}, "c": {number64(o.job)},
 		"t": {number64(o.task)}, "tn": {number64(o.task)}, "tm": {"0"}, "tr": {"0"}, "ta": steps,
-		"tg": {number64(o.space)}, "tw": {number64(o.space) + ":n"}, "ap": {number64(o.user)}, "bl": {number64(o.user)},
+		"tg": {number64(o.space)}, "tf": {number64(o.space)}, "tw": {number64(o.space) + ":n"},
+		"ap": {number64(o.user)}, "bl": {number64(o.user)},
 	}
 }
 
