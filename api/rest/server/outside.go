@@ -44,7 +44,7 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	n := &note{id: rand.Text()[:16], remote: s.remote(r)}
 	r = r.WithContext(context.WithValue(r.Context(), noteKey{}, n))
 
-	w := &recorder{ResponseWriter: rw}
+	w := &recorder{ResponseWriter: rw, writeTime: s.WriteTime}
 	w.Header().Set("X-Request-id", n.id)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "no-store")
@@ -88,7 +88,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	only := &recorder{ResponseWriter: headless{http.Header{}}}
+	only := &recorder{ResponseWriter: headless{http.Header{}}, begun: true}
 	handler.ServeHTTP(only, r)
 	if only.status == http.StatusMethodNotAllowed {
 		w.Header().Set("Allow", only.Header().Get("Allow"))
@@ -143,10 +143,13 @@ func (s *Server) logAccess(r *http.Request, status int, n *note, took time.Durat
 		"status", status, "ms", took.Milliseconds(), "user", user)
 }
 
-// recorder remembers the status that was written.
+// recorder remembers the status that was written, and cuts off a client that does not read the answer in time. Streams
+// set a later deadline for each of their writes.
 type recorder struct {
 	http.ResponseWriter
-	status int
+	status    int
+	writeTime time.Duration // from the first byte
+	begun     bool
 }
 
 func (r *recorder) WriteHeader(status int) {
@@ -159,6 +162,10 @@ func (r *recorder) WriteHeader(status int) {
 func (r *recorder) Write(b []byte) (int, error) {
 	if r.status == 0 {
 		r.status = http.StatusOK
+	}
+	if !r.begun { // what has no connection, such as an answer within this process, refuses the deadline
+		r.begun = true
+		_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(time.Now().Add(r.writeTime))
 	}
 	return r.ResponseWriter.Write(b)
 }

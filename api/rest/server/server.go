@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"reflect"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -24,6 +25,7 @@ type Config struct {
 	Guesses   *allowance.Guesses   // the rate of wrong tokens; default: no bound
 	Open      *allowance.Addresses // the rate of requests without a token that read the record; default: no bound
 	Bodies    *allowance.Bodies    // the bodies that the process holds; default: those of a process of its own
+	WriteTime time.Duration        // how long a client may take to read an answer that is no stream; default 30 s
 	OnRefused func(limit string)   // counts requests that are refused for a limit; default: nothing
 	Log       *slog.Logger         // default: none
 	Version   string               // of the program, for the OpenAPI document; default "dev"
@@ -52,6 +54,7 @@ func New(c Config) *Server {
 	c.Requests = cmp.Or(c.Requests, allowance.NewUsers(c.Store, 0))
 	c.Guesses = cmp.Or(c.Guesses, allowance.NewGuesses(0))
 	c.Open = cmp.Or(c.Open, allowance.NewAddresses(allowance.LimitReceipts, 0))
+	c.WriteTime = cmp.Or(c.WriteTime, 30*time.Second)
 	c.Bodies = cmp.Or(c.Bodies, allowance.NewBodies())
 	if c.OnRefused == nil {
 		c.OnRefused = func(string) {}
