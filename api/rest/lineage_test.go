@@ -251,9 +251,12 @@ func TestManagingTokensIsAScope(t *testing.T) {
 	read, readID := w.token(w.ada, account.ScopeRead)
 	_, other := w.token(w.ada, account.ScopeRead)
 	for _, call := range []struct{ method, target, body string }{
-		{"POST", "/v1/tokens", `{"name":"x","scopes":["read"]}`}, {"POST", "/v1/tokens/" + other + "/rotate", `{}`},
-		{"POST", "/v1/tokens/" + readID + "/rotate", `{}`}, {"POST", "/v1/sign-in-links", ""},
-		{"DELETE", "/v1/tokens/" + other, ""}, {"POST", "/v1/agents", `{"name":"x","scopes":["read"]}`},
+		{"POST", "/v1/tokens", `{"name":"x","scopes":["read"]}`},
+		{"POST", "/v1/tokens/" + other + "/rotate", `{}`},
+		{"POST", "/v1/tokens/" + readID + "/rotate", `{}`},
+		{"POST", "/v1/sign-in-links", ""},
+		{"DELETE", "/v1/tokens/" + other, ""},
+		{"POST", "/v1/agents", `{"name":"x","scopes":["read"]}`},
 	} {
 		var body any
 		if call.body != "" {

@@ -42,7 +42,9 @@ func TestMatrixOfTools(t *testing.T) {
 			t.Errorf("the tool %s has no arguments in usual", one.Name)
 		}
 		for _, call := range w.namings(one, arguments) {
-			reached[one.Name] = reached[one.Name]
+			if _, seen := reached[one.Name]; !seen {
+				reached[one.Name] = false
+			}
 			for _, who := range slices.Sorted(maps.Keys(callers)) {
 				w.unchanged(one.Name, func() {
 					got, shown := callers[who].answers(one.Name, call(hers, own))

@@ -85,7 +85,8 @@ func TestAgentsUseTheirOwnersAllowance(t *testing.T) {
 	users := allowance.NewUsers(testdb.New(t), perSecond)
 	owner := anna.ID
 	family := []account.User{
-		anna, {ID: 11, Role: account.RoleUser, Status: account.UserActive, OwnerID: &owner},
+		anna,
+		{ID: 11, Role: account.RoleUser, Status: account.UserActive, OwnerID: &owner},
 		{ID: 12, Role: account.RoleUser, Status: account.UserActive, OwnerID: &owner},
 	}
 

@@ -88,7 +88,7 @@ func (h *handlers) tryCreate(ctx context.Context, in *createTaskInput) (shape.Dr
 }
 
 func (h *handlers) tryCreateAll(ctx context.Context, in *createTasksInput) (shape.DryRun, error) {
-	graph, err := h.graphOf(ctx, in)
+	graph, err := h.graphOf(ctx, in.Body.Tasks)
 	if err != nil {
 		return shape.DryRun{}, err
 	}

@@ -151,7 +151,7 @@ func (h *handlers) createTask(ctx context.Context, in *createTaskInput) (none sh
 
 func (h *handlers) createTasks(ctx context.Context, in *createTasksInput) (none shape.TaskBatch, err error) {
 	workspace := server.PathID(in.Body.WorkspaceID)
-	graph, err := h.graphOf(ctx, in)
+	graph, err := h.graphOf(ctx, in.Body.Tasks)
 	if err != nil {
 		return none, err
 	}
@@ -176,17 +176,17 @@ const (
 )
 
 // graphOf reads the tasks that are asked for, and counts them against the rate of the caller.
-func (h *handlers) graphOf(ctx context.Context, in *createTasksInput) (graph []task.NewTask, err error) {
+func (h *handlers) graphOf(ctx context.Context, asked []batchRequest) (graph []task.NewTask, err error) {
 	edges := 0
-	for _, wanted := range in.Body.Tasks {
+	for _, wanted := range asked {
 		edges += len(wanted.BlockedBy)
 	}
-	if err := h.TakeMore(ctx, len(in.Body.Tasks)/tasksOfARequest+edges/edgesOfARequest); err != nil {
+	if err := h.TakeMore(ctx, len(asked)/tasksOfARequest+edges/edgesOfARequest); err != nil {
 		return nil, err
 	}
 
-	graph = make([]task.NewTask, len(in.Body.Tasks))
-	for i, wanted := range in.Body.Tasks {
+	graph = make([]task.NewTask, len(asked))
+	for i, wanted := range asked {
 		if graph[i], err = newTask(wanted.NewTask); err != nil {
 			return nil, fault.As(err).WithField(task.FieldOf(i, fault.As(err).Field))
 		}

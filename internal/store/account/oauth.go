@@ -32,6 +32,7 @@ type sealedToken struct {
 func accessPlace(provider string) core.Place {
 	return core.PlaceOf("oauth_tokens", "access_token", provider)
 }
+
 func refreshPlace(provider string) core.Place {
 	return core.PlaceOf("oauth_tokens", "refresh_token", provider)
 }
