@@ -101,16 +101,17 @@ func starter(t *testing.T, args ...string) (code int, out, errs string) {
 }
 
 const (
-	fileJSON     = `{"file_id":"42","name":"a b.pdf","kind":"file","path":"/docs/a b.pdf","size":2097152,"modified_at":"2026-03-01T12:00:00Z"}`
-	folderJSON   = `{"file_id":"41","name":"docs","kind":"folder","path":"/docs","size":0,"modified_at":"2026-03-01T12:00:00Z"}`
-	jobJSON      = `{"id":"7","state":"STATE","attempt":0,"file_id":"42","file_name":"a b.pdf","size":2097152,"bytes_sent":1048576,"place_in_line":null,"last_error":ERROR,"created_at":"2026-03-01T12:00:00Z","updated_at":"2026-03-01T12:00:03Z","workflow_id":"delivery/ab"}`
-	userJSON     = `{"id":"3","name":"Ada","telegram_id":"77","role":"USER","status":"ACTIVE","created_at":"2026-03-01T12:00:00Z"}`
-	newUserJSON  = `{"id":"3","name":"Ada","telegram_id":"77","role":"USER","status":"ACTIVE","token":"sc_abc","created_at":"2026-03-01T12:00:00Z"}`
-	tokenJSON    = `{"id":"12","name":"import","scopes":["read","files"],"expires_at":null,"last_used_at":"2026-03-01T12:00:00Z","current":true,"created_at":"2026-03-01T12:00:00Z"}`
-	linkJSON     = `{"url":"http://127.0.0.1/sign-in/ABC","expires_at":"2026-03-01T12:05:00Z"}`
-	newTokenJSON = `{"id":"12","name":"import","scopes":["read","files"],"expires_at":null,"last_used_at":null,"current":false,"created_at":"2026-03-01T12:00:00Z","token":"sc_abc"}`
-	statusJSON   = `{"queue_depth":4,"jobs_in_state":{"QUEUED":4,"DELIVERED":9},"worker_heartbeat_age_seconds":3.2,"oauth_token_expires_in_seconds":null,"top_errors":[{"code":"TELEGRAM_TIMEOUT","count":2}],"stuck":true,"stuck_jobs":["5"],"downloads_in_status":{"queued":0,"completed":8},"qbittorrent":{"answers":false,"last_answer_age_seconds":90,"error":"PROVIDER_UNAUTHORIZED"},"tasks_in_status":{"STUCK":2},"transactions_in_status":{"processing":1},"transactions_needing_review":1,"queues":[{"name":"delivery","kind":"activity","depth":4,"oldest_age_seconds":12.5,"workers":1}],"workers":[{"identity":"4711@a-host-with-a-long-name@worker","version":"0.1.0","build":null,"last_heard_seconds":1.2,"carries":3,"queues":["delivery","quotes","stagecoach"]}],"outside_systems":[{"name":"yandex","answers":false,"last_success_age_seconds":90,"last_error":"YANDEX_TIMEOUT","failing_for_seconds":60}],"errors":[{"workload":"delivery","code":"TELEGRAM_TIMEOUT","count":2}],"open_alerts":[{"kind":"storage_unreachable","opened_at":"2026-03-01T12:00:00Z"}],"payments_stopped_by":[{"name":"pause","reason":"the wallet is moved"}],"open_findings":1,"last_findings":[` + findingJSON + `]}`
-	findingJSON  = `{"id":"5","found_at":"2026-03-01T12:00:00Z","workload":"transaction","entity_id":"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5","workflow_id":"transaction/9f","run_id":null,"finding":"not_started","done":null,"done_at":null}`
+	fileJSON        = `{"file_id":"42","name":"a b.pdf","kind":"file","path":"/docs/a b.pdf","size":2097152,"modified_at":"2026-03-01T12:00:00Z"}`
+	folderJSON      = `{"file_id":"41","name":"docs","kind":"folder","path":"/docs","size":0,"modified_at":"2026-03-01T12:00:00Z"}`
+	jobJSON         = `{"id":"7","state":"STATE","attempt":0,"file_id":"42","file_name":"a b.pdf","size":2097152,"bytes_sent":1048576,"place_in_line":null,"last_error":ERROR,"created_at":"2026-03-01T12:00:00Z","updated_at":"2026-03-01T12:00:03Z","workflow_id":"delivery/ab"}`
+	userJSON        = `{"id":"3","name":"Ada","telegram_id":"77","role":"USER","status":"ACTIVE","created_at":"2026-03-01T12:00:00Z"}`
+	newUserJSON     = `{"id":"3","name":"Ada","telegram_id":"77","role":"USER","status":"ACTIVE","token":"sc_abc","created_at":"2026-03-01T12:00:00Z"}`
+	tokenJSON       = `{"id":"12","name":"import","scopes":["read","files"],"expires_at":null,"last_used_at":"2026-03-01T12:00:00Z","current":true,"created_at":"2026-03-01T12:00:00Z"}`
+	descendantsJSON = `{"tokens":1,"agents":0,"webhooks":0,"users":1,"items":[{"kind":"token","id":"14","name":"nightly import","user_id":"3"},{"kind":"user","id":"5","name":"Somebody","user_id":"5"}]}`
+	linkJSON        = `{"url":"http://127.0.0.1/sign-in/ABC","expires_at":"2026-03-01T12:05:00Z"}`
+	newTokenJSON    = `{"id":"12","name":"import","scopes":["read","files"],"expires_at":null,"last_used_at":null,"current":false,"created_at":"2026-03-01T12:00:00Z","token":"sc_abc"}`
+	statusJSON      = `{"queue_depth":4,"jobs_in_state":{"QUEUED":4,"DELIVERED":9},"worker_heartbeat_age_seconds":3.2,"oauth_token_expires_in_seconds":null,"top_errors":[{"code":"TELEGRAM_TIMEOUT","count":2}],"stuck":true,"stuck_jobs":["5"],"downloads_in_status":{"queued":0,"completed":8},"qbittorrent":{"answers":false,"last_answer_age_seconds":90,"error":"PROVIDER_UNAUTHORIZED"},"tasks_in_status":{"STUCK":2},"transactions_in_status":{"processing":1},"transactions_needing_review":1,"queues":[{"name":"delivery","kind":"activity","depth":4,"oldest_age_seconds":12.5,"workers":1}],"workers":[{"identity":"4711@a-host-with-a-long-name@worker","version":"0.1.0","build":null,"last_heard_seconds":1.2,"carries":3,"queues":["delivery","quotes","stagecoach"]}],"outside_systems":[{"name":"yandex","answers":false,"last_success_age_seconds":90,"last_error":"YANDEX_TIMEOUT","failing_for_seconds":60}],"errors":[{"workload":"delivery","code":"TELEGRAM_TIMEOUT","count":2}],"open_alerts":[{"kind":"storage_unreachable","opened_at":"2026-03-01T12:00:00Z"}],"payments_stopped_by":[{"name":"pause","reason":"the wallet is moved"}],"open_findings":1,"last_findings":[` + findingJSON + `]}`
+	findingJSON     = `{"id":"5","found_at":"2026-03-01T12:00:00Z","workload":"transaction","entity_id":"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5","workflow_id":"transaction/9f","run_id":null,"finding":"not_started","done":null,"done_at":null}`
 )
 
 func job(state, lastError string) string {
@@ -145,6 +146,7 @@ func TestCommands(t *testing.T) {
 		"GET /v1/users/3/tokens?limit=50":       {`200 ` + list(tokenJSON)},
 		"DELETE /v1/users/3/tokens/12":          {`204 `},
 		"GET /v1/tokens?limit=50":               {`200 ` + list(tokenJSON)},
+		"GET /v1/tokens/12/descendants":         {`200 ` + descendantsJSON},
 		"POST /v1/tokens":                       {`201 ` + newTokenJSON},
 		"POST /v1/tokens/12/rotate":             {`200 ` + newTokenJSON},
 		"DELETE /v1/tokens/12":                  {`204 `},
@@ -176,6 +178,7 @@ func TestCommands(t *testing.T) {
 		{line: "token create import --scope read,files", want: []string{"import", "sc_abc"}, json: newTokenJSON, body: `{"name":"import","scopes":["read","files"]}`},
 		{line: "token rotate 12 --grace 1h", want: []string{"sc_abc"}, json: newTokenJSON, body: `{"grace_seconds":3600}`},
 		{line: "web", want: []string{"http://127.0.0.1/sign-in/ABC", "2026-03-01 12:05"}, json: linkJSON},
+		{line: "token made 12", want: []string{"tokens: 1, agents: 0", "users: 1; they stay", "nightly import"}, json: descendantsJSON},
 		{line: "token revoke 12", want: []string{"token 12 is revoked"}},
 	})
 }

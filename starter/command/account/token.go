@@ -22,8 +22,12 @@ func NewToken() *cobra.Command {
 		}.Command(),
 		newTokenCreate(),
 		newTokenRotate(),
+		remote.Ask[shape.Descendants]{
+			Use: "made TOKEN", Short: "List what a token has made, which ends when the token is revoked",
+			Call: "GET /v1/tokens/{}/descendants", Show: showDescendants,
+		}.Command(),
 		remote.Do{
-			Use: "revoke TOKEN", Short: "Revoke a token of yours at once, by its id",
+			Use: "revoke TOKEN", Short: "Revoke a token of yours at once, by its id, and all that it has made",
 			Call: "DELETE /v1/tokens/{}",
 			Done: func(args []string) string { return "token " + args[0] + " is revoked" },
 		}.Command(),
@@ -66,6 +70,30 @@ var showTokens = remote.Rows(func(t shape.Token) []string {
 		terminal.When(shape.Value(t.ExpiresAt)), terminal.When(shape.Value(t.LastUsedAt)), current,
 	}
 }, "ID", "NAME", "SCOPES", "EXPIRES", "LAST USED", "")
+
+// showDescendants says how much ends with a token, and lists it.
+func showDescendants(cmd *cobra.Command, d shape.Descendants) error {
+	out := cmd.OutOrStdout()
+	if _, err := fmt.Fprintf(
+		out, "tokens: %d, agents: %d, webhooks: %d; they end with the token\n", d.Tokens, d.Agents, d.Webhooks,
+	); err != nil {
+		return err
+	}
+	if d.Users > 0 {
+		if _, err := fmt.Fprintf(out, "users: %d; they stay: block those who should not be here\n", d.Users); err != nil {
+			return err
+		}
+	}
+
+	if len(d.Items) == 0 {
+		return nil
+	}
+	return showDescendantItems(cmd, d.Items)
+}
+
+var showDescendantItems = remote.Rows(func(d shape.Descendant) []string {
+	return []string{d.Kind, d.ID, d.Name, d.UserID}
+}, "KIND", "ID", "NAME", "USER")
 
 func showNewToken(cmd *cobra.Command, t shape.Token) error {
 	if err := showTokens(cmd, []shape.Token{t}); err != nil {
