@@ -59,6 +59,7 @@ type rig struct {
 	waiting  *atomic.Int64 // callers who wait for the next task
 	chain    *chainStub
 	measures *metrics.Metrics
+	api      http.Handler
 	url      string
 	log      *logs
 	stop     func()
@@ -148,6 +149,7 @@ func newRigWith(t *testing.T, change func(*rest.Options)) *rig {
 	if err := tool.Register(tool.Config{API: api, Money: true}, parts.MCP()...); err != nil {
 		t.Fatal(err)
 	}
+	w.api = api
 	server := httptest.NewServer(api)
 	t.Cleanup(func() { w.stop(); server.CloseClientConnections(); server.Close() })
 	w.url = server.URL
@@ -251,7 +253,13 @@ func (w *rig) send(token, method, target string, body any, headers ...string) re
 
 func (w *rig) do(r *http.Request) reply {
 	w.t.Helper()
-	response, err := http.DefaultClient.Do(r)
+	return w.by(http.DefaultClient, r)
+}
+
+// by makes a request by a client.
+func (w *rig) by(client *http.Client, r *http.Request) reply {
+	w.t.Helper()
+	response, err := client.Do(r)
 	if err != nil {
 		w.t.Fatal(err)
 	}

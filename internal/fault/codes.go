@@ -2,26 +2,27 @@ package fault
 
 // The caller made a mistake, or may not do this.
 const (
-	Validation         Code = "VALIDATION_ERROR"
-	Unauthenticated    Code = "UNAUTHENTICATED"
-	InsufficientAccess Code = "INSUFFICIENT_ACCESS"
-	InsufficientScope  Code = "INSUFFICIENT_SCOPE" // details: missing, scopes that the token does not have
-	TokenNotFound      Code = "TOKEN_NOT_FOUND"
-	LinkSpent          Code = "LINK_SPENT" // a link that signs in was used, replaced or is too old
-	NotFound           Code = "NOT_FOUND"
-	UserNotFound       Code = "USER_NOT_FOUND"
-	UserExists         Code = "USER_EXISTS"
-	InvalidTransition  Code = "INVALID_TRANSITION"
-	UserNotActive      Code = "USER_NOT_ACTIVE"
-	IdempotencyKey     Code = "IDEMPOTENCY_KEY_REQUIRED"
-	BodyTooLarge       Code = "BODY_TOO_LARGE"
-	MediaType          Code = "UNSUPPORTED_MEDIA_TYPE"
-	MetricsMoved       Code = "METRICS_MOVED" // to a listener of their own
-	MethodNotAllowed   Code = "METHOD_NOT_ALLOWED"
-	RequestTimeout     Code = "REQUEST_TIMEOUT"
-	RateLimited        Code = "RATE_LIMITED"   // with RetryAfter
-	QuotaExceeded      Code = "QUOTA_EXCEEDED" // details: limit, maximum
-	NotConfigured      Code = "NOT_CONFIGURED" // the workload is off
+	Validation           Code = "VALIDATION_ERROR"
+	Unauthenticated      Code = "UNAUTHENTICATED"
+	InsufficientAccess   Code = "INSUFFICIENT_ACCESS"
+	InsufficientScope    Code = "INSUFFICIENT_SCOPE" // details: missing, scopes that the token does not have
+	TokenNotFound        Code = "TOKEN_NOT_FOUND"
+	ConfirmationRequired Code = "CONFIRMATION_REQUIRED" // a session has to prove again who its person is
+	LinkSpent            Code = "LINK_SPENT"            // a link that signs in was used, replaced or is too old
+	NotFound             Code = "NOT_FOUND"
+	UserNotFound         Code = "USER_NOT_FOUND"
+	UserExists           Code = "USER_EXISTS"
+	InvalidTransition    Code = "INVALID_TRANSITION"
+	UserNotActive        Code = "USER_NOT_ACTIVE"
+	IdempotencyKey       Code = "IDEMPOTENCY_KEY_REQUIRED"
+	BodyTooLarge         Code = "BODY_TOO_LARGE"
+	MediaType            Code = "UNSUPPORTED_MEDIA_TYPE"
+	MetricsMoved         Code = "METRICS_MOVED" // to a listener of their own
+	MethodNotAllowed     Code = "METHOD_NOT_ALLOWED"
+	RequestTimeout       Code = "REQUEST_TIMEOUT"
+	RateLimited          Code = "RATE_LIMITED"   // with RetryAfter
+	QuotaExceeded        Code = "QUOTA_EXCEEDED" // details: limit, maximum
+	NotConfigured        Code = "NOT_CONFIGURED" // the workload is off
 	// this process has as many event streams as it takes; with RetryAfter
 	StreamsFull Code = "STREAMS_FULL"
 	CursorGone  Code = "CURSOR_GONE"              // details: oldest, the id to begin with

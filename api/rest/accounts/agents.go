@@ -49,7 +49,7 @@ func (h *handlers) registerAgents() {
 	found := []fault.Code{fault.UserNotFound}
 
 	server.Register(agents, server.Operation{
-		Id: "create-agent", Route: "POST /v1/agents", Status: http.StatusCreated,
+		Id: "create-agent", Route: "POST /v1/agents", Confirms: true, Status: http.StatusCreated,
 		Summary: "Make an agent of yours: a program with a name and tokens of its own",
 		Description: "The answer holds its first token, this once. It grants no scope, and lasts no longer, than the token of the request, and the agent ends with that. It " +
 			"acts in the workspaces to which it is added: you may add it wherever you are a member. It is blocked while you are.",
@@ -84,7 +84,7 @@ func (h *handlers) registerAgents() {
 	}, h.listAgentTokens)
 
 	server.Register(agents, server.Operation{
-		Id: "create-agent-token", Route: "POST /v1/agents/{id}/tokens", Status: http.StatusCreated,
+		Id: "create-agent-token", Route: "POST /v1/agents/{id}/tokens", Confirms: true, Status: http.StatusCreated,
 		Summary:     "Make another token for an agent of yours",
 		Description: "The answer holds its secret, this once. It grants no scope, and lasts no longer, than the token of the request.",
 		Faults:      append([]fault.Code{fault.QuotaExceeded, fault.InvalidTransition}, found...),

@@ -83,14 +83,14 @@ func (h *handlers) registerTokens() {
 	}, h.listDescendants)
 
 	server.Register(tokens, server.Operation{
-		Id: "create-token", Route: "POST /v1/tokens", Status: http.StatusCreated,
+		Id: "create-token", Route: "POST /v1/tokens", Confirms: true, Status: http.StatusCreated,
 		Summary:     "Make a token of yours",
 		Description: "The answer holds its secret, this once. It grants no scope, and lasts no longer, than the token of the request, and ends with it.",
 		Faults:      []fault.Code{fault.QuotaExceeded},
 	}, h.createToken)
 
 	server.Register(tokens, server.Operation{
-		Id: "create-sign-in-link", Route: "POST /v1/sign-in-links", Status: http.StatusCreated,
+		Id: "create-sign-in-link", Route: "POST /v1/sign-in-links", Confirms: true, Status: http.StatusCreated,
 		Summary:     "Make a link that signs you in on the pages",
 		Description: "It works once, within five minutes, and replaces the link before. The session grants what the token of the request grants, and ends with it.",
 	}, h.createLink)
@@ -104,7 +104,7 @@ func (h *handlers) registerTokens() {
 	}, h.revokeToken)
 
 	server.Register(tokens, server.Operation{
-		Id: "rotate-token", Route: "POST /v1/tokens/{id}/rotate",
+		Id: "rotate-token", Route: "POST /v1/tokens/{id}/rotate", Confirms: true,
 		Summary: "Give a token of yours another secret",
 		Description: "The answer holds it, this once. Id, name, scopes, and what the token has made stay. It ends no later than the token that made it. " +
 			"The old secret ends at once, or after grace_seconds.",
@@ -142,11 +142,24 @@ func newToken(ctx context.Context, name string, scopes []account.Scope, expires 
 	if err := who.Require(scopes...); err != nil {
 		return none, err
 	}
+	if err := noAdministrators(who, scopes); err != nil {
+		return none, err
+	}
 
 	ends, err := endOf(who, expires, who.Token.ExpiresAt)
 	return account.Token{
 		UserID: who.User.ID, Name: name, Scopes: scopes, ExpiresAt: ends, ParentID: who.Maker().TokenID,
 	}, err
+}
+
+// noAdministrators refuses to a session a token with scopes of administrators: who has stolen it would keep them.
+func noAdministrators(who server.Principal, scopes []account.Scope) error {
+	if who.Session == nil || roleAllows(account.RoleUser, scopes) == nil {
+		return nil
+	}
+	return fault.New(
+		fault.InsufficientAccess, "the pages give out no token of an administrator: use the command line or the API with a token",
+	)
 }
 
 // eachOnce refuses a scope that is named twice. Huma's uniqueItems fails on a list whose items have no type that can be
@@ -297,6 +310,9 @@ func (h *handlers) rotateToken(ctx context.Context, in *rotateTokenInput) (none 
 	}
 
 	asked, who := shape.Value(in.Body), server.PrincipalOf(ctx)
+	if err := noAdministrators(who, token.Grants(who.User.Role)); err != nil {
+		return none, err
+	}
 	if token.ExpiresAt, err = endOf(who, asked.ExpiresAt, token.ExpiresAt); err != nil {
 		return none, err
 	}

@@ -115,7 +115,7 @@ func (h *handlers) registerUsers() {
 	}
 
 	server.Register(users, server.Operation{
-		Id: "create-user", Route: "POST /v1/users", Status: http.StatusCreated,
+		Id: "create-user", Route: "POST /v1/users", Confirms: true, Status: http.StatusCreated,
 		Summary:     "Add a user, who is ACTIVE at once",
 		Description: "The answer holds the user's API token, this once. It grants no scope, and lasts no longer, than the token of the request, and ends with it.",
 		Faults:      []fault.Code{fault.UserExists},
@@ -132,14 +132,14 @@ func (h *handlers) registerUsers() {
 	}, h.getUser)
 
 	server.Register(users, server.Operation{
-		Id: "change-user", Route: "PATCH /v1/users/{id}",
+		Id: "change-user", Route: "PATCH /v1/users/{id}", Confirms: true,
 		Summary:     "Approve, block, promote or rename a user",
 		Description: "What is left out stays. Administrators cannot take their own role or status away, and one is always left.",
 		Faults:      []fault.Code{fault.UserNotFound, fault.OwnAccess, fault.LastAdmin},
 	}, h.changeUser)
 
 	server.Register(users, server.Operation{
-		Id: "renew-user-token", Route: "POST /v1/users/{id}/token",
+		Id: "renew-user-token", Route: "POST /v1/users/{id}/token", Confirms: true,
 		Summary: "Give a user a new API token",
 		Description: "The answer holds the token, this once; it grants all that the user's role allows, and so must the token of the request, with which it ends. " +
 			"It replaces the secret of the one that was made with the user; what that one has made, and other tokens of the user, stay. " +
@@ -148,7 +148,7 @@ func (h *handlers) registerUsers() {
 	}, h.renewToken)
 
 	server.Register(users, server.Operation{
-		Id: "forget-user", Route: "POST /v1/users/{id}/forget",
+		Id: "forget-user", Route: "POST /v1/users/{id}/forget", Confirms: true,
 		Summary: "Make a person anonymous for good",
 		Description: "Name, Telegram account, tokens, conversations, notices, memberships, links and comments on tasks are deleted at once; the user is BLOCKED and " +
 			"cannot be changed any more. Live deliveries and downloads are cancelled, tasks in work are NEW again. Titles, and what proves where money went, stay. " +

@@ -194,7 +194,7 @@ func BearerToken(header string) string {
 	return strings.TrimSpace(token)
 }
 
-// Permit refuses an operation that is not for this user, or not for this token.
+// Permit refuses an operation that is not for this user, or not for this token, or that asks again who it is.
 func (p Principal) Permit(op Operation) error {
 	switch {
 	case p.User.Status != account.UserActive:
@@ -202,9 +202,13 @@ func (p Principal) Permit(op Operation) error {
 	case op.Access == ForAdmins && !p.User.IsAdmin():
 		return fault.New(fault.InsufficientAccess, "this is for administrators")
 	case op.Scope == AnyScope:
-		return nil
+		return p.confirm(op)
 	}
-	return p.Require(op.Scope)
+
+	if err := p.Require(op.Scope); err != nil {
+		return err
+	}
+	return p.confirm(op)
 }
 
 // SubjectWallet is the subject of operations that name one of our wallets.

@@ -53,6 +53,7 @@ type Operation struct {
 	Stream      bool           // the answer has no end
 	Waits       time.Duration  // how long the answer may wait for something, besides the usual time
 	Body        int64          // how many bytes of a body it takes; 0 is SmallBody
+	Confirms    bool           // a session that calls it must have been confirmed lately
 	Tried       bool           // it can be tried: RegisterTried sets it
 	Answers     *huma.Response // of a success that is not JSON
 	Faults      []fault.Code   // besides those of its group, and those that any operation may have
@@ -188,6 +189,10 @@ func (s *Server) responses(op Operation, hasBody bool) map[string]*huma.Response
 
 	if op.Access >= ForAdmins {
 		codes = append(codes, fault.InsufficientAccess)
+	}
+
+	if op.Confirms {
+		codes = append(codes, fault.ConfirmationRequired)
 	}
 
 	if hasBody {

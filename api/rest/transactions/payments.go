@@ -52,13 +52,13 @@ func (h *handlers) registerPayments() {
 	}, h.getQueue)
 
 	server.Register(payments, server.Operation{
-		Id: "pause-payments", Route: "POST /v1/payments/pause", Scope: lifecycle.TransactionScope, Subject: server.SubjectWallet,
+		Id: "pause-payments", Route: "POST /v1/payments/pause", Confirms: true, Scope: lifecycle.TransactionScope, Subject: server.SubjectWallet,
 		Summary:     "Stop all payments",
 		Description: "Once this answers nothing is signed any more, by any wallet or by the one that is named. What is signed already goes on being proven.",
 	}, h.pausePayments)
 
 	server.Register(payments, server.Operation{
-		Id: "resume-payments", Route: "POST /v1/payments/resume", Scope: lifecycle.TransactionScope, Subject: server.SubjectWallet,
+		Id: "resume-payments", Route: "POST /v1/payments/resume", Confirms: true, Scope: lifecycle.TransactionScope, Subject: server.SubjectWallet,
 		Summary:     "End a pause, and a hold of the program's own besides",
 		Description: "Of all wallets. When one is named, the pause of all of them stays.",
 	}, h.resumePayments)

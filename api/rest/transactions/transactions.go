@@ -102,21 +102,21 @@ func (h *handlers) registerTransactions() {
 	}, h.getTransaction)
 
 	server.RegisterTried(transactions, server.Operation{
-		Id: "retry-transaction", Route: "POST /v1/transactions/{hash}/retry",
+		Id: "retry-transaction", Route: "POST /v1/transactions/{hash}/retry", Confirms: true,
 		Summary:     "Try again to buy the Stars of a failed transaction",
 		Description: "Not for a non-retryable failure, and not while a payment of it may have moved money.",
 		Faults:      actionFaults,
 	}, h.retryTransaction, h.tryRetry)
 
 	server.RegisterTried(transactions, server.Operation{
-		Id: "resolve-transaction", Route: "POST /v1/transactions/{hash}/resolve",
+		Id: "resolve-transaction", Route: "POST /v1/transactions/{hash}/resolve", Confirms: true,
 		Summary:     "End a transaction that needs review as you have found out",
 		Description: "It is never bought again after processed and failed. While a payment of it is signed and the chain has not decided, nobody can.",
 		Faults:      actionFaults,
 	}, h.resolveTransaction, h.tryResolve)
 
 	server.RegisterTried(transactions, server.Operation{
-		Id: "write-off-transaction", Route: "POST /v1/transactions/{hash}/write-off",
+		Id: "write-off-transaction", Route: "POST /v1/transactions/{hash}/write-off", Confirms: true,
 		Summary:     "Give up what is owed to the sender of a failed transaction",
 		Description: "It stays in the wallet. Not while a refund of it is signed or paid: then nothing is owed.",
 		Faults:      actionFaults,

@@ -170,14 +170,21 @@ func showUsers(_ context.Context, r *site.Request) (site.View, error) {
 	}}, err
 }
 
-// createUser adds a user. The page shows the user's token, this once.
+// createUser adds a user. The page shows the user's token, this once. Administrators get none by a page.
 func createUser(_ context.Context, r *site.Request) (next string, err error) {
-	body := map[string]string{"name": r.PostFormValue("name"), "role": r.PostFormValue("role")}
+	body := map[string]any{"name": r.PostFormValue("name"), "role": r.PostFormValue("role")}
+	if body["role"] == account.RoleAdmin {
+		body["scopes"] = []account.Scope{}
+	}
 	if id := r.PostFormValue("telegram_id"); id != "" {
 		body["telegram_id"] = id
 	}
 
-	r.Made, err = site.Post[shape.User](r, "/v1/users", body)
+	made, err := site.Post[shape.User](r, "/v1/users", body)
+	if made.Token == "" {
+		return "/operations/users/" + url.PathEscape(made.ID), err
+	}
+	r.Made = made
 	return "", err
 }
 

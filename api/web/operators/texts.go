@@ -145,6 +145,7 @@ var texts = words.Catalog{
 	"ops-last-used":       {"Last used", "Использован"},
 	"ops-revoke":          {"Revoke", "Отозвать"},
 	"ops-new-token":       {"Make a new token", "Выдать новый токен"},
+	"ops-admin-token-how": {"The token of an administrator is made with the command line or the API, not here.", "Токен администратора выдают командной строкой или через API, не здесь."},
 	"ops-new-token-how":   {"It replaces the one that was made with the user. Other tokens stay.", "Он заменяет выданный при создании. Другие токены остаются."},
 	"ops-forget":          {"Forget this person", "Забыть этого человека"},
 	"ops-forget-how":      {"Name, chat, tokens and conversations are deleted for good, and running jobs end. This cannot be undone.", "Имя, чат, токены и переписка удаляются навсегда, текущие задания завершаются. Отменить это нельзя."},

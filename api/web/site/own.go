@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"stagecoach/api/words"
 	"stagecoach/internal/fault"
@@ -48,7 +47,7 @@ func (s *Site) showAccount(ctx context.Context, r *Request) (View, error) {
 
 // showConfirm shows the code that the person sends to the bot, or where they enter their token.
 func (s *Site) showConfirm(ctx context.Context, r *Request) (View, error) {
-	data := map[string]any{"Next": local(r.FormValue("next")), "Confirmed": time.Since(r.Session.ConfirmedAt) < confirmed}
+	data := map[string]any{"Next": local(r.FormValue("next")), "Confirmed": r.Who.Confirmed()}
 	if r.Who.User.TelegramID != nil && r.Problem == nil {
 		code, err := s.Store.AskConfirmation(ctx, r.Who.User.ID, r.Session.ID)
 		if err != nil {
@@ -99,7 +98,7 @@ var texts = words.Catalog{
 	"number":        {"Number", "Номер"},
 	"role":          {"Role", "Роль"},
 	"confirm":       {"Is it you?", "Это вы?"},
-	"confirm-why":   {"What follows moves money, so please prove once more who you are. It then stays open for five minutes.", "Дальше речь о деньгах, поэтому подтвердите ещё раз, что это вы. Подтверждение действует пять минут."},
+	"confirm-why":   {"What follows moves money or gives access, so please prove once more who you are. It then stays open for five minutes.", "Дальше речь о деньгах или о доступе, поэтому подтвердите ещё раз, что это вы. Подтверждение действует пять минут."},
 	"confirm-code":  {"Send this to the bot:", "Отправьте боту:"},
 	"confirm-sent":  {"I have sent it", "Отправлено"},
 	"confirm-token": {"Or enter a token of yours.", "Или введите свой токен."},

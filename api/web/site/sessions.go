@@ -14,9 +14,6 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// confirmed is how long what moves money is open after a person has proved who they are.
-const confirmed = 5 * time.Minute
-
 // open serves everybody a page, or what a page's small form asks for.
 func (s *Site) open(handle http.HandlerFunc) http.Handler {
 	return s.protected(func(w http.ResponseWriter, rq *http.Request) {

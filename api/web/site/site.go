@@ -7,6 +7,7 @@ package site
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -16,12 +17,12 @@ import (
 	"net/url"
 	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"stagecoach/api/client"
 	"stagecoach/api/rest/server"
 	"stagecoach/api/words"
+	"stagecoach/internal/fault"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 )
@@ -116,7 +117,6 @@ type Action struct {
 	Route string // its path
 	Page  string // the name of the page whose form it is
 	Form  int64  // how many bytes its form has at most; 0: server.FormBody
-	Money bool   // it moves money: who does it must have confirmed lately who they are
 	Do    func(ctx context.Context, r *Request) (next string, err error)
 }
 
@@ -216,20 +216,19 @@ func (s *Site) show(w http.ResponseWriter, r *Request, page Page) {
 }
 
 // act does what a form asks for, and leads to the next page. After a refusal it shows the form's page again, with what
-// was typed.
+// was typed. When the API asks again who it is, it leads to the page for that.
 func (s *Site) act(w http.ResponseWriter, r *Request, action Action) {
-	if action.Money && time.Since(r.Session.ConfirmedAt) > confirmed {
-		http.Redirect(w, r.Request, "/confirm?next="+url.QueryEscape(back(r)), http.StatusSeeOther)
-		return
-	}
-
+	page, status := s.pages[action.Page], http.StatusOK
 	next, err := action.Do(r.Context(), r)
-	if err == nil && next != "" {
+	switch {
+	case codeOf(err) == fault.ConfirmationRequired:
+		http.Redirect(w, r.Request, "/confirm?next="+url.QueryEscape(back(r, page)), http.StatusSeeOther)
+		return
+	case err == nil && next != "":
 		http.Redirect(w, r.Request, next, http.StatusSeeOther)
 		return
 	}
 
-	page, status := s.pages[action.Page], http.StatusOK
 	if err != nil {
 		r.Problem = s.problemOf(r, err)
 		status = r.Problem.Status
@@ -245,6 +244,14 @@ func (s *Site) act(w http.ResponseWriter, r *Request, action Action) {
 	s.draw(w, r, page, view, status)
 }
 
+// codeOf is the code with which the API has refused a request; empty: it has not.
+func codeOf(err error) fault.Code {
+	if refusal, ok := errors.AsType[*client.Refusal](err); ok {
+		return refusal.Code
+	}
+	return ""
+}
+
 // pathPart is a part of a route that differs between requests: {id}, or {$}, which is nothing.
 var pathPart = regexp.MustCompile(`\{[^}]+\}`)
 
@@ -255,11 +262,13 @@ func (p Page) address(r *Request) *url.URL {
 	return &url.URL{Path: path, RawQuery: r.URL.RawQuery}
 }
 
-// back is the path of the page from which a form was sent, for after a confirmation.
-func back(r *Request) string {
+// back is the address of the page from which a form was sent, for after a confirmation. After a refusal the page stood at
+// the address of the form, which cannot be opened.
+func back(r *Request, page Page) string {
+	at := page.address(r)
 	from, err := url.Parse(r.Referer())
-	if err != nil || !strings.HasPrefix(from.Path, "/") {
-		return "/"
+	if err != nil || from.Path != at.Path {
+		return at.RequestURI()
 	}
 	return from.RequestURI()
 }

@@ -75,16 +75,20 @@ func newRig(t *testing.T, public string) *rig {
 	) (note, error) {
 		return note{fmt.Sprint(in.Key, " of ", server.Caller(ctx).ID)}, w.api.TakeOpen(ctx)
 	})
-	server.Register(group, server.Operation{Id: "add-note", Route: "POST /v1/notes", Summary: "Add"}, func(_ context.Context, in *struct{ Body note }) (note, error) {
+	write := func(_ context.Context, in *struct{ Body note }) (note, error) {
 		if in.Body.Text == "" {
 			return note{}, fault.Invalid("text", "a note says something")
 		}
 		return in.Body, nil
-	})
+	}
+	server.Register(group, server.Operation{Id: "add-note", Route: "POST /v1/notes", Summary: "Add"}, write)
+	server.Register(group, server.Operation{Id: "pay", Route: "POST /v1/money", Summary: "Pay", Confirms: true}, write)
 
-	add := func(_ context.Context, r *site.Request) (string, error) {
-		made, err := site.Post[note](r, "/v1/notes", note{r.PostFormValue("text")})
-		return "/notes?made=" + url.QueryEscape(made.Text), err
+	send := func(path string) func(context.Context, *site.Request) (string, error) {
+		return func(_ context.Context, r *site.Request) (string, error) {
+			made, err := site.Post[note](r, path, note{r.PostFormValue("text")})
+			return "/notes?made=" + url.QueryEscape(made.Text), err
+		}
 	}
 
 	err = site.Register(site.Config{API: w.api, Store: w.store, Events: events{}}, site.Part{
@@ -106,7 +110,7 @@ func newRig(t *testing.T, public string) *rig {
 			return site.View{Title: "Careless", Data: got}, err
 		}}},
 		Actions: []site.Action{
-			{Route: "/notes", Page: "notes", Do: add}, {Route: "/money", Page: "notes", Money: true, Do: add},
+			{Route: "/notes", Page: "notes", Do: send("/v1/notes")}, {Route: "/money", Page: "notes", Do: send("/v1/money")},
 		},
 		Card: func(_ context.Context, r *site.Request) (site.Card, error) {
 			got, err := site.Get[note](r, "/v1/notes", nil)

@@ -38,11 +38,11 @@ func Part() site.Part {
 			{Route: "/transactions/{hash}", Name: "transaction", Live: live, Show: showTransaction},
 		},
 		Actions: []site.Action{
-			{Route: "/transactions/payments/pause", Page: "payments", Money: true, Do: pause},
-			{Route: "/transactions/payments/resume", Page: "payments", Money: true, Do: resume},
-			{Route: "/transactions/{hash}/retry", Page: "transaction", Money: true, Do: act("retry")},
-			{Route: "/transactions/{hash}/resolve", Page: "transaction", Money: true, Do: resolve},
-			{Route: "/transactions/{hash}/write-off", Page: "transaction", Money: true, Do: act("write-off")},
+			{Route: "/transactions/payments/pause", Page: "payments", Do: pause},
+			{Route: "/transactions/payments/resume", Page: "payments", Do: resume},
+			{Route: "/transactions/{hash}/retry", Page: "transaction", Do: act("retry")},
+			{Route: "/transactions/{hash}/resolve", Page: "transaction", Do: resolve},
+			{Route: "/transactions/{hash}/write-off", Page: "transaction", Do: act("write-off")},
 		},
 		Card: card,
 	}
