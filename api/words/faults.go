@@ -38,7 +38,7 @@ var CommonFaults = Faults{
 	fault.Unauthenticated:      TextBlocked,
 	fault.InsufficientAccess:   TextAdminsOnly,
 	fault.InsufficientScope:    TextAdminsOnly,
-	fault.ConfirmationRequired: {"Please prove once more who you are, then do it again.", "Подтвердите ещё раз, что это вы, и повторите."},
+	fault.ConfirmationRequired: {"Prove once more who you are: with a code that you send to the bot, or with a token that is older than this session.", "Подтвердите ещё раз, что это вы: кодом, который вы отправите боту, или токеном, который старше этого входа."},
 	fault.LinkSpent:            {"This link was used already, or is too old. Send /web to the bot for a new one.", "Эта ссылка уже использована или устарела. Отправьте боту /web, чтобы получить новую."},
 	fault.TokenNotFound:        {"No such token.", "Такого токена нет."},
 	fault.NotFound:             {"Not found.", "Не найдено."},

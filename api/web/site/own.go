@@ -70,6 +70,9 @@ func (s *Site) confirm(ctx context.Context, r *Request) (next string, err error)
 	if err := who.Require(r.Who.Token.Grants(r.Who.User.Role)...); err != nil { // a weaker token proves less
 		return "", err
 	}
+	if !who.Token.SecretAt.Before(r.Session.StartedAt) { // the session may have made it, or given it this secret
+		return "", fault.New(fault.ConfirmationRequired, "this token is younger than the session").WithField("token")
+	}
 	return local(r.PostFormValue("next")), s.Store.ConfirmSession(ctx, r.Who.User.ID, r.Session.ID)
 }
 

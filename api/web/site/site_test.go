@@ -422,6 +422,34 @@ func TestMoneyAsksAgain(t *testing.T) {
 	w.send("POST", "/money", form).want(http.StatusSeeOther, "/notes?made=pay")
 }
 
+// TestConfirmTakesOnlyOlderTokens confirms a session by tokens that it could have made or given a secret, and by one that
+// is older.
+func TestConfirmTakesOnlyOlderTokens(t *testing.T) {
+	t.Parallel()
+	w := newRig(t, "")
+	older := account.NewToken()
+	all := account.Token{UserID: w.ada.ID, Name: "all", Scopes: account.Scopes}
+	token, err := w.store.CreateToken(t.Context(), all, older)
+	w.must(err)
+	w.signIn()
+
+	made, rotated := account.NewToken(), account.NewToken()
+	_, err = w.store.CreateToken(t.Context(), all, made)
+	w.must(err)
+	_, err = w.db.Exec(t.Context(), `UPDATE sessions SET confirmed_at = now() - interval '6 minutes'`)
+	w.must(err)
+
+	confirm := func(secret string) reply { return w.send("POST", "/confirm", url.Values{"token": {secret}, "next": {"/notes"}}) }
+	confirm(made).want(http.StatusForbidden, "CONFIRMATION_REQUIRED", "older than this session")
+	w.send("POST", "/money", url.Values{"text": {"pay"}}).want(http.StatusSeeOther, "/confirm")
+	confirm(older).want(http.StatusSeeOther, "/notes")
+
+	_, err = w.store.RotateToken(t.Context(), token, rotated, time.Hour, account.Maker{})
+	w.must(err)
+	confirm(rotated).want(http.StatusForbidden, "CONFIRMATION_REQUIRED")
+	confirm(older).want(http.StatusForbidden, "CONFIRMATION_REQUIRED") // the secret before, in its grace
+}
+
 // TestHeaders checks what every page and every asset carries.
 func TestHeaders(t *testing.T) {
 	t.Parallel()

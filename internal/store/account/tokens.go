@@ -66,6 +66,7 @@ type Token struct {
 	ExpiresAt  *time.Time `db:"expires_at"`
 	LastUsedAt *time.Time `db:"last_used_at"`
 	CreatedAt  time.Time  `db:"created_at"`
+	SecretAt   time.Time  `db:"secret_at"` // when it got its present secret
 	ParentID   *int64     `db:"parent_id"` // whose request made it; nil: the bot's link, or the configuration
 }
 
@@ -75,7 +76,7 @@ func (t Token) Grants(role string) []Scope {
 }
 
 const (
-	tokenColumns = `id, user_id, name, scopes, origin = 'configured' AS configured, expires_at, last_used_at, created_at, parent_id`
+	tokenColumns = `id, user_id, name, scopes, origin = 'configured' AS configured, expires_at, last_used_at, created_at, secret_at, parent_id`
 
 	// liveToken is true of a token that may be used.
 	liveToken = `revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`
@@ -264,7 +265,7 @@ func (s *Store) RotateToken(
 		}
 
 		rotated, err = core.One[Token](ctx, tx, NoToken, `UPDATE tokens t SET previous_hash = hash, previous_until = now() + $3::interval,
-				hash = $2, rotated_by = coalesce(nullif($5, id), rotated_by),
+				hash = $2, secret_at = now(), rotated_by = coalesce(nullif($5, id), rotated_by),
 				expires_at = least($4, $6, (SELECT expires_at FROM tokens WHERE id = t.parent_id), (SELECT expires_at FROM tokens WHERE id = $5))
 			WHERE id = $1 RETURNING `+tokenColumns, t.ID, hash, grace, t.ExpiresAt, by.TokenID, by.EndsAt)
 		if err != nil {
@@ -318,7 +319,7 @@ func (s *Store) RenewToken(ctx context.Context, t Token, secret string) (User, e
 // replaceSecret gives a token another secret in place of one that ends at once, and the scopes, the end and the parent
 // of t: whose request it is. What the token has made stays; sessions and links of the secret before end.
 func replaceSecret(ctx context.Context, tx pgx.Tx, t Token, hash []byte) error {
-	replaced, err := core.One[Token](ctx, tx, NoToken, `UPDATE tokens SET hash = $2, previous_hash = NULL, previous_until = NULL,
+	replaced, err := core.One[Token](ctx, tx, NoToken, `UPDATE tokens SET hash = $2, secret_at = now(), previous_hash = NULL, previous_until = NULL,
 			scopes = $3, rotated_by = nullif($4, id), revoked_at = NULL,
 			expires_at = least($5, (SELECT expires_at FROM tokens WHERE id = $4))
 		WHERE id = $1 RETURNING `+tokenColumns, t.ID, hash, t.Scopes, t.ParentID, t.ExpiresAt)
