@@ -439,7 +439,9 @@ func TestConfirmTakesOnlyOlderTokens(t *testing.T) {
 	_, err = w.db.Exec(t.Context(), `UPDATE sessions SET confirmed_at = now() - interval '6 minutes'`)
 	w.must(err)
 
-	confirm := func(secret string) reply { return w.send("POST", "/confirm", url.Values{"token": {secret}, "next": {"/notes"}}) }
+	confirm := func(secret string) reply {
+		return w.send("POST", "/confirm", url.Values{"token": {secret}, "next": {"/notes"}})
+	}
 	confirm(made).want(http.StatusForbidden, "CONFIRMATION_REQUIRED", "older than this session")
 	w.send("POST", "/money", url.Values{"text": {"pay"}}).want(http.StatusSeeOther, "/confirm")
 	confirm(older).want(http.StatusSeeOther, "/notes")
