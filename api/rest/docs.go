@@ -27,42 +27,56 @@ var docsPage string
 //go:embed docs.css
 var docsStyle string
 
-// registerDocs serves the OpenAPI document and a page that shows it. Each is made at the first request for it, so that a
-// process starts sooner. The page loads nothing else.
+// registerDocs serves the OpenAPI document and a page that shows it. Each is made and compressed once, at the first request
+// for it, so that a process starts sooner. The page loads nothing else.
 func registerDocs(s *server.Server) {
 	openAnswers(s.OpenAPI())
 	extendPatterns(s.OpenAPI())
 
-	document := sync.OnceValue(func() []byte {
+	document := sync.OnceValue(func() server.Content {
 		document, err := json.Marshal(s.OpenAPI())
 		if err != nil {
 			panic(fmt.Sprintf("the OpenAPI document cannot be written: %v", err)) // any test of this package finds it
 		}
-		return document
+		return server.NewContent(document)
 	})
 
-	page := sync.OnceValue(func() []byte {
+	page := sync.OnceValue(func() server.Content {
 		var html bytes.Buffer
 		page := template.Must(template.New("docs").Funcs(template.FuncMap{"code": codeSpans}).Parse(docsPage))
 		if err := page.Execute(&html, newDocs(s)); err != nil {
 			panic(fmt.Sprintf("the page of the API cannot be written: %v", err)) // likewise
 		}
-		return html.Bytes()
+		return server.NewContent(html.Bytes())
 	})
 
 	style := sha256.Sum256([]byte(docsStyle))
 	policy := "default-src 'none'; frame-ancestors 'none'; style-src 'sha256-" +
 		base64.StdEncoding.EncodeToString(style[:]) + "'"
 
-	s.Mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+	s.Mux.HandleFunc("GET /openapi.json", counted(s, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/openapi+json")
-		_, _ = w.Write(document()) // an error means that the client has left
-	})
-	s.Mux.HandleFunc("GET /docs", func(w http.ResponseWriter, _ *http.Request) {
+		document().Serve(w, r)
+	}))
+	s.Mux.HandleFunc("GET /docs", counted(s, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Content-Security-Policy", policy)
-		_, _ = w.Write(page())
-	})
+		page().Serve(w, r)
+	}))
+}
+
+// counted serves a document that needs no token: each request counts against the rate of its network address, and the
+// answer may be kept for as long as a document may be out of date after an upgrade.
+func counted(s *server.Server, serve http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := s.TakeOpen(r.Context()); err != nil {
+			s.Refuse(r.Context(), w, err, "")
+			return
+		}
+
+		w.Header().Set("Cache-Control", "public, max-age=300")
+		serve(w, r)
+	}
 }
 
 // docs is what the page shows: the document, and methods that describe parts of it.

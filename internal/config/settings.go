@@ -56,7 +56,7 @@ func (c *Config) generalSettings() []Setting {
 
 		limit(&c.Limits.Requests, "STAGECOACH_LIMIT_REQUESTS", "20", "requests a second of one user with all their agents, over HTTP and in the bot together; after a pause five times as many at once"),
 		limit(&c.Limits.WrongTokens, "STAGECOACH_LIMIT_WRONG_TOKENS", "10", "requests a second with an unknown token or session from one network address, in each API process; after a pause five times as many at once"),
-		limit(&c.Limits.Receipts, "STAGECOACH_LIMIT_RECEIPTS", "20", "receipts a second that one network address may read without a token, in each API process; after a pause five times as many at once"),
+		limit(&c.Limits.Receipts, "STAGECOACH_LIMIT_RECEIPTS", "20", "receipts and documents (/docs, /openapi.json) a second that one network address may read without a token, in each API process; after a pause five times as many at once"),
 		limit(&c.Limits.Strangers, "STAGECOACH_LIMIT_STRANGERS", "100", "new Telegram accounts an hour in the bot; others are asked to come back later"),
 		c.quota("agents", "STAGECOACH_LIMIT_AGENTS", "10", "agents of one user that have not ended; each has the limits of a user"),
 		c.quota("tokens", "STAGECOACH_LIMIT_TOKENS", "50", "valid tokens of one user"),

@@ -23,7 +23,7 @@ type Config struct {
 	Store     *store.Store
 	Requests  *allowance.Users     // the rate of each user's requests; default: no bound
 	Guesses   *allowance.Guesses   // the rate of wrong tokens; default: no bound
-	Open      *allowance.Addresses // the rate of requests without a token that read the record; default: no bound
+	Open      *allowance.Addresses // the rate of requests without a token for receipts and documents; default: no bound
 	Bodies    *allowance.Bodies    // the bodies that the process holds; default: those of a process of its own
 	WriteTime time.Duration        // how long a client may take to read an answer that is no stream; default 30 s
 	OnRefused func(limit string)   // counts requests that are refused for a limit; default: nothing

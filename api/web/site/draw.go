@@ -13,6 +13,7 @@ import (
 	"text/template/parse"
 
 	"stagecoach/api/client"
+	"stagecoach/api/rest/server"
 	"stagecoach/api/words"
 	"stagecoach/internal/fault"
 )
@@ -177,7 +178,7 @@ func (s *Site) draw(w http.ResponseWriter, r *Request, page Page, view View, sta
 	content := html.Bytes()
 	if packsPage(r.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
-		content = pack(content)
+		content = server.Pack(content)
 	}
 
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
