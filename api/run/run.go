@@ -86,7 +86,7 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 		return err
 	}
 
-	running.Go(func() error { return serveAPI(ctx, c.API.Addr, handler, log) })
+	running.Go(func() error { return p.serveAPI(ctx, handler) })
 	if c.API.Bot {
 		running.Go(func() error { return p.bot().Run(ctx) })
 	}
@@ -149,11 +149,13 @@ func (p process) bot() *bot.Bot {
 }
 
 // serveAPI answers requests until ctx ends, then lets those in flight finish. Event streams end with ctx.
-func serveAPI(ctx context.Context, addr string, handler http.Handler, log *slog.Logger) error {
-	listener, err := net.Listen("tcp", addr)
+func (p process) serveAPI(ctx context.Context, handler http.Handler) error {
+	c, log := p.Config.API, p.Log
+	listener, err := net.Listen("tcp", c.Addr)
 	if err != nil {
 		return err
 	}
+	listener = boundConnections(listener, c.Streams, c.TrustedProxies, p.refused)
 
 	// Requests in flight go on after ctx has ended: cancelled ones would fail, though their work may be done.
 	requests, cut := context.WithCancel(context.WithoutCancel(ctx))

@@ -38,7 +38,7 @@ func (a *Addresses) check(remote string) error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if wait := time.Until(a.whole[network(remote)].Add(a.one() - burst*time.Second)); wait > 0 {
+	if wait := time.Until(a.whole[Network(remote)].Add(a.one() - burst*time.Second)); wait > 0 {
 		return tooMany(a.limit, wait)
 	}
 	return nil
@@ -53,7 +53,7 @@ func (a *Addresses) spend(remote string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 
-	from, now := network(remote), time.Now()
+	from, now := Network(remote), time.Now()
 	makeRoom(a.whole, now)
 	begin := a.whole[from]
 	if begin.Before(now) {
@@ -84,9 +84,9 @@ func makeRoom[K comparable](memory map[K]time.Time, now time.Time) {
 	}
 }
 
-// network is what one attacker can use: an IPv4 address, or an IPv6 network of 64 bits. All unknown addresses share
+// Network is what one attacker can use: an IPv4 address, or an IPv6 network of 64 bits. All unknown addresses share
 // one.
-func network(remote string) netip.Prefix {
+func Network(remote string) netip.Prefix {
 	from, err := netip.ParseAddrPort(remote)
 	if err != nil {
 		return netip.Prefix{}

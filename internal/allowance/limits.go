@@ -16,13 +16,14 @@ const (
 	LimitStreams     = "streams"
 	LimitAllStreams  = "all_streams" // of a process
 	LimitBodies      = "bodies"      // that a process holds
+	LimitConnections = "connections" // of a process, and of one address to it
 	LimitChatLine    = "chat_line"   // updates of one chat that wait in the bot
 )
 
 // Limits are these names.
 var Limits = []string{
 	LimitRequests, LimitWrongTokens, LimitNewcomers, LimitReceipts, task.LimitInvitations, LimitStreams, LimitAllStreams,
-	LimitBodies, LimitChatLine,
+	LimitBodies, LimitConnections, LimitChatLine,
 }
 
 // tooMany is the refusal of a request or of a guess, with the time to wait.

@@ -1,0 +1,114 @@
+package run
+
+import (
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+
+	"stagecoach/internal/allowance"
+)
+
+const (
+	// otherConnections are those of requests that are no streams: each is short, or idle for two minutes at most.
+	otherConnections = 1000
+	// unboundedStreams are the connections of a process whose streams have no bound.
+	unboundedStreams = 10_000
+	// connectionsOfOne are those of one network address. A user has ten streams and a browser six connections beside
+	// them, so that an office behind one address works with dozens of people, and ten addresses do not use up what
+	// there is for all.
+	connectionsOfOne = 256
+)
+
+// connections accepts up to a number of connections at a time, in all and from each network address. One above it is
+// closed at once: an answer would cost what the bound protects.
+type connections struct {
+	net.Listener
+	total, perAddress int
+	addressOf         func(remote net.Addr) netip.Prefix // of a client; zero: it has no bound of its own
+	onRefused         func(limit string)
+
+	mu   sync.Mutex
+	open int
+	from map[netip.Prefix]int
+}
+
+// boundConnections bounds a listener's connections for so many streams; 0: they have no bound.
+func boundConnections(
+	listener net.Listener, streams int, proxies []netip.Prefix, onRefused func(limit string),
+) *connections {
+	total := unboundedStreams
+	if streams > 0 {
+		total = streams + otherConnections
+	}
+	return &connections{
+		Listener: listener, total: total, perAddress: connectionsOfOne, addressOf: addressesBut(proxies),
+		onRefused: onRefused, from: map[netip.Prefix]int{},
+	}
+}
+
+// addressesBut names the address of each client that is not this machine or a trusted proxy, which stand for many.
+func addressesBut(proxies []netip.Prefix) func(net.Addr) netip.Prefix {
+	return func(remote net.Addr) netip.Prefix {
+		at, err := netip.ParseAddrPort(remote.String())
+		client := at.Addr().Unmap().WithZone("")
+		trusted := func(p netip.Prefix) bool { return p.Contains(client) }
+		if err != nil || client.IsLoopback() || slices.ContainsFunc(proxies, trusted) {
+			return netip.Prefix{}
+		}
+		return allowance.Network(remote.String())
+	}
+}
+
+// Accept implements net.Listener.
+func (c *connections) Accept() (net.Conn, error) {
+	for {
+		conn, err := c.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+
+		address := c.addressOf(conn.RemoteAddr())
+		if c.take(address) {
+			return &connection{Conn: conn, release: sync.OnceFunc(func() { c.release(address) })}, nil
+		}
+
+		_ = conn.Close()
+		c.onRefused(allowance.LimitConnections)
+	}
+}
+
+// take counts a connection, unless it would be one too many.
+func (c *connections) take(address netip.Prefix) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.open >= c.total {
+		return false
+	}
+
+	c.open++
+	c.from[address]++
+	return true
+}
+
+func (c *connections) release(address netip.Prefix) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open--
+	c.from[address]--
+	if c.from[address] == 0 {
+		delete(c.from, address)
+	}
+}
+
+// connection is one that counts until it is closed.
+type connection struct {
+	net.Conn
+	release func() // counts once, however often the connection is closed
+}
+
+// Close implements net.Conn.
+func (c *connection) Close() error {
+	defer c.release()
+	return c.Conn.Close()
+}
