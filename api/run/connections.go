@@ -82,7 +82,7 @@ func (c *connections) Accept() (net.Conn, error) {
 func (c *connections) take(address netip.Prefix) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.open >= c.total {
+	if c.open >= c.total || address.IsValid() && c.from[address] >= c.perAddress {
 		return false
 	}
 
