@@ -24,7 +24,7 @@ MCP := bin/tools/mcp-$(shell sha256sum dev/mcp/node/package-lock.json 2>/dev/nul
 # -p 2: the tests of several packages run servers of their own, and with more than two packages at a time they slow each
 # other down. -parallel 4: within a package tests mostly wait, so more of them run than there are processors.
 # -ldflags=-w: linking without debugging information takes half the time.
-TEST_FLAGS ?= -p 2 -parallel 4 -timeout 10m -ldflags=-w
+TEST_FLAGS ?= -p 2 -parallel 4 -timeout 15m -ldflags=-w
 SOAK ?= 15m
 
 .DEFAULT_GOAL := help
