@@ -41,7 +41,7 @@ build: ## Build worker, api and starter into bin/.
 
 test: test-deps ## Run the tests with the race detector, with one end-to-end test for each workload (some minutes).
 	@go test -race $(TEST_FLAGS) ./...
-	@go test $(TEST_FLAGS) -count=1 -run 'TestChaos$$|TestOddRequests$$' ./workflows/transaction ./api/rest
+	@go test $(TEST_FLAGS) -count=1 -run 'TestChaos$$|TestOddRequests$$|TestMatrix' ./workflows/transaction ./api/rest ./api/parts
 
 test-short: ## Run the tests without the end-to-end tests (about a minute).
 	@go test -short $(TEST_FLAGS) ./...

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"stagecoach/dev/race"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/store/account"
 )
@@ -35,6 +36,9 @@ func (t tour) fewOf() []string {
 
 // TestMatrixOfEndedSessions opens each page and sends each form with sessions that have just ended in every way.
 func TestMatrixOfEndedSessions(t *testing.T) {
+	if race.Enabled {
+		t.Skip("runs without the race detector: it asks thousands of requests one after the other")
+	}
 	t.Parallel()
 	r := newRig(t)
 	found := r.both()
@@ -81,6 +85,9 @@ func TestMatrixOfEndedSessions(t *testing.T) {
 // TestMatrixOfFormsAndScopes sends each form with each scope alone: at most one scope opens a form, and those that do
 // not change nothing.
 func TestMatrixOfFormsAndScopes(t *testing.T) {
+	if race.Enabled {
+		t.Skip("runs without the race detector: it asks thousands of requests one after the other")
+	}
 	t.Parallel()
 	r := newRig(t)
 	found, visitors := r.both(), r.scoped()
@@ -153,6 +160,9 @@ func (r *rig) scoped() map[account.Scope]*visitor {
 // TestMatrixOfOthersForms lets Bob send each form that Ada finds, filled in as on her page: whatever he is answered,
 // nothing of hers changes, and he learns nothing of it.
 func TestMatrixOfOthersForms(t *testing.T) {
+	if race.Enabled {
+		t.Skip("runs without the race detector: it asks thousands of requests one after the other")
+	}
 	t.Parallel()
 	r := newRig(t)
 	found := r.visit(r.url, "ada").look()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stagecoach/api/mcp/tool"
+	"stagecoach/dev/race"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store/account"
 )
@@ -107,6 +108,9 @@ func (w *rig) turnedAway(how string, got reply) {
 
 // TestMatrixOfEndedTokens calls each operation, and each tool, with tokens that have just ended in every way.
 func TestMatrixOfEndedTokens(t *testing.T) {
+	if race.Enabled {
+		t.Skip("runs without the race detector: it asks thousands of requests one after the other")
+	}
 	t.Parallel()
 	w := newRig(t)
 	w.callersOutOfReach()
@@ -137,6 +141,9 @@ func TestMatrixOfEndedTokens(t *testing.T) {
 
 // TestMatrixOfAnAdministratorNoMore calls each operation of administrators with the token of one who is a user now.
 func TestMatrixOfAnAdministratorNoMore(t *testing.T) {
+	if race.Enabled {
+		t.Skip("runs without the race detector: it asks thousands of requests one after the other")
+	}
 	t.Parallel()
 	w := newRig(t)
 	w.callersOutOfReach()

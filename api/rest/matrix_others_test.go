@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"stagecoach/dev/race"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
 )
@@ -106,6 +107,9 @@ func ownersAlone(c cell) bool {
 // TestMatrixOfOthersIDs calls each operation with the ids of what another person has. The answer is the one for ids of
 // nothing, and shows nothing of theirs. Afterwards the owner's requests are answered.
 func TestMatrixOfOthersIDs(t *testing.T) {
+	if race.Enabled {
+		t.Skip("runs without the race detector: it asks thousands of requests one after the other")
+	}
 	t.Parallel()
 	w := newRig(t)
 	hers := w.estate()
@@ -262,6 +266,9 @@ func (w *rig) schema(schema object) object {
 // TestMatrixOfOthersIDsWithin sends requests of Bob's about his own things that name another's thing in the query or in
 // the body.
 func TestMatrixOfOthersIDsWithin(t *testing.T) {
+	if race.Enabled {
+		t.Skip("runs without the race detector: it asks thousands of requests one after the other")
+	}
 	t.Parallel()
 	w := newRig(t)
 	hers := w.estate()

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"stagecoach/dev/race"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store/account"
@@ -109,6 +110,9 @@ func (s *temporalStub) reached() int {
 // TestMatrixOfScopes calls each operation with tokens of a user and of an administrator that have one scope each. The
 // scope that the operation declares opens it, and no other does.
 func TestMatrixOfScopes(t *testing.T) {
+	if race.Enabled {
+		t.Skip("runs without the race detector: it asks thousands of requests one after the other")
+	}
 	t.Parallel()
 	w := newRig(t)
 	w.callersOutOfReach()
@@ -149,6 +153,9 @@ func TestMatrixOfScopes(t *testing.T) {
 // TestMatrixOfEndingTokens ends another token of the same user with each scope alone: any token ends itself, and only
 // one that manages tokens ends others.
 func TestMatrixOfEndingTokens(t *testing.T) {
+	if race.Enabled {
+		t.Skip("runs without the race detector: it asks thousands of requests one after the other")
+	}
 	t.Parallel()
 	w := newRig(t)
 	_, other := w.token(w.admin, account.ScopeRead)

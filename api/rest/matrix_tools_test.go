@@ -11,6 +11,7 @@ import (
 
 	"stagecoach/api/mcp/tool"
 	"stagecoach/api/parts"
+	"stagecoach/dev/race"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 )
@@ -25,6 +26,9 @@ var idsOfTools = map[string]string{
 // TestMatrixOfTools calls each tool with the ids of what another person has, and with those of nothing: the answer is
 // the same, and changes nothing. The list of tools is the one that an administrator sees.
 func TestMatrixOfTools(t *testing.T) {
+	if race.Enabled {
+		t.Skip("runs without the race detector: it asks thousands of requests one after the other")
+	}
 	t.Parallel()
 	w := newRig(t)
 	hers := w.estate()
