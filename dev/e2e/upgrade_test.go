@@ -14,8 +14,8 @@ import (
 	"stagecoach/internal/store/download"
 )
 
-// lastRelease is the commit of the release before this one.
-const lastRelease = "8d4385e"
+// lastRelease is the commit that is upgraded from. Nobody runs 0.x, so until 1.0 it is one whose record this one can read.
+const lastRelease = "cb34913"
 
 // buildLastRelease builds worker and api of that release, and returns their folder.
 func buildLastRelease(t *testing.T) string {

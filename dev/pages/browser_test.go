@@ -166,6 +166,14 @@ func (b *browser) shows(want string) {
 	}
 }
 
+// hides wants the page not to show a text.
+func (b *browser) hides(text string) {
+	b.Helper()
+	if all := b.text(); strings.Contains(all, text) {
+		b.Errorf("the page shows %q:\n%s", text, all)
+	}
+}
+
 // eventually waits until a script in the page gives true.
 func (b *browser) eventually(script string) {
 	b.Helper()

@@ -167,6 +167,36 @@ func TestRotation(t *testing.T) {
 	}
 }
 
+// TestWhatATokenMadeEndsNoLater gives tokens an earlier end: what they have made ends then, too.
+func TestWhatATokenMadeEndsNoLater(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	user := w.user(1)
+	newToken := func(secret string, parent *int64) account.Token {
+		made, err := w.CreateToken(t.Context(), account.Token{
+			UserID: user.ID, ParentID: parent, Name: secret, Scopes: []account.Scope{account.ScopeRead},
+		}, secret)
+		w.must(err)
+		return made
+	}
+
+	first := newToken("first", nil)
+	second := newToken("second", &first.ID)
+	newToken("third", &second.ID)
+
+	soon := time.Now().Add(time.Hour).Truncate(time.Second)
+	first.ExpiresAt = &soon
+	_, err := w.RotateToken(t.Context(), first, "rotated", 0, account.Maker{})
+	w.must(err)
+	for _, secret := range []string{"rotated", "second", "third"} {
+		_, token, err := w.Authenticate(t.Context(), secret)
+		w.must(err)
+		if token.ExpiresAt == nil || !token.ExpiresAt.Equal(soon) {
+			t.Errorf("%s ends at %v, want %v", secret, token.ExpiresAt, soon)
+		}
+	}
+}
+
 // TestLastUseIsWrittenOnceAMinute counts the versions of the row.
 func TestLastUseIsWrittenOnceAMinute(t *testing.T) {
 	t.Parallel()
