@@ -16,7 +16,6 @@ import (
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/download"
 	"stagecoach/internal/store/notice"
-	"stagecoach/internal/store/task"
 )
 
 // sql changes the record directly.
@@ -217,29 +216,6 @@ func TestWhoIsNotToldOfDownloads(t *testing.T) {
 	)
 	w.completes(w.starts(boss, w.addsBook(boss, "Last", "")))
 	w.sees(boss, "✅ <b>Last</b> (text) is in the library.")
-}
-
-// TestNoticesOfTheReleaseBefore are taken over when a bot of this one begins.
-func TestNoticesOfTheReleaseBefore(t *testing.T) {
-	t.Parallel()
-	w, space, stop := newTeam(t)
-	w.task(boss, space, task.NewTask{Title: "Paint the fence"})
-	w.notified(boss, "")
-	stop()
-
-	for state, person := range map[string]int64{"due": anna, "sending": boris} {
-		w.sql(
-			`INSERT INTO notices (user_id, task_id, seq, state, due_at) VALUES ($1, 1, 1, $2, now())`, w.user(person).ID, state,
-		)
-	}
-
-	w.run(w.bot())
-	w.sees(anna, "#1 <b>Paint the fence</b>", "🎁")
-	if n := len(w.notified(boris, "")); n != 0 {
-		t.Errorf("%d notices that may have been sent", n)
-	}
-
-	w.eventually("rest", func() bool { return strings.Join(w.noticeStates(), " ") == "sent sending" })
 }
 
 func TestAlertsOfDownloadsAndTheirEnd(t *testing.T) {

@@ -23,20 +23,12 @@ const (
 // the event or with the cursor after it. It is marked before it is sent, so that a notice with an unknown outcome is
 // never sent again, not even after a crash.
 func (b *Bot) keepNotices(ctx context.Context) {
-	adopted := false
 	for chat.Sleep(ctx, noticeTick) {
 		if b.pace.silent() {
 			continue
 		}
 
-		var err error
-		if !adopted {
-			err = b.store.AdoptNotices(ctx)
-			adopted = err == nil
-		}
-		if err == nil {
-			err = b.planNotices(ctx)
-		}
+		err := b.planNotices(ctx)
 		if err == nil {
 			err = b.sendNotices(ctx)
 		}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"io/fs"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -12,8 +13,8 @@ func Trace(t pgx.QueryTracer) { tracer = t }
 // InTx is inTx for tests of what holds for every transaction.
 func (s *Store) InTx(ctx context.Context, fn func(pgx.Tx) error) error { return s.db.InTx(ctx, fn) }
 
-// MigrateTo brings the schema to that of a release before.
-func (s *Store) MigrateTo(ctx context.Context, version int64) error { return s.migrate(ctx, version) }
+// MigrateWith is Migrate with other migrations.
+func (s *Store) MigrateWith(ctx context.Context, files fs.FS) error { return s.migrateWith(ctx, files) }
 
 // RowTables lists the tables of the workloads' rows.
 func RowTables() (names []string) {

@@ -1,14 +1,11 @@
 package store_test
 
 import (
-	"fmt"
 	"slices"
 	"sync"
 	"testing"
 
-	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/notice"
@@ -196,37 +193,5 @@ func TestForgottenPeopleAreNotAsked(t *testing.T) {
 	w.must(w.Invite(t.Context(), w.bob.ID, room, w.anna.ID))
 	if rows := w.number(`SELECT count(*) FROM workspace_invitations WHERE user_id = $1`, w.anna.ID); rows != 0 {
 		t.Errorf("%d invitations are left", rows)
-	}
-}
-
-// TestWhoHasNotAgreedIsAskedByTheMigration migrates members of before: those who have agreed stay.
-func TestWhoHasNotAgreedIsAskedByTheMigration(t *testing.T) {
-	t.Parallel()
-	url := testdb.Bare(t)
-	s, err := store.Open(t.Context(), url, testdb.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
-
-	w := &rig{Store: s, t: t, url: url}
-	const before = 44
-	w.must(s.MigrateTo(t.Context(), before))
-	w.exec(`INSERT INTO users (name, role, status) SELECT 'person ' || n, 'USER', 'ACTIVE' FROM generate_series(1, 4) n;
-		INSERT INTO users (name, role, status, owner_id) SELECT 'agent of ' || n, 'USER', 'ACTIVE', n FROM generate_series(2, 4) n;
-		INSERT INTO workspaces (name, owner_id, status_deadlines) VALUES ('w', 1, '{}')`)
-	for user, agreed := range map[int]string{
-		1: "now()", 2: "now()", 3: "NULL", // people
-		5: "now()", 6: "now()", 7: "NULL", // agents of 2, of 3, of 4
-	} {
-		w.exec(fmt.Sprintf(`INSERT INTO workspace_members (workspace_id, user_id, agreed_at) VALUES (1, %d, %s)`, user, agreed))
-	}
-
-	w.must(s.Migrate(t.Context()))
-	var members, asked string
-	w.scan(`SELECT string_agg(user_id::text, ' ' ORDER BY user_id) FROM workspace_members`, &members)
-	w.scan(`SELECT string_agg(user_id::text || ' by ' || invited_by, ' ' ORDER BY user_id) FROM workspace_invitations`, &asked)
-	if members != "1 2 5" || asked != "3 by 1" {
-		t.Errorf("members are %s; asked are %s", members, asked)
 	}
 }

@@ -3,7 +3,6 @@ package store_test
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"testing"
 
 	"stagecoach/dev/testdb"
@@ -12,7 +11,6 @@ import (
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/download"
 	"stagecoach/internal/store/notice"
-	"stagecoach/internal/store/task"
 )
 
 // due lists what is due as "<user>:<entity>:<seqs>".
@@ -91,27 +89,6 @@ func TestDownloadNotices(t *testing.T) {
 	s.exec(`UPDATE news SET due_at = due_at - interval '5 seconds' WHERE state = 'due'`)
 	if _, got := s.due(lifecycle.WorkloadDownload); !slices.Equal(got, []string{fmt.Sprintf("%d:%d:[2 3]", s.bob.ID, stalled.ID)}) {
 		t.Errorf("due %q", got)
-	}
-}
-
-// TestAdoptedNotices takes over what the release before has left.
-func TestAdoptedNotices(t *testing.T) {
-	t.Parallel()
-	o := newOffice(t, nil)
-	s := &downloadRig{rig: o.rig, ann: o.ann, bob: o.bob}
-	task := o.made(task.NewTask{})[0]
-	s.exec(`INSERT INTO notices (user_id, task_id, seq, state, due_at) VALUES ($1, $3, 1, 'due', now()), ($1, $3, 0, 'due', now()),
-		($2, $3, 1, 'sending', now())`, s.ann.ID, s.bob.ID, task.ID)
-
-	for range 2 {
-		s.must(s.AdoptNotices(t.Context()))
-		found, got := s.due(lifecycle.WorkloadTask)
-		if !slices.Equal(got, []string{fmt.Sprintf("%d:%d:[0 1]", s.ann.ID, task.ID)}) {
-			t.Fatalf("due %q", got)
-		}
-		if n := found[0]; n.Workload != lifecycle.WorkloadTask || n.EntityID != strconv.FormatInt(task.ID, 10) || !n.Ready() {
-			t.Errorf("%+v", n)
-		}
 	}
 }
 

@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -331,50 +330,6 @@ func TestPurchaseThatCameBackIsNoProof(t *testing.T) {
 	b.refused(err, fault.PaymentUndecided)
 }
 
-// TestEarlierReleaseCannotDecide does what a process of an earlier release would: it takes a message of several for one
-// payment, and "done" of another purchase for this one's.
-func TestEarlierReleaseCannotDecide(t *testing.T) {
-	t.Parallel()
-	ctx := t.Context()
-	b := newBank(t)
-	hashes := b.inLine("ann", "bob", "carl")
-	payments := b.signTogether(hashes[:2]...)
-	refused := func(what, statement string, args ...any) {
-		t.Helper()
-		if err := b.tryExec(statement, args...); err == nil || !strings.Contains(err.Error(), "23514") {
-			t.Errorf("%s: %v", what, err)
-		}
-	}
-
-	refused("dead", `UPDATE payments SET state = 'dead', settled_at = now() WHERE id = $1`, payments[0].ID)
-	refused("paid", `UPDATE payments SET state = 'paid', settled_at = now(), chain_hash = $2 WHERE id = $1`, payments[1].ID, digest("c"))
-	b.accept(payments...)
-	b.scan()
-	for _, p := range payments {
-		b.settle(p.ID, transaction.Destination{Kept: true, At: b.now})
-	}
-	const finish = `UPDATE transactions SET status = 'processed', fragment_transaction_hash = $2 WHERE hash = $1`
-	refused("processed", finish, hashes[0], b.payment(payments[0].ID).ChainHash)
-	b.ok(b.ReviewTransaction(ctx, hashes[0], 1, transaction.ReviewNotConfirmed))
-	b.must(b.tryExec(finish+` AND needs_review`, hashes[0], digest("a person's decision")))
-	b.exec(`UPDATE transactions SET status = 'processing', fragment_transaction_hash = '' WHERE hash = $1`, hashes[0])
-
-	// A purchase of that release is the session's last request: nothing is "done" of the others any more.
-	if p, err := b.LivePayment(ctx, hashes[1], transaction.Purchase); err != nil || !p.Last {
-		t.Errorf("%+v %v", p, err)
-	}
-	if !b.turnOf(hashes[2], transaction.Purchase) {
-		t.Fatal("it is nobody's turn")
-	}
-	old, err := b.sign(b.want(hashes[2], transaction.Purchase), transaction.Limits{})
-	b.must(err)
-	if p, err := b.LivePayment(ctx, hashes[1], transaction.Purchase); err != nil || p.Last || !old.Last {
-		t.Errorf("%+v %+v %v", p, old, err)
-	}
-	_, err = b.FinishTransaction(ctx, hashes[1], 1, true)
-	b.refused(err, fault.PaymentUndecided)
-}
-
 // TestLostMessageOfSeveral reads a message of several payments that the record has lost. A person says which part was
 // whose.
 func TestLostMessageOfSeveral(t *testing.T) {
@@ -408,8 +363,8 @@ func TestLostMessageOfSeveral(t *testing.T) {
 func TestNoPurchaseIsTheLastAfterARestore(t *testing.T) {
 	t.Parallel()
 	for name, sign := range map[string]func(b *bank, hash string) transaction.Payment{
-		"with a number":         func(b *bank, hash string) transaction.Payment { return b.signTogether(hash)[0] },
-		"of an earlier release": func(b *bank, hash string) transaction.Payment { return b.signed(hash, transaction.Purchase) },
+		"with a number":    func(b *bank, hash string) transaction.Payment { return b.signTogether(hash)[0] },
+		"without a number": func(b *bank, hash string) transaction.Payment { return b.signed(hash, transaction.Purchase) },
 	} {
 		b := newBank(t)
 		hash := b.inLine("ann")[0]

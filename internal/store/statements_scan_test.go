@@ -22,7 +22,6 @@ var mayScan = map[string]string{
 	`UPDATE events SET xid = '3'`:                                        "after a restore, once",
 	`UPDATE webhooks w SET events_lost = true`:                           "after a restore, once",
 	`UPDATE news SET state = 'unknown'`:                                  "after a restore, once",
-	`UPDATE media_assets m SET owner_id`:                                 "a migration, once",
 }
 
 // fillRest writes what fillLists leaves out of the tables that grow for ever: events of every workload and of books.

@@ -7,7 +7,6 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
-	"math"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -94,19 +93,23 @@ func (s *Store) Ping(ctx context.Context) error { return core.Unavailable(s.db.P
 // Migrate brings the schema to this program's version; a lock allows one process at a time. Its statements have no time
 // limit, on connections of their own. A migration that meets a deadlock with a process at work is repeated.
 func (s *Store) Migrate(ctx context.Context) error {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
+	}
+	return s.migrateWith(ctx, files)
+}
+
+func (s *Store) migrateWith(ctx context.Context, files fs.FS) error {
 	for {
-		err := s.migrate(ctx, latest)
+		err := s.migrateOnce(ctx, files)
 		if !core.IsDeadlock(err) || ctx.Err() != nil {
 			return err
 		}
 	}
 }
 
-// latest stands for the newest version of the schema.
-const latest = math.MaxInt64
-
-// migrate brings the schema to a version.
-func (s *Store) migrate(ctx context.Context, version int64) error {
+func (s *Store) migrateOnce(ctx context.Context, files fs.FS) error {
 	config, err := core.Pool{}.Config(s.url, nil)
 	if err != nil {
 		return err
@@ -114,11 +117,6 @@ func (s *Store) migrate(ctx context.Context, version int64) error {
 
 	db := stdlib.OpenDB(*config.ConnConfig)
 	defer db.Close()
-
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
-	}
 
 	locker, err := lock.NewPostgresSessionLocker()
 	if err != nil {
@@ -129,7 +127,7 @@ func (s *Store) migrate(ctx context.Context, version int64) error {
 	if err != nil {
 		return err
 	}
-	if _, err = provider.UpTo(ctx, version); err != nil {
+	if _, err = provider.Up(ctx); err != nil {
 		return fmt.Errorf("migrating the database: %w", err)
 	}
 

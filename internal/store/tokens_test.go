@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"crypto/sha256"
 	"slices"
 	"testing"
 	"time"
@@ -93,50 +92,6 @@ func TestBlockedAdministratorsStayBlocked(t *testing.T) {
 
 	if user, _, err := w.Authenticate(ctx, "changed"); err != nil || user.ID != configured.ID {
 		t.Errorf("the changed token belongs to user %d, %v", user.ID, err)
-	}
-}
-
-// TestTokensOfTheReleaseBefore writes what a process of 0.1.0 writes, and reads what it would read.
-func TestTokensOfTheReleaseBefore(t *testing.T) {
-	t.Parallel()
-	w := newRig(t)
-	hash := func(secret string) []byte { sum := sha256.Sum256([]byte(secret)); return sum[:] }
-	known := func(secret string) (known bool) {
-		t.Helper()
-		w.scan(`SELECT EXISTS (SELECT 1 FROM users WHERE token_hash = $1)`, &known, hash(secret))
-		return known
-	}
-
-	w.exec(`INSERT INTO users (name, token_hash) VALUES ('old', $1)`, hash("one"))
-	id, ok := w.admits("one")
-	if !ok {
-		t.Fatal("a token that 0.1.0 has made does not open")
-	}
-
-	w.exec(`UPDATE users SET token_hash = $2 WHERE id = $1`, id, hash("two"))
-	if _, ok := w.admits("one"); ok {
-		t.Error("a token that 0.1.0 has replaced still opens")
-	}
-
-	user, token, err := w.Authenticate(t.Context(), "two")
-	w.must(err)
-	if got := token.Grants(user.Role); !slices.Equal(got, account.ScopesOf(account.RoleUser)) {
-		t.Errorf("an old token grants %v", got)
-	}
-	if got := token.Grants(account.RoleAdmin); !slices.Equal(got, account.Scopes) {
-		t.Errorf("an old token of an administrator grants %v", got)
-	}
-
-	_, err = w.RotateToken(t.Context(), token, "three", 0, account.Maker{})
-	w.must(err)
-	if known("two") || !known("three") {
-		t.Error("0.1.0 knows the secret before the rotation, or does not know the one after it")
-	}
-
-	_, err = w.RevokeToken(t.Context(), id, token.ID, id)
-	w.must(err)
-	if known("three") {
-		t.Error("0.1.0 knows a revoked token")
 	}
 }
 

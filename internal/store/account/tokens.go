@@ -232,16 +232,10 @@ func (s *Store) AnyToken(ctx context.Context, id int64) (User, Token, error) {
 // RevokeToken ends a token of a user for good, and all that it has made.
 func (s *Store) RevokeToken(ctx context.Context, userID, id, by int64) (ended Ended, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
-		hash, err := oneHash(ctx, tx, `SELECT hash FROM tokens
-			WHERE id = $2 AND user_id = $1 AND revoked_at IS NULL FOR UPDATE`, userID, id)
-		if err != nil {
+		if err := lockToken(ctx, tx, userID, id); err != nil {
 			return err
 		}
-		if ended, err = EndTokens(ctx, tx, []int64{id}, by); err != nil {
-			return err
-		}
-
-		_, err = tx.Exec(ctx, `UPDATE users SET token_hash = NULL WHERE id = $1 AND token_hash = $2`, userID, hash)
+		ended, err = EndTokens(ctx, tx, []int64{id}, by)
 		return err
 	})
 	return ended, err
@@ -253,30 +247,22 @@ func (s *Store) RevokeToken(ctx context.Context, userID, id, by int64) (ended En
 func (s *Store) RotateToken(
 	ctx context.Context, t Token, secret string, grace time.Duration, by Maker,
 ) (rotated Token, err error) {
-	hash := hashToken(secret)
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		if err := hold(ctx, tx, by.TokenID); err != nil {
 			return err
 		}
-		before, err := oneHash(ctx, tx, `SELECT hash FROM tokens
-			WHERE id = $2 AND user_id = $1 AND revoked_at IS NULL FOR UPDATE`, t.UserID, t.ID)
-		if err != nil {
+		if err := lockToken(ctx, tx, t.UserID, t.ID); err != nil {
 			return err
 		}
 
 		rotated, err = core.One[Token](ctx, tx, NoToken, `UPDATE tokens t SET previous_hash = hash, previous_until = now() + $3::interval,
 				hash = $2, secret_at = now(), rotated_by = coalesce(nullif($5, id), rotated_by),
 				expires_at = least($4, $6, (SELECT expires_at FROM tokens WHERE id = t.parent_id), (SELECT expires_at FROM tokens WHERE id = $5))
-			WHERE id = $1 RETURNING `+tokenColumns, t.ID, hash, grace, t.ExpiresAt, by.TokenID, by.EndsAt)
+			WHERE id = $1 RETURNING `+tokenColumns, t.ID, hashToken(secret), grace, t.ExpiresAt, by.TokenID, by.EndsAt)
 		if err != nil {
 			return err
 		}
-		if err := endNoLater(ctx, tx, t.ID, rotated.ExpiresAt); err != nil {
-			return err
-		}
-
-		_, err = tx.Exec(ctx, `UPDATE users SET token_hash = $3 WHERE id = $1 AND token_hash = $2`, t.UserID, before, hash)
-		return err
+		return endNoLater(ctx, tx, t.ID, rotated.ExpiresAt)
 	})
 
 	return rotated, err
@@ -336,11 +322,12 @@ func replaceSecret(ctx context.Context, tx pgx.Tx, t Token, hash []byte) error {
 	return endNoLater(ctx, tx, t.ID, replaced.ExpiresAt)
 }
 
-func oneHash(ctx context.Context, tx pgx.Tx, sql string, args ...any) ([]byte, error) {
-	row, err := core.One[struct {
-		Hash []byte `db:"hash"`
-	}](ctx, tx, NoToken, sql, args...)
-	return row.Hash, err
+// lockToken locks a token of a user that is not revoked.
+func lockToken(ctx context.Context, tx pgx.Tx, userID, id int64) error {
+	_, err := core.One[struct {
+		ID int64 `db:"id"`
+	}](ctx, tx, NoToken, `SELECT id FROM tokens WHERE id = $2 AND user_id = $1 AND revoked_at IS NULL FOR UPDATE`, userID, id)
+	return err
 }
 
 // TokenQuota limits the tokens that are neither revoked nor expired.

@@ -1,5 +1,13 @@
 -- +goose Up
-CREATE TABLE download_events PARTITION OF events FOR VALUES IN ('download');
+-- The last errors are read from an index alone where a vacuum has passed, as of deliveries.
+CREATE TABLE download_events PARTITION OF events FOR VALUES IN ('download')
+    WITH (autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = 10000);
+CREATE INDEX download_events_errors ON download_events (created_at, comment) WHERE type = 'failed' AND comment <> '';
+CREATE INDEX download_events_actor ON download_events (actor_id, id) WHERE actor_id IS NOT NULL; -- what a user has done
+
+-- What becomes of books' media.
+CREATE TABLE book_events PARTITION OF events FOR VALUES IN ('book');
+CREATE INDEX book_events_actor ON book_events (actor_id, id) WHERE actor_id IS NOT NULL;
 
 -- The library. A book is in it (Library) when at least one of its media is available.
 CREATE TABLE books (
@@ -12,16 +20,26 @@ CREATE TABLE books (
     created_at timestamptz NOT NULL DEFAULT now(),
     updated_at timestamptz NOT NULL DEFAULT now()
 );
+CREATE INDEX books_creator ON books (creator_id);
+
 CREATE TABLE media_assets (
     book_id    bigint      NOT NULL REFERENCES books (id) ON DELETE CASCADE,
     media_type text        NOT NULL CHECK (media_type IN ('text', 'audio')),
     status     text        NOT NULL CHECK (status IN ('available', 'deleted', 'missing')),
     path       text        NOT NULL CHECK (path <> ''), -- where qBittorrent put it
     source_url text        NOT NULL,                    -- of the first download; later ones leave it
+    owner_id   bigint REFERENCES users (id),            -- whose download has brought it: they see its link; NULL: not known
     created_at timestamptz NOT NULL DEFAULT now(),
     updated_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (book_id, media_type)
 );
+
+-- When the files of media were looked at last: one row.
+CREATE TABLE media_sweep (
+    one      boolean PRIMARY KEY DEFAULT true CHECK (one),
+    swept_at timestamptz
+);
+INSERT INTO media_sweep DEFAULT VALUES;
 
 CREATE TABLE download_jobs (
     id                     bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
@@ -79,9 +97,15 @@ CREATE TABLE download_jobs (
 ) WITH (fillfactor = 80); -- the progress of active jobs is written again and again
 CREATE UNIQUE INDEX download_jobs_active ON download_jobs (user_id, book_id, media_type) WHERE status IN ('queued', 'downloading');
 CREATE UNIQUE INDEX download_jobs_request ON download_jobs (user_id, request_key);
-CREATE INDEX download_jobs_live ON download_jobs (id) WHERE status IN ('queued', 'downloading');
 CREATE INDEX download_jobs_owner ON download_jobs (user_id, id DESC);
 CREATE INDEX download_jobs_book ON download_jobs (book_id);
+CREATE INDEX download_jobs_live ON download_jobs (id) WHERE status IN ('queued', 'downloading');
+CREATE INDEX download_jobs_ended ON download_jobs (status, id) WHERE status IN ('completed', 'failed', 'canceled');
+CREATE INDEX download_jobs_ended_owner ON download_jobs (user_id, status, id) WHERE status IN ('completed', 'failed', 'canceled');
+
+-- What is due for a reminder of the reconciler.
+CREATE INDEX download_jobs_untold ON download_jobs (id)
+    WHERE cancel_requested_at IS NOT NULL AND cancel_told_at IS NULL AND status IN ('queued', 'downloading');
 
 -- How the polls of qBittorrent go: one row.
 CREATE TABLE download_sync (
@@ -92,24 +116,6 @@ CREATE TABLE download_sync (
     failure         text        NOT NULL DEFAULT ''    -- a fault code, while qBittorrent cannot be reached
 );
 INSERT INTO download_sync DEFAULT VALUES;
-
--- One row for each person who is to hear of an event of some entity, whatever came of it. The rows of a person and an
--- entity that are due together make one message. It takes the place of notices, which the release before goes on using
--- until it is stopped: what stands there is moved here when a bot of this release begins.
-CREATE TABLE news (
-    user_id   bigint      NOT NULL REFERENCES users (id),
-    workload  text        NOT NULL,
-    entity_id text        NOT NULL,
-    seq       bigint      NOT NULL,                  -- the entity's event; 0, of a task: its last blocker is DONE
-    state     text        NOT NULL DEFAULT 'due' CHECK (state IN ('due', 'sending', 'sent', 'unknown', 'lost')),
-    due_at    timestamptz NOT NULL,
-    PRIMARY KEY (user_id, workload, entity_id, seq)
-);
-CREATE INDEX news_due ON news (due_at) WHERE state = 'due';
-
--- That an incident is over is told too.
-ALTER TABLE alerts ADD COLUMN over_sent_at timestamptz;
-UPDATE alerts SET over_sent_at = now() WHERE resolved_at IS NOT NULL;
 
 -- +goose Down
 SELECT 1; -- forward only

@@ -1,18 +1,20 @@
 -- +goose Up
-CREATE TABLE transaction_events PARTITION OF events FOR VALUES IN ('transaction');
-
--- The Telegram name without "@", lower-case, as last seen: who is bought Stars for is told if known.
-ALTER TABLE users ADD COLUMN username text CHECK (username = lower(username) AND username <> '');
-CREATE UNIQUE INDEX users_username ON users (username);
+-- The last errors are read from an index alone where a vacuum has passed, as of deliveries.
+CREATE TABLE transaction_events PARTITION OF events FOR VALUES IN ('transaction')
+    WITH (autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = 10000);
+CREATE INDEX transaction_events_errors ON transaction_events (created_at, comment) WHERE type = 'failed' AND comment <> '';
+CREATE INDEX transaction_events_actor ON transaction_events (actor_id, id) WHERE actor_id IS NOT NULL; -- what a user has done
 
 -- A wallet of ours and how far its history is known: gap-free up to the cursor. Whatever changes payments, turns or the
 -- ledger of a wallet holds this row's lock, and takes it before any other.
 CREATE TABLE ton_wallets (
     address     text PRIMARY KEY CHECK (address ~ '^-?[0-9]+:[0-9a-f]{64}$'),
+    name        text        NOT NULL DEFAULT '' CHECK (name ~ '^([a-z0-9][a-z0-9-]{0,19})?$'), -- in the names of its queues; the only wallet has none
     cursor_lt   bigint      NOT NULL CHECK (cursor_lt >= 0),      -- 0: before the first transaction
     cursor_hash text        NOT NULL CHECK (cursor_hash ~ '^([0-9a-f]{64})?$'),
     scanned_to  timestamptz,                                      -- chain time: nothing up to it is missing, or can come any more
     next_seqno  bigint      NOT NULL DEFAULT 0,                   -- above every seqno that we know to be used
+    requests    bigint      NOT NULL DEFAULT 0,                   -- to Fragment with this wallet's session so far; only the last one can be asked for
     created_at  timestamptz NOT NULL DEFAULT now(),
     updated_at  timestamptz NOT NULL DEFAULT now()
 );
@@ -20,15 +22,19 @@ CREATE TABLE ton_wallets (
 CREATE TABLE transactions (
     id                        bigint NOT NULL UNIQUE GENERATED ALWAYS AS IDENTITY, -- the order of lists
     hash                      text PRIMARY KEY CHECK (hash ~ '^[0-9a-f]{64}$'),    -- of the incoming transaction on the chain
+    receipt_key               text        NOT NULL DEFAULT replace(gen_random_uuid()::text, '-', '')
+        CHECK (receipt_key ~ '^[0-9a-f]{32}$'),                                    -- opens the receipt: 122 random bits cannot be guessed
     wallet                    text        NOT NULL REFERENCES ton_wallets (address),
     lt                        bigint      NOT NULL,
     amount_nano               bigint      NOT NULL CHECK (amount_nano > 0),
     sender                    text        NOT NULL CHECK (sender <> ''),
     comment                   text        NOT NULL,                                -- as the sender wrote it
+    deposit_confirmed_at      timestamptz,                                         -- a second source, or an operator, has confirmed a large deposit
     username                  text        NOT NULL DEFAULT '',                     -- whom the Stars are for
     user_id                   bigint REFERENCES users (id),                        -- that one, if known
     stars                     bigint      NOT NULL DEFAULT 0 CHECK (stars >= 0),
     quote_nano                bigint      NOT NULL DEFAULT 0 CHECK (quote_nano >= 0), -- 0: not priced yet
+    quoted_at                 timestamptz,                                         -- when the Stars were priced; NULL: not yet
     recipient                 text        NOT NULL DEFAULT '',                     -- Fragment's name for the username
     status                    text        NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'processing', 'processed', 'failed')),
     attempt                   int         NOT NULL DEFAULT 0 CHECK (attempt >= 0), -- tries of buying so far
@@ -36,10 +42,20 @@ CREATE TABLE transactions (
     error_class               text        NOT NULL DEFAULT '' CHECK (error_class IN ('', 'retryable', 'non-retryable', 'unknown')),
     fragment_transaction_hash text        NOT NULL DEFAULT '' CHECK (fragment_transaction_hash ~ '^([0-9a-f]{64})?$'), -- of our payment on the chain
     refund_due_nano           bigint      NOT NULL DEFAULT 0 CHECK (refund_due_nano >= 0), -- owed to the sender and not on its way
+    refund_approved           boolean     NOT NULL DEFAULT false,                  -- an operator has allowed a refund above the limits
+    dust_nano                 bigint      NOT NULL DEFAULT 0 CHECK (dust_nano >= 0), -- owed, and kept: to send it costs more than it is worth
     needs_review              boolean     NOT NULL DEFAULT false,
     review_reason             text        NOT NULL DEFAULT '',
     processing_since          timestamptz,                                         -- the last time it was entered
     stuck_alerted_at          timestamptz,                                         -- since then
+
+    -- Whether the system tries a failed order again, and when. What is said is about attempt retry_of.
+    retry_of                  int         NOT NULL DEFAULT 0,                      -- the attempt; 0: none
+    failing_since             timestamptz,                                         -- since then the system keeps trying; an operator's retry begins anew
+    retries                   int         NOT NULL DEFAULT 0,                      -- by the system, since then
+    retry_at                  timestamptz,                                         -- when the system tries again; NULL: it does not
+    given_up_at               timestamptz,                                         -- when an operator was asked instead
+
     workflow_started_at       timestamptz,
     created_at                timestamptz NOT NULL DEFAULT now(),
     updated_at                timestamptz NOT NULL DEFAULT now(),
@@ -52,12 +68,19 @@ CREATE TABLE transactions (
     CHECK (refund_due_nano = 0 OR error_class = 'non-retryable'),
     CHECK (needs_review = (review_reason <> ''))
 );
+CREATE UNIQUE INDEX transactions_receipt ON transactions (receipt_key);
 CREATE INDEX transactions_live ON transactions (id) WHERE status IN ('pending', 'processing') OR refund_due_nano > 0;
 CREATE INDEX transactions_status ON transactions (status, id);
-CREATE INDEX transactions_review ON transactions (id) WHERE needs_review;
+CREATE INDEX transactions_user ON transactions (user_id, id) WHERE user_id IS NOT NULL;
 CREATE INDEX transactions_created ON transactions (created_at);
+CREATE INDEX transactions_review ON transactions (id) WHERE needs_review;
+CREATE INDEX transactions_retry ON transactions (id) WHERE status = 'failed' AND retry_of = attempt AND retry_at IS NOT NULL;
+CREATE INDEX transactions_retry_at ON transactions (retry_at) WHERE status = 'failed' AND retry_of = attempt AND retry_at IS NOT NULL;
+CREATE INDEX transactions_given_up ON transactions (id) WHERE status = 'failed' AND retry_of = attempt AND given_up_at IS NOT NULL;
+CREATE INDEX transactions_retryable ON transactions (id) WHERE status = 'failed' AND error_class <> 'non-retryable';
 
--- What we signed. A row stands here before its bytes leave the program; what becomes of it is read from the chain alone.
+-- What we signed. A row stands here before its bytes leave the program; what becomes of it is read from the chain alone. A purchase may
+-- give the wallet free once the chain has its payment, and several may share one signed message.
 CREATE TABLE payments (
     id               bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
     kind             text        NOT NULL CHECK (kind IN ('purchase', 'refund')),
@@ -67,12 +90,17 @@ CREATE TABLE payments (
     seqno            bigint      NOT NULL CHECK (seqno BETWEEN 0 AND 4294967295),
     valid_until      timestamptz NOT NULL,                        -- by the chain's clock
     boc              bytea       NOT NULL,
-    hash_norm        text        NOT NULL UNIQUE CHECK (hash_norm ~ '^[0-9a-f]{64}$'),
+    hash_norm        text        NOT NULL CHECK (hash_norm ~ '^[0-9a-f]{64}$'),
+    part             int         NOT NULL DEFAULT 0,              -- its place in the signed message, from 0
+    parts            int         NOT NULL DEFAULT 1,              -- payments in that message
     destination      text        NOT NULL,
     amount_nano      bigint      NOT NULL CHECK (amount_nano > 0),
     reserved_nano    bigint      NOT NULL CHECK (reserved_nano >= amount_nano), -- while it is signed: the amount and room for gas
     body_hash        text        NOT NULL CHECK (body_hash ~ '^[0-9a-f]{64}$'),
     request_id       text        NOT NULL DEFAULT '',             -- Fragment's
+    request_number   bigint,                                      -- a purchase: of its request, among those of the wallet; NULL: unknown
+    link_until       timestamptz,                                 -- a purchase: Fragment takes money until then, by the chain's clock
+    shared           boolean     NOT NULL DEFAULT false,          -- a purchase: others may have the wallet before it has ended
     state            text        NOT NULL DEFAULT 'signed' CHECK (state IN ('signed', 'paid', 'dead', 'bounced')),
     sent_at          timestamptz,                                 -- first broadcast
     chain_lt         bigint,                                      -- where it was found
@@ -82,25 +110,37 @@ CREATE TABLE payments (
     returned_nano    bigint      NOT NULL DEFAULT 0 CHECK (returned_nano BETWEEN 0 AND paid_nano), -- what came back when it bounced
     out_hash         text        NOT NULL DEFAULT '',             -- the message that carries the money
     settled_at       timestamptz,                                 -- paid or dead
+    arrived_at       timestamptz,                                 -- when the destination kept the money, by the chain's clock
     kept_at          timestamptz,                                 -- the destination took the money for good
+    confirmed_at     timestamptz,                                 -- Fragment has taken the confirmation
+    proof            text        NOT NULL DEFAULT '' CHECK (proof IN ('', 'shop', 'chain')), -- of the Stars; '': none
     late             boolean     NOT NULL DEFAULT false,          -- found on the chain after it had passed for dead: a fault somewhere
     live             boolean     NOT NULL GENERATED ALWAYS AS (state IN ('signed', 'paid') AND NOT late) STORED,
     told_at          timestamptz,                                 -- its workflow was told that it is settled
     created_at       timestamptz NOT NULL DEFAULT now(),
     CHECK ((state = 'signed') = (settled_at IS NULL)),
     CHECK (state NOT IN ('paid', 'bounced') OR chain_hash <> ''),
-    CHECK (kept_at IS NULL OR state = 'paid')
+    CHECK (kept_at IS NULL OR state = 'paid'),
+    CONSTRAINT payments_parts CHECK (part BETWEEN 0 AND parts - 1)
 );
+CREATE UNIQUE INDEX payments_message ON payments (hash_norm, part);
 CREATE UNIQUE INDEX payments_live ON payments (transaction_hash, kind) WHERE live;
-CREATE UNIQUE INDEX payments_seqno ON payments (wallet, seqno) WHERE live;
-CREATE UNIQUE INDEX payments_in_flight ON payments (wallet) WHERE state = 'signed';
+
+-- One message under way: its first part stands for all.
+CREATE UNIQUE INDEX payments_seqno ON payments (wallet, seqno, part) WHERE live;
+CREATE UNIQUE INDEX payments_in_flight ON payments (wallet, part) WHERE state = 'signed';
+
 CREATE INDEX payments_of ON payments (transaction_hash, id);
 CREATE INDEX payments_untold ON payments (wallet, id) WHERE settled_at IS NOT NULL AND told_at IS NULL;
 CREATE INDEX payments_day ON payments (wallet, created_at);
-CREATE INDEX payments_open_refunds ON payments (transaction_hash) WHERE kind = 'refund' AND live AND kept_at IS NULL;
 CREATE INDEX payments_to ON payments (wallet, destination) WHERE kind = 'purchase';
+CREATE INDEX payments_open_refunds ON payments (transaction_hash) WHERE kind = 'refund' AND live AND kept_at IS NULL;
 
--- Who waits for the wallet's turn, and who has it.
+-- Purchases that are paid, and of which nobody knows yet whether the destination keeps the money. There are few at any time.
+CREATE INDEX payments_open_purchases ON payments (wallet, id) WHERE kind = 'purchase' AND state = 'paid' AND kept_at IS NULL;
+
+-- Who waits for the wallet's turn, and who has it. Those that share a message have the turn together. An order that does not fit into
+-- what is left of the limit for 24 hours lets smaller ones pass.
 CREATE TABLE payment_queue (
     transaction_hash text        NOT NULL REFERENCES transactions (hash),
     kind             text        NOT NULL CHECK (kind IN ('purchase', 'refund')),
@@ -108,12 +148,15 @@ CREATE TABLE payment_queue (
     sender           text        NOT NULL,
     asked_at         timestamptz NOT NULL DEFAULT clock_timestamp(),
     granted_at       timestamptz,
+    part             int         NOT NULL DEFAULT 0,
     probe            boolean     NOT NULL DEFAULT false,          -- granted in spite of a hold, to see whether it is over
     told_at          timestamptz,                                 -- its workflow knows of the grant
+    deferred_at      timestamptz,                                 -- when it did not fit for the first time; NULL: it was never tried, or fits
+    not_before       timestamptz,                                 -- when there is room for it, unless others take that
     PRIMARY KEY (transaction_hash, kind),
     CHECK (granted_at IS NOT NULL OR (NOT probe AND told_at IS NULL))
 );
-CREATE UNIQUE INDEX payment_queue_turn ON payment_queue (wallet) WHERE granted_at IS NOT NULL;
+CREATE UNIQUE INDEX payment_queue_turn ON payment_queue (wallet, part) WHERE granted_at IS NOT NULL;
 CREATE INDEX payment_queue_sender ON payment_queue (wallet, sender);
 
 -- When each sender's last turn ended.
@@ -124,7 +167,7 @@ CREATE TABLE payment_turns (
     PRIMARY KEY (wallet, sender)
 );
 
--- What stops payments: an operator's pause stops all of them, the program's own hold stops purchases.
+-- What stops all payments: an operator's pause.
 CREATE TABLE switches (
     name     text PRIMARY KEY CHECK (name IN ('pause', 'hold')),
     since    timestamptz,                                         -- NULL: off
@@ -134,6 +177,18 @@ CREATE TABLE switches (
     CHECK (since IS NOT NULL OR (reason = '' AND by_user IS NULL AND retry_at IS NULL))
 );
 INSERT INTO switches (name) VALUES ('pause'), ('hold');
+
+-- What stops the payments of one wallet: an operator's pause all of them, the program's own hold purchases.
+CREATE TABLE wallet_switches (
+    wallet   text   NOT NULL REFERENCES ton_wallets (address),
+    name     text   NOT NULL CHECK (name IN ('pause', 'hold')),
+    since    timestamptz,                                         -- NULL: off
+    reason   text   NOT NULL DEFAULT '',
+    by_user  bigint REFERENCES users (id),                        -- NULL: the program
+    retry_at timestamptz,                                         -- of a hold: when one purchase may try
+    PRIMARY KEY (wallet, name),
+    CHECK (since IS NOT NULL OR (reason = '' AND by_user IS NULL AND retry_at IS NULL))
+);
 
 -- Every finalised transaction of a wallet, in order and without a gap.
 CREATE TABLE chain_transactions (
@@ -165,6 +220,19 @@ CREATE TABLE chain_transactions (
     UNIQUE (wallet, prev_lt)
 );
 CREATE INDEX chain_transactions_in ON chain_transactions (in_hash);
+
+-- The messages of the wallet's transactions that sent several; chain_transactions has the first one of each.
+CREATE TABLE chain_messages (
+    wallet      text   NOT NULL,
+    lt          bigint NOT NULL,
+    hash        text   NOT NULL CHECK (hash ~ '^[0-9a-f]{64}$'),
+    destination text   NOT NULL,
+    nano        bigint NOT NULL CHECK (nano >= 0),
+    body_hash   text   NOT NULL,
+    PRIMARY KEY (wallet, lt, hash),
+    FOREIGN KEY (wallet, lt) REFERENCES chain_transactions (wallet, lt)
+);
+CREATE INDEX chain_messages_hash ON chain_messages (hash);
 
 -- Double entry. Accounts: wallet and, as the other side, received, reserved and refund_due (the customers' money: free, set
 -- aside for a payment, owed back), paid, gas and refunded (gone for good), returning (a bounced payment on its way back),

@@ -7,7 +7,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/core"
 )
 
@@ -30,13 +29,6 @@ const (
 	NoticeUnknown = "unknown" // no answer came, and it is not sent again
 	NoticeLost    = "lost"    // the person cannot be reached, or may not see the entity any more
 )
-
-// AdoptNotices takes over what the previous release has planned and not sent. Only the bot that is active may call it.
-func (s *Store) AdoptNotices(ctx context.Context) error {
-	return s.db.Do(ctx, `WITH old AS (DELETE FROM notices RETURNING *)
-		INSERT INTO news (user_id, workload, entity_id, seq, state, due_at)
-		SELECT user_id, $1, task_id::text, seq, state, due_at FROM old ON CONFLICT DO NOTHING`, lifecycle.WorkloadTask)
-}
 
 // DueNotices lists up to limit due notices of these workloads, one for each person, so that a person with many does not
 // delay others. It goes from person to person by news_next, whatever the number of notices of each.

@@ -16,7 +16,6 @@ var restoredSQL = []string{
 		FROM pg_sequences WHERE schemaname = current_schema()`,
 	`UPDATE boards SET state = 'lost' WHERE state IN ('new', 'sending')`,
 	`UPDATE news SET state = 'unknown' WHERE state IN ('due', 'sending')`,
-	`UPDATE notices SET state = 'unknown' WHERE state IN ('due', 'sending')`,
 	// A webhook that waits has seen what has woken others. Those that are before events which get another place miss them.
 	`UPDATE webhooks w SET xid = c.xid, event_id = c.id FROM webhook_cursor c WHERE w.waiting AND (w.xid, w.event_id) < (c.xid, c.id)`,
 	`UPDATE webhooks w SET events_lost = true WHERE EXISTS (SELECT 1 FROM events e

@@ -175,7 +175,7 @@ func (s *Store) Forget(ctx context.Context, id, by int64) (user account.User, en
 		}
 
 		user, err = core.One[account.User](ctx, tx, account.NoUser, `UPDATE users SET name = '', telegram_id = NULL, username = NULL, language = 'en', role = 'USER',
-			status = `+core.Literal(account.UserBlocked)+`, token_hash = NULL, forgotten_at = coalesce(forgotten_at, now()), updated_at = now()
+			status = `+core.Literal(account.UserBlocked)+`, forgotten_at = coalesce(forgotten_at, now()), updated_at = now()
 			WHERE id = $1 RETURNING `+account.UserColumns, id)
 		return err
 	})

@@ -39,7 +39,6 @@ var Part = core.Part{
 					WHERE b.blocker_id = t.id AND (d.finished_at IS NULL OR d.finished_at >= $3)) AS old
 				FROM (SELECT id, created_at, finished_at FROM tasks WHERE id > $1 ORDER BY id LIMIT $2 FOR UPDATE) t ORDER BY id`,
 			Drops: core.OfEntity(lifecycle.WorkloadTask,
-				`DELETE FROM notices WHERE task_id = ANY ($1)`,
 				`DELETE FROM task_watchers WHERE task_id = ANY ($1)`,
 				`DELETE FROM task_blockers WHERE task_id = ANY ($1) OR blocker_id = ANY ($1)`,
 				`DELETE FROM tasks WHERE id = ANY ($1)`),
@@ -77,7 +76,6 @@ var (
 
 // forgetTasks keeps shared content. The index task_events_said finds the comments.
 func forgetTasks(batch *pgx.Batch, user, _ int64) {
-	batch.Queue(`DELETE FROM notices WHERE user_id = $1`, user)
 	batch.Queue(`DELETE FROM workspace_members m USING workspaces w
 		WHERE m.user_id = $1 AND w.id = m.workspace_id AND w.owner_id <> $1`, user)
 	batch.Queue(`DELETE FROM workspace_invitations WHERE user_id = $1`, user)

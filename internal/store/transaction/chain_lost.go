@@ -52,11 +52,11 @@ func (w *writing) adopt(ctx context.Context, hash string) (chainHash string, err
 	var part int
 	err = w.DB.QueryRow(ctx, `INSERT INTO payments (kind, transaction_hash, attempt, wallet, seqno, valid_until, boc, hash_norm, destination,
 			amount_nano, reserved_nano, body_hash, state, chain_lt, chain_hash, paid_nano, gas_nano, out_hash, settled_at, kept_at, told_at, created_at,
-			part, parts, part_settled)
+			part, parts)
 		SELECT `+core.Literal(Purchase)+`, $3, $4, c.wallet, w.next_seqno - (SELECT count(*) FROM chain_transactions l
 				WHERE l.wallet = c.wallet AND l.lt >= c.lt AND l.in_hash_norm <> '' AND l.computed), c.at, '', in_hash_norm, m.destination,
 			m.nano, m.nano, m.body_hash, `+core.Literal(PaymentPaid)+`, c.lt, c.hash, m.nano, fee_nano / m.parts, m.hash, $5, $5, $5, $5,
-			m.part, m.parts, true
+			m.part, m.parts
 		FROM chain_transactions c JOIN ton_wallets w ON w.address = c.wallet CROSS JOIN LATERAL (`+messagesOf+`) m
 		WHERE c.wallet = $1 AND (c.hash = $2 AND m.parts = 1 OR m.hash = $2) AND c.lt > $6 AND in_hash_norm <> '' AND m.nano > 0
 			AND (means = 'other' OR EXISTS (SELECT 1 FROM payments p WHERE p.hash_norm = c.in_hash_norm AND p.boc = '')
@@ -82,7 +82,7 @@ func (w *writing) adopt(ctx context.Context, hash string) (chainHash string, err
 	return chainHash, post(ctx, w.DB, w.Address, &w.Hash, cause, amounts{AccountOther: -nano, goneTo(Purchase): nano})
 }
 
-// messagesOf are the messages of transaction c. What an earlier release has read has the first one only, with the total.
+// messagesOf are the messages of transaction c. chain_messages has those of a transaction with several.
 const messagesOf = `SELECT hash, destination, nano, body_hash, (row_number() OVER (ORDER BY hash) - 1)::int AS part, count(*) OVER ()::int AS parts
 		FROM chain_messages WHERE wallet = c.wallet AND lt = c.lt
 	UNION ALL SELECT c.out_hash, c.out_destination, c.out_nano, c.out_body_hash, 0, 1

@@ -137,7 +137,7 @@ func (in *ingest) close(ctx context.Context, p Payment, underWay bool, review st
 	in.brought.Settled = append(in.brought.Settled, SettledPayment{TransactionHash: p.TransactionHash, PaymentID: p.ID})
 	return writeIn(ctx, in.tx, p.TransactionHash, func(w *writing) error {
 		_, err := w.DB.Exec(ctx, `UPDATE payments SET state = $2, chain_lt = $3, chain_hash = $4, paid_nano = $5, gas_nano = $6, out_hash = $7,
-			settled_at = $8, late = $9, told_at = NULL, part_settled = true WHERE id = $1`,
+			settled_at = $8, late = $9, told_at = NULL WHERE id = $1`,
 			p.ID, p.State, p.ChainLT, p.ChainHash, p.PaidNano, p.GasNano, p.OutHash, w.Now, p.Late)
 		if err != nil {
 			return err

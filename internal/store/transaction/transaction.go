@@ -15,7 +15,7 @@ type Store struct {
 // New returns this part of a database.
 func New(db *core.DB) *Store { return &Store{db: db} }
 
-// Kinds of counts of transactions besides their states; migrations 00020 and 00032 define what they count.
+// Kinds of counts of transactions besides their states; counts_of defines what they count.
 const (
 	countQueue        = "payment_queue"             // by the payment's kind
 	countDays         = "transaction_day"           // all, by the day of detection (UTC)

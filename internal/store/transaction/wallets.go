@@ -43,6 +43,9 @@ func (s *Store) OpenWallet(ctx context.Context, address string, start WalletStar
 		if err != nil || tag.RowsAffected() == 0 {
 			return err
 		}
+		if _, err := tx.Exec(ctx, `INSERT INTO wallet_switches (wallet, name) VALUES ($1, 'pause'), ($1, 'hold')`, address); err != nil {
+			return err
+		}
 		return post(
 			ctx, tx, address, nil, "opening/"+address,
 			amounts{AccountWallet: start.BalanceNano, AccountOther: -start.BalanceNano},

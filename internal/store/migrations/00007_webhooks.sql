@@ -1,12 +1,9 @@
--- +goose NO TRANSACTION
 -- +goose Up
--- Each step can be run again. What a run that was stopped has left of the index is no use.
-SET statement_timeout = 0;
-
--- Endpoints of users that get events. Address and secrets are encrypted. A process of 0.1.0 neither reads nor writes here.
-CREATE TABLE IF NOT EXISTS webhooks (
+-- Endpoints of users that get events. Address and secrets are encrypted.
+CREATE TABLE webhooks (
     id              bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
     user_id         bigint      NOT NULL REFERENCES users (id),
+    token_id        bigint REFERENCES tokens (id),      -- whose request has set the address or resumed it
     address         bytea       NOT NULL,
     secret          bytea       NOT NULL,
     previous_secret bytea,                              -- of before a rotation, signs too until previous_until
@@ -35,26 +32,21 @@ CREATE TABLE IF NOT EXISTS webhooks (
     CHECK ((state = 'PAUSED') = (reason <> '')),
     CHECK (NOT (waiting AND state = 'PAUSED'))
 );
-CREATE INDEX IF NOT EXISTS webhooks_user ON webhooks (user_id, id);
-CREATE INDEX IF NOT EXISTS webhooks_waiting ON webhooks (user_id) WHERE waiting;
-CREATE INDEX IF NOT EXISTS webhooks_woken ON webhooks (woken_at) WHERE woken_at IS NOT NULL;
+CREATE INDEX webhooks_user ON webhooks (user_id, id);
+CREATE INDEX webhooks_token ON webhooks (token_id) WHERE token_id IS NOT NULL;
+CREATE INDEX webhooks_waiting ON webhooks (user_id) WHERE waiting;
+CREATE INDEX webhooks_woken ON webhooks (woken_at) WHERE woken_at IS NOT NULL;
 
 -- What becomes of them.
-CREATE TABLE IF NOT EXISTS webhook_events PARTITION OF events FOR VALUES IN ('webhook');
+CREATE TABLE webhook_events PARTITION OF events FOR VALUES IN ('webhook');
 
 -- How far the events have woken who waits for them: one row.
-CREATE TABLE IF NOT EXISTS webhook_cursor (
+CREATE TABLE webhook_cursor (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
     xid xid8   NOT NULL,
     id  bigint NOT NULL
 );
-INSERT INTO webhook_cursor (xid, id) VALUES (pg_snapshot_xmin(pg_current_snapshot()), 0) ON CONFLICT DO NOTHING;
-
--- Administrators see every event.
-DROP INDEX CONCURRENTLY IF EXISTS users_admins;
-CREATE INDEX CONCURRENTLY users_admins ON users (id) WHERE role = 'ADMIN';
-
-RESET statement_timeout;
+INSERT INTO webhook_cursor (xid, id) VALUES (pg_snapshot_xmin(pg_current_snapshot()), 0);
 
 -- +goose Down
 SELECT 1; -- forward only

@@ -1,15 +1,9 @@
 -- +goose Up
-CREATE TABLE job_events PARTITION OF events FOR VALUES IN ('delivery');
-
--- OAuth tokens of outside systems, AES-GCM sealed; rotated under a row lock.
-CREATE TABLE oauth_tokens (
-    provider      text PRIMARY KEY,
-    access_token  bytea,
-    refresh_token bytea,
-    expires_at    timestamptz,
-    seeds         text[]      NOT NULL DEFAULT '{}', -- sha256 of every configured token that was taken over
-    updated_at    timestamptz NOT NULL DEFAULT now()
-);
+-- The last errors are read from an index alone where a vacuum has passed: after so many new rows, and not after a fifth of the table.
+CREATE TABLE job_events PARTITION OF events FOR VALUES IN ('delivery')
+    WITH (autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = 10000);
+CREATE INDEX job_events_errors ON job_events (created_at, comment) WHERE type IN ('requeued', 'failed') AND comment <> '';
+CREATE INDEX job_events_actor ON job_events (actor_id, id) WHERE actor_id IS NOT NULL; -- what a user has done
 
 -- What the shared folder holds, as last seen. A row stays when its file goes: jobs point at it.
 CREATE TABLE files (
@@ -26,6 +20,10 @@ CREATE TABLE files (
     gone        boolean     NOT NULL DEFAULT false
 );
 CREATE INDEX files_listing ON files (parent, is_folder DESC, place, id) WHERE NOT gone;
+
+-- A search reads the names in the order of its answer and stops after a page.
+CREATE INDEX files_named ON files (is_folder DESC, folded, id) WHERE NOT gone AND path <> '/';
+
 CREATE TABLE listings (
     path      text PRIMARY KEY,
     listed_at timestamptz NOT NULL
@@ -52,6 +50,7 @@ CREATE TABLE jobs (
     state               text        NOT NULL DEFAULT 'QUEUED' CHECK (state IN
         ('QUEUED', 'CLAIMED', 'DOWNLOADING', 'STREAMING', 'DELIVERED', 'FAILED', 'CANCELLED', 'EXPIRED')),
     attempt             int         NOT NULL DEFAULT 0 CHECK (attempt BETWEEN 0 AND 3),
+    next_attempt_at     timestamptz,                       -- when the next attempt may begin, in the queue; NULL: at once
     claim               int         NOT NULL DEFAULT 0,    -- number of the current claim: fences off a worker that was given up
     last_error          text        NOT NULL DEFAULT '',   -- a fault code
     bytes_sent          bigint      NOT NULL DEFAULT 0,
@@ -70,8 +69,16 @@ CREATE TABLE jobs (
     CHECK (state <> 'FAILED' OR last_error <> ''),
     CHECK (state NOT IN ('CLAIMED', 'DOWNLOADING', 'STREAMING') OR (heartbeat_at IS NOT NULL AND claimed_at IS NOT NULL))
 );
-CREATE INDEX jobs_live ON jobs (state, id) WHERE state IN ('QUEUED', 'CLAIMED', 'DOWNLOADING', 'STREAMING');
 CREATE INDEX jobs_owner ON jobs (user_id, id DESC);
+CREATE INDEX jobs_live ON jobs (state, id) WHERE state IN ('QUEUED', 'CLAIMED', 'DOWNLOADING', 'STREAMING');
+CREATE INDEX jobs_live_owner ON jobs (user_id) WHERE state IN ('QUEUED', 'CLAIMED', 'DOWNLOADING', 'STREAMING');
+
+-- Held jobs by the age of their heartbeat: those whose worker is silent are the first ones.
+CREATE INDEX jobs_held ON jobs (heartbeat_at) WHERE state IN ('CLAIMED', 'DOWNLOADING', 'STREAMING');
+
+-- Indexes of what has ended are written once in a row's life.
+CREATE INDEX jobs_ended ON jobs (state, id) WHERE state IN ('DELIVERED', 'FAILED', 'CANCELLED', 'EXPIRED');
+CREATE INDEX jobs_ended_owner ON jobs (user_id, state, id) WHERE state IN ('DELIVERED', 'FAILED', 'CANCELLED', 'EXPIRED');
 
 -- +goose Down
 SELECT 1; -- forward only

@@ -1,5 +1,9 @@
 -- +goose Up
 CREATE TABLE task_events PARTITION OF events FOR VALUES IN ('task');
+CREATE INDEX task_events_actor ON task_events (actor_id, id) WHERE actor_id IS NOT NULL; -- what a user has done
+
+-- What a person has said about tasks, to take it away when the person is forgotten.
+CREATE INDEX task_events_said ON task_events (actor_id) WHERE comment <> '';
 
 CREATE TABLE workspaces (
     id                             bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
@@ -8,9 +12,12 @@ CREATE TABLE workspaces (
     status_deadlines               jsonb            NOT NULL,           -- {"NEW": 120, …}: minutes, 0 means none
     stuck_release_after            double precision NOT NULL DEFAULT 0 CHECK (stuck_release_after >= 0), -- minutes, 0 means never
     new_deadline_waits_for_blockers boolean         NOT NULL DEFAULT false,
+    review_required                boolean          NOT NULL DEFAULT false, -- DONE needs an approved submission
     created_at                     timestamptz      NOT NULL DEFAULT now(),
     updated_at                     timestamptz      NOT NULL DEFAULT now()
 );
+CREATE INDEX workspaces_owner ON workspaces (owner_id);
+
 CREATE TABLE workspace_members (
     workspace_id bigint      NOT NULL REFERENCES workspaces (id),
     user_id      bigint      NOT NULL REFERENCES users (id),
@@ -18,6 +25,18 @@ CREATE TABLE workspace_members (
     PRIMARY KEY (workspace_id, user_id)
 );
 CREATE INDEX workspace_members_user ON workspace_members (user_id);
+
+-- Who was asked to join a workspace and has not agreed. Only who agrees is a member: until then nothing of the workspace is theirs.
+CREATE TABLE workspace_invitations (
+    id           bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+    workspace_id bigint      NOT NULL REFERENCES workspaces (id),
+    user_id      bigint      NOT NULL REFERENCES users (id),  -- a person, or a program without an owner
+    invited_by   bigint      NOT NULL REFERENCES users (id),
+    invited_at   timestamptz NOT NULL DEFAULT now(),
+    refused_at   timestamptz,                                 -- for good: the user is not asked again
+    UNIQUE (workspace_id, user_id)
+);
+CREATE INDEX workspace_invitations_user ON workspace_invitations (user_id, id);
 
 CREATE TABLE tasks (
     id                  bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
@@ -34,7 +53,13 @@ CREATE TABLE tasks (
     since               timestamptz NOT NULL DEFAULT now(),  -- when the status was entered
     status_deadline_at  timestamptz,
     release_at          timestamptz,                         -- when a STUCK task goes back to NEW by itself
+    releases            integer     NOT NULL DEFAULT 0,      -- how often it did since a person last acted: each time it waits longer
     clock_waits         boolean     NOT NULL DEFAULT false,  -- NEW, and its deadline begins with its last blocker's end
+    fencing_token       bigint      NOT NULL DEFAULT 0,      -- grows with each claim and with the end of each
+    lease_seconds       bigint,                              -- how long the holder may be silent; NULL: for ever
+    lease_expires_at    timestamptz,                         -- when the claim ends unless it is renewed
+    submission          bigint,                              -- number of the event of the present assignee's newest result; NULL: there is none
+    approved            boolean     NOT NULL DEFAULT false,  -- that one
     started_at          timestamptz,                         -- first IN_PROGRESS
     finished_at         timestamptz,                         -- DONE or CANCELLED
     request_id          text        NOT NULL DEFAULT '',     -- who wrote this version: an update's id
@@ -50,8 +75,19 @@ CREATE TABLE tasks (
     CHECK ((finished_at IS NULL) = (status NOT IN ('DONE', 'CANCELLED')))
 );
 CREATE INDEX tasks_workspace ON tasks (workspace_id, id DESC);
+CREATE INDEX tasks_workspace_status ON tasks (workspace_id, status, id DESC);
+CREATE INDEX tasks_changed ON tasks (workspace_id, updated_at DESC);
 CREATE INDEX tasks_assignee ON tasks (assignee_id, id DESC);
+CREATE INDEX tasks_creator ON tasks (creator_id, id DESC);
 CREATE INDEX tasks_live ON tasks (id) WHERE status NOT IN ('DONE', 'CANCELLED');
+CREATE INDEX tasks_live_assignee ON tasks (assignee_id, id) WHERE status NOT IN ('DONE', 'CANCELLED');
+CREATE INDEX tasks_live_creator ON tasks (creator_id) WHERE status NOT IN ('DONE', 'CANCELLED');
+CREATE INDEX tasks_ended ON tasks (status, id) WHERE status IN ('DONE', 'CANCELLED');
+
+-- The tasks that can be claimed once their blockers are DONE, the best of a workspace first.
+CREATE INDEX tasks_next ON tasks
+    (workspace_id, (CASE priority WHEN 'critical' THEN 0 WHEN 'high' THEN 1 WHEN 'normal' THEN 2 ELSE 3 END), id)
+    WHERE status = 'NEW' AND assignee_id IS NULL AND visibility = 'public';
 
 -- Given at creation, never changed.
 CREATE TABLE task_blockers (
@@ -62,14 +98,21 @@ CREATE TABLE task_blockers (
 );
 CREATE INDEX task_blockers_blocker ON task_blockers (blocker_id);
 
--- The first answer to each Idempotency-Key: a repeat gives it again, for ever.
-CREATE TABLE answers (
-    user_id    bigint      NOT NULL REFERENCES users (id),
-    key        text        NOT NULL,
-    request    text        NOT NULL,                         -- what was asked: the same key for something else is a mistake
-    answer     jsonb       NOT NULL,
+-- Who is told of a task: whoever made it, was given it at its creation, or has done or said something about it.
+CREATE TABLE task_watchers (
+    task_id bigint NOT NULL REFERENCES tasks (id),
+    user_id bigint NOT NULL REFERENCES users (id),
+    PRIMARY KEY (task_id, user_id)
+);
+
+-- The results of tasks. json keeps a result as it was sent: the digits of numbers, the order of fields, and \u0000, which jsonb refuses.
+CREATE TABLE task_submissions (
+    task_id    bigint      NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
+    seq        bigint      NOT NULL,                       -- of its event
+    author_id  bigint      NOT NULL REFERENCES users (id),
+    result     json        NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (user_id, key)
+    PRIMARY KEY (task_id, seq)
 );
 
 -- +goose Down

@@ -1,0 +1,124 @@
+-- +goose Up
+CREATE TABLE users (
+    id           bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+    telegram_id  bigint UNIQUE,
+    name         text        NOT NULL DEFAULT '',
+    username     text CHECK (username = lower(username) AND username <> ''), -- the Telegram name without "@", as last seen
+    language     text        NOT NULL DEFAULT 'en' CHECK (language IN ('en', 'ru')),
+    role         text        NOT NULL DEFAULT 'USER' CHECK (role IN ('USER', 'ADMIN')),
+    status       text        NOT NULL DEFAULT 'PENDING' CHECK (status IN ('PENDING', 'ACTIVE', 'BLOCKED')),
+    owner_id     bigint REFERENCES users (id),        -- of an agent; NULL: a person, or a program without an owner
+    made_by      bigint,                              -- the token whose request made the user: an agent ends with it
+    promoted_by  bigint,                              -- the token whose request made the user an administrator
+    forgotten_at timestamptz,                         -- when the person was made anonymous
+    created_at   timestamptz NOT NULL DEFAULT now(),
+    updated_at   timestamptz NOT NULL DEFAULT now()
+);
+CREATE UNIQUE INDEX users_username ON users (username);
+CREATE INDEX users_status ON users (status, id);
+CREATE INDEX users_admins ON users (id) WHERE role = 'ADMIN';
+CREATE INDEX users_owner ON users (owner_id, id) WHERE owner_id IS NOT NULL;
+CREATE INDEX users_made_by ON users (made_by) WHERE made_by IS NOT NULL;
+CREATE INDEX users_promoted_by ON users (promoted_by) WHERE promoted_by IS NOT NULL;
+CREATE INDEX users_inactive ON users (updated_at) WHERE status <> 'ACTIVE';
+
+-- API tokens, several per user.
+CREATE TABLE tokens (
+    id             bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+    user_id        bigint      NOT NULL REFERENCES users (id),
+    name           text        NOT NULL CHECK (char_length(name) BETWEEN 1 AND 100),
+    hash           bytea       NOT NULL UNIQUE,       -- sha256 of the secret, which is never stored
+    secret_at      timestamptz NOT NULL DEFAULT now(), -- when the token got that secret
+    previous_hash  bytea UNIQUE,                      -- of the secret before a rotation, good until previous_until
+    previous_until timestamptz,
+    scopes         text[]      NOT NULL,              -- what the token grants, as far as its user's role allows that
+    origin         text        NOT NULL DEFAULT 'made' CHECK (origin IN ('made', 'first', 'configured')),
+    parent_id      bigint REFERENCES tokens (id),     -- whose request made it; NULL: the bot's link, or the configuration
+    rotated_by     bigint REFERENCES tokens (id),     -- the other token whose request gave the present secret
+    expires_at     timestamptz,
+    last_used_at   timestamptz,                       -- written at most once a minute
+    revoked_at     timestamptz,
+    revoked_by     bigint REFERENCES users (id),      -- NULL: it was replaced
+    created_at     timestamptz NOT NULL DEFAULT now(),
+    CHECK ((previous_hash IS NULL) = (previous_until IS NULL))
+);
+CREATE INDEX tokens_user ON tokens (user_id, id);
+CREATE INDEX tokens_parent ON tokens (parent_id) WHERE parent_id IS NOT NULL;
+CREATE INDEX tokens_rotated_by ON tokens (rotated_by) WHERE rotated_by IS NOT NULL;
+
+-- Users and tokens refer to each other.
+ALTER TABLE users
+    ADD FOREIGN KEY (made_by) REFERENCES tokens (id),
+    ADD FOREIGN KEY (promoted_by) REFERENCES tokens (id);
+
+-- Who is signed in on the page. A browser's cookie holds the secret. One user has few of them: signing in deletes those that have ended
+-- and the oldest beyond the limit, so nothing else has to delete them.
+CREATE TABLE sessions (
+    id            bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+    user_id       bigint      NOT NULL REFERENCES users (id),
+    hash          bytea       NOT NULL UNIQUE,        -- sha256 of the secret, which is never stored
+    scopes        text[]      NOT NULL,               -- what the session grants, as far as its user's role allows that
+    token_id      bigint REFERENCES tokens (id),      -- the token that signed in: the session ends with it; NULL: a link
+    confirmed_at  timestamptz NOT NULL DEFAULT now(), -- when the person last proved who they are
+    confirm_code  text,                               -- proves it again when it comes from the person's chat
+    confirm_until timestamptz,
+    expires_at    timestamptz NOT NULL,
+    created_at    timestamptz NOT NULL DEFAULT now(),
+    CHECK ((confirm_code IS NULL) = (confirm_until IS NULL))
+);
+CREATE INDEX sessions_user ON sessions (user_id, id);
+CREATE INDEX sessions_token ON sessions (token_id) WHERE token_id IS NOT NULL;
+
+-- Links that sign in once. A user has one at most: a new one replaces it.
+CREATE TABLE sign_in_links (
+    user_id    bigint      PRIMARY KEY REFERENCES users (id),
+    hash       bytea       NOT NULL UNIQUE,
+    scopes     text[]      NOT NULL,
+    token_id   bigint REFERENCES tokens (id), -- the token that made it: the session ends with it; NULL: the bot
+    expires_at timestamptz NOT NULL,
+    ends_at    timestamptz                    -- of the session that the link starts, at the latest; NULL: as usual
+);
+CREATE INDEX sign_in_links_token ON sign_in_links (token_id) WHERE token_id IS NOT NULL;
+
+-- Every refused privileged attempt and every action of an administrator.
+CREATE TABLE audit_log (
+    id         bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+    actor_id   bigint REFERENCES users (id),
+    action     text        NOT NULL,
+    subject    text        NOT NULL DEFAULT '',
+    detail     text        NOT NULL DEFAULT '',
+    outcome    text        NOT NULL CHECK (outcome IN ('done', 'refused')),
+    door       text        NOT NULL CHECK (door IN ('bot', 'http', 'cli', 'system')),
+    created_at timestamptz NOT NULL DEFAULT now()
+);
+
+-- OAuth tokens of outside systems, AES-GCM sealed; rotated under a row lock.
+CREATE TABLE oauth_tokens (
+    provider      text PRIMARY KEY,
+    access_token  bytea,
+    refresh_token bytea,
+    expires_at    timestamptz,
+    seeds         text[]      NOT NULL DEFAULT '{}', -- sha256 of every configured token that was taken over
+    updated_at    timestamptz NOT NULL DEFAULT now()
+);
+
+-- One row per key that is limited over all processes (store.Reserve). A crash of PostgreSQL empties the table: every key then starts
+-- with its whole allowance. Rows change in place, because no index covers tat.
+CREATE UNLOGGED TABLE rate_limits (
+    key text PRIMARY KEY,
+    tat timestamptz NOT NULL -- theoretical arrival time: when the allowance is whole again
+) WITH (fillfactor = 50);
+
+-- How many event streams of a user a process has open, so that the limit holds over all processes. A process says so again and again;
+-- what it has not said for a while has lapsed. A crash of PostgreSQL empties the table, and the processes fill it within seconds.
+CREATE UNLOGGED TABLE stream_leases (
+    process    text        NOT NULL, -- made anew at each start
+    user_id    bigint      NOT NULL,
+    streams    integer     NOT NULL,
+    expires_at timestamptz NOT NULL,
+    PRIMARY KEY (process, user_id)
+);
+CREATE INDEX stream_leases_user ON stream_leases (user_id);
+
+-- +goose Down
+SELECT 1; -- forward only
