@@ -49,16 +49,16 @@ func (c *Client) Send(ctx context.Context, r Call) (answer []byte, status int, e
 
 	response, err := cmp.Or(c.HTTP, http.DefaultClient).Do(request)
 	if err != nil {
-		return nil, 0, c.NoAnswer(err)
+		return nil, 0, c.noAnswer(err)
 	}
 	defer response.Body.Close()
 
 	answer, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
-		return nil, 0, c.NoAnswer(err)
+		return nil, 0, c.noAnswer(err)
 	}
 	if response.StatusCode/100 != 2 {
-		return nil, response.StatusCode, RefusalOf(response, answer)
+		return nil, response.StatusCode, refusalOf(response, answer)
 	}
 
 	return answer, response.StatusCode, nil
@@ -73,7 +73,7 @@ func (c *Client) Open(ctx context.Context, r Call) (stream io.ReadCloser, err er
 
 	response, err := cmp.Or(c.HTTP, http.DefaultClient).Do(request)
 	if err != nil {
-		return nil, c.NoAnswer(err)
+		return nil, c.noAnswer(err)
 	}
 	if response.StatusCode/100 == 2 {
 		return response.Body, nil
@@ -82,10 +82,10 @@ func (c *Client) Open(ctx context.Context, r Call) (stream io.ReadCloser, err er
 	defer response.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
-		return nil, c.NoAnswer(err)
+		return nil, c.noAnswer(err)
 	}
 
-	return nil, RefusalOf(response, answer)
+	return nil, refusalOf(response, answer)
 }
 
 func (c *Client) request(ctx context.Context, r Call) (*http.Request, error) {
@@ -122,8 +122,8 @@ func (c *Client) request(ctx context.Context, r Call) (*http.Request, error) {
 	return request, nil
 }
 
-// NoAnswer makes an *Unreachable, and drops net/http's repetition of method and address.
-func (c *Client) NoAnswer(err error) error {
+// noAnswer makes an *Unreachable, and drops net/http's repetition of method and address.
+func (c *Client) noAnswer(err error) error {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
 	}

@@ -24,8 +24,8 @@ func (r *Refusal) Sentence() string {
 	return r.Title
 }
 
-// RefusalOf reads a problem. What is none, such as the error page of a proxy, becomes one.
-func RefusalOf(response *http.Response, body []byte) *Refusal {
+// refusalOf reads a problem. What is none, such as the error page of a proxy, becomes one.
+func refusalOf(response *http.Response, body []byte) *Refusal {
 	r := &Refusal{}
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if kind != "application/problem+json" || json.Unmarshal(body, r) != nil || r.Code == "" {

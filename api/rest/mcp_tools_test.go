@@ -117,8 +117,6 @@ func usual() map[string]map[string]any {
 		"task_update":    {"task_id": "1", "action": "comment", "comment": "so"},
 		"books_find":     {}, "download": {"book_id": "1", "media_type": "text", "source_url": "magnet:?xt=urn:btih:" + strings.Repeat("b", 40)},
 		"stars_quote": {}, "transactions_find": {}, "transaction_get": {"hash": hash}, "ledger": {},
-		"transaction_retry": {"hash": hash}, "transaction_resolve": {"hash": hash, "outcome": "failed", "comment": "so"},
-		"payments_pause": {"pause": true},
 	}
 }
 
@@ -185,26 +183,8 @@ func TestScopesDecideAboutTools(t *testing.T) {
 	}
 }
 
-// TestDecisionsNeedTwoScopes shows the tools that both read and decide.
-func TestDecisionsNeedTwoScopes(t *testing.T) {
-	t.Parallel()
-	w := newRig(t)
-	for preview, want := range map[account.Scope][]string{
-		account.ScopeRead: {"transaction_retry", "transaction_resolve"}, account.ScopeOperate: {"payments_pause"},
-		account.ScopeFiles: {},
-	} {
-		token, _ := w.token(w.admin, lifecycle.TransactionScope, preview)
-		names := w.agent(token).names()
-		for _, name := range []string{"transaction_retry", "transaction_resolve", "payments_pause"} {
-			if slices.Contains(names, name) != slices.Contains(want, name) {
-				t.Errorf("with money and %s: %v", preview, names)
-			}
-		}
-	}
-}
-
-// TestSwitchesOfTools shows the tools without money's, and those that only read, by the settings and by a header.
-func TestSwitchesOfTools(t *testing.T) {
+// TestToolsThatOnlyRead shows the tools that are left by the setting, and by the header.
+func TestToolsThatOnlyRead(t *testing.T) {
 	t.Parallel()
 	var options rest.Options
 	w := newRigWith(t, func(o *rest.Options) { options = *o })
@@ -212,21 +192,16 @@ func TestSwitchesOfTools(t *testing.T) {
 	whole := w.agent(w.adminToken).names()
 	change := map[string]any{"workspace_id": workspace, "tasks": []any{map[string]any{"title": "A task"}}}
 
-	serve := func(c tool.Config) string {
-		c.API = rest.New(options)
-		if err := tool.Register(c, parts.MCP()...); err != nil {
-			t.Fatal(err)
-		}
-		served := httptest.NewServer(c.API)
-		t.Cleanup(served.Close)
-		return served.URL
+	api := rest.New(options)
+	if err := tool.Register(tool.Config{API: api, ReadOnly: true}, parts.MCP()...); err != nil {
+		t.Fatal(err)
 	}
 
-	header := http.Header{http.CanonicalHeaderKey(tool.ReadOnlyHeader): {"true"}}
-	poor := *w
-	poor.url = serve(tool.Config{})
+	served := httptest.NewServer(api)
+	t.Cleanup(served.Close)
 	reading := *w
-	reading.url = serve(tool.Config{Money: true, ReadOnly: true})
+	reading.url = served.URL
+	header := http.Header{http.CanonicalHeaderKey(tool.ReadOnlyHeader): {"true"}}
 
 	for what, a := range map[string]agent{
 		"the setting": reading.agent(w.adminToken), "the header": w.agentWith(w.adminToken, header, ""),
@@ -247,15 +222,4 @@ func TestSwitchesOfTools(t *testing.T) {
 			t.Errorf("with %s status says %v", what, you)
 		}
 	}
-
-	without := poor.agent(w.adminToken)
-	names := without.names()
-	for _, name := range []string{"stars_quote", "transactions_find", "transaction_get", "ledger", "transaction_retry", "transaction_resolve", "payments_pause"} {
-		if slices.Contains(names, name) || !slices.Contains(whole, name) {
-			t.Errorf("%s is listed without money, or never", name)
-		}
-		without.refused(name, usual()[name], fault.NotConfigured)
-	}
-
-	without.call("task_create", change)
 }

@@ -129,7 +129,7 @@ func (p process) handler(stream *feed.Feed) (http.Handler, error) {
 		workflows = ui + "/namespaces/" + p.Namespace + "/workflows"
 	}
 
-	agents := tool.Config{API: api, ReadOnly: p.Config.API.MCPReadOnly, Money: p.Config.API.MCPMoney}
+	agents := tool.Config{API: api, ReadOnly: p.Config.API.MCPReadOnly}
 	if err := tool.Register(agents, parts.MCP()...); err != nil {
 		return nil, err
 	}

@@ -30,9 +30,6 @@ func scopesOf(t tool.Tool) string {
 	if t.Admins {
 		words = append(words, "administrators")
 	}
-	if t.Money {
-		words = append(words, "off by default")
-	}
 	return strings.Join(words, ", ")
 }
 

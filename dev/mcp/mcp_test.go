@@ -21,20 +21,13 @@ import (
 	"stagecoach/api/shape"
 	"stagecoach/dev/stack"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/starter/command"
 	"stagecoach/starter/terminal"
 )
-
-// asStarter makes this test's own program the command line that a client starts.
-const asStarter = "STAGECOACH_TEST_IS_STARTER"
 
 // running is the stack, which all tests share.
 var running *stack.Stack
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asStarter) != "" {
-		os.Exit(command.Run(context.Background(), os.Args, os.Stdout, os.Stderr))
-	}
 	flag.Parse()
 	if testing.Short() {
 		fmt.Println("needs the whole stack")
@@ -105,48 +98,38 @@ func copied(t *testing.T, folder, name string) string {
 }
 
 // TestAnotherClientWorksOffAGraph lets the client of the TypeScript SDK find out what there is, make a graph and work
-// it off, through each transport.
+// it off.
 func TestAnotherClientWorksOffAGraph(t *testing.T) {
 	program, folder := node(t)
 	script := copied(t, folder, "life.mjs")
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-
 	api := &client.Client{Base: running.Info.API, Token: running.Info.UserToken}
-	_, err = client.Ask[shape.Workspace](t.Context(), api, client.Call{
+	_, err := client.Ask[shape.Workspace](t.Context(), api, client.Call{
 		Method: http.MethodPost, Path: "/v1/workspaces", Body: map[string]any{"name": "House"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	for transport, server := range map[string][]string{"http": nil, "stdio": {self, "mcp"}} {
-		t.Run(transport, func(t *testing.T) {
-			life := exec.CommandContext(t.Context(), program, append([]string{script, transport}, server...)...)
-			life.Env = append(os.Environ(),
-				asStarter+"=1", "STAGECOACH_API_URL="+running.Info.API, "STAGECOACH_TOKEN="+running.Info.UserToken)
-			var said, failed bytes.Buffer
-			life.Stdout, life.Stderr = &said, &failed
-			if err := life.Run(); err != nil {
-				t.Fatalf("%v\n%s\n%s", err, said.String(), failed.String())
-			}
+	life := exec.CommandContext(t.Context(), program, script)
+	life.Env = append(os.Environ(), "STAGECOACH_API_URL="+running.Info.API, "STAGECOACH_TOKEN="+running.Info.UserToken)
+	var said, failed bytes.Buffer
+	life.Stdout, life.Stderr = &said, &failed
+	if err := life.Run(); err != nil {
+		t.Fatalf("%v\n%s\n%s", err, said.String(), failed.String())
+	}
 
-			var told struct {
-				Made []string `json:"made"`
-			}
-			if err := json.Unmarshal(said.Bytes(), &told); err != nil || len(told.Made) != 3 {
-				t.Fatalf("the client says %s: %v", said.String(), err)
-			}
+	var told struct {
+		Made []string `json:"made"`
+	}
+	if err := json.Unmarshal(said.Bytes(), &told); err != nil || len(told.Made) != 3 {
+		t.Fatalf("the client says %s: %v", said.String(), err)
+	}
 
-			for _, id := range told.Made {
-				done, err := client.Ask[shape.Task](t.Context(), api, client.Call{Method: http.MethodGet, Path: "/v1/tasks/" + id})
-				if err != nil || done.Status != lifecycle.TaskDone {
-					t.Errorf("task %s is %s: %v", id, done.Status, err)
-				}
-			}
-		})
+	for _, id := range told.Made {
+		done, err := client.Ask[shape.Task](t.Context(), api, client.Call{Method: http.MethodGet, Path: "/v1/tasks/" + id})
+		if err != nil || done.Status != lifecycle.TaskDone {
+			t.Errorf("task %s is %s: %v", id, done.Status, err)
+		}
 	}
 }
 

@@ -86,7 +86,6 @@ type API struct {
 	TrustedProxies []netip.Prefix
 
 	MCPReadOnly bool // agents change nothing
-	MCPMoney    bool // agents have the tools for money
 
 	StreamsPerUser int // streams of events; 0: no limit
 	Streams        int // of all users; 0: no limit

@@ -45,7 +45,6 @@ func (c *Config) generalSettings() []Setting {
 		origin(&c.API.PublicURL, "STAGECOACH_PUBLIC_URL", "the address at which browsers see the pages, such as https://stagecoach.example: it decides links, cookies and whose forms are taken; empty: http and STAGECOACH_API_ADDR"),
 		networks(&c.API.TrustedProxies, "STAGECOACH_TRUSTED_PROXIES", "addresses and networks of proxies before the API, with commas, such as 10.0.0.0/8: whom their X-Forwarded-For names is counted by the limits of an address, and not the proxy; empty: the header counts for nothing"),
 		boolean(&c.API.MCPReadOnly, "STAGECOACH_MCP_READ_ONLY", "false", "the tools of agents at /mcp change nothing; a client asks for the same by the header X-MCP-Readonly: true"),
-		boolean(&c.API.MCPMoney, "STAGECOACH_MCP_MONEY", "false", "agents at /mcp have the tools for Stars, and those of administrators for transactions and payments"),
 		origin(&c.API.WebUIOrigin, "STAGECOACH_WEB_UI_URL", "the address of Temporal's Web UI as browsers see it: its pages may ask /codec to decrypt payloads for administrators; empty: no page may"),
 		{Name: "STAGECOACH_ADMIN_IDS", Default: "", Doc: "Telegram ids of the first administrators, with commas", set: func(v string) error { return idsInto(&c.API.AdminIDs, v) }},
 		boolean(&c.API.ActivateAtOnce, "STAGECOACH_ACTIVATE_AT_ONCE", "false", "new Telegram users are ACTIVE without approval"),

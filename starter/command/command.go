@@ -16,7 +16,6 @@ import (
 	"stagecoach/starter/command/account"
 	"stagecoach/starter/command/delivery"
 	"stagecoach/starter/command/download"
-	"stagecoach/starter/command/mcp"
 	"stagecoach/starter/command/operate"
 	"stagecoach/starter/command/remote"
 	"stagecoach/starter/command/task"
@@ -63,7 +62,7 @@ func newRoot(name string) *cobra.Command {
 		terminal.Group(
 			&cobra.Command{Use: "stats", Short: "Show statistics of the workloads"}, task.NewStats(), transaction.NewStats(),
 		),
-		operate.NewStatus(), operate.NewDoctor(), operate.NewFindings(), mcp.New(),
+		operate.NewStatus(), operate.NewDoctor(), operate.NewFindings(),
 	)...)
 
 	root.AddCommand(

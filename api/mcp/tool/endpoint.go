@@ -42,7 +42,6 @@ const instructions = "Stagecoach runs deliveries of files, tasks that agents sha
 type Config struct {
 	API      *server.Server // with all operations
 	ReadOnly bool           // no tool may change anything
-	Money    bool           // the tools that see or move money are on
 }
 
 type endpoint struct {
@@ -183,8 +182,6 @@ func (e *endpoint) callOf(r *http.Request, who server.Principal, token string) *
 // closed says why a caller may not call a tool; nil: they may.
 func (e *endpoint) closed(c *Call, t Tool) error {
 	switch {
-	case t.Money && !e.Money:
-		return fault.New(fault.NotConfigured, "the tools for money are switched off here")
 	case t.Admins && !c.Who.User.IsAdmin():
 		return fault.New(fault.InsufficientAccess, "this is for administrators")
 	case c.readOnly && !t.Reads:

@@ -34,7 +34,6 @@ type About struct {
 	Scopes      []account.Scope // that a token needs; none: every token may call it
 	OneOf       []account.Scope // of which a token needs one besides
 	Admins      bool            // for administrators only
-	Money       bool            // off unless the settings allow money's tools
 	Reads       bool            // changes nothing
 	Destroys    bool            // ends or undoes something
 	Repeatable  bool            // the same call again changes nothing more

@@ -13,11 +13,12 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// Part gives the tools of transactions. All are off unless the settings allow money's tools.
+// Part gives the tools of transactions. They only read: people decide about money, in the bot, on the pages and with the
+// command line.
 func Part() tool.Part {
 	return tool.Part{
 		Workload: lifecycle.WorkloadTransaction,
-		Tools:    []tool.Tool{quote(), find(), get(), ledger(), retry(), resolve(), pause()},
+		Tools:    []tool.Tool{quote(), find(), get(), ledger()},
 	}
 }
 
@@ -46,7 +47,7 @@ type terms struct {
 
 func quote() tool.Tool {
 	return tool.New(tool.About{
-		Name: "stars_quote", Scopes: reads, Money: true, Reads: true, Outside: true,
+		Name: "stars_quote", Scopes: reads, Reads: true, Outside: true,
 		Description: "What Telegram Stars cost now, and how a person pays for them. It buys nothing.",
 	}, func(ctx context.Context, c *tool.Call, in wish) (answer tool.Answer[terms], err error) {
 		query := url.Values{}
@@ -113,7 +114,7 @@ type found struct {
 
 func find() tool.Tool {
 	return tool.New(tool.About{
-		Name: "transactions_find", Scopes: reads, Admins: true, Money: true, Reads: true,
+		Name: "transactions_find", Scopes: reads, Admins: true, Reads: true,
 		Description: "Lists transactions, the newest first.",
 	}, func(ctx context.Context, c *tool.Call, in wanted) (answer tool.Answer[found], err error) {
 		query := tool.Query{"status": string(in.Status), "cursor": in.Cursor}.Page(in.Limit)
@@ -164,7 +165,7 @@ func read(ctx context.Context, c *tool.Call, h hash) (shape.WholeTransaction, er
 
 func get() tool.Tool {
 	return tool.New(tool.About{
-		Name: "transaction_get", Scopes: reads, Admins: true, Money: true, Reads: true,
+		Name: "transaction_get", Scopes: reads, Admins: true, Reads: true,
 		Description: "A transaction with its events and payments.",
 	}, func(ctx context.Context, c *tool.Call, in one) (answer tool.Answer[whole], err error) {
 		t, err := read(ctx, c, in.Hash)
@@ -194,7 +195,7 @@ type money struct {
 
 func ledger() tool.Tool {
 	return tool.New(tool.About{
-		Name: "ledger", Scopes: []account.Scope{account.ScopeOperate}, Admins: true, Money: true,
+		Name: "ledger", Scopes: []account.Scope{account.ScopeOperate}, Admins: true,
 		Reads: true, Outside: true,
 		Description: "The balances of the ledger, what the wallet has on the chain, and what stops payments.",
 	}, func(ctx context.Context, c *tool.Call, _ struct{}) (answer tool.Answer[money], err error) {
