@@ -121,6 +121,7 @@ func TestStatus(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	testdb.Recount(t, w.store)
 	got := w.send(w.adminToken, "GET", "/v1/status", nil).ok(http.StatusOK).body
 	states, _ := got["jobs_in_state"].(map[string]any)
 	if len(states) != len(lifecycle.Delivery.States) || states["QUEUED"] != 1.0 || states["EXPIRED"] != 0.0 {

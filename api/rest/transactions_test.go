@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/transaction"
@@ -270,6 +271,7 @@ func TestStatsOfTransactions(t *testing.T) {
 
 	b.failed("Username not found", lifecycle.NonRetryable)
 	b.failed("Failed to fetch: Network error", lifecycle.Retryable)
+	testdb.Recount(t, w.store)
 	got := w.send(w.adminToken, "GET", "/v1/stats/transactions", nil).ok(http.StatusOK).body
 	for name, want := range map[string]string{
 		"statuses":         "[map[count:2 percent:50 status:failed] map[count:2 percent:50 status:processed]]",

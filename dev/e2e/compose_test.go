@@ -348,20 +348,31 @@ func (d *containers) healthy(name string) {
 // serves fails the test unless the service serves its metrics under the address that Prometheus scrapes.
 func (d *containers) serves(name string, metrics ...string) {
 	d.Helper()
-	response, err := http.Get("http://" + d.here(name).Replace(map[string]string{
+	address := "http://" + d.here(name).Replace(map[string]string{
 		"worker": "worker:9090", "payments": "payments:9090", "api": "api:9092",
-	}[name]) + "/metrics")
+	}[name]) + "/metrics"
 
+	var missing []string
+	for range 60 {
+		text := d.metricsAt(address)
+		missing = slices.DeleteFunc(slices.Clone(metrics), func(metric string) bool { return strings.Contains(text, "\n"+metric) })
+		if len(missing) == 0 {
+			return
+		}
+		time.Sleep(time.Second) // counts of rows may be 15 s old
+	}
+	d.Errorf("%s does not serve %q", name, missing)
+}
+
+func (d *containers) metricsAt(address string) string {
+	d.Helper()
+	response, err := http.Get(address)
 	must(d, err)
 	defer response.Body.Close()
 
 	text, err := io.ReadAll(response.Body)
 	must(d, err)
-	for _, metric := range metrics {
-		if !strings.Contains(string(text), "\n"+metric) {
-			d.Errorf("%s does not serve %s", name, metric)
-		}
-	}
+	return string(text)
 }
 
 // TestComposeDemo runs our services of `docker compose --env-file .env.dev --profile dev up`.

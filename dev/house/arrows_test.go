@@ -19,7 +19,7 @@ var floors = [][]string{
 	{"internal/store", "internal/config", "internal/temporalio", "api/shape", "internal/telegram", "internal/yandex", "internal/qbittorrent", "internal/toncenter", "internal/fragment"},
 	{"internal/receipt", "internal/service/waiting"},
 	{"internal/service", "internal/service/webhooks", "internal/catalog", "internal/feed", "internal/allowance", "api/client", "api/words"},
-	{"internal/operations/cleanup", "internal/operations/doctor", "internal/operations/liveness", "internal/operations/reconcile", "internal/operations/status", "activities", "api/rest/server"},
+	{"internal/operations/cleanup", "internal/operations/counts", "internal/operations/doctor", "internal/operations/liveness", "internal/operations/reconcile", "internal/operations/status", "activities", "api/rest/server"},
 	{"workflows/record", "api/bot", "api/web", "api/mcp", "internal/app", "api/rest/accounts", "api/rest/deliveries", "api/rest/downloads", "api/rest/events", "api/rest/operators", "api/rest/tasks", "api/rest/transactions", "api/rest/webhooks"},
 	{"workflows/delivery", "workflows/task", "workflows/download", "workflows/transaction", "workflows/reconciler", "workflows/retention", "workflows/webhook", "api/rest", "api/parts"},
 	{"workflows"},

@@ -20,6 +20,7 @@ import (
 	"stagecoach/internal/codec"
 	"stagecoach/internal/config"
 	"stagecoach/internal/metrics"
+	"stagecoach/internal/operations/counts"
 	"stagecoach/internal/operations/liveness"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/core"
@@ -136,9 +137,15 @@ func identity(service string) string {
 	return fmt.Sprintf("%d@%s@%s", os.Getpid(), host, service)
 }
 
-// KeepAlive sends the heartbeats of this process until stop is called.
+// KeepAlive sends the heartbeats of this process, and keeps the counts of rows, until stop is called.
 func (a *Connections) KeepAlive(ctx context.Context) (stop func()) {
-	return background(ctx, a.Liveness.Run)
+	keeper := counts.Keeper{Store: a.Store, Log: a.Log}
+	return background(ctx, func(ctx context.Context) {
+		var running sync.WaitGroup
+		running.Go(func() { keeper.Run(ctx) })
+		a.Liveness.Run(ctx)
+		running.Wait()
+	})
 }
 
 // background runs something until stop is called, which waits for its end.

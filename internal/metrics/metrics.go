@@ -27,8 +27,7 @@ type Metrics struct {
 	Findings *prometheus.CounterVec // of the reconciler, by workload and finding
 	Sweeps   *prometheus.CounterVec // of the reconciler, by result: "ok" or "failed"
 
-	CountCorrections *prometheus.CounterVec // by kind
-	MediaSweeps      *prometheus.CounterVec // by result: "ok", "stopped" or "failed"
+	MediaSweeps *prometheus.CounterVec // by result: "ok", "stopped" or "failed"
 }
 
 // Buckets of histograms.
@@ -63,10 +62,6 @@ func New() *Metrics {
 	)
 
 	m.Sweeps = m.counters("reconciler_sweeps_total", "Sweeps of the reconciler, by result.", "result")
-
-	m.CountCorrections = m.counters(
-		"count_corrections_total", "Kept counts that differed from the rows when they were compared.", "kind",
-	)
 
 	m.MediaSweeps = m.counters(
 		"media_sweeps_total", "Checks whether the files of all media are there, by result.", "result",

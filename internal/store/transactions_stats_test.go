@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/transaction"
 )
@@ -74,6 +75,7 @@ func TestStatsOfTransactions(t *testing.T) {
 		rows = append(rows, row)
 	}
 
+	testdb.Recount(t, b.Store)
 	got, err := b.StatsOfTransactions(t.Context(), 5)
 	b.must(err)
 

@@ -9,7 +9,6 @@ import (
 	"stagecoach/internal/operations/cleanup"
 	"stagecoach/internal/operations/reconcile"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store"
 	"stagecoach/internal/store/operations"
 	"stagecoach/internal/temporalio"
 	"stagecoach/workflows/reconciler"
@@ -43,15 +42,6 @@ func (p process) startOperations(ctx context.Context) error {
 	})
 }
 
-func (p process) counts() *reconcile.Counts {
-	for _, kind := range store.Parts.CountKinds() { // Prometheus sees no increase in a counter that begins at one
-		p.Metrics.CountCorrections.WithLabelValues(kind)
-	}
-	return &reconcile.Counts{
-		Store: p.Store, Log: p.Log, OnCorrected: func(kind string) { p.Metrics.CountCorrections.WithLabelValues(kind).Inc() },
-	}
-}
-
 func (p process) mediaSweep() *reconcile.MediaSweep {
 	for _, result := range []string{reconcile.MediaSwept, reconcile.MediaStopped, reconcile.MediaSweepFailed} {
 		p.Metrics.MediaSweeps.WithLabelValues(result)
@@ -73,7 +63,7 @@ func (p process) reconciler(workloads []service.Workload) *reconcile.Reconciler 
 
 	return &reconcile.Reconciler{
 		Temporal: p.Temporal, Store: p.Store, Workloads: workloads, Log: p.Log, Every: 15 * time.Second,
-		Counts: p.counts(), Media: p.mediaSweep(), Webhooks: p.webhookSweep(), Watch: p.Reporter().Watch,
+		Media: p.mediaSweep(), Webhooks: p.webhookSweep(), Watch: p.Reporter().Watch,
 		Trigger:   func(ctx context.Context) error { return reconciler.Trigger(ctx, p.Temporal) },
 		OnFinding: func(workload, finding string) { p.Metrics.Findings.WithLabelValues(workload, finding).Inc() },
 		OnSweep: func(err error) {

@@ -9,6 +9,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
@@ -16,6 +17,7 @@ import (
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/cleanup"
+	"stagecoach/internal/store"
 	"stagecoach/internal/store/operations"
 	"stagecoach/workflows/retention"
 )
@@ -38,6 +40,37 @@ func TestRun(t *testing.T) {
 	var deleted map[string]int64
 	if err := env.GetWorkflowResult(&deleted); err != nil || deleted["answers"] != 7 {
 		t.Errorf("%v, %v", deleted, err)
+	}
+}
+
+// TestDeletionsAreCounted deletes what is old, and wants all rows to be counted afterwards.
+func TestDeletionsAreCounted(t *testing.T) {
+	t.Parallel()
+	ctx, url := t.Context(), testdb.URL(t)
+	record, err := store.Open(ctx, url, testdb.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(record.Close)
+	testdb.Recount(t, record)
+
+	db := testdb.Connect(t, url)
+	if _, err := db.Exec(ctx, `INSERT INTO counts (kind, key, n, ended) VALUES ('task', 'DONE', 5, true)`); err != nil {
+		t.Fatal(err)
+	}
+	env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
+	rows := &cleanup.OldRows{Store: record, Log: slog.New(slog.DiscardHandler)}
+	env.RegisterActivity(rows)
+	if _, err := env.ExecuteActivity(rows.DeleteOldRows, operations.Retention{"tasks": 7}); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := record.RefreshCounts(ctx); err != nil {
+		t.Fatal(err)
+	}
+	var left int
+	if err := db.QueryRow(ctx, `SELECT count(*) FROM counts WHERE kind = 'task' AND key = 'DONE'`).Scan(&left); err != nil || left != 0 {
+		t.Errorf("a count of deleted rows is left: %v", err)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/tonsim"
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store/notice"
@@ -405,6 +406,7 @@ func TestBurst(t *testing.T) {
 
 	w.start()
 	w.eventually("all have failed", func() bool {
+		testdb.Recount(t, w.store)
 		stats, err := w.store.StatsOfTransactions(t.Context(), 1)
 		w.must(err)
 		return len(stats.Statuses) == 1 && stats.Statuses[0].Status == lifecycle.TransactionFailed && stats.Statuses[0].Count == burst

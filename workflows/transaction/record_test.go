@@ -292,6 +292,7 @@ func TestFailuresAreCounted(t *testing.T) {
 		want[string(f.Category)]++
 	}
 
+	testdb.Recount(t, all)
 	stats, err := all.StatsOfTransactions(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)

@@ -66,15 +66,15 @@ func (r Record) History(ctx context.Context, events int) error {
 	}
 
 	r.Say("vacuum")
-	if err := SQL(ctx, r.URL, `DELETE FROM count_checks; VACUUM ANALYZE`); err != nil {
+	if err := SQL(ctx, r.URL, `VACUUM ANALYZE`); err != nil {
 		return err
 	}
 
 	r.Say("counts")
-	if _, err := r.Store.CheckCounts(ctx); err != nil {
+	if err := r.Store.ResetCounts(ctx); err != nil {
 		return err
 	}
-	return r.Store.FoldCounts(ctx)
+	return r.Store.RefreshCounts(ctx)
 }
 
 // copyRows writes n rows by COPY, without foreign keys and triggers.

@@ -25,7 +25,8 @@ type OldRows struct {
 const Batch = 500
 
 // DeleteOldRows deletes what the policy does not keep, in small batches, and returns the number of deleted rows of each
-// kind. The batches of an attempt that failed stay deleted; the next attempt deletes the rest.
+// kind. The batches of an attempt that failed stay deleted; the next attempt deletes the rest. All rows are counted anew
+// afterwards.
 func (r *OldRows) DeleteOldRows(ctx context.Context, policy operations.Retention) (map[string]int64, error) {
 	total := map[string]int64{}
 	for _, old := range r.Store.OldKinds(policy) {
@@ -49,6 +50,10 @@ func (r *OldRows) DeleteOldRows(ctx context.Context, policy operations.Retention
 			default:
 			}
 		}
+	}
+
+	if err := r.Store.ResetCounts(ctx); err != nil {
+		return nil, temporalio.RetryUntilSeen(ctx, err)
 	}
 
 	r.Log.Info("old rows deleted", "rows", total)

@@ -55,7 +55,6 @@ type Reconciler struct {
 	OnFinding func(workload, finding string)  // counts new incidents; nil: not counted
 	OnSweep   func(err error)                 // counts sweeps; nil: not counted
 	Trigger   func(ctx context.Context) error // starts a comparison soon, unless one runs; nil: nobody does
-	Counts    *Counts                         // maintained between two sweeps; nil: none
 	Media     *MediaSweep                     // run between two sweeps; nil: none
 	Webhooks  *Webhooks                       // kept between two sweeps; nil: none
 	Watch     func(ctx context.Context) error // raises and closes the alerts about the service; nil: none
@@ -97,10 +96,6 @@ func (r *Reconciler) Reconcile(ctx context.Context) error {
 	defer ticker.Stop()
 
 	ctx, stop := temporalio.WithWatchdog(ctx)
-	if r.Counts != nil {
-		defer r.Counts.wait()
-	}
-
 	if r.Media != nil {
 		defer r.Media.wait()
 	}
@@ -132,11 +127,6 @@ func (r *Reconciler) Reconcile(ctx context.Context) error {
 
 // keep does what accompanies each sweep.
 func (r *Reconciler) keep(ctx context.Context) {
-	if r.Counts != nil {
-		r.Counts.keep(ctx)
-		temporalio.Progressed(ctx)
-	}
-
 	if r.Media != nil {
 		r.Media.keep(ctx)
 	}

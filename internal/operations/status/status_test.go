@@ -108,6 +108,7 @@ func TestTheRecordAlone(t *testing.T) {
 		`INSERT INTO events (workload, entity_id, seq, type, to_state, comment, created_at) VALUES ('delivery', '1', 9, 'failed', 'FAILED', 'OLD', now() - interval '25 hours')`,
 	)
 
+	testdb.Recount(t, s)
 	got, err := status.New(status.Options{
 		Store: s, Temporal: unreachable(), Queue: queue,
 		TokenExpiry: func(context.Context) (time.Time, error) { return time.Now().Add(time.Hour), nil },
@@ -193,6 +194,7 @@ func TestMetrics(t *testing.T) {
 	t.Parallel()
 	s, url := open(t)
 	jobs(t, url, lifecycle.DeliveryDelivered, 2, 0)
+	testdb.Recount(t, s)
 	reporter := status.New(status.Options{Store: s, Temporal: unreachable(), Queue: queue})
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(reporter)

@@ -15,8 +15,7 @@ type Part struct {
 
 	Live     string            // the states of the live rows of user $1, by an index of these
 	Resting  []string          // states that are no ends, though nothing is under way in them
-	State    string            // the column by which the rows are counted; empty: counts says all
-	Counts   []Source          // its other counts
+	Counts   []Counts          // how its rows are counted
 	Queried  map[string]string // what a status counts by a query: table and condition by kind
 	Errors   string            // which of its events have an error in their comment; empty: none
 	Alerts   []string          // kinds of alerts about it
@@ -25,24 +24,24 @@ type Part struct {
 	Forget   func(batch *pgx.Batch, user, by int64) // removes a user from its tables; nil: they contain no user
 }
 
-// Source is a table that is counted.
-type Source struct {
-	Kinds []string // the first one has the time of the last comparison
-	Rows  string   // kind, key and n of its rows
+// Counts are statements that return kind, key and n.
+type Counts struct {
+	Live  string // of the rows that may still change, which a partial index serves: they are counted anew each time
+	Ended string // of all rows that have ended; empty: none is counted
+	Added string // what the events in the table fresh, each with a change of the state, add to those that have ended
 }
 
-// Sources lists what is counted of a workload, its states first.
-func (p Part) Sources() []Source {
-	if p.State == "" {
-		return p.Counts
+// CountStates counts the rows of a workload by the column of their state.
+func CountStates[S ~string](workload, table, column string, live, ended []S) Counts {
+	rows := func(states []S) string {
+		return `SELECT '` + workload + `' AS kind, ` + column + ` AS key, count(*) AS n FROM ` + table + `
+			WHERE ` + column + ` IN ` + SetOf(states) + ` GROUP BY ` + column
 	}
-	return append([]Source{RowsBy(p.State, p.Workload, p.Table)}, p.Counts...)
-}
-
-// RowsBy counts the rows of a table by a column, under one kind.
-func RowsBy(column, kind, table string) Source {
-	return Source{[]string{kind}, `SELECT '` + kind + `' AS kind, ` + column + ` AS key, count(*) AS n
-		FROM ` + table + ` GROUP BY ` + column}
+	return Counts{
+		Live: rows(live), Ended: rows(ended),
+		Added: `SELECT workload AS kind, to_state AS key, count(*) AS n FROM fresh
+			WHERE workload = '` + workload + `' AND to_state IN ` + SetOf(ended) + ` GROUP BY 1, 2`,
+	}
 }
 
 // Retention finds and deletes old rows of a kind.
@@ -83,10 +82,8 @@ const keepEvents = "events"
 // RemovedText replaces a required text of a person who was forgotten.
 const RemovedText = "removed"
 
-// Counted returns the counts of kinds $1 as one row for each key.
-const Counted = `SELECT kind, key, sum(n)::bigint AS n FROM (
-		SELECT kind, key, n FROM counts WHERE kind = ANY ($1) UNION ALL SELECT kind, key, n FROM count_changes WHERE kind = ANY ($1)
-	) c GROUP BY kind, key HAVING sum(n) <> 0`
+// Counted returns the counts of kinds $1.
+const Counted = `SELECT kind, key, n FROM counts WHERE kind = ANY ($1)`
 
 // OverviewCounts are what a status counts in one query.
 type OverviewCounts struct {

@@ -69,6 +69,9 @@ func IsUniqueViolation(err error) bool { return hasCode(err, "23505") }
 // IsDeadlock reports whether PostgreSQL has ended a statement because of a deadlock.
 func IsDeadlock(err error) bool { return hasCode(err, "40P01") }
 
+// IsOvertaken reports whether PostgreSQL has ended a transaction because another one has changed what it read.
+func IsOvertaken(err error) bool { return hasCode(err, "40001") }
+
 func hasCode(err error, code string) bool {
 	pgErr, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && pgErr.Code == code

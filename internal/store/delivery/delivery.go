@@ -28,8 +28,10 @@ var Part = core.Part{
 	Table:    "jobs",
 	Events:   "job_events",
 
-	Live:   `SELECT state FROM jobs WHERE user_id = $1 AND state IN ` + liveJobs,
-	State:  "state",
+	Live: `SELECT state FROM jobs WHERE user_id = $1 AND state IN ` + liveJobs,
+	Counts: []core.Counts{
+		core.CountStates(lifecycle.WorkloadDelivery, "jobs", "state", lifecycle.Delivery.Live(), lifecycle.Delivery.Ended()),
+	},
 	Errors: `type IN ('requeued', 'failed')`,
 	Alerts: notice.DeliveryAlerts,
 	Quotas: []core.Quota{deliveryQuota},

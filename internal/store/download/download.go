@@ -27,8 +27,10 @@ var Part = core.Part{
 	Table:    "download_jobs",
 	Events:   "download_events",
 
-	Live:   `SELECT status FROM download_jobs WHERE user_id = $1 AND status IN ` + liveDownloads,
-	State:  "status",
+	Live: `SELECT status FROM download_jobs WHERE user_id = $1 AND status IN ` + liveDownloads,
+	Counts: []core.Counts{
+		core.CountStates(lifecycle.WorkloadDownload, "download_jobs", "status", lifecycle.Download.Live(), lifecycle.Download.Ended()),
+	},
 	Errors: `type = 'failed'`,
 	Alerts: notice.DownloadAlerts,
 	Quotas: []core.Quota{downloadQuota, bookQuota},

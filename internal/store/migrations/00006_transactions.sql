@@ -71,6 +71,7 @@ CREATE TABLE transactions (
 CREATE UNIQUE INDEX transactions_receipt ON transactions (receipt_key);
 CREATE INDEX transactions_live ON transactions (id) WHERE status IN ('pending', 'processing') OR refund_due_nano > 0;
 CREATE INDEX transactions_status ON transactions (status, id);
+CREATE INDEX transactions_failed ON transactions (error_message) WHERE status = 'failed';
 CREATE INDEX transactions_user ON transactions (user_id, id) WHERE user_id IS NOT NULL;
 CREATE INDEX transactions_created ON transactions (created_at);
 CREATE INDEX transactions_review ON transactions (id) WHERE needs_review;

@@ -80,111 +80,24 @@ CREATE TABLE check_requests (
     asked_at timestamptz NOT NULL DEFAULT now()
 );
 
--- How many rows there are of each kind. A transition only inserts a row of count_changes, so that transitions never wait for
--- each other; a worker adds those up into counts. The number of a key is the sum of both.
+-- How many rows there are of each kind, as of counted_at. Those that may still change are counted anew each time; the others are added
+-- up from the events that were invisible in the snapshot mark.
 CREATE TABLE counts (
-    kind text   NOT NULL,
-    key  text   NOT NULL,
-    n    bigint NOT NULL,
+    kind  text    NOT NULL,
+    key   text    NOT NULL,
+    n     bigint  NOT NULL,
+    ended boolean NOT NULL,
     PRIMARY KEY (kind, key)
 );
-CREATE TABLE count_changes (
-    kind text   NOT NULL,
-    key  text   NOT NULL,
-    n    bigint NOT NULL
-) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 
--- When the counts of a kind were compared with the rows last.
-CREATE TABLE count_checks (
-    kind       text PRIMARY KEY,
-    checked_at timestamptz NOT NULL
+-- The last count: one row.
+CREATE TABLE counted (
+    one          boolean PRIMARY KEY DEFAULT true CHECK (one),
+    mark         pg_snapshot, -- of the rows in counts; NULL: all are read next time
+    counted_at   timestamptz, -- NULL: at once
+    recounted_at timestamptz  -- when the ended rows were read last
 );
-
--- What one transaction adds to the counts. Both the trigger and the comparison use it.
--- +goose StatementBegin
-CREATE FUNCTION counts_of(t transactions) RETURNS TABLE (kind text, key text, n bigint) LANGUAGE sql STABLE AS $$
-    SELECT * FROM (VALUES
-        ('transaction', t.status, 1::bigint),
-        ('transaction_day', to_char(t.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD'), 1),
-        ('transaction_day_nano', to_char(t.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD'), t.amount_nano),
-        ('transaction_day_processed', CASE WHEN t.status = 'processed' THEN to_char(t.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') END, 1),
-        ('transaction_day_stars', CASE WHEN t.status = 'processed' THEN to_char(t.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') END, t.stars),
-        ('transaction_day_milliseconds', CASE WHEN t.status = 'processed' THEN to_char(t.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') END,
-            (extract(epoch FROM t.updated_at - t.created_at) * 1000)::bigint),
-        ('transaction_error', CASE WHEN t.status = 'failed' THEN t.error_message END, 1),
-        ('transaction_milliseconds', CASE WHEN t.status = 'processed' THEN t.status END, (extract(epoch FROM t.updated_at - t.created_at) * 1000)::bigint)
-    ) AS c (kind, key, n) WHERE key IS NOT NULL
-$$;
-
-CREATE FUNCTION count_transaction() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    IF TG_OP <> 'INSERT' THEN
-        INSERT INTO count_changes SELECT kind, key, -n FROM counts_of(OLD);
-    END IF;
-    IF TG_OP <> 'DELETE' THEN
-        INSERT INTO count_changes SELECT kind, key, n FROM counts_of(NEW);
-    END IF;
-    RETURN NULL;
-END $$;
-
--- The argument of these is the kind. Rows that come or go together make one change for each state.
-CREATE FUNCTION count_state_new() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    INSERT INTO count_changes SELECT TG_ARGV[0], state, count(*) FROM new_rows GROUP BY state;
-    RETURN NULL;
-END $$;
-CREATE FUNCTION count_state_gone() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    INSERT INTO count_changes SELECT TG_ARGV[0], state, -count(*) FROM old_rows GROUP BY state;
-    RETURN NULL;
-END $$;
-CREATE FUNCTION count_state_change() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    INSERT INTO count_changes VALUES (TG_ARGV[0], OLD.state, -1), (TG_ARGV[0], NEW.state, 1);
-    RETURN NULL;
-END $$;
-CREATE FUNCTION count_status_new() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    INSERT INTO count_changes SELECT TG_ARGV[0], status, count(*) FROM new_rows GROUP BY status;
-    RETURN NULL;
-END $$;
-CREATE FUNCTION count_status_gone() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    INSERT INTO count_changes SELECT TG_ARGV[0], status, -count(*) FROM old_rows GROUP BY status;
-    RETURN NULL;
-END $$;
-CREATE FUNCTION count_status_change() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    INSERT INTO count_changes VALUES (TG_ARGV[0], OLD.status, -1), (TG_ARGV[0], NEW.status, 1);
-    RETURN NULL;
-END $$;
-CREATE FUNCTION count_kind_new() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    INSERT INTO count_changes SELECT TG_ARGV[0], kind, count(*) FROM new_rows GROUP BY kind;
-    RETURN NULL;
-END $$;
-CREATE FUNCTION count_kind_gone() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    INSERT INTO count_changes SELECT TG_ARGV[0], kind, -count(*) FROM old_rows GROUP BY kind;
-    RETURN NULL;
-END $$;
--- +goose StatementEnd
-
-CREATE TRIGGER count_new AFTER INSERT ON jobs REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION count_state_new('delivery');
-CREATE TRIGGER count_gone AFTER DELETE ON jobs REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION count_state_gone('delivery');
-CREATE TRIGGER count_change AFTER UPDATE ON jobs FOR EACH ROW WHEN (OLD.state <> NEW.state) EXECUTE FUNCTION count_state_change('delivery');
-CREATE TRIGGER count_new AFTER INSERT ON tasks REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION count_status_new('task');
-CREATE TRIGGER count_gone AFTER DELETE ON tasks REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION count_status_gone('task');
-CREATE TRIGGER count_change AFTER UPDATE ON tasks FOR EACH ROW WHEN (OLD.status <> NEW.status) EXECUTE FUNCTION count_status_change('task');
-CREATE TRIGGER count_new AFTER INSERT ON download_jobs REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION count_status_new('download');
-CREATE TRIGGER count_gone AFTER DELETE ON download_jobs REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION count_status_gone('download');
-CREATE TRIGGER count_change AFTER UPDATE ON download_jobs FOR EACH ROW WHEN (OLD.status <> NEW.status) EXECUTE FUNCTION count_status_change('download');
-CREATE TRIGGER count_rows AFTER INSERT OR DELETE ON transactions FOR EACH ROW EXECUTE FUNCTION count_transaction();
-CREATE TRIGGER count_change AFTER UPDATE ON transactions FOR EACH ROW WHEN (
-    (OLD.status, OLD.error_message, OLD.created_at) IS DISTINCT FROM (NEW.status, NEW.error_message, NEW.created_at)
-    OR NEW.status = 'processed' AND OLD.updated_at IS DISTINCT FROM NEW.updated_at) EXECUTE FUNCTION count_transaction();
-CREATE TRIGGER count_new AFTER INSERT ON payment_queue REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION count_kind_new('payment_queue');
-CREATE TRIGGER count_gone AFTER DELETE ON payment_queue REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION count_kind_gone('payment_queue');
+INSERT INTO counted DEFAULT VALUES;
 
 -- +goose Down
 SELECT 1; -- forward only

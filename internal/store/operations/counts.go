@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	foldBatch  = 10_000           // changes that are added up in one database transaction
-	checkEvery = time.Hour        // between two comparisons of a kind
-	checkTime  = 10 * time.Minute // for one comparison: it reads a complete table
+	countAfter   = 10 * time.Second // counts are read again after this time
+	recountAfter = 25 * time.Hour   // ended rows are read again at the latest; deletions, once a day, ask for it sooner
+	countTime    = 10 * time.Minute // for the statements of one count: they may read complete indexes
+	countedPage  = 10_000           // events that one statement adds
 
-	foldLock  = 7_420_001 // of the process that adds up: one at a time
-	checkLock = 7_420_002 // of the process that compares
+	countLock = 7_420_001 // of the process that counts: one at a time
 )
 
 // Count is the number of rows of a key.
@@ -40,7 +40,8 @@ func (s *Store) LiveCounts(ctx context.Context, userID int64) ([]Count, error) {
 // CountWaiting is the kind under which StateCounts counts the people who wait for access, up to 10,000.
 const CountWaiting = "users_waiting"
 
-// StateCounts counts all rows by workload and state, without those in resting states, and the people who wait for access, whom users_status finds.
+// StateCounts returns the stored counts of rows by workload and state, without those in resting states, and counts the
+// people who wait for access, whom users_status finds.
 func (s *Store) StateCounts(ctx context.Context) ([]Count, error) {
 	var workloads []string
 	for _, part := range s.parts {
@@ -52,93 +53,115 @@ func (s *Store) StateCounts(ctx context.Context) ([]Count, error) {
 	}), err
 }
 
-// FoldCounts adds up what transitions have noted since the last time, so that few rows are left to read. It does
-// nothing while another process adds up.
-func (s *Store) FoldCounts(ctx context.Context) error {
-	for {
-		if folded, err := s.foldBatch(ctx); err != nil || folded < foldBatch {
-			return err
-		}
-	}
-}
+// ResetCounts makes the next RefreshCounts read all rows: rows were deleted, or the record was set back.
+func (s *Store) ResetCounts(ctx context.Context) error { return s.db.Do(ctx, resetCounts) }
 
-// foldBatch adds up one batch and returns the number of its changes.
-func (s *Store) foldBatch(ctx context.Context) (folded int64, err error) {
-	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
-		if mine, err := tryLock(ctx, tx, foldLock); err != nil || !mine {
-			return err
-		}
+const resetCounts = `UPDATE counted SET mark = NULL, counted_at = NULL`
 
-		folded, err = core.Value[int64](ctx, tx, `WITH gone AS (
-				DELETE FROM count_changes WHERE ctid = ANY (ARRAY (SELECT ctid FROM count_changes LIMIT $1)) RETURNING kind, key, n
-			), added AS (
-				INSERT INTO counts AS c (kind, key, n) SELECT kind, key, sum(n) FROM gone GROUP BY kind, key
-				ON CONFLICT (kind, key) DO UPDATE SET n = c.n + excluded.n
-			) SELECT count(*) FROM gone`, foldBatch)
-
+// RefreshCounts counts the rows when that was not done for ten seconds. It does nothing while another process counts.
+//
+// Live rows are counted anew. Rows that have ended are never read again: what has ended since the last count is known by
+// the events that were invisible in that count's snapshot. All is read in one snapshot, so the counts are those of one moment.
+func (s *Store) RefreshCounts(ctx context.Context) error {
+	due, err := core.Value[bool](ctx, s.db, `SELECT `+countIsDue+` FROM counted`, countAfter)
+	if err != nil || !due {
 		return err
-	})
-
-	return folded, err
-}
-
-// CheckCounts compares the counts that were not compared for an hour with the rows, and corrects differences. It
-// returns each difference: the count of the rows minus the kept count. Rows and counts are read in one snapshot and a
-// correction is one more change, so that transitions continue meanwhile and none of their changes is lost.
-func (s *Store) CheckCounts(ctx context.Context) (differences []Count, err error) {
-	for _, source := range s.parts.sources() {
-		found, err := s.checkCounts(ctx, source)
-		if err != nil {
-			return differences, err
-		}
-		differences = append(differences, found...)
 	}
-	return differences, nil
+
+	asOfOneMoment := pgx.TxOptions{IsoLevel: pgx.RepeatableRead}
+	err = pgx.BeginTxFunc(ctx, s.db, asOfOneMoment, func(tx pgx.Tx) error { return s.count(ctx, tx) })
+	if core.IsOvertaken(err) { // another process has counted meanwhile
+		return nil
+	}
+	return core.Unavailable(err)
 }
 
-func (s *Store) checkCounts(ctx context.Context, of core.Source) (differences []Count, err error) {
-	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
-		if mine, err := tryLock(ctx, tx, checkLock); err != nil || !mine {
-			return err
-		}
+const countIsDue = `counted_at IS NULL OR counted_at < now() - $1::interval`
 
-		due, err := checkIsDue(ctx, tx, of.Kinds[0])
-		if err != nil || !due {
-			return err
-		}
+// count is RefreshCounts in its transaction.
+func (s *Store) count(ctx context.Context, tx pgx.Tx) error {
+	if _, err := tx.Exec(ctx, `SELECT set_config('statement_timeout', $1, true)`, strconv.FormatInt(countTime.Milliseconds(), 10)); err != nil {
+		return err
+	}
+	mine, err := core.Value[bool](ctx, tx, `SELECT pg_try_advisory_xact_lock($1)`, countLock)
+	if err != nil || !mine {
+		return err
+	}
 
-		differences, err = core.List[Count](ctx, tx, `SELECT kind, key, coalesce(r.n, 0)::bigint - coalesce(c.n, 0) AS n FROM (`+of.Rows+`) r
-			FULL JOIN (`+core.Counted+`) c USING (kind, key) WHERE coalesce(r.n, 0) <> coalesce(c.n, 0)`, of.Kinds)
-		if err != nil {
-			return err
-		}
+	var due, anew bool
+	var mark, now string
+	var from core.Cursor
+	err = tx.QueryRow(ctx, `SELECT `+countIsDue+`, coalesce(recounted_at < now() - $2::interval, true) OR mark IS NULL,
+			coalesce(mark::text, ''), coalesce(pg_snapshot_xmin(mark)::text::bigint, 0), pg_current_snapshot()::text
+		FROM counted FOR UPDATE`,
+		countAfter, recountAfter).Scan(&due, &anew, &mark, &from.XID, &now)
+	if err != nil || !due { // another process has counted just now
+		return err
+	}
 
-		batch := &pgx.Batch{}
-		for _, d := range differences {
-			batch.Queue(`INSERT INTO count_changes (kind, key, n) VALUES ($1, $2, $3)`, d.Kind, d.Key, d.N)
-		}
+	if anew {
+		err = s.recount(ctx, tx)
+	} else {
+		err = s.addEnded(ctx, tx, from, mark)
+	}
+	if err != nil {
+		return err
+	}
 
-		batch.Queue(
-			`INSERT INTO count_checks (kind, checked_at) VALUES ($1, now()) ON CONFLICT (kind) DO UPDATE SET checked_at = now()`,
-			of.Kinds[0],
+	batch := &pgx.Batch{}
+	batch.Queue(`DELETE FROM counts WHERE NOT ended`)
+	for _, counts := range s.parts.counts() {
+		if counts.Live != "" {
+			batch.Queue(`INSERT INTO counts (kind, key, n, ended) SELECT kind, key, n, false FROM (` + counts.Live + `) live`)
+		}
+	}
+	batch.Queue(`UPDATE counted SET mark = $1::text::pg_snapshot, counted_at = clock_timestamp(),
+		recounted_at = CASE WHEN $2 THEN now() ELSE recounted_at END`, now, anew)
+	return tx.SendBatch(ctx, batch).Close()
+}
+
+// recount replaces the counts of ended rows by what the rows say.
+func (s *Store) recount(ctx context.Context, tx pgx.Tx) error {
+	batch := &pgx.Batch{}
+	batch.Queue(`DELETE FROM counts WHERE ended`)
+	for _, counts := range s.parts.counts() {
+		if counts.Ended != "" {
+			batch.Queue(`INSERT INTO counts (kind, key, n, ended) SELECT kind, key, n, true FROM (` + counts.Ended + `) rows`)
+		}
+	}
+	return tx.SendBatch(ctx, batch).Close()
+}
+
+// addEnded adds to the counts of ended rows what the events say that were invisible in the snapshot mark. The index on
+// (xid, id) finds them after the first transaction that was under way then.
+func (s *Store) addEnded(ctx context.Context, tx pgx.Tx, after core.Cursor, mark string) error {
+	var added []string
+	for _, counts := range s.parts.counts() {
+		if counts.Added != "" {
+			added = append(added, counts.Added)
+		}
+	}
+	statement := `WITH page AS MATERIALIZED (
+			SELECT xid, id, workload, entity_id, from_state, to_state FROM events
+			WHERE (xid, id) > ($1::text::xid8, $2) ORDER BY xid, id LIMIT $3
+		), fresh AS MATERIALIZED (
+			SELECT * FROM page WHERE from_state <> to_state AND NOT pg_visible_in_snapshot(xid, $4::text::pg_snapshot)
+		), added AS (
+			INSERT INTO counts AS c (kind, key, n, ended)
+			SELECT kind, key, sum(n)::bigint, true FROM (` + strings.Join(added, " UNION ALL ") + `) a GROUP BY kind, key
+			ON CONFLICT (kind, key) DO UPDATE SET n = c.n + excluded.n
 		)
-		return tx.SendBatch(ctx, batch).Close()
-	})
+		SELECT xid::text::bigint AS xid, id, (SELECT count(*) FROM page) AS n FROM page ORDER BY page.xid DESC, page.id DESC LIMIT 1`
 
-	return differences, err
-}
-
-// checkIsDue reports whether a kind was not compared for an hour, and sets the transaction's time limit to that of a
-// comparison.
-func checkIsDue(ctx context.Context, tx pgx.Tx, kind string) (due bool, err error) {
-	if _, err := tx.Exec(ctx, `SELECT set_config('statement_timeout', $1, true)`, strconv.FormatInt(checkTime.Milliseconds(), 10)); err != nil {
-		return false, err
+	for {
+		last, err := core.Chosen[struct {
+			XID uint64 `db:"xid"`
+			ID  int64  `db:"id"`
+			N   int    `db:"n"`
+		}](ctx, tx, statement, after.XIDText(), after.ID, countedPage, mark)
+		if err != nil || len(last) == 0 || last[0].N < countedPage {
+			return err
+		}
+		after = core.Cursor{XID: last[0].XID, ID: last[0].ID}
 	}
-	return core.Value[bool](ctx, tx, `SELECT NOT EXISTS (SELECT 1 FROM count_checks WHERE kind = $1 AND checked_at > now() - $2::interval)`,
-		kind, checkEvery)
-}
-
-// tryLock takes a lock until the end of the transaction, unless another process has it.
-func tryLock(ctx context.Context, tx pgx.Tx, key int64) (mine bool, err error) {
-	return core.Value[bool](ctx, tx, `SELECT pg_try_advisory_xact_lock($1)`, key)
 }

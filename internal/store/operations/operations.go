@@ -23,18 +23,10 @@ func New(db *core.DB, parts Parts) *Store { return &Store{db: db, parts: parts} 
 // Parts has the part of each workload, for the statements about all of them.
 type Parts []core.Part
 
-// CountKinds lists the kinds of all counts that are kept.
-func (p Parts) CountKinds() (kinds []string) {
-	for _, source := range p.sources() {
-		kinds = append(kinds, source.Kinds...)
-	}
-	return kinds
-}
-
-// sources lists all that is counted.
-func (p Parts) sources() (all []core.Source) {
+// counts lists how the rows of all workloads are counted.
+func (p Parts) counts() (all []core.Counts) {
 	for _, part := range p {
-		all = append(all, part.Sources()...)
+		all = append(all, part.Counts...)
 	}
 	return all
 }

@@ -34,6 +34,7 @@ var restoredSQL = []string{
 		AND transaction_hash IN (SELECT hash FROM transactions WHERE fragment_transaction_hash = '')`, // not bought for sure
 	`DELETE FROM sessions`,
 	`DELETE FROM sign_in_links`,
+	resetCounts,
 	`DELETE FROM reconciler_marks`,
 	`DELETE FROM reconciler_comparisons`, // all is compared soon
 	`UPDATE notice_cursor SET xid = pg_snapshot_xmin(pg_current_snapshot()), id = 0`,

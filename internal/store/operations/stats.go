@@ -35,23 +35,18 @@ func (p Parts) lastErrors() string {
 
 // Kinds of what CountOverview counts itself.
 const (
-	countChanges = "count_changes"
-	countOpen    = "open_findings"
-	countRecent  = "recent_findings"
+	countOpen   = "open_findings"
+	countRecent = "recent_findings"
 )
 
-// CountOverview counts the rows of all workloads by state, and findings: the open ones, and those since a moment. A
-// state without rows is left out. Counts that are not kept are read from partial indexes. While many changes have not
-// been added up, because no worker runs or it is busy, each call adds up a batch: otherwise each call would take longer
-// than the one before.
+// CountOverview returns the stored counts of all workloads by state, and counts findings: the open ones, and those since
+// a moment. A state without rows is left out. What is not stored is counted by partial indexes.
 func (s *Store) CountOverview(ctx context.Context, since time.Time) (core.OverviewCounts, error) {
-	query := core.Counted + countRows(countChanges, `count_changes`) + countRows(countOpen, `reconciler_findings WHERE done = ''`) +
+	query := core.Counted + countRows(countOpen, `reconciler_findings WHERE done = ''`) +
 		countRows(countRecent, `reconciler_findings WHERE found_at >= $2`)
 	var kinds []string
 	for _, part := range s.parts {
-		for _, source := range part.Sources() {
-			kinds = append(kinds, source.Kinds[0])
-		}
+		kinds = append(kinds, part.Workload)
 		for kind, rows := range part.Queried {
 			query += countRows(kind, rows)
 		}
@@ -66,9 +61,6 @@ func (s *Store) CountOverview(ctx context.Context, since time.Time) (core.Overvi
 		counts[row.Kind][row.Key] = row.N
 	}
 
-	if err == nil && counts[countChanges][""] >= foldBatch {
-		_, err = s.foldBatch(ctx)
-	}
 	return core.OverviewCounts{
 		Counts: counts, OpenFindings: counts[countOpen][""], RecentFindings: counts[countRecent][""],
 	}, err

@@ -28,8 +28,10 @@ var Part = core.Part{
 	Table:    "tasks",
 	Events:   "task_events",
 
-	Live:   `SELECT status FROM tasks WHERE (assignee_id = $1 OR creator_id = $1) AND status NOT IN ` + endedTasks,
-	State:  "status",
+	Live: `SELECT status FROM tasks WHERE (assignee_id = $1 OR creator_id = $1) AND status NOT IN ` + endedTasks,
+	Counts: []core.Counts{
+		core.CountStates(lifecycle.WorkloadTask, "tasks", "status", lifecycle.Task.Live(), lifecycle.Task.Ended()),
+	},
 	Quotas: []core.Quota{taskQuota, workspaceQuota, memberQuota},
 	Retained: []core.Retention{
 		{

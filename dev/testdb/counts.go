@@ -1,0 +1,18 @@
+package testdb
+
+import (
+	"testing"
+
+	"stagecoach/internal/store"
+)
+
+// Recount counts all rows now, as a process does every few seconds.
+func Recount(t testing.TB, s *store.Store) {
+	t.Helper()
+	if err := s.ResetCounts(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.RefreshCounts(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
