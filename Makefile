@@ -156,7 +156,7 @@ docs: ## Generate the tables of README.md and docs/, and the lists of settings, 
 
 histories: ## Record new workflow histories for the replay tests: make histories VERSION=v2
 	@test -n "$(VERSION)" || { echo "VERSION is missing: make histories VERSION=v2" ; exit 1 ; }
-	STAGECOACH_RECORD=$(VERSION) go test -p 1 ./dev/e2e ./workflows/... -count=1 -run TestRecordHistories
+	STAGECOACH_RECORD=$(VERSION) go test -p 1 ./dev/e2e ./workflows/... -count=1 -run 'TestRecord.*Histor'
 
 clean: ## Remove bin/; the state of go run ./dev in .stagecoach/ stays.
 	rm -rf bin

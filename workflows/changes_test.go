@@ -50,6 +50,28 @@ func TestChangesAreListed(t *testing.T) {
 	}
 }
 
+// TestChangesAreFound reads a file that asks for two changes: the comparison sees those that come.
+func TestChangesAreFound(t *testing.T) {
+	t.Parallel()
+	const source = `package p
+
+const second = "wait for the second"
+
+func run(ctx workflow.Context, n int) {
+	workflow.GetVersion(ctx, "ask first", workflow.DefaultVersion, 1)
+	change := fmt.Sprintf("look %d", n)
+	workflow.GetVersion(ctx, change, workflow.DefaultVersion, 1)
+	workflow.GetVersion(ctx, second, workflow.DefaultVersion, 1)
+}`
+	file := filepath.Join(t.TempDir(), "source.go")
+	if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := changesIn(t, file), []string{"ask first", "look N", "wait for the second"}; !slices.Equal(got, want) {
+		t.Errorf("found %q, want %q", got, want)
+	}
+}
+
 // changesIn gives the ids of changes that a file asks GetVersion for. An id is a text, a constant or variable of the
 // file with one, or the format of one whose numbers differ: they stand as N.
 func changesIn(t *testing.T, file string) (changes []string) {

@@ -88,8 +88,8 @@ func (d *Activities) handOver(ctx context.Context, job download.Download) error 
 	}
 }
 
-// torrent returns what is to be added: a magnet link as it is, or the file behind an address. FetchTorrent has fetched
-// the file, except for workflows that began with release 0.1.0.
+// torrent returns what is to be added: a magnet link as it is, or the file behind an address, which FetchTorrent has
+// fetched.
 func (d *Activities) torrent(
 	ctx context.Context, job download.Download,
 ) (wanted qbittorrent.NewTorrent, identity torrent.Identity, err error) {

@@ -5,8 +5,6 @@ import (
 	"context"
 	"time"
 
-	"go.temporal.io/sdk/activity"
-
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
@@ -46,8 +44,6 @@ func (t *Activities) failed(ctx context.Context, err error, asked bool) error {
 type Loaded struct {
 	State     task.Snapshot `json:"state"`
 	Unblocked bool          `json:"unblocked,omitempty"` // every blocker is DONE
-	// KeepsTimer says that the workflow may keep a timer that fires no later than it needs one.
-	KeepsTimer bool `json:"keeps_timer,omitempty"`
 }
 
 // LoadTask reads a task from the record.
@@ -56,7 +52,7 @@ func (t *Activities) LoadTask(ctx context.Context, taskID int64) (Loaded, error)
 	if err != nil {
 		return Loaded{}, t.failed(ctx, err, false)
 	}
-	return Loaded{State: task.Snapshot, Unblocked: len(task.OpenBlockers()) == 0, KeepsTimer: keepsTimer(ctx)}, nil
+	return Loaded{State: task.Snapshot, Unblocked: len(task.OpenBlockers()) == 0}, nil
 }
 
 // Question asks for the facts about a user and a task.
@@ -67,8 +63,7 @@ type Question struct {
 	Write *task.Write `json:"write,omitempty"`
 }
 
-// Facts answers a Question: either what was written, or the facts because the guard did not hold. A worker that does not
-// know guards answers with the facts alone.
+// Facts answers a Question: either what was written, or the facts because the guard did not hold.
 type Facts struct {
 	task.TaskContext
 	Written *Written `json:"written,omitempty"`
@@ -99,14 +94,6 @@ type Written struct {
 	State task.Snapshot `json:"state"`
 	// Tell says that dependents have waited for this task to be DONE.
 	Tell bool `json:"tell,omitempty"`
-	// KeepsTimer says that the workflow may keep a timer that fires no later than it needs one.
-	KeepsTimer bool `json:"keeps_timer,omitempty"`
-}
-
-// keepsTimer is true in the process that runs the workflow: it knows how to keep a timer. An ordinary activity may run
-// beside a workflow of a worker that does not.
-func keepsTimer(ctx context.Context) bool {
-	return activity.IsActivity(ctx) && activity.GetInfo(ctx).IsLocalActivity
 }
 
 // WriteTask writes a transition. A repeated or late write changes nothing, nor does one whose guard does not hold.
@@ -117,7 +104,7 @@ func (t *Activities) WriteTask(ctx context.Context, w task.Write) (Written, erro
 	}
 
 	t.count(w, state)
-	written := Written{State: state, KeepsTimer: keepsTimer(ctx)}
+	written := Written{State: state}
 	if state.State == lifecycle.TaskDone {
 		waiting, err := t.Store.WaitingDependents(ctx, w.TaskID)
 		if err != nil {
@@ -156,7 +143,7 @@ func (t *Activities) StartTaskClock(ctx context.Context, c Clock) (Written, erro
 	if err != nil {
 		return Written{}, t.failed(ctx, err, false)
 	}
-	return Written{State: state, KeepsTimer: keepsTimer(ctx)}, nil
+	return Written{State: state}, nil
 }
 
 // TellDependents notifies the tasks whose last open blocker was this one. A task whose workflow does not run reads its

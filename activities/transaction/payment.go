@@ -58,8 +58,7 @@ type PaymentStore interface {
 }
 
 // PaymentActivities holds the wallet: it signs messages, one at a time, broadcasts them, and follows at Fragment
-// what they buy. Where there is no Wallet, RegisterPayments registers activities that return their tasks for another
-// process.
+// what they buy.
 type PaymentActivities struct {
 	Store    PaymentStore
 	Wallet   *ton.Wallet
@@ -78,7 +77,7 @@ type PaymentActivities struct {
 }
 
 // quickTries are the tries of one activity that follow each other within seconds, before other orders get their turn.
-// attemptWithKey counts them; the workflow counts the tries of an order (Order.Try), each of which is one activity.
+// Temporal counts them; the workflow counts the tries of an order (Order.Try), each of which is one activity.
 const quickTries = 3
 
 // Order names a try to make a payment.
@@ -103,7 +102,7 @@ type BroadcastOutcome struct {
 
 // BroadcastPayment sends the bytes of a signed payment once more. Only the chain decides the outcome, not the answer.
 func (a *PaymentActivities) BroadcastPayment(ctx context.Context, p PaymentOf) (BroadcastOutcome, error) {
-	defer sendHeartbeats(ctx)()
+	defer temporalio.SendHeartbeats(ctx)()
 
 	payment, err := a.Store.LivePayment(ctx, p.Hash, p.Kind)
 	if err != nil {
@@ -139,7 +138,7 @@ func (a *PaymentActivities) broadcast(ctx context.Context, payment transaction.P
 
 // PayRefund signs and broadcasts the payment that returns a transaction's money, less gas, unless there is one already.
 func (a *PaymentActivities) PayRefund(ctx context.Context, o Order) (Payment, error) {
-	defer sendHeartbeats(ctx)()
+	defer temporalio.SendHeartbeats(ctx)()
 
 	record, err := a.Store.KeepDust(ctx, o.Hash, a.Settings.Reserve+max(a.Settings.RefundLeast, 1))
 	if err != nil || record.RefundDue == 0 && record.Turn == nil { // the refund is not worth its gas
@@ -185,7 +184,8 @@ func (a *PaymentActivities) pay(
 			return Payment{Snapshot: snapshot}, err
 		}
 		if snapshot.Unconfirmed {
-			return Payment{}, a.leaveUnconfirmed(ctx, o, kind)
+			// The setting was changed meanwhile: the order leaves the line, and is verified first.
+			return a.afterLeaving(ctx, o, a.Store.LeaveQueue(ctx, o.Hash, kind))
 		}
 		if payment, err = a.sign(ctx, o, kind, prepare); err != nil {
 			return a.unpaid(ctx, o, kind, err)
@@ -213,7 +213,7 @@ func (a *PaymentActivities) loadSnapshot(ctx context.Context, hash string) (Snap
 
 // ProveRefund waits until the sender's receipt of the money is final, or until the money came back.
 func (a *PaymentActivities) ProveRefund(ctx context.Context, hash string) (Snapshot, error) {
-	defer sendHeartbeats(ctx)()
+	defer temporalio.SendHeartbeats(ctx)()
 
 	payment, err := a.Store.LivePayment(ctx, hash, transaction.Refund)
 	if err == nil && payment != nil {

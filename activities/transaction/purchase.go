@@ -22,7 +22,7 @@ import (
 // money. Errors have the failure's message, and its class as their type. When Fragment can answer no order now, the
 // order goes on without a quote and gets one when its turn comes.
 func (a *PaymentActivities) QuoteOrder(ctx context.Context, o Order) (Snapshot, error) {
-	defer sendHeartbeats(ctx)()
+	defer temporalio.SendHeartbeats(ctx)()
 
 	var record *transaction.Snapshot // as written by the quote; nil: nothing was quoted
 	err := core.RetryWhileUnavailable(ctx, func() error {
@@ -156,7 +156,7 @@ const mostPrices = 5
 
 // PayOrder signs and broadcasts the payment that buys a transaction's Stars, unless there is one already.
 func (a *PaymentActivities) PayOrder(ctx context.Context, o Order) (Payment, error) {
-	defer sendHeartbeats(ctx)()
+	defer temporalio.SendHeartbeats(ctx)()
 	return a.pay(ctx, o, transaction.Purchase, a.buy)
 }
 
@@ -227,7 +227,7 @@ func (a *PaymentActivities) link(ctx context.Context, made request, quote transa
 // ConfirmPurchase notifies Fragment of a paid purchase and waits until the receiver has kept the money and the Stars
 // are sent; then the transaction is processed. Each try queries once.
 func (a *PaymentActivities) ConfirmPurchase(ctx context.Context, o Order) (Snapshot, error) {
-	defer sendHeartbeats(ctx)()
+	defer temporalio.SendHeartbeats(ctx)()
 
 	payment, err := a.Store.LivePayment(ctx, o.Hash, transaction.Purchase)
 	if err != nil {

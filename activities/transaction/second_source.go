@@ -34,7 +34,7 @@ const askedAtOnce = 4
 // it. It ends when the two sources agree, which it records, or disagree: then a person has to review it. A source
 // without an answer is queried again, by the retry policy.
 func (a *PaymentActivities) VerifyDeposit(ctx context.Context, o Order) (Snapshot, error) {
-	defer sendHeartbeats(ctx)()
+	defer temporalio.SendHeartbeats(ctx)()
 
 	snapshot, err := a.loadSnapshot(ctx, o.Hash)
 	if err != nil || !snapshot.Unconfirmed {
@@ -72,16 +72,6 @@ func (a *PaymentActivities) VerifyDeposit(ctx context.Context, o Order) (Snapsho
 
 	record, err := a.Store.DisputeDeposit(ctx, o.Hash)
 	return a.Settings.answer(ctx, record, err)
-}
-
-// leaveUnconfirmed takes an order out of the line that got its turn unverified, because the setting was changed
-// meanwhile. The workflow gets the answer a moment later: a workflow of 0.1.0, which does not know the check, must not
-// ask again at once.
-func (a *PaymentActivities) leaveUnconfirmed(ctx context.Context, o Order, kind transaction.PaymentKind) error {
-	if err := a.Store.LeaveQueue(ctx, o.Hash, kind); err != nil && !isRefusal(err, fault.PaymentUndecided) {
-		return temporalio.RetryUntilSeen(ctx, err)
-	}
-	return giveBack("the deposit is not confirmed", giveBackAfter)
 }
 
 // later makes an error of the second source retryable. Time or an operator may repair any of them, and the order waits.

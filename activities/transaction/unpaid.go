@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"go.temporal.io/sdk/activity"
+
 	"stagecoach/internal/fault"
 	"stagecoach/internal/fragment"
 	"stagecoach/internal/lifecycle"
@@ -65,7 +67,7 @@ func (a *PaymentActivities) failTry(
 		a.raise(ctx, notice.AlertPaymentRefused)
 	}
 
-	if !failure.Final && attemptWithKey(ctx) < quickTries {
+	if !failure.Final && int(activity.GetInfo(ctx).Attempt) < quickTries {
 		return Payment{}, failed(failure, err)
 	}
 
@@ -130,7 +132,7 @@ func (a *PaymentActivities) waitForLimit(
 // waitsForFragment says whether an order waits until Fragment is back. Tries that follow each other within seconds come
 // first, and the wait is bounded: an error of one order alone would otherwise hold up all others for ever.
 func (a *PaymentActivities) waitsForFragment(ctx context.Context, o Order, err error) (bool, error) {
-	if !fragment.Away(err) || attemptWithKey(ctx) < min(quickTries, a.Settings.Attempts) {
+	if !fragment.Away(err) || int(activity.GetInfo(ctx).Attempt) < min(quickTries, a.Settings.Attempts) {
 		return false, nil
 	}
 

@@ -1,13 +1,12 @@
 package e2e
 
 import (
-	"os"
 	"path/filepath"
-	"regexp"
 	"testing"
 	"time"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/delivery"
 )
@@ -15,11 +14,7 @@ import (
 // TestRecordHistories saves the histories that the replay tests replay. It runs only on request. A saved history stands
 // for workflows in production, and later code must still replay it: save new ones beside the old ones.
 func TestRecordHistories(t *testing.T) {
-	version := os.Getenv("STAGECOACH_RECORD") // part of the files' names, such as "v1"
-	if version == "" {
-		t.Skip("STAGECOACH_RECORD names the version to save")
-	}
-
+	version := testtemporal.Record(t)
 	s := newRig(t, map[string]string{"STAGECOACH_DELIVERY_TTL": "2s", "STAGECOACH_DELIVERY_PARALLEL": "2"})
 	user := s.user(100)
 	small, _ := s.file("small.bin", 1000)
@@ -30,10 +25,7 @@ func TestRecordHistories(t *testing.T) {
 		s.eventually(30*time.Second, "the workflow is over", func() bool {
 			return len(s.listed(`WorkflowId="`+job.WorkflowID()+`" AND ExecutionStatus!="Running"`)) == 1
 		})
-		history := s.temporalCLI("workflow", "show", "--workflow-id", job.WorkflowID(), "--output", "json")
-		history = regexp.MustCompile(`"identity": "[^"]*"`).ReplaceAllString(history, `"identity": "recorded"`)
-		path := filepath.Join("..", "..", "workflows", "delivery", "testdata", version+"-"+name+".json")
-		must(t, os.WriteFile(path, []byte(history), 0o644))
+		version.Save(t, historiesOf("delivery"), name, testtemporal.History(t, s.client, job.WorkflowID(), ""))
 	}
 
 	late := s.deliver(user, small)
@@ -66,11 +58,7 @@ func TestRecordHistories(t *testing.T) {
 
 // TestRecordHistoriesOfTheReconciler saves an hour of the reconciler, shortened by a worker's stop.
 func TestRecordHistoriesOfTheReconciler(t *testing.T) {
-	version := os.Getenv("STAGECOACH_RECORD")
-	if version == "" {
-		t.Skip("STAGECOACH_RECORD names the version to save")
-	}
-
+	version := testtemporal.Record(t)
 	s := newRig(t, nil)
 	worker := s.startWorker()
 	began := func() string {
@@ -86,9 +74,10 @@ func TestRecordHistoriesOfTheReconciler(t *testing.T) {
 	worker.stop()
 	s.startWorker()
 	s.eventually(20*time.Second, "the next one looks", func() bool { return began() != "" && began() != first })
-	history := s.temporalCLI("workflow", "show", "--workflow-id", "reconciler", "--run-id", first, "--output", "json")
-	history = regexp.MustCompile(`"identity": "[^"]*"`).ReplaceAllString(history, `"identity": "recorded"`)
-	dir := filepath.Join("..", "..", "workflows", "reconciler", "testdata")
-	must(t, os.MkdirAll(dir, 0o755))
-	must(t, os.WriteFile(filepath.Join(dir, version+"-reconciler.json"), []byte(history), 0o644))
+	version.Save(t, historiesOf("reconciler"), "reconciler", testtemporal.History(t, s.client, "reconciler", first))
+}
+
+// historiesOf is the folder of the saved histories of a package of workflows.
+func historiesOf(workflows string) string {
+	return filepath.Join("..", "..", "workflows", workflows, "testdata")
 }

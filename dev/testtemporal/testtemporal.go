@@ -7,23 +7,16 @@
 package testtemporal
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"regexp"
 	"testing"
 	"time"
 
-	enumspb "go.temporal.io/api/enums/v1"
-	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"stagecoach/dev/servers"
@@ -197,66 +190,4 @@ func (s *Server) stop() {
 		s.Kill()
 	}
 	_ = os.RemoveAll(s.dir)
-}
-
-// History returns all events of a workflow's run; without a run, of the last one.
-func (s *Server) History(t testing.TB, workflowID, run string) (events []*historypb.HistoryEvent) {
-	t.Helper()
-	pages := s.Client.GetWorkflowHistory(
-		context.WithoutCancel(t.Context()), workflowID, run, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT,
-	)
-
-	for pages.HasNext() {
-		event, err := pages.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
-		events = append(events, event)
-	}
-
-	return events
-}
-
-var identity = regexp.MustCompile(`"identity":(\s*)"[^"]*"`)
-
-// Record returns the version under which the histories of a package are to be saved for its replay tests, or skips the
-// test. A saved history stands for workflows in production, and later code must still replay it: save new ones beside
-// the old ones.
-func Record(t testing.TB) Version {
-	t.Helper()
-	version := os.Getenv("STAGECOACH_RECORD") // such as "v1"
-	if version == "" {
-		t.Skip("STAGECOACH_RECORD names the version to save")
-	}
-	return Version(version)
-}
-
-// Version is part of the names of saved histories.
-type Version string
-
-// Save writes a history into folder; "" is the package's own. A history that was saved before stays: delete its file to
-// record it again.
-func (v Version) Save(t testing.TB, folder, name string, events []*historypb.HistoryEvent) {
-	t.Helper()
-	text, err := protojson.MarshalOptions{Indent: " "}.Marshal(&historypb.History{Events: events})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	folder = cmp.Or(folder, "testdata")
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
-
-	file, err := os.OpenFile(filepath.Join(folder, string(v)+"-"+name+".json"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if errors.Is(err, fs.ErrExist) {
-		return
-	}
-	if err == nil {
-		_, err = file.Write(identity.ReplaceAll(text, []byte(`"identity":$1"recorded"`)))
-		err = errors.Join(err, file.Close())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 }

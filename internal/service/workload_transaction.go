@@ -2,8 +2,6 @@ package service
 
 import (
 	"context"
-	"maps"
-	"sync"
 	"time"
 
 	"stagecoach/internal/lifecycle"
@@ -15,21 +13,11 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// overdueAfter is how late a planned retry is when its workflow is signalled to read the record.
-const overdueAfter = 5 * time.Minute
-
 // transactionWorkload is what the operations need of transactions.
-type transactionWorkload struct {
-	*Transactions
-
-	mu       sync.Mutex           // a sweep that hangs may still be there when the next one begins
-	reminded map[string]time.Time // by hash: the time of the retry that was signalled to the workflow
-}
+type transactionWorkload struct{ *Transactions }
 
 // Workload is what the operations need of transactions.
-func (c *Transactions) Workload() Workload {
-	return &transactionWorkload{Transactions: c, reminded: map[string]time.Time{}}
-}
+func (c *Transactions) Workload() Workload { return &transactionWorkload{c} }
 
 func (*transactionWorkload) Name() string { return lifecycle.WorkloadTransaction }
 
@@ -37,10 +25,6 @@ func (*transactionWorkload) WorkflowType() string { return lifecycle.Transaction
 
 // Prepare keeps the wallet's monitor running and closes alerts whose cause is gone.
 func (w *transactionWorkload) Prepare(ctx context.Context) error {
-	w.mu.Lock()
-	maps.DeleteFunc(w.reminded, func(_ string, at time.Time) bool { return time.Since(at) > 24*time.Hour })
-	w.mu.Unlock()
-
 	if w.Monitored.Wallet != "" {
 		if err := w.StartMonitor(ctx); err != nil {
 			return err
@@ -63,11 +47,8 @@ func (w *transactionWorkload) row(t transaction.Transaction) liveTransaction {
 	return liveTransaction{row: t, workload: w}
 }
 
-// Due returns transactions whose planned retry is late.
-func (w *transactionWorkload) Due(ctx context.Context, _ time.Time) ([]LiveRow, error) {
-	transactions, err := w.Store.OverdueRetries(ctx, overdueAfter, duePage)
-	return rowsOf(transactions, err, w.row)
-}
+// Due returns nothing: a transaction's workflow needs no reminder.
+func (*transactionWorkload) Due(context.Context, time.Time) ([]LiveRow, error) { return nil, nil }
 
 // Keys returns the entities: a transaction's workflow has the transaction's hash.
 func (*transactionWorkload) Keys(_ context.Context, entities []string) ([]string, error) {
@@ -93,28 +74,6 @@ func (t liveTransaction) About() Row {
 		ID: t.row.ID, Entity: t.row.Hash, WorkflowID: t.row.WorkflowID(), State: string(t.row.State),
 		NeverStarted: t.row.WorkflowStartedAt == nil, Resumes: true, Replaceable: true, Reopens: true,
 	}
-}
-
-// Remind signals a planned retry to a workflow once, when its time is over: a worker of 0.1.0 that has got the failure
-// waits for an operator.
-func (t liveTransaction) Remind(ctx context.Context) (done bool, err error) {
-	at := t.row.NextRetry()
-	if at == nil || time.Since(*at) < overdueAfter || !t.workload.remindOnce(t.row.Hash, *at) {
-		return false, nil
-	}
-	return false, t.Refresh(ctx)
-}
-
-// remindOnce reports whether the retry at this time was not signalled to the workflow yet, and remembers that it is
-// now.
-func (w *transactionWorkload) remindOnce(hash string, at time.Time) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.reminded[hash].Equal(at) {
-		return false
-	}
-	w.reminded[hash] = at
-	return true
 }
 
 func (t liveTransaction) Refresh(ctx context.Context) error {

@@ -162,7 +162,7 @@ func TestOldFailuresAreNotRetried(t *testing.T) {
 	}
 }
 
-// TestWhatIsToBeTriedAgainIsLive wants a workflow for each planned retry, and a reminder when it is late.
+// TestWhatIsToBeTriedAgainIsLive wants a workflow for each planned retry.
 func TestWhatIsToBeTriedAgainIsLive(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -177,13 +177,6 @@ func TestWhatIsToBeTriedAgainIsLive(t *testing.T) {
 		live, err = b.LiveTransactionsOf(t.Context(), 0, []string{hash})
 		if err != nil || len(live) != want {
 			t.Errorf("live %d by its hash, %v, want %d", len(live), err, want)
-		}
-
-		for late, due := range map[time.Duration]int{-2 * time.Minute: want, time.Minute: 0} {
-			overdue, err := b.OverdueRetries(t.Context(), late, 10)
-			if err != nil || len(overdue) != due {
-				t.Errorf("%d retries are %v late, %v, want %d", len(overdue), late, err, due)
-			}
 		}
 		b.ok(b.StopRetrying(t.Context(), hash))
 	}

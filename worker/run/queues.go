@@ -82,14 +82,6 @@ func paymentsOptions(c config.Config) worker.Options {
 	return o
 }
 
-// leftPaymentsOptions are for payments on the main queue in a process for payments alone: one poller, because most
-// tasks there are for other processes.
-func leftPaymentsOptions(c config.Config) worker.Options {
-	o := paymentsOptions(c)
-	o.MaxConcurrentActivityTaskPollers = 1
-	return o
-}
-
 // serves says whether a process with these settings serves a queue.
 func serves(c config.Config, queue string) bool {
 	return len(c.Worker.Queues) == 0 || slices.Contains(c.Worker.Queues, queue)

@@ -27,10 +27,9 @@ func TestPaymentsDoNotQueueBehindUsers(t *testing.T) {
 		options worker.Options
 		answers bool
 	}{
-		"payments":        {paymentsOptions(config.Config{}), true},
-		"payments of old": {leftPaymentsOptions(config.Config{}), true},
-		"prices":          {quotesOptions(config.Config{}), true},
-		"main":            {mainOptions(config.Config{}), false},
+		"payments": {paymentsOptions(config.Config{}), true},
+		"prices":   {quotesOptions(config.Config{}), true},
+		"main":     {mainOptions(config.Config{}), false},
 	} {
 		var suite testsuite.WorkflowTestSuite
 		env := suite.NewTestActivityEnvironment()

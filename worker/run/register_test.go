@@ -29,12 +29,12 @@ var payments = []string{
 
 // activityNames are the names that histories know: an activity may be added, but none of these may go or be renamed.
 var activityNames = map[string][]string{
-	lifecycle.MainQueue: append([]string{
+	lifecycle.MainQueue: {
 		"AddTorrent", "AlertStuck", "CancelTransaction", "Compare", "DeleteOldRows", "FailTransaction", "FetchTorrent", "FinishJob",
 		"LoadDownload", "LoadTask", "LockTransaction", "LookAtTransaction", "LookForTorrent", "MoveDownload", "NoteDownload",
 		"QueuePayment", "Reconcile", "RemoveTorrent", "ResolveTransaction", "ResumeTorrent", "RetryTransaction",
 		"ReviewTransaction", "StartTaskClock", "StopFailingWebhook", "SyncDownloads", "TaskFacts", "TellDependents", "WriteOffRefund", "WriteTask",
-	}, payments...),
+	},
 	lifecycle.WebhookQueue:  {"SendWebhookEvents"},
 	lifecycle.DeliveryQueue: {"Deliver"},
 	lifecycle.TorrentQueue:  {"AddTorrent", "FetchTorrent"},
@@ -117,9 +117,9 @@ func TestActivityNamesStay(t *testing.T) {
 	}
 }
 
-// TestWithoutKeyMainQueueHasAll shows that a process without the wallet's key takes payments of the main queue too. It
-// gives them back.
-func TestWithoutKeyMainQueueHasAll(t *testing.T) {
+// TestWithoutKeyNoPaymentsAreServed wants the same main queue of a process without the wallet's key, and no queue where
+// payments wait.
+func TestWithoutKeyNoPaymentsAreServed(t *testing.T) {
 	t.Parallel()
 	p := unconnected(t, "")
 	parts, err := p.parts()
@@ -131,6 +131,11 @@ func TestWithoutKeyMainQueueHasAll(t *testing.T) {
 	registerMain(r, parts, workflows.Settings{})
 	if got, want := slices.Sorted(maps.Keys(r.names)), slices.Sorted(slices.Values(activityNames[lifecycle.MainQueue])); !slices.Equal(got, want) {
 		t.Errorf("the main queue has the activities %v, want %v", got, want)
+	}
+	for _, queue := range served(p.Config, parts) {
+		if queue == lifecycle.QuoteQueue || queue == lifecycle.PaymentQueue {
+			t.Errorf("it serves %s", queue)
+		}
 	}
 }
 

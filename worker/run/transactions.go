@@ -23,7 +23,7 @@ import (
 )
 
 // transactionPart gives what transactions need. A process without the wallet's key has no monitor, and serves no queue
-// where payments wait. Payments are among the activities of the main queue for this release: 0.1.0 has left some there.
+// where payments wait.
 func (p process) transactionPart(services service.Services) (part, error) {
 	wallet, err := p.Wallet()
 	if err != nil {
@@ -31,32 +31,25 @@ func (p process) transactionPart(services service.Services) (part, error) {
 	}
 
 	orders, settings := services.Transactions, p.paymentSettings()
+	transactions := part{main: register(&transaction.Activities{
+		Store: p.Store, Settings: settings, Orders: orders, Metrics: p.Metrics.Transaction(),
+	})}
 	payments := &transaction.PaymentActivities{
 		Store: p.Store, Wallet: wallet, Chain: p.Chain(), Second: p.secondSource(), Settings: settings, Metrics: p.Metrics.Transaction(),
 		Log: p.Log,
 	}
 
-	var monitor *transaction.Monitor
-	if wallet == nil {
-		payments.Fragment = p.Fragment(fragment.Options{})
-	} else if monitor, err = p.openWallet(payments, orders); err != nil {
-		return part{}, err
-	}
-
-	transactions := part{
-		main: func(w worker.ActivityRegistry) {
-			w.RegisterActivity(&transaction.Activities{
-				Store: p.Store, Settings: settings, Orders: orders, Metrics: p.Metrics.Transaction(),
-			})
-			transaction.RegisterPayments(w, payments, monitor)
-		},
-	}
-	if serves(p.Config, lifecycle.PaymentQueue) {
-		transactions.checks = paymentChecks(p.Config, payments)
-	}
 	if wallet != nil {
+		monitor, err := p.openWallet(payments, orders)
+		if err != nil {
+			return part{}, err
+		}
 		transactions.queues = p.paymentQueues(payments, monitor)
 		transactions.start = func(ctx context.Context) error { return p.startPayments(ctx, orders) }
+	}
+
+	if serves(p.Config, lifecycle.PaymentQueue) {
+		transactions.checks = paymentChecks(p.Config, payments)
 	}
 	return transactions, nil
 }
@@ -86,7 +79,6 @@ func (p process) openWallet(
 // paymentQueues are the queues of a process that holds the wallet's key.
 func (p process) paymentQueues(payments *transaction.PaymentActivities, monitor *transaction.Monitor) (all []queue) {
 	name := p.Config.Transactions.Wallet
-	pay := func(w worker.ActivityRegistry) { transaction.RegisterPayments(w, payments, monitor) }
 	if serves(p.Config, lifecycle.QuoteQueue) {
 		all = append(all, queue{lifecycle.QuoteQueue, name, quotesOptions(p.Config), func(w worker.ActivityRegistry) {
 			transaction.RegisterQuotes(w, payments)
@@ -94,12 +86,9 @@ func (p process) paymentQueues(payments *transaction.PaymentActivities, monitor 
 	}
 
 	if serves(p.Config, lifecycle.PaymentQueue) {
-		all = append(all, queue{lifecycle.PaymentQueue, name, paymentsOptions(p.Config), pay})
-		if !serves(p.Config, lifecycle.MainQueue) { // for this release: payments that 0.1.0 has left on the main queue
-			all = append(all, queue{lifecycle.MainQueue, "", leftPaymentsOptions(p.Config), func(w worker.ActivityRegistry) {
-				transaction.RegisterLeftPayments(w, payments, monitor)
-			}})
-		}
+		all = append(all, queue{lifecycle.PaymentQueue, name, paymentsOptions(p.Config), func(w worker.ActivityRegistry) {
+			transaction.RegisterPayments(w, payments, monitor)
+		}})
 	}
 	return all
 }

@@ -105,10 +105,6 @@ type run struct {
 	cancelled bool
 }
 
-// attemptVersion names the change since which workflows show what AttemptSignal reports. A workflow on a worker of
-// 0.1.0 gets the signal as well, and does nothing.
-const attemptVersion = "attempt-signal"
-
 // listen receives a person's cancel, and from the activity the states that last and the attempts that have not ended
 // the job.
 func (r *run) listen(ctx workflow.Context, cancel workflow.CancelFunc) {
@@ -145,8 +141,7 @@ func (r *run) goOn(ctx workflow.Context, attempt lifecycle.Attempt) {
 	shown := r.view.State
 	r.attempt = attempt
 	r.enter(ctx, attempt.State)
-	version := workflow.GetVersion(ctx, attemptVersion, workflow.DefaultVersion, 1)
-	if version != workflow.DefaultVersion && shown != r.view.State {
+	if shown != r.view.State {
 		showStage(ctx, attempt.State)
 	}
 }

@@ -9,7 +9,6 @@ package download
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -156,10 +155,6 @@ var otherReasons = []fault.Code{fault.EnqueueUnavailable, fault.BookGone}
 // fetch writes the .torrent file of a job that has no magnet link into the record. A file that crashes its worker costs
 // one of the attempts, so that no file is fetched for ever.
 func (r *run) fetch(life workflow.Context) error {
-	if workflow.GetVersion(life, "fetch-torrent", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
-		return nil // AddTorrent fetches it
-	}
-
 	record, err := record.Do(life, downloads.LoadDownload, r.id)
 	if err != nil || !record.NeedsFile {
 		return err
@@ -244,7 +239,8 @@ func (r *run) mayContinue(ctx workflow.Context) bool {
 // stopping says whether the job is to end, because a person, an operator or the program wants it.
 func (r *run) stopping(ctx workflow.Context) bool { return r.canceled != "" || ctx.Err() != nil }
 
-// remove ends a job once its torrent is known to be gone, however long qBittorrent is away.
+// remove ends a job once its torrent is known to be gone. qBittorrent may be away for weeks, and people repeat their
+// cancels: the next run continues the removal.
 func (r *run) remove(ctx workflow.Context) error {
 	if r.canceled == "" {
 		r.canceled = fault.CancelledByUser
@@ -254,7 +250,7 @@ func (r *run) remove(ctx workflow.Context) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	removal := workflow.ExecuteActivity(untilDone(ctx, "remove the torrent"), downloads.RemoveTorrent, r.id)
 
-	for signals := 0; !removal.IsReady(); signals++ {
+	for !removal.IsReady() {
 		err := workflow.Await(ctx, func() bool {
 			return removal.IsReady() || r.cancels.Len() > 0 || r.observations.Len() > 0
 		})
@@ -262,7 +258,7 @@ func (r *run) remove(ctx workflow.Context) error {
 			return err
 		}
 		record.Drain(r.cancels, r.observations) // while the torrent is being removed they change nothing
-		if !removal.IsReady() && r.handsOverRemoval(ctx, signals) {
+		if !removal.IsReady() && workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
 			r.Carried.Canceled = r.canceled
 			return workflow.NewContinueAsNewError(ctx, lifecycle.DownloadType, r.id, &r.Carried)
 		}
@@ -278,16 +274,6 @@ func (r *run) remove(ctx workflow.Context) error {
 	}
 
 	return r.move(ctx, lifecycle.DownloadActionCancel, r.canceled)
-}
-
-// handsOverRemoval says whether the next run continues the removal: qBittorrent may be away for weeks, and people
-// repeat their cancels. A long run of 0.1.0 is replayed with the default version; it hands over at its next signal.
-func (r *run) handsOverRemoval(ctx workflow.Context, signals int) bool {
-	if !workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
-		return false
-	}
-	change := fmt.Sprintf("hand over while removing, signal %d", signals)
-	return workflow.GetVersion(ctx, change, workflow.DefaultVersion, 1) == 1
 }
 
 // heartbeatTimeout is how long an activity may send no heartbeat before its worker counts as lost.

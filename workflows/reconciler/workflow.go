@@ -24,17 +24,18 @@ const (
 
 var reconciler *reconcile.Reconciler
 
-// Run lets one activity compare for an hour. last is the last sweep that was reported to the previous run; nil: none.
+// Run lets one activity compare for an hour. The next run takes over earlier when the history is long: when workers are
+// lost again and again, no hour ends. last is the last sweep that was reported to the previous run; nil: none.
 func Run(ctx workflow.Context, last *reconcile.Sweep) error {
 	record.ShowDetails(ctx, Title, details(last))
 	long := false
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		for sweeps := 0; ; sweeps++ {
+		for {
 			var sweep reconcile.Sweep
 			workflow.GetSignalChannel(ctx, reconcile.SweptSignal).Receive(ctx, &sweep)
 			last = &sweep
 			record.ShowDetails(ctx, Title, details(last))
-			long = long || handsOver(ctx, sweeps)
+			long = workflow.GetInfo(ctx).GetContinueAsNewSuggested()
 		}
 	})
 
@@ -53,16 +54,6 @@ func Run(ctx workflow.Context, last *reconcile.Sweep) error {
 		return err
 	}
 	return workflow.NewContinueAsNewError(ctx, WorkflowType, last)
-}
-
-// handsOver says whether the next run takes over before the hour ends: when workers are lost again and again, no hour
-// ends. A long run of 0.1.0 is replayed with the default version; it hands over at its next reported sweep.
-func handsOver(ctx workflow.Context, sweeps int) bool {
-	if !workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
-		return false
-	}
-	change := fmt.Sprintf("hand over while looking, sweep %d", sweeps)
-	return workflow.GetVersion(ctx, change, workflow.DefaultVersion, 1) == 1
 }
 
 // details shows operators the last sweep.

@@ -34,7 +34,6 @@ type memory struct {
 	failures  int // writes that fail before one succeeds
 	writes    int // tried
 
-	old        bool // a worker answers that neither checks guards nor keeps timers
 	reviews    bool // the workspace asks for a review
 	submission int64
 	approved   bool
@@ -54,7 +53,7 @@ func newMemory() *memory {
 
 // facts knows the people of rules_test.go.
 func (m *memory) facts(ctx context.Context, q activities.Question) (activities.Facts, error) {
-	if q.Write != nil && !m.old {
+	if q.Write != nil {
 		written, err := m.write(ctx, *q.Write)
 		if err != nil || written.State.Version >= q.Write.Version {
 			return activities.Facts{Written: &written}, err
@@ -93,7 +92,7 @@ func (m *memory) write(_ context.Context, w task.Write) (activities.Written, err
 		m.enter(w.State, w.AssigneeID, w.At)
 	}
 	m.state.ReviewMissing = m.reviews && !m.approved
-	return activities.Written{State: m.state, Tell: m.waiting && m.state.State == lifecycle.TaskDone, KeepsTimer: !m.old}, nil
+	return activities.Written{State: m.state, Tell: m.waiting && m.state.State == lifecycle.TaskDone}, nil
 }
 
 // holds says whether what a workflow assumes is so.
@@ -136,7 +135,7 @@ func (m *memory) renew(at time.Time) {
 // load is what the workflow reads.
 func (m *memory) load(context.Context, int64) (activities.Loaded, error) {
 	m.state.ReviewMissing = m.reviews && !m.approved
-	return activities.Loaded{State: m.state, Unblocked: len(m.open) == 0, KeepsTimer: !m.old}, nil
+	return activities.Loaded{State: m.state, Unblocked: len(m.open) == 0}, nil
 }
 
 // change does what leaves the status as it is, and does not reach the workflow.
@@ -171,7 +170,7 @@ func (m *memory) clock(_ context.Context, c activities.Clock) (activities.Writte
 		deadline := c.At.Add(m.deadlines[lifecycle.TaskNew])
 		m.state.Version, m.state.RequestID, m.state.ClockWaits, m.state.DeadlineAt = c.Version, c.RequestID, false, &deadline
 	}
-	return activities.Written{State: m.state, KeepsTimer: !m.old}, nil
+	return activities.Written{State: m.state}, nil
 }
 
 // envRig is one run of the workflow with skipped time.

@@ -230,7 +230,6 @@ func TestModel(t *testing.T) {
 
 		m.reviews = rapid.Bool().Draw(rt, "reviews")
 		record.reviews = m.reviews
-		record.old = rapid.Bool().Draw(rt, "old")
 
 		if !m.public {
 			record.state.Visibility = task.Private

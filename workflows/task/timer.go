@@ -23,7 +23,6 @@ func (t timer) fired() bool { return t.done != nil && t.done.IsReady() }
 // cancelled timer as ready, so this one does not end with the workflow's context.
 func (t *run) startTimer(ctx workflow.Context) {
 	at, what := t.due()
-	t.keeps = false
 	switch {
 	case at == nil, t.timer.done != nil && !t.timer.at.After(*at):
 		return
@@ -37,14 +36,12 @@ func (t *run) startTimer(ctx workflow.Context) {
 	}), stop}
 }
 
-// stopTimer ends a timer that has fired, and one that must not outlive its step: the worker that has taken this step
-// may be one from before timers were kept, and its history says what it did.
-func (t *run) stopTimer() {
-	if t.timer.done == nil || t.keeps && !t.timer.fired() {
-		return
+// dropFiredTimer lets the next step start a timer of its own. A timer that has not fired outlives its step.
+func (t *run) dropFiredTimer() {
+	if t.timer.fired() {
+		t.timer.stop()
+		t.timer = timer{}
 	}
-	t.timer.stop()
-	t.timer = timer{}
 }
 
 // due is when the task's state ends by itself, and by what; nil: it does not.

@@ -83,10 +83,6 @@ func (t *run) update(
 			t.take(ctx, *facts.Written)
 			continue
 		}
-		if t.keepsByOldRule(ctx, ask) {
-			return t.view(), nil
-		}
-
 		if err := t.loadReview(ctx, ask); err != nil {
 			return lifecycle.TaskView{}, err
 		}
@@ -103,17 +99,6 @@ func (t *run) update(
 		}
 		// Either the record has our write now, or it had one that this workflow did not know: then decide again.
 	}
-}
-
-// keepsByOldRule says whether a claim changes nothing because its caller holds the task and the old rule applies to it:
-// until the change claim-by-assignee this was so in all live statuses, since then only in IN_PROGRESS.
-func (t *run) keepsByOldRule(ctx workflow.Context, ask lifecycle.TaskAsk) bool {
-	switch {
-	case ask.Action != lifecycle.TaskActionClaim, !t.state.HeldBy(ask.Caller.ID),
-		t.state.State == lifecycle.TaskInProgress, lifecycle.Task.Terminal(t.state.State):
-		return false
-	}
-	return workflow.GetVersion(ctx, "claim-by-assignee", workflow.DefaultVersion, 1) == workflow.DefaultVersion
 }
 
 // moveItself makes a transition by the program, unless the task has left the version that the transition was meant for,
@@ -229,7 +214,7 @@ func (t *run) write(ctx workflow.Context, step lifecycle.TaskRule, ask lifecycle
 
 // take makes the record's state the workflow's, remembers whose request made it, and shows it to operators.
 func (t *run) take(ctx workflow.Context, written activities.Written) {
-	t.state, t.notify, t.keeps = written.State, written.Tell, written.KeepsTimer
+	t.state, t.notify = written.State, written.Tell
 	t.answered = append(t.answered, answer{t.state.RequestID, t.view()})
 	t.answered = t.answered[max(0, len(t.answered)-remembered):]
 	t.show(ctx)

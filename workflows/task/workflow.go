@@ -41,7 +41,6 @@ type run struct {
 	notify    bool // dependents have waited for this task
 
 	timer     timer
-	keeps     bool // the timer outlives this step
 	mutex     workflow.Mutex
 	signals   workflow.ReceiveChannel
 	refreshes workflow.ReceiveChannel
@@ -107,7 +106,7 @@ func (t *run) load(ctx workflow.Context) error {
 func (t *run) step(ctx workflow.Context) error {
 	version := t.state.Version
 	t.startTimer(ctx)
-	defer t.stopTimer()
+	defer t.dropFiredTimer()
 
 	err := workflow.Await(ctx, func() bool {
 		return t.state.Version != version || t.signals.Len() > 0 || t.refreshes.Len() > 0 || t.mayContinue(ctx) || t.timer.fired()
@@ -146,7 +145,7 @@ func (t *run) refresh(ctx workflow.Context) error {
 		return err
 	}
 
-	t.state, t.unblocked, t.keeps = loaded.State, loaded.Unblocked, loaded.KeepsTimer
+	t.state, t.unblocked = loaded.State, loaded.Unblocked
 	t.show(ctx)
 	return nil
 }

@@ -1,7 +1,6 @@
 package transaction
 
 import (
-	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -56,40 +55,25 @@ func (t *run) handOver(ctx workflow.Context) error {
 	return workflow.NewContinueAsNewError(ctx, lifecycle.TransactionType, t.hash, &c)
 }
 
-// waiting lists the steps that may wait for any time and add events meanwhile: a run hands over in these. Runs of 0.1.0
-// handed over only in the steps that wait for people; awaitsPeople lists those, and the steps that 0.1.0 did not have.
+// waiting lists the steps that may wait for any time and add events meanwhile: a run hands over in these.
 var waiting = map[step]bool{
 	stepProve: true, stepRest: true, stepAwaitTurn: true, stepAwaitRetry: true, stepRetryLater: true,
 	stepAwaitReview: true,
 	stepProveRefund: true,
 }
 
-var awaitsPeople = map[step]bool{stepAwaitRetry: true, stepRetryLater: true, stepAwaitReview: true}
+// retryable lists the steps in which a retry by signal may count.
+var retryable = map[step]bool{stepAwaitRetry: true, stepRetryLater: true, stepAwaitReview: true}
 
 // handsOver says whether the next run continues with a step: this run's history is long, and nothing is in flight.
 func (t *run) handsOver(ctx workflow.Context, step step) bool {
 	switch {
 	case ctx.Err() != nil || !waiting[step]:
 		return false
-	case !awaitsPeople[step]:
-		record.Drain(t.retries) // nothing can be retried now
+	case !retryable[step]:
+		record.Drain(t.retries)
 	}
-
-	if !t.mayContinue(ctx) {
-		return false
-	}
-
-	switch {
-	case awaitsPeople[step]:
-		return true
-	case step == stepRest && t.at.State == lifecycle.TransactionFailed && !t.cancelled:
-		return workflow.GetVersion(ctx, "hand over while a refund rests", workflow.DefaultVersion, 1) == 1
-	default:
-		// A run of 0.1.0 that is long already is replayed with the default version up to its last read of the record.
-		// It hands over from the next read on.
-		change := fmt.Sprintf("hand over while waiting, look %d", t.reads)
-		return workflow.GetVersion(ctx, change, workflow.DefaultVersion, 1) == 1
-	}
+	return t.mayContinue(ctx)
 }
 
 // mayContinue says whether this run should hand over to the next: its history is long and nothing is in flight.

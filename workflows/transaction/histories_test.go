@@ -25,10 +25,7 @@ func TestRecordHistories(t *testing.T) {
 
 	ctx := t.Context()
 	write := func(name string, events []*historypb.HistoryEvent) { version.Save(t, "", name, events) }
-	save := func(name, hash string) {
-		_ = w.over(hash)
-		write(name, w.history(hash))
-	}
+	save := func(name, hash string) { w.save(version, name, hash) }
 
 	retry := func(hash string) {
 		_, err := w.client.Retry(ctx, w.admin, hash, "again", "")
@@ -115,12 +112,9 @@ func TestRecordHistories(t *testing.T) {
 	slow(0)
 
 	w.fragment.AddFault(sim.Fault{Match: "updateStarsPrices", Kind: "503"})
-	long := w.deposit(1, "durov 50")
+	long := w.deposit(1, "durov 999") // whose price nobody has asked for
 	w.becomes(long, lifecycle.TransactionFailed)
-	run := func(hash string) string {
-		return w.history(hash)[0].GetWorkflowExecutionStartedEventAttributes().OriginalExecutionRunId
-	}
-
+	run := func(hash string) string { return w.started(hash).OriginalExecutionRunId }
 	began := run(long)
 	for run(long) == began {
 		retry(long)
@@ -128,10 +122,9 @@ func TestRecordHistories(t *testing.T) {
 		time.Sleep(200 * time.Millisecond)
 	}
 
-	write("before-continue-as-new", w.runOf(long, began))
 	w.fragment.ClearFaults()
 	retry(long)
-	save("after-continue-as-new", long)
+	save("continued-as-new", long)
 
 	w.must(w.client.Pause(ctx, w.admin, "", "a test"))
 	poor := w.deposit(1, "no order, and no money")
@@ -140,9 +133,8 @@ func TestRecordHistories(t *testing.T) {
 	w.must(w.client.Resume(ctx, ""))
 	began = run(poor)
 	w.eventually("its run hands over", func() bool { return run(poor) != began })
-	write("refund-before-continue-as-new", w.runOf(poor, began))
 	w.must(w.chain.SetBalance("", 10_000_000_000))
-	save("refund-after-continue-as-new", poor)
+	save("refund-continued-as-new", poor)
 
 	monitor := lifecycle.TonMonitorID(w.wallet.Address().Raw())
 	watching := w.server.Client.GetWorkflow(ctx, monitor, "").GetRunID()
@@ -156,15 +148,22 @@ func TestRecordHistories(t *testing.T) {
 
 	description, err := w.server.Client.DescribeWorkflowExecution(ctx, monitor, "")
 	w.must(err)
-	write("monitor", w.runOfID(monitor, description.WorkflowExecutionInfo.FirstRunId))
+	write("monitor", w.server.History(w, monitor, description.WorkflowExecutionInfo.FirstRunId))
 }
 
-// runOf gives the events of one run of a transaction's workflow.
-func (w *rig) runOf(hash, run string) []*historypb.HistoryEvent {
-	return w.runOfID(lifecycle.TransactionID(hash), run)
-}
-
-func (w *rig) runOfID(id, run string) []*historypb.HistoryEvent {
+// save waits until a transaction's workflow is over, and saves its first run, and its last one when it continued as new.
+func (w *rig) save(version testtemporal.Version, name, hash string) {
 	w.Helper()
-	return w.server.History(w, id, run)
+	_ = w.over(hash)
+	last := w.started(hash)
+	version.Save(w, "", name, w.server.History(w, lifecycle.TransactionID(hash), last.FirstExecutionRunId))
+	if last.OriginalExecutionRunId != last.FirstExecutionRunId {
+		version.Save(w, "", name+"-next", w.history(hash))
+	}
+}
+
+// started is how the newest run of a transaction's workflow began.
+func (w *rig) started(hash string) *historypb.WorkflowExecutionStartedEventAttributes {
+	w.Helper()
+	return w.history(hash)[0].GetWorkflowExecutionStartedEventAttributes()
 }

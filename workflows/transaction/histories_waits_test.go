@@ -20,45 +20,34 @@ func TestRecordHistoriesOfWaits(t *testing.T) {
 	})
 
 	ctx := t.Context()
-	run := func(hash string) string {
-		return w.history(hash)[0].GetWorkflowExecutionStartedEventAttributes().OriginalExecutionRunId
-	}
-
-	hint := func(hash, signal string) (first string) {
-		first = run(hash)
+	hint := func(hash, signal string) {
 		for range 12 {
 			w.must(w.server.Client.SignalWorkflow(ctx, lifecycle.TransactionID(hash), "", signal, nil))
 			time.Sleep(150 * time.Millisecond)
-		}
-		return first
-	}
-
-	save := func(name, hash, first string) {
-		_ = w.over(hash)
-		version.Save(t, "", name, w.runOf(hash, first))
-		if last := run(hash); last != first {
-			version.Save(t, "", name+"-next", w.runOf(hash, last))
 		}
 	}
 
 	w.must(w.client.Pause(ctx, w.admin, "", "a test"))
 	held, owed := w.deposit(1, "durov 50"), w.deposit(1, "no order at all")
 	w.eventually("they wait for their turns", func() bool { return w.inLine(held) && w.inLine(owed) })
-	firstHeld, firstOwed := hint(held, "turn"), hint(owed, "turn")
+	hint(held, "turn")
+	hint(owed, "turn")
 	w.must(w.client.Resume(ctx, ""))
-	save("waited-long-for-its-turn", held, firstHeld)
-	save("refund-waited-long-for-its-turn", owed, firstOwed)
+	w.save(version, "waited-long-for-its-turn", held)
+	w.save(version, "refund-waited-long-for-its-turn", owed)
 
 	late := int64(8000)
 	w.must(w.chain.Steer(tonsim.Steering{DelayMS: &late}))
 	signed := w.deposit(1, "durov 50")
 	w.eventually("it is signed", func() bool { return w.states(signed) == "purchase signed" })
-	save("proved-after-many-hints", signed, hint(signed, "settled"))
+	hint(signed, "settled")
+	w.save(version, "proved-after-many-hints", signed)
 	late = 0
 	w.must(w.chain.Steer(tonsim.Steering{DelayMS: &late}))
 
 	w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "503", Times: 4})
 	resting := w.deposit(1, "durov 50")
 	w.eventually("it rests", func() bool { return w.get(resting).QuoteNano > 0 && !w.inLine(resting) })
-	save("rested-with-many-hints", resting, hint(resting, "turn"))
+	hint(resting, "turn")
+	w.save(version, "rested-with-many-hints", resting)
 }

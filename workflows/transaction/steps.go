@@ -67,7 +67,7 @@ func nextPurchase(at activities.Snapshot, s situation) step {
 		return stepStop
 	case !at.Again:
 		return stepGiveUp
-	case at.Unconfirmed && s.Verify:
+	case at.Unconfirmed:
 		return stepVerify
 	case s.Rest:
 		return stepRest
@@ -86,9 +86,9 @@ func nextFailed(at activities.Snapshot, s situation) step {
 	switch {
 	case stateOf(at.Refund) == transaction.PaymentPaid && !at.Refund.Kept:
 		return stepSettleRefund
-	case at.RefundDue > 0 && at.NeedsReview && s.ReviewFirst:
+	case at.RefundDue > 0 && at.NeedsReview:
 		return stepAwaitReview
-	case at.RefundDue > 0 && at.Unconfirmed && s.Verify:
+	case at.RefundDue > 0 && at.Unconfirmed:
 		return stepVerify
 	case at.RefundDue > 0 && s.Rest:
 		return stepRest
@@ -100,7 +100,7 @@ func nextFailed(at activities.Snapshot, s situation) step {
 		return stepPayRefund
 	case at.ErrorClass == lifecycle.NonRetryable, s.Cancelled:
 		return stepOver
-	case at.RetryAt != nil && s.ByItself:
+	case at.RetryAt != nil:
 		return stepRetryLater
 	default:
 		return stepAwaitRetry

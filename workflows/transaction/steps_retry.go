@@ -7,7 +7,6 @@ import (
 
 	activities "stagecoach/activities/transaction"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/temporalio"
 )
 
 // awaitChange waits for a person, or for a hint that the record has changed.
@@ -32,16 +31,10 @@ func (t *run) retryLater(ctx workflow.Context) error {
 		return t.followChange(ctx)
 	}
 
-	err = ask(
+	return ask(
 		ctx, t, transactions.RetryTransaction,
 		activities.Request{Hash: t.hash, Attempt: t.at.Attempt, System: true},
 	)
-	if temporalio.RefusalIn(err) == nil {
-		return err
-	}
-
-	t.byItself = false // only a worker of 0.1.0 refuses: an operator decides
-	return t.loadSnapshot(ctx)
 }
 
 // mayHaveChanged returns a condition: something has arrived since this call that a failed transaction reacts to.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/workflow"
 
 	activities "stagecoach/activities/transaction"
 	"stagecoach/internal/lifecycle"
@@ -103,21 +102,5 @@ func TestReviewEndsThePlan(t *testing.T) {
 	_ = b.run(t, "lock quote queue pay fail look cancel")
 	if len(b.attention) != 1 || !b.attention[0] {
 		t.Errorf("attention was shown as %v", b.attention)
-	}
-}
-
-// TestFailureFromAnOldWorker replays what a worker of 0.1.0 did: it waited for an operator, and the next read
-// plans the retry.
-func TestFailureFromAnOldWorker(t *testing.T) {
-	t.Parallel()
-	b := newBook(t)
-	b.OnGetVersion(
-		"retry by itself, look 5", workflow.DefaultVersion, workflow.Version(1),
-	).Return(workflow.DefaultVersion).Once()
-	b.retryIn = []time.Duration{time.Minute}
-	b.unpaidUntil(b.Now().Add(time.Minute))
-	b.later(time.Hour, func() { b.SignalWorkflow(lifecycle.TransactionSettledSignal, nil) })
-	if err := b.run(t, "lock quote queue pay fail look retry-by-system quote queue pay confirm"); err != nil {
-		t.Error(err)
 	}
 }

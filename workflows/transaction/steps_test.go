@@ -27,11 +27,11 @@ func TestNext(t *testing.T) {
 			for _, purchase := range payments {
 				for _, refund := range payments {
 					for _, turn := range turns {
-						for bits := range 4096 {
+						for bits := range 512 {
 							at := activities.Snapshot{Snapshot: transaction.Snapshot{
 								State: status, ErrorClass: class, Purchase: purchase, Refund: refund, Turn: turn, Since: &now,
 								NeedsReview: bits&1 > 0, Quoted: bits&2 > 0,
-							}, Again: bits&4 > 0, Unconfirmed: bits&1024 > 0}
+							}, Again: bits&4 > 0, Unconfirmed: bits&128 > 0}
 
 							if bits&8 > 0 {
 								at.RefundDue = 1
@@ -41,10 +41,7 @@ func TestNext(t *testing.T) {
 								at.RetryAt = &now
 							}
 
-							s := situation{
-								ByItself: bits&512 > 0, Verify: bits&2048 > 0, Cancelled: bits&16 > 0, Unquoted: bits&32 > 0, Rest: bits&64 > 0,
-								ReviewFirst: bits&128 > 0,
-							}
+							s := situation{Cancelled: bits&16 > 0, Unquoted: bits&32 > 0, Rest: bits&64 > 0}
 
 							got := next(at, s)
 							seen[got]++
@@ -86,13 +83,13 @@ func wrong(at activities.Snapshot, s situation, got step) string {
 		return "what is signed is proven, before all else"
 	case buys && (paid || at.NeedsReview || at.State != lifecycle.TransactionProcessing || !at.Again || s.Cancelled):
 		return "nothing may be bought"
-	case (buys || gives) && at.Unconfirmed && s.Verify:
+	case (buys || gives) && at.Unconfirmed:
 		return "a second source has to agree first"
-	case got == stepVerify && !(at.Unconfirmed && s.Verify):
+	case got == stepVerify && !at.Unconfirmed:
 		return "there is nothing to ask"
 	case (got == stepPay || got == stepPayRefund) && !(at.Turn != nil && at.Turn.Granted):
 		return "it has no turn"
-	case gives && (at.RefundDue == 0 || at.State != lifecycle.TransactionFailed || at.NeedsReview && s.ReviewFirst):
+	case gives && (at.RefundDue == 0 || at.State != lifecycle.TransactionFailed || at.NeedsReview):
 		return "nothing is owed"
 	case (got == stepGiveUp || got == stepStop) && (paid || at.State != lifecycle.TransactionProcessing):
 		return "it cannot fail"
@@ -102,9 +99,9 @@ func wrong(at activities.Snapshot, s situation, got step) string {
 		return "it is not over"
 	case got == stepOver && at.State == lifecycle.TransactionFailed && at.RefundDue > 0:
 		return "money is owed"
-	case got == stepRetryLater && (at.RetryAt == nil || at.RefundDue > 0 || !s.ByItself || s.Cancelled):
+	case got == stepRetryLater && (at.RetryAt == nil || at.RefundDue > 0 || s.Cancelled):
 		return "the system does not retry that"
-	case got == stepAwaitRetry && at.RetryAt != nil && s.ByItself:
+	case got == stepAwaitRetry && at.RetryAt != nil:
 		return "the system retries that"
 	case (got == stepAwaitRetry || got == stepRetryLater) && (at.State != lifecycle.TransactionFailed || at.ErrorClass == lifecycle.NonRetryable):
 		return "nobody can retry that"

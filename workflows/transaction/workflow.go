@@ -13,7 +13,6 @@ package transaction
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -52,14 +51,11 @@ type run struct {
 	reads    int                 // how often the record was read
 	before   *Carried            // what the previous run handed over, until the record is read
 
-	tries       int           // to pay, in this processing, or to refund
-	rest        time.Duration // to wait before the next one
-	unquoted    bool          // Fragment could not quote: the order waits for its turn without a quote
-	cancelled   bool          // by an operator, and not retried since
-	reviewFirst bool          // see situation.ReviewFirst
-	byItself    bool          // this run begins planned retries
-	verifies    bool          // see situation.Verify
-	changed     bool          // by a person: the awaited signal may never come
+	tries     int           // to pay, in this processing, or to refund
+	rest      time.Duration // to wait before the next one
+	unquoted  bool          // Fragment could not quote: the order waits for its turn without a quote
+	cancelled bool          // by an operator, and not retried since
+	changed   bool          // by a person: the awaited signal may never come
 
 	stuck          bool
 	stopStuckTimer workflow.CancelFunc
@@ -152,8 +148,7 @@ func ask[In any](
 // learn takes over the snapshot of an activity that ran concurrently with requests. A snapshot older than the known one
 // is ignored and the record is read again, because a restore may have set the record back.
 func (t *run) learn(ctx workflow.Context, snapshot activities.Snapshot) error {
-	if snapshot.Revision == 0 || snapshot.Revision >= t.at.Revision ||
-		workflow.GetVersion(ctx, "ignore an older position", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+	if snapshot.Revision >= t.at.Revision {
 		t.take(ctx, snapshot)
 		return nil
 	}
@@ -165,22 +160,6 @@ func (t *run) take(ctx workflow.Context, snapshot activities.Snapshot) {
 	before, carried := t.at, t.before
 	t.at, t.before = snapshot, nil
 	t.reads++
-	if snapshot.NeedsReview && snapshot.RefundDue > 0 { // earlier runs went on asking for the refund
-		t.reviewFirst = workflow.GetVersion(ctx, "review before refund", workflow.DefaultVersion, 1) == 1
-	}
-
-	if snapshot.RetryAt != nil && !t.byItself {
-		// For a failure that a worker of 0.1.0 read first, the run replays that worker's wait for an operator. From the
-		// next read on it is retried.
-		change := fmt.Sprintf("retry by itself, look %d", t.reads)
-		t.byItself = workflow.GetVersion(ctx, change, workflow.DefaultVersion, 1) == 1
-	}
-
-	if snapshot.Unconfirmed && !t.verifies { // as with retries: a worker of 0.1.0 ignored this at its first read
-		change := fmt.Sprintf("ask a second source, look %d", t.reads)
-		t.verifies = workflow.GetVersion(ctx, change, workflow.DefaultVersion, 1) == 1
-	}
-
 	if before.State == snapshot.State && sameTime(before.Since, snapshot.Since) {
 		t.show(ctx, false)
 		return
@@ -227,17 +206,11 @@ func (t *run) startStuckTimer(ctx workflow.Context) {
 
 // situation is what next needs to know besides the record.
 type situation struct {
-	Cancelled   bool
-	Unquoted    bool
-	Rest        bool
-	ReviewFirst bool // nothing is refunded before a person has reviewed it
-	ByItself    bool // a planned retry is begun when its time comes
-	Verify      bool // nothing is paid before a second source, where one is asked, agrees about the deposit
+	Cancelled bool
+	Unquoted  bool
+	Rest      bool
 }
 
 func (t *run) situation() situation {
-	return situation{
-		Cancelled: t.cancelled, Unquoted: t.unquoted, Rest: t.rest > 0, ReviewFirst: t.reviewFirst, ByItself: t.byItself,
-		Verify: t.verifies,
-	}
+	return situation{Cancelled: t.cancelled, Unquoted: t.unquoted, Rest: t.rest > 0}
 }

@@ -103,17 +103,14 @@ func (e *endpoint) send(ctx workflow.Context) (out lifecycle.WebhookOutcome, err
 		return out, nil
 	case ctx.Err() != nil:
 		return out, ctx.Err()
-	case e.woken && workflow.GetVersion(ctx, endedBySignal, workflow.DefaultVersion, 1) == 1:
+	case e.woken:
+		// Temporal does not repeat an activity that was cancelled: the failure of one request, or the heartbeat that a
+		// killed worker owes, is its last one, though three days are not over.
 		return out, nil
 	}
 
 	return e.giveUp(ctx)
 }
-
-// endedBySignal is the change by which an activity that a signal has cancelled says nothing of its receiver, however it
-// ends. Temporal does not repeat it: the failure of one request, or the heartbeat that a killed worker owes, is its last
-// one, though three days are not over.
-const endedBySignal = "begin again after a signal"
 
 // giveUp pauses an endpoint whose receiver has failed for all the time that there was.
 func (e *endpoint) giveUp(ctx workflow.Context) (out lifecycle.WebhookOutcome, err error) {

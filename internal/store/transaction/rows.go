@@ -80,9 +80,8 @@ func (t Transaction) spent() bool {
 // Snapshot is a transaction at one moment: everything that its workflow needs to continue, and no more than its history
 // may contain.
 type Snapshot struct {
-	// Revision is the number of the row's last event: it grows with each write except those to the queue. 0: the
-	// snapshot is from a worker of 0.1.0.
-	Revision int64                      `json:"revision,omitempty"`
+	// Revision is the number of the row's last event: it grows with each write except those to the queue.
+	Revision int64                      `json:"revision"`
 	State    lifecycle.TransactionState `json:"status"`
 	Attempt  int                        `json:"attempt"` // attempts to buy so far; a write names its attempt by it
 	UserID   *int64                     `json:"user_id,omitempty"`
@@ -268,13 +267,6 @@ func (s *Store) LiveTransactionsOf(ctx context.Context, age time.Duration, hashe
 	return core.List[Transaction](ctx, s.db, `SELECT `+transactionColumns+` FROM transactions t
 		WHERE hash = ANY ($1::text[]) AND created_at < now() - $2::interval AND (`+orderOrDebt+` OR `+retryPlanned+`
 			OR EXISTS (SELECT 1 FROM payments p WHERE p.transaction_hash = t.hash AND `+openRefund+`))`, hashes, age)
-}
-
-// OverdueRetries returns up to limit transactions whose planned retry is more than age late. The index
-// transactions_retry_at serves it.
-func (s *Store) OverdueRetries(ctx context.Context, age time.Duration, limit int) ([]Transaction, error) {
-	return core.List[Transaction](ctx, s.db, `SELECT `+transactionColumns+` FROM transactions
-		WHERE `+retryPlanned+` AND retry_at < now() - $1::interval ORDER BY retry_at LIMIT $2`, age, limit)
 }
 
 // MarkTransactionStarted records that the transaction's workflow runs.
