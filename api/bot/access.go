@@ -64,7 +64,7 @@ func (b *Bot) addPerson(ctx context.Context, from telego.User) (account.User, er
 	}
 
 	// Administrators use up the newcomers' rate too, but are never refused.
-	if err := b.admitNewcomer(ctx); err != nil && !b.isNamedAdmin(from) {
+	if err := b.admitNewcomer(); err != nil && !b.isNamedAdmin(from) {
 		return account.User{}, err
 	}
 

@@ -70,6 +70,7 @@ type Bot struct {
 	status       map[string]chat.Status      // by workload
 	texts        words.Texts
 	pace         *pace
+	rates        allowance.Rates[string] // of answers and audit entries
 
 	slowDowns    *calm // by chat: answers that there are too many messages
 	groupAnswers *calm
@@ -85,7 +86,7 @@ const (
 
 // New makes the bot; Run starts it.
 func New(o Options) *Bot {
-	o.Requests = cmp.Or(o.Requests, allowance.NewUsers(o.Store, 0))
+	o.Requests = cmp.Or(o.Requests, allowance.NewUsers(0))
 	o.EditEvery = cmp.Or(o.EditEvery, 3*time.Second)
 	o.GatherNotices = cmp.Or(o.GatherNotices, 3*time.Second)
 	o.AlertCalm = cmp.Or(o.AlertCalm, notice.AlertCalm)

@@ -21,7 +21,8 @@ import (
 func (b *Bot) respond(ctx context.Context, r *chat.Request) (err error) {
 	r.User, err = b.person(ctx, r.From)
 	if fault.CodeOf(err) == fault.RateLimited {
-		return b.refuseNewcomer(ctx, r)
+		b.refuseNewcomer(ctx, r)
+		return nil
 	}
 	if err != nil {
 		return err
@@ -32,8 +33,8 @@ func (b *Bot) respond(ctx context.Context, r *chat.Request) (err error) {
 	if refusal, refused := refusalOf(r.User, asked); refused {
 		return b.refuse(ctx, r, asked, refusal)
 	}
-	if allowed, err := b.takeRequest(ctx, r); !allowed {
-		return err
+	if !b.takeRequest(ctx, r) {
+		return nil
 	}
 
 	if r.User.IsAdmin() {

@@ -15,10 +15,10 @@ import (
 // Rates of answers for people who are not approved, or who ask too often. Telegram accepts few messages a second from
 // the bot, and each audit entry is a row that is kept.
 var (
-	strangersAnswers = account.Rate{PerSecond: 1. / 60, Burst: 30}  // to each person who is not approved
-	strangersAudit   = account.Rate{PerSecond: 1. / 3600, Burst: 1} // entries about each of them and each command
-	newcomersAnswers = account.Rate{PerSecond: 1, Burst: 10}        // to newcomers beyond the limit
-	slowDownAnswers  = account.Rate{PerSecond: 0.1, Burst: 1}       // to each user who asks too often
+	strangersAnswers = allowance.Rate{PerSecond: 1. / 60, Burst: 30}  // to each person who is not approved
+	strangersAudit   = allowance.Rate{PerSecond: 1. / 3600, Burst: 1} // entries about each of them and each command
+	newcomersAnswers = allowance.Rate{PerSecond: 1, Burst: 10}        // to newcomers beyond the limit
+	slowDownAnswers  = allowance.Rate{PerSecond: 0.1, Burst: 1}       // to each user who asks too often
 )
 
 // Pauses between two answers to one chat, for what needs no user.
@@ -43,32 +43,27 @@ func (b *Bot) countFullLine() {
 }
 
 // may says whether the rate of a key lets one more through.
-func (b *Bot) may(ctx context.Context, key string, rate account.Rate) (bool, error) {
-	_, err := b.store.Reserve(ctx, key, rate, 1, 0)
-	if fault.CodeOf(err) == fault.RateLimited {
-		return false, nil
-	}
-	return err == nil, err
-}
+func (b *Bot) may(key string, rate allowance.Rate) bool { return b.rates.Take(key, rate) == 0 }
 
 // mayAnswer says whether a person who is not approved gets one more answer.
-func (b *Bot) mayAnswer(ctx context.Context, stranger account.User) (bool, error) {
-	return b.may(ctx, fmt.Sprintf("strangers/answers/%d", stranger.ID), strangersAnswers)
+func (b *Bot) mayAnswer(stranger account.User) bool {
+	return b.may(fmt.Sprintf("strangers/answers/%d", stranger.ID), strangersAnswers)
 }
 
 // admitNewcomer returns RATE_LIMITED when there are too many new Telegram accounts: each becomes a user whom
 // administrators have to approve.
-func (b *Bot) admitNewcomer(ctx context.Context) error {
+func (b *Bot) admitNewcomer() error {
 	if b.o.Strangers == 0 {
 		return nil
 	}
 
-	rate := account.Rate{PerSecond: float64(b.o.Strangers) / 3600, Burst: b.o.Strangers}
-	_, err := b.store.Reserve(ctx, "newcomers", rate, 1, 0)
-	if refusal := fault.As(err); refusal != nil && refusal.Code == fault.RateLimited {
-		err = refusal.With("limit", allowance.LimitNewcomers)
+	rate := allowance.Rate{PerSecond: float64(b.o.Strangers) / 3600, Burst: b.o.Strangers}
+	wait := b.rates.Take("newcomers", rate)
+	if wait == 0 {
+		return nil
 	}
 
+	err := fault.New(fault.RateLimited, "too many newcomers").With("limit", allowance.LimitNewcomers).After(wait)
 	b.countRefused(err)
 	return err
 }
@@ -81,13 +76,11 @@ func (b *Bot) countRefused(err error) {
 }
 
 // refuseNewcomer answers a newcomer beyond the limit, unless there were too many answers too. It saves nothing.
-func (b *Bot) refuseNewcomer(ctx context.Context, r *chat.Request) error {
+func (b *Bot) refuseNewcomer(ctx context.Context, r *chat.Request) {
 	r.User, r.Forget = account.User{Language: languageOf(r.From)}, true
-	answered, err := b.may(ctx, "newcomers/answers", newcomersAnswers)
-	if answered {
+	if b.may("newcomers/answers", newcomersAnswers) {
 		b.Tell(ctx, r, r.Say(textManyNewcomers))
 	}
-	return err
 }
 
 // refuse answers that a person may not use a command, and audits the request. For people who are not approved, only
@@ -95,13 +88,8 @@ func (b *Bot) refuseNewcomer(ctx context.Context, r *chat.Request) error {
 func (b *Bot) refuse(ctx context.Context, r *chat.Request, asked chat.Command, why words.Text) (err error) {
 	audited, answered := true, true
 	if r.User.Status != account.UserActive {
-		key := fmt.Sprintf("strangers/audit/%d/%s", r.User.ID, asked.Name)
-		if audited, err = b.may(ctx, key, strangersAudit); err != nil {
-			return err
-		}
-		if answered, err = b.mayAnswer(ctx, r.User); err != nil {
-			return err
-		}
+		audited = b.may(fmt.Sprintf("strangers/audit/%d/%s", r.User.ID, asked.Name), strangersAudit)
+		answered = b.mayAnswer(r.User)
 	}
 
 	if audited {
@@ -116,20 +104,19 @@ func (b *Bot) refuse(ctx context.Context, r *chat.Request, asked chat.Command, w
 
 // takeRequest uses one request of a person's allowance, and says whether there was one. A user who asks too often gets
 // an answer only to some of the requests.
-func (b *Bot) takeRequest(ctx context.Context, r *chat.Request) (bool, error) {
+func (b *Bot) takeRequest(ctx context.Context, r *chat.Request) bool {
 	if r.User.Status != account.UserActive {
-		return b.mayAnswer(ctx, r.User)
+		return b.mayAnswer(r.User)
 	}
 
-	err := b.o.Requests.Take(ctx, r.User)
+	err := b.o.Requests.Take(r.User)
+	if err == nil {
+		return true
+	}
+
 	b.countRefused(err)
-	if fault.CodeOf(err) != fault.RateLimited {
-		return err == nil, err
-	}
-
-	answered, err := b.may(ctx, fmt.Sprintf("requests/answers/%d", r.User.ID), slowDownAnswers)
-	if answered {
+	if b.may(fmt.Sprintf("requests/answers/%d", r.User.ID), slowDownAnswers) {
 		b.Tell(ctx, r, r.Say(b.texts.Faults.Text(fault.RateLimited)))
 	}
-	return false, err
+	return false
 }

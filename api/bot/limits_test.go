@@ -105,7 +105,7 @@ func TestNewcomersAreBounded(t *testing.T) {
 func TestRequestsToTheBotAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
-	w.options.Requests = allowance.NewUsers(w.store, 1)
+	w.options.Requests = allowance.NewUsers(1)
 	b := w.bot()
 	w.flood(b, "/jobs", repeated(anna, 50)...)
 	slow, other := 0, 0
@@ -121,7 +121,7 @@ func TestRequestsToTheBotAreBounded(t *testing.T) {
 	if slow == 0 || slow > 10 || other > 20 {
 		t.Errorf("notified %d times to slow down, answered %d times", slow, other)
 	}
-	if err := w.options.Requests.Take(t.Context(), w.user(anna)); err == nil {
+	if err := w.options.Requests.Take(w.user(anna)); err == nil {
 		t.Error("the API has another allowance")
 	}
 }

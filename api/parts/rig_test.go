@@ -160,7 +160,7 @@ func (r *rig) serve(s *store.Store) (address string) {
 	}
 
 	api := rest.New(rest.Options{
-		Config: server.Config{Store: s, Log: log, Requests: allowance.NewUsers(s, 1_000_000)},
+		Config: server.Config{Store: s, Log: log, Requests: allowance.NewUsers(1_000_000)},
 		Parts:  parts.REST(services, files), Workloads: services.Workloads(), Temporal: temporal,
 		Status: status.New(status.Options{Store: s, Temporal: temporal, Queues: lifecycle.Queues(), PollGap: time.Minute}),
 		Doctor: &doctor.Doctor{Store: s, Queues: lifecycle.Queues()},

@@ -43,7 +43,7 @@ func TestGraphsHaveABoundedNumberOfEdges(t *testing.T) {
 func TestGraphsPayByTheirSize(t *testing.T) {
 	t.Parallel()
 	const perSecond, burst, weight = 10, 50, 1 + 500/25 + 4945/250
-	w := newRigWith(t, func(o *rest.Options) { o.Requests = allowance.NewUsers(o.Store, perSecond) })
+	w := newRigWith(t, func(o *rest.Options) { o.Requests = allowance.NewUsers(perSecond) })
 	space := w.send(w.adaToken, "POST", "/v1/workspaces", map[string]any{"name": "w"}, "Idempotency-Key", "w").ok(http.StatusCreated)
 	graph := graphOf(space.body["id"], 500, 10)
 

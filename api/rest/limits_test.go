@@ -18,7 +18,7 @@ import (
 // TestRequestsOfAUserAreBounded floods the API as one user.
 func TestRequestsOfAUserAreBounded(t *testing.T) {
 	t.Parallel()
-	w := newRigWith(t, func(o *rest.Options) { o.Requests = allowance.NewUsers(o.Store, 1) })
+	w := newRigWith(t, func(o *rest.Options) { o.Requests = allowance.NewUsers(1) })
 	var refused *reply
 	for range 200 {
 		if r := w.send(w.adaToken, "GET", "/v1/workspaces", nil); r.status == http.StatusTooManyRequests {
@@ -138,7 +138,7 @@ func TestRefusalsAreCounted(t *testing.T) {
 	var mu sync.Mutex
 	counted := map[string]int{}
 	w := newRigWith(t, func(o *rest.Options) {
-		o.Requests, o.Guesses = allowance.NewUsers(o.Store, 1), allowance.NewGuesses(1)
+		o.Requests, o.Guesses = allowance.NewUsers(1), allowance.NewGuesses(1)
 		o.OnRefused = func(limit string) {
 			mu.Lock()
 			defer mu.Unlock()

@@ -170,7 +170,7 @@ func TestACancelledCallEnds(t *testing.T) {
 // TestCallsAreCounted floods the tools as one user.
 func TestCallsAreCounted(t *testing.T) {
 	t.Parallel()
-	w := newRigWith(t, func(o *rest.Options) { o.Requests = allowance.NewUsers(o.Store, 1) })
+	w := newRigWith(t, func(o *rest.Options) { o.Requests = allowance.NewUsers(1) })
 	a := w.agent(w.adaToken)
 	for range 200 {
 		if _, err := a.CallTool(t.Context(), &mcp.CallToolParams{Name: "explain", Arguments: map[string]any{"workload": "task"}}); err != nil {

@@ -96,7 +96,7 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 func newProcess(connections *app.Connections) process {
 	p := process{
 		Connections: connections, services: service.From(connections), reporter: connections.Reporter(),
-		requests: allowance.NewUsers(connections.Store, connections.Config.Limits.Requests),
+		requests: allowance.NewUsers(connections.Config.Limits.Requests),
 		refused:  connections.CountRefused(),
 	}
 	p.files = catalog.New(catalog.Options{

@@ -1,21 +1,16 @@
 package allowance_test
 
 import (
-	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"stagecoach/dev/testdb"
 	"stagecoach/internal/allowance"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
 	"stagecoach/internal/store/account"
 )
-
-func TestMain(m *testing.M) { testdb.Main(m) }
 
 var (
 	anna = account.User{ID: 1, Role: account.RoleUser, Status: account.UserActive}
@@ -23,34 +18,20 @@ var (
 	boss = account.User{ID: 3, Role: account.RoleAdmin, Status: account.UserActive}
 )
 
-// counting counts the statements that an allowance costs.
-type counting struct {
-	*store.Store
-	asked atomic.Int64
-}
-
-func (c *counting) Reserve(
-	ctx context.Context, key string, rate account.Rate, n int, patience time.Duration,
-) (time.Duration, error) {
-	c.asked.Add(1)
-	return c.Store.Reserve(ctx, key, rate, n, patience)
-}
-
-// TestUsersShareOneAllowanceOverProcesses floods two processes with one user's requests: both together let the burst
-// through, what the time brings back, and no more, and few of them cost a statement.
-func TestUsersShareOneAllowanceOverProcesses(t *testing.T) {
+// TestUsersHaveAnAllowance floods with one user's requests: the burst gets through, what the time brings back, and no
+// more.
+func TestUsersHaveAnAllowance(t *testing.T) {
 	t.Parallel()
 	const perSecond, burst = 20, 5 * 20
-	shared := &counting{Store: testdb.New(t)}
-	processes := []*allowance.Users{allowance.NewUsers(shared, perSecond), allowance.NewUsers(shared, perSecond)}
+	users := allowance.NewUsers(perSecond)
 	began := time.Now()
 
 	var granted atomic.Int64
 	var all sync.WaitGroup
-	for i := range 16 {
+	for range 16 {
 		all.Go(func() {
 			for range 100 {
-				err := processes[i%2].Take(t.Context(), anna)
+				err := users.Take(anna)
 				refusal := fault.As(err)
 				switch {
 				case err == nil:
@@ -67,14 +48,33 @@ func TestUsersShareOneAllowanceOverProcesses(t *testing.T) {
 	if n := granted.Load(); n < burst || n > most {
 		t.Errorf("%d requests of 1600 got through, want %d to %d", n, burst, most)
 	}
-	if n := shared.asked.Load(); n > granted.Load() {
-		t.Errorf("%d statements for %d requests", n, granted.Load())
-	}
 
 	for _, other := range []account.User{bob, boss} {
-		if err := processes[0].Take(t.Context(), other); err != nil {
+		if err := users.Take(other); err != nil {
 			t.Errorf("user %d pays for another one: %v", other.ID, err)
 		}
+	}
+}
+
+// TestARefusedUserMayTryWhenTold waits as long as a refusal says.
+func TestARefusedUserMayTryWhenTold(t *testing.T) {
+	t.Parallel()
+	users := allowance.NewUsers(4)
+	for range 100 {
+		_ = users.TakeBy(anna, "token")
+	}
+
+	refusal := fault.As(users.Check("token"))
+	if refusal == nil || refusal.Code != fault.RateLimited || refusal.RetryAfter > time.Second/4 {
+		t.Fatalf("the token of a refused user: %v", refusal)
+	}
+
+	time.Sleep(time.Second / 4)
+	if err := users.Check("token"); err != nil {
+		t.Errorf("the token afterwards: %v", err)
+	}
+	if err := users.TakeBy(anna, "token"); err != nil {
+		t.Errorf("after the pause that was told: %v", err)
 	}
 }
 
@@ -82,7 +82,7 @@ func TestUsersShareOneAllowanceOverProcesses(t *testing.T) {
 func TestAgentsUseTheirOwnersAllowance(t *testing.T) {
 	t.Parallel()
 	const perSecond, burst = 4, 5 * 4
-	users := allowance.NewUsers(testdb.New(t), perSecond)
+	users := allowance.NewUsers(perSecond)
 	owner := anna.ID
 	family := []account.User{
 		anna,
@@ -92,7 +92,7 @@ func TestAgentsUseTheirOwnersAllowance(t *testing.T) {
 
 	began, granted := time.Now(), 0
 	for i := range 200 {
-		if users.Take(t.Context(), family[i%len(family)]) == nil {
+		if users.Take(family[i%len(family)]) == nil {
 			granted++
 		}
 	}
@@ -106,11 +106,11 @@ func TestAgentsUseTheirOwnersAllowance(t *testing.T) {
 // TestOneRequestMayBeWorthMany takes a whole burst at once, and refuses what comes after it.
 func TestOneRequestMayBeWorthMany(t *testing.T) {
 	t.Parallel()
-	users := allowance.NewUsers(testdb.New(t), 2)
-	if err := users.TakeMany(t.Context(), anna, 1000); err != nil { // more than any burst: it is possible after a pause
+	users := allowance.NewUsers(2)
+	if err := users.TakeMany(anna, 1000); err != nil { // more than any burst: it is possible after a pause
 		t.Fatal(err)
 	}
-	if err := users.Take(t.Context(), anna); fault.CodeOf(err) != fault.RateLimited {
+	if err := users.Take(anna); fault.CodeOf(err) != fault.RateLimited {
 		t.Errorf("after all was taken: %v", err)
 	}
 }
@@ -118,19 +118,36 @@ func TestOneRequestMayBeWorthMany(t *testing.T) {
 // TestAdministratorsAndNoLimit lets all through.
 func TestAdministratorsAndNoLimit(t *testing.T) {
 	t.Parallel()
-	shared := &counting{Store: testdb.New(t)}
-	limited, unlimited := allowance.NewUsers(shared, 1), allowance.NewUsers(shared, 0)
+	limited, unlimited := allowance.NewUsers(1), allowance.NewUsers(0)
 	for range 1000 {
-		if err := limited.Take(t.Context(), boss); err != nil {
+		if err := limited.Take(boss); err != nil {
 			t.Fatal(err)
 		}
-		if err := unlimited.Take(t.Context(), anna); err != nil {
+		if err := unlimited.Take(anna); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
 
-	if n := shared.asked.Load(); n != 0 {
-		t.Errorf("%d statements", n)
+// TestRatesForgetThoseWhoRest counts more keys than are remembered: the memory stays bounded, and a key that has used
+// up its allowance stays refused as long as others rest.
+func TestRatesForgetThoseWhoRest(t *testing.T) {
+	t.Parallel()
+	var rates allowance.Rates[int]
+	seldom, often := allowance.Rate{PerSecond: 0.001, Burst: 1}, allowance.Rate{PerSecond: 1e9, Burst: 1}
+	if wait := rates.Take(-1, seldom); wait != 0 {
+		t.Fatalf("the first one waits %s", wait)
+	}
+
+	for key := range 50_000 {
+		rates.Take(key, often)
+	}
+
+	if wait := rates.Take(-1, seldom); wait < time.Minute {
+		t.Errorf("after many others it waits %s", wait)
+	}
+	if n := rates.Remembered(); n > 20_000 {
+		t.Errorf("%d keys are remembered", n)
 	}
 }
 

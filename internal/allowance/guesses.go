@@ -27,7 +27,7 @@ func (g *Guesses) Check(remote, secret string) error {
 
 // Right remembers a valid secret.
 func (g *Guesses) Right(secret string) {
-	if g.wrong.perSecond > 0 {
+	if g.wrong.rate.Burst > 0 {
 		g.right.put(secret, time.Now().Add(known))
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store/task"
 )
 
 // Names of limits beside those of store.Quotas, in details of RATE_LIMITED and in the metric of refused requests.
@@ -13,6 +12,7 @@ const (
 	LimitWrongTokens = "wrong_tokens"
 	LimitNewcomers   = "newcomers"
 	LimitReceipts    = "receipts"
+	LimitInvitations = "invitations" // people whom a user asks to join workspaces
 	LimitStreams     = "streams"
 	LimitAllStreams  = "all_streams" // of a process
 	LimitBodies      = "bodies"      // that a process holds
@@ -22,7 +22,7 @@ const (
 
 // Limits are these names.
 var Limits = []string{
-	LimitRequests, LimitWrongTokens, LimitNewcomers, LimitReceipts, task.LimitInvitations, LimitStreams, LimitAllStreams,
+	LimitRequests, LimitWrongTokens, LimitNewcomers, LimitReceipts, LimitInvitations, LimitStreams, LimitAllStreams,
 	LimitBodies, LimitConnections, LimitChatLine,
 }
 

@@ -26,7 +26,8 @@ func (s *secrets) put(secret string, until time.Time) {
 	hash := sha256.Sum256([]byte(secret))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	makeRoom(s.times, time.Now())
+	now := time.Now()
+	makeRoom(s.times, func(until time.Time) bool { return until.Before(now) })
 	s.times[hash] = until
 }
 

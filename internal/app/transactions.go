@@ -42,7 +42,6 @@ func (a *Connections) Chain() *toncenter.Client {
 	c := a.Config.TON
 	return toncenter.New(toncenter.Options{
 		URL: c.ToncenterURL, APIKey: c.ToncenterKey, RequestsPerSecond: c.ToncenterRate,
-		Reserve:  SharedRate(a.Store, "toncenter", c.ToncenterURL, c.ToncenterKey),
 		Observer: a.Observer(operations.Toncenter, a.Metrics.Transaction().ToncenterLatency),
 	})
 }
@@ -51,11 +50,6 @@ func (a *Connections) Chain() *toncenter.Client {
 func (a *Connections) Fragment(o fragment.Options) *fragment.Client {
 	c := a.Config.Fragment
 	o.URL, o.ShowSender, o.RequestsPerSecond = c.URL, c.ShowSender, c.RequestsPerSecond
-	session := ""
-	if len(o.Cookies) > 0 {
-		session = c.Cookies
-	}
-	o.Reserve = SharedRate(a.Store, "fragment", c.URL, session)
 	o.Observer = a.Observer(operations.Fragment, a.Metrics.Transaction().FragmentLatency)
 	return fragment.New(o)
 }

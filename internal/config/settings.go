@@ -49,11 +49,11 @@ func (c *Config) generalSettings() []Setting {
 		{Name: "STAGECOACH_ADMIN_IDS", Default: "", Doc: "Telegram ids of the first administrators, with commas", set: func(v string) error { return idsInto(&c.API.AdminIDs, v) }},
 		boolean(&c.API.ActivateAtOnce, "STAGECOACH_ACTIVATE_AT_ONCE", "false", "new Telegram users are ACTIVE without approval"),
 		duration(&c.API.EditEvery, "STAGECOACH_EDIT_EVERY", "3s", 0, day, "the shortest time between two edits of a live message"),
-		integer(&c.API.StreamsPerUser, "STAGECOACH_LIMIT_STREAMS", "10", 0, 1_000_000, "event streams of one user, over all APIs; 0: no limit"),
+		integer(&c.API.StreamsPerUser, "STAGECOACH_LIMIT_STREAMS", "10", 0, 1_000_000, "event streams of one user, in each API process; 0: no limit"),
 		integer(&c.API.Streams, "STAGECOACH_EVENT_STREAMS", "2000", 0, 1_000_000, "event streams of all users in each API process; administrators may open twenty more; 0: no limit"),
 		integer(&c.API.CatchUp, "STAGECOACH_EVENTS_CATCH_UP", "100000", 0, 1<<40, "events that a stream may go back at its start; a client that is further behind is told where to begin; 0: no limit"),
 
-		limit(&c.Limits.Requests, "STAGECOACH_LIMIT_REQUESTS", "20", "requests a second of one user with all their agents, over HTTP and in the bot together; after a pause five times as many at once"),
+		limit(&c.Limits.Requests, "STAGECOACH_LIMIT_REQUESTS", "20", "requests a second of one user with all their agents, over HTTP and in the bot together, in each API process; after a pause five times as many at once"),
 		limit(&c.Limits.WrongTokens, "STAGECOACH_LIMIT_WRONG_TOKENS", "10", "requests a second with an unknown token or session from one network address, in each API process; after a pause five times as many at once"),
 		limit(&c.Limits.Receipts, "STAGECOACH_LIMIT_RECEIPTS", "20", "receipts and documents (/docs, /openapi.json) a second that one network address may read without a token, in each API process; after a pause five times as many at once"),
 		limit(&c.Limits.Strangers, "STAGECOACH_LIMIT_STRANGERS", "100", "new Telegram accounts an hour in the bot; others are asked to come back later"),

@@ -6,10 +6,8 @@ package feed
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -42,9 +40,6 @@ type Store interface {
 	Holders(ctx context.Context, secrets []string) (map[string]account.Holder, error)
 	AudienceOf(ctx context.Context, events []core.StreamedEvent, users []int64) (notice.Audience, error)
 
-	LeaseStreams(ctx context.Context, process string, userID int64, streams, maximum int) (granted bool, err error)
-	RenewStreams(ctx context.Context, process string, users []int64, streams []int) error
-
 	WakeCursor(ctx context.Context) (core.Cursor, error)
 	WakeWebhooks(ctx context.Context, from core.Cursor, events []core.StreamedEvent) (woken []int64, moved bool, err error)
 }
@@ -52,7 +47,7 @@ type Store interface {
 // Options configure a Feed.
 type Options struct {
 	Store   Store
-	PerUser int // followers of one user who is no administrator, of all processes; 0: no limit
+	PerUser int // followers of one user who is no administrator; 0: no limit
 	Total   int // followers; administrators have a few more; 0: no limit
 	CatchUp int // events that a follower may be behind at its start; 0: no limit
 	Log     *slog.Logger
@@ -91,9 +86,6 @@ type batch struct {
 // Feed is the process's one reader of events. It is safe for concurrent use.
 type Feed struct {
 	o       Options
-	process string        // names it among all processes
-	leasing sync.RWMutex  // held for writing while all leases are written to the record
-	ended   atomic.Bool   // followers have left, but their leases are still in the record
 	news    chan struct{} // holds one when there is a batch that not all followers were woken for
 	batched chan struct{} // the same for webhooks
 
@@ -118,7 +110,6 @@ type Feed struct {
 
 // person is a user who follows.
 type person struct {
-	admin     bool // as the last one who joined: without a limit
 	followers int
 	turn      chan struct{} // to catch up: one follower at a time
 }
@@ -127,7 +118,7 @@ type person struct {
 func New(o Options) *Feed {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return &Feed{
-		o: o, process: rand.Text(), pages: make(chan struct{}, pagesAll), rate: rate.NewLimiter(pageRate, pagesAll),
+		o: o, pages: make(chan struct{}, pagesAll), rate: rate.NewLimiter(pageRate, pagesAll),
 		news: make(chan struct{}, 1), batched: make(chan struct{}, 1), followers: map[*Follower]bool{}, users: map[int64]*person{},
 	}
 }
@@ -139,7 +130,6 @@ func (f *Feed) Run(ctx context.Context) {
 	var beside sync.WaitGroup
 	defer beside.Wait()
 
-	beside.Go(func() { f.keepLeases(ctx) })
 	beside.Go(func() { f.keepWaking(ctx) })
 	beside.Go(func() { f.keepWebhooks(ctx) })
 

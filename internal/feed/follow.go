@@ -20,16 +20,12 @@ const (
 // CURSOR_GONE: events after the place may be deleted, or are too many.
 func (f *Feed) Follow(ctx context.Context, user account.User, token string, from *core.Cursor) (*Follower, error) {
 	w := &Follower{feed: f, user: user, token: token}
-	streams, err := f.enrol(w)
-	if err != nil {
+	if err := f.enrol(w); err != nil {
 		return nil, err
 	}
 
-	if err = f.lease(ctx, user, streams); err == nil {
-		w.cursor, err = f.begin(ctx, from)
-	}
-
-	if err != nil {
+	var err error
+	if w.cursor, err = f.begin(ctx, from); err != nil {
 		w.Leave()
 		return nil, err
 	}
@@ -44,8 +40,8 @@ func (f *Feed) begin(ctx context.Context, from *core.Cursor) (core.Cursor, error
 	return *from, f.Check(ctx, *from)
 }
 
-// enrol counts a follower, unless this process has too many, and returns the number of its user's followers.
-func (f *Feed) enrol(w *Follower) (streams int, err error) {
+// enrol counts a follower, unless there are too many, of all or of its user.
+func (f *Feed) enrol(w *Follower) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 
@@ -55,12 +51,14 @@ func (f *Feed) enrol(w *Follower) (streams int, err error) {
 	}
 
 	if f.o.Total > 0 && len(f.followers) >= total {
-		return 0, fault.New(fault.StreamsFull, "this process has as many event streams as it takes").After(fullPause)
+		return fault.New(fault.StreamsFull, "this process has as many event streams as it takes").After(fullPause)
 	}
 
 	of := f.users[w.user.ID]
 	if of != nil && f.o.PerUser > 0 && of.followers >= f.o.PerUser && !w.user.IsAdmin() {
-		return 0, f.tooMany()
+		return fault.New(
+			fault.QuotaExceeded, "the limit of %d streams is reached", f.o.PerUser,
+		).With("limit", "streams").With("maximum", f.o.PerUser)
 	}
 
 	if of == nil {
@@ -69,18 +67,11 @@ func (f *Feed) enrol(w *Follower) (streams int, err error) {
 	}
 
 	of.followers++
-	of.admin = w.user.IsAdmin()
 	f.followers[w] = true
 	w.group = f.join()
 	w.joined, w.looks = f.number, f.looks
 	f.count()
-	return of.followers, nil
-}
-
-func (f *Feed) tooMany() error {
-	return fault.New(
-		fault.QuotaExceeded, "the limit of %d streams is reached", f.o.PerUser,
-	).With("limit", "streams").With("maximum", f.o.PerUser)
+	return nil
 }
 
 // Leave ends a follower.
@@ -89,7 +80,6 @@ func (w *Follower) Leave() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 
-	f.ended.Store(true)
 	delete(f.followers, w)
 	w.group.members--
 	if of := f.users[w.user.ID]; of.followers > 1 {

@@ -17,7 +17,7 @@ import (
 func TestFollowersWakeUpInGroups(t *testing.T) {
 	t.Parallel()
 	const followers, least = 200, 25 * time.Millisecond // eight groups, five milliseconds between two
-	p := newProcesses(t)
+	p := newRecord(t)
 	f := p.reading(nil)
 	boss := p.boss()
 
@@ -74,7 +74,7 @@ func TestFollowersWakeUpInGroups(t *testing.T) {
 // TestATextHoldsWhatOneMaySee mixes events of two users in one page, in runs and one by one.
 func TestATextHoldsWhatOneMaySee(t *testing.T) {
 	t.Parallel()
-	p := newProcesses(t)
+	p := newRecord(t)
 	boss := p.boss()
 	f := p.reading(nil)
 	hers, his := p.follow(f, p.ada), p.follow(f, boss)
@@ -106,7 +106,7 @@ func TestATextHoldsWhatOneMaySee(t *testing.T) {
 }
 
 // reading runs a feed whose texts are the numbers of events.
-func (p *processes) reading(change func(*feed.Options)) *feed.Feed {
+func (p *record) reading(change func(*feed.Options)) *feed.Feed {
 	o := feed.Options{
 		Store: p.store, Permit: func(account.Holder) error { return nil },
 		Render: func(e core.StreamedEvent) ([]byte, error) { return fmt.Appendf(nil, "%d ", e.Seq), nil },
@@ -128,7 +128,7 @@ func (p *processes) reading(change func(*feed.Options)) *feed.Feed {
 }
 
 // boss is an administrator.
-func (p *processes) boss() account.User {
+func (p *record) boss() account.User {
 	p.Helper()
 	boss, err := p.store.CreateUser(
 		p.Context(), account.User{Name: "Boss", Role: account.RoleAdmin, Status: account.UserActive}, "Boss",
@@ -140,7 +140,7 @@ func (p *processes) boss() account.User {
 }
 
 // write adds events of an owner in one transaction.
-func (p *processes) write(owner account.User, seqs ...int64) {
+func (p *record) write(owner account.User, seqs ...int64) {
 	p.Helper()
 	p.exec(
 		`INSERT INTO events (workload, entity_id, seq, owner_id, type, to_state) SELECT 'delivery', '1', unnest($2::bigint[]), $1::bigint, 'x', 'y'`,
@@ -148,7 +148,7 @@ func (p *processes) write(owner account.User, seqs ...int64) {
 	)
 }
 
-func (p *processes) exec(sql string, args ...any) {
+func (p *record) exec(sql string, args ...any) {
 	p.Helper()
 	if _, err := p.db.Exec(p.Context(), sql, args...); err != nil {
 		p.Fatal(err)

@@ -20,6 +20,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"stagecoach/internal/money"
 	"stagecoach/internal/outbound"
 	"stagecoach/internal/ton"
@@ -33,14 +35,13 @@ const device = `{"platform":"linux","appName":"Tonkeeper","appVersion":"4.0.0","
 
 // Options configure a Client.
 type Options struct {
-	URL               string           // base address; default https://fragment.com
-	Cookies           Cookies          // the session
-	Wallet            Account          // the paying account
-	ShowSender        bool             // whether the receiver sees who sent the Stars
-	ConnectTimeout    time.Duration    // for the TCP and again for the TLS handshake; default 5 s
-	CallTimeout       time.Duration    // for one call with its answer; default 15 s
-	RequestsPerSecond float64          // 0: 2
-	Reserve           outbound.Reserve // makes the rate hold over several processes; nil: over this client alone
+	URL               string        // base address; default https://fragment.com
+	Cookies           Cookies       // the session
+	Wallet            Account       // the paying account
+	ShowSender        bool          // whether the receiver sees who sent the Stars
+	ConnectTimeout    time.Duration // for the TCP and again for the TLS handshake; default 5 s
+	CallTimeout       time.Duration // for one call with its answer; default 15 s
+	RequestsPerSecond float64       // 0: 2
 
 	outbound.Observer // by Fragment's method; "page" for the page
 }
@@ -94,7 +95,7 @@ type Client struct {
 	o       Options
 	account string // JSON
 	out     outbound.Client
-	limiter *outbound.Limiter
+	limiter *rate.Limiter
 
 	mu   sync.Mutex
 	hash string // of the page; empty: not read yet
@@ -119,7 +120,7 @@ func New(o Options) *Client {
 			},
 			Timeout: o.CallTimeout, MaxAnswer: maxAnswer, Observer: o.Observer,
 		},
-		limiter: outbound.NewLimiter(o.RequestsPerSecond, o.Reserve),
+		limiter: outbound.NewLimiter(o.RequestsPerSecond),
 	}
 }
 

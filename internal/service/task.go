@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
+	"stagecoach/internal/allowance"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service/waiting"
@@ -37,6 +38,7 @@ type Tasks struct {
 	// Waiting has the callers of this process who wait for the next task; nil: nobody waits.
 	Waiting *waiting.Queue
 
+	asked   allowance.Rates[int64] // people to join workspaces, by the user who asks
 	limiter waiting.Limiter
 	next    waiting.Attempts
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"stagecoach/internal/allowance"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
@@ -51,7 +52,7 @@ func (c *Tasks) ChangeWorkspace(
 
 // asked is how many people a user may ask to join workspaces: 50 a day. Ids of nobody count too, so that the refusal
 // does not tell them from others.
-var asked = account.Rate{PerSecond: 50. / (24 * 60 * 60), Burst: 50}
+var asked = allowance.Rate{PerSecond: 50. / (24 * 60 * 60), Burst: 50}
 
 var onlyOwners = fault.New(fault.InsufficientAccess, "only the owner of the workspace and administrators change it")
 
@@ -88,13 +89,9 @@ func (c *Tasks) invite(ctx context.Context, user account.User, workspaceID, pers
 	}
 
 	if !user.IsAdmin() {
-		_, err = c.Store.Reserve(ctx, fmt.Sprintf("invitations/%d", user.ID), asked, 1, 0)
-		if refusal := fault.As(err); refusal != nil && refusal.Code == fault.RateLimited {
+		if wait := c.asked.Take(user.ID, asked); wait > 0 {
 			return fault.New(fault.RateLimited, "at most %d people are asked a day", asked.Burst).
-				With("limit", task.LimitInvitations).After(refusal.RetryAfter)
-		}
-		if err != nil {
-			return err
+				With("limit", allowance.LimitInvitations).After(wait)
 		}
 	}
 

@@ -20,6 +20,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"stagecoach/internal/fault"
 	"stagecoach/internal/money"
 	"stagecoach/internal/outbound"
@@ -43,7 +45,6 @@ type Options struct {
 	ConnectTimeout    time.Duration    // for the TCP and again for the TLS handshake; default 5 s
 	CallTimeout       time.Duration    // for one call with its wait for the rate and its answer; default 15 s
 	RequestsPerSecond float64          // 0: 1 without a key, 10 with one
-	Reserve           outbound.Reserve // makes the rate hold over several processes; nil: over this client alone
 	Now               func() time.Time // our clock; nil: the real one
 
 	outbound.Observer // by operation: "transactions", "message", "broadcast", "wallet", "head"
@@ -53,7 +54,7 @@ type Options struct {
 type Client struct {
 	o       Options
 	out     outbound.Client
-	limiter *outbound.Limiter
+	limiter *rate.Limiter
 }
 
 // New makes a Client; it connects to nothing yet.
@@ -79,7 +80,7 @@ func New(o Options) *Client {
 			},
 			Timeout: o.CallTimeout, MaxAnswer: maxAnswer, Observer: o.Observer,
 		},
-		limiter: outbound.NewLimiter(o.RequestsPerSecond, o.Reserve),
+		limiter: outbound.NewLimiter(o.RequestsPerSecond),
 	}
 }
 

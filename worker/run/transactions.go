@@ -168,7 +168,6 @@ func (p process) secondSource() *transaction.SecondSource {
 		Wait: p.Config.Transactions.SecondWait, Note: p.Liveness.Noting(operations.Toncenter2),
 		Chain: toncenter.New(toncenter.Options{
 			URL: c.SecondURL, APIKey: c.SecondKey, RequestsPerSecond: c.SecondRate, CallTimeout: 5 * time.Second,
-			Reserve: app.SharedRate(p.Store, "toncenter-2", c.SecondURL, c.SecondKey),
 		}),
 	}
 }

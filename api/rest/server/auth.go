@@ -117,7 +117,7 @@ func (s *Server) Admission(ctx context.Context, authorization string, op Operati
 	request := noteOf(ctx)
 	request.who, request.operation = who, op
 	if !known {
-		if err := s.Requests.TakeBy(ctx, who.User, BearerToken(authorization)); err != nil {
+		if err := s.Requests.TakeBy(who.User, BearerToken(authorization)); err != nil {
 			return who, err
 		}
 	}
@@ -179,7 +179,7 @@ func (s *Server) Identify(ctx context.Context, secret string, find func(context.
 
 // TakeMore counts a request as several more of its user's, for what it costs is known once its body is.
 func (s *Server) TakeMore(ctx context.Context, n int) error {
-	return s.Requests.TakeMany(ctx, Caller(ctx), n)
+	return s.Requests.TakeMany(Caller(ctx), n)
 }
 
 // TakeOpen counts a request of an operation for anyone against the rate of its network address.

@@ -51,7 +51,7 @@ type Server struct {
 // New makes a Server without operations.
 func New(c Config) *Server {
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
-	c.Requests = cmp.Or(c.Requests, allowance.NewUsers(c.Store, 0))
+	c.Requests = cmp.Or(c.Requests, allowance.NewUsers(0))
 	c.Guesses = cmp.Or(c.Guesses, allowance.NewGuesses(0))
 	c.Open = cmp.Or(c.Open, allowance.NewAddresses(allowance.LimitReceipts, 0))
 	c.WriteTime = cmp.Or(c.WriteTime, 30*time.Second)

@@ -51,7 +51,7 @@ func TestWhoIsOverTheirRateIsNotLookedUp(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, "")
 	w.signIn()
-	w.api.Requests = allowance.NewUsers(w.store, 1)
+	w.api.Requests = allowance.NewUsers(1)
 	for name, send := range map[string]func() reply{
 		"cookie": func() reply { return w.send("GET", "/account", nil) },
 		"token":  func() reply { return w.as(w.browser(), "GET", "/v1/notes", "Authorization", "Bearer "+w.token) },

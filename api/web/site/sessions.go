@@ -84,7 +84,7 @@ func (s *Site) admit(rq *http.Request) (*Request, error) {
 	if err := who.Permit(server.Operation{Scope: server.AnyScope}); err != nil {
 		return r, err
 	}
-	if err := s.API.Requests.TakeBy(rq.Context(), user, cookie.Value); err != nil {
+	if err := s.API.Requests.TakeBy(user, cookie.Value); err != nil {
 		return r, err
 	}
 

@@ -102,23 +102,5 @@ CREATE TABLE oauth_tokens (
     updated_at    timestamptz NOT NULL DEFAULT now()
 );
 
--- One row per key that is limited over all processes (store.Reserve). A crash of PostgreSQL empties the table: every key then starts
--- with its whole allowance. Rows change in place, because no index covers tat.
-CREATE UNLOGGED TABLE rate_limits (
-    key text PRIMARY KEY,
-    tat timestamptz NOT NULL -- theoretical arrival time: when the allowance is whole again
-) WITH (fillfactor = 50);
-
--- How many event streams of a user a process has open, so that the limit holds over all processes. A process says so again and again;
--- what it has not said for a while has lapsed. A crash of PostgreSQL empties the table, and the processes fill it within seconds.
-CREATE UNLOGGED TABLE stream_leases (
-    process    text        NOT NULL, -- made anew at each start
-    user_id    bigint      NOT NULL,
-    streams    integer     NOT NULL,
-    expires_at timestamptz NOT NULL,
-    PRIMARY KEY (process, user_id)
-);
-CREATE INDEX stream_leases_user ON stream_leases (user_id);
-
 -- +goose Down
 SELECT 1; -- forward only

@@ -24,9 +24,6 @@ type Old struct {
 	Days int
 }
 
-// rateDays is how long a rate's row is kept after its allowance is full again: such a row has the effect of no row.
-const rateDays = 1
-
 // OldKinds lists what a policy deletes, in the order of deletion.
 func (s *Store) OldKinds(r Retention) (kinds []Old) {
 	for _, one := range s.parts.retentions() {
@@ -34,11 +31,8 @@ func (s *Store) OldKinds(r Retention) (kinds []Old) {
 			kinds = append(kinds, Old{one.Kind, days})
 		}
 	}
-	return append(kinds, Old{rateLimits, rateDays})
+	return kinds
 }
-
-// rateLimits is a kind of rows without a configurable age.
-const rateLimits = "rate_limits"
 
 var otherRetentions = []core.Retention{
 	core.EventsOf(lifecycle.WebhookEvents, `webhooks w WHERE w.id = e.entity_id::bigint`),
@@ -69,11 +63,6 @@ var otherRetentions = []core.Retention{
 		Page: `SELECT id, found_at AS made, coalesce(done_at < $3, false) AND seen_at < $3 AS old
 			FROM reconciler_findings WHERE id > $1 ORDER BY id LIMIT $2`,
 		Drops: []string{`DELETE FROM reconciler_findings WHERE id = ANY ($1)`},
-	},
-	{
-		// No index: there are as many rows as callers of a day.
-		Kind:  rateLimits,
-		ByAge: `DELETE FROM rate_limits WHERE key IN (SELECT key FROM rate_limits WHERE tat < now() - $2::interval LIMIT $1)`,
 	},
 }
 

@@ -20,9 +20,6 @@ type Invitation struct {
 	InvitedAt     time.Time `db:"invited_at"`
 }
 
-// LimitInvitations names the limit of how many people a user may ask, in details of RATE_LIMITED.
-const LimitInvitations = "invitations"
-
 // NoticesOfInvitations stands for the workload of a notice that tells a person of an invitation. A person has one row
 // of it, whose time is when the person was last told.
 const NoticesOfInvitations = "invitation"
