@@ -253,6 +253,8 @@ CREATE TABLE ledger_postings (
     amount_nano bigint NOT NULL CHECK (amount_nano <> 0),
     PRIMARY KEY (entry_id, account)
 );
+
+-- The sums of the postings, written with them.
 CREATE TABLE ledger_balances (
     wallet       text   NOT NULL REFERENCES ton_wallets (address),
     account      text   NOT NULL,
@@ -260,21 +262,6 @@ CREATE TABLE ledger_balances (
     PRIMARY KEY (wallet, account),
     CHECK (account NOT IN ('reserved', 'refund_due') OR balance_nano <= 0)
 );
-
--- +goose StatementBegin
-CREATE FUNCTION ledger_add() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    -- No upsert: that would check the posting as if it were the balance.
-    UPDATE ledger_balances b SET balance_nano = balance_nano + NEW.amount_nano FROM ledger_entries e
-        WHERE e.id = NEW.entry_id AND b.wallet = e.wallet AND b.account = NEW.account;
-    IF NOT FOUND THEN
-        INSERT INTO ledger_balances (wallet, account, balance_nano)
-            SELECT wallet, NEW.account, NEW.amount_nano FROM ledger_entries WHERE id = NEW.entry_id;
-    END IF;
-    RETURN NULL;
-END $$;
--- +goose StatementEnd
-CREATE TRIGGER ledger_add AFTER INSERT ON ledger_postings FOR EACH ROW EXECUTE FUNCTION ledger_add();
 
 -- +goose StatementBegin
 CREATE FUNCTION ledger_is_zero() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -40,7 +40,8 @@ type Balance struct {
 // amounts are the postings of one entry.
 type amounts map[Account]int64
 
-// post writes an entry. A cause that was written before is an error: the caller must have checked that it was not.
+// post writes an entry and the balances of its accounts. The caller holds the wallet's lock. A cause that was written
+// before is an error: the caller must have checked that it was not.
 func post(ctx context.Context, tx core.Session, wallet string, transaction *string, cause string, a amounts) error {
 	accounts, nano := []Account{}, []int64{}
 	for account, amount := range a {
@@ -49,10 +50,18 @@ func post(ctx context.Context, tx core.Session, wallet string, transaction *stri
 		}
 	}
 
+	// An upsert would check the posting as if it were the balance.
 	_, err := tx.Exec(ctx, `WITH entry AS (
-			INSERT INTO ledger_entries (cause, wallet, transaction_hash) VALUES ($1, $2, $3) RETURNING id
-		) INSERT INTO ledger_postings (entry_id, account, amount_nano)
-		SELECT id, account, nano FROM entry, unnest($4::text[], $5::bigint[]) AS p (account, nano)`, cause, wallet, transaction, accounts, nano)
+			INSERT INTO ledger_entries (cause, wallet, transaction_hash) VALUES ($1, $2, $3) RETURNING id, wallet
+		), posted AS (
+			INSERT INTO ledger_postings (entry_id, account, amount_nano)
+			SELECT id, account, nano FROM entry, unnest($4::text[], $5::bigint[]) AS p (account, nano) RETURNING account, amount_nano
+		), known AS (
+			UPDATE ledger_balances b SET balance_nano = b.balance_nano + p.amount_nano FROM posted p, entry e
+			WHERE b.wallet = e.wallet AND b.account = p.account RETURNING b.account
+		) INSERT INTO ledger_balances (wallet, account, balance_nano)
+		SELECT wallet, account, amount_nano FROM entry, posted WHERE account NOT IN (SELECT account FROM known)`,
+		cause, wallet, transaction, accounts, nano)
 	return err
 }
 
