@@ -63,7 +63,7 @@ var others = map[string]Settings{
 		},
 		Download: download.Settings{Grace: time.Minute},
 		Transaction: transaction.Settings{
-			Attempts: 3, RetryInterval: 30 * time.Second, RebroadcastEvery: 15 * time.Second, ConfirmPatience: 10 * time.Minute,
+			Attempts: 3, RetryInterval: 30 * time.Second, RebroadcastEvery: 15 * time.Second,
 			StuckAfter: 30 * time.Minute,
 		},
 	},

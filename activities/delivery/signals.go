@@ -19,29 +19,33 @@ func (a *attempt) notifyAttempt(ctx context.Context) {
 	a.notifying.Lock()
 	defer a.notifying.Unlock()
 	job := a.job()
-	a.notified = job.State
-	a.signal(ctx, lifecycle.DeliveryAttemptSignal, service.AttemptOf(job))
+	if a.signal(ctx, lifecycle.DeliveryAttemptSignal, service.AttemptOf(job)) {
+		a.notified = job.State
+	}
 }
 
 // notifyState notifies the workflow of a state that lasts, unless it knows already, or the job has left the state
-// meanwhile.
+// meanwhile. A signal that Temporal has not taken is repeated with the next heartbeat.
 func (a *attempt) notifyState(ctx context.Context, state lifecycle.DeliveryState) {
 	a.notifying.Lock()
 	defer a.notifying.Unlock()
 	if a.notified == state || a.job().State != state {
 		return
 	}
-	a.notified = state
-	a.signal(ctx, lifecycle.DeliveryStageSignal, state)
+	if a.signal(ctx, lifecycle.DeliveryStageSignal, state) {
+		a.notified = state
+	}
 }
 
-func (a *attempt) signal(ctx context.Context, name string, value any) {
+func (a *attempt) signal(ctx context.Context, name string, value any) (taken bool) {
 	run := activity.GetInfo(ctx).WorkflowExecution
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signalTimeout)
 	defer cancel()
-	if err := a.Temporal.SignalWorkflow(ctx, run.ID, run.RunID, name, value); err != nil {
+	err := a.Temporal.SignalWorkflow(ctx, run.ID, run.RunID, name, value)
+	if err != nil {
 		a.Log.Debug("the workflow was not notified", "job", a.jobID, "signal", name, "error", err)
 	}
+	return err == nil
 }
 
 // nextAttempt is when Temporal begins the next attempt after one that fails now: after the pause that the failure asks

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"go.temporal.io/sdk/activity"
+
 	"stagecoach/internal/fault"
 	"stagecoach/internal/fragment"
 	"stagecoach/internal/lifecycle"
@@ -225,9 +227,12 @@ func (a *PaymentActivities) link(ctx context.Context, made request, quote transa
 }
 
 // ConfirmPurchase notifies Fragment of a paid purchase and waits until the receiver has kept the money and the Stars
-// are sent; then the transaction is processed. Each try queries once.
+// are sent; then the transaction is processed. Each try queries once. The try after the end of the patience, which begins
+// with the first query, is the last one.
 func (a *PaymentActivities) ConfirmPurchase(ctx context.Context, o Order) (Snapshot, error) {
-	defer temporalio.SendHeartbeats(ctx)()
+	asked := firstAsked(ctx)
+	activity.RecordHeartbeat(ctx, asked)
+	defer temporalio.SendHeartbeats(ctx, asked)()
 
 	payment, err := a.Store.LivePayment(ctx, o.Hash, transaction.Purchase)
 	if err != nil {
@@ -242,7 +247,21 @@ func (a *PaymentActivities) ConfirmPurchase(ctx context.Context, o Order) (Snaps
 		// The money is paid: the only way on is to query again.
 		err = cmp.Or(a.hold(ctx, fault.CodeOf(err)), error(notYet))
 	}
+	if err != nil && ctx.Err() == nil && !isRefusal(err, fault.StoreUnavailable) && time.Since(asked) > a.Settings.ConfirmPatience {
+		a.Log.Warn("purchase not confirmed in time", "transaction", o.Hash, "error", err)
+		return Snapshot{}, temporalio.ToTemporal(fault.New(fault.PaymentUndecided, "the Stars have not come in time"))
+	}
 	return a.Settings.answer(ctx, record, err)
+}
+
+// firstAsked is when the first attempt of an activity began, as its heartbeats have it. Until then it may have waited in
+// its queue for any time.
+func firstAsked(ctx context.Context) time.Time {
+	var first time.Time
+	if activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &first) == nil && !first.IsZero() {
+		return first
+	}
+	return time.Now()
 }
 
 // finish processes the transaction of a paid purchase once the receiver has kept the money and the Stars are sent. A

@@ -61,7 +61,9 @@ type Settings struct {
 	Limits         transaction.Limits // of payments
 	PaymentTTL     time.Duration      // how long a signed payment is valid
 	FinalityMargin time.Duration      // how long after its time a payment that is not found is dead
-	HoldRetry      time.Duration      // the pause from the start of a hold until one purchase may try; the pauses grow
+	// how long Fragment is asked about a paid purchase before an operator is
+	ConfirmPatience time.Duration
+	HoldRetry       time.Duration // the pause from the start of a hold until one purchase may try; the pauses grow
 	// how long an order waits while Fragment is away, and how long a failed one is retried automatically
 	RetryFor     time.Duration
 	PollInterval time.Duration // between two reads of the chain
@@ -182,6 +184,15 @@ func (a *Activities) AlertStuck(ctx context.Context, hash string) (Snapshot, err
 		err = a.Store.RaiseAlert(ctx, notice.AlertTransactionStuck)
 	}
 	return a.Settings.answer(ctx, record, err)
+}
+
+// AlertUnfollowed alerts the administrators to a wallet that no process follows on the chain. The monitor's next complete
+// read closes the alert.
+func (a *Activities) AlertUnfollowed(ctx context.Context, _ string) (struct{}, error) {
+	if err := a.Store.RaiseAlert(ctx, notice.AlertChain); err != nil {
+		return struct{}{}, temporalio.RetryUntilSeen(ctx, err)
+	}
+	return struct{}{}, nil
 }
 
 // Request is a person's request for an action on a transaction.

@@ -39,7 +39,7 @@ func (y *reconcileRig) startWorker() {
 		},
 		Download: download.Settings{Grace: time.Minute},
 		Transaction: transaction.Settings{
-			Attempts: 3, RetryInterval: time.Second, RebroadcastEvery: time.Minute, ConfirmPatience: time.Hour,
+			Attempts: 3, RetryInterval: time.Second, RebroadcastEvery: time.Minute,
 			StuckAfter: time.Hour,
 		},
 	})

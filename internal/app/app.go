@@ -94,7 +94,7 @@ func Connect(
 	ctx context.Context, c config.Config, log *slog.Logger, service string, apply func(*codec.Codec, *client.Options),
 ) (_ *Connections, err error) {
 	app := &Connections{Config: c, Log: log, Metrics: processMetrics()}
-	if app.Store, err = store.OpenPool(ctx, c.DatabaseURL, pool(c.Database, service), c.EncryptionKeys...); err != nil {
+	if app.Store, err = store.OpenPool(ctx, c.DatabaseURL, Pool(c.Database, service), c.EncryptionKeys...); err != nil {
 		return nil, err
 	}
 
@@ -121,7 +121,8 @@ func Connect(
 // connectionsOf is the default number of connections to PostgreSQL of a process. docker-compose.yml has the sum of all.
 var connectionsOf = map[string]int{"api": 20, "worker": 12}
 
-func pool(c config.Database, service string) core.Pool {
+// Pool are the connections to PostgreSQL of a process.
+func Pool(c config.Database, service string) core.Pool {
 	return core.Pool{
 		Connections: cmp.Or(c.Connections, connectionsOf[service], core.DefaultPool.Connections), Statement: c.Statement,
 		Idle: c.Idle,

@@ -89,7 +89,7 @@ func (c *Config) transactionSettings() []Setting {
 		duration(&c.Transactions.PaymentTTL, "STAGECOACH_TX_PAYMENT_TTL", "2m", time.Second, time.Hour, "how long a signed payment is valid"),
 		duration(&c.Transactions.FinalityMargin, "STAGECOACH_TX_FINALITY_MARGIN", "30s", 0, time.Hour, "how long after its validity a payment that is not found counts as dead"),
 		duration(&c.Transactions.RebroadcastEvery, "STAGECOACH_TX_REBROADCAST", "15s", 10*time.Millisecond, time.Hour, "how often a payment that is not found yet is broadcast again"),
-		duration(&c.Transactions.ConfirmPatience, "STAGECOACH_TX_CONFIRM_PATIENCE", "10m", time.Second, day, "how long a paid purchase may stay unconfirmed before it needs review"),
+		duration(&c.Transactions.ConfirmPatience, "STAGECOACH_TX_CONFIRM_PATIENCE", "10m", time.Second, day, "how long Fragment is asked about a paid purchase before it needs review"),
 		duration(&c.Transactions.StuckAfter, "STAGECOACH_TX_STUCK_AFTER", "30m", time.Second, 30*day, "a transaction in processing for longer raises an alert"),
 		duration(&c.Transactions.HoldRetry, "STAGECOACH_TX_HOLD_RETRY", "5m", 10*time.Millisecond, day, "how long purchases are held before one order tests whether the cause is gone"),
 		duration(&c.Transactions.RetryFor, "STAGECOACH_TX_RETRY_FOR", "24h", 0, 30*day, "how long the system keeps trying an order that may still succeed: while Fragment cannot be reached the order waits, after other failures it is tried again; then an operator is asked; 0: it fails after its attempts, and an operator is asked at once"),

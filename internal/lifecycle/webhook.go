@@ -6,7 +6,8 @@ import "strconv"
 const (
 	WebhookType  = "Webhook"
 	WebhookQueue = "webhooks" // of the activity that sends
-	WebhookWake  = "wake"     // the signal that there is something to do
+	WebhookWake  = "wake"     // the signal that there may be something to send
+	WebhookAct   = "act"      // the signal that its owner has changed something: no pause is waited for
 
 	// WebhookEvents is the name of webhooks in events and in notices.
 	WebhookEvents = "webhook"

@@ -172,10 +172,22 @@ func TestWebhookWakesAreRepeated(t *testing.T) {
 	if ids, err := w.UnansweredWebhooks(t.Context(), time.Hour, 10); err != nil || len(ids) != 0 {
 		t.Errorf("a young wake is repeated: %v, %v", ids, err)
 	}
-	if ids, err := w.UnansweredWebhooks(t.Context(), 0, 10); err != nil || !slices.Equal(ids, []int64{made.ID}) {
-		t.Errorf("unanswered are %v, %v", ids, err)
+	woken, err := w.UnansweredWebhooks(t.Context(), 0, 10)
+	if err != nil || len(woken) != 1 || woken[0].ID != made.ID || woken[0].Failing {
+		t.Fatalf("unanswered are %+v, %v", woken, err)
 	}
 
+	w.must(w.WebhookSignalled(t.Context(), made.ID, woken[0].WokenAt.Add(-time.Second)))
+	if again, err := w.UnansweredWebhooks(t.Context(), 0, 10); err != nil || len(again) != 1 {
+		t.Errorf("a signal for an earlier wake answers a later one: %+v, %v", again, err)
+	}
+
+	w.must(w.WebhookSignalled(t.Context(), made.ID, woken[0].WokenAt))
+	if again, err := w.UnansweredWebhooks(t.Context(), 0, 10); err != nil || len(again) != 0 {
+		t.Errorf("Temporal has the signal, but %+v are unanswered, %v", again, err)
+	}
+
+	w.past(`UPDATE webhooks SET woken_at = now()`)
 	w.sent(made.ID)
 	if ids, err := w.UnansweredWebhooks(t.Context(), 0, 10); err != nil || len(ids) != 0 {
 		t.Errorf("a sender has begun, but %v are unanswered, %v", ids, err)
@@ -185,6 +197,13 @@ func TestWebhookWakesAreRepeated(t *testing.T) {
 	live, err := w.LiveWebhooks(t.Context(), 0, 0, 10)
 	if err != nil || len(live) != 1 || !live[0].Stuck {
 		t.Errorf("it neither waits nor sends: %+v, %v", live, err)
+	}
+
+	paused := w.hook(w.user(2))
+	w.past(`UPDATE webhooks SET state = 'PAUSED', reason = 'x' WHERE id = $1`, paused.ID)
+	active, err := w.ActiveWebhooks(t.Context(), []int64{made.ID, paused.ID, 987654})
+	if err != nil || !slices.Equal(active, []int64{made.ID}) {
+		t.Errorf("active are %v, %v", active, err)
 	}
 }
 

@@ -10,9 +10,9 @@ import (
 // HeartbeatEvery is the pause between two heartbeats of an activity that waits.
 const HeartbeatEvery = 3 * time.Second
 
-// SendHeartbeats sends heartbeats until stop is called, so that Temporal soon notices a lost worker.
+// SendHeartbeats sends heartbeats with these details until stop is called, so that Temporal soon notices a lost worker.
 // A cancelled activity sends them too: it may still have work to finish.
-func SendHeartbeats(ctx context.Context) (stop func()) {
+func SendHeartbeats(ctx context.Context, details ...any) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		ticker := time.NewTicker(HeartbeatEvery)
@@ -23,7 +23,7 @@ func SendHeartbeats(ctx context.Context) (stop func()) {
 			case <-done:
 				return
 			case <-ticker.C:
-				activity.RecordHeartbeat(ctx)
+				activity.RecordHeartbeat(ctx, details...)
 			}
 		}
 	}()

@@ -8,6 +8,7 @@ import (
 
 	"go.temporal.io/sdk/worker"
 
+	"stagecoach/internal/app"
 	"stagecoach/internal/config"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/core"
@@ -29,7 +30,8 @@ func mainOptions(c config.Config) worker.Options {
 	o := workerOptions(c)
 	o.MaxConcurrentWorkflowTaskExecutionSize = c.Worker.WorkflowSlots
 	o.MaxConcurrentActivityExecutionSize = c.Worker.ActivitySlots
-	o.MaxConcurrentLocalActivityExecutionSize = c.Worker.ActivitySlots
+	// More would wait for a connection, and fall back to ordinary activities when a burst comes.
+	o.MaxConcurrentLocalActivityExecutionSize = 2 * app.Pool(c.Database, "worker").Usable()
 	// The default two pollers may both wait at the worker's own sticky queue while new workflows wait in the common
 	// one.
 	o.WorkflowTaskPollerBehavior = worker.NewPollerBehaviorAutoscaling(

@@ -106,8 +106,7 @@ func (p process) startPayments(ctx context.Context, orders *service.Transactions
 func transactionSettings(c config.Config) transactionworkflow.Settings {
 	return transactionworkflow.Settings{
 		Attempts: c.Transactions.Attempts, RetryInterval: c.Transactions.RetryInterval,
-		RebroadcastEvery: c.Transactions.RebroadcastEvery,
-		ConfirmPatience:  c.Transactions.ConfirmPatience, StuckAfter: c.Transactions.StuckAfter,
+		RebroadcastEvery: c.Transactions.RebroadcastEvery, StuckAfter: c.Transactions.StuckAfter,
 	}
 }
 
@@ -118,7 +117,7 @@ func (p process) paymentSettings() transaction.Settings {
 		Limits: transactionstore.Limits{
 			PerPurchase: c.PaymentLimit, PerDay: c.DailyLimit, PerRefund: c.RefundLimit, RefundPerDay: c.RefundDailyLimit,
 		},
-		PaymentTTL: c.PaymentTTL, FinalityMargin: c.FinalityMargin, HoldRetry: c.HoldRetry, RetryFor: c.RetryFor,
+		ConfirmPatience: c.ConfirmPatience, PaymentTTL: c.PaymentTTL, FinalityMargin: c.FinalityMargin, HoldRetry: c.HoldRetry, RetryFor: c.RetryFor,
 		PollInterval: c.PollInterval,
 		MinDeposit:   c.MinDeposit, WholeHistory: c.WholeHistory, Refund: c.Refund, RefundLeast: c.RefundLeast,
 		SecondSource: p.Config.TON.SecondURL != "", SecondFrom: c.SecondFrom,

@@ -47,5 +47,5 @@ func webhookOptions(c config.Config) worker.Options {
 
 // webhookSweep keeps the workflows of webhooks running.
 func (p process) webhookSweep() *reconcile.Webhooks {
-	return &reconcile.Webhooks{Temporal: p.Temporal, Store: p.Store, Log: p.Log, Wake: p.Webhooks().Wake}
+	return &reconcile.Webhooks{Temporal: p.Temporal, Store: p.Store, Log: p.Log, Signal: p.Webhooks().Signal}
 }

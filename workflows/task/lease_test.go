@@ -45,7 +45,11 @@ func TestLeaseEndsTheClaim(t *testing.T) {
 			l.at(24*time.Hour, func() { l.CancelWorkflow() })
 			l.run()
 
-			want := fmt.Sprintf("Status deadline expired. Was in IN_PROGRESS for %d minutes.", c.spent)
+			what := "Status deadline"
+			if c.reason == lifecycle.TaskReasonLease {
+				what = "Lease"
+			}
+			want := fmt.Sprintf("%s expired. Was in IN_PROGRESS for %d minutes.", what, c.spent)
 			if got := m.events[1]; got.Type != "deadline_expired" || got.Comment != want || got.Reason != string(c.reason) {
 				t.Errorf("got %+v", got)
 			}
@@ -65,7 +69,7 @@ func TestLeaseIsKeptWhileBlocked(t *testing.T) {
 	l.at(time.Minute, func() { l.must("status", byAssignee(lifecycle.TaskBlocked)) })
 	l.at(24*time.Hour, func() { l.CancelWorkflow() })
 	l.run()
-	if got := m.events[2]; got.From != "BLOCKED" || got.Reason != "lease" || got.Comment != "Status deadline expired. Was in BLOCKED for 9 minutes." {
+	if got := m.events[2]; got.From != "BLOCKED" || got.Reason != "lease" || got.Comment != "Lease expired. Was in BLOCKED for 9 minutes." {
 		t.Errorf("got %+v", got)
 	}
 }

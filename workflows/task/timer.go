@@ -77,12 +77,10 @@ func (t *run) timeIsUp(ctx workflow.Context, version int64) error {
 		}, version)
 	}
 
-	expire := lifecycle.TaskAsk{
-		Action: lifecycle.TaskActionExpire, To: lifecycle.TaskStuck,
-		Comment: fmt.Sprintf("Status deadline expired. Was in %s for %d minutes.", t.state.State, spent),
-	}
+	expire, what := lifecycle.TaskAsk{Action: lifecycle.TaskActionExpire, To: lifecycle.TaskStuck}, "Status deadline"
 	if t.leaseFirst() {
-		expire.Reason = lifecycle.TaskReasonLease
+		expire.Reason, what = lifecycle.TaskReasonLease, "Lease"
 	}
+	expire.Comment = fmt.Sprintf("%s expired. Was in %s for %d minutes.", what, t.state.State, spent)
 	return t.moveItself(ctx, expire, version)
 }

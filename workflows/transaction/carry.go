@@ -31,11 +31,7 @@ func (c *Carried) fits(snapshot activities.Snapshot) bool {
 
 // goOn continues the previous run in the status that it left.
 func (t *run) goOn(ctx workflow.Context, c Carried) {
-	t.since, t.tries, t.unquoted, t.stuck = c.Since, c.Tries, c.Unquoted, c.Stuck
-	if c.RestUntil != nil {
-		t.rest = max(c.RestUntil.Sub(workflow.Now(ctx)), time.Millisecond)
-	}
-
+	t.since, t.tries, t.restUntil, t.unquoted, t.stuck = c.Since, c.Tries, c.RestUntil, c.Unquoted, c.Stuck
 	if c.Status == lifecycle.TransactionProcessing && !c.Stuck {
 		t.startStuckTimer(ctx)
 	}
@@ -45,12 +41,8 @@ func (t *run) goOn(ctx workflow.Context, c Carried) {
 // handOver ends this run; the next one continues from here.
 func (t *run) handOver(ctx workflow.Context) error {
 	c := Carried{
-		Status: t.at.State, Entered: t.at.Since, Since: t.since, Tries: t.tries, Unquoted: t.unquoted,
-		Cancelled: t.cancelled, Stuck: t.stuck, Attention: t.attention, Owner: t.owner,
-	}
-	if t.rest > 0 {
-		until := workflow.Now(ctx).Add(t.rest).UTC()
-		c.RestUntil = &until
+		Status: t.at.State, Entered: t.at.Since, Since: t.since, Tries: t.tries, RestUntil: t.restUntil,
+		Unquoted: t.unquoted, Cancelled: t.cancelled, Stuck: t.stuck, Attention: t.attention, Owner: t.owner,
 	}
 	return workflow.NewContinueAsNewError(ctx, lifecycle.TransactionType, t.hash, &c)
 }

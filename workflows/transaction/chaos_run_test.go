@@ -97,7 +97,7 @@ func newChaos(l *chaosRig, p plan) (*chaos, error) {
 	c.SetWorkerStopChannel(stopping)
 	c.RegisterWorkflowWithOptions(c.history, workflow.RegisterOptions{Name: "History"})
 	c.RegisterWorkflowWithOptions((&transaction.Workflow{Settings: transaction.Settings{
-		Attempts: 3, RetryInterval: time.Second, RebroadcastEvery: 10 * time.Second, ConfirmPatience: time.Minute,
+		Attempts: 3, RetryInterval: time.Second, RebroadcastEvery: 10 * time.Second,
 		StuckAfter: 1000 * time.Hour,
 	}}).Run, workflow.RegisterOptions{Name: lifecycle.TransactionType})
 	c.RegisterActivity(c.paymentActivities)

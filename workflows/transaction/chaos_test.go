@@ -228,7 +228,9 @@ func (c *chaos) build() error {
 	settings := activities.Settings{
 		Attempts: 2, MaxStars: 1_000_000, Reserve: 20_000_000, Slippage: 100, Refund: c.plan.refunds,
 		PaymentTTL: 40 * time.Second, FinalityMargin: 5 * time.Second, HoldRetry: time.Millisecond, RetryFor: c.plan.retries,
-		PollInterval: time.Minute, MinDeposit: 50_000_000, Overlap: c.plan.overlap, Parts: c.plan.parts,
+		// by the machine's clock: a history takes some seconds of it
+		ConfirmPatience: 50 * time.Millisecond,
+		PollInterval:    time.Minute, MinDeposit: 50_000_000, Overlap: c.plan.overlap, Parts: c.plan.parts,
 	}
 
 	log, counted := slog.New(slog.NewTextHandler(&c.logs, nil)), metrics.New().Transaction()

@@ -20,7 +20,7 @@ func TestRecordHistories(t *testing.T) {
 	w := newRig(t, func(s *setup) {
 		s.server = server
 		s.settings.Attempts, s.settings.PaymentTTL, s.settings.Refund = 2, 5*time.Second, true
-		s.flow.ConfirmPatience, s.flow.StuckAfter = 2*time.Second, 20*time.Second
+		s.settings.ConfirmPatience, s.flow.StuckAfter = 2*time.Second, 20*time.Second
 	})
 
 	ctx := t.Context()

@@ -1,6 +1,11 @@
 package transaction
 
 import (
+	"errors"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	activities "stagecoach/activities/transaction"
@@ -10,15 +15,23 @@ import (
 
 var monitor *activities.Monitor
 
+// unservedFor is how long the monitor may wait for a process with the wallet's key before administrators are notified.
+const unservedFor = 5 * time.Minute
+
 // Monitor lets one activity watch the wallet with an address and a name. The record has the position where the last run
-// stopped.
+// stopped. While no process serves the wallet's queue, administrators are notified: no deposit is seen.
 func Monitor(ctx workflow.Context, wallet, name string) error {
 	watching := record.Watching(ctx, lifecycle.QueueOf(lifecycle.PaymentQueue, name), "follow the wallet on the chain")
+	watching = workflow.WithScheduleToStartTimeout(watching, unservedFor)
 	record.ShowDetails(
 		ctx, lifecycle.TonMonitorTitle,
 		"Follows the wallet's history on the chain. What it found: starter tx list, tx queue, tx ledger.",
 	)
-	if err := workflow.ExecuteActivity(watching, monitor.WatchWallet, wallet).Get(ctx, nil); err != nil {
+	err := workflow.ExecuteActivity(watching, monitor.WatchWallet, wallet).Get(ctx, nil)
+	if timeout, ok := errors.AsType[*temporal.TimeoutError](err); ok && timeout.TimeoutType() == enumspb.TIMEOUT_TYPE_SCHEDULE_TO_START {
+		_, err = record.Do(ctx, transactions.AlertUnfollowed, wallet)
+	}
+	if err != nil {
 		return err
 	}
 

@@ -174,7 +174,7 @@ func TestReview(t *testing.T) {
 		t.Run(string(outcome), func(t *testing.T) {
 			t.Parallel()
 			w := newRig(t, func(s *setup) {
-				s.flow.ConfirmPatience = 2 * time.Second
+				s.settings.ConfirmPatience = 2 * time.Second
 				s.fragment.Settings.DoneAfterMS = 1000 * 3600
 			})
 

@@ -162,7 +162,7 @@ func TestBounced(t *testing.T) {
 // is seen when it tells again.
 func TestBouncedAfterAll(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, func(s *setup) { s.flow.ConfirmPatience = time.Second })
+	w := newRig(t, func(s *setup) { s.settings.ConfirmPatience = time.Second })
 	w.bounceTo(strings.Repeat("ab", 32))
 	w.chain.AddFault(sim.Fault{Match: "ByMessage?direction=in", Kind: "503"})
 	hash := w.deposit(1, "durov 50")

@@ -115,7 +115,7 @@ func TestBouncedIsGivenBack(t *testing.T) {
 	for name, before := range map[string]bool{"before": true, "after": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newRig(t, func(s *setup) { s.flow.ConfirmPatience, s.settings.Refund = time.Second, true })
+			w := newRig(t, func(s *setup) { s.settings.ConfirmPatience, s.settings.Refund = time.Second, true })
 			ctx := t.Context()
 			w.bounceTo(strings.Repeat("ab", 32))
 			w.chain.AddFault(sim.Fault{Match: "ByMessage?direction=in", Kind: "503"})

@@ -88,11 +88,11 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 		settings: activities.Settings{
 			Attempts: 3, MaxStars: 1_000_000, Reserve: 20_000_000, Slippage: 100,
 			PaymentTTL: 4 * time.Second, FinalityMargin: time.Second, HoldRetry: 300 * time.Millisecond,
-			PollInterval: 50 * time.Millisecond, MinDeposit: 50_000_000,
+			PollInterval: 50 * time.Millisecond, MinDeposit: 50_000_000, ConfirmPatience: 30 * time.Second,
 		},
 		flow: transaction.Settings{
 			Attempts: 3, RetryInterval: 100 * time.Millisecond, RebroadcastEvery: 500 * time.Millisecond,
-			ConfirmPatience: 30 * time.Second, StuckAfter: time.Hour,
+			StuckAfter: time.Hour,
 		},
 	}
 

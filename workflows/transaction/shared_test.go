@@ -115,7 +115,7 @@ func (w *rig) scheduled(hash, activity string) (n int) {
 // last one is no proof of another, and a person looks.
 func TestShopThatServesTheLastRequestOnly(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, shared, func(s *setup) { s.flow.ConfirmPatience = 10 * time.Second })
+	w := newRig(t, shared, func(s *setup) { s.settings.ConfirmPatience = 10 * time.Second })
 	settings := w.fragment.CurrentSettings()
 	settings.OnlyLast = true
 	w.must(w.fragment.Set(settings))

@@ -254,11 +254,10 @@ func (t *run) awaitSignal(ctx workflow.Context) (signalled bool, err error) {
 	return t.hasSignal(), err
 }
 
-// pause waits before the next try. A signal ends it early, because the record may have changed.
+// pause waits until the next try. A signal interrupts it, because the record may have changed; what is left of it
+// follows, unless it has.
 func (t *run) pause(ctx workflow.Context) error {
-	signalled, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
-		Timeout: t.rest, TimerOptions: workflow.TimerOptions{Summary: "pause before the next try"},
-	}, t.hasSignal)
+	signalled, err := record.AwaitFor(ctx, left(ctx, *t.restUntil), "pause before the next try", t.hasSignal)
 
 	switch {
 	case err != nil:
@@ -268,16 +267,28 @@ func (t *run) pause(ctx workflow.Context) error {
 		return t.loadSnapshot(ctx)
 	}
 
-	t.rest = 0
+	t.restUntil = nil
 	return nil
+}
+
+// left is the time until a moment; a moment that is over is waited for, too, because no setting may decide between
+// commands.
+func left(ctx workflow.Context, until time.Time) time.Duration {
+	return max(until.Sub(workflow.Now(ctx)), time.Millisecond)
 }
 
 // maximumPause is the longest time between two tries.
 const maximumPause = time.Hour
 
-// startPause sets the pause after a failed try.
-func (t *run) startPause() {
-	t.rest = min(t.firstPause()<<min(t.tries-1, 16), maximumPause)
+// failedTry counts a failed try and sets the pause after it.
+func (t *run) failedTry(ctx workflow.Context) {
+	t.tries++
+	until := workflow.Now(ctx).Add(t.pauseAfter(t.tries)).UTC()
+	t.restUntil = &until
+}
+
+func (t *run) pauseAfter(tries int) time.Duration {
+	return min(t.firstPause()<<min(tries-1, 16), maximumPause)
 }
 
 // pay signs the one payment. It is never cancelled, because what is signed has to be known.
@@ -289,8 +300,7 @@ func (t *run) pay(ctx workflow.Context) error {
 	case outcome.Failure == "":
 		return nil
 	case outcome.Retry:
-		t.tries++
-		t.startPause()
+		t.failedTry(ctx)
 		return nil
 	default:
 		return t.fail(ctx, outcome.Failure)
@@ -301,8 +311,7 @@ func (t *run) pay(ctx workflow.Context) error {
 func (t *run) payRefund(ctx workflow.Context) error {
 	outcome, err := t.execute(ctx, "sign and broadcast the refund", payments.PayRefund)
 	if err != nil || outcome.Failure != "" {
-		t.tries++
-		t.startPause()
+		t.failedTry(ctx)
 	}
 	return nil
 }
@@ -324,15 +333,14 @@ func (t *run) execute(
 // There is no other way on.
 func (t *run) prove(ctx workflow.Context, kind transaction.PaymentKind) error {
 	over := false
-	for interval := max(t.settings.RebroadcastEvery, time.Millisecond); ; interval *= 2 {
+	interval := max(t.settings.RebroadcastEvery, time.Millisecond)
+	for due := workflow.Now(ctx).Add(interval); ; {
 		var signalled bool
 		var err error
 		if over {
 			signalled, err = t.awaitSignal(ctx)
 		} else {
-			signalled, err = workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
-				Timeout: interval, TimerOptions: workflow.TimerOptions{Summary: "broadcast again"},
-			}, t.hasSignal)
+			signalled, err = record.AwaitFor(ctx, left(ctx, due), "broadcast again", t.hasSignal)
 		}
 
 		if err != nil {
@@ -345,13 +353,14 @@ func (t *run) prove(ctx workflow.Context, kind transaction.PaymentKind) error {
 			err = t.loadSnapshot(ctx)
 		case !over:
 			over, err = t.rebroadcast(ctx, kind)
+			interval *= 2
+			due = workflow.Now(ctx).Add(interval)
 		}
 
 		signed := stateOf(t.at.Purchase) == transaction.PaymentSigned || stateOf(t.at.Refund) == transaction.PaymentSigned
 		if err != nil || !signed {
 			if kind == transaction.Refund && t.at.RefundDue > 0 {
-				t.tries++
-				t.startPause()
+				t.failedTry(ctx)
 			}
 			return err
 		}
@@ -375,15 +384,14 @@ func (t *run) rebroadcast(ctx workflow.Context, kind transaction.PaymentKind) (o
 	return outcome.Over, t.learn(ctx, outcome.Snapshot)
 }
 
-// confirm waits for the Stars. When they do not arrive in time an operator reviews the order: Stars are never bought
-// again.
+// confirm waits for the Stars. The activity counts its patience from the first time that Fragment was asked: no time in
+// the queue counts. When the Stars do not arrive in time an operator reviews the order: Stars are never bought again.
 func (t *run) confirm(ctx workflow.Context) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	confirming := t.onPayments(ctx, "wait for the Stars", temporal.RetryPolicy{
 		InitialInterval: 500 * time.Millisecond, BackoffCoefficient: 1.5, MaximumInterval: 5 * time.Second,
 	})
 	confirming = workflow.WithStartToCloseTimeout(confirming, ofMany)
-	confirming = workflow.WithScheduleToCloseTimeout(confirming, t.settings.ConfirmPatience)
 	var snapshot activities.Snapshot
 	if err := workflow.ExecuteActivity(confirming, payments.ConfirmPurchase, t.order()).Get(ctx, &snapshot); err != nil {
 		return ask(ctx, t, transactions.ReviewTransaction, activities.Review{

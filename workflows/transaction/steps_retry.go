@@ -1,12 +1,11 @@
 package transaction
 
 import (
-	"time"
-
 	"go.temporal.io/sdk/workflow"
 
 	activities "stagecoach/activities/transaction"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/workflows/record"
 )
 
 // awaitChange waits for a person, or for a hint that the record has changed.
@@ -19,11 +18,7 @@ func (t *run) awaitChange(ctx workflow.Context) error {
 
 // retryLater waits until the time of a planned retry, and then begins it. A person may begin it earlier.
 func (t *run) retryLater(ctx workflow.Context) error {
-	changed, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
-		Timeout:      max(t.at.RetryAt.Sub(workflow.Now(ctx)), time.Millisecond),
-		TimerOptions: workflow.TimerOptions{Summary: "pause before it is tried again"},
-	}, t.mayHaveChanged(ctx))
-
+	changed, err := record.AwaitFor(ctx, left(ctx, *t.at.RetryAt), "pause before it is tried again", t.mayHaveChanged(ctx))
 	switch {
 	case err != nil:
 		return err

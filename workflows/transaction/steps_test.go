@@ -114,14 +114,13 @@ func TestPauses(t *testing.T) {
 	t.Parallel()
 	w := run{settings: Settings{RetryInterval: time.Second}}
 	for tries, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 5: 16 * time.Second, 13: time.Hour, 1000: time.Hour} {
-		w.tries = tries
-		if w.startPause(); w.rest != want {
-			t.Errorf("%d: %s", tries, w.rest)
+		if got := w.pauseAfter(tries); got != want {
+			t.Errorf("%d: %s", tries, got)
 		}
 	}
 
 	w.settings.RetryInterval = 0
-	if w.startPause(); w.rest <= 0 {
+	if w.pauseAfter(1) <= 0 {
 		t.Error("a setting has decided between commands")
 	}
 }

@@ -165,3 +165,29 @@ func TestOlderPosition(t *testing.T) {
 		t.Errorf("shown were %v", got)
 	}
 }
+
+// TestSignalsDoNotProlongARest sends hints during an hour's rest: the next try begins when the hour is over.
+func TestSignalsDoNotProlongARest(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	b.process(1)
+	b.at.Quoted = true
+	until := b.Now().Add(time.Hour)
+	var paid time.Time
+	b.pay = func(activities.Order) (activities.Payment, error) {
+		paid = b.Now()
+		b.purchase(transaction.PaymentPaid)
+		return activities.Payment{Snapshot: b.at}, nil
+	}
+
+	for _, minute := range []time.Duration{20, 40, 59} {
+		b.later(minute*time.Minute, func() { b.SignalWorkflow(lifecycle.TransactionTurnSignal, nil) })
+	}
+
+	b.ExecuteWorkflow(lifecycle.TransactionType, hash, &Carried{
+		Status: lifecycle.TransactionProcessing, Entered: b.at.Since, Since: *b.at.Since, Tries: 2, RestUntil: &until,
+	})
+	if err := b.GetWorkflowError(); err != nil || paid.Before(until) || paid.After(until.Add(time.Minute)) {
+		t.Errorf("paid at %s, the rest ended at %s, %v", paid, until, err)
+	}
+}

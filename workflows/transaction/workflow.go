@@ -29,7 +29,6 @@ type Settings struct {
 	Attempts         int           // tries to quote an order
 	RetryInterval    time.Duration // before the second try of anything; doubled for each one after
 	RebroadcastEvery time.Duration // at first; doubled for each one after
-	ConfirmPatience  time.Duration // from the payment until an operator is asked
 	StuckAfter       time.Duration // in processing
 }
 
@@ -51,11 +50,11 @@ type run struct {
 	reads    int                 // how often the record was read
 	before   *Carried            // what the previous run handed over, until the record is read
 
-	tries     int           // to pay, in this processing, or to refund
-	rest      time.Duration // to wait before the next one
-	unquoted  bool          // Fragment could not quote: the order waits for its turn without a quote
-	cancelled bool          // by an operator, and not retried since
-	changed   bool          // by a person: the awaited signal may never come
+	tries     int        // to pay, in this processing, or to refund
+	restUntil *time.Time // when the next one begins; nil: now
+	unquoted  bool       // Fragment could not quote: the order waits for its turn without a quote
+	cancelled bool       // by an operator, and not retried since
+	changed   bool       // by a person: the awaited signal may never come
 
 	stuck          bool
 	stopStuckTimer workflow.CancelFunc
@@ -169,7 +168,7 @@ func (t *run) take(ctx workflow.Context, snapshot activities.Snapshot) {
 		return
 	}
 
-	t.since, t.tries, t.rest, t.unquoted, t.stuck = workflow.Now(ctx).UTC(), 0, 0, false, false
+	t.since, t.tries, t.restUntil, t.unquoted, t.stuck = workflow.Now(ctx).UTC(), 0, nil, false, false
 	record.Drain(t.retries)                    // a request from before this state was not meant for it
 	if next(t.at, t.situation()) != stepOver { // else the timer ends with the workflow
 		t.stopStuckTimer()
@@ -212,5 +211,5 @@ type situation struct {
 }
 
 func (t *run) situation() situation {
-	return situation{Cancelled: t.cancelled, Unquoted: t.unquoted, Rest: t.rest > 0}
+	return situation{Cancelled: t.cancelled, Unquoted: t.unquoted, Rest: t.restUntil != nil}
 }

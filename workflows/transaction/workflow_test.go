@@ -24,7 +24,7 @@ import (
 )
 
 var settings = Settings{
-	Attempts: 3, RetryInterval: 30 * time.Second, RebroadcastEvery: 15 * time.Second, ConfirmPatience: 10 * time.Minute,
+	Attempts: 3, RetryInterval: 30 * time.Second, RebroadcastEvery: 15 * time.Second,
 	StuckAfter: 30 * time.Minute,
 }
 
@@ -382,9 +382,17 @@ func TestWorkflowNotConfirmed(t *testing.T) {
 			b.confirm = func() (activities.Snapshot, error) {
 				tries++
 				b.calls = b.calls[:len(b.calls)-1]
-				return activities.Snapshot{}, temporal.NewApplicationError("not yet", string(fault.PaymentUndecided))
+				if tries < 5 {
+					return activities.Snapshot{}, temporal.NewApplicationError("not yet", string(fault.PaymentUndecided))
+				}
+				return activities.Snapshot{}, temporal.NewNonRetryableApplicationError("over", string(fault.PaymentUndecided), nil)
 			}
 
+			b.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
+				if info.ActivityType.Name == "ConfirmPurchase" && info.ScheduleToCloseTimeout < 24*time.Hour {
+					t.Errorf("its time in the queue is limited to %s", info.ScheduleToCloseTimeout)
+				}
+			})
 			b.settles(time.Second, transaction.PaymentPaid)
 			b.later(time.Hour, b.CancelWorkflow) // the money is paid: that cannot be cancelled
 			b.later(2*time.Hour, func() { b.ask(t, "retry", lifecycle.TransactionInput{}, fault.InvalidTransition) })

@@ -251,7 +251,7 @@ func (r *rig) failsUnderSignal(id int64) hooks.Webhook {
 
 	r.jobs(r.owner, 1)
 	<-asked
-	r.webhooks.Wake(r.Context(), id)
+	r.must(r.webhooks.Signal(r.Context(), id, lifecycle.WebhookAct))
 	r.cancels(id)
 	close(answer)
 	return r.until(id, "fails", func(w hooks.Webhook) bool { return w.FailingSince != nil || w.Waiting })

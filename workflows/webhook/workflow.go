@@ -32,13 +32,14 @@ var (
 type endpoint struct {
 	id    int64
 	woken bool // a signal has come since the last activity began
+	acted bool // … of the owner
 }
 
 // Run sends the events of an endpoint. An activity sends all that there are and lets the endpoint rest; the next event,
 // or a change by its owner, is a signal.
 func Run(ctx workflow.Context, id int64) error {
 	e := &endpoint{id: id}
-	workflow.Go(ctx, e.listen)
+	e.listen(ctx)
 
 	for {
 		out, err := e.send(ctx)
@@ -62,9 +63,13 @@ func Run(ctx workflow.Context, id int64) error {
 
 // listen notes signals.
 func (e *endpoint) listen(ctx workflow.Context) {
-	for {
-		workflow.GetSignalChannel(ctx, lifecycle.WebhookWake).Receive(ctx, nil)
-		e.woken = true
+	for _, signal := range []string{lifecycle.WebhookWake, lifecycle.WebhookAct} {
+		workflow.Go(ctx, func(ctx workflow.Context) {
+			for {
+				workflow.GetSignalChannel(ctx, signal).Receive(ctx, nil)
+				e.woken, e.acted = true, e.acted || signal == lifecycle.WebhookAct
+			}
+		})
 	}
 }
 
@@ -75,10 +80,10 @@ func (e *endpoint) show(ctx workflow.Context, what string) {
 	)
 }
 
-// send runs one activity. A signal that comes meanwhile ends it, whatever the pause between its tries: the owner has
-// changed something.
+// send runs one activity. An act of the owner that comes meanwhile ends it, whatever the pause between its tries. Any
+// other signal lets it keep its place in the queue: it reads the record when its turn comes.
 func (e *endpoint) send(ctx workflow.Context) (out lifecycle.WebhookOutcome, err error) {
-	e.woken = false
+	e.woken, e.acted = false, false
 	e.show(ctx, "Sends events.")
 	sending, stop := workflow.WithCancel(workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue:              lifecycle.WebhookQueue,
@@ -92,7 +97,7 @@ func (e *endpoint) send(ctx workflow.Context) (out lifecycle.WebhookOutcome, err
 	defer stop()
 
 	activity := workflow.ExecuteActivity(sending, sender.SendWebhookEvents, e.id)
-	if err := workflow.Await(ctx, func() bool { return activity.IsReady() || e.woken }); err != nil {
+	if err := workflow.Await(ctx, func() bool { return activity.IsReady() || e.acted }); err != nil {
 		return out, err
 	}
 
@@ -103,7 +108,7 @@ func (e *endpoint) send(ctx workflow.Context) (out lifecycle.WebhookOutcome, err
 		return out, nil
 	case ctx.Err() != nil:
 		return out, ctx.Err()
-	case e.woken:
+	case e.acted:
 		// Temporal does not repeat an activity that was cancelled: the failure of one request, or the heartbeat that a
 		// killed worker owes, is its last one, though three days are not over.
 		return out, nil

@@ -7,11 +7,13 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
 
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
@@ -241,8 +243,8 @@ func TestTellsOfLostEvents(t *testing.T) {
 	}
 }
 
-// TestIsRestarted terminates and resets workflows of webhooks, and removes the row of another: one sweep of the
-// reconciler puts all right.
+// TestIsRestarted terminates the workflow of one webhook, and removes the row of another: a sweep of the reconciler puts
+// the first right, a comparison the second.
 func TestIsRestarted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -254,7 +256,7 @@ func TestIsRestarted(t *testing.T) {
 	r.must(r.server.Client.TerminateWorkflow(t.Context(), lifecycle.WebhookID(terminated.ID), "", "by an operator"))
 	sweeper := &reconcile.Reconciler{
 		Temporal: r.server.Client, Store: r.store, Log: r.log, Every: 200 * time.Millisecond,
-		Webhooks: &reconcile.Webhooks{Temporal: r.server.Client, Store: r.store, Log: r.log, Wake: r.webhooks.Wake},
+		Webhooks: &reconcile.Webhooks{Temporal: r.server.Client, Store: r.store, Log: r.log, Signal: r.webhooks.Signal},
 	}
 
 	stop := testtemporal.Endless(t, sweeper.Reconcile)
@@ -266,11 +268,61 @@ func TestIsRestarted(t *testing.T) {
 		}
 	}
 
+	comparing := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
+	comparing.RegisterActivityWithOptions(sweeper.Webhooks.Compare, activity.RegisterOptions{Name: "compare"})
+	_, err := comparing.ExecuteActivity("compare")
+	r.must(err)
 	r.ends(orphaned.ID)
 	r.jobs(r.owner, 1)
 	r.until(terminated.ID, "sends", func(w hooks.Webhook) bool {
 		return slices.Contains(r.receiver.ids(), r.visible(terminated.ID)[len(r.visible(terminated.ID))-1])
 	})
+}
+
+// TestKeepsItsPlaceInTheQueue lets a webhook wait while no sender is free, and the reconciler sweep: its activity is
+// scheduled once and never cancelled, and the workflow is signalled once.
+func TestKeepsItsPlaceInTheQueue(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	made := r.hook()
+	r.stopSender()
+	r.jobs(r.owner, 1)
+	r.until(made.ID, "is woken", func(w hooks.Webhook) bool { return !w.Waiting })
+	r.exec(`UPDATE webhooks SET woken_at = now() - interval '1 minute'`)
+
+	count := func() (signals, cancels int) {
+		for _, event := range r.server.History(t, lifecycle.WebhookID(made.ID), "") {
+			if event.GetActivityTaskCancelRequestedEventAttributes() != nil {
+				cancels++
+			}
+			if event.GetWorkflowExecutionSignaledEventAttributes() != nil {
+				signals++
+			}
+		}
+		return signals, cancels
+	}
+
+	var sweeps atomic.Int32
+	signals, cancels := count()
+	sweeper := &reconcile.Reconciler{
+		Temporal: r.server.Client, Store: r.store, Log: r.log, Every: 100 * time.Millisecond,
+		OnSweep:  func(error) { sweeps.Add(1) },
+		Webhooks: &reconcile.Webhooks{Temporal: r.server.Client, Store: r.store, Log: r.log, Signal: r.webhooks.Signal},
+	}
+
+	stop := testtemporal.Endless(t, sweeper.Reconcile)
+	for deadline := time.Now().Add(time.Minute); sweeps.Load() < 5; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the reconciler does not sweep")
+		}
+	}
+	stop()
+
+	if s, c := count(); s > signals+1 || c > cancels {
+		t.Errorf("%d signals and %d cancellations in %d sweeps", s-signals, c-cancels, sweeps.Load())
+	}
+	r.startSender(r.sender.SendWebhookEvents)
+	r.rests(made.ID)
 }
 
 // TestGivesUp pauses an endpoint after the last try, and begins again when nobody had tried. TestSendsAll checks for how
@@ -340,7 +392,7 @@ func TestSignalBeforeTimeout(t *testing.T) {
 	r.jobs(r.owner, 1)
 	<-begun
 	killed()
-	r.webhooks.Wake(t.Context(), made.ID)
+	r.must(r.webhooks.Signal(t.Context(), made.ID, lifecycle.WebhookAct))
 	r.cancels(made.ID)
 	r.startSender(r.sender.SendWebhookEvents)
 	ended := r.until(made.ID, "sends or is paused", restsOrPaused)

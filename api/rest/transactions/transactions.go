@@ -26,7 +26,7 @@ type listTransactionsInput struct {
 	Attention   bool   `query:"attention" doc:"Only those about which an administrator has to decide: to resolve, or owed"`
 	Retryable   bool   `query:"retryable" doc:"Only failed ones that may be tried again"`
 
-	Error    string    `query:"error" maxLength:"1000" doc:"Only those that may be tried again and have failed with this message"`
+	Error    string    `query:"error" maxLength:"1000" doc:"Only those that have failed with this message"`
 	Seen     time.Time `query:"seen_from" doc:"Only those that may be tried again and were detected at or after this time"`
 	SeenTill time.Time `query:"seen_until" doc:"Only those that may be tried again and were detected before this time"`
 }
@@ -137,7 +137,7 @@ func (h *handlers) listTransactions(
 	}
 
 	filter.Error, filter.SeenFrom, filter.SeenUntil = in.Error, unlessZero(in.Seen), unlessZero(in.SeenTill)
-	filter.MayRetry = in.Retryable || filter.Error != "" || filter.SeenFrom != nil || filter.SeenUntil != nil
+	filter.MayRetry = in.Retryable || filter.SeenFrom != nil || filter.SeenUntil != nil
 	if in.Stuck {
 		filter.StuckFor = h.transactions.StuckAfter
 	}

@@ -30,7 +30,7 @@ type Compared struct {
 // row it keeps eight bytes.
 //
 // It finds what shows no trace of its own: a workflow that Temporal has forgotten, one without a row, and one that shows
-// another state than the record.
+// another state than the record. With the last workload it compares the webhooks, too.
 func (r *Reconciler) Compare(ctx context.Context, after string) (Compared, error) {
 	at := 1 + slices.IndexFunc(r.Workloads, func(w service.Workload) bool { return w.Name() == after })
 	if at == len(r.Workloads) {
@@ -50,6 +50,12 @@ func (r *Reconciler) Compare(ctx context.Context, after string) (Compared, error
 		Workload: c.workload.Name(), Live: len(c.rows.prints), Running: c.running, Findings: c.sweep.Findings,
 		Millis: time.Since(began).Milliseconds(), Last: at == len(r.Workloads)-1,
 	}
+	if result.Last && r.Webhooks != nil {
+		if err := r.Webhooks.Compare(ctx); err != nil {
+			return Compared{}, cmp.Or(temporalio.LoopOutcome(ctx), temporalio.RetryUntilSeen(ctx, err))
+		}
+	}
+
 	err := r.Store.SaveComparison(ctx, operations.Comparison{
 		Workload: result.Workload, BeganAt: began, Live: result.Live, Running: result.Running,
 	})

@@ -10,6 +10,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	workflowpb "go.temporal.io/api/workflow/v1"
 
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/operations"
@@ -84,6 +85,10 @@ func (s *sweeper) closed(ctx context.Context, since time.Time) (closed map[strin
 	for _, w := range s.Workloads {
 		types = append(types, fmt.Sprintf("%q", w.WorkflowType()))
 	}
+	if s.Webhooks != nil {
+		types = append(types, fmt.Sprintf("%q", lifecycle.WebhookType))
+	}
+
 	query := fmt.Sprintf(
 		`WorkflowType IN (%s) AND ExecutionStatus IN (%s) AND CloseTime > %q`,
 		strings.Join(types, ", "), closedStatuses, since.UTC().Format(time.RFC3339),
@@ -108,7 +113,11 @@ func (s *sweeper) closed(ctx context.Context, since time.Time) (closed map[strin
 				return err
 			}
 		}
-		return nil
+
+		if s.Webhooks == nil {
+			return nil
+		}
+		return s.Webhooks.reopen(ctx, page)
 	})
 }
 

@@ -3,6 +3,8 @@ package reconcile
 import (
 	"context"
 	"log/slog"
+	"strconv"
+	"strings"
 	"time"
 
 	workflowpb "go.temporal.io/api/workflow/v1"
@@ -15,7 +17,9 @@ import (
 
 // WebhookStore is what Webhooks need of the record.
 type WebhookStore interface {
-	UnansweredWebhooks(ctx context.Context, age time.Duration, limit int) ([]int64, error)
+	UnansweredWebhooks(ctx context.Context, age time.Duration, limit int) ([]webhook.Unanswered, error)
+	WebhookSignalled(ctx context.Context, id int64, wokenAt time.Time) error
+	ActiveWebhooks(ctx context.Context, ids []int64) ([]int64, error)
 	LiveWebhooks(ctx context.Context, age time.Duration, after int64, limit int) ([]webhook.Live, error)
 }
 
@@ -24,36 +28,79 @@ type Webhooks struct {
 	Temporal client.Client
 	Store    WebhookStore
 	Log      *slog.Logger
-	Wake     func(ctx context.Context, id int64) // signals a webhook's workflow, and starts it when it does not run
+	// Signal signals a webhook's workflow, and starts it when it does not run.
+	Signal func(ctx context.Context, id int64, signal string) error
 }
 
 func (w *Webhooks) keep(ctx context.Context) {
-	err := w.repeatSignals(ctx)
-	if err == nil {
-		err = w.restart(ctx)
-	}
-	if err != nil && ctx.Err() == nil {
+	if err := w.repeatSignals(ctx); err != nil && ctx.Err() == nil {
 		w.Log.Warn("webhooks are not looked after", "error", err) // an outage: the next sweep repeats it
 	}
 }
 
-// repeatSignals wakes webhooks whose signal was lost.
+// repeatSignals signals webhooks whose signal may be lost, once: Temporal keeps what it has accepted. Only where a sender
+// may pause between two tries, an act of the owner is to end the pause.
 func (w *Webhooks) repeatSignals(ctx context.Context) error {
 	for {
-		ids, err := w.Store.UnansweredWebhooks(ctx, settled, pageLimit)
-		for _, id := range ids {
-			w.Wake(ctx, id)
+		page, err := w.Store.UnansweredWebhooks(ctx, settled, pageLimit)
+		if err != nil {
+			return err
+		}
+
+		for _, one := range page {
+			signal := lifecycle.WebhookWake
+			if one.Failing {
+				signal = lifecycle.WebhookAct
+			}
+
+			if err := w.Signal(ctx, one.ID, signal); err != nil {
+				return err
+			}
+			if err := w.Store.WebhookSignalled(ctx, one.ID, one.WokenAt); err != nil {
+				return err
+			}
 			temporalio.Progressed(ctx)
 		}
-		if err != nil || len(ids) < pageLimit {
-			return err
+
+		if len(page) < pageLimit {
+			return nil
 		}
 	}
 }
 
-// restart starts the workflows that active webhooks lack, and wakes those that neither wait nor send. A workflow
-// without an active webhook is signalled, so that it sees that and ends.
-func (w *Webhooks) restart(ctx context.Context) error {
+// reopen starts the workflows that have closed although their webhooks are active, such as those that an operator has
+// terminated. A reset, too, closes a run: the next one may have missed a signal.
+func (w *Webhooks) reopen(ctx context.Context, closed []*workflowpb.WorkflowExecutionInfo) error {
+	var ids []int64
+	for _, info := range closed {
+		number, ours := strings.CutPrefix(info.Execution.WorkflowId, lifecycle.WebhookEvents+"/")
+		if id, err := strconv.ParseInt(number, 10, 64); ours && err == nil {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+
+	active, err := w.Store.ActiveWebhooks(ctx, ids)
+	if err != nil {
+		return err
+	}
+
+	for _, id := range active {
+		w.Log.Info("a webhook whose workflow has closed is signalled", "webhook", id)
+		if err := w.Signal(ctx, id, lifecycle.WebhookWake); err != nil {
+			return err
+		}
+		temporalio.Progressed(ctx)
+	}
+	return nil
+}
+
+// Compare compares all active webhooks with all running workflows. It starts the workflows that active webhooks lack,
+// and wakes those that neither wait nor send. A workflow without an active webhook is signalled, so that it sees that
+// and ends.
+func (w *Webhooks) Compare(ctx context.Context) error {
 	idle := map[string]bool{} // running workflows without an active webhook
 	err := eachWorkflow(ctx, w.Temporal, running(lifecycle.WebhookType), func(info *workflowpb.WorkflowExecutionInfo) error {
 		idle[info.Execution.WorkflowId] = true
@@ -73,7 +120,9 @@ func (w *Webhooks) restart(ctx context.Context) error {
 			after = live.ID
 			if id := lifecycle.WebhookID(live.ID); !idle[id] || live.Stuck {
 				w.Log.Info("a webhook is signalled again", "webhook", live.ID, "runs", idle[id])
-				w.Wake(ctx, live.ID)
+				if err := w.Signal(ctx, live.ID, lifecycle.WebhookWake); err != nil {
+					return err
+				}
 			}
 			delete(idle, lifecycle.WebhookID(live.ID))
 		}
@@ -85,7 +134,7 @@ func (w *Webhooks) restart(ctx context.Context) error {
 	}
 
 	for id := range idle {
-		if err := temporalio.SignalRunning(ctx, w.Temporal, id, lifecycle.WebhookWake, nil); err != nil {
+		if err := temporalio.SignalRunning(ctx, w.Temporal, id, lifecycle.WebhookAct, nil); err != nil {
 			return err
 		}
 		temporalio.Progressed(ctx)

@@ -110,7 +110,7 @@ func (h *Service) Replay(ctx context.Context, userID, id int64, after core.Curso
 func (h *Service) Remove(ctx context.Context, userID, id int64) error {
 	err := h.Store.RemoveWebhook(ctx, userID, id)
 	if err == nil {
-		h.Wake(ctx, id)
+		_ = h.Signal(ctx, id, lifecycle.WebhookAct)
 	}
 	return err
 }
@@ -142,21 +142,25 @@ func (h *Service) Test(ctx context.Context, userID, id int64) (hooks.Webhook, er
 // lookEvery is the pause between two looks for the outcome of a test event.
 const lookEvery = 100 * time.Millisecond
 
-// woken wakes an endpoint that was changed.
+// woken signals an endpoint that its owner has changed.
 func (h *Service) woken(ctx context.Context, w hooks.Webhook, err error) (hooks.Webhook, error) {
 	if err == nil {
-		h.Wake(ctx, w.ID)
+		_ = h.Signal(ctx, w.ID, lifecycle.WebhookAct)
 	}
 	return w, err
 }
 
-// Wake signals the workflow of an endpoint, and starts it when it does not run. A failure is logged only: the record
-// has what is to be done, and the reconciler signals again.
-func (h *Service) Wake(ctx context.Context, id int64) {
-	_, err := h.Temporal.SignalWithStartWorkflow(ctx, lifecycle.WebhookID(id), lifecycle.WebhookWake, nil, client.StartWorkflowOptions{
+// Wake signals an endpoint that there is an event.
+func (h *Service) Wake(ctx context.Context, id int64) { _ = h.Signal(ctx, id, lifecycle.WebhookWake) }
+
+// Signal signals the workflow of an endpoint, and starts it when it does not run. A failure is logged: the record has
+// what is to be done, and the reconciler signals again.
+func (h *Service) Signal(ctx context.Context, id int64, signal string) error {
+	_, err := h.Temporal.SignalWithStartWorkflow(ctx, lifecycle.WebhookID(id), signal, nil, client.StartWorkflowOptions{
 		TaskQueue: lifecycle.MainQueue, StaticSummary: lifecycle.WebhookTitle(id),
 	}, lifecycle.WebhookType, id)
 	if err != nil && ctx.Err() == nil {
 		h.Log.Warn("a webhook is signalled later", "webhook", id, "error", temporalio.Unreachable(err))
 	}
+	return err
 }

@@ -24,6 +24,9 @@ var DefaultPool = Pool{Connections: 16, Statement: 30 * time.Second, Idle: time.
 // reserved is how many of the connections are kept for work that must not wait behind users.
 func (p Pool) reserved() int { return max(1, p.Connections/5) }
 
+// Usable is how many connections serve statements that no reserve is for.
+func (p Pool) Usable() int { return max(1, p.Connections-p.reserved()) }
+
 // Config parses the address of the database. PostgreSQL itself ends what takes too long, even when this process is
 // gone.
 func (p Pool) Config(url string, tracer pgx.QueryTracer) (*pgxpool.Config, error) {
@@ -45,7 +48,7 @@ func (p Pool) open(ctx context.Context, url string, tracer pgx.QueryTracer) (*co
 	}
 
 	var c connections
-	config.MaxConns = int32(max(1, p.Connections-p.reserved()))
+	config.MaxConns = int32(p.Usable())
 	if c.common, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, err
 	}

@@ -76,7 +76,7 @@ CREATE INDEX transactions_user ON transactions (user_id, id) WHERE user_id IS NO
 CREATE INDEX transactions_created ON transactions (created_at);
 CREATE INDEX transactions_review ON transactions (id) WHERE needs_review;
 CREATE INDEX transactions_retry ON transactions (id) WHERE status = 'failed' AND retry_of = attempt AND retry_at IS NOT NULL;
-CREATE INDEX transactions_retry_at ON transactions (retry_at) WHERE status = 'failed' AND retry_of = attempt AND retry_at IS NOT NULL;
+CREATE INDEX transactions_error ON transactions (error_message, id) WHERE status = 'failed';
 CREATE INDEX transactions_given_up ON transactions (id) WHERE status = 'failed' AND retry_of = attempt AND given_up_at IS NOT NULL;
 CREATE INDEX transactions_retryable ON transactions (id) WHERE status = 'failed' AND error_class <> 'non-retryable';
 

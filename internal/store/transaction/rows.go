@@ -217,8 +217,8 @@ func (s *Store) TransactionsFor(ctx context.Context, userID, before int64, limit
 type Filter struct {
 	Status      lifecycle.TransactionState
 	NeedsReview bool
-	MayRetry    bool          // failed, and not for good; by transactions_retryable, which the next three narrow
-	Error       string        // with this message
+	Error       string        // failed with this message
+	MayRetry    bool          // failed, and not for good; by transactions_retryable, which the next two narrow
 	SeenFrom    *time.Time    // detected at or after
 	SeenUntil   *time.Time    // detected before
 	Owed        bool          // money is owed to the sender, and not on its way
@@ -229,8 +229,8 @@ type Filter struct {
 	Limit       int
 }
 
-// Transactions lists transactions, the newest first. The indexes transactions_status, _review, _retryable, _live (also
-// for those with a debt) and the key serve it. "g" is greater than every hexadecimal digit, so it ends the range of a
+// Transactions lists transactions, the newest first. The indexes transactions_status, _error, _review, _retryable, _live
+// (also for those with a debt) and the key serve it. "g" is greater than every hexadecimal digit, so it ends the range of a
 // hash prefix.
 func (s *Store) Transactions(ctx context.Context, f Filter) ([]Transaction, error) {
 	return core.Chosen[Transaction](ctx, s.db, `SELECT `+transactionColumns+` FROM transactions
@@ -238,7 +238,7 @@ func (s *Store) Transactions(ctx context.Context, f Filter) ([]Transaction, erro
 		AND ($3::interval = '0' OR (`+isProcessing+` AND processing_since < now() - $3::interval))
 		AND ($4::bigint = 0 OR id < $4) AND (NOT $6 OR (`+mayBeRetried+`))
 		AND (NOT $7 OR refund_due_nano > 0) AND ($8 = '' OR (hash >= $8 AND hash < $8 || 'g'))
-		AND ($9 = '' OR error_message = $9) AND ($10::timestamptz IS NULL OR created_at >= $10) AND ($11::timestamptz IS NULL OR created_at < $11)
+		AND ($9 = '' OR `+isFailed+` AND error_message = $9) AND ($10::timestamptz IS NULL OR created_at >= $10) AND ($11::timestamptz IS NULL OR created_at < $11)
 		AND (NOT $12 OR needs_review OR refund_due_nano > 0)
 		ORDER BY id DESC LIMIT $5`, f.Status, f.NeedsReview, f.StuckFor, f.Before, f.Limit, f.MayRetry, f.Owed, f.HashBegins,
 		f.Error, f.SeenFrom, f.SeenUntil, f.Attention)

@@ -81,12 +81,30 @@ func (s *Store) WakeWebhooks(
 // longer than one activity, or, when its receiver fails, than the longest pause between two tries.
 const stuckAfter = `CASE WHEN failing_since IS NULL THEN interval '10 minutes' ELSE interval '2 hours' END`
 
+// Unanswered is a webhook that was woken, but no sender has begun since.
+type Unanswered struct {
+	ID      int64     `db:"id"`
+	WokenAt time.Time `db:"woken_at"`
+	Failing bool      `db:"failing"` // its sender may pause between two tries
+}
+
 // UnansweredWebhooks returns up to limit webhooks that were woken some time ago, but no sender has begun since: the
-// process that should have signalled is gone. The index webhooks_woken serves it.
-func (s *Store) UnansweredWebhooks(ctx context.Context, age time.Duration, limit int) ([]int64, error) {
-	return core.Values[int64](ctx, s.db, `UPDATE webhooks SET woken_at = now() WHERE id IN (
-			SELECT id FROM webhooks WHERE woken_at < now() - $1::interval ORDER BY woken_at LIMIT $2 FOR UPDATE SKIP LOCKED
-		) RETURNING id`, age, limit)
+// process that should have signalled is gone, or others are before them in the queue. The index webhooks_woken serves
+// it.
+func (s *Store) UnansweredWebhooks(ctx context.Context, age time.Duration, limit int) ([]Unanswered, error) {
+	return core.List[Unanswered](ctx, s.db, `SELECT id, woken_at, failing_since IS NOT NULL AS failing FROM webhooks
+		WHERE woken_at < now() - $1::interval ORDER BY woken_at LIMIT $2`, age, limit)
+}
+
+// WebhookSignalled records that the workflow of a webhook has the signal, unless it was woken again meanwhile.
+func (s *Store) WebhookSignalled(ctx context.Context, id int64, wokenAt time.Time) error {
+	return s.db.Do(ctx, `UPDATE webhooks SET woken_at = NULL WHERE id = $1 AND woken_at = $2`, id, wokenAt)
+}
+
+// ActiveWebhooks returns those of these webhooks that need a workflow.
+func (s *Store) ActiveWebhooks(ctx context.Context, ids []int64) ([]int64, error) {
+	return core.Values[int64](ctx, s.db, `SELECT id FROM webhooks WHERE id = ANY ($1::bigint[])
+		AND state = `+core.Literal(lifecycle.WebhookActive), ids)
 }
 
 // LiveWebhooks returns up to limit webhooks with ids above after, ascending, that need a workflow, and which of them it

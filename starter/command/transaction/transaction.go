@@ -23,10 +23,10 @@ func StarsText(t shape.Transaction) string {
 	switch {
 	case t.Stars > 0 || t.Username != nil:
 		return starsText(t.Stars, "? Stars", "%d Stars") + " for " + cmp.Or(shape.Value(t.Username), "?")
-	case t.Status == lifecycle.TransactionPending:
-		return "not read yet"
-	default:
+	case shape.Value(t.ErrorClass) == string(lifecycle.NonRetryable):
 		return "no order: the comment names nobody"
+	default:
+		return "not read yet"
 	}
 }
 
