@@ -55,7 +55,7 @@ func (w *Webhooks) repeatSignals(ctx context.Context) error {
 // without an active webhook is signalled, so that it sees that and ends.
 func (w *Webhooks) restart(ctx context.Context) error {
 	idle := map[string]bool{} // running workflows without an active webhook
-	err := eachWorkflow(ctx, w.Temporal, running(lifecycle.WebhookType), func(info *workflowpb.WorkflowExecutionInfo) error {
+	err := eachWorkflow(ctx, w.Temporal, open(lifecycle.WebhookType), func(info *workflowpb.WorkflowExecutionInfo) error {
 		idle[info.Execution.WorkflowId] = true
 		return nil
 	})
