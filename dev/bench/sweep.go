@@ -176,7 +176,7 @@ func sweepOnce(ctx workflow.Context) (swept reconcile.Sweep, err error) {
 func (r *rig) listAlone(ctx context.Context) (running int, took time.Duration, err error) {
 	began := time.Now()
 	request := &workflowservice.ListWorkflowExecutionsRequest{
-		Query: `WorkflowType = "Task" AND CloseTime IS NULL`, PageSize: listPage,
+		Query: `WorkflowType = "Task" AND ExecutionStatus = "Running"`, PageSize: listPage,
 	}
 
 	for {
@@ -262,7 +262,7 @@ func (r *runningTemporal) ListWorkflow(
 	r.requests.Add(1)
 	answer := &workflowservice.ListWorkflowExecutionsResponse{}
 	for i, workload := range r.workloads() {
-		if !strings.Contains(request.Query, fmt.Sprintf(`WorkflowType = %q AND CloseTime IS NULL`, workload.WorkflowType())) {
+		if !strings.Contains(request.Query, fmt.Sprintf(`WorkflowType = %q AND ExecutionStatus NOT IN`, workload.WorkflowType())) {
 			continue
 		}
 

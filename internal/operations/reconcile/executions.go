@@ -85,9 +85,10 @@ func eachWorkflow(
 	})
 }
 
-// open returns the query for the open workflows of a type. One that is paused is open, and does not count as running.
+// open returns the query for the open workflows of a type. One that an operator has paused is open, and is not in the
+// list of those that run.
 func open(workflowType string) string {
-	return `WorkflowType = "` + workflowType + `" AND CloseTime IS NULL`
+	return `WorkflowType = "` + workflowType + `" AND ExecutionStatus NOT IN (` + closedStatuses + `, "ContinuedAsNew")`
 }
 
 // stageOf reads the state that a workflow shows; empty: it shows none.
