@@ -54,6 +54,7 @@ var CommonFaults = Faults{
 	fault.TooManyAttempts:      {"All attempts failed. Try again later.", "Все попытки не удались. Попробуйте позже."},
 	fault.TerminatedByOperator: {"An operator stopped it.", "Остановлено оператором."},
 	fault.PausedByOperator:     {"An operator paused it.", "Приостановлено оператором."},
+	fault.WorkflowPaused:       {"An operator paused it. Try again later.", "Приостановлено оператором. Попробуйте позже."},
 	fault.ResetByOperator:      {"An operator restarted it.", "Перезапущено оператором."},
 	fault.CancelledByUser:      {"It was cancelled.", "Отменено."},
 	fault.NotClaimedInTime:     {"It waited in the queue for too long. Try again later.", "Слишком долгое ожидание в очереди. Попробуйте позже."},

@@ -262,7 +262,7 @@ func (r *runningTemporal) ListWorkflow(
 	r.requests.Add(1)
 	answer := &workflowservice.ListWorkflowExecutionsResponse{}
 	for i, workload := range r.workloads() {
-		if !strings.Contains(request.Query, fmt.Sprintf(`WorkflowType = %q AND ExecutionStatus = "Running"`, workload.WorkflowType())) {
+		if !strings.Contains(request.Query, fmt.Sprintf(`WorkflowType = %q AND ExecutionStatus NOT IN`, workload.WorkflowType())) {
 			continue
 		}
 

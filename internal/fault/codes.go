@@ -80,4 +80,5 @@ const (
 	Internal             Code = "INTERNAL"             // our own failure; the cause is in the log
 	StoreUnavailable     Code = "STORE_UNAVAILABLE"    // PostgreSQL cannot be reached
 	TemporalUnavailable  Code = "TEMPORAL_UNAVAILABLE" // Temporal cannot be reached
+	WorkflowPaused       Code = "WORKFLOW_PAUSED"      // an operator has paused the workflow, which refuses updates
 )

@@ -224,7 +224,7 @@ func (c *Tasks) decide(
 			}
 		case temporalio.RefusalIn(err) != nil:
 			return row, false, temporalio.RefusalIn(err)
-		case temporalio.Invalid(err):
+		case temporalio.Invalid(err), temporalio.Paused(err):
 			return row, false, temporalio.Unreachable(err)
 		}
 

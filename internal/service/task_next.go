@@ -37,7 +37,7 @@ const (
 // for this user.
 var lostTo = []fault.Code{
 	fault.TaskAlreadyClaimed, fault.InvalidTransition, fault.InsufficientAccess, fault.UnresolvedBlockers,
-	fault.TaskNotFound,
+	fault.TaskNotFound, fault.WorkflowPaused,
 }
 
 // ClaimNext claims the best ready task for the user: the most urgent one, and of these the oldest. It waits while no

@@ -110,9 +110,13 @@ func (d liveDelivery) End(ctx context.Context, loss Loss) (restarted bool, err e
 }
 
 // endOfWorkflow reads a job's end from its ended workflow: the record was set back to an earlier moment. A file that
-// was delivered since that moment is not delivered again.
+// was delivered since that moment is not delivered again. A workflow that has been reset meanwhile is open, and has no
+// result for a long time.
 func (d liveDelivery) endOfWorkflow(ctx context.Context) (lifecycle.DeliveryEnd, error) {
 	end := lifecycle.DeliveryEnd{JobID: d.ID, Action: lifecycle.DeliveryActionFail, Reason: fault.WorkflowLost}
+	ctx, cancel := context.WithTimeout(ctx, resultPatience)
+	defer cancel()
+
 	var outcome lifecycle.DeliveryOutcome
 	err := d.deliveries.Temporal.GetWorkflow(ctx, d.WorkflowID(), "").Get(ctx, &outcome)
 	failure, failed := errors.AsType[*temporal.ApplicationError](err)
@@ -134,6 +138,9 @@ func (d liveDelivery) endOfWorkflow(ctx context.Context) (lifecycle.DeliveryEnd,
 
 	return end, nil
 }
+
+// resultPatience is how long the result of an ended workflow may take.
+const resultPatience = 5 * time.Second
 
 // Restore ends a delivery with an unknown outcome: it may have been sent since the moment to which the record or
 // Temporal was set back. When its workflow has ended, the reconciler reads the outcome from that workflow.

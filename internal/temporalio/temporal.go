@@ -57,9 +57,18 @@ func Invalid(err error) bool {
 	return invalid
 }
 
-// Unreachable is the fault of a request that Temporal has not carried out: TEMPORAL_UNAVAILABLE, or
-// VALIDATION_ERROR where the request is Invalid.
+// Paused says whether Temporal refuses an update because an operator has paused the workflow.
+func Paused(err error) bool {
+	_, paused := errors.AsType[*serviceerror.FailedPrecondition](err)
+	return paused
+}
+
+// Unreachable is the fault of a request that Temporal has not carried out: TEMPORAL_UNAVAILABLE, VALIDATION_ERROR where
+// the request is Invalid, or WORKFLOW_PAUSED.
 func Unreachable(err error) error {
+	if Paused(err) {
+		return fault.New(fault.WorkflowPaused, "an operator has paused the workflow: try again when it goes on").WithCause(err)
+	}
 	if Invalid(err) {
 		return fault.New(
 			fault.Validation, "the workflow service refuses this request as invalid: it may hold an id that is too long",

@@ -58,6 +58,7 @@ var commonKinds = map[fault.Code]Kind{
 
 	fault.StoreUnavailable:    {Status: http.StatusServiceUnavailable, Title: "The database cannot be reached"},
 	fault.TemporalUnavailable: {Status: http.StatusServiceUnavailable, Title: "The workflow service cannot be reached"},
+	fault.WorkflowPaused:      {Status: http.StatusConflict, Title: "An operator has paused the workflow"},
 	fault.Internal:            {Status: http.StatusInternalServerError, Title: "Internal error"},
 }
 

@@ -73,7 +73,7 @@ type ClaimName struct {
 // actionFaults are those of all actions, in addition to their own.
 var actionFaults = []fault.Code{
 	fault.TaskNotFound, fault.LeaseLost, fault.InvalidTransition, fault.InsufficientAccess, fault.CommentRequired,
-	fault.TemporalUnavailable,
+	fault.TemporalUnavailable, fault.WorkflowPaused,
 }
 
 // registerActions adds the operations that act on a task.

@@ -91,7 +91,7 @@ func (c *comparer) compare(ctx context.Context) error {
 	}
 
 	c.rows.sort()
-	err = eachPage(ctx, c.Temporal, running(c.workload.WorkflowType()), func(page []*workflowpb.WorkflowExecutionInfo) error {
+	err = eachPage(ctx, c.Temporal, open(c.workload.WorkflowType()), func(page []*workflowpb.WorkflowExecutionInfo) error {
 		if err := c.listed(ctx, page); err != nil {
 			return err
 		}

@@ -20,6 +20,7 @@ import (
 type execution struct {
 	status enumspb.WorkflowExecutionStatus // UNSPECIFIED: Temporal does not know it
 	runID  string
+	open   bool   // it has not ended: it runs, or an operator has paused it
 	stage  string // as its search attribute shows it
 	since  time.Time
 	reset  bool
@@ -27,9 +28,9 @@ type execution struct {
 	long   bool // the server has ended it: its history was too long
 }
 
-// alive reports whether the workflow runs.
+// alive reports whether the workflow is open, or about to be.
 func (e execution) alive() bool {
-	return e.status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING || e.status == enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW
+	return e.open || e.status == enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW
 }
 
 // finding names what is wrong with a live row whose workflow is in this condition.
@@ -84,9 +85,10 @@ func eachWorkflow(
 	})
 }
 
-// running returns the query for the running workflows of a type.
-func running(workflowType string) string {
-	return `WorkflowType = "` + workflowType + `" AND ExecutionStatus = "Running"`
+// open returns the query for the open workflows of a type. One that an operator has paused is open, and is not in the
+// list of those that run.
+func open(workflowType string) string {
+	return `WorkflowType = "` + workflowType + `" AND ExecutionStatus NOT IN (` + closedStatuses + `, "ContinuedAsNew")`
 }
 
 // stageOf reads the state that a workflow shows; empty: it shows none.
@@ -110,7 +112,7 @@ func (s *sweeper) describe(ctx context.Context, id string) (execution, error) {
 
 	info := description.WorkflowExecutionInfo
 	e := execution{
-		status: info.Status, runID: info.Execution.RunId, since: info.GetStartTime().AsTime(),
+		status: info.Status, open: info.CloseTime == nil, runID: info.Execution.RunId, since: info.GetStartTime().AsTime(),
 		stage: stageOf(info.SearchAttributes),
 		reset: description.WorkflowExtendedInfo.GetLastResetTime() != nil, busy: description.PendingWorkflowTask != nil,
 	}

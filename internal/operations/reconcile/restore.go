@@ -70,7 +70,7 @@ func (r *Restore) restore(ctx context.Context, row service.LiveRow) error {
 // terminateOrphans terminates workflows whose rows do not exist, or have ended. A failed transaction that waits for an
 // operator needs no workflow: a retry starts it.
 func (r *Restore) terminateOrphans(ctx context.Context, w service.Workload) error {
-	return eachWorkflow(ctx, r.Temporal, running(w.WorkflowType()), func(info *workflowpb.WorkflowExecutionInfo) error {
+	return eachWorkflow(ctx, r.Temporal, open(w.WorkflowType()), func(info *workflowpb.WorkflowExecutionInfo) error {
 		if id := info.Execution.WorkflowId; !r.live[id] {
 			return r.terminate(ctx, id)
 		}

@@ -102,7 +102,7 @@ func (w *Webhooks) reopen(ctx context.Context, closed []*workflowpb.WorkflowExec
 // and ends.
 func (w *Webhooks) Compare(ctx context.Context) error {
 	idle := map[string]bool{} // running workflows without an active webhook
-	err := eachWorkflow(ctx, w.Temporal, running(lifecycle.WebhookType), func(info *workflowpb.WorkflowExecutionInfo) error {
+	err := eachWorkflow(ctx, w.Temporal, open(lifecycle.WebhookType), func(info *workflowpb.WorkflowExecutionInfo) error {
 		idle[info.Execution.WorkflowId] = true
 		return nil
 	})
