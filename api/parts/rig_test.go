@@ -31,7 +31,6 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/feed"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/operations/doctor"
 	"stagecoach/internal/operations/status"
 	"stagecoach/internal/service"
 	"stagecoach/internal/service/webhooks"
@@ -163,7 +162,6 @@ func (r *rig) serve(s *store.Store) (address string) {
 		Config: server.Config{Store: s, Log: log, Requests: allowance.NewUsers(1_000_000)},
 		Parts:  parts.REST(services, files), Workloads: services.Workloads(), Temporal: temporal,
 		Status: status.New(status.Options{Store: s, Temporal: temporal, Queues: lifecycle.Queues(), PollGap: time.Minute}),
-		Doctor: &doctor.Doctor{Store: s, Queues: lifecycle.Queues()},
 		Feed:   events.NewFeed(feed.Options{Store: s}),
 		Webhooks: &webhooks.Service{
 			Temporal: temporal, Store: s, Log: log, Sending: webhook.Options{AllowPrivate: true},
@@ -380,7 +378,6 @@ INSERT INTO events (workload, entity_id, seq, type, from_state, to_state, actor_
 	SELECT w, u.id::text, 1000 + n, 'claimed', '', s, u.id, ADA, 'WORD' FROM (VALUES ('delivery', 'QUEUED'), ('task', 'DONE'), ('download', 'queued')) v (w, s), users u, generate_series(1, 20) n
 	WHERE u.owner_id = ADA;
 INSERT INTO processes (identity, service, version, started_at) VALUES ('1@ROOT@worker', 'worker', '0.2.0', now());
-INSERT INTO process_checks (identity, system, state, account, detail, code, next, request) VALUES ('1@ROOT@worker', 'telegram', 'refused', 'ROOT', 'ROOT', 'TELEGRAM_UNAUTHORIZED', 'ROOT', 0);
 INSERT INTO outside_systems (name, succeeded_at, failed_at, error, failing_since) VALUES ('telegram', now(), now(), 'TELEGRAM_TIMEOUT', now());
 UPDATE jobs SET row_version = 3;
 UPDATE tasks SET row_version = 3;

@@ -97,8 +97,6 @@ func endpoints() []endpoint {
 		{id: "replay-webhook", method: "POST", target: "/v1/webhooks/999/replay", body: map[string]any{"cursor": "1-1"}, subject: "webhook/999"},
 		{id: "get-overview", method: "GET", target: "/v1/overview"},
 		{id: "get-status", method: "GET", target: "/v1/status", admin: true},
-		{id: "get-doctor", method: "GET", target: "/v1/doctor", admin: true},
-		{id: "ask-doctor", method: "POST", target: "/v1/doctor", admin: true},
 		{id: "create-user", method: "POST", target: "/v1/users", body: map[string]any{"name": "x"}, admin: true},
 		{id: "list-users", method: "GET", target: "/v1/users", admin: true},
 		{id: "get-user", method: "GET", target: "/v1/users/2", admin: true, subject: "user/2"},

@@ -14,7 +14,6 @@ import (
 	"stagecoach/api/rest/server"
 	"stagecoach/api/rest/webhooks"
 	"stagecoach/internal/feed"
-	"stagecoach/internal/operations/doctor"
 	"stagecoach/internal/operations/status"
 	"stagecoach/internal/service"
 	webhookservice "stagecoach/internal/service/webhooks"
@@ -28,7 +27,6 @@ type Options struct {
 	Workloads []service.Workload     // release what they have of a person who is forgotten
 	Webhooks  *webhookservice.Service
 	Status    *status.Reporter
-	Doctor    *doctor.Doctor
 	Feed      *feed.Feed    // from events.NewFeed; event streams end when it does
 	Temporal  client.Client // for /ready
 	Codec     operators.CodecOptions
@@ -44,7 +42,7 @@ func New(o Options) *server.Server {
 	accounts.Register(s, o.Workloads)
 	events.Register(s, o.Feed)
 	webhooks.Register(s, o.Webhooks, o.Feed)
-	operators.Register(s, o.Status, o.Doctor, o.Temporal)
+	operators.Register(s, o.Status, o.Temporal)
 	operators.RegisterCodec(s, o.Codec)
 	registerDocs(s) // last: it shows all the others
 	return s

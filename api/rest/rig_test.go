@@ -33,7 +33,6 @@ import (
 	"stagecoach/internal/feed"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
-	"stagecoach/internal/operations/doctor"
 	"stagecoach/internal/operations/status"
 	"stagecoach/internal/service"
 	"stagecoach/internal/service/waiting"
@@ -137,7 +136,6 @@ func newRigWith(t *testing.T, change func(*rest.Options)) *rig {
 		Config: server.Config{Store: s, Log: log, Version: "1.2.3"},
 		Parts:  parts.REST(services, c), Workloads: services.Workloads(), Status: reporter,
 		Webhooks: &webhooks.Service{Temporal: w.temporal, Store: s, Log: log, Patience: 100 * time.Millisecond},
-		Doctor:   &doctor.Doctor{Store: s, Queues: []string{"stagecoach", "payments"}, PaymentQueues: []string{"payments"}},
 		Temporal: w.temporal, Feed: events,
 		Codec: operators.CodecOptions{
 			Handler: converter.NewPayloadCodecHTTPHandler(payloads), Namespace: "default", Origin: webUI,

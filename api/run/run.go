@@ -64,7 +64,6 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 	}
 
 	p.Metrics.Registry.MustRegister(p.reporter)
-	defer p.Examine(ctx, "api", p.apiChecks())()
 
 	if c.API.MetricsAddr != "" {
 		stop := app.ServeMetrics(c.API.MetricsAddr, p.Metrics.Handler(), log)
@@ -120,7 +119,7 @@ func (p process) handler(stream *feed.Feed) (http.Handler, error) {
 			OnRefused: p.refused, Log: p.Log, Version: app.Version, PublicURL: p.Config.API.BrowserURL(),
 			TrustedProxies: p.Config.API.TrustedProxies,
 		},
-		Parts: parts.REST(p.services, p.files), Workloads: p.services.Workloads(), Webhooks: p.Webhooks(), Status: p.reporter, Doctor: p.Doctor(),
+		Parts: parts.REST(p.services, p.files), Workloads: p.services.Workloads(), Webhooks: p.Webhooks(), Status: p.reporter,
 		Feed: stream, Temporal: p.Temporal, Codec: readers,
 	})
 

@@ -24,33 +24,20 @@ type Audit struct {
 	CreatedAt time.Time `json:"created_at" example:"2026-03-01T12:00:00Z"`
 }
 
-// Doctor is what all processes have found with their own credentials.
-type Doctor struct {
-	Works     bool            `json:"works" doc:"Whether every process has answered the last request, each check works or is off, and every task queue is served"`
-	Request   string          `json:"request" example:"3" doc:"The last request for checks; 0: there was none, and checks are those of the starts"`
-	AskedAt   *time.Time      `json:"asked_at" example:"2026-03-01T12:00:00Z" doc:"null: there was no request"`
-	Processes []ProcessChecks `json:"processes" doc:"The processes that were heard of lately"`
-	Unserved  []string        `json:"unserved_queues" example:"[\"payments\"]" doc:"Task queues that no process serves; those of payments once there is a wallet"`
+// Examination is what a doctor has found.
+type Examination struct {
+	Works  bool    `json:"works" doc:"Whether each check works or is off"`
+	Checks []Check `json:"checks"`
 }
 
-// ProcessChecks is what one process has found.
-type ProcessChecks struct {
-	Identity string  `json:"identity" example:"4711@host@worker"`
-	Service  string  `json:"service" example:"worker" doc:"worker or api"`
-	Version  string  `json:"version" example:"0.2.0"`
-	Answered bool    `json:"answered" doc:"Whether it has looked since the last request"`
-	Checks   []Check `json:"checks"`
-}
-
-// Check is how one process reaches one outside system.
+// Check is how a program reaches one system.
 type Check struct {
-	System  string    `json:"system" example:"telegram"`
-	State   string    `json:"state" enum:"works,refused,unreachable,unverified,off" doc:"unverified: only a renewal or a purchase would tell"`
-	Account *string   `json:"account" example:"@stagecoach_bot (7000000001)" doc:"Who the process is there; null: not known"`
-	Detail  string    `json:"detail" example:"api.telegram.org: files up to 50 MB"`
-	Code    *string   `json:"code" example:"TELEGRAM_UNAUTHORIZED" doc:"null: there is no failure"`
-	Next    *string   `json:"next" doc:"What to do; null: nothing"`
-	FoundAt time.Time `json:"found_at" example:"2026-03-01T12:00:01Z"`
+	System  string  `json:"system" example:"telegram"`
+	State   string  `json:"state" enum:"works,refused,unreachable,unverified,off" doc:"unverified: only a renewal or a purchase would tell"`
+	Account *string `json:"account" example:"@stagecoach_bot (7000000001)" doc:"Who the program is there; null: not known"`
+	Detail  string  `json:"detail" example:"api.telegram.org: files up to 50 MB"`
+	Code    *string `json:"code" example:"TELEGRAM_UNAUTHORIZED" doc:"null: there is no failure"`
+	Next    *string `json:"next" doc:"What to do; null: nothing"`
 }
 
 // Finding is one incident in which the record and Temporal differed.

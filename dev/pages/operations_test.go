@@ -42,7 +42,7 @@ func TestOperations(t *testing.T) {
 	}
 
 	looksRight(
-		t, running.Info.AdminToken, "/", "/operations", "/operations/checks", "/operations/alerts", "/operations/findings",
+		t, running.Info.AdminToken, "/", "/operations", "/operations/alerts", "/operations/findings",
 		"/operations/findings?workload=transaction", "/operations/audit", "/operations/users", "/operations/users?status=PENDING",
 		"/operations/users/1",
 	)
@@ -100,9 +100,6 @@ func TestOperationsWithoutScripts(t *testing.T) {
 	for _, action := range []string{"create-user", "change-user", "renew-user-token", "revoke-user-token", "forget-user"} {
 		b.shows(action)
 	}
-	b.open("/operations/checks")
-	b.press("main form button")
-	b.shows("asked")
 }
 
 // TestOperationsAreForAdministrators opens the pages as a user.

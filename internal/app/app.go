@@ -111,7 +111,10 @@ func Connect(
 	if err = app.dialTemporal(ctx, service, apply); err != nil {
 		return nil, err
 	}
-	if err = app.connectOutside(ctx); err != nil {
+	if err = app.connectOutside(); err != nil {
+		return nil, err
+	}
+	if err = app.seedTokens(ctx); err != nil {
 		return nil, err
 	}
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/operations/doctor"
 	"stagecoach/internal/service"
 )
 
@@ -19,4 +20,12 @@ func (a *Connections) Deliveries() *service.Deliveries {
 		Heartbeat:      a.Config.Delivery.Heartbeat, Payloads: a.Payloads,
 		OnEnded: func(state lifecycle.DeliveryState) { counted.JobsCompleted.WithLabelValues(string(state)).Inc() },
 	}
+}
+
+// streamingChecks are what a worker needs that sends files.
+func (a *Connections) streamingChecks() ([]doctor.Check, error) {
+	if !a.Config.Worker.Serves(lifecycle.DeliveryQueue) {
+		return nil, nil
+	}
+	return []doctor.Check{doctor.OfTelegram(a.Telegram, a.Config.Telegram.APIURL, false), a.storageCheck()}, nil
 }

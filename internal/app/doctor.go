@@ -1,31 +1,87 @@
 package app
 
 import (
+	"cmp"
 	"context"
+	"log/slog"
 
-	"stagecoach/internal/lifecycle"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/contrib/envconfig"
+
+	"stagecoach/internal/config"
 	"stagecoach/internal/operations/doctor"
+	"stagecoach/internal/operations/liveness"
+	"stagecoach/internal/store"
+	"stagecoach/internal/store/operations"
 )
 
-// Examine checks what this process needs, at its start and when an administrator asks, until stop is called.
-func (a *Connections) Examine(ctx context.Context, service string, checks []doctor.Check) (stop func()) {
-	examiner := doctor.Examiner{Store: a.Store, Identity: identity(service), Checks: checks, Log: a.Log}
-	return background(ctx, examiner.Run)
-}
-
-// Doctor returns the service that requests checks from all processes.
-func (a *Connections) Doctor() *doctor.Doctor {
-	return &doctor.Doctor{
-		Store: a.Store, Queues: lifecycle.Queues(), PaymentQueues: lifecycle.PaymentQueues,
+// Examine checks what a program needs with its settings, beside the program or without it. It writes nothing.
+func Examine(ctx context.Context, program config.Program, c config.Config) ([]doctor.Result, error) {
+	a, err := connectToCheck(ctx, c)
+	if err != nil {
+		return nil, err
 	}
+	defer a.Close()
+
+	checks := []doctor.Check{doctor.OfPostgreSQL(a.Store), doctor.OfTemporal(a.Temporal, a.Namespace)}
+	if program == config.ForAPI {
+		return doctor.Run(ctx, append(checks, a.apiChecks()...)), nil
+	}
+
+	own, err := a.workerChecks()
+	if err != nil {
+		return nil, err
+	}
+	return doctor.Run(ctx, append(checks, own...)), nil
 }
 
-// GroundChecks is what each process needs.
-func (a *Connections) GroundChecks() []doctor.Check {
-	return []doctor.Check{doctor.OfPostgreSQL(a.Store), doctor.OfTemporal(a.Temporal, a.Namespace)}
+// connectToCheck makes connections that are opened by their first use: what does not answer is the result of a check.
+func connectToCheck(ctx context.Context, c config.Config) (_ *Connections, err error) {
+	const name = "doctor"
+	a := &Connections{Config: c, Log: slog.New(slog.DiscardHandler), Metrics: processMetrics()}
+	if a.Store, err = store.OpenPool(ctx, c.DatabaseURL, pool(c.Database, name), c.EncryptionKeys...); err != nil {
+		return nil, err
+	}
+
+	a.Liveness = liveness.New(liveness.Options{Store: a.Store, Identity: identity(name), Service: name, Log: a.Log})
+
+	options, err := envconfig.LoadDefaultClientOptions()
+	if err != nil {
+		return nil, err
+	}
+
+	a.Namespace = cmp.Or(options.Namespace, client.DefaultNamespace)
+	if a.Temporal, err = client.NewLazyClient(options); err != nil {
+		return nil, err
+	}
+	return a, a.connectOutside()
 }
 
-// StorageCheck checks the shared folder.
-func (a *Connections) StorageCheck() doctor.Check {
+// apiChecks are what an API needs.
+func (a *Connections) apiChecks() []doctor.Check {
+	bot := doctor.Off(operations.Telegram, "this process runs no bot", doctor.AboutBot)
+	if a.Config.API.Bot {
+		bot = doctor.OfTelegram(a.Telegram, a.Config.Telegram.APIURL, true)
+	}
+	return []doctor.Check{bot, a.storageCheck(), doctor.OnceThereIsAWallet(a.Store, a.chainCheck())}
+}
+
+// workerChecks are what a worker needs for the task queues that it serves.
+func (a *Connections) workerChecks() (checks []doctor.Check, err error) {
+	for _, checksOf := range []func() ([]doctor.Check, error){a.streamingChecks, a.torrentChecks, a.paymentChecks} {
+		own, err := checksOf()
+		if err != nil {
+			return nil, err
+		}
+		checks = append(checks, own...)
+	}
+	return checks, nil
+}
+
+func (a *Connections) storageCheck() doctor.Check {
 	return doctor.OfYandex(a.Yandex, a.Store.TokenStore(yandexTokens), a.Config.Yandex.Root)
+}
+
+func (a *Connections) chainCheck() doctor.Check {
+	return doctor.OfToncenter(operations.Toncenter, a.Chain(), a.Config.TON.ToncenterKey != "")
 }

@@ -4,7 +4,10 @@ import (
 	"time"
 
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/operations/doctor"
+	"stagecoach/internal/qbittorrent"
 	"stagecoach/internal/service"
+	"stagecoach/internal/store/operations"
 )
 
 // Downloads makes the service of downloads.
@@ -21,10 +24,34 @@ func (a *Connections) Downloads() *service.Downloads {
 	}
 }
 
+// Torrents makes a client of qBittorrent.
+func (a *Connections) Torrents() *qbittorrent.Client {
+	c := a.Config.QBittorrent
+	return qbittorrent.New(qbittorrent.Options{
+		URL: c.URL, Username: c.Username, Password: c.Password, Timeout: c.Timeout,
+		ActiveCategory: c.ActiveCategory, DoneCategory: c.DoneCategory,
+		Observer: a.Observer(operations.QBittorrent, a.Metrics.Download().Latency),
+	})
+}
+
 // pollGap is how old qBittorrent's last answer may grow; 0: downloads are off.
 func (a *Connections) pollGap() time.Duration {
 	if a.Config.QBittorrent.URL == "" {
 		return 0
 	}
 	return a.Config.Download.PollGap()
+}
+
+// torrentChecks are what a worker needs that asks qBittorrent.
+func (a *Connections) torrentChecks() ([]doctor.Check, error) {
+	c := a.Config.QBittorrent
+	switch {
+	case !a.Config.Worker.Serves(lifecycle.MainQueue):
+		return nil, nil
+	case c.URL == "":
+		off := doctor.Off(operations.QBittorrent, "STAGECOACH_QBITTORRENT_URL is empty", doctor.AboutDownloads)
+		return []doctor.Check{off}, nil
+	default:
+		return []doctor.Check{doctor.OfQBittorrent(a.Torrents(), c.Password != "")}, nil
+	}
 }

@@ -15,8 +15,17 @@ import (
 // yandexTokens is the provider by which the record knows the storage's token.
 const yandexTokens = "yandex"
 
-// connectOutside makes the clients of Telegram and of the file storage. It keeps the first tokens of the storage.
-func (a *Connections) connectOutside(ctx context.Context) (err error) {
+// seedTokens keeps the first tokens of the file storage.
+func (a *Connections) seedTokens(ctx context.Context) error {
+	c := a.Config.Yandex
+	first := oauth2.Token{AccessToken: c.AccessToken, RefreshToken: c.RefreshToken}
+	return RetryWhileUnavailable(ctx, a.Log, "the database", func() error {
+		return a.Store.TokenStore(yandexTokens).Seed(ctx, first)
+	})
+}
+
+// connectOutside makes the clients of Telegram and of the file storage.
+func (a *Connections) connectOutside() (err error) {
 	c := a.Config
 	a.Telegram, err = telegram.New(telegram.Options{
 		Token: c.Telegram.Token, APIURL: c.Telegram.APIURL, ConnectTimeout: c.Delivery.ConnectTimeout,
@@ -27,15 +36,9 @@ func (a *Connections) connectOutside(ctx context.Context) (err error) {
 		return err
 	}
 
-	tokens := a.Store.TokenStore(yandexTokens)
-	first := oauth2.Token{AccessToken: c.Yandex.AccessToken, RefreshToken: c.Yandex.RefreshToken}
-	if err := RetryWhileUnavailable(ctx, a.Log, "the database", func() error { return tokens.Seed(ctx, first) }); err != nil {
-		return err
-	}
-
 	a.tokens = yandex.NewRotating(yandex.RotatingOptions{
 		TokenURL: c.Yandex.TokenURL, ClientID: c.Yandex.ClientID, ClientSecret: c.Yandex.ClientSecret,
-		Store:         tokens,
+		Store:         a.Store.TokenStore(yandexTokens),
 		RefreshBefore: 5 * time.Minute,
 		OnInvalid: func(ctx context.Context) {
 			a.Log.Error("the storage refuses its refresh token: an administrator has to renew it")

@@ -6,6 +6,7 @@ import (
 
 	"stagecoach/internal/fragment"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/operations/doctor"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store/operations"
 	"stagecoach/internal/ton"
@@ -54,6 +55,17 @@ func (a *Connections) Fragment(o fragment.Options) *fragment.Client {
 	return fragment.New(o)
 }
 
+// Shop makes the client of Fragment that buys, with the configured session and a wallet.
+func (a *Connections) Shop(wallet *ton.Wallet) (*fragment.Client, error) {
+	cookies, err := fragment.ParseCookies(a.Config.Fragment.Cookies)
+	if err != nil {
+		return nil, fmt.Errorf("STAGECOACH_FRAGMENT_COOKIES: %w", err)
+	}
+	return a.Fragment(fragment.Options{Cookies: cookies, Wallet: fragment.Account{
+		Address: wallet.Address(), PublicKey: wallet.PublicKey(), StateInit: wallet.StateInit(), Network: wallet.Network(),
+	}}), nil
+}
+
 // Transactions makes the service of transactions. It needs no key: the record knows the wallet.
 func (a *Connections) Transactions() *service.Transactions {
 	ended := a.Metrics.Transaction().Ended
@@ -93,4 +105,27 @@ func (a *Connections) Transactions() *service.Transactions {
 			return address.Friendly(false)
 		},
 	}
+}
+
+// paymentChecks are what a worker needs that pays.
+func (a *Connections) paymentChecks() ([]doctor.Check, error) {
+	if !a.Config.Worker.Serves(lifecycle.PaymentQueue) {
+		return nil, nil
+	}
+
+	wallet, err := a.Wallet()
+	if err != nil {
+		return nil, err
+	}
+	if wallet == nil {
+		return []doctor.Check{doctor.Off(doctor.Wallet, "there is no key", doctor.AboutWallet)}, nil
+	}
+
+	shop, err := a.Shop(wallet)
+	if err != nil {
+		return nil, err
+	}
+
+	own := wallet.Address()
+	return []doctor.Check{a.chainCheck(), doctor.OfWallet(own, a.Chain()), doctor.OfFragment(shop, own)}, nil
 }

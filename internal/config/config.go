@@ -120,6 +120,11 @@ type Worker struct {
 	Queues        []string // that are served; empty: all
 }
 
+// Serves says whether a worker serves a task queue.
+func (w Worker) Serves(queue string) bool {
+	return len(w.Queues) == 0 || slices.Contains(w.Queues, queue)
+}
+
 // WorkerVersion names what a worker runs, for Temporal's worker deployments.
 type WorkerVersion struct{ Deployment, Build string }
 

@@ -1,7 +1,7 @@
 // Package command is Stagecoach's command line: the root of all commands, its exit codes and its error texts.
 //
-// The commands themselves are in the packages below, one for each workload. Every command but migrate, reseal and
-// restored is an ordinary client of the API.
+// The commands themselves are in the packages below, one for each workload. Every command but doctor, migrate, reseal
+// and restored is an ordinary client of the API.
 package command
 
 import (
@@ -62,11 +62,11 @@ func newRoot(name string) *cobra.Command {
 		terminal.Group(
 			&cobra.Command{Use: "stats", Short: "Show statistics of the workloads"}, task.NewStats(), transaction.NewStats(),
 		),
-		operate.NewStatus(), operate.NewDoctor(), operate.NewFindings(),
+		operate.NewStatus(), operate.NewFindings(),
 	)...)
 
 	root.AddCommand(
-		operate.NewMigrate(), operate.NewRestored(), operate.NewReseal(),
+		operate.NewDoctor(), operate.NewMigrate(), operate.NewRestored(), operate.NewReseal(),
 		newMoved("dev", "go run ./dev"), newMoved("standin", "go run ./dev standin"),
 	)
 	return root

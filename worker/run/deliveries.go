@@ -4,7 +4,6 @@ import (
 	"stagecoach/activities/delivery"
 	"stagecoach/internal/config"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/operations/doctor"
 	"stagecoach/internal/service"
 	deliveryworkflow "stagecoach/workflows/delivery"
 )
@@ -22,7 +21,6 @@ func (p process) deliveryPart(services service.Services) (part, error) {
 		register: register(activities),
 	}}
 
-	deliveries.checks = []doctor.Check{doctor.OfTelegram(p.Telegram, p.Config.Telegram.APIURL, false), p.StorageCheck()}
 	return deliveries, err
 }
 

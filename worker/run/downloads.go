@@ -9,10 +9,7 @@ import (
 	"stagecoach/internal/config"
 	"stagecoach/internal/fetch"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/operations/doctor"
-	"stagecoach/internal/qbittorrent"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store/operations"
 	downloadworkflow "stagecoach/workflows/download"
 )
 
@@ -25,7 +22,6 @@ func (p process) downloadPart(services service.Services) (part, error) {
 	activities, watcher := p.downloadActivities(services.Downloads)
 	downloads := part{main: register(activities, watcher)}
 	if serves(p.Config, lifecycle.MainQueue) {
-		downloads.checks = []doctor.Check{torrentsCheck(p.Config.QBittorrent, activities)}
 		downloads.start = services.Downloads.StartSync
 	}
 
@@ -42,24 +38,11 @@ func downloadSettings(c config.Config) downloadworkflow.Settings {
 	return downloadworkflow.Settings{Grace: c.Download.Grace}
 }
 
-func torrentsCheck(c config.QBittorrent, downloads *download.Activities) doctor.Check {
-	if c.URL == "" {
-		return doctor.Off(operations.QBittorrent, "STAGECOACH_QBITTORRENT_URL is empty", doctor.AboutDownloads)
-	}
-	return doctor.OfQBittorrent(downloads.Torrents, c.Password != "")
-}
-
 // downloadActivities gives the activities of downloads and the watcher's, which share one window on qBittorrent: its
 // one login too.
 func (p process) downloadActivities(jobs *service.Downloads) (*download.Activities, *download.Sync) {
 	c := p.Config
-	torrents := qbittorrent.New(qbittorrent.Options{
-		URL: c.QBittorrent.URL, Username: c.QBittorrent.Username, Password: c.QBittorrent.Password,
-		Timeout:        c.QBittorrent.Timeout,
-		ActiveCategory: c.QBittorrent.ActiveCategory, DoneCategory: c.QBittorrent.DoneCategory,
-		Observer: p.Observer(operations.QBittorrent, p.Metrics.Download().Latency),
-	})
-
+	torrents := p.Torrents()
 	downloads := &download.Activities{
 		Store: p.Store, Jobs: jobs, Torrents: torrents, Log: p.Log,
 		Fetcher: fetch.New(fetch.Options{

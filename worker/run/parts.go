@@ -8,7 +8,6 @@ import (
 
 	"stagecoach/internal/config"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/operations/doctor"
 	"stagecoach/internal/service"
 	"stagecoach/workflows"
 )
@@ -17,7 +16,6 @@ import (
 type part struct {
 	main   func(worker.ActivityRegistry) // adds its activities to the main queue's worker
 	queues []queue                       // others that this process serves
-	checks []doctor.Check                // of the systems outside that its activities need
 	start  func(context.Context) error   // what always runs, once the workers do; nil: nothing
 }
 

@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -86,7 +85,7 @@ func paymentsOptions(c config.Config) worker.Options {
 
 // serves says whether a process with these settings serves a queue.
 func serves(c config.Config, queue string) bool {
-	return len(c.Worker.Queues) == 0 || slices.Contains(c.Worker.Queues, queue)
+	return c.Worker.Serves(queue)
 }
 
 // served lists the task queues of this program that a process serves.

@@ -9,7 +9,6 @@ import (
 	"stagecoach/internal/app"
 	"stagecoach/internal/codec"
 	"stagecoach/internal/config"
-	"stagecoach/internal/operations/doctor"
 )
 
 // restartEvery is the longest time for which a singleton that an operator has ended is not running.
@@ -49,7 +48,6 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 		}
 	}
 
-	defer p.Examine(ctx, "worker", p.checks(parts))()
 	if c.Worker.MetricsAddr != "" {
 		stop := app.ServeMetrics(c.Worker.MetricsAddr, p.Metrics.Handler(), log)
 		defer stop()
@@ -59,15 +57,6 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 	<-ctx.Done()
 	log.Info("worker stops", "within", c.Worker.StopTimeout.String())
 	return nil
-}
-
-// checks are what this process needs.
-func (p process) checks(parts []part) []doctor.Check {
-	checks := append(p.GroundChecks(), doctor.OfQueues(served(p.Config, parts)))
-	for _, part := range parts {
-		checks = append(checks, part.checks...)
-	}
-	return checks
 }
 
 // keepRunning starts a workflow now, and repeatedly until ctx ends, because nothing else would notice that an operator

@@ -11,9 +11,7 @@ import (
 	"stagecoach/activities/transaction"
 	"stagecoach/internal/app"
 	"stagecoach/internal/config"
-	"stagecoach/internal/fragment"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/operations/doctor"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store/operations"
 	transactionstore "stagecoach/internal/store/transaction"
@@ -46,10 +44,6 @@ func (p process) transactionPart(services service.Services) (part, error) {
 		}
 		transactions.queues = p.paymentQueues(payments, monitor)
 		transactions.start = func(ctx context.Context) error { return p.startPayments(ctx, orders) }
-	}
-
-	if serves(p.Config, lifecycle.PaymentQueue) {
-		transactions.checks = paymentChecks(p.Config, payments)
 	}
 	return transactions, nil
 }
@@ -127,15 +121,11 @@ func (p process) paymentSettings() transaction.Settings {
 
 // openShop adds the session at Fragment and the addresses that may be paid.
 func (p process) openShop(payments *transaction.PaymentActivities) error {
-	cookies, err := fragment.ParseCookies(p.Config.Fragment.Cookies)
+	shop, err := p.Shop(payments.Wallet)
 	if err != nil {
-		return fmt.Errorf("STAGECOACH_FRAGMENT_COOKIES: %w", err)
+		return err
 	}
-
-	wallet := payments.Wallet
-	payments.Fragment = p.Fragment(fragment.Options{Cookies: cookies, Wallet: fragment.Account{
-		Address: wallet.Address(), PublicKey: wallet.PublicKey(), StateInit: wallet.StateInit(), Network: wallet.Network(),
-	}})
+	payments.Fragment = shop
 
 	payments.Allow, err = addresses("STAGECOACH_TX_ALLOW", p.Config.Transactions.Allow)
 	if err == nil && len(payments.Allow) == 0 {
@@ -168,23 +158,5 @@ func (p process) secondSource() *transaction.SecondSource {
 		Chain: toncenter.New(toncenter.Options{
 			URL: c.SecondURL, APIKey: c.SecondKey, RequestsPerSecond: c.SecondRate, CallTimeout: 5 * time.Second,
 		}),
-	}
-}
-
-// paymentChecks are what a process needs that pays.
-func paymentChecks(c config.Config, payments *transaction.PaymentActivities) []doctor.Check {
-	if payments.Wallet == nil {
-		return []doctor.Check{doctor.Off(doctor.Wallet, "there is no key", doctor.AboutWallet)}
-	}
-
-	second := doctor.Off(operations.Toncenter2, "there is no second source", doctor.AboutWallet)
-	if payments.Second != nil {
-		second = doctor.OfToncenter(operations.Toncenter2, payments.Second.Chain, c.TON.SecondKey != "")
-	}
-
-	own := payments.Wallet.Address()
-	return []doctor.Check{
-		doctor.OfToncenter(operations.Toncenter, payments.Chain, c.TON.ToncenterKey != ""), second,
-		doctor.OfWallet(own, payments.Chain), doctor.OfFragment(payments.Fragment, own),
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"stagecoach/api/rest/server"
 	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/operations/doctor"
 	"stagecoach/internal/operations/status"
 	"stagecoach/internal/store/account"
 )
@@ -18,14 +17,13 @@ import (
 type handlers struct {
 	*server.Server
 	status   *status.Reporter
-	doctor   *doctor.Doctor
 	temporal client.Client
 	ready    readiness
 }
 
 // Register adds the operations of operators to an API.
-func Register(s *server.Server, reporter *status.Reporter, checks *doctor.Doctor, temporal client.Client) {
-	h := &handlers{Server: s, status: reporter, doctor: checks, temporal: temporal}
+func Register(s *server.Server, reporter *status.Reporter, temporal client.Client) {
+	h := &handlers{Server: s, status: reporter, temporal: temporal}
 
 	public := server.Group{Server: s, Tag: "Operations"}
 	server.Register(public, server.Operation{
@@ -45,19 +43,6 @@ func Register(s *server.Server, reporter *status.Reporter, checks *doctor.Doctor
 		Id: "get-status", Route: "GET /v1/status",
 		Summary: "Get the state of the service",
 	}, h.getStatus)
-
-	server.Register(operations, server.Operation{
-		Id: "get-doctor", Route: "GET /v1/doctor",
-		Summary:     "What each process has found with its own credentials",
-		Description: "Whether it reaches the systems that are configured, who it is there, and what is missing.",
-	}, h.getDoctor)
-
-	server.Register(operations, server.Operation{
-		Id: "ask-doctor", Route: "POST /v1/doctor",
-		Summary: "Ask every process to check again",
-		Description: "Answers with what is known so far: ask with GET until each process has answered, which takes some " +
-			"seconds. No token is renewed for it, and no purchase begun. However many ask, a process rests for five seconds between two checks.",
-	}, h.askDoctor)
 
 	server.Register(operations, server.Operation{
 		Id: "list-alerts", Route: "GET /v1/alerts",

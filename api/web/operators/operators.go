@@ -27,7 +27,6 @@ func Part() site.Part {
 		Commands: map[string]string{"status": "/operations", "approve": "/operations/users"},
 		Pages: []site.Page{
 			{Route: "/operations", Name: "operations", Live: site.EveryWorkload(), Show: showStatus},
-			{Route: "/operations/checks", Name: "checks", Show: showChecks},
 			{Route: "/operations/alerts", Name: "alerts", Show: showAlerts},
 			{Route: "/operations/findings", Name: "findings", Show: showFindings},
 			{Route: "/operations/audit", Name: "audit", Show: showAudit},
@@ -35,7 +34,6 @@ func Part() site.Part {
 			{Route: "/operations/users/{id}", Name: "user", Show: showUser},
 		},
 		Actions: []site.Action{
-			{Route: "/operations/checks", Page: "checks", Do: askChecks},
 			{Route: "/operations/users", Page: "users", Do: createUser},
 			{Route: "/operations/users/{id}", Page: "user", Do: changeUser},
 			{Route: "/operations/users/{id}/token", Page: "user", Do: renewToken},
@@ -77,7 +75,6 @@ type tab struct {
 func tabs(at string) []tab {
 	all := []tab{
 		{Path: "/operations", Title: "status"},
-		{Path: "/operations/checks", Title: "checks"},
 		{Path: "/operations/alerts", Title: "alerts"},
 		{Path: "/operations/findings", Title: "findings"},
 		{Path: "/operations/audit", Title: "audit"},
@@ -87,24 +84,6 @@ func tabs(at string) []tab {
 		all[i].Current = all[i].Path == at
 	}
 	return all
-}
-
-type checksView struct {
-	shape.Doctor
-	Tabs []tab
-}
-
-// showChecks shows what each process has found with its own credentials.
-func showChecks(_ context.Context, r *site.Request) (site.View, error) {
-	report, err := site.Get[shape.Doctor](r, "/v1/doctor", nil)
-	return site.View{
-		Title: texts["ops-checks"].In(r.Language), Data: checksView{report, tabs("/operations/checks")},
-	}, err
-}
-
-func askChecks(_ context.Context, r *site.Request) (next string, err error) {
-	_, err = site.Post[shape.Doctor](r, "/v1/doctor", nil)
-	return "/operations/checks", err
 }
 
 type alertsView struct {

@@ -69,7 +69,7 @@ var reference = regexp.MustCompile(`(docs/[a-z-]+\.md)(#[a-z-]+)`)
 
 // want runs the check, and compares its result. Every check that is not good says what to do, in a part of a
 // document that exists.
-func want(t *testing.T, check doctor.Check, state operations.CheckState, code fault.Code, account, detail string) {
+func want(t *testing.T, check doctor.Check, state doctor.State, code fault.Code, account, detail string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -84,7 +84,7 @@ func want(t *testing.T, check doctor.Check, state operations.CheckState, code fa
 		t.Errorf("%s shows a secret: %s, %v", check.System, text, err)
 	}
 
-	if state == operations.CheckWorks {
+	if state == doctor.StateWorks {
 		if found.Next != "" {
 			t.Errorf("%s works, and says %q", check.System, found.Next)
 		}
@@ -137,22 +137,22 @@ func TestTelegram(t *testing.T) {
 
 	own := bot(url, secretToken)
 
-	want(t, doctor.OfTelegram(own, url, true), operations.CheckWorks, "", "@stagecoach_stand_in_bot (7000000001)", "2000 MB")
-	want(t, doctor.OfTelegram(own, "https://api.telegram.org", false), operations.CheckWorks, "", "@stagecoach", "50 MB")
-	want(t, doctor.OfTelegram(hooked{own}, url, false), operations.CheckWorks, "", "@stagecoach", "")
-	want(t, doctor.OfTelegram(hooked{own}, url, true), operations.CheckRefused, "", "@stagecoach", "webhook")
+	want(t, doctor.OfTelegram(own, url, true), doctor.StateWorks, "", "@stagecoach_stand_in_bot (7000000001)", "2000 MB")
+	want(t, doctor.OfTelegram(own, "https://api.telegram.org", false), doctor.StateWorks, "", "@stagecoach", "50 MB")
+	want(t, doctor.OfTelegram(hooked{own}, url, false), doctor.StateWorks, "", "@stagecoach", "")
+	want(t, doctor.OfTelegram(hooked{own}, url, true), doctor.StateRefused, "", "@stagecoach", "webhook")
 	want(
-		t, doctor.OfTelegram(bot(url, "7000000001:"+"AAs3cr3tAnothers3cr3tAnother0123xxx"), url, true), operations.CheckRefused,
+		t, doctor.OfTelegram(bot(url, "7000000001:"+"AAs3cr3tAnothers3cr3tAnother0123xxx"), url, true), doctor.StateRefused,
 		fault.TelegramUnauthorized, "", "",
 	)
 	want(
-		t, doctor.OfTelegram(bot(nobody, secretToken), nobody, true), operations.CheckUnreachable, fault.TelegramUnreachable, "",
+		t, doctor.OfTelegram(bot(nobody, secretToken), nobody, true), doctor.StateUnreachable, fault.TelegramUnreachable, "",
 		"",
 	)
 	standIn.AddFault(sim.Fault{Match: "getMe", Kind: "400", Times: 1})
-	want(t, doctor.OfTelegram(own, url, true), operations.CheckRefused, fault.TelegramRejected, "", "")
+	want(t, doctor.OfTelegram(own, url, true), doctor.StateRefused, fault.TelegramRejected, "", "")
 	standIn.AddFault(sim.Fault{Match: "getWebhookInfo", Kind: "500", Times: 1})
-	want(t, doctor.OfTelegram(own, url, true), operations.CheckUnreachable, fault.TelegramUnavailable, "", "")
+	want(t, doctor.OfTelegram(own, url, true), doctor.StateUnreachable, fault.TelegramUnavailable, "", "")
 }
 
 // tokens is a store with one token.
@@ -177,20 +177,20 @@ func TestYandex(t *testing.T) {
 	good := oauth2.Token{AccessToken: secretAccess, RefreshToken: secretRefresh, Expiry: future}
 
 	want(
-		t, doctor.OfYandex(own, tokens{Token: good}, root), operations.CheckWorks, "", "account ",
+		t, doctor.OfYandex(own, tokens{Token: good}, root), doctor.StateWorks, "", "account ",
 		"disk:/, the token is renewed by itself",
 	)
 	want(
-		t, doctor.OfYandex(own, tokens{Token: oauth2.Token{AccessToken: secretAccess}}, root), operations.CheckWorks, "",
+		t, doctor.OfYandex(own, tokens{Token: oauth2.Token{AccessToken: secretAccess}}, root), doctor.StateWorks, "",
 		"account ", "nothing renews the token",
 	)
 	want(
 		t, doctor.OfYandex(own, tokens{Token: oauth2.Token{AccessToken: secretAccess, Expiry: future}}, root),
-		operations.CheckWorks, "", "account ", "ends 2",
+		doctor.StateWorks, "", "account ", "ends 2",
 	)
-	want(t, doctor.OfYandex(own, tokens{}, root), operations.CheckOff, "", "", "no token")
+	want(t, doctor.OfYandex(own, tokens{}, root), doctor.StateOff, "", "", "no token")
 	want(
-		t, doctor.OfYandex(own, tokens{Token: oauth2.Token{RefreshToken: secretRefresh}}, root), operations.CheckUnverified, "",
+		t, doctor.OfYandex(own, tokens{Token: oauth2.Token{RefreshToken: secretRefresh}}, root), doctor.StateUnverified, "",
 		"", "never made",
 	)
 	want(
@@ -198,40 +198,40 @@ func TestYandex(t *testing.T) {
 		doctor.OfYandex(
 			own, tokens{Token: oauth2.Token{AccessToken: secretAccess, RefreshToken: secretRefresh, Expiry: past}}, root,
 		),
-		operations.CheckUnverified, "", "", "has ended",
+		doctor.StateUnverified, "", "", "has ended",
 	)
 
 	want(
 		t, doctor.OfYandex(own, tokens{Token: oauth2.Token{AccessToken: secretAccess, Expiry: past}}, root),
-		operations.CheckRefused, fault.YandexUnauthorized, "", "has ended",
+		doctor.StateRefused, fault.YandexUnauthorized, "", "has ended",
 	)
 	want(
-		t, doctor.OfYandex(own, tokens{err: errors.New("sealed with s3cr3t")}, root), operations.CheckRefused, fault.Internal, "",
+		t, doctor.OfYandex(own, tokens{err: errors.New("sealed with s3cr3t")}, root), doctor.StateRefused, fault.Internal, "",
 		"",
 	)
 	want(
-		t, doctor.OfYandex(own, tokens{err: fault.New(fault.StoreUnavailable, "")}, root), operations.CheckUnreachable,
+		t, doctor.OfYandex(own, tokens{err: fault.New(fault.StoreUnavailable, "")}, root), doctor.StateUnreachable,
 		fault.StoreUnavailable, "", "",
 	)
 	want(
-		t, doctor.OfYandex(disk(url, "disk:/gone"), tokens{Token: good}, root), operations.CheckRefused, fault.FileNotFound, "",
+		t, doctor.OfYandex(disk(url, "disk:/gone"), tokens{Token: good}, root), doctor.StateRefused, fault.FileNotFound, "",
 		"",
 	)
 	want(
-		t, doctor.OfYandex(disk(nobody, root), tokens{Token: good}, root), operations.CheckUnreachable, fault.YandexUnreachable,
+		t, doctor.OfYandex(disk(nobody, root), tokens{Token: good}, root), doctor.StateUnreachable, fault.YandexUnreachable,
 		"", "",
 	)
 	standIn.AddFault(sim.Fault{Match: "/v1/disk?fields", Kind: "403", Times: 1})
-	want(t, doctor.OfYandex(own, tokens{Token: good}, root), operations.CheckWorks, "", "", "disk:/")
+	want(t, doctor.OfYandex(own, tokens{Token: good}, root), doctor.StateWorks, "", "", "disk:/")
 	standIn.AddFault(sim.Fault{Match: "/v1/disk", Kind: "400", Times: 1})
-	want(t, doctor.OfYandex(own, tokens{Token: good}, root), operations.CheckRefused, fault.YandexProtocol, "", "")
+	want(t, doctor.OfYandex(own, tokens{Token: good}, root), doctor.StateRefused, fault.YandexProtocol, "", "")
 
 	standIn.ExpireAccessTokens()
 	want(
-		t, doctor.OfYandex(own, tokens{Token: good}, root), operations.CheckUnverified, fault.YandexUnauthorized, "", "refused",
+		t, doctor.OfYandex(own, tokens{Token: good}, root), doctor.StateUnverified, fault.YandexUnauthorized, "", "refused",
 	)
 	want(
-		t, doctor.OfYandex(own, tokens{Token: oauth2.Token{AccessToken: secretAccess}}, root), operations.CheckRefused,
+		t, doctor.OfYandex(own, tokens{Token: oauth2.Token{AccessToken: secretAccess}}, root), doctor.StateRefused,
 		fault.YandexUnauthorized, "", "refused",
 	)
 
@@ -259,16 +259,16 @@ func TestQBittorrent(t *testing.T) {
 	}
 
 	want(
-		t, doctor.OfQBittorrent(client(url, secretPassword), true), operations.CheckWorks, "", "logged in", "qBittorrent v4.5.2",
+		t, doctor.OfQBittorrent(client(url, secretPassword), true), doctor.StateWorks, "", "logged in", "qBittorrent v4.5.2",
 	)
 	want(
-		t, doctor.OfQBittorrent(client(nobody, secretPassword), true), operations.CheckUnreachable, fault.ProviderUnavailable, "",
+		t, doctor.OfQBittorrent(client(nobody, secretPassword), true), doctor.StateUnreachable, fault.ProviderUnavailable, "",
 		"",
 	)
 
 	wrong := client(url, "s3cr3t-but-wrong")
 	for range 6 { // however often it checks, the address is not banned
-		want(t, doctor.OfQBittorrent(wrong, true), operations.CheckRefused, fault.ProviderUnauthorized, "", "")
+		want(t, doctor.OfQBittorrent(wrong, true), doctor.StateRefused, fault.ProviderUnauthorized, "", "")
 	}
 
 	tries := 0
@@ -287,9 +287,9 @@ func TestQBittorrent(t *testing.T) {
 	)
 
 	want(
-		t, doctor.OfQBittorrent(client(other, ""), false), operations.CheckRefused, fault.ProviderRejected, "", "another program",
+		t, doctor.OfQBittorrent(client(other, ""), false), doctor.StateRefused, fault.ProviderRejected, "", "another program",
 	)
-	want(t, doctor.Off(operations.QBittorrent, "no address", doctor.AboutDownloads), operations.CheckOff, "", "", "no address")
+	want(t, doctor.Off(operations.QBittorrent, "no address", doctor.AboutDownloads), doctor.StateOff, "", "", "no address")
 }
 
 func ownWallet(t *testing.T, seed string) *ton.Wallet {
@@ -312,23 +312,23 @@ func TestChain(t *testing.T) {
 
 	own, dead := client(url), client(nobody)
 
-	want(t, doctor.OfToncenter(operations.Toncenter, own, true), operations.CheckWorks, "", "with a key", "block ")
-	want(t, doctor.OfToncenter(operations.Toncenter2, own, false), operations.CheckWorks, "", "without a key", "block ")
+	want(t, doctor.OfToncenter(operations.Toncenter, own, true), doctor.StateWorks, "", "with a key", "block ")
+	want(t, doctor.OfToncenter(operations.Toncenter2, own, false), doctor.StateWorks, "", "without a key", "block ")
 	want(
-		t, doctor.OfWallet(wallet.Address(), own), operations.CheckWorks, "", wallet.Address().Friendly(false), "12.5 GRAM, V5R1",
+		t, doctor.OfWallet(wallet.Address(), own), doctor.StateWorks, "", wallet.Address().Friendly(false), "12.5 GRAM, V5R1",
 	)
-	want(t, doctor.OfToncenter(operations.Toncenter, dead, true), operations.CheckUnreachable, fault.ChainUnreachable, "", "")
+	want(t, doctor.OfToncenter(operations.Toncenter, dead, true), doctor.StateUnreachable, fault.ChainUnreachable, "", "")
 	want(
-		t, doctor.OfWallet(wallet.Address(), dead), operations.CheckUnreachable, fault.ChainUnreachable,
+		t, doctor.OfWallet(wallet.Address(), dead), doctor.StateUnreachable, fault.ChainUnreachable,
 		wallet.Address().Friendly(false), "",
 	)
 	standIn.AddFault(sim.Fault{Match: "masterchainInfo", Kind: "403", Times: 1})
-	want(t, doctor.OfToncenter(operations.Toncenter, own, true), operations.CheckRefused, fault.ChainUnauthorized, "", "")
+	want(t, doctor.OfToncenter(operations.Toncenter, own, true), doctor.StateRefused, fault.ChainUnauthorized, "", "")
 	slow := toncenter.New(toncenter.Options{
 		URL: url, RequestsPerSecond: 1e6, Now: func() time.Time { return time.Now().Add(time.Hour) },
 	})
 
-	want(t, doctor.OfToncenter(operations.Toncenter, slow, true), operations.CheckRefused, fault.ChainClock, "", "")
+	want(t, doctor.OfToncenter(operations.Toncenter, slow, true), doctor.StateRefused, fault.ChainClock, "", "")
 }
 
 func TestFragment(t *testing.T) {
@@ -361,25 +361,25 @@ func TestFragment(t *testing.T) {
 		}
 	}
 
-	want(t, doctor.OfFragment(own, address), operations.CheckWorks, "", address.Friendly(false), "connected to the wallet")
+	want(t, doctor.OfFragment(own, address), doctor.StateWorks, "", address.Friendly(false), "connected to the wallet")
 	other := ownWallet(t, "7a").Address().Friendly(false)
 	set(func(s *tonsim.FragmentSettings) { s.Wallet = other })
-	want(t, doctor.OfFragment(own, address), operations.CheckRefused, "", other, "another wallet")
+	want(t, doctor.OfFragment(own, address), doctor.StateRefused, "", other, "another wallet")
 	set(func(s *tonsim.FragmentSettings) { s.Wallet = "no address" }) // a page of another form
-	want(t, doctor.OfFragment(own, address), operations.CheckUnverified, "", "", "no page shows")
+	want(t, doctor.OfFragment(own, address), doctor.StateUnverified, "", "", "no page shows")
 	set(func(s *tonsim.FragmentSettings) { s.Wallet, s.SessionFailed = "", "Session expired" })
-	want(t, doctor.OfFragment(own, address), operations.CheckRefused, fault.FragmentUnauthorized, "", "")
+	want(t, doctor.OfFragment(own, address), doctor.StateRefused, fault.FragmentUnauthorized, "", "")
 	set(func(s *tonsim.FragmentSettings) { s.SessionFailed = "" })
 	want(
 		t, doctor.OfFragment(client(url, strings.Replace(secretCookies, "s3cr3t2", "s3cr3t9", 1)), address),
-		operations.CheckRefused, fault.FragmentUnauthorized, "", "",
+		doctor.StateRefused, fault.FragmentUnauthorized, "", "",
 	)
 	want(
-		t, doctor.OfFragment(client(nobody, secretCookies), address), operations.CheckUnreachable, fault.FragmentUnreachable, "",
+		t, doctor.OfFragment(client(nobody, secretCookies), address), doctor.StateUnreachable, fault.FragmentUnreachable, "",
 		"",
 	)
 	standIn.AddFault(sim.Fault{Match: "/my/profile", Kind: "503", Times: 1})
-	want(t, doctor.OfFragment(own, address), operations.CheckUnreachable, fault.FragmentUnavailable, "", "")
+	want(t, doctor.OfFragment(own, address), doctor.StateUnreachable, fault.FragmentUnavailable, "", "")
 
 	begun := []string{"initBuyStarsRequest", "getBuyStarsLink", "confirmReq"}
 	for _, r := range standIn.Requests() {
@@ -414,15 +414,15 @@ func (s service) DescribeNamespace(
 func TestTemporal(t *testing.T) {
 	t.Parallel()
 	want(
-		t, doctor.OfTemporal(service{}, "ours"), operations.CheckWorks, "", "namespace ours",
+		t, doctor.OfTemporal(service{}, "ours"), doctor.StateWorks, "", "namespace ours",
 		"Temporal 1.29.1, keeps closed workflows 720 h",
 	)
 	away := service{system: serviceerror.NewUnavailable("s3cr3t")}
-	want(t, doctor.OfTemporal(away, "ours"), operations.CheckUnreachable, fault.TemporalUnavailable, "", "")
+	want(t, doctor.OfTemporal(away, "ours"), doctor.StateUnreachable, fault.TemporalUnavailable, "", "")
 	closed := service{system: serviceerror.NewPermissionDenied("s3cr3t", "")}
-	want(t, doctor.OfTemporal(closed, "ours"), operations.CheckRefused, fault.Internal, "", "")
+	want(t, doctor.OfTemporal(closed, "ours"), doctor.StateRefused, fault.Internal, "", "")
 	missing := service{described: serviceerror.NewNamespaceNotFound("s3cr3t")}
-	want(t, doctor.OfTemporal(missing, "ours"), operations.CheckRefused, fault.Internal, "", "")
+	want(t, doctor.OfTemporal(missing, "ours"), doctor.StateRefused, fault.Internal, "", "")
 }
 
 // record is a database that says what a test wants.
@@ -438,20 +438,17 @@ func (r record) ActiveWallet(context.Context) (transaction.Wallet, error) {
 
 func TestRecord(t *testing.T) {
 	t.Parallel()
-	want(t, doctor.OfPostgreSQL(record{}), operations.CheckWorks, "", "us in ours", "PostgreSQL 16.10, schema 29")
+	want(t, doctor.OfPostgreSQL(record{}), doctor.StateWorks, "", "us in ours", "PostgreSQL 16.10, schema 29")
 	want(
-		t, doctor.OfPostgreSQL(record{about: fault.New(fault.StoreUnavailable, "")}), operations.CheckUnreachable,
+		t, doctor.OfPostgreSQL(record{about: fault.New(fault.StoreUnavailable, "")}), doctor.StateUnreachable,
 		fault.StoreUnavailable, "", "",
 	)
-	want(t, doctor.OfPostgreSQL(record{about: errors.New("s3cr3t")}), operations.CheckRefused, fault.Internal, "", "")
-
-	want(t, doctor.OfQueues([]string{"stagecoach", "delivery"}), operations.CheckWorks, "", "", "stagecoach, delivery")
-	want(t, doctor.OfQueues(nil), operations.CheckOff, "", "", "without a wallet's key")
+	want(t, doctor.OfPostgreSQL(record{about: errors.New("s3cr3t")}), doctor.StateRefused, fault.Internal, "", "")
 
 	inner := doctor.OfPostgreSQL(record{})
-	want(t, doctor.OnceThereIsAWallet(record{}, inner), operations.CheckWorks, "", "us in ours", "")
+	want(t, doctor.OnceThereIsAWallet(record{}, inner), doctor.StateWorks, "", "us in ours", "")
 	want(
-		t, doctor.OnceThereIsAWallet(record{wallet: fault.New(fault.WalletNotFound, "")}, inner), operations.CheckOff, "", "",
+		t, doctor.OnceThereIsAWallet(record{wallet: fault.New(fault.WalletNotFound, "")}, inner), doctor.StateOff, "", "",
 		"no wallet",
 	)
 }

@@ -7,14 +7,10 @@ import (
 	"strings"
 
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store/operations"
 )
 
-// Names of what is checked besides the systems outside.
-const (
-	Queues = "queues"
-	Wallet = "wallet"
-)
+// Wallet is the name of what is checked besides the systems outside.
+const Wallet = "wallet"
 
 // Parts of the document that says how to get what is missing.
 const (
@@ -31,19 +27,19 @@ const (
 
 // Off is the check of a system for which nothing is configured.
 func Off(system, why, about string) Check {
-	return Check{system, func(context.Context) operations.Check {
-		return operations.Check{State: operations.CheckOff, Detail: why, Next: "to switch it on: " + about}
+	return Check{system, func(context.Context) Result {
+		return Result{State: StateOff, Detail: why, Next: "to switch it on: " + about}
 	}}
 }
 
 // failed converts an error into a check's result. advice is what to do when the system answers and refuses.
-func failed(err error, advice, about string) operations.Check {
+func failed(err error, advice, about string) Result {
 	code := cmp.Or(fault.CodeOf(err), fault.Internal)
 	if away(err) {
 		advice = "see whether it runs, and whether its address is right"
-		return operations.Check{State: operations.CheckUnreachable, Code: code, Next: advice + ": " + about}
+		return Result{State: StateUnreachable, Code: code, Next: advice + ": " + about}
 	}
-	return operations.Check{State: operations.CheckRefused, Code: code, Next: advice + ": " + about}
+	return Result{State: StateRefused, Code: code, Next: advice + ": " + about}
 }
 
 // away reports whether an error means that a system does not answer now.

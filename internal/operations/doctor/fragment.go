@@ -20,20 +20,20 @@ const renewCookies = "log in at Fragment with the wallet, and give the new cooki
 // OfFragment checks the session that buys. A page of Fragment's may show whose session it is. When it does not, only
 // Fragment's refusal or a purchase can prove more.
 func OfFragment(shop Shop, wallet ton.Address) Check {
-	return Check{operations.Fragment, func(ctx context.Context) operations.Check {
+	return Check{operations.Fragment, func(ctx context.Context) Result {
 		connected, shown, err := shop.SessionWallet(ctx)
 		switch {
 		// Such as a page that redirects a session without login.
 		case err != nil && fault.CodeOf(err) != fault.FragmentProtocol:
 			return failed(err, renewCookies, AboutFragment)
 		case shown && connected == wallet:
-			return operations.Check{
-				State: operations.CheckWorks, Account: connected.Friendly(false),
+			return Result{
+				State: StateWorks, Account: connected.Friendly(false),
 				Detail: "the session is connected to the wallet",
 			}
 		case shown:
-			return operations.Check{
-				State: operations.CheckRefused, Account: connected.Friendly(false),
+			return Result{
+				State: StateRefused, Account: connected.Friendly(false),
 				Detail: "the session is connected to another wallet", Next: renewCookies + ": " + AboutFragment,
 			}
 		}
@@ -41,8 +41,8 @@ func OfFragment(shop Shop, wallet ton.Address) Check {
 		if _, err := shop.State(ctx, "new"); err != nil {
 			return failed(err, renewCookies, AboutFragment)
 		}
-		return operations.Check{
-			State: operations.CheckUnverified, Detail: "no page shows whose session it is",
+		return Result{
+			State: StateUnverified, Detail: "no page shows whose session it is",
 			Next: "only a purchase would tell; where there was none, " + renewCookies + ": " + AboutFragment,
 		}
 	}}

@@ -9,8 +9,8 @@ import (
 	"stagecoach/internal/store/operations"
 )
 
-// Torrents is a qBittorrent. It must be the client that the process works with, because that client rarely repeats a
-// wrong password: qBittorrent bans an address after five failures.
+// Torrents is a qBittorrent. Each run of a doctor tries the password once: qBittorrent bans an address after five
+// failures.
 type Torrents interface {
 	Version(ctx context.Context) (string, error)
 }
@@ -24,7 +24,7 @@ func OfQBittorrent(torrents Torrents, password bool) Check {
 	if password {
 		how = "logged in"
 	}
-	return Check{operations.QBittorrent, func(ctx context.Context) operations.Check {
+	return Check{operations.QBittorrent, func(ctx context.Context) Result {
 		version, err := torrents.Version(ctx)
 		version = strings.TrimSpace(version)
 		switch {
@@ -33,13 +33,13 @@ func OfQBittorrent(torrents Torrents, password bool) Check {
 		case err != nil:
 			return failed(err, "see whether STAGECOACH_QBITTORRENT_URL is that of its Web UI", AboutDownloads)
 		case !versionForm.MatchString(version):
-			return operations.Check{
-				State: operations.CheckRefused, Code: fault.ProviderRejected,
+			return Result{
+				State: StateRefused, Code: fault.ProviderRejected,
 				Detail: "another program answers at this address",
 				Next:   "see whether STAGECOACH_QBITTORRENT_URL is that of its Web UI: " + AboutDownloads,
 			}
 		}
 
-		return operations.Check{State: operations.CheckWorks, Account: how, Detail: "qBittorrent " + version}
+		return Result{State: StateWorks, Account: how, Detail: "qBittorrent " + version}
 	}}
 }

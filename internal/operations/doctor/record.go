@@ -3,7 +3,6 @@ package doctor
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
@@ -13,18 +12,18 @@ import (
 	"stagecoach/internal/store/operations"
 )
 
-// OfPostgreSQL checks the record. While the record is unavailable, the result reaches no administrator.
+// OfPostgreSQL checks the record.
 func OfPostgreSQL(record interface {
 	About(ctx context.Context) (operations.About, error)
 },
 ) Check {
-	return Check{operations.PostgreSQL, func(ctx context.Context) operations.Check {
+	return Check{operations.PostgreSQL, func(ctx context.Context) Result {
 		about, err := record.About(ctx)
 		if err != nil {
 			return failed(err, "see what the database says", AboutDatabase)
 		}
-		return operations.Check{
-			State: operations.CheckWorks, Account: about.Role + " in " + about.Database,
+		return Result{
+			State: StateWorks, Account: about.Role + " in " + about.Database,
 			Detail: fmt.Sprintf("PostgreSQL %s, schema %d", about.Version, about.Schema),
 		}
 	}}
@@ -35,7 +34,7 @@ func OfTemporal(temporal interface {
 	WorkflowService() workflowservice.WorkflowServiceClient
 }, namespace string,
 ) Check {
-	return Check{operations.Temporal, func(ctx context.Context) operations.Check {
+	return Check{operations.Temporal, func(ctx context.Context) Result {
 		service := temporal.WorkflowService()
 		system, err := service.GetSystemInfo(ctx, &workflowservice.GetSystemInfoRequest{})
 		if err != nil {
@@ -48,8 +47,8 @@ func OfTemporal(temporal interface {
 		}
 
 		kept := described.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration()
-		return operations.Check{
-			State: operations.CheckWorks, Account: "namespace " + namespace,
+		return Result{
+			State: StateWorks, Account: "namespace " + namespace,
 			Detail: fmt.Sprintf("Temporal %s, keeps closed workflows %.0f h", system.GetServerVersion(), kept.Hours()),
 		}
 	}}
@@ -63,17 +62,4 @@ func temporalFault(err error) error {
 	default:
 		return fault.New(fault.Internal, "the workflow service answers %s", code).WithCause(err)
 	}
-}
-
-// separator joins the names of the queues that a process serves.
-const separator = ", "
-
-// OfQueues reports which task queues a worker serves.
-func OfQueues(served []string) Check {
-	if len(served) == 0 {
-		return Off(Queues, "a worker for payments, without a wallet's key", AboutWallet)
-	}
-	return Check{Queues, func(context.Context) operations.Check {
-		return operations.Check{State: operations.CheckWorks, Detail: strings.Join(served, separator)}
-	}}
 }

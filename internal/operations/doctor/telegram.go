@@ -28,14 +28,14 @@ func OfTelegram(bot Bot, apiURL string, listens bool) Check {
 		server, about = publicServer+": files up to 50 MB", AboutBot
 	}
 
-	return Check{operations.Telegram, func(ctx context.Context) operations.Check {
+	return Check{operations.Telegram, func(ctx context.Context) Result {
 		me, err := bot.GetMe(ctx)
 		if err != nil {
 			return failedBot(telegram.Classify(err), about)
 		}
 
 		who := fmt.Sprintf("@%s (%d)", me.Username, me.ID)
-		found := operations.Check{State: operations.CheckWorks, Account: who, Detail: server}
+		found := Result{State: StateWorks, Account: who, Detail: server}
 		if !listens {
 			return found
 		}
@@ -45,7 +45,7 @@ func OfTelegram(bot Bot, apiURL string, listens bool) Check {
 		case err != nil:
 			return failedBot(telegram.Classify(err), about)
 		case hook.URL != "":
-			found.State, found.Detail = operations.CheckRefused, "a webhook takes the bot's updates"
+			found.State, found.Detail = StateRefused, "a webhook takes the bot's updates"
 			found.Next = "call the bot's method deleteWebhook: " + AboutBot
 		}
 
@@ -53,7 +53,7 @@ func OfTelegram(bot Bot, apiURL string, listens bool) Check {
 	}}
 }
 
-func failedBot(err *fault.Error, about string) operations.Check {
+func failedBot(err *fault.Error, about string) Result {
 	if err.Code == fault.TelegramUnauthorized {
 		return failed(err, "give the token that @BotFather shows as STAGECOACH_TELEGRAM_TOKEN, and restart", AboutBot)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store/operations"
 	"stagecoach/internal/store/transaction"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
@@ -23,7 +22,7 @@ func OfToncenter(system string, chain Chain, key bool) Check {
 	if key {
 		access = "with a key"
 	}
-	return Check{system, func(ctx context.Context) operations.Check {
+	return Check{system, func(ctx context.Context) Result {
 		head, err := chain.Head(ctx)
 		switch {
 		case fault.CodeOf(err) == fault.ChainClock:
@@ -31,13 +30,13 @@ func OfToncenter(system string, chain Chain, key bool) Check {
 		case err != nil:
 			return failed(err, "see whether its address and its API key are right", AboutWallet)
 		}
-		return operations.Check{State: operations.CheckWorks, Account: access, Detail: fmt.Sprintf("block %d", head.Seqno)}
+		return Result{State: StateWorks, Account: access, Detail: fmt.Sprintf("block %d", head.Seqno)}
 	}}
 }
 
 // OfWallet checks the wallet whose key this process holds.
 func OfWallet(wallet ton.Address, chain Chain) Check {
-	return Check{Wallet, func(ctx context.Context) operations.Check {
+	return Check{Wallet, func(ctx context.Context) Result {
 		state, err := chain.Wallet(ctx, wallet)
 		if err != nil {
 			c := failed(err, "see whether toncenter works", AboutWallet)
@@ -49,8 +48,8 @@ func OfWallet(wallet ton.Address, chain Chain) Check {
 		if !state.Active {
 			contract = "never paid so far"
 		}
-		return operations.Check{
-			State: operations.CheckWorks, Account: wallet.Friendly(false),
+		return Result{
+			State: StateWorks, Account: wallet.Friendly(false),
 			Detail: fmt.Sprintf("%s GRAM, V5R1, %s", state.Balance, contract),
 		}
 	}}
@@ -61,7 +60,7 @@ func OnceThereIsAWallet(record interface {
 	ActiveWallet(ctx context.Context) (transaction.Wallet, error)
 }, check Check,
 ) Check {
-	return Check{check.System, func(ctx context.Context) operations.Check {
+	return Check{check.System, func(ctx context.Context) Result {
 		if _, err := record.ActiveWallet(ctx); fault.CodeOf(err) == fault.WalletNotFound {
 			return Off(check.System, "there is no wallet", AboutWallet).Run(ctx)
 		}

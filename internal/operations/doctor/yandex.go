@@ -24,7 +24,7 @@ type TokenStore interface {
 // OfYandex checks the stored access token. The refresh token is not checked: only its use proves that it works, and
 // each use replaces it.
 func OfYandex(disk Disk, tokens TokenStore, root string) Check {
-	return Check{operations.Yandex, func(ctx context.Context) operations.Check {
+	return Check{operations.Yandex, func(ctx context.Context) Result {
 		token, err := tokens.CurrentToken(ctx)
 		switch {
 		case err != nil:
@@ -38,7 +38,7 @@ func OfYandex(disk Disk, tokens TokenStore, root string) Check {
 		about, err := disk.About(ctx, token.AccessToken)
 		switch code := fault.CodeOf(err); {
 		case err == nil:
-			return operations.Check{State: operations.CheckWorks, Account: owner(about), Detail: root + ", " + lasts(token)}
+			return Result{State: StateWorks, Account: owner(about), Detail: root + ", " + lasts(token)}
 		case code == fault.YandexUnauthorized:
 			return unrenewed(token, code, "the access token is refused")
 		case code == fault.FileNotFound:
@@ -50,16 +50,16 @@ func OfYandex(disk Disk, tokens TokenStore, root string) Check {
 }
 
 // unrenewed returns the result for an access token that has ended or is refused.
-func unrenewed(token oauth2.Token, code fault.Code, why string) operations.Check {
+func unrenewed(token oauth2.Token, code fault.Code, why string) Result {
 	if token.RefreshToken == "" {
-		return operations.Check{
-			State: operations.CheckRefused, Code: fault.YandexUnauthorized, Detail: why,
+		return Result{
+			State: StateRefused, Code: fault.YandexUnauthorized, Detail: why,
 			Next: "give a refresh token as STAGECOACH_YANDEX_REFRESH_TOKEN, and restart: " + AboutStorage,
 		}
 	}
 
-	return operations.Check{
-		State: operations.CheckUnverified, Code: code, Detail: why,
+	return Result{
+		State: StateUnverified, Code: code, Detail: why,
 		Next: "list the folder with `starter files`, which renews the token; if that is refused, give a new refresh token: " +
 			AboutStorage,
 	}

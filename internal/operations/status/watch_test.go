@@ -155,11 +155,11 @@ func TestHeartbeats(t *testing.T) {
 		go func() { defer close(ended); p.Run(ctx) }()
 
 		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-			processes, err := s.Processes(t.Context(), time.Minute)
+			watched, err := s.Watched(t.Context(), time.Minute, 1)
 			if err != nil || time.Now().After(deadline) {
 				t.Fatal("no heartbeat", err)
 			}
-			if len(processes) == 1 {
+			if processes := watched.Processes; len(processes) == 1 {
 				if got := processes[0]; got.Identity != identity || got.InFlight != 1 || got.Version != "1" {
 					t.Errorf("%+v", got)
 				}
@@ -217,8 +217,8 @@ func TestHeartbeats(t *testing.T) {
 	if second[operations.Fragment].FailingSince != nil {
 		t.Errorf("%+v", second[operations.Fragment])
 	}
-	if left, err := s.Processes(t.Context(), time.Hour); err != nil || len(left) != 0 {
-		t.Errorf("processes that ended: %+v, %v", left, err)
+	if left, err := s.Watched(t.Context(), time.Hour, 1); err != nil || len(left.Processes) != 0 {
+		t.Errorf("processes that ended: %+v, %v", left.Processes, err)
 	}
 }
 

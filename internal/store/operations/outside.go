@@ -71,9 +71,3 @@ func (s *Store) SaveHeartbeat(ctx context.Context, p Process, seen []OutsideSyst
 func (s *Store) ForgetProcess(ctx context.Context, identity string) error {
 	return s.db.Do(ctx, `DELETE FROM processes WHERE identity = $1`, identity)
 }
-
-// Processes lists the processes with a heartbeat within age.
-func (s *Store) Processes(ctx context.Context, age time.Duration) ([]Process, error) {
-	return core.List[Process](ctx, s.db, `SELECT identity, service, version, carries, started_at, beat_at FROM processes
-		WHERE beat_at > now() - $1::interval ORDER BY service, identity`, age)
-}

@@ -2,109 +2,103 @@ package operate
 
 import (
 	"cmp"
-	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
+	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"stagecoach/api/client"
 	"stagecoach/api/shape"
-	"stagecoach/starter/command/remote"
+	"stagecoach/internal/app"
+	"stagecoach/internal/config"
+	"stagecoach/internal/operations/doctor"
 	"stagecoach/starter/terminal"
 )
 
-// answered says whether every process has answered.
-func answered(e shape.Doctor) bool {
-	return !slices.ContainsFunc(e.Processes, func(p shape.ProcessChecks) bool { return !p.Answered })
-}
-
-// errNotConnected is the error of an examination that found an outside system that does not work.
+// errNotConnected is the error of an examination that found a system that does not work.
 var errNotConnected = errors.New("not everything that is configured works: follow the lines that begin with next")
 
-// examinationPause is the time between two readings of the answers.
-const examinationPause = 500 * time.Millisecond
-
-// NewDoctor makes the command that checks what each process can reach.
+// NewDoctor makes the command that checks what a program can reach. It is no client of the API: it runs where the
+// program runs, because only there are the program's settings and secrets.
 func NewDoctor() *cobra.Command {
-	wait := 45 * time.Second
-	cmd := remote.Ask[shape.Doctor]{
-		Admin: true, Use: "doctor",
-		Short: "Check which systems each process can reach, and with which account (administrators only)",
-		Long: `Check which systems each process can reach, and with which account.
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "doctor PROGRAM", Args: terminal.AsUsed, ValidArgs: []string{string(config.ForWorker), string(config.ForAPI)},
+		Short: "Check which systems a worker or an API can reach, and with which account",
+		Long: `Check which systems a worker or an API can reach, and with which account.
 
-Every process checks the systems that are configured for it with its own credentials; the
-command waits for the answers. No token is renewed and no purchase is started: what only these
-would show is "unverified". Exit code 0 means that everything that is configured works.`,
-		Answer: func(ctx context.Context, c *client.Client, _ []string) ([]byte, error) { return examine(ctx, c, wait) },
-		Show:   showExamination,
-		Verdict: func(found shape.Doctor) error {
+PROGRAM is worker or api. Run it with the settings of that program, in its container for instance:
+it checks the systems that are configured there with the credentials of these settings. No token
+is renewed and no purchase is started: what only these would show is "unverified". Exit code 0
+means that everything that is configured works.`,
+		Example: "  docker compose exec worker starter doctor worker",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, err := examine(cmd, config.Program(args[0]))
+			if err != nil {
+				return err
+			}
+
+			show := showExamination
+			if asJSON {
+				show = writeExamination
+			}
+
+			if err := show(cmd, found); err != nil {
+				return err
+			}
 			if !found.Works {
 				return errNotConnected
 			}
 			return nil
 		},
-	}.Command()
+	}
 
-	cmd.Flags().DurationVar(&wait, "wait", wait, "how long to wait for the answers of the processes")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the answer as JSON")
 	return cmd
 }
 
-// examine requests a check by all processes, and waits until each has answered or the time is over.
-func examine(ctx context.Context, c *client.Client, wait time.Duration) ([]byte, error) {
-	deadline := time.Now().Add(wait)
-	answer, _, err := c.Send(ctx, client.Call{Method: http.MethodPost, Path: "/v1/doctor"})
-	if err != nil {
-		return nil, err
+// examine checks what a program needs with the settings of this environment.
+func examine(cmd *cobra.Command, program config.Program) (shape.Examination, error) {
+	if !slices.Contains([]config.Program{config.ForWorker, config.ForAPI}, program) {
+		return shape.Examination{}, terminal.UsageError("PROGRAM must be worker or api")
 	}
 
-	for {
-		found, err := client.Decode[shape.Doctor](answer)
-		if err != nil || answered(found) || time.Now().After(deadline) {
-			return answer, err
-		}
+	c, err := config.LoadFor(program, os.LookupEnv)
+	if err != nil {
+		return shape.Examination{}, terminal.UsageError(err.Error())
+	}
 
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(examinationPause):
-		}
+	found, err := app.Examine(cmd.Context(), program, c)
+	return shape.Examination{Works: doctor.Works(found), Checks: shape.List(found, checkFrom)}, err
+}
 
-		if answer, err = c.Get(ctx, "/v1/doctor", nil); err != nil {
-			return nil, err
-		}
+func checkFrom(r doctor.Result) shape.Check {
+	return shape.Check{
+		System: r.System, State: string(r.State), Account: shape.Optional(r.Account), Detail: r.Detail,
+		Code: shape.Optional(string(r.Code)), Next: shape.Optional(r.Next),
 	}
 }
 
-// showExamination writes a line for each check, and then what to do about each failed one.
-func showExamination(cmd *cobra.Command, e shape.Doctor) error {
-	rows := [][]string{{"PROCESS", "SYSTEM", "STATE", "AS", "DETAIL"}}
-	var next []string
-	for _, p := range e.Processes {
-		process := terminal.Shorten(p.Identity, 24)
-		if !p.Answered {
-			rows = append(rows, []string{process, "–", "no answer", "", "release " + p.Version})
-			next = append(next, p.Identity+": see its log; a process of release 0.1.0 never answers")
-			continue
-		}
-
-		for _, c := range p.Checks {
-			rows = append(
-				rows, []string{process, c.System, c.State, shape.Value(c.Account), cmp.Or(c.Detail, shape.Value(c.Code))},
-			)
-			if c.State != "works" && c.State != "off" {
-				next = append(next, p.Identity+" "+c.System+": "+strings.TrimSpace(shape.Value(c.Code)+" "+shape.Value(c.Next)))
-			}
-		}
+func writeExamination(cmd *cobra.Command, e shape.Examination) error {
+	document, err := json.Marshal(e)
+	if err != nil {
+		return err
 	}
+	return terminal.Verbatim(cmd.OutOrStdout(), document)
+}
 
-	for _, queue := range e.Unserved {
-		rows = append(rows, []string{"none", "queues", "missing", "", queue})
-		next = append(next, "no process serves the task queue "+queue+": start a worker for it: docs/first-day.md#start")
+// showExamination writes a line for each check, and then what to do about each failed one.
+func showExamination(cmd *cobra.Command, e shape.Examination) error {
+	rows := [][]string{{"SYSTEM", "STATE", "AS", "DETAIL"}}
+	var next []string
+	for _, c := range e.Checks {
+		rows = append(rows, []string{c.System, c.State, shape.Value(c.Account), cmp.Or(c.Detail, shape.Value(c.Code))})
+		if c.State != string(doctor.StateWorks) && c.State != string(doctor.StateOff) {
+			next = append(next, c.System+": "+strings.TrimSpace(shape.Value(c.Code)+" "+shape.Value(c.Next)))
+		}
 	}
 
 	if err := terminal.Table(cmd.OutOrStdout(), rows); err != nil {
