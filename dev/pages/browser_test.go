@@ -60,7 +60,7 @@ func newBrowser(t *testing.T, base string) *browser {
 	b := &browser{T: t, base: base}
 	tab, closeTab := chromedp.NewContext(all, chromedp.WithNewBrowserContext())
 	t.Cleanup(closeTab)
-	ctx, cancel := context.WithTimeout(tab, 5*time.Minute)
+	ctx, cancel := context.WithTimeout(tab, 12*time.Minute) // less than what go test allows
 	t.Cleanup(cancel)
 	b.ctx = ctx
 
