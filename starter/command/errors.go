@@ -40,7 +40,8 @@ func explain(w io.Writer, cmd *cobra.Command, err error) {
 	var no *client.Refusal
 	switch {
 	case errors.As(err, &usage):
-		fmt.Fprintf(w, "%s\nnext: %s --help\n", terminal.Printable(string(usage)), cmd.CommandPath())
+		writeLines(w, string(usage)) // each wrong setting of a program has its own line
+		fmt.Fprintf(w, "next: %s --help\n", cmd.CommandPath())
 	case errors.As(err, &away):
 		fmt.Fprintf(
 			w, "%s\nnext: start it (go run ./dev), or name a running one with --api or STAGECOACH_API_URL\n",
@@ -49,10 +50,14 @@ func explain(w io.Writer, cmd *cobra.Command, err error) {
 	case errors.As(err, &no):
 		explainRefusal(w, cmd, no)
 	default:
-		// Errors of dev may quote the last lines of a server's log; each keeps its own line.
-		for line := range strings.Lines(err.Error()) {
-			fmt.Fprintln(w, terminal.Printable(strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "  ")))
-		}
+		writeLines(w, err.Error()) // errors of dev may quote the last lines of a server's log
+	}
+}
+
+// writeLines writes a text of several lines.
+func writeLines(w io.Writer, text string) {
+	for line := range strings.Lines(text) {
+		fmt.Fprintln(w, terminal.Printable(strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "  ")))
 	}
 }
 
