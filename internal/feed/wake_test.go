@@ -106,9 +106,9 @@ func TestATextHoldsWhatOneMaySee(t *testing.T) {
 }
 
 // reading runs a feed whose texts are the numbers of events.
-func (p *record) reading(change func(*feed.Options)) *feed.Feed {
+func (r *record) reading(change func(*feed.Options)) *feed.Feed {
 	o := feed.Options{
-		Store: p.store, Permit: func(account.Holder) error { return nil },
+		Store: r.store, Permit: func(account.Holder) error { return nil },
 		Render: func(e core.StreamedEvent) ([]byte, error) { return fmt.Appendf(nil, "%d ", e.Seq), nil },
 	}
 
@@ -117,10 +117,10 @@ func (p *record) reading(change func(*feed.Options)) *feed.Feed {
 	}
 
 	f := feed.New(o)
-	ctx, cancel := context.WithCancel(p.Context())
+	ctx, cancel := context.WithCancel(r.Context())
 	done := make(chan struct{})
 	go func() { f.Run(ctx); close(done) }()
-	p.Cleanup(func() { cancel(); <-done })
+	r.Cleanup(func() { cancel(); <-done })
 	for f.Place() == nil && ctx.Err() == nil { // its beginning wakes all followers, without an event
 		time.Sleep(time.Millisecond)
 	}
@@ -128,29 +128,29 @@ func (p *record) reading(change func(*feed.Options)) *feed.Feed {
 }
 
 // boss is an administrator.
-func (p *record) boss() account.User {
-	p.Helper()
-	boss, err := p.store.CreateUser(
-		p.Context(), account.User{Name: "Boss", Role: account.RoleAdmin, Status: account.UserActive}, "Boss",
+func (r *record) boss() account.User {
+	r.Helper()
+	boss, err := r.store.CreateUser(
+		r.Context(), account.User{Name: "Boss", Role: account.RoleAdmin, Status: account.UserActive}, "Boss",
 	)
 	if err != nil {
-		p.Fatal(err)
+		r.Fatal(err)
 	}
 	return boss
 }
 
 // write adds events of an owner in one transaction.
-func (p *record) write(owner account.User, seqs ...int64) {
-	p.Helper()
-	p.exec(
+func (r *record) write(owner account.User, seqs ...int64) {
+	r.Helper()
+	r.exec(
 		`INSERT INTO events (workload, entity_id, seq, owner_id, type, to_state) SELECT 'delivery', '1', unnest($2::bigint[]), $1::bigint, 'x', 'y'`,
 		owner.ID, seqs,
 	)
 }
 
-func (p *record) exec(sql string, args ...any) {
-	p.Helper()
-	if _, err := p.db.Exec(p.Context(), sql, args...); err != nil {
-		p.Fatal(err)
+func (r *record) exec(sql string, args ...any) {
+	r.Helper()
+	if _, err := r.db.Exec(r.Context(), sql, args...); err != nil {
+		r.Fatal(err)
 	}
 }

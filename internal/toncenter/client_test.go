@@ -388,13 +388,13 @@ func TestFailures(t *testing.T) {
 				wantFault(t, err, code, status == 429 || status >= 500)
 			}
 
-			w := newRig(
-				t, func(_ *tonsim.TonCenterOptions, o *Options) { o.CallTimeout, o.APIKey = 50*time.Millisecond, "s3cr3t" },
-			)
+			impatient := newRig(t, func(_ *tonsim.TonCenterOptions, o *Options) {
+				o.CallTimeout, o.APIKey = 50*time.Millisecond, "s3cr3t"
+			})
+			impatient.sim.AddFault(sim.Fault{Kind: "timeout"})
+			wantFault(t, call(t.Context(), impatient.Client), fault.ChainTimeout, true)
 
-			w.sim.AddFault(sim.Fault{Kind: "timeout"})
-			wantFault(t, call(t.Context(), w.Client), fault.ChainTimeout, true)
-			w.sim.ClearFaults()
+			w := newRig(t, func(_ *tonsim.TonCenterOptions, o *Options) { o.APIKey = "s3cr3t" })
 			w.sim.AddFault(sim.Fault{Kind: "cut"})
 			wantFault(t, call(t.Context(), w.Client), fault.ChainUnreachable, true)
 			gone := New(Options{URL: "http://127.0.0.1:1", RequestsPerSecond: 1e6})
