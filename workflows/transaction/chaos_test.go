@@ -228,8 +228,8 @@ func (c *chaos) build() error {
 	settings := activities.Settings{
 		Attempts: 2, MaxStars: 1_000_000, Reserve: 20_000_000, Slippage: 100, Refund: c.plan.refunds,
 		PaymentTTL: 40 * time.Second, FinalityMargin: 5 * time.Second, HoldRetry: time.Millisecond, RetryFor: c.plan.retries,
-		// by the machine's clock: a history takes some seconds of it
-		ConfirmPatience: 50 * time.Millisecond,
+		// by the clock of the machine, which gives the shop time to see the payment: a history takes some seconds of it
+		ConfirmPatience: time.Second,
 		PollInterval:    time.Minute, MinDeposit: 50_000_000, Overlap: c.plan.overlap, Parts: c.plan.parts,
 	}
 
