@@ -220,7 +220,6 @@ func TestDevStays(t *testing.T) {
 	for line, want := range map[string]string{
 		"files":        "dropped.txt",
 		"deliver list": "DELIVERED",
-		"status":       "DELIVERED ",
 		"user list":    "Demo user",
 		"deliver /dropped.txt --json --idempotency-key k": `"state":"DELIVERED"`,
 	} {
@@ -228,6 +227,11 @@ func TestDevStays(t *testing.T) {
 			t.Errorf("%s: exit code %d, output %q, errors %q", line, code, out, errs)
 		}
 	}
+
+	eventually(t, patience, "the status has counted the delivery", func() bool {
+		code, out, _ := runStarter(t, append([]string{"status"}, at...)...)
+		return code == 0 && strings.Contains(out, "DELIVERED ")
+	})
 
 	if code, _, errs := runStarter(t, "deliver", "/no such file", "--state", state); code != 1 || !strings.Contains(errs, "FILE_NOT_FOUND") {
 		t.Errorf("no such file: exit code %d, %s", code, errs)
