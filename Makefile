@@ -39,15 +39,17 @@ dev: ## Run everything on this machine and demonstrate each workload, until Ctrl
 build: ## Build worker, api and starter into bin/.
 	go build -tags=stdjson -o bin/ ./worker ./api ./starter
 
-test: test-deps ## Run the tests with the race detector, with one end-to-end test for each workload (some minutes).
-	@go test -race $(TEST_FLAGS) ./...
-	@go test $(TEST_FLAGS) -count=1 -run 'TestChaos$$|TestOddRequests$$|TestMatrix' ./workflows/transaction ./api/rest ./api/parts
+# RACE=-race is what CI runs. -vet=off: `make lint` vets.
+test: test-deps ## Run the tests, with one end-to-end test for each workload (some minutes); RACE=-race: with the race detector.
+	@go test $(RACE) -vet=off $(TEST_FLAGS) ./...
+	@go test -vet=off $(TEST_FLAGS) -count=1 -run 'TestChaos$$|TestOddRequests$$|TestMatrix' ./workflows/transaction ./api/rest ./api/parts
 
 test-short: ## Run the tests without the end-to-end tests (about a minute).
 	@go test -short $(TEST_FLAGS) ./...
 
+night: RACE := -race
 night: test-deps ## Run all tests, with the long ones: faults under load, abuse, random histories and requests, mutants (some two hours).
-	STAGECOACH_NIGHT=1 go test -race $(TEST_FLAGS) -timeout 30m ./...
+	STAGECOACH_NIGHT=1 go test $(RACE) $(TEST_FLAGS) -timeout 30m ./...
 	$(MAKE) --no-print-directory soak
 	$(MAKE) --no-print-directory soak-abuse
 	$(MAKE) --no-print-directory chaos
@@ -73,12 +75,13 @@ mutants: $(GREMLINS) ## Change each operator of the tables of states, money, ord
 	go run ./dev/mutants -gremlins $(GREMLINS) $(PACKAGES)
 
 # The race detector needs a C compiler, and a test of the API's page needs a browser. The tests fetch PostgreSQL themselves
-# where it cannot be installed, and without a browser or qBittorrent some tests are skipped: only the C compiler is required.
+# where it cannot be installed, and without a browser or qBittorrent some tests are skipped: only the race detector's C
+# compiler is required.
 # The Temporal server is fetched or built at the same time, without the C compiler, which may be half installed.
 test-deps: ## Install or build what the tests need: a C compiler, PostgreSQL, a browser, qBittorrent, curl, wget, Prometheus, Node.js, the Temporal server.
 	@CGO_ENABLED=0 go run ./dev/servers/prepare & prepare=$$! ; \
 	need= ; want= ; \
-	command -v cc >/dev/null || need="gcc libc6-dev" ; \
+	[ -z "$(RACE)" ] || command -v cc >/dev/null || need="gcc libc6-dev" ; \
 	command -v curl >/dev/null || want="$$want curl" ; \
 	command -v wget >/dev/null || want="$$want wget" ; \
 	command -v chromium >/dev/null || want="$$want chromium" ; \

@@ -217,6 +217,15 @@ func (y *reconcileRig) timeOut(s *subject) {
 	_ = run.Get(y.Context(), nil)
 }
 
+// pause pauses a subject's workflow, as an operator does in the Web UI.
+func (y *reconcileRig) pause(s *subject) {
+	y.Helper()
+	_, err := y.temporal.WorkflowService().PauseWorkflowExecution(y.Context(), &workflowservice.PauseWorkflowExecutionRequest{
+		Namespace: y.namespace, WorkflowId: s.workflowID, Identity: "operator", Reason: "to look at it", RequestId: s.workflowID,
+	})
+	must(y, err)
+}
+
 // forget deletes a subject's workflow from Temporal, as `temporal workflow delete` does.
 func (y *reconcileRig) forget(s *subject) {
 	y.Helper()
@@ -325,6 +334,7 @@ func TestReconcileTable(t *testing.T) {
 	started := func(s *subject) { must(t, s.start()) }
 	happenings := []happening{
 		{name: "nothing", happens: started, runs: true},
+		{name: "paused", happens: func(s *subject) { started(s); y.pause(s) }, runs: true},
 		{name: "never started", happens: func(*subject) {}, finding: operations.FindingNotStarted, done: operations.DoneStarted, runs: true},
 		{name: "terminated", happens: func(s *subject) {
 			started(s)
@@ -390,7 +400,7 @@ func TestReconcileTable(t *testing.T) {
 		return byID
 	}
 
-	wanted, traceless := len(lifecycle.Names())*(len(happenings)-1), 2*len(lifecycle.Names())-1
+	wanted, traceless := len(lifecycle.Names())*(len(happenings)-2), 2*len(lifecycle.Names())-1
 	defer func() {
 		if t.Failed() {
 			for _, f := range findings() {
@@ -429,7 +439,9 @@ func TestReconcileTable(t *testing.T) {
 		if f.Finding != trial.finding || f.Done != trial.done || f.Finding != "" && trial.finding != operations.FindingNoRow && f.Entity != trial.entity {
 			t.Errorf("%s: %+v", name, f)
 		}
-		if runs := y.status(trial.subject) == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING; runs != trial.runs {
+		status := y.status(trial.subject)
+		runs := status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING || status == enumspb.WORKFLOW_EXECUTION_STATUS_PAUSED
+		if runs != trial.runs {
 			t.Errorf("%s: its workflow runs: %v", name, runs)
 		}
 		if trial.finding == operations.FindingNoRow {
@@ -449,7 +461,8 @@ func TestReconcileTable(t *testing.T) {
 	defer y.mu.Unlock()
 
 	for _, workload := range lifecycle.Names() {
-		for _, h := range happenings[1:] {
+		// Nothing is found of the first two.
+		for _, h := range happenings[2:] {
 			if n := y.counted[workload+" "+h.finding]; n != 1 {
 				t.Errorf("%s %s was counted %d times", workload, h.finding, n)
 			}

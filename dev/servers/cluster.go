@@ -52,8 +52,8 @@ type Cluster struct {
 	Address string // host:port of the gRPC service
 	WebUI   string // URL; empty without Web UI
 
-	options        ClusterOptions
-	server, schema string // paths of the programs
+	options            ClusterOptions
+	server, schema, ui string // paths of the programs
 
 	mu        sync.Mutex          // guards the field below
 	processes map[string]*process // by service
@@ -78,10 +78,7 @@ func StartCluster(ctx context.Context, o ClusterOptions) (*Cluster, error) {
 }
 
 func (c *Cluster) startAll(ctx context.Context) (err error) {
-	if c.server, err = clusterServer.find(ctx, c.options.Progress); err != nil {
-		return err
-	}
-	if c.schema, err = clusterSchema.find(ctx, c.options.Progress); err != nil {
+	if err := c.findPrograms(ctx); err != nil {
 		return err
 	}
 
@@ -113,6 +110,27 @@ func (c *Cluster) startAll(ctx context.Context) (err error) {
 		return err
 	}
 	return c.startUI(ctx)
+}
+
+// findPrograms finds the programs of the cluster, or builds them.
+func (c *Cluster) findPrograms(ctx context.Context) error {
+	unlock, err := lockPrograms(ctx, c.options.Progress)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+
+	for program, path := range map[temporalProgram]*string{
+		clusterServer: &c.server, clusterSchema: &c.schema, clusterUI: &c.ui,
+	} {
+		if program == clusterUI && c.options.UIPort < 0 {
+			continue
+		}
+		if *path, err = program.find(ctx, c.options.Progress); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // startServices starts the frontend before the others: two services that write their cluster's new address at the same
@@ -183,11 +201,6 @@ func (c *Cluster) start(service string) error {
 
 // startUI starts the Web UI and returns when it answers.
 func (c *Cluster) startUI(ctx context.Context) error {
-	program, err := clusterUI.find(ctx, c.options.Progress)
-	if err != nil {
-		return err
-	}
-
 	port, err := PreferPort(c.options.UIPort)
 	if err != nil {
 		return err
@@ -195,7 +208,7 @@ func (c *Cluster) startUI(ctx context.Context) error {
 	if err := c.writeUIConfig(port); err != nil {
 		return err
 	}
-	if err := c.startProcess(webUI, program, "ui", "start"); err != nil {
+	if err := c.startProcess(webUI, c.ui, "ui", "start"); err != nil {
 		return err
 	}
 

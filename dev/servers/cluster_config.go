@@ -75,6 +75,7 @@ var clusterDynamic = template.Must(template.New("dynamic").Parse(`
 {{- end}}
 {{end -}}
 matching.useNewMatcher: [{value: true}]
+frontend.WorkflowPauseEnabled: [{value: true}]
 matching.enableFairness: [{value: true}]
 system.enableActivityEagerExecution: [{value: true}]
 history.maxInFlightUpdates: [{value: 0}]

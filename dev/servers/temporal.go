@@ -187,6 +187,7 @@ func (t *Temporal) arguments() ([]string, error) {
 		"matching.numTaskqueueWritePartitions=1",
 		"matching.useNewMatcher=true", // required by fairness
 		"matching.enableFairness=true",
+		"frontend.WorkflowPauseEnabled=true",
 		"system.enableActivityEagerExecution=true",
 		"history.maxInFlightUpdates=0", // no limit
 		"limit.maxIDLength=255",        // the default of other servers; this one's own is 1000

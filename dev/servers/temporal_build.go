@@ -2,82 +2,138 @@ package servers
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 )
 
-// The release of the Temporal CLI that is built when none is installed. Newer ones need a newer Go than this project.
-// Its SQLite driver is older than oldestDriver, so it is built with another one.
-const (
-	temporalVersion = "1.5.1"
-	temporalModule  = "github.com/temporalio/cli/temporalcli"
-	driverVersion   = "1.44.3"
-)
+// temporalSource finds the folder dev/temporal of the project that holds the working directory. Its module names the
+// programs that are built, and the versions of all that they are made of.
+func temporalSource() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
 
-// temporalMain is the CLI's own main package.
-const temporalMain = `package main
-
-import (
-	"context"
-	_ "time/tzdata"
-
-	"github.com/temporalio/cli/temporalcli"
-	_ "modernc.org/sqlite"
-)
-
-func main() {
-	temporalcli.Execute(context.Background(), temporalcli.CommandOptions{})
+	for at := dir; ; at = filepath.Dir(at) {
+		source := filepath.Join(at, "dev", "temporal")
+		if _, err := os.Stat(filepath.Join(source, "go.mod")); err == nil {
+			return source, nil
+		}
+		if at == filepath.Dir(at) {
+			return "", fmt.Errorf("%s is not in the source of Stagecoach", dir)
+		}
+	}
 }
-`
 
-// buildTemporal builds the program and moves it to path when it is complete.
-func buildTemporal(ctx context.Context, path string, progress func(string)) error {
+// hashOf returns a name for the content of a folder.
+func hashOf(folder string) (string, error) {
+	sum := sha256.New()
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		fmt.Fprintf(sum, "%s %d\n%s", filepath.Base(path), len(text), text)
+		return err
+	})
+	return hex.EncodeToString(sum.Sum(nil))[:12], err
+}
+
+// temporalProgram is a program that is built from the module in dev/temporal.
+type temporalProgram struct{ name, pkg string }
+
+var (
+	temporalCLI   = temporalProgram{"temporal", "github.com/temporalio/cli/cmd/temporal"}
+	clusterServer = temporalProgram{"temporal-server", "go.temporal.io/server/cmd/server"}
+	clusterSchema = temporalProgram{"temporal-sql-tool", "go.temporal.io/server/cmd/tools/sql"}
+	clusterUI     = temporalProgram{"temporal-ui", "github.com/temporalio/ui-server/v2/cmd/server"}
+)
+
+// find returns the path of the program. A missing one is built, once for each state of the module, in some minutes.
+// progress gets messages about that. The caller holds the lock of the programs.
+func (p temporalProgram) find(ctx context.Context, progress func(string)) (string, error) {
+	path, err := p.place()
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	return path, p.build(ctx, path, progress)
+}
+
+// place returns where the program is in the user's cache folder when it is built.
+func (p temporalProgram) place() (string, error) {
+	cache, err := cacheDir()
+	if err != nil {
+		return "", err
+	}
+	source, err := temporalSource()
+	if err != nil {
+		return "", err
+	}
+	hash, err := hashOf(source)
+	return filepath.Join(cache, "bin", p.name+"-"+hash, executable(p.name)), err
+}
+
+// build builds the program and moves it to path when it is complete.
+func (p temporalProgram) build(ctx context.Context, path string, progress func(string)) error {
 	goTool, err := exec.LookPath("go")
 	if err != nil {
 		return errors.New("the go tool is not in the PATH (https://go.dev/dl)")
 	}
 
+	source, err := temporalSource()
+	if err != nil {
+		return err
+	}
 	fresh, remove, err := freshFolder(path)
 	if err != nil {
 		return err
 	}
 	defer remove()
 
-	stop := reportTime(progress, "building the Temporal server "+temporalVersion+" (once, some minutes)")
+	stop := reportTime(progress, fmt.Sprintf("building %s (once, some minutes)", p.name))
 	defer stop()
 
-	if err := os.WriteFile(filepath.Join(fresh, "main.go"), []byte(temporalMain), 0o644); err != nil {
-		return err
-	}
-
-	for _, args := range [][]string{
-		{"mod", "init", "temporal"},
-		{"get", temporalModule + "@v" + temporalVersion, sqliteDriver + "@v" + driverVersion},
-		{"build", "-ldflags=-s -w", "-o", executable("temporal"), "."},
-	} {
-		_, err := run(ctx, command{
-			path:  goTool,
-			args:  args,
-			dir:   fresh,
-			env:   buildEnvironment(),
-			death: syscall.SIGTERM,
-		})
-		if err != nil {
-			return fmt.Errorf("go %s: %w", strings.Join(args, " "), err)
-		}
-	}
-
-	built := filepath.Join(fresh, executable("temporal"))
-	if err := checkTemporal(ctx, built); err != nil {
-		return fmt.Errorf("%s: %w", built, err)
+	built := filepath.Join(fresh, executable(p.name))
+	_, err = run(ctx, command{
+		path: goTool, args: []string{"build", "-ldflags=-s -w", "-o", built, p.pkg}, dir: source,
+		env: buildEnvironment(), death: syscall.SIGTERM,
+	})
+	if err != nil {
+		return fmt.Errorf("build %s: %w", p.name, err)
 	}
 	return keep(built, path)
+}
+
+// lockPrograms waits until no other process fetches or builds a program.
+func lockPrograms(ctx context.Context, progress func(string)) (unlock func(), err error) {
+	cache, err := cacheDir()
+	if err != nil {
+		return nil, err
+	}
+
+	folder := filepath.Join(cache, "bin")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, err
+	}
+
+	waited := false
+	return waitLock(ctx, filepath.Join(folder, "lock"), func() {
+		if !waited {
+			progress("waiting for another process that fetches or builds the Temporal server")
+		}
+		waited = true
+	})
 }
 
 // buildEnvironment omits the Go settings of the current project. The compiler collects garbage only from a gigabyte on,

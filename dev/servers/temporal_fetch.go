@@ -3,8 +3,6 @@ package servers
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -15,14 +13,11 @@ import (
 	"go.temporal.io/sdk/testsuite"
 )
 
-// fetchedRelease is the release of the Temporal CLI that is downloaded as a binary. Its SQLite driver must not be older
-// than oldestDriver.
+// fetchedRelease is the release of the Temporal CLI that is downloaded as a binary.
 const fetchedRelease = "v1.9.1"
 
-// fetchPatience is how long a download may make no progress before the server is built instead.
-var fetchPatience = 5 * time.Second
-
-var errStandsStill = errors.New("nothing came for a while")
+// fetchPatience is how long a download may take before the server is built instead.
+var fetchPatience = 30 * time.Second
 
 // fetchTemporal downloads the released program with the SDK's test suite, checks it and moves it to path when it is
 // complete.
@@ -64,10 +59,8 @@ func keep(program, path string) error {
 
 // download stores the released program in a folder of its own.
 func download(ctx context.Context, dir string) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-
-	go func() { cancel(standStill(ctx, dir)) }()
+	ctx, cancel := context.WithTimeout(ctx, fetchPatience)
+	defer cancel()
 
 	// The suite can only download and start in one step. An address without a port makes it give up between the two.
 	// This package starts the server itself, to keep its guarantees.
@@ -78,42 +71,5 @@ func download(ctx context.Context, dir string) error {
 	if _, missing := os.Stat(filepath.Join(dir, executable("temporal-cli-"+fetchedRelease))); missing == nil {
 		return nil
 	}
-
-	if cause := context.Cause(ctx); cause != nil {
-		err = cause
-	}
 	return err
-}
-
-// standStill returns when the files of a folder have not grown for fetchPatience, or when ctx ends.
-func standStill(ctx context.Context, dir string) error {
-	held := int64(-1)
-	for {
-		size := sizeOf(dir)
-		if size == held {
-			return fmt.Errorf("%w: %s", errStandsStill, fetchPatience)
-		}
-
-		held = size
-
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(fetchPatience):
-		}
-	}
-}
-
-// sizeOf adds up the files of a folder, in bytes.
-func sizeOf(dir string) (size int64) {
-	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return nil
-		}
-		if info, err := entry.Info(); err == nil {
-			size += info.Size()
-		}
-		return nil
-	})
-	return size
 }

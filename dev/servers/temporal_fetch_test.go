@@ -123,7 +123,7 @@ func TestReleasedTemporalIsFetched(t *testing.T) {
 }
 
 func TestUnfitReleaseIsRefused(t *testing.T) {
-	withReleases(t, "#!/bin/sh\necho 'temporal version 1.3.0 (Server 1.27.1, UI 2.36.0)'\n", false)
+	withReleases(t, "#!/bin/sh\necho 'temporal version 1.3.0 (Server 1.31.5, UI 2.49.1)'\n", false)
 	path, err := fetchInto(t)
 	if err == nil || !strings.Contains(err.Error(), "older than") {
 		t.Errorf("an old release: %v", err)
@@ -133,13 +133,13 @@ func TestUnfitReleaseIsRefused(t *testing.T) {
 	}
 }
 
-func TestDownloadThatStandsStillEnds(t *testing.T) {
+func TestSlowDownloadEnds(t *testing.T) {
 	before := fetchPatience
 	fetchPatience = 200 * time.Millisecond
 	t.Cleanup(func() { fetchPatience = before })
 
 	withReleases(t, strings.Repeat("x", 1<<20), true)
-	if _, err := fetchInto(t); !errors.Is(err, errStandsStill) {
+	if _, err := fetchInto(t); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a download that stands still: %v", err)
 	}
 }

@@ -2,9 +2,7 @@ package servers
 
 import (
 	"context"
-	"debug/buildinfo"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -14,104 +12,64 @@ import (
 	"time"
 )
 
-// oldestServer is the oldest release of the server that respects the fairness and priorities of tasks.
-var oldestServer = release{1, 29}
+// oldestServer is the oldest release of the server that will do: the release with which everything is tested.
+var oldestServer = release{1, 32}
 
-// oldestDriver is the oldest release of the server's SQLite driver that survives a cancelled request. With an older one
-// a request that is cancelled at the wrong moment breaks the server's only connection permanently, and every later
-// request ends with "interrupted (9)" (https://gitlab.com/cznic/sqlite/-/issues/241).
-var oldestDriver = release{1, 44}
-
-const sqliteDriver = "modernc.org/sqlite"
-
-// FindTemporal returns the path of a "temporal" program that can run the development server. It looks in the PATH, then
-// where "go install" puts programs, then in the user's cache folder. A missing program is downloaded, or built where a
-// download is impossible. A build takes some minutes. progress, which may be nil, gets messages about it, none after
-// the return.
+// FindTemporal returns the path of a "temporal" program, which runs the development server. It looks in the PATH, then
+// in the user's cache folder. A missing program is downloaded, or built where a download is impossible. A build takes
+// some minutes. progress, which may be nil, gets messages about it, none after the return.
 func FindTemporal(ctx context.Context, progress func(string)) (string, error) {
 	if progress == nil {
 		progress = func(string) {}
 	}
 
-	cache, err := cacheDir()
-	if err != nil {
-		return "", err
-	}
-
-	own := temporalPrograms{
-		fetched: filepath.Join(cache, "bin", "temporal-"+fetchedRelease, executable("temporal")),
-		built:   filepath.Join(cache, "bin", "temporal-"+temporalVersion+"-sqlite-"+driverVersion, executable("temporal")),
-		lock:    filepath.Join(cache, "bin", "lock"),
-	}
-
-	candidates := goBinaries(ctx, "temporal")
 	if inPath, err := exec.LookPath("temporal"); err == nil {
-		candidates = append([]string{inPath}, candidates...)
-	}
-
-	for _, path := range append(candidates, own.fetched, own.built) {
-		if _, err := os.Stat(path); err != nil {
-			continue
+		if err = checkTemporal(ctx, inPath); err == nil {
+			return inPath, nil
 		}
-		err := checkTemporal(ctx, path)
-		if err == nil {
-			return path, nil
-		}
-		progress(fmt.Sprintf("not using %s: %v", path, err))
+		progress(fmt.Sprintf("not using %s: %v", inPath, err))
 	}
 
-	if err := ctx.Err(); err != nil {
-		return "", err
-	}
-
-	path, err := own.get(ctx, progress)
-	if err != nil {
+	path, err := getTemporal(ctx, progress)
+	if err != nil && ctx.Err() == nil {
 		return "", fmt.Errorf(
 			"no usable temporal program is installed and building one failed: %w\ninstall the Temporal CLI (https://docs.temporal.io/cli) and try again",
 			err,
 		)
 	}
-
-	return path, nil
+	return path, err
 }
 
-// temporalPrograms are the places in the user's cache folder.
-type temporalPrograms struct{ fetched, built, lock string }
-
-// get downloads the program, or builds it where a download is impossible.
-func (p temporalPrograms) get(ctx context.Context, progress func(string)) (string, error) {
-	if err := os.MkdirAll(filepath.Dir(p.lock), 0o755); err != nil {
-		return "", err
-	}
-
-	waited := false
-	unlock, err := waitLock(ctx, p.lock, func() {
-		if !waited {
-			progress("waiting for another process that fetches or builds the Temporal server")
-		}
-		waited = true
-	})
+// getTemporal finds the program in the user's cache folder, downloads it, or builds it where a download is impossible.
+func getTemporal(ctx context.Context, progress func(string)) (string, error) {
+	unlock, err := lockPrograms(ctx, progress)
 	if err != nil {
 		return "", err
 	}
 	defer unlock()
 
-	for _, path := range []string{p.fetched, p.built} { // made by the other process
-		if checkTemporal(ctx, path) == nil {
-			return path, nil
-		}
+	cache, err := cacheDir()
+	if err != nil {
+		return "", err
+	}
+	fetched := filepath.Join(cache, "bin", "temporal-"+fetchedRelease, executable(temporalCLI.name))
+	if checkTemporal(ctx, fetched) == nil {
+		return fetched, nil
+	}
+	if built, err := temporalCLI.place(); err == nil && checkTemporal(ctx, built) == nil {
+		return built, nil
 	}
 
-	err = fetchTemporal(ctx, p.fetched, progress)
+	err = fetchTemporal(ctx, fetched, progress)
 	if err == nil {
-		return p.fetched, nil
+		return fetched, nil
 	}
 	if ctx.Err() != nil {
 		return "", ctx.Err()
 	}
 
 	progress(fmt.Sprintf("it cannot be fetched: %v", err))
-	return p.built, buildTemporal(ctx, p.built, progress)
+	return temporalCLI.find(ctx, progress)
 }
 
 func executable(name string) string {
@@ -121,29 +79,10 @@ func executable(name string) string {
 	return name
 }
 
-// goBinaries returns where "go install" puts the program.
-func goBinaries(ctx context.Context, name string) []string {
-	out, err := exec.CommandContext(ctx, "go", "env", "GOBIN", "GOPATH").Output()
-	if err != nil {
-		return nil
-	}
-
-	lines := strings.Split(string(out), "\n")
-	var paths []string
-	if lines[0] != "" {
-		paths = append(paths, filepath.Join(strings.TrimSpace(lines[0]), executable(name)))
-	}
-
-	for _, dir := range filepath.SplitList(strings.TrimSpace(lines[1])) {
-		paths = append(paths, filepath.Join(dir, "bin", executable(name)))
-	}
-	return paths
-}
-
 var temporalServer = regexp.MustCompile(`Server (\d+)\.(\d+)`)
 
-// checkTemporal runs "temporal --version", which answers for instance "temporal version 1.5.1 (Server 1.29.1, UI
-// 2.42.1)". It also reads from the program the version of its SQLite driver.
+// checkTemporal runs "temporal --version", which answers for instance "temporal version 1.9.1 (Server 1.32.0, UI
+// 2.54.1)".
 func checkTemporal(ctx context.Context, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
@@ -160,37 +99,6 @@ func checkTemporal(ctx context.Context, path string) error {
 	if server := newRelease(match); server.before(oldestServer) {
 		return fmt.Errorf("its server is %s, older than %s", server, oldestServer)
 	}
-
-	info, err := buildinfo.ReadFile(path)
-	if err != nil {
-		return nil // not a Go program, such as a script that starts one
-	}
-	return checkDriver(info)
-}
-
-var moduleVersion = regexp.MustCompile(`^v(\d+)\.(\d+)\.`)
-
-func checkDriver(info *buildinfo.BuildInfo) error {
-	for _, module := range info.Deps {
-		if module.Path != sqliteDriver {
-			continue
-		}
-
-		if module.Replace != nil {
-			module = module.Replace
-		}
-
-		match := moduleVersion.FindSubmatch([]byte(module.Version))
-		if match == nil {
-			return nil // a local copy of the driver
-		}
-		if driver := newRelease(match); driver.before(oldestDriver) {
-			return fmt.Errorf(
-				"its SQLite driver is %s, older than %s, and may break when a request is cancelled", driver, oldestDriver,
-			)
-		}
-	}
-
 	return nil
 }
 
