@@ -48,7 +48,7 @@ func TestOddRequests(t *testing.T) {
 	w := newRig(t)
 	w.callersOutOfReach()
 	w.oneOfEverything()
-	w.tasks.Waiting.Stop() // nobody waits for the next task
+	w.tasks.Line.Stop() // nobody waits for the next task
 	o := &oddCaller{rig: w, rand: rand.New(rand.NewPCG(uint64(seed), 0)), answers: map[string]map[int]int{}}
 	o.document = w.send("", "GET", "/openapi.json", nil).ok(http.StatusOK).body
 	operations := o.operations()

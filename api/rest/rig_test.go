@@ -35,7 +35,6 @@ import (
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/operations/status"
 	"stagecoach/internal/service"
-	"stagecoach/internal/service/waiting"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/delivery"
@@ -99,10 +98,10 @@ func newRigWith(t *testing.T, change func(*rest.Options)) *rig {
 	w.tasks = &service.Tasks{
 		Temporal: &taskStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second,
 		LeastDeadline: time.Second, LeastRelease: time.Minute,
-		Waiting: waiting.New(waiting.Options{Store: s, PerUser: 2, OnWaiting: func(n int) { w.waiting.Store(int64(n)) }}),
+		Line: service.NewLine(2, func(n int) { w.waiting.Store(int64(n)) }),
 	}
 	events := events.NewFeed(feed.Options{
-		Store: s, PerUser: 10, Total: 1000, CatchUp: 50_000, OnLag: m.EventsLag.Set, OnEvents: w.tasks.Waiting.Hear,
+		Store: s, PerUser: 10, Total: 1000, CatchUp: 50_000, OnLag: m.EventsLag.Set, OnEvents: w.tasks.Line.Hear,
 		OnFollowers: func(n int) { m.EventStreams.Set(float64(n)) },
 	})
 

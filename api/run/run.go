@@ -74,11 +74,11 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 		Store: p.Store, PerUser: c.API.StreamsPerUser, Total: c.API.Streams, CatchUp: c.API.CatchUp, Log: log,
 		OnLag: p.Metrics.EventsLag.Set, OnFollowers: func(n int) { p.Metrics.EventStreams.Set(float64(n)) },
 		WakeWebhook: p.Webhooks().Wake,
-		OnEvents:    p.services.Tasks.Waiting.Hear,
+		OnEvents:    p.services.Tasks.Line.Hear,
 	})
 
 	running, ctx := errgroup.WithContext(ctx)
-	context.AfterFunc(ctx, p.services.Tasks.Waiting.Stop)
+	context.AfterFunc(ctx, p.services.Tasks.Line.Stop)
 	running.Go(func() error { stream.Run(ctx); return nil })
 	handler, err := p.handler(stream)
 	if err != nil {

@@ -3,7 +3,6 @@ package app
 import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/service/waiting"
 )
 
 // Tasks makes the service of tasks.
@@ -13,10 +12,7 @@ func (a *Connections) Tasks() *service.Tasks {
 	return &service.Tasks{
 		Temporal: a.Temporal, Store: a.Store, Log: a.Log, Patience: requestPatience,
 		LeastDeadline: a.Config.Tasks.LeastDeadline, LeastRelease: a.Config.Tasks.LeastRelease,
-		Waiting: waiting.New(waiting.Options{
-			Store: a.Store, Log: a.Log, PerUser: a.Config.API.WaitingPerUser, InAll: a.Config.API.WaitingInAll,
-			OnWaiting: func(n int) { counted.Waiting.Set(float64(n)) },
-		}),
+		Line:      service.NewLine(a.Config.API.WaitingPerUser, func(n int) { counted.Waiting.Set(float64(n)) }),
 		OnCreated: func(n int) { counted.Created.Add(float64(n)) },
 	}
 }

@@ -91,7 +91,6 @@ type API struct {
 	Streams        int // of all users; 0: no limit
 	CatchUp        int // events that a stream may go back; 0: no limit
 	WaitingPerUser int // callers who wait for the next task; 0: no limit
-	WaitingInAll   int // of all users; 0: no limit
 }
 
 // BrowserURL is the address at which browsers see the pages.

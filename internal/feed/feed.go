@@ -62,9 +62,8 @@ type Options struct {
 	OnFollowers func(n int)
 	// WakeWebhook signals the workflow of a webhook; nil: webhooks are not woken.
 	WakeWebhook func(ctx context.Context, id int64)
-	// OnEvents is called with the events of the record, in their order and without a gap, and without events where the
-	// feed begins: after earlier ones. It must not block.
-	OnEvents func(ctx context.Context, events []core.StreamedEvent)
+	// OnEvents is called with the events of the record, in their order and without a gap. It must not block.
+	OnEvents func(events []core.StreamedEvent)
 }
 
 // event is an event with the place of its text in that of its batch.

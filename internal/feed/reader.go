@@ -64,15 +64,7 @@ func (r *reader) events(ctx context.Context) ([]core.StreamedEvent, error) {
 	f.begun, f.start = true, start
 	f.wakeAll()
 	f.mu.Unlock()
-	f.hand(ctx, nil)
 	return nil, nil
-}
-
-// hand hands events to OnEvents.
-func (f *Feed) hand(ctx context.Context, events []core.StreamedEvent) {
-	if f.o.OnEvents != nil {
-		f.o.OnEvents(ctx, events)
-	}
 }
 
 // lag asks from time to time how long events have been held back.
@@ -119,7 +111,9 @@ func (f *Feed) publish(ctx context.Context, events []core.StreamedEvent) error {
 	}
 
 	f.add(b)
-	f.hand(ctx, events)
+	if f.o.OnEvents != nil {
+		f.o.OnEvents(events)
+	}
 	return nil
 }
 

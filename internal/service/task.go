@@ -15,7 +15,6 @@ import (
 	"stagecoach/internal/allowance"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service/waiting"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
@@ -35,12 +34,12 @@ type Tasks struct {
 	LeastDeadline, LeastRelease time.Duration
 	// OnCreated, when set, gets the number of tasks that a request has created.
 	OnCreated func(n int)
-	// Waiting has the callers of this process who wait for the next task; nil: nobody waits.
-	Waiting *waiting.Queue
+	// Line has the callers of this process who wait for the next task; nil: nobody waits.
+	Line *Line
 
 	asked   allowance.Rates[int64] // people to join workspaces, by the user who asks
-	limiter waiting.Limiter
-	next    waiting.Attempts
+	limiter taskLimiter
+	tried   triedTasks
 }
 
 // askAgain is how long one attempt to reach a workflow may take; the next attempt asks for the outcome of the same
@@ -192,7 +191,7 @@ func (c *Tasks) decide(
 		return row, false, err
 	}
 
-	leave, waited, err := c.limiter.Enter(ctx, taskID)
+	leave, waited, err := c.limiter.enter(ctx, taskID)
 	if err != nil {
 		return row, false, temporalio.Unreachable(err)
 	}

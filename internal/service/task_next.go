@@ -53,12 +53,12 @@ func (c *Tasks) ClaimNext(ctx context.Context, user account.User, want NextTask,
 	}
 
 	n := newNextClaim(c, user, want, key)
-	if want.Wait <= 0 || c.Waiting == nil {
+	if want.Wait <= 0 || c.Line == nil {
 		return n.take(ctx)
 	}
 
-	// The caller waits before the first look, so that no event is missed in between.
-	w, err := c.Waiting.Join(user, n.wish)
+	// The caller stands in line before the first look, so that no event is missed in between.
+	place, err := c.Line.join(user)
 	if err != nil {
 		return nil, err
 	}
@@ -69,11 +69,11 @@ func (c *Tasks) ClaimNext(ctx context.Context, user account.User, want NextTask,
 	for {
 		found, err := n.take(ctx)
 		if found != nil || err != nil {
-			c.Waiting.Leave(w, found)
+			c.Line.leave(place, found != nil)
 			return found, err
 		}
-		if !c.Waiting.Rest(ctx, w, enough.C) {
-			c.Waiting.Leave(w, nil)
+		if !c.Line.rest(ctx, place, enough.C) {
+			c.Line.leave(place, false)
 			return nil, n.gone(ctx)
 		}
 	}
@@ -136,9 +136,7 @@ func newNextClaim(c *Tasks, user account.User, want NextTask, key string) *nextC
 func (n *nextClaim) take(ctx context.Context) (*task.Task, error) {
 	var lost []int64 // in this look
 	for {
-		id, err := n.tasks.next.Choose(func(tried []int64, limit int) ([]int64, error) {
-			return n.tasks.Store.NextTasks(ctx, n.wish, append(tried, lost...), limit)
-		})
+		id, err := n.choose(ctx, lost)
 		if err != nil {
 			return nil, err
 		}
@@ -147,11 +145,7 @@ func (n *nextClaim) take(ctx context.Context) (*task.Task, error) {
 		}
 
 		found, settled, err := n.try(ctx, id)
-		n.tasks.next.LetGo(id)
-		if found == nil || found.ID != id { // it may still be ready
-			n.tasks.Waiting.Again(ctx, id)
-		}
-
+		n.tasks.tried.end(id)
 		switch {
 		case !settled:
 			if found, err = n.resume(ctx); found != nil || err != nil {
@@ -161,6 +155,23 @@ func (n *nextClaim) take(ctx context.Context) (*task.Task, error) {
 			return found, err
 		default:
 			lost = append(lost, id)
+		}
+	}
+}
+
+// choose begins to try the best of the ready tasks that no other caller of this process tries, without the lost ones; 0:
+// there is none.
+func (n *nextClaim) choose(ctx context.Context, lost []int64) (id int64, err error) {
+	for {
+		limit := n.tasks.tried.choices()
+		found, err := n.tasks.Store.NextTasks(ctx, n.wish, lost, limit)
+		if err != nil {
+			return 0, err
+		}
+
+		id := n.tasks.tried.begin(found)
+		if id != 0 || len(found) < limit || limit == mostChoices {
+			return id, nil
 		}
 	}
 }

@@ -44,11 +44,6 @@ func TestWhoIsAskedHearsOfNothing(t *testing.T) {
 		if len(next) > 0 {
 			heard = append(heard, "next")
 		}
-		ready, err := o.ReadyAmong(t.Context(), []int64{made.ID}, nil, []int64{o.stranger.ID})
-		o.must(err)
-		if len(ready) != 1 || len(ready[0].Members) > 0 {
-			heard = append(heard, "waiting")
-		}
 		facts, err := o.FactsOfTask(t.Context(), made.ID, o.stranger.ID)
 		o.must(err)
 		if facts.Member {
@@ -61,7 +56,7 @@ func TestWhoIsAskedHearsOfNothing(t *testing.T) {
 		t.Errorf("before they agree they are reached by %v", heard)
 	}
 	o.must(o.Agree(t.Context(), o.Workspace.ID, o.stranger.ID))
-	if heard, want := hears(), []string{"stream", "webhook", "next", "waiting", "member"}; !slices.Equal(heard, want) {
+	if heard, want := hears(), []string{"stream", "webhook", "next", "member"}; !slices.Equal(heard, want) {
 		t.Errorf("once they agree they are reached by %v, want %v", heard, want)
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/task"
@@ -62,43 +61,6 @@ func TestNextReadsFewRows(t *testing.T) {
 		s.Close() // a session that ends tells PostgreSQL what it has read
 		if read := (testdb.RowsRead(t, url) - before) / listRuns; read > lying/20 {
 			t.Errorf("%s: %d rows are read each time", name, read)
-		}
-	}
-}
-
-// TestReadyAmong asks for tasks that have changed, and for tasks that have waited for others.
-func TestReadyAmong(t *testing.T) {
-	t.Parallel()
-	o := newOffice(t, nil)
-	graph := o.made(
-		task.NewTask{Ref: "free"}, task.NewTask{Ref: "done"}, task.NewTask{BlockedBy: []string{"done"}},
-		task.NewTask{BlockedBy: []string{"done", "free"}}, task.NewTask{Visibility: task.Private}, task.NewTask{AssigneeID: &o.bob.ID},
-	)
-	o.move(graph[1], lifecycle.TaskInProgress, &o.bob.ID)
-	o.move(graph[1], lifecycle.TaskDone, &o.bob.ID)
-	var all []int64
-	for _, one := range graph {
-		all = append(all, one.ID)
-	}
-
-	users := []int64{o.bob.ID, o.stranger.ID}
-	for name, c := range map[string]struct{ changed, blockers, want []int64 }{
-		"all":      {all, nil, []int64{all[0], all[2]}},
-		"blockers": {nil, []int64{all[1]}, []int64{all[2]}},
-		"both":     {[]int64{all[2]}, []int64{all[0], all[1]}, []int64{all[2]}},
-		"nothing":  {nil, nil, nil},
-	} {
-		found, err := o.ReadyAmong(t.Context(), append([]int64{}, c.changed...), append([]int64{}, c.blockers...), users)
-		o.must(err)
-		var ids []int64
-		for _, one := range found {
-			ids = append(ids, one.ID)
-			if !slices.Equal(one.Members, []int64{o.bob.ID}) || one.WorkspaceID != o.Workspace.ID || one.Priority != task.PriorityNormal {
-				t.Errorf("%s: %+v", name, one)
-			}
-		}
-		if !slices.Equal(ids, c.want) {
-			t.Errorf("%s: tasks %v are ready, want %v", name, ids, c.want)
 		}
 	}
 }

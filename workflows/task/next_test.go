@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,7 +14,6 @@ import (
 	"stagecoach/internal/feed"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/service/waiting"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/task"
@@ -24,14 +24,14 @@ func (w *rig) process(change func(*service.Tasks)) (tasks *service.Tasks, stop f
 	w.Helper()
 	tasks = &service.Tasks{
 		Temporal: w.client, Store: w.store, Log: w.tasks.Log, Patience: w.tasks.Patience,
-		Waiting: waiting.New(waiting.Options{Store: w.store}),
+		Line: service.NewLine(0, nil),
 	}
 	if change != nil {
 		change(tasks)
 	}
 
 	events := feed.New(feed.Options{
-		Store: w.store, OnEvents: tasks.Waiting.Hear, Permit: func(account.Holder) error { return nil },
+		Store: w.store, OnEvents: tasks.Line.Hear, Permit: func(account.Holder) error { return nil },
 		Render: func(core.StreamedEvent) ([]byte, error) { return nil, nil },
 	})
 	ctx, cancel := context.WithCancel(w.Context())
@@ -200,7 +200,7 @@ func TestNextInTurn(t *testing.T) {
 	}
 
 	outside.waits()
-	tasks.Waiting.Stop()
+	tasks.Line.Stop()
 	stop()
 	if got := outside.got(); got != 0 {
 		t.Errorf("a stranger got %d", got)
@@ -220,8 +220,10 @@ func TestNextForEachCaller(t *testing.T) {
 	w := newRig(t, service.WorkspaceChange{})
 	const callers, ready, more = 60, 20, 30
 	agent := w.member()
-	here, _ := w.process(nil)
-	there, _ := w.process(nil)
+	claims := &counting{Client: w.client}
+	count := func(c *service.Tasks) { c.Temporal = claims }
+	here, _ := w.process(count)
+	there, _ := w.process(count)
 	add := func(n int) {
 		for range n {
 			w.task(func(n *task.NewTask) { n.Labels = []string{"go"} })
@@ -279,6 +281,9 @@ func TestNextForEachCaller(t *testing.T) {
 
 	if len(had) != ready+more {
 		t.Errorf("%d tasks were given out, want %d", len(had), ready+more)
+	}
+	if sent := claims.sent.Load(); sent > 3*(ready+more) {
+		t.Errorf("%d claims were sent for %d tasks", sent, ready+more)
 	}
 	for id, n := range had {
 		found, err := w.store.TaskByID(t.Context(), 0, id)
@@ -395,8 +400,21 @@ func TestNextForNobody(t *testing.T) {
 		t.Errorf("for nobody the task is %+v", now.Snapshot)
 	}
 	waits.waits()
-	tasks.Waiting.Stop()
+	tasks.Line.Stop()
 	<-waits.done
+}
+
+// counting is Temporal, with the number of claims that were sent.
+type counting struct {
+	client.Client
+	sent atomic.Int64
+}
+
+func (c *counting) UpdateWorkflow(ctx context.Context, o client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+	if o.UpdateName == string(lifecycle.TaskActionClaim) {
+		c.sent.Add(1)
+	}
+	return c.Client.UpdateWorkflow(ctx, o)
 }
 
 // leaving is Temporal, with a caller who leaves when a claim is sent.

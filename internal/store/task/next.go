@@ -17,23 +17,6 @@ type Wish struct {
 	Priority    string // the least urgent one; empty: any
 }
 
-// Ready is a task that can be claimed now.
-type Ready struct {
-	ID          int64    `db:"id"`
-	WorkspaceID int64    `db:"workspace_id"`
-	Priority    string   `db:"priority"`
-	Labels      []string `db:"labels"`
-	Members     []int64  `db:"members"` // those of the users asked about who are members of the workspace
-}
-
-// Fits reports whether a wish is for this task.
-func (r Ready) Fits(w Wish) bool {
-	missing := func(label string) bool { return !slices.Contains(r.Labels, label) }
-	return (w.WorkspaceID == 0 || w.WorkspaceID == r.WorkspaceID) &&
-		(w.MemberID == 0 || slices.Contains(r.Members, w.MemberID)) &&
-		slices.Index(Priorities, r.Priority) >= slices.Index(Priorities, w.Priority) && !slices.ContainsFunc(w.Labels, missing)
-}
-
 // leastUrgent is the urgency of the wish's priority.
 func (w Wish) leastUrgent() int {
 	return len(Priorities) - 1 - max(0, slices.Index(Priorities, w.Priority))
@@ -72,15 +55,4 @@ func (s *Store) NextTasks(ctx context.Context, w Wish, without []int64, limit in
 		return core.Values[int64](ctx, s.db, nextOfAll, args...)
 	}
 	return core.Values[int64](ctx, s.db, nextOfOne, append(args, w.WorkspaceID)...)
-}
-
-// ReadyAmong lists those of some tasks, and of the tasks that wait for others, that can be claimed now, the most urgent
-// first, and of these the oldest. users are those whose memberships are asked about. The primary keys serve it, and the
-// index task_blockers_blocker.
-func (s *Store) ReadyAmong(ctx context.Context, changed, blockers, users []int64) ([]Ready, error) {
-	return core.List[Ready](ctx, s.db, `SELECT id, workspace_id, priority, labels,
-			ARRAY (SELECT user_id FROM workspace_members m WHERE m.workspace_id = t.workspace_id AND m.user_id = ANY ($3)) AS members
-		FROM tasks t WHERE id IN (SELECT unnest($1::bigint[]) UNION SELECT task_id FROM task_blockers WHERE blocker_id = ANY ($2))
-			AND `+claimable+`
-		ORDER BY `+urgency+`, id`, changed, blockers, users)
 }

@@ -1,0 +1,180 @@
+package service
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+)
+
+// becameReady are events that make so many tasks ready.
+func becameReady(n int) (events []core.StreamedEvent) {
+	for range n {
+		events = append(events, core.StreamedEvent{Workload: lifecycle.WorkloadTask, To: string(lifecycle.TaskNew)})
+	}
+	return events
+}
+
+// inLine makes a line of so many callers who have looked and found nothing.
+func inLine(t *testing.T, n int) (l *Line, callers []*lineCaller) {
+	t.Helper()
+	l = NewLine(0, nil)
+	for range n {
+		c, err := l.join(account.User{ID: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		callers = append(callers, c)
+	}
+	return l, callers
+}
+
+// woken lists the places of the callers who have a reason to look.
+func woken(callers []*lineCaller) (places []int) {
+	for i, c := range callers {
+		if len(c.woken) > 0 {
+			places = append(places, i)
+		}
+	}
+	return places
+}
+
+// lookInVain lets a woken caller look and find nothing.
+func lookInVain(t *testing.T, l *Line, c *lineCaller) {
+	t.Helper()
+	if !l.rest(t.Context(), c, nil) {
+		t.Fatal("a woken caller does not look")
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	l.rest(gone, c, nil)
+}
+
+// TestLineWakesAsManyAsTasks wakes callers in their order, for each kind of event that makes a task ready.
+func TestLineWakesAsManyAsTasks(t *testing.T) {
+	t.Parallel()
+	l, callers := inLine(t, 5)
+	l.Hear(becameReady(2))
+	if got := woken(callers); !slices.Equal(got, []int{0, 1}) {
+		t.Errorf("two tasks wake %v", got)
+	}
+
+	l.Hear([]core.StreamedEvent{
+		{Workload: lifecycle.WorkloadTask, To: string(lifecycle.TaskInProgress)},
+		{Workload: lifecycle.WorkloadDelivery, To: string(lifecycle.TaskNew)},
+		{Workload: lifecycle.WorkloadTask, To: string(lifecycle.TaskDone)},
+		{Workload: lifecycle.WorkloadTask, Type: lifecycle.TaskEdited},
+	})
+	if got := woken(callers); !slices.Equal(got, []int{0, 1, 2, 3}) {
+		t.Errorf("after an end and an edit %v are awake", got)
+	}
+
+	l.Hear(becameReady(10)) // more than callers
+	if got := woken(callers); len(got) != len(callers) {
+		t.Errorf("%v are awake", got)
+	}
+}
+
+// TestWakesArePassedOn wants the next caller to look when one has found nothing, has left before a look, or has got a
+// task.
+func TestWakesArePassedOn(t *testing.T) {
+	t.Parallel()
+	l, callers := inLine(t, 5)
+	l.Hear(becameReady(1))
+	lookInVain(t, l, callers[0])
+	if got := woken(callers); !slices.Equal(got, []int{1}) {
+		t.Fatalf("after a look in vain %v are awake", got)
+	}
+
+	l.leave(callers[1], false)
+	if got := woken(callers); !slices.Equal(got, []int{2}) {
+		t.Fatalf("after a caller has gone %v are awake", got)
+	}
+
+	if !l.rest(t.Context(), callers[2], nil) {
+		t.Fatal("a woken caller does not look")
+	}
+	l.leave(callers[2], true)
+	if got := woken(callers); !slices.Equal(got, []int{3}) {
+		t.Fatalf("after a caller has got a task %v are awake", got)
+	}
+
+	lookInVain(t, l, callers[3]) // nothing became ready beside the task that was got
+	if got := woken(callers); got != nil {
+		t.Errorf("%v are awake", got)
+	}
+}
+
+// TestWakesEnd bounds the looks for a task that fits nobody.
+func TestWakesEnd(t *testing.T) {
+	t.Parallel()
+	l, callers := inLine(t, 2*mostPasses)
+	l.Hear(becameReady(1))
+
+	looks := 0
+	for got := woken(callers); got != nil; got = woken(callers) {
+		lookInVain(t, l, callers[got[0]])
+		looks++
+	}
+	if looks != mostPasses {
+		t.Errorf("%d callers have looked, want %d", looks, mostPasses)
+	}
+}
+
+// TestLineIsLimited wants a bound for each user who is no administrator, and one for the process, and lets nobody rest
+// after Stop.
+func TestLineIsLimited(t *testing.T) {
+	t.Parallel()
+	last := 0
+	l := NewLine(1, func(n int) { last = n })
+	user, admin := account.User{ID: 1}, account.User{ID: 2, Role: account.RoleAdmin, Status: account.UserActive}
+	join := func(user account.User, want fault.Code) *lineCaller {
+		t.Helper()
+		c, err := l.join(user)
+		if fault.CodeOf(err) != want {
+			t.Fatalf("with %d in line: %v, want %q", last, err, want)
+		}
+		return c
+	}
+
+	first := join(user, "")
+	join(user, fault.QuotaExceeded)
+	for range mostWaiting - 1 {
+		join(admin, "")
+	}
+	join(admin, fault.RateLimited)
+
+	l.leave(first, false)
+	if last != mostWaiting-1 {
+		t.Errorf("%d wait", last)
+	}
+	again := join(user, "")
+	l.Stop()
+	if l.rest(t.Context(), again, nil) {
+		t.Error("a caller rests in a process that stops")
+	}
+}
+
+// TestEachTriesAnotherTask wants callers who choose at the same time to try different tasks, and a task whose try has
+// ended to be tried again.
+func TestEachTriesAnotherTask(t *testing.T) {
+	t.Parallel()
+	var tried triedTasks
+	few := tried.choices()
+	ready := []int64{7, 8}
+	if first, second, third := tried.begin(ready), tried.begin(ready), tried.begin(ready); first != 7 || second != 8 || third != 0 {
+		t.Errorf("tried %d, %d, %d", first, second, third)
+	}
+	if more := tried.choices(); more <= few {
+		t.Errorf("with two tries under way a caller reads %d tasks, %d without", more, few)
+	}
+
+	tried.end(7)
+	if again := tried.begin(ready); again != 7 {
+		t.Errorf("tried %d after the end of its try", again)
+	}
+}
