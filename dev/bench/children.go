@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -184,99 +183,4 @@ func (l *logTail) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return string(l.text)
-}
-
-// cpu is the processor time that groups of processes have used, in milliseconds.
-type cpu map[string]float64
-
-// The groups: this process makes the requests as an API does; the baseline's worker is a child of it as the stand-ins
-// are.
-const (
-	cpuPostgres = "PostgreSQL"
-	cpuTemporal = "Temporal"
-	cpuWorker   = "worker and stand-ins"
-	cpuCaller   = "caller"
-
-	clockTick = 10 // milliseconds, in /proc of Linux
-)
-
-var cpuGroups = []string{cpuTemporal, cpuPostgres, cpuWorker, cpuCaller}
-
-// cpuNow reads what this process and those below it have used, with children that have ended.
-func cpuNow() (cpu, error) {
-	files, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		return nil, err
-	}
-
-	type process struct {
-		parent int
-		name   string
-		used   float64
-	}
-	all := map[int]process{}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			continue // it has ended
-		}
-		// "pid (name) state ppid …": the name may contain anything
-		open, end := strings.IndexByte(string(text), '('), strings.LastIndexByte(string(text), ')')
-		fields := strings.Fields(string(text[end+1:]))
-		pid, _ := strconv.Atoi(strings.TrimSpace(string(text[:open])))
-		p := process{name: string(text[open+1 : end])}
-		p.parent, _ = strconv.Atoi(fields[1])
-		for _, ticks := range fields[11:15] { // user and system time, its own and of children that have ended
-			n, err := strconv.ParseFloat(ticks, 64)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", file, err)
-			}
-			p.used += n * clockTick
-		}
-		all[pid] = p
-	}
-
-	now, self := cpu{}, os.Getpid()
-	for pid, p := range all {
-		below := pid
-		for below != self && below != 0 {
-			below = all[below].parent
-		}
-		switch {
-		case below != self:
-		case pid == self:
-			now[cpuCaller] += p.used
-		case p.name == "postgres":
-			now[cpuPostgres] += p.used
-		case strings.HasPrefix(p.name, "temporal"):
-			now[cpuTemporal] += p.used
-		default:
-			now[cpuWorker] += p.used
-		}
-	}
-
-	return now, nil
-}
-
-// since is what was used from before until now, for each of so many jobs.
-func (c cpu) since(before cpu, jobs int) cpu {
-	each := cpu{}
-	for group := range c {
-		each[group] = (c[group] - before[group]) / float64(jobs)
-	}
-	return each
-}
-
-// cpuRows compares where the processor time of a job goes with where it goes in the baseline.
-func cpuRows(name string, ours []cpu, baseline string, bare []cpu) (rows []row) {
-	of := func(used []cpu, group string) (samples []float64) {
-		for _, u := range used {
-			samples = append(samples, u[group])
-		}
-		return samples
-	}
-	for _, group := range cpuGroups {
-		rows = append(rows, measured(name+", CPU of "+group, "ms", of(ours, group)...).against(baseline, of(bare, group)...))
-	}
-	return rows
 }

@@ -4,56 +4,96 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
+	qbt "github.com/autobrr/go-qbittorrent"
+	"github.com/jackc/pgx/v5"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/testsuite"
+
+	"stagecoach/activities/download"
+	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/stack"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
-	"stagecoach/internal/store/download"
+	"stagecoach/internal/metrics"
+	"stagecoach/internal/qbittorrent"
+	"stagecoach/internal/store/account"
+	downloadstore "stagecoach/internal/store/download"
 )
 
 const (
-	downloadSteps = 60 // polls of one download on its way
-	downloadPoll  = 100 * time.Millisecond
+	torrentUser     = "admin"
+	torrentPassword = "bench-password"
+
+	tickJobs     = 10_000
+	tickWarmUp   = 1
+	ticks        = 4 // that are measured, of ours and of the baseline
+	tickCategory = "bench"
+	tickChunk    = 1000 // torrents per request that makes them
+	tickPause    = 50 * time.Millisecond
+	tickName     = "one request, and a row at a time"
 )
 
-// measureDownloads reads what two downloads have left in Temporal, one of ten hours and one of a minute by the
-// stand-in's clock. Then it measures the cost of watching many downloads.
+// measureDownloads polls a stand-in with many active downloads, which all make progress, and writes the result: once with
+// the watcher, once in the simplest way.
 func measureDownloads(ctx context.Context, m *machine) (rows []row, err error) {
-	var long, short cost
-	err = m.withTorrents(func(url string) error {
-		return m.withRig(ctx, rigOptions{settings: map[string]string{
-			"STAGECOACH_QBITTORRENT_URL": url, "STAGECOACH_QBITTORRENT_USERNAME": torrentUser, "STAGECOACH_QBITTORRENT_PASSWORD": torrentPassword,
-			"STAGECOACH_DOWNLOAD_POLL_INTERVAL": downloadPoll.String(),
-		}}, func(r *rig) (err error) {
-			if short, err = r.downloadFor(ctx, url, time.Minute); err != nil {
-				return err
-			}
-			long, err = r.downloadFor(ctx, url, 10*time.Hour)
-			return err
-		})
-	})
+	conn, err := pgx.Connect(ctx, m.postgres.URL)
 	if err != nil {
 		return nil, err
 	}
+	defer func() { _ = conn.Close(ctx) }()
+	defer func() { // the reconciler of the next rig would start them
+		_, forgetErr := conn.Exec(ctx, `DELETE FROM download_jobs WHERE source = 'bench'`)
+		err = errors.Join(err, forgetErr)
+	}()
 
-	const name, against = "a download of 10 h", "one of a minute"
-	rows = []row{
-		measured(name, "events", long.events).against(against, short.events).atMost(40),
-		measured(name, "actions", long.actions).against(against, short.actions),
-	}
-
-	for _, jobs := range []int{100, 1000, 10_000} {
-		more, err := m.measureTicks(ctx, jobs)
-		if err != nil {
-			return rows, fmt.Errorf("%d downloads: %w", jobs, err)
+	err = m.withTorrents(func(url string) error {
+		if err := m.fillTorrents(ctx, conn, url); err != nil {
+			return err
 		}
-		rows = append(rows, more...)
-	}
 
-	return rows, nil
+		plain := &plainTicks{url: url, conn: conn}
+		var atFirst float64 // at its start a watcher also reads the torrents that were left over
+		polls, err := m.watch(url, func() (err error) {
+			if len(plain.whole) == 0 {
+				atFirst, err = torrentRequests(ctx, url)
+			}
+			return errors.Join(err, plain.tick(ctx))
+		})
+		if err != nil {
+			return err
+		}
+
+		asked, err := torrentRequests(ctx, url)
+		if err != nil {
+			return err
+		}
+
+		var ours, written []float64
+		for _, poll := range polls[tickWarmUp:] {
+			ours, written = append(ours, milliseconds(poll.Took)), append(written, float64(poll.Written))
+		}
+
+		// after the first one; the watcher may have begun another poll before it saw that it should stop
+		each := (asked - atFirst - 1) / float64(len(polls)-1)
+		name := fmt.Sprintf("a poll of %d moving downloads", tickJobs)
+		rows = []row{
+			measured(name, "ms", ours...).against(tickName, plain.whole[tickWarmUp:]...).atMostTimes(0.5),
+			measured(name, "ms", ours...).against("the request alone", plain.asking[tickWarmUp:]...),
+			measured(name+", written", "rows", written...),
+			measured(name+", asked", "requests", each-1).atMost(1), // the baseline asks once
+		}
+
+		return nil
+	})
+
+	return rows, err
 }
 
 // withTorrents runs the stand-in for qBittorrent in a process of its own.
@@ -68,69 +108,133 @@ func (m *machine) withTorrents(fn func(url string) error) error {
 	return errors.Join(fn(ground.StandIns.QBittorrent), ground.Close())
 }
 
-const (
-	torrentUser     = "admin"
-	torrentPassword = "bench-password"
-)
-
-// downloadFor runs a download that takes so long by the stand-in's clock, has it polled on the way, and counts what is
-// left in Temporal.
-func (r *rig) downloadFor(ctx context.Context, url string, takes time.Duration) (cost, error) {
-	plan := torrentsim.TorrentPlan{Meta: time.Millisecond, Duration: takes, Size: 1 << 30}
-	if err := send(ctx, http.MethodPut, url+"/_/plan", plan, nil); err != nil {
-		return cost{}, err
-	}
-
-	user, err := r.user(ctx)
+// fillTorrents makes active jobs without workflows, so that the watcher signals none.
+func (m *machine) fillTorrents(ctx context.Context, conn *pgx.Conn, url string) error {
+	user, err := m.store.CreateUser(ctx, account.User{Name: "Bench", Status: account.UserActive}, account.NewToken())
 	if err != nil {
-		return cost{}, err
+		return err
 	}
 
-	downloads := &service.Downloads{Temporal: r.client, Store: r.store, Log: r.deliveries.Log}
-	book, err := downloads.CreateBook(ctx, user, "Bench", "", "")
+	rows, err := conn.Query(ctx, `INSERT INTO download_jobs (user_id, book_id, media_type, status, source, source_url, added_at, observed)
+		SELECT $1, n, 'text', 'downloading', 'bench', 'magnet:', now(), $2 FROM generate_series(1, $3::int) AS n RETURNING id`,
+		user.ID, lifecycle.ObservedDownloading, tickJobs)
 	if err != nil {
-		return cost{}, err
+		return err
 	}
 
-	job, _, err := downloads.Start(ctx, user, service.DownloadAsk{
-		BookID: book.ID, MediaType: download.MediaAudio, SourceURL: fmt.Sprintf("magnet:?xt=urn:btih:%040x", r.serial.Add(1)),
-	})
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 	if err != nil {
-		return cost{}, err
-	}
-	if _, err = r.downloadReaches(ctx, job, 0); err != nil {
-		return cost{}, err
+		return err
 	}
 
-	for step := range downloadSteps {
-		advance := map[string]int64{"advance_ms": (takes / (downloadSteps + 1)).Milliseconds()}
-		if err := post(ctx, url+"/_/clock", advance); err != nil {
-			return cost{}, err
+	for chunk := range slices.Chunk(ids, tickChunk) {
+		torrents := make([]torrentsim.Torrent, 0, len(chunk))
+		for _, id := range chunk {
+			torrents = append(torrents, torrentsim.Torrent{
+				Name: fmt.Sprintf("torrent %d", id), InfohashV1: fmt.Sprintf("%040x", id), Size: 1 << 30, Category: tickCategory,
+				Tags: []string{downloadstore.Download{ID: id}.Tag()}, Plan: torrentsim.TorrentPlan{Duration: 10 * time.Hour},
+			})
 		}
-		if _, err := r.downloadReaches(ctx, job, float64(step+1)/(downloadSteps+1)*0.99); err != nil {
-			return cost{}, err
+		if err := post(ctx, url+"/_/torrents", map[string]any{"items": torrents}); err != nil {
+			return err
 		}
 	}
 
-	if err := post(ctx, url+"/_/clock", map[string]int64{"advance_ms": takes.Milliseconds()}); err != nil {
-		return cost{}, err
-	}
-	if err := r.client.GetWorkflow(ctx, job.WorkflowID(), "").Get(ctx, nil); err != nil {
-		return cost{}, fmt.Errorf("the download of %s was not completed: %w", takes, err)
-	}
-
-	return r.cost(ctx, job.WorkflowID())
+	return nil
 }
 
-// downloadReaches waits until a job has begun and the record has this progress of it.
-func (r *rig) downloadReaches(ctx context.Context, job download.Download, progress float64) (download.Download, error) {
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		job, err := r.store.DownloadByID(ctx, job.ID)
-		if err != nil || job.State == lifecycle.DownloadDownloading && job.Progress >= progress {
-			return job, err
-		}
-		if time.Now().After(deadline) {
-			return job, fmt.Errorf("the download is %s with %.2f of it there, and not %.2f", job.State, job.Progress, progress)
+// watch runs the watcher for some polls and calls then after each.
+func (m *machine) watch(url string, then func() error) (polls []download.Poll, err error) {
+	stop := make(chan struct{})
+	quiet := slog.New(slog.DiscardHandler)
+	watcher := &download.Sync{
+		Store: m.store, Metrics: metrics.New().Download(), Log: quiet,
+		Torrents: qbittorrent.New(qbittorrent.Options{
+			URL: url, Username: torrentUser, Password: torrentPassword, ActiveCategory: tickCategory,
+			DoneCategory: tickCategory + "-done",
+		}),
+		Settings: download.SyncSettings{Every: tickPause, PollGap: time.Minute},
+	}
+
+	var thenErr error
+	watcher.OnPoll = func(poll download.Poll) {
+		thenErr = errors.Join(thenErr, then())
+		if polls = append(polls, poll); len(polls) == tickWarmUp+ticks {
+			close(stop)
 		}
 	}
+
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(sdklog.NewStructuredLogger(quiet))
+	env := suite.NewTestActivityEnvironment()
+	env.SetWorkerStopChannel(stop)
+	env.RegisterActivity(watcher)
+	if _, err := env.ExecuteActivity(watcher.SyncDownloads); err != nil || thenErr != nil {
+		return nil, errors.Join(err, thenErr)
+	}
+
+	for _, poll := range polls {
+		if poll.Err != nil || poll.Jobs != tickJobs || poll.Torrents != tickJobs || poll.Notified != 0 {
+			return nil, fmt.Errorf("a poll went wrong: %+v", poll)
+		}
+	}
+	return polls, nil
+}
+
+// plainTicks are the baseline, in milliseconds.
+type plainTicks struct {
+	url           string
+	web           *qbt.Client
+	conn          *pgx.Conn
+	whole, asking []float64
+}
+
+// tick asks for all torrents and writes one row after the other.
+func (p *plainTicks) tick(ctx context.Context) error {
+	if p.web == nil {
+		p.web = qbt.NewClient(qbt.Config{Host: p.url, Username: torrentUser, Password: torrentPassword, RetryAttempts: 1})
+	}
+
+	began := time.Now()
+	torrents, err := p.web.GetTorrentsCtx(ctx, qbt.TorrentFilterOptions{Category: tickCategory})
+	if err != nil || len(torrents) != tickJobs {
+		return fmt.Errorf("%d torrents instead of %d: %w", len(torrents), tickJobs, err)
+	}
+
+	p.asking = append(p.asking, milliseconds(time.Since(began)))
+	for _, t := range torrents {
+		id, err := strconv.ParseInt(strings.TrimPrefix(t.Tags, downloadstore.DownloadTagPrefix), 10, 64)
+		if err != nil {
+			return err
+		}
+		if _, err := p.conn.Exec(ctx, `UPDATE download_jobs SET progress = $2, speed = $3, eta_seconds = $4, updated_at_utc = now()
+			WHERE id = $1`, id, t.Progress, t.DlSpeed, t.ETA); err != nil {
+			return err
+		}
+	}
+
+	p.whole = append(p.whole, milliseconds(time.Since(began)))
+	return nil
+}
+
+// torrentRequests counts the requests to a stand-in, without logins.
+func torrentRequests(ctx context.Context, url string) (count float64, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/_/requests", nil)
+	if err != nil {
+		return 0, err
+	}
+
+	var log struct {
+		Items []sim.Request `json:"items"`
+	}
+	if err := answer(request, &log); err != nil {
+		return 0, err
+	}
+
+	for _, r := range log.Items {
+		if !strings.HasSuffix(r.Path, "/login") {
+			count++
+		}
+	}
+	return count, nil
 }

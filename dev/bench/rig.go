@@ -45,7 +45,6 @@ type rig struct {
 	client     client.Client
 	deliveries *service.Deliveries
 	tasks      *service.Tasks
-	purchases  *service.Transactions
 	files      string // the storage's folder
 	apiURL     string
 	worker     *process
@@ -58,8 +57,7 @@ type rigOptions struct {
 	yandex   yandexsim.Options
 	settings map[string]string // of the worker
 
-	storageTLS    *tlsChild // the storage speaks TLS with this certificate; nil: it does not
-	withoutWorker bool      // so that nothing changes the record
+	storageTLS *tlsChild // the storage speaks TLS with this certificate; nil: it does not
 }
 
 // withRig builds a rig, lets fn use it and stops it.
@@ -94,10 +92,6 @@ func (r *rig) start(ctx context.Context, o rigOptions) (err error) {
 	quiet := slog.New(slog.DiscardHandler)
 	r.deliveries = &service.Deliveries{Temporal: r.client, Store: r.store, MaxFileSize: 2_097_152_000, Log: quiet}
 	r.tasks = &service.Tasks{Temporal: r.client, Store: r.store, Log: quiet, Patience: time.Minute}
-	r.purchases = &service.Transactions{Temporal: r.client, Store: r.store, Log: quiet, Patience: time.Minute}
-	if o.withoutWorker {
-		return nil
-	}
 	return r.startWorker(ctx, o.settings)
 }
 

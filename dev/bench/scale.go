@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/prometheus/client_golang/prometheus"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"google.golang.org/grpc"
@@ -18,7 +17,6 @@ import (
 	"stagecoach/dev/bench/fill"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/status"
-	"stagecoach/internal/store"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/delivery"
 	"stagecoach/internal/store/download"
@@ -27,25 +25,19 @@ import (
 )
 
 const (
-	scaleVariable = "STAGECOACH_SCALE" // number of events, and of live rows
-	scaleDefault  = 1_000_000
-	scaleTurns    = 5  // of the baseline, and between them
-	scaleRuns     = 20 // of ours
-	scaleAim      = 50 // milliseconds
-	scalePage     = 51 // rows of a list
-	scaleBack     = 10_000
+	scaleVariable = "STAGECOACH_SCALE" // number of events
+	scaleDefault  = 10_000_000
+	scaleTurns    = 5   // of the baseline, and between them
+	scaleRuns     = 20  // of ours
+	scaleAim      = 50  // milliseconds
+	scalePage     = 51  // rows of a list
 	scaleBatch    = 500 // events of one reading
 )
 
-// measureScale fills the record with the events of three months and measures its frequent readers: status, metrics,
-// live messages, notices, lists and pages, and then the retention. The baseline of each reader of the record reads the
-// rows without counts or indexes; both take turns.
+// measureScale fills the record with the events of three months and measures the status and all lists. The baselines read
+// the rows without counts or indexes; both take turns.
 func measureScale(ctx context.Context, m *machine) (rows []row, err error) {
 	events, err := scaleSize()
-	if err != nil {
-		return nil, err
-	}
-	customer, admin, err := m.record().People(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +59,7 @@ func measureScale(ctx context.Context, m *machine) (rows []row, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, part := range append(scaleParts(ctx, m), lists...) {
+	for _, part := range append([]scalePart{scaleStatus(ctx, m)}, lists...) {
 		baseline := func() error { _, err := conn.Exec(ctx, part.scan); return err }
 		ours, scans, err := scaleSamples(part.do, baseline)
 		if err != nil {
@@ -84,14 +76,7 @@ func measureScale(ctx context.Context, m *machine) (rows []row, err error) {
 			measured(name+", p95", "ms", quantile(ours, 0.95)).against(part.against, quantile(scans, 0.95)).atMost(scaleAim))
 	}
 
-	pages, err := measureScalePages(ctx, m, events, customer, admin)
-	rows = append(rows, pages...)
-	if err != nil {
-		return rows, err
-	}
-
-	deleting, err := measureRetention(ctx, m, events)
-	return append(rows, deleting...), err
+	return rows, nil
 }
 
 // scaleSize is the number that the environment chooses.
@@ -114,56 +99,18 @@ type scalePart struct {
 	against string // what that is
 }
 
-// Baselines: the queries of release 0.1.0, or of a first version of this one.
-const (
-	countingRows = `SELECT state, count(*) FROM jobs GROUP BY state; SELECT status, count(*) FROM tasks GROUP BY status;
-		SELECT status, count(*) FROM download_jobs GROUP BY status; SELECT status, count(*) FROM transactions GROUP BY status`
-	wholeLine = `WITH turns AS (
-			SELECT id, row_number() OVER (PARTITION BY user_id ORDER BY id) AS turn FROM jobs WHERE state = 'QUEUED'
-		) SELECT max(place) FROM (SELECT id, row_number() OVER (ORDER BY turn, id)::int AS place FROM turns) line`
-	allNotices = `SELECT DISTINCT ON (user_id) user_id, workload, entity_id, array_agg(seq ORDER BY seq), min(due_at) FROM news
-		WHERE state = 'due' AND due_at <= now() GROUP BY user_id, workload, entity_id ORDER BY user_id, min(due_at), workload, entity_id`
-	allDeliveries = `SELECT id FROM jobs WHERE state || '' = 'EXPIRED' ORDER BY id DESC LIMIT 51`
-	allTasks      = `SELECT id FROM tasks t WHERE creator_id = 0 OR assignee_id = 0 OR (visibility = 'public' AND EXISTS (
-		SELECT 1 FROM workspace_members m WHERE m.workspace_id = t.workspace_id AND m.user_id = 0)) ORDER BY id DESC LIMIT 51`
-	allEvents = `SELECT xid::text::bigint AS given, id FROM events ORDER BY given DESC, id DESC OFFSET 10000 LIMIT 1`
-)
+// countingRows is the status's baseline.
+const countingRows = `SELECT state, count(*) FROM jobs GROUP BY state; SELECT status, count(*) FROM tasks GROUP BY status;
+	SELECT status, count(*) FROM download_jobs GROUP BY status; SELECT status, count(*) FROM transactions GROUP BY status`
 
-func scaleParts(ctx context.Context, m *machine) []scalePart {
-	reporter := func() *status.Reporter { // a new one each time: a reporter caches for a second
-		return status.New(status.Options{
+// scaleStatus is what an administrator asks for. A reporter caches for a second, so each time has a new one.
+func scaleStatus(ctx context.Context, m *machine) scalePart {
+	return scalePart{"status", func() error {
+		_, err := status.New(status.Options{
 			Store: m.store, Temporal: silentTemporal{}, Queue: lifecycle.DeliveryQueue,
-		})
-	}
-
-	return []scalePart{
-		{"status", func() error { _, err := reporter().Now(ctx); return err }, countingRows, "counting the rows"},
-		{"metrics", func() error {
-			r := reporter()
-			registry := prometheus.NewRegistry()
-			registry.MustRegister(r)
-			_, err := registry.Gather()
-			return err
-		}, countingRows, "counting the rows"},
-		{"statistics of transactions", func() error { _, err := m.store.StatsOfTransactions(ctx, 30); return err }, countingRows, "counting the rows"},
-		{"a live message", func() error { return showLiveMessage(ctx, m.store) }, wholeLine, "numbering all that wait"},
-		{"places in line", func() error { _, err := m.store.Line(ctx, 0); return err }, wholeLine, "numbering them alone"},
-		{"notices", func() error {
-			_, err := m.store.DueNotices(
-				ctx, []string{lifecycle.WorkloadTask, lifecycle.WorkloadDownload, lifecycle.WorkloadTransaction}, 50,
-			)
-			return err
-		}, allNotices, "sorting all that are due"},
-		{"a list of expired deliveries", func() error {
-			_, err := m.store.Jobs(ctx, delivery.Filter{State: lifecycle.DeliveryExpired, Limit: scalePage})
-			return err
-		}, allDeliveries, "looking at each delivery"},
-		{"a list of what a user sees of tasks", func() error {
-			_, err := m.store.Tasks(ctx, task.Filter{Viewer: fill.Users, Limit: scalePage})
-			return err
-		}, allTasks, "looking at each task"},
-		{"where event streams may begin", func() error { _, err := m.store.EventsBack(ctx, scaleBack); return err }, allEvents, "sorting the events"},
-	}
+		}).Now(ctx)
+		return err
+	}, countingRows, "counting the rows"}
 }
 
 // scaleLists are lists of all workloads, with filters that match many rows, few, and none.
@@ -264,27 +211,6 @@ func (silentService) DescribeTaskQueue(
 	context.Context, *workflowservice.DescribeTaskQueueRequest, ...grpc.CallOption,
 ) (*workflowservice.DescribeTaskQueueResponse, error) {
 	return nil, context.DeadlineExceeded
-}
-
-// showLiveMessage does what the bot does with a live message: it takes one that is due, reads its content and saves it.
-func showLiveMessage(ctx context.Context, s *store.Store) error {
-	boards, err := s.ClaimLiveMessages(ctx, 1, time.Minute)
-	if err != nil {
-		return err
-	}
-
-	for _, board := range boards {
-		if board.Workload == lifecycle.WorkloadDelivery {
-			if _, err := s.Line(ctx, time.Second); err != nil {
-				return err
-			}
-		}
-		if err := s.SaveLiveMessage(ctx, board, 0); err != nil {
-			return err
-		}
-	}
-
-	return nil
 }
 
 // scaleSamples returns how long each run took in milliseconds, of ours after some that fill the caches, and of the

@@ -30,57 +30,49 @@ var smallSettings = map[string]string{
 	"STAGECOACH_TELEGRAM_RATE":     "1000000", // Telegram's real limit, 30 a second, is not to be measured
 }
 
-// measureSmall counts jobs per second in a closed loop, against workflows that do nothing: one of the same form as a
-// job, and the fastest one there is.
+// measureSmall counts jobs per second in a closed loop, against workflows of the same form that do nothing.
 func measureSmall(ctx context.Context, m *machine) ([]row, error) {
-	var ours, fair, eager paces
+	var ours, bare []float64
 	for range rigRounds {
 		// Each has a rig of its own: an in-memory server slows as it fills.
 		err := m.withRig(ctx, rigOptions{settings: smallSettings}, func(r *rig) error {
-			pace, err := r.smallJobs(ctx)
-			ours.add(pace)
+			perSecond, err := r.smallJobs(ctx)
+			ours = append(ours, perSecond)
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
 
-		for _, bare := range []struct {
-			kind     any
-			measured *paces
-		}{{bareFairWorkflow, &fair}, {bareWorkflow, &eager}} {
-			err = m.withRig(ctx, rigOptions{}, func(r *rig) error {
-				pace, err := r.bareJobs(ctx, bare.kind)
-				bare.measured.add(pace)
-				return err
-			})
-			if err != nil {
-				return nil, err
-			}
+		err = m.withRig(ctx, rigOptions{}, func(r *rig) error {
+			perSecond, err := r.bareJobs(ctx)
+			bare = append(bare, perSecond)
+			return err
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
 
-	const name = "small jobs of 1 KiB, 100 in flight"
-	return append([]row{
-		measured(name, "jobs/s", ours.perSecond...).against(bareFairName, fair.perSecond...).atLeast(0.85),
-		measured(name, "jobs/s", ours.perSecond...).against(bareName, eager.perSecond...),
-	}, cpuRows("a small job", ours.cpu, bareFairName, fair.cpu)...), nil
+	return []row{
+		measured("small jobs of 1 KiB, 100 in flight", "jobs/s", ours...).against(bareName, bare...).atLeast(0.85),
+	}, nil
 }
 
-func (r *rig) smallJobs(ctx context.Context) (done pace, err error) {
+func (r *rig) smallJobs(ctx context.Context) (perSecond float64, err error) {
 	users := make([]account.User, smallWarmUp+smallJobs)
 	files := make([]delivery.File, len(users))
 	sums := make([]string, len(users))
 	for i := range users {
 		if users[i], err = r.user(ctx); err != nil {
-			return done, err
+			return 0, err
 		}
 		if files[i], sums[i], err = r.randomFile(ctx, 1024); err != nil {
-			return done, err
+			return 0, err
 		}
 	}
 
-	done, err = closedLoop(func(i int) error {
+	perSecond, err = closedLoop(smallWarmUp, smallJobs, func(i int) error {
 		job, err := r.request(ctx, users[i], files[i])
 		if err != nil {
 			return err
@@ -93,32 +85,11 @@ func (r *rig) smallJobs(ctx context.Context) (done pace, err error) {
 			err = r.checkChat(ctx, *users[i].TelegramID, 1, sums[i])
 		}
 	}
-	return done, err
+	return perSecond, err
 }
 
-// pace says how many jobs ended per second, and what processor time each of them used.
-type pace struct {
-	perSecond float64
-	cpu       cpu
-}
-
-// paces are those of some rounds.
-type paces struct {
-	perSecond []float64
-	cpu       []cpu
-}
-
-func (p *paces) add(one pace) {
-	p.perSecond, p.cpu = append(p.perSecond, one.perSecond), append(p.cpu, one.cpu)
-}
-
-// closedLoop starts a job whenever one has ended.
-func closedLoop(job func(i int) error) (pace, error) {
-	return closedLoopOf(smallWarmUp, smallJobs, job)
-}
-
-// closedLoopOf is closedLoop with so many jobs, after some that are not measured.
-func closedLoopOf(warmUp, jobs int, job func(i int) error) (done pace, err error) {
+// closedLoop starts a job whenever one has ended, and returns how many ended per second. The first ones are not measured.
+func closedLoop(warmUp, jobs int, job func(i int) error) (perSecond float64, err error) {
 	series := func(from, to int) error {
 		var running errgroup.Group
 		running.SetLimit(smallInFlight)
@@ -128,38 +99,26 @@ func closedLoopOf(warmUp, jobs int, job func(i int) error) (done pace, err error
 		return running.Wait()
 	}
 	if err := series(0, warmUp); err != nil {
-		return done, err
-	}
-
-	before, err := cpuNow()
-	if err != nil {
-		return done, err
+		return 0, err
 	}
 
 	began := time.Now()
-	if err := series(warmUp, warmUp+jobs); err != nil {
-		return done, err
-	}
-
-	done.perSecond = float64(jobs) / time.Since(began).Seconds()
-	after, err := cpuNow()
-	done.cpu = after.since(before, jobs)
-	return done, err
+	err = series(warmUp, warmUp+jobs)
+	return float64(jobs) / time.Since(began).Seconds(), err
 }
 
 const (
 	bareQueue     = "bench-bare"
-	bareName      = "a workflow with one empty activity"
 	bareFairQueue = "bench-bare-fair" // in which users take turns
-	bareFairName  = "the same with a queue of its own, in turn"
+	bareName      = "a workflow with one empty activity in a queue of its own, in turn"
 )
 
 // bareJobs is the same with workflows that do nothing. The rig's own worker is idle.
-func (r *rig) bareJobs(ctx context.Context, kind any) (pace, error) {
+func (r *rig) bareJobs(ctx context.Context) (perSecond float64, err error) {
 	if err := r.startBareWorker(); err != nil {
-		return pace{}, err
+		return 0, err
 	}
-	return closedLoop(func(i int) error { _, err := r.bareJob(ctx, kind, i); return err })
+	return closedLoop(smallWarmUp, smallJobs, func(i int) error { return r.bareJob(ctx, i) })
 }
 
 func (r *rig) startBareWorker() error {
@@ -171,24 +130,21 @@ func (r *rig) startBareWorker() error {
 }
 
 // bareJob runs a bare workflow of a user, whose activities have their turn.
-func (r *rig) bareJob(ctx context.Context, kind any, user int) (client.WorkflowRun, error) {
+func (r *rig) bareJob(ctx context.Context, user int) error {
 	run, err := r.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		TaskQueue: bareQueue, Priority: temporal.Priority{FairnessKey: strconv.Itoa(user)},
-	}, kind, user)
+	}, bareWorkflow, user)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return run, run.Get(ctx, nil)
+	return run.Get(ctx, nil)
 }
 
-func bareWorkflow(ctx workflow.Context, n int) error { return bareWork(ctx, "", n) }
-
-// bareFairWorkflow has the form of a small job: its activity waits in a queue that another worker serves.
-func bareFairWorkflow(ctx workflow.Context, n int) error { return bareWork(ctx, bareFairQueue, n) }
-
-// bareWork runs the empty activity; queue "" is the workflow's own, where the worker runs it at once.
-func bareWork(ctx workflow.Context, queue string, n int) error {
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{TaskQueue: queue, StartToCloseTimeout: time.Minute})
+// bareWorkflow has the form of a small job: its activity waits in a queue that another worker serves.
+func bareWorkflow(ctx workflow.Context, n int) error {
+	ctx = workflow.WithActivityOptions(
+		ctx, workflow.ActivityOptions{TaskQueue: bareFairQueue, StartToCloseTimeout: time.Minute},
+	)
 	return workflow.ExecuteActivity(ctx, bareActivity, n).Get(ctx, nil)
 }
 
@@ -208,8 +164,6 @@ func runBareWorker(ctx context.Context, address string, out io.Writer) error {
 	})
 
 	w.RegisterWorkflow(bareWorkflow)
-	w.RegisterWorkflow(bareFairWorkflow)
-	w.RegisterActivity(bareActivity)
 	w.RegisterWorkflow(bareEntity)
 	w.RegisterWorkflow(bareTimer)
 	if err := w.Start(); err != nil {

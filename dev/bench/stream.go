@@ -30,8 +30,17 @@ const (
 	rigRounds  = 2 // the same, where each side needs a rig of its own
 )
 
-// measureStream compares a delivery with the shortest possible pipe between the same stand-ins.
+// measureStream compares a delivery with the shortest possible pipe between the same stand-ins: their speed, and with a
+// storage that speaks TLS, as the real one does, their processor time.
 func measureStream(ctx context.Context, m *machine) (rows []row, err error) {
+	if rows, err = measureSpeed(ctx, m); err != nil {
+		return nil, err
+	}
+	cost, err := measureProcessorTime(ctx, m)
+	return append(rows, cost...), err
+}
+
+func measureSpeed(ctx context.Context, m *machine) (rows []row, err error) {
 	var claimed, whole, curl []float64
 	options := rigOptions{telegram: telegramsim.Options{DiscardFiles: true}, yandex: yandexsim.Options{SkipHashes: true}}
 	err = m.withRig(ctx, options, func(r *rig) error {
@@ -138,69 +147,7 @@ func (r *rig) href(ctx context.Context, file delivery.File) (string, error) {
 	return link.Href, err
 }
 
-const repeatSize = 64 << 20
-
-// measureRepeat delivers contents twice: the second time Telegram has them already.
-func measureRepeat(ctx context.Context, m *machine) (rows []row, err error) {
-	var first, again [2][]float64 // from the claim, from the request
-	err = m.withRig(ctx, rigOptions{telegram: telegramsim.Options{DiscardFiles: true}}, func(r *rig) error {
-		if err := r.warmUp(ctx); err != nil {
-			return err
-		}
-
-		for range rounds {
-			user, err := r.user(ctx)
-			if err != nil {
-				return err
-			}
-
-			file, sum, err := r.randomFile(ctx, repeatSize)
-			if err != nil {
-				return err
-			}
-			if err := r.hash(ctx, file); err != nil {
-				return err
-			}
-
-			for _, into := range []*[2][]float64{&first, &again} {
-				took, err := r.deliver(ctx, user, file)
-				if err != nil {
-					return err
-				}
-				into[0] = append(into[0], milliseconds(took.fromClaim))
-				into[1] = append(into[1], milliseconds(took.fromRequest))
-			}
-
-			if err := r.checkChat(ctx, *user.TelegramID, 2, sum); err != nil {
-				return err
-			}
-		}
-
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-
-	const once = "its first delivery"
-	return []row{
-		measured("repeat 64 MiB by file_id, claim to delivered", "ms", again[0]...).against(once, first[0]...),
-		measured("repeat 64 MiB by file_id, request to delivered", "ms", again[1]...).against(once, first[1]...),
-	}, nil
-}
-
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
-
-// hash makes the storage compute a file's hashes; the real one computes them long before.
-func (r *rig) hash(ctx context.Context, file delivery.File) error {
-	address := r.ground.StandIns.Yandex + "/v1/disk/resources?path=" + url.QueryEscape("disk:"+file.Path)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Authorization", "OAuth "+accessToken)
-	return answer(request, nil)
-}
 
 // bigFile warms the rig up and puts a file of streamSize into the storage, for a user.
 func (r *rig) bigFile(ctx context.Context) (user account.User, file delivery.File, sum string, err error) {

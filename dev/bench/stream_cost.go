@@ -122,9 +122,9 @@ type tlsChild struct {
 	Key         []byte // PEM
 }
 
-// measureStreamTLS compares the processor time of a stream from a storage that speaks TLS, as the real one does, with
-// that of the shortest possible pipe. The time of the stand-ins does not count.
-func measureStreamTLS(ctx context.Context, m *machine) (rows []row, err error) {
+// measureProcessorTime counts what the worker uses for a stream, and the programs of the pipe. The time of the stand-ins
+// does not count.
+func measureProcessorTime(ctx context.Context, m *machine) (rows []row, err error) {
 	storage, authority, err := m.certificate()
 	if err != nil {
 		return nil, err

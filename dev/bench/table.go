@@ -59,13 +59,6 @@ func (r row) atMost(limit float64) row {
 	return r
 }
 
-// atLeastOf sets the aim of the figure itself where more is better.
-func (r row) atLeastOf(limit float64) row {
-	ok := r.Ours >= limit
-	r.Aim, r.OK = fmt.Sprintf("≥ %g %s", limit, r.Unit), &ok
-	return r
-}
-
 func writeTable(to io.Writer, rows []row) error {
 	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "figure\tours\tbaseline\tratio\taim\tok\tbaseline is")

@@ -1,23 +1,9 @@
 package fill
 
 import (
-	"context"
 	"strconv"
 	"strings"
-
-	"stagecoach/internal/store/account"
 )
-
-// People makes the first user, who has more rows than all others, and an administrator. It returns their tokens.
-func (r Record) People(ctx context.Context) (customer, admin string, err error) {
-	customer, admin = account.NewToken(), account.NewToken()
-	chat := int64(1)
-	if _, err = r.Store.CreateUser(ctx, account.User{Name: "Customer", TelegramID: &chat, Status: account.UserActive}, customer); err != nil {
-		return "", "", err
-	}
-	_, err = r.Store.CreateUser(ctx, account.User{Name: "Root", Role: account.RoleAdmin, Status: account.UserActive}, admin)
-	return customer, admin, err
-}
 
 // ownerOf is the owner of the ith entity.
 func ownerOf(i int) int {
@@ -29,7 +15,7 @@ func ownerOf(i int) int {
 
 // base is what the rows refer to, and catalogues, which do not grow with the history. ":n" is their size.
 const base = `
-	INSERT INTO users (name, telegram_id, status) SELECT 'u' || n, n, 'ACTIVE' FROM generate_series(3, 1000) n;
+	INSERT INTO users (name, telegram_id, status) SELECT 'u' || n, n, 'ACTIVE' FROM generate_series(1, 1000) n;
 	INSERT INTO files (path, parent, name, folded, is_folder, size, modified_at, place)
 		SELECT '/folder ' || f || '/report ' || n || '.pdf', '/folder ' || f, 'report ' || n || '.pdf', 'report ' || n || '.pdf', false, n, now(), n
 		FROM generate_series(1, :n) n, LATERAL (SELECT n % 100 AS f) folder;

@@ -19,11 +19,10 @@ const (
 	Transactions = 100_000 // that wrote the events
 
 	perEntity = 6         // events
-	waiting   = 5000      // queued deliveries, each with a live message
+	waiting   = 5000      // queued deliveries
 	busyShare = 4         // one of so many rows belongs to the first user, who uses the service by programs
 	catalog   = 100_000   // books, and files
 	torrents  = 100       // queued downloads
-	due       = 20        // pending notices of each user
 	progress  = 1_000_000 // rows between two reports on a table
 )
 
@@ -33,7 +32,7 @@ var shares = []struct {
 	percent  int
 }{{"delivery", 50}, {"task", 30}, {"download", 10}, {"transaction", 10}}
 
-// History writes entities that have ended with their events, live messages and notices, by COPY and without triggers.
+// History writes entities that have ended with their events, by COPY and without triggers.
 // It then computes the counts from the rows, as the repair of a drift does.
 func (r Record) History(ctx context.Context, events int) error {
 	if err := SQL(ctx, r.URL, sized(base, catalog)); err != nil {
@@ -54,7 +53,6 @@ func (r Record) History(ctx context.Context, events int) error {
 		copying.Go(func() error { return copyEvents(copyCtx, r, share.workload, entities, first) })
 	}
 
-	copying.Go(func() error { return copyNotices(copyCtx, r, events/perEntity) })
 	if err := copying.Wait(); err != nil {
 		return err
 	}
@@ -121,7 +119,7 @@ func copyEntities(ctx context.Context, r Record, workload string, n int) error {
 	}
 }
 
-// copyDeliveries writes deliveries, the last of which are queued, with a live message each.
+// copyDeliveries writes deliveries, the last of which are queued.
 func copyDeliveries(ctx context.Context, r Record, n int) error {
 	queuedFrom := n - min(waiting, n/2) + 1
 
@@ -129,24 +127,12 @@ func copyDeliveries(ctx context.Context, r Record, n int) error {
 		"idempotency_key", "user_id", "file_id", "file_name", "size", "source", "state", "last_error", "message_id",
 		"created_at", "updated_at",
 	}
-	err := copyRows(ctx, r, "jobs", columns, n, func(i int) []any {
+	return copyRows(ctx, r, "jobs", columns, n, func(i int) []any {
 		state, at := []string{"DELIVERED", "DELIVERED", "DELIVERED", "FAILED", "CANCELLED"}[i%5], timeOf(i, n)
 		if i >= queuedFrom {
 			state = "QUEUED"
 		}
 		return []any{hashOf(i), ownerOf(i), i%catalog + 1, "a file.pdf", 1 << 20, "bot", state, "STORAGE_TIMEOUT", 1, at, at}
-	})
-	if err != nil {
-		return err
-	}
-
-	columns = []string{"workload", "entity_id", "chat_id", "message_id", "state", "due_at"}
-	return copyRows(ctx, r, "boards", columns, n, func(i int) []any {
-		state := "final"
-		if i >= queuedFrom {
-			state = "shown"
-		}
-		return []any{"delivery", i, ownerOf(i), i, state, timeOf(i, n)}
 	})
 }
 
@@ -252,21 +238,5 @@ func copyEvents(ctx context.Context, r Record, workload string, entities int, fi
 		}
 		owner, xid := ownerOf(entity), uint64(first)+uint64(i)*Transactions/uint64(n)
 		return []any{workload, id, xid, (i-1)%perEntity + 1, kind, "A", "B", owner, owner, comment, timeOf(i, n)}
-	})
-}
-
-// copyNotices writes sent and pending notices.
-func copyNotices(ctx context.Context, r Record, sent int) error {
-	columns := []string{"user_id", "workload", "entity_id", "seq", "state", "due_at"}
-	err := copyRows(ctx, r, "news", columns, sent, func(i int) []any {
-		return []any{i%Users + 1, "task", fmt.Sprint(i), 2, "sent", timeOf(i, sent)}
-	})
-	if err != nil {
-		return err
-	}
-
-	const all = Users * due
-	return copyRows(ctx, r, "news", columns, all, func(i int) []any {
-		return []any{i%Users + 1, "task", fmt.Sprint(i), 3, "due", timeOf(i, all)}
 	})
 }

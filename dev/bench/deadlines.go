@@ -15,25 +15,18 @@ import (
 const (
 	dueTasks     = 1000
 	dueAfter     = 12 * time.Second // long enough to make all of them
-	dueAlone     = 10
-	dueSoon      = time.Second
-	dueLongest   = 2 * time.Minute // until the last one must have expired
+	dueLongest   = 2 * time.Minute  // until the last one must have expired
 	deadlineName = "1,000 workflows with nothing but a timer"
 )
 
-// measureDeadlines lets many deadlines pass at once, and some alone. A task has expired when the record says so, a bare
+// measureDeadlines lets many deadlines pass at once. A task has expired when the record says so, a bare
 // timer when its workflow has ended.
 func measureDeadlines(ctx context.Context, m *machine) ([]row, error) {
-	var ours, bare, alone []float64
+	var ours, bare []float64
 	var p50, p99, bareP50, bareP99 []float64
 	for range rigRounds {
-		err := m.withRig(ctx, rigOptions{}, func(r *rig) (err error) {
-			if alone == nil {
-				if alone, err = r.expireAlone(ctx); err != nil {
-					return err
-				}
-			}
-			late, err := r.expireTogether(ctx, dueTasks, dueAfter)
+		err := m.withRig(ctx, rigOptions{}, func(r *rig) error {
+			late, err := r.expireTogether(ctx)
 			ours, p50, p99 = append(ours, late...), append(p50, quantile(late, 0.5)), append(p99, quantile(late, 0.99))
 			return err
 		})
@@ -58,8 +51,6 @@ func measureDeadlines(ctx context.Context, m *machine) ([]row, error) {
 		measured(name+"late by p50", "ms", p50...).against(deadlineName, bareP50...).atMostTimes(1.05),
 		measured(name+"late by p99", "ms", p99...).against(deadlineName, bareP99...).atMostTimes(1.2),
 		measured(name+"early", "tasks", early(ours)).against(deadlineName, early(bare)).atMost(0),
-		measured("a deadline alone, late by p50", "ms", alone...).atMost(50),
-		measured("a deadline alone, late by p99", "ms", quantile(alone, 0.99)),
 	}, nil
 }
 
@@ -74,14 +65,14 @@ func early(late []float64) (count float64) {
 }
 
 // expireTogether makes tasks that are due at once and returns by how many milliseconds each was late.
-func (r *rig) expireTogether(ctx context.Context, howMany int, after time.Duration) ([]float64, error) {
-	team, err := r.team(ctx, map[lifecycle.TaskState]float64{lifecycle.TaskNew: after.Minutes()})
+func (r *rig) expireTogether(ctx context.Context) ([]float64, error) {
+	team, err := r.team(ctx, map[lifecycle.TaskState]float64{lifecycle.TaskNew: dueAfter.Minutes()})
 	if err != nil {
 		return nil, err
 	}
 	defer team.forget(ctx)
 
-	tasks, err := team.make(ctx, howMany)
+	tasks, err := team.make(ctx, dueTasks)
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +87,8 @@ func (r *rig) expireTogether(ctx context.Context, howMany int, after time.Durati
 		}
 	}
 
-	if time.Until(first) < time.Second && howMany > 1 || last.Sub(first) > time.Second {
-		return nil, fmt.Errorf("making %d tasks took too long to measure their deadlines", howMany)
+	if time.Until(first) < time.Second || last.Sub(first) > time.Second {
+		return nil, fmt.Errorf("making %d tasks took too long to measure their deadlines", dueTasks)
 	}
 	if err := team.awaitExpiry(ctx, last); err != nil {
 		return nil, err
@@ -136,18 +127,6 @@ func (t team) awaitExpiry(ctx context.Context, last time.Time) error {
 			return errors.New("not every deadline has passed")
 		}
 	}
-}
-
-// expireAlone lets one deadline pass after the other.
-func (r *rig) expireAlone(ctx context.Context) (late []float64, err error) {
-	for range dueAlone {
-		one, err := r.expireTogether(ctx, 1, dueSoon)
-		if err != nil {
-			return nil, err
-		}
-		late = append(late, one...)
-	}
-	return late, nil
 }
 
 // bareTimers is the same with workflows that only wait.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"stagecoach/dev/sim/tonsim"
@@ -34,9 +33,6 @@ type shopPace struct {
 	block    time.Duration // between two blocks of the chain; 0: a block for each message
 	finality time.Duration // from a block until it is final
 }
-
-// sharedParts are the purchases of one message: as many as are drafted in time at the pace of the real Fragment.
-const sharedParts = 30
 
 const shopRate = 10_000 // requests per second: the limits of the real ones are not to be measured
 
@@ -85,13 +81,6 @@ func (m *machine) withShop(ctx context.Context, pace shopPace, fn func(*shop) er
 func (s *shop) settings() map[string]string {
 	settings := s.ground.StandInSettings()
 	settings["STAGECOACH_TX_DAILY_LIMIT"] = "0"
-	return settings
-}
-
-// shared are the settings with which purchases share the wallet.
-func (s *shop) shared() map[string]string {
-	settings := s.settings()
-	settings["STAGECOACH_TX_OVERLAP"], settings["STAGECOACH_TX_PARTS"] = "true", strconv.Itoa(sharedParts)
 	return settings
 }
 
