@@ -238,7 +238,7 @@ func (w *rig) notes(person int64, words string) {
 
 func (w *rig) eventually(what string, holds func() bool) {
 	w.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			for _, person := range []int64{boss, anna, boris} {
 				for _, m := range w.telegram.Chat(person).Messages {

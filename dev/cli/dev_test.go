@@ -309,10 +309,7 @@ func TestDevStoppedInMidDelivery(t *testing.T) {
 	info := dev.running(state)
 	// The demo requests its file half a second later at the earliest, and the file is too large to be sent before the
 	// stop shows.
-	held := strings.NewReader(`{"match":"sendDocument","kind":"timeout","times":1}`)
-	if response, err := http.Post(info.StandIns.Telegram+"/_/faults", "application/json", held); err != nil || response.StatusCode != http.StatusOK {
-		t.Fatal(response, err)
-	}
+	steer(t, "POST", info.StandIns.Telegram+"/_/faults", `{"match":"sendDocument","kind":"timeout","times":1}`)
 
 	eventually(t, patience, "the delivery is under way", func() bool {
 		return strings.Contains(dev.output(), "STREAMING    demo-64MiB.bin")
@@ -335,11 +332,12 @@ func TestDevStoppedInMidDownload(t *testing.T) {
 	state := newState(t)
 	first := launch(t, "--state", state)
 	info := first.running(state)
-	// The demo requests it after all others. The stand-in for qBittorrent reads no content; its downloads take their
-	// time by plan.
-	held := strings.NewReader(`{"match":"content","kind":"timeout","times":100}`)
-	if response, err := http.Post(info.StandIns.WebSeed+"/_/faults", "application/json", held); err != nil || response.StatusCode != http.StatusOK {
-		t.Fatal(response, err)
+	// The demo requests it after all others. The real qBittorrent waits for its web seed. The stand-in reads no content: a
+	// plan makes its download long, until it goes on.
+	steer(t, "POST", info.StandIns.WebSeed+"/_/faults", `{"match":"content","kind":"timeout","times":100}`)
+	standIn := strings.Contains(first.output(), "a stand-in, which moves no bytes")
+	if standIn {
+		steer(t, "PUT", info.StandIns.QBittorrent+"/_/plan", `{"duration_ms":36000000}`)
 	}
 
 	eventually(t, patience, "the download is under way", func() bool {
@@ -361,9 +359,40 @@ func TestDevStoppedInMidDownload(t *testing.T) {
 		t.Errorf("exit code %d after Ctrl-C", code)
 	}
 
-	again := launch(t, "--once", "--state", state)
-	if code := again.wait(patience); code != 0 || !strings.Contains(again.output(), "download 1  completed") {
-		t.Errorf("exit code %d: the download did not go on", code)
+	again := launch(t, "--state", state)
+	info = again.running(state)
+	if standIn {
+		steer(t, "PATCH", info.StandIns.QBittorrent+"/_/torrents/demo-book-16MiB.bin", `{"duration_ms":1000}`)
+	}
+
+	eventually(t, patience, "the download goes on", func() bool {
+		return strings.Contains(again.output(), "download 1  completed")
+	})
+	if err := again.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if code := again.wait(patience); code != 0 {
+		t.Errorf("exit code %d after Ctrl-C", code)
+	}
+}
+
+// steer changes what a stand-in does.
+func steer(t *testing.T, method, url, body string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+
+	if response.StatusCode >= 300 {
+		t.Fatalf("%s %s: %s", method, url, response.Status)
 	}
 }
 

@@ -82,8 +82,8 @@ func (composed) meet(a, b composedService) bool {
 	return slices.ContainsFunc(networks(a), func(name string) bool { return slices.Contains(networks(b), name) })
 }
 
-// TestComposeQBittorrentPassword runs the compose file's preparation of qBittorrent on the settings of a volume of
-// 0.1.0, and then the real qBittorrent: it accepts only the password.
+// TestComposeQBittorrentPassword runs the compose file's preparation of qBittorrent on settings that let everybody in, and
+// then the real qBittorrent: it accepts only the password.
 func TestComposeQBittorrentPassword(t *testing.T) {
 	t.Parallel()
 	for _, program := range []string{"python3", "qbittorrent-nox"} {

@@ -1,17 +1,20 @@
 package catalog_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/store"
 )
 
 var unreachable = fault.New(fault.YandexUnreachable, "the connection to the file storage failed").Retry()
@@ -379,6 +382,42 @@ func TestSearch(t *testing.T) {
 	if _, _, err := c.Search(t.Context(), "alien", 50, 0); err != nil || d.count() != calls {
 		t.Errorf("a second search read the tree again, error %v", err)
 	}
+}
+
+// TestATreeThatWasJustReadIsNotReadAgain lets a search begin while the tree is read for the first time, and go on after
+// that: it reads nothing.
+func TestATreeThatWasJustReadIsNotReadAgain(t *testing.T) {
+	t.Parallel()
+	d := newDisk("/books/a.txt")
+	c, s := newCatalog(t, d, time.Hour)
+	eventually(t, "the tree is indexed", func() bool {
+		_, indexing, err := c.Search(t.Context(), "anything", 50, 0)
+		return err == nil && !indexing
+	})
+
+	late := catalog.New(catalog.Options{Store: &lateStore{Store: s}, Upstream: d, TTL: time.Hour})
+	t.Cleanup(late.Close)
+	calls := d.count()
+	eventually(t, "the search knows that the tree is indexed", func() bool {
+		_, indexing, err := late.Search(t.Context(), "anything", 50, 0)
+		return err == nil && !indexing
+	})
+	if d.count() != calls {
+		t.Errorf("the storage was asked %d times", d.count()-calls)
+	}
+}
+
+// lateStore is a record whose first answer is older than the first reading of the tree.
+type lateStore struct {
+	*store.Store
+	asked atomic.Bool
+}
+
+func (s *lateStore) ListedAt(ctx context.Context, path string) (time.Time, error) {
+	if !s.asked.Swap(true) {
+		return time.Time{}, nil
+	}
+	return s.Store.ListedAt(ctx, path)
 }
 
 func TestASlowFirstSearchSaysSo(t *testing.T) {

@@ -64,6 +64,11 @@ func (c *Catalog) crawlLater() <-chan struct{} {
 		_, err, _ := c.flight.Do(wholeTree, func() (any, error) {
 			ctx, cancel := context.WithTimeout(ctx, crawlTime)
 			defer cancel()
+
+			// An earlier crawl may have ended after the caller has read when the last one was.
+			if at, err := c.o.Store.ListedAt(ctx, wholeTree); err != nil || time.Since(at) <= crawlEvery {
+				return nil, err
+			}
 			return nil, c.crawl(ctx)
 		})
 		if err != nil && ctx.Err() == nil {

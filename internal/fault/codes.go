@@ -17,7 +17,6 @@ const (
 	IdempotencyKey       Code = "IDEMPOTENCY_KEY_REQUIRED"
 	BodyTooLarge         Code = "BODY_TOO_LARGE"
 	MediaType            Code = "UNSUPPORTED_MEDIA_TYPE"
-	MetricsMoved         Code = "METRICS_MOVED" // to a listener of their own
 	MethodNotAllowed     Code = "METHOD_NOT_ALLOWED"
 	RequestTimeout       Code = "REQUEST_TIMEOUT"
 	RateLimited          Code = "RATE_LIMITED"   // with RetryAfter

@@ -111,9 +111,6 @@ func TestSystemRetriesOnlyWhatIsPlanned(t *testing.T) {
 			b.must(b.tryExec(`UPDATE transactions SET needs_review = true, review_reason = 'r' WHERE hash = '` + hash + `'`))
 		},
 		"ended by an operator": func(b *bank, hash string) { b.ok(b.StopRetrying(b.t.Context(), hash)) },
-		"failed by a process of 0.1.0": func(b *bank, hash string) {
-			b.must(b.tryExec(`UPDATE transactions SET attempt = attempt + 1 WHERE hash = '` + hash + `'`))
-		},
 		"failed for good": func(b *bank, hash string) {
 			b.must(b.tryExec(`UPDATE transactions SET error_class = 'non-retryable' WHERE hash = '` + hash + `'`))
 		},
@@ -145,20 +142,6 @@ func TestSystemRetriesOnlyWhatIsPlanned(t *testing.T) {
 
 	if events := strings.Join(b.events(hash), " "); strings.Count(events, "retried") != 1 {
 		t.Errorf("events: %s", events)
-	}
-}
-
-// TestOldFailuresAreNotRetried wants nothing planned for a failure whose writer says nothing of retries, as 0.1.0 does.
-func TestOldFailuresAreNotRetried(t *testing.T) {
-	t.Parallel()
-	b := newBank(t)
-	hash := b.ordered("ann", 3*coin)
-	b.fail(hash, "Failed to fetch: Network error", lifecycle.Retryable, false)
-	b.must(b.tryExec(`UPDATE transactions SET retry_of = 0, failing_since = NULL WHERE hash = '` + hash + `'`))
-	snapshot, err := b.SnapshotOfTransaction(t.Context(), hash)
-	live, liveErr := b.LiveTransactions(t.Context(), 0, 0, 10)
-	if err != nil || liveErr != nil || snapshot.RetryAt != nil || snapshot.GivenUp || len(live) != 0 {
-		t.Errorf("%+v, live %d, %v %v", snapshot, len(live), err, liveErr)
 	}
 }
 

@@ -65,10 +65,7 @@ func newRoot(name string) *cobra.Command {
 		operate.NewStatus(), operate.NewFindings(),
 	)...)
 
-	root.AddCommand(
-		operate.NewDoctor(), operate.NewMigrate(), operate.NewRestored(), operate.NewReseal(),
-		newMoved("dev", "go run ./dev"), newMoved("standin", "go run ./dev standin"),
-	)
+	root.AddCommand(operate.NewDoctor(), operate.NewMigrate(), operate.NewRestored(), operate.NewReseal())
 	return root
 }
 

@@ -19,12 +19,11 @@ import (
 // exitCode is the one map from errors to exit codes.
 func exitCode(err error) int {
 	var usage terminal.UsageError
-	var moved errMoved
 	var away *client.Unreachable
 	switch {
 	case err == nil:
 		return 0
-	case errors.As(err, &usage), errors.As(err, &moved):
+	case errors.As(err, &usage):
 		return 2
 	case errors.As(err, &away):
 		return 3

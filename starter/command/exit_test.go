@@ -80,24 +80,6 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-func TestMovedCommands(t *testing.T) {
-	t.Parallel()
-	for line, now := range map[string]string{
-		"dev": "go run ./dev", "dev --once --state there": "go run ./dev", "standin": "go run ./dev standin",
-		"standin telegram --addr 127.0.0.1:0 --dir there": "go run ./dev standin",
-	} {
-		code, out, errs := starter(t, strings.Fields(line)...)
-		want := "starter " + strings.Fields(line)[0] + " has moved: " + now + "\n"
-		if code != 2 || out != "" || errs != want {
-			t.Errorf("%s: exit code %d, output %q, errors %q, want %q", line, code, out, errs, want)
-		}
-	}
-
-	if _, out, _ := starter(t, "--help"); strings.Contains(out, "standin") || strings.Contains(out, "  dev ") {
-		t.Errorf("the help lists what has moved:\n%s", out)
-	}
-}
-
 func TestNobodyThere(t *testing.T) {
 	t.Parallel()
 	gone := httptest.NewServer(http.NotFoundHandler())

@@ -2,7 +2,6 @@ package operators
 
 import (
 	"context"
-	"net/http"
 
 	"go.temporal.io/sdk/client"
 
@@ -62,13 +61,6 @@ func Register(s *server.Server, reporter *status.Reporter, temporal client.Clien
 	}, h.listAudit)
 
 	describeCounts(s.OpenAPI().Components.Schemas.SchemaFromRef(server.SchemaOf[shape.Status](s).Ref))
-
-	// Release 0.1.0 served the metrics here. This is no operation, so that the document does not list it.
-	s.Mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		server.NewProblem(
-			fault.MetricsMoved, "metrics are on a listener of their own: the setting STAGECOACH_API_METRICS_ADDR says where",
-		).Write(w)
-	})
 }
 
 func (h *handlers) getHealth(context.Context, *struct{}) (shape.Health, error) {

@@ -35,7 +35,6 @@ var commonKinds = map[fault.Code]Kind{
 	fault.BodyTooLarge:         {Status: http.StatusRequestEntityTooLarge, Title: "The body is too large"},
 	fault.MediaType:            {Status: http.StatusUnsupportedMediaType, Title: "The body is not JSON"},
 	fault.RequestTimeout:       {Status: http.StatusRequestTimeout, Title: "The body came too slowly"},
-	fault.MetricsMoved:         {Status: http.StatusGone, Title: "The metrics are served elsewhere"},
 	fault.MethodNotAllowed:     {Status: http.StatusMethodNotAllowed, Title: "The method is not possible here"},
 	fault.Unauthenticated:      {Status: http.StatusUnauthorized, Title: "A valid token is required"},
 	fault.UserNotActive:        {Status: http.StatusForbidden, Title: "The user is not active"},

@@ -24,10 +24,7 @@ func (a Answer) Outcome() (Task, error) { return core.Outcome(a.Task, a.Refusal)
 
 // TaskRequest is the request of the input's actor for a transition.
 func TaskRequest(key string, action lifecycle.TaskAction, taskID int64, in lifecycle.TaskInput) core.Request {
-	asked := fmt.Sprintf("%s %d %s %s", action, taskID, in.To, in.Comment)
-	if in.LeaseSeconds != 0 { // earlier releases have kept requests without
-		asked = fmt.Sprintf("lease %d %s", in.LeaseSeconds, asked)
-	}
+	asked := fmt.Sprintf("%s %d %s %d %s", action, taskID, in.To, in.LeaseSeconds, in.Comment)
 	return core.Request{UserID: in.Actor, Key: key, Asked: asked}
 }
 
