@@ -2,7 +2,6 @@ package tonsim
 
 import (
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -167,61 +166,6 @@ func (s *shopper) set(settings map[string]any) {
 	s.test.Helper()
 	if status, data := simtest.Do(s.test, "POST", s.base+"/_/settings", settings); status != http.StatusOK {
 		s.test.Fatalf("%d %s", status, data)
-	}
-}
-
-func TestFragmentPurchase(t *testing.T) {
-	t.Parallel()
-	s := shopTest(t, nil)
-	price := s.ask("updateStarsPrices", url.Values{"stars": {"50"}, "quantity": {"50"}})["cur_price"].(string)
-	if !strings.Contains(price, `>0<span class="mini-frac">.4609</span>`) {
-		t.Errorf("price %s", price)
-	}
-	if mode, _ := s.mode("new"); mode != "new" {
-		t.Errorf("mode %s before anything", mode)
-	}
-
-	id, amount := s.init("@Durov", 50)
-	if amount != "0.4609" {
-		t.Errorf("amount %s", amount)
-	}
-
-	o, _ := s.linkOf(id)
-	if text := o.body.MustBeginParse(); text.MustLoadUInt(32) != 0 || !strings.HasPrefix(text.MustLoadStringSnake(), "50 Telegram Stars \n\nRef#") {
-		t.Error("another comment")
-	}
-	if o.amount != 460_900_000 || o.to != s.sim.Shop() || o.to[0] != 'U' {
-		t.Errorf("%+v", o)
-	}
-
-	message, _ := s.sign(o)
-	if status, answer := s.broadcast(message); status != http.StatusOK {
-		t.Fatalf("%d %v", status, answer)
-	}
-
-	boc := base64.StdEncoding.EncodeToString(message.ToBOC())
-	for range 2 { // a second call is valid
-		if answer := s.ask("confirmReq", url.Values{"id": {id}, "boc": {boc}}); answer["ok"] != true {
-			t.Errorf("%v", answer)
-		}
-	}
-
-	if mode, update := s.mode("processing"); mode != "done" || !update {
-		t.Errorf("%s %t", mode, update)
-	}
-	if mode, update := s.mode("done"); mode != "done" || update {
-		t.Errorf("%s %t", mode, update)
-	}
-
-	items, unmatched := s.purchases()
-	paid := s.history(s.sim.Wallet(), "")[0]
-	if len(items) != 1 || len(unmatched) != 0 ||
-		items[0].Username != "durov" || items[0].Stars != 50 || items[0].PaidNano != 460_900_000 ||
-		items[0].Hash != hex.EncodeToString(paid.Hash[:]) || items[0].At.Unix() != paid.Now {
-		t.Errorf("%+v %+v", items, unmatched)
-	}
-	if answer := s.ask("getBuyStarsLink", s.accountForm(id)); answer["error"] == nil {
-		t.Errorf("a second payment of one request: %v", answer)
 	}
 }
 

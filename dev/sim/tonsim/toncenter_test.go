@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/xssnick/tonutils-go/address"
 	"github.com/xssnick/tonutils-go/tlb"
 	"github.com/xssnick/tonutils-go/ton/wallet"
 	"github.com/xssnick/tonutils-go/tvm/cell"
@@ -58,7 +57,6 @@ type order struct {
 	amount uint64
 	bounce bool
 	body   *cell.Cell
-	deploy bool
 }
 
 // sign makes a real V5R1 message with the library, and gives it with its normalized hash in base64.
@@ -77,7 +75,7 @@ func (p *payer) sign(o order) (*cell.Cell, string) {
 		p.test.Fatal(err)
 	}
 
-	message, err := w.PrepareExternalMessageForMany(p.test.Context(), o.deploy, []*wallet.Message{{
+	message, err := w.PrepareExternalMessageForMany(p.test.Context(), false, []*wallet.Message{{
 		Mode: wallet.PayGasSeparately + wallet.IgnoreErrors,
 		InternalMessage: &tlb.InternalMessage{
 			IHRDisabled: true, Bounce: o.bounce, DstAddr: to, Amount: tlb.FromNanoTONU(o.amount), Body: o.body,
@@ -165,76 +163,6 @@ func comment(t testing.TB, text string) *cell.Cell {
 	return c
 }
 
-func TestChainDepositAndPayment(t *testing.T) {
-	t.Parallel()
-	p := chainTest(t, nil)
-	first := p.deposit(Deposit{AmountNano: 3 * ton, Comment: "durov 100"})
-	second := p.deposit(Deposit{From: "alice", AmountNano: ton, Comment: "@bob_by"})
-	if first == second {
-		t.Fatal("two deposits are one")
-	}
-	if got := p.balance(p.sim.Wallet()); got > 14*ton || got < 14*ton-ton/100 {
-		t.Fatalf("balance %d", got)
-	}
-
-	body := comment(t, "50 Telegram Stars \n\nRef#abc")
-	message, norm := p.sign(order{ttl: time.Minute, to: p.sim.Shop(), amount: ton / 2, body: body})
-	before := p.balance(p.sim.Shop())
-	status, answer := p.broadcast(message)
-	if status != http.StatusOK || answer["message_hash_norm"] != norm || answer["message_hash"] != base64.StdEncoding.EncodeToString(message.Hash()) {
-		t.Fatalf("%d %v, want %s", status, answer, norm)
-	}
-	if got := p.balance(p.sim.Shop()) - before; got > ton/2 || got < ton/2-ton/1000 {
-		t.Fatalf("the shop got %d", got)
-	}
-
-	all := p.history(p.sim.Wallet(), "")
-	if len(all) != 3 || hex.EncodeToString(all[0].Hash[:]) != first || hex.EncodeToString(all[1].Hash[:]) != second {
-		t.Fatalf("%+v", all)
-	}
-
-	for i, tx := range all {
-		if i > 0 && (tx.PrevLT != all[i-1].LT || tx.PrevHash != all[i-1].Hash || tx.LT <= all[i-1].LT) {
-			t.Errorf("transaction %d does not follow the one before", i)
-		}
-		if tx.Finality != "finalized" || tx.Description.Aborted {
-			t.Errorf("transaction %d: %s, aborted %t", i, tx.Finality, tx.Description.Aborted)
-		}
-	}
-
-	if c := all[0].InMsg.Content.Decoded; c == nil || c.Type != "text_comment" || c.Comment != "durov 100" || *all[0].InMsg.Value != "3000000000" {
-		t.Errorf("deposit: %+v", all[0].InMsg)
-	}
-
-	paid := all[2]
-	if paid.InMsg.HashNorm == nil || base64.StdEncoding.EncodeToString(paid.InMsg.HashNorm[:]) != norm || paid.InMsg.Source != nil {
-		t.Errorf("payment: %+v", paid.InMsg)
-	}
-	if a := paid.Description.Action; a == nil || !a.Success || a.SkippedActions != 0 || a.MsgsCreated != 1 || *paid.Description.Compute.ExitCode != 0 {
-		t.Errorf("payment: %+v", paid.Description)
-	}
-	if len(paid.OutMsgs) != 1 || *paid.OutMsgs[0].Value != "500000000" || paid.OutMsgs[0].Content.Hash != toHash(body.Hash()) {
-		t.Errorf("payment: %+v", paid.OutMsgs)
-	}
-
-	for _, query := range []string{
-		"msg_hash=" + url.QueryEscape(norm) + "&direction=in",
-		"msg_hash=" + hex.EncodeToString(message.Hash()),
-	} {
-		_, data := simtest.Do(t, "GET", p.url+"/api/v3/transactionsByMessage?"+query, nil)
-		if found := p.decode(data); len(found) != 1 || found[0].Hash != paid.Hash {
-			t.Errorf("%s: %+v", query, found)
-		}
-	}
-
-	_, data := simtest.Do(
-		t, "GET", p.url+"/api/v3/transactionsByMessage?msg_hash="+hex.EncodeToString(paid.OutMsgs[0].Hash[:]), nil,
-	)
-	if found := p.decode(data); len(found) != 2 { // the sender and the receiver
-		t.Errorf("the payment's own message: %+v", found)
-	}
-}
-
 func TestChainRefusals(t *testing.T) {
 	t.Parallel()
 	p := chainTest(t, nil)
@@ -299,34 +227,6 @@ func TestChainTooBig(t *testing.T) {
 	}
 }
 
-func TestChainBounce(t *testing.T) {
-	t.Parallel()
-	p := chainTest(t, nil)
-	nobody := address.NewAddress(0, 0, bytes.Repeat([]byte{9}, 32)).StringRaw()
-	message, _ := p.sign(order{
-		ttl: time.Minute, to: nobody, amount: ton, bounce: true, body: comment(t, "50 Telegram Stars"),
-	})
-	if status, answer := p.broadcast(message); status != http.StatusOK {
-		t.Fatalf("%d %v", status, answer)
-	}
-
-	all := p.history(p.sim.Wallet(), "")
-	if len(all) != 2 || len(all[0].OutMsgs) != 1 || all[1].InMsg.Bounced == nil || !*all[1].InMsg.Bounced {
-		t.Fatalf("%+v", all)
-	}
-	if got := p.balance(p.sim.Wallet()); got < 10*ton-ton/50 {
-		t.Errorf("the money did not come back: %d", got)
-	}
-
-	kept, _ := p.sign(order{seqno: 1, ttl: time.Minute, to: nobody, amount: ton})
-	if status, answer := p.broadcast(kept); status != http.StatusOK {
-		t.Fatalf("%d %v", status, answer)
-	}
-	if got := p.balance(nobody); got != ton {
-		t.Errorf("nobody has %d", got)
-	}
-}
-
 // The body of a payment arrives as it was signed, over two cells.
 func TestChainTwoCells(t *testing.T) {
 	t.Parallel()
@@ -344,27 +244,5 @@ func TestChainTwoCells(t *testing.T) {
 	got := p.history(p.sim.Shop(), "")[0].InMsg.Content
 	if got.Hash != toHash(body.Hash()) || !bytes.Equal(got.Body.root.Hash(), body.Hash()) || got.Decoded.Comment != "10000 Telegram Stars \n\nRef#RefRefRefRef" {
 		t.Errorf("%+v", got)
-	}
-}
-
-func TestChainFirstPaymentDeploys(t *testing.T) {
-	t.Parallel()
-	p := chainTest(t, func(o *TonCenterOptions) { o.Undeployed = true })
-	_, answer := p.call("GET", "walletInformation?address="+p.sim.Wallet(), nil)
-	if answer["status"] != "uninit" || answer["seqno"] != nil {
-		t.Errorf("%v", answer)
-	}
-
-	bare, _ := p.sign(order{ttl: time.Minute, to: p.sim.Shop(), amount: ton})
-	if status, answer := p.broadcast(bare); status != http.StatusInternalServerError || strings.Contains(answer["error"].(string), "exitcode") {
-		t.Errorf("%d %v", status, answer)
-	}
-
-	message, norm := p.sign(order{ttl: time.Minute, to: p.sim.Shop(), amount: ton, deploy: true})
-	if status, answer := p.broadcast(message); status != http.StatusOK || answer["message_hash_norm"] != norm {
-		t.Fatalf("%d %v", status, answer)
-	}
-	if tx := p.history(p.sim.Wallet(), "")[0]; tx.OrigStatus != "uninit" || tx.EndStatus != "active" || len(tx.OutMsgs) != 1 {
-		t.Errorf("%+v", tx)
 	}
 }
