@@ -129,14 +129,11 @@ func earlier(a, b time.Time) time.Time {
 // asks for all of it: a person who paid before must not be sold Stars today.
 func (m *Monitor) open(ctx context.Context) (transaction.Wallet, error) {
 	wallet, err := m.Store.WalletByAddress(ctx, m.Wallet.Raw())
-	if err == nil && wallet.Name != m.Name {
-		err = m.Store.NameWallet(ctx, wallet.Address, m.Name)
-	}
 	if fault.CodeOf(err) != fault.WalletNotFound {
 		return wallet, err
 	}
 
-	start := transaction.WalletStart{Name: m.Name}
+	var start transaction.WalletStart
 	if !m.Settings.WholeHistory {
 		state, err := m.Chain.Wallet(ctx, m.Wallet)
 		if err != nil {
@@ -144,7 +141,6 @@ func (m *Monitor) open(ctx context.Context) (transaction.Wallet, error) {
 		}
 		start = transaction.WalletStart{
 			LT: int64(state.LastLT), Hash: state.LastHash, BalanceNano: int64(state.Balance), Seqno: int64(state.Seqno),
-			Name: m.Name,
 		}
 		if err := m.isFinal(ctx, state); err != nil {
 			return wallet, err

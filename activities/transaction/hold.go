@@ -22,7 +22,7 @@ func (a *PaymentActivities) hold(ctx context.Context, why fault.Code) error {
 	if alert := holdAlerts[why]; alert != "" {
 		a.raise(ctx, alert)
 	}
-	return a.Store.Hold(ctx, a.Wallet.Address().Raw(), string(why), time.Now().Add(a.Settings.HoldRetry))
+	return a.Store.Hold(ctx, string(why), time.Now().Add(a.Settings.HoldRetry))
 }
 
 func (a *PaymentActivities) raise(ctx context.Context, alert string) {
@@ -39,7 +39,8 @@ func (a *PaymentActivities) resolveAlerts(ctx context.Context) {
 	}
 
 	over := []string{notice.AlertWalletEmpty, notice.AlertRefund}
-	held, err := a.Store.AnyHeld(ctx) // that of another wallet
+	switches, err := a.Store.Switches(ctx)
+	held := switches.Hold.On() // a refund was signed
 	if err == nil && !held {
 		over = append(over, notice.AlertFragmentSession, notice.AlertPaymentRefused)
 	}

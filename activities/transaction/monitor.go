@@ -23,7 +23,6 @@ type MonitorStore interface {
 	DestinationStore
 	WalletByAddress(ctx context.Context, address string) (transaction.Wallet, error)
 	OpenWallet(ctx context.Context, address string, start transaction.WalletStart) (transaction.Wallet, error)
-	NameWallet(ctx context.Context, address, name string) error
 	IngestChain(
 		ctx context.Context, wallet string, page []transaction.ChainTransaction, head time.Time,
 	) (transaction.Ingested, error)
@@ -43,7 +42,6 @@ type MonitorStore interface {
 type Monitor struct {
 	Store     MonitorStore
 	Wallet    ton.Address
-	Name      string // among several wallets; empty: the only one, or the first
 	Chain     *toncenter.Client
 	TopUpFrom []ton.Address // transfers from these are not orders
 	Settings  Settings

@@ -3,7 +3,6 @@ package transaction
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,11 +26,9 @@ type PaymentStore interface {
 
 	LivePayment(ctx context.Context, hash string, kind transaction.PaymentKind) (*transaction.Payment, error)
 	SignPayment(
-		ctx context.Context, want transaction.PaymentOrder, beside []transaction.PaymentOrder, limits transaction.Limits,
-		sign transaction.SignFunc,
+		ctx context.Context, want transaction.PaymentOrder, limits transaction.Limits, sign transaction.SignFunc,
 	) (transaction.Payment, error)
 	NextRequest(ctx context.Context, wallet string) (int64, error)
-	OrdersBeside(ctx context.Context, wallet, hash string, limit int) ([]string, error)
 	MarkPurchaseConfirmed(ctx context.Context, id int64) error
 	MarkPaymentSent(ctx context.Context, id int64) error
 	WakeForPayment(ctx context.Context, wallet string) error
@@ -39,14 +36,13 @@ type PaymentStore interface {
 	ReviewRefund(ctx context.Context, hash string) (transaction.Snapshot, error)
 
 	CheckLimits(ctx context.Context, hash string, kind transaction.PaymentKind, nano int64, limits transaction.Limits) error
-	Switches(ctx context.Context, wallet string) ([]transaction.Switch, error)
-	Hold(ctx context.Context, wallet, reason string, retryAt time.Time) error
+	Switches(ctx context.Context) (transaction.Switches, error)
+	Hold(ctx context.Context, reason string, retryAt time.Time) error
 
 	LeaveQueue(ctx context.Context, hash string, kind transaction.PaymentKind) error
 	YieldTurn(ctx context.Context, hash string, kind transaction.PaymentKind) error
 	ReturnTurn(ctx context.Context, hash string, kind transaction.PaymentKind) error
 	DeferTurn(ctx context.Context, hash string, kind transaction.PaymentKind, until time.Time) error
-	AnyHeld(ctx context.Context) (bool, error)
 	AnyDeferred(ctx context.Context) (bool, error)
 
 	DepositOf(ctx context.Context, hash string) (transaction.Deposit, error)
@@ -73,7 +69,6 @@ type PaymentActivities struct {
 	healthy    atomic.Bool // no alert of ours is open
 	prices     known[int64, money.Nano]
 	recipients known[string, fragment.Recipient]
-	drafting   sync.RWMutex // held while purchases are drafted for one message
 }
 
 // quickTries are the tries of one activity that follow each other within seconds, before other orders get their turn.

@@ -275,7 +275,6 @@ func (a *PaymentActivities) finish(
 			return settleDestination(ctx, a.Chain, a.Store, payment, a.Settings.Refund)
 		},
 		func() (done bool, _ error) {
-			a.awaitDrafts()
 			done, asked = a.done(ctx, payment)
 			return done, nil
 		},

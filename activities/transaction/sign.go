@@ -23,9 +23,8 @@ type draft struct {
 // prepareFunc drafts the payment of a transaction. It moves no money.
 type prepareFunc func(context.Context, transaction.Transaction) (draft, error)
 
-// sign prepares a payment, and those of others that go along with it, checks that the wallet can afford them, and records
-// them. Nothing is broadcast here: the recorded bytes are the only ones that are ever sent for these orders
-// (docs/decisions/0007).
+// sign prepares a payment, checks that the wallet can afford it, and records it. Nothing is broadcast here: the recorded
+// bytes are the only ones that are ever sent for this order (docs/decisions/0007).
 //
 // Its errors are faults, or failures of package stars: stars.LinkExpired when Fragment's request ends too soon.
 func (a *PaymentActivities) sign(
@@ -44,22 +43,28 @@ func (a *PaymentActivities) sign(
 		return nil, err
 	}
 
-	order, err := a.orderOf(o, kind, ready)
+	if time.Since(state.readAt) > stateAge {
+		if state, err = a.readWallet(ctx); err != nil {
+			return nil, err
+		}
+	}
+
+	if err := a.affordable(state, ready); err != nil {
+		return nil, err
+	}
+	until, err := a.validUntil(state.now, ready)
 	if err != nil {
 		return nil, err
 	}
-	m, err := a.compose(ctx, state, drafted{ready, order})
+	order, err := a.orderOf(o, kind, ready, state)
 	if err != nil {
 		return nil, err
 	}
 
-	first, others := m.orders()
-	payment, err := a.Store.SignPayment(
-		ctx, first, others, a.Settings.Limits, func(seqno uint32, orders []transaction.PaymentOrder) (transaction.Signed, error) {
-			signed, err := a.Wallet.Sign(seqno, m.until, m.payments(orders)...)
-			return transaction.Signed{BoC: signed.BoC, HashNorm: signed.Hash, ValidUntil: signed.ValidUntil}, err
-		},
-	)
+	payment, err := a.Store.SignPayment(ctx, order, a.Settings.Limits, func(seqno uint32) (transaction.Signed, error) {
+		signed, err := a.Wallet.Sign(seqno, until, ready.payment)
+		return transaction.Signed{BoC: signed.BoC, HashNorm: signed.Hash, ValidUntil: signed.ValidUntil}, err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -68,18 +73,15 @@ func (a *PaymentActivities) sign(
 	return &payment, nil
 }
 
-// drafted is a draft with the order to record.
-type drafted struct {
-	draft
-	order transaction.PaymentOrder
-}
-
 // walletState is what the chain says of the wallet.
 type walletState struct {
 	wallet toncenter.Wallet
 	now    time.Time // by the chain's clock
 	readAt time.Time // by ours
 }
+
+// stateAge is how old what the chain says of the wallet may be when a message is signed.
+const stateAge = 2 * time.Second
 
 func (a *PaymentActivities) readWallet(ctx context.Context) (walletState, error) {
 	readAt := time.Now()
@@ -90,87 +92,25 @@ func (a *PaymentActivities) readWallet(ctx context.Context) (walletState, error)
 	return walletState{wallet, head.At, readAt}, err
 }
 
-// stateAge is how old what the chain says of the wallet may be when a message is signed.
-const stateAge = 2 * time.Second
-
-// message is a message of the wallet before its signature.
-type message struct {
-	walletState
-	balance money.Nano // that is left for further parts
-	until   time.Time  // it can be carried out until then
-	parts   []drafted
-}
-
-// compose makes a message of a draft, and of others that may go along.
-func (a *PaymentActivities) compose(ctx context.Context, state walletState, first drafted) (m message, err error) {
-	beside := a.draftBeside(ctx, first)
-	if time.Since(state.readAt) > stateAge {
-		if state, err = a.readWallet(ctx); err != nil {
-			return m, err
-		}
-	}
-
-	m = message{walletState: state, balance: state.wallet.Balance}
-	if err := a.add(&m, first); err != nil {
-		return m, err
-	}
-	for _, other := range beside {
-		_ = a.add(&m, other) // else it stays in line
-	}
-	return m, nil
-}
-
-// add makes a draft a part of the message, when the wallet can afford it and its time is long enough. The part that ends
-// first ends the message.
-func (a *PaymentActivities) add(m *message, part drafted) error {
-	least, err := part.payment.Amount.Add(money.Nano(a.Settings.Reserve))
-	if err != nil || m.balance < least {
+// affordable checks that the wallet holds a payment's amount and the reserve.
+func (a *PaymentActivities) affordable(state walletState, ready draft) error {
+	least, err := ready.payment.Amount.Add(money.Nano(a.Settings.Reserve))
+	if err != nil || state.wallet.Balance < least {
 		return fault.New(fault.InsufficientFunds, "the wallet does not hold enough")
 	}
-
-	until, err := a.validUntil(m.now, part.draft)
-	if err != nil {
-		return err
-	}
-	if len(m.parts) == 0 || until.Before(m.until) {
-		m.until = until
-	}
-
-	m.balance -= least
-	m.parts = append(m.parts, part)
 	return nil
 }
 
-// orders returns the orders of the parts: the first, which has the turn, and the others.
-func (m *message) orders() (first transaction.PaymentOrder, others []transaction.PaymentOrder) {
-	first = m.parts[0].order
-	first.ChainSeqno, first.ChainLT = m.wallet.Seqno, int64(m.wallet.LastLT)
-	for _, part := range m.parts[1:] {
-		others = append(others, part.order)
-	}
-	return first, others
-}
-
-// payments returns the payments of those orders.
-func (m *message) payments(orders []transaction.PaymentOrder) []ton.Payment {
-	var list []ton.Payment
-	for _, order := range orders {
-		for _, part := range m.parts {
-			if part.order.Hash == order.Hash {
-				list = append(list, part.payment)
-			}
-		}
-	}
-	return list
-}
-
 // orderOf converts a draft into the record's order to sign.
-func (a *PaymentActivities) orderOf(o Order, kind transaction.PaymentKind, ready draft) (transaction.PaymentOrder, error) {
+func (a *PaymentActivities) orderOf(
+	o Order, kind transaction.PaymentKind, ready draft, state walletState,
+) (transaction.PaymentOrder, error) {
 	bodyHash, err := ton.BodyHash(ready.payment.Body)
 	return transaction.PaymentOrder{
 		Hash: o.Hash, Kind: kind, Attempt: o.Attempt, RequestID: ready.requestID, RequestNumber: ready.requestNumber,
-		LinkUntil: ready.until, Shared: a.Settings.Overlap && ready.requestID != "", BodyHash: bodyHash,
-		Destination: ready.payment.To.Raw(), AmountNano: int64(ready.payment.Amount), GasNano: a.Settings.Reserve,
+		LinkUntil: ready.until, BodyHash: bodyHash, Destination: ready.payment.To.Raw(),
+		AmountNano: int64(ready.payment.Amount), GasNano: a.Settings.Reserve,
+		ChainSeqno: state.wallet.Seqno, ChainLT: int64(state.wallet.LastLT),
 	}, err
 }
 
@@ -186,15 +126,12 @@ func (a *PaymentActivities) payableTransaction(
 		return t, fault.New(fault.NotConfigured, "the wallet's key is not configured here")
 	}
 
-	switches, err := a.Store.Switches(ctx, t.Wallet)
-	if err != nil {
+	switches, err := a.Store.Switches(ctx)
+	switch {
+	case err != nil:
 		return t, err
-	}
-
-	for _, s := range switches {
-		if s.On() && s.Name == transaction.SwitchPause {
-			return t, fault.New(fault.PaymentsPaused, "payments are paused")
-		}
+	case switches.Pause.On():
+		return t, fault.New(fault.PaymentsPaused, "payments are paused")
 	}
 
 	nano := t.QuoteNano // 0: only the signature can decide

@@ -73,8 +73,6 @@ type Settings struct {
 	RefundLeast  int64         // a refund of less to the sender is not made
 	SecondSource bool          // a second source is asked for deposits
 	SecondFrom   int64         // … of so much, or more
-	Overlap      bool          // a purchase gives the wallet free once the chain has its payment
-	Parts        int           // with Overlap: purchases that one signed message may make
 }
 
 // Snapshot is the record's state of a transaction, with what the settings say about it.

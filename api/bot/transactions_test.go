@@ -262,7 +262,7 @@ func (w *rig) pays(hash string, n int64) {
 		BodyHash: hashOf("body"),
 		Hash:     hash, Kind: transaction.Purchase, Attempt: 1, Destination: "0:" + hashOf("shop"), AmountNano: coin / 3,
 		GasNano: coin / 100,
-	}, nil, transaction.Limits{}, func(uint32, []transaction.PaymentOrder) (transaction.Signed, error) {
+	}, transaction.Limits{}, func(uint32) (transaction.Signed, error) {
 		return transaction.Signed{
 			BoC: []byte{1}, HashNorm: hashOf("message"), ValidUntil: time.Now().Add(time.Hour),
 		}, nil

@@ -274,7 +274,6 @@ func (r *rig) written() (all string) {
 		(SELECT count(*) FROM tasks), (SELECT count(*) FROM workspaces), (SELECT count(*) FROM workspace_members), (SELECT count(*) FROM workspace_invitations), (SELECT count(*) FROM books),
 		(SELECT count(*) FROM download_jobs), (SELECT count(cancel_requested_at) FROM download_jobs), (SELECT max(updated_at) FROM transactions),
 		(SELECT max(updated_at) FROM users), (SELECT count(*) FROM users), (SELECT count(*) FROM tokens WHERE revoked_at IS NULL),
-		(SELECT string_agg(coalesce(since::text, '-'), ' ' ORDER BY name) FROM switches),
-		(SELECT string_agg(coalesce(since::text, '-'), ' ' ORDER BY wallet, name) FROM wallet_switches))`).Scan(&all))
+		(SELECT string_agg(coalesce(since::text, '-'), ' ' ORDER BY name) FROM switches))`).Scan(&all))
 	return all
 }

@@ -383,7 +383,6 @@ UPDATE jobs SET row_version = 3;
 UPDATE tasks SET row_version = 3;
 UPDATE download_jobs SET row_version = 3;
 UPDATE transactions SET row_version = 3;
-INSERT INTO wallet_switches (wallet, name, since, reason) SELECT address, 'hold', now(), 'ROOT' FROM ton_wallets;
-INSERT INTO wallet_switches (wallet, name) SELECT address, 'pause' FROM ton_wallets;
+UPDATE switches SET since = now(), reason = 'ROOT' WHERE name = 'hold';
 SET session_replication_role = DEFAULT;
 ANALYZE`

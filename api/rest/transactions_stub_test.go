@@ -184,7 +184,7 @@ func (b *bank) signed() (hash string, payment transaction.Payment) {
 	payment, err := b.store.SignPayment(b.t.Context(), transaction.PaymentOrder{
 		BodyHash: hashOf("body"),
 		Hash:     hash, Kind: transaction.Purchase, Attempt: 1, Destination: shop, AmountNano: coin, GasNano: coin / 100,
-	}, nil, transaction.Limits{}, func(seqno uint32, _ []transaction.PaymentOrder) (transaction.Signed, error) {
+	}, transaction.Limits{}, func(seqno uint32) (transaction.Signed, error) {
 		return transaction.Signed{
 			BoC: []byte{1}, HashNorm: hashOf("message", hash), ValidUntil: b.last.At.Add(time.Hour),
 		}, nil

@@ -344,65 +344,6 @@ func TestPayments(t *testing.T) {
 	w.send(w.adminToken, "POST", "/v1/payments/pause", `{"why":""}`).refused(unprocessable, fault.Validation, "why")
 }
 
-// TestPaymentsOfSeveralWallets names one of two wallets, by name and by address, in every operation that takes one.
-func TestPaymentsOfSeveralWallets(t *testing.T) {
-	t.Parallel()
-	w := newRig(t)
-	b := w.bank()
-	first := b.processing()
-	b.must(w.store.EnterQueue(t.Context(), first, transaction.Purchase))
-	named := "0:" + hashOf("another wallet")
-	if _, err := w.store.OpenWallet(t.Context(), named, transaction.WalletStart{Name: "b"}); err != nil {
-		t.Fatal(err)
-	}
-
-	wallets := w.send(w.adminToken, "GET", "/v1/payments/queue", nil).ok(http.StatusOK).body["wallets"].([]any)
-	one, two := wallets[0].(map[string]any), wallets[1].(map[string]any)
-	if len(wallets) != 2 || one["name"] != "" || one["address"] != ourWallet || one["waiting"] != 1.0 || two["name"] != "b" || two["waiting"] != 0.0 {
-		t.Errorf("%v", wallets)
-	}
-	if got := w.send(w.adminToken, "GET", "/v1/payments/queue?wallet="+ourWallet, nil).ok(http.StatusOK).items(); len(got) != 1 || got[0]["wallet"] != ourWallet {
-		t.Errorf("%v", got)
-	}
-	if got := w.send(w.adminToken, "GET", "/v1/payments/queue?wallet=b", nil).ok(http.StatusOK).items(); len(got) != 0 {
-		t.Errorf("%v", got)
-	}
-	for query, want := range map[string]string{"": ourWallet, "?wallet=b": named, "?wallet=" + named: named} {
-		for _, path := range []string{"GET /v1/payments/ledger", "GET /v1/payments/solvency", "POST /v1/payments/reconcile"} {
-			method, path, _ := strings.Cut(path, " ")
-			if got := w.send(w.adminToken, method, path+query, nil).ok(http.StatusOK).body["wallet"]; got != want {
-				t.Errorf("%s%s is about %v", path, query, got)
-			}
-		}
-	}
-
-	stopped := func(target string) string {
-		t.Helper()
-		body := w.send(w.adminToken, "POST", target, nil).ok(http.StatusOK).body
-		one, two := body["wallets"].([]any)[0].(map[string]any), body["wallets"].([]any)[1].(map[string]any)
-		return fmt.Sprint(body["pause"] != nil, one["pause"] != nil, two["pause"] != nil)
-	}
-	for _, step := range [][2]string{
-		{"/v1/payments/pause?wallet=b", "false false true"},
-		{"/v1/payments/pause", "true false true"},
-		{"/v1/payments/resume?wallet=b", "true false false"},
-		{"/v1/payments/pause?wallet=" + ourWallet, "true true false"},
-		{"/v1/payments/resume", "false false false"},
-	} {
-		if got := stopped(step[0]); got != step[1] {
-			t.Errorf("%s: all, the first, b are paused: %s", step[0], got)
-		}
-	}
-	if rows := fmt.Sprint(w.audited()); strings.Count(rows, "wallet/b") != 2 || strings.Count(rows, "wallet/"+ourWallet) != 1 {
-		t.Errorf("audited %s", rows)
-	}
-
-	for _, target := range []string{"GET /v1/payments/queue", "GET /v1/payments/ledger", "GET /v1/payments/solvency", "POST /v1/payments/pause", "POST /v1/payments/resume", "POST /v1/payments/reconcile"} {
-		method, path, _ := strings.Cut(target, " ")
-		w.send(w.adminToken, method, path+"?wallet=c", nil).refused(unprocessable, fault.Validation, "wallet")
-	}
-}
-
 func TestTheLedger(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)

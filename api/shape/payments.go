@@ -6,19 +6,8 @@ import (
 
 // Switches are what stops payments.
 type Switches struct {
-	Pause   *Switch         `json:"pause" doc:"An administrator's: no payment of any wallet is signed; null: off"`
-	Hold    *Switch         `json:"hold" doc:"The program's own: no purchase of a wallet is signed, but for one that tries after retry_at. Of several wallets: that of the first one with a hold; null: off"`
-	Wallets []PaymentWallet `json:"wallets" doc:"The wallets in use, by name"`
-}
-
-// PaymentWallet is one of our wallets.
-type PaymentWallet struct {
-	Name    string    `json:"name" example:"b" doc:"Among several; empty: the only one, or the first"`
-	Address string    `json:"address" example:"0:83dfd552e63729b472fcbcc8c45ebcc6691702558b68ec7527e1ba403a0f31a8"`
-	Waiting int       `json:"waiting" example:"3" doc:"Payments that have its turn, or wait for it"`
-	SeenAt  time.Time `json:"seen_at" example:"2026-03-01T12:00:00Z" doc:"When its history on the chain was followed last"`
-	Pause   *Switch   `json:"pause" doc:"An administrator's, of this wallet alone; null: off"`
-	Hold    *Switch   `json:"hold" doc:"The program's own; null: off"`
+	Pause *Switch `json:"pause" doc:"An administrator's: no payment is signed; null: off"`
+	Hold  *Switch `json:"hold" doc:"The program's own: no purchase is signed, but for one that tries after retry_at; null: off"`
 }
 
 // Switch is a switch that is on.
@@ -32,7 +21,7 @@ type Switch struct {
 // Queue is the queue for the wallet's turn.
 type Queue struct {
 	Switches
-	Items []Turn `json:"items" doc:"Who has the wallet's turn, then who waits for it, in the order of the turns; of several wallets one after the other"`
+	Items []Turn `json:"items" doc:"Who has the wallet's turn, then who waits for it, in the order of the turns"`
 }
 
 // Turn is a payment that has the wallet's turn or waits for it.
@@ -40,7 +29,6 @@ type Turn struct {
 	Place     int        `json:"place" example:"1"`
 	Hash      string     `json:"hash" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"Of the transaction"`
 	Kind      string     `json:"kind" enum:"purchase,refund"`
-	Wallet    string     `json:"wallet" example:"0:83dfd552e63729b472fcbcc8c45ebcc6691702558b68ec7527e1ba403a0f31a8" doc:"For whose turn it waits"`
 	Sender    string     `json:"sender" example:"0:83dfd552e63729b472fcbcc8c45ebcc6691702558b68ec7527e1ba403a0f31a8" doc:"Senders take turns"`
 	AskedAt   time.Time  `json:"asked_at" example:"2026-03-01T12:00:00Z"`
 	GrantedAt *time.Time `json:"granted_at" example:"2026-03-01T12:00:05Z" doc:"null: it waits"`
@@ -50,7 +38,6 @@ type Turn struct {
 // Ledger is where the money is.
 type Ledger struct {
 	Wallet    string     `json:"wallet" example:"0:83dfd552e63729b472fcbcc8c45ebcc6691702558b68ec7527e1ba403a0f31a8"`
-	Name      string     `json:"name" example:"b" doc:"The wallet's, among several; empty: the only one, or the first"`
 	ScannedTo *time.Time `json:"scanned_to" example:"2026-03-01T12:00:00Z" doc:"Chain time up to which the wallet's history is known"`
 	Balances  []Balance  `json:"balances" doc:"They sum to zero"`
 }

@@ -32,7 +32,7 @@ type Status struct {
 	Outside         []Outside       `json:"outside_systems" doc:"How the calls that were made anyway went; nobody asks for this"`
 	Errors          []WorkloadError `json:"errors" doc:"Of all workloads, in the last 24 hours"`
 	Alerts          []OpenAlert     `json:"open_alerts"`
-	Stops           []Stop          `json:"payments_stopped_by" doc:"An operator's pause stops payments, a hold purchases, of one wallet or of all; empty: nothing does"`
+	Stops           []Stop          `json:"payments_stopped_by" doc:"An operator's pause stops payments, a hold purchases; empty: nothing does"`
 	OpenFindings    int64           `json:"open_findings" example:"0" doc:"Differences between the record and Temporal about which nothing was done yet"`
 	Findings        []Finding       `json:"last_findings" doc:"The newest first; /v1/findings has all"`
 }

@@ -192,7 +192,7 @@ func (c *clusterRig) wantBooksAgree() {
 
 	books := c.books()
 	c.eventually(time.Minute, "the record is up to date with the chain", func() bool {
-		report, err := books.Reconcile(c.Context(), "", list)
+		report, err := books.Reconcile(c.Context(), list)
 		if err == nil && report.Chain {
 			for _, difference := range report.Differences {
 				c.Errorf("%+v", difference)

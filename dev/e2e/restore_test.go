@@ -340,7 +340,7 @@ func TestRestore(t *testing.T) {
 
 	var report service.LedgerReport
 	v.eventually(time.Minute, "the record is up to date with the chain", func() bool {
-		report, err = v.orders.Reconcile(t.Context(), "", list)
+		report, err = v.orders.Reconcile(t.Context(), list)
 		return err == nil && report.Chain
 	})
 	if len(report.Differences) > 0 {

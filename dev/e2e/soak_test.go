@@ -262,7 +262,7 @@ func (s *soak) compare() {
 	}
 
 	s.eventually(time.Minute, "the record is up to date with the chain", func() bool {
-		report, err := s.restoreRig.orders.Reconcile(s.Context(), "", list)
+		report, err := s.restoreRig.orders.Reconcile(s.Context(), list)
 		if err == nil && report.Chain {
 			for _, difference := range report.Differences {
 				s.differs("%+v", difference)

@@ -176,7 +176,7 @@ func (l *paymentRig) balances() {
 	var report service.LedgerReport
 	l.eventually(patience, "the record is up to date", func() bool {
 		var err error
-		report, err = l.orders.Reconcile(l.Context(), "", list)
+		report, err = l.orders.Reconcile(l.Context(), list)
 		must(l, err)
 		return report.Chain
 	})

@@ -50,8 +50,6 @@ func shopSettings() map[string]string {
 		"STAGECOACH_TX_PAYMENT_TTL":        "20s",
 		"STAGECOACH_TX_FINALITY_MARGIN":    "2s",
 		"STAGECOACH_TX_HOLD_RETRY":         "5s",
-		"STAGECOACH_TX_OVERLAP":            "true",
-		"STAGECOACH_TX_PARTS":              "30",
 	}
 }
 

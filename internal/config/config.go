@@ -187,9 +187,6 @@ func LoadFor(program Program, lookup func(string) (string, bool)) (Config, error
 			"STAGECOACH_TONCENTER_2_URL: must be of another operator than STAGECOACH_TONCENTER_URL: the two have one host",
 		))
 	}
-	if c.Transactions.Parts > 1 && !c.Transactions.Overlap {
-		problems = append(problems, errors.New("STAGECOACH_TX_PARTS: more than 1 needs STAGECOACH_TX_OVERLAP=true"))
-	}
 	if err := c.Worker.chooseVersion(); err != nil {
 		problems = append(problems, err)
 	}

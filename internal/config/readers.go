@@ -129,16 +129,6 @@ func choice(into *string, name, def string, allowed []string, doc string) Settin
 	}}
 }
 
-func walletName(into *string, name, doc string) Setting {
-	return Setting{Name: name, Doc: doc, set: func(v string) error {
-		if !lifecycle.WalletNamePattern.MatchString(v) {
-			return errors.New("must be at most 20 lower-case letters, digits and dashes, and not begin with a dash")
-		}
-		*into = v
-		return nil
-	}}
-}
-
 func duration(into *time.Duration, name, def string, least, most time.Duration, doc string) Setting {
 	return Setting{Name: name, Default: def, Doc: doc, set: func(v string) error {
 		d, err := time.ParseDuration(v)

@@ -24,7 +24,6 @@ type Fragment struct {
 
 // Transactions configures the workload that buys Stars. Amounts are nanoTON.
 type Transactions struct {
-	Wallet           string   // its name among several; empty: the only one, or the first
 	Allow            []string // addresses that may be paid
 	TopUpFrom        []string // addresses whose transfers are no orders
 	WholeHistory     bool     // transfers from before the first start are orders too
@@ -49,8 +48,6 @@ type Transactions struct {
 	RetryFor         time.Duration
 	RetryPause       time.Duration
 	Refund           bool
-	Overlap          bool
-	Parts            int   // of one message
 	SecondFrom       int64 // deposits that the second source is asked for
 	SecondWait       time.Duration
 }
@@ -70,7 +67,6 @@ func (c *Config) transactionSettings() []Setting {
 		only(ForWorker, secret(&c.Fragment.Cookies, "STAGECOACH_FRAGMENT_COOKIES", "the session at Fragment: stel_ssid=…; stel_dt=…; stel_token=…; stel_ton_token=…")),
 		number(&c.Fragment.RequestsPerSecond, "STAGECOACH_FRAGMENT_RATE", "0", "requests per second to Fragment; 0: 2"),
 		boolean(&c.Fragment.ShowSender, "STAGECOACH_FRAGMENT_SHOW_SENDER", "false", "show the receiver who sent the Stars"),
-		walletName(&c.Transactions.Wallet, "STAGECOACH_TX_WALLET", "the name of this wallet among several: up to 20 lower-case letters, digits and dashes; empty: the only one, or the first. Each wallet has a key, a session, limits and payments processes of its own, and the API tells customers the one with the shortest line"),
 		words(&c.Transactions.Allow, "STAGECOACH_TX_ALLOW", "addresses that may be paid for Stars, with commas; required with a key"),
 		words(&c.Transactions.TopUpFrom, "STAGECOACH_TX_TOP_UP_FROM", "addresses of yours, with commas: their transfers to the wallet are no orders"),
 		boolean(&c.Transactions.WholeHistory, "STAGECOACH_TX_WHOLE_HISTORY", "false", "at the first start with this wallet, transfers from before are orders too"),
@@ -95,8 +91,6 @@ func (c *Config) transactionSettings() []Setting {
 		duration(&c.Transactions.RetryFor, "STAGECOACH_TX_RETRY_FOR", "24h", 0, 30*day, "how long the system keeps trying an order that may still succeed: while Fragment cannot be reached the order waits, after other failures it is tried again; then an operator is asked; 0: it fails after its attempts, and an operator is asked at once"),
 		duration(&c.Transactions.RetryPause, "STAGECOACH_TX_RETRY_PAUSE", "1m", 10*time.Millisecond, time.Hour, "pause before the system tries a failed order again; doubled for each later time, up to an hour"),
 		boolean(&c.Transactions.Refund, "STAGECOACH_TX_REFUND", "false", "send the money back, less gas, when the payer's order cannot be carried out"),
-		boolean(&c.Transactions.Overlap, "STAGECOACH_TX_OVERLAP", "false", "a purchase gives the wallet free once the chain has its payment, and its confirmation goes on beside the next ones; read docs/operate.md before, and give every payments process the same value"),
-		integer(&c.Transactions.Parts, "STAGECOACH_TX_PARTS", "1", 1, 100, "how many purchases of orders in line one signed message may pay together; more than 1 needs STAGECOACH_TX_OVERLAP"),
 		amount(&c.Transactions.SecondFrom, "STAGECOACH_TX_SECOND_SOURCE_FROM", "50", "GRAM (ex TON); the second toncenter is asked for deposits of this amount or more; 0: for all"),
 		duration(&c.Transactions.SecondWait, "STAGECOACH_TX_SECOND_SOURCE_WAIT", "2m", 0, day, "how far behind the second toncenter's position on the chain a deposit must be before it is held as unknown there"),
 	}

@@ -1,10 +1,6 @@
 package lifecycle
 
-import (
-	"regexp"
-
-	"stagecoach/internal/fault"
-)
+import "stagecoach/internal/fault"
 
 // TransactionState is a state of a transaction.
 type TransactionState string
@@ -91,17 +87,6 @@ const (
 
 // PaymentQueues are served by processes that hold the wallet's key.
 var PaymentQueues = []string{QuoteQueue, PaymentQueue}
-
-// QueueOf is the task queue of a wallet among PaymentQueues. The only wallet, or the first, has no name.
-func QueueOf(queue, wallet string) string {
-	if wallet == "" {
-		return queue
-	}
-	return queue + "-" + wallet
-}
-
-// WalletNamePattern is the form of the names of wallets.
-var WalletNamePattern = regexp.MustCompile(`^([a-z0-9][a-z0-9-]{0,19})?$`)
 
 // TonMonitorID is the id of the workflow that watches a wallet.
 func TonMonitorID(wallet string) string { return "ton-monitor/" + wallet }

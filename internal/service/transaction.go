@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -52,17 +51,14 @@ type Transactions struct {
 	Pages string
 
 	StuckAfter time.Duration // a transaction in processing for longer is stuck
-	Monitored  Monitored
+	Monitored  string        // the address of the wallet whose monitor this process keeps running; empty: none
 	Failures   FailurePolicy
 	OnEnded    func(state lifecycle.TransactionState) // counts the outcomes of attempts to carry out an order
 
 	inUse    atomic.Bool             // there is a wallet: one is never removed
 	prices   outbound.Reading[int64] // of the smallest number of Stars
-	balances sync.Map                // by the wallet's address: *outbound.Reading[chainBalance]
+	balances outbound.Reading[chainBalance]
 }
-
-// Monitored is the wallet whose monitor this process keeps running; the zero value: none.
-type Monitored struct{ Wallet, Name string }
 
 // Deadline returns when administrators are notified that a transaction is stuck; nil: it is not in processing.
 func (c *Transactions) Deadline(t transaction.Transaction) *time.Time {
@@ -162,7 +158,7 @@ func (c *Transactions) Terms(ctx context.Context, username string, number int64)
 		return TransactionTerms{}, err
 	}
 
-	wallet, err := c.shortest(ctx)
+	wallet, err := c.wallet(ctx)
 	if err != nil {
 		return TransactionTerms{}, err
 	}
@@ -323,10 +319,10 @@ func transactionStart(hash string) client.StartWorkflowOptions {
 // StartMonitor makes sure that the one monitor of this process's wallet runs.
 func (c *Transactions) StartMonitor(ctx context.Context) error {
 	_, err := c.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID:                       lifecycle.TonMonitorID(c.Monitored.Wallet),
+		ID:                       lifecycle.TonMonitorID(c.Monitored),
 		TaskQueue:                lifecycle.MainQueue,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		StaticSummary:            lifecycle.TonMonitorTitle,
-	}, lifecycle.TonMonitorType, c.Monitored.Wallet, c.Monitored.Name)
+	}, lifecycle.TonMonitorType, c.Monitored)
 	return err
 }

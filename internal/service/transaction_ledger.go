@@ -8,7 +8,6 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/outbound"
 	"stagecoach/internal/store/transaction"
 )
 
@@ -24,7 +23,6 @@ type FragmentPurchase struct {
 // LedgerReport is the result of a reconciliation. An empty list of differences is the normal case.
 type LedgerReport struct {
 	Wallet      string
-	Name        string     // of the wallet among several
 	ScannedTo   *time.Time // chain time up to which the record is complete; nil: never scanned
 	Balances    []transaction.Balance
 	Chain       bool // the balance on the chain was compared; false: the record is not up to date at this moment
@@ -32,23 +30,21 @@ type LedgerReport struct {
 	Differences []transaction.Difference
 }
 
-// Ledger returns the balances of a wallet's ledger alone. wanted is the wallet's name or address; empty: the first.
-func (c *Transactions) Ledger(ctx context.Context, wanted string) (LedgerReport, error) {
-	wallet, err := c.wallet(ctx, wanted)
+// Ledger returns the balances of the wallet's ledger alone.
+func (c *Transactions) Ledger(ctx context.Context) (LedgerReport, error) {
+	wallet, err := c.wallet(ctx)
 	if err != nil {
 		return LedgerReport{}, err
 	}
-	report := LedgerReport{Wallet: wallet.Address, Name: wallet.Name, ScannedTo: wallet.ScannedTo}
+	report := LedgerReport{Wallet: wallet.Address, ScannedTo: wallet.ScannedTo}
 	report.Balances, err = c.Store.LedgerBalances(ctx, wallet.Address)
 	return report, err
 }
 
-// Reconcile compares a wallet's ledger with the rest of the record, with the wallet's balance on the chain and, when a list is
-// given, with Fragment's purchases. wanted is as in Ledger.
-func (c *Transactions) Reconcile(
-	ctx context.Context, wanted string, purchases []FragmentPurchase,
-) (LedgerReport, error) {
-	report, err := c.Ledger(ctx, wanted)
+// Reconcile compares the wallet's ledger with the rest of the record, with the wallet's balance on the chain and, when a
+// list is given, with Fragment's purchases.
+func (c *Transactions) Reconcile(ctx context.Context, purchases []FragmentPurchase) (LedgerReport, error) {
+	report, err := c.Ledger(ctx)
 	if err != nil {
 		return LedgerReport{}, err
 	}
@@ -82,7 +78,7 @@ const purchasesPage = 1000
 func (c *Transactions) comparePurchases(
 	ctx context.Context, wallet string, sold []FragmentPurchase,
 ) ([]transaction.Difference, error) {
-	theirs, alone := map[string][]FragmentPurchase{}, map[string]bool{} // by the payment's hash, which several may share
+	theirs, ours := map[string][]FragmentPurchase{}, map[string]bool{} // by the payment's hash
 	var differences []transaction.Difference
 	differ := func(what, subject string, want, got int64) {
 		if want != got {
@@ -94,34 +90,29 @@ func (c *Transactions) comparePurchases(
 		theirs[purchase.PaymentHash] = append(theirs[purchase.PaymentHash], purchase)
 	}
 
-	compare := func(ours transaction.PurchaseRecord) {
-		alone[ours.ChainHash] = ours.Parts == 1
-		purchase, known := takePurchase(theirs, ours)
+	compare := func(p transaction.PurchaseRecord) {
+		ours[p.ChainHash] = true
+		purchase, known := takePurchase(theirs, p)
 		switch {
 		case known:
-			differ("Stars sold by Fragment", ours.TransactionHash, ours.Stars, purchase.Stars)
-			differ("nanoTON taken by Fragment", ours.TransactionHash, ours.PaidNano, purchase.PaidNano)
-		case ours.Status == lifecycle.TransactionProcessed:
-			differ("processed, but not sold by Fragment", ours.TransactionHash, 1, 0)
+			differ("Stars sold by Fragment", p.TransactionHash, p.Stars, purchase.Stars)
+			differ("nanoTON taken by Fragment", p.TransactionHash, p.PaidNano, purchase.PaidNano)
+		case p.Status == lifecycle.TransactionProcessed:
+			differ("processed, but not sold by Fragment", p.TransactionHash, 1, 0)
 		default:
-			differ("paid, and not sold by Fragment yet", ours.TransactionHash, 1, 0)
+			differ("paid, and not sold by Fragment yet", p.TransactionHash, 1, 0)
 		}
 	}
 
-	var unended []transaction.PurchaseRecord // of messages of several: an equal part that has ended was sold first
 	for after := int64(0); ; {
 		page, err := c.Store.Purchases(ctx, wallet, after, purchasesPage)
 		if err != nil {
 			return nil, err
 		}
 
-		for _, ours := range page {
-			after = ours.ID
-			if ours.Parts > 1 && ours.Status != lifecycle.TransactionProcessed {
-				unended = append(unended, ours)
-			} else {
-				compare(ours)
-			}
+		for _, p := range page {
+			after = p.ID
+			compare(p)
 		}
 
 		if len(page) < purchasesPage {
@@ -129,11 +120,8 @@ func (c *Transactions) comparePurchases(
 		}
 	}
 
-	for _, ours := range unended {
-		compare(ours)
-	}
 	for hash, left := range theirs {
-		if alone[hash] {
+		if ours[hash] {
 			differ("sold twice by Fragment", hash, 1, 1+int64(len(left)))
 		} else {
 			differ("sold by Fragment, unknown to the record", hash, 0, int64(len(left)))
@@ -142,8 +130,8 @@ func (c *Transactions) comparePurchases(
 	return differences, nil
 }
 
-// takePurchase takes one of ours out of Fragment's list: of those with its payment's hash the one that it equals. When
-// the payment bought nothing else it is the first.
+// takePurchase takes one of ours out of Fragment's list: of those with its payment's hash the one that it equals, else
+// the first.
 func takePurchase(theirs map[string][]FragmentPurchase, ours transaction.PurchaseRecord) (FragmentPurchase, bool) {
 	list := theirs[ours.ChainHash]
 	if len(list) == 0 {
@@ -153,10 +141,6 @@ func takePurchase(theirs map[string][]FragmentPurchase, ours transaction.Purchas
 	at := slices.IndexFunc(list, func(p FragmentPurchase) bool {
 		return p.Stars == ours.Stars && p.PaidNano == ours.PaidNano
 	})
-	if at < 0 && ours.Parts > 1 {
-		return FragmentPurchase{}, false
-	}
-
 	at = max(at, 0)
 	purchase := list[at]
 	theirs[ours.ChainHash] = slices.Delete(list, at, at+1)
@@ -181,19 +165,16 @@ const (
 type chainBalance struct{ LT, Nano int64 }
 
 // Solvency compares a wallet's balance on the chain with the ledger's. All callers of this process share one reading of
-// the chain, which is at most balanceAge old. wanted is as in Ledger.
-func (c *Transactions) Solvency(ctx context.Context, wanted string) (Solvency, error) {
-	ledger, err := c.Ledger(ctx, wanted)
+// the chain, which is at most balanceAge old.
+func (c *Transactions) Solvency(ctx context.Context) (Solvency, error) {
+	ledger, err := c.Ledger(ctx)
 	if err != nil {
 		return Solvency{}, err
 	}
 
-	shared, _ := c.balances.LoadOrStore(ledger.Wallet, &outbound.Reading[chainBalance]{})
-	balance := shared.(*outbound.Reading[chainBalance])
-
 	solvency := Solvency{LedgerReport: ledger}
 	for _, age := range []time.Duration{balanceAge, behindAge} {
-		chain, at, err := balance.Get(ctx, age, func(ctx context.Context) (read chainBalance, err error) {
+		chain, at, err := c.balances.Get(ctx, age, func(ctx context.Context) (read chainBalance, err error) {
 			read.LT, read.Nano, err = c.Balance(ctx, ledger.Wallet)
 			return read, err
 		})

@@ -25,7 +25,7 @@ func (*transactionWorkload) WorkflowType() string { return lifecycle.Transaction
 
 // Prepare keeps the wallet's monitor running and closes alerts whose cause is gone.
 func (w *transactionWorkload) Prepare(ctx context.Context) error {
-	if w.Monitored.Wallet != "" {
+	if w.Monitored != "" {
 		if err := w.StartMonitor(ctx); err != nil {
 			return err
 		}

@@ -121,7 +121,7 @@ func TestGrantRace(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	ctx := t.Context()
-	b.must(b.Pause(ctx, "", nil, "test"))
+	b.must(b.Pause(ctx, nil, "test"))
 
 	for _, sender := range []string{"a", "b", "c"} {
 		if entry := b.enter(b.ordered(sender, 3*coin), transaction.Purchase); entry.GrantedAt != nil {
@@ -129,7 +129,7 @@ func TestGrantRace(t *testing.T) {
 		}
 	}
 
-	b.must(b.Resume(ctx, ""))
+	b.must(b.Resume(ctx))
 	var granted atomic.Int64
 	var all sync.WaitGroup
 	for range 8 {
@@ -159,10 +159,10 @@ func TestPause(t *testing.T) {
 	hash, next := b.ordered("ann", 3*coin), b.ordered("bob", 3*coin)
 	payment := b.signed(hash, transaction.Purchase)
 	b.enter(next, transaction.Purchase)
-	b.must(b.Pause(ctx, "", &admin.ID, "inventory"))
-	b.must(b.Pause(ctx, "", nil, "again"))
-	switches, err := b.Switches(ctx, b.wallet)
-	if err != nil || len(switches) != 3 || switches[0].Name != transaction.SwitchPause || switches[0].Reason != "inventory" || *switches[0].ByUser != admin.ID || switches[1].On() || switches[2].On() {
+	b.must(b.Pause(ctx, &admin.ID, "inventory"))
+	b.must(b.Pause(ctx, nil, "again"))
+	switches, err := b.Switches(ctx)
+	if err != nil || switches.Pause.Reason != "inventory" || *switches.Pause.ByUser != admin.ID || switches.Hold.On() {
 		t.Errorf("%+v, %v", switches, err)
 	}
 
@@ -176,15 +176,15 @@ func TestPause(t *testing.T) {
 		t.Errorf("%+v", brought)
 	}
 
-	b.must(b.Resume(ctx, ""))
+	b.must(b.Resume(ctx))
 	if brought := b.scan(); brought.Granted == nil || brought.Granted.TransactionHash != next {
 		t.Errorf("%+v", brought)
 	}
 
-	b.must(b.Pause(ctx, "", nil, "again"))
+	b.must(b.Pause(ctx, nil, "again"))
 	_, err = b.sign(b.want(next, transaction.Purchase), transaction.Limits{})
 	b.refused(err, fault.PaymentsPaused)
-	b.must(b.Resume(ctx, ""))
+	b.must(b.Resume(ctx))
 	b.signed(next, transaction.Purchase)
 }
 
@@ -199,7 +199,7 @@ func TestHold(t *testing.T) {
 	b.enter(hash, transaction.Purchase)
 	b.enter(next, transaction.Purchase)
 	later := time.Now().Add(time.Hour)
-	b.must(b.Hold(ctx, b.wallet, "session_expired", later))
+	b.must(b.Hold(ctx, "session_expired", later))
 	_, err := b.sign(b.want(hash, transaction.Purchase), transaction.Limits{})
 	b.refused(err, fault.PaymentsHeld)
 	b.must(b.ReturnTurn(ctx, hash, transaction.Purchase))
@@ -213,21 +213,21 @@ func TestHold(t *testing.T) {
 		t.Errorf("%+v", brought)
 	}
 
-	b.must(b.Hold(ctx, b.wallet, "session_expired", time.Now().Add(-time.Second)))
+	b.must(b.Hold(ctx, "session_expired", time.Now().Add(-time.Second)))
 	entry, err := b.GrantNext(ctx, b.wallet)
 	if err != nil || entry == nil || !entry.Probe || entry.TransactionHash != hash {
 		t.Errorf("%+v, %v", entry, err)
 	}
 
-	b.must(b.Hold(ctx, b.wallet, "session_expired", later)) // it failed again
+	b.must(b.Hold(ctx, "session_expired", later)) // it failed again
 	b.must(b.ReturnTurn(ctx, hash, transaction.Purchase))
 	if entry, err := b.GrantNext(ctx, b.wallet); err != nil || entry != nil {
 		t.Errorf("%+v, %v", entry, err)
 	}
 
-	b.must(b.Hold(ctx, b.wallet, "daily_limit", time.Now().Add(-time.Second)))
+	b.must(b.Hold(ctx, "daily_limit", time.Now().Add(-time.Second)))
 	payment := b.signed(hash, transaction.Purchase)
-	if switches, err := b.Switches(ctx, b.wallet); err != nil || switches[1].On() {
+	if switches, err := b.Switches(ctx); err != nil || switches.Hold.On() {
 		t.Errorf("%+v, %v", switches, err)
 	}
 
@@ -299,20 +299,20 @@ func TestPauseWaitsForThePen(t *testing.T) {
 	b.enter(hash, transaction.Purchase)
 	order := b.want(hash, transaction.Purchase)
 	paused := make(chan error, 1)
-	_, err := b.SignPayment(t.Context(), order, nil, transaction.Limits{}, func(seqno uint32, _ []transaction.PaymentOrder) (transaction.Signed, error) {
-		go func() { paused <- b.Pause(t.Context(), "", nil, "test") }()
+	_, err := b.SignPayment(t.Context(), order, transaction.Limits{}, func(seqno uint32) (transaction.Signed, error) {
+		go func() { paused <- b.Pause(t.Context(), nil, "test") }()
 		for waiting := 0; waiting == 0; {
 			select {
 			case err := <-paused:
 				t.Errorf("the pause has begun, and this will be signed: %v", err)
 				paused <- err
-				return b.pen(order)(seqno, nil)
+				return b.pen(order)(seqno)
 			case <-time.After(5 * time.Millisecond):
 				waiting = b.count(`pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)
 			}
 		}
 
-		return b.pen(order)(seqno, nil)
+		return b.pen(order)(seqno)
 	})
 
 	b.must(err)

@@ -57,7 +57,7 @@ func TestSmallerOnesPass(t *testing.T) {
 	}
 
 	b.must(b.DeferTurn(t.Context(), big, transaction.Purchase, time.Now().Add(time.Hour)))
-	b.must(b.Resume(t.Context(), "")) // by an operator who has raised the limit
+	b.must(b.Resume(t.Context())) // by an operator who has raised the limit
 	if entry, err := b.GrantNext(t.Context(), b.wallet); err != nil || entry == nil || entry.TransactionHash != big {
 		t.Errorf("an operator resumes: %+v, %v", entry, err)
 	}

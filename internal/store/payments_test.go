@@ -69,8 +69,8 @@ func TestSigningIsRefused(t *testing.T) {
 			}
 
 			before, version := b.balanced(), b.tx(hash).RowVersion
-			_, err := b.SignPayment(t.Context(), order, nil, c.limits, func(seqno uint32, _ []transaction.PaymentOrder) (transaction.Signed, error) {
-				signed, _ := b.pen(order)(seqno, nil)
+			_, err := b.SignPayment(t.Context(), order, c.limits, func(seqno uint32) (transaction.Signed, error) {
+				signed, _ := b.pen(order)(seqno)
 				if c.until != 0 {
 					signed.ValidUntil = b.now.Add(c.until)
 				}
@@ -111,9 +111,9 @@ func TestSigningRace(t *testing.T) {
 
 	for i := range ids {
 		all.Go(func() {
-			payment, err := b.SignPayment(t.Context(), order, nil, transaction.Limits{}, func(seqno uint32, _ []transaction.PaymentOrder) (transaction.Signed, error) {
+			payment, err := b.SignPayment(t.Context(), order, transaction.Limits{}, func(seqno uint32) (transaction.Signed, error) {
 				made.Add(1)
-				return b.pen(order)(seqno, nil)
+				return b.pen(order)(seqno)
 			})
 			if err != nil {
 				t.Error(err)

@@ -21,7 +21,7 @@ func TestLedgerHoldsWhateverHappens(t *testing.T) {
 	w := newRig(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		m := &modelRun{rt: rt, bank: w.bank(), class: map[string]lifecycle.ErrorClass{}}
-		m.must(m.Resume(t.Context(), ""))
+		m.must(m.Resume(t.Context()))
 		m.deposits(rt)
 		m.deposits(rt)
 		m.readAll()
@@ -84,7 +84,7 @@ func TestLedgerHoldsWhateverHappens(t *testing.T) {
 			},
 			"resolve":    m.resolves,
 			"pause":      m.stops,
-			"resume":     func(*rapid.T) { m.must(m.Resume(t.Context(), "")) },
+			"resume":     func(*rapid.T) { m.must(m.Resume(t.Context())) },
 			"grant next": func(*rapid.T) { m.must(second(m.GrantNext(t.Context(), m.wallet))) },
 		})
 
@@ -142,7 +142,7 @@ func (l *modelRun) goesOn(*rapid.T) {
 			if l.choose(3, "lost") == 0 {
 				l.now = l.now.Add(2 * time.Minute)
 			}
-			l.accept(l.message(l.payment(last.ID))...)
+			l.accept(l.payment(last.ID))
 			l.readAll()
 			return nil
 		case last != nil && last.State == transaction.PaymentPaid && !last.Kept:
@@ -154,38 +154,19 @@ func (l *modelRun) goesOn(*rapid.T) {
 		case snapshot.Turn == nil:
 			return second(l.EnterQueue(ctx, hash, kind))
 		default:
-			return l.signMaybeShared(l.want(hash, kind), transaction.Limits{})
+			return l.signNumbered(l.want(hash, kind), transaction.Limits{})
 		}
 	})
 }
 
-// signMaybeShared signs an order, which sometimes shares the wallet, with every other purchase that may go along.
-func (l *modelRun) signMaybeShared(order transaction.PaymentOrder, limits transaction.Limits) error {
-	if order.Kind == transaction.Refund || l.choose(2, "shared") == 0 {
-		return second(l.sign(order, limits))
+// signNumbered signs an order; a purchase has sometimes the number of its request.
+func (l *modelRun) signNumbered(order transaction.PaymentOrder, limits transaction.Limits) error {
+	if order.Kind == transaction.Purchase && l.choose(2, "numbered") == 1 {
+		attempt, seqno := order.Attempt, order.ChainSeqno
+		order = l.requested(order.Hash)
+		order.Attempt, order.ChainSeqno = attempt, seqno
 	}
-
-	attempt, seqno := order.Attempt, order.ChainSeqno
-	order = l.sharing(order.Hash)
-	order.Attempt, order.ChainSeqno = attempt, seqno
-	var beside []transaction.PaymentOrder
-	for _, hash := range l.hashes {
-		if hash != order.Hash {
-			beside = append(beside, l.sharing(hash))
-		}
-	}
-	return second(l.SignPayment(l.t.Context(), order, beside, limits, l.pen(order)))
-}
-
-// message lists the payments of the message that a payment is a part of, in their order.
-func (l *modelRun) message(of transaction.Payment) (parts []transaction.Payment) {
-	for _, p := range l.payments() {
-		if p.HashNorm == of.HashNorm {
-			parts = append(parts, p)
-		}
-	}
-	slices.SortFunc(parts, func(a, b transaction.Payment) int { return a.Part - b.Part })
-	return parts
+	return second(l.sign(order, limits))
 }
 
 func (l *modelRun) deposits(*rapid.T) {
@@ -224,7 +205,7 @@ func (l *modelRun) payments() (all []transaction.Payment) {
 
 func (l *modelRun) broadcasts(*rapid.T) {
 	if all := l.payments(); len(all) > 0 {
-		l.accept(l.message(all[l.choose(len(all), "payment")])...)
+		l.accept(all[l.choose(len(all), "payment")])
 	}
 }
 
@@ -303,7 +284,7 @@ func (l *modelRun) signs(*rapid.T) {
 			{PerDay: 20 * coin}, {PerDay: 6 * coin, RefundPerDay: 6 * coin},
 		}).Draw(l.rt, "limits")
 
-		err := l.signMaybeShared(order, limits)
+		err := l.signNumbered(order, limits)
 		if full, ok := errors.AsType[*transaction.DayIsFull](err); ok && l.choose(4, "defer") > 0 {
 			return l.DeferTurn(l.t.Context(), hash, order.Kind, full.Until)
 		}
@@ -315,11 +296,11 @@ func (l *modelRun) signs(*rapid.T) {
 func (l *modelRun) stops(*rapid.T) {
 	switch l.choose(8, "stop") {
 	case 0:
-		l.must(l.Pause(l.t.Context(), "", nil, "p"))
+		l.must(l.Pause(l.t.Context(), nil, "p"))
 	case 1:
-		l.must(l.Hold(l.t.Context(), l.wallet, "h", time.Now().Add(time.Hour)))
+		l.must(l.Hold(l.t.Context(), "h", time.Now().Add(time.Hour)))
 	case 2:
-		l.must(l.Hold(l.t.Context(), l.wallet, "h", time.Now().Add(-time.Hour)))
+		l.must(l.Hold(l.t.Context(), "h", time.Now().Add(-time.Hour)))
 	}
 }
 

@@ -75,25 +75,21 @@ func (c *chain) bounce(source string, nano int64) {
 	})
 }
 
-// accept executes a message of payments as the wallet's contract would; false: it refuses. What it cannot afford it
+// accept executes the message of a payment as the wallet's contract would; false: it refuses. What it cannot afford it
 // leaves out.
-func (c *chain) accept(parts ...transaction.Payment) bool {
-	if parts[0].Seqno != c.seqno || !c.now.Add(time.Second).Before(parts[0].ValidUntil) {
+func (c *chain) accept(p transaction.Payment) bool {
+	if p.Seqno != c.seqno || !c.now.Add(time.Second).Before(p.ValidUntil) {
 		return false
 	}
 
 	c.seqno++
 	t := transaction.ChainTransaction{
-		ComputeOK: true, ActionOK: true, FeeNano: fee, In: transaction.InMessage{HashNorm: parts[0].HashNorm},
+		ComputeOK: true, ActionOK: true, FeeNano: fee, In: transaction.InMessage{HashNorm: p.HashNorm},
 	}
-	left := c.balance - fee
-	for _, p := range parts {
-		if left < p.AmountNano {
-			t.SkippedActions++
-			continue
-		}
-		left -= p.AmountNano
-		t.Out = append(t.Out, transaction.OutMessage{Destination: p.Destination, Nano: p.AmountNano, BodyHash: p.BodyHash})
+	if c.balance-fee < p.AmountNano {
+		t.SkippedActions++
+	} else {
+		t.Out = []transaction.OutMessage{{Destination: p.Destination, Nano: p.AmountNano, BodyHash: p.BodyHash}}
 	}
 
 	c.happens(t)
@@ -203,13 +199,13 @@ func (b *bank) want(hash string, kind transaction.PaymentKind) transaction.Payme
 }
 
 func (b *bank) sign(order transaction.PaymentOrder, limits transaction.Limits) (transaction.Payment, error) {
-	return b.SignPayment(b.t.Context(), order, nil, limits, b.pen(order))
+	return b.SignPayment(b.t.Context(), order, limits, b.pen(order))
 }
 
 // pen signs for the next minute of the chain. The same order never gets the same bytes twice.
-func (b *bank) pen(order transaction.PaymentOrder) func(uint32, []transaction.PaymentOrder) (transaction.Signed, error) {
+func (b *bank) pen(order transaction.PaymentOrder) transaction.SignFunc {
 	until := b.now.Add(time.Minute)
-	return func(seqno uint32, _ []transaction.PaymentOrder) (transaction.Signed, error) {
+	return func(seqno uint32) (transaction.Signed, error) {
 		hash := digest("signed", b.wallet, order, seqno, serials.Add(1))
 		return transaction.Signed{BoC: []byte(hash), HashNorm: hash, ValidUntil: until}, nil
 	}

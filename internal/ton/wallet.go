@@ -4,7 +4,6 @@ import (
 	"crypto/ed25519"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -91,32 +90,22 @@ type Signed struct {
 	ValidUntil time.Time // dead on a chain whose time is this or later
 }
 
-// MostPayments is how many payments one order of a V5R1 wallet can make.
-const MostPayments = 255
-
-// Sign makes the order for up to MostPayments payments, of which the wallet skips each that it cannot afford. The same
-// input always gives the same bytes. validUntil has no fraction of a second. With seqno 0 the order contains the
-// contract, for a wallet that has never paid before.
-func (w *Wallet) Sign(seqno uint32, validUntil time.Time, payments ...Payment) (Signed, error) {
+// Sign makes the order for a payment, which the wallet skips when it cannot afford it. The same input always gives the
+// same bytes. validUntil has no fraction of a second. With seqno 0 the order contains the contract, for a wallet that has
+// never paid before.
+func (w *Wallet) Sign(seqno uint32, validUntil time.Time, payment Payment) (Signed, error) {
 	until := validUntil.Unix()
 	if until <= 0 || until > math.MaxUint32 || validUntil.Nanosecond() != 0 {
 		return Signed{}, errors.New("an order's last moment must be a whole second of this century")
 	}
-	if len(payments) == 0 || len(payments) > MostPayments {
-		return Signed{}, fmt.Errorf("an order is for 1 to %d payments", MostPayments)
-	}
 
-	messages := make([]*wallet.Message, 0, len(payments))
-	for _, payment := range payments {
-		message, err := payment.message()
-		if err != nil {
-			return Signed{}, err
-		}
-		messages = append(messages, message)
+	transfer, err := payment.message()
+	if err != nil {
+		return Signed{}, err
 	}
 
 	// The library's function for complete messages reads the clock; its parts do not.
-	actions, err := wallet.PackV5OutActions(messages)
+	actions, err := wallet.PackV5OutActions([]*wallet.Message{transfer})
 	if err != nil {
 		return Signed{}, errSign
 	}

@@ -22,13 +22,9 @@ type part struct {
 // queue is a task queue with what its worker does.
 type queue struct {
 	name     string
-	wallet   string // whose queue of this name it is; empty: everybody's
 	options  worker.Options
 	register func(worker.ActivityRegistry)
 }
-
-// fullName is the queue's name in Temporal.
-func (q queue) fullName() string { return lifecycle.QueueOf(q.name, q.wallet) }
 
 // register gives what adds structs of activities to a worker.
 func register(activities ...any) func(worker.ActivityRegistry) {
@@ -75,7 +71,7 @@ func (p process) workers(parts []part) (all []worker.Worker) {
 	}
 	for _, part := range parts {
 		for _, queue := range part.queues {
-			queue.register(add(queue.fullName(), queue.options))
+			queue.register(add(queue.name, queue.options))
 		}
 	}
 	return all

@@ -97,7 +97,7 @@ func served(c config.Config, parts []part) (queues []string) {
 	for _, part := range parts {
 		for _, queue := range part.queues {
 			if serves(c, queue.name) {
-				queues = append(queues, queue.fullName())
+				queues = append(queues, queue.name)
 			}
 		}
 	}

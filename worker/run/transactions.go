@@ -62,9 +62,9 @@ func (p process) openWallet(
 	}
 
 	wallet := payments.Wallet.Address()
-	orders.Monitored = service.Monitored{Wallet: wallet.Raw(), Name: p.Config.Transactions.Wallet}
+	orders.Monitored = wallet.Raw()
 	return &transaction.Monitor{
-		Store: p.Store, Wallet: wallet, Name: orders.Monitored.Name, Chain: payments.Chain, TopUpFrom: topUpFrom, Settings: payments.Settings,
+		Store: p.Store, Wallet: wallet, Chain: payments.Chain, TopUpFrom: topUpFrom, Settings: payments.Settings,
 		Temporal: p.Temporal, Metrics: p.Metrics.Transaction(), Log: p.Log,
 		Start: app.TraceStart("deposit", orders.Start),
 	}, nil
@@ -72,15 +72,14 @@ func (p process) openWallet(
 
 // paymentQueues are the queues of a process that holds the wallet's key.
 func (p process) paymentQueues(payments *transaction.PaymentActivities, monitor *transaction.Monitor) (all []queue) {
-	name := p.Config.Transactions.Wallet
 	if serves(p.Config, lifecycle.QuoteQueue) {
-		all = append(all, queue{lifecycle.QuoteQueue, name, quotesOptions(p.Config), func(w worker.ActivityRegistry) {
+		all = append(all, queue{lifecycle.QuoteQueue, quotesOptions(p.Config), func(w worker.ActivityRegistry) {
 			transaction.RegisterQuotes(w, payments)
 		}})
 	}
 
 	if serves(p.Config, lifecycle.PaymentQueue) {
-		all = append(all, queue{lifecycle.PaymentQueue, name, paymentsOptions(p.Config), func(w worker.ActivityRegistry) {
+		all = append(all, queue{lifecycle.PaymentQueue, paymentsOptions(p.Config), func(w worker.ActivityRegistry) {
 			transaction.RegisterPayments(w, payments, monitor)
 		}})
 	}
@@ -115,7 +114,6 @@ func (p process) paymentSettings() transaction.Settings {
 		PollInterval: c.PollInterval,
 		MinDeposit:   c.MinDeposit, WholeHistory: c.WholeHistory, Refund: c.Refund, RefundLeast: c.RefundLeast,
 		SecondSource: p.Config.TON.SecondURL != "", SecondFrom: c.SecondFrom,
-		Overlap: c.Overlap, Parts: c.Parts,
 	}
 }
 

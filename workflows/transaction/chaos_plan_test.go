@@ -18,8 +18,7 @@ import (
 type plan struct {
 	refunds bool // the setting
 	retries time.Duration
-	overlap bool // the setting
-	parts   int  // the setting
+	crowd   bool // several orders that want the wallet at a time
 	moves   []move
 }
 
@@ -34,7 +33,7 @@ func (m move) String() string { return fmt.Sprintf("after %s: %s %d %d", m.after
 
 func (p plan) String() string {
 	lines := []string{
-		fmt.Sprintf("refunds: %t, tried again for %s, overlap: %t, parts: %d", p.refunds, p.retries, p.overlap, p.parts),
+		fmt.Sprintf("refunds: %t, tried again for %s", p.refunds, p.retries),
 	}
 	for _, m := range p.moves {
 		lines = append(lines, m.String())
@@ -52,7 +51,7 @@ func newPlan(seed, number uint64) plan {
 	r := rand.New(rand.NewPCG(seed, number))
 	p := plan{
 		refunds: r.IntN(2) == 0, retries: []time.Duration{time.Minute, 0, 300 * time.Millisecond}[number%3],
-		overlap: number%2 == 0, parts: []int{1, 1, 4, 1}[number%4],
+		crowd: number%2 == 0,
 	}
 	draw := func(what string) {
 		m := move{what: what, n: r.IntN(1000), m: r.IntN(1000)}
@@ -75,7 +74,7 @@ func newPlan(seed, number uint64) plan {
 		trouble()
 	}
 
-	if p.overlap { // several that want the wallet at a time
+	if p.crowd {
 		for range 1 + r.IntN(4) {
 			draw("deposit")
 		}
@@ -191,9 +190,9 @@ var moves = map[string]func(*chaos, move) error{
 		)
 	},
 	"operator pauses": func(c *chaos, _ move) error {
-		return c.lab.store.Pause(context.Background(), "", &c.lab.admin.ID, "chaos")
+		return c.lab.store.Pause(context.Background(), &c.lab.admin.ID, "chaos")
 	},
-	"operator resumes": func(c *chaos, _ move) error { return c.lab.store.Resume(context.Background(), "") },
+	"operator resumes": func(c *chaos, _ move) error { return c.lab.store.Resume(context.Background()) },
 }
 
 // deposit is the one move without which nothing happens.
@@ -271,5 +270,5 @@ func (c *chaos) relieve() error {
 		return err
 	}
 
-	return c.lab.store.Resume(context.Background(), "")
+	return c.lab.store.Resume(context.Background())
 }

@@ -61,7 +61,6 @@ type chaos struct {
 	lossIn     map[string]int                  // commands until a workflow is lost
 	retried    map[string]int                  // by the operator, at the end
 	tally      map[string]int                  // what has happened, to know that it does
-	kept       []string                        // messages whose money the shop has kept for nothing
 }
 
 // errand is a pending notification of a workflow.

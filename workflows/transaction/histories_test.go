@@ -90,16 +90,16 @@ func TestRecordHistories(t *testing.T) {
 	settings.DoneAfterMS = 0
 	w.must(w.fragment.Set(settings))
 
-	w.must(w.client.Pause(ctx, w.admin, "", "a test"))
+	w.must(w.client.Pause(ctx, w.admin, "a test"))
 	stuck, stopped := w.deposit(1, "durov 50"), w.deposit(1, "durov 50")
 	w.eventually("it is stuck", func() bool { return w.get(stuck).StuckAlertedAt != nil })
 	w.must(w.server.Client.CancelWorkflow(ctx, lifecycle.TransactionID(stopped), ""))
 	save("cancelled-while-waiting", stopped)
-	w.must(w.client.Resume(ctx, ""))
+	w.must(w.client.Resume(ctx))
 	save("processed-after-it-was-stuck", stuck)
 
 	owed := w.inReview("no order once more")
-	w.must(w.client.Resume(ctx, ""))
+	w.must(w.client.Resume(ctx))
 	w.becomes(w.deposit(1, "durov 50"), lifecycle.TransactionProcessed)
 	resolve(owed, lifecycle.TransactionFailed)
 	save("refunded-after-a-review", owed)
@@ -126,11 +126,11 @@ func TestRecordHistories(t *testing.T) {
 	retry(long)
 	save("continued-as-new", long)
 
-	w.must(w.client.Pause(ctx, w.admin, "", "a test"))
+	w.must(w.client.Pause(ctx, w.admin, "a test"))
 	poor := w.deposit(1, "no order, and no money")
 	w.eventually("its refund waits for its turn", func() bool { return w.inLine(poor) })
 	w.must(w.chain.SetBalance("", 100_000_000))
-	w.must(w.client.Resume(ctx, ""))
+	w.must(w.client.Resume(ctx))
 	began = run(poor)
 	w.eventually("its run hands over", func() bool { return run(poor) != began })
 	w.must(w.chain.SetBalance("", 10_000_000_000))

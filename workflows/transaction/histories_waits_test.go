@@ -27,12 +27,12 @@ func TestRecordHistoriesOfWaits(t *testing.T) {
 		}
 	}
 
-	w.must(w.client.Pause(ctx, w.admin, "", "a test"))
+	w.must(w.client.Pause(ctx, w.admin, "a test"))
 	held, owed := w.deposit(1, "durov 50"), w.deposit(1, "no order at all")
 	w.eventually("they wait for their turns", func() bool { return w.inLine(held) && w.inLine(owed) })
 	hint(held, "turn")
 	hint(owed, "turn")
-	w.must(w.client.Resume(ctx, ""))
+	w.must(w.client.Resume(ctx))
 	w.save(version, "waited-long-for-its-turn", held)
 	w.save(version, "refund-waited-long-for-its-turn", owed)
 

@@ -23,7 +23,7 @@ func TestEndedForLength(t *testing.T) {
 	})
 
 	ctx := t.Context()
-	w.must(w.client.Pause(ctx, w.admin, "", "a test"))
+	w.must(w.client.Pause(ctx, w.admin, "a test"))
 	hash := w.deposit(1, "durov 50")
 	w.eventually("it waits for its turn", func() bool { return w.inLine(hash) })
 	w.eventually("the server ends its run", func() bool {
@@ -33,7 +33,7 @@ func TestEndedForLength(t *testing.T) {
 		return description.WorkflowExecutionInfo.Status == enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED
 	})
 
-	w.client.StuckAfter, w.client.Monitored = time.Hour, service.Monitored{Wallet: w.wallet.Address().Raw()}
+	w.client.StuckAfter, w.client.Monitored = time.Hour, w.wallet.Address().Raw()
 	reconciler := &reconcile.Reconciler{
 		Temporal: w.server.Client, Store: w.store, Workloads: []service.Workload{w.client.Workload()},
 		Log:   slog.New(slog.DiscardHandler),
@@ -41,7 +41,7 @@ func TestEndedForLength(t *testing.T) {
 	}
 
 	stop := testtemporal.Endless(t, reconciler.Reconcile)
-	w.must(w.client.Resume(ctx, ""))
+	w.must(w.client.Resume(ctx))
 	w.becomes(hash, lifecycle.TransactionProcessed)
 	stop()
 

@@ -18,10 +18,10 @@ var monitor *activities.Monitor
 // unservedFor is how long the monitor may wait for a process with the wallet's key before administrators are notified.
 const unservedFor = 5 * time.Minute
 
-// Monitor lets one activity watch the wallet with an address and a name. The record has the position where the last run
+// Monitor lets one activity watch the wallet with an address. The record has the position where the last run
 // stopped. While no process serves the wallet's queue, administrators are notified: no deposit is seen.
-func Monitor(ctx workflow.Context, wallet, name string) error {
-	watching := record.Watching(ctx, lifecycle.QueueOf(lifecycle.PaymentQueue, name), "follow the wallet on the chain")
+func Monitor(ctx workflow.Context, wallet string) error {
+	watching := record.Watching(ctx, lifecycle.PaymentQueue, "follow the wallet on the chain")
 	watching = workflow.WithScheduleToStartTimeout(watching, unservedFor)
 	record.ShowDetails(
 		ctx, lifecycle.TonMonitorTitle,
@@ -35,5 +35,5 @@ func Monitor(ctx workflow.Context, wallet, name string) error {
 		return err
 	}
 
-	return workflow.NewContinueAsNewError(ctx, lifecycle.TonMonitorType, wallet, name)
+	return workflow.NewContinueAsNewError(ctx, lifecycle.TonMonitorType, wallet)
 }

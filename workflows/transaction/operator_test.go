@@ -228,7 +228,7 @@ func TestPause(t *testing.T) {
 	w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(1500))}))
 	signed := w.deposit(1, "anna 50")
 	w.eventually("it is signed", func() bool { return w.states(signed) == "purchase signed" })
-	w.must(w.client.Pause(ctx, w.admin, "", "a test"))
+	w.must(w.client.Pause(ctx, w.admin, "a test"))
 	waiting := w.deposit(1, "boris 50")
 	w.becomes(signed, lifecycle.TransactionProcessed)
 	w.eventually("the other one is in line", func() bool { return w.inLine(waiting) })
@@ -237,7 +237,7 @@ func TestPause(t *testing.T) {
 		t.Error(got)
 	}
 
-	w.must(w.client.Resume(ctx, ""))
+	w.must(w.client.Resume(ctx))
 	w.becomes(waiting, lifecycle.TransactionProcessed)
 	w.wantSold(2)
 	w.balances()
@@ -290,7 +290,7 @@ func TestCancel(t *testing.T) {
 func TestStuck(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.flow.StuckAfter = time.Second })
-	w.must(w.client.Pause(t.Context(), w.admin, "", "a test"))
+	w.must(w.client.Pause(t.Context(), w.admin, "a test"))
 	hash := w.deposit(1, "durov 50")
 	w.eventually("it is stuck", func() bool { return w.get(hash).StuckAlertedAt != nil })
 	w.wantAlert(notice.AlertTransactionStuck, true)
@@ -311,7 +311,7 @@ func TestStuck(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 
-	w.must(w.client.Resume(t.Context(), ""))
+	w.must(w.client.Resume(t.Context()))
 	w.becomes(hash, lifecycle.TransactionProcessed)
 	if !strings.Contains(w.events(hash), "stuck") {
 		t.Error(w.events(hash))
@@ -354,9 +354,9 @@ func TestRefunds(t *testing.T) {
 	w.must(w.chain.Steer(tonsim.Steering{Drop: ptr(1000)}))
 	lost := w.deposit(1, "no such order either")
 	w.eventually("it is dead", func() bool { return strings.HasPrefix(w.states(lost), "refund dead") })
-	w.must(w.client.Pause(t.Context(), w.admin, "", "a test"))
+	w.must(w.client.Pause(t.Context(), w.admin, "a test"))
 	w.must(w.chain.Steer(tonsim.Steering{Drop: ptr(0)}))
-	w.must(w.client.Resume(t.Context(), ""))
+	w.must(w.client.Resume(t.Context()))
 	w.eventually("it is given back", func() bool { return strings.HasSuffix(w.states(lost), "refund paid") })
 	_ = w.over(lost)
 	w.wantNoDue(lost)
@@ -387,7 +387,7 @@ func TestReconciler(t *testing.T) {
 
 	w.must(w.server.Client.TerminateWorkflow(ctx, lifecycle.TonMonitorID(w.wallet.Address().Raw()), "", "by hand"))
 
-	w.client.StuckAfter, w.client.Monitored = time.Hour, service.Monitored{Wallet: w.wallet.Address().Raw()}
+	w.client.StuckAfter, w.client.Monitored = time.Hour, w.wallet.Address().Raw()
 	reconciler := &reconcile.Reconciler{
 		Temporal: w.server.Client, Store: w.store, Workloads: []service.Workload{w.client.Workload()},
 		Log:   slog.New(slog.DiscardHandler),
@@ -446,8 +446,8 @@ func TestOff(t *testing.T) {
 	w.wantCode(err, fault.NotConfigured)
 	_, err = w.client.Retry(ctx, w.admin, strings.Repeat("0", 64), "", "")
 	w.wantCode(err, fault.NotConfigured)
-	w.wantCode(w.client.Pause(ctx, w.admin, "", ""), fault.NotConfigured)
-	_, err = w.client.Reconcile(ctx, "", nil)
+	w.wantCode(w.client.Pause(ctx, w.admin, ""), fault.NotConfigured)
+	_, err = w.client.Reconcile(ctx, nil)
 	w.wantCode(err, fault.NotConfigured)
 }
 

@@ -13,7 +13,6 @@ import (
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
 	"stagecoach/internal/store/notice"
 	"stagecoach/internal/store/transaction"
 	"stagecoach/internal/ton"
@@ -220,7 +219,7 @@ func TestTroubleBeforePaying(t *testing.T) {
 func TestPriceMoves(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
-	w.must(w.client.Pause(t.Context(), w.admin, "", "a test"))
+	w.must(w.client.Pause(t.Context(), w.admin, "a test"))
 	open, exact, rich := w.deposit(1, "anna"), w.deposit(0.5, "boris 50"), w.deposit(5, "clara 50")
 	for _, hash := range []string{open, exact, rich} {
 		w.eventually("it is in line", func() bool { return w.get(hash).QuoteNano > 0 && w.inLine(hash) })
@@ -229,7 +228,7 @@ func TestPriceMoves(t *testing.T) {
 	settings := w.fragment.CurrentSettings()
 	settings.NanoPerStar *= 2
 	w.must(w.fragment.Set(settings))
-	w.must(w.client.Resume(t.Context(), ""))
+	w.must(w.client.Resume(t.Context()))
 	if got := w.becomes(open, lifecycle.TransactionProcessed); got.Stars != 53 {
 		t.Errorf("%d Stars", got.Stars)
 	}
@@ -541,7 +540,7 @@ func TestAwayChain(t *testing.T) {
 // inLine says whether a transaction waits for the wallet, or has its turn.
 func (w *rig) inLine(hash string) bool {
 	w.Helper()
-	queue, err := w.client.Queue(w.Context(), "", 100)
+	queue, err := w.client.Queue(w.Context(), 100)
 	w.must(err)
 	for _, entry := range queue.Line {
 		if entry.TransactionHash == hash {
@@ -555,9 +554,9 @@ func (w *rig) inLine(hash string) bool {
 func (w *rig) wantHeld(hash string) {
 	w.Helper()
 	w.eventually("purchases are held", func() bool {
-		stops, err := w.client.Stops(w.Context())
+		switches, err := w.client.Switches(w.Context())
 		w.must(err)
-		return len(stops.On) == 1 && stops.On[0].Name == transaction.SwitchHold
+		return switches.Hold.On() && !switches.Pause.On()
 	})
 	time.Sleep(500 * time.Millisecond)
 	if got := w.get(hash); got.State != lifecycle.TransactionProcessing || got.Attempt != 1 || !w.inLine(hash) || w.states(hash) != "" {
@@ -587,7 +586,7 @@ func TestSlowMonitor(t *testing.T) {
 	w := newRig(t, func(s *setup) { s.settings.PollInterval, s.asleep = 30*time.Minute, true })
 	w.startWorker()
 	monitor := lifecycle.TonMonitorID(w.wallet.Address().Raw())
-	w.client.Monitored = service.Monitored{Wallet: w.wallet.Address().Raw()}
+	w.client.Monitored = w.wallet.Address().Raw()
 	w.must(w.client.StartMonitor(t.Context()))
 	first := w.server.History(t, monitor, "")[0].GetWorkflowExecutionStartedEventAttributes().OriginalExecutionRunId
 

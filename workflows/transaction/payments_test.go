@@ -115,11 +115,11 @@ func TestSkippedAction(t *testing.T) {
 func TestEmptyWallet(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
-	w.must(w.client.Pause(t.Context(), w.admin, "", "a test"))
+	w.must(w.client.Pause(t.Context(), w.admin, "a test"))
 	hash := w.deposit(1, "durov 50")
 	w.eventually("it is in line", func() bool { return w.inLine(hash) })
 	w.must(w.chain.SetBalance("", 400_000_000))
-	w.must(w.client.Resume(t.Context(), ""))
+	w.must(w.client.Resume(t.Context()))
 	w.fails(hash, "Wallet service error: Could not send transaction", lifecycle.Retryable)
 	w.wantAlert(notice.AlertWalletEmpty, true)
 	if got := w.states(hash); got != "" {

@@ -33,7 +33,7 @@ func TestComparePurchases(t *testing.T) {
 	other := func(change func(*service.FragmentPurchase)) service.FragmentPurchase { p := good; change(&p); return p }
 	compare := func(want string, sold ...service.FragmentPurchase) {
 		t.Helper()
-		report, err := c.Reconcile(t.Context(), "", append([]service.FragmentPurchase{}, sold...))
+		report, err := c.Reconcile(t.Context(), append([]service.FragmentPurchase{}, sold...))
 		if err != nil {
 			t.Fatal(err)
 		}

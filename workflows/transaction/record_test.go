@@ -178,7 +178,7 @@ func (r *recordRig) sign() {
 		BodyHash: r.digest("body"),
 		Hash:     r.hash, Kind: transaction.Purchase, Attempt: r.attempt, Destination: "0:" + r.digest("shop"), AmountNano: 460_900_000,
 		GasNano: 1000,
-	}, nil, transaction.Limits{}, func(seqno uint32, _ []transaction.PaymentOrder) (transaction.Signed, error) {
+	}, transaction.Limits{}, func(seqno uint32) (transaction.Signed, error) {
 		return transaction.Signed{
 			BoC: []byte("order"), HashNorm: r.digest("norm", seqno),
 			ValidUntil: r.now.Add(time.Minute),
@@ -237,7 +237,7 @@ func (r *recordRig) refund() {
 		BodyHash: r.digest("body"),
 		Hash:     r.hash, Kind: transaction.Refund, Attempt: r.attempt, Destination: "0:" + r.digest("sender"), AmountNano: 900_000_000,
 		GasNano: 1000,
-	}, nil, transaction.Limits{}, func(seqno uint32, _ []transaction.PaymentOrder) (transaction.Signed, error) {
+	}, transaction.Limits{}, func(seqno uint32) (transaction.Signed, error) {
 		return transaction.Signed{
 			BoC: []byte("order"), HashNorm: r.digest("norm", seqno),
 			ValidUntil: r.now.Add(time.Minute),

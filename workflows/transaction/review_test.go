@@ -35,7 +35,7 @@ func (w *rig) paysBehind() {
 // has a payment that the record lacks.
 func (w *rig) inReview(comment string) (hash string) {
 	w.Helper()
-	w.must(w.client.Pause(w.Context(), w.admin, "", "a test"))
+	w.must(w.client.Pause(w.Context(), w.admin, "a test"))
 	hash = w.deposit(1, comment)
 	w.eventually("it waits for its turn", func() bool { return w.inLine(hash) })
 	w.paysBehind()
@@ -51,7 +51,7 @@ func TestOwedInReview(t *testing.T) {
 	ctx := t.Context()
 	w.becomes(w.deposit(3, "durov 50"), lifecycle.TransactionProcessed)
 	owed := w.inReview("no such order at all")
-	w.must(w.client.Resume(ctx, ""))
+	w.must(w.client.Resume(ctx))
 	w.becomes(w.deposit(1, "anna 50"), lifecycle.TransactionProcessed)
 	if got := w.states(owed); got != "" {
 		t.Errorf("given back before a review: %s", got)
@@ -101,7 +101,7 @@ func TestReviewIsKept(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 
-	w.must(w.client.Resume(ctx, ""))
+	w.must(w.client.Resume(ctx))
 	_, err = w.client.Retry(ctx, w.admin, hash, "", "")
 	w.must(err)
 	w.becomes(hash, lifecycle.TransactionProcessed)
@@ -157,7 +157,7 @@ func TestWriteOff(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.settings.Refund = true })
 	ctx := t.Context()
-	w.must(w.client.Pause(ctx, w.admin, "", "a test"))
+	w.must(w.client.Pause(ctx, w.admin, "a test"))
 	hash := w.deposit(1, "no such order at all")
 	w.eventually("it waits for its turn", func() bool { return w.inLine(hash) })
 	_, err := w.client.Resolve(ctx, w.admin, hash, lifecycle.TransactionFailed, "", "", "")
@@ -177,7 +177,7 @@ func TestWriteOff(t *testing.T) {
 
 	_, err = w.client.WriteOff(ctx, w.admin, hash, "", "")
 	w.wantCode(err, fault.InvalidTransition)
-	w.must(w.client.Resume(ctx, ""))
+	w.must(w.client.Resume(ctx))
 	w.becomes(w.deposit(1, "anna 50"), lifecycle.TransactionProcessed)
 	if got := w.states(hash); got != "" {
 		t.Errorf("given back all the same: %s", got)

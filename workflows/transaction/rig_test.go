@@ -47,7 +47,6 @@ type rig struct {
 	second            *tonsim.SecondTonCenter
 	fragment          *tonsim.Fragment
 	wallet            *ton.Wallet
-	name              string // of the wallet; a rig with one has no workers for workflows
 	toncenter         *toncenter.Client
 	client            *service.Transactions
 	settings          activities.Settings
@@ -75,7 +74,6 @@ type setup struct {
 	fragment   tonsim.FragmentOptions
 	server     *testtemporal.Server // nil: any
 	asleep     bool                 // without a worker and a monitor until start is called
-	beside     *rig                 // whose record and server this wallet shares, as "b"; nil: it has its own
 }
 
 func newRig(t testing.TB, change ...func(*setup)) *rig {
@@ -101,13 +99,9 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 	}
 
 	w := &rig{TB: t, settings: s.settings, flow: s.flow, logs: &logs{}}
-	switch {
-	case s.beside != nil:
-		w.name, w.server, w.store = "b", s.beside.server, s.beside.store
-	case s.server != nil:
-		w.server, w.store = s.server, testdb.New(t)
-	default:
-		w.server, w.store = testtemporal.Take(t), testdb.New(t)
+	w.store = testdb.New(t)
+	if w.server = s.server; w.server == nil {
+		w.server = testtemporal.Take(t)
 	}
 
 	public, private, err := ed25519.GenerateKey(rand.Reader)
@@ -171,7 +165,7 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 	}
 
 	w.monitor = &activities.Monitor{
-		Store: w.store, Wallet: w.wallet.Address(), Name: w.name, Chain: w.toncenter, Settings: s.settings, Temporal: w.server.Client,
+		Store: w.store, Wallet: w.wallet.Address(), Chain: w.toncenter, Settings: s.settings, Temporal: w.server.Client,
 		Metrics: counted, Log: log,
 		Start: w.client.Start,
 	}
@@ -191,7 +185,7 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 func (w *rig) start() {
 	w.Helper()
 	w.startWorker()
-	w.client.Monitored = service.Monitored{Wallet: w.wallet.Address().Raw(), Name: w.name}
+	w.client.Monitored = w.wallet.Address().Raw()
 	w.must(w.client.StartMonitor(w.Context()))
 	w.eventually("the wallet is watched", func() bool {
 		_, err := w.store.WalletByAddress(w.Context(), w.wallet.Address().Raw())
@@ -201,17 +195,14 @@ func (w *rig) start() {
 
 func (w *rig) startWorker() {
 	w.Helper()
-	if w.name == "" {
-		w.startMain()
-	}
-
-	w.quotes = worker.New(w.server.Client, lifecycle.QueueOf(lifecycle.QuoteQueue, w.name), worker.Options{
+	w.startMain()
+	w.quotes = worker.New(w.server.Client, lifecycle.QuoteQueue, worker.Options{
 		WorkerStopTimeout: time.Second, DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: 2,
 	})
 
 	activities.RegisterQuotes(w.quotes, w.paymentActivities)
 	w.must(w.quotes.Start())
-	w.payer = worker.New(w.server.Client, lifecycle.QueueOf(lifecycle.PaymentQueue, w.name), worker.Options{
+	w.payer = worker.New(w.server.Client, lifecycle.PaymentQueue, worker.Options{
 		WorkerStopTimeout: time.Second, DisableWorkflowWorker: true,
 	})
 
@@ -234,9 +225,7 @@ func (w *rig) startMain() {
 }
 
 func (w *rig) stopWorker() {
-	if w.worker != nil {
-		w.worker.Stop()
-	}
+	w.worker.Stop()
 	w.quotes.Stop()
 	w.payer.Stop()
 }
@@ -380,7 +369,7 @@ func (w *rig) balances() {
 	var report service.LedgerReport
 	w.eventually("the record is up to date", func() (ok bool) {
 		var err error
-		report, err = w.client.Reconcile(w.Context(), w.wallet.Address().Raw(), list)
+		report, err = w.client.Reconcile(w.Context(), list)
 		w.must(err)
 		return report.Chain
 	})

@@ -168,14 +168,14 @@ func TestSecondSourceComesLate(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, large)
 	w.paymentActivities.Settings.SecondSource, w.purchases.Settings.SecondSource = false, false
-	w.must(w.client.Pause(t.Context(), w.admin, "", "a test"))
+	w.must(w.client.Pause(t.Context(), w.admin, "a test"))
 	agreed, other := w.deposit(2, "durov 50"), w.deposit(3, "durov 50")
 	w.eventually("they wait in line", func() bool { return w.inLine(agreed) && w.inLine(other) })
 	w.stopWorker()
 	w.paymentActivities.Settings.SecondSource, w.purchases.Settings.SecondSource = true, true
 	w.startWorker()
 	w.lie(tonsim.Lies{AmountNano: 2_000_000_000})
-	w.must(w.client.Resume(t.Context(), ""))
+	w.must(w.client.Resume(t.Context()))
 	w.disputed(other, lifecycle.TransactionProcessing)
 	w.becomes(agreed, lifecycle.TransactionProcessed)
 	w.balances()

@@ -138,7 +138,7 @@ var steps = map[step]func(*run, workflow.Context) error{
 // quote reads the price of the order. Tries and pauses are the activity's options.
 func (t *run) quote(ctx workflow.Context) error {
 	quoting := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: lifecycle.QueueOf(lifecycle.QuoteQueue, t.at.Wallet), StartToCloseTimeout: 10 * time.Minute, HeartbeatTimeout: heartbeatTimeout,
+		TaskQueue: lifecycle.QuoteQueue, StartToCloseTimeout: 10 * time.Minute, HeartbeatTimeout: heartbeatTimeout,
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: t.settings.RetryInterval, MaximumInterval: maximumPause,
 			MaximumAttempts: int32(t.settings.Attempts),
@@ -180,16 +180,16 @@ func (t *run) verify(ctx workflow.Context) error {
 	return t.learn(ctx, snapshot)
 }
 
-// onPayments gives the options of an activity of the payment queue of the transaction's wallet.
+// onPayments gives the options of an activity of the payment queue.
 func (t *run) onPayments(ctx workflow.Context, summary string, retries temporal.RetryPolicy) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: lifecycle.QueueOf(lifecycle.PaymentQueue, t.at.Wallet), StartToCloseTimeout: time.Minute, HeartbeatTimeout: heartbeatTimeout,
+		TaskQueue: lifecycle.PaymentQueue, StartToCloseTimeout: time.Minute, HeartbeatTimeout: heartbeatTimeout,
 		RetryPolicy: &retries, Summary: summary,
 	})
 }
 
-// ofMany is the time of an activity that waits for Fragment's answers about all purchases of a message.
-const ofMany = 3 * time.Minute
+// askingTime is the time of an activity that asks Fragment several questions, one after the other.
+const askingTime = 3 * time.Minute
 
 // shortRetries begin within a second, whatever the setting is.
 func (t *run) shortRetries(maximum time.Duration) temporal.RetryPolicy {
@@ -321,7 +321,7 @@ func (t *run) execute(
 ) (outcome activities.Payment, err error) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	paying := t.onPayments(ctx, summary, t.shortRetries(30*time.Second)) // the activity decides when it ends
-	paying = workflow.WithStartToCloseTimeout(paying, ofMany)
+	paying = workflow.WithStartToCloseTimeout(paying, askingTime)
 	err = workflow.ExecuteActivity(paying, act, t.order()).Get(ctx, &outcome)
 	if err == nil {
 		err = t.learn(ctx, outcome.Snapshot)
@@ -391,7 +391,7 @@ func (t *run) confirm(ctx workflow.Context) error {
 	confirming := t.onPayments(ctx, "wait for the Stars", temporal.RetryPolicy{
 		InitialInterval: 500 * time.Millisecond, BackoffCoefficient: 1.5, MaximumInterval: 5 * time.Second,
 	})
-	confirming = workflow.WithStartToCloseTimeout(confirming, ofMany)
+	confirming = workflow.WithStartToCloseTimeout(confirming, askingTime)
 	var snapshot activities.Snapshot
 	if err := workflow.ExecuteActivity(confirming, payments.ConfirmPurchase, t.order()).Get(ctx, &snapshot); err != nil {
 		return ask(ctx, t, transactions.ReviewTransaction, activities.Review{

@@ -211,9 +211,6 @@ func (p Principal) Permit(op Operation) error {
 	return p.confirm(op)
 }
 
-// SubjectWallet is the subject of operations that name one of our wallets.
-const SubjectWallet = "wallet"
-
 // Done writes to the audit log that the caller has done the operation of this request to what id names; "" is nothing
 // in particular.
 func (s *Server) Done(ctx context.Context, id string) { s.audit(ctx, id, account.OutcomeDone, "") }
@@ -231,7 +228,7 @@ func (s *Server) audit(ctx context.Context, id, outcome, detail string) {
 		ActorID: &request.who.User.ID, Action: request.operation.Id, Outcome: outcome, Door: account.DoorHTTP, Detail: detail,
 	}
 	_, ok := shape.ParseID(id)
-	if subject := request.operation.Subject; subject != "" && (ok || isHash(id) || subject == SubjectWallet && id != "") {
+	if subject := request.operation.Subject; subject != "" && (ok || isHash(id)) {
 		entry.Subject = request.operation.Subject + "/" + id
 	}
 

@@ -24,7 +24,7 @@ func showPayments(_ context.Context, r *site.Request) (site.View, error) {
 	if err != nil {
 		return site.View{}, err
 	}
-	solvency, err := site.Get[shape.Solvency](r, "/v1/payments/solvency"+ofWallet(r.URL.Query().Get("wallet")), nil)
+	solvency, err := site.Get[shape.Solvency](r, "/v1/payments/solvency", nil)
 	return site.View{Title: texts["tx-payments"].In(r.Language), Data: paymentsView{
 		queue, solvency, sections("/transactions/payments"),
 	}}, err
@@ -32,22 +32,14 @@ func showPayments(_ context.Context, r *site.Request) (site.View, error) {
 
 func pause(_ context.Context, r *site.Request) (next string, err error) {
 	_, err = site.Post[shape.Switches](
-		r, "/v1/payments/pause"+ofWallet(r.PostFormValue("wallet")), map[string]string{"reason": r.PostFormValue("reason")},
+		r, "/v1/payments/pause", map[string]string{"reason": r.PostFormValue("reason")},
 	)
 	return "/transactions/payments", err
 }
 
 func resume(_ context.Context, r *site.Request) (next string, err error) {
-	_, err = site.Post[shape.Switches](r, "/v1/payments/resume"+ofWallet(r.PostFormValue("wallet")), nil)
+	_, err = site.Post[shape.Switches](r, "/v1/payments/resume", nil)
 	return "/transactions/payments", err
-}
-
-// ofWallet is the query of a request that is about one of several wallets; empty: about all, or the first.
-func ofWallet(wallet string) string {
-	if wallet == "" {
-		return ""
-	}
-	return "?" + url.Values{"wallet": {wallet}}.Encode()
 }
 
 type figuresView struct {

@@ -9,7 +9,6 @@ CREATE INDEX transaction_events_actor ON transaction_events (actor_id, id) WHERE
 -- ledger of a wallet holds this row's lock, and takes it before any other.
 CREATE TABLE ton_wallets (
     address     text PRIMARY KEY CHECK (address ~ '^-?[0-9]+:[0-9a-f]{64}$'),
-    name        text        NOT NULL DEFAULT '' CHECK (name ~ '^([a-z0-9][a-z0-9-]{0,19})?$'), -- in the names of its queues; the only wallet has none
     cursor_lt   bigint      NOT NULL CHECK (cursor_lt >= 0),      -- 0: before the first transaction
     cursor_hash text        NOT NULL CHECK (cursor_hash ~ '^([0-9a-f]{64})?$'),
     scanned_to  timestamptz,                                      -- chain time: nothing up to it is missing, or can come any more
@@ -80,8 +79,7 @@ CREATE INDEX transactions_error ON transactions (error_message, id) WHERE status
 CREATE INDEX transactions_given_up ON transactions (id) WHERE status = 'failed' AND retry_of = attempt AND given_up_at IS NOT NULL;
 CREATE INDEX transactions_retryable ON transactions (id) WHERE status = 'failed' AND error_class <> 'non-retryable';
 
--- What we signed. A row stands here before its bytes leave the program; what becomes of it is read from the chain alone. A purchase may
--- give the wallet free once the chain has its payment, and several may share one signed message.
+-- What we signed. A row stands here before its bytes leave the program; what becomes of it is read from the chain alone.
 CREATE TABLE payments (
     id               bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
     kind             text        NOT NULL CHECK (kind IN ('purchase', 'refund')),
@@ -92,8 +90,6 @@ CREATE TABLE payments (
     valid_until      timestamptz NOT NULL,                        -- by the chain's clock
     boc              bytea       NOT NULL,
     hash_norm        text        NOT NULL CHECK (hash_norm ~ '^[0-9a-f]{64}$'),
-    part             int         NOT NULL DEFAULT 0,              -- its place in the signed message, from 0
-    parts            int         NOT NULL DEFAULT 1,              -- payments in that message
     destination      text        NOT NULL,
     amount_nano      bigint      NOT NULL CHECK (amount_nano > 0),
     reserved_nano    bigint      NOT NULL CHECK (reserved_nano >= amount_nano), -- while it is signed: the amount and room for gas
@@ -101,7 +97,6 @@ CREATE TABLE payments (
     request_id       text        NOT NULL DEFAULT '',             -- Fragment's
     request_number   bigint,                                      -- a purchase: of its request, among those of the wallet; NULL: unknown
     link_until       timestamptz,                                 -- a purchase: Fragment takes money until then, by the chain's clock
-    shared           boolean     NOT NULL DEFAULT false,          -- a purchase: others may have the wallet before it has ended
     state            text        NOT NULL DEFAULT 'signed' CHECK (state IN ('signed', 'paid', 'dead', 'bounced')),
     sent_at          timestamptz,                                 -- first broadcast
     chain_lt         bigint,                                      -- where it was found
@@ -121,16 +116,12 @@ CREATE TABLE payments (
     created_at       timestamptz NOT NULL DEFAULT now(),
     CHECK ((state = 'signed') = (settled_at IS NULL)),
     CHECK (state NOT IN ('paid', 'bounced') OR chain_hash <> ''),
-    CHECK (kept_at IS NULL OR state = 'paid'),
-    CONSTRAINT payments_parts CHECK (part BETWEEN 0 AND parts - 1)
+    CHECK (kept_at IS NULL OR state = 'paid')
 );
-CREATE UNIQUE INDEX payments_message ON payments (hash_norm, part);
+CREATE UNIQUE INDEX payments_message ON payments (hash_norm);
 CREATE UNIQUE INDEX payments_live ON payments (transaction_hash, kind) WHERE live;
-
--- One message under way: its first part stands for all.
-CREATE UNIQUE INDEX payments_seqno ON payments (wallet, seqno, part) WHERE live;
-CREATE UNIQUE INDEX payments_in_flight ON payments (wallet, part) WHERE state = 'signed';
-
+CREATE UNIQUE INDEX payments_seqno ON payments (wallet, seqno) WHERE live;
+CREATE UNIQUE INDEX payments_in_flight ON payments (wallet) WHERE state = 'signed'; -- one under way
 CREATE INDEX payments_of ON payments (transaction_hash, id);
 CREATE INDEX payments_untold ON payments (wallet, id) WHERE settled_at IS NOT NULL AND told_at IS NULL;
 CREATE INDEX payments_day ON payments (wallet, created_at);
@@ -140,8 +131,8 @@ CREATE INDEX payments_open_refunds ON payments (transaction_hash) WHERE kind = '
 -- Purchases that are paid, and of which nobody knows yet whether the destination keeps the money. There are few at any time.
 CREATE INDEX payments_open_purchases ON payments (wallet, id) WHERE kind = 'purchase' AND state = 'paid' AND kept_at IS NULL;
 
--- Who waits for the wallet's turn, and who has it. Those that share a message have the turn together. An order that does not fit into
--- what is left of the limit for 24 hours lets smaller ones pass.
+-- Who waits for the wallet's turn, and who has it. An order that does not fit into what is left of the limit for 24 hours lets smaller
+-- ones pass.
 CREATE TABLE payment_queue (
     transaction_hash text        NOT NULL REFERENCES transactions (hash),
     kind             text        NOT NULL CHECK (kind IN ('purchase', 'refund')),
@@ -149,7 +140,6 @@ CREATE TABLE payment_queue (
     sender           text        NOT NULL,
     asked_at         timestamptz NOT NULL DEFAULT clock_timestamp(),
     granted_at       timestamptz,
-    part             int         NOT NULL DEFAULT 0,
     probe            boolean     NOT NULL DEFAULT false,          -- granted in spite of a hold, to see whether it is over
     told_at          timestamptz,                                 -- its workflow knows of the grant
     deferred_at      timestamptz,                                 -- when it did not fit for the first time; NULL: it was never tried, or fits
@@ -157,7 +147,7 @@ CREATE TABLE payment_queue (
     PRIMARY KEY (transaction_hash, kind),
     CHECK (granted_at IS NOT NULL OR (NOT probe AND told_at IS NULL))
 );
-CREATE UNIQUE INDEX payment_queue_turn ON payment_queue (wallet, part) WHERE granted_at IS NOT NULL;
+CREATE UNIQUE INDEX payment_queue_turn ON payment_queue (wallet) WHERE granted_at IS NOT NULL;
 CREATE INDEX payment_queue_sender ON payment_queue (wallet, sender);
 
 -- When each sender's last turn ended.
@@ -168,7 +158,7 @@ CREATE TABLE payment_turns (
     PRIMARY KEY (wallet, sender)
 );
 
--- What stops all payments: an operator's pause.
+-- What stops payments: an operator's pause all of them, the program's own hold purchases.
 CREATE TABLE switches (
     name     text PRIMARY KEY CHECK (name IN ('pause', 'hold')),
     since    timestamptz,                                         -- NULL: off
@@ -178,18 +168,6 @@ CREATE TABLE switches (
     CHECK (since IS NOT NULL OR (reason = '' AND by_user IS NULL AND retry_at IS NULL))
 );
 INSERT INTO switches (name) VALUES ('pause'), ('hold');
-
--- What stops the payments of one wallet: an operator's pause all of them, the program's own hold purchases.
-CREATE TABLE wallet_switches (
-    wallet   text   NOT NULL REFERENCES ton_wallets (address),
-    name     text   NOT NULL CHECK (name IN ('pause', 'hold')),
-    since    timestamptz,                                         -- NULL: off
-    reason   text   NOT NULL DEFAULT '',
-    by_user  bigint REFERENCES users (id),                        -- NULL: the program
-    retry_at timestamptz,                                         -- of a hold: when one purchase may try
-    PRIMARY KEY (wallet, name),
-    CHECK (since IS NOT NULL OR (reason = '' AND by_user IS NULL AND retry_at IS NULL))
-);
 
 -- Every finalised transaction of a wallet, in order and without a gap.
 CREATE TABLE chain_transactions (
@@ -221,19 +199,6 @@ CREATE TABLE chain_transactions (
     UNIQUE (wallet, prev_lt)
 );
 CREATE INDEX chain_transactions_in ON chain_transactions (in_hash);
-
--- The messages of the wallet's transactions that sent several; chain_transactions has the first one of each.
-CREATE TABLE chain_messages (
-    wallet      text   NOT NULL,
-    lt          bigint NOT NULL,
-    hash        text   NOT NULL CHECK (hash ~ '^[0-9a-f]{64}$'),
-    destination text   NOT NULL,
-    nano        bigint NOT NULL CHECK (nano >= 0),
-    body_hash   text   NOT NULL,
-    PRIMARY KEY (wallet, lt, hash),
-    FOREIGN KEY (wallet, lt) REFERENCES chain_transactions (wallet, lt)
-);
-CREATE INDEX chain_messages_hash ON chain_messages (hash);
 
 -- Double entry. Accounts: wallet and, as the other side, received, reserved and refund_due (the customers' money: free, set
 -- aside for a payment, owed back), paid, gas and refunded (gone for good), returning (a bounced payment on its way back),

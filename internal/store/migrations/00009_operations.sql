@@ -53,7 +53,6 @@ CREATE TABLE processes (
     identity     text PRIMARY KEY,                     -- as Temporal knows it
     service      text        NOT NULL,                 -- worker, api
     version      text        NOT NULL,
-    capabilities text[]      NOT NULL DEFAULT '{}',    -- what it can do that others may have to wait for
     carries      int         NOT NULL DEFAULT 0,       -- activities that run in it now
     started_at   timestamptz NOT NULL,
     beat_at      timestamptz NOT NULL DEFAULT now()

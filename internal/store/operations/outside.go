@@ -47,9 +47,9 @@ const processLife = time.Hour
 // replaces a newer one.
 func (s *Store) SaveHeartbeat(ctx context.Context, p Process, seen []OutsideSystem) error {
 	batch := &pgx.Batch{}
-	batch.Queue(`INSERT INTO processes (identity, service, version, carries, started_at, capabilities) VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT (identity) DO UPDATE SET service = $2, version = $3, carries = $4, started_at = $5, capabilities = $6, beat_at = now()`,
-		p.Identity, p.Service, p.Version, p.InFlight, p.StartedAt, []string{core.CapabilityParts})
+	batch.Queue(`INSERT INTO processes (identity, service, version, carries, started_at) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (identity) DO UPDATE SET service = $2, version = $3, carries = $4, started_at = $5, beat_at = now()`,
+		p.Identity, p.Service, p.Version, p.InFlight, p.StartedAt)
 
 	for _, o := range seen {
 		batch.Queue(`WITH seen AS (SELECT $1::text AS name, $2::timestamptz AS succeeded_at, $3::timestamptz AS failed_at, $4::text AS error)

@@ -2,6 +2,7 @@ package transaction
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -160,14 +161,14 @@ const (
 
 // write records a transaction and everything that follows from it.
 func (in *ingest) write(ctx context.Context, t ChainTransaction) error {
-	payments, err := in.paymentsIn(ctx, t)
+	payment, err := in.paymentIn(ctx, t)
 	if err != nil {
 		return err
 	}
 
 	means := meansOther
 	switch {
-	case len(payments) > 0:
+	case payment != nil:
 		means = meansPayment
 	case t.In.Bounced:
 		means = meansBounce
@@ -189,7 +190,7 @@ func (in *ingest) write(ctx context.Context, t ChainTransaction) error {
 	case meansDeposit:
 		return in.deposit(ctx, t)
 	case meansPayment:
-		return in.settle(ctx, payments, t)
+		return in.settle(ctx, *payment, t)
 	case meansBounce:
 		return in.post(ctx, nil, t, AccountReturning, AccountOther)
 	default:
@@ -206,14 +207,19 @@ func (in *ingest) write(ctx context.Context, t ChainTransaction) error {
 	}
 }
 
-// paymentsIn returns the payments that a transaction executes: the parts of one message. A message from outside is
-// executed at most once. The index payments_message serves it.
-func (in *ingest) paymentsIn(ctx context.Context, t ChainTransaction) ([]Payment, error) {
+// paymentIn returns the payment that a transaction executes; nil: none. A message from outside is executed at most once.
+// The index payments_message serves it.
+func (in *ingest) paymentIn(ctx context.Context, t ChainTransaction) (*Payment, error) {
 	if t.In.HashNorm == "" {
 		return nil, nil
 	}
-	return core.List[Payment](ctx, in.tx, `SELECT `+paymentColumns+` FROM payments
-		WHERE hash_norm = $1 AND wallet = $2 AND chain_hash = '' ORDER BY part`, t.In.HashNorm, in.Address)
+
+	payment, err := core.One[Payment](ctx, in.tx, noPayment, `SELECT `+paymentColumns+` FROM payments
+		WHERE hash_norm = $1 AND wallet = $2 AND chain_hash = ''`, t.In.HashNorm, in.Address)
+	if errors.Is(err, noPayment) {
+		return nil, nil
+	}
+	return &payment, err
 }
 
 // keepsDeposit reports whether the received money stayed. A wallet that has never paid has no contract yet: its
@@ -234,16 +240,7 @@ func (in *ingest) insert(ctx context.Context, t ChainTransaction, means string) 
 		in.Address, t.LT, t.Hash, t.PrevLT, t.PrevHash, t.At, t.Aborted, t.ComputeOK, t.ExitCode,
 		t.ActionOK, t.SkippedActions, t.In.Hash, t.In.HashNorm, t.In.Source, t.In.Nano, t.In.Bounced, len(t.Out), t.sent(), t.first().Hash,
 		t.first().Destination, t.first().BodyHash, t.FeeNano, means)
-	if err != nil || len(t.Out) < 2 {
-		return err
-	}
-
-	batch := &pgx.Batch{}
-	for _, out := range t.Out {
-		batch.Queue(`INSERT INTO chain_messages (wallet, lt, hash, destination, nano, body_hash) VALUES ($1, $2, $3, $4, $5, $6)`,
-			in.Address, t.LT, out.Hash, out.Destination, out.Nano, out.BodyHash)
-	}
-	return in.tx.SendBatch(ctx, batch).Close()
+	return err
 }
 
 // sent is the total of all messages.

@@ -46,22 +46,17 @@ func (in *ingest) lost(ctx context.Context, t ChainTransaction) error {
 }
 
 // adopt makes a lost payment the purchase of this transaction, as a person has decided. The hash names a transaction of
-// the wallet on the chain; of one that sent several messages, the message.
+// the wallet on the chain that sent one message, as each payment of ours does.
 func (w *writing) adopt(ctx context.Context, hash string) (chainHash string, err error) {
 	var nano, lt int64
-	var part int
 	err = w.DB.QueryRow(ctx, `INSERT INTO payments (kind, transaction_hash, attempt, wallet, seqno, valid_until, boc, hash_norm, destination,
-			amount_nano, reserved_nano, body_hash, state, chain_lt, chain_hash, paid_nano, gas_nano, out_hash, settled_at, kept_at, told_at, created_at,
-			part, parts)
+			amount_nano, reserved_nano, body_hash, state, chain_lt, chain_hash, paid_nano, gas_nano, out_hash, settled_at, kept_at, told_at, created_at)
 		SELECT `+core.Literal(Purchase)+`, $3, $4, c.wallet, w.next_seqno - (SELECT count(*) FROM chain_transactions l
-				WHERE l.wallet = c.wallet AND l.lt >= c.lt AND l.in_hash_norm <> '' AND l.computed), c.at, '', in_hash_norm, m.destination,
-			m.nano, m.nano, m.body_hash, `+core.Literal(PaymentPaid)+`, c.lt, c.hash, m.nano, fee_nano / m.parts, m.hash, $5, $5, $5, $5,
-			m.part, m.parts
-		FROM chain_transactions c JOIN ton_wallets w ON w.address = c.wallet CROSS JOIN LATERAL (`+messagesOf+`) m
-		WHERE c.wallet = $1 AND (c.hash = $2 AND m.parts = 1 OR m.hash = $2) AND c.lt > $6 AND in_hash_norm <> '' AND m.nano > 0
-			AND (means = 'other' OR EXISTS (SELECT 1 FROM payments p WHERE p.hash_norm = c.in_hash_norm AND p.boc = '')
-				AND NOT EXISTS (SELECT 1 FROM payments p WHERE p.hash_norm = c.in_hash_norm AND p.out_hash = m.hash))
-		RETURNING paid_nano, chain_lt, part, chain_hash`, w.Address, hash, w.Hash, w.Attempt, w.Now, w.LT).Scan(&nano, &lt, &part, &chainHash)
+				WHERE l.wallet = c.wallet AND l.lt >= c.lt AND l.in_hash_norm <> '' AND l.computed), c.at, '', in_hash_norm, out_destination,
+			out_nano, out_nano, out_body_hash, `+core.Literal(PaymentPaid)+`, c.lt, c.hash, out_nano, fee_nano, out_hash, $5, $5, $5, $5
+		FROM chain_transactions c JOIN ton_wallets w ON w.address = c.wallet
+		WHERE c.wallet = $1 AND c.hash = $2 AND c.lt > $6 AND in_hash_norm <> '' AND out_count = 1 AND out_nano > 0 AND means = 'other'
+		RETURNING paid_nano, chain_lt, chain_hash`, w.Address, hash, w.Hash, w.Attempt, w.Now, w.LT).Scan(&nano, &lt, &chainHash)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return "", fault.Invalid(
 			"payment", "this is no payment on the chain that the record lacks and that may have been for this transaction",
@@ -76,17 +71,8 @@ func (w *writing) adopt(ctx context.Context, hash string) (chainHash string, err
 	}
 
 	cause := "lost/" + w.Address + "/" + strconv.FormatInt(lt, 10)
-	if part > 0 {
-		cause += "/" + strconv.Itoa(part)
-	}
 	return chainHash, post(ctx, w.DB, w.Address, &w.Hash, cause, amounts{AccountOther: -nano, goneTo(Purchase): nano})
 }
-
-// messagesOf are the messages of transaction c. chain_messages has those of a transaction with several.
-const messagesOf = `SELECT hash, destination, nano, body_hash, (row_number() OVER (ORDER BY hash) - 1)::int AS part, count(*) OVER ()::int AS parts
-		FROM chain_messages WHERE wallet = c.wallet AND lt = c.lt
-	UNION ALL SELECT c.out_hash, c.out_destination, c.out_nano, c.out_body_hash, 0, 1
-		WHERE NOT EXISTS (SELECT 1 FROM chain_messages WHERE wallet = c.wallet AND lt = c.lt)`
 
 // SmallTransferNotices are about transfers below the minimum. The entity of such a notice is the transaction on the
 // chain; it has no event.

@@ -3,7 +3,6 @@ package transaction
 import (
 	"context"
 	"slices"
-	"strconv"
 
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/core"
@@ -22,95 +21,43 @@ const (
 	ReviewLost = "payment_lost"
 )
 
-// settle decides the payments of a message that was found on the chain, each by what was sent for it. That the wallet
-// executed the message does not mean that it paid.
-func (in *ingest) settle(ctx context.Context, payments []Payment, t ChainTransaction) error {
-	in.NextSeqno = max(in.NextSeqno, payments[0].Seqno+1)
-	for i, share := range t.shares(payments) {
-		p := payments[i]
-		if err := in.postPart(ctx, p, t, share); err != nil {
-			return err
-		}
-
-		wasDead := p.State == PaymentDead
-		p.State, p.ChainLT, p.ChainHash = PaymentDead, &t.LT, t.Hash
-		p.PaidNano, p.GasNano, p.OutHash = share.nano, share.feeNano, share.out.Hash
-		if p.PaidNano > 0 {
-			p.State, p.Late = PaymentPaid, wasDead
-		}
-
-		review := ""
-		switch {
-		case p.State != PaymentPaid:
-		case wasDead:
-			review = ReviewLate
-		case !share.exact:
-			review = ReviewMismatch
-		}
-
-		if err := in.close(ctx, p, !wasDead, review); err != nil {
-			return err
-		}
+// settle decides a payment whose message was found on the chain, by what was sent. That the wallet executed the message
+// does not mean that it paid.
+func (in *ingest) settle(ctx context.Context, p Payment, t ChainTransaction) error {
+	in.NextSeqno = max(in.NextSeqno, p.Seqno+1)
+	if err := in.post(ctx, &p.TransactionHash, t, AccountOther, goneTo(p.Kind)); err != nil {
+		return err
 	}
-	return nil
+
+	out, exact := t.paymentOf(p)
+	wasDead := p.State == PaymentDead
+	p.State, p.ChainLT, p.ChainHash = PaymentDead, &t.LT, t.Hash
+	p.PaidNano, p.GasNano, p.OutHash = t.sent(), t.FeeNano, out.Hash
+	if p.PaidNano > 0 {
+		p.State, p.Late = PaymentPaid, wasDead
+	}
+
+	review := ""
+	switch {
+	case p.State != PaymentPaid:
+	case wasDead:
+		review = ReviewLate
+	case !exact:
+		review = ReviewMismatch
+	}
+	return in.close(ctx, p, !wasDead, review)
 }
 
-// share is what the wallet did for one payment of a message.
-type share struct {
-	out           OutMessage // that carries its money; the zero value: none
-	nano, feeNano int64      // what left the wallet for it
-	exact         bool       // exactly what the payment orders, as in the whole message
-}
-
-// shares divides what the wallet did among the payments of the message. Each gets the message that it orders: no two of
-// them order the same. What none of them orders counts for the first that got nothing, else for the first.
-func (t ChainTransaction) shares(payments []Payment) []share {
-	shares := make([]share, len(payments))
-	exact := t.ComputeOK && t.ActionOK && !t.Aborted
-	rest := slices.Clone(t.Out)
-
-	for i, p := range payments {
-		at := slices.IndexFunc(rest, func(out OutMessage) bool {
-			return out.Destination == p.Destination && out.Nano == p.AmountNano && out.BodyHash == p.BodyHash
-		})
-		if at >= 0 {
-			shares[i].out, shares[i].nano = rest[at], rest[at].Nano
-			rest = slices.Delete(rest, at, at+1)
-		}
-		shares[i].feeNano = t.FeeNano / int64(len(payments))
+// paymentOf returns the message that carries the money of a payment, else the first one, and whether the wallet did
+// exactly what was signed.
+func (t ChainTransaction) paymentOf(p Payment) (out OutMessage, exact bool) {
+	at := slices.IndexFunc(t.Out, func(out OutMessage) bool {
+		return out.Destination == p.Destination && out.Nano == p.AmountNano && out.BodyHash == p.BodyHash
+	})
+	if at < 0 {
+		return t.first(), false
 	}
-
-	shares[0].feeNano += t.FeeNano % int64(len(payments))
-	if len(rest) > 0 {
-		exact = false
-		at := max(0, slices.IndexFunc(shares, func(s share) bool { return s.nano == 0 }))
-		if shares[at].nano == 0 {
-			shares[at].out = rest[0]
-		}
-		for _, out := range rest {
-			shares[at].nano += out.Nano
-		}
-	}
-
-	for i := range shares {
-		shares[i].exact = exact && len(t.Out)+t.SkippedActions == len(payments)
-	}
-	return shares
-}
-
-// postPart writes what a message did for one of its payments; the first has what came in, too.
-func (in *ingest) postPart(ctx context.Context, p Payment, t ChainTransaction, s share) error {
-	cause, received := "chain/"+in.Address+"/"+strconv.FormatInt(t.LT, 10), int64(0)
-	if p.Part == 0 {
-		received = t.In.Nano
-	} else {
-		cause += "/" + strconv.Itoa(p.Part)
-	}
-
-	moved := amounts{AccountWallet: received - s.nano - s.feeNano, AccountGas: s.feeNano}
-	moved[AccountOther] -= received
-	moved[goneTo(p.Kind)] += s.nano
-	return post(ctx, in.tx, in.Address, &p.TransactionHash, cause, moved)
+	return t.Out[at], len(t.Out) == 1 && t.SkippedActions == 0 && t.ComputeOK && t.ActionOK && !t.Aborted
 }
 
 // declareDead declares payments dead that can never reach the chain any more: not found in a history without a gap, up
@@ -163,10 +110,9 @@ func (in *ingest) close(ctx context.Context, p Payment, underWay bool, review st
 }
 
 // release returns the reservation of a payment: to the debt, if it was a refund that is dead. Its turn ends. A paid
-// purchase that does not share the wallet keeps the turn until it has ended: Fragment reports only the state of a
-// session's last purchase.
+// purchase keeps the turn until it has ended: Fragment reports only the state of a session's last purchase.
 func (w *writing) release(ctx context.Context, p Payment) error {
-	if p.Kind != Purchase || p.State != PaymentPaid || p.Shared {
+	if p.Kind != Purchase || p.State != PaymentPaid {
 		if err := w.leave(ctx, p.Kind); err != nil {
 			return err
 		}

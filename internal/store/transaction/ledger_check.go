@@ -93,12 +93,11 @@ type PurchaseRecord struct {
 	PaidNano        int64                      `db:"paid_nano"`
 	Status          lifecycle.TransactionState `db:"status"` // of the transaction
 	PaidAt          time.Time                  `db:"paid_at"`
-	Parts           int                        `db:"parts"` // payments that the same message made
 }
 
 // Purchases lists purchases that were paid and did not bounce, with payment ids above after, ascending.
 func (s *Store) Purchases(ctx context.Context, wallet string, after int64, limit int) ([]PurchaseRecord, error) {
-	return core.List[PurchaseRecord](ctx, s.db, `SELECT p.id, transaction_hash, chain_hash, username, stars, paid_nano, status, c.at AS paid_at, parts
+	return core.List[PurchaseRecord](ctx, s.db, `SELECT p.id, transaction_hash, chain_hash, username, stars, paid_nano, status, c.at AS paid_at
 		FROM payments p JOIN transactions t ON t.hash = p.transaction_hash JOIN chain_transactions c ON c.wallet = p.wallet AND c.lt = p.chain_lt
 		WHERE p.wallet = $1 AND `+isPurchase+` AND `+isPaid+` AND p.id > $2 ORDER BY p.id LIMIT $3`, wallet, after, limit)
 }

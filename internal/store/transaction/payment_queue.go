@@ -112,13 +112,13 @@ const eligible = `(q.not_before IS NULL OR q.not_before <= $2) AND NOT EXISTS (S
 	AND (passed.deferred_at, passed.transaction_hash) < (coalesce(q.deferred_at, 'infinity'), q.transaction_hash))`
 
 func grantNext(ctx context.Context, tx core.Session, wallet lockedWallet) (*QueueEntry, error) {
-	switches, err := switchesIn(ctx, tx, wallet.Address)
-	if err != nil || switches.pause.On() {
+	switches, err := lockSwitches(ctx, tx)
+	if err != nil || switches.Pause.On() {
 		return nil, err
 	}
 
-	held := switches.hold.On()
-	probing := held && switches.hold.RetryAt != nil && !wallet.Now.Before(*switches.hold.RetryAt)
+	held := switches.Hold.On()
+	probing := held && switches.Hold.RetryAt != nil && !wallet.Now.Before(*switches.Hold.RetryAt)
 	next, err := core.One[QueueEntry](ctx, tx, noEntry, `WITH next AS (
 			SELECT q.transaction_hash, q.kind FROM payment_queue q LEFT JOIN payment_turns t USING (wallet, sender)
 			WHERE q.wallet = $1 AND (q.`+isRefund+` OR $3) AND `+eligible+`

@@ -62,10 +62,6 @@ type Payment struct {
 	Late            bool         `db:"late"`    // found on the chain after it was declared dead
 	CreatedAt       time.Time    `db:"created_at"`
 
-	Part   int  `db:"part"`   // its place in the signed message, from 0
-	Parts  int  `db:"parts"`  // payments in that message
-	Shared bool `db:"shared"` // a purchase: others may have the wallet before it has ended
-
 	// Of a purchase, by which its Stars are proven; zero or nil: unknown.
 	RequestNumber *int64     `db:"request_number"` // of its request, among all requests with the wallet's session
 	LinkUntil     *time.Time `db:"link_until"`     // Fragment takes money until then, by the chain's clock
@@ -90,10 +86,9 @@ type PaymentRef struct {
 
 const paymentColumns = `id, kind, transaction_hash, attempt, wallet, seqno, valid_until, boc, hash_norm, destination, amount_nano, reserved_nano,
 	body_hash, request_id, state, sent_at, chain_lt, chain_hash, paid_nano, gas_nano, returned_nano, out_hash, settled_at, kept_at, late, created_at,
-	part, parts, shared, request_number, link_until, arrived_at, confirmed_at, ` + isLast + ` AS last`
+	request_number, link_until, arrived_at, confirmed_at, ` + isLast + ` AS last`
 
-// isLast is true of a purchase whose request is the last one of its wallet's session. A purchase without a number is of
-// a release that kept the wallet until the purchase had ended, or was adopted.
+// isLast is true of a purchase whose request is the last one of its wallet's session. An adopted purchase has no number.
 const isLast = `(request_number IS NULL OR request_number = (SELECT requests FROM ton_wallets WHERE address = wallet))`
 
 var noPayment = fault.New(fault.PaymentNotFound, "there is no such payment")

@@ -27,14 +27,14 @@ func (s *Store) CheckLimits(ctx context.Context, hash string, kind PaymentKind, 
 		if kind == Refund && w.RefundApproved {
 			return nil
 		}
-		return w.within(ctx, kind, nano, 0, limits)
+		return w.within(ctx, kind, nano, limits)
 	})
 	return err
 }
 
 // within refuses a payment above the limit for one payment with PAYMENT_LIMIT or REFUND_LIMIT, and one that does not
-// fit today with DAILY_LIMIT. beside is what is paid together with it.
-func (w *writing) within(ctx context.Context, kind PaymentKind, nano, beside int64, limits Limits) error {
+// fit today with DAILY_LIMIT.
+func (w *writing) within(ctx context.Context, kind PaymentKind, nano int64, limits Limits) error {
 	one, day := limits.of(kind)
 	if one > 0 && nano > one {
 		code := fault.PaymentLimit
@@ -47,7 +47,7 @@ func (w *writing) within(ctx context.Context, kind PaymentKind, nano, beside int
 		return nil
 	}
 
-	most := day - nano - beside
+	most := day - nano
 	spent, until, err := w.room(ctx, kind, most)
 	if err == nil && spent > most {
 		err = &DayIsFull{

@@ -25,8 +25,6 @@ type PaymentOrder struct {
 	RequestID     string    // Fragment's
 	RequestNumber int64     // from NextRequest; 0: unknown
 	LinkUntil     time.Time // Fragment takes money until then; zero: unknown
-	// Shared: others may have the wallet once the chain has the payment. It needs all of the above for its proof.
-	Shared bool
 }
 
 // Signed is a message of the wallet, ready to be broadcast.
@@ -36,8 +34,8 @@ type Signed struct {
 	ValidUntil time.Time // whole seconds
 }
 
-// SignFunc signs one message that makes these payments, in this order.
-type SignFunc func(seqno uint32, orders []PaymentOrder) (Signed, error)
+// SignFunc signs the message that makes the payment.
+type SignFunc func(seqno uint32) (Signed, error)
 
 // Limits limit payments, in nanoTON; 0: no limit. Those per day count what was signed in the last 24 hours and is not
 // dead.
@@ -65,14 +63,11 @@ func (l Limits) of(kind PaymentKind) (one, day int64) {
 // a live payment already gets that one, and nothing is signed. A second purchase within one processing counts as the
 // transaction's next attempt: the payment has its number.
 //
-// Purchases beside it, of others in line, become parts of the same message as far as they are allowed, and their orders
-// get the turn with it; the others stay in line. There are none while a live process does not know of parts.
-//
 // Refusals: NO_TURN (the order does not have the turn, or not any more), PAYMENTS_PAUSED, PAYMENTS_HELD, PAYMENT_LIMIT,
 // DAILY_LIMIT (as a *DayIsFull), INSUFFICIENT_FUNDS (what is owed to others stays in the wallet), INVALID_TRANSITION,
 // and the errors of sign. A purchase that was admitted as a probe lifts the hold.
 func (s *Store) SignPayment(
-	ctx context.Context, want PaymentOrder, beside []PaymentOrder, limits Limits, sign SignFunc,
+	ctx context.Context, want PaymentOrder, limits Limits, sign SignFunc,
 ) (payment Payment, err error) {
 	_, err = s.write(ctx, want.Hash, func(w *writing) error {
 		live, err := w.livePayment(ctx, want.Kind)
@@ -89,12 +84,7 @@ func (s *Store) SignPayment(
 			return err
 		}
 
-		orders, err := order.admitBeside(ctx, beside, limits)
-		if err != nil {
-			return err
-		}
-
-		payment, err = order.sign(ctx, orders, sign)
+		payment, err = order.sign(ctx, sign)
 		return err
 	})
 
@@ -107,9 +97,6 @@ type signing struct {
 	want     PaymentOrder
 	probe    bool  // the turn was granted in spite of a hold
 	reserved int64 // nanoTON to set aside
-
-	// What the parts before it in the same message take, in nanoTON.
-	amountBefore, reservedBefore int64
 }
 
 // admit checks everything that must hold at the moment of the signature.
@@ -129,7 +116,7 @@ func (s *signing) admit(ctx context.Context, limits Limits) error {
 // affordable checks the amount: the limits, and that the wallet has it.
 func (s *signing) affordable(ctx context.Context, limits Limits) error {
 	if s.want.Kind == Purchase || !s.RefundApproved {
-		if err := s.within(ctx, s.want.Kind, s.want.AmountNano, s.amountBefore, limits); err != nil {
+		if err := s.within(ctx, s.want.Kind, s.want.AmountNano, limits); err != nil {
 			return err
 		}
 	}
@@ -146,8 +133,6 @@ func (s *signing) due() error {
 		return s.otherAttempt(lifecycle.TransactionActionBuy)
 	case s.want.Kind == Refund && s.want.Destination != s.Sender:
 		return fault.Invalid("destination", "a refund goes to the sender")
-	case s.want.Shared && (s.want.Kind != Purchase || s.want.RequestID == "" || s.want.RequestNumber == 0 || s.want.LinkUntil.IsZero()):
-		return fault.Invalid("shared", "without a proof of its own a payment does not share the wallet")
 	}
 
 	if err := s.Take(TransactionStep{Action: signingOf[s.want.Kind]}); err != nil {
@@ -181,14 +166,14 @@ func (s *signing) hasTurn(ctx context.Context) error {
 // notStopped checks the switches, and that the record has read all payments on the chain: one of them may have been for
 // this order.
 func (s *signing) notStopped(ctx context.Context) error {
-	switches, err := switchesIn(ctx, s.DB, s.Address)
+	switches, err := lockSwitches(ctx, s.DB)
 	switch {
 	case err != nil:
 		return err
-	case switches.pause.On():
+	case switches.Pause.On():
 		return fault.New(fault.PaymentsPaused, "payments are paused")
-	case switches.hold.On() && s.want.Kind == Purchase && !s.probe:
-		return fault.New(fault.PaymentsHeld, "purchases are held").With("reason", switches.hold.Reason)
+	case switches.Hold.On() && s.want.Kind == Purchase && !s.probe:
+		return fault.New(fault.PaymentsHeld, "purchases are held").With("reason", switches.Hold.Reason)
 	case int64(s.want.ChainSeqno) > s.NextSeqno && s.want.ChainLT > s.CursorLT:
 		return fault.New(
 			fault.PaymentsHeld, "the chain has payments that the record has not read yet",
@@ -211,16 +196,16 @@ func (s *signing) covered(ctx context.Context) error {
 		free += s.RefundDueNano
 	}
 
-	if free-s.reservedBefore < s.want.AmountNano+s.want.GasNano {
+	if free < s.want.AmountNano+s.want.GasNano {
 		return fault.New(fault.InsufficientFunds, "the wallet does not hold enough").With("free_nano", free)
 	}
 	return nil
 }
 
-// sign signs the message of these orders, of which the first is this one, and records its payments.
-func (s *signing) sign(ctx context.Context, orders []PaymentOrder, sign SignFunc) (Payment, error) {
+// sign signs the order's payment and records it.
+func (s *signing) sign(ctx context.Context, sign SignFunc) (Payment, error) {
 	seqno := max(int64(s.want.ChainSeqno), s.NextSeqno)
-	signed, err := sign(uint32(seqno), orders)
+	signed, err := sign(uint32(seqno))
 	if err != nil {
 		return Payment{}, err
 	}
@@ -228,30 +213,19 @@ func (s *signing) sign(ctx context.Context, orders []PaymentOrder, sign SignFunc
 		return Payment{}, fault.Invalid("valid_until", "the payment would be signed for a time that has passed")
 	}
 
-	message := message{Signed: signed, seqno: seqno, parts: len(orders)}
-	payment, err := s.record(ctx, message, 0)
+	payment, err := s.record(ctx, signed, seqno)
 	if err != nil {
-		return Payment{}, err
-	}
-	if err := s.recordBeside(ctx, message, orders); err != nil {
 		return Payment{}, err
 	}
 
 	if s.probe && s.want.Kind == Purchase {
-		return payment, liftHold(ctx, s.DB, s.Address)
+		return payment, liftHold(ctx, s.DB)
 	}
 	return payment, nil
 }
 
-// message is what was signed.
-type message struct {
-	Signed
-	seqno int64
-	parts int
-}
-
-// record stores the payment of this order, which is a part of a message, and reserves its money.
-func (s *signing) record(ctx context.Context, m message, part int) (Payment, error) {
+// record stores the signed payment and reserves its money.
+func (s *signing) record(ctx context.Context, signed Signed, seqno int64) (Payment, error) {
 	if s.want.Kind == Purchase {
 		if err := s.countAgain(ctx); err != nil {
 			return Payment{}, err
@@ -259,10 +233,10 @@ func (s *signing) record(ctx context.Context, m message, part int) (Payment, err
 	}
 
 	payment, err := core.One[Payment](ctx, s.DB, noPayment, `INSERT INTO payments (kind, transaction_hash, attempt, wallet, seqno, valid_until, boc,
-		hash_norm, destination, amount_nano, reserved_nano, body_hash, request_id, created_at, part, parts, shared, request_number, link_until)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, nullif($18::bigint, 0), $19) RETURNING `+paymentColumns,
-		s.want.Kind, s.Hash, s.Attempt, s.Address, m.seqno, m.ValidUntil, m.BoC, m.HashNorm, s.want.Destination, s.want.AmountNano,
-		s.reserved, s.want.BodyHash, s.want.RequestID, s.Now, part, m.parts, s.want.Shared, s.want.RequestNumber, s.want.linkUntil())
+		hash_norm, destination, amount_nano, reserved_nano, body_hash, request_id, created_at, request_number, link_until)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, nullif($15::bigint, 0), $16) RETURNING `+paymentColumns,
+		s.want.Kind, s.Hash, s.Attempt, s.Address, seqno, signed.ValidUntil, signed.BoC, signed.HashNorm, s.want.Destination,
+		s.want.AmountNano, s.reserved, s.want.BodyHash, s.want.RequestID, s.Now, s.want.RequestNumber, s.want.linkUntil())
 	if err != nil {
 		return Payment{}, err
 	}

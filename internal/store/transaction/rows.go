@@ -94,7 +94,6 @@ type Snapshot struct {
 	Lost bool `json:"lost,omitempty"`
 	// … because a second source does not agree about the deposit
 	Disputed  bool        `json:"disputed,omitempty"`
-	Wallet    string      `json:"wallet,omitempty"` // the name of the wallet: whose process acts for it
 	Quoted    bool        `json:"quoted,omitempty"`
 	Since     *time.Time  `json:"since,omitempty"`      // processing, the last time it was entered
 	Signed    int         `json:"signed,omitempty"`     // purchases signed since then
@@ -167,8 +166,6 @@ type drivenTransaction struct {
 	Refund *PaymentRef `db:"refund"` // the live one, else the last
 	Signed int         `db:"signed"` // purchases, since processing was entered the last time
 	Turn   *Turn       `db:"turn"`
-	// the wallet's
-	WalletName string `db:"wallet_name"`
 }
 
 var (
@@ -177,8 +174,7 @@ var (
 	` + decidingRefund + ` AS refund,
 	(SELECT count(*) FROM payments p WHERE p.transaction_hash = hash AND p.` + isPurchase + ` AND p.created_at >= processing_since) AS signed,
 	(SELECT jsonb_build_object('kind', q.kind, 'granted', q.granted_at IS NOT NULL) FROM payment_queue q
-		WHERE q.transaction_hash = hash LIMIT 1) AS turn,
-	(SELECT name FROM ton_wallets WHERE address = wallet) AS wallet_name`
+		WHERE q.transaction_hash = hash LIMIT 1) AS turn`
 	drivenByHash = `SELECT ` + drivenColumns + ` FROM transactions WHERE hash = $1`
 )
 
@@ -286,7 +282,7 @@ func (s *Store) SnapshotOfTransaction(ctx context.Context, hash string) (Snapsho
 
 func (t drivenTransaction) snapshot() Snapshot {
 	snapshot := t.Transaction.snapshot()
-	snapshot.Refund, snapshot.Signed, snapshot.Turn, snapshot.Wallet = t.Refund, t.Signed, t.Turn, t.WalletName
+	snapshot.Refund, snapshot.Signed, snapshot.Turn = t.Refund, t.Signed, t.Turn
 	return snapshot
 }
 

@@ -11,10 +11,9 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Wallet is one of our wallets and how far its history is known.
+// Wallet is a wallet of ours and how far its history is known.
 type Wallet struct {
 	Address    string     `db:"address"`
-	Name       string     `db:"name"`      // in the names of its task queues; empty: the only one, or the first
 	CursorLT   int64      `db:"cursor_lt"` // of the last known transaction; 0: none
 	CursorHash string     `db:"cursor_hash"`
 	ScannedTo  *time.Time `db:"scanned_to"` // chain time up to which the history is complete; nil: never scanned
@@ -28,22 +27,18 @@ type WalletStart struct {
 	Hash        string
 	BalanceNano int64
 	Seqno       int64 // the wallet's next one
-	Name        string
 }
 
-const walletColumns = `address, name, cursor_lt, cursor_hash, scanned_to, next_seqno`
+const walletColumns = `address, cursor_lt, cursor_hash, scanned_to, next_seqno`
 
 var noWallet = fault.New(fault.WalletNotFound, "the record of this wallet was never begun")
 
 // OpenWallet begins the record of a wallet, unless it exists already.
 func (s *Store) OpenWallet(ctx context.Context, address string, start WalletStart) (Wallet, error) {
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `INSERT INTO ton_wallets (address, name, cursor_lt, cursor_hash, next_seqno) VALUES ($1, $5, $2, $3, $4) ON CONFLICT DO NOTHING`,
-			address, start.LT, start.Hash, start.Seqno, start.Name)
+		tag, err := tx.Exec(ctx, `INSERT INTO ton_wallets (address, cursor_lt, cursor_hash, next_seqno) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+			address, start.LT, start.Hash, start.Seqno)
 		if err != nil || tag.RowsAffected() == 0 {
-			return err
-		}
-		if _, err := tx.Exec(ctx, `INSERT INTO wallet_switches (wallet, name) VALUES ($1, 'pause'), ($1, 'hold')`, address); err != nil {
 			return err
 		}
 		return post(
@@ -63,37 +58,12 @@ func (s *Store) WalletByAddress(ctx context.Context, address string) (Wallet, er
 	return core.One[Wallet](ctx, s.db, noWallet, `SELECT `+walletColumns+` FROM ton_wallets WHERE address = $1`, address)
 }
 
-// NameWallet gives the name to a wallet whose record was begun; it may be the one that it has.
-func (s *Store) NameWallet(ctx context.Context, address, name string) error {
-	return s.db.Do(ctx, `UPDATE ton_wallets SET name = $2 WHERE address = $1 AND name <> $2`, address, name)
-}
+// activeWallet is the wallet that was followed last. The table keeps those whose key was replaced.
+const activeWallet = `SELECT * FROM ton_wallets ORDER BY updated_at DESC LIMIT 1`
 
-// walletsInUse are the wallets that a process follows: of each name the one that was followed last, and none that nobody
-// has followed for a day, unless there is no other. The table has a row for each wallet that ever was.
-const walletsInUse = `SELECT * FROM (SELECT DISTINCT ON (name) * FROM ton_wallets ORDER BY name, updated_at DESC) w
-	WHERE updated_at > (SELECT max(updated_at) FROM ton_wallets) - interval '1 day'`
-
-// WalletLine is a wallet in use, with what a customer who pays into it has to expect.
-type WalletLine struct {
-	Wallet
-	Waiting int       `db:"waiting"` // payments that have its turn, or wait for it
-	Stopped bool      `db:"stopped"` // its payments are paused, or its purchases held
-	SeenAt  time.Time `db:"seen_at"` // when its history was read last
-}
-
-// WalletsInUse lists the wallets that are followed now, by name. The index payment_queue_sender counts a line.
-func (s *Store) WalletsInUse(ctx context.Context) ([]WalletLine, error) {
-	return core.List[WalletLine](ctx, s.db, `SELECT `+walletColumns+`, updated_at AS seen_at,
-			(SELECT count(*) FROM payment_queue q WHERE q.wallet = address) AS waiting,
-			EXISTS (SELECT 1 FROM wallet_switches s WHERE s.wallet = address AND s.since IS NOT NULL) AS stopped
-		FROM (`+walletsInUse+`) w ORDER BY name`)
-}
-
-// ActiveWallet returns the wallet that was updated last; WALLET_NOT_FOUND: there never was one.
+// ActiveWallet returns the wallet that was followed last; WALLET_NOT_FOUND: there never was one.
 func (s *Store) ActiveWallet(ctx context.Context) (Wallet, error) {
-	return core.One[Wallet](
-		ctx, s.db, noWallet, `SELECT `+walletColumns+` FROM ton_wallets ORDER BY updated_at DESC LIMIT 1`,
-	)
+	return core.One[Wallet](ctx, s.db, noWallet, `SELECT `+walletColumns+` FROM (`+activeWallet+`) w`)
 }
 
 // lockedWallet is a wallet whose lock this database transaction holds, with the time of the lock: Now of one holder is
@@ -117,27 +87,24 @@ func lockWallet(ctx context.Context, tx core.Session, address string) (locked lo
 	return locked, err
 }
 
-// WalletState is what waits for money to move. The fields are about the wallets in use together, and nil while there is
-// none.
+// WalletState is what the active wallet holds, and how far its history is known.
 type WalletState struct {
-	BalanceNano *int64 `db:"balance_nano"` // as the ledger has it
-	// seconds since the chain time up to which the history of each is complete; nil: one was never scanned
+	BalanceNano *int64 `db:"balance_nano"` // as the ledger has it; nil: there is no wallet
+	// seconds since the chain time up to which its history is complete; nil: it was never scanned
 	ChainLag *float64 `db:"chain_lag"`
 }
 
-// PaymentState returns the state of the wallets in use, and the switches that are on: the common pause, then those of
-// each wallet.
+// PaymentState returns the state of the active wallet, and the switches that are on.
 func (s *Store) PaymentState(ctx context.Context) (state WalletState, on []Switch, err error) {
 	rows, err := core.List[struct {
 		WalletState
 		Switch
-	}](ctx, s.db, `WITH used AS (`+walletsInUse+`)
-		SELECT balance_nano, chain_lag, coalesce(wallet, '') AS wallet, coalesce(name, '') AS name, since, coalesce(reason, '') AS reason, by_user, retry_at
-		FROM (SELECT sum(coalesce(b.balance_nano, 0))::bigint AS balance_nano,
-				CASE WHEN bool_and(scanned_to IS NOT NULL) THEN extract(epoch FROM now() - min(scanned_to))::float8 END AS chain_lag
-			FROM used LEFT JOIN ledger_balances b ON b.wallet = address AND account = 'wallet') w
-		LEFT JOIN (`+commonPause+` UNION ALL SELECT wallet, `+switchColumns+` FROM wallet_switches WHERE wallet IN (SELECT address FROM used)) s ON since IS NOT NULL
-		ORDER BY wallet, name`)
+	}](ctx, s.db, `SELECT balance_nano, chain_lag, coalesce(name, '') AS name, since, coalesce(reason, '') AS reason, by_user, retry_at
+		FROM (VALUES (true)) always
+		LEFT JOIN (SELECT coalesce(balance_nano, 0) AS balance_nano, extract(epoch FROM now() - scanned_to)::float8 AS chain_lag
+			FROM (`+activeWallet+`) w LEFT JOIN ledger_balances b ON b.wallet = address AND account = 'wallet') w ON true
+		LEFT JOIN switches s ON since IS NOT NULL
+		ORDER BY name DESC`)
 	for _, row := range rows {
 		state = row.WalletState
 		if row.On() {
@@ -145,10 +112,4 @@ func (s *Store) PaymentState(ctx context.Context) (state WalletState, on []Switc
 		}
 	}
 	return state, on, err
-}
-
-// SwitchesOn lists the switches that are on, of all wallets together and of those in use.
-func (s *Store) SwitchesOn(ctx context.Context) ([]Switch, error) {
-	return core.List[Switch](ctx, s.db, `SELECT * FROM (`+commonPause+` UNION ALL SELECT wallet, `+switchColumns+` FROM wallet_switches
-			WHERE wallet IN (SELECT address FROM (`+walletsInUse+`) w)) s WHERE since IS NOT NULL ORDER BY wallet, name`)
 }

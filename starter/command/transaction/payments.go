@@ -28,7 +28,7 @@ func newReconcile() *cobra.Command {
 The command compares the ledger with the rest of the record, with the wallet's balance on the
 chain and, with --purchases, with a list of Fragment's purchases. It changes nothing. Exit code 0
 means that all of them were compared and agree.`,
-		Call: "POST /v1/payments/reconcile", Filters: []remote.Filter{ofWallet("the first")},
+		Call: "POST /v1/payments/reconcile",
 		Body: func([]string) (any, error) {
 			if purchases == "" {
 				return nil, nil
@@ -72,11 +72,6 @@ func showQueue(cmd *cobra.Command, q shape.Queue) error {
 		return err
 	}
 
-	names := map[string]string{}
-	for _, wallet := range q.Wallets {
-		names[wallet.Address] = walletText(wallet)
-	}
-
 	return remote.Rows(func(turn shape.Turn) []string {
 		state := "waits"
 		switch {
@@ -86,42 +81,17 @@ func showQueue(cmd *cobra.Command, q shape.Queue) error {
 			state = "above the limit of a day, tries at " + terminal.When(*turn.NotBefore)
 		}
 		return []string{
-			strconv.Itoa(turn.Place), names[turn.Wallet], turn.Hash, turn.Kind, turn.Sender, terminal.When(turn.AskedAt), state,
+			strconv.Itoa(turn.Place), turn.Hash, turn.Kind, turn.Sender, terminal.When(turn.AskedAt), state,
 		}
-	}, "PLACE", "WALLET", "TRANSACTION", "KIND", "SENDER", "CREATED", "STATE")(cmd, q.Items)
-}
-
-// walletText is the name by which people know a wallet.
-func walletText(w shape.PaymentWallet) string {
-	if w.Name == "" {
-		return "-"
-	}
-	return w.Name
+	}, "PLACE", "TRANSACTION", "KIND", "SENDER", "CREATED", "STATE")(cmd, q.Items)
 }
 
 func showSwitches(cmd *cobra.Command, s shape.Switches) error {
-	rows := [][]string{{"pause", switchText(s.Pause)}}
-	wallets := s.Wallets
-	if len(wallets) == 0 { // an API of an earlier release
-		wallets = []shape.PaymentWallet{{Hold: s.Hold}}
+	hold := switchText(s.Hold)
+	if s.Hold != nil && s.Hold.RetryAt != nil {
+		hold += ", one purchase tries after " + terminal.When(*s.Hold.RetryAt)
 	}
-
-	for _, wallet := range wallets {
-		of := ""
-		if len(wallets) > 1 {
-			of = " of " + walletText(wallet)
-			rows = append(rows, []string{"waiting" + of, strconv.Itoa(wallet.Waiting)}, []string{"pause" + of, switchText(wallet.Pause)})
-		} else if wallet.Pause != nil {
-			rows = append(rows, []string{"pause of the wallet", switchText(wallet.Pause)})
-		}
-
-		hold := switchText(wallet.Hold)
-		if wallet.Hold != nil && wallet.Hold.RetryAt != nil {
-			hold += ", one purchase tries after " + terminal.When(*wallet.Hold.RetryAt)
-		}
-		rows = append(rows, []string{"hold" + of, hold})
-	}
-	return terminal.Table(cmd.OutOrStdout(), rows)
+	return terminal.Table(cmd.OutOrStdout(), [][]string{{"pause", switchText(s.Pause)}, {"hold", hold}})
 }
 
 func switchText(s *shape.Switch) string {
@@ -136,11 +106,7 @@ func switchText(s *shape.Switch) string {
 }
 
 func showLedger(cmd *cobra.Command, l shape.Ledger) error {
-	rows := [][]string{{"wallet", l.Wallet}}
-	if l.Name != "" {
-		rows = append(rows, []string{"name", l.Name})
-	}
-	rows = append(rows, []string{"known up to", terminal.When(shape.Value(l.ScannedTo))})
+	rows := [][]string{{"wallet", l.Wallet}, {"known up to", terminal.When(shape.Value(l.ScannedTo))}}
 	for _, b := range l.Balances {
 		rows = append(rows, []string{b.Account, Ton(b.BalanceNano), accounts[b.Account]})
 	}

@@ -110,30 +110,25 @@ func New() *cobra.Command {
 		remote.Ask[shape.Queue]{
 			Admin: true, Use: "queue", Short: "Show the payments that wait for the wallet, and what stops payments",
 			Call:    "GET /v1/payments/queue",
-			Filters: []remote.Filter{ofWallet("all"), {Flag: "limit", Value: 50, About: "how many to show, at most 200"}},
+			Filters: []remote.Filter{{Flag: "limit", Value: 50, About: "how many to show, at most 200"}},
 			Show:    showQueue,
 		}.Command(),
 		remote.Ask[shape.Switches]{
 			Admin: true, Use: "pause [REASON…]", Short: "Stop new payments; signed ones are still watched on the chain",
-			Call: "POST /v1/payments/pause", Filters: []remote.Filter{ofWallet("all")},
+			Call: "POST /v1/payments/pause",
 			Body: func(args []string) (any, error) { return map[string]string{"reason": strings.Join(args, " ")}, nil },
 			Show: showSwitches,
 		}.Command(),
 		remote.Ask[shape.Switches]{
 			Admin: true, Use: "resume", Short: "End the pause, and the hold that the system set",
-			Call: "POST /v1/payments/resume", Filters: []remote.Filter{ofWallet("all")}, Show: showSwitches,
+			Call: "POST /v1/payments/resume", Show: showSwitches,
 		}.Command(),
 		remote.Ask[shape.Ledger]{
 			Admin: true, Use: "ledger", Short: "Show the balance of each account of the ledger",
-			Call: "GET /v1/payments/ledger", Filters: []remote.Filter{ofWallet("the first")}, Show: showLedger,
+			Call: "GET /v1/payments/ledger", Show: showLedger,
 		}.Command(),
 		newReconcile(),
 	)
-}
-
-// ofWallet names one of several wallets.
-func ofWallet(without string) remote.Filter {
-	return remote.Filter{Flag: "wallet", About: "the name or the address of one of several wallets (default: " + without + ")"}
 }
 
 // NextSteps say what to do about a refusal.

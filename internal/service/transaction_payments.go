@@ -1,0 +1,73 @@
+package service
+
+import (
+	"context"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/transaction"
+)
+
+var notConfigured = fault.New(fault.NotConfigured, "transactions are off: no wallet is configured")
+
+// wallet returns the wallet, or refuses while none was ever configured.
+func (c *Transactions) wallet(ctx context.Context) (transaction.Wallet, error) {
+	wallet, err := c.Store.ActiveWallet(ctx)
+	switch {
+	case fault.CodeOf(err) == fault.WalletNotFound:
+		return wallet, notConfigured
+	case err == nil:
+		c.inUse.Store(true)
+	}
+	return wallet, err
+}
+
+// open refuses while no wallet was ever configured.
+func (c *Transactions) open(ctx context.Context) error {
+	if c.inUse.Load() {
+		return nil
+	}
+	_, err := c.wallet(ctx)
+	return err
+}
+
+// Queue is who waits for the wallet's turn, and what stops payments.
+type Queue struct {
+	transaction.Switches
+	Line []transaction.QueueEntry
+}
+
+// Queue returns the transaction that has the wallet's turn and those that wait for it, in the order of the turns.
+func (c *Transactions) Queue(ctx context.Context, limit int) (queue Queue, err error) {
+	wallet, err := c.wallet(ctx)
+	if err != nil {
+		return queue, err
+	}
+	if queue.Switches, err = c.Store.Switches(ctx); err != nil {
+		return queue, err
+	}
+	queue.Line, err = c.Store.PaymentQueue(ctx, wallet.Address, limit)
+	return queue, err
+}
+
+// Pause stops all payments: once it returns, nothing is signed until Resume. Payments that are signed already are still
+// followed to their proof.
+func (c *Transactions) Pause(ctx context.Context, user account.User, reason string) error {
+	if err := c.open(ctx); err != nil {
+		return err
+	}
+	return c.Store.Pause(ctx, &user.ID, reason)
+}
+
+// Resume ends a pause, and a hold that the system has set itself.
+func (c *Transactions) Resume(ctx context.Context) error {
+	if err := c.open(ctx); err != nil {
+		return err
+	}
+	return c.Store.Resume(ctx)
+}
+
+// Switches returns what stops payments.
+func (c *Transactions) Switches(ctx context.Context) (transaction.Switches, error) {
+	return c.Store.Switches(ctx)
+}

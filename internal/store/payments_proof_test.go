@@ -1,0 +1,146 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/transaction"
+)
+
+// requested is the order of a purchase with the number of the next request.
+func (b *bank) requested(hash string) transaction.PaymentOrder {
+	b.t.Helper()
+	order := b.want(hash, transaction.Purchase)
+	number, err := b.NextRequest(b.t.Context(), b.wallet)
+	b.must(err)
+	order.RequestID, order.RequestNumber, order.LinkUntil = "r", number, b.now.Add(10*time.Minute)
+	return order
+}
+
+// signedByNumber takes a new order to the signature of its purchase, which has the number of its request.
+func (b *bank) signedByNumber(sender string) (hash string, payment transaction.Payment) {
+	b.t.Helper()
+	hash = b.ordered(sender, 3*coin)
+	b.enter(hash, transaction.Purchase)
+	payment, err := b.sign(b.requested(hash), transaction.Limits{})
+	b.must(err)
+	return hash, payment
+}
+
+// paidByNumber takes a new order to a purchase on the chain, which has the number of its request.
+func (b *bank) paidByNumber(sender string) (hash string, payment transaction.Payment) {
+	b.t.Helper()
+	hash, payment = b.signedByNumber(sender)
+	b.accept(payment)
+	b.scan()
+	return hash, payment
+}
+
+// TestProofOfAPurchase ends a paid purchase with every proof, and without one.
+func TestProofOfAPurchase(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		later, unconfirmed, unknown bool          // a later request was made; the confirmation was not taken; the link's end is not known
+		arrived                     time.Duration // after the link's end
+		done, proven                bool
+	}{
+		"the last one, and done":        {done: true, unconfirmed: true, proven: true},
+		"the last one, and not done":    {},
+		"not the last":                  {later: true, proven: true},
+		"done is about another":         {later: true, done: true, unconfirmed: true},
+		"not confirmed":                 {later: true, unconfirmed: true},
+		"at the last moment":            {later: true, arrived: 0, proven: true},
+		"too late":                      {later: true, arrived: time.Second},
+		"too late, and another is done": {later: true, arrived: time.Second, done: true},
+		"it is not known when it ends":  {later: true, unknown: true, done: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBank(t)
+			hash, payment := b.paidByNumber("ann")
+			b.settle(payment.ID, transaction.Destination{Kept: true, At: payment.LinkUntil.Add(c.arrived)})
+			if !c.unconfirmed {
+				b.must(b.MarkPurchaseConfirmed(t.Context(), payment.ID))
+			}
+			if c.unknown {
+				b.exec(`UPDATE payments SET link_until = NULL WHERE id = $1`, payment.ID)
+			}
+			if c.later {
+				_, err := b.NextRequest(t.Context(), b.wallet)
+				b.must(err)
+			}
+
+			snapshot, err := b.FinishTransaction(t.Context(), hash, 1, c.done)
+			switch {
+			case c.proven && (err != nil || snapshot.State != lifecycle.TransactionProcessed):
+				t.Errorf("%+v %v", snapshot, err)
+			case !c.proven:
+				b.refused(err, fault.PaymentUndecided)
+				if got := b.tx(hash); got.State != lifecycle.TransactionProcessing {
+					t.Errorf("%+v", got)
+				}
+			}
+			b.balanced()
+		})
+	}
+}
+
+// TestPurchaseThatCameBackIsNoProof asks for the end of a purchase that no one has kept.
+func TestPurchaseThatCameBackIsNoProof(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	hash, payment := b.paidByNumber("ann")
+	b.must(b.MarkPurchaseConfirmed(t.Context(), payment.ID))
+	_, err := b.NextRequest(t.Context(), b.wallet)
+	b.must(err)
+	_, err = b.FinishTransaction(t.Context(), hash, 1, true)
+	b.refused(err, fault.PaymentUndecided)
+}
+
+// TestMessageOfSeveralIsNoLostPayment reads a message of several payments, as none of ours is: it belongs to no order.
+func TestMessageOfSeveralIsNoLostPayment(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	hash := b.ordered("ann", 3*coin)
+	b.seqno++
+	lost := b.happens(transaction.ChainTransaction{
+		ComputeOK: true, ActionOK: true, FeeNano: fee, In: transaction.InMessage{HashNorm: digest("lost", b.wallet)},
+		Out: []transaction.OutMessage{
+			{Destination: shop, Nano: coin / 2, BodyHash: digest("first")}, {Destination: shop, Nano: coin, BodyHash: digest("second")},
+		},
+	})
+	b.scan()
+
+	for _, payment := range []string{lost.Hash, lost.Out[0].Hash} {
+		_, err := b.ResolveTransaction(t.Context(), transaction.Request{Hash: hash, Attempt: 1, Payment: payment}, lifecycle.TransactionProcessed, "")
+		b.refused(err, fault.Validation)
+	}
+	b.balanced()
+}
+
+// TestNoPurchaseIsTheLastAfterARestore sets the record back while a purchase is paid: Fragment's last one may be another.
+func TestNoPurchaseIsTheLastAfterARestore(t *testing.T) {
+	t.Parallel()
+	for name, sign := range map[string]func(b *bank) (string, transaction.Payment){
+		"with a number": func(b *bank) (string, transaction.Payment) { return b.signedByNumber("ann") },
+		"without a number": func(b *bank) (string, transaction.Payment) {
+			hash := b.ordered("ann", 3*coin)
+			return hash, b.signed(hash, transaction.Purchase)
+		},
+	} {
+		b := newBank(t)
+		hash, payment := sign(b)
+		b.accept(payment)
+		b.scan()
+		if p, err := b.LivePayment(t.Context(), hash, transaction.Purchase); err != nil || !p.Last {
+			t.Errorf("%s: %+v %v", name, p, err)
+		}
+
+		b.must(b.AfterRestore(t.Context()))
+		b.settle(payment.ID, transaction.Destination{Kept: true, At: b.now})
+		_, err := b.FinishTransaction(t.Context(), hash, 1, true)
+		b.refused(err, fault.PaymentUndecided)
+	}
+}
