@@ -33,7 +33,7 @@ type PaymentStore interface {
 	MarkPaymentSent(ctx context.Context, id int64) error
 	WakeForPayment(ctx context.Context, wallet string) error
 	KeepDust(ctx context.Context, hash string, least int64) (transaction.Snapshot, error)
-	ReviewRefund(ctx context.Context, hash string) (transaction.Snapshot, error)
+	ReviewPayment(ctx context.Context, hash string, limits transaction.Limits) (transaction.Snapshot, error)
 
 	CheckLimits(ctx context.Context, hash string, kind transaction.PaymentKind, nano int64, limits transaction.Limits) error
 	Switches(ctx context.Context) (transaction.Switches, error)
@@ -45,10 +45,6 @@ type PaymentStore interface {
 	DeferTurn(ctx context.Context, hash string, kind transaction.PaymentKind, until time.Time) error
 	AnyDeferred(ctx context.Context) (bool, error)
 
-	DepositOf(ctx context.Context, hash string) (transaction.Deposit, error)
-	ConfirmDeposit(ctx context.Context, hash string) (transaction.Snapshot, error)
-	DisputeDeposit(ctx context.Context, hash string) (transaction.Snapshot, error)
-
 	RaiseAlert(ctx context.Context, kind string) error
 	SetAlerts(ctx context.Context, raise, resolve []string) error
 }
@@ -59,7 +55,6 @@ type PaymentActivities struct {
 	Store    PaymentStore
 	Wallet   *ton.Wallet
 	Chain    *toncenter.Client
-	Second   *SecondSource // nil: deposits are not verified
 	Fragment *fragment.Client
 	Allow    []ton.Address // that may be paid for Stars
 	Settings Settings
@@ -177,10 +172,6 @@ func (a *PaymentActivities) pay(
 		snapshot, err := a.loadSnapshot(ctx, o.Hash)
 		if err != nil || !o.hasTurn(snapshot, kind) {
 			return Payment{Snapshot: snapshot}, err
-		}
-		if snapshot.Unconfirmed {
-			// The setting was changed meanwhile: the order leaves the line, and is verified first.
-			return a.afterLeaving(ctx, o, a.Store.LeaveQueue(ctx, o.Hash, kind))
 		}
 		if payment, err = a.sign(ctx, o, kind, prepare); err != nil {
 			return a.unpaid(ctx, o, kind, err)

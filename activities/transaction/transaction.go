@@ -71,16 +71,12 @@ type Settings struct {
 	WholeHistory bool          // transfers from before the first start are orders too
 	Refund       bool          // non-retryable failures are refunded
 	RefundLeast  int64         // a refund of less to the sender is not made
-	SecondSource bool          // a second source is asked for deposits
-	SecondFrom   int64         // … of so much, or more
 }
 
 // Snapshot is the record's state of a transaction, with what the settings say about it.
 type Snapshot struct {
 	transaction.Snapshot
 	Again bool `json:"again,omitempty"` // another purchase may be signed in this processing
-	// Unconfirmed: nothing is paid for it before a second source agrees about the deposit, or a person answers for it.
-	Unconfirmed bool `json:"unconfirmed,omitempty"`
 }
 
 // answer turns a result of the record into the activity's result or error.
@@ -89,11 +85,7 @@ func (s Settings) answer(ctx context.Context, record transaction.Snapshot, err e
 		return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
 	}
 
-	due := record.State == lifecycle.TransactionProcessing || record.RefundDue > 0
-	return Snapshot{
-		Snapshot: record, Again: record.Signed < s.Attempts,
-		Unconfirmed: s.SecondSource && due && record.DepositNano >= s.SecondFrom && !record.DepositConfirmed,
-	}, nil
+	return Snapshot{Snapshot: record, Again: record.Signed < s.Attempts}, nil
 }
 
 // LockTransaction takes a pending transaction into processing.

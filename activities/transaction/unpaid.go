@@ -38,7 +38,7 @@ func (a *PaymentActivities) unpaid(ctx context.Context, o Order, kind transactio
 		return a.afterLeaving(ctx, o, a.Store.ReturnTurn(ctx, o.Hash, kind))
 	case code == fault.DailyLimit:
 		return a.waitForLimit(ctx, o, kind, err)
-	case code == fault.RefundLimit:
+	case code == fault.ReviewRequired:
 		return a.waitForReview(ctx, o)
 	case code == fault.PaymentNotAllowed, fragment.Holds(err),
 		code == fault.ChainClock && kind == transaction.Purchase: // holds do not apply to refunds: they are retried later
@@ -105,10 +105,10 @@ func (a *PaymentActivities) waitHeld(
 	return a.afterLeaving(ctx, o, leave(ctx, o.Hash, kind))
 }
 
-// waitForReview leaves a refund above its limit to a person.
+// waitForReview leaves a payment that needs a review to a person.
 func (a *PaymentActivities) waitForReview(ctx context.Context, o Order) (Payment, error) {
 	a.raise(ctx, notice.AlertTransactionReview)
-	record, err := a.Store.ReviewRefund(ctx, o.Hash)
+	record, err := a.Store.ReviewPayment(ctx, o.Hash, a.Settings.Limits)
 	snapshot, err := a.Settings.answer(ctx, record, err)
 	return Payment{Snapshot: snapshot}, err
 }

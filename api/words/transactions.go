@@ -38,7 +38,7 @@ var ReviewTexts = map[string]Text{
 	transaction.ReviewLate:         {"a payment that was considered failed was made after all.", "платёж, который считался несостоявшимся, всё же прошёл."},
 	transaction.ReviewBounced:      {"it was processed, but the money of its purchase has come back since. Did the Stars arrive?", "заказ признан выполненным, но деньги за покупку потом вернулись. Пришли ли звёзды?"},
 	transaction.ReviewRefundLimit:  {"the refund is above the limit for one refund: resolve it as failed to allow the refund, or write it off.", "возврат больше предела для одного возврата: завершите разбор как failed, чтобы разрешить его, или спишите."},
-	transaction.ReviewDisputed:     {"a second source does not know the deposit or reports it differently: resolve it as processing when the deposit is right, else as failed.", "второй источник не знает этого перевода или сообщает о нём иное: завершите разбор как processing, если перевод верен, иначе как failed."},
+	transaction.ReviewDeposit:      {"the deposit, or the deposits of a day, are above the limits of what is paid for without a review: resolve it as processing when the deposit is right, else as failed.", "перевод или переводы за сутки больше предела того, что оплачивают без разбора: завершите разбор как processing, если перевод верен, иначе как failed."},
 	transaction.ReviewLost:         {"the chain has a payment that the record does not know: it may belong to this transaction.", "в блокчейне есть платёж, которого нет в записях: возможно, он относится к этой транзакции."},
 }
 
@@ -56,7 +56,6 @@ var transactionFaults = Faults{
 	fault.PaymentsPaused:      {"Payments are paused by an administrator.", "Платежи приостановлены администратором."},
 	fault.PaymentsHeld:        {"Purchases are stopped for now and continue automatically.", "Покупки пока остановлены и продолжатся автоматически."},
 	fault.PaymentLimit:        {"This purchase is above the limit for one purchase.", "Эта покупка больше предела для одной покупки."},
-	fault.RefundLimit:         {"This refund is above the limit for one refund. An administrator has to allow it.", "Этот возврат больше предела для одного возврата. Его должен разрешить администратор."},
 	fault.DailyLimit:          {"The daily limit is reached.", "Дневной лимит исчерпан."},
 	fault.InsufficientFunds:   {"There is not enough GRAM in the wallet.", "В кошельке недостаточно GRAM."},
 	fault.ChainGap:            {"The wallet's history has a gap and is being read again.", "В истории кошелька есть пропуск, она читается заново."},
@@ -86,8 +85,6 @@ var (
 		notice.AlertRefund:             {"A refund could not be paid. See /tx", "Не удалось вернуть деньги. Смотрите /tx"},
 		notice.AlertChain:              {"The wallet cannot be followed. New transfers are not seen, and payments are not confirmed.", "За кошельком не удаётся следить. Новых переводов не видно, платежи не подтверждаются."},
 		notice.AlertChainClock:         {"The time that toncenter reports differs from ours by more than two minutes. Nothing that depends on it is trusted, so purchases wait. Check this machine's clock, then toncenter.", "Время, которое сообщает toncenter, расходится с нашим больше чем на две минуты. Всему, что от него зависит, нельзя верить, поэтому покупки ждут. Проверьте часы этой машины, затем toncenter."},
-		notice.AlertDeposit:            {"Two sources disagree about a large deposit. Nothing is paid for it until you resolve it. See /tx", "Два источника сообщают о крупном переводе разное. До вашего решения по нему ничего не платят. Смотрите /tx"},
-		notice.AlertSecondSource:       {"The second source of the chain has not answered for some minutes. Large deposits wait for it.", "Второй источник блокчейна не отвечает уже несколько минут. Крупные переводы ждут."},
 		notice.AlertFragmentAway:       {"Fragment has not answered for some minutes. Purchases of Stars are retried and may fail.", "Fragment не отвечает уже несколько минут. Покупки звёзд повторяются и могут не удаться."},
 	}
 
@@ -102,8 +99,6 @@ var (
 		notice.AlertRefund:             {"Refunds are paid again.", "Возвраты снова проходят."},
 		notice.AlertChain:              {"The wallet is followed again.", "За кошельком снова удаётся следить."},
 		notice.AlertChainClock:         {"The time that toncenter reports is right again.", "Время, которое сообщает toncenter, снова верно."},
-		notice.AlertDeposit:            {"No deposit is disputed any more.", "Спорных переводов больше нет."},
-		notice.AlertSecondSource:       {"The second source of the chain answers again.", "Второй источник блокчейна снова отвечает."},
 		notice.AlertFragmentAway:       {"Fragment answers again.", "Fragment снова отвечает."},
 	}
 )

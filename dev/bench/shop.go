@@ -80,7 +80,7 @@ func (m *machine) withShop(ctx context.Context, pace shopPace, fn func(*shop) er
 // settings are those of a worker that sells at this shop.
 func (s *shop) settings() map[string]string {
 	settings := s.ground.StandInSettings()
-	settings["STAGECOACH_TX_DAILY_LIMIT"] = "0"
+	settings["STAGECOACH_TX_DAILY_LIMIT"], settings["STAGECOACH_TX_REVIEW_DAILY"] = "0", "0"
 	return settings
 }
 

@@ -21,7 +21,7 @@ import (
 
 func newStandIn() *cobra.Command {
 	return terminal.Group(&cobra.Command{Use: "standin", Short: "Run the stand-in for one outside system alone, until Ctrl-C"},
-		newTelegramStandIn(), newYandexStandIn(), newQBittorrentStandIn(), newTonCenterStandIn(), newSecondTonCenterStandIn(), newFragmentStandIn())
+		newTelegramStandIn(), newYandexStandIn(), newQBittorrentStandIn(), newTonCenterStandIn(), newFragmentStandIn())
 }
 
 func newTelegramStandIn() *cobra.Command {
@@ -88,14 +88,6 @@ func newTonCenterStandIn() *cobra.Command {
 	cmd.Flags().DurationVar(&o.Latency, "latency", 0, "added to every call")
 	cmd.Flags().StringVar(&o.APIKey, "api-key", "", "the one valid key (default: any)")
 	cmd.Flags().Float64Var(&o.RequestsPerSecond, "rate", 0, "requests per second without a key (default: unlimited)")
-	return cmd
-}
-
-func newSecondTonCenterStandIn() *cobra.Command {
-	var o stack.SecondOptions
-	cmd := standInCommand("toncenter-2", "Stands in for a toncenter of another operator, which may lie about the chain", "127.0.0.1:8086", nil, "",
-		func() (stack.StandIn, error) { return stack.NewStandIn(o) })
-	cmd.Flags().StringVar(&o.First, "toncenter", "http://127.0.0.1:8084", "the stand-in that holds the chain")
 	return cmd
 }
 

@@ -77,7 +77,7 @@ func TestPaymentsHoldNoOthersSecrets(t *testing.T) {
 	values, _ := readEnv(t, ".env.dev")
 	payments := readCompose(t, values).Services["payments"]
 	want := []string{
-		"encryption_key", "fragment_cookies", "payload_keys", "telegram_token", "ton_key", "toncenter_2_api_key",
+		"encryption_key", "fragment_cookies", "payload_keys", "telegram_token", "ton_key",
 		"toncenter_api_key",
 	}
 

@@ -232,7 +232,7 @@ func (s *rig) startShop(chain tonsim.TonCenterOptions) {
 	must(s, s.ground.StartShop(s.Context(), stack.ShopOptions{Seed: seed, Chain: chain}))
 	maps.Copy(s.env, s.ground.StandInSettings())
 	maps.Copy(s.env, map[string]string{
-		"STAGECOACH_TX_POLL_INTERVAL": "100ms", "STAGECOACH_TX_RETRY_INTERVAL": "100ms", "STAGECOACH_TX_REBROADCAST": "500ms",
+		"STAGECOACH_TX_POLL_INTERVAL": "100ms", "STAGECOACH_TX_RETRY_INTERVAL": "100ms",
 		"STAGECOACH_TX_PAYMENT_TTL": "1m", "STAGECOACH_TX_FINALITY_MARGIN": "1s",
 	})
 }

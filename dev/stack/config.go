@@ -56,7 +56,6 @@ func (s *Stack) settings() (settings, error) {
 		"STAGECOACH_WEBHOOK_PRIVATE":          "true", // so are the receivers of a developer
 		"STAGECOACH_TON_NETWORK":              "mainnet",
 		"STAGECOACH_TONCENTER_API_KEY":        "",
-		"STAGECOACH_TONCENTER_2_API_KEY":      "",
 	})
 
 	suggested := map[string]string{

@@ -43,7 +43,6 @@ type Ground struct {
 	Yandex      *yandexsim.Server
 	QBittorrent *torrentsim.QBittorrent
 	Chain       *tonsim.TonCenter
-	Second      *tonsim.SecondTonCenter
 	Fragment    *tonsim.Fragment
 	WebSeed     *torrentsim.WebSeed
 
@@ -213,16 +212,6 @@ func (g *Ground) StartShop(ctx context.Context, o ShopOptions) (err error) {
 	return nil
 }
 
-// StartSecondSource starts the stand-in for a toncenter of another operator, which reports the same chain.
-func (g *Ground) StartSecondSource() (err error) {
-	g.StandIns.TonCenter2, err = g.startStandIn(kindSecondTonCenter, SecondOptions{First: g.StandIns.TonCenter})
-	if err != nil {
-		return err
-	}
-	g.configure(map[string]string{"STAGECOACH_TONCENTER_2_URL": g.StandIns.TonCenter2})
-	return nil
-}
-
 // shopAddress asks the stand-in for the chain for the address of Fragment's wallet.
 func shopAddress(ctx context.Context, chain string) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, chain+"/_/chain", nil)
@@ -284,8 +273,6 @@ func (g *Ground) keep(standIn StandIn) {
 		g.QBittorrent = s
 	case *tonsim.TonCenter:
 		g.Chain = s
-	case *tonsim.SecondTonCenter:
-		g.Second = s
 	case *tonsim.Fragment:
 		g.Fragment = s
 	}
@@ -340,7 +327,6 @@ func (g *Ground) Settings() map[string]string {
 		"STAGECOACH_TASK_LEAST_DEADLINE": "0s",
 		"STAGECOACH_TASK_LEAST_RELEASE":  "0s",
 		"STAGECOACH_TONCENTER_RATE":      "10000",
-		"STAGECOACH_TONCENTER_2_RATE":    "10000",
 		"STAGECOACH_FRAGMENT_RATE":       "10000",
 	})
 

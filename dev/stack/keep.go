@@ -39,7 +39,6 @@ type portsKept struct {
 	Yandex      int `json:"yandex"`
 	QBittorrent int `json:"qbittorrent"`
 	TonCenter   int `json:"toncenter"`
-	TonCenter2  int `json:"toncenter_2"`
 	Fragment    int `json:"fragment"`
 	WebSeed     int `json:"web_seed"`
 }
@@ -48,7 +47,7 @@ type portsKept struct {
 func (p *portsKept) of(kind string) *int {
 	return map[string]*int{
 		kindTelegram: &p.Telegram, kindYandex: &p.Yandex, kindQBittorrent: &p.QBittorrent, kindWebSeed: &p.WebSeed,
-		kindTonCenter: &p.TonCenter, kindSecondTonCenter: &p.TonCenter2, kindFragment: &p.Fragment,
+		kindTonCenter: &p.TonCenter, kindFragment: &p.Fragment,
 	}[kind]
 }
 
@@ -88,7 +87,7 @@ func newKept() kept {
 		// The usual ports, so that tools find their server without configuration.
 		Ports: portsKept{
 			API: 8080, API2: 8088, Metrics: 9092, Temporal: 7233, WebUI: 8233, Postgres: 15432, Telegram: 8081, Yandex: 8082,
-			QBittorrent: 8083, WebSeed: 8084, TonCenter: 8085, Fragment: 8086, TonCenter2: 8087,
+			QBittorrent: 8083, WebSeed: 8084, TonCenter: 8085, Fragment: 8086,
 		},
 	}
 }

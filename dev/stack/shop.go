@@ -14,7 +14,7 @@ import (
 // shopBlock is how long a payment takes into a block: long enough to be visible.
 const shopBlock = 300 * time.Millisecond
 
-// startShop starts what dev buys Stars with: a chain with the service's wallet, two sources that report it, and a
+// startShop starts what dev buys Stars with: a chain with the service's wallet, and a
 // Fragment that is paid on it.
 func (s *Stack) startShop(ctx context.Context) error {
 	seed, err := hex.DecodeString(s.kept.TonKey)
@@ -24,32 +24,24 @@ func (s *Stack) startShop(ctx context.Context) error {
 		)
 	}
 
-	err = s.StartShop(ctx, ShopOptions{
+	return s.StartShop(ctx, ShopOptions{
 		Seed: seed,
 		// No balance: every nanoTON comes by a transfer, so that it is in the ledger.
 		Chain:    tonsim.TonCenterOptions{Dir: s.ofRecord("toncenter", ""), BlockTime: shopBlock, Balance: -1},
 		Fragment: tonsim.FragmentOptions{Dir: s.ofRecord("fragment", "")},
 	})
-	if err != nil {
-		return err
-	}
-	return s.StartSecondSource()
 }
 
 // shopSettings are the settings of purchases for a developer: what takes minutes elsewhere takes seconds.
 func shopSettings() map[string]string {
 	return map[string]string{
-		"STAGECOACH_TONCENTER_RATE":        "200",
-		"STAGECOACH_TONCENTER_2_RATE":      "200",
-		"STAGECOACH_TX_SECOND_SOURCE_FROM": "0.5",
-		"STAGECOACH_TX_SECOND_SOURCE_WAIT": "5s",
-		"STAGECOACH_FRAGMENT_RATE":         "200",
-		"STAGECOACH_TX_POLL_INTERVAL":      "300ms",
-		"STAGECOACH_TX_RETRY_INTERVAL":     "300ms",
-		"STAGECOACH_TX_REBROADCAST":        "2s",
-		"STAGECOACH_TX_PAYMENT_TTL":        "20s",
-		"STAGECOACH_TX_FINALITY_MARGIN":    "2s",
-		"STAGECOACH_TX_HOLD_RETRY":         "5s",
+		"STAGECOACH_TONCENTER_RATE":     "200",
+		"STAGECOACH_FRAGMENT_RATE":      "200",
+		"STAGECOACH_TX_POLL_INTERVAL":   "300ms",
+		"STAGECOACH_TX_RETRY_INTERVAL":  "300ms",
+		"STAGECOACH_TX_PAYMENT_TTL":     "20s",
+		"STAGECOACH_TX_FINALITY_MARGIN": "2s",
+		"STAGECOACH_TX_HOLD_RETRY":      "5s",
 	}
 }
 

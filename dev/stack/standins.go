@@ -21,22 +21,16 @@ type StandIn interface {
 }
 
 const (
-	kindTelegram        = "telegram"
-	kindYandex          = "yandex"
-	kindQBittorrent     = "qbittorrent"
-	kindTonCenter       = "toncenter"
-	kindSecondTonCenter = "toncenter-2"
-	kindFragment        = "fragment"
-	kindWebSeed         = "web-seed"
+	kindTelegram    = "telegram"
+	kindYandex      = "yandex"
+	kindQBittorrent = "qbittorrent"
+	kindTonCenter   = "toncenter"
+	kindFragment    = "fragment"
+	kindWebSeed     = "web-seed"
 )
 
-// SecondOptions are those of the stand-in for a toncenter of another operator.
-type SecondOptions struct {
-	First string // URL of the stand-in that holds the chain
-}
-
 // NewStandIn makes the stand-in of the options: telegramsim.Options, yandexsim.Options, torrentsim.QBittorrentOptions,
-// tonsim.TonCenterOptions, SecondOptions or tonsim.FragmentOptions.
+// tonsim.TonCenterOptions or tonsim.FragmentOptions.
 func NewStandIn(options any) (StandIn, error) {
 	switch o := options.(type) {
 	case telegramsim.Options:
@@ -47,8 +41,6 @@ func NewStandIn(options any) (StandIn, error) {
 		return torrentsim.NewQBittorrent(o)
 	case tonsim.TonCenterOptions:
 		return tonsim.NewTonCenter(o)
-	case SecondOptions:
-		return tonsim.NewSecondTonCenter(o.First), nil
 	case tonsim.FragmentOptions:
 		return tonsim.NewFragment(o)
 	}
@@ -67,8 +59,6 @@ func DecodeStandIn(kind string, options []byte) (StandIn, error) {
 		return decodeStandIn[torrentsim.QBittorrentOptions](options)
 	case kindTonCenter:
 		return decodeStandIn[tonsim.TonCenterOptions](options)
-	case kindSecondTonCenter:
-		return decodeStandIn[SecondOptions](options)
 	case kindFragment:
 		return decodeStandIn[tonsim.FragmentOptions](options)
 	}

@@ -83,5 +83,5 @@ func (a *Connections) storageCheck() doctor.Check {
 }
 
 func (a *Connections) chainCheck() doctor.Check {
-	return doctor.OfToncenter(operations.Toncenter, a.Chain(), a.Config.TON.ToncenterKey != "")
+	return doctor.OfToncenter(a.Chain(), a.Config.TON.ToncenterKey != "")
 }

@@ -8,6 +8,7 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/doctor"
 	"stagecoach/internal/service"
+	"stagecoach/internal/stars"
 	"stagecoach/internal/store/operations"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
@@ -50,7 +51,7 @@ func (a *Connections) Chain() *toncenter.Client {
 // Fragment makes a client of the configured site. Prices are for everybody, also without a session.
 func (a *Connections) Fragment(o fragment.Options) *fragment.Client {
 	c := a.Config.Fragment
-	o.URL, o.ShowSender, o.RequestsPerSecond = c.URL, c.ShowSender, c.RequestsPerSecond
+	o.URL, o.RequestsPerSecond = c.URL, c.RequestsPerSecond
 	o.Observer = a.Observer(operations.Fragment, a.Metrics.Transaction().FragmentLatency)
 	return fragment.New(o)
 }
@@ -74,8 +75,8 @@ func (a *Connections) Transactions() *service.Transactions {
 	chain, prices := a.Chain(), a.Fragment(fragment.Options{})
 	return &service.Transactions{
 		Temporal: a.Temporal, Store: a.Store, Log: a.Log, Patience: requestPatience, Most: a.Config.Transactions.MaxStars,
-		Reserve:    a.Config.Transactions.Reserve,
-		Slippage:   a.Config.Transactions.Slippage,
+		Reserve:    int64(stars.Reserve),
+		Slippage:   stars.Slippage,
 		Pages:      a.Config.API.PublicURL,
 		StuckAfter: a.Config.Transactions.StuckAfter,
 		Failures: service.FailurePolicy{
@@ -85,8 +86,8 @@ func (a *Connections) Transactions() *service.Transactions {
 		OnEnded: func(state lifecycle.TransactionState) {
 			ended.WithLabelValues(string(state)).Inc()
 		},
-		Price: func(ctx context.Context, stars int64) (int64, error) {
-			price, err := prices.Price(ctx, int(stars))
+		Price: func(ctx context.Context, number int64) (int64, error) {
+			price, err := prices.Price(ctx, int(number))
 			return int64(price), err
 		},
 		Balance: func(ctx context.Context, wallet string) (int64, int64, error) {

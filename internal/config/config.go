@@ -182,10 +182,8 @@ func LoadFor(program Program, lookup func(string) (string, bool)) (Config, error
 		}
 	}
 
-	if sameHost(c.TON.ToncenterURL, c.TON.SecondURL) {
-		problems = append(problems, errors.New(
-			"STAGECOACH_TONCENTER_2_URL: must be of another operator than STAGECOACH_TONCENTER_URL: the two have one host",
-		))
+	if err := c.Transactions.checkReviews(); err != nil {
+		problems = append(problems, err)
 	}
 	if err := c.Worker.chooseVersion(); err != nil {
 		problems = append(problems, err)
@@ -235,16 +233,6 @@ func (s Setting) load(lookup func(string) (string, bool), demo bool) error {
 	}
 
 	return nil
-}
-
-// sameHost says whether two addresses lead to one host and port.
-func sameHost(a, b string) bool {
-	first, err := url.Parse(a)
-	if err != nil || b == "" {
-		return false
-	}
-	second, err := url.Parse(b)
-	return err == nil && strings.EqualFold(first.Host, second.Host)
 }
 
 // mayCarrySecrets reports whether a key may be sent to an address: the connection is encrypted or local, or the

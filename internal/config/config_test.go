@@ -41,29 +41,26 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestSecondSourceIsAnother accepts a second toncenter of another operator only, by https as the first one.
-func TestSecondSourceIsAnother(t *testing.T) {
+// TestReviewsOfDeposits are switched off only by those who have raised the limit of a day as well.
+func TestReviewsOfDeposits(t *testing.T) {
 	t.Parallel()
-	env := good()
-	for url, says := range map[string]string{
-		"":                           "",
-		"https://chain.example":      "",
-		"https://toncenter.com":      "of another operator",
-		"https://TonCenter.com/api2": "of another operator",
-		"http://chain.example":       "https",
-		"chain":                      "URL",
-	} {
-		env["STAGECOACH_TONCENTER_2_URL"], env["STAGECOACH_TONCENTER_2_API_KEY"] = url, "planted"
-		_, err := load(env)
-		if (err == nil) != (says == "") || err != nil && (!strings.Contains(err.Error(), "STAGECOACH_TONCENTER_2_URL") ||
-			!strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "planted")) {
-			t.Errorf("%q gave %v", url, err)
-		}
+	if c, err := load(good()); err != nil || c.Transactions.ReviewFrom != 50_000_000_000 || c.Transactions.ReviewDaily != 500_000_000_000 {
+		t.Errorf("by default %+v, %v", c.Transactions, err)
 	}
 
-	env["STAGECOACH_TONCENTER_2_URL"] = ""
-	if c, err := load(env); err != nil || c.TON.SecondURL != "" || c.Transactions.SecondFrom != 50_000_000_000 || c.Transactions.SecondWait != 2*time.Minute {
-		t.Errorf("by default %+v, %+v, %v", c.TON, c.Transactions, err)
+	for _, c := range []struct {
+		from, daily, limit string
+		good               bool
+	}{
+		{"0", "500", "", false}, {"50", "0", "", false}, {"0", "0", "1000", false}, {"0", "0", "999", false},
+		{"0", "0", "1000.1", true}, {"0", "0", "0", true}, {"0.1", "0.1", "", true}, {"900", "5000", "100", true},
+	} {
+		env := good()
+		env["STAGECOACH_TX_REVIEW_FROM"], env["STAGECOACH_TX_REVIEW_DAILY"], env["STAGECOACH_TX_DAILY_LIMIT"] = c.from, c.daily, c.limit
+		_, err := load(env)
+		if (err == nil) != c.good || err != nil && !strings.Contains(err.Error(), "STAGECOACH_TX_DAILY_LIMIT") {
+			t.Errorf("%+v gave %v", c, err)
+		}
 	}
 }
 
@@ -84,9 +81,8 @@ func TestWrongValues(t *testing.T) {
 		"STAGECOACH_DELIVERY_PARALLEL":    {"0", "from 1"},
 		"STAGECOACH_DELIVERY_RATE":        {"NaN", "number"},
 		"STAGECOACH_TON_NETWORK":          {"moon", "mainnet, testnet"},
-		"STAGECOACH_TX_MIN_DEPOSIT":       {"1e3", "GRAM"},
+		"STAGECOACH_TX_PAYMENT_LIMIT":     {"1e3", "GRAM"},
 		"STAGECOACH_TX_DAILY_LIMIT":       {"-1", "GRAM"},
-		"STAGECOACH_TX_SLIPPAGE":          {"10001", "10000"},
 		"STAGECOACH_PAYLOAD_KEYS":         {"k1:planted-secret", "entry 1"},
 		"STAGECOACH_WEB_UI_URL":           {"here", "URL"},
 		"STAGECOACH_TRUSTED_PROXIES":      {"10.0.0.0/8,proxy.example", "networks"},
@@ -230,7 +226,7 @@ func TestTransactions(t *testing.T) {
 	t.Parallel()
 	env := good()
 	c, err := load(env)
-	if err != nil || c.TON.Key != "" || c.TON.KeyFile != "" || c.Transactions.MinDeposit != 50_000_000 || c.Transactions.MaxStars != 1_000_000 ||
+	if err != nil || c.TON.Key != "" || c.TON.KeyFile != "" || c.Transactions.MaxStars != 1_000_000 ||
 		c.Transactions.StuckAfter != 30*time.Minute || c.Transactions.Refund || c.Transactions.WholeHistory || len(c.Transactions.Allow) != 0 {
 		t.Errorf("defaults %+v, %v", c.Transactions, err)
 	}

@@ -36,7 +36,6 @@ type StandIns struct {
 	QBittorrent string `json:"qbittorrent"` // the real one where it is installed
 	WebSeed     string `json:"web_seed"`    // of torrents to try
 	TonCenter   string `json:"toncenter"`
-	TonCenter2  string `json:"toncenter_2"`
 	Fragment    string `json:"fragment"`
 }
 

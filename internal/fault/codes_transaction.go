@@ -12,7 +12,6 @@ const (
 	PaymentsPaused      Code = "PAYMENTS_PAUSED"     // by an operator
 	PaymentsHeld        Code = "PAYMENTS_HELD"       // by the program
 	PaymentLimit        Code = "PAYMENT_LIMIT"       // for one purchase
-	RefundLimit         Code = "REFUND_LIMIT"        // for one refund
 	PaymentNotAllowed   Code = "PAYMENT_NOT_ALLOWED" // to an address that is not on the list
 	DailyLimit          Code = "DAILY_LIMIT"         // for all of them
 	InsufficientFunds   Code = "INSUFFICIENT_FUNDS"  // in the wallet, besides what is owed to others

@@ -38,7 +38,6 @@ type Options struct {
 	URL               string        // base address; default https://fragment.com
 	Cookies           Cookies       // the session
 	Wallet            Account       // the paying account
-	ShowSender        bool          // whether the receiver sees who sent the Stars
 	ConnectTimeout    time.Duration // for the TCP and again for the TLS handshake; default 5 s
 	CallTimeout       time.Duration // for one call with its answer; default 15 s
 	RequestsPerSecond float64       // 0: 2
@@ -233,13 +232,8 @@ func (c *Client) Link(ctx context.Context, requestID string) (Link, error) {
 		} `json:"confirm_params"`
 	}
 
-	show := "0"
-	if c.o.ShowSender {
-		show = "1"
-	}
-
 	err := c.call(ctx, "getBuyStarsLink", url.Values{
-		"account": {c.account}, "device": {device}, "transaction": {"1"}, "id": {requestID}, "show_sender": {show},
+		"account": {c.account}, "device": {device}, "transaction": {"1"}, "id": {requestID}, "show_sender": {"0"}, // the receiver has bought from us, and knows
 	}, &answer)
 	if err != nil {
 		return Link{}, err

@@ -44,23 +44,22 @@ const (
 
 // Types of a transaction's events. The first ones are transitions, the others facts on the way.
 const (
-	TransactionDetected  = "detected"
-	TransactionLocked    = "locked"
-	TransactionFinished  = "processed"
-	TransactionFailure   = "failed"
-	TransactionRetried   = "retried"
-	TransactionReviewed  = "needs_review"
-	TransactionResolved  = "resolved"
-	TransactionWriteOff  = "written_off"
-	TransactionDust      = "refund_kept" // the amount owed is not worth its gas
-	TransactionStuck     = "stuck"
-	TransactionConfirmed = "deposit_confirmed" // a second source agrees about the deposit
-	TransactionGivenUp   = "given_up"          // the system stops trying: an operator is asked
-	TransactionSigned    = "payment_signed"
-	TransactionPaid      = "payment_paid"
-	TransactionKept      = "payment_kept"
-	TransactionDead      = "payment_dead"
-	TransactionBounced   = "payment_bounced"
+	TransactionDetected = "detected"
+	TransactionLocked   = "locked"
+	TransactionFinished = "processed"
+	TransactionFailure  = "failed"
+	TransactionRetried  = "retried"
+	TransactionReviewed = "needs_review"
+	TransactionResolved = "resolved"
+	TransactionWriteOff = "written_off"
+	TransactionDust     = "refund_kept" // the amount owed is not worth its gas
+	TransactionStuck    = "stuck"
+	TransactionGivenUp  = "given_up" // the system stops trying: an operator is asked
+	TransactionSigned   = "payment_signed"
+	TransactionPaid     = "payment_paid"
+	TransactionKept     = "payment_kept"
+	TransactionDead     = "payment_dead"
+	TransactionBounced  = "payment_bounced"
 )
 
 // TransactionOutcomes are the statuses to which a person may resolve a transaction that needs review.
@@ -103,7 +102,7 @@ type TransactionFacts struct {
 	Owed        bool // money is owed to the sender, and not on its way
 	Priced      bool // the price of the Stars is known
 	Planned     bool // the system has planned to try again
-	Disputed    bool // the review is about the deposit: a second source disagrees with the first
+	Deposit     bool // the review is about the deposit
 }
 
 type transactionGuard = Guard[TransactionFacts]
@@ -118,7 +117,7 @@ var (
 	mayPass      = transactionGuard{Name: "a retryable or unknown failure", Code: fault.InvalidTransition, Holds: func(f TransactionFacts) bool { return f.Class != NonRetryable }}
 	noReview     = transactionGuard{Name: "no open review", Code: fault.InvalidTransition, Holds: func(f TransactionFacts) bool { return !f.NeedsReview }}
 	inReview     = transactionGuard{Name: "an open review", Code: fault.InvalidTransition, Holds: func(f TransactionFacts) bool { return f.NeedsReview }}
-	disputed     = transactionGuard{Name: "the review is about the deposit", Code: fault.InvalidTransition, Holds: func(f TransactionFacts) bool { return f.Disputed }}
+	ofDeposit    = transactionGuard{Name: "the review is about the deposit", Code: fault.InvalidTransition, Holds: func(f TransactionFacts) bool { return f.Deposit }}
 	priced       = transactionGuard{Name: "the price is known", Code: fault.InvalidTransition, Holds: func(f TransactionFacts) bool { return f.Priced }}
 	planned      = transactionGuard{Name: "the next try is planned", Code: fault.InvalidTransition, Holds: func(f TransactionFacts) bool { return f.Planned }}
 	owed         = transactionGuard{Name: "money is owed to the sender, and not on its way", Code: fault.InvalidTransition, Holds: func(f TransactionFacts) bool { return f.Owed }}
@@ -131,7 +130,7 @@ var (
 	failed     = []TransactionState{TransactionFailed}
 )
 
-const flagOn = "only needs_review is added: the chain, or a second source, contradicts the record"
+const flagOn = "only needs_review is added: the chain contradicts the record, or a refund needs a review"
 
 const flagOff = "the order has ended already: only needs_review is removed"
 
@@ -159,7 +158,7 @@ var Transaction = Table[TransactionState, TransactionAction, TransactionFacts]{
 		{Action: TransactionActionReview, From: failed, To: TransactionFailed, Who: systemOnly, Event: TransactionReviewed, Effect: flagOn},
 		{Action: TransactionActionResolve, From: processing, To: TransactionProcessed, Who: Administrators, Guards: []transactionGuard{inReview, decided, paid}, Event: TransactionResolved},
 		{Action: TransactionActionResolve, From: processing, To: TransactionFailed, Who: Administrators, Guards: []transactionGuard{inReview, decided}, Event: TransactionResolved, Effect: "final: it is never bought again; after payment_lost it may be retried, because the lost payment bought another order"},
-		{Action: TransactionActionResolve, From: processing, To: TransactionProcessing, Who: Administrators, Guards: []transactionGuard{inReview, disputed, decided}, Event: TransactionResolved, Effect: "the operator confirms the deposit: the order goes on"},
+		{Action: TransactionActionResolve, From: processing, To: TransactionProcessing, Who: Administrators, Guards: []transactionGuard{inReview, ofDeposit, decided}, Event: TransactionResolved, Effect: "the operator confirms the deposit: the order goes on"},
 		{Action: TransactionActionResolve, From: processed, To: TransactionProcessed, Who: Administrators, Guards: []transactionGuard{inReview, decided}, Event: TransactionResolved, Effect: flagOff},
 		{Action: TransactionActionResolve, From: failed, To: TransactionFailed, Who: Administrators, Guards: []transactionGuard{inReview, decided}, Event: TransactionResolved, Effect: flagOff},
 		{Action: TransactionActionQueueRefund, From: failed, To: TransactionFailed, Who: systemOnly, Guards: []transactionGuard{owed}, Effect: "the refund waits for the wallet's turn"},

@@ -82,7 +82,7 @@ func transactionExpected(
 		return fault.InvalidTransition
 	case action == "retry" && f.Class == NonRetryable, action == "resolve" && !f.NeedsReview, action == "write_off" && !f.Owed:
 		return fault.InvalidTransition
-	case action == "resolve" && from == "processing" && to == "processing" && !f.Disputed:
+	case action == "resolve" && from == "processing" && to == "processing" && !f.Deposit:
 		return fault.InvalidTransition
 	case action == "retry" && (f.Signed || f.Paid), action == "resolve" && f.Signed:
 		return fault.PaymentUndecided
@@ -100,7 +100,7 @@ func transactionAllFacts() (all []TransactionFacts) {
 				all,
 				TransactionFacts{
 					Class: class, NeedsReview: bits&1 > 0, Signed: bits&2 > 0, Paid: bits&4 > 0, Kept: bits&8 > 0, Owed: bits&16 > 0,
-					Disputed: bits&32 > 0, Priced: bits&64 > 0, Planned: bits&128 > 0,
+					Deposit: bits&32 > 0, Priced: bits&64 > 0, Planned: bits&128 > 0,
 				},
 			)
 		}

@@ -27,7 +27,7 @@ func TestTransactionActions(t *testing.T) {
 		{transaction.Transaction{State: "processing", NeedsReview: true, Purchase: purchase(transaction.PaymentPaid)}, "[resolve] [processed failed]"},
 		{transaction.Transaction{State: "processing", NeedsReview: true, ReviewReason: transaction.ReviewLost}, "[resolve] [processed failed]"},
 		{transaction.Transaction{State: "processing", NeedsReview: true, ReviewReason: transaction.ReviewLost, Purchase: purchase(transaction.PaymentDead)}, "[resolve] [processed failed]"},
-		{transaction.Transaction{State: "processing", NeedsReview: true, ReviewReason: transaction.ReviewDisputed}, "[resolve] [failed processing]"},
+		{transaction.Transaction{State: "processing", NeedsReview: true, ReviewReason: transaction.ReviewDeposit}, "[resolve] [failed processing]"},
 		{transaction.Transaction{State: "failed", ErrorClass: lifecycle.UnknownError, Purchase: purchase(transaction.PaymentPaid)}, "[] []"},
 		{transaction.Transaction{State: "processed"}, "[] []"},
 		{transaction.Transaction{State: "processed", NeedsReview: true}, "[resolve] [processed]"},

@@ -115,8 +115,8 @@ func TestRefundLimits(t *testing.T) {
 
 	large := owed("a", 4*coin)
 	_, err := b.sign(b.want(large, transaction.Refund), limits)
-	b.refused(err, fault.RefundLimit)
-	if snapshot := b.ok(b.ReviewRefund(t.Context(), large)); !snapshot.NeedsReview || snapshot.RefundDue != 4*coin || snapshot.Turn != nil {
+	b.refused(err, fault.ReviewRequired)
+	if snapshot := b.ok(b.ReviewPayment(t.Context(), large, limits)); !snapshot.NeedsReview || snapshot.RefundDue != 4*coin || snapshot.Turn != nil {
 		t.Errorf("%+v", snapshot)
 	}
 

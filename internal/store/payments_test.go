@@ -562,7 +562,7 @@ func TestWriteOffDecides(t *testing.T) {
 	b := newBank(t)
 	hash := b.ordered("ann", 3*coin)
 	b.fail(hash, "Username not found", lifecycle.NonRetryable, true)
-	if got := b.ok(b.ReviewRefund(t.Context(), hash)); !got.NeedsReview {
+	if got := b.ok(b.ReviewPayment(t.Context(), hash, transaction.Limits{})); !got.NeedsReview {
 		t.Fatalf("%+v", got)
 	}
 

@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"slices"
 	"testing"
 
 	"stagecoach/internal/fault"
@@ -9,82 +8,91 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// TestDepositIsConfirmedOnce by a second source, and no dispute comes after that.
-func TestDepositIsConfirmedOnce(t *testing.T) {
+// TestLargeDepositWaitsForAPerson who answers for it, or ends the order; then the refund is a matter of its own.
+func TestLargeDepositWaitsForAPerson(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	ctx := t.Context()
-	hash := b.ordered("a", 5*coin)
-	deposit, err := b.DepositOf(ctx, hash)
-	b.must(err)
-	if row := b.tx(hash); deposit.Hash != hash || deposit.LT != row.LT || deposit.AmountNano != 5*coin || deposit.Sender != row.Sender ||
-		!deposit.SameComment(row.Comment) || deposit.SameComment(row.Comment+"x") || deposit.At.IsZero() {
-		t.Errorf("%+v", deposit)
-	}
-
-	if _, err := b.DepositOf(ctx, "none"); fault.CodeOf(err) != fault.TransactionNotFound {
-		t.Errorf("a deposit that nobody has seen: %v", err)
-	}
-
-	for range 2 {
-		if s := b.ok(b.ConfirmDeposit(ctx, hash)); !s.DepositConfirmed || s.DepositNano != 5*coin {
-			t.Errorf("%+v", s)
-		}
-	}
-
-	if s := b.ok(b.DisputeDeposit(ctx, hash)); s.NeedsReview || s.Disputed {
-		t.Errorf("disputed after it was confirmed: %+v", s)
-	}
-	if got := b.events(hash); len(got) == 0 || got[len(got)-1] != lifecycle.TransactionConfirmed || slices.Index(got, lifecycle.TransactionConfirmed) != len(got)-1 {
-		t.Errorf("%v", got)
-	}
-}
-
-// TestDisputedDepositWaitsForAPerson who answers for it, or ends the order; then the refund is a matter of its own.
-func TestDisputedDepositWaitsForAPerson(t *testing.T) {
-	t.Parallel()
-	b := newBank(t)
-	ctx := t.Context()
-	right, wrong, other := b.ordered("a", 5*coin), b.ordered("b", 5*coin), b.ordered("c", 5*coin)
+	limits := transaction.Limits{ReviewFrom: 4 * coin}
+	right, wrong, other := b.ordered("a", 5*coin), b.ordered("b", 5*coin), b.ordered("c", 4*coin)
 	resolve := func(hash string, outcome lifecycle.TransactionState) (transaction.Snapshot, error) {
 		return b.ResolveTransaction(ctx, transaction.Request{Hash: hash, Attempt: 1, Refund: true}, outcome, "m")
 	}
 
-	disputed := func(want bool) {
-		t.Helper()
-		if got, err := b.AnyDisputed(ctx); err != nil || got != want {
-			t.Errorf("disputed: %v, %v; want %v", got, err, want)
-		}
-	}
-
-	b.ok(b.ReviewTransaction(ctx, other, 1, "r"))
-	disputed(false)
-	_, err := resolve(other, lifecycle.TransactionProcessing)
-	b.refused(err, fault.InvalidTransition)
-
-	b.enter(right, transaction.Purchase)
 	for _, hash := range []string{right, wrong} {
-		if s := b.ok(b.DisputeDeposit(ctx, hash)); !s.Disputed || s.Turn != nil {
+		b.enter(hash, transaction.Purchase)
+		b.refused(b.CheckLimits(ctx, hash, transaction.Purchase, 0, limits), fault.ReviewRequired)
+		_, err := b.sign(b.want(hash, transaction.Purchase), limits)
+		b.refused(err, fault.ReviewRequired)
+		if s := b.ok(b.ReviewPayment(ctx, hash, limits)); !s.Deposit || !s.NeedsReview || s.Turn != nil {
 			t.Errorf("%+v", s)
 		}
 	}
 
-	disputed(true)
-	if s := b.ok(resolve(right, lifecycle.TransactionProcessing)); s.State != lifecycle.TransactionProcessing || s.NeedsReview || !s.DepositConfirmed || s.Attempt != 1 {
+	if s := b.ok(resolve(right, lifecycle.TransactionProcessing)); s.State != lifecycle.TransactionProcessing || s.NeedsReview || s.Attempt != 1 {
 		t.Errorf("%+v", s)
 	}
+	b.enter(right, transaction.Purchase)
+	payment, err := b.sign(b.want(right, transaction.Purchase), limits)
+	b.must(err)
+	b.accept(payment)
+	b.scan()
+	b.through(payment)
 
-	if s := b.ok(resolve(wrong, lifecycle.TransactionFailed)); s.RefundDue != 5*coin || s.DepositConfirmed {
+	if s := b.ok(resolve(wrong, lifecycle.TransactionFailed)); s.RefundDue != 5*coin {
 		t.Errorf("%+v", s)
 	}
-
-	b.ok(b.DisputeDeposit(ctx, wrong))
+	b.enter(wrong, transaction.Refund)
+	_, err = b.sign(b.want(wrong, transaction.Refund), limits)
+	b.refused(err, fault.ReviewRequired)
+	b.ok(b.ReviewPayment(ctx, wrong, limits))
 	_, err = resolve(wrong, lifecycle.TransactionProcessing)
 	b.refused(err, fault.InvalidTransition)
 	if s := b.ok(b.WriteOffRefund(ctx, transaction.Request{Hash: wrong, Attempt: 1})); s.NeedsReview || s.RefundDue != 0 {
 		t.Errorf("%+v", s)
 	}
 
-	disputed(false)
+	b.enter(other, transaction.Purchase)
+	if _, err := b.sign(b.want(other, transaction.Purchase), limits); err != nil {
+		t.Errorf("it is not above the limit: %v", err)
+	}
+	b.balanced()
+}
+
+// TestDepositsOfADayWaitForAPerson above a sum, in which a deposit does not count that a person has reviewed.
+func TestDepositsOfADayWaitForAPerson(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	ctx := t.Context()
+	limits := transaction.Limits{ReviewFrom: 8 * coin, ReviewPerDay: 10 * coin}
+	buy := func(hash string) error {
+		t.Helper()
+		b.enter(hash, transaction.Purchase)
+		payment, err := b.sign(b.want(hash, transaction.Purchase), limits)
+		if err == nil {
+			b.accept(payment)
+			b.scan()
+			b.through(payment)
+		}
+		return err
+	}
+
+	b.must(buy(b.ordered("a", 6*coin)))
+	above, within, reviewed := b.ordered("b", 5*coin), b.ordered("c", 4*coin), b.ordered("d", 9*coin)
+	b.refused(buy(above), fault.ReviewRequired)
+	b.ok(b.ReviewPayment(ctx, above, limits))
+	b.must(buy(within))
+
+	b.refused(buy(reviewed), fault.ReviewRequired)
+	b.ok(b.ReviewPayment(ctx, reviewed, limits))
+	for _, hash := range []string{above, reviewed} {
+		b.ok(b.ResolveTransaction(ctx, transaction.Request{Hash: hash, Attempt: 1}, lifecycle.TransactionProcessing, ""))
+		b.must(buy(hash))
+	}
+
+	late := b.ordered("e", 5*coin)
+	b.refused(buy(late), fault.ReviewRequired)
+	b.exec(`UPDATE payments SET created_at = created_at - interval '25 hours'`)
+	b.must(buy(late))
 	b.balanced()
 }

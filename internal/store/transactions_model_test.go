@@ -65,11 +65,10 @@ func TestLedgerHoldsWhateverHappens(t *testing.T) {
 					return second(m.ReviewTransaction(t.Context(), hash, m.attempt(hash), "r"))
 				})
 			},
-			"confirm deposit": func(*rapid.T) {
-				m.twice(func(hash string) error { return second(m.ConfirmDeposit(t.Context(), hash)) })
-			},
-			"dispute deposit": func(*rapid.T) {
-				m.twice(func(hash string) error { return second(m.DisputeDeposit(t.Context(), hash)) })
+			"review payment": func(*rapid.T) {
+				m.twice(func(hash string) error {
+					return second(m.ReviewPayment(t.Context(), hash, transaction.Limits{ReviewFrom: 4 * coin, ReviewPerDay: 9 * coin}))
+				})
 			},
 			"write off": func(*rapid.T) {
 				m.twice(func(hash string) error {
@@ -78,9 +77,6 @@ func TestLedgerHoldsWhateverHappens(t *testing.T) {
 			},
 			"keep dust": func(*rapid.T) {
 				m.twice(func(hash string) error { return second(m.KeepDust(t.Context(), hash, 3*coin)) })
-			},
-			"review refund": func(*rapid.T) {
-				m.twice(func(hash string) error { return second(m.ReviewRefund(t.Context(), hash)) })
 			},
 			"resolve":    m.resolves,
 			"pause":      m.stops,
@@ -281,7 +277,7 @@ func (l *modelRun) signs(*rapid.T) {
 		order.Attempt = l.attempt(hash)
 		order.ChainSeqno -= uint32(min(int(order.ChainSeqno), l.choose(2, "lag")))
 		limits := rapid.SampledFrom([]transaction.Limits{
-			{PerDay: 20 * coin}, {PerDay: 6 * coin, RefundPerDay: 6 * coin},
+			{PerDay: 20 * coin}, {ReviewFrom: 4 * coin, ReviewPerDay: 9 * coin}, {PerDay: 6 * coin, RefundPerDay: 6 * coin},
 		}).Draw(l.rt, "limits")
 
 		err := l.signNumbered(order, limits)

@@ -23,7 +23,7 @@ import (
 
 // payments are the activities that need the wallet's key or the shop's session.
 var payments = []string{
-	"BroadcastPayment", "ConfirmPurchase", "PayOrder", "PayRefund", "ProveRefund", "QuoteOrder", "VerifyDeposit",
+	"BroadcastPayment", "ConfirmPurchase", "PayOrder", "PayRefund", "ProveRefund", "QuoteOrder",
 	"WatchWallet",
 }
 

@@ -13,10 +13,9 @@ import (
 	"stagecoach/internal/config"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store/operations"
+	"stagecoach/internal/stars"
 	transactionstore "stagecoach/internal/store/transaction"
 	"stagecoach/internal/ton"
-	"stagecoach/internal/toncenter"
 	transactionworkflow "stagecoach/workflows/transaction"
 )
 
@@ -33,7 +32,7 @@ func (p process) transactionPart(services service.Services) (part, error) {
 		Store: p.Store, Settings: settings, Orders: orders, Metrics: p.Metrics.Transaction(),
 	})}
 	payments := &transaction.PaymentActivities{
-		Store: p.Store, Wallet: wallet, Chain: p.Chain(), Second: p.secondSource(), Settings: settings, Metrics: p.Metrics.Transaction(),
+		Store: p.Store, Wallet: wallet, Chain: p.Chain(), Settings: settings, Metrics: p.Metrics.Transaction(),
 		Log: p.Log,
 	}
 
@@ -96,24 +95,37 @@ func (p process) startPayments(ctx context.Context, orders *service.Transactions
 	return p.keepRunning(ctx, "the wallet's monitor", func() error { return orders.StartMonitor(ctx) })
 }
 
+const (
+	// purchaseAttempts are the attempts to buy before a transaction fails. The system tries it again later.
+	purchaseAttempts = 3
+
+	// rebroadcastEvery is the first time between two broadcasts of a payment that is not found: some blocks. A message that is
+	// there already changes nothing.
+	rebroadcastEvery = 5 * time.Second
+
+	// confirmPatience is how long Fragment is asked about a paid purchase before an operator is: Stars come within seconds, and
+	// after this time only a person can find out why they do not.
+	confirmPatience = 10 * time.Minute
+)
+
 func transactionSettings(c config.Config) transactionworkflow.Settings {
 	return transactionworkflow.Settings{
-		Attempts: c.Transactions.Attempts, RetryInterval: c.Transactions.RetryInterval,
-		RebroadcastEvery: c.Transactions.RebroadcastEvery, StuckAfter: c.Transactions.StuckAfter,
+		Attempts: purchaseAttempts, RetryInterval: c.Transactions.RetryInterval,
+		RebroadcastEvery: rebroadcastEvery, StuckAfter: c.Transactions.StuckAfter,
 	}
 }
 
 func (p process) paymentSettings() transaction.Settings {
 	c := p.Config.Transactions
 	return transaction.Settings{
-		Attempts: c.Attempts, MaxStars: c.MaxStars, Reserve: c.Reserve, Slippage: c.Slippage,
+		Attempts: purchaseAttempts, MaxStars: c.MaxStars, Reserve: int64(stars.Reserve), Slippage: stars.Slippage,
 		Limits: transactionstore.Limits{
 			PerPurchase: c.PaymentLimit, PerDay: c.DailyLimit, PerRefund: c.RefundLimit, RefundPerDay: c.RefundDailyLimit,
+			ReviewFrom: c.ReviewFrom, ReviewPerDay: c.ReviewDaily,
 		},
-		ConfirmPatience: c.ConfirmPatience, PaymentTTL: c.PaymentTTL, FinalityMargin: c.FinalityMargin, HoldRetry: c.HoldRetry, RetryFor: c.RetryFor,
+		ConfirmPatience: confirmPatience, PaymentTTL: c.PaymentTTL, FinalityMargin: c.FinalityMargin, HoldRetry: c.HoldRetry, RetryFor: c.RetryFor,
 		PollInterval: c.PollInterval,
-		MinDeposit:   c.MinDeposit, WholeHistory: c.WholeHistory, Refund: c.Refund, RefundLeast: c.RefundLeast,
-		SecondSource: p.Config.TON.SecondURL != "", SecondFrom: c.SecondFrom,
+		MinDeposit:   int64(stars.LeastDeposit), WholeHistory: c.WholeHistory, Refund: c.Refund, RefundLeast: int64(stars.LeastRefund),
 	}
 }
 
@@ -142,19 +154,4 @@ func addresses(variable string, texts []string) ([]ton.Address, error) {
 		list = append(list, address)
 	}
 	return list, nil
-}
-
-// secondSource is another operator's view of the chain; nil: none is configured. Its calls get less time than those of
-// the first one: the order waits anyway.
-func (p process) secondSource() *transaction.SecondSource {
-	c := p.Config.TON
-	if c.SecondURL == "" {
-		return nil
-	}
-	return &transaction.SecondSource{
-		Wait: p.Config.Transactions.SecondWait, Note: p.Liveness.Noting(operations.Toncenter2),
-		Chain: toncenter.New(toncenter.Options{
-			URL: c.SecondURL, APIKey: c.SecondKey, RequestsPerSecond: c.SecondRate, CallTimeout: 5 * time.Second,
-		}),
-	}
 }

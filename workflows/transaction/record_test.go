@@ -71,30 +71,30 @@ func TestRecordAgreesWithRules(t *testing.T) {
 
 // situations are all the places where a transaction can stand.
 var situations = map[string]func(*recordRig){
-	"pending":                      func(*recordRig) {},
-	"processing":                   func(r *recordRig) { r.lock() },
-	"in line":                      func(r *recordRig) { r.lock(); r.quote() },
-	"signed":                       func(r *recordRig) { r.lock(); r.sign() },
-	"paid":                         func(r *recordRig) { r.lock(); r.sign(); r.pay() },
-	"paid, kept":                   func(r *recordRig) { r.lock(); r.sign(); r.pay(); r.keep(true) },
-	"bounced":                      func(r *recordRig) { r.lock(); r.sign(); r.pay(); r.keep(false) },
-	"dead":                         func(r *recordRig) { r.lock(); r.sign(); r.die() },
-	"paid, in review":              func(r *recordRig) { r.lock(); r.sign(); r.pay(); r.review() },
-	"in review":                    func(r *recordRig) { r.lock(); r.review() },
-	"in review for its deposit":    func(r *recordRig) { r.lock(); r.dispute() },
-	"accepted by an operator":      func(r *recordRig) { r.lock(); r.dispute(); r.resolve("processing") },
-	"failed, disputed":             func(r *recordRig) { r.lock(); r.owe(); r.dispute() },
-	"failed, retryable":            func(r *recordRig) { r.lock(); r.fail(stars.Network) },
-	"failed, unknown":              func(r *recordRig) { r.lock(); r.fail(stars.Unexplained) },
-	"failed, non-retryable":        func(r *recordRig) { r.lock(); r.fail(stars.InvalidUsername) },
-	"failed, after a dead payment": func(r *recordRig) { r.lock(); r.sign(); r.die(); r.fail(stars.WalletRefused) },
-	"failed, paid late":            func(r *recordRig) { r.lock(); r.sign(); r.die(); r.fail(stars.WalletRefused); r.pay() },
-	"retried":                      func(r *recordRig) { r.lock(); r.fail(stars.Network); r.retry() },
-	"processed":                    func(r *recordRig) { r.lock(); r.sign(); r.pay(); r.keep(true); r.finish() },
-	"failed, owed":                 func(r *recordRig) { r.lock(); r.owe() },
-	"failed, refund signed":        func(r *recordRig) { r.lock(); r.owe(); r.refund() },
-	"failed, written off":          func(r *recordRig) { r.lock(); r.owe(); r.take(r.do("write_off", "", r.attempt)) },
-	"resolved as failed":           func(r *recordRig) { r.lock(); r.sign(); r.pay(); r.review(); r.resolve("failed") },
+	"pending":                           func(*recordRig) {},
+	"processing":                        func(r *recordRig) { r.lock() },
+	"in line":                           func(r *recordRig) { r.lock(); r.quote() },
+	"signed":                            func(r *recordRig) { r.lock(); r.sign() },
+	"paid":                              func(r *recordRig) { r.lock(); r.sign(); r.pay() },
+	"paid, kept":                        func(r *recordRig) { r.lock(); r.sign(); r.pay(); r.keep(true) },
+	"bounced":                           func(r *recordRig) { r.lock(); r.sign(); r.pay(); r.keep(false) },
+	"dead":                              func(r *recordRig) { r.lock(); r.sign(); r.die() },
+	"paid, in review":                   func(r *recordRig) { r.lock(); r.sign(); r.pay(); r.review() },
+	"in review":                         func(r *recordRig) { r.lock(); r.review() },
+	"in review for its deposit":         func(r *recordRig) { r.lock(); r.dispute() },
+	"accepted by an operator":           func(r *recordRig) { r.lock(); r.dispute(); r.resolve("processing") },
+	"failed, in review for its deposit": func(r *recordRig) { r.lock(); r.owe(); r.dispute() },
+	"failed, retryable":                 func(r *recordRig) { r.lock(); r.fail(stars.Network) },
+	"failed, unknown":                   func(r *recordRig) { r.lock(); r.fail(stars.Unexplained) },
+	"failed, non-retryable":             func(r *recordRig) { r.lock(); r.fail(stars.InvalidUsername) },
+	"failed, after a dead payment":      func(r *recordRig) { r.lock(); r.sign(); r.die(); r.fail(stars.WalletRefused) },
+	"failed, paid late":                 func(r *recordRig) { r.lock(); r.sign(); r.die(); r.fail(stars.WalletRefused); r.pay() },
+	"retried":                           func(r *recordRig) { r.lock(); r.fail(stars.Network); r.retry() },
+	"processed":                         func(r *recordRig) { r.lock(); r.sign(); r.pay(); r.keep(true); r.finish() },
+	"failed, owed":                      func(r *recordRig) { r.lock(); r.owe() },
+	"failed, refund signed":             func(r *recordRig) { r.lock(); r.owe(); r.refund() },
+	"failed, written off":               func(r *recordRig) { r.lock(); r.owe(); r.take(r.do("write_off", "", r.attempt)) },
+	"resolved as failed":                func(r *recordRig) { r.lock(); r.sign(); r.pay(); r.review(); r.resolve("failed") },
 }
 
 // recordRig is one wallet with one transaction, and a scripted chain.
@@ -215,7 +215,9 @@ func (r *recordRig) review() {
 	r.take(r.store.ReviewTransaction(r.Context(), r.hash, r.attempt, "test"))
 }
 
-func (r *recordRig) dispute() { r.take(r.store.DisputeDeposit(r.Context(), r.hash)) }
+func (r *recordRig) dispute() {
+	r.take(r.store.ReviewPayment(r.Context(), r.hash, transaction.Limits{ReviewFrom: 1}))
+}
 
 func (r *recordRig) fail(f *stars.Failure) {
 	r.take(r.store.FailTransaction(

@@ -44,7 +44,6 @@ type rig struct {
 	server            *testtemporal.Server
 	store             *store.Store
 	chain             *tonsim.TonCenter
-	second            *tonsim.SecondTonCenter
 	fragment          *tonsim.Fragment
 	wallet            *ton.Wallet
 	toncenter         *toncenter.Client
@@ -124,10 +123,6 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 	t.Cleanup(func() { stopFragment(); stopChain(); w.fragment.Close(); w.chain.Close() })
 
 	w.toncenter = toncenter.New(toncenter.Options{URL: chainURL, RequestsPerSecond: 10_000, CallTimeout: 2 * time.Second})
-	w.second = tonsim.NewSecondTonCenter(chainURL)
-	secondURL, stopSecond, err := sim.Start("127.0.0.1:0", w.second)
-	w.must(err)
-	t.Cleanup(func() { stopSecond(); w.second.Close() })
 	shop, _, err := ton.ParseAddress(w.chain.Shop())
 	w.must(err)
 	w.client = &service.Transactions{
@@ -151,13 +146,6 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 				Address: w.wallet.Address(), PublicKey: w.wallet.PublicKey(), StateInit: w.wallet.StateInit(), Network: ton.Mainnet,
 			},
 		}),
-	}
-
-	if s.settings.SecondSource {
-		w.paymentActivities.Second = &activities.SecondSource{
-			Wait:  2 * time.Second,
-			Chain: toncenter.New(toncenter.Options{URL: secondURL, RequestsPerSecond: 10_000, CallTimeout: 2 * time.Second}),
-		}
 	}
 
 	w.purchases = &activities.Activities{

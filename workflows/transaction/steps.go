@@ -1,7 +1,6 @@
 package transaction
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -25,7 +24,6 @@ const (
 	stepAwaitReview  step = "await review"  // an operator decides
 	stepStop         step = "stop"          // it was cancelled, and nothing is signed
 	stepGiveUp       step = "give up"       // what was signed has not paid, too often
-	stepVerify       step = "verify"        // does a second source know of the deposit?
 	stepRest         step = "rest"          // something went wrong: later
 	stepQuote        step = "quote"         // what does it ask for, and what does that cost?
 	stepQueue        step = "queue"         // get in line for the wallet
@@ -67,8 +65,6 @@ func nextPurchase(at activities.Snapshot, s situation) step {
 		return stepStop
 	case !at.Again:
 		return stepGiveUp
-	case at.Unconfirmed:
-		return stepVerify
 	case s.Rest:
 		return stepRest
 	case !at.Quoted && !s.Unquoted:
@@ -88,8 +84,6 @@ func nextFailed(at activities.Snapshot, s situation) step {
 		return stepSettleRefund
 	case at.RefundDue > 0 && at.NeedsReview:
 		return stepAwaitReview
-	case at.RefundDue > 0 && at.Unconfirmed:
-		return stepVerify
 	case at.RefundDue > 0 && s.Rest:
 		return stepRest
 	case at.RefundDue > 0 && at.Turn == nil:
@@ -121,7 +115,6 @@ var steps = map[step]func(*run, workflow.Context) error{
 	stepAwaitReview:  (*run).awaitChange,
 	stepStop:         func(t *run, ctx workflow.Context) error { return t.fail(ctx, stars.Cancelled.Message) },
 	stepGiveUp:       func(t *run, ctx workflow.Context) error { return t.fail(ctx, stars.WalletRefused.Message) },
-	stepVerify:       (*run).verify,
 	stepRest:         (*run).pause,
 	stepQuote:        (*run).quote,
 	stepQueue:        func(t *run, ctx workflow.Context) error { return t.queue(ctx, transaction.Purchase) },
@@ -162,22 +155,6 @@ func (t *run) quote(ctx workflow.Context) error {
 
 	t.unquoted = !snapshot.Quoted
 	return nil
-}
-
-// verify asks a second source for the deposit. While that source has no answer, the order waits in the activity's
-// tries, which add no events. It is not in line, so no other order waits for it.
-func (t *run) verify(ctx workflow.Context) error {
-	if t.at.State == lifecycle.TransactionFailed { // what is owed is owed
-		ctx, _ = workflow.NewDisconnectedContext(ctx)
-	}
-
-	verifying := t.onPayments(ctx, "ask a second source for the deposit", t.shortRetries(time.Minute))
-	var snapshot activities.Snapshot
-	err := workflow.ExecuteActivity(verifying, payments.VerifyDeposit, t.order()).Get(ctx, &snapshot)
-	if err = cmp.Or(ctx.Err(), err); err != nil {
-		return err
-	}
-	return t.learn(ctx, snapshot)
 }
 
 // onPayments gives the options of an activity of the payment queue.

@@ -27,17 +27,17 @@ func TestNext(t *testing.T) {
 			for _, purchase := range payments {
 				for _, refund := range payments {
 					for _, turn := range turns {
-						for bits := range 512 {
+						for bits := range 256 {
 							at := activities.Snapshot{Snapshot: transaction.Snapshot{
 								State: status, ErrorClass: class, Purchase: purchase, Refund: refund, Turn: turn, Since: &now,
 								NeedsReview: bits&1 > 0, Quoted: bits&2 > 0,
-							}, Again: bits&4 > 0, Unconfirmed: bits&128 > 0}
+							}, Again: bits&4 > 0}
 
 							if bits&8 > 0 {
 								at.RefundDue = 1
 							}
 
-							if bits&256 > 0 && status == lifecycle.TransactionFailed {
+							if bits&128 > 0 && status == lifecycle.TransactionFailed {
 								at.RetryAt = &now
 							}
 
@@ -83,10 +83,6 @@ func wrong(at activities.Snapshot, s situation, got step) string {
 		return "what is signed is proven, before all else"
 	case buys && (paid || at.NeedsReview || at.State != lifecycle.TransactionProcessing || !at.Again || s.Cancelled):
 		return "nothing may be bought"
-	case (buys || gives) && at.Unconfirmed:
-		return "a second source has to agree first"
-	case got == stepVerify && !at.Unconfirmed:
-		return "there is nothing to ask"
 	case (got == stepPay || got == stepPayRefund) && !(at.Turn != nil && at.Turn.Granted):
 		return "it has no turn"
 	case gives && (at.RefundDue == 0 || at.State != lifecycle.TransactionFailed || at.NeedsReview):

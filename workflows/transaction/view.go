@@ -26,8 +26,7 @@ func (t *run) view() lifecycle.TransactionView {
 var waits = map[step]string{
 	stepProve:        "the chain: a payment is signed",
 	stepConfirm:      "Fragment: the purchase is paid",
-	stepAwaitReview:  "an operator: resolve it as processed or failed",
-	stepVerify:       "a second source, which is asked for the deposit",
+	stepAwaitReview:  "an operator, who has to resolve it",
 	stepRest:         "the next try",
 	stepQuote:        "Fragment's price",
 	stepAwaitTurn:    "the wallet's turn",

@@ -35,7 +35,6 @@ var brief = map[step]string{
 	stepQuote:        "as many tries as the setting says",
 	stepQueue:        "one write",
 	stepPay:          "the activity knows when to end",
-	stepVerify:       "one activity, whose tries add no events",
 	stepSettleRefund: "nobody signals a refund that is paid",
 	stepQueueRefund:  "one write",
 	stepPayRefund:    "the activity knows when to end",

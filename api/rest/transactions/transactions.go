@@ -58,7 +58,7 @@ type resolveTransactionInput struct {
 	server.Tried
 	Hash string `path:"hash" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"The hash of a transaction"`
 	Body struct {
-		Outcome string `json:"outcome" enum:"processed,failed,processing" doc:"What you have found out; processing only after a review for deposit_disputed: the deposit is right, and the order goes on"`
+		Outcome string `json:"outcome" enum:"processed,failed,processing" doc:"What you have found out; processing only after a review for deposit_limit: the deposit is right, and the order goes on"`
 		Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"The Stars have arrived" doc:"Why; it stands in the transaction's events"`
 		Payment string `json:"payment,omitempty" pattern:"^([0-9a-f]{64})?$" patternDescription:"64 hex digits" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"Only for processed after a review for payment_lost: the hash on the chain of our payment that bought it"`
 	} `nameHint:"TransactionResolution"`

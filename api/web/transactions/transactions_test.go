@@ -97,7 +97,7 @@ func TestEverythingHasWords(t *testing.T) {
 			add("tx-event-", rule.Event)
 		}
 	}
-	add("tx-event-", lifecycle.TransactionDust, lifecycle.TransactionStuck, lifecycle.TransactionConfirmed, lifecycle.TransactionGivenUp,
+	add("tx-event-", lifecycle.TransactionDust, lifecycle.TransactionStuck, lifecycle.TransactionGivenUp,
 		lifecycle.TransactionPaid, lifecycle.TransactionKept, lifecycle.TransactionDead, lifecycle.TransactionBounced)
 	for _, outcome := range lifecycle.TransactionOutcomes {
 		add("tx-outcome-", string(outcome))

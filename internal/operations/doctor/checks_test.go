@@ -312,23 +312,23 @@ func TestChain(t *testing.T) {
 
 	own, dead := client(url), client(nobody)
 
-	want(t, doctor.OfToncenter(operations.Toncenter, own, true), doctor.StateWorks, "", "with a key", "block ")
-	want(t, doctor.OfToncenter(operations.Toncenter2, own, false), doctor.StateWorks, "", "without a key", "block ")
+	want(t, doctor.OfToncenter(own, true), doctor.StateWorks, "", "with a key", "block ")
+	want(t, doctor.OfToncenter(own, false), doctor.StateWorks, "", "without a key", "block ")
 	want(
 		t, doctor.OfWallet(wallet.Address(), own), doctor.StateWorks, "", wallet.Address().Friendly(false), "12.5 GRAM, V5R1",
 	)
-	want(t, doctor.OfToncenter(operations.Toncenter, dead, true), doctor.StateUnreachable, fault.ChainUnreachable, "", "")
+	want(t, doctor.OfToncenter(dead, true), doctor.StateUnreachable, fault.ChainUnreachable, "", "")
 	want(
 		t, doctor.OfWallet(wallet.Address(), dead), doctor.StateUnreachable, fault.ChainUnreachable,
 		wallet.Address().Friendly(false), "",
 	)
 	standIn.AddFault(sim.Fault{Match: "masterchainInfo", Kind: "403", Times: 1})
-	want(t, doctor.OfToncenter(operations.Toncenter, own, true), doctor.StateRefused, fault.ChainUnauthorized, "", "")
+	want(t, doctor.OfToncenter(own, true), doctor.StateRefused, fault.ChainUnauthorized, "", "")
 	slow := toncenter.New(toncenter.Options{
 		URL: url, RequestsPerSecond: 1e6, Now: func() time.Time { return time.Now().Add(time.Hour) },
 	})
 
-	want(t, doctor.OfToncenter(operations.Toncenter, slow, true), doctor.StateRefused, fault.ChainClock, "", "")
+	want(t, doctor.OfToncenter(slow, true), doctor.StateRefused, fault.ChainClock, "", "")
 }
 
 func TestFragment(t *testing.T) {

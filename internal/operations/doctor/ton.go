@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/store/operations"
 	"stagecoach/internal/store/transaction"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
@@ -16,13 +17,13 @@ type Chain interface {
 	Wallet(ctx context.Context, account ton.Address) (toncenter.Wallet, error)
 }
 
-// OfToncenter checks a source of the chain: Toncenter, or Toncenter2 for the second source.
-func OfToncenter(system string, chain Chain, key bool) Check {
+// OfToncenter checks toncenter.
+func OfToncenter(chain Chain, key bool) Check {
 	access := "without a key"
 	if key {
 		access = "with a key"
 	}
-	return Check{system, func(ctx context.Context) Result {
+	return Check{operations.Toncenter, func(ctx context.Context) Result {
 		head, err := chain.Head(ctx)
 		switch {
 		case fault.CodeOf(err) == fault.ChainClock:

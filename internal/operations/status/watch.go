@@ -33,11 +33,7 @@ func (r *Reporter) Watch(ctx context.Context) error {
 		notice.AlertStuckJobs:    s.Stuck(),
 		notice.AlertStorageAway:  s.away("yandex"),
 		notice.AlertFragmentAway: s.away("fragment"),
-		notice.AlertSecondSource: s.away("toncenter-2"),
 		notice.AlertFindings:     s.RecentFindings > 0,
-	}
-	if causes[notice.AlertDeposit], err = r.o.Store.AnyDisputed(ctx); err != nil {
-		return err
 	}
 
 	if !s.TemporalAnswers {

@@ -100,15 +100,15 @@ func TestWatch(t *testing.T) {
 	}
 
 	exec(t, url, `INSERT INTO outside_systems (name, failed_at, error, failing_since) SELECT name, now(), 'X', now() - interval '6 minutes'
-		FROM unnest(ARRAY['yandex', 'fragment', 'qbittorrent', 'toncenter-2']) AS name`)
+		FROM unnest(ARRAY['yandex', 'fragment', 'qbittorrent']) AS name`)
 	want(
 		"all is wrong", notice.AlertTokenEnding, notice.AlertQueue, notice.AlertNoWorker, notice.AlertStuckJobs,
-		notice.AlertFindings, notice.AlertStorageAway, notice.AlertFragmentAway, notice.AlertSecondSource,
+		notice.AlertFindings, notice.AlertStorageAway, notice.AlertFragmentAway,
 	)
 
 	options.Temporal = away
 	want("Temporal is away: of queues and workers nothing is known", notice.AlertTemporalAway,
-		notice.AlertTokenEnding, notice.AlertQueue, notice.AlertNoWorker, notice.AlertStuckJobs, notice.AlertFindings, notice.AlertStorageAway, notice.AlertFragmentAway, notice.AlertSecondSource)
+		notice.AlertTokenEnding, notice.AlertQueue, notice.AlertNoWorker, notice.AlertStuckJobs, notice.AlertFindings, notice.AlertStorageAway, notice.AlertFragmentAway)
 
 	options.Temporal = c
 	renews, temporal.depth, temporal.pollers = true, 0, []*taskqueuepb.PollerInfo{{Identity: "1@h@worker", LastAccessTime: timestamppb.Now()}}
@@ -118,7 +118,7 @@ func TestWatch(t *testing.T) {
 	exec(t, url, `UPDATE outside_systems SET failed_at = now() - interval '11 minutes' WHERE name = 'yandex'`)
 	exec(
 		t, url,
-		`UPDATE outside_systems SET succeeded_at = now(), failing_since = NULL WHERE name IN ('fragment', 'toncenter-2')`,
+		`UPDATE outside_systems SET succeeded_at = now(), failing_since = NULL WHERE name = 'fragment'`,
 	)
 	want("all is well again")
 }

@@ -28,7 +28,7 @@ CREATE TABLE transactions (
     amount_nano               bigint      NOT NULL CHECK (amount_nano > 0),
     sender                    text        NOT NULL CHECK (sender <> ''),
     comment                   text        NOT NULL,                                -- as the sender wrote it
-    deposit_confirmed_at      timestamptz,                                         -- a second source, or an operator, has confirmed a large deposit
+    deposit_confirmed_at      timestamptz,                                         -- an operator has reviewed the deposit
     username                  text        NOT NULL DEFAULT '',                     -- whom the Stars are for
     user_id                   bigint REFERENCES users (id),                        -- that one, if known
     stars                     bigint      NOT NULL DEFAULT 0 CHECK (stars >= 0),

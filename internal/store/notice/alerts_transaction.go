@@ -14,14 +14,10 @@ const (
 	// toncenter is unavailable, or a transaction is missing in its answers
 	AlertChain      = "chain_not_followed"
 	AlertChainClock = "chain_clock_wrong" // toncenter's time is too far from this machine's
-
-	AlertDeposit      = "deposit_disputed"          // a second source does not confirm a large deposit
-	AlertSecondSource = "second_source_unreachable" // for long: large deposits wait
 )
 
 // TransactionAlerts lists them.
 var TransactionAlerts = []string{
 	AlertFragmentSession, AlertFragmentAway, AlertPaymentRefused, AlertDailyLimit, AlertWalletEmpty, AlertTransactionStuck,
-	AlertTransactionReview, AlertTransactionGivenUp, AlertRefund, AlertChain, AlertChainClock, AlertDeposit,
-	AlertSecondSource,
+	AlertTransactionReview, AlertTransactionGivenUp, AlertRefund, AlertChain, AlertChainClock,
 }

@@ -17,7 +17,6 @@ const (
 	Telegram    = "telegram"
 	QBittorrent = "qbittorrent"
 	Toncenter   = "toncenter"
-	Toncenter2  = "toncenter-2" // the second source
 	Fragment    = "fragment"
 )
 

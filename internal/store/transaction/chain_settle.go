@@ -16,7 +16,7 @@ const (
 	ReviewBounced      = "payment_bounced"  // a purchase bounced after a person had resolved it as processed
 	// the debt is above the limits of refunds: a person allows it, or writes it off
 	ReviewRefundLimit = "refund_limit"
-	ReviewDisputed    = "deposit_disputed" // a second source does not know the deposit, or has other facts
+	ReviewDeposit     = "deposit_limit" // the deposit, or those of a day, are above the limits of what is paid for without a review
 	// the chain paid something that the record does not know: it may have been for this one
 	ReviewLost = "payment_lost"
 )

@@ -11,7 +11,7 @@ import (
 )
 
 // ResolveTransaction applies a person's decision about a transaction that needs review. processed needs a paid
-// purchase. failed ends it for good, with the given message. processing answers for a disputed deposit: the order
+// purchase. failed ends it for good, with the given message. processing answers for the deposit: the order
 // continues; for the refund of a transaction that has failed already, failed does the same. While a payment is signed
 // only the chain can decide. A transaction that has ended already can only be confirmed: the review ends, the status
 // stays. A repeated request changes nothing. A review because of a lost payment ends with that payment, when it was for
@@ -52,7 +52,7 @@ func (s *Store) ResolveTransaction(
 
 // confirm records that a person has checked the transaction, and that the state stays.
 func (w *writing) confirm() {
-	if w.ReviewReason == ReviewDisputed {
+	if w.ReviewReason == ReviewDeposit {
 		w.DepositConfirmedAt = &w.Now
 	}
 	w.RefundApproved = w.RefundApproved || w.ReviewReason == ReviewRefundLimit

@@ -6,6 +6,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/core"
 )
 
 // DayIsFull is the refusal of a payment that does not fit into the rest of the limit for 24 hours. Its code is
@@ -24,6 +25,9 @@ func (d *DayIsFull) Unwrap() error { return d.fault }
 // SignPayment does. SignPayment decides.
 func (s *Store) CheckLimits(ctx context.Context, hash string, kind PaymentKind, nano int64, limits Limits) error {
 	_, err := s.write(ctx, hash, func(w *writing) error {
+		if err := w.reviewed(ctx, limits); err != nil {
+			return err
+		}
 		if kind == Refund && w.RefundApproved {
 			return nil
 		}
@@ -32,14 +36,14 @@ func (s *Store) CheckLimits(ctx context.Context, hash string, kind PaymentKind, 
 	return err
 }
 
-// within refuses a payment above the limit for one payment with PAYMENT_LIMIT or REFUND_LIMIT, and one that does not
+// within refuses a payment above the limit for one payment with PAYMENT_LIMIT or REVIEW_REQUIRED, and one that does not
 // fit today with DAILY_LIMIT.
 func (w *writing) within(ctx context.Context, kind PaymentKind, nano int64, limits Limits) error {
 	one, day := limits.of(kind)
 	if one > 0 && nano > one {
 		code := fault.PaymentLimit
 		if kind == Refund {
-			code = fault.RefundLimit
+			code = fault.ReviewRequired
 		}
 		return fault.New(code, "the %s is above the limit for one", kind).With("limit_nano", one)
 	}
@@ -91,12 +95,53 @@ func (s *Store) KeepDust(ctx context.Context, hash string, least int64) (Snapsho
 	})
 }
 
-// ReviewRefund requests a review of a refund above the limits: a person allows it, or writes it off.
-func (s *Store) ReviewRefund(ctx context.Context, hash string) (Snapshot, error) {
+// reviewed refuses with REVIEW_REQUIRED while a person has to review the deposit, and did not: a source of the chain that
+// invents deposits costs no more than the limits before a person has seen it.
+func (w *writing) reviewed(ctx context.Context, limits Limits) error {
+	review, err := w.unreviewed(ctx, limits)
+	if review {
+		err = fault.New(fault.ReviewRequired, "the deposit needs a review before anything is paid for it")
+	}
+	return err
+}
+
+// unreviewed reports whether a person has to review the deposit, and did not. The index payments_day finds the payments
+// of a day.
+func (w *writing) unreviewed(ctx context.Context, limits Limits) (bool, error) {
+	switch {
+	case w.DepositConfirmedAt != nil:
+		return false, nil
+	case limits.ReviewFrom > 0 && w.AmountNano > limits.ReviewFrom:
+		return true, nil
+	case limits.ReviewPerDay == 0:
+		return false, nil
+	}
+
+	paid, err := core.Value[int64](ctx, w.DB, `SELECT coalesce(sum(amount_nano), 0)::bigint FROM transactions
+		WHERE hash <> $1 AND deposit_confirmed_at IS NULL AND hash IN (SELECT transaction_hash FROM payments
+			WHERE wallet = $2 AND state IN `+spentPayments+` AND created_at > $3::timestamptz - interval '24 hours')`,
+		w.Hash, w.Address, w.Now)
+	return paid+w.AmountNano > limits.ReviewPerDay, err
+}
+
+// ReviewPayment requests the review that a payment of a transaction needs by the limits: of its deposit, or of a refund
+// above the limits. It changes nothing when there is nothing to pay.
+func (s *Store) ReviewPayment(ctx context.Context, hash string, limits Limits) (Snapshot, error) {
 	return s.write(ctx, hash, func(w *writing) error {
-		if w.RefundDueNano == 0 || w.RefundApproved {
+		if w.State != lifecycle.TransactionProcessing && w.RefundDueNano == 0 {
 			return nil
 		}
-		return w.stopForReview(ctx, ReviewRefundLimit)
+
+		review, err := w.unreviewed(ctx, limits)
+		switch {
+		case err != nil:
+			return err
+		case review:
+			return w.stopForReview(ctx, ReviewDeposit)
+		case w.RefundDueNano > 0 && !w.RefundApproved:
+			return w.stopForReview(ctx, ReviewRefundLimit)
+		default:
+			return nil
+		}
 	})
 }

@@ -44,6 +44,11 @@ type Limits struct {
 	PerDay       int64 // of purchases
 	PerRefund    int64
 	RefundPerDay int64
+
+	// A person reviews a deposit above ReviewFrom, and one that takes the deposits of a day without a review above
+	// ReviewPerDay, before money leaves the wallet for it.
+	ReviewFrom   int64
+	ReviewPerDay int64
 }
 
 // of returns the limits of one kind of payments.
@@ -63,8 +68,8 @@ func (l Limits) of(kind PaymentKind) (one, day int64) {
 // a live payment already gets that one, and nothing is signed. A second purchase within one processing counts as the
 // transaction's next attempt: the payment has its number.
 //
-// Refusals: NO_TURN (the order does not have the turn, or not any more), PAYMENTS_PAUSED, PAYMENTS_HELD, PAYMENT_LIMIT,
-// DAILY_LIMIT (as a *DayIsFull), INSUFFICIENT_FUNDS (what is owed to others stays in the wallet), INVALID_TRANSITION,
+// Refusals: NO_TURN (the order does not have the turn, or not any more), PAYMENTS_PAUSED, PAYMENTS_HELD, REVIEW_REQUIRED,
+// PAYMENT_LIMIT, DAILY_LIMIT (as a *DayIsFull), INSUFFICIENT_FUNDS (what is owed to others stays in the wallet), INVALID_TRANSITION,
 // and the errors of sign. A purchase that was admitted as a probe lifts the hold.
 func (s *Store) SignPayment(
 	ctx context.Context, want PaymentOrder, limits Limits, sign SignFunc,
@@ -108,6 +113,9 @@ func (s *signing) admit(ctx context.Context, limits Limits) error {
 		return err
 	}
 	if err := s.notStopped(ctx); err != nil {
+		return err
+	}
+	if err := s.reviewed(ctx, limits); err != nil {
 		return err
 	}
 	return s.affordable(ctx, limits)

@@ -43,7 +43,7 @@ type Transaction struct {
 	ReviewReason    string     `db:"review_reason"`
 	ProcessingSince *time.Time `db:"processing_since"` // the last time it was entered
 	StuckAlertedAt  *time.Time `db:"stuck_alerted_at"` // since then
-	// a second source confirms the deposit, or a person does
+	// a person has reviewed the deposit
 	DepositConfirmedAt *time.Time `db:"deposit_confirmed_at"`
 	WorkflowStartedAt  *time.Time `db:"workflow_started_at"`
 	CreatedAt          time.Time  `db:"created_at"`
@@ -92,8 +92,8 @@ type Snapshot struct {
 	NeedsReview bool                 `json:"needs_review,omitempty"`
 	// … because of a payment that the record does not know
 	Lost bool `json:"lost,omitempty"`
-	// … because a second source does not agree about the deposit
-	Disputed  bool        `json:"disputed,omitempty"`
+	// … because of the deposit's amount
+	Deposit   bool        `json:"deposit,omitempty"`
 	Quoted    bool        `json:"quoted,omitempty"`
 	Since     *time.Time  `json:"since,omitempty"`      // processing, the last time it was entered
 	Signed    int         `json:"signed,omitempty"`     // purchases signed since then
@@ -104,9 +104,6 @@ type Snapshot struct {
 	// when the system retries a failed one; nil: it does not
 	RetryAt *time.Time `json:"retry_at,omitempty"`
 	GivenUp bool       `json:"given_up,omitempty"` // of a failed one: an operator is asked
-
-	DepositNano      int64 `json:"-"` // the received amount, for the check by a second source
-	DepositConfirmed bool  `json:"-"`
 }
 
 // Ended reports whether an attempt to carry out the order has ended.
@@ -124,7 +121,7 @@ func (s Snapshot) Facts() lifecycle.TransactionFacts {
 
 	signed, paid := purchase.State == PaymentSigned, purchase.State == PaymentPaid
 	return lifecycle.TransactionFacts{
-		Class: s.ErrorClass, NeedsReview: s.NeedsReview, Owed: s.RefundDue > 0, Disputed: s.Disputed, Priced: s.Quoted,
+		Class: s.ErrorClass, NeedsReview: s.NeedsReview, Owed: s.RefundDue > 0, Deposit: s.Deposit, Priced: s.Quoted,
 		Planned: s.RetryAt != nil, Signed: signed, Paid: paid || s.Lost && !signed, Kept: purchase.Kept,
 	}
 }
@@ -291,9 +288,8 @@ func (t Transaction) snapshot() Snapshot {
 	snapshot := Snapshot{
 		Revision: t.RowVersion, State: t.State, Attempt: t.Attempt, UserID: t.UserID, ErrorClass: t.ErrorClass,
 		Error: t.ErrorMessage, NeedsReview: t.NeedsReview,
-		Lost: t.ReviewReason == ReviewLost, Disputed: t.ReviewReason == ReviewDisputed, Quoted: t.QuoteNano > 0,
+		Lost: t.ReviewReason == ReviewLost, Deposit: t.ReviewReason == ReviewDeposit, Quoted: t.QuoteNano > 0,
 		Since: t.ProcessingSince, RefundDue: t.RefundDueNano,
-		DepositNano: t.AmountNano, DepositConfirmed: t.DepositConfirmedAt != nil,
 		RetryAt: t.NextRetry(), GivenUp: t.GivenUp(),
 	}
 

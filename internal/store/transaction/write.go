@@ -86,7 +86,7 @@ func closeReview(t *lockedTransaction) { t.NeedsReview, t.ReviewReason = false, 
 // dropDebt clears the debt, and ends a review that was about nothing else.
 func dropDebt(t *lockedTransaction, _ TransactionStep) {
 	t.RefundDueNano = 0
-	if t.ReviewReason == ReviewDisputed || t.ReviewReason == ReviewRefundLimit {
+	if t.ReviewReason == ReviewDeposit || t.ReviewReason == ReviewRefundLimit {
 		closeReview(t)
 	}
 }

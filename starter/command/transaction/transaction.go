@@ -178,8 +178,8 @@ var reviews = map[string]string{
 	transaction.ReviewLate:         "a payment that had expired was paid later",
 	transaction.ReviewBounced:      "processed, but the money of its purchase has come back since",
 	transaction.ReviewRefundLimit:  "the refund is above the limit: resolve it as failed to allow it, or write it off",
-	transaction.ReviewDisputed: "a second source does not confirm the deposit: resolve it as processing when the deposit is right, " +
-		"else as failed",
+	transaction.ReviewDeposit: "the deposit is above the limits of what is paid for without a review: resolve it as processing when the deposit " +
+		"is right, else as failed",
 	transaction.ReviewLost: "the chain has a payment that the record does not know: it may have been for this transaction",
 }
 
