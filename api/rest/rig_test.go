@@ -35,6 +35,7 @@ import (
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/operations/status"
 	"stagecoach/internal/service"
+	"stagecoach/internal/service/waiting"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/delivery"
@@ -98,7 +99,7 @@ func newRigWith(t *testing.T, change func(*rest.Options)) *rig {
 	w.tasks = &service.Tasks{
 		Temporal: &taskStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second,
 		LeastDeadline: time.Second, LeastRelease: time.Minute,
-		Line: service.NewLine(2, func(n int) { w.waiting.Store(int64(n)) }),
+		Line: waiting.NewLine(2, func(n int) { w.waiting.Store(int64(n)) }),
 	}
 	events := events.NewFeed(feed.Options{
 		Store: s, PerUser: 10, Total: 1000, CatchUp: 50_000, OnLag: m.EventsLag.Set, OnEvents: w.tasks.Line.Hear,

@@ -197,13 +197,13 @@ func TestNamedTests(t *testing.T) {
 	}
 }
 
-// wantInCI fails the test unless .ci/run runs each of the targets, such as `make test`, with or without flags.
+// wantInCI fails the test unless .ci/run runs each of the targets, such as `make test`, with or without flags and variables.
 func wantInCI(t *testing.T, lines string) {
 	t.Helper()
 	script := textOf(t, ".ci/run")
 	for line := range strings.Lines(lines) {
 		target, isMake := strings.CutPrefix(strings.TrimSpace(line), "make ")
-		pattern := `(?m)\bmake( --\S+)* ` + regexp.QuoteMeta(target) + `$`
+		pattern := `(?m)\bmake( --\S+)* ` + regexp.QuoteMeta(target) + `( [A-Z]+=\S+)*$`
 		if !isMake || !regexp.MustCompile(pattern).MatchString(script) {
 			t.Errorf(".ci/run does not run %q", line)
 		}

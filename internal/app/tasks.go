@@ -3,6 +3,7 @@ package app
 import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
+	"stagecoach/internal/service/waiting"
 )
 
 // Tasks makes the service of tasks.
@@ -12,7 +13,7 @@ func (a *Connections) Tasks() *service.Tasks {
 	return &service.Tasks{
 		Temporal: a.Temporal, Store: a.Store, Log: a.Log, Patience: requestPatience,
 		LeastDeadline: a.Config.Tasks.LeastDeadline, LeastRelease: a.Config.Tasks.LeastRelease,
-		Line:      service.NewLine(a.Config.API.WaitingPerUser, func(n int) { counted.Waiting.Set(float64(n)) }),
+		Line:      waiting.NewLine(a.Config.API.WaitingPerUser, func(n int) { counted.Waiting.Set(float64(n)) }),
 		OnCreated: func(n int) { counted.Created.Add(float64(n)) },
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"stagecoach/internal/allowance"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service/waiting"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
@@ -35,11 +36,11 @@ type Tasks struct {
 	// OnCreated, when set, gets the number of tasks that a request has created.
 	OnCreated func(n int)
 	// Line has the callers of this process who wait for the next task; nil: nobody waits.
-	Line *Line
+	Line *waiting.Line
 
 	asked   allowance.Rates[int64] // people to join workspaces, by the user who asks
-	limiter taskLimiter
-	tried   triedTasks
+	limiter waiting.Limiter
+	tried   waiting.Tries
 }
 
 // askAgain is how long one attempt to reach a workflow may take; the next attempt asks for the outcome of the same
@@ -191,7 +192,7 @@ func (c *Tasks) decide(
 		return row, false, err
 	}
 
-	leave, waited, err := c.limiter.enter(ctx, taskID)
+	leave, waited, err := c.limiter.Enter(ctx, taskID)
 	if err != nil {
 		return row, false, temporalio.Unreachable(err)
 	}

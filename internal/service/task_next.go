@@ -10,6 +10,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service/waiting"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/task"
@@ -58,7 +59,7 @@ func (c *Tasks) ClaimNext(ctx context.Context, user account.User, want NextTask,
 	}
 
 	// The caller stands in line before the first look, so that no event is missed in between.
-	place, err := c.Line.join(user)
+	place, err := c.Line.Join(user)
 	if err != nil {
 		return nil, err
 	}
@@ -69,11 +70,11 @@ func (c *Tasks) ClaimNext(ctx context.Context, user account.User, want NextTask,
 	for {
 		found, err := n.take(ctx)
 		if found != nil || err != nil {
-			c.Line.leave(place, found != nil)
+			c.Line.Leave(place, found != nil)
 			return found, err
 		}
-		if !c.Line.rest(ctx, place, enough.C) {
-			c.Line.leave(place, false)
+		if !c.Line.Rest(ctx, place, enough.C) {
+			c.Line.Leave(place, false)
 			return nil, n.gone(ctx)
 		}
 	}
@@ -145,7 +146,7 @@ func (n *nextClaim) take(ctx context.Context) (*task.Task, error) {
 		}
 
 		found, settled, err := n.try(ctx, id)
-		n.tasks.tried.end(id)
+		n.tasks.tried.End(id)
 		switch {
 		case !settled:
 			if found, err = n.resume(ctx); found != nil || err != nil {
@@ -163,14 +164,14 @@ func (n *nextClaim) take(ctx context.Context) (*task.Task, error) {
 // there is none.
 func (n *nextClaim) choose(ctx context.Context, lost []int64) (id int64, err error) {
 	for {
-		limit := n.tasks.tried.choices()
+		limit := n.tasks.tried.Choices()
 		found, err := n.tasks.Store.NextTasks(ctx, n.wish, lost, limit)
 		if err != nil {
 			return 0, err
 		}
 
-		id := n.tasks.tried.begin(found)
-		if id != 0 || len(found) < limit || limit == mostChoices {
+		id := n.tasks.tried.Begin(found)
+		if id != 0 || len(found) < limit || limit == waiting.MostChoices {
 			return id, nil
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"stagecoach/internal/feed"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
+	"stagecoach/internal/service/waiting"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/task"
@@ -24,7 +25,7 @@ func (w *rig) process(change func(*service.Tasks)) (tasks *service.Tasks, stop f
 	w.Helper()
 	tasks = &service.Tasks{
 		Temporal: w.client, Store: w.store, Log: w.tasks.Log, Patience: w.tasks.Patience,
-		Line: service.NewLine(0, nil),
+		Line: waiting.NewLine(0, nil),
 	}
 	if change != nil {
 		change(tasks)

@@ -1,4 +1,4 @@
-package service
+package waiting
 
 import (
 	"context"
@@ -34,7 +34,7 @@ type Line struct {
 	stop      context.CancelFunc
 
 	mu      sync.Mutex
-	callers []*lineCaller // the first one first
+	callers []*Caller // the first one first
 }
 
 // NewLine makes a line. perUser limits the callers of one user who is no administrator; 0: no limit. onWaiting gets the
@@ -44,16 +44,16 @@ func NewLine(perUser int, onWaiting func(n int)) *Line {
 	return &Line{perUser: perUser, onWaiting: onWaiting, stopped: stopped, stop: stop}
 }
 
-// lineCaller is one caller who waits, or looks for a task.
-type lineCaller struct {
+// Caller is one caller who waits, or looks for a task.
+type Caller struct {
 	userID int64
 	woken  chan int // holds one value when there is a reason to look: how often that may be passed on
 	passes int      // of the present look
 }
 
-// join adds a caller. QUOTA_EXCEEDED: the user has too many who wait; RATE_LIMITED: the process has. The caller must
-// call leave.
-func (l *Line) join(user account.User) (*lineCaller, error) {
+// Join adds a caller. QUOTA_EXCEEDED: the user has too many who wait; RATE_LIMITED: the process has. The caller must
+// call Leave.
+func (l *Line) Join(user account.User) (*Caller, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
@@ -75,15 +75,15 @@ func (l *Line) join(user account.User) (*lineCaller, error) {
 		).With("limit", "waiting claims").With("maximum", l.perUser)
 	}
 
-	c := &lineCaller{userID: user.ID, woken: make(chan int, 1)}
+	c := &Caller{userID: user.ID, woken: make(chan int, 1)}
 	l.callers = append(l.callers, c)
 	l.count()
 	return c, nil
 }
 
-// rest lets a caller who has found nothing wait until the next look. It returns false when the caller has waited enough
+// Rest lets a caller who has found nothing wait until the next look. It returns false when the caller has waited enough
 // or has gone, or when the process stops.
-func (l *Line) rest(ctx context.Context, c *lineCaller, enough <-chan time.Time) (looks bool) {
+func (l *Line) Rest(ctx context.Context, c *Caller, enough <-chan time.Time) (looks bool) {
 	if c.passes > 0 {
 		l.passOn(c, c.passes-1)
 		c.passes = 0
@@ -106,9 +106,9 @@ func (l *Line) rest(ctx context.Context, c *lineCaller, enough <-chan time.Time)
 	}
 }
 
-// leave removes a caller. One who has got a task wakes the next one, because there may be more of them; one who has not
+// Leave removes a caller. One who has got a task wakes the next one, because there may be more of them; one who has not
 // passes on what it was woken for.
-func (l *Line) leave(c *lineCaller, got bool) {
+func (l *Line) Leave(c *Caller, got bool) {
 	passes := 0
 	select {
 	case passes = <-c.woken:
@@ -122,7 +122,7 @@ func (l *Line) leave(c *lineCaller, got bool) {
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.callers = slices.DeleteFunc(l.callers, func(other *lineCaller) bool { return other == c })
+	l.callers = slices.DeleteFunc(l.callers, func(other *Caller) bool { return other == c })
 	l.count()
 }
 
@@ -134,14 +134,14 @@ func (l *Line) count() {
 }
 
 // passOn wakes the first caller behind this one who has no reason to look yet.
-func (l *Line) passOn(c *lineCaller, passes int) {
+func (l *Line) passOn(c *Caller, passes int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.wake(l.callers[slices.Index(l.callers, c)+1:], 1, passes)
 }
 
 // wake wakes the first n callers of some who have no reason to look yet. The lock must be held.
-func (l *Line) wake(callers []*lineCaller, n, passes int) {
+func (l *Line) wake(callers []*Caller, n, passes int) {
 	for _, c := range callers {
 		if n == 0 || passes == 0 {
 			return

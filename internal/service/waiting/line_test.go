@@ -1,4 +1,4 @@
-package service
+package waiting
 
 import (
 	"context"
@@ -20,11 +20,11 @@ func becameReady(n int) (events []core.StreamedEvent) {
 }
 
 // inLine makes a line of so many callers who have looked and found nothing.
-func inLine(t *testing.T, n int) (l *Line, callers []*lineCaller) {
+func inLine(t *testing.T, n int) (l *Line, callers []*Caller) {
 	t.Helper()
 	l = NewLine(0, nil)
 	for range n {
-		c, err := l.join(account.User{ID: 1})
+		c, err := l.Join(account.User{ID: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +34,7 @@ func inLine(t *testing.T, n int) (l *Line, callers []*lineCaller) {
 }
 
 // woken lists the places of the callers who have a reason to look.
-func woken(callers []*lineCaller) (places []int) {
+func woken(callers []*Caller) (places []int) {
 	for i, c := range callers {
 		if len(c.woken) > 0 {
 			places = append(places, i)
@@ -44,14 +44,14 @@ func woken(callers []*lineCaller) (places []int) {
 }
 
 // lookInVain lets a woken caller look and find nothing.
-func lookInVain(t *testing.T, l *Line, c *lineCaller) {
+func lookInVain(t *testing.T, l *Line, c *Caller) {
 	t.Helper()
-	if !l.rest(t.Context(), c, nil) {
+	if !l.Rest(t.Context(), c, nil) {
 		t.Fatal("a woken caller does not look")
 	}
 	gone, leave := context.WithCancel(t.Context())
 	leave()
-	l.rest(gone, c, nil)
+	l.Rest(gone, c, nil)
 }
 
 // TestLineWakesAsManyAsTasks wakes callers in their order, for each kind of event that makes a task ready.
@@ -90,15 +90,15 @@ func TestWakesArePassedOn(t *testing.T) {
 		t.Fatalf("after a look in vain %v are awake", got)
 	}
 
-	l.leave(callers[1], false)
+	l.Leave(callers[1], false)
 	if got := woken(callers); !slices.Equal(got, []int{2}) {
 		t.Fatalf("after a caller has gone %v are awake", got)
 	}
 
-	if !l.rest(t.Context(), callers[2], nil) {
+	if !l.Rest(t.Context(), callers[2], nil) {
 		t.Fatal("a woken caller does not look")
 	}
-	l.leave(callers[2], true)
+	l.Leave(callers[2], true)
 	if got := woken(callers); !slices.Equal(got, []int{3}) {
 		t.Fatalf("after a caller has got a task %v are awake", got)
 	}
@@ -132,9 +132,9 @@ func TestLineIsLimited(t *testing.T) {
 	last := 0
 	l := NewLine(1, func(n int) { last = n })
 	user, admin := account.User{ID: 1}, account.User{ID: 2, Role: account.RoleAdmin, Status: account.UserActive}
-	join := func(user account.User, want fault.Code) *lineCaller {
+	join := func(user account.User, want fault.Code) *Caller {
 		t.Helper()
-		c, err := l.join(user)
+		c, err := l.Join(user)
 		if fault.CodeOf(err) != want {
 			t.Fatalf("with %d in line: %v, want %q", last, err, want)
 		}
@@ -148,13 +148,13 @@ func TestLineIsLimited(t *testing.T) {
 	}
 	join(admin, fault.RateLimited)
 
-	l.leave(first, false)
+	l.Leave(first, false)
 	if last != mostWaiting-1 {
 		t.Errorf("%d wait", last)
 	}
 	again := join(user, "")
 	l.Stop()
-	if l.rest(t.Context(), again, nil) {
+	if l.Rest(t.Context(), again, nil) {
 		t.Error("a caller rests in a process that stops")
 	}
 }
@@ -163,18 +163,18 @@ func TestLineIsLimited(t *testing.T) {
 // ended to be tried again.
 func TestEachTriesAnotherTask(t *testing.T) {
 	t.Parallel()
-	var tried triedTasks
-	few := tried.choices()
+	var tried Tries
+	few := tried.Choices()
 	ready := []int64{7, 8}
-	if first, second, third := tried.begin(ready), tried.begin(ready), tried.begin(ready); first != 7 || second != 8 || third != 0 {
+	if first, second, third := tried.Begin(ready), tried.Begin(ready), tried.Begin(ready); first != 7 || second != 8 || third != 0 {
 		t.Errorf("tried %d, %d, %d", first, second, third)
 	}
-	if more := tried.choices(); more <= few {
+	if more := tried.Choices(); more <= few {
 		t.Errorf("with two tries under way a caller reads %d tasks, %d without", more, few)
 	}
 
-	tried.end(7)
-	if again := tried.begin(ready); again != 7 {
+	tried.End(7)
+	if again := tried.Begin(ready); again != 7 {
 		t.Errorf("tried %d after the end of its try", again)
 	}
 }
