@@ -19,10 +19,9 @@ func TestFaults(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
 	s := newRig(t, map[string]string{
-		"STAGECOACH_DELIVERY_SHORT_RETRY_AFTER": "2s",
-		"STAGECOACH_DELIVERY_STORAGE_TIMEOUT":   "2500ms",
-		"STAGECOACH_DELIVERY_CHUNK_TIMEOUT":     "2500ms",
-		"STAGECOACH_DELIVERY_JOB_TIMEOUT":       "14s",
+		"STAGECOACH_DELIVERY_STORAGE_TIMEOUT": "2500ms",
+		"STAGECOACH_DELIVERY_CHUNK_TIMEOUT":   "2500ms",
+		"STAGECOACH_DELIVERY_JOB_TIMEOUT":     "14s",
 	})
 
 	s.startWorker()
@@ -39,7 +38,6 @@ func TestFaults(t *testing.T) {
 	}{
 		{name: "429 with a short wait costs no try", telegram: &sim.Fault{Kind: "429", RetryAfter: 1, Times: 1}, state: lifecycle.DeliveryDelivered, documents: 1, atLeast: time.Second},
 		{name: "429 after the whole body", telegram: &sim.Fault{Kind: "429", RetryAfter: 1, Times: 1, AfterBody: true}, state: lifecycle.DeliveryDelivered, documents: 1, atLeast: time.Second},
-		{name: "429 with a long wait delays the next try", telegram: &sim.Fault{Kind: "429", RetryAfter: 4, Times: 1}, state: lifecycle.DeliveryDelivered, attempt: 1, documents: 1, atLeast: 4 * time.Second},
 		{name: "Telegram 500 twice", telegram: &sim.Fault{Kind: "500", Times: 2}, state: lifecycle.DeliveryDelivered, attempt: 2, documents: 1},
 		{name: "Telegram's own 500 after the body is an answer", telegram: &sim.Fault{Kind: "internal_error", Times: 1, AfterBody: true}, state: lifecycle.DeliveryDelivered, attempt: 1, documents: 1},
 		{name: "500 restart after the whole body is no answer", telegram: &sim.Fault{Kind: "500", Times: 1, AfterBody: true}, state: lifecycle.DeliveryFailed, lastError: fault.OutcomeUnknown, attempt: 1},
