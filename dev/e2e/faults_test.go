@@ -51,7 +51,7 @@ func TestFaults(t *testing.T) {
 		{name: "the user blocked the bot", telegram: &sim.Fault{Kind: "blocked", Times: 1}, state: lifecycle.DeliveryFailed, lastError: fault.TelegramForbidden, attempt: 1},
 		{name: "the user is gone", telegram: &sim.Fault{Kind: "deactivated", Times: 1}, state: lifecycle.DeliveryFailed, lastError: fault.TelegramForbidden, attempt: 1},
 		{name: "the upload is cut", telegram: &sim.Fault{Kind: "cut", AfterBytes: mid, Times: 1}, state: lifecycle.DeliveryDelivered, attempt: 1, documents: 1},
-		{name: "the upload stalls", telegram: &sim.Fault{Kind: "stall", AfterBytes: 1000, Times: 3}, state: lifecycle.DeliveryFailed, lastError: fault.TelegramTimeout, attempt: 3},
+		{name: "the upload stalls", telegram: &sim.Fault{Kind: "stall", AfterBytes: 1000, Times: 3}, state: lifecycle.DeliveryFailed, lastError: fault.TelegramUnavailable, attempt: 3},
 		{name: "the answer is lost", telegram: &sim.Fault{Kind: "lost_answer", Times: 1}, state: lifecycle.DeliveryFailed, lastError: fault.OutcomeUnknown, attempt: 1, documents: 1},
 		{name: "504 after the whole body may hide a success", telegram: &sim.Fault{Kind: "504", Times: 1, AfterBody: true}, state: lifecycle.DeliveryFailed, lastError: fault.OutcomeUnknown, attempt: 1},
 		{name: "no answer until the job's time is up", telegram: &sim.Fault{Kind: "timeout", Times: 1, AfterBody: true}, state: lifecycle.DeliveryFailed, lastError: fault.OutcomeUnknown, attempt: 1},

@@ -57,7 +57,7 @@ func (s *Sender) Send(ctx context.Context, address string, secrets []string, m M
 
 	request, err := http.NewRequestWithContext(limited, http.MethodPost, address, bytes.NewReader(m.Body))
 	if err != nil {
-		return fault.New(fault.WebhookAddress, "the address cannot be used")
+		return fault.New(fault.WebhookForbidden, "the address cannot be used")
 	}
 
 	request.Header.Set("Content-Type", "application/json")
