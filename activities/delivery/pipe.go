@@ -121,11 +121,11 @@ func (p *pipe) watch(ctx context.Context, limits stallLimits, stop context.Cance
 		sent := p.sent.Load()
 		switch turn := p.turn.Load(); {
 		case turn == turnStorage && idle > limits.storage:
-			stop(fault.New(fault.YandexTimeout, "the storage sent nothing for %s", limits.storage).Retry())
+			stop(fault.New(fault.YandexUnavailable, "the storage sent nothing for %s", limits.storage).Retry())
 		case turn == turnTelegram && sent == 0 && idle > limits.sendInit:
-			stop(fault.New(fault.TelegramTimeout, "Telegram took no byte for %s", limits.sendInit).Retry())
+			stop(fault.New(fault.TelegramUnavailable, "Telegram took no byte for %s", limits.sendInit).Retry())
 		case turn == turnTelegram && sent > 0 && sent < p.size && idle > limits.chunk:
-			stop(fault.New(fault.TelegramTimeout, "Telegram took no byte for %s", limits.chunk).Retry())
+			stop(fault.New(fault.TelegramUnavailable, "Telegram took no byte for %s", limits.chunk).Retry())
 		}
 	}
 }

@@ -100,9 +100,9 @@ func TestWatchBlamesTheRightSide(t *testing.T) {
 		act  func(context.Context, *pipe)
 		want fault.Code
 	}{
-		"Telegram takes no first byte": {func(context.Context, *pipe) {}, fault.TelegramTimeout},
-		"Telegram takes no more":       {func(_ context.Context, p *pipe) { p.Read(make([]byte, 5)) }, fault.TelegramTimeout},
-		"the storage gives nothing":    {func(ctx context.Context, p *pipe) { p.source = blocked(ctx); p.Read(make([]byte, 5)) }, fault.YandexTimeout},
+		"Telegram takes no first byte": {func(context.Context, *pipe) {}, fault.TelegramUnavailable},
+		"Telegram takes no more":       {func(_ context.Context, p *pipe) { p.Read(make([]byte, 5)) }, fault.TelegramUnavailable},
+		"the storage gives nothing":    {func(ctx context.Context, p *pipe) { p.source = blocked(ctx); p.Read(make([]byte, 5)) }, fault.YandexUnavailable},
 		"the answer may take long":     {func(_ context.Context, p *pipe) { io.ReadAll(p) }, ""},
 		"the record may take long": {func(_ context.Context, p *pipe) {
 			p.beforeBytes = func(bool, bool) error { time.Sleep(600 * time.Millisecond); return nil }

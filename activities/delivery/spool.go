@@ -181,7 +181,7 @@ func (a *attempt) fetchFrom(
 
 	limit := a.Settings.StorageTimeout
 	idle := time.AfterFunc(limit, func() {
-		stop(fault.New(fault.YandexTimeout, "the storage sent nothing for %s", limit).Retry())
+		stop(fault.New(fault.YandexUnavailable, "the storage sent nothing for %s", limit).Retry())
 	})
 	defer idle.Stop()
 

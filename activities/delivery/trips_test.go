@@ -14,6 +14,7 @@ import (
 	"github.com/mymmrac/telego"
 	"github.com/mymmrac/telego/telegoapi"
 	"go.temporal.io/sdk/client"
+	sdk "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
 	activities "stagecoach/activities/delivery"
@@ -95,6 +96,28 @@ func TestSentMeanwhile(t *testing.T) {
 	r.deliver(file)
 	if r.telegram.uploads != 0 || r.telegram.repeats != 1 {
 		t.Errorf("%d uploads, %d by file_id", r.telegram.uploads, r.telegram.repeats)
+	}
+}
+
+// TestALongRateLimitEndsTheTry gives the slot free when Telegram asks for a longer wait than an attempt waits out: the
+// next try begins after it.
+func TestALongRateLimitEndsTheTry(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	file := r.file("later")
+	r.telegram.refuses = func() error {
+		return &telegoapi.Error{ErrorCode: http.StatusTooManyRequests, Parameters: &telegoapi.ResponseParameters{RetryAfter: 61}}
+	}
+
+	job, _, err := r.deliveries.Request(r.Context(), r.user, file.ID, "key", delivery.SourceAPI)
+	r.must(err)
+	_, err = r.attempt(job.ID)
+	var failure *sdk.ApplicationError
+	if !errors.As(err, &failure) || failure.NextRetryDelay() < 61*time.Second {
+		t.Errorf("the attempt ended with %v", err)
+	}
+	if after, err := r.store.JobByID(r.Context(), job.ID); err != nil || after.State != lifecycle.DeliveryQueued || after.Attempt != 1 {
+		t.Errorf("the job is %+v: %v", after, err)
 	}
 }
 

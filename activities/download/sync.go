@@ -55,11 +55,10 @@ type Sync struct {
 
 // SyncSettings are the limits of the watcher.
 type SyncSettings struct {
-	Every         time.Duration // between two polls
-	PollGap       time.Duration // a longer pause between two polls counts as an outage
-	StalledAfter  time.Duration // without progress; 0: never
-	StalledCancel bool          // stalled downloads are cancelled
-	AlertAfter    time.Duration // without an answer
+	Every        time.Duration // between two polls
+	PollGap      time.Duration // a longer pause between two polls counts as an outage
+	StalledAfter time.Duration // without progress; 0: never
+	AlertAfter   time.Duration // without an answer
 }
 
 // Poll is the result of one poll.

@@ -93,7 +93,7 @@ func (w *watcher) wantHeard(when string, want ...string) Poll {
 		for _, mark := range []struct {
 			text string
 			set  bool
-		}{{" restarted", o.Restarted}, {" resumed", o.Resumed}, {" stalled", o.Stalled}, {" cancel", o.Cancel}} {
+		}{{" restarted", o.Restarted}, {" resumed", o.Resumed}, {" stalled", o.Stalled}} {
 			if mark.set {
 				text += mark.text
 			}
@@ -280,12 +280,11 @@ func TestStalled(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 
-	w.Settings().StalledCancel = true
 	w.exec(`UPDATE download_jobs SET progress_at = now() - interval '2 hours'`)
 	w.change(job, state("stalledDL"))
 	w.pollOnce()
 	w.exec(`UPDATE download_jobs SET progress_at = now() - interval '2 hours', observed = 'downloading'`)
-	w.wantHeard("to be cancelled", "downloading stalled cancel")
+	w.wantHeard("once more", "downloading stalled")
 	w.Settings().StalledAfter = 0
 	w.wantHeard("never mind", "downloading")
 }
@@ -294,7 +293,6 @@ func TestStalled(t *testing.T) {
 func TestOutageIsNoStandstill(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
-	w.Settings().StalledCancel = true
 	w.added(magnet(1))
 	w.wantHeard("at first", "downloading")
 	outage := func() {
@@ -310,7 +308,7 @@ func TestOutageIsNoStandstill(t *testing.T) {
 	w.wantHeard("two hours later")
 	w.wantHeard("and then")
 	w.exec(`UPDATE download_jobs SET progress_at = progress_at - interval '31 minutes'`) // with the 30 before the outage
-	w.wantHeard("an hour of polls that were answered", "downloading stalled cancel")
+	w.wantHeard("an hour of polls that were answered", "downloading stalled")
 	outage()
 	w.wantHeard("it stands still as before")
 	w.wantHeard("and does so yet")

@@ -76,7 +76,7 @@ func TestHandOverFails(t *testing.T) {
 	}{
 		"no such file":      {site.URL + "/none", nil, []fault.Code{fault.EnqueueFailed}, fault.SourceRefused},
 		"a page":            {site.URL + "/page", nil, []fault.Code{fault.EnqueueFailed}, fault.SourceNotTorrent},
-		"too big":           {site.URL + "/big", nil, []fault.Code{fault.EnqueueFailed}, fault.SourceTooBig},
+		"too big":           {site.URL + "/big", nil, []fault.Code{fault.EnqueueFailed}, fault.SourceNotTorrent},
 		"the site is busy":  {site.URL + "/busy", nil, []fault.Code{fault.SourceUnavailable, fault.SourceUnavailable}, fault.SourceUnavailable},
 		"a private address": {site.URL + "/none", func(s *rig) { s.Fetcher = fetch.New(fetch.Options{}) }, []fault.Code{fault.EnqueueFailed}, fault.SourceForbidden},
 		"busy for long": {site.URL + "/busy", func(s *rig) {

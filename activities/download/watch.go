@@ -145,7 +145,7 @@ func (s *Sync) observe(
 	}
 
 	if progresses && s.stalls(job, t, stalled) {
-		o.Stalled, o.Cancel = true, s.Settings.StalledCancel
+		o.Stalled = true
 	}
 	return o, recorded(o) != job.Observed
 }

@@ -100,7 +100,7 @@ func TestAdministratorsCommandsAreRefusedToOthers(t *testing.T) {
 	w := newRig(t)
 	w.run(w.bot())
 	w.writes(boss, "en", "/status")
-	w.sees(boss, "Queue: 3", "QUEUED: 3", "4 s ago", "STORAGE_TIMEOUT", "#7", "does not answer, last time: 12 min ago (<code>PROVIDER_UNAVAILABLE</code>)", "downloading: 12",
+	w.sees(boss, "Queue: 3", "QUEUED: 3", "4 s ago", "STORAGE_UNAVAILABLE", "#7", "does not answer, last time: 12 min ago (<code>PROVIDER_UNAVAILABLE</code>)", "downloading: 12",
 		"STUCK: 2", "Queue delivery (activity): 3, oldest 8 s", "Workers: 1", "yandex: <code>YANDEX_TIMEOUT</code> for 12 min", "need review: 1", "stopped: pause",
 		"<code>storage_unreachable</code> for", "1 open")
 	w.writes(boss, "ru", "/status")

@@ -128,12 +128,12 @@ func (steady) Now(context.Context) (status.Status, error) {
 		InState: map[string]map[string]int64{
 			"delivery": {"QUEUED": 3}, "download": {"downloading": 12}, "task": {"STUCK": 2},
 		},
-		TopErrors: []operations.ErrorCount{{Code: "STORAGE_TIMEOUT", Count: 2}}, StuckJobs: []int64{7},
+		TopErrors: []operations.ErrorCount{{Code: "STORAGE_UNAVAILABLE", Count: 2}}, StuckJobs: []int64{7},
 		QBittorrent: &status.QBittorrent{AnswerAge: &silence, Error: "PROVIDER_UNAVAILABLE"},
 		Overview: status.Overview{
 			TemporalAnswers: true, NeedsReview: 1,
 			OpenFindings: 1,
-			Errors:       []operations.WorkloadErrorCount{{Workload: "delivery", Code: "STORAGE_TIMEOUT", Count: 2}},
+			Errors:       []operations.WorkloadErrorCount{{Workload: "delivery", Code: "STORAGE_UNAVAILABLE", Count: 2}},
 			Queues: []status.Queue{
 				{Name: "delivery", Kind: "activity", Depth: 3, OldestAge: 8}, {Name: "quotes", Kind: "activity"},
 			},

@@ -126,16 +126,12 @@ func TestOwnersHearOfTheEnd(t *testing.T) {
 		anna, w.addsBook(boss, "Theirs", ""),
 	), w.starts(anna, w.addsBook(boss, "Operators", ""))
 
-	idle := w.starts(anna, w.addsBook(boss, "Idle", ""))
 	w.cancels(own, &own.UserID, string(fault.CancelledByUser))
 	bossID := w.user(boss).ID
 	w.cancels(theirs, &bossID, string(fault.CancelledByUser))
 	w.cancels(operators, nil, string(fault.CancelledByUser))
-	w.becomes(idle, core.Event{Type: lifecycle.DownloadStalled}, nil)
-	w.cancels(idle, nil, string(fault.Stalled))
 	w.sees(anna, "🚫 The download of <b>Theirs</b> (text) was cancelled.\nAn administrator cancelled it.", "🔁")
 	w.sees(anna, "🚫 The download of <b>Operators</b> (text) was cancelled.\nAn operator stopped it.")
-	w.sees(anna, "🚫 The download of <b>Idle</b> (text) was cancelled.\nThere has been no progress for a long time")
 
 	slow := w.starts(anna, w.addsBook(boss, "Slow", ""))
 	w.becomes(
@@ -145,7 +141,7 @@ func TestOwnersHearOfTheEnd(t *testing.T) {
 	w.presses(anna, "dx:"+number64(slow.ID))
 	w.notes(anna, "is being cancelled")
 
-	if notified := w.downloadNotices(anna); len(notified) != 10 {
+	if notified := w.downloadNotices(anna); len(notified) != 9 {
 		t.Errorf("%d notices: %+v", len(notified), notified)
 	} else if slices.ContainsFunc(notified, func(m telegramsim.Message) bool { return len(m.Edits) > 0 || strings.Contains(m.Text, "Own") }) {
 		t.Errorf("a notice is edited, or without need: %+v", notified)

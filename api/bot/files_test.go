@@ -132,7 +132,7 @@ func TestWhatCannotBeDeliveredSaysWhy(t *testing.T) {
 	w.presses(anna, fmt.Sprintf("i:%d", empty.ID))
 	w.sees(anna, "<b>empty.txt</b>", "The file is empty")
 
-	w.catalog.fail(fault.New(fault.YandexTimeout, "secret").Retry())
+	w.catalog.fail(fault.New(fault.YandexUnavailable, "secret").Retry())
 	w.presses(anna, "Back")
 	w.notes(anna, "The file storage is unavailable")
 }

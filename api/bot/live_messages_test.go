@@ -117,7 +117,7 @@ func TestHowLiveMessagesEnd(t *testing.T) {
 	}
 
 	job := w.job(anna, "again.bin")
-	w.moves(job.ID, func(j *delivery.Job) { j.Attempt, j.LastError = 1, string(fault.YandexTimeout) })
+	w.moves(job.ID, func(j *delivery.Job) { j.Attempt, j.LastError = 1, string(fault.YandexUnavailable) })
 	w.sees(anna, "again.bin", "Attempt 2 of 3", "The file storage is unavailable", "In the queue")
 	next := time.Date(2030, 1, 1, 12, 0, 7, 0, time.UTC)
 	w.moves(job.ID, func(j *delivery.Job) { j.NextAttemptAt, j.Claim = &next, 1 })

@@ -333,7 +333,7 @@ INSERT INTO files (path, parent, name, folded, is_folder, size, modified_at, pla
 INSERT INTO listings (path, listed_at) VALUES ('/', now());
 INSERT INTO jobs (idempotency_key, user_id, file_id, file_name, size, source, state, attempt, last_error, bytes_sent, message_id, claimed_at, heartbeat_at)
 	SELECT lpad(to_hex(n * 8 + k), 64, '0'), ADA, n, 'WORD report ' || n || ' of the year.pdf', 1000000, 'api',
-		(ARRAY['QUEUED', 'CLAIMED', 'DOWNLOADING', 'STREAMING', 'DELIVERED', 'FAILED', 'CANCELLED', 'EXPIRED'])[k], 1, 'TELEGRAM_TIMEOUT', 500000, 1, now(), now()
+		(ARRAY['QUEUED', 'CLAIMED', 'DOWNLOADING', 'STREAMING', 'DELIVERED', 'FAILED', 'CANCELLED', 'EXPIRED'])[k], 1, 'TELEGRAM_UNAVAILABLE', 500000, 1, now(), now()
 	FROM generate_series(1, 60) n, generate_series(1, 8) k ORDER BY n, k;
 INSERT INTO workspaces (name, owner_id, status_deadlines) SELECT 'WORD room ' || n, ADA, '{"NEW": 60, "IN_PROGRESS": 60, "BLOCKED": 60}' FROM generate_series(1, 3) n;
 INSERT INTO workspace_members (workspace_id, user_id) SELECT n, ADA FROM generate_series(1, 3) n;
@@ -378,7 +378,7 @@ INSERT INTO events (workload, entity_id, seq, type, from_state, to_state, actor_
 	SELECT w, u.id::text, 1000 + n, 'claimed', '', s, u.id, ADA, 'WORD' FROM (VALUES ('delivery', 'QUEUED'), ('task', 'DONE'), ('download', 'queued')) v (w, s), users u, generate_series(1, 20) n
 	WHERE u.owner_id = ADA;
 INSERT INTO processes (identity, service, version, started_at) VALUES ('1@ROOT@worker', 'worker', '0.2.0', now());
-INSERT INTO outside_systems (name, succeeded_at, failed_at, error, failing_since) VALUES ('telegram', now(), now(), 'TELEGRAM_TIMEOUT', now());
+INSERT INTO outside_systems (name, succeeded_at, failed_at, error, failing_since) VALUES ('telegram', now(), now(), 'TELEGRAM_UNAVAILABLE', now());
 UPDATE jobs SET row_version = 3;
 UPDATE tasks SET row_version = 3;
 UPDATE download_jobs SET row_version = 3;

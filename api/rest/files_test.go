@@ -40,9 +40,9 @@ func TestFiles(t *testing.T) {
 	w.send(w.adaToken, "GET", "/v1/files?path=/nothing", nil).refused(http.StatusNotFound, fault.FileNotFound, "path")
 	w.send(w.adaToken, "GET", "/v1/files?path=/a.txt", nil).refused(unprocessable, fault.Validation, "path")
 
-	w.disk.fail(fault.New(fault.YandexRateLimited, "the file storage asks to slow down").After(1500 * time.Millisecond))
+	w.disk.fail(fault.New(fault.YandexUnavailable, "the file storage asks to slow down").After(1500 * time.Millisecond))
 	busy := w.send(w.adaToken, "GET", "/v1/files?path=/z/other", nil).refused(
-		http.StatusServiceUnavailable, fault.YandexRateLimited, "",
+		http.StatusServiceUnavailable, fault.YandexUnavailable, "",
 	)
 	if busy.header.Get("Retry-After") != "2" {
 		t.Errorf("Retry-After is %q", busy.header.Get("Retry-After"))

@@ -172,9 +172,9 @@ func TestTheIdempotencyKey(t *testing.T) {
 	w := newRig(t)
 	file := w.file("/a", 1)
 	body := map[string]any{"file_id": fmt.Sprint(file.ID)}
-	w.send(w.adaToken, "POST", "/v1/deliveries", body).refused(unprocessable, fault.IdempotencyKey, "Idempotency-Key")
+	w.send(w.adaToken, "POST", "/v1/deliveries", body).refused(unprocessable, fault.Validation, "Idempotency-Key")
 	for _, key := range []string{"", " ", "a b", "é", "ключ", strings.Repeat("k", 256)} {
-		w.deliver(w.adaToken, file, key).refused(unprocessable, fault.IdempotencyKey, "Idempotency-Key")
+		w.deliver(w.adaToken, file, key).refused(unprocessable, fault.Validation, "Idempotency-Key")
 	}
 	w.deliver(w.adaToken, file, strings.Repeat("~", 255)).ok(http.StatusCreated)
 	w.deliver(w.adaToken, file, `!"#$%&'()*+,-./:;<=>?@[\]^_{|}`).ok(http.StatusCreated)

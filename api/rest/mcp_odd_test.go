@@ -144,7 +144,7 @@ func TestACancelledCallEnds(t *testing.T) {
 				return tool.Answer[struct{}]{}, ctx.Err()
 			})
 			api := rest.New(options)
-			if err := tool.Register(tool.Config{API: api}, tool.Part{Tools: []tool.Tool{hang}}); err != nil {
+			if err := tool.Register(api, tool.Part{Tools: []tool.Tool{hang}}); err != nil {
 				t.Fatal(err)
 			}
 			served := httptest.NewServer(api)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,8 +15,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"stagecoach/api/mcp/tool"
-	"stagecoach/api/parts"
-	"stagecoach/api/rest"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
@@ -183,43 +180,29 @@ func TestScopesDecideAboutTools(t *testing.T) {
 	}
 }
 
-// TestToolsThatOnlyRead shows the tools that are left by the setting, and by the header.
+// TestToolsThatOnlyRead shows the tools that the header leaves.
 func TestToolsThatOnlyRead(t *testing.T) {
 	t.Parallel()
-	var options rest.Options
-	w := newRigWith(t, func(o *rest.Options) { options = *o })
+	w := newRig(t)
 	workspace := w.workspace()
 	whole := w.agent(w.adminToken).names()
 	change := map[string]any{"workspace_id": workspace, "tasks": []any{map[string]any{"title": "A task"}}}
 
-	api := rest.New(options)
-	if err := tool.Register(tool.Config{API: api, ReadOnly: true}, parts.MCP()...); err != nil {
-		t.Fatal(err)
+	header := http.Header{http.CanonicalHeaderKey(tool.ReadOnlyHeader): {"true"}}
+	a := w.agentWith(w.adminToken, header, "")
+	tools, _ := a.list()
+	for _, one := range tools {
+		if !one.Annotations.ReadOnlyHint {
+			t.Errorf("the list has %s", one.Name)
+		}
 	}
 
-	served := httptest.NewServer(api)
-	t.Cleanup(served.Close)
-	reading := *w
-	reading.url = served.URL
-	header := http.Header{http.CanonicalHeaderKey(tool.ReadOnlyHeader): {"true"}}
+	if len(tools) < 8 || len(tools) >= len(whole) {
+		t.Errorf("the list has %d tools of %d", len(tools), len(whole))
+	}
 
-	for what, a := range map[string]agent{
-		"the setting": reading.agent(w.adminToken), "the header": w.agentWith(w.adminToken, header, ""),
-	} {
-		tools, _ := a.list()
-		for _, one := range tools {
-			if !one.Annotations.ReadOnlyHint {
-				t.Errorf("%s lists %s", what, one.Name)
-			}
-		}
-
-		if len(tools) < 8 || len(tools) >= len(whole) {
-			t.Errorf("%s lists %d tools of %d", what, len(tools), len(whole))
-		}
-
-		a.refused("task_create", change, fault.InsufficientAccess)
-		if you := a.call("status", nil)["you"].(map[string]any); you["read_only"] != true {
-			t.Errorf("with %s status says %v", what, you)
-		}
+	a.refused("task_create", change, fault.InsufficientAccess)
+	if you := a.call("status", nil)["you"].(map[string]any); you["read_only"] != true {
+		t.Errorf("status says %v", you)
 	}
 }

@@ -144,7 +144,7 @@ func newRigWith(t *testing.T, change func(*rest.Options)) *rig {
 
 	change(&options)
 	api := rest.New(options)
-	if err := tool.Register(tool.Config{API: api}, parts.MCP()...); err != nil {
+	if err := tool.Register(api, parts.MCP()...); err != nil {
 		t.Fatal(err)
 	}
 	w.api = api

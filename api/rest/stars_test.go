@@ -63,7 +63,7 @@ func TestHowToPayWithoutAPrice(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	w.bank()
-	w.chain.fail(fault.New(fault.FragmentTimeout, "Fragment is slow"))
+	w.chain.fail(fault.New(fault.FragmentUnreachable, "Fragment is slow"))
 	got := w.send(w.adaToken, "GET", "/v1/stars?username=durov&stars=100", nil).ok(http.StatusOK).body
 	for _, name := range []string{"price_nano", "least_nano", "good_until", "amount_nano", "comment", "link"} {
 		if got[name] != nil {
@@ -265,8 +265,8 @@ func TestSolvencyDiffers(t *testing.T) {
 		{0, 999_000_001, nil, 1.0, nil},
 		{0, 998_999_998, nil, -2.0, nil},
 		{1, 5, nil, nil, nil}, // at another transaction
-		{0, 0, fault.New(fault.ChainTimeout, "slow"), nil, "CHAIN_TIMEOUT"},
-		{0, 0, fmt.Errorf("odd"), nil, "CHAIN_UNREACHABLE"},
+		{0, 0, fault.New(fault.ChainUnavailable, "slow"), nil, "CHAIN_UNAVAILABLE"},
+		{0, 0, fmt.Errorf("odd"), nil, "CHAIN_UNAVAILABLE"},
 	} {
 		w := newRig(t)
 		b := w.bank()

@@ -397,9 +397,9 @@ func TestTheLedger(t *testing.T) {
 		w.send(w.adminToken, "POST", "/v1/payments/reconcile", body).refused(unprocessable, fault.Validation, field)
 	}
 
-	w.chain.fail(fault.New(fault.ChainTimeout, "the chain is slow").Retry())
+	w.chain.fail(fault.New(fault.ChainUnavailable, "the chain is slow").Retry())
 	w.send(w.adminToken, "POST", "/v1/payments/reconcile", nil).refused(
-		http.StatusServiceUnavailable, fault.ChainTimeout, "",
+		http.StatusServiceUnavailable, fault.ChainUnavailable, "",
 	)
 }
 

@@ -12,8 +12,6 @@ import (
 const (
 	// otherConnections are those of requests that are no streams: each is short, or idle for two minutes at most.
 	otherConnections = 1000
-	// unboundedStreams are the connections of a process whose streams have no bound.
-	unboundedStreams = 10_000
 	// connectionsOfOne are those of one network address. A user has ten streams and a browser six connections beside
 	// them, so that an office behind one address works with dozens of people, and ten addresses do not use up what
 	// there is for all.
@@ -33,16 +31,12 @@ type connections struct {
 	from map[netip.Prefix]int
 }
 
-// boundConnections bounds a listener's connections for so many streams; 0: they have no bound.
+// boundConnections bounds a listener's connections for so many streams.
 func boundConnections(
 	listener net.Listener, streams int, proxies []netip.Prefix, onRefused func(limit string),
 ) *connections {
-	total := unboundedStreams
-	if streams > 0 {
-		total = streams + otherConnections
-	}
 	return &connections{
-		Listener: listener, total: total, perAddress: connectionsOfOne, addressOf: addressesBut(proxies),
+		Listener: listener, total: streams + otherConnections, perAddress: connectionsOfOne, addressOf: addressesBut(proxies),
 		onRefused: onRefused, from: map[netip.Prefix]int{},
 	}
 }

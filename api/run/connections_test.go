@@ -82,7 +82,7 @@ func serveBounded(t *testing.T, total, perAddress int) *boundedRig {
 	}
 
 	b := &boundedRig{t: t, accepted: make(chan net.Conn, 100)}
-	b.listener = boundConnections(listener, 0, nil, func(limit string) {
+	b.listener = boundConnections(listener, total, nil, func(limit string) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if limit == allowance.LimitConnections {

@@ -71,7 +71,7 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 	}
 
 	stream := events.NewFeed(feed.Options{
-		Store: p.Store, PerUser: c.API.StreamsPerUser, Total: c.API.Streams, CatchUp: c.API.CatchUp, Log: log,
+		Store: p.Store, PerUser: streamsPerUser, Total: streamsInAll, CatchUp: eventsToCatchUp, Log: log,
 		OnLag: p.Metrics.EventsLag.Set, OnFollowers: func(n int) { p.Metrics.EventStreams.Set(float64(n)) },
 		WakeWebhook: p.Webhooks().Wake,
 		OnEvents:    p.services.Tasks.Line.Hear,
@@ -114,8 +114,8 @@ func (p process) handler(stream *feed.Feed) (http.Handler, error) {
 
 	api := rest.New(rest.Options{
 		Config: server.Config{
-			Store: p.Store, Requests: p.requests, Guesses: allowance.NewGuesses(p.Config.Limits.WrongTokens),
-			Open:      allowance.NewAddresses(allowance.LimitReceipts, p.Config.Limits.Receipts),
+			Store: p.Store, Requests: p.requests, Guesses: allowance.NewGuesses(wrongTokens),
+			Open:      allowance.NewAddresses(allowance.LimitReceipts, openRequests),
 			OnRefused: p.refused, Log: p.Log, Version: app.Version, PublicURL: p.Config.API.BrowserURL(),
 			TrustedProxies: p.Config.API.TrustedProxies,
 		},
@@ -128,8 +128,7 @@ func (p process) handler(stream *feed.Feed) (http.Handler, error) {
 		workflows = ui + "/namespaces/" + p.Namespace + "/workflows"
 	}
 
-	agents := tool.Config{API: api, ReadOnly: p.Config.API.MCPReadOnly}
-	if err := tool.Register(agents, parts.MCP()...); err != nil {
+	if err := tool.Register(api, parts.MCP()...); err != nil {
 		return nil, err
 	}
 	return api, site.Register(site.Config{API: api, Store: p.Store, Events: stream, Temporal: workflows}, parts.Web()...)
@@ -141,9 +140,9 @@ func (p process) bot() *bot.Bot {
 	return bot.New(bot.Options{
 		Telegram: p.Telegram, Store: p.Store, Status: p.reporter, Log: p.Log,
 		Parts:    parts.Bot(p.services.WithPatience(botPatience), p.files, p.Store),
-		Requests: p.requests, OnRefused: p.refused, Strangers: p.Config.Limits.Strangers,
+		Requests: p.requests, OnRefused: p.refused, Strangers: strangersPerHour,
 		CacheChat:      p.Config.Telegram.CacheChat,
-		ActivateAtOnce: c.ActivateAtOnce, AdminIDs: c.AdminIDs, EditEvery: c.EditEvery, PublicURL: c.BrowserURL(),
+		ActivateAtOnce: c.ActivateAtOnce, AdminIDs: c.AdminIDs, PublicURL: c.BrowserURL(),
 	})
 }
 
@@ -154,7 +153,7 @@ func (p process) serveAPI(ctx context.Context, handler http.Handler) error {
 	if err != nil {
 		return err
 	}
-	listener = boundConnections(listener, c.Streams, c.TrustedProxies, p.refused)
+	listener = boundConnections(listener, streamsInAll, c.TrustedProxies, p.refused)
 
 	// Requests in flight go on after ctx has ended: cancelled ones would fail, though their work may be done.
 	requests, cut := context.WithCancel(context.WithoutCancel(ctx))

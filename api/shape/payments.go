@@ -57,7 +57,7 @@ type Solvency struct {
 	DifferenceNano *int64     `json:"difference_nano" example:"0" doc:"What the chain has more than the ledger, 0 as it should be; null: not compared"`
 	ReadAt         *time.Time `json:"read_at" example:"2026-03-01T12:00:00Z" doc:"When the chain was read: some seconds ago at most, once for all who ask; null: it did not answer"`
 	AgeSeconds     *float64   `json:"age_seconds" example:"4.2" doc:"How long ago that was"`
-	Failure        *string    `json:"failure" example:"CHAIN_UNREACHABLE" doc:"Why the chain did not answer; null: it did"`
+	Failure        *string    `json:"failure" example:"CHAIN_UNAVAILABLE" doc:"Why the chain did not answer; null: it did"`
 }
 
 // Reconciliation is the ledger, compared with the record, the chain and Fragment.

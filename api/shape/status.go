@@ -98,7 +98,7 @@ type AboveLimit struct {
 
 // ErrorCount counts the deliveries that failed with one code.
 type ErrorCount struct {
-	Code  string `json:"code" example:"TELEGRAM_TIMEOUT"`
+	Code  string `json:"code" example:"TELEGRAM_UNAVAILABLE"`
 	Count int64  `json:"count" example:"3"`
 }
 
@@ -135,7 +135,7 @@ type Outside struct {
 // WorkloadError counts the failures of one workload with one code.
 type WorkloadError struct {
 	Workload string `json:"workload" enum:"delivery,task,download,transaction"`
-	Code     string `json:"code" example:"TELEGRAM_TIMEOUT" doc:"Of a transaction: its error message"`
+	Code     string `json:"code" example:"TELEGRAM_UNAVAILABLE" doc:"Of a transaction: its error message"`
 	Count    int64  `json:"count" example:"3"`
 }
 

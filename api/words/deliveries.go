@@ -38,12 +38,10 @@ var deliveryFaults = Faults{
 	},
 }.With(
 	Text{"The file storage is unavailable. Try again later.", "Хранилище файлов недоступно. Попробуйте позже."},
-	fault.YandexUnauthorized, fault.YandexRateLimited, fault.YandexUnavailable, fault.YandexTimeout,
-	fault.YandexUnreachable, fault.YandexProtocol,
+	fault.YandexUnauthorized, fault.YandexUnavailable, fault.YandexProtocol,
 ).With(
 	Text{"Telegram did not accept the file. Try again later.", "Telegram не принял файл. Попробуйте позже."},
-	fault.TelegramUnauthorized, fault.TelegramRateLimited, fault.TelegramUnavailable, fault.TelegramTimeout,
-	fault.TelegramUnreachable,
+	fault.TelegramUnauthorized, fault.TelegramRateLimited, fault.TelegramUnavailable,
 ).With(
 	Text{"Telegram refused the file.", "Telegram отказался принять файл."},
 	fault.TelegramRejected, fault.TelegramFileID,

@@ -60,7 +60,7 @@ var CommonFaults = Faults{
 	fault.NotClaimedInTime:     {"It waited in the queue for too long. Try again later.", "Слишком долгое ожидание в очереди. Попробуйте позже."},
 }.With(
 	textNotUnderstood,
-	fault.Validation, fault.CursorGone, fault.IdempotencyKey, fault.BodyTooLarge,
+	fault.Validation, fault.CursorGone, fault.BodyTooLarge,
 	fault.MediaType, fault.MethodNotAllowed, fault.RequestTimeout,
 ).With(
 	textServiceAway,

@@ -47,11 +47,9 @@ var transactionFaults = Faults{
 	fault.ReceiptNotFound:     {"No such receipt. Open the link exactly as it was sent.", "Такого чека нет. Откройте ссылку точно такой, какой её прислали."},
 	fault.TransactionNotFound: {"No such transaction.", "Такой транзакции нет."},
 	fault.WalletNotFound:      {"This wallet is not watched yet.", "За этим кошельком ещё не следят."},
-	fault.PaymentNotFound:     {"No such payment.", "Такого платежа нет."},
 	fault.PaymentNotAllowed:   {"The payment would go to an address that is not allowed.", "Платёж ушёл бы на неразрешённый адрес."},
 	fault.NotConfigured:       {"Stars are not sold here.", "Звёзды здесь не продаются."},
 	fault.PaymentUndecided:    {"Its payment is on its way or has arrived. Wait for the result on the chain.", "Её платёж в пути или уже дошёл. Дождитесь результата в блокчейне."},
-	fault.PaymentDecided:      {"The outcome of this payment is already known.", "Исход этого платежа уже известен."},
 	fault.NoTurn:              {"Another payment comes first.", "Сначала идёт другой платёж."},
 	fault.PaymentsPaused:      {"Payments are paused by an administrator.", "Платежи приостановлены администратором."},
 	fault.PaymentsHeld:        {"Purchases are stopped for now and continue automatically.", "Покупки пока остановлены и продолжатся автоматически."},
@@ -64,12 +62,11 @@ var transactionFaults = Faults{
 	fault.FragmentNoGift:      {"This account cannot get Stars at the moment.", "Этому аккаунту сейчас нельзя подарить звёзды."},
 }.With(
 	Text{"The TON network is unavailable.", "Сеть TON недоступна."},
-	fault.ChainUnauthorized, fault.ChainRateLimited, fault.ChainUnavailable, fault.ChainTimeout,
-	fault.ChainUnreachable, fault.ChainProtocol, fault.ChainClock,
+	fault.ChainUnauthorized, fault.ChainUnavailable, fault.ChainProtocol, fault.ChainClock,
 ).With(
 	Text{"Stars cannot be bought now.", "Сейчас звёзды купить нельзя."},
 	fault.FragmentUnauthorized, fault.FragmentVerify, fault.FragmentRefused, fault.FragmentUnavailable,
-	fault.FragmentTimeout, fault.FragmentUnreachable, fault.FragmentProtocol,
+	fault.FragmentUnreachable, fault.FragmentProtocol,
 )
 
 // transactionAlerts name the incidents that administrators are notified of, and transactionAlertsOver their ends.

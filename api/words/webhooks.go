@@ -5,8 +5,7 @@ import "stagecoach/internal/fault"
 // Webhooks has the texts of faults of webhooks, and of reasons why one is paused.
 var Webhooks = Texts{Faults: Faults{
 	fault.WebhookNotFound:    {"No such webhook.", "Такого вебхука нет."},
-	fault.WebhookAddress:     {"This address cannot be used.", "Этот адрес использовать нельзя."},
-	fault.WebhookForbidden:   {"Its address is not on the Internet.", "Его адрес не в интернете."},
+	fault.WebhookForbidden:   {"Its address cannot be used: it is not on the Internet.", "Его адрес использовать нельзя: он не в интернете."},
 	fault.WebhookUnreachable: {"The receiver cannot be reached.", "Получатель недоступен."},
 	fault.WebhookTimeout:     {"The receiver does not answer in time.", "Получатель не отвечает вовремя."},
 	fault.WebhookRefused:     {"The receiver does not take what is sent.", "Получатель не принимает отправленное."},

@@ -81,7 +81,7 @@ func newHandbook(t *testing.T) *handbook {
 	readable := []string{
 		"STAGECOACH_PAYLOAD_KEYS=night:" + base64.StdEncoding.EncodeToString(make([]byte, 32)),
 		"STAGECOACH_PAYLOAD_ENCRYPT=false",
-		"STAGECOACH_TASK_LEAST_DEADLINE=0s", "STAGECOACH_TX_RETRY_FOR=5s",
+		"STAGECOACH_TX_RETRY_FOR=5s",
 	}
 
 	state := newState(t)
@@ -250,7 +250,7 @@ func (h *handbook) fill(state string) {
 
 	space := h.call(
 		"POST", api+"/v1/workspaces", user,
-		map[string]any{"name": "Night shift", "status_deadlines": map[string]any{"NEW": 0.005}},
+		map[string]any{"name": "Night shift", "status_deadlines": map[string]any{"NEW": 1. / 60}},
 	)["id"]
 
 	task := h.call("POST", api+"/v1/tasks", user, map[string]any{"workspace_id": space, "title": "Nobody takes it"})

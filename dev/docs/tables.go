@@ -37,13 +37,12 @@ type settingGroup struct {
 // group.
 var settingGroups = []settingGroup{
 	{"All processes", nil},
-	{"API and bot", []string{"API_", "BOT", "WEB_UI_", "ADMIN_IDS", "ACTIVATE_", "EDIT_", "EVENT_", "EVENTS_", "MCP_"}},
+	{"API and bot", []string{"API_", "BOT", "WEB_UI_", "ADMIN_IDS", "ACTIVATE_"}},
 	{"Limits of one user", []string{"LIMIT_"}},
 	{"Workers", []string{"WORKER_", "TEMPORAL_"}},
 	{"Telegram", []string{"TELEGRAM_"}},
 	{"Yandex Disk", []string{"YANDEX_", "LISTING_"}},
-	{"Delivery", []string{"DELIVERY_", "STUCK_", "SPOOL_"}},
-	{"Tasks", []string{"TASK_"}},
+	{"Delivery", []string{"DELIVERY_", "SPOOL_"}},
 	{"Downloads", []string{"QBITTORRENT_", "DOWNLOAD_", "MEDIA_"}},
 	{"Transactions", []string{"TON_", "TONCENTER_", "FRAGMENT_", "TX_"}},
 	{"Retention", []string{"RETENTION_"}},

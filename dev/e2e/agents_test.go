@@ -36,7 +36,7 @@ var sharedGraph = []map[string]any{
 // bot and a webhook tell the same story.
 func TestAgentsShareAGraph(t *testing.T) {
 	t.Parallel()
-	s := newRig(t, map[string]string{"STAGECOACH_WEBHOOK_PRIVATE": "true", "STAGECOACH_WEBHOOK_TIMEOUT": "2s"})
+	s := newRig(t, map[string]string{"STAGECOACH_WEBHOOK_PRIVATE": "true"})
 	s.startWorker()
 	s.startAPI()
 	id, token := s.apiUser("Ann", 501)

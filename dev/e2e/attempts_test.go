@@ -66,7 +66,7 @@ func TestAFailedAttemptIsShown(t *testing.T) {
 	)
 
 	view, job := s.shown(job), s.reload(job)
-	if view.Attempt != 1 || view.LastError != fault.TelegramTimeout || view.NextAttemptAt == nil || view.DeadlineAt == nil {
+	if view.Attempt != 1 || view.LastError != fault.TelegramUnavailable || view.NextAttemptAt == nil || view.DeadlineAt == nil {
 		t.Errorf("the workflow shows %+v", view)
 	}
 	if job.NextAttemptAt == nil || time.Until(*job.NextAttemptAt) < 30*time.Second || !job.NextAttemptAt.Equal(*view.NextAttemptAt) {
@@ -74,7 +74,7 @@ func TestAFailedAttemptIsShown(t *testing.T) {
 	}
 
 	got := s.call("GET", path, token, nil).want(t, 200)
-	for name, want := range map[string]any{"state": "QUEUED", "attempt": 1.0, "last_error": string(fault.TelegramTimeout)} {
+	for name, want := range map[string]any{"state": "QUEUED", "attempt": 1.0, "last_error": string(fault.TelegramUnavailable)} {
 		if got[name] != want {
 			t.Errorf("the API says that %s is %v, want %v", name, got[name], want)
 		}
@@ -85,7 +85,7 @@ func TestAFailedAttemptIsShown(t *testing.T) {
 	}
 
 	details := s.temporalCLI("workflow", "metadata", "--workflow-id", job.WorkflowID())
-	for _, want := range []string{"QUEUED", "attempt 2 of 3", string(fault.TelegramTimeout), "The next attempt begins at", "Its time ends at"} {
+	for _, want := range []string{"QUEUED", "attempt 2 of 3", string(fault.TelegramUnavailable), "The next attempt begins at", "Its time ends at"} {
 		if !strings.Contains(details, want) {
 			t.Errorf("the details lack %q: %s", want, details)
 		}

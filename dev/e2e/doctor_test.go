@@ -178,7 +178,7 @@ func TestDoctor(t *testing.T) {
 	must(t, p.fragment.Set(settings))
 
 	p.chain.AddFault(sim.Fault{Kind: "lost_answer"})
-	payments("toncenter is dead", 1, `toncenter\s+unreachable\s+CHAIN_UNREACHABLE`, `wallet\s+unreachable\s+`+wallet)
+	payments("toncenter is dead", 1, `toncenter\s+unreachable\s+CHAIN_UNAVAILABLE`, `wallet\s+unreachable\s+`+wallet)
 	api("toncenter is dead", 1, `toncenter\s+unreachable`)
 	p.chain.ClearFaults()
 

@@ -44,7 +44,7 @@ func TestDownloadFaults(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
 	stand := newStandIn(t)
-	l := newLibrary(t, stand, map[string]string{"STAGECOACH_QBITTORRENT_TIMEOUT": "1s"})
+	l := newLibrary(t, stand, nil)
 	l.careless = true
 	l.startWorker()
 	lasts := 30 * time.Second

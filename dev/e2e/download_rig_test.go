@@ -83,8 +83,8 @@ func newLibraryFrom(
 	url, user, password := server.login()
 	all := map[string]string{
 		"STAGECOACH_QBITTORRENT_URL": url, "STAGECOACH_QBITTORRENT_USERNAME": user, "STAGECOACH_QBITTORRENT_PASSWORD": password,
-		"STAGECOACH_QBITTORRENT_TIMEOUT": "5s", "STAGECOACH_DOWNLOAD_POLL_INTERVAL": pollEvery.String(),
-		"STAGECOACH_DOWNLOAD_GRACE": grace.String(), "STAGECOACH_DOWNLOAD_PRIVATE_SOURCES": "true",
+		"STAGECOACH_DOWNLOAD_POLL_INTERVAL": pollEvery.String(),
+		"STAGECOACH_DOWNLOAD_GRACE":         grace.String(), "STAGECOACH_DOWNLOAD_PRIVATE_SOURCES": "true",
 	}
 
 	for name, value := range settings {

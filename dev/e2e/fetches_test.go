@@ -45,7 +45,7 @@ func TestPaymentBesideFetches(t *testing.T) {
 	l := newPaymentRig(t, temporal, "beside-fetches")
 	maps.Copy(l.env, map[string]string{
 		"STAGECOACH_QBITTORRENT_URL": torrents.server.URL, "STAGECOACH_QBITTORRENT_USERNAME": "admin", "STAGECOACH_QBITTORRENT_PASSWORD": qbittorrentPassword,
-		"STAGECOACH_DOWNLOAD_PRIVATE_SOURCES": "true", "STAGECOACH_DOWNLOAD_SOURCE_TIMEOUT": "2m", // the maximum
+		"STAGECOACH_DOWNLOAD_PRIVATE_SOURCES": "true",
 	})
 	l.startWorker()
 

@@ -17,8 +17,7 @@ func TestClaimsBesideFullSlots(t *testing.T) {
 	s := newRig(
 		t,
 		map[string]string{
-			"STAGECOACH_BOT": "false", "STAGECOACH_DELIVERY_PARALLEL": "1", "STAGECOACH_WORKER_MAX_POLLERS": "2",
-			"STAGECOACH_WORKER_ACTIVITY_SLOTS": "10", "STAGECOACH_WORKER_WORKFLOW_SLOTS": "2",
+			"STAGECOACH_BOT": "false", "STAGECOACH_DELIVERY_PARALLEL": "1",
 		},
 	)
 

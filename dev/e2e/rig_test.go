@@ -199,7 +199,6 @@ func newRigFrom(t testing.TB, ground *stack.Ground, settings map[string]string) 
 		"STAGECOACH_WORKER_METRICS_ADDR":        "off",
 		"STAGECOACH_API_METRICS_ADDR":           "off",
 		"STAGECOACH_LISTING_TTL":                "0s",
-		"STAGECOACH_EDIT_EVERY":                 "200ms",
 		"STAGECOACH_DELIVERY_RETRY_INTERVAL":    "100ms",
 		"STAGECOACH_DELIVERY_HEARTBEAT_TIMEOUT": "3s",
 	})

@@ -20,10 +20,7 @@ import (
 func TestNothingSecretIsTold(t *testing.T) {
 	t.Parallel()
 	const chat = 777000123
-	s := newRig(
-		t, map[string]string{"STAGECOACH_DELIVERY_SHORT_RETRY_AFTER": "1s", "STAGECOACH_DELIVERY_CONNECT_TIMEOUT": "300ms"},
-	)
-
+	s := newRig(t, nil)
 	s.startWorker()
 	s.telegram.SendMessage(1, "/start")
 	s.startAPI()
@@ -109,7 +106,7 @@ func TestNoDownloadIsTold(t *testing.T) {
 	stand := newStandIn(t)
 	l := newLibrary(
 		t, stand,
-		map[string]string{"STAGECOACH_QBITTORRENT_SAVE_PATH": "/planted-folder", "STAGECOACH_QBITTORRENT_TIMEOUT": "1s"},
+		map[string]string{"STAGECOACH_QBITTORRENT_SAVE_PATH": "/planted-folder"},
 	)
 
 	l.startWorker()

@@ -49,7 +49,9 @@ func (s *rig) deployment(command, build string, more ...string) {
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
-	s := newRig(t, map[string]string{"STAGECOACH_BOT": "false", "STAGECOACH_WORKER_VERSION": "stagecoach:v1"})
+	s := newRig(t, map[string]string{
+		"STAGECOACH_BOT": "false", "TEMPORAL_DEPLOYMENT_NAME": "stagecoach", "TEMPORAL_WORKER_BUILD_ID": "v1",
+	})
 	first := s.startWorker()
 	s.startAPI()
 	ann := s.member("Ann")
@@ -75,7 +77,7 @@ func TestVersions(t *testing.T) {
 	s.eventually(30*time.Second, "the task begins on v1", func() bool { return s.build("task/"+old) == "v1" })
 	long, _ := s.streaming(24, 2)
 
-	s.env["STAGECOACH_WORKER_VERSION"] = "stagecoach:v2"
+	s.env["TEMPORAL_WORKER_BUILD_ID"] = "v2"
 	s.startWorker()
 	s.deployment("set-ramping-version", "v2", "--percentage", "50")
 	shared := map[string]int{}

@@ -40,7 +40,7 @@ func TestWebhookReceiverKilled(t *testing.T) {
 		lasts = webhookNight
 	}
 
-	s := newRig(t, map[string]string{"STAGECOACH_WEBHOOK_PRIVATE": "true", "STAGECOACH_BOT": "false", "STAGECOACH_WEBHOOK_TIMEOUT": "2s"})
+	s := newRig(t, map[string]string{"STAGECOACH_WEBHOOK_PRIVATE": "true", "STAGECOACH_BOT": "false"})
 	s.startAPI()
 	s.startWorker()
 	owner, other := s.user(5), s.user(6)

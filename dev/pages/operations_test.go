@@ -23,8 +23,8 @@ const found = `
 	INSERT INTO audit_log (actor_id, action, subject, outcome, door) VALUES (NULL, 'cancel-delivery', 'delivery/1', 'done', 'cli'), (1, 'get-status', '', 'refused', 'bot');
 	INSERT INTO users (name, telegram_id, status) VALUES ('Waiting Wanda', 900001, 'PENDING'), ('Blocked Bert', 900002, 'BLOCKED');
 	INSERT INTO users (name, status, forgotten_at) VALUES ('', 'BLOCKED', now());
-	INSERT INTO outside_systems (name, succeeded_at, failed_at, error, failing_since) VALUES ('nowhere', now() - interval '1 hour', now(), 'TELEGRAM_TIMEOUT', now());
-	INSERT INTO events (workload, entity_id, seq, type, to_state, comment) VALUES ('delivery', '999999', 1, 'failed', 'FAILED', 'TELEGRAM_TIMEOUT')`
+	INSERT INTO outside_systems (name, succeeded_at, failed_at, error, failing_since) VALUES ('nowhere', now() - interval '1 hour', now(), 'TELEGRAM_UNAVAILABLE', now());
+	INSERT INTO events (workload, entity_id, seq, type, to_state, comment) VALUES ('delivery', '999999', 1, 'failed', 'FAILED', 'TELEGRAM_UNAVAILABLE')`
 
 // TestOperations looks at each page of operations, with something in each state.
 func TestOperations(t *testing.T) {

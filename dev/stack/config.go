@@ -62,7 +62,6 @@ func (s *Stack) settings() (settings, error) {
 		"STAGECOACH_ADMIN_IDS":              strconv.Itoa(demoAdmin),
 		"STAGECOACH_DOWNLOAD_POLL_INTERVAL": "1s",
 		"STAGECOACH_LISTING_TTL":            "1s",
-		"STAGECOACH_EDIT_EVERY":             "1s",
 		"STAGECOACH_WORKER_STOP_TIMEOUT":    "3s",
 		"STAGECOACH_SPOOL_DIR":              filepath.Join(s.State, "spool"),
 	}

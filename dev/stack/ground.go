@@ -324,8 +324,6 @@ func (g *Ground) Settings() map[string]string {
 	settings := g.Addresses()
 	maps.Copy(settings, map[string]string{
 		"STAGECOACH_WORKER_STOP_TIMEOUT": "1s",
-		"STAGECOACH_TASK_LEAST_DEADLINE": "0s",
-		"STAGECOACH_TASK_LEAST_RELEASE":  "0s",
 		"STAGECOACH_TONCENTER_RATE":      "10000",
 		"STAGECOACH_FRAGMENT_RATE":       "10000",
 	})

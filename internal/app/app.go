@@ -24,7 +24,6 @@ import (
 	"stagecoach/internal/operations/liveness"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/core"
-	"stagecoach/internal/store/task"
 	"stagecoach/internal/yandex"
 )
 
@@ -94,12 +93,12 @@ func Connect(
 	ctx context.Context, c config.Config, log *slog.Logger, service string, apply func(*codec.Codec, *client.Options),
 ) (_ *Connections, err error) {
 	app := &Connections{Config: c, Log: log, Metrics: processMetrics()}
-	if app.Store, err = store.OpenPool(ctx, c.DatabaseURL, Pool(c.Database, service), c.EncryptionKeys...); err != nil {
+	if app.Store, err = store.OpenPool(ctx, c.DatabaseURL, Pool(c.Connections, service), c.EncryptionKeys...); err != nil {
 		return nil, err
 	}
 
-	app.Store.SetQuotas(c.Limits.Quotas)
-	app.Store.TaskTimes = task.Times(c.Tasks)
+	app.Store.SetQuotas(quotas(c.Limits.Quotas))
+	app.Store.TaskTimes = leastTimes
 	if err = RetryWhileUnavailable(ctx, log, "the database", func() error { return app.Store.Migrate(ctx) }); err != nil {
 		return nil, err
 	}
@@ -124,12 +123,11 @@ func Connect(
 // connectionsOf is the default number of connections to PostgreSQL of a process. docker-compose.yml has the sum of all.
 var connectionsOf = map[string]int{"api": 20, "worker": 12}
 
-// Pool are the connections to PostgreSQL of a process.
-func Pool(c config.Database, service string) core.Pool {
-	return core.Pool{
-		Connections: cmp.Or(c.Connections, connectionsOf[service], core.DefaultPool.Connections), Statement: c.Statement,
-		Idle: c.Idle,
-	}
+// Pool are the connections to PostgreSQL of a process; connections is the setting.
+func Pool(connections int, service string) core.Pool {
+	pool := core.DefaultPool
+	pool.Connections = cmp.Or(connections, connectionsOf[service], pool.Connections)
+	return pool
 }
 
 // identity is how Temporal and the record know this process's part.

@@ -39,7 +39,7 @@ func Examine(ctx context.Context, program config.Program, c config.Config) ([]do
 func connectToCheck(ctx context.Context, c config.Config) (_ *Connections, err error) {
 	const name = "doctor"
 	a := &Connections{Config: c, Log: slog.New(slog.DiscardHandler), Metrics: processMetrics()}
-	if a.Store, err = store.OpenPool(ctx, c.DatabaseURL, Pool(c.Database, name), c.EncryptionKeys...); err != nil {
+	if a.Store, err = store.OpenPool(ctx, c.DatabaseURL, Pool(c.Connections, name), c.EncryptionKeys...); err != nil {
 		return nil, err
 	}
 

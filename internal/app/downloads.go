@@ -10,6 +10,16 @@ import (
 	"stagecoach/internal/store/operations"
 )
 
+// The categories of torrents that are the service's: the active ones, and those whose downloads have ended, which keep
+// seeding. It touches no others, so that a person may use the same qBittorrent.
+const (
+	activeCategory = "stagecoach"
+	doneCategory   = "stagecoach-done"
+)
+
+// torrentTimeout is the longest time for one request to qBittorrent.
+const torrentTimeout = 10 * time.Second
+
 // Downloads makes the service of downloads.
 func (a *Connections) Downloads() *service.Downloads {
 	counted := a.Metrics.Download()
@@ -18,7 +28,7 @@ func (a *Connections) Downloads() *service.Downloads {
 		Temporal: a.Temporal, Store: a.Store, Log: a.Log, Off: a.Config.QBittorrent.URL == "", Payloads: a.Payloads,
 		Grace: a.Config.Download.Grace,
 		// Long enough to learn that qBittorrent does not answer; less than a request over HTTP may take.
-		CancelPatience: min(a.Config.QBittorrent.Timeout+2*time.Second, 15*time.Second),
+		CancelPatience: torrentTimeout + 2*time.Second,
 		OnEnded:        func(state lifecycle.DownloadState) { counted.Ended.WithLabelValues(string(state)).Inc() },
 		OnStarted:      func(mediaType string) { counted.Started.WithLabelValues(mediaType).Inc() },
 	}
@@ -28,8 +38,8 @@ func (a *Connections) Downloads() *service.Downloads {
 func (a *Connections) Torrents() *qbittorrent.Client {
 	c := a.Config.QBittorrent
 	return qbittorrent.New(qbittorrent.Options{
-		URL: c.URL, Username: c.Username, Password: c.Password, Timeout: c.Timeout,
-		ActiveCategory: c.ActiveCategory, DoneCategory: c.DoneCategory,
+		URL: c.URL, Username: c.Username, Password: c.Password, Timeout: torrentTimeout,
+		ActiveCategory: activeCategory, DoneCategory: doneCategory,
 		Observer: a.Observer(operations.QBittorrent, a.Metrics.Download().Latency),
 	})
 }

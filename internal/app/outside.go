@@ -12,6 +12,9 @@ import (
 	"stagecoach/internal/yandex"
 )
 
+// connectTimeout is the longest time to open a connection to Telegram or to the file storage.
+const connectTimeout = 5 * time.Second
+
 // yandexTokens is the provider by which the record knows the storage's token.
 const yandexTokens = "yandex"
 
@@ -28,7 +31,7 @@ func (a *Connections) seedTokens(ctx context.Context) error {
 func (a *Connections) connectOutside() (err error) {
 	c := a.Config
 	a.Telegram, err = telegram.New(telegram.Options{
-		Token: c.Telegram.Token, APIURL: c.Telegram.APIURL, ConnectTimeout: c.Delivery.ConnectTimeout,
+		Token: c.Telegram.Token, APIURL: c.Telegram.APIURL, ConnectTimeout: connectTimeout,
 		RequestsPerSecond: c.Telegram.RequestsPerSecond,
 		Observer:          a.Observer(operations.Telegram, a.Metrics.TelegramLatency),
 	})
@@ -50,7 +53,7 @@ func (a *Connections) connectOutside() (err error) {
 
 	a.Yandex = yandex.New(yandex.Options{
 		APIURL: c.Yandex.APIURL, Root: c.Yandex.Root, Tokens: a.tokens,
-		ConnectTimeout: c.Delivery.ConnectTimeout, CallTimeout: c.Delivery.StorageTimeout,
+		ConnectTimeout: connectTimeout, CallTimeout: c.Delivery.StorageTimeout,
 		Observer: a.Observer(operations.Yandex, a.Metrics.YandexLatency),
 	})
 

@@ -28,8 +28,8 @@ func TestSettingsNameWhatTheRecordBounds(t *testing.T) {
 		settings map[string]int
 		record   []string
 	}{
-		"quotas":   {c.Limits.Quotas, store.Parts.QuotaNames()},
-		"policies": {c.Retention, store.Parts.Policies()},
+		"quotas":   {quotas(c.Limits.Quotas), store.Parts.QuotaNames()},
+		"policies": {Retention(c.Retention), store.Parts.Policies()},
 	} {
 		slices.Sort(names.record)
 		if got := slices.Sorted(maps.Keys(names.settings)); !slices.Equal(got, names.record) {

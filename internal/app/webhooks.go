@@ -20,5 +20,5 @@ func (a *Connections) Webhooks() *webhooks.Service {
 
 // WebhookLimits are the limits of requests to the endpoints of users.
 func (a *Connections) WebhookLimits() webhook.Options {
-	return webhook.Options{Timeout: a.Config.Webhooks.Timeout, AllowPrivate: a.Config.Webhooks.Private}
+	return webhook.Options{AllowPrivate: a.Config.Webhooks.Private}
 }

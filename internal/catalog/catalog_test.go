@@ -17,7 +17,7 @@ import (
 	"stagecoach/internal/store"
 )
 
-var unreachable = fault.New(fault.YandexUnreachable, "the connection to the file storage failed").Retry()
+var unreachable = fault.New(fault.YandexUnavailable, "the connection to the file storage failed").Retry()
 
 func TestFoldersStandFirstAndTheRecordAnswersWhileFresh(t *testing.T) {
 	t.Parallel()
@@ -202,7 +202,7 @@ func TestAnOldListingIsShownWhenTheStorageIsDown(t *testing.T) {
 	c, _ := newCatalog(t, d, time.Nanosecond)
 	d.fail(unreachable)
 	_, err := c.Folder(t.Context(), "/", 50, 0)
-	code(t, err, fault.YandexUnreachable, "")
+	code(t, err, fault.YandexUnavailable, "")
 	d.fail(nil)
 	if _, err := c.Folder(t.Context(), "/", 50, 0); err != nil {
 		t.Fatal(err)
@@ -215,9 +215,9 @@ func TestAnOldListingIsShownWhenTheStorageIsDown(t *testing.T) {
 	}
 
 	_, err = c.Folder(t.Context(), "/folder", 50, 0)
-	code(t, err, fault.YandexUnreachable, "")
+	code(t, err, fault.YandexUnavailable, "")
 	_, err = c.Folder(t.Context(), "/unknown", 50, 0)
-	code(t, err, fault.YandexUnreachable, "")
+	code(t, err, fault.YandexUnavailable, "")
 }
 
 func TestABigFolderCostsOneRequestAndIsNeverShuffled(t *testing.T) {

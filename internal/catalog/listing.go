@@ -184,8 +184,7 @@ func share[T any](ctx context.Context, c *Catalog, key string, fn func(context.C
 // ofStorage says whether a fault is the storage's own, and not about the requested path.
 func ofStorage(code fault.Code) bool {
 	switch code {
-	case fault.YandexUnauthorized, fault.YandexRateLimited, fault.YandexLocked, fault.YandexUnavailable,
-		fault.YandexTimeout, fault.YandexUnreachable, fault.YandexProtocol:
+	case fault.YandexUnauthorized, fault.YandexLocked, fault.YandexUnavailable, fault.YandexProtocol:
 		return true
 	}
 	return false

@@ -26,10 +26,10 @@ type Config struct {
 
 	PlaintextHosts []string // that may be spoken to without TLS
 
-	Database     Database
+	Connections int // to PostgreSQL; 0: the default of the process
+
 	API          API
 	Limits       Limits
-	Tasks        Tasks
 	Worker       Worker
 	Telegram     Telegram
 	Yandex       Yandex
@@ -54,13 +54,6 @@ func (c *Config) settings() []Setting {
 	)
 }
 
-// Database says how a process uses PostgreSQL.
-type Database struct {
-	Connections int           // 0: the default of the process
-	Statement   time.Duration // 0: no limit
-	Idle        time.Duration // in a transaction; 0: no limit
-}
-
 // Payloads configures the encryption of the payloads that Temporal keeps. Without keys they are not encrypted.
 type Payloads struct {
 	Keys    []PayloadKey // the first one encrypts, all decrypt
@@ -79,18 +72,10 @@ type API struct {
 	MetricsAddr    string  // empty: nowhere
 	AdminIDs       []int64 // Telegram ids
 	ActivateAtOnce bool
-	EditEvery      time.Duration
 	Bot            bool
 	PublicURL      string // of the pages, without a path; empty: Addr
 	WebUIOrigin    string // of Temporal's Web UI; empty: none
 	TrustedProxies []netip.Prefix
-
-	MCPReadOnly bool // agents change nothing
-
-	StreamsPerUser int // streams of events; 0: no limit
-	Streams        int // of all users; 0: no limit
-	CatchUp        int // events that a stream may go back; 0: no limit
-	WaitingPerUser int // callers who wait for the next task; 0: no limit
 }
 
 // BrowserURL is the address at which browsers see the pages.
@@ -98,10 +83,7 @@ func (a API) BrowserURL() string { return cmp.Or(a.PublicURL, "http://"+a.Addr) 
 
 // Limits bound what one user who is no administrator may do, over HTTP and in the bot together; 0: no limit.
 type Limits struct {
-	Requests    int // a second
-	WrongTokens int // a second, from one address, in each process
-	Receipts    int // a second, to one address, from each process
-	Strangers   int // new Telegram accounts an hour
+	Requests int // a second
 
 	Quotas map[string]int // what one user may have at a time, by the names of store.Parts
 }
@@ -111,12 +93,7 @@ type Worker struct {
 	MetricsAddr string
 	StopTimeout time.Duration
 	Version     WorkerVersion // zero: unversioned
-	Controlled  WorkerVersion // the form of Temporal's worker controller; Load makes it the version
-
-	WorkflowSlots int      // workflow tasks at a time
-	ActivitySlots int      // short activities at a time
-	MaxPollers    int      // of a queue and kind of task
-	Queues        []string // that are served; empty: all
+	Queues      []string      // that are served; empty: all
 }
 
 // Serves says whether a worker serves a task queue.
@@ -185,28 +162,10 @@ func LoadFor(program Program, lookup func(string) (string, bool)) (Config, error
 	if err := c.Transactions.checkReviews(); err != nil {
 		problems = append(problems, err)
 	}
-	if err := c.Worker.chooseVersion(); err != nil {
-		problems = append(problems, err)
+	if (c.Worker.Version.Deployment == "") != (c.Worker.Version.Build == "") {
+		problems = append(problems, errors.New("TEMPORAL_DEPLOYMENT_NAME, TEMPORAL_WORKER_BUILD_ID: set both or none"))
 	}
 	return c, errors.Join(problems...)
-}
-
-// chooseVersion takes the version from the controller's variables where they are set.
-func (w *Worker) chooseVersion() error {
-	given := w.Controlled
-	switch {
-	case given == (WorkerVersion{}):
-		return nil
-	case given.Deployment == "" || given.Build == "":
-		return errors.New("TEMPORAL_DEPLOYMENT_NAME, TEMPORAL_WORKER_BUILD_ID: set both or none")
-	case w.Version != (WorkerVersion{}) && w.Version != given:
-		return errors.New(
-			"STAGECOACH_WORKER_VERSION: contradicts TEMPORAL_DEPLOYMENT_NAME and TEMPORAL_WORKER_BUILD_ID: leave it empty",
-		)
-	}
-
-	w.Version = given
-	return nil
 }
 
 // load reads one setting; demo says whether the demonstration's bot is configured.

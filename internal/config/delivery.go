@@ -8,22 +8,17 @@ import (
 
 // Delivery configures the delivery workload.
 type Delivery struct {
-	Mode            string // "stream" or "spool"
-	Parallel        int
-	RatePerSecond   float64 // over the whole queue; 0 = no limit
-	TTL             time.Duration
-	JobTimeout      time.Duration
-	ConnectTimeout  time.Duration
-	StorageTimeout  time.Duration
-	SendInitTimeout time.Duration
-	ChunkTimeout    time.Duration
-	Heartbeat       time.Duration
-	RetryInterval   time.Duration
-	ShortRetryAfter time.Duration
-	StuckAfter      time.Duration
-	MaxFileSize     int64
-	SpoolDir        string
-	SpoolMaxBytes   int64
+	Mode           string // "stream" or "spool"
+	Parallel       int
+	TTL            time.Duration
+	JobTimeout     time.Duration
+	StorageTimeout time.Duration
+	ChunkTimeout   time.Duration
+	Heartbeat      time.Duration
+	RetryInterval  time.Duration
+	MaxFileSize    int64
+	SpoolDir       string
+	SpoolMaxBytes  int64
 }
 
 // deliverySettings are those of deliveries.
@@ -32,17 +27,12 @@ func (c *Config) deliverySettings() []Setting {
 		c.quota("deliveries", "STAGECOACH_LIMIT_DELIVERIES", "1000", "live deliveries of one user"),
 		choice(&c.Delivery.Mode, "STAGECOACH_DELIVERY_MODE", "stream", []string{"stream", "spool"}, "stream: bytes flow straight through; spool: by a temporary file"),
 		integer(&c.Delivery.Parallel, "STAGECOACH_DELIVERY_PARALLEL", "4", 1, 1000, "parallel deliveries of each worker"),
-		number(&c.Delivery.RatePerSecond, "STAGECOACH_DELIVERY_RATE", "0", "deliveries started per second over the whole queue; 0: no limit"),
 		duration(&c.Delivery.TTL, "STAGECOACH_DELIVERY_TTL", "1h", time.Second, 30*day, "a delivery that no worker claims within this time expires"),
 		duration(&c.Delivery.JobTimeout, "STAGECOACH_DELIVERY_JOB_TIMEOUT", "15m", time.Second, day, "the longest time of all attempts of a delivery together"),
-		duration(&c.Delivery.ConnectTimeout, "STAGECOACH_DELIVERY_CONNECT_TIMEOUT", "5s", 100*time.Millisecond, time.Hour, "the longest time to open a connection"),
 		duration(&c.Delivery.StorageTimeout, "STAGECOACH_DELIVERY_STORAGE_TIMEOUT", "30s", 100*time.Millisecond, time.Hour, "the longest time without a byte from the storage"),
-		duration(&c.Delivery.SendInitTimeout, "STAGECOACH_DELIVERY_SEND_INIT_TIMEOUT", "10s", 100*time.Millisecond, time.Hour, "the longest time until Telegram takes the first byte"),
 		duration(&c.Delivery.ChunkTimeout, "STAGECOACH_DELIVERY_CHUNK_TIMEOUT", "30s", 100*time.Millisecond, time.Hour, "the longest time without progress towards Telegram"),
 		duration(&c.Delivery.Heartbeat, "STAGECOACH_DELIVERY_HEARTBEAT_TIMEOUT", "10s", 2*time.Second, time.Hour, "a worker without a heartbeat for this long has lost its delivery"),
 		duration(&c.Delivery.RetryInterval, "STAGECOACH_DELIVERY_RETRY_INTERVAL", "2s", 10*time.Millisecond, time.Hour, "pause before the second attempt; doubled for the third"),
-		duration(&c.Delivery.ShortRetryAfter, "STAGECOACH_DELIVERY_SHORT_RETRY_AFTER", "30s", 0, time.Hour, "an attempt waits out a 429 that asks for no more than this"),
-		duration(&c.Delivery.StuckAfter, "STAGECOACH_STUCK_AFTER", "30s", time.Second, day, "/status marks a delivery as stuck when its heartbeat is older"),
 		integer(&c.Delivery.MaxFileSize, "STAGECOACH_DELIVERY_MAX_FILE_SIZE", "2097152000", 1, 1<<42, "the largest file in bytes"),
 		text(&c.Delivery.SpoolDir, "STAGECOACH_SPOOL_DIR", filepath.Join(os.TempDir(), "stagecoach-spool"), "the folder of temporary files"),
 		integer(&c.Delivery.SpoolMaxBytes, "STAGECOACH_SPOOL_MAX_BYTES", "8388608000", 1, 1<<50, "the largest total of temporary files in bytes"),

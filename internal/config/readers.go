@@ -105,20 +105,6 @@ func origin(into *string, name, doc string) Setting {
 	return s
 }
 
-// category reads a category's name; not is that of the other category, read before, which this one must not be.
-func category(into, not *string, name, def, doc string) Setting {
-	return Setting{Name: name, Default: def, Doc: doc, set: func(v string) error {
-		if not != nil && v == *not {
-			return errors.New("must differ from that of STAGECOACH_QBITTORRENT_CATEGORY")
-		}
-		if strings.ContainsAny(v, `/\,`) || strings.TrimSpace(v) != v {
-			return errors.New("must be a name without slashes and commas")
-		}
-		*into = v
-		return nil
-	}}
-}
-
 func choice(into *string, name, def string, allowed []string, doc string) Setting {
 	return Setting{Name: name, Default: def, Doc: doc, set: func(v string) error {
 		if !slices.Contains(allowed, v) {
@@ -337,19 +323,6 @@ func payloadKeysInto(into *[]PayloadKey) func(string) error {
 
 		return nil
 	}
-}
-
-// versionInto reads a deployment's name and a build's id.
-func versionInto(into *WorkerVersion, v string) error {
-	if *into = (WorkerVersion{}); v == "" {
-		return nil
-	}
-	deployment, build, _ := strings.Cut(v, ":")
-	if !isDeploymentName(deployment) || !isBuildID(build) {
-		return errors.New("must be a deployment's name without dots, a colon and a build's id")
-	}
-	*into = WorkerVersion{Deployment: deployment, Build: build}
-	return nil
 }
 
 func isDeploymentName(v string) bool { return v != "" && !strings.ContainsAny(v, ".: \t\n") }

@@ -14,7 +14,6 @@ const (
 	UserExists           Code = "USER_EXISTS"
 	InvalidTransition    Code = "INVALID_TRANSITION"
 	UserNotActive        Code = "USER_NOT_ACTIVE"
-	IdempotencyKey       Code = "IDEMPOTENCY_KEY_REQUIRED"
 	BodyTooLarge         Code = "BODY_TOO_LARGE"
 	MediaType            Code = "UNSUPPORTED_MEDIA_TYPE"
 	MethodNotAllowed     Code = "METHOD_NOT_ALLOWED"
@@ -32,11 +31,8 @@ const (
 // An outside system failed.
 const (
 	YandexUnauthorized Code = "STORAGE_UNAUTHORIZED"
-	YandexRateLimited  Code = "STORAGE_RATE_LIMITED"
 	YandexLocked       Code = "STORAGE_LOCKED"
 	YandexUnavailable  Code = "STORAGE_UNAVAILABLE"
-	YandexTimeout      Code = "STORAGE_TIMEOUT"
-	YandexUnreachable  Code = "STORAGE_UNREACHABLE"
 	YandexProtocol     Code = "STORAGE_PROTOCOL"
 
 	TelegramUnauthorized Code = "TELEGRAM_UNAUTHORIZED"
@@ -44,15 +40,10 @@ const (
 	TelegramRejected     Code = "TELEGRAM_REJECTED"
 	TelegramRateLimited  Code = "TELEGRAM_RATE_LIMITED"
 	TelegramUnavailable  Code = "TELEGRAM_UNAVAILABLE"
-	TelegramTimeout      Code = "TELEGRAM_TIMEOUT"
-	TelegramUnreachable  Code = "TELEGRAM_UNREACHABLE"
 	TelegramFileID       Code = "TELEGRAM_FILE_ID_REFUSED"
 
 	ChainUnauthorized Code = "CHAIN_UNAUTHORIZED" // toncenter refuses our key
-	ChainRateLimited  Code = "CHAIN_RATE_LIMITED"
 	ChainUnavailable  Code = "CHAIN_UNAVAILABLE"
-	ChainTimeout      Code = "CHAIN_TIMEOUT"
-	ChainUnreachable  Code = "CHAIN_UNREACHABLE"
 	ChainProtocol     Code = "CHAIN_PROTOCOL"
 	ChainClock        Code = "CHAIN_CLOCK" // its time is too far from ours
 
@@ -63,7 +54,6 @@ const (
 	FragmentVerify       Code = "FRAGMENT_VERIFICATION_REQUIRED"
 	FragmentRefused      Code = "FRAGMENT_REFUSED" // for a reason that we do not know
 	FragmentUnavailable  Code = "FRAGMENT_UNAVAILABLE"
-	FragmentTimeout      Code = "FRAGMENT_TIMEOUT"
 	FragmentUnreachable  Code = "FRAGMENT_UNREACHABLE"
 	FragmentProtocol     Code = "FRAGMENT_PROTOCOL"
 	ProviderUnavailable  Code = "PROVIDER_UNAVAILABLE"  // qBittorrent cannot be reached

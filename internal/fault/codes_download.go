@@ -13,8 +13,7 @@ const (
 	SourceUnavailable Code = "SOURCE_UNAVAILABLE" // its server does not answer, or not now
 	SourceRefused     Code = "SOURCE_REFUSED"     // its server says no
 	SourceForbidden   Code = "SOURCE_FORBIDDEN"   // it leads to an address that is not on the Internet
-	SourceTooBig      Code = "SOURCE_TOO_BIG"
-	SourceNotTorrent  Code = "SOURCE_NOT_TORRENT"
+	SourceNotTorrent  Code = "SOURCE_NOT_TORRENT" // or too big for one
 )
 
 // Reasons why a download failed, or needs a person's attention.

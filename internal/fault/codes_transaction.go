@@ -4,10 +4,8 @@ package fault
 const (
 	TransactionNotFound Code = "TRANSACTION_NOT_FOUND"
 	ReceiptNotFound     Code = "RECEIPT_NOT_FOUND"
-	WalletNotFound      Code = "WALLET_NOT_FOUND" // its record was never begun
-	PaymentNotFound     Code = "PAYMENT_NOT_FOUND"
+	WalletNotFound      Code = "WALLET_NOT_FOUND"    // its record was never begun
 	PaymentUndecided    Code = "PAYMENT_UNDECIDED"   // signed or paid: only the chain, or an operator, can decide
-	PaymentDecided      Code = "PAYMENT_DECIDED"     // the record says the opposite already
 	NoTurn              Code = "NO_TURN"             // somebody else's payment comes first
 	PaymentsPaused      Code = "PAYMENTS_PAUSED"     // by an operator
 	PaymentsHeld        Code = "PAYMENTS_HELD"       // by the program

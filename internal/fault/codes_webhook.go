@@ -3,8 +3,7 @@ package fault
 // A webhook is not what was asked for, or its receiver does not take an event.
 const (
 	WebhookNotFound    Code = "WEBHOOK_NOT_FOUND"
-	WebhookAddress     Code = "WEBHOOK_ADDRESS"     // it cannot be used
-	WebhookForbidden   Code = "WEBHOOK_FORBIDDEN"   // the address is not on the Internet
+	WebhookForbidden   Code = "WEBHOOK_FORBIDDEN"   // the address cannot be used: it is not on the Internet
 	WebhookUnreachable Code = "WEBHOOK_UNREACHABLE" // no connection, or no answer
 	WebhookTimeout     Code = "WEBHOOK_TIMEOUT"     // no answer in time
 	WebhookRefused     Code = "WEBHOOK_REFUSED"     // the answer is no success

@@ -176,7 +176,7 @@ func (f *Fetcher) check(response *http.Response) error {
 const maxPause = 10 * 60
 
 func (f *Fetcher) tooBig() error {
-	return fault.New(fault.SourceTooBig, "the file has more than %d bytes", f.o.MaxSize)
+	return fault.New(fault.SourceNotTorrent, "the file has more than %d bytes", f.o.MaxSize)
 }
 
 // asFault converts a failure into a fault.

@@ -230,7 +230,7 @@ func TestAnswers(t *testing.T) {
 		retry bool
 		after time.Duration
 	}{
-		"/big": {code: fault.SourceTooBig}, "/endless": {code: fault.SourceTooBig}, "/full": {}, "/cut": {code: fault.SourceUnavailable, retry: true},
+		"/big": {code: fault.SourceNotTorrent}, "/endless": {code: fault.SourceNotTorrent}, "/full": {}, "/cut": {code: fault.SourceUnavailable, retry: true},
 		"/busy": {fault.SourceUnavailable, true, 7 * time.Second}, "/later": {fault.SourceUnavailable, true, 10 * time.Minute},
 		"/never": {fault.SourceUnavailable, true, 10 * time.Minute}, "/nowhere": {code: fault.SourceUnavailable, retry: true}, "/no": {code: fault.SourceRefused},
 		"/long%20no": {code: fault.SourceRefused}, "/closed": {code: fault.SourceRefused},

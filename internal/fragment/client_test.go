@@ -320,7 +320,7 @@ func TestFailures(t *testing.T) {
 		"html_502":             {fault.FragmentUnavailable, "Service unavailable: Fragment API returned 502", lifecycle.Retryable},
 		"cut":                  {fault.FragmentUnreachable, "Failed to fetch: Network error", lifecycle.Retryable},
 		"lost_answer":          {fault.FragmentUnreachable, "Failed to fetch: Network error", lifecycle.Retryable},
-		"timeout":              {fault.FragmentTimeout, "Failed to fetch: Network error", lifecycle.Retryable},
+		"timeout":              {fault.FragmentUnreachable, "Failed to fetch: Network error", lifecycle.Retryable},
 		"short_body":           {fault.FragmentProtocol, "Fragment API error: the answer makes no sense", lifecycle.UnknownError},
 	} {
 		t.Run(kind, func(t *testing.T) {

@@ -36,7 +36,6 @@ var failures = []failure{
 	{"", fault.FragmentVerify, stars.NotVerified},
 	{"", fault.FragmentUnavailable, stars.Unavailable},
 	{"", fault.FragmentUnreachable, stars.Network},
-	{"", fault.FragmentTimeout, stars.Network},
 	{"", fault.FragmentProtocol, stars.Nonsense},
 	{"", fault.FragmentRefused, stars.Refused},
 }
@@ -125,9 +124,6 @@ func transportFault(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 
-	code := fault.FragmentUnreachable
-	if outbound.TimedOut(err) {
-		code = fault.FragmentTimeout
-	}
-	return row(code).fault().WithCause(outbound.WithoutURL(err)) // the address contains the page's hash
+	// The address contains the page's hash.
+	return row(fault.FragmentUnreachable).fault().WithCause(outbound.WithoutURL(err))
 }

@@ -34,5 +34,4 @@ type Observation struct {
 	// Resumed says that the broken torrent was resumed before: this is another error, not the first one again.
 	Resumed bool `json:"resumed,omitempty"`
 	Stalled bool `json:"stalled,omitempty"` // no progress for a long time
-	Cancel  bool `json:"cancel,omitempty"`  // the stalled download is to be cancelled
 }

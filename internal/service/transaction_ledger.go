@@ -179,7 +179,7 @@ func (c *Transactions) Solvency(ctx context.Context) (Solvency, error) {
 			return read, err
 		})
 		if err != nil {
-			solvency.Failure = cmp.Or(fault.CodeOf(err), fault.ChainUnreachable)
+			solvency.Failure = cmp.Or(fault.CodeOf(err), fault.ChainUnavailable)
 			return solvency, nil
 		}
 

@@ -427,7 +427,7 @@ func TestBounce(t *testing.T) {
 		}
 
 		_, err = b.SettleDestination(ctx, payment.ID, transaction.Destination{Kept: true})
-		b.refused(err, fault.PaymentDecided)
+		b.refused(err, fault.InvalidTransition)
 		if !chainFirst {
 			if money := b.balanced(); money[transaction.AccountReturning] != back {
 				t.Errorf("%v", money)

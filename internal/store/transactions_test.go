@@ -206,7 +206,7 @@ func TestRefusals(t *testing.T) {
 	_, err := b.LockTransaction(ctx, digest("nobody"))
 	b.refused(err, fault.TransactionNotFound)
 	_, err = b.PaymentByID(ctx, 1)
-	b.refused(err, fault.PaymentNotFound)
+	b.refused(err, fault.NotFound)
 
 	pending := b.deposit("ann", 3*coin)
 	_, err = b.RetryTransaction(ctx, request(pending, 0))
@@ -252,7 +252,7 @@ func TestRefusals(t *testing.T) {
 	undecided("paid, and nobody knows whether it was kept")
 	b.settle(payment.ID, transaction.Destination{Kept: true})
 	_, err = b.SettleDestination(ctx, payment.ID, transaction.Destination{ReturnedNano: coin})
-	b.refused(err, fault.PaymentDecided)
+	b.refused(err, fault.InvalidTransition)
 	_, err = b.ResolveTransaction(ctx, request(pending, 2), lifecycle.TransactionFailed, "m")
 	b.refused(err, fault.InvalidTransition)
 	b.ok(b.ResolveTransaction(ctx, request(pending, 1), lifecycle.TransactionProcessed, ""))

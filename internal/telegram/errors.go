@@ -18,7 +18,7 @@ func Classify(err error) *fault.Error {
 		if known := fault.As(err); known != nil {
 			return known
 		}
-		return fault.New(fault.TelegramUnreachable, "the connection to Telegram failed").Retry().WithCause(err)
+		return fault.New(fault.TelegramUnavailable, "the connection to Telegram failed").Retry().WithCause(err)
 	}
 
 	description := strings.ToLower(answer.Description)

@@ -58,7 +58,7 @@ func TestAnswers(t *testing.T) {
 		"a proxy's limit":         {status: 429, body: page, code: fault.TelegramRateLimited, retryable: true, unanswered: true},
 		"an empty 413":            {status: 413, code: fault.FileTooBig, unanswered: true},
 		"half of an answer":       {status: 200, body: `{"ok":true,"result":{"message_id":1`, code: fault.TelegramUnavailable, retryable: true, unanswered: true},
-		"a message that is none":  {status: 200, body: `{"ok":true,"result":"done"}`, code: fault.TelegramUnreachable, retryable: true, unanswered: true},
+		"a message that is none":  {status: 200, body: `{"ok":true,"result":"done"}`, code: fault.TelegramUnavailable, retryable: true, unanswered: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

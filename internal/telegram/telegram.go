@@ -150,9 +150,9 @@ func networkFault(err error) error {
 		return err
 	}
 	if outbound.TimedOut(err) {
-		return fault.New(fault.TelegramTimeout, "Telegram did not answer in time").Retry().WithCause(err)
+		return fault.New(fault.TelegramUnavailable, "Telegram did not answer in time").Retry().WithCause(err)
 	}
-	return fault.New(fault.TelegramUnreachable, "the connection to Telegram failed").Retry().WithCause(err)
+	return fault.New(fault.TelegramUnavailable, "the connection to Telegram failed").Retry().WithCause(err)
 }
 
 // NothingSent says that a failed request cannot have reached the server: no connection was made.

@@ -242,7 +242,7 @@ func TestLostAnswer(t *testing.T) {
 	w.sim.AddFault(sim.Fault{Match: "message", Kind: "lost_answer", Times: 1})
 	signed := w.sign(t, 0, ton.Payment{Amount: money.TON})
 	receipt, err := w.Broadcast(t.Context(), signed.BoC)
-	if receipt.Outcome != Unknown || fault.CodeOf(err) != fault.ChainUnreachable || !fault.As(err).Retryable {
+	if receipt.Outcome != Unknown || fault.CodeOf(err) != fault.ChainUnavailable || !fault.As(err).Retryable {
 		t.Errorf("%+v %v", receipt, err)
 	}
 	if all := w.history(t); len(all) != 1 || all[0].In.NormHash != signed.Hash {
@@ -286,7 +286,7 @@ func TestBroadcastOutcomes(t *testing.T) {
 		"other 500":     {500, `{"error":"LITE_SERVER_NETWORK timeout"}`, Receipt{Outcome: Unknown}, fault.ChainUnavailable},
 		"page":          {502, `<html>exitcode=133</html>`, Receipt{Outcome: Unknown}, fault.ChainUnavailable},
 		"gateway":       {504, ``, Receipt{Outcome: Unknown}, fault.ChainUnavailable},
-		"rate":          {429, `{"ok":false,"result":"Ratelimit exceed","code":429}`, Receipt{Outcome: Unknown}, fault.ChainRateLimited},
+		"rate":          {429, `{"ok":false,"result":"Ratelimit exceed","code":429}`, Receipt{Outcome: Unknown}, fault.ChainUnavailable},
 		"key":           {401, `{"ok":false,"result":"API key does not exist","code":401}`, Receipt{Outcome: Unknown}, fault.ChainUnauthorized},
 		"bad request":   {400, `{"error":"exitcode=133"}`, Receipt{Outcome: Unknown}, fault.ChainProtocol},
 		"no hash":       {200, `{}`, Receipt{Outcome: Unknown}, fault.ChainProtocol},
@@ -298,7 +298,7 @@ func TestBroadcastOutcomes(t *testing.T) {
 		if got != c.want || fault.CodeOf(err) != c.code || (err == nil) != (c.code == "") {
 			t.Errorf("%s: %+v %v, want %+v %s", name, got, err, c.want, c.code)
 		}
-		if f := fault.As(err); f != nil && f.Code == fault.ChainRateLimited && f.RetryAfter != 7*time.Second {
+		if f := fault.As(err); name == "rate" && f.RetryAfter != 7*time.Second {
 			t.Errorf("%s: wait %s", name, f.RetryAfter)
 		}
 	}
@@ -381,7 +381,7 @@ func TestFailures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for status, code := range map[int]fault.Code{
-				401: fault.ChainUnauthorized, 403: fault.ChainUnauthorized, 404: fault.ChainProtocol, 429: fault.ChainRateLimited,
+				401: fault.ChainUnauthorized, 403: fault.ChainUnauthorized, 404: fault.ChainProtocol, 429: fault.ChainUnavailable,
 				500: fault.ChainUnavailable, 503: fault.ChainUnavailable,
 			} {
 				err := call(t.Context(), gateway(t, status, "{}"))
@@ -392,13 +392,13 @@ func TestFailures(t *testing.T) {
 				o.CallTimeout, o.APIKey = 50*time.Millisecond, "s3cr3t"
 			})
 			impatient.sim.AddFault(sim.Fault{Kind: "timeout"})
-			wantFault(t, call(t.Context(), impatient.Client), fault.ChainTimeout, true)
+			wantFault(t, call(t.Context(), impatient.Client), fault.ChainUnavailable, true)
 
 			w := newRig(t, func(_ *tonsim.TonCenterOptions, o *Options) { o.APIKey = "s3cr3t" })
 			w.sim.AddFault(sim.Fault{Kind: "cut"})
-			wantFault(t, call(t.Context(), w.Client), fault.ChainUnreachable, true)
+			wantFault(t, call(t.Context(), w.Client), fault.ChainUnavailable, true)
 			gone := New(Options{URL: "http://127.0.0.1:1", RequestsPerSecond: 1e6})
-			wantFault(t, call(t.Context(), gone), fault.ChainUnreachable, true)
+			wantFault(t, call(t.Context(), gone), fault.ChainUnavailable, true)
 
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
@@ -472,7 +472,7 @@ func TestRateIsKept(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 
-	if _, err := w.Head(ctx); fault.CodeOf(err) != fault.ChainTimeout {
+	if _, err := w.Head(ctx); fault.CodeOf(err) != fault.ChainUnavailable {
 		t.Errorf("no time to wait: %v", err)
 	}
 }

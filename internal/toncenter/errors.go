@@ -17,7 +17,7 @@ func statusFault(answer outbound.Answer) *fault.Error {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		f = fault.New(fault.ChainUnauthorized, "the TON network's gateway refused our access")
 	case status == http.StatusTooManyRequests:
-		f = fault.New(fault.ChainRateLimited, "the TON network's gateway asks to slow down").After(outbound.RetryAfter(answer.Header))
+		f = fault.New(fault.ChainUnavailable, "the TON network's gateway asks to slow down").After(outbound.RetryAfter(answer.Header))
 	case status >= 500:
 		f = fault.New(fault.ChainUnavailable, "the TON network's gateway has a problem").After(outbound.RetryAfter(answer.Header))
 	default:
@@ -46,9 +46,9 @@ func transportFault(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 
-	f := fault.New(fault.ChainUnreachable, "the connection to the TON network's gateway failed")
+	f := fault.New(fault.ChainUnavailable, "the connection to the TON network's gateway failed")
 	if outbound.TimedOut(err) {
-		f = fault.New(fault.ChainTimeout, "the TON network's gateway did not answer in time")
+		f = fault.New(fault.ChainUnavailable, "the TON network's gateway did not answer in time")
 	}
 	return f.Retry().WithCause(outbound.WithoutURL(err)) // a query names accounts
 }

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -23,7 +24,7 @@ const (
 
 // Options are the limits of a Sender.
 type Options struct {
-	Timeout      time.Duration // for one request with its answer
+	Timeout      time.Duration // for one request with its answer; default 10 s
 	AllowPrivate bool          // also addresses outside of the Internet, and http
 }
 
@@ -36,6 +37,7 @@ type Sender struct {
 
 // NewSender makes a Sender.
 func NewSender(o Options) *Sender {
+	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
 	transport := fetch.Transport(o.Timeout, o.AllowPrivate)
 	transport.IdleConnTimeout, transport.MaxIdleConnsPerHost = 30*time.Second, 2
 	return &Sender{o: o, http: &http.Client{Transport: transport, CheckRedirect: outbound.RefuseRedirects}}
@@ -55,7 +57,7 @@ func (s *Sender) Send(ctx context.Context, address string, secrets []string, m M
 
 	request, err := http.NewRequestWithContext(limited, http.MethodPost, address, bytes.NewReader(m.Body))
 	if err != nil {
-		return fault.New(fault.WebhookAddress, "the address cannot be used")
+		return fault.New(fault.WebhookForbidden, "the address cannot be used")
 	}
 
 	request.Header.Set("Content-Type", "application/json")

@@ -127,7 +127,7 @@ func TestStatuses(t *testing.T) {
 		{404, fault.FileNotFound, false, 1},
 		{409, fault.YandexProtocol, false, 1},
 		{423, fault.YandexLocked, true, 1},
-		{429, fault.YandexRateLimited, true, 1},
+		{429, fault.YandexUnavailable, true, 1},
 		{500, fault.YandexUnavailable, true, 1},
 		{502, fault.YandexUnavailable, true, 1},
 		{503, fault.YandexUnavailable, true, 1},
@@ -159,7 +159,7 @@ func TestLinkStatuses(t *testing.T) {
 	cases := map[int]fault.Code{
 		401: fault.YandexUnavailable, 403: fault.YandexUnavailable, 404: fault.YandexUnavailable,
 		410: fault.YandexUnavailable,
-		423: fault.YandexLocked, 429: fault.YandexRateLimited, 500: fault.YandexUnavailable, 418: fault.YandexProtocol,
+		423: fault.YandexLocked, 429: fault.YandexUnavailable, 500: fault.YandexUnavailable, 418: fault.YandexProtocol,
 		206: fault.YandexProtocol,
 	}
 
@@ -470,17 +470,17 @@ func TestBrokenAnswers(t *testing.T) {
 		"other JSON":        {answer(200, `["`+secret+`"]`), nil, fault.YandexProtocol},
 		"bad date":          {answer(200, `{"modified":"`+secret+`","href":1}`), nil, fault.YandexProtocol},
 		"page of a proxy":   {answer(200, `<html>`+secret), nil, fault.YandexProtocol},
-		"cut answer":        {cut, nil, fault.YandexUnreachable},
+		"cut answer":        {cut, nil, fault.YandexUnavailable},
 		"too long":          {long, nil, fault.YandexProtocol},
-		"bad redirect":      {location("http://" + secret + ":port/%zz?" + secret), nil, fault.YandexUnreachable},
+		"bad redirect":      {location("http://" + secret + ":port/%zz?" + secret), nil, fault.YandexUnavailable},
 		"redirect to dead":  {location(closed.URL + "/" + secret + "?" + secret), nil, fault.YandexProtocol}, // it is not followed
-		"cut file":          {nil, cut, fault.YandexUnreachable},
-		"file: to dead":     {nil, location(closed.URL + "/" + secret), fault.YandexUnreachable},
-		"file: odd scheme":  {nil, location("gopher://x/" + secret), fault.YandexUnreachable},
+		"cut file":          {nil, cut, fault.YandexUnavailable},
+		"file: to dead":     {nil, location(closed.URL + "/" + secret), fault.YandexUnavailable},
+		"file: odd scheme":  {nil, location("gopher://x/" + secret), fault.YandexUnavailable},
 		"href missing":      {answer(200, `{}`), nil, fault.YandexProtocol},
 		"href unparsable":   {href("http://%zz/" + secret), nil, fault.YandexProtocol},
 		"href without host": {href("/" + secret), nil, fault.YandexProtocol},
-		"href to dead":      {href(closed.URL + "/" + secret + "?x=" + secret), nil, fault.YandexUnreachable},
+		"href to dead":      {href(closed.URL + "/" + secret + "?x=" + secret), nil, fault.YandexUnavailable},
 	}
 
 	for name, c := range cases {
@@ -490,13 +490,13 @@ func TestBrokenAnswers(t *testing.T) {
 			if c.file != nil || strings.HasPrefix(name, "href") {
 				call = operations["open"]
 			}
-			wantFault(t, call(t.Context(), newDisk(t, c.api, c.file).client()), c.code, c.code == fault.YandexUnreachable)
+			wantFault(t, call(t.Context(), newDisk(t, c.api, c.file).client()), c.code, c.code == fault.YandexUnavailable)
 		})
 	}
 
 	c := New(Options{APIURL: closed.URL, Root: "disk:/", Tokens: tokensFunc(fixed)})
 	for _, call := range operations {
-		wantFault(t, call(t.Context(), c), fault.YandexUnreachable, true)
+		wantFault(t, call(t.Context(), c), fault.YandexUnavailable, true)
 	}
 
 	c = New(Options{APIURL: "http://%zz" + secret, Root: "disk:/", Tokens: tokensFunc(fixed)})
@@ -528,7 +528,7 @@ func TestTimeouts(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 			defer cancel()
 			began := time.Now()
-			wantFault(t, operations["open"](ctx, c), fault.YandexTimeout, true)
+			wantFault(t, operations["open"](ctx, c), fault.YandexUnavailable, true)
 			if waited := time.Since(began) >= 3*time.Second; waited != (name == "file is not timed") {
 				t.Errorf("took %v", time.Since(began))
 			}

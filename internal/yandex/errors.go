@@ -30,7 +30,7 @@ func statusFault(answer outbound.Answer) *fault.Error {
 	case status == http.StatusLocked:
 		f = fault.New(fault.YandexLocked, "the file is locked at the moment").After(outbound.RetryAfter(answer.Header))
 	case status == http.StatusTooManyRequests:
-		f = fault.New(fault.YandexRateLimited, "the file storage asks to slow down").After(outbound.RetryAfter(answer.Header))
+		f = fault.New(fault.YandexUnavailable, "the file storage asks to slow down").After(outbound.RetryAfter(answer.Header))
 	case status >= 500:
 		f = fault.New(fault.YandexUnavailable, "the file storage has a problem").After(outbound.RetryAfter(answer.Header))
 	default:
@@ -53,12 +53,12 @@ func transportFault(ctx context.Context, err error) error {
 
 	switch {
 	case outbound.TimedOut(err):
-		return fault.New(fault.YandexTimeout, "the file storage did not answer in time").Retry().WithCause(scrub(err))
+		return fault.New(fault.YandexUnavailable, "the file storage did not answer in time").Retry().WithCause(scrub(err))
 	case errors.Is(err, errTooManyRedirects):
 		return protocolFault().WithCause(scrub(err))
 	}
 
-	return fault.New(fault.YandexUnreachable, "the connection to the file storage failed").Retry().WithCause(scrub(err))
+	return fault.New(fault.YandexUnavailable, "the connection to the file storage failed").Retry().WithCause(scrub(err))
 }
 
 // private matches texts that may contain a link, a query string or a value of the other side.

@@ -223,7 +223,7 @@ func TestFailedExchange(t *testing.T) {
 		},
 		"bad request":   {answer(400, `{"error":"invalid_request `+secret+`"}`), fault.YandexProtocol, false, 0},
 		"wrong address": {answer(404, secret), fault.YandexProtocol, false, 0},
-		"too many":      {answer(429, secret), fault.YandexRateLimited, true, 0},
+		"too many":      {answer(429, secret), fault.YandexUnavailable, true, 0},
 		"server error":  {answer(500, secret), fault.YandexUnavailable, true, 0},
 		"bad gateway":   {answer(502, "<html>"+secret), fault.YandexUnavailable, true, 0},
 		"no token":      {answer(200, `{"token":"`+secret+`"}`), fault.YandexUnavailable, true, 0},
@@ -263,7 +263,7 @@ func TestFailedExchange(t *testing.T) {
 	r, _ := s.rotating(&memory{}, oauth2.Token{RefreshToken: s.refresh()})
 	s.Close()
 	_, err := r.AccessToken(t.Context(), "")
-	wantFault(t, err, fault.YandexUnreachable, true)
+	wantFault(t, err, fault.YandexUnavailable, true)
 }
 
 func TestStaticToken(t *testing.T) {

@@ -45,7 +45,7 @@ func TestDoctorChecksAProgramsSettings(t *testing.T) {
 				t.Errorf("%s: %q is not in\n%s", program, system, out)
 			}
 		}
-		if !strings.Contains(out, "next: telegram: TELEGRAM_UNREACHABLE see whether it runs") {
+		if !strings.Contains(out, "next: telegram: TELEGRAM_UNAVAILABLE see whether it runs") {
 			t.Errorf("%s: no advice in\n%s", program, out)
 		}
 		for _, secret := range secrets {

@@ -1,6 +1,8 @@
 package run
 
 import (
+	"time"
+
 	"stagecoach/activities/delivery"
 	"stagecoach/internal/config"
 	"stagecoach/internal/lifecycle"
@@ -24,6 +26,13 @@ func (p process) deliveryPart(services service.Services) (part, error) {
 	return deliveries, err
 }
 
+const (
+	// sendInitTimeout is how long Telegram may take for the first byte of an upload.
+	sendInitTimeout = 10 * time.Second
+	// shortRetryAfter is the longest wait of a 429 that an attempt waits out: for a longer one its slot is given free.
+	shortRetryAfter = 30 * time.Second
+)
+
 func deliverySettings(c config.Config) deliveryworkflow.Settings {
 	return deliveryworkflow.Settings{
 		TTL: c.Delivery.TTL, JobTimeout: c.Delivery.JobTimeout,
@@ -38,8 +47,8 @@ func (p process) deliveryActivities() (*delivery.Activities, error) {
 		Metrics: p.Metrics.Delivery(), Log: p.Log,
 		Settings: delivery.Settings{
 			TTL: c.Delivery.TTL, JobTimeout: c.Delivery.JobTimeout, StorageTimeout: c.Delivery.StorageTimeout,
-			SendInitTimeout: c.Delivery.SendInitTimeout, ChunkTimeout: c.Delivery.ChunkTimeout,
-			ShortRetryAfter: c.Delivery.ShortRetryAfter, MaxFileSize: c.Delivery.MaxFileSize,
+			SendInitTimeout: sendInitTimeout, ChunkTimeout: c.Delivery.ChunkTimeout,
+			ShortRetryAfter: shortRetryAfter, MaxFileSize: c.Delivery.MaxFileSize,
 			CacheChat:     c.Telegram.CacheChat,
 			HandOverAfter: handOverAfter(c.Worker.StopTimeout),
 		},

@@ -17,6 +17,14 @@ import (
 // its restart take less.
 const downloadAlertAfter = 5 * time.Minute
 
+const (
+	// enqueuePatience is how long a new download waits for a qBittorrent that cannot be reached.
+	enqueuePatience = 15 * time.Minute
+	// stalledAfter is how long a download may make no progress before its owner is told: one that waits for a person
+	// who shares in the evening only is none.
+	stalledAfter = 24 * time.Hour
+)
+
 // downloadPart gives what downloads need.
 func (p process) downloadPart(services service.Services) (part, error) {
 	activities, watcher := p.downloadActivities(services.Downloads)
@@ -45,11 +53,9 @@ func (p process) downloadActivities(jobs *service.Downloads) (*download.Activiti
 	torrents := p.Torrents()
 	downloads := &download.Activities{
 		Store: p.Store, Jobs: jobs, Torrents: torrents, Log: p.Log,
-		Fetcher: fetch.New(fetch.Options{
-			MaxSize: c.Download.SourceMaxSize, Timeout: c.Download.SourceTimeout, AllowPrivate: c.Download.PrivateSources,
-		}),
+		Fetcher: fetch.New(fetch.Options{AllowPrivate: c.Download.PrivateSources}),
 		Settings: download.Settings{
-			SavePath: c.QBittorrent.SavePath, MinFree: c.Download.MinFree, EnqueuePatience: c.Download.EnqueuePatience,
+			SavePath: c.QBittorrent.SavePath, MinFree: c.Download.MinFree, EnqueuePatience: enqueuePatience,
 			Grace: c.Download.Grace, PollGap: c.Download.PollGap(),
 		},
 	}
@@ -57,8 +63,8 @@ func (p process) downloadActivities(jobs *service.Downloads) (*download.Activiti
 	watcher := &download.Sync{
 		Store: p.Store, Torrents: torrents, Temporal: p.Temporal, Metrics: p.Metrics.Download(), Log: p.Log,
 		Settings: download.SyncSettings{
-			Every: c.Download.PollInterval, PollGap: c.Download.PollGap(), StalledAfter: c.Download.StalledAfter,
-			StalledCancel: c.Download.StalledCancel, AlertAfter: downloadAlertAfter,
+			Every: c.Download.PollInterval, PollGap: c.Download.PollGap(), StalledAfter: stalledAfter,
+			AlertAfter: downloadAlertAfter,
 		},
 	}
 

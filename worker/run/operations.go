@@ -38,9 +38,12 @@ func (p process) startOperations(ctx context.Context) error {
 		if err := reconciler.EnsureSchedule(ctx, p.Temporal); err != nil {
 			return err
 		}
-		return retention.EnsureSchedule(ctx, p.Temporal, p.Config.Retention)
+		return retention.EnsureSchedule(ctx, p.Temporal, app.Retention(p.Config.Retention))
 	})
 }
+
+// mediaSweepEvery is the time between two checks of all media: each asks for all files.
+const mediaSweepEvery = time.Hour
 
 func (p process) mediaSweep() *reconcile.MediaSweep {
 	for _, result := range []string{reconcile.MediaSwept, reconcile.MediaStopped, reconcile.MediaSweepFailed} {
@@ -48,7 +51,7 @@ func (p process) mediaSweep() *reconcile.MediaSweep {
 	}
 	return &reconcile.MediaSweep{
 		Store: p.Store, Log: p.Log, Root: p.Config.Media.Root, SavePath: p.Config.QBittorrent.SavePath,
-		Every: p.Config.Media.SweepEvery, MaxPercent: p.Config.Media.MaxPercent,
+		Every: mediaSweepEvery, MaxPercent: p.Config.Media.MaxPercent,
 		OnSwept: func(result string) { p.Metrics.MediaSweeps.WithLabelValues(result).Inc() },
 	}
 }

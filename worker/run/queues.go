@@ -21,20 +21,28 @@ const cancelNotice = 3 * time.Second
 // are too few when a thousand deadlines fall due at once.
 const stickyPatience = 10 * time.Second
 
+// The slots and polls of a worker. Memory is not what they bound: a workflow that waits holds no slot, and with little
+// work a worker keeps few polls open. Fewer make work wait in Temporal while the processor is idle.
+const (
+	workflowSlots = 1000
+	activitySlots = 1000 // of short activities; deliveries have slots of their own
+	mostPollers   = 100  // of each queue
+)
+
 // quotesAtOnce is how many orders a worker prices at once. Fragment is asked about twice a second.
 const quotesAtOnce = 2
 
 // mainOptions are for the queue of all workflows and of short activities.
 func mainOptions(c config.Config) worker.Options {
 	o := workerOptions(c)
-	o.MaxConcurrentWorkflowTaskExecutionSize = c.Worker.WorkflowSlots
-	o.MaxConcurrentActivityExecutionSize = c.Worker.ActivitySlots
+	o.MaxConcurrentWorkflowTaskExecutionSize = workflowSlots
+	o.MaxConcurrentActivityExecutionSize = activitySlots
 	// More would wait for a connection, and fall back to ordinary activities when a burst comes.
-	o.MaxConcurrentLocalActivityExecutionSize = 2 * app.Pool(c.Database, "worker").Usable()
+	o.MaxConcurrentLocalActivityExecutionSize = 2 * app.Pool(c.Connections, "worker").Usable()
 	// The default two pollers may both wait at the worker's own sticky queue while new workflows wait in the common
 	// one.
 	o.WorkflowTaskPollerBehavior = worker.NewPollerBehaviorAutoscaling(
-		worker.PollerBehaviorAutoscalingOptions{MaximumNumberOfPollers: c.Worker.MaxPollers},
+		worker.PollerBehaviorAutoscalingOptions{MaximumNumberOfPollers: mostPollers},
 	)
 
 	// For many timers at once: a task that has waited long is not returned and replayed from its start. A worker that
@@ -49,10 +57,9 @@ func streamingOptions(c config.Config) worker.Options {
 	// Two pollers cannot fetch many small jobs fast enough. More pollers come with a backlog only, because each poll of
 	// a worker that freezes loses an attempt.
 	o.ActivityTaskPollerBehavior = worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{
-		InitialNumberOfPollers: min(2, c.Worker.MaxPollers), MaximumNumberOfPollers: c.Worker.MaxPollers,
+		InitialNumberOfPollers: 2, MaximumNumberOfPollers: mostPollers,
 	})
 
-	o.TaskQueueActivitiesPerSecond = c.Delivery.RatePerSecond
 	o.MaxHeartbeatThrottleInterval = cancelNotice
 	return o
 }
@@ -78,7 +85,7 @@ func filesOptions(c config.Config) worker.Options {
 // paymentsOptions are for the queue of what needs the wallet's key or Fragment's session. Its activities use reserved
 // connections to PostgreSQL, as do those that price orders: users' load never delays a payment.
 func paymentsOptions(c config.Config) worker.Options {
-	o := activityOptions(c, c.Worker.ActivitySlots)
+	o := activityOptions(c, activitySlots)
 	o.BackgroundActivityContext = core.Reserved(context.Background())
 	return o
 }

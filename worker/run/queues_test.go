@@ -85,8 +85,7 @@ func withoutConnections(t *testing.T) *store.Store {
 func TestLocalActivitiesFitTheirConnections(t *testing.T) {
 	t.Parallel()
 	for connections, want := range map[int]int{0: 20, 12: 20, 40: 64, 1: 2} {
-		c := config.Config{Database: config.Database{Connections: connections}}
-		c.Worker.ActivitySlots = 1000
+		c := config.Config{Connections: connections}
 		if got := mainOptions(c).MaxConcurrentLocalActivityExecutionSize; got != want {
 			t.Errorf("%d connections: %d local activities at once, want %d", connections, got, want)
 		}

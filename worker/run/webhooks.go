@@ -38,9 +38,12 @@ func (p process) webhookPart(service.Services) (part, error) {
 	return webhooks, nil
 }
 
+// webhooksAtOnce is how many receivers a worker sends to at once. One keeps its place for some 20 seconds at most.
+const webhooksAtOnce = 50
+
 // webhookOptions are for the queue of webhooks.
 func webhookOptions(c config.Config) worker.Options {
-	o := activityOptions(c, c.Webhooks.Parallel)
+	o := activityOptions(c, webhooksAtOnce)
 	o.MaxHeartbeatThrottleInterval = cancelNotice
 	return o
 }

@@ -239,13 +239,13 @@ func TestAttemptsAreShown(t *testing.T) {
 			t.Errorf("at first: %+v", got)
 		}
 		env.SignalWorkflow(lifecycle.DeliveryAttemptSignal, lifecycle.Attempt{
-			State: lifecycle.DeliveryQueued, Failed: 1, Reason: fault.TelegramTimeout, NextAt: &next, Busy: 5 * time.Minute,
+			State: lifecycle.DeliveryQueued, Failed: 1, Reason: fault.TelegramUnavailable, NextAt: &next, Busy: 5 * time.Minute,
 		})
 	}, time.Second)
 
 	env.RegisterDelayedCallback(func() {
 		got := state()
-		if got.State != "QUEUED" || got.Attempt != 1 || got.LastError != fault.TelegramTimeout || !got.NextAttemptAt.Equal(next) || !got.DeadlineAt.Equal(next.Add(settings.TTL)) {
+		if got.State != "QUEUED" || got.Attempt != 1 || got.LastError != fault.TelegramUnavailable || !got.NextAttemptAt.Equal(next) || !got.DeadlineAt.Equal(next.Add(settings.TTL)) {
 			t.Errorf("after a failure: %+v", got)
 		}
 		env.SignalWorkflow(lifecycle.DeliveryStageSignal, lifecycle.DeliveryStreaming)

@@ -20,10 +20,6 @@ func (r *run) observe(life workflow.Context, seen lifecycle.Observation) error {
 		if err := r.stall(life, seen.Stalled); err != nil {
 			return err
 		}
-		if seen.Cancel {
-			r.canceled = fault.Stalled
-			return nil
-		}
 	}
 
 	if seen.State != lifecycle.ObservedAbsent && seen.State != "" {

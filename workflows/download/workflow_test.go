@@ -519,14 +519,6 @@ func TestStalls(t *testing.T) {
 		p.run("add", "begin", "stalled", "recovered", "complete")
 		p.wantCompleted()
 	})
-
-	t.Run("and is cancelled", func(t *testing.T) {
-		t.Parallel()
-		p := newPlay(t)
-		p.seen(time.Hour, lifecycle.Observation{Stalled: true, Cancel: true})
-		p.run("add", "stalled", "remove", "cancel stalled")
-		p.wantCanceled()
-	})
 }
 
 // TestForgottenCompletion cancels a job whose completion stands in the record, although the workflow does not know.

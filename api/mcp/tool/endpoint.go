@@ -38,22 +38,16 @@ const instructions = "Stagecoach runs deliveries of files, tasks that agents sha
 	"Send an idempotency_key with each change, and the same one when you repeat it. " +
 	"A refusal has a code, the fields at fault and what is allowed instead. " + Warning
 
-// Config is what the tools need.
-type Config struct {
-	API      *server.Server // with all operations
-	ReadOnly bool           // no tool may change anything
-}
-
 type endpoint struct {
-	Config
+	API    *server.Server // with all operations
 	tools  []Tool
 	server *mcp.Server
 }
 
 // Register serves the protocol on the server of the API: streamable HTTP without sessions.
-func Register(c Config, parts ...Part) error {
-	e := &endpoint{Config: c}
-	us := &mcp.Implementation{Name: "stagecoach", Title: "Stagecoach", Version: c.API.Version}
+func Register(api *server.Server, parts ...Part) error {
+	e := &endpoint{API: api}
+	us := &mcp.Implementation{Name: "stagecoach", Title: "Stagecoach", Version: api.Version}
 	e.server = mcp.NewServer(us, &mcp.ServerOptions{
 		Instructions: instructions,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
@@ -71,8 +65,8 @@ func Register(c Config, parts ...Part) error {
 	}
 
 	origins := http.NewCrossOriginProtection()
-	if c.API.PublicURL != "" {
-		if err := origins.AddTrustedOrigin(c.API.PublicURL); err != nil {
+	if api.PublicURL != "" {
+		if err := origins.AddTrustedOrigin(api.PublicURL); err != nil {
 			return err
 		}
 	}
@@ -83,7 +77,7 @@ func Register(c Config, parts ...Part) error {
 		DisableLocalhostProtection: true, // a strange site that reaches this address has no token
 	})
 
-	c.API.Mux.Handle(Path, origins.Handler(e.fromOurPages(e.admitted(streamable))))
+	api.Mux.Handle(Path, origins.Handler(e.fromOurPages(e.admitted(streamable))))
 	return nil
 }
 
@@ -174,7 +168,7 @@ func (e *endpoint) callOf(r *http.Request, who server.Principal, token string) *
 		}}
 	}
 	return &Call{
-		Who: who, readOnly: e.ReadOnly || r.Header.Get(ReadOnlyHeader) == "true",
+		Who: who, readOnly: r.Header.Get(ReadOnlyHeader) == "true",
 		api: as(server.InProcess{Handler: e.API}), streams: as(server.InProcessStream{Handler: e.API, Log: e.API.Log}),
 	}
 }

@@ -71,8 +71,7 @@ func Register(s *server.Server, deliveries *service.Deliveries, files *catalog.C
 		Description: "Folders stand before files, except in a folder of more than 1,000 entries: that one is in the order of names alone. " +
 			"Give either `path` or `q`.",
 		Faults: []fault.Code{
-			fault.FileNotFound, fault.YandexUnavailable, fault.YandexUnreachable, fault.YandexTimeout,
-			fault.YandexUnauthorized, fault.YandexRateLimited,
+			fault.FileNotFound, fault.YandexUnavailable, fault.YandexUnauthorized,
 		},
 	}, h.listFiles)
 }
@@ -89,7 +88,7 @@ func (h *handlers) registerDeliveries() {
 		Summary:     "Ask for a file to be sent to your Telegram chat",
 		Description: "201 when this made a delivery, 200 when the same key and file had made it before.",
 		Faults: []fault.Code{
-			fault.IdempotencyKey, fault.FileNotFound, fault.FileIsFolder, fault.FileEmpty, fault.FileTooBig,
+			fault.FileNotFound, fault.FileIsFolder, fault.FileEmpty, fault.FileTooBig,
 			fault.NoTelegramChat, fault.QuotaExceeded,
 		},
 	}, h.createDelivery)

@@ -17,10 +17,7 @@ var kinds = map[fault.Code]server.Kind{
 	fault.FileTooBig:         {Status: http.StatusUnprocessableEntity, Title: "The file is too big"},
 	fault.FileChanged:        {Status: http.StatusConflict, Title: "The file has changed"},
 	fault.YandexUnauthorized: {Status: http.StatusServiceUnavailable, Title: "The file storage refuses the service"},
-	fault.YandexRateLimited:  {Status: http.StatusServiceUnavailable, Title: "The file storage is busy"},
 	fault.YandexLocked:       {Status: http.StatusServiceUnavailable, Title: "The file is locked"},
-	fault.YandexUnavailable:  {Status: http.StatusServiceUnavailable, Title: "The file storage has a problem"},
-	fault.YandexTimeout:      {Status: http.StatusServiceUnavailable, Title: "The file storage is slow"},
-	fault.YandexUnreachable:  {Status: http.StatusServiceUnavailable, Title: "The file storage cannot be reached"},
+	fault.YandexUnavailable:  {Status: http.StatusServiceUnavailable, Title: "The file storage is unavailable"},
 	fault.YandexProtocol:     {Status: http.StatusServiceUnavailable, Title: "The file storage sent an unexpected answer"},
 }

@@ -31,7 +31,6 @@ const statusCallerLeft = 499
 // commonKinds are the codes that belong to no workload.
 var commonKinds = map[fault.Code]Kind{
 	fault.Validation:           {Status: http.StatusUnprocessableEntity, Title: "The input is wrong"},
-	fault.IdempotencyKey:       {Status: http.StatusUnprocessableEntity, Title: "An Idempotency-Key is required"},
 	fault.BodyTooLarge:         {Status: http.StatusRequestEntityTooLarge, Title: "The body is too large"},
 	fault.MediaType:            {Status: http.StatusUnsupportedMediaType, Title: "The body is not JSON"},
 	fault.RequestTimeout:       {Status: http.StatusRequestTimeout, Title: "The body came too slowly"},
@@ -149,13 +148,7 @@ func init() {
 			status, errs = wrong.status, append(slices.DeleteFunc(errs, aboutBody), wrong.errs...)
 		}
 
-		p := refused(status, message, errs)
-		atKey := func(e shape.FieldError) bool { return e.Field == idempotencyKey }
-		if keyRequired(ctx.Operation()) && slices.ContainsFunc(p.Errors, atKey) {
-			p.Code = fault.IdempotencyKey
-			p.Type, p.Title = "/docs#"+string(p.Code), commonKinds[p.Code].Title
-		}
-		return p
+		return refused(status, message, errs)
 	}
 
 	huma.ValidateStrictCasing = true
@@ -191,11 +184,6 @@ func refused(status int, message string, errs []error) *Problem {
 func aboutBody(err error) bool {
 	detail, ok := errors.AsType[*huma.ErrorDetail](err)
 	return ok && detail.Location == "body"
-}
-
-// keyRequired says whether an operation insists on an Idempotency-Key.
-func keyRequired(op *huma.Operation) bool {
-	return slices.ContainsFunc(op.Parameters, func(p *huma.Param) bool { return p.Name == idempotencyKey && p.Required })
 }
 
 var missing = regexp.MustCompile(`^expected required property (\S+) to be present$`)

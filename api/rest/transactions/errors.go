@@ -13,10 +13,7 @@ var kinds = map[fault.Code]server.Kind{
 	fault.ReceiptNotFound:     {Status: http.StatusNotFound, Title: "There is no such receipt"},
 	fault.PaymentUndecided:    {Status: http.StatusConflict, Title: "A payment may have moved money"},
 	fault.ChainUnauthorized:   {Status: http.StatusServiceUnavailable, Title: "The TON network's gateway refuses the service"},
-	fault.ChainRateLimited:    {Status: http.StatusServiceUnavailable, Title: "The TON network's gateway is busy"},
-	fault.ChainUnavailable:    {Status: http.StatusServiceUnavailable, Title: "The TON network's gateway has a problem"},
-	fault.ChainTimeout:        {Status: http.StatusServiceUnavailable, Title: "The TON network's gateway is slow"},
-	fault.ChainUnreachable:    {Status: http.StatusServiceUnavailable, Title: "The TON network's gateway cannot be reached"},
+	fault.ChainUnavailable:    {Status: http.StatusServiceUnavailable, Title: "The TON network's gateway is unavailable"},
 	fault.ChainClock:          {Status: http.StatusServiceUnavailable, Title: "The clock of the TON network's gateway is wrong"},
 	fault.ChainProtocol:       {Status: http.StatusServiceUnavailable, Title: "The TON network's gateway sent an unexpected answer"},
 }

@@ -68,8 +68,7 @@ func (h *handlers) registerPayments() {
 		Summary:     "Compare the ledger with the record, the chain and Fragment's purchases",
 		Description: "It changes nothing.",
 		Faults: []fault.Code{
-			fault.ChainUnauthorized, fault.ChainRateLimited, fault.ChainUnavailable, fault.ChainTimeout,
-			fault.ChainUnreachable, fault.ChainProtocol, fault.ChainClock,
+			fault.ChainUnauthorized, fault.ChainUnavailable, fault.ChainProtocol, fault.ChainClock,
 		},
 	}, h.reconcilePayments)
 }

@@ -132,7 +132,7 @@ func copyDeliveries(ctx context.Context, r Record, n int) error {
 		if i >= queuedFrom {
 			state = "QUEUED"
 		}
-		return []any{hashOf(i), ownerOf(i), i%catalog + 1, "a file.pdf", 1 << 20, "bot", state, "STORAGE_TIMEOUT", 1, at, at}
+		return []any{hashOf(i), ownerOf(i), i%catalog + 1, "a file.pdf", 1 << 20, "bot", state, "STORAGE_UNAVAILABLE", 1, at, at}
 	})
 }
 

@@ -146,7 +146,7 @@ func TestTelegram(t *testing.T) {
 		fault.TelegramUnauthorized, "", "",
 	)
 	want(
-		t, doctor.OfTelegram(bot(nobody, secretToken), nobody, true), doctor.StateUnreachable, fault.TelegramUnreachable, "",
+		t, doctor.OfTelegram(bot(nobody, secretToken), nobody, true), doctor.StateUnreachable, fault.TelegramUnavailable, "",
 		"",
 	)
 	standIn.AddFault(sim.Fault{Match: "getMe", Kind: "400", Times: 1})
@@ -218,7 +218,7 @@ func TestYandex(t *testing.T) {
 		"",
 	)
 	want(
-		t, doctor.OfYandex(disk(nobody, root), tokens{Token: good}, root), doctor.StateUnreachable, fault.YandexUnreachable,
+		t, doctor.OfYandex(disk(nobody, root), tokens{Token: good}, root), doctor.StateUnreachable, fault.YandexUnavailable,
 		"", "",
 	)
 	standIn.AddFault(sim.Fault{Match: "/v1/disk?fields", Kind: "403", Times: 1})
@@ -317,9 +317,9 @@ func TestChain(t *testing.T) {
 	want(
 		t, doctor.OfWallet(wallet.Address(), own), doctor.StateWorks, "", wallet.Address().Friendly(false), "12.5 GRAM, V5R1",
 	)
-	want(t, doctor.OfToncenter(dead, true), doctor.StateUnreachable, fault.ChainUnreachable, "", "")
+	want(t, doctor.OfToncenter(dead, true), doctor.StateUnreachable, fault.ChainUnavailable, "", "")
 	want(
-		t, doctor.OfWallet(wallet.Address(), dead), doctor.StateUnreachable, fault.ChainUnreachable,
+		t, doctor.OfWallet(wallet.Address(), dead), doctor.StateUnreachable, fault.ChainUnavailable,
 		wallet.Address().Friendly(false), "",
 	)
 	standIn.AddFault(sim.Fault{Match: "masterchainInfo", Kind: "403", Times: 1})

@@ -95,7 +95,7 @@ func TestTheRecordAlone(t *testing.T) {
 	jobs(t, url, lifecycle.DeliveryStreaming, 1, 5*time.Second)
 	jobs(t, url, lifecycle.DeliveryClaimed, 2, time.Hour)
 
-	for i, comment := range []string{"TELEGRAM_TIMEOUT", "TELEGRAM_TIMEOUT", "outcome_unknown", "no such file: /secret/path", ""} {
+	for i, comment := range []string{"TELEGRAM_UNAVAILABLE", "TELEGRAM_UNAVAILABLE", "outcome_unknown", "no such file: /secret/path", ""} {
 		exec(
 			t, url,
 			`INSERT INTO events (workload, entity_id, seq, type, to_state, comment) VALUES ('delivery', '1', $1, 'failed', 'FAILED', $2)`,
@@ -130,7 +130,7 @@ func TestTheRecordAlone(t *testing.T) {
 	if left := got.TokenExpiresIn; left == nil || *left < 3500 || *left > 3600 {
 		t.Errorf("token expires in %v", left)
 	}
-	if fmt.Sprint(got.TopErrors) != "[{TELEGRAM_TIMEOUT 2} {OTHER 1} {outcome_unknown 1}]" {
+	if fmt.Sprint(got.TopErrors) != "[{TELEGRAM_UNAVAILABLE 2} {OTHER 1} {outcome_unknown 1}]" {
 		t.Errorf("top errors %v", got.TopErrors)
 	}
 	if len(got.StuckJobs) != 2 || !got.Stuck() {

@@ -185,7 +185,7 @@ func TestHeartbeats(t *testing.T) {
 		return byName
 	}
 
-	late := fault.New(fault.YandexTimeout, "late").Retry()
+	late := fault.New(fault.YandexUnavailable, "late").Retry()
 	process("one", func(p *liveness.Reporter) {
 		p.Note(operations.Yandex, late)
 		p.Note(operations.Telegram, late)
@@ -196,10 +196,10 @@ func TestHeartbeats(t *testing.T) {
 	})
 
 	first := look()
-	if y := first[operations.Yandex]; y.FailingSince == nil || y.SucceededAt != nil || y.Error != string(fault.YandexTimeout) {
+	if y := first[operations.Yandex]; y.FailingSince == nil || y.SucceededAt != nil || y.Error != string(fault.YandexUnavailable) {
 		t.Errorf("%+v", y)
 	}
-	if o := first[operations.Telegram]; o.FailingSince != nil || o.SucceededAt == nil || o.Error != string(fault.YandexTimeout) {
+	if o := first[operations.Telegram]; o.FailingSince != nil || o.SucceededAt == nil || o.Error != string(fault.YandexUnavailable) {
 		t.Errorf("%+v", o)
 	}
 	if first[operations.Fragment].FailingSince == nil || first[operations.Toncenter].FailingSince != nil || first[operations.PostgreSQL].Name != "" {

@@ -245,15 +245,9 @@ func queueDownload(write *pgx.Batch, before lifecycle.DownloadState, job *Downlo
 		job.ContentPath, job.Progress, job.Speed, job.ETA, job.Attention, lifecycle.Download.Terminal(job.State))
 }
 
-// stalledGather is how long the notification of a stalled download waits for its end, which may follow at once.
-const stalledGather = 5 * time.Second
-
 // noticeOfDownload notifies the owner of a job's end, and of a stall.
 func noticeOfDownload(_ *Download, e core.Event) (wait time.Duration, told bool) {
-	if e.Type == lifecycle.DownloadStalled {
-		return stalledGather, true
-	}
-	return 0, lifecycle.Download.Terminal(lifecycle.DownloadState(e.To))
+	return 0, e.Type == lifecycle.DownloadStalled || lifecycle.Download.Terminal(lifecycle.DownloadState(e.To))
 }
 
 // MarkDownloadStarted records that the job's workflow runs.

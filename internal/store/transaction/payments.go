@@ -91,7 +91,7 @@ const paymentColumns = `id, kind, transaction_hash, attempt, wallet, seqno, vali
 // isLast is true of a purchase whose request is the last one of its wallet's session. An adopted purchase has no number.
 const isLast = `(request_number IS NULL OR request_number = (SELECT requests FROM ton_wallets WHERE address = wallet))`
 
-var noPayment = fault.New(fault.PaymentNotFound, "there is no such payment")
+var noPayment = fault.New(fault.NotFound, "there is no such payment")
 
 // PaymentByID returns a payment.
 func (s *Store) PaymentByID(ctx context.Context, id int64) (Payment, error) {
@@ -163,7 +163,7 @@ func (d Destination) at() *time.Time {
 }
 
 // SettleDestination records the outcome of a paid payment: kept, or bounced. The same outcome again changes nothing;
-// another one is refused with PAYMENT_DECIDED. The money of a bounced refund is owed again.
+// another one is refused with INVALID_TRANSITION. The money of a bounced refund is owed again.
 func (s *Store) SettleDestination(ctx context.Context, id int64, d Destination) (ref PaymentRef, err error) {
 	payment, err := s.PaymentByID(ctx, id)
 	if err != nil {
@@ -182,7 +182,7 @@ func (s *Store) SettleDestination(ctx context.Context, id int64, d Destination) 
 		case payment.State == PaymentBounced && !d.Kept, payment.KeptAt != nil && d.Kept:
 			return nil
 		case payment.State != PaymentPaid, payment.KeptAt != nil:
-			return fault.New(fault.PaymentDecided, "the payment is %s", payment.State).With("state", payment.State)
+			return fault.New(fault.InvalidTransition, "the payment is %s", payment.State).With("state", payment.State)
 		case d.Kept:
 			payment.KeptAt = &w.Now
 			w.Note(lifecycle.TransactionKept)

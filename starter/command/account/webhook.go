@@ -136,5 +136,4 @@ var repairs = map[fault.Code]string{
 	fault.WebhookTimeout:     "let the receiver answer as soon as it has stored the event, and work on it later",
 	fault.WebhookUnreachable: "check that the receiver runs, and that its name and its certificate are right",
 	fault.WebhookForbidden:   "use an address on the Internet, or ask an administrator for STAGECOACH_WEBHOOK_PRIVATE",
-	fault.WebhookAddress:     "give it another address: starter webhook add ADDRESS",
 }
