@@ -86,9 +86,9 @@ mutants: $(GREMLINS) ## Change each operator of the tables of states, money, ord
 # The race detector needs a C compiler, and a test of the API's page needs a browser. The tests fetch PostgreSQL themselves
 # where it cannot be installed, and without a browser or qBittorrent some tests are skipped: only the race detector's C
 # compiler is required.
-# The Temporal server is fetched or built at the same time, without the C compiler, which may be half installed.
+# The Temporal server is fetched or built at the same time: while a C compiler may be half installed, without it.
 test-deps: ## Install or build what the tests need: a C compiler, PostgreSQL, a browser, qBittorrent, curl, wget, Prometheus, Node.js, the Temporal server.
-	@CGO_ENABLED=0 go run ./dev/servers/prepare & prepare=$$! ; \
+	@$(if $(RACE),CGO_ENABLED=0 )go run ./dev/servers/prepare & prepare=$$! ; \
 	need= ; want= ; \
 	[ -z "$(RACE)" ] || command -v cc >/dev/null || need="gcc libc6-dev" ; \
 	command -v curl >/dev/null || want="$$want curl" ; \

@@ -136,11 +136,12 @@ func lockPrograms(ctx context.Context, progress func(string)) (unlock func(), er
 	})
 }
 
-// buildEnvironment omits the Go settings of the current project. The compiler collects garbage only from a gigabyte on,
-// which saves a fifth of its time (measured 2026-11-22).
+// buildEnvironment omits the Go settings of the current project, but for CGO_ENABLED: with the same value the two share
+// what is compiled. The compiler collects garbage only from a gigabyte on, which saves a fifth of its time (measured
+// 2026-11-22).
 func buildEnvironment() []string {
-	return environment([]string{"GOFLAGS=", "GOWORK=", "GOOS=", "GOARCH=", "CGO_ENABLED=", "GOGC=", "GOMEMLIMIT="},
-		"GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0", "GOGC=off", "GOMEMLIMIT=1GiB")
+	return environment([]string{"GOFLAGS=", "GOWORK=", "GOOS=", "GOARCH=", "GOGC=", "GOMEMLIMIT="},
+		"GOFLAGS=", "GOWORK=off", "GOGC=off", "GOMEMLIMIT=1GiB")
 }
 
 // progressEvery is the interval of the messages of a long step.
