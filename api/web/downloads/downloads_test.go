@@ -62,7 +62,7 @@ func everyState(user string) []shownAs {
 		{made("completed", func(d *shape.Download) { d.CompletedAt = &soon }), []string{"in the library", "Completed"}, false, false},
 		{made("failed", func(d *shape.Download) {
 			d.FailureReason, d.LastError = text(fault.EnqueueFailed), text(fault.SourceNotTorrent)
-		}), []string{"not downloaded", "could not be started. The file behind the link is not a torrent file.", "enqueue_failed"}, false, true},
+		}), []string{"not downloaded", "could not be started. The file behind the link is not a torrent file, or is too big for one.", "enqueue_failed"}, false, true},
 		{made("failed", func(d *shape.Download) { d.FailureReason, d.BookTitle = text(fault.BookGone), "" }), []string{"book 4", "The book has been removed."}, false, false},
 		{made("canceled", func(*shape.Download) {}), []string{"cancelled"}, false, true},
 		{made("canceled", func(d *shape.Download) { d.UserID = "77" }), []string{"Asked for by user"}, false, false},
