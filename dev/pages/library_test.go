@@ -214,7 +214,7 @@ func TestLibraryLooks(t *testing.T) {
 	b.open("/")
 	b.shows("There has been no progress for a long time.")
 	b.open("/downloads/" + ended[1])
-	b.shows("It could not be started. The file behind the link is not a torrent file.")
+	b.shows("It could not be started. The file behind the link is not a torrent file, or is too big for one.")
 	b.open("/downloads/" + ended[2])
 	b.shows("The download program no longer has it.")
 

@@ -51,8 +51,14 @@ func TestReviewsOfDeposits(t *testing.T) {
 		from, daily, limit string
 		good               bool
 	}{
-		{"0", "500", "", false}, {"50", "0", "", false}, {"0", "0", "1000", false}, {"0", "0", "999", false},
-		{"0", "0", "1000.1", true}, {"0", "0", "0", true}, {"0.1", "0.1", "", true}, {"900", "5000", "100", true},
+		{"0", "500", "", false},
+		{"50", "0", "", false},
+		{"0", "0", "1000", false},
+		{"0", "0", "999", false},
+		{"0", "0", "1000.1", true},
+		{"0", "0", "0", true},
+		{"0.1", "0.1", "", true},
+		{"900", "5000", "100", true},
 	} {
 		env := good()
 		env["STAGECOACH_TX_REVIEW_FROM"], env["STAGECOACH_TX_REVIEW_DAILY"], env["STAGECOACH_TX_DAILY_LIMIT"] = c.from, c.daily, c.limit
