@@ -18,6 +18,7 @@ import (
 // Store is the part of the record that the activities use.
 type Store interface {
 	UserByID(ctx context.Context, id int64) (account.User, error)
+	KeptComment(ctx context.Context, userID int64, id string) (string, error)
 	TransactionByHash(ctx context.Context, hash string) (transaction.Transaction, error)
 	SnapshotOfTransaction(ctx context.Context, hash string) (transaction.Snapshot, error)
 
@@ -191,9 +192,8 @@ type Request struct {
 	Attempt int                        `json:"attempt"`         // the attempt that the request is about
 	Actor   int64                      `json:"actor,omitempty"` // 0: an operator at the temporal CLI
 	Outcome lifecycle.TransactionState `json:"outcome,omitempty"`
-	Comment string                     `json:"comment,omitempty"`
 	Payment string                     `json:"payment,omitempty"` // the lost payment, by its hash on the chain
-	// RequestID is the update's id: the answer is kept under this key.
+	// RequestID is the update's id: the actor's comment and the answer are kept under it.
 	RequestID string `json:"request_id,omitempty"`
 	System    bool   `json:"system,omitempty"` // not a person's request: the time of a planned retry has come
 }
@@ -242,7 +242,7 @@ func (a *Activities) carryOut(
 	ctx context.Context, r Request, write func(context.Context, transaction.Request) (transaction.Snapshot, error),
 ) (Snapshot, error) {
 	request := transaction.Request{
-		Hash: r.Hash, Attempt: r.Attempt, Comment: r.Comment, Payment: r.Payment, RequestID: r.RequestID, System: r.System,
+		Hash: r.Hash, Attempt: r.Attempt, Payment: r.Payment, RequestID: r.RequestID, System: r.System,
 	}
 
 	if r.Actor != 0 {
@@ -250,6 +250,9 @@ func (a *Activities) carryOut(
 		user, err := a.Store.UserByID(ctx, r.Actor)
 		if err == nil && !user.IsAdmin() {
 			err = fault.New(fault.InsufficientAccess, "this is for administrators")
+		}
+		if err == nil {
+			request.Comment, err = a.Store.KeptComment(ctx, r.Actor, r.RequestID)
 		}
 		if err != nil {
 			return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)

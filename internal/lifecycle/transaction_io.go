@@ -16,7 +16,7 @@ var TransactionHashPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
 type TransactionInput struct {
 	Actor   int64            `json:"actor,omitempty"` // a user id
 	Outcome TransactionState `json:"outcome,omitempty"`
-	Comment string           `json:"comment,omitempty"`
+	Comment string           `json:"-"`                 // kept in the record, under the request's ID: it is not for Temporal
 	Payment string           `json:"payment,omitempty"` // for resolve processed after payment_lost: its hash on the chain
 }
 

@@ -90,6 +90,11 @@ func (c *Transactions) decide(
 	if _, err := lifecycle.Transaction.Decide(t.State, lifecycle.TransactionRequest{Action: action, To: in.Outcome, Roles: lifecycle.Administrators}, t.Facts()); err != nil {
 		return t, err
 	}
+	if in.Comment != "" {
+		if err := c.Store.KeepComment(ctx, in.Actor, id, in.Comment); err != nil {
+			return t, err
+		}
+	}
 
 	for pause := firstPause; ; pause = min(2*pause, time.Second) {
 		err := c.update(ctx, hash, action, in, id)

@@ -3,6 +3,7 @@ package transaction_test
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"stagecoach/internal/operations/reconcile"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/notice"
 	"stagecoach/internal/store/transaction"
 )
@@ -41,10 +43,11 @@ func TestRetries(t *testing.T) {
 	ctx := t.Context()
 	for name, retry := range map[string]func(hash string) error{
 		"client": func(hash string) error {
-			first, err := w.client.Retry(ctx, w.admin, hash, "by hand", "key"+hash)
+			first, err := w.client.Retry(ctx, w.admin, hash, "said by a person", "key"+hash)
 			w.must(err)
-			again, err := w.client.Retry(ctx, w.admin, hash, "by hand", "key"+hash) // the same request
+			again, err := w.client.Retry(ctx, w.admin, hash, "said by a person", "key"+hash) // the same request
 			w.must(err)
+			w.keptOut(hash, "said by a person")
 			if first.Attempt != 2 || again.Attempt != 2 || !first.UpdatedAt.Equal(again.UpdatedAt) {
 				t.Errorf("%+v, then %+v", first, again)
 			}
@@ -53,7 +56,7 @@ func TestRetries(t *testing.T) {
 		"update": func(hash string) error {
 			handle, err := w.server.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 				WorkflowID: lifecycle.TransactionID(hash), UpdateName: "retry",
-				Args:         []any{lifecycle.TransactionInput{Comment: "CLI"}},
+				Args:         []any{lifecycle.TransactionInput{}},
 				WaitForStage: client.WorkflowUpdateStageCompleted,
 			})
 			w.must(err)
@@ -106,9 +109,10 @@ func TestAnswerIsKeptWithTheDeed(t *testing.T) {
 	ctx := t.Context()
 	hash := w.failedOnce()
 	asked := transaction.TransactionAsked(w.admin.ID, "key", lifecycle.TransactionActionRetry, hash, "", "", "by hand")
+	w.must(w.store.KeepComment(ctx, w.admin.ID, asked.ID(), "by hand"))
 	_, err := w.server.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 		WorkflowID: lifecycle.TransactionID(hash), UpdateID: asked.ID(), UpdateName: "retry",
-		Args:         []any{lifecycle.TransactionInput{Actor: w.admin.ID, Comment: "by hand"}},
+		Args:         []any{lifecycle.TransactionInput{Actor: w.admin.ID}},
 		WaitForStage: client.WorkflowUpdateStageAccepted,
 	})
 
@@ -127,6 +131,25 @@ func TestAnswerIsKeptWithTheDeed(t *testing.T) {
 	_, err = w.client.Retry(ctx, w.admin, hash, "by hand", "another key")
 	w.wantCode(err, fault.InvalidTransition)
 	w.wantSold(1)
+}
+
+// keptOut wants a comment in the record, and not in the history.
+func (w *rig) keptOut(hash, comment string) {
+	w.Helper()
+	ctx := w.Context()
+	events, err := w.store.EventsOfTransaction(ctx, hash)
+	w.must(err)
+	if !slices.ContainsFunc(events, func(e core.StreamedEvent) bool { return e.Comment == comment }) {
+		w.Errorf("no event has the comment: %+v", events)
+	}
+
+	for pages := w.server.Client.GetWorkflowHistory(ctx, lifecycle.TransactionID(hash), "", false, 0); pages.HasNext(); {
+		event, err := pages.Next()
+		w.must(err)
+		if strings.Contains(event.String(), comment) {
+			w.Errorf("the history has the comment: %s", event)
+		}
+	}
 }
 
 // TestWhoMayRetry refuses callers who are no administrators, and what is no request at all.

@@ -15,7 +15,7 @@ import (
 func (t *run) listen(ctx workflow.Context) error {
 	err := record.Updates(
 		ctx, lifecycle.TransactionUpdates,
-		"the transaction: actor (an administrator's user id), comment, and for resolve outcome", t.validate, t.update,
+		"the transaction: actor (an administrator's user id), and for resolve outcome", t.validate, t.update,
 	)
 	if err != nil {
 		return err
@@ -77,8 +77,7 @@ func (t *run) request(
 	}
 
 	snapshot, err := record.Do(ctx, act, activities.Request{
-		Hash: t.hash, Attempt: t.at.Attempt, Actor: in.Actor, Outcome: in.Outcome, Comment: in.Comment, Payment: in.Payment,
-		RequestID: id,
+		Hash: t.hash, Attempt: t.at.Attempt, Actor: in.Actor, Outcome: in.Outcome, Payment: in.Payment, RequestID: id,
 	})
 	if err != nil {
 		return lifecycle.TransactionView{}, err

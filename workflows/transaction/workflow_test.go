@@ -433,7 +433,7 @@ func TestWorkflowRetried(t *testing.T) {
 	t.Parallel()
 	for name, retry := range map[string]func(*testing.T, *book){
 		"update": func(t *testing.T, b *book) {
-			b.ask(t, "retry", lifecycle.TransactionInput{Actor: 1, Comment: "again"}, "")
+			b.ask(t, "retry", lifecycle.TransactionInput{Actor: 1}, "")
 		},
 		"signal": func(_ *testing.T, b *book) {
 			b.SignalWorkflow(lifecycle.TransactionRetrySignal, lifecycle.TransactionInput{})

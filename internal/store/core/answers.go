@@ -183,6 +183,23 @@ func QueueAnswer(batch *pgx.Batch, r Request, answer any) error {
 	return err
 }
 
+// commentKey is the prefix of the keys of comments. A caller cannot give such a key: a key contains no space.
+const commentKey = "comment of "
+
+// KeepComment keeps what a user says to a request, under the request's ID: who carries the request out reads it from
+// here, so that it does not travel through Temporal. It is deleted with the answers.
+func (a *Answers) KeepComment(ctx context.Context, userID int64, id, comment string) error {
+	return a.db.Do(ctx, `INSERT INTO answers (user_id, key, request, answer) VALUES ($1, $2, '', to_jsonb($3::text)) ON CONFLICT DO NOTHING`,
+		userID, commentKey+id, comment)
+}
+
+// KeptComment returns what KeepComment has kept; empty when nothing was.
+func (a *Answers) KeptComment(ctx context.Context, userID int64, id string) (string, error) {
+	comment, err := Value[string](ctx, a.db, `SELECT coalesce((SELECT answer #>> '{}' FROM answers WHERE user_id = $1 AND key = $2), '')`,
+		userID, commentKey+id)
+	return comment, Unavailable(err)
+}
+
 // Outcome returns the content of an answer: an entity or a refusal.
 func Outcome[E any](entity *E, refusal *fault.Error) (none E, err error) {
 	if refusal != nil {
