@@ -18,8 +18,9 @@ import (
 // attempt is one try to deliver one job: the state that the activity, the pipe and the heartbeat share.
 type attempt struct {
 	*Activities
-	jobID int64
-	sent  *delivery.SentFile // what Telegram had at the claim; nil: not known, or used
+	jobID  int64
+	failed int                // tries that have failed before this one
+	sent   *delivery.SentFile // what Telegram had at the claim; nil: not known, or used
 
 	mu         sync.Mutex
 	record     delivery.Job // as last written by this attempt
@@ -122,24 +123,20 @@ func holding(claim int, edit func(service.DeliverySteps) error) func(*delivery.J
 }
 
 // putBack puts the job into the queue again after a try that failed with code. pause is the pause that the failure asks
-// for; 0: none. It returns false when the rules allow no further try.
-func (a *attempt) putBack(ctx context.Context, code fault.Code, pause time.Duration) bool {
+// for; 0: none.
+func (a *attempt) putBack(ctx context.Context, code fault.Code, pause time.Duration) {
 	write, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
 
 	err := a.step(write, func(s service.DeliverySteps) error {
-		return s.Requeue(code, s.Row.Now, nextAttempt(ctx, s.Row.Now, pause))
+		return s.Requeue(code, a.failed+1, nextAttempt(ctx, s.Row.Now, pause))
 	})
-	if fault.CodeOf(err) == fault.TooManyAttempts {
-		return false
-	}
 	if err != nil { // the next claim finds the job held and puts it back itself
 		a.Log.Warn("job not put back", "job", a.jobID, "error", err)
-		return true
+		return
 	}
 
 	a.notifyAttempt(ctx)
-	return true
 }
 
 // heartbeats sends heartbeats until stop is called: to Temporal, which notices a lost worker and returns a cancel; to

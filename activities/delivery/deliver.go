@@ -82,7 +82,7 @@ type Activities struct {
 // Settings are the limits of delivery activities.
 type Settings struct {
 	TTL             time.Duration // for the first claim
-	JobTimeout      time.Duration // in workers' hands, over all tries
+	JobTimeout      time.Duration // of one attempt
 	StorageTimeout  time.Duration // without a byte from the storage
 	SendInitTimeout time.Duration // until Telegram takes the first byte
 	ChunkTimeout    time.Duration // without progress towards Telegram
@@ -99,10 +99,11 @@ type Receipt struct {
 
 // Deliver takes a queued job and sends its file to the user's chat. It writes the states that it passes. Each write has
 // the fencing token of the attempt's claim, so that a worker that has lost its claim can neither write nor send. Errors
-// are ApplicationErrors whose type is a fault code; before an error that is worth a retry the job is put back into the
-// queue. Once the last bytes are sent without an answer the outcome is unknown, and no later attempt sends again.
-func (a *Activities) Deliver(ctx context.Context, jobID int64) (Receipt, error) {
-	attempt := &attempt{Activities: a, jobID: jobID}
+// are ApplicationErrors whose type is a fault code; before an error that the policy retries the job is put back into the
+// queue. Once the last bytes are sent without an answer the outcome is unknown, and no later attempt sends again. An
+// attempt that has not failed ends the execution as interrupted.
+func (a *Activities) Deliver(ctx context.Context, in lifecycle.DeliveryExecution) (Receipt, error) {
+	attempt := &attempt{Activities: a, jobID: in.JobID, failed: in.Used + int(activity.GetInfo(ctx).Attempt) - 1}
 	defer attempt.heartbeats(ctx)()
 
 	err := attempt.claim(ctx)
@@ -112,8 +113,14 @@ func (a *Activities) Deliver(ctx context.Context, jobID int64) (Receipt, error) 
 	return attempt.settle(ctx, err)
 }
 
-// errEnded means that the job has already ended: nothing is left to do.
-var errEnded = errors.New("the job has ended")
+var (
+	// errEnded means that the job has already ended: nothing is left to do.
+	errEnded = errors.New("the job has ended")
+
+	// errOvercounted means that Temporal counts attempts before this one that were no tries: an operator has paused one, or a
+	// worker that was frozen has taken one.
+	errOvercounted = errors.New("fewer tries have failed than attempts")
+)
 
 // claim takes the job for this attempt, in one transaction: it settles what a lost worker left, QUEUED becomes CLAIMED,
 // and the attempt starts unless the rules forbid it. A first attempt takes the job as it was created, in one round trip
@@ -126,11 +133,10 @@ func (a *attempt) claim(ctx context.Context) error {
 		if refusal, lost = a.settleBefore(ctx, steps); refusal != nil {
 			return nil
 		}
-		if err := steps.Claim(); err != nil {
+		if err := steps.Claim(a.failed); err != nil {
 			return err
 		}
 
-		// The record counts the tries: this may be one too many.
 		refusal = steps.Do(lifecycle.DeliveryActionStartDownload, "")
 		return nil
 	}
@@ -170,15 +176,32 @@ func (a *attempt) settleBefore(ctx context.Context, steps service.DeliverySteps)
 		return errEnded, false
 	case job.Claim == 0 && job.Now.Sub(job.CreatedAt) > a.Settings.TTL:
 		return fault.New(fault.NotClaimedInTime, "no worker was free within %s", a.Settings.TTL), false
-	case job.State == lifecycle.DeliveryQueued:
-		return nil, false
-	case job.AckPendingAt != nil:
+	case job.State != lifecycle.DeliveryQueued && job.AckPendingAt != nil:
 		return a.settleLost(ctx, steps), false
-	case steps.TakeOver(activity.GetInfo(ctx).Attempt == 1) != nil:
-		return fault.New(fault.WorkerLost, "the worker was lost in the last try"), false
-	default:
-		return nil, true
 	}
+
+	if lost = job.State != lifecycle.DeliveryQueued; lost {
+		refusal = a.takeOver(ctx, steps)
+	}
+	if refusal == nil && job.Attempt < a.failed {
+		refusal = errOvercounted
+	}
+	return refusal, lost
+}
+
+// takeOver puts a job back that the attempt before still holds: its worker was lost. When Temporal counts attempts from
+// the beginning, an operator has reset the activity or the workflow, and the attempt was not lost.
+func (a *attempt) takeOver(ctx context.Context, steps service.DeliverySteps) error {
+	if activity.GetInfo(ctx).Attempt == 1 {
+		return steps.HandOver(fault.ResetByOperator)
+	}
+	return steps.Requeue(fault.WorkerLost, steps.Row.Attempt+1, nil)
+}
+
+// isLast reports whether the retry policy has no attempt after this one.
+func isLast(ctx context.Context) bool {
+	info := activity.GetInfo(ctx)
+	return info.RetryPolicy != nil && info.Attempt >= info.RetryPolicy.MaximumAttempts
 }
 
 // settleLost decides, by the last heartbeat, about a job whose worker was lost after the last bytes were sent.
@@ -203,6 +226,9 @@ func (a *attempt) settle(ctx context.Context, err error) (Receipt, error) {
 	if errors.Is(err, errWorkerStops) {
 		return a.handOver(ctx, "")
 	}
+	if errors.Is(err, errOvercounted) {
+		return Receipt{}, temporalio.Interrupted(a.job().Attempt)
+	}
 
 	failure := temporalio.FaultOf(err)
 	if errors.Is(err, errLeaseLost) {
@@ -214,14 +240,12 @@ func (a *attempt) settle(ctx context.Context, err error) (Receipt, error) {
 
 	a.Metrics.JobAttempts.WithLabelValues(string(failure.Code)).Inc()
 	a.Log.Warn(
-		"delivery try failed", "job", a.jobID, "attempt", a.job().Attempt+1, "code", failure.Code, "cause", failure.Cause,
+		"delivery try failed", "job", a.jobID, "attempt", a.failed+1, "code", failure.Code, "cause", failure.Cause,
 	)
 	a.raiseAlert(ctx, failure.Code)
 
-	if failure.Retryable && !a.putBack(ctx, failure.Code, failure.RetryAfter) {
-		last := *failure
-		last.Retryable = false
-		failure = &last
+	if failure.Retryable && !isLast(ctx) {
+		a.putBack(ctx, failure.Code, failure.RetryAfter)
 	}
 	return Receipt{}, temporalio.ToTemporal(failure)
 }
@@ -235,7 +259,7 @@ func (a *attempt) settleInterrupted(ctx context.Context) (Receipt, error) {
 		return a.handOver(ctx, fault.ResetByOperator)
 	case temporalio.IsNotFound(cause) && a.wasReset(ctx):
 		return a.handOver(ctx, fault.ResetByOperator)
-	case !temporal.IsCanceledError(cause): // the worker stops, or lost the server: another try follows
+	case !temporal.IsCanceledError(cause) && !isLast(ctx): // the worker stops, or lost the server: another try follows
 		a.putBack(ctx, fault.WorkerLost, 0)
 	}
 
@@ -259,27 +283,22 @@ func (a *attempt) wasReset(ctx context.Context) bool {
 }
 
 // handOver puts the job into the queue for another attempt, because this worker stops in good order, or because an
-// operator has paused or reset the activity. This costs no try.
+// operator has paused or reset the activity: this try has not failed. Temporal keeps the activity that the operator has
+// stopped; else its execution ends here.
 func (a *attempt) handOver(ctx context.Context, reason fault.Code) (Receipt, error) {
 	a.Metrics.JobAttempts.WithLabelValues("handed_over").Inc()
 	write, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
 
-	err := a.step(write, func(s service.DeliverySteps) error {
-		next := nextAttempt(ctx, s.Row.Now, 0)
-		if reason == fault.PausedByOperator {
-			next = nil // an operator decides
-		}
-		return s.HandOver(reason, next)
-	})
-	if unknown := fault.As(err); unknown != nil && unknown.Code == fault.OutcomeUnknown {
-		return Receipt{}, temporalio.ToTemporal(unknown)
-	}
-
-	if err != nil {
-		// The next claim finds the job held and puts it back itself.
+	err := a.step(write, func(s service.DeliverySteps) error { return s.HandOver(reason) })
+	switch {
+	case fault.CodeOf(err) == fault.OutcomeUnknown:
+		return Receipt{}, temporalio.ToTemporal(fault.As(err))
+	case err != nil: // the next claim finds the job held and puts it back itself
 		a.Log.Warn("job not handed over", "job", a.jobID, "error", err)
-	} else {
+	case reason == "":
+		return Receipt{}, temporalio.Interrupted(a.failed)
+	default:
 		a.notifyAttempt(ctx)
 	}
 	return Receipt{}, temporalio.ToTemporal(fault.New(fault.WorkerLost, "the attempt was handed over").Retry())

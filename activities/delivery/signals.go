@@ -7,11 +7,11 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
 )
 
-// signalTimeout bounds a signal to the job's workflow. The reconciler repeats a signal that did not arrive.
+// signalTimeout bounds a signal to the job's workflow.
 const signalTimeout = 3 * time.Second
 
 // notifyAttempt notifies the workflow at once of the record's state.
@@ -19,7 +19,9 @@ func (a *attempt) notifyAttempt(ctx context.Context) {
 	a.notifying.Lock()
 	defer a.notifying.Unlock()
 	job := a.job()
-	if a.signal(ctx, lifecycle.DeliveryAttemptSignal, service.AttemptOf(job)) {
+	if a.signal(ctx, lifecycle.DeliveryAttemptSignal, lifecycle.Attempt{
+		State: job.State, Failed: job.Attempt, Reason: fault.Code(job.LastError), NextAt: job.NextAttemptAt,
+	}) {
 		a.notified = job.State
 	}
 }

@@ -16,19 +16,13 @@ import (
 	"stagecoach/internal/yandex"
 )
 
-// transferFile transfers the file. It waits out short rate limits, which cost no try. The job's time is counted here
-// over all attempts, with the row's Busy. The activity's start-to-close time-out is longer and ends only an attempt
-// that hangs.
+// transferFile transfers the file. It waits out short rate limits, which cost no try. The attempt's time is counted
+// here, too, so that what it leaves is written before Temporal ends it: the activity's start-to-close time-out is longer.
 func (a *attempt) transferFile(ctx context.Context) error {
-	timeout := fault.New(fault.JobTimeout, "the job's time is used up")
-	left := a.Settings.JobTimeout - a.job().Busy
-	if left <= 0 {
-		return timeout
-	}
-
+	timeout := fault.New(fault.JobTimeout, "the attempt's time is used up").Retry()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	defer time.AfterFunc(left, func() { stop(timeout) }).Stop()
+	defer time.AfterFunc(a.Settings.JobTimeout, func() { stop(timeout) }).Stop()
 	defer a.cancelOnWorkerStop(ctx, stop)()
 
 	a.mu.Lock()

@@ -19,6 +19,7 @@ import (
 
 	activities "stagecoach/activities/delivery"
 	"stagecoach/dev/testdb"
+	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/service"
@@ -62,13 +63,11 @@ func TestLostClaimSendsNothing(t *testing.T) {
 	r.must(err)
 
 	r.storage.asked = func() {
-		held := delivery.LiveJob{ID: job.ID, Claim: 1}
-		if _, changed, err := r.deliveries.Lose(r.Context(), held, 0, 0, nil); err != nil || !changed {
-			t.Errorf("the job was not taken away: %v", err)
-		}
 		_, err := r.store.ChangeJob(r.Context(), job.ID, func(walk *delivery.JobWalk) error {
 			steps := service.DeliverySteps{JobWalk: walk}
-			return errors.Join(steps.Claim(), steps.Do(lifecycle.DeliveryActionStartDownload, ""))
+			return errors.Join(
+				steps.Requeue(fault.WorkerLost, 1, nil), steps.Claim(1), steps.Do(lifecycle.DeliveryActionStartDownload, ""),
+			)
 		})
 		r.must(err)
 	}
@@ -200,7 +199,7 @@ func (r *rig) attempt(job int64) (receipt activities.Receipt, err error) {
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
 	env.RegisterActivity(r.activities.Deliver)
-	result, err := env.ExecuteActivity(r.activities.Deliver, job)
+	result, err := env.ExecuteActivity(r.activities.Deliver, lifecycle.DeliveryExecution{JobID: job})
 	if err != nil {
 		return receipt, err
 	}

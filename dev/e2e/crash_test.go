@@ -92,6 +92,9 @@ func TestWorkerKilledBeforeTheAnswer(t *testing.T) {
 	if n := len(s.documents(100)); n > 1 {
 		t.Errorf("the chat has %d documents", n)
 	}
+	s.eventually(30*time.Second, "operators find its workflow", func() bool {
+		return len(s.listed(`WorkflowType="Delivery" AND Attention=true AND ExecutionStatus="Failed"`)) == 1
+	})
 }
 
 // TestWorkerFrozen freezes the worker in mid-stream until another one has delivered, then continues it: it must not

@@ -79,7 +79,7 @@ func newReconcileRig(t testing.TB) *reconcileRig {
 	y.temporal, err = client.Dial(client.Options{HostPort: server.Address, Namespace: namespace, Logger: quiet})
 	must(t, err)
 	t.Cleanup(y.temporal.Close)
-	y.deliveries = &service.Deliveries{Temporal: y.temporal, Store: y.store, Log: quiet, Heartbeat: time.Hour}
+	y.deliveries = &service.Deliveries{Temporal: y.temporal, Store: y.store, Log: quiet}
 	y.tasks = &service.Tasks{Temporal: y.temporal, Store: y.store, Log: quiet}
 	y.downloads = &service.Downloads{Temporal: y.temporal, Store: y.store, Log: quiet, Off: true}
 	y.transactions = &service.Transactions{Temporal: y.temporal, Store: y.store, Log: quiet, StuckAfter: time.Hour}

@@ -15,10 +15,11 @@ func (a *Connections) Deliveries() *service.Deliveries {
 	return &service.Deliveries{
 		Temporal: a.Temporal, Store: a.Store, MaxFileSize: a.Config.Delivery.MaxFileSize, Log: a.Log,
 		CancelPatience: 3 * time.Second,
-		Limits:         service.DeliveryLimits{TTL: a.Config.Delivery.TTL, JobTimeout: a.Config.Delivery.JobTimeout},
-		OnEnqueued:     func(source string) { counted.JobsEnqueued.WithLabelValues(source).Inc() },
-		Heartbeat:      a.Config.Delivery.Heartbeat, Payloads: a.Payloads,
-		OnEnded: func(state lifecycle.DeliveryState) { counted.JobsCompleted.WithLabelValues(string(state)).Inc() },
+		Limits: service.DeliveryLimits{
+			TTL: a.Config.Delivery.TTL, JobTimeout: a.Config.Delivery.JobTimeout, Heartbeat: a.Config.Delivery.Heartbeat,
+		},
+		OnEnqueued: func(source string) { counted.JobsEnqueued.WithLabelValues(source).Inc() },
+		OnEnded:    func(state lifecycle.DeliveryState) { counted.JobsCompleted.WithLabelValues(string(state)).Inc() },
 	}
 }
 

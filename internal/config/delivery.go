@@ -28,7 +28,7 @@ func (c *Config) deliverySettings() []Setting {
 		choice(&c.Delivery.Mode, "STAGECOACH_DELIVERY_MODE", "stream", []string{"stream", "spool"}, "stream: bytes flow straight through; spool: by a temporary file"),
 		integer(&c.Delivery.Parallel, "STAGECOACH_DELIVERY_PARALLEL", "4", 1, 1000, "parallel deliveries of each worker"),
 		duration(&c.Delivery.TTL, "STAGECOACH_DELIVERY_TTL", "1h", time.Second, 30*day, "a delivery that no worker claims within this time expires"),
-		duration(&c.Delivery.JobTimeout, "STAGECOACH_DELIVERY_JOB_TIMEOUT", "15m", time.Second, day, "the longest time of all attempts of a delivery together"),
+		duration(&c.Delivery.JobTimeout, "STAGECOACH_DELIVERY_JOB_TIMEOUT", "15m", time.Second, day, "the longest time of one attempt of a delivery"),
 		duration(&c.Delivery.StorageTimeout, "STAGECOACH_DELIVERY_STORAGE_TIMEOUT", "30s", 100*time.Millisecond, time.Hour, "the longest time without a byte from the storage"),
 		duration(&c.Delivery.ChunkTimeout, "STAGECOACH_DELIVERY_CHUNK_TIMEOUT", "30s", 100*time.Millisecond, time.Hour, "the longest time without progress towards Telegram"),
 		duration(&c.Delivery.Heartbeat, "STAGECOACH_DELIVERY_HEARTBEAT_TIMEOUT", "10s", 2*time.Second, time.Hour, "a worker without a heartbeat for this long has lost its delivery"),

@@ -14,7 +14,7 @@ const (
 // Reasons why a delivery ended, or waits.
 const (
 	OutcomeUnknown   Code = "outcome_unknown" // the file may or may not have arrived
-	JobTimeout       Code = "job_timeout"     // its time in a worker's hands is used up
+	JobTimeout       Code = "job_timeout"     // an attempt's time is used up
 	TooManyAttempts  Code = "too_many_attempts"
 	WorkerLost       Code = "worker_lost"         // the worker's heartbeat stopped
 	PausedByOperator Code = "paused_by_operator"  // the activity was: temporal activity pause

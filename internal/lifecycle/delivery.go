@@ -37,7 +37,7 @@ const (
 	DeliveryActionExpire        DeliveryAction = "expire"
 )
 
-// DeliveryTries is how many tries a job has in all. The record counts them; Temporal's own limit of attempts is higher.
+// DeliveryTries is how many tries a job has in all. The retry policy of its activity counts them.
 const DeliveryTries = 3
 
 // DeliveryFacts are what the guards check.
@@ -50,7 +50,7 @@ type DeliveryFacts struct {
 const (
 	DeliveryType          = "Delivery"
 	DeliveryStageSignal   = "stage"   // from the activity: its current state, when it lasts
-	DeliveryAttemptSignal = "attempt" // from the activity or the reconciler: an attempt that has not ended the job
+	DeliveryAttemptSignal = "attempt" // from the activity: an attempt that has not ended the job
 	DeliverActivity       = "Deliver" // the activity that delivers
 	DeliveryQueue         = "delivery"
 	DeliveryScope         = "deliveries" // of tokens that ask for deliveries and cancel them
@@ -58,7 +58,6 @@ const (
 
 var (
 	triesLeft          = Guard[DeliveryFacts]{Name: "attempt < 3", Code: fault.TooManyAttempts, Holds: func(f DeliveryFacts) bool { return f.Attempt < DeliveryTries }}
-	retryLeft          = Guard[DeliveryFacts]{Name: "an attempt is left after this one", Code: fault.TooManyAttempts, Holds: func(f DeliveryFacts) bool { return f.Attempt+1 < DeliveryTries }}
 	deliveryUserActive = Guard[DeliveryFacts]{Name: "the user is ACTIVE", Code: fault.UserNotActive, Holds: func(f DeliveryFacts) bool { return f.UserActive }}
 )
 
@@ -82,7 +81,7 @@ var Delivery = Table[DeliveryState, DeliveryAction, DeliveryFacts]{
 		{Action: DeliveryActionStream, From: []DeliveryState{DeliveryDownloading}, To: DeliveryStreaming, Who: systemOnly, Event: "streaming_started"},
 		{Action: DeliveryActionAcknowledge, From: []DeliveryState{DeliveryStreaming}, To: DeliveryDelivered, Who: systemOnly, Event: "delivered", Effect: "message id and file_id are kept"},
 		{Action: DeliveryActionFindDelivered, From: deliveryLive, To: DeliveryDelivered, Who: systemOnly, Event: "delivered", Effect: "the workflow ended as delivered before the record was restored; the message id is lost"},
-		{Action: DeliveryActionRequeue, From: DeliveryHeld, To: DeliveryQueued, Who: systemOnly, Guards: []Guard[DeliveryFacts]{retryLeft}, Event: "requeued", Effect: "attempt + 1, last_error recorded, backoff"},
+		{Action: DeliveryActionRequeue, From: DeliveryHeld, To: DeliveryQueued, Who: systemOnly, Event: "requeued", Effect: "attempt + 1, last_error recorded, backoff"},
 		{Action: DeliveryActionHandOver, From: DeliveryHeld, To: DeliveryQueued, Who: systemOnly, Event: "requeued", Effect: "the worker stops, or an operator pauses or resets the activity: no attempt is lost"},
 		{Action: DeliveryActionFail, From: deliveryLive, To: DeliveryFailed, Who: systemOnly, Event: "failed", Effect: "reason recorded"},
 		{Action: DeliveryActionCancel, From: deliveryLive, To: DeliveryCancelled, Who: []Role{Owner, Admin, System}, Event: "cancelled", Effect: "the stream stops within one heartbeat"},

@@ -98,8 +98,6 @@ func deliveryExpected(
 	switch {
 	case action == "start_download" && attempt >= 3:
 		return "", fault.TooManyAttempts
-	case action == "requeue" && attempt+1 >= 3: // the third failed try ends the job
-		return "", fault.TooManyAttempts
 	case (action == "start_download" || action == "enqueue") && status != "ACTIVE":
 		return "", fault.UserNotActive
 	}

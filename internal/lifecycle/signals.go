@@ -12,7 +12,6 @@ type Attempt struct {
 	Failed int           `json:"attempt"` // attempts that have failed
 	Reason fault.Code    `json:"reason,omitempty"`
 	NextAt *time.Time    `json:"next_at,omitempty"`
-	Busy   time.Duration `json:"busy"` // time in workers' hands so far
 }
 
 // The states of a torrent that the watcher reports to a workflow.

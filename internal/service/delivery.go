@@ -11,7 +11,6 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
 	"stagecoach/internal/fault"
@@ -30,8 +29,6 @@ type Deliveries struct {
 	MaxFileSize int64 // bytes
 	Limits      DeliveryLimits
 	Log         *slog.Logger
-	Heartbeat   time.Duration                       // if a held job's heartbeat is older, its worker may be lost
-	Payloads    converter.DataConverter             // converter of Temporal payloads; nil: the SDK's default
 	OnEnqueued  func(source string)                 // counts new jobs
 	OnEnded     func(state lifecycle.DeliveryState) // counts ends that no attempt has recorded
 	// CancelPatience is how long Cancel waits for the end before it returns the job as it is then.
@@ -149,17 +146,6 @@ func (c *Deliveries) Show(ctx context.Context, workflowID string, state lifecycl
 	return c.Temporal.SignalWorkflow(ctx, workflowID, "", lifecycle.DeliveryStageSignal, state)
 }
 
-// Tell reports an attempt that has not ended the job to the job's workflow.
-func (c *Deliveries) Tell(ctx context.Context, workflowID string, attempt lifecycle.Attempt) error {
-	return c.Temporal.SignalWorkflow(ctx, workflowID, "", lifecycle.DeliveryAttemptSignal, attempt)
-}
-
-// End closes the workflow of a job that has already ended in the record: the workflow is asked to cancel and finds that
-// end.
-func (c *Deliveries) End(ctx context.Context, workflowID string) error {
-	return c.Temporal.SignalWorkflow(ctx, workflowID, "", lifecycle.CancelSignal, nil)
-}
-
 // DeliveryActions lists what the user may do with the job now.
 func DeliveryActions(user account.User, job delivery.Job) []lifecycle.DeliveryAction {
 	return lifecycle.Delivery.Actions(job.State, rolesOf(user, job.UserID), job.Facts())
@@ -249,23 +235,38 @@ func (c *Deliveries) cancelWithoutWorkflow(
 // DeliveryLimits are how long a job may wait and how long workers may hold it.
 type DeliveryLimits struct {
 	TTL        time.Duration // the longest time in QUEUED
-	JobTimeout time.Duration // the longest time with workers, over all attempts
+	JobTimeout time.Duration // the longest time of an attempt
+	Heartbeat  time.Duration // a worker whose last heartbeat is older has lost the job
 }
 
-// Deadline returns when the job's state ends by itself; nil: the job has ended, or an operator has paused it.
+// WaitsForNextAttempt reports whether the job waits for another attempt: after one that has failed, or because its worker
+// is silent. The attempt that takes a silent worker's job over writes so: until then the record has its last state.
+func (l DeliveryLimits) WaitsForNextAttempt(job delivery.Job) bool {
+	switch {
+	case lifecycle.Delivery.Terminal(job.State):
+		return false
+	case job.State == lifecycle.DeliveryQueued:
+		return job.NextAttemptAt != nil
+	default:
+		return job.Now.Sub(*job.HeartbeatAt) > l.Heartbeat
+	}
+}
+
+// Deadline returns when the job's state ends by itself; nil: the job has ended, an operator has paused it, or it waits
+// for another attempt without an end.
 func (l DeliveryLimits) Deadline(job delivery.Job) *time.Time {
 	var at time.Time
 	switch {
-	case lifecycle.Delivery.Terminal(job.State), job.State == lifecycle.DeliveryQueued && job.LastError == string(fault.PausedByOperator):
+	case lifecycle.Delivery.Terminal(job.State):
 		return nil
 	case job.State != lifecycle.DeliveryQueued:
-		at = job.ClaimedAt.Add(l.JobTimeout - job.Busy)
+		at = job.ClaimedAt.Add(l.JobTimeout)
 	case job.Claim == 0:
 		at = job.CreatedAt.Add(l.TTL)
 	case job.NextAttemptAt != nil:
 		at = job.NextAttemptAt.Add(l.TTL)
 	default:
-		at = job.UpdatedAt.Add(l.TTL)
+		return nil
 	}
 
 	at = at.UTC()

@@ -19,20 +19,20 @@ func (s DeliverySteps) Do(action lifecycle.DeliveryAction, comment fault.Code) e
 	return s.Take(delivery.JobStep{Action: action, Comment: string(comment)})
 }
 
-// Requeue puts the job back after an attempt that failed with code and ended at the given time. next is when the next
-// attempt begins; nil: unknown.
-func (s DeliverySteps) Requeue(code fault.Code, ended time.Time, next *time.Time) error {
+// Requeue puts the job back after a try that failed with code, so that failed tries have failed by now. next is when the
+// next attempt begins; nil: unknown.
+func (s DeliverySteps) Requeue(code fault.Code, failed int, next *time.Time) error {
 	if err := s.Do(lifecycle.DeliveryActionRequeue, code); err != nil {
 		return err
 	}
-	s.endTry(code, ended)
+	s.endTry(code, failed)
 	s.Row.NextAttemptAt = next
 	return nil
 }
 
-// HandOver puts the job back without counting the attempt. A reason is given when an operator caused it. It is refused once
-// the last bytes were sent.
-func (s DeliverySteps) HandOver(reason fault.Code, next *time.Time) error {
+// HandOver puts the job back after an attempt that has not failed. A reason is given when an operator caused it. It is
+// refused once the last bytes were sent.
+func (s DeliverySteps) HandOver(reason fault.Code) error {
 	if s.Row.AckPendingAt != nil {
 		return UnknownOutcome()
 	}
@@ -40,30 +40,22 @@ func (s DeliverySteps) HandOver(reason fault.Code, next *time.Time) error {
 		return err
 	}
 
-	s.Row.Busy += max(0, s.Row.HeartbeatAt.Sub(*s.Row.ClaimedAt))
-	s.Row.NextAttemptAt = next
+	s.Row.NextAttemptAt = nil
 	if reason != "" {
 		s.Row.LastError = string(reason)
 	}
 	return nil
 }
 
-// TakeOver puts a job back that the attempt before still holds. When Temporal counts attempts from the beginning, an
-// operator has reset the activity or the workflow, and the attempt was not lost.
-func (s DeliverySteps) TakeOver(reset bool) error {
-	if reset {
-		return s.HandOver(fault.ResetByOperator, nil)
-	}
-	return s.Requeue(fault.WorkerLost, *s.Row.HeartbeatAt, nil)
-}
-
-// Claim takes the job for an attempt. The new fencing token refuses writes of all earlier holders.
-func (s DeliverySteps) Claim() error {
+// Claim takes the job for an attempt, before which failed tries have failed. The new fencing token refuses writes of all
+// earlier holders.
+func (s DeliverySteps) Claim(failed int) error {
 	if err := s.Do(lifecycle.DeliveryActionClaim, ""); err != nil {
 		return err
 	}
 	job := s.Row
 	job.Claim++
+	job.Attempt = failed
 	job.ClaimedAt, job.HeartbeatAt, job.BytesSent, job.NextAttemptAt = &job.Now, &job.Now, 0, nil
 	if isOperators(fault.Code(job.LastError)) {
 		job.LastError = "" // the job is in progress again
@@ -92,10 +84,10 @@ func (s DeliverySteps) Acknowledge(message int64, fileID string) error {
 	return s.Do(lifecycle.DeliveryActionAcknowledge, "")
 }
 
-// deliveredBefore records a delivery that the record was set back before. Its message is unknown.
-func (s DeliverySteps) deliveredBefore() error {
-	unknown := int64(0)
-	s.Row.MessageID, s.Row.AckPendingAt, s.Row.LastError, s.Row.BytesSent = &unknown, nil, "", s.Row.Size
+// deliveredBefore records a delivery that the record does not have: it was set back, or the worker was lost. message is
+// 0 when it is unknown.
+func (s DeliverySteps) deliveredBefore(message int64) error {
+	s.Row.MessageID, s.Row.AckPendingAt, s.Row.LastError, s.Row.BytesSent = &message, nil, "", s.Row.Size
 	return s.Do(lifecycle.DeliveryActionFindDelivered, "")
 }
 
@@ -107,40 +99,46 @@ func (s DeliverySteps) finish(action lifecycle.DeliveryAction, reason fault.Code
 	}
 
 	held := s.Row.State != lifecycle.DeliveryQueued
-	if held && action == lifecycle.DeliveryActionExpire { // its worker was lost, and no other has taken it
-		if s.Requeue(fault.WorkerLost, *s.Row.HeartbeatAt, nil) != nil {
-			action, reason = lifecycle.DeliveryActionFail, fault.WorkerLost
+	failed := min(s.failedNow(), lifecycle.DeliveryTries)
+	switch {
+	case held && action == lifecycle.DeliveryActionExpire: // its worker was lost, and no other has taken it
+		if err := s.Requeue(fault.WorkerLost, failed, nil); err != nil {
+			return err
 		}
-	}
-
-	if held && action == lifecycle.DeliveryActionFail {
-		s.endTry(reason, s.Row.Now)
+	case held && action == lifecycle.DeliveryActionFail:
+		s.endTry(reason, failed)
 	}
 
 	s.Row.LastError = string(reason)
 	return s.Do(action, reason)
 }
 
-// endTry counts a failed attempt and its duration.
-func (s DeliverySteps) endTry(code fault.Code, ended time.Time) {
-	s.Row.Attempt = min(s.Row.Attempt+1, lifecycle.DeliveryTries)
+// endTry records a failed try.
+func (s DeliverySteps) endTry(code fault.Code, failed int) {
+	s.Row.Attempt = failed
 	s.Row.LastError = string(code)
-	s.Row.Busy += max(0, ended.Sub(*s.Row.ClaimedAt))
 	s.Row.AckPendingAt = nil
 }
 
-// lose records the loss of the job's worker.
-func (s DeliverySteps) lose(receipt int64, next *time.Time) error {
-	if s.Row.AckPendingAt != nil {
-		if s.SettleLost(receipt) == nil {
-			return nil
-		}
-		return s.finish(lifecycle.DeliveryActionFail, fault.OutcomeUnknown)
+// failedNow is how many tries have failed when the worker that holds the job, if one does, is lost.
+func (s DeliverySteps) failedNow() int {
+	if s.Row.State == lifecycle.DeliveryQueued {
+		return s.Row.Attempt
 	}
-	if s.Requeue(fault.WorkerLost, *s.Row.HeartbeatAt, next) == nil {
+	return s.Row.Attempt + 1
+}
+
+// triesLeft reports whether a job whose worker was lost may be tried again.
+func (s DeliverySteps) triesLeft() bool {
+	return s.Row.AckPendingAt == nil && s.failedNow() < lifecycle.DeliveryTries
+}
+
+// requeueLost puts a job back whose worker was lost, if one holds it.
+func (s DeliverySteps) requeueLost() error {
+	if s.Row.State == lifecycle.DeliveryQueued {
 		return nil
 	}
-	return s.finish(lifecycle.DeliveryActionFail, fault.WorkerLost)
+	return s.Requeue(fault.WorkerLost, s.failedNow(), nil)
 }
 
 // UnknownOutcome is the failure of a delivery whose last bytes were sent without an answer.
@@ -158,10 +156,15 @@ func (c *Deliveries) Finish(ctx context.Context, end lifecycle.DeliveryEnd) (lif
 		}
 
 		steps := DeliverySteps{walk}
-		if end.Action == lifecycle.DeliveryActionAcknowledge {
-			return steps.deliveredBefore()
+		switch {
+		case end.Action == lifecycle.DeliveryActionAcknowledge:
+			return steps.deliveredBefore(end.Message)
+		case end.Lost && steps.triesLeft():
+			ended = false
+			return steps.requeueLost()
+		default:
+			return steps.finish(end.Action, end.Reason)
 		}
-		return steps.finish(end.Action, end.Reason)
 	})
 	if err != nil {
 		return lifecycle.DeliveryOutcome{}, err
@@ -170,35 +173,11 @@ func (c *Deliveries) Finish(ctx context.Context, end lifecycle.DeliveryEnd) (lif
 	if ended {
 		c.countEnd(job)
 	}
-	return lifecycle.DeliveryOutcome{State: job.State, Reason: fault.Code(job.LastError)}, nil
-}
-
-// Lose puts a job back into the queue whose worker was lost in this claim. It ends the job instead when no attempt is
-// left or the last bytes were sent. It takes the claim away, so that a worker that was only frozen can neither write
-// nor send when it resumes. receipt is Telegram's, from the last heartbeat (0: none); next is when the next attempt
-// begins. A job whose heartbeat is younger than age is not lost.
-func (c *Deliveries) Lose(
-	ctx context.Context, silent delivery.LiveJob, age time.Duration, receipt int64, next *time.Time,
-) (job delivery.Job, changed bool, err error) {
-	job, err = c.Store.ChangeJob(ctx, silent.ID, func(walk *delivery.JobWalk) error {
-		job := walk.Row
-		changed = job.Claim == silent.Claim && job.HeartbeatAt != nil && job.Now.Sub(*job.HeartbeatAt) >= age &&
-			job.State != lifecycle.DeliveryQueued && !walk.Terminal()
-		if !changed {
-			return nil
-		}
-
-		job.Claim++
-		return DeliverySteps{walk}.lose(receipt, next)
-	})
-	if err != nil || !changed {
-		return job, false, err
+	outcome := lifecycle.DeliveryOutcome{State: job.State, Reason: fault.Code(job.LastError)}
+	if !lifecycle.Delivery.Terminal(job.State) {
+		outcome.Failed = job.Attempt
 	}
-
-	if lifecycle.Delivery.Terminal(job.State) {
-		c.countEnd(job)
-	}
-	return job, true, nil
+	return outcome, nil
 }
 
 func (c *Deliveries) countEnd(job delivery.Job) {

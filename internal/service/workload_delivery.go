@@ -34,8 +34,8 @@ func (deliveryWorkload) Name() string { return lifecycle.WorkloadDelivery }
 
 func (deliveryWorkload) WorkflowType() string { return lifecycle.DeliveryType }
 
-// Prepare records lost workers of deliveries.
-func (w deliveryWorkload) Prepare(ctx context.Context) error { return w.reportLosses(ctx) }
+// Prepare does nothing: no row of a delivery needs anything.
+func (deliveryWorkload) Prepare(context.Context) error { return nil }
 
 func (w deliveryWorkload) Live(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error) {
 	page, err := w.Store.LiveJobs(ctx, age, after, limit)

@@ -17,7 +17,7 @@ import (
 // begins is the walk of a first attempt.
 func begins(walk *delivery.JobWalk) error {
 	steps := service.DeliverySteps{JobWalk: walk}
-	return errors.Join(steps.Claim(), steps.Do(lifecycle.DeliveryActionStartDownload, ""))
+	return errors.Join(steps.Claim(0), steps.Do(lifecycle.DeliveryActionStartDownload, ""))
 }
 
 // streams is the walk of an attempt whose first bytes are the last ones.

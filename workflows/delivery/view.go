@@ -39,8 +39,7 @@ func (r *run) deadline(ctx workflow.Context, state lifecycle.DeliveryState) *tim
 	limits := service.DeliveryLimits{TTL: r.settings.TTL, JobTimeout: r.settings.JobTimeout}
 	return limits.Deadline(delivery.Job{
 		State: state, CreatedAt: workflow.GetInfo(ctx).WorkflowStartTime, Claim: r.claimed(),
-		LastError: string(r.attempt.Reason),
-		Busy:      r.attempt.Busy, ClaimedAt: &since, NextAttemptAt: r.attempt.NextAt, UpdatedAt: since,
+		ClaimedAt: &since, NextAttemptAt: r.attempt.NextAt,
 	})
 }
 

@@ -2,8 +2,9 @@
 //
 // A job is one workflow. The Deliver activity waits in its task queue (QUEUED), is taken by one worker (CLAIMED), opens
 // the file (DOWNLOADING), lets bytes flow to Telegram (STREAMING) and ends when Telegram acknowledges (DELIVERED). The
-// activity's retry policy puts a failed try that may be repeated back into the queue. A missing heartbeat reveals a
-// worker that died. The schedule-to-start time-out ends a job that no worker takes. A cancel reaches the stream through
+// activity's retry policy counts the tries and puts a failed one that may be repeated back into the queue. A missing
+// heartbeat reveals a worker that died. An attempt that was interrupted without having failed ends its execution, and the
+// workflow executes the activity again with the tries that are left. The schedule-to-start time-out ends a job that no worker takes. A cancel reaches the stream through
 // the heartbeat. The activity writes the states that it passes, with its claim's fencing token; the workflow writes the
 // end.
 package delivery
@@ -27,15 +28,13 @@ import (
 // Settings are the limits that the workflow gives to its activity.
 type Settings struct {
 	TTL              time.Duration // QUEUED for no longer
-	JobTimeout       time.Duration // in workers' hands
+	JobTimeout       time.Duration // of one attempt
 	HeartbeatTimeout time.Duration
 	RetryInterval    time.Duration // before the second try; doubled for the third
 }
 
-// maximumAttempts ends a job only when the record cannot. The record counts the tries (lifecycle.DeliveryTries) and
-// decides. An attempt that a frozen or disconnected worker has taken never became a try, so Temporal counts more
-// attempts than the record.
-const maximumAttempts = 4 * lifecycle.DeliveryTries
+// freeInterruptions is how often an attempt may be interrupted without having failed: each later time counts as a try.
+const freeInterruptions = 10
 
 // Workflow drives delivery jobs.
 type Workflow struct{ Settings Settings }
@@ -58,7 +57,7 @@ func (w *Workflow) Run(ctx workflow.Context, jobID int64) (lifecycle.DeliveryOut
 
 	delivering, cancel := workflow.WithCancel(ctx)
 	job.listen(ctx, cancel)
-	outcome, err := job.finish(ctx, w.deliver(delivering, jobID))
+	outcome, err := w.deliver(ctx, delivering, job)
 	if err != nil {
 		return outcome, err
 	}
@@ -67,30 +66,66 @@ func (w *Workflow) Run(ctx workflow.Context, jobID int64) (lifecycle.DeliveryOut
 	return outcome, ending(outcome)
 }
 
-// deliver queues the job for what is left of its TTL, because the workflow may have waited long for a worker. Temporal
-// ends the wait of a job that no worker takes, and the activity refuses a first claim that comes too late. A job whose
-// time is up is queued too: a setting must never decide between commands, or a change of it would break running
-// workflows.
-func (w *Workflow) deliver(ctx workflow.Context, jobID int64) workflow.Future {
-	options := w.deliverOptions()
-	waited := workflow.Now(ctx).Sub(workflow.GetInfo(ctx).WorkflowStartTime)
-	options.ScheduleToStartTimeout = max(options.ScheduleToStartTimeout-waited, time.Second)
-	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), deliveries.Deliver, jobID)
+// deliver executes the activity until the job has ended.
+func (w *Workflow) deliver(ctx, delivering workflow.Context, job *run) (lifecycle.DeliveryOutcome, error) {
+	options := w.firstOptions(ctx)
+	for interruptions, used := 1, 0; ; interruptions++ {
+		failed, interrupted, err := job.execute(delivering, options, used)
+		if !interrupted || delivering.Err() != nil {
+			outcome, err := job.finish(ctx, err)
+			if err != nil || outcome.State != lifecycle.DeliveryQueued {
+				return outcome, err
+			}
+			failed = outcome.Failed
+		}
+
+		used = max(used, failed)
+		if interruptions > freeInterruptions {
+			used++
+		}
+		if used >= lifecycle.DeliveryTries {
+			return job.finish(ctx, temporalio.Failed("the attempts were interrupted too often", string(fault.WorkerLost)))
+		}
+
+		options.ScheduleToStartTimeout = 0
+		job.goOn(ctx, lifecycle.Attempt{State: lifecycle.DeliveryQueued, Failed: used, Reason: job.attempt.Reason})
+	}
 }
 
-// deliverOptions leave the queue, the retries and the watchdog to Temporal: the TTL bounds the wait in line, users take
-// turns by the fairness key that the workflow was started with, a missing heartbeat reveals a lost worker, and tries
-// are counted.
+// execute executes the activity with the tries that are left. failed is how many tries have failed when it was interrupted
+// without having failed.
+func (r *run) execute(
+	ctx workflow.Context, options workflow.ActivityOptions, used int,
+) (failed int, interrupted bool, err error) {
+	options.RetryPolicy.MaximumAttempts = int32(lifecycle.DeliveryTries - used)
+	in := lifecycle.DeliveryExecution{JobID: r.id, Used: used}
+	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), deliveries.Deliver, in).Get(ctx, &r.receipt)
+	failed, interrupted = temporalio.InterruptedIn(err)
+	return failed, interrupted, err
+}
+
+// firstOptions queue the job for what is left of its TTL, because the workflow may have waited long for a worker.
+// Temporal ends the wait of a job that no worker takes, and the activity refuses a first claim that comes too late. A job
+// whose time is up is queued too: a setting must never decide between commands, or a change of it would break running
+// workflows.
+func (w *Workflow) firstOptions(ctx workflow.Context) workflow.ActivityOptions {
+	options := w.deliverOptions()
+	waited := workflow.Now(ctx).Sub(workflow.GetInfo(ctx).WorkflowStartTime)
+	options.ScheduleToStartTimeout = max(w.Settings.TTL-waited, time.Second)
+	return options
+}
+
+// deliverOptions leave the queue, the retries and the watchdog to Temporal: users take turns by the fairness key that
+// the workflow was started with, a missing heartbeat reveals a lost worker, and tries are counted.
 func (w *Workflow) deliverOptions() workflow.ActivityOptions {
 	return workflow.ActivityOptions{
-		TaskQueue:              lifecycle.DeliveryQueue,
-		ScheduleToStartTimeout: w.Settings.TTL,
-		StartToCloseTimeout:    w.Settings.JobTimeout + time.Minute, // only for an attempt that hangs
-		HeartbeatTimeout:       w.Settings.HeartbeatTimeout,
-		WaitForCancellation:    true,
+		TaskQueue:           lifecycle.DeliveryQueue,
+		StartToCloseTimeout: w.Settings.JobTimeout + time.Minute, // only for an attempt that hangs
+		HeartbeatTimeout:    w.Settings.HeartbeatTimeout,
+		WaitForCancellation: true,
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: w.Settings.RetryInterval, BackoffCoefficient: 2,
-			MaximumInterval: max(time.Minute, w.Settings.RetryInterval), MaximumAttempts: maximumAttempts,
+			MaximumInterval: max(time.Minute, w.Settings.RetryInterval),
 		},
 		Summary: "storage → Telegram",
 	}
@@ -101,6 +136,7 @@ type run struct {
 	id        int64
 	settings  Settings
 	attempt   lifecycle.Attempt // as last reported
+	receipt   activities.Receipt
 	view      lifecycle.DeliveryView
 	cancelled bool
 }
@@ -151,18 +187,18 @@ func showStage(ctx workflow.Context, stage lifecycle.DeliveryState) {
 	_ = workflow.UpsertTypedSearchAttributes(ctx, temporalio.StageAttribute.ValueSet(string(stage)))
 }
 
-// finish waits for the attempt's end and writes it, unless the activity has written it.
-func (r *run) finish(ctx workflow.Context, attempt workflow.Future) (lifecycle.DeliveryOutcome, error) {
-	var receipt activities.Receipt
-	err := attempt.Get(ctx, &receipt)
-	if err == nil && receipt.State == lifecycle.DeliveryDelivered {
-		return lifecycle.DeliveryOutcome{State: receipt.State}, nil
+// finish writes the end of the last execution, unless the activity has written it. QUEUED: the job has not ended.
+func (r *run) finish(ctx workflow.Context, err error) (lifecycle.DeliveryOutcome, error) {
+	if err == nil && r.receipt.State == lifecycle.DeliveryDelivered {
+		return lifecycle.DeliveryOutcome{State: r.receipt.State}, nil
 	}
 
 	end := lifecycle.DeliveryEnd{JobID: r.id, Action: lifecycle.DeliveryActionFail, Reason: fault.WorkerLost}
 	timeout, timedOut := errors.AsType[*temporal.TimeoutError](err)
 	failure, failed := errors.AsType[*temporal.ApplicationError](err)
 	switch {
+	case timedOut && receiptIn(timeout) != 0: // its worker was lost after Telegram's answer, in the last try
+		end.Action, end.Reason, end.Message = lifecycle.DeliveryActionAcknowledge, "", receiptIn(timeout)
 	case r.cancelled || temporal.IsCanceledError(err) || ctx.Err() != nil && timedOut:
 		end.Action, end.Reason = lifecycle.DeliveryActionCancel, fault.CancelledByUser
 	case timedOut && timeout.TimeoutType() == enumspb.TIMEOUT_TYPE_SCHEDULE_TO_START,
@@ -170,11 +206,22 @@ func (r *run) finish(ctx workflow.Context, attempt workflow.Future) (lifecycle.D
 		end.Action, end.Reason = lifecycle.DeliveryActionExpire, fault.NotClaimedInTime
 	case timedOut && timeout.TimeoutType() == enumspb.TIMEOUT_TYPE_START_TO_CLOSE:
 		end.Reason = fault.JobTimeout
+	case timedOut:
+		end.Lost = true
 	case failed:
 		end.Reason = fault.Code(failure.Type())
 	}
 
 	return record.Do(ctx, records.FinishJob, end)
+}
+
+// receiptIn returns Telegram's receipt from the last heartbeat of a lost worker; 0: there is none.
+func receiptIn(timeout *temporal.TimeoutError) int64 {
+	var last lifecycle.DeliveryHeartbeat
+	if !timeout.HasLastHeartbeatDetails() || timeout.LastHeartbeatDetails(&last) != nil {
+		return 0
+	}
+	return last.MessageID
 }
 
 // close shows the end to operators.

@@ -3,6 +3,7 @@ package delivery
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/temporalio"
 )
 
 var settings = Settings{
@@ -33,7 +35,7 @@ func newRun(t *testing.T, deliver any) *testsuite.TestWorkflowEnvironment {
 	)
 	env.RegisterActivity(&activities.Activities{})
 	env.RegisterActivity(&activities.Records{})
-	env.OnActivity(deliveries.Deliver, mock.Anything, jobID).Return(deliver)
+	env.OnActivity(deliveries.Deliver, mock.Anything, mock.Anything).Return(deliver)
 	env.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe()
 	return env
 }
@@ -43,13 +45,16 @@ func wantEnd(
 	env *testsuite.TestWorkflowEnvironment, action lifecycle.DeliveryAction, reason fault.Code,
 	state lifecycle.DeliveryState,
 ) {
-	env.OnActivity(records.FinishJob, mock.Anything, lifecycle.DeliveryEnd{JobID: jobID, Action: action, Reason: reason}).
+	isEnd := func(end lifecycle.DeliveryEnd) bool {
+		return end.JobID == jobID && end.Action == action && end.Reason == reason
+	}
+	env.OnActivity(records.FinishJob, mock.Anything, mock.MatchedBy(isEnd)).
 		Return(lifecycle.DeliveryOutcome{State: state, Reason: reason}, nil).Once()
 }
 
 func TestDelivered(t *testing.T) {
 	t.Parallel()
-	env := newRun(t, func(context.Context, int64) (activities.Receipt, error) {
+	env := newRun(t, func(context.Context, lifecycle.DeliveryExecution) (activities.Receipt, error) {
 		return activities.Receipt{State: lifecycle.DeliveryDelivered}, nil
 	})
 	env.ExecuteWorkflow(lifecycle.DeliveryType, jobID)
@@ -80,7 +85,9 @@ func TestEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			env := newRun(t, func(context.Context, int64) (activities.Receipt, error) { return activities.Receipt{}, c.ride })
+			env := newRun(t, func(context.Context, lifecycle.DeliveryExecution) (activities.Receipt, error) {
+				return activities.Receipt{}, c.ride
+			})
 			wantEnd(env, c.action, c.reason, c.state)
 			env.ExecuteWorkflow(lifecycle.DeliveryType, jobID)
 			failure, ok := errors.AsType[*temporal.ApplicationError](env.GetWorkflowError())
@@ -92,7 +99,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestPauses checks the time between attempts: growing, or what the other side asked for. The activity ends it after the
+// TestPauses checks the time between attempts: growing, or what the other side asked for. The policy ends it after the
 // third try.
 func TestPauses(t *testing.T) {
 	t.Parallel()
@@ -106,22 +113,100 @@ func TestPauses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tries := 0
-			env := newRun(t, func(context.Context, int64) (activities.Receipt, error) {
+			env := newRun(t, func(context.Context, lifecycle.DeliveryExecution) (activities.Receipt, error) {
 				tries++
 				return activities.Receipt{}, temporal.NewApplicationErrorWithOptions("x", string(fault.TelegramRateLimited),
-					temporal.ApplicationErrorOptions{NextRetryDelay: c.asked, NonRetryable: tries == lifecycle.DeliveryTries})
+					temporal.ApplicationErrorOptions{NextRetryDelay: c.asked})
 			})
 
 			wantEnd(env, lifecycle.DeliveryActionFail, fault.TelegramRateLimited, lifecycle.DeliveryFailed)
 			start := env.Now()
 			env.ExecuteWorkflow(lifecycle.DeliveryType, jobID)
-			if took := env.Now().Sub(start); took < c.want || took > c.want+time.Minute {
+			if took := env.Now().Sub(start); tries != lifecycle.DeliveryTries || took < c.want || took > c.want+time.Minute {
 				t.Errorf("%d tries in %s, want 3 in %s", tries, took, c.want)
 			}
 
 			env.AssertExpectations(t)
 		})
 	}
+}
+
+// TestInterrupted interrupts attempts that have not failed: each is followed by another execution, with the tries that are
+// left, and by none when it happens too often.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		interruptions, used int
+		executions          []int // how many tries had failed before each
+		reason              fault.Code
+	}{
+		"once":                 {1, 0, []int{0, 0}, ""},
+		"after a failed try":   {2, 1, []int{0, 1, 1}, ""},
+		"more often than free": {freeInterruptions + 2, 0, []int{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2}, ""},
+		"too often":            {freeInterruptions + 3, 0, []int{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2}, fault.WorkerLost},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var executions []int
+			env := newRun(t, func(ctx context.Context, in lifecycle.DeliveryExecution) (activities.Receipt, error) {
+				executions = append(executions, in.Used)
+				if len(executions) <= c.interruptions {
+					return activities.Receipt{}, temporalio.Interrupted(c.used)
+				}
+				return activities.Receipt{State: lifecycle.DeliveryDelivered}, nil
+			})
+			if c.reason != "" {
+				wantEnd(env, lifecycle.DeliveryActionFail, c.reason, lifecycle.DeliveryFailed)
+			}
+
+			env.ExecuteWorkflow(lifecycle.DeliveryType, jobID)
+			if !slices.Equal(executions, c.executions) || (env.GetWorkflowError() == nil) != (c.reason == "") {
+				t.Errorf("executions with %v failed tries, %v", executions, env.GetWorkflowError())
+			}
+			env.AssertExpectations(t)
+		})
+	}
+}
+
+// TestFrozenWorker has attempts that were never begun: the record has fewer tries, and the job goes on with those that are
+// left.
+func TestFrozenWorker(t *testing.T) {
+	t.Parallel()
+	var executions []int
+	env := newRun(t, func(_ context.Context, in lifecycle.DeliveryExecution) (activities.Receipt, error) {
+		if executions = append(executions, in.Used); in.Used == 0 {
+			return activities.Receipt{}, temporal.NewTimeoutError(enumspb.TIMEOUT_TYPE_HEARTBEAT, nil)
+		}
+		return activities.Receipt{State: lifecycle.DeliveryDelivered}, nil
+	})
+	end := lifecycle.DeliveryEnd{JobID: jobID, Action: lifecycle.DeliveryActionFail, Reason: fault.WorkerLost, Lost: true}
+	env.OnActivity(records.FinishJob, mock.Anything, end).
+		Return(lifecycle.DeliveryOutcome{State: lifecycle.DeliveryQueued, Failed: 1}, nil).Once()
+
+	env.ExecuteWorkflow(lifecycle.DeliveryType, jobID)
+	if err := env.GetWorkflowError(); err != nil || !slices.Equal(slices.Compact(executions), []int{0, 1}) {
+		t.Errorf("executions with %v failed tries, %v", executions, err)
+	}
+	env.AssertExpectations(t)
+}
+
+// TestReceiptOfALostWorker ends as delivered when the last heartbeat of the last try has Telegram's receipt.
+func TestReceiptOfALostWorker(t *testing.T) {
+	t.Parallel()
+	env := newRun(t, func(context.Context, lifecycle.DeliveryExecution) (activities.Receipt, error) {
+		return activities.Receipt{}, temporal.NewTimeoutError(
+			enumspb.TIMEOUT_TYPE_HEARTBEAT, nil, lifecycle.DeliveryHeartbeat{Stage: lifecycle.DeliveryStreaming, MessageID: 7},
+		)
+	})
+	end := lifecycle.DeliveryEnd{JobID: jobID, Action: lifecycle.DeliveryActionAcknowledge, Message: 7}
+	env.OnActivity(records.FinishJob, mock.Anything, end).
+		Return(lifecycle.DeliveryOutcome{State: lifecycle.DeliveryDelivered}, nil).Once()
+
+	env.ExecuteWorkflow(lifecycle.DeliveryType, jobID)
+	if err := env.GetWorkflowError(); err != nil {
+		t.Errorf("the workflow ended with %v", err)
+	}
+	env.AssertExpectations(t)
 }
 
 // TestCancels stops a running attempt by signal and by cancellation of the workflow.
@@ -133,7 +218,7 @@ func TestCancels(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			env := newRun(t, func(ctx context.Context, _ int64) (activities.Receipt, error) {
+			env := newRun(t, func(ctx context.Context, _ lifecycle.DeliveryExecution) (activities.Receipt, error) {
 				<-ctx.Done()
 				return activities.Receipt{}, temporal.NewCanceledError()
 			})
@@ -153,7 +238,7 @@ func TestCancels(t *testing.T) {
 // TestRecordAway writes the end although PostgreSQL is away for long.
 func TestRecordAway(t *testing.T) {
 	t.Parallel()
-	env := newRun(t, func(context.Context, int64) (activities.Receipt, error) {
+	env := newRun(t, func(context.Context, lifecycle.DeliveryExecution) (activities.Receipt, error) {
 		return activities.Receipt{}, temporal.NewNonRetryableApplicationError("x", string(fault.FileNotFound), nil)
 	})
 
@@ -175,7 +260,7 @@ func TestRecordAway(t *testing.T) {
 // TestStateQuery follows the states that the activity reports.
 func TestStateQuery(t *testing.T) {
 	t.Parallel()
-	env := newRun(t, func(ctx context.Context, _ int64) (activities.Receipt, error) {
+	env := newRun(t, func(ctx context.Context, _ lifecycle.DeliveryExecution) (activities.Receipt, error) {
 		<-ctx.Done()
 		return activities.Receipt{}, temporal.NewCanceledError()
 	})
@@ -215,7 +300,7 @@ func TestStateQuery(t *testing.T) {
 // TestAttemptsAreShown follows attempts that fail, are paused and go on.
 func TestAttemptsAreShown(t *testing.T) {
 	t.Parallel()
-	env := newRun(t, func(ctx context.Context, _ int64) (activities.Receipt, error) {
+	env := newRun(t, func(ctx context.Context, _ lifecycle.DeliveryExecution) (activities.Receipt, error) {
 		<-ctx.Done()
 		return activities.Receipt{}, temporal.NewCanceledError()
 	})
@@ -239,7 +324,7 @@ func TestAttemptsAreShown(t *testing.T) {
 			t.Errorf("at first: %+v", got)
 		}
 		env.SignalWorkflow(lifecycle.DeliveryAttemptSignal, lifecycle.Attempt{
-			State: lifecycle.DeliveryQueued, Failed: 1, Reason: fault.TelegramUnavailable, NextAt: &next, Busy: 5 * time.Minute,
+			State: lifecycle.DeliveryQueued, Failed: 1, Reason: fault.TelegramUnavailable, NextAt: &next,
 		})
 	}, time.Second)
 
@@ -253,7 +338,7 @@ func TestAttemptsAreShown(t *testing.T) {
 
 	env.RegisterDelayedCallback(func() {
 		got := state()
-		if left := got.DeadlineAt.Sub(got.Since); got.State != "STREAMING" || got.Attempt != 1 || got.NextAttemptAt != nil || left != settings.JobTimeout-5*time.Minute {
+		if left := got.DeadlineAt.Sub(got.Since); got.State != "STREAMING" || got.Attempt != 1 || got.NextAttemptAt != nil || left != settings.JobTimeout {
 			t.Errorf("in the second attempt: %+v", got)
 		}
 		env.SignalWorkflow(

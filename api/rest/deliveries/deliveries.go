@@ -220,6 +220,7 @@ func (h *handlers) deliveryFor(user account.User, places map[int64]int) func(del
 			LastError: shape.Optional(j.LastError), Source: j.Source, MessageID: shape.OptionalID(j.MessageID),
 			CancelRequested: j.CancelRequestedAt != nil, AllowedActions: service.DeliveryActions(user, j),
 			WorkflowID: j.WorkflowID(),
+			WaitsFor:   shape.DeliveryWaitsFor(h.deliveries.Limits.WaitsForNextAttempt(j)),
 			DeadlineAt: h.deliveries.Limits.Deadline(j), CreatedAt: j.CreatedAt.UTC(), UpdatedAt: j.UpdatedAt.UTC(),
 		}
 

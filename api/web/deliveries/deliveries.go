@@ -140,6 +140,7 @@ var texts = words.Catalog{
 	"place-in-line":     {"place %d in line", "место %d в очереди"},
 	"attempt":           {"attempt %d of %d", "попытка %d из %d"},
 	"next-attempt":      {"Next attempt", "Следующая попытка"},
+	"worker-silent":     {"as soon as a worker is free: the one that had it is silent", "как только освободится обработчик: прежний молчит"},
 	"deadline":          {"Ends by itself", "Завершится само"},
 	"to-files":          {"Choose a file", "Выбрать файл"},
 }

@@ -67,13 +67,13 @@ func queueAdvance(
 	}
 
 	write.Queue(`WITH jobs AS (
-			`+updateJob+` FROM users u WHERE j.id = $1 AND row_version = $16 AND u.id = user_id AND u.status = $17
-				AND ($18::interval IS NULL OR j.created_at >= now() - $18)
+			`+updateJob+` FROM users u WHERE j.id = $1 AND row_version = $15 AND u.id = user_id AND u.status = $16
+				AND ($17::interval IS NULL OR j.created_at >= now() - $17)
 			RETURNING j.*
 		), event AS (
 			INSERT INTO events (workload, entity_id, seq, owner_id, type, from_state, to_state, comment)
-			SELECT $19, id::text, $16 + turn, user_id, e.type, e.from_state, e.to_state, e.comment
-			FROM jobs, unnest($20::text[], $21::text[], $22::text[], $23::text[]) WITH ORDINALITY
+			SELECT $18, id::text, $15 + turn, user_id, e.type, e.from_state, e.to_state, e.comment
+			FROM jobs, unnest($19::text[], $20::text[], $21::text[], $22::text[]) WITH ORDINALITY
 				AS e (type, from_state, to_state, comment, turn)
 		) `+jobSelect, append(
 		jobValues(&next), known.RowVersion, known.UserStatus, age, lifecycle.WorkloadDelivery, types, from, to, comments,

@@ -34,13 +34,12 @@ type LiveJob struct {
 	ID                int64                   `db:"id"`
 	IdempotencyKey    string                  `db:"idempotency_key"`
 	UserID            int64                   `db:"user_id"`
-	Claim             int                     `db:"claim"`
 	State             lifecycle.DeliveryState `db:"state"`
 	WorkflowStartedAt *time.Time              `db:"workflow_started_at"`
 	HeartbeatAge      *float64                `db:"heartbeat_age"` // seconds
 }
 
-const liveColumns = `id, idempotency_key, user_id, claim, state, workflow_started_at,
+const liveColumns = `id, idempotency_key, user_id, state, workflow_started_at,
 	extract(epoch FROM now() - heartbeat_at)::float8 AS heartbeat_age`
 
 // WorkflowID is the id of the workflow that drives the job.

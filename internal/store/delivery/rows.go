@@ -35,7 +35,6 @@ type Job struct {
 	Claim             int                     `db:"claim"`   // fencing token of the current claim
 	LastError         string                  `db:"last_error"`
 	BytesSent         int64                   `db:"bytes_sent"`
-	Busy              time.Duration           `db:"busy"` // time with workers before the current claim
 	ClaimedAt         *time.Time              `db:"claimed_at"`
 	HeartbeatAt       *time.Time              `db:"heartbeat_at"`
 	AckPendingAt      *time.Time              `db:"ack_pending_at"`
@@ -65,7 +64,7 @@ func (j Job) Facts() lifecycle.DeliveryFacts {
 }
 
 const jobSelect = `SELECT j.id, idempotency_key, user_id, file_id, file_name, j.size, source, state, attempt, claim, last_error,
-	bytes_sent, busy, claimed_at, heartbeat_at, ack_pending_at, next_attempt_at, message_id, telegram_file_id, cancel_requested_at,
+	bytes_sent, claimed_at, heartbeat_at, ack_pending_at, next_attempt_at, message_id, telegram_file_id, cancel_requested_at,
 	workflow_started_at, j.created_at, j.updated_at, row_version,
 	u.status AS user_status, u.telegram_id AS chat_id, f.path AS file_path, now() AS now
 	FROM jobs j JOIN users u ON u.id = j.user_id JOIN files f ON f.id = j.file_id `
@@ -185,17 +184,17 @@ func queueJob(write *pgx.Batch, _ lifecycle.DeliveryState, job *Job) {
 
 // updateJob writes the fields of a row j that a walk may change; jobValues are its parameters. A time that equals the
 // row's Now is written as the database's clock: who knows a row without having locked it does not know that clock.
-var updateJob = `UPDATE jobs j SET state = $2, attempt = $3, claim = $4, last_error = $5, bytes_sent = $6, busy = $7,
-	claimed_at = ` + clock(`$8`) + `, heartbeat_at = ` + clock(`$9`) + `, ack_pending_at = ` + clock(`$10`) + `,
-	message_id = $11, telegram_file_id = $12, row_version = $13, next_attempt_at = $14, updated_at = now()`
+var updateJob = `UPDATE jobs j SET state = $2, attempt = $3, claim = $4, last_error = $5, bytes_sent = $6,
+	claimed_at = ` + clock(`$7`) + `, heartbeat_at = ` + clock(`$8`) + `, ack_pending_at = ` + clock(`$9`) + `,
+	message_id = $10, telegram_file_id = $11, row_version = $12, next_attempt_at = $13, updated_at = now()`
 
 func clock(at string) string {
-	return fmt.Sprintf(`CASE WHEN %[1]s::timestamptz = $15 THEN now() ELSE %[1]s END`, at)
+	return fmt.Sprintf(`CASE WHEN %[1]s::timestamptz = $14 THEN now() ELSE %[1]s END`, at)
 }
 
 func jobValues(job *Job) []any {
 	return []any{
-		job.ID, job.State, job.Attempt, job.Claim, job.LastError, job.BytesSent, job.Busy,
+		job.ID, job.State, job.Attempt, job.Claim, job.LastError, job.BytesSent,
 		job.ClaimedAt, job.HeartbeatAt, job.AckPendingAt, job.MessageID, job.TelegramFileID, job.RowVersion, job.NextAttemptAt,
 		job.Now,
 	}
@@ -214,14 +213,6 @@ func (s *Store) MarkAckPending(ctx context.Context, id int64, claim int, pending
 	tag, err := s.db.Exec(ctx, `UPDATE jobs SET ack_pending_at = CASE WHEN $3 THEN now() END, heartbeat_at = now()
 		WHERE id = $1 AND claim = $2 AND state = `+core.Literal(lifecycle.DeliveryStreaming), id, claim, pending)
 	return tag.RowsAffected() == 1, core.Unavailable(err)
-}
-
-// SilentJobs lists held jobs whose last heartbeat is older than age, with ids above after, ascending. The index
-// jobs_held begins with them, so that jobs with a live worker cost nothing.
-func (s *Store) SilentJobs(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveJob, error) {
-	return core.List[LiveJob](ctx, s.db, `SELECT `+liveColumns+` FROM jobs
-		WHERE state IN `+heldJobs+` AND heartbeat_at < now() - $2::interval AND id > $1
-		ORDER BY id LIMIT $3`, after, age, limit)
 }
 
 // RequestJobCancel records that a person wants the job stopped.

@@ -54,7 +54,6 @@ CREATE TABLE jobs (
     claim               int         NOT NULL DEFAULT 0,    -- number of the current claim: fences off a worker that was given up
     last_error          text        NOT NULL DEFAULT '',   -- a fault code
     bytes_sent          bigint      NOT NULL DEFAULT 0,
-    busy                interval    NOT NULL DEFAULT '0',  -- time in workers' hands in the tries before this one
     claimed_at          timestamptz,
     heartbeat_at        timestamptz,
     ack_pending_at      timestamptz,                       -- the last bytes were let go; until an answer the outcome is unknown

@@ -152,6 +152,7 @@ func showDelivery(cmd *cobra.Command, d shape.Delivery) error {
 		[]string{"workflow", d.WorkflowID},
 		[]string{"place in line", place},
 		[]string{"last error", shape.Value(d.LastError)},
+		[]string{"waits for", strings.ReplaceAll(shape.Value(d.WaitsFor), "_", " ")},
 		[]string{"next try", terminal.WhenSet(d.NextAttemptAt)},
 		[]string{"expires", terminal.WhenSet(d.DeadlineAt)},
 	))

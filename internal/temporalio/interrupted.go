@@ -1,0 +1,28 @@
+package temporalio
+
+import (
+	"errors"
+
+	"go.temporal.io/sdk/temporal"
+
+	"stagecoach/internal/fault"
+)
+
+// Interrupted ends the execution of an activity whose attempt has not failed: its worker stops, or an operator has
+// stopped it. The workflow executes the activity again, with the tries that are left. used is how many tries have failed
+// so far, in all executions together.
+func Interrupted(used int) error {
+	return temporal.NewApplicationErrorWithOptions("the attempt was interrupted and has not failed", string(fault.Interrupted),
+		temporal.ApplicationErrorOptions{
+			NonRetryable: true, Category: temporal.ApplicationErrorCategoryBenign, Details: []any{used},
+		})
+}
+
+// InterruptedIn reads what Interrupted has put into err; false: the execution has ended otherwise.
+func InterruptedIn(err error) (used int, interrupted bool) {
+	end, ok := errors.AsType[*temporal.ApplicationError](err)
+	if !ok || end.Type() != string(fault.Interrupted) {
+		return 0, false
+	}
+	return used, end.Details(&used) == nil
+}
