@@ -20,6 +20,7 @@ import (
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
+	"google.golang.org/protobuf/proto"
 
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/temporalio"
@@ -105,6 +106,7 @@ func TestEverySavedHistory(t *testing.T) {
 			t.Run(path+" "+name, func(t *testing.T) {
 				replayer := newReplayer(t)
 				Register(replayer, settings)
+				history := proto.CloneOf(history) // a replay sets search attributes in its first event
 				if err := replayer.ReplayWorkflowHistory(log.NewStructuredLogger(slog.New(slog.DiscardHandler)), history); err != nil {
 					t.Error(err)
 				}

@@ -245,7 +245,8 @@ func (h *handbook) fill(state string) {
 	}
 
 	deliver("e")
-	h.values["QUEUED"] = deliver("f")["id"].(string)
+	queued := deliver("f")
+	h.values["QUEUED"], h.values["WAITING"] = queued["id"].(string), queued["workflow_id"].(string)
 	h.values["JOB"], h.values["JOB_ID"] = first["workflow_id"].(string), first["id"].(string)
 
 	space := h.call(

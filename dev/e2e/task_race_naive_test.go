@@ -80,12 +80,12 @@ func naiveTask(ctx workflow.Context, taskID int64) error {
 		if err := workflow.Await(ctx, func() bool { return state.Version > 0 }); err != nil {
 			return lifecycle.TaskView{}, err
 		}
-		if _, err := record.Do(ctx, tasks.TaskFacts, task.Question{TaskID: taskID, UserID: in.Actor}); err != nil {
+		if _, err := record.Do(ctx, "gather the facts", tasks.TaskFacts, task.Question{TaskID: taskID, UserID: in.Actor}); err != nil {
 			return lifecycle.TaskView{}, err
 		}
 
 		now := workflow.Now(ctx).UTC()
-		written, err := record.Do(ctx, tasks.WriteTask, taskstore.Write{
+		written, err := record.Do(ctx, "write", tasks.WriteTask, taskstore.Write{
 			TaskID: taskID, Version: state.Version + 1, RequestID: workflow.GetCurrentUpdateInfo(ctx).ID,
 			State: lifecycle.TaskInProgress, AssigneeID: &in.Actor, At: now,
 			Event: core.Event{
@@ -108,7 +108,7 @@ func naiveTask(ctx workflow.Context, taskID int64) error {
 		return err
 	}
 
-	loaded, err := record.Do(ctx, tasks.LoadTask, taskID)
+	loaded, err := record.Do(ctx, "read the task", tasks.LoadTask, taskID)
 	if err != nil {
 		return err
 	}

@@ -130,7 +130,10 @@ func (c *Deliveries) Start(ctx context.Context, jobID int64, workflowID string, 
 		StaticSummary:            lifecycle.DeliveryTitle(jobID),
 		Priority:                 temporal.Priority{FairnessKey: owner}, // for its activities too: users take turns
 		TypedSearchAttributes: temporal.NewSearchAttributes(
+			temporalio.EntityAttribute.ValueSet(strconv.FormatInt(jobID, 10)),
 			temporalio.StageAttribute.ValueSet(string(lifecycle.DeliveryQueued)),
+			temporalio.WaitsForAttribute.ValueSet(lifecycle.WaitsForSlot),
+			temporalio.DeadlineAttribute.ValueSet(time.Now().Add(c.Limits.TTL)),
 			temporalio.OwnerAttribute.ValueSet(owner),
 		),
 	}, lifecycle.DeliveryType, jobID)

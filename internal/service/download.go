@@ -160,6 +160,8 @@ func downloadStart(job download.Download) client.StartWorkflowOptions {
 		StaticSummary:                            lifecycle.DownloadTitle(job.ID, job.WorkflowID()),
 		Priority:                                 temporal.Priority{FairnessKey: owner}, // for its activities too: users take turns
 		TypedSearchAttributes: temporal.NewSearchAttributes(
+			temporalio.EntityAttribute.ValueSet(strconv.FormatInt(job.ID, 10)),
+			temporalio.WaitsForAttribute.ValueSet(lifecycle.WaitsForQBittorrent),
 			temporalio.StageAttribute.ValueSet(string(job.State)),
 			temporalio.OwnerAttribute.ValueSet(owner),
 		),

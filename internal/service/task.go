@@ -343,6 +343,7 @@ func SystemRequestID[A ~string](action A, version int64) string {
 // taskAttributes are the search attributes that a task's workflow starts with.
 func taskAttributes(task task.Task) temporal.SearchAttributes {
 	updates := []temporal.SearchAttributeUpdate{
+		temporalio.EntityAttribute.ValueSet(strconv.FormatInt(task.ID, 10)),
 		temporalio.StageAttribute.ValueSet(string(task.State)),
 		temporalio.OwnerAttribute.ValueSet(strconv.FormatInt(task.CreatorID, 10)),
 		temporalio.WorkspaceAttribute.ValueSet(strconv.FormatInt(task.WorkspaceID, 10)),

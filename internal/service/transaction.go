@@ -311,7 +311,9 @@ func transactionStart(hash string) client.StartWorkflowOptions {
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		StaticSummary:            lifecycle.TransactionTitle(hash),
 		TypedSearchAttributes: temporal.NewSearchAttributes(
+			temporalio.EntityAttribute.ValueSet(hash),
 			temporalio.StageAttribute.ValueSet(string(lifecycle.TransactionPending)),
+			temporalio.WaitsForAttribute.ValueSet(lifecycle.WaitsForPurchase),
 		),
 	}
 }

@@ -18,7 +18,8 @@ import (
 func EnsureSearchAttributes(ctx context.Context, c client.Client, namespace string) (refused []string, err error) {
 	wanted := map[string]enumspb.IndexedValueType{}
 	for _, key := range []temporal.SearchAttributeKey{
-		StageAttribute, OwnerAttribute, AttentionAttribute, WorkspaceAttribute, AssigneeAttribute, DeadlineAttribute,
+		EntityAttribute, StageAttribute, WaitsForAttribute, OwnerAttribute, AttentionAttribute, WorkspaceAttribute,
+		AssigneeAttribute, DeadlineAttribute,
 	} {
 		wanted[key.GetName()] = key.GetValueType()
 	}

@@ -11,9 +11,11 @@ import (
 
 // Search attributes that every workload sets where they apply.
 var (
+	EntityAttribute    = temporal.NewSearchAttributeKeyKeyword("Entity")    // the id of the row, as the API shows it
 	StageAttribute     = temporal.NewSearchAttributeKeyKeyword("Stage")     // the state
+	WaitsForAttribute  = temporal.NewSearchAttributeKeyKeyword("WaitsFor")  // one of lifecycle.WaitsFor…
 	OwnerAttribute     = temporal.NewSearchAttributeKeyKeyword("Owner")     // a user id
-	AttentionAttribute = temporal.NewSearchAttributeKeyBool("Attention")    // a person should look
+	AttentionAttribute = temporal.NewSearchAttributeKeyBool("Attention")    // true: a person should look; else absent
 	WorkspaceAttribute = temporal.NewSearchAttributeKeyKeyword("Workspace") // a workspace id
 	AssigneeAttribute  = temporal.NewSearchAttributeKeyKeyword("Assignee")  // a user id
 	DeadlineAttribute  = temporal.NewSearchAttributeKeyTime("DeadlineAt")   // when the state's time is up

@@ -24,12 +24,17 @@ func (r *run) enter(ctx workflow.Context, state lifecycle.DeliveryState) {
 
 	if state == lifecycle.DeliveryQueued {
 		r.view.NextAttemptAt = r.attempt.NextAt
-		if r.attempt.Reason == fault.PausedByOperator {
+		if r.paused() {
 			r.view.WaitsFor = "an operator, who has paused it"
 		}
 	}
 
 	record.ShowDetails(ctx, lifecycle.DeliveryTitle(r.id), details(r.view)...)
+}
+
+// paused reports whether an operator has paused the activity.
+func (r *run) paused() bool {
+	return r.view.State == string(lifecycle.DeliveryQueued) && r.attempt.Reason == fault.PausedByOperator
 }
 
 // deadline is when a state ends by itself, as far as the workflow knows; nil: it does not. The record has the exact
@@ -71,6 +76,13 @@ func details(v lifecycle.DeliveryView) []string {
 		paragraphs[2] = fmt.Sprintf("The next attempt begins at %s.", v.NextAttemptAt.Format(time.RFC3339))
 	}
 	return paragraphs
+}
+
+var waits = map[lifecycle.DeliveryState]string{
+	lifecycle.DeliveryQueued:      lifecycle.WaitsForSlot,
+	lifecycle.DeliveryClaimed:     lifecycle.WaitsForStorage,
+	lifecycle.DeliveryDownloading: lifecycle.WaitsForStorage,
+	lifecycle.DeliveryStreaming:   lifecycle.WaitsForTelegram,
 }
 
 var waitsFor = map[lifecycle.DeliveryState]string{

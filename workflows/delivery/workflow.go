@@ -156,7 +156,7 @@ func (r *run) listen(ctx workflow.Context, cancel workflow.CancelFunc) {
 			workflow.GetSignalChannel(ctx, lifecycle.DeliveryStageSignal).Receive(ctx, &stage)
 			if !r.cancelled && string(stage) != r.view.State {
 				r.enter(ctx, stage)
-				showStage(ctx, stage)
+				r.show(ctx)
 			}
 		}
 	})
@@ -178,13 +178,20 @@ func (r *run) goOn(ctx workflow.Context, attempt lifecycle.Attempt) {
 	r.attempt = attempt
 	r.enter(ctx, attempt.State)
 	if shown != r.view.State {
-		showStage(ctx, attempt.State)
+		r.show(ctx)
 	}
 }
 
-// showStage lets operators find the workflow by its state. An attribute that cannot be set must not stop a delivery.
-func showStage(ctx workflow.Context, stage lifecycle.DeliveryState) {
-	_ = workflow.UpsertTypedSearchAttributes(ctx, temporalio.StageAttribute.ValueSet(string(stage)))
+// show lets operators find the workflow by its state.
+func (r *run) show(ctx workflow.Context) {
+	now := record.Shown{
+		Stage: r.view.State, WaitsFor: waits[lifecycle.DeliveryState(r.view.State)], DeadlineAt: r.view.DeadlineAt,
+		Attention: r.view.LastError == fault.OutcomeUnknown,
+	}
+	if r.paused() {
+		now.WaitsFor = lifecycle.WaitsForOperator
+	}
+	record.Show(ctx, now)
 }
 
 // finish writes the end of the last execution, unless the activity has written it. QUEUED: the job has not ended.
@@ -212,7 +219,7 @@ func (r *run) finish(ctx workflow.Context, err error) (lifecycle.DeliveryOutcome
 		end.Reason = fault.Code(failure.Type())
 	}
 
-	return record.Do(ctx, records.FinishJob, end)
+	return record.Do(ctx, "write the end", records.FinishJob, end)
 }
 
 // receiptIn returns Telegram's receipt from the last heartbeat of a lost worker; 0: there is none.
@@ -226,12 +233,9 @@ func receiptIn(timeout *temporal.TimeoutError) int64 {
 
 // close shows the end to operators.
 func (r *run) close(ctx workflow.Context, outcome lifecycle.DeliveryOutcome) {
+	r.attempt.Reason = outcome.Reason
 	r.enter(ctx, outcome.State)
-	updates := []temporal.SearchAttributeUpdate{temporalio.StageAttribute.ValueSet(string(outcome.State))}
-	if outcome.Reason == fault.OutcomeUnknown {
-		updates = append(updates, temporalio.AttentionAttribute.ValueSet(true))
-	}
-	_ = workflow.UpsertTypedSearchAttributes(ctx, updates...)
+	r.show(ctx)
 }
 
 // ending is the error that the workflow closes with; nil: delivered.

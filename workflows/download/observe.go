@@ -52,7 +52,7 @@ func (r *run) lose(life workflow.Context, restarted bool) error {
 			return err
 		}
 		r.startGrace(life, r.Settings.Grace)
-		r.describe(life)
+		r.show(life)
 	}
 
 	if restarted && !r.Readded {
@@ -80,7 +80,7 @@ func (r *run) found(life workflow.Context) error {
 	}
 	r.endGrace()
 	r.grace, r.GraceEnds = nil, nil
-	r.describe(life)
+	r.show(life)
 	return r.note(life, lifecycle.DownloadFoundAgain)
 }
 
@@ -138,15 +138,13 @@ func (r *run) stall(life workflow.Context, stalled bool) error {
 	if stalled {
 		note = lifecycle.DownloadStalled
 	}
-	// An attribute that cannot be set must not stop a download.
-	_ = workflow.UpsertTypedSearchAttributes(life, temporalio.AttentionAttribute.ValueSet(stalled))
-	r.describe(life)
+	r.show(life)
 	return r.note(life, note)
 }
 
 // note writes an event that changes no state.
 func (r *run) note(ctx workflow.Context, note string) error {
-	record, err := record.Do(ctx, downloads.NoteDownload, activities.Note{JobID: r.id, Type: note})
+	record, err := record.Do(ctx, "note "+note, downloads.NoteDownload, activities.Note{JobID: r.id, Type: note})
 	if err != nil {
 		return err
 	}
@@ -161,7 +159,7 @@ func (r *run) move(ctx workflow.Context, action lifecycle.DownloadAction, reason
 	}
 
 	record, err := record.Do(
-		ctx, downloads.MoveDownload, lifecycle.DownloadMove{JobID: r.id, Action: action, Reason: reason},
+		ctx, string(action), downloads.MoveDownload, lifecycle.DownloadMove{JobID: r.id, Action: action, Reason: reason},
 	)
 	if err != nil {
 		return err
@@ -182,32 +180,45 @@ func (r *run) enter(ctx workflow.Context, record lifecycle.DownloadRecord) {
 	}
 
 	r.Status, r.reason, r.Since = record.Status, record.Reason, workflow.Now(ctx).UTC()
-	updates := []temporal.SearchAttributeUpdate{temporalio.StageAttribute.ValueSet(string(r.Status))}
-	if r.Stalled && lifecycle.Download.Terminal(r.Status) {
-		updates = append(updates, temporalio.AttentionAttribute.ValueSet(false))
-	}
+	r.show(ctx)
+}
 
-	// An attribute that cannot be set must not stop a download.
-	_ = workflow.UpsertTypedSearchAttributes(ctx, updates...)
+// show updates what operators see: the details cost no event, attributes cost one when they change.
+func (r *run) show(ctx workflow.Context) {
 	r.describe(ctx)
+	record.Show(ctx, record.Shown{
+		Stage: string(r.Status), WaitsFor: r.waits(), DeadlineAt: r.GraceEnds,
+		Attention: r.Stalled && !lifecycle.Download.Terminal(r.Status),
+	})
 }
 
 func (r *run) view() lifecycle.StateView {
 	return lifecycle.StateView{State: string(r.Status), Since: r.Since, WaitsFor: r.waitsFor(), DeadlineAt: r.GraceEnds}
 }
 
+// waitsFor is what the download waits for, for people.
 func (r *run) waitsFor() string {
+	if r.waits() == lifecycle.WaitsForQBittorrent && r.canceled != "" {
+		return "qBittorrent, to remove the torrent"
+	}
+	return map[string]string{
+		lifecycle.WaitsForTorrent: "the torrent, which is missing", lifecycle.WaitsForQBittorrent: "qBittorrent",
+		lifecycle.WaitsForProgress: "progress: there has been none for long",
+	}[r.waits()]
+}
+
+func (r *run) waits() string {
 	switch {
 	case lifecycle.Download.Terminal(r.Status):
 		return ""
 	case r.canceled != "":
-		return "qBittorrent, to remove the torrent"
+		return lifecycle.WaitsForQBittorrent
 	case r.GraceEnds != nil:
-		return "the torrent, which is missing"
+		return lifecycle.WaitsForTorrent
 	case r.Stalled:
-		return "progress: there has been none for long"
+		return lifecycle.WaitsForProgress
 	default:
-		return "qBittorrent"
+		return lifecycle.WaitsForQBittorrent
 	}
 }
 

@@ -155,7 +155,7 @@ var otherReasons = []fault.Code{fault.EnqueueUnavailable, fault.BookGone}
 // fetch writes the .torrent file of a job that has no magnet link into the record. A file that crashes its worker costs
 // one of the attempts, so that no file is fetched for ever.
 func (r *run) fetch(life workflow.Context) error {
-	record, err := record.Do(life, downloads.LoadDownload, r.id)
+	record, err := record.Do(life, "read the job", downloads.LoadDownload, r.id)
 	if err != nil || !record.NeedsFile {
 		return err
 	}

@@ -141,7 +141,7 @@ func (t *run) loadContext(
 		return facts, nil
 	}
 
-	facts, err = record.Do(ctx, tasks.TaskFacts, activities.Question{TaskID: t.id, UserID: ask.Caller.ID, Write: assumed})
+	facts, err = record.Do(ctx, "gather the facts", tasks.TaskFacts, activities.Question{TaskID: t.id, UserID: ask.Caller.ID, Write: assumed})
 	switch {
 	case err != nil:
 		return facts, err
@@ -190,7 +190,7 @@ func (t *run) loadReview(ctx workflow.Context, ask lifecycle.TaskAsk) error {
 		return nil
 	}
 
-	loaded, err := record.Do(ctx, tasks.LoadTask, t.id)
+	loaded, err := record.Do(ctx, "read the task", tasks.LoadTask, t.id)
 	t.state.ReviewMissing = loaded.State.ReviewMissing
 	return err
 }
@@ -198,7 +198,7 @@ func (t *run) loadReview(ctx workflow.Context, ask lifecycle.TaskAsk) error {
 // write makes a transition: the record first, then the workflow takes over what the record has.
 func (t *run) write(ctx workflow.Context, step lifecycle.TaskRule, ask lifecycle.TaskAsk, requestID string) error {
 	written, err := record.Do(
-		ctx, tasks.WriteTask, service.TaskTransition(t.id, t.state, step, ask, requestID, workflow.Now(ctx)),
+		ctx, string(step.Event), tasks.WriteTask, service.TaskTransition(t.id, t.state, step, ask, requestID, workflow.Now(ctx)),
 	)
 	if err != nil {
 		return err

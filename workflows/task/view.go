@@ -22,17 +22,25 @@ func (t *run) view() lifecycle.TaskView {
 	}
 }
 
+// waitsFor is what the task waits for, for people.
 func (t *run) waitsFor() string {
+	return map[string]string{
+		lifecycle.WaitsForBlockers: "its blockers", lifecycle.WaitsForClaim: "an agent who claims it",
+		lifecycle.WaitsForAssignee: "its assignee", lifecycle.WaitsForTakeover: "an agent who takes it over",
+	}[t.waits()]
+}
+
+func (t *run) waits() string {
 	switch {
 	case t.state.ClockWaits:
-		return "its blockers"
+		return lifecycle.WaitsForBlockers
 	case t.state.State == lifecycle.TaskNew && t.state.AssigneeID == nil:
-		return "an agent who claims it"
+		return lifecycle.WaitsForClaim
 	case t.state.State == lifecycle.TaskNew, t.state.State == lifecycle.TaskInProgress,
 		t.state.State == lifecycle.TaskBlocked:
-		return "its assignee"
+		return lifecycle.WaitsForAssignee
 	case t.state.State == lifecycle.TaskStuck:
-		return "an agent who takes it over"
+		return lifecycle.WaitsForTakeover
 	default:
 		return ""
 	}
@@ -41,24 +49,18 @@ func (t *run) waitsFor() string {
 // show updates what operators see of a new state: one event for the attributes, none for the details.
 func (t *run) show(ctx workflow.Context) {
 	t.describe(ctx)
-	assignee, deadline := temporalio.AssigneeAttribute.ValueUnset(), temporalio.DeadlineAttribute.ValueUnset()
-	attention := temporalio.AttentionAttribute.ValueUnset()
+	now := record.Shown{
+		Stage: string(t.state.State), WaitsFor: t.waits(), Attention: t.state.State == lifecycle.TaskStuck,
+		DeadlineAt: t.state.DeadlineAt,
+	}
+
+	assignee := ""
 	if t.state.AssigneeID != nil {
-		assignee = temporalio.AssigneeAttribute.ValueSet(strconv.FormatInt(*t.state.AssigneeID, 10))
+		assignee = strconv.FormatInt(*t.state.AssigneeID, 10)
 	}
-
-	if t.state.DeadlineAt != nil {
-		deadline = temporalio.DeadlineAttribute.ValueSet(*t.state.DeadlineAt)
-	}
-
-	if t.state.State == lifecycle.TaskStuck {
-		attention = temporalio.AttentionAttribute.ValueSet(true)
-	}
-
-	// An attribute that cannot be set must not stop a task.
-	_ = workflow.UpsertTypedSearchAttributes(
-		ctx, temporalio.StageAttribute.ValueSet(string(t.state.State)), assignee, deadline, attention,
-	)
+	now.Others = record.AppendKeyword(ctx, nil, temporalio.AssigneeAttribute, assignee)
+	now.Others = record.AppendTime(ctx, now.Others, temporalio.DeadlineAttribute, t.state.DeadlineAt) // it changes alone, too
+	record.Show(ctx, now)
 }
 
 // describe updates the current details in the Web UI.

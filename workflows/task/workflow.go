@@ -87,7 +87,7 @@ func (t *run) load(ctx workflow.Context) error {
 		return nil
 	}
 
-	loaded, err := record.Do(ctx, tasks.LoadTask, t.id)
+	loaded, err := record.Do(ctx, "read the task", tasks.LoadTask, t.id)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (t *run) refresh(ctx workflow.Context) error {
 	}
 	defer unlock()
 
-	loaded, err := record.Do(ctx, tasks.LoadTask, t.id)
+	loaded, err := record.Do(ctx, "read the task", tasks.LoadTask, t.id)
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (t *run) startClock(ctx workflow.Context) error {
 	}
 
 	version := t.state.Version + 1
-	written, err := record.Do(ctx, tasks.StartTaskClock, activities.Clock{
+	written, err := record.Do(ctx, "start the clock", tasks.StartTaskClock, activities.Clock{
 		TaskID: t.id, Version: version, RequestID: service.SystemRequestID("clock", version), At: workflow.Now(ctx).UTC(),
 	})
 	if err != nil {

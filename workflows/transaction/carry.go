@@ -20,8 +20,6 @@ type Carried struct {
 	Unquoted  bool                       `json:"unquoted,omitempty"`
 	Cancelled bool                       `json:"cancelled,omitempty"`
 	Stuck     bool                       `json:"stuck,omitempty"`
-	Attention bool                       `json:"attention,omitempty"` // the search attributes stay as they are
-	Owner     bool                       `json:"owner,omitempty"`
 }
 
 // fits says whether the carried state belongs to the state that the record has now.
@@ -35,14 +33,14 @@ func (t *run) goOn(ctx workflow.Context, c Carried) {
 	if c.Status == lifecycle.TransactionProcessing && !c.Stuck {
 		t.startStuckTimer(ctx)
 	}
-	t.show(ctx, false)
+	t.show(ctx)
 }
 
 // handOver ends this run; the next one continues from here.
 func (t *run) handOver(ctx workflow.Context) error {
 	c := Carried{
 		Status: t.at.State, Entered: t.at.Since, Since: t.since, Tries: t.tries, RestUntil: t.restUntil,
-		Unquoted: t.unquoted, Cancelled: t.cancelled, Stuck: t.stuck, Attention: t.attention, Owner: t.owner,
+		Unquoted: t.unquoted, Cancelled: t.cancelled, Stuck: t.stuck,
 	}
 	return workflow.NewContinueAsNewError(ctx, lifecycle.TransactionType, t.hash, &c)
 }

@@ -29,7 +29,7 @@ func Monitor(ctx workflow.Context, wallet string) error {
 	)
 	err := workflow.ExecuteActivity(watching, monitor.WatchWallet, wallet).Get(ctx, nil)
 	if timeout, ok := errors.AsType[*temporal.TimeoutError](err); ok && timeout.TimeoutType() == enumspb.TIMEOUT_TYPE_SCHEDULE_TO_START {
-		_, err = record.Do(ctx, transactions.AlertUnfollowed, wallet)
+		_, err = record.Do(ctx, "alert: the chain is not followed", transactions.AlertUnfollowed, wallet)
 	}
 	if err != nil {
 		return err

@@ -76,7 +76,7 @@ func (t *run) request(
 		act = transactions.WriteOffRefund
 	}
 
-	snapshot, err := record.Do(ctx, act, activities.Request{
+	snapshot, err := record.Do(ctx, string(action), act, activities.Request{
 		Hash: t.hash, Attempt: t.at.Attempt, Actor: in.Actor, Outcome: in.Outcome, Payment: in.Payment, RequestID: id,
 	})
 	if err != nil {

@@ -193,17 +193,17 @@ func failureIn(err error) string {
 
 func (t *run) fail(ctx workflow.Context, message string) error {
 	return ask(
-		ctx, t, transactions.FailTransaction,
+		ctx, t, "fail", transactions.FailTransaction,
 		activities.Failure{Hash: t.hash, Attempt: t.at.Attempt, Message: message},
 	)
 }
 
 func (t *run) loadSnapshot(ctx workflow.Context) error {
-	return ask(ctx, t, transactions.LookAtTransaction, t.hash)
+	return ask(ctx, t, "read the record", transactions.LookAtTransaction, t.hash)
 }
 
 func (t *run) queue(ctx workflow.Context, kind transaction.PaymentKind) error {
-	return ask(ctx, t, transactions.QueuePayment, activities.PaymentOf{Hash: t.hash, Kind: kind})
+	return ask(ctx, t, "wait for the wallet's turn", transactions.QueuePayment, activities.PaymentOf{Hash: t.hash, Kind: kind})
 }
 
 // hasSignal says whether the record may have changed: by a signal, or by a person.
@@ -371,7 +371,7 @@ func (t *run) confirm(ctx workflow.Context) error {
 	confirming = workflow.WithStartToCloseTimeout(confirming, askingTime)
 	var snapshot activities.Snapshot
 	if err := workflow.ExecuteActivity(confirming, payments.ConfirmPurchase, t.order()).Get(ctx, &snapshot); err != nil {
-		return ask(ctx, t, transactions.ReviewTransaction, activities.Review{
+		return ask(ctx, t, "ask for a review", transactions.ReviewTransaction, activities.Review{
 			Hash: t.hash, Attempt: t.at.Attempt, Reason: transaction.ReviewNotConfirmed,
 		})
 	}

@@ -27,7 +27,7 @@ func (t *run) retryLater(ctx workflow.Context) error {
 	}
 
 	return ask(
-		ctx, t, transactions.RetryTransaction,
+		ctx, t, "retry", transactions.RetryTransaction,
 		activities.Request{Hash: t.hash, Attempt: t.at.Attempt, System: true},
 	)
 }

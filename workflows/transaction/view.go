@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/internal/lifecycle"
@@ -38,31 +37,32 @@ var waits = map[step]string{
 	stepPayRefund:    "the refund's signature",
 }
 
+// waitsOn has the search attribute of the steps; all other steps are those of the purchase.
+var waitsOn = map[step]string{
+	stepAwaitReview: lifecycle.WaitsForOperator, stepAwaitRetry: lifecycle.WaitsForOperator,
+	stepRetryLater: lifecycle.WaitsForRetry, stepProveRefund: lifecycle.WaitsForRefund,
+	stepSettleRefund: lifecycle.WaitsForRefund, stepQueueRefund: lifecycle.WaitsForRefund,
+	stepPayRefund: lifecycle.WaitsForRefund, stepOver: "",
+}
+
 func (t *run) waitsFor() string { return waits[next(t.at, t.situation())] }
 
 // show updates what operators see: the details cost no event, attributes cost one when they change.
-func (t *run) show(ctx workflow.Context, moved bool) {
+func (t *run) show(ctx workflow.Context) {
 	step := next(t.at, t.situation())
-	attention := t.at.NeedsReview || t.stuck || step == stepAwaitRetry
-	var changes []temporal.SearchAttributeUpdate
-	if moved {
-		changes = append(changes, temporalio.StageAttribute.ValueSet(string(t.at.State)))
+	waitsFor, known := waitsOn[step]
+	if !known {
+		waitsFor = lifecycle.WaitsForPurchase
 	}
 
-	if attention != t.attention {
-		t.attention = attention
-		changes = append(changes, temporalio.AttentionAttribute.ValueSet(attention))
+	now := record.Shown{
+		Stage: string(t.at.State), WaitsFor: waitsFor, DeadlineAt: t.deadline(),
+		Attention: t.at.NeedsReview || t.stuck || step == stepAwaitRetry,
 	}
-
-	if t.at.UserID != nil && !t.owner {
-		t.owner = true
-		changes = append(changes, temporalio.OwnerAttribute.ValueSet(strconv.FormatInt(*t.at.UserID, 10)))
+	if t.at.UserID != nil {
+		now.Others = record.AppendKeyword(ctx, nil, temporalio.OwnerAttribute, strconv.FormatInt(*t.at.UserID, 10))
 	}
-
-	if len(changes) > 0 {
-		// An attribute that cannot be set must not stop a transaction.
-		_ = workflow.UpsertTypedSearchAttributes(ctx, changes...)
-	}
+	record.Show(ctx, now)
 
 	why := ""
 	if t.at.State == lifecycle.TransactionFailed {

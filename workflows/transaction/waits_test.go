@@ -6,11 +6,13 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	activities "stagecoach/activities/transaction"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/transaction"
+	"stagecoach/internal/temporalio"
 )
 
 // handedOver gives what the workflow, which must have continued as new, hands to its next run.
@@ -124,14 +126,17 @@ func TestNextRunGoesOn(t *testing.T) {
 		return activities.Payment{Snapshot: b.at}, nil
 	}
 
+	shown := temporal.NewSearchAttributes(temporalio.AttentionAttribute.ValueSet(true))
+	if err := b.SetTypedSearchAttributesOnStart(shown); err != nil {
+		t.Fatal(err)
+	}
 	b.ExecuteWorkflow(lifecycle.TransactionType, hash, &Carried{
 		Status: lifecycle.TransactionProcessing, Entered: b.at.Since, Since: *b.at.Since, Tries: 2, RestUntil: &until,
-		Attention: true,
 	})
 	if err := b.GetWorkflowError(); err != nil || order.Try != 3 || paid.Before(until) {
 		t.Errorf("%v, try %d at %s, want the third at %s", err, order.Try, paid, until)
 	}
-	if len(b.attention) != 1 || b.attention[0] {
+	if len(b.attention) != 0 {
 		t.Errorf("attention is shown as %v", b.attention)
 	}
 }

@@ -58,8 +58,6 @@ type run struct {
 
 	stuck          bool
 	stopStuckTimer workflow.CancelFunc
-	attention      bool // as shown
-	owner          bool // the owner is shown
 
 	mutex   workflow.Mutex
 	turns   workflow.ReceiveChannel
@@ -82,10 +80,10 @@ func (w *Workflow) Run(ctx workflow.Context, hash string, carried *Carried) (lif
 	}
 
 	if carried != nil {
-		t.cancelled, t.attention, t.owner = carried.Cancelled, carried.Attention, carried.Owner
+		t.cancelled = carried.Cancelled
 	}
 
-	if err := ask(ctx, t, transactions.LockTransaction, hash); err != nil {
+	if err := ask(ctx, t, "lock the transaction", transactions.LockTransaction, hash); err != nil {
 		return lifecycle.TransactionView{}, err
 	}
 
@@ -96,7 +94,7 @@ func (w *Workflow) Run(ctx workflow.Context, hash string, carried *Carried) (lif
 		case ctx.Err() != nil: // a person cancels; what follows is not cancelled
 			ctx, _ = workflow.NewDisconnectedContext(ctx)
 			t.cancelled = true
-			err = ask(ctx, t, transactions.CancelTransaction, hash)
+			err = ask(ctx, t, "cancel", transactions.CancelTransaction, hash)
 		case step == stepOver:
 			// A request in flight may still change that.
 			err = workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
@@ -130,14 +128,14 @@ func (t *run) ending() error {
 // ask runs an activity on the record and takes over the snapshot that it returns. One runs at a time, so that the
 // snapshots arrive in the order of the record's states.
 func ask[In any](
-	ctx workflow.Context, t *run, act func(context.Context, In) (activities.Snapshot, error), in In,
+	ctx workflow.Context, t *run, summary string, act func(context.Context, In) (activities.Snapshot, error), in In,
 ) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	if err := t.mutex.Lock(ctx); err != nil {
 		return err
 	}
 	defer t.mutex.Unlock()
-	snapshot, err := record.Do(ctx, act, in)
+	snapshot, err := record.Do(ctx, summary, act, in)
 	if err == nil {
 		t.take(ctx, snapshot)
 	}
@@ -160,7 +158,7 @@ func (t *run) take(ctx workflow.Context, snapshot activities.Snapshot) {
 	t.at, t.before = snapshot, nil
 	t.reads++
 	if before.State == snapshot.State && sameTime(before.Since, snapshot.Since) {
-		t.show(ctx, false)
+		t.show(ctx)
 		return
 	}
 	if carried.fits(snapshot) {
@@ -178,7 +176,7 @@ func (t *run) take(ctx workflow.Context, snapshot activities.Snapshot) {
 		t.startStuckTimer(ctx)
 	}
 
-	t.show(ctx, true)
+	t.show(ctx)
 }
 
 func sameTime(a, b *time.Time) bool {
@@ -195,11 +193,11 @@ func (t *run) startStuckTimer(ctx workflow.Context) {
 		if workflow.NewTimerWithOptions(ctx, left, workflow.TimerOptions{Summary: "alert when stuck"}).Get(ctx, nil) != nil {
 			return // it has left processing
 		}
-		if _, err := record.Do(ctx, transactions.AlertStuck, t.hash); err != nil || ctx.Err() != nil {
+		if _, err := record.Do(ctx, "alert: it is stuck", transactions.AlertStuck, t.hash); err != nil || ctx.Err() != nil {
 			return
 		}
 		t.stuck = true
-		t.show(ctx, false)
+		t.show(ctx)
 	})
 }
 

@@ -119,7 +119,7 @@ func (e *endpoint) send(ctx workflow.Context) (out lifecycle.WebhookOutcome, err
 
 // giveUp pauses an endpoint whose receiver has failed for all the time that there was.
 func (e *endpoint) giveUp(ctx workflow.Context) (out lifecycle.WebhookOutcome, err error) {
-	out.Ended, err = record.Do(ctx, stopper.StopFailingWebhook, e.id)
+	out.Ended, err = record.Do(ctx, "stop a failing webhook", stopper.StopFailingWebhook, e.id)
 	if err != nil || out.Ended {
 		return out, err
 	}

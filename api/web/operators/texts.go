@@ -32,6 +32,10 @@ var texts = words.Catalog{
 	"ops-user-number":    {"User %s", "Пользователь %s"},
 
 	"ops-counts":         {"Counts", "Количество"},
+	"ops-in-temporal":    {"In Temporal's Web UI", "В интерфейсе Temporal"},
+	"ops-list-attention": {"what needs a person", "что требует внимания"},
+	"ops-list-slot":      {"what waits for a worker", "что ждёт обработчика"},
+	"ops-list-operator":  {"what waits for an operator", "что ждёт оператора"},
 	"ops-none-yet":       {"none yet", "пока нет"},
 	"ops-queues":         {"Queues", "Очереди"},
 	"ops-queue":          {"Queue", "Очередь"},
