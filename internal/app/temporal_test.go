@@ -50,8 +50,8 @@ func TestSearchAttributesRefused(t *testing.T) {
 		cloud cloud
 		want  string
 	}{
-		{cloud{lists: true}, "[Assignee Attention DeadlineAt Owner Workspace]"},
-		{cloud{}, "[Assignee Attention DeadlineAt Owner Stage Workspace]"},
+		{cloud{lists: true}, "[Assignee Attention DeadlineAt Entity Owner WaitsFor Workspace]"},
+		{cloud{}, "[Assignee Attention DeadlineAt Entity Owner Stage WaitsFor Workspace]"},
 	} {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
