@@ -70,5 +70,4 @@ const (
 	StoreUnavailable     Code = "STORE_UNAVAILABLE"    // PostgreSQL cannot be reached
 	TemporalUnavailable  Code = "TEMPORAL_UNAVAILABLE" // Temporal cannot be reached
 	WorkflowPaused       Code = "WORKFLOW_PAUSED"      // an operator has paused the workflow, which refuses updates
-	Interrupted          Code = "INTERRUPTED"          // an attempt has ended without having failed: another one follows
 )

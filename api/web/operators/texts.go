@@ -32,7 +32,7 @@ var texts = words.Catalog{
 	"ops-user-number":    {"User %s", "Пользователь %s"},
 
 	"ops-counts":         {"Counts", "Количество"},
-	"ops-in-temporal":    {"In Temporal's Web UI", "В интерфейсе Temporal"},
+	"ops-in-temporal":    {"Lists of workflows", "Списки процессов"},
 	"ops-list-attention": {"what needs a person", "что требует внимания"},
 	"ops-list-slot":      {"what waits for a worker", "что ждёт обработчика"},
 	"ops-list-operator":  {"what waits for an operator", "что ждёт оператора"},
