@@ -34,6 +34,7 @@ func TestWorkloads(t *testing.T) {
 		"paused":               askPaused,
 		"listed":               askListed,
 		"not there, not yours": askHidden,
+		"followed":             askFollowed,
 	}
 
 	var running sync.WaitGroup
@@ -81,6 +82,9 @@ func askRace(w *workloadRig, of *workload) {
 	by := w.person()
 	r := w.raced(of, by)
 	r.settle()
+	if got := of.effects(r); got > 1 {
+		w.Errorf("one row has %d effects outside", got)
+	}
 	var all sync.WaitGroup
 	answers := make([]answer, 8)
 	for i := range answers {
@@ -132,6 +136,9 @@ func askEndedByOwner(w *workloadRig, of *workload) {
 	r := w.endableRow(of, w.person())
 	first := r.end(r.token(), "end").want(w, http.StatusOK)
 	r.wantEnded(of.ended)
+	if got := w.walk(of, "&"+of.stateField+"="+of.ended, r.token()); !slices.Contains(got, r.id) || of.ownerIs != ofAdmins && len(got) > 1 {
+		w.Errorf("of the state %s there are %v", of.ended, got)
+	}
 
 	again := r.end(r.token(), "end")
 	if of.updates { // an answer is kept
@@ -155,8 +162,7 @@ func askEndedByOthers(w *workloadRig, of *workload) {
 
 	r.end(adminToken, "end").want(w, http.StatusOK)
 	r.wantEnded(of.ended)
-	audit := w.call("GET", "/v1/audit?limit=200", adminToken, nil).want(w, http.StatusOK)["items"].([]any)
-	if !slices.ContainsFunc(audit, func(entry any) bool { return entry.(map[string]any)["subject"] == r.auditSubject() }) {
+	if !slices.Contains(w.audited("", "done"), r.auditSubject()) {
 		w.Errorf("the end of %s is not in the audit log", r.auditSubject())
 	}
 }
@@ -175,8 +181,14 @@ func askCancelledByCLI(w *workloadRig, of *workload) {
 func askTerminated(w *workloadRig, of *workload) {
 	r := w.resting(of, w.person())
 	w.temporalCLI("workflow", "terminate", "--workflow-id", r.workflowID(), "--reason", "test")
-	r.wantEnded(of.lost)
+	r.becomes(of.lost)
+	r.wantEvents(of.lost)
+	r.wantEffects(of.leaves)
 	r.finding(operations.FindingTerminated, operations.DoneEnded)
+	if events := r.events(); events[len(events)-1].ActorID != nil {
+		w.Errorf("somebody has done it: %+v", events)
+	}
+	r.end(r.token(), "end").refused(w, http.StatusConflict, string(fault.InvalidTransition))
 }
 
 // askReset resets a row's workflow to its beginning, while it rests and after its end, which stays.
@@ -238,11 +250,11 @@ func askListed(w *workloadRig, of *workload) {
 	if of.ownerIs == ofAdmins {
 		reader = adminToken
 		w.call("GET", of.path, stranger.token, nil).is(w, of.hidden)
-	} else if got := w.walk(of, stranger.token); len(got) > 0 {
+	} else if got := w.walk(of, "", stranger.token); len(got) > 0 {
 		w.Errorf("a stranger sees %v", got)
 	}
 
-	all := w.walk(of, reader)
+	all := w.walk(of, "", reader)
 	mine := slices.DeleteFunc(slices.Clone(all), func(id string) bool { return !slices.Contains(made, id) })
 	if !slices.Equal(mine, made) {
 		w.Errorf("listed %v, made %v", mine, made)
@@ -261,15 +273,18 @@ func askListed(w *workloadRig, of *workload) {
 	}
 }
 
-// walk reads a list to its end, two rows a page.
-func (w *workloadRig) walk(of *workload, token string) (ids []string) {
+// walk reads a list, or what of it a query selects, to its end, two rows a page.
+func (w *workloadRig) walk(of *workload, query, token string) (ids []string) {
 	w.Helper()
 	for cursor := ""; ; {
-		page := w.call("GET", of.path+"?limit=2"+cursor, token, nil).want(w, http.StatusOK)
+		page := w.call("GET", of.path+"?limit=2"+query+cursor, token, nil).want(w, http.StatusOK)
 		for _, item := range page["items"].([]any) {
 			ids = append(ids, item.(map[string]any)[of.idField].(string))
 		}
 		next, _ := page["next_cursor"].(string)
+		if _, there := page["next_cursor"]; !there {
+			w.Error("the page has no next_cursor")
+		}
 		if next == "" {
 			return ids
 		}
@@ -277,36 +292,84 @@ func (w *workloadRig) walk(of *workload, token string) (ids []string) {
 	}
 }
 
-// askHidden reads and changes what is not there, and what is somebody else's: both look the same.
+// noIDs are texts that are the id of nothing.
+var noIDs = []string{
+	"999999999999", "abc", "0", "-1", "01", "+1", "1.0", "99999999999999999999", "%00", "%ff", "a%2Fb", digest("absent"),
+}
+
+// askHidden reads and changes what is not there, and what is somebody else's: both look the same. Tries at what is
+// somebody else's are audited.
 func askHidden(w *workloadRig, of *workload) {
 	r, stranger := w.endableRow(of, w.person()), w.person()
-	absent := *r
-	absent.id = "999999999999"
-	if of.idField == "hash" {
-		absent.id = digest("absent")
+	for _, id := range noIDs {
+		absent := *r
+		absent.id = id
+		absent.triedBy(stranger.token, of.hidden)
+		absent.triedBy(adminToken, answerKind{http.StatusNotFound, of.notFound})
 	}
+	r.triedBy(stranger.token, of.hidden)
+	r.call("GET", r.at(), "no token", nil).refused(w, http.StatusUnauthorized, string(fault.Unauthenticated))
 
-	for reader, kind := range map[string]answerKind{
-		adminToken: {http.StatusNotFound, of.notFound}, stranger.token: of.hidden,
-	} {
-		absent.get(reader).is(w, kind)
-		absent.end(reader, "end").is(w, kind)
-	}
-
-	r.get(stranger.token).is(w, of.hidden)
-	r.end(stranger.token, "end").is(w, of.hidden)
-	if of.ownerIs != ofAdmins {
-		w.call("GET", r.at()+"/events", stranger.token, nil).is(w, of.hidden)
-		w.call("GET", absent.at()+"/events", stranger.token, nil).is(w, of.hidden)
-	}
-	w.call("GET", r.at(), "no token", nil).refused(w, http.StatusUnauthorized, "UNAUTHENTICATED")
 	r.get(adminToken).want(w, http.StatusOK)
 	r.becomes(of.rests)
+	if of.ownerIs != ofAdmins { // there each try of a stranger is audited, whatever the id
+		if got := w.audited(stranger.id, "refused"); !slices.Equal(got, []string{r.auditSubject(), r.auditSubject(), r.auditSubject()}) {
+			w.Errorf("audited: %v", got)
+		}
+	}
+}
+
+// triedBy reads a row and its events and asks for its end, which is refused.
+func (r *row) triedBy(token string, kind answerKind) {
+	r.Helper()
+	r.get(token).is(r, kind)
+	r.end(token, "end").is(r, kind)
+	if r.ownerIs != ofAdmins {
+		r.call("GET", r.at()+"/events", token, nil).is(r, kind)
+	}
+}
+
+// audited lists the subjects of what somebody has done, or was refused; without an actor: anybody.
+func (w *workloadRig) audited(actor, outcome string) (subjects []string) {
+	w.Helper()
+	for cursor := ""; ; {
+		page := w.call("GET", "/v1/audit?limit=200"+cursor, adminToken, nil).want(w, http.StatusOK)
+		for _, item := range page["items"].([]any) {
+			if entry := item.(map[string]any); (actor == "" || entry["actor_id"] == actor) && entry["outcome"] == outcome {
+				subjects = append(subjects, entry["subject"].(string))
+			}
+		}
+		next, _ := page["next_cursor"].(string)
+		if next == "" {
+			return subjects
+		}
+		cursor = "&cursor=" + next
+	}
+}
+
+// askFollowed follows the events as the owner of a row: there is nothing of others.
+func askFollowed(w *workloadRig, of *workload) {
+	if of.ownerIs == ofAdmins {
+		w.Skip("it has no owner")
+	}
+	r := w.endableRow(of, w.person())
+	stream := w.follow(r.by.token, "0-0")
+	r.end(r.by.token, "end").want(w, http.StatusOK)
+	r.wantEnded(of.ended)
+	want := r.events()
+	w.eventually(time.Minute, "the owner has the events", func() bool { return len(stream.of("", "")) >= len(want) })
+
+	got := stream.of("", "")
+	for i, e := range got {
+		if e.Workload != of.name || e.EntityID != r.id || e.OwnerID == nil || *e.OwnerID != r.by.id || !reflect.DeepEqual(e.History, want[i].History) {
+			w.Errorf("%+v, want %+v", e, want[i])
+		}
+	}
 }
 
 // askStreamed compares the stream of events with what each row says has happened to it.
 func askStreamed(w *workloadRig, of *workload) {
-	ids := w.walk(of, adminToken)
+	ids := w.walk(of, "", adminToken)
 	if len(ids) < 8 {
 		w.Fatalf("the questions have left %d rows", len(ids))
 	}
