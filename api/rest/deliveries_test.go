@@ -3,7 +3,6 @@ package rest_test
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"testing"
 
 	"stagecoach/internal/fault"
@@ -73,37 +72,6 @@ func TestADelivery(t *testing.T) {
 	}
 }
 
-func TestAnothersDeliveryIsNotThere(t *testing.T) {
-	t.Parallel()
-	w := newRig(t)
-	id := w.deliver(w.adaToken, w.file("/a", 1), "k").ok(http.StatusCreated).body["id"].(string)
-	for _, call := range [][2]string{{"GET", ""}, {"GET", "/events"}, {"POST", "/cancel"}} {
-		w.send(
-			w.bobToken, call[0], "/v1/deliveries/"+id+call[1], nil,
-		).refused(http.StatusNotFound, fault.DeliveryNotFound, "")
-		for _, nobodys := range []string{"999999", "abc", "0", "-1", "01", "+1", "1.0", "99999999999999999999", "%00", "%ff", "a%2Fb"} {
-			w.send(
-				w.bobToken, call[0], "/v1/deliveries/"+nobodys+call[1], nil,
-			).refused(http.StatusNotFound, fault.DeliveryNotFound, "")
-		}
-	}
-
-	want := []string{
-		fmt.Sprintf("%d get-delivery delivery/%s refused http", w.bob.ID, id),
-		fmt.Sprintf("%d list-delivery-events delivery/%s refused http", w.bob.ID, id),
-		fmt.Sprintf("%d cancel-delivery delivery/%s refused http", w.bob.ID, id),
-	}
-	if rows := w.audited(); !slices.Equal(rows, want) {
-		t.Errorf("audited %v, want %v", rows, want)
-	}
-
-	w.send(w.adminToken, "GET", "/v1/deliveries/"+id, nil).ok(http.StatusOK)
-	w.send(w.adminToken, "POST", "/v1/deliveries/"+id+"/cancel", nil).ok(http.StatusOK)
-	if rows := w.audited(); rows[len(rows)-1] != fmt.Sprintf("%d cancel-delivery delivery/%s done http", w.admin.ID, id) {
-		t.Errorf("audited %v", rows)
-	}
-}
-
 func TestFilesThatCannotBeDelivered(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -139,48 +107,5 @@ func TestADeliveryIsNotLostWithoutTemporal(t *testing.T) {
 	w.deliver(w.adaToken, w.file("/a", 1), "k").ok(http.StatusOK)
 	if len(w.temporal.started) != 1 {
 		t.Errorf("started %v", w.temporal.started)
-	}
-}
-
-func TestListsOfDeliveries(t *testing.T) {
-	t.Parallel()
-	w := newRig(t)
-	file := w.file("/a", 1)
-	var adas, all []string
-
-	for i := range 23 {
-		token := w.adaToken
-		if i%3 == 0 {
-			token = w.bobToken
-		}
-		id := w.deliver(token, file, fmt.Sprint(i)).ok(http.StatusCreated).body["id"].(string)
-		all = append(all, id)
-		if token == w.adaToken {
-			adas = append(adas, id)
-		}
-	}
-
-	w.send(w.adaToken, "POST", "/v1/deliveries/"+adas[4]+"/cancel", nil).ok(http.StatusOK)
-	slices.Reverse(adas)
-	slices.Reverse(all)
-	for _, limit := range []int{1, 2, 5, 15, 200} {
-		if got := w.walk(w.adaToken, fmt.Sprintf("/v1/deliveries?limit=%d", limit), "id"); !slices.Equal(got, adas) {
-			t.Errorf("limit %d: %v, want %v", limit, got, adas)
-		}
-		if got := w.walk(w.adminToken, fmt.Sprintf("/v1/deliveries?limit=%d", limit), "id"); !slices.Equal(got, all) {
-			t.Errorf("limit %d: %v, want %v", limit, got, all)
-		}
-	}
-
-	if got := w.walk(w.adaToken, "/v1/deliveries?state=CANCELLED", "id"); !slices.Equal(got, adas[len(adas)-5:len(adas)-4]) {
-		t.Errorf("cancelled %v", got)
-	}
-	if got := w.walk(w.adaToken, "/v1/deliveries?state=FAILED", "id"); len(got) != 0 {
-		t.Errorf("failed %v", got)
-	}
-
-	empty := w.send(w.adaToken, "GET", "/v1/deliveries?state=FAILED", nil).ok(http.StatusOK)
-	if next, ok := empty.body["next_cursor"]; !ok || next != nil {
-		t.Errorf("an empty list is %s", empty.raw)
 	}
 }

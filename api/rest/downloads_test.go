@@ -225,35 +225,6 @@ func TestADownloadIsNotLostWithoutTemporal(t *testing.T) {
 	}
 }
 
-func TestAnothersDownloadIsNotThere(t *testing.T) {
-	t.Parallel()
-	w := newRig(t)
-	id := w.download(w.adaToken, w.book("Wheels"), "text").ok(http.StatusCreated).body["id"].(string)
-	for _, call := range [][2]string{{"GET", ""}, {"GET", "/events"}, {"POST", "/cancel"}} {
-		w.send(w.bobToken, call[0], "/v1/downloads/"+id+call[1], nil).refused(http.StatusNotFound, fault.DownloadNotFound, "")
-		for _, nobodys := range []string{"999999", "abc", "0", "-1", "01", "99999999999999999999", "%00", "%ff", "a%2Fb"} {
-			w.send(
-				w.bobToken, call[0], "/v1/downloads/"+nobodys+call[1], nil,
-			).refused(http.StatusNotFound, fault.DownloadNotFound, "")
-		}
-	}
-
-	want := []string{
-		fmt.Sprintf("%d get-download download/%s refused http", w.bob.ID, id),
-		fmt.Sprintf("%d list-download-events download/%s refused http", w.bob.ID, id),
-		fmt.Sprintf("%d cancel-download download/%s refused http", w.bob.ID, id),
-	}
-	if rows := w.audited(); !slices.Equal(rows, want) {
-		t.Errorf("audited %v, want %v", rows, want)
-	}
-
-	w.send(w.adminToken, "GET", "/v1/downloads/"+id, nil).ok(http.StatusOK)
-	w.send(w.adminToken, "POST", "/v1/downloads/"+id+"/cancel", nil).ok(http.StatusOK)
-	if rows := w.audited(); rows[len(rows)-1] != fmt.Sprintf("%d cancel-download download/%s done http", w.admin.ID, id) {
-		t.Errorf("audited %v", rows)
-	}
-}
-
 func TestListsOfDownloads(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -294,28 +265,6 @@ func TestListsOfDownloads(t *testing.T) {
 		"status=QUEUED": "status", "status=NONE": "status", "book_id=x": "book_id", "book_id=0": "book_id", "book_id=9999999999999999999": "book_id",
 	} {
 		w.send(w.adaToken, "GET", "/v1/downloads?"+query, nil).refused(unprocessable, fault.Validation, field)
-	}
-}
-
-func TestTheStreamShowsDownloads(t *testing.T) {
-	t.Parallel()
-	w := newRig(t)
-	book := w.book("Wheels")
-	w.download(w.bobToken, book, "text").ok(http.StatusCreated)
-	id := w.download(w.adaToken, book, "text").ok(http.StatusCreated).body["id"].(string)
-	w.send(w.adaToken, "POST", "/v1/downloads/"+id+"/cancel", nil).ok(http.StatusOK)
-	ada, _ := w.listen(w.adaToken, "0-0")
-
-	for _, want := range []string{"queued", "canceled"} {
-		event := w.next(ada).Data
-		if event["workload"] != "download" || event["entity_id"] != id || event["to"] != want || event["owner_id"] != fmt.Sprint(w.ada.ID) {
-			t.Errorf("Ada is told %v, want %s", event, want)
-		}
-	}
-
-	admin, _ := w.listen(w.adminToken, "0-0")
-	if first := w.next(admin).Data; first["owner_id"] != fmt.Sprint(w.bob.ID) {
-		t.Errorf("an administrator is told %v", first)
 	}
 }
 

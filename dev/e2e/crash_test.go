@@ -17,7 +17,6 @@ import (
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/delivery"
@@ -159,25 +158,6 @@ func TestWorkerStopped(t *testing.T) {
 	s.startWorker()
 	s.wantState(s.ended(job, time.Minute), lifecycle.DeliveryDelivered, "")
 	s.wantDocument(100, sum)
-}
-
-// TestTemporalAway stops and starts the Temporal server during a job.
-func TestTemporalAway(t *testing.T) {
-	t.Parallel()
-	night.Only(t)
-	s := newRigOn(t, testdb.URL(t), nil)
-	s.startWorker()
-	job, longSum := s.streaming(32, 6)
-	s.temporal.Kill()
-	other := s.user(101)
-	asked, askedSum := s.file("asked-meanwhile.bin", 1000)
-	meanwhile := s.deliver(other, asked) // recorded; the reconciler starts it
-	time.Sleep(time.Second)
-	must(t, s.temporal.Restart(t.Context()))
-	s.wantState(s.ended(job, time.Minute), lifecycle.DeliveryDelivered, "")
-	s.wantState(s.ended(meanwhile, time.Minute), lifecycle.DeliveryDelivered, "")
-	s.wantDocument(100, longSum)
-	s.wantDocument(101, askedSum)
 }
 
 // TestPostgresAway stops and starts PostgreSQL during a job: no attempt is lost, and the end is written when it is
@@ -396,37 +376,4 @@ func count(ids []int64) map[int64]int {
 		n[id]++
 	}
 	return n
-}
-
-// TestRepeatedRequests sends many requests at once with one nonce: one job, one document.
-func TestRepeatedRequests(t *testing.T) {
-	t.Parallel()
-	s := newRig(t, nil)
-	s.startWorker()
-	user := s.user(100)
-	file, sum := s.file("once.bin", 1000)
-	results := make(chan delivery.Job, 20)
-
-	for range cap(results) {
-		go func() {
-			job, _, err := s.deliveries.Request(t.Context(), user, file.ID, "the-nonce", delivery.SourceBot)
-			if err != nil {
-				t.Error(err)
-			}
-			results <- job
-		}()
-	}
-
-	first := <-results
-	for range cap(results) - 1 {
-		if job := <-results; job.ID != first.ID {
-			t.Errorf("job %d beside job %d", job.ID, first.ID)
-		}
-	}
-
-	s.wantState(s.ended(first, 20*time.Second), lifecycle.DeliveryDelivered, "")
-	s.wantDocument(100, sum)
-	if first.IdempotencyKey != service.DeliveryKey(user.ID, file.ID, "the-nonce") {
-		t.Error("the key is not the digest of user, file and nonce")
-	}
 }

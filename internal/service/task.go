@@ -171,7 +171,7 @@ func (c *Tasks) Act(
 }
 
 // unkept are the refusals that may not apply to a repeated request.
-var unkept = []fault.Code{fault.Internal, fault.TaskNotFound, fault.Validation}
+var unkept = []fault.Code{fault.Internal, fault.TaskNotFound, fault.Validation, fault.WorkflowPaused}
 
 // lasts says whether a refusal is the answer to a repeated request, too.
 func lasts(refusal *fault.Error) bool {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -70,40 +69,6 @@ func TestLife(t *testing.T) {
 	t.Logf("events: %v", lengths)
 	if lengths[time.Minute] != lengths[10*time.Hour] || lengths[time.Minute] > 40 {
 		t.Errorf("events: %v", lengths)
-	}
-}
-
-// TestParallelStarts asks for the same download 50 times at once: one job, one workflow, one torrent.
-func TestParallelStarts(t *testing.T) {
-	t.Parallel()
-	w := newRig(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}}, time.Minute)
-	var all sync.WaitGroup
-	ids, made := make([]int64, 50), make([]bool, 50)
-
-	for i := range ids {
-		all.Go(func() {
-			job, created, err := w.jobs.Start(
-				t.Context(), w.reader, service.DownloadAsk{BookID: w.book.ID, MediaType: download.MediaText, SourceURL: magnet(1)},
-			)
-			if err != nil {
-				t.Error(err)
-			}
-			ids[i], made[i] = job.ID, created
-		})
-	}
-
-	all.Wait()
-	slices.Sort(ids)
-	if len(slices.Compact(ids)) != 1 || len(slices.DeleteFunc(made, func(m bool) bool { return !m })) != 1 {
-		t.Errorf("jobs %v, made %v", ids, made)
-	}
-
-	job := w.becomes(download.Download{ID: ids[0]}, lifecycle.DownloadDownloading)
-	if n := len(w.qb.Torrents()); n != 1 {
-		t.Errorf("%d torrents", n)
-	}
-	if got := fmt.Sprint(w.events(job)); got != "[enqueued started]" {
-		t.Errorf("events %s", got)
 	}
 }
 

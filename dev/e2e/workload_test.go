@@ -1,0 +1,398 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/operations"
+)
+
+// TestWorkloads asks the same questions of every workload, all on one Stagecoach.
+func TestWorkloads(t *testing.T) {
+	t.Parallel()
+	w := newWorkloadRig(t, 4<<10, func(settings map[string]string) *rig { return newRig(t, settings) })
+	w.review()
+	w.pausePayments()
+
+	questions := map[string]func(*workloadRig, *workload){
+		"repeated":             askRepeated,
+		"race":                 askRace,
+		"ended by its owner":   askEndedByOwner,
+		"ended by others":      askEndedByOthers,
+		"cancelled by the CLI": askCancelledByCLI,
+		"terminated":           askTerminated,
+		"reset":                askReset,
+		"paused":               askPaused,
+		"listed":               askListed,
+		"not there, not yours": askHidden,
+		"followed":             askFollowed,
+	}
+
+	var running sync.WaitGroup
+	for name, question := range questions {
+		running.Go(func() { w.each(t, name, question) })
+	}
+	running.Wait()
+
+	w.each(t, "streamed", askStreamed)
+}
+
+// askRepeated repeats a request with its key, without one, with another's key, and a key with another request.
+func askRepeated(w *workloadRig, of *workload) {
+	if of.ask == nil {
+		w.Skip("no request makes it")
+	}
+	ann, bob := w.person(), w.person()
+	subject := of.subject(w)
+	first := of.ask(w, ann, subject, "key").want(w, http.StatusCreated)
+	again := of.ask(w, ann, subject, "key").is(w, of.repeated)
+	if first[of.idField] != again[of.idField] {
+		w.Errorf("one key made %v and %v", first[of.idField], again[of.idField])
+	}
+
+	if other := of.ask(w, ann, subject, "").is(w, of.unkeyed); of.unkeyed.status == http.StatusCreated && other[of.idField] == first[of.idField] {
+		w.Errorf("without its key the request gives %v again", other[of.idField])
+	}
+	if others := of.ask(w, bob, subject, "key").want(w, http.StatusCreated); others[of.idField] == first[of.idField] {
+		w.Errorf("the key of somebody else gives %v", others[of.idField])
+	}
+
+	r := &row{workloadRig: w, workload: of, by: ann, subject: subject, id: first[of.idField].(string)}
+	r.settle()
+	of.ask(w, ann, subject, "key").is(w, of.repeated)
+	switch got := of.ask(w, ann, of.subject(w), "key"); of.name {
+	case lifecycle.WorkloadDelivery: // its key is of user, file and nonce
+		got.want(w, http.StatusCreated)
+	default:
+		got.refused(w, http.StatusUnprocessableEntity, string(fault.Validation))
+	}
+}
+
+// askRace sends a request of one key many times at once, and then many requests to end the row.
+func askRace(w *workloadRig, of *workload) {
+	by := w.person()
+	r := w.raced(of, by)
+	r.settle()
+	if got := of.effects(r); got > 1 {
+		w.Errorf("one row has %d effects outside", got)
+	}
+	var all sync.WaitGroup
+	answers := make([]answer, 8)
+	for i := range answers {
+		all.Go(func() { answers[i] = r.end(r.token(), fmt.Sprint("race-", i)) })
+	}
+	all.Wait()
+
+	for _, got := range answers {
+		if got.status != http.StatusOK {
+			got.refused(w, http.StatusConflict, string(fault.InvalidTransition))
+		}
+	}
+	r.wantEnded(of.ended)
+}
+
+// raced makes a row by requests of one key at once; where no request makes it, it makes one.
+func (w *workloadRig) raced(of *workload, by person) *row {
+	w.Helper()
+	if of.ask == nil {
+		return w.endableRow(of, by)
+	}
+
+	subject, made := of.subject(w), 0
+	r := &row{workloadRig: w, workload: of, by: by, subject: subject}
+	answers := make([]answer, 8)
+	var all sync.WaitGroup
+	for i := range answers {
+		all.Go(func() { answers[i] = of.ask(w, by, subject, "race") })
+	}
+	all.Wait()
+
+	for _, got := range answers {
+		id, _ := got.body[of.idField].(string)
+		if id == "" || r.id != "" && id != r.id {
+			w.Fatalf("answered %d %v beside %s", got.status, got.body, r.id)
+		}
+		if r.id = id; got.status == http.StatusCreated {
+			made++
+		}
+	}
+	if made != 1 && of.repeated.status != http.StatusCreated {
+		w.Errorf("%d requests have made it", made)
+	}
+	return r
+}
+
+// askEndedByOwner ends a row as its owner, twice with one key.
+func askEndedByOwner(w *workloadRig, of *workload) {
+	r := w.endableRow(of, w.person())
+	first := r.end(r.token(), "end").want(w, http.StatusOK)
+	r.wantEnded(of.ended)
+	if got := w.walk(of, "&"+of.stateField+"="+of.ended, r.token()); !slices.Contains(got, r.id) || of.ownerIs != ofAdmins && len(got) > 1 {
+		w.Errorf("of the state %s there are %v", of.ended, got)
+	}
+
+	again := r.end(r.token(), "end")
+	if of.updates { // an answer is kept
+		if got := again.want(w, http.StatusOK); got[of.stateField] != first[of.stateField] {
+			w.Errorf("the repeated request answers %v, not %v", got, first)
+		}
+	}
+	r.end(r.token(), "another").refused(w, http.StatusConflict, string(fault.InvalidTransition))
+	r.wantEvents(of.ended)
+}
+
+// askEndedByOthers ends a row as an administrator, after a stranger has tried.
+func askEndedByOthers(w *workloadRig, of *workload) {
+	r, stranger := w.endableRow(of, w.person()), w.person()
+	r.end(stranger.token, "end").is(w, of.hidden)
+	if of.ownerIs == ofPerson {
+		r.end(adminToken, "end").refused(w, http.StatusForbidden, string(fault.InsufficientAccess))
+		r.becomes(of.rests)
+		return
+	}
+
+	r.end(adminToken, "end").want(w, http.StatusOK)
+	r.wantEnded(of.ended)
+	if !slices.Contains(w.audited("", "done"), r.auditSubject()) {
+		w.Errorf("the end of %s is not in the audit log", r.auditSubject())
+	}
+}
+
+// auditSubject is how the audit log names a row.
+func (r *row) auditSubject() string { return r.name + "/" + r.id }
+
+// askCancelledByCLI cancels a row's workflow with the temporal CLI.
+func askCancelledByCLI(w *workloadRig, of *workload) {
+	r := w.resting(of, w.person())
+	w.temporalCLI("workflow", "cancel", "--workflow-id", r.workflowID())
+	r.wantEnded(of.ended)
+}
+
+// askTerminated terminates a row's workflow: the row ends, and the incident is listed.
+func askTerminated(w *workloadRig, of *workload) {
+	r := w.resting(of, w.person())
+	w.temporalCLI("workflow", "terminate", "--workflow-id", r.workflowID(), "--reason", "test")
+	r.becomes(of.lost)
+	r.wantEvents(of.lost)
+	r.wantEffects(of.leaves)
+	r.finding(operations.FindingTerminated, operations.DoneEnded)
+	if events := r.events(); events[len(events)-1].ActorID != nil {
+		w.Errorf("somebody has done it: %+v", events)
+	}
+	r.end(r.token(), "end").refused(w, http.StatusConflict, string(fault.InvalidTransition))
+}
+
+// askReset resets a row's workflow to its beginning, while it rests and after its end, which stays.
+func askReset(w *workloadRig, of *workload) {
+	r := w.endableRow(of, w.person())
+	r.reset()
+	r.eventually(time.Minute, "the new run shows the state", func() bool {
+		return slices.Contains(w.listed(`ExecutionStatus="Running" AND Stage="`+of.rests+`"`), r.workflowID())
+	})
+	r.becomes(of.rests)
+	r.end(r.token(), "end").want(w, http.StatusOK)
+	r.wantEnded(of.ended)
+
+	row, events := r.shown(), r.events()
+	r.reset()
+	r.eventually(time.Minute, "the new run ends", func() bool {
+		return r.status() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
+	})
+	if now := r.shown(); !reflect.DeepEqual(now, row) || !reflect.DeepEqual(r.events(), events) {
+		w.Errorf("after the reset it is %v, and was %v", now, row)
+	}
+}
+
+// askPaused asks for the end of a row whose workflow is paused: an update is refused, a signal waits.
+func askPaused(w *workloadRig, of *workload) {
+	r := w.endableRow(of, w.person())
+	r.pause()
+	got := r.end(r.token(), "paused")
+	if of.updates {
+		got.refused(w, http.StatusConflict, string(fault.WorkflowPaused))
+	} else if body := got.want(w, http.StatusOK); body[of.stateField] != of.rests || body["cancel_requested"] != true {
+		w.Errorf("the end of a paused one answers %v", body)
+	}
+	r.becomes(of.rests)
+
+	r.unpause()
+	if of.updates {
+		r.eventually(time.Minute, "the update is taken", func() bool {
+			got = r.end(r.token(), "paused")
+			return got.status != http.StatusConflict
+		})
+		got.want(w, http.StatusOK)
+	}
+	r.wantEnded(of.ended)
+}
+
+// askListed pages through rows: the newest first, none twice, none of a stranger's.
+func askListed(w *workloadRig, of *workload) {
+	by, stranger := w.person(), w.person()
+	var made []string
+	for range 3 {
+		r := w.row(of, by)
+		r.appears()
+		made = append(made, r.id)
+	}
+	slices.Reverse(made)
+
+	reader := by.token
+	if of.ownerIs == ofAdmins {
+		reader = adminToken
+		w.call("GET", of.path, stranger.token, nil).is(w, of.hidden)
+	} else if got := w.walk(of, "", stranger.token); len(got) > 0 {
+		w.Errorf("a stranger sees %v", got)
+	}
+
+	all := w.walk(of, "", reader)
+	mine := slices.DeleteFunc(slices.Clone(all), func(id string) bool { return !slices.Contains(made, id) })
+	if !slices.Equal(mine, made) {
+		w.Errorf("listed %v, made %v", mine, made)
+	}
+	slices.Sort(all)
+	if once := slices.Compact(slices.Clone(all)); len(once) != len(all) {
+		w.Errorf("listed twice: %v", all)
+	}
+
+	path := of.path + "?" + of.stateField + "="
+	if got := w.call("GET", path+of.done, reader, nil).want(w, http.StatusOK)["items"].([]any); len(got) > 0 {
+		w.Errorf("none is %s: %v", of.done, got)
+	}
+	for _, query := range []string{path + "nonsense", of.path + "?cursor=nonsense", of.path + "?limit=201"} {
+		w.call("GET", query, reader, nil).refused(w, http.StatusUnprocessableEntity, string(fault.Validation))
+	}
+}
+
+// walk reads a list, or what of it a query selects, to its end, two rows a page.
+func (w *workloadRig) walk(of *workload, query, token string) (ids []string) {
+	w.Helper()
+	for cursor := ""; ; {
+		page := w.call("GET", of.path+"?limit=2"+query+cursor, token, nil).want(w, http.StatusOK)
+		for _, item := range page["items"].([]any) {
+			ids = append(ids, item.(map[string]any)[of.idField].(string))
+		}
+		next, _ := page["next_cursor"].(string)
+		if _, there := page["next_cursor"]; !there {
+			w.Error("the page has no next_cursor")
+		}
+		if next == "" {
+			return ids
+		}
+		cursor = "&cursor=" + next
+	}
+}
+
+// noIDs are texts that are the id of nothing.
+var noIDs = []string{
+	"999999999999", "abc", "0", "-1", "01", "+1", "1.0", "99999999999999999999", "%00", "%ff", "a%2Fb", digest("absent"),
+}
+
+// askHidden reads and changes what is not there, and what is somebody else's: both look the same. Tries at what is
+// somebody else's are audited.
+func askHidden(w *workloadRig, of *workload) {
+	r, stranger := w.endableRow(of, w.person()), w.person()
+	for _, id := range noIDs {
+		absent := *r
+		absent.id = id
+		absent.triedBy(stranger.token, of.hidden)
+		absent.triedBy(adminToken, answerKind{http.StatusNotFound, of.notFound})
+	}
+	r.triedBy(stranger.token, of.hidden)
+	r.call("GET", r.at(), "no token", nil).refused(w, http.StatusUnauthorized, string(fault.Unauthenticated))
+
+	r.get(adminToken).want(w, http.StatusOK)
+	r.becomes(of.rests)
+	if of.ownerIs != ofAdmins { // there each try of a stranger is audited, whatever the id
+		if got := w.audited(stranger.id, "refused"); !slices.Equal(got, []string{r.auditSubject(), r.auditSubject(), r.auditSubject()}) {
+			w.Errorf("audited: %v", got)
+		}
+	}
+}
+
+// triedBy reads a row and its events and asks for its end, which is refused.
+func (r *row) triedBy(token string, kind answerKind) {
+	r.Helper()
+	r.get(token).is(r, kind)
+	r.end(token, "end").is(r, kind)
+	if r.ownerIs != ofAdmins {
+		r.call("GET", r.at()+"/events", token, nil).is(r, kind)
+	}
+}
+
+// audited lists the subjects of what somebody has done, or was refused; without an actor: anybody.
+func (w *workloadRig) audited(actor, outcome string) (subjects []string) {
+	w.Helper()
+	for cursor := ""; ; {
+		page := w.call("GET", "/v1/audit?limit=200"+cursor, adminToken, nil).want(w, http.StatusOK)
+		for _, item := range page["items"].([]any) {
+			if entry := item.(map[string]any); (actor == "" || entry["actor_id"] == actor) && entry["outcome"] == outcome {
+				subjects = append(subjects, entry["subject"].(string))
+			}
+		}
+		next, _ := page["next_cursor"].(string)
+		if next == "" {
+			return subjects
+		}
+		cursor = "&cursor=" + next
+	}
+}
+
+// askFollowed follows the events as the owner of a row: there is nothing of others.
+func askFollowed(w *workloadRig, of *workload) {
+	if of.ownerIs == ofAdmins {
+		w.Skip("it has no owner")
+	}
+	r := w.endableRow(of, w.person())
+	stream := w.follow(r.by.token, "0-0")
+	r.end(r.by.token, "end").want(w, http.StatusOK)
+	r.wantEnded(of.ended)
+	want := r.events()
+	w.eventually(time.Minute, "the owner has the events", func() bool { return len(stream.of("", "")) >= len(want) })
+
+	got := stream.of("", "")
+	for i, e := range got {
+		if e.Workload != of.name || e.EntityID != r.id || e.OwnerID == nil || *e.OwnerID != r.by.id || !reflect.DeepEqual(e.History, want[i].History) {
+			w.Errorf("%+v, want %+v", e, want[i])
+		}
+	}
+}
+
+// askStreamed compares the stream of events with what each row says has happened to it.
+func askStreamed(w *workloadRig, of *workload) {
+	ids := w.walk(of, "", adminToken)
+	if len(ids) < 8 {
+		w.Fatalf("the questions have left %d rows", len(ids))
+	}
+	for _, id := range ids {
+		(&row{workloadRig: w, workload: of, id: id, by: person{member: member{token: adminToken}}}).wantStreamed()
+	}
+}
+
+// wantStreamed checks that the stream has had each event of a row once, in order.
+func (r *row) wantStreamed() {
+	r.Helper()
+	var want, got []int64
+	r.eventually(time.Minute, "the stream has the events", func() bool {
+		want, got = want[:0], got[:0]
+		for _, e := range r.events() {
+			want = append(want, e.Seq)
+		}
+		for _, e := range r.stream.of(r.name, r.id) {
+			got = append(got, e.Seq)
+		}
+		return len(got) >= len(want)
+	})
+	if !slices.Equal(got, want) {
+		r.Errorf("%s %s: the stream had the events %v, the row has %v", r.name, r.id, got, want)
+	}
+}
