@@ -108,7 +108,7 @@ func (c *Transactions) decide(
 			return t, refusal
 		}
 
-		if temporalio.Invalid(err) {
+		if temporalio.Invalid(err) || temporalio.Paused(err) {
 			return t, temporalio.Unreachable(err)
 		}
 
