@@ -129,28 +129,3 @@ func TestReconcilerEnded(t *testing.T) {
 	is("Terminated")
 	is("Running")
 }
-
-// TestReset resets a finished job's workflow to its beginning: the record has its end and keeps it.
-func TestReset(t *testing.T) {
-	t.Parallel()
-	s := newRig(t, nil)
-	s.startWorker()
-	user := s.user(100)
-	file, sum := s.file("reset.bin", 1000)
-	job := s.ended(s.deliver(user, file), 20*time.Second)
-	s.wantState(job, lifecycle.DeliveryDelivered, "")
-	s.eventually(30*time.Second, "the workflow is over", func() bool {
-		return len(s.listed(`WorkflowType="Delivery" AND ExecutionStatus="Completed"`)) == 1
-	})
-	s.temporalCLI(
-		"workflow", "reset", "--workflow-id", job.WorkflowID(), "--type", "FirstWorkflowTask", "--reason", "test",
-	)
-	s.eventually(20*time.Second, "the new run is over", func() bool {
-		return len(s.listed(`WorkflowType="Delivery" AND ExecutionStatus="Completed"`)) == 2
-	})
-	if again := s.reload(job); again.RowVersion != job.RowVersion {
-		t.Errorf("the record changed: %+v", again)
-	}
-
-	s.wantDocument(100, sum)
-}

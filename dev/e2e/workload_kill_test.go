@@ -34,6 +34,7 @@ func TestWorkloadsKilled(t *testing.T) {
 	w.postgres = postgres
 	w.pausePayments()
 
+	var ended []*row
 	for _, killing := range killings {
 		rows, meanwhile := w.restingRows(), w.unasked()
 		killing.kill(w)
@@ -45,18 +46,27 @@ func TestWorkloadsKilled(t *testing.T) {
 		killing.back(w)
 		asking.Wait()
 
-		w.each(t, killing.name, func(part *workloadRig, of *workload) {
-			for _, all := range [][]*row{rows, meanwhile} {
-				for _, r := range all {
-					if r.workload == of {
-						r.workloadRig = part
-						r.endsWell()
-					}
-				}
-			}
-		})
+		ended = append(rows, meanwhile...)
+		w.eachOf(t, killing.name, ended, (*row).endsWell)
 		w.pausePayments()
 	}
+
+	w.eachOf(t, "reset afterwards", ended, func(r *row) {
+		r.resetAfterTheEnd()
+		r.wantEffects(r.effect)
+	})
+}
+
+// eachOf runs a part of a test for each of these rows, those of different workloads at once.
+func (w *workloadRig) eachOf(t *testing.T, what string, rows []*row, check func(*row)) {
+	w.each(t, what, func(part *workloadRig, of *workload) {
+		for _, r := range rows {
+			if r.workload == of {
+				r.workloadRig = part
+				check(r)
+			}
+		}
+	})
 }
 
 // restingRows makes a resting row of each workload.

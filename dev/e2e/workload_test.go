@@ -202,13 +202,20 @@ func askReset(w *workloadRig, of *workload) {
 	r.end(r.token(), "end").want(w, http.StatusOK)
 	r.wantEnded(of.ended)
 
+	r.resetAfterTheEnd()
+	r.wantEffects(0)
+}
+
+// resetAfterTheEnd resets the workflow of an ended row, which stays as it is.
+func (r *row) resetAfterTheEnd() {
+	r.Helper()
+	over := func() bool { return r.status() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING }
+	r.eventually(time.Minute, "its workflow ends", over)
 	row, events := r.shown(), r.events()
 	r.reset()
-	r.eventually(time.Minute, "the new run ends", func() bool {
-		return r.status() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
-	})
+	r.eventually(time.Minute, "the new run ends", over)
 	if now := r.shown(); !reflect.DeepEqual(now, row) || !reflect.DeepEqual(r.events(), events) {
-		w.Errorf("after the reset it is %v, and was %v", now, row)
+		r.Errorf("after the reset it is %v, and was %v", now, row)
 	}
 }
 
