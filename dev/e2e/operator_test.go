@@ -16,21 +16,24 @@ import (
 	"stagecoach/workflows/reconciler"
 )
 
-// temporalCLI runs the real temporal binary against the rig's server.
+// temporalCLI runs the real temporal binary against the rig's server. It runs it again when the server answers that the
+// workflow is busy, which has changed nothing.
 func (s *rig) temporalCLI(args ...string) string {
 	s.Helper()
-	command := exec.Command(
-		s.temporal.Binary,
-		append(
-			args, "--address", s.temporal.Address, "--namespace", s.env["TEMPORAL_NAMESPACE"], "--command-timeout", "10s",
-		)...,
+	args = append(
+		args, "--address", s.temporal.Address, "--namespace", s.env["TEMPORAL_NAMESPACE"], "--command-timeout", "1m",
 	)
 
-	out, err := command.CombinedOutput()
-	if err != nil {
-		s.Fatalf("temporal %v: %v\n%s", args, err, out)
+	for tries := 1; ; tries++ {
+		out, err := exec.Command(s.temporal.Binary, args...).CombinedOutput()
+		switch {
+		case err == nil:
+			return string(out)
+		case tries == 20 || !strings.Contains(string(out), "Workflow is busy"):
+			s.Fatalf("temporal %v: %v\n%s", args, err, out)
+		}
+		time.Sleep(time.Second)
 	}
-	return string(out)
 }
 
 // listed returns the workflow ids of an operator's query.
