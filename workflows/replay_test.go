@@ -41,6 +41,7 @@ var wanted = map[string][]string{
 	lifecycle.TonMonitorType:   {"again"},
 	reconciler.WorkflowType:    {"again"},
 	reconciler.ComparisonType:  {""}, // it shows no state
+	reconciler.MediaType:       {""}, // it shows no state
 	retention.WorkflowType:     {""}, // it shows no state
 	lifecycle.WebhookType:      {""}, // the same
 }

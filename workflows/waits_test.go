@@ -53,6 +53,7 @@ var brief = map[string]string{
 	lifecycle.DownloadSyncType: "one activity of an hour, whose tries add no events; it reads no signals",
 	lifecycle.TonMonitorType:   "one activity of an hour, whose tries add no events; it reads no signals",
 	reconciler.ComparisonType:  "one activity a workload, whose tries add no events; it reads no signals",
+	reconciler.MediaType:       "one activity, whose tries add no events; it reads no signals",
 	retention.WorkflowType:     "one activity, whose tries add no events; it reads no signals",
 }
 

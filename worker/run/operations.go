@@ -17,14 +17,14 @@ import (
 
 // operationsPart gives what keeps the record and Temporal in order.
 func (p process) operationsPart(services service.Services) (part, error) {
-	all := part{main: register(p.reconciler(services.Workloads()), &cleanup.OldRows{Store: p.Store, Log: p.Log})}
+	all := part{main: register(p.reconciler(services.Workloads()), p.mediaSweep(), &cleanup.OldRows{Store: p.Store, Log: p.Log})}
 	if serves(p.Config, lifecycle.MainQueue) {
 		all.start = p.startOperations
 	}
 	return all, nil
 }
 
-// startOperations starts the reconciler, and the schedules of its comparison and of retention.
+// startOperations starts the reconciler, and the schedules of its comparison, of sweeps of media and of retention.
 func (p process) startOperations(ctx context.Context) error {
 	err := p.keepRunning(ctx, "the reconciler", func() error {
 		return temporalio.StartSingleton(ctx, p.Temporal, reconciler.WorkflowType, reconciler.WorkflowID, reconciler.Title)
@@ -35,15 +35,12 @@ func (p process) startOperations(ctx context.Context) error {
 
 	// A server that has just started serves no schedules until its own worker, on which they run, polls.
 	return app.RetryWhileUnavailable(ctx, p.Log, "Temporal's schedules", func() error {
-		if err := reconciler.EnsureSchedule(ctx, p.Temporal); err != nil {
+		if err := reconciler.EnsureSchedules(ctx, p.Temporal); err != nil {
 			return err
 		}
 		return retention.EnsureSchedule(ctx, p.Temporal, app.Retention(p.Config.Retention))
 	})
 }
-
-// mediaSweepEvery is the time between two checks of all media: each asks for all files.
-const mediaSweepEvery = time.Hour
 
 func (p process) mediaSweep() *reconcile.MediaSweep {
 	for _, result := range []string{reconcile.MediaSwept, reconcile.MediaStopped, reconcile.MediaSweepFailed} {
@@ -51,8 +48,8 @@ func (p process) mediaSweep() *reconcile.MediaSweep {
 	}
 	return &reconcile.MediaSweep{
 		Store: p.Store, Log: p.Log, Root: p.Config.Media.Root, SavePath: p.Config.QBittorrent.SavePath,
-		Every: mediaSweepEvery, MaxPercent: p.Config.Media.MaxPercent,
-		OnSwept: func(result string) { p.Metrics.MediaSweeps.WithLabelValues(result).Inc() },
+		MaxPercent: p.Config.Media.MaxPercent,
+		OnSwept:    func(result string) { p.Metrics.MediaSweeps.WithLabelValues(result).Inc() },
 	}
 }
 
@@ -66,7 +63,7 @@ func (p process) reconciler(workloads []service.Workload) *reconcile.Reconciler 
 
 	return &reconcile.Reconciler{
 		Temporal: p.Temporal, Store: p.Store, Workloads: workloads, Log: p.Log, Every: 15 * time.Second,
-		Media: p.mediaSweep(), Webhooks: p.webhookSweep(), Watch: p.Reporter().Watch,
+		Webhooks: p.webhookSweep(), Watch: p.Reporter().Watch,
 		Trigger:   func(ctx context.Context) error { return reconciler.Trigger(ctx, p.Temporal) },
 		OnFinding: func(workload, finding string) { p.Metrics.Findings.WithLabelValues(workload, finding).Inc() },
 		OnSweep: func(err error) {

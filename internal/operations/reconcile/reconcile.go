@@ -55,7 +55,6 @@ type Reconciler struct {
 	OnFinding func(workload, finding string)  // counts new incidents; nil: not counted
 	OnSweep   func(err error)                 // counts sweeps; nil: not counted
 	Trigger   func(ctx context.Context) error // starts a comparison soon, unless one runs; nil: nobody does
-	Media     *MediaSweep                     // run between two sweeps; nil: none
 	Webhooks  *Webhooks                       // kept between two sweeps; nil: none
 	Watch     func(ctx context.Context) error // raises and closes the alerts about the service; nil: none
 }
@@ -96,10 +95,7 @@ func (r *Reconciler) Reconcile(ctx context.Context) error {
 	defer ticker.Stop()
 
 	ctx, stop := temporalio.WithWatchdog(ctx)
-	if r.Media != nil {
-		defer r.Media.wait()
-	}
-	defer stop() // before the deferred waits
+	defer stop()
 
 	s := newSweeper(r)
 	for time.Now().Before(deadline) {
@@ -127,10 +123,6 @@ func (r *Reconciler) Reconcile(ctx context.Context) error {
 
 // keep does what accompanies each sweep.
 func (r *Reconciler) keep(ctx context.Context) {
-	if r.Media != nil {
-		r.Media.keep(ctx)
-	}
-
 	if r.Webhooks != nil {
 		r.Webhooks.keep(ctx)
 		temporalio.Progressed(ctx)
