@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"time"
 
 	"stagecoach/internal/app"
 	"stagecoach/internal/lifecycle"
@@ -10,7 +9,6 @@ import (
 	"stagecoach/internal/operations/reconcile"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store/operations"
-	"stagecoach/internal/temporalio"
 	"stagecoach/workflows/reconciler"
 	"stagecoach/workflows/retention"
 )
@@ -24,15 +22,8 @@ func (p process) operationsPart(services service.Services) (part, error) {
 	return all, nil
 }
 
-// startOperations starts the reconciler, and the schedules of its comparison, of sweeps of media and of retention.
+// startOperations creates the schedules of the reconciler and of retention.
 func (p process) startOperations(ctx context.Context) error {
-	err := p.keepRunning(ctx, "the reconciler", func() error {
-		return temporalio.StartSingleton(ctx, p.Temporal, reconciler.WorkflowType, reconciler.WorkflowID, reconciler.Title)
-	})
-	if err != nil {
-		return err
-	}
-
 	// A server that has just started serves no schedules until its own worker, on which they run, polls.
 	return app.RetryWhileUnavailable(ctx, p.Log, "Temporal's schedules", func() error {
 		if err := reconciler.EnsureSchedules(ctx, p.Temporal); err != nil {
@@ -62,7 +53,7 @@ func (p process) reconciler(workloads []service.Workload) *reconcile.Reconciler 
 	}
 
 	return &reconcile.Reconciler{
-		Temporal: p.Temporal, Store: p.Store, Workloads: workloads, Log: p.Log, Every: 15 * time.Second,
+		Temporal: p.Temporal, Store: p.Store, Workloads: workloads, Log: p.Log,
 		Webhooks: p.webhookSweep(), Watch: p.Reporter().Watch,
 		Trigger:   func(ctx context.Context) error { return reconciler.Trigger(ctx, p.Temporal) },
 		OnFinding: func(workload, finding string) { p.Metrics.Findings.WithLabelValues(workload, finding).Inc() },

@@ -110,9 +110,13 @@ func serve(t *testing.T, c client.Client, compare any) {
 	t.Helper()
 	w := worker.New(c, lifecycle.MainQueue, testtemporal.WorkerOptions())
 	w.RegisterWorkflowWithOptions(reconciler.Compare, workflow.RegisterOptions{Name: reconciler.ComparisonType})
+	w.RegisterWorkflowWithOptions(reconciler.Run, workflow.RegisterOptions{Name: reconciler.WorkflowType})
 	w.RegisterWorkflowWithOptions(reconciler.SweepMedia, workflow.RegisterOptions{Name: reconciler.MediaType})
 	w.RegisterActivityWithOptions(compare, activity.RegisterOptions{Name: "Compare"})
 	w.RegisterActivity(&reconcile.MediaSweep{})
+	w.RegisterActivityWithOptions(func(context.Context) (reconcile.Sweep, error) {
+		return reconcile.Sweep{Closed: 2}, nil
+	}, activity.RegisterOptions{Name: "Reconcile"})
 	if err := w.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +140,7 @@ func started(t *testing.T, c client.Client, scheduleID string) (id string) {
 	return ""
 }
 
-// TestRecordHistoriesOfSchedules saves a comparison of two workloads, and a sweep of media.
+// TestRecordHistoriesOfSchedules saves a sweep, a comparison of two workloads, and a sweep of media.
 func TestRecordHistoriesOfSchedules(t *testing.T) {
 	version := testtemporal.Record(t)
 	server := testtemporal.Take(t)
@@ -145,7 +149,7 @@ func TestRecordHistoriesOfSchedules(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for _, schedule := range []string{reconciler.ComparisonSchedule, reconciler.MediaSchedule} {
+	for _, schedule := range []string{reconciler.ScheduleID, reconciler.ComparisonSchedule, reconciler.MediaSchedule} {
 		if err := server.Client.ScheduleClient().GetHandle(t.Context(), schedule).Trigger(t.Context(), client.ScheduleTriggerOptions{}); err != nil {
 			t.Fatal(err)
 		}

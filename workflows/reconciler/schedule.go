@@ -11,8 +11,11 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// EnsureSchedules creates the schedules of comparisons and of sweeps of media, each once an hour.
+// EnsureSchedules creates the schedules of sweeps, of comparisons, and of sweeps of media.
 func EnsureSchedules(ctx context.Context, c client.Client) error {
+	if err := ensure(ctx, c, ScheduleID, WorkflowType, Title, 20*time.Second); err != nil {
+		return err
+	}
 	if err := ensure(ctx, c, ComparisonSchedule, ComparisonType, ComparisonTitle, time.Hour); err != nil {
 		return err
 	}
