@@ -39,8 +39,9 @@ var wanted = map[string][]string{
 	lifecycle.DownloadSyncType: {"again"},
 	lifecycle.TransactionType:  {"failed", "again"}, // an operator may cancel one that has failed
 	lifecycle.TonMonitorType:   {"again"},
-	reconciler.WorkflowType:    {"again"},
+	reconciler.WorkflowType:    {""}, // it shows no state
 	reconciler.ComparisonType:  {""}, // it shows no state
+	reconciler.MediaType:       {""}, // it shows no state
 	retention.WorkflowType:     {""}, // it shows no state
 	lifecycle.WebhookType:      {""}, // the same
 }

@@ -47,8 +47,9 @@ var titles = map[string]titled{
 	lifecycle.DownloadSyncType: {lifecycle.DownloadSyncID, nil, "Watches over all downloads"},
 	lifecycle.TransactionType:  {"transaction/" + hash, []any{hash}, "Transaction 9f2c9f2c"},
 	lifecycle.TonMonitorType:   {"ton-monitor/0:ab", []any{"0:ab"}, "Watches the wallet on the chain"},
-	reconciler.WorkflowType:    {reconciler.WorkflowID, []any{&reconcile.Sweep{}}, "Keeps the record and Temporal agreeing"},
+	reconciler.WorkflowType:    {reconciler.ScheduleID, nil, "Keeps the record and Temporal agreeing"},
 	reconciler.ComparisonType:  {reconciler.ComparisonSchedule, nil, "Compares all live rows with all running workflows"},
+	reconciler.MediaType:       {reconciler.MediaSchedule, nil, "Checks whether the files of all media are there"},
 	lifecycle.WebhookType:      {"webhook/7", []any{7}, "Webhook 7"},
 	retention.WorkflowType:     {retention.ScheduleID, []any{operations.Retention{}}, "Deletes old rows of the record"},
 }
@@ -87,7 +88,7 @@ func detailsWhileWaiting(t *testing.T, name string, w titled) (details string) {
 	for _, acts := range []any{
 		&deliveryactivities.Activities{}, &taskactivities.Activities{}, &downloadactivities.Sync{}, &transactionactivities.Activities{},
 		&transactionactivities.Monitor{},
-		&reconcile.Reconciler{}, &cleanup.OldRows{}, &webhookactivities.Activities{},
+		&reconcile.Reconciler{}, &reconcile.MediaSweep{}, &cleanup.OldRows{}, &webhookactivities.Activities{},
 	} {
 		env.RegisterActivity(acts)
 	}
@@ -108,7 +109,8 @@ func detailsWhileWaiting(t *testing.T, name string, w titled) (details string) {
 	env.OnActivity("SyncDownloads", mock.Anything).After(time.Hour).Return(nil).Maybe()
 	env.OnActivity("WatchWallet", mock.Anything, mock.Anything).After(time.Hour).Return(nil).Maybe()
 	env.OnActivity("Compare", mock.Anything, mock.Anything).After(time.Hour).Return(reconcile.Compared{}, nil).Maybe()
-	env.OnActivity("Reconcile", mock.Anything).After(time.Hour).Return(nil).Maybe()
+	env.OnActivity("SweepMedia", mock.Anything).After(time.Hour).Return(nil).Maybe()
+	env.OnActivity("Reconcile", mock.Anything).After(time.Hour).Return(reconcile.Sweep{}, nil).Maybe()
 	env.OnActivity("SendWebhookEvents", mock.Anything, mock.Anything).Return(lifecycle.WebhookOutcome{Rests: true}, nil).Maybe()
 	env.OnActivity("DeleteOldRows", mock.Anything, mock.Anything).After(time.Hour).Return(map[string]int64{}, nil).Maybe()
 

@@ -44,7 +44,6 @@ var waits = map[string]map[string]wait{
 	},
 	lifecycle.TransactionType: {"for an operator": {[]any{hash, nil}, lifecycle.TransactionSettledSignal, nil}},
 	lifecycle.WebhookType:     {"for an event": {[]any{7}, lifecycle.WebhookWake, nil}},
-	reconciler.WorkflowType:   {"for the end of its hour": {[]any{nil}, reconcile.SweptSignal, reconcile.Sweep{Millis: 5}}},
 }
 
 // brief are the workflows that receive no signals while they wait, or end soon: what bounds each history.
@@ -52,7 +51,9 @@ var brief = map[string]string{
 	lifecycle.DeliveryType:     "its tries are counted and each has a deadline; a try shows three stages at most",
 	lifecycle.DownloadSyncType: "one activity of an hour, whose tries add no events; it reads no signals",
 	lifecycle.TonMonitorType:   "one activity of an hour, whose tries add no events; it reads no signals",
+	reconciler.WorkflowType:    "one activity, whose tries add no events; it reads no signals",
 	reconciler.ComparisonType:  "one activity a workload, whose tries add no events; it reads no signals",
+	reconciler.MediaType:       "one activity, whose tries add no events; it reads no signals",
 	retention.WorkflowType:     "one activity, whose tries add no events; it reads no signals",
 }
 
@@ -76,8 +77,8 @@ func TestEveryWaitIsBounded(t *testing.T) {
 				if again == nil || again.WorkflowType.Name != name {
 					t.Fatal("it does not continue as new")
 				}
-				if name == reconciler.WorkflowType || name == lifecycle.WebhookType {
-					return // the last sweep goes along, see its own details; an endpoint's place is in the record
+				if name == lifecycle.WebhookType {
+					return // an endpoint's place is in the record
 				}
 
 				var first any

@@ -46,6 +46,7 @@ func Register(w Registry, s Settings) {
 	)
 	register(transaction.Monitor, lifecycle.TonMonitorType, workflow.VersioningBehaviorAutoUpgrade)
 	register(reconciler.Run, reconciler.WorkflowType, workflow.VersioningBehaviorAutoUpgrade)
+	register(reconciler.SweepMedia, reconciler.MediaType, workflow.VersioningBehaviorAutoUpgrade)
 	register(reconciler.Compare, reconciler.ComparisonType, workflow.VersioningBehaviorAutoUpgrade)
 	register(retention.Run, retention.WorkflowType, workflow.VersioningBehaviorAutoUpgrade)
 	register(webhook.Run, lifecycle.WebhookType, workflow.VersioningBehaviorAutoUpgrade)

@@ -56,27 +56,6 @@ func TestRecordHistories(t *testing.T) {
 	save("cancelled-by-operator", stopped, lifecycle.DeliveryCancelled)
 }
 
-// TestRecordHistoriesOfTheReconciler saves an hour of the reconciler, shortened by a worker's stop.
-func TestRecordHistoriesOfTheReconciler(t *testing.T) {
-	version := testtemporal.Record(t)
-	s := newRig(t, nil)
-	worker := s.startWorker()
-	began := func() string {
-		description, err := s.client.DescribeWorkflowExecution(t.Context(), "reconciler", "")
-		if err != nil || len(description.PendingActivities) == 0 || description.PendingActivities[0].LastStartedTime == nil {
-			return ""
-		}
-		return description.WorkflowExecutionInfo.Execution.RunId
-	}
-
-	s.eventually(20*time.Second, "it looks", func() bool { return began() != "" })
-	first := began()
-	worker.stop()
-	s.startWorker()
-	s.eventually(20*time.Second, "the next one looks", func() bool { return began() != "" && began() != first })
-	version.Save(t, historiesOf("reconciler"), "reconciler", testtemporal.History(t, s.client, "reconciler", first))
-}
-
 // historiesOf is the folder of the saved histories of a package of workflows.
 func historiesOf(workflows string) string {
 	return filepath.Join("..", "..", "workflows", workflows, "testdata")

@@ -13,7 +13,6 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/delivery"
-	"stagecoach/workflows/reconciler"
 )
 
 // temporalCLI runs the real temporal binary against the rig's server. It runs it again when the server answers that the
@@ -108,27 +107,4 @@ func TestNeverStarted(t *testing.T) {
 	s.startWorker()
 	s.wantState(s.ended(job, time.Minute), lifecycle.DeliveryDelivered, "")
 	s.wantDocument(100, sum)
-}
-
-// TestReconcilerEnded ends the reconciler itself: it starts again without a restart of a worker.
-func TestReconcilerEnded(t *testing.T) {
-	t.Parallel()
-	night.Only(t)
-	s := newRig(t, nil)
-	s.startWorker()
-	is := func(status string) {
-		t.Helper()
-		s.eventually(time.Minute, "the reconciler is "+status, func() bool {
-			return len(
-				s.listed(
-					`WorkflowId="`+reconciler.WorkflowID+`" AND WorkflowType="`+reconciler.WorkflowType+`" AND ExecutionStatus="`+status+`"`,
-				),
-			) == 1
-		})
-	}
-
-	is("Running")
-	s.temporalCLI("workflow", "terminate", "--workflow-id", reconciler.WorkflowID, "--reason", "test")
-	is("Terminated")
-	is("Running")
 }

@@ -258,7 +258,7 @@ func (y *reconcileRig) eventually(what string, holds func() bool) {
 func (y *reconcileRig) reconciler() *reconcile.Reconciler {
 	quiet := slog.New(slog.DiscardHandler)
 	return &reconcile.Reconciler{
-		Temporal: y.temporal, Store: y.store, Log: quiet, Every: 300 * time.Millisecond, Grace: 2 * time.Second,
+		Temporal: y.temporal, Store: y.store, Log: quiet, Grace: 2 * time.Second,
 		Pace: 10 * time.Millisecond,
 		Workloads: service.Services{
 			Deliveries: y.deliveries, Tasks: y.tasks, Downloads: y.downloads, Transactions: y.transactions,
@@ -271,22 +271,9 @@ func (y *reconcileRig) reconciler() *reconcile.Reconciler {
 	}
 }
 
-// run runs a reconciler until the returned function is called.
+// run lets a reconciler sweep again and again until the returned function is called.
 func (y *reconcileRig) run(r *reconcile.Reconciler) (stop func()) {
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	env := suite.NewTestActivityEnvironment()
-	env.SetTestTimeout(10 * time.Minute)
-	looking, cancel := context.WithCancel(y.Context())
-	env.SetWorkerOptions(worker.Options{BackgroundActivityContext: looking})
-	env.RegisterActivityWithOptions(r.Reconcile, activity.RegisterOptions{Name: "Reconcile"})
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_, _ = env.ExecuteActivity("Reconcile")
-	}()
-
-	return func() { cancel(); <-ended }
+	return testtemporal.Repeat(y.TB, r.Reconcile)
 }
 
 // compare lets a reconciler compare everything, as the schedule does, until the returned function is called.

@@ -105,7 +105,10 @@ func TestVersions(t *testing.T) {
 	first.stop()
 	s.eventually(
 		30*time.Second, "the reconciler moves on when its old worker stops",
-		func() bool { return s.build(reconciler.WorkflowID) == "v2" },
+		func() bool {
+			sweeps := s.listed(`WorkflowType="` + reconciler.WorkflowType + `"`)
+			return len(sweeps) > 0 && s.build(sweeps[0]) == "v2"
+		},
 	)
 	s.telegram.ClearFaults()
 	file, _ := s.file("new.bin", 1000)

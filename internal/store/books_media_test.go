@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"testing"
-	"time"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store/download"
@@ -49,23 +48,5 @@ func TestMediaChange(t *testing.T) {
 	lying, err := s.LyingMedia(t.Context(), download.LyingMedium{}, 10)
 	if err != nil || len(lying) != 1 || lying[0].Path != "/d/a" {
 		t.Errorf("lying media %+v, %v", lying, err)
-	}
-}
-
-// TestMediaSweepIsDue wants a sweep to be due at first, and then after a while.
-func TestMediaSweepIsDue(t *testing.T) {
-	t.Parallel()
-	s, _ := countsRig(t)
-	for i, c := range []struct {
-		every time.Duration
-		due   bool
-	}{{time.Hour, true}, {time.Hour, false}, {0, true}} {
-		due, err := s.MediaSweepIsDue(t.Context(), c.every)
-		if err != nil || due != c.due {
-			t.Errorf("%d: due %v, %v", i, due, err)
-		}
-		if err := s.MarkMediaSwept(t.Context()); err != nil {
-			t.Fatal(err)
-		}
 	}
 }

@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"time"
 
 	"stagecoach/internal/app"
 	"stagecoach/internal/lifecycle"
@@ -10,40 +9,29 @@ import (
 	"stagecoach/internal/operations/reconcile"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store/operations"
-	"stagecoach/internal/temporalio"
 	"stagecoach/workflows/reconciler"
 	"stagecoach/workflows/retention"
 )
 
 // operationsPart gives what keeps the record and Temporal in order.
 func (p process) operationsPart(services service.Services) (part, error) {
-	all := part{main: register(p.reconciler(services.Workloads()), &cleanup.OldRows{Store: p.Store, Log: p.Log})}
+	all := part{main: register(p.reconciler(services.Workloads()), p.mediaSweep(), &cleanup.OldRows{Store: p.Store, Log: p.Log})}
 	if serves(p.Config, lifecycle.MainQueue) {
 		all.start = p.startOperations
 	}
 	return all, nil
 }
 
-// startOperations starts the reconciler, and the schedules of its comparison and of retention.
+// startOperations creates the schedules of the reconciler and of retention.
 func (p process) startOperations(ctx context.Context) error {
-	err := p.keepRunning(ctx, "the reconciler", func() error {
-		return temporalio.StartSingleton(ctx, p.Temporal, reconciler.WorkflowType, reconciler.WorkflowID, reconciler.Title)
-	})
-	if err != nil {
-		return err
-	}
-
 	// A server that has just started serves no schedules until its own worker, on which they run, polls.
 	return app.RetryWhileUnavailable(ctx, p.Log, "Temporal's schedules", func() error {
-		if err := reconciler.EnsureSchedule(ctx, p.Temporal); err != nil {
+		if err := reconciler.EnsureSchedules(ctx, p.Temporal); err != nil {
 			return err
 		}
 		return retention.EnsureSchedule(ctx, p.Temporal, app.Retention(p.Config.Retention))
 	})
 }
-
-// mediaSweepEvery is the time between two checks of all media: each asks for all files.
-const mediaSweepEvery = time.Hour
 
 func (p process) mediaSweep() *reconcile.MediaSweep {
 	for _, result := range []string{reconcile.MediaSwept, reconcile.MediaStopped, reconcile.MediaSweepFailed} {
@@ -51,8 +39,8 @@ func (p process) mediaSweep() *reconcile.MediaSweep {
 	}
 	return &reconcile.MediaSweep{
 		Store: p.Store, Log: p.Log, Root: p.Config.Media.Root, SavePath: p.Config.QBittorrent.SavePath,
-		Every: mediaSweepEvery, MaxPercent: p.Config.Media.MaxPercent,
-		OnSwept: func(result string) { p.Metrics.MediaSweeps.WithLabelValues(result).Inc() },
+		MaxPercent: p.Config.Media.MaxPercent,
+		OnSwept:    func(result string) { p.Metrics.MediaSweeps.WithLabelValues(result).Inc() },
 	}
 }
 
@@ -65,8 +53,8 @@ func (p process) reconciler(workloads []service.Workload) *reconcile.Reconciler 
 	}
 
 	return &reconcile.Reconciler{
-		Temporal: p.Temporal, Store: p.Store, Workloads: workloads, Log: p.Log, Every: 15 * time.Second,
-		Media: p.mediaSweep(), Webhooks: p.webhookSweep(), Watch: p.Reporter().Watch,
+		Temporal: p.Temporal, Store: p.Store, Workloads: workloads, Log: p.Log,
+		Webhooks: p.webhookSweep(), Watch: p.Reporter().Watch,
 		Trigger:   func(ctx context.Context) error { return reconciler.Trigger(ctx, p.Temporal) },
 		OnFinding: func(workload, finding string) { p.Metrics.Findings.WithLabelValues(workload, finding).Inc() },
 		OnSweep: func(err error) {

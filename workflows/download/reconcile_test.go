@@ -40,10 +40,9 @@ func TestReconcile(t *testing.T) {
 	w.must(w.client.TerminateWorkflow(ctx, w.syncID(), "", "by hand"))
 	reconciler := &reconcile.Reconciler{
 		Temporal: w.client, Store: w.store, Workloads: []service.Workload{watched{w.jobs.Workload(), w}}, Log: w.jobs.Log,
-		Every: 500 * time.Millisecond,
 	}
 
-	stop := testtemporal.Endless(t, reconciler.Reconcile)
+	stop := testtemporal.Repeat(t, reconciler.Reconcile)
 	w.becomes(unstarted, lifecycle.DownloadDownloading)
 	got := w.becomes(terminated, lifecycle.DownloadFailed)
 	w.becomes(untold, lifecycle.DownloadCanceled)

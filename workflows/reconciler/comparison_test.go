@@ -76,10 +76,10 @@ func TestSchedule(t *testing.T) {
 		t.Errorf("without a schedule: %v", err)
 	}
 
-	must(reconciler.EnsureSchedule(ctx, c))
+	must(reconciler.EnsureSchedules(ctx, c))
 	schedule := c.ScheduleClient().GetHandle(ctx, reconciler.ComparisonSchedule)
 	must(schedule.Pause(ctx, client.SchedulePauseOptions{Note: "the auditors are here"}))
-	must(reconciler.EnsureSchedule(ctx, c))
+	must(reconciler.EnsureSchedules(ctx, c))
 	must(reconciler.Trigger(ctx, c))
 	about, err := schedule.Describe(ctx)
 	must(err)
@@ -92,7 +92,7 @@ func TestSchedule(t *testing.T) {
 
 	must(schedule.Unpause(ctx, client.ScheduleUnpauseOptions{}))
 	must(reconciler.Trigger(ctx, c))
-	started(t, c)
+	started(t, c, reconciler.ComparisonSchedule)
 	must(reconciler.Trigger(ctx, c))
 	for deadline := time.Now().Add(time.Minute); about.Info.NumActionsSkippedOverlap == 0; time.Sleep(50 * time.Millisecond) {
 		if about, err = schedule.Describe(ctx); err != nil || time.Now().After(deadline) {
@@ -110,17 +110,23 @@ func serve(t *testing.T, c client.Client, compare any) {
 	t.Helper()
 	w := worker.New(c, lifecycle.MainQueue, testtemporal.WorkerOptions())
 	w.RegisterWorkflowWithOptions(reconciler.Compare, workflow.RegisterOptions{Name: reconciler.ComparisonType})
+	w.RegisterWorkflowWithOptions(reconciler.Run, workflow.RegisterOptions{Name: reconciler.WorkflowType})
+	w.RegisterWorkflowWithOptions(reconciler.SweepMedia, workflow.RegisterOptions{Name: reconciler.MediaType})
 	w.RegisterActivityWithOptions(compare, activity.RegisterOptions{Name: "Compare"})
+	w.RegisterActivity(&reconcile.MediaSweep{})
+	w.RegisterActivityWithOptions(func(context.Context) (reconcile.Sweep, error) {
+		return reconcile.Sweep{Closed: 2}, nil
+	}, activity.RegisterOptions{Name: "Reconcile"})
 	if err := w.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.Stop)
 }
 
-// started waits for the first run of the schedule, and returns its id.
-func started(t *testing.T, c client.Client) (id string) {
+// started waits for the first run of a schedule, and returns its id.
+func started(t *testing.T, c client.Client, scheduleID string) (id string) {
 	t.Helper()
-	schedule := c.ScheduleClient().GetHandle(t.Context(), reconciler.ComparisonSchedule)
+	schedule := c.ScheduleClient().GetHandle(t.Context(), scheduleID)
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		about, err := schedule.Describe(t.Context())
 		if err != nil {
@@ -134,21 +140,23 @@ func started(t *testing.T, c client.Client) (id string) {
 	return ""
 }
 
-// TestRecordHistoriesOfComparisons saves a comparison of two workloads.
-func TestRecordHistoriesOfComparisons(t *testing.T) {
+// TestRecordHistoriesOfSchedules saves a sweep, a comparison of two workloads, and a sweep of media.
+func TestRecordHistoriesOfSchedules(t *testing.T) {
 	version := testtemporal.Record(t)
 	server := testtemporal.Take(t)
 	serve(t, server.Client, func(_ context.Context, after string) (reconcile.Compared, error) { return results[after], nil })
-	if err := reconciler.EnsureSchedule(t.Context(), server.Client); err != nil {
-		t.Fatal(err)
-	}
-	if err := reconciler.Trigger(t.Context(), server.Client); err != nil {
+	if err := reconciler.EnsureSchedules(t.Context(), server.Client); err != nil {
 		t.Fatal(err)
 	}
 
-	id := started(t, server.Client)
-	if err := server.Client.GetWorkflow(t.Context(), id, "").Get(t.Context(), nil); err != nil {
-		t.Fatal(err)
+	for _, schedule := range []string{reconciler.ScheduleID, reconciler.ComparisonSchedule, reconciler.MediaSchedule} {
+		if err := server.Client.ScheduleClient().GetHandle(t.Context(), schedule).Trigger(t.Context(), client.ScheduleTriggerOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		id := started(t, server.Client, schedule)
+		if err := server.Client.GetWorkflow(t.Context(), id, "").Get(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		version.Save(t, "", schedule, server.History(t, id, ""))
 	}
-	version.Save(t, "", "comparison", server.History(t, id, ""))
 }

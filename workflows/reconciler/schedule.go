@@ -2,33 +2,38 @@ package reconciler
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/temporal"
 
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/temporalio"
 )
 
-// EnsureSchedule creates the schedule of comparisons, one an hour. An existing schedule stays as operators have set it.
-// A comparison that is still running is not joined by another. What an outage has skipped is not made up for: a sweep
-// triggers a comparison when the last one is too old.
-func EnsureSchedule(ctx context.Context, c client.Client) error {
-	_, err := c.ScheduleClient().Create(ctx, client.ScheduleOptions{
-		ID:   ComparisonSchedule,
-		Spec: client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: time.Hour}}},
+// EnsureSchedules creates the schedules of sweeps, of comparisons, and of sweeps of media.
+func EnsureSchedules(ctx context.Context, c client.Client) error {
+	if err := ensure(ctx, c, ScheduleID, WorkflowType, Title, 20*time.Second); err != nil {
+		return err
+	}
+	if err := ensure(ctx, c, ComparisonSchedule, ComparisonType, ComparisonTitle, time.Hour); err != nil {
+		return err
+	}
+	return ensure(ctx, c, MediaSchedule, MediaType, MediaTitle, time.Hour)
+}
+
+// ensure creates the schedule of a workflow without input. A run that has not ended is not joined by another. What an
+// outage has skipped is not made up for: a sweep triggers a comparison when the last one is too old.
+func ensure(ctx context.Context, c client.Client, id, workflowType, title string, every time.Duration) error {
+	return temporalio.EnsureSchedule(ctx, c, client.ScheduleOptions{
+		ID:   id,
+		Spec: client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: every}}},
 		Action: &client.ScheduleWorkflowAction{
-			ID: ComparisonSchedule, Workflow: ComparisonType, TaskQueue: lifecycle.MainQueue, StaticSummary: ComparisonTitle,
+			ID: id, Workflow: workflowType, TaskQueue: lifecycle.MainQueue, StaticSummary: title,
 		},
 		Overlap:       enumspb.SCHEDULE_OVERLAP_POLICY_SKIP,
 		CatchupWindow: time.Minute,
 	})
-	if errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
-		return nil
-	}
-	return err
 }
 
 // Trigger starts a comparison now, unless one is running or an operator has paused the schedule.

@@ -1,5 +1,5 @@
-// Package reconciler keeps the record and Temporal in agreement: one workflow with a fixed id that never ends looks at
-// what is new, and a Temporal Schedule starts one that compares all.
+// Package reconciler keeps the record and Temporal in agreement: one Temporal Schedule looks at what is new, and another one
+// compares all.
 package reconciler
 
 import (
@@ -15,50 +15,39 @@ import (
 	"stagecoach/workflows/record"
 )
 
-// Names that operators use.
+// Names that operators use. The id of a run is the schedule's id followed by the time of its start.
 const (
 	WorkflowType = "Reconciler"
-	WorkflowID   = "reconciler"
+	ScheduleID   = "reconciler"
 	Title        = "Keeps the record and Temporal agreeing"
 )
 
 var reconciler *reconcile.Reconciler
 
-// Run lets one activity compare for an hour. The next run takes over earlier when the history is long: when workers are
-// lost again and again, no hour ends. last is the last sweep that was reported to the previous run; nil: none.
-func Run(ctx workflow.Context, last *reconcile.Sweep) error {
-	record.ShowDetails(ctx, Title, details(last))
-	long := false
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		for {
-			var sweep reconcile.Sweep
-			workflow.GetSignalChannel(ctx, reconcile.SweptSignal).Receive(ctx, &sweep)
-			last = &sweep
-			record.ShowDetails(ctx, Title, details(last))
-			long = workflow.GetInfo(ctx).GetContinueAsNewSuggested()
-		}
+// Run is one sweep, and returns what it has seen. One that fails is tried again until it succeeds, so that an outage
+// costs one workflow.
+func Run(ctx workflow.Context) (reconcile.Sweep, error) {
+	sweeping := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue:           lifecycle.MainQueue,
+		StartToCloseTimeout: 10 * time.Minute,
+		HeartbeatTimeout:    30 * time.Second, // the gap when a worker dies; longer than one call may take
+		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 15 * time.Second},
+		Summary:             "compare what is new",
 	})
 
-	comparing, stop := workflow.WithCancel(record.Watching(ctx, lifecycle.MainQueue, "compare the record with Temporal"))
-	comparing = workflow.WithWaitForCancellation(comparing, true)
-	comparison := workflow.ExecuteActivity(comparing, reconciler.Reconcile)
-	if err := workflow.Await(ctx, func() bool { return comparison.IsReady() || long }); err != nil {
-		return err
+	record.ShowDetails(ctx, Title, details(nil))
+	var sweep reconcile.Sweep
+	if err := workflow.ExecuteActivity(sweeping, reconciler.Reconcile).Get(ctx, &sweep); err != nil {
+		return sweep, err
 	}
 
-	if !comparison.IsReady() {
-		stop()
-	}
-
-	if err := comparison.Get(ctx, nil); err != nil && (ctx.Err() != nil || !temporal.IsCanceledError(err)) {
-		return err
-	}
-	return workflow.NewContinueAsNewError(ctx, WorkflowType, last)
+	record.ShowDetails(ctx, Title, details(&sweep))
+	return sweep, nil
 }
 
-// details shows operators the last sweep.
+// details shows operators the sweep; nil: it has not ended.
 func details(s *reconcile.Sweep) string {
-	const what = "Looks at workflows that closed and at rows that changed, several times a minute; the schedule `" + ComparisonSchedule +
+	const what = "Looks at workflows that closed and at rows that changed, three times a minute; the schedule `" + ComparisonSchedule +
 		"` compares all."
 	if s == nil {
 		return what
@@ -68,10 +57,6 @@ func details(s *reconcile.Sweep) string {
 		"**Swept at %s** in %d ms: %d closed workflows, %d changed rows, new findings: %d", s.At.Format(time.RFC3339), s.Millis,
 		s.Closed, s.Changed, s.Findings,
 	)}
-
-	if s.Error != "" {
-		lines = append(lines, "", "Not all could be looked at: `"+string(s.Error)+"`.")
-	}
 
 	if s.ComparedAt != nil {
 		lines = append(
@@ -84,7 +69,7 @@ func details(s *reconcile.Sweep) string {
 	}
 
 	lines = append(lines, "", "Found in the 24 hours before: "+found(s.Day)+".", "",
-		what+" This is shown when something is found, else every few minutes; `starter findings` lists what was found.")
+		what+" `starter findings` lists what was found.")
 	return strings.Join(lines, "\n")
 }
 

@@ -37,10 +37,10 @@ func TestReconcile(t *testing.T) {
 
 	reconciler := &reconcile.Reconciler{
 		Temporal: w.client, Store: w.store, Workloads: []service.Workload{w.tasks.Workload()},
-		Log: slog.New(slog.DiscardHandler), Every: 500 * time.Millisecond,
+		Log: slog.New(slog.DiscardHandler),
 	}
 
-	stop := testtemporal.Endless(t, reconciler.Reconcile)
+	stop := testtemporal.Repeat(t, reconciler.Reconcile)
 	w.eventually(30*time.Second, "its deadline begins", func() bool { return w.reload(untold).DeadlineAt != nil })
 	stop()
 }
@@ -63,10 +63,10 @@ func TestEndedForLength(t *testing.T) {
 
 	reconciler := &reconcile.Reconciler{
 		Temporal: w.client, Store: w.store, Workloads: []service.Workload{w.tasks.Workload()},
-		Log: slog.New(slog.DiscardHandler), Every: 500 * time.Millisecond,
+		Log: slog.New(slog.DiscardHandler),
 	}
 
-	stop := testtemporal.Endless(t, reconciler.Reconcile)
+	stop := testtemporal.Repeat(t, reconciler.Reconcile)
 	w.eventually(time.Minute, "its workflow runs again", func() bool {
 		description, err := w.client.DescribeWorkflowExecution(ctx, long.WorkflowID(), "")
 		w.must(err)

@@ -36,11 +36,10 @@ func TestEndedForLength(t *testing.T) {
 	w.client.StuckAfter, w.client.Monitored = time.Hour, w.wallet.Address().Raw()
 	reconciler := &reconcile.Reconciler{
 		Temporal: w.server.Client, Store: w.store, Workloads: []service.Workload{w.client.Workload()},
-		Log:   slog.New(slog.DiscardHandler),
-		Every: 500 * time.Millisecond,
+		Log: slog.New(slog.DiscardHandler),
 	}
 
-	stop := testtemporal.Endless(t, reconciler.Reconcile)
+	stop := testtemporal.Repeat(t, reconciler.Reconcile)
 	w.must(w.client.Resume(ctx))
 	w.becomes(hash, lifecycle.TransactionProcessed)
 	stop()

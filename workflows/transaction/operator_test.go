@@ -413,11 +413,10 @@ func TestReconciler(t *testing.T) {
 	w.client.StuckAfter, w.client.Monitored = time.Hour, w.wallet.Address().Raw()
 	reconciler := &reconcile.Reconciler{
 		Temporal: w.server.Client, Store: w.store, Workloads: []service.Workload{w.client.Workload()},
-		Log:   slog.New(slog.DiscardHandler),
-		Every: 500 * time.Millisecond,
+		Log: slog.New(slog.DiscardHandler),
 	}
 
-	stop := testtemporal.Endless(t, reconciler.Reconcile)
+	stop := testtemporal.Repeat(t, reconciler.Reconcile)
 	w.fails(waiting, "terminated_by_operator", lifecycle.UnknownError)
 	w.becomes(signed, lifecycle.TransactionProcessed)
 	stop()

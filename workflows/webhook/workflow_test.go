@@ -255,11 +255,11 @@ func TestIsRestarted(t *testing.T) {
 	r.exec(`UPDATE webhooks SET created_at = now() - interval '1 minute'`)
 	r.must(r.server.Client.TerminateWorkflow(t.Context(), lifecycle.WebhookID(terminated.ID), "", "by an operator"))
 	sweeper := &reconcile.Reconciler{
-		Temporal: r.server.Client, Store: r.store, Log: r.log, Every: 200 * time.Millisecond,
+		Temporal: r.server.Client, Store: r.store, Log: r.log,
 		Webhooks: &reconcile.Webhooks{Temporal: r.server.Client, Store: r.store, Log: r.log, Signal: r.webhooks.Signal},
 	}
 
-	stop := testtemporal.Endless(t, sweeper.Reconcile)
+	stop := testtemporal.Repeat(t, sweeper.Reconcile)
 	defer stop()
 
 	for deadline := time.Now().Add(time.Minute); !r.runs(terminated.ID); time.Sleep(20 * time.Millisecond) {
@@ -305,12 +305,12 @@ func TestKeepsItsPlaceInTheQueue(t *testing.T) {
 	var sweeps atomic.Int32
 	signals, cancels := count()
 	sweeper := &reconcile.Reconciler{
-		Temporal: r.server.Client, Store: r.store, Log: r.log, Every: 100 * time.Millisecond,
+		Temporal: r.server.Client, Store: r.store, Log: r.log,
 		OnSweep:  func(error) { sweeps.Add(1) },
 		Webhooks: &reconcile.Webhooks{Temporal: r.server.Client, Store: r.store, Log: r.log, Signal: r.webhooks.Signal},
 	}
 
-	stop := testtemporal.Endless(t, sweeper.Reconcile)
+	stop := testtemporal.Repeat(t, sweeper.Reconcile)
 	for deadline := time.Now().Add(time.Minute); sweeps.Load() < 5; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the reconciler does not sweep")

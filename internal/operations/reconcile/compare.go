@@ -226,16 +226,13 @@ func (s *sweeper) lastComparison(ctx context.Context) error {
 	}
 
 	young := s.sweep.ComparedAt != nil && time.Since(*s.sweep.ComparedAt) < compareAfter
-	if s.Trigger == nil || young || time.Since(s.triggered) < triggerEvery {
+	if s.Trigger == nil || young {
 		return nil
 	}
 
 	err = s.Trigger(ctx)
 	if temporalio.IsNotFound(err) {
 		return nil // a worker that starts makes the schedule soon
-	}
-	if err == nil {
-		s.triggered = time.Now()
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -9,11 +10,11 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"stagecoach/internal/store/download"
 	"stagecoach/internal/store/notice"
+	"stagecoach/internal/temporalio"
 )
 
 // MediaMarker is the file that must exist in the media root: without it nothing is mounted there, or something else.
@@ -33,8 +34,6 @@ const (
 
 // MediaStore is what a sweep of media needs of the record.
 type MediaStore interface {
-	MediaSweepIsDue(ctx context.Context, every time.Duration) (due bool, err error)
-	MarkMediaSwept(ctx context.Context) error
 	LyingMedia(ctx context.Context, after download.LyingMedium, limit int) ([]download.LyingMedium, error)
 	ChangeMedium(ctx context.Context, c download.MediumChange) (changed bool, err error)
 
@@ -49,44 +48,30 @@ type MediaSweep struct {
 	Log        *slog.Logger
 	Root       string              // where SavePath is mounted here; empty: there are no sweeps
 	SavePath   string              // in qBittorrent's file system; empty: the same as Root
-	Every      time.Duration       // between two sweeps
 	MaxPercent int64               // of the available media: a sweep that would mark more stops
 	OnSwept    func(result string) // counts sweeps; nil: not counted
-
-	sweeping sync.Mutex // held while this process sweeps
-	running  sync.WaitGroup
-	failedAt time.Time // guarded by sweeping
 }
 
 var errNoMarker = errors.New("the media root does not hold the marker file")
 
-// keep starts a sweep in the background when one is due.
-func (m *MediaSweep) keep(ctx context.Context) {
-	if m.Root == "" || !m.sweeping.TryLock() {
-		return
+// SweepMedia is one sweep. Its error holds no path.
+func (m *MediaSweep) SweepMedia(ctx context.Context) error {
+	if m.Root == "" {
+		return nil
 	}
 
-	m.running.Go(func() {
-		defer m.sweeping.Unlock()
-		if time.Since(m.failedAt) < m.Every { // another process may have the root
-			return
-		}
+	ctx, stop := temporalio.WithWatchdog(ctx)
+	defer stop()
 
-		due, err := m.Store.MediaSweepIsDue(ctx, m.Every)
-		if err == nil && due {
-			err = m.sweep(ctx)
-		}
-
-		if err != nil && ctx.Err() == nil {
-			m.failedAt = time.Now()
-			m.count(MediaSweepFailed)
-			m.Log.Warn("media were not looked at", "error", withoutPath(err))
-		}
-	})
+	err := m.sweep(ctx)
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() == nil {
+		m.count(MediaSweepFailed)
+	}
+	return cmp.Or(temporalio.LoopOutcome(ctx), withoutPath(err))
 }
-
-// wait waits until a sweep has ended.
-func (m *MediaSweep) wait() { m.running.Wait() }
 
 // sweep checks all media first and marks afterwards, so that a root that disappears halfway marks nothing.
 func (m *MediaSweep) sweep(ctx context.Context) error {
@@ -101,7 +86,7 @@ func (m *MediaSweep) sweep(ctx context.Context) error {
 		}
 		m.count(MediaStopped)
 		m.Log.Warn("a sweep of media stopped: too many are missing", "missing", len(plan.lost), "available", plan.available)
-		return m.Store.MarkMediaSwept(ctx)
+		return nil
 	}
 
 	if err := m.apply(ctx, plan); err != nil {
@@ -112,7 +97,7 @@ func (m *MediaSweep) sweep(ctx context.Context) error {
 	}
 
 	m.count(MediaSwept)
-	return m.Store.MarkMediaSwept(ctx)
+	return nil
 }
 
 // mediaPlan is the result of checking all media.
@@ -148,6 +133,7 @@ func (m *MediaSweep) plan(ctx context.Context) (plan mediaPlan, err error) {
 		}
 
 		last = media[len(media)-1]
+		temporalio.Progressed(ctx)
 
 		select {
 		case <-ctx.Done():
@@ -200,6 +186,7 @@ func (m *MediaSweep) apply(ctx context.Context, plan mediaPlan) error {
 			if err != nil {
 				return err
 			}
+			temporalio.Progressed(ctx)
 		}
 	}
 
@@ -244,7 +231,7 @@ func exists(root *os.Root, place string) (bool, error) {
 	}
 }
 
-// withoutPath keeps paths out of the log.
+// withoutPath keeps paths out of the log and of the history.
 func withoutPath(err error) error {
 	if problem, ok := errors.AsType[*fs.PathError](err); ok {
 		return problem.Err

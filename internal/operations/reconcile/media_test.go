@@ -5,11 +5,13 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/testsuite"
 
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/store"
@@ -89,13 +91,18 @@ func (r *mediaRig) remove(name string) {
 	}
 }
 
-// sweepOnce lets a sweep run, as the reconciler does, and returns its result.
+// sweepOnce lets a sweep run, as a worker does, and returns its result.
 func (r *mediaRig) sweepOnce() string {
 	r.t.Helper()
 	r.swept = nil
-	r.sweep.failedAt = time.Time{}
-	r.sweep.keep(r.t.Context())
-	r.sweep.wait()
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	env := suite.NewTestActivityEnvironment()
+	env.RegisterActivity(r.sweep)
+	_, err := env.ExecuteActivity(r.sweep.SweepMedia)
+	if failed := slices.Contains(r.swept, MediaSweepFailed); (err != nil) != failed {
+		r.t.Errorf("the sweep says %v, %v", r.swept, err)
+	}
 	return strings.Join(r.swept, " ")
 }
 
@@ -205,13 +212,9 @@ func TestMediaAreNotLookedForElsewhere(t *testing.T) {
 
 	r.sweep.Root = r.root
 	r.write(MediaMarker)
-	r.sweep.Every = time.Hour
 	if got := r.sweepOnce(); got != MediaSwept {
 		t.Errorf("the sweep says %q", got)
 	}
 
 	r.want("the marker is back", 1, download.BookArchive, download.MediaMissing)
-	if got := r.sweepOnce(); got != "" {
-		t.Errorf("within the hour the sweep says %q", got)
-	}
 }

@@ -9,18 +9,13 @@ import (
 	"log/slog"
 	"time"
 
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 
-	"stagecoach/internal/fault"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/operations"
 	"stagecoach/internal/temporalio"
 )
-
-// SweptSignal reports a sweep to the reconciler's own workflow.
-const SweptSignal = "swept"
 
 // Store is what the reconciler needs of the record.
 type Store interface {
@@ -40,13 +35,12 @@ type Store interface {
 
 // Reconciler finds live rows without a running workflow, and running workflows without a live row, and repairs them:
 // when an operator terminates or resets a workflow, when a start was lost, or when one of the two was restored from a
-// backup. Reconcile looks at differences, several times a minute. Compare compares everything, once an hour.
+// backup. Reconcile looks at differences, three times a minute. Compare compares everything, once an hour.
 type Reconciler struct {
 	Temporal  client.Client
 	Store     Store
 	Workloads []service.Workload
 	Log       *slog.Logger
-	Every     time.Duration // between two sweeps
 	// a workflow whose row ended, or one that began, within this time may be about to follow; default 30 s
 	Grace time.Duration
 	// between two pages of a comparison; default 500 ms
@@ -55,32 +49,28 @@ type Reconciler struct {
 	OnFinding func(workload, finding string)  // counts new incidents; nil: not counted
 	OnSweep   func(err error)                 // counts sweeps; nil: not counted
 	Trigger   func(ctx context.Context) error // starts a comparison soon, unless one runs; nil: nobody does
-	Media     *MediaSweep                     // run between two sweeps; nil: none
-	Webhooks  *Webhooks                       // kept between two sweeps; nil: none
+	Webhooks  *Webhooks                       // kept after each sweep; nil: none
 	Watch     func(ctx context.Context) error // raises and closes the alerts about the service; nil: none
 }
 
 const (
 	settled   = 5 * time.Second // a younger row may still be on its way to Temporal
 	vanished  = time.Minute     // an open finding that was not met for so long counts as gone
-	tellEvery = 5 * time.Minute // for reports without findings: each report costs history events
 	pageLimit = 1000
 
 	overlap      = time.Minute      // of two sweeps: Temporal's lists lag, and what is younger than Grace is looked at later
 	furthest     = 2 * time.Hour    // that a sweep looks back after an outage
 	compareAfter = 90 * time.Minute // an older comparison is not left to its schedule
-	triggerEvery = 5 * time.Minute
 )
 
 // Sweep is the result of one sweep, for people.
 type Sweep struct {
 	At       time.Time      `json:"at"`
 	Millis   int64          `json:"ms"`
-	Closed   int            `json:"closed"`          // workflows that it has looked at because they closed
-	Changed  int            `json:"changed"`         // rows that it has looked at because they changed
-	Findings int            `json:"findings"`        // new ones
-	Day      map[string]int `json:"day,omitempty"`   // findings of the last 24 hours by kind
-	Error    fault.Code     `json:"error,omitempty"` // why a part could not be checked
+	Closed   int            `json:"closed"`        // workflows that it has looked at because they closed
+	Changed  int            `json:"changed"`       // rows that it has looked at because they changed
+	Findings int            `json:"findings"`      // new ones
+	Day      map[string]int `json:"day,omitempty"` // findings of the last 24 hours by kind
 
 	// Of the last comparison.
 	ComparedAt *time.Time     `json:"compared_at,omitempty"` // when it began; nil: not all workloads were compared yet
@@ -88,49 +78,28 @@ type Sweep struct {
 	Running    map[string]int `json:"running"`               // workflows by workload
 }
 
-// Reconcile sweeps repeatedly until the activity's time is nearly over; the workflow then starts it again. A sweep looks
-// at what is new since the one before. A row or workflow that nothing happens to costs nothing.
-func (r *Reconciler) Reconcile(ctx context.Context) error {
-	deadline := activity.GetInfo(ctx).Deadline.Add(-2 * r.Every)
-	ticker := time.NewTicker(r.Every)
-	defer ticker.Stop()
-
+// Reconcile is one sweep. It looks at what is new since the one before: a row or workflow that nothing happens to costs
+// nothing. A sweep that could not check everything fails, and is repeated.
+func (r *Reconciler) Reconcile(ctx context.Context) (Sweep, error) {
 	ctx, stop := temporalio.WithWatchdog(ctx)
-	if r.Media != nil {
-		defer r.Media.wait()
-	}
-	defer stop() // before the deferred waits
+	defer stop()
 
 	s := newSweeper(r)
-	for time.Now().Before(deadline) {
-		temporalio.Progressed(ctx)
-		err := s.sweepAll(ctx)
-		if err != nil && ctx.Err() == nil {
-			// An outage: the next sweep repeats it.
-			r.Log.Warn("the reconciler could not check everything", "error", err)
-		}
-
-		if r.OnSweep != nil {
-			r.OnSweep(err)
-		}
-
-		temporalio.Progressed(ctx)
-		r.keep(ctx)
-		s.tell(ctx)
-		if !temporalio.LoopWait(ctx, ticker.C) {
-			return temporalio.LoopOutcome(ctx)
-		}
+	err := s.sweepAll(ctx)
+	if r.OnSweep != nil {
+		r.OnSweep(err)
 	}
 
-	return nil
+	temporalio.Progressed(ctx)
+	r.keep(ctx)
+	if err != nil {
+		return Sweep{}, cmp.Or(temporalio.LoopOutcome(ctx), temporalio.RetryUntilSeen(ctx, err))
+	}
+	return s.sweep, temporalio.LoopOutcome(ctx)
 }
 
 // keep does what accompanies each sweep.
 func (r *Reconciler) keep(ctx context.Context) {
-	if r.Media != nil {
-		r.Media.keep(ctx)
-	}
-
 	if r.Webhooks != nil {
 		r.Webhooks.keep(ctx)
 		temporalio.Progressed(ctx)
@@ -147,10 +116,8 @@ func (r *Reconciler) keep(ctx context.Context) {
 // sweeper is what one attempt of an activity remembers.
 type sweeper struct {
 	*Reconciler
-	grace     time.Duration
-	sweep     Sweep
-	told      time.Time
-	triggered time.Time
+	grace time.Duration
+	sweep Sweep
 }
 
 func newSweeper(r *Reconciler) *sweeper {
@@ -170,35 +137,23 @@ func (s *sweeper) sweepAll(ctx context.Context) error {
 
 	err = errors.Join(err, s.look(ctx), s.lastComparison(ctx))
 	if err == nil {
-		err = s.Store.CloseVanishedFindings(ctx, vanished)
+		err = errors.Join(s.Store.CloseVanishedFindings(ctx, vanished), s.countFindings(ctx))
 	}
 
 	s.sweep.Millis = time.Since(began).Milliseconds()
-	if err != nil {
-		s.sweep.Error = temporalio.FaultOf(err).Code
-	}
 	return err
 }
 
-// tell reports the sweep to the reconciler's own workflow: at once when something was found, else every tellEvery.
-func (s *sweeper) tell(ctx context.Context) {
-	if ctx.Err() != nil || s.sweep.Findings == 0 && time.Since(s.told) < tellEvery {
-		return
-	}
-
+// countFindings adds the findings of the last 24 hours to the sweep.
+func (s *sweeper) countFindings(ctx context.Context) error {
 	counts, err := s.Store.FindingCounts(ctx, time.Now().Add(-24*time.Hour))
-	if err == nil {
-		s.sweep.Day = map[string]int{}
-		for _, count := range counts {
-			s.sweep.Day[count.Finding] += int(count.Count)
-		}
-		err = s.Temporal.SignalWorkflow(ctx, activity.GetInfo(ctx).WorkflowExecution.ID, "", SweptSignal, s.sweep)
-	}
-
 	if err != nil {
-		s.Log.Warn("the sweep is not shown", "error", err) // the next one is
-		return
+		return err
 	}
 
-	s.told = time.Now()
+	s.sweep.Day = map[string]int{}
+	for _, count := range counts {
+		s.sweep.Day[count.Finding] += int(count.Count)
+	}
+	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -100,14 +99,4 @@ func (s *Store) LyingMedia(ctx context.Context, after LyingMedium, limit int) ([
 	return core.List[LyingMedium](ctx, s.db, `SELECT `+lyingColumns+` FROM media_assets
 		WHERE (book_id, media_type) > ($1, $2) AND status IN ('available', 'missing') ORDER BY book_id, media_type LIMIT $3`,
 		after.BookID, after.MediaType, limit)
-}
-
-// MediaSweepIsDue reports whether the last sweep of media is at least that long ago.
-func (s *Store) MediaSweepIsDue(ctx context.Context, every time.Duration) (bool, error) {
-	return core.Value[bool](ctx, s.db, `SELECT coalesce(swept_at <= now() - $1::interval, true) FROM media_sweep`, every)
-}
-
-// MarkMediaSwept records that the files of all media were checked now.
-func (s *Store) MarkMediaSwept(ctx context.Context) error {
-	return s.db.Do(ctx, `UPDATE media_sweep SET swept_at = now()`)
 }

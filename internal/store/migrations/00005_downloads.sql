@@ -34,13 +34,6 @@ CREATE TABLE media_assets (
     PRIMARY KEY (book_id, media_type)
 );
 
--- When the files of media were looked at last: one row.
-CREATE TABLE media_sweep (
-    one      boolean PRIMARY KEY DEFAULT true CHECK (one),
-    swept_at timestamptz
-);
-INSERT INTO media_sweep DEFAULT VALUES;
-
 CREATE TABLE download_jobs (
     id                     bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
     user_id                bigint      NOT NULL REFERENCES users (id),
