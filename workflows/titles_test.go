@@ -110,7 +110,7 @@ func detailsWhileWaiting(t *testing.T, name string, w titled) (details string) {
 	env.OnActivity("WatchWallet", mock.Anything, mock.Anything).After(time.Hour).Return(nil).Maybe()
 	env.OnActivity("Compare", mock.Anything, mock.Anything).After(time.Hour).Return(reconcile.Compared{}, nil).Maybe()
 	env.OnActivity("SweepMedia", mock.Anything).After(time.Hour).Return(nil).Maybe()
-	env.OnActivity("Reconcile", mock.Anything).After(time.Hour).Return(reconcile.Sweep{}, nil).Maybe()
+	env.OnActivity("Reconcile", mock.Anything, mock.Anything).After(time.Hour).Return(reconcile.Sweep{}, nil).Maybe()
 	env.OnActivity("SendWebhookEvents", mock.Anything, mock.Anything).Return(lifecycle.WebhookOutcome{Rests: true}, nil).Maybe()
 	env.OnActivity("DeleteOldRows", mock.Anything, mock.Anything).After(time.Hour).Return(map[string]int64{}, nil).Maybe()
 

@@ -19,6 +19,9 @@ import (
 // stalledMark follows the state of a torrent that stalls, in the record's column of the last notification.
 const stalledMark = "+stalled"
 
+// observedCancel is what the workflow of a job with a requested cancellation is notified of, in place of the torrent's state.
+const observedCancel = "cancel"
+
 // recorded is an observation as the record stores it.
 func recorded(o lifecycle.Observation) string {
 	if o.Stalled {
@@ -111,13 +114,18 @@ func hash(text string, digits int, before string) string {
 // settling is how long a resumed torrent may still show its error.
 const settling = 5 * time.Second
 
-// observe returns what a job's workflow should know of its torrent, and whether that is new to it. A torrent that waits
+// observe returns what a job's workflow should know of its torrent or of a requested cancellation, and whether that is
+// new to it. A torrent that waits
 // is not a change, unless it was missing.
 func (s *Sync) observe(
 	job download.WatchedDownload, t *qbittorrent.Torrent,
 ) (o lifecycle.Observation, isNew bool) {
 	before, stalled := strings.CutSuffix(job.Observed, stalledMark)
 	o = lifecycle.Observation{JobID: job.ID, State: before}
+	if job.CancelRequested { // the job is here until its workflow removes the torrent: it may not know of the request
+		o.State = observedCancel
+		return o, job.Observed != observedCancel
+	}
 	if t == nil {
 		o.State, o.Restarted = lifecycle.ObservedAbsent, !s.present[job.ID]
 		return o, recorded(o) != job.Observed
@@ -203,8 +211,13 @@ func (s *Sync) notify(ctx context.Context, pending []notification) int {
 
 // signal notifies one workflow of its torrent, and says whether that has succeeded.
 func (s *Sync) signal(ctx context.Context, n notification) bool {
+	name, argument := lifecycle.DownloadObservedSignal, any(n.observation)
+	if n.observation.State == observedCancel {
+		name, argument = lifecycle.CancelSignal, n.job.ID
+	}
+
 	err := temporalio.LoopStep(ctx, func(ctx context.Context) error {
-		return s.Temporal.SignalWorkflow(ctx, n.job.WorkflowID(), "", lifecycle.DownloadObservedSignal, n.observation)
+		return s.Temporal.SignalWorkflow(ctx, n.job.WorkflowID(), "", name, argument)
 	})
 	if err != nil && !temporalio.IsNotFound(err) && ctx.Err() == nil {
 		s.Log.Warn("download not notified", "download", n.job.ID, "error", err)

@@ -85,6 +85,9 @@ func (b *Bot) setStatus(ctx context.Context, id int64, status string) (user acco
 		return user, false, err
 	}
 	user, err = b.store.ChangeUser(ctx, id, account.UserChange{Status: status})
+	if err == nil && status == account.UserBlocked && b.o.OnBlocked != nil {
+		b.o.OnBlocked(ctx, id)
+	}
 	return user, true, err
 }
 

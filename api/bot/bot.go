@@ -43,17 +43,18 @@ type Options struct {
 	Parts          []func(*chat.Sender) chat.Part // make the parts of the workloads
 	Status         StatusSource
 	Log            *slog.Logger
-	Requests       *allowance.Users // the rate of each user's requests; nil: no bound
-	OnRefused      func(string)     // counts requests that are refused for a limit, by its name; may be nil
-	Strangers      int              // new people an hour; 0: no bound
-	ActivateAtOnce bool             // new people need no approval
-	CacheChat      int64            // a group of the operator that is not left; 0: none
-	AdminIDs       []int64          // Telegram ids of people who are administrators unless they were blocked
-	EditEvery      time.Duration    // the shortest pause between edits of one message; 0: 3 s
-	GatherNotices  time.Duration    // how long changes of one task are gathered for one message; 0: 3 s
-	AlertCalm      time.Duration    // from the end of an incident to its notice; 0: notice.AlertCalm
-	PublicURL      string           // of the pages
-	PollTimeout    time.Duration    // how long Telegram may wait for updates, whole seconds; 0: 50 s
+	Requests       *allowance.Users                        // the rate of each user's requests; nil: no bound
+	OnRefused      func(string)                            // counts requests that are refused for a limit, by its name; may be nil
+	Strangers      int                                     // new people an hour; 0: no bound
+	ActivateAtOnce bool                                    // new people need no approval
+	CacheChat      int64                                   // a group of the operator that is not left; 0: none
+	AdminIDs       []int64                                 // Telegram ids of people who are administrators unless they were blocked
+	EditEvery      time.Duration                           // the shortest pause between edits of one message; 0: 3 s
+	GatherNotices  time.Duration                           // how long changes of one task are gathered for one message; 0: 3 s
+	AlertCalm      time.Duration                           // from the end of an incident to its notice; 0: notice.AlertCalm
+	PublicURL      string                                  // of the pages
+	OnBlocked      func(ctx context.Context, userID int64) // is called when a user was blocked; may be nil
+	PollTimeout    time.Duration                           // how long Telegram may wait for updates, whole seconds; 0: 50 s
 }
 
 // Bot is the Telegram bot.

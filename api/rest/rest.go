@@ -6,6 +6,8 @@
 package rest
 
 import (
+	"context"
+
 	"go.temporal.io/sdk/client"
 
 	"stagecoach/api/rest/accounts"
@@ -23,8 +25,9 @@ import (
 type Options struct {
 	server.Config
 
-	Parts     []func(*server.Server) // add the operations of the workloads
-	Workloads []service.Workload     // release what they have of a person who is forgotten
+	Parts     []func(*server.Server)                  // add the operations of the workloads
+	Workloads []service.Workload                      // release what they have of a person who is forgotten
+	OnBlocked func(ctx context.Context, userID int64) // is called when a user was blocked; nil: nothing is
 	Webhooks  *webhookservice.Service
 	Status    *status.Reporter
 	Feed      *feed.Feed    // from events.NewFeed; event streams end when it does
@@ -39,7 +42,7 @@ func New(o Options) *server.Server {
 		add(s)
 	}
 
-	accounts.Register(s, o.Workloads)
+	accounts.Register(s, o.Workloads, o.OnBlocked)
 	events.Register(s, o.Feed)
 	webhooks.Register(s, o.Webhooks, o.Feed)
 	operators.Register(s, o.Status, o.Temporal)

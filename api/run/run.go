@@ -119,8 +119,8 @@ func (p process) handler(stream *feed.Feed) (http.Handler, error) {
 			OnRefused: p.refused, Log: p.Log, Version: app.Version, PublicURL: p.Config.API.BrowserURL(),
 			TrustedProxies: p.Config.API.TrustedProxies,
 		},
-		Parts: parts.REST(p.services, p.files), Workloads: p.services.Workloads(), Webhooks: p.Webhooks(), Status: p.reporter,
-		Feed: stream, Temporal: p.Temporal, Codec: readers,
+		Parts: parts.REST(p.services, p.files), Workloads: p.services.Workloads(), OnBlocked: p.services.Tasks.Blocked,
+		Webhooks: p.Webhooks(), Status: p.reporter, Feed: stream, Temporal: p.Temporal, Codec: readers,
 	})
 
 	workflows := ""
@@ -142,7 +142,7 @@ func (p process) bot() *bot.Bot {
 		Parts:    parts.Bot(p.services.WithPatience(botPatience), p.files, p.Store),
 		Requests: p.requests, OnRefused: p.refused, Strangers: strangersPerHour,
 		CacheChat:      p.Config.Telegram.CacheChat,
-		ActivateAtOnce: c.ActivateAtOnce, AdminIDs: c.AdminIDs, PublicURL: c.BrowserURL(),
+		ActivateAtOnce: c.ActivateAtOnce, AdminIDs: c.AdminIDs, PublicURL: c.BrowserURL(), OnBlocked: p.services.Tasks.Blocked,
 	})
 }
 

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,20 +16,7 @@ import (
 	"stagecoach/internal/store/operations"
 )
 
-// sweeps runs a reconciler for that many sweeps.
-func (y *reconcileRig) sweeps(n int64, r *reconcile.Reconciler) {
-	y.Helper()
-	var swept atomic.Int64
-	r.OnSweep = func(err error) {
-		if swept.Add(1) <= n && err != nil { // a later one may be ended in the middle
-			y.Error(err)
-		}
-	}
-	defer y.run(r)()
-	y.eventually("it sweeps", func() bool { return swept.Load() >= n })
-}
-
-// TestReconcileAgain terminates a delivery that a worker seems to hold: it is left alone, and settled by a later sweep
+// TestReconcileAgain terminates a delivery that a worker seems to hold: it is left alone, and settled by the next sweep
 // though nothing else leads to it any more.
 func TestReconcileAgain(t *testing.T) {
 	t.Parallel()
@@ -38,66 +26,60 @@ func TestReconcileAgain(t *testing.T) {
 	must(t, y.temporal.TerminateWorkflow(t.Context(), held.workflowID, "", "by hand"))
 	y.exec(`UPDATE jobs SET state = 'STREAMING', claimed_at = now(), heartbeat_at = now() + interval '1 hour', created_at = now() - interval '1 minute'`)
 
-	stop := y.run(y.reconciler())
-	unsettled := func() string {
-		return y.text(`SELECT coalesce(string_agg(workload || ' ' || entity, ', '), '') FROM reconciler_unsettled`)
-	}
-	y.eventually("it is left for later", func() bool { return unsettled() == "delivery "+held.entity })
-	stop()
-
+	var last reconcile.Sweep
+	y.eventually("it is left for later", func() bool {
+		last = y.sweep(y.reconciler(), last)
+		return slices.Equal(last.Unsettled[lifecycle.WorkloadDelivery], []string{held.entity})
+	})
 	if state := y.text(held.state, held.entity); state != "STREAMING" {
 		t.Fatalf("it is %s", state)
 	}
-	y.forget(held)
-	y.exec(`DELETE FROM events`)
-	y.exec(`UPDATE jobs SET heartbeat_at = now() - interval '1 minute'`)
 
-	defer y.run(y.reconciler())()
-	y.eventually("it has failed", func() bool { return y.text(held.state, held.entity) == "FAILED" })
-	y.eventually("nothing is left", func() bool { return unsettled() == "" })
+	y.forget(held)
+	y.exec(`UPDATE jobs SET heartbeat_at = now() - interval '1 minute'`)
+	last = y.sweep(y.reconciler(), last)
+	if state := y.text(held.state, held.entity); state != "FAILED" || len(last.Unsettled[lifecycle.WorkloadDelivery]) > 0 {
+		t.Errorf("it is %s, left are %v", state, last.Unsettled)
+	}
 }
 
-// TestReconcileTriggers starts a comparison at first and when the last one is old. The schedule starts no second one beside it.
+// TestReconcileTriggers starts a comparison at first, and after an outage of half of Temporal's retention. The schedule
+// starts no second one beside it.
 func TestReconcileTriggers(t *testing.T) {
 	t.Parallel()
 	y := newReconcileRig(t)
-	triggered := func() (n int64) {
+	about, err := y.temporal.WorkflowService().DescribeNamespace(
+		t.Context(), &workflowservice.DescribeNamespaceRequest{Namespace: y.namespace},
+	)
+	must(t, err)
+	retention := about.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration()
+
+	want := func(want int, when string, last reconcile.Sweep) {
 		t.Helper()
-		var calls atomic.Int64
+		calls := 0
 		r := y.reconciler()
 		r.Trigger = func(context.Context) error {
-			calls.Add(1)
+			calls++
 			return nil
 		}
-		y.sweeps(4, r)
-		return calls.Load()
+		if y.sweep(r, last); calls != want {
+			t.Errorf("%s: it triggers %d comparisons, want %d", when, calls, want)
+		}
 	}
 
-	compared := func(workload string, age time.Duration) {
-		t.Helper()
-		must(t, y.store.SaveComparison(t.Context(), operations.Comparison{Workload: workload, BeganAt: time.Now().Add(-age)}))
+	ago := func(age time.Duration) reconcile.Sweep { return reconcile.Sweep{Since: time.Now().Add(-age)} }
+	want(1, "when nothing was compared", ago(time.Minute))
+	for i, workload := range lifecycle.Names() {
+		must(t, y.store.SaveComparison(t.Context(), operations.Comparison{Workload: workload, BeganAt: time.Now().Add(-3 * time.Hour)}))
+		if i == 0 {
+			want(1, "when one workload was compared", ago(time.Minute))
+		}
 	}
 
-	if n := triggered(); n == 0 {
-		t.Errorf("at first it triggers %d times", n)
-	}
-
-	for _, workload := range lifecycle.Names()[1:] {
-		compared(workload, time.Hour)
-	}
-	if n := triggered(); n == 0 {
-		t.Errorf("when one workload was never compared it triggers %d times", n)
-	}
-
-	compared(lifecycle.Names()[0], time.Hour)
-	if n := triggered(); n != 0 {
-		t.Errorf("when all are compared it triggers %d times", n)
-	}
-
-	compared(lifecycle.Names()[2], 2*time.Hour)
-	if n := triggered(); n == 0 {
-		t.Errorf("when a comparison is old it triggers %d times", n)
-	}
+	want(0, "after a sweep", ago(time.Minute))
+	want(0, "after a short outage", ago(retention/2-time.Minute))
+	want(1, "after a long outage", ago(retention/2+time.Minute))
+	want(1, "when there was no sweep", reconcile.Sweep{})
 }
 
 // askedTemporal counts what costs more when more workflows run.
@@ -139,14 +121,16 @@ func TestQuietSweep(t *testing.T) {
 	y.exec(`UPDATE tasks SET created_at = now() - interval '1 minute'`)
 	y.exec(`UPDATE download_jobs SET created_at_utc = now() - interval '1 minute'`)
 	y.exec(`UPDATE transactions SET created_at = now() - interval '1 minute'`)
-	y.exec(`INSERT INTO reconciler_marks VALUES (now() - interval '61 seconds', pg_snapshot_xmax(pg_current_snapshot()))`)
 
 	asked := &askedTemporal{Client: y.temporal}
 	r := y.reconciler()
 	r.Temporal = asked
 	const n = 3
-	y.sweeps(n, r)
-	if asked.described.Load()+asked.running.Load() > 0 || asked.listed.Load() < n {
+	var last reconcile.Sweep
+	for range n {
+		last = y.sweep(r, last)
+	}
+	if asked.described.Load()+asked.running.Load() > 0 || asked.listed.Load() != n {
 		t.Errorf("%d workflows are described, %d lists, %d of what runs", asked.described.Load(), asked.listed.Load(), asked.running.Load())
 	}
 

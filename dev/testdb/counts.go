@@ -12,7 +12,7 @@ func Recount(t testing.TB, s *store.Store) {
 	if err := s.ResetCounts(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.RefreshCounts(t.Context()); err != nil {
+	if _, err := s.RefreshCounts(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -13,8 +13,9 @@ import (
 	"go.temporal.io/sdk/worker"
 )
 
-// Repeat runs an activity again and again, as a schedule does, until stop is called or the test ends. It takes no input.
-func Repeat(t testing.TB, run any) (stop func()) {
+// Repeat runs an activity again and again, as a schedule does, until stop is called or the test ends. Each run gets the
+// result of the last one that succeeded.
+func Repeat[T any](t testing.TB, run func(ctx context.Context, last T) (T, error)) (stop func()) {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
@@ -26,8 +27,14 @@ func Repeat(t testing.TB, run any) (stop func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
+		var last T
 		for ctx.Err() == nil {
-			_, _ = env.ExecuteActivity("repeated")
+			if result, err := env.ExecuteActivity("repeated", last); err == nil {
+				var next T
+				if result.Get(&next) == nil {
+					last = next
+				}
+			}
 			select {
 			case <-ctx.Done():
 			case <-time.After(200 * time.Millisecond):

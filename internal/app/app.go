@@ -139,9 +139,13 @@ func identity(service string) string {
 	return fmt.Sprintf("%d@%s@%s", os.Getpid(), host, service)
 }
 
-// KeepAlive sends the heartbeats of this process, and keeps the counts of rows, until stop is called.
+// KeepAlive sends the heartbeats of this process, and keeps counts, alerts and webhooks up to date together with the other
+// processes, until stop is called.
 func (a *Connections) KeepAlive(ctx context.Context) (stop func()) {
-	keeper := counts.Keeper{Store: a.Store, Log: a.Log}
+	keeper := counts.Keeper{Store: a.Store, Log: a.Log, Then: map[string]func(context.Context) error{
+		"watch the service":           a.Reporter().Watch,
+		"repeat signals for webhooks": a.Webhooks().RepeatSignals,
+	}}
 	return background(ctx, func(ctx context.Context) {
 		var running sync.WaitGroup
 		running.Go(func() { keeper.Run(ctx) })

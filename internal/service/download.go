@@ -283,10 +283,11 @@ func (c *Downloads) TryCancel(ctx context.Context, user account.User, jobID int6
 	return trialOf(rule.To, job.RowVersion, err)
 }
 
-// TellCancel signals a job's workflow to end, and records that it did: each signal is an event of the history, so one
-// is enough. A workflow that was never started is started first.
+// TellCancel signals a job's workflow to end, unless it removes the torrent already: each signal is an event of the
+// history. A workflow that was never started is started first. When the workflow cannot be reached, the watcher tells it
+// what the record has.
 func (c *Downloads) TellCancel(ctx context.Context, job download.Download) error {
-	if job.CancelToldAt != nil {
+	if job.RemovingAt != nil {
 		return nil
 	}
 
@@ -301,8 +302,7 @@ func (c *Downloads) TellCancel(ctx context.Context, job download.Download) error
 	if err != nil && !temporalio.IsNotFound(err) {
 		return temporalio.Unreachable(err)
 	}
-
-	return c.Store.MarkDownloadCancelNotified(ctx, job.ID)
+	return nil
 }
 
 // Refresh makes a job's workflow read the record again: the watcher sends it the torrent's state anew, and it learns at

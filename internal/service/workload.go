@@ -18,15 +18,11 @@ type Workload interface {
 	Prepare(ctx context.Context) error
 	// Live returns up to limit live rows that were created at least age ago, with ids above after, ascending.
 	Live(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error)
-	// LiveOf returns the live rows of these entities that were created at least age ago, and live rows that have waited
-	// for one of them.
+	// Unstarted returns those of Live whose workflow was never started. A partial index serves it.
+	Unstarted(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error)
+	// LiveOf returns the live rows of these entities that were created at least age ago.
 	LiveOf(ctx context.Context, age time.Duration, entities []string) ([]LiveRow, error)
-	// Due returns live rows whose workflows need a reminder, those first that wait longest. It may leave out what became
-	// so before since: earlier calls had it.
-	Due(ctx context.Context, since time.Time) ([]LiveRow, error)
-	// Keys returns the keys of these entities' workflows: workflow ids without the workload's name.
-	Keys(ctx context.Context, entities []string) ([]string, error)
-	// Driven returns the rows whose workflows have these keys.
+	// Driven returns the rows whose workflows have these keys: workflow ids without the workload's name.
 	Driven(ctx context.Context, keys []string) (core.DrivenRows, error)
 	// Release ends the work of a user who was forgotten, or returns it to others.
 	Release(ctx context.Context, user account.User) error
@@ -37,9 +33,6 @@ type LiveRow interface {
 	About() Row
 	// StillLive reads the row again and reports whether it is live.
 	StillLive(ctx context.Context) (bool, error)
-	// Remind sends the running workflow what it may have missed. done reports that this sweep has nothing more to do
-	// for the row.
-	Remind(ctx context.Context) (done bool, err error)
 	// Refresh makes the running workflow read the record again.
 	Refresh(ctx context.Context) error
 	// Start starts the workflow. A repeated call changes nothing.
@@ -63,7 +56,6 @@ type Row struct {
 	Held         bool // by a worker with a recent heartbeat, which may be about to write
 	Resumes      bool // continues from the record when Temporal does not know its workflow any more
 	Replaceable  bool // a new workflow may replace its lost one and continue from the record
-	Reopens      bool // it may become live again after its workflow has ended
 	Fleeting     bool // its workflow does not get each state: a state that it shows may be outdated without a fault
 }
 
@@ -73,12 +65,10 @@ type Loss struct {
 	Completed bool   // the workflow has completed
 }
 
-// always is a live row that needs no reminder and was live when it was listed.
+// always is a live row that counts as live since it was listed.
 type always struct{}
 
 func (always) StillLive(context.Context) (bool, error) { return true, nil }
-
-func (always) Remind(context.Context) (bool, error) { return false, nil }
 
 // Services has the service of each workload.
 type Services struct {
@@ -127,9 +117,6 @@ func rowsOf[E any, R LiveRow](page []E, err error, row func(E) R) ([]LiveRow, er
 	}
 	return rows, nil
 }
-
-// duePage is how many live rows that need a reminder are read at a time.
-const duePage = 1000
 
 // releasePage is how many of a user's live rows are read at a time.
 const releasePage = 100

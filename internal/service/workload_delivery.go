@@ -42,6 +42,11 @@ func (w deliveryWorkload) Live(ctx context.Context, age time.Duration, after int
 	return rowsOf(page, err, w.row)
 }
 
+func (w deliveryWorkload) Unstarted(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error) {
+	page, err := w.Store.UnstartedJobs(ctx, age, after, limit)
+	return rowsOf(page, err, w.row)
+}
+
 func (w deliveryWorkload) LiveOf(ctx context.Context, age time.Duration, entities []string) ([]LiveRow, error) {
 	jobs, err := w.Store.LiveJobsOf(ctx, age, entities)
 	return rowsOf(jobs, err, w.row)
@@ -49,13 +54,6 @@ func (w deliveryWorkload) LiveOf(ctx context.Context, age time.Duration, entitie
 
 func (w deliveryWorkload) row(job delivery.LiveJob) liveDelivery {
 	return liveDelivery{LiveJob: job, deliveries: w.Deliveries}
-}
-
-// Due returns nothing: a delivery needs no reminder.
-func (deliveryWorkload) Due(context.Context, time.Time) ([]LiveRow, error) { return nil, nil }
-
-func (w deliveryWorkload) Keys(ctx context.Context, entities []string) ([]string, error) {
-	return w.Store.KeysOfJobs(ctx, entities)
 }
 
 func (w deliveryWorkload) Driven(ctx context.Context, keys []string) (core.DrivenRows, error) {

@@ -32,6 +32,11 @@ func (w downloadWorkload) Live(ctx context.Context, age time.Duration, after int
 	return rowsOf(page, err, w.row)
 }
 
+func (w downloadWorkload) Unstarted(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error) {
+	page, err := w.Store.UnstartedDownloads(ctx, age, after, limit)
+	return rowsOf(page, err, w.row)
+}
+
 func (w downloadWorkload) LiveOf(ctx context.Context, age time.Duration, entities []string) ([]LiveRow, error) {
 	jobs, err := w.Store.LiveDownloadsOf(ctx, age, entities)
 	return rowsOf(jobs, err, w.row)
@@ -39,16 +44,6 @@ func (w downloadWorkload) LiveOf(ctx context.Context, age time.Duration, entitie
 
 func (w downloadWorkload) row(job download.Download) liveDownload {
 	return liveDownload{job: job, downloads: w.Downloads}
-}
-
-// Due returns jobs whose workflow has not got a requested cancellation.
-func (w downloadWorkload) Due(ctx context.Context, _ time.Time) ([]LiveRow, error) {
-	jobs, err := w.Store.UntoldDownloads(ctx, duePage)
-	return rowsOf(jobs, err, w.row)
-}
-
-func (w downloadWorkload) Keys(ctx context.Context, entities []string) ([]string, error) {
-	return w.Store.KeysOfDownloads(ctx, entities)
 }
 
 func (w downloadWorkload) Driven(ctx context.Context, keys []string) (core.DrivenRows, error) {
@@ -74,14 +69,6 @@ func (d liveDownload) About() Row {
 		ID: d.job.ID, Entity: strconv.FormatInt(d.job.ID, 10), WorkflowID: d.job.WorkflowID(), State: string(d.job.State),
 		NeverStarted: d.job.WorkflowStartedAt == nil, Resumes: true, Replaceable: true,
 	}
-}
-
-// Remind signals a requested cancellation to a job's workflow that has not got it.
-func (d liveDownload) Remind(ctx context.Context) (done bool, err error) {
-	if d.job.CancelRequestedAt == nil || d.job.CancelToldAt != nil {
-		return false, nil
-	}
-	return true, d.downloads.TellCancel(ctx, d.job)
 }
 
 func (d liveDownload) Refresh(ctx context.Context) error { return d.downloads.Refresh(ctx, d.job) }

@@ -31,7 +31,11 @@ func (w taskWorkload) Live(ctx context.Context, age time.Duration, after int64, 
 	return rowsOf(page, err, w.row)
 }
 
-// LiveOf returns live tasks, and those whose last blocker is one of these entities and DONE.
+func (w taskWorkload) Unstarted(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error) {
+	page, err := w.Store.UnstartedTasks(ctx, age, after, limit)
+	return rowsOf(page, err, w.row)
+}
+
 func (w taskWorkload) LiveOf(ctx context.Context, age time.Duration, entities []string) ([]LiveRow, error) {
 	tasks, err := w.Store.LiveTasksOf(ctx, age, entities)
 	return rowsOf(tasks, err, w.row)
@@ -39,17 +43,6 @@ func (w taskWorkload) LiveOf(ctx context.Context, age time.Duration, entities []
 
 func (w taskWorkload) row(task task.LiveTask) *liveTask {
 	return &liveTask{LiveTask: task, tasks: w.Tasks}
-}
-
-// Due returns tasks that are held by a lease whose holder was blocked.
-func (w taskWorkload) Due(ctx context.Context, since time.Time) ([]LiveRow, error) {
-	tasks, err := w.Store.DesertedTasks(ctx, since)
-	return rowsOf(tasks, err, w.row)
-}
-
-// Keys returns the entities: a task's workflow has the task's id.
-func (taskWorkload) Keys(_ context.Context, entities []string) ([]string, error) {
-	return entities, nil
 }
 
 func (w taskWorkload) Driven(ctx context.Context, keys []string) (core.DrivenRows, error) {
@@ -103,21 +96,6 @@ func (t *liveTask) read(ctx context.Context) (task.Task, error) {
 		t.row = &task
 	}
 	return *t.row, nil
-}
-
-// Remind signals the end of a task's last blocker to its workflow, or the end of a lease whose holder was blocked.
-func (t *liveTask) Remind(ctx context.Context) (done bool, err error) {
-	switch {
-	case t.Deserted:
-		if err := t.tasks.Store.EndLease(ctx, t.ID); err != nil {
-			return false, err
-		}
-		return true, t.Refresh(ctx)
-	case t.Unblocked:
-		return true, t.tasks.Unblock(ctx, t.WorkflowID())
-	default:
-		return false, nil
-	}
 }
 
 func (t *liveTask) Refresh(ctx context.Context) error { return t.tasks.Refresh(ctx, t.WorkflowID()) }

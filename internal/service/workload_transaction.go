@@ -38,6 +38,11 @@ func (w *transactionWorkload) Live(ctx context.Context, age time.Duration, after
 	return rowsOf(page, err, w.row)
 }
 
+func (w *transactionWorkload) Unstarted(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error) {
+	page, err := w.Store.UnstartedTransactions(ctx, age, after, limit)
+	return rowsOf(page, err, w.row)
+}
+
 func (w *transactionWorkload) LiveOf(ctx context.Context, age time.Duration, entities []string) ([]LiveRow, error) {
 	transactions, err := w.Store.LiveTransactionsOf(ctx, age, entities)
 	return rowsOf(transactions, err, w.row)
@@ -45,14 +50,6 @@ func (w *transactionWorkload) LiveOf(ctx context.Context, age time.Duration, ent
 
 func (w *transactionWorkload) row(t transaction.Transaction) liveTransaction {
 	return liveTransaction{row: t, workload: w}
-}
-
-// Due returns nothing: a transaction's workflow needs no reminder.
-func (*transactionWorkload) Due(context.Context, time.Time) ([]LiveRow, error) { return nil, nil }
-
-// Keys returns the entities: a transaction's workflow has the transaction's hash.
-func (*transactionWorkload) Keys(_ context.Context, entities []string) ([]string, error) {
-	return entities, nil
 }
 
 func (w *transactionWorkload) Driven(ctx context.Context, keys []string) (core.DrivenRows, error) {
@@ -72,7 +69,7 @@ type liveTransaction struct {
 func (t liveTransaction) About() Row {
 	return Row{
 		ID: t.row.ID, Entity: t.row.Hash, WorkflowID: t.row.WorkflowID(), State: string(t.row.State),
-		NeverStarted: t.row.WorkflowStartedAt == nil, Resumes: true, Replaceable: true, Reopens: true,
+		NeverStarted: t.row.WorkflowStartedAt == nil, Resumes: true, Replaceable: true,
 	}
 }
 

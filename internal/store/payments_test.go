@@ -638,3 +638,32 @@ func TestMoneyThatComesBackAfterSuccess(t *testing.T) {
 	b.scan()
 	b.balanced()
 }
+
+// TestMoneyThatComesBackAfterFailure owes the deposit when the purchase of an order that somebody has found failed comes
+// back: a workflow is to be started for it.
+func TestMoneyThatComesBackAfterFailure(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	admin := b.user(1)
+	hash := b.ordered("ann", 3*coin)
+	payment := b.paid(hash)
+	if err := b.MarkTransactionStarted(t.Context(), hash); err != nil {
+		t.Fatal(err)
+	}
+	b.ok(b.ReviewTransaction(t.Context(), hash, 1, transaction.ReviewNotConfirmed))
+	b.ok(b.ResolveTransaction(t.Context(), transaction.Request{Hash: hash, Attempt: 1, ActorID: &admin.ID}, lifecycle.TransactionFailed, "m"))
+
+	unstarted := func(want int) {
+		t.Helper()
+		rows, err := b.UnstartedTransactions(t.Context(), -time.Minute, 0, 10)
+		if err != nil || len(rows) != want {
+			t.Errorf("%+v, %v", rows, err)
+		}
+	}
+	unstarted(0)
+	b.settle(payment.ID, transaction.Destination{ReturnedNano: payment.PaidNano - fee, Refund: true})
+	unstarted(1)
+	if got := b.tx(hash); got.RefundDueNano == 0 {
+		t.Errorf("nothing is owed: %+v", got)
+	}
+}

@@ -97,7 +97,10 @@ func TestLongWorkHasNoTimeOut(t *testing.T) {
 		table string
 		do    func(*store.Store) error
 	}{
-		"counts": {"jobs", func(s *store.Store) error { return s.RefreshCounts(t.Context()) }},
+		"counts": {"jobs", func(s *store.Store) error {
+			_, err := s.RefreshCounts(t.Context())
+			return err
+		}},
 		"reseal": {"oauth_tokens", func(s *store.Store) error { _, err := s.Reseal(t.Context()); return err }},
 	} {
 		t.Run(name, func(t *testing.T) {

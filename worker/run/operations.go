@@ -3,6 +3,8 @@ package run
 import (
 	"context"
 
+	"golang.org/x/time/rate"
+
 	"stagecoach/internal/app"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/cleanup"
@@ -52,9 +54,12 @@ func (p process) reconciler(workloads []service.Workload) *reconcile.Reconciler 
 		}
 	}
 
+	lists := rate.NewLimiter(reconcile.ListsPerSecond, 1)
 	return &reconcile.Reconciler{
-		Temporal: p.Temporal, Store: p.Store, Workloads: workloads, Log: p.Log,
-		Webhooks: p.webhookSweep(), Watch: p.Reporter().Watch,
+		Temporal: p.Temporal, Namespace: p.Namespace, Store: p.Store, Workloads: workloads, Log: p.Log, Lists: lists,
+		Webhooks: &reconcile.Webhooks{
+			Temporal: p.Temporal, Store: p.Store, Log: p.Log, Lists: lists, Signal: p.Webhooks().Signal,
+		},
 		Trigger:   func(ctx context.Context) error { return reconciler.Trigger(ctx, p.Temporal) },
 		OnFinding: func(workload, finding string) { p.Metrics.Findings.WithLabelValues(workload, finding).Inc() },
 		OnSweep: func(err error) {

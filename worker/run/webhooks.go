@@ -7,7 +7,6 @@ import (
 	"stagecoach/internal/config"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/operations/reconcile"
 	"stagecoach/internal/service"
 	"stagecoach/internal/webhook"
 )
@@ -46,9 +45,4 @@ func webhookOptions(c config.Config) worker.Options {
 	o := activityOptions(c, webhooksAtOnce)
 	o.MaxHeartbeatThrottleInterval = cancelNotice
 	return o
-}
-
-// webhookSweep keeps the workflows of webhooks running.
-func (p process) webhookSweep() *reconcile.Webhooks {
-	return &reconcile.Webhooks{Temporal: p.Temporal, Store: p.Store, Log: p.Log, Signal: p.Webhooks().Signal}
 }

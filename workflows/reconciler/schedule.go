@@ -23,7 +23,8 @@ func EnsureSchedules(ctx context.Context, c client.Client) error {
 }
 
 // ensure creates the schedule of a workflow without input. A run that has not ended is not joined by another. What an
-// outage has skipped is not made up for: a sweep triggers a comparison when the last one is too old.
+// outage has skipped is not made up for: the next sweep continues from the last one, and triggers a comparison after a
+// long outage.
 func ensure(ctx context.Context, c client.Client, id, workflowType, title string, every time.Duration) error {
 	return temporalio.EnsureSchedule(ctx, c, client.ScheduleOptions{
 		ID:   id,

@@ -24,20 +24,21 @@ const (
 
 var reconciler *reconcile.Reconciler
 
-// Run is one sweep, and returns what it has seen. One that fails is tried again until it succeeds, so that an outage
-// costs one workflow.
+// Run is one sweep, and returns what it has seen, with which the next one begins. One that fails is tried again until it
+// succeeds, so that an outage costs one workflow.
 func Run(ctx workflow.Context) (reconcile.Sweep, error) {
 	sweeping := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue:           lifecycle.MainQueue,
 		StartToCloseTimeout: 10 * time.Minute,
 		HeartbeatTimeout:    30 * time.Second, // the gap when a worker dies; longer than one call may take
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 15 * time.Second},
-		Summary:             "compare what is new",
+		Summary:             "look at what is new",
 	})
 
 	record.ShowDetails(ctx, Title, details(nil))
-	var sweep reconcile.Sweep
-	if err := workflow.ExecuteActivity(sweeping, reconciler.Reconcile).Get(ctx, &sweep); err != nil {
+	var last, sweep reconcile.Sweep
+	_ = workflow.GetLastCompletionResult(ctx, &last) // there is none, or it cannot be read: all is compared
+	if err := workflow.ExecuteActivity(sweeping, reconciler.Reconcile, last).Get(ctx, &sweep); err != nil {
 		return sweep, err
 	}
 
@@ -47,15 +48,14 @@ func Run(ctx workflow.Context) (reconcile.Sweep, error) {
 
 // details shows operators the sweep; nil: it has not ended.
 func details(s *reconcile.Sweep) string {
-	const what = "Looks at workflows that closed and at rows that changed, three times a minute; the schedule `" + ComparisonSchedule +
+	const what = "Looks at workflows that closed and at rows without one, three times a minute; the schedule `" + ComparisonSchedule +
 		"` compares all."
 	if s == nil {
 		return what
 	}
 
 	lines := []string{fmt.Sprintf(
-		"**Swept at %s** in %d ms: %d closed workflows, %d changed rows, new findings: %d", s.At.Format(time.RFC3339), s.Millis,
-		s.Closed, s.Changed, s.Findings,
+		"**Swept at %s** in %d ms: %d closed workflows, new findings: %d", s.At.Format(time.RFC3339), s.Millis, s.Closed, s.Findings,
 	)}
 
 	if s.ComparedAt != nil {

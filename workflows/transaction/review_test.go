@@ -1,6 +1,7 @@
 package transaction_test
 
 import (
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -10,8 +11,11 @@ import (
 
 	activities "stagecoach/activities/transaction"
 	"stagecoach/dev/sim"
+	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/operations/reconcile"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store/transaction"
 	"stagecoach/internal/ton"
 )
@@ -133,7 +137,11 @@ func TestBouncedIsGivenBack(t *testing.T) {
 				w.wantNoDue(hash) // the money may be spent
 				w.chain.ClearFaults()
 				w.eventually("it is owed", func() bool { return w.get(hash).RefundDueNano > 0 })
-				w.must(w.client.Start(ctx, hash)) // as the reconciler does
+				reconciler := &reconcile.Reconciler{
+					Temporal: w.server.Client, Store: w.store, Workloads: []service.Workload{w.client.Workload()},
+					Log: slog.New(slog.DiscardHandler),
+				}
+				defer testtemporal.Repeat(t, reconciler.Reconcile)()
 			}
 
 			w.eventually("it is given back", func() bool {

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -279,7 +278,7 @@ func TestIsRestarted(t *testing.T) {
 	})
 }
 
-// TestKeepsItsPlaceInTheQueue lets a webhook wait while no sender is free, and the reconciler sweep: its activity is
+// TestKeepsItsPlaceInTheQueue lets a webhook wait while no sender is free, and signals be repeated: its activity is
 // scheduled once and never cancelled, and the workflow is signalled once.
 func TestKeepsItsPlaceInTheQueue(t *testing.T) {
 	t.Parallel()
@@ -302,24 +301,13 @@ func TestKeepsItsPlaceInTheQueue(t *testing.T) {
 		return signals, cancels
 	}
 
-	var sweeps atomic.Int32
 	signals, cancels := count()
-	sweeper := &reconcile.Reconciler{
-		Temporal: r.server.Client, Store: r.store, Log: r.log,
-		OnSweep:  func(error) { sweeps.Add(1) },
-		Webhooks: &reconcile.Webhooks{Temporal: r.server.Client, Store: r.store, Log: r.log, Signal: r.webhooks.Signal},
+	const rounds = 5
+	for range rounds {
+		r.must(r.webhooks.RepeatSignals(t.Context()))
 	}
-
-	stop := testtemporal.Repeat(t, sweeper.Reconcile)
-	for deadline := time.Now().Add(time.Minute); sweeps.Load() < 5; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the reconciler does not sweep")
-		}
-	}
-	stop()
-
-	if s, c := count(); s > signals+1 || c > cancels {
-		t.Errorf("%d signals and %d cancellations in %d sweeps", s-signals, c-cancels, sweeps.Load())
+	if s, c := count(); s != signals+1 || c > cancels {
+		t.Errorf("%d signals and %d cancellations in %d rounds", s-signals, c-cancels, rounds)
 	}
 	r.startSender(r.sender.SendWebhookEvents)
 	r.rests(made.ID)

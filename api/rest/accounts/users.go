@@ -91,11 +91,12 @@ type listUsersInput struct {
 type handlers struct {
 	*server.Server
 	workloads []service.Workload
+	onBlocked func(ctx context.Context, userID int64) // may be nil
 }
 
 // Register adds the operations of users and tokens to an API.
-func Register(s *server.Server, workloads []service.Workload) {
-	h := &handlers{Server: s, workloads: workloads}
+func Register(s *server.Server, workloads []service.Workload, onBlocked func(ctx context.Context, userID int64)) {
+	h := &handlers{Server: s, workloads: workloads, onBlocked: onBlocked}
 
 	server.Register(server.Group{Server: s, Tag: "Overview", Access: server.ForUsers, Scope: account.ScopeRead}, server.Operation{
 		Id: "get-overview", Route: "GET /v1/overview",
@@ -282,6 +283,9 @@ func (h *handlers) changeUser(ctx context.Context, in *changeUserInput) (none sh
 	user, err := h.Store.ChangeUser(ctx, id, change)
 	if err != nil {
 		return none, err
+	}
+	if user.Status != account.UserActive && h.onBlocked != nil {
+		h.onBlocked(ctx, id)
 	}
 
 	h.Done(ctx, in.ID)

@@ -72,7 +72,8 @@ func (r Record) History(ctx context.Context, events int) error {
 	if err := r.Store.ResetCounts(ctx); err != nil {
 		return err
 	}
-	return r.Store.RefreshCounts(ctx)
+	_, err = r.Store.RefreshCounts(ctx)
+	return err
 }
 
 // copyRows writes n rows by COPY, without foreign keys and triggers.

@@ -13,13 +13,15 @@ const every = 5 * time.Second
 
 // Store is what the counts need of the record.
 type Store interface {
-	RefreshCounts(ctx context.Context) error
+	RefreshCounts(ctx context.Context) (counted bool, err error)
 }
 
 // Keeper counts repeatedly. It runs in each process, and one of them counts.
 type Keeper struct {
 	Store Store
 	Log   *slog.Logger
+	// what one process does for all, by its description in the log: the one that has just counted
+	Then map[string]func(ctx context.Context) error
 }
 
 // Run counts until ctx ends.
@@ -28,8 +30,12 @@ func (k Keeper) Run(ctx context.Context) {
 	defer ticker.Stop()
 
 	for {
-		if err := k.Store.RefreshCounts(ctx); err != nil && ctx.Err() == nil {
-			k.Log.Warn("the rows were not counted", "error", err) // an outage: the next round repeats it
+		counted, err := k.Store.RefreshCounts(ctx)
+		k.report(ctx, "count the rows", err)
+		if counted {
+			for what, do := range k.Then {
+				k.report(ctx, what, do(ctx))
+			}
 		}
 
 		select {
@@ -37,5 +43,12 @@ func (k Keeper) Run(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
+	}
+}
+
+// report logs a failure. In an outage the next round repeats what has failed.
+func (k Keeper) report(ctx context.Context, what string, err error) {
+	if err != nil && ctx.Err() == nil {
+		k.Log.Warn("this process failed to "+what, "error", err)
 	}
 }

@@ -41,7 +41,7 @@ func (r *Reconciler) Compare(ctx context.Context, after string) (Compared, error
 	defer stop()
 
 	began := time.Now()
-	c := &comparer{sweeper: newSweeper(r), workload: r.Workloads[at], pace: cmp.Or(r.Pace, 500*time.Millisecond)}
+	c := &comparer{sweeper: newSweeper(r), workload: r.Workloads[at]}
 	if err := c.compare(ctx); err != nil {
 		return Compared{}, cmp.Or(temporalio.LoopOutcome(ctx), temporalio.RetryUntilSeen(ctx, err))
 	}
@@ -66,10 +66,10 @@ func (r *Reconciler) Compare(ctx context.Context, after string) (Compared, error
 type comparer struct {
 	*sweeper
 	workload service.Workload
-	pace     time.Duration
 	rows     liveRows
 	running  int
 	suspects map[string]suspect // by entity
+	left     []string           // entities that could not be settled
 }
 
 // suspect is a workflow that has shown another state than the record had.
@@ -80,7 +80,7 @@ type suspect struct{ run, state string }
 // list and the rows change meanwhile.
 func (c *comparer) compare(ctx context.Context) error {
 	c.rows, c.suspects = newLiveRows(), map[string]suspect{}
-	err := c.eachPage(ctx, func(page []service.LiveRow) error {
+	err := c.eachRows(ctx, func(page []service.LiveRow) error {
 		for _, row := range page {
 			c.rows.add(row.About())
 		}
@@ -91,11 +91,8 @@ func (c *comparer) compare(ctx context.Context) error {
 	}
 
 	c.rows.sort()
-	err = eachPage(ctx, c.Temporal, open(c.workload.WorkflowType()), func(page []*workflowpb.WorkflowExecutionInfo) error {
-		if err := c.listed(ctx, page); err != nil {
-			return err
-		}
-		return pause(ctx, c.pace)
+	err = c.eachPage(ctx, open(c.workload.WorkflowType()), func(page []*workflowpb.WorkflowExecutionInfo) error {
+		return c.listed(ctx, page)
 	})
 	if err == nil {
 		err = c.confirm(ctx)
@@ -104,21 +101,46 @@ func (c *comparer) compare(ctx context.Context) error {
 		return err
 	}
 
-	return c.eachPage(ctx, func(page []service.LiveRow) error {
-		met, lost := c.rows.split(page)
-		return c.settleAll(ctx, c.workload, append(lost, c.remind(ctx, c.workload, met)...), nil)
+	err = c.eachRows(ctx, func(page []service.LiveRow) error {
+		c.left = append(c.left, c.settleAll(ctx, c.workload, c.rows.lost(page), nil)...)
+		return nil
 	})
+	if err != nil {
+		return err
+	}
+	return c.tryAgain(ctx)
 }
 
-// eachPage calls do for the live rows, a page at a time.
-func (c *comparer) eachPage(ctx context.Context, do func([]service.LiveRow) error) error {
-	return eachLivePage(ctx, c.workload, settled, func(page []service.LiveRow) error {
+const (
+	rowsPause = 50 * time.Millisecond // after each page of rows
+	heldPause = 20 * time.Second      // by then the heartbeat of a lost worker is old
+)
+
+// eachRows calls do for the live rows, a page at a time.
+func (c *comparer) eachRows(ctx context.Context, do func([]service.LiveRow) error) error {
+	return eachPageOf(ctx, c.workload.Live, settled, func(page []service.LiveRow) error {
 		temporalio.Progressed(ctx)
 		if err := do(page); err != nil {
 			return err
 		}
-		return pause(ctx, c.pace/10)
+		return pause(ctx, rowsPause)
 	})
+}
+
+// tryAgain settles once more what could not be settled, such as a row whose worker was about to write.
+func (c *comparer) tryAgain(ctx context.Context) error {
+	if len(c.left) == 0 {
+		return nil
+	}
+	if err := pause(ctx, heldPause); err != nil {
+		return err
+	}
+
+	rows, err := c.workload.LiveOf(ctx, settled, c.left)
+	if err == nil {
+		c.settleAll(ctx, c.workload, rows, nil)
+	}
+	return err
 }
 
 // listed meets a page of running workflows: it terminates orphans, and notes those that show another state than their
@@ -208,7 +230,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	return cmp.Or(ctx.Err(), temporal.NewApplicationError("the worker stops", string(fault.WorkerLost)))
 }
 
-// lastComparison reads the numbers of the last comparison, and triggers one when it is too old, as after an outage.
+// lastComparison reads the numbers of the last comparison.
 func (s *sweeper) lastComparison(ctx context.Context) error {
 	list, err := s.Store.Comparisons(ctx)
 	if err != nil {
@@ -224,15 +246,5 @@ func (s *sweeper) lastComparison(ctx context.Context) error {
 	if len(list) < len(s.Workloads) {
 		s.sweep.ComparedAt = nil
 	}
-
-	young := s.sweep.ComparedAt != nil && time.Since(*s.sweep.ComparedAt) < compareAfter
-	if s.Trigger == nil || young {
-		return nil
-	}
-
-	err = s.Trigger(ctx)
-	if temporalio.IsNotFound(err) {
-		return nil // a worker that starts makes the schedule soon
-	}
-	return err
+	return nil
 }

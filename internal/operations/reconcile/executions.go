@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
+	"golang.org/x/time/rate"
 
 	"stagecoach/internal/store/operations"
 	"stagecoach/internal/temporalio"
@@ -50,12 +51,25 @@ func (e execution) finding() string {
 	}
 }
 
-// eachPage calls do for the workflows that a query of visibility finds, a page a request. The first error of do ends it.
+// eachPage calls do for the workflows that a query of visibility finds, a page a request.
+func (s *sweeper) eachPage(ctx context.Context, query string, do func([]*workflowpb.WorkflowExecutionInfo) error) error {
+	return eachPage(ctx, s.Temporal, s.Lists, query, do)
+}
+
+// eachPage calls do for the workflows that a query of visibility finds, a page a request, as fast as limit allows; nil: no
+// limit. The first error of do ends it.
 func eachPage(
-	ctx context.Context, temporal client.Client, query string, do func([]*workflowpb.WorkflowExecutionInfo) error,
+	ctx context.Context, temporal client.Client, limit *rate.Limiter, query string,
+	do func([]*workflowpb.WorkflowExecutionInfo) error,
 ) error {
 	request := &workflowservice.ListWorkflowExecutionsRequest{Query: query, PageSize: pageLimit}
 	for {
+		if limit != nil {
+			if err := limit.Wait(ctx); err != nil {
+				return err
+			}
+		}
+
 		page, err := temporal.ListWorkflow(ctx, request)
 		if err != nil {
 			return err
@@ -73,9 +87,10 @@ func eachPage(
 
 // eachWorkflow calls do for the workflows that a query of visibility finds. The first error of do ends it.
 func eachWorkflow(
-	ctx context.Context, temporal client.Client, query string, do func(*workflowpb.WorkflowExecutionInfo) error,
+	ctx context.Context, temporal client.Client, limit *rate.Limiter, query string,
+	do func(*workflowpb.WorkflowExecutionInfo) error,
 ) error {
-	return eachPage(ctx, temporal, query, func(page []*workflowpb.WorkflowExecutionInfo) error {
+	return eachPage(ctx, temporal, limit, query, func(page []*workflowpb.WorkflowExecutionInfo) error {
 		for _, info := range page {
 			if err := do(info); err != nil {
 				return err

@@ -42,7 +42,7 @@ func TestHungReconciler(t *testing.T) {
 		Workloads: []service.Workload{(&service.Tasks{Store: s}).Workload()},
 	}
 	h.WantTakeover(t, func(ctx context.Context) error {
-		_, err := r.Reconcile(ctx)
+		_, err := r.Reconcile(ctx, reconcile.Sweep{})
 		return err
 	})
 }

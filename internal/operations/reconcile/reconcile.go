@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/client"
+	"golang.org/x/time/rate"
 
 	"stagecoach/internal/service"
-	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/operations"
 	"stagecoach/internal/temporalio"
 )
@@ -24,53 +24,52 @@ type Store interface {
 	CloseVanishedFindings(ctx context.Context, age time.Duration) error
 	FindingCounts(ctx context.Context, since time.Time) ([]operations.FindingCount, error)
 
-	BeginLook(ctx context.Context, overlap, furthest time.Duration) (operations.Look, error)
-	EndLook(ctx context.Context, look operations.Look) error
-	ChangedEntities(ctx context.Context, after core.Cursor, limit int) ([]operations.ChangedEntity, error)
-	Unsettled(ctx context.Context, workload string, limit int) ([]string, error)
-	NoteUnsettled(ctx context.Context, workload string, tried, left []string) error
 	Comparisons(ctx context.Context) ([]operations.Comparison, error)
 	SaveComparison(ctx context.Context, c operations.Comparison) error
 }
 
 // Reconciler finds live rows without a running workflow, and running workflows without a live row, and repairs them:
 // when an operator terminates or resets a workflow, when a start was lost, or when one of the two was restored from a
-// backup. Reconcile looks at differences, three times a minute. Compare compares everything, once an hour.
+// backup. Reconcile looks at what is new, three times a minute. Compare compares everything, once an hour.
 type Reconciler struct {
 	Temporal  client.Client
+	Namespace string // of Temporal
 	Store     Store
 	Workloads []service.Workload
 	Log       *slog.Logger
 	// a workflow whose row ended, or one that began, within this time may be about to follow; default 30 s
 	Grace time.Duration
-	// between two pages of a comparison; default 500 ms
-	Pace time.Duration
+	Lists *rate.Limiter // of requests to visibility, which all users of a server share; nil: no limit
 
 	OnFinding func(workload, finding string)  // counts new incidents; nil: not counted
 	OnSweep   func(err error)                 // counts sweeps; nil: not counted
 	Trigger   func(ctx context.Context) error // starts a comparison soon, unless one runs; nil: nobody does
-	Webhooks  *Webhooks                       // kept after each sweep; nil: none
-	Watch     func(ctx context.Context) error // raises and closes the alerts about the service; nil: none
+	Webhooks  *Webhooks                       // whose workflows are kept running, too; nil: none
 }
+
+// ListsPerSecond is a fifth of the requests to visibility that a server allows to a namespace by default.
+const ListsPerSecond = 2
 
 const (
 	settled   = 5 * time.Second // a younger row may still be on its way to Temporal
 	vanished  = time.Minute     // an open finding that was not met for so long counts as gone
 	pageLimit = 1000
 
-	overlap      = time.Minute      // of two sweeps: Temporal's lists lag, and what is younger than Grace is looked at later
-	furthest     = 2 * time.Hour    // that a sweep looks back after an outage
-	compareAfter = 90 * time.Minute // an older comparison is not left to its schedule
+	overlap       = 5 * time.Minute // of two sweeps: Temporal's lists lag
+	mostUnsettled = 1000            // rows that a sweep hands to the next one
 )
 
-// Sweep is the result of one sweep, for people.
+// Sweep is the result of one sweep, for people and for the next sweep.
 type Sweep struct {
 	At       time.Time      `json:"at"`
 	Millis   int64          `json:"ms"`
-	Closed   int            `json:"closed"`        // workflows that it has looked at because they closed
-	Changed  int            `json:"changed"`       // rows that it has looked at because they changed
+	Closed   int            `json:"closed"`        // workflows that it has looked at because they closed before their end
 	Findings int            `json:"findings"`      // new ones
 	Day      map[string]int `json:"day,omitempty"` // findings of the last 24 hours by kind
+
+	// What the next sweep begins with.
+	Since     time.Time           `json:"since"`               // it looks at workflows that closed after it, less overlap
+	Unsettled map[string][]string `json:"unsettled,omitempty"` // entities that could not be settled, by workload
 
 	// Of the last comparison.
 	ComparedAt *time.Time     `json:"compared_at,omitempty"` // when it began; nil: not all workloads were compared yet
@@ -78,39 +77,22 @@ type Sweep struct {
 	Running    map[string]int `json:"running"`               // workflows by workload
 }
 
-// Reconcile is one sweep. It looks at what is new since the one before: a row or workflow that nothing happens to costs
-// nothing. A sweep that could not check everything fails, and is repeated.
-func (r *Reconciler) Reconcile(ctx context.Context) (Sweep, error) {
+// Reconcile is one sweep. It continues from the last one; the zero Sweep: there was none. A row or workflow that nothing
+// happens to costs nothing. A sweep that could not check everything fails, and is repeated.
+func (r *Reconciler) Reconcile(ctx context.Context, last Sweep) (Sweep, error) {
 	ctx, stop := temporalio.WithWatchdog(ctx)
 	defer stop()
 
 	s := newSweeper(r)
-	err := s.sweepAll(ctx)
+	err := s.sweepAll(ctx, last)
 	if r.OnSweep != nil {
 		r.OnSweep(err)
 	}
 
-	temporalio.Progressed(ctx)
-	r.keep(ctx)
 	if err != nil {
 		return Sweep{}, cmp.Or(temporalio.LoopOutcome(ctx), temporalio.RetryUntilSeen(ctx, err))
 	}
 	return s.sweep, temporalio.LoopOutcome(ctx)
-}
-
-// keep does what accompanies each sweep.
-func (r *Reconciler) keep(ctx context.Context) {
-	if r.Webhooks != nil {
-		r.Webhooks.keep(ctx)
-		temporalio.Progressed(ctx)
-	}
-
-	if r.Watch != nil {
-		if err := r.Watch(ctx); err != nil && ctx.Err() == nil {
-			r.Log.Warn("alerts were not looked after", "error", err)
-		}
-		temporalio.Progressed(ctx)
-	}
 }
 
 // sweeper is what one attempt of an activity remembers.
@@ -125,23 +107,38 @@ func newSweeper(r *Reconciler) *sweeper {
 }
 
 // sweepAll is one sweep over all workloads.
-func (s *sweeper) sweepAll(ctx context.Context) error {
+func (s *sweeper) sweepAll(ctx context.Context, last Sweep) error {
 	began := time.Now()
-	s.sweep = Sweep{At: began.UTC(), Live: map[string]int{}, Running: map[string]int{}}
+	s.sweep = Sweep{
+		At: began.UTC(), Since: began.UTC(), Unsettled: map[string][]string{}, Live: map[string]int{}, Running: map[string]int{},
+	}
 
 	var err error
 	for _, workload := range s.Workloads {
-		err = errors.Join(err, s.prepare(ctx, workload))
+		err = errors.Join(err, s.prepare(ctx, workload, last.Unsettled[workload.Name()]))
 		temporalio.Progressed(ctx)
 	}
 
-	err = errors.Join(err, s.look(ctx), s.lastComparison(ctx))
+	err = errors.Join(err, s.closed(ctx, last.Since), s.lastComparison(ctx), s.compareAfterOutage(ctx, last.Since))
 	if err == nil {
 		err = errors.Join(s.Store.CloseVanishedFindings(ctx, vanished), s.countFindings(ctx))
 	}
 
+	s.boundUnsettled(last.Since)
 	s.sweep.Millis = time.Since(began).Milliseconds()
 	return err
+}
+
+// boundUnsettled keeps the result of a sweep small. The next sweep finds what is left out by looking back as far as this
+// one.
+func (s *sweeper) boundUnsettled(since time.Time) {
+	room := mostUnsettled
+	for name, left := range s.sweep.Unsettled {
+		if len(left) > room {
+			s.sweep.Unsettled[name], s.sweep.Since = left[:room], since
+		}
+		room -= len(s.sweep.Unsettled[name])
+	}
 }
 
 // countFindings adds the findings of the last 24 hours to the sweep.

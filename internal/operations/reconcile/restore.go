@@ -38,7 +38,14 @@ func (r *Restore) Run(ctx context.Context) error {
 
 	r.live = map[string]bool{}
 	for _, workload := range r.Workloads {
-		err := eachLive(ctx, workload, 0, func(row service.LiveRow) error { return r.restore(ctx, row) })
+		err := eachPageOf(ctx, workload.Live, 0, func(page []service.LiveRow) error {
+			for _, row := range page {
+				if err := r.restore(ctx, row); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 		if err != nil {
 			return err
 		}
@@ -70,7 +77,7 @@ func (r *Restore) restore(ctx context.Context, row service.LiveRow) error {
 // terminateOrphans terminates workflows whose rows do not exist, or have ended. A failed transaction that waits for an
 // operator needs no workflow: a retry starts it.
 func (r *Restore) terminateOrphans(ctx context.Context, w service.Workload) error {
-	return eachWorkflow(ctx, r.Temporal, open(w.WorkflowType()), func(info *workflowpb.WorkflowExecutionInfo) error {
+	return eachWorkflow(ctx, r.Temporal, nil, open(w.WorkflowType()), func(info *workflowpb.WorkflowExecutionInfo) error {
 		if id := info.Execution.WorkflowId; !r.live[id] {
 			return r.terminate(ctx, id)
 		}

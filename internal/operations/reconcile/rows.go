@@ -9,23 +9,13 @@ import (
 	"stagecoach/internal/service"
 )
 
-// eachLive calls do for the live rows of a workload that were made at least age ago, a page at a time. The first error
-// of do ends it.
-func eachLive(ctx context.Context, w service.Workload, age time.Duration, do func(service.LiveRow) error) error {
-	return eachLivePage(ctx, w, age, func(page []service.LiveRow) error {
-		for _, row := range page {
-			if err := do(row); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// eachLivePage calls do for the live rows of a workload that were made at least age ago, a page at a time.
-func eachLivePage(ctx context.Context, w service.Workload, age time.Duration, do func([]service.LiveRow) error) error {
+// eachPageOf calls do for the rows that list returns, which were made at least age ago, a page at a time.
+func eachPageOf(
+	ctx context.Context, list func(ctx context.Context, age time.Duration, after int64, limit int) ([]service.LiveRow, error),
+	age time.Duration, do func([]service.LiveRow) error,
+) error {
 	for after := int64(0); ; {
-		page, err := w.Live(ctx, age, after, pageLimit)
+		page, err := list(ctx, age, after, pageLimit)
 		if err != nil || len(page) == 0 {
 			return err
 		}
@@ -88,18 +78,13 @@ func (l *liveRows) meet(id, state string) (known, same bool) {
 	return true, l.states[l.prints[at]&stateBits>>1] == state
 }
 
-// split divides rows into those whose workflow was met, and those whose workflow was not. Rows that were added later are
-// in neither.
-func (l *liveRows) split(rows []service.LiveRow) (met, lost []service.LiveRow) {
+// lost returns those of the rows whose workflow was not met. Rows that were added later are not among them.
+func (l *liveRows) lost(rows []service.LiveRow) (lost []service.LiveRow) {
 	for _, row := range rows {
 		at, known := l.find(row.About().WorkflowID)
-		switch {
-		case !known:
-		case l.prints[at]&metBit != 0:
-			met = append(met, row)
-		default:
+		if known && l.prints[at]&metBit == 0 {
 			lost = append(lost, row)
 		}
 	}
-	return met, lost
+	return lost
 }

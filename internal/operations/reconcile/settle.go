@@ -12,18 +12,9 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// settleAll settles live rows. Those that it cannot settle are noted for the next sweep; reset has the workflows with a
+// settleAll settles live rows, and returns the entities that are to be asked for again; reset has the workflows with a
 // run that was terminated a short time ago.
-func (s *sweeper) settleAll(ctx context.Context, w service.Workload, rows []service.LiveRow, reset map[string]bool) error {
-	left := s.tryAll(ctx, w, rows, reset)
-	if len(left) == 0 {
-		return nil
-	}
-	return s.Store.NoteUnsettled(ctx, w.Name(), nil, left)
-}
-
-// tryAll settles live rows, and returns the entities that are left.
-func (s *sweeper) tryAll(
+func (s *sweeper) settleAll(
 	ctx context.Context, w service.Workload, rows []service.LiveRow, reset map[string]bool,
 ) (left []string) {
 	for _, row := range rows {
@@ -61,8 +52,8 @@ func (s *sweeper) settle(ctx context.Context, w service.Workload, row service.Li
 	case err != nil:
 		return false, err
 	case now.alive():
-		if reminded, err := row.Remind(ctx); reminded || err != nil || !reset {
-			return true, err
+		if !reset {
+			return true, nil
 		}
 		return true, s.refresh(ctx, f, row, now)
 	case about.Held:

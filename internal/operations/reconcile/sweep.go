@@ -9,22 +9,24 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
 
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
-	"stagecoach/internal/store/core"
-	"stagecoach/internal/store/operations"
 	"stagecoach/internal/temporalio"
 )
 
-// prepare does what a sweep begins with in each workload: what all its rows need, reminders that are due, and the rows
-// that earlier sweeps could not settle.
-func (s *sweeper) prepare(ctx context.Context, w service.Workload) error {
+// prepare does what a sweep begins with in each workload: what all its rows need, the rows whose workflow was never
+// started, and those that the last sweep could not settle.
+func (s *sweeper) prepare(ctx context.Context, w service.Workload, unsettled []string) error {
 	if err := w.Prepare(ctx); err != nil {
 		return err
 	}
 
-	unsettled, err := s.Store.Unsettled(ctx, w.Name(), pageLimit)
+	err := eachPageOf(ctx, w.Unstarted, settled, func(page []service.LiveRow) error {
+		s.settleAll(ctx, w, page, nil) // one that cannot be started is found again
+		return nil
+	})
 	if err != nil || len(unsettled) == 0 {
 		return err
 	}
@@ -33,54 +35,35 @@ func (s *sweeper) prepare(ctx context.Context, w service.Workload) error {
 	if err != nil {
 		return err
 	}
-	return s.Store.NoteUnsettled(ctx, w.Name(), unsettled, s.tryAll(ctx, w, rows, nil))
+	s.leave(w, s.settleAll(ctx, w, rows, nil))
+	return nil
 }
 
-// look looks at what is new since the look before: workflows that closed, rows with events, and rows that are due for a
-// reminder. A look that fails is repeated by the next sweep.
-func (s *sweeper) look(ctx context.Context) error {
-	look, err := s.Store.BeginLook(ctx, overlap, furthest)
-	if err != nil {
-		return err
-	}
-
-	closed, err := s.closed(ctx, look.Since.At)
-	if err != nil {
-		return err
-	}
-
-	if err := s.changed(ctx, look.Since, closed); err != nil {
-		return err
-	}
-
-	for _, w := range s.Workloads {
-		due, err := w.Due(ctx, look.Since.At)
-		if err != nil {
-			return err
-		}
-		s.remind(ctx, w, due)
-	}
-
-	return s.Store.EndLook(ctx, look)
-}
-
-// remind reminds the workflows of rows, and returns the rows for which that failed.
-func (s *sweeper) remind(ctx context.Context, w service.Workload, rows []service.LiveRow) (left []service.LiveRow) {
-	for _, row := range rows {
-		temporalio.Progressed(ctx)
-		if _, err := row.Remind(ctx); err != nil {
-			s.Log.Warn("not reminded", "workload", w.Name(), "entity", row.About().Entity, "error", err)
-			left = append(left, row)
+// leave hands rows to the next sweep.
+func (s *sweeper) leave(w service.Workload, entities []string) {
+	left := s.sweep.Unsettled[w.Name()]
+	for _, entity := range entities {
+		if !slices.Contains(left, entity) {
+			left = append(left, entity)
 		}
 	}
-	return left
+	s.sweep.Unsettled[w.Name()] = left
 }
 
-// closedStatuses are named one by one: the lists of a server with an SQL database give running workflows a late CloseTime.
-const closedStatuses = `"Completed", "Failed", "Canceled", "Terminated", "TimedOut"`
+// The statuses of closed workflows. They are named one by one: the lists of a server with an SQL database give running
+// workflows a late CloseTime.
+const (
+	lostStatuses   = `"Failed", "Canceled", "Terminated", "TimedOut"` // of which a row may not have got the end
+	closedStatuses = lostStatuses + `, "Completed"`
+)
 
-// closed settles the live rows of the workflows that closed since a moment, and returns these workflows.
-func (s *sweeper) closed(ctx context.Context, since time.Time) (closed map[string]bool, err error) {
+// closed settles the live rows of the workflows that have closed without completing since a moment, less overlap. The
+// zero time: a comparison finds what closed before.
+func (s *sweeper) closed(ctx context.Context, since time.Time) error {
+	if since.IsZero() {
+		since = s.sweep.At
+	}
+
 	var types []string
 	for _, w := range s.Workloads {
 		types = append(types, fmt.Sprintf("%q", w.WorkflowType()))
@@ -91,27 +74,22 @@ func (s *sweeper) closed(ctx context.Context, since time.Time) (closed map[strin
 
 	query := fmt.Sprintf(
 		`WorkflowType IN (%s) AND ExecutionStatus IN (%s) AND CloseTime > %q`,
-		strings.Join(types, ", "), closedStatuses, since.UTC().Format(time.RFC3339),
+		strings.Join(types, ", "), lostStatuses, since.Add(-overlap).UTC().Format(time.RFC3339),
 	)
-
-	closed = map[string]bool{}
-	return closed, eachPage(ctx, s.Temporal, query, func(page []*workflowpb.WorkflowExecutionInfo) error {
+	return s.eachPage(ctx, query, func(page []*workflowpb.WorkflowExecutionInfo) error {
+		s.sweep.Closed += len(page)
 		reset := map[string]bool{} // a reset terminates the run that it replaces
 		for _, info := range page {
 			id := info.Execution.WorkflowId
-			closed[id] = true
 			reset[id] = reset[id] || info.Status == enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED
 		}
-		s.sweep.Closed += len(page)
 
 		for _, w := range s.Workloads {
 			rows, err := liveOf(ctx, w, keysIn(w, page))
-			if err == nil {
-				err = s.settleAll(ctx, w, rows, reset)
-			}
 			if err != nil {
 				return err
 			}
+			s.leave(w, s.settleAll(ctx, w, rows, reset))
 		}
 
 		if s.Webhooks == nil {
@@ -155,64 +133,24 @@ func liveOf(ctx context.Context, w service.Workload, keys []string) ([]service.L
 	return w.LiveOf(ctx, settled, entities)
 }
 
-// changed looks at the rows with events since a mark.
-func (s *sweeper) changed(ctx context.Context, since operations.Mark, closed map[string]bool) error {
-	for after := (core.Cursor{XID: since.XID}); ; {
-		page, err := s.Store.ChangedEntities(ctx, after, pageLimit)
-		if err != nil {
-			return err
-		}
-
-		entities := map[string][]string{} // by workload
-		for _, e := range page {
-			after = core.Cursor{XID: e.XID, ID: e.ID}
-			if !slices.Contains(entities[e.Workload], e.Entity) {
-				entities[e.Workload] = append(entities[e.Workload], e.Entity)
-			}
-		}
-
-		for _, w := range s.Workloads {
-			if err := s.changedOf(ctx, w, entities[w.Name()], closed); err != nil {
-				return err
-			}
-		}
-
-		temporalio.Progressed(ctx)
-		if len(page) < pageLimit {
-			return nil
-		}
+// compareAfterOutage triggers a comparison when no sweep has looked for so long that Temporal may have forgotten what
+// closed meanwhile, and when there was none, as after a restore.
+func (s *sweeper) compareAfterOutage(ctx context.Context, since time.Time) error {
+	due := since.IsZero() || s.sweep.ComparedAt == nil
+	if age := s.sweep.At.Sub(since); !due && age > overlap {
+		about, err := s.Temporal.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{
+			Namespace: s.Namespace,
+		})
+		due = err != nil || age > about.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration()/2
 	}
-}
 
-// changedOf looks at changed rows of a workload: live ones whose workflow was never started, or may have ended before
-// the row became live again, and those that have ended while their workflow runs.
-func (s *sweeper) changedOf(ctx context.Context, w service.Workload, entities []string, closed map[string]bool) error {
-	if len(entities) == 0 {
+	if !due || s.Trigger == nil {
 		return nil
 	}
 
-	s.sweep.Changed += len(entities)
-	rows, err := w.LiveOf(ctx, settled, entities)
-	if err != nil {
-		return err
+	err := s.Trigger(ctx)
+	if temporalio.IsNotFound(err) {
+		return nil // a worker that starts makes the schedule soon
 	}
-
-	var asked, driven []service.LiveRow
-	for _, row := range rows {
-		if about := row.About(); about.NeverStarted || about.Reopens {
-			asked = append(asked, row)
-		} else {
-			driven = append(driven, row)
-		}
-	}
-
-	if err := s.settleAll(ctx, w, append(asked, s.remind(ctx, w, driven)...), nil); err != nil {
-		return err
-	}
-
-	keys, err := w.Keys(ctx, entities)
-	if err != nil {
-		return err
-	}
-	return s.orphans(ctx, w, slices.DeleteFunc(keys, func(key string) bool { return closed[w.Name()+"/"+key] }))
+	return err
 }

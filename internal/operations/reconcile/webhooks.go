@@ -9,6 +9,7 @@ import (
 
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/sdk/client"
+	"golang.org/x/time/rate"
 
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/webhook"
@@ -17,55 +18,18 @@ import (
 
 // WebhookStore is what Webhooks need of the record.
 type WebhookStore interface {
-	UnansweredWebhooks(ctx context.Context, age time.Duration, limit int) ([]webhook.Unanswered, error)
-	WebhookSignalled(ctx context.Context, id int64, wokenAt time.Time) error
 	ActiveWebhooks(ctx context.Context, ids []int64) ([]int64, error)
 	LiveWebhooks(ctx context.Context, age time.Duration, after int64, limit int) ([]webhook.Live, error)
 }
 
-// Webhooks makes sure that each active webhook has a running workflow, and that none waits for a signal that was lost.
+// Webhooks makes sure that each active webhook has a running workflow.
 type Webhooks struct {
 	Temporal client.Client
 	Store    WebhookStore
 	Log      *slog.Logger
+	Lists    *rate.Limiter // as a Reconciler's
 	// Signal signals a webhook's workflow, and starts it when it does not run.
 	Signal func(ctx context.Context, id int64, signal string) error
-}
-
-func (w *Webhooks) keep(ctx context.Context) {
-	if err := w.repeatSignals(ctx); err != nil && ctx.Err() == nil {
-		w.Log.Warn("webhooks are not looked after", "error", err) // an outage: the next sweep repeats it
-	}
-}
-
-// repeatSignals signals webhooks whose signal may be lost, once: Temporal keeps what it has accepted. Only where a sender
-// may pause between two tries, an act of the owner is to end the pause.
-func (w *Webhooks) repeatSignals(ctx context.Context) error {
-	for {
-		page, err := w.Store.UnansweredWebhooks(ctx, settled, pageLimit)
-		if err != nil {
-			return err
-		}
-
-		for _, one := range page {
-			signal := lifecycle.WebhookWake
-			if one.Failing {
-				signal = lifecycle.WebhookAct
-			}
-
-			if err := w.Signal(ctx, one.ID, signal); err != nil {
-				return err
-			}
-			if err := w.Store.WebhookSignalled(ctx, one.ID, one.WokenAt); err != nil {
-				return err
-			}
-			temporalio.Progressed(ctx)
-		}
-
-		if len(page) < pageLimit {
-			return nil
-		}
-	}
 }
 
 // reopen starts the workflows that have closed although their webhooks are active, such as those that an operator has
@@ -102,7 +66,7 @@ func (w *Webhooks) reopen(ctx context.Context, closed []*workflowpb.WorkflowExec
 // and ends.
 func (w *Webhooks) Compare(ctx context.Context) error {
 	idle := map[string]bool{} // running workflows without an active webhook
-	err := eachWorkflow(ctx, w.Temporal, open(lifecycle.WebhookType), func(info *workflowpb.WorkflowExecutionInfo) error {
+	err := eachWorkflow(ctx, w.Temporal, w.Lists, open(lifecycle.WebhookType), func(info *workflowpb.WorkflowExecutionInfo) error {
 		idle[info.Execution.WorkflowId] = true
 		return nil
 	})

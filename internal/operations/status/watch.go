@@ -18,7 +18,7 @@ const (
 )
 
 // Watch raises the alerts whose cause exists and closes those whose cause is gone. One process at a time runs it: the
-// one that reconciles.
+// one that counts.
 func (r *Reporter) Watch(ctx context.Context) error {
 	s, err := r.Now(ctx)
 	if err != nil {

@@ -32,10 +32,13 @@ type Store interface {
 	PauseWebhook(ctx context.Context, userID, id int64) (hooks.Webhook, error)
 	ResumeWebhook(ctx context.Context, userID, id int64, tokenID *int64) (hooks.Webhook, error)
 	RemoveWebhook(ctx context.Context, userID, id int64) error
+
+	UnansweredWebhooks(ctx context.Context, age time.Duration, limit int) ([]hooks.Unanswered, error)
+	WebhookSignalled(ctx context.Context, id int64, wokenAt time.Time) error
 }
 
 // Service makes and changes the endpoints of users. Every change is in the record first. Then the endpoint's workflow
-// is signalled, which begins anew from the record; the reconciler repeats a signal that was lost.
+// is signalled, which begins anew from the record; RepeatSignals repeats a signal that was lost.
 type Service struct {
 	Temporal client.Client
 	Store    Store
@@ -154,7 +157,7 @@ func (h *Service) woken(ctx context.Context, w hooks.Webhook, err error) (hooks.
 func (h *Service) Wake(ctx context.Context, id int64) { _ = h.Signal(ctx, id, lifecycle.WebhookWake) }
 
 // Signal signals the workflow of an endpoint, and starts it when it does not run. A failure is logged: the record has
-// what is to be done, and the reconciler signals again.
+// what is to be done, and RepeatSignals signals again.
 func (h *Service) Signal(ctx context.Context, id int64, signal string) error {
 	_, err := h.Temporal.SignalWithStartWorkflow(ctx, lifecycle.WebhookID(id), signal, nil, client.StartWorkflowOptions{
 		TaskQueue: lifecycle.MainQueue, StaticSummary: lifecycle.WebhookTitle(id),
@@ -163,4 +166,38 @@ func (h *Service) Signal(ctx context.Context, id int64, signal string) error {
 		h.Log.Warn("a webhook is signalled later", "webhook", id, "error", temporalio.Unreachable(err))
 	}
 	return err
+}
+
+const (
+	answered     = 5 * time.Second // a younger signal may still be on its way
+	repeatedPage = 1000
+)
+
+// RepeatSignals signals endpoints whose signal may be lost, once: Temporal keeps what it has accepted. Only where a sender
+// may pause between two tries, an act of the owner is to end the pause.
+func (h *Service) RepeatSignals(ctx context.Context) error {
+	for {
+		page, err := h.Store.UnansweredWebhooks(ctx, answered, repeatedPage)
+		if err != nil {
+			return err
+		}
+
+		for _, one := range page {
+			signal := lifecycle.WebhookWake
+			if one.Failing {
+				signal = lifecycle.WebhookAct
+			}
+
+			if err := h.Signal(ctx, one.ID, signal); err != nil {
+				return err
+			}
+			if err := h.Store.WebhookSignalled(ctx, one.ID, one.WokenAt); err != nil {
+				return err
+			}
+		}
+
+		if len(page) < repeatedPage {
+			return nil
+		}
+	}
 }

@@ -62,7 +62,8 @@ func (s *Store) AgentScopes(ctx context.Context, id int64) ([]Scope, error) {
 	return core.Values[Scope](ctx, s.db, `SELECT DISTINCT unnest(scopes) FROM tokens WHERE user_id = $1 AND `+liveToken, id)
 }
 
-// EndAgent blocks an agent and revokes its tokens, with all that they have made; a repeated call changes nothing.
+// EndAgent blocks an agent, ends its leases, and revokes its tokens, with all that they have made; a repeated call changes
+// nothing.
 func (s *Store) EndAgent(ctx context.Context, id, by int64) (agent User, ended Ended, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		agent, err = core.One[User](ctx, tx, NoAgent, `UPDATE users SET status = $2, updated_at = now()
@@ -71,8 +72,10 @@ func (s *Store) EndAgent(ctx context.Context, id, by int64) (agent User, ended E
 			return err
 		}
 
-		ended, err = EndTokensOf(ctx, tx, id, by)
-		return err
+		if ended, err = EndTokensOf(ctx, tx, id, by); err != nil {
+			return err
+		}
+		return EndLeases(ctx, tx, id)
 	})
 	return agent, ended, err
 }

@@ -94,6 +94,14 @@ func EndTokens(ctx context.Context, tx pgx.Tx, ids []int64, by int64) (ended End
 		}
 	}
 
+	blocked := make([]int64, len(ended.Agents))
+	for i, agent := range ended.Agents {
+		blocked[i] = agent.ID
+	}
+	if err := EndLeases(ctx, tx, blocked...); err != nil {
+		return ended, err
+	}
+
 	ended.Webhooks, err = endUses(ctx, tx, ids)
 	return ended, err
 }

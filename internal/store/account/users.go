@@ -135,7 +135,7 @@ func (c UserChange) takesAdmin() bool {
 	return c.Role != "" && c.Role != RoleAdmin || c.Status != "" && c.Status != UserActive
 }
 
-// ChangeUser applies a change. USER_NOT_FOUND: also for a forgotten user. LAST_ADMIN: no active administrator would be
+// ChangeUser applies a change, and ends the leases of who is not active. USER_NOT_FOUND: also for a forgotten user. LAST_ADMIN: no active administrator would be
 // left.
 func (s *Store) ChangeUser(ctx context.Context, id int64, c UserChange) (user User, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
@@ -150,8 +150,10 @@ func (s *Store) ChangeUser(ctx context.Context, id int64, c UserChange) (user Us
 			role = coalesce(nullif($4, ''), role), status = coalesce(nullif($5, ''), status),
 			promoted_by = CASE WHEN $4 = 'ADMIN' AND role <> 'ADMIN' THEN $6 ELSE promoted_by END, updated_at = now()
 			WHERE id = $1 AND forgotten_at IS NULL RETURNING `+UserColumns, id, c.Name, c.Language, c.Role, c.Status, c.TokenID)
-
-		return err
+		if err != nil || user.Status == UserActive {
+			return err
+		}
+		return EndLeases(ctx, tx, id)
 	})
 
 	return user, err

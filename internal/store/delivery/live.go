@@ -51,9 +51,12 @@ func (s *Store) LiveJobsOf(ctx context.Context, age time.Duration, ids []string)
 		WHERE id = ANY ($1::text[]::bigint[]) AND state IN `+liveJobs+` AND created_at < now() - $2::interval`, ids, age)
 }
 
-// KeysOfJobs returns the keys of the workflows of jobs. The primary key serves it.
-func (s *Store) KeysOfJobs(ctx context.Context, ids []string) ([]string, error) {
-	return core.Values[string](ctx, s.db, `SELECT idempotency_key FROM jobs WHERE id = ANY ($1::text[]::bigint[])`, ids)
+// UnstartedJobs lists live jobs whose workflow was never started, created at least age ago, with ids above after,
+// ascending. The index jobs_unstarted serves it.
+func (s *Store) UnstartedJobs(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveJob, error) {
+	return core.List[LiveJob](ctx, s.db, `SELECT `+liveColumns+` FROM jobs
+		WHERE workflow_started_at IS NULL AND state IN `+liveJobs+` AND id > $1 AND created_at < now() - $2::interval
+		ORDER BY id LIMIT $3`, after, age, limit)
 }
 
 // LiveJobs lists live jobs that were created at least age ago, with ids above after, ascending.

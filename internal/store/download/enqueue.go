@@ -82,11 +82,6 @@ func (s *Store) RequestDownloadCancel(ctx context.Context, id int64, actor *int6
 		keep_files = keep_files OR $3 WHERE id = $1 AND status IN `+liveDownloads, id, actor, keepFiles)
 }
 
-// MarkDownloadCancelNotified records that the job's workflow has got the cancellation.
-func (s *Store) MarkDownloadCancelNotified(ctx context.Context, id int64) error {
-	return s.db.Do(ctx, `UPDATE download_jobs SET cancel_told_at = coalesce(cancel_told_at, now()) WHERE id = $1`, id)
-}
-
 // BeginDownloadRemoval records that an active job's torrent is being removed. From then on the job cannot complete: a
 // late write of an abandoned worker changes nothing.
 func (s *Store) BeginDownloadRemoval(ctx context.Context, id int64) error {

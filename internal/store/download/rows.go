@@ -51,7 +51,6 @@ type Download struct {
 
 	CancelRequestedAt *time.Time `db:"cancel_requested_at"`
 	CancelRequestedBy *int64     `db:"cancel_requested_by"` // nil: an operator, or the system
-	CancelToldAt      *time.Time `db:"cancel_told_at"`      // when the workflow was notified
 	RemovingAt        *time.Time `db:"removing_at"`         // its torrent is being removed: it cannot complete any more
 	CancelError       string     `db:"cancel_error"`        // a fault code: why the last removal of the torrent failed
 	KeepFiles         bool       `db:"keep_files"`
@@ -84,7 +83,7 @@ func (d Download) Facts() lifecycle.DownloadFacts {
 const downloadSelect = `SELECT d.id, user_id, book_id, media_type, d.status, source, source_url, external_job_id, created_at_utc,
 	updated_at_utc, completed_at_utc, first_not_found_at_utc, failure_reason, last_error, row_version, infohash_v1, infohash_v2,
 	save_path, content_path, size, progress, speed, eta_seconds, added_at, observed, resumed_at, progress_at, attention,
-	cancel_requested_at, cancel_requested_by, cancel_told_at, removing_at, cancel_error, keep_files,
+	cancel_requested_at, cancel_requested_by, removing_at, cancel_error, keep_files,
 	coalesce(request_key, '') AS request_key, workflow_started_at,
 	u.status AS user_status, coalesce(b.title, '') AS book_title, now() AS now
 	FROM download_jobs d JOIN users u ON u.id = d.user_id LEFT JOIN books b ON b.id = d.book_id `
@@ -262,17 +261,11 @@ func (s *Store) LiveDownloadsOf(ctx context.Context, age time.Duration, ids []st
 		AND created_at_utc < now() - $2::interval`, ids, age)
 }
 
-// KeysOfDownloads returns the keys of the workflows of jobs. The primary key serves it.
-func (s *Store) KeysOfDownloads(ctx context.Context, ids []string) ([]string, error) {
-	return core.Values[string](ctx, s.db, `SELECT DISTINCT user_id || '/' || book_id || '/' || media_type FROM download_jobs
-		WHERE id = ANY ($1::text[]::bigint[])`, ids)
-}
-
-// UntoldDownloads returns up to limit active jobs whose workflow was not notified of a requested cancellation. The index
-// download_jobs_untold serves it.
-func (s *Store) UntoldDownloads(ctx context.Context, limit int) ([]Download, error) {
-	return core.List[Download](ctx, s.db, downloadSelect+`WHERE d.status IN `+liveDownloads+` AND cancel_requested_at IS NOT NULL
-		AND cancel_told_at IS NULL ORDER BY d.id LIMIT $1`, limit)
+// UnstartedDownloads lists active jobs whose workflow was never started, created at least age ago, with ids above after,
+// ascending. The index download_jobs_unstarted serves it.
+func (s *Store) UnstartedDownloads(ctx context.Context, age time.Duration, after int64, limit int) ([]Download, error) {
+	return core.List[Download](ctx, s.db, downloadSelect+`WHERE workflow_started_at IS NULL AND d.status IN `+liveDownloads+`
+		AND d.id > $1 AND created_at_utc < now() - $2::interval ORDER BY d.id LIMIT $3`, after, age, limit)
 }
 
 // LiveDownloads lists active jobs that were created at least age ago, with ids above after, ascending.

@@ -27,6 +27,8 @@ type WatchedDownload struct {
 	ETA           *int64                  `db:"eta_seconds"`
 	Idle          time.Duration           `db:"idle"`    // since the last progress
 	Resumed       *time.Duration          `db:"resumed"` // since it was resumed; nil: never
+
+	CancelRequested bool `db:"cancel_requested"`
 }
 
 // WorkflowID is the id of the workflow that drives the job.
@@ -39,7 +41,7 @@ func (d WatchedDownload) WorkflowID() string {
 func (s *Store) WatchedDownloads(ctx context.Context, after int64, limit int) ([]WatchedDownload, error) {
 	return core.List[WatchedDownload](ctx, s.db, `SELECT id, user_id, book_id, media_type, status, observed, coalesce(external_job_id, '') AS external_job_id,
 		infohash_v1, infohash_v2, content_path, size, progress, speed, eta_seconds, now() - coalesce(progress_at, added_at) AS idle,
-		now() - resumed_at AS resumed FROM download_jobs
+		now() - resumed_at AS resumed, cancel_requested_at IS NOT NULL AS cancel_requested FROM download_jobs
 		WHERE status IN `+liveDownloads+` AND added_at IS NOT NULL AND removing_at IS NULL AND id > $1 ORDER BY id LIMIT $2`, after, limit)
 }
 

@@ -20,7 +20,6 @@ CREATE INDEX users_admins ON users (id) WHERE role = 'ADMIN';
 CREATE INDEX users_owner ON users (owner_id, id) WHERE owner_id IS NOT NULL;
 CREATE INDEX users_made_by ON users (made_by) WHERE made_by IS NOT NULL;
 CREATE INDEX users_promoted_by ON users (promoted_by) WHERE promoted_by IS NOT NULL;
-CREATE INDEX users_inactive ON users (updated_at) WHERE status <> 'ACTIVE';
 
 -- API tokens, several per user.
 CREATE TABLE tokens (

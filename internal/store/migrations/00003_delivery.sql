@@ -70,6 +70,8 @@ CREATE TABLE jobs (
 );
 CREATE INDEX jobs_owner ON jobs (user_id, id DESC);
 CREATE INDEX jobs_live ON jobs (state, id) WHERE state IN ('QUEUED', 'CLAIMED', 'DOWNLOADING', 'STREAMING');
+CREATE INDEX jobs_unstarted ON jobs (id)
+    WHERE workflow_started_at IS NULL AND state IN ('QUEUED', 'CLAIMED', 'DOWNLOADING', 'STREAMING');
 CREATE INDEX jobs_live_owner ON jobs (user_id) WHERE state IN ('QUEUED', 'CLAIMED', 'DOWNLOADING', 'STREAMING');
 
 -- Held jobs by the age of their heartbeat: those whose worker is silent are the first ones.

@@ -80,6 +80,7 @@ CREATE INDEX tasks_changed ON tasks (workspace_id, updated_at DESC);
 CREATE INDEX tasks_assignee ON tasks (assignee_id, id DESC);
 CREATE INDEX tasks_creator ON tasks (creator_id, id DESC);
 CREATE INDEX tasks_live ON tasks (id) WHERE status NOT IN ('DONE', 'CANCELLED');
+CREATE INDEX tasks_unstarted ON tasks (id) WHERE workflow_started_at IS NULL AND status NOT IN ('DONE', 'CANCELLED');
 CREATE INDEX tasks_live_status ON tasks (status) WHERE status NOT IN ('DONE', 'CANCELLED');
 CREATE INDEX tasks_live_assignee ON tasks (assignee_id, id) WHERE status NOT IN ('DONE', 'CANCELLED');
 CREATE INDEX tasks_live_creator ON tasks (creator_id) WHERE status NOT IN ('DONE', 'CANCELLED');

@@ -77,7 +77,6 @@ CREATE TABLE download_jobs (
     -- A person's wish to end it.
     cancel_requested_at    timestamptz,
     cancel_requested_by    bigint REFERENCES users (id),           -- NULL: an operator, or the program itself
-    cancel_told_at         timestamptz,                            -- the workflow knows
     removing_at            timestamptz,                            -- its torrent is being removed: it cannot complete any more
     cancel_error           text        NOT NULL DEFAULT '',        -- a fault code: why the last try to remove the torrent failed
     keep_files             boolean     NOT NULL DEFAULT false,
@@ -93,12 +92,9 @@ CREATE UNIQUE INDEX download_jobs_request ON download_jobs (user_id, request_key
 CREATE INDEX download_jobs_owner ON download_jobs (user_id, id DESC);
 CREATE INDEX download_jobs_book ON download_jobs (book_id);
 CREATE INDEX download_jobs_live ON download_jobs (id) WHERE status IN ('queued', 'downloading');
+CREATE INDEX download_jobs_unstarted ON download_jobs (id) WHERE workflow_started_at IS NULL AND status IN ('queued', 'downloading');
 CREATE INDEX download_jobs_ended ON download_jobs (status, id) WHERE status IN ('completed', 'failed', 'canceled');
 CREATE INDEX download_jobs_ended_owner ON download_jobs (user_id, status, id) WHERE status IN ('completed', 'failed', 'canceled');
-
--- What is due for a reminder of the reconciler.
-CREATE INDEX download_jobs_untold ON download_jobs (id)
-    WHERE cancel_requested_at IS NOT NULL AND cancel_told_at IS NULL AND status IN ('queued', 'downloading');
 
 -- How the polls of qBittorrent go: one row.
 CREATE TABLE download_sync (

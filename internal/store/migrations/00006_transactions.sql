@@ -69,6 +69,8 @@ CREATE TABLE transactions (
 );
 CREATE UNIQUE INDEX transactions_receipt ON transactions (receipt_key);
 CREATE INDEX transactions_live ON transactions (id) WHERE status IN ('pending', 'processing') OR refund_due_nano > 0;
+CREATE INDEX transactions_unstarted ON transactions (id)
+    WHERE workflow_started_at IS NULL AND (status IN ('pending', 'processing') OR refund_due_nano > 0);
 CREATE INDEX transactions_status ON transactions (status, id);
 CREATE INDEX transactions_failed ON transactions (error_message) WHERE status = 'failed';
 CREATE INDEX transactions_user ON transactions (user_id, id) WHERE user_id IS NOT NULL;

@@ -17,20 +17,6 @@ CREATE INDEX reconciler_findings_of ON reconciler_findings (workload, entity);
 CREATE INDEX reconciler_findings_time ON reconciler_findings (found_at);
 CREATE INDEX reconciler_findings_open ON reconciler_findings (seen_at) WHERE done = '';
 
--- When sweeps began: the next ones look at what came later. A few rows.
-CREATE TABLE reconciler_marks (
-    at  timestamptz PRIMARY KEY,
-    xid xid8 NOT NULL -- every event below it was visible
-);
-
--- Live rows that a sweep could not settle: the next one tries again.
-CREATE TABLE reconciler_unsettled (
-    workload text        NOT NULL,
-    entity   text        NOT NULL,
-    tried_at timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (workload, entity)
-);
-
 -- The last comparison of all live rows with all running workflows.
 CREATE TABLE reconciler_comparisons (
     workload text PRIMARY KEY,

@@ -58,34 +58,38 @@ func (s *Store) ResetCounts(ctx context.Context) error { return s.db.Do(ctx, res
 
 const resetCounts = `UPDATE counted SET mark = NULL, counted_at = NULL`
 
-// RefreshCounts counts the rows when that was not done for ten seconds. It does nothing while another process counts.
+// RefreshCounts counts the rows when that was not done for ten seconds, and reports whether it has. It does nothing while
+// another process counts.
 //
 // Live rows are counted anew. Rows that have ended are never read again: what has ended since the last count is known by
 // the events that were invisible in that count's snapshot. All is read in one snapshot, so the counts are those of one moment.
-func (s *Store) RefreshCounts(ctx context.Context) error {
+func (s *Store) RefreshCounts(ctx context.Context) (counted bool, err error) {
 	due, err := core.Value[bool](ctx, s.db, `SELECT `+countIsDue+` FROM counted`, countAfter)
 	if err != nil || !due {
-		return err
+		return false, err
 	}
 
 	asOfOneMoment := pgx.TxOptions{IsoLevel: pgx.RepeatableRead}
-	err = pgx.BeginTxFunc(ctx, s.db, asOfOneMoment, func(tx pgx.Tx) error { return s.count(ctx, tx) })
+	err = pgx.BeginTxFunc(ctx, s.db, asOfOneMoment, func(tx pgx.Tx) error {
+		counted, err = s.count(ctx, tx)
+		return err
+	})
 	if core.IsOvertaken(err) { // another process has counted meanwhile
-		return nil
+		return false, nil
 	}
-	return core.Unavailable(err)
+	return counted && err == nil, core.Unavailable(err)
 }
 
 const countIsDue = `counted_at IS NULL OR counted_at < now() - $1::interval`
 
 // count is RefreshCounts in its transaction.
-func (s *Store) count(ctx context.Context, tx pgx.Tx) error {
+func (s *Store) count(ctx context.Context, tx pgx.Tx) (counted bool, err error) {
 	if _, err := tx.Exec(ctx, `SELECT set_config('statement_timeout', $1, true)`, strconv.FormatInt(countTime.Milliseconds(), 10)); err != nil {
-		return err
+		return false, err
 	}
 	mine, err := core.Value[bool](ctx, tx, `SELECT pg_try_advisory_xact_lock($1)`, countLock)
 	if err != nil || !mine {
-		return err
+		return false, err
 	}
 
 	var due, anew bool
@@ -96,7 +100,7 @@ func (s *Store) count(ctx context.Context, tx pgx.Tx) error {
 		FROM counted FOR UPDATE`,
 		countAfter, recountAfter).Scan(&due, &anew, &mark, &from.XID, &now)
 	if err != nil || !due { // another process has counted just now
-		return err
+		return false, err
 	}
 
 	if anew {
@@ -105,7 +109,7 @@ func (s *Store) count(ctx context.Context, tx pgx.Tx) error {
 		err = s.addEnded(ctx, tx, from, mark)
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 
 	batch := &pgx.Batch{}
@@ -117,7 +121,7 @@ func (s *Store) count(ctx context.Context, tx pgx.Tx) error {
 	}
 	batch.Queue(`UPDATE counted SET mark = $1::text::pg_snapshot, counted_at = clock_timestamp(),
 		recounted_at = CASE WHEN $2 THEN now() ELSE recounted_at END`, now, anew)
-	return tx.SendBatch(ctx, batch).Close()
+	return true, tx.SendBatch(ctx, batch).Close()
 }
 
 // recount replaces the counts of ended rows by what the rows say.

@@ -35,7 +35,6 @@ var restoredSQL = []string{
 	`DELETE FROM sessions`,
 	`DELETE FROM sign_in_links`,
 	resetCounts,
-	`DELETE FROM reconciler_marks`,
 	`DELETE FROM reconciler_comparisons`, // all is compared soon
 	`UPDATE notice_cursor SET xid = pg_snapshot_xmin(pg_current_snapshot()), id = 0`,
 }

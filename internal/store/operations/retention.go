@@ -157,6 +157,10 @@ func (s *Store) Forget(ctx context.Context, id, by int64) (user account.User, en
 			return err
 		}
 
+		if err := account.EndLeases(ctx, tx, id); err != nil {
+			return err
+		}
+
 		batch := &pgx.Batch{}
 		s.queueForgetting(batch, id, by, before.TelegramID)
 		if err := tx.SendBatch(ctx, batch).Close(); err != nil {

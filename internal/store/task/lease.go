@@ -22,13 +22,12 @@ var unrenewed = `($16 <> ` + core.Literal(lifecycle.TaskReasonLease) + ` OR t.le
 // lease is how long the holder of task t may be silent from now on.
 const lease = `now() + t.lease_seconds * interval '1 second'`
 
-// deserted is true of a task t that is held by a lease whose holder may not use the service any more.
-var deserted = `t.lease_expires_at IS NOT NULL AND t.status IN ` + heldTasks + `
-	AND NOT EXISTS (SELECT 1 FROM users u WHERE u.id = t.assignee_id AND ` + core.ActiveUser + `)`
-
-// EndLease ends the lease of a task whose holder may not use the service any more. The primary key serves it.
-func (s *Store) EndLease(ctx context.Context, id int64) error {
-	return s.db.Do(ctx, `UPDATE tasks t SET lease_expires_at = now() WHERE id = $1 AND lease_expires_at > now() AND `+deserted, id)
+// EndedLeases lists the tasks that a user, or an agent of theirs, holds by a lease that has ended. The indexes users_owner
+// and tasks_live_assignee serve it.
+func (s *Store) EndedLeases(ctx context.Context, userID int64) ([]int64, error) {
+	return core.Values[int64](ctx, s.db, `SELECT id FROM tasks WHERE lease_expires_at <= now() AND status IN `+heldTasks+`
+		AND status NOT IN `+endedTasks+` AND assignee_id IN (SELECT $1::bigint UNION SELECT id FROM users WHERE owner_id = $1)
+		ORDER BY id`, userID)
 }
 
 // RenewLease lets a user hold a task for another lease, counted from now: one row is written, and no event. token 0: the

@@ -244,6 +244,10 @@ func (w *writing) bouncePurchase(ctx context.Context, refund bool) error {
 		}
 		return w.review(ctx, ReviewBounced)
 	case refund && w.State == lifecycle.TransactionFailed && w.ErrorClass == lifecycle.NonRetryable:
+		// The order's workflow may have ended: the reconciler starts it as one that was never started.
+		if _, err := w.DB.Exec(ctx, `UPDATE transactions SET workflow_started_at = NULL WHERE hash = $1`, w.Hash); err != nil {
+			return err
+		}
 		return w.oweDeposit(ctx)
 	}
 

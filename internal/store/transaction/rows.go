@@ -255,6 +255,16 @@ func (s *Store) LiveTransactions(
 		) ORDER BY id LIMIT $3`, after, age, limit)
 }
 
+// UnstartedTransactions lists those of LiveTransactions whose workflow was never started, or not since they became live
+// again. The index transactions_unstarted serves it.
+func (s *Store) UnstartedTransactions(
+	ctx context.Context, age time.Duration, after int64, limit int,
+) ([]Transaction, error) {
+	return core.List[Transaction](ctx, s.db, `SELECT `+transactionColumns+` FROM transactions
+		WHERE workflow_started_at IS NULL AND (`+orderOrDebt+`) AND id > $1 AND created_at < now() - $2::interval
+		ORDER BY id LIMIT $3`, after, age, limit)
+}
+
 // LiveTransactionsOf returns those of LiveTransactions with these hashes. The primary key serves it.
 func (s *Store) LiveTransactionsOf(ctx context.Context, age time.Duration, hashes []string) ([]Transaction, error) {
 	return core.List[Transaction](ctx, s.db, `SELECT `+transactionColumns+` FROM transactions t
