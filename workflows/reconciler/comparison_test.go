@@ -3,6 +3,7 @@ package reconciler_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"reflect"
 	"testing"
 	"time"
@@ -54,8 +55,7 @@ func TestSchedule(t *testing.T) {
 		t.Skip("needs Temporal")
 	}
 
-	server := testtemporal.Take(t)
-	c, ctx := server.Client, t.Context()
+	c, ctx := connect(t), t.Context()
 	goOn := make(chan struct{})
 	serve(t, c, func(ctx context.Context, _ string) (reconcile.Compared, error) {
 		select {
@@ -92,7 +92,7 @@ func TestSchedule(t *testing.T) {
 
 	must(schedule.Unpause(ctx, client.ScheduleUnpauseOptions{}))
 	must(reconciler.Trigger(ctx, c))
-	started(t, c, reconciler.ComparisonSchedule)
+	started(t, c, reconciler.ComparisonSchedule, 1)
 	must(reconciler.Trigger(ctx, c))
 	for deadline := time.Now().Add(time.Minute); about.Info.NumActionsSkippedOverlap == 0; time.Sleep(50 * time.Millisecond) {
 		if about, err = schedule.Describe(ctx); err != nil || time.Now().After(deadline) {
@@ -105,6 +105,65 @@ func TestSchedule(t *testing.T) {
 	close(goOn)
 }
 
+// TestSweepContinues makes two sweeps by the schedule on a real server: the second one gets what the first one has seen.
+func TestSweepContinues(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("needs Temporal")
+	}
+
+	c := connect(t)
+	serve(t, c, func(context.Context, string) (reconcile.Compared, error) { return results["delivery"], nil })
+	if err := reconciler.EnsureSchedules(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+
+	schedule := c.ScheduleClient().GetHandle(t.Context(), reconciler.ScheduleID)
+	for n := 1; n <= 2; n++ {
+		if err := schedule.Trigger(t.Context(), client.ScheduleTriggerOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		var swept reconcile.Sweep
+		if err := c.GetWorkflow(t.Context(), started(t, c, reconciler.ScheduleID, n), "").Get(t.Context(), &swept); err != nil {
+			t.Fatal(err)
+		}
+		if swept.Closed < 2*n {
+			t.Errorf("sweep %d has seen %d workflows", n, swept.Closed)
+		}
+	}
+}
+
+// TestSweepWithoutResult begins anew when the result of the last sweep cannot be read.
+func TestSweepWithoutResult(t *testing.T) {
+	t.Parallel()
+	env := testtemporal.Environment()
+	env.SetLastCompletionResult([]string{"of another release"})
+	env.RegisterActivityWithOptions(func(_ context.Context, last reconcile.Sweep) (reconcile.Sweep, error) {
+		if !last.Since.IsZero() || last.Unsettled != nil {
+			t.Errorf("it continues from %+v", last)
+		}
+		return reconcile.Sweep{Closed: 1}, nil
+	}, activity.RegisterOptions{Name: "Reconcile"})
+
+	env.ExecuteWorkflow(reconciler.Run)
+	var swept reconcile.Sweep
+	if err := env.GetWorkflowResult(&swept); err != nil || swept.Closed != 1 {
+		t.Errorf("%+v, %v", swept, err)
+	}
+}
+
+// connect connects to a namespace of the test's own: schedules stay.
+func connect(t *testing.T) client.Client {
+	t.Helper()
+	server, namespace := testtemporal.Namespace(t)
+	c, err := client.Dial(client.Options{HostPort: server.Address, Namespace: namespace, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
 // serve starts a worker whose comparisons are made by an activity of the test's own.
 func serve(t *testing.T, c client.Client, compare any) {
 	t.Helper()
@@ -114,8 +173,8 @@ func serve(t *testing.T, c client.Client, compare any) {
 	w.RegisterWorkflowWithOptions(reconciler.SweepMedia, workflow.RegisterOptions{Name: reconciler.MediaType})
 	w.RegisterActivityWithOptions(compare, activity.RegisterOptions{Name: "Compare"})
 	w.RegisterActivity(&reconcile.MediaSweep{})
-	w.RegisterActivityWithOptions(func(context.Context) (reconcile.Sweep, error) {
-		return reconcile.Sweep{Closed: 2}, nil
+	w.RegisterActivityWithOptions(func(_ context.Context, last reconcile.Sweep) (reconcile.Sweep, error) {
+		return reconcile.Sweep{Closed: last.Closed + 2}, nil
 	}, activity.RegisterOptions{Name: "Reconcile"})
 	if err := w.Start(); err != nil {
 		t.Fatal(err)
@@ -123,8 +182,8 @@ func serve(t *testing.T, c client.Client, compare any) {
 	t.Cleanup(w.Stop)
 }
 
-// started waits for the first run of a schedule, and returns its id.
-func started(t *testing.T, c client.Client, scheduleID string) (id string) {
+// started waits for at least n runs of a schedule, and returns the last one's id.
+func started(t *testing.T, c client.Client, scheduleID string, n int) (id string) {
 	t.Helper()
 	schedule := c.ScheduleClient().GetHandle(t.Context(), scheduleID)
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
@@ -132,11 +191,11 @@ func started(t *testing.T, c client.Client, scheduleID string) (id string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ran := about.Info.RecentActions; len(ran) > 0 {
-			return ran[0].StartWorkflowResult.WorkflowID
+		if ran := about.Info.RecentActions; len(ran) >= n {
+			return ran[len(ran)-1].StartWorkflowResult.WorkflowID
 		}
 	}
-	t.Fatal("the schedule started nothing")
+	t.Fatal("the schedule has not started so many")
 	return ""
 }
 
@@ -153,7 +212,7 @@ func TestRecordHistoriesOfSchedules(t *testing.T) {
 		if err := server.Client.ScheduleClient().GetHandle(t.Context(), schedule).Trigger(t.Context(), client.ScheduleTriggerOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		id := started(t, server.Client, schedule)
+		id := started(t, server.Client, schedule, 1)
 		if err := server.Client.GetWorkflow(t.Context(), id, "").Get(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
