@@ -43,6 +43,23 @@ func TestReconcileAgain(t *testing.T) {
 	}
 }
 
+// TestComparisonTriesAgain lets Temporal forget a delivery whose worker was heard of just now: the comparison that finds it
+// settles it, too.
+func TestComparisonTriesAgain(t *testing.T) {
+	t.Parallel()
+	y := newReconcileRig(t)
+	held := y.make(lifecycle.WorkloadDelivery, 0)
+	must(t, held.start())
+	y.forget(held)
+	y.exec(`UPDATE jobs SET state = 'STREAMING', claimed_at = now(), heartbeat_at = now(), created_at = now() - interval '1 minute'`)
+
+	var compared reconcile.Compared
+	y.once(y.reconciler().Compare, "", &compared)
+	if state := y.text(held.state, held.entity); state != "FAILED" || compared.Findings != 1 {
+		t.Errorf("it is %s, %+v", state, compared)
+	}
+}
+
 // TestReconcileTriggers starts a comparison at first, and after an outage of half of Temporal's retention. The schedule
 // starts no second one beside it.
 func TestReconcileTriggers(t *testing.T) {

@@ -278,14 +278,21 @@ func (y *reconcileRig) run(r *reconcile.Reconciler) (stop func()) {
 // sweep makes one sweep that continues from the last one.
 func (y *reconcileRig) sweep(r *reconcile.Reconciler, last reconcile.Sweep) (swept reconcile.Sweep) {
 	y.Helper()
+	y.once(r.Reconcile, last, &swept)
+	return swept
+}
+
+// once executes an activity.
+func (y *reconcileRig) once(run, in, out any) {
+	y.Helper()
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	env := suite.NewTestActivityEnvironment()
-	env.RegisterActivityWithOptions(r.Reconcile, activity.RegisterOptions{Name: "Reconcile"})
-	value, err := env.ExecuteActivity("Reconcile", last)
+	env.SetTestTimeout(time.Minute)
+	env.RegisterActivityWithOptions(run, activity.RegisterOptions{Name: "once"})
+	value, err := env.ExecuteActivity("once", in)
 	must(y, err)
-	must(y, value.Get(&swept))
-	return swept
+	must(y, value.Get(out))
 }
 
 // compare lets a reconciler compare everything, as the schedule does, until the returned function is called.
