@@ -148,6 +148,9 @@ func (s *Sync) poll(ctx context.Context) (poll Poll) {
 		return poll
 	}
 
+	poll.Notified = s.notify(ctx, cancels(jobs))
+	temporalio.Progressed(ctx)
+
 	var torrents []qbittorrent.Torrent
 	if torrents, poll.Err = s.listTorrents(ctx); poll.Err != nil {
 		return poll
@@ -265,7 +268,7 @@ func (s *Sync) batch(
 		if progress, changed := progressOf(job, torrent); changed {
 			seen = append(seen, progress)
 		}
-		if observation, isNew := s.observe(job, torrent); isNew {
+		if observation, isNew := s.observe(job, torrent); isNew && !job.CancelRequested {
 			pending = append(pending, notification{job, observation})
 		}
 	}

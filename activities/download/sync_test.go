@@ -42,11 +42,14 @@ func (e *ears) SignalWorkflow(_ context.Context, workflowID, _, name string, arg
 		}
 	}
 
-	if name != "observed" {
+	switch name {
+	case lifecycle.DownloadObservedSignal:
+		e.heard = append(e.heard, arg.(lifecycle.Observation))
+	case lifecycle.CancelSignal:
+		e.heard = append(e.heard, lifecycle.Observation{JobID: arg.(int64), State: name})
+	default:
 		return fmt.Errorf("signal %s", name)
 	}
-
-	e.heard = append(e.heard, arg.(lifecycle.Observation))
 	return nil
 }
 
@@ -342,6 +345,33 @@ func TestUntold(t *testing.T) {
 	}
 
 	w.wantHeard("at last")
+}
+
+// TestTellsOfCancel tells a workflow once of a cancel that the record has, also while qBittorrent is away; again when the
+// workflow was set back; and of nothing else.
+func TestTellsOfCancel(t *testing.T) {
+	t.Parallel()
+	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
+	ctx, job := t.Context(), w.added(magnet(1))
+	w.wantHeard("at first", "downloading")
+	w.must(w.Store.RequestDownloadCancel(ctx, job.ID, nil, false))
+	w.ears.deaf = func(string) error { return errors.New("Temporal is away") }
+	w.wantHeard("while Temporal is away")
+
+	w.ears.deaf = nil
+	w.qb.AddFault(sim.Fault{Kind: "503"})
+	if poll, heard := w.pollOnce(); poll.Notified != 1 || len(heard) != 1 || heard[0].State != lifecycle.CancelSignal {
+		t.Errorf("while qBittorrent is away: %+v, %+v", poll, heard)
+	}
+	w.qb.ClearFaults()
+	w.must(w.qb.Remove(job.Tag()))
+	w.wantHeard("afterwards")
+
+	w.must(w.Store.ForgetDownloadObserved(ctx, job.ID))
+	w.wantHeard("after a reset", lifecycle.CancelSignal)
+	w.must(w.Store.BeginDownloadRemoval(ctx, job.ID))
+	w.must(w.Store.ForgetDownloadObserved(ctx, job.ID))
+	w.wantHeard("while the torrent is being removed")
 }
 
 // TestMatching finds torrents whose mark is gone, by each of their hashes, and two jobs on one torrent.

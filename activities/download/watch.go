@@ -114,18 +114,13 @@ func hash(text string, digits int, before string) string {
 // settling is how long a resumed torrent may still show its error.
 const settling = 5 * time.Second
 
-// observe returns what a job's workflow should know of its torrent or of a requested cancellation, and whether that is
-// new to it. A torrent that waits
+// observe returns what a job's workflow should know of its torrent, and whether that is new to it. A torrent that waits
 // is not a change, unless it was missing.
 func (s *Sync) observe(
 	job download.WatchedDownload, t *qbittorrent.Torrent,
 ) (o lifecycle.Observation, isNew bool) {
 	before, stalled := strings.CutSuffix(job.Observed, stalledMark)
 	o = lifecycle.Observation{JobID: job.ID, State: before}
-	if job.CancelRequested { // the job is here until its workflow removes the torrent: it may not know of the request
-		o.State = observedCancel
-		return o, job.Observed != observedCancel
-	}
 	if t == nil {
 		o.State, o.Restarted = lifecycle.ObservedAbsent, !s.present[job.ID]
 		return o, recorded(o) != job.Observed
@@ -166,6 +161,17 @@ func (s *Sync) stalls(job download.WatchedDownload, t *qbittorrent.Torrent, befo
 		idle = before
 	}
 	return idle && s.Settings.StalledAfter > 0 && t.Progress == job.Progress
+}
+
+// cancels returns the notifications of requested cancellations. A job is watched until its workflow removes the torrent, so
+// the workflow may not know of the request.
+func cancels(jobs []download.WatchedDownload) (pending []notification) {
+	for _, job := range jobs {
+		if job.CancelRequested && job.Observed != observedCancel {
+			pending = append(pending, notification{job, lifecycle.Observation{JobID: job.ID, State: observedCancel}})
+		}
+	}
+	return pending
 }
 
 // notification is a signal to one workflow.
