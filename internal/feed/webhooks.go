@@ -12,7 +12,7 @@ const wakeEvery = 2 * time.Second
 
 // keepWebhooks wakes the webhooks that wait for the events which were read, until ctx ends. All processes read the
 // events; the record's place lets one of them wake for each page. What it has written and not signalled, because it was
-// killed, the reconciler signals.
+// killed, the process that counts signals.
 func (f *Feed) keepWebhooks(ctx context.Context) {
 	if f.o.WakeWebhook == nil {
 		return

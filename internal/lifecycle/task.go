@@ -41,7 +41,7 @@ const (
 	TaskType            = "Task"
 	TaskScope           = "tasks"     // of tokens that change tasks and workspaces
 	TaskUnblockedSignal = "unblocked" // from a blocker's workflow: the last blocker is DONE, the deadline may begin
-	TaskRefreshSignal   = "refresh"   // from the reconciler: load the record again, for example after a reset
+	TaskRefreshSignal   = "refresh"   // load the record again, for example after a reset, or when the holder was blocked
 )
 
 // Roles of a task. A caller has all that apply.
