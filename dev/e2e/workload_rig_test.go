@@ -13,6 +13,7 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
 	"stagecoach/dev/servers"
@@ -51,7 +52,9 @@ type workload struct {
 	// endable returns a row that a person may end; nil: each may be ended.
 	endable func(w *workloadRig, by person) *row
 	ended   string // the state of a row that somebody has ended
-	lost    string // … of a row whose workflow was terminated
+	why     string // … and its comment
+	whyCLI  string // … when an operator has cancelled its workflow
+	lost    string // the state of a row whose workflow was terminated
 	// updates: a person's end is an update, which a paused workflow refuses. Otherwise it is a signal, which is kept.
 	updates  bool
 	repeated answerKind // of a repeated request for a row
@@ -323,15 +326,31 @@ func (r *row) wantEvents(state string) {
 	}
 }
 
-// wantEnded waits until somebody's end of a row is in the record, and checks that nothing else has happened.
-func (r *row) wantEnded(state string) {
+// mostEvents bounds the history of a row that rests and ends, however long it rests.
+const mostEvents = 80
+
+// wantEnded waits until an end of a row is in the record, with its reason, and checks that nothing else has happened.
+func (r *row) wantEnded(why string) {
 	r.Helper()
-	r.becomes(state)
-	r.wantEvents(state)
+	r.becomes(r.ended)
+	r.wantEvents(r.ended)
+	r.wantReason(why)
 	r.eventually(time.Minute, "its workflow ends", func() bool {
 		return r.status() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
 	})
 	r.wantEffects(0)
+	if info, err := r.describe(); err != nil || info.HistoryLength > mostEvents {
+		r.Errorf("the history of %s %s has %d events, %v", r.name, r.id, info.GetHistoryLength(), err)
+	}
+}
+
+// wantReason checks the comment of a row's last event.
+func (r *row) wantReason(why string) {
+	r.Helper()
+	events := r.events()
+	if last := events[len(events)-1]; last.Comment != why {
+		r.Errorf("%s %s has ended by %+v, want %q", r.name, r.id, last, why)
+	}
 }
 
 // wantEffects checks what a row has outside.
@@ -345,11 +364,15 @@ func (r *row) wantEffects(want int) {
 // status is how a row's newest workflow stands.
 func (r *row) status() enumspb.WorkflowExecutionStatus {
 	r.Helper()
+	info, _ := r.describe()
+	return info.GetStatus()
+}
+
+// describe describes a row's newest workflow.
+func (r *row) describe() (*workflowpb.WorkflowExecutionInfo, error) {
+	r.Helper()
 	described, err := r.client.DescribeWorkflowExecution(r.Context(), r.workflowID(), "")
-	if err != nil {
-		return enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED
-	}
-	return described.WorkflowExecutionInfo.Status
+	return described.GetWorkflowExecutionInfo(), err
 }
 
 // pause pauses a row's workflow, as an operator does in the Web UI.

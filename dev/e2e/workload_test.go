@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -73,7 +74,11 @@ func askRepeated(w *workloadRig, of *workload) {
 
 	r := &row{workloadRig: w, workload: of, by: ann, subject: subject, id: first[of.idField].(string)}
 	r.settle()
-	of.ask(w, ann, subject, "key").is(w, of.repeated)
+	r.end(ann.token, "end").want(w, http.StatusOK)
+	r.becomes(of.ended)
+	if again = of.ask(w, ann, subject, "key").is(w, of.repeated); again[of.idField] != r.id {
+		w.Errorf("after the end of %s its key gives %v", r.id, again[of.idField])
+	}
 	switch got := of.ask(w, ann, of.subject(w), "key"); of.name {
 	case lifecycle.WorkloadDelivery: // its key is of user, file and nonce
 		got.want(w, http.StatusCreated)
@@ -102,7 +107,7 @@ func askRace(w *workloadRig, of *workload) {
 			got.refused(w, http.StatusConflict, string(fault.InvalidTransition))
 		}
 	}
-	r.wantEnded(of.ended)
+	r.wantEnded(of.why)
 }
 
 // raced makes a row by requests of one key at once; where no request makes it, it makes one.
@@ -140,7 +145,7 @@ func (w *workloadRig) raced(of *workload, by person) *row {
 func askEndedByOwner(w *workloadRig, of *workload) {
 	r := w.endableRow(of, w.person())
 	first := r.end(r.token(), "end").want(w, http.StatusOK)
-	r.wantEnded(of.ended)
+	r.wantEnded(of.why)
 	if got := w.walk(of, "&"+of.stateField+"="+of.ended, r.token()); !slices.Contains(got, r.id) || of.ownerIs != ofAdmins && len(got) > 1 {
 		w.Errorf("of the state %s there are %v", of.ended, got)
 	}
@@ -166,7 +171,7 @@ func askEndedByOthers(w *workloadRig, of *workload) {
 	}
 
 	r.end(adminToken, "end").want(w, http.StatusOK)
-	r.wantEnded(of.ended)
+	r.wantEnded(of.why)
 	if !slices.Contains(w.audited("", "done"), r.auditSubject()) {
 		w.Errorf("the end of %s is not in the audit log", r.auditSubject())
 	}
@@ -175,11 +180,21 @@ func askEndedByOthers(w *workloadRig, of *workload) {
 // auditSubject is how the audit log names a row.
 func (r *row) auditSubject() string { return r.name + "/" + r.id }
 
-// askCancelledByCLI cancels a row's workflow with the temporal CLI.
+// askCancelledByCLI reads and cancels a row's workflow with the temporal CLI.
 func askCancelledByCLI(w *workloadRig, of *workload) {
 	r := w.resting(of, w.person())
+	for _, command := range []string{"query --type state", "describe", "metadata"} {
+		words := strings.Fields("workflow " + command + " --workflow-id " + r.workflowID())
+		r.eventually(time.Minute, command+" shows its state", func() bool {
+			return strings.Contains(w.temporalCLI(words...), of.rests)
+		})
+	}
+
 	w.temporalCLI("workflow", "cancel", "--workflow-id", r.workflowID())
-	r.wantEnded(of.ended)
+	r.wantEnded(of.whyCLI)
+	r.eventually(time.Minute, "operators find it by its end", func() bool {
+		return slices.Contains(w.listed(`ExecutionStatus!="Running" AND Stage="`+of.ended+`"`), r.workflowID())
+	})
 }
 
 // askTerminated terminates a row's workflow: the row ends, and the incident is listed.
@@ -188,6 +203,7 @@ func askTerminated(w *workloadRig, of *workload) {
 	w.temporalCLI("workflow", "terminate", "--workflow-id", r.workflowID(), "--reason", "test")
 	r.becomes(of.lost)
 	r.wantEvents(of.lost)
+	r.wantReason(string(fault.TerminatedByOperator))
 	r.wantEffects(of.leaves)
 	r.finding(operations.FindingTerminated, operations.DoneEnded)
 	if events := r.events(); events[len(events)-1].ActorID != nil {
@@ -205,7 +221,7 @@ func askReset(w *workloadRig, of *workload) {
 	})
 	r.becomes(of.rests)
 	r.end(r.token(), "end").want(w, http.StatusOK)
-	r.wantEnded(of.ended)
+	r.wantEnded(of.why)
 
 	r.resetAfterTheEnd()
 	r.wantEffects(0)
@@ -244,7 +260,7 @@ func askPaused(w *workloadRig, of *workload) {
 		})
 		got.want(w, http.StatusOK)
 	}
-	r.wantEnded(of.ended)
+	r.wantEnded(of.why)
 }
 
 // askListed pages through rows: the newest first, none twice, none of a stranger's.
@@ -367,7 +383,7 @@ func askFollowed(w *workloadRig, of *workload) {
 	r := w.endableRow(of, w.person())
 	stream := w.follow(r.by.token, "0-0")
 	r.end(r.by.token, "end").want(w, http.StatusOK)
-	r.wantEnded(of.ended)
+	r.wantEnded(of.why)
 	want := r.events()
 	w.eventually(time.Minute, "the owner has the events", func() bool { return len(stream.of("", "")) >= len(want) })
 
