@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -16,6 +17,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -432,6 +434,40 @@ func (s *rig) events(job delivery.Job) []string {
 		types = append(types, event.Type)
 	}
 	return types
+}
+
+// temporalCLI runs the real temporal binary against the rig's server. It runs it again when the server answers that the
+// workflow is busy, which has changed nothing.
+func (s *rig) temporalCLI(args ...string) string {
+	s.Helper()
+	args = append(
+		args, "--address", s.temporal.Address, "--namespace", s.env["TEMPORAL_NAMESPACE"], "--command-timeout", "1m",
+	)
+
+	for tries := 1; ; tries++ {
+		out, err := exec.Command(s.temporal.Binary, args...).CombinedOutput()
+		switch {
+		case err == nil:
+			return string(out)
+		case tries == 20 || !strings.Contains(string(out), "Workflow is busy"):
+			s.Fatalf("temporal %v: %v\n%s", args, err, out)
+		}
+		time.Sleep(time.Second)
+	}
+}
+
+// listed returns the workflow ids of an operator's query.
+func (s *rig) listed(query string) []string {
+	s.Helper()
+	var rows []struct {
+		Execution struct{ WorkflowID string } `json:"execution"`
+	}
+	must(s, json.Unmarshal([]byte(s.temporalCLI("workflow", "list", "--query", query, "--output", "json")), &rows))
+	var ids []string
+	for _, row := range rows {
+		ids = append(ids, row.Execution.WorkflowID)
+	}
+	return ids
 }
 
 func (s *rig) eventually(patience time.Duration, what string, holds func() bool) {

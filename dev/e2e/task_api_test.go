@@ -102,8 +102,8 @@ func TestTasksThroughHTTP(t *testing.T) {
 	s.startAPI()
 	ann, bob, eve := s.member("Ann"), s.member("Bob"), s.member("Eve")
 	space := ann.workspace(map[string]any{}, bob)
-	events := s.follow(bob.token)
-	hidden := s.follow(eve.token)
+	events := s.follow(bob.token, "")
+	hidden := s.follow(eve.token, "")
 	ids := ann.batch(space,
 		map[string]any{"ref": "roof", "title": "Build the roof", "blocked_by": []string{"wall", "door"}},
 		map[string]any{"ref": "wall", "title": "Build a wall"},
@@ -172,11 +172,11 @@ func TestTasksThroughHTTP(t *testing.T) {
 		"status_changed", "claimed", "status_changed",
 	}
 
-	s.eventually(30*time.Second, "the stream has every transition", func() bool { return len(events()) >= len(want) })
-	if got := events(); !slices.Equal(got, want) {
+	s.eventually(30*time.Second, "the stream has every transition", func() bool { return len(events.types()) >= len(want) })
+	if got := events.types(); !slices.Equal(got, want) {
 		t.Errorf("the stream is %v, want %v", got, want)
 	}
-	if got := hidden(); len(got) != 0 {
+	if got := hidden.types(); len(got) != 0 {
 		t.Errorf("an outsider's stream is %v", got)
 	}
 }

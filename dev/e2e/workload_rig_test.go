@@ -436,20 +436,20 @@ type eventStream struct {
 }
 
 // follow follows the events that somebody may see, after an event; empty: from now on.
-func (w *workloadRig) follow(token, after string) *eventStream {
-	w.Helper()
-	s := &eventStream{token: token, last: after}
+func (s *rig) follow(token, after string) *eventStream {
+	s.Helper()
+	stream := &eventStream{token: token, last: after}
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		for w.Context().Err() == nil {
-			s.follow(w.Context(), w.apiURL)
+		for s.Context().Err() == nil {
+			stream.follow(s.Context(), s.apiURL)
 			time.Sleep(50 * time.Millisecond)
 		}
 	}()
-	w.eventually(time.Minute, "the stream has begun", func() bool { return s.place() != "" })
-	w.Cleanup(func() { <-over })
-	return s
+	s.eventually(time.Minute, "the stream has begun", func() bool { return stream.place() != "" })
+	s.Cleanup(func() { <-over })
+	return stream
 }
 
 // follow reads the stream until it ends. It goes on after the last event that an earlier stream had.
@@ -510,4 +510,12 @@ func (s *eventStream) of(workload, id string) (found []lifecycle.Event) {
 		}
 	}
 	return found
+}
+
+// types lists the types of all events.
+func (s *eventStream) types() (types []string) {
+	for _, e := range s.of("", "") {
+		types = append(types, e.Type)
+	}
+	return types
 }
