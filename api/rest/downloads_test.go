@@ -62,7 +62,8 @@ func TestADownload(t *testing.T) {
 		}
 	}
 
-	if audio := w.download(w.adaToken, book, "audio").ok(http.StatusCreated).body; audio["id"] == id {
+	named := map[string]any{"book_id": book, "media_type": "audio", "source_url": magnet, "source": " my indexer "}
+	if audio := w.send(w.adaToken, "POST", "/v1/downloads", named).ok(http.StatusCreated).body; audio["id"] == id || audio["source"] != "my indexer" {
 		t.Errorf("another medium: %v", audio)
 	}
 	if len(w.temporal.started) != 3 {
