@@ -210,12 +210,26 @@ func newRigFrom(t testing.TB, ground *stack.Ground, settings map[string]string) 
 	}
 
 	t.Cleanup(func() {
+		s.tellsNothing("the logs", s.log.String(), "planted", "Bearer ", "OAuth ", "magnet:")
+		s.tellsNothing("the answers", s.answers.text.String(), ".go:", "pgx", "SQLSTATE", "dial tcp",
+			botToken, clientSecret, refreshToken, adminToken, qbittorrentPassword)
 		if t.Failed() {
 			t.Logf("logs of the services:\n%s", s.log.tail(6000))
 		}
 	})
 
 	return s
+}
+
+// tellsNothing fails the test when a text contains one of these, in any letter case.
+func (s *rig) tellsNothing(where, text string, secrets ...string) {
+	s.Helper()
+	lower := strings.ToLower(text)
+	for _, secret := range secrets {
+		if at := strings.Index(lower, strings.ToLower(secret)); at >= 0 {
+			s.Errorf("%s tell %q: …%s…", where, secret, text[max(0, at-200):min(len(text), at+100)])
+		}
+	}
 }
 
 // newGround returns a ground whose parts are stopped when the test ends.

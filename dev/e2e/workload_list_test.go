@@ -53,7 +53,7 @@ var deliveryHarness = &workload{
 
 	// known content would be delivered without a stream
 	subject: func(w *workloadRig) string {
-		file, _ := w.file("file-"+nonce()+".bin", w.fileSize)
+		file, _ := w.file("planted-file-"+nonce()+".bin", w.fileSize)
 		return fmt.Sprint(file.ID)
 	},
 	ask: func(w *workloadRig, by person, file, key string) answer {
@@ -81,7 +81,7 @@ var taskHarness = &workload{
 	ownerIs:  ofPerson,
 	updates:  true,
 
-	subject: func(*workloadRig) string { return "Task " + nonce() },
+	subject: func(*workloadRig) string { return "Planted task " + nonce() },
 	ask: func(w *workloadRig, by person, title, key string) answer {
 		body := map[string]any{"workspace_id": by.space, "title": title}
 		return w.call("POST", "/v1/tasks", by.token, body, keyed(key)...)
@@ -112,7 +112,9 @@ var downloadHarness = &workload{
 	hidden:   answerKind{http.StatusNotFound, fault.DownloadNotFound},
 	ownerIs:  ofPersonOrAdmin,
 
-	subject: func(w *workloadRig) string { return w.unseeded("book-" + nonce() + ".epub").URL },
+	subject: func(w *workloadRig) string {
+		return w.unseeded("planted-book-"+nonce()+".epub").URL + "?apikey=planted-key"
+	},
 	ask: func(w *workloadRig, by person, link, key string) answer {
 		book := w.bookOf(by, link)
 		body := map[string]any{"book_id": book, "media_type": "text", "source_url": link}
@@ -150,7 +152,7 @@ var transactionHarness = &workload{
 	ownerIs: ofAdmins,
 	updates: true,
 
-	subject: func(*workloadRig) string { return "buyer" + nonce() },
+	subject: func(*workloadRig) string { return "planted_" + nonce() },
 	make:    func(w *workloadRig, buyer string) string { return w.deposit(buyer, 1e9) },
 	endable: func(w *workloadRig, by person) *row {
 		r := <-w.reviewed
@@ -206,7 +208,8 @@ func (w *workloadRig) away(got answer) bool {
 
 // torrentOf is the name of a download's torrent.
 func torrentOf(r *row) string {
-	return strings.TrimSuffix(r.subject[strings.LastIndex(r.subject, "/")+1:], ".torrent")
+	name, _, _ := strings.Cut(r.subject[strings.LastIndex(r.subject, "/")+1:], ".torrent")
+	return name
 }
 
 // bookOf makes the book of a link, once.

@@ -18,6 +18,7 @@ import (
 
 	"stagecoach/dev/servers"
 	"stagecoach/dev/sim/tonsim"
+	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 )
@@ -118,7 +119,7 @@ const reviews = 6
 func (w *workloadRig) review() {
 	w.Helper()
 	for range reviews {
-		r := &row{workloadRig: w, workload: transactionHarness, subject: "reviewed" + nonce()}
+		r := &row{workloadRig: w, workload: transactionHarness, subject: "planted_" + nonce()}
 		r.id = w.deposit(r.subject, 60e9) // above STAGECOACH_TX_REVIEW_FROM
 		w.reviewed <- r
 	}
@@ -414,6 +415,20 @@ func (r *row) finding(kind, done string) {
 		}
 		return false
 	})
+}
+
+// wantUntold looks for what people have named in the histories of all workflows.
+func (w *workloadRig) wantUntold() {
+	w.Helper()
+	list, err := w.client.ListWorkflow(w.Context(), &workflowservice.ListWorkflowExecutionsRequest{PageSize: 1000})
+	must(w, err)
+	for _, info := range list.Executions {
+		text := info.String()
+		for _, event := range testtemporal.History(w, w.client, info.Execution.WorkflowId, info.Execution.RunId) {
+			text += event.String()
+		}
+		w.tellsNothing(info.Execution.WorkflowId, text, "planted", "magnet:")
+	}
 }
 
 // is checks that an answer is of a kind.

@@ -50,6 +50,7 @@ func TestWorkloads(t *testing.T) {
 	_ = running.Wait()
 
 	w.each(t, "streamed", askStreamed)
+	w.wantUntold()
 }
 
 // askRepeated repeats a request with its key, without one, with another's key, and a key with another request.
