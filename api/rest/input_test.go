@@ -173,8 +173,14 @@ func TestTheIdempotencyKey(t *testing.T) {
 	file := w.file("/a", 1)
 	body := map[string]any{"file_id": fmt.Sprint(file.ID)}
 	w.send(w.adaToken, "POST", "/v1/deliveries", body).refused(unprocessable, fault.Validation, "Idempotency-Key")
-	for _, key := range []string{"", " ", "a b", "é", "ключ", strings.Repeat("k", 256)} {
-		w.deliver(w.adaToken, file, key).refused(unprocessable, fault.Validation, "Idempotency-Key")
+	for key, want := range map[string]string{
+		"": "", " ": "", "é": "", "two words": "character 4 is U+0020", "ключ": "character 1 is U+043A",
+		strings.Repeat("x", 256): "has 256 characters: at most 255",
+	} {
+		answer := w.deliver(w.adaToken, file, key).refused(unprocessable, fault.Validation, "Idempotency-Key")
+		if got := fmt.Sprint(answer.body["errors"]); !strings.Contains(got, want) {
+			t.Errorf("%.10q: %s, want %q", key, got, want)
+		}
 	}
 	w.deliver(w.adaToken, file, strings.Repeat("~", 255)).ok(http.StatusCreated)
 	w.deliver(w.adaToken, file, `!"#$%&'()*+,-./:;<=>?@[\]^_{|}`).ok(http.StatusCreated)

@@ -273,8 +273,11 @@ func (r *row) workflowID() string {
 // end asks for the end of a row. A key is of this row alone.
 func (r *row) end(token, key string) answer {
 	r.Helper()
-	return r.askEnd(r, token, key+"-"+r.id)
+	return r.askEnd(r, token, longest(key+"-"+r.id))
 }
+
+// longest makes a key as long as the API takes one: longer than any id of Temporal.
+func longest(key string) string { return key + strings.Repeat("~", 255-len(key)) }
 
 // becomes waits until a row is in a state.
 func (r *row) becomes(state string) {

@@ -59,9 +59,9 @@ func askRepeated(w *workloadRig, of *workload) {
 		w.Skip("no request makes it")
 	}
 	ann, bob := w.person(), w.person()
-	subject := of.subject(w)
-	first := of.ask(w, ann, subject, "key").want(w, http.StatusCreated)
-	again := of.ask(w, ann, subject, "key").is(w, of.repeated)
+	subject, key := of.subject(w), longest("key")
+	first := of.ask(w, ann, subject, key).want(w, http.StatusCreated)
+	again := of.ask(w, ann, subject, key).is(w, of.repeated)
 	if first[of.idField] != again[of.idField] {
 		w.Errorf("one key made %v and %v", first[of.idField], again[of.idField])
 	}
@@ -69,7 +69,7 @@ func askRepeated(w *workloadRig, of *workload) {
 	if other := of.ask(w, ann, subject, "").is(w, of.unkeyed); of.unkeyed.status == http.StatusCreated && other[of.idField] == first[of.idField] {
 		w.Errorf("without its key the request gives %v again", other[of.idField])
 	}
-	if others := of.ask(w, bob, subject, "key").want(w, http.StatusCreated); others[of.idField] == first[of.idField] {
+	if others := of.ask(w, bob, subject, key).want(w, http.StatusCreated); others[of.idField] == first[of.idField] {
 		w.Errorf("the key of somebody else gives %v", others[of.idField])
 	}
 
@@ -77,10 +77,10 @@ func askRepeated(w *workloadRig, of *workload) {
 	r.settle()
 	r.end(ann.token, "end").want(w, http.StatusOK)
 	r.becomes(of.ended)
-	if again = of.ask(w, ann, subject, "key").is(w, of.repeated); again[of.idField] != r.id {
+	if again = of.ask(w, ann, subject, key).is(w, of.repeated); again[of.idField] != r.id {
 		w.Errorf("after the end of %s its key gives %v", r.id, again[of.idField])
 	}
-	switch got := of.ask(w, ann, of.subject(w), "key"); of.name {
+	switch got := of.ask(w, ann, of.subject(w), key); of.name {
 	case lifecycle.WorkloadDelivery: // its key is of user, file and nonce
 		got.want(w, http.StatusCreated)
 	default:
