@@ -228,8 +228,7 @@ func TestDownloadBodiesThatAreWrong(t *testing.T) {
 	}
 
 	id := w.download(w.adaToken, book, "audio").ok(http.StatusCreated).body["id"].(string)
-	type wrong struct{ body, field string }
-	for call, cases := range map[string][]wrong{
+	w.wrongBodies(w.adaToken, map[string][]wrongBody{
 		"POST /v1/books": {
 			{`{}`, "title"},
 			{`{"title":""}`, "title"},
@@ -280,19 +279,7 @@ func TestDownloadBodiesThatAreWrong(t *testing.T) {
 		"POST /v1/downloads/" + id + "/cancel": {
 			{`{"keep_files":1}`, "keep_files"}, {`{"keep_files":"yes"}`, "keep_files"}, {`{"keep":true}`, "keep"}, {`[]`, "body"}, {`7`, "body"},
 		},
-	} {
-		method, target, _ := strings.Cut(call, " ")
-		for _, c := range cases {
-			w.send(w.adaToken, method, target, c.body).refused(unprocessable, fault.Validation, c.field)
-		}
-		for _, body := range []string{"{", "x", "\xff\xfe"} {
-			w.send(w.adaToken, method, target, body).refused(badRequest, fault.Validation, "body")
-		}
-		w.send(
-			w.adaToken, method, target, `{}`, "Content-Type", "text/plain",
-		).refused(http.StatusUnsupportedMediaType, fault.MediaType, "body")
-	}
-
+	})
 	w.download(w.adaToken, "999999", "text").refused(http.StatusNotFound, fault.BookNotFound, "book_id")
 	if got := w.walk(w.adaToken, "/v1/downloads", "status"); !slices.Equal(got, []string{"queued"}) {
 		t.Errorf("wrong requests left downloads %v", got)
