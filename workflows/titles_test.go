@@ -96,7 +96,7 @@ func detailsWhileWaiting(t *testing.T, name string, w titled) (details string) {
 	env.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe()
 	began := time.Now()
 	env.OnActivity("LoadTask", mock.Anything, mock.Anything).
-		Return(taskactivities.Loaded{State: task.Snapshot{State: lifecycle.TaskNew, Version: 1}}, nil).Maybe()
+		Return(task.Snapshot{State: lifecycle.TaskNew, Version: 1}, nil).Maybe()
 	env.OnActivity("LockTransaction", mock.Anything, mock.Anything).
 		Return(
 			transactionactivities.Snapshot{Snapshot: transaction.Snapshot{

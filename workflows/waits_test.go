@@ -107,7 +107,7 @@ func dayOf(t *testing.T, name string, w wait) (again *workflow.ContinueAsNewErro
 	env.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe()
 	began := time.Now()
 	env.OnActivity("LoadTask", mock.Anything, mock.Anything).
-		Return(taskactivities.Loaded{State: task.Snapshot{State: lifecycle.TaskNew, Version: 1}}, nil).Maybe()
+		Return(task.Snapshot{State: lifecycle.TaskNew, Version: 1}, nil).Maybe()
 
 	for _, read := range []string{"LockTransaction", "LookAtTransaction"} {
 		env.OnActivity(read, mock.Anything, mock.Anything).

@@ -18,7 +18,7 @@ import (
 // Store is the part of the record that the activities use.
 type Store interface {
 	UserByID(ctx context.Context, id int64) (account.User, error)
-	KeptComment(ctx context.Context, userID int64, id string) (string, error)
+	KeptContent(ctx context.Context, userID int64, id string, content any) error
 	TransactionByHash(ctx context.Context, hash string) (transaction.Transaction, error)
 	SnapshotOfTransaction(ctx context.Context, hash string) (transaction.Snapshot, error)
 
@@ -252,7 +252,7 @@ func (a *Activities) carryOut(
 			err = fault.New(fault.InsufficientAccess, "this is for administrators")
 		}
 		if err == nil {
-			request.Comment, err = a.Store.KeptComment(ctx, r.Actor, r.RequestID)
+			err = a.Store.KeptContent(ctx, r.Actor, r.RequestID, &request.Comment)
 		}
 		if err != nil {
 			return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)

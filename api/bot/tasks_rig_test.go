@@ -3,11 +3,9 @@ package bot
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -17,103 +15,34 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store"
-	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/notice"
 	"stagecoach/internal/store/task"
 	"stagecoach/internal/temporalio"
 )
 
 // taskWorkflows does what the workflows of tasks would, in the record alone.
-type taskWorkflows struct {
-	store   *store.Store
-	mu      sync.Mutex
-	updates map[string]taskOutcome
-}
+type taskWorkflows struct{ store *store.Store }
 
 // taskOutcome is what an update has led to.
 type taskOutcome struct {
 	client.WorkflowUpdateHandle
-	view lifecycle.TaskView
-	err  error
+	err error
 }
 
-func (o taskOutcome) Get(_ context.Context, into any) error {
-	if o.err == nil {
-		*into.(*lifecycle.TaskView) = o.view
-	}
-	return o.err
-}
+func (o taskOutcome) Get(context.Context, any) error { return o.err }
 
 func (w *taskWorkflows) update(
 	ctx context.Context, o client.UpdateWorkflowOptions,
 ) (client.WorkflowUpdateHandle, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-
-	if done, before := w.updates[o.UpdateID]; before {
-		return done, nil
-	}
-
 	id, _ := strconv.ParseInt(strings.TrimPrefix(o.WorkflowID, "task/"), 10, 64)
-	var done taskOutcome
-	done.view, done.err = w.decide(
-		ctx, id, o.UpdateID, lifecycle.TaskAction(o.UpdateName), o.Args[0].(lifecycle.TaskInput),
-	)
-
-	if w.updates == nil {
-		w.updates = map[string]taskOutcome{}
+	_, err := w.store.Act(ctx, task.Act{
+		TaskID: id, RequestID: o.UpdateID, Action: lifecycle.TaskAction(o.UpdateName), Input: o.Args[0].(lifecycle.TaskInput),
+		At: time.Now(),
+	})
+	if refusal := fault.As(err); refusal != nil {
+		err = temporalio.Refusal(refusal)
 	}
-
-	w.updates[o.UpdateID] = done
-	return done, nil
-}
-
-func (w *taskWorkflows) decide(
-	ctx context.Context, id int64, request string, action lifecycle.TaskAction, in lifecycle.TaskInput,
-) (lifecycle.TaskView, error) {
-	now, err := w.store.TaskByID(ctx, 0, id)
-	if err != nil {
-		return lifecycle.TaskView{}, err
-	}
-
-	facts, err := w.store.FactsOfTask(ctx, id, in.Actor)
-	if err != nil {
-		return lifecycle.TaskView{}, err
-	}
-
-	ask := lifecycle.TaskAsk{
-		Action: action, To: in.To, Comment: in.Comment,
-		Caller: lifecycle.TaskCaller{ID: in.Actor, Member: facts.Member, Admin: facts.Admin},
-	}
-
-	step, held, err := lifecycle.DecideTask(now.Snapshot.Facts(facts.OpenBlockers), ask)
-	if err != nil {
-		return lifecycle.TaskView{}, temporalio.Refusal(fault.As(err))
-	}
-
-	state := now.Snapshot
-	if !held {
-		assignee := now.AssigneeID
-		switch {
-		case action == lifecycle.TaskActionClaim, action == lifecycle.TaskActionTakeover:
-			assignee = &in.Actor
-		case step.To == lifecycle.TaskNew:
-			assignee = nil
-		}
-
-		state, err = w.store.WriteTask(ctx, task.Write{
-			TaskID: id, Version: now.Version + 1, RequestID: request, Action: step.Action, State: step.To, AssigneeID: assignee,
-			At: time.Now(),
-			Event: core.Event{
-				Type: step.Event, From: string(now.State), To: string(step.To), ActorID: &in.Actor, Comment: in.Comment,
-			},
-		})
-	}
-
-	return lifecycle.TaskView{
-		StateView: lifecycle.StateView{State: string(state.State), Since: state.Since},
-		Version:   state.Version, AssigneeID: state.AssigneeID, DeadlineAt: state.DeadlineAt,
-	}, err
+	return taskOutcome{err: err}, nil
 }
 
 // space makes a workspace of the owner with members, whom nobody has asked; all of them have written to the bot.
@@ -174,14 +103,8 @@ func (w *rig) does(person int64, t task.Task, step, comment string) {
 // expires lets the deadline of a task pass, as its workflow would see it.
 func (w *rig) expires(t task.Task) {
 	w.t.Helper()
-	now := w.reload(t)
-	_, err := w.store.WriteTask(w.t.Context(), task.Write{
-		TaskID: t.ID, Version: now.Version + 1, RequestID: "expiry", State: lifecycle.TaskStuck, AssigneeID: now.AssigneeID,
-		At: time.Now(),
-		Event: core.Event{
-			Type: "deadline_expired", From: string(now.State), To: string(lifecycle.TaskStuck),
-			Comment: fmt.Sprintf("Status deadline expired. Was in %s for 0 minutes.", now.State),
-		},
+	_, err := w.store.Act(w.t.Context(), task.Act{
+		TaskID: t.ID, Action: lifecycle.TaskActionExpire, At: time.Now().AddDate(1, 0, 0),
 	})
 	if err != nil {
 		w.t.Fatal(err)

@@ -380,7 +380,6 @@ INSERT INTO events (workload, entity_id, seq, type, from_state, to_state, actor_
 INSERT INTO processes (identity, service, version, started_at) VALUES ('1@ROOT@worker', 'worker', '0.2.0', now());
 INSERT INTO outside_systems (name, succeeded_at, failed_at, error, failing_since) VALUES ('telegram', now(), now(), 'TELEGRAM_UNAVAILABLE', now());
 UPDATE jobs SET row_version = 3;
-UPDATE tasks SET row_version = 3;
 UPDATE download_jobs SET row_version = 3;
 UPDATE transactions SET row_version = 3;
 UPDATE switches SET since = now(), reason = 'ROOT' WHERE name = 'hold';

@@ -105,7 +105,7 @@ func TestRefusalsOfActions(t *testing.T) {
 	).refused(unprocessable, fault.CommentRequired, "comment")
 
 	w.exec(
-		`UPDATE tasks SET status = 'STUCK', status_deadline_at = NULL, row_version = row_version + 1 WHERE id = $1::bigint`,
+		`UPDATE tasks SET status = 'STUCK', status_deadline_at = NULL, last_seq = last_seq + 1 WHERE id = $1::bigint`,
 		taken,
 	)
 	w.act(w.bobToken, taken, "takeover", "x").refused(conflict, fault.CannotTakeover, "")

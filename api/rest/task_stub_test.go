@@ -11,7 +11,6 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/task"
 	"stagecoach/internal/temporalio"
@@ -46,42 +45,20 @@ func (s *taskStub) UpdateWorkflow(
 		return nil, serviceerror.NewNotFound("workflow execution already completed")
 	}
 
-	in := o.Args[0].(lifecycle.TaskInput)
-	ask := lifecycle.TaskAskOf(lifecycle.TaskAction(o.UpdateName), in, lifecycle.TaskCaller{ID: in.Actor})
-	facts, err := s.store.FactsOfTask(ctx, id, in.Actor)
-	if err != nil {
-		return nil, err
+	_, err = s.store.Act(ctx, task.Act{
+		TaskID: id, RequestID: o.UpdateID, Action: lifecycle.TaskAction(o.UpdateName), Input: o.Args[0].(lifecycle.TaskInput),
+		At: time.Now(),
+	})
+	if refusal := fault.As(err); refusal != nil {
+		err = temporalio.Refusal(refusal)
 	}
-
-	ask.Caller.Member, ask.Caller.Admin = facts.Member, facts.Admin
-	step, held, err := lifecycle.DecideTask(t.Snapshot.Facts(facts.OpenBlockers), ask)
-	if err != nil {
-		return updated{err: temporalio.Refusal(fault.As(err))}, nil
-	}
-	if held {
-		return updated{state: t.Snapshot}, nil
-	}
-
-	state, err := s.store.WriteTask(ctx, service.TaskTransition(id, t.Snapshot, step, ask, o.UpdateID, time.Now()))
-	return updated{state: state, err: err}, nil
+	return updated{err: err}, nil
 }
 
 // updated is the outcome of an update.
 type updated struct {
 	client.WorkflowUpdateHandle
-	state task.Snapshot
-	err   error
+	err error
 }
 
-func (u updated) Get(_ context.Context, value any) error {
-	if u.err != nil {
-		return u.err
-	}
-	*value.(*lifecycle.TaskView) = lifecycle.TaskView{
-		StateView: lifecycle.StateView{State: string(u.state.State), Since: u.state.Since}, Version: u.state.Version,
-		AssigneeID: u.state.AssigneeID, DeadlineAt: u.state.DeadlineAt, ReleaseAt: u.state.ReleaseAt,
-		FencingToken: u.state.FencingToken, LeaseExpiresAt: u.state.LeaseExpiresAt,
-		StartedAt: u.state.StartedAt, FinishedAt: u.state.FinishedAt,
-	}
-	return nil
-}
+func (u updated) Get(context.Context, any) error { return u.err }

@@ -157,7 +157,7 @@ func (t team) forget(ctx context.Context) {
 		for _, one := range tasks {
 			before = one.ID
 			if !lifecycle.Task.Terminal(one.State) {
-				_ = t.tasks.End(ctx, one, "bench_is_over") // after an error the next figure is only slower
+				_ = t.tasks.End(ctx, one.ID, "bench_is_over") // after an error the next figure is only slower
 			}
 		}
 	}

@@ -6,16 +6,15 @@ import (
 	"log/slog"
 	"os"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/activities/task"
 	"stagecoach/dev/testdb"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/metrics"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/core"
 	taskstore "stagecoach/internal/store/task"
@@ -27,7 +26,7 @@ import (
 // one.
 const naiveWorker = "STAGECOACH_TEST_NAIVE_WORKER"
 
-// runNaiveWorker is a worker with the real activities of tasks, and a wrong workflow under the name of the right one.
+// runNaiveWorker is a worker with a wrong workflow of tasks under the name of the right one, and a wrong activity.
 func runNaiveWorker() int {
 	err := func() error {
 		record, err := store.Open(context.Background(), os.Getenv("DATABASE_URL"), testdb.Key)
@@ -45,9 +44,15 @@ func runNaiveWorker() int {
 		}
 		defer temporal.Close()
 
+		db, err := pgxpool.New(context.Background(), os.Getenv("DATABASE_URL"))
+		if err != nil {
+			return err
+		}
+		defer db.Close()
+
 		w := worker.New(temporal, lifecycle.MainQueue, testtemporal.WorkerOptions())
 		w.RegisterWorkflowWithOptions(naiveTask, workflow.RegisterOptions{Name: lifecycle.TaskType})
-		w.RegisterActivity(&task.Activities{Store: record, Temporal: temporal, Metrics: metrics.New().Task()})
+		w.RegisterActivity(&naiveActivities{record, db})
 		return w.Run(worker.InterruptCh())
 	}()
 	if err != nil {
@@ -58,61 +63,52 @@ func runNaiveWorker() int {
 	return 0
 }
 
-// naiveTask is a wrong workflow of a task: it checks whether the task is free, reads and writes the record, during
-// which other claims run, and does not check again.
+// naiveTask is a wrong workflow of a task: it lets any number of claims run at a time.
 func naiveTask(ctx workflow.Context, taskID int64) error {
-	var tasks *task.Activities
-	var state taskstore.Snapshot
-	validate := func(_ workflow.Context, in lifecycle.TaskInput) error {
-		if state.Version == 0 {
-			return nil
-		}
-		ask := lifecycle.TaskAsk{
-			Action: lifecycle.TaskActionClaim, Comment: in.Comment, Caller: lifecycle.TaskCaller{ID: in.Actor, Member: true},
-		}
-		if _, _, err := lifecycle.DecideTask(state.Facts(nil), ask); err != nil {
-			return temporalio.Refusal(fault.As(err))
-		}
-		return nil
-	}
-
+	var activities *naiveActivities
 	claim := func(ctx workflow.Context, in lifecycle.TaskInput) (lifecycle.TaskView, error) {
-		if err := workflow.Await(ctx, func() bool { return state.Version > 0 }); err != nil {
-			return lifecycle.TaskView{}, err
-		}
-		if _, err := record.Do(ctx, "gather the facts", tasks.TaskFacts, task.Question{TaskID: taskID, UserID: in.Actor}); err != nil {
-			return lifecycle.TaskView{}, err
-		}
-
-		now := workflow.Now(ctx).UTC()
-		written, err := record.Do(ctx, "write", tasks.WriteTask, taskstore.Write{
-			TaskID: taskID, Version: state.Version + 1, RequestID: workflow.GetCurrentUpdateInfo(ctx).ID,
-			State: lifecycle.TaskInProgress, AssigneeID: &in.Actor, At: now,
-			Event: core.Event{
-				Type: "claimed", ActorID: &in.Actor, From: string(lifecycle.TaskNew), To: string(lifecycle.TaskInProgress),
-				Comment: in.Comment,
-			},
+		_, err := record.Do(ctx, "claim", activities.Claim, taskstore.Act{
+			TaskID: taskID, RequestID: workflow.GetCurrentUpdateInfo(ctx).ID, Action: lifecycle.TaskActionClaim, Input: in,
 		})
-		if err != nil {
-			return lifecycle.TaskView{}, err
+		if refusal := temporalio.RefusalIn(err); refusal != nil {
+			err = temporalio.Refusal(refusal)
 		}
-
-		state = written.State
-		view := lifecycle.TaskView{Version: state.Version, AssigneeID: &in.Actor}
-		view.State, view.Since = string(lifecycle.TaskInProgress), now
-		return view, nil
+		return lifecycle.TaskView{}, err
 	}
 
-	options := workflow.UpdateHandlerOptions{Validator: validate}
-	if err := workflow.SetUpdateHandlerWithOptions(ctx, string(lifecycle.TaskActionClaim), claim, options); err != nil {
+	if err := workflow.SetUpdateHandler(ctx, string(lifecycle.TaskActionClaim), claim); err != nil {
 		return err
 	}
-
-	loaded, err := record.Do(ctx, "read the task", tasks.LoadTask, taskID)
-	if err != nil {
-		return err
-	}
-
-	state = loaded.State
 	return workflow.Await(ctx, func() bool { return false })
+}
+
+// naiveActivities decide without a lock.
+type naiveActivities struct {
+	store *store.Store
+	db    *pgxpool.Pool
+}
+
+// Claim reads the task, asks the table, and writes, whatever has happened in between.
+func (n *naiveActivities) Claim(ctx context.Context, a taskstore.Act) (taskstore.Acted, error) {
+	found, err := n.store.TaskByID(ctx, 0, a.TaskID)
+	if err != nil {
+		return taskstore.Acted{}, err
+	}
+
+	caller := lifecycle.TaskCaller{ID: a.Input.Actor, Member: true}
+	if _, _, err := lifecycle.DecideTask(found.Facts(), lifecycle.TaskAskOf(a.Action, a.Input, caller)); err != nil {
+		return taskstore.Acted{}, temporalio.Refusal(fault.As(err))
+	}
+
+	_, err = n.db.Exec(ctx, `UPDATE tasks SET status = 'IN_PROGRESS', assignee_id = $2 WHERE id = $1`, a.TaskID, a.Input.Actor)
+	if err != nil {
+		return taskstore.Acted{}, err
+	}
+
+	found.State, found.AssigneeID = lifecycle.TaskInProgress, &a.Input.Actor
+	asked := taskstore.TaskRequest("", a.Action, a.TaskID, a.Input).Asked
+	_, err = core.KeepAnswer(
+		ctx, n.store.Answers, core.RequestIn(a.RequestID, a.Input.Actor, asked), taskstore.Answer{Task: &found},
+	)
+	return taskstore.Acted{}, err
 }

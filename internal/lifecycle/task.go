@@ -36,7 +36,7 @@ const (
 	TaskActionCancel   TaskAction = "cancel"
 )
 
-// Names that operators and other programs use. The updates are the actions claim, escalate, takeover and status.
+// Names that operators and other programs use. The updates are the actions that people ask for.
 const (
 	TaskType            = "Task"
 	TaskScope           = "tasks"     // of tokens that change tasks and workspaces

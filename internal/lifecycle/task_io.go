@@ -10,21 +10,27 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// TaskInput is the input of an update. To is for the update status only, LeaseSeconds for claim and takeover.
+// TaskInput is the input of an update. To is for the update status only, LeaseSeconds for claim and takeover, Submission
+// for approve and reject, Content for submit and edit.
 type TaskInput struct {
 	Actor        int64     `json:"actor"`
 	Comment      string    `json:"comment"`
 	To           TaskState `json:"to,omitempty"`
 	LeaseSeconds int64     `json:"lease_seconds,omitempty"`
 	FencingToken int64     `json:"fencing_token,omitempty"`
-	Fresh        bool      `json:"fresh,omitempty"` // a claim of a task that the actor does not have yet
+	Submission   int64     `json:"submission,omitempty"` // the one that the actor has seen
+	Content      string    `json:"content,omitempty"`    // identifies what the record has under the update's id
+	Fresh        bool      `json:"fresh,omitempty"`      // a claim of a task that the actor does not have yet
 }
 
 // MaxComment is the longest comment, in characters.
 const MaxComment = 4000
 
-// TaskUpdates lists the actions that come as updates.
-var TaskUpdates = []TaskAction{TaskActionClaim, TaskActionEscalate, TaskActionTakeover, TaskActionStatus}
+// TaskUpdates lists the actions that people ask for. All come as updates.
+var TaskUpdates = []TaskAction{
+	TaskActionClaim, TaskActionEscalate, TaskActionTakeover, TaskActionStatus,
+	TaskActionSubmit, TaskActionApprove, TaskActionReject, TaskActionEdit,
+}
 
 func CheckTaskInput(action TaskAction, in TaskInput) *fault.Error {
 	switch {
@@ -34,6 +40,8 @@ func CheckTaskInput(action TaskAction, in TaskInput) *fault.Error {
 		return fault.New(fault.Validation, "to must be one of %v", TaskStates).WithField("to")
 	case in.FencingToken < 0:
 		return fault.New(fault.Validation, "a fencing token is a positive number").WithField("fencing_token")
+	case in.Submission < 0:
+		return fault.New(fault.Validation, "a submission is named by its number").WithField("submission")
 	case in.LeaseSeconds != 0:
 		if err := checkLease(action, in.LeaseSeconds); err != nil {
 			return err
@@ -76,7 +84,7 @@ func NotText(field string) *fault.Error {
 func TaskAskOf(action TaskAction, in TaskInput, caller TaskCaller) TaskAsk {
 	ask := TaskAsk{
 		Action: action, Comment: in.Comment, Caller: caller, FencingToken: in.FencingToken, LeaseSeconds: in.LeaseSeconds,
-		Fresh: in.Fresh,
+		Submission: in.Submission, Fresh: in.Fresh,
 	}
 	if action == TaskActionStatus {
 		ask.To = in.To
@@ -98,9 +106,6 @@ type TaskView struct {
 	StartedAt  *time.Time `json:"started_at,omitempty"`
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 	ClockWaits bool       `json:"clock_waits,omitempty"` // the deadline begins with the last blocker's end
-
-	// Kept says that the record has this transition with the answer to the request that asked for it.
-	Kept bool `json:"kept,omitempty"`
 }
 
 // TaskTitle names a task's workflow for operators.

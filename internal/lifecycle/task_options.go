@@ -22,7 +22,7 @@ func (f TaskFacts) Options(c TaskCaller) (options []TaskOption) {
 	for _, rule := range Task.Rules {
 		rule.To = cmp.Or(rule.To, f.State)
 		known := slices.ContainsFunc(options, func(o TaskOption) bool { return o.Action == rule.Action && o.To == rule.To })
-		if known || !slices.Contains(TaskAsked, rule.Action) {
+		if known || !slices.Contains(TaskUpdates, rule.Action) {
 			continue
 		}
 

@@ -1,12 +1,8 @@
 package lifecycle
 
-import (
-	"slices"
+import "stagecoach/internal/fault"
 
-	"stagecoach/internal/fault"
-)
-
-// The actions that leave a task's status as it is. They act on the record alone and do not reach the task's workflow.
+// The actions that leave a task's status as it is.
 const (
 	TaskActionSubmit  TaskAction = "submit"
 	TaskActionApprove TaskAction = "approve"
@@ -16,11 +12,6 @@ const (
 
 // TaskEdited is the event of a task whose priority or labels may have changed.
 const TaskEdited = "edited"
-
-// TaskAsked lists the actions that people ask for.
-var TaskAsked = append(
-	slices.Clone(TaskUpdates), TaskActionSubmit, TaskActionApprove, TaskActionReject, TaskActionEdit,
-)
 
 // Guards of the review, and the states in which an assignee's result may be judged.
 var (

@@ -65,13 +65,8 @@ type keptAnswer[E any] interface {
 // hours, in the database transaction that does what is asked. A request without a key is never a repetition. decide may
 // say that the record has kept what it returns; it need not know.
 //
-// Three other places recognize a request by the id that is made from its key, each only until there is an answer. None
-// of them decides after that:
-//   - Temporal joins updates of one id within a run: a request that is repeated while the first one is in flight waits
-//     for it.
-//   - A task's workflow passes its last answers to its next run, where Temporal does not know the ids any more.
-//   - The row of a task names the request of its last transition, for a request whose answer was lost when the workflow
-//     ended.
+// Temporal, too, joins updates of one id within a run: a request that is repeated while the first one is in flight waits
+// for it.
 func once[E any, A keptAnswer[E]](
 	ctx context.Context, s *store.Store, r core.Request, answerOf func(*E, *fault.Error) A, lasts func(*fault.Error) bool,
 	decide func(id string) (made E, kept bool, err error),

@@ -2,7 +2,7 @@ package service
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -102,35 +102,20 @@ func (c *Tasks) start(
 	return c.Store.MarkTaskStarted(ctx, task.ID)
 }
 
-// KnownTask is what a task's workflow is told when it starts, so that it does not read the record first.
-type KnownTask struct {
-	State     task.Snapshot `json:"state"`
-	Unblocked bool          `json:"unblocked,omitempty"` // every blocker is DONE
-}
-
-// knownTask is nil for a task that waits for its blockers: they may end before there is a workflow to tell.
-func knownTask(t task.Task) *KnownTask {
+// knownTask is what a task's workflow is told when it starts, so that it does not read the record first. nil for a task
+// that waits for its blockers: they may end before there is a workflow to notify.
+func knownTask(t task.Task) *task.Snapshot {
 	if t.ClockWaits {
 		return nil
 	}
-	return &KnownTask{t.Snapshot, len(t.OpenBlockers()) == 0}
+	return &t.Snapshot
 }
 
-// End cancels a task whose workflow is gone, unless the task has changed since it was read.
-func (c *Tasks) End(ctx context.Context, task task.Task, reason fault.Code) error {
-	ask := lifecycle.TaskAsk{
-		Action: lifecycle.TaskActionCancel, To: lifecycle.TaskCancelled, Comment: string(reason),
-		Caller: lifecycle.TaskCaller{System: true},
-	}
-
-	step, _, err := lifecycle.DecideTask(task.Snapshot.Facts(nil), ask)
-	if err != nil {
-		return err
-	}
-
-	_, err = c.Store.WriteTask(
-		ctx, TaskTransition(task.ID, task.Snapshot, step, ask, SystemRequestID(ask.Action, task.Version+1), time.Now()),
-	)
+// End cancels a task whose workflow is gone.
+func (c *Tasks) End(ctx context.Context, taskID int64, reason fault.Code) error {
+	_, err := c.Store.Act(ctx, task.Act{
+		TaskID: taskID, Action: lifecycle.TaskActionCancel, Input: lifecycle.TaskInput{Comment: string(reason)}, At: time.Now(),
+	})
 	return err
 }
 
@@ -144,18 +129,32 @@ func (c *Tasks) Refresh(ctx context.Context, workflowID string) error {
 	return c.Temporal.SignalWorkflow(ctx, workflowID, "", lifecycle.TaskRefreshSignal, nil)
 }
 
-// Act asks a task's workflow for a transition by the user and returns the task as it was right after it. The same key
-// returns the first answer, whatever has happened since: the record keeps the answer together with the transition. The
+// taskAct is an action that a user asks for.
+type taskAct struct {
+	action  lifecycle.TaskAction
+	in      lifecycle.TaskInput
+	content *task.Content // nil: the action has none
+}
+
+// Act asks a task's workflow for an action by the user and returns the task as it was right after it. The same key
+// returns the first answer, whatever has happened since: the record keeps the answer together with what was done. The
 // key may be empty.
 func (c *Tasks) Act(
 	ctx context.Context, user account.User, taskID int64, action lifecycle.TaskAction, in lifecycle.TaskInput, key string,
 ) (task.Task, error) {
-	in.Actor = user.ID
-	if err := lifecycle.CheckTaskInput(action, in); err != nil {
+	return c.act(ctx, user, taskID, taskAct{action: action, in: in}, key)
+}
+
+func (c *Tasks) act(ctx context.Context, user account.User, taskID int64, a taskAct, key string) (task.Task, error) {
+	a.in.Actor = user.ID
+	if a.content != nil {
+		a.in.Content = fingerprint(a.content)
+	}
+	if err := lifecycle.CheckTaskInput(a.action, a.in); err != nil {
 		return task.Task{}, err
 	}
 
-	r := task.TaskRequest(key, action, taskID, in)
+	r := task.TaskRequest(key, a.action, taskID, a.in)
 	var answer task.Answer
 	answered, row, err := c.Store.AnsweredTask(ctx, r, &answer, viewerOf(user), taskID)
 	switch {
@@ -166,7 +165,8 @@ func (c *Tasks) Act(
 	}
 
 	return settle(ctx, c.Store, r, task.TaskAnswerOf, lasts, func(id string) (task.Task, bool, error) {
-		return c.decide(ctx, user, taskID, row, action, in, id)
+		done, err := c.decide(ctx, user, taskID, row, a, id)
+		return done, err == nil, err
 	})
 }
 
@@ -178,62 +178,83 @@ func lasts(refusal *fault.Error) bool {
 	return !refusal.Retryable && !slices.Contains(unkept, refusal.Code)
 }
 
-// decide executes an action, and says whether the record has kept the answer together with the transition. Few actions
+// decide asks for an action under an id, and returns the answer that the record has kept with what was done. Few actions
 // are in flight for one task at a time, and the others wait. A lost claim is answered from the record, at once. found is
 // the task as it was read just now; nil: it was not.
 func (c *Tasks) decide(
-	ctx context.Context, user account.User, taskID int64, found *task.Task, action lifecycle.TaskAction,
-	in lifecycle.TaskInput, id string,
-) (row task.Task, kept bool, err error) {
+	ctx context.Context, user account.User, taskID int64, found *task.Task, a taskAct, id string,
+) (row task.Task, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Patience)
 	defer cancel()
 
-	if row, err = c.findFor(ctx, user, taskID, found, action); err != nil {
-		return row, false, err
+	if row, err = c.findFor(ctx, user, taskID, found, a.action); err != nil {
+		return row, err
 	}
 
 	leave, waited, err := c.limiter.Enter(ctx, taskID)
 	if err != nil {
-		return row, false, temporalio.Unreachable(err)
+		return row, temporalio.Unreachable(err)
 	}
 	defer leave()
 
 	if waited {
-		if row, err = c.findFor(ctx, user, taskID, nil, action); err != nil {
-			return row, false, err
+		if row, err = c.findFor(ctx, user, taskID, nil, a.action); err != nil {
+			return row, err
+		}
+	}
+	if a.content != nil {
+		if err := c.Store.KeepContent(ctx, user.ID, id, a.content); err != nil {
+			return row, err
 		}
 	}
 
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		view, err := c.update(ctx, row, action, in, id)
-		gone := temporalio.IsNotFound(err)
+		err := c.update(ctx, row, a, id)
 		switch {
 		case err == nil:
-			applyView(view, &row)
-			return row, view.Kept, nil
-		case gone:
-			began := row.WorkflowStartedAt != nil // before the update was sent
-			if row, err = c.Find(ctx, user, taskID); err != nil {
-				return row, false, err
+			done, answered, err := c.outcome(ctx, taskID, a, id)
+			if err == nil && !answered {
+				err = errNoAnswer
 			}
-			if row.RequestID == id { // the task's last transition is the one requested here
-				return row, true, nil
+			return done, err
+		case temporalio.IsNotFound(err):
+			done, answered, failed := c.withoutWorkflow(ctx, user, row, a, id)
+			if answered || failed != nil {
+				return done, failed
 			}
-			if err = c.withoutWorkflow(ctx, user, row, began, action, in); err != nil {
-				return row, false, err
-			}
+			row = done
 		case temporalio.RefusalIn(err) != nil:
-			return row, false, temporalio.RefusalIn(err)
+			return row, temporalio.RefusalIn(err)
 		case temporalio.Invalid(err), temporalio.Paused(err):
-			return row, false, temporalio.Unreachable(err)
+			return row, temporalio.Unreachable(err)
 		}
 
 		select {
 		case <-ctx.Done():
-			return row, false, temporalio.Unreachable(err)
+			return row, temporalio.Unreachable(err)
 		case <-time.After(pause): // then ask again: the same update is not done twice
 		}
 	}
+}
+
+// errNoAnswer is a programming error: an act was done and its answer was not kept.
+var errNoAnswer = errors.New("an action on a task has left no answer")
+
+// outcome reads the answer to an action that was asked for under an id. It waits while the record is away, because the
+// action is done.
+func (c *Tasks) outcome(ctx context.Context, taskID int64, a taskAct, id string) (done task.Task, answered bool, err error) {
+	r := core.RequestIn(id, a.in.Actor, task.TaskRequest("", a.action, taskID, a.in).Asked)
+	var answer task.Answer
+	err = core.RetryWhileUnavailable(ctx, func() (err error) {
+		answered, err = c.Store.Answered(ctx, r, &answer)
+		return err
+	})
+	if err != nil || !answered {
+		return done, false, err
+	}
+
+	done, err = answer.Outcome()
+	return done, true, err
 }
 
 // findFor returns the task of an action, unless the action is a claim that is lost already. found is the task if it was
@@ -253,91 +274,53 @@ func (c *Tasks) findFor(
 }
 
 // update sends the update once and waits for its outcome, for askAgain at most.
-func (c *Tasks) update(
-	ctx context.Context, task task.Task, action lifecycle.TaskAction, in lifecycle.TaskInput, id string,
-) (view lifecycle.TaskView, err error) {
+func (c *Tasks) update(ctx context.Context, task task.Task, a taskAct, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, askAgain)
 	defer cancel()
 
 	handle, err := c.Temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		WorkflowID: task.WorkflowID(), UpdateID: id, UpdateName: string(action), Args: []any{in},
+		WorkflowID: task.WorkflowID(), UpdateID: id, UpdateName: string(a.action), Args: []any{a.in},
 		WaitForStage: client.WorkflowUpdateStageCompleted,
 	})
 	if err != nil {
-		return view, err
+		return err
 	}
-
-	err = handle.Get(ctx, &view)
-	return view, err
+	return handle.Get(ctx, nil)
 }
 
-// withoutWorkflow handles a task whose workflow does not run. When the task has ended, the record gives the refusal.
-// When the workflow was never started, it is started now and the action may be repeated, as when somebody else has
-// started it meanwhile: began says whether it was started before the action was sent.
+// withoutWorkflow handles an action on a task whose workflow does not run. The action may have been the last one: then
+// the record has the answer. When the task has ended, the table has the refusal. When the workflow was never started, it
+// is started now and the action may be repeated, as when somebody else has started it since the task was read.
 func (c *Tasks) withoutWorkflow(
-	ctx context.Context, user account.User, task task.Task, began bool, action lifecycle.TaskAction, in lifecycle.TaskInput,
-) error {
-	switch {
-	case lifecycle.Task.Terminal(task.State):
-		_, _, err := lifecycle.DecideTask(
-			task.Facts(), lifecycle.TaskAskOf(action, in, callerOf(user)),
-		)
-		return err
-	case task.WorkflowStartedAt == nil:
-		return c.Start(ctx, task)
-	case !began:
-		return nil
-	default:
-		return errNoWorkflow
+	ctx context.Context, user account.User, before task.Task, a taskAct, id string,
+) (row task.Task, answered bool, err error) {
+	if row, answered, err = c.outcome(ctx, before.ID, a, id); answered || err != nil {
+		return row, answered, err
 	}
+	if row, err = c.Find(ctx, user, before.ID); err != nil {
+		return row, false, err
+	}
+
+	switch {
+	case lifecycle.Task.Terminal(row.State):
+		_, _, err = lifecycle.DecideTask(row.Facts(), lifecycle.TaskAskOf(a.action, a.in, callerOf(user)))
+	case row.WorkflowStartedAt == nil:
+		err = c.Start(ctx, row)
+	case before.WorkflowStartedAt != nil:
+		err = errNoWorkflow
+	}
+	return row, false, err
 }
 
 var errNoWorkflow error = fault.New(
 	fault.TemporalUnavailable, "the task's workflow was ended by hand: this is settled within a minute",
 ).Retry()
 
-// applyView copies an update's answer into the task as it was found.
-func applyView(v lifecycle.TaskView, task *task.Task) {
-	if task.Facts().EndsSubmission(v.AssigneeID) {
-		task.Submission, task.Approved, task.ReviewMissing = nil, false, task.ReviewRequired
-	}
-	task.State, task.Since, task.AssigneeID = lifecycle.TaskState(v.State), v.Since, v.AssigneeID
-	task.DeadlineAt, task.ReleaseAt, task.ClockWaits = v.DeadlineAt, v.ReleaseAt, v.ClockWaits
-	task.StartedAt, task.FinishedAt = v.StartedAt, v.FinishedAt
-	task.FencingToken, task.LeaseExpiresAt = v.FencingToken, v.LeaseExpiresAt
-	if v.Version != task.Version {
-		task.Version, task.UpdatedAt = v.Version, v.Since
-	}
-}
-
 func viewerOf(user account.User) int64 {
 	if user.IsAdmin() {
 		return 0
 	}
 	return user.ID
-}
-
-// TaskTransition returns what the record should have after a step.
-func TaskTransition(
-	taskID int64, state task.Snapshot, step lifecycle.TaskRule, ask lifecycle.TaskAsk, requestID string, at time.Time,
-) task.Write {
-	event := core.Event{
-		Type: step.Event, From: string(state.State), To: string(step.To), Comment: ask.Comment, Reason: string(ask.Reason),
-	}
-
-	if !ask.Caller.System {
-		event.ActorID = &ask.Caller.ID
-	}
-	return task.Write{
-		TaskID: taskID, Version: state.Version + 1, RequestID: requestID, Action: step.Action, State: step.To,
-		AssigneeID: state.Facts(nil).AssigneeAfter(step, ask.Caller.ID), At: at.UTC(), Event: event,
-		LeaseSeconds: ask.LeaseSeconds,
-	}
-}
-
-// SystemRequestID names a request of the system: the same for the same action and version.
-func SystemRequestID[A ~string](action A, version int64) string {
-	return fmt.Sprintf("system-%s-%d", action, version)
 }
 
 // taskAttributes are the search attributes that a task's workflow starts with.

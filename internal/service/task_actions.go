@@ -104,6 +104,10 @@ type TaskSaid struct {
 	Key          string // of the request; the same key returns the first answer
 }
 
+func (s TaskSaid) input() lifecycle.TaskInput {
+	return lifecycle.TaskInput{Comment: s.Comment, FencingToken: s.FencingToken}
+}
+
 // Submit keeps the result of the caller's work on a task. Any earlier approval ends.
 func (c *Tasks) Submit(
 	ctx context.Context, user account.User, taskID int64, result json.RawMessage, said TaskSaid,
@@ -111,18 +115,17 @@ func (c *Tasks) Submit(
 	if err := checkResult(result); err != nil {
 		return task.Task{}, err
 	}
-	return c.change(ctx, user, task.Change{
-		TaskID: taskID, Ask: lifecycle.TaskAsk{Action: lifecycle.TaskActionSubmit}, Result: result,
-	}, said)
+	content := &task.Content{Result: result}
+	return c.act(ctx, user, taskID, taskAct{lifecycle.TaskActionSubmit, said.input(), content}, said.Key)
 }
 
 // Review approves or rejects a submission of another user; action is one of the two.
 func (c *Tasks) Review(
 	ctx context.Context, user account.User, taskID int64, action lifecycle.TaskAction, submission int64, said TaskSaid,
 ) (task.Task, error) {
-	return c.change(ctx, user, task.Change{
-		TaskID: taskID, Ask: lifecycle.TaskAsk{Action: action, Submission: submission},
-	}, said)
+	in := said.input()
+	in.Submission = submission
+	return c.act(ctx, user, taskID, taskAct{action: action, in: in}, said.Key)
 }
 
 // Edit changes fields of a task that the caller has created. Of two edits at once, the later one decides about the
@@ -133,9 +136,8 @@ func (c *Tasks) Edit(
 	if err := checkEdit(&edit); err != nil {
 		return task.Task{}, err
 	}
-	return c.change(ctx, user, task.Change{
-		TaskID: taskID, Ask: lifecycle.TaskAsk{Action: lifecycle.TaskActionEdit}, Edit: edit,
-	}, said)
+	content := &task.Content{Edit: edit}
+	return c.act(ctx, user, taskID, taskAct{lifecycle.TaskActionEdit, said.input(), content}, said.Key)
 }
 
 // Submissions returns up to limit results, with numbers below before (0: all), of a task that the user may see, the
@@ -148,26 +150,6 @@ func (c *Tasks) Submissions(
 		_, err = c.Find(ctx, user, taskID)
 	}
 	return submissions, err
-}
-
-// change takes an action that leaves the task's status as it is.
-func (c *Tasks) change(
-	ctx context.Context, user account.User, change task.Change, said TaskSaid,
-) (task.Task, error) {
-	change.Ask.Comment, change.Ask.FencingToken, change.Ask.Caller = said.Comment, said.FencingToken, callerOf(user)
-	if err := lifecycle.CheckComment(said.Comment); err != nil {
-		return task.Task{}, err
-	}
-
-	r := core.Request{UserID: user.ID, Key: said.Key, Asked: fmt.Sprintf("%s %d %s", change.Ask.Action, change.TaskID,
-		fingerprint([]any{said.Comment, change.Ask.Submission, change.Result, change.Edit}))}
-	return once(ctx, c.Store, r, task.TaskAnswerOf, lasts, func(string) (changed task.Task, kept bool, err error) {
-		if _, err := c.Find(ctx, user, change.TaskID); err != nil {
-			return changed, false, err
-		}
-		changed, err = c.Store.ChangeTask(ctx, change, r)
-		return changed, err == nil, err
-	})
 }
 
 // Try says what an action on a task would do.
@@ -183,7 +165,7 @@ func (c *Tasks) Try(ctx context.Context, user account.User, taskID int64, ask li
 
 	ask.Caller = callerOf(user)
 	step, held, err := lifecycle.DecideTask(found.Facts(), ask)
-	trial, err := trialOf(step.To, found.LastSeq, err)
+	trial, err := trialOf(step.To, found.Version, err)
 	trial.ChangesNothing = held
 	return trial, err
 }

@@ -238,8 +238,8 @@ func (n *nextClaim) claim(ctx context.Context) (*task.Task, error) {
 	}
 
 	began, outlives := time.Now(), context.WithoutCancel(ctx)
-	in, id := n.want.input(n.user), n.request.Attempt(n.choice).ID()
-	found, _, err := n.tasks.decide(outlives, n.user, n.choice.ID, nil, lifecycle.TaskActionClaim, in, id)
+	claim := taskAct{action: lifecycle.TaskActionClaim, in: n.want.input(n.user)}
+	found, err := n.tasks.decide(outlives, n.user, n.choice.ID, nil, claim, n.request.Attempt(n.choice).ID())
 	switch {
 	case slices.Contains(lostTo, fault.CodeOf(err)), errors.Is(err, errNoWorkflow):
 		return nil, nil

@@ -91,7 +91,7 @@ func (c *Transactions) decide(
 		return t, err
 	}
 	if in.Comment != "" {
-		if err := c.Store.KeepComment(ctx, in.Actor, id, in.Comment); err != nil {
+		if err := c.Store.KeepContent(ctx, in.Actor, id, in.Comment); err != nil {
 			return t, err
 		}
 	}

@@ -139,11 +139,7 @@ func (t *liveTask) Restart(ctx context.Context) error {
 }
 
 func (t *liveTask) End(ctx context.Context, loss Loss) (restarted bool, err error) {
-	task, err := t.read(ctx)
-	if err != nil {
-		return false, err
-	}
-	return false, t.tasks.End(ctx, task, reasonOf(loss))
+	return false, t.tasks.End(ctx, t.ID, reasonOf(loss))
 }
 
 func (t *liveTask) Restore(ctx context.Context) (unknown bool, err error) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/notice"
@@ -44,10 +45,8 @@ func TestWhoIsAskedHearsOfNothing(t *testing.T) {
 		if len(next) > 0 {
 			heard = append(heard, "next")
 		}
-		facts, err := o.FactsOfTask(t.Context(), made.ID, o.stranger.ID)
-		o.must(err)
-		if facts.Member {
-			heard = append(heard, "member")
+		if _, err := o.act(made, o.stranger.ID, lifecycle.TaskActionClaim, lifecycle.TaskInput{}); err == nil {
+			heard = append(heard, "claim")
 		}
 		return heard
 	}
@@ -56,7 +55,7 @@ func TestWhoIsAskedHearsOfNothing(t *testing.T) {
 		t.Errorf("before they agree they are reached by %v", heard)
 	}
 	o.must(o.Agree(t.Context(), o.Workspace.ID, o.stranger.ID))
-	if heard, want := hears(), []string{"stream", "webhook", "next", "member"}; !slices.Equal(heard, want) {
+	if heard, want := hears(), []string{"stream", "webhook", "next", "claim"}; !slices.Equal(heard, want) {
 		t.Errorf("once they agree they are reached by %v, want %v", heard, want)
 	}
 }

@@ -1,40 +1,29 @@
 package store_test
 
 import (
+	"crypto/rand"
 	"testing"
 	"time"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
 	"stagecoach/internal/store/task"
 )
 
-// claim writes a claim of a NEW task by ann, with a lease of a minute, as of a moment.
+// claim is a claim of a NEW task by ann, with a lease of a minute, as of a moment.
 func (o *office) claim(t task.Task, at time.Time) task.Snapshot {
 	o.t.Helper()
-	ask := lifecycle.TaskAsk{
-		Action: lifecycle.TaskActionClaim, Comment: "c", LeaseSeconds: 60, Caller: lifecycle.TaskCaller{ID: o.ann.ID, Member: true},
-	}
-	return o.step(t, ask, at)
+	return o.done(task.Act{
+		TaskID: t.ID, RequestID: rand.Text(), Action: lifecycle.TaskActionClaim, At: at,
+		Input: lifecycle.TaskInput{Actor: o.ann.ID, Comment: "c", LeaseSeconds: 60},
+	})
 }
 
-func (o *office) step(t task.Task, ask lifecycle.TaskAsk, at time.Time) task.Snapshot {
+func (o *office) done(a task.Act) task.Snapshot {
 	o.t.Helper()
-	now, err := o.TaskByID(o.t.Context(), 0, t.ID)
+	acted, err := o.Act(o.t.Context(), a)
 	o.must(err)
-	rule, _, err := lifecycle.DecideTask(now.Snapshot.Facts(nil), ask)
-	o.must(err)
-	after, err := o.WriteTask(o.t.Context(), service.TaskTransition(t.ID, now.Snapshot, rule, ask, "r-"+string(ask.Action), at))
-	o.must(err)
-	return after
-}
-
-func expiry(reason lifecycle.TaskReason) lifecycle.TaskAsk {
-	return lifecycle.TaskAsk{
-		Action: lifecycle.TaskActionExpire, To: lifecycle.TaskStuck, Comment: "c", Reason: reason,
-		Caller: lifecycle.TaskCaller{System: true},
-	}
+	return acted.State
 }
 
 // TestLeaseInTheRecord renews a lease, and expires it only when it has passed.
@@ -63,12 +52,12 @@ func TestLeaseInTheRecord(t *testing.T) {
 	}
 
 	// It was renewed: the timer of the first lease finds that it goes on.
-	kept := o.step(wanted, expiry(lifecycle.TaskReasonLease), *claimed.LeaseExpiresAt)
+	kept := o.done(task.Act{TaskID: wanted.ID, Action: lifecycle.TaskActionExpire, At: *claimed.LeaseExpiresAt})
 	if kept.State != lifecycle.TaskInProgress || kept.Version != claimed.Version || !kept.LeaseExpiresAt.After(*claimed.LeaseExpiresAt) {
 		t.Errorf("after the first lease: %+v", kept)
 	}
 
-	ended := o.step(wanted, expiry(lifecycle.TaskReasonLease), *kept.LeaseExpiresAt)
+	ended := o.done(task.Act{TaskID: wanted.ID, Action: lifecycle.TaskActionExpire, At: *kept.LeaseExpiresAt})
 	if ended.State != lifecycle.TaskStuck || ended.LeaseExpiresAt != nil || ended.FencingToken <= claimed.FencingToken {
 		t.Errorf("after the lease: %+v", ended)
 	}
@@ -90,7 +79,7 @@ func TestTokensOfARestoredRecord(t *testing.T) {
 	wanted := o.made(task.NewTask{}, task.NewTask{})
 	lost := o.claim(wanted[0], time.Now())
 	old := o.claim(wanted[1], time.Now().Add(-time.Hour))
-	o.exec(`UPDATE tasks SET row_version = 1, status = 'NEW', assignee_id = NULL, fencing_token = 0, lease_seconds = NULL,
+	o.exec(`UPDATE tasks SET status = 'NEW', assignee_id = NULL, fencing_token = 0, lease_seconds = NULL,
 		lease_expires_at = NULL WHERE id = $1`, wanted[0].ID)
 	o.must(o.AfterRestore(t.Context()))
 

@@ -23,7 +23,8 @@ func TestTaskNotices(t *testing.T) {
 		task.NewTask{BlockedBy: []string{"first"}, AssigneeID: &o.stranger.ID},
 	)
 
-	o.move(made[0], lifecycle.TaskInProgress, &o.bob.ID)
+	_, err = o.act(made[0], o.bob.ID, lifecycle.TaskActionStatus, lifecycle.TaskInput{To: lifecycle.TaskInProgress})
+	o.must(err)
 	o.move(made[0], lifecycle.TaskDone, &o.bob.ID)
 
 	var events []core.StreamedEvent

@@ -70,7 +70,7 @@ func TestStatesComeFromTheTables(t *testing.T) {
 	}
 
 	want := map[string]string{
-		"jobs": "delivery/rows.go ", "download_jobs": "download/rows.go ", "tasks": "task/write.go ",
+		"jobs": "delivery/rows.go ", "download_jobs": "download/rows.go ", "tasks": "task/act.go ",
 		"transactions": "transaction/write.go ",
 	}
 

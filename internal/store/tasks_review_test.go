@@ -1,13 +1,12 @@
 package store_test
 
 import (
-	"encoding/json"
+	"crypto/rand"
 	"testing"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
-	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/operations"
 	"stagecoach/internal/store/task"
 )
@@ -22,25 +21,29 @@ func underReview(t *testing.T) (*office, task.Task) {
 }
 
 // change takes an action of a member that leaves the status as it is.
-func (o *office) change(row task.Task, who account.User, ask lifecycle.TaskAsk, edit task.Edit) (task.Task, error) {
-	ask.Caller, ask.Comment = lifecycle.TaskCaller{ID: who.ID, Member: true}, "c"
-	c := task.Change{TaskID: row.ID, Ask: ask, Result: json.RawMessage(`{"a":1}`), Edit: edit}
-	return o.ChangeTask(o.t.Context(), c, core.Request{UserID: who.ID})
+func (o *office) change(
+	row task.Task, who account.User, action lifecycle.TaskAction, submission int64, edit task.Edit,
+) (task.Task, error) {
+	id := rand.Text()
+	o.must(o.KeepContent(o.t.Context(), who.ID, id, task.Content{Result: []byte(`{"a":1}`), Edit: edit}))
+	if _, err := o.actAs(id, row, who.ID, action, lifecycle.TaskInput{Submission: submission}); err != nil {
+		return task.Task{}, err
+	}
+	return o.TaskByID(o.t.Context(), 0, row.ID)
 }
 
-// TestUnreviewedIsNotDone writes DONE as a workflow that knows an old value: the record does not take it, and returns
-// what holds.
+// TestUnreviewedIsNotDone finishes a task that needs a review without one, and with one.
 func TestUnreviewedIsNotDone(t *testing.T) {
 	t.Parallel()
 	o, row := underReview(t)
-	if state := o.move(row, lifecycle.TaskDone, &o.bob.ID); state.State != lifecycle.TaskInProgress || !state.ReviewMissing {
-		t.Errorf("without a review: %+v", state)
+	done := lifecycle.TaskInput{To: lifecycle.TaskDone}
+	if _, err := o.act(row, o.bob.ID, lifecycle.TaskActionStatus, done); fault.CodeOf(err) != fault.ReviewRequired {
+		t.Errorf("without a review: %v", err)
 	}
 
-	submitted, err := o.change(row, o.bob, lifecycle.TaskAsk{Action: lifecycle.TaskActionSubmit}, task.Edit{})
+	submitted, err := o.change(row, o.bob, lifecycle.TaskActionSubmit, 0, task.Edit{})
 	o.must(err)
-	judge := lifecycle.TaskAsk{Action: lifecycle.TaskActionApprove, Submission: *submitted.Submission}
-	approved, err := o.change(row, o.ann, judge, task.Edit{})
+	approved, err := o.change(row, o.ann, lifecycle.TaskActionApprove, *submitted.Submission, task.Edit{})
 	o.must(err)
 	if !approved.Approved || approved.ReviewMissing {
 		t.Errorf("approved: %+v", approved)
@@ -55,20 +58,19 @@ func TestUnreviewedIsNotDone(t *testing.T) {
 func TestSubmissionEndsWithItsAssignee(t *testing.T) {
 	t.Parallel()
 	o, row := underReview(t)
-	submitted, err := o.change(row, o.bob, lifecycle.TaskAsk{Action: lifecycle.TaskActionSubmit}, task.Edit{})
+	submitted, err := o.change(row, o.bob, lifecycle.TaskActionSubmit, 0, task.Edit{})
 	o.must(err)
-	judge := lifecycle.TaskAsk{Action: lifecycle.TaskActionApprove, Submission: *submitted.Submission}
-	_, err = o.change(row, o.ann, judge, task.Edit{})
+	_, err = o.change(row, o.ann, lifecycle.TaskActionApprove, *submitted.Submission, task.Edit{})
 	o.must(err)
 
-	o.move(row, lifecycle.TaskNew, nil)
+	o.move(row, lifecycle.TaskNew, &o.bob.ID)
 	back, err := o.TaskByID(t.Context(), 0, row.ID)
 	o.must(err)
 	if back.Submission != nil || back.Approved || !back.ReviewMissing {
 		t.Errorf("given back: %+v", back)
 	}
 
-	if _, err = o.change(row, o.ann, judge, task.Edit{}); fault.CodeOf(err) != fault.InvalidTransition {
+	if _, err = o.change(row, o.ann, lifecycle.TaskActionApprove, *submitted.Submission, task.Edit{}); fault.CodeOf(err) != fault.InvalidTransition {
 		t.Errorf("approved: %v", err)
 	}
 	kept, err := o.Submissions(t.Context(), o.ann.ID, row.ID, 0, 10)
@@ -89,9 +91,8 @@ func TestEditInTheRecord(t *testing.T) {
 	t.Parallel()
 	o, row := underReview(t)
 	title, none := "another title", ""
-	edit := lifecycle.TaskAsk{Action: lifecycle.TaskActionEdit}
 	for range 2 {
-		edited, err := o.change(row, o.ann, edit, task.Edit{Title: &title, Description: &none})
+		edited, err := o.change(row, o.ann, lifecycle.TaskActionEdit, 0, task.Edit{Title: &title, Description: &none})
 		o.must(err)
 		if edited.Title != title {
 			t.Errorf("edited: %+v", edited)
@@ -109,7 +110,7 @@ func TestEditInTheRecord(t *testing.T) {
 func TestResultsGoWithTheirTask(t *testing.T) {
 	t.Parallel()
 	o, row := underReview(t)
-	_, err := o.change(row, o.bob, lifecycle.TaskAsk{Action: lifecycle.TaskActionSubmit}, task.Edit{})
+	_, err := o.change(row, o.bob, lifecycle.TaskActionSubmit, 0, task.Edit{})
 	o.must(err)
 	o.move(row, lifecycle.TaskCancelled, &o.bob.ID)
 	o.aged(400, "tasks", "true", "created_at", "finished_at", "updated_at")

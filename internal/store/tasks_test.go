@@ -2,9 +2,12 @@ package store_test
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -61,23 +64,49 @@ func (o *office) made(graph ...task.NewTask) []task.Task {
 	return made
 }
 
-// move writes a transition as a workflow would.
-func (o *office) move(row task.Task, to lifecycle.TaskState, assignee *int64) task.Snapshot {
+// act takes an action of a user by a request of its own.
+func (o *office) act(row task.Task, by int64, action lifecycle.TaskAction, in lifecycle.TaskInput) (task.Acted, error) {
+	return o.actAs(rand.Text(), row, by, action, in)
+}
+
+func (o *office) actAs(
+	request string, row task.Task, by int64, action lifecycle.TaskAction, in lifecycle.TaskInput,
+) (task.Acted, error) {
+	in.Actor = by
+	if in.Comment == "" {
+		in.Comment = "c"
+	}
+	return o.Act(o.t.Context(), task.Act{TaskID: row.ID, RequestID: request, Action: action, Input: in, At: time.Now()})
+}
+
+// move brings a task to a status: by the user who then has it, or has had it; nil: by its creator.
+func (o *office) move(row task.Task, to lifecycle.TaskState, by *int64) task.Snapshot {
 	o.t.Helper()
-	now, err := o.TaskByID(o.t.Context(), 0, row.ID)
-	o.must(err)
-	kind := "status_changed"
-	if to == lifecycle.TaskStuck {
-		kind = "deadline_expired"
+	if by == nil {
+		by = &o.ann.ID
 	}
 
-	state, err := o.WriteTask(o.t.Context(), task.Write{
-		TaskID: row.ID, Version: now.Version + 1, RequestID: fmt.Sprint(to, now.Version), State: to, AssigneeID: assignee,
-		At: time.Now(), Event: core.Event{Type: kind, From: string(now.State), To: string(to), Comment: "c"},
-	})
-
+	action, in := lifecycle.TaskActionStatus, lifecycle.TaskInput{To: to}
+	if to == lifecycle.TaskInProgress {
+		action, in.To = lifecycle.TaskActionClaim, ""
+	}
+	acted, err := o.act(row, *by, action, in)
 	o.must(err)
-	return state
+	return acted.State
+}
+
+// expire lets the time of a task's status pass.
+func (o *office) expire(id int64) task.Snapshot {
+	o.t.Helper()
+	now, err := o.TaskByID(o.t.Context(), 0, id)
+	o.must(err)
+	at, _ := now.Due()
+	acted, err := o.Act(o.t.Context(), task.Act{TaskID: id, Action: lifecycle.TaskActionExpire, At: *at})
+	o.must(err)
+	if acted.State.Version != now.Version+1 {
+		o.t.Fatalf("nothing has expired: %+v", acted.State)
+	}
+	return acted.State
 }
 
 func (w *rig) count(table string) (n int) {
@@ -177,38 +206,38 @@ func TestGraphIsRefused(t *testing.T) {
 	}
 }
 
-// TestVersionedWrites repeats writes and lets old ones come late: the record and its events do not change.
-func TestVersionedWrites(t *testing.T) {
+// TestActs repeats requests, also later ones in between: each has one effect. A refused one has none.
+func TestActs(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
 	row := o.made(task.NewTask{})[0]
-	write := func(version int64, id string, to lifecycle.TaskState) task.Snapshot {
-		state, err := o.WriteTask(t.Context(), task.Write{
-			TaskID: row.ID, Version: version, RequestID: id, State: to, AssigneeID: &o.bob.ID, At: time.Now(),
-			Event: core.Event{
-				Type: "status_changed", From: string(row.State), To: string(to), ActorID: &o.bob.ID, Comment: "c",
-			},
-		})
-		o.must(err)
-		return state
-	}
-
-	first := write(2, "a", lifecycle.TaskInProgress)
-	if first.Version != 2 || !first.HeldBy(o.bob.ID) || first.DeadlineAt.Sub(first.Since) != 24*time.Hour {
+	first, err := o.actAs("a", row, o.bob.ID, lifecycle.TaskActionClaim, lifecycle.TaskInput{})
+	o.must(err)
+	if first.State.Version != 2 || !first.State.HeldBy(o.bob.ID) || first.State.DeadlineAt.Sub(first.State.Since) != 24*time.Hour || first.Event != "claimed" {
 		t.Errorf("%+v", first)
 	}
 
-	for _, again := range []task.Snapshot{write(2, "a", lifecycle.TaskInProgress), write(2, "b", lifecycle.TaskCancelled), write(1, "c", lifecycle.TaskCancelled)} {
-		if again.Version != 2 || again.RequestID != "a" || again.State != lifecycle.TaskInProgress || !again.Since.Equal(first.Since) {
-			t.Errorf("a repeated or late write left %+v", again)
-		}
+	_, err = o.act(row, o.ann.ID, lifecycle.TaskActionClaim, lifecycle.TaskInput{})
+	if fault.CodeOf(err) != fault.TaskAlreadyClaimed {
+		t.Errorf("the second claim: %v", err)
 	}
 
-	_, err := o.CommentTask(t.Context(), row.ID, "a comment between", core.Request{UserID: o.bob.ID})
+	_, err = o.CommentTask(t.Context(), row.ID, "a comment between", core.Request{UserID: o.bob.ID})
 	o.must(err)
-	row.State = first.State
-	if done := write(3, "d", lifecycle.TaskDone); done.State != lifecycle.TaskDone || done.DeadlineAt != nil {
-		t.Errorf("%+v", done)
+	again, err := o.actAs("a", row, o.bob.ID, lifecycle.TaskActionClaim, lifecycle.TaskInput{})
+	if err != nil || again.State.Version != 3 || again.State.State != lifecycle.TaskInProgress || again.Event != "" {
+		t.Errorf("repeated: %+v, %v", again, err)
+	}
+
+	done := lifecycle.TaskInput{To: lifecycle.TaskDone}
+	if ended, err := o.actAs("b", row, o.bob.ID, lifecycle.TaskActionStatus, done); err != nil || ended.State.DeadlineAt != nil {
+		t.Errorf("%+v, %v", ended, err)
+	}
+	if ended, err := o.actAs("a", row, o.bob.ID, lifecycle.TaskActionClaim, lifecycle.TaskInput{}); err != nil || ended.State.State != lifecycle.TaskDone {
+		t.Errorf("repeated at the end: %+v, %v", ended, err)
+	}
+	if _, err := o.actAs("a", row, o.bob.ID, lifecycle.TaskActionStatus, done); fault.CodeOf(err) != fault.Validation {
+		t.Errorf("another request under the same id: %v", err)
 	}
 
 	events, err := o.EventsOfTask(t.Context(), 0, row.ID, 0, 100)
@@ -218,7 +247,7 @@ func TestVersionedWrites(t *testing.T) {
 		got = append(got, fmt.Sprint(event.Seq, event.Type))
 	}
 
-	if fmt.Sprint(got) != "[1created 2status_changed 3commented 4status_changed]" {
+	if fmt.Sprint(got) != "[1created 2claimed 3commented 4status_changed]" {
 		t.Errorf("events %v", got)
 	}
 	if page, err := o.EventsOfTask(t.Context(), 0, row.ID, 2, 1); err != nil || len(page) != 1 || page[0].Seq != 3 {
@@ -226,9 +255,41 @@ func TestVersionedWrites(t *testing.T) {
 	}
 }
 
-// TestGuardedWrites writes what a workflow assumed: the record takes it only from an active member, and to begin work
-// only when every blocker is DONE.
-func TestGuardedWrites(t *testing.T) {
+// TestActsOfTheSystem lets a time pass, and an operator cancel: what is not due, or over, changes nothing.
+func TestActsOfTheSystem(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, nil)
+	row := o.made(task.NewTask{})[0]
+	system := func(action lifecycle.TaskAction, at time.Time) task.Acted {
+		t.Helper()
+		acted, err := o.Act(t.Context(), task.Act{
+			TaskID: row.ID, Action: action, Input: lifecycle.TaskInput{Comment: "c"}, At: at,
+		})
+		o.must(err)
+		return acted
+	}
+
+	for _, c := range []struct {
+		action lifecycle.TaskAction
+		at     time.Time
+		want   lifecycle.TaskState
+		event  string
+	}{
+		{lifecycle.TaskActionExpire, row.DeadlineAt.Add(-time.Millisecond), lifecycle.TaskNew, ""},
+		{lifecycle.TaskActionExpire, *row.DeadlineAt, lifecycle.TaskStuck, "deadline_expired"},
+		{lifecycle.TaskActionExpire, *row.DeadlineAt, lifecycle.TaskStuck, ""},
+		{lifecycle.TaskActionCancel, *row.DeadlineAt, lifecycle.TaskCancelled, "status_changed"},
+		{lifecycle.TaskActionCancel, *row.DeadlineAt, lifecycle.TaskCancelled, ""},
+	} {
+		if acted := system(c.action, c.at); acted.State.State != c.want || acted.Event != c.event {
+			t.Errorf("%s at %s: %+v", c.action, c.at, acted)
+		}
+	}
+}
+
+// TestActsAreJudgedByTheRecord lets people act whom an operator's tool may name: the record knows who belongs to the
+// workspace, and which blockers are open.
+func TestActsAreJudgedByTheRecord(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
 	blocker := o.made(task.NewTask{})[0]
@@ -239,65 +300,51 @@ func TestGuardedWrites(t *testing.T) {
 	_, err := o.ChangeUser(t.Context(), left.ID, account.UserChange{Status: account.UserBlocked})
 	o.must(err)
 
-	claimed := func(row task.Task, by account.User, guard task.Guard) bool {
-		t.Helper()
-		state, err := o.WriteTask(t.Context(), task.Write{
-			TaskID: row.ID, Version: row.Version + 1, RequestID: "r", State: lifecycle.TaskInProgress, AssigneeID: &by.ID,
-			At: time.Now(), Event: core.Event{Type: "claimed", From: "NEW", To: "IN_PROGRESS", ActorID: &by.ID},
-			Guard: guard,
-		})
-		o.must(err)
-		return state.Version > row.Version
-	}
-
 	for _, c := range []struct {
-		what  string
-		row   task.Task
-		by    account.User
-		guard task.Guard
-		want  bool
+		what string
+		row  task.Task
+		by   account.User
+		want fault.Code
 	}{
-		{"a stranger", free, o.stranger, task.Guard{MemberID: o.stranger.ID}, false},
-		{"a member who is blocked", free, left, task.Guard{MemberID: left.ID}, false},
-		{"under an open blocker", blocked, o.bob, task.Guard{MemberID: o.bob.ID, Unblocked: true}, false},
-		{"without blockers", free, o.bob, task.Guard{MemberID: o.bob.ID, Unblocked: true}, true},
-		{"what needs no end of blockers", blocked, o.bob, task.Guard{MemberID: o.bob.ID}, true},
+		{"a stranger", free, o.stranger, fault.TaskNotFound},
+		{"a member who is blocked", free, left, fault.TaskNotFound},
+		{"under an open blocker", blocked, o.bob, fault.UnresolvedBlockers},
+		{"a member", free, o.bob, ""},
 	} {
-		if claimed(c.row, c.by, c.guard) != c.want {
-			t.Errorf("%s: written is not %t", c.what, c.want)
+		acted, err := o.act(c.row, c.by.ID, lifecycle.TaskActionClaim, lifecycle.TaskInput{})
+		if fault.CodeOf(err) != c.want || err == nil && !acted.State.HeldBy(c.by.ID) {
+			t.Errorf("%s: %+v, %v", c.what, acted, err)
 		}
 	}
-	if events := o.count("events"); events != 5 {
-		t.Errorf("%d events of three creations and two writes", events)
+	if events := o.count("events"); events != 4 {
+		t.Errorf("%d events of three creations and one claim", events)
 	}
 }
 
-// TestOneOfManyWrites lets many write the same version at once: one is written, all are told which.
-func TestOneOfManyWrites(t *testing.T) {
+// TestOneOfManyActs lets many claim at once: one has the task, all others are told so.
+func TestOneOfManyActs(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
 	row := o.made(task.NewTask{})[0]
-	var mu sync.Mutex
-	seen := map[string]bool{}
+	var won atomic.Int32
 	var all sync.WaitGroup
-
 	for i := range 20 {
 		all.Go(func() {
-			state, err := o.WriteTask(t.Context(), task.Write{
-				TaskID: row.ID, Version: 2, RequestID: fmt.Sprint(i), State: lifecycle.TaskInProgress, AssigneeID: &o.bob.ID,
-				At: time.Now(), Event: core.Event{Type: "claimed", From: "NEW", To: "IN_PROGRESS"},
-			})
-			mu.Lock()
-			defer mu.Unlock()
-			if seen[state.RequestID] = true; err != nil {
+			by := []int64{o.ann.ID, o.bob.ID}[i%2]
+			_, err := o.act(row, by, lifecycle.TaskActionClaim, lifecycle.TaskInput{Fresh: true})
+			switch fault.CodeOf(err) {
+			case "":
+				won.Add(1)
+			case fault.TaskAlreadyClaimed:
+			default:
 				t.Error(err)
 			}
 		})
 	}
 
 	all.Wait()
-	if len(seen) != 1 || o.count("task_events") != 2 {
-		t.Errorf("requests %v, %d events", seen, o.count("task_events"))
+	if won.Load() != 1 || o.count("task_events") != 2 {
+		t.Errorf("%d have won, %d events", won.Load(), o.count("task_events"))
 	}
 }
 
@@ -319,19 +366,19 @@ func TestClockOfNewTasks(t *testing.T) {
 
 	o.move(made[0], lifecycle.TaskDone, &o.bob.ID)
 	waiting, err := o.WaitingDependents(t.Context(), made[0].ID)
-	if err != nil || len(waiting) != 1 || waiting[0].ID != made[1].ID {
-		t.Errorf("%+v, %v", waiting, err)
+	if err != nil || !slices.Equal(waiting, []int64{made[1].ID}) {
+		t.Errorf("%v, %v", waiting, err)
 	}
 
 	now := time.Now()
 	for range 2 { // the second changes nothing
-		state, err := o.StartTaskClock(t.Context(), made[1].ID, 2, "clock", now)
-		if err != nil || state.ClockWaits || state.Version != 2 || state.DeadlineAt.Sub(now).Round(time.Second) != 2*time.Hour {
+		state, err := o.StartTaskClock(t.Context(), made[1].ID, now)
+		if err != nil || state.ClockWaits || state.Version != 1 || state.DeadlineAt.Sub(now).Round(time.Second) != 2*time.Hour {
 			t.Errorf("%+v, %v", state, err)
 		}
 	}
 
-	if state := o.move(made[1], lifecycle.TaskStuck, nil); state.DeadlineAt != nil || state.ReleaseAt.Sub(state.Since) != 30*time.Second {
+	if state := o.expire(made[1].ID); state.DeadlineAt != nil || state.ReleaseAt.Sub(state.Since) != 30*time.Second {
 		t.Errorf("%+v", state)
 	}
 }
@@ -394,46 +441,34 @@ func TestWhoSeesATask(t *testing.T) {
 	}
 }
 
-// TestAnswersOfTransitions keeps the answer to a request with the transition that fulfils it, whatever else is told.
-func TestAnswersOfTransitions(t *testing.T) {
+// TestAnswersOfActs keeps the answer to a request with what was done, whatever else is told.
+func TestAnswersOfActs(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
 	wanted := o.made(task.NewTask{})[0]
 	request := task.TaskRequest("k", lifecycle.TaskActionClaim, wanted.ID, lifecycle.TaskInput{Actor: o.bob.ID, Comment: "c"})
-	write := func(version int64, by int64, action lifecycle.TaskAction, to lifecycle.TaskState) {
-		o.t.Helper()
-		now, err := o.TaskByID(t.Context(), 0, wanted.ID)
-		o.must(err)
-		kind := "status_changed"
-		if action == lifecycle.TaskActionClaim {
-			kind = "claimed"
-		}
-
-		_, err = o.WriteTask(t.Context(), task.Write{
-			TaskID: wanted.ID, Version: version, RequestID: request.ID(), Action: action, State: to, AssigneeID: &by,
-			At: time.Now(), Event: core.Event{Type: kind, From: string(now.State), To: string(to), ActorID: &by, Comment: "c"},
-		})
-
-		o.must(err)
+	act := func(by int64, action lifecycle.TaskAction, to lifecycle.TaskState) error {
+		_, err := o.actAs(request.ID(), wanted, by, action, lifecycle.TaskInput{To: to})
+		return err
 	}
 
-	refusal := fault.New(fault.TaskAlreadyClaimed, "taken")
-	kept, err := core.KeepAnswer(t.Context(), o.Answers, request, task.Answer{Refusal: refusal})
-	if err != nil || kept.Refusal.Code != refusal.Code {
-		t.Fatalf("%+v, %v", kept, err)
+	o.must(act(o.bob.ID, lifecycle.TaskActionClaim, ""))
+	if err := act(o.bob.ID, lifecycle.TaskActionStatus, lifecycle.TaskBlocked); fault.CodeOf(err) != fault.Validation {
+		t.Errorf("not what the key asked for: %v", err)
 	}
+	o.move(wanted, lifecycle.TaskNew, &o.bob.ID)
+	o.must(act(o.ann.ID, lifecycle.TaskActionClaim, "")) // an operator's, who has named it as they like
 
-	write(2, o.bob.ID, lifecycle.TaskActionClaim, lifecycle.TaskInProgress)
-	write(3, o.ann.ID, lifecycle.TaskActionStatus, lifecycle.TaskNew)
-	write(4, o.ann.ID, lifecycle.TaskActionClaim, lifecycle.TaskInProgress) // an operator's, who has named it as they like
-	write(5, o.bob.ID, lifecycle.TaskActionStatus, lifecycle.TaskBlocked)   // nor is this what the key asked for
 	var first task.Answer
 	found, err := o.Answered(t.Context(), request, &first)
 	o.must(err)
 	if !found || first.Refusal != nil || first.Task.Version != 2 || !first.Task.HeldBy(o.bob.ID) || first.Task.StartedAt == nil || first.Task.Title == "" {
 		t.Errorf("%v, %+v", found, first)
 	}
-	if kept, err = core.KeepAnswer(t.Context(), o.Answers, request, task.Answer{Refusal: refusal}); err != nil || kept.Refusal != nil || kept.Task.Version != 2 {
+
+	refusal := fault.New(fault.TaskAlreadyClaimed, "taken")
+	kept, err := core.KeepAnswer(t.Context(), o.Answers, request, task.Answer{Refusal: refusal})
+	if err != nil || kept.Refusal != nil || kept.Task.Version != 2 {
 		t.Errorf("what was done is denied: %+v, %v", kept, err)
 	}
 
@@ -443,32 +478,48 @@ func TestAnswersOfTransitions(t *testing.T) {
 	}
 }
 
-// TestTaskWritesKeepToTheTable writes what no rule allows, and a step from a state that the task is not in.
-func TestTaskWritesKeepToTheTable(t *testing.T) {
+// TestAnswerIsWhatTheRecordHas compares the answer to each kind of act with the row as it is read afterwards.
+func TestAnswerIsWhatTheRecordHas(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, nil)
+	o := newOffice(t, func(w *task.Workspace) { w.ReviewRequired = true })
 	row := o.made(task.NewTask{})[0]
-	for _, forbidden := range []core.Event{
-		{Type: "status_changed", From: "NEW", To: "DONE"}, {Type: "claimed", From: "NEW", To: "NEW"}, {Type: "status_changed", To: "IN_PROGRESS"}, {Type: "", From: "NEW", To: "IN_PROGRESS"},
+	number, title := int64(3), "another title"
+	for i, c := range []struct {
+		by      int64
+		action  lifecycle.TaskAction
+		in      lifecycle.TaskInput
+		content *task.Content
+	}{
+		{o.bob.ID, lifecycle.TaskActionClaim, lifecycle.TaskInput{LeaseSeconds: 60}, nil},
+		{o.bob.ID, lifecycle.TaskActionSubmit, lifecycle.TaskInput{}, &task.Content{Result: []byte(`{"a": 1}`)}},
+		{o.ann.ID, lifecycle.TaskActionApprove, lifecycle.TaskInput{Submission: number}, nil},
+		{o.ann.ID, lifecycle.TaskActionEdit, lifecycle.TaskInput{}, &task.Content{Edit: task.Edit{Title: &title}}},
+		{o.ann.ID, lifecycle.TaskActionEscalate, lifecycle.TaskInput{}, nil},
+		{o.bob.ID, lifecycle.TaskActionStatus, lifecycle.TaskInput{To: lifecycle.TaskNew}, nil},
+		{o.ann.ID, lifecycle.TaskActionStatus, lifecycle.TaskInput{To: lifecycle.TaskCancelled}, nil},
 	} {
-		_, err := o.WriteTask(
-			t.Context(),
-			task.Write{
-				TaskID: row.ID, Version: 2, State: lifecycle.TaskState(forbidden.To), At: time.Now(), Event: forbidden,
-			},
-		)
-		if err == nil {
-			t.Errorf("%+v was written", forbidden)
+		id := fmt.Sprint("request ", i)
+		c.in.Actor, c.in.Comment = c.by, "c"
+		if c.content != nil {
+			o.must(o.KeepContent(t.Context(), c.by, id, c.content))
+		}
+		_, err := o.actAs(id, row, c.by, c.action, c.in)
+		o.must(err)
+
+		var answer task.Answer
+		_, err = o.Answered(t.Context(), core.RequestIn(id, c.by, task.TaskRequest("", c.action, row.ID, c.in).Asked), &answer)
+		o.must(err)
+		want, err := o.TaskByID(t.Context(), 0, row.ID)
+		o.must(err)
+		if got, want := fmt.Sprintf("%s", asJSON(answer.Task)), fmt.Sprintf("%s", asJSON(want)); got != want {
+			t.Errorf("%s was answered\n%s\nand the record has\n%s", c.action, got, want)
 		}
 	}
+}
 
-	late := core.Event{Type: "status_changed", From: "IN_PROGRESS", To: "DONE"} // the record was set back
-	state, err := o.WriteTask(
-		t.Context(), task.Write{TaskID: row.ID, Version: 3, State: lifecycle.TaskDone, At: time.Now(), Event: late},
-	)
-	if err != nil || state.State != lifecycle.TaskNew || state.Version != 1 {
-		t.Errorf("%+v, %v", state, err)
-	}
+func asJSON(row any) []byte {
+	text, _ := json.Marshal(row)
+	return text
 }
 
 // TestTaskStats counts a small history.
@@ -480,15 +531,11 @@ func TestTaskStats(t *testing.T) {
 	o.move(made[0], lifecycle.TaskDone, &o.bob.ID)
 	o.move(made[1], lifecycle.TaskCancelled, nil)
 
-	for i, event := range []core.Event{
-		{Type: "deadline_expired", From: "NEW", To: "STUCK"}, {Type: "taken_over", From: "STUCK", To: "IN_PROGRESS"}, {Type: "escalated", From: "IN_PROGRESS", To: "BLOCKED"},
-	} {
-		_, err := o.WriteTask(t.Context(), task.Write{
-			TaskID: made[2].ID, Version: int64(i + 2), State: lifecycle.TaskState(event.To), At: time.Now(),
-			AssigneeID: &o.bob.ID, Event: event,
-		})
-		o.must(err)
-	}
+	o.expire(made[2].ID)
+	_, err := o.act(made[2], o.bob.ID, lifecycle.TaskActionTakeover, lifecycle.TaskInput{})
+	o.must(err)
+	_, err = o.act(made[2], o.ann.ID, lifecycle.TaskActionEscalate, lifecycle.TaskInput{})
+	o.must(err)
 
 	stats, err := o.StatsOfTasks(t.Context(), o.Workspace.ID, time.Now().Add(-time.Hour))
 	o.must(err)

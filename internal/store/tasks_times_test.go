@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/task"
 )
 
@@ -38,9 +37,13 @@ func TestTimesOfAWorkspaceAreClamped(t *testing.T) {
 			made := o.made(task.NewTask{})[0]
 			wantAfter(t, "the deadline of NEW", made.Since, made.DeadlineAt, c.wantLimit)
 
-			stuck := o.itself(made.ID, made.Snapshot, lifecycle.TaskStuck)
+			if c.wantLimit == 0 {
+				return
+			}
+
+			stuck := o.expire(made.ID)
 			wantAfter(t, "the release", stuck.Since, stuck.ReleaseAt, c.wantHolds)
-			again := o.itself(made.ID, stuck, lifecycle.TaskNew)
+			again := o.expire(made.ID)
 			wantAfter(t, "the deadline of NEW again", again.Since, again.DeadlineAt, c.wantLimit)
 		})
 	}
@@ -50,13 +53,12 @@ func TestTimesOfAWorkspaceAreClamped(t *testing.T) {
 func TestReleasesWaitLongerEachTime(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, func(w *task.Workspace) { w.StuckReleaseAfter = 10 })
-	task := o.made(task.NewTask{})[0]
-	state := task.Snapshot
+	wanted := o.made(task.NewTask{})[0]
 	round := func(want time.Duration) {
 		t.Helper()
-		state = o.itself(task.ID, state, lifecycle.TaskStuck)
-		wantAfter(t, "the release", state.Since, state.ReleaseAt, want)
-		state = o.itself(task.ID, state, lifecycle.TaskNew)
+		stuck := o.expire(wanted.ID)
+		wantAfter(t, "the release", stuck.Since, stuck.ReleaseAt, want)
+		o.expire(wanted.ID)
 	}
 
 	for wait := 10 * time.Minute; wait < 24*time.Hour; wait *= 2 {
@@ -67,57 +69,21 @@ func TestReleasesWaitLongerEachTime(t *testing.T) {
 		round(24 * time.Hour)
 	}
 
-	state = o.write(task.ID, state, lifecycle.TaskInProgress, &o.bob.ID)
-	state = o.itself(task.ID, state, lifecycle.TaskStuck)
-	wantAfter(t, "the release after somebody acted", state.Since, state.ReleaseAt, 10*time.Minute)
+	o.move(wanted, lifecycle.TaskInProgress, &o.bob.ID)
+	stuck := o.expire(wanted.ID)
+	wantAfter(t, "the release after somebody acted", stuck.Since, stuck.ReleaseAt, 10*time.Minute)
 }
 
 // TestALongReleaseIsNotShortened keeps a release that is longer than the bound of the doubling.
 func TestALongReleaseIsNotShortened(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, func(w *task.Workspace) { w.StuckReleaseAfter = 3 * 24 * 60 })
-	task := o.made(task.NewTask{})[0]
-	state := task.Snapshot
+	wanted := o.made(task.NewTask{})[0]
 	for range 3 {
-		state = o.itself(task.ID, state, lifecycle.TaskStuck)
-		wantAfter(t, "the release", state.Since, state.ReleaseAt, 3*24*time.Hour)
-		state = o.itself(task.ID, state, lifecycle.TaskNew)
+		stuck := o.expire(wanted.ID)
+		wantAfter(t, "the release", stuck.Since, stuck.ReleaseAt, 3*24*time.Hour)
+		o.expire(wanted.ID)
 	}
-}
-
-// itself writes a transition of the program's own.
-func (o *office) itself(id int64, from task.Snapshot, to lifecycle.TaskState) task.Snapshot {
-	o.t.Helper()
-	return o.writeBy(id, from, to, from.AssigneeID, nil)
-}
-
-// write writes a transition of a person who is the assignee afterwards.
-func (o *office) write(id int64, from task.Snapshot, to lifecycle.TaskState, by *int64) task.Snapshot {
-	o.t.Helper()
-	return o.writeBy(id, from, to, by, by)
-}
-
-func (o *office) writeBy(
-	id int64, from task.Snapshot, to lifecycle.TaskState, assignee, actor *int64,
-) task.Snapshot {
-	o.t.Helper()
-	kind := "status_changed"
-	if to == lifecycle.TaskStuck {
-		kind = "deadline_expired"
-	}
-
-	state, err := o.WriteTask(o.t.Context(), task.Write{
-		TaskID: id, Version: from.Version + 1, RequestID: "r", Action: lifecycle.TaskActionStatus, State: to,
-		AssigneeID: assignee,
-		At:         from.Since.Add(time.Hour),
-		Event:      core.Event{Type: kind, From: string(from.State), To: string(to), ActorID: actor, Comment: "c"},
-	})
-
-	o.must(err)
-	if state.Version != from.Version+1 {
-		o.t.Fatalf("the record has version %d", state.Version)
-	}
-	return state
 }
 
 func wantAfter(t *testing.T, what string, since time.Time, at *time.Time, want time.Duration) {

@@ -3,183 +3,121 @@ package task
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
+	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/mock"
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
 	activities "stagecoach/activities/task"
+	"stagecoach/dev/testdb"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/metrics"
+	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/task"
 )
 
-// memory is a record in memory that keeps to the same promises as the real one.
-type memory struct {
-	mu        sync.Mutex // for heartbeats: they come whenever they like
-	state     task.Snapshot
-	events    []core.Event
-	deadlines map[lifecycle.TaskState]time.Duration
+// Those who ask, by their ids. The creator of a task without another assignee may be its assignee, too.
+const creatorID, assigneeID, memberID, outsiderID, adminID = 1, 2, 3, 4, 5
+
+var people = map[string]lifecycle.TaskCaller{
+	"creator":  {ID: creatorID, Member: true},
+	"assignee": {ID: assigneeID, Member: true},
+	"member":   {ID: memberID, Member: true},
+	"outsider": {ID: outsiderID},
+	"admin":    {ID: adminID, Admin: true},
+}
+
+// office is a record with all people in it.
+type office struct {
+	*store.Store
+	db *pgxpool.Pool
+}
+
+func newOffice(t *testing.T) *office {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs PostgreSQL")
+	}
+
+	url := testdb.URL(t)
+	record, err := store.Open(t.Context(), url, testdb.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(record.Close)
+
+	db, err := pgxpool.New(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+
+	for id := int64(creatorID); id <= adminID; id++ {
+		user := account.User{Name: "agent", Role: account.RoleUser, Status: account.UserActive}
+		if id == adminID {
+			user.Role = account.RoleAdmin
+		}
+		made, err := record.CreateUser(t.Context(), user, account.NewToken())
+		if err != nil || made.ID != id {
+			t.Fatal(made.ID, err)
+		}
+	}
+	return &office{record, db}
+}
+
+// settings are those of a workspace, and of the task that a test is about.
+type settings struct {
+	deadlines map[lifecycle.TaskState]time.Duration // nil: those of usual
 	release   time.Duration
-	lease     time.Duration
-	open      []int64 // blockers that are not DONE
-	waiting   bool    // others wait for this task
-	told      int
-	failures  int // writes that fail before one succeeds
-	writes    int // tried
+	waits     bool // the deadline of a NEW task waits for its blockers
+	reviews   bool
 
-	reviews    bool // the workspace asks for a review
-	submission int64
-	approved   bool
+	state    lifecycle.TaskState // empty: NEW
+	assigned bool
+	private  bool
+	blockers int
+	waitedOn bool
 }
 
-func newMemory() *memory {
-	return &memory{
-		state: task.Snapshot{
-			Version: 1, State: lifecycle.TaskNew, CreatorID: creatorID, Visibility: task.Public,
-		},
-		deadlines: map[lifecycle.TaskState]time.Duration{
-			lifecycle.TaskNew: 120 * time.Minute, lifecycle.TaskInProgress: 60 * time.Minute,
-			lifecycle.TaskBlocked: 30 * time.Minute,
-		},
-	}
+var usual = map[lifecycle.TaskState]time.Duration{
+	lifecycle.TaskNew: 120 * time.Minute, lifecycle.TaskInProgress: 60 * time.Minute, lifecycle.TaskBlocked: 30 * time.Minute,
 }
 
-// facts knows the people of rules_test.go.
-func (m *memory) facts(ctx context.Context, q activities.Question) (activities.Facts, error) {
-	if q.Write != nil {
-		written, err := m.write(ctx, *q.Write)
-		if err != nil || written.State.Version >= q.Write.Version {
-			return activities.Facts{Written: &written}, err
-		}
+// workspace returns the settings as the record has them.
+func (s settings) workspace() task.Workspace {
+	if s.deadlines == nil {
+		s.deadlines = usual
 	}
-
-	facts := activities.Facts{TaskContext: task.TaskContext{OpenBlockers: m.open}}
-	for _, person := range people {
-		if person.ID == q.UserID && !person.System {
-			facts.Member, facts.Admin = person.Member, person.Admin
-		}
+	w := task.Workspace{
+		Name: "office", OwnerID: creatorID, StatusDeadlines: map[lifecycle.TaskState]float64{},
+		StuckReleaseAfter: s.release.Minutes(), NewDeadlineWaitsForBlockers: s.waits, ReviewRequired: s.reviews,
 	}
-	return facts, nil
+	for state, limit := range s.deadlines {
+		w.StatusDeadlines[state] = limit.Minutes()
+	}
+	return w
 }
 
-func (m *memory) write(_ context.Context, w task.Write) (activities.Written, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-
-	m.writes++
-	if m.failures > 0 {
-		m.failures--
-		return activities.Written{}, temporal.NewApplicationError("away", string(fault.StoreUnavailable))
-	}
-
-	lease := m.state.LeaseExpiresAt
-	renewed := w.Event.Reason == string(lifecycle.TaskReasonLease) && lease != nil && lease.After(w.At)
-	unreviewed := w.State == lifecycle.TaskDone && m.reviews && !m.approved
-	if m.state.Version < w.Version && !renewed && !unreviewed && m.holds(w.Guard) {
-		m.hold(w)
-		if m.state.Facts(nil).EndsSubmission(w.AssigneeID) {
-			m.submission, m.approved = 0, false
-		}
-		m.state.Version, m.state.RequestID = w.Version, w.RequestID
-		m.events = append(m.events, w.Event)
-		m.enter(w.State, w.AssigneeID, w.At)
-	}
-	m.state.ReviewMissing = m.reviews && !m.approved
-	return activities.Written{State: m.state, Tell: m.waiting && m.state.State == lifecycle.TaskDone}, nil
-}
-
-// holds says whether what a workflow assumes is so.
-func (m *memory) holds(g task.Guard) bool {
-	member := g.MemberID == 0
-	for _, person := range people {
-		member = member || person.ID == g.MemberID && person.Member
-	}
-	return member && !(g.Unblocked && len(m.open) > 0)
-}
-
-// hold begins or ends the claim that a write begins or ends.
-func (m *memory) hold(w task.Write) {
-	begins, ends := lifecycle.BeginsClaim(m.state.State, w.State), lifecycle.EndsClaim(w.State)
-	if begins || ends {
-		m.state.FencingToken++
-	}
-	if begins && w.LeaseSeconds > 0 {
-		m.lease = time.Duration(w.LeaseSeconds) * time.Second
-		m.renew(w.At)
-	} else if !slices.Contains(lifecycle.TaskHeld, w.State) || begins {
-		m.state.LeaseExpiresAt = nil
-	}
-}
-
-// heartbeat renews the lease of a task that is held, also while the workflow writes.
-func (m *memory) heartbeat(at time.Time) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if slices.Contains(lifecycle.TaskHeld, m.state.State) {
-		m.renew(at)
-	}
-}
-
-func (m *memory) renew(at time.Time) {
-	expires := at.Add(m.lease)
-	m.state.LeaseExpiresAt = &expires
-}
-
-// load is what the workflow reads.
-func (m *memory) load(context.Context, int64) (activities.Loaded, error) {
-	m.state.ReviewMissing = m.reviews && !m.approved
-	return activities.Loaded{State: m.state, Unblocked: len(m.open) == 0}, nil
-}
-
-// change does what leaves the status as it is, and does not reach the workflow.
-func (m *memory) change(action lifecycle.TaskAction) {
-	switch action {
-	case lifecycle.TaskActionSubmit:
-		m.submission++
-		m.approved = false
-	case lifecycle.TaskActionApprove:
-		m.approved = true
-	case lifecycle.TaskActionReject:
-		m.approved = false
-	default:
-	}
-}
-
-func (m *memory) enter(status lifecycle.TaskState, assignee *int64, at time.Time) {
-	m.state.State, m.state.AssigneeID, m.state.Since = status, assignee, at
-	m.state.DeadlineAt, m.state.ReleaseAt = nil, nil
-	if limit := m.deadlines[status]; limit > 0 {
-		deadline := at.Add(limit)
-		m.state.DeadlineAt = &deadline
-	}
-	if status == lifecycle.TaskStuck && m.release > 0 {
-		release := at.Add(m.release)
-		m.state.ReleaseAt = &release
-	}
-}
-
-func (m *memory) clock(_ context.Context, c activities.Clock) (activities.Written, error) {
-	if m.state.ClockWaits && m.state.Version < c.Version {
-		deadline := c.At.Add(m.deadlines[lifecycle.TaskNew])
-		m.state.Version, m.state.RequestID, m.state.ClockWaits, m.state.DeadlineAt = c.Version, c.RequestID, false, &deadline
-	}
-	return activities.Written{State: m.state}, nil
-}
-
-// envRig is one run of the workflow with skipped time.
+// envRig is one run of the workflow with skipped time, on the record.
 type envRig struct {
 	*testsuite.TestWorkflowEnvironment
-	t      tester
-	memory *memory
-	begin  time.Time
-	asked  int
+	*faulty
+	t         tester
+	office    *office
+	workspace int64
+	id        int64
+	blockers  []int64
+	begin     time.Time
+	asked     int
+	told      signals // tasks that have waited
 }
 
 // tester is what testing.T and rapid.T have in common here.
@@ -189,27 +127,165 @@ type tester interface {
 	Fatalf(format string, args ...any)
 }
 
-func newEnvRig(t tester, m *memory) *envRig {
-	l := &envRig{TestWorkflowEnvironment: testtemporal.Environment(), t: t, memory: m}
-	// Never in the past: the SDK measures the time-outs of local activities by the real clock.
-	l.begin = time.Now().Add(time.Hour).Truncate(time.Minute).UTC()
-	l.SetStartTime(l.begin)
-	l.SetTestTimeout(time.Minute)
-	if m.state.Since.IsZero() && !m.state.ClockWaits {
-		m.enter(m.state.State, m.state.AssigneeID, l.begin)
+// faulty is a record whose acts fail.
+type faulty struct {
+	*store.Store
+	mu       sync.Mutex
+	failures int // before one succeeds
+	acts     int // tried
+}
+
+func (f *faulty) Act(ctx context.Context, a task.Act) (task.Acted, error) {
+	f.mu.Lock()
+	f.acts++
+	fails := f.failures > 0
+	if fails {
+		f.failures--
+	}
+	f.mu.Unlock()
+
+	if fails {
+		return task.Acted{}, fault.New(fault.StoreUnavailable, "away").Retry()
+	}
+	return f.Store.Act(ctx, a)
+}
+
+// signals counts the signals to other workflows.
+type signals int
+
+func (s *signals) SignalWorkflow(context.Context, string, string, string, any) error {
+	*s++
+	return nil
+}
+
+// rig makes a task. Its run begins an hour from now, because the SDK measures the time-outs of local activities by the
+// real clock.
+func (o *office) rig(t tester, s settings) *envRig {
+	t.Helper()
+	ctx := context.Background()
+	l := &envRig{t: t, office: o, faulty: &faulty{Store: o.Store}}
+	made, err := o.CreateWorkspace(ctx, s.workspace(), core.Request{})
+	l.ok(err)
+	l.workspace = made.ID
+	for _, member := range []int64{assigneeID, memberID} {
+		l.ok(o.AddMember(ctx, creatorID, made.ID, member))
 	}
 
-	l.RegisterWorkflowWithOptions(Run, workflow.RegisterOptions{Name: lifecycle.TaskType})
-	l.RegisterActivity(&activities.Activities{})
-	l.OnActivity(tasks.LoadTask, mock.Anything, mock.Anything).Return(m.load).Maybe()
-	l.OnActivity(tasks.TaskFacts, mock.Anything, mock.Anything).Return(m.facts).Maybe()
-	l.OnActivity(tasks.WriteTask, mock.Anything, mock.Anything).Return(m.write).Maybe()
-	l.OnActivity(tasks.StartTaskClock, mock.Anything, mock.Anything).Return(m.clock).Maybe()
-	l.OnActivity(
-		tasks.TellDependents, mock.Anything, mock.Anything,
-	).Return(func(context.Context, int64) error { m.told++; return nil }).Maybe()
-	l.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe()
+	wanted := task.NewTask{}
+	for range s.blockers {
+		blocker := l.create(task.NewTask{})
+		l.blockers = append(l.blockers, blocker.ID)
+		wanted.BlockedBy = append(wanted.BlockedBy, fmt.Sprint(blocker.ID))
+	}
+	if s.private {
+		wanted.Visibility = task.Private
+	}
+	if assignee := int64(assigneeID); s.assigned {
+		wanted.AssigneeID = &assignee
+	}
+
+	row := l.create(wanted)
+	l.id, l.begin = row.ID, row.Since.Add(time.Hour)
+	if s.waitedOn {
+		l.create(task.NewTask{BlockedBy: []string{fmt.Sprint(l.id)}})
+	}
+	l.exec(`UPDATE tasks SET since = since + interval '1 hour', status_deadline_at = status_deadline_at + interval '1 hour' WHERE id = $1`, l.id)
+	l.bring(s.state)
+	l.environment(l.begin)
 	return l
+}
+
+// environment begins a run, also a later one of the same task.
+func (l *envRig) environment(at time.Time) {
+	l.TestWorkflowEnvironment = testtemporal.Environment()
+	l.SetStartTime(at)
+	l.SetTestTimeout(time.Minute)
+	l.RegisterWorkflowWithOptions(Run, workflow.RegisterOptions{Name: lifecycle.TaskType})
+	l.RegisterActivity(&activities.Activities{Store: l.faulty, Temporal: &l.told, Metrics: metrics.New().Task()})
+	l.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe()
+}
+
+func (l *envRig) create(wanted task.NewTask) task.Task {
+	l.t.Helper()
+	wanted.Title, wanted.Priority, wanted.Labels = "a task of a test", task.PriorityNormal, []string{}
+	if wanted.Visibility == "" {
+		wanted.Visibility = task.Public
+	}
+	made, _, err := l.office.CreateTasks(context.Background(), l.workspace, []task.NewTask{wanted},
+		core.Event{Type: "created", To: "NEW"}, core.Request{UserID: creatorID})
+	l.ok(err)
+	return made[0]
+}
+
+// bring brings the task to a status in the moment in which the run begins.
+func (l *envRig) bring(to lifecycle.TaskState) {
+	l.t.Helper()
+	for _, step := range map[lifecycle.TaskState][]lifecycle.TaskState{
+		lifecycle.TaskInProgress: {lifecycle.TaskInProgress},
+		lifecycle.TaskBlocked:    {lifecycle.TaskInProgress, lifecycle.TaskBlocked},
+		lifecycle.TaskStuck:      {lifecycle.TaskStuck},
+	}[to] {
+		a := task.Act{TaskID: l.id, RequestID: fmt.Sprint(l.id, step), At: l.begin, Action: lifecycle.TaskActionStatus, Input: byAssignee(step)}
+		switch step {
+		case lifecycle.TaskInProgress:
+			a.Action = lifecycle.TaskActionClaim
+		case lifecycle.TaskStuck:
+			a = task.Act{TaskID: l.id, At: *l.row().DeadlineAt, Action: lifecycle.TaskActionExpire}
+		default:
+		}
+		_, err := l.office.Act(context.Background(), a)
+		l.ok(err)
+	}
+}
+
+func (l *envRig) ok(err error) {
+	l.t.Helper()
+	if err != nil {
+		l.t.Fatalf("%v %v", err, fault.As(err))
+	}
+}
+
+// exec sends a statement behind the store's back.
+func (l *envRig) exec(sql string, args ...any) {
+	l.t.Helper()
+	_, err := l.office.db.Exec(context.Background(), sql, args...)
+	l.ok(err)
+}
+
+// unblock ends all blockers.
+func (l *envRig) unblock() {
+	l.exec(`UPDATE tasks SET status = 'DONE', assignee_id = 1, status_deadline_at = NULL, finished_at = now() WHERE id = ANY ($1)`, l.blockers)
+}
+
+// heartbeat renews the lease of a task that is held.
+func (l *envRig) heartbeat(at time.Time) {
+	l.exec(`UPDATE tasks SET lease_expires_at = $2::timestamptz + lease_seconds * interval '1 second'
+		WHERE id = $1 AND lease_expires_at IS NOT NULL`, l.id, at)
+}
+
+func (l *envRig) row() task.Task {
+	l.t.Helper()
+	row, err := l.office.TaskByID(context.Background(), 0, l.id)
+	l.ok(err)
+	return row
+}
+
+// events lists the events of the task after its creation and what brought it to its first status.
+func (l *envRig) events(after int64) []core.StreamedEvent {
+	l.t.Helper()
+	events, err := l.office.EventsOfTask(context.Background(), 0, l.id, after, 10_000)
+	l.ok(err)
+	return events
+}
+
+// types lists the types of the events after the creation.
+func (l *envRig) types() string {
+	l.t.Helper()
+	types := []string{}
+	for _, event := range l.events(1) {
+		types = append(types, event.Type)
+	}
+	return fmt.Sprint(types)
 }
 
 // at does something when the workflow has run for so long.
@@ -218,12 +294,16 @@ func (l *envRig) at(after time.Duration, do func()) { l.RegisterDelayedCallback(
 // ask sends an update and lets check compare its outcome.
 func (l *envRig) ask(action lifecycle.TaskAction, in lifecycle.TaskInput, check func(lifecycle.TaskView, error)) {
 	l.asked++
-	l.askAs(fmt.Sprint("request-", l.asked), action, in, check)
+	l.askAs(fmt.Sprint("request-", l.id, "-", l.asked), action, in, check)
 }
 
 func (l *envRig) askAs(
 	id string, action lifecycle.TaskAction, in lifecycle.TaskInput, check func(lifecycle.TaskView, error),
 ) {
+	title := fmt.Sprint("title of ", id)
+	content := task.Content{Result: []byte(`{}`), Edit: task.Edit{Title: &title}}
+	l.ok(l.office.KeepContent(context.Background(), in.Actor, id, content))
+
 	l.UpdateWorkflow(string(action), id, &testsuite.TestUpdateCallback{
 		OnReject: func(err error) { check(lifecycle.TaskView{}, err) },
 		OnComplete: func(result any, err error) {
@@ -243,7 +323,7 @@ func (l *envRig) must(action lifecycle.TaskAction, in lifecycle.TaskInput) {
 	})
 }
 
-func (l *envRig) run() { l.ExecuteWorkflow(lifecycle.TaskType, int64(9), (*Carried)(nil)) }
+func (l *envRig) run() { l.ExecuteWorkflow(lifecycle.TaskType, l.id, (*task.Snapshot)(nil)) }
 
 // state asks the workflow itself.
 func (l *envRig) state() (view lifecycle.TaskView) {
@@ -256,15 +336,6 @@ func (l *envRig) state() (view lifecycle.TaskView) {
 		l.t.Errorf("query: %v", err)
 	}
 	return view
-}
-
-// types lists the events so far.
-func (m *memory) types() []string {
-	types := []string{}
-	for _, event := range m.events {
-		types = append(types, event.Type)
-	}
-	return types
 }
 
 func byAssignee(to lifecycle.TaskState) lifecycle.TaskInput {

@@ -1,13 +1,9 @@
 package task
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 	"time"
-
-	"go.temporal.io/sdk/converter"
-	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
@@ -22,6 +18,7 @@ func leased(seconds int64) lifecycle.TaskInput {
 // deadline ends the status, and the event says which.
 func TestLeaseEndsTheClaim(t *testing.T) {
 	t.Parallel()
+	o := newOffice(t)
 	for name, c := range map[string]struct {
 		lease  int64
 		renews int // a heartbeat a minute
@@ -35,12 +32,10 @@ func TestLeaseEndsTheClaim(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := newMemory()
-			m.deadlines[lifecycle.TaskBlocked] = 0
-			l := newEnvRig(t, m)
+			l := o.rig(t, settings{})
 			l.at(0, func() { l.must("claim", leased(c.lease)) })
 			for i := range c.renews {
-				l.at(time.Duration(i+1)*time.Minute, func() { m.heartbeat(l.Now()) })
+				l.at(time.Duration(i+1)*time.Minute, func() { l.heartbeat(l.Now()) })
 			}
 			l.at(24*time.Hour, func() { l.CancelWorkflow() })
 			l.run()
@@ -50,10 +45,10 @@ func TestLeaseEndsTheClaim(t *testing.T) {
 				what = "Lease"
 			}
 			want := fmt.Sprintf("%s expired. Was in IN_PROGRESS for %d minutes.", what, c.spent)
-			if got := m.events[1]; got.Type != "deadline_expired" || got.Comment != want || got.Reason != string(c.reason) {
+			if got := l.events(2)[0]; got.Type != "deadline_expired" || got.Comment != want || got.Reason != string(c.reason) {
 				t.Errorf("got %+v", got)
 			}
-			if m.state.LeaseExpiresAt != nil {
+			if l.row().LeaseExpiresAt != nil {
 				t.Error("the lease is still there")
 			}
 		})
@@ -63,13 +58,12 @@ func TestLeaseEndsTheClaim(t *testing.T) {
 // TestLeaseIsKeptWhileBlocked ends the claim of an assignee who is silent on a BLOCKED task, too.
 func TestLeaseIsKeptWhileBlocked(t *testing.T) {
 	t.Parallel()
-	m := newMemory()
-	l := newEnvRig(t, m)
+	l := newOffice(t).rig(t, settings{})
 	l.at(0, func() { l.must("claim", leased(600)) })
 	l.at(time.Minute, func() { l.must("status", byAssignee(lifecycle.TaskBlocked)) })
 	l.at(24*time.Hour, func() { l.CancelWorkflow() })
 	l.run()
-	if got := m.events[2]; got.From != "BLOCKED" || got.Reason != "lease" || got.Comment != "Lease expired. Was in BLOCKED for 9 minutes." {
+	if got := l.events(3)[0]; got.From != "BLOCKED" || got.Reason != "lease" || got.Comment != "Lease expired. Was in BLOCKED for 9 minutes." {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -77,8 +71,7 @@ func TestLeaseIsKeptWhileBlocked(t *testing.T) {
 // TestStaleToken refuses what is done by a claim that has ended, and judges by the table what names no claim.
 func TestStaleToken(t *testing.T) {
 	t.Parallel()
-	m := newMemory()
-	l := newEnvRig(t, m)
+	l := newOffice(t).rig(t, settings{})
 	var first int64
 	refused := func(action lifecycle.TaskAction, in lifecycle.TaskInput) {
 		l.ask(action, in, func(_ lifecycle.TaskView, err error) {
@@ -102,8 +95,8 @@ func TestStaleToken(t *testing.T) {
 		l.must("takeover", lifecycle.TaskInput{Actor: memberID, Comment: "c", LeaseSeconds: 60})
 	})
 	l.at(10*time.Minute+time.Second, func() {
-		if m.state.FencingToken <= first || m.state.LeaseExpiresAt == nil {
-			t.Errorf("after the takeover: %+v", m.state)
+		if row := l.row(); row.FencingToken <= first || row.LeaseExpiresAt == nil {
+			t.Errorf("after the takeover: %+v", row)
 		}
 		refused("status", with(byAssignee(lifecycle.TaskDone), first))
 		refused("status", with(lifecycle.TaskInput{Actor: memberID, Comment: "c", To: lifecycle.TaskDone}, first))
@@ -122,39 +115,28 @@ func TestStaleToken(t *testing.T) {
 func TestDayOfRenewals(t *testing.T) {
 	t.Parallel()
 	const day = 24 * 60
-	m := newMemory()
-	m.deadlines = nil
-	l := newEnvRig(t, m)
+	l := newOffice(t).rig(t, settings{deadlines: map[lifecycle.TaskState]time.Duration{}})
 	l.at(0, func() { l.must("claim", leased(60)) })
 	var heartbeat func()
-	heartbeat = func() { m.heartbeat(l.Now()); l.at(20*time.Second, heartbeat) }
+	heartbeat = func() { l.heartbeat(l.Now()); l.at(20*time.Second, heartbeat) }
 	l.at(time.Second, heartbeat)
 	l.at(day*time.Minute, func() { l.SetContinueAsNewSuggested(true); l.SignalWorkflow(lifecycle.TaskRefreshSignal, nil) })
 	l.run()
 
 	// A look finds a lease that is 20 seconds old at most: the next one is 40 seconds later at the earliest.
-	if m.writes > day*60/40+1 || len(m.events) != 1 {
-		t.Errorf("%d looks at the record, %d events", m.writes, len(m.events))
+	if events := l.events(1); l.acts > day*60/40+1 || len(events) != 1 {
+		t.Errorf("%d looks at the record, %d events", l.acts, len(events))
 	}
 
-	next, ok := errors.AsType[*workflow.ContinueAsNewError](l.GetWorkflowError())
-	if !ok {
-		t.Fatalf("ended with %v", l.GetWorkflowError())
-	}
-	var id int64
-	var carried *Carried
-	if err := converter.GetDefaultDataConverter().FromPayloads(next.Input, &id, &carried); err != nil {
-		t.Fatal(err)
-	}
-	if carried.State.LeaseExpiresAt == nil || carried.State.FencingToken == 0 || len(carried.Answered) != 1 {
-		t.Errorf("carried %+v", carried)
+	id, known := l.continued()
+	if known.LeaseExpiresAt == nil || known.FencingToken == 0 {
+		t.Errorf("handed over: %+v", known)
 	}
 
-	second := newEnvRig(t, m)
-	second.SetStartTime(l.begin.Add(day * time.Minute))
-	second.at(time.Hour, func() { second.CancelWorkflow() })
-	second.ExecuteWorkflow(lifecycle.TaskType, id, carried)
-	if len(m.events) != 3 || m.events[1].Reason != "lease" {
-		t.Errorf("the next run: %+v", m.events)
+	l.environment(l.begin.Add(day * time.Minute))
+	l.at(time.Hour, func() { l.CancelWorkflow() })
+	l.ExecuteWorkflow(lifecycle.TaskType, id, known)
+	if events := l.events(1); len(events) != 3 || events[1].Reason != "lease" {
+		t.Errorf("the next run: %+v", events)
 	}
 }

@@ -11,20 +11,8 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store/task"
 	"stagecoach/internal/temporalio"
 )
-
-// Those who ask, by their ids. The creator of a task without another assignee may be its assignee, too.
-const creatorID, assigneeID, memberID, outsiderID, adminID = 1, 2, 3, 4, 5
-
-var people = map[string]lifecycle.TaskCaller{
-	"creator":  {ID: creatorID, Member: true},
-	"assignee": {ID: assigneeID, Member: true},
-	"member":   {ID: memberID, Member: true},
-	"outsider": {ID: outsiderID},
-	"admin":    {ID: adminID, Admin: true},
-}
 
 // command is one event of a task: a caller asks, time jumps, or both.
 type command struct {
@@ -89,6 +77,7 @@ type model struct {
 	entered  time.Time
 	limits   map[string]time.Duration
 	release  time.Duration
+	releases int      // since a person last changed the status: each wait is twice the one before
 	expected []string // the events
 
 	reviews    bool // the workspace asks for a review
@@ -101,7 +90,7 @@ func (m *model) until(now time.Time) {
 	for {
 		limit := m.limits[m.status]
 		if m.status == "STUCK" {
-			limit = m.release
+			limit = min(m.release<<m.releases, max(m.release, 24*time.Hour))
 		}
 
 		due := m.entered.Add(limit)
@@ -114,7 +103,7 @@ func (m *model) until(now time.Time) {
 			m.expected = append(
 				m.expected, fmt.Sprintf("status_changed STUCK NEW Released by itself. Was in STUCK for %d minutes.", spent),
 			)
-			m.status, m.holder = "NEW", ""
+			m.status, m.holder, m.releases = "NEW", "", m.releases+1
 			m.submission, m.approvedBy = 0, ""
 		} else {
 			m.expected = append(
@@ -139,13 +128,18 @@ func (m *model) ask(c command, now time.Time) fault.Code {
 	if err != nil || held {
 		return fault.CodeOf(err)
 	}
+
+	comment := c.Comment
+	if c.Action == "edit" {
+		comment = "title: " + comment
+	}
+	m.expected = append(m.expected, fmt.Sprintf("%s %s %s %s", step.Event, m.status, step.To, comment))
 	if c.stays() {
 		m.judge(c)
 		return ""
 	}
 
-	m.expected = append(m.expected, fmt.Sprintf("%s %s %s %s", step.Event, m.status, step.To, c.Comment))
-	m.status, m.entered = string(step.To), now
+	m.status, m.entered, m.releases = string(step.To), now, 0
 	switch {
 	case c.Action == "claim" || c.Action == "takeover":
 		m.holder = c.Who
@@ -158,7 +152,7 @@ func (m *model) ask(c command, now time.Time) fault.Code {
 	return ""
 }
 
-// stays says whether a command leaves the status as it is and does not reach the workflow.
+// stays says whether a command leaves the status as it is.
 func (c command) stays() bool {
 	return c.Action == "submit" || c.Action == "approve" || c.Action == "reject" || c.Action == "edit"
 }
@@ -188,8 +182,7 @@ func (m *model) named(c command) int64 {
 func (m *model) judge(c command) {
 	switch c.Action {
 	case "submit":
-		m.submission++
-		m.approvedBy = ""
+		m.submission, m.approvedBy = int64(len(m.expected))+1, "" // the number of its event, after the creation
 	case "approve":
 		m.approvedBy = c.Who
 	case "reject":
@@ -215,37 +208,18 @@ func (m *model) facts() lifecycle.TaskFacts {
 // TestModel lets people do anything at any time and compares each answer, and what is left in the end, with the model.
 func TestModel(t *testing.T) {
 	t.Parallel()
+	o := newOffice(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		record := newMemory()
-		m := &model{
-			status: "NEW", public: rapid.IntRange(0, 3).Draw(rt, "private") > 0,
-			release: time.Duration(rapid.SampledFrom([]int{0, 20}).Draw(rt, "release")) * time.Minute,
+		s := settings{
+			deadlines: map[lifecycle.TaskState]time.Duration{}, reviews: rapid.Bool().Draw(rt, "reviews"),
+			release:  time.Duration(rapid.SampledFrom([]int{0, 20}).Draw(rt, "release")) * time.Minute,
+			private:  rapid.IntRange(0, 3).Draw(rt, "private") == 0,
+			assigned: rapid.Bool().Draw(rt, "assigned"), blockers: rapid.IntRange(0, 1).Draw(rt, "blockers"),
 		}
-
-		m.limits = map[string]time.Duration{}
 		for _, status := range lifecycle.TaskTimed {
-			limit := time.Duration(rapid.SampledFrom([]int{0, 30, 61, 120}).Draw(rt, string(status))) * time.Minute
-			record.deadlines[status], m.limits[string(status)] = limit, limit
+			s.deadlines[status] = time.Duration(rapid.SampledFrom([]int{0, 30, 61, 120}).Draw(rt, string(status))) * time.Minute
 		}
-
-		m.reviews = rapid.Bool().Draw(rt, "reviews")
-		record.reviews = m.reviews
-
-		if !m.public {
-			record.state.Visibility = task.Private
-		}
-
-		if rapid.Bool().Draw(rt, "assigned") {
-			holder := int64(assigneeID)
-			record.state.AssigneeID, m.holder = &holder, "assignee"
-		}
-
-		if rapid.Bool().Draw(rt, "blocked") {
-			record.open, m.blocked = []int64{7}, true
-		}
-
-		record.release = m.release
-		playOut(rt, record, m, commands().Draw(rt, "commands"))
+		playOut(rt, o, s, commands().Draw(rt, "commands"))
 	})
 }
 
@@ -253,18 +227,32 @@ func TestModel(t *testing.T) {
 // approved the assignee's newest submission.
 func TestReviews(t *testing.T) {
 	t.Parallel()
+	o := newOffice(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		record := newMemory()
-		clear(record.deadlines)
-		record.reviews = true
-		playOut(rt, record, &model{status: "NEW", public: true, reviews: true}, reviews().Draw(rt, "commands"))
+		s := settings{deadlines: map[lifecycle.TaskState]time.Duration{}, reviews: true}
+		playOut(rt, o, s, reviews().Draw(rt, "commands"))
 	})
 }
 
+// modelOf is the model of a new task.
+func modelOf(l *envRig, s settings) *model {
+	m := &model{
+		status: "NEW", public: !s.private, blocked: s.blockers > 0, entered: l.begin, release: s.release, reviews: s.reviews,
+		limits: map[string]time.Duration{},
+	}
+	for status, limit := range s.deadlines {
+		m.limits[string(status)] = limit
+	}
+	if s.assigned {
+		m.holder = "assignee"
+	}
+	return m
+}
+
 // playOut lets people act on a task, and an operator cancel it in the end.
-func playOut(rt *rapid.T, record *memory, m *model, asked []command) {
-	l := newEnvRig(rt, record)
-	m.entered = l.begin
+func playOut(rt *rapid.T, o *office, s settings, asked []command) {
+	l := o.rig(rt, s)
+	m := modelOf(l, s)
 	after := time.Duration(0)
 	for _, c := range asked {
 		after += c.After
@@ -272,7 +260,7 @@ func playOut(rt *rapid.T, record *memory, m *model, asked []command) {
 	}
 
 	l.at(after+time.Hour, func() {
-		if now := l.Now(); !lifecycle.Task.Terminal(record.state.State) {
+		if now := l.Now(); !lifecycle.Task.Terminal(l.row().State) {
 			m.until(now)
 			m.expected = append(m.expected, "status_changed "+m.status+" CANCELLED The workflow was cancelled by an operator.")
 			m.status = "CANCELLED"
@@ -290,26 +278,24 @@ func playOut(rt *rapid.T, record *memory, m *model, asked []command) {
 
 // compare does one command both in the workflow and in the model.
 func (l *envRig) compare(m *model, c command) {
-	if lifecycle.Task.Terminal(l.memory.state.State) {
+	if lifecycle.Task.Terminal(l.row().State) {
 		return // the workflow is over; the client's tests see to what comes later
 	}
 
 	m.until(l.Now())
 	c.Who = m.person(c.Who)
 	if c.Unblocks {
-		l.memory.open, m.blocked = nil, false
+		l.unblock()
+		m.blocked = false
 	}
 
 	l.invariants(m)
 	before := fmt.Sprintf("%s held by %q", m.status, m.holder)
-	want := m.ask(c, l.Now())
-	if c.stays() {
-		if want == "" {
-			l.memory.change(lifecycle.TaskAction(c.Action))
-		}
-		return
+	in := lifecycle.TaskInput{
+		Actor: people[c.Who].ID, Comment: c.Comment, To: lifecycle.TaskState(c.Target), Submission: max(0, m.named(c)),
 	}
-	l.ask(lifecycle.TaskAction(c.Action), lifecycle.TaskInput{Actor: people[c.Who].ID, Comment: c.Comment, To: lifecycle.TaskState(c.Target)}, func(_ lifecycle.TaskView, err error) {
+	want := m.ask(c, l.Now())
+	l.ask(lifecycle.TaskAction(c.Action), in, func(_ lifecycle.TaskView, err error) {
 		got := fault.Code("")
 		if refusal := temporalio.RefusalIn(err); refusal != nil {
 			got = refusal.Code
@@ -322,7 +308,7 @@ func (l *envRig) compare(m *model, c command) {
 
 // invariants hold whenever nothing is under way: workflow, record and model agree, and a deadline runs where one must.
 func (l *envRig) invariants(m *model) {
-	record, view := l.memory.state, l.state()
+	record, view := l.row(), l.state()
 	if string(record.State) != m.status || view.State != m.status || view.Version != record.Version || !record.HeldBy(people[m.holder].ID) && m.holder != "" {
 		l.t.Errorf("record %+v, workflow %+v, model %s held by %q", record, view, m.status, m.holder)
 	}
@@ -335,7 +321,7 @@ func (l *envRig) invariants(m *model) {
 func (l *envRig) settle(m *model) {
 	status := "NEW"
 	var got []string
-	for _, event := range l.memory.events {
+	for _, event := range l.events(1) {
 		if event.From != status {
 			l.t.Errorf("%s follows %s", event.From, status)
 		}
@@ -343,11 +329,12 @@ func (l *envRig) settle(m *model) {
 		got = append(got, fmt.Sprintf("%s %s %s %s", event.Type, event.From, event.To, event.Comment))
 	}
 
-	if status == "DONE" && m.reviews && (!l.memory.approved || m.approvedBy == "" || m.approvedBy == m.holder) {
+	record := l.row()
+	if status == "DONE" && m.reviews && (!record.Approved || m.approvedBy == "" || m.approvedBy == m.holder) {
 		l.t.Errorf("DONE, and %q has approved the work of %q", m.approvedBy, m.holder)
 	}
-	if string(l.memory.state.State) != status || m.status != status || l.memory.state.DeadlineAt != nil || l.memory.state.Version != int64(len(got))+1 {
-		l.t.Errorf("events fold to %s, record %+v, model %s", status, l.memory.state, m.status)
+	if string(record.State) != status || m.status != status || record.DeadlineAt != nil || record.Version != int64(len(got))+1 {
+		l.t.Errorf("events fold to %s, record %+v, model %s", status, record, m.status)
 	}
 	if fmt.Sprint(got) != fmt.Sprint(m.expected) {
 		l.t.Errorf("events\n%s\nexpected\n%s", strings.Join(got, "\n"), strings.Join(m.expected, "\n"))

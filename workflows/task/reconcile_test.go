@@ -16,35 +16,6 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// TestReconcile lets the reconciler find a task that was not told of its last blocker's end.
-func TestReconcile(t *testing.T) {
-	t.Parallel()
-	waits := true
-	w := newRig(t, service.WorkspaceChange{NewDeadlineWaitsForBlockers: &waits})
-	ctx := t.Context()
-	blocker := w.task(nil)
-	untold := w.task(func(n *task.NewTask) { n.BlockedBy = []string{strconv.FormatInt(blocker.ID, 10)} })
-
-	for i, event := range []core.Event{ // as a worker leaves it that dies before it can report
-		{Type: "status_changed", From: "NEW", To: "IN_PROGRESS"}, {Type: "status_changed", From: "IN_PROGRESS", To: "DONE"},
-	} {
-		_, err := w.store.WriteTask(ctx, task.Write{
-			TaskID: blocker.ID, Version: int64(i + 2), State: lifecycle.TaskState(event.To), AssigneeID: &w.creator.ID,
-			At: time.Now(), Event: event,
-		})
-		w.must(err)
-	}
-
-	reconciler := &reconcile.Reconciler{
-		Temporal: w.client, Store: w.store, Workloads: []service.Workload{w.tasks.Workload()},
-		Log: slog.New(slog.DiscardHandler),
-	}
-
-	stop := testtemporal.Repeat(t, reconciler.Reconcile)
-	w.eventually(30*time.Second, "its deadline begins", func() bool { return w.reload(untold).DeadlineAt != nil })
-	stop()
-}
-
 // TestEndedForLength lets the server end a task's run for the length of its history: the task goes on in the next run.
 func TestEndedForLength(t *testing.T) {
 	t.Parallel()

@@ -1,14 +1,11 @@
 // Package task is the second workload: work that agents share.
 //
 // A task is one workflow that lives until the task is DONE or CANCELLED. People and programs act by updates. A
-// validator refuses an update without a trace in the history, as far as the workflow's own state is enough to decide. A
-// durable timer ends a status that lasts too long, and a claim whose lease nobody has renewed: heartbeats are written to
-// the record alone, so the timer finds there whether the lease goes on. One mutex lets one transition at a time through, and each transition
-// decides by the state after its waits.
-//
-// The record decides between two writes of the same version: a transition counts once it is written, and each write
-// names the version that it makes. A workflow finds its version taken when the worker that wrote it died before it
-// reported the result. The workflow then takes over what the record has and decides again.
+// validator refuses an update without a trace in the history, as far as the workflow's own state is enough to decide.
+// Everything else is decided once, by the activity ActOnTask, under the lock of the task's row: it asks the table,
+// writes, and keeps the answer to the request. One mutex lets one act at a time through. A durable timer ends a status
+// that lasts too long, and a claim whose lease nobody has renewed: heartbeats are written to the record alone, so the
+// act that the timer begins finds there whether the lease goes on.
 package task
 
 import (
@@ -18,7 +15,6 @@ import (
 
 	activities "stagecoach/activities/task"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
 	"stagecoach/internal/store/task"
 	"stagecoach/workflows/record"
 )
@@ -26,19 +22,11 @@ import (
 // tasks serves only to name the activities; the worker has the real ones.
 var tasks *activities.Activities
 
-// Carried is what a task's workflow hands to its next run.
-type Carried struct {
-	service.KnownTask
-	Answered []answer `json:"answered,omitempty"`
-}
-
-// run is what the workflow knows of its task. The state changes only under the mutex, and only to what the record has.
+// run is what the workflow knows of its task. The state changes only to what the record has.
 type run struct {
-	id        int64
-	state     task.Snapshot // Version 0: not read yet
-	unblocked bool          // every blocker is DONE, which is final
-	answered  []answer
-	notify    bool // dependents have waited for this task
+	id       int64
+	state    task.Snapshot // Version 0: not read yet
+	waitedOn bool          // by other tasks
 
 	timer     timer
 	mutex     workflow.Mutex
@@ -46,17 +34,17 @@ type run struct {
 	refreshes workflow.ReceiveChannel
 }
 
-// Run drives one task until it is DONE or CANCELLED. carried is what the previous run handed over, or what the service
-// knew when it started the workflow; nil: the record has to be read, as when an operator starts it with the id alone.
-func Run(ctx workflow.Context, taskID int64, carried *Carried) (lifecycle.TaskView, error) {
+// Run drives one task until it is DONE or CANCELLED. known is the task as the previous run or the service knew it; nil:
+// the record has to be read, as when an operator starts the workflow with the id alone.
+func Run(ctx workflow.Context, taskID int64, known *task.Snapshot) (lifecycle.TaskView, error) {
 	t := &run{
 		id: taskID, mutex: workflow.NewMutex(ctx),
 		signals:   workflow.GetSignalChannel(ctx, lifecycle.TaskUnblockedSignal),
 		refreshes: workflow.GetSignalChannel(ctx, lifecycle.TaskRefreshSignal),
 	}
 
-	if carried != nil {
-		t.state, t.unblocked, t.answered = carried.State, carried.Unblocked, carried.Answered
+	if known != nil {
+		t.state = *known
 	}
 
 	if err := t.listen(ctx); err != nil {
@@ -68,9 +56,7 @@ func Run(ctx workflow.Context, taskID int64, carried *Carried) (lifecycle.TaskVi
 
 	for !lifecycle.Task.Terminal(t.state.State) {
 		if t.mayContinue(ctx) {
-			return lifecycle.TaskView{}, workflow.NewContinueAsNewError(
-				ctx, lifecycle.TaskType, t.id, &Carried{service.KnownTask{State: t.state, Unblocked: t.unblocked}, t.answered},
-			)
+			return lifecycle.TaskView{}, workflow.NewContinueAsNewError(ctx, lifecycle.TaskType, t.id, &t.state)
 		}
 		if err := t.step(ctx); err != nil {
 			return lifecycle.TaskView{}, err
@@ -86,19 +72,7 @@ func (t *run) load(ctx workflow.Context) error {
 		t.describe(ctx)
 		return nil
 	}
-
-	loaded, err := record.Do(ctx, "read the task", tasks.LoadTask, t.id)
-	if err != nil {
-		return err
-	}
-
-	t.state, t.unblocked = loaded.State, loaded.Unblocked
-	t.describe(ctx)
-	if t.state.ClockWaits { // the last blocker may have ended before there was a workflow to signal
-		return t.startClock(ctx)
-	}
-
-	return nil
+	return t.refresh(ctx)
 }
 
 // step waits for the next signal, timer or transition, and does the workflow's own part: it ends a status whose time is
@@ -114,9 +88,9 @@ func (t *run) step(ctx workflow.Context) error {
 
 	switch {
 	case ctx.Err() != nil:
-		return t.moveItself(ctx, lifecycle.TaskAsk{
-			Action: lifecycle.TaskActionCancel, To: lifecycle.TaskCancelled, Comment: "The workflow was cancelled by an operator.",
-		}, version)
+		return t.act(ctx, task.Act{
+			Action: lifecycle.TaskActionCancel, Input: lifecycle.TaskInput{Comment: "The workflow was cancelled by an operator."},
+		})
 	case err != nil:
 		return err
 	case t.signals.Len() > 0:
@@ -126,13 +100,14 @@ func (t *run) step(ctx workflow.Context) error {
 		record.Drain(t.refreshes)
 		return t.refresh(ctx)
 	case t.timer.fired():
-		return t.timeIsUp(ctx, version)
+		return t.timeIsUp(ctx)
 	default:
 		return nil
 	}
 }
 
-// refresh takes over what the record has: a reset may have set the workflow back, or a restore the record.
+// refresh takes over what the record has: a reset may have set the workflow back, or a restore the record. The last
+// blocker may have ended before there was a workflow to notify.
 func (t *run) refresh(ctx workflow.Context) error {
 	unlock, err := t.lock(ctx)
 	if err != nil {
@@ -140,12 +115,12 @@ func (t *run) refresh(ctx workflow.Context) error {
 	}
 	defer unlock()
 
-	loaded, err := record.Do(ctx, "read the task", tasks.LoadTask, t.id)
-	if err != nil {
+	if t.state, err = record.Do(ctx, "read the task", tasks.LoadTask, t.id); err != nil {
 		return err
 	}
-
-	t.state, t.unblocked = loaded.State, loaded.Unblocked
+	if t.state.ClockWaits {
+		return t.readClock(ctx)
+	}
 	t.show(ctx)
 	return nil
 }
@@ -161,24 +136,17 @@ func (t *run) startClock(ctx workflow.Context) error {
 	if !t.state.ClockWaits {
 		return nil
 	}
+	return t.readClock(ctx)
+}
 
-	ask := lifecycle.TaskAsk{
-		Action: lifecycle.TaskActionStatus, To: lifecycle.TaskInProgress, Caller: lifecycle.TaskCaller{System: true},
+func (t *run) readClock(ctx workflow.Context) (err error) {
+	t.state, err = record.Do(
+		ctx, "start the clock", tasks.StartTaskClock, activities.Clock{TaskID: t.id, At: workflow.Now(ctx).UTC()},
+	)
+	if err == nil {
+		t.show(ctx)
 	}
-	if _, err := t.loadContext(ctx, &ask, nil); err != nil || !t.unblocked {
-		return err
-	}
-
-	version := t.state.Version + 1
-	written, err := record.Do(ctx, "start the clock", tasks.StartTaskClock, activities.Clock{
-		TaskID: t.id, Version: version, RequestID: service.SystemRequestID("clock", version), At: workflow.Now(ctx).UTC(),
-	})
-	if err != nil {
-		return err
-	}
-
-	t.take(ctx, written)
-	return nil
+	return err
 }
 
 // mayContinue says whether this run should hand over to the next: its history is long and nothing is in flight. A
@@ -191,7 +159,7 @@ func (t *run) mayContinue(ctx workflow.Context) bool {
 // finish notifies the dependents, and waits until the last callers have their answers.
 func (t *run) finish(ctx workflow.Context) (lifecycle.TaskView, error) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	if t.notify {
+	if t.waitedOn && t.state.State == lifecycle.TaskDone {
 		notifying := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 			TaskQueue: lifecycle.MainQueue, StartToCloseTimeout: time.Minute, Summary: "tell waiting tasks",
 		})
@@ -204,7 +172,7 @@ func (t *run) finish(ctx workflow.Context) (lifecycle.TaskView, error) {
 	return t.view(), err
 }
 
-// lock takes the mutex: one transition at a time, also while the workflow is being cancelled.
+// lock takes the mutex: one act at a time, also while the workflow is being cancelled.
 func (t *run) lock(ctx workflow.Context) (unlock func(), err error) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	return t.mutex.Unlock, t.mutex.Lock(ctx)

@@ -12,7 +12,6 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/task"
 	"stagecoach/internal/temporalio"
 )
@@ -20,9 +19,7 @@ import (
 // TestWholeLife claims a task, blocks it, continues and finishes it; its dependents are notified, once.
 func TestWholeLife(t *testing.T) {
 	t.Parallel()
-	m := newMemory()
-	m.waiting = true
-	l := newEnvRig(t, m)
+	l := newOffice(t).rig(t, settings{waits: true, waitedOn: true})
 	l.at(time.Minute, func() { l.must("claim", byAssignee("")) })
 	l.at(2*time.Minute, func() { l.must("status", byAssignee("BLOCKED")) })
 	l.at(3*time.Minute, func() { l.must("status", byAssignee("IN_PROGRESS")) })
@@ -32,25 +29,20 @@ func TestWholeLife(t *testing.T) {
 	if err := l.GetWorkflowResult(&end); err != nil || end.State != "DONE" || end.Version != 5 || end.DeadlineAt != nil {
 		t.Errorf("got %+v, %v", end, err)
 	}
-	if got := fmt.Sprint(m.types()); got != "[claimed status_changed status_changed status_changed]" || m.told != 1 {
-		t.Errorf("events %s, told %d times", got, m.told)
+	if got := l.types(); got != "[claimed status_changed status_changed status_changed]" || l.told != 1 {
+		t.Errorf("events %s, told %d times", got, l.told)
 	}
 }
 
 // TestDeadlines lets each status run out of time: exactly then, with exactly this comment, once.
 func TestDeadlines(t *testing.T) {
 	t.Parallel()
-	assignee := int64(assigneeID)
+	o := newOffice(t)
 	for status, minutes := range map[lifecycle.TaskState]int{lifecycle.TaskNew: 120, lifecycle.TaskInProgress: 60, lifecycle.TaskBlocked: 30} {
 		t.Run(string(status), func(t *testing.T) {
 			t.Parallel()
-			m := newMemory()
-			m.state.State = status
-			if status != lifecycle.TaskNew {
-				m.state.AssigneeID = &assignee
-			}
-
-			l := newEnvRig(t, m)
+			l := o.rig(t, settings{state: status})
+			before := l.row().Version
 			due := time.Duration(minutes) * time.Minute
 			l.at(due-time.Second, func() {
 				if got := l.state(); got.State != string(status) || !got.DeadlineAt.Equal(l.begin.Add(due)) {
@@ -66,12 +58,10 @@ func TestDeadlines(t *testing.T) {
 
 			l.at(30*24*time.Hour, func() { l.CancelWorkflow() })
 			l.run()
-			want := core.Event{
-				Type: "deadline_expired", From: string(status), To: "STUCK",
-				Comment: fmt.Sprintf("Status deadline expired. Was in %s for %d minutes.", status, minutes),
-			}
-			if len(m.events) != 2 || m.events[0] != want {
-				t.Errorf("events %+v", m.events)
+			comment := fmt.Sprintf("Status deadline expired. Was in %s for %d minutes.", status, minutes)
+			events := l.events(before)
+			if got := events[0]; len(events) != 2 || got.Type != "deadline_expired" || got.From != string(status) || got.To != "STUCK" || got.Comment != comment {
+				t.Errorf("events %+v", events)
 			}
 		})
 	}
@@ -81,8 +71,7 @@ func TestDeadlines(t *testing.T) {
 // and the minutes are those since the return.
 func TestOldDeadlineIsForgotten(t *testing.T) {
 	t.Parallel()
-	m := newMemory()
-	l := newEnvRig(t, m)
+	l := newOffice(t).rig(t, settings{})
 	l.at(0, func() { l.must("claim", byAssignee("")) })
 	l.at(59*time.Minute, func() { l.must("status", byAssignee("BLOCKED")) })
 	l.at(59*time.Minute+30*time.Second, func() { l.must("status", byAssignee("IN_PROGRESS")) })
@@ -94,18 +83,17 @@ func TestOldDeadlineIsForgotten(t *testing.T) {
 
 	l.at(200*time.Minute, func() { l.CancelWorkflow() })
 	l.run()
-	if len(m.events) != 5 || m.events[3].Comment != "Status deadline expired. Was in IN_PROGRESS for 60 minutes." {
-		t.Errorf("events %+v", m.events)
+	if events := l.events(1); len(events) != 5 || events[3].Comment != "Status deadline expired. Was in IN_PROGRESS for 60 minutes." {
+		t.Errorf("events %+v", events)
 	}
 }
 
 // TestStuckRelease releases a STUCK task automatically, only where the workspace wants it, and only if no user acts.
 func TestStuckRelease(t *testing.T) {
 	t.Parallel()
-	m := newMemory()
-	m.release = 10 * time.Minute
-	m.deadlines[lifecycle.TaskNew] = 0
-	l := newEnvRig(t, m)
+	l := newOffice(t).rig(t, settings{
+		release: 10 * time.Minute, deadlines: map[lifecycle.TaskState]time.Duration{lifecycle.TaskInProgress: time.Hour},
+	})
 	// expires after 60 minutes
 	l.at(0, func() { l.must("claim", byAssignee("")) })
 	// in time, expires after 129
@@ -115,18 +103,18 @@ func TestStuckRelease(t *testing.T) {
 	l.at(141*time.Minute, func() { l.must("status", byAssignee("DONE")) })
 	l.run()
 	want := "[claimed deadline_expired taken_over deadline_expired status_changed claimed status_changed]"
-	if got := fmt.Sprint(m.types()); got != want || m.events[4].Comment != "Released by itself. Was in STUCK for 10 minutes." || m.events[4].ActorID != nil {
-		t.Errorf("events %s, %+v", got, m.events)
+	events := l.events(1)
+	if got := l.types(); got != want || events[4].Comment != "Released by itself. Was in STUCK for 10 minutes." || events[4].ActorID != nil {
+		t.Errorf("events %s, %+v", got, events)
 	}
 }
 
 // TestSettingsApplyFromTheNextTransition changes the workspace while a deadline runs.
 func TestSettingsApplyFromTheNextTransition(t *testing.T) {
 	t.Parallel()
-	m := newMemory()
-	l := newEnvRig(t, m)
+	l := newOffice(t).rig(t, settings{})
 	l.at(time.Minute, func() {
-		m.deadlines = map[lifecycle.TaskState]time.Duration{lifecycle.TaskNew: time.Minute, lifecycle.TaskInProgress: 0}
+		l.exec(`UPDATE workspaces SET status_deadlines = '{"NEW": 1, "IN_PROGRESS": 0}'`)
 		if got := l.state(); !got.DeadlineAt.Equal(l.begin.Add(120 * time.Minute)) {
 			t.Errorf("the running deadline moved: %+v", got)
 		}
@@ -146,85 +134,62 @@ func TestSettingsApplyFromTheNextTransition(t *testing.T) {
 // TestClockWaitsForBlockers begins a NEW task's deadline with the end of its last blocker, however that becomes known.
 func TestClockWaitsForBlockers(t *testing.T) {
 	t.Parallel()
+	o := newOffice(t)
 	for name, known := range map[string]func(*envRig){
 		"by a signal": func(l *envRig) {
 			l.at(2*time.Hour, func() { l.SignalWorkflow(lifecycle.TaskUnblockedSignal, nil) }) // too early: one is open still
-			l.at(3*time.Hour, func() { l.memory.open = nil; l.SignalWorkflow(lifecycle.TaskUnblockedSignal, nil) })
+			l.at(3*time.Hour, func() { l.unblock(); l.SignalWorkflow(lifecycle.TaskUnblockedSignal, nil) })
 			l.at(3*time.Hour+time.Second, func() { l.SignalWorkflow(lifecycle.TaskUnblockedSignal, nil) }) // twice
 		},
-		"at the start": func(l *envRig) { l.memory.open = nil },
+		"by a refresh": func(l *envRig) {
+			l.at(3*time.Hour, func() { l.unblock(); l.SignalWorkflow(lifecycle.TaskRefreshSignal, nil) })
+		},
+		"at the start": func(l *envRig) { l.unblock() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := newMemory()
-			m.state.ClockWaits, m.open = true, []int64{7}
-			l := newEnvRig(t, m)
-			m.state.Since = l.begin
+			l := o.rig(t, settings{waits: true, blockers: 1})
 			known(l)
 			l.at(24*time.Hour, func() { l.CancelWorkflow() })
 			l.run()
-			spent := 120
-			if name == "by a signal" {
-				spent = 300
+			spent := 300
+			if name == "at the start" {
+				spent = 120
 			}
 
 			want := fmt.Sprintf("Status deadline expired. Was in NEW for %d minutes.", spent)
-			if len(m.events) != 2 || m.events[0].Comment != want {
-				t.Errorf("events %+v", m.events)
+			if events := l.events(1); len(events) != 2 || events[0].Comment != want {
+				t.Errorf("events %+v", events)
 			}
 		})
 	}
 }
 
-// TestBlockersAreLookedAt refuses to begin while a blocker is open, and remembers when none is.
+// TestBlockersAreLookedAt refuses to begin while a blocker is open.
 func TestBlockersAreLookedAt(t *testing.T) {
 	t.Parallel()
-	m := newMemory()
-	m.open = []int64{7, 8}
-	l := newEnvRig(t, m)
+	l := newOffice(t).rig(t, settings{blockers: 2})
 	l.at(0, func() {
 		l.ask("claim", byAssignee(""), func(_ lifecycle.TaskView, err error) {
 			refusal := temporalio.RefusalIn(err)
-			if refusal == nil || refusal.Code != fault.UnresolvedBlockers || fmt.Sprint(refusal.Details["blockers"]) != "[7 8]" {
+			if refusal == nil || refusal.Code != fault.UnresolvedBlockers || fmt.Sprint(refusal.Details["blockers"]) != fmt.Sprint(l.blockers) {
 				t.Errorf("got %v %v", err, refusal)
 			}
 		})
 	})
 
-	l.at(time.Minute, func() { m.open = nil; l.must("claim", byAssignee("")) })
+	l.at(time.Minute, func() { l.unblock(); l.must("claim", byAssignee("")) })
 	l.at(2*time.Minute, func() { l.must("status", byAssignee("DONE")) })
 	l.run()
-	if len(m.events) != 2 {
-		t.Errorf("events %+v", m.events)
+	if got := l.types(); got != "[claimed status_changed]" {
+		t.Errorf("events %s", got)
 	}
-}
-
-// TestGuardProvesOnlyWhatItChecks lets a member escalate a task with an open blocker, which asks for no end of blockers:
-// the workflow has not learned that there is none.
-func TestGuardProvesOnlyWhatItChecks(t *testing.T) {
-	t.Parallel()
-	assignee := int64(assigneeID)
-	m := newMemory()
-	m.state.State, m.state.AssigneeID, m.open = lifecycle.TaskInProgress, &assignee, []int64{7}
-	l := newEnvRig(t, m)
-	l.at(time.Minute, func() { l.must("escalate", lifecycle.TaskInput{Actor: memberID, Comment: "c"}) })
-	l.at(2*time.Minute, func() {
-		l.ask("status", byAssignee("IN_PROGRESS"), func(_ lifecycle.TaskView, err error) {
-			if refusal := temporalio.RefusalIn(err); refusal == nil || refusal.Code != fault.UnresolvedBlockers {
-				t.Errorf("resumed under an open blocker: %v", err)
-			}
-		})
-	})
-	l.at(3*time.Minute, func() { l.CancelWorkflow() })
-	l.run()
 }
 
 // TestOneOfManyWins sends many claims in one workflow task, so that all of them pass the validator.
 func TestOneOfManyWins(t *testing.T) {
 	t.Parallel()
-	m := newMemory()
-	m.open = []int64{} // so that each one has to read them
-	l := newEnvRig(t, m)
+	l := newOffice(t).rig(t, settings{})
 	won, lost := 0, 0
 	l.at(0, func() {
 		for i := range 20 {
@@ -240,23 +205,23 @@ func TestOneOfManyWins(t *testing.T) {
 
 	l.at(time.Minute, func() { l.CancelWorkflow() })
 	l.run()
-	// One agent wins; its other claims succeed and change nothing. The record alone would see to that: that it is not
-	// even asked to write for the others is the work of the mutex.
-	if won != 5 || lost != 15 || fmt.Sprint(m.types()) != "[claimed status_changed]" || m.writes != 2 {
-		t.Errorf("%d won, %d lost, events %v, %d writes", won, lost, m.types(), m.writes)
+	// One agent wins; its other claims succeed and change nothing.
+	if won != 5 || lost != 15 || l.types() != "[claimed status_changed]" || l.acts != 21 {
+		t.Errorf("%d won, %d lost, events %s, %d acts", won, lost, l.types(), l.acts)
 	}
 }
 
-// TestForgottenWrite has a record that is ahead: a worker wrote a transition and died before it reported it. The next
-// caller finds it and decides on it; the first caller repeats the request and gets the answer that it was done.
-func TestForgottenWrite(t *testing.T) {
+// TestForgottenAct has a record that is ahead: a worker wrote a transition and died before it reported it. The next
+// caller is judged by it; the first caller repeats the request and gets the answer that it was done.
+func TestForgottenAct(t *testing.T) {
 	t.Parallel()
-	m := newMemory()
-	l := newEnvRig(t, m)
+	l := newOffice(t).rig(t, settings{})
+	claim := lifecycle.TaskInput{Actor: memberID, Comment: "c"}
 	l.at(time.Minute, func() {
-		member := int64(memberID)
-		m.state.Version, m.state.RequestID = 2, "forgotten"
-		m.enter(lifecycle.TaskInProgress, &member, l.begin.Add(time.Minute))
+		_, err := l.office.Act(t.Context(), task.Act{
+			TaskID: l.id, RequestID: "forgotten", Action: lifecycle.TaskActionClaim, Input: claim, At: l.Now(),
+		})
+		l.ok(err)
 		l.ask("claim", byAssignee(""), func(_ lifecycle.TaskView, err error) {
 			if refusal := temporalio.RefusalIn(err); refusal == nil || refusal.Code != fault.TaskAlreadyClaimed {
 				t.Errorf("the second claim: %v", err)
@@ -265,7 +230,7 @@ func TestForgottenWrite(t *testing.T) {
 	})
 
 	l.at(2*time.Minute, func() {
-		l.askAs("forgotten", "claim", lifecycle.TaskInput{Actor: memberID, Comment: "c"}, func(view lifecycle.TaskView, err error) {
+		l.askAs("forgotten", "claim", claim, func(view lifecycle.TaskView, err error) {
 			if err != nil || view.Version != 2 || *view.AssigneeID != memberID {
 				t.Errorf("the first claim: %+v, %v", view, err)
 			}
@@ -274,79 +239,57 @@ func TestForgottenWrite(t *testing.T) {
 
 	l.at(62*time.Minute, func() { l.CancelWorkflow() })
 	l.run()
-	if got := fmt.Sprint(m.types()); got != "[deadline_expired status_changed]" || m.state.State != lifecycle.TaskCancelled {
-		t.Errorf("events %s, %s", got, m.state.State)
+	if got := l.types(); got != "[claimed deadline_expired status_changed]" || l.row().State != lifecycle.TaskCancelled {
+		t.Errorf("events %s, %s", got, l.row().State)
 	}
 }
 
-// TestSameRequestTwice repeats a request after its effect is gone: it is answered as before and does nothing.
-func TestSameRequestTwice(t *testing.T) {
-	t.Parallel()
-	m := newMemory()
-	l := newEnvRig(t, m)
-	l.at(0, func() { l.askAs("once", "claim", byAssignee(""), func(lifecycle.TaskView, error) {}) })
-	l.at(time.Minute, func() { l.must("status", byAssignee("NEW")) })
-	l.at(2*time.Minute, func() {
-		l.askAs("once", "claim", byAssignee(""), func(view lifecycle.TaskView, err error) {
-			if err != nil || view.State != "IN_PROGRESS" || view.Version != 2 {
-				t.Errorf("got %+v, %v", view, err)
-			}
-		})
-	})
-
-	l.at(3*time.Minute, func() { l.CancelWorkflow() })
-	l.run()
-	if len(m.events) != 3 {
-		t.Errorf("events %+v", m.events)
-	}
-}
-
-// TestContinueAsNew hands over the state, the requests and the running deadline.
+// TestContinueAsNew hands over the state and the running deadline. A request of the run before has no second effect.
 func TestContinueAsNew(t *testing.T) {
 	t.Parallel()
-	m := newMemory()
-	l := newEnvRig(t, m)
-	l.at(time.Minute, func() { l.askAs("before", "claim", byAssignee(""), func(lifecycle.TaskView, error) {}) })
-	l.at(2*time.Minute, func() { l.must("status", byAssignee("BLOCKED")) })
+	l := newOffice(t).rig(t, settings{})
+	l.at(time.Minute, func() { l.must("claim", byAssignee("")) })
+	l.at(2*time.Minute, func() {
+		l.askAs("before", "escalate", lifecycle.TaskInput{Actor: memberID, Comment: "c"}, func(lifecycle.TaskView, error) {})
+	})
 	l.at(3*time.Minute, func() { l.SetContinueAsNewSuggested(true); l.SignalWorkflow(lifecycle.TaskUnblockedSignal, nil) })
 	l.run()
-	next, ok := errors.AsType[*workflow.ContinueAsNewError](l.GetWorkflowError())
-	if !ok {
-		t.Fatalf("ended with %v", l.GetWorkflowError())
-	}
 
-	var id int64
-	var carried *Carried
-	if err := converter.GetDefaultDataConverter().FromPayloads(next.Input, &id, &carried); err != nil || id != 9 {
-		t.Fatal(id, err)
-	}
-
-	second := newEnvRig(t, m)
-	second.SetStartTime(l.begin.Add(3 * time.Minute))
-	second.at(time.Minute, func() {
-		second.askAs("before", "claim", byAssignee(""), func(view lifecycle.TaskView, err error) {
-			if err != nil || view.Version != 2 {
+	id, known := l.continued()
+	l.environment(l.begin.Add(3 * time.Minute))
+	l.at(time.Minute, func() { l.must("status", byAssignee(lifecycle.TaskInProgress)) })
+	l.at(2*time.Minute, func() {
+		l.askAs("before", "escalate", lifecycle.TaskInput{Actor: memberID, Comment: "c"}, func(view lifecycle.TaskView, err error) {
+			if err != nil || view.State != "IN_PROGRESS" {
 				t.Errorf("a request of the run before: %+v, %v", view, err)
 			}
 		})
-		if got := second.state(); got.State != "BLOCKED" || !got.DeadlineAt.Equal(l.begin.Add(32*time.Minute)) {
-			t.Errorf("the next run has %+v", got)
-		}
 	})
+	l.at(3*time.Minute, func() { l.must("status", byAssignee(lifecycle.TaskBlocked)) })
 
-	second.at(time.Hour, func() { second.CancelWorkflow() })
-	second.ExecuteWorkflow(lifecycle.TaskType, id, carried)
-	if len(m.events) != 4 || m.events[2].Comment != "Status deadline expired. Was in BLOCKED for 30 minutes." {
-		t.Errorf("events %+v", m.events)
+	l.at(time.Hour, func() { l.CancelWorkflow() })
+	l.ExecuteWorkflow(lifecycle.TaskType, id, known)
+	if events := l.events(1); len(events) != 6 || events[4].Comment != "Status deadline expired. Was in BLOCKED for 30 minutes." {
+		t.Errorf("events %+v", events)
 	}
+}
+
+// continued returns what a run has handed over to the next.
+func (l *envRig) continued() (id int64, known *task.Snapshot) {
+	l.t.Helper()
+	next, ok := errors.AsType[*workflow.ContinueAsNewError](l.GetWorkflowError())
+	if !ok {
+		l.t.Fatalf("ended with %v", l.GetWorkflowError())
+	}
+	l.ok(converter.GetDefaultDataConverter().FromPayloads(next.Input, &id, &known))
+	return id, known
 }
 
 // TestRecordAway makes a transition although the record is away for long, and no other one meanwhile.
 func TestRecordAway(t *testing.T) {
 	t.Parallel()
-	m := newMemory()
-	m.failures = 10
-	l := newEnvRig(t, m)
+	l := newOffice(t).rig(t, settings{})
+	l.failures = 10
 	claimed := false
 	l.at(0, func() {
 		l.ask("claim", byAssignee(""), func(_ lifecycle.TaskView, err error) { claimed = err == nil })
@@ -359,22 +302,23 @@ func TestRecordAway(t *testing.T) {
 
 	l.at(30*time.Minute, func() { l.CancelWorkflow() })
 	l.run()
-	if !claimed || fmt.Sprint(m.types()) != "[claimed status_changed]" {
-		t.Errorf("claimed %v, events %v", claimed, m.types())
+	if !claimed || l.types() != "[claimed status_changed]" {
+		t.Errorf("claimed %v, events %s", claimed, l.types())
 	}
 }
 
 // TestOperatorCancels ends the task by the temporal CLI, from every status that is not an end.
 func TestOperatorCancels(t *testing.T) {
 	t.Parallel()
+	o := newOffice(t)
 	for _, status := range append(slices.Clone(lifecycle.TaskTimed), lifecycle.TaskStuck) {
-		m := newMemory()
-		m.state.State = status
-		l := newEnvRig(t, m)
+		l := o.rig(t, settings{state: status})
+		before := l.row().Version
 		l.at(time.Minute, func() { l.CancelWorkflow() })
 		l.run()
-		if err := l.GetWorkflowError(); err != nil || m.state.State != lifecycle.TaskCancelled || len(m.events) != 1 || m.events[0].ActorID != nil {
-			t.Errorf("%s: ended %v, %s, %+v", status, err, m.state.State, m.events)
+		events := l.events(before)
+		if err := l.GetWorkflowError(); err != nil || l.row().State != lifecycle.TaskCancelled || len(events) != 1 || events[0].ActorID != nil {
+			t.Errorf("%s: ended %v, %+v", status, err, events)
 		}
 	}
 }
@@ -382,10 +326,9 @@ func TestOperatorCancels(t *testing.T) {
 // TestOutsidersAreRefusedByTheHandler sends updates of strangers with an operator's tool, past the API and the bot.
 func TestOutsidersAreRefusedByTheHandler(t *testing.T) {
 	t.Parallel()
-	for _, visibility := range []string{task.Public, task.Private} {
-		m := newMemory()
-		m.state.Visibility = visibility
-		l := newEnvRig(t, m)
+	o := newOffice(t)
+	for _, private := range []bool{false, true} {
+		l := o.rig(t, settings{private: private})
 		var codes []fault.Code
 		l.at(0, func() {
 			l.ask(
@@ -396,8 +339,8 @@ func TestOutsidersAreRefusedByTheHandler(t *testing.T) {
 
 		l.at(time.Minute, func() { l.CancelWorkflow() })
 		l.run()
-		if !slices.Equal(codes, []fault.Code{fault.TaskNotFound}) || len(m.events) != 1 {
-			t.Errorf("%s: %v, %+v", visibility, codes, m.events)
+		if !slices.Equal(codes, []fault.Code{fault.TaskNotFound}) || l.types() != "[status_changed]" {
+			t.Errorf("private %t: %v, %s", private, codes, l.types())
 		}
 	}
 }

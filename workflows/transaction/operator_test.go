@@ -109,7 +109,7 @@ func TestAnswerIsKeptWithTheDeed(t *testing.T) {
 	ctx := t.Context()
 	hash := w.failedOnce()
 	asked := transaction.TransactionAsked(w.admin.ID, "key", lifecycle.TransactionActionRetry, hash, "", "", "by hand")
-	w.must(w.store.KeepComment(ctx, w.admin.ID, asked.ID(), "by hand"))
+	w.must(w.store.KeepContent(ctx, w.admin.ID, asked.ID(), "by hand"))
 	_, err := w.server.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 		WorkflowID: lifecycle.TransactionID(hash), UpdateID: asked.ID(), UpdateName: "retry",
 		Args:         []any{lifecycle.TransactionInput{Actor: w.admin.ID}},

@@ -55,6 +55,19 @@ func KeyIn(id string) (userID int64, key string, keyed bool) {
 	return userID, key, keyed && err == nil && key != ""
 }
 
+// updateKey is the prefix of the keys of updates whose id has no key. A caller cannot give such a key: it contains a space.
+const updateKey = "update "
+
+// RequestIn returns the request of a user that Temporal knows by an id: with the key that the id has, else with the id
+// itself. An operator may choose any id for an update.
+func RequestIn(id string, userID int64, asked string) Request {
+	by, key, keyed := KeyIn(id)
+	if !keyed || by != userID {
+		key = updateKey + id
+	}
+	return Request{UserID: userID, Key: key, Asked: asked}
+}
+
 // Answers are the first answers to requests. They are safe for concurrent use.
 type Answers struct {
 	db *DB
@@ -183,21 +196,39 @@ func QueueAnswer(batch *pgx.Batch, r Request, answer any) error {
 	return err
 }
 
-// commentKey is the prefix of the keys of comments. A caller cannot give such a key: a key contains no space.
-const commentKey = "comment of "
+// contentKey is the prefix of the keys of contents. A caller cannot give such a key: a key contains no space.
+const contentKey = "content of "
 
-// KeepComment keeps what a user says to a request, under the request's ID: who carries the request out reads it from
-// here, so that it does not travel through Temporal. It is deleted with the answers.
-func (a *Answers) KeepComment(ctx context.Context, userID int64, id, comment string) error {
-	return a.db.Do(ctx, `INSERT INTO answers (user_id, key, request, answer) VALUES ($1, $2, '', to_jsonb($3::text)) ON CONFLICT DO NOTHING`,
-		userID, commentKey+id, comment)
+// KeepContent keeps what a request of a user says beyond ids, under the request's ID: who carries the request out reads
+// it from here, so that it does not travel through Temporal. It is deleted with the answers.
+func (a *Answers) KeepContent(ctx context.Context, userID int64, id string, content any) error {
+	text, err := json.Marshal(content)
+	if err != nil {
+		return err
+	}
+	return a.db.Do(ctx, `INSERT INTO answers (user_id, key, request, answer) VALUES ($1, $2, '', $3) ON CONFLICT DO NOTHING`,
+		userID, contentKey+id, text)
 }
 
-// KeptComment returns what KeepComment has kept; empty when nothing was.
-func (a *Answers) KeptComment(ctx context.Context, userID int64, id string) (string, error) {
-	comment, err := Value[string](ctx, a.db, `SELECT coalesce((SELECT answer #>> '{}' FROM answers WHERE user_id = $1 AND key = $2), '')`,
-		userID, commentKey+id)
-	return comment, Unavailable(err)
+// KeptContent reads what KeepContent has kept into content, which stays as it is when nothing was.
+func (a *Answers) KeptContent(ctx context.Context, userID int64, id string, content any) error {
+	batch := &pgx.Batch{}
+	QueueKeptContent(batch, userID, id, content)
+	return Unavailable(a.db.SendBatch(ctx, batch).Close())
+}
+
+// QueueKeptContent queues what KeptContent asks.
+func QueueKeptContent(batch *pgx.Batch, userID int64, id string, content any) {
+	batch.Queue(`SELECT answer FROM answers WHERE user_id = $1 AND key = $2`, userID, contentKey+id).QueryRow(func(row pgx.Row) error {
+		var text []byte
+		if err := row.Scan(&text); err != nil {
+			if errors.Is(err, pgx.ErrNoRows) {
+				return nil
+			}
+			return err
+		}
+		return json.Unmarshal(text, content)
+	})
 }
 
 // Outcome returns the content of an answer: an entity or a refusal.

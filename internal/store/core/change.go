@@ -46,6 +46,7 @@ type Step[S, A ~string] struct {
 	Roles   []lifecycle.Role
 	Actor   *int64
 	Comment string
+	Reason  string // why the system takes it, where the event's type leaves it open
 }
 
 // Walk takes a locked row through its workload's table, one rule after the other. The fields of the row may be edited
@@ -58,7 +59,7 @@ type Walk[R any, S, A ~string, F any] struct {
 	events []Event
 	Edited bool // the row is written also without an event
 
-	Then func(write *pgx.Batch) error // queues statements that need the final row; nil: none
+	Then func(write *pgx.Batch) error // queues statements that need the final row, also when it was not changed; nil: none
 }
 
 // Session is a connection with an open database transaction.
@@ -74,17 +75,26 @@ var errOutsideOfTable = errors.New("a state was set without a rule of the table"
 
 // Take takes one action, with its effect on the row, if the table allows it in this state and with these facts.
 func (w *Walk[R, S, A, F]) Take(step Step[S, A]) error {
-	event, to, err := Move(w.of.Table, w.state, step, w.of.Facts(w.Row))
+	rule, err := ruleFor(w.of.Table, w.state, step, w.of.Facts(w.Row))
 	if err != nil {
 		return err
 	}
+	w.Follow(rule, step)
+	return nil
+}
 
-	w.events = append(w.events, event)
-	w.state, *w.of.Entity(w.Row).State = to, to
+// Follow takes a step by the rule with which the table has allowed it to the caller, for this row. A rule without an
+// event changes nothing.
+func (w *Walk[R, S, A, F]) Follow(rule lifecycle.Rule[S, A, F], step Step[S, A]) {
+	if rule.Event == "" {
+		return
+	}
+
+	w.events = append(w.events, step.event(w.state, rule.To, rule.Event))
+	w.state, *w.of.Entity(w.Row).State = rule.To, rule.To
 	if effect := w.of.Effects[step.Action]; effect != nil {
 		effect(w.Row, step)
 	}
-	return nil
 }
 
 // May returns the error that Take would return, and changes nothing.
@@ -101,21 +111,32 @@ func (w *Walk[R, S, A, F]) Note(event string) {
 // Terminal reports whether the row has ended.
 func (w *Walk[R, S, A, F]) Terminal() bool { return w.of.Table.Terminal(w.state) }
 
-// Move returns the next state and the event of a step by a table. Every state that a row gets comes from here; the
-// first state has no predecessor.
+// Move returns the next state and the event of a step by a table. Every state that a row gets comes from here or from a
+// walk; the first state has no predecessor.
 func Move[S, A ~string, F any](table lifecycle.Table[S, A, F], from S, step Step[S, A], facts F) (Event, S, error) {
+	rule, err := ruleFor(table, from, step, facts)
+	if err != nil {
+		return Event{}, from, err
+	}
+	return step.event(from, rule.To, rule.Event), rule.To, nil
+}
+
+// ruleFor returns the rule by which a table allows a step.
+func ruleFor[S, A ~string, F any](
+	table lifecycle.Table[S, A, F], from S, step Step[S, A], facts F,
+) (lifecycle.Rule[S, A, F], error) {
 	roles := step.Roles
 	if len(roles) == 0 {
 		roles = []lifecycle.Role{lifecycle.System}
 	}
+	return table.Decide(from, lifecycle.Request[S, A]{Action: step.Action, To: step.To, Roles: roles}, facts)
+}
 
-	rule, err := table.Decide(from, lifecycle.Request[S, A]{Action: step.Action, To: step.To, Roles: roles}, facts)
-	if err != nil {
-		return Event{}, from, err
-	}
+// event is the event of a step from one state to another.
+func (step Step[S, A]) event(from, to S, kind string) Event {
 	return Event{
-		Type: rule.Event, From: string(from), To: string(rule.To), ActorID: step.Actor, Comment: step.Comment,
-	}, rule.To, nil
+		Type: kind, From: string(from), To: string(to), ActorID: step.Actor, Comment: step.Comment, Reason: step.Reason,
+	}
 }
 
 // Compare checks a step that its caller has decided already, from the state that the caller knew: empty, for a row that
@@ -129,13 +150,22 @@ func Compare[S, A ~string, F any](table lifecycle.Table[S, A, F], to S, e Event)
 }
 
 // Change locks a row, lets decide walk it through the table, and writes row, events and what follows from them in one
-// database transaction. Without an event nothing is written; an error rolls back everything. It returns the row as it
-// is afterwards.
+// database transaction. Without an event the row is not written; an error rolls back everything. It returns the row as
+// it is afterwards.
 func Change[R any, S, A ~string, F any](
 	ctx context.Context, db *DB, of *Workload[R, S, A, F], id any, decide func(*Walk[R, S, A, F]) error,
 ) (row R, err error) {
+	return ChangeAfter(ctx, db, of, id, func(*pgx.Batch) {}, decide)
+}
+
+// ChangeAfter is Change with more to read under the lock, before decide is called.
+func ChangeAfter[R any, S, A ~string, F any](
+	ctx context.Context, db *DB, of *Workload[R, S, A, F], id any, more func(read *pgx.Batch),
+	decide func(*Walk[R, S, A, F]) error,
+) (row R, err error) {
 	err = db.InTwoTrips(ctx, func(read *pgx.Batch) {
 		of.queueLock(read, id, &row)
+		more(read)
 	}, func(db Session, write *pgx.Batch) error {
 		return of.lead(db, write, &row, decide)
 	})
@@ -182,14 +212,13 @@ func (of *Workload[R, S, A, F]) lead(
 	if err != nil {
 		return err
 	}
-	if len(walk.events) == 0 && !walk.Edited {
-		return nil
-	}
-
 	for _, event := range walk.events {
 		of.queueEvent(write, row, event)
 	}
-	of.Write(write, before, row)
+	if len(walk.events) > 0 || walk.Edited {
+		of.Write(write, before, row)
+	}
+
 	if walk.Then == nil {
 		return nil
 	}

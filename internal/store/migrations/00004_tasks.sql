@@ -62,9 +62,7 @@ CREATE TABLE tasks (
     approved            boolean     NOT NULL DEFAULT false,  -- that one
     started_at          timestamptz,                         -- first IN_PROGRESS
     finished_at         timestamptz,                         -- DONE or CANCELLED
-    request_id          text        NOT NULL DEFAULT '',     -- who wrote this version: an update's id
-    row_version         bigint      NOT NULL DEFAULT 1,      -- the workflow's count of its writes
-    last_seq            bigint      NOT NULL DEFAULT 1,      -- of the task's events; comments count too, so it is not row_version
+    last_seq            bigint      NOT NULL DEFAULT 1,      -- of the task's events: the version of the row
     workflow_started_at timestamptz,
     created_at          timestamptz NOT NULL DEFAULT now(),
     updated_at          timestamptz NOT NULL DEFAULT now(),

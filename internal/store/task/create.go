@@ -76,17 +76,36 @@ func (s *Store) CreateTasks(
 			core.QueueEvent(batch, lifecycle.WorkloadTask, fmt.Sprint(ids[i]), 1, &r.UserID, first)
 		}
 
-		batch.Queue(`UPDATE tasks t SET `+s.TaskTimes.clock(`status`, `since`)+`
-			FROM workspaces w WHERE w.id = t.workspace_id AND t.id = ANY ($1)`, ids)
 		if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 			return nil, err
 		}
 
-		return core.List[Task](ctx, tx, taskSelect+`WHERE id = ANY ($1) ORDER BY id`, ids)
+		return s.beginAll(ctx, tx, ids)
 	})
 
 	// The same request may have been faster in parallel: then ours are rolled back.
 	return made, err == nil && len(ids) > 0 && made[0].ID == slices.Min(ids), err
+}
+
+// beginAll sets the times of new tasks, and returns these in the order of their ids.
+func (s *Store) beginAll(ctx context.Context, tx pgx.Tx, ids []int64) ([]Task, error) {
+	rows, err := core.List[struct {
+		Task
+		clock
+	}](ctx, tx, `SELECT `+taskColumns+`, `+clockColumns+` FROM tasks t JOIN workspaces w ON w.id = t.workspace_id
+		WHERE t.id = ANY ($1) ORDER BY t.id`, ids)
+	if err != nil {
+		return nil, err
+	}
+
+	made, batch := make([]Task, len(rows)), &pgx.Batch{}
+	for i, row := range rows {
+		made[i] = row.Task
+		s.TaskTimes.begin(&made[i], row.clock, len(made[i].OpenBlockers()) > 0)
+		batch.Queue(`UPDATE tasks SET clock_waits = $2, status_deadline_at = $3 WHERE id = $1`,
+			made[i].ID, made[i].ClockWaits, made[i].DeadlineAt)
+	}
+	return made, tx.SendBatch(ctx, batch).Close()
 }
 
 // graphPlan is a checked graph: the blockers of each task, in the order of its blocked_by.

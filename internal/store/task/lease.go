@@ -7,18 +7,6 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// claim sets the claim of task t in WriteTask: $13 begins one, $14 ends it, $15 is the length of its lease in seconds.
-// A fencing token is at least the time in milliseconds, so that a record that was set back to an earlier moment gives
-// none a second time.
-var claim = `fencing_token = CASE WHEN $13::bool THEN greatest(t.fencing_token + 1, (extract(epoch FROM $6::timestamptz) * 1000)::bigint)
-				WHEN $14::bool THEN t.fencing_token + 1 ELSE t.fencing_token END,
-			lease_seconds = CASE WHEN $13 THEN nullif($15::bigint, 0) WHEN $14 THEN NULL ELSE t.lease_seconds END,
-			lease_expires_at = CASE WHEN $13 THEN $6 + nullif($15, 0) * interval '1 second'
-				WHEN $4 IN ` + heldTasks + ` THEN t.lease_expires_at END`
-
-// unrenewed is true of task t in WriteTask, unless the write ends a lease that its holder has renewed meanwhile.
-var unrenewed = `($16 <> ` + core.Literal(lifecycle.TaskReasonLease) + ` OR t.lease_expires_at <= $6)`
-
 // lease is how long the holder of task t may be silent from now on.
 const lease = `now() + t.lease_seconds * interval '1 second'`
 

@@ -26,9 +26,9 @@ const (
 // Priorities lists the priorities, the lowest first.
 var Priorities = []string{PriorityLow, PriorityNormal, PriorityHigh, PriorityCritical}
 
-// Snapshot is the part of a task that its workflow decides, and that each write returns: ids and times only.
+// Snapshot is the part of a task that its workflow knows: ids and times only.
 type Snapshot struct {
-	Version    int64               `db:"row_version" json:"version"` // counts the workflow's writes
+	Version    int64               `db:"last_seq" json:"version"` // the number of its newest event
 	State      lifecycle.TaskState `db:"status" json:"status"`
 	Since      time.Time           `db:"since" json:"since"` // when the status was entered
 	CreatorID  int64               `db:"creator_id" json:"creator_id"`
@@ -39,14 +39,15 @@ type Snapshot struct {
 	StartedAt  *time.Time          `db:"started_at" json:"started_at,omitempty"`   // first IN_PROGRESS
 	FinishedAt *time.Time          `db:"finished_at" json:"finished_at,omitempty"` // DONE or CANCELLED
 	ClockWaits bool                `db:"clock_waits" json:"clock_waits,omitempty"`
-	RequestID  string              `db:"request_id" json:"request_id,omitempty"` // the request that wrote this version
 
 	// FencingToken is the number of the present claim, or a later one that no claim has: it grows with each claim and
 	// with the end of each.
 	FencingToken   int64      `db:"fencing_token" json:"fencing_token,omitempty"`
 	LeaseExpiresAt *time.Time `db:"lease_expires_at" json:"lease_expires_at,omitempty"` // when the claim ends unless it is renewed
-	// ReviewMissing says that the workspace asks for a review and the result is not approved. It changes without a new
-	// version, so a workflow may know an old value.
+
+	Submission *int64 `db:"submission" json:"submission,omitempty"` // the assignee's newest result; nil: there is none
+	// ReviewMissing says that the workspace asks for a review and the result is not approved. It changes with the
+	// workspace's setting, so a workflow may know an old value.
 	ReviewMissing bool `db:"review_missing" json:"review_missing,omitempty"`
 }
 
@@ -57,9 +58,25 @@ func (s Snapshot) HeldBy(userID int64) bool {
 
 // Facts are the inputs of a decision about the task. openBlockers are those that are not DONE.
 func (s Snapshot) Facts(openBlockers []int64) lifecycle.TaskFacts {
-	return lifecycle.TaskFacts{
+	facts := lifecycle.TaskFacts{
 		State: s.State, CreatorID: s.CreatorID, AssigneeID: s.AssigneeID, Public: s.Visibility == Public,
 		OpenBlockers: openBlockers, FencingToken: s.FencingToken, ReviewMissing: s.ReviewMissing,
+	}
+	if s.Submission != nil {
+		facts.Submission = *s.Submission
+	}
+	return facts
+}
+
+// Due is when the task's state ends by itself, and whether that is by the end of the lease; nil: it does not.
+func (s Snapshot) Due() (at *time.Time, lease bool) {
+	switch {
+	case s.State == lifecycle.TaskStuck:
+		return s.ReleaseAt, false
+	case s.LeaseExpiresAt != nil && (s.DeadlineAt == nil || s.LeaseExpiresAt.Before(*s.DeadlineAt)):
+		return s.LeaseExpiresAt, true
+	default:
+		return s.DeadlineAt, false
 	}
 }
 
@@ -77,21 +94,12 @@ type Task struct {
 	UpdatedAt         time.Time  `db:"updated_at"`
 	Blockers          []Blocker  `db:"blockers"`
 
-	LastSeq int64 `db:"last_seq"` // the number of its newest event
-
-	Submission     *int64 `db:"submission"` // the assignee's newest result; nil: there is none
-	Approved       bool   `db:"approved"`   // the submission
-	ReviewRequired bool   `db:"review_required"`
+	Approved       bool `db:"approved"` // the submission
+	ReviewRequired bool `db:"review_required"`
 }
 
 // Facts are the inputs of a decision about the task.
-func (t Task) Facts() lifecycle.TaskFacts {
-	facts := t.Snapshot.Facts(t.OpenBlockers())
-	if t.Submission != nil {
-		facts.Submission = *t.Submission
-	}
-	return facts
-}
+func (t Task) Facts() lifecycle.TaskFacts { return t.Snapshot.Facts(t.OpenBlockers()) }
 
 // Blocker is a task that must be DONE before another may start.
 type Blocker struct {
@@ -120,13 +128,13 @@ func (t Task) Ready() bool {
 
 const (
 	// reviewRequired is the setting of the workspace of a task.
-	reviewRequired = `(SELECT review_required FROM workspaces WHERE workspaces.id = workspace_id)`
+	reviewRequired = `(SELECT review_required FROM workspaces WHERE workspaces.id = t.workspace_id)`
 
-	stateColumns = `row_version, status, since, creator_id, assignee_id, visibility, status_deadline_at, release_at, started_at,
-		finished_at, clock_waits, request_id, fencing_token, lease_expires_at,
-		NOT approved AND ` + reviewRequired + ` AS review_missing`
+	stateColumns = `t.last_seq, t.status, t.since, t.creator_id, t.assignee_id, t.visibility, t.status_deadline_at, t.release_at,
+		t.started_at, t.finished_at, t.clock_waits, t.fencing_token, t.lease_expires_at, t.submission,
+		NOT t.approved AND ` + reviewRequired + ` AS review_missing`
 	taskColumns = stateColumns + `, t.id, t.workspace_id, t.title, t.description, t.priority, t.labels, t.workflow_started_at,
-		t.created_at, t.updated_at, t.last_seq, t.submission, t.approved, ` + reviewRequired + ` AS review_required,
+		t.created_at, t.updated_at, t.approved, ` + reviewRequired + ` AS review_required,
 		(SELECT coalesce(jsonb_agg(jsonb_build_object('id', b.id, 'status', b.status) ORDER BY b.id), '[]')
 			FROM task_blockers tb JOIN tasks b ON b.id = tb.blocker_id WHERE tb.task_id = t.id) AS blockers`
 	taskSelect = `SELECT ` + taskColumns + ` FROM tasks t `
@@ -246,7 +254,6 @@ func (s *Store) CommentTask(ctx context.Context, id int64, comment string, r cor
 // Sets of states as the statements name them.
 var (
 	endedTasks = core.SetOf(lifecycle.Task.Ended())
-	timedTasks = core.SetOf(lifecycle.TaskTimed)
 	heldTasks  = core.SetOf(lifecycle.TaskHeld)
 	// without a worker, and open for one
 	StartableTasks = core.SetOf([]lifecycle.TaskState{lifecycle.TaskNew, lifecycle.TaskStuck})
