@@ -82,9 +82,16 @@ func TestRecordDownloadHistories(t *testing.T) {
 		name string
 		runs func(*library)
 	}{
-		{"completed", fromMagnet}, {"file-fetched", fromFile}, {"file-refused", noTorrent}, {"not-begun", alreadyForeign},
-		{"missing", removedByHand}, {"lost-in-a-restart", torrentLost}, {"broken-twice", fullDisk}, {"cancelled", canceled},
-		{"cancelled-while-qbittorrent-is-away", canceledWhileAway}, {"stalled", stallsOften},
+		{"completed", fromMagnet},
+		{"file-fetched", fromFile},
+		{"file-refused", noTorrent},
+		{"not-begun", alreadyForeign},
+		{"missing", removedByHand},
+		{"lost-in-a-restart", torrentLost},
+		{"broken-twice", fullDisk},
+		{"cancelled", canceled},
+		{"cancelled-while-qbittorrent-is-away", canceledWhileAway},
+		{"stalled", stallsOften},
 	} {
 		part.runs(l.in(t))
 		made, err := l.store.Downloads(t.Context(), download.Filter{Limit: 100})
