@@ -60,6 +60,8 @@ func TestHandOverFails(t *testing.T) {
 			fmt.Fprint(w, "<html>please log in")
 		case "/big":
 			_, _ = w.Write(make([]byte, 2<<20))
+		case "/bomb": // 5.2 million empty files
+			fmt.Fprint(w, "d4:infod5:filesl", strings.Repeat("de", 5_200_000), "e4:name1:a12:piece lengthi16384e6:pieces20:pppppppppppppppppppp", "ee")
 		case "/busy":
 			w.WriteHeader(http.StatusServiceUnavailable)
 		default:
@@ -77,6 +79,7 @@ func TestHandOverFails(t *testing.T) {
 		"no such file":      {site.URL + "/none", nil, []fault.Code{fault.EnqueueFailed}, fault.SourceRefused},
 		"a page":            {site.URL + "/page", nil, []fault.Code{fault.EnqueueFailed}, fault.SourceNotTorrent},
 		"too big":           {site.URL + "/big", nil, []fault.Code{fault.EnqueueFailed}, fault.SourceNotTorrent},
+		"a bomb":            {site.URL + "/bomb", nil, []fault.Code{fault.EnqueueFailed}, fault.SourceNotTorrent},
 		"the site is busy":  {site.URL + "/busy", nil, []fault.Code{fault.SourceUnavailable, fault.SourceUnavailable}, fault.SourceUnavailable},
 		"a private address": {site.URL + "/none", func(s *rig) { s.Fetcher = fetch.New(fetch.Options{}) }, []fault.Code{fault.EnqueueFailed}, fault.SourceForbidden},
 		"busy for long": {site.URL + "/busy", func(s *rig) {

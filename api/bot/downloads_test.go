@@ -302,44 +302,6 @@ func TestACancelThatIsNotConfirmedYet(t *testing.T) {
 	w.sees(anna, "📥 #1", "🚫 Cancelled")
 }
 
-func TestDownloadsAreForActivePeople(t *testing.T) {
-	t.Parallel()
-	w := newRig(t)
-	w.options.ActivateAtOnce = false
-	w.run(w.bot())
-	w.known(boss, "en")
-	w.writes(anna, "en", "/start")
-	w.sees(anna, "An administrator will review")
-	book := w.addsBook(boss, "Wheels", "")
-
-	for _, words := range []string{"/download 1 " + magnet, "/downloads", "/books", "/book new Carts", magnet} {
-		before := len(w.messages(anna))
-		w.writes(anna, "en", words)
-		w.eventually("a refusal of "+words, func() bool {
-			m := w.messages(anna)
-			return len(m) == before+1 && strings.Contains(m[before].Text, "not approved you yet")
-		})
-	}
-
-	if _, err := w.store.ChangeUser(t.Context(), w.user(anna).ID, account.UserChange{Status: account.UserBlocked}); err != nil {
-		t.Fatal(err)
-	}
-
-	for i, data := range []string{"bk:1", "dm:1:text", "dl:0", "dr:1", "dx:1", "bn"} {
-		w.answersPress(pressOf(200_000_000+i, anna, data, 1), anna, "You have no access.")
-	}
-
-	if books, err := w.store.Books(t.Context(), download.BookFilter{Limit: 10}); err != nil || len(books) != 1 || books[0].ID != book.ID || len(w.downloads()) != 0 {
-		t.Errorf("%+v, %v", books, err)
-	}
-
-	for _, action := range []string{"bot:/download", "bot:/downloads", "bot:/books", "bot:/book"} {
-		if !w.audited(action, "", account.OutcomeRefused) {
-			t.Errorf("the refusal of %s is not audited", action)
-		}
-	}
-}
-
 func TestWhereThereAreNoDownloads(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)

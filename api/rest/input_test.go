@@ -73,16 +73,35 @@ func TestQueriesThatAreWrong(t *testing.T) {
 	w.send(w.adminToken, "GET", "/v1/status?x=1", nil).refused(unprocessable, fault.Validation, "x")
 }
 
+// wrongBody is a body that is refused, and the field that is named.
+type wrongBody struct{ body, field string }
+
+// wrongBodies sends bodies that are wrong by calls, and those that are wrong by any.
+func (w *rig) wrongBodies(token string, calls map[string][]wrongBody) {
+	w.t.Helper()
+	for call, cases := range calls {
+		method, target, _ := strings.Cut(call, " ")
+		send := func(body string, headers ...string) reply {
+			return w.send(token, method, target, body, append([]string{"Idempotency-Key", "k"}, headers...)...)
+		}
+
+		for _, c := range cases {
+			send(c.body).refused(unprocessable, fault.Validation, c.field)
+		}
+		for _, body := range []string{"{", `{"a"`, "x", `{"name":"x"} {}`, "\x00", "\xff\xfe", strings.Repeat("[", 20_000)} {
+			send(body).refused(badRequest, fault.Validation, "body")
+		}
+		for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "application/xml", ";+", "multipart/form-data"} {
+			send(`{}`, "Content-Type", kind).refused(http.StatusUnsupportedMediaType, fault.MediaType, "body")
+		}
+	}
+}
+
 func TestBodiesThatAreWrong(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	user := fmt.Sprintf("/v1/users/%d", w.ada.ID)
-	type wrong struct {
-		body  string
-		field string
-	}
-
-	for call, cases := range map[string][]wrong{
+	w.wrongBodies(w.adminToken, map[string][]wrongBody{
 		"POST /v1/deliveries": {
 			{`{}`, "file_id"},
 			{`{"file_id":null}`, "file_id"},
@@ -143,25 +162,7 @@ func TestBodiesThatAreWrong(t *testing.T) {
 			{`{"role":null}`, "body"},
 			{`[]`, "body"},
 		},
-	} {
-		method, target, _ := strings.Cut(call, " ")
-		for _, c := range cases {
-			w.send(
-				w.adminToken, method, target, c.body, "Idempotency-Key", "k",
-			).refused(unprocessable, fault.Validation, c.field)
-		}
-
-		for _, body := range []string{"", "{", `{"a"`, "x", `{"name":"x"} {}`, "\x00", "\xff\xfe", strings.Repeat("[", 20_000)} {
-			w.send(w.adminToken, method, target, body, "Idempotency-Key", "k").refused(badRequest, fault.Validation, "body")
-		}
-
-		for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "application/xml", ";+", "multipart/form-data"} {
-			w.send(
-				w.adminToken, method, target, `{}`, "Idempotency-Key", "k", "Content-Type", kind,
-			).refused(http.StatusUnsupportedMediaType, fault.MediaType, "body")
-		}
-	}
-
+	})
 	if rows := w.audited(); len(rows) != 0 {
 		t.Errorf("what was never done is audited: %v", rows)
 	}
@@ -173,8 +174,14 @@ func TestTheIdempotencyKey(t *testing.T) {
 	file := w.file("/a", 1)
 	body := map[string]any{"file_id": fmt.Sprint(file.ID)}
 	w.send(w.adaToken, "POST", "/v1/deliveries", body).refused(unprocessable, fault.Validation, "Idempotency-Key")
-	for _, key := range []string{"", " ", "a b", "é", "ключ", strings.Repeat("k", 256)} {
-		w.deliver(w.adaToken, file, key).refused(unprocessable, fault.Validation, "Idempotency-Key")
+	for key, want := range map[string]string{
+		"": "", " ": "", "é": "", "two words": "character 4 is U+0020", "ключ": "character 1 is U+043A",
+		strings.Repeat("x", 256): "has 256 characters: at most 255",
+	} {
+		answer := w.deliver(w.adaToken, file, key).refused(unprocessable, fault.Validation, "Idempotency-Key")
+		if got := fmt.Sprint(answer.body["errors"]); !strings.Contains(got, want) {
+			t.Errorf("%.10q: %s, want %q", key, got, want)
+		}
 	}
 	w.deliver(w.adaToken, file, strings.Repeat("~", 255)).ok(http.StatusCreated)
 	w.deliver(w.adaToken, file, `!"#$%&'()*+,-./:;<=>?@[\]^_{|}`).ok(http.StatusCreated)

@@ -260,33 +260,3 @@ func TestStatsOfTasks(t *testing.T) {
 		w.adaToken, "GET", "/v1/stats/tasks?workspace_id=1&period=year", nil,
 	).refused(unprocessable, fault.Validation, "period")
 }
-
-func TestTheStreamShowsTasks(t *testing.T) {
-	t.Parallel()
-	w := newRig(t)
-	space := w.workspace()
-	_, eveToken := w.user("Eve", 105, "USER", "ACTIVE")
-	streams := map[string]<-chan streamed{}
-	for who, token := range map[string]string{"creator": w.adaToken, "member": w.bobToken, "outsider": eveToken, "administrator": w.adminToken} {
-		streams[who], _ = w.listen(token, "0-0")
-	}
-
-	secret := w.task(w.adaToken, space, map[string]any{"visibility": "private"})["id"]
-	public := w.task(w.adaToken, space, nil)["id"]
-	w.act(w.bobToken, public, "claim", "mine").ok(http.StatusOK)
-	hers := w.send(eveToken, "POST", "/v1/workspaces", `{"name":"Eve's"}`).ok(http.StatusCreated).body["id"].(string)
-	last := w.task(eveToken, hers, nil)["id"]
-
-	for who, want := range map[string][]string{
-		"creator":       {fmt.Sprint(secret, " created"), fmt.Sprint(public, " created"), fmt.Sprint(public, " claimed")},
-		"member":        {fmt.Sprint(public, " created"), fmt.Sprint(public, " claimed")},
-		"outsider":      {fmt.Sprint(last, " created")},
-		"administrator": {fmt.Sprint(secret, " created"), fmt.Sprint(public, " created"), fmt.Sprint(public, " claimed"), fmt.Sprint(last, " created")},
-	} {
-		for _, event := range want {
-			if got := w.next(streams[who]); fmt.Sprint(got.Data["entity_id"], " ", got.Data["type"]) != event || got.Data["workload"] != "task" {
-				t.Errorf("the %s sees %v, want %s", who, got.Data, event)
-			}
-		}
-	}
-}

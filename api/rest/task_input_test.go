@@ -2,11 +2,8 @@ package rest_test
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
-
-	"stagecoach/internal/fault"
 )
 
 func TestTaskBodiesThatAreWrong(t *testing.T) {
@@ -14,10 +11,9 @@ func TestTaskBodiesThatAreWrong(t *testing.T) {
 	w := newRig(t)
 	space := w.workspace()
 	id := fmt.Sprint(w.task(w.adaToken, space, nil)["id"])
-	type wrong struct{ body, field string }
 	long := func(n int) string { return strings.Repeat("x", n) }
 	many := func(n int, item string) string { return strings.Repeat(item+",", n-1) + item }
-	task := []wrong{ // after the fields that are right
+	task := []wrongBody{ // after the fields that are right
 		{`"title":""`, "title"},
 		{`"title":"four"`, "title"},
 		{`"title":"     "`, "title"},
@@ -56,25 +52,25 @@ func TestTaskBodiesThatAreWrong(t *testing.T) {
 		{`"TITLE":"title"`, "title"},
 	}
 
-	var single, batch []wrong
+	var single, batch []wrongBody
 	for _, c := range task {
-		single = append(single, wrong{fmt.Sprintf(`{"workspace_id":"%s",%s}`, space, c.body), c.field})
+		single = append(single, wrongBody{fmt.Sprintf(`{"workspace_id":"%s",%s}`, space, c.body), c.field})
 		batch = append(
 			batch,
-			wrong{fmt.Sprintf(`{"workspace_id":"%s","tasks":[{"title":"title"},{%s}]}`, space, c.body), "tasks[1]." + c.field},
+			wrongBody{fmt.Sprintf(`{"workspace_id":"%s","tasks":[{"title":"title"},{%s}]}`, space, c.body), "tasks[1]." + c.field},
 		)
 	}
 
-	single = append(single, wrong{`{"title":"title"}`, "workspace_id"}, wrong{`{"workspace_id":1,"title":"title"}`, "workspace_id"},
-		wrong{`{"workspace_id":"x","title":"title"}`, "workspace_id"}, wrong{`{"workspace_id":"` + space + `"}`, "title"}, wrong{`{"workspace_id":"` + space + `","title":"title","ref":"a"}`, "ref"})
-	batch = append(batch, wrong{`{"workspace_id":"` + space + `"}`, "tasks"}, wrong{`{"workspace_id":"` + space + `","tasks":[]}`, "tasks"},
-		wrong{`{"workspace_id":"` + space + `","tasks":{}}`, "tasks"}, wrong{
+	single = append(single, wrongBody{`{"title":"title"}`, "workspace_id"}, wrongBody{`{"workspace_id":1,"title":"title"}`, "workspace_id"},
+		wrongBody{`{"workspace_id":"x","title":"title"}`, "workspace_id"}, wrongBody{`{"workspace_id":"` + space + `"}`, "title"}, wrongBody{`{"workspace_id":"` + space + `","title":"title","ref":"a"}`, "ref"})
+	batch = append(batch, wrongBody{`{"workspace_id":"` + space + `"}`, "tasks"}, wrongBody{`{"workspace_id":"` + space + `","tasks":[]}`, "tasks"},
+		wrongBody{`{"workspace_id":"` + space + `","tasks":{}}`, "tasks"}, wrongBody{
 			`{"workspace_id":"` + space + `","tasks":[7]}`, "tasks[0]",
 		},
-		wrong{`{"workspace_id":"` + space + `","tasks":[` + many(501, `{"title":"title"}`) + `]}`, "tasks"},
-		wrong{`{"workspace_id":"` + space + `","tasks":[{"ref":7,"title":"title"}]}`, "tasks[0].ref"}, wrong{`{"workspace_id":"` + space + `","tasks":[{"ref":"` + long(101) + `","title":"title"}]}`, "tasks[0].ref"})
+		wrongBody{`{"workspace_id":"` + space + `","tasks":[` + many(501, `{"title":"title"}`) + `]}`, "tasks"},
+		wrongBody{`{"workspace_id":"` + space + `","tasks":[{"ref":7,"title":"title"}]}`, "tasks[0].ref"}, wrongBody{`{"workspace_id":"` + space + `","tasks":[{"ref":"` + long(101) + `","title":"title"}]}`, "tasks[0].ref"})
 
-	space1 := []wrong{
+	space1 := []wrongBody{
 		{`{"name":""}`, "name"},
 		{`{"name":" "}`, "name"},
 		{`{"name":7}`, "name"},
@@ -96,7 +92,7 @@ func TestTaskBodiesThatAreWrong(t *testing.T) {
 		{`{"name":"x","id":"1"}`, "id"},
 	}
 
-	comment := []wrong{
+	comment := []wrongBody{
 		{`{"comment":7}`, "comment"},
 		{`{"comment":"a\u0000"}`, "comment"},
 		{`{"comment":"` + long(4001) + `"}`, "comment"},
@@ -105,9 +101,9 @@ func TestTaskBodiesThatAreWrong(t *testing.T) {
 		{`[]`, "body"},
 	}
 
-	for call, cases := range map[string][]wrong{
+	w.wrongBodies(w.adaToken, map[string][]wrongBody{
 		"POST /v1/tasks": single, "POST /v1/tasks/batch": batch,
-		"POST /v1/workspaces": append(space1, wrong{`{}`, "name"}), "PATCH /v1/workspaces/" + space: space1,
+		"POST /v1/workspaces": append(space1, wrongBody{`{}`, "name"}), "PATCH /v1/workspaces/" + space: space1,
 		"POST /v1/tasks/" + id + "/claim": comment, "POST /v1/tasks/" + id + "/escalate": comment,
 		"POST /v1/tasks/" + id + "/takeover": comment,
 		"POST /v1/tasks/" + id + "/comments": comment,
@@ -120,19 +116,7 @@ func TestTaskBodiesThatAreWrong(t *testing.T) {
 			{`{"to":"DONE","comment":7}`, "comment"},
 			{`{"to":"DONE","comment":"x","assignee_id":"1"}`, "assignee_id"},
 		},
-	} {
-		method, target, _ := strings.Cut(call, " ")
-		for _, c := range cases {
-			w.send(w.adaToken, method, target, c.body).refused(unprocessable, fault.Validation, c.field)
-		}
-		for _, body := range []string{"", "{", "x", `{"comment":"x"} {}`, "\xff\xfe"} {
-			w.send(w.adaToken, method, target, body).refused(badRequest, fault.Validation, "body")
-		}
-		w.send(
-			w.adaToken, method, target, `{}`, "Content-Type", "text/plain",
-		).refused(http.StatusUnsupportedMediaType, fault.MediaType, "body")
-	}
-
+	})
 	if got := w.walk(w.adaToken, "/v1/tasks", "id"); len(got) != 1 {
 		t.Errorf("wrong requests made tasks: %v", got)
 	}

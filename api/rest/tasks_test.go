@@ -156,91 +156,19 @@ func TestABatch(t *testing.T) {
 	}
 }
 
-func TestWhoSeesATask(t *testing.T) {
-	t.Parallel()
-	w := newRig(t)
-	space := w.workspace()
-	eve, eveToken := w.user("Eve", 105, "USER", "ACTIVE")
-	public := w.task(w.adaToken, space, nil)["id"]
-	secret := w.task(w.adaToken, space, map[string]any{"visibility": "private"})["id"]
-	bobs := w.task(w.adaToken, space, map[string]any{"visibility": "private", "assignee_id": fmt.Sprint(w.bob.ID)})["id"]
-
-	for who, c := range map[string]struct {
-		token string
-		sees  []any
-	}{
-		"creator": {w.adaToken, []any{bobs, secret, public}}, "member": {w.bobToken, []any{bobs, public}},
-		"outsider": {eveToken, nil}, "administrator": {w.adminToken, []any{bobs, secret, public}},
-	} {
-		if got := w.walk(c.token, "/v1/tasks", "id"); fmt.Sprint(got) != fmt.Sprint(c.sees) {
-			t.Errorf("the %s lists %v, want %v", who, got, c.sees)
-		}
-
-		for _, id := range []any{public, secret, bobs} {
-			for _, call := range [][2]string{{"GET", ""}, {"GET", "/events"}, {"POST", "/claim"}, {"POST", "/escalate"}, {"POST", "/takeover"}, {"POST", "/status"}, {"POST", "/comments"}} {
-				target, body := fmt.Sprintf("/v1/tasks/%v%s", id, call[1]), any(nil)
-				if call[0] == "POST" {
-					body = map[string]any{}
-				}
-
-				if call[1] == "/status" {
-					body = map[string]any{"to": "STUCK"}
-				}
-
-				a := w.send(c.token, call[0], target, body)
-				if hidden := a.body["code"] == string(fault.TaskNotFound) && a.status == http.StatusNotFound; hidden == slices.Contains(c.sees, id) {
-					t.Errorf("the %s: %s answers %s", who, a.call, a.raw)
-				}
-			}
-		}
-	}
-
-	for _, nobodys := range []string{"999999", "abc", "0", "-1", "01", "99999999999999999999", "%00", "a%2Fb"} {
-		w.send(w.adaToken, "GET", "/v1/tasks/"+nobodys, nil).refused(http.StatusNotFound, fault.TaskNotFound, "")
-		w.act(w.adaToken, nobodys, "claim", "x").refused(http.StatusNotFound, fault.TaskNotFound, "")
-	}
-
-	var refused int
-	for _, row := range w.audited() {
-		if strings.HasSuffix(row, "refused http") && strings.HasPrefix(row, fmt.Sprint(eve.ID, " ")) {
-			refused++
-		}
-	}
-
-	if refused != 3*7 {
-		t.Errorf("%d of the outsider's tries are audited", refused)
-	}
-}
-
 func TestListsOfTasks(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	space, other := w.workspace(), w.workspace()
-	var all, here []string
-
-	for i := range 23 {
-		in := space
-		if i%3 == 0 {
-			in = other
-		}
-		id := w.task(w.adaToken, in, nil)["id"].(string)
-		all = append(all, id)
-		if in == space {
-			here = append(here, id)
-		}
+	var here []string
+	for range 3 {
+		here = append(here, w.task(w.adaToken, space, nil)["id"].(string))
+		w.task(w.adaToken, other, nil)
 	}
 
-	slices.Reverse(all)
 	slices.Reverse(here)
-	for _, limit := range []int{1, 5, 23, 200} {
-		for _, token := range []string{w.adaToken, w.bobToken, w.adminToken} {
-			if got := w.walk(token, fmt.Sprintf("/v1/tasks?limit=%d", limit), "id"); !slices.Equal(got, all) {
-				t.Errorf("limit %d: %v, want %v", limit, got, all)
-			}
-		}
-		if got := w.walk(w.bobToken, fmt.Sprintf("/v1/tasks?workspace_id=%s&limit=%d", space, limit), "id"); !slices.Equal(got, here) {
-			t.Errorf("limit %d: %v, want %v", limit, got, here)
-		}
+	if got := w.walk(w.bobToken, "/v1/tasks?limit=1&workspace_id="+space, "id"); !slices.Equal(got, here) {
+		t.Errorf("of the workspace: %v, want %v", got, here)
 	}
 
 	w.act(w.bobToken, here[0], "claim", "mine").ok(http.StatusOK)

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"stagecoach/dev/sim/telegramsim"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
 )
 
@@ -106,36 +106,17 @@ func TestThroughHTTP(t *testing.T) {
 	s.startWorker()
 	s.startAPI()
 	_, token := s.apiUser("Ann", 100)
-	_, stranger := s.apiUser("Bob", 101)
 	_, sum := s.file("report.pdf", 1<<20)
 	fileID := s.listedFile(token, "report.pdf")
 
-	events := s.follow(token)
-	ask := func(key string) answer {
-		return s.call("POST", "/v1/deliveries", token, map[string]any{"file_id": fileID}, "Idempotency-Key", key)
-	}
-
-	made := ask("one").want(t, 201)
-	again := ask("one").want(t, 200)
-	if made["id"] != again["id"] {
-		t.Errorf("one key made deliveries %v and %v", made["id"], again["id"])
-	}
-
-	path := "/v1/deliveries/" + made["id"].(string)
-	s.eventually(20*time.Second, "it is delivered", func() bool {
-		return s.call("GET", path, token, nil).want(t, 200)["state"] == "DELIVERED"
-	})
+	events := s.follow(token, "")
+	made := s.call("POST", "/v1/deliveries", token, map[string]any{"file_id": fileID}, "Idempotency-Key", "one").want(t, 201)
+	s.wantState(s.ended(s.jobOf(made["id"].(string)), 20*time.Second), lifecycle.DeliveryDelivered, "")
 	s.wantDocument(100, sum)
 	s.eventually(30*time.Second, "the stream has every transition", func() bool {
-		return slices.Equal(events(), []string{"enqueued", "claimed", "download_started", "streaming_started", "delivered"})
+		return slices.Equal(events.types(), []string{"enqueued", "claimed", "download_started", "streaming_started", "delivered"})
 	})
 
-	if got := s.call("POST", path+"/cancel", token, nil).want(t, 409)["code"]; got != "INVALID_TRANSITION" {
-		t.Errorf("cancelling a delivered job: %v", got)
-	}
-
-	s.call("GET", path, stranger, nil).want(t, 404)
-	s.call("POST", path+"/cancel", stranger, nil).want(t, 404)
 	s.call("GET", "/v1/status", token, nil).want(t, 403)
 	s.call("GET", "/v1/status", adminToken, nil).want(t, 200)
 	refused := false
@@ -151,42 +132,6 @@ func TestThroughHTTP(t *testing.T) {
 		"POST /v1/deliveries", "StartWorkflow:Delivery", "RunWorkflow:Delivery", "StartActivity:Deliver",
 		"RunActivity:Deliver", "yandex open", "telegram sendDocument",
 	}, []string{"report.pdf", "Ann", token, adminToken, botToken, refreshToken, s.env["STAGECOACH_YANDEX_API_URL"]})
-}
-
-// follow reads the event stream in the background and returns a function that lists the types so far.
-func (s *rig) follow(token string) func() []string {
-	s.Helper()
-	request, err := http.NewRequestWithContext(s.Context(), "GET", s.apiURL+"/v1/events", nil)
-	must(s, err)
-	request.Header.Set("Authorization", "Bearer "+token)
-	response, err := http.DefaultClient.Do(request)
-	must(s, err)
-	s.Cleanup(func() { response.Body.Close() })
-	var mu sync.Mutex
-	var types []string
-	go func() {
-		for lines := bufio.NewScanner(response.Body); lines.Scan(); {
-			data, ok := strings.CutPrefix(lines.Text(), "data: ")
-			if !ok {
-				continue
-			}
-
-			var event struct {
-				Type string `json:"type"`
-			}
-			if json.Unmarshal([]byte(data), &event) == nil {
-				mu.Lock()
-				types = append(types, event.Type)
-				mu.Unlock()
-			}
-		}
-	}()
-
-	return func() []string {
-		mu.Lock()
-		defer mu.Unlock()
-		return slices.Clone(types)
-	}
 }
 
 // press clicks the newest button whose label contains text.

@@ -3,16 +3,12 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/dev/night"
-	"stagecoach/dev/servers"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
@@ -45,80 +41,6 @@ func (s *rig) streaming(size, perSecond int) (job delivery.Job, sum string) {
 	return job, sum
 }
 
-// TestWorkerKilled kills the worker in mid-stream: another one takes over, and the chat gets the file once.
-func TestWorkerKilled(t *testing.T) {
-	t.Parallel()
-	s := newRig(t, nil)
-	worker := s.startWorker()
-	job, sum := s.streaming(24, 4)
-	time.Sleep(500 * time.Millisecond)
-	worker.kill()
-	killed := time.Now()
-	s.startWorker()
-	job = s.ended(job, time.Minute)
-	s.wantState(job, lifecycle.DeliveryDelivered, "")
-	s.wantDocument(100, sum)
-	if job.Attempt != 1 {
-		t.Errorf("attempt %d, want 1: the lost try counts", job.Attempt)
-	}
-
-	want := []string{
-		"enqueued", "claimed", "download_started", "streaming_started", "requeued", "claimed", "download_started",
-		"streaming_started", "delivered",
-	}
-	if got := s.events(job); !slices.Equal(got, want) {
-		t.Errorf("events %v, want %v", got, want)
-	}
-
-	t.Logf("delivered %s after the kill", time.Since(killed).Round(time.Millisecond))
-}
-
-// TestWorkerKilledBeforeTheAnswer kills the worker after the last byte: the outcome is unknown, and the file is not
-// sent again.
-func TestWorkerKilledBeforeTheAnswer(t *testing.T) {
-	t.Parallel()
-	night.Only(t)
-	s := newRig(t, nil)
-	worker := s.startWorker()
-	user := s.user(100)
-	file, _ := s.file("small.bin", 1000)
-	s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "timeout", AfterBody: true, Times: 1})
-	job := s.deliver(user, file)
-	s.eventually(20*time.Second, "the last bytes are out", func() bool { return s.reload(job).AckPendingAt != nil })
-	worker.kill()
-	s.startWorker()
-	s.wantState(s.ended(job, time.Minute), lifecycle.DeliveryFailed, string(fault.OutcomeUnknown))
-	if n := len(s.documents(100)); n > 1 {
-		t.Errorf("the chat has %d documents", n)
-	}
-	s.eventually(30*time.Second, "operators find its workflow", func() bool {
-		return len(s.listed(`WorkflowType="Delivery" AND Attention=true AND ExecutionStatus="Failed"`)) == 1
-	})
-}
-
-// TestWorkerFrozen freezes the worker in mid-stream until another one has delivered, then continues it: it must not
-// send its own last bytes.
-func TestWorkerFrozen(t *testing.T) {
-	t.Parallel()
-	night.Only(t)
-	s := newRig(t, nil)
-	frozen := s.startWorker()
-	job, sum := s.streaming(24, 6)
-	must(t, frozen.Process.Signal(syscall.SIGSTOP))
-	s.startWorker()
-	job = s.ended(job, jobPatience)
-	s.wantState(job, lifecycle.DeliveryDelivered, "")
-	must(t, frozen.Process.Signal(syscall.SIGCONT))
-	s.eventually(30*time.Second, "both uploads are over", func() bool {
-		uploads := s.uploads()
-		return len(uploads) == 2 && uploads[0].Done && uploads[1].Done
-	})
-	s.wantDocument(100, sum)
-	if again := s.reload(job); again.RowVersion != job.RowVersion {
-		t.Errorf("the record changed: %+v", again)
-	}
-}
-
 // TestFenced takes the claim away from a worker that streams: it must neither send its last bytes nor write to the
 // record.
 func TestFenced(t *testing.T) {
@@ -141,87 +63,38 @@ func TestFenced(t *testing.T) {
 	}
 }
 
-// uploads lists the requests that send documents, with those in flight.
-func (s *rig) uploads() []sim.Request {
-	return slices.DeleteFunc(
-		s.telegram.Requests(), func(r sim.Request) bool { return !strings.HasSuffix(r.Path, "/sendDocument") },
-	)
-}
-
-// TestWorkerStopped asks the worker to stop in mid-stream, as a release does.
-func TestWorkerStopped(t *testing.T) {
+// TestAfterTheLastByte interrupts a delivery whose last bytes are out: the outcome is unknown, and the file is not sent
+// again.
+func TestAfterTheLastByte(t *testing.T) {
 	t.Parallel()
-	s := newRig(t, nil)
-	worker := s.startWorker()
-	job, sum := s.streaming(24, 4)
-	worker.stop()
-	s.startWorker()
-	s.wantState(s.ended(job, time.Minute), lifecycle.DeliveryDelivered, "")
-	s.wantDocument(100, sum)
-}
+	for name, interrupt := range map[string]func(*rig, account.User, delivery.Job){
+		"worker killed":  func(s *rig, _ account.User, _ delivery.Job) { s.worker.kill(); s.startWorker() },
+		"worker stopped": func(s *rig, _ account.User, _ delivery.Job) { s.worker.stop(); s.startWorker() },
+		"cancelled": func(s *rig, user account.User, job delivery.Job) {
+			_, err := s.deliveries.Cancel(s.Context(), user, job.ID)
+			must(s, err)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newRig(t, map[string]string{"STAGECOACH_DELIVERY_JOB_TIMEOUT": "6s", "STAGECOACH_WORKER_STOP_TIMEOUT": "3s"})
+			s.startWorker()
+			user := s.user(100)
+			file, _ := s.file("small.bin", 1000)
+			s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "timeout", AfterBody: true, Times: 1})
+			job := s.deliver(user, file)
+			s.eventually(20*time.Second, "the last bytes are out", func() bool { return s.reload(job).AckPendingAt != nil })
 
-// TestPostgresAway stops and starts PostgreSQL during a job: no attempt is lost, and the end is written when it is
-// back.
-func TestPostgresAway(t *testing.T) {
-	t.Parallel()
-	night.Only(t)
-	postgres := testdb.Own(t, servers.PostgresOptions{Fast: true})
-	s := newRigOn(t, postgres.URL, nil)
-	s.startWorker()
-	job, sum := s.streaming(16, 6)
-	postgres.Kill()
-	time.Sleep(4 * time.Second) // the last bytes and their answer come during the outage
-	must(t, postgres.Restart(t.Context()))
-	job = s.ended(job, time.Minute)
-	s.wantState(job, lifecycle.DeliveryDelivered, "")
-	s.wantDocument(100, sum)
-	if job.Attempt != 0 {
-		t.Errorf("attempt %d: an outage of the record is no failed try", job.Attempt)
+			interrupt(s, user, job)
+			s.wantState(s.ended(job, time.Minute), lifecycle.DeliveryFailed, string(fault.OutcomeUnknown))
+			if n := len(s.documents(100)); n > 1 {
+				t.Errorf("the chat has %d documents", n)
+			}
+			s.eventually(30*time.Second, "operators find its workflow", func() bool {
+				return len(s.listed(`WorkflowType="Delivery" AND Attention=true AND ExecutionStatus="Failed"`)) == 1
+			})
+		})
 	}
-}
-
-// TestCancel cancels jobs in each live state.
-func TestCancel(t *testing.T) {
-	t.Parallel()
-	s := newRig(t, map[string]string{"STAGECOACH_DELIVERY_PARALLEL": "1"})
-	s.startWorker()
-	s.slow(1 << 20)
-	user := s.user(100)
-	file, _ := s.file("big.bin", 24<<20)
-	streaming := s.deliver(user, file)
-	s.inState(streaming, lifecycle.DeliveryStreaming)
-	queued, err := s.deliveries.Cancel(t.Context(), user, s.deliver(user, file).ID)
-	must(t, err)
-	s.wantState(queued, lifecycle.DeliveryCancelled, string(fault.CancelledByUser))
-	_, err = s.deliveries.Cancel(t.Context(), user, streaming.ID)
-	must(t, err)
-	s.wantState(s.ended(streaming, 10*time.Second), lifecycle.DeliveryCancelled, string(fault.CancelledByUser))
-	if n := len(s.documents(100)); n != 0 {
-		t.Errorf("the chat has %d documents", n)
-	}
-	if _, err := s.deliveries.Cancel(t.Context(), user, streaming.ID); fault.CodeOf(err) != fault.InvalidTransition {
-		t.Errorf("cancelling an ended job gave %v", err)
-	}
-
-	stranger := s.user(101)
-	if _, err := s.deliveries.Cancel(t.Context(), stranger, streaming.ID); fault.CodeOf(err) != fault.DeliveryNotFound {
-		t.Errorf("cancelling somebody else's job gave %v", err)
-	}
-}
-
-// TestCancelAfterTheLastByte cancels too late: the job waits for the answer, which decides.
-func TestCancelAfterTheLastByte(t *testing.T) {
-	t.Parallel()
-	s := newRig(t, map[string]string{"STAGECOACH_DELIVERY_JOB_TIMEOUT": "6s"})
-	s.startWorker()
-	user := s.user(100)
-	file, _ := s.file("small.bin", 1000)
-	s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "timeout", AfterBody: true, Times: 1})
-	job := s.deliver(user, file)
-	s.eventually(20*time.Second, "the last bytes are out", func() bool { return s.reload(job).AckPendingAt != nil })
-	_, err := s.deliveries.Cancel(t.Context(), user, job.ID)
-	must(t, err)
-	s.wantState(s.ended(job, 30*time.Second), lifecycle.DeliveryFailed, string(fault.OutcomeUnknown))
 }
 
 // TestExpires leaves a job without a worker for its TTL.

@@ -21,13 +21,12 @@ import (
 )
 
 // TestDownloads runs downloads through all events: first those of single downloads in parallel, then those of all at
-// once. It does so with the stand-in, and with the real qBittorrent where it is installed.
+// once. It does so with the stand-in, and by night with the real qBittorrent where it is installed.
 func TestDownloads(t *testing.T) {
 	t.Parallel()
-	night.Only(t)
 	for name, start := range map[string]func(testing.TB) torrents{
 		"stand-in": func(t testing.TB) torrents { return newStandIn(t) },
-		"real":     func(t testing.TB) torrents { return newRealServer(t) },
+		"real":     func(t testing.TB) torrents { night.Only(t); return newRealServer(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -52,7 +51,6 @@ func TestDownloads(t *testing.T) {
 				"foreign":           alreadyForeign,
 				"no torrent":        noTorrent,
 				"bad path":          badPath,
-				"asked at once":     askedAtOnce,
 				"cancel at the end": canceledAtTheEnd,
 			})
 
@@ -73,15 +71,6 @@ func TestDownloads(t *testing.T) {
 			l.wantTidy()
 		})
 	}
-}
-
-// TestDownload downloads the content of a .torrent file and of a magnet link, and cancels a download.
-func TestDownload(t *testing.T) {
-	t.Parallel()
-	l := newLibrary(t, newStandIn(t), nil)
-	l.startWorker()
-	l.parts(t, map[string]func(*library){"file": fromFile, "magnet": fromMagnet, "cancel": canceled})
-	l.wantTidy()
 }
 
 // fromFile downloads the content of a .torrent file, and checks its progress.
@@ -483,51 +472,4 @@ func canceledAtTheEnd(l *library) {
 
 	racing.Wait()
 	l.Logf("%d of %d were canceled", canceled.Load(), races)
-}
-
-// askedAtOnce sends fifty requests at once for the same torrent.
-func askedAtOnce(l *library) {
-	const times = 50
-	ann, made := l.reader(), l.unseeded("asked-at-once.epub")
-	book := l.book(ann)
-	type start struct {
-		job     download.Download
-		created bool
-		err     error
-	}
-
-	starts := make(chan start)
-	for range times {
-		go func() {
-			job, created, err := l.downloads.Start(
-				l.Context(), ann, service.DownloadAsk{BookID: book.ID, MediaType: download.MediaText, SourceURL: made.URL},
-			)
-			starts <- start{job, created, err}
-		}()
-	}
-
-	var job download.Download
-	makers := 0
-	for range times {
-		got := <-starts
-		must(l, got.err)
-		if job.ID != 0 && got.job.ID != job.ID {
-			l.Errorf("download %d beside download %d", got.job.ID, job.ID)
-		}
-		if job = got.job; got.created {
-			makers++
-		}
-	}
-
-	if makers != 1 {
-		l.Errorf("%d starts have made a download", makers)
-	}
-
-	l.downloading(job)
-	l.torrents.release(l, made)
-	job = l.completes(job)
-	l.wantStory(job, "enqueued", "started", "completed")
-	if there := l.tagged(job); there.Tags != job.Tag() {
-		l.Errorf("the torrent has the tags %s", there.Tags)
-	}
 }

@@ -30,7 +30,6 @@ import (
 // worker serves both, and the payment completes while the fetches hang.
 func TestPaymentBesideFetches(t *testing.T) {
 	t.Parallel()
-	night.Only(t)
 	needsServers(t)
 	temporal := startTemporal(t)
 	var fetching atomic.Int64

@@ -1,14 +1,26 @@
 package e2e
 
 import (
+	"context"
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
 	"stagecoach/dev/sim"
+	"stagecoach/dev/testdb"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/delivery"
+	"stagecoach/internal/store/download"
+	workflows "stagecoach/workflows/download"
 )
 
 // TestRecordHistories saves the histories that the replay tests replay. It runs only on request. A saved history stands
@@ -54,6 +66,114 @@ func TestRecordHistories(t *testing.T) {
 	s.inState(stopped, lifecycle.DeliveryStreaming)
 	s.temporalCLI("workflow", "cancel", "--workflow-id", stopped.WorkflowID())
 	save("cancelled-by-operator", stopped, lifecycle.DeliveryCancelled)
+}
+
+// TestRecordDownloadHistories saves those of downloads, in which the parts of TestDownloads end.
+func TestRecordDownloadHistories(t *testing.T) {
+	version := testtemporal.Record(t)
+	l := newLibraryFrom(t, newStandIn(t), nil, func(settings map[string]string) *rig {
+		temporal := startTemporal(t, "limit.historyCount.suggestContinueAsNew=40")
+		return newRigIn(t, testdb.URL(t), temporal, client.DefaultNamespace, settings)
+	})
+	l.startWorker()
+
+	saved := map[int64]bool{}
+	for _, part := range []struct {
+		name string
+		runs func(*library)
+	}{
+		{"completed", fromMagnet},
+		{"file-fetched", fromFile},
+		{"file-refused", noTorrent},
+		{"not-begun", alreadyForeign},
+		{"missing", removedByHand},
+		{"lost-in-a-restart", torrentLost},
+		{"broken-twice", fullDisk},
+		{"cancelled", canceled},
+		{"cancelled-while-qbittorrent-is-away", canceledWhileAway},
+		{"stalled", stallsOften},
+	} {
+		part.runs(l.in(t))
+		made, err := l.store.Downloads(t.Context(), download.Filter{Limit: 100})
+		must(t, err)
+		for _, job := range made {
+			if !saved[job.ID] {
+				l.save(version, fmt.Sprint(part.name, "-", len(saved)), job)
+				saved[job.ID] = true
+			}
+		}
+	}
+	l.saveSync(version)
+}
+
+// save saves the first run of a download's workflow, and the last one when it continued as new.
+func (l *library) save(version testtemporal.Version, name string, job download.Download) {
+	l.Helper()
+	last := testtemporal.History(l, l.client, job.WorkflowID(), "")
+	run := last[0].GetWorkflowExecutionStartedEventAttributes()
+	first := testtemporal.History(l, l.client, job.WorkflowID(), run.FirstExecutionRunId)
+	version.Save(l, historiesOf("download"), name, first)
+	if run.OriginalExecutionRunId != run.FirstExecutionRunId {
+		version.Save(l, historiesOf("download"), name+"-next", last)
+	}
+}
+
+// canceledWhileAway cancels again and again while qBittorrent is away, until the workflow has continued as new.
+func canceledWhileAway(l *library) {
+	job := l.downloading(l.ask(l.reader(), l.unseeded("canceled-while-away.epub").URL))
+	l.torrents.kill()
+	for range 12 {
+		must(l, l.client.SignalWorkflow(l.Context(), job.WorkflowID(), "", lifecycle.CancelSignal, job.ID))
+		time.Sleep(pollEvery)
+	}
+	l.torrents.restart(l)
+	l.ends(job, lifecycle.DownloadCanceled, "")
+}
+
+// stallsOften makes a download stand still and go on again and again, until its workflow has continued as new.
+func stallsOften(l *library) {
+	database, err := pgx.Connect(l.Context(), l.env["DATABASE_URL"])
+	must(l, err)
+	defer database.Close(context.WithoutCancel(l.Context()))
+
+	made := l.unseeded("stalls-often.epub")
+	job := l.downloading(l.ask(l.reader(), made.URL))
+	for range 6 {
+		for _, c := range [][2]string{{"2 days", "stalled"}, {"0", "recovered"}} {
+			change := `UPDATE download_jobs SET progress_at = now() - $1::interval WHERE id = $2`
+			_, err := database.Exec(l.Context(), change, c[0], job.ID)
+			must(l, err)
+			l.eventually(time.Minute, c[1], func() bool { story := l.story(job); return story[len(story)-1] == c[1] })
+		}
+	}
+	l.torrents.release(l, made)
+	l.completes(job)
+}
+
+// saveSync saves the run of a watcher whose time is over at once.
+func (l *library) saveSync(version testtemporal.Version) {
+	l.Helper()
+	l.worker.stop()
+	must(l, l.client.TerminateWorkflow(l.Context(), lifecycle.DownloadSyncID, "", "the next one is to be recorded"))
+	hasty := worker.New(l.client, lifecycle.MainQueue, worker.Options{})
+	hasty.RegisterWorkflowWithOptions(workflows.Sync, workflow.RegisterOptions{Name: lifecycle.DownloadSyncType})
+	hasty.RegisterActivityWithOptions(
+		func(context.Context) error { return nil }, activity.RegisterOptions{Name: "SyncDownloads"},
+	)
+	must(l, hasty.Start())
+	defer hasty.Stop()
+
+	options := client.StartWorkflowOptions{ID: lifecycle.DownloadSyncID, TaskQueue: lifecycle.MainQueue}
+	run, err := l.client.ExecuteWorkflow(l.Context(), options, lifecycle.DownloadSyncType)
+	must(l, err)
+	l.eventually(time.Minute, "the watcher has begun anew", func() bool {
+		events := testtemporal.History(l, l.client, lifecycle.DownloadSyncID, run.GetRunID())
+		if events[len(events)-1].EventType != enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW {
+			return false
+		}
+		version.Save(l, historiesOf("download"), "sync", events)
+		return true
+	})
 }
 
 // historiesOf is the folder of the saved histories of a package of workflows.

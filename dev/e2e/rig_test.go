@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -16,6 +17,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -208,12 +210,27 @@ func newRigFrom(t testing.TB, ground *stack.Ground, settings map[string]string) 
 	}
 
 	t.Cleanup(func() {
+		s.tellsNothing("the logs", s.log.String(), "planted", "Bearer ", "OAuth ", "magnet:")
+		// a token, which is random letters, may hold any short word
+		s.tellsNothing("the answers", s.answers.text.String(), ".go:", "/pgx/", "failed to connect", "SQLSTATE", "dial tcp",
+			botToken, clientSecret, refreshToken, adminToken, qbittorrentPassword)
 		if t.Failed() {
 			t.Logf("logs of the services:\n%s", s.log.tail(6000))
 		}
 	})
 
 	return s
+}
+
+// tellsNothing fails the test when a text contains one of these, in any letter case.
+func (s *rig) tellsNothing(where, text string, secrets ...string) {
+	s.Helper()
+	lower := strings.ToLower(text)
+	for _, secret := range secrets {
+		if at := strings.Index(lower, strings.ToLower(secret)); at >= 0 {
+			s.Errorf("%s tell %q: …%s…", where, secret, text[max(0, at-200):min(len(text), at+100)])
+		}
+	}
 }
 
 // newGround returns a ground whose parts are stopped when the test ends.
@@ -432,6 +449,40 @@ func (s *rig) events(job delivery.Job) []string {
 		types = append(types, event.Type)
 	}
 	return types
+}
+
+// temporalCLI runs the real temporal binary against the rig's server. It runs it again when the server answers that the
+// workflow is busy, which has changed nothing.
+func (s *rig) temporalCLI(args ...string) string {
+	s.Helper()
+	args = append(
+		args, "--address", s.temporal.Address, "--namespace", s.env["TEMPORAL_NAMESPACE"], "--command-timeout", "1m",
+	)
+
+	for tries := 1; ; tries++ {
+		out, err := exec.Command(s.temporal.Binary, args...).CombinedOutput()
+		switch {
+		case err == nil:
+			return string(out)
+		case tries == 20 || !strings.Contains(string(out), "Workflow is busy"):
+			s.Fatalf("temporal %v: %v\n%s", args, err, out)
+		}
+		time.Sleep(time.Second)
+	}
+}
+
+// listed returns the workflow ids of an operator's query.
+func (s *rig) listed(query string) []string {
+	s.Helper()
+	var rows []struct {
+		Execution struct{ WorkflowID string } `json:"execution"`
+	}
+	must(s, json.Unmarshal([]byte(s.temporalCLI("workflow", "list", "--query", query, "--output", "json")), &rows))
+	var ids []string
+	for _, row := range rows {
+		ids = append(ids, row.Execution.WorkflowID)
+	}
+	return ids
 }
 
 func (s *rig) eventually(patience time.Duration, what string, holds func() bool) {

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"stagecoach/dev/night"
-	"stagecoach/dev/sim"
-	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 )
 
@@ -112,23 +110,5 @@ func TestSecondSignal(t *testing.T) {
 	s.wantDocument(100, sum)
 	if job.Attempt != 1 {
 		t.Errorf("attempt %d: the lost try counts once", job.Attempt)
-	}
-}
-
-// TestStopAfterTheLastByte stops a worker that waits for Telegram's answer: the file is not sent again.
-func TestStopAfterTheLastByte(t *testing.T) {
-	t.Parallel()
-	s := newRig(t, map[string]string{"STAGECOACH_WORKER_STOP_TIMEOUT": "3s"})
-	worker := s.startWorker()
-	user := s.user(100)
-	file, _ := s.file("small.bin", 1000)
-	s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "timeout", AfterBody: true, Times: 1})
-	job := s.deliver(user, file)
-	s.eventually(20*time.Second, "the last bytes are out", func() bool { return s.reload(job).AckPendingAt != nil })
-	worker.stop()
-	s.startWorker()
-	s.wantState(s.ended(job, time.Minute), lifecycle.DeliveryFailed, string(fault.OutcomeUnknown))
-	if n := len(s.documents(100)); n > 1 {
-		t.Errorf("the chat has %d documents", n)
 	}
 }

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"testing"
@@ -78,107 +77,9 @@ func (a answer) refused(t testing.TB, status int, code string) map[string]any {
 	return details
 }
 
-// ready lists the tasks of a workspace that can be claimed, the oldest first.
-func (m member) ready(workspace string) []string {
-	m.Helper()
-	var ids []string
-	for _, item := range m.call("GET", "/v1/tasks?ready=true&workspace_id="+workspace, m.token, nil).want(m, 200)["items"].([]any) {
-		ids = append(ids, item.(map[string]any)["id"].(string))
-	}
-	slices.Reverse(ids)
-	return ids
-}
-
 func (m member) task(id string) map[string]any {
 	m.Helper()
 	return m.call("GET", "/v1/tasks/"+id, m.token, nil).want(m, 200)
-}
-
-// TestTasksThroughHTTP runs two agents on a graph.
-func TestTasksThroughHTTP(t *testing.T) {
-	t.Parallel()
-	s := newRig(t, map[string]string{"STAGECOACH_BOT": "false"})
-	s.startWorker()
-	s.startAPI()
-	ann, bob, eve := s.member("Ann"), s.member("Bob"), s.member("Eve")
-	space := ann.workspace(map[string]any{}, bob)
-	events := s.follow(bob.token)
-	hidden := s.follow(eve.token)
-	ids := ann.batch(space,
-		map[string]any{"ref": "roof", "title": "Build the roof", "blocked_by": []string{"wall", "door"}},
-		map[string]any{"ref": "wall", "title": "Build a wall"},
-		map[string]any{"ref": "door", "title": "Build a door", "blocked_by": []string{"wall"}},
-	)
-
-	roof, wall, door := ids["roof"], ids["wall"], ids["door"]
-	wantReady := func(want ...string) {
-		t.Helper()
-		if got := bob.ready(space); !slices.Equal(got, want) {
-			t.Errorf("ready are %v, want %v", got, want)
-		}
-	}
-
-	wantReady(wall)
-	if details := bob.does("claim", roof, "").refused(t, 409, "UNRESOLVED_BLOCKERS"); fmt.Sprint(details["blockers"]) != fmt.Sprintf("[%s %s]", wall, door) {
-		t.Errorf("the roof waits for %v", details)
-	}
-
-	first := bob.does("claim", wall, "", "Idempotency-Key", "k").want(t, 200)
-	if first["status"] != "IN_PROGRESS" || first["assignee_id"] != bob.id {
-		t.Errorf("claimed %v", first)
-	}
-	if details := ann.does("claim", wall, "").refused(t, 409, "TASK_ALREADY_CLAIMED"); details["holder"] != bob.id {
-		t.Errorf("the holder is %v", details)
-	}
-
-	bob.does("claim", wall, "").want(t, 200) // the agent has it already
-	bob.does("escalate", wall, "").refused(t, 409, "CANNOT_ESCALATE_OWN")
-	ann.does("status", wall, "DONE").refused(t, 403, "INSUFFICIENT_ACCESS")
-	ann.does("takeover", wall, "").refused(t, 409, "INVALID_TRANSITION")
-	eve.does("claim", wall, "").refused(t, 404, "TASK_NOT_FOUND")
-	bob.call(
-		"POST", "/v1/tasks/"+wall+"/status", bob.token, map[string]any{"to": "DONE"},
-	).refused(t, 422, "COMMENT_REQUIRED")
-	ann.call(
-		"POST", "/v1/tasks", ann.token,
-		map[string]any{"workspace_id": space, "title": "Build more", "blocked_by": []string{"999"}},
-	).
-		refused(t, 422, "UNKNOWN_BLOCKER")
-
-	details := ann.call("POST", "/v1/tasks/batch", ann.token, map[string]any{"workspace_id": space, "tasks": []map[string]any{
-		{"ref": "egg", "title": "Lay an egg", "blocked_by": []string{"hen"}}, {"ref": "hen", "title": "Hatch a hen", "blocked_by": []string{"egg"}},
-	}}).refused(t, 422, "CYCLIC_DEPENDENCY")
-	if fmt.Sprint(details["cycle"]) != "[egg hen egg]" {
-		t.Errorf("the cycle is %v", details)
-	}
-
-	bob.does("status", wall, "DONE").want(t, 200)
-	wantReady(door)
-	bob.does("status", wall, "NEW").refused(t, 409, "INVALID_TRANSITION")
-	if again := bob.does("claim", wall, "", "Idempotency-Key", "k").want(t, 200); fmt.Sprint(again) != fmt.Sprint(first) {
-		t.Errorf("the repeat of the first claim answers %v, not %v", again, first)
-	}
-
-	ann.does("claim", door, "").want(t, 200)
-	bob.does("escalate", door, "").want(t, 200)
-	ann.does("status", door, "IN_PROGRESS").want(t, 200)
-	ann.does("status", door, "DONE").want(t, 200)
-	wantReady(roof)
-	ann.does("claim", roof, "").want(t, 200)
-	ann.does("status", roof, "DONE").want(t, 200)
-
-	want := []string{
-		"created", "created", "created", "claimed", "status_changed", "claimed", "escalated", "status_changed",
-		"status_changed", "claimed", "status_changed",
-	}
-
-	s.eventually(30*time.Second, "the stream has every transition", func() bool { return len(events()) >= len(want) })
-	if got := events(); !slices.Equal(got, want) {
-		t.Errorf("the stream is %v, want %v", got, want)
-	}
-	if got := hidden(); len(got) != 0 {
-		t.Errorf("an outsider's stream is %v", got)
-	}
 }
 
 // TestATaskIsRescued lets a deadline pass, and another agent continue.

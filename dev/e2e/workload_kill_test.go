@@ -1,57 +1,80 @@
 package e2e
 
 import (
+	"net/http"
 	"sync"
 	"testing"
 	"time"
 
+	"go.temporal.io/sdk/client"
+
 	"stagecoach/dev/servers"
 	"stagecoach/dev/testdb"
+	"stagecoach/internal/lifecycle"
 )
 
 // killings are what can be killed in the middle of everything.
 var killings = []struct {
-	name string
-	kill func(*workloadRig)
-	back func(*workloadRig)
+	name    string
+	kill    func(*workloadRig)
+	back    func(*workloadRig)
+	records bool // a request is recorded without it
+	loses   bool // an attempt of a delivery is lost with it
 }{
-	{"worker", func(w *workloadRig) { w.worker.kill() }, func(w *workloadRig) { w.startWorker() }},
-	{"API", func(w *workloadRig) { w.api.kill() }, func(w *workloadRig) { w.startAPI() }},
-	{"Temporal", func(w *workloadRig) { w.temporal.Kill() }, func(w *workloadRig) { must(w, w.temporal.Restart(w.Context())) }},
-	{"PostgreSQL", func(w *workloadRig) { w.postgres.Kill() }, func(w *workloadRig) { must(w, w.postgres.Restart(w.Context())) }},
+	{"worker", func(w *workloadRig) { w.worker.kill() }, func(w *workloadRig) { w.startWorker() }, true, true},
+	{"stopped worker", func(w *workloadRig) { w.worker.stop() }, func(w *workloadRig) { w.startWorker() }, true, false},
+	{"API", func(w *workloadRig) { w.api.kill() }, func(w *workloadRig) { w.startAPI() }, false, false},
+	{"Temporal", func(w *workloadRig) { w.temporal.Kill() }, func(w *workloadRig) { must(w, w.temporal.Restart(w.Context())) }, true, true},
+	{"PostgreSQL", func(w *workloadRig) { w.postgres.Kill() }, func(w *workloadRig) { must(w, w.postgres.Restart(w.Context())) }, false, false},
 }
 
 // outage is how long what was killed is away.
 const outage = 2 * time.Second
 
-// TestWorkloadsKilled kills one process after the other with -9 while a row of each workload is worked on and others
-// are requested. Each row ends well and has its effect once, a repeated request finds the row of the first one, and the
-// stream of events has each event once.
+// TestWorkloadsKilled kills one process after the other with -9 while a row of each workload is worked on, and others are
+// requested, ended and run out of time. Each row ends well and has its effect once, a repeated request finds the row of
+// the first one, and the stream of events has each event once. Histories are taken for long ones early.
 func TestWorkloadsKilled(t *testing.T) {
 	t.Parallel()
 	postgres := testdb.Own(t, servers.PostgresOptions{Fast: true})
-	w := newWorkloadRig(t, 512<<10, func(settings map[string]string) *rig { return newRigOn(t, postgres.URL, settings) })
+	w := newWorkloadRig(t, 512<<10, func(settings map[string]string) *rig {
+		temporal := startTemporal(t, "limit.historyCount.suggestContinueAsNew=20")
+		return newRigIn(t, postgres.URL, temporal, client.DefaultNamespace, settings)
+	})
 	w.postgres = postgres
+	w.review()
 	w.pausePayments()
 
-	var ended []*row
+	var done []*row
 	for _, killing := range killings {
-		rows, meanwhile := w.restingRows(), w.unasked()
+		w.fileSize = 32 << 20 // what is to be ended streams for a minute
+		ending := w.rowOfEach((*workloadRig).endableRow)
+		w.fileSize = 2 << 20
+		rows, meanwhile, late := w.rowOfEach((*workloadRig).resting), w.unasked(), w.late()
+
 		killing.kill(w)
 		var asking sync.WaitGroup
-		for _, r := range meanwhile {
-			asking.Go(r.insistOn)
+		for i := range workloads {
+			asking.Go(func() { meanwhile[i].insistOn(killing.records) })
+			asking.Go(ending[i].insistOnItsEnd)
 		}
 		time.Sleep(outage)
 		killing.back(w)
 		asking.Wait()
 
-		ended = append(rows, meanwhile...)
-		w.eachOf(t, killing.name, ended, (*row).endsWell)
+		done = append(rows, meanwhile...)
+		w.eachOf(t, killing.name, done, func(r *row) {
+			r.endsWell()
+			if r.workload == deliveryHarness {
+				r.wantAttempts(killing.loses)
+			}
+		})
+		w.eachOf(t, killing.name+", ended meanwhile", ending, func(r *row) { r.wantEnded(r.why) })
+		late.wantExpired()
 		w.pausePayments()
 	}
 
-	w.eachOf(t, "reset afterwards", ended, func(r *row) {
+	w.eachOf(t, "reset afterwards", done, func(r *row) {
 		r.resetAfterTheEnd()
 		r.wantEffects(r.effect)
 	})
@@ -69,15 +92,15 @@ func (w *workloadRig) eachOf(t *testing.T, what string, rows []*row, check func(
 	})
 }
 
-// restingRows makes a resting row of each workload.
-func (w *workloadRig) restingRows() []*row {
+// rowOfEach makes a row of each workload.
+func (w *workloadRig) rowOfEach(one func(w *workloadRig, of *workload, by person) *row) []*row {
 	w.Helper()
 	rows := make([]*row, len(workloads))
-	var resting sync.WaitGroup
-	for i, one := range workloads {
-		resting.Go(func() { rows[i] = w.resting(one, w.person()) })
+	var making sync.WaitGroup
+	for i, of := range workloads {
+		making.Go(func() { rows[i] = one(w, of, w.person()) })
 	}
-	resting.Wait()
+	making.Wait()
 	return rows
 }
 
@@ -90,8 +113,8 @@ func (w *workloadRig) unasked() (rows []*row) {
 	return rows
 }
 
-// insistOn requests a prepared row until somebody answers, and once more.
-func (r *row) insistOn() {
+// insistOn requests a prepared row until somebody answers, which is at once where it can be recorded, and once more.
+func (r *row) insistOn(recorded bool) {
 	r.Helper()
 	if r.ask == nil {
 		r.id = r.make(r.workloadRig, r.subject)
@@ -100,9 +123,54 @@ func (r *row) insistOn() {
 
 	key := nonce()
 	ask := func() answer { return r.ask(r.workloadRig, r.by, r.subject, key) }
+	if recorded {
+		ask().want(r, http.StatusCreated)
+	}
 	r.id = r.insist(ask).body[r.idField].(string)
 	if again := r.insist(ask); again.body[r.idField] != r.id {
 		r.Errorf("the repeated request gives %v, and gave %s", again.body, r.id)
+	}
+}
+
+// insistOnItsEnd asks for the end of a row until somebody answers. Who repeats what is no update may be late.
+func (r *row) insistOnItsEnd() {
+	r.Helper()
+	r.eventually(2*time.Minute, "its end is answered", func() bool {
+		got := r.end(r.token(), "meanwhile")
+		return !r.away(got) && (got.status == http.StatusOK || !r.updates && got.status == http.StatusConflict)
+	})
+}
+
+// late makes a task whose deadline passes while a server is away.
+func (w *workloadRig) late() *row {
+	w.Helper()
+	r := &row{workloadRig: w, workload: taskHarness, by: w.person()}
+	r.by.space = r.by.workspace(map[string]any{"status_deadlines": map[string]any{"NEW": outage.Minutes()}})
+	r.id = r.ask(w, r.by, "Be late", "").want(w, http.StatusCreated)["id"].(string)
+	return r
+}
+
+// wantExpired waits until a late task has expired: once, and not early.
+func (r *row) wantExpired() {
+	r.Helper()
+	r.becomes(string(lifecycle.TaskStuck))
+	r.wantEvents(string(lifecycle.TaskStuck))
+	if events := r.events(); len(events) != 2 || events[1].CreatedAt.Sub(events[0].CreatedAt) < outage {
+		r.Errorf("a deadline of %s: %+v", outage, events)
+	}
+}
+
+// wantAttempts checks that an interruption of a delivery counts as an attempt where its worker was lost.
+func (r *row) wantAttempts(lost bool) {
+	r.Helper()
+	want := 0.0
+	for _, e := range r.events() {
+		if lost && e.Type == "requeued" {
+			want++
+		}
+	}
+	if got := r.shown()["attempt"]; got != want {
+		r.Errorf("%v attempts, want %v: %+v", got, want, r.events())
 	}
 }
 

@@ -36,12 +36,16 @@ func TestEveryWorkloadHasAHarness(t *testing.T) {
 	}
 }
 
+// because is the comment of a person's end, where it takes one.
+const because = "because"
+
 // A delivery rests while its file streams slowly.
 var deliveryHarness = &workload{
 	name: lifecycle.WorkloadDelivery, path: "/v1/deliveries", stateField: "state", idField: "id",
 	notFound: fault.DeliveryNotFound,
 	rests:    string(lifecycle.DeliveryStreaming), done: string(lifecycle.DeliveryDelivered),
 	ended: string(lifecycle.DeliveryCancelled), lost: string(lifecycle.DeliveryFailed),
+	why: string(fault.CancelledByUser), whyCLI: string(fault.CancelledByUser),
 	repeated: answerKind{status: http.StatusOK},
 	unkeyed:  answerKind{http.StatusUnprocessableEntity, fault.Validation},
 	hidden:   answerKind{http.StatusNotFound, fault.DeliveryNotFound},
@@ -49,7 +53,7 @@ var deliveryHarness = &workload{
 
 	// known content would be delivered without a stream
 	subject: func(w *workloadRig) string {
-		file, _ := w.file("file-"+nonce()+".bin", w.fileSize)
+		file, _ := w.file("planted-file-"+nonce()+".bin", w.fileSize)
 		return fmt.Sprint(file.ID)
 	},
 	ask: func(w *workloadRig, by person, file, key string) answer {
@@ -70,13 +74,14 @@ var taskHarness = &workload{
 	notFound: fault.TaskNotFound,
 	rests:    string(lifecycle.TaskInProgress), done: string(lifecycle.TaskDone),
 	ended: string(lifecycle.TaskCancelled), lost: string(lifecycle.TaskCancelled),
+	why: because, whyCLI: "The workflow was cancelled by an operator.",
 	repeated: answerKind{status: http.StatusCreated},
 	unkeyed:  answerKind{status: http.StatusCreated},
 	hidden:   answerKind{http.StatusNotFound, fault.TaskNotFound},
 	ownerIs:  ofPerson,
 	updates:  true,
 
-	subject: func(*workloadRig) string { return "Task " + nonce() },
+	subject: func(*workloadRig) string { return "Planted task " + nonce() },
 	ask: func(w *workloadRig, by person, title, key string) answer {
 		body := map[string]any{"workspace_id": by.space, "title": title}
 		return w.call("POST", "/v1/tasks", by.token, body, keyed(key)...)
@@ -85,7 +90,7 @@ var taskHarness = &workload{
 		r.insist(func() answer { return r.by.does("claim", r.id, "", "Idempotency-Key", "rest-"+r.id) })
 	},
 	askEnd: func(r *row, token, key string) answer {
-		body := map[string]any{"to": lifecycle.TaskCancelled, "comment": "because"}
+		body := map[string]any{"to": lifecycle.TaskCancelled, "comment": because}
 		return r.call("POST", r.at()+"/status", token, body, keyed(key)...)
 	},
 	finish: func(r *row) {
@@ -101,12 +106,15 @@ var downloadHarness = &workload{
 	notFound: fault.DownloadNotFound,
 	rests:    string(lifecycle.DownloadDownloading), done: string(lifecycle.DownloadCompleted),
 	ended: string(lifecycle.DownloadCanceled), lost: string(lifecycle.DownloadFailed),
+	why: string(fault.CancelledByUser), whyCLI: string(fault.CancelledByUser),
 	repeated: answerKind{status: http.StatusOK},
 	unkeyed:  answerKind{status: http.StatusOK}, // the active one of the same book
 	hidden:   answerKind{http.StatusNotFound, fault.DownloadNotFound},
 	ownerIs:  ofPersonOrAdmin,
 
-	subject: func(w *workloadRig) string { return w.unseeded("book-" + nonce() + ".epub").URL },
+	subject: func(w *workloadRig) string {
+		return w.unseeded("planted-book-"+nonce()+".epub").URL + "?apikey=planted-key"
+	},
 	ask: func(w *workloadRig, by person, link, key string) answer {
 		book := w.bookOf(by, link)
 		body := map[string]any{"book_id": book, "media_type": "text", "source_url": link}
@@ -139,11 +147,12 @@ var transactionHarness = &workload{
 	notFound: fault.TransactionNotFound,
 	rests:    string(lifecycle.TransactionProcessing), done: string(lifecycle.TransactionProcessed),
 	ended: string(lifecycle.TransactionFailed), lost: string(lifecycle.TransactionFailed),
+	why: because, whyCLI: "Cancelled by operator",
 	hidden:  answerKind{http.StatusForbidden, fault.InsufficientAccess},
 	ownerIs: ofAdmins,
 	updates: true,
 
-	subject: func(*workloadRig) string { return "buyer" + nonce() },
+	subject: func(*workloadRig) string { return "planted_" + nonce() },
 	make:    func(w *workloadRig, buyer string) string { return w.deposit(buyer, 1e9) },
 	endable: func(w *workloadRig, by person) *row {
 		r := <-w.reviewed
@@ -151,7 +160,7 @@ var transactionHarness = &workload{
 		return r
 	},
 	askEnd: func(r *row, token, key string) answer {
-		body := map[string]any{"outcome": lifecycle.TransactionFailed, "comment": "because"}
+		body := map[string]any{"outcome": lifecycle.TransactionFailed, "comment": because}
 		return r.call("POST", r.at()+"/resolve", token, body, keyed(key)...)
 	},
 	finish: func(r *row) {
@@ -175,7 +184,7 @@ func (w *workloadRig) insist(request func() answer) (got answer) {
 	w.Helper()
 	w.eventually(2*time.Minute, "a request is answered", func() bool {
 		got = request()
-		return got.status != 0 && got.status != http.StatusServiceUnavailable
+		return !w.away(got)
 	})
 	if got.status >= 300 {
 		w.Fatalf("answered %d %v", got.status, got.body)
@@ -183,9 +192,24 @@ func (w *workloadRig) insist(request func() answer) (got answer) {
 	return got
 }
 
+// away reports whether nobody has answered, or that a server is away.
+func (w *workloadRig) away(got answer) bool {
+	w.Helper()
+	if got.status != http.StatusServiceUnavailable {
+		return got.status == 0
+	}
+	switch got.body["code"] {
+	case string(fault.TemporalUnavailable), string(fault.StoreUnavailable):
+	default:
+		w.Errorf("answered %v", got.body)
+	}
+	return true
+}
+
 // torrentOf is the name of a download's torrent.
 func torrentOf(r *row) string {
-	return strings.TrimSuffix(r.subject[strings.LastIndex(r.subject, "/")+1:], ".torrent")
+	name, _, _ := strings.Cut(r.subject[strings.LastIndex(r.subject, "/")+1:], ".torrent")
+	return name
 }
 
 // bookOf makes the book of a link, once.

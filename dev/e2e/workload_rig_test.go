@@ -13,10 +13,12 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
 	"stagecoach/dev/servers"
 	"stagecoach/dev/sim/tonsim"
+	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 )
@@ -51,7 +53,9 @@ type workload struct {
 	// endable returns a row that a person may end; nil: each may be ended.
 	endable func(w *workloadRig, by person) *row
 	ended   string // the state of a row that somebody has ended
-	lost    string // … of a row whose workflow was terminated
+	why     string // … and its comment
+	whyCLI  string // … when an operator has cancelled its workflow
+	lost    string // the state of a row whose workflow was terminated
 	// updates: a person's end is an update, which a paused workflow refuses. Otherwise it is a signal, which is kept.
 	updates  bool
 	repeated answerKind // of a repeated request for a row
@@ -115,7 +119,7 @@ const reviews = 6
 func (w *workloadRig) review() {
 	w.Helper()
 	for range reviews {
-		r := &row{workloadRig: w, workload: transactionHarness, subject: "reviewed" + nonce()}
+		r := &row{workloadRig: w, workload: transactionHarness, subject: "planted_" + nonce()}
 		r.id = w.deposit(r.subject, 60e9) // above STAGECOACH_TX_REVIEW_FROM
 		w.reviewed <- r
 	}
@@ -269,8 +273,11 @@ func (r *row) workflowID() string {
 // end asks for the end of a row. A key is of this row alone.
 func (r *row) end(token, key string) answer {
 	r.Helper()
-	return r.askEnd(r, token, key+"-"+r.id)
+	return r.askEnd(r, token, longest(key+"-"+r.id))
 }
+
+// longest makes a key as long as the API takes one: longer than any id of Temporal.
+func longest(key string) string { return key + strings.Repeat("~", 255-len(key)) }
 
 // becomes waits until a row is in a state.
 func (r *row) becomes(state string) {
@@ -323,15 +330,31 @@ func (r *row) wantEvents(state string) {
 	}
 }
 
-// wantEnded waits until somebody's end of a row is in the record, and checks that nothing else has happened.
-func (r *row) wantEnded(state string) {
+// mostEvents bounds the history of a row that rests and ends, however long it rests.
+const mostEvents = 80
+
+// wantEnded waits until an end of a row is in the record, with its reason, and checks that nothing else has happened.
+func (r *row) wantEnded(why string) {
 	r.Helper()
-	r.becomes(state)
-	r.wantEvents(state)
+	r.becomes(r.ended)
+	r.wantEvents(r.ended)
+	r.wantReason(why)
 	r.eventually(time.Minute, "its workflow ends", func() bool {
 		return r.status() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
 	})
 	r.wantEffects(0)
+	if info, err := r.describe(); err != nil || info.HistoryLength > mostEvents {
+		r.Errorf("the history of %s %s has %d events, %v", r.name, r.id, info.GetHistoryLength(), err)
+	}
+}
+
+// wantReason checks the comment of a row's last event.
+func (r *row) wantReason(why string) {
+	r.Helper()
+	events := r.events()
+	if last := events[len(events)-1]; last.Comment != why {
+		r.Errorf("%s %s has ended by %+v, want %q", r.name, r.id, last, why)
+	}
 }
 
 // wantEffects checks what a row has outside.
@@ -345,11 +368,15 @@ func (r *row) wantEffects(want int) {
 // status is how a row's newest workflow stands.
 func (r *row) status() enumspb.WorkflowExecutionStatus {
 	r.Helper()
+	info, _ := r.describe()
+	return info.GetStatus()
+}
+
+// describe describes a row's newest workflow.
+func (r *row) describe() (*workflowpb.WorkflowExecutionInfo, error) {
+	r.Helper()
 	described, err := r.client.DescribeWorkflowExecution(r.Context(), r.workflowID(), "")
-	if err != nil {
-		return enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED
-	}
-	return described.WorkflowExecutionInfo.Status
+	return described.GetWorkflowExecutionInfo(), err
 }
 
 // pause pauses a row's workflow, as an operator does in the Web UI.
@@ -393,6 +420,20 @@ func (r *row) finding(kind, done string) {
 	})
 }
 
+// wantUntold looks for what people have named in the histories of all workflows.
+func (w *workloadRig) wantUntold() {
+	w.Helper()
+	list, err := w.client.ListWorkflow(w.Context(), &workflowservice.ListWorkflowExecutionsRequest{PageSize: 1000})
+	must(w, err)
+	for _, info := range list.Executions {
+		text := info.String()
+		for _, event := range testtemporal.History(w, w.client, info.Execution.WorkflowId, info.Execution.RunId) {
+			text += event.String()
+		}
+		w.tellsNothing(info.Execution.WorkflowId, text, "planted", "magnet:")
+	}
+}
+
 // is checks that an answer is of a kind.
 func (a answer) is(t testing.TB, kind answerKind) map[string]any {
 	t.Helper()
@@ -413,20 +454,20 @@ type eventStream struct {
 }
 
 // follow follows the events that somebody may see, after an event; empty: from now on.
-func (w *workloadRig) follow(token, after string) *eventStream {
-	w.Helper()
-	s := &eventStream{token: token, last: after}
+func (s *rig) follow(token, after string) *eventStream {
+	s.Helper()
+	stream := &eventStream{token: token, last: after}
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		for w.Context().Err() == nil {
-			s.follow(w.Context(), w.apiURL)
+		for s.Context().Err() == nil {
+			stream.follow(s.Context(), s.apiURL)
 			time.Sleep(50 * time.Millisecond)
 		}
 	}()
-	w.eventually(time.Minute, "the stream has begun", func() bool { return s.place() != "" })
-	w.Cleanup(func() { <-over })
-	return s
+	s.eventually(time.Minute, "the stream has begun", func() bool { return stream.place() != "" })
+	s.Cleanup(func() { <-over })
+	return stream
 }
 
 // follow reads the stream until it ends. It goes on after the last event that an earlier stream had.
@@ -487,4 +528,12 @@ func (s *eventStream) of(workload, id string) (found []lifecycle.Event) {
 		}
 	}
 	return found
+}
+
+// types lists the types of all events.
+func (s *eventStream) types() (types []string) {
+	for _, e := range s.of("", "") {
+		types = append(types, e.Type)
+	}
+	return types
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -49,6 +50,7 @@ func TestWorkloads(t *testing.T) {
 	_ = running.Wait()
 
 	w.each(t, "streamed", askStreamed)
+	w.wantUntold()
 }
 
 // askRepeated repeats a request with its key, without one, with another's key, and a key with another request.
@@ -57,9 +59,9 @@ func askRepeated(w *workloadRig, of *workload) {
 		w.Skip("no request makes it")
 	}
 	ann, bob := w.person(), w.person()
-	subject := of.subject(w)
-	first := of.ask(w, ann, subject, "key").want(w, http.StatusCreated)
-	again := of.ask(w, ann, subject, "key").is(w, of.repeated)
+	subject, key := of.subject(w), longest("key")
+	first := of.ask(w, ann, subject, key).want(w, http.StatusCreated)
+	again := of.ask(w, ann, subject, key).is(w, of.repeated)
 	if first[of.idField] != again[of.idField] {
 		w.Errorf("one key made %v and %v", first[of.idField], again[of.idField])
 	}
@@ -67,14 +69,18 @@ func askRepeated(w *workloadRig, of *workload) {
 	if other := of.ask(w, ann, subject, "").is(w, of.unkeyed); of.unkeyed.status == http.StatusCreated && other[of.idField] == first[of.idField] {
 		w.Errorf("without its key the request gives %v again", other[of.idField])
 	}
-	if others := of.ask(w, bob, subject, "key").want(w, http.StatusCreated); others[of.idField] == first[of.idField] {
+	if others := of.ask(w, bob, subject, key).want(w, http.StatusCreated); others[of.idField] == first[of.idField] {
 		w.Errorf("the key of somebody else gives %v", others[of.idField])
 	}
 
 	r := &row{workloadRig: w, workload: of, by: ann, subject: subject, id: first[of.idField].(string)}
 	r.settle()
-	of.ask(w, ann, subject, "key").is(w, of.repeated)
-	switch got := of.ask(w, ann, of.subject(w), "key"); of.name {
+	r.end(ann.token, "end").want(w, http.StatusOK)
+	r.becomes(of.ended)
+	if again = of.ask(w, ann, subject, key).is(w, of.repeated); again[of.idField] != r.id {
+		w.Errorf("after the end of %s its key gives %v", r.id, again[of.idField])
+	}
+	switch got := of.ask(w, ann, of.subject(w), key); of.name {
 	case lifecycle.WorkloadDelivery: // its key is of user, file and nonce
 		got.want(w, http.StatusCreated)
 	default:
@@ -102,7 +108,7 @@ func askRace(w *workloadRig, of *workload) {
 			got.refused(w, http.StatusConflict, string(fault.InvalidTransition))
 		}
 	}
-	r.wantEnded(of.ended)
+	r.wantEnded(of.why)
 }
 
 // raced makes a row by requests of one key at once; where no request makes it, it makes one.
@@ -140,7 +146,7 @@ func (w *workloadRig) raced(of *workload, by person) *row {
 func askEndedByOwner(w *workloadRig, of *workload) {
 	r := w.endableRow(of, w.person())
 	first := r.end(r.token(), "end").want(w, http.StatusOK)
-	r.wantEnded(of.ended)
+	r.wantEnded(of.why)
 	if got := w.walk(of, "&"+of.stateField+"="+of.ended, r.token()); !slices.Contains(got, r.id) || of.ownerIs != ofAdmins && len(got) > 1 {
 		w.Errorf("of the state %s there are %v", of.ended, got)
 	}
@@ -166,7 +172,7 @@ func askEndedByOthers(w *workloadRig, of *workload) {
 	}
 
 	r.end(adminToken, "end").want(w, http.StatusOK)
-	r.wantEnded(of.ended)
+	r.wantEnded(of.why)
 	if !slices.Contains(w.audited("", "done"), r.auditSubject()) {
 		w.Errorf("the end of %s is not in the audit log", r.auditSubject())
 	}
@@ -175,11 +181,21 @@ func askEndedByOthers(w *workloadRig, of *workload) {
 // auditSubject is how the audit log names a row.
 func (r *row) auditSubject() string { return r.name + "/" + r.id }
 
-// askCancelledByCLI cancels a row's workflow with the temporal CLI.
+// askCancelledByCLI reads and cancels a row's workflow with the temporal CLI.
 func askCancelledByCLI(w *workloadRig, of *workload) {
 	r := w.resting(of, w.person())
+	for _, command := range []string{"query --type state", "describe", "metadata"} {
+		words := strings.Fields("workflow " + command + " --workflow-id " + r.workflowID())
+		r.eventually(time.Minute, command+" shows its state", func() bool {
+			return strings.Contains(w.temporalCLI(words...), of.rests)
+		})
+	}
+
 	w.temporalCLI("workflow", "cancel", "--workflow-id", r.workflowID())
-	r.wantEnded(of.ended)
+	r.wantEnded(of.whyCLI)
+	r.eventually(time.Minute, "operators find it by its end", func() bool {
+		return slices.Contains(w.listed(`ExecutionStatus!="Running" AND Stage="`+of.ended+`"`), r.workflowID())
+	})
 }
 
 // askTerminated terminates a row's workflow: the row ends, and the incident is listed.
@@ -188,6 +204,7 @@ func askTerminated(w *workloadRig, of *workload) {
 	w.temporalCLI("workflow", "terminate", "--workflow-id", r.workflowID(), "--reason", "test")
 	r.becomes(of.lost)
 	r.wantEvents(of.lost)
+	r.wantReason(string(fault.TerminatedByOperator))
 	r.wantEffects(of.leaves)
 	r.finding(operations.FindingTerminated, operations.DoneEnded)
 	if events := r.events(); events[len(events)-1].ActorID != nil {
@@ -205,7 +222,7 @@ func askReset(w *workloadRig, of *workload) {
 	})
 	r.becomes(of.rests)
 	r.end(r.token(), "end").want(w, http.StatusOK)
-	r.wantEnded(of.ended)
+	r.wantEnded(of.why)
 
 	r.resetAfterTheEnd()
 	r.wantEffects(0)
@@ -244,7 +261,7 @@ func askPaused(w *workloadRig, of *workload) {
 		})
 		got.want(w, http.StatusOK)
 	}
-	r.wantEnded(of.ended)
+	r.wantEnded(of.why)
 }
 
 // askListed pages through rows: the newest first, none twice, none of a stranger's.
@@ -367,7 +384,7 @@ func askFollowed(w *workloadRig, of *workload) {
 	r := w.endableRow(of, w.person())
 	stream := w.follow(r.by.token, "0-0")
 	r.end(r.by.token, "end").want(w, http.StatusOK)
-	r.wantEnded(of.ended)
+	r.wantEnded(of.why)
 	want := r.events()
 	w.eventually(time.Minute, "the owner has the events", func() bool { return len(stream.of("", "")) >= len(want) })
 

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/chromedp"
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/api/client"
@@ -223,44 +222,4 @@ func TestLibraryLooks(t *testing.T) {
 		paths = append(paths, "/downloads/"+id)
 	}
 	looksRight(t, reader.Token, paths...)
-}
-
-// TestLibraryOfOthers wants the books to be everybody's, and the downloads and their links to be their owner's and the
-// administrators'.
-func TestLibraryOfOthers(t *testing.T) {
-	t.Parallel()
-	b := signedIn(t, libraryReader(t, "Owner").Token)
-	b.addBook("Of harness")
-	book := evaluate[string](b, `location.pathname`)
-	address := seed(t, torrentsim.TorrentSpec{Name: "harness.epub", Size: 1 << 20, NoSeed: true})
-	b.askFor(address, "text")
-	one := evaluate[string](b, `location.pathname`)
-
-	other := signedIn(t, libraryReader(t, "Other").Token)
-	other.open(book)
-	other.shows("Of harness")
-	if text := other.text(); strings.Contains(text, "downloading") || strings.Contains(text, "queue") {
-		t.Errorf("another user sees the download:\n%s", text)
-	}
-	other.open("/downloads")
-	other.shows("No downloads yet")
-	other.open(one)
-	other.shows("DOWNLOAD_NOT_FOUND")
-	other.wantStatus(http.StatusNotFound)
-	for _, action := range []string{"/cancel", "/again"} {
-		status := evaluate[int](other, `fetch("`+one+action+`", {method: "POST"}).then((answer) => answer.status)`, chromedp.EvalAwaitPromise)
-		if status != http.StatusNotFound {
-			t.Errorf("%s of another user's download: %d", action, status)
-		}
-		other.wantStatus(http.StatusNotFound)
-	}
-
-	admin := signedIn(t, running.Info.AdminToken)
-	admin.open(one)
-	admin.shows(address)
-	admin.press(`form[action$="/cancel"] button`)
-	admin.shows("cancelled")
-	if evaluate[bool](admin, `document.querySelector('form[action$="/again"]') !== null`) {
-		t.Error("an administrator asks again for what is another's")
-	}
 }

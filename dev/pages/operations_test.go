@@ -103,20 +103,6 @@ func TestOperationsWithoutScripts(t *testing.T) {
 	}
 }
 
-// TestOperationsAreForAdministrators opens the pages as a user.
-func TestOperationsAreForAdministrators(t *testing.T) {
-	t.Parallel()
-	b := signedIn(t, libraryReader(t, "Curious").Token)
-	for _, path := range []string{"/operations", "/operations/users", "/operations/users/1", "/operations/audit"} {
-		b.open(path)
-		b.shows("INSUFFICIENT_ACCESS")
-		b.wantStatus(http.StatusForbidden)
-	}
-	if menu := evaluate[string](b, `document.querySelector("header nav").innerText`); strings.Contains(menu, "Operations") {
-		t.Errorf("the menu of a user is %s", menu)
-	}
-}
-
 // TestOperationsAreLive watches the status while deliveries are made. The page follows events, and shows counts that may
 // be 15 s old: it changes with an event after that.
 func TestOperationsAreLive(t *testing.T) {

@@ -21,7 +21,6 @@ import (
 	"stagecoach/dev/night"
 	"stagecoach/dev/stack"
 	"stagecoach/dev/wire"
-	"stagecoach/internal/lifecycle"
 	"stagecoach/starter/terminal"
 )
 
@@ -248,32 +247,4 @@ func TestWithoutScripts(t *testing.T) { // before the others: it ends all sessio
 	b.press(`button[name="all"]`)
 	b.open("/files")
 	b.shows("Sign in")
-}
-
-// TestOthersSeeNothing opens a page of one user's delivery as another user, and as an administrator.
-func TestOthersSeeNothing(t *testing.T) {
-	t.Parallel()
-	made := deliver(t, "small.txt")
-	other, err := client.Ask[shape.User](t.Context(), &client.Client{Base: running.Info.API, Token: running.Info.AdminToken}, client.Call{
-		Method: http.MethodPost, Path: "/v1/users", Body: map[string]string{"name": "Other"},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	b := signedIn(t, other.Token)
-	b.open("/deliveries")
-	b.shows("No deliveries yet")
-	b.open("/deliveries/" + made.ID)
-	b.shows("DELIVERY_NOT_FOUND")
-	b.mu.Lock()
-	b.errors = nil // the browser reports a 404
-	b.mu.Unlock()
-
-	admin := signedIn(t, running.Info.AdminToken)
-	admin.open("/deliveries/" + made.ID)
-	admin.shows("small.txt")
-	if lifecycle.Delivery.Terminal(made.State) {
-		t.Error("it had ended before it began")
-	}
 }

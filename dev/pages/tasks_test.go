@@ -300,42 +300,6 @@ func TestTasksSayWhyNot(t *testing.T) {
 	b.shows("Take over")
 }
 
-// TestTasksOfOthersStayHidden looks for a private task as a member of the workspace, and for the workspace as somebody
-// who is none.
-func TestTasksOfOthersStayHidden(t *testing.T) {
-	t.Parallel()
-	o := everyState(t)
-	b := signedIn(t, o.other.Token)
-	at := "/tasks/workspaces/" + o.ID
-
-	for _, path := range []string{"/tasks", "/tasks?workspace=" + o.ID, at, at + "/graph", "/tasks/" + o.ids["plan"]} {
-		b.open(path)
-		b.shows("Draw the plan")
-		if html := evaluate[string](b, `document.documentElement.innerHTML`); strings.Contains(html, "Hide the surprise") {
-			t.Errorf("%s shows a private task of somebody else", path)
-		}
-	}
-
-	b.open("/tasks/" + o.ids["secret"])
-	b.shows("TASK_NOT_FOUND")
-
-	stranger := signedIn(t, newUser(t, "Stranger").Token)
-	for _, path := range []string{at, at + "/graph", at + "/stats", at + "/settings", "/tasks/new?workspace=" + o.ID} {
-		stranger.open(path)
-		stranger.shows("WORKSPACE_NOT_FOUND")
-	}
-
-	stranger.open("/tasks/" + o.ids["plan"])
-	stranger.shows("TASK_NOT_FOUND")
-	stranger.ignoreErrors()
-	b.ignoreErrors()
-
-	admin := signedIn(t, running.Info.AdminToken)
-	admin.open("/tasks/" + o.ids["secret"])
-	admin.shows("Hide the surprise")
-	admin.shows("Open its workflow")
-}
-
 // TestTasksAreLive works on a task while its page and the board are open: both change, what is typed stays, and the
 // deadline counts down.
 func TestTasksAreLive(t *testing.T) {

@@ -153,7 +153,7 @@ func TestTransactionsStarsBought(t *testing.T) {
 	b.eventually(`document.querySelector('main a[href="/receipts/` + key + `"]')?.closest("li").innerText.includes("bought")`)
 }
 
-// TestTransactionsReceiptsAreNotGuessed opens receipts that are nobody's, and pages of administrators as a customer.
+// TestTransactionsReceiptsAreNotGuessed opens receipts that are nobody's.
 func TestTransactionsReceiptsAreNotGuessed(t *testing.T) {
 	t.Parallel()
 	hash := unlucky(t, "shy_secret")
@@ -162,18 +162,6 @@ func TestTransactionsReceiptsAreNotGuessed(t *testing.T) {
 		anybody.open("/receipts/" + key)
 		anybody.shows("RECEIPT_NOT_FOUND")
 		anybody.wantStatus(http.StatusNotFound)
-	}
-
-	b := signedIn(t, running.Info.UserToken)
-	for _, path := range []string{"/transactions", "/transactions/" + hash, "/transactions/payments", "/transactions/figures"} {
-		b.open(path)
-		b.shows("INSUFFICIENT_ACCESS")
-		b.wantStatus(http.StatusForbidden)
-	}
-
-	b.open("/stars")
-	if strings.Contains(b.text(), "shy_secret") {
-		t.Error("a customer sees somebody else's purchase")
 	}
 }
 

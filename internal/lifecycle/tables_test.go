@@ -17,10 +17,7 @@ func TestTables(t *testing.T) {
 			checkTable(t, Task, TaskStates, []Role{Creator, Assignee, Anyone, Others, System}, taskAllFacts())
 		},
 		WorkloadDownload: func(t *testing.T) {
-			checkTable(
-				t, Download, downloadStates, []Role{Owner, Admin, System},
-				[]DownloadFacts{{false, false}, {true, false}, {false, true}, {true, true}},
-			)
+			checkTable(t, Download, downloadStates, []Role{Owner, Admin, System}, downloadAllFacts())
 		},
 		WorkloadTransaction: func(t *testing.T) {
 			checkTable(t, Transaction, transactionStates, []Role{Admin, System}, transactionAllFacts())
@@ -44,6 +41,10 @@ func deliveryAllFacts() (all []DeliveryFacts) {
 		all = append(all, DeliveryFacts{attempt, false}, DeliveryFacts{attempt, true})
 	}
 	return all
+}
+
+func downloadAllFacts() []DownloadFacts {
+	return []DownloadFacts{{false, false}, {true, false}, {false, true}, {true, true}}
 }
 
 func taskAllFacts() (all []TaskFacts) {

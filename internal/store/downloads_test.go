@@ -148,43 +148,6 @@ func TestOneActiveDownload(t *testing.T) {
 	}
 }
 
-// TestOneRequestOneDownload repeats requests, also when what they have made is over.
-func TestOneRequestOneDownload(t *testing.T) {
-	t.Parallel()
-	s := newDownloadRig(t)
-	ask := func(user account.User, key string) (download.Download, bool) {
-		wanted := s.ask(user)
-		wanted.RequestKey = key
-		job, created, err := s.CreateDownload(t.Context(), wanted, core.Event{Type: "enqueued", To: "queued"})
-		s.must(err)
-		return job, created
-	}
-
-	first, created := ask(s.ann, "k")
-	if !created || first.RequestKey != "k" {
-		t.Errorf("%v, %+v", created, first)
-	}
-
-	for range 2 {
-		if again, created := ask(s.ann, "k"); created || again.ID != first.ID {
-			t.Errorf("%v, %+v", created, again)
-		}
-		if first.State == lifecycle.DownloadQueued {
-			first = s.move(first, lifecycle.DownloadFailed)
-		}
-	}
-
-	if other, created := ask(s.ann, "l"); !created || other.ID == first.ID {
-		t.Errorf("%v, %+v", created, other)
-	}
-	if theirs, created := ask(s.bob, "k"); !created || theirs.UserID != s.bob.ID {
-		t.Errorf("%v, %+v", created, theirs)
-	}
-
-	s.move(s.download(s.user(3)), lifecycle.DownloadFailed) // without a key each request is its own
-	s.download(s.user(4))
-}
-
 func TestCompletionFillsTheLibrary(t *testing.T) {
 	t.Parallel()
 	s := newDownloadRig(t)

@@ -151,26 +151,6 @@ func TestGraph(t *testing.T) {
 	}
 }
 
-// TestRepeatedGraph shows that who asks again is told that nothing was made.
-func TestRepeatedGraph(t *testing.T) {
-	t.Parallel()
-	o := newOffice(t, nil)
-	graph := []task.NewTask{
-		{Title: "a task of a test", Labels: []string{}, Visibility: task.Public, Priority: task.PriorityNormal},
-		{Title: "another one", Labels: []string{}, Visibility: task.Public, Priority: task.PriorityNormal},
-	}
-
-	var first int64
-	for i, want := range []bool{true, false} {
-		made, created, err := o.CreateTasks(t.Context(), o.Workspace.ID, graph, core.Event{Type: "created", To: "NEW"},
-			core.Request{UserID: o.ann.ID, Key: "k", Asked: "graph"})
-		if err != nil || created != want || len(made) != 2 || i > 0 && made[0].ID != first {
-			t.Errorf("%d tasks, created %v, error %v; want created %v", len(made), created, err, want)
-		}
-		first = made[0].ID
-	}
-}
-
 // TestGraphIsRefused makes nothing of a graph that cannot be, and says why.
 func TestGraphIsRefused(t *testing.T) {
 	t.Parallel()
@@ -458,46 +438,6 @@ func TestWhoSeesATask(t *testing.T) {
 		if seen := err == nil; seen != slices.Contains(c.want, private.ID) {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-}
-
-// TestFirstAnswerStays repeats keys: with the same request, at the same time, and for something else.
-func TestFirstAnswerStays(t *testing.T) {
-	t.Parallel()
-	o := newOffice(t, nil)
-	var mu sync.Mutex
-	ids := map[int64]int{}
-	var all sync.WaitGroup
-
-	for range 10 {
-		all.Go(func() {
-			made, err := o.graph("k", task.NewTask{})
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				t.Error(err)
-			} else {
-				ids[made[0].ID]++
-			}
-		})
-	}
-
-	all.Wait()
-	if len(ids) != 1 || o.count("tasks") != 1 {
-		t.Errorf("one key has made %v, %d tasks", ids, o.count("tasks"))
-	}
-
-	for id := range ids {
-		o.move(task.Task{ID: id}, lifecycle.TaskCancelled, nil)
-	}
-
-	if made, err := o.graph("k", task.NewTask{}); err != nil || made[0].State != lifecycle.TaskNew {
-		t.Errorf("the first answer has changed: %+v, %v", made, err)
-	}
-
-	_, err := o.CommentTask(t.Context(), 1, "c", core.Request{UserID: o.ann.ID, Key: "k", Asked: "something else"})
-	if f := fault.As(err); f == nil || f.Code != fault.Validation || f.Field != "Idempotency-Key" {
-		t.Errorf("got %v", err)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
@@ -302,8 +301,8 @@ func TestLockRace(t *testing.T) {
 	}
 }
 
-// TestLists filters, pages, and finds what a workflow has to drive.
-func TestLists(t *testing.T) {
+// TestLiveTransactions finds what a workflow has to drive.
+func TestLiveTransactions(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	ctx := t.Context()
@@ -319,39 +318,6 @@ func TestLists(t *testing.T) {
 	b.fail(hashes[3], "Username not found", lifecycle.NonRetryable, true)
 	b.quoted(hashes[4], coin)
 	b.ok(b.ReviewTransaction(ctx, hashes[4], 1, "r"))
-	seen := b.tx(hashes[2]).CreatedAt
-	find := func(f transaction.Filter) (found []int) {
-		t.Helper()
-		f.Limit = 10
-		rows, err := b.Transactions(ctx, f)
-		b.must(err)
-		for _, row := range rows {
-			found = append(found, slices.Index(hashes, row.Hash))
-		}
-		return found
-	}
-
-	for name, c := range map[string]struct {
-		filter transaction.Filter
-		want   []int
-	}{
-		"all":          {transaction.Filter{}, []int{4, 3, 2, 1, 0}},
-		"a page":       {transaction.Filter{Before: b.tx(hashes[2]).ID}, []int{1, 0}},
-		"failed":       {transaction.Filter{Status: lifecycle.TransactionFailed}, []int{3, 2}},
-		"may be tried": {transaction.Filter{MayRetry: true}, []int{2}},
-		"so":           {transaction.Filter{MayRetry: true, Error: "Failed to fetch: Network error"}, []int{2}},
-		"not so":       {transaction.Filter{MayRetry: true, Error: "Unknown error"}, nil},
-		"since then":   {transaction.Filter{MayRetry: true, SeenFrom: &seen}, []int{2}},
-		"until then":   {transaction.Filter{MayRetry: true, SeenUntil: &seen}, nil},
-		"review":       {transaction.Filter{NeedsReview: true}, []int{4}},
-		"stuck":        {transaction.Filter{StuckFor: time.Microsecond}, []int{4, 1}},
-		"not so stuck": {transaction.Filter{StuckFor: time.Hour}, nil},
-	} {
-		if got := find(c.filter); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-
 	live := func() (found []int) {
 		rows, err := b.LiveTransactions(ctx, 0, 0, 10)
 		b.must(err)

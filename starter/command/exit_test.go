@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -13,36 +14,56 @@ func problemJSON(status int, code string) string {
 		status, code, status, code)
 }
 
+// TestRefusals tells what is wrong and what to do next, by the code of a refusal and the command.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
-		status int
-		code   string
-		next   string
+	const off = "next: they are off until the API and the worker get their settings: see docs/download.md"
+	show, claim := "deliver show 7 = GET /v1/deliveries/7", "task claim 7 mine = POST /v1/tasks/7/claim"
+	load, cancel := "download 4 magnet:?a = POST /v1/downloads", "download cancel 9 = POST /v1/downloads/9/cancel"
+	retry := "tx retry " + txHash + " = POST /v1/transactions/" + txHash + "/retry"
+	for _, test := range []struct {
+		call    string
+		status  int
+		code    string
+		details string
+		next    string
 	}{
-		{422, "FILE_TOO_BIG", "next: choose another file"},
-		{404, "DELIVERY_NOT_FOUND", "next: look which there are"},
-		{403, "INSUFFICIENT_ACCESS", "next: ask whose it is"},
-		{401, "UNAUTHENTICATED", "next: give a valid token"},
-		{409, "INVALID_TRANSITION", "next: look at its state"},
-		{503, "STORE_UNAVAILABLE", "next: try again in a moment"},
-	}
-
-	for _, test := range tests {
-		t.Run(test.code, func(t *testing.T) {
-			t.Parallel()
-			api := newFakeAPI(t, map[string][]string{"GET /v1/deliveries/7": {problemJSON(test.status, test.code)}})
-			code, out, errs := api.starter(t, "deliver", "show", "7", "--json")
-			if code != 1 || out != "" {
-				t.Errorf("exit code %d, output %q", code, out)
+		{show, 422, "FILE_TOO_BIG", `{}`, "next: choose another file"},
+		{show, 404, "DELIVERY_NOT_FOUND", `{}`, "next: look which there are"},
+		{show, 403, "INSUFFICIENT_ACCESS", `{}`, "next: ask whose it is"},
+		{show, 401, "UNAUTHENTICATED", `{}`, "next: give a valid token"},
+		{show, 409, "INVALID_TRANSITION", `{}`, "next: look at its state"},
+		{show, 503, "STORE_UNAVAILABLE", `{}`, "next: try again in a moment"},
+		{claim, 409, "TASK_ALREADY_CLAIMED", `{"holder":"7"}`, "detail: holder: 7\nnext: choose another one: starter task ready"},
+		{claim, 409, "UNRESOLVED_BLOCKERS", `{"blockers":["7","8"]}`, "detail: blockers: 7, 8\nnext: see what it waits for"},
+		{claim, 422, "COMMENT_REQUIRED", `{}`, "next: say why"},
+		{claim, 409, "SUBMISSION_NOT_CURRENT", `{"submission":null}`, "detail: submission: none\nnext: look at the newest result"},
+		{claim, 404, "TASK_NOT_FOUND", `{}`, "next: look which there are: starter task list"},
+		{claim, 409, "CANNOT_TAKEOVER", `{}`, "next: it is yours"},
+		{claim, 409, "CANNOT_ESCALATE_OWN", `{}`, "next: block it yourself"},
+		{load, 503, "PROVIDER_UNAVAILABLE", `{}`, off},
+		{cancel, 404, "BOOK_NOT_FOUND", `{}`, "next: look which there are: starter book list"},
+		{cancel, 404, "DOWNLOAD_NOT_FOUND", `{}`, "next: look which there are: starter download list"},
+		{cancel, 409, "INVALID_TRANSITION", `{}`, "starter download show ID"},
+		{cancel, 503, "PROVIDER_UNAVAILABLE", `{}`, "next: see how it goes: starter download show ID"},
+		{retry, 404, "TRANSACTION_NOT_FOUND", `{}`, "next: look which there are: starter tx list"},
+		{retry, 409, "PAYMENT_UNDECIDED", `{}`, "next: wait for what the chain says"},
+		{retry, 409, "INVALID_TRANSITION", `{}`, "next: look at its state: starter tx show HASH\n"},
+		{retry, 503, "NOT_CONFIGURED", `{}`, "next: it is off until"},
+		{retry, 503, "TEMPORAL_UNAVAILABLE", `{}`, "next: try again in a moment"},
+	} {
+		line, request, _ := strings.Cut(test.call, " = ")
+		problem := strings.Replace(problemJSON(test.status, test.code), `"details":{}`, `"details":`+test.details, 1)
+		api := newFakeAPI(t, map[string][]string{request: {problem}})
+		code, out, errs := api.starter(t, append(strings.Fields(line), "--json")...)
+		if code != 1 || out != "" {
+			t.Errorf("%s: %s: exit code %d, output %q", line, test.code, code, out)
+		}
+		for _, want := range []string{test.code + ": what is wrong", "field: file_id: is wrong", test.next} {
+			if !strings.Contains(errs, want) {
+				t.Errorf("%s: %q is not in %q", line, want, errs)
 			}
-
-			for _, want := range []string{test.code + ": what is wrong", "field: file_id: is wrong", test.next} {
-				if !strings.Contains(errs, want) {
-					t.Errorf("%q is not in %q", want, errs)
-				}
-			}
-		})
+		}
 	}
 }
 
@@ -58,25 +79,41 @@ func TestEndsThatAreNotDelivered(t *testing.T) {
 	}
 }
 
+// TestUsage points to the help for what is no command.
 func TestUsage(t *testing.T) {
 	t.Parallel()
+	noList := filepath.Join(t.TempDir(), "no-list")
+	writeFile(t, noList, []byte(`{"tasks":[]}`))
 	for _, line := range []string{
 		"bogus", "completion bogus", "completion bash x", "deliver", "deliver a b", "deliver 1 --bogus",
 		"deliver 1 --wait --no-wait", "deliver show", "files a b", "status x",
 		"user bogus", "user add", "user role 3", "user approve", "migrate", "migrate x",
 		"files --api nonsense", "deliver list --limit many",
+		"task bogus", "task create", "task create a b --workspace 1", "task create title", "task batch", "task batch x",
+		"task batch /no/such --workspace 1", "task batch " + noList + " --workspace 1",
+		"task claim", "task status 1", "task status 1 GONE x", "task show", "task show 1 2", "task dep", "task events",
+		"task list 1",
+		"workspace bogus", "workspace create", "workspace member 1", "workspace create x --deadline NEW",
+		"workspace create x --deadline NEW=soon",
+		"workspace create x --deadline NEW=NaN", "workspace create x --release-stuck-after inf", "workspace change 1",
+		"workspace members", "workspace remove 1",
+		"stats bogus", "stats tasks",
+		"book bogus", "book add", "book add a b", "book show", "book list x",
+		"download", "download 4", "download 4 x y", "download 4 x --bogus", "download show", "download cancel",
+		"download cancel 1 2", "download events", "download list x",
+		"tx bogus", "tx show", "tx show a b", "tx list a", "tx retry", "tx retry --yes", "tx retry a --given-up",
+		"tx retry --all --limit 0", "tx retry --all --since -1h", "tx resolve a", "tx resolve a maybe", "tx write-off",
+		"tx queue a", "tx resume a", "tx ledger a",
+		"tx reconcile a", "tx reconcile --purchases /no/such", "tx reconcile --purchases " + noList, "stats transactions a",
 	} {
-		t.Run(line, func(t *testing.T) {
-			t.Parallel()
-			args := strings.Fields(line)
-			if !strings.Contains(line, "--api") && !strings.HasPrefix(line, "migrate") && !strings.HasPrefix(line, "completion") && line != "bogus" {
-				args = append(args, "--api", "http://127.0.0.1:1", "--token", "secret")
-			}
-			code, out, errs := starter(t, args...)
-			if code != 2 || out != "" || !strings.Contains(errs, "--help") {
-				t.Errorf("exit code %d, output %q, errors %q", code, out, errs)
-			}
-		})
+		args := strings.Fields(line)
+		if !strings.Contains(line, "--api") && !strings.HasPrefix(line, "migrate") && !strings.HasPrefix(line, "completion") && line != "bogus" {
+			args = append(args, "--api", "http://127.0.0.1:1", "--token", "secret")
+		}
+		code, out, errs := starter(t, args...)
+		if code != 2 || out != "" || !strings.Contains(errs, "--help") || strings.HasPrefix(line, "task batch "+noList) && !strings.Contains(errs, "not a list of tasks") {
+			t.Errorf("%s: exit code %d, output %q, errors %q", line, code, out, errs)
+		}
 	}
 }
 

@@ -113,30 +113,6 @@ func TestTaskKeys(t *testing.T) {
 	}
 }
 
-func TestTaskRefusals(t *testing.T) {
-	t.Parallel()
-	for code, c := range map[string]struct {
-		status  int
-		details string
-		want    string
-	}{
-		"TASK_ALREADY_CLAIMED":   {409, `{"holder":"7"}`, "detail: holder: 7\nnext: choose another one: starter task ready"},
-		"UNRESOLVED_BLOCKERS":    {409, `{"blockers":["7","8"]}`, "detail: blockers: 7, 8\nnext: see what it waits for"},
-		"COMMENT_REQUIRED":       {422, `{}`, "next: say why"},
-		"SUBMISSION_NOT_CURRENT": {409, `{"submission":null}`, "detail: submission: none\nnext: look at the newest result"},
-		"TASK_NOT_FOUND":         {404, `{}`, "next: look which there are: starter task list"},
-		"CANNOT_TAKEOVER":        {409, `{}`, "next: it is yours"},
-		"CANNOT_ESCALATE_OWN":    {409, `{}`, "next: block it yourself"},
-	} {
-		problem := strings.Replace(problemJSON(c.status, code), `"details":{}`, `"details":`+c.details, 1)
-		api := newFakeAPI(t, map[string][]string{"POST /v1/tasks/7/claim": {problem}})
-		exit, out, errs := api.starter(t, "task", "claim", "7", "mine", "--json")
-		if exit != 1 || out != "" || !strings.Contains(errs, code+": what is wrong") || !strings.Contains(errs, c.want) {
-			t.Errorf("%s: exit code %d, output %q, errors %q", code, exit, out, errs)
-		}
-	}
-}
-
 func TestTaskDependencies(t *testing.T) {
 	t.Parallel()
 	one := func(id, status string, blockers ...string) string {
@@ -176,31 +152,5 @@ is waited for by
 	}
 	if err := json.Unmarshal([]byte(out), &d); err != nil || d.ID != "11" || len(d.Blockers) != 2 || len(d.Dependents) != 1 {
 		t.Errorf("%v, %s", err, out)
-	}
-}
-
-func TestTaskUsage(t *testing.T) {
-	t.Parallel()
-	noList := filepath.Join(t.TempDir(), "no list")
-	writeFile(t, noList, []byte(`{"tasks":[]}`))
-	for _, line := range []string{
-		"task bogus", "task create", "task create a b --workspace 1", "task create title", "task batch", "task batch x",
-		"task batch /no/such --workspace 1",
-		"task claim", "task status 1", "task status 1 GONE x", "task show", "task show 1 2", "task dep", "task events",
-		"task list 1",
-		"workspace bogus", "workspace create", "workspace member 1", "workspace create x --deadline NEW",
-		"workspace create x --deadline NEW=soon",
-		"workspace create x --deadline NEW=NaN", "workspace create x --release-stuck-after inf", "workspace change 1",
-		"workspace members", "workspace remove 1",
-		"stats bogus", "stats tasks",
-	} {
-		code, out, errs := starter(t, append(strings.Fields(line), "--api", "http://127.0.0.1:1", "--token", "secret")...)
-		if code != 2 || out != "" || !strings.Contains(errs, "--help") {
-			t.Errorf("%s: exit code %d, output %q, errors %q", line, code, out, errs)
-		}
-	}
-
-	if code, _, errs := starter(t, "task", "batch", noList, "--workspace", "1", "--api", "http://127.0.0.1:1", "--token", "x"); code != 2 || !strings.Contains(errs, "not a list of tasks") {
-		t.Errorf("exit code %d, errors %q", code, errs)
 	}
 }

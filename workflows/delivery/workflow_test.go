@@ -52,18 +52,6 @@ func wantEnd(
 		Return(lifecycle.DeliveryOutcome{State: state, Reason: reason}, nil).Once()
 }
 
-func TestDelivered(t *testing.T) {
-	t.Parallel()
-	env := newRun(t, func(context.Context, lifecycle.DeliveryExecution) (activities.Receipt, error) {
-		return activities.Receipt{State: lifecycle.DeliveryDelivered}, nil
-	})
-	env.ExecuteWorkflow(lifecycle.DeliveryType, jobID)
-	var outcome lifecycle.DeliveryOutcome
-	if err := env.GetWorkflowResult(&outcome); err != nil || outcome.State != lifecycle.DeliveryDelivered {
-		t.Errorf("got %+v, %v", outcome, err)
-	}
-}
-
 // TestEnds has a line for each failure of an attempt, and the end that the workflow gives the job.
 func TestEnds(t *testing.T) {
 	t.Parallel()
@@ -207,94 +195,6 @@ func TestReceiptOfALostWorker(t *testing.T) {
 		t.Errorf("the workflow ended with %v", err)
 	}
 	env.AssertExpectations(t)
-}
-
-// TestCancels stops a running attempt by signal and by cancellation of the workflow.
-func TestCancels(t *testing.T) {
-	t.Parallel()
-	for name, cancel := range map[string]func(*testsuite.TestWorkflowEnvironment){
-		"signal":          func(env *testsuite.TestWorkflowEnvironment) { env.SignalWorkflow(lifecycle.CancelSignal, nil) },
-		"workflow cancel": func(env *testsuite.TestWorkflowEnvironment) { env.CancelWorkflow() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			env := newRun(t, func(ctx context.Context, _ lifecycle.DeliveryExecution) (activities.Receipt, error) {
-				<-ctx.Done()
-				return activities.Receipt{}, temporal.NewCanceledError()
-			})
-
-			wantEnd(env, lifecycle.DeliveryActionCancel, fault.CancelledByUser, lifecycle.DeliveryCancelled)
-			env.RegisterDelayedCallback(func() { cancel(env) }, time.Second)
-			env.ExecuteWorkflow(lifecycle.DeliveryType, jobID)
-			if err := env.GetWorkflowError(); !temporal.IsCanceledError(err) {
-				t.Errorf("the workflow ended with %v", err)
-			}
-
-			env.AssertExpectations(t)
-		})
-	}
-}
-
-// TestRecordAway writes the end although PostgreSQL is away for long.
-func TestRecordAway(t *testing.T) {
-	t.Parallel()
-	env := newRun(t, func(context.Context, lifecycle.DeliveryExecution) (activities.Receipt, error) {
-		return activities.Receipt{}, temporal.NewNonRetryableApplicationError("x", string(fault.FileNotFound), nil)
-	})
-
-	calls := 0
-	env.OnActivity(records.FinishJob, mock.Anything, mock.Anything).Return(
-		func(_ context.Context, end lifecycle.DeliveryEnd) (lifecycle.DeliveryOutcome, error) {
-			if calls++; calls < 10 {
-				return lifecycle.DeliveryOutcome{}, temporal.NewApplicationError("away", string(fault.StoreUnavailable))
-			}
-			return lifecycle.DeliveryOutcome{State: lifecycle.DeliveryFailed, Reason: end.Reason}, nil
-		})
-
-	env.ExecuteWorkflow(lifecycle.DeliveryType, jobID)
-	if failure, ok := errors.AsType[*temporal.ApplicationError](env.GetWorkflowError()); !ok || failure.Type() != string(fault.FileNotFound) {
-		t.Errorf("the workflow ended with %v after %d calls", env.GetWorkflowError(), calls)
-	}
-}
-
-// TestStateQuery follows the states that the activity reports.
-func TestStateQuery(t *testing.T) {
-	t.Parallel()
-	env := newRun(t, func(ctx context.Context, _ lifecycle.DeliveryExecution) (activities.Receipt, error) {
-		<-ctx.Done()
-		return activities.Receipt{}, temporal.NewCanceledError()
-	})
-
-	wantEnd(env, lifecycle.DeliveryActionCancel, fault.CancelledByUser, lifecycle.DeliveryCancelled)
-	state := func() (view lifecycle.StateView) {
-		value, err := env.QueryWorkflow(lifecycle.StateQuery)
-		if err == nil {
-			err = value.Get(&view)
-		}
-		if err != nil {
-			t.Error(err)
-		}
-		return view
-	}
-
-	env.RegisterDelayedCallback(func() {
-		if got := state(); got.State != "QUEUED" || got.WaitsFor == "" {
-			t.Errorf("at first: %+v", got)
-		}
-		env.SignalWorkflow(lifecycle.DeliveryStageSignal, lifecycle.DeliveryStreaming)
-	}, time.Second)
-
-	env.RegisterDelayedCallback(func() {
-		if got := state(); got.State != "STREAMING" {
-			t.Errorf("then: %+v", got)
-		}
-		env.SignalWorkflow(lifecycle.CancelSignal, nil)
-	}, 2*time.Second)
-
-	env.ExecuteWorkflow(lifecycle.DeliveryType, jobID)
-	if got := state(); got.State != "CANCELLED" {
-		t.Errorf("in the end: %+v", got)
-	}
 }
 
 // TestAttemptsAreShown follows attempts that fail, are paused and go on.

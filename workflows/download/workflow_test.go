@@ -177,15 +177,6 @@ func (p *play) wantCompleted() {
 	}
 }
 
-func TestCompletes(t *testing.T) {
-	t.Parallel()
-	p := newPlay(t)
-	p.saw(15*time.Second, lifecycle.ObservedDownloading)
-	p.saw(10*time.Hour, lifecycle.ObservedComplete)
-	p.run("add", "begin", "complete")
-	p.wantCompleted()
-}
-
 // TestCompleteAtFirstSight leaves the way through downloading to the record.
 func TestCompleteAtFirstSight(t *testing.T) {
 	t.Parallel()
@@ -581,23 +572,6 @@ func TestContinuesAsNew(t *testing.T) {
 	if got := fmt.Sprint(second.done); got != "[look fail missing_external_job]" {
 		t.Errorf("did %s", got)
 	}
-}
-
-// TestRecordAway writes the end although PostgreSQL is away for long.
-func TestRecordAway(t *testing.T) {
-	t.Parallel()
-	p := newPlay(t)
-	calls := 0
-	p.move = func() error {
-		if calls++; calls < 10 {
-			return temporal.NewApplicationError("away", string(fault.StoreUnavailable))
-		}
-		return nil
-	}
-
-	p.saw(time.Second, lifecycle.ObservedComplete)
-	p.ExecuteWorkflow(lifecycle.DownloadType, jobID, (*Carried)(nil))
-	p.wantCompleted()
 }
 
 // TestStateQuery follows what operators see.

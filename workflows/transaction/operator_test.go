@@ -431,48 +431,6 @@ func TestReconciler(t *testing.T) {
 	w.balances()
 }
 
-// TestWorkerAway loses the worker at any moment of several purchases, again and again: each is made once.
-func TestWorkerAway(t *testing.T) {
-	t.Parallel()
-	// however long the worker is away, a payment lives
-	w := newRig(t, func(s *setup) { s.settings.PaymentTTL = time.Minute })
-	w.must(w.chain.Steer(tonsim.Steering{BlockTimeMS: ptr(int64(150))}))
-	var hashes []string
-	for range 4 {
-		hashes = append(hashes, w.deposit(1, "durov 50"))
-	}
-
-	for range 8 {
-		time.Sleep(300 * time.Millisecond)
-		w.stopWorker()
-		w.startWorker()
-	}
-
-	for _, hash := range hashes {
-		w.becomes(hash, lifecycle.TransactionProcessed)
-		if got := w.states(hash); got != "purchase paid" {
-			t.Error(got)
-		}
-	}
-
-	w.wantSold(4)
-	w.balances()
-}
-
-// TestOff refuses everything while there is no wallet.
-func TestOff(t *testing.T) {
-	t.Parallel()
-	w := newRig(t, func(s *setup) { s.asleep = true })
-	ctx := t.Context()
-	_, err := w.client.List(ctx, transaction.Filter{Limit: 1})
-	w.wantCode(err, fault.NotConfigured)
-	_, err = w.client.Retry(ctx, w.admin, strings.Repeat("0", 64), "", "")
-	w.wantCode(err, fault.NotConfigured)
-	w.wantCode(w.client.Pause(ctx, w.admin, ""), fault.NotConfigured)
-	_, err = w.client.Reconcile(ctx, nil)
-	w.wantCode(err, fault.NotConfigured)
-}
-
 // TestSecrets searches histories and logs for what must not be in them.
 func TestSecrets(t *testing.T) {
 	t.Parallel()

@@ -233,18 +233,6 @@ func (b *book) run(t *testing.T, want string) error {
 	return b.GetWorkflowError()
 }
 
-func TestWorkflowBuys(t *testing.T) {
-	t.Parallel()
-	b := newBook(t)
-	b.settles(5*time.Second, transaction.PaymentPaid)
-	if err := b.run(t, "lock quote queue pay look confirm"); err != nil {
-		t.Error(err)
-	}
-	if got := strings.Join(b.stages, " "); got != "processing processed" || len(b.attention) > 0 {
-		t.Error(got, b.attention)
-	}
-}
-
 func TestWorkflowAwaitsItsTurn(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
@@ -467,53 +455,6 @@ func TestWorkflowRetried(t *testing.T) {
 	}
 }
 
-// TestWorkflowCancelled stops what has not signed, and proves what has.
-func TestWorkflowCancelled(t *testing.T) {
-	t.Parallel()
-	t.Run("waiting", func(t *testing.T) {
-		t.Parallel()
-		b := newBook(t)
-		b.taken = true
-		b.later(time.Minute, b.CancelWorkflow)
-		if err := b.run(t, "lock quote queue cancel"); !temporal.IsCanceledError(err) || b.messages[0] != "Cancelled by operator" {
-			t.Error(err, b.messages)
-		}
-	})
-
-	t.Run("signed, then paid", func(t *testing.T) {
-		t.Parallel()
-		b := newBook(t)
-		b.later(time.Second, b.CancelWorkflow)
-		b.settles(5*time.Second, transaction.PaymentPaid)
-		if err := b.run(t, "lock quote queue pay cancel look confirm"); err != nil {
-			t.Error(err)
-		}
-	})
-
-	t.Run("signed, then dead", func(t *testing.T) {
-		t.Parallel()
-		b := newBook(t)
-		b.later(time.Second, b.CancelWorkflow)
-		b.settles(5*time.Second, transaction.PaymentDead)
-		if err := b.run(t, "lock quote queue pay cancel look fail"); !temporal.IsCanceledError(err) || b.messages[0] != "Cancelled by operator" {
-			t.Error(err, b.messages)
-		}
-	})
-}
-
-// TestWorkflowStuck alerts once, changes nothing, and takes the mark away at the end.
-func TestWorkflowStuck(t *testing.T) {
-	t.Parallel()
-	b := newBook(t)
-	b.settles(5*time.Hour, transaction.PaymentPaid)
-	if err := b.run(t, "lock quote queue pay broadcast broadcast broadcast alert look confirm"); err != nil {
-		t.Error(err)
-	}
-	if len(b.attention) != 1 || !b.attention[0] {
-		t.Error(b.attention)
-	}
-}
-
 // TestWorkflowGoesOn starts with the record in the middle of things: what an operator has ended or reset goes on from
 // there.
 func TestWorkflowGoesOn(t *testing.T) {
@@ -582,48 +523,6 @@ func TestWorkflowRefunds(t *testing.T) {
 	)
 	if err == nil || len(b.messages) != 1 {
 		t.Error(err, b.messages)
-	}
-}
-
-// TestWorkflowState follows the state query.
-func TestWorkflowState(t *testing.T) {
-	t.Parallel()
-	b := newBook(t)
-	view := func() (v lifecycle.TransactionView) {
-		value, err := b.QueryWorkflow(lifecycle.StateQuery)
-		if err != nil || value.Get(&v) != nil {
-			t.Error(err)
-		}
-		return v
-	}
-
-	b.later(time.Second, func() {
-		if got := view(); got.State != "processing" || got.Attempt != 1 || !strings.Contains(got.WaitsFor, "chain") {
-			t.Errorf("%+v", got)
-		}
-	})
-
-	b.settles(2*time.Second, transaction.PaymentPaid)
-	_ = b.run(t, "lock quote queue pay look confirm")
-	if got := view(); got.State != "processed" || got.WaitsFor != "" {
-		t.Errorf("%+v", got)
-	}
-}
-
-// TestWorkflowContinues starts anew when its history is long, while it waits for an operator.
-func TestWorkflowContinues(t *testing.T) {
-	t.Parallel()
-	b := newBook(t)
-	b.quote = func() (activities.Snapshot, error) {
-		return activities.Snapshot{}, temporal.NewNonRetryableApplicationError("Something", "unknown", nil)
-	}
-
-	b.later(
-		time.Hour, func() { b.SetContinueAsNewSuggested(true); b.SignalWorkflow(lifecycle.TransactionTurnSignal, nil) },
-	)
-	err := b.run(t, "lock quote fail")
-	if next, ok := errors.AsType[*workflow.ContinueAsNewError](err); !ok || next.WorkflowType.Name != lifecycle.TransactionType {
-		t.Error(err)
 	}
 }
 
