@@ -119,11 +119,6 @@ func (c *Tasks) End(ctx context.Context, taskID int64, reason fault.Code) error 
 	return err
 }
 
-// Unblock signals a task's workflow that its last blocker is DONE.
-func (c *Tasks) Unblock(ctx context.Context, workflowID string) error {
-	return c.Temporal.SignalWorkflow(ctx, workflowID, "", lifecycle.TaskUnblockedSignal, nil)
-}
-
 // Refresh makes a task's workflow read the record again.
 func (c *Tasks) Refresh(ctx context.Context, workflowID string) error {
 	return c.Temporal.SignalWorkflow(ctx, workflowID, "", lifecycle.TaskRefreshSignal, nil)

@@ -511,15 +511,15 @@ func TestAnswerIsWhatTheRecordHas(t *testing.T) {
 		o.must(err)
 		want, err := o.TaskByID(t.Context(), 0, row.ID)
 		o.must(err)
-		if got, want := fmt.Sprintf("%s", asJSON(answer.Task)), fmt.Sprintf("%s", asJSON(want)); got != want {
+		if got, want := asJSON(answer.Task), asJSON(want); got != want {
 			t.Errorf("%s was answered\n%s\nand the record has\n%s", c.action, got, want)
 		}
 	}
 }
 
-func asJSON(row any) []byte {
+func asJSON(row any) string {
 	text, _ := json.Marshal(row)
-	return text
+	return string(text)
 }
 
 // TestTaskStats counts a small history.
