@@ -126,23 +126,12 @@ func (s *rig) writeEvents(over <-chan struct{}, owner, other int64) {
 // eventsOf lists the messages that a webhook sends for the events of its owner, in the order of the stream.
 func (s *rig) eventsOf(owner int64, webhook string) (ids []string) {
 	s.Helper()
-	s.eventually(time.Minute, "all events are final", func() bool {
-		lag, err := s.store.EventsLag(s.Context())
-		return err == nil && lag == 0
-	})
-	for at := (core.Cursor{}); ; {
-		page, err := s.store.EventsAfter(s.Context(), at, 500)
-		must(s, err)
-		if len(page) == 0 {
-			return ids
-		}
-		for _, event := range page {
-			at = event.Cursor()
-			if event.OwnerID != nil && *event.OwnerID == owner {
-				ids = append(ids, fmt.Sprintf("msg_%s_%d", webhook, event.ID))
-			}
+	for _, event := range testdb.EventsAfter(s, s.ground.DatabaseURL, s.store, core.Cursor{}) {
+		if event.OwnerID != nil && *event.OwnerID == owner {
+			ids = append(ids, fmt.Sprintf("msg_%s_%d", webhook, event.ID))
 		}
 	}
+	return ids
 }
 
 // killProcesses kills the worker and the API in turn until over, and starts them again.

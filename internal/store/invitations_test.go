@@ -19,7 +19,6 @@ func TestWhoIsAskedHearsOfNothing(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
 	hook := o.hook(o.stranger, "task")
-	o.settled()
 	o.sent(hook.ID)
 	o.wake()
 	o.must(o.Invite(t.Context(), o.ann.ID, o.Workspace.ID, o.stranger.ID))
@@ -29,9 +28,7 @@ func TestWhoIsAskedHearsOfNothing(t *testing.T) {
 		from, err := o.WakeCursor(t.Context())
 		o.must(err)
 		made := o.made(task.NewTask{})[0]
-		o.settled()
-		events, err := o.EventsAfter(t.Context(), from, 100)
-		o.must(err)
+		events := o.after(from)
 		audience, err := o.AudienceOf(t.Context(), events, []int64{o.stranger.ID})
 		o.must(err)
 		if slices.ContainsFunc(events, func(e core.StreamedEvent) bool { return audience.Sees(o.stranger, e) }) {

@@ -3,10 +3,8 @@ package store_test
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/task"
 	"stagecoach/internal/store/transaction"
 )
@@ -27,12 +25,7 @@ func TestTaskNotices(t *testing.T) {
 	o.must(err)
 	o.move(made[0], lifecycle.TaskDone, &o.bob.ID)
 
-	var events []core.StreamedEvent
-	for deadline := time.Now().Add(time.Minute); len(events) < 4 && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		events, err = o.EventsAfter(t.Context(), from, 100) // without those of transactions that other tests have open
-		o.must(err)
-	}
-
+	events := o.after(from)
 	o.must(o.PlanNotices(t.Context(), from, events, 0))
 	notices, err := o.DueNotices(t.Context(), []string{lifecycle.WorkloadTask}, 100)
 	o.must(err)

@@ -41,15 +41,14 @@ func (w *rig) sent(id int64) (claim int64) {
 	w.must(err)
 
 	for at := begun.Cursor(); ; {
-		events, err := w.EventsAfter(w.t.Context(), at, 100)
-		w.must(err)
+		events := w.after(at)
 		if len(events) == 0 {
 			rests, err := w.RestWebhook(w.t.Context(), id, begun.Claim, at)
 			w.must(err)
 			if rests {
 				return begun.Claim
 			}
-			continue // an older transaction of another test is open
+			continue // an event came meanwhile
 		}
 
 		at = events[len(events)-1].Cursor()
@@ -62,8 +61,7 @@ func (w *rig) wake() (woken []int64) {
 	for {
 		from, err := w.WakeCursor(w.t.Context())
 		w.must(err)
-		events, err := w.EventsAfter(w.t.Context(), from, 100)
-		w.must(err)
+		events := w.after(from)
 		if len(events) == 0 {
 			return woken
 		}
@@ -78,19 +76,10 @@ func (w *rig) wake() (woken []int64) {
 	}
 }
 
-// settled waits until all events are behind the horizon: transactions of other databases may be open.
-func (w *rig) settled() {
+// after lists all events that follow a place.
+func (w *rig) after(from core.Cursor) []core.StreamedEvent {
 	w.t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		lag, err := w.EventsLag(w.t.Context())
-		w.must(err)
-		if lag == 0 {
-			return
-		}
-		if time.Now().After(deadline) {
-			w.t.Fatal("the events are held back")
-		}
-	}
+	return testdb.EventsAfter(w.t, w.url, w.Store, from)
 }
 
 // TestWebhooksWakeWhoSees wants an event to wake the waiting webhooks of those who may see it, and no others.
@@ -102,7 +91,6 @@ func TestWebhooksWakeWhoSees(t *testing.T) {
 	w.must(err)
 	all, tasks, deliveries := w.hook(ann), w.hook(ann, "task"), w.hook(ann, "delivery")
 	others, admins := w.hook(bob), w.hook(boss)
-	w.settled()
 	hooks := []webhook.Webhook{all, tasks, deliveries, others, admins}
 	for _, one := range hooks {
 		w.sent(one.ID)
@@ -114,7 +102,6 @@ func TestWebhooksWakeWhoSees(t *testing.T) {
 	}
 
 	w.job(ann)
-	w.settled()
 	woken := w.wake()
 	slices.Sort(woken)
 	if want := []int64{all.ID, deliveries.ID, admins.ID}; !slices.Equal(woken, want) {
@@ -122,7 +109,6 @@ func TestWebhooksWakeWhoSees(t *testing.T) {
 	}
 
 	w.job(ann)
-	w.settled()
 	if woken := w.wake(); len(woken) != 0 {
 		t.Errorf("%v were woken again, before they have begun", woken)
 	}
@@ -135,7 +121,6 @@ func TestWebhookRestsOrIsWoken(t *testing.T) {
 	w := newRig(t)
 	ann := w.user(1)
 	made := w.hook(ann)
-	w.settled()
 	w.sent(made.ID)
 	w.wake()
 	claim := w.sent(made.ID)
@@ -144,7 +129,6 @@ func TestWebhookRestsOrIsWoken(t *testing.T) {
 	before := found.Cursor()
 
 	w.job(ann) // it does not see this one before it rests again
-	w.settled()
 	if rests, err := w.RestWebhook(t.Context(), made.ID, claim, before); err != nil || !rests {
 		t.Fatalf("nobody was woken by the event yet, but it does not rest: %v", err)
 	}
@@ -155,7 +139,6 @@ func TestWebhookRestsOrIsWoken(t *testing.T) {
 	begun, err := w.BeginWebhook(t.Context(), made.ID)
 	w.must(err)
 	w.job(ann) // this one wakes others while the webhook has not read it
-	w.settled()
 	w.wake()
 	if rests, err := w.RestWebhook(t.Context(), made.ID, begun.Claim, begun.Cursor()); err != nil || rests {
 		t.Errorf("it rests although an event has woken others before: %v", err)
@@ -357,7 +340,6 @@ func TestWebhooksAreRestored(t *testing.T) {
 	w := newRig(t)
 	ann, ctx := w.user(1), t.Context()
 	seen, behind, early, idle := w.hook(ann), w.hook(ann), w.hook(ann), w.hook(ann)
-	w.settled()
 	w.wake()
 	w.sent(seen.ID)
 	w.past(`UPDATE events SET xid = (xid::text::bigint + 1000000000)::text::xid8`)
@@ -386,12 +368,10 @@ func TestWebhooksAreRestored(t *testing.T) {
 		t.Errorf("%d webhooks begin anew, %v", len(ids), err)
 	}
 
-	w.settled()
 	w.sent(seen.ID)
 	w.wake()
 	w.sent(seen.ID)
 	w.job(ann)
-	w.settled()
 	if woken := w.wake(); !slices.Equal(woken, []int64{seen.ID}) {
 		t.Errorf("an event after the restore wakes %v, want %d", woken, seen.ID)
 	}

@@ -202,9 +202,7 @@ func (r *rig) jobs(owner account.User, howMany int) {
 // visible lists the messages that a webhook has to send for the events of the record, in order.
 func (r *rig) visible(id int64) (ids []string) {
 	r.Helper()
-	all, err := r.store.EventsAfter(r.Context(), core.Cursor{}, 10_000)
-	r.must(err)
-	for _, event := range all {
+	for _, event := range testdb.EventsAfter(r, r.database, r.store, core.Cursor{}) {
 		if event.OwnerID != nil && *event.OwnerID == r.owner.ID {
 			ids = append(ids, fmt.Sprintf("msg_%d_%d", id, event.ID))
 		}

@@ -1,0 +1,44 @@
+package testdb
+
+import (
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/internal/store"
+	"stagecoach/internal/store/core"
+)
+
+// EventsAfter lists all committed events that follow a place. Transactions in other databases, as other tests have
+// them, may hold some back for a moment: one that ended after the snapshot was taken is no longer known to be another
+// database's.
+func EventsAfter(t testing.TB, url string, s *store.Store, from core.Cursor) []core.StreamedEvent {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(t.Context()) }()
+
+	var all int
+	row := conn.QueryRow(
+		t.Context(), `SELECT count(*) FROM events WHERE (xid, id) > ($1::text::xid8, $2)`, from.XIDText(), from.ID,
+	)
+	if err := row.Scan(&all); err != nil {
+		t.Fatal(err)
+	}
+
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		events, err := s.EventsAfter(t.Context(), from, all+1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(events) >= all {
+			return events
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of %d events can be read", len(events), all)
+		}
+	}
+}
