@@ -24,8 +24,7 @@ func (pausedTemporal) DescribeWorkflowExecution(
 	}}, nil
 }
 
-// TestPausedWorkflowsAreAlive describes a workflow that an operator has paused: nothing is lost. The server with which
-// the other tests run cannot pause yet.
+// TestPausedWorkflowsAreAlive describes a workflow that an operator has paused: nothing is lost.
 func TestPausedWorkflowsAreAlive(t *testing.T) {
 	t.Parallel()
 	s := newSweeper(&Reconciler{Temporal: pausedTemporal{}})
