@@ -24,7 +24,7 @@ type Store interface {
 	SaveDownloadFile(ctx context.Context, id int64, file []byte, v1, v2 string) error
 	PlaceDownload(ctx context.Context, id int64, savePath string) error
 	MarkDownloadAdded(ctx context.Context, id int64) error
-	NoteDownloadTrouble(ctx context.Context, id int64, code string, refused bool) (download.DownloadTrouble, error)
+	NoteDownloadTrouble(ctx context.Context, id int64, code fault.Code) error
 
 	GraceLeft(ctx context.Context, id int64, grace, gap time.Duration) (time.Duration, error)
 	MarkDownloadFound(ctx context.Context, id int64) error
@@ -57,11 +57,10 @@ type Activities struct {
 
 // Settings are the limits of downloads.
 type Settings struct {
-	SavePath        string        // in qBittorrent's file system, a folder per job below; empty: its default folder
-	MinFree         int64         // bytes that must be free before a torrent is added; 0: no limit
-	EnqueuePatience time.Duration // how long an unreachable qBittorrent, or source, is waited for
-	Grace           time.Duration // for a torrent that is not found
-	PollGap         time.Duration // a longer pause between two polls counts as an outage
+	SavePath string        // in qBittorrent's file system, a folder per job below; empty: its default folder
+	MinFree  int64         // bytes that must be free before a torrent is added; 0: no limit
+	Grace    time.Duration // for a torrent that is not found
+	PollGap  time.Duration // a longer pause between two polls counts as an outage
 }
 
 // MoveDownload writes a transition. A repeated or late call changes nothing and returns what the record has.

@@ -75,8 +75,7 @@ func (d *Activities) notFetched(ctx context.Context, job download.Download, err 
 	problem := temporalio.FaultOf(err)
 	d.Log.Warn("torrent file not fetched", "download", job.ID, "code", problem.Code, "cause", problem.Cause)
 	noteErr := core.RetryWhileUnavailable(ctx, func() error {
-		_, err := d.Store.NoteDownloadTrouble(ctx, job.ID, string(problem.Code), false)
-		return err
+		return d.Store.NoteDownloadTrouble(ctx, job.ID, problem.Code)
 	})
 
 	switch {

@@ -63,7 +63,7 @@ func newRig(t *testing.T, o torrentsim.QBittorrentOptions) *rig {
 		}),
 		Fetcher: fetch.New(fetch.Options{AllowPrivate: true, MaxSize: 1 << 20}),
 		Settings: Settings{
-			SavePath: "/books/", EnqueuePatience: time.Hour, Grace: time.Minute, PollGap: time.Minute,
+			SavePath: "/books/", Grace: time.Minute, PollGap: time.Minute,
 		},
 	}
 
@@ -130,6 +130,11 @@ func (s *rig) reload(job download.Download) download.Download {
 
 func (s *rig) add(job download.Download) error {
 	_, err := s.env.ExecuteActivity(s.AddTorrent, job.ID)
+	return err
+}
+
+func (s *rig) awaitSpace(job download.Download) error {
+	_, err := s.env.ExecuteActivity(s.AwaitSpace, job.ID)
 	return err
 }
 

@@ -16,14 +16,12 @@ import (
 	"stagecoach/internal/torrent"
 )
 
-const (
-	refusals   = 3           // by qBittorrent of one torrent, until the job fails
-	spacePause = time.Minute // between two queries of the free space
-)
+// spacePause is the pause between two queries of the free space.
+const spacePause = time.Minute
 
 // AddTorrent adds a job's torrent to qBittorrent, or adds it again. It does nothing for a job that has ended or whose
-// cancel is requested; the result says so. When another attempt makes no sense the error's type is the reason:
-// enqueue_failed, enqueue_unavailable or book_not_found; the record has the details.
+// cancel is requested; the result says so. The type of its error is the fault code, which the record has as well, for
+// people.
 func (d *Activities) AddTorrent(ctx context.Context, jobID int64) (lifecycle.DownloadRecord, error) {
 	defer temporalio.SendHeartbeats(ctx)()
 	job, err := d.Store.DownloadByID(ctx, jobID)
@@ -124,6 +122,24 @@ func (d *Activities) checkSpace(ctx context.Context) error {
 	return fault.New(fault.NoFreeSpace, "%d bytes are free, %d are to stay so", free, d.Settings.MinFree).After(spacePause)
 }
 
+// AwaitSpace fails with NO_FREE_SPACE while a live job has to wait for room on the disk. Whatever else is wrong is left
+// to AddTorrent.
+func (d *Activities) AwaitSpace(ctx context.Context, jobID int64) error {
+	defer temporalio.SendHeartbeats(ctx)()
+	job, err := d.Store.DownloadByID(ctx, jobID)
+	if err != nil || lifecycle.Download.Terminal(job.State) || job.CancelRequestedAt != nil {
+		return nil
+	}
+
+	err = d.checkSpace(ctx)
+	if fault.CodeOf(err) != fault.NoFreeSpace {
+		return nil
+	}
+
+	d.alert(ctx, fault.NoFreeSpace)
+	return temporalio.ActivityError(ctx, temporalio.FaultOf(err))
+}
+
 // place decides once where a job's files go: a folder of its own, because a torrent may be named like another.
 func (d *Activities) place(ctx context.Context, job download.Download) (path string, err error) {
 	if job.SavePath != "" {
@@ -151,40 +167,14 @@ func (d *Activities) notAdded(ctx context.Context, job download.Download, err er
 
 	d.alert(ctx, problem.Code)
 	d.Log.Warn("download not handed over", "download", job.ID, "code", problem.Code, "cause", problem.Cause)
-	trouble, noteErr := d.Store.NoteDownloadTrouble(
-		ctx, job.ID, string(problem.Code), problem.Code == fault.ProviderRejected,
-	)
-	if noteErr != nil {
+	if noteErr := d.Store.NoteDownloadTrouble(ctx, job.ID, problem.Code); noteErr != nil {
 		return temporalio.ActivityError(ctx, temporalio.FaultOf(noteErr))
 	}
-	if reason := d.giveUp(problem, trouble); reason != "" {
-		return temporalio.ToTemporal(fault.New(reason, "the download was not begun: %s", problem.Code))
-	}
 
-	return temporalio.ActivityError(ctx, problem.Retry())
-}
-
-// giveUp returns the reason to fail a job that could not be added; "" while it may still succeed.
-func (d *Activities) giveUp(problem *fault.Error, trouble download.DownloadTrouble) fault.Code {
-	tooLong := trouble.For > d.Settings.EnqueuePatience
-	reason, over := fault.EnqueueFailed, true
-	switch problem.Code {
-	case fault.BookGone:
-		return fault.BookGone
-	case fault.NoFreeSpace:
-		return ""
-	case fault.ProviderUnavailable, fault.ProviderUnauthorized:
-		reason, over = fault.EnqueueUnavailable, tooLong
-	case fault.ProviderRejected:
-		over = !problem.Retryable || trouble.Refusals >= refusals
-	case fault.SourceUnavailable, fault.Internal:
-		over = tooLong
+	if problem.Code == fault.ProviderUnauthorized || problem.Code == fault.Internal { // a person repairs it
+		problem = problem.Retry()
 	}
-
-	if !over {
-		return ""
-	}
-	return reason
+	return temporalio.ActivityError(ctx, problem)
 }
 
 // alerts are the troubles that only an administrator can repair.

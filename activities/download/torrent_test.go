@@ -51,7 +51,7 @@ func TestHandOver(t *testing.T) {
 	}
 }
 
-// TestHandOverFails has a line for each way it can go wrong at once, or after some tries.
+// TestHandOverFails has a line for each way it can go wrong.
 func TestHandOverFails(t *testing.T) {
 	t.Parallel()
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -70,41 +70,31 @@ func TestHandOverFails(t *testing.T) {
 	}))
 
 	t.Cleanup(site.Close)
+	again := map[fault.Code]bool{fault.ProviderUnavailable: true, fault.SourceUnavailable: true}
 	for name, c := range map[string]struct {
-		link   string
-		set    func(*rig)
-		codes  []fault.Code // of one try after the other; those but the last are tried again
-		detail fault.Code
+		link  string
+		set   func(*rig)
+		codes []fault.Code // of one attempt after the other; empty: it succeeds
 	}{
-		"no such file":      {site.URL + "/none", nil, []fault.Code{fault.EnqueueFailed}, fault.SourceRefused},
-		"a page":            {site.URL + "/page", nil, []fault.Code{fault.EnqueueFailed}, fault.SourceNotTorrent},
-		"too big":           {site.URL + "/big", nil, []fault.Code{fault.EnqueueFailed}, fault.SourceNotTorrent},
-		"a bomb":            {site.URL + "/bomb", nil, []fault.Code{fault.EnqueueFailed}, fault.SourceNotTorrent},
-		"the site is busy":  {site.URL + "/busy", nil, []fault.Code{fault.SourceUnavailable, fault.SourceUnavailable}, fault.SourceUnavailable},
-		"a private address": {site.URL + "/none", func(s *rig) { s.Fetcher = fetch.New(fetch.Options{}) }, []fault.Code{fault.EnqueueFailed}, fault.SourceForbidden},
-		"busy for long": {site.URL + "/busy", func(s *rig) {
-			s.Settings.EnqueuePatience = -1
-		}, []fault.Code{fault.EnqueueFailed}, fault.SourceUnavailable},
-		"refused": {magnet(1), func(s *rig) {
-			s.qb.AddFault(sim.Fault{Match: "torrents/add", Kind: "fails"})
-		}, []fault.Code{fault.ProviderRejected, fault.ProviderRejected, fault.EnqueueFailed}, fault.ProviderRejected},
+		"no such file":      {site.URL + "/none", nil, []fault.Code{fault.SourceRefused}},
+		"a page":            {site.URL + "/page", nil, []fault.Code{fault.SourceNotTorrent}},
+		"too big":           {site.URL + "/big", nil, []fault.Code{fault.SourceNotTorrent}},
+		"a bomb":            {site.URL + "/bomb", nil, []fault.Code{fault.SourceNotTorrent}},
+		"the site is busy":  {site.URL + "/busy", nil, []fault.Code{fault.SourceUnavailable, fault.SourceUnavailable}},
+		"a private address": {site.URL + "/none", func(s *rig) { s.Fetcher = fetch.New(fetch.Options{}) }, []fault.Code{fault.SourceForbidden}},
 		"refused while it starts": {magnet(1), func(s *rig) {
 			s.qb.AddFault(sim.Fault{Match: "torrents/add", Kind: "fails", Times: 2})
-		}, []fault.Code{fault.ProviderRejected, fault.ProviderRejected, ""}, ""},
+		}, []fault.Code{fault.ProviderRejected, fault.ProviderRejected, ""}},
 		"away": {magnet(1), func(s *rig) {
 			s.qb.AddFault(sim.Fault{Kind: "503", Times: 2})
-		}, []fault.Code{fault.ProviderUnavailable, fault.ProviderUnavailable, ""}, ""},
-		"away for long": {magnet(1), func(s *rig) {
-			s.Settings.EnqueuePatience = -1
-			s.qb.AddFault(sim.Fault{Kind: "503"})
-		}, []fault.Code{fault.EnqueueUnavailable}, fault.ProviderUnavailable},
+		}, []fault.Code{fault.ProviderUnavailable, fault.ProviderUnavailable, ""}},
 		"the answer is lost": {magnet(1), func(s *rig) {
 			s.qb.AddFault(sim.Fault{Match: "torrents/add", Kind: "lost_answer", Times: 1})
-		}, []fault.Code{fault.ProviderUnavailable, ""}, ""},
+		}, []fault.Code{fault.ProviderUnavailable, ""}},
 		"there, but not ours": {magnet(1), func(s *rig) {
 			s.must(s.qb.Put(torrentsim.Torrent{InfohashV1: magnet(1)[20:], Name: "x", Size: 5, Category: "films"}))
-		}, []fault.Code{fault.EnqueueFailed}, fault.ProviderRejected},
-		"the book is gone": {magnet(1), func(s *rig) { s.exec(`DELETE FROM books`) }, []fault.Code{fault.BookGone}, fault.BookGone},
+		}, []fault.Code{fault.ProviderRejected}},
+		"the book is gone": {magnet(1), func(s *rig) { s.exec(`DELETE FROM books`) }, []fault.Code{fault.BookGone}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -116,24 +106,18 @@ func TestHandOverFails(t *testing.T) {
 
 			for i, code := range c.codes {
 				err := s.add(job)
+				if got := s.reload(job); got.LastError != string(code) || (got.AddedAt != nil) != (code == "") {
+					t.Errorf("attempt %d: the record says %q, added at %v", i, got.LastError, got.AddedAt)
+				}
+
 				if code == "" {
 					s.must(err)
+					if n := len(s.qb.Torrents()); n != 1 {
+						t.Errorf("%d torrents", n)
+					}
 					continue
 				}
-
-				s.wantFailure(
-					err, code, code == fault.ProviderRejected || code == fault.ProviderUnavailable || code == fault.SourceUnavailable,
-				)
-				if s.reload(job).AddedAt != nil {
-					t.Errorf("added by try %d", i)
-				}
-			}
-
-			if got := s.reload(job).LastError; got != string(c.detail) {
-				t.Errorf("the record says %q, want %q", got, c.detail)
-			}
-			if n := len(s.qb.Torrents()); c.detail == "" && n != 1 {
-				t.Errorf("%d torrents", n)
+				s.wantFailure(err, code, again[code] || i < len(c.codes)-1)
 			}
 		})
 	}
@@ -171,18 +155,22 @@ func TestNothingToHandOver(t *testing.T) {
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, torrentsim.QBittorrentOptions{FreeSpace: 1000})
-	s.Settings.MinFree, s.Settings.EnqueuePatience = 5000, -1
+	s.Settings.MinFree = 5000
 	job := s.job(magnet(1))
-	for range 3 {
-		s.wantFailure(s.add(job), fault.NoFreeSpace, true)
-	}
+	s.wantFailure(s.add(job), fault.NoFreeSpace, true)
+	s.wantFailure(s.awaitSpace(job), fault.NoFreeSpace, true)
 
 	s.wantAlerts("no room", notice.Alert{Kind: notice.AlertDownloadsSpace, Begun: true})
 	if got := s.reload(job).LastError; got != string(fault.NoFreeSpace) {
 		t.Errorf("last error %q", got)
 	}
 
+	canceled := s.job(magnet(3))
+	s.must(s.Store.RequestDownloadCancel(t.Context(), canceled.ID, nil, false))
+	s.must(s.awaitSpace(canceled)) // what is to end does not wait
+
 	s.must(s.qb.SetFreeSpace(9000))
+	s.must(s.awaitSpace(job))
 	s.must(s.add(job))
 	s.wantAlerts("room", notice.Alert{Kind: notice.AlertDownloadsSpace, Over: true})
 	s.must(s.qb.SetFreeSpace(-1)) // not known: no reason to wait

@@ -36,7 +36,7 @@ func TestALiveMessageFollowsItsDownload(t *testing.T) {
 	w, _ := newReader(t)
 	job := w.starts(boris, w.addsBook(boris, "<Колёса>", "")) // over the API
 	w.sees(boris, "📥 №1 <b>&lt;Колёса&gt;</b> (текст)\n🕓 Ждёт начала", "✖️ Отменить")
-	if _, err := w.store.NoteDownloadTrouble(t.Context(), job.ID, string(fault.NoFreeSpace), false); err != nil {
+	if err := w.store.NoteDownloadTrouble(t.Context(), job.ID, fault.NoFreeSpace); err != nil {
 		t.Fatal(err)
 	}
 

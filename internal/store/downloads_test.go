@@ -396,26 +396,13 @@ func TestPollsAreNoted(t *testing.T) {
 	}
 }
 
-func TestTroubleIsTimed(t *testing.T) {
+func TestHandoverInTheRecord(t *testing.T) {
 	t.Parallel()
 	s := newDownloadRig(t)
 	ctx, job := t.Context(), s.download(s.ann)
-	note := func(code string, refused bool) download.DownloadTrouble {
-		t.Helper()
-		trouble, err := s.NoteDownloadTrouble(ctx, job.ID, code, refused)
-		s.must(err)
-		return trouble
-	}
-	if got := note("A", false); got.For != 0 || got.Refusals != 0 {
+	s.must(s.NoteDownloadTrouble(ctx, job.ID, fault.NoFreeSpace))
+	if got := s.reload(job); got.LastError != string(fault.NoFreeSpace) {
 		t.Errorf("%+v", got)
-	}
-
-	s.exec(`UPDATE download_jobs SET trouble_since = now() - interval '1 hour'`)
-	if got := note("A", true); got.For < time.Hour || got.Refusals != 1 {
-		t.Errorf("%+v", got)
-	}
-	if got := note("B", true); got.For != 0 || got.Refusals != 2 || s.reload(job).LastError != "B" {
-		t.Errorf("another trouble: %+v", got)
 	}
 
 	s.must(s.PlaceDownload(ctx, job.ID, "/a"))
@@ -423,9 +410,6 @@ func TestTroubleIsTimed(t *testing.T) {
 	s.must(s.MarkDownloadAdded(ctx, job.ID))
 	if got := s.reload(job); got.LastError != "" || got.AddedAt == nil || got.SavePath != "/a" {
 		t.Errorf("%+v", got)
-	}
-	if got := note("B", true); got.For != 0 || got.Refusals != 1 {
-		t.Errorf("after it went well: %+v", got)
 	}
 }
 

@@ -18,8 +18,9 @@ import (
 const downloadAlertAfter = 5 * time.Minute
 
 const (
-	// enqueuePatience is how long a new download waits for a qBittorrent that cannot be reached.
-	enqueuePatience = 15 * time.Minute
+	// addEvery is the pause between two attempts to hand a new download to qBittorrent, addTries their number: it waits
+	// 15 minutes for a qBittorrent that cannot be reached.
+	addEvery, addTries = 15 * time.Second, 60
 	// stalledAfter is how long a download may make no progress before its owner is told: one that waits for a person
 	// who shares in the evening only is none.
 	stalledAfter = 24 * time.Hour
@@ -43,7 +44,7 @@ func (p process) downloadPart(services service.Services) (part, error) {
 }
 
 func downloadSettings(c config.Config) downloadworkflow.Settings {
-	return downloadworkflow.Settings{Grace: c.Download.Grace}
+	return downloadworkflow.Settings{Grace: c.Download.Grace, AddEvery: addEvery, AddTries: addTries}
 }
 
 // downloadActivities gives the activities of downloads and the watcher's, which share one window on qBittorrent: its
@@ -55,7 +56,7 @@ func (p process) downloadActivities(jobs *service.Downloads) (*download.Activiti
 		Store: p.Store, Jobs: jobs, Torrents: torrents, Log: p.Log,
 		Fetcher: fetch.New(fetch.Options{AllowPrivate: c.Download.PrivateSources}),
 		Settings: download.Settings{
-			SavePath: c.QBittorrent.SavePath, MinFree: c.Download.MinFree, EnqueuePatience: enqueuePatience,
+			SavePath: c.QBittorrent.SavePath, MinFree: c.Download.MinFree,
 			Grace: c.Download.Grace, PollGap: c.Download.PollGap(),
 		},
 	}

@@ -30,7 +30,7 @@ var payments = []string{
 // activityNames are the names that histories know: an activity may be added, but none of these may go or be renamed.
 var activityNames = map[string][]string{
 	lifecycle.MainQueue: {
-		"ActOnTask", "AddTorrent", "AlertStuck", "AlertUnfollowed", "CancelTransaction", "Compare", "DeleteOldRows", "FailTransaction", "FetchTorrent", "FinishJob",
+		"ActOnTask", "AddTorrent", "AlertStuck", "AlertUnfollowed", "AwaitSpace", "CancelTransaction", "Compare", "DeleteOldRows", "FailTransaction", "FetchTorrent", "FinishJob",
 		"LoadDownload", "LoadTask", "LockTransaction", "LookAtTransaction", "LookForTorrent", "MoveDownload", "NoteDownload",
 		"QueuePayment", "Reconcile", "RemoveTorrent", "ResolveTransaction", "ResumeTorrent", "RetryTransaction",
 		"ReviewTransaction", "StartTaskClock", "StopFailingWebhook", "SweepMedia", "SyncDownloads",

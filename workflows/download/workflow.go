@@ -9,7 +9,6 @@ package download
 
 import (
 	"errors"
-	"slices"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -23,7 +22,9 @@ import (
 
 // Settings are the limits of the workflow.
 type Settings struct {
-	Grace time.Duration // for a torrent that is not found
+	Grace    time.Duration // for a torrent that is not found
+	AddEvery time.Duration // between two attempts to add a torrent
+	AddTries int32         // attempts to add a torrent
 }
 
 // Workflow drives download jobs.
@@ -122,7 +123,7 @@ func (r *run) do(life workflow.Context, activity workflow.Future, result any) er
 	return activity.Get(life, result)
 }
 
-// enqueue adds the torrent to qBittorrent. The activity decides how long that may take, and when to give up.
+// enqueue adds the torrent to qBittorrent, or fails the job.
 func (r *run) enqueue(life workflow.Context) error {
 	var record lifecycle.DownloadRecord
 	err := r.fetch(life)
@@ -141,16 +142,28 @@ func (r *run) enqueue(life workflow.Context) error {
 		return nil
 	}
 
-	reason := fault.EnqueueFailed
-	failure, ok := errors.AsType[*temporal.ApplicationError](err)
-	if ok && slices.Contains(otherReasons, fault.Code(failure.Type())) {
-		reason = fault.Code(failure.Type())
-	}
-	return r.move(life, lifecycle.DownloadActionFail, reason)
+	return r.move(life, lifecycle.DownloadActionFail, notBegun(typeOf(err)))
 }
 
-// otherReasons are the reasons why a job does not begin, besides enqueue_failed.
-var otherReasons = []fault.Code{fault.EnqueueUnavailable, fault.BookGone}
+// notBegun is the reason why a job does not begin, by the code of the last failure.
+func notBegun(code fault.Code) fault.Code {
+	switch code {
+	case fault.ProviderUnavailable, fault.ProviderUnauthorized:
+		return fault.EnqueueUnavailable
+	case fault.BookGone:
+		return fault.BookGone
+	default:
+		return fault.EnqueueFailed
+	}
+}
+
+// typeOf is the fault code of an activity's failure; empty: it has none, as a time-out.
+func typeOf(err error) fault.Code {
+	if failure, ok := errors.AsType[*temporal.ApplicationError](err); ok {
+		return fault.Code(failure.Type())
+	}
+	return ""
+}
 
 // fetch writes the .torrent file of a job that has no magnet link into the record. A file that crashes its worker costs
 // one of the attempts, so that no file is fetched for ever.
@@ -176,23 +189,54 @@ func (r *run) fetch(life workflow.Context) error {
 
 const fetchAttempts = 3
 
+// refusals is how often qBittorrent may refuse one torrent until the job fails: it also refuses while it starts.
+const refusals = 3
+
+// add hands the torrent to qBittorrent. The policy counts the attempts while something is away. What is no failure of
+// the job ends the attempts and is waited for, and they begin anew: a full disk, and a record that is away.
 func (r *run) add(life workflow.Context) (record lifecycle.DownloadRecord, err error) {
+	for refused := 0; ; {
+		err = r.do(life, workflow.ExecuteActivity(r.adding(life), downloads.AddTorrent, r.id), &record)
+
+		switch typeOf(err) {
+		case fault.NoFreeSpace:
+			err = r.do(life, workflow.ExecuteActivity(untilDone(life, "wait for room"), downloads.AwaitSpace, r.id), nil)
+		case fault.ProviderRejected:
+			if refused++; refused == refusals {
+				return record, err
+			}
+			err = r.do(life, workflow.NewTimer(life, r.Settings.AddEvery), nil)
+		case fault.StoreUnavailable:
+			err = nil
+		default:
+			return record, err
+		}
+
+		if err != nil || r.stopping(life) {
+			return record, err
+		}
+	}
+}
+
+func (r *run) adding(life workflow.Context) workflow.Context {
 	queue := lifecycle.MainQueue
 	if r.FromFile {
 		queue = lifecycle.TorrentQueue
 	}
 
-	adding := workflow.WithActivityOptions(life, workflow.ActivityOptions{
+	return workflow.WithActivityOptions(life, workflow.ActivityOptions{
 		TaskQueue:           queue,
 		StartToCloseTimeout: 3 * time.Minute,
 		HeartbeatTimeout:    heartbeatTimeout,
 		WaitForCancellation: true, // an attempt in flight may still add it
-		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 2 * time.Second, MaximumInterval: time.Minute},
-		Summary:             "hand the torrent to qBittorrent",
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval: r.Settings.AddEvery, BackoffCoefficient: 1, MaximumAttempts: r.Settings.AddTries,
+			NonRetryableErrorTypes: []string{
+				string(fault.BookGone), string(fault.NoFreeSpace), string(fault.ProviderRejected),
+			},
+		},
+		Summary: "hand the torrent to qBittorrent",
 	})
-
-	err = r.do(life, workflow.ExecuteActivity(adding, downloads.AddTorrent, r.id), &record)
-	return record, err
 }
 
 // goOn continues the previous run.

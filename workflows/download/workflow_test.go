@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/mock"
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
@@ -34,6 +35,7 @@ type play struct {
 	record lifecycle.DownloadRecord
 	done   []string // what the workflow did, in order, with the seconds since the start
 
+	space  func(nth int) error
 	fetch  func(nth int) error // nil: it has a magnet link
 	add    func(ctx context.Context, nth int) (lifecycle.DownloadRecord, error)
 	look   func(nth int) (activities.Requery, error)
@@ -54,7 +56,7 @@ func newPlay(t *testing.T) *play {
 	p.SetTestTimeout(time.Minute) // the clock is real while an activity runs
 	p.SetWorkflowRunTimeout(1000 * time.Hour)
 	p.RegisterWorkflowWithOptions(
-		(&Workflow{Settings: Settings{Grace: time.Minute}}).Run, workflow.RegisterOptions{Name: lifecycle.DownloadType},
+		(&Workflow{Settings: Settings{Grace: time.Minute, AddEvery: time.Minute, AddTries: 5}}).Run, workflow.RegisterOptions{Name: lifecycle.DownloadType},
 	)
 	p.RegisterActivity(&activities.Activities{})
 	p.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe()
@@ -70,6 +72,9 @@ func newPlay(t *testing.T) *play {
 	}).Maybe()
 	p.OnActivity(downloads.AddTorrent, mock.Anything, jobID).Return(func(ctx context.Context, _ int64) (lifecycle.DownloadRecord, error) {
 		return p.add(ctx, p.did("add", ""))
+	}).Maybe()
+	p.OnActivity(downloads.AwaitSpace, mock.Anything, jobID).Return(func(context.Context, int64) error {
+		return p.space(p.did("space", ""))
 	}).Maybe()
 	p.OnActivity(downloads.LookForTorrent, mock.Anything, jobID).Return(func(context.Context, int64) (activities.Requery, error) {
 		return p.look(p.did("look", ""))
@@ -364,18 +369,34 @@ func TestErrors(t *testing.T) {
 // TestNotBegun has a line for each way a job can fail to be handed over.
 func TestNotBegun(t *testing.T) {
 	t.Parallel()
-	for _, reason := range []fault.Code{fault.EnqueueFailed, fault.EnqueueUnavailable, fault.BookGone} {
-		t.Run(string(reason), func(t *testing.T) {
+	fails := func(code fault.Code) error { return temporal.NewApplicationError("no", string(code)) }
+	add, five := "add", []string{"add", "add", "add", "add", "add"}
+
+	for name, c := range map[string]struct {
+		add  func(nth int) error
+		want []string
+	}{
+		"away":         {func(int) error { return fails(fault.ProviderUnavailable) }, append(five, "fail enqueue_unavailable")},
+		"login":        {func(int) error { return fails(fault.ProviderUnauthorized) }, append(five, "fail enqueue_unavailable")},
+		"source away":  {func(int) error { return fails(fault.SourceUnavailable) }, append(five, "fail enqueue_failed")},
+		"refused":      {func(int) error { return fails(fault.ProviderRejected) }, []string{add, add, add, "fail enqueue_failed"}},
+		"no book":      {func(int) error { return fails(fault.BookGone) }, []string{add, "fail book_not_found"}},
+		"never begins": {func(int) error { return temporal.NewNonRetryableApplicationError("no", "X", nil) }, []string{add, "fail enqueue_failed"}},
+		"lost workers": {func(int) error { return temporal.NewTimeoutError(enumspb.TIMEOUT_TYPE_HEARTBEAT, nil) }, append(five, "fail enqueue_failed")},
+		"refused after an outage": {func(nth int) error {
+			if nth%2 == 0 {
+				return fails(fault.ProviderRejected)
+			}
+			return fails(fault.ProviderUnavailable)
+		}, append(five, add, "fail enqueue_failed")},
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newPlay(t)
-			p.add = func(_ context.Context, nth int) (lifecycle.DownloadRecord, error) {
-				if nth < 3 {
-					return p.record, temporal.NewApplicationError("away", string(fault.ProviderUnavailable))
-				}
-				return p.record, temporal.NewNonRetryableApplicationError("no", string(reason), nil)
-			}
-			p.run("add", "add", "add", "fail "+string(reason))
-			p.wantFailed(reason)
+			p.add = func(_ context.Context, nth int) (lifecycle.DownloadRecord, error) { return p.record, c.add(nth) }
+			p.run(c.want...)
+			reason, _ := strings.CutPrefix(c.want[len(c.want)-1], "fail ")
+			p.wantFailed(fault.Code(reason))
 		})
 	}
 
@@ -394,6 +415,34 @@ func TestNotBegun(t *testing.T) {
 		p.run("add", "remove", "cancel cancelled_by_user")
 		p.wantCanceled()
 	})
+}
+
+// TestBeginsLate waits for room, for a record that is away and for a qBittorrent that starts: none of it costs the job
+// its attempts.
+func TestBeginsLate(t *testing.T) {
+	t.Parallel()
+	p := newPlay(t)
+	p.add = func(_ context.Context, nth int) (lifecycle.DownloadRecord, error) {
+		codes := []fault.Code{
+			fault.NoFreeSpace, fault.StoreUnavailable, fault.StoreUnavailable, fault.StoreUnavailable,
+			fault.StoreUnavailable, fault.StoreUnavailable, fault.ProviderRejected, fault.NoFreeSpace,
+			fault.ProviderRejected,
+		}
+		if nth > len(codes) {
+			return p.record, nil
+		}
+		return p.record, temporal.NewApplicationError("no", string(codes[nth-1]))
+	}
+	p.space = func(nth int) error {
+		if nth < 3 {
+			return temporal.NewApplicationError("full", string(fault.NoFreeSpace))
+		}
+		return nil
+	}
+
+	p.saw(time.Hour, lifecycle.ObservedComplete)
+	p.run("add", "space", "space", "space", "add", "add", "add", "add", "add", "add", "add", "space", "add", "add", "complete")
+	p.wantCompleted()
 }
 
 // TestCancels ends jobs in each place where one can wait, by signal, by a signal that names the job, and by
@@ -418,6 +467,14 @@ func TestCancels(t *testing.T) {
 					return p.record, ctx.Err()
 				}
 			}, []string{"add", "remove", "cancel cancelled_by_user"}},
+			"no room": {func(p *play) {
+				full := temporal.NewApplicationError("full", string(fault.NoFreeSpace))
+				p.add = func(context.Context, int) (lifecycle.DownloadRecord, error) { return p.record, full }
+				p.space = func(int) error {
+					return temporal.NewApplicationErrorWithOptions("full", string(fault.NoFreeSpace),
+						temporal.ApplicationErrorOptions{NextRetryDelay: time.Minute})
+				}
+			}, []string{"add", "space", "remove", "cancel cancelled_by_user"}},
 			"missing": {func(p *play) { p.saw(time.Millisecond, lifecycle.ObservedAbsent) }, []string{"add", "went_missing", "remove", "cancel cancelled_by_user"}},
 			"qBittorrent is away": {func(p *play) {
 				p.remove = func(nth int) error {

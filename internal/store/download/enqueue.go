@@ -2,10 +2,10 @@ package download
 
 import (
 	"context"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"stagecoach/internal/fault"
 	"stagecoach/internal/store/core"
 )
 
@@ -31,22 +31,13 @@ func (s *Store) PlaceDownload(ctx context.Context, id int64, savePath string) er
 
 // MarkDownloadAdded records that qBittorrent has taken an active job's torrent.
 func (s *Store) MarkDownloadAdded(ctx context.Context, id int64) error {
-	return s.db.Do(ctx, `UPDATE download_jobs SET added_at = now(), progress_at = now(), last_error = '', trouble_since = NULL,
-		refusals = 0, updated_at_utc = now() WHERE id = $1 AND status IN `+liveDownloads, id)
+	return s.db.Do(ctx, `UPDATE download_jobs SET added_at = now(), progress_at = now(), last_error = '',
+		updated_at_utc = now() WHERE id = $1 AND status IN `+liveDownloads, id)
 }
 
-// DownloadTrouble is what delays the handover of a job to qBittorrent.
-type DownloadTrouble struct {
-	For      time.Duration `db:"for"`      // how long the same trouble lasts
-	Refusals int           `db:"refusals"` // by qBittorrent
-}
-
-// NoteDownloadTrouble records why a job could not be handed over now; code is a fault code.
-func (s *Store) NoteDownloadTrouble(ctx context.Context, id int64, code string, refused bool) (DownloadTrouble, error) {
-	return core.One[DownloadTrouble](ctx, s.db, noDownload, `UPDATE download_jobs SET last_error = $2, updated_at_utc = now(),
-		trouble_since = CASE WHEN last_error = $2 THEN coalesce(trouble_since, now()) ELSE now() END,
-		refusals = refusals + CASE WHEN $3 THEN 1 ELSE 0 END
-		WHERE id = $1 RETURNING now() - trouble_since AS "for", refusals`, id, code, refused)
+// NoteDownloadTrouble records why a job could not be handed over now.
+func (s *Store) NoteDownloadTrouble(ctx context.Context, id int64, code fault.Code) error {
+	return s.db.Do(ctx, `UPDATE download_jobs SET last_error = $2, updated_at_utc = now() WHERE id = $1`, id, code)
 }
 
 // Values of observed after a workflow has found out more by itself: the watcher reports whatever comes next.

@@ -64,8 +64,6 @@ CREATE TABLE download_jobs (
     eta_seconds            bigint CHECK (eta_seconds >= 0),                            -- NULL: unknown
 
     -- How handing it over goes.
-    trouble_since          timestamptz,                            -- last_error has kept it waiting since
-    refusals               int         NOT NULL DEFAULT 0,         -- by qBittorrent
     added_at               timestamptz,                            -- qBittorrent took it
 
     -- How the watch over it goes.
