@@ -27,7 +27,6 @@ type Store interface {
 	NoteDownloadTrouble(ctx context.Context, id int64, code fault.Code) error
 
 	GraceLeft(ctx context.Context, id int64, grace, gap time.Duration) (time.Duration, error)
-	MarkDownloadFound(ctx context.Context, id int64) error
 	MarkDownloadResumed(ctx context.Context, id int64) error
 
 	BeginDownloadRemoval(ctx context.Context, id int64) error

@@ -3,6 +3,7 @@ package download
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -26,7 +27,6 @@ type SyncStore interface {
 	WatchedDownloads(ctx context.Context, after int64, limit int) ([]download.WatchedDownload, error)
 	EndedDownloads(ctx context.Context, ids []int64) ([]download.EndedDownload, error)
 	SaveDownloadProgress(ctx context.Context, seen []download.Progress) (written int64, err error)
-	MarkDownloadsNotified(ctx context.Context, told []download.DownloadNotified) error
 
 	RaiseAlert(ctx context.Context, kind string) error
 	ResolveAlert(ctx context.Context, kind string) error
@@ -51,6 +51,7 @@ type Sync struct {
 	polled   time.Time
 	present  map[int64]bool // the active jobs, and whether qBittorrent has shown their torrent since it started
 	tagsLeft bool           // that tidy does not find
+	sent     map[int64]sent // the last signal to each job whose record does not show it yet
 }
 
 // SyncSettings are the limits of the watcher.
@@ -75,7 +76,8 @@ const (
 	watchPage    = 1000 // jobs read at a time
 	watchBatch   = 100  // jobs written at a time
 	notifyAtOnce = 8
-	tidyDeletes  = 10 // torrents that one poll may remove
+	repeatAfter  = 10 * time.Minute // a signal that changes nothing in the record
+	tidyDeletes  = 10               // torrents that one poll may remove
 )
 
 // SyncDownloads polls until the activity's time is nearly over; the workflow then starts it anew. A lock in the record
@@ -173,6 +175,7 @@ func (s *Sync) poll(ctx context.Context) (poll Poll) {
 
 	s.tagsLeft = s.tagsLeft || s.present == nil || s.unseenEnds(present, index)
 	s.present = present
+	maps.DeleteFunc(s.sent, func(id int64, _ sent) bool { _, live := present[id]; return !live })
 	s.tidy(ctx, torrents)
 	return poll
 }
@@ -268,8 +271,13 @@ func (s *Sync) batch(
 		if progress, changed := progressOf(job, torrent); changed {
 			seen = append(seen, progress)
 		}
-		if observation, isNew := s.observe(job, torrent); isNew && !job.CancelRequested {
+		if job.CancelRequested {
+			continue
+		}
+		if observation, isNew := s.observe(job, torrent); isNew {
 			pending = append(pending, notification{job, observation})
+		} else {
+			delete(s.sent, job.ID)
 		}
 	}
 

@@ -75,13 +75,35 @@ func newWatcher(t *testing.T, o torrentsim.QBittorrentOptions) *watcher {
 	return w
 }
 
-// pollOnce polls once, and returns the notifications of that poll.
+// pollOnce polls once, lets the record follow as the workflows would write it, and returns the notifications.
 func (w *watcher) pollOnce() (poll Poll, heard []lifecycle.Observation) {
 	w.t.Helper()
 	w.ears.heard = nil
 	w.within(func(ctx context.Context) { poll = w.poll(ctx) })
 	slices.SortFunc(w.ears.heard, func(a, b lifecycle.Observation) int { return int(a.JobID - b.JobID) })
+	w.follow(w.ears.heard)
 	return poll, w.ears.heard
+}
+
+// follow writes what workflows write when they hear this, except for the end of a job.
+func (w *watcher) follow(heard []lifecycle.Observation) {
+	w.t.Helper()
+	var ids []int64
+	var states []string
+	var stalled []bool
+	for _, o := range heard {
+		ids, states, stalled = append(ids, o.JobID), append(states, o.State), append(stalled, o.Stalled)
+	}
+
+	w.exec(`UPDATE download_jobs d SET status = now_status, first_not_found_at_utc = CASE WHEN missing THEN now() END,
+		attention = now_attention, row_version = row_version + 1
+		FROM (SELECT d.id AS job, CASE WHEN state = 'downloading' THEN state ELSE status END AS now_status,
+			state = 'absent' OR state = '' AND first_not_found_at_utc IS NOT NULL AS missing,
+			CASE WHEN stalled THEN 'stalled' ELSE '' END AS now_attention
+			FROM unnest($1::bigint[], $2::text[], $3::bool[]) AS h (id, state, stalled) JOIN download_jobs d USING (id)
+			WHERE state <> 'cancel') AS known
+		WHERE d.id = job AND (status, first_not_found_at_utc IS NOT NULL, attention) <> (now_status, missing, now_attention)`,
+		ids, states, stalled)
 }
 
 // wantHeard polls, and compares the notified states, job by job.
@@ -168,8 +190,7 @@ func TestMissingAndBack(t *testing.T) {
 	w.change(byHand, state("queuedDL"))
 	w.wantHeard("back", "present")
 	w.change(byHand, state("downloading"))
-	w.wantHeard("and active", "downloading")
-	w.must(w.Store.MarkDownloadFound(t.Context(), byHand.ID))
+	w.wantHeard("and active, as the record has it")
 	w.must(w.qb.Remove(byHand.Tag()))
 	w.wantHeard("removed again", "absent")
 
@@ -202,7 +223,7 @@ func TestOutage(t *testing.T) {
 	if sync, err := w.Store.DownloadSync(ctx); err != nil || sync.Failure != string(fault.ProviderUnavailable) {
 		t.Errorf("%+v, %v", sync, err)
 	}
-	if after := w.reload(job); !after.UpdatedAt.Equal(before.UpdatedAt) || after.Observed != before.Observed {
+	if after := w.reload(job); !after.UpdatedAt.Equal(before.UpdatedAt) {
 		t.Errorf("touched: %+v", after)
 	}
 
@@ -286,7 +307,7 @@ func TestStalled(t *testing.T) {
 	w.exec(`UPDATE download_jobs SET progress_at = now() - interval '2 hours'`)
 	w.change(job, state("stalledDL"))
 	w.pollOnce()
-	w.exec(`UPDATE download_jobs SET progress_at = now() - interval '2 hours', observed = 'downloading'`)
+	w.exec(`UPDATE download_jobs SET progress_at = now() - interval '2 hours', attention = ''`)
 	w.wantHeard("once more", "downloading stalled")
 	w.Settings().StalledAfter = 0
 	w.wantHeard("never mind", "downloading")
@@ -347,8 +368,27 @@ func TestUntold(t *testing.T) {
 	w.wantHeard("at last")
 }
 
+// TestRepeated repeats a signal that changes nothing in the record, only after a pause, and to another watcher at once.
+func TestRepeated(t *testing.T) {
+	t.Parallel()
+	w := newWatcher(t, torrentsim.QBittorrentOptions{})
+	full := 1.0
+	w.change(w.added(magnet(1)), torrentsim.TorrentChange{Progress: &full})
+	w.wantHeard("at first", "complete")
+	w.wantHeard("while the workflow may be busy")
+
+	for id, last := range w.sent {
+		last.at = last.at.Add(-repeatAfter)
+		w.sent[id] = last
+	}
+	w.wantHeard("after a pause", "complete")
+
+	w.sent = nil
+	w.wantHeard("another process", "complete")
+}
+
 // TestTellsOfCancel tells a workflow once of a cancel that the record has, also while qBittorrent is away; again when the
-// workflow was set back; and of nothing else.
+// record has changed; and of nothing else.
 func TestTellsOfCancel(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
@@ -367,10 +407,10 @@ func TestTellsOfCancel(t *testing.T) {
 	w.must(w.qb.Remove(job.Tag()))
 	w.wantHeard("afterwards")
 
-	w.must(w.Store.ForgetDownloadObserved(ctx, job.ID))
-	w.wantHeard("after a reset", lifecycle.CancelSignal)
+	w.exec(`UPDATE download_jobs SET row_version = row_version + 1`)
+	w.wantHeard("after a change", lifecycle.CancelSignal)
+	w.exec(`UPDATE download_jobs SET row_version = row_version + 1`)
 	w.must(w.Store.BeginDownloadRemoval(ctx, job.ID))
-	w.must(w.Store.ForgetDownloadObserved(ctx, job.ID))
 	w.wantHeard("while the torrent is being removed")
 }
 

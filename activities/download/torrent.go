@@ -222,9 +222,7 @@ func (d *Activities) LookForTorrent(ctx context.Context, jobID int64) (again Req
 	case err != nil:
 	case there != nil && d.Torrents.Ours(*there):
 		again.Found = true
-		if err = d.Torrents.Activate(ctx, *there); err == nil { // else the watcher would not see it
-			err = d.Store.MarkDownloadFound(ctx, jobID)
-		}
+		err = d.Torrents.Activate(ctx, *there) // else the watcher would not see it
 	default:
 		again.Wait, err = d.Store.GraceLeft(ctx, jobID, d.Settings.Grace, d.Settings.PollGap)
 		if err == nil && again.Wait == 0 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -16,19 +17,8 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// stalledMark follows the state of a torrent that stalls, in the record's column of the last notification.
-const stalledMark = "+stalled"
-
 // observedCancel is what the workflow of a job with a requested cancellation is notified of, in place of the torrent's state.
 const observedCancel = "cancel"
-
-// recorded is an observation as the record stores it.
-func recorded(o lifecycle.Observation) string {
-	if o.Stalled {
-		return o.State + stalledMark
-	}
-	return o.State
-}
 
 // torrentIndex finds the torrents of jobs in one answer of qBittorrent.
 type torrentIndex struct {
@@ -114,51 +104,49 @@ func hash(text string, digits int, before string) string {
 // settling is how long a resumed torrent may still show its error.
 const settling = 5 * time.Second
 
-// observe returns what a job's workflow should know of its torrent, and whether that is new to it. A torrent that waits
-// is not a change, unless it was missing.
+// observe returns what a job's workflow should know of its torrent, and whether the record shows that it does not. A
+// torrent that waits is not a change, unless it was missing.
 func (s *Sync) observe(
 	job download.WatchedDownload, t *qbittorrent.Torrent,
 ) (o lifecycle.Observation, isNew bool) {
-	before, stalled := strings.CutSuffix(job.Observed, stalledMark)
-	o = lifecycle.Observation{JobID: job.ID, State: before}
+	o.JobID = job.ID
 	if t == nil {
 		o.State, o.Restarted = lifecycle.ObservedAbsent, !s.present[job.ID]
-		return o, recorded(o) != job.Observed
+		return o, !job.Missing
 	}
 
-	if before == lifecycle.ObservedAbsent {
-		o.State = lifecycle.ObservedPresent
+	if job.Missing {
+		o.State, isNew = lifecycle.ObservedPresent, true
 	}
 
 	progresses := true // progress can be expected
 	switch t.State {
 	case qbittorrent.Active:
-		o.State = lifecycle.ObservedDownloading
+		o.State, isNew = lifecycle.ObservedDownloading, isNew || job.Status == lifecycle.DownloadQueued
 	case qbittorrent.Complete:
-		o.State, progresses = lifecycle.ObservedComplete, false
+		o.State, isNew, progresses = lifecycle.ObservedComplete, true, false
 	case qbittorrent.Broken:
 		if job.Resumed == nil || *job.Resumed > settling {
-			o.State, o.Resumed, progresses = lifecycle.ObservedBroken, job.Resumed != nil, false
+			o.State, o.Resumed = lifecycle.ObservedBroken, job.Resumed != nil
+			isNew, progresses = true, false
 		}
 	case qbittorrent.Lost:
-		o.State, progresses = lifecycle.ObservedLost, false
+		o.State, isNew, progresses = lifecycle.ObservedLost, true, false
 	case qbittorrent.Unknown:
 		s.Log.Warn("qBittorrent shows an unknown state", "download", job.ID, "state", t.Shown)
 	case qbittorrent.Waiting, qbittorrent.Checking:
 	}
 
-	if progresses && s.stalls(job, t, stalled) {
-		o.Stalled = true
-	}
-	return o, recorded(o) != job.Observed
+	o.Stalled = progresses && s.stalls(job, t)
+	return o, isNew || o.Stalled != job.Stalled
 }
 
 // stalls says whether a torrent has made no progress for too long. Right after a pause of the polls that is unknown,
 // and a job stays as it was.
-func (s *Sync) stalls(job download.WatchedDownload, t *qbittorrent.Torrent, before bool) bool {
+func (s *Sync) stalls(job download.WatchedDownload, t *qbittorrent.Torrent) bool {
 	idle := job.Idle > s.Settings.StalledAfter
 	if s.present == nil {
-		idle = before
+		idle = job.Stalled
 	}
 	return idle && s.Settings.StalledAfter > 0 && t.Progress == job.Progress
 }
@@ -167,7 +155,7 @@ func (s *Sync) stalls(job download.WatchedDownload, t *qbittorrent.Torrent, befo
 // the workflow may not know of the request.
 func cancels(jobs []download.WatchedDownload) (pending []notification) {
 	for _, job := range jobs {
-		if job.CancelRequested && job.Observed != observedCancel {
+		if job.CancelRequested {
 			pending = append(pending, notification{job, lifecycle.Observation{JobID: job.ID, State: observedCancel}})
 		}
 	}
@@ -180,11 +168,22 @@ type notification struct {
 	observation lifecycle.Observation
 }
 
-// notify signals workflows, and records which signals succeeded. A workflow that does not run is left to the
+// sent is a signal that Temporal has taken.
+type sent struct {
+	observation lifecycle.Observation
+	rowVersion  int64 // of the job at that time
+	at          time.Time
+}
+
+// notify signals workflows, and returns how many signals succeeded. A workflow that does not run is left to the
 // reconciler.
-func (s *Sync) notify(ctx context.Context, pending []notification) int {
+func (s *Sync) notify(ctx context.Context, pending []notification) (notified int) {
+	if s.sent == nil {
+		s.sent = map[int64]sent{}
+	}
+	pending = slices.DeleteFunc(pending, s.taken)
+
 	var mutex sync.Mutex
-	var notified []download.DownloadNotified
 	group := errgroup.Group{}
 	group.SetLimit(notifyAtOnce)
 
@@ -197,22 +196,20 @@ func (s *Sync) notify(ctx context.Context, pending []notification) int {
 			mutex.Lock()
 			defer mutex.Unlock()
 
-			notified = append(
-				notified, download.DownloadNotified{ID: n.job.ID, Before: n.job.Observed, Now: recorded(n.observation)},
-			)
+			notified++
+			s.sent[n.job.ID] = sent{n.observation, n.job.RowVersion, time.Now()}
 			return nil
 		})
 	}
 
 	_ = group.Wait() // nothing fails
-	if len(notified) == 0 {
-		return 0
-	}
+	return notified
+}
 
-	if err := s.Store.MarkDownloadsNotified(ctx, notified); err != nil && ctx.Err() == nil {
-		s.Log.Warn("notifications of downloads are not recorded: they are sent again", "error", err)
-	}
-	return len(notified)
+// taken says whether a workflow may still have to take the same signal.
+func (s *Sync) taken(n notification) bool {
+	last := s.sent[n.job.ID]
+	return last.observation == n.observation && last.rowVersion == n.job.RowVersion && time.Since(last.at) < repeatAfter
 }
 
 // signal notifies one workflow of its torrent, and says whether that has succeeded.

@@ -20,7 +20,6 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/stack"
-	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/qbittorrent"
 	"stagecoach/internal/store/account"
@@ -115,9 +114,9 @@ func (m *machine) fillTorrents(ctx context.Context, conn *pgx.Conn, url string) 
 		return err
 	}
 
-	rows, err := conn.Query(ctx, `INSERT INTO download_jobs (user_id, book_id, media_type, status, source, source_url, added_at, observed)
-		SELECT $1, n, 'text', 'downloading', 'bench', 'magnet:', now(), $2 FROM generate_series(1, $3::int) AS n RETURNING id`,
-		user.ID, lifecycle.ObservedDownloading, tickJobs)
+	rows, err := conn.Query(ctx, `INSERT INTO download_jobs (user_id, book_id, media_type, status, source, source_url, added_at)
+		SELECT $1, n, 'text', 'downloading', 'bench', 'magnet:', now() FROM generate_series(1, $2::int) AS n RETURNING id`,
+		user.ID, tickJobs)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func (l *library) unchanged(before download.Download) {
 // sameDownload compares the fields that a writer changes. The structs have pointers and times, so == does not do.
 func sameDownload(a, b download.Download) bool {
 	return a.RowVersion == b.RowVersion && a.State == b.State && a.UpdatedAt.Equal(b.UpdatedAt) && a.Progress == b.Progress &&
-		a.Observed == b.Observed && a.LastError == b.LastError && (a.FirstNotFoundAt == nil) == (b.FirstNotFoundAt == nil)
+		a.LastError == b.LastError && (a.FirstNotFoundAt == nil) == (b.FirstNotFoundAt == nil)
 }
 
 // noted waits until the watcher knows whether qBittorrent answers.

@@ -305,17 +305,23 @@ func (c *Downloads) TellCancel(ctx context.Context, job download.Download) error
 	return nil
 }
 
-// Refresh makes a job's workflow read the record again: the watcher sends it the torrent's state anew, and it learns at
-// once that the download has begun.
+// Refresh makes a job's workflow learn again what the record has: a requested cancel, a missing torrent, a download that
+// has begun. The watcher signals whatever comes next.
 func (c *Downloads) Refresh(ctx context.Context, job download.Download) error {
-	if err := c.Store.ForgetDownloadObserved(ctx, job.ID); err != nil {
-		return err
-	}
-	if job.State != lifecycle.DownloadDownloading || job.FirstNotFoundAt != nil {
+	name, argument := lifecycle.DownloadObservedSignal, any(nil)
+	switch {
+	case job.CancelRequestedAt != nil:
+		name, argument = lifecycle.CancelSignal, job.ID
+	case job.FirstNotFoundAt != nil:
+		argument = lifecycle.Observation{JobID: job.ID, State: lifecycle.ObservedAbsent}
+	case job.State == lifecycle.DownloadDownloading:
+		argument = lifecycle.Observation{
+			JobID: job.ID, State: lifecycle.ObservedDownloading, Stalled: job.Attention != "",
+		}
+	default:
 		return nil
 	}
-	return c.Temporal.SignalWorkflow(ctx, job.WorkflowID(), "", lifecycle.DownloadObservedSignal,
-		lifecycle.Observation{JobID: job.ID, State: lifecycle.ObservedDownloading, Stalled: job.Attention != ""})
+	return c.Temporal.SignalWorkflow(ctx, job.WorkflowID(), "", name, argument)
 }
 
 // Get returns a job that the user may see: their own, or any job for an administrator. Other jobs do not exist for the

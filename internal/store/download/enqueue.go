@@ -40,22 +40,9 @@ func (s *Store) NoteDownloadTrouble(ctx context.Context, id int64, code fault.Co
 	return s.db.Do(ctx, `UPDATE download_jobs SET last_error = $2, updated_at_utc = now() WHERE id = $1`, id, code)
 }
 
-// Values of observed after a workflow has found out more by itself: the watcher reports whatever comes next.
-const (
-	observedResumed = "resumed"
-	observedFound   = "found"
-)
-
 // MarkDownloadResumed records that an active job's torrent was resumed after an error.
 func (s *Store) MarkDownloadResumed(ctx context.Context, id int64) error {
-	return s.db.Do(ctx, `UPDATE download_jobs SET resumed_at = now(), observed = $2 WHERE id = $1
-		AND status IN `+liveDownloads, id, observedResumed)
-}
-
-// MarkDownloadFound records that an active job's missing torrent was found.
-func (s *Store) MarkDownloadFound(ctx context.Context, id int64) error {
-	return s.db.Do(ctx, `UPDATE download_jobs SET observed = $2 WHERE id = $1
-		AND status IN `+liveDownloads, id, observedFound)
+	return s.db.Do(ctx, `UPDATE download_jobs SET resumed_at = now() WHERE id = $1 AND status IN `+liveDownloads, id)
 }
 
 // DownloadsHolding returns those of the jobs that need their torrent: all but failed and canceled ones. An unknown job

@@ -44,7 +44,6 @@ type Download struct {
 	ETA         *int64  `db:"eta_seconds"`  // nil: unknown
 
 	AddedAt    *time.Time `db:"added_at"` // when qBittorrent took it
-	Observed   string     `db:"observed"` // what the workflow was last notified of
 	ResumedAt  *time.Time `db:"resumed_at"`
 	ProgressAt *time.Time `db:"progress_at"` // of the last progress
 	Attention  string     `db:"attention"`   // a fault code: why a person should check the job; empty: no need
@@ -82,7 +81,7 @@ func (d Download) Facts() lifecycle.DownloadFacts {
 
 const downloadSelect = `SELECT d.id, user_id, book_id, media_type, d.status, source, source_url, external_job_id, created_at_utc,
 	updated_at_utc, completed_at_utc, first_not_found_at_utc, failure_reason, last_error, row_version, infohash_v1, infohash_v2,
-	save_path, content_path, size, progress, speed, eta_seconds, added_at, observed, resumed_at, progress_at, attention,
+	save_path, content_path, size, progress, speed, eta_seconds, added_at, resumed_at, progress_at, attention,
 	cancel_requested_at, cancel_requested_by, removing_at, cancel_error, keep_files,
 	coalesce(request_key, '') AS request_key, workflow_started_at,
 	u.status AS user_status, coalesce(b.title, '') AS book_title, now() AS now

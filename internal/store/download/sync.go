@@ -16,7 +16,9 @@ type WatchedDownload struct {
 	BookID        int64                   `db:"book_id"`
 	MediaType     string                  `db:"media_type"`
 	Status        lifecycle.DownloadState `db:"status"`
-	Observed      string                  `db:"observed"`
+	RowVersion    int64                   `db:"row_version"`
+	Missing       bool                    `db:"missing"` // its workflow knows that the torrent is not there
+	Stalled       bool                    `db:"stalled"` // its workflow knows that there is no progress
 	ExternalJobID string                  `db:"external_job_id"`
 	InfohashV1    string                  `db:"infohash_v1"`
 	InfohashV2    string                  `db:"infohash_v2"`
@@ -39,7 +41,8 @@ func (d WatchedDownload) WorkflowID() string {
 // WatchedDownloads lists active jobs that qBittorrent has and that are not being removed, with ids above after,
 // ascending.
 func (s *Store) WatchedDownloads(ctx context.Context, after int64, limit int) ([]WatchedDownload, error) {
-	return core.List[WatchedDownload](ctx, s.db, `SELECT id, user_id, book_id, media_type, status, observed, coalesce(external_job_id, '') AS external_job_id,
+	return core.List[WatchedDownload](ctx, s.db, `SELECT id, user_id, book_id, media_type, status, row_version,
+		first_not_found_at_utc IS NOT NULL AS missing, attention <> '' AS stalled, coalesce(external_job_id, '') AS external_job_id,
 		infohash_v1, infohash_v2, content_path, size, progress, speed, eta_seconds, now() - coalesce(progress_at, added_at) AS idle,
 		now() - resumed_at AS resumed, cancel_requested_at IS NOT NULL AS cancel_requested FROM download_jobs
 		WHERE status IN `+liveDownloads+` AND added_at IS NOT NULL AND removing_at IS NULL AND id > $1 ORDER BY id LIMIT $2`, after, limit)
@@ -81,24 +84,6 @@ func (s *Store) SaveDownloadProgress(ctx context.Context, seen []Progress) (int6
 		WHERE d.id = seen.id AND status IN `+liveDownloads, ids, externals, v1s, v2s, paths, sizes, parts, speeds, etas)
 
 	return tag.RowsAffected(), core.Unavailable(err)
-}
-
-// DownloadNotified is what a job's workflow was notified of, now and before.
-type DownloadNotified struct {
-	ID          int64
-	Before, Now string
-}
-
-// MarkDownloadsNotified records what workflows were notified of, so that a notification is not repeated; rows that have
-// changed meanwhile stay.
-func (s *Store) MarkDownloadsNotified(ctx context.Context, told []DownloadNotified) error {
-	var ids []int64
-	var before, now []string
-	for _, t := range told {
-		ids, before, now = append(ids, t.ID), append(before, t.Before), append(now, t.Now)
-	}
-	return s.db.Do(ctx, `UPDATE download_jobs d SET observed = told.now FROM unnest($1::bigint[], $2::text[], $3::text[])
-		AS told (id, before, now) WHERE d.id = told.id AND d.observed = told.before AND status IN `+liveDownloads, ids, before, now)
 }
 
 // EndedDownload is a job that has ended.
@@ -157,9 +142,4 @@ func (s *Store) GraceLeft(ctx context.Context, id int64, grace, gap time.Duratio
 func (s *Store) OnlySync(ctx context.Context, fn func(context.Context) error) (bool, error) {
 	const syncLock = 0x5354_4147_4544_4c53 // an arbitrary constant
 	return s.db.Alone(ctx, syncLock, fn)
-}
-
-// ForgetDownloadObserved deletes what an active job's workflow was notified of: the watcher sends all of it again.
-func (s *Store) ForgetDownloadObserved(ctx context.Context, id int64) error {
-	return s.db.Do(ctx, `UPDATE download_jobs SET observed = '' WHERE id = $1 AND status IN `+liveDownloads, id)
 }

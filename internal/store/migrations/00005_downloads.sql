@@ -67,7 +67,6 @@ CREATE TABLE download_jobs (
     added_at               timestamptz,                            -- qBittorrent took it
 
     -- How the watch over it goes.
-    observed               text        NOT NULL DEFAULT '',        -- what the workflow was told last
     resumed_at             timestamptz,                            -- after an error
     progress_at            timestamptz,                            -- of the last progress
     attention              text        NOT NULL DEFAULT '',        -- a fault code: why a person should look; empty: no need
