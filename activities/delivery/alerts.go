@@ -20,7 +20,7 @@ func (a *Activities) raiseAlert(ctx context.Context, code fault.Code) {
 		return
 	}
 	a.healthy.Store(false)
-	if err := a.Store.RaiseAlert(ctx, kind); err != nil {
+	if err := a.Alerts.RaiseAlert(ctx, kind); err != nil {
 		a.Log.Error("alert not raised", "kind", kind, "error", err)
 	}
 }
@@ -31,7 +31,7 @@ func (a *Activities) resolveAlerts(ctx context.Context) {
 		return
 	}
 	for _, kind := range tokenAlerts {
-		if err := a.Store.ResolveAlert(ctx, kind); err != nil {
+		if err := a.Alerts.ResolveAlert(ctx, kind); err != nil {
 			a.healthy.Store(false)
 		}
 	}

@@ -84,7 +84,7 @@ func (a *attempt) step(ctx context.Context, edit func(service.DeliverySteps) err
 func (a *attempt) stepKnown(ctx context.Context, edit func(service.DeliverySteps) error) error {
 	return a.write(ctx, func(ctx context.Context) error {
 		known := a.job()
-		job, err := a.Store.AdvanceJob(ctx, known, holding(known.Claim, edit))
+		job, err := a.Store.Advance(ctx, known, holding(known.Claim, edit))
 		if err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ func (a *attempt) stepLocked(ctx context.Context, edit func(service.DeliveryStep
 
 // changeLocked locks and reads the row, and keeps it as it is after the change.
 func (a *attempt) changeLocked(ctx context.Context, decide func(*delivery.JobWalk) error) error {
-	job, err := a.Store.ChangeJob(ctx, a.jobID, decide)
+	job, err := a.Store.Change(ctx, a.jobID, decide)
 	if err == nil {
 		a.enter(job)
 	}
@@ -211,7 +211,7 @@ func (a *attempt) recordProgress(ctx context.Context, now lifecycle.DeliveryHear
 	// also while a cancelled attempt waits for its answer
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), heartbeatEvery)
 	defer cancel()
-	ours, err := a.Store.BeatJob(ctx, a.jobID, a.job().Claim, now.Bytes)
+	ours, err := a.Store.Beat(ctx, a.jobID, a.job().Claim, now.Bytes)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err == nil && !ours && a.message == 0 && a.stop != nil {

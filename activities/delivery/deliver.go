@@ -28,19 +28,22 @@ import (
 
 // Store is the part of the record that the activities use.
 type Store interface {
-	JobByID(ctx context.Context, id int64) (delivery.Job, error)
-	ChangeJob(ctx context.Context, id int64, decide func(*delivery.JobWalk) error) (delivery.Job, error)
-	AdvanceJob(ctx context.Context, known delivery.Job, decide func(*delivery.JobWalk) error) (*delivery.Job, error)
-	ClaimJob(
+	ByID(ctx context.Context, id int64) (delivery.Job, error)
+	Change(ctx context.Context, id int64, decide func(*delivery.JobWalk) error) (delivery.Job, error)
+	Advance(ctx context.Context, known delivery.Job, decide func(*delivery.JobWalk) error) (*delivery.Job, error)
+	Claim(
 		ctx context.Context, id int64, ttl time.Duration, decide func(*delivery.JobWalk) error,
 	) (*delivery.Job, delivery.SentFile, error)
-	BeatJob(ctx context.Context, id int64, claim int, bytesSent int64) (ours bool, err error)
+	Beat(ctx context.Context, id int64, claim int, bytesSent int64) (ours bool, err error)
 	MarkAckPending(ctx context.Context, id int64, claim int, pending bool) (ours bool, err error)
 
 	SentFile(ctx context.Context, sha256 string, size int64) (fileID, name string, err error)
 	SaveSentFile(ctx context.Context, f delivery.SentFile) error
 	ForgetSentFile(ctx context.Context, fileID string) error
+}
 
+// Alerts tells the administrators of what only they can repair.
+type Alerts interface {
 	RaiseAlert(ctx context.Context, kind string) error
 	ResolveAlert(ctx context.Context, kind string) error
 }
@@ -68,6 +71,7 @@ type Storage interface {
 // complete attempt.
 type Activities struct {
 	Store    Store
+	Alerts   Alerts
 	Storage  Storage
 	Telegram Telegram
 	Temporal Temporal
@@ -143,7 +147,7 @@ func (a *attempt) claim(ctx context.Context) error {
 
 	err := a.write(ctx, func(write context.Context) error {
 		if activity.GetInfo(ctx).Attempt == 1 {
-			job, sent, err := a.Store.ClaimJob(write, a.jobID, a.Settings.TTL, decide)
+			job, sent, err := a.Store.Claim(write, a.jobID, a.Settings.TTL, decide)
 			if err != nil {
 				return err
 			}
@@ -307,7 +311,7 @@ func (a *attempt) handOver(ctx context.Context, reason fault.Code) (Receipt, err
 // settleLeaseLost leaves a job that another attempt has taken over: that attempt writes the result.
 func (a *attempt) settleLeaseLost(ctx context.Context) (Receipt, error) {
 	a.Metrics.JobAttempts.WithLabelValues("fenced").Inc()
-	if job, err := a.Store.JobByID(ctx, a.jobID); err == nil && lifecycle.Delivery.Terminal(job.State) {
+	if job, err := a.Store.ByID(ctx, a.jobID); err == nil && lifecycle.Delivery.Terminal(job.State) {
 		return Receipt{State: job.State}, nil
 	}
 	return Receipt{}, temporalio.ToTemporal(fault.New(fault.WorkerLost, "the job was given to another worker").Retry())

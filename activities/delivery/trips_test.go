@@ -63,7 +63,7 @@ func TestLostClaimSendsNothing(t *testing.T) {
 	r.must(err)
 
 	r.storage.asked = func() {
-		_, err := r.store.ChangeJob(r.Context(), job.ID, func(walk *delivery.JobWalk) error {
+		_, err := r.store.Deliveries.Change(r.Context(), job.ID, func(walk *delivery.JobWalk) error {
 			steps := service.DeliverySteps{JobWalk: walk}
 			return errors.Join(
 				steps.Requeue(fault.WorkerLost, 1, nil), steps.Claim(1), steps.Do(lifecycle.DeliveryActionStartDownload, ""),
@@ -75,7 +75,7 @@ func TestLostClaimSendsNothing(t *testing.T) {
 	if _, err := r.attempt(job.ID); err == nil {
 		t.Error("the attempt has succeeded")
 	}
-	if after, err := r.store.JobByID(r.Context(), job.ID); err != nil || after.State != lifecycle.DeliveryDownloading || r.telegram.uploads != 0 {
+	if after, err := r.store.Deliveries.ByID(r.Context(), job.ID); err != nil || after.State != lifecycle.DeliveryDownloading || r.telegram.uploads != 0 {
 		t.Errorf("the job is %s after %d uploads: %v", after.State, r.telegram.uploads, err)
 	}
 }
@@ -88,7 +88,7 @@ func TestSentMeanwhile(t *testing.T) {
 	file := r.file("twice")
 	r.telegram.refuses = func() error {
 		r.telegram.refuses = nil
-		r.must(r.store.SaveSentFile(r.Context(), delivery.SentFile{SHA256: file.SHA256, Size: file.Size, FileID: "file-1"}))
+		r.must(r.store.Deliveries.SaveSentFile(r.Context(), delivery.SentFile{SHA256: file.SHA256, Size: file.Size, FileID: "file-1"}))
 		return &telegoapi.Error{ErrorCode: http.StatusTooManyRequests, Parameters: &telegoapi.ResponseParameters{RetryAfter: 1}}
 	}
 
@@ -115,7 +115,7 @@ func TestALongRateLimitEndsTheTry(t *testing.T) {
 	if !errors.As(err, &failure) || failure.NextRetryDelay() < 61*time.Second {
 		t.Errorf("the attempt ended with %v", err)
 	}
-	if after, err := r.store.JobByID(r.Context(), job.ID); err != nil || after.State != lifecycle.DeliveryQueued || after.Attempt != 1 {
+	if after, err := r.store.Deliveries.ByID(r.Context(), job.ID); err != nil || after.State != lifecycle.DeliveryQueued || after.Attempt != 1 {
 		t.Errorf("the job is %+v: %v", after, err)
 	}
 }
@@ -148,7 +148,7 @@ func newRig(t *testing.T) *rig {
 		Temporal: temporal{}, Store: r.store, MaxFileSize: 1000, Log: slog.New(slog.DiscardHandler),
 	}
 	r.activities = &activities.Activities{
-		Store: r.store, Storage: r.storage, Telegram: r.telegram, Temporal: temporal{},
+		Store: r.store.Deliveries, Alerts: r.store.Notices, Storage: r.storage, Telegram: r.telegram, Temporal: temporal{},
 		Metrics: metrics.New().Delivery(), Log: slog.New(slog.DiscardHandler),
 		Settings: activities.Settings{
 			TTL: time.Hour, JobTimeout: time.Hour, StorageTimeout: time.Hour, SendInitTimeout: time.Hour,
@@ -157,7 +157,7 @@ func newRig(t *testing.T) *rig {
 	}
 
 	chat := int64(1)
-	r.user, err = r.store.CreateUser(t.Context(), account.User{TelegramID: &chat, Status: account.UserActive}, "")
+	r.user, err = r.store.Accounts.CreateUser(t.Context(), account.User{TelegramID: &chat, Status: account.UserActive}, "")
 	r.must(err)
 	return r
 }
@@ -174,7 +174,7 @@ func (r *rig) file(content string) delivery.File {
 	r.Helper()
 	r.storage.content = content
 	item, _ := r.storage.Stat(r.Context(), "")
-	saved, err := r.store.SaveFiles(r.Context(), []delivery.File{{
+	saved, err := r.store.Deliveries.SaveFiles(r.Context(), []delivery.File{{
 		Path: "/" + content, Parent: "/", Name: content, Size: item.Size, SHA256: item.SHA256, ModifiedAt: time.Now(),
 	}})
 	r.must(err)

@@ -15,7 +15,7 @@ import (
 // wantAlerts compares the alerts of which the administrators were not notified yet.
 func (s *rig) wantAlerts(when string, want ...notice.Alert) {
 	s.t.Helper()
-	got, err := s.Store.TakeUnsentAlerts(s.t.Context(), 0)
+	got, err := s.Store.Notices.TakeUnsentAlerts(s.t.Context(), 0)
 	s.must(err)
 	for i := range got {
 		got[i].ID = 0
@@ -41,7 +41,7 @@ func TestLongOutageIsTold(t *testing.T) {
 
 	w.wantAlerts("for long", notice.Alert{Kind: notice.AlertDownloadsAway, Begun: true})
 	w.Sync = &Sync{
-		Store: w.rig.Store, Torrents: w.rig.Torrents, Temporal: w.ears, Metrics: metrics.New().Download(),
+		Store: w.rig.Store.Downloads, Alerts: w.rig.Store.Notices, Torrents: w.rig.Torrents, Temporal: w.ears, Metrics: metrics.New().Download(),
 		Log: slog.New(slog.DiscardHandler), Settings: w.Sync.Settings,
 	}
 
@@ -83,7 +83,7 @@ func TestRefusedLoginIsTold(t *testing.T) {
 func TestNoRoomIsAskedAnew(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{})
-	w.must(w.Store.RaiseAlert(t.Context(), notice.AlertDownloadsSpace))
+	w.must(w.Store.Notices.RaiseAlert(t.Context(), notice.AlertDownloadsSpace))
 	w.wantAlerts("no room", notice.Alert{Kind: notice.AlertDownloadsSpace, Begun: true})
 	w.pollOnce()
 	w.wantAlerts("a worker begins", notice.Alert{Kind: notice.AlertDownloadsSpace, Over: true})

@@ -17,22 +17,25 @@ import (
 
 // Store is the part of the record that the activities use.
 type Store interface {
-	DownloadByID(ctx context.Context, id int64) (download.Download, error)
-	ChangeDownload(ctx context.Context, id int64, decide func(*download.DownloadWalk) error) (download.Download, error)
+	ByID(ctx context.Context, id int64) (download.Download, error)
+	Change(ctx context.Context, id int64, decide func(*download.DownloadWalk) error) (download.Download, error)
 
-	DownloadFile(ctx context.Context, id int64) ([]byte, error)
-	SaveDownloadFile(ctx context.Context, id int64, file []byte, v1, v2 string) error
-	PlaceDownload(ctx context.Context, id int64, savePath string) error
-	MarkDownloadAdded(ctx context.Context, id int64) error
-	NoteDownloadTrouble(ctx context.Context, id int64, code fault.Code) error
+	File(ctx context.Context, id int64) ([]byte, error)
+	SaveFile(ctx context.Context, id int64, file []byte, v1, v2 string) error
+	Place(ctx context.Context, id int64, savePath string) error
+	MarkAdded(ctx context.Context, id int64) error
+	NoteTrouble(ctx context.Context, id int64, code fault.Code) error
 
 	GraceLeft(ctx context.Context, id int64, grace, gap time.Duration) (time.Duration, error)
-	MarkDownloadResumed(ctx context.Context, id int64) error
+	MarkResumed(ctx context.Context, id int64) error
 
-	BeginDownloadRemoval(ctx context.Context, id int64) error
-	NoteDownloadCancelError(ctx context.Context, id int64, code string) error
-	DownloadsHolding(ctx context.Context, ids []int64) ([]int64, error)
+	BeginRemoval(ctx context.Context, id int64) error
+	NoteCancelError(ctx context.Context, id int64, code string) error
+	Holding(ctx context.Context, ids []int64) ([]int64, error)
+}
 
+// Alerts tells the administrators of what only they can repair.
+type Alerts interface {
 	RaiseAlert(ctx context.Context, kind string) error
 	ResolveAlert(ctx context.Context, kind string) error
 }
@@ -45,6 +48,7 @@ type Mover interface {
 // Activities are the activities of downloads that use qBittorrent and the record.
 type Activities struct {
 	Store    Store
+	Alerts   Alerts
 	Jobs     Mover
 	Torrents *qbittorrent.Client
 	Fetcher  *fetch.Fetcher
@@ -98,7 +102,7 @@ type Note struct {
 
 // NoteDownload writes a fact. A repeated or late call changes nothing.
 func (d *Activities) NoteDownload(ctx context.Context, note Note) (lifecycle.DownloadRecord, error) {
-	job, err := d.Store.ChangeDownload(ctx, note.JobID, func(walk *download.DownloadWalk) error {
+	job, err := d.Store.Change(ctx, note.JobID, func(walk *download.DownloadWalk) error {
 		if !walk.Terminal() && applies(walk.Row, note.Type) {
 			walk.Note(note.Type)
 		}

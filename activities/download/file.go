@@ -13,7 +13,7 @@ import (
 
 // LoadDownload reads a job from the record, and says whether its .torrent file has to be fetched.
 func (d *Activities) LoadDownload(ctx context.Context, jobID int64) (lifecycle.DownloadRecord, error) {
-	job, err := d.Store.DownloadByID(ctx, jobID)
+	job, err := d.Store.ByID(ctx, jobID)
 	record, err := answer(ctx, job, err)
 	source, wrong := torrent.ParseSource(job.SourceURL)
 	record.NeedsFile = wrong == nil && !source.Magnet
@@ -27,7 +27,7 @@ func (d *Activities) FetchTorrent(ctx context.Context, jobID int64) (record life
 	defer temporalio.SendHeartbeats(ctx)()
 	var job download.Download
 	err = core.RetryWhileUnavailable(ctx, func() (err error) { // an outage of the record costs no attempt
-		job, err = d.Store.DownloadByID(ctx, jobID)
+		job, err = d.Store.ByID(ctx, jobID)
 		return err
 	})
 	if err != nil || lifecycle.Download.Terminal(job.State) || job.CancelRequestedAt != nil {
@@ -43,7 +43,7 @@ func (d *Activities) FetchTorrent(ctx context.Context, jobID int64) (record life
 // file returns a job's .torrent file, which is fetched once.
 func (d *Activities) file(ctx context.Context, job download.Download) (file []byte, identity torrent.Identity, err error) {
 	err = core.RetryWhileUnavailable(ctx, func() (err error) {
-		file, err = d.Store.DownloadFile(ctx, job.ID)
+		file, err = d.Store.File(ctx, job.ID)
 		return err
 	})
 	if err != nil {
@@ -62,7 +62,7 @@ func (d *Activities) file(ctx context.Context, job download.Download) (file []by
 	}
 
 	return file, identity, core.RetryWhileUnavailable(ctx, func() error {
-		return d.Store.SaveDownloadFile(ctx, job.ID, file, identity.V1, identity.V2)
+		return d.Store.SaveFile(ctx, job.ID, file, identity.V1, identity.V2)
 	})
 }
 
@@ -75,7 +75,7 @@ func (d *Activities) notFetched(ctx context.Context, job download.Download, err 
 	problem := temporalio.FaultOf(err)
 	d.Log.Warn("torrent file not fetched", "download", job.ID, "code", problem.Code, "cause", problem.Cause)
 	noteErr := core.RetryWhileUnavailable(ctx, func() error {
-		return d.Store.NoteDownloadTrouble(ctx, job.ID, problem.Code)
+		return d.Store.NoteTrouble(ctx, job.ID, problem.Code)
 	})
 
 	switch {

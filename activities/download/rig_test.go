@@ -56,7 +56,7 @@ func newRig(t *testing.T, o torrentsim.QBittorrentOptions) *rig {
 	t.Cleanup(func() { _ = s.seed.Close() })
 	s.Store = record
 	s.Activities = &Activities{
-		Store: record, Jobs: &service.Downloads{Store: record}, Log: slog.New(slog.DiscardHandler),
+		Store: record.Downloads, Alerts: record.Notices, Jobs: &service.Downloads{Store: record}, Log: slog.New(slog.DiscardHandler),
 		Torrents: qbittorrent.New(qbittorrent.Options{
 			URL: server.URL, Username: "admin", Password: "adminadmin", Timeout: 5 * time.Second, ActiveCategory: "active",
 			DoneCategory: "done",
@@ -72,7 +72,7 @@ func newRig(t *testing.T, o torrentsim.QBittorrentOptions) *rig {
 	s.env = suite.NewTestActivityEnvironment()
 	s.env.RegisterActivity(s.Activities)
 	owner := s.user()
-	s.book, err = record.CreateBook(t.Context(), "A book", "", core.Request{UserID: owner.ID})
+	s.book, err = record.Downloads.CreateBook(t.Context(), "A book", "", core.Request{UserID: owner.ID})
 	s.must(err)
 	return s
 }
@@ -89,7 +89,7 @@ func (s *rig) must(err error) {
 
 func (s *rig) user() account.User {
 	s.t.Helper()
-	user, err := s.Store.CreateUser(s.t.Context(), account.User{Status: account.UserActive}, account.NewToken())
+	user, err := s.Store.Accounts.CreateUser(s.t.Context(), account.User{Status: account.UserActive}, account.NewToken())
 	s.must(err)
 	return user
 }
@@ -106,7 +106,7 @@ func (s *rig) exec(sql string, args ...any) {
 // job records a download for a reader of its own.
 func (s *rig) job(link string) download.Download {
 	s.t.Helper()
-	job, _, err := s.Store.CreateDownload(s.t.Context(), download.Download{
+	job, _, err := s.Store.Downloads.Create(s.t.Context(), download.Download{
 		UserID: s.user().ID, BookID: s.book.ID, MediaType: "text", Source: "test", SourceURL: link,
 	}, core.Event{Type: "enqueued", To: "queued"})
 	s.must(err)
@@ -123,7 +123,7 @@ func (s *rig) added(link string) download.Download {
 
 func (s *rig) reload(job download.Download) download.Download {
 	s.t.Helper()
-	job, err := s.Store.DownloadByID(s.t.Context(), job.ID)
+	job, err := s.Store.Downloads.ByID(s.t.Context(), job.ID)
 	s.must(err)
 	return job
 }

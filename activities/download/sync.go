@@ -24,18 +24,16 @@ type SyncStore interface {
 	NotePoll(ctx context.Context, restarted bool, gap time.Duration) error
 	NotePollFailure(ctx context.Context, code string) error
 
-	WatchedDownloads(ctx context.Context, after int64, limit int) ([]download.WatchedDownload, error)
-	EndedDownloads(ctx context.Context, ids []int64) ([]download.EndedDownload, error)
-	SaveDownloadProgress(ctx context.Context, seen []download.Progress) (written int64, err error)
-
-	RaiseAlert(ctx context.Context, kind string) error
-	ResolveAlert(ctx context.Context, kind string) error
+	Watched(ctx context.Context, after int64, limit int) ([]download.WatchedDownload, error)
+	Ended(ctx context.Context, ids []int64) ([]download.EndedDownload, error)
+	SaveProgress(ctx context.Context, seen []download.Progress) (written int64, err error)
 }
 
 // Sync watches all active downloads: it polls qBittorrent with one request for all of them, writes their progress into
 // the record, and signals those workflows whose torrent has changed state.
 type Sync struct {
 	Store    SyncStore
+	Alerts   Alerts
 	Torrents *qbittorrent.Client
 	Temporal temporalio.Signaler
 	Metrics  metrics.Download
@@ -183,7 +181,7 @@ func (s *Sync) poll(ctx context.Context) (poll Poll) {
 // jobs reads all active jobs that were added to qBittorrent.
 func (s *Sync) jobs(ctx context.Context) (jobs []download.WatchedDownload, err error) {
 	for after := int64(0); ; after = jobs[len(jobs)-1].ID {
-		page, err := s.Store.WatchedDownloads(ctx, after, watchPage)
+		page, err := s.Store.Watched(ctx, after, watchPage)
 		temporalio.Progressed(ctx)
 		if jobs = append(jobs, page...); err != nil || len(page) < watchPage {
 			return jobs, err
@@ -221,7 +219,7 @@ func (s *Sync) noteFailure(ctx context.Context, problem *fault.Error) {
 	}
 
 	if atOnce || time.Since(s.failed) >= s.Settings.AlertAfter {
-		_ = s.Store.RaiseAlert(ctx, kind) // the next poll raises it again
+		_ = s.Alerts.RaiseAlert(ctx, kind) // the next poll raises it again
 	}
 
 	if err := s.Store.NotePollFailure(ctx, string(problem.Code)); err != nil {
@@ -245,7 +243,7 @@ func (s *Sync) noteAnswer(ctx context.Context) error {
 	// Another process may have raised them. A job that still waits for room raises its alert again within a minute.
 	if s.failing || s.polled.IsZero() {
 		for _, kind := range []string{notice.AlertDownloadsAway, notice.AlertDownloadsLogin, notice.AlertDownloadsSpace} {
-			if err := s.Store.ResolveAlert(ctx, kind); err != nil {
+			if err := s.Alerts.ResolveAlert(ctx, kind); err != nil {
 				return err
 			}
 		}
@@ -290,7 +288,7 @@ func (s *Sync) batch(
 
 // save writes a batch. When the record refuses it, save writes row by row, so that one bad job never stops the others.
 func (s *Sync) save(ctx context.Context, seen []download.Progress) (written int64) {
-	written, err := s.Store.SaveDownloadProgress(ctx, seen)
+	written, err := s.Store.SaveProgress(ctx, seen)
 	if err == nil || ctx.Err() != nil || len(seen) == 1 || fault.CodeOf(err) == fault.StoreUnavailable {
 		if err != nil && ctx.Err() == nil {
 			s.Log.Warn("progress not written", "download", seen[0].ID, "jobs", len(seen), "error", err)

@@ -66,7 +66,7 @@ func newWatcher(t *testing.T, o torrentsim.QBittorrentOptions) *watcher {
 	w := &watcher{rig: newRig(t, o), ears: &ears{}}
 	w.Store = w.rig.Store
 	w.Sync = &Sync{
-		Store: w.rig.Store, Torrents: w.rig.Torrents, Temporal: w.ears, Metrics: metrics.New().Download(),
+		Store: w.rig.Store.Downloads, Alerts: w.rig.Store.Notices, Torrents: w.rig.Torrents, Temporal: w.ears, Metrics: metrics.New().Download(),
 		Log: slog.New(slog.DiscardHandler),
 		Settings: SyncSettings{
 			Every: time.Second, PollGap: time.Minute, StalledAfter: time.Hour, AlertAfter: time.Hour,
@@ -220,7 +220,7 @@ func TestOutage(t *testing.T) {
 		}
 	}
 
-	if sync, err := w.Store.DownloadSync(ctx); err != nil || sync.Failure != string(fault.ProviderUnavailable) {
+	if sync, err := w.Store.Downloads.Polls(ctx); err != nil || sync.Failure != string(fault.ProviderUnavailable) {
 		t.Errorf("%+v, %v", sync, err)
 	}
 	if after := w.reload(job); !after.UpdatedAt.Equal(before.UpdatedAt) {
@@ -229,7 +229,7 @@ func TestOutage(t *testing.T) {
 
 	w.qb.ClearFaults()
 	w.wantHeard("afterwards", "absent restarted")
-	if sync, err := w.Store.DownloadSync(ctx); err != nil || sync.Failure != "" {
+	if sync, err := w.Store.Downloads.Polls(ctx); err != nil || sync.Failure != "" {
 		t.Errorf("%+v, %v", sync, err)
 	}
 
@@ -237,7 +237,7 @@ func TestOutage(t *testing.T) {
 	w.qb.AddFault(sim.Fault{Kind: "401"})
 	w.pollOnce()
 	w.pollOnce()
-	alerts, err := w.Store.TakeUnsentAlerts(ctx, 0)
+	alerts, err := w.Store.Notices.TakeUnsentAlerts(ctx, 0)
 	if err != nil || len(alerts) != 1 || alerts[0].Kind != notice.AlertDownloadsLogin {
 		t.Errorf("%+v, %v", alerts, err)
 	}
@@ -272,7 +272,7 @@ func TestBroken(t *testing.T) {
 	other := w.added(magnet(2))
 	w.change(other, state("error"))
 	w.ears.deaf = func(string) error {
-		return w.Store.MarkDownloadResumed(context.Background(), other.ID) // the workflow is quick
+		return w.Store.Downloads.MarkResumed(context.Background(), other.ID) // the workflow is quick
 	}
 
 	w.wantHeard("a quick workflow", "broken")
@@ -394,7 +394,7 @@ func TestTellsOfCancel(t *testing.T) {
 	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
 	ctx, job := t.Context(), w.added(magnet(1))
 	w.wantHeard("at first", "downloading")
-	w.must(w.Store.RequestDownloadCancel(ctx, job.ID, nil, false))
+	w.must(w.Store.Downloads.RequestCancel(ctx, job.ID, nil, false))
 	w.ears.deaf = func(string) error { return errors.New("Temporal is away") }
 	w.wantHeard("while Temporal is away")
 
@@ -410,7 +410,7 @@ func TestTellsOfCancel(t *testing.T) {
 	w.exec(`UPDATE download_jobs SET row_version = row_version + 1`)
 	w.wantHeard("after a change", lifecycle.CancelSignal)
 	w.exec(`UPDATE download_jobs SET row_version = row_version + 1`)
-	w.must(w.Store.BeginDownloadRemoval(ctx, job.ID))
+	w.must(w.Store.Downloads.BeginRemoval(ctx, job.ID))
 	w.wantHeard("while the torrent is being removed")
 }
 
@@ -510,7 +510,7 @@ func TestTidy(t *testing.T) {
 		InfohashV1: magnet(8)[20:], Name: "unknown", Size: 5, Category: "active", Tags: []string{"job-999"},
 	}))
 	w.must(w.qb.Put(torrentsim.Torrent{InfohashV1: magnet(9)[20:], Name: "by hand", Size: 5, Category: "active"}))
-	w.must(w.Store.RequestDownloadCancel(ctx, jobs["kept"].ID, nil, true))
+	w.must(w.Store.Downloads.RequestCancel(ctx, jobs["kept"].ID, nil, true))
 	w.end(jobs["completed"], lifecycle.DownloadActionComplete)
 	for _, job := range []download.Download{jobs["failed"], shared} {
 		w.end(job, lifecycle.DownloadActionFail)

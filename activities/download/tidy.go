@@ -101,7 +101,7 @@ func (s *Sync) ended(
 		return nil, nil
 	}
 
-	jobs, err := s.Store.EndedDownloads(ctx, asked)
+	jobs, err := s.Store.Ended(ctx, asked)
 	ended := make(map[int64]download.EndedDownload, len(jobs))
 	for _, job := range jobs {
 		ended[job.ID] = job
@@ -183,7 +183,7 @@ func (s *Sync) orphanedTags(ctx context.Context) (orphaned []string, err error) 
 		return nil, err
 	}
 
-	ended, err := s.Store.EndedDownloads(ctx, jobsOf(tags))
+	ended, err := s.Store.Ended(ctx, jobsOf(tags))
 	temporalio.Progressed(ctx)
 	for _, job := range ended {
 		if job.Status == lifecycle.DownloadCompleted {

@@ -24,20 +24,20 @@ const spacePause = time.Minute
 // people.
 func (d *Activities) AddTorrent(ctx context.Context, jobID int64) (lifecycle.DownloadRecord, error) {
 	defer temporalio.SendHeartbeats(ctx)()
-	job, err := d.Store.DownloadByID(ctx, jobID)
+	job, err := d.Store.ByID(ctx, jobID)
 	if err != nil || lifecycle.Download.Terminal(job.State) || job.CancelRequestedAt != nil {
 		return answer(ctx, job, err)
 	}
 
 	err = d.handOver(ctx, job)
 	if err == nil && !d.welcome.Load() {
-		if err = d.Store.ResolveAlert(ctx, notice.AlertDownloadsLogin); err == nil {
+		if err = d.Alerts.ResolveAlert(ctx, notice.AlertDownloadsLogin); err == nil {
 			d.welcome.Store(true)
 		}
 	}
 
 	if err == nil {
-		err = d.Store.MarkDownloadAdded(ctx, jobID)
+		err = d.Store.MarkAdded(ctx, jobID)
 	}
 
 	if err != nil {
@@ -116,7 +116,7 @@ func (d *Activities) checkSpace(ctx context.Context) error {
 		return err
 	}
 	if free < 0 || free >= d.Settings.MinFree {
-		return d.Store.ResolveAlert(ctx, notice.AlertDownloadsSpace)
+		return d.Alerts.ResolveAlert(ctx, notice.AlertDownloadsSpace)
 	}
 
 	return fault.New(fault.NoFreeSpace, "%d bytes are free, %d are to stay so", free, d.Settings.MinFree).After(spacePause)
@@ -126,7 +126,7 @@ func (d *Activities) checkSpace(ctx context.Context) error {
 // to AddTorrent.
 func (d *Activities) AwaitSpace(ctx context.Context, jobID int64) error {
 	defer temporalio.SendHeartbeats(ctx)()
-	job, err := d.Store.DownloadByID(ctx, jobID)
+	job, err := d.Store.ByID(ctx, jobID)
 	if err != nil || lifecycle.Download.Terminal(job.State) || job.CancelRequestedAt != nil {
 		return nil
 	}
@@ -151,7 +151,7 @@ func (d *Activities) place(ctx context.Context, job download.Download) (path str
 		}
 	}
 	path = strings.TrimRight(path, "/") + "/" + job.Tag()
-	return path, d.Store.PlaceDownload(ctx, job.ID, path)
+	return path, d.Store.Place(ctx, job.ID, path)
 }
 
 // notAdded records why a job was not added, and returns an error that says whether Temporal tries again.
@@ -167,7 +167,7 @@ func (d *Activities) notAdded(ctx context.Context, job download.Download, err er
 
 	d.alert(ctx, problem.Code)
 	d.Log.Warn("download not handed over", "download", job.ID, "code", problem.Code, "cause", problem.Cause)
-	if noteErr := d.Store.NoteDownloadTrouble(ctx, job.ID, problem.Code); noteErr != nil {
+	if noteErr := d.Store.NoteTrouble(ctx, job.ID, problem.Code); noteErr != nil {
 		return temporalio.ActivityError(ctx, temporalio.FaultOf(noteErr))
 	}
 
@@ -186,7 +186,7 @@ var alerts = map[fault.Code]string{
 func (d *Activities) alert(ctx context.Context, code fault.Code) {
 	if kind, ok := alerts[code]; ok {
 		d.welcome.Store(false)
-		if err := d.Store.RaiseAlert(ctx, kind); err != nil {
+		if err := d.Alerts.RaiseAlert(ctx, kind); err != nil {
 			d.Log.Error("alert not raised", "kind", kind, "error", err)
 		}
 	}
@@ -201,7 +201,7 @@ func (d *Activities) ResumeTorrent(ctx context.Context, jobID int64) error {
 		err = d.Torrents.Resume(ctx, *there)
 	}
 	if err == nil {
-		err = d.Store.MarkDownloadResumed(ctx, job.ID)
+		err = d.Store.MarkResumed(ctx, job.ID)
 	}
 	return retryAlways(ctx, err)
 }
@@ -239,11 +239,11 @@ func (d *Activities) LookForTorrent(ctx context.Context, jobID int64) (again Req
 // moment, the write of that task is in the record all the same.
 func (d *Activities) RemoveTorrent(ctx context.Context, jobID int64) (lifecycle.DownloadRecord, error) {
 	defer temporalio.SendHeartbeats(ctx)()
-	if err := d.Store.BeginDownloadRemoval(ctx, jobID); err != nil {
+	if err := d.Store.BeginRemoval(ctx, jobID); err != nil {
 		return lifecycle.DownloadRecord{}, retryAlways(ctx, err)
 	}
 
-	job, err := d.Store.DownloadByID(ctx, jobID)
+	job, err := d.Store.ByID(ctx, jobID)
 	if err != nil || lifecycle.Download.Terminal(job.State) {
 		return recordOf(job), retryAlways(ctx, err)
 	}
@@ -263,7 +263,7 @@ func (d *Activities) RemoveTorrent(ctx context.Context, jobID int64) (lifecycle.
 	}
 
 	if note != job.CancelError {
-		err = errors.Join(err, d.Store.NoteDownloadCancelError(ctx, jobID, note))
+		err = errors.Join(err, d.Store.NoteCancelError(ctx, jobID, note))
 	}
 	return recordOf(job), retryAlways(ctx, err)
 }
@@ -277,7 +277,7 @@ func (d *Activities) letGo(ctx context.Context, job download.Download, t qbittor
 		}
 	}
 
-	holding, err := d.Store.DownloadsHolding(ctx, others)
+	holding, err := d.Store.Holding(ctx, others)
 	if err != nil || len(holding) > 0 {
 		return err
 	}
@@ -306,7 +306,7 @@ func jobsOf(tags []string) (jobs []int64) {
 func (d *Activities) find(
 	ctx context.Context, jobID int64,
 ) (job download.Download, there *qbittorrent.Torrent, err error) {
-	if job, err = d.Store.DownloadByID(ctx, jobID); err == nil {
+	if job, err = d.Store.ByID(ctx, jobID); err == nil {
 		there, err = d.Torrents.Find(ctx, job.Tag(), job.InfohashV1, job.InfohashV2)
 	}
 	return job, there, err

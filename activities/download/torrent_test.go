@@ -129,7 +129,7 @@ func TestNothingToHandOver(t *testing.T) {
 	s := newRig(t, torrentsim.QBittorrentOptions{})
 	over, ending := s.job(magnet(1)), s.job(magnet(2))
 	s.end(over, lifecycle.DownloadActionFail)
-	s.must(s.Store.RequestDownloadCancel(t.Context(), ending.ID, nil, false))
+	s.must(s.Store.Downloads.RequestCancel(t.Context(), ending.ID, nil, false))
 
 	for job, want := range map[*download.Download]lifecycle.DownloadRecord{
 		&over: {Status: "failed", Reason: fault.ProviderError}, &ending: {Status: "queued", CancelRequested: true},
@@ -166,7 +166,7 @@ func TestFullDisk(t *testing.T) {
 	}
 
 	canceled := s.job(magnet(3))
-	s.must(s.Store.RequestDownloadCancel(t.Context(), canceled.ID, nil, false))
+	s.must(s.Store.Downloads.RequestCancel(t.Context(), canceled.ID, nil, false))
 	s.must(s.awaitSpace(canceled)) // what is to end does not wait
 
 	s.must(s.qb.SetFreeSpace(9000))
@@ -206,7 +206,7 @@ func TestSharedTorrent(t *testing.T) {
 				}
 			}
 
-			s.must(s.Store.RequestDownloadCancel(t.Context(), third.ID, nil, keep))
+			s.must(s.Store.Downloads.RequestCancel(t.Context(), third.ID, nil, keep))
 			s.must(s.remove(third))
 			deletions := s.qb.Deletions()
 			if len(s.qb.Torrents()) != 0 || len(deletions) != 1 || deletions[0].Files == keep || slices.Contains(s.qb.Tags(), third.Tag()) {
@@ -348,7 +348,7 @@ func TestLook(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, torrentsim.QBittorrentOptions{})
 	ctx, job := t.Context(), s.added(magnet(1))
-	s.must(s.Store.NotePoll(ctx, false, time.Hour))
+	s.must(s.Store.Downloads.NotePoll(ctx, false, time.Hour))
 	if again := s.requery(job); !again.Found {
 		t.Errorf("%+v", again)
 	}
@@ -400,7 +400,7 @@ func TestMoves(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 
-	events, err := s.Store.EventsOf(ctx, "download", fmt.Sprint(job.ID))
+	events, err := s.Store.Notices.EventsOf(ctx, "download", fmt.Sprint(job.ID))
 	s.must(err)
 	var steps []string
 	for _, e := range events {

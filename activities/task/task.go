@@ -14,9 +14,9 @@ import (
 
 // Store is the part of the record that the activities use.
 type Store interface {
-	TaskByID(ctx context.Context, viewer, id int64) (task.Task, error)
+	ByID(ctx context.Context, viewer, id int64) (task.Task, error)
 	Act(ctx context.Context, a task.Act) (task.Acted, error)
-	StartTaskClock(ctx context.Context, id int64, at time.Time) (task.Snapshot, error)
+	StartClock(ctx context.Context, id int64, at time.Time) (task.Snapshot, error)
 	WaitingDependents(ctx context.Context, id int64) ([]int64, error)
 }
 
@@ -42,7 +42,7 @@ func (t *Activities) failed(ctx context.Context, err error, asked bool) error {
 
 // LoadTask reads a task from the record.
 func (t *Activities) LoadTask(ctx context.Context, taskID int64) (task.Snapshot, error) {
-	found, err := t.Store.TaskByID(ctx, 0, taskID)
+	found, err := t.Store.ByID(ctx, 0, taskID)
 	if err != nil {
 		return task.Snapshot{}, t.failed(ctx, err, false)
 	}
@@ -73,7 +73,7 @@ type Clock struct {
 
 // StartTaskClock begins the deadline of a NEW task that waited for its blockers, once they are DONE.
 func (t *Activities) StartTaskClock(ctx context.Context, c Clock) (task.Snapshot, error) {
-	state, err := t.Store.StartTaskClock(ctx, c.TaskID, c.At)
+	state, err := t.Store.StartClock(ctx, c.TaskID, c.At)
 	if err != nil {
 		return task.Snapshot{}, t.failed(ctx, err, false)
 	}

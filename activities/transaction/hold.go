@@ -27,7 +27,7 @@ func (a *PaymentActivities) hold(ctx context.Context, why fault.Code) error {
 
 func (a *PaymentActivities) raise(ctx context.Context, alert string) {
 	a.healthy.Store(false)
-	if err := a.Store.RaiseAlert(ctx, alert); err != nil {
+	if err := a.Alerts.RaiseAlert(ctx, alert); err != nil {
 		a.Log.Error("alert not raised", "kind", alert, "error", err)
 	}
 }
@@ -50,7 +50,7 @@ func (a *PaymentActivities) resolveAlerts(ctx context.Context) {
 		over = append(over, notice.AlertDailyLimit)
 	}
 
-	if err := a.Store.SetAlerts(ctx, nil, over); err != nil || held || deferred {
+	if err := a.Alerts.SetAlerts(ctx, nil, over); err != nil || held || deferred {
 		a.healthy.Store(false)
 	}
 }

@@ -33,14 +33,12 @@ type MonitorStore interface {
 	PendingSignalsOf(ctx context.Context, wallet string, limit int) (transaction.PendingSignals, error)
 	MarkTurnNotified(ctx context.Context, turn transaction.QueueEntry) error
 	MarkSettledNotified(ctx context.Context, paymentID int64) error
-
-	RaiseAlert(ctx context.Context, kind string) error
-	SetAlerts(ctx context.Context, raise, resolve []string) error
 }
 
 // Monitor follows the wallet's history on the chain and notifies the workflows of transactions.
 type Monitor struct {
 	Store     MonitorStore
+	Alerts    Alerts
 	Wallet    ton.Address
 	Chain     *toncenter.Client
 	TopUpFrom []ton.Address // transfers from these are not orders
@@ -161,16 +159,16 @@ func (m *Monitor) report(ctx context.Context, err error, since time.Duration) {
 	switch {
 	case ctx.Err() != nil:
 	case err == nil:
-		err = m.Store.SetAlerts(ctx, nil, []string{notice.AlertChain, notice.AlertChainClock})
+		err = m.Alerts.SetAlerts(ctx, nil, []string{notice.AlertChain, notice.AlertChainClock})
 	case isRefusal(err, fault.ChainClock):
 		m.Log.Error("the chain's clock is far from ours", "for", since.Round(time.Second))
-		err = m.Store.RaiseAlert(ctx, notice.AlertChainClock)
+		err = m.Alerts.RaiseAlert(ctx, notice.AlertChainClock)
 	default:
 		m.Log.Warn("the chain was not followed", "error", err, "cause", errors.Unwrap(err), "for", since.Round(time.Second))
 		if !isRefusal(err, fault.ChainGap) && since < awayFor {
 			return
 		}
-		err = m.Store.RaiseAlert(ctx, notice.AlertChain)
+		err = m.Alerts.RaiseAlert(ctx, notice.AlertChain)
 	}
 
 	if err != nil {

@@ -39,7 +39,7 @@ func TestHungMonitor(t *testing.T) {
 	}
 
 	m := &Monitor{
-		Store: s, Wallet: wallet, Chain: toncenter.New(toncenter.Options{URL: gateway.URL, CallTimeout: time.Hour}),
+		Store: s.Transactions, Alerts: s.Notices, Wallet: wallet, Chain: toncenter.New(toncenter.Options{URL: gateway.URL, CallTimeout: time.Hour}),
 		Settings: Settings{PollInterval: 100 * time.Millisecond, WholeHistory: true}, Metrics: metrics.New().Transaction(),
 		Log: slog.New(slog.DiscardHandler),
 	}

@@ -18,7 +18,7 @@ func (m *Monitor) notifyLost(ctx context.Context, lost []string) error {
 		return nil
 	}
 
-	err := m.Store.RaiseAlert(ctx, notice.AlertTransactionReview)
+	err := m.Alerts.RaiseAlert(ctx, notice.AlertTransactionReview)
 	for _, hash := range lost {
 		err = errors.Join(err, m.signal(ctx, hash, lifecycle.TransactionSettledSignal))
 	}

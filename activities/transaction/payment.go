@@ -19,10 +19,10 @@ import (
 // PaymentStore is the part of the record that the payment activities use.
 type PaymentStore interface {
 	DestinationStore
-	TransactionByHash(ctx context.Context, hash string) (transaction.Transaction, error)
-	SnapshotOfTransaction(ctx context.Context, hash string) (transaction.Snapshot, error)
+	ByHash(ctx context.Context, hash string) (transaction.Transaction, error)
+	SnapshotOf(ctx context.Context, hash string) (transaction.Snapshot, error)
 	SaveQuote(ctx context.Context, q transaction.Quote) (transaction.Snapshot, error)
-	FinishTransaction(ctx context.Context, hash string, attempt int, done bool) (transaction.Snapshot, error)
+	Finish(ctx context.Context, hash string, attempt int, done bool) (transaction.Snapshot, error)
 
 	LivePayment(ctx context.Context, hash string, kind transaction.PaymentKind) (*transaction.Payment, error)
 	SignPayment(
@@ -44,15 +44,13 @@ type PaymentStore interface {
 	ReturnTurn(ctx context.Context, hash string, kind transaction.PaymentKind) error
 	DeferTurn(ctx context.Context, hash string, kind transaction.PaymentKind, until time.Time) error
 	AnyDeferred(ctx context.Context) (bool, error)
-
-	RaiseAlert(ctx context.Context, kind string) error
-	SetAlerts(ctx context.Context, raise, resolve []string) error
 }
 
 // PaymentActivities holds the wallet: it signs messages, one at a time, broadcasts them, and follows at Fragment
 // what they buy.
 type PaymentActivities struct {
 	Store    PaymentStore
+	Alerts   Alerts
 	Wallet   *ton.Wallet
 	Chain    *toncenter.Client
 	Fragment *fragment.Client
@@ -193,7 +191,7 @@ func (o Order) hasTurn(s Snapshot, kind transaction.PaymentKind) bool {
 
 // loadSnapshot gives the transaction as the record has it now.
 func (a *PaymentActivities) loadSnapshot(ctx context.Context, hash string) (Snapshot, error) {
-	record, err := a.Store.SnapshotOfTransaction(ctx, hash)
+	record, err := a.Store.SnapshotOf(ctx, hash)
 	return a.Settings.answer(ctx, record, err)
 }
 

@@ -28,7 +28,7 @@ func (a *PaymentActivities) QuoteOrder(ctx context.Context, o Order) (Snapshot, 
 
 	var record *transaction.Snapshot // as written by the quote; nil: nothing was quoted
 	err := core.RetryWhileUnavailable(ctx, func() error {
-		t, err := a.Store.TransactionByHash(ctx, o.Hash)
+		t, err := a.Store.ByHash(ctx, o.Hash)
 		if err == nil && t.Attempt == o.Attempt && t.State == lifecycle.TransactionProcessing {
 			_, record, err = a.quote(ctx, t, priceAge)
 		}
@@ -283,7 +283,7 @@ func (a *PaymentActivities) finish(
 		return transaction.Snapshot{}, err
 	}
 	if ref.State != transaction.PaymentPaid {
-		return a.Store.SnapshotOfTransaction(ctx, o.Hash)
+		return a.Store.SnapshotOf(ctx, o.Hash)
 	}
 
 	if asked == nil && (!ref.Kept || payment.Last && !done) {
@@ -293,7 +293,7 @@ func (a *PaymentActivities) finish(
 		return transaction.Snapshot{}, asked
 	}
 
-	record, err := a.Store.FinishTransaction(ctx, o.Hash, o.Attempt, done)
+	record, err := a.Store.Finish(ctx, o.Hash, o.Attempt, done)
 	countEnd(a.Metrics, record, err)
 	return record, err
 }

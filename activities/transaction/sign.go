@@ -119,7 +119,7 @@ func (a *PaymentActivities) orderOf(
 func (a *PaymentActivities) payableTransaction(
 	ctx context.Context, hash string, kind transaction.PaymentKind,
 ) (t transaction.Transaction, err error) {
-	if t, err = a.Store.TransactionByHash(ctx, hash); err != nil {
+	if t, err = a.Store.ByHash(ctx, hash); err != nil {
 		return t, err
 	}
 	if t.Wallet != a.Wallet.Address().Raw() { // it was paid to a wallet whose key we no longer have

@@ -17,25 +17,38 @@ import (
 
 // Store is the part of the record that the activities use.
 type Store interface {
-	UserByID(ctx context.Context, id int64) (account.User, error)
-	KeptContent(ctx context.Context, userID int64, id string, content any) error
-	TransactionByHash(ctx context.Context, hash string) (transaction.Transaction, error)
-	SnapshotOfTransaction(ctx context.Context, hash string) (transaction.Snapshot, error)
+	ByHash(ctx context.Context, hash string) (transaction.Transaction, error)
+	SnapshotOf(ctx context.Context, hash string) (transaction.Snapshot, error)
 
-	LockTransaction(ctx context.Context, hash string) (transaction.Snapshot, error)
+	Lock(ctx context.Context, hash string) (transaction.Snapshot, error)
 	EnterQueue(ctx context.Context, hash string, kind transaction.PaymentKind) (transaction.Snapshot, error)
 	SaveQuote(ctx context.Context, q transaction.Quote) (transaction.Snapshot, error)
-	RetryTransaction(ctx context.Context, r transaction.Request) (transaction.Snapshot, error)
-	ResolveTransaction(
+	Retry(ctx context.Context, r transaction.Request) (transaction.Snapshot, error)
+	Resolve(
 		ctx context.Context, r transaction.Request, outcome lifecycle.TransactionState, message string,
 	) (transaction.Snapshot, error)
-	ReviewTransaction(
+	Review(
 		ctx context.Context, hash string, attempt int, reason string,
 	) (transaction.Snapshot, error)
 	WriteOffRefund(ctx context.Context, r transaction.Request) (transaction.Snapshot, error)
 
 	MarkStuck(ctx context.Context, hash string, attempt int) (stuck bool, err error)
+}
+
+// Alerts tells the administrators of what only they can repair.
+type Alerts interface {
 	RaiseAlert(ctx context.Context, kind string) error
+	SetAlerts(ctx context.Context, raise, resolve []string) error
+}
+
+// Users finds the administrator who asks for a review.
+type Users interface {
+	UserByID(ctx context.Context, id int64) (account.User, error)
+}
+
+// Answers has the texts that come with requests: histories get their ids only.
+type Answers interface {
+	KeptContent(ctx context.Context, userID int64, id string, content any) error
 }
 
 // Orders ends tries to buy. It is service.Transactions.
@@ -48,6 +61,9 @@ type Orders interface {
 // A repeated or late call changes nothing and returns the same.
 type Activities struct {
 	Store    Store
+	Alerts   Alerts
+	Users    Users
+	Answers  Answers
 	Settings Settings
 	Orders   Orders
 	Metrics  metrics.Transaction
@@ -91,13 +107,13 @@ func (s Settings) answer(ctx context.Context, record transaction.Snapshot, err e
 
 // LockTransaction takes a pending transaction into processing.
 func (a *Activities) LockTransaction(ctx context.Context, hash string) (Snapshot, error) {
-	record, err := a.Store.LockTransaction(ctx, hash)
+	record, err := a.Store.Lock(ctx, hash)
 	return a.Settings.answer(ctx, record, err)
 }
 
 // LookAtTransaction returns the snapshot and changes nothing.
 func (a *Activities) LookAtTransaction(ctx context.Context, hash string) (Snapshot, error) {
-	record, err := a.Store.SnapshotOfTransaction(ctx, hash)
+	record, err := a.Store.SnapshotOf(ctx, hash)
 	return a.Settings.answer(ctx, record, err)
 }
 
@@ -157,22 +173,22 @@ type Review struct {
 
 // ReviewTransaction asks for an operator's review.
 func (a *Activities) ReviewTransaction(ctx context.Context, r Review) (Snapshot, error) {
-	if err := a.Store.RaiseAlert(ctx, notice.AlertTransactionReview); err != nil {
+	if err := a.Alerts.RaiseAlert(ctx, notice.AlertTransactionReview); err != nil {
 		return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
 	}
-	record, err := a.Store.ReviewTransaction(ctx, r.Hash, r.Attempt, r.Reason)
+	record, err := a.Store.Review(ctx, r.Hash, r.Attempt, r.Reason)
 	return a.Settings.answer(ctx, record, err)
 }
 
 // AlertStuck alerts the administrators to a transaction that is in processing for too long.
 func (a *Activities) AlertStuck(ctx context.Context, hash string) (Snapshot, error) {
-	record, err := a.Store.SnapshotOfTransaction(ctx, hash)
+	record, err := a.Store.SnapshotOf(ctx, hash)
 	if err != nil {
 		return a.Settings.answer(ctx, record, err)
 	}
 	stuck, err := a.Store.MarkStuck(ctx, hash, record.Attempt)
 	if err == nil && stuck {
-		err = a.Store.RaiseAlert(ctx, notice.AlertTransactionStuck)
+		err = a.Alerts.RaiseAlert(ctx, notice.AlertTransactionStuck)
 	}
 	return a.Settings.answer(ctx, record, err)
 }
@@ -180,7 +196,7 @@ func (a *Activities) AlertStuck(ctx context.Context, hash string) (Snapshot, err
 // AlertUnfollowed alerts the administrators to a wallet that no process follows on the chain. The monitor's next complete
 // read closes the alert.
 func (a *Activities) AlertUnfollowed(ctx context.Context, _ string) (struct{}, error) {
-	if err := a.Store.RaiseAlert(ctx, notice.AlertChain); err != nil {
+	if err := a.Alerts.RaiseAlert(ctx, notice.AlertChain); err != nil {
 		return struct{}{}, temporalio.RetryUntilSeen(ctx, err)
 	}
 	return struct{}{}, nil
@@ -200,7 +216,7 @@ type Request struct {
 
 // RetryTransaction takes a failed transaction back into processing, or refuses.
 func (a *Activities) RetryTransaction(ctx context.Context, r Request) (Snapshot, error) {
-	return a.carryOut(ctx, r, a.Store.RetryTransaction)
+	return a.carryOut(ctx, r, a.Store.Retry)
 }
 
 // ResolveTransaction ends a transaction that needs review as a person decided, or refuses.
@@ -213,7 +229,7 @@ func (a *Activities) ResolveTransaction(ctx context.Context, r Request) (Snapsho
 		}
 
 		request.Refund = a.Settings.Refund
-		record, err := a.Store.ResolveTransaction(ctx, request, r.Outcome, stars.Unconfirmed.Message)
+		record, err := a.Store.Resolve(ctx, request, r.Outcome, stars.Unconfirmed.Message)
 		countEnd(a.Metrics, record, err)
 		return record, err
 	})
@@ -221,7 +237,7 @@ func (a *Activities) ResolveTransaction(ctx context.Context, r Request) (Snapsho
 
 // saveOrder records what the payer asked for, of an order that was bought before the record had read it.
 func (a *Activities) saveOrder(ctx context.Context, r Request) error {
-	row, err := a.Store.TransactionByHash(ctx, r.Hash)
+	row, err := a.Store.ByHash(ctx, r.Hash)
 	if err != nil || row.Username != "" {
 		return err
 	}
@@ -247,12 +263,12 @@ func (a *Activities) carryOut(
 
 	if r.Actor != 0 {
 		request.ActorID = &r.Actor
-		user, err := a.Store.UserByID(ctx, r.Actor)
+		user, err := a.Users.UserByID(ctx, r.Actor)
 		if err == nil && !user.IsAdmin() {
 			err = fault.New(fault.InsufficientAccess, "this is for administrators")
 		}
 		if err == nil {
-			err = a.Store.KeptContent(ctx, r.Actor, r.RequestID, &request.Comment)
+			err = a.Answers.KeptContent(ctx, r.Actor, r.RequestID, &request.Comment)
 		}
 		if err != nil {
 			return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)

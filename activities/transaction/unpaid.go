@@ -136,7 +136,7 @@ func (a *PaymentActivities) waitsForFragment(ctx context.Context, o Order, err e
 		return false, nil
 	}
 
-	transaction, err := a.Store.TransactionByHash(ctx, o.Hash)
+	transaction, err := a.Store.ByHash(ctx, o.Hash)
 	if err != nil || transaction.State != lifecycle.TransactionProcessing || transaction.Attempt != o.Attempt {
 		return false, err
 	}

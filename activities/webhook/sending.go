@@ -69,7 +69,7 @@ func (s *sending) step(ctx context.Context) (rests bool, err error) {
 		return false, s.stop(ctx, fault.TokenEnded)
 	}
 
-	page, err := s.Store.EventsAfter(ctx, s.at, pageSize)
+	page, err := s.Events.EventsAfter(ctx, s.at, pageSize)
 	if err != nil {
 		return false, err
 	}
@@ -86,11 +86,11 @@ func (s *sending) step(ctx context.Context) (rests bool, err error) {
 		return false, pause(ctx, s.Settings.Linger)
 	}
 
-	rests, err = s.Store.RestWebhook(ctx, s.hook.ID, s.hook.Claim, s.at)
+	rests, err = s.Store.Rest(ctx, s.hook.ID, s.hook.Claim, s.at)
 	if err != nil || rests {
 		return rests, err
 	}
-	if err := s.held(s.Store.AdvanceWebhook(ctx, s.hook.ID, s.hook.Claim, s.at, false)); err != nil {
+	if err := s.held(s.Store.Advance(ctx, s.hook.ID, s.hook.Claim, s.at, false)); err != nil {
 		return false, err
 	}
 
@@ -139,7 +139,7 @@ func (s *sending) pass(ctx context.Context, page []core.StreamedEvent) error {
 	if !skipped {
 		return nil
 	}
-	return s.held(s.Store.AdvanceWebhook(ctx, s.hook.ID, s.hook.Claim, s.at, false))
+	return s.held(s.Store.Advance(ctx, s.hook.ID, s.hook.Claim, s.at, false))
 }
 
 // look reads who the owner is now and what they may see of the events, unless it is known from a moment ago. It pauses
@@ -153,20 +153,20 @@ func (s *sending) look(ctx context.Context, events []core.StreamedEvent) (err er
 	}
 
 	s.seenAt = time.Now()
-	if s.owner, err = s.Store.UserByID(ctx, s.hook.UserID); err != nil {
+	if s.owner, err = s.Users.UserByID(ctx, s.hook.UserID); err != nil {
 		return err
 	}
 	if s.owner.Status != account.UserActive {
 		return s.stop(ctx, fault.OwnerNotActive)
 	}
 
-	s.audience, err = s.Store.AudienceOf(ctx, events, []int64{s.owner.ID})
+	s.audience, err = s.Events.AudienceOf(ctx, events, []int64{s.owner.ID})
 	return err
 }
 
 // stop pauses the endpoint.
 func (s *sending) stop(ctx context.Context, why fault.Code) error {
-	stopped, err := s.Store.StopWebhook(ctx, s.hook.ID, s.hook.Claim, why)
+	stopped, err := s.Store.Stop(ctx, s.hook.ID, s.hook.Claim, why)
 	if err := s.held(stopped, err); err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func (s *sending) deliver(ctx context.Context, event core.StreamedEvent) error {
 
 	s.sent++
 	s.lingered = false
-	return s.held(s.Store.AdvanceWebhook(ctx, s.hook.ID, s.hook.Claim, event.Cursor(), true))
+	return s.held(s.Store.Advance(ctx, s.hook.ID, s.hook.Claim, event.Cursor(), true))
 }
 
 // failed records why the receiver did not take a message. It returns the error, unless the endpoint is paused by it.
@@ -198,7 +198,7 @@ func (s *sending) failed(ctx context.Context, err error) error {
 		return err // it was cancelled, or is our own failure
 	}
 
-	if lost := s.held(s.Store.FailWebhook(ctx, s.hook.ID, s.hook.Claim, why)); lost != nil {
+	if lost := s.held(s.Store.Fail(ctx, s.hook.ID, s.hook.Claim, why)); lost != nil {
 		return lost
 	}
 	return err
@@ -246,7 +246,7 @@ func (s *sending) test(ctx context.Context) error {
 	if err != nil && fault.As(err) == nil {
 		return err
 	}
-	return s.Store.TestedWebhook(ctx, s.hook.ID, fault.CodeOf(err))
+	return s.Store.Tested(ctx, s.hook.ID, fault.CodeOf(err))
 }
 
 // lost is what a receiver is told of events that were deleted before they were sent.
@@ -257,7 +257,7 @@ type lost struct {
 
 // tellOfLost tells the receiver that events which follow its place were deleted. What is left of them is sent next.
 func (s *sending) tellOfLost(ctx context.Context) error {
-	floor, err := s.Store.EventFloor(ctx)
+	floor, err := s.Events.EventFloor(ctx)
 	if err != nil {
 		return err
 	}

@@ -20,18 +20,25 @@ import (
 
 // Store is what the activities need of the record.
 type Store interface {
-	BeginWebhook(ctx context.Context, id int64) (hooks.Webhook, error)
-	AdvanceWebhook(ctx context.Context, id, claim int64, to core.Cursor, delivered bool) (held bool, err error)
+	Begin(ctx context.Context, id int64) (hooks.Webhook, error)
+	Advance(ctx context.Context, id, claim int64, to core.Cursor, delivered bool) (held bool, err error)
 	LoseEvents(ctx context.Context, id, claim int64, floor core.Cursor) (held bool, err error)
 	ToldOfLostEvents(ctx context.Context, id, claim int64) (held bool, err error)
-	FailWebhook(ctx context.Context, id, claim int64, why fault.Code) (held bool, err error)
-	TestedWebhook(ctx context.Context, id int64, why fault.Code) error
-	RestWebhook(ctx context.Context, id, claim int64, at core.Cursor) (rests bool, err error)
-	StopWebhook(ctx context.Context, id, claim int64, why fault.Code) (stopped bool, err error)
+	Fail(ctx context.Context, id, claim int64, why fault.Code) (held bool, err error)
+	Tested(ctx context.Context, id int64, why fault.Code) error
+	Rest(ctx context.Context, id, claim int64, at core.Cursor) (rests bool, err error)
+	Stop(ctx context.Context, id, claim int64, why fault.Code) (stopped bool, err error)
+}
 
+// Events are the events of the record, and who may see them.
+type Events interface {
 	EventFloor(ctx context.Context) (core.Cursor, error)
 	EventsAfter(ctx context.Context, after core.Cursor, limit int) ([]core.StreamedEvent, error)
 	AudienceOf(ctx context.Context, events []core.StreamedEvent, users []int64) (notice.Audience, error)
+}
+
+// Users finds the owner of an endpoint.
+type Users interface {
 	UserByID(ctx context.Context, id int64) (account.User, error)
 }
 
@@ -53,6 +60,8 @@ var DefaultSettings = Settings{Most: 5000, Time: 20 * time.Second, Linger: 500 *
 // Activities has the activity of the queue of webhooks.
 type Activities struct {
 	Store    Store
+	Events   Events
+	Users    Users
 	Sender   Sender
 	Log      *slog.Logger
 	Settings Settings
@@ -69,7 +78,7 @@ type Activities struct {
 func (a *Activities) SendWebhookEvents(ctx context.Context, id int64) (out lifecycle.WebhookOutcome, err error) {
 	defer temporalio.SendHeartbeats(ctx)()
 
-	hook, err := a.Store.BeginWebhook(ctx, id)
+	hook, err := a.Store.Begin(ctx, id)
 	if fault.CodeOf(err) == fault.WebhookNotFound {
 		return lifecycle.WebhookOutcome{Ended: true}, nil
 	}
@@ -130,7 +139,7 @@ func (a *Activities) paused(why fault.Code) {
 // Stopper has the activity of the main queue.
 type Stopper struct {
 	Store interface {
-		StopFailingWebhook(ctx context.Context, id int64) (stopped bool, err error)
+		StopFailing(ctx context.Context, id int64) (stopped bool, err error)
 	}
 	OnPaused func(reason fault.Code)
 }
@@ -138,7 +147,7 @@ type Stopper struct {
 // StopFailingWebhook pauses an endpoint whose receiver has not taken an event for three days, and tells its owner. It
 // does not when no receiver has failed: no worker has served the queue.
 func (s *Stopper) StopFailingWebhook(ctx context.Context, id int64) (stopped bool, err error) {
-	stopped, err = s.Store.StopFailingWebhook(ctx, id)
+	stopped, err = s.Store.StopFailing(ctx, id)
 	if err != nil {
 		return false, temporalio.RetryUntilSeen(ctx, err)
 	}

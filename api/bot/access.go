@@ -18,7 +18,7 @@ import (
 // person finds the user of a Telegram account, and updates its name and language. A new user is added, and the
 // administrators are asked to approve it. The error is RATE_LIMITED when there are too many newcomers.
 func (b *Bot) person(ctx context.Context, from telego.User) (account.User, error) {
-	user, err := b.store.UserByTelegram(ctx, from.ID)
+	user, err := b.store.Accounts.UserByTelegram(ctx, from.ID)
 	if fault.CodeOf(err) == fault.UserNotFound {
 		user, err = b.addPerson(ctx, from)
 	}
@@ -28,7 +28,7 @@ func (b *Bot) person(ctx context.Context, from telego.User) (account.User, error
 
 	// Payers of Stars are recognised by the username.
 	if username := strings.ToLower(from.Username); username != user.Username {
-		if err := b.store.SaveUsername(ctx, user.ID, username); err != nil {
+		if err := b.store.Accounts.SaveUsername(ctx, user.ID, username); err != nil {
 			return user, err
 		}
 		user.Username = username
@@ -44,7 +44,7 @@ func (b *Bot) person(ctx context.Context, from telego.User) (account.User, error
 	if change == (account.UserChange{}) {
 		return user, nil
 	}
-	return b.store.ChangeUser(ctx, user.ID, change)
+	return b.store.Accounts.ChangeUser(ctx, user.ID, change)
 }
 
 // isNamedAdmin says whether the settings name the account as an administrator's.
@@ -68,7 +68,7 @@ func (b *Bot) addPerson(ctx context.Context, from telego.User) (account.User, er
 		return account.User{}, err
 	}
 
-	user, created, err := b.store.EnsureTelegramUser(ctx, newcomer)
+	user, created, err := b.store.Accounts.EnsureTelegramUser(ctx, newcomer)
 	if created && user.Status == account.UserPending {
 		b.announce(ctx, user)
 	}

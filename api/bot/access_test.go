@@ -147,7 +147,7 @@ func TestGroupsAreTurnedDown(t *testing.T) {
 	if m := w.messages(group); len(m) != 1 || !strings.Contains(m[0].Text, "private chats only") {
 		t.Errorf("in the group: %+v", m)
 	}
-	if _, err := w.store.UserByTelegram(t.Context(), anna); err == nil {
+	if _, err := w.store.Accounts.UserByTelegram(t.Context(), anna); err == nil {
 		t.Error("a user was made from a group")
 	}
 }
@@ -160,7 +160,7 @@ func TestAlertsReachAdministratorsOnce(t *testing.T) {
 	w.sees(boss, "Выберите файл")
 
 	for range 3 {
-		if err := w.store.RaiseAlert(t.Context(), notice.AlertStorageToken); err != nil {
+		if err := w.store.Notices.RaiseAlert(t.Context(), notice.AlertStorageToken); err != nil {
 			t.Fatal(err)
 		}
 	}

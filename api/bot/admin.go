@@ -80,11 +80,11 @@ func (b *Bot) decide(ctx context.Context, r *chat.Request, args chat.Args, statu
 }
 
 func (b *Bot) setStatus(ctx context.Context, id int64, status string) (user account.User, changed bool, err error) {
-	user, err = b.store.UserByID(ctx, id)
+	user, err = b.store.Accounts.UserByID(ctx, id)
 	if err != nil || user.Status == status {
 		return user, false, err
 	}
-	user, err = b.store.ChangeUser(ctx, id, account.UserChange{Status: status})
+	user, err = b.store.Accounts.ChangeUser(ctx, id, account.UserChange{Status: status})
 	if err == nil && status == account.UserBlocked && b.o.OnBlocked != nil {
 		b.o.OnBlocked(ctx, id)
 	}
@@ -92,7 +92,7 @@ func (b *Bot) setStatus(ctx context.Context, id int64, status string) (user acco
 }
 
 func (b *Bot) listPending(ctx context.Context, r *chat.Request) error {
-	users, err := b.store.Users(ctx, account.UserPending, 0, pendingShown)
+	users, err := b.store.Accounts.Users(ctx, account.UserPending, 0, pendingShown)
 	if err != nil {
 		return err
 	}

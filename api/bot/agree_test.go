@@ -14,7 +14,7 @@ import (
 func (w *rig) invited(person int64) (messages int) {
 	w.t.Helper()
 	w.eventually("rest", func() bool {
-		due, err := w.store.DueNotices(w.t.Context(), []string{task.NoticesOfInvitations}, 10)
+		due, err := w.store.Notices.Due(w.t.Context(), []string{task.NoticesOfInvitations}, 10)
 		return err == nil && len(due) == 0 && !slices.Contains(w.noticeStates(), notice.NoticeSending)
 	})
 
@@ -51,7 +51,7 @@ func TestAPersonIsAskedBeforeAnythingReachesThem(t *testing.T) {
 	w.known(boris, "ru")
 	space := w.space(boss, boris)
 	annaUser := w.user(anna)
-	if _, err := w.store.ChangeUser(t.Context(), annaUser.ID, account.UserChange{Name: "Anna <i>Arkadyevna"}); err != nil {
+	if _, err := w.store.Accounts.ChangeUser(t.Context(), annaUser.ID, account.UserChange{Name: "Anna <i>Arkadyevna"}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -99,7 +99,7 @@ func TestOneInvitationADayReachesAPerson(t *testing.T) {
 	second := w.spaceOf(boss)
 	w.ask(boss, second, anna)
 	w.ask(boris, first, anna)
-	if err := w.store.RemoveMember(t.Context(), first.ID, w.user(anna).ID); err != nil {
+	if err := w.store.Tasks.RemoveMember(t.Context(), first.ID, w.user(anna).ID); err != nil {
 		t.Fatal(err)
 	}
 	w.ask(boris, first, anna) // taken back, and asked anew

@@ -24,7 +24,7 @@ const (
 // sendAlerts notifies the administrators of incidents until ctx ends, of each at most once.
 func (b *Bot) sendAlerts(ctx context.Context) {
 	for chat.Sleep(ctx, alertTick) {
-		alerts, err := b.store.TakeUnsentAlerts(ctx, b.o.AlertCalm)
+		alerts, err := b.store.Notices.TakeUnsentAlerts(ctx, b.o.AlertCalm)
 		if err != nil && ctx.Err() == nil {
 			b.Log.Warn("bot: alerts wait", "error", err)
 		}
@@ -47,7 +47,7 @@ func (b *Bot) sendAlerts(ctx context.Context) {
 func (b *Bot) notifyAdmins(ctx context.Context, draw func(admin account.User) chat.View) (notified bool) {
 	var admins []account.User
 	err := core.RetryWhileUnavailable(ctx, func() (err error) {
-		admins, err = b.store.Admins(ctx)
+		admins, err = b.store.Accounts.Admins(ctx)
 		return err
 	})
 	if err != nil {
@@ -117,9 +117,9 @@ func (b *Bot) databaseIsBack(ctx context.Context) {
 		return
 	}
 
-	err := b.store.RaiseAlert(ctx, notice.AlertDatabaseAway)
+	err := b.store.Notices.RaiseAlert(ctx, notice.AlertDatabaseAway)
 	if err == nil {
-		err = b.store.ResolveAlert(ctx, notice.AlertDatabaseAway)
+		err = b.store.Notices.ResolveAlert(ctx, notice.AlertDatabaseAway)
 	}
 
 	if err != nil {

@@ -26,8 +26,8 @@ func TestIncidentsAreToldOnce(t *testing.T) {
 		}
 	}
 
-	raise := func() { t.Helper(); must(w.store.RaiseAlert(ctx, notice.AlertFindings)) }
-	resolve := func() { t.Helper(); must(w.store.ResolveAlert(ctx, notice.AlertFindings)) }
+	raise := func() { t.Helper(); must(w.store.Notices.RaiseAlert(ctx, notice.AlertFindings)) }
+	resolve := func() { t.Helper(); must(w.store.Notices.ResolveAlert(ctx, notice.AlertFindings)) }
 	count := func(start string) (n int) {
 		for _, message := range w.messages(boss) {
 			if strings.HasPrefix(message.Text, start) {
@@ -84,7 +84,7 @@ func TestDatabaseAway(t *testing.T) {
 	b.databaseIsAway()
 	b.databaseIsBack(t.Context())
 	b.databaseIsBack(t.Context())
-	got, err := w.store.TakeUnsentAlerts(t.Context(), time.Hour)
+	got, err := w.store.Notices.TakeUnsentAlerts(t.Context(), time.Hour)
 	if err != nil || len(got) != 1 || got[0].Kind != notice.AlertDatabaseAway || !got[0].Begun || !got[0].Over {
 		t.Errorf("%+v, %v", got, err)
 	}

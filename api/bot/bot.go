@@ -93,7 +93,9 @@ func New(o Options) *Bot {
 	o.AlertCalm = cmp.Or(o.AlertCalm, notice.AlertCalm)
 	o.PollTimeout = cmp.Or(o.PollTimeout, 50*time.Second)
 
-	sender := &chat.Sender{Telegram: o.Telegram, Log: o.Log, Store: o.Store}
+	sender := &chat.Sender{
+		Telegram: o.Telegram, Log: o.Log, LiveMessages: o.Store.Notices, Pseudonym: o.Store.Accounts.LogNameOfTelegram,
+	}
 	b := &Bot{
 		Sender: sender, o: o, store: o.Store, pace: newPace(o.EditEvery),
 		slowDowns: newCalm(slowDownPause), groupAnswers: newCalm(groupPause), groupLeaves: newCalm(leavePause),
@@ -127,7 +129,7 @@ func (b *Bot) add(part chat.Part) {
 // Run serves the bot until ctx ends. Of several processes one serves; the others stand by and take over.
 func (b *Bot) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		served, err := b.store.OnlyBot(ctx, b.serve)
+		served, err := b.store.Notices.OnlyBot(ctx, b.serve)
 		if err != nil && ctx.Err() == nil {
 			b.Log.Warn("bot: standing by", "error", err)
 		}

@@ -45,7 +45,7 @@ func (s *testCatalog) add(t *testing.T, path string, size int64) delivery.File {
 			entry.Size = size
 		}
 
-		saved, err := s.store.SaveFiles(t.Context(), []delivery.File{entry})
+		saved, err := s.store.Deliveries.SaveFiles(t.Context(), []delivery.File{entry})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +99,7 @@ func (s *testCatalog) FolderByID(_ context.Context, id int64, limit, offset int)
 }
 
 func (s *testCatalog) File(ctx context.Context, id int64) (delivery.File, error) {
-	return s.store.FileByID(ctx, id)
+	return s.store.Deliveries.FileByID(ctx, id)
 }
 
 func (s *testCatalog) Search(_ context.Context, words string, limit, offset int) ([]delivery.File, bool, error) {

@@ -109,7 +109,7 @@ func (b *Bot) commandNamed(name string) chat.Command {
 }
 
 func (b *Bot) audit(ctx context.Context, r *chat.Request, c chat.Command, outcome string) error {
-	return b.store.Audit(ctx, account.AuditEntry{
+	return b.store.Accounts.Audit(ctx, account.AuditEntry{
 		ActorID: &r.User.ID, Action: "bot:/" + c.Name, Subject: r.Subject, Outcome: outcome, Door: account.DoorBot,
 	})
 }

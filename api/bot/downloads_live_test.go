@@ -36,12 +36,12 @@ func TestALiveMessageFollowsItsDownload(t *testing.T) {
 	w, _ := newReader(t)
 	job := w.starts(boris, w.addsBook(boris, "<Колёса>", "")) // over the API
 	w.sees(boris, "📥 №1 <b>&lt;Колёса&gt;</b> (текст)\n🕓 Ждёт начала", "✖️ Отменить")
-	if err := w.store.NoteDownloadTrouble(t.Context(), job.ID, fault.NoFreeSpace); err != nil {
+	if err := w.store.Downloads.NoteTrouble(t.Context(), job.ID, fault.NoFreeSpace); err != nil {
 		t.Fatal(err)
 	}
 
 	w.sees(boris, "№1", "Мало свободного места")
-	if err := w.store.MarkDownloadAdded(t.Context(), job.ID); err != nil {
+	if err := w.store.Downloads.MarkAdded(t.Context(), job.ID); err != nil {
 		t.Fatal(err)
 	}
 
@@ -163,11 +163,11 @@ func TestNoNoticeOfADownloadComesTwice(t *testing.T) {
 		w.completes(w.starts(anna, w.addsBook(anna, title, "")))
 	}
 
-	due, err := w.store.DueNotices(t.Context(), []string{lifecycle.WorkloadDownload}, 10)
+	due, err := w.store.Notices.Due(t.Context(), []string{lifecycle.WorkloadDownload}, 10)
 	if err != nil || len(due) != 1 || due[0].EntityID != "1" {
 		t.Fatal(due, err)
 	}
-	if _, err := w.store.TakeNotice(t.Context(), &due[0]); err != nil { // and one dies while it sends the first
+	if _, err := w.store.Notices.Take(t.Context(), &due[0]); err != nil { // and one dies while it sends the first
 		t.Fatal(err)
 	}
 
@@ -195,7 +195,7 @@ func TestWhoIsNotToldOfDownloads(t *testing.T) {
 	w, _ := newReader(t)
 	job := w.starts(anna, w.addsBook(boss, "Wheels", ""))
 	w.sees(anna, "📥 #1")
-	if _, err := w.store.ChangeUser(t.Context(), w.user(anna).ID, account.UserChange{Status: account.UserBlocked}); err != nil {
+	if _, err := w.store.Accounts.ChangeUser(t.Context(), w.user(anna).ID, account.UserChange{Status: account.UserBlocked}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -218,14 +218,14 @@ func TestAlertsOfDownloadsAndTheirEnd(t *testing.T) {
 	t.Parallel()
 	w, _ := newReader(t)
 	for range 2 {
-		if err := w.store.RaiseAlert(t.Context(), notice.AlertDownloadsAway); err != nil {
+		if err := w.store.Notices.RaiseAlert(t.Context(), notice.AlertDownloadsAway); err != nil {
 			t.Fatal(err)
 		}
 	}
 
 	w.sees(boss, "🚨 qBittorrent has not answered for some minutes")
 	for range 2 {
-		if err := w.store.ResolveAlert(t.Context(), notice.AlertDownloadsAway); err != nil {
+		if err := w.store.Notices.ResolveAlert(t.Context(), notice.AlertDownloadsAway); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -53,7 +53,7 @@ func (w *rig) starts(person int64, book download.Book) download.Download {
 // becomes writes a transition, or a note, as a workflow would.
 func (w *rig) becomes(job download.Download, event core.Event, change func(*download.Download)) {
 	w.t.Helper()
-	_, err := w.store.ChangeDownload(w.t.Context(), job.ID, func(walk *download.DownloadWalk) error {
+	_, err := w.store.Downloads.Change(w.t.Context(), job.ID, func(walk *download.DownloadWalk) error {
 		if change != nil {
 			change(walk.Row)
 		}
@@ -97,14 +97,14 @@ func (w *rig) cancels(job download.Download, actor *int64, reason string) {
 func (w *rig) progresses(job download.Download, seen download.Progress) {
 	w.t.Helper()
 	seen.ID = job.ID
-	if _, err := w.store.SaveDownloadProgress(w.t.Context(), []download.Progress{seen}); err != nil {
+	if _, err := w.store.Downloads.SaveProgress(w.t.Context(), []download.Progress{seen}); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
 func (w *rig) downloads() []download.Download {
 	w.t.Helper()
-	jobs, err := w.store.Downloads(w.t.Context(), download.Filter{Limit: 100})
+	jobs, err := w.store.Downloads.List(w.t.Context(), download.Filter{Limit: 100})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -169,7 +169,7 @@ func TestOneAnswerOneDownload(t *testing.T) {
 
 	memory := func() notice.Conversation {
 		t.Helper()
-		c, err := w.store.Conversation(t.Context(), anna)
+		c, err := w.store.Notices.Conversation(t.Context(), anna)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +180,7 @@ func TestOneAnswerOneDownload(t *testing.T) {
 		t.Helper()
 		before := memory()
 		for range 3 {
-			if err := w.store.SaveConversation(t.Context(), before); err != nil {
+			if err := w.store.Notices.SaveConversation(t.Context(), before); err != nil {
 				t.Fatal(err)
 			}
 			handle(update)
@@ -235,7 +235,7 @@ func TestListingAndCancellingDownloads(t *testing.T) {
 	w.sees(anna, "📥 #1 <b>A</b>", "Newest")
 	w.presses(anna, "Newest")
 	w.sees(anna, "✖️ Cancel #7")
-	menu, err := w.store.Conversation(t.Context(), anna)
+	menu, err := w.store.Notices.Conversation(t.Context(), anna)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +261,7 @@ func TestListingAndCancellingDownloads(t *testing.T) {
 		w.answersPress(pressOf(200_000_001+i, anna, c[0], 1), anna, c[1])
 	}
 
-	if now, err := w.store.DownloadByID(t.Context(), foreign.ID); err != nil || now.CancelRequestedAt != nil {
+	if now, err := w.store.Downloads.ByID(t.Context(), foreign.ID); err != nil || now.CancelRequestedAt != nil {
 		t.Error(now, err)
 	}
 
@@ -269,7 +269,7 @@ func TestListingAndCancellingDownloads(t *testing.T) {
 	w.notes(boss, "is being cancelled")
 	// an administrator may
 	w.handles(w.bot(), pressOf(200_000_000, boss, "dx:6", 1))
-	if now, err := w.store.DownloadByID(t.Context(), 6); err != nil || now.CancelRequestedAt == nil || !w.audited("bot:/downloads", "download/6", account.OutcomeDone) {
+	if now, err := w.store.Downloads.ByID(t.Context(), 6); err != nil || now.CancelRequestedAt == nil || !w.audited("bot:/downloads", "download/6", account.OutcomeDone) {
 		t.Error(now, err)
 	}
 }
@@ -286,7 +286,7 @@ func TestACancelThatIsNotConfirmedYet(t *testing.T) {
 		Return(errors.New("connection refused")).Once()
 	w.temporal.On("SignalWorkflow", mock.Anything, mock.Anything, mock.Anything, mock.Anything, mock.Anything).
 		Run(func(mock.Arguments) {
-			if err := w.store.NoteDownloadCancelError(t.Context(), job.ID, string(fault.ProviderUnavailable)); err != nil {
+			if err := w.store.Downloads.NoteCancelError(t.Context(), job.ID, string(fault.ProviderUnavailable)); err != nil {
 				t.Error(err)
 			}
 		}).Return(nil)

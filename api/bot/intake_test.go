@@ -89,7 +89,7 @@ func TestAFloodDoesNotFillTheWindow(t *testing.T) {
 	w.telegram.ClearFaults()
 
 	w.eventually("all are handled", func() bool {
-		next, err := w.store.NextUpdate(t.Context())
+		next, err := w.store.Notices.NextUpdate(t.Context())
 		return err == nil && next > 2*window
 	})
 	mu.Lock()

@@ -47,7 +47,7 @@ func TestStrangersAreAuditedBySampling(t *testing.T) {
 	b := w.bot()
 	w.flood(b, "/files", repeated(anna, 200)...)
 
-	entries, err := w.store.AuditLog(t.Context(), 0, 1000)
+	entries, err := w.store.Accounts.AuditLog(t.Context(), 0, 1000)
 	if err != nil || len(entries) != 1 {
 		t.Errorf("%d entries of the audit log for 200 messages, %v", len(entries), err)
 	}
@@ -68,13 +68,13 @@ func TestNewcomersAreBounded(t *testing.T) {
 	}
 
 	w.flood(b, "/start", accounts...)
-	users, err := w.store.Users(t.Context(), account.UserPending, 0, 1000)
+	users, err := w.store.Accounts.Users(t.Context(), account.UserPending, 0, 1000)
 	if err != nil || len(users) < 10 || len(users) > 12 {
 		t.Errorf("%d users were made, %v; want 10", len(users), err)
 	}
 
 	for _, account := range accounts[50:] {
-		if conversation, err := w.store.Conversation(t.Context(), account); err != nil || conversation.UpdateID != 0 {
+		if conversation, err := w.store.Notices.Conversation(t.Context(), account); err != nil || conversation.UpdateID != 0 {
 			t.Errorf("something is remembered of account %d: %+v, %v", account, conversation, err)
 		}
 	}
@@ -93,7 +93,7 @@ func TestNewcomersAreBounded(t *testing.T) {
 	}
 
 	w.flood(b, "/start", boss) // an administrator comes in all the same
-	if user, err := w.store.UserByTelegram(t.Context(), boss); err != nil || !user.IsAdmin() {
+	if user, err := w.store.Accounts.UserByTelegram(t.Context(), boss); err != nil || !user.IsAdmin() {
 		t.Errorf("the administrator: %+v, %v", user, err)
 	}
 

@@ -23,14 +23,14 @@ const (
 
 // keepLiveMessages keeps every live message up to date until ctx ends.
 func (b *Bot) keepLiveMessages(ctx context.Context) {
-	events, err := b.store.EventsNow(ctx)
+	events, err := b.store.Notices.EventsNow(ctx)
 	for chat.Sleep(ctx, liveMessageTick) {
 		if b.pace.silent() {
 			continue
 		}
 
 		if err != nil {
-			events, err = b.store.EventsNow(ctx)
+			events, err = b.store.Notices.EventsNow(ctx)
 		}
 		if err == nil {
 			events, err = b.hurryEnded(ctx, events)
@@ -49,7 +49,7 @@ func (b *Bot) keepLiveMessages(ctx context.Context) {
 // hurryEnded makes the live messages of entities that ended since the cursor due at once. It returns the cursor after
 // them.
 func (b *Bot) hurryEnded(ctx context.Context, after core.Cursor) (core.Cursor, error) {
-	events, err := b.store.EventsAfter(ctx, after, 500)
+	events, err := b.store.Notices.EventsAfter(ctx, after, 500)
 	if err != nil {
 		return after, err
 	}
@@ -58,7 +58,7 @@ func (b *Bot) hurryEnded(ctx context.Context, after core.Cursor) (core.Cursor, e
 		kind, shown := b.liveMessages[event.Workload]
 		id, notANumber := strconv.ParseInt(event.EntityID, 10, 64)
 		if shown && notANumber == nil && kind.Ended(event.To) {
-			if err := b.store.HurryLiveMessage(ctx, event.Workload, id); err != nil {
+			if err := b.store.Notices.HurryLiveMessage(ctx, event.Workload, id); err != nil {
 				return after, err
 			}
 		}
@@ -70,7 +70,7 @@ func (b *Bot) hurryEnded(ctx context.Context, after core.Cursor) (core.Cursor, e
 
 // refreshLiveMessages draws the live messages that are due.
 func (b *Bot) refreshLiveMessages(ctx context.Context) error {
-	due, err := b.store.ClaimLiveMessages(ctx, liveMessagesPerTick, liveMessageLease)
+	due, err := b.store.Notices.ClaimLiveMessages(ctx, liveMessagesPerTick, liveMessageLease)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (b *Bot) refresh(ctx context.Context, message notice.LiveMessage) error {
 	now, err := b.draw(ctx, kind, message)
 	if problem := fault.As(err); problem != nil && !problem.Retryable { // the entity or the viewer is gone
 		message.State = notice.LiveMessageLost
-		return b.store.SaveLiveMessage(ctx, message, pause)
+		return b.store.Notices.SaveLiveMessage(ctx, message, pause)
 	}
 	if err != nil {
 		return err
@@ -120,9 +120,9 @@ func (b *Bot) refresh(ctx context.Context, message notice.LiveMessage) error {
 	unanswered := message.MessageID == nil && message.State == notice.LiveMessageSending && !now.Ended
 	switch {
 	case unanswered, message.ShownHash == now.Hash():
-		return b.store.SaveLiveMessage(ctx, message, pause)
+		return b.store.Notices.SaveLiveMessage(ctx, message, pause)
 	case !now.Ended && !b.pace.turn(message.ChatID):
-		return b.store.SaveLiveMessage(ctx, message, b.pace.inChat)
+		return b.store.Notices.SaveLiveMessage(ctx, message, b.pace.inChat)
 	}
 
 	if err := b.pace.limiter.Wait(ctx); err != nil {
@@ -140,7 +140,7 @@ func (b *Bot) readPause(message notice.LiveMessage) time.Duration {
 }
 
 func (b *Bot) draw(ctx context.Context, kind chat.LiveMessage, message notice.LiveMessage) (chat.View, error) {
-	viewer, err := b.store.UserByTelegram(ctx, message.ChatID)
+	viewer, err := b.store.Accounts.UserByTelegram(ctx, message.ChatID)
 	if err != nil {
 		return chat.View{}, err
 	}
@@ -154,7 +154,7 @@ func (b *Bot) first(ctx context.Context, message notice.LiveMessage, now chat.Vi
 	before := message.State
 	if !now.Ended {
 		message.State = notice.LiveMessageSending
-		if err := b.store.HoldLiveMessage(ctx, message, liveMessageLease); err != nil {
+		if err := b.store.Notices.HoldLiveMessage(ctx, message, liveMessageLease); err != nil {
 			return err
 		}
 	}
@@ -187,7 +187,7 @@ func (b *Bot) settle(ctx context.Context, message notice.LiveMessage, now chat.V
 	case chat.Later, chat.Unknown: // an edit may be made twice
 		b.pace.hold(wait)
 		b.logLive(message).Info("bot: live message is held", "wait", wait, "error", err)
-		return core.RetryWhileUnavailable(ctx, func() error { return b.store.HoldLiveMessage(ctx, message, wait) })
+		return core.RetryWhileUnavailable(ctx, func() error { return b.store.Notices.HoldLiveMessage(ctx, message, wait) })
 	default:
 		b.logLive(message).Info("bot: live message is lost", "error", err)
 		message.State = notice.LiveMessageLost
@@ -199,6 +199,6 @@ func (b *Bot) settle(ctx context.Context, message notice.LiveMessage, now chat.V
 // must not forget what was sent.
 func (b *Bot) save(ctx context.Context, message notice.LiveMessage) error {
 	return core.RetryWhileUnavailable(ctx, func() error {
-		return b.store.SaveLiveMessage(ctx, message, b.readPause(message))
+		return b.store.Notices.SaveLiveMessage(ctx, message, b.readPause(message))
 	})
 }

@@ -67,7 +67,7 @@ func TestALiveMessageFollowsItsJob(t *testing.T) {
 	w.sees(anna, "Отправляю: 98% (957 КБ из 977 КБ)", "▓")
 	w.moves(job.ID, func(j *delivery.Job) { j.BytesSent = 1_000_000; now := time.Now(); j.AckPendingAt = &now })
 	w.sees(anna, "Telegram загружает")
-	if err := w.store.RequestJobCancel(t.Context(), job.ID); err != nil {
+	if err := w.store.Deliveries.RequestCancel(t.Context(), job.ID); err != nil {
 		t.Fatal(err)
 	}
 	if m := w.sees(anna, "отменяется"); len(m.Buttons) != 0 {
@@ -87,7 +87,7 @@ func TestALiveMessageFollowsItsJob(t *testing.T) {
 	}
 
 	w.eventually("rest", func() bool {
-		due, err := w.store.ClaimLiveMessages(t.Context(), 10, 0)
+		due, err := w.store.Notices.ClaimLiveMessages(t.Context(), 10, 0)
 		return err == nil && len(due) == 0
 	})
 }

@@ -78,18 +78,18 @@ func (w *rig) annas() (o things) {
 	w.failsWith(o.hash, "Fragment is away", lifecycle.Retryable, false)
 
 	secret := account.NewSecret()
-	tokens, err := w.store.Tokens(w.t.Context(), user.ID, 0, 1)
+	tokens, err := w.store.Accounts.Tokens(w.t.Context(), user.ID, 0, 1)
 	if err == nil && len(tokens) == 0 {
 		token := account.Token{UserID: user.ID, Name: annasWord, Scopes: account.ScopesOf(user.Role)}
-		_, err = w.store.CreateToken(w.t.Context(), token, secret)
+		_, err = w.store.Accounts.CreateToken(w.t.Context(), token, secret)
 		w.must(err)
-		tokens, err = w.store.Tokens(w.t.Context(), user.ID, 0, 1)
+		tokens, err = w.store.Accounts.Tokens(w.t.Context(), user.ID, 0, 1)
 	}
 	w.must(err)
-	w.must(w.store.StartSession(w.t.Context(), tokens[0], secret, account.LinkLife))
-	_, session, err := w.store.SessionOf(w.t.Context(), secret)
+	w.must(w.store.Accounts.StartSession(w.t.Context(), tokens[0], secret, account.LinkLife))
+	_, session, err := w.store.Accounts.SessionOf(w.t.Context(), secret)
 	w.must(err)
-	o.code, err = w.store.AskConfirmation(w.t.Context(), user.ID, session.ID)
+	o.code, err = w.store.Accounts.AskConfirmation(w.t.Context(), user.ID, session.ID)
 	w.must(err)
 	return o
 }
@@ -118,7 +118,7 @@ func newMatrix(t *testing.T) (*matrix, things) {
 		w.known(person, "en")
 	}
 	for person, status := range map[int64]string{blocked: account.UserBlocked, waiting: account.UserPending} {
-		_, err := w.store.ChangeUser(t.Context(), w.user(person).ID, account.UserChange{Status: status})
+		_, err := w.store.Accounts.ChangeUser(t.Context(), w.user(person).ID, account.UserChange{Status: status})
 		w.must(err)
 	}
 	stop()
@@ -148,7 +148,7 @@ func (m *matrix) each(o things, call func(command, what string, send func(person
 		for _, args := range all {
 			data := strings.TrimSuffix(button.Prefix+":"+args, ":")
 			call(button.Command, data, func(person int64) {
-				menu, err := m.store.Conversation(m.t.Context(), person)
+				menu, err := m.store.Notices.Conversation(m.t.Context(), person)
 				m.must(err)
 				m.hands(pressOf(m.next(), person, data, menu.MessageID), message(m.next(), person, "some words"))
 			})

@@ -43,17 +43,17 @@ func (b *Bot) keepNotices(ctx context.Context) {
 // planNotices plans the notices of new events of tasks. Those of other workloads are planned with the event.
 func (b *Bot) planNotices(ctx context.Context) error {
 	for {
-		cursor, err := b.store.NoticeCursor(ctx)
+		cursor, err := b.store.Notices.Cursor(ctx)
 		if err != nil {
 			return err
 		}
 
-		events, err := b.store.EventsAfter(ctx, cursor, eventsPerTick)
+		events, err := b.store.Notices.EventsAfter(ctx, cursor, eventsPerTick)
 		if err != nil {
 			return err
 		}
 
-		err = b.store.PlanNotices(ctx, cursor, events, b.o.GatherNotices)
+		err = b.store.Notices.Plan(ctx, cursor, events, b.o.GatherNotices)
 		if err != nil || len(events) < eventsPerTick {
 			return err
 		}
@@ -62,7 +62,7 @@ func (b *Bot) planNotices(ctx context.Context) error {
 
 // sendNotices sends the notices that are due in chats whose turn has come.
 func (b *Bot) sendNotices(ctx context.Context) error {
-	due, err := b.store.DueNotices(ctx, slices.Collect(maps.Keys(b.notices)), noticesPerTick)
+	due, err := b.store.Notices.Due(ctx, slices.Collect(maps.Keys(b.notices)), noticesPerTick)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (b *Bot) sendNotices(ctx context.Context) error {
 
 // notify sends one notice, unless the chat's turn has not come or the person may not have it any more.
 func (b *Bot) notify(ctx context.Context, row notice.Notice) error {
-	viewer, err := b.store.UserByID(ctx, row.UserID)
+	viewer, err := b.store.Accounts.UserByID(ctx, row.UserID)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (b *Bot) notify(ctx context.Context, row notice.Notice) error {
 	unreachable := viewer.TelegramID == nil || viewer.Status != account.UserActive
 	switch {
 	case problem != nil && !problem.Retryable, err == nil && unreachable:
-		return b.store.SaveNotice(ctx, row, notice.NoticeLost, 0)
+		return b.store.Notices.Save(ctx, row, notice.NoticeLost, 0)
 	case err != nil:
 		return err
 	case !b.pace.turn(*viewer.TelegramID):
@@ -105,7 +105,7 @@ func (b *Bot) notify(ctx context.Context, row notice.Notice) error {
 		return err
 	}
 
-	events, err := b.store.TakeNotice(ctx, &row)
+	events, err := b.store.Notices.Take(ctx, &row)
 	if err != nil || len(row.Seqs) == 0 {
 		return err
 	}
@@ -125,7 +125,7 @@ func (b *Bot) settleNotice(ctx context.Context, person int64, row notice.Notice,
 	}
 
 	b.pace.hold(wait)
-	return core.RetryWhileUnavailable(ctx, func() error { return b.store.SaveNotice(ctx, row, state, wait) })
+	return core.RetryWhileUnavailable(ctx, func() error { return b.store.Notices.Save(ctx, row, state, wait) })
 }
 
 // noticeAfter returns the state of a notice for the outcome of the request.

@@ -137,12 +137,12 @@ func TestNoNoticeComesTwice(t *testing.T) {
 	w.eventually("a notice to send", func() bool { // other tests' transactions may hold events up
 		err := b.planNotices(t.Context())
 		if err == nil {
-			due, err = w.store.DueNotices(t.Context(), []string{lifecycle.WorkloadTask}, 10)
+			due, err = w.store.Notices.Due(t.Context(), []string{lifecycle.WorkloadTask}, 10)
 		}
 		return err == nil && len(due) == 1
 	})
 
-	if _, err := w.store.TakeNotice(t.Context(), &due[0]); err != nil {
+	if _, err := w.store.Notices.Take(t.Context(), &due[0]); err != nil {
 		t.Fatal(err)
 	}
 
@@ -166,7 +166,7 @@ func TestWhoIsNotToldAnyMore(t *testing.T) {
 	open := w.task(anna, space, task.NewTask{Title: "Open thing"})
 	w.does(boris, open, "comment", "hm")
 	w.sees(anna, "<i>hm</i>")
-	if _, err := w.store.ChangeUser(t.Context(), w.user(boris).ID, account.UserChange{Status: account.UserBlocked}); err != nil {
+	if _, err := w.store.Accounts.ChangeUser(t.Context(), w.user(boris).ID, account.UserChange{Status: account.UserBlocked}); err != nil {
 		t.Fatal(err)
 	}
 

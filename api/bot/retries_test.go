@@ -14,15 +14,15 @@ import (
 func (w *rig) failsAgain(hash string, p transaction.RetryPolicy) {
 	w.t.Helper()
 	ctx := w.t.Context()
-	t, err := w.store.TransactionByHash(ctx, hash)
+	t, err := w.store.Transactions.ByHash(ctx, hash)
 	if err == nil {
-		_, err = w.store.FailTransaction(ctx, transaction.Failure{
+		_, err = w.store.Transactions.Fail(ctx, transaction.Failure{
 			Hash: hash, Attempt: t.Attempt, Message: stars.CannotGift.Message, Class: lifecycle.Retryable, Retry: p,
 		})
 	}
 
 	if err == nil {
-		_, err = w.store.RetryTransaction(ctx, transaction.Request{Hash: hash, Attempt: t.Attempt, System: true})
+		_, err = w.store.Transactions.Retry(ctx, transaction.Request{Hash: hash, Attempt: t.Attempt, System: true})
 	}
 
 	if err != nil {
@@ -55,11 +55,11 @@ func TestRetriesAreNotifiedOnce(t *testing.T) {
 			w.failsAgain(hash, over)
 			w.sees(anna, texts[0], texts[2])
 
-			given, err := w.store.TransactionByHash(t.Context(), hash)
+			given, err := w.store.Transactions.ByHash(t.Context(), hash)
 			if err != nil || !given.GivenUp() {
 				t.Fatal(given, err)
 			}
-			if _, err := w.store.RetryTransaction(t.Context(), transaction.Request{Hash: hash, Attempt: given.Attempt}); err != nil {
+			if _, err := w.store.Transactions.Retry(t.Context(), transaction.Request{Hash: hash, Attempt: given.Attempt}); err != nil {
 				t.Fatal(err)
 			}
 

@@ -254,7 +254,7 @@ func (w *rig) user(person int64) (user account.User) {
 	w.t.Helper()
 	w.eventually("a user", func() (found bool) {
 		var err error
-		user, err = w.store.UserByTelegram(w.t.Context(), person)
+		user, err = w.store.Accounts.UserByTelegram(w.t.Context(), person)
 		return err == nil
 	})
 	return user
@@ -263,7 +263,7 @@ func (w *rig) user(person int64) (user account.User) {
 // job makes a job of a person for a file of 1,000,000 bytes.
 func (w *rig) job(person int64, name string) delivery.Job {
 	w.t.Helper()
-	user, _, err := w.store.EnsureTelegramUser(w.t.Context(), account.User{TelegramID: &person, Status: account.UserActive})
+	user, _, err := w.store.Accounts.EnsureTelegramUser(w.t.Context(), account.User{TelegramID: &person, Status: account.UserActive})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -281,7 +281,7 @@ func (w *rig) job(person int64, name string) delivery.Job {
 // moves changes a job as a worker would.
 func (w *rig) moves(id int64, change func(*delivery.Job)) {
 	w.t.Helper()
-	_, err := w.store.ChangeJob(w.t.Context(), id, func(walk *delivery.JobWalk) error {
+	_, err := w.store.Deliveries.Change(w.t.Context(), id, func(walk *delivery.JobWalk) error {
 		from, now := walk.Row.State, time.Now()
 		walk.Row.ClaimedAt, walk.Row.HeartbeatAt = &now, &now
 		change(walk.Row)
@@ -296,7 +296,7 @@ func (w *rig) moves(id int64, change func(*delivery.Job)) {
 
 func (w *rig) jobs() []delivery.Job {
 	w.t.Helper()
-	jobs, err := w.store.Jobs(w.t.Context(), delivery.Filter{Limit: 100})
+	jobs, err := w.store.Deliveries.List(w.t.Context(), delivery.Filter{Limit: 100})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -305,7 +305,7 @@ func (w *rig) jobs() []delivery.Job {
 
 // audited says whether the log has such an entry.
 func (w *rig) audited(action, subject, outcome string) bool {
-	entries, err := w.store.AuditLog(w.t.Context(), 0, 100)
+	entries, err := w.store.Accounts.AuditLog(w.t.Context(), 0, 100)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func (w *taskWorkflows) update(
 	ctx context.Context, o client.UpdateWorkflowOptions,
 ) (client.WorkflowUpdateHandle, error) {
 	id, _ := strconv.ParseInt(strings.TrimPrefix(o.WorkflowID, "task/"), 10, 64)
-	_, err := w.store.Act(ctx, task.Act{
+	_, err := w.store.Tasks.Act(ctx, task.Act{
 		TaskID: id, RequestID: o.UpdateID, Action: lifecycle.TaskAction(o.UpdateName), Input: o.Args[0].(lifecycle.TaskInput),
 		At: time.Now(),
 	})
@@ -50,7 +50,7 @@ func (w *rig) space(owner int64, members ...int64) task.Workspace {
 	w.t.Helper()
 	made := w.spaceOf(owner)
 	for _, member := range members {
-		if err := w.store.AddMember(w.t.Context(), made.OwnerID, made.ID, w.user(member).ID); err != nil {
+		if err := w.store.Tasks.AddMember(w.t.Context(), made.OwnerID, made.ID, w.user(member).ID); err != nil {
 			w.t.Fatal(err)
 		}
 	}
@@ -103,7 +103,7 @@ func (w *rig) does(person int64, t task.Task, step, comment string) {
 // expires lets the deadline of a task pass, as its workflow would see it.
 func (w *rig) expires(t task.Task) {
 	w.t.Helper()
-	_, err := w.store.Act(w.t.Context(), task.Act{
+	_, err := w.store.Tasks.Act(w.t.Context(), task.Act{
 		TaskID: t.ID, Action: lifecycle.TaskActionExpire, At: time.Now().AddDate(1, 0, 0),
 	})
 	if err != nil {
@@ -113,7 +113,7 @@ func (w *rig) expires(t task.Task) {
 
 func (w *rig) reload(t task.Task) task.Task {
 	w.t.Helper()
-	now, err := w.store.TaskByID(w.t.Context(), 0, t.ID)
+	now, err := w.store.Tasks.ByID(w.t.Context(), 0, t.ID)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func (w *rig) reload(t task.Task) task.Task {
 // events lists the types of a task's events.
 func (w *rig) events(t task.Task) (types []string) {
 	w.t.Helper()
-	events, err := w.store.EventsOfTask(w.t.Context(), 0, t.ID, 0, 100)
+	events, err := w.store.Tasks.EventsOf(w.t.Context(), 0, t.ID, 0, 100)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -147,11 +147,11 @@ func (w *rig) taskNotices(person int64) (found []telegramsim.Message) {
 func (w *rig) notified(person int64, word string) (found []telegramsim.Message) {
 	w.t.Helper()
 	w.eventually("rest", func() bool {
-		cursor, err := w.store.NoticeCursor(w.t.Context())
+		cursor, err := w.store.Notices.Cursor(w.t.Context())
 		if err != nil {
 			return false
 		}
-		events, err := w.store.EventsAfter(w.t.Context(), cursor, 1)
+		events, err := w.store.Notices.EventsAfter(w.t.Context(), cursor, 1)
 		return err == nil && len(events) == 0 && !slices.Contains(w.noticeStates(), notice.NoticeDue)
 	})
 

@@ -130,20 +130,20 @@ func TestACommentThatComesAgainActsOnce(t *testing.T) {
 	}
 
 	handle(message(200_000_001, anna, "/task 1"))
-	menu, err := w.store.Conversation(t.Context(), anna)
+	menu, err := w.store.Notices.Conversation(t.Context(), anna)
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	handle(pressOf(200_000_002, anna, "ta:1:comment", menu.MessageID))
-	asked, err := w.store.Conversation(t.Context(), anna)
+	asked, err := w.store.Notices.Conversation(t.Context(), anna)
 	if err != nil || !strings.HasPrefix(asked.Ask, "comment:") {
 		t.Fatal(asked, err)
 	}
 
 	for range 3 { // each time the process dies before it can remember that the update is handled
 		handle(message(200_000_003, anna, "hello"))
-		if err := w.store.SaveConversation(t.Context(), asked); err != nil {
+		if err := w.store.Notices.SaveConversation(t.Context(), asked); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -152,14 +152,14 @@ func TestACommentThatComesAgainActsOnce(t *testing.T) {
 	before := asked
 	before.Ask = ""
 	for range 3 {
-		if err := w.store.SaveConversation(t.Context(), before); err != nil {
+		if err := w.store.Notices.SaveConversation(t.Context(), before); err != nil {
 			t.Fatal(err)
 		}
 		handle(claim)
 	}
 
 	for range 2 {
-		if err := w.store.SaveConversation(t.Context(), before); err != nil {
+		if err := w.store.Notices.SaveConversation(t.Context(), before); err != nil {
 			t.Fatal(err)
 		}
 		w.does(boss, made, "comment", "between") // what has happened meanwhile changes nothing
@@ -169,7 +169,7 @@ func TestACommentThatComesAgainActsOnce(t *testing.T) {
 	if got := w.events(made); !slices.Equal(got, []string{"created", "commented", "claimed", "commented", "commented"}) {
 		t.Errorf("events: %v", got)
 	}
-	if tasks, _ := w.store.Tasks(t.Context(), task.Filter{Limit: 10}); len(tasks) != 2 {
+	if tasks, _ := w.store.Tasks.List(t.Context(), task.Filter{Limit: 10}); len(tasks) != 2 {
 		t.Errorf("%d tasks", len(tasks))
 	}
 }
@@ -217,7 +217,7 @@ func TestNewTasks(t *testing.T) {
 	})
 
 	for space, want := range map[int64]int{first.ID: 1, second.ID: 1} {
-		if tasks, _ := w.store.Tasks(t.Context(), task.Filter{WorkspaceID: space, Limit: 10}); len(tasks) != want {
+		if tasks, _ := w.store.Tasks.List(t.Context(), task.Filter{WorkspaceID: space, Limit: 10}); len(tasks) != want {
 			t.Errorf("workspace %d has %d tasks", space, len(tasks))
 		}
 	}

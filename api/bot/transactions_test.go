@@ -48,9 +48,9 @@ func (s *transactionWorkflows) update(
 ) (client.WorkflowUpdateHandle, error) {
 	hash := strings.TrimPrefix(o.UpdateOptions.WorkflowID, "transaction/")
 	in := o.UpdateOptions.Args[0].(lifecycle.TransactionInput)
-	t, err := s.store.TransactionByHash(ctx, hash)
+	t, err := s.store.Transactions.ByHash(ctx, hash)
 	if err == nil {
-		_, err = s.store.RetryTransaction(
+		_, err = s.store.Transactions.Retry(
 			ctx, transaction.Request{Hash: hash, Attempt: t.Attempt, ActorID: &in.Actor, Comment: in.Comment},
 		)
 	}
@@ -71,7 +71,7 @@ func (d decided) Get(context.Context, any) error { return d.err }
 // opens begins the record of the wallet.
 func (w *rig) opens() {
 	w.t.Helper()
-	if _, err := w.store.OpenWallet(w.t.Context(), wallet, transaction.WalletStart{}); err != nil {
+	if _, err := w.store.Transactions.OpenWallet(w.t.Context(), wallet, transaction.WalletStart{}); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -88,13 +88,13 @@ func (w *rig) deposits(n int64, username string) (hash string) {
 		chain.PrevLT, chain.PrevHash = n-1, hashOf("chain", n-1)
 	}
 
-	_, err := w.store.IngestChain(w.t.Context(), wallet, []transaction.ChainTransaction{chain}, chain.At)
+	_, err := w.store.Transactions.IngestChain(w.t.Context(), wallet, []transaction.ChainTransaction{chain}, chain.At)
 	if err == nil {
-		_, err = w.store.LockTransaction(w.t.Context(), chain.Hash)
+		_, err = w.store.Transactions.Lock(w.t.Context(), chain.Hash)
 	}
 
 	if err == nil {
-		_, err = w.store.SaveQuote(
+		_, err = w.store.Transactions.SaveQuote(
 			w.t.Context(),
 			transaction.Quote{Hash: chain.Hash, Attempt: 1, Username: username, Stars: 50, PriceNano: coin / 3, Recipient: "r"},
 		)
@@ -108,9 +108,9 @@ func (w *rig) deposits(n int64, username string) (hash string) {
 
 func (w *rig) failsWith(hash, message string, class lifecycle.ErrorClass, refund bool) {
 	w.t.Helper()
-	t, err := w.store.TransactionByHash(w.t.Context(), hash)
+	t, err := w.store.Transactions.ByHash(w.t.Context(), hash)
 	if err == nil {
-		_, err = w.store.FailTransaction(
+		_, err = w.store.Transactions.Fail(
 			w.t.Context(), transaction.Failure{Hash: hash, Attempt: t.Attempt, Message: message, Class: class, Refund: refund},
 		)
 	}
@@ -191,11 +191,11 @@ func TestWhoIsToldOfStars(t *testing.T) {
 	w.failsWith(hash, "Failed to fetch: Network error", lifecycle.Retryable, false)
 	w.sees(boris, "Произошла внутренняя ошибка", "Платить ещё раз не нужно")
 	for range 2 { // another failure brings no second notice
-		t4, err := w.store.TransactionByHash(t.Context(), hash)
+		t4, err := w.store.Transactions.ByHash(t.Context(), hash)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.store.RetryTransaction(t.Context(), transaction.Request{Hash: hash, Attempt: t4.Attempt}); err != nil {
+		if _, err := w.store.Transactions.Retry(t.Context(), transaction.Request{Hash: hash, Attempt: t4.Attempt}); err != nil {
 			t.Fatal(err)
 		}
 		w.failsWith(hash, "Failed to fetch: Network error", lifecycle.Retryable, false)
@@ -256,9 +256,9 @@ func (w *rig) pays(hash string, n int64) {
 		}
 	}
 
-	_, err := w.store.EnterQueue(ctx, hash, transaction.Purchase)
+	_, err := w.store.Transactions.EnterQueue(ctx, hash, transaction.Purchase)
 	must(err)
-	payment, err := w.store.SignPayment(ctx, transaction.PaymentOrder{
+	payment, err := w.store.Transactions.SignPayment(ctx, transaction.PaymentOrder{
 		BodyHash: hashOf("body"),
 		Hash:     hash, Kind: transaction.Purchase, Attempt: 1, Destination: "0:" + hashOf("shop"), AmountNano: coin / 3,
 		GasNano: coin / 100,
@@ -269,7 +269,7 @@ func (w *rig) pays(hash string, n int64) {
 	})
 
 	must(err)
-	_, err = w.store.IngestChain(ctx, wallet, []transaction.ChainTransaction{{
+	_, err = w.store.Transactions.IngestChain(ctx, wallet, []transaction.ChainTransaction{{
 		LT: n + 1, Hash: hashOf("chain", n+1), PrevLT: n, PrevHash: hashOf("chain", n), At: time.Now(), ComputeOK: true,
 		ActionOK: true, FeeNano: 1000,
 		In: transaction.InMessage{Hash: hashOf("in", n+1), HashNorm: payment.HashNorm},
@@ -279,9 +279,9 @@ func (w *rig) pays(hash string, n int64) {
 	}}, time.Now())
 
 	must(err)
-	_, err = w.store.SettleDestination(ctx, payment.ID, transaction.Destination{Kept: true})
+	_, err = w.store.Transactions.SettleDestination(ctx, payment.ID, transaction.Destination{Kept: true})
 	must(err)
-	_, err = w.store.FinishTransaction(ctx, hash, 1, true)
+	_, err = w.store.Transactions.Finish(ctx, hash, 1, true)
 	must(err)
 }
 
@@ -311,7 +311,7 @@ func TestAdministratorsLookAfterTransactions(t *testing.T) {
 	w.presses(boss, "xt:")
 	w.eventually("the question to go", func() bool { return w.shows(boss, "Повторить покупку?") == 0 })
 	review := w.deposits(listed+2, "durov")
-	if _, err := w.store.ReviewTransaction(t.Context(), review, 1, transaction.ReviewNotConfirmed); err != nil {
+	if _, err := w.store.Transactions.Review(t.Context(), review, 1, transaction.ReviewNotConfirmed); err != nil {
 		t.Fatal(err)
 	}
 
@@ -328,7 +328,7 @@ func TestAdministratorsLookAfterTransactions(t *testing.T) {
 
 	w.notes(boss, "It is being retried.")
 	w.eventually("the second attempt", func() bool {
-		found, err := w.store.TransactionByHash(t.Context(), hash)
+		found, err := w.store.Transactions.ByHash(t.Context(), hash)
 		return err == nil && found.State == lifecycle.TransactionProcessing && found.Attempt == 2
 	})
 	w.failsWith(hash, "Failed to fetch: Network error", lifecycle.Retryable, false)
@@ -339,7 +339,7 @@ func TestAdministratorsLookAfterTransactions(t *testing.T) {
 	if err := retry(t.Context(), press, args); err != nil {
 		t.Error(err)
 	}
-	if found, err := w.store.TransactionByHash(t.Context(), hash); err != nil || found.State != lifecycle.TransactionFailed || found.Attempt != 2 {
+	if found, err := w.store.Transactions.ByHash(t.Context(), hash); err != nil || found.State != lifecycle.TransactionFailed || found.Attempt != 2 {
 		t.Errorf("a late press did something: %+v, %v", found, err)
 	}
 

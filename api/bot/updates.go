@@ -76,7 +76,7 @@ func (b *Bot) pollUpdates(ctx context.Context) {
 // poll fetches the updates that are not recorded as handled, lets the new ones be handled for a moment, and records how
 // far all are handled.
 func (b *Bot) poll(ctx context.Context, in *intake) error {
-	next, err := b.store.NextUpdate(ctx)
+	next, err := b.store.Notices.NextUpdate(ctx)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (b *Bot) recordHandled(ctx context.Context, in *intake) error {
 	if !some {
 		return nil
 	}
-	return core.RetryWhileUnavailable(ctx, func() error { return b.store.MarkUpdatesHandled(ctx, last) })
+	return core.RetryWhileUnavailable(ctx, func() error { return b.store.Notices.MarkUpdatesHandled(ctx, last) })
 }
 
 // handle processes one update once. An error means that it is not remembered as handled.
@@ -126,7 +126,7 @@ func (b *Bot) handle(ctx context.Context, update telego.Update) error {
 
 	r := &chat.Request{Incoming: in}
 	err := b.retryWhileUnavailable(ctx, func() (err error) {
-		r.Conv, err = b.store.Conversation(ctx, in.Chat)
+		r.Conv, err = b.store.Notices.Conversation(ctx, in.Chat)
 		return err
 	})
 	if err != nil || handledBefore(r) {
@@ -151,7 +151,7 @@ func (b *Bot) handle(ctx context.Context, update telego.Update) error {
 	}
 
 	r.Conv.UpdateID = in.Update
-	return core.RetryWhileUnavailable(ctx, func() error { return b.store.SaveConversation(ctx, r.Conv) })
+	return core.RetryWhileUnavailable(ctx, func() error { return b.store.Notices.SaveConversation(ctx, r.Conv) })
 }
 
 // endsQuestion says whether a request that ended with err ends the menu's question: the person has written a command,

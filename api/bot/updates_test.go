@@ -70,13 +70,13 @@ func TestUpdatesThatComeAgainHaveNoSecondEffect(t *testing.T) {
 	if count["help"] != 1 || count["menu"]+count["card"] != 1 {
 		t.Errorf("messages: %v", count)
 	}
-	if next, _ := w.store.NextUpdate(t.Context()); next != 100_000_014 {
+	if next, _ := w.store.Notices.NextUpdate(t.Context()); next != 100_000_014 {
 		t.Errorf("the next update is %d", next)
 	}
 
 	// After a quiet week Telegram numbers anew, perhaps lower.
 	w.handles(w.bot(), message(5, anna, "/help"))
-	if next, _ := w.store.NextUpdate(t.Context()); next != 6 {
+	if next, _ := w.store.Notices.NextUpdate(t.Context()); next != 6 {
 		t.Errorf("the next update is %d", next)
 	}
 
@@ -175,7 +175,7 @@ func TestOneBotPollsAndTheOtherTakesOver(t *testing.T) {
 	held := make(chan struct{})
 	go func() {
 		defer close(held)
-		_, _ = w.store.OnlyBot(first, hold)
+		_, _ = w.store.Notices.OnlyBot(first, hold)
 	}()
 
 	w.eventually("a holder", func() bool { mu.Lock(); defer mu.Unlock(); return serving == 1 })
@@ -220,7 +220,7 @@ func TestALostLockEndsTheService(t *testing.T) {
 	holds, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		_, _ = w.store.OnlyBot(t.Context(), func(ctx context.Context) error {
+		_, _ = w.store.Notices.OnlyBot(t.Context(), func(ctx context.Context) error {
 			close(holds)
 			<-ctx.Done()
 			return ctx.Err()

@@ -12,7 +12,7 @@ import (
 // signIn is /web: it answers with a link that signs the person in on the pages, once.
 func (b *Bot) signIn(ctx context.Context, r *chat.Request, _ chat.Args) error {
 	link := account.NewSecret()
-	if err := b.store.NewLink(ctx, r.User.ID, link, account.ScopesOf(r.User.Role), account.Maker{}); err != nil {
+	if err := b.store.Accounts.NewLink(ctx, r.User.ID, link, account.ScopesOf(r.User.Role), account.Maker{}); err != nil {
 		return err
 	}
 	b.Post(ctx, r.Chat, chat.View{Text: r.Say(textSignIn, html.EscapeString(b.o.PublicURL+"/sign-in/"+link))})
@@ -21,7 +21,7 @@ func (b *Bot) signIn(ctx context.Context, r *chat.Request, _ chat.Args) error {
 
 // confirm is /confirm <code>: it proves to a browser that the person is the one who is signed in there.
 func (b *Bot) confirm(ctx context.Context, r *chat.Request, _ chat.Args) error {
-	err := b.store.Confirm(ctx, r.User.ID, r.Args)
+	err := b.store.Accounts.Confirm(ctx, r.User.ID, r.Args)
 	if fault.CodeOf(err) == fault.Unauthenticated {
 		return chat.Hint{Text: textConfirmUsage}
 	}

@@ -149,7 +149,7 @@ func (r *rig) scoped() map[account.Scope]*visitor {
 		if !slices.Contains(account.ScopesOf(account.RoleUser), scope) {
 			r.tokens[string(scope)] = account.NewToken()
 			one := account.Token{UserID: root, Name: "one", Scopes: []account.Scope{scope}}
-			_, err := s.CreateToken(r.Context(), one, r.tokens[string(scope)])
+			_, err := s.Accounts.CreateToken(r.Context(), one, r.tokens[string(scope)])
 			r.must(err)
 		}
 		visitors[scope] = r.visit(r.url, string(scope))

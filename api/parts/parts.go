@@ -65,10 +65,14 @@ func MCP() []tool.Part {
 // the last part that takes them: the first one, deliveries, searches for whatever is left.
 func Bot(s service.Services, files botdeliveries.Catalog, record *store.Store) []func(*chat.Sender) chat.Part {
 	return []func(*chat.Sender) chat.Part{
-		func(sender *chat.Sender) chat.Part { return botdeliveries.New(sender, s.Deliveries, files, record) },
-		func(sender *chat.Sender) chat.Part { return bottasks.New(sender, s.Tasks, record) },
+		func(sender *chat.Sender) chat.Part {
+			return botdeliveries.New(sender, s.Deliveries, files, record.Deliveries)
+		},
+		func(sender *chat.Sender) chat.Part {
+			return bottasks.New(sender, s.Tasks, record.Tasks, record.Notices)
+		},
 		func(sender *chat.Sender) chat.Part { return botdownloads.New(sender, s.Downloads) },
 		func(sender *chat.Sender) chat.Part { return bottransactions.New(sender, s.Transactions) },
-		func(*chat.Sender) chat.Part { return botwebhooks.New(record) },
+		func(*chat.Sender) chat.Part { return botwebhooks.New(record.Webhooks) },
 	}
 }

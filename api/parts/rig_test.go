@@ -74,7 +74,7 @@ func newRig(t *testing.T) *rig {
 	r.user(s, account.User{Name: "Pat " + forAdmins, Status: account.UserPending}, "pending")
 	for _, scope := range account.ScopesOf(account.RoleUser) {
 		r.tokens[string(scope)] = account.NewToken()
-		_, err := s.CreateToken(
+		_, err := s.Accounts.CreateToken(
 			t.Context(), account.Token{UserID: r.ada.ID, Name: "one", Scopes: []account.Scope{scope}}, r.tokens[string(scope)],
 		)
 		r.must(err)
@@ -97,13 +97,13 @@ func (r *rig) must(err error) {
 func (r *rig) webhooks(s *store.Store) {
 	r.Helper()
 	for i := range 60 {
-		made, _, err := s.CreateWebhook(r.Context(), core.Request{UserID: r.ada.ID}, "https://"+ofAda+".example/path", "whsec_eA==", lifecycle.Names()[:i%3], core.Cursor{XID: 3})
+		made, _, err := s.Webhooks.Create(r.Context(), core.Request{UserID: r.ada.ID}, "https://"+ofAda+".example/path", "whsec_eA==", lifecycle.Names()[:i%3], core.Cursor{XID: 3})
 		r.must(err)
 		switch i {
 		case 0:
-			_, err = s.PauseWebhook(r.Context(), r.ada.ID, made.ID)
+			_, err = s.Webhooks.Pause(r.Context(), r.ada.ID, made.ID)
 		case 1:
-			_, err = s.FailWebhook(r.Context(), made.ID, made.Claim, fault.WebhookTimeout)
+			_, err = s.Webhooks.Fail(r.Context(), made.ID, made.Claim, fault.WebhookTimeout)
 		}
 		r.must(err)
 	}
@@ -129,7 +129,7 @@ func (r *rig) user(s *store.Store, u account.User, name string) account.User {
 	chat := int64(1000 + len(r.tokens))
 	u.TelegramID = &chat
 	r.tokens[name] = account.NewToken()
-	user, err := s.CreateUser(r.Context(), u, r.tokens[name])
+	user, err := s.Accounts.CreateUser(r.Context(), u, r.tokens[name])
 	r.must(err)
 	return user
 }
@@ -137,7 +137,7 @@ func (r *rig) user(s *store.Store, u account.User, name string) account.User {
 // serve serves API and pages from a record, as a process does that has just started.
 func (r *rig) serve(s *store.Store) (address string) {
 	r.Helper()
-	files := catalog.New(catalog.Options{Store: s, Upstream: disk{}, TTL: time.Hour})
+	files := catalog.New(catalog.Options{Store: s.Deliveries, Upstream: disk{}, TTL: time.Hour})
 	r.Cleanup(files.Close)
 	temporal, log := engine{}, slog.New(slog.NewTextHandler(r.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
 	services := service.Services{
@@ -162,12 +162,12 @@ func (r *rig) serve(s *store.Store) (address string) {
 		Config: server.Config{Store: s, Log: log, Requests: allowance.NewUsers(1_000_000)},
 		Parts:  parts.REST(services, files), Workloads: services.Workloads(), Temporal: temporal,
 		Status: status.New(status.Options{Store: s, Temporal: temporal, Queues: lifecycle.Queues(), PollGap: time.Minute}),
-		Feed:   events.NewFeed(feed.Options{Store: s}),
+		Feed:   events.NewFeed(feed.Options{Events: s.Notices, Tokens: s.Accounts, Webhooks: s.Webhooks}),
 		Webhooks: &webhooks.Service{
-			Temporal: temporal, Store: s, Log: log, Sending: webhook.Options{AllowPrivate: true},
+			Temporal: temporal, Store: s.Webhooks, Events: s.Notices, Log: log, Sending: webhook.Options{AllowPrivate: true},
 		},
 	})
-	r.must(site.Register(site.Config{API: api, Store: s, Temporal: "http://temporal.example"}, parts.Web()...))
+	r.must(site.Register(site.Config{API: api, Store: s.Accounts, Temporal: "http://temporal.example"}, parts.Web()...))
 	served := httptest.NewServer(api)
 	r.Cleanup(served.Close)
 	return served.URL

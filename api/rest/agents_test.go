@@ -79,7 +79,7 @@ func TestAgentsAreBlockedWithTheirOwner(t *testing.T) {
 	task := w.task(w.adaToken, space, nil)["id"]
 	w.send(secret, "POST", fmt.Sprintf("/v1/tasks/%v/claim", task), map[string]any{"comment": "c", "lease_seconds": 3600}).ok(http.StatusOK)
 	held := func() bool {
-		row, err := w.store.TaskByID(t.Context(), 0, 1)
+		row, err := w.store.Tasks.ByID(t.Context(), 0, 1)
 		if err != nil || row.LeaseExpiresAt == nil {
 			t.Fatal(row, err)
 		}

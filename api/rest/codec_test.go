@@ -100,7 +100,7 @@ func TestCodec(t *testing.T) {
 	}
 
 	// Who has read how many payloads is in the audit log, and nothing of them; refusals are as well.
-	entries, err := w.store.AuditLog(t.Context(), 0, 100)
+	entries, err := w.store.Accounts.AuditLog(t.Context(), 0, 100)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ func TestADelivery(t *testing.T) {
 func TestFilesThatCannotBeDelivered(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
-	folder, err := w.store.SaveFiles(t.Context(), []delivery.File{{Path: "/d", Parent: "/", Name: "d", IsFolder: true}})
+	folder, err := w.store.Deliveries.SaveFiles(t.Context(), []delivery.File{{Path: "/d", Parent: "/", Name: "d", IsFolder: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

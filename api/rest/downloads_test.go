@@ -158,13 +158,13 @@ func TestACancelThatIsNotConfirmed(t *testing.T) {
 	w.temporal.setDown(true)
 	cancel(`{"keep_files":true}`).refused(http.StatusServiceUnavailable, fault.TemporalUnavailable, "")
 	w.temporal.setDown(false)
-	if still, err := w.store.DownloadByID(t.Context(), id); err != nil || still.State != lifecycle.DownloadQueued {
+	if still, err := w.store.Downloads.ByID(t.Context(), id); err != nil || still.State != lifecycle.DownloadQueued {
 		t.Errorf("not confirmed, yet %+v, %v", still, err)
 	}
 
 	w.torrents.set(false, "")
 	cancel(nil).ok(http.StatusOK)
-	if job, err := w.store.DownloadByID(t.Context(), id); err != nil || !job.KeepFiles || job.State != lifecycle.DownloadCanceled {
+	if job, err := w.store.Downloads.ByID(t.Context(), id); err != nil || !job.KeepFiles || job.State != lifecycle.DownloadCanceled {
 		t.Errorf("%+v, %v", job, err)
 	}
 

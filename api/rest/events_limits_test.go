@@ -115,7 +115,7 @@ func TestAnOldCursorIsToldWhereToBegin(t *testing.T) {
 	early, _ := w.listen(w.adaToken, "0-0")
 	first := w.next(early)
 	w.exec(`UPDATE events SET created_at = now() - interval '400 days' WHERE seq <= 5`)
-	if _, _, err := w.store.DeleteOld(t.Context(), operations.Old{Kind: "delivery_events", Days: 365}, 0, 100); err != nil {
+	if _, _, err := w.store.Operations.DeleteOld(t.Context(), operations.Old{Kind: "delivery_events", Days: 365}, 0, 100); err != nil {
 		t.Fatal(err)
 	}
 

@@ -188,11 +188,11 @@ func TestTheStreamEndsWithTheAccess(t *testing.T) {
 	w := newRig(t)
 	file := w.file("/a", 1)
 	events, _ := w.listen(w.adaToken, "")
-	if _, err := w.store.ChangeUser(t.Context(), w.ada.ID, account.UserChange{Status: account.UserBlocked}); err != nil {
+	if _, err := w.store.Accounts.ChangeUser(t.Context(), w.ada.ID, account.UserChange{Status: account.UserBlocked}); err != nil {
 		t.Fatal(err)
 	}
 
-	_, _, err := w.store.CreateJob(t.Context(), delivery.Job{
+	_, _, err := w.store.Deliveries.Create(t.Context(), delivery.Job{
 		IdempotencyKey: strings.Repeat("a", 64), UserID: w.ada.ID, FileID: file.ID, FileName: "a", Size: 1, Source: "api",
 	}, core.Event{Type: "enqueued", To: "QUEUED"})
 	if err != nil {

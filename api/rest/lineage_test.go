@@ -15,7 +15,7 @@ import (
 func (w *rig) tokenUntil(user account.User, ends time.Time, scopes ...account.Scope) (secret, id string) {
 	w.t.Helper()
 	secret = account.NewToken()
-	token, err := w.store.CreateToken(
+	token, err := w.store.Accounts.CreateToken(
 		w.t.Context(), account.Token{UserID: user.ID, Name: "test", Scopes: scopes, ExpiresAt: &ends}, secret,
 	)
 	if err != nil {
@@ -195,17 +195,17 @@ func TestSessionsEndWithTheTokenOfTheirLink(t *testing.T) {
 		return url[len(url)-52:]
 	}
 
-	if _, err := w.store.SpendLink(t.Context(), link(short), "cookie", 7*24*time.Hour); err != nil {
+	if _, err := w.store.Accounts.SpendLink(t.Context(), link(short), "cookie", 7*24*time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	_, session, err := w.store.SessionOf(t.Context(), "cookie")
+	_, session, err := w.store.Accounts.SessionOf(t.Context(), "cookie")
 	if err != nil || session.ExpiresAt.After(ends) || session.Token(w.ada.ID).ExpiresAt.After(ends) {
 		t.Errorf("the session ends at %s, want %s, %v", session.ExpiresAt, ends, err)
 	}
 
 	left := link(short)
 	w.send(w.adaToken, "DELETE", "/v1/tokens/"+id, nil).ok(http.StatusNoContent)
-	if _, err := w.store.SpendLink(t.Context(), left, "late", time.Hour); fault.CodeOf(err) != fault.Unauthenticated {
+	if _, err := w.store.Accounts.SpendLink(t.Context(), left, "late", time.Hour); fault.CodeOf(err) != fault.Unauthenticated {
 		t.Errorf("the link of a revoked token signs in: %v", err)
 	}
 }
@@ -300,10 +300,10 @@ func TestBothAddressesCompareScopes(t *testing.T) {
 func TestRenewingTheConfiguredTokenIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
-	if err := w.store.EnsureAdmins(t.Context(), "of the configuration", nil); err != nil {
+	if err := w.store.Accounts.EnsureAdmins(t.Context(), "of the configuration", nil); err != nil {
 		t.Fatal(err)
 	}
-	owner, _, err := w.store.Authenticate(t.Context(), "of the configuration")
+	owner, _, err := w.store.Accounts.Authenticate(t.Context(), "of the configuration")
 	if err != nil {
 		t.Fatal(err)
 	}

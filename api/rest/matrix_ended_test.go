@@ -75,10 +75,10 @@ func (w *rig) ended() map[string]string {
 
 	session, link := account.NewSecret(), account.NewSecret()
 	token := account.Token{ID: w.idOfToken(root), UserID: root.ID, Scopes: account.Scopes}
-	if err := w.store.StartSession(w.t.Context(), token, session, time.Hour); err != nil {
+	if err := w.store.Accounts.StartSession(w.t.Context(), token, session, time.Hour); err != nil {
 		w.t.Fatal(err)
 	}
-	if err := w.store.NewLink(w.t.Context(), root.ID, link, account.Scopes, account.Maker{}); err != nil {
+	if err := w.store.Accounts.NewLink(w.t.Context(), root.ID, link, account.Scopes, account.Maker{}); err != nil {
 		w.t.Fatal(err)
 	}
 	ended["the secret of a browser's session"], ended["the secret of a link that signs in"] = session, link
@@ -88,7 +88,7 @@ func (w *rig) ended() map[string]string {
 // idOfToken is the id of a user's first token.
 func (w *rig) idOfToken(user account.User) int64 {
 	w.t.Helper()
-	tokens, err := w.store.Tokens(w.t.Context(), user.ID, 0, 1)
+	tokens, err := w.store.Accounts.Tokens(w.t.Context(), user.ID, 0, 1)
 	if err != nil || len(tokens) != 1 {
 		w.t.Fatal(tokens, err)
 	}

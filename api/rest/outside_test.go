@@ -117,7 +117,7 @@ func TestStatus(t *testing.T) {
 	w := newRig(t)
 	w.deliver(w.adaToken, w.file("/a", 1), "k").ok(http.StatusCreated)
 	w.download(w.adaToken, w.book("A book"), "text").ok(http.StatusCreated)
-	if err := w.store.NotePollFailure(t.Context(), string(fault.ProviderUnavailable)); err != nil {
+	if err := w.store.Downloads.NotePollFailure(t.Context(), string(fault.ProviderUnavailable)); err != nil {
 		t.Fatal(err)
 	}
 

@@ -93,7 +93,7 @@ func newRigWith(t *testing.T, change func(*rest.Options)) *rig {
 	w := &rig{t: t, store: s, db: db, temporal: &temporalStub{}, disk: newDisk(), chain: &chainStub{}, log: &logs{}, waiting: &atomic.Int64{}}
 	w.torrents = &torrentsStub{temporalStub: w.temporal, store: s}
 	log := logger(w.log)
-	c := catalog.New(catalog.Options{Store: s, Upstream: w.disk, TTL: time.Hour})
+	c := catalog.New(catalog.Options{Store: s.Deliveries, Upstream: w.disk, TTL: time.Hour})
 	t.Cleanup(c.Close)
 	m := metrics.New()
 	w.tasks = &service.Tasks{
@@ -102,7 +102,8 @@ func newRigWith(t *testing.T, change func(*rest.Options)) *rig {
 		Line: waiting.NewLine(2, func(n int) { w.waiting.Store(int64(n)) }),
 	}
 	events := events.NewFeed(feed.Options{
-		Store: s, PerUser: 10, Total: 1000, CatchUp: 50_000, OnLag: m.EventsLag.Set, OnEvents: w.tasks.Line.Hear,
+		Events: s.Notices, Tokens: s.Accounts, Webhooks: s.Webhooks,
+		PerUser: 10, Total: 1000, CatchUp: 50_000, OnLag: m.EventsLag.Set, OnEvents: w.tasks.Line.Hear,
 		OnFollowers: func(n int) { m.EventStreams.Set(float64(n)) },
 	})
 
@@ -135,7 +136,7 @@ func newRigWith(t *testing.T, change func(*rest.Options)) *rig {
 	options := rest.Options{
 		Config: server.Config{Store: s, Log: log, Version: "1.2.3"},
 		Parts:  parts.REST(services, c), Workloads: services.Workloads(), Status: reporter,
-		Webhooks: &webhooks.Service{Temporal: w.temporal, Store: s, Log: log, Patience: 100 * time.Millisecond},
+		Webhooks: &webhooks.Service{Temporal: w.temporal, Store: s.Webhooks, Events: s.Notices, Log: log, Patience: 100 * time.Millisecond},
 		Temporal: w.temporal, Feed: events,
 		Codec: operators.CodecOptions{
 			Handler: converter.NewPayloadCodecHTTPHandler(payloads), Namespace: "default", Origin: webUI,
@@ -175,7 +176,7 @@ func logger(to io.Writer) *slog.Logger {
 func (w *rig) user(name string, telegram int64, role, status string) (account.User, string) {
 	w.t.Helper()
 	token := account.NewToken()
-	user, err := w.store.CreateUser(
+	user, err := w.store.Accounts.CreateUser(
 		w.t.Context(), account.User{Name: name, TelegramID: &telegram, Role: role, Status: status}, token,
 	)
 	if err != nil {
@@ -188,7 +189,7 @@ func (w *rig) user(name string, telegram int64, role, status string) (account.Us
 func (w *rig) file(p string, size int64) delivery.File {
 	w.t.Helper()
 	w.disk.put(p, size)
-	files, err := w.store.SaveFiles(
+	files, err := w.store.Deliveries.SaveFiles(
 		w.t.Context(), []delivery.File{{Path: p, Parent: path.Dir(p), Name: path.Base(p), Size: size, ModifiedAt: time.Now()}},
 	)
 	if err != nil {
@@ -379,7 +380,7 @@ func (w *rig) walk(token, target, field string) []string {
 // audited lists the rows of the audit log, the oldest first.
 func (w *rig) audited() []string {
 	w.t.Helper()
-	entries, err := w.store.AuditLog(w.t.Context(), 0, 1000)
+	entries, err := w.store.Accounts.AuditLog(w.t.Context(), 0, 1000)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -150,7 +150,7 @@ func TestReceiptsOfPayments(t *testing.T) {
 		t.Errorf("paid: %v %v", got, steps)
 	}
 
-	b.must(w.store.ReviewTransaction(t.Context(), paid, 1, "not_confirmed"))
+	b.must(w.store.Transactions.Review(t.Context(), paid, 1, "not_confirmed"))
 	if got, steps := w.receipt(paid); got["state"] != "review" || strings.Join(steps, " ") != "deposit# price signed# chain# review" {
 		t.Errorf("in review: %v %v", got, steps)
 	}
@@ -178,7 +178,7 @@ func TestReceiptsAreNotGuessed(t *testing.T) {
 func TestOwnReceipts(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
-	if err := w.store.SaveUsername(t.Context(), w.ada.ID, "Durov"); err != nil {
+	if err := w.store.Accounts.SaveUsername(t.Context(), w.ada.ID, "Durov"); err != nil {
 		t.Fatal(err)
 	}
 

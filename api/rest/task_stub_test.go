@@ -37,7 +37,7 @@ func (s *taskStub) UpdateWorkflow(
 		return nil, err
 	}
 
-	t, err := s.store.TaskByID(ctx, 0, id)
+	t, err := s.store.Tasks.ByID(ctx, 0, id)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (s *taskStub) UpdateWorkflow(
 		return nil, serviceerror.NewNotFound("workflow execution already completed")
 	}
 
-	_, err = s.store.Act(ctx, task.Act{
+	_, err = s.store.Tasks.Act(ctx, task.Act{
 		TaskID: id, RequestID: o.UpdateID, Action: lifecycle.TaskAction(o.UpdateName), Input: o.Args[0].(lifecycle.TaskInput),
 		At: time.Now(),
 	})

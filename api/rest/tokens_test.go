@@ -17,7 +17,7 @@ import (
 func (w *rig) token(user account.User, scopes ...account.Scope) (secret, id string) {
 	w.t.Helper()
 	secret = account.NewToken()
-	token, err := w.store.CreateToken(w.t.Context(), account.Token{UserID: user.ID, Name: "test", Scopes: scopes}, secret)
+	token, err := w.store.Accounts.CreateToken(w.t.Context(), account.Token{UserID: user.ID, Name: "test", Scopes: scopes}, secret)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -203,15 +203,15 @@ func TestASignInLink(t *testing.T) {
 		t.Fatalf("%v", made)
 	}
 
-	if user, err := w.store.SpendLink(t.Context(), link, "cookie", time.Hour); err != nil || user.ID != w.ada.ID {
+	if user, err := w.store.Accounts.SpendLink(t.Context(), link, "cookie", time.Hour); err != nil || user.ID != w.ada.ID {
 		t.Fatalf("%+v, %v", user, err)
 	}
-	if _, session, err := w.store.SessionOf(t.Context(), "cookie"); err != nil || fmt.Sprint(session.Scopes) != "[read files tokens]" {
+	if _, session, err := w.store.Accounts.SessionOf(t.Context(), "cookie"); err != nil || fmt.Sprint(session.Scopes) != "[read files tokens]" {
 		t.Errorf("%+v, %v", session, err)
 	}
 
 	w.send(secret, "DELETE", "/v1/tokens/"+id, nil).ok(http.StatusNoContent)
-	if _, _, err := w.store.SessionOf(t.Context(), "cookie"); fault.CodeOf(err) != fault.Unauthenticated {
+	if _, _, err := w.store.Accounts.SessionOf(t.Context(), "cookie"); fault.CodeOf(err) != fault.Unauthenticated {
 		t.Errorf("the session goes on: %v", err)
 	}
 }

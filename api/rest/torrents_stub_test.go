@@ -41,10 +41,10 @@ func (s *torrentsStub) SignalWorkflow(ctx context.Context, _, _, signal string, 
 	case s.slow:
 		return nil
 	case s.fails != "":
-		return s.store.NoteDownloadCancelError(ctx, job.(int64), string(s.fails))
+		return s.store.Downloads.NoteCancelError(ctx, job.(int64), string(s.fails))
 	}
 
-	_, err := s.store.ChangeDownload(ctx, job.(int64), func(walk *download.DownloadWalk) error {
+	_, err := s.store.Downloads.Change(ctx, job.(int64), func(walk *download.DownloadWalk) error {
 		return walk.Take(download.DownloadStep{
 			Action: lifecycle.DownloadActionCancel, Actor: walk.Row.CancelRequestedBy, Comment: string(fault.CancelledByUser),
 		})

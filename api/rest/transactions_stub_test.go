@@ -40,7 +40,7 @@ func (s *transactionsStub) UpdateWithStartWorkflow(
 
 	hash := strings.TrimPrefix(o.UpdateOptions.WorkflowID, "transaction/")
 	in := o.UpdateOptions.Args[0].(lifecycle.TransactionInput)
-	t, err := s.store.TransactionByHash(ctx, hash)
+	t, err := s.store.Transactions.ByHash(ctx, hash)
 	if err != nil {
 		return nil, err
 	}
@@ -51,11 +51,11 @@ func (s *transactionsStub) UpdateWithStartWorkflow(
 
 	switch lifecycle.TransactionAction(o.UpdateOptions.UpdateName) {
 	case lifecycle.TransactionActionRetry:
-		_, err = s.store.RetryTransaction(ctx, request)
+		_, err = s.store.Transactions.Retry(ctx, request)
 	case lifecycle.TransactionActionWriteOff:
-		_, err = s.store.WriteOffRefund(ctx, request)
+		_, err = s.store.Transactions.WriteOffRefund(ctx, request)
 	default:
-		_, err = s.store.ResolveTransaction(ctx, request, in.Outcome, "the operator says so")
+		_, err = s.store.Transactions.Resolve(ctx, request, in.Outcome, "the operator says so")
 	}
 
 	if refusal := fault.As(err); refusal != nil {
@@ -124,7 +124,7 @@ type bank struct {
 
 func (w *rig) bank() *bank {
 	w.t.Helper()
-	if _, err := w.store.OpenWallet(w.t.Context(), ourWallet, transaction.WalletStart{}); err != nil {
+	if _, err := w.store.Transactions.OpenWallet(w.t.Context(), ourWallet, transaction.WalletStart{}); err != nil {
 		w.t.Fatal(err)
 	}
 	return &bank{rig: w, last: transaction.ChainTransaction{At: time.Now().Truncate(time.Second)}}
@@ -135,7 +135,7 @@ func (b *bank) happens(t transaction.ChainTransaction) transaction.ChainTransact
 	t.PrevLT, t.PrevHash, t.LT, t.At = b.last.LT, b.last.Hash, b.last.LT+10, b.last.At.Add(time.Second)
 	t.Hash = hashOf("chain", t.LT)
 	t.In.Hash, t.ComputeOK, t.ActionOK = hashOf("in", t.LT), true, true
-	if _, err := b.store.IngestChain(b.t.Context(), ourWallet, []transaction.ChainTransaction{t}, t.At); err != nil {
+	if _, err := b.store.Transactions.IngestChain(b.t.Context(), ourWallet, []transaction.ChainTransaction{t}, t.At); err != nil {
 		b.t.Fatal(err)
 	}
 	b.last = t
@@ -161,8 +161,8 @@ func (b *bank) must(_ any, err error) {
 func (b *bank) processing() string {
 	b.t.Helper()
 	hash := b.deposit()
-	b.must(b.store.LockTransaction(b.t.Context(), hash))
-	b.must(b.store.SaveQuote(
+	b.must(b.store.Transactions.Lock(b.t.Context(), hash))
+	b.must(b.store.Transactions.SaveQuote(
 		b.t.Context(), transaction.Quote{Hash: hash, Attempt: 1, Username: "durov", Stars: 50, PriceNano: coin, Recipient: "r"},
 	))
 	return hash
@@ -172,7 +172,7 @@ func (b *bank) processing() string {
 func (b *bank) failed(message string, class lifecycle.ErrorClass) string {
 	b.t.Helper()
 	hash := b.processing()
-	b.must(b.store.FailTransaction(b.t.Context(), transaction.Failure{Hash: hash, Attempt: 1, Message: message, Class: class}))
+	b.must(b.store.Transactions.Fail(b.t.Context(), transaction.Failure{Hash: hash, Attempt: 1, Message: message, Class: class}))
 	return hash
 }
 
@@ -180,8 +180,8 @@ func (b *bank) failed(message string, class lifecycle.ErrorClass) string {
 func (b *bank) signed() (hash string, payment transaction.Payment) {
 	b.t.Helper()
 	hash = b.processing()
-	b.must(b.store.EnterQueue(b.t.Context(), hash, transaction.Purchase))
-	payment, err := b.store.SignPayment(b.t.Context(), transaction.PaymentOrder{
+	b.must(b.store.Transactions.EnterQueue(b.t.Context(), hash, transaction.Purchase))
+	payment, err := b.store.Transactions.SignPayment(b.t.Context(), transaction.PaymentOrder{
 		BodyHash: hashOf("body"),
 		Hash:     hash, Kind: transaction.Purchase, Attempt: 1, Destination: shop, AmountNano: coin, GasNano: coin / 100,
 	}, transaction.Limits{}, func(seqno uint32) (transaction.Signed, error) {
@@ -202,7 +202,7 @@ func (b *bank) paid() (hash string, payment transaction.Payment) {
 		In: transaction.InMessage{HashNorm: payment.HashNorm}, FeeNano: coin / 1000,
 		Out: []transaction.OutMessage{{Hash: hashOf("out", hash), Destination: shop, Nano: coin, BodyHash: payment.BodyHash}},
 	})
-	b.must(b.store.SettleDestination(b.t.Context(), payment.ID, transaction.Destination{Kept: true}))
+	b.must(b.store.Transactions.SettleDestination(b.t.Context(), payment.ID, transaction.Destination{Kept: true}))
 	return hash, payment
 }
 
@@ -210,7 +210,7 @@ func (b *bank) paid() (hash string, payment transaction.Payment) {
 func (b *bank) processed() string {
 	b.t.Helper()
 	hash, _ := b.paid()
-	b.must(b.store.FinishTransaction(b.t.Context(), hash, 1, true))
+	b.must(b.store.Transactions.Finish(b.t.Context(), hash, 1, true))
 	return hash
 }
 
@@ -218,6 +218,6 @@ func (b *bank) processed() string {
 func (b *bank) inReview() string {
 	b.t.Helper()
 	hash, _ := b.paid()
-	b.must(b.store.ReviewTransaction(b.t.Context(), hash, 1, "not_confirmed"))
+	b.must(b.store.Transactions.Review(b.t.Context(), hash, 1, "not_confirmed"))
 	return hash
 }

@@ -149,7 +149,7 @@ func TestResolvingATransaction(t *testing.T) {
 	}
 
 	signed, _ := b.signed()
-	b.must(w.store.ReviewTransaction(t.Context(), signed, 1, "odd"))
+	b.must(w.store.Transactions.Review(t.Context(), signed, 1, "odd"))
 	resolve(signed, `{"outcome":"failed"}`).refused(conflict, fault.PaymentUndecided, "")
 	resolve(hashOf("x"), `{"outcome":"failed"}`).refused(http.StatusNotFound, fault.TransactionNotFound, "")
 }
@@ -163,7 +163,7 @@ func TestWritingOffARefund(t *testing.T) {
 	}
 
 	hash := b.processing()
-	b.must(w.store.FailTransaction(
+	b.must(w.store.Transactions.Fail(
 		t.Context(),
 		transaction.Failure{Hash: hash, Attempt: 1, Message: "Username not found", Class: lifecycle.NonRetryable, Refund: true},
 	))
@@ -206,7 +206,7 @@ func TestRetriesAreShown(t *testing.T) {
 		"ended":       {transaction.RetryPolicy{}, false, false},
 	} {
 		hash := b.processing()
-		b.must(w.store.FailTransaction(
+		b.must(w.store.Transactions.Fail(
 			t.Context(),
 			transaction.Failure{Hash: hash, Attempt: 1, Message: "Unknown error", Class: lifecycle.UnknownError, Retry: c.policy},
 		))
@@ -309,7 +309,7 @@ func TestPayments(t *testing.T) {
 	b := w.bank()
 	first, second := b.processing(), b.processing()
 	for _, hash := range []string{first, second} {
-		b.must(w.store.EnterQueue(t.Context(), hash, transaction.Purchase))
+		b.must(w.store.Transactions.EnterQueue(t.Context(), hash, transaction.Purchase))
 	}
 
 	queue := w.send(w.adminToken, "GET", "/v1/payments/queue", nil).ok(http.StatusOK)
@@ -416,7 +416,7 @@ func TestWithoutAWallet(t *testing.T) {
 func TestTheStreamShowsTransactions(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
-	if err := w.store.SaveUsername(t.Context(), w.ada.ID, "Durov"); err != nil {
+	if err := w.store.Accounts.SaveUsername(t.Context(), w.ada.ID, "Durov"); err != nil {
 		t.Fatal(err)
 	}
 

@@ -132,7 +132,7 @@ func TestForgettingIsFinishedLater(t *testing.T) {
 	forget := fmt.Sprintf("/v1/users/%d/forget", w.ada.ID)
 	w.temporal.setDown(true)
 	w.send(w.adminToken, "POST", forget, nil).refused(http.StatusServiceUnavailable, fault.TemporalUnavailable, "")
-	if got, err := w.store.UserByID(t.Context(), w.ada.ID); err != nil || got.Name != "" || got.TelegramID != nil {
+	if got, err := w.store.Accounts.UserByID(t.Context(), w.ada.ID); err != nil || got.Name != "" || got.TelegramID != nil {
 		t.Errorf("she is %+v %v", got, err)
 	}
 

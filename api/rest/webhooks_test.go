@@ -212,7 +212,7 @@ func TestForgottenWebhooks(t *testing.T) {
 	w := newRig(t)
 	w.hook(`{"address":"` + receiver + `"}`)
 	w.send(w.adminToken, "POST", fmt.Sprintf("/v1/users/%d/forget", w.ada.ID), nil).ok(http.StatusOK)
-	if live, err := w.store.LiveWebhooks(t.Context(), 0, 0, 10); err != nil || len(live) != 0 {
+	if live, err := w.store.Webhooks.Live(t.Context(), 0, 0, 10); err != nil || len(live) != 0 {
 		t.Errorf("left are %v of %s, %v", live, lifecycle.WebhookEvents, err)
 	}
 }

@@ -57,7 +57,7 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 	defer p.KeepAlive(ctx)()
 
 	err = app.RetryWhileUnavailable(ctx, log, "the database", func() error {
-		return p.Store.EnsureAdmins(ctx, c.AdminToken, c.API.AdminIDs)
+		return p.Store.Accounts.EnsureAdmins(ctx, c.AdminToken, c.API.AdminIDs)
 	})
 	if err != nil {
 		return err
@@ -71,7 +71,8 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 	}
 
 	stream := events.NewFeed(feed.Options{
-		Store: p.Store, PerUser: streamsPerUser, Total: streamsInAll, CatchUp: eventsToCatchUp, Log: log,
+		Events: p.Store.Notices, Tokens: p.Store.Accounts, Webhooks: p.Store.Webhooks,
+		PerUser: streamsPerUser, Total: streamsInAll, CatchUp: eventsToCatchUp, Log: log,
 		OnLag: p.Metrics.EventsLag.Set, OnFollowers: func(n int) { p.Metrics.EventStreams.Set(float64(n)) },
 		WakeWebhook: p.Webhooks().Wake,
 		OnEvents:    p.services.Tasks.Line.Hear,
@@ -98,10 +99,7 @@ func newProcess(connections *app.Connections) process {
 		requests: allowance.NewUsers(connections.Config.Limits.Requests),
 		refused:  connections.CountRefused(),
 	}
-	p.files = catalog.New(catalog.Options{
-		Store: p.Store, Upstream: p.Yandex, TTL: p.Config.Yandex.ListingTTL, Log: p.Log,
-		Observe: func(took time.Duration) { p.Metrics.NavigationLatency.Observe(took.Seconds()) },
-	})
+	p.files = files(connections)
 	return p
 }
 
@@ -131,7 +129,7 @@ func (p process) handler(stream *feed.Feed) (http.Handler, error) {
 	if err := tool.Register(api, parts.MCP()...); err != nil {
 		return nil, err
 	}
-	return api, site.Register(site.Config{API: api, Store: p.Store, Events: stream, Temporal: workflows}, parts.Web()...)
+	return api, site.Register(site.Config{API: api, Store: p.Store.Accounts, Events: stream, Temporal: workflows}, parts.Web()...)
 }
 
 // bot makes the Telegram bot.

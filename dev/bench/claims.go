@@ -150,7 +150,7 @@ func (t team) make(ctx context.Context, howMany int) ([]task.Task, error) {
 // would start them again.
 func (t team) forget(ctx context.Context) {
 	for before := int64(0); ; {
-		tasks, err := t.store.Tasks(ctx, task.Filter{WorkspaceID: t.space.ID, Before: before, Limit: 200})
+		tasks, err := t.store.Tasks.List(ctx, task.Filter{WorkspaceID: t.space.ID, Before: before, Limit: 200})
 		if err != nil || len(tasks) == 0 {
 			return
 		}

@@ -96,7 +96,7 @@ func (r *rig) expireTogether(ctx context.Context) ([]float64, error) {
 
 	var late []float64
 	for _, one := range tasks {
-		events, err := r.store.EventsOfTask(ctx, 0, one.ID, 0, 10)
+		events, err := r.store.Tasks.EventsOf(ctx, 0, one.ID, 0, 10)
 		if err != nil {
 			return nil, err
 		}
@@ -119,7 +119,7 @@ func (t team) awaitExpiry(ctx context.Context, last time.Time) error {
 		case <-time.After(wait):
 		}
 
-		left, err := t.store.Tasks(ctx, task.Filter{WorkspaceID: t.space.ID, Status: lifecycle.TaskNew, Limit: 1})
+		left, err := t.store.Tasks.List(ctx, task.Filter{WorkspaceID: t.space.ID, Status: lifecycle.TaskNew, Limit: 1})
 		switch {
 		case err != nil || len(left) == 0:
 			return err

@@ -109,7 +109,7 @@ func (m *machine) withTorrents(fn func(url string) error) error {
 
 // fillTorrents makes active jobs without workflows, so that the watcher signals none.
 func (m *machine) fillTorrents(ctx context.Context, conn *pgx.Conn, url string) error {
-	user, err := m.store.CreateUser(ctx, account.User{Name: "Bench", Status: account.UserActive}, account.NewToken())
+	user, err := m.store.Accounts.CreateUser(ctx, account.User{Name: "Bench", Status: account.UserActive}, account.NewToken())
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (m *machine) watch(url string, then func() error) (polls []download.Poll, e
 	stop := make(chan struct{})
 	quiet := slog.New(slog.DiscardHandler)
 	watcher := &download.Sync{
-		Store: m.store, Metrics: metrics.New().Download(), Log: quiet,
+		Store: m.store.Downloads, Alerts: m.store.Notices, Metrics: metrics.New().Download(), Log: quiet,
 		Torrents: qbittorrent.New(qbittorrent.Options{
 			URL: url, Username: torrentUser, Password: torrentPassword, ActiveCategory: tickCategory,
 			DoneCategory: tickCategory + "-done",

@@ -86,7 +86,7 @@ func (b *buyer) buyOne(ctx context.Context, reader int) (took float64, err error
 
 // fromDetection returns how long a transaction took, in milliseconds, by the record.
 func (b *buyer) fromDetection(ctx context.Context, hash string) (float64, error) {
-	events, err := b.store.EventsOfTransaction(ctx, hash)
+	events, err := b.store.Transactions.EventsOf(ctx, hash)
 	if err != nil {
 		return 0, err
 	}
@@ -104,7 +104,7 @@ func (b *buyer) fromDetection(ctx context.Context, hash string) (float64, error)
 // bought waits until a transaction is processed.
 func (r *rig) bought(ctx context.Context, hash string, poll time.Duration) (transaction.Transaction, error) {
 	for deadline := time.Now().Add(buyPatience); ; time.Sleep(poll) {
-		t, err := r.store.TransactionByHash(ctx, hash)
+		t, err := r.store.Transactions.ByHash(ctx, hash)
 		switch {
 		case err == nil && t.State == lifecycle.TransactionProcessed:
 			return t, nil

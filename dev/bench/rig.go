@@ -178,7 +178,7 @@ func (r *rig) user(ctx context.Context) (account.User, error) {
 	if err := post(ctx, fmt.Sprintf("%s/_/users/%d/messages", r.ground.StandIns.Telegram, id), map[string]string{"text": "hello"}); err != nil {
 		return account.User{}, err
 	}
-	return r.store.CreateUser(ctx, account.User{TelegramID: &id, Name: "Bench", Status: account.UserActive}, "")
+	return r.store.Accounts.CreateUser(ctx, account.User{TelegramID: &id, Name: "Bench", Status: account.UserActive}, "")
 }
 
 // request requests a delivery.

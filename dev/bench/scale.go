@@ -115,7 +115,7 @@ func scaleStatus(ctx context.Context, m *machine) scalePart {
 
 // scaleLists are lists of all workloads, with filters that match many rows, few, and none.
 func scaleLists(ctx context.Context, m *machine) (parts []scalePart, err error) {
-	half, err := m.store.EventsBack(ctx, 1)
+	half, err := m.store.Notices.EventsBack(ctx, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func scaleLists(ctx context.Context, m *machine) (parts []scalePart, err error) 
 		"a busy user's failed deliveries": {UserID: busy, State: lifecycle.DeliveryFailed},
 	} {
 		f.Limit = scalePage
-		add("jobs", "a list of "+name, func() error { _, err := m.store.Jobs(ctx, f); return err })
+		add("jobs", "a list of "+name, func() error { _, err := m.store.Deliveries.List(ctx, f); return err })
 	}
 
 	for name, f := range map[string]task.Filter{
@@ -143,7 +143,7 @@ func scaleLists(ctx context.Context, m *machine) (parts []scalePart, err error) 
 		"a user's tasks from far back": {Viewer: user, Before: 1000}, "a busy user's live tasks": {Viewer: busy, Live: true},
 	} {
 		f.Limit = scalePage
-		add("tasks", "a list of "+name, func() error { _, err := m.store.Tasks(ctx, f); return err })
+		add("tasks", "a list of "+name, func() error { _, err := m.store.Tasks.List(ctx, f); return err })
 	}
 
 	for name, f := range map[string]download.Filter{
@@ -152,7 +152,7 @@ func scaleLists(ctx context.Context, m *machine) (parts []scalePart, err error) 
 		"downloads": {}, "a busy user's downloads from far back": {UserID: busy, Before: 1000},
 	} {
 		f.Limit = scalePage
-		add("download_jobs", "a list of "+name, func() error { _, err := m.store.Downloads(ctx, f); return err })
+		add("download_jobs", "a list of "+name, func() error { _, err := m.store.Downloads.List(ctx, f); return err })
 	}
 
 	for name, f := range map[string]transaction.Filter{
@@ -163,31 +163,31 @@ func scaleLists(ctx context.Context, m *machine) (parts []scalePart, err error) 
 		"transactions to retry with a message that none has": {MayRetry: true, Error: "none"},
 	} {
 		f.Limit = scalePage
-		add("transactions", "a list of "+name, func() error { _, err := m.store.Transactions(ctx, f); return err })
+		add("transactions", "a list of "+name, func() error { _, err := m.store.Transactions.List(ctx, f); return err })
 	}
 
 	for name, list := range map[string]func() error{
-		"a user's receipts":              func() error { _, err := m.store.TransactionsFor(ctx, busy, 0, scalePage); return err },
-		"the board of a workspace":       func() error { _, err := m.store.BoardOf(ctx, busy, 7, scalePage); return err },
-		"the graph of a workspace":       func() error { _, err := m.store.GraphOfWorkspace(ctx, busy, 7, scalePage); return err },
-		"a user's work":                  func() error { _, err := m.store.WorkOf(ctx, 3, 3, scalePage); return err },
-		"a task's events":                func() error { _, err := m.store.EventsOfTask(ctx, 0, 9, 0, scalePage); return err },
-		"what a busy user did":           func() error { _, err := m.store.EventsBy(ctx, busy, 0, scalePage); return err },
-		"what a user did, from far back": func() error { _, err := m.store.EventsBy(ctx, user, 1000, scalePage); return err },
-		"events from the first":          func() error { _, err := m.store.EventsAfter(ctx, core.Cursor{}, scaleBatch); return err },
-		"events from the middle":         func() error { _, err := m.store.EventsAfter(ctx, half, scaleBatch); return err },
-		"the audit log":                  func() error { _, err := m.store.AuditLog(ctx, 0, scalePage); return err },
-		"alerts that are over":           func() error { _, err := m.store.Incidents(ctx, false, 0, scalePage); return err },
+		"a user's receipts":              func() error { _, err := m.store.Transactions.TransactionsFor(ctx, busy, 0, scalePage); return err },
+		"the board of a workspace":       func() error { _, err := m.store.Tasks.BoardOf(ctx, busy, 7, scalePage); return err },
+		"the graph of a workspace":       func() error { _, err := m.store.Tasks.GraphOfWorkspace(ctx, busy, 7, scalePage); return err },
+		"a user's work":                  func() error { _, err := m.store.Tasks.WorkOf(ctx, 3, 3, scalePage); return err },
+		"a task's events":                func() error { _, err := m.store.Tasks.EventsOf(ctx, 0, 9, 0, scalePage); return err },
+		"what a busy user did":           func() error { _, err := m.store.Accounts.EventsBy(ctx, busy, 0, scalePage); return err },
+		"what a user did, from far back": func() error { _, err := m.store.Accounts.EventsBy(ctx, user, 1000, scalePage); return err },
+		"events from the first":          func() error { _, err := m.store.Notices.EventsAfter(ctx, core.Cursor{}, scaleBatch); return err },
+		"events from the middle":         func() error { _, err := m.store.Notices.EventsAfter(ctx, half, scaleBatch); return err },
+		"the audit log":                  func() error { _, err := m.store.Accounts.AuditLog(ctx, 0, scalePage); return err },
+		"alerts that are over":           func() error { _, err := m.store.Notices.Incidents(ctx, false, 0, scalePage); return err },
 		"errors of a day": func() error {
-			_, err := m.store.WorkloadErrors(ctx, time.Now().AddDate(0, 0, -1), scalePage)
+			_, err := m.store.Operations.WorkloadErrors(ctx, time.Now().AddDate(0, 0, -1), scalePage)
 			return err
 		},
 		"books by rare words": func() error {
-			_, err := m.store.Books(ctx, download.BookFilter{Words: "number 99999 some", Limit: scalePage})
+			_, err := m.store.Downloads.Books(ctx, download.BookFilter{Words: "number 99999 some", Limit: scalePage})
 			return err
 		},
-		"files by rare words":     func() error { _, err := m.store.SearchFiles(ctx, "report 99999.", scalePage, 0); return err },
-		"files by frequent words": func() error { _, err := m.store.SearchFiles(ctx, "report", scalePage, 0); return err },
+		"files by rare words":     func() error { _, err := m.store.Deliveries.SearchFiles(ctx, "report 99999.", scalePage, 0); return err },
+		"files by frequent words": func() error { _, err := m.store.Deliveries.SearchFiles(ctx, "report", scalePage, 0); return err },
 	} {
 		add("tasks", name, list)
 	}

@@ -92,7 +92,7 @@ func (r *rig) deliver(ctx context.Context, user account.User, file delivery.File
 		return timing{}, err
 	}
 
-	events, err := r.store.EventsOf(ctx, lifecycle.WorkloadDelivery, strconv.FormatInt(job.ID, 10))
+	events, err := r.store.Notices.EventsOf(ctx, lifecycle.WorkloadDelivery, strconv.FormatInt(job.ID, 10))
 	if err != nil {
 		return timing{}, err
 	}
@@ -202,7 +202,7 @@ func (r *rig) file(ctx context.Context, size int64, fill func(*os.File, io.Write
 		}
 	}
 
-	saved, err := r.store.SaveFiles(
+	saved, err := r.store.Deliveries.SaveFiles(
 		ctx, []delivery.File{{Path: "/" + name, Parent: "/", Name: name, Size: size, ModifiedAt: time.Now()}},
 	)
 	if err != nil {

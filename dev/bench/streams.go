@@ -209,13 +209,13 @@ func (r *rig) pollEvents(ctx context.Context, came arrival, ready func()) error 
 	defer ready()
 	var cursor core.Cursor
 	var err error
-	if cursor, err = r.store.EventsNow(ctx); err != nil {
+	if cursor, err = r.store.Notices.EventsNow(ctx); err != nil {
 		return err
 	}
 
 	ready()
 	for {
-		events, err := r.store.EventsAfter(ctx, cursor, 200)
+		events, err := r.store.Notices.EventsAfter(ctx, cursor, 200)
 		if err != nil {
 			return err
 		}

@@ -78,7 +78,7 @@ func (s *rig) apiUser(name string, telegramID int64) (id, token string) {
 	s.Helper()
 	s.telegram.SendMessage(telegramID, "/start")
 	s.eventually(30*time.Second, "the bot knows the user", func() bool {
-		user, err := s.store.UserByTelegram(s.Context(), telegramID)
+		user, err := s.store.Accounts.UserByTelegram(s.Context(), telegramID)
 		id = strconv.FormatInt(user.ID, 10)
 		return err == nil
 	})
@@ -174,7 +174,7 @@ func TestThroughBot(t *testing.T) {
 	s.telegram.SendMessage(100, "/start")
 	s.press(1, "Approve")
 	s.eventually(30*time.Second, "the user is active", func() bool {
-		user, err := s.store.UserByTelegram(t.Context(), 100)
+		user, err := s.store.Accounts.UserByTelegram(t.Context(), 100)
 		return err == nil && user.Status == account.UserActive
 	})
 	s.telegram.SendMessage(100, "/files")
@@ -185,7 +185,7 @@ func TestThroughBot(t *testing.T) {
 	s.says(100, "elivered")
 	s.telegram.SendMessage(100, "/status")
 	s.eventually(30*time.Second, "the refusal is audited", func() bool {
-		entries, err := s.store.AuditLog(t.Context(), 0, 10)
+		entries, err := s.store.Accounts.AuditLog(t.Context(), 0, 10)
 		return err == nil && slices.ContainsFunc(entries, func(e account.AuditEntry) bool {
 			return e.Door == account.DoorBot && e.Outcome == account.OutcomeRefused
 		})

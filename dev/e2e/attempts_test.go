@@ -102,7 +102,7 @@ func (s *rig) jobOf(id string) delivery.Job {
 	var number int64
 	_, err := fmt.Sscan(id, &number)
 	must(s, err)
-	job, err := s.store.JobByID(s.Context(), number)
+	job, err := s.store.Deliveries.ByID(s.Context(), number)
 	must(s, err)
 	return job
 }

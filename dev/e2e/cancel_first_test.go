@@ -62,9 +62,9 @@ func TestCancelBeforeBegun(t *testing.T) {
 func (v *restoreRig) orderOfOld() string {
 	v.Helper()
 	wallet, hash := "0:"+digest("an old wallet"), digest("an old order")
-	_, err := v.store.OpenWallet(v.Context(), wallet, transaction.WalletStart{})
+	_, err := v.store.Transactions.OpenWallet(v.Context(), wallet, transaction.WalletStart{})
 	must(v, err)
-	_, err = v.store.IngestChain(v.Context(), wallet, []transaction.ChainTransaction{{
+	_, err = v.store.Transactions.IngestChain(v.Context(), wallet, []transaction.ChainTransaction{{
 		ComputeOK: true, ActionOK: true, Deposit: true, Comment: "durov 50", LT: 10, Hash: hash, At: time.Now(),
 		In: transaction.InMessage{Hash: digest("in"), Source: "0:" + digest("sender"), Nano: 1_000_000_000},
 	}}, time.Now())

@@ -140,7 +140,7 @@ func (c *clusterRig) wantNoDifference() {
 	must(c, reconciler.Trigger(c.Context(), c.client))
 	c.eventually(time.Minute, "all workloads are compared", func() bool { return c.compared().After(began) })
 
-	comparisons, err := c.store.Comparisons(c.Context())
+	comparisons, err := c.store.Operations.Comparisons(c.Context())
 	must(c, err)
 	for _, of := range comparisons {
 		want := map[string]int{lifecycle.WorkloadTask: openTasks}[of.Workload]
@@ -149,7 +149,7 @@ func (c *clusterRig) wantNoDifference() {
 		}
 	}
 
-	found, err := c.store.Findings(c.Context(), operations.FindingFilter{Limit: 100})
+	found, err := c.store.Operations.Findings(c.Context(), operations.FindingFilter{Limit: 100})
 	must(c, err)
 	for _, finding := range found {
 		if finding.FoundAt.After(began) || finding.Done == "" {
@@ -164,7 +164,7 @@ func (c *clusterRig) wantNoDifference() {
 // compared returns when the oldest of the last comparisons of all workloads began; zero: not all are there.
 func (c *clusterRig) compared() time.Time {
 	c.Helper()
-	comparisons, err := c.store.Comparisons(c.Context())
+	comparisons, err := c.store.Operations.Comparisons(c.Context())
 	if err != nil || len(comparisons) < len(lifecycle.Names()) {
 		return time.Time{}
 	}

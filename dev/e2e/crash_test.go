@@ -125,11 +125,11 @@ func TestBlockedMeanwhile(t *testing.T) {
 	user := s.user(100)
 	file, _ := s.file("file.bin", 1000)
 	job := s.deliver(user, file)
-	_, err := s.store.ChangeUser(t.Context(), user.ID, account.UserChange{Status: account.UserBlocked})
+	_, err := s.store.Accounts.ChangeUser(t.Context(), user.ID, account.UserChange{Status: account.UserBlocked})
 	must(t, err)
 	s.startWorker()
 	s.wantState(s.ended(job, 20*time.Second), lifecycle.DeliveryFailed, string(fault.UserNotActive))
-	blocked, err := s.store.UserByID(t.Context(), user.ID)
+	blocked, err := s.store.Accounts.UserByID(t.Context(), user.ID)
 	must(t, err)
 	if _, _, err := s.deliveries.Request(t.Context(), blocked, file.ID, nonce(), delivery.SourceAPI); fault.CodeOf(err) != fault.UserNotActive {
 		t.Errorf("a blocked user's request gave %v", err)
@@ -232,7 +232,7 @@ func TestFairness(t *testing.T) {
 // claims lists the users of the claimed jobs, in order.
 func (s *rig) claims() []int64 {
 	s.Helper()
-	events, err := s.store.EventsAfter(s.Context(), core.Cursor{}, 10000)
+	events, err := s.store.Notices.EventsAfter(s.Context(), core.Cursor{}, 10000)
 	must(s, err)
 	var owners []int64
 	for _, event := range events {

@@ -193,7 +193,7 @@ var readers atomic.Int64
 // reader makes a user.
 func (l *library) reader() account.User {
 	l.Helper()
-	user, err := l.store.CreateUser(
+	user, err := l.store.Accounts.CreateUser(
 		l.Context(), account.User{Name: fmt.Sprintf("Reader %d", readers.Add(1)), Status: account.UserActive}, account.NewToken(),
 	)
 	must(l, err)
@@ -223,7 +223,7 @@ func (l *library) ask(user account.User, link string) download.Download {
 // record makes only the row of a download, so that a test can prepare something; launch starts its workflow.
 func (l *library) record(user account.User, link string) download.Download {
 	l.Helper()
-	job, _, err := l.store.CreateDownload(l.Context(), download.Download{
+	job, _, err := l.store.Downloads.Create(l.Context(), download.Download{
 		UserID: user.ID, BookID: l.book(user).ID, MediaType: download.MediaAudio, Source: "test", SourceURL: link,
 	}, core.Event{Type: "enqueued", To: string(lifecycle.DownloadQueued)})
 	must(l, err)
@@ -239,7 +239,7 @@ func (l *library) launch(job download.Download) {
 func (l *library) now(job download.Download) download.Download {
 	l.Helper()
 	must(l, core.RetryWhileUnavailable(l.Context(), func() error {
-		found, err := l.store.DownloadByID(l.Context(), job.ID)
+		found, err := l.store.Downloads.ByID(l.Context(), job.ID)
 		if err == nil {
 			job = found
 		}
@@ -295,7 +295,7 @@ func (l *library) shown() string {
 // story lists the types of a job's events.
 func (l *library) story(job download.Download) []string {
 	l.Helper()
-	events, err := l.store.EventsOf(l.Context(), "download", strconv.FormatInt(job.ID, 10))
+	events, err := l.store.Notices.EventsOf(l.Context(), "download", strconv.FormatInt(job.ID, 10))
 	must(l, err)
 	var types []string
 
@@ -379,7 +379,7 @@ func (l *library) disagreements(job download.Download) (troubles []string) {
 		trouble("its workflow is %s", closing)
 	}
 
-	book, err := l.store.BookByID(l.Context(), job.BookID)
+	book, err := l.store.Downloads.BookByID(l.Context(), job.BookID)
 	must(l, err)
 	asset := slices.ContainsFunc(book.Media, func(m download.MediaAsset) bool {
 		return m.MediaType == job.MediaType && m.Status == download.MediaAvailable && m.Path == job.ContentPath && m.SourceURL == job.SourceURL
@@ -477,7 +477,7 @@ func (l *library) live(tag string) bool {
 	if err != nil {
 		return false
 	}
-	job, err := l.store.DownloadByID(l.Context(), id)
+	job, err := l.store.Downloads.ByID(l.Context(), id)
 	return err == nil && !lifecycle.Download.Terminal(job.State)
 }
 

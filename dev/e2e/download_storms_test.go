@@ -31,7 +31,7 @@ func sameDownload(a, b download.Download) bool {
 func (l *library) noted(answers bool) {
 	l.Helper()
 	l.eventually(time.Minute, "the watcher knows whether qBittorrent answers", func() bool {
-		state, err := l.store.DownloadSync(l.Context())
+		state, err := l.store.Downloads.Polls(l.Context())
 		return err == nil && (state.Failure == "") == answers && state.PolledAt != nil
 	})
 }

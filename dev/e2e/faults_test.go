@@ -140,7 +140,7 @@ func TestTokenRefused(t *testing.T) {
 		)
 	}
 
-	alerts, err := s.store.TakeUnsentAlerts(t.Context(), 0)
+	alerts, err := s.store.Notices.TakeUnsentAlerts(t.Context(), 0)
 	must(t, err)
 	if len(alerts) != 1 || alerts[0].Kind != notice.AlertStorageToken {
 		t.Errorf("alerts %+v, want one", alerts)

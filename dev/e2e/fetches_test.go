@@ -48,7 +48,7 @@ func TestPaymentBesideFetches(t *testing.T) {
 	})
 	l.startWorker()
 
-	admin, err := l.store.CreateUser(
+	admin, err := l.store.Accounts.CreateUser(
 		t.Context(), account.User{Role: account.RoleAdmin, Status: account.UserActive}, account.NewToken(),
 	)
 
@@ -72,7 +72,7 @@ func TestPaymentBesideFetches(t *testing.T) {
 	hash := l.deposit("durov 50")
 	l.becomes(hash, lifecycle.TransactionProcessed)
 	l.eventually(patience, "files are being fetched yet", func() bool { return fetching.Load() == 2 })
-	waiting, err := l.store.Downloads(
+	waiting, err := l.store.Downloads.List(
 		t.Context(), download.Filter{Status: lifecycle.DownloadQueued, Limit: 2 * wanted},
 	)
 

@@ -94,7 +94,7 @@ func TestRecordDownloadHistories(t *testing.T) {
 		{"stalled", stallsOften},
 	} {
 		part.runs(l.in(t))
-		made, err := l.store.Downloads(t.Context(), download.Filter{Limit: 100})
+		made, err := l.store.Downloads.List(t.Context(), download.Filter{Limit: 100})
 		must(t, err)
 		for _, job := range made {
 			if !saved[job.ID] {

@@ -87,7 +87,7 @@ func TestReconcileTriggers(t *testing.T) {
 	ago := func(age time.Duration) reconcile.Sweep { return reconcile.Sweep{Since: time.Now().Add(-age)} }
 	want(1, "when nothing was compared", ago(time.Minute))
 	for i, workload := range lifecycle.Names() {
-		must(t, y.store.SaveComparison(t.Context(), operations.Comparison{Workload: workload, BeganAt: time.Now().Add(-3 * time.Hour)}))
+		must(t, y.store.Operations.SaveComparison(t.Context(), operations.Comparison{Workload: workload, BeganAt: time.Now().Add(-3 * time.Hour)}))
 		if i == 0 {
 			want(1, "when one workload was compared", ago(time.Minute))
 		}
@@ -157,7 +157,7 @@ func TestQuietSweep(t *testing.T) {
 			return y.text(`SELECT coalesce(max(live || '/' || running), '') FROM reconciler_comparisons WHERE workload = $1`, workload) == "1/1"
 		})
 	}
-	if found, err := y.store.Findings(t.Context(), operations.FindingFilter{Limit: 10}); err != nil || len(found) > 0 {
+	if found, err := y.store.Operations.Findings(t.Context(), operations.FindingFilter{Limit: 10}); err != nil || len(found) > 0 {
 		t.Errorf("%+v, %v", found, err)
 	}
 }

@@ -46,12 +46,12 @@ func (y *reconcileRig) startWorker() {
 
 	counted := metrics.New()
 	w.RegisterActivity(y.records)
-	w.RegisterActivity(&taskactivities.Activities{Store: y.store, Temporal: y.temporal, Metrics: counted.Task()})
+	w.RegisterActivity(&taskactivities.Activities{Store: y.store.Tasks, Temporal: y.temporal, Metrics: counted.Task()})
 	w.RegisterActivity(&transactionactivities.Activities{
-		Store: y.store, Settings: transactionactivities.Settings{Attempts: 3, MaxStars: 1000, Reserve: 1},
+		Store: y.store.Transactions, Alerts: y.store.Notices, Users: y.store.Accounts, Answers: y.store.Answers, Settings: transactionactivities.Settings{Attempts: 3, MaxStars: 1000, Reserve: 1},
 		Orders: y.transactions, Metrics: counted.Transaction(),
 	})
-	downloads := &downloadactivities.Activities{Store: y.store, Jobs: y.downloads, Log: quiet}
+	downloads := &downloadactivities.Activities{Store: y.store.Downloads, Alerts: y.store.Notices, Jobs: y.downloads, Log: quiet}
 	w.RegisterActivityWithOptions(func(context.Context, int64) (lifecycle.DownloadRecord, error) {
 		return lifecycle.DownloadRecord{Status: lifecycle.DownloadQueued}, nil
 	}, activity.RegisterOptions{Name: "AddTorrent"})
@@ -154,7 +154,7 @@ func TestReconcileReset(t *testing.T) {
 		y.eventually(workload+" shows "+want, stage(s, want))
 		y.eventually(workload+" has it in its details", func() bool { return strings.Contains(y.details(s), "**"+want+"**") })
 		y.eventually(workload+" is listed", func() bool {
-			found, err := y.store.Findings(t.Context(), operations.FindingFilter{Workload: workload, Limit: 10})
+			found, err := y.store.Operations.Findings(t.Context(), operations.FindingFilter{Workload: workload, Limit: 10})
 			must(t, err)
 			return len(found) == 1 && found[0].Finding == operations.FindingReset && found[0].Done == operations.DoneRefreshed && found[0].RunID == runs[workload]
 		})

@@ -86,19 +86,19 @@ func newReconcileRig(t testing.TB) *reconcileRig {
 	y.records = &delivery.Records{Deliveries: y.deliveries}
 
 	chat := int64(7)
-	y.user, err = y.store.CreateUser(
+	y.user, err = y.store.Accounts.CreateUser(
 		ctx, account.User{Role: account.RoleUser, Status: account.UserActive, TelegramID: &chat}, account.NewToken(),
 	)
 
 	must(t, err)
 	y.exec(`INSERT INTO files (path, parent, name, is_folder, size, modified_at) VALUES ('/f', '/', 'f', false, 1, now())`)
-	y.file, err = y.store.FileByPath(ctx, "/f")
+	y.file, err = y.store.Deliveries.FileByPath(ctx, "/f")
 	must(t, err)
 	name := "w"
 	y.workspace, err = y.tasks.CreateWorkspace(ctx, y.user, service.WorkspaceChange{Name: &name}, "")
 	must(t, err)
 	y.wallet = "0:" + digest("wallet")
-	_, err = y.store.OpenWallet(ctx, y.wallet, transaction.WalletStart{})
+	_, err = y.store.Transactions.OpenWallet(ctx, y.wallet, transaction.WalletStart{})
 	must(t, err)
 	return y
 }
@@ -142,7 +142,7 @@ func (y *reconcileRig) make(workload string, n int) *subject {
 	ctx := y.Context()
 	switch workload {
 	case lifecycle.WorkloadDelivery:
-		job, _, err := y.store.CreateJob(ctx, deliverystore.Job{
+		job, _, err := y.store.Deliveries.Create(ctx, deliverystore.Job{
 			IdempotencyKey: digest("job", n), UserID: y.user.ID, FileID: y.file.ID, FileName: "f", Size: 1,
 			Source: deliverystore.SourceAPI,
 		}, core.Event{Type: "enqueued", To: string(lifecycle.DeliveryQueued)})
@@ -154,7 +154,7 @@ func (y *reconcileRig) make(workload string, n int) *subject {
 			`UPDATE jobs SET state = 'CANCELLED' WHERE id::text = $1`, `DELETE FROM jobs WHERE id::text = $1`,
 		}
 	case lifecycle.WorkloadTask:
-		made, _, err := y.store.CreateTasks(ctx, y.workspace.ID, []task.NewTask{{Title: "a task of a test", Visibility: "public", Priority: "normal", Labels: []string{}}},
+		made, _, err := y.store.Tasks.Create(ctx, y.workspace.ID, []task.NewTask{{Title: "a task of a test", Visibility: "public", Priority: "normal", Labels: []string{}}},
 			core.Event{Type: "created", To: "NEW"}, core.Request{UserID: y.user.ID})
 		must(y, err)
 		return &subject{
@@ -168,7 +168,7 @@ func (y *reconcileRig) make(workload string, n int) *subject {
 	case lifecycle.WorkloadDownload:
 		book, err := y.downloads.CreateBook(ctx, y.user, fmt.Sprint("book ", n), "", "")
 		must(y, err)
-		job, _, err := y.store.CreateDownload(ctx, download.Download{
+		job, _, err := y.store.Downloads.Create(ctx, download.Download{
 			UserID: y.user.ID, BookID: book.ID, MediaType: download.MediaText, Source: "test",
 			SourceURL: "magnet:?xt=urn:btih:" + digest(n)[:40],
 		}, core.Event{Type: "enqueued", To: "queued"})
@@ -190,7 +190,7 @@ func (y *reconcileRig) make(workload string, n int) *subject {
 		}
 
 		y.last = t.Hash
-		_, err := y.store.IngestChain(ctx, y.wallet, []transaction.ChainTransaction{t}, time.Now())
+		_, err := y.store.Transactions.IngestChain(ctx, y.wallet, []transaction.ChainTransaction{t}, time.Now())
 		must(y, err)
 		return &subject{
 			workload, lifecycle.TransactionType, t.Hash, lifecycle.TransactionID(t.Hash), t.Hash,
@@ -258,7 +258,7 @@ func (y *reconcileRig) eventually(what string, holds func() bool) {
 func (y *reconcileRig) reconciler() *reconcile.Reconciler {
 	quiet := slog.New(slog.DiscardHandler)
 	return &reconcile.Reconciler{
-		Temporal: y.temporal, Namespace: y.namespace, Store: y.store, Log: quiet, Grace: 2 * time.Second,
+		Temporal: y.temporal, Namespace: y.namespace, Store: y.store.Operations, Log: quiet, Grace: 2 * time.Second,
 		Workloads: service.Services{
 			Deliveries: y.deliveries, Tasks: y.tasks, Downloads: y.downloads, Transactions: y.transactions,
 		}.Workloads(),
@@ -394,7 +394,7 @@ func TestReconcileTable(t *testing.T) {
 	defer stopSecond()
 
 	findings := func() map[string]operations.Finding {
-		list, err := y.store.Findings(t.Context(), operations.FindingFilter{Limit: 200})
+		list, err := y.store.Operations.Findings(t.Context(), operations.FindingFilter{Limit: 200})
 		must(t, err)
 		byID := map[string]operations.Finding{}
 		for _, f := range list {

@@ -337,7 +337,7 @@ func (p *program) ended() bool {
 // user makes an active user with a Telegram chat.
 func (s *rig) user(telegramID int64) account.User {
 	s.Helper()
-	user, err := s.store.CreateUser(
+	user, err := s.store.Accounts.CreateUser(
 		s.Context(), account.User{TelegramID: &telegramID, Name: "Planted Name", Status: account.UserActive}, "",
 	)
 	must(s, err)
@@ -358,7 +358,7 @@ func (s *rig) fileWith(name string, content []byte) (delivery.File, string) {
 	s.Helper()
 	must(s, os.WriteFile(filepath.Join(s.files, name), content, 0o644))
 	sum := sha256.Sum256(content)
-	saved, err := s.store.SaveFiles(s.Context(), []delivery.File{{
+	saved, err := s.store.Deliveries.SaveFiles(s.Context(), []delivery.File{{
 		Path: "/" + name, Parent: "/", Name: name, Size: int64(len(content)), ModifiedAt: time.Now(),
 	}})
 	must(s, err)
@@ -402,7 +402,7 @@ func (s *rig) ended(job delivery.Job, patience time.Duration) delivery.Job {
 func (s *rig) reload(job delivery.Job) delivery.Job {
 	s.Helper()
 	must(s, core.RetryWhileUnavailable(s.Context(), func() error {
-		found, err := s.store.JobByID(s.Context(), job.ID)
+		found, err := s.store.Deliveries.ByID(s.Context(), job.ID)
 		if err == nil {
 			job = found
 		}
@@ -442,7 +442,7 @@ func (s *rig) wantDocument(chat int64, sum string) {
 // events lists the types of a job's events.
 func (s *rig) events(job delivery.Job) []string {
 	s.Helper()
-	events, err := s.store.EventsOf(s.Context(), "delivery", strconv.FormatInt(job.ID, 10))
+	events, err := s.store.Notices.EventsOf(s.Context(), "delivery", strconv.FormatInt(job.ID, 10))
 	must(s, err)
 	var types []string
 	for _, event := range events {

@@ -288,7 +288,7 @@ func (r *rolling) wantOthersEnded() {
 
 	for _, hash := range r.hashes {
 		r.eventually(2*time.Minute, "purchase "+hash[:8]+" is over", func() bool {
-			found, err := r.store.TransactionByHash(r.Context(), hash)
+			found, err := r.store.Transactions.ByHash(r.Context(), hash)
 			return err == nil && found.State == lifecycle.TransactionProcessed
 		})
 	}
@@ -349,7 +349,7 @@ func (r *rolling) insist(first int, token, path, key string, body any) map[strin
 func (r *rolling) wantDone(id string) {
 	r.Helper()
 	var types []string
-	events, err := r.store.EventsOf(r.Context(), "task", id)
+	events, err := r.store.Notices.EventsOf(r.Context(), "task", id)
 	must(r, err)
 	for _, event := range events {
 		types = append(types, event.Type)
@@ -358,7 +358,7 @@ func (r *rolling) wantDone(id string) {
 	if want := []string{"created", "claimed", "done"}; len(types) != len(want) {
 		r.Errorf("task %s: events %v, want something like %v", id, types, want)
 	}
-	if found, err := r.store.TaskByID(r.Context(), 0, number(r, id)); err != nil || found.State != lifecycle.TaskDone {
+	if found, err := r.store.Tasks.ByID(r.Context(), 0, number(r, id)); err != nil || found.State != lifecycle.TaskDone {
 		r.Errorf("task %s: %s, %v", id, found.State, err)
 	}
 }

@@ -125,7 +125,7 @@ func (s *soak) workOnce(took map[string][]time.Duration) {
 	timed("purchase", func() {
 		s.order()
 		s.eventually(patience, "a purchase is over", func() bool {
-			found, err := s.store.TransactionByHash(s.Context(), s.orders[len(s.orders)-1])
+			found, err := s.store.Transactions.ByHash(s.Context(), s.orders[len(s.orders)-1])
 			return err == nil && found.State == lifecycle.TransactionProcessed
 		})
 	})

@@ -36,7 +36,7 @@ func TestBlockedHolder(t *testing.T) {
 	must(t, err)
 	must(t, handle.Get(t.Context(), nil))
 
-	_, err = y.store.ChangeUser(t.Context(), owner, account.UserChange{Status: account.UserBlocked})
+	_, err = y.store.Accounts.ChangeUser(t.Context(), owner, account.UserChange{Status: account.UserBlocked})
 	must(t, err)
 	if left := y.text(`SELECT (lease_expires_at > now())::text FROM tasks WHERE id::text = $1`, held.entity); left != "false" {
 		t.Error("the lease goes on in the record")

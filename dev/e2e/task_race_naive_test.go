@@ -90,7 +90,7 @@ type naiveActivities struct {
 
 // Claim reads the task, asks the table, and writes, whatever has happened in between.
 func (n *naiveActivities) Claim(ctx context.Context, a taskstore.Act) (taskstore.Acted, error) {
-	found, err := n.store.TaskByID(ctx, 0, a.TaskID)
+	found, err := n.store.Tasks.ByID(ctx, 0, a.TaskID)
 	if err != nil {
 		return taskstore.Acted{}, err
 	}

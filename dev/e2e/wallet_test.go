@@ -105,7 +105,7 @@ func (l *paymentRig) deposit(comment string) string {
 func (l *paymentRig) becomes(hash string, status lifecycle.TransactionState) (found transaction.Transaction) {
 	l.Helper()
 	l.eventually(patience, fmt.Sprintf("%.8s is %s", hash, status), func() bool {
-		found, _ = l.store.TransactionByHash(l.Context(), hash)
+		found, _ = l.store.Transactions.ByHash(l.Context(), hash)
 		return found.State == status
 	})
 	return found
@@ -114,7 +114,7 @@ func (l *paymentRig) becomes(hash string, status lifecycle.TransactionState) (fo
 // find returns a transaction.
 func (l *paymentRig) find(hash string) transaction.Transaction {
 	l.Helper()
-	found, err := l.store.TransactionByHash(l.Context(), hash)
+	found, err := l.store.Transactions.ByHash(l.Context(), hash)
 	must(l, err)
 	return found
 }
@@ -133,7 +133,7 @@ func (l *paymentRig) outgoing() (n int) {
 // payments lists a transaction's payments, each as its kind and state.
 func (l *paymentRig) payments(hash string) (list []transaction.Payment, states string) {
 	l.Helper()
-	list, err := l.store.PaymentsOf(l.Context(), hash)
+	list, err := l.store.Transactions.PaymentsOf(l.Context(), hash)
 	must(l, err)
 	var all []string
 	for _, p := range list {

@@ -45,7 +45,7 @@ func TestWebhookReceiverKilled(t *testing.T) {
 	s.startWorker()
 	owner, other := s.user(5), s.user(6)
 	token := account.NewToken()
-	_, err := s.store.CreateToken(t.Context(), account.Token{UserID: owner.ID, Name: "test", Scopes: account.Scopes}, token)
+	_, err := s.store.Accounts.CreateToken(t.Context(), account.Token{UserID: owner.ID, Name: "test", Scopes: account.Scopes}, token)
 	must(t, err)
 	receiver := newWebhookReceiver(t)
 	defer receiver.kill()

@@ -34,28 +34,28 @@ func (s *Stack) prepareRecord(ctx context.Context) (oauth2.Token, error) {
 	}
 
 	telegramID := int64(DemoUser)
-	user, _, err := record.EnsureTelegramUser(
+	user, _, err := record.Accounts.EnsureTelegramUser(
 		ctx, account.User{TelegramID: &telegramID, Name: "Demo user", Status: account.UserActive},
 	)
 	if err != nil {
 		return oauth2.Token{}, err
 	}
 
-	_, err = record.ChangeUser(ctx, user.ID, account.UserChange{Status: account.UserActive})
+	_, err = record.Accounts.ChangeUser(ctx, user.ID, account.UserChange{Status: account.UserActive})
 	if err != nil {
 		return oauth2.Token{}, err
 	}
 
-	_, _, err = record.Authenticate(ctx, s.kept.UserToken)
+	_, _, err = record.Accounts.Authenticate(ctx, s.kept.UserToken)
 	if fault.CodeOf(err) == fault.Unauthenticated { // the first start
-		_, err = record.RenewToken(ctx, account.Token{UserID: user.ID, Name: "first", Scopes: account.Scopes}, s.kept.UserToken)
+		_, err = record.Accounts.RenewToken(ctx, account.Token{UserID: user.ID, Name: "first", Scopes: account.Scopes}, s.kept.UserToken)
 	}
 	if err != nil {
 		return oauth2.Token{}, err
 	}
 
 	s.RecordSince = user.CreatedAt
-	tokens, err := record.TokenStore("yandex").CurrentToken(ctx)
+	tokens, err := record.Accounts.TokenStore("yandex").CurrentToken(ctx)
 	if err != nil {
 		return oauth2.Token{}, fmt.Errorf(
 			"the storage's tokens in the database cannot be read: use the state folder that it was used with before, or another database: %w",

@@ -9,10 +9,10 @@ import (
 // Recount counts all rows now, as a process does every few seconds.
 func Recount(t testing.TB, s *store.Store) {
 	t.Helper()
-	if err := s.ResetCounts(t.Context()); err != nil {
+	if err := s.Operations.ResetCounts(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.RefreshCounts(t.Context()); err != nil {
+	if _, err := s.Operations.RefreshCounts(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -30,7 +30,7 @@ func EventsAfter(t testing.TB, url string, s *store.Store, from core.Cursor) []c
 	}
 
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		events, err := s.EventsAfter(t.Context(), from, all+1)
+		events, err := s.Notices.EventsAfter(t.Context(), from, all+1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -98,13 +98,13 @@ func Connect(
 	}
 
 	app.Store.SetQuotas(quotas(c.Limits.Quotas))
-	app.Store.TaskTimes = leastTimes
+	app.Store.Tasks.TaskTimes = leastTimes
 	if err = RetryWhileUnavailable(ctx, log, "the database", func() error { return app.Store.Migrate(ctx) }); err != nil {
 		return nil, err
 	}
 
 	app.Liveness = liveness.New(liveness.Options{
-		Store: app.Store, Identity: identity(service), Service: service, Version: Version, Log: log,
+		Store: app.Store.Operations, Identity: identity(service), Service: service, Version: Version, Log: log,
 	})
 
 	if err = app.dialTemporal(ctx, service, apply); err != nil {
@@ -142,7 +142,7 @@ func identity(service string) string {
 // KeepAlive sends the heartbeats of this process, and keeps counts, alerts and webhooks up to date together with the other
 // processes, until stop is called.
 func (a *Connections) KeepAlive(ctx context.Context) (stop func()) {
-	keeper := counts.Keeper{Store: a.Store, Log: a.Log, Then: map[string]func(context.Context) error{
+	keeper := counts.Keeper{Store: a.Store.Operations, Log: a.Log, Then: map[string]func(context.Context) error{
 		"watch the service":           a.Reporter().Watch,
 		"repeat signals for webhooks": a.Webhooks().RepeatSignals,
 	}}

@@ -23,7 +23,7 @@ func Examine(ctx context.Context, program config.Program, c config.Config) ([]do
 	}
 	defer a.Close()
 
-	checks := []doctor.Check{doctor.OfPostgreSQL(a.Store), doctor.OfTemporal(a.Temporal, a.Namespace)}
+	checks := []doctor.Check{doctor.OfPostgreSQL(a.Store.Operations), doctor.OfTemporal(a.Temporal, a.Namespace)}
 	if program == config.ForAPI {
 		return doctor.Run(ctx, append(checks, a.apiChecks()...)), nil
 	}
@@ -43,7 +43,7 @@ func connectToCheck(ctx context.Context, c config.Config) (_ *Connections, err e
 		return nil, err
 	}
 
-	a.Liveness = liveness.New(liveness.Options{Store: a.Store, Identity: identity(name), Service: name, Log: a.Log})
+	a.Liveness = liveness.New(liveness.Options{Store: a.Store.Operations, Identity: identity(name), Service: name, Log: a.Log})
 
 	options, err := envconfig.LoadDefaultClientOptions()
 	if err != nil {
@@ -63,7 +63,7 @@ func (a *Connections) apiChecks() []doctor.Check {
 	if a.Config.API.Bot {
 		bot = doctor.OfTelegram(a.Telegram, a.Config.Telegram.APIURL, true)
 	}
-	return []doctor.Check{bot, a.storageCheck(), doctor.OnceThereIsAWallet(a.Store, a.chainCheck())}
+	return []doctor.Check{bot, a.storageCheck(), doctor.OnceThereIsAWallet(a.Store.Transactions, a.chainCheck())}
 }
 
 // workerChecks are what a worker needs for the task queues that it serves.
@@ -79,7 +79,7 @@ func (a *Connections) workerChecks() (checks []doctor.Check, err error) {
 }
 
 func (a *Connections) storageCheck() doctor.Check {
-	return doctor.OfYandex(a.Yandex, a.Store.TokenStore(yandexTokens), a.Config.Yandex.Root)
+	return doctor.OfYandex(a.Yandex, a.Store.Accounts.TokenStore(yandexTokens), a.Config.Yandex.Root)
 }
 
 func (a *Connections) chainCheck() doctor.Check {

@@ -43,8 +43,8 @@ func TestKeepAlive(t *testing.T) {
 	quiet := slog.New(slog.DiscardHandler)
 	process := Connections{
 		Store: record, Temporal: away, Log: quiet,
-		tokens:   yandex.NewRotating(yandex.RotatingOptions{Store: record.TokenStore(yandexTokens)}),
-		Liveness: liveness.New(liveness.Options{Store: record, Identity: "1@h@api", Service: "api", Log: quiet}),
+		tokens:   yandex.NewRotating(yandex.RotatingOptions{Store: record.Accounts.TokenStore(yandexTokens)}),
+		Liveness: liveness.New(liveness.Options{Store: record.Operations, Identity: "1@h@api", Service: "api", Log: quiet}),
 	}
 	defer process.KeepAlive(t.Context())()
 

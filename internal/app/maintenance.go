@@ -29,11 +29,11 @@ func Reseal(ctx context.Context, c config.Config) (int, error) {
 	}
 	defer record.Close()
 
-	tokens, err := record.Reseal(ctx)
+	tokens, err := record.Accounts.Reseal(ctx)
 	if err != nil {
 		return 0, err
 	}
-	webhooks, err := record.ResealWebhooks(ctx)
+	webhooks, err := record.Webhooks.Reseal(ctx)
 	return tokens + webhooks, err
 }
 
@@ -46,7 +46,7 @@ func Restored(ctx context.Context, c config.Config, log *slog.Logger) error {
 	defer app.Close()
 
 	restore := reconcile.Restore{
-		Temporal: app.Temporal, Store: app.Store, Log: log,
+		Temporal: app.Temporal, Store: app.Store.Operations, Log: log,
 		Workloads: service.From(app).Workloads(),
 	}
 	return restore.Run(ctx)

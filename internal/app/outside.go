@@ -23,7 +23,7 @@ func (a *Connections) seedTokens(ctx context.Context) error {
 	c := a.Config.Yandex
 	first := oauth2.Token{AccessToken: c.AccessToken, RefreshToken: c.RefreshToken}
 	return RetryWhileUnavailable(ctx, a.Log, "the database", func() error {
-		return a.Store.TokenStore(yandexTokens).Seed(ctx, first)
+		return a.Store.Accounts.TokenStore(yandexTokens).Seed(ctx, first)
 	})
 }
 
@@ -41,11 +41,11 @@ func (a *Connections) connectOutside() (err error) {
 
 	a.tokens = yandex.NewRotating(yandex.RotatingOptions{
 		TokenURL: c.Yandex.TokenURL, ClientID: c.Yandex.ClientID, ClientSecret: c.Yandex.ClientSecret,
-		Store:         a.Store.TokenStore(yandexTokens),
+		Store:         a.Store.Accounts.TokenStore(yandexTokens),
 		RefreshBefore: 5 * time.Minute,
 		OnInvalid: func(ctx context.Context) {
 			a.Log.Error("the storage refuses its refresh token: an administrator has to renew it")
-			if err := a.Store.RaiseAlert(ctx, notice.AlertStorageToken); err != nil {
+			if err := a.Store.Notices.RaiseAlert(ctx, notice.AlertStorageToken); err != nil {
 				a.Log.Error("alert not raised", "error", err)
 			}
 		},

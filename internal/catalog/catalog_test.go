@@ -14,7 +14,7 @@ import (
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/store"
+	"stagecoach/internal/store/delivery"
 )
 
 var unreachable = fault.New(fault.YandexUnavailable, "the connection to the file storage failed").Retry()
@@ -52,7 +52,7 @@ func TestEntriesThatVanishAreGoneWithAllBelowThem(t *testing.T) {
 		}
 	}
 
-	film, err := s.FileByPath(t.Context(), "/old/deep/film.mkv")
+	film, err := s.Deliveries.FileByPath(t.Context(), "/old/deep/film.mkv")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestAFolderThatVanishedWhileOpen(t *testing.T) {
 	d.remove("/a")
 	_, err = c.FolderByID(t.Context(), listing.Folder.ID, 50, 0)
 	code(t, err, fault.FileNotFound, "path")
-	if file, err := s.FileByID(t.Context(), listing.Files[0].ID); err != nil || !file.Gone {
+	if file, err := s.Deliveries.FileByID(t.Context(), listing.Files[0].ID); err != nil || !file.Gone {
 		t.Fatalf("file %+v, error %v", file, err)
 	}
 }
@@ -162,7 +162,7 @@ func TestMadeUpPathsCostNothing(t *testing.T) {
 
 	hour, s := time.Hour, testdb.New(t)
 	for _, ttl := range []time.Duration{hour, 0, time.Nanosecond} { // what is dropped in shows when the listing is old
-		o := catalog.New(catalog.Options{Store: s, Upstream: d, TTL: ttl})
+		o := catalog.New(catalog.Options{Store: s.Deliveries, Upstream: d, TTL: ttl})
 		t.Cleanup(o.Close)
 		_, err := o.Folder(t.Context(), fmt.Sprint("/new/below ", ttl), 50, 0)
 		code(t, err, fault.FileNotFound, "path")
@@ -263,7 +263,7 @@ func TestABigFolderCostsOneRequestAndIsNeverShuffled(t *testing.T) {
 	}
 
 	eventually(t, "the whole folder is recorded", func() bool {
-		at, err := s.ListedAt(t.Context(), "/big")
+		at, err := s.Deliveries.ListedAt(t.Context(), "/big")
 		return err == nil && at.Unix() > 0
 	})
 	calls := d.count()
@@ -288,7 +288,7 @@ func TestABigFolderThatIsOldAsksForThePageWantedOnly(t *testing.T) {
 	t.Parallel()
 	d := bigFolder(2500)
 	s := testdb.New(t)
-	fresh := catalog.New(catalog.Options{Store: s, Upstream: d, TTL: time.Hour})
+	fresh := catalog.New(catalog.Options{Store: s.Deliveries, Upstream: d, TTL: time.Hour})
 	defer fresh.Close()
 
 	if _, err := fresh.Folder(t.Context(), "/big", 50, 0); err != nil {
@@ -296,10 +296,10 @@ func TestABigFolderThatIsOldAsksForThePageWantedOnly(t *testing.T) {
 	}
 
 	eventually(t, "the whole folder is recorded", func() bool {
-		at, err := s.ListedAt(t.Context(), "/big")
+		at, err := s.Deliveries.ListedAt(t.Context(), "/big")
 		return err == nil && at.Unix() > 0
 	})
-	old := catalog.New(catalog.Options{Store: s, Upstream: d, TTL: time.Nanosecond})
+	old := catalog.New(catalog.Options{Store: s.Deliveries, Upstream: d, TTL: time.Nanosecond})
 	defer old.Close()
 
 	d.put("/big/entry 00000 new.txt")
@@ -395,7 +395,7 @@ func TestATreeThatWasJustReadIsNotReadAgain(t *testing.T) {
 		return err == nil && !indexing
 	})
 
-	late := catalog.New(catalog.Options{Store: &lateStore{Store: s}, Upstream: d, TTL: time.Hour})
+	late := catalog.New(catalog.Options{Store: &lateStore{Store: s.Deliveries}, Upstream: d, TTL: time.Hour})
 	t.Cleanup(late.Close)
 	calls := d.count()
 	eventually(t, "the search knows that the tree is indexed", func() bool {
@@ -409,7 +409,7 @@ func TestATreeThatWasJustReadIsNotReadAgain(t *testing.T) {
 
 // lateStore is a record whose first answer is older than the first reading of the tree.
 type lateStore struct {
-	*store.Store
+	*delivery.Store
 	asked atomic.Bool
 }
 

@@ -134,7 +134,7 @@ func (d *disk) List(_ context.Context, p string, limit, offset int) (yandex.Page
 func newCatalog(t *testing.T, d *disk, ttl time.Duration) (*catalog.Catalog, *store.Store) {
 	t.Helper()
 	s := testdb.New(t)
-	c := catalog.New(catalog.Options{Store: s, Upstream: d, TTL: ttl})
+	c := catalog.New(catalog.Options{Store: s.Deliveries, Upstream: d, TTL: ttl})
 	t.Cleanup(c.Close)
 	return c, s
 }

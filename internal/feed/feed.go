@@ -28,29 +28,37 @@ const (
 	pageRate = 200     // their pages a second
 )
 
-// Store holds the methods of the record that a feed calls.
-type Store interface {
+// Events are the events of the record, and who may see them.
+type Events interface {
 	EventFloor(ctx context.Context) (core.Cursor, error)
 	EventsNow(ctx context.Context) (core.Cursor, error)
 	EventsEnd(ctx context.Context) (core.Cursor, error)
 	EventsBack(ctx context.Context, howMany int) (core.Cursor, error)
 	EventsAfter(ctx context.Context, after core.Cursor, limit int) ([]core.StreamedEvent, error)
 	EventsLag(ctx context.Context) (seconds float64, err error)
-
-	Holders(ctx context.Context, secrets []string) (map[string]account.Holder, error)
 	AudienceOf(ctx context.Context, events []core.StreamedEvent, users []int64) (notice.Audience, error)
+}
 
+// Tokens tells who holds a token.
+type Tokens interface {
+	Holders(ctx context.Context, secrets []string) (map[string]account.Holder, error)
+}
+
+// Webhooks finds the webhooks that events are for.
+type Webhooks interface {
 	WakeCursor(ctx context.Context) (core.Cursor, error)
-	WakeWebhooks(ctx context.Context, from core.Cursor, events []core.StreamedEvent) (woken []int64, moved bool, err error)
+	Wake(ctx context.Context, from core.Cursor, events []core.StreamedEvent) (woken []int64, moved bool, err error)
 }
 
 // Options configure a Feed.
 type Options struct {
-	Store   Store
-	PerUser int // followers of one user who is no administrator; 0: no limit
-	Total   int // followers; administrators have a few more; 0: no limit
-	CatchUp int // events that a follower may be behind at its start; 0: no limit
-	Log     *slog.Logger
+	Events   Events
+	Tokens   Tokens
+	Webhooks Webhooks // may be nil where WakeWebhook is
+	PerUser  int      // followers of one user who is no administrator; 0: no limit
+	Total    int      // followers; administrators have a few more; 0: no limit
+	CatchUp  int      // events that a follower may be behind at its start; 0: no limit
+	Log      *slog.Logger
 
 	// Render makes the text of an event that all followers get.
 	Render func(core.StreamedEvent) ([]byte, error)

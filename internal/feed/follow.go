@@ -35,7 +35,7 @@ func (f *Feed) Follow(ctx context.Context, user account.User, token string, from
 // begin gives the place where a follower begins.
 func (f *Feed) begin(ctx context.Context, from *core.Cursor) (core.Cursor, error) {
 	if from == nil {
-		return f.o.Store.EventsNow(ctx)
+		return f.o.Events.EventsNow(ctx)
 	}
 	return *from, f.Check(ctx, *from)
 }
@@ -106,7 +106,7 @@ type floor struct {
 
 // Check refuses a place after which events were deleted, or after which there are too many events.
 func (f *Feed) Check(ctx context.Context, from core.Cursor) error {
-	deleted, err := f.o.Store.EventFloor(ctx)
+	deleted, err := f.o.Events.EventFloor(ctx)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (f *Feed) Check(ctx context.Context, from core.Cursor) error {
 		).With("oldest", oldest.String())
 	}
 
-	end, err := f.o.Store.EventsEnd(ctx)
+	end, err := f.o.Events.EventsEnd(ctx)
 	if err == nil && !from.Before(end) {
 		err = fault.New(
 			fault.CursorGone, "this id is of another record: begin at details.oldest",
@@ -157,7 +157,7 @@ func (f *Feed) back(ctx context.Context) (told, refused core.Cursor, err error) 
 		return known.back, known.before, nil
 	}
 
-	told, err = f.o.Store.EventsBack(ctx, f.o.CatchUp)
+	told, err = f.o.Events.EventsBack(ctx, f.o.CatchUp)
 	if err != nil {
 		return told, refused, err
 	}

@@ -142,12 +142,12 @@ func (w *Follower) catchUp(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 
-	found, err := f.o.Store.EventsAfter(ctx, w.cursor, page)
+	found, err := f.o.Events.EventsAfter(ctx, w.cursor, page)
 	if err != nil {
 		return nil, err
 	}
 
-	holders, err := f.o.Store.Holders(ctx, []string{w.token})
+	holders, err := f.o.Tokens.Holders(ctx, []string{w.token})
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (w *Follower) catchUp(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 
-	audience, err := f.o.Store.AudienceOf(ctx, found, []int64{holder.User.ID})
+	audience, err := f.o.Events.AudienceOf(ctx, found, []int64{holder.User.ID})
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func newRecord(t *testing.T) *record {
 
 	t.Cleanup(s.Close)
 	db := testdb.Connect(t, url)
-	ada, err := s.CreateUser(t.Context(), account.User{Name: "Ada", Status: account.UserActive}, "Ada")
+	ada, err := s.Accounts.CreateUser(t.Context(), account.User{Name: "Ada", Status: account.UserActive}, "Ada")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,8 @@ func newRecord(t *testing.T) *record {
 // process makes a feed in which a user may have so many streams.
 func (r *record) process(perUser int) *feed.Feed {
 	return feed.New(feed.Options{
-		Store: r.store, PerUser: perUser, Total: 100, Permit: func(account.Holder) error { return nil },
+		Events: r.store.Notices, Tokens: r.store.Accounts, Webhooks: r.store.Webhooks,
+		PerUser: perUser, Total: 100, Permit: func(account.Holder) error { return nil },
 	})
 }
 

@@ -52,10 +52,10 @@ func (r *reader) events(ctx context.Context) ([]core.StreamedEvent, error) {
 	begun, after := f.begun, f.through()
 	f.mu.Unlock()
 	if begun {
-		return f.o.Store.EventsAfter(ctx, after, page)
+		return f.o.Events.EventsAfter(ctx, after, page)
 	}
 
-	start, err := f.o.Store.EventsNow(ctx)
+	start, err := f.o.Events.EventsNow(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (r *reader) lag(ctx context.Context) error {
 	if time.Since(r.asked) < lagEvery {
 		return nil
 	}
-	seconds, err := r.feed.o.Store.EventsLag(ctx)
+	seconds, err := r.feed.o.Events.EventsLag(ctx)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (f *Feed) publish(ctx context.Context, events []core.StreamedEvent) error {
 	asked := f.asked
 	f.mu.Unlock()
 
-	audience, err := f.o.Store.AudienceOf(ctx, events, slices.Collect(maps.Keys(asked)))
+	audience, err := f.o.Events.AudienceOf(ctx, events, slices.Collect(maps.Keys(asked)))
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (f *Feed) lookAtAccess(ctx context.Context) error {
 		return nil
 	}
 
-	holders, err := f.o.Store.Holders(ctx, slices.Collect(maps.Keys(tokens)))
+	holders, err := f.o.Tokens.Holders(ctx, slices.Collect(maps.Keys(tokens)))
 	if err != nil {
 		return err
 	}

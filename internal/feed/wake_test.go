@@ -108,7 +108,8 @@ func TestATextHoldsWhatOneMaySee(t *testing.T) {
 // reading runs a feed whose texts are the numbers of events.
 func (r *record) reading(change func(*feed.Options)) *feed.Feed {
 	o := feed.Options{
-		Store: r.store, Permit: func(account.Holder) error { return nil },
+		Events: r.store.Notices, Tokens: r.store.Accounts, Webhooks: r.store.Webhooks,
+		Permit: func(account.Holder) error { return nil },
 		Render: func(e core.StreamedEvent) ([]byte, error) { return fmt.Appendf(nil, "%d ", e.Seq), nil },
 	}
 
@@ -130,7 +131,7 @@ func (r *record) reading(change func(*feed.Options)) *feed.Feed {
 // boss is an administrator.
 func (r *record) boss() account.User {
 	r.Helper()
-	boss, err := r.store.CreateUser(
+	boss, err := r.store.Accounts.CreateUser(
 		r.Context(), account.User{Name: "Boss", Role: account.RoleAdmin, Status: account.UserActive}, "Boss",
 	)
 	if err != nil {

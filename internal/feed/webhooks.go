@@ -38,7 +38,7 @@ func (f *Feed) keepWebhooks(ctx context.Context) {
 // wakeWebhooks wakes the webhooks of all events up to the present.
 func (f *Feed) wakeWebhooks(ctx context.Context) error {
 	for {
-		from, err := f.o.Store.WakeCursor(ctx)
+		from, err := f.o.Webhooks.WakeCursor(ctx)
 		if err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ func (f *Feed) wakeWebhooks(ctx context.Context) error {
 			return err
 		}
 
-		woken, _, err := f.o.Store.WakeWebhooks(ctx, from, events)
+		woken, _, err := f.o.Webhooks.Wake(ctx, from, events)
 		if err != nil {
 			return err
 		}
@@ -79,5 +79,5 @@ func (f *Feed) eventsAfter(ctx context.Context, from core.Cursor) ([]core.Stream
 	if len(events) > 0 || begun && !from.Before(through) {
 		return events, nil
 	}
-	return f.o.Store.EventsAfter(ctx, from, page)
+	return f.o.Events.EventsAfter(ctx, from, page)
 }

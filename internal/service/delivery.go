@@ -69,7 +69,7 @@ func (c *Deliveries) Request(
 	ctx context.Context, user account.User, fileID int64, nonce, source string,
 ) (job delivery.Job, created bool, err error) {
 	key := DeliveryKey(user.ID, fileID, nonce)
-	first, file, err := c.Store.JobAndFile(ctx, key, fileID)
+	first, file, err := c.Store.Deliveries.JobAndFile(ctx, key, fileID)
 	if err != nil {
 		return delivery.Job{}, false, err
 	}
@@ -113,7 +113,7 @@ func (c *Deliveries) create(
 		return delivery.Job{}, false, err
 	}
 
-	job, created, err := c.Store.CreateJob(ctx, job, first)
+	job, created, err := c.Store.Deliveries.Create(ctx, job, first)
 	if created && c.OnEnqueued != nil {
 		c.OnEnqueued(source)
 	}
@@ -141,7 +141,7 @@ func (c *Deliveries) Start(ctx context.Context, jobID int64, workflowID string, 
 		return err
 	}
 
-	return c.Store.MarkJobStarted(ctx, jobID)
+	return c.Store.Deliveries.MarkStarted(ctx, jobID)
 }
 
 // Show sends the recorded state to a job's workflow, which shows it to operators.
@@ -176,12 +176,12 @@ func (c *Deliveries) Cancel(ctx context.Context, user account.User, jobID int64)
 	if err != nil {
 		return delivery.Job{}, temporalio.Unreachable(err)
 	}
-	if err := c.Store.RequestJobCancel(ctx, jobID); err != nil {
+	if err := c.Store.Deliveries.RequestCancel(ctx, jobID); err != nil {
 		return delivery.Job{}, err
 	}
 
 	err = pollUntil(ctx, c.CancelPatience, func() (done bool, err error) {
-		job, err = c.Store.JobByID(ctx, jobID)
+		job, err = c.Store.Deliveries.ByID(ctx, jobID)
 		return lifecycle.Delivery.Terminal(job.State), err
 	})
 	return job, err
@@ -213,13 +213,13 @@ func (c *Deliveries) Stop(ctx context.Context, job delivery.Job) error {
 		return temporalio.Unreachable(err)
 	}
 
-	return c.Store.RequestJobCancel(ctx, job.ID)
+	return c.Store.Deliveries.RequestCancel(ctx, job.ID)
 }
 
 // Find returns a job that the user may see: their own, or any job for an administrator. Other jobs do not exist for the
 // user.
 func (c *Deliveries) Find(ctx context.Context, user account.User, jobID int64) (delivery.Job, error) {
-	job, err := c.Store.JobByID(ctx, jobID)
+	job, err := c.Store.Deliveries.ByID(ctx, jobID)
 	if err == nil && job.UserID != user.ID && !user.IsAdmin() {
 		return delivery.Job{}, fault.New(fault.DeliveryNotFound, "there is no such delivery")
 	}
@@ -229,7 +229,7 @@ func (c *Deliveries) Find(ctx context.Context, user account.User, jobID int64) (
 func (c *Deliveries) cancelWithoutWorkflow(
 	ctx context.Context, jobID int64, request lifecycle.DeliveryRequest,
 ) (delivery.Job, error) {
-	return c.Store.ChangeJob(ctx, jobID, func(walk *delivery.JobWalk) error {
+	return c.Store.Deliveries.Change(ctx, jobID, func(walk *delivery.JobWalk) error {
 		walk.Row.LastError = string(fault.CancelledByUser)
 		return walk.Take(delivery.JobStep{Action: request.Action, Roles: request.Roles})
 	})

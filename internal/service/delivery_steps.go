@@ -150,7 +150,7 @@ func UnknownOutcome() *fault.Error {
 // end, and the outcome says which one: a repeated or late call changes nothing.
 func (c *Deliveries) Finish(ctx context.Context, end lifecycle.DeliveryEnd) (lifecycle.DeliveryOutcome, error) {
 	ended := false
-	job, err := c.Store.ChangeJob(ctx, end.JobID, func(walk *delivery.JobWalk) error {
+	job, err := c.Store.Deliveries.Change(ctx, end.JobID, func(walk *delivery.JobWalk) error {
 		if ended = !walk.Terminal(); !ended {
 			return nil
 		}

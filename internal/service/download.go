@@ -118,7 +118,7 @@ func (c *Downloads) start(
 		return download.Download{}, false, err
 	}
 
-	job, created, err = c.Store.CreateDownload(ctx, wanted, first)
+	job, created, err = c.Store.Downloads.Create(ctx, wanted, first)
 	if err != nil {
 		return download.Download{}, false, err
 	}
@@ -177,7 +177,7 @@ func (c *Downloads) Restart(ctx context.Context, job download.Download) error {
 	if err := start(ctx, c.Temporal, options, lifecycle.DownloadType, job.ID); err != nil {
 		return err
 	}
-	return c.Store.MarkDownloadStarted(ctx, job.ID)
+	return c.Store.Downloads.MarkStarted(ctx, job.ID)
 }
 
 // launchPatience is how long Launch waits for the end of the workflow before.
@@ -204,7 +204,7 @@ func (c *Downloads) Launch(ctx context.Context, job download.Download) error {
 		}
 
 		if driven == job.ID {
-			return c.Store.MarkDownloadStarted(ctx, job.ID)
+			return c.Store.Downloads.MarkStarted(ctx, job.ID)
 		}
 		// The outcome of that workflow does not matter here.
 		if err := c.Temporal.GetWorkflow(ctx, job.WorkflowID(), taken.RunId).Get(waiting, nil); waiting.Err() != nil {
@@ -241,7 +241,7 @@ func (c *Downloads) Cancel(
 	if _, err := lifecycle.Download.Decide(job.State, wanted, job.Facts()); err != nil {
 		return job, err
 	}
-	if err := c.Store.RequestDownloadCancel(ctx, jobID, &user.ID, keepFiles); err != nil {
+	if err := c.Store.Downloads.RequestCancel(ctx, jobID, &user.ID, keepFiles); err != nil {
 		return job, err
 	}
 	if err := c.TellCancel(ctx, job); err != nil {
@@ -249,7 +249,7 @@ func (c *Downloads) Cancel(
 	}
 
 	err = pollUntil(ctx, c.CancelPatience, func() (done bool, err error) {
-		job, err = c.Store.DownloadByID(ctx, jobID)
+		job, err = c.Store.Downloads.ByID(ctx, jobID)
 		switch {
 		case err != nil:
 			return false, err
@@ -327,7 +327,7 @@ func (c *Downloads) Refresh(ctx context.Context, job download.Download) error {
 // Get returns a job that the user may see: their own, or any job for an administrator. Other jobs do not exist for the
 // user.
 func (c *Downloads) Get(ctx context.Context, user account.User, jobID int64) (download.Download, error) {
-	job, err := c.Store.DownloadByID(ctx, jobID)
+	job, err := c.Store.Downloads.ByID(ctx, jobID)
 	if err == nil && job.UserID != user.ID && !user.IsAdmin() {
 		return download.Download{}, fault.New(fault.DownloadNotFound, "there is no such download")
 	}
@@ -340,7 +340,7 @@ func (c *Downloads) List(ctx context.Context, user account.User, f download.Filt
 	if !user.IsAdmin() {
 		f.UserID = user.ID
 	}
-	return c.Store.Downloads(ctx, f)
+	return c.Store.Downloads.List(ctx, f)
 }
 
 // DownloadActions lists what the user may do with the job now.

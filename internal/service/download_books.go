@@ -34,14 +34,14 @@ func (c *Downloads) CreateBook(
 		return download.Book{}, fault.Invalid("author", "an author's name has at most %d characters", MaxBookAuthor)
 	}
 
-	return c.Store.CreateBook(ctx, title, author, core.Request{
+	return c.Store.Downloads.CreateBook(ctx, title, author, core.Request{
 		UserID: user.ID, Key: key, Asked: fmt.Sprintf("book %q %q", title, author),
 	})
 }
 
 // Book returns a book; all users share the library.
 func (c *Downloads) Book(ctx context.Context, id int64) (download.Book, error) {
-	return c.Store.BookByID(ctx, id)
+	return c.Store.Downloads.BookByID(ctx, id)
 }
 
 // Books returns books, the newest first.
@@ -49,7 +49,7 @@ func (c *Downloads) Books(ctx context.Context, f download.BookFilter) ([]downloa
 	if !utf8.ValidString(f.Words) || strings.ContainsFunc(f.Words, unicode.IsControl) {
 		return nil, fault.Invalid("q", "what is searched for is text of one line")
 	}
-	return c.Store.Books(ctx, f)
+	return c.Store.Downloads.Books(ctx, f)
 }
 
 // MarkMedium records that a person has found a medium missing, or has deleted it, and returns the book as it is then.
@@ -64,8 +64,8 @@ func (c *Downloads) MarkMedium(
 		return download.Book{}, fault.Invalid("status", "a person marks a medium as deleted or as missing")
 	}
 
-	if _, err := c.Store.ChangeMedium(ctx, download.MediumChange{BookID: book, MediaType: mediaType, To: status, ActorID: &user.ID}); err != nil {
+	if _, err := c.Store.Downloads.ChangeMedium(ctx, download.MediumChange{BookID: book, MediaType: mediaType, To: status, ActorID: &user.ID}); err != nil {
 		return download.Book{}, err
 	}
-	return c.Store.BookByID(ctx, book)
+	return c.Store.Downloads.BookByID(ctx, book)
 }

@@ -12,7 +12,7 @@ import (
 // download that completes without having begun begins first; one whose book is gone fails instead of completing.
 func (c *Downloads) Move(ctx context.Context, move lifecycle.DownloadMove) (download.Download, error) {
 	before := lifecycle.DownloadState("")
-	job, err := c.Store.ChangeDownload(ctx, move.JobID, func(walk *download.DownloadWalk) error {
+	job, err := c.Store.Downloads.Change(ctx, move.JobID, func(walk *download.DownloadWalk) error {
 		before = walk.Row.State
 		return moveDownload(walk, move)
 	})

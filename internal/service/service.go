@@ -72,7 +72,7 @@ func once[E any, A keptAnswer[E]](
 	decide func(id string) (made E, kept bool, err error),
 ) (entity E, err error) {
 	var answer A
-	if found, err := s.Answered(ctx, r, &answer); err != nil {
+	if found, err := s.Answers.Answered(ctx, r, &answer); err != nil {
 		return entity, err
 	} else if found {
 		return answer.Outcome()

@@ -49,7 +49,7 @@ const askAgain = 10 * time.Second
 
 // Find returns a task that the user may see; other tasks do not exist for the user.
 func (c *Tasks) Find(ctx context.Context, user account.User, taskID int64) (task.Task, error) {
-	return c.Store.TaskByID(ctx, viewerOf(user), taskID)
+	return c.Store.Tasks.ByID(ctx, viewerOf(user), taskID)
 }
 
 // ByRight reports whether the user reaches a task by an administrator's right alone: such access is audited.
@@ -57,7 +57,7 @@ func (c *Tasks) ByRight(ctx context.Context, user account.User, taskID int64) (b
 	if !user.IsAdmin() {
 		return false, nil
 	}
-	_, err := c.Store.TaskByID(ctx, user.ID, taskID)
+	_, err := c.Store.Tasks.ByID(ctx, user.ID, taskID)
 	if fault.CodeOf(err) == fault.TaskNotFound {
 		return true, nil
 	}
@@ -67,7 +67,7 @@ func (c *Tasks) ByRight(ctx context.Context, user account.User, taskID int64) (b
 // List returns the tasks that the user may see, the newest first.
 func (c *Tasks) List(ctx context.Context, user account.User, f task.Filter) ([]task.Task, error) {
 	f.Viewer = viewerOf(user)
-	return c.Store.Tasks(ctx, f)
+	return c.Store.Tasks.List(ctx, f)
 }
 
 // Start starts a task's workflow. A workflow that was started before is left alone.
@@ -99,7 +99,7 @@ func (c *Tasks) start(
 		return err
 	}
 
-	return c.Store.MarkTaskStarted(ctx, task.ID)
+	return c.Store.Tasks.MarkStarted(ctx, task.ID)
 }
 
 // knownTask is what a task's workflow is told when it starts, so that it does not read the record first. nil for a task
@@ -113,7 +113,7 @@ func knownTask(t task.Task) *task.Snapshot {
 
 // End cancels a task whose workflow is gone.
 func (c *Tasks) End(ctx context.Context, taskID int64, reason fault.Code) error {
-	_, err := c.Store.Act(ctx, task.Act{
+	_, err := c.Store.Tasks.Act(ctx, task.Act{
 		TaskID: taskID, Action: lifecycle.TaskActionCancel, Input: lifecycle.TaskInput{Comment: string(reason)}, At: time.Now(),
 	})
 	return err
@@ -151,7 +151,7 @@ func (c *Tasks) act(ctx context.Context, user account.User, taskID int64, a task
 
 	r := task.TaskRequest(key, a.action, taskID, a.in)
 	var answer task.Answer
-	answered, row, err := c.Store.AnsweredTask(ctx, r, &answer, viewerOf(user), taskID)
+	answered, row, err := c.Store.Tasks.Answered(ctx, r, &answer, viewerOf(user), taskID)
 	switch {
 	case err != nil:
 		return task.Task{}, err
@@ -198,7 +198,7 @@ func (c *Tasks) decide(
 		}
 	}
 	if a.content != nil {
-		if err := c.Store.KeepContent(ctx, user.ID, id, a.content); err != nil {
+		if err := c.Store.Answers.KeepContent(ctx, user.ID, id, a.content); err != nil {
 			return row, err
 		}
 	}
@@ -241,7 +241,7 @@ func (c *Tasks) outcome(ctx context.Context, taskID int64, a taskAct, id string)
 	r := core.RequestIn(id, a.in.Actor, task.TaskRequest("", a.action, taskID, a.in).Asked)
 	var answer task.Answer
 	err = core.RetryWhileUnavailable(ctx, func() (err error) {
-		answered, err = c.Store.Answered(ctx, r, &answer)
+		answered, err = c.Store.Answers.Answered(ctx, r, &answer)
 		return err
 	})
 	if err != nil || !answered {

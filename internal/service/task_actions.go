@@ -38,7 +38,7 @@ func (c *Tasks) Status(
 // Heartbeat lets the user hold a task for another lease, counted from now. token names the claim; 0: the one that there
 // is. LEASE_LOST: the user does not hold the task by a lease.
 func (c *Tasks) Heartbeat(ctx context.Context, user account.User, taskID, token int64) (task.Task, error) {
-	renewed, err := c.Store.RenewLease(ctx, taskID, user.ID, token)
+	renewed, err := c.Store.Tasks.RenewLease(ctx, taskID, user.ID, token)
 	if fault.CodeOf(err) == fault.LeaseLost {
 		if _, hidden := c.Find(ctx, user, taskID); hidden != nil {
 			return renewed, hidden
@@ -61,7 +61,7 @@ func (c *Tasks) Comment(
 		return core.StreamedEvent{}, err
 	}
 
-	return c.Store.CommentTask(
+	return c.Store.Tasks.Comment(
 		ctx, taskID, comment, core.Request{UserID: user.ID, Key: key, Asked: fmt.Sprintf("comment %d %s", taskID, comment)},
 	)
 }
@@ -70,7 +70,7 @@ func (c *Tasks) Comment(
 func (c *Tasks) Events(
 	ctx context.Context, user account.User, taskID, after int64, limit int,
 ) ([]core.StreamedEvent, error) {
-	events, err := c.Store.EventsOfTask(ctx, viewerOf(user), taskID, after, limit)
+	events, err := c.Store.Tasks.EventsOf(ctx, viewerOf(user), taskID, after, limit)
 	if err == nil && len(events) == 0 { // the end of the list, or a task that the user may not see
 		_, err = c.Find(ctx, user, taskID)
 	}
@@ -145,7 +145,7 @@ func (c *Tasks) Edit(
 func (c *Tasks) Submissions(
 	ctx context.Context, user account.User, taskID, before int64, limit int,
 ) ([]task.Submission, error) {
-	submissions, err := c.Store.Submissions(ctx, viewerOf(user), taskID, before, limit)
+	submissions, err := c.Store.Tasks.Submissions(ctx, viewerOf(user), taskID, before, limit)
 	if err == nil && len(submissions) == 0 { // the end of the list, or a task that the user may not see
 		_, err = c.Find(ctx, user, taskID)
 	}
@@ -199,7 +199,7 @@ func (c *Tasks) TryCreate(
 		return Trial{}, err
 	}
 
-	err = c.Store.CheckGraph(ctx, workspaceID, graph, core.Request{UserID: user.ID})
+	err = c.Store.Tasks.CheckGraph(ctx, workspaceID, graph, core.Request{UserID: user.ID})
 	switch fault.CodeOf(err) {
 	case fault.StoreUnavailable, fault.Validation: // no answer about the graph
 		return Trial{}, err

@@ -75,7 +75,7 @@ func (c *Tasks) CreateBatch(
 		return nil, err
 	}
 
-	made, created, err := c.Store.CreateTasks(ctx, workspaceID, graph, first, core.Request{
+	made, created, err := c.Store.Tasks.Create(ctx, workspaceID, graph, first, core.Request{
 		UserID: user.ID, Key: key, Asked: fmt.Sprintf("create %d %s", workspaceID, fingerprint(graph)),
 	})
 	if err != nil {
@@ -140,7 +140,7 @@ func (c *Tasks) memberships(workspaceID int64) func(ctx context.Context, userID 
 		if member, asked := known[userID]; asked {
 			return member, nil
 		}
-		if member, err = c.Store.IsMember(ctx, workspaceID, userID); err == nil {
+		if member, err = c.Store.Tasks.IsMember(ctx, workspaceID, userID); err == nil {
 			known[userID] = member
 		}
 		return member, err

@@ -10,7 +10,7 @@ import (
 // Blocked tells the workflows of the tasks that a blocked user, or an agent of theirs, held by a lease: it has ended in the
 // record. A workflow that is not told looks when the lease would have ended.
 func (c *Tasks) Blocked(ctx context.Context, userID int64) {
-	held, err := c.Store.EndedLeases(ctx, userID)
+	held, err := c.Store.Tasks.EndedLeases(ctx, userID)
 	if err != nil {
 		c.Log.Warn("the leases of a blocked user end later", "user", userID, "error", err)
 		return

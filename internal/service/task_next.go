@@ -165,7 +165,7 @@ func (n *nextClaim) take(ctx context.Context) (*task.Task, error) {
 func (n *nextClaim) choose(ctx context.Context, lost []int64) (id int64, err error) {
 	for {
 		limit := n.tasks.tried.Choices()
-		found, err := n.tasks.Store.NextTasks(ctx, n.wish, lost, limit)
+		found, err := n.tasks.Store.Tasks.Next(ctx, n.wish, lost, limit)
 		if err != nil {
 			return 0, err
 		}
@@ -196,7 +196,7 @@ func (n *nextClaim) withoutTask(ctx context.Context) (*task.Task, error) {
 // sent. nil: it did not get the task, or has chosen none.
 func (n *nextClaim) resume(ctx context.Context) (*task.Task, error) {
 	var answer task.Answer
-	choice, done, err := n.tasks.Store.ChoiceOf(ctx, n.request, &answer)
+	choice, done, err := n.tasks.Store.Answers.ChoiceOf(ctx, n.request, &answer)
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +220,7 @@ func (n *nextClaim) resume(ctx context.Context) (*task.Task, error) {
 func (n *nextClaim) try(ctx context.Context, id int64) (found *task.Task, settled bool, err error) {
 	choice := core.Choice{ID: id, Try: n.choice.Try + 1}
 	if n.request.Key != "" {
-		kept, err := n.tasks.Store.Choose(ctx, n.request, n.choice, choice)
+		kept, err := n.tasks.Store.Answers.Choose(ctx, n.request, n.choice, choice)
 		if !kept || err != nil {
 			return nil, err != nil, err
 		}
@@ -259,7 +259,7 @@ func (n *nextClaim) claim(ctx context.Context) (*task.Task, error) {
 // lost, and was not.
 func (n *nextClaim) confirm(ctx context.Context, found task.Task) (*task.Task, error) {
 	var answer task.Answer
-	choice, _, err := n.tasks.Store.ChoiceOf(ctx, n.request, &answer)
+	choice, _, err := n.tasks.Store.Answers.ChoiceOf(ctx, n.request, &answer)
 	if err != nil || choice == n.choice {
 		return &found, err
 	}

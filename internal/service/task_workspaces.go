@@ -34,7 +34,7 @@ func (c *Tasks) CreateWorkspace(
 	if err := c.apply(change, &w); err != nil {
 		return task.Workspace{}, err
 	}
-	return c.Store.CreateWorkspace(
+	return c.Store.Tasks.CreateWorkspace(
 		ctx, w, core.Request{UserID: user.ID, Key: key, Asked: "workspace " + fingerprint(change)},
 	)
 }
@@ -47,7 +47,7 @@ func (c *Tasks) ChangeWorkspace(
 		return task.Workspace{}, err
 	}
 	r := core.Request{UserID: user.ID, Key: key, Asked: fmt.Sprintf("workspace %d %s", workspaceID, fingerprint(change))}
-	return c.Store.ChangeWorkspace(ctx, workspaceID, r, func(w *task.Workspace) error { return c.apply(change, w) })
+	return c.Store.Tasks.ChangeWorkspace(ctx, workspaceID, r, func(w *task.Workspace) error { return c.apply(change, w) })
 }
 
 // asked is how many people a user may ask to join workspaces: 50 a day. Ids of nobody count too, so that the refusal
@@ -66,16 +66,16 @@ func (c *Tasks) AddMember(ctx context.Context, user account.User, workspaceID, m
 		return task.Workspace{}, err
 	}
 
-	_, err = c.Store.AgentByID(ctx, viewerOf(user), memberID)
+	_, err = c.Store.Accounts.AgentByID(ctx, viewerOf(user), memberID)
 	switch {
 	case err == nil:
-		return w, c.Store.AddMember(ctx, user.ID, workspaceID, memberID)
+		return w, c.Store.Tasks.AddMember(ctx, user.ID, workspaceID, memberID)
 	case fault.CodeOf(err) != fault.UserNotFound:
 		return task.Workspace{}, err
 	case !MayChange(user, w):
 		return task.Workspace{}, onlyOwners
 	case memberID == user.ID:
-		return w, c.Store.AddMember(ctx, user.ID, workspaceID, memberID)
+		return w, c.Store.Tasks.AddMember(ctx, user.ID, workspaceID, memberID)
 	default:
 		return w, c.invite(ctx, user, workspaceID, memberID)
 	}
@@ -83,7 +83,7 @@ func (c *Tasks) AddMember(ctx context.Context, user account.User, workspaceID, m
 
 // invite asks a person who is no member to join a workspace.
 func (c *Tasks) invite(ctx context.Context, user account.User, workspaceID, personID int64) error {
-	member, err := c.Store.IsMember(ctx, workspaceID, personID)
+	member, err := c.Store.Tasks.IsMember(ctx, workspaceID, personID)
 	if err != nil || member {
 		return err
 	}
@@ -95,20 +95,20 @@ func (c *Tasks) invite(ctx context.Context, user account.User, workspaceID, pers
 		}
 	}
 
-	return c.Store.Invite(ctx, user.ID, workspaceID, personID)
+	return c.Store.Tasks.Invite(ctx, user.ID, workspaceID, personID)
 }
 
 // Invitations returns what asks the user to join workspaces, with ids below before, the newest first.
 func (c *Tasks) Invitations(
 	ctx context.Context, user account.User, before int64, limit int,
 ) ([]task.Invitation, error) {
-	return c.Store.Invitations(ctx, user.ID, before, limit)
+	return c.Store.Tasks.Invitations(ctx, user.ID, before, limit)
 }
 
 // Agree makes an invited user a member of the workspace and returns it. For who was not asked, or has refused, it does
 // not exist.
 func (c *Tasks) Agree(ctx context.Context, user account.User, workspaceID int64) (task.Workspace, error) {
-	if err := c.Store.Agree(ctx, workspaceID, user.ID); err != nil {
+	if err := c.Store.Tasks.Agree(ctx, workspaceID, user.ID); err != nil {
 		return task.Workspace{}, err
 	}
 	return c.Workspace(ctx, user, workspaceID)
@@ -116,7 +116,7 @@ func (c *Tasks) Agree(ctx context.Context, user account.User, workspaceID int64)
 
 // Refuse refuses to join a workspace, for good: the user is not asked again.
 func (c *Tasks) Refuse(ctx context.Context, user account.User, workspaceID int64) error {
-	return c.Store.Refuse(ctx, workspaceID, user.ID)
+	return c.Store.Tasks.Refuse(ctx, workspaceID, user.ID)
 }
 
 // RemoveMember removes a user, with the user's agents, from a workspace and returns the workspace. The owner of the
@@ -131,7 +131,7 @@ func (c *Tasks) RemoveMember(
 	if memberID == w.OwnerID {
 		return task.Workspace{}, fault.Invalid("user", "the owner of a workspace stays its member")
 	}
-	return w, c.Store.RemoveMember(ctx, workspaceID, memberID)
+	return w, c.Store.Tasks.RemoveMember(ctx, workspaceID, memberID)
 }
 
 // removable returns the workspace from which the user may remove a member. Each member may leave, the owner of the
@@ -139,7 +139,7 @@ func (c *Tasks) RemoveMember(
 func (c *Tasks) removable(
 	ctx context.Context, user account.User, workspaceID, memberID int64,
 ) (task.Workspace, error) {
-	agent, err := c.Store.AgentByID(ctx, 0, memberID)
+	agent, err := c.Store.Accounts.AgentByID(ctx, 0, memberID)
 	switch {
 	case fault.CodeOf(err) == fault.UserNotFound && memberID == user.ID:
 		return c.Workspace(ctx, user, workspaceID)
@@ -156,7 +156,7 @@ func (c *Tasks) removable(
 		return w, err
 	}
 
-	member, err := c.Store.IsMember(ctx, workspaceID, memberID)
+	member, err := c.Store.Tasks.IsMember(ctx, workspaceID, memberID)
 	if err == nil && member {
 		err = fault.New(fault.InsufficientAccess, "only its owner and administrators remove an agent: it leaves with its owner")
 	}
@@ -170,7 +170,7 @@ func (c *Tasks) workspaceOfAgent(
 ) (task.Workspace, error) {
 	w, err := c.Workspace(ctx, owner, workspaceID)
 	if fault.CodeOf(err) == fault.WorkspaceNotFound {
-		w, err = c.Store.WorkspaceByID(ctx, agent.ID, workspaceID)
+		w, err = c.Store.Tasks.WorkspaceByID(ctx, agent.ID, workspaceID)
 	}
 	return w, err
 }
@@ -179,7 +179,7 @@ func (c *Tasks) workspaceOfAgent(
 func (c *Tasks) Members(
 	ctx context.Context, user account.User, workspaceID, after int64, limit int,
 ) ([]task.Member, error) {
-	members, err := c.Store.Members(ctx, user, workspaceID, after, limit)
+	members, err := c.Store.Tasks.Members(ctx, user, workspaceID, after, limit)
 	if err == nil && len(members) == 0 { // the end of the list, or a workspace that the user may not see
 		_, err = c.Workspace(ctx, user, workspaceID)
 	}
@@ -188,12 +188,12 @@ func (c *Tasks) Members(
 
 // Workspace returns a workspace to its members and administrators; for others it does not exist.
 func (c *Tasks) Workspace(ctx context.Context, user account.User, workspaceID int64) (task.Workspace, error) {
-	return c.Store.WorkspaceByID(ctx, viewerOf(user), workspaceID)
+	return c.Store.Tasks.WorkspaceByID(ctx, viewerOf(user), workspaceID)
 }
 
 // Workspaces returns the workspaces that the user may see, with ids above after.
 func (c *Tasks) Workspaces(ctx context.Context, user account.User, after int64, limit int) ([]task.Workspace, error) {
-	return c.Store.Workspaces(ctx, viewerOf(user), after, limit)
+	return c.Store.Tasks.Workspaces(ctx, viewerOf(user), after, limit)
 }
 
 func (c *Tasks) owned(ctx context.Context, user account.User, workspaceID int64) (task.Workspace, error) {
@@ -273,7 +273,7 @@ func (c *Tasks) Board(ctx context.Context, user account.User, workspaceID int64,
 		return nil, err
 	}
 
-	tasks, err := c.Store.BoardOf(ctx, viewerOf(user), workspaceID, limit+1)
+	tasks, err := c.Store.Tasks.BoardOf(ctx, viewerOf(user), workspaceID, limit+1)
 	if err != nil {
 		return nil, err
 	}
@@ -293,7 +293,7 @@ func (c *Tasks) Board(ctx context.Context, user account.User, workspaceID int64,
 
 // Mine returns up to limit tasks that the user is the assignee of, and up to limit that the user can claim.
 func (c *Tasks) Mine(ctx context.Context, user account.User, limit int) (task.Work, error) {
-	return c.Store.WorkOf(ctx, user.ID, viewerOf(user), limit)
+	return c.Store.Tasks.WorkOf(ctx, user.ID, viewerOf(user), limit)
 }
 
 // TaskGraph are tasks that wait for each other.
@@ -305,7 +305,7 @@ type TaskGraph struct {
 // Graph returns up to limit tasks that a task waits for or that wait for it, as far as the user may see them, and the
 // task itself.
 func (c *Tasks) Graph(ctx context.Context, user account.User, taskID int64, limit int) (TaskGraph, error) {
-	nodes, err := c.Store.GraphOfTask(ctx, viewerOf(user), taskID, limit)
+	nodes, err := c.Store.Tasks.GraphOf(ctx, viewerOf(user), taskID, limit)
 	return TaskGraph{nodes, len(nodes) == limit}, err
 }
 
@@ -318,7 +318,7 @@ func (c *Tasks) GraphOfWorkspace(
 		return TaskGraph{}, err
 	}
 
-	nodes, err := c.Store.GraphOfWorkspace(ctx, viewerOf(user), workspaceID, limit)
+	nodes, err := c.Store.Tasks.GraphOfWorkspace(ctx, viewerOf(user), workspaceID, limit)
 	return TaskGraph{nodes, len(nodes) == limit}, err
 }
 
@@ -332,7 +332,7 @@ func (c *Tasks) Stats(
 	if _, err = c.Workspace(ctx, user, workspaceID); err != nil {
 		return stats, nil, err
 	}
-	if stats, err = c.Store.StatsOfTasks(ctx, workspaceID, since); err != nil {
+	if stats, err = c.Store.Tasks.Stats(ctx, workspaceID, since); err != nil {
 		return stats, nil, err
 	}
 
@@ -341,7 +341,7 @@ func (c *Tasks) Stats(
 		first = since
 	}
 
-	found, err := c.Store.DaysOfTasks(ctx, workspaceID, first)
+	found, err := c.Store.Tasks.Days(ctx, workspaceID, first)
 	return stats, everyDay(first, found), err
 }
 

@@ -77,7 +77,7 @@ func (c *Transactions) Find(ctx context.Context, hash string) (transaction.Trans
 	if !lifecycle.TransactionHashPattern.MatchString(hash) {
 		return transaction.Transaction{}, fault.New(fault.TransactionNotFound, "this is not the hash of a transaction")
 	}
-	return c.Store.TransactionByHash(ctx, hash)
+	return c.Store.Transactions.ByHash(ctx, hash)
 }
 
 // List returns transactions, the newest first.
@@ -85,7 +85,7 @@ func (c *Transactions) List(ctx context.Context, f transaction.Filter) ([]transa
 	if !lifecycle.IsText(f.Error) {
 		return nil, lifecycle.NotText("error")
 	}
-	list, err := c.Store.Transactions(ctx, f)
+	list, err := c.Store.Transactions.List(ctx, f)
 	if err == nil && len(list) == 0 {
 		err = c.open(ctx)
 	}
@@ -105,14 +105,14 @@ func (c *Transactions) Whole(ctx context.Context, hash string) (whole WholeTrans
 	if whole.Transaction, err = c.Find(ctx, hash); err != nil {
 		return whole, err
 	}
-	if whole.Events, err = c.Store.EventsOfTransaction(ctx, hash); err != nil {
+	if whole.Events, err = c.Store.Transactions.EventsOf(ctx, hash); err != nil {
 		return whole, err
 	}
-	if whole.Payments, err = c.Store.PaymentsOf(ctx, hash); err != nil {
+	if whole.Payments, err = c.Store.Transactions.PaymentsOf(ctx, hash); err != nil {
 		return whole, err
 	}
 
-	whole.Ledger, err = c.Store.LedgerOf(ctx, hash)
+	whole.Ledger, err = c.Store.Transactions.LedgerOf(ctx, hash)
 	return whole, err
 }
 
@@ -121,7 +121,7 @@ func (c *Transactions) Stats(ctx context.Context, days int) (transaction.Transac
 	if err := c.open(ctx); err != nil {
 		return transaction.TransactionStats{}, err
 	}
-	return c.Store.StatsOfTransactions(ctx, days)
+	return c.Store.Transactions.Stats(ctx, days)
 }
 
 const (
@@ -234,17 +234,17 @@ func (c *Transactions) Receipt(ctx context.Context, key string) (receipt.Receipt
 		return receipt.Receipt{}, fault.New(fault.ReceiptNotFound, "this is not the key of a receipt")
 	}
 
-	t, err := c.Store.TransactionByReceipt(ctx, key)
+	t, err := c.Store.Transactions.ByReceipt(ctx, key)
 	if err != nil {
 		return receipt.Receipt{}, err
 	}
 
-	events, err := c.Store.EventsOfTransaction(ctx, t.Hash)
+	events, err := c.Store.Transactions.EventsOf(ctx, t.Hash)
 	if err != nil {
 		return receipt.Receipt{}, err
 	}
 
-	payments, err := c.Store.PaymentsOf(ctx, t.Hash)
+	payments, err := c.Store.Transactions.PaymentsOf(ctx, t.Hash)
 	if err != nil {
 		return receipt.Receipt{}, err
 	}
@@ -258,7 +258,7 @@ var receiptKey = regexp.MustCompile(`^[0-9a-f]{32}$`)
 func (c *Transactions) Receipts(
 	ctx context.Context, user account.User, before int64, limit int,
 ) ([]receipt.Receipt, error) {
-	found, err := c.Store.TransactionsFor(ctx, user.ID, before, limit)
+	found, err := c.Store.Transactions.TransactionsFor(ctx, user.ID, before, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -300,7 +300,7 @@ func (c *Transactions) start(ctx context.Context, options client.StartWorkflowOp
 	if err := start(ctx, c.Temporal, options, lifecycle.TransactionType, hash); err != nil {
 		return err
 	}
-	return c.Store.MarkTransactionStarted(ctx, hash)
+	return c.Store.Transactions.MarkStarted(ctx, hash)
 }
 
 func transactionStart(hash string) client.StartWorkflowOptions {

@@ -29,13 +29,13 @@ func (c *Transactions) Fail(
 		failure.Retry = c.Failures.retryPolicy(why)
 	}
 
-	snapshot, err := c.Store.FailTransaction(ctx, failure)
+	snapshot, err := c.Store.Transactions.Fail(ctx, failure)
 	if fault.CodeOf(err) == fault.PaymentUndecided {
-		return c.Store.SnapshotOfTransaction(ctx, hash)
+		return c.Store.Transactions.SnapshotOf(ctx, hash)
 	}
 
 	if err == nil && snapshot.GivenUp {
-		err = c.Store.RaiseAlert(ctx, notice.AlertTransactionGivenUp)
+		err = c.Store.Notices.RaiseAlert(ctx, notice.AlertTransactionGivenUp)
 	}
 
 	// a call that is repeated because its answer was lost counts twice
@@ -66,13 +66,13 @@ func (p FailurePolicy) retryPolicy(f *stars.Failure) transaction.RetryPolicy {
 // Stop fails a transaction that has not ended, unless a purchase is signed or paid. The system does not retry a
 // transaction that has failed so.
 func (c *Transactions) Stop(ctx context.Context, hash string, why *stars.Failure) (transaction.Snapshot, error) {
-	snapshot, err := c.Store.LockTransaction(ctx, hash) // a pending transaction passes through processing
+	snapshot, err := c.Store.Transactions.Lock(ctx, hash) // a pending transaction passes through processing
 	switch {
 	case err != nil:
 		return snapshot, err
 	case snapshot.State == lifecycle.TransactionProcessing:
 		return c.Fail(ctx, hash, snapshot.Attempt, why)
 	default:
-		return c.Store.StopRetrying(ctx, hash)
+		return c.Store.Transactions.StopRetrying(ctx, hash)
 	}
 }

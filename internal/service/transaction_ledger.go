@@ -37,7 +37,7 @@ func (c *Transactions) Ledger(ctx context.Context) (LedgerReport, error) {
 		return LedgerReport{}, err
 	}
 	report := LedgerReport{Wallet: wallet.Address, ScannedTo: wallet.ScannedTo}
-	report.Balances, err = c.Store.LedgerBalances(ctx, wallet.Address)
+	report.Balances, err = c.Store.Transactions.LedgerBalances(ctx, wallet.Address)
 	return report, err
 }
 
@@ -48,7 +48,7 @@ func (c *Transactions) Reconcile(ctx context.Context, purchases []FragmentPurcha
 	if err != nil {
 		return LedgerReport{}, err
 	}
-	if report.Differences, err = c.Store.LedgerCheck(ctx, report.Wallet); err != nil {
+	if report.Differences, err = c.Store.Transactions.LedgerCheck(ctx, report.Wallet); err != nil {
 		return LedgerReport{}, err
 	}
 
@@ -57,7 +57,7 @@ func (c *Transactions) Reconcile(ctx context.Context, purchases []FragmentPurcha
 		return LedgerReport{}, err
 	}
 
-	found, known, err := c.Store.CompareBalance(ctx, report.Wallet, lt, nano)
+	found, known, err := c.Store.Transactions.CompareBalance(ctx, report.Wallet, lt, nano)
 	if err != nil {
 		return LedgerReport{}, err
 	}
@@ -105,7 +105,7 @@ func (c *Transactions) comparePurchases(
 	}
 
 	for after := int64(0); ; {
-		page, err := c.Store.Purchases(ctx, wallet, after, purchasesPage)
+		page, err := c.Store.Transactions.Purchases(ctx, wallet, after, purchasesPage)
 		if err != nil {
 			return nil, err
 		}
@@ -188,7 +188,7 @@ func (c *Transactions) Solvency(ctx context.Context) (Solvency, error) {
 		}
 
 		solvency.ChainNano, solvency.ReadAt = &chain.Nano, &at
-		solvency.Differences, solvency.Chain, err = c.Store.CompareBalance(ctx, ledger.Wallet, chain.LT, chain.Nano)
+		solvency.Differences, solvency.Chain, err = c.Store.Transactions.CompareBalance(ctx, ledger.Wallet, chain.LT, chain.Nano)
 		if err != nil || solvency.Chain {
 			return solvency, err
 		}

@@ -12,7 +12,7 @@ var notConfigured = fault.New(fault.NotConfigured, "transactions are off: no wal
 
 // wallet returns the wallet, or refuses while none was ever configured.
 func (c *Transactions) wallet(ctx context.Context) (transaction.Wallet, error) {
-	wallet, err := c.Store.ActiveWallet(ctx)
+	wallet, err := c.Store.Transactions.ActiveWallet(ctx)
 	switch {
 	case fault.CodeOf(err) == fault.WalletNotFound:
 		return wallet, notConfigured
@@ -43,10 +43,10 @@ func (c *Transactions) Queue(ctx context.Context, limit int) (queue Queue, err e
 	if err != nil {
 		return queue, err
 	}
-	if queue.Switches, err = c.Store.Switches(ctx); err != nil {
+	if queue.Switches, err = c.Store.Transactions.Switches(ctx); err != nil {
 		return queue, err
 	}
-	queue.Line, err = c.Store.PaymentQueue(ctx, wallet.Address, limit)
+	queue.Line, err = c.Store.Transactions.PaymentQueue(ctx, wallet.Address, limit)
 	return queue, err
 }
 
@@ -56,7 +56,7 @@ func (c *Transactions) Pause(ctx context.Context, user account.User, reason stri
 	if err := c.open(ctx); err != nil {
 		return err
 	}
-	return c.Store.Pause(ctx, &user.ID, reason)
+	return c.Store.Transactions.Pause(ctx, &user.ID, reason)
 }
 
 // Resume ends a pause, and a hold that the system has set itself.
@@ -64,10 +64,10 @@ func (c *Transactions) Resume(ctx context.Context) error {
 	if err := c.open(ctx); err != nil {
 		return err
 	}
-	return c.Store.Resume(ctx)
+	return c.Store.Transactions.Resume(ctx)
 }
 
 // Switches returns what stops payments.
 func (c *Transactions) Switches(ctx context.Context) (transaction.Switches, error) {
-	return c.Store.Switches(ctx)
+	return c.Store.Transactions.Switches(ctx)
 }

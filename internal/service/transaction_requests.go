@@ -91,7 +91,7 @@ func (c *Transactions) decide(
 		return t, err
 	}
 	if in.Comment != "" {
-		if err := c.Store.KeepContent(ctx, in.Actor, id, in.Comment); err != nil {
+		if err := c.Store.Answers.KeepContent(ctx, in.Actor, id, in.Comment); err != nil {
 			return t, err
 		}
 	}
@@ -99,10 +99,10 @@ func (c *Transactions) decide(
 	for pause := firstPause; ; pause = min(2*pause, time.Second) {
 		err := c.update(ctx, hash, action, in, id)
 		if err == nil {
-			return c.Store.TransactionByHash(ctx, hash)
+			return c.Store.Transactions.ByHash(ctx, hash)
 		}
 		if refusal := temporalio.RefusalIn(err); refusal != nil {
-			if now, err := c.Store.TransactionByHash(ctx, hash); err == nil && pause > firstPause && led(action, in, t, now) {
+			if now, err := c.Store.Transactions.ByHash(ctx, hash); err == nil && pause > firstPause && led(action, in, t, now) {
 				return now, nil // an earlier attempt has done it, and its answer was lost
 			}
 			return t, refusal

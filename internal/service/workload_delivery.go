@@ -38,17 +38,17 @@ func (deliveryWorkload) WorkflowType() string { return lifecycle.DeliveryType }
 func (deliveryWorkload) Prepare(context.Context) error { return nil }
 
 func (w deliveryWorkload) Live(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error) {
-	page, err := w.Store.LiveJobs(ctx, age, after, limit)
+	page, err := w.Store.Deliveries.Live(ctx, age, after, limit)
 	return rowsOf(page, err, w.row)
 }
 
 func (w deliveryWorkload) Unstarted(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error) {
-	page, err := w.Store.UnstartedJobs(ctx, age, after, limit)
+	page, err := w.Store.Deliveries.Unstarted(ctx, age, after, limit)
 	return rowsOf(page, err, w.row)
 }
 
 func (w deliveryWorkload) LiveOf(ctx context.Context, age time.Duration, entities []string) ([]LiveRow, error) {
-	jobs, err := w.Store.LiveJobsOf(ctx, age, entities)
+	jobs, err := w.Store.Deliveries.LiveOf(ctx, age, entities)
 	return rowsOf(jobs, err, w.row)
 }
 
@@ -57,13 +57,13 @@ func (w deliveryWorkload) row(job delivery.LiveJob) liveDelivery {
 }
 
 func (w deliveryWorkload) Driven(ctx context.Context, keys []string) (core.DrivenRows, error) {
-	return w.Store.DrivenDeliveries(ctx, keys)
+	return w.Store.Deliveries.Driven(ctx, keys)
 }
 
 // Release signals the workflows of a user's live deliveries to end.
 func (w deliveryWorkload) Release(ctx context.Context, user account.User) error {
 	return eachOfUser(func(before int64, limit int) ([]delivery.Job, error) {
-		return w.Store.Jobs(ctx, delivery.Filter{UserID: user.ID, Live: true, Before: before, Limit: limit})
+		return w.Store.Deliveries.List(ctx, delivery.Filter{UserID: user.ID, Live: true, Before: before, Limit: limit})
 	}, func(job delivery.Job) (int64, error) { return job.ID, w.Stop(ctx, job) })
 }
 

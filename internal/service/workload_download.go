@@ -28,17 +28,17 @@ func (downloadWorkload) WorkflowType() string { return lifecycle.DownloadType }
 func (w downloadWorkload) Prepare(ctx context.Context) error { return w.StartSync(ctx) }
 
 func (w downloadWorkload) Live(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error) {
-	page, err := w.Store.LiveDownloads(ctx, age, after, limit)
+	page, err := w.Store.Downloads.Live(ctx, age, after, limit)
 	return rowsOf(page, err, w.row)
 }
 
 func (w downloadWorkload) Unstarted(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error) {
-	page, err := w.Store.UnstartedDownloads(ctx, age, after, limit)
+	page, err := w.Store.Downloads.Unstarted(ctx, age, after, limit)
 	return rowsOf(page, err, w.row)
 }
 
 func (w downloadWorkload) LiveOf(ctx context.Context, age time.Duration, entities []string) ([]LiveRow, error) {
-	jobs, err := w.Store.LiveDownloadsOf(ctx, age, entities)
+	jobs, err := w.Store.Downloads.LiveOf(ctx, age, entities)
 	return rowsOf(jobs, err, w.row)
 }
 
@@ -47,13 +47,13 @@ func (w downloadWorkload) row(job download.Download) liveDownload {
 }
 
 func (w downloadWorkload) Driven(ctx context.Context, keys []string) (core.DrivenRows, error) {
-	return w.Store.DrivenDownloads(ctx, keys)
+	return w.Store.Downloads.Driven(ctx, keys)
 }
 
 // Release signals the workflows of a user's active downloads to end: the record has the request already.
 func (w downloadWorkload) Release(ctx context.Context, user account.User) error {
 	return eachOfUser(func(before int64, limit int) ([]download.Download, error) {
-		return w.Store.Downloads(ctx, download.Filter{UserID: user.ID, Active: true, Before: before, Limit: limit})
+		return w.Store.Downloads.List(ctx, download.Filter{UserID: user.ID, Active: true, Before: before, Limit: limit})
 	}, func(job download.Download) (int64, error) { return job.ID, w.TellCancel(ctx, job) })
 }
 

@@ -27,17 +27,17 @@ func (taskWorkload) WorkflowType() string { return lifecycle.TaskType }
 func (taskWorkload) Prepare(context.Context) error { return nil }
 
 func (w taskWorkload) Live(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error) {
-	page, err := w.Store.LiveTasks(ctx, age, after, limit)
+	page, err := w.Store.Tasks.Live(ctx, age, after, limit)
 	return rowsOf(page, err, w.row)
 }
 
 func (w taskWorkload) Unstarted(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error) {
-	page, err := w.Store.UnstartedTasks(ctx, age, after, limit)
+	page, err := w.Store.Tasks.Unstarted(ctx, age, after, limit)
 	return rowsOf(page, err, w.row)
 }
 
 func (w taskWorkload) LiveOf(ctx context.Context, age time.Duration, entities []string) ([]LiveRow, error) {
-	tasks, err := w.Store.LiveTasksOf(ctx, age, entities)
+	tasks, err := w.Store.Tasks.LiveOf(ctx, age, entities)
 	return rowsOf(tasks, err, w.row)
 }
 
@@ -46,14 +46,14 @@ func (w taskWorkload) row(task task.LiveTask) *liveTask {
 }
 
 func (w taskWorkload) Driven(ctx context.Context, keys []string) (core.DrivenRows, error) {
-	return w.Store.DrivenTasks(ctx, keys)
+	return w.Store.Tasks.Driven(ctx, keys)
 }
 
 // Release lets others claim what a user works on. Tasks that are NEW or STUCK stay assigned, because only the creator
 // may remove the assignee: the creator cancels them, or others take them over when they are stuck.
 func (w taskWorkload) Release(ctx context.Context, user account.User) error {
 	return eachOfUser(func(before int64, limit int) ([]task.Task, error) {
-		return w.Store.Tasks(ctx, task.Filter{AssigneeID: user.ID, Live: true, Before: before, Limit: limit})
+		return w.Store.Tasks.List(ctx, task.Filter{AssigneeID: user.ID, Live: true, Before: before, Limit: limit})
 	}, func(t task.Task) (int64, error) {
 		if t.State != lifecycle.TaskInProgress && t.State != lifecycle.TaskBlocked {
 			return t.ID, nil
@@ -89,7 +89,7 @@ func (t *liveTask) StillLive(ctx context.Context) (bool, error) {
 
 func (t *liveTask) read(ctx context.Context) (task.Task, error) {
 	if t.row == nil {
-		task, err := t.tasks.Store.TaskByID(ctx, 0, t.ID)
+		task, err := t.tasks.Store.Tasks.ByID(ctx, 0, t.ID)
 		if err != nil {
 			return task, err
 		}

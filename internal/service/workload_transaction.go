@@ -34,17 +34,17 @@ func (w *transactionWorkload) Prepare(ctx context.Context) error {
 }
 
 func (w *transactionWorkload) Live(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error) {
-	page, err := w.Store.LiveTransactions(ctx, age, after, limit)
+	page, err := w.Store.Transactions.Live(ctx, age, after, limit)
 	return rowsOf(page, err, w.row)
 }
 
 func (w *transactionWorkload) Unstarted(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error) {
-	page, err := w.Store.UnstartedTransactions(ctx, age, after, limit)
+	page, err := w.Store.Transactions.Unstarted(ctx, age, after, limit)
 	return rowsOf(page, err, w.row)
 }
 
 func (w *transactionWorkload) LiveOf(ctx context.Context, age time.Duration, entities []string) ([]LiveRow, error) {
-	transactions, err := w.Store.LiveTransactionsOf(ctx, age, entities)
+	transactions, err := w.Store.Transactions.LiveOf(ctx, age, entities)
 	return rowsOf(transactions, err, w.row)
 }
 
@@ -53,7 +53,7 @@ func (w *transactionWorkload) row(t transaction.Transaction) liveTransaction {
 }
 
 func (w *transactionWorkload) Driven(ctx context.Context, keys []string) (core.DrivenRows, error) {
-	return w.Store.DrivenTransactions(ctx, keys)
+	return w.Store.Transactions.Driven(ctx, keys)
 }
 
 // Release leaves transactions as they are: the money belongs to their senders.
@@ -114,7 +114,7 @@ func (t liveTransaction) Restore(ctx context.Context) (unknown bool, err error) 
 func (c *Transactions) closeAlerts(ctx context.Context) error {
 	exists := func(f transaction.Filter) func(context.Context) (bool, error) {
 		return func(ctx context.Context) (bool, error) {
-			found, err := c.Store.Transactions(ctx, f)
+			found, err := c.Store.Transactions.List(ctx, f)
 			return len(found) > 0, err
 		}
 	}
@@ -122,12 +122,12 @@ func (c *Transactions) closeAlerts(ctx context.Context) error {
 	for kind, caused := range map[string]func(context.Context) (bool, error){
 		notice.AlertTransactionReview:  exists(transaction.Filter{NeedsReview: true, Limit: 1}),
 		notice.AlertTransactionStuck:   exists(transaction.Filter{StuckFor: c.StuckAfter, Limit: 1}),
-		notice.AlertTransactionGivenUp: c.Store.AnyGivenUp,
-		notice.AlertDailyLimit:         c.Store.AnyDeferred,
+		notice.AlertTransactionGivenUp: c.Store.Transactions.AnyGivenUp,
+		notice.AlertDailyLimit:         c.Store.Transactions.AnyDeferred,
 	} {
 		still, err := caused(ctx)
 		if err == nil && !still {
-			err = c.Store.ResolveAlert(ctx, kind)
+			err = c.Store.Notices.ResolveAlert(ctx, kind)
 		}
 		if err != nil {
 			return err

@@ -29,7 +29,7 @@ func streams(walk *delivery.JobWalk) error {
 // eventsOf lists the types of a job's events; their numbers have no gaps.
 func (w *rig) eventsOf(job delivery.Job) (types []string) {
 	w.t.Helper()
-	events, err := w.EventsOf(w.t.Context(), lifecycle.WorkloadDelivery, fmt.Sprint(job.ID))
+	events, err := w.Notices.EventsOf(w.t.Context(), lifecycle.WorkloadDelivery, fmt.Sprint(job.ID))
 	w.must(err)
 	for i, event := range events {
 		if event.Seq != int64(i+1) || *event.OwnerID != job.UserID {
@@ -48,9 +48,9 @@ func TestAdvanceIsChange(t *testing.T) {
 	user := w.user(1)
 	locked, free := w.job(user), w.job(user)
 
-	locked, err := w.ChangeJob(t.Context(), locked.ID, begins)
+	locked, err := w.Deliveries.Change(t.Context(), locked.ID, begins)
 	w.must(err)
-	claimed, sent, err := w.ClaimJob(t.Context(), free.ID, time.Minute, begins)
+	claimed, sent, err := w.Deliveries.Claim(t.Context(), free.ID, time.Minute, begins)
 	w.must(err)
 	w.sameJob(locked, claimed)
 	if sent.Size != w.file.Size || sent.FileID != "" {
@@ -60,9 +60,9 @@ func TestAdvanceIsChange(t *testing.T) {
 		t.Errorf("%+v was not claimed now", claimed)
 	}
 
-	locked, err = w.ChangeJob(t.Context(), locked.ID, streams)
+	locked, err = w.Deliveries.Change(t.Context(), locked.ID, streams)
 	w.must(err)
-	streaming, err := w.AdvanceJob(t.Context(), *claimed, streams)
+	streaming, err := w.Deliveries.Advance(t.Context(), *claimed, streams)
 	w.must(err)
 	w.sameJob(locked, streaming)
 	if *streaming.AckPendingAt != streaming.Now || *streaming.ClaimedAt != *claimed.ClaimedAt {
@@ -94,9 +94,9 @@ func TestAdvanceWritesNothing(t *testing.T) {
 		before func(delivery.Job)
 		ttl    time.Duration
 	}{
-		{"it is claimed", func(j delivery.Job) { _, err := w.ChangeJob(t.Context(), j.ID, begins); w.must(err) }, time.Minute},
+		{"it is claimed", func(j delivery.Job) { _, err := w.Deliveries.Change(t.Context(), j.ID, begins); w.must(err) }, time.Minute},
 		{"its user is blocked", func(j delivery.Job) {
-			_, err := w.ChangeUser(t.Context(), j.UserID, account.UserChange{Status: account.UserBlocked})
+			_, err := w.Accounts.ChangeUser(t.Context(), j.UserID, account.UserChange{Status: account.UserBlocked})
 			w.must(err)
 		}, time.Minute},
 		{"it is too old", func(delivery.Job) { time.Sleep(time.Millisecond) }, time.Microsecond},
@@ -104,20 +104,20 @@ func TestAdvanceWritesNothing(t *testing.T) {
 		job := w.job(w.user(int64(i + 1)))
 		test.before(job)
 		before := fmt.Sprint(w.eventsOf(job))
-		claimed, _, err := w.ClaimJob(t.Context(), job.ID, test.ttl, begins)
+		claimed, _, err := w.Deliveries.Claim(t.Context(), job.ID, test.ttl, begins)
 		if claimed != nil || err != nil || fmt.Sprint(w.eventsOf(job)) != before {
 			t.Errorf("%s: claimed %+v, %v", test.name, claimed, err)
 		}
 	}
 
-	if none, _, err := w.ClaimJob(t.Context(), 1<<40, time.Minute, begins); none != nil || err != nil {
+	if none, _, err := w.Deliveries.Claim(t.Context(), 1<<40, time.Minute, begins); none != nil || err != nil {
 		t.Errorf("no such job: %+v, %v", none, err)
 	}
 
 	wrong := func(walk *delivery.JobWalk) error {
 		return walk.Take(delivery.JobStep{Action: lifecycle.DeliveryActionHandOver})
 	}
-	if job, err := w.AdvanceJob(t.Context(), w.job(w.user(9)), wrong); job != nil || err == nil {
+	if job, err := w.Deliveries.Advance(t.Context(), w.job(w.user(9)), wrong); job != nil || err == nil {
 		t.Errorf("what the table forbids was written: %+v", job)
 	}
 }
@@ -133,12 +133,12 @@ func TestOneAdvances(t *testing.T) {
 	for i := range 16 {
 		all.Go(func() {
 			if i%2 == 0 {
-				if _, err := w.ChangeJob(t.Context(), job.ID, begins); err == nil {
+				if _, err := w.Deliveries.Change(t.Context(), job.ID, begins); err == nil {
 					won.Add(1)
 				}
 				return
 			}
-			claimed, _, err := w.ClaimJob(t.Context(), job.ID, time.Minute, begins)
+			claimed, _, err := w.Deliveries.Claim(t.Context(), job.ID, time.Minute, begins)
 			if err != nil {
 				t.Error(err)
 			}

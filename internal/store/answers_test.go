@@ -41,17 +41,17 @@ func TestAnswersUnderLongKeys(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
 	key := strings.Repeat("k", 255)
-	_, err := o.CommentTask(
+	_, err := o.Tasks.Comment(
 		t.Context(), o.made(task.NewTask{})[0].ID, "c", core.Request{UserID: o.bob.ID, Key: key, Asked: "a comment"},
 	)
 
 	o.must(err)
 	var kept any
-	if found, err := o.Answered(t.Context(), core.Request{UserID: o.bob.ID, Key: key, Asked: "a comment"}, &kept); !found || err != nil {
+	if found, err := o.Answers.Answered(t.Context(), core.Request{UserID: o.bob.ID, Key: key, Asked: "a comment"}, &kept); !found || err != nil {
 		t.Errorf("found %t, %v", found, err)
 	}
 
-	_, err = o.Answered(t.Context(), core.Request{UserID: o.bob.ID, Key: key, Asked: "a claim"}, &kept)
+	_, err = o.Answers.Answered(t.Context(), core.Request{UserID: o.bob.ID, Key: key, Asked: "a claim"}, &kept)
 	if fault.CodeOf(err) != fault.Validation {
 		t.Errorf("the key serves twice: %v", err)
 	}

@@ -30,22 +30,22 @@ func TestMediaChange(t *testing.T) {
 		{download.MediumChange{BookID: 2, MediaType: "text", To: download.MediaMissing}, false, fault.NotFound, download.BookLibrary},
 		{download.MediumChange{BookID: 9, MediaType: "text", To: download.MediaMissing}, false, fault.BookNotFound, download.BookLibrary},
 	} {
-		done, err := s.ChangeMedium(t.Context(), c.change)
+		done, err := s.Downloads.ChangeMedium(t.Context(), c.change)
 		if done != c.done || fault.CodeOf(err) != c.code {
 			t.Errorf("%d: changed %v, %v, want %v, %q", i, done, err, c.done, c.code)
 		}
-		book, err := s.BookByID(t.Context(), 1)
+		book, err := s.Downloads.BookByID(t.Context(), 1)
 		if err != nil || book.State != c.state {
 			t.Errorf("%d: the book is in %s, %v, want %s", i, book.State, err, c.state)
 		}
 	}
 
-	events, err := s.EventsOf(t.Context(), "book", "1")
+	events, err := s.Notices.EventsOf(t.Context(), "book", "1")
 	if err != nil || len(events) != 3 || events[1].Type != "medium_deleted" || events[1].Comment != "audio" || events[2].Seq != 3 {
 		t.Errorf("events %+v, %v", events, err)
 	}
 
-	lying, err := s.LyingMedia(t.Context(), download.LyingMedium{}, 10)
+	lying, err := s.Downloads.LyingMedia(t.Context(), download.LyingMedium{}, 10)
 	if err != nil || len(lying) != 1 || lying[0].Path != "/d/a" {
 		t.Errorf("lying media %+v, %v", lying, err)
 	}

@@ -13,7 +13,7 @@ func TestSmallTransfers(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	user := b.user(7)
-	b.must(b.SaveUsername(t.Context(), user.ID, "@Durov"))
+	b.must(b.Accounts.SaveUsername(t.Context(), user.ID, "@Durov"))
 	small := func(username, source string, change func(*transaction.ChainTransaction)) string {
 		made := transaction.ChainTransaction{
 			ComputeOK: true, ActionOK: true, FeeNano: 1, In: transaction.InMessage{Source: source, Nano: 2}, Comment: username,
@@ -28,7 +28,7 @@ func TestSmallTransfers(t *testing.T) {
 	}
 
 	due := func() (hashes []string) {
-		found, err := b.DueNotices(t.Context(), []string{transaction.SmallTransferNotices}, 10)
+		found, err := b.Notices.Due(t.Context(), []string{transaction.SmallTransferNotices}, 10)
 		b.must(err)
 		for _, n := range found {
 			if n.UserID != user.ID || len(n.Seqs) != 1 {

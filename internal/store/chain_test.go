@@ -86,7 +86,7 @@ func TestGaps(t *testing.T) {
 	b := newBank(t)
 	ctx := t.Context()
 	ingest := func(page []transaction.ChainTransaction) (transaction.Ingested, error) {
-		return b.IngestChain(ctx, b.wallet, page, time.Time{})
+		return b.Transactions.IngestChain(ctx, b.wallet, page, time.Time{})
 	}
 
 	for range 9 {
@@ -99,7 +99,7 @@ func TestGaps(t *testing.T) {
 	b.refused(err, fault.ChainGap)
 	_, err = ingest([]transaction.ChainTransaction{b.history[1], b.history[0]})
 	b.refused(err, fault.ChainGap)
-	if rows, err := b.Transactions(ctx, transaction.Filter{Limit: 10}); err != nil || len(rows) != 0 {
+	if rows, err := b.Transactions.List(ctx, transaction.Filter{Limit: 10}); err != nil || len(rows) != 0 {
 		t.Errorf("left of what was refused: %+v, %v", rows, err)
 	}
 
@@ -127,7 +127,7 @@ func TestGaps(t *testing.T) {
 		t.Errorf("%+v, %v", brought, err)
 	}
 
-	_, err = b.IngestChain(ctx, address("unknown"), b.history, time.Time{})
+	_, err = b.Transactions.IngestChain(ctx, address("unknown"), b.history, time.Time{})
 	b.refused(err, fault.WalletNotFound)
 	b.balanced()
 }
@@ -153,7 +153,7 @@ func TestIngestRace(t *testing.T) {
 		all.Go(func() {
 			for from := 0; from < len(b.history); {
 				to := min(len(b.history), from+1+reader)
-				brought, err := b.IngestChain(t.Context(), b.wallet, b.history[max(0, from-1):to], time.Time{})
+				brought, err := b.Transactions.IngestChain(t.Context(), b.wallet, b.history[max(0, from-1):to], time.Time{})
 				if err != nil {
 					t.Error(err)
 					return
@@ -180,10 +180,10 @@ func TestHeadNeverGoesBack(t *testing.T) {
 	b := newBank(t)
 	b.scan()
 	for _, head := range []time.Time{b.now.Add(-time.Hour), {}} {
-		_, err := b.IngestChain(t.Context(), b.wallet, nil, head)
+		_, err := b.Transactions.IngestChain(t.Context(), b.wallet, nil, head)
 		b.must(err)
 	}
-	if wallet, err := b.WalletByAddress(t.Context(), b.wallet); err != nil || !wallet.ScannedTo.Equal(b.now) {
+	if wallet, err := b.Transactions.WalletByAddress(t.Context(), b.wallet); err != nil || !wallet.ScannedTo.Equal(b.now) {
 		t.Errorf("%+v, %v", wallet, err)
 	}
 }
@@ -200,22 +200,22 @@ func TestRecordBeginsLater(t *testing.T) {
 
 	last := b.history[2]
 	for range 2 {
-		wallet, err := b.OpenWallet(ctx, b.wallet, transaction.WalletStart{LT: last.LT, Hash: last.Hash, BalanceNano: b.balance})
+		wallet, err := b.Transactions.OpenWallet(ctx, b.wallet, transaction.WalletStart{LT: last.LT, Hash: last.Hash, BalanceNano: b.balance})
 		if err != nil || wallet.CursorLT != last.LT || wallet.ScannedTo != nil {
 			t.Errorf("%+v, %v", wallet, err)
 		}
 	}
 
-	if _, err := b.OpenWallet(ctx, b.wallet, transaction.WalletStart{}); err != nil {
+	if _, err := b.Transactions.OpenWallet(ctx, b.wallet, transaction.WalletStart{}); err != nil {
 		t.Error(err)
 	}
 	// inclusive pages
-	if got, err := b.IngestChain(ctx, b.wallet, b.history, time.Time{}); err != nil || got.Written != 0 {
+	if got, err := b.Transactions.IngestChain(ctx, b.wallet, b.history, time.Time{}); err != nil || got.Written != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
 
 	b.incoming(address("bob"), coin, true)
-	if got, err := b.IngestChain(ctx, b.wallet, b.history, time.Time{}); err != nil || len(got.NewDeposits) != 1 {
+	if got, err := b.Transactions.IngestChain(ctx, b.wallet, b.history, time.Time{}); err != nil || len(got.NewDeposits) != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if money := b.balanced(); money[transaction.AccountWallet] != b.balance {
@@ -229,7 +229,7 @@ func TestRecordBeginsLater(t *testing.T) {
 	}{
 		{b.history[3].LT, b.balance, true, 0}, {b.history[3].LT, b.balance + 1, true, 1}, {last.LT, 0, false, 0},
 	} {
-		differences, known, err := b.CompareBalance(ctx, b.wallet, c.lt, c.balance)
+		differences, known, err := b.Transactions.CompareBalance(ctx, b.wallet, c.lt, c.balance)
 		if err != nil || known != c.known || len(differences) != c.differences {
 			t.Errorf("%+v: %+v, %v, %v", c, differences, known, err)
 		}

@@ -51,7 +51,7 @@ func TestCountsFollowTheRows(t *testing.T) {
 				if _, err := conn.Exec(t.Context(), countIsOld); err != nil {
 					t.Error(err)
 				}
-				if _, err := s.RefreshCounts(t.Context()); err != nil {
+				if _, err := s.Operations.RefreshCounts(t.Context()); err != nil {
 					t.Error(err)
 				}
 			}
@@ -157,8 +157,8 @@ func TestCountsAreReadAnew(t *testing.T) {
 		cause string
 		reset func(context.Context) error
 	}{
-		"retention": {reset: s.ResetCounts},
-		"a restore": {reset: s.AfterRestore},
+		"retention": {reset: s.Operations.ResetCounts},
+		"a restore": {reset: s.Operations.AfterRestore},
 		"a day":     {cause: `UPDATE counted SET recounted_at = now() - interval '26 hours', counted_at = NULL`},
 	} {
 		execIn(t, url, `INSERT INTO counts (kind, key, n, ended) VALUES ('task', 'DONE', 5, true)`)
@@ -215,7 +215,7 @@ const countIsOld = `UPDATE counted SET counted_at = NULL`
 
 func refresh(t *testing.T, s *store.Store) {
 	t.Helper()
-	if _, err := s.RefreshCounts(t.Context()); err != nil {
+	if _, err := s.Operations.RefreshCounts(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }

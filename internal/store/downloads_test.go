@@ -36,7 +36,7 @@ func newDownloadRig(t *testing.T) *downloadRig {
 
 func (s *downloadRig) addBook(title string) download.Book {
 	s.t.Helper()
-	book, err := s.CreateBook(s.t.Context(), title, "Tolstoy", core.Request{UserID: s.ann.ID})
+	book, err := s.Downloads.CreateBook(s.t.Context(), title, "Tolstoy", core.Request{UserID: s.ann.ID})
 	s.must(err)
 	return book
 }
@@ -58,7 +58,7 @@ func (s *downloadRig) ask(user account.User) download.Download {
 
 func (s *downloadRig) download(user account.User) download.Download {
 	s.t.Helper()
-	job, created, err := s.CreateDownload(s.t.Context(), s.ask(user), core.Event{Type: "enqueued", To: "queued"})
+	job, created, err := s.Downloads.Create(s.t.Context(), s.ask(user), core.Event{Type: "enqueued", To: "queued"})
 	s.must(err)
 	if !created {
 		s.t.Fatal("there was one")
@@ -69,7 +69,7 @@ func (s *downloadRig) download(user account.User) download.Download {
 // move gives a job another status.
 func (s *downloadRig) move(job download.Download, to lifecycle.DownloadState) download.Download {
 	s.t.Helper()
-	job, err := s.ChangeDownload(s.t.Context(), job.ID, func(walk *download.DownloadWalk) error {
+	job, err := s.Downloads.Change(s.t.Context(), job.ID, func(walk *download.DownloadWalk) error {
 		d := walk.Row
 		switch to {
 		case lifecycle.DownloadCompleted:
@@ -90,7 +90,7 @@ func (s *downloadRig) move(job download.Download, to lifecycle.DownloadState) do
 
 func (s *downloadRig) reload(job download.Download) download.Download {
 	s.t.Helper()
-	job, err := s.DownloadByID(s.t.Context(), job.ID)
+	job, err := s.Downloads.ByID(s.t.Context(), job.ID)
 	s.must(err)
 	return job
 }
@@ -104,7 +104,7 @@ func TestOneActiveDownload(t *testing.T) {
 
 	for i := range ids {
 		all.Go(func() {
-			job, created, err := s.CreateDownload(t.Context(), s.ask(s.ann), core.Event{Type: "enqueued", To: "queued"})
+			job, created, err := s.Downloads.Create(t.Context(), s.ask(s.ann), core.Event{Type: "enqueued", To: "queued"})
 			if err != nil {
 				t.Error(err)
 			}
@@ -122,8 +122,8 @@ func TestOneActiveDownload(t *testing.T) {
 		}
 	}
 
-	events, err := s.EventsOf(t.Context(), "download", fmt.Sprint(ids[0]))
-	boards, boardErr := s.ClaimLiveMessages(t.Context(), 10, time.Minute)
+	events, err := s.Notices.EventsOf(t.Context(), "download", fmt.Sprint(ids[0]))
+	boards, boardErr := s.Notices.ClaimLiveMessages(t.Context(), 10, time.Minute)
 	if err != nil || len(events) != 1 || *events[0].OwnerID != s.ann.ID || boardErr != nil || len(boards) != 1 || boards[0].Workload != lifecycle.WorkloadDownload {
 		t.Errorf("%+v %v, %+v %v", events, err, boards, boardErr)
 	}
@@ -131,7 +131,7 @@ func TestOneActiveDownload(t *testing.T) {
 	s.download(s.bob) // another reader's is another job
 	audio := s.ask(s.ann)
 	audio.MediaType = download.MediaAudio
-	if _, created, err := s.CreateDownload(t.Context(), audio, core.Event{Type: "enqueued", To: "queued"}); err != nil || !created {
+	if _, created, err := s.Downloads.Create(t.Context(), audio, core.Event{Type: "enqueued", To: "queued"}); err != nil || !created {
 		t.Error(created, err)
 	}
 
@@ -143,7 +143,7 @@ func TestOneActiveDownload(t *testing.T) {
 
 	nowhere := s.ask(s.ann)
 	nowhere.BookID = 99
-	if _, _, err := s.CreateDownload(t.Context(), nowhere, core.Event{Type: "enqueued", To: "queued"}); fault.CodeOf(err) != fault.BookNotFound {
+	if _, _, err := s.Downloads.Create(t.Context(), nowhere, core.Event{Type: "enqueued", To: "queued"}); fault.CodeOf(err) != fault.BookNotFound {
 		t.Error(err)
 	}
 }
@@ -157,16 +157,16 @@ func TestCompletionFillsTheLibrary(t *testing.T) {
 	}
 
 	job := s.move(s.download(s.ann), lifecycle.DownloadDownloading)
-	s.must(s.SaveDownloadFile(ctx, job.ID, []byte("file"), "", ""))
+	s.must(s.Downloads.SaveFile(ctx, job.ID, []byte("file"), "", ""))
 	job = s.move(job, lifecycle.DownloadCompleted)
-	book, err := s.BookByID(ctx, s.book.ID)
+	book, err := s.Downloads.BookByID(ctx, s.book.ID)
 	want := download.MediaAsset{
 		MediaType: "text", Status: "available", Path: job.ContentPath, SourceURL: "magnet:1", OwnerID: &s.ann.ID,
 	}
 	if err != nil || book.State != download.BookLibrary || len(book.Media) != 1 || !reflect.DeepEqual(book.Media[0], want) {
 		t.Errorf("%+v, %v", book, err)
 	}
-	if file, err := s.DownloadFile(ctx, job.ID); err != nil || file != nil {
+	if file, err := s.Downloads.File(ctx, job.ID); err != nil || file != nil {
 		t.Errorf("the file is kept: %q, %v", file, err)
 	}
 
@@ -174,17 +174,17 @@ func TestCompletionFillsTheLibrary(t *testing.T) {
 	s.exec(`UPDATE media_assets SET status = 'deleted'; UPDATE books SET state = 'Archive'`)
 	other := s.ask(s.bob)
 	other.SourceURL = "magnet:2"
-	again, _, err := s.CreateDownload(ctx, other, core.Event{Type: "enqueued", To: "queued"})
+	again, _, err := s.Downloads.Create(ctx, other, core.Event{Type: "enqueued", To: "queued"})
 	s.must(err)
 	again = s.move(s.move(again, lifecycle.DownloadDownloading), lifecycle.DownloadCompleted)
 	want.Path = again.ContentPath
-	if book, err = s.BookByID(ctx, s.book.ID); err != nil || book.State != download.BookLibrary || len(book.Media) != 1 || !reflect.DeepEqual(book.Media[0], want) {
+	if book, err = s.Downloads.BookByID(ctx, s.book.ID); err != nil || book.State != download.BookLibrary || len(book.Media) != 1 || !reflect.DeepEqual(book.Media[0], want) {
 		t.Errorf("%+v, %v", book, err)
 	}
 
 	// While it is there, the download of another user completes without replacing it; its owner and administrators replace
 	// it.
-	admin, err := s.CreateUser(ctx, account.User{Status: account.UserActive, Role: account.RoleAdmin}, account.NewToken())
+	admin, err := s.Accounts.CreateUser(ctx, account.User{Status: account.UserActive, Role: account.RoleAdmin}, account.NewToken())
 	s.must(err)
 	for _, c := range []struct {
 		who      account.User
@@ -194,7 +194,7 @@ func TestCompletionFillsTheLibrary(t *testing.T) {
 		if c.replaces {
 			want.Path = done.ContentPath
 		}
-		book, err := s.BookByID(ctx, s.book.ID)
+		book, err := s.Downloads.BookByID(ctx, s.book.ID)
 		if err != nil || done.State != lifecycle.DownloadCompleted || !reflect.DeepEqual(book.Media, []download.MediaAsset{want}) {
 			t.Errorf("user %d, %s: %+v, %v", c.who.ID, done.ContentPath, book.Media, err)
 		}
@@ -204,14 +204,14 @@ func TestCompletionFillsTheLibrary(t *testing.T) {
 	s.exec(`UPDATE media_assets SET owner_id = NULL`)
 	want.OwnerID = nil
 	want.Path = s.move(s.move(s.download(s.bob), lifecycle.DownloadDownloading), lifecycle.DownloadCompleted).ContentPath
-	if book, err = s.BookByID(ctx, s.book.ID); err != nil || !reflect.DeepEqual(book.Media, []download.MediaAsset{want}) {
+	if book, err = s.Downloads.BookByID(ctx, s.book.ID); err != nil || !reflect.DeepEqual(book.Media, []download.MediaAsset{want}) {
 		t.Errorf("%+v, %v", book.Media, err)
 	}
 
 	// A book that is gone is not completed, and nothing is written.
 	lost := s.move(s.download(s.ann), lifecycle.DownloadDownloading)
 	s.exec(`DELETE FROM books WHERE id = $1`, s.book.ID)
-	_, err = s.ChangeDownload(ctx, lost.ID, func(walk *download.DownloadWalk) error {
+	_, err = s.Downloads.Change(ctx, lost.ID, func(walk *download.DownloadWalk) error {
 		walk.Row.CompletedAt, walk.Row.ContentPath = &walk.Row.Now, "/x"
 		return walk.Take(download.DownloadStep{Action: lifecycle.DownloadActionComplete})
 	})
@@ -254,7 +254,7 @@ func TestDownloadsKeepTheirRules(t *testing.T) {
 		"too much progress": func(w *download.DownloadWalk) error { w.Row.Progress = 1.01; w.Note("x"); return nil },
 		"an unknown status": func(w *download.DownloadWalk) error { w.Row.State = "lost"; w.Note("x"); return nil },
 	} {
-		_, err := s.ChangeDownload(t.Context(), job.ID, wrong)
+		_, err := s.Downloads.Change(t.Context(), job.ID, wrong)
 		if err == nil {
 			t.Errorf("%s was written", name)
 		}
@@ -263,7 +263,7 @@ func TestDownloadsKeepTheirRules(t *testing.T) {
 	if after := s.reload(job); after.RowVersion != 1 || after.State != lifecycle.DownloadQueued {
 		t.Errorf("%+v", after)
 	}
-	if _, err := s.DownloadByID(t.Context(), 77); fault.CodeOf(err) != fault.DownloadNotFound {
+	if _, err := s.Downloads.ByID(t.Context(), 77); fault.CodeOf(err) != fault.DownloadNotFound {
 		t.Error(err)
 	}
 }
@@ -275,19 +275,19 @@ func TestProgressInBatches(t *testing.T) {
 	first, second, over := s.download(s.ann), s.download(s.bob), s.download(s.user(3))
 	over = s.move(over, lifecycle.DownloadCanceled)
 	for _, job := range []download.Download{first, second, over} {
-		s.must(s.MarkDownloadAdded(ctx, job.ID))
+		s.must(s.Downloads.MarkAdded(ctx, job.ID))
 	}
 
-	if watched, err := s.WatchedDownloads(ctx, 0, 10); err != nil || len(watched) != 2 || watched[0].ID != first.ID || watched[0].WorkflowID() != first.WorkflowID() {
+	if watched, err := s.Downloads.Watched(ctx, 0, 10); err != nil || len(watched) != 2 || watched[0].ID != first.ID || watched[0].WorkflowID() != first.WorkflowID() {
 		t.Fatalf("%+v, %v", watched, err)
 	}
-	if watched, err := s.WatchedDownloads(ctx, first.ID, 10); err != nil || len(watched) != 1 || watched[0].Resumed != nil || watched[0].Idle < 0 {
+	if watched, err := s.Downloads.Watched(ctx, first.ID, 10); err != nil || len(watched) != 1 || watched[0].Resumed != nil || watched[0].Idle < 0 {
 		t.Fatalf("%+v, %v", watched, err)
 	}
 
 	s.exec(`UPDATE download_jobs SET progress_at = now() - interval '30 hours'`)
 	eta := int64(7)
-	written, err := s.SaveDownloadProgress(ctx, []download.Progress{
+	written, err := s.Downloads.SaveProgress(ctx, []download.Progress{
 		{ID: first.ID, ExternalJobID: "abc", InfohashV1: fmt.Sprintf("%040d", 1), ContentPath: "/x", Size: 10, Progress: 0.5, Speed: 3, ETA: &eta},
 		{ID: second.ID},
 		{ID: over.ID, Progress: 1},
@@ -301,7 +301,7 @@ func TestProgressInBatches(t *testing.T) {
 	if *got.ExternalJobID != "abc" || got.InfohashV1 == "" || got.ContentPath != "/x" || got.Size != 10 || got.Progress != 0.5 || got.Speed != 3 || *got.ETA != 7 || got.RowVersion != 1 {
 		t.Errorf("%+v", got)
 	}
-	if _, err := s.SaveDownloadProgress(ctx, []download.Progress{{ID: first.ID, Progress: 0.5}}); err != nil {
+	if _, err := s.Downloads.SaveProgress(ctx, []download.Progress{{ID: first.ID, Progress: 0.5}}); err != nil {
 		t.Error(err)
 	}
 
@@ -310,20 +310,20 @@ func TestProgressInBatches(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 
-	watched, err := s.WatchedDownloads(ctx, 0, 10)
+	watched, err := s.Downloads.Watched(ctx, 0, 10)
 	if err != nil || watched[0].Idle > time.Hour || watched[1].Idle < 29*time.Hour || s.reload(over).Progress != 0 {
 		t.Errorf("%+v, %v", watched, err)
 	}
 
 	// One that cannot be written stops the others, and the caller writes them one by one.
-	if _, err := s.SaveDownloadProgress(ctx, []download.Progress{{ID: first.ID, Progress: 0.7}, {ID: second.ID, Progress: 7}}); err == nil || s.reload(first).Progress != 0.5 {
+	if _, err := s.Downloads.SaveProgress(ctx, []download.Progress{{ID: first.ID, Progress: 0.7}, {ID: second.ID, Progress: 7}}); err == nil || s.reload(first).Progress != 0.5 {
 		t.Error(err)
 	}
 
 	// What a workflow has written shows what it knows.
-	s.must(s.MarkDownloadResumed(ctx, second.ID))
+	s.must(s.Downloads.MarkResumed(ctx, second.ID))
 	s.exec(`UPDATE download_jobs SET first_not_found_at_utc = now(), attention = 'stalled' WHERE id = $1`, second.ID)
-	watched, err = s.WatchedDownloads(ctx, 0, 10)
+	watched, err = s.Downloads.Watched(ctx, 0, 10)
 	if err != nil || watched[0].Missing || watched[0].Stalled || watched[0].Resumed != nil || !watched[1].Missing || !watched[1].Stalled || watched[1].Resumed == nil {
 		t.Errorf("%+v, %v", watched, err)
 	}
@@ -350,7 +350,7 @@ func TestGraceCountsAnsweredPolls(t *testing.T) {
 			job := s.download(s.ann)
 			s.exec(`UPDATE download_jobs SET first_not_found_at_utc = now() - interval '2 minutes'`)
 			s.exec(`UPDATE download_sync SET ` + c.state)
-			left, err := s.GraceLeft(t.Context(), job.ID, grace, gap)
+			left, err := s.Downloads.GraceLeft(t.Context(), job.ID, grace, gap)
 			if err != nil || left < c.least || left > c.most {
 				t.Errorf("%s left, %v; want %s … %s", left, err, c.least, c.most)
 			}
@@ -364,8 +364,8 @@ func TestPollsAreNoted(t *testing.T) {
 	ctx := t.Context()
 	note := func(restarted bool, gap time.Duration) download.DownloadSync {
 		t.Helper()
-		s.must(s.NotePoll(ctx, restarted, gap))
-		state, err := s.DownloadSync(ctx)
+		s.must(s.Downloads.NotePoll(ctx, restarted, gap))
+		state, err := s.Downloads.Polls(ctx)
 		s.must(err)
 		if state.Failure != "" || state.PolledAt == nil {
 			t.Errorf("%+v", state)
@@ -383,8 +383,8 @@ func TestPollsAreNoted(t *testing.T) {
 		t.Error("a restart was not seen")
 	}
 
-	s.must(s.NotePollFailure(ctx, "PROVIDER_UNAVAILABLE"))
-	if state, err := s.DownloadSync(ctx); err != nil || state.Failure == "" || state.FailedAt == nil || !state.ReachableSince.Equal(*restarted.ReachableSince) {
+	s.must(s.Downloads.NotePollFailure(ctx, "PROVIDER_UNAVAILABLE"))
+	if state, err := s.Downloads.Polls(ctx); err != nil || state.Failure == "" || state.FailedAt == nil || !state.ReachableSince.Equal(*restarted.ReachableSince) {
 		t.Errorf("%+v, %v", state, err)
 	}
 
@@ -401,14 +401,14 @@ func TestHandoverInTheRecord(t *testing.T) {
 	t.Parallel()
 	s := newDownloadRig(t)
 	ctx, job := t.Context(), s.download(s.ann)
-	s.must(s.NoteDownloadTrouble(ctx, job.ID, fault.NoFreeSpace))
+	s.must(s.Downloads.NoteTrouble(ctx, job.ID, fault.NoFreeSpace))
 	if got := s.reload(job); got.LastError != string(fault.NoFreeSpace) {
 		t.Errorf("%+v", got)
 	}
 
-	s.must(s.PlaceDownload(ctx, job.ID, "/a"))
-	s.must(s.PlaceDownload(ctx, job.ID, "/b"))
-	s.must(s.MarkDownloadAdded(ctx, job.ID))
+	s.must(s.Downloads.Place(ctx, job.ID, "/a"))
+	s.must(s.Downloads.Place(ctx, job.ID, "/b"))
+	s.must(s.Downloads.MarkAdded(ctx, job.ID))
 	if got := s.reload(job); got.LastError != "" || got.AddedAt == nil || got.SavePath != "/a" {
 		t.Errorf("%+v", got)
 	}
@@ -418,10 +418,10 @@ func TestCancelWishes(t *testing.T) {
 	t.Parallel()
 	s := newDownloadRig(t)
 	ctx, job := t.Context(), s.download(s.ann)
-	s.must(s.RequestDownloadCancel(ctx, job.ID, &s.ann.ID, true))
-	s.must(s.NoteDownloadCancelError(ctx, job.ID, "PROVIDER_UNAVAILABLE"))
+	s.must(s.Downloads.RequestCancel(ctx, job.ID, &s.ann.ID, true))
+	s.must(s.Downloads.NoteCancelError(ctx, job.ID, "PROVIDER_UNAVAILABLE"))
 	first := s.reload(job)
-	s.must(s.RequestDownloadCancel(ctx, job.ID, &s.bob.ID, false))
+	s.must(s.Downloads.RequestCancel(ctx, job.ID, &s.bob.ID, false))
 	got := s.reload(job)
 	if !got.KeepFiles || *got.CancelRequestedBy != s.ann.ID || !got.CancelRequestedAt.Equal(*first.CancelRequestedAt) || got.CancelError != "PROVIDER_UNAVAILABLE" {
 		t.Errorf("%+v", got)
@@ -429,7 +429,7 @@ func TestCancelWishes(t *testing.T) {
 
 	s.move(job, lifecycle.DownloadCanceled)
 	other := s.move(s.download(s.ann), lifecycle.DownloadFailed)
-	s.must(s.RequestDownloadCancel(ctx, other.ID, &s.ann.ID, false))
+	s.must(s.Downloads.RequestCancel(ctx, other.ID, &s.ann.ID, false))
 	if s.reload(other).CancelRequestedAt != nil {
 		t.Error("a job that is over is to be cancelled")
 	}
@@ -437,13 +437,13 @@ func TestCancelWishes(t *testing.T) {
 	done := s.move(s.move(s.download(s.ann), lifecycle.DownloadDownloading), lifecycle.DownloadCompleted)
 	live := s.download(s.ann)
 	ids := []int64{job.ID, other.ID, done.ID, live.ID, 77}
-	if holding, err := s.DownloadsHolding(ctx, ids); err != nil || fmt.Sprint(holding) != fmt.Sprint([]int64{done.ID, live.ID, 77}) {
+	if holding, err := s.Downloads.Holding(ctx, ids); err != nil || fmt.Sprint(holding) != fmt.Sprint([]int64{done.ID, live.ID, 77}) {
 		t.Errorf("held by %v, %v", holding, err)
 	}
-	if ended, err := s.EndedDownloads(ctx, ids); err != nil || len(ended) != 3 {
+	if ended, err := s.Downloads.Ended(ctx, ids); err != nil || len(ended) != 3 {
 		t.Errorf("ended %+v, %v", ended, err)
 	}
-	if listed, err := s.Downloads(ctx, download.Filter{UserID: s.ann.ID, Active: true, Limit: 10}); err != nil || len(listed) != 1 || listed[0].ID != live.ID {
+	if listed, err := s.Downloads.List(ctx, download.Filter{UserID: s.ann.ID, Active: true, Limit: 10}); err != nil || len(listed) != 1 || listed[0].ID != live.ID {
 		t.Errorf("%+v, %v", listed, err)
 	}
 }
@@ -455,14 +455,14 @@ func TestOneWatcher(t *testing.T) {
 	held, release := make(chan struct{}), make(chan struct{})
 	var first sync.WaitGroup
 	first.Go(func() {
-		ours, err := s.OnlySync(t.Context(), func(context.Context) error { close(held); <-release; return nil })
+		ours, err := s.Downloads.OnlySync(t.Context(), func(context.Context) error { close(held); <-release; return nil })
 		if !ours || err != nil {
 			t.Error(ours, err)
 		}
 	})
 
 	<-held
-	if ours, err := s.OnlySync(t.Context(), func(context.Context) error { return nil }); ours || err != nil {
+	if ours, err := s.Downloads.OnlySync(t.Context(), func(context.Context) error { return nil }); ours || err != nil {
 		t.Error("two at once", err)
 	}
 
@@ -470,7 +470,7 @@ func TestOneWatcher(t *testing.T) {
 	first.Wait()
 	// PostgreSQL sees the end of a connection a little later
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		ours, err := s.OnlySync(t.Context(), func(context.Context) error { return nil })
+		ours, err := s.Downloads.OnlySync(t.Context(), func(context.Context) error { return nil })
 		if err != nil || time.Now().After(deadline) {
 			t.Fatal(ours, err)
 		}
@@ -485,22 +485,22 @@ func TestBooks(t *testing.T) {
 	s := newDownloadRig(t)
 	ctx := t.Context()
 	request := core.Request{UserID: s.ann.ID, Key: "k", Asked: "a book"}
-	first, err := s.CreateBook(ctx, "Ёлка 100%", "", request)
+	first, err := s.Downloads.CreateBook(ctx, "Ёлка 100%", "", request)
 	s.must(err)
-	if again, err := s.CreateBook(ctx, "Ёлка 100%", "", request); err != nil || again.ID != first.ID {
+	if again, err := s.Downloads.CreateBook(ctx, "Ёлка 100%", "", request); err != nil || again.ID != first.ID {
 		t.Errorf("%+v, %v", again, err)
 	}
 
 	for words, want := range map[string]int{"": 2, "ёлка": 1, "100%": 1, "%": 1, "_": 0, "tolstoy": 1, "PEACE": 1, "none": 0} {
-		if got, err := s.Books(ctx, download.BookFilter{Words: words, Limit: 10}); err != nil || len(got) != want {
+		if got, err := s.Downloads.Books(ctx, download.BookFilter{Words: words, Limit: 10}); err != nil || len(got) != want {
 			t.Errorf("%q: %+v, %v", words, got, err)
 		}
 	}
 
-	if got, err := s.Books(ctx, download.BookFilter{State: download.BookLibrary, Limit: 10}); err != nil || len(got) != 0 {
+	if got, err := s.Downloads.Books(ctx, download.BookFilter{State: download.BookLibrary, Limit: 10}); err != nil || len(got) != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := s.BookByID(ctx, 99); fault.CodeOf(err) != fault.BookNotFound {
+	if _, err := s.Downloads.BookByID(ctx, 99); fault.CodeOf(err) != fault.BookNotFound {
 		t.Error(err)
 	}
 }

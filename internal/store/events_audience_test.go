@@ -30,7 +30,7 @@ func TestAudienceSeesWhatTheListsShow(t *testing.T) {
 		t.Fatalf("%d events, want %d", len(events), tasks)
 	}
 
-	audience, err := w.AudienceOf(t.Context(), events, ids)
+	audience, err := w.Notices.AudienceOf(t.Context(), events, ids)
 	w.must(err)
 	seen := 0
 	for _, user := range users {
@@ -42,7 +42,7 @@ func TestAudienceSeesWhatTheListsShow(t *testing.T) {
 		for _, event := range events {
 			id, err := strconv.ParseInt(event.EntityID, 10, 64)
 			w.must(err)
-			_, err = w.TaskByID(t.Context(), viewer, id)
+			_, err = w.Tasks.ByID(t.Context(), viewer, id)
 			if err != nil && fault.CodeOf(err) != fault.TaskNotFound {
 				t.Fatal(err)
 			}
@@ -71,7 +71,7 @@ func (w *rig) randomOffice(random *rand.Rand) (users []account.User, tasks int) 
 	pick := func(of ...string) string { return of[random.IntN(len(of))] }
 
 	for range people {
-		user, err := w.CreateUser(w.t.Context(), account.User{
+		user, err := w.Accounts.CreateUser(w.t.Context(), account.User{
 			Role:   pick(account.RoleUser, account.RoleUser, account.RoleUser, account.RoleAdmin),
 			Status: pick(account.UserActive, account.UserActive, account.UserBlocked),
 		}, account.NewToken())

@@ -41,7 +41,7 @@ func TestAnotherDatabaseHoldsNoEventsBack(t *testing.T) {
 		t.Helper()
 		for who, s := range stores {
 			simtest.Eventually(t, fmt.Sprintf("%s sees %d events", who, want), func() bool {
-				events, err := s.EventsAfter(t.Context(), core.Cursor{}, 100)
+				events, err := s.Notices.EventsAfter(t.Context(), core.Cursor{}, 100)
 				w.must(err)
 				if len(events) > want {
 					t.Fatalf("%s sees %d events, want %d", who, len(events), want)
@@ -60,12 +60,12 @@ func TestAnotherDatabaseHoldsNoEventsBack(t *testing.T) {
 	var now core.Cursor
 	simtest.Eventually(t, "a stream begins after what is written", func() bool {
 		var err error
-		now, err = w.EventsNow(t.Context())
+		now, err = w.Notices.EventsNow(t.Context())
 		w.must(err)
 		return w.count("events WHERE (xid, id) > ($1::text::xid8, $2)", now.XIDText(), now.ID) == 0
 	})
 	simtest.Eventually(t, "nothing is held back", func() bool {
-		lag, err := w.EventsLag(t.Context())
+		lag, err := w.Notices.EventsLag(t.Context())
 		w.must(err)
 		return lag == 0
 	})
@@ -77,7 +77,7 @@ func TestAnotherDatabaseHoldsNoEventsBack(t *testing.T) {
 	w.must(err)
 	w.exec(writeEvent, 4)
 	seen(2)
-	if lag, err := w.EventsLag(t.Context()); err != nil || lag <= 0 {
+	if lag, err := w.Notices.EventsLag(t.Context()); err != nil || lag <= 0 {
 		t.Errorf("with a transaction in this database the lag is %v, %v", lag, err)
 	}
 
@@ -150,7 +150,7 @@ func TestNoEventIsSkippedBesideOtherDatabases(t *testing.T) {
 	var cursor core.Cursor
 	follow := func() {
 		for {
-			events, err := w.EventsAfter(t.Context(), cursor, 10)
+			events, err := w.Notices.EventsAfter(t.Context(), cursor, 10)
 			w.must(err)
 			for _, event := range events {
 				if seen[event.Seq] {

@@ -19,7 +19,7 @@ func TestTheLastAdministratorIsNotForgotten(t *testing.T) {
 	var admins []account.User
 	for i := range 2 {
 		telegram := int64(100 + i)
-		admin, err := w.CreateUser(
+		admin, err := w.Accounts.CreateUser(
 			t.Context(), account.User{TelegramID: &telegram, Name: "Boss", Role: account.RoleAdmin, Status: account.UserActive},
 			account.NewToken(),
 		)
@@ -27,24 +27,24 @@ func TestTheLastAdministratorIsNotForgotten(t *testing.T) {
 		admins = append(admins, admin)
 	}
 
-	gone, _, err := w.Forget(t.Context(), admins[0].ID, admins[1].ID)
+	gone, _, err := w.Operations.Forget(t.Context(), admins[0].ID, admins[1].ID)
 	w.must(err)
 	if gone.Role != account.RoleUser || gone.Status != account.UserBlocked || gone.Name != "" || gone.TelegramID != nil || gone.ForgottenAt == nil {
 		t.Errorf("an administrator became %+v", gone)
 	}
-	if _, _, err := w.Forget(t.Context(), admins[1].ID, admins[0].ID); fault.CodeOf(err) != fault.LastAdmin {
+	if _, _, err := w.Operations.Forget(t.Context(), admins[1].ID, admins[0].ID); fault.CodeOf(err) != fault.LastAdmin {
 		t.Errorf("the last administrator: %v", err)
 	}
-	if _, err := w.ChangeUser(t.Context(), gone.ID, account.UserChange{Name: "Boss"}); fault.CodeOf(err) != fault.UserNotFound {
+	if _, err := w.Accounts.ChangeUser(t.Context(), gone.ID, account.UserChange{Name: "Boss"}); fault.CodeOf(err) != fault.UserNotFound {
 		t.Errorf("changed after all: %v", err)
 	}
 
-	w.must(w.SaveUsername(t.Context(), gone.ID, "boss"))
-	if _, err := w.UserByUsername(t.Context(), "boss"); fault.CodeOf(err) != fault.UserNotFound {
+	w.must(w.Accounts.SaveUsername(t.Context(), gone.ID, "boss"))
+	if _, err := w.Accounts.UserByUsername(t.Context(), "boss"); fault.CodeOf(err) != fault.UserNotFound {
 		t.Errorf("named after all: %v", err)
 	}
 
-	newcomer, created, err := w.EnsureTelegramUser(t.Context(), account.User{TelegramID: admins[0].TelegramID})
+	newcomer, created, err := w.Accounts.EnsureTelegramUser(t.Context(), account.User{TelegramID: admins[0].TelegramID})
 	w.must(err)
 	if !created || newcomer.ID == gone.ID {
 		t.Errorf("the account is %+v again", newcomer)
@@ -56,25 +56,25 @@ func TestTheLastAdministratorIsNotForgotten(t *testing.T) {
 func TestAForgottenChatStaysForgotten(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
-	admin, err := w.CreateUser(t.Context(), account.User{Role: account.RoleAdmin, Status: account.UserActive}, account.NewToken())
+	admin, err := w.Accounts.CreateUser(t.Context(), account.User{Role: account.RoleAdmin, Status: account.UserActive}, account.NewToken())
 	w.must(err)
 	kept := func(chat int64) bool {
 		t.Helper()
-		conversation, err := w.Conversation(t.Context(), chat)
+		conversation, err := w.Notices.Conversation(t.Context(), chat)
 		w.must(err)
 		return conversation.Query != ""
 	}
 
 	after := notice.Conversation{ChatID: 100, Query: "words", UpdateID: 7}
 	user := w.user(after.ChatID)
-	w.must(w.SaveConversation(t.Context(), after))
+	w.must(w.Notices.SaveConversation(t.Context(), after))
 	if !kept(after.ChatID) {
 		t.Fatal("a conversation is not kept")
 	}
 
-	_, _, err = w.Forget(t.Context(), user.ID, admin.ID)
+	_, _, err = w.Operations.Forget(t.Context(), user.ID, admin.ID)
 	w.must(err)
-	w.must(w.SaveConversation(t.Context(), after))
+	w.must(w.Notices.SaveConversation(t.Context(), after))
 	if kept(after.ChatID) {
 		t.Error("kept by a request that ended later")
 	}
@@ -89,7 +89,7 @@ func TestAForgottenChatStaysForgotten(t *testing.T) {
 		if _, err := tx.Exec(t.Context(), `DELETE FROM conversations WHERE chat_id = $1`, during.ChatID); err != nil {
 			return err
 		}
-		go func() { saved <- w.SaveConversation(t.Context(), during) }()
+		go func() { saved <- w.Notices.SaveConversation(t.Context(), during) }()
 		w.waitForBlocked(tx, saved)
 		_, err := tx.Exec(t.Context(), `UPDATE users SET telegram_id = NULL WHERE id = $1`, user.ID)
 		return err
@@ -101,7 +101,7 @@ func TestAForgottenChatStaysForgotten(t *testing.T) {
 	}
 
 	w.user(after.ChatID)
-	w.must(w.SaveConversation(t.Context(), after))
+	w.must(w.Notices.SaveConversation(t.Context(), after))
 	if !kept(after.ChatID) {
 		t.Error("the account cannot begin anew")
 	}

@@ -21,15 +21,15 @@ func TestWhoIsAskedHearsOfNothing(t *testing.T) {
 	hook := o.hook(o.stranger, "task")
 	o.sent(hook.ID)
 	o.wake()
-	o.must(o.Invite(t.Context(), o.ann.ID, o.Workspace.ID, o.stranger.ID))
+	o.must(o.Tasks.Invite(t.Context(), o.ann.ID, o.Workspace.ID, o.stranger.ID))
 
 	hears := func() (heard []string) {
 		t.Helper()
-		from, err := o.WakeCursor(t.Context())
+		from, err := o.Webhooks.WakeCursor(t.Context())
 		o.must(err)
 		made := o.made(task.NewTask{})[0]
 		events := o.after(from)
-		audience, err := o.AudienceOf(t.Context(), events, []int64{o.stranger.ID})
+		audience, err := o.Notices.AudienceOf(t.Context(), events, []int64{o.stranger.ID})
 		o.must(err)
 		if slices.ContainsFunc(events, func(e core.StreamedEvent) bool { return audience.Sees(o.stranger, e) }) {
 			heard = append(heard, "stream")
@@ -37,7 +37,7 @@ func TestWhoIsAskedHearsOfNothing(t *testing.T) {
 		if slices.Contains(o.wake(), hook.ID) {
 			heard = append(heard, "webhook")
 		}
-		next, err := o.NextTasks(t.Context(), task.Wish{MemberID: o.stranger.ID}, nil, 10)
+		next, err := o.Tasks.Next(t.Context(), task.Wish{MemberID: o.stranger.ID}, nil, 10)
 		o.must(err)
 		if len(next) > 0 {
 			heard = append(heard, "next")
@@ -51,7 +51,7 @@ func TestWhoIsAskedHearsOfNothing(t *testing.T) {
 	if heard := hears(); len(heard) != 0 {
 		t.Errorf("before they agree they are reached by %v", heard)
 	}
-	o.must(o.Agree(t.Context(), o.Workspace.ID, o.stranger.ID))
+	o.must(o.Tasks.Agree(t.Context(), o.Workspace.ID, o.stranger.ID))
 	if heard, want := hears(), []string{"stream", "webhook", "next", "claim"}; !slices.Equal(heard, want) {
 		t.Errorf("once they agree they are reached by %v, want %v", heard, want)
 	}
@@ -60,7 +60,7 @@ func TestWhoIsAskedHearsOfNothing(t *testing.T) {
 // invitationNotices gives the due notice of invitations, and the states of all.
 func (w *rig) invitationNotices() (due []notice.Notice, states string) {
 	w.t.Helper()
-	due, err := w.DueNotices(w.t.Context(), []string{task.NoticesOfInvitations}, 10)
+	due, err := w.Notices.Due(w.t.Context(), []string{task.NoticesOfInvitations}, 10)
 	w.must(err)
 	w.scan(`SELECT coalesce(string_agg(state, ' '), '') FROM news WHERE workload = $1`, &states, task.NoticesOfInvitations)
 	return due, states
@@ -76,7 +76,7 @@ func TestOneNoticeOfInvitationsADay(t *testing.T) {
 		rooms[i] = w.workspace(w.bob)
 	}
 	w.exec(`UPDATE users SET telegram_id = 4711 WHERE id = $1`, w.anna.ID)
-	asks := func(room int64) { w.must(w.Invite(t.Context(), w.bob.ID, room, w.anna.ID)) }
+	asks := func(room int64) { w.must(w.Tasks.Invite(t.Context(), w.bob.ID, room, w.anna.ID)) }
 
 	var all sync.WaitGroup
 	for _, room := range rooms[:20] {
@@ -90,10 +90,10 @@ func TestOneNoticeOfInvitationsADay(t *testing.T) {
 
 	w.exec(`UPDATE news SET due_at = now() - interval '3 hours'`) // it waited for long
 	sent := due[0]
-	_, err := w.TakeNotice(t.Context(), &sent)
+	_, err := w.Notices.Take(t.Context(), &sent)
 	w.must(err)
 	asks(rooms[20]) // while it is sent
-	w.must(w.SaveNotice(t.Context(), sent, notice.NoticeSent, 0))
+	w.must(w.Notices.Save(t.Context(), sent, notice.NoticeSent, 0))
 	asks(rooms[21])
 	if due, states := w.invitationNotices(); len(due) != 0 || states != notice.NoticeDue {
 		t.Errorf("the same day due are %v, in all %s", due, states)
@@ -108,17 +108,17 @@ func TestOneNoticeOfInvitationsADay(t *testing.T) {
 		t.Fatal("not told a day later")
 	}
 
-	w.must(w.SaveNotice(t.Context(), sent, notice.NoticeLost, 0)) // answered before
+	w.must(w.Notices.Save(t.Context(), sent, notice.NoticeLost, 0)) // answered before
 	asks(rooms[22])
 	if due, _ := w.invitationNotices(); len(due) != 1 {
 		t.Error("what reached nobody counts as told")
 	}
 
-	if err := w.Refuse(t.Context(), rooms[23], w.anna.ID); fault.CodeOf(err) != fault.WorkspaceNotFound {
+	if err := w.Tasks.Refuse(t.Context(), rooms[23], w.anna.ID); fault.CodeOf(err) != fault.WorkspaceNotFound {
 		t.Errorf("refused what nobody asks: %v", err)
 	}
 	asks(rooms[23])
-	w.must(w.Refuse(t.Context(), rooms[23], w.anna.ID))
+	w.must(w.Tasks.Refuse(t.Context(), rooms[23], w.anna.ID))
 	w.exec(`UPDATE news SET state = 'sent'`)
 	asks(rooms[23])
 	if _, states := w.invitationNotices(); states != notice.NoticeSent {
@@ -141,7 +141,7 @@ func TestInvitationsAreBounded(t *testing.T) {
 
 	var all sync.WaitGroup
 	for _, person := range people {
-		all.Go(func() { w.must(w.Invite(t.Context(), w.anna.ID, room, person.ID)) })
+		all.Go(func() { w.must(w.Tasks.Invite(t.Context(), w.anna.ID, room, person.ID)) })
 	}
 	all.Wait()
 	if asked := w.number(`SELECT count(*) FROM workspace_invitations WHERE workspace_id = $1`, room); asked != maximum {
@@ -150,19 +150,19 @@ func TestInvitationsAreBounded(t *testing.T) {
 
 	agreed, late := 0, 0
 	for _, person := range people {
-		asked, err := w.Invitations(t.Context(), person.ID, 0, 10)
+		asked, err := w.Tasks.Invitations(t.Context(), person.ID, 0, 10)
 		w.must(err)
 		if len(asked) == 0 {
 			continue
 		}
 		if agreed < maximum-1 {
-			w.must(w.Agree(t.Context(), room, person.ID))
+			w.must(w.Tasks.Agree(t.Context(), room, person.ID))
 			agreed++
 			continue
 		}
 
-		wantQuota(t, w.Agree(t.Context(), room, person.ID), "members", maximum)
-		if asked, err = w.Invitations(t.Context(), person.ID, 0, 10); err != nil || len(asked) != 1 {
+		wantQuota(t, w.Tasks.Agree(t.Context(), room, person.ID), "members", maximum)
+		if asked, err = w.Tasks.Invitations(t.Context(), person.ID, 0, 10); err != nil || len(asked) != 1 {
 			t.Errorf("who was late is asked %v, %v", asked, err)
 		}
 		late++
@@ -170,7 +170,7 @@ func TestInvitationsAreBounded(t *testing.T) {
 	if agreed != maximum-1 || late != 1 {
 		t.Errorf("%d have agreed, %d were late", agreed, late)
 	}
-	wantQuota(t, w.Invite(t.Context(), w.anna.ID, room, 999_999), "members", maximum)
+	wantQuota(t, w.Tasks.Invite(t.Context(), w.anna.ID, room, 999_999), "members", maximum)
 }
 
 // TestForgottenPeopleAreNotAsked forgets a person who was asked.
@@ -178,10 +178,10 @@ func TestForgottenPeopleAreNotAsked(t *testing.T) {
 	t.Parallel()
 	w := newQuotaRig(t, 0)
 	room := w.workspace(w.bob)
-	w.must(w.Invite(t.Context(), w.bob.ID, room, w.anna.ID))
-	_, _, err := w.Forget(t.Context(), w.anna.ID, w.boss.ID)
+	w.must(w.Tasks.Invite(t.Context(), w.bob.ID, room, w.anna.ID))
+	_, _, err := w.Operations.Forget(t.Context(), w.anna.ID, w.boss.ID)
 	w.must(err)
-	w.must(w.Invite(t.Context(), w.bob.ID, room, w.anna.ID))
+	w.must(w.Tasks.Invite(t.Context(), w.bob.ID, room, w.anna.ID))
 	if rows := w.number(`SELECT count(*) FROM workspace_invitations WHERE user_id = $1`, w.anna.ID); rows != 0 {
 		t.Errorf("%d invitations are left", rows)
 	}

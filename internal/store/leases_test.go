@@ -21,7 +21,7 @@ func (o *office) claim(t task.Task, at time.Time) task.Snapshot {
 
 func (o *office) done(a task.Act) task.Snapshot {
 	o.t.Helper()
-	acted, err := o.Act(o.t.Context(), a)
+	acted, err := o.Tasks.Act(o.t.Context(), a)
 	o.must(err)
 	return acted.State
 }
@@ -46,7 +46,7 @@ func TestLeaseInTheRecord(t *testing.T) {
 		"by somebody else":       {o.bob.ID, claimed.FencingToken, fault.LeaseLost},
 		"by somebody else, bare": {o.bob.ID, 0, fault.LeaseLost},
 	} {
-		if _, err := o.RenewLease(t.Context(), wanted.ID, c.user, c.token); fault.CodeOf(err) != c.want {
+		if _, err := o.Tasks.RenewLease(t.Context(), wanted.ID, c.user, c.token); fault.CodeOf(err) != c.want {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -61,11 +61,11 @@ func TestLeaseInTheRecord(t *testing.T) {
 	if ended.State != lifecycle.TaskStuck || ended.LeaseExpiresAt != nil || ended.FencingToken <= claimed.FencingToken {
 		t.Errorf("after the lease: %+v", ended)
 	}
-	if _, err := o.RenewLease(t.Context(), wanted.ID, o.ann.ID, 0); fault.CodeOf(err) != fault.LeaseLost {
+	if _, err := o.Tasks.RenewLease(t.Context(), wanted.ID, o.ann.ID, 0); fault.CodeOf(err) != fault.LeaseLost {
 		t.Errorf("a heartbeat after the end: %v", err)
 	}
 
-	events, err := o.EventsOfTask(t.Context(), 0, wanted.ID, 0, 10)
+	events, err := o.Tasks.EventsOf(t.Context(), 0, wanted.ID, 0, 10)
 	o.must(err)
 	if len(events) != 3 || events[2].Reason != "lease" || events[1].Reason != "" {
 		t.Errorf("events %+v", events)
@@ -81,12 +81,12 @@ func TestTokensOfARestoredRecord(t *testing.T) {
 	old := o.claim(wanted[1], time.Now().Add(-time.Hour))
 	o.exec(`UPDATE tasks SET status = 'NEW', assignee_id = NULL, fencing_token = 0, lease_seconds = NULL,
 		lease_expires_at = NULL WHERE id = $1`, wanted[0].ID)
-	o.must(o.AfterRestore(t.Context()))
+	o.must(o.Operations.AfterRestore(t.Context()))
 
 	if again := o.claim(wanted[0], time.Now().Add(time.Second)); again.FencingToken <= lost.FencingToken {
 		t.Errorf("the token %d again, after %d", again.FencingToken, lost.FencingToken)
 	}
-	if _, err := o.RenewLease(t.Context(), wanted[1].ID, o.ann.ID, old.FencingToken); err != nil {
+	if _, err := o.Tasks.RenewLease(t.Context(), wanted[1].ID, o.ann.ID, old.FencingToken); err != nil {
 		t.Errorf("a lease from before the restore: %v", err)
 	}
 }

@@ -48,12 +48,12 @@ func TestLedgerCheckSees(t *testing.T) {
 			b := newBank(t)
 			done := b.ordered("ann", 3*coin)
 			b.settle(b.paid(done).ID, transaction.Destination{Kept: true})
-			b.ok(b.FinishTransaction(t.Context(), done, 1, true))
+			b.ok(b.Transactions.Finish(t.Context(), done, 1, true))
 			b.fail(b.ordered("bob", 3*coin), "Username not found", lifecycle.NonRetryable, true)
 			b.deposit("cid", coin)
 			b.balanced()
 			b.exec(sql)
-			differences, err := b.LedgerCheck(t.Context(), b.wallet)
+			differences, err := b.Transactions.LedgerCheck(t.Context(), b.wallet)
 			b.must(err)
 
 			for _, difference := range differences {

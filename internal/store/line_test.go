@@ -21,7 +21,7 @@ func TestPlacesInLine(t *testing.T) {
 	b1 := w.job(bob)
 	want := map[int64]int{a1.ID: 1, b1.ID: 2, a2.ID: 3, a3.ID: 4}
 
-	line, err := w.Line(t.Context(), 0)
+	line, err := w.Deliveries.Line(t.Context(), 0)
 	w.must(err)
 	if !maps.Equal(line, want) {
 		t.Errorf("the line is %v, want %v", line, want)
@@ -57,13 +57,13 @@ func TestLineCostsOneTrip(t *testing.T) {
 
 	purchases := func(want int) {
 		t.Helper()
-		if line, err := s.PaymentQueue(t.Context(), "w", want+1); err != nil || len(line) != want {
+		if line, err := s.Transactions.PaymentQueue(t.Context(), "w", want+1); err != nil || len(line) != want {
 			t.Fatalf("%d purchases have a place, %v; %d wait", len(line), err, want)
 		}
 	}
 	deliveries := func(age time.Duration, want int) {
 		t.Helper()
-		if line, err := s.Line(t.Context(), age); err != nil || len(line) != want {
+		if line, err := s.Deliveries.Line(t.Context(), age); err != nil || len(line) != want {
 			t.Errorf("%d deliveries have a place, %v; %d wait", len(line), err, want)
 		}
 	}

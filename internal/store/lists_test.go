@@ -70,7 +70,7 @@ func TestListsReadFewRows(t *testing.T) {
 	jobs := func(f delivery.Filter) func(context.Context, *store.Store) (int, error) {
 		f.Limit = 20
 		return func(ctx context.Context, s *store.Store) (int, error) {
-			list, err := s.Jobs(ctx, f)
+			list, err := s.Deliveries.List(ctx, f)
 			return len(list), err
 		}
 	}
@@ -78,7 +78,7 @@ func TestListsReadFewRows(t *testing.T) {
 	tasks := func(f task.Filter) func(context.Context, *store.Store) (int, error) {
 		f.Limit = 20
 		return func(ctx context.Context, s *store.Store) (int, error) {
-			list, err := s.Tasks(ctx, f)
+			list, err := s.Tasks.List(ctx, f)
 			return len(list), err
 		}
 	}
@@ -86,7 +86,7 @@ func TestListsReadFewRows(t *testing.T) {
 	downloads := func(f download.Filter) func(context.Context, *store.Store) (int, error) {
 		f.Limit = 20
 		return func(ctx context.Context, s *store.Store) (int, error) {
-			list, err := s.Downloads(ctx, f)
+			list, err := s.Downloads.List(ctx, f)
 			return len(list), err
 		}
 	}
@@ -94,14 +94,14 @@ func TestListsReadFewRows(t *testing.T) {
 	transactions := func(f transaction.Filter) func(context.Context, *store.Store) (int, error) {
 		f.Limit = 20
 		return func(ctx context.Context, s *store.Store) (int, error) {
-			list, err := s.Transactions(ctx, f)
+			list, err := s.Transactions.List(ctx, f)
 			return len(list), err
 		}
 	}
 
 	receipts := func(userID int64) func(context.Context, *store.Store) (int, error) {
 		return func(ctx context.Context, s *store.Store) (int, error) {
-			list, err := s.TransactionsFor(ctx, userID, 0, 20)
+			list, err := s.Transactions.TransactionsFor(ctx, userID, 0, 20)
 			return len(list), err
 		}
 	}
@@ -141,27 +141,27 @@ func TestListsReadFewRows(t *testing.T) {
 		"live tasks of the viewer":            {1, tasks(task.Filter{Viewer: 1, AssigneeID: 1, Live: true})},
 
 		"a board": {1, func(ctx context.Context, s *store.Store) (int, error) {
-			list, err := s.BoardOf(ctx, 3, 2, 20)
+			list, err := s.Tasks.BoardOf(ctx, 3, 2, 20)
 			return len(list), err
 		}},
 		"a busy board": {22, func(ctx context.Context, s *store.Store) (int, error) {
-			list, err := s.BoardOf(ctx, 0, 1, 20)
+			list, err := s.Tasks.BoardOf(ctx, 0, 1, 20)
 			return len(list), err
 		}},
 		"the work of an assignee": {1, func(ctx context.Context, s *store.Store) (int, error) {
-			work, err := s.WorkOf(ctx, 1, 1, 20)
+			work, err := s.Tasks.WorkOf(ctx, 1, 1, 20)
 			return len(work.Assigned) + len(work.Ready), err
 		}},
 		"the work of an administrator": {1, func(ctx context.Context, s *store.Store) (int, error) {
-			work, err := s.WorkOf(ctx, 3, 0, 20)
+			work, err := s.Tasks.WorkOf(ctx, 3, 0, 20)
 			return len(work.Assigned) + len(work.Ready), err
 		}},
 		"the graph of a task that many wait for": {20, func(ctx context.Context, s *store.Store) (int, error) {
-			list, err := s.GraphOfTask(ctx, 1, 4, 20)
+			list, err := s.Tasks.GraphOf(ctx, 1, 4, 20)
 			return len(list), err
 		}},
 		"the graph of a workspace": {20, func(ctx context.Context, s *store.Store) (int, error) {
-			list, err := s.GraphOfWorkspace(ctx, 1, 1, 20)
+			list, err := s.Tasks.GraphOfWorkspace(ctx, 1, 1, 20)
 			return len(list), err
 		}},
 
@@ -190,23 +190,23 @@ func TestListsReadFewRows(t *testing.T) {
 		"a transaction by its hash": {1, transactions(transaction.Filter{HashBegins: "6b86b273ff34"})},
 
 		"events from the first": {20, func(ctx context.Context, s *store.Store) (int, error) {
-			list, err := s.EventsAfter(ctx, core.Cursor{}, 20)
+			list, err := s.Notices.EventsAfter(ctx, core.Cursor{}, 20)
 			return len(list), err
 		}},
 		"the place of some events back": {1, func(ctx context.Context, s *store.Store) (int, error) {
-			_, err := s.EventsBack(ctx, 20)
+			_, err := s.Notices.EventsBack(ctx, 20)
 			return 1, err
 		}},
 		"the lag of events": {1, func(ctx context.Context, s *store.Store) (int, error) {
-			_, err := s.EventsLag(ctx)
+			_, err := s.Notices.EventsLag(ctx)
 			return 1, err
 		}},
 		"files by frequent words": {20, func(ctx context.Context, s *store.Store) (int, error) {
-			list, err := s.SearchFiles(ctx, "report", 20, 0)
+			list, err := s.Deliveries.SearchFiles(ctx, "report", 20, 0)
 			return len(list), err
 		}},
 		"users who wait": {1, func(ctx context.Context, s *store.Store) (int, error) {
-			list, err := s.Users(ctx, account.UserPending, 0, 20)
+			list, err := s.Accounts.Users(ctx, account.UserPending, 0, 20)
 			return len(list), err
 		}},
 	} {
@@ -239,7 +239,7 @@ func awaitEvents(t *testing.T, url string) {
 	defer s.Close()
 
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		events, err := s.EventsAfter(t.Context(), core.Cursor{}, 20)
+		events, err := s.Notices.EventsAfter(t.Context(), core.Cursor{}, 20)
 		if err != nil || time.Now().After(deadline) {
 			t.Fatal("the events cannot be read", err)
 		}

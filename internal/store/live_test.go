@@ -20,7 +20,7 @@ func TestLiveOf(t *testing.T) {
 
 	find := func(what string, ids []string, want ...int64) {
 		t.Helper()
-		rows, err := o.LiveTasksOf(t.Context(), 5*time.Second, ids)
+		rows, err := o.Tasks.LiveOf(t.Context(), 5*time.Second, ids)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,13 +45,13 @@ func TestUnstarted(t *testing.T) {
 	made := o.made(slices.Repeat([]task.NewTask{{}}, 4)...)
 	o.exec(`UPDATE tasks SET created_at = now() - interval '1 minute' WHERE id <> ` + strconv.FormatInt(made[3].ID, 10))
 	o.exec(`UPDATE tasks SET status = 'CANCELLED', finished_at = now(), status_deadline_at = NULL WHERE id = ` + strconv.FormatInt(made[0].ID, 10))
-	o.must(o.MarkTaskStarted(t.Context(), made[1].ID))
+	o.must(o.Tasks.MarkStarted(t.Context(), made[1].ID))
 
-	rows, err := o.UnstartedTasks(t.Context(), 5*time.Second, 0, 10)
+	rows, err := o.Tasks.Unstarted(t.Context(), 5*time.Second, 0, 10)
 	if err != nil || len(rows) != 1 || rows[0].ID != made[2].ID || !rows[0].NeverStarted {
 		t.Errorf("%+v, %v, want %d", rows, err, made[2].ID)
 	}
-	if rows, err := o.UnstartedTasks(t.Context(), 5*time.Second, made[2].ID, 10); err != nil || len(rows) != 0 {
+	if rows, err := o.Tasks.Unstarted(t.Context(), 5*time.Second, made[2].ID, 10); err != nil || len(rows) != 0 {
 		t.Errorf("after it there are %+v, %v", rows, err)
 	}
 }

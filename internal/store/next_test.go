@@ -52,7 +52,7 @@ func TestNextReadsFewRows(t *testing.T) {
 
 		before := testdb.RowsRead(t, url)
 		for range listRuns {
-			found, err := s.NextTasks(t.Context(), c.wish, nil, 1)
+			found, err := s.Tasks.Next(t.Context(), c.wish, nil, 1)
 			if err != nil || c.first == 0 && len(found) > 0 || c.first != 0 && !slices.Equal(found, []int64{c.first}) {
 				t.Fatalf("%s: %v, %v; want %d", name, found, err, c.first)
 			}
@@ -73,7 +73,7 @@ func TestChoices(t *testing.T) {
 	r := core.Request{UserID: o.ann.ID, Key: "k", Asked: "next"}
 	choose := func(r core.Request, was, now core.Choice, want bool) {
 		t.Helper()
-		if kept, err := o.Choose(ctx, r, was, now); err != nil || kept != want {
+		if kept, err := o.Answers.Choose(ctx, r, was, now); err != nil || kept != want {
 			t.Errorf("%+v after %+v: kept %v, %v", now, was, kept, err)
 		}
 	}
@@ -81,7 +81,7 @@ func TestChoices(t *testing.T) {
 	is := func(r core.Request, want core.Choice, wantDone bool) {
 		t.Helper()
 		var answer task.Answer
-		if choice, done, err := o.ChoiceOf(ctx, r, &answer); err != nil || choice != want || done != wantDone {
+		if choice, done, err := o.Answers.ChoiceOf(ctx, r, &answer); err != nil || choice != want || done != wantDone {
 			t.Errorf("the choice is %+v, done %v, %v; want %+v, %v", choice, done, err, want, wantDone)
 		}
 	}
@@ -112,7 +112,7 @@ func TestChoices(t *testing.T) {
 			o.must(err)
 		}
 		choose(key, core.Choice{}, first, false)
-		if _, _, err := o.ChoiceOf(ctx, key, &answer); fault.CodeOf(err) != fault.Validation {
+		if _, _, err := o.Answers.ChoiceOf(ctx, key, &answer); fault.CodeOf(err) != fault.Validation {
 			t.Errorf("key %s for %s: %v", key.Key, key.Asked, err)
 		}
 	}

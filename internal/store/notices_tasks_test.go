@@ -14,7 +14,7 @@ import (
 func TestTaskNotices(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
-	from, err := o.NoticeCursor(t.Context())
+	from, err := o.Notices.Cursor(t.Context())
 	o.must(err)
 	made := o.made(
 		task.NewTask{Ref: "first", AssigneeID: &o.bob.ID},
@@ -26,8 +26,8 @@ func TestTaskNotices(t *testing.T) {
 	o.move(made[0], lifecycle.TaskDone, &o.bob.ID)
 
 	events := o.after(from)
-	o.must(o.PlanNotices(t.Context(), from, events, 0))
-	notices, err := o.DueNotices(t.Context(), []string{lifecycle.WorkloadTask}, 100)
+	o.must(o.Notices.Plan(t.Context(), from, events, 0))
+	notices, err := o.Notices.Due(t.Context(), []string{lifecycle.WorkloadTask}, 100)
 	o.must(err)
 	var told []int64
 	for _, notice := range notices {
@@ -45,12 +45,12 @@ func TestFirstFailureIsNews(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	user := b.user(7)
-	b.must(b.SaveUsername(t.Context(), user.ID, "@Durov"))
+	b.must(b.Accounts.SaveUsername(t.Context(), user.ID, "@Durov"))
 	hash := b.deposit("ann", 3*coin)
 	b.quoted(hash, 2*coin)
 	for attempt := 1; attempt <= 2; attempt++ {
 		b.fail(hash, "FRAGMENT_UNAVAILABLE", lifecycle.Retryable, false)
-		b.ok(b.RetryTransaction(t.Context(), transaction.Request{Hash: hash, Attempt: attempt}))
+		b.ok(b.Transactions.Retry(t.Context(), transaction.Request{Hash: hash, Attempt: attempt}))
 	}
 
 	if told := b.count("news"); told != 1 {

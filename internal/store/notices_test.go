@@ -16,7 +16,7 @@ import (
 // due lists what is due as "<user>:<entity>:<seqs>".
 func (s *downloadRig) due(workloads ...string) (found []notice.Notice, shown []string) {
 	s.t.Helper()
-	found, err := s.DueNotices(s.t.Context(), workloads, 10)
+	found, err := s.Notices.Due(s.t.Context(), workloads, 10)
 	s.must(err)
 	for _, n := range found {
 		shown = append(shown, fmt.Sprintf("%d:%s:%v", n.UserID, n.EntityID, n.Seqs))
@@ -31,7 +31,7 @@ func TestDownloadNotices(t *testing.T) {
 	s := newDownloadRig(t)
 	ctx := t.Context()
 	note := func(job download.Download, event core.Event) {
-		_, err := s.ChangeDownload(ctx, job.ID, func(walk *download.DownloadWalk) error {
+		_, err := s.Downloads.Change(ctx, job.ID, func(walk *download.DownloadWalk) error {
 			if event.To == "" {
 				walk.Note(event.Type)
 				return nil
@@ -52,7 +52,7 @@ func TestDownloadNotices(t *testing.T) {
 	note(own, core.Event{Type: lifecycle.DownloadFoundAgain})
 	note(own, core.Event{Type: "canceled", To: string(lifecycle.DownloadCanceled), ActorID: &carl.ID})
 	note(other, core.Event{Type: "canceled", To: string(lifecycle.DownloadCanceled), ActorID: &s.ann.ID})
-	chatless, err := s.CreateUser(ctx, account.User{Status: account.UserActive}, "")
+	chatless, err := s.Accounts.CreateUser(ctx, account.User{Status: account.UserActive}, "")
 	s.must(err)
 	s.move(s.download(chatless), lifecycle.DownloadFailed)
 	stalled := s.download(s.bob)
@@ -73,14 +73,14 @@ func TestDownloadNotices(t *testing.T) {
 
 	for _, n := range found {
 		again := n
-		events, err := s.TakeNotice(ctx, &n)
+		events, err := s.Notices.Take(ctx, &n)
 		if err != nil || len(events) != 1 || events[0].EntityID != n.EntityID || events[0].Seq != n.Seqs[0] {
 			t.Errorf("%+v, %v", events, err)
 		}
-		if events, err := s.TakeNotice(ctx, &again); err != nil || len(events) != 0 || len(again.Seqs) != 0 {
+		if events, err := s.Notices.Take(ctx, &again); err != nil || len(events) != 0 || len(again.Seqs) != 0 {
 			t.Errorf("taken twice: %+v, %v", events, err)
 		}
-		s.must(s.SaveNotice(ctx, n, notice.NoticeSent, 0))
+		s.must(s.Notices.Save(ctx, n, notice.NoticeSent, 0))
 	}
 }
 
@@ -90,7 +90,7 @@ func TestAlertsBeginAndEnd(t *testing.T) {
 	ctx := t.Context()
 	want := func(when string, want ...notice.Alert) {
 		t.Helper()
-		got, err := w.TakeUnsentAlerts(ctx, 0)
+		got, err := w.Notices.TakeUnsentAlerts(ctx, 0)
 		w.must(err)
 		for i := range got {
 			got[i].ID = 0
@@ -100,8 +100,8 @@ func TestAlertsBeginAndEnd(t *testing.T) {
 		}
 	}
 
-	raise := func() { w.must(w.RaiseAlert(ctx, notice.AlertDownloadsAway)) }
-	resolve := func() { w.must(w.ResolveAlert(ctx, notice.AlertDownloadsAway)) }
+	raise := func() { w.must(w.Notices.RaiseAlert(ctx, notice.AlertDownloadsAway)) }
+	resolve := func() { w.must(w.Notices.ResolveAlert(ctx, notice.AlertDownloadsAway)) }
 	kind := notice.AlertDownloadsAway
 	resolve()
 	want("nothing has happened")

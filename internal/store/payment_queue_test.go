@@ -17,7 +17,7 @@ import (
 func (b *bank) served(hashes []string) (order []int) {
 	b.t.Helper()
 	for {
-		queue, err := b.PaymentQueue(b.t.Context(), b.wallet, 100)
+		queue, err := b.Transactions.PaymentQueue(b.t.Context(), b.wallet, 100)
 		b.must(err)
 		if len(queue) == 0 {
 			return order
@@ -46,7 +46,7 @@ func TestQueueIsFair(t *testing.T) {
 	}
 
 	var planned []int
-	queue, err := b.PaymentQueue(t.Context(), b.wallet, 100)
+	queue, err := b.Transactions.PaymentQueue(t.Context(), b.wallet, 100)
 	b.must(err)
 	for i, entry := range queue {
 		planned = append(planned, slices.Index(hashes, entry.TransactionHash))
@@ -72,7 +72,7 @@ func TestNobodyStarves(t *testing.T) {
 
 	for i := range 4 {
 		b.enter(b.ordered(string(rune('a'+i)), 3*coin), transaction.Purchase)
-		queue, err := b.PaymentQueue(t.Context(), b.wallet, 1)
+		queue, err := b.Transactions.PaymentQueue(t.Context(), b.wallet, 1)
 		b.must(err)
 		b.bought(queue[0].TransactionHash)
 		if queue[0].TransactionHash == waiting {
@@ -94,24 +94,24 @@ func TestReturnedTurn(t *testing.T) {
 	}
 
 	for range 2 {
-		b.must(b.ReturnTurn(ctx, hashes[0], transaction.Purchase))
-		b.must(b.ReturnTurn(ctx, hashes[0], transaction.Purchase)) // again: nothing
+		b.must(b.Transactions.ReturnTurn(ctx, hashes[0], transaction.Purchase))
+		b.must(b.Transactions.ReturnTurn(ctx, hashes[0], transaction.Purchase)) // again: nothing
 		if entry := b.enter(hashes[2], transaction.Purchase); entry.GrantedAt != nil {
 			t.Errorf("%+v", entry)
 		}
-		if snapshot := b.ok(b.SnapshotOfTransaction(ctx, hashes[0])); !snapshot.Turn.Granted || snapshot.Turn.Kind != transaction.Purchase {
+		if snapshot := b.ok(b.Transactions.SnapshotOf(ctx, hashes[0])); !snapshot.Turn.Granted || snapshot.Turn.Kind != transaction.Purchase {
 			t.Errorf("%+v", snapshot.Turn) // granted again by the next read
 		}
 	}
 
-	b.must(b.LeaveQueue(ctx, hashes[0], transaction.Purchase))
-	b.must(b.LeaveQueue(ctx, hashes[0], transaction.Purchase))
-	if snapshot := b.ok(b.SnapshotOfTransaction(ctx, hashes[1])); !snapshot.Turn.Granted {
+	b.must(b.Transactions.LeaveQueue(ctx, hashes[0], transaction.Purchase))
+	b.must(b.Transactions.LeaveQueue(ctx, hashes[0], transaction.Purchase))
+	if snapshot := b.ok(b.Transactions.SnapshotOf(ctx, hashes[1])); !snapshot.Turn.Granted {
 		t.Error("the turn did not go on")
 	}
 
 	b.fail(hashes[1], "m", lifecycle.UnknownError, false)
-	if snapshot := b.ok(b.SnapshotOfTransaction(ctx, hashes[2])); !snapshot.Turn.Granted {
+	if snapshot := b.ok(b.Transactions.SnapshotOf(ctx, hashes[2])); !snapshot.Turn.Granted {
 		t.Error("the turn did not go on from one that failed")
 	}
 }
@@ -121,7 +121,7 @@ func TestGrantRace(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	ctx := t.Context()
-	b.must(b.Pause(ctx, nil, "test"))
+	b.must(b.Transactions.Pause(ctx, nil, "test"))
 
 	for _, sender := range []string{"a", "b", "c"} {
 		if entry := b.enter(b.ordered(sender, 3*coin), transaction.Purchase); entry.GrantedAt != nil {
@@ -129,12 +129,12 @@ func TestGrantRace(t *testing.T) {
 		}
 	}
 
-	b.must(b.Resume(ctx))
+	b.must(b.Transactions.Resume(ctx))
 	var granted atomic.Int64
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			entry, err := b.GrantNext(ctx, b.wallet)
+			entry, err := b.Transactions.GrantNext(ctx, b.wallet)
 			if err != nil {
 				t.Error(err)
 			}
@@ -159,9 +159,9 @@ func TestPause(t *testing.T) {
 	hash, next := b.ordered("ann", 3*coin), b.ordered("bob", 3*coin)
 	payment := b.signed(hash, transaction.Purchase)
 	b.enter(next, transaction.Purchase)
-	b.must(b.Pause(ctx, &admin.ID, "inventory"))
-	b.must(b.Pause(ctx, nil, "again"))
-	switches, err := b.Switches(ctx)
+	b.must(b.Transactions.Pause(ctx, &admin.ID, "inventory"))
+	b.must(b.Transactions.Pause(ctx, nil, "again"))
+	switches, err := b.Transactions.Switches(ctx)
 	if err != nil || switches.Pause.Reason != "inventory" || *switches.Pause.ByUser != admin.ID || switches.Hold.On() {
 		t.Errorf("%+v, %v", switches, err)
 	}
@@ -176,15 +176,15 @@ func TestPause(t *testing.T) {
 		t.Errorf("%+v", brought)
 	}
 
-	b.must(b.Resume(ctx))
+	b.must(b.Transactions.Resume(ctx))
 	if brought := b.scan(); brought.Granted == nil || brought.Granted.TransactionHash != next {
 		t.Errorf("%+v", brought)
 	}
 
-	b.must(b.Pause(ctx, nil, "again"))
+	b.must(b.Transactions.Pause(ctx, nil, "again"))
 	_, err = b.sign(b.want(next, transaction.Purchase), transaction.Limits{})
 	b.refused(err, fault.PaymentsPaused)
-	b.must(b.Resume(ctx))
+	b.must(b.Transactions.Resume(ctx))
 	b.signed(next, transaction.Purchase)
 }
 
@@ -199,11 +199,11 @@ func TestHold(t *testing.T) {
 	b.enter(hash, transaction.Purchase)
 	b.enter(next, transaction.Purchase)
 	later := time.Now().Add(time.Hour)
-	b.must(b.Hold(ctx, "session_expired", later))
+	b.must(b.Transactions.Hold(ctx, "session_expired", later))
 	_, err := b.sign(b.want(hash, transaction.Purchase), transaction.Limits{})
 	b.refused(err, fault.PaymentsHeld)
-	b.must(b.ReturnTurn(ctx, hash, transaction.Purchase))
-	if entry, err := b.GrantNext(ctx, b.wallet); err != nil || entry != nil {
+	b.must(b.Transactions.ReturnTurn(ctx, hash, transaction.Purchase))
+	if entry, err := b.Transactions.GrantNext(ctx, b.wallet); err != nil || entry != nil {
 		t.Errorf("%+v, %v", entry, err)
 	}
 
@@ -213,21 +213,21 @@ func TestHold(t *testing.T) {
 		t.Errorf("%+v", brought)
 	}
 
-	b.must(b.Hold(ctx, "session_expired", time.Now().Add(-time.Second)))
-	entry, err := b.GrantNext(ctx, b.wallet)
+	b.must(b.Transactions.Hold(ctx, "session_expired", time.Now().Add(-time.Second)))
+	entry, err := b.Transactions.GrantNext(ctx, b.wallet)
 	if err != nil || entry == nil || !entry.Probe || entry.TransactionHash != hash {
 		t.Errorf("%+v, %v", entry, err)
 	}
 
-	b.must(b.Hold(ctx, "session_expired", later)) // it failed again
-	b.must(b.ReturnTurn(ctx, hash, transaction.Purchase))
-	if entry, err := b.GrantNext(ctx, b.wallet); err != nil || entry != nil {
+	b.must(b.Transactions.Hold(ctx, "session_expired", later)) // it failed again
+	b.must(b.Transactions.ReturnTurn(ctx, hash, transaction.Purchase))
+	if entry, err := b.Transactions.GrantNext(ctx, b.wallet); err != nil || entry != nil {
 		t.Errorf("%+v, %v", entry, err)
 	}
 
-	b.must(b.Hold(ctx, "daily_limit", time.Now().Add(-time.Second)))
+	b.must(b.Transactions.Hold(ctx, "daily_limit", time.Now().Add(-time.Second)))
 	payment := b.signed(hash, transaction.Purchase)
-	if switches, err := b.Switches(ctx); err != nil || switches.Hold.On() {
+	if switches, err := b.Transactions.Switches(ctx); err != nil || switches.Hold.On() {
 		t.Errorf("%+v, %v", switches, err)
 	}
 
@@ -250,7 +250,7 @@ func TestUntold(t *testing.T) {
 	ctx := t.Context()
 	untold := func(starts, settled, turns int) transaction.PendingSignals {
 		t.Helper()
-		got, err := b.PendingSignalsOf(ctx, b.wallet, 10)
+		got, err := b.Transactions.PendingSignalsOf(ctx, b.wallet, 10)
 		if err != nil || len(got.Starts) != starts || len(got.Settled) != settled || len(got.Turns) != turns {
 			t.Errorf("%+v, %v", got, err)
 		}
@@ -262,7 +262,7 @@ func TestUntold(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 
-	b.must(b.MarkTransactionStarted(ctx, ann))
+	b.must(b.Transactions.MarkStarted(ctx, ann))
 	untold(1, 0, 0)
 	b.quoted(ann, 2*coin)
 	b.quoted(bob, 2*coin)
@@ -273,20 +273,20 @@ func TestUntold(t *testing.T) {
 	b.accept(payment)
 	b.scan()
 	got := untold(0, 1, 0)
-	b.must(b.MarkSettledNotified(ctx, got.Settled[0].PaymentID))
+	b.must(b.Transactions.MarkSettledNotified(ctx, got.Settled[0].PaymentID))
 	b.through(payment)
 	got = untold(0, 0, 1)
 	turn := got.Turns[0]
-	b.must(b.ReturnTurn(ctx, bob, transaction.Purchase))
-	b.must(b.MarkTurnNotified(ctx, turn)) // of a turn that is over
+	b.must(b.Transactions.ReturnTurn(ctx, bob, transaction.Purchase))
+	b.must(b.Transactions.MarkTurnNotified(ctx, turn)) // of a turn that is over
 	untold(0, 0, 0)
-	if _, err := b.GrantNext(ctx, b.wallet); err != nil {
+	if _, err := b.Transactions.GrantNext(ctx, b.wallet); err != nil {
 		t.Error(err)
 	}
 
-	b.must(b.MarkTurnNotified(ctx, turn))
+	b.must(b.Transactions.MarkTurnNotified(ctx, turn))
 	got = untold(0, 0, 1)
-	b.must(b.MarkTurnNotified(ctx, got.Turns[0]))
+	b.must(b.Transactions.MarkTurnNotified(ctx, got.Turns[0]))
 	untold(0, 0, 0)
 }
 
@@ -299,8 +299,8 @@ func TestPauseWaitsForThePen(t *testing.T) {
 	b.enter(hash, transaction.Purchase)
 	order := b.want(hash, transaction.Purchase)
 	paused := make(chan error, 1)
-	_, err := b.SignPayment(t.Context(), order, transaction.Limits{}, func(seqno uint32) (transaction.Signed, error) {
-		go func() { paused <- b.Pause(t.Context(), nil, "test") }()
+	_, err := b.Transactions.SignPayment(t.Context(), order, transaction.Limits{}, func(seqno uint32) (transaction.Signed, error) {
+		go func() { paused <- b.Transactions.Pause(t.Context(), nil, "test") }()
 		for waiting := 0; waiting == 0; {
 			select {
 			case err := <-paused:
@@ -331,7 +331,7 @@ func TestWakes(t *testing.T) {
 	payment := b.signed(ann, transaction.Purchase)
 	b.enter(bob, transaction.Purchase)
 	ctx, stop := context.WithCancel(t.Context())
-	wakes, others := b.WakesOf(ctx, b.wallet), b.WakesOf(ctx, "another")
+	wakes, others := b.Transactions.WakesOf(ctx, b.wallet), b.Transactions.WakesOf(ctx, "another")
 	heard := func(wake <-chan struct{}) func() bool {
 		return func() bool {
 			select {
@@ -352,7 +352,7 @@ func TestWakes(t *testing.T) {
 		}
 	}
 
-	wake := func(wallet string) func() { return func() { b.must(b.WakeForPayment(ctx, wallet)) } }
+	wake := func(wallet string) func() { return func() { b.must(b.Transactions.WakeForPayment(ctx, wallet)) } }
 	hear("a payment", wakes.Payments, wake(b.wallet)) // from here on both listen
 	hear("another's payment", others.Payments, wake("another"))
 	b.accept(payment)
@@ -379,7 +379,7 @@ func TestYieldedTurn(t *testing.T) {
 		b.enter(hash, transaction.Purchase)
 	}
 
-	b.must(b.YieldTurn(t.Context(), first, transaction.Purchase))
+	b.must(b.Transactions.YieldTurn(t.Context(), first, transaction.Purchase))
 	if b.turnOf(first, transaction.Purchase) || !b.turnOf(second, transaction.Purchase) {
 		t.Error("the turn stays with who has yielded it")
 	}

@@ -20,9 +20,9 @@ func (b *bank) full(hash string, kind transaction.PaymentKind, limits transactio
 		b.t.Fatalf("%v", err)
 	}
 
-	before := b.CheckLimits(b.t.Context(), hash, kind, b.want(hash, kind).AmountNano, limits)
+	before := b.Transactions.CheckLimits(b.t.Context(), hash, kind, b.want(hash, kind).AmountNano, limits)
 	b.refused(before, fault.DailyLimit)
-	b.must(b.DeferTurn(b.t.Context(), hash, kind, refusal.Until))
+	b.must(b.Transactions.DeferTurn(b.t.Context(), hash, kind, refusal.Until))
 	return refusal.Until
 }
 
@@ -44,21 +44,21 @@ func TestSmallerOnesPass(t *testing.T) {
 	}
 
 	b.bought(small)
-	if deferred, err := b.AnyDeferred(t.Context()); err != nil || !deferred {
+	if deferred, err := b.Transactions.AnyDeferred(t.Context()); err != nil || !deferred {
 		t.Errorf("%v, %v", deferred, err)
 	}
-	if queue, err := b.PaymentQueue(t.Context(), b.wallet, 10); err != nil || len(queue) != 1 || queue[0].GrantedAt != nil || queue[0].NotBefore == nil {
+	if queue, err := b.Transactions.PaymentQueue(t.Context(), b.wallet, 10); err != nil || len(queue) != 1 || queue[0].GrantedAt != nil || queue[0].NotBefore == nil {
 		t.Errorf("%+v, %v", queue, err)
 	}
 
 	b.exec(`UPDATE payment_queue SET not_before = now()`)
-	if entry, err := b.GrantNext(t.Context(), b.wallet); err != nil || entry == nil || entry.TransactionHash != big {
+	if entry, err := b.Transactions.GrantNext(t.Context(), b.wallet); err != nil || entry == nil || entry.TransactionHash != big {
 		t.Errorf("its time has come: %+v, %v", entry, err)
 	}
 
-	b.must(b.DeferTurn(t.Context(), big, transaction.Purchase, time.Now().Add(time.Hour)))
-	b.must(b.Resume(t.Context())) // by an operator who has raised the limit
-	if entry, err := b.GrantNext(t.Context(), b.wallet); err != nil || entry == nil || entry.TransactionHash != big {
+	b.must(b.Transactions.DeferTurn(t.Context(), big, transaction.Purchase, time.Now().Add(time.Hour)))
+	b.must(b.Transactions.Resume(t.Context())) // by an operator who has raised the limit
+	if entry, err := b.Transactions.GrantNext(t.Context(), b.wallet); err != nil || entry == nil || entry.TransactionHash != big {
 		t.Errorf("an operator resumes: %+v, %v", entry, err)
 	}
 }
@@ -79,9 +79,9 @@ func TestPassedForADay(t *testing.T) {
 		t.Error("a small one does not pass")
 	}
 
-	b.must(b.ReturnTurn(t.Context(), small, transaction.Purchase))
+	b.must(b.Transactions.ReturnTurn(t.Context(), small, transaction.Purchase))
 	b.exec(`UPDATE payment_queue SET deferred_at = now() - interval '25 hours' WHERE transaction_hash = $1`, big)
-	if entry, err := b.GrantNext(t.Context(), b.wallet); err != nil || entry != nil {
+	if entry, err := b.Transactions.GrantNext(t.Context(), b.wallet); err != nil || entry != nil {
 		t.Errorf("it was passed for a day, and still is: %+v, %v", entry, err)
 	}
 
@@ -91,10 +91,10 @@ func TestPassedForADay(t *testing.T) {
 		t.Error("a refund waits for room in the limit of purchases")
 	}
 
-	b.must(b.LeaveQueue(t.Context(), owed, transaction.Refund))
+	b.must(b.Transactions.LeaveQueue(t.Context(), owed, transaction.Refund))
 
 	b.exec(`UPDATE payment_queue SET not_before = now() WHERE transaction_hash = $1`, big)
-	if entry, err := b.GrantNext(t.Context(), b.wallet); err != nil || entry == nil || entry.TransactionHash != big {
+	if entry, err := b.Transactions.GrantNext(t.Context(), b.wallet); err != nil || entry == nil || entry.TransactionHash != big {
 		t.Errorf("%+v, %v", entry, err)
 	}
 }
@@ -116,7 +116,7 @@ func TestRefundLimits(t *testing.T) {
 	large := owed("a", 4*coin)
 	_, err := b.sign(b.want(large, transaction.Refund), limits)
 	b.refused(err, fault.ReviewRequired)
-	if snapshot := b.ok(b.ReviewPayment(t.Context(), large, limits)); !snapshot.NeedsReview || snapshot.RefundDue != 4*coin || snapshot.Turn != nil {
+	if snapshot := b.ok(b.Transactions.ReviewPayment(t.Context(), large, limits)); !snapshot.NeedsReview || snapshot.RefundDue != 4*coin || snapshot.Turn != nil {
 		t.Errorf("%+v", snapshot)
 	}
 
@@ -127,8 +127,8 @@ func TestRefundLimits(t *testing.T) {
 	b.full(owed("c", 2*coin), transaction.Refund, limits)
 
 	request := transaction.Request{Hash: large, Attempt: b.tx(large).Attempt}
-	b.ok(b.ResolveTransaction(t.Context(), request, lifecycle.TransactionFailed, "m"))
-	if snapshot := b.ok(b.ResolveTransaction(t.Context(), request, lifecycle.TransactionFailed, "m")); snapshot.NeedsReview || snapshot.RefundDue != 4*coin {
+	b.ok(b.Transactions.Resolve(t.Context(), request, lifecycle.TransactionFailed, "m"))
+	if snapshot := b.ok(b.Transactions.Resolve(t.Context(), request, lifecycle.TransactionFailed, "m")); snapshot.NeedsReview || snapshot.RefundDue != 4*coin {
 		t.Errorf("%+v", snapshot)
 	}
 
@@ -147,12 +147,12 @@ func TestKeepDust(t *testing.T) {
 	hash := b.ordered("a", 2*coin)
 	b.fail(hash, "m", lifecycle.NonRetryable, true)
 	b.enter(hash, transaction.Refund)
-	if snapshot := b.ok(b.KeepDust(t.Context(), hash, 2*coin)); snapshot.RefundDue != 2*coin || snapshot.Turn == nil {
+	if snapshot := b.ok(b.Transactions.KeepDust(t.Context(), hash, 2*coin)); snapshot.RefundDue != 2*coin || snapshot.Turn == nil {
 		t.Errorf("it is worth it: %+v", snapshot)
 	}
 
 	for range 2 {
-		if snapshot := b.ok(b.KeepDust(t.Context(), hash, 2*coin+1)); snapshot.RefundDue != 0 || snapshot.Turn != nil {
+		if snapshot := b.ok(b.Transactions.KeepDust(t.Context(), hash, 2*coin+1)); snapshot.RefundDue != 0 || snapshot.Turn != nil {
 			t.Errorf("%+v", snapshot)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 func (b *bank) requested(hash string) transaction.PaymentOrder {
 	b.t.Helper()
 	order := b.want(hash, transaction.Purchase)
-	number, err := b.NextRequest(b.t.Context(), b.wallet)
+	number, err := b.Transactions.NextRequest(b.t.Context(), b.wallet)
 	b.must(err)
 	order.RequestID, order.RequestNumber, order.LinkUntil = "r", number, b.now.Add(10*time.Minute)
 	return order
@@ -62,17 +62,17 @@ func TestProofOfAPurchase(t *testing.T) {
 			hash, payment := b.paidByNumber("ann")
 			b.settle(payment.ID, transaction.Destination{Kept: true, At: payment.LinkUntil.Add(c.arrived)})
 			if !c.unconfirmed {
-				b.must(b.MarkPurchaseConfirmed(t.Context(), payment.ID))
+				b.must(b.Transactions.MarkPurchaseConfirmed(t.Context(), payment.ID))
 			}
 			if c.unknown {
 				b.exec(`UPDATE payments SET link_until = NULL WHERE id = $1`, payment.ID)
 			}
 			if c.later {
-				_, err := b.NextRequest(t.Context(), b.wallet)
+				_, err := b.Transactions.NextRequest(t.Context(), b.wallet)
 				b.must(err)
 			}
 
-			snapshot, err := b.FinishTransaction(t.Context(), hash, 1, c.done)
+			snapshot, err := b.Transactions.Finish(t.Context(), hash, 1, c.done)
 			switch {
 			case c.proven && (err != nil || snapshot.State != lifecycle.TransactionProcessed):
 				t.Errorf("%+v %v", snapshot, err)
@@ -92,10 +92,10 @@ func TestPurchaseThatCameBackIsNoProof(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	hash, payment := b.paidByNumber("ann")
-	b.must(b.MarkPurchaseConfirmed(t.Context(), payment.ID))
-	_, err := b.NextRequest(t.Context(), b.wallet)
+	b.must(b.Transactions.MarkPurchaseConfirmed(t.Context(), payment.ID))
+	_, err := b.Transactions.NextRequest(t.Context(), b.wallet)
 	b.must(err)
-	_, err = b.FinishTransaction(t.Context(), hash, 1, true)
+	_, err = b.Transactions.Finish(t.Context(), hash, 1, true)
 	b.refused(err, fault.PaymentUndecided)
 }
 
@@ -114,7 +114,7 @@ func TestMessageOfSeveralIsNoLostPayment(t *testing.T) {
 	b.scan()
 
 	for _, payment := range []string{lost.Hash, lost.Out[0].Hash} {
-		_, err := b.ResolveTransaction(t.Context(), transaction.Request{Hash: hash, Attempt: 1, Payment: payment}, lifecycle.TransactionProcessed, "")
+		_, err := b.Transactions.Resolve(t.Context(), transaction.Request{Hash: hash, Attempt: 1, Payment: payment}, lifecycle.TransactionProcessed, "")
 		b.refused(err, fault.Validation)
 	}
 	b.balanced()
@@ -134,13 +134,13 @@ func TestNoPurchaseIsTheLastAfterARestore(t *testing.T) {
 		hash, payment := sign(b)
 		b.accept(payment)
 		b.scan()
-		if p, err := b.LivePayment(t.Context(), hash, transaction.Purchase); err != nil || !p.Last {
+		if p, err := b.Transactions.LivePayment(t.Context(), hash, transaction.Purchase); err != nil || !p.Last {
 			t.Errorf("%s: %+v %v", name, p, err)
 		}
 
-		b.must(b.AfterRestore(t.Context()))
+		b.must(b.Operations.AfterRestore(t.Context()))
 		b.settle(payment.ID, transaction.Destination{Kept: true, At: b.now})
-		_, err := b.FinishTransaction(t.Context(), hash, 1, true)
+		_, err := b.Transactions.Finish(t.Context(), hash, 1, true)
 		b.refused(err, fault.PaymentUndecided)
 	}
 }

@@ -27,8 +27,8 @@ func TestSigningIsRefused(t *testing.T) {
 		pen    error
 		want   fault.Code
 	}{
-		"its turn was given back": {before: func(b *bank, hash string) { b.must(b.ReturnTurn(t.Context(), hash, transaction.Purchase)) }, want: fault.NoTurn},
-		"it left the line":        {before: func(b *bank, hash string) { b.must(b.LeaveQueue(t.Context(), hash, transaction.Purchase)) }, want: fault.NoTurn},
+		"its turn was given back": {before: func(b *bank, hash string) { b.must(b.Transactions.ReturnTurn(t.Context(), hash, transaction.Purchase)) }, want: fault.NoTurn},
+		"it left the line":        {before: func(b *bank, hash string) { b.must(b.Transactions.LeaveQueue(t.Context(), hash, transaction.Purchase)) }, want: fault.NoTurn},
 		"another kind": {order: func(o *transaction.PaymentOrder, _ int64) {
 			o.Kind = transaction.Refund
 			o.Destination = address("ann")
@@ -39,7 +39,7 @@ func TestSigningIsRefused(t *testing.T) {
 		"no room for gas":         {order: func(o *transaction.PaymentOrder, free int64) { o.AmountNano = free }, want: fault.InsufficientFunds},
 		"nothing":                 {order: func(o *transaction.PaymentOrder, _ int64) { o.AmountNano = 0 }, want: fault.Validation},
 		"an attempt that is over": {order: func(o *transaction.PaymentOrder, _ int64) { o.Attempt = 0 }, want: fault.InvalidTransition},
-		"a person looks at it":    {before: func(b *bank, hash string) { b.ok(b.ReviewTransaction(t.Context(), hash, 1, "r")) }, want: fault.InvalidTransition},
+		"a person looks at it":    {before: func(b *bank, hash string) { b.ok(b.Transactions.Review(t.Context(), hash, 1, "r")) }, want: fault.InvalidTransition},
 		"it has failed":           {before: func(b *bank, hash string) { b.fail(hash, "m", lifecycle.UnknownError, false) }, want: fault.InvalidTransition},
 		"a time that has passed":  {until: -time.Minute, want: fault.Validation},
 		"the pen fails":           {pen: errPen},
@@ -69,7 +69,7 @@ func TestSigningIsRefused(t *testing.T) {
 			}
 
 			before, version := b.balanced(), b.tx(hash).RowVersion
-			_, err := b.SignPayment(t.Context(), order, c.limits, func(seqno uint32) (transaction.Signed, error) {
+			_, err := b.Transactions.SignPayment(t.Context(), order, c.limits, func(seqno uint32) (transaction.Signed, error) {
 				signed, _ := b.pen(order)(seqno)
 				if c.until != 0 {
 					signed.ValidUntil = b.now.Add(c.until)
@@ -79,7 +79,7 @@ func TestSigningIsRefused(t *testing.T) {
 			if c.pen != nil && !errors.Is(err, c.pen) || fault.CodeOf(err) != c.want {
 				t.Errorf("got %v", err)
 			}
-			if payments, err := b.PaymentsOf(t.Context(), hash); err != nil || len(payments) != 0 {
+			if payments, err := b.Transactions.PaymentsOf(t.Context(), hash); err != nil || len(payments) != 0 {
 				t.Errorf("%+v, %v", payments, err)
 			}
 			if after := b.balanced(); after[transaction.AccountReserved] != before[transaction.AccountReserved] || b.tx(hash).RowVersion != version {
@@ -111,7 +111,7 @@ func TestSigningRace(t *testing.T) {
 
 	for i := range ids {
 		all.Go(func() {
-			payment, err := b.SignPayment(t.Context(), order, transaction.Limits{}, func(seqno uint32) (transaction.Signed, error) {
+			payment, err := b.Transactions.SignPayment(t.Context(), order, transaction.Limits{}, func(seqno uint32) (transaction.Signed, error) {
 				made.Add(1)
 				return b.pen(order)(seqno)
 			})
@@ -144,7 +144,7 @@ func TestOneInFlight(t *testing.T) {
 	for _, hash := range hashes {
 		order := b.want(hash, transaction.Purchase)
 		all.Go(func() {
-			if _, err := b.EnterQueue(t.Context(), hash, transaction.Purchase); err != nil {
+			if _, err := b.Transactions.EnterQueue(t.Context(), hash, transaction.Purchase); err != nil {
 				t.Error(err)
 			}
 
@@ -157,7 +157,7 @@ func TestOneInFlight(t *testing.T) {
 				t.Error(err)
 			}
 
-			if entry, err := b.GrantNext(t.Context(), b.wallet); err != nil || entry != nil {
+			if entry, err := b.Transactions.GrantNext(t.Context(), b.wallet); err != nil || entry != nil {
 				t.Errorf("a second turn: %+v, %v", entry, err)
 			}
 		})
@@ -186,7 +186,7 @@ func TestDeadPayment(t *testing.T) {
 
 	b.now = b.now.Add(time.Second)
 	b.incoming(address("bob"), coin, false)
-	if _, err := b.IngestChain(ctx, b.wallet, b.after(0), time.Time{}); err != nil || b.payment(first.ID).State != transaction.PaymentSigned {
+	if _, err := b.Transactions.IngestChain(ctx, b.wallet, b.after(0), time.Time{}); err != nil || b.payment(first.ID).State != transaction.PaymentSigned {
 		t.Errorf("dead without a look at the end of the chain: %v", err)
 	}
 	if brought := b.scan(); len(brought.Settled) != 1 || b.payment(first.ID).State != transaction.PaymentDead {
@@ -196,7 +196,7 @@ func TestDeadPayment(t *testing.T) {
 		t.Errorf("%v", money)
 	}
 
-	snapshot := b.ok(b.SnapshotOfTransaction(ctx, hash))
+	snapshot := b.ok(b.Transactions.SnapshotOf(ctx, hash))
 	if snapshot.Attempt != 1 || snapshot.Signed != 1 || snapshot.Turn != nil || snapshot.Purchase.State != transaction.PaymentDead {
 		t.Errorf("%+v", snapshot)
 	}
@@ -233,7 +233,7 @@ func TestDeadPayment(t *testing.T) {
 	b.accept(third)
 	b.scan()
 	b.settle(third.ID, transaction.Destination{Kept: true})
-	b.ok(b.FinishTransaction(ctx, hash, 3, true))
+	b.ok(b.Transactions.Finish(ctx, hash, 3, true))
 	want4 := []string{
 		"detected", "locked", "payment_signed", "payment_dead", "payment_signed", "payment_dead", "payment_signed",
 		"payment_paid", "payment_kept", "processed",
@@ -253,7 +253,7 @@ func TestRetryAfterDeath(t *testing.T) {
 	b.signed(hash, transaction.Purchase)
 	b.expire()
 	b.fail(hash, "Wallet service error: Could not send transaction", lifecycle.Retryable, false)
-	snapshot := b.ok(b.RetryTransaction(t.Context(), transaction.Request{Hash: hash, Attempt: 1}))
+	snapshot := b.ok(b.Transactions.Retry(t.Context(), transaction.Request{Hash: hash, Attempt: 1}))
 	if snapshot.Attempt != 2 || snapshot.Signed != 0 || snapshot.State != lifecycle.TransactionProcessing {
 		t.Errorf("%+v", snapshot)
 	}
@@ -293,7 +293,7 @@ func TestStrangePayments(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 
-		_, err := b.EnterQueue(ctx, hash, transaction.Purchase)
+		_, err := b.Transactions.EnterQueue(ctx, hash, transaction.Purchase)
 		b.refused(err, fault.PaymentUndecided)
 		b.balanced()
 	}
@@ -313,11 +313,11 @@ func TestStrangePayments(t *testing.T) {
 	if got := b.payment(late.ID); got.State != transaction.PaymentPaid || !got.Late {
 		t.Errorf("%+v", got)
 	}
-	if live, err := b.LivePayment(ctx, hash, transaction.Purchase); err != nil || live.ID != again.ID {
+	if live, err := b.Transactions.LivePayment(ctx, hash, transaction.Purchase); err != nil || live.ID != again.ID {
 		t.Errorf("%+v, %v", live, err)
 	}
 
-	differences, err := b.LedgerCheck(ctx, b.wallet)
+	differences, err := b.Transactions.LedgerCheck(ctx, b.wallet)
 	if err != nil || len(differences) != 1 || differences[0].What != "paid twice" || differences[0].Subject != hash {
 		t.Errorf("%+v, %v", differences, err)
 	}
@@ -350,24 +350,24 @@ func TestLatePaymentOfAFailure(t *testing.T) {
 	found(first)
 	_, err := b.sign(order, transaction.Limits{})
 	b.refused(err, fault.InvalidTransition)
-	if queue, err := b.PaymentQueue(ctx, b.wallet, 10); err != nil || len(queue) != 0 {
+	if queue, err := b.Transactions.PaymentQueue(ctx, b.wallet, 10); err != nil || len(queue) != 0 {
 		t.Errorf("%+v, %v", queue, err)
 	}
 
-	b.ok(b.ResolveTransaction(ctx, transaction.Request{Hash: owed, Attempt: 1}, lifecycle.TransactionFailed, "m"))
+	b.ok(b.Transactions.Resolve(ctx, transaction.Request{Hash: owed, Attempt: 1}, lifecycle.TransactionFailed, "m"))
 	b.enter(owed, transaction.Refund)
 	_, err = b.sign(order, transaction.Limits{})
 	b.refused(err, fault.PaymentUndecided)
-	b.must(b.LeaveQueue(ctx, owed, transaction.Refund))
+	b.must(b.Transactions.LeaveQueue(ctx, owed, transaction.Refund))
 
 	failed := b.ordered("bob", 3*coin)
 	second := b.signed(failed, transaction.Purchase)
 	b.expire()
 	b.fail(failed, "m", lifecycle.UnknownError, false)
 	found(second)
-	_, err = b.RetryTransaction(ctx, transaction.Request{Hash: failed, Attempt: 1})
+	_, err = b.Transactions.Retry(ctx, transaction.Request{Hash: failed, Attempt: 1})
 	b.refused(err, fault.PaymentUndecided)
-	_, err = b.ResolveTransaction(
+	_, err = b.Transactions.Resolve(
 		ctx, transaction.Request{Hash: failed, Attempt: 1}, lifecycle.TransactionProcessed, "",
 	)
 
@@ -382,7 +382,7 @@ func TestAbandonedPurchases(t *testing.T) {
 	ctx := t.Context()
 	want := func(when string, n int) {
 		t.Helper()
-		if found, err := b.AbandonedPurchases(ctx, b.wallet, 10); err != nil || len(found) != n {
+		if found, err := b.Transactions.AbandonedPurchases(ctx, b.wallet, 10); err != nil || len(found) != n {
 			t.Errorf("%s: %+v, %v", when, found, err)
 		}
 	}
@@ -390,9 +390,9 @@ func TestAbandonedPurchases(t *testing.T) {
 	hash := b.ordered("ann", 3*coin)
 	payment := b.paid(hash)
 	want("its workflow asks", 0)
-	b.ok(b.ReviewTransaction(ctx, hash, 1, "not_confirmed"))
+	b.ok(b.Transactions.Review(ctx, hash, 1, "not_confirmed"))
 	want("in review", 1)
-	b.ok(b.ResolveTransaction(ctx, transaction.Request{Hash: hash, Attempt: 1}, lifecycle.TransactionFailed, "m"))
+	b.ok(b.Transactions.Resolve(ctx, transaction.Request{Hash: hash, Attempt: 1}, lifecycle.TransactionFailed, "m"))
 	want("ended without it", 1)
 	b.settle(payment.ID, transaction.Destination{ReturnedNano: payment.PaidNano - 1})
 	want("it is back", 0)
@@ -418,7 +418,7 @@ func TestBounce(t *testing.T) {
 			}
 		}
 
-		_, err := b.SettleDestination(ctx, payment.ID, transaction.Destination{ReturnedNano: payment.PaidNano + 1})
+		_, err := b.Transactions.SettleDestination(ctx, payment.ID, transaction.Destination{ReturnedNano: payment.PaidNano + 1})
 		b.refused(err, fault.Validation)
 		for range 2 {
 			if ref := b.settle(payment.ID, transaction.Destination{ReturnedNano: back}); ref.State != transaction.PaymentBounced {
@@ -426,7 +426,7 @@ func TestBounce(t *testing.T) {
 			}
 		}
 
-		_, err = b.SettleDestination(ctx, payment.ID, transaction.Destination{Kept: true})
+		_, err = b.Transactions.SettleDestination(ctx, payment.ID, transaction.Destination{Kept: true})
 		b.refused(err, fault.InvalidTransition)
 		if !chainFirst {
 			if money := b.balanced(); money[transaction.AccountReturning] != back {
@@ -513,9 +513,9 @@ func TestRefund(t *testing.T) {
 		t.Errorf("%v", money)
 	}
 
-	_, err := b.EnterQueue(ctx, hash, transaction.Refund)
+	_, err := b.Transactions.EnterQueue(ctx, hash, transaction.Refund)
 	b.refused(err, fault.PaymentUndecided)
-	if got := b.ok(b.SnapshotOfTransaction(ctx, hash)); got.Refund == nil || !got.Refund.Kept || got.Purchase != nil {
+	if got := b.ok(b.Transactions.SnapshotOf(ctx, hash)); got.Refund == nil || !got.Refund.Kept || got.Purchase != nil {
 		t.Errorf("%+v", got)
 	}
 }
@@ -528,11 +528,11 @@ func TestWriteOff(t *testing.T) {
 	b.deposit("rich", 100*coin)
 	hash := b.ordered("ann", 3*coin)
 	request := transaction.Request{Hash: hash, Attempt: 1, Comment: "paid back by hand"}
-	_, err := b.WriteOffRefund(ctx, request)
+	_, err := b.Transactions.WriteOffRefund(ctx, request)
 	b.refused(err, fault.InvalidTransition) // nothing is owed
 	b.fail(hash, "Username not found", lifecycle.NonRetryable, true)
 	b.signed(hash, transaction.Refund)
-	_, err = b.WriteOffRefund(ctx, request)
+	_, err = b.Transactions.WriteOffRefund(ctx, request)
 	b.refused(err, fault.InvalidTransition) // it is on its way
 	b.expire()
 	if !b.turnOf(hash, transaction.Refund) {
@@ -541,7 +541,7 @@ func TestWriteOff(t *testing.T) {
 
 	order := b.want(hash, transaction.Refund)
 	for range 2 { // the second one changes nothing
-		if got := b.ok(b.WriteOffRefund(ctx, request)); got.RefundDue != 0 || got.Turn != nil || got.State != lifecycle.TransactionFailed {
+		if got := b.ok(b.Transactions.WriteOffRefund(ctx, request)); got.RefundDue != 0 || got.Turn != nil || got.State != lifecycle.TransactionFailed {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -562,11 +562,11 @@ func TestWriteOffDecides(t *testing.T) {
 	b := newBank(t)
 	hash := b.ordered("ann", 3*coin)
 	b.fail(hash, "Username not found", lifecycle.NonRetryable, true)
-	if got := b.ok(b.ReviewPayment(t.Context(), hash, transaction.Limits{})); !got.NeedsReview {
+	if got := b.ok(b.Transactions.ReviewPayment(t.Context(), hash, transaction.Limits{})); !got.NeedsReview {
 		t.Fatalf("%+v", got)
 	}
 
-	got := b.ok(b.WriteOffRefund(t.Context(), transaction.Request{Hash: hash, Attempt: 1}))
+	got := b.ok(b.Transactions.WriteOffRefund(t.Context(), transaction.Request{Hash: hash, Attempt: 1}))
 	if got.NeedsReview || got.RefundDue != 0 || got.State != lifecycle.TransactionFailed {
 		t.Errorf("%+v", got)
 	}
@@ -589,7 +589,7 @@ func TestDailyLimit(t *testing.T) {
 	b.accept(first)
 	b.scan()
 	b.settle(first.ID, transaction.Destination{Kept: true})
-	b.ok(b.FinishTransaction(t.Context(), hash, 1, true))
+	b.ok(b.Transactions.Finish(t.Context(), hash, 1, true))
 	next := b.ordered("d", 3*coin)
 	b.enter(next, transaction.Purchase)
 	_, err = b.sign(b.want(next, transaction.Purchase), limits)
@@ -615,21 +615,21 @@ func TestMoneyThatComesBackAfterSuccess(t *testing.T) {
 	admin := b.user(1)
 	hash := b.ordered("ann", 3*coin)
 	payment := b.paid(hash)
-	b.ok(b.ReviewTransaction(t.Context(), hash, 1, transaction.ReviewNotConfirmed))
+	b.ok(b.Transactions.Review(t.Context(), hash, 1, transaction.ReviewNotConfirmed))
 	processed := transaction.Request{Hash: hash, Attempt: 1, ActorID: &admin.ID}
-	b.ok(b.ResolveTransaction(t.Context(), processed, lifecycle.TransactionProcessed, ""))
+	b.ok(b.Transactions.Resolve(t.Context(), processed, lifecycle.TransactionProcessed, ""))
 
 	b.settle(payment.ID, transaction.Destination{ReturnedNano: payment.PaidNano - fee})
 	if got := b.tx(hash); got.State != lifecycle.TransactionProcessed || !got.NeedsReview || got.ReviewReason != transaction.ReviewBounced {
 		t.Errorf("%+v", got)
 	}
 
-	alerts, err := b.Incidents(t.Context(), true, 0, 100)
+	alerts, err := b.Notices.Incidents(t.Context(), true, 0, 100)
 	if err != nil || !slices.ContainsFunc(alerts, func(a notice.Incident) bool { return a.Kind == notice.AlertTransactionReview }) {
 		t.Errorf("%+v, %v", alerts, err)
 	}
 
-	b.ok(b.ResolveTransaction(t.Context(), processed, lifecycle.TransactionProcessed, ""))
+	b.ok(b.Transactions.Resolve(t.Context(), processed, lifecycle.TransactionProcessed, ""))
 	if got := b.tx(hash); got.NeedsReview {
 		t.Errorf("%+v", got)
 	}
@@ -647,15 +647,15 @@ func TestMoneyThatComesBackAfterFailure(t *testing.T) {
 	admin := b.user(1)
 	hash := b.ordered("ann", 3*coin)
 	payment := b.paid(hash)
-	if err := b.MarkTransactionStarted(t.Context(), hash); err != nil {
+	if err := b.Transactions.MarkStarted(t.Context(), hash); err != nil {
 		t.Fatal(err)
 	}
-	b.ok(b.ReviewTransaction(t.Context(), hash, 1, transaction.ReviewNotConfirmed))
-	b.ok(b.ResolveTransaction(t.Context(), transaction.Request{Hash: hash, Attempt: 1, ActorID: &admin.ID}, lifecycle.TransactionFailed, "m"))
+	b.ok(b.Transactions.Review(t.Context(), hash, 1, transaction.ReviewNotConfirmed))
+	b.ok(b.Transactions.Resolve(t.Context(), transaction.Request{Hash: hash, Attempt: 1, ActorID: &admin.ID}, lifecycle.TransactionFailed, "m"))
 
 	unstarted := func(want int) {
 		t.Helper()
-		rows, err := b.UnstartedTransactions(t.Context(), -time.Minute, 0, 10)
+		rows, err := b.Transactions.Unstarted(t.Context(), -time.Minute, 0, 10)
 		if err != nil || len(rows) != want {
 			t.Errorf("%+v, %v", rows, err)
 		}

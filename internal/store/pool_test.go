@@ -52,11 +52,11 @@ func TestAdministratorsDoNotQueueBehindUsers(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{}, 20)
 	for range cap(ended) {
-		go func() { _, _ = s.BookByID(ctx, 1); ended <- struct{}{} }()
+		go func() { _, _ = s.Downloads.BookByID(ctx, 1); ended <- struct{}{} }()
 	}
 
 	waitForLock(t, lock, "books", 4) // all that are the users'
-	if _, err := s.Users(core.Reserved(t.Context()), "", 0, 1); err != nil {
+	if _, err := s.Accounts.Users(core.Reserved(t.Context()), "", 0, 1); err != nil {
 		t.Error(err)
 	}
 
@@ -72,7 +72,7 @@ func TestStatementsHaveATimeOut(t *testing.T) {
 	s, _ := withTableLocked(
 		t, "books", core.Pool{Connections: 5, Statement: 200 * time.Millisecond, Idle: 200 * time.Millisecond},
 	)
-	if _, err := s.BookByID(t.Context(), 1); fault.CodeOf(err) != fault.StoreUnavailable {
+	if _, err := s.Downloads.BookByID(t.Context(), 1); fault.CodeOf(err) != fault.StoreUnavailable {
 		t.Errorf("a statement that waits for a lock: %v", err)
 	}
 
@@ -98,10 +98,10 @@ func TestLongWorkHasNoTimeOut(t *testing.T) {
 		do    func(*store.Store) error
 	}{
 		"counts": {"jobs", func(s *store.Store) error {
-			_, err := s.RefreshCounts(t.Context())
+			_, err := s.Operations.RefreshCounts(t.Context())
 			return err
 		}},
-		"reseal": {"oauth_tokens", func(s *store.Store) error { _, err := s.Reseal(t.Context()); return err }},
+		"reseal": {"oauth_tokens", func(s *store.Store) error { _, err := s.Accounts.Reseal(t.Context()); return err }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -31,13 +31,13 @@ type quotaRig struct {
 func newQuotaRig(t *testing.T, books int) *quotaRig {
 	t.Helper()
 	w := newRig(t)
-	boss, err := w.CreateUser(t.Context(), account.User{Role: account.RoleAdmin, Status: account.UserActive}, "")
+	boss, err := w.Accounts.CreateUser(t.Context(), account.User{Role: account.RoleAdmin, Status: account.UserActive}, "")
 	w.must(err)
 	rig := &quotaRig{rig: w, boss: boss, anna: w.user(200), bob: w.user(201)}
 	rig.commons = rig.workspace(boss)
 
 	for range books {
-		book, err := w.CreateBook(t.Context(), "A book", "", core.Request{UserID: boss.ID})
+		book, err := w.Downloads.CreateBook(t.Context(), "A book", "", core.Request{UserID: boss.ID})
 		w.must(err)
 		rig.books = append(rig.books, book.ID)
 	}
@@ -46,7 +46,7 @@ func newQuotaRig(t *testing.T, books int) *quotaRig {
 
 func (r *quotaRig) workspace(owner account.User) int64 {
 	r.t.Helper()
-	made, err := r.CreateWorkspace(r.t.Context(),
+	made, err := r.Tasks.CreateWorkspace(r.t.Context(),
 		task.Workspace{Name: "w", OwnerID: owner.ID, StatusDeadlines: task.DefaultStatusDeadlines()}, core.Request{UserID: owner.ID})
 	r.must(err)
 	return made.ID
@@ -65,7 +65,7 @@ func quotaCases() []quotaCase {
 		{
 			limit: "deliveries",
 			makes: func(r *quotaRig, on *store.Store, user account.User, key int) (int64, error) {
-				job, _, err := on.CreateJob(r.t.Context(), delivery.Job{
+				job, _, err := on.Deliveries.Create(r.t.Context(), delivery.Job{
 					IdempotencyKey: fmt.Sprintf("%032x%032x", user.ID, key), UserID: user.ID, FileID: r.file.ID, FileName: "a",
 					Size: 10, Source: delivery.SourceAPI,
 				}, core.Event{Type: "enqueued", To: string(lifecycle.DeliveryQueued)})
@@ -76,7 +76,7 @@ func quotaCases() []quotaCase {
 		{
 			limit: "downloads",
 			makes: func(r *quotaRig, on *store.Store, user account.User, key int) (int64, error) {
-				job, _, err := on.CreateDownload(r.t.Context(), download.Download{
+				job, _, err := on.Downloads.Create(r.t.Context(), download.Download{
 					UserID: user.ID, BookID: r.books[key], MediaType: download.MediaText, Source: "magnet", SourceURL: "magnet:?",
 					RequestKey: fmt.Sprint(key),
 				}, core.Event{Type: "enqueued", To: string(lifecycle.DownloadQueued)})
@@ -87,7 +87,7 @@ func quotaCases() []quotaCase {
 		{
 			limit: "tasks",
 			makes: func(r *quotaRig, on *store.Store, user account.User, key int) (int64, error) {
-				made, _, err := on.CreateTasks(r.t.Context(), r.commons, []task.NewTask{plainTask()},
+				made, _, err := on.Tasks.Create(r.t.Context(), r.commons, []task.NewTask{plainTask()},
 					core.Event{Type: "created", To: string(lifecycle.TaskNew)}, core.Request{UserID: user.ID, Key: fmt.Sprint("task-", key), Asked: "a task"})
 				if err != nil {
 					return 0, err
@@ -99,7 +99,7 @@ func quotaCases() []quotaCase {
 		{
 			limit: "workspaces",
 			makes: func(r *quotaRig, on *store.Store, user account.User, key int) (int64, error) {
-				made, err := on.CreateWorkspace(r.t.Context(), task.Workspace{Name: "w", OwnerID: user.ID, StatusDeadlines: task.DefaultStatusDeadlines()},
+				made, err := on.Tasks.CreateWorkspace(r.t.Context(), task.Workspace{Name: "w", OwnerID: user.ID, StatusDeadlines: task.DefaultStatusDeadlines()},
 					core.Request{UserID: user.ID, Key: fmt.Sprint("workspace-", key), Asked: "a workspace"})
 				return made.ID, err
 			},
@@ -108,7 +108,7 @@ func quotaCases() []quotaCase {
 		{
 			limit: "books",
 			makes: func(r *quotaRig, on *store.Store, user account.User, key int) (int64, error) {
-				book, err := on.CreateBook(
+				book, err := on.Downloads.CreateBook(
 					r.t.Context(), "A book", "", core.Request{UserID: user.ID, Key: fmt.Sprint("book-", key), Asked: "a book"},
 				)
 				return book.ID, err
@@ -235,7 +235,7 @@ func TestABatchOfTasksFitsOrNot(t *testing.T) {
 		for i := range graph {
 			graph[i] = plainTask()
 		}
-		_, _, err := w.CreateTasks(
+		_, _, err := w.Tasks.Create(
 			t.Context(), w.commons, graph, core.Event{Type: "created", To: string(lifecycle.TaskNew)},
 			core.Request{UserID: w.anna.ID},
 		)
@@ -268,8 +268,8 @@ func TestWhoIsAboveALimit(t *testing.T) {
 	}
 
 	room := w.workspace(w.bob)
-	w.must(w.AddMember(t.Context(), w.bob.ID, room, w.anna.ID))
-	w.must(w.AddMember(t.Context(), w.bob.ID, room, w.boss.ID))
+	w.must(w.Tasks.AddMember(t.Context(), w.bob.ID, room, w.anna.ID))
+	w.must(w.Tasks.AddMember(t.Context(), w.bob.ID, room, w.boss.ID))
 
 	for range 3 {
 		w.must(w.token(w.anna, nil))
@@ -283,13 +283,13 @@ func TestWhoIsAboveALimit(t *testing.T) {
 
 	for range 3 {
 		for _, owner := range []account.User{w.anna, w.boss} {
-			_, err := w.CreateAgent(t.Context(), owner.ID, "agent", account.Token{Name: "first", Scopes: []account.Scope{account.ScopeRead}}, account.NewToken())
+			_, err := w.Accounts.CreateAgent(t.Context(), owner.ID, "agent", account.Token{Name: "first", Scopes: []account.Scope{account.ScopeRead}}, account.NewToken())
 			w.must(err)
 		}
 	}
 
 	w.SetQuotas(core.Quotas{"tasks": 2, "deliveries": 2, "downloads": 2, "workspaces": 2, "members": 2, "books": 3, "tokens": 2, "webhooks": 2, "agents": 2})
-	above, err := w.AboveQuotas(t.Context(), 10)
+	above, err := w.Operations.AboveQuotas(t.Context(), 10)
 	w.must(err)
 	got := map[string]int64{}
 
@@ -305,7 +305,7 @@ func TestWhoIsAboveALimit(t *testing.T) {
 	}
 
 	w.SetQuotas(core.Quotas{})
-	if above, err := w.AboveQuotas(t.Context(), 10); err != nil || len(above) != 0 {
+	if above, err := w.Operations.AboveQuotas(t.Context(), 10); err != nil || len(above) != 0 {
 		t.Errorf("without limits: %v, %v", above, err)
 	}
 }
@@ -325,32 +325,32 @@ func TestMembersOfAWorkspaceAreBounded(t *testing.T) {
 	errs := make([]error, len(people))
 	var all sync.WaitGroup
 	for i := range people {
-		all.Go(func() { errs[i] = w.AddMember(t.Context(), w.anna.ID, room, people[i].ID) })
+		all.Go(func() { errs[i] = w.Tasks.AddMember(t.Context(), w.anna.ID, room, people[i].ID) })
 	}
 
 	all.Wait()
-	members, err := w.Members(t.Context(), w.boss, room, 0, 100)
+	members, err := w.Tasks.Members(t.Context(), w.boss, room, 0, 100)
 	w.must(err)
 	if len(members) != maximum {
 		t.Errorf("%d members, want %d", len(members), maximum)
 	}
 
 	for i, err := range errs {
-		again := w.AddMember(t.Context(), w.anna.ID, room, people[i].ID)
+		again := w.Tasks.AddMember(t.Context(), w.anna.ID, room, people[i].ID)
 		if err == nil && again != nil {
 			t.Errorf("a member is let in again: %v", again)
 		}
 		if err != nil {
 			wantQuota(t, err, "members", maximum)
 			wantQuota(t, again, "members", maximum)
-			w.must(w.AddMember(t.Context(), w.boss.ID, room, people[i].ID))
+			w.must(w.Tasks.AddMember(t.Context(), w.boss.ID, room, people[i].ID))
 		}
 	}
 }
 
 // token makes a token of a user, which ends at a time.
 func (w *rig) token(user account.User, ends *time.Time) error {
-	_, err := w.CreateToken(
+	_, err := w.Accounts.CreateToken(
 		w.t.Context(), account.Token{UserID: user.ID, Name: "t", Scopes: []account.Scope{account.ScopeRead}, ExpiresAt: ends},
 		account.NewToken(),
 	)
@@ -378,13 +378,13 @@ func TestTokensOfAUserAreBounded(t *testing.T) {
 		}
 	}
 
-	tokens, err := w.Tokens(t.Context(), w.anna.ID, 0, 100)
+	tokens, err := w.Accounts.Tokens(t.Context(), w.anna.ID, 0, 100)
 	w.must(err)
 	if len(tokens) != maximum {
 		t.Fatalf("%d tokens", len(tokens))
 	}
 
-	_, err = w.RevokeToken(t.Context(), w.anna.ID, tokens[0].ID, w.boss.ID)
+	_, err = w.Accounts.RevokeToken(t.Context(), w.anna.ID, tokens[0].ID, w.boss.ID)
 	w.must(err)
 	w.must(w.token(w.anna, nil))
 	wantQuota(t, w.token(w.anna, nil), "tokens", maximum)

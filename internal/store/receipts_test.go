@@ -17,19 +17,19 @@ func TestReceipts(t *testing.T) {
 		t.Error("it is priced, and nobody knows when")
 	}
 
-	receipt, err := b.TransactionByReceipt(t.Context(), found.ReceiptKey)
+	receipt, err := b.Transactions.ByReceipt(t.Context(), found.ReceiptKey)
 	b.must(err)
 	if receipt.Hash != hash || len(found.ReceiptKey) != 32 {
 		t.Errorf("the key %q opens %q", found.ReceiptKey, receipt.Hash)
 	}
 
 	for _, other := range []string{"", "1", hash, "00000000000000000000000000000000"} {
-		if _, err := b.TransactionByReceipt(t.Context(), other); fault.CodeOf(err) != fault.ReceiptNotFound {
+		if _, err := b.Transactions.ByReceipt(t.Context(), other); fault.CodeOf(err) != fault.ReceiptNotFound {
 			t.Errorf("%q: %v", other, err)
 		}
 	}
 
-	entries, err := b.LedgerOf(t.Context(), hash)
+	entries, err := b.Transactions.LedgerOf(t.Context(), hash)
 	b.must(err)
 	sum := int64(0)
 	for _, posting := range entries[0].Postings {

@@ -57,7 +57,7 @@ func TestLostPayments(t *testing.T) {
 	b.bought(b.ordered("later", 3*coin)) // what came later was not paid by those
 
 	resolve := func(hash string, outcome lifecycle.TransactionState, payment string) (transaction.Snapshot, error) {
-		return b.ResolveTransaction(
+		return b.Transactions.Resolve(
 			ctx, transaction.Request{Hash: hash, Attempt: b.tx(hash).Attempt, Payment: payment}, outcome,
 			"nothing was bought",
 		)
@@ -82,7 +82,7 @@ func TestLostPayments(t *testing.T) {
 		t.Errorf("%+v", snapshot)
 	}
 
-	b.ok(b.RetryTransaction(ctx, transaction.Request{Hash: fresh, Attempt: snapshot.Attempt}))
+	b.ok(b.Transactions.Retry(ctx, transaction.Request{Hash: fresh, Attempt: snapshot.Attempt}))
 	payment := b.bought(fresh)
 	if payment.Seqno != 4 {
 		t.Errorf("signed with seqno %d, want 4: two were paid before, two were lost, one came later", payment.Seqno)
@@ -136,14 +136,14 @@ func TestAfterRestore(t *testing.T) {
 	w.exec(`UPDATE notice_cursor SET xid = '900000000'`)
 	w.exec(`INSERT INTO news (user_id, workload, entity_id, seq, due_at) VALUES ($1, 'task', '1', 1, now())`, user.ID)
 	for range 2 {
-		w.must(w.AfterRestore(ctx))
+		w.must(w.Operations.AfterRestore(ctx))
 	}
 
 	if next := w.job(user); next.ID < job.ID+1_000_000 {
 		t.Errorf("job %d after job %d: its number may have been another one's", next.ID, job.ID)
 	}
 
-	boards, err := w.ClaimLiveMessages(ctx, 10, time.Minute)
+	boards, err := w.Notices.ClaimLiveMessages(ctx, 10, time.Minute)
 	if err != nil || len(boards) != 1 {
 		t.Errorf("%+v, %v: want the board of the new job only", boards, err)
 	}

@@ -31,14 +31,14 @@ func TestRetentionReadsFewRows(t *testing.T) {
 	}
 
 	s := open()
-	kinds := s.OldKinds(policy)
+	kinds := s.Operations.OldKinds(policy)
 	s.Close()
 	for _, old := range kinds {
 		s := open()
 		old.Days = 0
 		before, next, err := testdb.RowsRead(t, url), int64(0), error(nil)
 		for range listRuns {
-			if _, next, err = s.DeleteOld(t.Context(), old, next, batch); err != nil {
+			if _, next, err = s.Operations.DeleteOld(t.Context(), old, next, batch); err != nil {
 				t.Fatalf("%s: %v", old.Kind, err)
 			}
 		}

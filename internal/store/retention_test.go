@@ -25,9 +25,9 @@ func (w *rig) aged(days int, table, where string, columns ...string) {
 func (w *rig) deleteOld(r operations.Retention) map[string]int64 {
 	w.t.Helper()
 	total := map[string]int64{}
-	for _, old := range w.OldKinds(r) {
+	for _, old := range w.Operations.OldKinds(r) {
 		for next, rounds := int64(0), 0; ; rounds++ {
-			deleted, after, err := w.DeleteOld(w.t.Context(), old, next, 2)
+			deleted, after, err := w.Operations.DeleteOld(w.t.Context(), old, next, 2)
 			w.must(err)
 			total[old.Kind] += deleted
 			if next = after; next == 0 {
@@ -54,7 +54,7 @@ func (w *rig) wantDeleted(got map[string]int64, want map[string]int64) {
 // end gives a job its end.
 func (w *rig) end(job delivery.Job) {
 	w.t.Helper()
-	_, err := w.ChangeJob(w.t.Context(), job.ID, func(walk *delivery.JobWalk) error {
+	_, err := w.Deliveries.Change(w.t.Context(), job.ID, func(walk *delivery.JobWalk) error {
 		walk.Row.LastError = "FILE_NOT_FOUND"
 		return walk.Take(delivery.JobStep{Action: lifecycle.DeliveryActionFail})
 	})
@@ -95,7 +95,7 @@ func TestOldDeliveries(t *testing.T) {
 	w.wantDeleted(w.deleteOld(policy), nil) // again: nothing
 
 	for _, job := range []delivery.Job{live, late, young} {
-		if _, err := w.JobByID(t.Context(), job.ID); err != nil {
+		if _, err := w.Deliveries.ByID(t.Context(), job.ID); err != nil {
 			t.Errorf("job %d: %v", job.ID, err)
 		}
 	}
@@ -107,7 +107,7 @@ func TestOldDeliveries(t *testing.T) {
 		t.Errorf("%d events are left, want 1 of the live job, 1 of the late one, 2 of the young one", n)
 	}
 
-	again, created, err := w.CreateJob(
+	again, created, err := w.Deliveries.Create(
 		t.Context(), old[0], core.Event{Type: "enqueued", To: string(lifecycle.DeliveryQueued)},
 	)
 	if err != nil || !created || again.ID <= young.ID {
@@ -139,7 +139,7 @@ func TestOldTasks(t *testing.T) {
 	o.aged(400, "events", "workload = 'task'", "created_at")
 	o.wantDeleted(o.deleteOld(operations.Retention{"tasks": 365, "events": 365}), map[string]int64{"tasks": 3, "task_events": 3})
 	for i, kept := range []bool{false, false, true, true, false} {
-		if _, err := o.TaskByID(t.Context(), 0, graph[i].ID); (err == nil) != kept {
+		if _, err := o.Tasks.ByID(t.Context(), 0, graph[i].ID); (err == nil) != kept {
 			t.Errorf("task %d: %v, want it kept: %v", i, err, kept)
 		}
 	}
@@ -163,7 +163,7 @@ func TestOldDownloads(t *testing.T) {
 	live := s.download(s.ann)
 	s.aged(100, "download_jobs", "true", "created_at_utc", "updated_at_utc")
 	s.wantDeleted(s.deleteOld(operations.Retention{"downloads": 99, "events": 99}), map[string]int64{"downloads": 1})
-	if _, err := s.DownloadByID(t.Context(), live.ID); err != nil {
+	if _, err := s.Downloads.ByID(t.Context(), live.ID); err != nil {
 		t.Error(err)
 	}
 	if n := s.count("books"); n != 1 {
@@ -185,18 +185,18 @@ func TestOldNotes(t *testing.T) {
 		)
 
 		b.must(err)
-		b.must(b.RaiseAlert(t.Context(), notice.AlertChain))
-		b.must(b.ResolveAlert(t.Context(), notice.AlertChain))
-		_, err = b.TakeUnsentAlerts(t.Context(), 0) // its end is told: the next one is another incident
+		b.must(b.Notices.RaiseAlert(t.Context(), notice.AlertChain))
+		b.must(b.Notices.ResolveAlert(t.Context(), notice.AlertChain))
+		_, err = b.Notices.TakeUnsentAlerts(t.Context(), 0) // its end is told: the next one is another incident
 		b.must(err)
-		b.must(b.Audit(t.Context(), account.AuditEntry{ActorID: &user.ID, Action: "look", Outcome: "done", Door: "cli"}))
+		b.must(b.Accounts.Audit(t.Context(), account.AuditEntry{ActorID: &user.ID, Action: "look", Outcome: "done", Door: "cli"}))
 		b.exec(
 			`INSERT INTO news (user_id, workload, entity_id, seq, state, due_at) VALUES ($1, 'task', '1', $2, 'sent', now())`,
 			user.ID, i,
 		)
 	}
 
-	b.must(b.RaiseAlert(t.Context(), notice.AlertChain)) // open
+	b.must(b.Notices.RaiseAlert(t.Context(), notice.AlertChain)) // open
 	b.exec(`INSERT INTO news (user_id, workload, entity_id, seq, due_at) VALUES ($1, 'task', '1', 9, now())`, user.ID)
 	b.aged(40, "answers", "key <> 'a'", "created_at")
 	b.aged(40, "alerts", "true", "opened_at", "resolved_at")
@@ -216,7 +216,7 @@ func TestOldNotes(t *testing.T) {
 		t.Errorf("%d events of transactions are left, want %d", n, events)
 	}
 
-	differences, err := b.LedgerCheck(t.Context(), b.wallet)
+	differences, err := b.Transactions.LedgerCheck(t.Context(), b.wallet)
 	if err != nil || len(differences) > 0 {
 		t.Errorf("%+v, %v", differences, err)
 	}
@@ -227,13 +227,13 @@ func TestOldFindings(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	note := func(entity string, settled bool) {
-		f, fresh, err := w.NoteFinding(t.Context(), operations.Finding{
+		f, fresh, err := w.Operations.NoteFinding(t.Context(), operations.Finding{
 			Workload: lifecycle.WorkloadTask, Entity: entity, WorkflowID: "task/" + entity, RunID: "run",
 			Finding: operations.FindingStale,
 		})
 		w.must(err)
 		if settled && fresh {
-			w.must(w.SettleFinding(t.Context(), f.ID, operations.DoneRefreshed))
+			w.must(w.Operations.SettleFinding(t.Context(), f.ID, operations.DoneRefreshed))
 		}
 	}
 
@@ -251,7 +251,7 @@ func TestOldFindings(t *testing.T) {
 	w.wantDeleted(w.deleteOld(operations.Retention{"findings": 101}), nil)
 	w.wantDeleted(w.deleteOld(operations.Retention{"findings": 90}), map[string]int64{"findings": 3})
 	w.wantDeleted(w.deleteOld(operations.Retention{"findings": 90}), nil)
-	left, err := w.Findings(t.Context(), operations.FindingFilter{Limit: 10})
+	left, err := w.Operations.Findings(t.Context(), operations.FindingFilter{Limit: 10})
 	w.must(err)
 	if len(left) != 4 || left[0].Entity != "young" {
 		t.Errorf("%+v are left", left)

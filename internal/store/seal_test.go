@@ -29,14 +29,14 @@ func TestReseal(t *testing.T) {
 
 	read := func(s *store.Store) string {
 		t.Helper()
-		token, err := s.TokenStore("yandex").CurrentToken(ctx)
+		token, err := s.Accounts.TokenStore("yandex").CurrentToken(ctx)
 		if err != nil {
 			return err.Error()
 		}
 		return token.AccessToken + " " + token.RefreshToken
 	}
 
-	if err := open(older).TokenStore("yandex").Seed(ctx, oauth2.Token{AccessToken: "a", RefreshToken: "r"}); err != nil {
+	if err := open(older).Accounts.TokenStore("yandex").Seed(ctx, oauth2.Token{AccessToken: "a", RefreshToken: "r"}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -47,7 +47,7 @@ func TestReseal(t *testing.T) {
 	if got := read(open(newer)); got == "a r" {
 		t.Fatal("a key that did not seal opens")
 	}
-	if rows, err := both.Reseal(ctx); err != nil || rows != 1 {
+	if rows, err := both.Accounts.Reseal(ctx); err != nil || rows != 1 {
 		t.Fatalf("resealed %d, %v", rows, err)
 	}
 	if got := read(open(newer)); got != "a r" {
@@ -65,7 +65,7 @@ func TestSealedValuesAreBoundToTheirRow(t *testing.T) {
 	w := newRig(t)
 	ann, bob, ctx := w.user(1), w.user(2), t.Context()
 	for _, provider := range []string{"yandex", "other"} {
-		w.must(w.TokenStore(provider).Seed(ctx, oauth2.Token{AccessToken: "a " + provider, RefreshToken: "r " + provider}))
+		w.must(w.Accounts.TokenStore(provider).Seed(ctx, oauth2.Token{AccessToken: "a " + provider, RefreshToken: "r " + provider}))
 	}
 	hers, his := w.hook(ann), w.hook(bob)
 
@@ -79,10 +79,10 @@ func TestSealedValuesAreBoundToTheirRow(t *testing.T) {
 	} {
 		w.past(swap)
 		if strings.Contains(swap, "oauth_tokens") {
-			if token, err := w.TokenStore("yandex").CurrentToken(ctx); err == nil {
+			if token, err := w.Accounts.TokenStore("yandex").CurrentToken(ctx); err == nil {
 				t.Errorf("%s: opened as %q", name, token.AccessToken)
 			}
-			if _, err := w.Reseal(ctx); err == nil {
+			if _, err := w.Accounts.Reseal(ctx); err == nil {
 				t.Errorf("%s: encrypted again", name)
 			}
 		} else {
@@ -90,22 +90,22 @@ func TestSealedValuesAreBoundToTheirRow(t *testing.T) {
 				if name == "users of webhooks" {
 					user = ann.ID + bob.ID - user
 				}
-				if got, err := w.WebhookByID(ctx, user, id); err == nil || fault.CodeOf(err) == fault.WebhookNotFound {
+				if got, err := w.Webhooks.ByID(ctx, user, id); err == nil || fault.CodeOf(err) == fault.WebhookNotFound {
 					t.Errorf("%s: opened as %q, %v", name, got.Address, err)
 				}
 			}
-			if _, err := w.ResealWebhooks(ctx); err == nil {
+			if _, err := w.Webhooks.Reseal(ctx); err == nil {
 				t.Errorf("%s: encrypted again", name)
 			}
 		}
 		w.past(swap)
 	}
 
-	token, err := w.TokenStore("yandex").CurrentToken(ctx)
+	token, err := w.Accounts.TokenStore("yandex").CurrentToken(ctx)
 	if err != nil || token.AccessToken != "a yandex" {
 		t.Errorf("at its place: %q, %v", token.AccessToken, err)
 	}
-	if got, err := w.WebhookByID(ctx, ann.ID, hers.ID); err != nil || got.Address != hookAddress {
+	if got, err := w.Webhooks.ByID(ctx, ann.ID, hers.ID); err != nil || got.Address != hookAddress {
 		t.Errorf("at its place: %q, %v", got.Address, err)
 	}
 }

@@ -29,30 +29,19 @@ var migrations embed.FS
 
 // Store is the record with all its parts. It is safe for concurrent use.
 type Store struct {
-	*core.Answers
-	*accountStore
-	*deliveryStore
-	*taskStore
-	*downloadStore
-	*transactionStore
-	*noticeStore
-	*webhookStore
-	*operationsStore
+	Answers      *core.Answers
+	Accounts     *account.Store
+	Deliveries   *delivery.Store
+	Tasks        *task.Store
+	Downloads    *download.Store
+	Transactions *transaction.Store
+	Notices      *notice.Store
+	Webhooks     *webhook.Store
+	Operations   *operations.Store
 
 	url string
 	db  *core.DB
 }
-
-type (
-	accountStore     = account.Store
-	deliveryStore    = delivery.Store
-	taskStore        = task.Store
-	downloadStore    = download.Store
-	transactionStore = transaction.Store
-	noticeStore      = notice.Store
-	webhookStore     = webhook.Store
-	operationsStore  = operations.Store
-)
 
 // Parts lists the workloads of the record, in the order of lifecycle.Workloads.
 var Parts = operations.Parts{delivery.Part, task.Part, download.Part, transaction.Part}
@@ -74,10 +63,9 @@ func OpenPool(ctx context.Context, url string, p core.Pool, keys ...[]byte) (*St
 	}
 
 	return &Store{
-		Answers:      core.NewAnswers(db),
-		accountStore: account.New(db), deliveryStore: delivery.New(db), taskStore: task.New(db), downloadStore: download.New(db),
-		transactionStore: transaction.New(db), noticeStore: notice.New(db), webhookStore: webhook.New(db),
-		operationsStore: operations.New(db, Parts), url: url, db: db,
+		Answers: core.NewAnswers(db), Accounts: account.New(db), Deliveries: delivery.New(db), Tasks: task.New(db),
+		Downloads: download.New(db), Transactions: transaction.New(db), Notices: notice.New(db), Webhooks: webhook.New(db),
+		Operations: operations.New(db, Parts), url: url, db: db,
 	}, nil
 }
 

@@ -42,7 +42,7 @@ func newRig(t *testing.T) *rig {
 	w.Store, err = store.Open(t.Context(), w.url, testdb.Key)
 	w.must(err)
 	t.Cleanup(w.Close)
-	files, err := w.SaveFiles(
+	files, err := w.Deliveries.SaveFiles(
 		t.Context(), []delivery.File{{Path: "/a", Parent: "/", Name: "a", Size: 10, ModifiedAt: time.Now()}},
 	)
 
@@ -60,7 +60,7 @@ func (w *rig) must(err error) {
 
 func (w *rig) user(telegramID int64) account.User {
 	w.t.Helper()
-	user, err := w.CreateUser(w.t.Context(), account.User{TelegramID: &telegramID, Status: account.UserActive}, "")
+	user, err := w.Accounts.CreateUser(w.t.Context(), account.User{TelegramID: &telegramID, Status: account.UserActive}, "")
 	w.must(err)
 	return user
 }
@@ -68,7 +68,7 @@ func (w *rig) user(telegramID int64) account.User {
 func (w *rig) job(user account.User) delivery.Job {
 	w.t.Helper()
 	w.keys++
-	job, _, err := w.CreateJob(w.t.Context(), delivery.Job{
+	job, _, err := w.Deliveries.Create(w.t.Context(), delivery.Job{
 		IdempotencyKey: fmt.Sprintf("%064x", w.keys), UserID: user.ID, FileID: w.file.ID, FileName: "a", Size: 10,
 		Source: delivery.SourceAPI,
 	}, core.Event{Type: "enqueued", To: string(lifecycle.DeliveryQueued)})
@@ -81,12 +81,12 @@ func TestTokensAreSealed(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	token := oauth2.Token{AccessToken: "plain-access", RefreshToken: "plain-refresh", Expiry: time.Now().Add(time.Hour)}
-	_, err := w.TokenStore("yandex").UpdateToken(
+	_, err := w.Accounts.TokenStore("yandex").UpdateToken(
 		t.Context(), func(context.Context, oauth2.Token) (*oauth2.Token, error) { return &token, nil },
 	)
 
 	w.must(err)
-	got, err := w.TokenStore("yandex").CurrentToken(t.Context())
+	got, err := w.Accounts.TokenStore("yandex").CurrentToken(t.Context())
 	if err != nil || got.AccessToken != token.AccessToken || got.RefreshToken != token.RefreshToken || got.Expiry.Sub(token.Expiry).Abs() > time.Millisecond {
 		t.Errorf("got %+v, %v", got, err)
 	}
@@ -107,7 +107,7 @@ func TestTokensAreSealed(t *testing.T) {
 	w.must(err)
 	defer other.Close()
 
-	if _, err := other.TokenStore("yandex").CurrentToken(t.Context()); err == nil || !strings.Contains(err.Error(), "STAGECOACH_ENCRYPTION_KEY") {
+	if _, err := other.Accounts.TokenStore("yandex").CurrentToken(t.Context()); err == nil || !strings.Contains(err.Error(), "STAGECOACH_ENCRYPTION_KEY") {
 		t.Errorf("the wrong key gave %v", err)
 	}
 }
@@ -116,7 +116,7 @@ func TestTokensAreSealed(t *testing.T) {
 func TestSeedIsTakenOnce(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
-	tokens := w.TokenStore("yandex")
+	tokens := w.Accounts.TokenStore("yandex")
 	for _, step := range []struct{ configured, rotated, want string }{
 		{configured: "first", want: "first"},
 		{rotated: "second", want: "second"},
@@ -148,7 +148,7 @@ func TestTokenIsRenewedByOne(t *testing.T) {
 
 	for range 10 {
 		all.Go(func() {
-			_, err := w.TokenStore("yandex").UpdateToken(t.Context(), func(_ context.Context, current oauth2.Token) (*oauth2.Token, error) {
+			_, err := w.Accounts.TokenStore("yandex").UpdateToken(t.Context(), func(_ context.Context, current oauth2.Token) (*oauth2.Token, error) {
 				if current.AccessToken != "" {
 					return nil, nil
 				}
@@ -173,7 +173,7 @@ func TestOneAdminIsLeft(t *testing.T) {
 	w := newRig(t)
 	var admins []account.User
 	for range 5 {
-		admin, err := w.CreateUser(t.Context(), account.User{Role: account.RoleAdmin, Status: account.UserActive}, "")
+		admin, err := w.Accounts.CreateUser(t.Context(), account.User{Role: account.RoleAdmin, Status: account.UserActive}, "")
 		w.must(err)
 		admins = append(admins, admin)
 	}
@@ -187,7 +187,7 @@ func TestOneAdminIsLeft(t *testing.T) {
 		}
 
 		all.Go(func() {
-			switch _, err := w.ChangeUser(t.Context(), admin.ID, change); {
+			switch _, err := w.Accounts.ChangeUser(t.Context(), admin.ID, change); {
 			case fault.CodeOf(err) == fault.LastAdmin:
 				refused.Add(1)
 			case err != nil:
@@ -197,12 +197,12 @@ func TestOneAdminIsLeft(t *testing.T) {
 	}
 
 	all.Wait()
-	left, err := w.Admins(t.Context())
+	left, err := w.Accounts.Admins(t.Context())
 	w.must(err)
 	if len(left) != 1 || refused.Load() != 1 {
 		t.Fatalf("%d administrators are left, %d changes were refused", len(left), refused.Load())
 	}
-	if _, err := w.ChangeUser(t.Context(), left[0].ID, account.UserChange{Name: "the last one", Role: account.RoleAdmin}); err != nil {
+	if _, err := w.Accounts.ChangeUser(t.Context(), left[0].ID, account.UserChange{Name: "the last one", Role: account.RoleAdmin}); err != nil {
 		t.Error(err)
 	}
 }
@@ -213,7 +213,7 @@ func TestChangeJobIsAllOrNothing(t *testing.T) {
 	w := newRig(t)
 	job := w.job(w.user(1))
 	no := errors.New("no")
-	_, err := w.ChangeJob(t.Context(), job.ID, func(walk *delivery.JobWalk) error {
+	_, err := w.Deliveries.Change(t.Context(), job.ID, func(walk *delivery.JobWalk) error {
 		walk.Row.LastError = "x"
 		return errors.Join(walk.Take(delivery.JobStep{Action: lifecycle.DeliveryActionFail}), no)
 	})
@@ -237,24 +237,24 @@ func TestChangeJobIsAllOrNothing(t *testing.T) {
 			return w.Take(delivery.JobStep{Action: lifecycle.DeliveryActionHandOver})
 		},
 	} {
-		_, err := w.ChangeJob(t.Context(), job.ID, wrong)
+		_, err := w.Deliveries.Change(t.Context(), job.ID, wrong)
 		if err == nil {
 			t.Errorf("%s was written", name)
 		}
 	}
 
-	after, err := w.JobByID(t.Context(), job.ID)
+	after, err := w.Deliveries.ByID(t.Context(), job.ID)
 	w.must(err)
-	events, err := w.EventsOf(t.Context(), "delivery", fmt.Sprint(job.ID))
+	events, err := w.Notices.EventsOf(t.Context(), "delivery", fmt.Sprint(job.ID))
 	w.must(err)
 	if after.State != lifecycle.DeliveryQueued || after.RowVersion != job.RowVersion || len(events) != 1 {
 		t.Errorf("something was written: %+v, %d events", after, len(events))
 	}
-	if _, err := w.ChangeJob(t.Context(), job.ID+1, nil); fault.CodeOf(err) != fault.DeliveryNotFound {
+	if _, err := w.Deliveries.Change(t.Context(), job.ID+1, nil); fault.CodeOf(err) != fault.DeliveryNotFound {
 		t.Errorf("no such job: %v", err)
 	}
 
-	_, err = w.ChangeJob(t.Context(), job.ID, func(walk *delivery.JobWalk) error { // nothing is locked any more
+	_, err = w.Deliveries.Change(t.Context(), job.ID, func(walk *delivery.JobWalk) error { // nothing is locked any more
 		walk.Row.LastError = "x"
 		return walk.Take(delivery.JobStep{Action: lifecycle.DeliveryActionCancel})
 	})
@@ -270,7 +270,7 @@ func TestSentFileComesWithTheReceipt(t *testing.T) {
 	sent := delivery.SentFile{SHA256: "sum", Size: 10, FileID: "file-1", Name: "a"}
 
 	for _, refusal := range []error{errors.New("no"), nil} {
-		_, err := w.ChangeJob(t.Context(), job.ID, func(walk *delivery.JobWalk) error {
+		_, err := w.Deliveries.Change(t.Context(), job.ID, func(walk *delivery.JobWalk) error {
 			message := int64(7)
 			walk.Row.MessageID, walk.Row.Sent = &message, &sent
 			return errors.Join(walk.Take(delivery.JobStep{Action: lifecycle.DeliveryActionFindDelivered}), refusal)
@@ -279,7 +279,7 @@ func TestSentFileComesWithTheReceipt(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		fileID, name, err := w.SentFile(t.Context(), sent.SHA256, sent.Size)
+		fileID, name, err := w.Deliveries.SentFile(t.Context(), sent.SHA256, sent.Size)
 		w.must(err)
 		if kept := fileID == sent.FileID && name == sent.Name; kept != (refusal == nil) {
 			t.Errorf("after %v: %q, %q", refusal, fileID, name)
@@ -304,7 +304,7 @@ func TestEventsHaveNoGap(t *testing.T) {
 	for range writers {
 		all.Go(func() {
 			for key := range keys {
-				job, _, err := w.CreateJob(t.Context(), delivery.Job{
+				job, _, err := w.Deliveries.Create(t.Context(), delivery.Job{
 					IdempotencyKey: fmt.Sprintf("%064x", key), UserID: user.ID, FileID: w.file.ID, FileName: "a", Size: 10,
 					Source: delivery.SourceAPI,
 				}, core.Event{Type: "enqueued", To: string(lifecycle.DeliveryQueued)})
@@ -313,7 +313,7 @@ func TestEventsHaveNoGap(t *testing.T) {
 					return
 				}
 
-				_, err = w.ChangeJob(t.Context(), job.ID, func(walk *delivery.JobWalk) error {
+				_, err = w.Deliveries.Change(t.Context(), job.ID, func(walk *delivery.JobWalk) error {
 					time.Sleep(time.Duration(key%7) * time.Millisecond) // commits out of the order of ids
 					walk.Row.LastError = "x"
 					return walk.Take(delivery.JobStep{Action: lifecycle.DeliveryActionCancel})
@@ -328,7 +328,7 @@ func TestEventsHaveNoGap(t *testing.T) {
 	seen := map[int64]bool{}
 	var cursor core.Cursor
 	for deadline := time.Now().Add(30 * time.Second); len(seen) < 2*writers*jobs && time.Now().Before(deadline); {
-		events, err := w.EventsAfter(t.Context(), cursor, 7)
+		events, err := w.Notices.EventsAfter(t.Context(), cursor, 7)
 		w.must(err)
 		for _, event := range events {
 			if seen[event.ID] {
@@ -363,7 +363,7 @@ func TestUnavailable(t *testing.T) {
 	}
 
 	w := newRig(t)
-	if _, err := w.JobByID(t.Context(), 1); fault.CodeOf(err) != fault.DeliveryNotFound {
+	if _, err := w.Deliveries.ByID(t.Context(), 1); fault.CodeOf(err) != fault.DeliveryNotFound {
 		t.Errorf("no row: %v", err)
 	}
 

@@ -25,11 +25,11 @@ func (o *office) change(
 	row task.Task, who account.User, action lifecycle.TaskAction, submission int64, edit task.Edit,
 ) (task.Task, error) {
 	id := rand.Text()
-	o.must(o.KeepContent(o.t.Context(), who.ID, id, task.Content{Result: []byte(`{"a":1}`), Edit: edit}))
+	o.must(o.Answers.KeepContent(o.t.Context(), who.ID, id, task.Content{Result: []byte(`{"a":1}`), Edit: edit}))
 	if _, err := o.actAs(id, row, who.ID, action, lifecycle.TaskInput{Submission: submission}); err != nil {
 		return task.Task{}, err
 	}
-	return o.TaskByID(o.t.Context(), 0, row.ID)
+	return o.Tasks.ByID(o.t.Context(), 0, row.ID)
 }
 
 // TestUnreviewedIsNotDone finishes a task that needs a review without one, and with one.
@@ -64,7 +64,7 @@ func TestSubmissionEndsWithItsAssignee(t *testing.T) {
 	o.must(err)
 
 	o.move(row, lifecycle.TaskNew, &o.bob.ID)
-	back, err := o.TaskByID(t.Context(), 0, row.ID)
+	back, err := o.Tasks.ByID(t.Context(), 0, row.ID)
 	o.must(err)
 	if back.Submission != nil || back.Approved || !back.ReviewMissing {
 		t.Errorf("given back: %+v", back)
@@ -73,13 +73,13 @@ func TestSubmissionEndsWithItsAssignee(t *testing.T) {
 	if _, err = o.change(row, o.ann, lifecycle.TaskActionApprove, *submitted.Submission, task.Edit{}); fault.CodeOf(err) != fault.InvalidTransition {
 		t.Errorf("approved: %v", err)
 	}
-	kept, err := o.Submissions(t.Context(), o.ann.ID, row.ID, 0, 10)
+	kept, err := o.Tasks.Submissions(t.Context(), o.ann.ID, row.ID, 0, 10)
 	o.must(err)
 	if len(kept) != 1 || kept[0].AuthorID != o.bob.ID || string(kept[0].Result) != `{"a":1}` || kept[0].Comment != "c" {
 		t.Errorf("kept: %+v", kept)
 	}
 
-	hidden, err := o.Submissions(t.Context(), o.stranger.ID, row.ID, 0, 10)
+	hidden, err := o.Tasks.Submissions(t.Context(), o.stranger.ID, row.ID, 0, 10)
 	o.must(err)
 	if len(hidden) != 0 {
 		t.Errorf("a stranger sees %+v", hidden)
@@ -99,7 +99,7 @@ func TestEditInTheRecord(t *testing.T) {
 		}
 	}
 
-	events, err := o.EventsOfTask(t.Context(), 0, row.ID, 0, 10)
+	events, err := o.Tasks.EventsOf(t.Context(), 0, row.ID, 0, 10)
 	o.must(err)
 	if len(events) != 3 || events[2].Type != "edited" || events[2].Comment != "title: c" {
 		t.Errorf("events %+v", events)

@@ -36,11 +36,11 @@ func newOffice(t *testing.T, change func(*task.Workspace)) *office {
 		change(&wanted)
 	}
 
-	made, err := o.CreateWorkspace(t.Context(), wanted, core.Request{})
+	made, err := o.Tasks.CreateWorkspace(t.Context(), wanted, core.Request{})
 	o.must(err)
 	o.Workspace = made
-	o.must(o.AddMember(t.Context(), made.OwnerID, made.ID, o.bob.ID))
-	o.must(o.AddMember(t.Context(), made.OwnerID, made.ID, o.bob.ID)) // again: nothing
+	o.must(o.Tasks.AddMember(t.Context(), made.OwnerID, made.ID, o.bob.ID))
+	o.must(o.Tasks.AddMember(t.Context(), made.OwnerID, made.ID, o.bob.ID)) // again: nothing
 	return o
 }
 
@@ -52,7 +52,7 @@ func (o *office) graph(key string, graph ...task.NewTask) ([]task.Task, error) {
 		}
 		graph[i].Priority = task.PriorityNormal
 	}
-	made, _, err := o.CreateTasks(o.t.Context(), o.Workspace.ID, graph, core.Event{Type: "created", To: "NEW"},
+	made, _, err := o.Tasks.Create(o.t.Context(), o.Workspace.ID, graph, core.Event{Type: "created", To: "NEW"},
 		core.Request{UserID: o.ann.ID, Key: key, Asked: "graph"})
 	return made, err
 }
@@ -76,7 +76,7 @@ func (o *office) actAs(
 	if in.Comment == "" {
 		in.Comment = "c"
 	}
-	return o.Act(o.t.Context(), task.Act{TaskID: row.ID, RequestID: request, Action: action, Input: in, At: time.Now()})
+	return o.Tasks.Act(o.t.Context(), task.Act{TaskID: row.ID, RequestID: request, Action: action, Input: in, At: time.Now()})
 }
 
 // move brings a task to a status: by the user who then has it, or has had it; nil: by its creator.
@@ -98,10 +98,10 @@ func (o *office) move(row task.Task, to lifecycle.TaskState, by *int64) task.Sna
 // expire lets the time of a task's status pass.
 func (o *office) expire(id int64) task.Snapshot {
 	o.t.Helper()
-	now, err := o.TaskByID(o.t.Context(), 0, id)
+	now, err := o.Tasks.ByID(o.t.Context(), 0, id)
 	o.must(err)
 	at, _ := now.Due()
-	acted, err := o.Act(o.t.Context(), task.Act{TaskID: id, Action: lifecycle.TaskActionExpire, At: *at})
+	acted, err := o.Tasks.Act(o.t.Context(), task.Act{TaskID: id, Action: lifecycle.TaskActionExpire, At: *at})
 	o.must(err)
 	if acted.State.Version != now.Version+1 {
 		o.t.Fatalf("nothing has expired: %+v", acted.State)
@@ -137,7 +137,7 @@ func TestGraph(t *testing.T) {
 		t.Errorf("%+v", made[2])
 	}
 
-	ready, err := o.Tasks(
+	ready, err := o.Tasks.List(
 		t.Context(), task.Filter{Viewer: o.bob.ID, WorkspaceID: o.Workspace.ID, Ready: true, Limit: 10},
 	)
 	if err != nil || len(ready) != 2 || ready[0].ID != made[2].ID || ready[1].ID != old.ID {
@@ -146,7 +146,7 @@ func TestGraph(t *testing.T) {
 
 	o.move(made[2], lifecycle.TaskInProgress, &o.bob.ID)
 	o.move(made[2], lifecycle.TaskDone, &o.bob.ID)
-	if walls, err := o.TaskByID(t.Context(), o.bob.ID, made[1].ID); err != nil || !walls.Ready() {
+	if walls, err := o.Tasks.ByID(t.Context(), o.bob.ID, made[1].ID); err != nil || !walls.Ready() {
 		t.Errorf("%+v, %v", walls, err)
 	}
 }
@@ -156,7 +156,7 @@ func TestGraphIsRefused(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
 	private := o.made(task.NewTask{Visibility: task.Private})[0]
-	elsewhere, err := o.CreateWorkspace(
+	elsewhere, err := o.Tasks.CreateWorkspace(
 		t.Context(), task.Workspace{Name: "other", OwnerID: o.ann.ID, StatusDeadlines: map[lifecycle.TaskState]float64{}},
 		core.Request{},
 	)
@@ -193,7 +193,7 @@ func TestGraphIsRefused(t *testing.T) {
 			{Title: "a task of a test", Visibility: "public", Priority: "normal", Labels: []string{}, BlockedBy: []string{fmt.Sprint(private.ID)}},
 		}
 
-		_, _, err := o.CreateTasks(
+		_, _, err := o.Tasks.Create(
 			t.Context(), workspace, graph, core.Event{Type: "created", To: "NEW"}, core.Request{UserID: by.ID},
 		)
 		if fault.CodeOf(err) != fault.UnknownBlocker {
@@ -222,7 +222,7 @@ func TestActs(t *testing.T) {
 		t.Errorf("the second claim: %v", err)
 	}
 
-	_, err = o.CommentTask(t.Context(), row.ID, "a comment between", core.Request{UserID: o.bob.ID})
+	_, err = o.Tasks.Comment(t.Context(), row.ID, "a comment between", core.Request{UserID: o.bob.ID})
 	o.must(err)
 	again, err := o.actAs("a", row, o.bob.ID, lifecycle.TaskActionClaim, lifecycle.TaskInput{})
 	if err != nil || again.State.Version != 3 || again.State.State != lifecycle.TaskInProgress || again.Event != "" {
@@ -240,7 +240,7 @@ func TestActs(t *testing.T) {
 		t.Errorf("another request under the same id: %v", err)
 	}
 
-	events, err := o.EventsOfTask(t.Context(), 0, row.ID, 0, 100)
+	events, err := o.Tasks.EventsOf(t.Context(), 0, row.ID, 0, 100)
 	o.must(err)
 	var got []string
 	for _, event := range events {
@@ -250,7 +250,7 @@ func TestActs(t *testing.T) {
 	if fmt.Sprint(got) != "[1created 2claimed 3commented 4status_changed]" {
 		t.Errorf("events %v", got)
 	}
-	if page, err := o.EventsOfTask(t.Context(), 0, row.ID, 2, 1); err != nil || len(page) != 1 || page[0].Seq != 3 {
+	if page, err := o.Tasks.EventsOf(t.Context(), 0, row.ID, 2, 1); err != nil || len(page) != 1 || page[0].Seq != 3 {
 		t.Errorf("%+v, %v", page, err)
 	}
 }
@@ -262,7 +262,7 @@ func TestActsOfTheSystem(t *testing.T) {
 	row := o.made(task.NewTask{})[0]
 	system := func(action lifecycle.TaskAction, at time.Time) task.Acted {
 		t.Helper()
-		acted, err := o.Act(t.Context(), task.Act{
+		acted, err := o.Tasks.Act(t.Context(), task.Act{
 			TaskID: row.ID, Action: action, Input: lifecycle.TaskInput{Comment: "c"}, At: at,
 		})
 		o.must(err)
@@ -296,8 +296,8 @@ func TestActsAreJudgedByTheRecord(t *testing.T) {
 	blocked := o.made(task.NewTask{BlockedBy: []string{fmt.Sprint(blocker.ID)}})[0]
 	free := o.made(task.NewTask{})[0]
 	left := o.user(4)
-	o.must(o.AddMember(t.Context(), o.OwnerID, o.Workspace.ID, left.ID))
-	_, err := o.ChangeUser(t.Context(), left.ID, account.UserChange{Status: account.UserBlocked})
+	o.must(o.Tasks.AddMember(t.Context(), o.OwnerID, o.Workspace.ID, left.ID))
+	_, err := o.Accounts.ChangeUser(t.Context(), left.ID, account.UserChange{Status: account.UserBlocked})
 	o.must(err)
 
 	for _, c := range []struct {
@@ -365,14 +365,14 @@ func TestClockOfNewTasks(t *testing.T) {
 	}
 
 	o.move(made[0], lifecycle.TaskDone, &o.bob.ID)
-	waiting, err := o.WaitingDependents(t.Context(), made[0].ID)
+	waiting, err := o.Tasks.WaitingDependents(t.Context(), made[0].ID)
 	if err != nil || !slices.Equal(waiting, []int64{made[1].ID}) {
 		t.Errorf("%v, %v", waiting, err)
 	}
 
 	now := time.Now()
 	for range 2 { // the second changes nothing
-		state, err := o.StartTaskClock(t.Context(), made[1].ID, now)
+		state, err := o.Tasks.StartClock(t.Context(), made[1].ID, now)
 		if err != nil || state.ClockWaits || state.Version != 1 || state.DeadlineAt.Sub(now).Round(time.Second) != 2*time.Hour {
 			t.Errorf("%+v, %v", state, err)
 		}
@@ -387,7 +387,7 @@ func TestClockOfNewTasks(t *testing.T) {
 func TestWhoSeesATask(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
-	start, err := o.EventsNow(t.Context())
+	start, err := o.Notices.EventsNow(t.Context())
 	o.must(err)
 	public, private := o.made(task.NewTask{})[0], o.made(task.NewTask{Visibility: task.Private})[0]
 	given := o.made(task.NewTask{Visibility: task.Private, AssigneeID: &o.bob.ID})[0]
@@ -401,7 +401,7 @@ func TestWhoSeesATask(t *testing.T) {
 		"an outsider":      {o.stranger.ID, nil},
 		"an administrator": {0, []int64{given.ID, private.ID, public.ID}},
 	} {
-		listed, err := o.Tasks(t.Context(), task.Filter{Viewer: c.viewer, Limit: 10})
+		listed, err := o.Tasks.List(t.Context(), task.Filter{Viewer: c.viewer, Limit: 10})
 		o.must(err)
 		var got, streamed []int64
 		for _, task := range listed {
@@ -414,7 +414,7 @@ func TestWhoSeesATask(t *testing.T) {
 		}
 
 		events := o.after(start)
-		audience, err := o.AudienceOf(t.Context(), events, []int64{c.viewer})
+		audience, err := o.Notices.AudienceOf(t.Context(), events, []int64{c.viewer})
 		o.must(err)
 		events = slices.DeleteFunc(events, func(e core.StreamedEvent) bool { return !audience.Sees(viewer, e) })
 
@@ -428,7 +428,7 @@ func TestWhoSeesATask(t *testing.T) {
 			t.Errorf("%s sees tasks %v and events of %v, want %v", name, got, streamed, c.want)
 		}
 
-		_, err = o.TaskByID(t.Context(), c.viewer, private.ID)
+		_, err = o.Tasks.ByID(t.Context(), c.viewer, private.ID)
 		if seen := err == nil; seen != slices.Contains(c.want, private.ID) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -454,7 +454,7 @@ func TestAnswersOfActs(t *testing.T) {
 	o.must(act(o.ann.ID, lifecycle.TaskActionClaim, "")) // an operator's, who has named it as they like
 
 	var first task.Answer
-	found, err := o.Answered(t.Context(), request, &first)
+	found, err := o.Answers.Answered(t.Context(), request, &first)
 	o.must(err)
 	if !found || first.Refusal != nil || first.Task.Version != 2 || !first.Task.HeldBy(o.bob.ID) || first.Task.StartedAt == nil || first.Task.Title == "" {
 		t.Errorf("%v, %+v", found, first)
@@ -495,15 +495,15 @@ func TestAnswerIsWhatTheRecordHas(t *testing.T) {
 		id := fmt.Sprint("request ", i)
 		c.in.Actor, c.in.Comment = c.by, "c"
 		if c.content != nil {
-			o.must(o.KeepContent(t.Context(), c.by, id, c.content))
+			o.must(o.Answers.KeepContent(t.Context(), c.by, id, c.content))
 		}
 		_, err := o.actAs(id, row, c.by, c.action, c.in)
 		o.must(err)
 
 		var answer task.Answer
-		_, err = o.Answered(t.Context(), core.RequestIn(id, c.by, task.TaskRequest("", c.action, row.ID, c.in).Asked), &answer)
+		_, err = o.Answers.Answered(t.Context(), core.RequestIn(id, c.by, task.TaskRequest("", c.action, row.ID, c.in).Asked), &answer)
 		o.must(err)
-		want, err := o.TaskByID(t.Context(), 0, row.ID)
+		want, err := o.Tasks.ByID(t.Context(), 0, row.ID)
 		o.must(err)
 		if got, want := asJSON(answer.Task), asJSON(want); got != want {
 			t.Errorf("%s was answered\n%s\nand the record has\n%s", c.action, got, want)
@@ -531,14 +531,14 @@ func TestTaskStats(t *testing.T) {
 	_, err = o.act(made[2], o.ann.ID, lifecycle.TaskActionEscalate, lifecycle.TaskInput{})
 	o.must(err)
 
-	stats, err := o.StatsOfTasks(t.Context(), o.Workspace.ID, time.Now().Add(-time.Hour))
+	stats, err := o.Tasks.Stats(t.Context(), o.Workspace.ID, time.Now().Add(-time.Hour))
 	o.must(err)
 	if stats.Created != 3 || stats.Done != 1 || stats.Cancelled != 1 || stats.Takeovers != 1 || stats.Escalations != 1 || stats.Expiries != 1 ||
 		stats.LeadTime == nil || *stats.LeadTime < *stats.CycleTime || stats.CycleTimeMedian == nil {
 		t.Errorf("%+v", stats)
 	}
 
-	later, err := o.StatsOfTasks(t.Context(), o.Workspace.ID, time.Now().Add(time.Hour))
+	later, err := o.Tasks.Stats(t.Context(), o.Workspace.ID, time.Now().Add(time.Hour))
 	if err != nil || later.Created+later.Done+later.Takeovers != 0 || later.LeadTime != nil {
 		t.Errorf("%+v, %v", later, err)
 	}
@@ -572,7 +572,7 @@ func TestWorkspaceChangesTogether(t *testing.T) {
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
-			_, err := o.ChangeWorkspace(t.Context(), o.Workspace.ID, core.Request{}, func(w *task.Workspace) error {
+			_, err := o.Tasks.ChangeWorkspace(t.Context(), o.Workspace.ID, core.Request{}, func(w *task.Workspace) error {
 				w.StuckReleaseAfter++
 				return nil
 			})
@@ -583,12 +583,12 @@ func TestWorkspaceChangesTogether(t *testing.T) {
 	}
 
 	all.Wait()
-	now, err := o.WorkspaceByID(t.Context(), 0, o.Workspace.ID)
+	now, err := o.Tasks.WorkspaceByID(t.Context(), 0, o.Workspace.ID)
 	o.must(err)
 	if now.StuckReleaseAfter != 20 {
 		t.Errorf("%g of 20 changes are there", now.StuckReleaseAfter)
 	}
-	if _, err := o.ChangeWorkspace(t.Context(), 987654, core.Request{}, func(*task.Workspace) error { return nil }); fault.CodeOf(err) != fault.WorkspaceNotFound {
+	if _, err := o.Tasks.ChangeWorkspace(t.Context(), 987654, core.Request{}, func(*task.Workspace) error { return nil }); fault.CodeOf(err) != fault.WorkspaceNotFound {
 		t.Errorf("got %v", err)
 	}
 }

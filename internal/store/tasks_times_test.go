@@ -33,7 +33,7 @@ func TestTimesOfAWorkspaceAreClamped(t *testing.T) {
 				w.StuckReleaseAfter = c.minutes
 			})
 
-			o.TaskTimes = task.Times{LeastDeadline: c.leastLimit, LeastRelease: c.leastHold}
+			o.Tasks.TaskTimes = task.Times{LeastDeadline: c.leastLimit, LeastRelease: c.leastHold}
 			made := o.made(task.NewTask{})[0]
 			wantAfter(t, "the deadline of NEW", made.Since, made.DeadlineAt, c.wantLimit)
 

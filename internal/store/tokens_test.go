@@ -15,7 +15,7 @@ import (
 // admits says whether a secret opens the API, and for whom.
 func (w *rig) admits(secret string) (user int64, admitted bool) {
 	w.t.Helper()
-	found, _, err := w.Authenticate(w.t.Context(), secret)
+	found, _, err := w.Accounts.Authenticate(w.t.Context(), secret)
 	if err != nil && fault.CodeOf(err) != fault.Unauthenticated {
 		w.t.Fatal(err)
 	}
@@ -42,28 +42,28 @@ func TestConfiguredTokenReplacesItsPredecessor(t *testing.T) {
 		return user
 	}
 
-	w.must(w.EnsureAdmins(ctx, "first", nil))
+	w.must(w.Accounts.EnsureAdmins(ctx, "first", nil))
 	admin := want("first", "second")
-	w.must(w.EnsureAdmins(ctx, "second", nil))
+	w.must(w.Accounts.EnsureAdmins(ctx, "second", nil))
 	if again := want("second", "first"); again != admin {
 		t.Errorf("the token belongs to user %d, before to %d", again, admin)
 	}
 
-	w.must(w.EnsureAdmins(ctx, "first", nil))
+	w.must(w.Accounts.EnsureAdmins(ctx, "first", nil))
 	want("first", "second")
 
 	own := account.NewToken()
-	_, err := w.CreateToken(ctx, account.Token{UserID: admin, Name: "own", Scopes: account.Scopes}, own)
+	_, err := w.Accounts.CreateToken(ctx, account.Token{UserID: admin, Name: "own", Scopes: account.Scopes}, own)
 	w.must(err)
-	w.must(w.EnsureAdmins(ctx, "", nil))
+	w.must(w.Accounts.EnsureAdmins(ctx, "", nil))
 	want(own, "first", "second")
 
-	w.must(w.EnsureAdmins(ctx, "third", nil))
-	_, third, err := w.Authenticate(ctx, "third")
+	w.must(w.Accounts.EnsureAdmins(ctx, "third", nil))
+	_, third, err := w.Accounts.Authenticate(ctx, "third")
 	w.must(err)
-	_, err = w.RevokeToken(ctx, admin, third.ID, admin)
+	_, err = w.Accounts.RevokeToken(ctx, admin, third.ID, admin)
 	w.must(err)
-	w.must(w.EnsureAdmins(ctx, "third", nil))
+	w.must(w.Accounts.EnsureAdmins(ctx, "third", nil))
 	want(own, "third")
 }
 
@@ -72,25 +72,25 @@ func TestBlockedAdministratorsStayBlocked(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	ctx := t.Context()
-	w.must(w.EnsureAdmins(ctx, "configured", []int64{1, 2}))
-	blocked, err := w.UserByTelegram(ctx, 1)
+	w.must(w.Accounts.EnsureAdmins(ctx, "configured", []int64{1, 2}))
+	blocked, err := w.Accounts.UserByTelegram(ctx, 1)
 	w.must(err)
-	configured, _, err := w.Authenticate(ctx, "configured")
+	configured, _, err := w.Accounts.Authenticate(ctx, "configured")
 	w.must(err)
 	for _, id := range []int64{blocked.ID, configured.ID} {
-		_, err = w.ChangeUser(ctx, id, account.UserChange{Status: account.UserBlocked})
+		_, err = w.Accounts.ChangeUser(ctx, id, account.UserChange{Status: account.UserBlocked})
 		w.must(err)
 	}
 
-	w.must(w.EnsureAdmins(ctx, "configured", []int64{1, 2}))
-	w.must(w.EnsureAdmins(ctx, "changed", []int64{1, 2}))
+	w.must(w.Accounts.EnsureAdmins(ctx, "configured", []int64{1, 2}))
+	w.must(w.Accounts.EnsureAdmins(ctx, "changed", []int64{1, 2}))
 	for _, id := range []int64{blocked.ID, configured.ID} {
-		if user, err := w.UserByID(ctx, id); err != nil || user.Status != account.UserBlocked {
+		if user, err := w.Accounts.UserByID(ctx, id); err != nil || user.Status != account.UserBlocked {
 			t.Errorf("user %d is %s after a restart, %v", id, user.Status, err)
 		}
 	}
 
-	if user, _, err := w.Authenticate(ctx, "changed"); err != nil || user.ID != configured.ID {
+	if user, _, err := w.Accounts.Authenticate(ctx, "changed"); err != nil || user.ID != configured.ID {
 		t.Errorf("the changed token belongs to user %d, %v", user.ID, err)
 	}
 }
@@ -100,12 +100,12 @@ func TestRotation(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	user := w.user(1)
-	token, err := w.CreateToken(
+	token, err := w.Accounts.CreateToken(
 		t.Context(), account.Token{UserID: user.ID, Name: "n", Scopes: []account.Scope{account.ScopeRead}}, "one",
 	)
 
 	w.must(err)
-	_, err = w.RotateToken(t.Context(), token, "two", time.Hour, account.Maker{})
+	_, err = w.Accounts.RotateToken(t.Context(), token, "two", time.Hour, account.Maker{})
 	w.must(err)
 	for secret, want := range map[string]bool{"one": true, "two": true} {
 		if _, ok := w.admits(secret); ok != want {
@@ -113,7 +113,7 @@ func TestRotation(t *testing.T) {
 		}
 	}
 
-	_, err = w.RotateToken(t.Context(), token, "three", 0, account.Maker{})
+	_, err = w.Accounts.RotateToken(t.Context(), token, "three", 0, account.Maker{})
 	w.must(err)
 	for secret, want := range map[string]bool{"one": false, "two": false, "three": true} {
 		if _, ok := w.admits(secret); ok != want {
@@ -128,7 +128,7 @@ func TestWhatATokenMadeEndsNoLater(t *testing.T) {
 	w := newRig(t)
 	user := w.user(1)
 	newToken := func(secret string, parent *int64) account.Token {
-		made, err := w.CreateToken(t.Context(), account.Token{
+		made, err := w.Accounts.CreateToken(t.Context(), account.Token{
 			UserID: user.ID, ParentID: parent, Name: secret, Scopes: []account.Scope{account.ScopeRead},
 		}, secret)
 		w.must(err)
@@ -141,10 +141,10 @@ func TestWhatATokenMadeEndsNoLater(t *testing.T) {
 
 	soon := time.Now().Add(time.Hour).Truncate(time.Second)
 	first.ExpiresAt = &soon
-	_, err := w.RotateToken(t.Context(), first, "rotated", 0, account.Maker{})
+	_, err := w.Accounts.RotateToken(t.Context(), first, "rotated", 0, account.Maker{})
 	w.must(err)
 	for _, secret := range []string{"rotated", "second", "third"} {
-		_, token, err := w.Authenticate(t.Context(), secret)
+		_, token, err := w.Accounts.Authenticate(t.Context(), secret)
 		w.must(err)
 		if token.ExpiresAt == nil || !token.ExpiresAt.Equal(soon) {
 			t.Errorf("%s ends at %v, want %v", secret, token.ExpiresAt, soon)
@@ -157,7 +157,7 @@ func TestLastUseIsWrittenOnceAMinute(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	user := w.user(1)
-	made, err := w.CreateToken(
+	made, err := w.Accounts.CreateToken(
 		t.Context(), account.Token{UserID: user.ID, Name: "n", Scopes: []account.Scope{account.ScopeRead}}, "one",
 	)
 
@@ -203,13 +203,13 @@ func TestFirstTokenWithScopes(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	secret := account.NewToken()
-	made, err := w.CreateUser(
+	made, err := w.Accounts.CreateUser(
 		t.Context(), account.User{Name: "Ann", Status: account.UserActive}, secret, account.ScopeRead, lifecycle.TaskScope,
 	)
 
 	w.must(err)
 
-	user, token, err := w.Authenticate(t.Context(), secret)
+	user, token, err := w.Accounts.Authenticate(t.Context(), secret)
 	if err != nil || user.ID != made.ID || !slices.Equal(token.Scopes, []account.Scope{account.ScopeRead, lifecycle.TaskScope}) {
 		t.Errorf("user %d with %v, %v", user.ID, token.Scopes, err)
 	}

@@ -17,7 +17,7 @@ func TestDecisionsByHandAreAudited(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	ctx := t.Context()
-	admin, err := b.CreateUser(ctx, account.User{Name: "admin", Role: account.RoleAdmin, Status: account.UserActive}, "")
+	admin, err := b.Accounts.CreateUser(ctx, account.User{Name: "admin", Role: account.RoleAdmin, Status: account.UserActive}, "")
 	b.must(err)
 	hash := b.ordered("ann", 3*coin)
 	keyed := core.Request{UserID: admin.ID, Key: "k"}
@@ -33,16 +33,16 @@ func TestDecisionsByHandAreAudited(t *testing.T) {
 		b.fail(hash, "Failed to fetch: Network error", lifecycle.Retryable, false)
 		r.Hash, r.Attempt, r.Comment = hash, attempt+1, "again"
 		for range 2 { // the activity may run again
-			b.ok(b.RetryTransaction(ctx, r))
+			b.ok(b.Transactions.Retry(ctx, r))
 		}
 	}
 
-	b.ok(b.ReviewTransaction(ctx, hash, 7, "m"))
-	b.ok(b.ResolveTransaction(
+	b.ok(b.Transactions.Review(ctx, hash, 7, "m"))
+	b.ok(b.Transactions.Resolve(
 		ctx, transaction.Request{Hash: hash, Attempt: 7, Comment: "no"}, lifecycle.TransactionFailed, "m",
 	))
 
-	log, err := b.AuditLog(ctx, 0, 100)
+	log, err := b.Accounts.AuditLog(ctx, 0, 100)
 	b.must(err)
 	var got []string
 	for _, e := range slices.Backward(log) {

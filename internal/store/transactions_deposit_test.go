@@ -16,15 +16,15 @@ func TestLargeDepositWaitsForAPerson(t *testing.T) {
 	limits := transaction.Limits{ReviewFrom: 4 * coin}
 	right, wrong, other := b.ordered("a", 5*coin), b.ordered("b", 5*coin), b.ordered("c", 4*coin)
 	resolve := func(hash string, outcome lifecycle.TransactionState) (transaction.Snapshot, error) {
-		return b.ResolveTransaction(ctx, transaction.Request{Hash: hash, Attempt: 1, Refund: true}, outcome, "m")
+		return b.Transactions.Resolve(ctx, transaction.Request{Hash: hash, Attempt: 1, Refund: true}, outcome, "m")
 	}
 
 	for _, hash := range []string{right, wrong} {
 		b.enter(hash, transaction.Purchase)
-		b.refused(b.CheckLimits(ctx, hash, transaction.Purchase, 0, limits), fault.ReviewRequired)
+		b.refused(b.Transactions.CheckLimits(ctx, hash, transaction.Purchase, 0, limits), fault.ReviewRequired)
 		_, err := b.sign(b.want(hash, transaction.Purchase), limits)
 		b.refused(err, fault.ReviewRequired)
-		if s := b.ok(b.ReviewPayment(ctx, hash, limits)); !s.Deposit || !s.NeedsReview || s.Turn != nil {
+		if s := b.ok(b.Transactions.ReviewPayment(ctx, hash, limits)); !s.Deposit || !s.NeedsReview || s.Turn != nil {
 			t.Errorf("%+v", s)
 		}
 	}
@@ -45,10 +45,10 @@ func TestLargeDepositWaitsForAPerson(t *testing.T) {
 	b.enter(wrong, transaction.Refund)
 	_, err = b.sign(b.want(wrong, transaction.Refund), limits)
 	b.refused(err, fault.ReviewRequired)
-	b.ok(b.ReviewPayment(ctx, wrong, limits))
+	b.ok(b.Transactions.ReviewPayment(ctx, wrong, limits))
 	_, err = resolve(wrong, lifecycle.TransactionProcessing)
 	b.refused(err, fault.InvalidTransition)
-	if s := b.ok(b.WriteOffRefund(ctx, transaction.Request{Hash: wrong, Attempt: 1})); s.NeedsReview || s.RefundDue != 0 {
+	if s := b.ok(b.Transactions.WriteOffRefund(ctx, transaction.Request{Hash: wrong, Attempt: 1})); s.NeedsReview || s.RefundDue != 0 {
 		t.Errorf("%+v", s)
 	}
 
@@ -80,13 +80,13 @@ func TestDepositsOfADayWaitForAPerson(t *testing.T) {
 	b.must(buy(b.ordered("a", 6*coin)))
 	above, within, reviewed := b.ordered("b", 5*coin), b.ordered("c", 4*coin), b.ordered("d", 9*coin)
 	b.refused(buy(above), fault.ReviewRequired)
-	b.ok(b.ReviewPayment(ctx, above, limits))
+	b.ok(b.Transactions.ReviewPayment(ctx, above, limits))
 	b.must(buy(within))
 
 	b.refused(buy(reviewed), fault.ReviewRequired)
-	b.ok(b.ReviewPayment(ctx, reviewed, limits))
+	b.ok(b.Transactions.ReviewPayment(ctx, reviewed, limits))
 	for _, hash := range []string{above, reviewed} {
-		b.ok(b.ResolveTransaction(ctx, transaction.Request{Hash: hash, Attempt: 1}, lifecycle.TransactionProcessing, ""))
+		b.ok(b.Transactions.Resolve(ctx, transaction.Request{Hash: hash, Attempt: 1}, lifecycle.TransactionProcessing, ""))
 		b.must(buy(hash))
 	}
 

@@ -21,7 +21,7 @@ func TestLedgerHoldsWhateverHappens(t *testing.T) {
 	w := newRig(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		m := &modelRun{rt: rt, bank: w.bank(), class: map[string]lifecycle.ErrorClass{}}
-		m.must(m.Resume(t.Context()))
+		m.must(m.Transactions.Resume(t.Context()))
 		m.deposits(rt)
 		m.deposits(rt)
 		m.readAll()
@@ -41,47 +41,49 @@ func TestLedgerHoldsWhateverHappens(t *testing.T) {
 			},
 			"read": m.reads,
 			"lock": func(*rapid.T) {
-				m.twice(func(hash string) error { return second(m.LockTransaction(t.Context(), hash)) })
+				m.twice(func(hash string) error { return second(m.Transactions.Lock(t.Context(), hash)) })
 			},
 			"quote": m.quotes,
 			"enter": func(*rapid.T) {
-				m.twice(func(hash string) error { return second(m.EnterQueue(t.Context(), hash, m.kind())) })
+				m.twice(func(hash string) error { return second(m.Transactions.EnterQueue(t.Context(), hash, m.kind())) })
 			},
 			"leave": func(*rapid.T) {
-				m.twice(func(hash string) error { return m.LeaveQueue(t.Context(), hash, m.kind()) })
+				m.twice(func(hash string) error { return m.Transactions.LeaveQueue(t.Context(), hash, m.kind()) })
 			},
 			"return": func(*rapid.T) {
-				m.twice(func(hash string) error { return m.ReturnTurn(t.Context(), hash, m.kind()) })
+				m.twice(func(hash string) error { return m.Transactions.ReturnTurn(t.Context(), hash, m.kind()) })
 			},
 			"sign":   m.signs,
 			"settle": m.settles,
 			"finish": func(*rapid.T) {
-				m.twice(func(hash string) error { return second(m.FinishTransaction(t.Context(), hash, m.attempt(hash), true)) })
+				m.twice(func(hash string) error {
+					return second(m.Transactions.Finish(t.Context(), hash, m.attempt(hash), true))
+				})
 			},
 			"fail":  m.fails,
 			"retry": m.retries,
 			"review": func(*rapid.T) {
 				m.twice(func(hash string) error {
-					return second(m.ReviewTransaction(t.Context(), hash, m.attempt(hash), "r"))
+					return second(m.Transactions.Review(t.Context(), hash, m.attempt(hash), "r"))
 				})
 			},
 			"review payment": func(*rapid.T) {
 				m.twice(func(hash string) error {
-					return second(m.ReviewPayment(t.Context(), hash, transaction.Limits{ReviewFrom: 4 * coin, ReviewPerDay: 9 * coin}))
+					return second(m.Transactions.ReviewPayment(t.Context(), hash, transaction.Limits{ReviewFrom: 4 * coin, ReviewPerDay: 9 * coin}))
 				})
 			},
 			"write off": func(*rapid.T) {
 				m.twice(func(hash string) error {
-					return second(m.WriteOffRefund(t.Context(), transaction.Request{Hash: hash, Attempt: m.attempt(hash)}))
+					return second(m.Transactions.WriteOffRefund(t.Context(), transaction.Request{Hash: hash, Attempt: m.attempt(hash)}))
 				})
 			},
 			"keep dust": func(*rapid.T) {
-				m.twice(func(hash string) error { return second(m.KeepDust(t.Context(), hash, 3*coin)) })
+				m.twice(func(hash string) error { return second(m.Transactions.KeepDust(t.Context(), hash, 3*coin)) })
 			},
 			"resolve":    m.resolves,
 			"pause":      m.stops,
-			"resume":     func(*rapid.T) { m.must(m.Resume(t.Context())) },
-			"grant next": func(*rapid.T) { m.must(second(m.GrantNext(t.Context(), m.wallet))) },
+			"resume":     func(*rapid.T) { m.must(m.Transactions.Resume(t.Context())) },
+			"grant next": func(*rapid.T) { m.must(second(m.Transactions.GrantNext(t.Context(), m.wallet))) },
 		})
 
 		for _, hash := range m.hashes {
@@ -125,7 +127,7 @@ func (l *modelRun) attempt(hash string) int { return l.tx(hash).Attempt - l.choo
 // goesOn takes some transaction a step on, the way its workflow would.
 func (l *modelRun) goesOn(*rapid.T) {
 	l.twice(func(hash string) error {
-		ctx, t, snapshot := l.t.Context(), l.tx(hash), l.ok(l.SnapshotOfTransaction(l.t.Context(), hash))
+		ctx, t, snapshot := l.t.Context(), l.tx(hash), l.ok(l.Transactions.SnapshotOf(l.t.Context(), hash))
 		kind, last := transaction.Purchase, snapshot.Purchase
 		if t.State == lifecycle.TransactionFailed {
 			kind, last = transaction.Refund, snapshot.Refund
@@ -133,7 +135,7 @@ func (l *modelRun) goesOn(*rapid.T) {
 
 		switch {
 		case t.State == lifecycle.TransactionPending:
-			return second(l.LockTransaction(ctx, hash))
+			return second(l.Transactions.Lock(ctx, hash))
 		case last != nil && last.State == transaction.PaymentSigned:
 			if l.choose(3, "lost") == 0 {
 				l.now = l.now.Add(2 * time.Minute)
@@ -144,11 +146,11 @@ func (l *modelRun) goesOn(*rapid.T) {
 		case last != nil && last.State == transaction.PaymentPaid && !last.Kept:
 			return l.asked(l.payment(last.ID), l.choose(4, "kept") > 0)
 		case t.State == lifecycle.TransactionProcessing && last != nil && last.Kept:
-			return second(l.FinishTransaction(ctx, hash, t.Attempt, true))
+			return second(l.Transactions.Finish(ctx, hash, t.Attempt, true))
 		case snapshot.Turn == nil && t.State == lifecycle.TransactionProcessing && t.QuoteNano == 0:
-			return second(l.SaveQuote(ctx, transaction.Quote{Hash: hash, Attempt: t.Attempt, PriceNano: t.AmountNano - 2*gas}))
+			return second(l.Transactions.SaveQuote(ctx, transaction.Quote{Hash: hash, Attempt: t.Attempt, PriceNano: t.AmountNano - 2*gas}))
 		case snapshot.Turn == nil:
-			return second(l.EnterQueue(ctx, hash, kind))
+			return second(l.Transactions.EnterQueue(ctx, hash, kind))
 		default:
 			return l.signNumbered(l.want(hash, kind), transaction.Limits{})
 		}
@@ -192,7 +194,7 @@ func (l *modelRun) moves(*rapid.T) {
 
 func (l *modelRun) payments() (all []transaction.Payment) {
 	for _, hash := range l.hashes {
-		payments, err := l.PaymentsOf(l.t.Context(), hash)
+		payments, err := l.Transactions.PaymentsOf(l.t.Context(), hash)
 		l.must(err)
 		all = append(all, payments...)
 	}
@@ -254,7 +256,7 @@ func (l *modelRun) readAll() { l.read(l.after(0), l.now, 1) }
 
 func (l *modelRun) read(page []transaction.ChainTransaction, head time.Time, times int) {
 	for range times {
-		brought, err := l.IngestChain(l.t.Context(), l.wallet, page, head)
+		brought, err := l.Transactions.IngestChain(l.t.Context(), l.wallet, page, head)
 		if err != nil {
 			l.rt.Fatal(err)
 		}
@@ -265,7 +267,7 @@ func (l *modelRun) read(page []transaction.ChainTransaction, head time.Time, tim
 func (l *modelRun) quotes(*rapid.T) {
 	l.twice(func(hash string) error {
 		price := l.tx(hash).AmountNano - 2*gas - rapid.Int64Range(0, coin/2).Draw(l.rt, "margin")
-		return second(l.SaveQuote(
+		return second(l.Transactions.SaveQuote(
 			l.t.Context(), transaction.Quote{Hash: hash, Attempt: l.attempt(hash), Username: "u", Stars: 50, PriceNano: price},
 		))
 	})
@@ -282,7 +284,7 @@ func (l *modelRun) signs(*rapid.T) {
 
 		err := l.signNumbered(order, limits)
 		if full, ok := errors.AsType[*transaction.DayIsFull](err); ok && l.choose(4, "defer") > 0 {
-			return l.DeferTurn(l.t.Context(), hash, order.Kind, full.Until)
+			return l.Transactions.DeferTurn(l.t.Context(), hash, order.Kind, full.Until)
 		}
 		return err
 	})
@@ -292,11 +294,11 @@ func (l *modelRun) signs(*rapid.T) {
 func (l *modelRun) stops(*rapid.T) {
 	switch l.choose(8, "stop") {
 	case 0:
-		l.must(l.Pause(l.t.Context(), nil, "p"))
+		l.must(l.Transactions.Pause(l.t.Context(), nil, "p"))
 	case 1:
-		l.must(l.Hold(l.t.Context(), "h", time.Now().Add(time.Hour)))
+		l.must(l.Transactions.Hold(l.t.Context(), "h", time.Now().Add(time.Hour)))
 	case 2:
-		l.must(l.Hold(l.t.Context(), "h", time.Now().Add(-time.Hour)))
+		l.must(l.Transactions.Hold(l.t.Context(), "h", time.Now().Add(-time.Hour)))
 	}
 }
 
@@ -313,10 +315,10 @@ func (l *modelRun) settles(*rapid.T) {
 
 func (l *modelRun) asked(p transaction.Payment, kept bool) error {
 	if l.choose(4, "confirmed") > 0 {
-		l.must(l.MarkPurchaseConfirmed(l.t.Context(), p.ID))
+		l.must(l.Transactions.MarkPurchaseConfirmed(l.t.Context(), p.ID))
 	}
 	d := transaction.Destination{Kept: kept, At: l.now, ReturnedNano: p.PaidNano - min(p.PaidNano, fee)}
-	return second(l.SettleDestination(l.t.Context(), p.ID, d))
+	return second(l.Transactions.SettleDestination(l.t.Context(), p.ID, d))
 }
 
 func (l *modelRun) fails(*rapid.T) {
@@ -325,7 +327,7 @@ func (l *modelRun) fails(*rapid.T) {
 	}).Draw(l.rt, "class")
 	refund := l.choose(2, "refund") == 0
 	l.twice(func(hash string) error {
-		return second(l.FailTransaction(
+		return second(l.Transactions.Fail(
 			l.t.Context(), transaction.Failure{Hash: hash, Attempt: l.attempt(hash), Message: "m", Class: class, Refund: refund},
 		))
 	})
@@ -334,7 +336,7 @@ func (l *modelRun) fails(*rapid.T) {
 func (l *modelRun) retries(*rapid.T) {
 	l.twice(func(hash string) error {
 		before := l.tx(hash)
-		snapshot, err := l.RetryTransaction(l.t.Context(), transaction.Request{Hash: hash, Attempt: before.Attempt})
+		snapshot, err := l.Transactions.Retry(l.t.Context(), transaction.Request{Hash: hash, Attempt: before.Attempt})
 		if err == nil && (before.State != lifecycle.TransactionFailed || before.ErrorClass == lifecycle.NonRetryable || snapshot.Attempt != before.Attempt+1) {
 			l.rt.Fatalf("retried %+v", before)
 		}
@@ -345,7 +347,7 @@ func (l *modelRun) retries(*rapid.T) {
 func (l *modelRun) resolves(*rapid.T) {
 	outcome := rapid.SampledFrom(lifecycle.TransactionOutcomes).Draw(l.rt, "outcome")
 	l.twice(func(hash string) error {
-		return second(l.ResolveTransaction(
+		return second(l.Transactions.Resolve(
 			l.t.Context(), transaction.Request{Hash: hash, Attempt: l.attempt(hash)}, outcome, "m",
 		))
 	})
@@ -358,7 +360,7 @@ func (l *modelRun) check(*rapid.T) {
 		l.rt.Fatal(err)
 	}
 
-	wallet, err := l.WalletByAddress(l.t.Context(), l.wallet)
+	wallet, err := l.Transactions.WalletByAddress(l.t.Context(), l.wallet)
 	l.must(err)
 	var onChain int64
 	for _, t := range l.history {

@@ -14,7 +14,7 @@ import (
 // failFor fails a transaction's try so that the system goes on for a time.
 func (b *bank) failFor(hash string, p transaction.RetryPolicy) transaction.Snapshot {
 	b.t.Helper()
-	return b.ok(b.FailTransaction(b.t.Context(), transaction.Failure{
+	return b.ok(b.Transactions.Fail(b.t.Context(), transaction.Failure{
 		Hash: hash, Attempt: b.tx(hash).Attempt, Message: "Wallet service error: Could not send transaction",
 		Class: lifecycle.Retryable, Retry: p,
 	}))
@@ -22,7 +22,7 @@ func (b *bank) failFor(hash string, p transaction.RetryPolicy) transaction.Snaps
 
 func (b *bank) retry(hash string, bySystem bool) transaction.Snapshot {
 	b.t.Helper()
-	return b.ok(b.RetryTransaction(
+	return b.ok(b.Transactions.Retry(
 		b.t.Context(), transaction.Request{Hash: hash, Attempt: b.tx(hash).Attempt, System: bySystem},
 	))
 }
@@ -74,7 +74,7 @@ func TestRetriesEnd(t *testing.T) {
 			if last := b.failFor(hash, c.policy); last.RetryAt != nil || !last.GivenUp {
 				t.Errorf("%s: %+v", name, last)
 			}
-			if asked, err := b.AnyGivenUp(t.Context()); err != nil || !asked {
+			if asked, err := b.Transactions.AnyGivenUp(t.Context()); err != nil || !asked {
 				t.Errorf("%s: asked %t, %v", name, asked, err)
 			}
 			if still := b.retry(hash, true); still.State != lifecycle.TransactionFailed {
@@ -84,7 +84,7 @@ func TestRetriesEnd(t *testing.T) {
 			b.retry(hash, false)
 		}
 
-		if asked, err := b.AnyGivenUp(t.Context()); err != nil || asked {
+		if asked, err := b.Transactions.AnyGivenUp(t.Context()); err != nil || asked {
 			t.Errorf("%s: still asked %t, %v", name, asked, err)
 		}
 	}
@@ -110,7 +110,7 @@ func TestSystemRetriesOnlyWhatIsPlanned(t *testing.T) {
 		"under review": func(b *bank, hash string) {
 			b.must(b.tryExec(`UPDATE transactions SET needs_review = true, review_reason = 'r' WHERE hash = '` + hash + `'`))
 		},
-		"ended by an operator": func(b *bank, hash string) { b.ok(b.StopRetrying(b.t.Context(), hash)) },
+		"ended by an operator": func(b *bank, hash string) { b.ok(b.Transactions.StopRetrying(b.t.Context(), hash)) },
 		"failed for good": func(b *bank, hash string) {
 			b.must(b.tryExec(`UPDATE transactions SET error_class = 'non-retryable' WHERE hash = '` + hash + `'`))
 		},
@@ -132,7 +132,7 @@ func TestSystemRetriesOnlyWhatIsPlanned(t *testing.T) {
 	hash := b.ordered("bob", 3*coin)
 	failed := b.failFor(hash, policy)
 	for range 2 { // the answer of the first was lost
-		again := b.ok(b.RetryTransaction(
+		again := b.ok(b.Transactions.Retry(
 			t.Context(), transaction.Request{Hash: hash, Attempt: failed.Attempt, System: true},
 		))
 		if again.Attempt != failed.Attempt+1 || again.State != lifecycle.TransactionProcessing {
@@ -153,15 +153,15 @@ func TestWhatIsToBeTriedAgainIsLive(t *testing.T) {
 	b.failFor(hash, transaction.RetryPolicy{For: time.Hour, Pause: time.Minute})
 
 	for _, want := range []int{1, 0} {
-		live, err := b.LiveTransactions(t.Context(), 0, 0, 10)
+		live, err := b.Transactions.Live(t.Context(), 0, 0, 10)
 		if err != nil || len(live) != want {
 			t.Errorf("live %d, %v, want %d", len(live), err, want)
 		}
-		live, err = b.LiveTransactionsOf(t.Context(), 0, []string{hash})
+		live, err = b.Transactions.LiveOf(t.Context(), 0, []string{hash})
 		if err != nil || len(live) != want {
 			t.Errorf("live %d by its hash, %v, want %d", len(live), err, want)
 		}
-		b.ok(b.StopRetrying(t.Context(), hash))
+		b.ok(b.Transactions.StopRetrying(t.Context(), hash))
 	}
 }
 

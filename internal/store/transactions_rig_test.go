@@ -110,7 +110,7 @@ func newBank(t *testing.T) *bank {
 func (w *rig) bank() *bank {
 	w.t.Helper()
 	b := &bank{w, &chain{wallet: address(fmt.Sprint("wallet", serials.Add(1))), now: time.Now().Truncate(time.Second)}}
-	_, err := b.OpenWallet(w.t.Context(), b.wallet, transaction.WalletStart{})
+	_, err := b.Transactions.OpenWallet(w.t.Context(), b.wallet, transaction.WalletStart{})
 	b.must(err)
 	return b
 }
@@ -118,7 +118,7 @@ func (w *rig) bank() *bank {
 // scan reads all that has happened, to the end of the chain.
 func (b *bank) scan() transaction.Ingested {
 	b.t.Helper()
-	brought, err := b.IngestChain(b.t.Context(), b.wallet, b.after(0), b.now)
+	brought, err := b.Transactions.IngestChain(b.t.Context(), b.wallet, b.after(0), b.now)
 	b.must(err)
 	return brought
 }
@@ -126,7 +126,7 @@ func (b *bank) scan() transaction.Ingested {
 // after gives the history from the cursor on, with up to overlap transactions before it.
 func (b *bank) after(overlap int) []transaction.ChainTransaction {
 	b.t.Helper()
-	wallet, err := b.WalletByAddress(b.t.Context(), b.wallet)
+	wallet, err := b.Transactions.WalletByAddress(b.t.Context(), b.wallet)
 	b.must(err)
 	first := len(b.history)
 
@@ -157,8 +157,8 @@ func (b *bank) ordered(sender string, nano int64) string {
 
 func (b *bank) quoted(hash string, price int64) {
 	b.t.Helper()
-	snapshot := b.ok(b.LockTransaction(b.t.Context(), hash))
-	b.ok(b.SaveQuote(
+	snapshot := b.ok(b.Transactions.Lock(b.t.Context(), hash))
+	b.ok(b.Transactions.SaveQuote(
 		b.t.Context(),
 		transaction.Quote{Hash: hash, Attempt: snapshot.Attempt, Username: "durov", Stars: 50, PriceNano: price, Recipient: "r"},
 	))
@@ -172,9 +172,9 @@ func (b *bank) ok(snapshot transaction.Snapshot, err error) transaction.Snapshot
 
 func (b *bank) enter(hash string, kind transaction.PaymentKind) transaction.QueueEntry {
 	b.t.Helper()
-	snapshot, err := b.EnterQueue(b.t.Context(), hash, kind)
+	snapshot, err := b.Transactions.EnterQueue(b.t.Context(), hash, kind)
 	b.must(err)
-	line, err := b.PaymentQueue(b.t.Context(), b.wallet, 100)
+	line, err := b.Transactions.PaymentQueue(b.t.Context(), b.wallet, 100)
 	b.must(err)
 
 	place := slices.IndexFunc(line, func(e transaction.QueueEntry) bool { return e.TransactionHash == hash && e.Kind == kind })
@@ -199,7 +199,7 @@ func (b *bank) want(hash string, kind transaction.PaymentKind) transaction.Payme
 }
 
 func (b *bank) sign(order transaction.PaymentOrder, limits transaction.Limits) (transaction.Payment, error) {
-	return b.SignPayment(b.t.Context(), order, limits, b.pen(order))
+	return b.Transactions.SignPayment(b.t.Context(), order, limits, b.pen(order))
 }
 
 // pen signs for the next minute of the chain. The same order never gets the same bytes twice.
@@ -250,35 +250,35 @@ func (b *bank) bought(hash string) transaction.Payment {
 func (b *bank) through(p transaction.Payment) {
 	b.t.Helper()
 	b.settle(p.ID, transaction.Destination{Kept: true})
-	if snapshot := b.ok(b.FinishTransaction(b.t.Context(), p.TransactionHash, p.Attempt, true)); snapshot.State != lifecycle.TransactionProcessed {
+	if snapshot := b.ok(b.Transactions.Finish(b.t.Context(), p.TransactionHash, p.Attempt, true)); snapshot.State != lifecycle.TransactionProcessed {
 		b.t.Errorf("%+v", snapshot)
 	}
 }
 
 func (b *bank) payment(id int64) transaction.Payment {
 	b.t.Helper()
-	payment, err := b.PaymentByID(b.t.Context(), id)
+	payment, err := b.Transactions.PaymentByID(b.t.Context(), id)
 	b.must(err)
 	return payment
 }
 
 func (b *bank) tx(hash string) transaction.Transaction {
 	b.t.Helper()
-	t, err := b.TransactionByHash(b.t.Context(), hash)
+	t, err := b.Transactions.ByHash(b.t.Context(), hash)
 	b.must(err)
 	return t
 }
 
 func (b *bank) settle(id int64, d transaction.Destination) transaction.PaymentRef {
 	b.t.Helper()
-	ref, err := b.SettleDestination(b.t.Context(), id, d)
+	ref, err := b.Transactions.SettleDestination(b.t.Context(), id, d)
 	b.must(err)
 	return ref
 }
 
 func (b *bank) fail(hash, message string, class lifecycle.ErrorClass, refund bool) transaction.Snapshot {
 	b.t.Helper()
-	return b.ok(b.FailTransaction(
+	return b.ok(b.Transactions.Fail(
 		b.t.Context(), transaction.Failure{Hash: hash, Attempt: b.tx(hash).Attempt, Message: message, Class: class, Refund: refund},
 	))
 }
@@ -301,7 +301,7 @@ func (b *bank) refused(err error, code fault.Code) {
 // events gives the types of a transaction's events, and checks that each follows the one before.
 func (b *bank) events(hash string) (types []string) {
 	b.t.Helper()
-	events, err := b.EventsOfTransaction(b.t.Context(), hash)
+	events, err := b.Transactions.EventsOf(b.t.Context(), hash)
 	b.must(err)
 	state := ""
 
@@ -331,12 +331,12 @@ func (b *bank) balanced() map[transaction.Account]int64 {
 
 func (b *bank) balances() (map[transaction.Account]int64, error) {
 	ctx := b.t.Context()
-	listed, err := b.LedgerBalances(ctx, b.wallet)
+	listed, err := b.Transactions.LedgerBalances(ctx, b.wallet)
 	if err != nil {
 		return nil, err
 	}
 
-	differences, err := b.LedgerCheck(ctx, b.wallet)
+	differences, err := b.Transactions.LedgerCheck(ctx, b.wallet)
 	if err != nil || len(differences) > 0 {
 		return nil, errors.Join(err, fmt.Errorf("differences %+v", differences))
 	}

@@ -37,7 +37,7 @@ var categories = map[string]string{
 func TestStatsOfTransactions(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
-	if got, err := b.StatsOfTransactions(t.Context(), 5); err != nil || got.AverageSeconds != nil || got.AverageAllTime != nil || len(got.Statuses)+len(got.Days) != 0 {
+	if got, err := b.Transactions.Stats(t.Context(), 5); err != nil || got.AverageSeconds != nil || got.AverageAllTime != nil || len(got.Statuses)+len(got.Days) != 0 {
 		t.Errorf("of nothing: %+v, %v", got, err)
 	}
 
@@ -76,7 +76,7 @@ func TestStatsOfTransactions(t *testing.T) {
 	}
 
 	testdb.Recount(t, b.Store)
-	got, err := b.StatsOfTransactions(t.Context(), 5)
+	got, err := b.Transactions.Stats(t.Context(), 5)
 	b.must(err)
 
 	statuses, errors, kinds, days, good := map[lifecycle.TransactionState]int64{}, map[string]int64{}, map[string]int64{}, map[time.Time]int64{}, map[time.Time]int64{}

@@ -17,7 +17,7 @@ func TestGoodTransaction(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	user := b.user(7)
-	b.must(b.SaveUsername(t.Context(), user.ID, "@Durov"))
+	b.must(b.Accounts.SaveUsername(t.Context(), user.ID, "@Durov"))
 
 	hash := b.deposit("ann", 3*coin)
 	if got := b.tx(hash); got.State != lifecycle.TransactionPending || got.AmountNano != 3*coin || got.Sender != address("ann") || got.Comment != "durov 50" {
@@ -25,7 +25,7 @@ func TestGoodTransaction(t *testing.T) {
 	}
 
 	b.quoted(hash, 2*coin)
-	snapshot := b.ok(b.SnapshotOfTransaction(t.Context(), hash))
+	snapshot := b.ok(b.Transactions.SnapshotOf(t.Context(), hash))
 	if snapshot.State != lifecycle.TransactionProcessing || snapshot.Attempt != 1 || !snapshot.Quoted || *snapshot.UserID != user.ID || snapshot.Turn != nil {
 		t.Errorf("%+v", snapshot)
 	}
@@ -35,7 +35,7 @@ func TestGoodTransaction(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 
-	b.must(b.MarkPaymentSent(t.Context(), payment.ID))
+	b.must(b.Transactions.MarkPaymentSent(t.Context(), payment.ID))
 	b.accept(payment)
 	brought := b.scan()
 	if len(brought.Settled) != 1 || brought.Settled[0].TransactionHash != hash || brought.Settled[0].PaymentID != payment.ID {
@@ -45,7 +45,7 @@ func TestGoodTransaction(t *testing.T) {
 		t.Errorf("%+v", ref)
 	}
 
-	b.ok(b.FinishTransaction(t.Context(), hash, 1, true))
+	b.ok(b.Transactions.Finish(t.Context(), hash, 1, true))
 	got := b.tx(hash)
 	if got.State != lifecycle.TransactionProcessed || got.FragmentTransactionHash != b.history[1].Hash || got.Stars != 50 || got.Username != "durov" {
 		t.Errorf("%+v", got)
@@ -61,7 +61,7 @@ func TestGoodTransaction(t *testing.T) {
 		t.Errorf("%v", events)
 	}
 
-	events, err := b.EventsOfTransaction(t.Context(), hash)
+	events, err := b.Transactions.EventsOf(t.Context(), hash)
 	b.must(err)
 	for _, event := range events {
 		// from when the comment was read
@@ -70,7 +70,7 @@ func TestGoodTransaction(t *testing.T) {
 		}
 	}
 
-	if purchases, err := b.Purchases(t.Context(), b.wallet, 0, 10); err != nil || len(purchases) != 1 || purchases[0].ChainHash != got.FragmentTransactionHash {
+	if purchases, err := b.Transactions.Purchases(t.Context(), b.wallet, 0, 10); err != nil || len(purchases) != 1 || purchases[0].ChainHash != got.FragmentTransactionHash {
 		t.Errorf("%+v, %v", purchases, err)
 	}
 }
@@ -92,53 +92,53 @@ func TestWritesRepeat(t *testing.T) {
 	}
 
 	good := b.deposit("ann", 3*coin)
-	twice("lock", good, func() (transaction.Snapshot, error) { return b.LockTransaction(ctx, good) })
+	twice("lock", good, func() (transaction.Snapshot, error) { return b.Transactions.Lock(ctx, good) })
 	b.quoted(good, 2*coin)
 	payment := b.paid(good)
 	twice("kept", good, func() (transaction.Snapshot, error) {
 		b.settle(payment.ID, transaction.Destination{Kept: true})
-		return b.SnapshotOfTransaction(ctx, good)
+		return b.Transactions.SnapshotOf(ctx, good)
 	})
-	twice("finish", good, func() (transaction.Snapshot, error) { return b.FinishTransaction(ctx, good, 1, true) })
+	twice("finish", good, func() (transaction.Snapshot, error) { return b.Transactions.Finish(ctx, good, 1, true) })
 	twice("fail what is processed", good, func() (transaction.Snapshot, error) {
-		return b.FailTransaction(ctx, transaction.Failure{Hash: good, Attempt: 1, Message: "m", Class: lifecycle.UnknownError})
+		return b.Transactions.Fail(ctx, transaction.Failure{Hash: good, Attempt: 1, Message: "m", Class: lifecycle.UnknownError})
 	})
 
 	bad := b.ordered("bob", 3*coin)
 	failure := transaction.Failure{Hash: bad, Attempt: 1, Message: "Failed to fetch: Network error", Class: lifecycle.Retryable}
-	twice("fail", bad, func() (transaction.Snapshot, error) { return b.FailTransaction(ctx, failure) })
+	twice("fail", bad, func() (transaction.Snapshot, error) { return b.Transactions.Fail(ctx, failure) })
 	again := transaction.Request{Hash: bad, Attempt: 1, ActorID: &admin.ID, Comment: "again"}
-	twice("retry", bad, func() (transaction.Snapshot, error) { return b.RetryTransaction(ctx, again) })
+	twice("retry", bad, func() (transaction.Snapshot, error) { return b.Transactions.Retry(ctx, again) })
 	if got := b.tx(bad); got.State != lifecycle.TransactionProcessing || got.Attempt != 2 || got.ErrorMessage != "" {
 		t.Errorf("%+v", got)
 	}
 
 	twice(
 		"a late failure of the attempt before", bad,
-		func() (transaction.Snapshot, error) { return b.FailTransaction(ctx, failure) },
+		func() (transaction.Snapshot, error) { return b.Transactions.Fail(ctx, failure) },
 	)
 	if b.tx(bad).State != lifecycle.TransactionProcessing {
 		t.Error("a late failure ended the attempt after it")
 	}
 
 	twice("a late quote", bad, func() (transaction.Snapshot, error) {
-		return b.SaveQuote(ctx, transaction.Quote{Hash: bad, Attempt: 1, Stars: 99})
+		return b.Transactions.SaveQuote(ctx, transaction.Quote{Hash: bad, Attempt: 1, Stars: 99})
 	})
 	if b.tx(bad).Stars == 99 {
 		t.Error("a late quote was taken")
 	}
 
 	twice("stuck", bad, func() (transaction.Snapshot, error) {
-		if stuck, err := b.MarkStuck(ctx, bad, 2); err != nil || !stuck {
+		if stuck, err := b.Transactions.MarkStuck(ctx, bad, 2); err != nil || !stuck {
 			t.Errorf("%v, %v", stuck, err)
 		}
-		return b.SnapshotOfTransaction(ctx, bad)
+		return b.Transactions.SnapshotOf(ctx, bad)
 	})
 
-	twice("review", bad, func() (transaction.Snapshot, error) { return b.ReviewTransaction(ctx, bad, 2, "r") })
+	twice("review", bad, func() (transaction.Snapshot, error) { return b.Transactions.Review(ctx, bad, 2, "r") })
 	resolve := transaction.Request{Hash: bad, Attempt: 2, ActorID: &admin.ID, Comment: "no"}
 	twice("resolve", bad, func() (transaction.Snapshot, error) {
-		return b.ResolveTransaction(ctx, resolve, lifecycle.TransactionFailed, "Resolved")
+		return b.Transactions.Resolve(ctx, resolve, lifecycle.TransactionFailed, "Resolved")
 	})
 	want := []string{"detected", "locked", "failed", "retried", "stuck", "needs_review", "resolved"}
 	if events := b.events(bad); !slices.Equal(events, want) {
@@ -153,13 +153,13 @@ func TestAnswersOfTransactions(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	ctx := t.Context()
-	admin, err := b.CreateUser(ctx, account.User{Name: "admin", Role: account.RoleAdmin, Status: account.UserActive}, "")
+	admin, err := b.Accounts.CreateUser(ctx, account.User{Name: "admin", Role: account.RoleAdmin, Status: account.UserActive}, "")
 	b.must(err)
 	hash := b.ordered("ann", 3*coin)
 	answered := func(asked core.Request) *transaction.Transaction {
 		t.Helper()
 		var answer transaction.TransactionAnswer
-		_, err := b.Answered(ctx, asked, &answer)
+		_, err := b.Answers.Answered(ctx, asked, &answer)
 		b.must(err)
 		return answer.Transaction
 	}
@@ -174,7 +174,7 @@ func TestAnswersOfTransactions(t *testing.T) {
 		{"by hand", "c", &admin.ID, false},
 	} {
 		b.fail(hash, "Failed to fetch: Network error", lifecycle.Retryable, false)
-		b.ok(b.RetryTransaction(
+		b.ok(b.Transactions.Retry(
 			ctx, transaction.Request{Hash: hash, Attempt: attempt + 1, ActorID: c.actor, Comment: "again", RequestID: c.id},
 		))
 		kept := answered(transaction.TransactionAsked(admin.ID, c.key, lifecycle.TransactionActionRetry, hash, "", "", "again"))
@@ -183,8 +183,8 @@ func TestAnswersOfTransactions(t *testing.T) {
 		}
 	}
 
-	b.ok(b.ReviewTransaction(ctx, hash, 4, "m"))
-	b.ok(b.ResolveTransaction(ctx, transaction.Request{
+	b.ok(b.Transactions.Review(ctx, hash, 4, "m"))
+	b.ok(b.Transactions.Resolve(ctx, transaction.Request{
 		Hash: hash, Attempt: 4, ActorID: &admin.ID, Comment: "no",
 		RequestID: transaction.TransactionAsked(admin.ID, "d", "", "", "", "", "").ID(),
 	}, lifecycle.TransactionFailed, "m"))
@@ -202,35 +202,35 @@ func TestRefusals(t *testing.T) {
 		return transaction.Request{Hash: hash, Attempt: attempt}
 	}
 
-	_, err := b.LockTransaction(ctx, digest("nobody"))
+	_, err := b.Transactions.Lock(ctx, digest("nobody"))
 	b.refused(err, fault.TransactionNotFound)
-	_, err = b.PaymentByID(ctx, 1)
+	_, err = b.Transactions.PaymentByID(ctx, 1)
 	b.refused(err, fault.NotFound)
 
 	pending := b.deposit("ann", 3*coin)
-	_, err = b.RetryTransaction(ctx, request(pending, 0))
+	_, err = b.Transactions.Retry(ctx, request(pending, 0))
 	b.refused(err, fault.InvalidTransition)
-	_, err = b.EnterQueue(ctx, pending, transaction.Purchase)
+	_, err = b.Transactions.EnterQueue(ctx, pending, transaction.Purchase)
 	b.refused(err, fault.InvalidTransition)
-	_, err = b.ResolveTransaction(ctx, request(pending, 0), lifecycle.TransactionFailed, "m")
+	_, err = b.Transactions.Resolve(ctx, request(pending, 0), lifecycle.TransactionFailed, "m")
 	b.refused(err, fault.InvalidTransition)
 
 	b.quoted(pending, 2*coin)
-	_, err = b.FinishTransaction(ctx, pending, 1, true) // nothing bought
+	_, err = b.Transactions.Finish(ctx, pending, 1, true) // nothing bought
 	b.refused(err, fault.InvalidTransition)
-	_, err = b.EnterQueue(ctx, pending, transaction.Refund)
+	_, err = b.Transactions.EnterQueue(ctx, pending, transaction.Refund)
 	b.refused(err, fault.InvalidTransition)
-	_, err = b.ResolveTransaction(ctx, request(pending, 1), lifecycle.TransactionPending, "m")
+	_, err = b.Transactions.Resolve(ctx, request(pending, 1), lifecycle.TransactionPending, "m")
 	b.refused(err, fault.Validation)
 
 	payment := b.signed(pending, transaction.Purchase)
 	undecided := func(when string) {
 		t.Helper()
-		_, err := b.FinishTransaction(ctx, pending, 1, true)
+		_, err := b.Transactions.Finish(ctx, pending, 1, true)
 		b.refused(err, fault.PaymentUndecided)
-		_, err = b.FailTransaction(ctx, transaction.Failure{Hash: pending, Attempt: 1, Message: "m", Class: lifecycle.UnknownError})
+		_, err = b.Transactions.Fail(ctx, transaction.Failure{Hash: pending, Attempt: 1, Message: "m", Class: lifecycle.UnknownError})
 		b.refused(err, fault.PaymentUndecided)
-		_, err = b.EnterQueue(ctx, pending, transaction.Purchase)
+		_, err = b.Transactions.EnterQueue(ctx, pending, transaction.Purchase)
 		b.refused(err, fault.PaymentUndecided)
 		if t.Failed() {
 			t.Fatal(when)
@@ -238,26 +238,26 @@ func TestRefusals(t *testing.T) {
 	}
 
 	undecided("signed")
-	_, err = b.SettleDestination(ctx, payment.ID, transaction.Destination{Kept: true})
+	_, err = b.Transactions.SettleDestination(ctx, payment.ID, transaction.Destination{Kept: true})
 	b.refused(err, fault.PaymentUndecided)
-	b.refused(b.ReturnTurn(ctx, pending, transaction.Purchase), fault.PaymentUndecided)
-	b.refused(b.LeaveQueue(ctx, pending, transaction.Purchase), fault.PaymentUndecided)
-	b.ok(b.ReviewTransaction(ctx, pending, 1, "r"))
-	_, err = b.ResolveTransaction(ctx, request(pending, 1), lifecycle.TransactionFailed, "m")
+	b.refused(b.Transactions.ReturnTurn(ctx, pending, transaction.Purchase), fault.PaymentUndecided)
+	b.refused(b.Transactions.LeaveQueue(ctx, pending, transaction.Purchase), fault.PaymentUndecided)
+	b.ok(b.Transactions.Review(ctx, pending, 1, "r"))
+	_, err = b.Transactions.Resolve(ctx, request(pending, 1), lifecycle.TransactionFailed, "m")
 	b.refused(err, fault.PaymentUndecided)
 
 	b.accept(payment)
 	b.scan()
 	undecided("paid, and nobody knows whether it was kept")
 	b.settle(payment.ID, transaction.Destination{Kept: true})
-	_, err = b.SettleDestination(ctx, payment.ID, transaction.Destination{ReturnedNano: coin})
+	_, err = b.Transactions.SettleDestination(ctx, payment.ID, transaction.Destination{ReturnedNano: coin})
 	b.refused(err, fault.InvalidTransition)
-	_, err = b.ResolveTransaction(ctx, request(pending, 2), lifecycle.TransactionFailed, "m")
+	_, err = b.Transactions.Resolve(ctx, request(pending, 2), lifecycle.TransactionFailed, "m")
 	b.refused(err, fault.InvalidTransition)
-	b.ok(b.ResolveTransaction(ctx, request(pending, 1), lifecycle.TransactionProcessed, ""))
-	_, err = b.ResolveTransaction(ctx, request(pending, 1), lifecycle.TransactionFailed, "m")
+	b.ok(b.Transactions.Resolve(ctx, request(pending, 1), lifecycle.TransactionProcessed, ""))
+	_, err = b.Transactions.Resolve(ctx, request(pending, 1), lifecycle.TransactionFailed, "m")
 	b.refused(err, fault.InvalidTransition)
-	_, err = b.RetryTransaction(ctx, request(pending, 1))
+	_, err = b.Transactions.Retry(ctx, request(pending, 1))
 	b.refused(err, fault.InvalidTransition)
 	if got := b.tx(pending); got.State != lifecycle.TransactionProcessed || got.FragmentTransactionHash != b.payment(payment.ID).ChainHash || got.NeedsReview {
 		t.Errorf("%+v", got)
@@ -265,17 +265,17 @@ func TestRefusals(t *testing.T) {
 
 	hopeless := b.ordered("bob", 3*coin)
 	b.fail(hopeless, "Username not found", lifecycle.NonRetryable, false)
-	_, err = b.RetryTransaction(ctx, request(hopeless, 1))
+	_, err = b.Transactions.Retry(ctx, request(hopeless, 1))
 	b.refused(err, fault.InvalidTransition)
 	if b.tx(hopeless).RefundDueNano != 0 {
 		t.Error("a refund that nobody asked for")
 	}
 
 	unbought := b.ordered("cid", 3*coin)
-	b.ok(b.ReviewTransaction(ctx, unbought, 1, "r"))
-	_, err = b.ResolveTransaction(ctx, request(unbought, 1), lifecycle.TransactionProcessed, "")
+	b.ok(b.Transactions.Review(ctx, unbought, 1, "r"))
+	_, err = b.Transactions.Resolve(ctx, request(unbought, 1), lifecycle.TransactionProcessed, "")
 	b.refused(err, fault.InvalidTransition)
-	_, err = b.EnterQueue(ctx, unbought, transaction.Purchase)
+	_, err = b.Transactions.EnterQueue(ctx, unbought, transaction.Purchase)
 	b.refused(err, fault.InvalidTransition)
 	b.balanced()
 }
@@ -289,7 +289,7 @@ func TestLockRace(t *testing.T) {
 
 	for range 8 {
 		all.Go(func() {
-			if snapshot, err := b.LockTransaction(t.Context(), hash); err != nil || snapshot.Attempt != 1 {
+			if snapshot, err := b.Transactions.Lock(t.Context(), hash); err != nil || snapshot.Attempt != 1 {
 				t.Errorf("%+v, %v", snapshot, err)
 			}
 		})
@@ -317,9 +317,9 @@ func TestLiveTransactions(t *testing.T) {
 	b.quoted(hashes[3], coin)
 	b.fail(hashes[3], "Username not found", lifecycle.NonRetryable, true)
 	b.quoted(hashes[4], coin)
-	b.ok(b.ReviewTransaction(ctx, hashes[4], 1, "r"))
+	b.ok(b.Transactions.Review(ctx, hashes[4], 1, "r"))
 	live := func() (found []int) {
-		rows, err := b.LiveTransactions(ctx, 0, 0, 10)
+		rows, err := b.Transactions.Live(ctx, 0, 0, 10)
 		b.must(err)
 		for _, row := range rows {
 			found = append(found, slices.Index(hashes, row.Hash))
@@ -357,21 +357,21 @@ func TestUsernames(t *testing.T) {
 		t.Errorf("%+v", ann)
 	}
 
-	w.must(w.SaveUsername(ctx, ann.ID, "Durov"))
-	w.must(w.SaveUsername(ctx, bob.ID, "durov"))
-	if got, err := w.UserByUsername(ctx, "@DUROV"); err != nil || got.ID != bob.ID || got.Username != "durov" {
+	w.must(w.Accounts.SaveUsername(ctx, ann.ID, "Durov"))
+	w.must(w.Accounts.SaveUsername(ctx, bob.ID, "durov"))
+	if got, err := w.Accounts.UserByUsername(ctx, "@DUROV"); err != nil || got.ID != bob.ID || got.Username != "durov" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if got, err := w.UserByID(ctx, ann.ID); err != nil || got.Username != "" {
+	if got, err := w.Accounts.UserByID(ctx, ann.ID); err != nil || got.Username != "" {
 		t.Errorf("%+v, %v", got, err)
 	}
 
-	w.must(w.SaveUsername(ctx, bob.ID, ""))
-	_, err := w.UserByUsername(ctx, "durov")
+	w.must(w.Accounts.SaveUsername(ctx, bob.ID, ""))
+	_, err := w.Accounts.UserByUsername(ctx, "durov")
 	if fault.CodeOf(err) != fault.UserNotFound {
 		t.Error(err)
 	}
-	if _, err := w.UserByUsername(ctx, ""); fault.CodeOf(err) != fault.UserNotFound {
+	if _, err := w.Accounts.UserByUsername(ctx, ""); fault.CodeOf(err) != fault.UserNotFound {
 		t.Error(err)
 	}
 
@@ -379,10 +379,10 @@ func TestUsernames(t *testing.T) {
 	for i := range 8 {
 		all.Go(func() {
 			names := []string{"x", "y"}
-			if err := w.SaveUsername(ctx, ann.ID, names[i%2]); err != nil {
+			if err := w.Accounts.SaveUsername(ctx, ann.ID, names[i%2]); err != nil {
 				t.Error(err)
 			}
-			if err := w.SaveUsername(ctx, bob.ID, names[(i+1)%2]); err != nil {
+			if err := w.Accounts.SaveUsername(ctx, bob.ID, names[(i+1)%2]); err != nil {
 				t.Error(err)
 			}
 		})

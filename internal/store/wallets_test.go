@@ -13,10 +13,10 @@ func TestWalletAfterItsKeyWasReplaced(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	ctx := t.Context()
-	if _, err := w.ActiveWallet(ctx); fault.CodeOf(err) != fault.WalletNotFound {
+	if _, err := w.Transactions.ActiveWallet(ctx); fault.CodeOf(err) != fault.WalletNotFound {
 		t.Errorf("without a wallet: %v", err)
 	}
-	if state, on, err := w.PaymentState(ctx); err != nil || state.BalanceNano != nil || state.ChainLag != nil || len(on) != 0 {
+	if state, on, err := w.Transactions.PaymentState(ctx); err != nil || state.BalanceNano != nil || state.ChainLag != nil || len(on) != 0 {
 		t.Errorf("without a wallet: %+v, %+v, %v", state, on, err)
 	}
 
@@ -26,10 +26,10 @@ func TestWalletAfterItsKeyWasReplaced(t *testing.T) {
 	second.deposit("ann", 5*coin)
 	for _, b := range []*bank{second, first} {
 		b.scan()
-		if wallet, err := w.ActiveWallet(ctx); err != nil || wallet.Address != b.wallet {
+		if wallet, err := w.Transactions.ActiveWallet(ctx); err != nil || wallet.Address != b.wallet {
 			t.Errorf("%+v, %v; want %s", wallet, err, b.wallet)
 		}
-		state, _, err := w.PaymentState(ctx)
+		state, _, err := w.Transactions.PaymentState(ctx)
 		if want := b.balanced()[transaction.AccountWallet]; err != nil || state.BalanceNano == nil || *state.BalanceNano != want {
 			t.Errorf("%+v, %v; want %d", state, err, want)
 		}
@@ -41,16 +41,16 @@ func TestStopsOfPayments(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	ctx := t.Context()
-	b.must(b.Pause(ctx, nil, "it moves"))
-	b.must(b.Hold(ctx, "session_expired", time.Now().Add(time.Hour)))
-	_, on, err := b.PaymentState(ctx)
+	b.must(b.Transactions.Pause(ctx, nil, "it moves"))
+	b.must(b.Transactions.Hold(ctx, "session_expired", time.Now().Add(time.Hour)))
+	_, on, err := b.Transactions.PaymentState(ctx)
 	b.must(err)
 	if len(on) != 2 || on[0].Name != transaction.SwitchPause || on[0].Reason != "it moves" || on[1].Name != transaction.SwitchHold || on[1].RetryAt == nil {
 		t.Errorf("%+v", on)
 	}
 
-	b.must(b.Resume(ctx))
-	if _, on, err := b.PaymentState(ctx); err != nil || len(on) != 0 {
+	b.must(b.Transactions.Resume(ctx))
+	if _, on, err := b.Transactions.PaymentState(ctx); err != nil || len(on) != 0 {
 		t.Errorf("%+v, %v", on, err)
 	}
 }

@@ -53,7 +53,7 @@ func TestWebhookRestsWhileOthersAreWoken(t *testing.T) {
 	made := w.hook(ann)
 	w.sent(made.ID)
 	w.wake()
-	begun, err := w.BeginWebhook(t.Context(), made.ID)
+	begun, err := w.Webhooks.Begin(t.Context(), made.ID)
 	w.must(err)
 	w.job(ann)
 
@@ -66,7 +66,7 @@ func TestWebhookRestsWhileOthersAreWoken(t *testing.T) {
 	var rests bool
 	go func() {
 		defer close(over)
-		rests, err = w.RestWebhook(t.Context(), made.ID, begun.Claim, begun.Cursor())
+		rests, err = w.Webhooks.Rest(t.Context(), made.ID, begun.Claim, begun.Cursor())
 	}()
 
 	w.blocked(over)
@@ -86,11 +86,11 @@ func TestWebhookIsWokenWhileItRests(t *testing.T) {
 	made := w.hook(ann)
 	w.sent(made.ID)
 	w.wake()
-	begun, err := w.BeginWebhook(t.Context(), made.ID)
+	begun, err := w.Webhooks.Begin(t.Context(), made.ID)
 	w.must(err)
 	w.job(ann)
 
-	from, err := w.WakeCursor(t.Context())
+	from, err := w.Webhooks.WakeCursor(t.Context())
 	w.must(err)
 	events := w.after(from)
 	commit := w.held(
@@ -102,7 +102,7 @@ func TestWebhookIsWokenWhileItRests(t *testing.T) {
 	var woken []int64
 	go func() {
 		defer close(over)
-		woken, _, err = w.WakeWebhooks(t.Context(), from, events)
+		woken, _, err = w.Webhooks.Wake(t.Context(), from, events)
 	}()
 
 	w.blocked(over)

@@ -43,7 +43,7 @@ func deliverySettings(c config.Config) deliveryworkflow.Settings {
 func (p process) deliveryActivities() (*delivery.Activities, error) {
 	c := p.Config
 	activities := &delivery.Activities{
-		Store: p.Store, Storage: p.Yandex, Telegram: p.Telegram, Temporal: p.Temporal,
+		Store: p.Store.Deliveries, Alerts: p.Store.Notices, Storage: p.Yandex, Telegram: p.Telegram, Temporal: p.Temporal,
 		Metrics: p.Metrics.Delivery(), Log: p.Log,
 		Settings: delivery.Settings{
 			TTL: c.Delivery.TTL, JobTimeout: c.Delivery.JobTimeout, StorageTimeout: c.Delivery.StorageTimeout,

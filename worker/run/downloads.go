@@ -53,7 +53,7 @@ func (p process) downloadActivities(jobs *service.Downloads) (*download.Activiti
 	c := p.Config
 	torrents := p.Torrents()
 	downloads := &download.Activities{
-		Store: p.Store, Jobs: jobs, Torrents: torrents, Log: p.Log,
+		Store: p.Store.Downloads, Alerts: p.Store.Notices, Jobs: jobs, Torrents: torrents, Log: p.Log,
 		Fetcher: fetch.New(fetch.Options{AllowPrivate: c.Download.PrivateSources}),
 		Settings: download.Settings{
 			SavePath: c.QBittorrent.SavePath, MinFree: c.Download.MinFree,
@@ -62,7 +62,7 @@ func (p process) downloadActivities(jobs *service.Downloads) (*download.Activiti
 	}
 
 	watcher := &download.Sync{
-		Store: p.Store, Torrents: torrents, Temporal: p.Temporal, Metrics: p.Metrics.Download(), Log: p.Log,
+		Store: p.Store.Downloads, Alerts: p.Store.Notices, Torrents: torrents, Temporal: p.Temporal, Metrics: p.Metrics.Download(), Log: p.Log,
 		Settings: download.SyncSettings{
 			Every: c.Download.PollInterval, PollGap: c.Download.PollGap(), StalledAfter: stalledAfter,
 			AlertAfter: downloadAlertAfter,

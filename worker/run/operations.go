@@ -40,7 +40,7 @@ func (p process) mediaSweep() *reconcile.MediaSweep {
 		p.Metrics.MediaSweeps.WithLabelValues(result)
 	}
 	return &reconcile.MediaSweep{
-		Store: p.Store, Log: p.Log, Root: p.Config.Media.Root, SavePath: p.Config.QBittorrent.SavePath,
+		Store: p.Store.Downloads, Log: p.Log, Root: p.Config.Media.Root, SavePath: p.Config.QBittorrent.SavePath,
 		MaxPercent: p.Config.Media.MaxPercent,
 		OnSwept:    func(result string) { p.Metrics.MediaSweeps.WithLabelValues(result).Inc() },
 	}
@@ -56,9 +56,9 @@ func (p process) reconciler(workloads []service.Workload) *reconcile.Reconciler 
 
 	lists := rate.NewLimiter(reconcile.ListsPerSecond, 1)
 	return &reconcile.Reconciler{
-		Temporal: p.Temporal, Namespace: p.Namespace, Store: p.Store, Workloads: workloads, Log: p.Log, Lists: lists,
+		Temporal: p.Temporal, Namespace: p.Namespace, Store: p.Store.Operations, Workloads: workloads, Log: p.Log, Lists: lists,
 		Webhooks: &reconcile.Webhooks{
-			Temporal: p.Temporal, Store: p.Store, Log: p.Log, Lists: lists, Signal: p.Webhooks().Signal,
+			Temporal: p.Temporal, Store: p.Store.Webhooks, Log: p.Log, Lists: lists, Signal: p.Webhooks().Signal,
 		},
 		Trigger:   func(ctx context.Context) error { return reconciler.Trigger(ctx, p.Temporal) },
 		OnFinding: func(workload, finding string) { p.Metrics.Findings.WithLabelValues(workload, finding).Inc() },

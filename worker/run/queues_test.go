@@ -40,7 +40,7 @@ func TestPaymentsDoNotQueueBehindUsers(t *testing.T) {
 				defer cancel()
 				ctx = short
 			}
-			_, err := s.Users(ctx, "", 0, 1)
+			_, err := s.Accounts.Users(ctx, "", 0, 1)
 			return err
 		}, activity.RegisterOptions{Name: "ask"})
 
@@ -70,7 +70,7 @@ func withoutConnections(t *testing.T) *store.Store {
 	t.Cleanup(users.Wait)
 	t.Cleanup(cancel)
 	for range 20 {
-		users.Go(func() { _, _ = s.BookByID(ctx, 1) })
+		users.Go(func() { _, _ = s.Downloads.BookByID(ctx, 1) })
 	}
 
 	for waiting := 0; waiting < 4; time.Sleep(10 * time.Millisecond) {

@@ -29,10 +29,10 @@ func (p process) transactionPart(services service.Services) (part, error) {
 
 	orders, settings := services.Transactions, p.paymentSettings()
 	transactions := part{main: register(&transaction.Activities{
-		Store: p.Store, Settings: settings, Orders: orders, Metrics: p.Metrics.Transaction(),
+		Store: p.Store.Transactions, Alerts: p.Store.Notices, Users: p.Store.Accounts, Answers: p.Store.Answers, Settings: settings, Orders: orders, Metrics: p.Metrics.Transaction(),
 	})}
 	payments := &transaction.PaymentActivities{
-		Store: p.Store, Wallet: wallet, Chain: p.Chain(), Settings: settings, Metrics: p.Metrics.Transaction(),
+		Store: p.Store.Transactions, Alerts: p.Store.Notices, Wallet: wallet, Chain: p.Chain(), Settings: settings, Metrics: p.Metrics.Transaction(),
 		Log: p.Log,
 	}
 
@@ -63,7 +63,7 @@ func (p process) openWallet(
 	wallet := payments.Wallet.Address()
 	orders.Monitored = wallet.Raw()
 	return &transaction.Monitor{
-		Store: p.Store, Wallet: wallet, Chain: payments.Chain, TopUpFrom: topUpFrom, Settings: payments.Settings,
+		Store: p.Store.Transactions, Alerts: p.Store.Notices, Wallet: wallet, Chain: payments.Chain, TopUpFrom: topUpFrom, Settings: payments.Settings,
 		Temporal: p.Temporal, Metrics: p.Metrics.Transaction(), Log: p.Log,
 		Start: app.TraceStart("deposit", orders.Start),
 	}, nil
@@ -88,7 +88,7 @@ func (p process) paymentQueues(payments *transaction.PaymentActivities, monitor 
 // startPayments lets deferred payments try again, because their limits may have changed, and starts the wallet's
 // monitor.
 func (p process) startPayments(ctx context.Context, orders *service.Transactions) error {
-	err := app.RetryWhileUnavailable(ctx, p.Log, "the database", func() error { return p.Store.RetryDeferred(ctx) })
+	err := app.RetryWhileUnavailable(ctx, p.Log, "the database", func() error { return p.Store.Transactions.RetryDeferred(ctx) })
 	if err != nil || !serves(p.Config, lifecycle.PaymentQueue) {
 		return err
 	}

@@ -20,13 +20,13 @@ func (p process) webhookPart(service.Services) (part, error) {
 
 	counted.Sent.WithLabelValues("ok")
 	onPaused := func(reason fault.Code) { counted.Paused.WithLabelValues(string(reason)).Inc() }
-	webhooks := part{main: register(&activities.Stopper{Store: p.Store, OnPaused: onPaused})}
+	webhooks := part{main: register(&activities.Stopper{Store: p.Store.Webhooks, OnPaused: onPaused})}
 	if !serves(p.Config, lifecycle.WebhookQueue) {
 		return webhooks, nil
 	}
 
 	sender := &activities.Activities{
-		Store: p.Store, Sender: webhook.NewSender(p.WebhookLimits()), Log: p.Log, Settings: activities.DefaultSettings,
+		Store: p.Store.Webhooks, Events: p.Store.Notices, Users: p.Store.Accounts, Sender: webhook.NewSender(p.WebhookLimits()), Log: p.Log, Settings: activities.DefaultSettings,
 		OnSent: func(result string) { counted.Sent.WithLabelValues(result).Inc() }, OnPaused: onPaused,
 	}
 

@@ -65,7 +65,7 @@ func TestDeletionsAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if _, err := record.RefreshCounts(ctx); err != nil {
+	if _, err := record.Operations.RefreshCounts(ctx); err != nil {
 		t.Fatal(err)
 	}
 	var left int

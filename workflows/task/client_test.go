@@ -117,7 +117,7 @@ func TestDeadlineOnTime(t *testing.T) {
 	w := newRig(t, service.WorkspaceChange{StatusDeadlines: map[lifecycle.TaskState]float64{lifecycle.TaskNew: 2.0 / 60}})
 	due := w.task(nil)
 	w.eventually(15*time.Second, "the task is STUCK", func() bool { return w.reload(due).State == lifecycle.TaskStuck })
-	events, err := w.store.EventsOfTask(t.Context(), 0, due.ID, 0, 10)
+	events, err := w.store.Tasks.EventsOf(t.Context(), 0, due.ID, 0, 10)
 	w.must(err)
 	late := events[1].CreatedAt.Sub(*due.DeadlineAt)
 	t.Logf("%s late", late)
@@ -423,7 +423,7 @@ func TestManyTransitionsAndComments(t *testing.T) {
 	assigned := func(n *task.NewTask) { n.AssigneeID = &ann.ID }
 	long := w.task(assigned)
 	for i := range 5000 {
-		_, err := w.store.CommentTask(ctx, long.ID, fmt.Sprint("comment ", i), core.Request{UserID: ann.ID})
+		_, err := w.store.Tasks.Comment(ctx, long.ID, fmt.Sprint("comment ", i), core.Request{UserID: ann.ID})
 		w.must(err)
 	}
 

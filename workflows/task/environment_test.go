@@ -65,7 +65,7 @@ func newOffice(t *testing.T) *office {
 		if id == adminID {
 			user.Role = account.RoleAdmin
 		}
-		made, err := record.CreateUser(t.Context(), user, account.NewToken())
+		made, err := record.Accounts.CreateUser(t.Context(), user, account.NewToken())
 		if err != nil || made.ID != id {
 			t.Fatal(made.ID, err)
 		}
@@ -129,7 +129,7 @@ type tester interface {
 
 // faulty is a record whose acts fail.
 type faulty struct {
-	*store.Store
+	*task.Store
 	mu       sync.Mutex
 	failures int // before one succeeds
 	acts     int // tried
@@ -163,12 +163,12 @@ func (s *signals) SignalWorkflow(context.Context, string, string, string, any) e
 func (o *office) rig(t tester, s settings) *envRig {
 	t.Helper()
 	ctx := context.Background()
-	l := &envRig{t: t, office: o, faulty: &faulty{Store: o.Store}}
-	made, err := o.CreateWorkspace(ctx, s.workspace(), core.Request{})
+	l := &envRig{t: t, office: o, faulty: &faulty{Store: o.Store.Tasks}}
+	made, err := o.Tasks.CreateWorkspace(ctx, s.workspace(), core.Request{})
 	l.ok(err)
 	l.workspace = made.ID
 	for _, member := range []int64{assigneeID, memberID} {
-		l.ok(o.AddMember(ctx, creatorID, made.ID, member))
+		l.ok(o.Tasks.AddMember(ctx, creatorID, made.ID, member))
 	}
 
 	wanted := task.NewTask{}
@@ -211,7 +211,7 @@ func (l *envRig) create(wanted task.NewTask) task.Task {
 	if wanted.Visibility == "" {
 		wanted.Visibility = task.Public
 	}
-	made, _, err := l.office.CreateTasks(context.Background(), l.workspace, []task.NewTask{wanted},
+	made, _, err := l.office.Tasks.Create(context.Background(), l.workspace, []task.NewTask{wanted},
 		core.Event{Type: "created", To: "NEW"}, core.Request{UserID: creatorID})
 	l.ok(err)
 	return made[0]
@@ -233,7 +233,7 @@ func (l *envRig) bring(to lifecycle.TaskState) {
 			a = task.Act{TaskID: l.id, At: *l.row().DeadlineAt, Action: lifecycle.TaskActionExpire}
 		default:
 		}
-		_, err := l.office.Act(context.Background(), a)
+		_, err := l.office.Tasks.Act(context.Background(), a)
 		l.ok(err)
 	}
 }
@@ -265,7 +265,7 @@ func (l *envRig) heartbeat(at time.Time) {
 
 func (l *envRig) row() task.Task {
 	l.t.Helper()
-	row, err := l.office.TaskByID(context.Background(), 0, l.id)
+	row, err := l.office.Tasks.ByID(context.Background(), 0, l.id)
 	l.ok(err)
 	return row
 }
@@ -273,7 +273,7 @@ func (l *envRig) row() task.Task {
 // events lists the events of the task after its creation and what brought it to its first status.
 func (l *envRig) events(after int64) []core.StreamedEvent {
 	l.t.Helper()
-	events, err := l.office.EventsOfTask(context.Background(), 0, l.id, after, 10_000)
+	events, err := l.office.Tasks.EventsOf(context.Background(), 0, l.id, after, 10_000)
 	l.ok(err)
 	return events
 }
@@ -302,7 +302,7 @@ func (l *envRig) askAs(
 ) {
 	title := fmt.Sprint("title of ", id)
 	content := task.Content{Result: []byte(`{}`), Edit: task.Edit{Title: &title}}
-	l.ok(l.office.KeepContent(context.Background(), in.Actor, id, content))
+	l.ok(l.office.Answers.KeepContent(context.Background(), in.Actor, id, content))
 
 	l.UpdateWorkflow(string(action), id, &testsuite.TestUpdateCallback{
 		OnReject: func(err error) { check(lifecycle.TaskView{}, err) },

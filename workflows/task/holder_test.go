@@ -62,7 +62,7 @@ func TestClaimByTheAssignee(t *testing.T) {
 	for _, key := range []string{"first", "second"} { // the second one changed nothing
 		in := lifecycle.TaskInput{Actor: ann.ID, Comment: "I begin"}
 		var answer task.Answer
-		kept, err := w.store.Answered(ctx, task.TaskRequest(key, lifecycle.TaskActionClaim, given.ID, in), &answer)
+		kept, err := w.store.Answers.Answered(ctx, task.TaskRequest(key, lifecycle.TaskActionClaim, given.ID, in), &answer)
 		if err != nil || !kept || answer.Task.State != lifecycle.TaskInProgress {
 			t.Errorf("the answer to %s is kept: %t, %+v, %v", key, kept, answer.Task, err)
 		}

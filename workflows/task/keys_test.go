@@ -46,7 +46,7 @@ func TestInvalidForTemporal(t *testing.T) {
 		w.wantCode(err, fault.Validation)
 	}
 
-	if answer, err := w.store.Answered(t.Context(), core.Request{UserID: w.creator.ID, Key: strings.Repeat("k", 200)}, nil); answer || err != nil {
+	if answer, err := w.store.Answers.Answered(t.Context(), core.Request{UserID: w.creator.ID, Key: strings.Repeat("k", 200)}, nil); answer || err != nil {
 		t.Errorf("kept: %t, %v", answer, err)
 	}
 }

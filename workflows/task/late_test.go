@@ -76,7 +76,7 @@ func TestWorkflowEndedByHand(t *testing.T) {
 // recorded makes a task without a workflow.
 func (w *rig) recorded() task.Task {
 	w.Helper()
-	made, _, err := w.store.CreateTasks(w.Context(), w.workspace.ID,
+	made, _, err := w.store.Tasks.Create(w.Context(), w.workspace.ID,
 		[]task.NewTask{{Title: "made without Temporal", Visibility: "public", Priority: "normal", Labels: []string{}}},
 		core.Event{Type: "created", To: "NEW"}, core.Request{UserID: w.creator.ID})
 	w.must(err)

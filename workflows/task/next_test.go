@@ -32,7 +32,8 @@ func (w *rig) process(change func(*service.Tasks)) (tasks *service.Tasks, stop f
 	}
 
 	events := feed.New(feed.Options{
-		Store: w.store, OnEvents: tasks.Line.Hear, Permit: func(account.Holder) error { return nil },
+		Events: w.store.Notices, Tokens: w.store.Accounts, Webhooks: w.store.Webhooks,
+		OnEvents: tasks.Line.Hear, Permit: func(account.Holder) error { return nil },
 		Render: func(core.StreamedEvent) ([]byte, error) { return nil, nil },
 	})
 	ctx, cancel := context.WithCancel(w.Context())
@@ -281,7 +282,7 @@ func TestNextForEachCaller(t *testing.T) {
 		t.Errorf("%d claims were sent for %d tasks", sent, ready+more)
 	}
 	for id, n := range had {
-		found, err := w.store.TaskByID(t.Context(), 0, id)
+		found, err := w.store.Tasks.ByID(t.Context(), 0, id)
 		if n != 1 || err != nil || !found.HeldBy(agent.ID) || len(w.events(found)) != 2 {
 			t.Errorf("task %d has %d callers; %+v, %v, %v", id, n, found.Snapshot, w.events(found), err)
 		}

@@ -33,7 +33,7 @@ func TestEndedForLength(t *testing.T) {
 	})
 
 	reconciler := &reconcile.Reconciler{
-		Temporal: w.client, Store: w.store, Workloads: []service.Workload{w.tasks.Workload()},
+		Temporal: w.client, Store: w.store.Operations, Workloads: []service.Workload{w.tasks.Workload()},
 		Log: slog.New(slog.DiscardHandler),
 	}
 
@@ -57,7 +57,7 @@ func TestBlockerEndsBeforeTheStart(t *testing.T) {
 	waits := true
 	w := newRig(t, service.WorkspaceChange{NewDeadlineWaitsForBlockers: &waits})
 	blocker := w.task(nil)
-	made, _, err := w.store.CreateTasks(t.Context(), w.workspace.ID, []task.NewTask{{
+	made, _, err := w.store.Tasks.Create(t.Context(), w.workspace.ID, []task.NewTask{{
 		Title: "waits", Visibility: task.Public, Priority: "normal", Labels: []string{},
 		BlockedBy: []string{strconv.FormatInt(blocker.ID, 10)},
 	}}, core.Event{Type: "created", To: "NEW"}, core.Request{UserID: w.creator.ID})

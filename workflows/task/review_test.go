@@ -152,7 +152,7 @@ func TestReviewRace(t *testing.T) {
 
 // anything takes a step that may be refused. What a person approves is what they see a moment before.
 func (w *rig) anything(who account.User, t task.Task) {
-	seen, err := w.store.TaskByID(w.Context(), 0, t.ID)
+	seen, err := w.store.Tasks.ByID(w.Context(), 0, t.ID)
 	if err != nil {
 		w.Errorf("%v", err)
 		return
@@ -185,7 +185,7 @@ func (w *rig) anything(who account.User, t task.Task) {
 // checkReviewed follows the events of a task and says whether it is DONE.
 func (w *rig) checkReviewed(t task.Task) (done bool) {
 	w.Helper()
-	events, err := w.store.EventsOfTask(w.Context(), 0, t.ID, 0, 10000)
+	events, err := w.store.Tasks.EventsOf(w.Context(), 0, t.ID, 0, 10000)
 	w.must(err)
 
 	var holder, submission, approver int64

@@ -89,14 +89,14 @@ func (w *rig) startWorker() {
 	o.WorkerStopTimeout = time.Second
 	w.worker = worker.New(w.client, lifecycle.MainQueue, o)
 	w.worker.RegisterWorkflowWithOptions(task.Run, workflow.RegisterOptions{Name: lifecycle.TaskType})
-	w.worker.RegisterActivity(&activities.Activities{Store: w.store, Temporal: w.client, Metrics: metrics.New().Task()})
+	w.worker.RegisterActivity(&activities.Activities{Store: w.store.Tasks, Temporal: w.client, Metrics: metrics.New().Task()})
 	w.must(w.worker.Start())
 	w.Cleanup(w.worker.Stop)
 }
 
 func (w *rig) user(role string) account.User {
 	w.Helper()
-	user, err := w.store.CreateUser(
+	user, err := w.store.Accounts.CreateUser(
 		w.Context(), account.User{Name: "agent", Role: role, Status: account.UserActive}, account.NewToken(),
 	)
 	w.must(err)
@@ -127,7 +127,7 @@ func (w *rig) task(change func(*taskstore.NewTask)) taskstore.Task {
 
 func (w *rig) reload(t taskstore.Task) taskstore.Task {
 	w.Helper()
-	found, err := w.store.TaskByID(w.Context(), 0, t.ID)
+	found, err := w.store.Tasks.ByID(w.Context(), 0, t.ID)
 	w.must(err)
 	return found
 }
@@ -135,7 +135,7 @@ func (w *rig) reload(t taskstore.Task) taskstore.Task {
 // events lists the types of a task's events.
 func (w *rig) events(t taskstore.Task) []string {
 	w.Helper()
-	events, err := w.store.EventsOfTask(w.Context(), 0, t.ID, 0, 10000)
+	events, err := w.store.Tasks.EventsOf(w.Context(), 0, t.ID, 0, 10000)
 	w.must(err)
 	types := []string{}
 	for _, event := range events {

@@ -218,7 +218,7 @@ func TestForgottenAct(t *testing.T) {
 	l := newOffice(t).rig(t, settings{})
 	claim := lifecycle.TaskInput{Actor: memberID, Comment: "c"}
 	l.at(time.Minute, func() {
-		_, err := l.office.Act(t.Context(), task.Act{
+		_, err := l.office.Tasks.Act(t.Context(), task.Act{
 			TaskID: l.id, RequestID: "forgotten", Action: lifecycle.TaskActionClaim, Input: claim, At: l.Now(),
 		})
 		l.ok(err)

@@ -19,7 +19,7 @@ var discard = slog.New(slog.DiscardHandler)
 // observe checks what must hold at every moment.
 func (c *chaos) observe() error {
 	ctx, address := context.Background(), c.wallet.Address().Raw()
-	balances, err := c.lab.store.LedgerBalances(ctx, address)
+	balances, err := c.lab.store.Transactions.LedgerBalances(ctx, address)
 	if err != nil {
 		return err
 	}
@@ -48,12 +48,12 @@ func (c *chaos) settle(ctx context.Context) (bool, error) {
 	settled := true
 
 	for _, hash := range hashes {
-		t, err := c.lab.store.TransactionByHash(ctx, hash)
+		t, err := c.lab.store.Transactions.ByHash(ctx, hash)
 		if err != nil {
 			return false, nil //nolint:nilerr // not seen yet
 		}
 
-		payments, err := c.lab.store.PaymentsOf(ctx, hash)
+		payments, err := c.lab.store.Transactions.PaymentsOf(ctx, hash)
 		if err != nil {
 			return false, err
 		}
@@ -125,12 +125,12 @@ func (c *chaos) verify() error {
 
 	known, senders := 0, map[string]int{}
 	for _, hash := range c.hashes {
-		t, err := c.lab.store.TransactionByHash(ctx, hash)
+		t, err := c.lab.store.Transactions.ByHash(ctx, hash)
 		if err != nil {
 			return err
 		}
 
-		payments, err := c.lab.store.PaymentsOf(ctx, hash)
+		payments, err := c.lab.store.Transactions.PaymentsOf(ctx, hash)
 		if err != nil {
 			return err
 		}

@@ -190,9 +190,9 @@ var moves = map[string]func(*chaos, move) error{
 		)
 	},
 	"operator pauses": func(c *chaos, _ move) error {
-		return c.lab.store.Pause(context.Background(), &c.lab.admin.ID, "chaos")
+		return c.lab.store.Transactions.Pause(context.Background(), &c.lab.admin.ID, "chaos")
 	},
-	"operator resumes": func(c *chaos, _ move) error { return c.lab.store.Resume(context.Background()) },
+	"operator resumes": func(c *chaos, _ move) error { return c.lab.store.Transactions.Resume(context.Background()) },
 }
 
 // deposit is the one move without which nothing happens.
@@ -270,5 +270,5 @@ func (c *chaos) relieve() error {
 		return err
 	}
 
-	return c.lab.store.Resume(context.Background())
+	return c.lab.store.Transactions.Resume(context.Background())
 }

@@ -236,7 +236,7 @@ func (c *chaos) drive(ctx workflow.Context, hash string, d *driver) {
 // unfinished is what the reconciler asks, too: a workflow has ended; was there more to do? Test environments end
 // activities after ten tries.
 func (c *chaos) unfinished(ctx context.Context, hash string) (bool, error) {
-	at, err := c.lab.store.SnapshotOfTransaction(ctx, hash)
+	at, err := c.lab.store.Transactions.SnapshotOf(ctx, hash)
 	return at.State == lifecycle.TransactionPending || at.State == lifecycle.TransactionProcessing || at.RefundDue > 0 ||
 		at.RetryAt != nil || at.Refund != nil && !at.Refund.Kept, err
 }

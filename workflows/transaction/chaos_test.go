@@ -125,7 +125,7 @@ type chaosRig struct {
 func newChaosRig(t *testing.T) *chaosRig {
 	l := &chaosRig{T: t, store: testdb.New(t)}
 	var err error
-	l.admin, err = l.store.CreateUser(
+	l.admin, err = l.store.Accounts.CreateUser(
 		t.Context(), account.User{Name: "operator", Role: account.RoleAdmin, Status: account.UserActive}, account.NewToken(),
 	)
 	if err != nil {
@@ -242,7 +242,7 @@ func (c *chaos) build() error {
 
 	c.stopShop, c.toncenter = stop, c.lab.chain
 	c.paymentActivities = &activities.PaymentActivities{
-		Store: c.lab.store, Wallet: c.wallet, Chain: c.toncenter, Allow: c.allow, Settings: settings, Metrics: counted,
+		Store: c.lab.store.Transactions, Alerts: c.lab.store.Notices, Wallet: c.wallet, Chain: c.toncenter, Allow: c.allow, Settings: settings, Metrics: counted,
 		Log: log,
 		Fragment: fragment.New(fragment.Options{
 			URL: shop, RequestsPerSecond: 100_000, CallTimeout: 20 * time.Second,
@@ -254,11 +254,11 @@ func (c *chaos) build() error {
 	}
 
 	c.monitor = &activities.Monitor{
-		Store: c.lab.store, Wallet: c.wallet.Address(), Chain: c.toncenter, Settings: settings, Temporal: messenger{c: c},
+		Store: c.lab.store.Transactions, Alerts: c.lab.store.Notices, Wallet: c.wallet.Address(), Chain: c.toncenter, Settings: settings, Temporal: messenger{c: c},
 		Metrics: counted, Log: log,
 		Start: func(ctx context.Context, hash string) error {
 			c.note(errand{hash: hash, start: true})
-			return c.lab.store.MarkTransactionStarted(ctx, hash)
+			return c.lab.store.Transactions.MarkStarted(ctx, hash)
 		},
 	}
 
@@ -271,10 +271,10 @@ func (c *chaos) build() error {
 	}
 
 	c.purchases = &activities.Activities{
-		Store: c.lab.store, Settings: settings, Orders: c.client, Metrics: counted,
+		Store: c.lab.store.Transactions, Alerts: c.lab.store.Notices, Users: c.lab.store.Accounts, Answers: c.lab.store.Answers, Settings: settings, Orders: c.client, Metrics: counted,
 	}
 
-	_, err = c.lab.store.OpenWallet(context.Background(), c.wallet.Address().Raw(), transaction.WalletStart{BalanceNano: begin})
+	_, err = c.lab.store.Transactions.OpenWallet(context.Background(), c.wallet.Address().Raw(), transaction.WalletStart{BalanceNano: begin})
 	return err
 }
 

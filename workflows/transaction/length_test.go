@@ -35,7 +35,7 @@ func TestEndedForLength(t *testing.T) {
 
 	w.client.StuckAfter, w.client.Monitored = time.Hour, w.wallet.Address().Raw()
 	reconciler := &reconcile.Reconciler{
-		Temporal: w.server.Client, Store: w.store, Workloads: []service.Workload{w.client.Workload()},
+		Temporal: w.server.Client, Store: w.store.Operations, Workloads: []service.Workload{w.client.Workload()},
 		Log: slog.New(slog.DiscardHandler),
 	}
 
@@ -46,7 +46,7 @@ func TestEndedForLength(t *testing.T) {
 
 	w.wantSold(1)
 	w.balances()
-	findings, err := w.store.Findings(ctx, operations.FindingFilter{Limit: 10})
+	findings, err := w.store.Operations.Findings(ctx, operations.FindingFilter{Limit: 10})
 	w.must(err)
 	if len(findings) != 1 || findings[0].Finding != operations.FindingTooLong || findings[0].Done != operations.DoneStarted {
 		t.Errorf("found %+v", findings)

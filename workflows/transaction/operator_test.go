@@ -109,7 +109,7 @@ func TestAnswerIsKeptWithTheDeed(t *testing.T) {
 	ctx := t.Context()
 	hash := w.failedOnce()
 	asked := transaction.TransactionAsked(w.admin.ID, "key", lifecycle.TransactionActionRetry, hash, "", "", "by hand")
-	w.must(w.store.KeepContent(ctx, w.admin.ID, asked.ID(), "by hand"))
+	w.must(w.store.Answers.KeepContent(ctx, w.admin.ID, asked.ID(), "by hand"))
 	_, err := w.server.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 		WorkflowID: lifecycle.TransactionID(hash), UpdateID: asked.ID(), UpdateName: "retry",
 		Args:         []any{lifecycle.TransactionInput{Actor: w.admin.ID}},
@@ -137,7 +137,7 @@ func TestAnswerIsKeptWithTheDeed(t *testing.T) {
 func (w *rig) keptOut(hash, comment string) {
 	w.Helper()
 	ctx := w.Context()
-	events, err := w.store.EventsOfTransaction(ctx, hash)
+	events, err := w.store.Transactions.EventsOf(ctx, hash)
 	w.must(err)
 	if !slices.ContainsFunc(events, func(e core.StreamedEvent) bool { return e.Comment == comment }) {
 		w.Errorf("no event has the comment: %+v", events)
@@ -158,7 +158,7 @@ func TestWhoMayRetry(t *testing.T) {
 	w := newRig(t)
 	ctx := t.Context()
 	hash := w.failedOnce()
-	somebody, err := w.store.CreateUser(
+	somebody, err := w.store.Accounts.CreateUser(
 		ctx, account.User{Name: "somebody", Role: account.RoleUser, Status: account.UserActive}, account.NewToken(),
 	)
 
@@ -412,7 +412,7 @@ func TestReconciler(t *testing.T) {
 
 	w.client.StuckAfter, w.client.Monitored = time.Hour, w.wallet.Address().Raw()
 	reconciler := &reconcile.Reconciler{
-		Temporal: w.server.Client, Store: w.store, Workloads: []service.Workload{w.client.Workload()},
+		Temporal: w.server.Client, Store: w.store.Operations, Workloads: []service.Workload{w.client.Workload()},
 		Log: slog.New(slog.DiscardHandler),
 	}
 

@@ -155,7 +155,7 @@ func TestNoOrders(t *testing.T) {
 
 	last := w.deposit(1, "durov")
 	w.becomes(last, lifecycle.TransactionProcessed)
-	all, err := w.store.Transactions(t.Context(), transaction.Filter{Limit: 100})
+	all, err := w.store.Transactions.List(t.Context(), transaction.Filter{Limit: 100})
 	w.must(err)
 	if len(all) != 1 || w.get(old).Hash != "" {
 		t.Errorf("%+v", all)
@@ -336,7 +336,7 @@ func TestLimits(t *testing.T) {
 	w.wantAlert(notice.AlertDailyLimit, true)
 
 	w.paymentActivities.Settings.Limits.PerDay = 0 // the operator raises it
-	w.must(w.store.RetryDeferred(t.Context()))
+	w.must(w.store.Transactions.RetryDeferred(t.Context()))
 	w.becomes(waits, lifecycle.TransactionProcessed)
 	w.wantAlert(notice.AlertDailyLimit, false)
 	if got := w.get(waits); got.Attempt != 1 {
@@ -406,12 +406,12 @@ func TestBurst(t *testing.T) {
 	w.start()
 	w.eventually("all have failed", func() bool {
 		testdb.Recount(t, w.store)
-		stats, err := w.store.StatsOfTransactions(t.Context(), 1)
+		stats, err := w.store.Transactions.Stats(t.Context(), 1)
 		w.must(err)
 		return len(stats.Statuses) == 1 && stats.Statuses[0].Status == lifecycle.TransactionFailed && stats.Statuses[0].Count == burst
 	})
 
-	rules, err := w.store.LedgerCheck(t.Context(), w.wallet.Address().Raw())
+	rules, err := w.store.Transactions.LedgerCheck(t.Context(), w.wallet.Address().Raw())
 	if err != nil || len(rules) > 0 {
 		t.Errorf("%+v, %v", rules, err)
 	}
@@ -460,7 +460,7 @@ func TestGap(t *testing.T) {
 	w.deposit(1, "durov")
 	state, err := w.toncenter.Wallet(t.Context(), w.wallet.Address())
 	w.must(err)
-	_, err = w.store.OpenWallet(
+	_, err = w.store.Transactions.OpenWallet(
 		t.Context(), w.wallet.Address().Raw(), transaction.WalletStart{LT: int64(state.LastLT), Hash: strings.Repeat("00", 32)},
 	)
 
@@ -485,7 +485,7 @@ func TestChainClockAhead(t *testing.T) {
 
 	off.Store(int64(time.Hour))
 	w.wantAlert(notice.AlertChainClock, true)
-	wallet, err := w.store.WalletByAddress(t.Context(), w.wallet.Address().Raw())
+	wallet, err := w.store.Transactions.WalletByAddress(t.Context(), w.wallet.Address().Raw())
 	w.must(err)
 	if wallet.ScannedTo == nil || wallet.ScannedTo.After(time.Now()) {
 		t.Errorf("scanned to %v", wallet.ScannedTo)
@@ -568,7 +568,7 @@ func (w *rig) wantHeld(hash string) {
 func (w *rig) wantAlert(kind string, open bool) {
 	w.Helper()
 	w.eventually(fmt.Sprintf("alert %s is open: %t", kind, open), func() bool {
-		alerts, err := w.store.Incidents(w.Context(), true, 0, 100)
+		alerts, err := w.store.Notices.Incidents(w.Context(), true, 0, 100)
 		w.must(err)
 		for _, alert := range alerts {
 			if alert.Kind == kind {
@@ -597,7 +597,7 @@ func TestSlowMonitor(t *testing.T) {
 	}
 
 	w.eventually("the wallet is watched", func() bool {
-		_, err := w.store.WalletByAddress(t.Context(), w.wallet.Address().Raw())
+		_, err := w.store.Transactions.WalletByAddress(t.Context(), w.wallet.Address().Raw())
 		return err == nil
 	})
 }

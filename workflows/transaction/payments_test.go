@@ -149,7 +149,7 @@ func TestBounced(t *testing.T) {
 	_, err = w.client.Retry(t.Context(), w.admin, hash, "", "")
 	w.must(err)
 	w.becomes(hash, lifecycle.TransactionProcessed)
-	all, err := w.store.Transactions(t.Context(), transaction.Filter{Limit: 10})
+	all, err := w.store.Transactions.List(t.Context(), transaction.Filter{Limit: 10})
 	if err != nil || len(all) != 1 {
 		t.Errorf("%+v, %v", all, err)
 	}

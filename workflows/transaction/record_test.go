@@ -44,7 +44,7 @@ func TestRecordAgreesWithRules(t *testing.T) {
 			cases++
 			r := newRecord(t, all, cases)
 			bring(r)
-			before, err := r.store.SnapshotOfTransaction(t.Context(), r.hash)
+			before, err := r.store.Transactions.SnapshotOf(t.Context(), r.hash)
 			r.must(err)
 			after, err := r.do(v.action, v.to, before.Attempt)
 			rule, refusal := lifecycle.Transaction.Decide(
@@ -116,7 +116,7 @@ func newRecord(t *testing.T, s *store.Store, number int) *recordRig {
 	t.Helper()
 	r := &recordRig{T: t, store: s, now: time.Now().Truncate(time.Second), number: number}
 	r.wallet = "0:" + r.digest("wallet")
-	_, err := s.OpenWallet(t.Context(), r.wallet, transaction.WalletStart{})
+	_, err := s.Transactions.OpenWallet(t.Context(), r.wallet, transaction.WalletStart{})
 	r.must(err)
 	r.happens(transaction.ChainTransaction{
 		ComputeOK: true, ActionOK: true, Deposit: true, Comment: "durov 50",
@@ -150,7 +150,7 @@ func (r *recordRig) happens(t transaction.ChainTransaction, until time.Time) {
 		page = append(page, t)
 	}
 
-	_, err := r.store.IngestChain(r.Context(), r.wallet, page, until)
+	_, err := r.store.Transactions.IngestChain(r.Context(), r.wallet, page, until)
 	r.must(err)
 }
 
@@ -160,21 +160,21 @@ func (r *recordRig) take(s transaction.Snapshot, err error) {
 	r.attempt = s.Attempt
 }
 
-func (r *recordRig) lock() { r.take(r.store.LockTransaction(r.Context(), r.hash)) }
+func (r *recordRig) lock() { r.take(r.store.Transactions.Lock(r.Context(), r.hash)) }
 
 func (r *recordRig) quote() {
-	r.take(r.store.SaveQuote(
+	r.take(r.store.Transactions.SaveQuote(
 		r.Context(),
 		transaction.Quote{Hash: r.hash, Attempt: r.attempt, Username: "durov", Stars: 50, PriceNano: 460_900_000, Recipient: "x"},
 	))
-	_, err := r.store.EnterQueue(r.Context(), r.hash, transaction.Purchase)
+	_, err := r.store.Transactions.EnterQueue(r.Context(), r.hash, transaction.Purchase)
 	r.must(err)
 }
 
 func (r *recordRig) sign() {
 	r.quote()
 	var err error
-	r.payment, err = r.store.SignPayment(r.Context(), transaction.PaymentOrder{
+	r.payment, err = r.store.Transactions.SignPayment(r.Context(), transaction.PaymentOrder{
 		BodyHash: r.digest("body"),
 		Hash:     r.hash, Kind: transaction.Purchase, Attempt: r.attempt, Destination: "0:" + r.digest("shop"), AmountNano: 460_900_000,
 		GasNano: 1000,
@@ -202,7 +202,7 @@ func (r *recordRig) keep(kept bool) {
 	if !kept {
 		d.ReturnedNano = 400_000_000
 	}
-	_, err := r.store.SettleDestination(r.Context(), r.payment.ID, d)
+	_, err := r.store.Transactions.SettleDestination(r.Context(), r.payment.ID, d)
 	r.must(err)
 }
 
@@ -212,30 +212,30 @@ func (r *recordRig) die() {
 }
 
 func (r *recordRig) review() {
-	r.take(r.store.ReviewTransaction(r.Context(), r.hash, r.attempt, "test"))
+	r.take(r.store.Transactions.Review(r.Context(), r.hash, r.attempt, "test"))
 }
 
 func (r *recordRig) dispute() {
-	r.take(r.store.ReviewPayment(r.Context(), r.hash, transaction.Limits{ReviewFrom: 1}))
+	r.take(r.store.Transactions.ReviewPayment(r.Context(), r.hash, transaction.Limits{ReviewFrom: 1}))
 }
 
 func (r *recordRig) fail(f *stars.Failure) {
-	r.take(r.store.FailTransaction(
+	r.take(r.store.Transactions.Fail(
 		r.Context(),
 		transaction.Failure{Hash: r.hash, Attempt: r.attempt, Message: f.Message, Class: f.Class},
 	))
 }
 
 func (r *recordRig) owe() {
-	r.take(r.store.FailTransaction(r.Context(), transaction.Failure{
+	r.take(r.store.Transactions.Fail(r.Context(), transaction.Failure{
 		Hash: r.hash, Attempt: r.attempt, Message: stars.InvalidUsername.Message, Class: lifecycle.NonRetryable, Refund: true,
 	}))
 }
 
 func (r *recordRig) refund() {
-	_, err := r.store.EnterQueue(r.Context(), r.hash, transaction.Refund)
+	_, err := r.store.Transactions.EnterQueue(r.Context(), r.hash, transaction.Refund)
 	r.must(err)
-	r.payment, err = r.store.SignPayment(r.Context(), transaction.PaymentOrder{
+	r.payment, err = r.store.Transactions.SignPayment(r.Context(), transaction.PaymentOrder{
 		BodyHash: r.digest("body"),
 		Hash:     r.hash, Kind: transaction.Refund, Attempt: r.attempt, Destination: "0:" + r.digest("sender"), AmountNano: 900_000_000,
 		GasNano: 1000,
@@ -262,19 +262,19 @@ func (r *recordRig) do(
 	wanted := transaction.Request{Hash: r.hash, Attempt: attempt}
 	switch action {
 	case lifecycle.TransactionActionLock:
-		return r.store.LockTransaction(ctx, r.hash)
+		return r.store.Transactions.Lock(ctx, r.hash)
 	case lifecycle.TransactionActionFinish:
-		return r.store.FinishTransaction(ctx, r.hash, attempt, true)
+		return r.store.Transactions.Finish(ctx, r.hash, attempt, true)
 	case lifecycle.TransactionActionFail:
-		return r.store.FailTransaction(
+		return r.store.Transactions.Fail(
 			ctx, transaction.Failure{Hash: r.hash, Attempt: attempt, Message: stars.Network.Message, Class: lifecycle.Retryable},
 		)
 	case lifecycle.TransactionActionRetry:
-		return r.store.RetryTransaction(ctx, wanted)
+		return r.store.Transactions.Retry(ctx, wanted)
 	case lifecycle.TransactionActionWriteOff:
-		return r.store.WriteOffRefund(ctx, wanted)
+		return r.store.Transactions.WriteOffRefund(ctx, wanted)
 	default:
-		return r.store.ResolveTransaction(ctx, wanted, to, stars.Unconfirmed.Message)
+		return r.store.Transactions.Resolve(ctx, wanted, to, stars.Unconfirmed.Message)
 	}
 }
 
@@ -295,7 +295,7 @@ func TestFailuresAreCounted(t *testing.T) {
 	}
 
 	testdb.Recount(t, all)
-	stats, err := all.StatsOfTransactions(t.Context(), 1)
+	stats, err := all.Transactions.Stats(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}

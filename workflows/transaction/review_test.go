@@ -138,7 +138,7 @@ func TestBouncedIsGivenBack(t *testing.T) {
 				w.chain.ClearFaults()
 				w.eventually("it is owed", func() bool { return w.get(hash).RefundDueNano > 0 })
 				reconciler := &reconcile.Reconciler{
-					Temporal: w.server.Client, Store: w.store, Workloads: []service.Workload{w.client.Workload()},
+					Temporal: w.server.Client, Store: w.store.Operations, Workloads: []service.Workload{w.client.Workload()},
 					Log: slog.New(slog.DiscardHandler),
 				}
 				defer testtemporal.Repeat(t, reconciler.Reconcile)()

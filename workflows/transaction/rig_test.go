@@ -137,7 +137,7 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 	log := slog.New(slog.NewTextHandler(w.logs, nil))
 	counted := metrics.New().Transaction()
 	w.paymentActivities = &activities.PaymentActivities{
-		Store: w.store, Wallet: w.wallet, Chain: w.toncenter, Allow: []ton.Address{shop}, Settings: s.settings,
+		Store: w.store.Transactions, Alerts: w.store.Notices, Wallet: w.wallet, Chain: w.toncenter, Allow: []ton.Address{shop}, Settings: s.settings,
 		Metrics: counted, Log: log,
 		Fragment: fragment.New(fragment.Options{
 			URL: fragmentURL, RequestsPerSecond: 10_000, CallTimeout: 2 * time.Second,
@@ -149,16 +149,16 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 	}
 
 	w.purchases = &activities.Activities{
-		Store: w.store, Settings: s.settings, Orders: w.client, Metrics: counted,
+		Store: w.store.Transactions, Alerts: w.store.Notices, Users: w.store.Accounts, Answers: w.store.Answers, Settings: s.settings, Orders: w.client, Metrics: counted,
 	}
 
 	w.monitor = &activities.Monitor{
-		Store: w.store, Wallet: w.wallet.Address(), Chain: w.toncenter, Settings: s.settings, Temporal: w.server.Client,
+		Store: w.store.Transactions, Alerts: w.store.Notices, Wallet: w.wallet.Address(), Chain: w.toncenter, Settings: s.settings, Temporal: w.server.Client,
 		Metrics: counted, Log: log,
 		Start: w.client.Start,
 	}
 
-	w.admin, err = w.store.CreateUser(
+	w.admin, err = w.store.Accounts.CreateUser(
 		t.Context(), account.User{Name: "operator", Role: account.RoleAdmin, Status: account.UserActive}, account.NewToken(),
 	)
 	w.must(err)
@@ -176,7 +176,7 @@ func (w *rig) start() {
 	w.client.Monitored = w.wallet.Address().Raw()
 	w.must(w.client.StartMonitor(w.Context()))
 	w.eventually("the wallet is watched", func() bool {
-		_, err := w.store.WalletByAddress(w.Context(), w.wallet.Address().Raw())
+		_, err := w.store.Transactions.WalletByAddress(w.Context(), w.wallet.Address().Raw())
 		return err == nil
 	})
 }
@@ -259,7 +259,7 @@ func (w *rig) depositAs(d tonsim.Deposit) string {
 
 func (w *rig) get(hash string) transactionstore.Transaction {
 	w.Helper()
-	t, err := w.store.TransactionByHash(w.Context(), hash)
+	t, err := w.store.Transactions.ByHash(w.Context(), hash)
 	if err != nil && fault.CodeOf(err) != fault.TransactionNotFound {
 		w.must(err)
 	}
@@ -297,7 +297,7 @@ func (w *rig) over(hash string) error {
 
 func (w *rig) payments(hash string) []transactionstore.Payment {
 	w.Helper()
-	payments, err := w.store.PaymentsOf(w.Context(), hash)
+	payments, err := w.store.Transactions.PaymentsOf(w.Context(), hash)
 	w.must(err)
 	return payments
 }
@@ -315,7 +315,7 @@ func (w *rig) states(hash string) string {
 // events lists the types of a transaction's events.
 func (w *rig) events(hash string) string {
 	w.Helper()
-	events, err := w.store.EventsOfTransaction(w.Context(), hash)
+	events, err := w.store.Transactions.EventsOf(w.Context(), hash)
 	w.must(err)
 	var types []string
 	for _, event := range events {

@@ -79,9 +79,9 @@ func newRig(t *testing.T) *rig {
 	r.exec(fmt.Sprintf(`ALTER TABLE webhooks ALTER COLUMN id RESTART WITH %d`, firstID.Add(1_000_000)))
 
 	telegram := int64(7)
-	r.owner, err = r.store.CreateUser(t.Context(), account.User{TelegramID: &telegram, Status: account.UserActive}, "")
+	r.owner, err = r.store.Accounts.CreateUser(t.Context(), account.User{TelegramID: &telegram, Status: account.UserActive}, "")
 	r.must(err)
-	files, err := r.store.SaveFiles(
+	files, err := r.store.Deliveries.SaveFiles(
 		t.Context(), []delivery.File{{Path: "/a", Parent: "/", Name: "a", Size: 10, ModifiedAt: time.Now()}},
 	)
 
@@ -90,7 +90,7 @@ func newRig(t *testing.T) *rig {
 
 	sending := webhook.Options{Timeout: 2 * time.Second, AllowPrivate: true}
 	r.webhooks = &webhooks.Service{
-		Temporal: r.server.Client, Store: r.store, Log: r.log, Sending: sending, Patience: 20 * time.Second,
+		Temporal: r.server.Client, Store: r.store.Webhooks, Log: r.log, Sending: sending, Patience: 20 * time.Second,
 	}
 
 	r.startWorkers(sending)
@@ -103,12 +103,12 @@ func (r *rig) startWorkers(sending webhook.Options) {
 	r.Helper()
 	main := worker.New(r.server.Client, lifecycle.MainQueue, testtemporal.WorkerOptions())
 	main.RegisterWorkflowWithOptions(webhookworkflow.Run, workflow.RegisterOptions{Name: lifecycle.WebhookType})
-	main.RegisterActivity(&activities.Stopper{Store: r.store})
+	main.RegisterActivity(&activities.Stopper{Store: r.store.Webhooks})
 	r.must(main.Start())
 	r.Cleanup(main.Stop)
 
 	r.sender = &activities.Activities{
-		Store: r.store, Sender: webhook.NewSender(sending), Log: r.log, Settings: activities.DefaultSettings,
+		Store: r.store.Webhooks, Events: r.store.Notices, Users: r.store.Accounts, Sender: webhook.NewSender(sending), Log: r.log, Settings: activities.DefaultSettings,
 	}
 	r.stopSender = r.startSender(r.sender.SendWebhookEvents)
 }
@@ -131,7 +131,8 @@ func (r *rig) startFeed() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	events := feed.New(feed.Options{
-		Store: r.store, Log: r.log, WakeWebhook: r.webhooks.Wake,
+		Events: r.store.Notices, Tokens: r.store.Accounts, Webhooks: r.store.Webhooks,
+		Log: r.log, WakeWebhook: r.webhooks.Wake,
 		Render: func(core.StreamedEvent) ([]byte, error) { return nil, nil },
 		Permit: func(account.Holder) error { return nil },
 	})
@@ -175,7 +176,7 @@ func (r *rig) rests(id int64) hooks.Webhook {
 func (r *rig) until(id int64, what string, is func(hooks.Webhook) bool) hooks.Webhook {
 	r.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		found, err := r.store.WebhookByID(r.Context(), r.owner.ID, id)
+		found, err := r.store.Webhooks.ByID(r.Context(), r.owner.ID, id)
 		r.must(err)
 		if is(found) {
 			return found
@@ -191,7 +192,7 @@ func (r *rig) jobs(owner account.User, howMany int) {
 	r.Helper()
 	for range howMany {
 		r.keys++
-		_, _, err := r.store.CreateJob(r.Context(), delivery.Job{
+		_, _, err := r.store.Deliveries.Create(r.Context(), delivery.Job{
 			IdempotencyKey: fmt.Sprintf("%064x", r.keys), UserID: owner.ID, FileID: r.file.ID, FileName: "a", Size: 10,
 			Source: delivery.SourceAPI,
 		}, core.Event{Type: "enqueued", To: string(lifecycle.DeliveryQueued)})

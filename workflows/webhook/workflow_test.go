@@ -28,7 +28,7 @@ import (
 func TestSendsAll(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	stranger, err := r.store.CreateUser(t.Context(), account.User{Status: account.UserActive}, "")
+	stranger, err := r.store.Accounts.CreateUser(t.Context(), account.User{Status: account.UserActive}, "")
 	r.must(err)
 	made := r.hook()
 	before := len(r.server.History(t, lifecycle.WebhookID(made.ID), ""))
@@ -120,7 +120,7 @@ func TestPauses(t *testing.T) {
 	r.jobs(r.owner, 1)
 	wantCode(t, r.until(made.ID, "is paused by a 410", paused), fault.ReceiverGone, "")
 	r.ends(made.ID)
-	if due, err := r.store.DueNotices(t.Context(), []string{lifecycle.WebhookEvents}, 10); err != nil || len(due) != 1 {
+	if due, err := r.store.Notices.Due(t.Context(), []string{lifecycle.WebhookEvents}, 10); err != nil || len(due) != 1 {
 		t.Errorf("the owner has %d notices, %v", len(due), err)
 	}
 
@@ -254,8 +254,8 @@ func TestIsRestarted(t *testing.T) {
 	r.exec(`UPDATE webhooks SET created_at = now() - interval '1 minute'`)
 	r.must(r.server.Client.TerminateWorkflow(t.Context(), lifecycle.WebhookID(terminated.ID), "", "by an operator"))
 	sweeper := &reconcile.Reconciler{
-		Temporal: r.server.Client, Store: r.store, Log: r.log,
-		Webhooks: &reconcile.Webhooks{Temporal: r.server.Client, Store: r.store, Log: r.log, Signal: r.webhooks.Signal},
+		Temporal: r.server.Client, Store: r.store.Operations, Log: r.log,
+		Webhooks: &reconcile.Webhooks{Temporal: r.server.Client, Store: r.store.Webhooks, Log: r.log, Signal: r.webhooks.Signal},
 	}
 
 	stop := testtemporal.Repeat(t, sweeper.Reconcile)
@@ -365,9 +365,9 @@ func TestSignalBeforeTimeout(t *testing.T) {
 	r.stopSender()
 	begun := make(chan struct{})
 	killed := r.startSender(func(ctx context.Context, id int64) (out lifecycle.WebhookOutcome, err error) {
-		hook, err := r.store.BeginWebhook(ctx, id)
+		hook, err := r.store.Webhooks.Begin(ctx, id)
 		if err == nil {
-			_, err = r.store.FailWebhook(ctx, id, hook.Claim, fault.WebhookUnreachable)
+			_, err = r.store.Webhooks.Fail(ctx, id, hook.Claim, fault.WebhookUnreachable)
 		}
 		if err != nil {
 			return out, err

@@ -24,11 +24,12 @@ const (
 type Sender struct {
 	Telegram *telego.Bot
 	Log      *slog.Logger
-	// Store makes live messages due at once, and names people in the log.
-	Store interface {
+	// LiveMessages makes live messages due at once.
+	LiveMessages interface {
 		HurryLiveMessage(ctx context.Context, workload string, entity int64) error
-		LogNameOfTelegram(id int64) string
 	}
+	// Pseudonym replaces a person's id in the log.
+	Pseudonym func(telegramID int64) string
 }
 
 // Send makes one request to send a message.
@@ -173,10 +174,7 @@ func (s *Sender) AnswerClick(ctx context.Context, r *Request) {
 
 // Hurry makes an entity's live messages due at once. They are drawn a little later anyway, so a failure is only logged.
 func (s *Sender) Hurry(ctx context.Context, workload string, entity int64) {
-	if err := s.Store.HurryLiveMessage(ctx, workload, entity); err != nil {
+	if err := s.LiveMessages.HurryLiveMessage(ctx, workload, entity); err != nil {
 		s.Log.Warn("bot: live message is not hurried", "workload", workload, "entity", entity, "error", err)
 	}
 }
-
-// Pseudonym replaces a person's id in the log.
-func (s *Sender) Pseudonym(telegramID int64) string { return s.Store.LogNameOfTelegram(telegramID) }

@@ -29,7 +29,7 @@ type Catalog interface {
 type Store interface {
 	FileByID(ctx context.Context, id int64) (delivery.File, error)
 	FileByPath(ctx context.Context, path string) (delivery.File, error)
-	Jobs(ctx context.Context, filter delivery.Filter) ([]delivery.Job, error)
+	List(ctx context.Context, filter delivery.Filter) ([]delivery.Job, error)
 	// Line returns the places of all jobs that wait, as they were at most age ago.
 	Line(ctx context.Context, age time.Duration) (map[int64]int, error)
 }

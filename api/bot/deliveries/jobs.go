@@ -20,7 +20,7 @@ const jobsPerPage = 10
 // showJobs is /jobs, and the buttons of its pages.
 func (h *handlers) showJobs(ctx context.Context, r *chat.Request, args chat.Args) error {
 	before := args.Offset(0)
-	jobs, err := h.store.Jobs(ctx, delivery.Filter{UserID: r.User.ID, Before: before, Limit: jobsPerPage + 1})
+	jobs, err := h.store.List(ctx, delivery.Filter{UserID: r.User.ID, Before: before, Limit: jobsPerPage + 1})
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ const (
 
 // card draws a task as a person may see it: its facts, the last comments, and what they may do with it.
 func (h *handlers) card(ctx context.Context, viewer account.User, t task.Task) (chat.View, error) {
-	comments, err := h.store.LastWords(ctx, t.ID, commentsShown)
+	comments, err := h.comments.LastWords(ctx, t.ID, commentsShown)
 	if err != nil {
 		return chat.View{}, err
 	}

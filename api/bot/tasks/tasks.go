@@ -16,21 +16,26 @@ import (
 
 // Store reads tasks, workspaces and the names of their members.
 type Store interface {
-	LastWords(ctx context.Context, task int64, limit int) ([]core.StreamedEvent, error)
 	NameIn(ctx context.Context, viewer account.User, workspace, user int64) (string, error)
 	Invitations(ctx context.Context, user, before int64, limit int) ([]task.Invitation, error)
 	Workspaces(ctx context.Context, member, after int64, limit int) ([]task.Workspace, error)
 }
 
+// Comments reads what people have said about tasks.
+type Comments interface {
+	LastWords(ctx context.Context, task int64, limit int) ([]core.StreamedEvent, error)
+}
+
 type handlers struct {
 	*chat.Sender
-	tasks *service.Tasks
-	store Store
+	tasks    *service.Tasks
+	store    Store
+	comments Comments
 }
 
 // New returns the commands, buttons and notices of tasks. Plain words are the comment that the menu asks for.
-func New(sender *chat.Sender, tasks *service.Tasks, record Store) chat.Part {
-	h := &handlers{sender, tasks, record}
+func New(sender *chat.Sender, tasks *service.Tasks, record Store, comments Comments) chat.Part {
+	h := &handlers{sender, tasks, record, comments}
 
 	return chat.Part{
 		Commands: []chat.Command{

@@ -17,7 +17,7 @@ import (
 
 // Store is the part of the record that webhooks use in the bot.
 type Store interface {
-	WebhookOfNotice(ctx context.Context, userID, id int64) (hooks.Webhook, error)
+	OfNotice(ctx context.Context, userID, id int64) (hooks.Webhook, error)
 }
 
 type handlers struct{ store Store }
@@ -40,7 +40,7 @@ var textPaused = words.Text{
 // findNotice finds the webhook of a notice.
 func (h *handlers) findNotice(ctx context.Context, viewer account.User, n notice.Notice) (chat.DrawNotice, error) {
 	id, _ := chat.ReadNumber(n.EntityID)
-	found, err := h.store.WebhookOfNotice(ctx, viewer.ID, id)
+	found, err := h.store.OfNotice(ctx, viewer.ID, id)
 	return func(_ context.Context, _ notice.Notice, events []core.StreamedEvent) chat.View {
 		why := words.Webhooks.Faults.Text(fault.Code(events[len(events)-1].Comment)).In(viewer.Language)
 		return chat.View{Text: textPaused.In(viewer.Language, id, webhook.Host(found.Address), why)}

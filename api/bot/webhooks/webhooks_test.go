@@ -15,7 +15,7 @@ import (
 // one is a record with one webhook.
 type one struct{}
 
-func (one) WebhookOfNotice(context.Context, int64, int64) (hooks.Webhook, error) {
+func (one) OfNotice(context.Context, int64, int64) (hooks.Webhook, error) {
 	return hooks.Webhook{Address: "https://receiver.example/hidden-path?key=hidden-key"}, nil
 }
 

@@ -114,7 +114,7 @@ func (h *handlers) createAgent(ctx context.Context, in *createAgentInput) (none 
 	}
 
 	secret := account.NewToken()
-	made, err := h.Store.CreateAgent(ctx, owner.ID, in.Body.Name, first, secret)
+	made, err := h.Store.Accounts.CreateAgent(ctx, owner.ID, in.Body.Name, first, secret)
 	if err != nil {
 		return none, err
 	}
@@ -134,7 +134,7 @@ func newAgentToken(ctx context.Context, name string, asked tokenRequest) (accoun
 
 func (h *handlers) listAgents(ctx context.Context, in *struct{ server.Paging }) (shape.Page[shape.Agent], error) {
 	return server.ListOf(in.Paging, agentsCursor, func(after int64, limit int) ([]account.User, error) {
-		return h.Store.Agents(ctx, server.Caller(ctx).ID, after, limit)
+		return h.Store.Accounts.Agents(ctx, server.Caller(ctx).ID, after, limit)
 	}, func(u account.User) int64 { return u.ID }, agentFrom)
 }
 
@@ -149,7 +149,7 @@ func (h *handlers) listAgentEvents(ctx context.Context, in *agentPageInput) (non
 		return none, err
 	}
 	return server.ListOf(in.Paging, agentEventsCursor, func(before int64, limit int) ([]core.StreamedEvent, error) {
-		return h.Store.EventsBy(ctx, agent.ID, before, limit)
+		return h.Store.Accounts.EventsBy(ctx, agent.ID, before, limit)
 	}, func(e core.StreamedEvent) int64 { return e.ID }, core.StreamedEvent.Shown)
 }
 
@@ -159,14 +159,14 @@ func (h *handlers) endAgent(ctx context.Context, in *AgentPath) (none shape.Agen
 		return none, err
 	}
 
-	granted, err := h.Store.AgentScopes(ctx, agent.ID)
+	granted, err := h.Store.Accounts.AgentScopes(ctx, agent.ID)
 	if err != nil {
 		return none, err
 	}
 	if err := server.PrincipalOf(ctx).Require(granted...); err != nil {
 		return none, err
 	}
-	agent, ended, err := h.Store.EndAgent(ctx, agent.ID, server.Caller(ctx).ID)
+	agent, ended, err := h.Store.Accounts.EndAgent(ctx, agent.ID, server.Caller(ctx).ID)
 	if err != nil {
 		return none, err
 	}
@@ -200,7 +200,7 @@ func (h *handlers) createAgentToken(ctx context.Context, in *createAgentTokenInp
 
 	wanted.UserID = agent.ID
 	secret := account.NewToken()
-	made, err := h.Store.CreateToken(ctx, wanted, secret)
+	made, err := h.Store.Accounts.CreateToken(ctx, wanted, secret)
 	if err != nil {
 		return none, err
 	}
@@ -228,9 +228,9 @@ func (h *handlers) revokeAgentToken(ctx context.Context, in *agentTokenInput) er
 func (h *handlers) agent(ctx context.Context, id string) (account.User, error) {
 	owner := server.Caller(ctx)
 	if owner.IsAdmin() {
-		return h.Store.AgentByID(ctx, 0, server.PathID(id))
+		return h.Store.Accounts.AgentByID(ctx, 0, server.PathID(id))
 	}
-	return h.Store.AgentByID(ctx, owner.ID, server.PathID(id))
+	return h.Store.Accounts.AgentByID(ctx, owner.ID, server.PathID(id))
 }
 
 // foreign reports whether only an administrator's right allows to change an agent.
@@ -240,7 +240,7 @@ func foreign(ctx context.Context, agent account.User) bool {
 
 // noAgent refuses what agents cannot be.
 func (h *handlers) noAgent(ctx context.Context, id int64) error {
-	user, err := h.Store.UserByID(ctx, id)
+	user, err := h.Store.Accounts.UserByID(ctx, id)
 	if err == nil && user.OwnerID != nil {
 		err = fault.Invalid("role", "an agent is no administrator")
 	}

@@ -15,7 +15,7 @@ func (h *handlers) forgetUser(ctx context.Context, in *UserPath) (none shape.Use
 		return none, fault.New(fault.OwnAccess, "another administrator has to forget you").WithField("id")
 	}
 
-	user, ended, err := h.Store.Forget(ctx, id, admin.ID)
+	user, ended, err := h.Store.Operations.Forget(ctx, id, admin.ID)
 	if err != nil {
 		return none, err
 	}

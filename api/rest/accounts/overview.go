@@ -13,10 +13,10 @@ import (
 func (h *handlers) getOverview(ctx context.Context, _ *struct{}) (shape.Overview, error) {
 	user := server.Caller(ctx)
 	if user.IsAdmin() {
-		counts, err := h.Store.StateCounts(ctx)
+		counts, err := h.Store.Operations.StateCounts(ctx)
 		return server.Shown(counts, err, overviewFrom)
 	}
-	counts, err := h.Store.LiveCounts(ctx, user.ID)
+	counts, err := h.Store.Operations.LiveCounts(ctx, user.ID)
 	return server.Shown(counts, err, overviewFrom)
 }
 

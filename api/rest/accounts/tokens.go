@@ -118,7 +118,7 @@ func (h *handlers) listTokens(ctx context.Context, in *struct{ server.Paging }) 
 
 func (h *handlers) tokensOf(ctx context.Context, user account.User, in server.Paging) (shape.Page[shape.Token], error) {
 	return server.ListOf(in, tokensCursor, func(after int64, limit int) ([]account.Token, error) {
-		return h.Store.Tokens(ctx, user.ID, after, limit)
+		return h.Store.Accounts.Tokens(ctx, user.ID, after, limit)
 	}, func(t account.Token) int64 { return t.ID }, tokenFrom(server.PrincipalOf(ctx), user.Role))
 }
 
@@ -129,7 +129,7 @@ func (h *handlers) createToken(ctx context.Context, in *createTokenInput) (none 
 	}
 
 	who, secret := server.PrincipalOf(ctx), account.NewToken()
-	made, err := h.Store.CreateToken(ctx, wanted, secret)
+	made, err := h.Store.Accounts.CreateToken(ctx, wanted, secret)
 	return server.Shown(made, err, withSecret(who, secret))
 }
 
@@ -202,7 +202,7 @@ func endOf(who server.Principal, asked, usual *time.Time) (*time.Time, error) {
 // ownToken finds a token of the caller's that grants no more than the caller's current one.
 func (h *handlers) ownToken(ctx context.Context, id string) (account.Token, error) {
 	who := server.PrincipalOf(ctx)
-	token, err := h.Store.TokenByID(ctx, who.User.ID, server.PathID(id))
+	token, err := h.Store.Accounts.TokenByID(ctx, who.User.ID, server.PathID(id))
 	if err != nil {
 		return token, err
 	}
@@ -226,14 +226,14 @@ func mayEnd(ctx context.Context, owner account.User, token account.Token) error 
 
 // endToken ends a token of a user, and all that it has made.
 func (h *handlers) endToken(ctx context.Context, owner account.User, id int64) (ended account.Ended, err error) {
-	token, err := h.Store.TokenByID(ctx, owner.ID, id)
+	token, err := h.Store.Accounts.TokenByID(ctx, owner.ID, id)
 	if err != nil {
 		return ended, err
 	}
 	if err := mayEnd(ctx, owner, token); err != nil {
 		return ended, err
 	}
-	return h.Store.RevokeToken(ctx, owner.ID, token.ID, server.Caller(ctx).ID)
+	return h.Store.Accounts.RevokeToken(ctx, owner.ID, token.ID, server.Caller(ctx).ID)
 }
 
 // ended audits what has ended with a token, an agent or a user, and ends what the agents among it do. What only an
@@ -277,7 +277,7 @@ const maxDescendants = 200
 
 func (h *handlers) listDescendants(ctx context.Context, in *TokenPath) (none shape.Descendants, err error) {
 	who := server.PrincipalOf(ctx)
-	owner, token, err := h.Store.AnyToken(ctx, server.PathID(in.ID))
+	owner, token, err := h.Store.Accounts.AnyToken(ctx, server.PathID(in.ID))
 	if err != nil {
 		return none, err
 	}
@@ -287,7 +287,7 @@ func (h *handlers) listDescendants(ctx context.Context, in *TokenPath) (none sha
 		return none, account.NoToken
 	}
 
-	some, counts, err := h.Store.Descendants(ctx, token.ID, maxDescendants)
+	some, counts, err := h.Store.Accounts.Descendants(ctx, token.ID, maxDescendants)
 	return shape.Descendants{
 		Tokens: counts[account.MadeToken], Agents: counts[account.MadeAgent], Webhooks: counts[account.MadeWebhook],
 		Users: counts[account.MadeUser], Items: shape.List(some, descendantFrom),
@@ -318,12 +318,12 @@ func (h *handlers) rotateToken(ctx context.Context, in *rotateTokenInput) (none 
 	}
 
 	secret := account.NewToken()
-	rotated, err := h.Store.RotateToken(ctx, token, secret, time.Duration(asked.GraceSeconds)*time.Second, who.Maker())
+	rotated, err := h.Store.Accounts.RotateToken(ctx, token, secret, time.Duration(asked.GraceSeconds)*time.Second, who.Maker())
 	return server.Shown(rotated, err, withSecret(who, secret))
 }
 
 func (h *handlers) listUserTokens(ctx context.Context, in *userTokensInput) (none shape.Page[shape.Token], err error) {
-	user, err := h.Store.UserByID(ctx, server.PathID(in.ID))
+	user, err := h.Store.Accounts.UserByID(ctx, server.PathID(in.ID))
 	if err != nil {
 		return none, err
 	}
@@ -335,7 +335,7 @@ func (h *handlers) revokeUserToken(ctx context.Context, in *userTokenInput) erro
 	if err != nil {
 		return err
 	}
-	user, err := h.Store.UserByID(ctx, id)
+	user, err := h.Store.Accounts.UserByID(ctx, id)
 	if fault.CodeOf(err) == fault.UserNotFound {
 		err = account.NoToken
 	}

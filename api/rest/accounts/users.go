@@ -181,7 +181,7 @@ func (h *handlers) createUser(ctx context.Context, in *createUserInput) (none sh
 		}
 	}
 
-	user, err := h.Store.AddUser(ctx, account.User{
+	user, err := h.Store.Accounts.AddUser(ctx, account.User{
 		Name: in.Body.Name, TelegramID: (*int64)(in.Body.TelegramID), Role: in.Body.Role, Language: in.Body.Language,
 		Status: account.UserActive,
 	}, first, secret)
@@ -234,19 +234,19 @@ func roleAllows(role string, scopes []account.Scope) error {
 
 func (h *handlers) listUsers(ctx context.Context, in *listUsersInput) (shape.Page[shape.User], error) {
 	return server.ListOf(in.Paging, usersCursor, func(after int64, limit int) ([]account.User, error) {
-		return h.Store.Users(ctx, in.Status, after, limit)
+		return h.Store.Accounts.Users(ctx, in.Status, after, limit)
 	}, func(u account.User) int64 { return u.ID }, h.userWithLogName)
 }
 
 // userWithLogName shows a user to an administrator who reads logs.
 func (h *handlers) userWithLogName(u account.User) shape.User {
 	body := userFrom(u)
-	body.LogName = h.Store.LogName(u)
+	body.LogName = h.Store.Accounts.LogName(u)
 	return body
 }
 
 func (h *handlers) getUser(ctx context.Context, in *UserPath) (shape.User, error) {
-	user, err := h.Store.UserByID(ctx, server.PathID(in.ID))
+	user, err := h.Store.Accounts.UserByID(ctx, server.PathID(in.ID))
 	return server.Shown(user, err, h.userWithLogName)
 }
 
@@ -280,7 +280,7 @@ func (h *handlers) changeUser(ctx context.Context, in *changeUserInput) (none sh
 	}
 
 	change.TokenID = server.PrincipalOf(ctx).Maker().TokenID
-	user, err := h.Store.ChangeUser(ctx, id, change)
+	user, err := h.Store.Accounts.ChangeUser(ctx, id, change)
 	if err != nil {
 		return none, err
 	}
@@ -294,7 +294,7 @@ func (h *handlers) changeUser(ctx context.Context, in *changeUserInput) (none sh
 
 func (h *handlers) renewToken(ctx context.Context, in *UserPath) (none shape.User, err error) {
 	id := server.PathID(in.ID)
-	user, err := h.Store.UserByID(ctx, id)
+	user, err := h.Store.Accounts.UserByID(ctx, id)
 	if err != nil {
 		return none, err
 	}
@@ -305,7 +305,7 @@ func (h *handlers) renewToken(ctx context.Context, in *UserPath) (none shape.Use
 
 	wanted.UserID = id
 	secret := account.NewToken()
-	if user, err = h.Store.RenewToken(ctx, wanted, secret); err != nil {
+	if user, err = h.Store.Accounts.RenewToken(ctx, wanted, secret); err != nil {
 		return none, err
 	}
 
@@ -328,7 +328,7 @@ func mayMakeEndless(ctx context.Context) error {
 func (h *handlers) mayEmpower(ctx context.Context, id int64, change account.UserChange) error {
 	admin := change.Role == account.RoleAdmin
 	if change.Role == "" && change.Status == account.UserActive {
-		user, err := h.Store.UserByID(ctx, id)
+		user, err := h.Store.Accounts.UserByID(ctx, id)
 		if err != nil {
 			return err
 		}

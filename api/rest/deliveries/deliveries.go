@@ -58,7 +58,7 @@ func Register(s *server.Server, deliveries *service.Deliveries, files *catalog.C
 	h := &handlers{Server: s, deliveries: deliveries, files: files}
 	maps.Copy(s.Kinds, kinds)
 	s.Hide(fault.DeliveryNotFound, func(ctx context.Context, id int64) error {
-		_, err := s.Store.JobByID(ctx, id)
+		_, err := s.Store.Deliveries.ByID(ctx, id)
 		return err
 	})
 
@@ -146,7 +146,7 @@ func (h *handlers) listDeliveries(ctx context.Context, in *listDeliveriesInput) 
 	var places map[int64]int
 	return server.ListOf(in.Paging, deliveriesCursor, func(before int64, limit int) ([]delivery.Job, error) {
 		filter.Before, filter.Limit = before, limit
-		jobs, err := h.Store.Jobs(ctx, filter)
+		jobs, err := h.Store.Deliveries.List(ctx, filter)
 		if err == nil {
 			places, err = h.places(ctx, jobs...)
 		}
@@ -203,7 +203,7 @@ func (h *handlers) places(ctx context.Context, jobs ...delivery.Job) (map[int64]
 	if !slices.ContainsFunc(jobs, func(j delivery.Job) bool { return j.State == lifecycle.DeliveryQueued }) {
 		return nil, nil
 	}
-	return h.Store.Line(ctx, 0)
+	return h.Store.Deliveries.Line(ctx, 0)
 }
 
 func (h *handlers) deliveryOf(ctx context.Context, user account.User, job delivery.Job) (shape.Delivery, error) {

@@ -55,7 +55,7 @@ func Register(s *server.Server, downloads *service.Downloads) {
 	h := &handlers{Server: s, downloads: downloads}
 	maps.Copy(s.Kinds, kinds)
 	s.Hide(fault.DownloadNotFound, func(ctx context.Context, id int64) error {
-		_, err := s.Store.DownloadByID(ctx, id)
+		_, err := s.Store.Downloads.ByID(ctx, id)
 		return err
 	})
 

@@ -17,7 +17,7 @@ type listAlertsInput struct {
 
 func (h *handlers) listAlerts(ctx context.Context, in *listAlertsInput) (shape.Page[shape.Alert], error) {
 	return server.ListOf(in.Paging, alertsCursor, func(before int64, limit int) ([]notice.Incident, error) {
-		return h.Store.Incidents(ctx, in.Open, before, limit)
+		return h.Store.Notices.Incidents(ctx, in.Open, before, limit)
 	}, func(i notice.Incident) int64 { return i.ID }, alertFrom)
 }
 

@@ -12,7 +12,7 @@ const auditCursor = "audit"
 
 func (h *handlers) listAudit(ctx context.Context, in *server.Paging) (shape.Page[shape.Audit], error) {
 	return server.ListOf(*in, auditCursor, func(before int64, limit int) ([]account.AuditEntry, error) {
-		return h.Store.AuditLog(ctx, before, limit)
+		return h.Store.Accounts.AuditLog(ctx, before, limit)
 	}, func(e account.AuditEntry) int64 { return e.ID }, auditFrom)
 }
 

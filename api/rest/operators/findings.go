@@ -19,7 +19,7 @@ type listFindingsInput struct {
 
 func (h *handlers) listFindings(ctx context.Context, in *listFindingsInput) (shape.Page[shape.Finding], error) {
 	return server.ListOf(in.Paging, findingsCursor, func(before int64, limit int) ([]operations.Finding, error) {
-		return h.Store.Findings(
+		return h.Store.Operations.Findings(
 			ctx, operations.FindingFilter{Workload: in.Workload, Since: in.Since, Before: before, Limit: limit},
 		)
 	}, func(f operations.Finding) int64 { return f.ID }, findingFrom)

@@ -150,7 +150,7 @@ func (s *Server) authenticate(ctx context.Context, header string) (who Principal
 // Authenticate finds the user of a token. Wrong tokens are limited by the address that sends the request.
 func (s *Server) Authenticate(ctx context.Context, token string) (who Principal, err error) {
 	err = s.Identify(ctx, token, func(ctx context.Context) (err error) {
-		who.User, who.Token, err = s.Store.Authenticate(ctx, token)
+		who.User, who.Token, err = s.Store.Accounts.Authenticate(ctx, token)
 		return err
 	})
 	return who, err
@@ -232,7 +232,7 @@ func (s *Server) audit(ctx context.Context, id, outcome, detail string) {
 		entry.Subject = request.operation.Subject + "/" + id
 	}
 
-	if err := s.Store.Audit(context.WithoutCancel(ctx), entry); err != nil {
+	if err := s.Store.Accounts.Audit(context.WithoutCancel(ctx), entry); err != nil {
 		s.Log.Error("an entry of the audit log is lost",
 			"request", request.id, "action", entry.Action, "outcome", outcome, "error", err)
 	}

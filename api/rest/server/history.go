@@ -9,7 +9,7 @@ import (
 
 // Events answers with all events of an entity, from the first.
 func (s *Server) Events(ctx context.Context, workload string, id int64) (none shape.Page[shape.History], err error) {
-	events, err := s.Store.EventsOf(ctx, workload, shape.ID(id))
+	events, err := s.Store.Notices.EventsOf(ctx, workload, shape.ID(id))
 	if err != nil {
 		return none, err
 	}

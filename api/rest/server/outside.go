@@ -136,7 +136,7 @@ func (s *Server) logAccess(r *http.Request, status int, n *note, took time.Durat
 
 	user := ""
 	if n.who.User.ID != 0 { // it is known
-		user = s.Store.LogName(n.who.User)
+		user = s.Store.Accounts.LogName(n.who.User)
 	}
 
 	s.Log.Log(r.Context(), level, "request", "request", n.id, "method", r.Method, "route", pattern,

@@ -69,11 +69,11 @@ func Register(s *server.Server, tasks *service.Tasks) {
 	h := &handlers{Server: s, tasks: tasks}
 	maps.Copy(s.Kinds, kinds)
 	s.Hide(fault.TaskNotFound, func(ctx context.Context, id int64) error {
-		_, err := s.Store.TaskByID(ctx, 0, id)
+		_, err := s.Store.Tasks.ByID(ctx, 0, id)
 		return err
 	})
 	s.Hide(fault.WorkspaceNotFound, func(ctx context.Context, id int64) error {
-		_, err := s.Store.WorkspaceByID(ctx, 0, id)
+		_, err := s.Store.Tasks.WorkspaceByID(ctx, 0, id)
 		return err
 	})
 

@@ -164,7 +164,7 @@ func (h *handlers) auditGuest(ctx context.Context, workspaceID int64) {
 	if !user.IsAdmin() {
 		return
 	}
-	if member, err := h.Store.IsMember(ctx, workspaceID, user.ID); err != nil || !member { // rather one too many
+	if member, err := h.Store.Tasks.IsMember(ctx, workspaceID, user.ID); err != nil || !member { // rather one too many
 		h.Done(ctx, shape.ID(workspaceID))
 	}
 }

@@ -169,7 +169,7 @@ func (h *handlers) mayRead(ctx context.Context, workloads []string) error {
 func (h *handlers) list(ctx context.Context, in *struct{ server.Paging }) (none shape.Page[shape.Webhook], err error) {
 	var all []hooks.Webhook
 	page, err := server.ListOf(in.Paging, webhooksCursor, func(after int64, limit int) ([]hooks.Webhook, error) {
-		all, err = h.Store.Webhooks(ctx, server.Caller(ctx).ID, after, limit)
+		all, err = h.Store.Webhooks.List(ctx, server.Caller(ctx).ID, after, limit)
 		return all, err
 	}, func(w hooks.Webhook) int64 { return w.ID }, webhookFrom)
 	if err != nil {
@@ -190,7 +190,7 @@ func (h *handlers) showBehind(ctx context.Context, webhooks []shape.Webhook) err
 		return nil
 	}
 
-	since, err := h.Store.BehindSince(ctx, ids)
+	since, err := h.Store.Webhooks.BehindSince(ctx, ids)
 	for i, id := range ids {
 		if at, behind := since[id]; behind {
 			webhooks[i].BehindSince = shape.OptionalTime(&at)
@@ -211,7 +211,7 @@ func (h *handlers) shown(
 }
 
 func (h *handlers) get(ctx context.Context, in *WebhookPath) (shape.Webhook, error) {
-	found, err := h.Store.WebhookByID(ctx, server.Caller(ctx).ID, server.PathID(in.ID))
+	found, err := h.Store.Webhooks.ByID(ctx, server.Caller(ctx).ID, server.PathID(in.ID))
 	return h.shown(ctx, found, err, webhookFrom)
 }
 
@@ -221,7 +221,7 @@ func (h *handlers) change(ctx context.Context, in *changeInput) (none shape.Webh
 		return none, err
 	}
 
-	found, err := h.Store.WebhookByID(ctx, user, id)
+	found, err := h.Store.Webhooks.ByID(ctx, user, id)
 	if asked.Address != "" || asked.Workloads != nil {
 		found, err = h.webhooks.Change(ctx, user, id, hooks.Change{
 			Address: optional(asked.Address), Workloads: shape.Value(asked.Workloads), TokenID: token,
@@ -278,7 +278,7 @@ func (h *handlers) replay(ctx context.Context, in *replayInput) (none shape.Webh
 	}
 
 	user, id := server.Caller(ctx).ID, server.PathID(in.ID)
-	if _, err := h.Store.WebhookByID(ctx, user, id); err != nil {
+	if _, err := h.Store.Webhooks.ByID(ctx, user, id); err != nil {
 		return none, err
 	}
 	if err := h.places.Check(ctx, from); err != nil {

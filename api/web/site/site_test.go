@@ -91,7 +91,7 @@ func newRig(t *testing.T, public string) *rig {
 		}
 	}
 
-	err = site.Register(site.Config{API: w.api, Store: w.store, Events: events{}}, site.Part{
+	err = site.Register(site.Config{API: w.api, Store: w.store.Accounts, Events: events{}}, site.Part{
 		Sections: []site.Section{{Path: "/notes", Title: "notes"}, {Path: "/secret", Title: "secret", Admins: true}},
 		Texts:    words.Catalog{"notes": {"Notes", "Заметки"}, "secret": {"Secrets", "Тайны"}},
 		Templates: fstest.MapFS{
@@ -127,7 +127,7 @@ func newRig(t *testing.T, public string) *rig {
 	t.Cleanup(served.Close)
 	w.url = served.URL
 	chat := int64(7)
-	w.ada, err = w.store.CreateUser(
+	w.ada, err = w.store.Accounts.CreateUser(
 		t.Context(), account.User{Name: "Ada <b>", Status: account.UserActive, TelegramID: &chat}, w.token,
 	)
 
@@ -224,13 +224,13 @@ func TestSigningInWithAToken(t *testing.T) {
 	w.send("GET", "/account", nil).want(http.StatusOK, "this browser", "read")
 
 	w.send("GET", "/v1/notes", nil).want(http.StatusUnauthorized) // the API ignores cookies
-	_, err := w.store.RevokeToken(t.Context(), w.ada.ID, w.tokens()[0].ID, w.ada.ID)
+	_, err := w.store.Accounts.RevokeToken(t.Context(), w.ada.ID, w.tokens()[0].ID, w.ada.ID)
 	w.must(err)
 	w.send("GET", "/notes", nil).want(http.StatusSeeOther, "/sign-in")
 }
 
 func (w *rig) tokens() []account.Token {
-	tokens, err := w.store.Tokens(w.Context(), w.ada.ID, 0, 10)
+	tokens, err := w.store.Accounts.Tokens(w.Context(), w.ada.ID, 0, 10)
 	w.must(err)
 	return tokens
 }
@@ -261,7 +261,7 @@ func TestGuessesAreLimited(t *testing.T) {
 func TestSigningInWithALink(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, "")
-	w.must(w.store.NewLink(t.Context(), w.ada.ID, "abc", account.ScopesOf(account.RoleUser), account.Maker{}))
+	w.must(w.store.Accounts.NewLink(t.Context(), w.ada.ID, "abc", account.ScopesOf(account.RoleUser), account.Maker{}))
 	for range 3 {
 		w.send("GET", "/sign-in/abc", nil).want(http.StatusOK, "Sign in")
 	}
@@ -344,7 +344,7 @@ func TestHomeShowsWhatItCan(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, "")
 	w.token = account.NewToken()
-	_, err := w.store.CreateToken(t.Context(), account.Token{UserID: w.ada.ID, Name: "files", Scopes: []account.Scope{account.ScopeFiles}}, w.token)
+	_, err := w.store.Accounts.CreateToken(t.Context(), account.Token{UserID: w.ada.ID, Name: "files", Scopes: []account.Scope{account.ScopeFiles}}, w.token)
 	w.must(err)
 	w.signIn()
 	w.send("GET", "/", nil).want(http.StatusOK, "INSUFFICIENT_SCOPE", "Home")
@@ -356,7 +356,7 @@ func TestBlockedUsersSeeNothing(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, "")
 	w.signIn()
-	_, err := w.store.ChangeUser(t.Context(), w.ada.ID, account.UserChange{Status: account.UserBlocked})
+	_, err := w.store.Accounts.ChangeUser(t.Context(), w.ada.ID, account.UserChange{Status: account.UserBlocked})
 	w.must(err)
 	w.send("GET", "/notes", nil).want(http.StatusForbidden, "USER_NOT_ACTIVE")
 	w.send("POST", "/notes", url.Values{"text": {"x"}}).want(http.StatusForbidden)
@@ -389,7 +389,7 @@ func TestMoneyAsksAgain(t *testing.T) {
 	form := url.Values{"text": {"pay"}}
 	w.send("POST", "/money", form).want(http.StatusSeeOther, "/notes?made=pay")
 
-	sessions, err := w.store.Sessions(t.Context(), w.ada.ID)
+	sessions, err := w.store.Accounts.Sessions(t.Context(), w.ada.ID)
 	w.must(err)
 	session := sessions[0]
 	long := func() {
@@ -405,16 +405,16 @@ func TestMoneyAsksAgain(t *testing.T) {
 	).want(http.StatusSeeOther, "/confirm?next=%2Fnotes%3Fx%3D1")
 	page := w.send("GET", "/confirm?next=/notes", nil).want(http.StatusOK, "/confirm ", `href="/notes"`)
 	_, code, _ := strings.Cut(page.text, "/confirm ")
-	w.must(w.store.Confirm(t.Context(), w.ada.ID, code[:6]))
+	w.must(w.store.Accounts.Confirm(t.Context(), w.ada.ID, code[:6]))
 	w.send("POST", "/money", form).want(http.StatusSeeOther, "/notes?made=pay")
 
 	long()
 	other := account.NewToken()
-	_, err = w.store.CreateUser(t.Context(), account.User{Name: "Bob", Status: account.UserActive}, other)
+	_, err = w.store.Accounts.CreateUser(t.Context(), account.User{Name: "Bob", Status: account.UserActive}, other)
 	w.must(err)
 	w.send("POST", "/confirm", url.Values{"token": {other}}).want(http.StatusUnauthorized)
 	weak := account.NewToken()
-	_, err = w.store.CreateToken(t.Context(), account.Token{UserID: w.ada.ID, Name: "weak", Scopes: []account.Scope{account.ScopeRead}}, weak)
+	_, err = w.store.Accounts.CreateToken(t.Context(), account.Token{UserID: w.ada.ID, Name: "weak", Scopes: []account.Scope{account.ScopeRead}}, weak)
 	w.must(err)
 	w.send("POST", "/confirm", url.Values{"token": {weak}}).want(http.StatusForbidden, "INSUFFICIENT_SCOPE")
 	w.send("POST", "/money", form).want(http.StatusSeeOther, "/confirm")
@@ -429,12 +429,12 @@ func TestConfirmTakesOnlyOlderTokens(t *testing.T) {
 	w := newRig(t, "")
 	older := account.NewToken()
 	all := account.Token{UserID: w.ada.ID, Name: "all", Scopes: account.Scopes}
-	token, err := w.store.CreateToken(t.Context(), all, older)
+	token, err := w.store.Accounts.CreateToken(t.Context(), all, older)
 	w.must(err)
 	w.signIn()
 
 	made, rotated := account.NewToken(), account.NewToken()
-	_, err = w.store.CreateToken(t.Context(), all, made)
+	_, err = w.store.Accounts.CreateToken(t.Context(), all, made)
 	w.must(err)
 	_, err = w.db.Exec(t.Context(), `UPDATE sessions SET confirmed_at = now() - interval '6 minutes'`)
 	w.must(err)
@@ -446,7 +446,7 @@ func TestConfirmTakesOnlyOlderTokens(t *testing.T) {
 	w.send("POST", "/money", url.Values{"text": {"pay"}}).want(http.StatusSeeOther, "/confirm")
 	confirm(older).want(http.StatusSeeOther, "/notes")
 
-	_, err = w.store.RotateToken(t.Context(), token, rotated, time.Hour, account.Maker{})
+	_, err = w.store.Accounts.RotateToken(t.Context(), token, rotated, time.Hour, account.Maker{})
 	w.must(err)
 	confirm(rotated).want(http.StatusForbidden, "CONFIRMATION_REQUIRED")
 	confirm(older).want(http.StatusForbidden, "CONFIRMATION_REQUIRED") // the secret before, in its grace
@@ -491,7 +491,7 @@ func TestTextsExist(t *testing.T) {
 		`different texts "home"`: {Texts: words.Catalog{"home": {"House", "Дом"}}},
 	} {
 		api := server.New(server.Config{Store: w.store})
-		err := site.Register(site.Config{API: api, Store: w.store}, part)
+		err := site.Register(site.Config{API: api, Store: w.store.Accounts}, part)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %s, got %v", want, err)
 		}

@@ -69,10 +69,10 @@ func (r Record) History(ctx context.Context, events int) error {
 	}
 
 	r.Say("counts")
-	if err := r.Store.ResetCounts(ctx); err != nil {
+	if err := r.Store.Operations.ResetCounts(ctx); err != nil {
 		return err
 	}
-	_, err = r.Store.RefreshCounts(ctx)
+	_, err = r.Store.Operations.RefreshCounts(ctx)
 	return err
 }
 

@@ -29,9 +29,9 @@ const Batch = 500
 // afterwards.
 func (r *OldRows) DeleteOldRows(ctx context.Context, policy operations.Retention) (map[string]int64, error) {
 	total := map[string]int64{}
-	for _, old := range r.Store.OldKinds(policy) {
+	for _, old := range r.Store.Operations.OldKinds(policy) {
 		for next := int64(0); ; {
-			deleted, after, err := r.Store.DeleteOld(ctx, old, next, Batch)
+			deleted, after, err := r.Store.Operations.DeleteOld(ctx, old, next, Batch)
 			if err != nil {
 				return nil, temporalio.RetryUntilSeen(ctx, err)
 			}
@@ -52,7 +52,7 @@ func (r *OldRows) DeleteOldRows(ctx context.Context, policy operations.Retention
 		}
 	}
 
-	if err := r.Store.ResetCounts(ctx); err != nil {
+	if err := r.Store.Operations.ResetCounts(ctx); err != nil {
 		return nil, temporalio.RetryUntilSeen(ctx, err)
 	}
 

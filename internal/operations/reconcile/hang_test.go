@@ -38,7 +38,7 @@ func TestHungReconciler(t *testing.T) {
 
 	h := testtemporal.NewHang()
 	r := &reconcile.Reconciler{
-		Temporal: hungTemporal{Hang: h}, Store: s, Log: slog.New(slog.DiscardHandler),
+		Temporal: hungTemporal{Hang: h}, Store: s.Operations, Log: slog.New(slog.DiscardHandler),
 		Workloads: []service.Workload{(&service.Tasks{Store: s}).Workload()},
 	}
 	h.WantTakeover(t, func(ctx context.Context) error {

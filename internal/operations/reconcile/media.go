@@ -36,7 +36,10 @@ const (
 type MediaStore interface {
 	LyingMedia(ctx context.Context, after download.LyingMedium, limit int) ([]download.LyingMedium, error)
 	ChangeMedium(ctx context.Context, c download.MediumChange) (changed bool, err error)
+}
 
+// Alerts tells the administrators of what only they can repair.
+type Alerts interface {
 	RaiseAlert(ctx context.Context, kind string) error
 	ResolveAlert(ctx context.Context, kind string) error
 }
@@ -45,6 +48,7 @@ type MediaStore interface {
 // again.
 type MediaSweep struct {
 	Store      MediaStore
+	Alerts     Alerts
 	Log        *slog.Logger
 	Root       string              // where SavePath is mounted here; empty: there are no sweeps
 	SavePath   string              // in qBittorrent's file system; empty: the same as Root
@@ -81,7 +85,7 @@ func (m *MediaSweep) sweep(ctx context.Context) error {
 	}
 
 	if plan.tooMany(m.MaxPercent) {
-		if err := m.Store.RaiseAlert(ctx, notice.AlertMediaMissing); err != nil {
+		if err := m.Alerts.RaiseAlert(ctx, notice.AlertMediaMissing); err != nil {
 			return err
 		}
 		m.count(MediaStopped)
@@ -92,7 +96,7 @@ func (m *MediaSweep) sweep(ctx context.Context) error {
 	if err := m.apply(ctx, plan); err != nil {
 		return err
 	}
-	if err := m.Store.ResolveAlert(ctx, notice.AlertMediaMissing); err != nil {
+	if err := m.Alerts.ResolveAlert(ctx, notice.AlertMediaMissing); err != nil {
 		return err
 	}
 

@@ -41,7 +41,7 @@ func newMediaRig(t *testing.T, n int) *mediaRig {
 	t.Cleanup(s.Close)
 	r := &mediaRig{t: t, store: s, url: url, root: t.TempDir()}
 	r.sweep = &MediaSweep{
-		Store: s, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Root: r.root, SavePath: "/downloads", MaxPercent: 5,
+		Store: s.Downloads, Alerts: s.Notices, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Root: r.root, SavePath: "/downloads", MaxPercent: 5,
 		OnSwept: func(result string) { r.swept = append(r.swept, result) },
 	}
 
@@ -109,7 +109,7 @@ func (r *mediaRig) sweepOnce() string {
 // want checks a book's state and what became of its text.
 func (r *mediaRig) want(when string, book int64, state, status string) {
 	r.t.Helper()
-	got, err := r.store.BookByID(r.t.Context(), book)
+	got, err := r.store.Downloads.BookByID(r.t.Context(), book)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestMediaGoAndComeBack(t *testing.T) {
 	r.want("its audio lies outside of the root", 3, download.BookLibrary, download.MediaAvailable)
 
 	admin := int64(1)
-	if _, err := r.store.ChangeMedium(t.Context(), download.MediumChange{BookID: 900, MediaType: "text", To: download.MediaDeleted, ActorID: &admin}); err != nil {
+	if _, err := r.store.Downloads.ChangeMedium(t.Context(), download.MediumChange{BookID: 900, MediaType: "text", To: download.MediaDeleted, ActorID: &admin}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -151,7 +151,7 @@ func TestMediaGoAndComeBack(t *testing.T) {
 	r.want("its file is back", 7, download.BookLibrary, download.MediaAvailable)
 	r.want("a person has deleted it", 900, download.BookArchive, download.MediaDeleted)
 
-	events, err := r.store.EventsOf(t.Context(), "book", "7")
+	events, err := r.store.Notices.EventsOf(t.Context(), "book", "7")
 	if err != nil || len(events) != 2 || events[0].Type != "medium_missing" || events[1].From != download.MediaMissing || events[1].To != download.MediaAvailable {
 		t.Errorf("the events of book 7: %+v, %v", events, err)
 	}
@@ -184,7 +184,7 @@ func TestTooManyMediaAreMissing(t *testing.T) {
 
 func (r *mediaRig) wantAlert(want bool) {
 	r.t.Helper()
-	alerts, err := r.store.Incidents(r.t.Context(), true, 0, 100)
+	alerts, err := r.store.Notices.Incidents(r.t.Context(), true, 0, 100)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -18,8 +18,8 @@ import (
 
 // WebhookStore is what Webhooks need of the record.
 type WebhookStore interface {
-	ActiveWebhooks(ctx context.Context, ids []int64) ([]int64, error)
-	LiveWebhooks(ctx context.Context, age time.Duration, after int64, limit int) ([]webhook.Live, error)
+	Active(ctx context.Context, ids []int64) ([]int64, error)
+	Live(ctx context.Context, age time.Duration, after int64, limit int) ([]webhook.Live, error)
 }
 
 // Webhooks makes sure that each active webhook has a running workflow.
@@ -46,7 +46,7 @@ func (w *Webhooks) reopen(ctx context.Context, closed []*workflowpb.WorkflowExec
 		return nil
 	}
 
-	active, err := w.Store.ActiveWebhooks(ctx, ids)
+	active, err := w.Store.Active(ctx, ids)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (w *Webhooks) Compare(ctx context.Context) error {
 	}
 
 	for after := int64(0); ; {
-		page, err := w.Store.LiveWebhooks(ctx, settled, after, pageLimit)
+		page, err := w.Store.Live(ctx, settled, after, pageLimit)
 		if err != nil {
 			return err
 		}

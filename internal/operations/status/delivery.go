@@ -20,7 +20,7 @@ func (s *Status) addJobError(e operations.WorkloadErrorCount) {
 // jobs fills in what the record says of waiting and held deliveries.
 func (r *Reporter) jobs(ctx context.Context, s *Status) (err error) {
 	s.QueueDepth = s.InState[lifecycle.WorkloadDelivery][string(lifecycle.DeliveryQueued)]
-	held, err := r.o.Store.HeldJobs(ctx, r.o.StuckAfter, maxStuck)
+	held, err := r.o.Store.Deliveries.Held(ctx, r.o.StuckAfter, maxStuck)
 	s.WorkerHeartbeatAge, s.StuckJobs = held.HeartbeatAge, held.Stuck
 	return err
 }

@@ -14,7 +14,7 @@ func (r *Reporter) qbittorrent(ctx context.Context, s *Status) error {
 	if r.o.PollGap == 0 {
 		return nil
 	}
-	polls, err := r.o.Store.DownloadSync(ctx)
+	polls, err := r.o.Store.Downloads.Polls(ctx)
 	s.QBittorrent = &QBittorrent{
 		Answers:   polls.Failure == "" && polls.PolledAge != nil && *polls.PolledAge < r.o.PollGap.Seconds(),
 		AnswerAge: polls.PolledAge, Error: polls.Failure,

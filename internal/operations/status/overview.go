@@ -59,7 +59,7 @@ type Outside struct {
 
 // watched fills in incidents, findings, outside systems and processes.
 func (r *Reporter) watched(ctx context.Context, s *Status) error {
-	seen, err := r.o.Store.Watched(ctx, processSilent, lastFindings)
+	seen, err := r.o.Store.Operations.Watched(ctx, processSilent, lastFindings)
 	if err != nil {
 		return err
 	}

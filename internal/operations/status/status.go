@@ -113,7 +113,7 @@ func (r *Reporter) Now(ctx context.Context) (Status, error) {
 
 // count fills in how many entities are in each state, empty states included.
 func (r *Reporter) count(ctx context.Context, s *Status) error {
-	counts, err := r.o.Store.CountOverview(ctx, time.Now().Add(-recent))
+	counts, err := r.o.Store.Operations.CountOverview(ctx, time.Now().Add(-recent))
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ var code = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,59}$`)
 
 // errors fills in the most frequent recent errors: of deliveries, and of all workloads.
 func (r *Reporter) errors(ctx context.Context, s *Status) error {
-	found, err := r.o.Store.WorkloadErrors(ctx, time.Now().Add(-errorsWithin), maxErrors)
+	found, err := r.o.Store.Operations.WorkloadErrors(ctx, time.Now().Add(-errorsWithin), maxErrors)
 	for _, e := range found {
 		if !code.MatchString(e.Code) && !isMessage(e) {
 			e.Code = "OTHER"
@@ -155,7 +155,7 @@ func (r *Reporter) errors(ctx context.Context, s *Status) error {
 func (r *Reporter) aboveLimits(ctx context.Context, s *Status) error {
 	if time.Since(r.aboveAt) >= aboveFor {
 		r.aboveAt = time.Now()
-		above, err := r.o.Store.AboveQuotas(ctx, maxAbove)
+		above, err := r.o.Store.Operations.AboveQuotas(ctx, maxAbove)
 		if err != nil {
 			r.o.Log.Warn("who is above a limit is unknown", "error", err)
 		} else {

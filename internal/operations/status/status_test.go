@@ -169,7 +169,7 @@ func TestQBittorrent(t *testing.T) {
 	if q := look(time.Minute); q == nil || *q != (status.QBittorrent{}) {
 		t.Errorf("before the first poll: %+v", q)
 	}
-	if err := s.NotePoll(t.Context(), false, time.Minute); err != nil {
+	if err := s.Downloads.NotePoll(t.Context(), false, time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	if q := look(time.Hour); !q.Answers || q.AnswerAge == nil || *q.AnswerAge < 0 || q.Error != "" {
@@ -182,7 +182,7 @@ func TestQBittorrent(t *testing.T) {
 	}
 
 	exec(t, url, `UPDATE download_sync SET polled_at = now()`)
-	if err := s.NotePollFailure(t.Context(), "PROVIDER_UNAUTHORIZED"); err != nil {
+	if err := s.Downloads.NotePollFailure(t.Context(), "PROVIDER_UNAUTHORIZED"); err != nil {
 		t.Fatal(err)
 	}
 	if q := look(time.Hour); q.Answers || q.AnswerAge == nil || q.Error != "PROVIDER_UNAUTHORIZED" {

@@ -21,6 +21,6 @@ func (s *Status) countPayments(counts core.OverviewCounts) {
 
 // payments fills in the wallet's balance, and what stops payments.
 func (r *Reporter) payments(ctx context.Context, s *Status) (err error) {
-	s.Wallet, s.Stops, err = r.o.Store.PaymentState(ctx)
+	s.Wallet, s.Stops, err = r.o.Store.Transactions.PaymentState(ctx)
 	return err
 }

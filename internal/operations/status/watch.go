@@ -75,7 +75,7 @@ func (r *Reporter) set(ctx context.Context, s Status, causes map[string]bool) er
 	if len(raise)+len(resolve) == 0 {
 		return nil
 	}
-	return r.o.Store.SetAlerts(ctx, raise, resolve)
+	return r.o.Store.Notices.SetAlerts(ctx, raise, resolve)
 }
 
 // away reports whether calls of a system have failed for awayFor, and still fail: without calls a system is not known

@@ -74,7 +74,7 @@ func TestWatch(t *testing.T) {
 			}
 		}
 
-		alerts, err := s.Incidents(ctx, true, 0, 100)
+		alerts, err := s.Notices.Incidents(ctx, true, 0, 100)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +95,7 @@ func TestWatch(t *testing.T) {
 
 	renews, temporal.depth, temporal.pollers = false, 1001, nil
 	jobs(t, url, lifecycle.DeliveryClaimed, 1, time.Hour)
-	if _, _, err := s.NoteFinding(ctx, operations.Finding{Workload: "task", Entity: "1", WorkflowID: "task/1", Finding: operations.FindingMissing}); err != nil {
+	if _, _, err := s.Operations.NoteFinding(ctx, operations.Finding{Workload: "task", Entity: "1", WorkflowID: "task/1", Finding: operations.FindingMissing}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -142,7 +142,7 @@ func TestHeartbeats(t *testing.T) {
 	process := func(identity string, note func(*liveness.Reporter)) {
 		t.Helper()
 		p := liveness.New(liveness.Options{
-			Store: s, Identity: identity, Service: "worker", Version: "1", Every: time.Hour,
+			Store: s.Operations, Identity: identity, Service: "worker", Version: "1", Every: time.Hour,
 			Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		})
 
@@ -155,7 +155,7 @@ func TestHeartbeats(t *testing.T) {
 		go func() { defer close(ended); p.Run(ctx) }()
 
 		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-			watched, err := s.Watched(t.Context(), time.Minute, 1)
+			watched, err := s.Operations.Watched(t.Context(), time.Minute, 1)
 			if err != nil || time.Now().After(deadline) {
 				t.Fatal("no heartbeat", err)
 			}
@@ -174,7 +174,7 @@ func TestHeartbeats(t *testing.T) {
 
 	look := func() map[string]operations.OutsideSystem {
 		t.Helper()
-		seen, err := s.Watched(t.Context(), time.Minute, 0)
+		seen, err := s.Operations.Watched(t.Context(), time.Minute, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -217,7 +217,7 @@ func TestHeartbeats(t *testing.T) {
 	if second[operations.Fragment].FailingSince != nil {
 		t.Errorf("%+v", second[operations.Fragment])
 	}
-	if left, err := s.Watched(t.Context(), time.Hour, 1); err != nil || len(left.Processes) != 0 {
+	if left, err := s.Operations.Watched(t.Context(), time.Hour, 1); err != nil || len(left.Processes) != 0 {
 		t.Errorf("processes that ended: %+v, %v", left.Processes, err)
 	}
 }
@@ -226,10 +226,10 @@ func TestHeartbeats(t *testing.T) {
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t)
-	if err := s.SaveHeartbeat(t.Context(), operations.Process{Identity: "1@h@worker", Service: "worker", Version: "0.1.0", InFlight: 2, StartedAt: time.Now()}, nil); err != nil {
+	if err := s.Operations.SaveHeartbeat(t.Context(), operations.Process{Identity: "1@h@worker", Service: "worker", Version: "0.1.0", InFlight: 2, StartedAt: time.Now()}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.SaveHeartbeat(t.Context(), operations.Process{Identity: "1@h@api", Service: "api", Version: "0.1.0", StartedAt: time.Now()}, nil); err != nil {
+	if err := s.Operations.SaveHeartbeat(t.Context(), operations.Process{Identity: "1@h@api", Service: "api", Version: "0.1.0", StartedAt: time.Now()}, nil); err != nil {
 		t.Fatal(err)
 	}
 

@@ -20,21 +20,25 @@ import (
 
 // Store is what a Service needs of the record.
 type Store interface {
-	EventsNow(ctx context.Context) (core.Cursor, error)
-	CreateWebhook(
+	Create(
 		ctx context.Context, r core.Request, address, secret string, workloads []string, after core.Cursor,
 	) (made hooks.Webhook, fresh bool, err error)
-	WebhookByID(ctx context.Context, userID, id int64) (hooks.Webhook, error)
-	ChangeWebhook(ctx context.Context, userID, id int64, c hooks.Change) (hooks.Webhook, error)
-	RotateWebhook(ctx context.Context, userID, id int64, secret string, overlap time.Duration) (hooks.Webhook, error)
-	ReplayWebhook(ctx context.Context, userID, id int64, after core.Cursor) (hooks.Webhook, error)
-	AskWebhookTest(ctx context.Context, userID, id int64) (hooks.Webhook, error)
-	PauseWebhook(ctx context.Context, userID, id int64) (hooks.Webhook, error)
-	ResumeWebhook(ctx context.Context, userID, id int64, tokenID *int64) (hooks.Webhook, error)
-	RemoveWebhook(ctx context.Context, userID, id int64) error
+	ByID(ctx context.Context, userID, id int64) (hooks.Webhook, error)
+	Change(ctx context.Context, userID, id int64, c hooks.Change) (hooks.Webhook, error)
+	Rotate(ctx context.Context, userID, id int64, secret string, overlap time.Duration) (hooks.Webhook, error)
+	Replay(ctx context.Context, userID, id int64, after core.Cursor) (hooks.Webhook, error)
+	AskTest(ctx context.Context, userID, id int64) (hooks.Webhook, error)
+	Pause(ctx context.Context, userID, id int64) (hooks.Webhook, error)
+	Resume(ctx context.Context, userID, id int64, tokenID *int64) (hooks.Webhook, error)
+	Remove(ctx context.Context, userID, id int64) error
 
-	UnansweredWebhooks(ctx context.Context, age time.Duration, limit int) ([]hooks.Unanswered, error)
-	WebhookSignalled(ctx context.Context, id int64, wokenAt time.Time) error
+	Unanswered(ctx context.Context, age time.Duration, limit int) ([]hooks.Unanswered, error)
+	Signalled(ctx context.Context, id int64, wokenAt time.Time) error
+}
+
+// Events give the place of the newest event.
+type Events interface {
+	EventsNow(ctx context.Context) (core.Cursor, error)
 }
 
 // Service makes and changes the endpoints of users. Every change is in the record first. Then the endpoint's workflow
@@ -42,6 +46,7 @@ type Store interface {
 type Service struct {
 	Temporal client.Client
 	Store    Store
+	Events   Events
 	Log      *slog.Logger
 	Sending  webhook.Options
 	Patience time.Duration // how long a request waits for the outcome of a test event
@@ -56,13 +61,13 @@ func (h *Service) Create(
 		return made, false, err
 	}
 
-	now, err := h.Store.EventsNow(ctx)
+	now, err := h.Events.EventsNow(ctx)
 	if err != nil {
 		return made, false, err
 	}
 
 	request.Asked = asked(address, workloads)
-	made, fresh, err = h.Store.CreateWebhook(ctx, request, address, webhook.NewSecret(), workloads, now)
+	made, fresh, err = h.Store.Create(ctx, request, address, webhook.NewSecret(), workloads, now)
 	made, err = h.woken(ctx, made, err)
 	return made, fresh, err
 }
@@ -81,37 +86,37 @@ func (h *Service) Change(ctx context.Context, userID, id int64, c hooks.Change) 
 			return changed, err
 		}
 	}
-	changed, err = h.Store.ChangeWebhook(ctx, userID, id, c)
+	changed, err = h.Store.Change(ctx, userID, id, c)
 	return h.woken(ctx, changed, err)
 }
 
 // Pause lets an endpoint send no more until it is resumed.
 func (h *Service) Pause(ctx context.Context, userID, id int64) (hooks.Webhook, error) {
-	paused, err := h.Store.PauseWebhook(ctx, userID, id)
+	paused, err := h.Store.Pause(ctx, userID, id)
 	return h.woken(ctx, paused, err)
 }
 
 // Resume lets an endpoint send at once, with three days for the next event.
 func (h *Service) Resume(ctx context.Context, userID, id int64, tokenID *int64) (hooks.Webhook, error) {
-	resumed, err := h.Store.ResumeWebhook(ctx, userID, id, tokenID)
+	resumed, err := h.Store.Resume(ctx, userID, id, tokenID)
 	return h.woken(ctx, resumed, err)
 }
 
 // Rotate gives an endpoint another secret: Secrets[0] of the answer. The one before signs too, for overlap.
 func (h *Service) Rotate(ctx context.Context, userID, id int64, overlap time.Duration) (hooks.Webhook, error) {
-	rotated, err := h.Store.RotateWebhook(ctx, userID, id, webhook.NewSecret(), overlap)
+	rotated, err := h.Store.Rotate(ctx, userID, id, webhook.NewSecret(), overlap)
 	return h.woken(ctx, rotated, err)
 }
 
 // Replay lets an endpoint continue after another place in the stream of events.
 func (h *Service) Replay(ctx context.Context, userID, id int64, after core.Cursor) (hooks.Webhook, error) {
-	replayed, err := h.Store.ReplayWebhook(ctx, userID, id, after)
+	replayed, err := h.Store.Replay(ctx, userID, id, after)
 	return h.woken(ctx, replayed, err)
 }
 
 // Remove deletes an endpoint.
 func (h *Service) Remove(ctx context.Context, userID, id int64) error {
-	err := h.Store.RemoveWebhook(ctx, userID, id)
+	err := h.Store.Remove(ctx, userID, id)
 	if err == nil {
 		_ = h.Signal(ctx, id, lifecycle.WebhookAct)
 	}
@@ -120,14 +125,14 @@ func (h *Service) Remove(ctx context.Context, userID, id int64) error {
 
 // Test sends a test event and waits for its outcome for a while: Testing says that there is none yet.
 func (h *Service) Test(ctx context.Context, userID, id int64) (hooks.Webhook, error) {
-	tested, err := h.Store.AskWebhookTest(ctx, userID, id)
+	tested, err := h.Store.AskTest(ctx, userID, id)
 	if tested, err = h.woken(ctx, tested, err); err != nil {
 		return tested, err
 	}
 
 	asked := *tested.TestAskedAt
 	for deadline := time.Now().Add(h.Patience); time.Now().Before(deadline); {
-		tested, err = h.Store.WebhookByID(ctx, userID, id)
+		tested, err = h.Store.ByID(ctx, userID, id)
 		if err != nil || tested.TestedAt != nil && !tested.TestedAt.Before(asked) {
 			return tested, err
 		}
@@ -177,7 +182,7 @@ const (
 // may pause between two tries, an act of the owner is to end the pause.
 func (h *Service) RepeatSignals(ctx context.Context) error {
 	for {
-		page, err := h.Store.UnansweredWebhooks(ctx, answered, repeatedPage)
+		page, err := h.Store.Unanswered(ctx, answered, repeatedPage)
 		if err != nil {
 			return err
 		}
@@ -191,7 +196,7 @@ func (h *Service) RepeatSignals(ctx context.Context) error {
 			if err := h.Signal(ctx, one.ID, signal); err != nil {
 				return err
 			}
-			if err := h.Store.WebhookSignalled(ctx, one.ID, one.WokenAt); err != nil {
+			if err := h.Store.Signalled(ctx, one.ID, one.WokenAt); err != nil {
 				return err
 			}
 		}

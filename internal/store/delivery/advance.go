@@ -11,10 +11,10 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// AdvanceJob is ChangeJob in one round trip instead of two, for a caller who knows the row. nil: the row has another
+// Advance is Change in one round trip instead of two, for a caller who knows the row. nil: the row has another
 // version by now, or its user another status, and nothing is written. The walk sees zero as Now, which stands for the
 // time of the write: it may be kept, but not reckoned with.
-func (s *Store) AdvanceJob(ctx context.Context, known Job, decide func(*JobWalk) error) (job *Job, err error) {
+func (s *Store) Advance(ctx context.Context, known Job, decide func(*JobWalk) error) (job *Job, err error) {
 	write := &pgx.Batch{}
 	if err := queueAdvance(write, known, nil, &job, decide); err != nil {
 		return nil, err
@@ -23,9 +23,9 @@ func (s *Store) AdvanceJob(ctx context.Context, known Job, decide func(*JobWalk)
 	return job, core.Unavailable(err)
 }
 
-// ClaimJob is AdvanceJob for a job that no worker has had and that is at most ttl old, and returns also what Telegram has of
+// Claim is Advance for a job that no worker has had and that is at most ttl old, and returns also what Telegram has of
 // the file's content as it was last listed. nil: the job is another one, and nothing is written.
-func (s *Store) ClaimJob(
+func (s *Store) Claim(
 	ctx context.Context, id int64, ttl time.Duration, decide func(*JobWalk) error,
 ) (job *Job, sent SentFile, err error) {
 	created := Job{ID: id, State: lifecycle.DeliveryQueued, UserStatus: account.UserActive, RowVersion: 1}

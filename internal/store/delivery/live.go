@@ -8,8 +8,8 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// DrivenDeliveries returns deliveries by the keys of their workflows. The unique index on idempotency_key serves it.
-func (s *Store) DrivenDeliveries(ctx context.Context, keys []string) (core.DrivenRows, error) {
+// Driven returns deliveries by the keys of their workflows. The unique index on idempotency_key serves it.
+func (s *Store) Driven(ctx context.Context, keys []string) (core.DrivenRows, error) {
 	return s.db.DrivenByHash(ctx, keys, `SELECT idempotency_key AS key, id::text AS entity, state IN `+endedJobs+` AS over,
 		now() - updated_at AS changed FROM jobs WHERE idempotency_key = ANY ($1::text[])`)
 }
@@ -20,9 +20,9 @@ type HeldJobs struct {
 	Stuck        []int64  `db:"stuck"`         // jobs whose heartbeat is too old
 }
 
-// HeldJobs returns the age of the youngest heartbeat, and up to limit jobs whose heartbeat is older than age. The index
+// Held returns the age of the youngest heartbeat, and up to limit jobs whose heartbeat is older than age. The index
 // jobs_live serves it.
-func (s *Store) HeldJobs(ctx context.Context, age time.Duration, limit int) (HeldJobs, error) {
+func (s *Store) Held(ctx context.Context, age time.Duration, limit int) (HeldJobs, error) {
 	return core.One[HeldJobs](ctx, s.db, noJob, `SELECT extract(epoch FROM now() - max(heartbeat_at))::float8 AS heartbeat_age,
 			ARRAY(SELECT id FROM jobs WHERE state IN `+heldJobs+` AND heartbeat_at < now() - $1::interval
 				ORDER BY heartbeat_at LIMIT $2) AS stuck
@@ -45,22 +45,22 @@ const liveColumns = `id, idempotency_key, user_id, state, workflow_started_at,
 // WorkflowID is the id of the workflow that drives the job.
 func (j LiveJob) WorkflowID() string { return Job{IdempotencyKey: j.IdempotencyKey}.WorkflowID() }
 
-// LiveJobsOf returns the live jobs with these ids that were created at least age ago. The primary key serves it.
-func (s *Store) LiveJobsOf(ctx context.Context, age time.Duration, ids []string) ([]LiveJob, error) {
+// LiveOf returns the live jobs with these ids that were created at least age ago. The primary key serves it.
+func (s *Store) LiveOf(ctx context.Context, age time.Duration, ids []string) ([]LiveJob, error) {
 	return core.List[LiveJob](ctx, s.db, `SELECT `+liveColumns+` FROM jobs
 		WHERE id = ANY ($1::text[]::bigint[]) AND state IN `+liveJobs+` AND created_at < now() - $2::interval`, ids, age)
 }
 
-// UnstartedJobs lists live jobs whose workflow was never started, created at least age ago, with ids above after,
+// Unstarted lists live jobs whose workflow was never started, created at least age ago, with ids above after,
 // ascending. The index jobs_unstarted serves it.
-func (s *Store) UnstartedJobs(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveJob, error) {
+func (s *Store) Unstarted(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveJob, error) {
 	return core.List[LiveJob](ctx, s.db, `SELECT `+liveColumns+` FROM jobs
 		WHERE workflow_started_at IS NULL AND state IN `+liveJobs+` AND id > $1 AND created_at < now() - $2::interval
 		ORDER BY id LIMIT $3`, after, age, limit)
 }
 
-// LiveJobs lists live jobs that were created at least age ago, with ids above after, ascending.
-func (s *Store) LiveJobs(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveJob, error) {
+// Live lists live jobs that were created at least age ago, with ids above after, ascending.
+func (s *Store) Live(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveJob, error) {
 	return core.List[LiveJob](ctx, s.db, `SELECT `+liveColumns+` FROM jobs
 		WHERE state IN `+liveJobs+` AND id > $1 AND created_at < now() - $2::interval
 		ORDER BY id LIMIT $3`, after, age, limit)

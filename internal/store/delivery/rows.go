@@ -52,7 +52,7 @@ type Job struct {
 	FilePath   string    `db:"file_path"`   // in the shared folder
 	Now        time.Time `db:"now"`         // the database's clock, by which all times above were written
 
-	Sent *SentFile `db:"-"` // for ChangeJob: what Telegram has now; recorded with the change
+	Sent *SentFile `db:"-"` // for Change: what Telegram has now; recorded with the change
 }
 
 // WorkflowID is the id of the workflow that drives the job.
@@ -71,10 +71,10 @@ const jobSelect = `SELECT j.id, idempotency_key, user_id, file_id, file_name, j.
 
 var noJob = fault.New(fault.DeliveryNotFound, "there is no such delivery")
 
-// CreateJob records a request in its first state, with its event; a repeated idempotency key returns the existing job.
+// Create records a request in its first state, with its event; a repeated idempotency key returns the existing job.
 // QUOTA_EXCEEDED: the user has too many live jobs. It costs one round trip to PostgreSQL: a lock for the quota, and one
 // statement, whose last part reads what its first part has created.
-func (s *Store) CreateJob(ctx context.Context, j Job, first core.Event) (job Job, created bool, err error) {
+func (s *Store) Create(ctx context.Context, j Job, first core.Event) (job Job, created bool, err error) {
 	if err := core.Compare(lifecycle.Delivery, lifecycle.DeliveryState(first.To), first); err != nil {
 		return Job{}, false, err
 	}
@@ -102,7 +102,7 @@ func (s *Store) CreateJob(ctx context.Context, j Job, first core.Event) (job Job
 		return job, err == nil, core.Unavailable(err)
 	}
 
-	job, err = s.JobByKey(ctx, j.IdempotencyKey) // the key exists already
+	job, err = s.ByKey(ctx, j.IdempotencyKey) // the key exists already
 	if err == noJob {
 		err = live.Exceeded()
 	}
@@ -125,13 +125,13 @@ func (s *Store) JobAndFile(ctx context.Context, key string, fileID int64) (job *
 	return job, file, core.Unavailable(err)
 }
 
-// JobByID returns a job.
-func (s *Store) JobByID(ctx context.Context, id int64) (Job, error) {
+// ByID returns a job.
+func (s *Store) ByID(ctx context.Context, id int64) (Job, error) {
 	return core.One[Job](ctx, s.db, noJob, jobSelect+`WHERE j.id = $1`, id)
 }
 
-// JobByKey returns the job of an idempotency key.
-func (s *Store) JobByKey(ctx context.Context, key string) (Job, error) {
+// ByKey returns the job of an idempotency key.
+func (s *Store) ByKey(ctx context.Context, key string) (Job, error) {
 	return core.One[Job](ctx, s.db, noJob, jobSelect+`WHERE idempotency_key = $1`, key)
 }
 
@@ -144,9 +144,9 @@ type Filter struct {
 	Limit  int
 }
 
-// Jobs lists jobs, the newest first. The indexes jobs_owner, jobs_live and jobs_ended, and their counterparts for one
+// List lists jobs, the newest first. The indexes jobs_owner, jobs_live and jobs_ended, and their counterparts for one
 // user, serve it.
-func (s *Store) Jobs(ctx context.Context, f Filter) ([]Job, error) {
+func (s *Store) List(ctx context.Context, f Filter) ([]Job, error) {
 	return core.Chosen[Job](ctx, s.db, jobSelect+`WHERE ($1::bigint = 0 OR user_id = $1) AND ($2 = '' OR state = $2)
 		AND ($3::bigint = 0 OR j.id < $3) AND (NOT $4 OR state IN `+liveJobs+`)
 		ORDER BY j.id DESC LIMIT $5`, f.UserID, f.State, f.Before, f.Live, f.Limit)
@@ -170,8 +170,8 @@ var jobs = &core.Workload[Job, lifecycle.DeliveryState, lifecycle.DeliveryAction
 	Write: queueJob,
 }
 
-// ChangeJob walks a job through the table: see core.Change.
-func (s *Store) ChangeJob(ctx context.Context, id int64, decide func(*JobWalk) error) (Job, error) {
+// Change walks a job through the table: see core.Change.
+func (s *Store) Change(ctx context.Context, id int64, decide func(*JobWalk) error) (Job, error) {
 	return core.Change(ctx, s.db, jobs, id, decide)
 }
 
@@ -200,8 +200,8 @@ func jobValues(job *Job) []any {
 	}
 }
 
-// BeatJob records a claim's progress. false: another claim has the job, and the worker must stop.
-func (s *Store) BeatJob(ctx context.Context, id int64, claim int, bytesSent int64) (bool, error) {
+// Beat records a claim's progress. false: another claim has the job, and the worker must stop.
+func (s *Store) Beat(ctx context.Context, id int64, claim int, bytesSent int64) (bool, error) {
 	tag, err := s.db.Exec(ctx, `UPDATE jobs SET bytes_sent = $3, heartbeat_at = now()
 		WHERE id = $1 AND claim = $2 AND state IN `+heldJobs, id, claim, bytesSent)
 	return tag.RowsAffected() == 1, core.Unavailable(err)
@@ -215,13 +215,13 @@ func (s *Store) MarkAckPending(ctx context.Context, id int64, claim int, pending
 	return tag.RowsAffected() == 1, core.Unavailable(err)
 }
 
-// RequestJobCancel records that a person wants the job stopped.
-func (s *Store) RequestJobCancel(ctx context.Context, id int64) error {
+// RequestCancel records that a person wants the job stopped.
+func (s *Store) RequestCancel(ctx context.Context, id int64) error {
 	return s.db.Do(ctx, `UPDATE jobs SET cancel_requested_at = coalesce(cancel_requested_at, now()) WHERE id = $1`, id)
 }
 
-// MarkJobStarted records that the job's workflow runs.
-func (s *Store) MarkJobStarted(ctx context.Context, id int64) error {
+// MarkStarted records that the job's workflow runs.
+func (s *Store) MarkStarted(ctx context.Context, id int64) error {
 	return s.db.Do(ctx, `UPDATE jobs SET workflow_started_at = coalesce(workflow_started_at, now()) WHERE id = $1`, id)
 }
 

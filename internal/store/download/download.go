@@ -75,8 +75,8 @@ func forgetDownloads(batch *pgx.Batch, user, by int64) {
 		WHERE user_id = $1 AND source_url <> $3`, user, by, core.RemovedText)
 }
 
-// DrivenDownloads returns downloads by the keys of their workflows, user/book/medium: the last one of each.
-func (s *Store) DrivenDownloads(ctx context.Context, keys []string) (core.DrivenRows, error) {
+// Driven returns downloads by the keys of their workflows, user/book/medium: the last one of each.
+func (s *Store) Driven(ctx context.Context, keys []string) (core.DrivenRows, error) {
 	possible := map[string]bool{}
 	var asked, media []string
 	var users, books []int64

@@ -89,10 +89,10 @@ const downloadSelect = `SELECT d.id, user_id, book_id, media_type, d.status, sou
 
 var noDownload = fault.New(fault.DownloadNotFound, "there is no such download")
 
-// CreateDownload records a request in its first state, with its event, and the live message of a person with a chat. It
+// Create records a request in its first state, with its event, and the live message of a person with a chat. It
 // returns instead what the same request has created before, or an active job for the same user, book and medium.
 // QUOTA_EXCEEDED: the user has too many active jobs. All of it is one statement, behind a lock for the quota.
-func (s *Store) CreateDownload(
+func (s *Store) Create(
 	ctx context.Context, d Download, first core.Event,
 ) (job Download, created bool, err error) {
 	if err := core.Compare(lifecycle.Download, lifecycle.DownloadState(first.To), first); err != nil {
@@ -130,14 +130,14 @@ func (s *Store) CreateDownload(
 			return Download{}, false, core.Unavailable(err)
 		}
 		if made != nil {
-			job, err = s.DownloadByID(ctx, *made)
+			job, err = s.ByID(ctx, *made)
 			return job, true, err
 		}
 		if _, err := s.BookByID(ctx, d.BookID); err != nil {
 			return Download{}, false, err
 		}
 
-		job, err = s.ActiveDownload(ctx, d.UserID, d.BookID, d.MediaType)
+		job, err = s.Active(ctx, d.UserID, d.BookID, d.MediaType)
 		if fault.CodeOf(err) != fault.DownloadNotFound {
 			return job, false, err
 		}
@@ -147,13 +147,13 @@ func (s *Store) CreateDownload(
 	}
 }
 
-// DownloadByID returns a job.
-func (s *Store) DownloadByID(ctx context.Context, id int64) (Download, error) {
+// ByID returns a job.
+func (s *Store) ByID(ctx context.Context, id int64) (Download, error) {
 	return core.One[Download](ctx, s.db, noDownload, downloadSelect+`WHERE d.id = $1`, id)
 }
 
-// ActiveDownload returns the one active job for a user, book and medium.
-func (s *Store) ActiveDownload(ctx context.Context, userID, bookID int64, mediaType string) (Download, error) {
+// Active returns the one active job for a user, book and medium.
+func (s *Store) Active(ctx context.Context, userID, bookID int64, mediaType string) (Download, error) {
 	return core.One[Download](ctx, s.db, noDownload, downloadSelect+`WHERE user_id = $1 AND book_id = $2 AND media_type = $3
 		AND d.status IN `+liveDownloads, userID, bookID, mediaType)
 }
@@ -173,9 +173,9 @@ type Filter struct {
 	Limit  int
 }
 
-// Downloads lists download jobs, the newest first. The indexes download_jobs_owner, _book, _live and _ended, and their
+// List lists download jobs, the newest first. The indexes download_jobs_owner, _book, _live and _ended, and their
 // counterparts for one user, serve it.
-func (s *Store) Downloads(ctx context.Context, f Filter) ([]Download, error) {
+func (s *Store) List(ctx context.Context, f Filter) ([]Download, error) {
 	return core.Chosen[Download](ctx, s.db, downloadSelect+`WHERE ($1::bigint = 0 OR user_id = $1) AND ($2::bigint = 0 OR book_id = $2)
 		AND ($3 = '' OR d.status = $3) AND (NOT $4 OR d.status IN `+liveDownloads+`) AND ($5::bigint = 0 OR d.id < $5)
 		ORDER BY d.id DESC LIMIT $6`, f.UserID, f.BookID, f.Status, f.Active, f.Before, f.Limit)
@@ -220,9 +220,9 @@ func stopDownload(job *Download, _ DownloadStep) {
 	job.Speed, job.ETA, job.Attention = 0, nil, ""
 }
 
-// ChangeDownload walks a job through the table: see core.Change. A job that completes adds its medium to the library in
+// Change walks a job through the table: see core.Change. A job that completes adds its medium to the library in
 // the same transaction; BOOK_NOT_FOUND: the book is gone.
-func (s *Store) ChangeDownload(ctx context.Context, id int64, decide func(*DownloadWalk) error) (Download, error) {
+func (s *Store) Change(ctx context.Context, id int64, decide func(*DownloadWalk) error) (Download, error) {
 	job, err := core.Change(ctx, s.db, downloads, id, decide)
 	if problem, ok := errors.AsType[*pgconn.PgError](err); ok && problem.ConstraintName == mediaOfBook {
 		err = noBook
@@ -248,27 +248,27 @@ func noticeOfDownload(_ *Download, e core.Event) (wait time.Duration, told bool)
 	return 0, e.Type == lifecycle.DownloadStalled || lifecycle.Download.Terminal(lifecycle.DownloadState(e.To))
 }
 
-// MarkDownloadStarted records that the job's workflow runs.
-func (s *Store) MarkDownloadStarted(ctx context.Context, id int64) error {
+// MarkStarted records that the job's workflow runs.
+func (s *Store) MarkStarted(ctx context.Context, id int64) error {
 	return s.db.Do(ctx, `UPDATE download_jobs SET workflow_started_at = coalesce(workflow_started_at, now())
 		WHERE id = $1`, id)
 }
 
-// LiveDownloadsOf returns the active jobs with these ids that were created at least age ago. The primary key serves it.
-func (s *Store) LiveDownloadsOf(ctx context.Context, age time.Duration, ids []string) ([]Download, error) {
+// LiveOf returns the active jobs with these ids that were created at least age ago. The primary key serves it.
+func (s *Store) LiveOf(ctx context.Context, age time.Duration, ids []string) ([]Download, error) {
 	return core.List[Download](ctx, s.db, downloadSelect+`WHERE d.id = ANY ($1::text[]::bigint[]) AND d.status IN `+liveDownloads+`
 		AND created_at_utc < now() - $2::interval`, ids, age)
 }
 
-// UnstartedDownloads lists active jobs whose workflow was never started, created at least age ago, with ids above after,
+// Unstarted lists active jobs whose workflow was never started, created at least age ago, with ids above after,
 // ascending. The index download_jobs_unstarted serves it.
-func (s *Store) UnstartedDownloads(ctx context.Context, age time.Duration, after int64, limit int) ([]Download, error) {
+func (s *Store) Unstarted(ctx context.Context, age time.Duration, after int64, limit int) ([]Download, error) {
 	return core.List[Download](ctx, s.db, downloadSelect+`WHERE workflow_started_at IS NULL AND d.status IN `+liveDownloads+`
 		AND d.id > $1 AND created_at_utc < now() - $2::interval ORDER BY d.id LIMIT $3`, after, age, limit)
 }
 
-// LiveDownloads lists active jobs that were created at least age ago, with ids above after, ascending.
-func (s *Store) LiveDownloads(ctx context.Context, age time.Duration, after int64, limit int) ([]Download, error) {
+// Live lists active jobs that were created at least age ago, with ids above after, ascending.
+func (s *Store) Live(ctx context.Context, age time.Duration, after int64, limit int) ([]Download, error) {
 	return core.List[Download](ctx, s.db, downloadSelect+`WHERE d.status IN `+liveDownloads+` AND d.id > $1
 		AND created_at_utc < now() - $2::interval ORDER BY d.id LIMIT $3`, after, age, limit)
 }

@@ -38,9 +38,9 @@ func (d WatchedDownload) WorkflowID() string {
 	return Download{UserID: d.UserID, BookID: d.BookID, MediaType: d.MediaType}.WorkflowID()
 }
 
-// WatchedDownloads lists active jobs that qBittorrent has and that are not being removed, with ids above after,
+// Watched lists active jobs that qBittorrent has and that are not being removed, with ids above after,
 // ascending.
-func (s *Store) WatchedDownloads(ctx context.Context, after int64, limit int) ([]WatchedDownload, error) {
+func (s *Store) Watched(ctx context.Context, after int64, limit int) ([]WatchedDownload, error) {
 	return core.List[WatchedDownload](ctx, s.db, `SELECT id, user_id, book_id, media_type, status, row_version,
 		first_not_found_at_utc IS NOT NULL AS missing, attention <> '' AS stalled, coalesce(external_job_id, '') AS external_job_id,
 		infohash_v1, infohash_v2, content_path, size, progress, speed, eta_seconds, now() - coalesce(progress_at, added_at) AS idle,
@@ -61,8 +61,8 @@ type Progress struct {
 	ETA           *int64
 }
 
-// SaveDownloadProgress writes the progress of active jobs, in one statement, and returns how many rows it has written.
-func (s *Store) SaveDownloadProgress(ctx context.Context, seen []Progress) (int64, error) {
+// SaveProgress writes the progress of active jobs, in one statement, and returns how many rows it has written.
+func (s *Store) SaveProgress(ctx context.Context, seen []Progress) (int64, error) {
 	var ids, sizes, speeds []int64
 	var externals, v1s, v2s, paths []string
 	var parts []float64
@@ -93,8 +93,8 @@ type EndedDownload struct {
 	KeepFiles bool                    `db:"keep_files"`
 }
 
-// EndedDownloads returns those of the jobs that have ended.
-func (s *Store) EndedDownloads(ctx context.Context, ids []int64) ([]EndedDownload, error) {
+// Ended returns those of the jobs that have ended.
+func (s *Store) Ended(ctx context.Context, ids []int64) ([]EndedDownload, error) {
 	return core.List[EndedDownload](ctx, s.db, `SELECT id, status, keep_files FROM download_jobs WHERE id = ANY ($1)
 		AND status IN `+endedDownloads, ids)
 }
@@ -108,8 +108,8 @@ type DownloadSync struct {
 	Failure        string     `db:"failure"`         // a fault code, while qBittorrent is unavailable
 }
 
-// DownloadSync returns the outcome of the polls.
-func (s *Store) DownloadSync(ctx context.Context) (DownloadSync, error) {
+// Polls returns the outcome of the polls.
+func (s *Store) Polls(ctx context.Context) (DownloadSync, error) {
 	return core.One[DownloadSync](ctx, s.db, fault.New(fault.Internal, "the row of the polls is gone"),
 		`SELECT polled_at, extract(epoch FROM now() - polled_at)::float8 AS polled_age, reachable_since, failed_at, failure FROM download_sync`)
 }

@@ -30,9 +30,9 @@ const (
 	NoticeLost    = "lost"    // the person cannot be reached, or may not see the entity any more
 )
 
-// DueNotices lists up to limit due notices of these workloads, one for each person, so that a person with many does not
+// Due lists up to limit due notices of these workloads, one for each person, so that a person with many does not
 // delay others. It goes from person to person by news_next, whatever the number of notices of each.
-func (s *Store) DueNotices(ctx context.Context, workloads []string, limit int) ([]Notice, error) {
+func (s *Store) Due(ctx context.Context, workloads []string, limit int) ([]Notice, error) {
 	return core.List[Notice](ctx, s.db, `WITH RECURSIVE people AS (
 			(SELECT user_id FROM news WHERE state = 'due' ORDER BY user_id LIMIT 1)
 			UNION ALL
@@ -50,9 +50,9 @@ func (s *Store) DueNotices(ctx context.Context, workloads []string, limit int) (
 		) AS seqs FROM first f ORDER BY due_at`, workloads, limit)
 }
 
-// TakeNotice marks a notice as being sent and returns its events, without those that another process has taken
+// Take marks a notice as being sent and returns its events, without those that another process has taken
 // meanwhile.
-func (s *Store) TakeNotice(ctx context.Context, n *Notice) (events []core.StreamedEvent, err error) {
+func (s *Store) Take(ctx context.Context, n *Notice) (events []core.StreamedEvent, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		n.Seqs, err = core.Values[int64](ctx, tx, `UPDATE news SET state = 'sending', due_at = now() WHERE user_id = $1 AND workload = $2 AND entity_id = $3
 			AND seq = ANY ($4) AND state = 'due' RETURNING seq`, n.UserID, n.Workload, n.EntityID, n.Seqs)
@@ -68,9 +68,9 @@ func (s *Store) TakeNotice(ctx context.Context, n *Notice) (events []core.Stream
 	return events, err
 }
 
-// SaveNotice records the outcome of a notice that was taken, or that one that was not is lost; a notice that is due
+// Save records the outcome of a notice that was taken, or that one that was not is lost; a notice that is due
 // again waits that long. An invitation that was planned anew meanwhile stays due.
-func (s *Store) SaveNotice(ctx context.Context, n Notice, state string, wait time.Duration) error {
+func (s *Store) Save(ctx context.Context, n Notice, state string, wait time.Duration) error {
 	return s.db.Do(ctx, `UPDATE news SET state = $5, due_at = now() + $6::interval
 		WHERE user_id = $1 AND workload = $2 AND entity_id = $3 AND seq = ANY ($4) AND (state = 'sending' OR $5 = 'lost')`,
 		n.UserID, n.Workload, n.EntityID, n.Seqs, state, wait)

@@ -17,17 +17,17 @@ import (
 // time.
 const noticeAge = 24 * time.Hour
 
-// NoticeCursor returns the position in the stream of events up to which notices of tasks are planned.
-func (s *Store) NoticeCursor(ctx context.Context) (core.Cursor, error) {
+// Cursor returns the position in the stream of events up to which notices of tasks are planned.
+func (s *Store) Cursor(ctx context.Context) (core.Cursor, error) {
 	return s.cursor(ctx, `SELECT xid::text::bigint, id FROM notice_cursor`)
 }
 
-// PlanNotices plans who is notified of the events of tasks that follow the cursor, and moves the cursor past them: both
+// Plan plans who is notified of the events of tasks that follow the cursor, and moves the cursor past them: both
 // or neither, so that no notification is sent twice. Unlike with other workloads this is not done with the event: a
 // task may have many people to notify, and a request waits for the task's next step. Notifications of a person about a
 // task that come within gather of the first one are one message. When another process has moved the cursor, nothing
 // happens.
-func (s *Store) PlanNotices(
+func (s *Store) Plan(
 	ctx context.Context, from core.Cursor, events []core.StreamedEvent, gather time.Duration,
 ) error {
 	if len(events) == 0 {

@@ -40,9 +40,9 @@ func (s *Store) Act(ctx context.Context, a Act) (Acted, error) {
 	return Acted{State: row.Snapshot, WaitedOn: x.facts.WaitedOn, Event: x.event}, err
 }
 
-// StartTaskClock starts the deadline of a NEW task whose last blocker is DONE, as of a moment. It is no transition and
+// StartClock starts the deadline of a NEW task whose last blocker is DONE, as of a moment. It is no transition and
 // has no event. Without anything to start nothing changes.
-func (s *Store) StartTaskClock(ctx context.Context, id int64, at time.Time) (Snapshot, error) {
+func (s *Store) StartClock(ctx context.Context, id int64, at time.Time) (Snapshot, error) {
 	row, err := core.Change(ctx, s.db, tasks, id, func(w *walk) error {
 		t := w.Row
 		if t.ClockWaits && len(t.OpenBlockers()) == 0 {

@@ -28,11 +28,11 @@ type NewTask struct {
 // FieldOf returns the path of a field of one task of a graph, as it stands in the request: "tasks[2].title".
 func FieldOf(index int, field string) string { return fmt.Sprintf("tasks[%d].%s", index, field) }
 
-// CreateTasks creates a graph of tasks in one workspace, all or none, each with its first event. It returns them in the
+// Create creates a graph of tasks in one workspace, all or none, each with its first event. It returns them in the
 // order of the request. CYCLIC_DEPENDENCY names the cycle, UNKNOWN_BLOCKER the unknown blockers, and both the first
 // field at fault. A repeated request returns what the first one has created: created is false then. QUOTA_EXCEEDED: the
 // user has too many live tasks.
-func (s *Store) CreateTasks(
+func (s *Store) Create(
 	ctx context.Context, workspaceID int64, graph []NewTask, first core.Event, r core.Request,
 ) (made []Task, created bool, err error) {
 	if err := core.Compare(lifecycle.Task, lifecycle.TaskState(first.To), first); err != nil {
@@ -213,7 +213,7 @@ func (p graphPlan) cycle() []int {
 	return nil
 }
 
-// CheckGraph returns why CreateTasks would not create a graph now; it writes nothing.
+// CheckGraph returns why Create would not create a graph now; it writes nothing.
 func (s *Store) CheckGraph(ctx context.Context, workspaceID int64, graph []NewTask, r core.Request) error {
 	plan, err := planGraph(graph)
 	if err != nil {

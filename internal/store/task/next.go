@@ -46,10 +46,10 @@ var (
 		WHERE m.user_id = $1 ORDER BY near.urgency, near.id LIMIT $5`
 )
 
-// NextTasks lists the ids of up to limit tasks that fit a wish and can be claimed now, without those that are named:
+// Next lists the ids of up to limit tasks that fit a wish and can be claimed now, without those that are named:
 // the most urgent first, and of these the oldest. The index tasks_next serves it; of workspace_members, the primary key
 // and workspace_members_user.
-func (s *Store) NextTasks(ctx context.Context, w Wish, without []int64, limit int) ([]int64, error) {
+func (s *Store) Next(ctx context.Context, w Wish, without []int64, limit int) ([]int64, error) {
 	args := []any{w.MemberID, w.leastUrgent(), append([]string{}, w.Labels...), append([]int64{}, without...), limit}
 	if w.WorkspaceID == 0 {
 		return core.Values[int64](ctx, s.db, nextOfAll, args...)

@@ -149,14 +149,14 @@ var OpenBlocker = `EXISTS (SELECT 1 FROM task_blockers tb JOIN tasks b ON b.id =
 
 var noTask = fault.New(fault.TaskNotFound, "there is no such task")
 
-// TaskByID returns a task that a viewer may see; viewer 0 sees all.
-func (s *Store) TaskByID(ctx context.Context, viewer, id int64) (Task, error) {
+// ByID returns a task that a viewer may see; viewer 0 sees all.
+func (s *Store) ByID(ctx context.Context, viewer, id int64) (Task, error) {
 	return core.One[Task](ctx, s.db, noTask, taskSelect+`WHERE `+visible+` AND t.id = $2`, viewer, id)
 }
 
-// AnsweredTask reads the first answer to a request into answer, as Answered does, and a task that a viewer may see, in one
+// Answered reads the first answer to a request into answer, as Answered does, and a task that a viewer may see, in one
 // round trip. found is nil when there is no such task.
-func (s *Store) AnsweredTask(
+func (s *Store) Answered(
 	ctx context.Context, r core.Request, answer *Answer, viewer, id int64,
 ) (answered bool, found *Task, err error) {
 	batch := &pgx.Batch{}
@@ -199,9 +199,9 @@ var (
 			ORDER BY t.workspace_id, id DESC LIMIT $8) near WHERE m.user_id = $1`
 )
 
-// Tasks lists tasks, the newest first. The indexes tasks_creator, _assignee, _workspace, _workspace_status, _live,
+// List lists tasks, the newest first. The indexes tasks_creator, _assignee, _workspace, _workspace_status, _live,
 // _live_assignee and _ended serve it.
-func (s *Store) Tasks(ctx context.Context, f Filter) ([]Task, error) {
+func (s *Store) List(ctx context.Context, f Filter) ([]Task, error) {
 	return core.Chosen[Task](ctx, s.db, taskSelect+f.where(), f.args()...)
 }
 
@@ -218,16 +218,16 @@ func (f Filter) args() []any {
 	return []any{f.Viewer, f.WorkspaceID, f.Status, f.AssigneeID, f.Before, f.Ready, f.Live, f.Limit}
 }
 
-// EventsOfTask lists up to limit events, with numbers above after, of a task that a viewer may see, the oldest first;
+// EventsOf lists up to limit events, with numbers above after, of a task that a viewer may see, the oldest first;
 // viewer 0 sees all.
-func (s *Store) EventsOfTask(ctx context.Context, viewer, id, after int64, limit int) ([]core.StreamedEvent, error) {
+func (s *Store) EventsOf(ctx context.Context, viewer, id, after int64, limit int) ([]core.StreamedEvent, error) {
 	return core.List[core.StreamedEvent](ctx, s.db, core.EventSelect+`WHERE workload = $2 AND entity_id = $3 AND seq > $4
 		AND EXISTS (SELECT 1 FROM tasks t WHERE t.id = $5 AND `+visible+`) ORDER BY seq LIMIT $6`,
 		viewer, lifecycle.WorkloadTask, fmt.Sprint(id), after, id, limit)
 }
 
-// CommentTask adds a comment to a task's events. Comments do not reach its workflow: there may be thousands.
-func (s *Store) CommentTask(ctx context.Context, id int64, comment string, r core.Request) (core.StreamedEvent, error) {
+// Comment adds a comment to a task's events. Comments do not reach its workflow: there may be thousands.
+func (s *Store) Comment(ctx context.Context, id int64, comment string, r core.Request) (core.StreamedEvent, error) {
 	return core.AnswerOnce(ctx, s.db, r, func(tx pgx.Tx) (core.StreamedEvent, error) {
 		var seq, creator int64
 		err := tx.QueryRow(ctx, `UPDATE tasks SET last_seq = last_seq + 1

@@ -43,9 +43,9 @@ const changedTasks = `WITH mine AS (
 		FROM tasks WHERE workspace_id = $1 AND updated_at >= $2::timestamptz - interval '1 minute' ORDER BY updated_at DESC LIMIT ` + maxTasksCounted + `
 	)`
 
-// StatsOfTasks counts the changes in a workspace since a moment, of the tasks that changed last. tasks_changed serves
+// Stats counts the changes in a workspace since a moment, of the tasks that changed last. tasks_changed serves
 // it; a task's time of change may be a little before its event's.
-func (s *Store) StatsOfTasks(ctx context.Context, workspaceID int64, since time.Time) (TaskStats, error) {
+func (s *Store) Stats(ctx context.Context, workspaceID int64, since time.Time) (TaskStats, error) {
 	return core.One[TaskStats](ctx, s.db, noWorkspace, changedTasks+`, ended AS (SELECT * FROM mine WHERE finished_at >= $2), happened AS (
 			SELECT e.type FROM mine m JOIN task_events e ON e.workload = 'task' AND e.entity_id = m.id::text
 			WHERE e.created_at >= $2 AND e.type IN ('taken_over', 'escalated', 'deadline_expired')
@@ -63,9 +63,9 @@ func (s *Store) StatsOfTasks(ctx context.Context, workspaceID int64, since time.
 		FROM ended`, workspaceID, since)
 }
 
-// DaysOfTasks returns the figures of the days on which a task of a workspace was created or done since a moment, in
-// order, about the same tasks as StatsOfTasks. tasks_changed serves it.
-func (s *Store) DaysOfTasks(ctx context.Context, workspaceID int64, since time.Time) ([]TaskDay, error) {
+// Days returns the figures of the days on which a task of a workspace was created or done since a moment, in
+// order, about the same tasks as Stats. tasks_changed serves it.
+func (s *Store) Days(ctx context.Context, workspaceID int64, since time.Time) ([]TaskDay, error) {
 	return core.List[TaskDay](ctx, s.db, changedTasks+`
 		SELECT date_trunc('day', at, 'UTC') AS day, count(*) FILTER (WHERE made) AS created, count(*) FILTER (WHERE NOT made) AS done,
 			percentile_cont(0.5) WITHIN GROUP (ORDER BY lead) AS lead_time_median, percentile_cont(0.5) WITHIN GROUP (ORDER BY cycle) AS cycle_time_median

@@ -84,8 +84,8 @@ func forgetTasks(batch *pgx.Batch, user, _ int64) {
 	batch.Queue(`UPDATE task_events SET comment = '' WHERE actor_id = $1 AND comment <> ''`, user)
 }
 
-// DrivenTasks returns tasks by the keys of their workflows. The primary key serves it.
-func (s *Store) DrivenTasks(ctx context.Context, keys []string) (core.DrivenRows, error) {
+// Driven returns tasks by the keys of their workflows. The primary key serves it.
+func (s *Store) Driven(ctx context.Context, keys []string) (core.DrivenRows, error) {
 	possible := map[string]bool{}
 	var ids []int64
 	for _, key := range keys {

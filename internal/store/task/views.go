@@ -78,10 +78,10 @@ const nodes = ` SELECT id, title, status, assignee_id, ARRAY (SELECT blocker_id 
 		WHERE b.task_id = t.id AND b.blocker_id IN (SELECT id FROM shown) ORDER BY blocker_id) AS blocked_by
 	FROM tasks t WHERE id IN (SELECT id FROM shown) ORDER BY id`
 
-// GraphOfTask returns up to limit tasks that a viewer may see and that a task waits for, or that wait for it, over any
+// GraphOf returns up to limit tasks that a viewer may see and that a task waits for, or that wait for it, over any
 // number of steps; viewer 0 sees all. The task itself is among them, and the nearest ones come first into the limit.
 // The primary key of task_blockers and the index task_blockers_blocker serve it.
-func (s *Store) GraphOfTask(ctx context.Context, viewer, taskID int64, limit int) ([]Node, error) {
+func (s *Store) GraphOf(ctx context.Context, viewer, taskID int64, limit int) ([]Node, error) {
 	found, err := core.List[Node](ctx, s.db, `WITH RECURSIVE near (id) AS (
 			SELECT id FROM tasks t WHERE id = $2 AND `+visible+`
 			UNION

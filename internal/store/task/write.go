@@ -17,8 +17,8 @@ func (s *Store) WaitingDependents(ctx context.Context, id int64) ([]int64, error
 			AND (t.clock_waits OR w.new_deadline_waits_for_blockers) AND NOT `+OpenBlocker+` ORDER BY t.id`, id)
 }
 
-// MarkTaskStarted records that the task's workflow runs.
-func (s *Store) MarkTaskStarted(ctx context.Context, id int64) error {
+// MarkStarted records that the task's workflow runs.
+func (s *Store) MarkStarted(ctx context.Context, id int64) error {
 	return s.db.Do(ctx, `UPDATE tasks SET workflow_started_at = coalesce(workflow_started_at, now()) WHERE id = $1`, id)
 }
 
@@ -34,13 +34,13 @@ func (t LiveTask) WorkflowID() string { return Task{ID: t.ID}.WorkflowID() }
 
 const liveSelect = `SELECT id, status, workflow_started_at IS NULL AS never_started FROM tasks `
 
-// LiveTasksOf returns the live tasks with these ids that were created at least age ago. The primary key serves it.
-func (s *Store) LiveTasksOf(ctx context.Context, age time.Duration, ids []string) ([]LiveTask, error) {
+// LiveOf returns the live tasks with these ids that were created at least age ago. The primary key serves it.
+func (s *Store) LiveOf(ctx context.Context, age time.Duration, ids []string) ([]LiveTask, error) {
 	return core.List[LiveTask](ctx, s.db, liveSelect+`WHERE status NOT IN `+endedTasks+` AND created_at < now() - $2::interval
 		AND id = ANY ($1::text[]::bigint[])`, ids, age)
 }
 
-// LiveTasks lists live tasks that were created at least age ago, with ids above after, ascending.
-func (s *Store) LiveTasks(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveTask, error) {
+// Live lists live tasks that were created at least age ago, with ids above after, ascending.
+func (s *Store) Live(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveTask, error) {
 	return core.List[LiveTask](ctx, s.db, liveSelect+`WHERE status NOT IN `+endedTasks+` AND id > $1 AND created_at < now() - $2::interval ORDER BY id LIMIT $3`, after, age, limit)
 }

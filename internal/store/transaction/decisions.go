@@ -10,13 +10,13 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// ResolveTransaction applies a person's decision about a transaction that needs review. processed needs a paid
+// Resolve applies a person's decision about a transaction that needs review. processed needs a paid
 // purchase. failed ends it for good, with the given message. processing answers for the deposit: the order
 // continues; for the refund of a transaction that has failed already, failed does the same. While a payment is signed
 // only the chain can decide. A transaction that has ended already can only be confirmed: the review ends, the status
 // stays. A repeated request changes nothing. A review because of a lost payment ends with that payment, when it was for
 // this transaction, or as a failure that may be retried.
-func (s *Store) ResolveTransaction(
+func (s *Store) Resolve(
 	ctx context.Context, r Request, outcome lifecycle.TransactionState, message string,
 ) (Snapshot, error) {
 	if !slices.Contains(lifecycle.TransactionOutcomes, outcome) {
@@ -139,11 +139,11 @@ type Request struct {
 	Attempt int    // that the request is about
 	ActorID *int64 // nil: an unknown operator
 	Comment string
-	Payment string // the hash on the chain of the lost payment that bought it; for ResolveTransaction
+	Payment string // the hash on the chain of the lost payment that bought it; for Resolve
 	Refund  bool   // owe the amount to the sender, when it is resolved as failed for good and nothing was spent
 	// RequestID is a Request's ID, under whose key the answer is kept in the same transaction; anything else keeps none.
 	RequestID string
-	System    bool // planned by the system; for RetryTransaction
+	System    bool // planned by the system; for Retry
 }
 
 // step is the requested action with its actor.

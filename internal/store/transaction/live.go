@@ -41,9 +41,9 @@ var (
 	unresolvedPurchase = `p.` + isPurchase + ` AND p.` + isPaid + ` AND p.kept_at IS NULL` // by its destination
 )
 
-// DrivenTransactions returns transactions by the keys of their workflows. The unique index on hash serves it. A failed
+// Driven returns transactions by the keys of their workflows. The unique index on hash serves it. A failed
 // transaction may wait for an operator's retry, together with its workflow.
-func (s *Store) DrivenTransactions(ctx context.Context, keys []string) (core.DrivenRows, error) {
+func (s *Store) Driven(ctx context.Context, keys []string) (core.DrivenRows, error) {
 	return s.db.DrivenByHash(ctx, keys, `SELECT hash AS key, hash AS entity, now() - updated_at AS changed, NOT (needs_review OR `+unfinished+`
 			OR EXISTS (SELECT 1 FROM payments p WHERE p.transaction_hash = t.hash AND (p.`+isSigned+` OR `+openRefund+`))
 		) AS over FROM transactions t WHERE hash = ANY ($1::text[])`)

@@ -89,10 +89,10 @@ func processAgain(t *lockedTransaction, step TransactionStep) {
 // endRetries ends the system's plan.
 func (t *Transaction) endRetries() { t.RetryAt, t.GivenUpAt = nil, nil }
 
-// RetryTransaction takes a failed transaction back into processing, as the next attempt. It is refused for a
+// Retry takes a failed transaction back into processing, as the next attempt. It is refused for a
 // non-retryable failure, and while a purchase is signed or paid. A repeated request changes nothing; neither does the
 // system's request when that retry is not planned any more.
-func (s *Store) RetryTransaction(ctx context.Context, r Request) (Snapshot, error) {
+func (s *Store) Retry(ctx context.Context, r Request) (Snapshot, error) {
 	return s.write(ctx, r.Hash, func(w *writing) error {
 		switch {
 		case w.during(r.Attempt + 1), r.System && w.Attempt != r.Attempt:

@@ -175,8 +175,8 @@ var (
 	drivenByHash = `SELECT ` + drivenColumns + ` FROM transactions WHERE hash = $1`
 )
 
-// TransactionByHash returns a transaction.
-func (s *Store) TransactionByHash(ctx context.Context, hash string) (Transaction, error) {
+// ByHash returns a transaction.
+func (s *Store) ByHash(ctx context.Context, hash string) (Transaction, error) {
 	return core.One[Transaction](
 		ctx, s.db, noTransaction, `SELECT `+transactionColumns+` FROM transactions WHERE hash = $1`, hash,
 	)
@@ -192,8 +192,8 @@ var noReceipt = fault.New(fault.ReceiptNotFound, "there is no such receipt")
 
 var receiptColumns = transactionColumns + `, ` + decidingRefund + ` AS refund`
 
-// TransactionByReceipt returns the transaction whose receipt has a key. The index transactions_receipt serves it.
-func (s *Store) TransactionByReceipt(ctx context.Context, key string) (Receipted, error) {
+// ByReceipt returns the transaction whose receipt has a key. The index transactions_receipt serves it.
+func (s *Store) ByReceipt(ctx context.Context, key string) (Receipted, error) {
 	return core.One[Receipted](
 		ctx, s.db, noReceipt, `SELECT `+receiptColumns+` FROM transactions WHERE receipt_key = $1`, key,
 	)
@@ -222,10 +222,10 @@ type Filter struct {
 	Limit       int
 }
 
-// Transactions lists transactions, the newest first. The indexes transactions_status, _error, _review, _retryable, _live
+// List lists transactions, the newest first. The indexes transactions_status, _error, _review, _retryable, _live
 // (also for those with a debt) and the key serve it. "g" is greater than every hexadecimal digit, so it ends the range of a
 // hash prefix.
-func (s *Store) Transactions(ctx context.Context, f Filter) ([]Transaction, error) {
+func (s *Store) List(ctx context.Context, f Filter) ([]Transaction, error) {
 	return core.Chosen[Transaction](ctx, s.db, `SELECT `+transactionColumns+` FROM transactions
 		WHERE ($1 = '' OR status = $1) AND (NOT $2 OR needs_review)
 		AND ($3::interval = '0' OR (`+isProcessing+` AND processing_since < now() - $3::interval))
@@ -237,14 +237,14 @@ func (s *Store) Transactions(ctx context.Context, f Filter) ([]Transaction, erro
 		f.Error, f.SeenFrom, f.SeenUntil, f.Attention)
 }
 
-// EventsOfTransaction lists a transaction's events, the oldest first.
-func (s *Store) EventsOfTransaction(ctx context.Context, hash string) ([]core.StreamedEvent, error) {
+// EventsOf lists a transaction's events, the oldest first.
+func (s *Store) EventsOf(ctx context.Context, hash string) ([]core.StreamedEvent, error) {
 	return core.EventsOfEntity(ctx, s.db, lifecycle.WorkloadTransaction, hash)
 }
 
-// LiveTransactions lists transactions that a workflow has to drive (pending, processing, with an open refund, or to be
+// Live lists transactions that a workflow has to drive (pending, processing, with an open refund, or to be
 // retried) and that were created at least age ago, with ids above after, ascending.
-func (s *Store) LiveTransactions(
+func (s *Store) Live(
 	ctx context.Context, age time.Duration, after int64, limit int,
 ) ([]Transaction, error) {
 	const page = ` AND id > $1 AND created_at < now() - $2::interval ORDER BY id LIMIT $3`
@@ -255,9 +255,9 @@ func (s *Store) LiveTransactions(
 		) ORDER BY id LIMIT $3`, after, age, limit)
 }
 
-// UnstartedTransactions lists those of LiveTransactions whose workflow was never started, or not since they became live
+// Unstarted lists those of Live whose workflow was never started, or not since they became live
 // again. The index transactions_unstarted serves it.
-func (s *Store) UnstartedTransactions(
+func (s *Store) Unstarted(
 	ctx context.Context, age time.Duration, after int64, limit int,
 ) ([]Transaction, error) {
 	return core.List[Transaction](ctx, s.db, `SELECT `+transactionColumns+` FROM transactions
@@ -265,21 +265,21 @@ func (s *Store) UnstartedTransactions(
 		ORDER BY id LIMIT $3`, after, age, limit)
 }
 
-// LiveTransactionsOf returns those of LiveTransactions with these hashes. The primary key serves it.
-func (s *Store) LiveTransactionsOf(ctx context.Context, age time.Duration, hashes []string) ([]Transaction, error) {
+// LiveOf returns those of Live with these hashes. The primary key serves it.
+func (s *Store) LiveOf(ctx context.Context, age time.Duration, hashes []string) ([]Transaction, error) {
 	return core.List[Transaction](ctx, s.db, `SELECT `+transactionColumns+` FROM transactions t
 		WHERE hash = ANY ($1::text[]) AND created_at < now() - $2::interval AND (`+orderOrDebt+` OR `+retryPlanned+`
 			OR EXISTS (SELECT 1 FROM payments p WHERE p.transaction_hash = t.hash AND `+openRefund+`))`, hashes, age)
 }
 
-// MarkTransactionStarted records that the transaction's workflow runs.
-func (s *Store) MarkTransactionStarted(ctx context.Context, hash string) error {
+// MarkStarted records that the transaction's workflow runs.
+func (s *Store) MarkStarted(ctx context.Context, hash string) error {
 	return s.db.Do(ctx, `UPDATE transactions SET workflow_started_at = coalesce(workflow_started_at, now())
 		WHERE hash = $1`, hash)
 }
 
-// SnapshotOfTransaction reads a transaction as its workflow needs it.
-func (s *Store) SnapshotOfTransaction(ctx context.Context, hash string) (Snapshot, error) {
+// SnapshotOf reads a transaction as its workflow needs it.
+func (s *Store) SnapshotOf(ctx context.Context, hash string) (Snapshot, error) {
 	t, err := core.One[drivenTransaction](ctx, s.db, noTransaction, drivenByHash, hash)
 	if err != nil {
 		return Snapshot{}, err

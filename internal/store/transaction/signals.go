@@ -82,7 +82,7 @@ func wakeForTurn(ctx context.Context, tx core.Session, wallet string) error {
 
 // PendingSignals is what workflows may not have been notified of. Each notification is repeated until it is marked.
 type PendingSignals struct {
-	Starts  []string         // transactions whose workflow was never started: MarkTransactionStarted
+	Starts  []string         // transactions whose workflow was never started: MarkStarted
 	Settled []SettledPayment // MarkSettledNotified
 	Turns   []QueueEntry     // MarkTurnNotified
 }

@@ -62,9 +62,9 @@ const category = `CASE
 	WHEN error_message ILIKE '%fragment%' OR error_message ILIKE '%authorization failed%' THEN 'Fragment API Error'
 	ELSE 'Other Error' END`
 
-// StatsOfTransactions counts all transactions, and the last days days on which there were any. Everything comes from
+// Stats counts all transactions, and the last days days on which there were any. Everything comes from
 // the kept counts, except the average of the last 24 hours, which transactions_created serves.
-func (s *Store) StatsOfTransactions(ctx context.Context, days int) (stats TransactionStats, err error) {
+func (s *Store) Stats(ctx context.Context, days int) (stats TransactionStats, err error) {
 	asOfOneMoment := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	err = pgx.BeginTxFunc(ctx, s.db, asOfOneMoment, func(tx pgx.Tx) (err error) {
 		statuses := []string{lifecycle.WorkloadTransaction}

@@ -193,8 +193,8 @@ func (w *writing) otherAttempt(action lifecycle.TransactionAction) error {
 	).With("current", w.State).With("requested", action)
 }
 
-// LockTransaction takes a pending transaction into processing, as attempt 1. It leaves any other as it is.
-func (s *Store) LockTransaction(ctx context.Context, hash string) (Snapshot, error) {
+// Lock takes a pending transaction into processing, as attempt 1. It leaves any other as it is.
+func (s *Store) Lock(ctx context.Context, hash string) (Snapshot, error) {
 	return s.write(ctx, hash, func(w *writing) error {
 		return passedOver(w.Take(TransactionStep{Action: lifecycle.TransactionActionLock}))
 	})
@@ -228,12 +228,12 @@ func (s *Store) SaveQuote(ctx context.Context, q Quote) (Snapshot, error) {
 	})
 }
 
-// FinishTransaction ends a transaction as processed, with the hash of the purchase, which must be paid and kept. A
+// Finish ends a transaction as processed, with the hash of the purchase, which must be paid and kept. A
 // transaction that needs review stays as it is: only a person ends that.
 //
 // done says that the session's last purchase is done, as Fragment said after the last read of the payment. Without a
 // proof that the Stars of this purchase are sent it is refused with PAYMENT_UNDECIDED.
-func (s *Store) FinishTransaction(ctx context.Context, hash string, attempt int, done bool) (Snapshot, error) {
+func (s *Store) Finish(ctx context.Context, hash string, attempt int, done bool) (Snapshot, error) {
 	return s.write(ctx, hash, func(w *writing) error {
 		if !w.during(attempt) {
 			return nil
@@ -279,10 +279,10 @@ type Failure struct {
 	Retry   RetryPolicy
 }
 
-// FailTransaction ends the attempt: processing becomes failed, and the place in the queue is free. It is refused while
+// Fail ends the attempt: processing becomes failed, and the place in the queue is free. It is refused while
 // a purchase is signed or paid: then only the chain, or a person, decides. A transaction that needs review stays as it
 // is: an unknown outcome must neither be retried nor refunded.
-func (s *Store) FailTransaction(ctx context.Context, f Failure) (Snapshot, error) {
+func (s *Store) Fail(ctx context.Context, f Failure) (Snapshot, error) {
 	return s.write(ctx, f.Hash, func(w *writing) error {
 		if !w.during(f.Attempt) {
 			return nil
@@ -329,9 +329,9 @@ func (w *writing) owe(ctx context.Context, cause string, nano int64) error {
 	return post(ctx, w.DB, w.Address, &w.Hash, cause, amounts{AccountReceived: nano, AccountRefundDue: -nano})
 }
 
-// ReviewTransaction requests a person's review of a transaction in processing; reason is a word for machines. The first
+// Review requests a person's review of a transaction in processing; reason is a word for machines. The first
 // reason stays.
-func (s *Store) ReviewTransaction(
+func (s *Store) Review(
 	ctx context.Context, hash string, attempt int, reason string,
 ) (Snapshot, error) {
 	return s.write(ctx, hash, func(w *writing) error {

@@ -26,8 +26,8 @@ type Change struct {
 	TokenID   *int64 // the token of the request: an endpoint with another address ends with it
 }
 
-// ChangeWebhook changes a webhook of a user.
-func (s *Store) ChangeWebhook(ctx context.Context, userID, id int64, c Change) (Webhook, error) {
+// Change changes a webhook of a user.
+func (s *Store) Change(ctx context.Context, userID, id int64, c Change) (Webhook, error) {
 	var sealed []byte
 	if c.Address != nil {
 		sealed = s.db.Sealer.Seal(*c.Address, addressPlace(userID, id))
@@ -37,41 +37,41 @@ func (s *Store) ChangeWebhook(ctx context.Context, userID, id int64, c Change) (
 		WHERE id = $2 AND user_id = $1 RETURNING `+columns, userID, id, sealed, c.Workloads, c.TokenID)
 }
 
-// RotateWebhook gives a webhook of a user another secret. The one before signs too, for overlap.
-func (s *Store) RotateWebhook(
+// Rotate gives a webhook of a user another secret. The one before signs too, for overlap.
+func (s *Store) Rotate(
 	ctx context.Context, userID, id int64, secret string, overlap time.Duration,
 ) (Webhook, error) {
 	return s.one(ctx, s.db, `UPDATE webhooks SET previous_secret = secret, previous_until = now() + $4::interval, secret = $3, `+begins+`
 		WHERE id = $2 AND user_id = $1 RETURNING `+columns, userID, id, s.db.Sealer.Seal(secret, secretPlace(userID, id)), overlap)
 }
 
-// ReplayWebhook lets a webhook of a user continue after another place in the stream of events.
-func (s *Store) ReplayWebhook(ctx context.Context, userID, id int64, after core.Cursor) (Webhook, error) {
+// Replay lets a webhook of a user continue after another place in the stream of events.
+func (s *Store) Replay(ctx context.Context, userID, id int64, after core.Cursor) (Webhook, error) {
 	return s.one(ctx, s.db, `UPDATE webhooks SET xid = $3::text::xid8, event_id = $4, events_lost = false, `+begins+`
 		WHERE id = $2 AND user_id = $1 RETURNING `+columns, userID, id, after.XIDText(), after.ID)
 }
 
-// AskWebhookTest asks for a test event, which is sent whatever the state of the webhook.
-func (s *Store) AskWebhookTest(ctx context.Context, userID, id int64) (Webhook, error) {
+// AskTest asks for a test event, which is sent whatever the state of the webhook.
+func (s *Store) AskTest(ctx context.Context, userID, id int64) (Webhook, error) {
 	return s.one(ctx, s.db, `UPDATE webhooks SET test_asked_at = clock_timestamp(), `+begins+`
 		WHERE id = $2 AND user_id = $1 RETURNING `+columns, userID, id)
 }
 
-// PauseWebhook pauses a webhook of a user at the request of the owner. A paused one stays as it is.
-func (s *Store) PauseWebhook(ctx context.Context, userID, id int64) (Webhook, error) {
+// Pause pauses a webhook of a user at the request of the owner. A paused one stays as it is.
+func (s *Store) Pause(ctx context.Context, userID, id int64) (Webhook, error) {
 	paused, err := s.move(ctx, core.Event{
 		Type: lifecycle.WebhookPause, From: lifecycle.WebhookActive, To: lifecycle.WebhookPaused, ActorID: &userID,
 		Comment: string(fault.PausedByOwner),
 	}, false, `id = $1 AND user_id = $4`, id, userID)
 	if err == nil && paused.ID == 0 {
-		return s.WebhookByID(ctx, userID, id)
+		return s.ByID(ctx, userID, id)
 	}
 	return paused, err
 }
 
-// ResumeWebhook lets a webhook of a user send again, from the place that it has reached. An active one sends at once.
+// Resume lets a webhook of a user send again, from the place that it has reached. An active one sends at once.
 // One whose token has ended ends with the token of the request from now on.
-func (s *Store) ResumeWebhook(ctx context.Context, userID, id int64, tokenID *int64) (Webhook, error) {
+func (s *Store) Resume(ctx context.Context, userID, id int64, tokenID *int64) (Webhook, error) {
 	if err := s.db.Do(ctx, `UPDATE webhooks SET token_id = $3 WHERE id = $2 AND user_id = $1
 		AND EXISTS (SELECT 1 FROM tokens WHERE tokens.id = token_id AND least(revoked_at, expires_at) <= now())`, userID, id, tokenID); err != nil {
 		return Webhook{}, err
@@ -81,23 +81,23 @@ func (s *Store) ResumeWebhook(ctx context.Context, userID, id int64, tokenID *in
 		Type: lifecycle.WebhookResume, From: lifecycle.WebhookPaused, To: lifecycle.WebhookActive, ActorID: &userID,
 	}, false, `id = $1 AND user_id = $4`, id, userID)
 	if err == nil && resumed.ID == 0 {
-		return s.ChangeWebhook(ctx, userID, id, Change{})
+		return s.Change(ctx, userID, id, Change{})
 	}
 	return resumed, err
 }
 
-// StopWebhook pauses a webhook because of its receiver or its owner, who is told; the owner of an agent is told in its place. A claim other than 0 must be the last
+// Stop pauses a webhook because of its receiver or its owner, who is told; the owner of an agent is told in its place. A claim other than 0 must be the last
 // one. stopped: it was active.
-func (s *Store) StopWebhook(ctx context.Context, id, claim int64, why fault.Code) (stopped bool, err error) {
+func (s *Store) Stop(ctx context.Context, id, claim int64, why fault.Code) (stopped bool, err error) {
 	paused, err := s.move(ctx, core.Event{
 		Type: lifecycle.WebhookPause, From: lifecycle.WebhookActive, To: lifecycle.WebhookPaused, Comment: string(why),
 	}, true, `id = $1 AND ($4::bigint = 0 OR claim = $4)`, id, claim)
 	return paused.ID != 0, err
 }
 
-// StopFailingWebhook pauses a webhook whose receiver fails, and tells its owner. stopped is false when it does not
+// StopFailing pauses a webhook whose receiver fails, and tells its owner. stopped is false when it does not
 // fail.
-func (s *Store) StopFailingWebhook(ctx context.Context, id int64) (stopped bool, err error) {
+func (s *Store) StopFailing(ctx context.Context, id int64) (stopped bool, err error) {
 	paused, err := s.move(ctx, core.Event{
 		Type: lifecycle.WebhookPause, From: lifecycle.WebhookActive, To: lifecycle.WebhookPaused,
 		Comment: string(fault.ReceiverFailed),
@@ -137,8 +137,8 @@ func (s *Store) move(
 	return moved, err
 }
 
-// RemoveWebhook deletes a webhook of a user. Its events stay for a while, as those of anything else.
-func (s *Store) RemoveWebhook(ctx context.Context, userID, id int64) error {
+// Remove deletes a webhook of a user. Its events stay for a while, as those of anything else.
+func (s *Store) Remove(ctx context.Context, userID, id int64) error {
 	return s.db.InTx(ctx, func(tx pgx.Tx) error {
 		gone, err := core.One[row](
 			ctx, tx, none, `DELETE FROM webhooks WHERE id = $2 AND user_id = $1 RETURNING `+columns, userID, id,

@@ -11,16 +11,16 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// BeginWebhook claims a webhook for a sender: earlier senders can write nothing more. WEBHOOK_NOT_FOUND: it was
+// Begin claims a webhook for a sender: earlier senders can write nothing more. WEBHOOK_NOT_FOUND: it was
 // deleted.
-func (s *Store) BeginWebhook(ctx context.Context, id int64) (Webhook, error) {
+func (s *Store) Begin(ctx context.Context, id int64) (Webhook, error) {
 	return s.one(ctx, s.db, `UPDATE webhooks SET claim = claim + 1, waiting = false, woken_at = NULL, updated_at = now()
 		WHERE id = $1 RETURNING `+columns, id)
 }
 
-// AdvanceWebhook records that a webhook has sent or skipped all events up to a place; delivered: the receiver has taken
+// Advance records that a webhook has sent or skipped all events up to a place; delivered: the receiver has taken
 // the last one. held: the claim is the last one. Otherwise nothing is written.
-func (s *Store) AdvanceWebhook(
+func (s *Store) Advance(
 	ctx context.Context, id, claim int64, to core.Cursor, delivered bool,
 ) (held bool, err error) {
 	return s.claimed(ctx, `UPDATE webhooks SET xid = $3::text::xid8, event_id = $4, updated_at = now(),
@@ -42,14 +42,14 @@ func (s *Store) ToldOfLostEvents(ctx context.Context, id, claim int64) (held boo
 	)
 }
 
-// FailWebhook records why the receiver did not take an event.
-func (s *Store) FailWebhook(ctx context.Context, id, claim int64, why fault.Code) (held bool, err error) {
+// Fail records why the receiver did not take an event.
+func (s *Store) Fail(ctx context.Context, id, claim int64, why fault.Code) (held bool, err error) {
 	return s.claimed(ctx, `UPDATE webhooks SET failing_since = coalesce(failing_since, now()), last_error = $3, updated_at = now()
 		WHERE id = $1 AND claim = $2`, id, claim, why)
 }
 
-// TestedWebhook records the outcome of a test event; empty: the receiver has taken it.
-func (s *Store) TestedWebhook(ctx context.Context, id int64, why fault.Code) error {
+// Tested records the outcome of a test event; empty: the receiver has taken it.
+func (s *Store) Tested(ctx context.Context, id int64, why fault.Code) error {
 	return s.db.Do(ctx, `UPDATE webhooks SET tested_at = clock_timestamp(), test_error = $2 WHERE id = $1`, id, why)
 }
 
@@ -58,13 +58,13 @@ func (s *Store) claimed(ctx context.Context, sql string, args ...any) (held bool
 	return tag.RowsAffected() == 1, core.Unavailable(err)
 }
 
-// RestWebhook lets a webhook wait that has sent or skipped all events up to a place. It does not when there are events
+// Rest lets a webhook wait that has sent or skipped all events up to a place. It does not when there are events
 // after the place that have woken their webhooks already, without this one: they are to be read first.
 //
-// The lock on webhook_cursor makes this and WakeWebhooks follow one another. Either this is first: then WakeWebhooks
-// sees that the webhook waits. Or WakeWebhooks is first: then the second statement, whose snapshot is taken with the
-// lock held, sees the events that WakeWebhooks has read.
-func (s *Store) RestWebhook(ctx context.Context, id, claim int64, at core.Cursor) (rests bool, err error) {
+// The lock on webhook_cursor makes this and Wake follow one another. Either this is first: then Wake
+// sees that the webhook waits. Or Wake is first: then the second statement, whose snapshot is taken with the
+// lock held, sees the events that Wake has read.
+func (s *Store) Rest(ctx context.Context, id, claim int64, at core.Cursor) (rests bool, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		batch := &pgx.Batch{}
 		batch.Queue(`SELECT id FROM webhook_cursor FOR SHARE`)

@@ -35,13 +35,13 @@ const seers = `WITH happened AS (SELECT * FROM unnest($1::text[], $2::bigint[]) 
 
 const ofTasks = `'` + lifecycle.WorkloadTask + `'`
 
-// WakeWebhooks wakes the waiting webhooks whose users may see one of the events that follow a place, and moves the
+// Wake wakes the waiting webhooks whose users may see one of the events that follow a place, and moves the
 // place past the events: both or neither. The caller signals their workflows; a row that stays woken without a sender
-// is found by UnansweredWebhooks. A webhook that waits has nothing to send of the events before the place. moved is
+// is found by Unanswered. A webhook that waits has nothing to send of the events before the place. moved is
 // false when another process has moved the place.
 //
 // It begins at those who may see the events and finds their webhooks by webhooks_waiting: others are not read.
-func (s *Store) WakeWebhooks(
+func (s *Store) Wake(
 	ctx context.Context, from core.Cursor, events []core.StreamedEvent,
 ) (woken []int64, moved bool, err error) {
 	to := events[len(events)-1].Cursor()
@@ -88,28 +88,28 @@ type Unanswered struct {
 	Failing bool      `db:"failing"` // its sender may pause between two tries
 }
 
-// UnansweredWebhooks returns up to limit webhooks that were woken some time ago, but no sender has begun since: the
+// Unanswered returns up to limit webhooks that were woken some time ago, but no sender has begun since: the
 // process that should have signalled is gone, or others are before them in the queue. The index webhooks_woken serves
 // it.
-func (s *Store) UnansweredWebhooks(ctx context.Context, age time.Duration, limit int) ([]Unanswered, error) {
+func (s *Store) Unanswered(ctx context.Context, age time.Duration, limit int) ([]Unanswered, error) {
 	return core.List[Unanswered](ctx, s.db, `SELECT id, woken_at, failing_since IS NOT NULL AS failing FROM webhooks
 		WHERE woken_at < now() - $1::interval ORDER BY woken_at LIMIT $2`, age, limit)
 }
 
-// WebhookSignalled records that the workflow of a webhook has the signal, unless it was woken again meanwhile.
-func (s *Store) WebhookSignalled(ctx context.Context, id int64, wokenAt time.Time) error {
+// Signalled records that the workflow of a webhook has the signal, unless it was woken again meanwhile.
+func (s *Store) Signalled(ctx context.Context, id int64, wokenAt time.Time) error {
 	return s.db.Do(ctx, `UPDATE webhooks SET woken_at = NULL WHERE id = $1 AND woken_at = $2`, id, wokenAt)
 }
 
-// ActiveWebhooks returns those of these webhooks that need a workflow.
-func (s *Store) ActiveWebhooks(ctx context.Context, ids []int64) ([]int64, error) {
+// Active returns those of these webhooks that need a workflow.
+func (s *Store) Active(ctx context.Context, ids []int64) ([]int64, error) {
 	return core.Values[int64](ctx, s.db, `SELECT id FROM webhooks WHERE id = ANY ($1::bigint[])
 		AND state = `+core.Literal(lifecycle.WebhookActive), ids)
 }
 
-// LiveWebhooks returns up to limit webhooks with ids above after, ascending, that need a workflow, and which of them it
+// Live returns up to limit webhooks with ids above after, ascending, that need a workflow, and which of them it
 // has to be signalled: they neither wait nor send.
-func (s *Store) LiveWebhooks(ctx context.Context, age time.Duration, after int64, limit int) ([]Live, error) {
+func (s *Store) Live(ctx context.Context, age time.Duration, after int64, limit int) ([]Live, error) {
 	return core.List[Live](ctx, s.db, `SELECT id, NOT waiting AND updated_at < now() - `+stuckAfter+` AS stuck FROM webhooks
 		WHERE id > $1 AND state = `+core.Literal(lifecycle.WebhookActive)+` AND created_at < now() - $3::interval
 		ORDER BY id LIMIT $2`, after, limit, age)

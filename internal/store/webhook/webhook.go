@@ -138,10 +138,10 @@ func (s *Store) one(ctx context.Context, db core.Session, sql string, args ...an
 	return s.open(found)
 }
 
-// CreateWebhook adds an endpoint of the user who asks that gets the events after a place, unless the user has as many
+// Create adds an endpoint of the user who asks that gets the events after a place, unless the user has as many
 // as the quota allows. A repeated request creates nothing: it returns the first one's endpoint as it is now, and fresh
 // is false. The kept answer is the id alone, without address and secret.
-func (s *Store) CreateWebhook(
+func (s *Store) Create(
 	ctx context.Context, r core.Request, address, secret string, workloads []string, after core.Cursor,
 ) (made Webhook, fresh bool, err error) {
 	id, err := core.AnswerOnce(ctx, s.db, r, func(tx pgx.Tx) (id int64, err error) {
@@ -171,23 +171,23 @@ func (s *Store) CreateWebhook(
 		return made, true, err
 	}
 
-	made, err = s.WebhookByID(ctx, r.UserID, id)
+	made, err = s.ByID(ctx, r.UserID, id)
 	return made, false, err
 }
 
-// WebhookByID returns a webhook of a user.
-func (s *Store) WebhookByID(ctx context.Context, userID, id int64) (Webhook, error) {
+// ByID returns a webhook of a user.
+func (s *Store) ByID(ctx context.Context, userID, id int64) (Webhook, error) {
 	return s.one(ctx, s.db, `SELECT `+columns+` FROM webhooks WHERE id = $2 AND user_id = $1`, userID, id)
 }
 
-// WebhookOfNotice returns a webhook of a user, or of an agent of the user.
-func (s *Store) WebhookOfNotice(ctx context.Context, userID, id int64) (Webhook, error) {
+// OfNotice returns a webhook of a user, or of an agent of the user.
+func (s *Store) OfNotice(ctx context.Context, userID, id int64) (Webhook, error) {
 	return s.one(ctx, s.db, `SELECT `+columns+` FROM webhooks
 		WHERE id = $2 AND user_id IN (SELECT id FROM users WHERE id = $1 OR owner_id = $1)`, userID, id)
 }
 
-// Webhooks lists the webhooks of a user with ids above after, ascending. The index webhooks_user serves it.
-func (s *Store) Webhooks(ctx context.Context, userID, after int64, limit int) (all []Webhook, err error) {
+// List lists the webhooks of a user with ids above after, ascending. The index webhooks_user serves it.
+func (s *Store) List(ctx context.Context, userID, after int64, limit int) (all []Webhook, err error) {
 	rows, err := core.List[row](ctx, s.db, `SELECT `+columns+` FROM webhooks
 		WHERE user_id = $1 AND id > $2 ORDER BY id LIMIT $3`, userID, after, limit)
 	if err != nil {
@@ -222,8 +222,8 @@ func (s *Store) BehindSince(ctx context.Context, ids []int64) (map[int64]time.Ti
 	return since, err
 }
 
-// ResealWebhooks encrypts all addresses and secrets with the first key, and returns the number of rows.
-func (s *Store) ResealWebhooks(ctx context.Context) (rows int, err error) {
+// Reseal encrypts all addresses and secrets with the first key, and returns the number of rows.
+func (s *Store) Reseal(ctx context.Context) (rows int, err error) {
 	err = s.db.InLongTx(ctx, func(tx pgx.Tx) error {
 		all, err := core.List[row](ctx, tx, `SELECT `+columns+` FROM webhooks ORDER BY id FOR UPDATE`)
 		if err != nil {

@@ -1,0 +1,16 @@
+package run
+
+import (
+	"time"
+
+	"stagecoach/internal/app"
+	"stagecoach/internal/catalog"
+)
+
+// files makes the catalogue of what can be delivered.
+func files(a *app.Connections) *catalog.Catalog {
+	return catalog.New(catalog.Options{
+		Store: a.Store.Deliveries, Upstream: a.Yandex, TTL: a.Config.Yandex.ListingTTL, Log: a.Log,
+		Observe: func(took time.Duration) { a.Metrics.NavigationLatency.Observe(took.Seconds()) },
+	})
+}
