@@ -33,6 +33,7 @@ type Task struct {
 	ReviewRequired   bool                   `json:"review_required" doc:"Whether the workspace lets it be DONE only with an approval"`
 	StartedAt        *time.Time             `json:"started_at" example:"2026-03-01T12:30:00Z" doc:"When it was first IN_PROGRESS"`
 	FinishedAt       *time.Time             `json:"finished_at" example:"2026-03-01T13:00:00Z" doc:"When it was DONE or CANCELLED"`
+	WaitsFor         *string                `json:"waits_for" example:"claim" doc:"claim: an agent who begins it; blockers: the tasks in blocked_by that are not DONE; assignee; takeover: an agent who takes it over; null: it has ended"`
 	WorkflowID       string                 `json:"workflow_id" example:"task/12" doc:"In Temporal"`
 	CreatedAt        time.Time              `json:"created_at" example:"2026-03-01T12:00:00Z"`
 	UpdatedAt        time.Time              `json:"updated_at" example:"2026-03-01T12:00:00Z"`

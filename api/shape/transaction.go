@@ -65,6 +65,7 @@ type Transaction struct {
 	DustNano                int64                         `json:"dust_nano" example:"0" doc:"Was owed to the sender, and is kept: to send it costs more than it is worth"`
 	NeedsReview             bool                          `json:"needs_review" doc:"Nothing is bought until an administrator has resolved it"`
 	ReviewReason            *string                       `json:"review_reason" example:"not_confirmed" doc:"A code; null unless it needs review"`
+	WaitsFor                *string                       `json:"waits_for" example:"retry" doc:"purchase; refund: the sender is owed; retry: the time retry_at; operator: an administrator who resolves or retries it; null: nothing"`
 	AllowedActions          []lifecycle.TransactionAction `json:"allowed_actions" example:"[\"retry\"]" doc:"What an administrator may do now"`
 	Resolutions             []lifecycle.TransactionState  `json:"resolutions" example:"[\"processed\",\"failed\"]" doc:"The outcomes to which it may be resolved now"`
 	WorkflowID              string                        `json:"workflow_id" example:"transaction/9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"In Temporal"`

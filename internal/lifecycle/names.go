@@ -62,24 +62,6 @@ const (
 	CancelSignal = "cancel"
 )
 
-// What a workflow waits for: values of the search attribute WaitsFor.
-const (
-	WaitsForSlot        = "slot"        // of a worker
-	WaitsForStorage     = "storage"     // Yandex Disk
-	WaitsForTelegram    = "telegram"    //
-	WaitsForQBittorrent = "qbittorrent" // to take, download or remove the torrent
-	WaitsForTorrent     = "torrent"     // which is missing
-	WaitsForProgress    = "progress"    // of a torrent that stalls
-	WaitsForClaim       = "claim"       // by any agent
-	WaitsForTakeover    = "takeover"    // by any agent
-	WaitsForAssignee    = "assignee"    //
-	WaitsForBlockers    = "blockers"    //
-	WaitsForPurchase    = "purchase"    // of an order, until the chain and Fragment have confirmed it
-	WaitsForRefund      = "refund"      //
-	WaitsForRetry       = "retry"       // at the time of the next try
-	WaitsForOperator    = "operator"    //
-)
-
 // TransactionID is the id of the workflow of the transaction with this hash.
 func TransactionID(hash string) string { return "transaction/" + hash }
 

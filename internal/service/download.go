@@ -324,6 +324,11 @@ func (c *Downloads) Refresh(ctx context.Context, job download.Download) error {
 	return c.Temporal.SignalWorkflow(ctx, job.WorkflowID(), "", name, argument)
 }
 
+// DownloadWaitsFor is what a download waits for; empty: nothing.
+func DownloadWaitsFor(d download.Download) string {
+	return lifecycle.DownloadWaitsFor(d.State, d.CancelRequestedAt != nil, d.FirstNotFoundAt != nil, d.Attention != "")
+}
+
 // Get returns a job that the user may see: their own, or any job for an administrator. Other jobs do not exist for the
 // user.
 func (c *Downloads) Get(ctx context.Context, user account.User, jobID int64) (download.Download, error) {

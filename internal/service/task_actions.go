@@ -92,6 +92,11 @@ func TaskTargets(user account.User, task task.Task) []lifecycle.TaskState {
 	return task.Facts().AllowedTargets(callerOf(user))
 }
 
+// TaskWaitsFor is what a task waits for; empty: nothing.
+func TaskWaitsFor(t task.Task) string {
+	return lifecycle.TaskWaitsFor(t.State, t.AssigneeID != nil, len(t.OpenBlockers()) > 0)
+}
+
 // TaskOptions lists the actions on a task, each with what a caller who sees the task would get for it now.
 func TaskOptions(user account.User, task task.Task) []lifecycle.TaskOption {
 	return task.Facts().Options(callerOf(user))

@@ -25,6 +25,26 @@ func TransactionResolutions(t transaction.Transaction) []lifecycle.TransactionSt
 	)
 }
 
+// TransactionWaitsFor is what a transaction waits for; empty: nothing.
+func TransactionWaitsFor(t transaction.Transaction) string {
+	switch {
+	case t.NeedsReview:
+		return lifecycle.WaitsForOperator
+	case t.State == lifecycle.TransactionProcessed:
+		return ""
+	case t.State != lifecycle.TransactionFailed:
+		return lifecycle.WaitsForPurchase
+	case t.RefundDueNano > 0:
+		return lifecycle.WaitsForRefund
+	case t.ErrorClass == lifecycle.NonRetryable:
+		return ""
+	case t.NextRetry() != nil:
+		return lifecycle.WaitsForRetry
+	default:
+		return lifecycle.WaitsForOperator
+	}
+}
+
 // Retry takes a failed transaction back into processing, also when its workflow is gone. The key may be empty; the same
 // key returns the first answer, here and below. Refusals: INVALID_TRANSITION, PAYMENT_UNDECIDED.
 func (c *Transactions) Retry(

@@ -3,6 +3,7 @@ package service
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/transaction"
@@ -42,6 +43,29 @@ func TestTransactionActions(t *testing.T) {
 		)
 		if got := fmt.Sprint(TransactionActions(c.row), outcomes); got != c.want {
 			t.Errorf("%+v: %s, want %s", c.row, got, c.want)
+		}
+	}
+}
+
+// TestTransactionWaitsFor has a line for each thing that a transaction can wait for.
+func TestTransactionWaitsFor(t *testing.T) {
+	t.Parallel()
+	soon := time.Now()
+	for _, c := range []struct {
+		row  transaction.Transaction
+		want string
+	}{
+		{transaction.Transaction{State: "pending"}, lifecycle.WaitsForPurchase},
+		{transaction.Transaction{State: "processing"}, lifecycle.WaitsForPurchase},
+		{transaction.Transaction{State: "processing", NeedsReview: true}, lifecycle.WaitsForOperator},
+		{transaction.Transaction{State: "failed", ErrorClass: lifecycle.Retryable, RetryAt: &soon}, lifecycle.WaitsForRetry},
+		{transaction.Transaction{State: "failed", ErrorClass: lifecycle.Retryable}, lifecycle.WaitsForOperator},
+		{transaction.Transaction{State: "failed", ErrorClass: lifecycle.NonRetryable, RefundDueNano: 1}, lifecycle.WaitsForRefund},
+		{transaction.Transaction{State: "failed", ErrorClass: lifecycle.NonRetryable}, ""},
+		{transaction.Transaction{State: "processed"}, ""},
+	} {
+		if got := TransactionWaitsFor(c.row); got != c.want {
+			t.Errorf("%+v waits for %q, want %q", c.row, got, c.want)
 		}
 	}
 }

@@ -208,18 +208,7 @@ func (r *run) waitsFor() string {
 }
 
 func (r *run) waits() string {
-	switch {
-	case lifecycle.Download.Terminal(r.Status):
-		return ""
-	case r.canceled != "":
-		return lifecycle.WaitsForQBittorrent
-	case r.GraceEnds != nil:
-		return lifecycle.WaitsForTorrent
-	case r.Stalled:
-		return lifecycle.WaitsForProgress
-	default:
-		return lifecycle.WaitsForQBittorrent
-	}
+	return lifecycle.DownloadWaitsFor(r.Status, r.canceled != "", r.GraceEnds != nil, r.Stalled)
 }
 
 // describe updates the current details in the Web UI.

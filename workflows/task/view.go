@@ -31,19 +31,7 @@ func (t *run) waitsFor() string {
 }
 
 func (t *run) waits() string {
-	switch {
-	case t.state.ClockWaits:
-		return lifecycle.WaitsForBlockers
-	case t.state.State == lifecycle.TaskNew && t.state.AssigneeID == nil:
-		return lifecycle.WaitsForClaim
-	case t.state.State == lifecycle.TaskNew, t.state.State == lifecycle.TaskInProgress,
-		t.state.State == lifecycle.TaskBlocked:
-		return lifecycle.WaitsForAssignee
-	case t.state.State == lifecycle.TaskStuck:
-		return lifecycle.WaitsForTakeover
-	default:
-		return ""
-	}
+	return lifecycle.TaskWaitsFor(t.state.State, t.state.AssigneeID != nil, t.state.ClockWaits)
 }
 
 // show updates what operators see of a new state: one event for the attributes, none for the details.

@@ -198,6 +198,7 @@ func (h *handlers) downloadFor(user account.User) func(download.Download) shape.
 			Progress:    d.Progress, Size: d.Size, Speed: d.Speed, ETASeconds: d.ETA,
 			FailureReason: d.FailureReason, LastError: shape.Optional(d.LastError), Attention: shape.Optional(d.Attention),
 			CancelRequested: d.CancelRequestedAt != nil, AllowedActions: service.DownloadActions(user, d),
+			WaitsFor:   shape.Optional(service.DownloadWaitsFor(d)),
 			WorkflowID: d.WorkflowID(),
 			CreatedAt:  d.CreatedAt.UTC(), UpdatedAt: d.UpdatedAt.UTC(), CompletedAt: shape.OptionalTime(d.CompletedAt),
 			FirstNotFoundAt: shape.OptionalTime(d.FirstNotFoundAt),

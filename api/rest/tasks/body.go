@@ -41,6 +41,7 @@ func taskFor(user account.User) func(task.Task) shape.Task {
 			AllowedActions: service.TaskActions(user, t), AllowedStatuses: service.TaskTargets(user, t),
 			Submission: t.Submission, Approved: t.Approved, ReviewRequired: t.ReviewRequired,
 			StartedAt: shape.OptionalTime(t.StartedAt), FinishedAt: shape.OptionalTime(t.FinishedAt),
+			WaitsFor:   shape.Optional(service.TaskWaitsFor(t)),
 			WorkflowID: t.WorkflowID(), CreatedAt: t.CreatedAt.UTC(), UpdatedAt: t.UpdatedAt.UTC(),
 		}
 

@@ -230,6 +230,7 @@ func (h *handlers) transactionFrom(t transaction.Transaction) shape.Transaction 
 		NeedsReview: t.NeedsReview, ReviewReason: shape.Optional(t.ReviewReason),
 		AllowedActions:  service.TransactionActions(t),
 		Resolutions:     service.TransactionResolutions(t),
+		WaitsFor:        shape.Optional(service.TransactionWaitsFor(t)),
 		WorkflowID:      t.WorkflowID(),
 		ProcessingSince: shape.OptionalTime(t.ProcessingSince), DeadlineAt: h.transactions.Deadline(t),
 		RetryAt:   shape.OptionalTime(t.NextRetry()),

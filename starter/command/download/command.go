@@ -161,6 +161,7 @@ func showDownload(cmd *cobra.Command, d shape.Download) error {
 		[]string{"done", percent(d.Progress)},
 		[]string{"size", sizeText(d)},
 		[]string{"speed", pace(d)},
+		[]string{"waits for", shape.Value(d.WaitsFor)},
 		[]string{"remark", remark(d)},
 		[]string{"not found since", terminal.WhenSet(d.FirstNotFoundAt)},
 		[]string{"completed", terminal.WhenSet(d.CompletedAt)},

@@ -116,6 +116,7 @@ func showTask(cmd *cobra.Command, t shape.Task) error {
 		[]string{"title", t.Title},
 		[]string{"status", string(t.Status)},
 		[]string{"since", terminal.When(t.StatusSince)},
+		[]string{"waits for", shape.Value(t.WaitsFor)},
 		[]string{"deadline", terminal.WhenSet(t.StatusDeadlineAt)},
 		[]string{"lease until", terminal.WhenSet(t.LeaseExpiresAt)},
 		[]string{"fencing token", number(t.FencingToken)},

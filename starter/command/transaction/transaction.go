@@ -209,6 +209,7 @@ func transactionRows(t shape.Transaction) [][]string {
 		{"quote", quote},
 		{"tries", fmt.Sprint(t.Attempt)},
 		{"paid by", cmp.Or(shape.Value(t.FragmentTransactionHash), "–")},
+		{"waits for", cmp.Or(shape.Value(t.WaitsFor), "–")},
 		{"remark", cmp.Or(remark(t), "–")},
 		{"you may", cmp.Or(terminal.Join(t.AllowedActions), "nothing now")},
 		{"seen", terminal.When(t.CreatedAt)},
