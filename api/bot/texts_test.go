@@ -10,9 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"stagecoach/api/parts"
-	"stagecoach/internal/service"
 )
 
 // network takes away what the old name of the coin may still stand in.
@@ -84,7 +81,7 @@ func TestTextsAgreeInBothLanguages(t *testing.T) {
 
 func TestButtonsLeadSomewhere(t *testing.T) {
 	t.Parallel()
-	b := New(Options{Parts: parts.Bot(service.Services{}, nil, nil)})
+	b := newWithoutRecord()
 	seen := map[string]bool{}
 	for _, button := range b.buttons {
 		if seen[button.Prefix] || b.commandNamed(button.Command).Run == nil {
