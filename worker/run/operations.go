@@ -40,7 +40,7 @@ func (p process) mediaSweep() *reconcile.MediaSweep {
 		p.Metrics.MediaSweeps.WithLabelValues(result)
 	}
 	return &reconcile.MediaSweep{
-		Store: p.Store.Downloads, Log: p.Log, Root: p.Config.Media.Root, SavePath: p.Config.QBittorrent.SavePath,
+		Store: p.Store.Downloads, Alerts: p.Store.Notices, Log: p.Log, Root: p.Config.Media.Root, SavePath: p.Config.QBittorrent.SavePath,
 		MaxPercent: p.Config.Media.MaxPercent,
 		OnSwept:    func(result string) { p.Metrics.MediaSweeps.WithLabelValues(result).Inc() },
 	}

@@ -90,7 +90,7 @@ func newRig(t *testing.T) *rig {
 
 	sending := webhook.Options{Timeout: 2 * time.Second, AllowPrivate: true}
 	r.webhooks = &webhooks.Service{
-		Temporal: r.server.Client, Store: r.store.Webhooks, Log: r.log, Sending: sending, Patience: 20 * time.Second,
+		Temporal: r.server.Client, Store: r.store.Webhooks, Events: r.store.Notices, Log: r.log, Sending: sending, Patience: 20 * time.Second,
 	}
 
 	r.startWorkers(sending)
