@@ -84,3 +84,19 @@ var Download = Table[DownloadState, DownloadAction, DownloadFacts]{
 }
 
 var downloadLive = []DownloadState{DownloadQueued, DownloadDownloading}
+
+// DownloadWaitsFor is what a download waits for; empty: nothing. ending: its torrent is to be removed.
+func DownloadWaitsFor(state DownloadState, ending, missing, stalled bool) string {
+	switch {
+	case Download.Terminal(state):
+		return ""
+	case ending:
+		return WaitsForQBittorrent
+	case missing:
+		return WaitsForTorrent
+	case stalled:
+		return WaitsForProgress
+	default:
+		return WaitsForQBittorrent
+	}
+}

@@ -61,3 +61,19 @@ func (f TaskFacts) onlyFor(action TaskAction, to TaskState, c TaskCaller) (peopl
 
 	return people
 }
+
+// TaskWaitsFor is what a task waits for; empty: nothing. blocked: it cannot begin before other tasks are DONE.
+func TaskWaitsFor(state TaskState, assigned, blocked bool) string {
+	switch {
+	case state == TaskNew && blocked:
+		return WaitsForBlockers
+	case state == TaskNew && !assigned:
+		return WaitsForClaim
+	case state == TaskNew, state == TaskInProgress, state == TaskBlocked:
+		return WaitsForAssignee
+	case state == TaskStuck:
+		return WaitsForTakeover
+	default:
+		return ""
+	}
+}

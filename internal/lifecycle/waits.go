@@ -17,35 +17,3 @@ const (
 	WaitsForRetry       = "retry"       // at the time of the next try
 	WaitsForOperator    = "operator"    //
 )
-
-// TaskWaitsFor is what a task waits for; empty: nothing. blocked: it cannot begin before other tasks are DONE.
-func TaskWaitsFor(state TaskState, assigned, blocked bool) string {
-	switch {
-	case state == TaskNew && blocked:
-		return WaitsForBlockers
-	case state == TaskNew && !assigned:
-		return WaitsForClaim
-	case state == TaskNew, state == TaskInProgress, state == TaskBlocked:
-		return WaitsForAssignee
-	case state == TaskStuck:
-		return WaitsForTakeover
-	default:
-		return ""
-	}
-}
-
-// DownloadWaitsFor is what a download waits for; empty: nothing. ending: its torrent is to be removed.
-func DownloadWaitsFor(state DownloadState, ending, missing, stalled bool) string {
-	switch {
-	case Download.Terminal(state):
-		return ""
-	case ending:
-		return WaitsForQBittorrent
-	case missing:
-		return WaitsForTorrent
-	case stalled:
-		return WaitsForProgress
-	default:
-		return WaitsForQBittorrent
-	}
-}
