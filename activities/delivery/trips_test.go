@@ -148,7 +148,8 @@ func newRig(t *testing.T) *rig {
 		Temporal: temporal{}, Store: r.store, MaxFileSize: 1000, Log: slog.New(slog.DiscardHandler),
 	}
 	r.activities = &activities.Activities{
-		Store: r.store.Deliveries, Alerts: r.store.Notices, Storage: r.storage, Telegram: r.telegram, Temporal: temporal{},
+		Store: r.store.Deliveries, Alerts: r.store.Notices,
+		Storage: r.storage, Telegram: r.telegram, Temporal: temporal{},
 		Metrics: metrics.New().Delivery(), Log: slog.New(slog.DiscardHandler),
 		Settings: activities.Settings{
 			TTL: time.Hour, JobTimeout: time.Hour, StorageTimeout: time.Hour, SendInitTimeout: time.Hour,

@@ -41,7 +41,8 @@ func TestLongOutageIsTold(t *testing.T) {
 
 	w.wantAlerts("for long", notice.Alert{Kind: notice.AlertDownloadsAway, Begun: true})
 	w.Sync = &Sync{
-		Store: w.rig.Store.Downloads, Alerts: w.rig.Store.Notices, Torrents: w.rig.Torrents, Temporal: w.ears, Metrics: metrics.New().Download(),
+		Store: w.rig.Store.Downloads, Alerts: w.rig.Store.Notices, Torrents: w.rig.Torrents,
+		Temporal: w.ears, Metrics: metrics.New().Download(),
 		Log: slog.New(slog.DiscardHandler), Settings: w.Sync.Settings,
 	}
 

@@ -56,7 +56,8 @@ func newRig(t *testing.T, o torrentsim.QBittorrentOptions) *rig {
 	t.Cleanup(func() { _ = s.seed.Close() })
 	s.Store = record
 	s.Activities = &Activities{
-		Store: record.Downloads, Alerts: record.Notices, Jobs: &service.Downloads{Store: record}, Log: slog.New(slog.DiscardHandler),
+		Store: record.Downloads, Alerts: record.Notices, Jobs: &service.Downloads{Store: record},
+		Log: slog.New(slog.DiscardHandler),
 		Torrents: qbittorrent.New(qbittorrent.Options{
 			URL: server.URL, Username: "admin", Password: "adminadmin", Timeout: 5 * time.Second, ActiveCategory: "active",
 			DoneCategory: "done",

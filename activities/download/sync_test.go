@@ -66,7 +66,8 @@ func newWatcher(t *testing.T, o torrentsim.QBittorrentOptions) *watcher {
 	w := &watcher{rig: newRig(t, o), ears: &ears{}}
 	w.Store = w.rig.Store
 	w.Sync = &Sync{
-		Store: w.rig.Store.Downloads, Alerts: w.rig.Store.Notices, Torrents: w.rig.Torrents, Temporal: w.ears, Metrics: metrics.New().Download(),
+		Store: w.rig.Store.Downloads, Alerts: w.rig.Store.Notices, Torrents: w.rig.Torrents,
+		Temporal: w.ears, Metrics: metrics.New().Download(),
 		Log: slog.New(slog.DiscardHandler),
 		Settings: SyncSettings{
 			Every: time.Second, PollGap: time.Minute, StalledAfter: time.Hour, AlertAfter: time.Hour,

@@ -39,9 +39,11 @@ func TestHungMonitor(t *testing.T) {
 	}
 
 	m := &Monitor{
-		Store: s.Transactions, Alerts: s.Notices, Wallet: wallet, Chain: toncenter.New(toncenter.Options{URL: gateway.URL, CallTimeout: time.Hour}),
-		Settings: Settings{PollInterval: 100 * time.Millisecond, WholeHistory: true}, Metrics: metrics.New().Transaction(),
-		Log: slog.New(slog.DiscardHandler),
+		Store: s.Transactions, Alerts: s.Notices, Wallet: wallet,
+		Chain:    toncenter.New(toncenter.Options{URL: gateway.URL, CallTimeout: time.Hour}),
+		Settings: Settings{PollInterval: 100 * time.Millisecond, WholeHistory: true},
+		Metrics:  metrics.New().Transaction(),
+		Log:      slog.New(slog.DiscardHandler),
 	}
 	h.WantTakeover(t, func(ctx context.Context) error { return m.WatchWallet(ctx, wallet.Raw()) })
 }

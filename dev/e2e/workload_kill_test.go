@@ -39,6 +39,9 @@ func TestWorkloadsKilled(t *testing.T) {
 	postgres := testdb.Own(t, servers.PostgresOptions{Fast: true})
 	w := newWorkloadRig(t, 512<<10, func(settings map[string]string) *rig {
 		temporal := startTemporal(t, "limit.historyCount.suggestContinueAsNew=20")
+		// A worker that stops waits half of this for the last bytes of a file, and half for Telegram's answer to them: both
+		// take longer than what streams here, so that no outcome stays unknown.
+		settings["STAGECOACH_WORKER_STOP_TIMEOUT"] = "10s"
 		return newRigIn(t, postgres.URL, temporal, client.DefaultNamespace, settings)
 	})
 	w.postgres = postgres

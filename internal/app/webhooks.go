@@ -14,7 +14,8 @@ const testPatience = 12 * time.Second
 // Webhooks makes the service of webhooks.
 func (a *Connections) Webhooks() *webhooks.Service {
 	return &webhooks.Service{
-		Temporal: a.Temporal, Store: a.Store.Webhooks, Events: a.Store.Notices, Log: a.Log, Sending: a.WebhookLimits(), Patience: testPatience,
+		Temporal: a.Temporal, Store: a.Store.Webhooks, Events: a.Store.Notices,
+		Log: a.Log, Sending: a.WebhookLimits(), Patience: testPatience,
 	}
 }
 

@@ -62,7 +62,8 @@ func (p process) downloadActivities(jobs *service.Downloads) (*download.Activiti
 	}
 
 	watcher := &download.Sync{
-		Store: p.Store.Downloads, Alerts: p.Store.Notices, Torrents: torrents, Temporal: p.Temporal, Metrics: p.Metrics.Download(), Log: p.Log,
+		Store: p.Store.Downloads, Alerts: p.Store.Notices, Torrents: torrents,
+		Temporal: p.Temporal, Metrics: p.Metrics.Download(), Log: p.Log,
 		Settings: download.SyncSettings{
 			Every: c.Download.PollInterval, PollGap: c.Download.PollGap(), StalledAfter: stalledAfter,
 			AlertAfter: downloadAlertAfter,

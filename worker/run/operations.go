@@ -40,7 +40,8 @@ func (p process) mediaSweep() *reconcile.MediaSweep {
 		p.Metrics.MediaSweeps.WithLabelValues(result)
 	}
 	return &reconcile.MediaSweep{
-		Store: p.Store.Downloads, Alerts: p.Store.Notices, Log: p.Log, Root: p.Config.Media.Root, SavePath: p.Config.QBittorrent.SavePath,
+		Store: p.Store.Downloads, Alerts: p.Store.Notices, Log: p.Log,
+		Root: p.Config.Media.Root, SavePath: p.Config.QBittorrent.SavePath,
 		MaxPercent: p.Config.Media.MaxPercent,
 		OnSwept:    func(result string) { p.Metrics.MediaSweeps.WithLabelValues(result).Inc() },
 	}
@@ -56,7 +57,8 @@ func (p process) reconciler(workloads []service.Workload) *reconcile.Reconciler 
 
 	lists := rate.NewLimiter(reconcile.ListsPerSecond, 1)
 	return &reconcile.Reconciler{
-		Temporal: p.Temporal, Namespace: p.Namespace, Store: p.Store.Operations, Workloads: workloads, Log: p.Log, Lists: lists,
+		Temporal: p.Temporal, Namespace: p.Namespace, Store: p.Store.Operations,
+		Workloads: workloads, Log: p.Log, Lists: lists,
 		Webhooks: &reconcile.Webhooks{
 			Temporal: p.Temporal, Store: p.Store.Webhooks, Log: p.Log, Lists: lists, Signal: p.Webhooks().Signal,
 		},

@@ -29,10 +29,12 @@ func (p process) transactionPart(services service.Services) (part, error) {
 
 	orders, settings := services.Transactions, p.paymentSettings()
 	transactions := part{main: register(&transaction.Activities{
-		Store: p.Store.Transactions, Alerts: p.Store.Notices, Users: p.Store.Accounts, Answers: p.Store.Answers, Settings: settings, Orders: orders, Metrics: p.Metrics.Transaction(),
+		Store: p.Store.Transactions, Alerts: p.Store.Notices, Users: p.Store.Accounts, Answers: p.Store.Answers,
+		Settings: settings, Orders: orders, Metrics: p.Metrics.Transaction(),
 	})}
 	payments := &transaction.PaymentActivities{
-		Store: p.Store.Transactions, Alerts: p.Store.Notices, Wallet: wallet, Chain: p.Chain(), Settings: settings, Metrics: p.Metrics.Transaction(),
+		Store: p.Store.Transactions, Alerts: p.Store.Notices, Wallet: wallet,
+		Chain: p.Chain(), Settings: settings, Metrics: p.Metrics.Transaction(),
 		Log: p.Log,
 	}
 
@@ -63,7 +65,8 @@ func (p process) openWallet(
 	wallet := payments.Wallet.Address()
 	orders.Monitored = wallet.Raw()
 	return &transaction.Monitor{
-		Store: p.Store.Transactions, Alerts: p.Store.Notices, Wallet: wallet, Chain: payments.Chain, TopUpFrom: topUpFrom, Settings: payments.Settings,
+		Store: p.Store.Transactions, Alerts: p.Store.Notices, Wallet: wallet,
+		Chain: payments.Chain, TopUpFrom: topUpFrom, Settings: payments.Settings,
 		Temporal: p.Temporal, Metrics: p.Metrics.Transaction(), Log: p.Log,
 		Start: app.TraceStart("deposit", orders.Start),
 	}, nil
@@ -123,9 +126,11 @@ func (p process) paymentSettings() transaction.Settings {
 			PerPurchase: c.PaymentLimit, PerDay: c.DailyLimit, PerRefund: c.RefundLimit, RefundPerDay: c.RefundDailyLimit,
 			ReviewFrom: c.ReviewFrom, ReviewPerDay: c.ReviewDaily,
 		},
-		ConfirmPatience: confirmPatience, PaymentTTL: c.PaymentTTL, FinalityMargin: c.FinalityMargin, HoldRetry: c.HoldRetry, RetryFor: c.RetryFor,
+		ConfirmPatience: confirmPatience, PaymentTTL: c.PaymentTTL, FinalityMargin: c.FinalityMargin,
+		HoldRetry: c.HoldRetry, RetryFor: c.RetryFor,
 		PollInterval: c.PollInterval,
-		MinDeposit:   int64(stars.LeastDeposit), WholeHistory: c.WholeHistory, Refund: c.Refund, RefundLeast: int64(stars.LeastRefund),
+		MinDeposit:   int64(stars.LeastDeposit), WholeHistory: c.WholeHistory,
+		Refund: c.Refund, RefundLeast: int64(stars.LeastRefund),
 	}
 }
 

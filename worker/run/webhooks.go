@@ -26,7 +26,8 @@ func (p process) webhookPart(service.Services) (part, error) {
 	}
 
 	sender := &activities.Activities{
-		Store: p.Store.Webhooks, Events: p.Store.Notices, Users: p.Store.Accounts, Sender: webhook.NewSender(p.WebhookLimits()), Log: p.Log, Settings: activities.DefaultSettings,
+		Store: p.Store.Webhooks, Events: p.Store.Notices, Users: p.Store.Accounts,
+		Sender: webhook.NewSender(p.WebhookLimits()), Log: p.Log, Settings: activities.DefaultSettings,
 		OnSent: func(result string) { counted.Sent.WithLabelValues(result).Inc() }, OnPaused: onPaused,
 	}
 

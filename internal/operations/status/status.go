@@ -19,7 +19,9 @@ import (
 )
 
 const (
-	freshFor     = time.Second // a status is read again only after this time
+	// A status is read again only after this time. It is less than the 150 ms that an open page waits after an event, so
+	// that the page never shows what was before the event.
+	freshFor     = 100 * time.Millisecond
 	aboveFor     = time.Minute // users above a limit are read again only after this time
 	maxAbove     = 20          // of each limit
 	errorsWithin = 24 * time.Hour
@@ -86,7 +88,7 @@ type Status struct {
 	pollers []poller // processes that poll queues; workers are made from them
 }
 
-// Now returns a status that is at most a second old. Only the record is required: unknown facts of Temporal and of the
+// Now returns a status that is at most freshFor old. Only the record is required: unknown facts of Temporal and of the
 // storage's token are left out.
 func (r *Reporter) Now(ctx context.Context) (Status, error) {
 	r.mu.Lock()

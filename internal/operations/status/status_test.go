@@ -205,7 +205,7 @@ func TestMetrics(t *testing.T) {
 	}
 
 	s.Close()
-	time.Sleep(time.Second) // the cache
+	time.Sleep(time.Second) // longer than a status stays fresh
 	if families, err := registry.Gather(); err != nil || len(families) != 0 {
 		t.Errorf("without the record: %v, error %v", families, err)
 	}

@@ -92,8 +92,10 @@ let due = 0;
 function take(message) {
 	if (message.link !== undefined) showLink(message.link);
 	if (!message.fresh && !wanted.has(message.workload)) return;
-	clearTimeout(due);
-	due = setTimeout(refresh, 150);
+	due ||= setTimeout(() => { // events that never pause do not hold it up
+		due = 0;
+		refresh();
+	}, 150);
 }
 
 tabs.onmessage = (event) => take(event.data);
