@@ -174,7 +174,7 @@ func (a *PaymentActivities) buy(ctx context.Context, t transaction.Transaction) 
 			}
 		}
 
-		request, err := a.request(ctx, quote)
+		request, err := a.request(ctx, quote, a.worth(t))
 		switch {
 		case err == nil:
 			return a.link(ctx, request, quote)
@@ -194,15 +194,20 @@ type request struct {
 	number int64
 }
 
-// request makes a purchase request. Its error is stars.PriceMoved when it costs more than the quote allows.
-func (a *PaymentActivities) request(ctx context.Context, quote transaction.Quote) (made request, err error) {
+// request makes a purchase request. Its error is stars.PriceMoved when it does not cost what was quoted, or costs more
+// than the transfer is worth.
+func (a *PaymentActivities) request(
+	ctx context.Context, quote transaction.Quote, worth money.Nano,
+) (made request, err error) {
 	if made.number, err = a.Store.NextRequest(ctx, a.Wallet.Address().Raw()); err != nil {
 		return made, err
 	}
-	if made.Request, err = a.Fragment.Init(ctx, fragment.Recipient{ID: quote.Recipient}, int(quote.Stars)); err != nil {
+
+	receiver := fragment.Recipient{ID: quote.Recipient, Username: quote.Username}
+	if made.Request, err = a.Fragment.Init(ctx, receiver, int(quote.Stars)); err != nil {
 		return made, err
 	}
-	if !stars.Acceptable(made.Amount, money.Nano(quote.PriceNano), a.Settings.Slippage) {
+	if made.Amount > worth || !stars.Acceptable(made.Amount, money.Nano(quote.PriceNano), a.Settings.Slippage) {
 		return made, stars.PriceMoved
 	}
 	return made, nil
@@ -210,7 +215,7 @@ func (a *PaymentActivities) request(ctx context.Context, quote transaction.Quote
 
 // link requests the payment of a purchase request and checks it.
 func (a *PaymentActivities) link(ctx context.Context, made request, quote transaction.Quote) (draft, error) {
-	link, err := a.Fragment.Link(ctx, made.ID)
+	link, err := a.Fragment.Link(ctx, made.Request)
 	switch {
 	case err != nil:
 		return draft{}, err

@@ -115,7 +115,7 @@ func (s *shop) buy(ctx context.Context, username string) error {
 		return err
 	}
 
-	link, err := s.fragment.Link(ctx, request.ID)
+	link, err := s.fragment.Link(ctx, request)
 	if err != nil {
 		return err
 	}

@@ -125,7 +125,8 @@ func New(o Options) *Client {
 
 // Recipient is the receiver of Stars.
 type Recipient struct {
-	ID string // Fragment's own id: opaque
+	ID       string // Fragment's own id: opaque
+	Username string // answers may repeat it
 }
 
 // Search finds a user. It works without a valid session, so it does not check the session.
@@ -135,11 +136,12 @@ func (c *Client) Search(ctx context.Context, username string, stars int) (Recipi
 			Recipient string `json:"recipient"`
 		} `json:"found"`
 	}
-	err := c.call(ctx, "searchStarsRecipient", url.Values{"query": {username}, "quantity": {strconv.Itoa(stars)}}, &answer)
+	form := url.Values{"query": {username}, "quantity": {strconv.Itoa(stars)}}
+	err := c.call(ctx, "searchStarsRecipient", username, form, &answer)
 	if err == nil && answer.Found.Recipient == "" {
 		err = protocolFault("a search that found nobody, without saying so")
 	}
-	return Recipient{ID: answer.Found.Recipient}, err
+	return Recipient{ID: answer.Found.Recipient, Username: username}, err
 }
 
 // Price returns the current price of so many Stars.
@@ -149,7 +151,7 @@ func (c *Client) Price(ctx context.Context, stars int) (money.Nano, error) {
 	}
 
 	count := strconv.Itoa(stars)
-	if err := c.call(ctx, "updateStarsPrices", url.Values{"stars": {count}, "quantity": {count}}, &answer); err != nil {
+	if err := c.call(ctx, "updateStarsPrices", "", url.Values{"stars": {count}, "quantity": {count}}, &answer); err != nil {
 		return 0, err
 	}
 
@@ -178,8 +180,9 @@ func readPrice(page string) (money.Nano, bool) {
 
 // Request is a purchase that Fragment has recorded; it costs nothing until it is paid.
 type Request struct {
-	ID     string
-	Amount money.Nano
+	ID       string
+	Amount   money.Nano
+	Username string // of the receiver
 }
 
 // Init creates a purchase.
@@ -189,7 +192,7 @@ func (c *Client) Init(ctx context.Context, recipient Recipient, stars int) (Requ
 		Amount anything `json:"amount"`
 	}
 
-	err := c.call(ctx, "initBuyStarsRequest", url.Values{
+	err := c.call(ctx, "initBuyStarsRequest", recipient.Username, url.Values{
 		"recipient": {recipient.ID}, "quantity": {strconv.Itoa(stars)}, "payment_method": {"ton"},
 	}, &answer)
 	if err != nil {
@@ -200,7 +203,7 @@ func (c *Client) Init(ctx context.Context, recipient Recipient, stars int) (Requ
 	if err != nil || amount <= 0 || answer.ID == "" {
 		return Request{}, protocolFault("a request without an id or an amount")
 	}
-	return Request{ID: string(answer.ID), Amount: amount}, nil
+	return Request{ID: string(answer.ID), Amount: amount, Username: recipient.Username}, nil
 }
 
 // Link is the payment that completes a request.
@@ -215,7 +218,7 @@ type Link struct {
 }
 
 // Link requests the payment of a purchase request.
-func (c *Client) Link(ctx context.Context, requestID string) (Link, error) {
+func (c *Client) Link(ctx context.Context, request Request) (Link, error) {
 	var answer struct {
 		Transaction struct {
 			ValidUntil anything `json:"validUntil"`
@@ -232,8 +235,9 @@ func (c *Client) Link(ctx context.Context, requestID string) (Link, error) {
 		} `json:"confirm_params"`
 	}
 
-	err := c.call(ctx, "getBuyStarsLink", url.Values{
-		"account": {c.account}, "device": {device}, "transaction": {"1"}, "id": {requestID}, "show_sender": {"0"}, // the receiver has bought from us, and knows
+	err := c.call(ctx, "getBuyStarsLink", request.Username, url.Values{
+		"account": {c.account}, "device": {device}, "transaction": {"1"}, "id": {request.ID},
+		"show_sender": {"0"}, // the receiver has bought from us, and knows
 	}, &answer)
 	if err != nil {
 		return Link{}, err
@@ -302,7 +306,7 @@ func (c *Client) Confirm(ctx context.Context, confirmID string, boc []byte) erro
 	var answer struct {
 		OK bool `json:"ok"`
 	}
-	err := c.call(ctx, "confirmReq", url.Values{
+	err := c.call(ctx, "confirmReq", "", url.Values{
 		"id": {confirmID}, "boc": {base64.StdEncoding.EncodeToString(boc)}, "account": {c.account}, "device": {device},
 	}, &answer)
 	if err == nil && !answer.OK {
@@ -328,15 +332,19 @@ func (c *Client) State(ctx context.Context, mode string) (State, error) {
 		NeedUpdate bool   `json:"need_update"`
 	}
 
-	err := c.call(
-		ctx, "updateStarsBuyState",
-		url.Values{"mode": {mode}, "lv": {"false"}, "dh": {strconv.FormatUint(uint64(rand.Uint32()), 10)}}, &answer,
-	)
+	form := url.Values{"mode": {mode}, "lv": {"false"}, "dh": {strconv.Itoa(pageNumber())}}
+	err := c.call(ctx, "updateStarsBuyState", "", form, &answer)
 	if err == nil && answer.Mode == "" {
 		err = protocolFault("a purchase without a state")
 	}
 
 	return State{Mode: answer.Mode, NeedUpdate: answer.NeedUpdate}, err
+}
+
+// pageNumber draws the number by which Fragment tells pages apart, from the range of its own pages.
+func pageNumber() int {
+	const least, most = 100_000_000, 2_147_483_647
+	return least + rand.IntN(most-least+1)
 }
 
 // anything is a string or a number, as text.

@@ -110,7 +110,7 @@ func (w *rig) link(username string, stars int) Link {
 		w.t.Fatal(err)
 	}
 
-	link, err := w.Link(w.t.Context(), request.ID)
+	link, err := w.Link(w.t.Context(), request)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -275,7 +275,7 @@ func TestPriceMoves(t *testing.T) {
 		t.Errorf("%+v after %s, %v", request, price, err)
 	}
 
-	link, err := w.Link(t.Context(), request.ID)
+	link, err := w.Link(t.Context(), request)
 	if err != nil || link.Amount <= request.Amount*119/100 || link.Amount > request.Amount*121/100 {
 		t.Errorf("%+v after %+v, %v", link, request, err)
 	}
@@ -290,7 +290,7 @@ func calls(w *rig) map[string]func(context.Context) error {
 			_, err := w.Init(ctx, Recipient{ID: base64.RawURLEncoding.EncodeToString([]byte("sim:durov"))}, 50)
 			return err
 		},
-		"getBuyStarsLink":     func(ctx context.Context) error { _, err := w.Link(ctx, "x"); return err },
+		"getBuyStarsLink":     func(ctx context.Context) error { _, err := w.Link(ctx, Request{ID: "x"}); return err },
 		"confirmReq":          func(ctx context.Context) error { return w.Confirm(ctx, "x", []byte{1}) },
 		"updateStarsBuyState": func(ctx context.Context) error { _, err := w.State(ctx, "new"); return err },
 	}
@@ -349,6 +349,48 @@ func TestUnknownSentenceHidesTheName(t *testing.T) {
 		t, "a name like a sentence", textFault("Session expired", "session"), fault.FragmentUnauthorized,
 		"Authorization failed: Session expired", hold,
 	)
+}
+
+// TestNamesLikeSentences wants no name to look like a sentence of Fragment.
+func TestNamesLikeSentences(t *testing.T) {
+	t.Parallel()
+	for name, answers := range map[string]map[string]fault.Code{
+		"unauthorized": {
+			"The user @Unauthorized cannot be served": fault.FragmentRefused, "Unauthorized": fault.FragmentUnauthorized,
+			"No Telegram users found for unauthorized.": fault.FragmentNoUser, "unauthorized: session expired": fault.FragmentUnauthorized,
+		},
+		"AUTH_SESSION_EXPIRED": {"auth_session_expired is busy": fault.FragmentRefused},
+		"users":                {"No Telegram users found.": fault.FragmentNoUser},
+	} {
+		for text, want := range answers {
+			w := site(t, 200, fmt.Sprintf(`{"error":%q}`, text))
+			_, searched := w.Search(t.Context(), name, 50)
+			_, begun := w.Init(t.Context(), Recipient{ID: "x", Username: name}, 50)
+			_, linked := w.Link(t.Context(), Request{ID: "x", Username: name})
+			for _, err := range []error{searched, begun, linked} {
+				if fault.CodeOf(err) != want {
+					t.Errorf("%s: %q is %v, want %s", name, text, err, want)
+				}
+			}
+		}
+	}
+
+	_, err := site(t, 400, `{"error":"unauthorized is busy"}`).Search(t.Context(), "unauthorized", 50)
+	if fault.CodeOf(err) == fault.FragmentUnauthorized {
+		t.Errorf("with a status: %v", err)
+	}
+	_, err = site(t, 200, `{"need_ton":{"wallet":null}}`).Init(t.Context(), Recipient{ID: "x"}, 50)
+	wantFault(t, "no wallet", err, fault.FragmentUnauthorized, "Authorization failed: No TON account is connected", hold)
+}
+
+// TestPageNumbers wants the numbers that Fragment's own pages send.
+func TestPageNumbers(t *testing.T) {
+	t.Parallel()
+	for range 1000 {
+		if n := pageNumber(); n < 100_000_000 || n > 2_147_483_647 {
+			t.Fatalf("%d", n)
+		}
+	}
 }
 
 // hold stands for the class of errors that hold all purchases.
@@ -437,7 +479,7 @@ func TestKindsOfUsers(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	_, err = w.Link(t.Context(), request.ID)
+	_, err = w.Link(t.Context(), request)
 	wantFault(t, "verify", err, fault.FragmentVerify, "Authorization failed: Fragment asks for verification", hold)
 	if _, err := w.Init(t.Context(), recipient, 49); fault.CodeOf(err) != fault.FragmentRefused {
 		t.Errorf("49 Stars: %v", err)
@@ -561,12 +603,12 @@ func TestOddLinks(t *testing.T) {
 		"no payload": link("1900000000", "", message(to, `"1"`, "")), "text as payload": link("1900000000", "", message(to, `"1"`, "50 Telegram Stars")),
 		"no cells": link("1900000000", "", message(to, `"1"`, "AAAA")), "list": `[]`, "other shape": `{"ok":true,"transaction":[]}`,
 	} {
-		if got, err := site(t, 200, body).Link(t.Context(), "x"); fault.CodeOf(err) != fault.FragmentProtocol {
+		if got, err := site(t, 200, body).Link(t.Context(), Request{ID: "x"}); fault.CodeOf(err) != fault.FragmentProtocol {
 			t.Errorf("%s: %+v %v", name, got, err)
 		}
 	}
 
-	got, err := site(t, 200, link("1900000000", "", fine)).Link(t.Context(), "x")
+	got, err := site(t, 200, link("1900000000", "", fine)).Link(t.Context(), Request{ID: "x"})
 	if err != nil || got.Amount != 460_900_000 || got.Bounce || got.Stars != 50 || got.ConfirmID != "" || got.ValidUntil.Unix() != 1_900_000_000 {
 		t.Errorf("%+v %v", got, err)
 	}
@@ -575,7 +617,7 @@ func TestOddLinks(t *testing.T) {
 		"EQC9bWZd29foipyPOGWlVNVCQzpGAjvi1rGWF7EbNcSVClpA", "460900000", base64.RawURLEncoding.EncodeToString(good),
 	)
 
-	got, err = site(t, 200, link(`"1900000000"`, "", fine)).Link(t.Context(), "x")
+	got, err = site(t, 200, link(`"1900000000"`, "", fine)).Link(t.Context(), Request{ID: "x"})
 	if err != nil || got.Amount != 460_900_000 || !got.Bounce || !slices.Equal(got.Body, good) {
 		t.Errorf("%+v %v", got, err)
 	}
@@ -612,6 +654,7 @@ func TestOddAnswers(t *testing.T) {
 		"private":     {200, `{"error":"User @durov2 of https://t.me/durov2 may not, durov_3"}`, fault.FragmentRefused},
 		"numeric":     {200, `{"error":17}`, fault.FragmentRefused},
 		"verify":      {200, `{"ok":true,"need_verify":true}`, fault.FragmentVerify},
+		"no wallet":   {200, `{"need_ton":true}`, fault.FragmentUnauthorized},
 		"no id":       {200, `{"amount":"1"}`, fault.FragmentProtocol},
 		"no amount":   {200, `{"req_id":"a"}`, fault.FragmentProtocol},
 		"page":        {200, `<html>`, fault.FragmentProtocol},

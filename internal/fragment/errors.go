@@ -40,6 +40,9 @@ var failures = []failure{
 	{"", fault.FragmentRefused, stars.Refused},
 }
 
+// noWallet is the failure of a session that has lost its wallet: it is recognized by a field.
+var noWallet = failure{code: fault.FragmentUnauthorized, means: stars.NoWallet}
+
 // fault makes the error of a row. An error that holds purchases is not retryable.
 func (f failure) fault() *fault.Error {
 	e := fault.New(f.code, "%s", f.means.Message)
@@ -66,13 +69,19 @@ func Holds(err error) bool {
 // Away says whether an error means that Fragment cannot be reached, or can serve no request now.
 func Away(err error) bool { return row(fault.CodeOf(err)).means.Away }
 
-// textFault classifies the sentence that Fragment answers instead of a result. name is the user in the request; empty:
-// none. The sentence may repeat it.
+// textFault classifies the sentence that Fragment answers instead of a result. name is the user whom the call is about;
+// empty: none. The sentence may repeat it, and a user may be called "unauthorized": a part of a sentence is matched
+// without the name.
 func textFault(text, name string) *fault.Error {
 	plain := strings.ToLower(html.UnescapeString(text))
-	plain = strings.ReplaceAll(plain, "’", "'")
+	plain = strings.TrimSpace(strings.ReplaceAll(plain, "’", "'"))
+	nameless := plain
+	if name != "" {
+		nameless = nameIn(name).ReplaceAllString(plain, "…")
+	}
+
 	for _, f := range failures {
-		if f.says != "" && strings.Contains(plain, f.says) {
+		if f.says != "" && (strings.TrimRight(plain, ".!") == f.says || strings.Contains(nameless, f.says)) {
 			return f.fault()
 		}
 	}
@@ -86,18 +95,21 @@ var private = regexp.MustCompile(`\S*[^A-Za-z\s.,:;!?'"()]\S*`)
 func scrub(text, name string) string {
 	text = private.ReplaceAllString(html.UnescapeString(text), "…")
 	if name != "" { // a name of letters only matches no pattern
-		text = regexp.MustCompile(`(?i)\b`+regexp.QuoteMeta(name)+`\b`).ReplaceAllString(text, "…")
+		text = nameIn(name).ReplaceAllString(text, "…")
 	}
 	return text[:min(len(text), 120)]
 }
 
+// nameIn finds a user's name in a text.
+func nameIn(name string) *regexp.Regexp { return regexp.MustCompile(`(?i)\b` + regexp.QuoteMeta(name) + `\b`) }
+
 // statusFault turns an answer other than a success into a fault: by the sentence in it, when the table has it.
-func statusFault(answer outbound.Answer) *fault.Error {
+func statusFault(answer outbound.Answer, name string) *fault.Error {
 	var said struct {
 		Error string `json:"error"`
 	}
 	if json.Unmarshal(answer.Body, &said) == nil && said.Error != "" {
-		if known := textFault(said.Error, ""); known.Code != fault.FragmentRefused {
+		if known := textFault(said.Error, name); known.Code != fault.FragmentRefused {
 			return known
 		}
 	}

@@ -15,7 +15,7 @@ const profilePage = "/my/profile"
 // SessionWallet returns the wallet that the session is connected to, as Fragment's own page shows it. shown is false
 // when the page shows none: the session is not logged in, or the page has changed.
 func (c *Client) SessionWallet(ctx context.Context) (wallet ton.Address, shown bool, err error) {
-	page, err := c.send(ctx, "profile", http.MethodGet, c.o.URL+profilePage, "")
+	page, err := c.send(ctx, "profile", "", http.MethodGet, c.o.URL+profilePage, "")
 	c.o.Ended(ctx, err)
 	if err != nil {
 		return ton.Address{}, false, err

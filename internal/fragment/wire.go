@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"stagecoach/internal/fault"
@@ -19,27 +20,28 @@ const (
 	userAgent = "Mozilla/5.0 (X11; Linux x86_64) stagecoach"
 )
 
-// call makes one call of the API and reports its result to the Observer.
-func (c *Client) call(ctx context.Context, method string, form url.Values, into any) error {
-	err := c.twice(ctx, method, form, into)
+// call makes one call of the API and reports its result to the Observer. name is the user whom the call is about; empty:
+// none. An answer may repeat it.
+func (c *Client) call(ctx context.Context, method, name string, form url.Values, into any) error {
+	err := c.twice(ctx, method, name, form, into)
 	c.o.Ended(ctx, err)
 	return err
 }
 
 // twice makes one call. It repeats the call once when an old page hash may be the reason of a refusal and the page has
 // another hash now.
-func (c *Client) twice(ctx context.Context, method string, form url.Values, into any) error {
+func (c *Client) twice(ctx context.Context, method, name string, form url.Values, into any) error {
 	form.Set("method", method)
 	hash, err := c.pageHash(ctx, "")
 	if err != nil {
 		return err
 	}
 
-	err = c.post(ctx, method, hash, form, into)
+	err = c.post(ctx, method, hash, name, form, into)
 	switch fault.CodeOf(err) {
 	case fault.FragmentUnauthorized, fault.FragmentRefused, fault.FragmentProtocol:
 		if fresh, pageErr := c.pageHash(ctx, hash); pageErr == nil && fresh != hash {
-			return c.post(ctx, method, fresh, form, into)
+			return c.post(ctx, method, fresh, name, form, into)
 		}
 	}
 
@@ -57,7 +59,7 @@ func (c *Client) pageHash(ctx context.Context, refused string) (string, error) {
 		return known, nil
 	}
 
-	page, err := c.send(ctx, "page", http.MethodGet, c.o.URL+starsPage, "")
+	page, err := c.send(ctx, "page", "", http.MethodGet, c.o.URL+starsPage, "")
 	if err != nil {
 		return "", err
 	}
@@ -74,24 +76,30 @@ func (c *Client) pageHash(ctx context.Context, refused string) (string, error) {
 	return c.hash, nil
 }
 
-func (c *Client) post(ctx context.Context, method, hash string, form url.Values, into any) error {
-	answer, err := c.send(ctx, method, http.MethodPost, c.o.URL+"/api?hash="+hash, form.Encode())
+// no are the forms of a field that says nothing, or no.
+var no = []string{"", "null", "false", "0", `""`}
+
+func (c *Client) post(ctx context.Context, method, hash, name string, form url.Values, into any) error {
+	answer, err := c.send(ctx, method, name, http.MethodPost, c.o.URL+"/api?hash="+hash, form.Encode())
 	if err != nil {
 		return err
 	}
 
 	var common struct {
-		Error      anything `json:"error"`
-		NeedVerify bool     `json:"need_verify"`
+		Error      anything        `json:"error"`
+		NeedVerify bool            `json:"need_verify"`
+		NeedTON    json.RawMessage `json:"need_ton"` // its form is not known
 	}
 
 	switch err := json.Unmarshal(answer, &common); {
 	case err != nil:
 		return protocolFault("no JSON")
 	case common.Error != "":
-		return textFault(string(common.Error), form.Get("query"))
+		return textFault(string(common.Error), name)
 	case common.NeedVerify:
 		return row(fault.FragmentVerify).fault()
+	case !slices.Contains(no, string(common.NeedTON)):
+		return noWallet.fault()
 	}
 
 	if err := json.Unmarshal(answer, into); err != nil {
@@ -101,7 +109,7 @@ func (c *Client) post(ctx context.Context, method, hash string, form url.Values,
 }
 
 // send makes one request, when the rate allows it, and reads its complete answer.
-func (c *Client) send(ctx context.Context, op, method, address, form string) ([]byte, error) {
+func (c *Client) send(ctx context.Context, op, name, method, address, form string) ([]byte, error) {
 	if err := c.limiter.Wait(ctx); err != nil {
 		return nil, transportFault(ctx, errors.Join(context.DeadlineExceeded, err))
 	}
@@ -128,7 +136,7 @@ func (c *Client) send(ctx context.Context, op, method, address, form string) ([]
 	case err != nil && !errors.Is(err, outbound.ErrTooLong):
 		return nil, transportFault(ctx, err)
 	case answer.Status != http.StatusOK:
-		return nil, statusFault(answer)
+		return nil, statusFault(answer, name)
 	case err != nil:
 		return nil, protocolFault("an answer that is too long")
 	}

@@ -20,7 +20,7 @@ func TestRetryPolicies(t *testing.T) {
 	asks, ends := transaction.RetryPolicy{Ask: true}, transaction.RetryPolicy{}
 	want := map[*stars.Failure]transaction.RetryPolicy{
 		stars.Network: waits, stars.Unavailable: waits,
-		stars.WalletRefused: keeps, stars.SessionExpired: keeps, stars.CannotGift: keeps, stars.NotVerified: keeps,
+		stars.WalletRefused: keeps, stars.SessionExpired: keeps, stars.CannotGift: keeps, stars.NotVerified: keeps, stars.NoWallet: keeps,
 		stars.PriceMoved: keeps, stars.LinkExpired: keeps,
 		stars.Nonsense: few, stars.Refused: few, stars.Unexplained: few,
 		stars.Suspicious: asks, stars.AboveLimit: asks, stars.WorkflowLost: asks,

@@ -90,6 +90,7 @@ var (
 	WalletRefused  = passing("Wallet service error: Could not send transaction", WalletError)
 	SessionExpired = passing("Authorization failed: Session expired", FragmentError)
 	NotVerified    = passing("Authorization failed: Fragment asks for verification", FragmentError)
+	NoWallet       = passing("Authorization failed: No TON account is connected", FragmentError)
 	CannotGift     = passing("Fragment API error: the account cannot be gifted Stars at this moment", FragmentError)
 	PriceMoved     = passing("Fragment API error: the price has moved", FragmentError)
 	LinkExpired    = passing("Fragment API error: the payment link has expired", FragmentError)

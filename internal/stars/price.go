@@ -24,12 +24,13 @@ func Fewer(number int64, price, amount money.Nano) int64 {
 	return min(int64(fits), number-1)
 }
 
-// Acceptable says whether the last price is at most slippage above the quoted one. slippage is in parts of 10,000.
+// Acceptable says whether the last price is at most slippage above or below the quoted one: a customer whose Stars were
+// counted by a price that is too high gets too few. slippage is in parts of 10,000.
 func Acceptable(price, quote money.Nano, slippage int64) bool {
 	more, err := quote.MulDiv(slippage, 10_000)
 	if err != nil {
 		return false
 	}
 	limit, err := quote.Add(more)
-	return err == nil && price > 0 && price <= limit
+	return err == nil && price > 0 && price <= limit && price >= quote-more
 }

@@ -30,7 +30,7 @@ func (n *naive) process(username string, stars int) {
 	n.must(err)
 	request, err := n.paymentActivities.Fragment.Init(ctx, recipient, stars)
 	n.must(err)
-	link, err := n.paymentActivities.Fragment.Link(ctx, request.ID)
+	link, err := n.paymentActivities.Fragment.Link(ctx, request)
 	n.must(err)
 	wallet, err := n.toncenter.Wallet(ctx, n.wallet.Address())
 	n.must(err)

@@ -258,6 +258,29 @@ func TestDearerThanShown(t *testing.T) {
 	w.balances()
 }
 
+// TestCheaperThanShown does not pay a request that costs less than the price by which the Stars were counted: the customer
+// would get too few.
+func TestCheaperThanShown(t *testing.T) {
+	t.Parallel()
+	w := newRig(t, func(s *setup) { s.fragment.Settings.InitPercent = 50 })
+	hash := w.deposit(1, "durov")
+	w.fails(hash, "Fragment API error: the price has moved", lifecycle.Retryable)
+	w.wantSold(0)
+}
+
+// TestSlippageOfATightOrder pays no more for an order than its transfer is worth.
+func TestSlippageOfATightOrder(t *testing.T) {
+	t.Parallel()
+	w := newRig(t, func(s *setup) { s.fragment.Settings.InitPercent = 101; s.settings.Slippage = 150 })
+	price := 50 * w.fragment.CurrentSettings().NanoPerStar
+	tight := w.depositAs(tonsim.Deposit{From: "somebody", AmountNano: price + w.settings.Reserve, Comment: "durov 50"})
+	rich := w.depositAs(tonsim.Deposit{From: "somebody", AmountNano: price*102/100 + w.settings.Reserve, Comment: "anna 50"})
+	w.fails(tight, "Fragment API error: the price has moved", lifecycle.Retryable)
+	w.becomes(rich, lifecycle.TransactionProcessed)
+	w.wantSold(1)
+	w.balances()
+}
+
 // TestSuspiciousLinks does not pay what differs from what was asked for.
 func TestSuspiciousLinks(t *testing.T) {
 	t.Parallel()
