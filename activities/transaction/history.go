@@ -8,80 +8,104 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/stars"
+	"stagecoach/internal/store/notice"
 	"stagecoach/internal/store/transaction"
 	"stagecoach/internal/temporalio"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
 )
 
-// follow reads the history from the cursor to its final end.
-func (m *Monitor) follow(ctx context.Context) error {
+// follow reads the history from the cursor to its final end. unread says that a message in it cannot be read.
+func (m *Monitor) follow(ctx context.Context) (unread bool, _ error) {
 	wallet, err := m.open(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 
 	temporalio.Progressed(ctx)
 	head, clockErr := m.Chain.Head(ctx) // before the history, which is then complete up to this time
 	if clockErr != nil && !isRefusal(clockErr, fault.ChainClock) {
-		return clockErr
+		return false, clockErr
 	}
 
+	limit := historyPage
 	bound := head.At.Add(-m.Settings.FinalityMargin) // without a time that can be trusted nothing is complete
 	for cursor := uint64(wallet.CursorLT); ; {
-		page, pending, err := m.finalPage(ctx, cursor)
+		page, err := m.finalPage(ctx, cursor, limit)
+		if toncenter.TooLong(err) && limit > 1 { // strangers decide how long their messages are
+			limit /= 2
+			continue
+		}
 		if err != nil {
-			return err
+			return unread, err
 		}
 
-		if !pending.IsZero() {
-			bound = earlier(bound, pending.Add(-time.Second))
+		if !page.pending.IsZero() {
+			bound = earlier(bound, page.pending.Add(-time.Second))
 		}
 
-		if len(page) > 0 {
-			cursor = uint64(page[len(page)-1].LT)
+		if len(page.rows) > 0 {
+			cursor = uint64(page.rows[len(page.rows)-1].LT)
 		}
 
-		full, scanned := len(page) == historyPage, time.Time{}
+		full, scanned := len(page.rows) == limit, time.Time{}
 		if !full && clockErr == nil {
 			if scanned, err = m.complete(ctx, cursor, bound); err != nil {
-				return err
+				return unread, err
+			}
+		}
+
+		if len(page.unread) > 0 { // told before it is recorded, and never read again
+			unread = true
+			m.Log.Error("messages of the chain cannot be read: their money is nobody's order", "transactions", page.unread)
+			if err := m.Alerts.RaiseAlert(ctx, notice.AlertChainMessage); err != nil {
+				return unread, err
 			}
 		}
 
 		temporalio.Progressed(ctx)
-		brought, err := m.Store.IngestChain(ctx, wallet.Address, page, scanned)
+		brought, err := m.Store.IngestChain(ctx, wallet.Address, page.rows, scanned)
 		m.note(brought)
 		if err == nil {
 			err = m.notifyLost(ctx, brought.Lost)
 		}
 
 		if err != nil || !full {
-			return cmp.Or(err, clockErr)
+			return unread, cmp.Or(err, clockErr)
 		}
+		limit = min(2*limit, historyPage)
 	}
 }
 
-// finalPage returns the final transactions after cursor, and the time of the first one that is not final; zero: all are
-// final.
-func (m *Monitor) finalPage(
-	ctx context.Context, cursor uint64,
-) (page []transaction.ChainTransaction, pending time.Time, err error) {
+// page is a part of the wallet's history.
+type page struct {
+	rows    []transaction.ChainTransaction // the final ones
+	unread  []string                       // hashes of those among them whose message cannot be read
+	pending time.Time                      // of the first one that is not final; zero: all are final
+}
+
+// finalPage returns at most limit final transactions after cursor.
+func (m *Monitor) finalPage(ctx context.Context, cursor uint64, limit int) (page page, _ error) {
 	temporalio.Progressed(ctx)
-	found, err := m.Chain.Transactions(ctx, toncenter.Page{Account: m.Wallet, FromLT: cursor + 1, Limit: historyPage})
+	found, err := m.Chain.Transactions(ctx, toncenter.Page{Account: m.Wallet, FromLT: cursor + 1, Limit: limit})
 	if err != nil {
-		return nil, time.Time{}, err
+		return page, err
 	}
 
 	temporalio.Progressed(ctx)
 	for _, t := range found {
 		if t.Finality != toncenter.Finalized {
-			return page, t.At, nil
+			page.pending = t.At
+			return page, nil
 		}
-		page = append(page, m.recordOf(t))
+
+		page.rows = append(page.rows, m.recordOf(t))
+		if t.In != nil && t.In.Unreadable {
+			page.unread = append(page.unread, t.Hash)
+		}
 	}
 
-	return page, time.Time{}, nil
+	return page, nil
 }
 
 // note counts and logs what a page has added to the record.

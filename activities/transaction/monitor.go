@@ -101,11 +101,11 @@ func (m *Monitor) WatchWallet(ctx context.Context, wallet string) error {
 
 // read reads the chain once. It returns the end of the last complete read, which is this one or the one at complete.
 func (m *Monitor) read(ctx context.Context, complete time.Time) time.Time {
-	err := m.follow(ctx)
+	unread, err := m.follow(ctx)
 	if err == nil {
 		complete = time.Now()
 	}
-	m.report(ctx, err, time.Since(complete))
+	m.report(ctx, err, unread, time.Since(complete))
 
 	if err := m.settleAbandoned(ctx); err != nil && ctx.Err() == nil {
 		m.Log.Warn("a purchase that nobody asks for was not settled", "error", err) // the next read tries again
@@ -154,12 +154,17 @@ func (m *Monitor) pause(ctx context.Context) time.Duration {
 	return m.Settings.PollInterval
 }
 
-// report raises an alert when the chain cannot be followed: at once when a part of its history is missing.
-func (m *Monitor) report(ctx context.Context, err error, since time.Duration) {
+// report raises an alert when the chain cannot be followed: at once when a part of its history is missing. It closes the
+// alert about messages that cannot be read when there was none in a complete read.
+func (m *Monitor) report(ctx context.Context, err error, unread bool, since time.Duration) {
 	switch {
 	case ctx.Err() != nil:
 	case err == nil:
-		err = m.Alerts.SetAlerts(ctx, nil, []string{notice.AlertChain, notice.AlertChainClock})
+		over := []string{notice.AlertChain, notice.AlertChainClock}
+		if !unread {
+			over = append(over, notice.AlertChainMessage)
+		}
+		err = m.Alerts.SetAlerts(ctx, nil, over)
 	case isRefusal(err, fault.ChainClock):
 		m.Log.Error("the chain's clock is far from ours", "for", since.Round(time.Second))
 		err = m.Alerts.RaiseAlert(ctx, notice.AlertChainClock)

@@ -82,6 +82,7 @@ var (
 		notice.AlertRefund:             {"A refund could not be paid. See /tx", "Не удалось вернуть деньги. Смотрите /tx"},
 		notice.AlertChain:              {"The wallet cannot be followed. New transfers are not seen, and payments are not confirmed.", "За кошельком не удаётся следить. Новых переводов не видно, платежи не подтверждаются."},
 		notice.AlertChainClock:         {"The time that toncenter reports differs from ours by more than two minutes. Nothing that depends on it is trusted, so purchases wait. Check this machine's clock, then toncenter.", "Время, которое сообщает toncenter, расходится с нашим больше чем на две минуты. Всему, что от него зависит, нельзя верить, поэтому покупки ждут. Проверьте часы этой машины, затем toncenter."},
+		notice.AlertChainMessage:       {"A transfer to the wallet has a message that cannot be read. Its money is booked as other and no order is made of it. The worker's log names the transaction: look at it on the chain.", "Сообщение одного перевода на кошелёк не читается. Деньги учтены как прочие, заказа по нему нет. Хеш транзакции есть в журнале worker: посмотрите её в блокчейне."},
 		notice.AlertFragmentAway:       {"Fragment has not answered for some minutes. Purchases of Stars are retried and may fail.", "Fragment не отвечает уже несколько минут. Покупки звёзд повторяются и могут не удаться."},
 	}
 
@@ -96,6 +97,7 @@ var (
 		notice.AlertRefund:             {"Refunds are paid again.", "Возвраты снова проходят."},
 		notice.AlertChain:              {"The wallet is followed again.", "За кошельком снова удаётся следить."},
 		notice.AlertChainClock:         {"The time that toncenter reports is right again.", "Время, которое сообщает toncenter, снова верно."},
+		notice.AlertChainMessage:       {"New transfers can be read.", "Новые переводы читаются."},
 		notice.AlertFragmentAway:       {"Fragment answers again.", "Fragment снова отвечает."},
 	}
 )

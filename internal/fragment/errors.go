@@ -101,7 +101,9 @@ func scrub(text, name string) string {
 }
 
 // nameIn finds a user's name in a text.
-func nameIn(name string) *regexp.Regexp { return regexp.MustCompile(`(?i)\b` + regexp.QuoteMeta(name) + `\b`) }
+func nameIn(name string) *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b` + regexp.QuoteMeta(name) + `\b`)
+}
 
 // statusFault turns an answer other than a success into a fault: by the sentence in it, when the table has it.
 func statusFault(answer outbound.Answer, name string) *fault.Error {

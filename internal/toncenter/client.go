@@ -93,7 +93,8 @@ type Page struct {
 }
 
 // Transactions returns a page of an account's history, oldest first, whatever its finality. All of them belong to the
-// account and are in order; PrevLT shows whether one is missing in between.
+// account and are in order; PrevLT shows whether one is missing in between. A page whose answer is too long has an error
+// for which TooLong is true: a smaller one may do.
 func (c *Client) Transactions(ctx context.Context, page Page) ([]Transaction, error) {
 	if page.Limit < 1 || page.Limit > maxPage {
 		page.Limit = defaultPage
@@ -342,7 +343,7 @@ func (c *Client) request(ctx context.Context, op, method, address string, body [
 	answer, err := c.out.Do(callCtx, op, request)
 	switch {
 	case errors.Is(err, outbound.ErrTooLong):
-		return answer, protocolFault("the answer is too long")
+		return answer, tooLongFault()
 	case err != nil:
 		return answer, transportFault(ctx, err)
 	}

@@ -364,6 +364,39 @@ func TestMissingBody(t *testing.T) {
 	}
 }
 
+// TestUnreadableMessages reads a page in which senders have written anything: each message is what it is, and only a
+// message of our own that cannot be read is an error.
+func TestUnreadableMessages(t *testing.T) {
+	t.Parallel()
+	h := base64.StdEncoding.EncodeToString(make([]byte, 32))
+	read := func(source, content string) ([]Transaction, error) {
+		return gateway(t, 200, fmt.Sprintf(
+			`{"transactions":[{"account":"0:%064d","hash":%q,"lt":"9","in_msg":{"hash":%q,"source":%s,"value":"5","message_content":%s}}]}`,
+			1, h, h, source, content,
+		)).TransactionsByMessage(t.Context(), strings.Repeat("a", 64))
+	}
+	customer := fmt.Sprintf(`"0:%064d"`, 2)
+
+	for decoded, comment := range map[string]string{
+		`"a text"`: "", `[1,{}]`: "", `17`: "", `{"type":["x"]}`: "", `{"type":"text_comment","comment":{}}`: "", `null`: "",
+		`{"type":"text_comment","comment":"durov 50"}`: "durov 50",
+	} {
+		all, err := read(customer, `{"decoded":`+decoded+`}`)
+		if err != nil || !all[0].IsDeposit() || (comment != "") != (all[0].In.Comment != nil) ||
+			comment != "" && *all[0].In.Comment != comment {
+			t.Errorf("%s: %+v %v", decoded, all, err)
+		}
+	}
+
+	all, err := read(customer, `{"body":"AAAA","decoded":{"type":"text_comment","comment":"durov 50"}}`)
+	if err != nil || !all[0].In.Unreadable || all[0].IsDeposit() || all[0].In.Comment != nil || all[0].In.Value != 5 {
+		t.Errorf("a body that is no cell: %+v %v", all, err)
+	}
+	if all, err := read("null", `{"body":"AAAA"}`); fault.CodeOf(err) != fault.ChainProtocol {
+		t.Errorf("a message of our own: %+v %v", all, err)
+	}
+}
+
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	calls := map[string]func(context.Context, *Client) error{

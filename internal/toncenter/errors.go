@@ -34,6 +34,12 @@ func protocolFault(what string) *fault.Error {
 	).Retry().WithCause(errors.New(what))
 }
 
+// tooLongFault is the error of an answer that is not read to its end.
+func tooLongFault() *fault.Error { return protocolFault("").WithCause(outbound.ErrTooLong) }
+
+// TooLong says whether the answer was too long to be read.
+func TooLong(err error) bool { return errors.Is(err, outbound.ErrTooLong) }
+
 // clockFault is the error of a chain's time that differs too much from ours; either clock may be wrong.
 func clockFault() *fault.Error {
 	return fault.New(fault.ChainClock, "the TON network's time is more than %s from ours", mostSkew).Retry()

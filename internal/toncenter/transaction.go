@@ -58,7 +58,8 @@ type Message struct {
 	Opcode      *uint32    // the body's first four bytes; nil: it has no four
 	Comment     *string    // nil: no text comment
 	Body        []byte     // a BoC; nil: not in toncenter's answer
-	BodyHash    string     // empty without a Body
+	BodyHash    string     // empty without a Body, and of one that cannot be read
+	Unreadable  bool       // the Body, which another contract has made, is nothing that can be read
 }
 
 // SentBack says whether the account sent the money of the incoming message back and kept nothing.
@@ -72,8 +73,9 @@ func (t Transaction) SentBack() bool {
 }
 
 // IsDeposit says whether plain TON came in and stayed, with or without a text comment. It ignores the amount and the
-// finality. An aborted transaction may keep the money too: a wallet that was never used has no contract to run yet.
+// finality. An aborted transaction may keep the money too: a wallet that was never used has no contract to run yet. A
+// message that cannot be read is no deposit.
 func (t Transaction) IsDeposit() bool {
 	m := t.In
-	return m != nil && m.Source != (ton.Address{}) && !m.Bounced && (m.Opcode == nil || *m.Opcode == 0) && !t.SentBack()
+	return m != nil && !m.Unreadable && m.Source != (ton.Address{}) && !m.Bounced && (m.Opcode == nil || *m.Opcode == 0) && !t.SentBack()
 }

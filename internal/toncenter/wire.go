@@ -3,6 +3,7 @@ package toncenter
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
@@ -108,12 +109,21 @@ type wireMessage struct {
 	Bounced     bool    `json:"bounced"`
 	Opcode      string  `json:"opcode"`
 	Content     struct {
-		Body    []byte `json:"body"`
-		Decoded *struct {
-			Type    string `json:"type"`
-			Comment string `json:"comment"`
-		} `json:"decoded"`
+		Body    []byte          `json:"body"`
+		Decoded json.RawMessage `json:"decoded"` // any JSON: the sender of the message decides
 	} `json:"message_content"`
+}
+
+// decodedComment is the text comment as toncenter has read it; nil: there is none.
+func (w wireMessage) decodedComment() *string {
+	var decoded struct {
+		Type    string  `json:"type"`
+		Comment *string `json:"comment"`
+	}
+	if json.Unmarshal(w.Content.Decoded, &decoded) != nil || decoded.Type != "text_comment" {
+		return nil
+	}
+	return decoded.Comment
 }
 
 func (w wireTransaction) transaction() (Transaction, error) {
@@ -148,6 +158,9 @@ func (w wireTransaction) transaction() (Transaction, error) {
 
 	for _, out := range w.Out {
 		m, err := out.message()
+		if err == nil && m.Unreadable {
+			err = errors.New("a message out that cannot be read")
+		}
 		if err != nil {
 			return Transaction{}, err
 		}
@@ -174,15 +187,17 @@ func (w wireMessage) message() (Message, error) {
 			first := uint32(opcode)
 			m.Opcode = &first
 		}
-		if d := w.Content.Decoded; d != nil && d.Type == "text_comment" {
-			m.Comment = &d.Comment
-		}
+		m.Comment = w.decodedComment()
 		return m, nil
 	}
 
 	var err error
 	if m.BodyHash, err = ton.BodyHash(m.Body); err != nil {
-		return Message{}, err
+		if m.Source == (ton.Address{}) {
+			return Message{}, err // one of our own payments may not be overlooked
+		}
+		m.Unreadable = true
+		return m, nil
 	}
 
 	if opcode, ok := ton.Opcode(m.Body); ok {

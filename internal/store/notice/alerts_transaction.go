@@ -14,10 +14,13 @@ const (
 	// toncenter is unavailable, or a transaction is missing in its answers
 	AlertChain      = "chain_not_followed"
 	AlertChainClock = "chain_clock_wrong" // toncenter's time is too far from this machine's
+	// a transfer whose message cannot be read: no order is made of it
+	AlertChainMessage = "chain_message_unreadable"
 )
 
 // TransactionAlerts lists them.
 var TransactionAlerts = []string{
 	AlertFragmentSession, AlertFragmentAway, AlertPaymentRefused, AlertDailyLimit, AlertWalletEmpty, AlertTransactionStuck,
 	AlertTransactionReview, AlertTransactionGivenUp, AlertRefund, AlertChain, AlertChainClock,
+	AlertChainMessage,
 }
