@@ -221,7 +221,7 @@ func TestTransactions(t *testing.T) {
 	t.Parallel()
 	env := good()
 	c, err := load(env)
-	if err != nil || c.TON.Key != "" || c.TON.KeyFile != "" || c.Transactions.MaxStars != 1_000_000 ||
+	if err != nil || c.TON.Key != "" || c.TON.KeyFile != "" || c.Transactions.MaxStars != 10_000_000 ||
 		c.Transactions.StuckAfter != 30*time.Minute || c.Transactions.Refund || c.Transactions.WholeHistory || len(c.Transactions.Allow) != 0 {
 		t.Errorf("defaults %+v, %v", c.Transactions, err)
 	}

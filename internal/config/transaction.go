@@ -75,7 +75,7 @@ func (c *Config) transactionSettings() []Setting {
 		words(&c.Transactions.Allow, "STAGECOACH_TX_ALLOW", "addresses that may be paid for Stars, with commas; required with a key"),
 		words(&c.Transactions.TopUpFrom, "STAGECOACH_TX_TOP_UP_FROM", "addresses of yours, with commas: their transfers to the wallet are no orders"),
 		boolean(&c.Transactions.WholeHistory, "STAGECOACH_TX_WHOLE_HISTORY", "false", "at the first start with this wallet, transfers from before are orders too"),
-		integer(&c.Transactions.MaxStars, "STAGECOACH_TX_MAX_STARS", "1000000", 50, 1<<40, "the largest number of Stars in one purchase"),
+		integer(&c.Transactions.MaxStars, "STAGECOACH_TX_MAX_STARS", "10000000", 50, 1<<40, "the largest number of Stars in one purchase"),
 		amount(&c.Transactions.PaymentLimit, "STAGECOACH_TX_PAYMENT_LIMIT", "200", "GRAM (ex TON); the most for one purchase; 0: no limit"),
 		amount(&c.Transactions.DailyLimit, "STAGECOACH_TX_DAILY_LIMIT", strconv.Itoa(usualDailyLimit), "GRAM (ex TON); the most for all purchases of 24 hours together: an order that does not fit waits, and smaller ones pass; 0: no limit"),
 		amount(&c.Transactions.ReviewFrom, "STAGECOACH_TX_REVIEW_FROM", "50", "GRAM (ex TON); a larger deposit needs an operator's review before anything is paid for it; 0: no such limit, and STAGECOACH_TX_DAILY_LIMIT must be raised"),
