@@ -2,6 +2,7 @@ package rest_test
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -289,6 +290,8 @@ func TestStatsOfTransactions(t *testing.T) {
 	}
 	if average, ok := got["average_processing_seconds_all_time"].(float64); !ok || average < 0 {
 		t.Errorf("average of all time %v", got["average_processing_seconds_all_time"])
+	} else if got["average_processing_minutes"] != math.Round(average/60*100)/100 {
+		t.Errorf("%v minutes, %v seconds", got["average_processing_minutes"], average)
 	}
 
 	total := 0.0 // two days, when midnight passed meanwhile

@@ -11,6 +11,7 @@ type TransactionStats struct {
 	Statuses       []StatusShare     `json:"statuses" doc:"Those that occur, the most frequent first, here and below"`
 	AverageSeconds *float64          `json:"average_processing_seconds" example:"21.4" doc:"From detection to processed, of those detected in the last 24 hours; null: there are none"`
 	AverageAllTime *float64          `json:"average_processing_seconds_all_time" example:"24.9" doc:"The same of all transactions; null: none was processed"`
+	AverageMinutes *float64          `json:"average_processing_minutes" example:"0.42" doc:"That in minutes"`
 	Errors         []MessageCount    `json:"errors" doc:"Of failed transactions, by message"`
 	Categories     []CategoryCount   `json:"error_categories" doc:"The same by category"`
 	Days           []TransactionsDay `json:"days" doc:"By the day of detection (UTC), the newest first"`

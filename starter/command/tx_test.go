@@ -12,7 +12,7 @@ var (
 	wholeTxJSON = strings.TrimSuffix(txIn("failed"), "}") + `,"events":[{"seq":1,"type":"detected","actor_id":null,"from":"","to":"pending","comment":"","created_at":"2026-03-01T12:00:00Z"}],"payments":[{"id":"5","kind":"purchase","state":"dead","attempt":1,"amount_nano":460900000,"gas_nano":2500000,"chain_hash":null,"valid_until":"2026-03-01T12:00:00Z","created_at":"2026-03-01T12:00:00Z"}]}`
 	queueJSON   = `{"pause":{"since":"2026-03-01T12:00:00Z","reason":"it moves","user_id":"1","retry_at":null},"hold":null,"items":[{"place":1,"hash":"` + txHash + `","kind":"purchase","sender":"0:5e5e","asked_at":"2026-03-01T12:00:00Z","granted_at":"2026-03-01T12:00:00Z"},{"place":2,"hash":"cd","kind":"refund","sender":"0:77","asked_at":"2026-03-01T12:00:00Z","granted_at":null}]}`
 	ledgerJSON  = `{"wallet":"0:5e5e","scanned_to":"2026-03-01T12:00:00Z","balances":[{"account":"wallet","balance_nano":12500000000},{"account":"received","balance_nano":-12500000000}]}`
-	txStatsJSON = `{"statuses":[{"status":"processed","count":3,"percent":75},{"status":"failed","count":1,"percent":25}],"average_processing_seconds":21.44,"average_processing_seconds_all_time":62.5,"errors":[{"message":"Username not found","count":1}],"error_categories":[{"category":"Username Error","count":1}],"days":[{"day":"2026-03-01","total":4,"success":3,"success_percent":75}]}`
+	txStatsJSON = `{"statuses":[{"status":"processed","count":3,"percent":75},{"status":"failed","count":1,"percent":25}],"average_processing_seconds":21.44,"average_processing_seconds_all_time":62.5,"average_processing_minutes":1.04,"errors":[{"message":"Username not found","count":1}],"error_categories":[{"category":"Username Error","count":1}],"days":[{"day":"2026-03-01","total":4,"success":3,"success_percent":75}]}`
 )
 
 func txIn(status string) string {
@@ -77,7 +77,7 @@ func TestTransactionCommands(t *testing.T) {
 		{line: "tx ledger", want: []string{"wallet", "12.5 GRAM", "-12.5 GRAM"}, json: ledgerJSON},
 		{line: "tx reconcile", want: []string{"no differences"}, json: reconciled("true", "")},
 		{line: "tx reconcile --purchases " + sold, want: []string{"compared with Fragment: 1"}, body: `{"purchases":[{"payment_hash":"cd","stars":50,"paid_nano":460900000}]}`},
-		{line: "stats transactions", want: []string{"21.4 s on average", "over all time: ", "processed", "75.00 %", "Username not found", "Username Error", "2026-03-01"}, json: txStatsJSON},
+		{line: "stats transactions", want: []string{"21.4 s on average", "over all time: ", "(1.04 minutes)", "processed", "75.00 %", "Username not found", "Username Error", "2026-03-01"}, json: txStatsJSON},
 		{line: "stats transactions --days 365", want: []string{"PROCESSED"}},
 	})
 }

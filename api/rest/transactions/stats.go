@@ -2,6 +2,7 @@ package transactions
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"stagecoach/api/shape"
@@ -25,6 +26,7 @@ func (h *handlers) getTransactionStats(
 			stats.Statuses, func(c transaction.StatusShare) shape.StatusShare { return shape.StatusShare(c) },
 		),
 		AverageSeconds: stats.AverageSeconds, AverageAllTime: stats.AverageAllTime,
+		AverageMinutes: minutes(stats.AverageAllTime),
 		Errors: shape.List(
 			stats.Errors, func(c transaction.MessageCount) shape.MessageCount { return shape.MessageCount(c) },
 		),
@@ -38,4 +40,13 @@ func (h *handlers) getTransactionStats(
 			}
 		}),
 	}, nil
+}
+
+// minutes converts seconds, to two decimals.
+func minutes(seconds *float64) *float64 {
+	if seconds == nil {
+		return nil
+	}
+	rounded := math.Round(*seconds/60*100) / 100
+	return &rounded
 }

@@ -26,7 +26,7 @@ func showStats(cmd *cobra.Command, s shape.TransactionStats) error {
 	out := cmd.OutOrStdout()
 	const average, none = "%s on average", "none was processed"
 	fmt.Fprintf(out, "from seen to processed, in 24 hours: %s\n", terminal.Seconds(s.AverageSeconds, average, none))
-	fmt.Fprintf(out, "from seen to processed, over all time: %s\n", terminal.Seconds(s.AverageAllTime, average, none))
+	fmt.Fprintf(out, "from seen to processed, over all time: %s%s\n", terminal.Seconds(s.AverageAllTime, average, none), inMinutes(s))
 	return terminal.Tables(
 		out,
 		terminal.Rows(s.Statuses, func(c shape.StatusShare) []string {
@@ -45,3 +45,10 @@ func showStats(cmd *cobra.Command, s shape.TransactionStats) error {
 }
 
 func percent(value float64) string { return fmt.Sprintf("%.2f %%", value) }
+
+func inMinutes(s shape.TransactionStats) string {
+	if s.AverageMinutes == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (%.2f minutes)", *s.AverageMinutes)
+}
