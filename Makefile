@@ -28,10 +28,10 @@ TEST_FLAGS ?= -p 2 -parallel 4 -timeout 15m -ldflags=-w
 SOAK ?= 15m
 
 .DEFAULT_GOAL := help
-.PHONY: help dev build test test-short test-deps night chaos odd mutants lint digests fmt bench bench-scale screenshots soak soak-abuse docs histories clean
+.PHONY: help dev build test test-short test-deps night night-faults night-cluster night-versions night-pages night-chaos night-soak night-abuse chaos odd mutants lint digests fmt bench bench-scale screenshots soak soak-payments soak-abuse docs histories clean
 
 help: ## List these commands.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 dev: ## Run everything on this machine and demonstrate each workload, until Ctrl-C.
 	go run ./dev
@@ -39,22 +39,47 @@ dev: ## Run everything on this machine and demonstrate each workload, until Ctrl
 build: ## Build worker, api and starter into bin/.
 	go build -tags=stdjson -o bin/ ./worker ./api ./starter
 
-# RACE=-race is what CI runs. -vet=off: `make lint` vets.
+# RACE=-race is what CI runs: the rooms whose goroutines share memory with the race detector, and what would take too long
+# with it without. -vet=off: `make lint` vets.
+SHARED := ./workflows/... ./activities/... ./api/... ./internal/... ./starter/... ./worker/...
 test: test-deps ## Run the tests, with one end-to-end test for each workload (some minutes); RACE=-race: with the race detector.
-	@go test $(RACE) -vet=off $(TEST_FLAGS) ./...
-	@go test -vet=off $(TEST_FLAGS) -count=1 -run 'TestChaos$$|TestOddRequests$$|TestMatrix' ./workflows/transaction ./api/rest ./api/parts
+ifdef RACE
+	@go test $(RACE) -vet=off $(TEST_FLAGS) $(SHARED)
+	@go test -vet=off $(TEST_FLAGS) ./dev/...
+	@go test -vet=off $(TEST_FLAGS) -run 'TestChaos$$|TestOddRequests$$|TestMatrix' ./workflows/transaction ./api/rest ./api/parts
+else
+	@go test -vet=off $(TEST_FLAGS) ./workflows/... ./... # the longest first
+endif
 
 test-short: ## Run the tests without the end-to-end tests (about a minute).
 	@go test -short $(TEST_FLAGS) ./...
 
-night: RACE := -race
-night: test-deps ## Run all tests, with the long ones: faults under load, abuse, random histories and requests, mutants (some two hours).
-	STAGECOACH_NIGHT=1 go test $(RACE) $(TEST_FLAGS) -timeout 30m ./...
-	$(MAKE) --no-print-directory soak
-	$(MAKE) --no-print-directory soak-abuse
-	$(MAKE) --no-print-directory chaos
-	$(MAKE) --no-print-directory odd
-	$(MAKE) --no-print-directory mutants
+# Each part of the night takes some twenty minutes at most. A test that takes long has a name with the prefix of its part.
+NIGHT := STAGECOACH_NIGHT=1 go test -race -count=1 $(TEST_FLAGS) -timeout 30m
+night: night-faults night-cluster night-versions night-pages night-chaos night-soak night-abuse ## Run all tests that take long, part by part (some two hours).
+
+night-%: RACE := -race
+
+night-faults: test-deps ## Run the long tests of faults under load.
+	$(NIGHT) -run '^TestNight' ./dev/e2e ./workflows/...
+
+night-cluster: test-deps ## Run the tests of a cluster of Temporal.
+	$(NIGHT) -run '^TestCluster' ./dev/...
+
+night-versions: test-deps ## Run the tests of several versions beside each other.
+	$(NIGHT) -run '^TestVersions' ./dev/e2e
+
+night-pages: test-deps ## Test the pages in both languages, light and dark, on four widths.
+	STAGECOACH_LOOKS=all $(NIGHT) ./dev/pages
+
+night-chaos: CHAOS := 3000
+night-chaos: chaos mutants ## Run random histories, and change the code: a test must notice.
+
+night-soak: SOAK := 8m
+night-soak: soak soak-payments ## Run everything for some minutes while servers are killed and fail.
+
+night-abuse: SOAK := 8m
+night-abuse: soak-abuse odd ## Send random requests, and abuse the service for some minutes.
 
 # `make test` runs 300 of them, always the same.
 CHAOS ?= 10000
@@ -63,7 +88,7 @@ CHAOS_SEED ?= $(shell date +%s)
 chaos: ## Run 10,000 new random histories of transactions (some 15 minutes); CHAOS= and CHAOS_SEED= give number and seed.
 	STAGECOACH_CHAOS=$(CHAOS) STAGECOACH_CHAOS_SEED=$(CHAOS_SEED) go test -count=1 -timeout 3h -v -run 'TestChaos$$' ./workflows/transaction
 
-# `make test` sends 20,000 of them, always the same.
+# `make test` sends 5,000 of them, always the same.
 ODD ?= 200000
 ODD_SEED ?= $(shell date +%s)
 
@@ -159,6 +184,9 @@ screenshots: test-deps ## Write a picture of each page into bin/screenshots, and
 
 soak: ## Run all workloads for 15 minutes (SOAK=1m: another time) while servers are killed and fail; compare all at the end.
 	STAGECOACH_SOAK=$(SOAK) go test -count=1 -v -timeout 6h -run '^TestSoak$$' ./dev/e2e
+
+soak-payments: ## Sell and refund for 15 minutes (SOAK=1m: another time) while the processes that hold the wallet are killed.
+	STAGECOACH_SOAK=$(SOAK) go test -count=1 -v -timeout 6h -run '^TestSoakPayments$$' ./dev/e2e
 
 soak-abuse: ## The same, with a user who abuses the service every other minute instead of faults (SOAK=1m: another time).
 	STAGECOACH_SOAK=$(SOAK) go test -count=1 -v -timeout 6h -run '^TestSoakAbuse$$' ./dev/e2e

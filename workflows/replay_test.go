@@ -63,11 +63,8 @@ var others = map[string]Settings{
 		Delivery: delivery.Settings{
 			TTL: time.Hour, JobTimeout: 15 * time.Minute, HeartbeatTimeout: 10 * time.Second, RetryInterval: 2 * time.Second,
 		},
-		Download: download.Settings{Grace: time.Minute},
-		Transaction: transaction.Settings{
-			Attempts: 3, RetryInterval: 30 * time.Second, RebroadcastEvery: 15 * time.Second,
-			StuckAfter: 30 * time.Minute,
-		},
+		Download:    download.Settings{Grace: time.Minute},
+		Transaction: transaction.Settings{StuckAfter: 30 * time.Minute},
 	},
 }
 

@@ -42,7 +42,7 @@ var waits = map[string]map[string]wait{
 			lifecycle.CancelSignal, 7,
 		},
 	},
-	lifecycle.TransactionType: {"for an operator": {[]any{hash, nil}, lifecycle.TransactionSettledSignal, nil}},
+	lifecycle.TransactionType: {"for an operator": {[]any{hash, nil}, lifecycle.TransactionRefreshSignal, nil}},
 	lifecycle.WebhookType:     {"for an event": {[]any{7}, lifecycle.WebhookWake, nil}},
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/money"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store/notice"
 	"stagecoach/internal/store/transaction"
@@ -31,7 +32,7 @@ func (m *Monitor) follow(ctx context.Context) (unread bool, _ error) {
 	limit := historyPage
 	bound := head.At.Add(-m.Settings.FinalityMargin) // without a time that can be trusted nothing is complete
 	for cursor := uint64(wallet.CursorLT); ; {
-		page, err := m.finalPage(ctx, cursor, limit)
+		page, err := m.finalPage(ctx, cursor, limit, m.leastDeposit(wallet))
 		if toncenter.TooLong(err) && limit > 1 { // strangers decide how long their messages are
 			limit /= 2
 			continue
@@ -66,8 +67,8 @@ func (m *Monitor) follow(ctx context.Context) (unread bool, _ error) {
 		temporalio.Progressed(ctx)
 		brought, err := m.Store.IngestChain(ctx, wallet.Address, page.rows, scanned)
 		m.note(brought)
-		if err == nil {
-			err = m.notifyLost(ctx, brought.Lost)
+		if err == nil && len(brought.Lost) > 0 {
+			err = m.Alerts.RaiseAlert(ctx, notice.AlertTransactionReview)
 		}
 
 		if err != nil || !full {
@@ -84,8 +85,16 @@ type page struct {
 	pending time.Time                      // of the first one that is not final; zero: all are final
 }
 
-// finalPage returns at most limit final transactions after cursor.
-func (m *Monitor) finalPage(ctx context.Context, cursor uint64, limit int) (page page, _ error) {
+// leastDeposit is the least transfer that is an order: it has to buy the fewest Stars by the price of the last order, which may
+// have fallen by a fifth since then.
+func (m *Monitor) leastDeposit(wallet transaction.Wallet) money.Nano {
+	return money.Nano(max(m.Settings.MinDeposit, wallet.LeastNano-wallet.LeastNano/5))
+}
+
+// finalPage returns at most limit final transactions after cursor. A transfer of less than least is no order.
+func (m *Monitor) finalPage(
+	ctx context.Context, cursor uint64, limit int, least money.Nano,
+) (page page, _ error) {
 	temporalio.Progressed(ctx)
 	found, err := m.Chain.Transactions(ctx, toncenter.Page{Account: m.Wallet, FromLT: cursor + 1, Limit: limit})
 	if err != nil {
@@ -99,7 +108,7 @@ func (m *Monitor) finalPage(ctx context.Context, cursor uint64, limit int) (page
 			return page, nil
 		}
 
-		page.rows = append(page.rows, m.recordOf(t))
+		page.rows = append(page.rows, m.recordOf(t, least))
 		if t.In != nil && t.In.Unreadable {
 			page.unread = append(page.unread, t.Hash)
 		}
@@ -113,6 +122,9 @@ func (m *Monitor) note(brought transaction.Ingested) {
 	m.Metrics.Started.Add(float64(len(brought.NewDeposits)))
 	for _, hash := range brought.Lost {
 		m.Log.Error("the chain has a payment that the record does not know: a person has to look", "transaction", hash)
+	}
+	if len(brought.Settled) > 0 {
+		m.Decided()
 	}
 	if brought.Written > 0 || len(brought.Settled) > 0 {
 		m.Log.Info(
@@ -192,7 +204,7 @@ func (m *Monitor) isFinal(ctx context.Context, state toncenter.Wallet) error {
 }
 
 // recordOf converts a transaction of the chain into the record's form.
-func (m *Monitor) recordOf(t toncenter.Transaction) transaction.ChainTransaction {
+func (m *Monitor) recordOf(t toncenter.Transaction, least money.Nano) transaction.ChainTransaction {
 	r := transaction.ChainTransaction{
 		LT: int64(t.LT), Hash: t.Hash, PrevLT: int64(t.PrevLT), PrevHash: t.PrevHash, At: t.At, Aborted: t.Aborted,
 		FeeNano: int64(t.Fees),
@@ -227,7 +239,7 @@ func (m *Monitor) recordOf(t toncenter.Transaction) transaction.ChainTransaction
 	}
 
 	asks := t.IsDeposit() && !slices.Contains(m.TopUpFrom, t.In.Source)
-	r.Deposit = asks && r.In.Nano >= m.Settings.MinDeposit
+	r.Deposit = asks && r.In.Nano >= int64(least)
 	if asks && !r.Deposit {
 		order, _ := stars.Parse(r.Comment, stars.Least) // a wrong number of Stars does not matter here
 		r.TooSmallFor = order.Username

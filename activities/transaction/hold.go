@@ -2,7 +2,6 @@ package transaction
 
 import (
 	"context"
-	"time"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store/notice"
@@ -17,12 +16,12 @@ var holdAlerts = map[fault.Code]string{
 	fault.ChainClock:           notice.AlertChainClock,
 }
 
-// hold stops purchases for a while and alerts the administrators.
+// hold records that no purchase can succeed, and alerts the administrators.
 func (a *PaymentActivities) hold(ctx context.Context, why fault.Code) error {
 	if alert := holdAlerts[why]; alert != "" {
 		a.raise(ctx, alert)
 	}
-	return a.Store.Hold(ctx, string(why), time.Now().Add(a.Settings.HoldRetry))
+	return a.Store.Hold(ctx, string(why))
 }
 
 func (a *PaymentActivities) raise(ctx context.Context, alert string) {

@@ -29,13 +29,11 @@ type MonitorStore interface {
 	SignedUntil(ctx context.Context, wallet string) (*time.Time, error)
 	AbandonedPurchases(ctx context.Context, wallet string, limit int) ([]transaction.Payment, error)
 
-	WakesOf(ctx context.Context, wallet string) transaction.Wakes
-	PendingSignalsOf(ctx context.Context, wallet string, limit int) (transaction.PendingSignals, error)
-	MarkTurnNotified(ctx context.Context, turn transaction.QueueEntry) error
-	MarkSettledNotified(ctx context.Context, paymentID int64) error
+	PaymentWakes(ctx context.Context, wallet string) <-chan struct{}
+	UnstartedOf(ctx context.Context, wallet string, limit int) ([]string, error)
 }
 
-// Monitor follows the wallet's history on the chain and notifies the workflows of transactions.
+// Monitor follows the wallet's history on the chain and starts the workflows of transactions.
 type Monitor struct {
 	Store     MonitorStore
 	Alerts    Alerts
@@ -43,7 +41,7 @@ type Monitor struct {
 	Chain     *toncenter.Client
 	TopUpFrom []ton.Address // transfers from these are not orders
 	Settings  Settings
-	Temporal  temporalio.Signaler
+	Decided   func() // tells who waits in this process that the chain has decided a payment
 	Metrics   metrics.Transaction
 	Log       *slog.Logger
 	// Start starts a transaction's workflow and records that it did.
@@ -52,7 +50,7 @@ type Monitor struct {
 
 const (
 	historyPage   = 100
-	pendingPage   = 100 // of each kind
+	pendingPage   = 100
 	abandonedPage = 10
 	startsAtOnce  = 10              // workflows that are started concurrently
 	awayFor       = 5 * time.Minute // an alert after so long without a complete read of the chain
@@ -77,7 +75,7 @@ func (m *Monitor) WatchWallet(ctx context.Context, wallet string) error {
 	next := time.NewTimer(m.Settings.PollInterval)
 	defer next.Stop()
 
-	pause := monitorPause{over: over.C, next: next.C, wakes: m.Store.WakesOf(ctx, wallet)}
+	pause := monitorPause{over: over.C, next: next.C, wakes: m.Store.PaymentWakes(ctx, wallet)}
 	complete := time.Now() // the end of the last read that was complete
 	for due, goesOn := true, true; goesOn; due, goesOn = pause.wait(ctx) {
 		if due {
@@ -86,9 +84,9 @@ func (m *Monitor) WatchWallet(ctx context.Context, wallet string) error {
 		}
 
 		temporalio.Progressed(ctx)
-		more, err := m.notify(ctx)
+		more, err := m.start(ctx)
 		if err != nil && ctx.Err() == nil {
-			m.Log.Warn("workflows were not notified", "error", err) // the next read notifies them
+			m.Log.Warn("workflows were not started", "error", err) // the next read starts them
 		}
 
 		if more {
@@ -116,7 +114,7 @@ func (m *Monitor) read(ctx context.Context, complete time.Time) time.Time {
 // monitorPause holds what ends a monitor's wait between two rounds.
 type monitorPause struct {
 	over, next <-chan time.Time // the activity's time, and the poll interval
-	wakes      transaction.Wakes
+	wakes      <-chan struct{}
 }
 
 // wait waits for the next round, and says whether it begins with a read of the chain. It does not go on when the
@@ -135,9 +133,7 @@ func (p monitorPause) wait(ctx context.Context) (due, goesOn bool) {
 			return false, false
 		case <-alive.C:
 			temporalio.Progressed(ctx)
-		case <-p.wakes.Turns:
-			return false, true
-		case <-p.wakes.Payments:
+		case <-p.wakes:
 			return true, true
 		case <-p.next:
 			return true, true

@@ -107,9 +107,9 @@ func TestLongMessages(t *testing.T) {
 	if err != nil || followed.CursorLT != number {
 		t.Errorf("%+v %v", followed, err)
 	}
-	pending, err := s.Transactions.PendingSignalsOf(t.Context(), wallet.Raw(), 2*number)
-	if err != nil || len(pending.Starts) != number-1 {
-		t.Errorf("%d orders, want %d: %v", len(pending.Starts), number-1, err)
+	pending, err := s.Transactions.UnstartedOf(t.Context(), wallet.Raw(), 2*number)
+	if err != nil || len(pending) != number-1 {
+		t.Errorf("%d orders, want %d: %v", len(pending), number-1, err)
 	}
 
 	open, err := s.Notices.Incidents(t.Context(), true, 0, 10)

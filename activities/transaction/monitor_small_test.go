@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"stagecoach/internal/money"
+	"stagecoach/internal/store/transaction"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
 )
@@ -22,7 +23,7 @@ func TestWhomASmallTransferNames(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	m := &Monitor{TopUpFrom: []ton.Address{ours}, Settings: Settings{MinDeposit: 50}}
+	m := &Monitor{TopUpFrom: []ton.Address{ours}}
 	for name, c := range map[string]struct {
 		source  ton.Address
 		nano    money.Nano
@@ -38,9 +39,20 @@ func TestWhomASmallTransferNames(t *testing.T) {
 		"not small":           {customer, 50, "durov", "", true},
 		"from outside":        {ton.Address{}, 49, "durov", "", false},
 	} {
-		got := m.recordOf(toncenter.Transaction{In: &toncenter.Message{Source: c.source, Value: c.nano, Comment: &c.comment}})
+		got := m.recordOf(toncenter.Transaction{In: &toncenter.Message{Source: c.source, Value: c.nano, Comment: &c.comment}}, 50)
 		if got.TooSmallFor != c.want || got.Deposit != c.deposit {
 			t.Errorf("%s: %q is told, a deposit %v; want %q, %v", name, got.TooSmallFor, got.Deposit, c.want, c.deposit)
+		}
+	}
+}
+
+// TestLeastDeposit follows the price of the last order down by a fifth, and never below the setting.
+func TestLeastDeposit(t *testing.T) {
+	t.Parallel()
+	m := &Monitor{Settings: Settings{MinDeposit: 50}}
+	for price, want := range map[int64]money.Nano{0: 50, 60: 50, 100: 80, 1000: 800} {
+		if got := m.leastDeposit(transaction.Wallet{LeastNano: price}); got != want {
+			t.Errorf("at a price of %d the least is %d, want %d", price, got, want)
 		}
 	}
 }

@@ -5,13 +5,15 @@ import (
 	"go.temporal.io/sdk/worker"
 )
 
-// RegisterQuotes registers the activity that quotes orders at the worker of its queue.
-func RegisterQuotes(w worker.ActivityRegistry, payments *PaymentActivities) {
-	w.RegisterActivityWithOptions(payments.QuoteOrder, activity.RegisterOptions{Name: "QuoteOrder"})
+// RegisterPayments registers what is done in the wallet's turn at the worker of its queue, which has one slot.
+func RegisterPayments(w worker.ActivityRegistry, payments *PaymentActivities) {
+	w.RegisterActivityWithOptions(payments.Buy, activity.RegisterOptions{Name: "Buy"})
+	w.RegisterActivityWithOptions(payments.Refund, activity.RegisterOptions{Name: "Refund"})
 }
 
-// RegisterPayments registers the activities that need the wallet's key or Fragment's session.
-func RegisterPayments(w worker.ActivityRegistry, payments *PaymentActivities, monitor *Monitor) {
-	w.RegisterActivity(payments)
+// RegisterWallet registers what follows the wallet and its payments beside the turn.
+func RegisterWallet(w worker.ActivityRegistry, payments *PaymentActivities, monitor *Monitor) {
+	w.RegisterActivityWithOptions(payments.ConfirmPurchase, activity.RegisterOptions{Name: "ConfirmPurchase"})
+	w.RegisterActivityWithOptions(payments.ProveRefund, activity.RegisterOptions{Name: "ProveRefund"})
 	w.RegisterActivity(monitor)
 }

@@ -8,6 +8,7 @@ import (
 	"stagecoach/internal/money"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store/transaction"
+	"stagecoach/internal/temporalio"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
 )
@@ -20,56 +21,54 @@ type draft struct {
 	until         time.Time // the deadline of the money's arrival; zero: none
 }
 
-// prepareFunc drafts the payment of a transaction. It moves no money.
-type prepareFunc func(context.Context, transaction.Transaction) (draft, error)
+// prepareFunc drafts the payment of an execution. It moves no money.
+type prepareFunc func(context.Context, *execution) (draft, error)
 
 // sign prepares a payment, checks that the wallet can afford it, and records it. Nothing is broadcast here: the recorded
 // bytes are the only ones that are ever sent for this order (docs/decisions/0007).
 //
 // Its errors are faults, or failures of package stars: stars.LinkExpired when Fragment's request ends too soon.
-func (a *PaymentActivities) sign(
-	ctx context.Context, o Order, kind transaction.PaymentKind, prepare prepareFunc,
-) (*transaction.Payment, error) {
-	row, err := a.payableTransaction(ctx, o.Hash, kind)
-	if err != nil {
+func (x *execution) sign(ctx context.Context) (*transaction.Payment, error) {
+	if err := x.payable(ctx); err != nil {
 		return nil, err
 	}
 
+	temporalio.Progressed(ctx)
 	ready, state, err := together(
-		func() (draft, error) { return prepare(ctx, row) },
-		func() (walletState, error) { return a.readWallet(ctx) },
+		func() (draft, error) { return x.prepare(ctx, x) },
+		func() (walletState, error) { return x.readWallet(ctx) },
 	)
 	if err != nil {
 		return nil, err
 	}
 
 	if time.Since(state.readAt) > stateAge {
-		if state, err = a.readWallet(ctx); err != nil {
+		if state, err = x.readWallet(ctx); err != nil {
 			return nil, err
 		}
 	}
 
-	if err := a.affordable(state, ready); err != nil {
+	if err := x.affordable(state, ready); err != nil {
 		return nil, err
 	}
-	until, err := a.validUntil(state.now, ready)
+	until, err := x.validUntil(state.now, ready)
 	if err != nil {
 		return nil, err
 	}
-	order, err := a.orderOf(o, kind, ready, state)
+	order, err := x.orderOf(ready, state)
 	if err != nil {
 		return nil, err
 	}
 
-	payment, err := a.Store.SignPayment(ctx, order, a.Settings.Limits, func(seqno uint32) (transaction.Signed, error) {
-		signed, err := a.Wallet.Sign(seqno, until, ready.payment)
+	payment, err := x.Store.SignPayment(ctx, order, x.Settings.Limits, func(seqno uint32) (transaction.Signed, error) {
+		signed, err := x.Wallet.Sign(seqno, until, ready.payment)
 		return transaction.Signed{BoC: signed.BoC, HashNorm: signed.Hash, ValidUntil: signed.ValidUntil}, err
 	})
 	if err != nil {
 		return nil, err
 	}
 
-	a.resolveAlerts(ctx)
+	x.resolveAlerts(ctx)
 	return &payment, nil
 }
 
@@ -102,43 +101,35 @@ func (a *PaymentActivities) affordable(state walletState, ready draft) error {
 }
 
 // orderOf converts a draft into the record's order to sign.
-func (a *PaymentActivities) orderOf(
-	o Order, kind transaction.PaymentKind, ready draft, state walletState,
-) (transaction.PaymentOrder, error) {
+func (x *execution) orderOf(ready draft, state walletState) (transaction.PaymentOrder, error) {
 	bodyHash, err := ton.BodyHash(ready.payment.Body)
 	return transaction.PaymentOrder{
-		Hash: o.Hash, Kind: kind, Attempt: o.Attempt, RequestID: ready.requestID, RequestNumber: ready.requestNumber,
+		Turn: x.turn, Kind: x.kind, Attempt: x.attempt, RequestID: ready.requestID, RequestNumber: ready.requestNumber,
 		LinkUntil: ready.until, BodyHash: bodyHash, Destination: ready.payment.To.Raw(),
-		AmountNano: int64(ready.payment.Amount), GasNano: a.Settings.Reserve,
+		AmountNano: int64(ready.payment.Amount), GasNano: x.Settings.Reserve,
 		ChainSeqno: state.wallet.Seqno, ChainLT: int64(state.wallet.LastLT),
 	}, err
 }
 
-// payableTransaction returns a transaction of our wallet. It applies the pause and the limits before any outside system
-// is queried. The check at the signature decides.
-func (a *PaymentActivities) payableTransaction(
-	ctx context.Context, hash string, kind transaction.PaymentKind,
-) (t transaction.Transaction, err error) {
-	if t, err = a.Store.ByHash(ctx, hash); err != nil {
-		return t, err
-	}
-	if t.Wallet != a.Wallet.Address().Raw() { // it was paid to a wallet whose key we no longer have
-		return t, fault.New(fault.NotConfigured, "the wallet's key is not configured here")
+// payable applies the pause and the limits before any outside system is queried. The check at the signature decides.
+func (x *execution) payable(ctx context.Context) error {
+	if x.row.Wallet != x.Wallet.Address().Raw() { // it was paid to a wallet whose key we no longer have
+		return fault.New(fault.NotConfigured, "the wallet's key is not configured here")
 	}
 
-	switches, err := a.Store.Switches(ctx)
+	switches, err := x.Store.Switches(ctx)
 	switch {
 	case err != nil:
-		return t, err
+		return err
 	case switches.Pause.On():
-		return t, fault.New(fault.PaymentsPaused, "payments are paused")
+		return fault.New(fault.PaymentsPaused, "payments are paused")
 	}
 
-	nano := t.QuoteNano // 0: only the signature can decide
-	if kind == transaction.Refund {
-		nano = t.RefundDueNano - a.Settings.Reserve
+	nano := x.row.QuoteNano // 0: only the signature can decide
+	if x.kind == transaction.Refund {
+		nano = x.row.RefundDueNano - x.Settings.Reserve
 	}
-	return t, a.Store.CheckLimits(ctx, hash, kind, nano, a.Settings.Limits)
+	return x.Store.CheckLimits(ctx, x.order.Hash, x.kind, nano, x.Settings.Limits)
 }
 
 const (

@@ -21,7 +21,6 @@ type Store interface {
 	SnapshotOf(ctx context.Context, hash string) (transaction.Snapshot, error)
 
 	Lock(ctx context.Context, hash string) (transaction.Snapshot, error)
-	EnterQueue(ctx context.Context, hash string, kind transaction.PaymentKind) (transaction.Snapshot, error)
 	SaveQuote(ctx context.Context, q transaction.Quote) (transaction.Snapshot, error)
 	Retry(ctx context.Context, r transaction.Request) (transaction.Snapshot, error)
 	Resolve(
@@ -30,9 +29,11 @@ type Store interface {
 	Review(
 		ctx context.Context, hash string, attempt int, reason string,
 	) (transaction.Snapshot, error)
+	AskReview(ctx context.Context, r transaction.Request) (transaction.Snapshot, error)
 	WriteOffRefund(ctx context.Context, r transaction.Request) (transaction.Snapshot, error)
 
 	MarkStuck(ctx context.Context, hash string, attempt int) (stuck bool, err error)
+	Switches(ctx context.Context) (transaction.Switches, error)
 }
 
 // Alerts tells the administrators of what only they can repair.
@@ -80,14 +81,21 @@ type Settings struct {
 	FinalityMargin time.Duration      // how long after its time a payment that is not found is dead
 	// how long Fragment is asked about a paid purchase before an operator is
 	ConfirmPatience time.Duration
-	HoldRetry       time.Duration // the pause from the start of a hold until one purchase may try; the pauses grow
+	HoldRetry       time.Duration // the longest pause between two tries of the order that waits for the end of a hold
 	// how long an order waits while Fragment is away, and how long a failed one is retried automatically
-	RetryFor     time.Duration
-	PollInterval time.Duration // between two reads of the chain
-	MinDeposit   int64         // a smaller transfer is no order
-	WholeHistory bool          // transfers from before the first start are orders too
-	Refund       bool          // non-retryable failures are refunded
-	RefundLeast  int64         // a refund of less to the sender is not made
+	RetryFor      time.Duration
+	RetryInterval time.Duration // between the tries of an order that follow each other; doubled, and a second at most at first
+	PollInterval  time.Duration // between two reads of the chain
+	StuckAfter    time.Duration // in processing
+
+	LookEvery        time.Duration // between two looks at what others decide: the record, the switches, Fragment
+	RebroadcastEvery time.Duration // at first; doubled for each one after
+	TurnPatience     time.Duration // how long the turn is kept for the Stars of a paid purchase
+
+	MinDeposit   int64 // a smaller transfer is no order
+	WholeHistory bool  // transfers from before the first start are orders too
+	Refund       bool  // non-retryable failures are refunded
+	RefundLeast  int64 // a refund of less to the sender is not made
 }
 
 // Snapshot is the record's state of a transaction, with what the settings say about it.
@@ -117,37 +125,14 @@ func (a *Activities) LookAtTransaction(ctx context.Context, hash string) (Snapsh
 	return a.Settings.answer(ctx, record, err)
 }
 
-// PaymentOf names a payment of a transaction, which may not be made yet.
-type PaymentOf struct {
-	Hash string                  `json:"hash"`
-	Kind transaction.PaymentKind `json:"kind"`
-}
-
-// QueuePayment puts a payment in line for the wallet's turn. It ignores one that is not due, or made already.
-func (a *Activities) QueuePayment(ctx context.Context, p PaymentOf) (Snapshot, error) {
-	record, err := a.Store.EnterQueue(ctx, p.Hash, p.Kind)
-	if isRefusal(err, fault.PaymentUndecided, fault.InvalidTransition) {
-		return a.LookAtTransaction(ctx, p.Hash)
-	}
-	return a.Settings.answer(ctx, record, err)
-}
-
-// Failure says why a try to buy has ended.
-type Failure struct {
-	Hash    string `json:"hash"`
-	Attempt int    `json:"attempt"`
-	Message string `json:"message"` // as in the table of failures
-}
-
-// FailTransaction ends a try to buy, unless a purchase is signed or paid.
-func (a *Activities) FailTransaction(ctx context.Context, f Failure) (Snapshot, error) {
-	record, err := a.Orders.Fail(ctx, f.Hash, f.Attempt, stars.Named(f.Message))
-	return a.Settings.answer(ctx, record, err)
-}
-
 // WriteOffRefund gives up what is owed to the sender, or refuses.
 func (a *Activities) WriteOffRefund(ctx context.Context, r Request) (Snapshot, error) {
 	return a.carryOut(ctx, r, a.Store.WriteOffRefund)
+}
+
+// AskReview stops an order for a person's review, or refuses.
+func (a *Activities) AskReview(ctx context.Context, r Request) (Snapshot, error) {
+	return a.carryOut(ctx, r, a.Store.AskReview)
 }
 
 // countEnd counts the result of a try to carry out an order. A call that is repeated because its answer was lost counts
@@ -180,17 +165,37 @@ func (a *Activities) ReviewTransaction(ctx context.Context, r Review) (Snapshot,
 	return a.Settings.answer(ctx, record, err)
 }
 
-// AlertStuck alerts the administrators to a transaction that is in processing for too long.
-func (a *Activities) AlertStuck(ctx context.Context, hash string) (Snapshot, error) {
+// AlertStuck alerts the administrators to a transaction that is in processing for too long. The time begins anew when a
+// pause or a hold of all payments ends, of which they know: later is when to look again then; 0: they are alerted.
+func (a *Activities) AlertStuck(ctx context.Context, hash string) (later time.Duration, _ error) {
+	switches, err := a.Store.Switches(ctx)
+	if err != nil {
+		return 0, temporalio.RetryUntilSeen(ctx, err)
+	}
+
+	for _, s := range []transaction.Switch{switches.Pause, switches.Hold} {
+		if s.On() {
+			later = a.Settings.StuckAfter
+		} else if s.EndedAt != nil {
+			later = max(later, a.Settings.StuckAfter-time.Since(*s.EndedAt))
+		}
+	}
+	if later > 0 {
+		return later, nil
+	}
+
 	record, err := a.Store.SnapshotOf(ctx, hash)
 	if err != nil {
-		return a.Settings.answer(ctx, record, err)
+		return 0, temporalio.RetryUntilSeen(ctx, err)
 	}
 	stuck, err := a.Store.MarkStuck(ctx, hash, record.Attempt)
 	if err == nil && stuck {
 		err = a.Alerts.RaiseAlert(ctx, notice.AlertTransactionStuck)
 	}
-	return a.Settings.answer(ctx, record, err)
+	if err != nil {
+		return 0, temporalio.RetryUntilSeen(ctx, err)
+	}
+	return 0, nil
 }
 
 // AlertUnfollowed alerts the administrators to a wallet that no process follows on the chain. The monitor's next complete

@@ -49,7 +49,7 @@ func (o things) presses() map[string][]string {
 		steps = append(steps, fmt.Sprintf("%d:%s", o.task, action))
 	}
 	return map[string][]string{
-		"xt": {o.hash}, "xr": {o.hash}, "xy": {o.hash + ":1"},
+		"xt": {o.hash}, "xr": {o.hash}, "xy": {o.hash + ":1"}, "xv": {o.hash + ":1"},
 		"dl": {"0"}, "dx": {number64(o.download)}, "dr": {number64(o.download)}, "dm": {number64(o.book) + ":text"},
 		"bk": {number64(o.book)}, "bp": {"0", ""}, "bn": {""},
 		"f": {"0:0"}, "u": {"0"}, "i": {number64(o.file) + ":0"}, "s": {""}, "r": {"0"},

@@ -256,11 +256,11 @@ func (w *rig) pays(hash string, n int64) {
 		}
 	}
 
-	_, err := w.store.Transactions.EnterQueue(ctx, hash, transaction.Purchase)
+	turn, err := w.store.Transactions.ClaimTurn(ctx, hash)
 	must(err)
 	payment, err := w.store.Transactions.SignPayment(ctx, transaction.PaymentOrder{
 		BodyHash: hashOf("body"),
-		Hash:     hash, Kind: transaction.Purchase, Attempt: 1, Destination: "0:" + hashOf("shop"), AmountNano: coin / 3,
+		Turn:     turn, Kind: transaction.Purchase, Attempt: 1, Destination: "0:" + hashOf("shop"), AmountNano: coin / 3,
 		GasNano: coin / 100,
 	}, transaction.Limits{}, func(uint32) (transaction.Signed, error) {
 		return transaction.Signed{

@@ -1,6 +1,7 @@
 package parts_test
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"stagecoach/api/words"
 	"stagecoach/internal/store/account"
 )
 
@@ -45,6 +47,32 @@ func TestEveryPageHasATitle(t *testing.T) {
 }
 
 var untitled = regexp.MustCompile(`<title>\W*(Stagecoach)?</title>|<h1[^>]*>\s*<`)
+
+// TestOperatorsAreNamed opens a transaction on which an administrator has acted. Who may not read users sees a number,
+// and is refused nothing.
+func TestOperatorsAreNamed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	var root int64
+	r.must(r.db.QueryRow(t.Context(), `SELECT id FROM users WHERE name = 'Root'`).Scan(&root))
+	r.tokens["reader"] = account.NewToken()
+	one := account.Token{UserID: root, Name: "one", Scopes: []account.Scope{account.ScopeRead}}
+	_, err := r.open(r.address).Accounts.CreateToken(t.Context(), one, r.tokens["reader"])
+	r.must(err)
+
+	for visitor, want := range map[string]string{"admin": "Root", "reader": words.Person.In(words.English, root)} {
+		got := r.visit(r.url, visitor).get(fmt.Sprintf("/transactions/%s%056x", hashes, 9))
+		if !strings.Contains(got.text, fmt.Sprintf(`<a href="/operations/users/%d">%s</a>`, root, want)) {
+			t.Errorf("%s: the page does not name %q:\n%s", visitor, want, got.text)
+		}
+	}
+
+	var refused int
+	r.must(r.db.QueryRow(t.Context(), `SELECT count(*) FROM audit_log WHERE actor_id = $1`, root).Scan(&refused))
+	if refused != 0 {
+		t.Errorf("the audit log has %d entries", refused)
+	}
+}
 
 // TestFiltersLeadToThemselves opens each filter in the lines above lists: the page that answers shows that link as the
 // present one, so that it has understood the link's filter.

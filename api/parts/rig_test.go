@@ -359,12 +359,11 @@ INSERT INTO transactions (hash, wallet, lt, amount_nano, sender, comment, userna
 		CASE k WHEN 3 THEN 'HASH' || lpad(to_hex(n * 8 + k), 56, '1') ELSE '' END, CASE k WHEN 5 THEN 1000 ELSE 0 END, k = 7, CASE k WHEN 7 THEN 'OUTCOME_UNKNOWN' ELSE '' END
 	FROM generate_series(1, 60) n, generate_series(1, 7) k ORDER BY n, k;
 INSERT INTO ledger_balances (wallet, account, balance_nano) VALUES ('0:' || repeat('a', 64), 'wallet', 5000000000);
-INSERT INTO payment_queue (transaction_hash, kind, wallet, sender, asked_at)
-	SELECT 'HASH' || lpad(to_hex(n * 8 + 2), 56, '0'), 'purchase', '0:' || repeat('a', 64), '0:' || repeat('b', 64), now() FROM generate_series(1, 60) n;
 INSERT INTO events (workload, entity_id, seq, type, from_state, to_state, actor_id, owner_id, comment)
 	SELECT w, n::text, s, 'failed', '', 'FAILED', ADA, ADA, 'WORD_COMMENT' FROM (VALUES ('delivery', 480), ('task', 360), ('download', 300)) v (w, most), generate_series(1, most) n, generate_series(1, 3) s;
-INSERT INTO events (workload, entity_id, seq, type, to_state, owner_id, comment)
-	SELECT 'transaction', 'HASH' || lpad(to_hex(n), 56, '0'), s, 'made', 'pending', ADA, 'WORD' FROM generate_series(9, 490) n, generate_series(1, 3) s;
+INSERT INTO events (workload, entity_id, seq, type, to_state, actor_id, owner_id, comment)
+	SELECT 'transaction', 'HASH' || lpad(to_hex(n), 56, '0'), s, 'made', 'pending', u.id, ADA, 'WORD' FROM users u, generate_series(9, 490) n, generate_series(1, 3) s
+	WHERE u.name = 'Root';
 INSERT INTO alerts (kind, opened_at) VALUES ('queue_overflow', now()), ('deliveries_stuck', now());
 INSERT INTO alerts (kind, opened_at, resolved_at) SELECT 'storage_unreachable', now(), now() FROM generate_series(1, 60);
 INSERT INTO reconciler_findings (workload, entity, workflow_id, finding, done, done_at)

@@ -77,6 +77,7 @@ func endpoints() []endpoint {
 		{id: "list-transactions", method: "GET", target: "/v1/transactions", admin: true},
 		{id: "get-transaction", method: "GET", target: "/v1/transactions/" + someHash, admin: true, subject: "transaction/" + someHash},
 		{id: "retry-transaction", method: "POST", target: "/v1/transactions/" + someHash + "/retry", admin: true, subject: "transaction/" + someHash},
+		{id: "review-transaction", method: "POST", target: "/v1/transactions/" + someHash + "/review", admin: true, subject: "transaction/" + someHash},
 		{id: "write-off-transaction", method: "POST", target: "/v1/transactions/" + someHash + "/write-off", admin: true, subject: "transaction/" + someHash},
 		{id: "resolve-transaction", method: "POST", target: "/v1/transactions/" + someHash + "/resolve", body: map[string]any{"outcome": "failed"}, admin: true, subject: "transaction/" + someHash},
 		{id: "get-transaction-stats", method: "GET", target: "/v1/stats/transactions", admin: true},

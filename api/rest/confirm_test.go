@@ -46,7 +46,7 @@ func (w *rig) inSession(user account.User, ago time.Duration, method, target str
 var asking = []string{
 	"change-user", "create-agent", "create-agent-token", "create-sign-in-link", "create-token", "create-user",
 	"forget-user", "pause-payments", "renew-user-token", "resolve-transaction", "resume-payments", "retry-transaction",
-	"rotate-token", "write-off-transaction",
+	"review-transaction", "rotate-token", "write-off-transaction",
 }
 
 // TestSessionsAskAgain calls each operation with a session that was confirmed too long ago and with one that was

@@ -53,7 +53,7 @@ func TestDryRunOfEveryChange(t *testing.T) {
 		}
 	}
 
-	if tried != len(known) || tried < 15 {
+	if tried != len(known) || tried < 16 {
 		t.Errorf("%d operations were tried, the document has %d", tried, len(known))
 	}
 }

@@ -22,10 +22,10 @@ import (
 	"stagecoach/internal/store/download"
 )
 
-// How many requests a run of the tests sends, without the race detector and with it: about a minute's worth together.
+// How many requests a run of the tests sends, without the race detector and with it: about half a minute together.
 // make odd sends more of them.
 const (
-	oddRequests     = 20_000
+	oddRequests     = 5_000
 	oddRequestsRace = 2_000
 	oddPatience     = 200 // requests of an operation until one of them is right
 )

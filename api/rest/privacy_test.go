@@ -88,6 +88,15 @@ func TestMembersAreNamedOnceTheyAgree(t *testing.T) {
 	w.asks(w.adaToken, id, w.bob.ID)
 	check("asked in anew", w.ada.Name)
 
+	// An agent has its owner's name beside its own.
+	agent, _ := w.agentOf(w.adaToken, "read", "tasks")
+	w.send(w.adaToken, "PUT", space+"/members/"+agent, nil).ok(http.StatusNoContent)
+	check("with an agent", w.ada.Name, "night shift")
+	if owners := w.walk(w.adaToken, space+"/members", "owner_name"); !slices.Equal(owners, []string{"", w.ada.Name}) {
+		t.Errorf("the owners are %v", owners)
+	}
+	w.send(w.adaToken, "DELETE", space+"/members/"+agent, nil).ok(http.StatusNoContent)
+
 	// An administrator is no member until they add themselves.
 	w.send(w.adminToken, "POST", space+"/agree", nil).refused(http.StatusNotFound, fault.WorkspaceNotFound, "")
 	w.send(w.adminToken, "PUT", space+"/members/1", nil).ok(http.StatusNoContent)

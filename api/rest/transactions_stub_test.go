@@ -52,6 +52,8 @@ func (s *transactionsStub) UpdateWithStartWorkflow(
 	switch lifecycle.TransactionAction(o.UpdateOptions.UpdateName) {
 	case lifecycle.TransactionActionRetry:
 		_, err = s.store.Transactions.Retry(ctx, request)
+	case lifecycle.TransactionActionReview:
+		_, err = s.store.Transactions.AskReview(ctx, request)
 	case lifecycle.TransactionActionWriteOff:
 		_, err = s.store.Transactions.WriteOffRefund(ctx, request)
 	default:
@@ -120,6 +122,7 @@ func hashOf(of ...any) string {
 type bank struct {
 	*rig
 	last transaction.ChainTransaction
+	turn transaction.Turn // the last one that was claimed
 }
 
 func (w *rig) bank() *bank {
@@ -176,14 +179,26 @@ func (b *bank) failed(message string, class lifecycle.ErrorClass) string {
 	return hash
 }
 
+// claim claims the wallet's turn, after whoever has it has left it.
+func (b *bank) claim(hash string) transaction.Turn {
+	b.t.Helper()
+	err := b.store.Transactions.LeaveTurn(b.t.Context(), b.turn)
+	if err == nil {
+		b.turn, err = b.store.Transactions.ClaimTurn(b.t.Context(), hash)
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return b.turn
+}
+
 // signed makes a transaction whose purchase is signed.
 func (b *bank) signed() (hash string, payment transaction.Payment) {
 	b.t.Helper()
 	hash = b.processing()
-	b.must(b.store.Transactions.EnterQueue(b.t.Context(), hash, transaction.Purchase))
 	payment, err := b.store.Transactions.SignPayment(b.t.Context(), transaction.PaymentOrder{
 		BodyHash: hashOf("body"),
-		Hash:     hash, Kind: transaction.Purchase, Attempt: 1, Destination: shop, AmountNano: coin, GasNano: coin / 100,
+		Turn:     b.claim(hash), Kind: transaction.Purchase, Attempt: 1, Destination: shop, AmountNano: coin, GasNano: coin / 100,
 	}, transaction.Limits{}, func(seqno uint32) (transaction.Signed, error) {
 		return transaction.Signed{
 			BoC: []byte{1}, HashNorm: hashOf("message", hash), ValidUntil: b.last.At.Add(time.Hour),

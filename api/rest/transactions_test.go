@@ -311,9 +311,7 @@ func TestPayments(t *testing.T) {
 	w := newRig(t)
 	b := w.bank()
 	first, second := b.processing(), b.processing()
-	for _, hash := range []string{first, second} {
-		b.must(w.store.Transactions.EnterQueue(t.Context(), hash, transaction.Purchase))
-	}
+	b.claim(first)
 
 	queue := w.send(w.adminToken, "GET", "/v1/payments/queue", nil).ok(http.StatusOK)
 	if items := queue.items(); len(items) != 2 || items[0]["hash"] != first || items[0]["granted_at"] == nil || items[1]["hash"] != second || items[1]["granted_at"] != nil ||

@@ -106,7 +106,7 @@ func TestMembers(t *testing.T) {
 		}
 	}
 
-	if got := w.send(w.adaToken, "GET", target, nil).ok(http.StatusOK).items()[0]; got["name"] != w.ada.Name || got["joined_at"] == nil || len(got) != 3 {
+	if got := w.send(w.adaToken, "GET", target, nil).ok(http.StatusOK).items()[0]; got["name"] != w.ada.Name || got["joined_at"] == nil || got["owner_name"] != "" || len(got) != 4 {
 		t.Errorf("a member is %v", got)
 	}
 

@@ -7,15 +7,14 @@ import (
 // Switches are what stops payments.
 type Switches struct {
 	Pause *Switch `json:"pause" doc:"An administrator's: no payment is signed; null: off"`
-	Hold  *Switch `json:"hold" doc:"The program's own: no purchase is signed, but for one that tries after retry_at; null: off"`
+	Hold  *Switch `json:"hold" doc:"The program's own: the order that has the turn waits until its cause is gone; null: off"`
 }
 
 // Switch is a switch that is on.
 type Switch struct {
-	Since   time.Time  `json:"since" example:"2026-03-01T12:00:00Z"`
-	Reason  string     `json:"reason" example:"FRAGMENT_UNAUTHORIZED"`
-	UserID  *string    `json:"user_id" example:"1" doc:"Who did it; null: the program"`
-	RetryAt *time.Time `json:"retry_at" example:"2026-03-01T12:05:00Z"`
+	Since  time.Time `json:"since" example:"2026-03-01T12:00:00Z"`
+	Reason string    `json:"reason" example:"FRAGMENT_UNAUTHORIZED"`
+	UserID *string   `json:"user_id" example:"1" doc:"Who did it; null: the program"`
 }
 
 // Queue is the queue for the wallet's turn.

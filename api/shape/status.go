@@ -147,8 +147,7 @@ type OpenAlert struct {
 
 // Stop is a switch that stops payments.
 type Stop struct {
-	Name    string     `json:"name" enum:"pause,hold"`
-	Since   *time.Time `json:"since" example:"2026-03-01T12:00:00Z"`
-	Reason  string     `json:"reason" example:"DAILY_LIMIT_REACHED"`
-	RetryAt *time.Time `json:"retry_at" example:"2026-03-01T13:00:00Z" doc:"Of a hold: when one purchase may try"`
+	Name   string     `json:"name" enum:"pause,hold"`
+	Since  *time.Time `json:"since" example:"2026-03-01T12:00:00Z"`
+	Reason string     `json:"reason" example:"DAILY_LIMIT_REACHED"`
 }

@@ -22,9 +22,10 @@ type Workspace struct {
 
 // Member is a user in a workspace.
 type Member struct {
-	UserID   string    `json:"user_id" example:"3"`
-	Name     string    `json:"name" example:"Ada"`
-	JoinedAt time.Time `json:"joined_at" example:"2026-03-01T12:00:00Z"`
+	UserID    string    `json:"user_id" example:"3"`
+	Name      string    `json:"name" example:"Ada"`
+	OwnerName string    `json:"owner_name" example:"" doc:"Of an agent: the name of its owner; empty: a person"`
+	JoinedAt  time.Time `json:"joined_at" example:"2026-03-01T12:00:00Z"`
 }
 
 // Invitation asks a user to join a workspace. Names are texts of others.

@@ -3,6 +3,7 @@ package words
 import (
 	"fmt"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -32,6 +33,15 @@ func Size(language string, bytes int64) string {
 	}
 
 	return Decimal(language, fmt.Sprintf("%.*f", digits, value)) + " " + names[unit]
+}
+
+// Number writes a number with a space that does not break between each three digits, as in 1 000 000.
+func Number(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "\u00a0" + digits[i:]
+	}
+	return digits
 }
 
 // Decimal writes a number with the language's decimal mark.

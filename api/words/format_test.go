@@ -45,3 +45,14 @@ func TestTimesForPeople(t *testing.T) {
 		}
 	}
 }
+
+func TestNumber(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int64]string{
+		0: "0", 999: "999", 1000: "1\u00a0000", -1000: "-1\u00a0000", -100: "-100", 10_000_000: "10\u00a0000\u00a0000",
+	} {
+		if got := words.Number(n); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}

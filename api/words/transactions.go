@@ -39,6 +39,7 @@ var ReviewTexts = map[string]Text{
 	transaction.ReviewBounced:      {"it was processed, but the money of its purchase has come back since. Did the Stars arrive?", "заказ признан выполненным, но деньги за покупку потом вернулись. Пришли ли звёзды?"},
 	transaction.ReviewRefundLimit:  {"the refund is above the limit for one refund: resolve it as failed to allow the refund, or write it off.", "возврат больше предела для одного возврата: завершите разбор как failed, чтобы разрешить его, или спишите."},
 	transaction.ReviewDeposit:      {"the deposit, or the deposits of a day, are above the limits of what is paid for without a review: resolve it as processing when the deposit is right, else as failed.", "перевод или переводы за сутки больше предела того, что оплачивают без разбора: завершите разбор как processing, если перевод верен, иначе как failed."},
+	transaction.ReviewAsked:        {"an administrator has asked for it: resolve it as processing to let it go on.", "об этом попросил администратор: завершите разбор как processing, чтобы заказ продолжился."},
 	transaction.ReviewLost:         {"the chain has a payment that the record does not know: it may belong to this transaction.", "в блокчейне есть платёж, которого нет в записях: возможно, он относится к этой транзакции."},
 }
 

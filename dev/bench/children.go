@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -147,6 +149,50 @@ func (p *process) stop() {
 	case <-time.After(5 * time.Second):
 		p.Kill()
 	}
+}
+
+// killTree kills a process and all below it with SIGKILL, and waits until they have ended.
+func killTree(pid int) error {
+	_ = syscall.Kill(pid, syscall.SIGSTOP) // it must neither notice that its children end nor start others
+	below := descendants(pid)
+	tree := append(below, pid)
+	for _, pid := range tree {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+
+	for _, pid := range tree {
+		for !ended(pid) {
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+
+	if len(below) == 0 {
+		return errors.New("the system does not tell the children of a process")
+	}
+	return nil
+}
+
+// descendants lists the processes below a process, each before its own children.
+func descendants(pid int) (all []int) {
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, list := range lists {
+		text, _ := os.ReadFile(list)
+		for field := range strings.FieldsSeq(string(text)) {
+			if child, err := strconv.Atoi(field); err == nil {
+				all = append(append(all, child), descendants(child)...)
+			}
+		}
+	}
+	return all
+}
+
+// ended reports whether each thread of a process is gone, or a zombie, of which nothing is open any more.
+func ended(pid int) bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	return !slices.ContainsFunc(threads, func(thread string) bool {
+		stat, err := os.ReadFile(thread)
+		return err == nil && !strings.Contains(string(stat), ") Z ")
+	})
 }
 
 // memory reads a value of the process's status in bytes: VmRSS, its present memory, or VmHWM, the peak.

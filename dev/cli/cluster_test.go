@@ -7,8 +7,8 @@ import (
 	"stagecoach/dev/night"
 )
 
-// TestDevCluster runs the demonstration on a cluster, and again on the state that the first run has left.
-func TestDevCluster(t *testing.T) {
+// TestClusterDev runs the demonstration on a cluster, and again on the state that the first run has left.
+func TestClusterDev(t *testing.T) {
 	skipInShort(t)
 	night.Only(t)
 	state := newState(t)

@@ -27,6 +27,7 @@ type devOptions struct {
 	state   string
 	once    bool
 	noDemo  bool
+	quiet   bool
 	cluster bool
 }
 
@@ -58,6 +59,7 @@ Its state has a folder of its own.`,
 	)
 	cmd.Flags().BoolVar(&o.once, "once", false, "stop after the demo; exit code 0 only when all of it ended as it should")
 	cmd.Flags().BoolVar(&o.noDemo, "no-demo", false, "only start")
+	cmd.Flags().BoolVar(&o.quiet, "quiet", false, "leave nothing going on after the demo")
 	cmd.Flags().BoolVar(&o.cluster, "cluster", false, "run Temporal as a cluster, and several workers and APIs")
 	cmd.AddCommand(newStandIn())
 	cmd.CompletionOptions.DisableDefaultCmd = true
@@ -102,7 +104,7 @@ func runDev(cmd *cobra.Command, o devOptions) (err error) {
 
 	greet(ctx, s, o, time.Since(began))
 	if !o.noDemo {
-		err = demo.Show(ctx, s, o.once)
+		err = demo.Show(ctx, s, demo.Options{Once: o.once, Quiet: o.quiet})
 	}
 
 	if !o.once && err == nil {

@@ -197,7 +197,7 @@ func TestDevStays(t *testing.T) {
 
 	keepPorts(t, state, busy.Addr().(*net.TCPAddr).Port)
 
-	dev := launch(t, "--state", state)
+	dev := launch(t, "--quiet", "--state", state)
 	info := dev.running(state)
 	watched := scrape(t, info.Metrics)
 	for _, address := range []string{info.API, info.Temporal, info.StandIns.Telegram} {
@@ -368,6 +368,12 @@ func TestDevStoppedInMidDownload(t *testing.T) {
 	eventually(t, patience, "the download goes on", func() bool {
 		return strings.Contains(again.output(), "download 1  completed")
 	})
+	for line, want := range map[string]string{"task list": "IN_PROGRESS", "download list": "Slow reading"} {
+		eventually(t, patience, "a scene goes on after the demo: "+line, func() bool {
+			code, out, _ := runStarter(t, append(strings.Fields(line), "--state", state)...)
+			return code == 0 && strings.Contains(out, want)
+		})
+	}
 	if err := again.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}

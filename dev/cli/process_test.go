@@ -45,6 +45,7 @@ func runStarter(t *testing.T, args ...string) (code int, out, errs string) {
 type process struct {
 	t     *testing.T
 	cmd   *exec.Cmd
+	began time.Time
 	ended chan struct{}
 
 	mu  sync.Mutex
@@ -79,7 +80,7 @@ func launchWith(t *testing.T, env []string, args ...string) *process {
 	}
 
 	p := &process{t: t, cmd: exec.Command(filepath.Join(programs, "dev"), args...), ended: make(chan struct{})}
-	p.cmd.Stdout, p.cmd.Stderr = p, p
+	p.cmd.Stdout, p.cmd.Stderr, p.began = p, p, time.Now()
 	p.cmd.Env = append(os.Environ(), env...)
 	if err := servers.StartTied(p.cmd); err != nil {
 		t.Fatal(err)
@@ -123,7 +124,10 @@ func (p *process) running(state string) devinfo.Info {
 			p.t.Fatal("it has ended")
 		default:
 		}
-		var err error
+		written, err := os.Stat(filepath.Join(state, devinfo.File))
+		if err != nil || written.ModTime().Before(p.began) { // of an earlier process
+			return false
+		}
 		info, err = devinfo.Read(state)
 		return err == nil
 	})

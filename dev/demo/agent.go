@@ -17,7 +17,7 @@ import (
 
 const (
 	agentEvery = 200 * time.Millisecond // the pause between two steps of an agent
-	agentWork  = 600 * time.Millisecond // how long a task takes it
+	agentWork  = 600 * time.Millisecond // how long a task of the demo takes it
 	agentWaits = 5                      // seconds for something to happen, when there is nothing to do
 )
 
@@ -28,7 +28,9 @@ type agent struct {
 	api       string // the address
 	token     string
 	workspace string
-	sleeps    bool
+	sleeps    bool          // abandons a task of the demo
+	alone     bool          // takes no task over
+	takes     time.Duration // how long a task takes it
 
 	session *mcp.ClientSession // nil: none yet, or the last one broke
 	cursor  string             // up to which it has heard of events
@@ -109,7 +111,7 @@ func (a *agent) step(ctx context.Context) error {
 		case lifecycle.Task.Terminal(t.Status):
 		case t.AssigneeID == a.id:
 			mine = &t
-		case t.Status == lifecycle.TaskStuck:
+		case t.Status == lifecycle.TaskStuck && !a.alone:
 			stuck = &t
 		case t.Ready:
 			ready = &t
@@ -142,7 +144,7 @@ func (a *agent) goOn(ctx context.Context, t *foundTask) error {
 	select {
 	case <-ctx.Done():
 		return nil
-	case <-time.After(agentWork):
+	case <-time.After(a.takes):
 		return a.update(ctx, t, "status", lifecycle.TaskDone, "it is finished")
 	}
 }

@@ -5,8 +5,10 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"sync"
 	"time"
 
+	"stagecoach/api/client"
 	"stagecoach/dev/stack"
 	"stagecoach/starter/terminal"
 )
@@ -14,7 +16,7 @@ import (
 // demoEvery is the pause between two rounds of a demo.
 const demoEvery = 500 * time.Millisecond
 
-// demo shows one workload. A new workload adds one to demos.
+// demo shows one workload. A new workload adds one to Show.
 type demo interface {
 	// round does what there is to do now, as a user of the API: it creates entities, shows their progress until the last
 	// one has ended, and returns how each ended. With nothing to do it returns at once.
@@ -32,15 +34,22 @@ type result struct {
 	problem  string // why this is not how it should end; empty: it is
 }
 
-// demos lists the demos in the order in which they run.
-func demos(s *stack.Stack, once bool) []demo {
-	return []demo{newDropFolder(s, once), newTeam(s), newLibrary(s), newCustomers(s)}
+// Options say what is shown.
+type Options struct {
+	Once  bool // one round of each demo, which is judged
+	Quiet bool // no scene after it
 }
 
-// Show runs round after round until ctx ends, or one round of each and judges it.
-func Show(ctx context.Context, s *stack.Stack, once bool) error {
-	all := demos(s, once)
-	for {
+// Show runs round after round until ctx ends, or one round of each and judges it. After the first round a scene goes on.
+func Show(ctx context.Context, s *stack.Stack, o Options) error {
+	team := newTeam(s)
+	all := []demo{newDropFolder(s, o.Once), team, newLibrary(s), newCustomers(s)}
+	ctx, end := context.WithCancel(ctx)
+	var playing sync.WaitGroup
+	defer playing.Wait()
+	defer end()
+
+	for first := true; ; first = false {
 		var results []result
 		for _, d := range all {
 			ended, err := d.round(ctx)
@@ -53,8 +62,13 @@ func Show(ctx context.Context, s *stack.Stack, once bool) error {
 		if err := showResults(s, results); err != nil {
 			return err
 		}
-		if once {
+		if o.Once {
 			return judge(s, results)
+		}
+		if first && !o.Quiet {
+			s.Screen.Say("  An agent, a slow download, deliveries and purchases go on from here; --quiet leaves them out.\n")
+			scene := &scene{stack: s, api: &client.Client{Base: s.Info.API, Token: s.Info.UserToken}, agents: team.crew}
+			playing.Go(func() { scene.play(ctx) })
 		}
 
 		select {

@@ -40,6 +40,7 @@ type team struct {
 	over  bool
 	names map[string]string          // of the agents, by their ids
 	shown map[string][]shape.History // by task id: the events that were printed
+	crew  []*agent                   // that have done the work
 }
 
 func newTeam(s *stack.Stack) *team {
@@ -113,9 +114,10 @@ func (d *team) hire(ctx context.Context) ([]*agent, error) {
 		if err != nil {
 			return nil, err
 		}
-		agents = append(agents, &agent{id: hired.ID, name: name, api: d.api.Base, token: hired.Token})
+		agents = append(agents, &agent{id: hired.ID, name: name, api: d.api.Base, token: hired.Token, takes: agentWork})
 	}
 
+	d.crew = agents
 	return agents, nil
 }
 
@@ -129,7 +131,7 @@ func (d *team) plan(ctx context.Context, agents []*agent) ([]shape.Task, error) 
 	}
 
 	for _, a := range agents {
-		if err := d.join(ctx, "/v1/workspaces/"+space.ID, a); err != nil {
+		if err := join(ctx, d.api, "/v1/workspaces/"+space.ID, a); err != nil {
 			return nil, err
 		}
 	}
@@ -151,10 +153,10 @@ func (d *team) plan(ctx context.Context, agents []*agent) ([]shape.Task, error) 
 	return tasks, err
 }
 
-// join asks an agent, which is a user of its own, to join a workspace, and lets it agree.
-func (d *team) join(ctx context.Context, space string, a *agent) error {
+// join asks an agent, which is a user of its own, to join a workspace of a user, and lets it agree.
+func join(ctx context.Context, owner *client.Client, space string, a *agent) error {
 	asked := client.Call{Method: http.MethodPut, Path: space + "/members/" + a.id}
-	if _, _, err := d.api.Send(ctx, asked); err != nil {
+	if _, _, err := owner.Send(ctx, asked); err != nil {
 		return err
 	}
 

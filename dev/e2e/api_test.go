@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/internal/lifecycle"
@@ -77,7 +76,7 @@ func (a answer) want(t testing.TB, status int) map[string]any {
 func (s *rig) apiUser(name string, telegramID int64) (id, token string) {
 	s.Helper()
 	s.telegram.SendMessage(telegramID, "/start")
-	s.eventually(30*time.Second, "the bot knows the user", func() bool {
+	s.eventually("the bot knows the user", func() bool {
 		user, err := s.store.Accounts.UserByTelegram(s.Context(), telegramID)
 		id = strconv.FormatInt(user.ID, 10)
 		return err == nil
@@ -111,9 +110,9 @@ func TestThroughHTTP(t *testing.T) {
 
 	events := s.follow(token, "")
 	made := s.call("POST", "/v1/deliveries", token, map[string]any{"file_id": fileID}, "Idempotency-Key", "one").want(t, 201)
-	s.wantState(s.ended(s.jobOf(made["id"].(string)), 20*time.Second), lifecycle.DeliveryDelivered, "")
+	s.wantState(s.ended(s.jobOf(made["id"].(string))), lifecycle.DeliveryDelivered, "")
 	s.wantDocument(100, sum)
-	s.eventually(30*time.Second, "the stream has every transition", func() bool {
+	s.eventually("the stream has every transition", func() bool {
 		return slices.Equal(events.types(), []string{"enqueued", "claimed", "download_started", "streaming_started", "delivered"})
 	})
 
@@ -137,7 +136,7 @@ func TestThroughHTTP(t *testing.T) {
 // press clicks the newest button whose label contains text.
 func (s *rig) press(user int64, text string) {
 	s.Helper()
-	s.eventually(30*time.Second, "a button "+text, func() bool {
+	s.eventually("a button "+text, func() bool {
 		messages := s.telegram.Chat(user).Messages
 		for _, message := range slices.Backward(messages) {
 			for _, row := range message.Buttons {
@@ -156,7 +155,7 @@ func (s *rig) press(user int64, text string) {
 // says waits until a message of the bot contains text.
 func (s *rig) says(user int64, text string) {
 	s.Helper()
-	s.eventually(20*time.Second, fmt.Sprintf("the bot says %q", text), func() bool {
+	s.eventually(fmt.Sprintf("the bot says %q", text), func() bool {
 		return slices.ContainsFunc(s.telegram.Chat(user).Messages, func(m telegramsim.Message) bool {
 			return m.FromBot && !m.Deleted && strings.Contains(m.Text, text)
 		})
@@ -173,18 +172,18 @@ func TestThroughBot(t *testing.T) {
 	s.startAPI()
 	s.telegram.SendMessage(100, "/start")
 	s.press(1, "Approve")
-	s.eventually(30*time.Second, "the user is active", func() bool {
+	s.eventually("the user is active", func() bool {
 		user, err := s.store.Accounts.UserByTelegram(t.Context(), 100)
 		return err == nil && user.Status == account.UserActive
 	})
 	s.telegram.SendMessage(100, "/files")
 	s.press(100, "кино")
 	s.press(100, "Download")
-	s.eventually(20*time.Second, "the document", func() bool { return len(s.documents(100)) == 1 })
+	s.eventually("the document", func() bool { return len(s.documents(100)) == 1 })
 	s.wantDocument(100, sum)
 	s.says(100, "elivered")
 	s.telegram.SendMessage(100, "/status")
-	s.eventually(30*time.Second, "the refusal is audited", func() bool {
+	s.eventually("the refusal is audited", func() bool {
 		entries, err := s.store.Accounts.AuditLog(t.Context(), 0, 10)
 		return err == nil && slices.ContainsFunc(entries, func(e account.AuditEntry) bool {
 			return e.Door == account.DoorBot && e.Outcome == account.OutcomeRefused

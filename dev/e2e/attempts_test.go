@@ -19,16 +19,16 @@ import (
 func (s *rig) shown(job delivery.Job) (view lifecycle.DeliveryView) {
 	s.Helper()
 	// on a busy machine a query may time out
-	s.eventually(time.Minute, "the workflow answers", func() bool {
+	s.eventually("the workflow answers", func() bool {
 		answer, err := s.client.QueryWorkflow(s.Context(), job.WorkflowID(), "", lifecycle.StateQuery)
 		return err == nil && answer.Get(&view) == nil
 	})
 	return view
 }
 
-// TestAFailedAttemptIsShown fails an attempt that has streamed for seconds and is retried after minutes. Record,
+// TestNightFailedAttempt fails an attempt that has streamed for seconds and is retried after minutes. Record,
 // workflow, API and details report at once which attempt is next, why, when, and until when.
-func TestAFailedAttemptIsShown(t *testing.T) {
+func TestNightFailedAttempt(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
 	s := newRig(
@@ -52,16 +52,16 @@ func TestAFailedAttemptIsShown(t *testing.T) {
 
 	job := s.jobOf(made["id"].(string))
 	s.eventually(
-		time.Minute, "the workflow shows the stream",
+		"the workflow shows the stream",
 		func() bool { return s.shown(job).State == string(lifecycle.DeliveryStreaming) },
 	)
 	if deadline := s.shown(job).DeadlineAt; deadline == nil {
 		t.Error("a stream has no deadline")
 	}
 
-	s.eventually(time.Minute, "the attempt has failed", func() bool { return s.reload(job).Attempt == 1 })
+	s.eventually("the attempt has failed", func() bool { return s.reload(job).Attempt == 1 })
 	s.eventually(
-		10*time.Second, "the workflow shows that it waits again",
+		"the workflow shows that it waits again",
 		func() bool { return s.shown(job).State == string(lifecycle.DeliveryQueued) },
 	)
 
@@ -107,10 +107,10 @@ func (s *rig) jobOf(id string) delivery.Job {
 	return job
 }
 
-// TestALossIsShown freezes a worker in mid-stream while the only other one is busy. The record keeps the last state, and
+// TestNightLoss freezes a worker in mid-stream while the only other one is busy. The record keeps the last state, and
 // the API says that the job waits for its next attempt, which writes the loss; the attempt is counted once, and the frozen
 // worker changes nothing when it continues.
-func TestALossIsShown(t *testing.T) {
+func TestNightLoss(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
 	s := newRig(t, map[string]string{"STAGECOACH_DELIVERY_PARALLEL": "1"})
@@ -127,7 +127,7 @@ func TestALossIsShown(t *testing.T) {
 
 	must(t, frozen.Process.Signal(syscall.SIGSTOP))
 	path := fmt.Sprint("/v1/deliveries/", job.ID)
-	s.eventually(time.Minute, "the API says what it waits for", func() bool {
+	s.eventually("the API says what it waits for", func() bool {
 		return s.call("GET", path, adminToken, nil).want(t, 200)["waits_for"] == "next_attempt"
 	})
 	if got := s.reload(job); got.State != lifecycle.DeliveryStreaming || s.reload(busy).State != lifecycle.DeliveryStreaming {
@@ -135,16 +135,16 @@ func TestALossIsShown(t *testing.T) {
 	}
 
 	s.telegram.ClearFaults()
-	s.eventually(2*time.Minute, "the next attempt writes the loss", func() bool { return s.reload(job).Attempt == 1 })
+	s.eventually("the next attempt writes the loss", func() bool { return s.reload(job).Attempt == 1 })
 	must(t, frozen.Process.Signal(syscall.SIGCONT))
-	job = s.ended(job, 2*time.Minute)
+	job = s.ended(job)
 	s.wantState(job, lifecycle.DeliveryDelivered, "")
 	if job.Attempt != 1 {
 		t.Errorf("attempt %d: the lost one counts once", job.Attempt)
 	}
 
 	s.wantDocument(100, sum)
-	s.wantState(s.ended(busy, 2*time.Minute), lifecycle.DeliveryDelivered, "")
+	s.wantState(s.ended(busy), lifecycle.DeliveryDelivered, "")
 	s.wantDocument(101, busySum)
 }
 
@@ -168,9 +168,9 @@ func (s *rig) deliverActivity(job delivery.Job) string {
 	return described.PendingActivities[0].ActivityID
 }
 
-// TestOperatorPausesAndResets pauses, unpauses and resets a delivery in mid-stream with the temporal CLI: none of these
+// TestNightOperatorPausesAndResets pauses, unpauses and resets a delivery in mid-stream with the temporal CLI: none of these
 // costs an attempt.
-func TestOperatorPausesAndResets(t *testing.T) {
+func TestNightOperatorPausesAndResets(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
 	s := newRig(t, nil)
@@ -184,7 +184,7 @@ func TestOperatorPausesAndResets(t *testing.T) {
 		t.Errorf("paused: attempt %d, %s", got.Attempt, got.LastError)
 	}
 
-	s.eventually(30*time.Second, "the workflow says why it waits", func() bool {
+	s.eventually("the workflow says why it waits", func() bool {
 		view := s.shown(job)
 		return view.State == string(lifecycle.DeliveryQueued) && strings.Contains(
 			view.WaitsFor, "operator",
@@ -200,7 +200,7 @@ func TestOperatorPausesAndResets(t *testing.T) {
 	s.inState(job, lifecycle.DeliveryStreaming)
 	claim, id := s.reload(job).Claim, s.deliverActivity(job) // of another execution
 	s.temporalCLI("activity", "reset", "--workflow-id", job.WorkflowID(), "--activity-id", id)
-	s.eventually(30*time.Second, "another attempt has begun", func() bool {
+	s.eventually("another attempt has begun", func() bool {
 		got := s.reload(job)
 		return got.Claim > claim && got.State == lifecycle.DeliveryStreaming
 	})
@@ -209,7 +209,7 @@ func TestOperatorPausesAndResets(t *testing.T) {
 	}
 
 	s.telegram.ClearFaults()
-	job = s.ended(job, time.Minute)
+	job = s.ended(job)
 	s.wantState(job, lifecycle.DeliveryDelivered, "")
 	if job.Attempt != 0 {
 		t.Errorf("attempt %d: an operator costs none", job.Attempt)

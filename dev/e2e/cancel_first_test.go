@@ -30,8 +30,8 @@ func TestCancelBeforeBegun(t *testing.T) {
 	}
 
 	v.startWorker()
-	v.wantState(v.ended(job, time.Minute), lifecycle.DeliveryCancelled, string(fault.CancelledByUser))
-	v.eventually(time.Minute, "the task ends", func() bool { return v.ann.task(task)["status"] == "CANCELLED" })
+	v.wantState(v.ended(job), lifecycle.DeliveryCancelled, string(fault.CancelledByUser))
+	v.eventually("the task ends", func() bool { return v.ann.task(task)["status"] == "CANCELLED" })
 	if load = v.over(load); load.State != lifecycle.DownloadCanceled {
 		t.Errorf("the download is %s", load.State)
 	}
@@ -40,7 +40,7 @@ func TestCancelBeforeBegun(t *testing.T) {
 		return o["status"] == "failed" && o["error_message"] == "Cancelled by operator"
 	})
 	v.eventually(
-		time.Minute, "all four workflows end",
+		"all four workflows end",
 		func() bool { return len(v.listed(`ExecutionStatus="Running" AND Stage IS NOT NULL`)) == 0 },
 	)
 	if got := v.documents(500); len(got) > 0 {

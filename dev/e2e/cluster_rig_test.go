@@ -117,7 +117,7 @@ func (c *clusterRig) wantDeliveriesEnded() {
 	c.telegram.ClearFaults()
 	unknown, lost := 0, 0
 	for _, id := range c.deliveries {
-		job := c.ended(delivery.Job{ID: number(c, id)}, 2*time.Minute)
+		job := c.ended(delivery.Job{ID: number(c, id)})
 		lost += job.Attempt
 		if job.State == lifecycle.DeliveryFailed && job.LastError == string(fault.OutcomeUnknown) {
 			unknown++
@@ -138,7 +138,7 @@ func (c *clusterRig) wantNoDifference() {
 	c.Helper()
 	began := time.Now()
 	must(c, reconciler.Trigger(c.Context(), c.client))
-	c.eventually(time.Minute, "all workloads are compared", func() bool { return c.compared().After(began) })
+	c.eventually("all workloads are compared", func() bool { return c.compared().After(began) })
 
 	comparisons, err := c.store.Operations.Comparisons(c.Context())
 	must(c, err)
@@ -191,7 +191,7 @@ func (c *clusterRig) wantBooksAgree() {
 	}
 
 	books := c.books()
-	c.eventually(time.Minute, "the record is up to date with the chain", func() bool {
+	c.eventually("the record is up to date with the chain", func() bool {
 		report, err := books.Reconcile(c.Context(), list)
 		if err == nil && report.Chain {
 			for _, difference := range report.Differences {

@@ -55,7 +55,7 @@ func (c *clusterRig) after(part string, restart func()) {
 	restart()
 	c.Logf("%s is back after %s", part, time.Since(began).Round(100*time.Millisecond))
 	time.Sleep(2 * time.Second)
-	c.eventually(time.Minute, "requests are answered after the loss of "+part, func() bool { return c.asked.Load() > asked+5 })
+	c.eventually("requests are answered after the loss of "+part, func() bool { return c.asked.Load() > asked+5 })
 }
 
 // TestClusterUpgrade replaces the workers of a cluster by those of another build, one after the other, as Temporal's
@@ -80,7 +80,7 @@ func TestClusterUpgrade(t *testing.T) {
 	}
 
 	c.makeCurrent("v2")
-	c.eventually(2*time.Minute, "no delivery needs the old build", func() bool {
+	c.eventually("no delivery needs the old build", func() bool {
 		return c.workflows(`ExecutionStatus = "Running" AND `+deliveriesOf("v1")) == 0
 	})
 	for _, p := range stack.Fleet() {
@@ -122,7 +122,7 @@ func deliveriesOf(build string) string {
 func (c *clusterRig) makeCurrent(build string) {
 	c.Helper()
 	deployment := c.client.WorkerDeploymentClient().GetHandle("stagecoach")
-	c.eventually(2*time.Minute, build+" is current", func() bool {
+	c.eventually(build+" is current", func() bool {
 		_, err := deployment.SetCurrentVersion(c.Context(), client.WorkerDeploymentSetCurrentVersionOptions{BuildID: build})
 		return err == nil
 	})

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"stagecoach/internal/codec"
 )
@@ -98,7 +97,7 @@ func TestEncryptedPayloads(t *testing.T) {
 	says("claim", "", "planted one")
 	fresh := ann.batch(space, map[string]any{"ref": "two", "title": "planted title"})["two"]
 	s.eventually(
-		20*time.Second, "the new task's workflow has begun",
+		"the new task's workflow has begun",
 		func() bool { return len(s.listed(`WorkflowId="task/`+fresh+`"`)) == 1 },
 	)
 	if keys, _ := s.payloads("task/" + fresh); keys[""] != 0 || keys["k1"] == 0 {
@@ -122,7 +121,7 @@ func TestEncryptedPayloads(t *testing.T) {
 			several = append(several, id)
 		}
 		for i, id := range several {
-			s.eventually(30*time.Second, "the claim is carried out by the worker that has the key", func() bool {
+			s.eventually("the claim is carried out by the worker that has the key", func() bool {
 				return ann.does("claim", id, "", "Idempotency-Key", fmt.Sprint("claim", i)).status == http.StatusOK
 			})
 		}
@@ -141,7 +140,7 @@ func TestEncryptedPayloads(t *testing.T) {
 	}
 
 	for _, id := range []string{id, "task/" + fresh} {
-		s.eventually(20*time.Second, id+" is over", func() bool {
+		s.eventually(id+" is over", func() bool {
 			return len(s.listed(`WorkflowId="`+id+`" AND ExecutionStatus="Completed"`)) == 1
 		})
 	}

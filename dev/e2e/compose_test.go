@@ -335,7 +335,7 @@ func (d *containers) healthy(name string) {
 	d.Helper()
 	test := d.Services[name].Healthcheck.Test
 	address := d.here(name).Replace(test[len(test)-1])
-	d.eventually(time.Minute, name+" is healthy", func() bool {
+	d.eventually(name+" is healthy", func() bool {
 		response, err := http.Get(address)
 		if err != nil {
 			return false
@@ -375,8 +375,8 @@ func (d *containers) metricsAt(address string) string {
 	return string(text)
 }
 
-// TestComposeDemo runs our services of `docker compose --env-file .env.dev --profile dev up`.
-func TestComposeDemo(t *testing.T) {
+// TestNightCompose runs our services of `docker compose --env-file .env.dev --profile dev up`.
+func TestNightCompose(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
 	d := composeDemo(t)

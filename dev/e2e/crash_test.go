@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -27,7 +26,7 @@ func (s *rig) slow(bytesPerSecond int64) {
 func (s *rig) inState(job delivery.Job, state lifecycle.DeliveryState) {
 	s.Helper()
 	s.eventually(
-		20*time.Second, fmt.Sprintf("job %d is %s", job.ID, state), func() bool { return s.reload(job).State == state },
+		fmt.Sprintf("job %d is %s", job.ID, state), func() bool { return s.reload(job).State == state },
 	)
 }
 
@@ -55,7 +54,7 @@ func TestFenced(t *testing.T) {
 
 	_, err = conn.Exec(t.Context(), `UPDATE jobs SET claim = claim + 1 WHERE id = $1`, job.ID)
 	must(t, err)
-	job = s.ended(job, 30*time.Second)
+	job = s.ended(job)
 	s.wantState(job, lifecycle.DeliveryDelivered, "")
 	s.wantDocument(100, sum)
 	if job.Attempt != 1 || job.Claim != 3 {
@@ -83,14 +82,14 @@ func TestAfterTheLastByte(t *testing.T) {
 			file, _ := s.file("small.bin", 1000)
 			s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "timeout", AfterBody: true, Times: 1})
 			job := s.deliver(user, file)
-			s.eventually(20*time.Second, "the last bytes are out", func() bool { return s.reload(job).AckPendingAt != nil })
+			s.eventually("the last bytes are out", func() bool { return s.reload(job).AckPendingAt != nil })
 
 			interrupt(s, user, job)
-			s.wantState(s.ended(job, time.Minute), lifecycle.DeliveryFailed, string(fault.OutcomeUnknown))
+			s.wantState(s.ended(job), lifecycle.DeliveryFailed, string(fault.OutcomeUnknown))
 			if n := len(s.documents(100)); n > 1 {
 				t.Errorf("the chat has %d documents", n)
 			}
-			s.eventually(30*time.Second, "operators find its workflow", func() bool {
+			s.eventually("operators find its workflow", func() bool {
 				return len(s.listed(`WorkflowType="Delivery" AND Attention=true AND ExecutionStatus="Failed"`)) == 1
 			})
 		})
@@ -107,15 +106,15 @@ func TestExpires(t *testing.T) {
 	long, _ := s.file("long.bin", 8<<20)
 	late, _ := s.file("late.bin", 1000)
 	first := s.deliver(user, long)
-	s.eventually(time.Minute, "a job is streaming", func() bool {
+	s.eventually("a job is streaming", func() bool {
 		if first = s.reload(first); first.State == lifecycle.DeliveryExpired { // the machine was too slow
 			first = s.deliver(user, long)
 		}
 		return first.State == lifecycle.DeliveryStreaming
 	})
 
-	s.wantState(s.ended(s.deliver(user, late), 10*time.Second), lifecycle.DeliveryExpired, string(fault.NotClaimedInTime))
-	s.wantState(s.ended(first, 30*time.Second), lifecycle.DeliveryDelivered, "")
+	s.wantState(s.ended(s.deliver(user, late)), lifecycle.DeliveryExpired, string(fault.NotClaimedInTime))
+	s.wantState(s.ended(first), lifecycle.DeliveryDelivered, "")
 }
 
 // TestBlockedMeanwhile blocks a user between the request and the claim.
@@ -128,7 +127,7 @@ func TestBlockedMeanwhile(t *testing.T) {
 	_, err := s.store.Accounts.ChangeUser(t.Context(), user.ID, account.UserChange{Status: account.UserBlocked})
 	must(t, err)
 	s.startWorker()
-	s.wantState(s.ended(job, 20*time.Second), lifecycle.DeliveryFailed, string(fault.UserNotActive))
+	s.wantState(s.ended(job), lifecycle.DeliveryFailed, string(fault.UserNotActive))
 	blocked, err := s.store.Accounts.UserByID(t.Context(), user.ID)
 	must(t, err)
 	if _, _, err := s.deliveries.Request(t.Context(), blocked, file.ID, nonce(), delivery.SourceAPI); fault.CodeOf(err) != fault.UserNotActive {
@@ -152,14 +151,14 @@ func TestResend(t *testing.T) {
 	}
 
 	first, second, third := s.user(100), s.user(101), s.user(102)
-	s.wantState(s.ended(s.deliver(first, file), 20*time.Second), lifecycle.DeliveryDelivered, "")
-	s.wantState(s.ended(s.deliver(second, file), 20*time.Second), lifecycle.DeliveryDelivered, "")
+	s.wantState(s.ended(s.deliver(first, file)), lifecycle.DeliveryDelivered, "")
+	s.wantState(s.ended(s.deliver(second, file)), lifecycle.DeliveryDelivered, "")
 	if n := downloads(); n != 1 {
 		t.Errorf("%d downloads, want 1: known content moves no bytes", n)
 	}
 
 	s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "wrong_file_id", Times: 1})
-	s.wantState(s.ended(s.deliver(third, file), 20*time.Second), lifecycle.DeliveryDelivered, "")
+	s.wantState(s.ended(s.deliver(third, file)), lifecycle.DeliveryDelivered, "")
 	if n := downloads(); n != 2 {
 		t.Errorf("%d downloads, want 2: a refused file_id falls back to streaming", n)
 	}
@@ -169,9 +168,9 @@ func TestResend(t *testing.T) {
 	}
 }
 
-// TestFairness checks that one user's many files do not delay the few of others: as soon as all have jobs waiting,
+// TestNightFairness checks that one user's many files do not delay the few of others: as soon as all have jobs waiting,
 // users take turns.
-func TestFairness(t *testing.T) {
+func TestNightFairness(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
 	const users, files = 10, 20
@@ -194,12 +193,12 @@ func TestFairness(t *testing.T) {
 
 	allAsked := len(s.claims())
 	for _, job := range jobs {
-		s.wantState(s.ended(job, 2*time.Minute), lifecycle.DeliveryDelivered, "")
+		s.wantState(s.ended(job), lifecycle.DeliveryDelivered, "")
 	}
 
 	var claims []int64
 	// transactions of other tests may delay some
-	s.eventually(20*time.Second, "every claim is in the stream of events", func() bool {
+	s.eventually("every claim is in the stream of events", func() bool {
 		claims = s.claims()
 		return len(claims) >= users*files
 	})

@@ -3,7 +3,6 @@ package e2e
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"stagecoach/internal/lifecycle"
 )
@@ -19,7 +18,7 @@ func TestNames(t *testing.T) {
 	} {
 		user := s.user(int64(300 + i))
 		file, sum := s.file(name, 1000)
-		s.wantState(s.ended(s.deliver(user, file), 20*time.Second), lifecycle.DeliveryDelivered, "")
+		s.wantState(s.ended(s.deliver(user, file)), lifecycle.DeliveryDelivered, "")
 		s.wantDocument(*user.TelegramID, sum)
 		if got := s.documents(*user.TelegramID)[0].Name; i != 1 && got != name {
 			t.Errorf("%q became %q", name, got)

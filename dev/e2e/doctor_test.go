@@ -38,7 +38,7 @@ func newPractice(t *testing.T) *practice {
 	p.set("STAGECOACH_QBITTORRENT_PASSWORD", password)
 
 	p.file("a-file.bin", 1<<20)
-	p.set("STAGECOACH_WORKER_QUEUES", "quotes,payments")
+	p.set("STAGECOACH_WORKER_QUEUES", "payments,wallet")
 	p.start("worker")
 	p.keep("payments")
 	p.set("STAGECOACH_TON_KEY", "")

@@ -18,7 +18,7 @@ import (
 	"stagecoach/internal/store/download"
 )
 
-// troubled is one round of TestDownloadFaults: some downloads and their faults.
+// troubled is one round of TestNightDownloadFaults: some downloads and their faults.
 type troubled struct {
 	*library
 	*rapid.T
@@ -36,11 +36,11 @@ type workerRestarts struct{ stops, kills int }
 // maxKills bounds the time of the test: the loss of a killed worker is noticed only after seconds.
 const maxKills = 2
 
-// TestDownloadFaults draws random sequences of faults: qBittorrent is unavailable, restarts, loses torrents, answers
+// TestNightDownloadFaults draws random sequences of faults: qBittorrent is unavailable, restarts, loses torrents, answers
 // with errors or not at all; torrents fail, or are removed by hand; users cancel; the worker is restarted or killed.
 // Then all faults end. Every download reaches one end, on which record, Temporal and qBittorrent agree, and nothing
 // else is changed. STAGECOACH_FAULTS_TIME sets the duration.
-func TestDownloadFaults(t *testing.T) {
+func TestNightDownloadFaults(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
 	stand := newStandIn(t)

@@ -103,7 +103,7 @@ func newLibraryFrom(
 	somebodyElses := l.torrent("foreign.epub", torrentsim.TorrentSpec{NoSeed: true})
 	// job 1 of another installation
 	l.addByHand(somebodyElses, map[string]string{"category": foreignCategory, "tags": "job-1,theirs"})
-	l.eventually(20*time.Second, "the foreign torrent is there", func() bool {
+	l.eventually("the foreign torrent is there", func() bool {
 		l.foreign = l.find(somebodyElses)
 		return l.foreign != nil && l.foreign.State == qbt.TorrentStateStalledDl
 	})
@@ -248,14 +248,10 @@ func (l *library) now(job download.Download) download.Download {
 	return job
 }
 
-// jobPatience bounds a wait for a job. A frozen worker takes work from the server as long as its requests are open,
-// about a minute, and each task costs a heartbeat time-out.
-const jobPatience = 3 * time.Minute
-
 // becomes waits until a job fulfils a condition.
 func (l *library) becomes(job download.Download, what string, so func(download.Download) bool) download.Download {
 	l.Helper()
-	for deadline := time.Now().Add(jobPatience); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		if job = l.now(job); so(job) {
 			return job
 		}
@@ -412,7 +408,7 @@ func (l *library) disagreements(job download.Download) (troubles []string) {
 
 // soon waits until a condition holds, and reports whether it does.
 func (l *library) soon(holds func() bool) bool {
-	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			return false
 		}

@@ -61,7 +61,7 @@ func (s *standIn) release(l *library, made *torrentsim.SeededTorrent) {
 	}
 	whole := 1.0
 	l.eventually(
-		2*time.Minute, made.Name+" is there",
+		made.Name+" is there",
 		func() bool { return s.Change(hash, torrentsim.TorrentChange{Progress: &whole}) == nil },
 	)
 }
@@ -75,7 +75,7 @@ func (s *standIn) pace(l *library, made *torrentsim.SeededTorrent, took time.Dur
 // change changes a torrent as soon as it exists.
 func (s *standIn) change(l *library, made *torrentsim.SeededTorrent, change torrentsim.TorrentChange) {
 	l.Helper()
-	l.eventually(20*time.Second, made.Name+" is there", func() bool { return s.Change(made.Name, change) == nil })
+	l.eventually(made.Name+" is there", func() bool { return s.Change(made.Name, change) == nil })
 }
 
 // realServer is qbittorrent-nox, with a second one that seeds released torrents.
@@ -151,12 +151,12 @@ func (r *realServer) release(l *library, made *torrentsim.SeededTorrent) {
 	from := webClient(seeder.URL, seeder.Username, seeder.Password)
 	_, err = from.AddTorrentFromMemoryCtx(l.Context(), same.File, map[string]string{})
 	must(l, err)
-	l.eventually(time.Minute, "the seeder has "+made.Name, func() bool {
+	l.eventually("the seeder has "+made.Name, func() bool {
 		have, err := from.GetTorrentsCtx(l.Context(), qbt.TorrentFilterOptions{Hashes: []string{same.Hash()}})
 		return err == nil && len(have) == 1 && have[0].Progress == 1
 	})
 	// A peer that is added too early is dropped, so this is repeated.
-	l.eventually(time.Minute, made.Name+" is released", func() bool {
+	l.eventually(made.Name+" is released", func() bool {
 		there := l.find(made)
 		if there != nil && there.Progress < 1 {
 			_ = r.client.AddPeersForTorrentsCtx(l.Context(), []string{there.Hash}, []string{seeder.Peer})

@@ -30,7 +30,7 @@ func sameDownload(a, b download.Download) bool {
 // noted waits until the watcher knows whether qBittorrent answers.
 func (l *library) noted(answers bool) {
 	l.Helper()
-	l.eventually(time.Minute, "the watcher knows whether qBittorrent answers", func() bool {
+	l.eventually("the watcher knows whether qBittorrent answers", func() bool {
 		state, err := l.store.Downloads.Polls(l.Context())
 		return err == nil && (state.Failure == "") == answers && state.PolledAt != nil
 	})
@@ -104,7 +104,7 @@ func torrentLost(l *library) {
 
 	l.torrents.kill()
 	l.torrents.restart(l)
-	l.eventually(time.Minute, "it is there again", func() bool { return l.tagged(job) != nil })
+	l.eventually("it is there again", func() bool { return l.tagged(job) != nil })
 	l.torrents.release(l, made)
 	job = l.completes(job)
 	story := l.story(job)

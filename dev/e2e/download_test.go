@@ -20,57 +20,60 @@ import (
 	"stagecoach/internal/store/download"
 )
 
-// TestDownloads runs downloads through all events: first those of single downloads in parallel, then those of all at
-// once. It does so with the stand-in, and by night with the real qBittorrent where it is installed.
+// TestDownloads runs downloads through all events with the stand-in: first those of single downloads in parallel, then
+// those of all at once.
 func TestDownloads(t *testing.T) {
 	t.Parallel()
-	for name, start := range map[string]func(testing.TB) torrents{
-		"stand-in": func(t testing.TB) torrents { return newStandIn(t) },
-		"real":     func(t testing.TB) torrents { night.Only(t); return newRealServer(t) },
+	runDownloads(t, newStandIn(t))
+}
+
+// TestNightDownloads is TestDownloads with the real qBittorrent, where it is installed.
+func TestNightDownloads(t *testing.T) {
+	t.Parallel()
+	night.Only(t)
+	runDownloads(t, newRealServer(t))
+}
+
+func runDownloads(t *testing.T, torrents torrents) {
+	l := newLibrary(t, torrents, nil)
+	l.startWorker()
+	l.parts(t, map[string]func(*library){
+		"file":              fromFile,
+		"magnet":            fromMagnet,
+		"hybrid magnet":     fromHybridMagnet,
+		"hybrid both ways":  hybridBothWays,
+		"version 2":         fromVersion2,
+		"there already":     thereAlready,
+		"files gone":        filesGone,
+		"twice":             askedTwice,
+		"two readers":       sharedByTwo,
+		"cancel":            canceled,
+		"cancel and keep":   canceledAndKept,
+		"cancel at once":    canceledAtOnce,
+		"cancel hybrid":     canceledHybrid,
+		"removed by hand":   removedByHand,
+		"put back by hand":  putBackByHand,
+		"foreign":           alreadyForeign,
+		"no torrent":        noTorrent,
+		"bad path":          badPath,
+		"cancel at the end": canceledAtTheEnd,
+	})
+
+	l.wantTidy()
+	for _, storm := range []struct {
+		name string
+		part func(*library)
+	}{
+		{"qBittorrent is away", qbittorrentAway},
+		{"qBittorrent is killed in the middle", qbittorrentKilled},
+		{"qBittorrent loses a torrent", torrentLost},
+		{"wrong password", wrongPassword},
+		{"full disk", fullDisk},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			l := newLibrary(t, start(t), nil)
-			l.startWorker()
-			l.parts(t, map[string]func(*library){
-				"file":              fromFile,
-				"magnet":            fromMagnet,
-				"hybrid magnet":     fromHybridMagnet,
-				"hybrid both ways":  hybridBothWays,
-				"version 2":         fromVersion2,
-				"there already":     thereAlready,
-				"files gone":        filesGone,
-				"twice":             askedTwice,
-				"two readers":       sharedByTwo,
-				"cancel":            canceled,
-				"cancel and keep":   canceledAndKept,
-				"cancel at once":    canceledAtOnce,
-				"cancel hybrid":     canceledHybrid,
-				"removed by hand":   removedByHand,
-				"put back by hand":  putBackByHand,
-				"foreign":           alreadyForeign,
-				"no torrent":        noTorrent,
-				"bad path":          badPath,
-				"cancel at the end": canceledAtTheEnd,
-			})
-
-			l.wantTidy()
-			for _, storm := range []struct {
-				name string
-				part func(*library)
-			}{
-				{"qBittorrent is away", qbittorrentAway},
-				{"qBittorrent is killed in the middle", qbittorrentKilled},
-				{"qBittorrent loses a torrent", torrentLost},
-				{"wrong password", wrongPassword},
-				{"full disk", fullDisk},
-			} {
-				t.Run(storm.name, func(t *testing.T) { storm.part(l.in(t)) })
-			}
-
-			l.wantTidy()
-		})
+		t.Run(storm.name, func(t *testing.T) { storm.part(l.in(t)) })
 	}
+
+	l.wantTidy()
 }
 
 // fromFile downloads the content of a .torrent file, and checks its progress.
@@ -103,7 +106,7 @@ func fromFile(l *library) {
 func fromMagnet(l *library) {
 	made := l.unseeded("from-magnet.epub")
 	job := l.added(l.ask(l.reader(), made.Magnet()))
-	l.eventually(20*time.Second, "it looks for the metadata", func() bool {
+	l.eventually("it looks for the metadata", func() bool {
 		there := l.tagged(job)
 		return there != nil && there.State == "metaDL"
 	})
@@ -203,7 +206,7 @@ func filesGone(l *library) {
 	}
 
 	first = l.completes(first)
-	l.eventually(time.Minute, "it is done", func() bool {
+	l.eventually("it is done", func() bool {
 		there := l.find(made)
 		return there != nil && there.Category == doneCategory
 	})
@@ -389,7 +392,7 @@ func putBackByHand(l *library) {
 func alreadyForeign(l *library) {
 	made := l.unseeded("taken-by-somebody.epub")
 	l.addByHand(made, map[string]string{"category": foreignCategory, "tags": "theirs"})
-	l.eventually(20*time.Second, "it is there", func() bool { return l.find(made) != nil })
+	l.eventually("it is there", func() bool { return l.find(made) != nil })
 	job := l.ends(l.ask(l.reader(), made.URL), lifecycle.DownloadFailed, string(fault.EnqueueFailed))
 	l.wantStory(job, "enqueued", "failed")
 	if there := l.find(made); there == nil || there.Category != foreignCategory || there.Tags != "theirs" {

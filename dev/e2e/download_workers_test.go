@@ -13,9 +13,9 @@ import (
 	"stagecoach/internal/store/download"
 )
 
-// TestDownloadWorkers runs two workers on thirty downloads: one of them polls, with one request at a time whatever
+// TestNightDownloadWorkers runs two workers on thirty downloads: one of them polls, with one request at a time whatever
 // their number. When it freezes, and when it is killed, the other one takes over, and every download ends.
-func TestDownloadWorkers(t *testing.T) {
+func TestNightDownloadWorkers(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
 	stand := newStandIn(t)

@@ -14,8 +14,8 @@ import (
 	"stagecoach/internal/store/notice"
 )
 
-// TestFaults causes one fault at a time and checks the job, its attempts and the user's chat.
-func TestFaults(t *testing.T) {
+// TestNightFaults causes one fault at a time and checks the job, its attempts and the user's chat.
+func TestNightFaults(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
 	s := newRig(t, map[string]string{
@@ -89,7 +89,7 @@ func TestFaults(t *testing.T) {
 			}
 
 			start := time.Now()
-			job := s.ended(s.deliver(user, file), 30*time.Second)
+			job := s.ended(s.deliver(user, file))
 			s.wantState(job, c.state, string(c.lastError))
 			if job.Attempt != c.attempt {
 				t.Errorf("attempt %d, want %d; events %v", job.Attempt, c.attempt, s.events(job))
@@ -106,8 +106,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestFileGone deletes the file between the request and the attempt.
-func TestFileGone(t *testing.T) {
+// TestNightFileGone deletes the file between the request and the attempt.
+func TestNightFileGone(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
 	s := newRig(t, nil)
@@ -118,8 +118,8 @@ func TestFileGone(t *testing.T) {
 	must(t, os.Remove(filepath.Join(s.files, "gone.bin")))
 	must(t, os.Truncate(filepath.Join(s.files, "emptied.bin"), 0))
 	s.startWorker()
-	s.wantState(s.ended(first, 20*time.Second), lifecycle.DeliveryFailed, string(fault.FileNotFound))
-	s.wantState(s.ended(second, 20*time.Second), lifecycle.DeliveryFailed, string(fault.FileEmpty))
+	s.wantState(s.ended(first), lifecycle.DeliveryFailed, string(fault.FileNotFound))
+	s.wantState(s.ended(second), lifecycle.DeliveryFailed, string(fault.FileEmpty))
 }
 
 // TestTokenRefused revokes the storage's token: the job fails, administrators get one alert, and a new token works.
@@ -129,14 +129,14 @@ func TestTokenRefused(t *testing.T) {
 	s.startWorker()
 	user := s.user(100)
 	before, _ := s.file("before.bin", 1000)
-	s.wantState(s.ended(s.deliver(user, before), 20*time.Second), lifecycle.DeliveryDelivered, "")
+	s.wantState(s.ended(s.deliver(user, before)), lifecycle.DeliveryDelivered, "")
 	s.yandex.RevokeRefreshTokens()
 	s.yandex.ExpireAccessTokens()
 
 	for _, name := range []string{"one.bin", "two.bin"} {
 		file, _ := s.file(name, 1000)
 		s.wantState(
-			s.ended(s.deliver(user, file), 20*time.Second), lifecycle.DeliveryFailed, string(fault.YandexUnauthorized),
+			s.ended(s.deliver(user, file)), lifecycle.DeliveryFailed, string(fault.YandexUnauthorized),
 		)
 	}
 
@@ -156,7 +156,7 @@ func TestCacheChat(t *testing.T) {
 	user := s.user(100)
 	file, sum := s.file("cached.bin", 3<<20)
 	s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "lost_answer", Times: 1})
-	job := s.ended(s.deliver(user, file), 20*time.Second)
+	job := s.ended(s.deliver(user, file))
 	s.wantState(job, lifecycle.DeliveryDelivered, "")
 	s.wantDocument(100, sum)
 	if n := len(s.documents(5)); n != 2 {
@@ -173,7 +173,7 @@ func TestSpool(t *testing.T) {
 	user := s.user(100)
 	file, sum := s.file("spooled.bin", 3<<20)
 	s.yandex.AddFault(sim.Fault{Match: "/download/", Kind: "cut", AfterBytes: 1 << 20, Times: 2})
-	job := s.ended(s.deliver(user, file), 20*time.Second)
+	job := s.ended(s.deliver(user, file))
 	s.wantState(job, lifecycle.DeliveryDelivered, "")
 	if job.Attempt != 0 {
 		t.Errorf("attempt %d: a resumed download is no failed try", job.Attempt)
@@ -194,7 +194,7 @@ func TestSpoolShared(t *testing.T) {
 	user := s.user(100)
 	name := "100%25 \"шум\" 🎬 " + strings.Repeat("я", 100) + ".mkv"
 	file, sum := s.file(name, 1<<20)
-	s.wantState(s.ended(s.deliver(user, file), 20*time.Second), lifecycle.DeliveryDelivered, "")
+	s.wantState(s.ended(s.deliver(user, file)), lifecycle.DeliveryDelivered, "")
 	s.wantDocument(100, sum)
 	if got := s.documents(100)[0].Name; got != name {
 		t.Errorf("the name became %q", got)

@@ -67,11 +67,11 @@ func TestPaymentBesideFetches(t *testing.T) {
 		must(t, err)
 	}
 
-	l.eventually(patience, "files are being fetched", func() bool { return fetching.Load() == 2 })
+	l.eventually("files are being fetched", func() bool { return fetching.Load() == 2 })
 
 	hash := l.deposit("durov 50")
 	l.becomes(hash, lifecycle.TransactionProcessed)
-	l.eventually(patience, "files are being fetched yet", func() bool { return fetching.Load() == 2 })
+	l.eventually("files are being fetched yet", func() bool { return fetching.Load() == 2 })
 	waiting, err := l.store.Downloads.List(
 		t.Context(), download.Filter{Status: lifecycle.DownloadQueued, Limit: 2 * wanted},
 	)
@@ -93,9 +93,9 @@ var buildPlainWorker = sync.OnceValues(func() (string, error) {
 	return plain.Path("worker"), plain.Build(context.Background(), "worker")
 })
 
-// TestBombCostsAWorkerLittle gives a real worker a file of 10 MB that describes 5.2 million empty files: its memory
+// TestNightBomb gives a real worker a file of 10 MB that describes 5.2 million empty files: its memory
 // grows by less than 32 MiB, and its job fails.
-func TestBombCostsAWorkerLittle(t *testing.T) {
+func TestNightBomb(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
 	if _, err := os.Stat("/proc/self/status"); err != nil {

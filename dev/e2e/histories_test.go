@@ -31,10 +31,10 @@ func TestRecordHistories(t *testing.T) {
 	user := s.user(100)
 	small, _ := s.file("small.bin", 1000)
 	save := func(name string, job delivery.Job, state lifecycle.DeliveryState) {
-		if got := s.ended(job, time.Minute); got.State != state {
+		if got := s.ended(job); got.State != state {
 			t.Fatalf("%s ended %s\n%s", name, got.State, s.temporalCLI("workflow", "show", "--workflow-id", job.WorkflowID()))
 		}
-		s.eventually(30*time.Second, "the workflow is over", func() bool {
+		s.eventually("the workflow is over", func() bool {
 			return len(s.listed(`WorkflowId="`+job.WorkflowID()+`" AND ExecutionStatus!="Running"`)) == 1
 		})
 		version.Save(t, historiesOf("delivery"), name, testtemporal.History(t, s.client, job.WorkflowID(), ""))
@@ -143,7 +143,7 @@ func stallsOften(l *library) {
 			change := `UPDATE download_jobs SET progress_at = now() - $1::interval WHERE id = $2`
 			_, err := database.Exec(l.Context(), change, c[0], job.ID)
 			must(l, err)
-			l.eventually(time.Minute, c[1], func() bool { story := l.story(job); return story[len(story)-1] == c[1] })
+			l.eventually(c[1], func() bool { story := l.story(job); return story[len(story)-1] == c[1] })
 		}
 	}
 	l.torrents.release(l, made)
@@ -166,7 +166,7 @@ func (l *library) saveSync(version testtemporal.Version) {
 	options := client.StartWorkflowOptions{ID: lifecycle.DownloadSyncID, TaskQueue: lifecycle.MainQueue}
 	run, err := l.client.ExecuteWorkflow(l.Context(), options, lifecycle.DownloadSyncType)
 	must(l, err)
-	l.eventually(time.Minute, "the watcher has begun anew", func() bool {
+	l.eventually("the watcher has begun anew", func() bool {
 		events := testtemporal.History(l, l.client, lifecycle.DownloadSyncID, run.GetRunID())
 		if events[len(events)-1].EventType != enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW {
 			return false

@@ -15,7 +15,7 @@ func TestPaymentsAlone(t *testing.T) {
 
 	l.env["STAGECOACH_TON_KEY"], l.env["STAGECOACH_WORKER_QUEUES"] = "", "stagecoach,delivery,torrents,webhooks"
 	l.startWorker()
-	l.env["STAGECOACH_TON_KEY"], l.env["STAGECOACH_WORKER_QUEUES"] = key, "quotes,payments"
+	l.env["STAGECOACH_TON_KEY"], l.env["STAGECOACH_WORKER_QUEUES"] = key, "payments,wallet"
 	l.start("worker")
 	l.becomes(l.deposit("durov 50"), lifecycle.TransactionProcessed)
 }

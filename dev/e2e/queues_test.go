@@ -9,9 +9,9 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// TestClaimsBesideFullSlots claims tasks on a worker whose slots for deliveries are all taken, with more deliveries
+// TestNightClaimsBesideFullSlots claims tasks on a worker whose slots for deliveries are all taken, with more deliveries
 // waiting.
-func TestClaimsBesideFullSlots(t *testing.T) {
+func TestNightClaimsBesideFullSlots(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
 	s := newRig(

@@ -37,11 +37,8 @@ func (y *reconcileRig) startWorker() {
 		Delivery: delivery.Settings{
 			TTL: time.Hour, JobTimeout: time.Hour, HeartbeatTimeout: 10 * time.Second, RetryInterval: time.Second,
 		},
-		Download: download.Settings{Grace: time.Minute},
-		Transaction: transaction.Settings{
-			Attempts: 3, RetryInterval: time.Second, RebroadcastEvery: time.Minute,
-			StuckAfter: time.Hour,
-		},
+		Download:    download.Settings{Grace: time.Minute},
+		Transaction: transaction.Settings{StuckAfter: time.Hour},
 	})
 
 	counted := metrics.New()

@@ -47,7 +47,7 @@ func newRestoreRig(t *testing.T, database string) *restoreRig {
 	t.Helper()
 	v := &restoreRig{qbittorrent: newStandIn(t), database: database}
 	v.library = newLibraryOn(t, database, v.qbittorrent, map[string]string{
-		"STAGECOACH_BOT": "false", "STAGECOACH_DELIVERY_PARALLEL": "2", "STAGECOACH_TX_HOLD_RETRY": "1s",
+		"STAGECOACH_BOT": "false", "STAGECOACH_DELIVERY_PARALLEL": "2",
 	})
 
 	v.startShop(tonsim.TonCenterOptions{Balance: -1})
@@ -186,10 +186,10 @@ func (v *restoreRig) bought() map[string]tonsim.Purchase {
 	return sold
 }
 
-// TestRestore restores the database of an older moment, at which all four workloads were active, while Temporal,
+// TestNightRestore restores the database of an older moment, at which all four workloads were active, while Temporal,
 // Telegram, qBittorrent and the chain keep their state. No file is delivered twice, nothing is paid twice, and tasks
 // and downloads continue from the record.
-func TestRestore(t *testing.T) {
+func TestNightRestore(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
 	v := newRestoreRig(t, testdb.URL(t))
@@ -218,7 +218,7 @@ func TestRestore(t *testing.T) {
 
 	file, sum := v.file("file.bin", 3000)
 	big, _ := v.file("big.bin", 48<<20)
-	v.ended(v.deliver(people[0], file), time.Minute)
+	v.ended(v.deliver(people[0], file))
 	v.crash()
 	v.reopen()
 	queued, torn := v.deliver(people[1], file), v.deliver(people[2], big) // no worker runs yet
@@ -232,7 +232,7 @@ func TestRestore(t *testing.T) {
 	v.slow(512 << 10)
 	v.startWorker()
 	v.startAPI()
-	v.wantState(v.ended(queued, time.Minute), lifecycle.DeliveryDelivered, "")
+	v.wantState(v.ended(queued), lifecycle.DeliveryDelivered, "")
 	v.ann.does("claim", tasks["open"], "").want(t, http.StatusOK)
 	v.ann.does("status", tasks["begun"], "DONE").want(t, http.StatusOK)
 	lost := v.ann.batch(space, map[string]any{"ref": "lost", "title": "Made later"})["lost"]
@@ -247,7 +247,7 @@ func TestRestore(t *testing.T) {
 	v.processed(after)
 	asked, _, err := v.deliveries.Request(t.Context(), people[3], file.ID, "asked-after", delivery.SourceAPI)
 	must(t, err)
-	v.wantState(v.ended(asked, time.Minute), lifecycle.DeliveryDelivered, "")
+	v.wantState(v.ended(asked), lifecycle.DeliveryDelivered, "")
 	for _, job := range []delivery.Job{queued, asked} { // Temporal knows it too
 		must(t, v.client.GetWorkflow(t.Context(), job.WorkflowID(), "").Get(t.Context(), nil))
 	}
@@ -267,15 +267,15 @@ func TestRestore(t *testing.T) {
 	v.startAPI()
 
 	// Deliveries: those that Temporal knows to be delivered are delivered.
-	v.wantState(v.ended(queued, time.Minute), lifecycle.DeliveryDelivered, "")
-	v.wantState(v.ended(torn, time.Minute), lifecycle.DeliveryFailed, string(fault.OutcomeUnknown))
+	v.wantState(v.ended(queued), lifecycle.DeliveryDelivered, "")
+	v.wantState(v.ended(torn), lifecycle.DeliveryFailed, string(fault.OutcomeUnknown))
 	again, created, err := v.deliveries.Request(t.Context(), people[3], file.ID, "asked-after", delivery.SourceAPI)
 	must(t, err)
 	if !created || again.ID <= asked.ID {
 		t.Errorf("asked again: job %d, new %v; want a new number after %d", again.ID, created, asked.ID)
 	}
 
-	v.wantState(v.ended(again, time.Minute), lifecycle.DeliveryDelivered, "")
+	v.wantState(v.ended(again), lifecycle.DeliveryDelivered, "")
 	for _, chat := range []int64{300, 301, 303} {
 		v.wantDocument(chat, sum)
 	}
@@ -294,7 +294,7 @@ func TestRestore(t *testing.T) {
 	}
 
 	v.ann.does("claim", fresh, "").want(t, http.StatusOK)
-	v.eventually(time.Minute, "the lost task's workflow is gone", func() bool {
+	v.eventually("the lost task's workflow is gone", func() bool {
 		return len(v.listed(`WorkflowId="task/`+lost+`" AND ExecutionStatus="Running"`)) == 0
 	})
 
@@ -339,7 +339,7 @@ func TestRestore(t *testing.T) {
 	}
 
 	var report service.LedgerReport
-	v.eventually(time.Minute, "the record is up to date with the chain", func() bool {
+	v.eventually("the record is up to date with the chain", func() bool {
 		report, err = v.orders.Reconcile(t.Context(), list)
 		return err == nil && report.Chain
 	})
@@ -348,9 +348,9 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// TestTemporalLost loses the state of Temporal: tasks and downloads continue from the record, and what may have been
+// TestNightTemporalLost loses the state of Temporal: tasks and downloads continue from the record, and what may have been
 // sent is not sent again.
-func TestTemporalLost(t *testing.T) {
+func TestNightTemporalLost(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
 	v := newRestoreRig(t, testdb.URL(t))
@@ -362,7 +362,7 @@ func TestTemporalLost(t *testing.T) {
 	made := v.unseeded("goes-on.epub")
 	ending := v.downloading(v.ask(v.library.reader(), made.URL))
 	file, sum := v.file("file.bin", 3000)
-	v.wantState(v.ended(v.deliver(v.user(400), file), time.Minute), lifecycle.DeliveryDelivered, "")
+	v.wantState(v.ended(v.deliver(v.user(400), file)), lifecycle.DeliveryDelivered, "")
 	bought := v.pays("before 50")
 	v.processed(bought)
 	v.crash()
@@ -388,7 +388,7 @@ func TestTemporalLost(t *testing.T) {
 	v.ann.does("status", task, "DONE").want(t, http.StatusOK)
 	v.torrents.release(v.library, made)
 	v.completes(ending)
-	v.wantState(v.ended(queued, time.Minute), lifecycle.DeliveryFailed, string(fault.OutcomeUnknown))
+	v.wantState(v.ended(queued), lifecycle.DeliveryFailed, string(fault.OutcomeUnknown))
 	v.wantDocument(400, sum)
 	if got := v.documents(401); len(got) > 0 {
 		t.Errorf("sent: %+v", got)

@@ -280,7 +280,7 @@ func (s *rig) startAPI() {
 // awaitReady waits until the API at base is ready.
 func (s *rig) awaitReady(base string) {
 	s.Helper()
-	s.eventually(30*time.Second, "the API is ready", func() bool {
+	s.eventually("the API is ready", func() bool {
 		answer, err := http.Get(base + "/ready")
 		if err != nil {
 			return false
@@ -389,9 +389,9 @@ func (s *rig) deliver(user account.User, file delivery.File) delivery.Job {
 }
 
 // ended waits for a job's end.
-func (s *rig) ended(job delivery.Job, patience time.Duration) delivery.Job {
+func (s *rig) ended(job delivery.Job) delivery.Job {
 	s.Helper()
-	s.eventually(patience, fmt.Sprintf("job %d ends", job.ID), func() bool {
+	s.eventually(fmt.Sprintf("job %d ends", job.ID), func() bool {
 		job = s.reload(job)
 		return lifecycle.Delivery.Terminal(job.State)
 	})
@@ -485,7 +485,11 @@ func (s *rig) listed(query string) []string {
 	return ids
 }
 
-func (s *rig) eventually(patience time.Duration, what string, holds func() bool) {
+// patience ends a test that waits in vain. It is longer than anything takes on a busy machine: a frozen worker takes
+// work from the server as long as its requests are open, about a minute, and each task costs a heartbeat time-out.
+const patience = 5 * time.Minute
+
+func (s *rig) eventually(what string, holds func() bool) {
 	s.Helper()
 	for deadline := time.Now().Add(patience); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {

@@ -84,7 +84,7 @@ func (r *rolling) startOneWorker() *program {
 	runs := strings.Count(r.log.String(), `"worker runs"`)
 	p := r.run(filepath.Join(r.programs, "worker"))
 	r.eventually(
-		time.Minute, "the new worker runs", func() bool { return strings.Count(r.log.String(), `"worker runs"`) > runs },
+		"the new worker runs", func() bool { return strings.Count(r.log.String(), `"worker runs"`) > runs },
 	)
 	return p
 }
@@ -248,7 +248,7 @@ func (r *rolling) wantAllEnded() {
 	r.Helper()
 	r.telegram.ClearFaults()
 	for _, id := range r.deliveries {
-		job := r.ended(delivery.Job{ID: number(r, id)}, time.Minute)
+		job := r.ended(delivery.Job{ID: number(r, id)})
 		r.wantState(job, lifecycle.DeliveryDelivered, "")
 		if job.Attempt != 0 {
 			r.Errorf("delivery %s lost %d tries", id, job.Attempt)
@@ -287,7 +287,7 @@ func (r *rolling) wantOthersEnded() {
 	r.wantTidy()
 
 	for _, hash := range r.hashes {
-		r.eventually(2*time.Minute, "purchase "+hash[:8]+" is over", func() bool {
+		r.eventually("purchase "+hash[:8]+" is over", func() bool {
 			found, err := r.store.Transactions.ByHash(r.Context(), hash)
 			return err == nil && found.State == lifecycle.TransactionProcessed
 		})
@@ -303,10 +303,10 @@ func (r *rolling) wantOthersEnded() {
 		len(r.deliveries), len(r.tasks), len(r.downloads), len(r.hashes), r.asked.Load(), r.again.Load())
 }
 
-// TestRollingRestart restarts two workers and two APIs, one after the other, while deliveries, tasks, downloads and
+// TestVersionsRollingRestart restarts two workers and two APIs, one after the other, while deliveries, tasks, downloads and
 // purchases are requested. Every request gets its answer from one API or the other, everything ends, and nothing
 // happens twice.
-func TestRollingRestart(t *testing.T) {
+func TestVersionsRollingRestart(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
 	needsServers(t)

@@ -115,7 +115,7 @@ func (s *soak) workOnce(took map[string][]time.Duration) {
 
 	timed("delivery", func() {
 		s.deliver()
-		s.ended(s.deliveries[len(s.deliveries)-1], jobPatience)
+		s.ended(s.deliveries[len(s.deliveries)-1])
 	})
 	timed("task", s.task)
 	timed("download", func() {
@@ -124,7 +124,7 @@ func (s *soak) workOnce(took map[string][]time.Duration) {
 	})
 	timed("purchase", func() {
 		s.order()
-		s.eventually(patience, "a purchase is over", func() bool {
+		s.eventually("a purchase is over", func() bool {
 			found, err := s.store.Transactions.ByHash(s.Context(), s.orders[len(s.orders)-1])
 			return err == nil && found.State == lifecycle.TransactionProcessed
 		})
@@ -133,7 +133,7 @@ func (s *soak) workOnce(took map[string][]time.Duration) {
 	timed("bot", func() {
 		before := s.answersIn(bystander)
 		s.telegram.SendMessage(bystander, "/help")
-		s.eventually(patience, "the bot answers a bystander", func() bool { return s.answersIn(bystander) > before })
+		s.eventually("the bot answers a bystander", func() bool { return s.answersIn(bystander) > before })
 	})
 
 	timed("status", func() { s.call("GET", "/v1/status", adminToken, nil).want(s, http.StatusOK) })

@@ -44,11 +44,7 @@ type soak struct {
 // servers are killed and outside systems fail. At the end the record, Temporal and the outside systems agree about each
 // of them.
 func TestSoak(t *testing.T) {
-	length, err := time.ParseDuration(os.Getenv("STAGECOACH_SOAK"))
-	if err != nil {
-		t.Skip("STAGECOACH_SOAK says for how long, such as 15m")
-	}
-
+	length := soakTime(t)
 	s := newSoak(t)
 	turns := []func(){s.deliver, s.task, s.download, s.order}
 	for end, n := time.Now().Add(length), 0; time.Now().Before(end); n++ {
@@ -64,6 +60,16 @@ func TestSoak(t *testing.T) {
 
 	s.calm()
 	s.compare()
+}
+
+// soakTime is how long a soak takes. Without it there is none.
+func soakTime(t *testing.T) time.Duration {
+	t.Helper()
+	length, err := time.ParseDuration(os.Getenv("STAGECOACH_SOAK"))
+	if err != nil {
+		t.Skip("STAGECOACH_SOAK says for how long, such as 15m")
+	}
+	return length
 }
 
 func newSoak(t *testing.T) *soak {
@@ -91,7 +97,7 @@ func (s *soak) task() {
 	s.Helper()
 	var made answer
 	key := nonce()
-	s.eventually(2*time.Minute, "a task is created", func() bool {
+	s.eventually("a task is created", func() bool {
 		made = s.ann.asksForBatch(s.space, key, map[string]any{"ref": "x", "title": "Soak it"})
 		return made.status == http.StatusCreated || made.status == http.StatusOK
 	})
@@ -100,7 +106,7 @@ func (s *soak) task() {
 	s.tasks = append(s.tasks, id)
 	for _, step := range [][2]string{{"claim", ""}, {"status", "DONE"}} {
 		key := nonce()
-		s.eventually(2*time.Minute, "task "+id+": "+step[0], func() bool {
+		s.eventually("task "+id+": "+step[0], func() bool {
 			return s.ann.does(step[0], id, step[1], "Idempotency-Key", "soak-"+key).status == http.StatusOK
 		})
 	}
@@ -148,7 +154,7 @@ func (s *soak) restart() {
 	case "Temporal killed":
 		s.temporal.Kill()
 		must(s, s.temporal.Restart(s.Context()))
-		s.eventually(time.Minute, "Temporal answers", func() bool {
+		s.eventually("Temporal answers", func() bool {
 			patience, cancel := context.WithTimeout(s.Context(), time.Second)
 			defer cancel()
 			_, err := s.client.DescribeWorkflowExecution(patience, lifecycle.DownloadSyncID, "")
@@ -207,7 +213,7 @@ func (s *soak) compare() {
 	s.Helper()
 	ends, took := map[lifecycle.DeliveryState]int{}, []time.Duration{}
 	for i, job := range s.deliveries {
-		job = s.ended(job, 3*time.Minute)
+		job = s.ended(job)
 		ends[job.State]++
 		took = append(took, job.UpdatedAt.Sub(job.CreatedAt))
 		documents := len(s.documents(int64(1000 + i)))
@@ -261,7 +267,7 @@ func (s *soak) compare() {
 		s.closes("transaction/"+hash, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED)
 	}
 
-	s.eventually(time.Minute, "the record is up to date with the chain", func() bool {
+	s.eventually("the record is up to date with the chain", func() bool {
 		report, err := s.restoreRig.orders.Reconcile(s.Context(), list)
 		if err == nil && report.Chain {
 			for _, difference := range report.Differences {

@@ -14,10 +14,10 @@ import (
 
 const nextAgents = 500 // and as many tasks
 
-// TestTaskRaceNext lets 500 agents ask for the next task at once, at two APIs, while workers and APIs are killed. There
+// TestNightTaskRaceNext lets 500 agents ask for the next task at once, at two APIs, while workers and APIs are killed. There
 // are 500 tasks: half of them at the start, the others come while agents wait. Each agent repeats its request with its
 // key until it has a task. Each gets one of its own, and the record has no other claim.
-func TestTaskRaceNext(t *testing.T) {
+func TestNightTaskRaceNext(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
 	r := newTaskRace(t, programs+"/worker")

@@ -27,11 +27,11 @@ const (
 	raceStall  = 30 * time.Second // the longest that one kill may delay everything
 )
 
-// TestTaskRace makes 20 agents claim each of many tasks at once through HTTP, while workers and APIs are killed; two of
+// TestNightTaskRace makes 20 agents claim each of many tasks at once through HTTP, while workers and APIs are killed; two of
 // each run, so that one is always available. Each task has exactly one winner, all others get its name, and there is an
 // order of the calls that explains every answer. STAGECOACH_RACE_TASKS sets the number of tasks; without it there are
 // as many as fit into the time.
-func TestTaskRace(t *testing.T) {
+func TestNightTaskRace(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
 	least, lasts := int64(raceTasks), raceTime
@@ -61,8 +61,8 @@ func TestTaskRace(t *testing.T) {
 		r.taken.Load(), r.asked.Load(), r.unanswered.Load(), time.Since(r.started).Round(time.Second), r.windows)
 }
 
-// TestTaskRaceCatchesNaiveHandler runs the same race with workers whose handler has no mutex and does not check again.
-func TestTaskRaceCatchesNaiveHandler(t *testing.T) {
+// TestNightTaskRaceNaiveHandler runs the same race with workers whose handler has no mutex and does not check again.
+func TestNightTaskRaceNaiveHandler(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
 	self, err := os.Executable()

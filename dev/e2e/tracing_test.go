@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/protobuf/proto"
@@ -61,7 +60,7 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // wantTrace fails the test unless one trace has all these spans, and no trace contains a secret.
 func (s *rig) wantTrace(c *collector, spans, secrets []string) {
 	s.Helper()
-	s.eventually(20*time.Second, fmt.Sprintf("one trace has all of %q", spans), func() bool {
+	s.eventually(fmt.Sprintf("one trace has all of %q", spans), func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		for _, names := range c.traces {

@@ -91,7 +91,7 @@ func TestUpgrade(t *testing.T) {
 	r.completes(download.Download{ID: number(t, row)})
 	before.does("status", ids["held"], "DONE").want(t, http.StatusOK)
 	for ref, want := range map[string]string{"held": "DONE", "waits": "NEW", "expires": "STUCK"} {
-		r.eventually(time.Minute, fmt.Sprintf("%s is %s", ref, want), func() bool {
+		r.eventually(fmt.Sprintf("%s is %s", ref, want), func() bool {
 			status := before.task(ids[ref])["status"]
 			return status == want || ref == "waits" && status == "STUCK" // its own deadline may have passed
 		})

@@ -74,7 +74,7 @@ func TestVersions(t *testing.T) {
 	}
 
 	s.deployment("set-current-version", "v1")
-	s.eventually(30*time.Second, "the task begins on v1", func() bool { return s.build("task/"+old) == "v1" })
+	s.eventually("the task begins on v1", func() bool { return s.build("task/"+old) == "v1" })
 	long, _ := s.streaming(24, 2)
 
 	s.env["TEMPORAL_WORKER_BUILD_ID"] = "v2"
@@ -82,7 +82,7 @@ func TestVersions(t *testing.T) {
 	s.deployment("set-ramping-version", "v2", "--percentage", "50")
 	shared := map[string]int{}
 	for _, id := range several(24) {
-		s.eventually(30*time.Second, "a task begins on either version", func() bool { return s.build("task/"+id) != "" })
+		s.eventually("a task begins on either version", func() bool { return s.build("task/"+id) != "" })
 		shared[s.build("task/"+id)]++
 	}
 
@@ -91,12 +91,12 @@ func TestVersions(t *testing.T) {
 	}
 
 	s.deployment("set-current-version", "v2")
-	s.eventually(30*time.Second, "the old task moves on when something happens to it", func() bool {
+	s.eventually("the old task moves on when something happens to it", func() bool {
 		ann.does("claim", old, "", "Idempotency-Key", "move")
 		return s.build("task/"+old) == "v2"
 	})
 	ann.does("status", old, "DONE").want(t, http.StatusOK)
-	long = s.ended(long, time.Minute)
+	long = s.ended(long)
 	s.wantState(long, lifecycle.DeliveryDelivered, "")
 	if build := s.build(long.WorkflowID()); build != "v1" || long.Attempt != 0 {
 		t.Errorf("the delivery under way ended on %q, attempt %d", build, long.Attempt)
@@ -104,7 +104,7 @@ func TestVersions(t *testing.T) {
 
 	first.stop()
 	s.eventually(
-		30*time.Second, "the reconciler moves on when its old worker stops",
+		"the reconciler moves on when its old worker stops",
 		func() bool {
 			sweeps := s.listed(`WorkflowType="` + reconciler.WorkflowType + `"`)
 			return len(sweeps) > 0 && s.build(sweeps[0]) == "v2"
@@ -112,7 +112,7 @@ func TestVersions(t *testing.T) {
 	)
 	s.telegram.ClearFaults()
 	file, _ := s.file("new.bin", 1000)
-	fresh := s.ended(s.deliver(s.user(101), file), 30*time.Second)
+	fresh := s.ended(s.deliver(s.user(101), file))
 	s.wantState(fresh, lifecycle.DeliveryDelivered, "")
 	if build := s.build(fresh.WorkflowID()); build != "v2" {
 		t.Errorf("a new delivery ran on %q", build)

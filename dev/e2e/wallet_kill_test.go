@@ -36,7 +36,8 @@ var lifeOfOrder = []step{
 	{name: "price", shop: "updateStarsPrices"},
 	{name: "price, answered", shop: "updateStarsPrices", applied: true},
 	{name: "the quote is kept", on: "UPDATE ON transactions", when: "NEW.quote_nano > 0 AND OLD.quote_nano = 0"},
-	{name: "it gets in line", on: "INSERT ON payment_queue"},
+	{name: "the turn is claimed", on: "UPDATE ON ton_wallets", when: "NEW.turn_token > OLD.turn_token"},
+	{name: "the request gets its number", on: "UPDATE ON ton_wallets", when: "NEW.requests > OLD.requests"},
 	{name: "request", shop: "initBuyStarsRequest"},
 	{name: "request, answered", shop: "initBuyStarsRequest", applied: true},
 	{name: "link", shop: "getBuyStarsLink"},
@@ -48,7 +49,6 @@ var lifeOfOrder = []step{
 	{name: "broadcast", chain: "/api/v3/message"},
 	{name: "broadcast, answered", chain: "/api/v3/message", applied: true},
 	{name: "the payment is found on the chain", on: "UPDATE ON payments", when: "NEW.state = 'paid' AND OLD.state = 'signed'"},
-	{name: "the workflow was told", on: "UPDATE ON payments", when: "NEW.told_at IS NOT NULL AND OLD.told_at IS NULL"},
 	{name: "what became of the money", chain: "ByMessage?direction=in"},
 	{name: "what became of the money, answered", chain: "ByMessage?direction=in", applied: true},
 	{name: "the money was kept", on: "UPDATE ON payments", when: "NEW.kept_at IS NOT NULL AND OLD.kept_at IS NULL"},
@@ -62,7 +62,7 @@ var lifeOfOrder = []step{
 // lifeOfRefund are those of an order that fails and is refunded.
 var lifeOfRefund = []step{
 	{name: "failed, and owed", on: "UPDATE ON transactions", when: "NEW.status = 'failed' AND OLD.status = 'processing'"},
-	{name: "it gets in line", on: "INSERT ON payment_queue"},
+	{name: "the turn is claimed", on: "UPDATE ON ton_wallets", when: "NEW.turn_token > OLD.turn_token"},
 	{name: "the signed payment is kept", on: "INSERT ON payments"},
 	{name: "the payment is marked as sent", on: "UPDATE ON payments", when: "NEW.sent_at IS NOT NULL AND OLD.sent_at IS NULL"},
 	{name: "broadcast", chain: "/api/v3/message"},
@@ -76,9 +76,9 @@ var lifeOfRefund = []step{
 // time passes until the server notices the loss of the worker.
 const ordersAtOnce = 13
 
-// TestOrdersLoseTheirWorker kills the worker with -9 at each step of a purchase and of a refund; another one takes
+// TestNightOrdersLoseTheirWorker kills the worker with -9 at each step of a purchase and of a refund; another one takes
 // over. Each order is bought once, or refunded once, and all books agree.
-func TestOrdersLoseTheirWorker(t *testing.T) {
+func TestNightOrdersLoseTheirWorker(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
 	temporal := startTemporal(
@@ -154,7 +154,7 @@ func (l *paymentRig) givenBackOnce(hash string) {
 	}
 
 	var payments []transaction.Payment
-	l.eventually(patience, "the sender has it", func() bool {
+	l.eventually("the sender has it", func() bool {
 		payments, _ = l.payments(hash)
 		return len(payments) > 0 && payments[0].KeptAt != nil
 	})
@@ -217,7 +217,7 @@ func (l *paymentRig) caught(s step) {
 		return slices.ContainsFunc(requests, func(r sim.Request) bool { return r.Fault == "timeout" && !r.Done })
 	}
 
-	l.eventually(patience, "the worker comes to: "+s.name, func() (there bool) {
+	l.eventually("the worker comes to: "+s.name, func() (there bool) {
 		switch {
 		case s.chain != "":
 			return held(l.chain.Requests())

@@ -43,7 +43,7 @@ func newPaymentRig(t testing.TB, temporal *servers.Temporal, namespace string) *
 	url := testdb.URL(t)
 	l := &paymentRig{before: new(int)}
 	l.rig = newRigIn(t, url, temporal, namespace, map[string]string{
-		"STAGECOACH_BOT": "false", "STAGECOACH_TX_REFUND": "true", "STAGECOACH_TX_HOLD_RETRY": "300ms",
+		"STAGECOACH_BOT": "false", "STAGECOACH_TX_REFUND": "true",
 	})
 
 	l.startShop(tonsim.TonCenterOptions{Balance: -1})
@@ -77,7 +77,7 @@ func makeNamespace(t testing.TB, temporal *servers.Temporal, name string) {
 	must(t, namespaces.Register(t.Context(), &workflowservice.RegisterNamespaceRequest{
 		Namespace: name, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
 	}))
-	(&rig{TB: t}).eventually(time.Minute, "the namespace is there", func() bool {
+	(&rig{TB: t}).eventually("the namespace is there", func() bool {
 		_, err := namespaces.Describe(t.Context(), name)
 		return err == nil
 	})
@@ -90,9 +90,6 @@ func (l *paymentRig) in(t testing.TB) *paymentRig {
 	return &part
 }
 
-// patience is how long an operation may take on a busy machine after the loss of a worker.
-const patience = 3 * time.Minute
-
 // deposit pays one TON into the wallet, from a sender of its own.
 func (l *paymentRig) deposit(comment string) string {
 	l.Helper()
@@ -104,7 +101,7 @@ func (l *paymentRig) deposit(comment string) string {
 // becomes waits until a transaction has a status.
 func (l *paymentRig) becomes(hash string, status lifecycle.TransactionState) (found transaction.Transaction) {
 	l.Helper()
-	l.eventually(patience, fmt.Sprintf("%.8s is %s", hash, status), func() bool {
+	l.eventually(fmt.Sprintf("%.8s is %s", hash, status), func() bool {
 		found, _ = l.store.Transactions.ByHash(l.Context(), hash)
 		return found.State == status
 	})
@@ -122,12 +119,18 @@ func (l *paymentRig) find(hash string) transaction.Transaction {
 // outgoing counts the payments that the chain has carried out for the wallet.
 func (l *paymentRig) outgoing() (n int) {
 	l.Helper()
-	history, err := l.view.Transactions(l.Context(), toncenter.Page{Account: l.wallet.Address(), Limit: 1000})
-	must(l, err)
-	for _, t := range history {
-		n += len(t.Out)
+	for page := (toncenter.Page{Account: l.wallet.Address(), Limit: 1000}); ; {
+		history, err := l.view.Transactions(l.Context(), page)
+		must(l, err)
+		if len(history) == 0 {
+			return n
+		}
+
+		for _, t := range history {
+			n += len(t.Out)
+			page.FromLT = t.LT + 1
+		}
 	}
-	return n
 }
 
 // payments lists a transaction's payments, each as its kind and state.
@@ -174,7 +177,7 @@ func (l *paymentRig) balances() {
 	}
 
 	var report service.LedgerReport
-	l.eventually(patience, "the record is up to date", func() bool {
+	l.eventually("the record is up to date", func() bool {
 		var err error
 		report, err = l.orders.Reconcile(l.Context(), list)
 		must(l, err)

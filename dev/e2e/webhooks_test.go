@@ -24,22 +24,22 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// webhookRace is how long receivers and processes are killed; webhookNight is that by night.
-const (
-	webhookRace  = 20 * time.Second
-	webhookNight = 5 * time.Minute
-)
-
 // TestWebhookReceiverKilled kills and starts the receiver of a webhook at random, and workers and APIs too, while events
 // happen all the time, some of which commit late: the receiver gets each event of its owner at least once, the first
 // times in the order of the stream, and none of others.
 func TestWebhookReceiverKilled(t *testing.T) {
 	t.Parallel()
-	lasts := webhookRace
-	if night.Enabled() {
-		lasts = webhookNight
-	}
+	killReceiver(t, 20*time.Second)
+}
 
+func TestNightWebhookReceiverKilled(t *testing.T) {
+	t.Parallel()
+	night.Only(t)
+	killReceiver(t, 5*time.Minute)
+}
+
+// killReceiver kills for this long.
+func killReceiver(t *testing.T, lasts time.Duration) {
 	s := newRig(t, map[string]string{"STAGECOACH_WEBHOOK_PRIVATE": "true", "STAGECOACH_BOT": "false"})
 	s.startAPI()
 	s.startWorker()
@@ -71,7 +71,7 @@ func TestWebhookReceiverKilled(t *testing.T) {
 	receiver.start()
 
 	want := s.eventsOf(owner.ID, made.ID)
-	s.eventually(3*time.Minute, "the receiver has all", func() bool { return len(receiver.first()) >= len(want) })
+	s.eventually("the receiver has all", func() bool { return len(receiver.first()) >= len(want) })
 	got, tries := receiver.first(), receiver.tries()
 	t.Logf("%d events in %s, %d requests, %d kills of the receiver, %d of processes", len(want), lasts, tries, receiver.kills, s.killed)
 	if !slices.Equal(got, want) {

@@ -146,7 +146,7 @@ func (r *row) insistOn(recorded bool) {
 // insistOnItsEnd asks for the end of a row until somebody answers. Who repeats what is no update may be late.
 func (r *row) insistOnItsEnd() {
 	r.Helper()
-	r.eventually(2*time.Minute, "its end is answered", func() bool {
+	r.eventually("its end is answered", func() bool {
 		got := r.end(r.token(), "meanwhile")
 		return !r.away(got) && (got.status == http.StatusOK || !r.updates && got.status == http.StatusConflict)
 	})

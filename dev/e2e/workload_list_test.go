@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/fault"
@@ -182,7 +181,7 @@ func keyed(key string) []string {
 // insist repeats a request while a server is away.
 func (w *workloadRig) insist(request func() answer) (got answer) {
 	w.Helper()
-	w.eventually(2*time.Minute, "a request is answered", func() bool {
+	w.eventually("a request is answered", func() bool {
 		got = request()
 		return !w.away(got)
 	})

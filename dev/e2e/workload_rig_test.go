@@ -97,7 +97,7 @@ func newWorkloadRig(
 	stand := newStandIn(t)
 	v := &restoreRig{qbittorrent: stand}
 	v.library = newLibraryFrom(t, stand, map[string]string{
-		"STAGECOACH_BOT": "false", "STAGECOACH_DELIVERY_PARALLEL": "50", "STAGECOACH_TX_HOLD_RETRY": "300ms",
+		"STAGECOACH_BOT": "false", "STAGECOACH_DELIVERY_PARALLEL": "50",
 		"STAGECOACH_LIMIT_REQUESTS": "100000",
 	}, start)
 	v.startShop(tonsim.TonCenterOptions{Balance: -1})
@@ -241,7 +241,7 @@ func (r *row) settle() {
 // appears waits until the API knows a row that was made without a request.
 func (r *row) appears() {
 	r.Helper()
-	r.eventually(time.Minute, "the row is there", func() bool { return r.get(r.token()).status == http.StatusOK })
+	r.eventually("the row is there", func() bool { return r.get(r.token()).status == http.StatusOK })
 }
 
 // token is the token of who may see a row.
@@ -283,7 +283,7 @@ func longest(key string) string { return key + strings.Repeat("~", 255-len(key))
 func (r *row) becomes(state string) {
 	r.Helper()
 	var last map[string]any
-	for deadline := time.Now().Add(jobPatience); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		if got := r.get(r.token()); got.status == http.StatusOK {
 			if last = got.body; last[r.stateField] == state {
 				return
@@ -339,7 +339,7 @@ func (r *row) wantEnded(why string) {
 	r.becomes(r.ended)
 	r.wantEvents(r.ended)
 	r.wantReason(why)
-	r.eventually(time.Minute, "its workflow ends", func() bool {
+	r.eventually("its workflow ends", func() bool {
 		return r.status() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
 	})
 	r.wantEffects(0)
@@ -408,7 +408,7 @@ func (r *row) reset() {
 // finding waits until the reconciler has settled an incident of a row.
 func (r *row) finding(kind, done string) {
 	r.Helper()
-	r.eventually(time.Minute, "the incident is listed as "+kind, func() bool {
+	r.eventually("the incident is listed as "+kind, func() bool {
 		list := r.call("GET", "/v1/findings?limit=200&workload="+r.name, adminToken, nil).want(r, http.StatusOK)
 		for _, item := range list["items"].([]any) {
 			f := item.(map[string]any)
@@ -465,7 +465,7 @@ func (s *rig) follow(token, after string) *eventStream {
 			time.Sleep(50 * time.Millisecond)
 		}
 	}()
-	s.eventually(time.Minute, "the stream has begun", func() bool { return stream.place() != "" })
+	s.eventually("the stream has begun", func() bool { return stream.place() != "" })
 	s.Cleanup(func() { <-over })
 	return stream
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"golang.org/x/sync/errgroup"
@@ -186,14 +185,14 @@ func askCancelledByCLI(w *workloadRig, of *workload) {
 	r := w.resting(of, w.person())
 	for _, command := range []string{"query --type state", "describe", "metadata"} {
 		words := strings.Fields("workflow " + command + " --workflow-id " + r.workflowID())
-		r.eventually(time.Minute, command+" shows its state", func() bool {
+		r.eventually(command+" shows its state", func() bool {
 			return strings.Contains(w.temporalCLI(words...), of.rests)
 		})
 	}
 
 	w.temporalCLI("workflow", "cancel", "--workflow-id", r.workflowID())
 	r.wantEnded(of.whyCLI)
-	r.eventually(time.Minute, "operators find it by its end", func() bool {
+	r.eventually("operators find it by its end", func() bool {
 		return slices.Contains(w.listed(`ExecutionStatus!="Running" AND Stage="`+of.ended+`"`), r.workflowID())
 	})
 }
@@ -217,7 +216,7 @@ func askTerminated(w *workloadRig, of *workload) {
 func askReset(w *workloadRig, of *workload) {
 	r := w.endableRow(of, w.person())
 	r.reset()
-	r.eventually(time.Minute, "the new run shows the state", func() bool {
+	r.eventually("the new run shows the state", func() bool {
 		return slices.Contains(w.listed(`ExecutionStatus="Running" AND Stage="`+of.rests+`"`), r.workflowID())
 	})
 	r.becomes(of.rests)
@@ -232,10 +231,10 @@ func askReset(w *workloadRig, of *workload) {
 func (r *row) resetAfterTheEnd() {
 	r.Helper()
 	over := func() bool { return r.status() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING }
-	r.eventually(time.Minute, "its workflow ends", over)
+	r.eventually("its workflow ends", over)
 	row, events := r.shown(), r.events()
 	r.reset()
-	r.eventually(time.Minute, "the new run ends", over)
+	r.eventually("the new run ends", over)
 	if now := r.shown(); !reflect.DeepEqual(now, row) || !reflect.DeepEqual(r.events(), events) {
 		r.Errorf("after the reset it is %v, and was %v", now, row)
 	}
@@ -255,7 +254,7 @@ func askPaused(w *workloadRig, of *workload) {
 
 	r.unpause()
 	if of.updates {
-		r.eventually(time.Minute, "the update is taken", func() bool {
+		r.eventually("the update is taken", func() bool {
 			got = r.end(r.token(), "paused")
 			return got.status != http.StatusConflict
 		})
@@ -386,7 +385,7 @@ func askFollowed(w *workloadRig, of *workload) {
 	r.end(r.by.token, "end").want(w, http.StatusOK)
 	r.wantEnded(of.why)
 	want := r.events()
-	w.eventually(time.Minute, "the owner has the events", func() bool { return len(stream.of("", "")) >= len(want) })
+	w.eventually("the owner has the events", func() bool { return len(stream.of("", "")) >= len(want) })
 
 	got := stream.of("", "")
 	for i, e := range got {
@@ -411,7 +410,7 @@ func askStreamed(w *workloadRig, of *workload) {
 func (r *row) wantStreamed() {
 	r.Helper()
 	var want, got []int64
-	r.eventually(time.Minute, "the stream has the events", func() bool {
+	r.eventually("the stream has the events", func() bool {
 		want, got = want[:0], got[:0]
 		for _, e := range r.events() {
 			want = append(want, e.Seq)

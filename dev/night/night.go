@@ -1,8 +1,10 @@
-// Package night marks tests that take long: make night runs them, make test skips them.
+// Package night marks tests that take long: make test skips them. A prefix of their names says which part of make night
+// runs them.
 package night
 
 import (
 	"os"
+	"regexp"
 	"testing"
 )
 
@@ -12,9 +14,15 @@ const Wanted = "STAGECOACH_NIGHT"
 // Enabled says whether the tests that take long run.
 func Enabled() bool { return os.Getenv(Wanted) != "" }
 
+// parts are the prefixes that the Makefile names.
+var parts = regexp.MustCompile(`^Test(Night|Cluster|Versions)`)
+
 // Only skips a test unless the tests that take long are enabled.
 func Only(t testing.TB) {
 	t.Helper()
+	if !parts.MatchString(t.Name()) {
+		t.Fatalf("no part of make night runs a test of this name: %s", parts)
+	}
 	if !Enabled() {
 		t.Skip("takes long: make night runs it")
 	}

@@ -18,7 +18,6 @@ import (
 	"stagecoach/api/client"
 	"stagecoach/api/shape"
 	"stagecoach/api/words"
-	"stagecoach/dev/night"
 	"stagecoach/dev/stack"
 	"stagecoach/dev/wire"
 	"stagecoach/starter/terminal"
@@ -140,14 +139,22 @@ type look struct {
 	width            int64
 }
 
-// looks are light and dark on a desk and on a telephone; by night with a tablet, a wide screen and the other language.
+// looks are one, as most people see the pages; with STAGECOACH_LOOKS=schemes also dark, and on a telephone; with all also
+// a tablet, a wide screen and the other language.
 func looks() (all []look) {
-	languages, widths := []string{words.English}, []int64{1280, 375}
-	if night.Enabled() {
+	languages, schemes, widths := []string{words.English}, []string{"light"}, []int64{1280}
+	switch wanted := os.Getenv("STAGECOACH_LOOKS"); wanted {
+	case "":
+	case "all":
 		languages, widths = append(languages, words.Russian), append(widths, 768, 1920)
+		fallthrough
+	case "schemes":
+		schemes, widths = append(schemes, "dark"), append(widths, 375)
+	default:
+		panic("STAGECOACH_LOOKS is schemes or all: " + wanted)
 	}
 	for _, language := range languages {
-		for _, scheme := range []string{"light", "dark"} {
+		for _, scheme := range schemes {
 			for _, width := range widths {
 				all = append(all, look{language, scheme, width})
 			}

@@ -33,7 +33,7 @@ func TestScreenshots(t *testing.T) {
 		t.Skip("STAGECOACH_SCREENSHOTS names no folder")
 	}
 
-	if err := demo.Show(t.Context(), running, true); err != nil {
+	if err := demo.Show(t.Context(), running, demo.Options{Once: true}); err != nil {
 		t.Fatal(err)
 	}
 	begin(t)

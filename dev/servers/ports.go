@@ -20,24 +20,43 @@ const (
 	lastPort  = 32000
 )
 
-// handedOut holds the ports that this process has returned: nothing else protects them until the server listens.
-var handedOut = struct {
+// block is the ports that only this process hands out: it listens on the first one of them for as long as it runs, so that
+// another process takes another block. Nothing else protects a port until its server listens, or while it starts again.
+var block = struct {
 	sync.Mutex
-	ports map[int]bool
-}{ports: map[int]bool{}}
+	next, end int
+	claims    []net.Listener
+}{}
+
+const blockSize = 50
 
 // FreePort returns an unused TCP port of the loopback address that it has not returned before.
 func FreePort() (int, error) {
-	handedOut.Lock()
-	defer handedOut.Unlock()
+	block.Lock()
+	defer block.Unlock()
 	for range 1000 {
-		port := firstPort + rand.IntN(lastPort-firstPort)
-		if !handedOut.ports[port] && portIsFree(port) {
-			handedOut.ports[port] = true
+		if block.next == block.end && !claimBlock() {
+			continue
+		}
+		port := block.next
+		block.next++
+		if portIsFree(port) {
 			return port, nil
 		}
 	}
 	return 0, fmt.Errorf("no free port found between %d and %d on 127.0.0.1", firstPort, lastPort)
+}
+
+// claimBlock reports false when somebody else has the block that it has chosen.
+func claimBlock() bool {
+	first := firstPort + blockSize*rand.IntN((lastPort-firstPort)/blockSize)
+	claim, err := net.Listen("tcp", loopback(first))
+	if err != nil {
+		return false
+	}
+	block.claims = append(block.claims, claim)
+	block.next, block.end = first+1, first+blockSize
+	return true
 }
 
 // PreferPort returns the requested port when it is free, else another one. Zero means any free port.

@@ -22,35 +22,42 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// startServers starts PostgreSQL, Temporal and, where it is installed, qBittorrent in parallel: each takes seconds.
-func (s *Stack) startServers(ctx context.Context) error {
+// startServers starts PostgreSQL with the record, Temporal and, where it is installed, qBittorrent in parallel: each takes
+// seconds. It returns the storage's tokens from the record.
+func (s *Stack) startServers(ctx context.Context) (tokens oauth2.Token, err error) {
 	s.Screen.Draw("  PostgreSQL, Temporal and qBittorrent start")
 	defer s.Screen.Draw()
 
 	starting, ctx := errgroup.WithContext(ctx)
 	own := os.Getenv("DATABASE_URL")
-	switch {
-	case s.Cluster && own != "":
-		return terminal.UsageError("a cluster keeps its state in a PostgreSQL of its own: unset DATABASE_URL")
-	case s.Cluster:
-		starting.Go(func() error {
-			if err := s.startPostgres(ctx); err != nil {
-				return err
-			}
-			return s.startTemporalCluster(ctx)
-		})
-	case own != "":
-		s.DatabaseURL = own
-		s.Screen.Say("  PostgreSQL   the one that DATABASE_URL names")
-	default:
-		starting.Go(func() error { return s.startPostgres(ctx) })
+	if s.Cluster && own != "" {
+		return tokens, terminal.UsageError("a cluster keeps its state in a PostgreSQL of its own: unset DATABASE_URL")
 	}
+
+	starting.Go(func() (err error) {
+		if s.DatabaseURL = own; own != "" {
+			s.Screen.Say("  PostgreSQL   the one that DATABASE_URL names")
+		} else if err := s.startPostgres(ctx); err != nil {
+			return err
+		}
+		if tokens, err = s.prepareRecord(ctx); err != nil || !s.Cluster {
+			return err
+		}
+		return s.startTemporalCluster(ctx)
+	})
 
 	if !s.Cluster {
 		starting.Go(func() error { return s.startTemporal(ctx) })
 	}
-	starting.Go(func() error { return s.startQBittorrent(ctx) })
-	return starting.Wait()
+
+	starting.Go(func() error {
+		if err := s.addTorrents(); err != nil {
+			return err
+		}
+		return s.startQBittorrent(ctx)
+	})
+	err = starting.Wait()
+	return tokens, err
 }
 
 func (s *Stack) startPostgres(ctx context.Context) error {

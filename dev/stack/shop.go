@@ -41,7 +41,6 @@ func shopSettings() map[string]string {
 		"STAGECOACH_TX_RETRY_INTERVAL":  "300ms",
 		"STAGECOACH_TX_PAYMENT_TTL":     "20s",
 		"STAGECOACH_TX_FINALITY_MARGIN": "2s",
-		"STAGECOACH_TX_HOLD_RETRY":      "5s",
 	}
 }
 

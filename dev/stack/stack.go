@@ -57,14 +57,10 @@ func (s *Stack) Start(ctx context.Context) (err error) {
 	}
 	s.AdminToken = s.kept.AdminToken
 
-	if err := s.startTorrents(); err != nil {
+	if err := s.StartWebSeed(); err != nil { // it takes its port while nothing else looks for one
 		return err
 	}
-	if err := s.startServers(ctx); err != nil {
-		return err
-	}
-
-	tokens, err := s.prepareRecord(ctx)
+	tokens, err := s.startServers(ctx)
 	if err != nil {
 		return err
 	}

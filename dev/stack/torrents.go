@@ -2,6 +2,7 @@ package stack
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
@@ -17,6 +18,10 @@ const (
 	spareTorrent = "spare-book-16MiB.bin"
 	torrentSize  = 16 << 20
 	seedSpeed    = 8 << 20 // bytes per second: slow enough to be visible
+
+	slowTorrents = 3
+	slowSize     = 8 << 20
+	slowSpeed    = 4 << 10
 )
 
 // torrents is the qBittorrent of dev: the real one where it is installed, else the stand-in.
@@ -24,7 +29,9 @@ type torrents struct {
 	Folder  string // the real one's downloads; empty: the stand-in, which writes no files
 	missing error  // why there is no real one
 
-	Demo *torrentsim.SeededTorrent
+	Demo     *torrentsim.SeededTorrent
+	Slow     []*torrentsim.SeededTorrent // for the scene that goes on after the demo
+	SlowTime time.Duration               // how long each of them takes
 }
 
 // startQBittorrent starts the real one where it is installed.
@@ -68,16 +75,21 @@ func (s *Stack) startTorrentStandIn() error {
 	return nil
 }
 
-// startTorrents serves the torrents. It comes before qBittorrent, which continues those of the last run at once and
-// retries a web seed that does not answer only after a long time.
-func (s *Stack) startTorrents() (err error) {
-	if err := s.StartWebSeed(); err != nil {
-		return err
-	}
-
+// addTorrents makes the torrents of the web seed. It comes before qBittorrent, which continues those of the last run at
+// once and retries a web seed that does not answer only after a long time.
+func (s *Stack) addTorrents() (err error) {
 	s.WebSeed.SetSpeed(seedSpeed)
 	if _, err = s.WebSeed.Add(torrentsim.TorrentSpec{Name: spareTorrent, Size: torrentSize}); err != nil {
 		return err
+	}
+
+	s.Torrents.SlowTime = slowSize / slowSpeed * time.Second
+	for i := range slowTorrents {
+		slow, err := s.WebSeed.Add(torrentsim.TorrentSpec{Name: fmt.Sprintf("slow-book-%d.bin", i+1), Size: slowSize, Speed: slowSpeed})
+		if err != nil {
+			return err
+		}
+		s.Torrents.Slow = append(s.Torrents.Slow, slow)
 	}
 
 	s.Torrents.Demo, err = s.WebSeed.Add(torrentsim.TorrentSpec{Name: demoTorrent, Size: torrentSize})

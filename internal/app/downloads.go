@@ -38,7 +38,7 @@ func (a *Connections) Downloads() *service.Downloads {
 func (a *Connections) Torrents() *qbittorrent.Client {
 	c := a.Config.QBittorrent
 	return qbittorrent.New(qbittorrent.Options{
-		URL: c.URL, Username: c.Username, Password: c.Password, Timeout: torrentTimeout,
+		URL: c.URL, Username: c.Username, Password: c.Password, APIKey: c.APIKey, Timeout: torrentTimeout,
 		ActiveCategory: activeCategory, DoneCategory: doneCategory,
 		Observer: a.Observer(operations.QBittorrent, a.Metrics.Download().Latency),
 	})
@@ -62,6 +62,6 @@ func (a *Connections) torrentChecks() ([]doctor.Check, error) {
 		off := doctor.Off(operations.QBittorrent, "STAGECOACH_QBITTORRENT_URL is empty", doctor.AboutDownloads)
 		return []doctor.Check{off}, nil
 	default:
-		return []doctor.Check{doctor.OfQBittorrent(a.Torrents(), c.Password != "")}, nil
+		return []doctor.Check{doctor.OfQBittorrent(a.Torrents(), c.Password+c.APIKey != "")}, nil
 	}
 }

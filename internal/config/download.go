@@ -6,6 +6,7 @@ import "time"
 type QBittorrent struct {
 	URL                string // empty: downloads are off
 	Username, Password string
+	APIKey             string // instead of them
 	SavePath           string // in its own file system
 }
 
@@ -33,6 +34,7 @@ func (c *Config) downloadSettings() []Setting {
 		guarded(optionalAddress(&c.QBittorrent.URL, "STAGECOACH_QBITTORRENT_URL", "qBittorrent's Web UI; empty: downloads are off"), &c.QBittorrent.URL),
 		text(&c.QBittorrent.Username, "STAGECOACH_QBITTORRENT_USERNAME", "", "qBittorrent's user; empty, with the password: it asks this address for none"),
 		only(ForWorker, secret(&c.QBittorrent.Password, "STAGECOACH_QBITTORRENT_PASSWORD", "qBittorrent's password")),
+		only(ForWorker, secret(&c.QBittorrent.APIKey, "STAGECOACH_QBITTORRENT_API_KEY", "an API key of qBittorrent 5.2 or newer, instead of user and password")),
 		text(&c.QBittorrent.SavePath, "STAGECOACH_QBITTORRENT_SAVE_PATH", "", "folder in qBittorrent's file system in which each download gets a folder; empty: qBittorrent's default folder"),
 		duration(&c.Download.PollInterval, "STAGECOACH_DOWNLOAD_POLL_INTERVAL", "15s", 100*time.Millisecond, 5*time.Minute, "time between two polls of qBittorrent: one request for all downloads"),
 		duration(&c.Download.Grace, "STAGECOACH_DOWNLOAD_GRACE", "60s", time.Second, day, "how long a torrent may be missing, not counting outages of qBittorrent"),

@@ -41,7 +41,6 @@ type Transactions struct {
 	PaymentTTL       time.Duration
 	FinalityMargin   time.Duration
 	StuckAfter       time.Duration
-	HoldRetry        time.Duration
 	RetryFor         time.Duration
 	RetryPause       time.Duration
 	Refund           bool
@@ -87,7 +86,6 @@ func (c *Config) transactionSettings() []Setting {
 		duration(&c.Transactions.PaymentTTL, "STAGECOACH_TX_PAYMENT_TTL", "2m", time.Second, time.Hour, "how long a signed payment is valid"),
 		duration(&c.Transactions.FinalityMargin, "STAGECOACH_TX_FINALITY_MARGIN", "30s", 0, time.Hour, "how long after its validity a payment that is not found counts as dead"),
 		duration(&c.Transactions.StuckAfter, "STAGECOACH_TX_STUCK_AFTER", "30m", time.Second, 30*day, "a transaction in processing for longer raises an alert"),
-		duration(&c.Transactions.HoldRetry, "STAGECOACH_TX_HOLD_RETRY", "5m", 10*time.Millisecond, day, "how long purchases are held before one order tests whether the cause is gone"),
 		duration(&c.Transactions.RetryFor, "STAGECOACH_TX_RETRY_FOR", "24h", 0, 30*day, "how long the system keeps trying an order that may still succeed: while Fragment cannot be reached the order waits, after other failures it is tried again; then an operator is asked; 0: it fails after its attempts, and an operator is asked at once"),
 		duration(&c.Transactions.RetryPause, "STAGECOACH_TX_RETRY_PAUSE", "1m", 10*time.Millisecond, time.Hour, "pause before the system tries a failed order again; doubled for each later time, up to an hour"),
 		boolean(&c.Transactions.Refund, "STAGECOACH_TX_REFUND", "false", "send the money back, less gas, when the payer's order cannot be carried out"),

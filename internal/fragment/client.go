@@ -162,7 +162,8 @@ func (c *Client) Price(ctx context.Context, stars int) (money.Nano, error) {
 	return price, nil
 }
 
-// prices match a price in TON: it is marked as one, or is the first amount with small decimals.
+// prices match a price in TON: it is marked as one, or is the only amount with small decimals. A price in dollars may stand
+// beside it.
 var prices = []*regexp.Regexp{
 	regexp.MustCompile(`icon-ton\b[^>]*>\s*([0-9][0-9,]*)(?:<span class="mini-frac">(\.[0-9]+)</span>)?\s*<`),
 	regexp.MustCompile(`>\s*([0-9][0-9,]*)<span class="mini-frac">(\.[0-9]+)</span>`),
@@ -170,9 +171,14 @@ var prices = []*regexp.Regexp{
 
 func readPrice(page string) (money.Nano, bool) {
 	for _, form := range prices {
-		if found := form.FindStringSubmatch(page); found != nil {
-			price, err := money.ParseTON(found[1] + found[2])
+		switch found := form.FindAllStringSubmatch(page, 2); len(found) {
+		case 0:
+			continue
+		case 1:
+			price, err := money.ParseTON(found[0][1] + found[0][2])
 			return price, err == nil && price > 0
+		default:
+			return 0, false
 		}
 	}
 	return 0, false

@@ -51,7 +51,7 @@ func Queues() []string {
 
 // FairQueues lists the task queues in which users take turns. Temporal keeps turns within a partition only, so each of
 // them has one partition; the other queues have as many as the server gives them.
-func FairQueues() []string { return []string{DeliveryQueue, TorrentQueue, QuoteQueue} }
+func FairQueues() []string { return []string{DeliveryQueue, TorrentQueue, PaymentQueue} }
 
 // MainQueue is the task queue of all workflows and of short activities.
 const MainQueue = "stagecoach"

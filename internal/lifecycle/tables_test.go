@@ -263,7 +263,7 @@ func TestEvents(t *testing.T) {
 		"enqueue": "enqueued", "begin": "started", "complete": "completed", "fail": "failed", "cancel": "canceled",
 	})
 	checkEvents(t, Transaction, map[TransactionAction]string{
-		"detect": "detected", "lock": "locked", "queue_purchase": "", "buy": "payment_signed", "queue_refund": "", "refund": "payment_signed", "finish": "processed", "fail": "failed", "retry": "retried", "review": "needs_review",
+		"detect": "detected", "lock": "locked", "buy": "payment_signed", "refund": "payment_signed", "finish": "processed", "fail": "failed", "retry": "retried", "review": "needs_review",
 		"resolve": "resolved", "write_off": "written_off",
 	})
 }

@@ -18,18 +18,16 @@ type TransactionAction string
 
 // The actions of a transaction's table.
 const (
-	TransactionActionDetect        TransactionAction = "detect"
-	TransactionActionLock          TransactionAction = "lock"
-	TransactionActionQueuePurchase TransactionAction = "queue_purchase"
-	TransactionActionBuy           TransactionAction = "buy"
-	TransactionActionFinish        TransactionAction = "finish"
-	TransactionActionFail          TransactionAction = "fail"
-	TransactionActionRetry         TransactionAction = "retry"
-	TransactionActionReview        TransactionAction = "review"
-	TransactionActionResolve       TransactionAction = "resolve"
-	TransactionActionQueueRefund   TransactionAction = "queue_refund"
-	TransactionActionRefund        TransactionAction = "refund"
-	TransactionActionWriteOff      TransactionAction = "write_off"
+	TransactionActionDetect   TransactionAction = "detect"
+	TransactionActionLock     TransactionAction = "lock"
+	TransactionActionBuy      TransactionAction = "buy"
+	TransactionActionFinish   TransactionAction = "finish"
+	TransactionActionFail     TransactionAction = "fail"
+	TransactionActionRetry    TransactionAction = "retry"
+	TransactionActionReview   TransactionAction = "review"
+	TransactionActionResolve  TransactionAction = "resolve"
+	TransactionActionRefund   TransactionAction = "refund"
+	TransactionActionWriteOff TransactionAction = "write_off"
 )
 
 // ErrorClass says whether a failed transaction may be tried again.
@@ -70,22 +68,19 @@ const (
 	TransactionType          = "Transaction"
 	TransactionScope         = "money"   // of tokens that decide about transactions and payments
 	TransactionRetrySignal   = "retry"   // for operators: as the update, without an answer
-	TransactionTurnSignal    = "turn"    // from the monitor: the wallet's turn may have come
-	TransactionSettledSignal = "settled" // from the monitor: the chain may have decided about the payment
+	TransactionRefreshSignal = "refresh" // from the reconciler: the record may have changed
 
 	TonMonitorType = "TonMonitor"
 
-	// QuoteQueue is the task queue in which orders are quoted, a few at a time. Fragment's few answers therefore stay
-	// available to the order that has the turn, also when many new orders arrive.
-	QuoteQueue = "quotes"
-
-	// PaymentQueue is the task queue of the activities that need the wallet's key or Fragment's session: only processes
-	// with both serve it.
+	// PaymentQueue is the task queue in which orders wait for the wallet's turn: a process has one slot.
 	PaymentQueue = "payments"
+
+	// WalletQueue is the task queue of the activities that follow the wallet and its payments beside the turn.
+	WalletQueue = "wallet"
 )
 
-// PaymentQueues are served by processes that hold the wallet's key.
-var PaymentQueues = []string{QuoteQueue, PaymentQueue}
+// PaymentQueues are served by processes that hold the wallet's key and Fragment's session.
+var PaymentQueues = []string{PaymentQueue, WalletQueue}
 
 // TonMonitorID is the id of the workflow that watches a wallet.
 func TonMonitorID(wallet string) string { return "ton-monitor/" + wallet }
@@ -102,7 +97,7 @@ type TransactionFacts struct {
 	Owed        bool // money is owed to the sender, and not on its way
 	Priced      bool // the price of the Stars is known
 	Planned     bool // the system has planned to try again
-	Deposit     bool // the review is about the deposit
+	MayGoOn     bool // the review is about the deposit, or an administrator has asked for it
 }
 
 type transactionGuard = Guard[TransactionFacts]
@@ -117,7 +112,7 @@ var (
 	mayPass      = transactionGuard{Name: "a retryable or unknown failure", Code: fault.InvalidTransition, Holds: func(f TransactionFacts) bool { return f.Class != NonRetryable }}
 	noReview     = transactionGuard{Name: "no open review", Code: fault.InvalidTransition, Holds: func(f TransactionFacts) bool { return !f.NeedsReview }}
 	inReview     = transactionGuard{Name: "an open review", Code: fault.InvalidTransition, Holds: func(f TransactionFacts) bool { return f.NeedsReview }}
-	ofDeposit    = transactionGuard{Name: "the review is about the deposit", Code: fault.InvalidTransition, Holds: func(f TransactionFacts) bool { return f.Deposit }}
+	mayGoOn      = transactionGuard{Name: "the review is about the deposit, or an administrator has asked for it", Code: fault.InvalidTransition, Holds: func(f TransactionFacts) bool { return f.MayGoOn }}
 	priced       = transactionGuard{Name: "the price is known", Code: fault.InvalidTransition, Holds: func(f TransactionFacts) bool { return f.Priced }}
 	planned      = transactionGuard{Name: "the next try is planned", Code: fault.InvalidTransition, Holds: func(f TransactionFacts) bool { return f.Planned }}
 	owed         = transactionGuard{Name: "money is owed to the sender, and not on its way", Code: fault.InvalidTransition, Holds: func(f TransactionFacts) bool { return f.Owed }}
@@ -146,22 +141,21 @@ var Transaction = Table[TransactionState, TransactionAction, TransactionFacts]{
 	Rules: []Rule[TransactionState, TransactionAction, TransactionFacts]{
 		{Action: TransactionActionDetect, To: TransactionPending, Who: systemOnly, Event: TransactionDetected, Effect: "a known hash changes nothing"},
 		{Action: TransactionActionLock, From: pending, To: TransactionProcessing, Who: systemOnly, Event: TransactionLocked, Effect: "attempt = 1"},
-		{Action: TransactionActionQueuePurchase, From: processing, To: TransactionProcessing, Who: systemOnly, Guards: []transactionGuard{nothingSpent, noReview}, Effect: "the order waits for the wallet's turn"},
 		{Action: TransactionActionBuy, From: processing, To: TransactionProcessing, Who: systemOnly, Guards: []transactionGuard{noReview, priced, nothingSpent}, Event: TransactionSigned, Effect: "the one payment of this try is signed and recorded, before its bytes leave the program"},
 		{Action: TransactionActionFinish, From: processing, To: TransactionProcessed, Who: systemOnly, Guards: []transactionGuard{purchased, bought, noReview}, Event: TransactionFinished, Effect: "Fragment says that the Stars are sent; the hash of our payment is kept"},
 		{Action: TransactionActionFail, From: processing, To: TransactionFailed, Who: systemOnly, Guards: []transactionGuard{nothingSpent, noReview}, Event: TransactionFailure, Effect: "error_message and error_class are recorded; with the setting a non-retryable one is refunded"},
 		{Action: TransactionActionRetry, From: failed, To: TransactionProcessing, Who: Administrators, Guards: []transactionGuard{mayPass, nothingSpent}, Event: TransactionRetried, Effect: "attempt + 1"},
 		{Action: TransactionActionRetry, From: failed, To: TransactionProcessing, Who: systemOnly, Guards: []transactionGuard{planned, mayPass, nothingSpent}, Event: TransactionRetried, Effect: "attempt + 1, at the time that was planned with the failure; a review ends the plan"},
 		{Action: TransactionActionReview, From: processing, To: TransactionProcessing, Who: systemOnly, Event: TransactionReviewed, Effect: "needs_review: nothing is bought until an operator has resolved it"},
+		{Action: TransactionActionReview, From: processing, To: TransactionProcessing, Who: Administrators, Guards: []transactionGuard{noReview}, Event: TransactionReviewed, Effect: "the same, as an administrator asks for it: what is signed is still decided by the chain"},
 		{Action: TransactionActionReview, From: pending, To: TransactionPending, Who: systemOnly, Event: TransactionReviewed, Effect: flagOn},
 		{Action: TransactionActionReview, From: processed, To: TransactionProcessed, Who: systemOnly, Event: TransactionReviewed, Effect: flagOn},
 		{Action: TransactionActionReview, From: failed, To: TransactionFailed, Who: systemOnly, Event: TransactionReviewed, Effect: flagOn},
 		{Action: TransactionActionResolve, From: processing, To: TransactionProcessed, Who: Administrators, Guards: []transactionGuard{inReview, decided, paid}, Event: TransactionResolved},
 		{Action: TransactionActionResolve, From: processing, To: TransactionFailed, Who: Administrators, Guards: []transactionGuard{inReview, decided}, Event: TransactionResolved, Effect: "final: it is never bought again; after payment_lost it may be retried, because the lost payment bought another order"},
-		{Action: TransactionActionResolve, From: processing, To: TransactionProcessing, Who: Administrators, Guards: []transactionGuard{inReview, ofDeposit, decided}, Event: TransactionResolved, Effect: "the operator confirms the deposit: the order goes on"},
+		{Action: TransactionActionResolve, From: processing, To: TransactionProcessing, Who: Administrators, Guards: []transactionGuard{inReview, mayGoOn, decided}, Event: TransactionResolved, Effect: "the order goes on; a deposit is confirmed by it"},
 		{Action: TransactionActionResolve, From: processed, To: TransactionProcessed, Who: Administrators, Guards: []transactionGuard{inReview, decided}, Event: TransactionResolved, Effect: flagOff},
 		{Action: TransactionActionResolve, From: failed, To: TransactionFailed, Who: Administrators, Guards: []transactionGuard{inReview, decided}, Event: TransactionResolved, Effect: flagOff},
-		{Action: TransactionActionQueueRefund, From: failed, To: TransactionFailed, Who: systemOnly, Guards: []transactionGuard{owed}, Effect: "the refund waits for the wallet's turn"},
 		{Action: TransactionActionRefund, From: failed, To: TransactionFailed, Who: systemOnly, Guards: []transactionGuard{noReview, owed, nothingSpent}, Event: TransactionSigned, Effect: "the one payment to the sender is signed and recorded"},
 		{Action: TransactionActionWriteOff, From: failed, To: TransactionFailed, Who: Administrators, Guards: []transactionGuard{owed}, Event: TransactionWriteOff, Effect: "the money that is owed to the sender stays in the wallet"},
 	},

@@ -22,7 +22,7 @@ type TransactionInput struct {
 
 // TransactionUpdates lists the actions that come as updates.
 var TransactionUpdates = []TransactionAction{
-	TransactionActionRetry, TransactionActionResolve, TransactionActionWriteOff,
+	TransactionActionRetry, TransactionActionResolve, TransactionActionReview, TransactionActionWriteOff,
 }
 
 func CheckTransactionInput(action TransactionAction, in TransactionInput) error {

@@ -11,25 +11,23 @@ import (
 // transactionAllowed is the lifecycle written down by hand, one line per step: state, action, state that it leads to,
 // then who. Whatever is not here is refused.
 var transactionAllowed = map[string][]Role{
-	" detect pending":                      {System},
-	"pending lock processing":              {System},
-	"processing queue_purchase processing": {System},
-	"processing buy processing":            {System},
-	"failed queue_refund failed":           {System},
-	"failed refund failed":                 {System},
-	"processing finish processed":          {System},
-	"processing fail failed":               {System},
-	"processing review processing":         {System},
-	"pending review pending":               {System},
-	"processed review processed":           {System},
-	"failed review failed":                 {System},
-	"failed retry processing":              {Admin, System},
-	"processing resolve processed":         {Admin},
-	"processing resolve failed":            {Admin},
-	"processing resolve processing":        {Admin},
-	"processed resolve processed":          {Admin},
-	"failed resolve failed":                {Admin},
-	"failed write_off failed":              {Admin},
+	" detect pending":               {System},
+	"pending lock processing":       {System},
+	"processing buy processing":     {System},
+	"failed refund failed":          {System},
+	"processing finish processed":   {System},
+	"processing fail failed":        {System},
+	"processing review processing":  {System, Admin},
+	"pending review pending":        {System},
+	"processed review processed":    {System},
+	"failed review failed":          {System},
+	"failed retry processing":       {Admin, System},
+	"processing resolve processed":  {Admin},
+	"processing resolve failed":     {Admin},
+	"processing resolve processing": {Admin},
+	"processed resolve processed":   {Admin},
+	"failed resolve failed":         {Admin},
+	"failed write_off failed":       {Admin},
 }
 
 // TestTransactionEveryCase asks the table about every state × action × target × role × set of facts.
@@ -38,7 +36,7 @@ func TestTransactionEveryCase(t *testing.T) {
 	states := append([]TransactionState{""}, transactionStates...)
 	cases := 0
 	for _, from := range states {
-		for _, action := range []TransactionAction{"detect", "lock", "finish", "fail", "retry", "review", "resolve", "write_off", "queue_purchase", "buy", "queue_refund", "refund", "no_such_action"} {
+		for _, action := range []TransactionAction{"detect", "lock", "finish", "fail", "retry", "review", "resolve", "write_off", "buy", "refund", "no_such_action"} {
 			for _, to := range transactionStates {
 				for _, role := range []Role{System, Admin, Owner, "stranger"} {
 					for _, facts := range transactionAllFacts() {
@@ -66,6 +64,8 @@ func transactionExpected(
 		return fault.InvalidTransition
 	case !slices.Contains(who, role):
 		return fault.InsufficientAccess
+	case action == "review" && role == Admin && f.NeedsReview:
+		return fault.InvalidTransition
 	case action == "finish" && !f.Signed && !f.Paid:
 		return fault.InvalidTransition
 	case action == "finish" && !(f.Paid && f.Kept), action == "fail" && (f.Signed || f.Paid):
@@ -74,15 +74,13 @@ func transactionExpected(
 		return fault.InvalidTransition
 	case (action == "buy" || action == "refund") && f.NeedsReview, action == "buy" && !f.Priced:
 		return fault.InvalidTransition
-	case (action == "queue_refund" || action == "refund") && !f.Owed, action == "retry" && role == System && !f.Planned:
+	case action == "refund" && !f.Owed, action == "retry" && role == System && !f.Planned:
 		return fault.InvalidTransition
-	case (action == "queue_purchase" || action == "buy" || action == "refund") && (f.Signed || f.Paid):
+	case (action == "buy" || action == "refund") && (f.Signed || f.Paid):
 		return fault.PaymentUndecided
-	case action == "queue_purchase" && f.NeedsReview:
-		return fault.InvalidTransition
 	case action == "retry" && f.Class == NonRetryable, action == "resolve" && !f.NeedsReview, action == "write_off" && !f.Owed:
 		return fault.InvalidTransition
-	case action == "resolve" && from == "processing" && to == "processing" && !f.Deposit:
+	case action == "resolve" && from == "processing" && to == "processing" && !f.MayGoOn:
 		return fault.InvalidTransition
 	case action == "retry" && (f.Signed || f.Paid), action == "resolve" && f.Signed:
 		return fault.PaymentUndecided
@@ -100,7 +98,7 @@ func transactionAllFacts() (all []TransactionFacts) {
 				all,
 				TransactionFacts{
 					Class: class, NeedsReview: bits&1 > 0, Signed: bits&2 > 0, Paid: bits&4 > 0, Kept: bits&8 > 0, Owed: bits&16 > 0,
-					Deposit: bits&32 > 0, Priced: bits&64 > 0, Planned: bits&128 > 0,
+					MayGoOn: bits&32 > 0, Priced: bits&64 > 0, Planned: bits&128 > 0,
 				},
 			)
 		}

@@ -24,6 +24,7 @@ import (
 type Options struct {
 	URL                string        // base address of its Web API
 	Username, Password string        // both empty: qBittorrent accepts this address without them
+	APIKey             string        // instead of them; since version 5.2
 	Timeout            time.Duration // for one request; default 10 s
 	ActiveCategory     string        // of torrents that jobs wait for; required
 	DoneCategory       string        // of those whose jobs are over; required
@@ -46,9 +47,9 @@ func New(o Options) *Client {
 	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
 	transport := outbound.NewTransport(o.Timeout)
 	transport.ResponseHeaderTimeout, transport.ReadBufferSize = o.Timeout, 64<<10
-	w := &wire{Observer: o.Observer, next: transport, login: newLogin()}
+	w := &wire{Observer: o.Observer, next: transport, login: newLogin(), hasKey: o.APIKey != ""}
 	client := qbt.NewClient(qbt.Config{
-		Host: o.URL, Username: o.Username, Password: o.Password, RetryAttempts: 1,
+		Host: o.URL, Username: o.Username, Password: o.Password, APIKey: o.APIKey, RetryAttempts: 1,
 	}).WithHTTPClient(&http.Client{
 		CheckRedirect: outbound.RefuseRedirects, Transport: w,
 		Timeout: 3 * o.Timeout, // a list of 10,000 torrents takes long

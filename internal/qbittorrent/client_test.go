@@ -634,3 +634,27 @@ func TestStates(t *testing.T) {
 		}
 	}
 }
+
+// TestAPIKey works without a session, as version 5.2 can, and waits after a refusal like a login.
+func TestAPIKey(t *testing.T) {
+	t.Parallel()
+	q, url := standIn(t, torrentsim.QBittorrentOptions{Version: "5.2.0", APIKey: "planted-key"})
+	right, wrong := options(url), options(url)
+	right.APIKey, wrong.APIKey = "planted-key", "planted-wrong"
+
+	if _, err := New(right).List(t.Context()); err != nil {
+		t.Error(err)
+	}
+
+	c, before := New(wrong), len(q.Requests())
+	for range 3 {
+		_, err := c.List(t.Context())
+		wantCode(t, err, fault.ProviderUnauthorized, true)
+		if err != nil && strings.Contains(fmt.Sprint(err, fault.As(err).Cause), "planted") {
+			t.Errorf("the error shows the key: %v", err)
+		}
+	}
+	if asked := len(q.Requests()) - before; asked != 1 {
+		t.Errorf("a refused key was sent %d times", asked)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,6 +18,7 @@ type wire struct {
 	outbound.Observer
 	next      http.RoundTripper
 	login     *login
+	hasKey    bool         // requests have an API key, and there are no sessions
 	forgotten atomic.Int64 // answers that showed that the session was
 }
 
@@ -28,7 +30,12 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		return w.login.try(r, w.next)
 	}
 
-	response, err := w.next.RoundTrip(r)
+	send := w.next.RoundTrip
+	if w.hasKey {
+		send = func(r *http.Request) (*http.Response, error) { return w.login.withKey(r, w.next) }
+	}
+
+	response, err := send(r)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +93,7 @@ type login struct {
 	session  atomic.Pointer[http.Response] // the answer that began the one that lasts; its body is read
 	now      func() time.Time
 
-	// Under the turn.
+	mu       sync.Mutex
 	refusals int
 	closed   time.Time // no login before
 }
@@ -113,7 +120,7 @@ func (l *login) try(r *http.Request, next http.RoundTripper) (*http.Response, er
 		again.Body, again.Request = io.NopCloser(strings.NewReader(admission)), r
 		return &again, nil
 	}
-	if l.now().Before(l.closed) {
+	if l.isClosed() {
 		return nil, errLoginRefused
 	}
 
@@ -128,18 +135,59 @@ func (l *login) try(r *http.Request, next http.RoundTripper) (*http.Response, er
 		return nil, err
 	case response.StatusCode == http.StatusForbidden, response.StatusCode == http.StatusUnauthorized,
 		strings.TrimSpace(text) == refused:
-		l.closed = l.now().Add(loginPauses[min(l.refusals, len(loginPauses)-1)])
-		l.refusals++
+		l.refuse()
 		return nil, errLoginRefused
 	case response.StatusCode >= 400:
 		return nil, statusError(response.StatusCode)
 	}
 
-	l.refusals = 0
+	l.admit()
 	l.admitted.Add(1)
 	began := *response
 	l.session.Store(&began)
 	return response, nil
+}
+
+// withKey sends a request that carries an API key. There is no session; a refused key is followed by the same pauses.
+func (l *login) withKey(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	if l.isClosed() {
+		return nil, errLoginRefused
+	}
+
+	response, err := next.RoundTrip(r)
+	switch {
+	case err != nil:
+		return nil, err
+	case response.StatusCode == http.StatusForbidden, response.StatusCode == http.StatusUnauthorized:
+		_ = response.Body.Close() // the status says all
+		l.refuse()
+		return nil, errLoginRefused
+	}
+
+	l.admit()
+	return response, nil
+}
+
+func (l *login) isClosed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.now().Before(l.closed)
+}
+
+// refuse begins the pause after a refusal. Refusals of concurrent requests count once.
+func (l *login) refuse() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now := l.now(); !now.Before(l.closed) {
+		l.closed = now.Add(loginPauses[min(l.refusals, len(loginPauses)-1)])
+		l.refusals++
+	}
+}
+
+func (l *login) admit() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refusals = 0
 }
 
 // admission is the body of a successful login.

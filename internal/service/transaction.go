@@ -285,7 +285,7 @@ func (c *Transactions) Start(ctx context.Context, hash string) error {
 
 // Refresh makes a transaction's workflow read the record again.
 func (c *Transactions) Refresh(ctx context.Context, hash string) error {
-	return c.Temporal.SignalWorkflow(ctx, lifecycle.TransactionID(hash), "", lifecycle.TransactionSettledSignal, nil)
+	return c.Temporal.SignalWorkflow(ctx, lifecycle.TransactionID(hash), "", lifecycle.TransactionRefreshSignal, nil)
 }
 
 // Restart starts a transaction's workflow anew from the record, whatever the state of the workflow before: the record

@@ -2,10 +2,13 @@ package service
 
 import (
 	"context"
+	"errors"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/transaction"
+	"stagecoach/internal/temporalio"
 )
 
 var notConfigured = fault.New(fault.NotConfigured, "transactions are off: no wallet is configured")
@@ -37,7 +40,7 @@ type Queue struct {
 	Line []transaction.QueueEntry
 }
 
-// Queue returns the transaction that has the wallet's turn and those that wait for it, in the order of the turns.
+// Queue returns the transaction that has the wallet's turn and those that wait for it.
 func (c *Transactions) Queue(ctx context.Context, limit int) (queue Queue, err error) {
 	wallet, err := c.wallet(ctx)
 	if err != nil {
@@ -59,15 +62,29 @@ func (c *Transactions) Pause(ctx context.Context, user account.User, reason stri
 	return c.Store.Transactions.Pause(ctx, &user.ID, reason)
 }
 
-// Resume ends a pause, and a hold that the system has set itself.
+// Resume ends a pause, and a hold that the system has set itself. Orders that wait for room in the limit for 24 hours try
+// again.
 func (c *Transactions) Resume(ctx context.Context) error {
 	if err := c.open(ctx); err != nil {
 		return err
 	}
-	return c.Store.Transactions.Resume(ctx)
+	if err := c.Store.Transactions.Resume(ctx); err != nil {
+		return err
+	}
+	return c.RetryDeferred(ctx)
 }
 
 // Switches returns what stops payments.
 func (c *Transactions) Switches(ctx context.Context) (transaction.Switches, error) {
 	return c.Store.Transactions.Switches(ctx)
+}
+
+// RetryDeferred lets orders that wait for room in the limit for 24 hours try again: the limits may have changed.
+func (c *Transactions) RetryDeferred(ctx context.Context) error {
+	deferred, err := c.Store.Transactions.Deferred(ctx)
+	for _, hash := range deferred {
+		signalErr := temporalio.SignalRunning(ctx, c.Temporal, lifecycle.TransactionID(hash), lifecycle.TransactionRetrySignal, nil)
+		err = errors.Join(err, signalErr)
+	}
+	return err
 }

@@ -56,7 +56,7 @@ func (c *Transactions) Retry(
 }
 
 // Resolve ends the review of a transaction with the outcome that the administrator has found out: processed or failed,
-// or processing, when the review was about its deposit and it should continue. payment is the hash on the chain of the
+// or processing, when the review was about its deposit, or asked for, and it should continue. payment is the hash on the chain of the
 // payment that bought it; it is empty unless the outcome is processed after a review for payment_lost.
 func (c *Transactions) Resolve(
 	ctx context.Context, user account.User, hash string, outcome lifecycle.TransactionState, payment, comment, key string,
@@ -64,6 +64,15 @@ func (c *Transactions) Resolve(
 	return c.act(
 		ctx, hash, lifecycle.TransactionActionResolve,
 		lifecycle.TransactionInput{Actor: user.ID, Outcome: outcome, Payment: payment, Comment: comment}, key,
+	)
+}
+
+// Review stops an order in processing until an administrator has resolved it. Refusals: INVALID_TRANSITION.
+func (c *Transactions) Review(
+	ctx context.Context, user account.User, hash, comment, key string,
+) (transaction.Transaction, error) {
+	return c.act(
+		ctx, hash, lifecycle.TransactionActionReview, lifecycle.TransactionInput{Actor: user.ID, Comment: comment}, key,
 	)
 }
 
@@ -146,6 +155,9 @@ const firstPause = 50 * time.Millisecond
 func led(action lifecycle.TransactionAction, in lifecycle.TransactionInput, before, now transaction.Transaction) bool {
 	if action == lifecycle.TransactionActionRetry {
 		return now.Attempt > before.Attempt
+	}
+	if action == lifecycle.TransactionActionReview {
+		return !before.NeedsReview && now.ReviewReason == transaction.ReviewAsked
 	}
 	// The row alone does not prove a write-off: the refund may be on its way instead.
 	return action == lifecycle.TransactionActionResolve && before.NeedsReview && !now.NeedsReview && now.State == in.Outcome

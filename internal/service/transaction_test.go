@@ -21,7 +21,8 @@ func TestTransactionActions(t *testing.T) {
 		want string
 	}{
 		{transaction.Transaction{State: "pending"}, "[] []"},
-		{transaction.Transaction{State: "processing"}, "[] []"},
+		{transaction.Transaction{State: "processing"}, "[review] []"},
+		{transaction.Transaction{State: "processing", NeedsReview: true, ReviewReason: transaction.ReviewAsked}, "[resolve] [failed processing]"},
 		{transaction.Transaction{State: "processing", NeedsReview: true}, "[resolve] [failed]"},
 		{transaction.Transaction{State: "processing", NeedsReview: true, Purchase: purchase(transaction.PaymentDead)}, "[resolve] [failed]"},
 		{transaction.Transaction{State: "processing", NeedsReview: true, Purchase: purchase(transaction.PaymentSigned)}, "[] []"},

@@ -3,6 +3,7 @@ package store_test
 import (
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -30,6 +31,7 @@ func TestPlacesInLine(t *testing.T) {
 
 const (
 	fillLine = `
+	INSERT INTO ton_wallets (address, cursor_lt, cursor_hash) VALUES ('0:' || repeat('a', 64), 0, '');
 	INSERT INTO users (name, telegram_id, status) SELECT 'u', n, 'ACTIVE' FROM generate_series(1, 7) n;
 	INSERT INTO files (path, parent, name, is_folder, size, modified_at) VALUES ('/f', '/', 'f', false, 1, now())`
 
@@ -38,8 +40,8 @@ const (
 	SET session_replication_role = replica;
 	INSERT INTO jobs (idempotency_key, user_id, file_id, file_name, size, source)
 		SELECT lpad(n::text, 64, '0'), mod(n, 7) + 1, 1, 'f', 1, 'api' FROM generate_series(%[1]d, %[2]d) n;
-	INSERT INTO payment_queue (transaction_hash, kind, wallet, sender)
-		SELECT n, 'purchase', 'w', mod(n, 7) FROM generate_series(%[1]d, %[2]d) n`
+	INSERT INTO transactions (hash, wallet, lt, amount_nano, sender, comment, status, attempt, processing_since)
+		SELECT lpad(n::text, 64, '0'), '0:' || repeat('a', 64), n, 1, 's' || mod(n, 7), '', 'processing', 1, now() FROM generate_series(%[1]d, %[2]d) n`
 )
 
 // TestLineCostsOneTrip asks for the places of all that wait, as the live messages of a tick do, while ten wait and while
@@ -57,7 +59,7 @@ func TestLineCostsOneTrip(t *testing.T) {
 
 	purchases := func(want int) {
 		t.Helper()
-		if line, err := s.Transactions.PaymentQueue(t.Context(), "w", want+1); err != nil || len(line) != want {
+		if line, err := s.Transactions.PaymentQueue(t.Context(), "0:"+strings.Repeat("a", 64), want+1); err != nil || len(line) != want {
 			t.Fatalf("%d purchases have a place, %v; %d wait", len(line), err, want)
 		}
 	}

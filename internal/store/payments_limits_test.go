@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -22,7 +23,7 @@ func (b *bank) full(hash string, kind transaction.PaymentKind, limits transactio
 
 	before := b.Transactions.CheckLimits(b.t.Context(), hash, kind, b.want(hash, kind).AmountNano, limits)
 	b.refused(before, fault.DailyLimit)
-	b.must(b.Transactions.DeferTurn(b.t.Context(), hash, kind, refusal.Until))
+	b.ok(b.Transactions.Defer(b.t.Context(), hash, refusal.Until))
 	return refusal.Until
 }
 
@@ -36,8 +37,6 @@ func TestSmallerOnesPass(t *testing.T) {
 	b.exec(`UPDATE payments SET created_at = created_at - interval '10 hours' WHERE id = $1`, first.ID)
 
 	big, small := b.ordered("big", 4*coin), b.ordered("small", 2*coin)
-	b.enter(big, transaction.Purchase)
-	b.enter(small, transaction.Purchase)
 	until := b.full(big, transaction.Purchase, limits) // one coin is left, the next in fourteen hours, three in a day
 	if want := b.payment(second.ID).CreatedAt.Add(24 * time.Hour); !until.Equal(want) {
 		t.Errorf("room at %v, want %v", until, want)
@@ -47,19 +46,16 @@ func TestSmallerOnesPass(t *testing.T) {
 	if deferred, err := b.Transactions.AnyDeferred(t.Context()); err != nil || !deferred {
 		t.Errorf("%v, %v", deferred, err)
 	}
-	if queue, err := b.Transactions.PaymentQueue(t.Context(), b.wallet, 10); err != nil || len(queue) != 1 || queue[0].GrantedAt != nil || queue[0].NotBefore == nil {
-		t.Errorf("%+v, %v", queue, err)
+	if waits, err := b.Transactions.Deferred(t.Context()); err != nil || !slices.Equal(waits, []string{big}) {
+		t.Errorf("%v, %v", waits, err)
 	}
 
-	b.exec(`UPDATE payment_queue SET not_before = now()`)
-	if entry, err := b.Transactions.GrantNext(t.Context(), b.wallet); err != nil || entry == nil || entry.TransactionHash != big {
-		t.Errorf("its time has come: %+v, %v", entry, err)
+	limits.PerDay = 0 // the operator raises it
+	if _, err := b.sign(b.want(big, transaction.Purchase), limits); err != nil {
+		t.Error(err)
 	}
-
-	b.must(b.Transactions.DeferTurn(t.Context(), big, transaction.Purchase, time.Now().Add(time.Hour)))
-	b.must(b.Transactions.Resume(t.Context())) // by an operator who has raised the limit
-	if entry, err := b.Transactions.GrantNext(t.Context(), b.wallet); err != nil || entry == nil || entry.TransactionHash != big {
-		t.Errorf("an operator resumes: %+v, %v", entry, err)
+	if deferred, err := b.Transactions.AnyDeferred(t.Context()); err != nil || deferred {
+		t.Errorf("%v, %v", deferred, err)
 	}
 }
 
@@ -68,34 +64,26 @@ func TestSmallerOnesPass(t *testing.T) {
 func TestPassedForADay(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
-	limits := transaction.Limits{PerDay: 4 * coin}
-	b.bought(b.ordered("a", 4*coin))
-	big := b.ordered("big", 4*coin)
-	b.enter(big, transaction.Purchase)
+	limits := transaction.Limits{PerDay: 5 * coin, RefundPerDay: 5 * coin}
+	b.bought(b.ordered("a", 4*coin)) // of three coins
+	big, small := b.ordered("big", 4*coin), b.ordered("small", 2*coin)
 	b.full(big, transaction.Purchase, limits)
+	b.must(b.Transactions.CheckLimits(t.Context(), small, transaction.Purchase, coin, limits))
 
-	small := b.ordered("small", 2*coin)
-	if !b.turnOf(small, transaction.Purchase) {
-		t.Error("a small one does not pass")
-	}
-
-	b.must(b.Transactions.ReturnTurn(t.Context(), small, transaction.Purchase))
-	b.exec(`UPDATE payment_queue SET deferred_at = now() - interval '25 hours' WHERE transaction_hash = $1`, big)
-	if entry, err := b.Transactions.GrantNext(t.Context(), b.wallet); err != nil || entry != nil {
-		t.Errorf("it was passed for a day, and still is: %+v, %v", entry, err)
-	}
+	b.exec(`UPDATE transactions SET deferred_at = now() - interval '25 hours' WHERE hash = $1`, big)
+	_, err := b.sign(b.want(small, transaction.Purchase), limits)
+	b.refused(err, fault.DailyLimit)
+	b.full(small, transaction.Purchase, limits)
 
 	owed := b.ordered("owed", 2*coin)
 	b.fail(owed, "m", lifecycle.NonRetryable, true)
-	if !b.turnOf(owed, transaction.Refund) {
-		t.Error("a refund waits for room in the limit of purchases")
+	if err := b.Transactions.CheckLimits(t.Context(), owed, transaction.Refund, coin, limits); err != nil {
+		t.Errorf("a refund waits for room in the limit of purchases: %v", err)
 	}
 
-	b.must(b.Transactions.LeaveQueue(t.Context(), owed, transaction.Refund))
-
-	b.exec(`UPDATE payment_queue SET not_before = now() WHERE transaction_hash = $1`, big)
-	if entry, err := b.Transactions.GrantNext(t.Context(), b.wallet); err != nil || entry == nil || entry.TransactionHash != big {
-		t.Errorf("%+v, %v", entry, err)
+	b.exec(`UPDATE payments SET created_at = created_at - interval '25 hours'`)
+	if _, err := b.sign(b.want(big, transaction.Purchase), limits); err != nil {
+		t.Errorf("there is room for the one that was passed: %v", err)
 	}
 }
 
@@ -106,7 +94,6 @@ func TestRefundLimits(t *testing.T) {
 	owed := func(sender string, nano int64) string {
 		hash := b.ordered(sender, nano)
 		b.fail(hash, "m", lifecycle.NonRetryable, true)
-		b.enter(hash, transaction.Refund)
 		return hash
 	}
 
@@ -116,7 +103,7 @@ func TestRefundLimits(t *testing.T) {
 	large := owed("a", 4*coin)
 	_, err := b.sign(b.want(large, transaction.Refund), limits)
 	b.refused(err, fault.ReviewRequired)
-	if snapshot := b.ok(b.Transactions.ReviewPayment(t.Context(), large, limits)); !snapshot.NeedsReview || snapshot.RefundDue != 4*coin || snapshot.Turn != nil {
+	if snapshot := b.ok(b.Transactions.ReviewPayment(t.Context(), large, limits)); !snapshot.NeedsReview || snapshot.RefundDue != 4*coin {
 		t.Errorf("%+v", snapshot)
 	}
 
@@ -132,7 +119,6 @@ func TestRefundLimits(t *testing.T) {
 		t.Errorf("%+v", snapshot)
 	}
 
-	b.enter(large, transaction.Refund)
 	if _, err := b.sign(b.want(large, transaction.Refund), limits); err != nil {
 		t.Errorf("a person has allowed it: %v", err)
 	}
@@ -146,13 +132,12 @@ func TestKeepDust(t *testing.T) {
 	b := newBank(t)
 	hash := b.ordered("a", 2*coin)
 	b.fail(hash, "m", lifecycle.NonRetryable, true)
-	b.enter(hash, transaction.Refund)
-	if snapshot := b.ok(b.Transactions.KeepDust(t.Context(), hash, 2*coin)); snapshot.RefundDue != 2*coin || snapshot.Turn == nil {
+	if snapshot := b.ok(b.Transactions.KeepDust(t.Context(), hash, 2*coin)); snapshot.RefundDue != 2*coin {
 		t.Errorf("it is worth it: %+v", snapshot)
 	}
 
 	for range 2 {
-		if snapshot := b.ok(b.Transactions.KeepDust(t.Context(), hash, 2*coin+1)); snapshot.RefundDue != 0 || snapshot.Turn != nil {
+		if snapshot := b.ok(b.Transactions.KeepDust(t.Context(), hash, 2*coin+1)); snapshot.RefundDue != 0 {
 			t.Errorf("%+v", snapshot)
 		}
 	}
@@ -166,4 +151,39 @@ func TestKeepDust(t *testing.T) {
 	if types := b.events(hash); types[len(types)-1] != lifecycle.TransactionDust {
 		t.Errorf("%v", types)
 	}
+}
+
+// TestManyRefundsOfOneSender asks a person once a sender has got many refunds within a day; others are not concerned, and
+// what the person allows is paid.
+func TestManyRefundsOfOneSender(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	b.incoming(address("owner"), 3*coin, false) // pays for the gas
+	owed := func(sender string) string {
+		hash := b.ordered(sender, 2*coin)
+		b.fail(hash, "m", lifecycle.NonRetryable, true)
+		return hash
+	}
+
+	for range 5 {
+		payment := b.signed(owed("a"), transaction.Refund)
+		b.accept(payment)
+		b.scan()
+		b.settle(payment.ID, transaction.Destination{Kept: true})
+	}
+
+	none := transaction.Limits{}
+	sixth := owed("a")
+	b.refused(b.Transactions.CheckLimits(t.Context(), sixth, transaction.Refund, coin, none), fault.ReviewRequired)
+	_, err := b.sign(b.want(sixth, transaction.Refund), none)
+	b.refused(err, fault.ReviewRequired)
+	b.must(b.Transactions.CheckLimits(t.Context(), owed("b"), transaction.Refund, coin, none))
+
+	if snapshot := b.ok(b.Transactions.ReviewPayment(t.Context(), sixth, none)); !snapshot.NeedsReview {
+		t.Errorf("%+v", snapshot)
+	}
+	request := transaction.Request{Hash: sixth, Attempt: b.tx(sixth).Attempt}
+	b.ok(b.Transactions.Resolve(t.Context(), request, lifecycle.TransactionFailed, "m"))
+	b.signed(sixth, transaction.Refund)
+	b.balanced()
 }

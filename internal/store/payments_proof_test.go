@@ -13,7 +13,7 @@ import (
 func (b *bank) requested(hash string) transaction.PaymentOrder {
 	b.t.Helper()
 	order := b.want(hash, transaction.Purchase)
-	number, err := b.Transactions.NextRequest(b.t.Context(), b.wallet)
+	number, err := b.Transactions.NextRequest(b.t.Context(), order.Turn)
 	b.must(err)
 	order.RequestID, order.RequestNumber, order.LinkUntil = "r", number, b.now.Add(10*time.Minute)
 	return order
@@ -23,7 +23,6 @@ func (b *bank) requested(hash string) transaction.PaymentOrder {
 func (b *bank) signedByNumber(sender string) (hash string, payment transaction.Payment) {
 	b.t.Helper()
 	hash = b.ordered(sender, 3*coin)
-	b.enter(hash, transaction.Purchase)
 	payment, err := b.sign(b.requested(hash), transaction.Limits{})
 	b.must(err)
 	return hash, payment
@@ -68,7 +67,7 @@ func TestProofOfAPurchase(t *testing.T) {
 				b.exec(`UPDATE payments SET link_until = NULL WHERE id = $1`, payment.ID)
 			}
 			if c.later {
-				_, err := b.Transactions.NextRequest(t.Context(), b.wallet)
+				_, err := b.Transactions.NextRequest(t.Context(), b.claim(hash))
 				b.must(err)
 			}
 
@@ -93,7 +92,7 @@ func TestPurchaseThatCameBackIsNoProof(t *testing.T) {
 	b := newBank(t)
 	hash, payment := b.paidByNumber("ann")
 	b.must(b.Transactions.MarkPurchaseConfirmed(t.Context(), payment.ID))
-	_, err := b.Transactions.NextRequest(t.Context(), b.wallet)
+	_, err := b.Transactions.NextRequest(t.Context(), b.claim(hash))
 	b.must(err)
 	_, err = b.Transactions.Finish(t.Context(), hash, 1, true)
 	b.refused(err, fault.PaymentUndecided)

@@ -27,8 +27,10 @@ func TestSigningIsRefused(t *testing.T) {
 		pen    error
 		want   fault.Code
 	}{
-		"its turn was given back": {before: func(b *bank, hash string) { b.must(b.Transactions.ReturnTurn(t.Context(), hash, transaction.Purchase)) }, want: fault.NoTurn},
-		"it left the line":        {before: func(b *bank, hash string) { b.must(b.Transactions.LeaveQueue(t.Context(), hash, transaction.Purchase)) }, want: fault.NoTurn},
+		"its turn was left": {before: func(b *bank, hash string) {
+			b.must(b.Transactions.LeaveTurn(t.Context(), b.claim(hash)))
+		}, want: fault.NoTurn},
+		"a later claim": {before: func(b *bank, hash string) { b.claim(hash) }, want: fault.NoTurn},
 		"another kind": {order: func(o *transaction.PaymentOrder, _ int64) {
 			o.Kind = transaction.Refund
 			o.Destination = address("ann")
@@ -54,9 +56,6 @@ func TestSigningIsRefused(t *testing.T) {
 			owed := b.ordered("owed", coin)
 			b.fail(owed, "Username not found", lifecycle.NonRetryable, true)
 			hash := b.ordered("ann", 3*coin)
-			if !b.turnOf(hash, transaction.Purchase) {
-				t.Fatal("no turn")
-			}
 
 			free := b.balance - coin
 			order := b.want(hash, transaction.Purchase)
@@ -103,7 +102,6 @@ func TestSigningRace(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	hash := b.ordered("ann", 3*coin)
-	b.enter(hash, transaction.Purchase)
 	order := b.want(hash, transaction.Purchase)
 	var made atomic.Int64
 	var all sync.WaitGroup
@@ -130,7 +128,7 @@ func TestSigningRace(t *testing.T) {
 	b.balanced()
 }
 
-// TestOneInFlight lets many orders ask and sign at once: nobody signs while another payment is under way.
+// TestOneInFlight lets many orders claim the turn and sign at once: nobody signs while another payment is under way.
 func TestOneInFlight(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -143,9 +141,11 @@ func TestOneInFlight(t *testing.T) {
 	var signed, refused atomic.Int64
 	for _, hash := range hashes {
 		order := b.want(hash, transaction.Purchase)
+		b.must(b.Transactions.LeaveTurn(t.Context(), order.Turn))
 		all.Go(func() {
-			if _, err := b.Transactions.EnterQueue(t.Context(), hash, transaction.Purchase); err != nil {
-				t.Error(err)
+			turn, err := b.Transactions.ClaimTurn(t.Context(), hash)
+			if err == nil {
+				order.Turn = turn
 			}
 
 			switch _, err := b.sign(order, transaction.Limits{}); {
@@ -155,10 +155,6 @@ func TestOneInFlight(t *testing.T) {
 				refused.Add(1)
 			default:
 				t.Error(err)
-			}
-
-			if entry, err := b.Transactions.GrantNext(t.Context(), b.wallet); err != nil || entry != nil {
-				t.Errorf("a second turn: %+v, %v", entry, err)
 			}
 		})
 	}
@@ -197,7 +193,7 @@ func TestDeadPayment(t *testing.T) {
 	}
 
 	snapshot := b.ok(b.Transactions.SnapshotOf(ctx, hash))
-	if snapshot.Attempt != 1 || snapshot.Signed != 1 || snapshot.Turn != nil || snapshot.Purchase.State != transaction.PaymentDead {
+	if snapshot.Attempt != 1 || snapshot.Signed != 1 || snapshot.Purchase.State != transaction.PaymentDead {
 		t.Errorf("%+v", snapshot)
 	}
 	if b.accept(first) {
@@ -223,7 +219,6 @@ func TestDeadPayment(t *testing.T) {
 	b.seqno-- // the answer of a server that lags behind
 	want := b.want(hash, transaction.Purchase)
 	b.seqno++
-	b.enter(hash, transaction.Purchase)
 	third, err := b.sign(want, transaction.Limits{})
 	b.must(err)
 	if third.Seqno != second.Seqno+1 || third.Attempt != 3 {
@@ -293,8 +288,6 @@ func TestStrangePayments(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 
-		_, err := b.Transactions.EnterQueue(ctx, hash, transaction.Purchase)
-		b.refused(err, fault.PaymentUndecided)
 		b.balanced()
 	}
 
@@ -342,23 +335,19 @@ func TestLatePaymentOfAFailure(t *testing.T) {
 	first := b.signed(owed, transaction.Purchase)
 	b.expire()
 	b.fail(owed, "Username not found", lifecycle.NonRetryable, true)
-	if !b.turnOf(owed, transaction.Refund) {
-		t.Fatal("no turn")
-	}
 
 	order := b.want(owed, transaction.Refund)
 	found(first)
 	_, err := b.sign(order, transaction.Limits{})
 	b.refused(err, fault.InvalidTransition)
+	b.must(b.Transactions.LeaveTurn(ctx, order.Turn))
 	if queue, err := b.Transactions.PaymentQueue(ctx, b.wallet, 10); err != nil || len(queue) != 0 {
 		t.Errorf("%+v, %v", queue, err)
 	}
 
 	b.ok(b.Transactions.Resolve(ctx, transaction.Request{Hash: owed, Attempt: 1}, lifecycle.TransactionFailed, "m"))
-	b.enter(owed, transaction.Refund)
 	_, err = b.sign(order, transaction.Limits{})
 	b.refused(err, fault.PaymentUndecided)
-	b.must(b.Transactions.LeaveQueue(ctx, owed, transaction.Refund))
 
 	failed := b.ordered("bob", 3*coin)
 	second := b.signed(failed, transaction.Purchase)
@@ -462,7 +451,6 @@ func TestRefund(t *testing.T) {
 		t.Errorf("%+v", snapshot)
 	}
 
-	b.enter(hash, transaction.Refund)
 	for name, change := range map[string]func(*transaction.PaymentOrder){
 		"to another one": func(o *transaction.PaymentOrder) { o.Destination = shop },
 		"more":           func(o *transaction.PaymentOrder) { o.AmountNano++ },
@@ -513,8 +501,6 @@ func TestRefund(t *testing.T) {
 		t.Errorf("%v", money)
 	}
 
-	_, err := b.Transactions.EnterQueue(ctx, hash, transaction.Refund)
-	b.refused(err, fault.PaymentUndecided)
 	if got := b.ok(b.Transactions.SnapshotOf(ctx, hash)); got.Refund == nil || !got.Refund.Kept || got.Purchase != nil {
 		t.Errorf("%+v", got)
 	}
@@ -535,13 +521,10 @@ func TestWriteOff(t *testing.T) {
 	_, err = b.Transactions.WriteOffRefund(ctx, request)
 	b.refused(err, fault.InvalidTransition) // it is on its way
 	b.expire()
-	if !b.turnOf(hash, transaction.Refund) {
-		t.Fatal("no turn")
-	}
 
 	order := b.want(hash, transaction.Refund)
 	for range 2 { // the second one changes nothing
-		if got := b.ok(b.Transactions.WriteOffRefund(ctx, request)); got.RefundDue != 0 || got.Turn != nil || got.State != lifecycle.TransactionFailed {
+		if got := b.ok(b.Transactions.WriteOffRefund(ctx, request)); got.RefundDue != 0 || got.State != lifecycle.TransactionFailed {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -583,7 +566,6 @@ func TestDailyLimit(t *testing.T) {
 	b.expire() // dead: it does not count
 	b.bought(b.ordered("b", 3*coin))
 	hash := b.ordered("c", 3*coin)
-	b.enter(hash, transaction.Purchase)
 	first, err := b.sign(b.want(hash, transaction.Purchase), limits)
 	b.must(err)
 	b.accept(first)
@@ -591,7 +573,6 @@ func TestDailyLimit(t *testing.T) {
 	b.settle(first.ID, transaction.Destination{Kept: true})
 	b.ok(b.Transactions.Finish(t.Context(), hash, 1, true))
 	next := b.ordered("d", 3*coin)
-	b.enter(next, transaction.Purchase)
 	_, err = b.sign(b.want(next, transaction.Purchase), limits)
 	b.refused(err, fault.DailyLimit)
 	b.exec(`UPDATE payments SET created_at = created_at - interval '24 hours'`)
@@ -600,7 +581,6 @@ func TestDailyLimit(t *testing.T) {
 	}
 
 	b.expire()
-	b.enter(next, transaction.Purchase)
 	for _, limits := range []transaction.Limits{{PerDay: coin}, {PerDay: coin, PerPurchase: 9 * coin}} {
 		_, err = b.sign(b.want(next, transaction.Purchase), limits)
 		b.refused(err, fault.PaymentLimit) // it would never fit into a day, and hold up all others until then

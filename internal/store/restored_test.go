@@ -34,9 +34,6 @@ func TestLostPayments(t *testing.T) {
 	failed := b.ordered("failed", 3*coin)
 	b.fail(failed, "Authorization failed: Session expired", lifecycle.Retryable, false)
 	waiting := b.ordered("waiting", 3*coin)
-	if !b.turnOf(waiting, transaction.Purchase) {
-		t.Fatal("it is nobody's turn")
-	}
 
 	fresh := b.deposit("fresh", 3*coin)
 
@@ -101,9 +98,6 @@ func TestRelayedPayment(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	hash := b.ordered("ann", 3*coin)
-	if !b.turnOf(hash, transaction.Purchase) {
-		t.Fatal("it is nobody's turn")
-	}
 
 	b.seqno++
 	b.happens(transaction.ChainTransaction{

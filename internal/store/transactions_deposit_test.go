@@ -20,11 +20,10 @@ func TestLargeDepositWaitsForAPerson(t *testing.T) {
 	}
 
 	for _, hash := range []string{right, wrong} {
-		b.enter(hash, transaction.Purchase)
 		b.refused(b.Transactions.CheckLimits(ctx, hash, transaction.Purchase, 0, limits), fault.ReviewRequired)
 		_, err := b.sign(b.want(hash, transaction.Purchase), limits)
 		b.refused(err, fault.ReviewRequired)
-		if s := b.ok(b.Transactions.ReviewPayment(ctx, hash, limits)); !s.Deposit || !s.NeedsReview || s.Turn != nil {
+		if s := b.ok(b.Transactions.ReviewPayment(ctx, hash, limits)); !s.MayGoOn || !s.NeedsReview {
 			t.Errorf("%+v", s)
 		}
 	}
@@ -32,7 +31,6 @@ func TestLargeDepositWaitsForAPerson(t *testing.T) {
 	if s := b.ok(resolve(right, lifecycle.TransactionProcessing)); s.State != lifecycle.TransactionProcessing || s.NeedsReview || s.Attempt != 1 {
 		t.Errorf("%+v", s)
 	}
-	b.enter(right, transaction.Purchase)
 	payment, err := b.sign(b.want(right, transaction.Purchase), limits)
 	b.must(err)
 	b.accept(payment)
@@ -42,7 +40,6 @@ func TestLargeDepositWaitsForAPerson(t *testing.T) {
 	if s := b.ok(resolve(wrong, lifecycle.TransactionFailed)); s.RefundDue != 5*coin {
 		t.Errorf("%+v", s)
 	}
-	b.enter(wrong, transaction.Refund)
 	_, err = b.sign(b.want(wrong, transaction.Refund), limits)
 	b.refused(err, fault.ReviewRequired)
 	b.ok(b.Transactions.ReviewPayment(ctx, wrong, limits))
@@ -52,7 +49,6 @@ func TestLargeDepositWaitsForAPerson(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 
-	b.enter(other, transaction.Purchase)
 	if _, err := b.sign(b.want(other, transaction.Purchase), limits); err != nil {
 		t.Errorf("it is not above the limit: %v", err)
 	}
@@ -67,7 +63,6 @@ func TestDepositsOfADayWaitForAPerson(t *testing.T) {
 	limits := transaction.Limits{ReviewFrom: 8 * coin, ReviewPerDay: 10 * coin}
 	buy := func(hash string) error {
 		t.Helper()
-		b.enter(hash, transaction.Purchase)
 		payment, err := b.sign(b.want(hash, transaction.Purchase), limits)
 		if err == nil {
 			b.accept(payment)

@@ -44,14 +44,11 @@ func TestLedgerHoldsWhateverHappens(t *testing.T) {
 				m.twice(func(hash string) error { return second(m.Transactions.Lock(t.Context(), hash)) })
 			},
 			"quote": m.quotes,
-			"enter": func(*rapid.T) {
-				m.twice(func(hash string) error { return second(m.Transactions.EnterQueue(t.Context(), hash, m.kind())) })
+			"claim": func(*rapid.T) {
+				m.twice(func(hash string) error { return second(m.Transactions.ClaimTurn(t.Context(), hash)) })
 			},
-			"leave": func(*rapid.T) {
-				m.twice(func(hash string) error { return m.Transactions.LeaveQueue(t.Context(), hash, m.kind()) })
-			},
-			"return": func(*rapid.T) {
-				m.twice(func(hash string) error { return m.Transactions.ReturnTurn(t.Context(), hash, m.kind()) })
+			"silence": func(*rapid.T) {
+				m.exec(`UPDATE ton_wallets SET turn_until = now() - interval '1 second' WHERE address = $1 AND turn_of IS NOT NULL`, m.wallet)
 			},
 			"sign":   m.signs,
 			"settle": m.settles,
@@ -80,10 +77,9 @@ func TestLedgerHoldsWhateverHappens(t *testing.T) {
 			"keep dust": func(*rapid.T) {
 				m.twice(func(hash string) error { return second(m.Transactions.KeepDust(t.Context(), hash, 3*coin)) })
 			},
-			"resolve":    m.resolves,
-			"pause":      m.stops,
-			"resume":     func(*rapid.T) { m.must(m.Transactions.Resume(t.Context())) },
-			"grant next": func(*rapid.T) { m.must(second(m.Transactions.GrantNext(t.Context(), m.wallet))) },
+			"resolve": m.resolves,
+			"pause":   m.stops,
+			"resume":  func(*rapid.T) { m.must(m.Transactions.Resume(t.Context())) },
 		})
 
 		for _, hash := range m.hashes {
@@ -147,10 +143,8 @@ func (l *modelRun) goesOn(*rapid.T) {
 			return l.asked(l.payment(last.ID), l.choose(4, "kept") > 0)
 		case t.State == lifecycle.TransactionProcessing && last != nil && last.Kept:
 			return second(l.Transactions.Finish(ctx, hash, t.Attempt, true))
-		case snapshot.Turn == nil && t.State == lifecycle.TransactionProcessing && t.QuoteNano == 0:
+		case t.State == lifecycle.TransactionProcessing && t.QuoteNano == 0:
 			return second(l.Transactions.SaveQuote(ctx, transaction.Quote{Hash: hash, Attempt: t.Attempt, PriceNano: t.AmountNano - 2*gas}))
-		case snapshot.Turn == nil:
-			return second(l.Transactions.EnterQueue(ctx, hash, kind))
 		default:
 			return l.signNumbered(l.want(hash, kind), transaction.Limits{})
 		}
@@ -277,6 +271,9 @@ func (l *modelRun) signs(*rapid.T) {
 	l.twice(func(hash string) error {
 		order := l.want(hash, l.kind())
 		order.Attempt = l.attempt(hash)
+		if l.choose(4, "zombie") == 0 {
+			order.Token--
+		}
 		order.ChainSeqno -= uint32(min(int(order.ChainSeqno), l.choose(2, "lag")))
 		limits := rapid.SampledFrom([]transaction.Limits{
 			{PerDay: 20 * coin}, {ReviewFrom: 4 * coin, ReviewPerDay: 9 * coin}, {PerDay: 6 * coin, RefundPerDay: 6 * coin},
@@ -284,7 +281,7 @@ func (l *modelRun) signs(*rapid.T) {
 
 		err := l.signNumbered(order, limits)
 		if full, ok := errors.AsType[*transaction.DayIsFull](err); ok && l.choose(4, "defer") > 0 {
-			return l.Transactions.DeferTurn(l.t.Context(), hash, order.Kind, full.Until)
+			return second(l.Transactions.Defer(l.t.Context(), hash, full.Until))
 		}
 		return err
 	})
@@ -296,9 +293,7 @@ func (l *modelRun) stops(*rapid.T) {
 	case 0:
 		l.must(l.Transactions.Pause(l.t.Context(), nil, "p"))
 	case 1:
-		l.must(l.Transactions.Hold(l.t.Context(), "h", time.Now().Add(time.Hour)))
-	case 2:
-		l.must(l.Transactions.Hold(l.t.Context(), "h", time.Now().Add(-time.Hour)))
+		l.must(l.Transactions.Hold(l.t.Context(), "h"))
 	}
 }
 

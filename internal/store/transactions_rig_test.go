@@ -170,18 +170,16 @@ func (b *bank) ok(snapshot transaction.Snapshot, err error) transaction.Snapshot
 	return snapshot
 }
 
-func (b *bank) enter(hash string, kind transaction.PaymentKind) transaction.QueueEntry {
+// claim claims the turn for a transaction, after whoever has it has left it.
+func (b *bank) claim(hash string) transaction.Turn {
 	b.t.Helper()
-	snapshot, err := b.Transactions.EnterQueue(b.t.Context(), hash, kind)
-	b.must(err)
-	line, err := b.Transactions.PaymentQueue(b.t.Context(), b.wallet, 100)
-	b.must(err)
-
-	place := slices.IndexFunc(line, func(e transaction.QueueEntry) bool { return e.TransactionHash == hash && e.Kind == kind })
-	if entry := line[place]; snapshot.Turn == nil || snapshot.Turn.Granted != (entry.GrantedAt != nil) {
-		b.t.Errorf("the snapshot has the turn %+v, the line %+v", snapshot.Turn, entry)
+	turn, err := b.Transactions.ClaimTurn(b.t.Context(), hash)
+	if fault.CodeOf(err) == fault.NoTurn {
+		b.exec(`UPDATE ton_wallets SET turn_of = NULL, turn_at = NULL, turn_until = NULL WHERE address = $1`, b.wallet)
+		turn, err = b.Transactions.ClaimTurn(b.t.Context(), hash)
 	}
-	return line[place]
+	b.must(err)
+	return turn
 }
 
 // want is the order of a transaction as its record stands.
@@ -189,7 +187,7 @@ func (b *bank) want(hash string, kind transaction.PaymentKind) transaction.Payme
 	b.t.Helper()
 	t := b.tx(hash)
 	order := transaction.PaymentOrder{
-		Hash: hash, Kind: kind, Attempt: t.Attempt, Destination: shop, AmountNano: t.QuoteNano, GasNano: gas,
+		Turn: b.claim(hash), Kind: kind, Attempt: t.Attempt, Destination: shop, AmountNano: t.QuoteNano, GasNano: gas,
 		ChainSeqno: uint32(b.seqno), ChainLT: b.history[len(b.history)-1].LT, BodyHash: digest("body", hash),
 	}
 	if kind == transaction.Refund {
@@ -214,17 +212,9 @@ func (b *bank) pen(order transaction.PaymentOrder) transaction.SignFunc {
 // signed takes a transaction in processing to its signature.
 func (b *bank) signed(hash string, kind transaction.PaymentKind) transaction.Payment {
 	b.t.Helper()
-	if !b.turnOf(hash, kind) {
-		b.t.Fatalf("it is not the turn of %s", hash)
-	}
 	payment, err := b.sign(b.want(hash, kind), transaction.Limits{})
 	b.must(err)
 	return payment
-}
-
-func (b *bank) turnOf(hash string, kind transaction.PaymentKind) bool {
-	b.t.Helper()
-	return b.enter(hash, kind).GrantedAt != nil
 }
 
 // paid takes a transaction in processing to a purchase on the chain.

@@ -26,7 +26,7 @@ func TestGoodTransaction(t *testing.T) {
 
 	b.quoted(hash, 2*coin)
 	snapshot := b.ok(b.Transactions.SnapshotOf(t.Context(), hash))
-	if snapshot.State != lifecycle.TransactionProcessing || snapshot.Attempt != 1 || !snapshot.Quoted || *snapshot.UserID != user.ID || snapshot.Turn != nil {
+	if snapshot.State != lifecycle.TransactionProcessing || snapshot.Attempt != 1 || !snapshot.Quoted || *snapshot.UserID != user.ID {
 		t.Errorf("%+v", snapshot)
 	}
 
@@ -38,7 +38,7 @@ func TestGoodTransaction(t *testing.T) {
 	b.must(b.Transactions.MarkPaymentSent(t.Context(), payment.ID))
 	b.accept(payment)
 	brought := b.scan()
-	if len(brought.Settled) != 1 || brought.Settled[0].TransactionHash != hash || brought.Settled[0].PaymentID != payment.ID {
+	if len(brought.Settled) != 1 || brought.Settled[0] != payment.ID {
 		t.Errorf("%+v", brought)
 	}
 	if ref := b.settle(payment.ID, transaction.Destination{Kept: true}); !ref.Kept || ref.State != transaction.PaymentPaid {
@@ -210,15 +210,11 @@ func TestRefusals(t *testing.T) {
 	pending := b.deposit("ann", 3*coin)
 	_, err = b.Transactions.Retry(ctx, request(pending, 0))
 	b.refused(err, fault.InvalidTransition)
-	_, err = b.Transactions.EnterQueue(ctx, pending, transaction.Purchase)
-	b.refused(err, fault.InvalidTransition)
 	_, err = b.Transactions.Resolve(ctx, request(pending, 0), lifecycle.TransactionFailed, "m")
 	b.refused(err, fault.InvalidTransition)
 
 	b.quoted(pending, 2*coin)
 	_, err = b.Transactions.Finish(ctx, pending, 1, true) // nothing bought
-	b.refused(err, fault.InvalidTransition)
-	_, err = b.Transactions.EnterQueue(ctx, pending, transaction.Refund)
 	b.refused(err, fault.InvalidTransition)
 	_, err = b.Transactions.Resolve(ctx, request(pending, 1), lifecycle.TransactionPending, "m")
 	b.refused(err, fault.Validation)
@@ -230,8 +226,6 @@ func TestRefusals(t *testing.T) {
 		b.refused(err, fault.PaymentUndecided)
 		_, err = b.Transactions.Fail(ctx, transaction.Failure{Hash: pending, Attempt: 1, Message: "m", Class: lifecycle.UnknownError})
 		b.refused(err, fault.PaymentUndecided)
-		_, err = b.Transactions.EnterQueue(ctx, pending, transaction.Purchase)
-		b.refused(err, fault.PaymentUndecided)
 		if t.Failed() {
 			t.Fatal(when)
 		}
@@ -240,8 +234,6 @@ func TestRefusals(t *testing.T) {
 	undecided("signed")
 	_, err = b.Transactions.SettleDestination(ctx, payment.ID, transaction.Destination{Kept: true})
 	b.refused(err, fault.PaymentUndecided)
-	b.refused(b.Transactions.ReturnTurn(ctx, pending, transaction.Purchase), fault.PaymentUndecided)
-	b.refused(b.Transactions.LeaveQueue(ctx, pending, transaction.Purchase), fault.PaymentUndecided)
 	b.ok(b.Transactions.Review(ctx, pending, 1, "r"))
 	_, err = b.Transactions.Resolve(ctx, request(pending, 1), lifecycle.TransactionFailed, "m")
 	b.refused(err, fault.PaymentUndecided)
@@ -274,8 +266,6 @@ func TestRefusals(t *testing.T) {
 	unbought := b.ordered("cid", 3*coin)
 	b.ok(b.Transactions.Review(ctx, unbought, 1, "r"))
 	_, err = b.Transactions.Resolve(ctx, request(unbought, 1), lifecycle.TransactionProcessed, "")
-	b.refused(err, fault.InvalidTransition)
-	_, err = b.Transactions.EnterQueue(ctx, unbought, transaction.Purchase)
 	b.refused(err, fault.InvalidTransition)
 	b.balanced()
 }

@@ -3,6 +3,7 @@ package command
 import (
 	"encoding/json"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -98,6 +99,39 @@ func TestTaskCommands(t *testing.T) {
 		},
 		{line: "stats tasks 2 --period week", want: []string{"1 min 30 s on average", "no task was done", "deadlines passed"}, json: statsJSON},
 	})
+}
+
+// TestTaskListNamesPeople names the assignees as far as they may be known; the JSON needs no further call.
+func TestTaskListNamesPeople(t *testing.T) {
+	t.Parallel()
+	one := func(id, workspace, assignee string) string {
+		return `{"id":"` + id + `","workspace_id":"` + workspace + `","assignee_id":` + assignee + `,"title":"Write it"}`
+	}
+	tasks := list(one("12", "2", `"7"`), one("13", "2", `"8"`), one("14", "2", `"9"`), one("15", "3", `"7"`), one("16", "4", "null"))
+	api := newFakeAPI(t, map[string][]string{
+		"GET /v1/tasks?limit=50": {"200 " + tasks},
+		"GET /v1/workspaces/2/members?limit=200": {
+			"200 " + list(memberJSON, `{"user_id":"8","name":"night shift","owner_name":"Ada"}`),
+		},
+		"GET /v1/workspaces/3/members?limit=200": {`404 {"code":"WORKSPACE_NOT_FOUND"}`},
+	})
+
+	code, out, errs := api.starter(t, "task", "list")
+	if code != 0 {
+		t.Fatal(errs)
+	}
+	for _, want := range []string{"12 +Ada +Write", `13 +night shift \(Ada\) +Write`, "14 +user 9 +Write", "15 +user 7 +Write", "16 +Write"} {
+		if !regexp.MustCompile(want).MatchString(out) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if len(api.asked) != 3 {
+		t.Errorf("asked %+v", api.asked)
+	}
+
+	if code, out, errs = api.starter(t, "task", "list", "--json"); code != 0 || strings.TrimSpace(out) != tasks || len(api.asked) != 4 {
+		t.Errorf("%s%s, asked %+v", out, errs, api.asked)
+	}
 }
 
 func TestTaskKeys(t *testing.T) {

@@ -29,9 +29,6 @@ const (
 	mostPollers   = 100  // of each queue
 )
 
-// quotesAtOnce is how many orders a worker prices at once. Fragment is asked about twice a second.
-const quotesAtOnce = 2
-
 // mainOptions are for the queue of all workflows and of short activities.
 func mainOptions(c config.Config) worker.Options {
 	o := workerOptions(c)
@@ -64,13 +61,6 @@ func streamingOptions(c config.Config) worker.Options {
 	return o
 }
 
-// quotesOptions are for the queue of orders that want a price.
-func quotesOptions(c config.Config) worker.Options {
-	o := activityOptions(c, quotesAtOnce)
-	o.BackgroundActivityContext = core.Reserved(context.Background())
-	return o
-}
-
 // filesAtOnce is how many .torrent files a worker has in memory at once. One of the largest costs some 32 MiB while it
 // is fetched.
 const filesAtOnce = 2
@@ -82,10 +72,19 @@ func filesOptions(c config.Config) worker.Options {
 	return o
 }
 
-// paymentsOptions are for the queue of what needs the wallet's key or Fragment's session. Its activities use reserved
-// connections to PostgreSQL, as do those that price orders: users' load never delays a payment.
+// paymentsOptions are for the queue of the wallet's turn: a process has one slot. Its activities use reserved connections to
+// PostgreSQL, as do those of the wallet: users' load never delays a payment.
 func paymentsOptions(c config.Config) worker.Options {
-	o := activityOptions(c, activitySlots)
+	o := reservedOptions(c, 1)
+	o.MaxHeartbeatThrottleInterval = cancelNotice
+	return o
+}
+
+// walletOptions are for the queue of what follows the wallet and its payments beside the turn.
+func walletOptions(c config.Config) worker.Options { return reservedOptions(c, activitySlots) }
+
+func reservedOptions(c config.Config, slots int) worker.Options {
+	o := activityOptions(c, slots)
 	o.BackgroundActivityContext = core.Reserved(context.Background())
 	return o
 }

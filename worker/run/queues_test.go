@@ -17,7 +17,7 @@ import (
 )
 
 // TestPaymentsDoNotQueueBehindUsers takes every connection that is not reserved, with more statements waiting, and runs
-// an activity that asks the record with the options of each queue: those of payments and of orders' prices get an
+// an activity that asks the record with the options of each queue: those of payments and of the wallet get an
 // answer.
 func TestPaymentsDoNotQueueBehindUsers(t *testing.T) {
 	t.Parallel()
@@ -28,7 +28,7 @@ func TestPaymentsDoNotQueueBehindUsers(t *testing.T) {
 		answers bool
 	}{
 		"payments": {paymentsOptions(config.Config{}), true},
-		"prices":   {quotesOptions(config.Config{}), true},
+		"wallet":   {walletOptions(config.Config{}), true},
 		"main":     {mainOptions(config.Config{}), false},
 	} {
 		var suite testsuite.WorkflowTestSuite

@@ -22,25 +22,20 @@ import (
 )
 
 // payments are the activities that need the wallet's key or the shop's session.
-var payments = []string{
-	"BroadcastPayment", "ConfirmPurchase", "PayOrder", "PayRefund", "ProveRefund", "QuoteOrder",
-	"WatchWallet",
-}
-
 // activityNames are the names that histories know: an activity may be added, but none of these may go or be renamed.
 var activityNames = map[string][]string{
 	lifecycle.MainQueue: {
-		"ActOnTask", "AddTorrent", "AlertStuck", "AlertUnfollowed", "AwaitSpace", "CancelTransaction", "Compare", "DeleteOldRows", "FailTransaction", "FetchTorrent", "FinishJob",
+		"ActOnTask", "AddTorrent", "AlertStuck", "AlertUnfollowed", "AskReview", "AwaitSpace", "CancelTransaction", "Compare", "DeleteOldRows", "FetchTorrent", "FinishJob",
 		"LoadDownload", "LoadTask", "LockTransaction", "LookAtTransaction", "LookForTorrent", "MoveDownload", "NoteDownload",
-		"QueuePayment", "Reconcile", "RemoveTorrent", "ResolveTransaction", "ResumeTorrent", "RetryTransaction",
+		"Reconcile", "RemoveTorrent", "ResolveTransaction", "ResumeTorrent", "RetryTransaction",
 		"ReviewTransaction", "StartTaskClock", "StopFailingWebhook", "SweepMedia", "SyncDownloads",
 		"TellDependents", "WriteOffRefund",
 	},
 	lifecycle.WebhookQueue:  {"SendWebhookEvents"},
 	lifecycle.DeliveryQueue: {"Deliver"},
 	lifecycle.TorrentQueue:  {"AddTorrent", "FetchTorrent"},
-	lifecycle.QuoteQueue:    {"QuoteOrder"},
-	lifecycle.PaymentQueue:  payments,
+	lifecycle.PaymentQueue:  {"Buy", "Refund"},
+	lifecycle.WalletQueue:   {"ConfirmPurchase", "ProveRefund", "WatchWallet"},
 }
 
 // recorder notes the names of the activities that are registered on a real worker.
@@ -134,7 +129,7 @@ func TestWithoutKeyNoPaymentsAreServed(t *testing.T) {
 		t.Errorf("the main queue has the activities %v, want %v", got, want)
 	}
 	for _, queue := range served(p.Config, parts) {
-		if queue == lifecycle.QuoteQueue || queue == lifecycle.PaymentQueue {
+		if queue == lifecycle.WalletQueue || queue == lifecycle.PaymentQueue {
 			t.Errorf("it serves %s", queue)
 		}
 	}
@@ -144,7 +139,7 @@ func TestWithoutKeyNoPaymentsAreServed(t *testing.T) {
 func TestQueuesAreKnown(t *testing.T) {
 	t.Parallel()
 	queues := []string{
-		lifecycle.MainQueue, lifecycle.WebhookQueue, lifecycle.DeliveryQueue, lifecycle.TorrentQueue, lifecycle.QuoteQueue, lifecycle.PaymentQueue,
+		lifecycle.MainQueue, lifecycle.WebhookQueue, lifecycle.DeliveryQueue, lifecycle.TorrentQueue, lifecycle.PaymentQueue, lifecycle.WalletQueue,
 	}
 	if !slices.Equal(lifecycle.Queues(), queues) {
 		t.Errorf("settings name %v, there are %v", lifecycle.Queues(), queues)

@@ -34,7 +34,7 @@ func (p process) transactionPart(services service.Services) (part, error) {
 	})}
 	payments := &transaction.PaymentActivities{
 		Store: p.Store.Transactions, Alerts: p.Store.Notices, Wallet: wallet,
-		Chain: p.Chain(), Settings: settings, Metrics: p.Metrics.Transaction(),
+		Chain: p.Chain(), Settings: settings, Orders: orders, Metrics: p.Metrics.Transaction(),
 		Log: p.Log,
 	}
 
@@ -66,23 +66,23 @@ func (p process) openWallet(
 	orders.Monitored = wallet.Raw()
 	return &transaction.Monitor{
 		Store: p.Store.Transactions, Alerts: p.Store.Notices, Wallet: wallet,
-		Chain: payments.Chain, TopUpFrom: topUpFrom, Settings: payments.Settings,
-		Temporal: p.Temporal, Metrics: p.Metrics.Transaction(), Log: p.Log,
+		Chain: payments.Chain, TopUpFrom: topUpFrom, Settings: payments.Settings, Decided: payments.Decided.Ring,
+		Metrics: p.Metrics.Transaction(), Log: p.Log,
 		Start: app.TraceStart("deposit", orders.Start),
 	}, nil
 }
 
 // paymentQueues are the queues of a process that holds the wallet's key.
 func (p process) paymentQueues(payments *transaction.PaymentActivities, monitor *transaction.Monitor) (all []queue) {
-	if serves(p.Config, lifecycle.QuoteQueue) {
-		all = append(all, queue{lifecycle.QuoteQueue, quotesOptions(p.Config), func(w worker.ActivityRegistry) {
-			transaction.RegisterQuotes(w, payments)
+	if serves(p.Config, lifecycle.PaymentQueue) {
+		all = append(all, queue{lifecycle.PaymentQueue, paymentsOptions(p.Config), func(w worker.ActivityRegistry) {
+			transaction.RegisterPayments(w, payments)
 		}})
 	}
 
-	if serves(p.Config, lifecycle.PaymentQueue) {
-		all = append(all, queue{lifecycle.PaymentQueue, paymentsOptions(p.Config), func(w worker.ActivityRegistry) {
-			transaction.RegisterPayments(w, payments, monitor)
+	if serves(p.Config, lifecycle.WalletQueue) {
+		all = append(all, queue{lifecycle.WalletQueue, walletOptions(p.Config), func(w worker.ActivityRegistry) {
+			transaction.RegisterWallet(w, payments, monitor)
 		}})
 	}
 	return all
@@ -91,8 +91,8 @@ func (p process) paymentQueues(payments *transaction.PaymentActivities, monitor 
 // startPayments lets deferred payments try again, because their limits may have changed, and starts the wallet's
 // monitor.
 func (p process) startPayments(ctx context.Context, orders *service.Transactions) error {
-	err := app.RetryWhileUnavailable(ctx, p.Log, "the database", func() error { return p.Store.Transactions.RetryDeferred(ctx) })
-	if err != nil || !serves(p.Config, lifecycle.PaymentQueue) {
+	err := app.RetryWhileUnavailable(ctx, p.Log, "the database", func() error { return orders.RetryDeferred(ctx) })
+	if err != nil || !serves(p.Config, lifecycle.WalletQueue) {
 		return err
 	}
 	return p.keepRunning(ctx, "the wallet's monitor", func() error { return orders.StartMonitor(ctx) })
@@ -102,9 +102,18 @@ const (
 	// purchaseAttempts are the attempts to buy before a transaction fails. The system tries it again later.
 	purchaseAttempts = 3
 
+	// lookEvery is about a block of the chain.
+	lookEvery = 400 * time.Millisecond
+
 	// rebroadcastEvery is the first time between two broadcasts of a payment that is not found: some blocks. A message that is
 	// there already changes nothing.
 	rebroadcastEvery = 5 * time.Second
+
+	// turnPatience is how long the turn is kept for the Stars of a paid purchase: they come within seconds.
+	turnPatience = 30 * time.Second
+
+	// longestHeld is the longest pause between two tries of the order that waits for the end of a hold.
+	longestHeld = 30 * time.Second
 
 	// confirmPatience is how long Fragment is asked about a paid purchase before an operator is: Stars come within seconds, and
 	// after this time only a person can find out why they do not.
@@ -112,10 +121,7 @@ const (
 )
 
 func transactionSettings(c config.Config) transactionworkflow.Settings {
-	return transactionworkflow.Settings{
-		Attempts: purchaseAttempts, RetryInterval: c.Transactions.RetryInterval,
-		RebroadcastEvery: rebroadcastEvery, StuckAfter: c.Transactions.StuckAfter,
-	}
+	return transactionworkflow.Settings{StuckAfter: c.Transactions.StuckAfter}
 }
 
 func (p process) paymentSettings() transaction.Settings {
@@ -127,9 +133,9 @@ func (p process) paymentSettings() transaction.Settings {
 			ReviewFrom: c.ReviewFrom, ReviewPerDay: c.ReviewDaily,
 		},
 		ConfirmPatience: confirmPatience, PaymentTTL: c.PaymentTTL, FinalityMargin: c.FinalityMargin,
-		HoldRetry: c.HoldRetry, RetryFor: c.RetryFor,
-		PollInterval: c.PollInterval,
-		MinDeposit:   int64(stars.LeastDeposit), WholeHistory: c.WholeHistory,
+		HoldRetry: longestHeld, RetryFor: c.RetryFor, RetryInterval: c.RetryInterval, StuckAfter: c.StuckAfter,
+		LookEvery: lookEvery, RebroadcastEvery: rebroadcastEvery, TurnPatience: turnPatience, PollInterval: c.PollInterval,
+		MinDeposit: int64(stars.LeastDeposit), WholeHistory: c.WholeHistory,
 		Refund: c.Refund, RefundLeast: int64(stars.LeastRefund),
 	}
 }

@@ -413,9 +413,9 @@ func TestWorkerAway(t *testing.T) {
 	}
 }
 
-// TestManyTransitionsAndComments passes a task around 500 times under 5,000 comments: its workflow starts anew now and
+// TestNightManyTransitions passes a task around 500 times under 5,000 comments: its workflow starts anew now and
 // then, and acting on it stays as fast as on a task without a past.
-func TestManyTransitionsAndComments(t *testing.T) {
+func TestNightManyTransitions(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
 	w := newRig(t, service.WorkspaceChange{})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"time"
 
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/internal/lifecycle"
@@ -63,7 +64,20 @@ func (c *chaos) settle(ctx context.Context) (bool, error) {
 			payments, func(p transaction.Payment) bool { return p.State == transaction.PaymentPaid && p.KeptAt == nil },
 		)
 
+		if t.DeferredUntil != nil && time.Now().Before(*t.DeferredUntil) { // the operator has raised the limit
+			settled = false
+			c.tally["deferred"]++
+			c.note(errand{hash: hash, signal: lifecycle.TransactionRetrySignal})
+		}
+
 		switch {
+		case t.NeedsReview && t.RefundDueNano > 0: // too many of one sender
+			settled = false
+			c.tally["refunds reviewed"]++
+			c.note(errand{
+				hash: hash, update: lifecycle.TransactionActionResolve,
+				input: lifecycle.TransactionInput{Actor: c.lab.admin.ID, Outcome: lifecycle.TransactionFailed},
+			})
 		case signed || travels && !t.NeedsReview || t.RefundDueNano > 0 || t.State == lifecycle.TransactionPending:
 			settled = false
 		case t.NeedsReview: // what does the shop say?
@@ -109,6 +123,43 @@ func purchasesOf(payments []transaction.Payment, bought []tonsim.Purchase) (thei
 		}
 	}
 	return theirs
+}
+
+// dayLimits have room for one or two purchases and one refund.
+var dayLimits = transaction.Limits{PerDay: 1_500_000_000, RefundPerDay: 1_500_000_000}
+
+// restart begins new processes, with the limits or without.
+func (c *chaos) restart(limited bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range c.payers {
+		c.payers[i] = c.process(limited)
+	}
+}
+
+// liftLimits checks that they were kept.
+func (c *chaos) liftLimits() error {
+	spent := map[transaction.PaymentKind]int64{}
+	c.mu.Lock()
+	hashes := slices.Clone(c.hashes)
+	c.mu.Unlock()
+	for _, hash := range hashes {
+		payments, err := c.lab.store.Transactions.PaymentsOf(context.Background(), hash)
+		if err != nil {
+			return err
+		}
+		for _, p := range payments {
+			if p.State == transaction.PaymentSigned || p.State == transaction.PaymentPaid {
+				spent[p.Kind] += p.AmountNano
+			}
+		}
+	}
+
+	if c.plan.limited && (spent[transaction.Purchase] > dayLimits.PerDay || spent[transaction.Refund] > dayLimits.RefundPerDay) {
+		c.complain("within a day this was spent: %v", spent)
+	}
+	c.restart(false)
+	return nil
 }
 
 // verify checks what must hold in the end, by what the chain and the shop say.

@@ -18,7 +18,9 @@ import (
 type plan struct {
 	refunds bool // the setting
 	retries time.Duration
-	crowd   bool // several orders that want the wallet at a time
+	block   time.Duration // of the chain
+	crowd   bool          // several orders that want the wallet at a time
+	limited bool          // the limits for 24 hours have room for some of the orders only
 	moves   []move
 }
 
@@ -33,7 +35,7 @@ func (m move) String() string { return fmt.Sprintf("after %s: %s %d %d", m.after
 
 func (p plan) String() string {
 	lines := []string{
-		fmt.Sprintf("refunds: %t, tried again for %s", p.refunds, p.retries),
+		fmt.Sprintf("refunds: %t, tried again for %s, a block each %s, limited: %t", p.refunds, p.retries, p.block, p.limited),
 	}
 	for _, m := range p.moves {
 		lines = append(lines, m.String())
@@ -51,7 +53,8 @@ func newPlan(seed, number uint64) plan {
 	r := rand.New(rand.NewPCG(seed, number))
 	p := plan{
 		refunds: r.IntN(2) == 0, retries: []time.Duration{time.Minute, 0, 300 * time.Millisecond}[number%3],
-		crowd: number%2 == 0,
+		block: pick([]time.Duration{2 * time.Second, 400 * time.Millisecond, time.Second, 5 * time.Second}, r.IntN(4)),
+		crowd: number%2 == 0, limited: r.IntN(6) == 0,
 	}
 	draw := func(what string) {
 		m := move{what: what, n: r.IntN(1000), m: r.IntN(1000)}
@@ -75,13 +78,20 @@ func newPlan(seed, number uint64) plan {
 	}
 
 	if p.crowd {
-		for range 1 + r.IntN(4) {
+		more := 1 + r.IntN(4)
+		if number%rush == 0 {
+			more = 100
+		}
+		for range more {
 			draw("deposit")
 		}
 		trouble()
 	}
 	return p
 }
+
+// rush is how many histories have one with a hundred orders among them.
+const rush = 500
 
 var (
 	// orders are what deposits ask for; most are good.
@@ -169,11 +179,29 @@ var moves = map[string]func(*chaos, move) error{
 		c.deathIn, c.deathAfter = 1+m.n%15, m.m%2 == 0
 		return nil
 	},
+	"worker freezes at a request": func(c *chaos, m move) error {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.frozenIn = 1 + m.n%15
+		return nil
+	},
+	"worker stops at a request": func(c *chaos, m move) error {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.stopIn = 1 + m.n%15
+		return nil
+	},
+	"activity is paused at a request": func(c *chaos, m move) error {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.pauseIn = 1 + m.n%15
+		return nil
+	},
 	"workflow is lost": func(c *chaos, m move) error {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if len(c.hashes) > 0 {
-			c.lossIn[pick(c.hashes, m.n)] = 1 + m.m%6
+			c.lossIn[pick(c.hashes, m.n)] = 1 + m.m%3
 		}
 		return nil
 	},
@@ -186,7 +214,7 @@ var moves = map[string]func(*chaos, move) error{
 	"operator signals a retry": func(c *chaos, m move) error { return c.ask(m.n, errand{signal: lifecycle.TransactionRetrySignal}) },
 	"hints come for nothing": func(c *chaos, m move) error {
 		return c.ask(
-			m.n, errand{signal: pick([]string{lifecycle.TransactionTurnSignal, lifecycle.TransactionSettledSignal}, m.m)},
+			m.n, errand{signal: lifecycle.TransactionRefreshSignal},
 		)
 	},
 	"operator pauses": func(c *chaos, _ move) error {
@@ -206,13 +234,15 @@ func (c *chaos) deposit(m move) error {
 	return err
 }
 
-// ask sends an errand to one of the transactions.
+// ask sends an errand to one of the transactions. The API refuses what is not in the record yet.
 func (c *chaos) ask(n int, e errand) error {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	if len(c.hashes) > 0 {
 		e.hash = pick(c.hashes, n)
-		c.errands = append(c.errands, e)
+	}
+	c.mu.Unlock()
+	if _, err := c.lab.store.Transactions.ByHash(context.Background(), e.hash); err == nil {
+		c.note(e)
 	}
 	return nil
 }
@@ -249,9 +279,12 @@ func (c *chaos) giveBack() error {
 // relieve ends all trouble.
 func (c *chaos) relieve() error {
 	c.mu.Lock()
-	c.deathIn, c.robbery = 0, 0
+	c.deathIn, c.frozenIn, c.stopIn, c.pauseIn, c.robbery = 0, 0, 0, 0, 0
 	clear(c.lossIn)
 	c.mu.Unlock()
+	if err := c.liftLimits(); err != nil {
+		return err
+	}
 	c.purse.Lock()
 	c.safe = true
 	c.purse.Unlock()

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/interceptor"
 	tlog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
@@ -28,39 +27,47 @@ import (
 	"stagecoach/workflows/transaction"
 )
 
-// chaos is one history: a wallet, its chain, its shop and their workflows, all in skipped time.
+// chaos is one history: a wallet, its chain, its shop and their workflows, all in a time that goes fast.
 type chaos struct {
 	*testsuite.TestWorkflowEnvironment
-	lab               *chaosRig
-	plan              plan
-	chain             *tonsim.TonCenter
-	fragment          *tonsim.Fragment
-	stopShop          func()
-	wallet            *ton.Wallet
-	allow             []ton.Address
-	toncenter         *toncenter.Client
-	paymentActivities *activities.PaymentActivities
-	purchases         *activities.Activities
-	monitor           *activities.Monitor
-	client            *service.Transactions
-	logs              logs
+	lab       *chaosRig
+	began     time.Time
+	plan      plan
+	chain     *tonsim.TonCenter
+	fragment  *tonsim.Fragment
+	stopShop  func()
+	wallet    *ton.Wallet
+	allow     []ton.Address
+	toncenter *toncenter.Client
+	slots     chan int // of the wallet's queue: the processes that have one free
+	process   func(limited bool) *activities.PaymentActivities
+	purchases *activities.Activities
+	monitor   *activities.Monitor
+	client    *service.Transactions
+	logs      logs
 
 	purse sync.Mutex
 	lost  int64 // nanoTON that were taken out of the wallet
 	safe  bool  // the trouble is over: a robbery whose broadcast is still being answered comes too late
 
 	mu         sync.Mutex
+	payers     [2]*activities.PaymentActivities // of two processes, which both serve the wallet's queue
 	hashes     []string
 	errands    []errand
 	problems   []string
-	alive      map[int]context.CancelCauseFunc // activities that a worker has at hand
-	tasks      int                             // activities so far
-	deathIn    int                             // requests until the worker dies; 0: it lives
-	deathAfter bool                            // when the request was answered, instead of before
-	robbery    int64                           // nanoTON that are left in the wallet after the next broadcast; 0: all
-	lossIn     map[string]int                  // commands until a workflow is lost
-	retried    map[string]int                  // by the operator, at the end
-	tally      map[string]int                  // what has happened, to know that it does
+	alive      map[int]*attempt // activities that a worker has at hand
+	over       bool             // the history has ended
+	zombies    sync.WaitGroup   // attempts of workers that were lost and are not dead
+	tasks      int              // activities so far
+	deathIn    int              // requests until the worker dies; 0: it lives
+	frozenIn   int              // requests until the worker freezes, and counts as lost; 0: it does not
+	stopIn     int              // requests until the worker stops, as for a new version; 0: it does not
+	pauseIn    int              // requests until an operator pauses the activity and continues it; 0: that does not happen
+	deathAfter bool             // when the request was answered, instead of before
+	robbery    int64            // nanoTON that are left in the wallet after the next broadcast; 0: all
+	lossIn     map[string]int   // commands until a workflow is lost
+	retried    map[string]int   // by the operator, at the end
+	tally      map[string]int   // what has happened, to know that it does
 }
 
 // errand is a pending notification of a workflow.
@@ -77,8 +84,8 @@ func newChaos(l *chaosRig, p plan) (*chaos, error) {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(tlog.NewStructuredLogger(discard))
 	c := &chaos{
-		TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), lab: l, plan: p,
-		alive: map[int]context.CancelCauseFunc{}, lossIn: map[string]int{}, retried: map[string]int{},
+		TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), lab: l, plan: p, began: time.Now(),
+		alive: map[int]*attempt{}, lossIn: map[string]int{}, retried: map[string]int{},
 		tally: map[string]int{},
 	}
 	if err := c.build(); err != nil {
@@ -91,15 +98,14 @@ func newChaos(l *chaosRig, p plan) (*chaos, error) {
 		Interceptors:             []interceptor.WorkerInterceptor{&fate{c: c}},
 		DeadlockDetectionTimeout: time.Minute, // the machine may be busy
 	})
-	stopping := make(chan struct{})
-	close(stopping) // the monitor reads once, and then stops for the next worker
-	c.SetWorkerStopChannel(stopping)
 	c.RegisterWorkflowWithOptions(c.history, workflow.RegisterOptions{Name: "History"})
 	c.RegisterWorkflowWithOptions((&transaction.Workflow{Settings: transaction.Settings{
-		Attempts: 3, RetryInterval: time.Second, RebroadcastEvery: 10 * time.Second,
 		StuckAfter: 1000 * time.Hour,
 	}}).Run, workflow.RegisterOptions{Name: lifecycle.TransactionType})
-	c.RegisterActivity(c.paymentActivities)
+	c.RegisterActivityWithOptions(c.buy, activity.RegisterOptions{Name: "Buy"})
+	c.RegisterActivityWithOptions(c.refund, activity.RegisterOptions{Name: "Refund"})
+	c.RegisterActivity(c.payers[0].ConfirmPurchase)
+	c.RegisterActivity(c.payers[0].ProveRefund)
 	c.RegisterActivity(c.purchases)
 	for name, act := range map[string]any{"read": c.read, "move": c.move, "relieve": c.relieve, "settle": c.settle, "unfinished": c.unfinished} {
 		c.RegisterActivityWithOptions(act, activity.RegisterOptions{Name: name})
@@ -107,6 +113,12 @@ func newChaos(l *chaosRig, p plan) (*chaos, error) {
 
 	return c, nil
 }
+
+// speed is how many times faster than the machine's the chain's time goes.
+const speed = 20
+
+// Now is the chain's time.
+func (c *chaos) Now() time.Time { return c.began.Add(time.Since(c.began) * speed) }
 
 func (c *chaos) close() {
 	c.stopShop()
@@ -116,6 +128,10 @@ func (c *chaos) close() {
 
 func (c *chaos) run() {
 	c.ExecuteWorkflow("History")
+	c.mu.Lock()
+	c.over = true
+	c.mu.Unlock()
+	c.zombies.Wait()
 	if err := c.GetWorkflowError(); err != nil {
 		c.complain("the history failed: %s", err)
 	}
@@ -125,9 +141,9 @@ func (c *chaos) run() {
 }
 
 const (
-	shortLook = 2 * time.Second  // between two reads of the chain when something happens
-	longLook  = 15 * time.Second // and when nothing does
-	rounds    = 300              // reads, until a history without trouble must have settled
+	look   = 40 * time.Millisecond // between two reads of the chain
+	settle = 80 * time.Millisecond // between two looks at what is left to do
+	rounds = 1000                  // looks, until a history without trouble must have settled
 )
 
 // history lets happen what is planned, and then waits until everything has settled.
@@ -135,7 +151,8 @@ func (c *chaos) history(ctx workflow.Context) error {
 	ctx = workflow.WithActivityOptions(
 		ctx,
 		workflow.ActivityOptions{
-			StartToCloseTimeout: 10 * time.Minute, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
+			StartToCloseTimeout: time.Minute, // the monitor's last minute: it reads once
+			RetryPolicy:         &temporal.RetryPolicy{MaximumAttempts: 1},
 		},
 	)
 
@@ -143,32 +160,27 @@ func (c *chaos) history(ctx workflow.Context) error {
 	over := false
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for !over {
-			var news bool
-			_ = workflow.ExecuteActivity(ctx, "read").Get(ctx, &news)
+			_ = workflow.ExecuteActivity(ctx, "read").Get(ctx, nil)
 			c.deliver(ctx, drivers)
-			pause := longLook
-			if news {
-				pause = shortLook
-			}
-			_ = workflow.Sleep(ctx, pause)
+			_ = workflow.Sleep(ctx, look)
 		}
 	})
 
 	for i, m := range c.plan.moves {
-		_ = workflow.Sleep(ctx, m.after)
+		_ = workflow.Sleep(ctx, m.after/speed)
 		if err := workflow.ExecuteActivity(ctx, "move", i).Get(ctx, nil); err != nil {
 			return err
 		}
 		c.deliver(ctx, drivers)
 	}
 
-	_ = workflow.Sleep(ctx, longLook)
+	_ = workflow.Sleep(ctx, settle)
 	if err := workflow.ExecuteActivity(ctx, "relieve").Get(ctx, nil); err != nil {
 		return err
 	}
 
 	for range rounds {
-		_ = workflow.Sleep(ctx, longLook)
+		_ = workflow.Sleep(ctx, settle)
 		var settled bool
 		if err := workflow.ExecuteActivity(ctx, "settle").Get(ctx, &settled); err != nil {
 			return err
@@ -249,28 +261,35 @@ func (c *chaos) move(_ context.Context, i int) error {
 	return moves[m.what](c, m)
 }
 
-// read makes the monitor read the chain once. It returns whether there was anything new.
-func (c *chaos) read(ctx context.Context) (bool, error) {
-	seen := len(c.logs.String())
+// read makes the monitor read the chain once.
+func (c *chaos) read(ctx context.Context) error {
 	_ = c.monitor.WatchWallet(ctx, c.wallet.Address().Raw())
-	return len(c.logs.String()) > seen, c.observe()
+	return c.observe()
+}
+
+// buy buys in one of the two processes. Each of them has one slot for the queue.
+func (c *chaos) buy(ctx context.Context, o activities.Order) (activities.Outcome, error) {
+	i := <-c.slots
+	defer func() { c.slots <- i }()
+	return c.processes()[i].Buy(ctx, o)
+}
+
+func (c *chaos) refund(ctx context.Context, o activities.Order) (activities.Outcome, error) {
+	i := <-c.slots
+	defer func() { c.slots <- i }()
+	return c.processes()[i].Refund(ctx, o)
+}
+
+func (c *chaos) processes() [2]*activities.PaymentActivities {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.payers
 }
 
 func (c *chaos) note(e errand) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.errands = append(c.errands, e)
-}
-
-// messenger is Temporal as the monitor sees it.
-type messenger struct {
-	client.Client
-	c *chaos
-}
-
-func (m messenger) SignalWorkflow(_ context.Context, id, _, name string, _ any) error {
-	m.c.note(errand{hash: strings.TrimPrefix(id, lifecycle.TransactionID("")), signal: name})
-	return nil
 }
 
 // answerless is an operator who does not wait for the answer.
@@ -282,20 +301,46 @@ func (answerless) Complete(any, error) {}
 
 var errDeath = errors.New("the worker is dead")
 
+// frozenFor is how long a frozen worker stands still.
+const frozenFor = 150 * time.Millisecond
+
 const lossOfWorkflow = "this workflow is lost"
 
 // mortal serves a request of the worker, who may die of it.
 func (c *chaos) mortal(system http.Handler, w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
-	dies, after := c.deathIn == 1, c.deathAfter
-	c.deathIn = max(c.deathIn-1, 0)
+	dies, after, freezes := c.deathIn == 1, c.deathAfter, c.frozenIn == 1
+	stops, paused := c.stopIn == 1, c.pauseIn == 1
+	c.deathIn, c.frozenIn = max(c.deathIn-1, 0), max(c.frozenIn-1, 0)
+	c.stopIn, c.pauseIn = max(c.stopIn-1, 0), max(c.pauseIn-1, 0)
 	if r.URL.Path == "/api/v3/message" && c.robbery > 0 { // the message's block comes later
 		left := c.robbery
 		c.robbery = 0
 		defer func() { _ = c.lose(left) }()
 	}
 
+	if freezes {
+		c.tally["zombies"]++
+		for _, a := range c.alive {
+			a.lose()
+		}
+	}
+
+	for _, a := range c.alive {
+		switch {
+		case stops:
+			a.stop()
+			c.tally["stopped workers"]++
+		case paused && a.pays:
+			a.kill(activity.ErrActivityPaused)
+			c.tally["paused activities"]++
+		}
+	}
+
 	c.mu.Unlock()
+	if freezes { // others take over meanwhile
+		time.Sleep(frozenFor)
+	}
 	if !dies {
 		system.ServeHTTP(w, r)
 		return
@@ -310,8 +355,8 @@ func (c *chaos) mortal(system http.Handler, w http.ResponseWriter, r *http.Reque
 
 	c.mu.Lock()
 	c.tally["dead workers"]++
-	for _, kill := range c.alive {
-		kill(errDeath)
+	for _, a := range c.alive {
+		a.kill(errDeath)
 	}
 
 	c.mu.Unlock()
@@ -335,31 +380,82 @@ type activityFate struct {
 	c *chaos
 }
 
+func (a *activityFate) Init(outbound interceptor.ActivityOutboundInterceptor) error {
+	return a.Next.Init(&stopFate{interceptor.ActivityOutboundInterceptorBase{Next: outbound}})
+}
+
+// stopFate tells an activity that its worker stops.
+type stopFate struct {
+	interceptor.ActivityOutboundInterceptorBase
+}
+
+type stoppedKey struct{}
+
+func (f *stopFate) GetWorkerStopChannel(ctx context.Context) <-chan struct{} {
+	if stopped, ok := ctx.Value(stoppedKey{}).(chan struct{}); ok {
+		return stopped
+	}
+	return f.Next.GetWorkerStopChannel(ctx)
+}
+
 // ExecuteActivity loses the outcome of an activity whose worker dies, as the server sees it.
 func (a *activityFate) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
-	switch activity.GetInfo(ctx).ActivityType.Name {
+	name := activity.GetInfo(ctx).ActivityType.Name
+	switch name {
 	case "move", "relieve", "settle", "unfinished":
 		return a.Next.ExecuteActivity(ctx, in)
 	}
 
 	ctx, kill := context.WithCancelCause(ctx)
+	lost, stopped := make(chan struct{}), make(chan struct{})
+	ctx = context.WithValue(ctx, stoppedKey{}, stopped)
 	a.c.mu.Lock()
+	if a.c.over { // an attempt that nobody waits for any more
+		a.c.mu.Unlock()
+		kill(nil)
+		return nil, errDeath
+	}
+	a.c.zombies.Add(1)
 	a.c.tasks++
 	task := a.c.tasks
-	a.c.alive[task] = kill
+	a.c.alive[task] = &attempt{
+		kill: kill, lose: sync.OnceFunc(func() { close(lost) }), stop: sync.OnceFunc(func() { close(stopped) }),
+		pays: name == "Buy" || name == "Refund",
+	}
 	a.c.mu.Unlock()
-	defer func() {
+
+	type result struct {
+		out any
+		err error
+	}
+	ended := make(chan result, 1)
+	go func() {
+		defer a.c.zombies.Done()
+		out, err := a.Next.ExecuteActivity(ctx, in)
 		a.c.mu.Lock()
-		defer a.c.mu.Unlock()
 		delete(a.c.alive, task)
+		a.c.mu.Unlock()
+		ended <- result{out, err}
 		kill(nil)
 	}()
 
-	out, err := a.Next.ExecuteActivity(ctx, in)
-	if errors.Is(context.Cause(ctx), errDeath) {
+	select {
+	case <-lost: // and it goes on
 		return nil, temporal.NewHeartbeatTimeoutError()
+	case r := <-ended:
+		if errors.Is(context.Cause(ctx), errDeath) {
+			return nil, temporal.NewHeartbeatTimeoutError()
+		}
+		return r.out, r.err
 	}
-	return out, err
+}
+
+// attempt is an activity that a worker has at hand.
+type attempt struct {
+	kill context.CancelCauseFunc
+	lose func() // the server hears of it no more
+	stop func() // its worker stops
+	pays bool
 }
 
 func (f *fate) InterceptWorkflow(

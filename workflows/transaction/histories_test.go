@@ -11,6 +11,7 @@ import (
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/notice"
 )
 
 // TestRecordHistories saves the histories that are replayed.
@@ -20,7 +21,8 @@ func TestRecordHistories(t *testing.T) {
 	w := newRig(t, func(s *setup) {
 		s.server = server
 		s.settings.Attempts, s.settings.PaymentTTL, s.settings.Refund = 2, 5*time.Second, true
-		s.settings.ConfirmPatience, s.flow.StuckAfter = 2*time.Second, 20*time.Second
+		s.settings.ConfirmPatience, s.settings.StuckAfter = 2*time.Second, 3*time.Second
+		s.settings.TurnPatience = time.Second
 	})
 
 	ctx := t.Context()
@@ -49,7 +51,7 @@ func TestRecordHistories(t *testing.T) {
 	save("processed-waited-for-its-turn", second)
 	slow(0)
 
-	w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "503", Times: 4})
+	w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "503", Times: 2})
 	save("processed-after-a-pause", w.deposit(1, "durov 50"))
 
 	save("refused-and-refunded", w.deposit(1, "no order at all"))
@@ -82,8 +84,9 @@ func TestRecordHistories(t *testing.T) {
 	settings := w.fragment.CurrentSettings()
 	settings.DoneAfterMS = 1000 * 3600
 	w.must(w.fragment.Set(settings))
-	bad, good := w.deposit(1, "durov 50"), w.deposit(1, "durov 50")
+	bad := w.deposit(1, "durov 50")
 	resolve(bad, lifecycle.TransactionFailed)
+	good := w.deposit(1, "durov 50")
 	resolve(good, lifecycle.TransactionProcessed)
 	save("reviewed-failed", bad)
 	save("reviewed-processed", good)
@@ -91,11 +94,16 @@ func TestRecordHistories(t *testing.T) {
 	w.must(w.fragment.Set(settings))
 
 	w.must(w.client.Pause(ctx, w.admin, "a test"))
-	stuck, stopped := w.deposit(1, "durov 50"), w.deposit(1, "durov 50")
-	w.eventually("it is stuck", func() bool { return w.get(stuck).StuckAlertedAt != nil })
+	stopped := w.deposit(1, "durov 50")
+	w.eventually("it is in line", func() bool { return w.inLine(stopped) })
 	w.must(w.server.Client.CancelWorkflow(ctx, lifecycle.TransactionID(stopped), ""))
 	save("cancelled-while-waiting", stopped)
 	w.must(w.client.Resume(ctx))
+
+	slow(4000)
+	stuck := w.deposit(1, "durov 50")
+	w.eventually("it is stuck", func() bool { return w.get(stuck).StuckAlertedAt != nil })
+	slow(0)
 	save("processed-after-it-was-stuck", stuck)
 
 	owed := w.inReview("no order once more")
@@ -128,13 +136,12 @@ func TestRecordHistories(t *testing.T) {
 
 	w.must(w.client.Pause(ctx, w.admin, "a test"))
 	poor := w.deposit(1, "no order, and no money")
-	w.eventually("its refund waits for its turn", func() bool { return w.inLine(poor) })
+	w.eventually("its refund waits for its turn", func() bool { return w.get(poor).RefundDueNano > 0 })
 	w.must(w.chain.SetBalance("", 100_000_000))
 	w.must(w.client.Resume(ctx))
-	began = run(poor)
-	w.eventually("its run hands over", func() bool { return run(poor) != began })
+	w.wantAlert(notice.AlertRefund, true)
 	w.must(w.chain.SetBalance("", 10_000_000_000))
-	save("refund-continued-as-new", poor)
+	save("refund-tried-until-it-is-paid", poor)
 
 	monitor := lifecycle.TonMonitorID(w.wallet.Address().Raw())
 	watching := w.server.Client.GetWorkflow(ctx, monitor, "").GetRunID()

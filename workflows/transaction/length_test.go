@@ -7,6 +7,7 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 
+	"stagecoach/dev/sim"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/reconcile"
@@ -18,16 +19,16 @@ import (
 // the next run goes on from the record.
 func TestEndedForLength(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, func(s *setup) {
+	w := newRig(t, retries(time.Hour, time.Hour), func(s *setup) {
 		s.server = testtemporal.Own(t, "limit.historyCount.error=60", "limit.historyCount.warn=50")
 	})
 
 	ctx := t.Context()
-	w.must(w.client.Pause(ctx, w.admin, "a test"))
+	w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "something"})
 	hash := w.deposit(1, "durov 50")
-	w.eventually("it waits for its turn", func() bool { return w.inLine(hash) })
+	w.becomes(hash, lifecycle.TransactionFailed) // and waits for the time of its retry
 	w.eventually("the server ends its run", func() bool {
-		_ = w.server.Client.SignalWorkflow(ctx, lifecycle.TransactionID(hash), "", lifecycle.TransactionTurnSignal, nil)
+		_ = w.server.Client.SignalWorkflow(ctx, lifecycle.TransactionID(hash), "", lifecycle.TransactionRefreshSignal, nil)
 		description, err := w.server.Client.DescribeWorkflowExecution(ctx, lifecycle.TransactionID(hash), "")
 		w.must(err)
 		return description.WorkflowExecutionInfo.Status == enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED
@@ -40,9 +41,17 @@ func TestEndedForLength(t *testing.T) {
 	}
 
 	stop := testtemporal.Repeat(t, reconciler.Reconcile)
-	w.must(w.client.Resume(ctx))
-	w.becomes(hash, lifecycle.TransactionProcessed)
+	w.eventually("it is found", func() bool {
+		findings, err := w.store.Operations.Findings(ctx, operations.FindingFilter{Limit: 10})
+		w.must(err)
+		return len(findings) > 0 && findings[0].Done != ""
+	})
 	stop()
+
+	w.fragment.ClearFaults()
+	_, err := w.client.Retry(ctx, w.admin, hash, "it works again", "")
+	w.must(err)
+	w.becomes(hash, lifecycle.TransactionProcessed)
 
 	w.wantSold(1)
 	w.balances()

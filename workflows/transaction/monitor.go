@@ -21,7 +21,7 @@ const unservedFor = 5 * time.Minute
 // Monitor lets one activity watch the wallet with an address. The record has the position where the last run
 // stopped. While no process serves the wallet's queue, administrators are notified: no deposit is seen.
 func Monitor(ctx workflow.Context, wallet string) error {
-	watching := record.Watching(ctx, lifecycle.PaymentQueue, "follow the wallet on the chain")
+	watching := record.Watching(ctx, lifecycle.WalletQueue, "follow the wallet on the chain")
 	watching = workflow.WithScheduleToStartTimeout(watching, unservedFor)
 	record.ShowDetails(
 		ctx, lifecycle.TonMonitorTitle,

@@ -34,14 +34,14 @@ func TestBought(t *testing.T) {
 	w.balances()
 	history := w.history(hash)
 	t.Logf("%d events: %s", len(history), w.events(hash))
-	if len(history) > 40 {
+	if len(history) > 30 {
 		t.Errorf("%d events", len(history))
 	}
 
 	for _, event := range history {
 		scheduled := event.GetActivityTaskScheduledEventAttributes()
-		if scheduled.GetTaskQueue().GetName() == lifecycle.QuoteQueue && scheduled.GetPriority().GetFairnessKey() == "" {
-			t.Error("senders do not take turns for quotes")
+		if scheduled.GetTaskQueue().GetName() == lifecycle.PaymentQueue && scheduled.GetPriority().GetFairnessKey() == "" {
+			t.Error("senders do not take turns")
 		}
 	}
 }
@@ -222,7 +222,7 @@ func TestPriceMoves(t *testing.T) {
 	w.must(w.client.Pause(t.Context(), w.admin, "a test"))
 	open, exact, rich := w.deposit(1, "anna"), w.deposit(0.5, "boris 50"), w.deposit(5, "clara 50")
 	for _, hash := range []string{open, exact, rich} {
-		w.eventually("it is in line", func() bool { return w.get(hash).QuoteNano > 0 && w.inLine(hash) })
+		w.eventually("it is in line", func() bool { return w.inLine(hash) })
 	}
 
 	settings := w.fragment.CurrentSettings()
@@ -278,6 +278,39 @@ func TestSlippageOfATightOrder(t *testing.T) {
 	w.fails(tight, "Fragment API error: the price has moved", lifecycle.Retryable)
 	w.becomes(rich, lifecycle.TransactionProcessed)
 	w.wantSold(1)
+	w.balances()
+}
+
+// TestPriceThatMakesNoSense buys nothing at a price that is far from what was paid last: it would count too few Stars, or
+// refuse whoever has paid enough.
+func TestPriceThatMakesNoSense(t *testing.T) {
+	t.Parallel()
+	for name, misread := range map[string]func(int64) int64{
+		"too high": func(nano int64) int64 { return 3 * nano }, "too low": func(nano int64) int64 { return nano / 3 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newRig(t)
+			w.becomes(w.deposit(1, "durov 50"), lifecycle.TransactionProcessed)
+			w.sells(func(s *tonsim.FragmentSettings) { s.NanoPerStar = misread(s.NanoPerStar) })
+			w.fails(w.deposit(1, "anna 60"), "Fragment API error: the answer makes no sense", lifecycle.UnknownError)
+			w.wantSold(1)
+		})
+	}
+}
+
+// TestTooLittleIsNoOrder lets a transfer that cannot buy the fewest Stars by the price of the last order be no order.
+func TestTooLittleIsNoOrder(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	little := w.deposit(0.3, "durov") // nobody knows a price yet
+	w.fails(little, "Stars amount should be at least 50", lifecycle.NonRetryable)
+	w.becomes(w.deposit(1, "durov 50"), lifecycle.TransactionProcessed)
+	again := w.deposit(0.3, "durov")
+	w.becomes(w.deposit(1, "durov 50"), lifecycle.TransactionProcessed)
+	if got := w.get(again); got.Hash != "" {
+		t.Errorf("%+v", got)
+	}
 	w.balances()
 }
 
@@ -359,7 +392,7 @@ func TestLimits(t *testing.T) {
 	w.wantAlert(notice.AlertDailyLimit, true)
 
 	w.paymentActivities.Settings.Limits.PerDay = 0 // the operator raises it
-	w.must(w.store.Transactions.RetryDeferred(t.Context()))
+	w.must(w.client.RetryDeferred(t.Context()))
 	w.becomes(waits, lifecycle.TransactionProcessed)
 	w.wantAlert(notice.AlertDailyLimit, false)
 	if got := w.get(waits); got.Attempt != 1 {
@@ -415,9 +448,9 @@ func TestDustIsKept(t *testing.T) {
 	w.balances()
 }
 
-// TestBurst sees every one of many transfers that come at once: more than fit on a page, and far more than the last 20
+// TestNightBurst sees every one of many transfers that come at once: more than fit on a page, and far more than the last 20
 // that the system before this one polled once a minute.
-func TestBurst(t *testing.T) {
+func TestNightBurst(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
 	w := newRig(t, func(s *setup) { s.asleep = true; s.settings.WholeHistory = true })
@@ -441,10 +474,10 @@ func TestBurst(t *testing.T) {
 }
 
 // TestPaymentsHaveAQueue schedules all that needs the wallet's key or the shop's session where only their holder takes
-// it.
+// it, and what only follows a payment beside the wallet's turn.
 func TestPaymentsHaveAQueue(t *testing.T) {
 	t.Parallel()
-	w := newRig(t)
+	w := newRig(t, func(s *setup) { s.settings.TurnPatience, s.fragment.Settings.DoneAfterMS = 100*time.Millisecond, 1500 })
 	hash := w.deposit(1, "durov 50")
 	w.becomes(hash, lifecycle.TransactionProcessed)
 	w.must(w.over(hash))
@@ -457,7 +490,7 @@ func TestPaymentsHaveAQueue(t *testing.T) {
 	}
 
 	for activity, want := range map[string]string{
-		"QuoteOrder": lifecycle.QuoteQueue, "PayOrder": lifecycle.PaymentQueue, "ConfirmPurchase": lifecycle.PaymentQueue,
+		"Buy": lifecycle.PaymentQueue, "ConfirmPurchase": lifecycle.WalletQueue,
 	} {
 		if queues[activity] != want {
 			t.Errorf("%s waits on %q, want %q", activity, queues[activity], want)

@@ -167,8 +167,13 @@ func (r *recordRig) quote() {
 		r.Context(),
 		transaction.Quote{Hash: r.hash, Attempt: r.attempt, Username: "durov", Stars: 50, PriceNano: 460_900_000, Recipient: "x"},
 	))
-	_, err := r.store.Transactions.EnterQueue(r.Context(), r.hash, transaction.Purchase)
+}
+
+// claim claims the wallet's turn.
+func (r *recordRig) claim() transaction.Turn {
+	turn, err := r.store.Transactions.ClaimTurn(r.Context(), r.hash)
 	r.must(err)
+	return turn
 }
 
 func (r *recordRig) sign() {
@@ -176,7 +181,7 @@ func (r *recordRig) sign() {
 	var err error
 	r.payment, err = r.store.Transactions.SignPayment(r.Context(), transaction.PaymentOrder{
 		BodyHash: r.digest("body"),
-		Hash:     r.hash, Kind: transaction.Purchase, Attempt: r.attempt, Destination: "0:" + r.digest("shop"), AmountNano: 460_900_000,
+		Turn:     r.claim(), Kind: transaction.Purchase, Attempt: r.attempt, Destination: "0:" + r.digest("shop"), AmountNano: 460_900_000,
 		GasNano: 1000,
 	}, transaction.Limits{}, func(seqno uint32) (transaction.Signed, error) {
 		return transaction.Signed{
@@ -233,11 +238,10 @@ func (r *recordRig) owe() {
 }
 
 func (r *recordRig) refund() {
-	_, err := r.store.Transactions.EnterQueue(r.Context(), r.hash, transaction.Refund)
-	r.must(err)
+	var err error
 	r.payment, err = r.store.Transactions.SignPayment(r.Context(), transaction.PaymentOrder{
 		BodyHash: r.digest("body"),
-		Hash:     r.hash, Kind: transaction.Refund, Attempt: r.attempt, Destination: "0:" + r.digest("sender"), AmountNano: 900_000_000,
+		Turn:     r.claim(), Kind: transaction.Refund, Attempt: r.attempt, Destination: "0:" + r.digest("sender"), AmountNano: 900_000_000,
 		GasNano: 1000,
 	}, transaction.Limits{}, func(seqno uint32) (transaction.Signed, error) {
 		return transaction.Signed{

@@ -1,6 +1,8 @@
 package transaction
 
 import (
+	"context"
+
 	"go.temporal.io/sdk/workflow"
 
 	activities "stagecoach/activities/transaction"
@@ -23,12 +25,13 @@ func (t *run) listen(ctx workflow.Context) error {
 	return record.Answer(ctx, t.view)
 }
 
-// validate refuses an update without a trace in the history.
+// validate refuses an update without a trace in the history. While an activity changes the record, only the record can
+// tell.
 func (t *run) validate(
 	_ workflow.Context, action lifecycle.TransactionAction, in lifecycle.TransactionInput,
 ) error {
 	err := lifecycle.CheckTransactionInput(action, in)
-	if err == nil && t.at.State != "" {
+	if err == nil && t.at.State != "" && !t.executing {
 		err = t.decide(action, in)
 	}
 	if err != nil {
@@ -51,6 +54,14 @@ func (t *run) update(
 	return t.request(ctx, action, in, workflow.GetCurrentUpdateInfo(ctx).ID)
 }
 
+// acts are the activities of the updates.
+var acts = map[lifecycle.TransactionAction]func(context.Context, activities.Request) (activities.Snapshot, error){
+	lifecycle.TransactionActionRetry:    transactions.RetryTransaction,
+	lifecycle.TransactionActionResolve:  transactions.ResolveTransaction,
+	lifecycle.TransactionActionReview:   transactions.AskReview,
+	lifecycle.TransactionActionWriteOff: transactions.WriteOffRefund,
+}
+
 // request does what a person asks for, unless the rules forbid it when its turn has come. id is the update's id; a
 // signal has none.
 func (t *run) request(
@@ -65,18 +76,18 @@ func (t *run) request(
 	}
 	defer t.mutex.Unlock()
 
+	if t.executing {
+		now, err := record.Do(ctx, "read the record", transactions.LookAtTransaction, t.hash)
+		if err != nil {
+			return lifecycle.TransactionView{}, err
+		}
+		t.take(ctx, now)
+	}
 	if err := t.decide(action, in); err != nil {
 		return lifecycle.TransactionView{}, temporalio.Refusal(fault.As(err))
 	}
 
-	act := transactions.RetryTransaction
-	if action == lifecycle.TransactionActionResolve {
-		act = transactions.ResolveTransaction
-	} else if action == lifecycle.TransactionActionWriteOff {
-		act = transactions.WriteOffRefund
-	}
-
-	snapshot, err := record.Do(ctx, string(action), act, activities.Request{
+	snapshot, err := record.Do(ctx, string(action), acts[action], activities.Request{
 		Hash: t.hash, Attempt: t.at.Attempt, Actor: in.Actor, Outcome: in.Outcome, Payment: in.Payment, RequestID: id,
 	})
 	if err != nil {

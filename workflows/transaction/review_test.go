@@ -9,13 +9,14 @@ import (
 
 	historypb "go.temporal.io/api/history/v1"
 
-	activities "stagecoach/activities/transaction"
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/reconcile"
 	"stagecoach/internal/service"
+	"stagecoach/internal/stars"
 	"stagecoach/internal/store/transaction"
 	"stagecoach/internal/ton"
 )
@@ -41,7 +42,7 @@ func (w *rig) inReview(comment string) (hash string) {
 	w.Helper()
 	w.must(w.client.Pause(w.Context(), w.admin, "a test"))
 	hash = w.deposit(1, comment)
-	w.eventually("it waits for its turn", func() bool { return w.inLine(hash) })
+	w.eventually("it waits to be paid", func() bool { return w.get(hash).QuoteNano > 0 || w.get(hash).RefundDueNano > 0 })
 	w.paysBehind()
 	w.eventually("a review is needed", func() bool { return w.get(hash).NeedsReview })
 	return hash
@@ -59,12 +60,6 @@ func TestOwedInReview(t *testing.T) {
 	w.becomes(w.deposit(1, "anna 50"), lifecycle.TransactionProcessed)
 	if got := w.states(owed); got != "" {
 		t.Errorf("given back before a review: %s", got)
-	}
-
-	for _, event := range w.history(owed) {
-		if name := event.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName(); name == "PayRefund" {
-			t.Error("it asked for the refund before a review")
-		}
 	}
 
 	_, err := w.client.Resolve(ctx, w.admin, owed, lifecycle.TransactionFailed, "", "it was for another one", "")
@@ -91,7 +86,7 @@ func TestReviewIsKept(t *testing.T) {
 
 	// by a quote that was under way, and by the reconciler
 	for _, message := range []string{"Username not found", "terminated_by_operator"} {
-		_, err := w.purchases.FailTransaction(ctx, activities.Failure{Hash: hash, Attempt: 1, Message: message})
+		_, err := w.client.Fail(ctx, hash, 1, stars.Named(message))
 		w.must(err)
 	}
 
@@ -167,7 +162,7 @@ func TestWriteOff(t *testing.T) {
 	ctx := t.Context()
 	w.must(w.client.Pause(ctx, w.admin, "a test"))
 	hash := w.deposit(1, "no such order at all")
-	w.eventually("it waits for its turn", func() bool { return w.inLine(hash) })
+	w.eventually("its refund waits for its turn", func() bool { return w.get(hash).RefundDueNano > 0 })
 	_, err := w.client.Resolve(ctx, w.admin, hash, lifecycle.TransactionFailed, "", "", "")
 	w.wantCode(err, fault.InvalidTransition) // it is no review
 
@@ -200,4 +195,47 @@ func (w *rig) wantBought(n int) {
 	if bought, _ := w.sold(); len(bought) != n {
 		w.Errorf("bought %+v, want %d", bought, n)
 	}
+}
+
+// TestReviewIsAskedFor stops an order that waits in its turn, and one whose payment is signed: the chain decides the latter,
+// and neither goes on before an operator says so.
+func TestReviewIsAskedFor(t *testing.T) {
+	t.Parallel()
+	w := newRig(t, func(s *setup) { s.settings.PaymentTTL = time.Minute })
+	ctx := t.Context()
+	w.must(w.client.Pause(ctx, w.admin, "a test"))
+	waiting := w.deposit(1, "durov 50")
+	w.eventually("it waits", func() bool { return w.get(waiting).QuoteNano > 0 })
+	first, err := w.client.Review(ctx, w.admin, waiting, "is it right?", "key")
+	w.must(err)
+	again, err := w.client.Review(ctx, w.admin, waiting, "is it right?", "key")
+	w.must(err)
+	if !first.NeedsReview || first.ReviewReason != transaction.ReviewAsked || !again.UpdatedAt.Equal(first.UpdatedAt) {
+		t.Errorf("%+v, then %+v", first, again)
+	}
+	_, err = w.client.Review(ctx, w.admin, waiting, "", "")
+	w.wantCode(err, fault.InvalidTransition)
+
+	w.must(w.client.Resume(ctx))
+	w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(3000))}))
+	signed := w.deposit(1, "anna 50")
+	w.eventually("it is signed", func() bool { return w.states(signed) == "purchase signed" })
+	_, err = w.client.Review(ctx, w.admin, signed, "", "")
+	w.must(err)
+	w.eventually("it is paid", func() bool { return w.states(signed) == "purchase paid" })
+	time.Sleep(time.Second)
+	if got := w.get(waiting); got.State != lifecycle.TransactionProcessing || w.states(waiting) != "" {
+		t.Errorf("%+v", got)
+	}
+	if got := w.get(signed); got.State != lifecycle.TransactionProcessing {
+		t.Errorf("%+v", got)
+	}
+
+	for _, hash := range []string{waiting, signed} {
+		_, err := w.client.Resolve(ctx, w.admin, hash, lifecycle.TransactionProcessing, "", "it goes on", "")
+		w.must(err)
+		w.becomes(hash, lifecycle.TransactionProcessed)
+	}
+	w.wantSold(2)
+	w.balances()
 }

@@ -54,7 +54,7 @@ type rig struct {
 	purchases         *activities.Activities
 	monitor           *activities.Monitor
 	worker            worker.Worker
-	quotes            worker.Worker
+	watcher           worker.Worker
 	payer             worker.Worker
 	admin             account.User
 	logs              *logs
@@ -72,6 +72,7 @@ type setup struct {
 	chain      tonsim.TonCenterOptions
 	fragment   tonsim.FragmentOptions
 	server     *testtemporal.Server // nil: any
+	database   string               // empty: a new one
 	asleep     bool                 // without a worker and a monitor until start is called
 }
 
@@ -86,19 +87,25 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 			Attempts: 3, MaxStars: 1_000_000, Reserve: 20_000_000, Slippage: 100,
 			PaymentTTL: 4 * time.Second, FinalityMargin: time.Second, HoldRetry: 300 * time.Millisecond,
 			PollInterval: 50 * time.Millisecond, MinDeposit: 50_000_000, ConfirmPatience: 30 * time.Second,
-		},
-		flow: transaction.Settings{
-			Attempts: 3, RetryInterval: 100 * time.Millisecond, RebroadcastEvery: 500 * time.Millisecond,
-			StuckAfter: time.Hour,
+			LookEvery: 20 * time.Millisecond, RetryInterval: 100 * time.Millisecond,
+			RebroadcastEvery: 500 * time.Millisecond, TurnPatience: 30 * time.Second, StuckAfter: time.Hour,
 		},
 	}
 
 	for _, c := range change {
 		c(&s)
 	}
+	s.flow.StuckAfter = s.settings.StuckAfter
 
 	w := &rig{TB: t, settings: s.settings, flow: s.flow, logs: &logs{}}
-	w.store = testdb.New(t)
+	if s.database == "" {
+		w.store = testdb.New(t)
+	} else {
+		var err error
+		w.store, err = store.Open(t.Context(), s.database, testdb.Key)
+		w.must(err)
+		t.Cleanup(w.store.Close)
+	}
 	if w.server = s.server; w.server == nil {
 		w.server = testtemporal.Take(t)
 	}
@@ -138,7 +145,7 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 	counted := metrics.New().Transaction()
 	w.paymentActivities = &activities.PaymentActivities{
 		Store: w.store.Transactions, Alerts: w.store.Notices, Wallet: w.wallet, Chain: w.toncenter, Allow: []ton.Address{shop}, Settings: s.settings,
-		Metrics: counted, Log: log,
+		Metrics: counted, Log: log, Orders: w.client,
 		Fragment: fragment.New(fragment.Options{
 			URL: fragmentURL, RequestsPerSecond: 10_000, CallTimeout: 2 * time.Second,
 			Cookies: fragment.Cookies{"stel_ssid": "a", "stel_dt": "b", "stel_token": "planted", "stel_ton_token": "d"},
@@ -153,8 +160,8 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 	}
 
 	w.monitor = &activities.Monitor{
-		Store: w.store.Transactions, Alerts: w.store.Notices, Wallet: w.wallet.Address(), Chain: w.toncenter, Settings: s.settings, Temporal: w.server.Client,
-		Metrics: counted, Log: log,
+		Store: w.store.Transactions, Alerts: w.store.Notices, Wallet: w.wallet.Address(), Chain: w.toncenter, Settings: s.settings,
+		Decided: w.paymentActivities.Decided.Ring, Metrics: counted, Log: log,
 		Start: w.client.Start,
 	}
 
@@ -184,17 +191,24 @@ func (w *rig) start() {
 func (w *rig) startWorker() {
 	w.Helper()
 	w.startMain()
-	w.quotes = worker.New(w.server.Client, lifecycle.QuoteQueue, worker.Options{
-		WorkerStopTimeout: time.Second, DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: 2,
-	})
-
-	activities.RegisterQuotes(w.quotes, w.paymentActivities)
-	w.must(w.quotes.Start())
-	w.payer = worker.New(w.server.Client, lifecycle.PaymentQueue, worker.Options{
+	w.watcher = worker.New(w.server.Client, lifecycle.WalletQueue, worker.Options{
 		WorkerStopTimeout: time.Second, DisableWorkflowWorker: true,
 	})
 
-	activities.RegisterPayments(w.payer, w.paymentActivities, w.monitor)
+	activities.RegisterWallet(w.watcher, w.paymentActivities, w.monitor)
+	w.must(w.watcher.Start())
+	w.startPayer()
+}
+
+// startPayer starts the worker of the wallet's turn.
+func (w *rig) startPayer() {
+	w.Helper()
+	w.payer = worker.New(w.server.Client, lifecycle.PaymentQueue, worker.Options{
+		WorkerStopTimeout: time.Second, DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: 1,
+		MaxHeartbeatThrottleInterval: 100 * time.Millisecond,
+	})
+
+	activities.RegisterPayments(w.payer, w.paymentActivities)
 	w.must(w.payer.Start())
 }
 
@@ -214,7 +228,7 @@ func (w *rig) startMain() {
 
 func (w *rig) stopWorker() {
 	w.worker.Stop()
-	w.quotes.Stop()
+	w.watcher.Stop()
 	w.payer.Stop()
 }
 

@@ -2,7 +2,6 @@ package transaction
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -10,7 +9,6 @@ import (
 
 	activities "stagecoach/activities/transaction"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/stars"
 	"stagecoach/internal/store/transaction"
 	"stagecoach/workflows/record"
 )
@@ -19,82 +17,78 @@ import (
 type step string
 
 const (
-	stepProve        step = "prove"         // a payment is signed: the chain decides
+	stepBuy          step = "buy"           // wait for the wallet's turn, and buy in it
 	stepConfirm      step = "confirm"       // the purchase is paid: the Stars must come
 	stepAwaitReview  step = "await review"  // an operator decides
 	stepStop         step = "stop"          // it was cancelled, and nothing is signed
-	stepGiveUp       step = "give up"       // what was signed has not paid, too often
-	stepRest         step = "rest"          // something went wrong: later
-	stepQuote        step = "quote"         // what does it ask for, and what does that cost?
-	stepQueue        step = "queue"         // get in line for the wallet
-	stepAwaitTurn    step = "await turn"    // other orders are before it
-	stepPay          step = "pay"           // sign the one payment
+	stepAwaitRoom    step = "await room"    // the limit for 24 hours is full
 	stepAwaitRetry   step = "await retry"   // it failed, and an operator may try again
 	stepRetryLater   step = "retry later"   // it failed, and is tried again when its time comes
-	stepProveRefund  step = "prove refund"  // as prove, for the refund
+	stepRefund       step = "refund"        // wait for the wallet's turn, and return the money
 	stepSettleRefund step = "settle refund" // the money is on its way back
-	stepQueueRefund  step = "queue refund"
-	stepPayRefund    step = "pay refund"
 	stepOver         step = "over"
 )
 
-// next decides the step from a snapshot of the record. A signed payment comes first, whatever else was requested: the
+// steps are the functions of the steps. Each one ends with a new snapshot of the record.
+var steps = map[step]func(*run, workflow.Context) error{
+	stepBuy:          (*run).buy,
+	stepConfirm:      (*run).confirm,
+	stepAwaitReview:  (*run).awaitChange,
+	stepStop:         (*run).stop,
+	stepAwaitRoom:    (*run).awaitRoom,
+	stepAwaitRetry:   (*run).awaitChange,
+	stepRetryLater:   (*run).retryLater,
+	stepRefund:       (*run).refund,
+	stepSettleRefund: (*run).settleRefund,
+}
+
+// next decides the step from the snapshot of the record. A signed payment comes first, whatever else was requested: the
 // chain decides.
-func next(at activities.Snapshot, s situation) step {
-	switch {
+func (t *run) next() step {
+	switch at := t.at; {
 	case stateOf(at.Purchase) == transaction.PaymentSigned:
-		return stepProve
+		return stepBuy
 	case stateOf(at.Refund) == transaction.PaymentSigned:
-		return stepProveRefund
+		return stepRefund
 	case at.State == lifecycle.TransactionProcessing:
-		return nextPurchase(at, s)
+		return t.nextPurchase()
 	case at.State == lifecycle.TransactionFailed:
-		return nextFailed(at, s)
+		return t.nextFailed()
 	default:
 		return stepOver
 	}
 }
 
-func nextPurchase(at activities.Snapshot, s situation) step {
+func (t *run) nextPurchase() step {
+	paid := stateOf(t.at.Purchase) == transaction.PaymentPaid
 	switch {
-	case at.NeedsReview:
+	case t.at.NeedsReview:
 		return stepAwaitReview
-	case stateOf(at.Purchase) == transaction.PaymentPaid:
+	case paid && t.askedAt != nil:
 		return stepConfirm
-	case s.Cancelled:
+	case t.cancelled && !paid:
 		return stepStop
-	case !at.Again:
-		return stepGiveUp
-	case s.Rest:
-		return stepRest
-	case !at.Quoted && !s.Unquoted:
-		return stepQuote
-	case at.Turn == nil:
-		return stepQueue
-	case !at.Turn.Granted:
-		return stepAwaitTurn
+	case t.deferredUntil != nil:
+		return stepAwaitRoom
 	default:
-		return stepPay
+		return stepBuy
 	}
 }
 
-func nextFailed(at activities.Snapshot, s situation) step {
+func (t *run) nextFailed() step {
+	owed := t.at.RefundDue > 0
 	switch {
-	case stateOf(at.Refund) == transaction.PaymentPaid && !at.Refund.Kept:
+	case stateOf(t.at.Refund) == transaction.PaymentPaid && !t.at.Refund.Kept:
 		return stepSettleRefund
-	case at.RefundDue > 0 && at.NeedsReview:
+	case owed && t.at.NeedsReview:
 		return stepAwaitReview
-	case at.RefundDue > 0 && s.Rest:
-		return stepRest
-	case at.RefundDue > 0 && at.Turn == nil:
-		return stepQueueRefund
-	case at.RefundDue > 0 && !at.Turn.Granted:
-		return stepAwaitTurn
-	case at.RefundDue > 0:
-		return stepPayRefund
-	case at.ErrorClass == lifecycle.NonRetryable, s.Cancelled:
+	case owed && t.deferredUntil != nil:
+		return stepAwaitRoom
+	case owed:
+		return stepRefund
+	case t.at.ErrorClass == lifecycle.NonRetryable, t.cancelled:
 		return stepOver
-	case at.RetryAt != nil:
+	case t.at.RetryAt != nil:
 		return stepRetryLater
 	default:
 		return stepAwaitRetry
@@ -108,281 +102,76 @@ func stateOf(p *transaction.PaymentRef) transaction.PaymentState {
 	return p.State
 }
 
-// steps are the functions of the steps. Each one ends with a new snapshot of the record.
-var steps = map[step]func(*run, workflow.Context) error{
-	stepProve:        func(t *run, ctx workflow.Context) error { return t.prove(ctx, transaction.Purchase) },
-	stepConfirm:      (*run).confirm,
-	stepAwaitReview:  (*run).awaitChange,
-	stepStop:         func(t *run, ctx workflow.Context) error { return t.fail(ctx, stars.Cancelled.Message) },
-	stepGiveUp:       func(t *run, ctx workflow.Context) error { return t.fail(ctx, stars.WalletRefused.Message) },
-	stepRest:         (*run).pause,
-	stepQuote:        (*run).quote,
-	stepQueue:        func(t *run, ctx workflow.Context) error { return t.queue(ctx, transaction.Purchase) },
-	stepAwaitTurn:    (*run).awaitTurn,
-	stepPay:          (*run).pay,
-	stepAwaitRetry:   (*run).awaitChange,
-	stepRetryLater:   (*run).retryLater,
-	stepProveRefund:  func(t *run, ctx workflow.Context) error { return t.prove(ctx, transaction.Refund) },
-	stepSettleRefund: (*run).settleRefund,
-	stepQueueRefund:  func(t *run, ctx workflow.Context) error { return t.queue(ctx, transaction.Refund) },
-	stepPayRefund:    (*run).payRefund,
+// buy buys the Stars. The activity waits in its queue for the wallet's turn; senders take turns. What a person cancels is
+// cancelled while nothing is signed.
+func (t *run) buy(ctx workflow.Context) error {
+	order := activities.Order{Hash: t.hash, Decide: t.cancelled}
+	return t.execute(ctx, "buy the Stars", t.at.Sender, time.Minute, payments.Buy, order)
 }
 
-// quote reads the price of the order. Tries and pauses are the activity's options.
-func (t *run) quote(ctx workflow.Context) error {
-	quoting := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: lifecycle.QuoteQueue, StartToCloseTimeout: 10 * time.Minute, HeartbeatTimeout: heartbeatTimeout,
-		RetryPolicy: &temporal.RetryPolicy{
-			InitialInterval: t.settings.RetryInterval, MaximumInterval: maximumPause,
-			MaximumAttempts: int32(t.settings.Attempts),
-		},
-		Summary:  "quote the order",
-		Priority: temporal.Priority{FairnessKey: t.at.Sender}, // senders take turns here, too
+// refund returns the money to the sender. A refund that is owed is tried until it is paid.
+func (t *run) refund(ctx workflow.Context) error {
+	return t.execute(ctx, "refund the sender", "refunds", time.Hour, payments.Refund, activities.Order{Hash: t.hash})
+}
+
+const (
+	// turnTime bounds an execution that waits in the wallet's turn, as for the end of a pause.
+	turnTime = 30 * 24 * time.Hour
+
+	// heartbeatTimeout is how long an activity may send no heartbeat before its worker counts as lost.
+	heartbeatTimeout = 30 * time.Second
+)
+
+// execute executes what is done in the wallet's turn. An execution that was interrupted is followed by another one.
+func (t *run) execute(
+	ctx workflow.Context, summary, fairness string, longestPause time.Duration,
+	act func(context.Context, activities.Order) (activities.Outcome, error), order activities.Order,
+) error {
+	inTurn := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: lifecycle.PaymentQueue, StartToCloseTimeout: turnTime, HeartbeatTimeout: heartbeatTimeout,
+		WaitForCancellation: true, Summary: summary, Priority: temporal.Priority{FairnessKey: fairness},
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: longestPause},
 	})
 
-	var snapshot activities.Snapshot
-	err := workflow.ExecuteActivity(quoting, payments.QuoteOrder, t.order()).Get(ctx, &snapshot)
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case err != nil:
-		return t.fail(ctx, failureIn(err))
-	}
-
-	if err := t.learn(ctx, snapshot); err != nil {
-		return err
-	}
-
-	t.unquoted = !snapshot.Quoted
-	return nil
-}
-
-// onPayments gives the options of an activity of the payment queue.
-func (t *run) onPayments(ctx workflow.Context, summary string, retries temporal.RetryPolicy) workflow.Context {
-	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: lifecycle.PaymentQueue, StartToCloseTimeout: time.Minute, HeartbeatTimeout: heartbeatTimeout,
-		RetryPolicy: &retries, Summary: summary,
-	})
-}
-
-// askingTime is the time of an activity that asks Fragment several questions, one after the other.
-const askingTime = 3 * time.Minute
-
-// shortRetries begin within a second, whatever the setting is.
-func (t *run) shortRetries(maximum time.Duration) temporal.RetryPolicy {
-	return temporal.RetryPolicy{InitialInterval: min(t.firstPause(), time.Second), MaximumInterval: maximum}
-}
-
-func (t *run) firstPause() time.Duration { return max(t.settings.RetryInterval, time.Millisecond) }
-
-// order names the try that comes next.
-func (t *run) order() activities.Order {
-	return activities.Order{Hash: t.hash, Attempt: t.at.Attempt, Try: t.tries + 1}
-}
-
-// heartbeatTimeout is how long an activity may send no heartbeat before its worker counts as lost.
-const heartbeatTimeout = 15 * time.Second
-
-// failureIn is the message of the failure that an activity ended with.
-func failureIn(err error) string {
-	if failure, ok := errors.AsType[*temporal.ApplicationError](err); ok {
-		return failure.Message()
-	}
-	return stars.Unexplained.Message // a worker was lost, or its time was up
-}
-
-func (t *run) fail(ctx workflow.Context, message string) error {
-	return ask(
-		ctx, t, "fail", transactions.FailTransaction,
-		activities.Failure{Hash: t.hash, Attempt: t.at.Attempt, Message: message},
-	)
-}
-
-func (t *run) loadSnapshot(ctx workflow.Context) error {
-	return ask(ctx, t, "read the record", transactions.LookAtTransaction, t.hash)
-}
-
-func (t *run) queue(ctx workflow.Context, kind transaction.PaymentKind) error {
-	return ask(ctx, t, "wait for the wallet's turn", transactions.QueuePayment, activities.PaymentOf{Hash: t.hash, Kind: kind})
-}
-
-// hasSignal says whether the record may have changed: by a signal, or by a person.
-func (t *run) hasSignal() bool { return t.turns.Len() > 0 || t.settled.Len() > 0 || t.changed }
-
-// drainSignals drops the signals. They carry no data: only that they came counts.
-func (t *run) drainSignals() {
-	t.changed = false
-	record.Drain(t.turns, t.settled)
-}
-
-func (t *run) awaitTurn(ctx workflow.Context) error {
-	if signalled, err := t.awaitSignal(ctx); err != nil || !signalled {
-		return err
-	}
-	t.drainSignals()
-	return t.loadSnapshot(ctx)
-}
-
-// awaitSignal waits for a signal. A signal that only asks for a retry is dropped, so that none is left when this run
-// hands over.
-func (t *run) awaitSignal(ctx workflow.Context) (signalled bool, err error) {
-	err = workflow.Await(ctx, func() bool { return t.hasSignal() || t.retries.Len() > 0 })
-	record.Drain(t.retries)
-	return t.hasSignal(), err
-}
-
-// pause waits until the next try. A signal interrupts it, because the record may have changed; what is left of it
-// follows, unless it has.
-func (t *run) pause(ctx workflow.Context) error {
-	signalled, err := record.AwaitFor(ctx, left(ctx, *t.restUntil), "pause before the next try", t.hasSignal)
-
-	switch {
-	case err != nil:
-		return err
-	case signalled:
-		t.drainSignals()
+	var outcome activities.Outcome
+	t.executing = true
+	defer func() { t.executing = false }()
+	if err := workflow.ExecuteActivity(inTurn, act, order).Get(ctx, &outcome); err != nil {
 		return t.loadSnapshot(ctx)
 	}
 
-	t.restUntil = nil
-	return nil
+	t.deferredUntil, t.askedAt = outcome.DeferredUntil, outcome.AskedAt
+	return t.learn(ctx, outcome.Snapshot)
 }
 
-// left is the time until a moment; a moment that is over is waited for, too, because no setting may decide between
-// commands.
-func left(ctx workflow.Context, until time.Time) time.Duration {
-	return max(until.Sub(workflow.Now(ctx)), time.Millisecond)
+// stop ends a transaction for an operator, unless a purchase is signed or paid.
+func (t *run) stop(ctx workflow.Context) error {
+	return ask(ctx, t, "cancel", transactions.CancelTransaction, t.hash)
 }
 
-// maximumPause is the longest time between two tries.
-const maximumPause = time.Hour
-
-// failedTry counts a failed try and sets the pause after it.
-func (t *run) failedTry(ctx workflow.Context) {
-	t.tries++
-	until := workflow.Now(ctx).Add(t.pauseAfter(t.tries)).UTC()
-	t.restUntil = &until
-}
-
-func (t *run) pauseAfter(tries int) time.Duration {
-	return min(t.firstPause()<<min(tries-1, 16), maximumPause)
-}
-
-// pay signs the one payment. It is never cancelled, because what is signed has to be known.
-func (t *run) pay(ctx workflow.Context) error {
-	outcome, err := t.execute(ctx, "sign and broadcast the payment", payments.PayOrder)
-	switch {
-	case err != nil:
-		return t.fail(ctx, failureIn(err))
-	case outcome.Failure == "":
-		return nil
-	case outcome.Retry:
-		t.failedTry(ctx)
-		return nil
-	default:
-		return t.fail(ctx, outcome.Failure)
-	}
-}
-
-// payRefund signs the refund. A refund that is owed is tried until it is paid.
-func (t *run) payRefund(ctx workflow.Context) error {
-	outcome, err := t.execute(ctx, "sign and broadcast the refund", payments.PayRefund)
-	if err != nil || outcome.Failure != "" {
-		t.failedTry(ctx)
-	}
-	return nil
-}
-
-func (t *run) execute(
-	ctx workflow.Context, summary string, act func(context.Context, activities.Order) (activities.Payment, error),
-) (outcome activities.Payment, err error) {
-	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	paying := t.onPayments(ctx, summary, t.shortRetries(30*time.Second)) // the activity decides when it ends
-	paying = workflow.WithStartToCloseTimeout(paying, askingTime)
-	err = workflow.ExecuteActivity(paying, act, t.order()).Get(ctx, &outcome)
-	if err == nil {
-		err = t.learn(ctx, outcome.Snapshot)
-	}
-	return outcome, err
-}
-
-// prove waits until the chain has decided about a signed payment, and rebroadcasts its bytes at growing intervals.
-// There is no other way on.
-func (t *run) prove(ctx workflow.Context, kind transaction.PaymentKind) error {
-	over := false
-	interval := max(t.settings.RebroadcastEvery, time.Millisecond)
-	for due := workflow.Now(ctx).Add(interval); ; {
-		var signalled bool
-		var err error
-		if over {
-			signalled, err = t.awaitSignal(ctx)
-		} else {
-			signalled, err = record.AwaitFor(ctx, left(ctx, due), "broadcast again", t.hasSignal)
-		}
-
-		if err != nil {
-			return err
-		}
-
-		switch {
-		case signalled:
-			t.drainSignals()
-			err = t.loadSnapshot(ctx)
-		case !over:
-			over, err = t.rebroadcast(ctx, kind)
-			interval *= 2
-			due = workflow.Now(ctx).Add(interval)
-		}
-
-		signed := stateOf(t.at.Purchase) == transaction.PaymentSigned || stateOf(t.at.Refund) == transaction.PaymentSigned
-		if err != nil || !signed {
-			if kind == transaction.Refund && t.at.RefundDue > 0 {
-				t.failedTry(ctx)
-			}
-			return err
-		}
-		if t.handsOver(ctx, stepProve) {
-			return nil
-		}
-	}
-}
-
-func (t *run) rebroadcast(ctx workflow.Context, kind transaction.PaymentKind) (over bool, err error) {
-	broadcasting := t.onPayments(
-		ctx, "broadcast the same bytes again",
-		temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 30 * time.Second},
-	)
-	var outcome activities.BroadcastOutcome
-	payment := activities.PaymentOf{Hash: t.hash, Kind: kind}
-	err = workflow.ExecuteActivity(broadcasting, payments.BroadcastPayment, payment).Get(ctx, &outcome)
-	if err != nil {
-		return false, err
-	}
-	return outcome.Over, t.learn(ctx, outcome.Snapshot)
-}
-
-// confirm waits for the Stars. The activity counts its patience from the first time that Fragment was asked: no time in
-// the queue counts. When the Stars do not arrive in time an operator reviews the order: Stars are never bought again.
+// confirm waits for the Stars outside of the turn. When they do not arrive in time an operator reviews the order: Stars are
+// never bought again.
 func (t *run) confirm(ctx workflow.Context) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	confirming := t.onPayments(ctx, "wait for the Stars", temporal.RetryPolicy{
-		InitialInterval: 500 * time.Millisecond, BackoffCoefficient: 1.5, MaximumInterval: 5 * time.Second,
+	confirming := t.besideTurn(ctx, "wait for the Stars", temporal.RetryPolicy{
+		InitialInterval: time.Second, BackoffCoefficient: 1.5, MaximumInterval: 5 * time.Second,
 	})
-	confirming = workflow.WithStartToCloseTimeout(confirming, askingTime)
 	var snapshot activities.Snapshot
-	if err := workflow.ExecuteActivity(confirming, payments.ConfirmPurchase, t.order()).Get(ctx, &snapshot); err != nil {
+	order := activities.Order{Hash: t.hash, AskedAt: t.askedAt}
+	if err := workflow.ExecuteActivity(confirming, payments.ConfirmPurchase, order).Get(ctx, &snapshot); err != nil {
 		return ask(ctx, t, "ask for a review", transactions.ReviewTransaction, activities.Review{
 			Hash: t.hash, Attempt: t.at.Attempt, Reason: transaction.ReviewNotConfirmed,
 		})
 	}
 
+	t.askedAt = nil
 	return t.learn(ctx, snapshot)
 }
 
 // settleRefund waits until the sender has received the money, or until it came back.
 func (t *run) settleRefund(ctx workflow.Context) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	settling := t.onPayments(
+	settling := t.besideTurn(
 		ctx, "see the refund arrive", temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: time.Minute},
 	)
 	var snapshot activities.Snapshot
@@ -390,4 +179,62 @@ func (t *run) settleRefund(ctx workflow.Context) error {
 		return err
 	}
 	return t.learn(ctx, snapshot)
+}
+
+// besideTurn gives the options of an activity that follows a payment beside the turn.
+func (t *run) besideTurn(ctx workflow.Context, summary string, retries temporal.RetryPolicy) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: lifecycle.WalletQueue, StartToCloseTimeout: askingTime, HeartbeatTimeout: heartbeatTimeout,
+		RetryPolicy: &retries, Summary: summary,
+	})
+}
+
+// askingTime is the time of an activity that asks Fragment and the chain several questions, one after the other.
+const askingTime = 3 * time.Minute
+
+// awaitRoom waits until the limit for 24 hours has room. A person may end the wait.
+func (t *run) awaitRoom(ctx workflow.Context) error {
+	signalled := func() bool { return t.hasSignal() || t.retries.Len() > 0 }
+	changed, err := record.AwaitFor(ctx, left(ctx, *t.deferredUntil), "wait for room in the limit", signalled)
+	if err != nil {
+		return err
+	}
+
+	t.deferredUntil = nil
+	if !changed {
+		return nil
+	}
+	t.drainSignals()
+	record.Drain(t.retries)
+	return t.loadSnapshot(ctx)
+}
+
+// awaitChange waits for a person, or for a hint that the record has changed.
+func (t *run) awaitChange(ctx workflow.Context) error {
+	if err := workflow.Await(ctx, t.mayHaveChanged(ctx)); err != nil {
+		return err
+	}
+	return t.followChange(ctx)
+}
+
+// retryLater waits until the time of a planned retry, and then begins it. A person may begin it earlier.
+func (t *run) retryLater(ctx workflow.Context) error {
+	changed, err := record.AwaitFor(ctx, left(ctx, *t.at.RetryAt), "pause before it is tried again", t.mayHaveChanged(ctx))
+	switch {
+	case err != nil:
+		return err
+	case changed:
+		return t.followChange(ctx)
+	}
+
+	return ask(
+		ctx, t, "retry", transactions.RetryTransaction,
+		activities.Request{Hash: t.hash, Attempt: t.at.Attempt, System: true},
+	)
+}
+
+// left is the time until a moment; a moment that is over is waited for, too, because no setting may decide between
+// commands.
+func left(ctx workflow.Context, until time.Time) time.Duration {
+	return max(until.Sub(workflow.Now(ctx)), time.Millisecond)
 }

@@ -7,22 +7,8 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 
-	activities "stagecoach/activities/transaction"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store/transaction"
 )
-
-// unpaidUntil lets the wallet refuse every payment before a time.
-func (b *book) unpaidUntil(at time.Time) {
-	b.pay = func(activities.Order) (activities.Payment, error) {
-		if b.Now().Before(at) {
-			b.at.Turn = nil
-			return activities.Payment{Snapshot: b.at, Failure: "Wallet service error: Could not send transaction"}, nil
-		}
-		b.purchase(transaction.PaymentPaid)
-		return activities.Payment{Snapshot: b.at}, nil
-	}
-}
 
 // TestRetriesAtTheirTimes makes an order fail twice: it is tried again at the planned times, and no review is
 // requested.
@@ -40,8 +26,7 @@ func TestRetriesAtTheirTimes(t *testing.T) {
 		}
 	})
 
-	const try = "quote queue pay"
-	if err := b.run(t, "lock "+try+" fail retry-by-system "+try+" fail retry-by-system "+try+" confirm"); err != nil {
+	if err := b.run(t, "lock buy retry-by-system buy retry-by-system buy"); err != nil {
 		t.Error(err)
 	}
 	if at := begin.Add(3 * time.Minute); shown.DeadlineAt == nil || shown.DeadlineAt.Sub(at).Abs() > 5*time.Second {
@@ -68,7 +53,7 @@ func TestOperatorComesBeforeTheRetry(t *testing.T) {
 			b.retryIn = []time.Duration{time.Hour}
 			b.unpaidUntil(b.Now().Add(time.Minute))
 			b.later(2*time.Minute, func() { retry(t, b) })
-			if err := b.run(t, "lock quote queue pay fail retry quote queue pay confirm"); err != nil {
+			if err := b.run(t, "lock buy retry buy"); err != nil {
 				t.Error(err)
 			}
 		})
@@ -82,7 +67,7 @@ func TestCancelEndsRetries(t *testing.T) {
 	b.retryIn = []time.Duration{time.Hour}
 	b.unpaidUntil(b.Now().Add(time.Minute))
 	b.later(2*time.Minute, b.CancelWorkflow)
-	err := b.run(t, "lock quote queue pay fail cancel")
+	err := b.run(t, "lock buy cancel")
 	if _, cancelled := errors.AsType[*temporal.CanceledError](err); !cancelled {
 		t.Error(err)
 	}
@@ -96,10 +81,10 @@ func TestReviewEndsThePlan(t *testing.T) {
 	b.unpaidUntil(b.Now().Add(24 * time.Hour))
 	b.later(time.Minute, func() {
 		b.at.NeedsReview, b.at.RetryAt = true, nil
-		b.SignalWorkflow(lifecycle.TransactionSettledSignal, nil)
+		b.SignalWorkflow(lifecycle.TransactionRefreshSignal, nil)
 	})
 	b.later(5*time.Hour, b.CancelWorkflow)
-	_ = b.run(t, "lock quote queue pay fail look cancel")
+	_ = b.run(t, "lock buy look cancel")
 	if len(b.attention) != 1 || !b.attention[0] {
 		t.Errorf("attention was shown as %v", b.attention)
 	}

@@ -23,33 +23,28 @@ func (t *run) view() lifecycle.TransactionView {
 
 // waits says what each step waits for.
 var waits = map[step]string{
-	stepProve:        "the chain: a payment is signed",
+	stepBuy:          "the wallet's turn, and the purchase in it",
 	stepConfirm:      "Fragment: the purchase is paid",
 	stepAwaitReview:  "an operator, who has to resolve it",
-	stepRest:         "the next try",
-	stepQuote:        "Fragment's price",
-	stepAwaitTurn:    "the wallet's turn",
-	stepPay:          "the payment's signature",
+	stepAwaitRoom:    "room in the limit for 24 hours",
 	stepAwaitRetry:   "an operator, who may retry it",
 	stepRetryLater:   "the time of the next try; an operator may retry it at once",
-	stepProveRefund:  "the chain: the refund is signed",
+	stepRefund:       "the wallet's turn, and the refund in it",
 	stepSettleRefund: "the sender, who gets the refund",
-	stepPayRefund:    "the refund's signature",
 }
 
 // waitsOn has the search attribute of the steps; all other steps are those of the purchase.
 var waitsOn = map[step]string{
 	stepAwaitReview: lifecycle.WaitsForOperator, stepAwaitRetry: lifecycle.WaitsForOperator,
-	stepRetryLater: lifecycle.WaitsForRetry, stepProveRefund: lifecycle.WaitsForRefund,
-	stepSettleRefund: lifecycle.WaitsForRefund, stepQueueRefund: lifecycle.WaitsForRefund,
-	stepPayRefund: lifecycle.WaitsForRefund, stepOver: "",
+	stepRetryLater: lifecycle.WaitsForRetry, stepRefund: lifecycle.WaitsForRefund,
+	stepSettleRefund: lifecycle.WaitsForRefund, stepOver: "",
 }
 
-func (t *run) waitsFor() string { return waits[next(t.at, t.situation())] }
+func (t *run) waitsFor() string { return waits[t.next()] }
 
 // show updates what operators see: the details cost no event, attributes cost one when they change.
 func (t *run) show(ctx workflow.Context) {
-	step := next(t.at, t.situation())
+	step := t.next()
 	waitsFor, known := waitsOn[step]
 	if !known {
 		waitsFor = lifecycle.WaitsForPurchase
@@ -77,8 +72,12 @@ func (t *run) show(ctx workflow.Context) {
 // deadline is when something happens by itself: a failed transaction is tried again, or administrators are notified
 // that it is stuck in processing; nil: nothing.
 func (t *run) deadline() *time.Time {
-	if next(t.at, t.situation()) == stepRetryLater {
+	step := t.next()
+	if step == stepRetryLater {
 		return t.at.RetryAt
+	}
+	if step == stepAwaitRoom {
+		return t.deferredUntil
 	}
 	if t.at.State != lifecycle.TransactionProcessing || t.at.Since == nil || t.stuck {
 		return nil
@@ -92,7 +91,7 @@ func byItself(step step, at *time.Time) string {
 	switch {
 	case at == nil:
 		return ""
-	case step == stepRetryLater:
+	case step == stepRetryLater, step == stepAwaitRoom:
 		return "It is tried again at " + at.Format(time.RFC3339) + "."
 	}
 	return "Administrators are told when it is still in processing at " + at.Format(time.RFC3339) + "."

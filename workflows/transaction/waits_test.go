@@ -1,6 +1,7 @@
 package transaction
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -11,7 +12,6 @@ import (
 
 	activities "stagecoach/activities/transaction"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store/transaction"
 	"stagecoach/internal/temporalio"
 )
 
@@ -31,15 +31,11 @@ func (b *book) handedOver(t *testing.T) (carried Carried) {
 
 // brief are the steps that take one activity, whose tries add no events: what bounds each.
 var brief = map[step]string{
+	stepBuy:          "the activity knows when to end, and waits without events",
 	stepConfirm:      "ends after the patience of a confirmation",
 	stepStop:         "one write",
-	stepGiveUp:       "one write",
-	stepQuote:        "as many tries as the setting says",
-	stepQueue:        "one write",
-	stepPay:          "the activity knows when to end",
+	stepRefund:       "the activity knows when to end, and waits without events",
 	stepSettleRefund: "nobody signals a refund that is paid",
-	stepQueueRefund:  "one write",
-	stepPayRefund:    "the activity knows when to end",
 }
 
 // waitsIn brings a transaction to each step that waits, and returns the signal that arrives there.
@@ -47,33 +43,29 @@ var waitsIn = map[step]struct {
 	signal string
 	bring  func(b *book)
 }{
-	stepAwaitTurn: {lifecycle.TransactionTurnSignal, func(b *book) { b.taken = true }},
-	stepProve:     {lifecycle.TransactionSettledSignal, func(*book) {}},
-	stepRest: {lifecycle.TransactionTurnSignal, func(b *book) {
-		b.pay = func(activities.Order) (activities.Payment, error) {
-			b.at.Turn = nil
-			return activities.Payment{Snapshot: b.at, Failure: "Failed to fetch: Network error", Retry: true}, nil
+	stepAwaitRoom: {lifecycle.TransactionRefreshSignal, func(b *book) {
+		b.buy = func(context.Context, activities.Order) (activities.Outcome, error) {
+			until := b.Now().Add(time.Hour)
+			return activities.Outcome{Snapshot: b.at, DeferredUntil: &until}, nil
 		}
 	}},
-	stepAwaitReview: {lifecycle.TransactionSettledSignal, func(b *book) {
-		b.quote = func() (activities.Snapshot, error) { b.at.NeedsReview = true; return b.at, nil }
+	stepAwaitReview: {lifecycle.TransactionRefreshSignal, func(b *book) {
+		b.buy = func(context.Context, activities.Order) (activities.Outcome, error) {
+			b.at.NeedsReview = true
+			return activities.Outcome{Snapshot: b.at}, nil
+		}
 	}},
-	stepAwaitRetry: {lifecycle.TransactionSettledSignal, func(b *book) {
+	stepAwaitRetry: {lifecycle.TransactionRefreshSignal, func(b *book) {
 		b.process(1)
 		b.failed(
 			"Something", lifecycle.UnknownError,
 		)
 	}},
-	stepRetryLater: {lifecycle.TransactionSettledSignal, func(b *book) {
+	stepRetryLater: {lifecycle.TransactionRefreshSignal, func(b *book) {
 		b.process(1)
 		b.failed("Something", lifecycle.Retryable)
 		later := b.Now().Add(48 * time.Hour)
 		b.at.RetryAt = &later
-	}},
-	stepProveRefund: {lifecycle.TransactionSettledSignal, func(b *book) {
-		b.process(1)
-		b.failed("Invalid username", lifecycle.NonRetryable)
-		b.at.Refund = &transaction.PaymentRef{Kind: transaction.Refund, State: transaction.PaymentSigned}
 	}},
 }
 
@@ -111,30 +103,22 @@ func TestEveryStepIsBounded(t *testing.T) {
 	}
 }
 
-// TestNextRunGoesOn starts the run after one that rested between two tries: it rests for what is left, and counts on.
+// TestNextRunGoesOn starts the run after one that was stuck: it shows that, and alerts nobody again.
 func TestNextRunGoesOn(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
 	b.process(1)
-	b.at.Quoted = true
-	until := b.Now().Add(10 * time.Minute)
-	var order activities.Order
-	var paid time.Time
-	b.pay = func(o activities.Order) (activities.Payment, error) {
-		order, paid = o, b.Now()
-		b.purchase(transaction.PaymentPaid)
-		return activities.Payment{Snapshot: b.at}, nil
-	}
-
 	shown := temporal.NewSearchAttributes(temporalio.AttentionAttribute.ValueSet(true))
 	if err := b.SetTypedSearchAttributesOnStart(shown); err != nil {
 		t.Fatal(err)
 	}
+	since := b.Now().Add(-time.Hour)
+	b.at.Since = &since
 	b.ExecuteWorkflow(lifecycle.TransactionType, hash, &Carried{
-		Status: lifecycle.TransactionProcessing, Entered: b.at.Since, Since: *b.at.Since, Tries: 2, RestUntil: &until,
+		Status: lifecycle.TransactionProcessing, Entered: b.at.Since, Since: since, Stuck: true,
 	})
-	if err := b.GetWorkflowError(); err != nil || order.Try != 3 || paid.Before(until) {
-		t.Errorf("%v, try %d at %s, want the third at %s", err, order.Try, paid, until)
+	if err := b.GetWorkflowError(); err != nil || b.done() != "lock buy" {
+		t.Error(err, b.done())
 	}
 	if len(b.attention) != 0 {
 		t.Errorf("attention is shown as %v", b.attention)
@@ -147,51 +131,18 @@ func TestOlderPosition(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
 	b.process(1)
-	b.at.Quoted, b.at.NeedsReview, b.at.Revision = true, false, 5
-	b.quote = func() (activities.Snapshot, error) { return b.at, nil }
-	older := b.at
-	older.Turn = &transaction.Turn{Kind: transaction.Purchase, Granted: true}
-	pays := 0
-	b.pay = func(activities.Order) (activities.Payment, error) {
-		if pays++; pays > 1 {
-			return activities.Payment{Snapshot: b.at}, nil
-		}
-		b.at.State, b.at.Revision = lifecycle.TransactionProcessed, 9
-		b.at.Turn = nil
+	b.at.Revision = 5
+	b.buy = func(context.Context, activities.Order) (activities.Outcome, error) {
+		older := b.at
 		older.Revision = 4
-		return activities.Payment{Snapshot: older}, nil
+		b.at.State, b.at.Revision = lifecycle.TransactionProcessed, 9
+		return activities.Outcome{Snapshot: older}, nil
 	}
 
-	if err := b.run(t, "lock queue pay look"); err != nil {
+	if err := b.run(t, "lock buy look"); err != nil {
 		t.Error(err)
 	}
 	if got := b.stages; len(got) != 2 || got[1] != "processed" {
 		t.Errorf("shown were %v", got)
-	}
-}
-
-// TestSignalsDoNotProlongARest sends hints during an hour's rest: the next try begins when the hour is over.
-func TestSignalsDoNotProlongARest(t *testing.T) {
-	t.Parallel()
-	b := newBook(t)
-	b.process(1)
-	b.at.Quoted = true
-	until := b.Now().Add(time.Hour)
-	var paid time.Time
-	b.pay = func(activities.Order) (activities.Payment, error) {
-		paid = b.Now()
-		b.purchase(transaction.PaymentPaid)
-		return activities.Payment{Snapshot: b.at}, nil
-	}
-
-	for _, minute := range []time.Duration{20, 40, 59} {
-		b.later(minute*time.Minute, func() { b.SignalWorkflow(lifecycle.TransactionTurnSignal, nil) })
-	}
-
-	b.ExecuteWorkflow(lifecycle.TransactionType, hash, &Carried{
-		Status: lifecycle.TransactionProcessing, Entered: b.at.Since, Since: *b.at.Since, Tries: 2, RestUntil: &until,
-	})
-	if err := b.GetWorkflowError(); err != nil || paid.Before(until) || paid.After(until.Add(time.Minute)) {
-		t.Errorf("paid at %s, the rest ended at %s, %v", paid, until, err)
 	}
 }

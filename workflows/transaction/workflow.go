@@ -2,13 +2,11 @@
 //
 // Two kinds of workflows work together. TonMonitor follows the wallet's history on the chain without a gap and writes
 // it into the record: new transfers become pending transactions, payments of ours become paid or dead. Transaction
-// drives one transfer: it reads the order, waits for the wallet's turn, signs one payment, and then waits for the
-// chain's decision.
+// drives one transfer: one activity waits for the wallet's turn and buys in it, from the price to the last confirmation.
 //
 // The record decides. Each step of a Transaction changes the record and gets a snapshot back, and the next step follows
 // from that snapshot alone. A workflow that was terminated, reset or started twice therefore continues from where the
-// money is. A signal is a hint to read the record. After a payment is signed the only ways on are "found on the chain"
-// and "proven dead".
+// money is. After a payment is signed the only ways on are "found on the chain" and "proven dead".
 package transaction
 
 import (
@@ -24,12 +22,9 @@ import (
 	"stagecoach/workflows/record"
 )
 
-// Settings are times and numbers that the workflow gives to its activities and timers. None decides between commands.
+// Settings are times that the workflow gives to its timers. None decides between commands.
 type Settings struct {
-	Attempts         int           // tries to quote an order
-	RetryInterval    time.Duration // before the second try of anything; doubled for each one after
-	RebroadcastEvery time.Duration // at first; doubled for each one after
-	StuckAfter       time.Duration // in processing
+	StuckAfter time.Duration // in processing
 }
 
 // Workflow drives transactions.
@@ -50,19 +45,18 @@ type run struct {
 	reads    int                 // how often the record was read
 	before   *Carried            // what the previous run handed over, until the record is read
 
-	tries     int        // to pay, in this processing, or to refund
-	restUntil *time.Time // when the next one begins; nil: now
-	unquoted  bool       // Fragment could not quote: the order waits for its turn without a quote
-	cancelled bool       // by an operator, and not retried since
-	changed   bool       // by a person: the awaited signal may never come
+	deferredUntil *time.Time // the limit for 24 hours has no room until then; nil: it is not known to be full
+	askedAt       *time.Time // since when Fragment is asked for the Stars of the paid purchase; nil: in the turn
+	executing     bool       // an activity changes the record: the snapshot may be old
+	cancelled     bool       // by an operator, and not retried since
+	changed       bool       // by a person: the record is to be read
 
 	stuck          bool
 	stopStuckTimer workflow.CancelFunc
 
-	mutex   workflow.Mutex
-	turns   workflow.ReceiveChannel
-	settled workflow.ReceiveChannel
-	retries workflow.ReceiveChannel
+	mutex     workflow.Mutex
+	refreshes workflow.ReceiveChannel
+	retries   workflow.ReceiveChannel
 }
 
 // Run drives one transaction until nothing can change any more. An operator may start it at any time with the hash
@@ -71,34 +65,29 @@ type run struct {
 func (w *Workflow) Run(ctx workflow.Context, hash string, carried *Carried) (lifecycle.TransactionView, error) {
 	t := &run{
 		settings: w.Settings, hash: hash, before: carried, mutex: workflow.NewMutex(ctx), stopStuckTimer: func() {},
-		turns:   workflow.GetSignalChannel(ctx, lifecycle.TransactionTurnSignal),
-		settled: workflow.GetSignalChannel(ctx, lifecycle.TransactionSettledSignal),
-		retries: workflow.GetSignalChannel(ctx, lifecycle.TransactionRetrySignal),
+		refreshes: workflow.GetSignalChannel(ctx, lifecycle.TransactionRefreshSignal),
+		retries:   workflow.GetSignalChannel(ctx, lifecycle.TransactionRetrySignal),
+		cancelled: carried != nil && carried.Cancelled,
 	}
 	if err := t.listen(ctx); err != nil {
 		return lifecycle.TransactionView{}, err
 	}
-
-	if carried != nil {
-		t.cancelled = carried.Cancelled
-	}
-
 	if err := ask(ctx, t, "lock the transaction", transactions.LockTransaction, hash); err != nil {
 		return lifecycle.TransactionView{}, err
 	}
 
 	for {
 		var err error
-		step := next(t.at, t.situation())
+		step := t.next()
 		switch {
 		case ctx.Err() != nil: // a person cancels; what follows is not cancelled
 			ctx, _ = workflow.NewDisconnectedContext(ctx)
 			t.cancelled = true
-			err = ask(ctx, t, "cancel", transactions.CancelTransaction, hash)
+			err = t.stop(ctx)
 		case step == stepOver:
 			// A request in flight may still change that.
 			err = workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
-			if err == nil && next(t.at, t.situation()) == stepOver {
+			if err == nil && t.next() == stepOver {
 				return t.view(), t.ending()
 			}
 		case t.handsOver(ctx, step):
@@ -152,6 +141,10 @@ func (t *run) learn(ctx workflow.Context, snapshot activities.Snapshot) error {
 	return t.loadSnapshot(ctx)
 }
 
+func (t *run) loadSnapshot(ctx workflow.Context) error {
+	return ask(ctx, t, "read the record", transactions.LookAtTransaction, t.hash)
+}
+
 // take takes over a snapshot of the record.
 func (t *run) take(ctx workflow.Context, snapshot activities.Snapshot) {
 	before, carried := t.at, t.before
@@ -166,9 +159,11 @@ func (t *run) take(ctx workflow.Context, snapshot activities.Snapshot) {
 		return
 	}
 
-	t.since, t.tries, t.restUntil, t.unquoted, t.stuck = workflow.Now(ctx).UTC(), 0, nil, false, false
-	record.Drain(t.retries)                    // a request from before this state was not meant for it
-	if next(t.at, t.situation()) != stepOver { // else the timer ends with the workflow
+	t.since, t.deferredUntil, t.askedAt, t.stuck = workflow.Now(ctx).UTC(), nil, nil, false
+	if !t.executing { // else the record may have been in this state for a while
+		record.Drain(t.retries) // a request from before this state was not meant for it
+	}
+	if t.next() != stepOver { // else the timer ends with the workflow
 		t.stopStuckTimer()
 	}
 
@@ -190,24 +185,16 @@ func (t *run) startStuckTimer(ctx workflow.Context) {
 	ctx, t.stopStuckTimer = workflow.WithCancel(ctx)
 	left := max(t.settings.StuckAfter-workflow.Now(ctx).Sub(*t.at.Since), time.Second)
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		if workflow.NewTimerWithOptions(ctx, left, workflow.TimerOptions{Summary: "alert when stuck"}).Get(ctx, nil) != nil {
-			return // it has left processing
-		}
-		if _, err := record.Do(ctx, "alert: it is stuck", transactions.AlertStuck, t.hash); err != nil || ctx.Err() != nil {
-			return
+		for left > 0 {
+			if workflow.NewTimerWithOptions(ctx, left, workflow.TimerOptions{Summary: "alert when stuck"}).Get(ctx, nil) != nil {
+				return // it has left processing
+			}
+			var err error
+			if left, err = record.Do(ctx, "alert: it is stuck", transactions.AlertStuck, t.hash); err != nil || ctx.Err() != nil {
+				return
+			}
 		}
 		t.stuck = true
 		t.show(ctx)
 	})
-}
-
-// situation is what next needs to know besides the record.
-type situation struct {
-	Cancelled bool
-	Unquoted  bool
-	Rest      bool
-}
-
-func (t *run) situation() situation {
-	return situation{Cancelled: t.cancelled, Unquoted: t.unquoted, Rest: t.restUntil != nil}
 }

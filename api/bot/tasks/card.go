@@ -4,7 +4,6 @@ import (
 	"context"
 	"html"
 	"slices"
-	"strconv"
 	"strings"
 
 	"stagecoach/api/bot/chat"
@@ -141,10 +140,10 @@ func (n names) of(ctx context.Context, user *int64) string {
 		return known
 	}
 
-	found, err := n.store.NameIn(ctx, n.viewer, n.workspace, *user)
-	name := "#" + strconv.FormatInt(*user, 10)
+	found, owner, err := n.store.NameIn(ctx, n.viewer, n.workspace, *user)
+	name := words.Person.In(n.viewer.Language, *user)
 	if err == nil && found != "" {
-		name = chat.HTML(found)
+		name = chat.HTML(words.NameOf(found, owner))
 	}
 
 	n.known[*user] = name

@@ -3,9 +3,9 @@ package tasks
 import (
 	"cmp"
 	"context"
-	"fmt"
 
 	"stagecoach/api/bot/chat"
+	"stagecoach/api/words"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
@@ -39,7 +39,7 @@ func (h *handlers) findInvitation(
 
 // invitation draws who asks a person to join which workspace. Telegram makes no links of what is code.
 func invitation(language string, i task.Invitation) chat.View {
-	by := cmp.Or(i.InvitedByName, fmt.Sprintf("#%d", i.InvitedBy))
+	by := cmp.Or(i.InvitedByName, words.Person.In(language, i.InvitedBy))
 	return chat.View{
 		Text: textInvitation.In(language, chat.ShortHTML(by, nameLength), chat.ShortHTML(i.WorkspaceName, nameLength)),
 		Rows: chat.Rows(

@@ -16,7 +16,7 @@ import (
 
 // Store reads tasks, workspaces and the names of their members.
 type Store interface {
-	NameIn(ctx context.Context, viewer account.User, workspace, user int64) (string, error)
+	NameIn(ctx context.Context, viewer account.User, workspace, user int64) (name, owner string, err error)
 	Invitations(ctx context.Context, user, before int64, limit int) ([]task.Invitation, error)
 	Workspaces(ctx context.Context, member, after int64, limit int) ([]task.Workspace, error)
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"html"
 	"slices"
-	"strconv"
 	"strings"
 
 	"stagecoach/api/bot/chat"
@@ -132,8 +131,32 @@ func (h *handlers) retryTransaction(ctx context.Context, r *chat.Request, args c
 	return nil
 }
 
+// reviewTransaction is the button that asks for a review: it moves no money. It applies to one attempt: a repeated or late
+// press changes nothing.
+func (h *handlers) reviewTransaction(ctx context.Context, r *chat.Request, args chat.Args) error {
+	t, err := h.find(ctx, r, args)
+	if err != nil {
+		return err
+	}
+
+	if attempt := args.Number(1); int64(t.Attempt) == attempt && mayReview(t) {
+		key := fmt.Sprintf("bot/review/%s/%d", t.Hash, attempt)
+		if t, err = h.transactions.Review(ctx, r.User, t.Hash, "", key); err != nil {
+			return err
+		}
+		r.Note = r.Say(textReviewAsked)
+	}
+
+	h.Reply(ctx, r, transactionView(r.User.Language, t))
+	return nil
+}
+
 func mayRetry(t transaction.Transaction) bool {
 	return slices.Contains(service.TransactionActions(t), lifecycle.TransactionActionRetry)
+}
+
+func mayReview(t transaction.Transaction) bool {
+	return slices.Contains(service.TransactionActions(t), lifecycle.TransactionActionReview)
 }
 
 // packHash writes a hash for a button, in base64: in hex the hash alone would fill the button's data.
@@ -159,7 +182,7 @@ func transactionView(language string, t transaction.Transaction) chat.View {
 	unknown := words.TextNotKnown.In(language)
 	stars := unknown
 	if t.Stars > 0 {
-		stars = strconv.FormatInt(t.Stars, 10)
+		stars = words.Number(t.Stars)
 	}
 
 	username := html.EscapeString(cmp.Or(t.Username, unknown))
@@ -174,6 +197,9 @@ func transactionView(language string, t transaction.Transaction) chat.View {
 	v := chat.View{Text: strings.Join(lines, "\n")}
 	if mayRetry(t) {
 		v.Rows = chat.Rows(chat.Press(chat.LabelTryAgain.In(language), "xr", packHash(t.Hash)))
+	}
+	if mayReview(t) {
+		v.Rows = chat.Rows(chat.Press(labelReview.In(language), "xv", packHash(t.Hash), t.Attempt))
 	}
 	return v
 }

@@ -40,7 +40,7 @@ func smallTransferNotice(_ context.Context, viewer account.User, _ notice.Notice
 
 func noticeText(language string, t transaction.Transaction, event core.StreamedEvent) string {
 	if lifecycle.TransactionState(event.To) == lifecycle.TransactionProcessed {
-		return textStarsBought.In(language, t.Stars, t.Username)
+		return textStarsBought.In(language, words.Number(t.Stars), t.Username)
 	}
 
 	message := cmp.Or(t.ErrorMessage, event.Comment)

@@ -26,13 +26,13 @@ const exampleUsername = "durov"
 func starsText(language string, terms service.TransactionTerms, username string) string {
 	price := textPriceUnknown.In(language)
 	if terms.PriceNano > 0 {
-		price = textPrice.In(language, terms.Least, words.Gram(language, terms.PriceNano), words.Gram(language, terms.LeastNano))
+		price = textPrice.In(language, words.Number(terms.Least), words.Gram(language, terms.PriceNano), words.Gram(language, terms.LeastNano))
 	}
 
 	return strings.Join([]string{
 		textStars.In(language),
 		textStarsAddress.In(language, terms.Address),
 		textStarsComment.In(language, username, username, 2*terms.Least),
-		price + "\n" + textStarsBounds.In(language, terms.Least, terms.Most, words.Gram(language, terms.ReserveNano)),
+		price + "\n" + textStarsBounds.In(language, words.Number(terms.Least), words.Number(terms.Most), words.Gram(language, terms.ReserveNano)),
 	}, "\n\n")
 }

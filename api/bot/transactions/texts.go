@@ -9,6 +9,7 @@ var textRetryUsage = words.Text{"Give the transaction's hash, for example: /retr
 // Labels of buttons.
 var (
 	labelRetryYes = words.Text{"✅ Yes, retry", "✅ Да, повторить"}
+	labelReview   = words.Text{"🔎 Ask for a review", "🔎 Отправить на разбор"}
 	labelRetryNo  = words.Text{"↩️ No", "↩️ Нет"}
 )
 
@@ -21,14 +22,14 @@ var (
 		"With this comment: the username that the Stars are for and, if you like, how many. Without a number you get as many as the GRAM buys.\n<code>%s</code>\n<code>%s %d</code>",
 		"С таким комментарием: кому звёзды (имя пользователя) и, если хотите, сколько. Без числа — столько, на сколько хватит GRAM.\n<code>%s</code>\n<code>%s %d</code>",
 	}
-	textPrice        = words.Text{"Now %d Stars cost %s: send at least %s.", "Сейчас %d звёзд стоят %s: отправьте не меньше %s."}
+	textPrice        = words.Text{"Now %s Stars cost %s: send at least %s.", "Сейчас %s звёзд стоят %s: отправьте не меньше %s."}
 	textPriceUnknown = words.Text{"The price is not available at the moment.", "Цену сейчас узнать не удалось."}
-	textStarsBounds  = words.Text{"At least %d Stars, at most %d. %s of each transfer goes to fees.", "Не меньше %d звёзд и не больше %d. %s из каждого перевода уходит на комиссию."}
+	textStarsBounds  = words.Text{"At least %s Stars, at most %s. %s of each transfer goes to fees.", "Не меньше %s звёзд и не больше %s. %s из каждого перевода уходит на комиссию."}
 )
 
 // Notices to the recipient of Stars.
 var (
-	textStarsBought      = words.Text{"⭐ %d Stars for @%s have been bought. Thank you!", "⭐ Куплено звёзд: %d для @%s. Спасибо!"}
+	textStarsBought      = words.Text{"⭐ %s Stars for @%s have been bought. Thank you!", "⭐ Куплено звёзд: %s для @%s. Спасибо!"}
 	textStarsNotBought   = words.Text{"❌ The transfer of %s with Stars for @%s: nothing was bought.", "❌ Перевод %s на звёзды для @%s: купить не получилось."}
 	textGivenUp          = words.Text{"Several attempts failed. Do not pay again. The administrators have been notified and are looking at it.", "Несколько попыток не удались. Платить ещё раз не нужно: администраторы уведомлены и разбираются."}
 	textTransferTooSmall = words.Text{
@@ -51,5 +52,6 @@ var (
 	textPaidBy         = words.Text{"Paid by <code>%s</code>", "Оплачена транзакцией <code>%s</code>"}
 	textNoRetry        = words.Text{"It cannot be retried in this state.", "В этом состоянии её нельзя повторить."}
 	textRetryQuestion  = words.Text{"Retry the purchase? If it succeeds, money is spent.", "Повторить покупку? Если получится, деньги будут потрачены."}
+	textReviewAsked    = words.Text{"Nothing is signed for it until somebody has ended the review.", "Пока разбор не завершён, для неё ничего не подписывается."}
 	textRetried        = words.Text{"It is being retried.", "Пробуем ещё раз."}
 )

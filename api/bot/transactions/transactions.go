@@ -29,6 +29,7 @@ func New(sender *chat.Sender, transactions *service.Transactions) chat.Part {
 			{Prefix: "xt", Command: "tx", Run: h.showTransaction},     // xt:<transaction>
 			{Prefix: "xr", Command: "retry", Run: h.askRetry},         // xr:<transaction>
 			{Prefix: "xy", Command: "retry", Run: h.retryTransaction}, // xy:<transaction>:<attempt>
+			{Prefix: "xv", Command: "tx", Run: h.reviewTransaction},   // xv:<transaction>:<attempt>
 		},
 		Notices: map[string]chat.FindNotice{
 			lifecycle.WorkloadTransaction: h.findNotice, transaction.SmallTransferNotices: smallTransferNotice,

@@ -58,9 +58,7 @@ func statusFrom(now status.Status) shape.Status {
 			return shape.OpenAlert{Kind: a.Kind, OpenedAt: a.OpenedAt.UTC()}
 		}),
 		Stops: shape.List(now.Stops, func(s transaction.Switch) shape.Stop {
-			return shape.Stop{
-				Name: s.Name, Since: shape.OptionalTime(s.Since), Reason: s.Reason, RetryAt: shape.OptionalTime(s.RetryAt),
-			}
+			return shape.Stop{Name: s.Name, Since: shape.OptionalTime(s.Since), Reason: s.Reason}
 		}),
 		Findings: shape.List(now.Findings, findingFrom),
 	}

@@ -16,7 +16,7 @@ const (
 )
 
 func memberFrom(m task.Member) shape.Member {
-	return shape.Member{UserID: shape.ID(m.UserID), Name: m.Name, JoinedAt: m.JoinedAt.UTC()}
+	return shape.Member{UserID: shape.ID(m.UserID), Name: m.Name, OwnerName: m.Owner, JoinedAt: m.JoinedAt.UTC()}
 }
 
 func invitationFrom(i task.Invitation) shape.Invitation {

@@ -181,6 +181,6 @@ func switchFrom(s transaction.Switch) *shape.Switch {
 		return nil
 	}
 	return &shape.Switch{
-		Since: s.Since.UTC(), Reason: s.Reason, UserID: shape.OptionalID(s.ByUser), RetryAt: shape.OptionalTime(s.RetryAt),
+		Since: s.Since.UTC(), Reason: s.Reason, UserID: shape.OptionalID(s.ByUser),
 	}
 }

@@ -44,6 +44,15 @@ type retryTransactionInput struct {
 	} `nameHint:"TransactionRetry"`
 }
 
+type reviewTransactionInput struct {
+	server.Keyed
+	server.Tried
+	Hash string `path:"hash" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"The hash of a transaction"`
+	Body *struct {
+		Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"It takes too long" doc:"Why; it stands in the transaction's events"`
+	} `nameHint:"TransactionReview"`
+}
+
 type writeOffTransactionInput struct {
 	server.Keyed
 	server.Tried
@@ -58,7 +67,7 @@ type resolveTransactionInput struct {
 	server.Tried
 	Hash string `path:"hash" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"The hash of a transaction"`
 	Body struct {
-		Outcome string `json:"outcome" enum:"processed,failed,processing" doc:"What you have found out; processing only after a review for deposit_limit: the deposit is right, and the order goes on"`
+		Outcome string `json:"outcome" enum:"processed,failed,processing" doc:"What you have found out; processing only after a review for deposit_limit, or one that was asked for: the order goes on"`
 		Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"The Stars have arrived" doc:"Why; it stands in the transaction's events"`
 		Payment string `json:"payment,omitempty" pattern:"^([0-9a-f]{64})?$" patternDescription:"64 hex digits" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"Only for processed after a review for payment_lost: the hash on the chain of our payment that bought it"`
 	} `nameHint:"TransactionResolution"`
@@ -114,6 +123,13 @@ func (h *handlers) registerTransactions() {
 		Description: "It is never bought again after processed and failed. While a payment of it is signed and the chain has not decided, nobody can.",
 		Faults:      actionFaults,
 	}, h.resolveTransaction, h.tryResolve)
+
+	server.RegisterTried(transactions, server.Operation{
+		Id: "review-transaction", Route: "POST /v1/transactions/{hash}/review", Confirms: true,
+		Summary:     "Stop an order in processing until an administrator has resolved it",
+		Description: "Nothing is signed for it meanwhile. What is signed already is decided by the chain.",
+		Faults:      actionFaults,
+	}, h.reviewTransaction, h.tryReview)
 
 	server.RegisterTried(transactions, server.Operation{
 		Id: "write-off-transaction", Route: "POST /v1/transactions/{hash}/write-off", Confirms: true,
@@ -180,6 +196,11 @@ func (h *handlers) resolveTransaction(ctx context.Context, in *resolveTransactio
 	return h.changed(ctx, t, err)
 }
 
+func (h *handlers) reviewTransaction(ctx context.Context, in *reviewTransactionInput) (shape.Transaction, error) {
+	t, err := h.transactions.Review(ctx, server.Caller(ctx), in.Hash, shape.Value(in.Body).Comment, in.Key)
+	return h.changed(ctx, t, err)
+}
+
 func (h *handlers) writeOffTransaction(ctx context.Context, in *writeOffTransactionInput) (shape.Transaction, error) {
 	t, err := h.transactions.WriteOff(ctx, server.Caller(ctx), in.Hash, shape.Value(in.Body).Comment, in.Key)
 	return h.changed(ctx, t, err)
@@ -194,6 +215,11 @@ func (h *handlers) tryResolve(ctx context.Context, in *resolveTransactionInput) 
 	return h.try(ctx, in.Hash, lifecycle.TransactionActionResolve, lifecycle.TransactionInput{
 		Outcome: lifecycle.TransactionState(in.Body.Outcome), Payment: in.Body.Payment, Comment: in.Body.Comment,
 	})
+}
+
+func (h *handlers) tryReview(ctx context.Context, in *reviewTransactionInput) (shape.DryRun, error) {
+	asked := lifecycle.TransactionInput{Comment: shape.Value(in.Body).Comment}
+	return h.try(ctx, in.Hash, lifecycle.TransactionActionReview, asked)
 }
 
 func (h *handlers) tryWriteOff(ctx context.Context, in *writeOffTransactionInput) (shape.DryRun, error) {

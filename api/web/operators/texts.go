@@ -24,7 +24,6 @@ var texts = words.Catalog{
 	"ops-engine-away":    {"The workflow service does not answer: queues are not known.", "Служба процессов не отвечает: очереди неизвестны."},
 	"ops-stopped-pause":  {"An administrator has paused all payments.", "Администратор приостановил все платежи."},
 	"ops-stopped-hold":   {"Purchases are on hold.", "Покупки приостановлены."},
-	"ops-next-try":       {"next attempt", "следующая попытка"},
 	"ops-stuck":          {"Deliveries whose worker is silent: %d", "Доставок, чей обработчик молчит: %d"},
 	"ops-reviews":        {"Transactions that a person must decide on: %d", "Транзакций, ждущих решения человека: %d"},
 	"ops-open-findings":  {"Differences that nothing was done about yet: %d", "Расхождений, с которыми ещё ничего не сделано: %d"},

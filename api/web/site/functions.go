@@ -34,6 +34,7 @@ func (s *Site) functions(language string) template.FuncMap {
 		"value":    deref,
 		"linked":   s.linked,
 		"gram":     func(nano any) string { return gram(language, nano) },
+		"number":   number,
 		"size":     func(bytes int64) string { return words.Size(language, bytes) },
 		"duration": func(seconds float64) string { return words.Duration(language, int64(seconds)) },
 		"when":     func(at any) template.HTML { return when(language, at, "") },
@@ -74,6 +75,15 @@ func (s *Site) piece(language, name string, data any) (template.HTML, error) {
 	var html bytes.Buffer
 	err := s.drawn[language]["home"].ExecuteTemplate(&html, name, data)
 	return template.HTML(html.String()), err //nolint:gosec // a template has escaped it
+}
+
+// number writes a number of any width, or behind a pointer.
+func number(n any) string {
+	value := reflect.ValueOf(deref(n))
+	if !value.CanInt() {
+		return fmt.Sprint(deref(n))
+	}
+	return words.Number(value.Int())
 }
 
 // gram writes an amount; "" of one that is not known.

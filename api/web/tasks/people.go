@@ -8,6 +8,7 @@ import (
 	"stagecoach/api/client"
 	"stagecoach/api/shape"
 	"stagecoach/api/web/site"
+	"stagecoach/api/words"
 	"stagecoach/internal/fault"
 )
 
@@ -21,7 +22,7 @@ type names struct {
 func namesOf(r *site.Request, members []shape.Member) names {
 	n := names{map[string]string{}, r.Language}
 	for _, member := range members {
-		n.known[member.UserID] = member.Name
+		n.known[member.UserID] = words.NameOf(member.Name, member.OwnerName)
 	}
 	n.known[shape.ID(r.Who.User.ID)] = texts["you"].In(r.Language)
 	return n
@@ -32,7 +33,7 @@ func (n names) Of(user *string) string {
 	if user == nil {
 		return texts["the-service"].In(n.language)
 	}
-	return cmp.Or(n.known[*user], texts["person"].In(n.language, *user))
+	return cmp.Or(n.known[*user], words.Person.In(n.language, *user))
 }
 
 func members(r *site.Request, workspace string) ([]shape.Member, error) {

@@ -35,7 +35,7 @@ var texts = words.Catalog{
 	"anybody":         {"anybody", "любой"},
 	"nobody":          {"nobody", "никто"},
 	"you":             {"you", "вы"},
-	"person":          {"user %s", "пользователь %s"},
+	"person":          words.Person,
 	"the-service":     {"the service", "сервис"},
 
 	"task-title":       {"Title", "Название"},

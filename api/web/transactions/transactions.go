@@ -3,6 +3,7 @@
 package transactions
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 	"stagecoach/api/web/site"
 	"stagecoach/api/words"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/account"
 )
 
 //go:embed templates
@@ -42,6 +44,7 @@ func Part() site.Part {
 			{Route: "/transactions/payments/resume", Page: "payments", Do: resume},
 			{Route: "/transactions/{hash}/retry", Page: "transaction", Do: act("retry")},
 			{Route: "/transactions/{hash}/resolve", Page: "transaction", Do: resolve},
+			{Route: "/transactions/{hash}/review", Page: "transaction", Do: act("review")},
 			{Route: "/transactions/{hash}/write-off", Page: "transaction", Do: act("write-off")},
 		},
 		Card: card,
@@ -141,7 +144,8 @@ func showTransactions(_ context.Context, r *site.Request) (site.View, error) {
 type transactionView struct {
 	shape.WholeTransaction
 	Sections []tab
-	Review   string // why it needs review, in the reader's language
+	Review   string            // why it needs review, in the reader's language
+	Names    map[string]string // of who has acted, by their ids
 }
 
 func showTransaction(_ context.Context, r *site.Request) (site.View, error) {
@@ -150,7 +154,32 @@ func showTransaction(_ context.Context, r *site.Request) (site.View, error) {
 	if reason := shape.Value(t.ReviewReason); reason != "" {
 		view.Review = words.ReviewTexts[reason].In(r.Language)
 	}
+	if err == nil {
+		view.Names, err = namesOf(r, t.Events)
+	}
 	return site.View{Title: texts["tx-one"].In(r.Language, words.Shorten(t.Hash, 12)), Data: view}, err
+}
+
+// namesOf names who has acted. An administrator whose session may not read users sees numbers: what the API refuses
+// goes to the audit log.
+func namesOf(r *site.Request, events []shape.History) (map[string]string, error) {
+	names, mayRead := map[string]string{}, r.Who.Require(account.ScopeUsers) == nil
+	for _, e := range events {
+		id := shape.Value(e.ActorID)
+		if id == "" || names[id] != "" {
+			continue
+		}
+
+		var user shape.User
+		if mayRead {
+			var err error
+			if user, err = site.Get[shape.User](r, "/v1/users/"+id, nil); err != nil {
+				return nil, err
+			}
+		}
+		names[id] = cmp.Or(user.Name, words.Person.In(r.Language, id))
+	}
+	return names, nil
 }
 
 // at is the path in the API of the transaction that a page is about.

@@ -20,6 +20,7 @@ type QBittorrentOptions struct {
 	Dir         string           // keeps the torrents over a restart; empty: memory only
 	Username    string           // of the Web API; empty means "admin"
 	Password    string           // and the password; empty means "adminadmin"
+	APIKey      string           // that version 5.2 takes instead; empty: none
 	SavePath    string           // of torrents that name no path; empty means "/downloads"
 	Version     string           // "4.5.2" (also when empty), "5.0.4" or "5.2.0": names and answers differ
 	Plan        TorrentPlan      // of torrents that are added from now on

@@ -4,15 +4,25 @@ import (
 	"crypto/rand"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"stagecoach/dev/sim"
 )
 
 const (
-	maxFailures = 5     // wrong passwords before an address is banned
-	sessionName = "SID" // the cookie
+	maxFailures = 5 // wrong passwords before an address is banned
+	bearer      = "Bearer "
 )
+
+// sessionName is the cookie's name: since version 5.2 it has the port.
+func (q *QBittorrent) sessionName(r *http.Request) string {
+	if q.plain() {
+		return "SID"
+	}
+	_, port, _ := net.SplitHostPort(r.Host)
+	return "QBT_SID_" + port
+}
 
 // failedLogins are the wrong passwords of one address.
 type failedLogins struct {
@@ -23,7 +33,7 @@ type failedLogins struct {
 // login starts a session. A request with a valid session succeeds with any password, as in the real program.
 func (q *QBittorrent) login(w http.ResponseWriter, r *http.Request) {
 	if q.authorised(r) {
-		writeText(w, http.StatusOK, "Ok.")
+		q.admit(w)
 		return
 	}
 	if err := readForm(r); err != nil {
@@ -48,20 +58,33 @@ func (q *QBittorrent) login(w http.ResponseWriter, r *http.Request) {
 		id := rand.Text()
 		q.sessions[id] = true
 		http.SetCookie(
-			w, &http.Cookie{Name: sessionName, Value: id, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode},
+			w, &http.Cookie{Name: q.sessionName(r), Value: id, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode},
 		)
-		writeText(w, http.StatusOK, "Ok.")
+		q.admit(w)
 	default:
 		if failed.count++; failed.count == maxFailures {
 			failed.banned = q.now().Add(q.options.BanDuration)
 		}
 		q.logins[address] = failed
-		writeText(w, http.StatusOK, "Fails.")
+		if q.plain() {
+			writeText(w, http.StatusOK, "Fails.")
+		} else {
+			failQBittorrent(w, r, sim.Problem{Status: http.StatusUnauthorized})
+		}
+	}
+}
+
+// admit answers a login that succeeds.
+func (q *QBittorrent) admit(w http.ResponseWriter) {
+	if q.plain() {
+		writeText(w, http.StatusOK, "Ok.")
+	} else {
+		w.WriteHeader(http.StatusNoContent)
 	}
 }
 
 func (q *QBittorrent) logout(w http.ResponseWriter, r *http.Request) {
-	if cookie, err := r.Cookie(sessionName); err == nil {
+	if cookie, err := r.Cookie(q.sessionName(r)); err == nil {
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		delete(q.sessions, cookie.Value)
@@ -69,10 +92,14 @@ func (q *QBittorrent) logout(w http.ResponseWriter, r *http.Request) {
 	writeText(w, http.StatusOK, "")
 }
 
-// authorised reports whether the request belongs to a session. A session lasts until Restart: the clock may advance by
+// authorised reports whether the request belongs to a session, or has the API key, which version 5.2 knows. A session lasts until Restart: the clock may advance by
 // hours, so an end after an hour without a request would come at random.
 func (q *QBittorrent) authorised(r *http.Request) bool {
-	cookie, err := r.Cookie(sessionName)
+	if key, given := strings.CutPrefix(r.Header.Get("Authorization"), bearer); given && !q.plain() {
+		return q.options.APIKey != "" && key == q.options.APIKey
+	}
+
+	cookie, err := r.Cookie(q.sessionName(r))
 	if err != nil {
 		return false
 	}

@@ -2,6 +2,7 @@ package torrentsim
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -28,7 +29,13 @@ type WebSeed struct {
 	stop   func()
 
 	mu    sync.Mutex
-	files map[string][]byte // by the path below the root
+	files map[string]served // by the path below the root
+}
+
+// served is a file that is served.
+type served struct {
+	data  []byte
+	speed int64 // bytes per second; 0: as SetSpeed says
 }
 
 // TorrentSpec says what torrent to make.
@@ -37,7 +44,8 @@ type TorrentSpec struct {
 	Size   int64            // of its only file
 	Files  map[string]int64 // sizes by path, instead of one file; only with version 1
 	Kind   TorrentKind
-	NoSeed bool // the .torrent file names no web seed
+	NoSeed bool  // the .torrent file names no web seed
+	Speed  int64 // bytes per second of each request; 0: as SetSpeed says
 }
 
 // SeededTorrent is a torrent that a WebSeed serves.
@@ -53,7 +61,7 @@ type SeededTorrent struct {
 
 // StartWebSeed serves on addr, "127.0.0.1:0" for a free port, until Close.
 func StartWebSeed(addr string) (*WebSeed, error) {
-	s := &WebSeed{files: map[string][]byte{}}
+	s := &WebSeed{files: map[string]served{}}
 	s.SetUp(sim.Protocol{
 		Mask: func(p string) string { return p },
 		Fail: func(w http.ResponseWriter, _ *http.Request, p sim.Problem) {
@@ -86,7 +94,7 @@ func (s *WebSeed) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.Serve(w,
 
 func (s *WebSeed) serveFile(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
-	content, ok := s.files[r.URL.Path]
+	file, ok := s.files[r.URL.Path]
 	s.mu.Unlock()
 	if !ok {
 		http.NotFound(w, r)
@@ -97,11 +105,11 @@ func (s *WebSeed) serveFile(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/x-bittorrent")
 	}
 
-	if speed := s.speed.Load(); speed > 0 {
+	if speed := cmp.Or(file.speed, s.speed.Load()); speed > 0 {
 		w = &sim.LimitedWriter{ResponseWriter: w, Limiter: sim.SpeedLimit(speed)}
 	}
 
-	http.ServeContent(w, r, path.Base(r.URL.Path), time.Time{}, bytes.NewReader(content))
+	http.ServeContent(w, r, path.Base(r.URL.Path), time.Time{}, bytes.NewReader(file.data))
 }
 
 // Add makes a torrent and serves it from now on. The same name and sizes always give the same content and the same
@@ -129,9 +137,9 @@ func (s *WebSeed) Add(spec TorrentSpec) (*SeededTorrent, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	s.files["/torrents/"+spec.Name+".torrent"] = t.File
+	s.files["/torrents/"+spec.Name+".torrent"] = served{data: t.File}
 	for _, c := range contents {
-		s.files[path.Join("/content", spec.Name, c.path)] = c.data
+		s.files[path.Join("/content", spec.Name, c.path)] = served{c.data, spec.Speed}
 	}
 	return t, nil
 }

@@ -29,7 +29,7 @@ func OfQBittorrent(torrents Torrents, password bool) Check {
 		version = strings.TrimSpace(version)
 		switch {
 		case fault.CodeOf(err) == fault.ProviderUnauthorized:
-			return failed(err, "correct STAGECOACH_QBITTORRENT_USERNAME and _PASSWORD, and restart", AboutDownloads)
+			return failed(err, "correct STAGECOACH_QBITTORRENT_USERNAME and _PASSWORD, or _API_KEY, and restart", AboutDownloads)
 		case err != nil:
 			return failed(err, "see whether STAGECOACH_QBITTORRENT_URL is that of its Web UI", AboutDownloads)
 		case !versionForm.MatchString(version):

@@ -97,12 +97,6 @@ func (w *Walk[R, S, A, F]) Follow(rule lifecycle.Rule[S, A, F], step Step[S, A])
 	}
 }
 
-// May returns the error that Take would return, and changes nothing.
-func (w *Walk[R, S, A, F]) May(action A) error {
-	_, _, err := Move(w.of.Table, w.state, Step[S, A]{Action: action}, w.of.Facts(w.Row))
-	return err
-}
-
 // Note records an event that does not change the state.
 func (w *Walk[R, S, A, F]) Note(event string) {
 	w.events = append(w.events, Event{Type: event, From: string(w.state), To: string(w.state)})

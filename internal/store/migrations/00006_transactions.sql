@@ -14,8 +14,16 @@ CREATE TABLE ton_wallets (
     scanned_to  timestamptz,                                      -- chain time: nothing up to it is missing, or can come any more
     next_seqno  bigint      NOT NULL DEFAULT 0,                   -- above every seqno that we know to be used
     requests    bigint      NOT NULL DEFAULT 0,                   -- to Fragment with this wallet's session so far; only the last one can be asked for
+    least_nano  bigint      NOT NULL DEFAULT 0,                   -- what the fewest Stars cost when an order was priced last; 0: not known
+
+    -- Whose turn it is to pay. Each write between a request to Fragment and the end of its order has the token of its claim.
+    turn_of     text,                                             -- the transaction; NULL: the turn is free
+    turn_token  bigint      NOT NULL DEFAULT 0,                   -- grows with each claim
+    turn_at     timestamptz,                                      -- when it was claimed
+    turn_until  timestamptz,                                      -- then another transaction may claim it
     created_at  timestamptz NOT NULL DEFAULT now(),
-    updated_at  timestamptz NOT NULL DEFAULT now()
+    updated_at  timestamptz NOT NULL DEFAULT now(),
+    CHECK ((turn_of IS NULL) = (turn_at IS NULL) AND (turn_of IS NULL) = (turn_until IS NULL))
 );
 
 CREATE TABLE transactions (
@@ -47,6 +55,8 @@ CREATE TABLE transactions (
     review_reason             text        NOT NULL DEFAULT '',
     processing_since          timestamptz,                                         -- the last time it was entered
     stuck_alerted_at          timestamptz,                                         -- since then
+    deferred_at               timestamptz,                                         -- when its payment did not fit into the limit for 24 hours for the first time; NULL: it was not tried, or fits
+    deferred_until            timestamptz,                                         -- when there is room for it, unless others take that; NULL: it does not wait for room
 
     -- Whether the system tries a failed order again, and when. What is said is about attempt retry_of.
     retry_of                  int         NOT NULL DEFAULT 0,                      -- the attempt; 0: none
@@ -79,6 +89,7 @@ CREATE INDEX transactions_review ON transactions (id) WHERE needs_review;
 CREATE INDEX transactions_retry ON transactions (id) WHERE status = 'failed' AND retry_of = attempt AND retry_at IS NOT NULL;
 CREATE INDEX transactions_error ON transactions (error_message, id) WHERE status = 'failed';
 CREATE INDEX transactions_given_up ON transactions (id) WHERE status = 'failed' AND retry_of = attempt AND given_up_at IS NOT NULL;
+CREATE INDEX transactions_deferred ON transactions (deferred_at, hash) WHERE deferred_at IS NOT NULL;
 CREATE INDEX transactions_retryable ON transactions (id) WHERE status = 'failed' AND error_class <> 'non-retryable';
 
 -- What we signed. A row stands here before its bytes leave the program; what becomes of it is read from the chain alone.
@@ -114,7 +125,6 @@ CREATE TABLE payments (
     proof            text        NOT NULL DEFAULT '' CHECK (proof IN ('', 'shop', 'chain')), -- of the Stars; '': none
     late             boolean     NOT NULL DEFAULT false,          -- found on the chain after it had passed for dead: a fault somewhere
     live             boolean     NOT NULL GENERATED ALWAYS AS (state IN ('signed', 'paid') AND NOT late) STORED,
-    told_at          timestamptz,                                 -- its workflow was told that it is settled
     created_at       timestamptz NOT NULL DEFAULT now(),
     CHECK ((state = 'signed') = (settled_at IS NULL)),
     CHECK (state NOT IN ('paid', 'bounced') OR chain_hash <> ''),
@@ -125,7 +135,6 @@ CREATE UNIQUE INDEX payments_live ON payments (transaction_hash, kind) WHERE liv
 CREATE UNIQUE INDEX payments_seqno ON payments (wallet, seqno) WHERE live;
 CREATE UNIQUE INDEX payments_in_flight ON payments (wallet) WHERE state = 'signed'; -- one under way
 CREATE INDEX payments_of ON payments (transaction_hash, id);
-CREATE INDEX payments_untold ON payments (wallet, id) WHERE settled_at IS NOT NULL AND told_at IS NULL;
 CREATE INDEX payments_day ON payments (wallet, created_at);
 CREATE INDEX payments_to ON payments (wallet, destination) WHERE kind = 'purchase';
 CREATE INDEX payments_open_refunds ON payments (transaction_hash) WHERE kind = 'refund' AND live AND kept_at IS NULL;
@@ -133,41 +142,14 @@ CREATE INDEX payments_open_refunds ON payments (transaction_hash) WHERE kind = '
 -- Purchases that are paid, and of which nobody knows yet whether the destination keeps the money. There are few at any time.
 CREATE INDEX payments_open_purchases ON payments (wallet, id) WHERE kind = 'purchase' AND state = 'paid' AND kept_at IS NULL;
 
--- Who waits for the wallet's turn, and who has it. An order that does not fit into what is left of the limit for 24 hours lets smaller
--- ones pass.
-CREATE TABLE payment_queue (
-    transaction_hash text        NOT NULL REFERENCES transactions (hash),
-    kind             text        NOT NULL CHECK (kind IN ('purchase', 'refund')),
-    wallet           text        NOT NULL REFERENCES ton_wallets (address),
-    sender           text        NOT NULL,
-    asked_at         timestamptz NOT NULL DEFAULT clock_timestamp(),
-    granted_at       timestamptz,
-    probe            boolean     NOT NULL DEFAULT false,          -- granted in spite of a hold, to see whether it is over
-    told_at          timestamptz,                                 -- its workflow knows of the grant
-    deferred_at      timestamptz,                                 -- when it did not fit for the first time; NULL: it was never tried, or fits
-    not_before       timestamptz,                                 -- when there is room for it, unless others take that
-    PRIMARY KEY (transaction_hash, kind),
-    CHECK (granted_at IS NOT NULL OR (NOT probe AND told_at IS NULL))
-);
-CREATE UNIQUE INDEX payment_queue_turn ON payment_queue (wallet) WHERE granted_at IS NOT NULL;
-CREATE INDEX payment_queue_sender ON payment_queue (wallet, sender);
-
--- When each sender's last turn ended.
-CREATE TABLE payment_turns (
-    wallet   text        NOT NULL REFERENCES ton_wallets (address),
-    sender   text        NOT NULL,
-    ended_at timestamptz NOT NULL,
-    PRIMARY KEY (wallet, sender)
-);
-
 -- What stops payments: an operator's pause all of them, the program's own hold purchases.
 CREATE TABLE switches (
     name     text PRIMARY KEY CHECK (name IN ('pause', 'hold')),
     since    timestamptz,                                         -- NULL: off
     reason   text   NOT NULL DEFAULT '',
     by_user  bigint REFERENCES users (id),                        -- NULL: the program
-    retry_at timestamptz,                                         -- of a hold: when one purchase may try
-    CHECK (since IS NOT NULL OR (reason = '' AND by_user IS NULL AND retry_at IS NULL))
+    ended_at timestamptz,                                         -- when it was on for the last time; NULL: it never was
+    CHECK (since IS NOT NULL OR (reason = '' AND by_user IS NULL))
 );
 INSERT INTO switches (name) VALUES ('pause'), ('hold');
 

@@ -149,6 +149,7 @@ func (s *Store) RemoveMember(ctx context.Context, workspaceID, userID int64) err
 type Member struct {
 	UserID   int64     `db:"user_id"`
 	Name     string    `db:"name"`
+	Owner    string    `db:"owner"` // the name of an agent's owner; empty: a person
 	JoinedAt time.Time `db:"joined_at"`
 }
 
@@ -157,18 +158,23 @@ type Member struct {
 func (s *Store) Members(
 	ctx context.Context, viewer account.User, workspaceID, after int64, limit int,
 ) ([]Member, error) {
-	return core.List[Member](ctx, s.db, `SELECT user_id, name, joined_at FROM workspace_members m JOIN users u ON u.id = m.user_id
+	return core.List[Member](ctx, s.db, `SELECT user_id, name, `+ownerName+` AS owner, joined_at FROM workspace_members m JOIN users u ON u.id = m.user_id
 		WHERE workspace_id = $1 AND user_id > $2 AND ($5 OR EXISTS (
 			SELECT 1 FROM workspace_members own WHERE own.workspace_id = $1 AND own.user_id = $4)) ORDER BY user_id LIMIT $3`, workspaceID, after, limit, viewer.ID, viewer.IsAdmin())
 }
 
-// NameIn returns the name of a user who acts in a workspace's tasks; empty: the viewer may not know it. Named are
-// members, and administrators who act without being members.
-func (s *Store) NameIn(ctx context.Context, viewer account.User, workspaceID, userID int64) (string, error) {
+// ownerName is the name of the owner of an agent u.
+const ownerName = `coalesce((SELECT o.name FROM users o WHERE o.id = u.owner_id), '')`
+
+// NameIn returns the name of a user who acts in a workspace's tasks, and of an agent's owner; empty: the viewer may not
+// know it. Named are members, and administrators who act without being members.
+func (s *Store) NameIn(ctx context.Context, viewer account.User, workspaceID, userID int64) (name, owner string, err error) {
 	named, err := core.One[struct {
-		Name string `db:"name"`
-	}](ctx, s.db, account.NoUser, `SELECT CASE WHEN m.user_id IS NOT NULL OR u.role = 'ADMIN' OR u.id = $3 OR $4 THEN u.name ELSE '' END AS name
-		FROM users u LEFT JOIN workspace_members m ON m.user_id = u.id AND m.workspace_id = $1 WHERE u.id = $2`,
+		Name  string `db:"name"`
+		Owner string `db:"owner"`
+	}](ctx, s.db, account.NoUser, `SELECT CASE WHEN known THEN name ELSE '' END AS name, CASE WHEN known THEN owner ELSE '' END AS owner
+		FROM (SELECT name, `+ownerName+` AS owner, m.user_id IS NOT NULL OR u.role = 'ADMIN' OR u.id = $3 OR $4 AS known
+		FROM users u LEFT JOIN workspace_members m ON m.user_id = u.id AND m.workspace_id = $1 WHERE u.id = $2) found`,
 		workspaceID, userID, viewer.ID, viewer.IsAdmin())
-	return named.Name, err
+	return named.Name, named.Owner, err
 }

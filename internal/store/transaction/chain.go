@@ -62,8 +62,7 @@ type OutMessage struct {
 type Ingested struct {
 	Written     int      // transactions that were new
 	NewDeposits []string // hashes of new pending transactions
-	Settled     []SettledPayment
-	Granted     *QueueEntry // the order that has got the turn because of it
+	Settled     []int64  // ids of payments that it has decided
 	// hashes of transactions that a person has to check: a payment was found that the record does not know
 	Lost []string
 }
@@ -75,8 +74,6 @@ type Ingested struct {
 // A head that is not zero means: with this page every transaction up to that chain time is known, and no older one can
 // follow. To know that, the caller reads the chain's time before the page. Signed payments that were valid until before
 // it and were not found are dead then.
-//
-// At the end the wallet's turn goes to the next in line, if it is free.
 func (s *Store) IngestChain(
 	ctx context.Context, wallet string, page []ChainTransaction, head time.Time,
 ) (brought Ingested, err error) {
@@ -103,9 +100,8 @@ func (s *Store) IngestChain(
 			}
 		}
 
-		in.brought.Granted, err = grantNext(ctx, tx, in.lockedWallet)
 		brought = in.brought
-		return err
+		return nil
 	})
 
 	return brought, err

@@ -50,10 +50,10 @@ func (in *ingest) lost(ctx context.Context, t ChainTransaction) error {
 func (w *writing) adopt(ctx context.Context, hash string) (chainHash string, err error) {
 	var nano, lt int64
 	err = w.DB.QueryRow(ctx, `INSERT INTO payments (kind, transaction_hash, attempt, wallet, seqno, valid_until, boc, hash_norm, destination,
-			amount_nano, reserved_nano, body_hash, state, chain_lt, chain_hash, paid_nano, gas_nano, out_hash, settled_at, kept_at, told_at, created_at)
+			amount_nano, reserved_nano, body_hash, state, chain_lt, chain_hash, paid_nano, gas_nano, out_hash, settled_at, kept_at, created_at)
 		SELECT `+core.Literal(Purchase)+`, $3, $4, c.wallet, w.next_seqno - (SELECT count(*) FROM chain_transactions l
 				WHERE l.wallet = c.wallet AND l.lt >= c.lt AND l.in_hash_norm <> '' AND l.computed), c.at, '', in_hash_norm, out_destination,
-			out_nano, out_nano, out_body_hash, `+core.Literal(PaymentPaid)+`, c.lt, c.hash, out_nano, fee_nano, out_hash, $5, $5, $5, $5
+			out_nano, out_nano, out_body_hash, `+core.Literal(PaymentPaid)+`, c.lt, c.hash, out_nano, fee_nano, out_hash, $5, $5, $5
 		FROM chain_transactions c JOIN ton_wallets w ON w.address = c.wallet
 		WHERE c.wallet = $1 AND c.hash = $2 AND c.lt > $6 AND in_hash_norm <> '' AND out_count = 1 AND out_nano > 0 AND means = 'other'
 		RETURNING paid_nano, chain_lt, chain_hash`, w.Address, hash, w.Hash, w.Attempt, w.Now, w.LT).Scan(&nano, &lt, &chainHash)

@@ -16,6 +16,7 @@ const (
 	ReviewBounced      = "payment_bounced"  // a purchase bounced after a person had resolved it as processed
 	// the debt is above the limits of refunds: a person allows it, or writes it off
 	ReviewRefundLimit = "refund_limit"
+	ReviewAsked       = "asked"         // an administrator has asked for it
 	ReviewDeposit     = "deposit_limit" // the deposit, or those of a day, are above the limits of what is paid for without a review
 	// the chain paid something that the record does not know: it may have been for this one
 	ReviewLost = "payment_lost"
@@ -81,10 +82,10 @@ func (in *ingest) declareDead(ctx context.Context) error {
 // close writes how a payment ended and, if it was open until now, releases the reservation. review is the reason for a
 // person's review; empty: none is needed.
 func (in *ingest) close(ctx context.Context, p Payment, underWay bool, review string) error {
-	in.brought.Settled = append(in.brought.Settled, SettledPayment{TransactionHash: p.TransactionHash, PaymentID: p.ID})
+	in.brought.Settled = append(in.brought.Settled, p.ID)
 	return writeIn(ctx, in.tx, p.TransactionHash, func(w *writing) error {
 		_, err := w.DB.Exec(ctx, `UPDATE payments SET state = $2, chain_lt = $3, chain_hash = $4, paid_nano = $5, gas_nano = $6, out_hash = $7,
-			settled_at = $8, late = $9, told_at = NULL WHERE id = $1`,
+			settled_at = $8, late = $9 WHERE id = $1`,
 			p.ID, p.State, p.ChainLT, p.ChainHash, p.PaidNano, p.GasNano, p.OutHash, w.Now, p.Late)
 		if err != nil {
 			return err
@@ -109,15 +110,8 @@ func (in *ingest) close(ctx context.Context, p Payment, underWay bool, review st
 	})
 }
 
-// release returns the reservation of a payment: to the debt, if it was a refund that is dead. Its turn ends. A paid
-// purchase keeps the turn until it has ended: Fragment reports only the state of a session's last purchase.
+// release returns the reservation of a payment: to the debt, if it was a refund that is dead.
 func (w *writing) release(ctx context.Context, p Payment) error {
-	if p.Kind != Purchase || p.State != PaymentPaid {
-		if err := w.leave(ctx, p.Kind); err != nil {
-			return err
-		}
-	}
-
 	if p.Kind == Refund && p.State == PaymentDead {
 		return w.reserve(ctx, p, "release", -p.ReservedNano)
 	}

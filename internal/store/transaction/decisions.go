@@ -50,6 +50,21 @@ func (s *Store) Resolve(
 	})
 }
 
+// AskReview stops an order for a person's review, as an administrator asks for it. Nothing is signed for it until the
+// review has ended; what is signed is decided by the chain all the same.
+func (s *Store) AskReview(ctx context.Context, r Request) (Snapshot, error) {
+	return s.write(ctx, r.Hash, func(w *writing) error {
+		if w.Attempt != r.Attempt {
+			return w.otherAttempt(lifecycle.TransactionActionReview)
+		}
+		if err := w.Take(r.step(lifecycle.TransactionActionReview, "")); err != nil {
+			return err
+		}
+		w.ReviewReason = ReviewAsked
+		return w.fulfil(ctx, r, lifecycle.TransactionActionReview, "")
+	})
+}
+
 // confirm records that a person has checked the transaction, and that the state stays.
 func (w *writing) confirm() {
 	if w.ReviewReason == ReviewDeposit {
@@ -113,7 +128,7 @@ func (s *Store) WriteOffRefund(ctx context.Context, r Request) (Snapshot, error)
 		if err := w.forgive(ctx, "written_off", owed); err != nil {
 			return err
 		}
-		if err := w.passTurn(ctx, Refund); err != nil {
+		if err := w.freeTurn(ctx); err != nil {
 			return err
 		}
 

@@ -26,6 +26,10 @@ var (
 	// Money may still move for the order: it is neither processed, nor failed for good without a debt.
 	unfinished = `(` + openOrder + ` OR ` + mayBeRetried + ` OR ` + isFailed + ` AND refund_due_nano > 0)`
 
+	// A payment of the order waits for the wallet's turn.
+	awaitsTurn = `NOT needs_review AND (refund_due_nano > 0 OR ` + isProcessing + ` AND NOT EXISTS (
+		SELECT 1 FROM payments p WHERE p.transaction_hash = hash AND p.` + isPurchase + ` AND p.` + isPaid + `))`
+
 	spentPayments = core.SetOf([]PaymentState{PaymentSigned, PaymentPaid}) // that may have moved money, or have
 
 	// Conditions on a row of payments.

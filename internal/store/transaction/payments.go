@@ -140,13 +140,6 @@ func (s *Store) MarkPurchaseConfirmed(ctx context.Context, id int64) error {
 	return s.db.Do(ctx, `UPDATE payments SET confirmed_at = coalesce(confirmed_at, now()) WHERE id = $1`, id)
 }
 
-// NextRequest returns the number of the request that is made to Fragment next with a wallet's session. It is taken before
-// the request, so that whoever finds its own number to be the last knows that no later request was made until then.
-// Requests are made one after the other.
-func (s *Store) NextRequest(ctx context.Context, wallet string) (int64, error) {
-	return core.Value[int64](ctx, s.db, `UPDATE ton_wallets SET requests = requests + 1 WHERE address = $1 RETURNING requests`, wallet)
-}
-
 // Destination is what the destination of a payment did with the money, according to its own finalised transaction.
 type Destination struct {
 	Kept         bool      // false: it bounced
@@ -219,10 +212,6 @@ func (w *writing) bounce(ctx context.Context, p Payment, refund bool) error {
 	if err != nil {
 		return err
 	}
-	if err := w.passTurn(ctx, p.Kind); err != nil {
-		return err
-	}
-
 	if p.Kind == Refund {
 		return w.owe(ctx, paymentCause("due", p.ID), p.ReturnedNano)
 	}

@@ -1,6 +1,7 @@
 package transaction
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -39,6 +40,12 @@ func (s *Store) CheckLimits(ctx context.Context, hash string, kind PaymentKind, 
 // within refuses a payment above the limit for one payment with PAYMENT_LIMIT or REVIEW_REQUIRED, and one that does not
 // fit today with DAILY_LIMIT.
 func (w *writing) within(ctx context.Context, kind PaymentKind, nano int64, limits Limits) error {
+	if kind == Refund {
+		if err := w.oftenRefunded(ctx); err != nil {
+			return err
+		}
+	}
+
 	one, day := limits.of(kind)
 	if one > 0 && nano > one {
 		code := fault.PaymentLimit
@@ -53,16 +60,44 @@ func (w *writing) within(ctx context.Context, kind PaymentKind, nano int64, limi
 
 	most := day - nano
 	spent, until, err := w.room(ctx, kind, most)
-	if err == nil && spent > most {
-		err = &DayIsFull{
-			fault: fault.New(
-				fault.DailyLimit, "the limit for 24 hours is reached",
-			).With("limit_nano", day).With("spent_nano", spent),
-			Until: until,
-		}
+	if err != nil {
+		return err
 	}
+	full := fault.New(fault.DailyLimit, "the limit for 24 hours is reached").With("limit_nano", day).With("spent_nano", spent)
+	if spent > most {
+		return &DayIsFull{fault: full, Until: until}
+	}
+	if until, err := w.passedTooLong(ctx, kind); err != nil || until != nil {
+		return cmp.Or(err, error(&DayIsFull{fault: full, Until: *cmp.Or(until, &w.Now)}))
+	}
+	return nil
+}
 
+// mostRefunds is how many refunds one sender gets in 24 hours before a person looks: each transfer costs questions to
+// Fragment, and would cost the sender nothing but gas.
+const mostRefunds = 5
+
+// oftenRefunded refuses another refund to a sender of many with REVIEW_REQUIRED. The index payments_day serves it.
+func (w *writing) oftenRefunded(ctx context.Context) error {
+	often, err := core.Value[bool](ctx, w.DB, `SELECT count(*) >= $5 FROM payments WHERE wallet = $1 AND kind = $2 AND destination = $3
+		AND state IN `+spentPayments+` AND created_at > $4::timestamptz - interval '24 hours'`, w.Address, Refund, w.Sender, w.Now, mostRefunds)
+	if err == nil && often {
+		err = fault.New(fault.ReviewRequired, "the sender has got many refunds within 24 hours")
+	}
 	return err
+}
+
+// mostPassing is how long other orders may pass an order that does not fit into the limit of 24 hours. Then they wait behind
+// it: paid amounts leave the limit within a day, so it fits within one more day.
+const mostPassing = 24 * time.Hour
+
+// passedTooLong returns until when an order waits that others may not pass any more; nil: none does.
+func (w *writing) passedTooLong(ctx context.Context, kind PaymentKind) (*time.Time, error) {
+	purchases := kind == Purchase
+	return core.Value[*time.Time](ctx, w.DB, `SELECT max(deferred_until) FROM transactions
+		WHERE deferred_at <= $1::timestamptz - $2::interval AND wallet = $3 AND hash <> $4 AND (`+isProcessing+`) = $5
+			AND (deferred_at, hash) < (coalesce($6::timestamptz, 'infinity'), $4)`,
+		w.Now, mostPassing, w.Address, w.Hash, purchases, w.DeferredAt)
 }
 
 // room returns what payments of a kind have taken in the last 24 hours, and when no more than most of it is left: the
@@ -91,7 +126,7 @@ func (s *Store) KeepDust(ctx context.Context, hash string, least int64) (Snapsho
 		if err := w.forgive(ctx, "dust", owed); err != nil {
 			return err
 		}
-		return w.passTurn(ctx, Refund)
+		return w.freeTurn(ctx)
 	})
 }
 
@@ -137,11 +172,16 @@ func (s *Store) ReviewPayment(ctx context.Context, hash string, limits Limits) (
 		case err != nil:
 			return err
 		case review:
-			return w.stopForReview(ctx, ReviewDeposit)
+			err = w.review(ctx, ReviewDeposit)
 		case w.RefundDueNano > 0 && !w.RefundApproved:
-			return w.stopForReview(ctx, ReviewRefundLimit)
+			err = w.review(ctx, ReviewRefundLimit)
 		default:
 			return nil
 		}
+
+		if err != nil {
+			return err
+		}
+		return w.freeTurn(ctx)
 	})
 }

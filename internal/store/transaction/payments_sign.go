@@ -11,7 +11,7 @@ import (
 
 // PaymentOrder is a requested payment.
 type PaymentOrder struct {
-	Hash        string // of the transaction
+	Turn        // of the transaction
 	Kind        PaymentKind
 	Attempt     int    // of the transaction
 	Destination string // raw address
@@ -68,20 +68,27 @@ func (l Limits) of(kind PaymentKind) (one, day int64) {
 // a live payment already gets that one, and nothing is signed. A second purchase within one processing counts as the
 // transaction's next attempt: the payment has its number.
 //
-// Refusals: NO_TURN (the order does not have the turn, or not any more), PAYMENTS_PAUSED, PAYMENTS_HELD, REVIEW_REQUIRED,
-// PAYMENT_LIMIT, DAILY_LIMIT (as a *DayIsFull), INSUFFICIENT_FUNDS (what is owed to others stays in the wallet), INVALID_TRANSITION,
-// and the errors of sign. A purchase that was admitted as a probe lifts the hold.
+// Refusals: NO_TURN (the order does not have the turn, or not any more), PAYMENTS_PAUSED, PAYMENTS_HELD (the record is behind the
+// chain), REVIEW_REQUIRED, PAYMENT_LIMIT, DAILY_LIMIT (as a *DayIsFull), INSUFFICIENT_FUNDS (what is owed to others stays in
+// the wallet), INVALID_TRANSITION, and the errors of sign. A purchase ends the hold: its cause is gone.
 func (s *Store) SignPayment(
 	ctx context.Context, want PaymentOrder, limits Limits, sign SignFunc,
 ) (payment Payment, err error) {
 	_, err = s.write(ctx, want.Hash, func(w *writing) error {
-		live, err := w.livePayment(ctx, want.Kind)
+		underWay, err := core.List[Payment](ctx, w.DB, `SELECT `+paymentColumns+` FROM payments
+			WHERE transaction_hash = $1 AND kind = $2 AND live OR wallet = $3 AND `+isSigned, w.Hash, want.Kind, w.Address)
 		if err != nil {
 			return err
 		}
-		if live != nil {
-			payment = *live
-			return nil
+
+		for _, p := range underWay {
+			if p.TransactionHash == w.Hash && p.Kind == want.Kind {
+				payment = p
+				return nil
+			}
+		}
+		if len(underWay) > 0 {
+			return fault.New(fault.NoTurn, "another payment of the wallet is undecided").Retry()
 		}
 
 		order := signing{writing: w, want: want}
@@ -100,7 +107,7 @@ func (s *Store) SignPayment(
 type signing struct {
 	*writing
 	want     PaymentOrder
-	probe    bool  // the turn was granted in spite of a hold
+	held     bool  // until now
 	reserved int64 // nanoTON to set aside
 }
 
@@ -109,7 +116,7 @@ func (s *signing) admit(ctx context.Context, limits Limits) error {
 	if err := s.due(); err != nil {
 		return err
 	}
-	if err := s.hasTurn(ctx); err != nil {
+	if err := s.mustHave(s.want.Turn); err != nil {
 		return err
 	}
 	if err := s.notStopped(ctx); err != nil {
@@ -129,6 +136,11 @@ func (s *signing) affordable(ctx context.Context, limits Limits) error {
 		}
 	}
 	return s.covered(ctx)
+}
+
+// signingOf has the actions that sign a payment of each kind.
+var signingOf = map[PaymentKind]lifecycle.TransactionAction{
+	Purchase: lifecycle.TransactionActionBuy, Refund: lifecycle.TransactionActionRefund,
 }
 
 // due takes the step in the table, if the transaction needs this order now.
@@ -156,21 +168,6 @@ func (s *signing) due() error {
 	return nil
 }
 
-// hasTurn checks that the order has the wallet's turn.
-func (s *signing) hasTurn(ctx context.Context) error {
-	turns, err := core.List[QueueEntry](ctx, s.DB, `SELECT `+queueColumns+` FROM payment_queue q
-		WHERE transaction_hash = $1 AND kind = $2 AND granted_at IS NOT NULL`, s.want.Hash, s.want.Kind)
-	if err != nil {
-		return err
-	}
-	if len(turns) == 0 {
-		return fault.New(fault.NoTurn, "it is not this order's turn to pay")
-	}
-
-	s.probe = turns[0].Probe
-	return nil
-}
-
 // notStopped checks the switches, and that the record has read all payments on the chain: one of them may have been for
 // this order.
 func (s *signing) notStopped(ctx context.Context) error {
@@ -180,14 +177,13 @@ func (s *signing) notStopped(ctx context.Context) error {
 		return err
 	case switches.Pause.On():
 		return fault.New(fault.PaymentsPaused, "payments are paused")
-	case switches.Hold.On() && s.want.Kind == Purchase && !s.probe:
-		return fault.New(fault.PaymentsHeld, "purchases are held").With("reason", switches.Hold.Reason)
 	case int64(s.want.ChainSeqno) > s.NextSeqno && s.want.ChainLT > s.CursorLT:
 		return fault.New(
 			fault.PaymentsHeld, "the chain has payments that the record has not read yet",
 		).With("reason", "behind")
 	}
 
+	s.held = switches.Hold.On()
 	return nil
 }
 
@@ -226,7 +222,7 @@ func (s *signing) sign(ctx context.Context, sign SignFunc) (Payment, error) {
 		return Payment{}, err
 	}
 
-	if s.probe && s.want.Kind == Purchase {
+	if s.held && s.want.Kind == Purchase {
 		return payment, liftHold(ctx, s.DB)
 	}
 	return payment, nil
@@ -240,6 +236,7 @@ func (s *signing) record(ctx context.Context, signed Signed, seqno int64) (Payme
 		}
 	}
 
+	s.DeferredAt, s.DeferredUntil = nil, nil
 	payment, err := core.One[Payment](ctx, s.DB, noPayment, `INSERT INTO payments (kind, transaction_hash, attempt, wallet, seqno, valid_until, boc,
 		hash_norm, destination, amount_nano, reserved_nano, body_hash, request_id, created_at, request_number, link_until)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, nullif($15::bigint, 0), $16) RETURNING `+paymentColumns,

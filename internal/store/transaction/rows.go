@@ -57,6 +57,9 @@ type Transaction struct {
 	RetryAt      *time.Time `db:"retry_at"`
 	GivenUpAt    *time.Time `db:"given_up_at"`
 
+	DeferredAt    *time.Time `db:"deferred_at"`    // when its payment did not fit into the limit for 24 hours for the first time; nil: it fits
+	DeferredUntil *time.Time `db:"deferred_until"` // when there is room for it
+
 	Purchase *LastPurchase `db:"purchase"` // that may have moved or has moved money; else the last one; nil: none
 }
 
@@ -80,7 +83,7 @@ func (t Transaction) spent() bool {
 // Snapshot is a transaction at one moment: everything that its workflow needs to continue, and no more than its history
 // may contain.
 type Snapshot struct {
-	// Revision is the number of the row's last event: it grows with each write except those to the queue.
+	// Revision is the number of the row's last event.
 	Revision int64                      `json:"revision"`
 	State    lifecycle.TransactionState `json:"status"`
 	Attempt  int                        `json:"attempt"` // attempts to buy so far; a write names its attempt by it
@@ -92,15 +95,14 @@ type Snapshot struct {
 	NeedsReview bool                 `json:"needs_review,omitempty"`
 	// … because of a payment that the record does not know
 	Lost bool `json:"lost,omitempty"`
-	// … because of the deposit's amount
-	Deposit   bool        `json:"deposit,omitempty"`
+	// … and the order may go on after it
+	MayGoOn   bool        `json:"may_go_on,omitempty"`
 	Quoted    bool        `json:"quoted,omitempty"`
 	Since     *time.Time  `json:"since,omitempty"`      // processing, the last time it was entered
 	Signed    int         `json:"signed,omitempty"`     // purchases signed since then
 	Purchase  *PaymentRef `json:"purchase,omitempty"`   // that may have moved or has moved money; else the last one
 	Refund    *PaymentRef `json:"refund,omitempty"`     // the live one, else the last
 	RefundDue int64       `json:"refund_due,omitempty"` // nanoTON owed to the sender and not on its way
-	Turn      *Turn       `json:"turn,omitempty"`       // its place in the queue; nil: none
 	// when the system retries a failed one; nil: it does not
 	RetryAt *time.Time `json:"retry_at,omitempty"`
 	GivenUp bool       `json:"given_up,omitempty"` // of a failed one: an operator is asked
@@ -121,7 +123,7 @@ func (s Snapshot) Facts() lifecycle.TransactionFacts {
 
 	signed, paid := purchase.State == PaymentSigned, purchase.State == PaymentPaid
 	return lifecycle.TransactionFacts{
-		Class: s.ErrorClass, NeedsReview: s.NeedsReview, Owed: s.RefundDue > 0, Deposit: s.Deposit, Priced: s.Quoted,
+		Class: s.ErrorClass, NeedsReview: s.NeedsReview, Owed: s.RefundDue > 0, MayGoOn: s.MayGoOn, Priced: s.Quoted,
 		Planned: s.RetryAt != nil, Signed: signed, Paid: paid || s.Lost && !signed, Kept: purchase.Kept,
 	}
 }
@@ -132,18 +134,12 @@ func mark(sender string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Turn is a place in the queue for the wallet.
-type Turn struct {
-	Kind    PaymentKind `db:"kind" json:"kind"`
-	Granted bool        `db:"granted" json:"granted"`
-}
-
 var noTransaction = fault.New(fault.TransactionNotFound, "there is no such transaction")
 
 var transactionColumns = `id, hash, wallet, lt, amount_nano, sender, comment, username, user_id, stars, quote_nano, recipient, status,
 	attempt, error_message, error_class, fragment_transaction_hash, refund_due_nano, needs_review, review_reason, processing_since,
 	quoted_at, receipt_key, stuck_alerted_at, workflow_started_at, created_at, updated_at, row_version, refund_approved, dust_nano, retry_of,
-	failing_since, retries, retry_at, given_up_at, deposit_confirmed_at,
+	failing_since, retries, retry_at, given_up_at, deposit_confirmed_at, deferred_at, deferred_until,
 	` + decidingPurchase + ` AS purchase`
 
 // decidingPurchase is the LastPurchase of a transaction.
@@ -162,16 +158,12 @@ type drivenTransaction struct {
 	Transaction
 	Refund *PaymentRef `db:"refund"` // the live one, else the last
 	Signed int         `db:"signed"` // purchases, since processing was entered the last time
-	Turn   *Turn       `db:"turn"`
 }
 
 var (
-	// A purchase and a refund exclude each other in the queue.
 	drivenColumns = transactionColumns + `,
 	` + decidingRefund + ` AS refund,
-	(SELECT count(*) FROM payments p WHERE p.transaction_hash = hash AND p.` + isPurchase + ` AND p.created_at >= processing_since) AS signed,
-	(SELECT jsonb_build_object('kind', q.kind, 'granted', q.granted_at IS NOT NULL) FROM payment_queue q
-		WHERE q.transaction_hash = hash LIMIT 1) AS turn`
+	(SELECT count(*) FROM payments p WHERE p.transaction_hash = hash AND p.` + isPurchase + ` AND p.created_at >= processing_since) AS signed`
 	drivenByHash = `SELECT ` + drivenColumns + ` FROM transactions WHERE hash = $1`
 )
 
@@ -287,9 +279,18 @@ func (s *Store) SnapshotOf(ctx context.Context, hash string) (Snapshot, error) {
 	return t.snapshot(), nil
 }
 
+// OrderOf reads a transaction, and the snapshot of the same moment.
+func (s *Store) OrderOf(ctx context.Context, hash string) (Transaction, Snapshot, error) {
+	t, err := core.One[drivenTransaction](ctx, s.db, noTransaction, drivenByHash, hash)
+	if err != nil {
+		return Transaction{}, Snapshot{}, err
+	}
+	return t.Transaction, t.snapshot(), nil
+}
+
 func (t drivenTransaction) snapshot() Snapshot {
 	snapshot := t.Transaction.snapshot()
-	snapshot.Refund, snapshot.Signed, snapshot.Turn = t.Refund, t.Signed, t.Turn
+	snapshot.Refund, snapshot.Signed = t.Refund, t.Signed
 	return snapshot
 }
 
@@ -298,7 +299,7 @@ func (t Transaction) snapshot() Snapshot {
 	snapshot := Snapshot{
 		Revision: t.RowVersion, State: t.State, Attempt: t.Attempt, UserID: t.UserID, ErrorClass: t.ErrorClass,
 		Error: t.ErrorMessage, NeedsReview: t.NeedsReview,
-		Lost: t.ReviewReason == ReviewLost, Deposit: t.ReviewReason == ReviewDeposit, Quoted: t.QuoteNano > 0,
+		Lost: t.ReviewReason == ReviewLost, MayGoOn: t.ReviewReason == ReviewDeposit || t.ReviewReason == ReviewAsked, Quoted: t.QuoteNano > 0,
 		Since: t.ProcessingSince, RefundDue: t.RefundDueNano,
 		RetryAt: t.NextRetry(), GivenUp: t.GivenUp(),
 	}

@@ -15,7 +15,7 @@ type Switch struct {
 	Since   *time.Time `db:"since"` // nil: off
 	Reason  string     `db:"reason"`
 	ByUser  *int64     `db:"by_user"`  // nil: the system
-	RetryAt *time.Time `db:"retry_at"` // of a hold: when one purchase may probe
+	EndedAt *time.Time `db:"ended_at"` // when it was on for the last time; nil: never
 }
 
 // On reports whether the switch stops payments.
@@ -24,13 +24,13 @@ func (s Switch) On() bool { return s.Since != nil }
 // The switches.
 const (
 	SwitchPause = "pause" // by an operator: no payment is signed
-	SwitchHold  = "hold"  // by the system: no purchase is signed, except for a probe after retry_at
+	SwitchHold  = "hold"  // by the system: no purchase can succeed, and the order that has the turn waits for the end of the cause
 )
 
 // Switches are what stops payments.
 type Switches struct{ Pause, Hold Switch }
 
-const allSwitches = `SELECT name, since, reason, by_user, retry_at FROM switches ORDER BY name`
+const allSwitches = `SELECT name, since, reason, by_user, ended_at FROM switches ORDER BY name`
 
 // Switches returns the switches, on or off.
 func (s *Store) Switches(ctx context.Context) (Switches, error) {
@@ -60,30 +60,22 @@ func (s *Store) Pause(ctx context.Context, by *int64, reason string) error {
 	return s.db.Do(ctx, `UPDATE switches SET since = now(), by_user = $1, reason = $2 WHERE name = 'pause' AND since IS NULL`, by, reason)
 }
 
-// Resume ends the pause and the hold. Orders that wait for room in the limit for 24 hours try again.
+// Resume ends the pause and the hold.
 func (s *Store) Resume(ctx context.Context) error {
 	return s.db.InTx(ctx, func(tx pgx.Tx) error {
 		if _, err := lockSwitches(ctx, tx); err != nil { // in the order of signatures, so that neither blocks the other
 			return err
 		}
-		batch := &pgx.Batch{}
-		batch.Queue(`UPDATE switches` + off + `since IS NOT NULL`)
-		batch.Queue(retryDeferred)
-		return tx.SendBatch(ctx, batch).Close()
+		_, err := tx.Exec(ctx, `UPDATE switches`+off+`since IS NOT NULL`)
+		return err
 	})
 }
 
-const off = ` SET since = NULL, reason = '', by_user = NULL, retry_at = NULL WHERE `
+const off = ` SET since = NULL, reason = '', by_user = NULL, ended_at = now() WHERE `
 
-// Hold stops purchases for a reason that only time or a person can remove, except for one probe at retryAt. A second call
-// during a hold updates the reason; the next probe comes when the planned one has failed, after a pause as long as the
-// hold has lasted, up to an hour.
-func (s *Store) Hold(ctx context.Context, reason string, retryAt time.Time) error {
-	return s.db.Do(ctx, `UPDATE switches SET since = coalesce(since, now()), reason = $1, retry_at = CASE
-			WHEN $2::timestamptz <= now() THEN $2
-			WHEN since IS NOT NULL AND retry_at > now() THEN retry_at
-			ELSE greatest($2, now() + least(now() - coalesce(since, now()), interval '1 hour')) END
-		WHERE name = 'hold'`, reason, retryAt)
+// Hold records that no purchase can succeed for now, and why.
+func (s *Store) Hold(ctx context.Context, reason string) error {
+	return s.db.Do(ctx, `UPDATE switches SET since = coalesce(since, now()), reason = $1 WHERE name = 'hold'`, reason)
 }
 
 func liftHold(ctx context.Context, tx core.Session) error {

@@ -49,7 +49,7 @@ var Part = core.Part{
 				`fresh.from_state = ''`, `fresh.to_state = `+core.Literal(lifecycle.TransactionProcessed)),
 		},
 	},
-	Queried: map[string]string{countQueue: `payment_queue`, countReviews: `transactions WHERE needs_review`},
+	Queried: map[string]string{countQueue: `transactions WHERE ` + awaitsTurn, countReviews: `transactions WHERE needs_review`},
 	Errors:  `type = 'failed'`,
 	Alerts:  notice.TransactionAlerts,
 }

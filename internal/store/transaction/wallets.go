@@ -18,6 +18,10 @@ type Wallet struct {
 	CursorHash string     `db:"cursor_hash"`
 	ScannedTo  *time.Time `db:"scanned_to"` // chain time up to which the history is complete; nil: never scanned
 	NextSeqno  int64      `db:"next_seqno"` // above every seqno that is known to be used
+
+	LeastNano int64   `db:"least_nano"` // what the fewest Stars cost when an order was priced last; 0: not known
+	TurnOf    *string `db:"turn_of"`    // the transaction whose turn it is to pay; nil: none
+	TurnToken int64   `db:"turn_token"`
 }
 
 // WalletStart is where the record of a wallet begins: the zero value for its first transaction, else after a
@@ -29,7 +33,7 @@ type WalletStart struct {
 	Seqno       int64 // the wallet's next one
 }
 
-const walletColumns = `address, cursor_lt, cursor_hash, scanned_to, next_seqno`
+const walletColumns = `address, cursor_lt, cursor_hash, scanned_to, next_seqno, least_nano, turn_of, turn_token`
 
 var noWallet = fault.New(fault.WalletNotFound, "the record of this wallet was never begun")
 
@@ -99,7 +103,7 @@ func (s *Store) PaymentState(ctx context.Context) (state WalletState, on []Switc
 	rows, err := core.List[struct {
 		WalletState
 		Switch
-	}](ctx, s.db, `SELECT balance_nano, chain_lag, coalesce(name, '') AS name, since, coalesce(reason, '') AS reason, by_user, retry_at
+	}](ctx, s.db, `SELECT balance_nano, chain_lag, coalesce(name, '') AS name, since, coalesce(reason, '') AS reason, by_user, ended_at
 		FROM (VALUES (true)) always
 		LEFT JOIN (SELECT coalesce(balance_nano, 0) AS balance_nano, extract(epoch FROM now() - scanned_to)::float8 AS chain_lag
 			FROM (`+activeWallet+`) w LEFT JOIN ledger_balances b ON b.wallet = address AND account = 'wallet') w ON true

@@ -9,6 +9,8 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/money"
+	"stagecoach/internal/stars"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 )
@@ -96,12 +98,13 @@ func queueTransaction(batch *pgx.Batch, _ lifecycle.TransactionState, t *lockedT
 	batch.Queue(`UPDATE transactions SET username = $2, user_id = $3, stars = $4, quote_nano = $5, recipient = $6, status = $7, attempt = $8,
 		error_message = $9, error_class = $10, fragment_transaction_hash = $11, refund_due_nano = $12, needs_review = $13,
 		review_reason = $14, processing_since = $15, stuck_alerted_at = $16, row_version = $17, updated_at = $18, refund_approved = $19, dust_nano = $20,
-		retry_of = $21, failing_since = $22, retries = $23, retry_at = $24, given_up_at = $25, deposit_confirmed_at = $26, quoted_at = $27
+		retry_of = $21, failing_since = $22, retries = $23, retry_at = $24, given_up_at = $25, deposit_confirmed_at = $26, quoted_at = $27,
+		deferred_at = $28, deferred_until = $29
 		WHERE hash = $1`,
 		t.Hash, t.Username, t.UserID, t.Stars, t.QuoteNano, t.Recipient, t.State, t.Attempt, t.ErrorMessage, t.ErrorClass,
 		t.FragmentTransactionHash, t.RefundDueNano, t.NeedsReview, t.ReviewReason, t.ProcessingSince, t.StuckAlertedAt, t.RowVersion, t.Now,
 		t.RefundApproved, t.DustNano, t.RetryOf, t.FailingSince, t.Retries, t.RetryAt, t.GivenUpAt, t.DepositConfirmedAt,
-		t.QuotedAt)
+		t.QuotedAt, t.DeferredAt, t.DeferredUntil)
 
 	batch.Queue(drivenByHash, t.Hash).Query(func(rows pgx.Rows) (err error) {
 		t.drivenTransaction, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[drivenTransaction])
@@ -151,7 +154,7 @@ func passedOver(err error) error {
 	return err
 }
 
-// end frees the order's place in the queue, and plans the user's notification of the event that has ended an attempt.
+// end frees the wallet's turn, and plans the user's notification of the event that has ended an attempt.
 // Of retryable failures only the first one is notified.
 func (w *writing) end(ctx context.Context, event string) error {
 	repeated := false
@@ -165,7 +168,8 @@ func (w *writing) end(ctx context.Context, event string) error {
 	if !repeated { // an operator may retry any number of times
 		w.notified = append(w.notified, event)
 	}
-	return w.passTurn(ctx, Purchase, Refund)
+	w.DeferredAt, w.DeferredUntil = nil, nil
+	return w.freeTurn(ctx)
 }
 
 // failedBefore reports whether the transaction had failed before this change, and whether the system had given it up.
@@ -223,9 +227,26 @@ func (s *Store) SaveQuote(ctx context.Context, q Quote) (Snapshot, error) {
 		if q.PriceNano > 0 {
 			w.QuotedAt = &w.Now
 		}
+		if err := w.notePrice(ctx, q); err != nil {
+			return err
+		}
 		return w.DB.QueryRow(ctx, `SELECT (SELECT id FROM users
 			WHERE username = $1)`, account.PlainUsername(q.Username)).Scan(&w.UserID)
 	})
+}
+
+// notePrice keeps what the fewest Stars cost now, for the monitor: a transfer that cannot buy them is no order. Small moves are
+// not written.
+func (w *writing) notePrice(ctx context.Context, q Quote) error {
+	if q.PriceNano == 0 || q.Stars == 0 {
+		return nil
+	}
+	least, err := money.Nano(q.PriceNano).MulDiv(stars.Least, q.Stars)
+	if err != nil || int64(least)-w.LeastNano < w.LeastNano/50 && w.LeastNano-int64(least) < w.LeastNano/50 {
+		return nil //nolint:nilerr // a price that is too large to compute with stays unknown
+	}
+	_, err = w.DB.Exec(ctx, `UPDATE ton_wallets SET least_nano = $2 WHERE address = $1`, w.Address, least)
+	return err
 }
 
 // Finish ends a transaction as processed, with the hash of the purchase, which must be paid and kept. A
@@ -279,7 +300,7 @@ type Failure struct {
 	Retry   RetryPolicy
 }
 
-// Fail ends the attempt: processing becomes failed, and the place in the queue is free. It is refused while
+// Fail ends the attempt: processing becomes failed, and the wallet's turn is free. It is refused while
 // a purchase is signed or paid: then only the chain, or a person, decides. A transaction that needs review stays as it
 // is: an unknown outcome must neither be retried nor refunded.
 func (s *Store) Fail(ctx context.Context, f Failure) (Snapshot, error) {
@@ -338,12 +359,11 @@ func (s *Store) Review(
 		if !w.during(attempt) {
 			return nil
 		}
-		return w.stopForReview(ctx, reason)
+		return w.review(ctx, reason)
 	})
 }
 
-// review sets the review, whatever the status. Nothing is signed until a person has checked it, so a turn would be
-// wasted.
+// review sets the review, whatever the status. Nothing is signed until a person has checked it.
 func (w *writing) review(ctx context.Context, reason string) error {
 	if w.NeedsReview {
 		return nil
@@ -351,16 +371,7 @@ func (w *writing) review(ctx context.Context, reason string) error {
 	if err := w.Take(TransactionStep{Action: lifecycle.TransactionActionReview, Comment: reason}); err != nil {
 		return err
 	}
-	return w.leave(ctx, Purchase, Refund)
-}
-
-// stopForReview is review for callers that do not pass the turn on otherwise.
-func (w *writing) stopForReview(ctx context.Context, reason string) error {
-	if err := w.review(ctx, reason); err != nil {
-		return err
-	}
-	_, err := grantNext(ctx, w.DB, w.lockedWallet)
-	return err
+	return nil
 }
 
 // MarkStuck records, once for each time that processing is entered, that a transaction is in it for too long. It

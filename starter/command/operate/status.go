@@ -4,6 +4,7 @@ package operate
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -55,7 +56,7 @@ func showStatus(cmd *cobra.Command, s shape.Status) error {
 	return terminal.Tables(
 		cmd.OutOrStdout(),
 		terminal.Rows(s.Queues, queueRow, "QUEUE", "KIND", "WAIT", "OLDEST", "WORKERS"),
-		terminal.Rows(s.Workers, workerRow, "PROCESS", "VERSION", "HEARD", "IN FLIGHT", "QUEUES"),
+		terminal.Rows(s.Workers, workerRow(s.Queues), "PROCESS", "VERSION", "HEARD", "IN FLIGHT", "QUEUES"),
 		terminal.Rows(s.Outside, systemRow, "SYSTEM", "ANSWERS", "LAST SUCCESS", "LAST ERROR"),
 		terminal.Rows(s.AboveLimits, limitRow, "USER ABOVE LIMIT", "LIMIT", "HAS", "MAY HAVE"),
 		terminal.Rows(s.Errors, errorRow, "ERROR", "WORKLOAD", "TIMES"),
@@ -78,15 +79,25 @@ func queueRow(q shape.TaskQueue) []string {
 	return []string{q.Name, q.Kind, fmt.Sprint(q.Depth), terminal.Seconds(&q.OldestAge, "%s", ""), fmt.Sprint(q.Workers)}
 }
 
-func workerRow(w shape.Worker) []string {
-	inFlight := "?"
-	if w.Carries != nil {
-		inFlight = fmt.Sprint(*w.Carries)
-	}
-	version := cmp.Or(shape.Value(w.Build), shape.Value(w.Version), "?")
-	return []string{
-		terminal.Shorten(w.Identity, 21), terminal.Shorten(version, 10),
-		terminal.Seconds(&w.LastHeard, "%s ago", ""), inFlight, strings.Join(w.Queues, " "),
+// workerRow returns a function that makes the row of one worker process. A process that serves all queues, which is the
+// usual one, has no room for their names.
+func workerRow(queues []shape.TaskQueue) func(shape.Worker) []string {
+	return func(w shape.Worker) []string {
+		inFlight := "?"
+		if w.Carries != nil {
+			inFlight = fmt.Sprint(*w.Carries)
+		}
+
+		serves := terminal.Shorten(strings.Join(w.Queues, " "), 26)
+		if !slices.ContainsFunc(queues, func(q shape.TaskQueue) bool { return !slices.Contains(w.Queues, q.Name) }) {
+			serves = "all"
+		}
+
+		version := cmp.Or(shape.Value(w.Build), shape.Value(w.Version), "?")
+		return []string{
+			terminal.Shorten(w.Identity, 21), terminal.Shorten(version, 10),
+			terminal.Seconds(&w.LastHeard, "%s ago", ""), inFlight, serves,
+		}
 	}
 }
 

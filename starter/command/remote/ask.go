@@ -31,7 +31,8 @@ type Ask[T any] struct {
 	// Answer makes the calls where one is not enough, in place of Call.
 	Answer  func(ctx context.Context, c *client.Client, args []string) ([]byte, error)
 	Show    func(*cobra.Command, T) error
-	Verdict func(T) error // the error of an answer that shows a failure; nil: none does
+	ShowBy  func(*cobra.Command, *client.Client, T) error // in place of Show, where it makes further calls
+	Verdict func(T) error                                 // the error of an answer that shows a failure; nil: none does
 }
 
 // Command makes the command.
@@ -50,7 +51,7 @@ func (a Ask[T]) Command() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.show(cmd, asJSON, answer)
+			return a.show(cmd, c, asJSON, answer)
 		},
 	}
 
@@ -101,13 +102,15 @@ func Call(what string, args ...string) client.Call {
 }
 
 // show prints an answer unchanged, or for people, and applies Verdict.
-func (a Ask[T]) show(cmd *cobra.Command, asJSON bool, answer []byte) error {
+func (a Ask[T]) show(cmd *cobra.Command, c *client.Client, asJSON bool, answer []byte) error {
 	value, err := client.Decode[T](answer)
 	switch {
 	case err != nil:
 		return err
 	case asJSON:
 		err = terminal.Verbatim(cmd.OutOrStdout(), answer)
+	case a.ShowBy != nil:
+		err = a.ShowBy(cmd, c, value)
 	default:
 		err = a.Show(cmd, value)
 	}
@@ -126,6 +129,7 @@ type List[T any] struct {
 	Query      func(args []string) url.Values
 	Filters    []Filter
 	Show       func(*cobra.Command, []T) error
+	ShowBy     func(*cobra.Command, *client.Client, []T) error // as that of Ask
 }
 
 // Command makes the command.
@@ -136,8 +140,12 @@ func (l List[T]) Command() *cobra.Command {
 			Filter{Flag: "limit", Value: 50, About: "how many to show, at most 200"},
 			Filter{Flag: "cursor", About: "where the previous page ended"},
 		),
-		Show: func(cmd *cobra.Command, page shape.Page[T]) error {
-			err := l.Show(cmd, page.Items)
+		ShowBy: func(cmd *cobra.Command, c *client.Client, page shape.Page[T]) (err error) {
+			if l.ShowBy != nil {
+				err = l.ShowBy(cmd, c, page.Items)
+			} else {
+				err = l.Show(cmd, page.Items)
+			}
 			if err == nil && page.NextCursor != nil {
 				fmt.Fprintf(cmd.OutOrStdout(), "there are more: --cursor %s\n", terminal.Printable(*page.NextCursor))
 			}

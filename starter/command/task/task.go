@@ -42,14 +42,14 @@ Each command that changes the state of a task needs a comment, which says why: i
 				},
 				{Flag: "assignee", About: "only those of the user with this id, or me"},
 			},
-			Show: showTasks,
+			ShowBy: showTasks,
 		}.Command(),
 		remote.List[shape.Task]{
 			Use: "ready", Short: "List the tasks that can be claimed now",
 			Path:    "/v1/tasks",
 			Query:   func([]string) url.Values { return url.Values{"ready": {"true"}} },
 			Filters: []remote.Filter{workspace},
-			Show:    showTasks,
+			ShowBy:  showTasks,
 		}.Command(),
 		remote.Ask[shape.Task]{
 			Use: "show ID", Short: "Show one task",
@@ -91,13 +91,6 @@ var NextSteps = map[fault.Code]string{
 	fault.ReviewRequired:       "submit the result, and let somebody else approve it: starter task submit ID FILE COMMENT",
 	fault.SubmissionNotCurrent: "look at the newest result: starter task submissions ID",
 }
-
-var showTasks = remote.Rows(func(t shape.Task) []string {
-	return []string{
-		t.ID, string(t.Status), t.Priority, shape.Value(t.AssigneeID), waitsFor(t),
-		terminal.WhenSet(t.StatusDeadlineAt), t.Title,
-	}
-}, "ID", "STATUS", "PRIORITY", "ASSIGNEE", "WAITS FOR", "DEADLINE", "TITLE")
 
 // waitsFor lists the blockers that are not DONE yet.
 func waitsFor(t shape.Task) string {

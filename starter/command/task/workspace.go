@@ -167,8 +167,8 @@ func readDeadlines(texts []string) (map[string]float64, error) {
 }
 
 var showMembers = remote.Rows(func(m shape.Member) []string {
-	return []string{m.UserID, m.Name, terminal.When(m.JoinedAt)}
-}, "USER", "NAME", "SINCE")
+	return []string{m.UserID, m.Name, m.OwnerName, terminal.When(m.JoinedAt)}
+}, "USER", "NAME", "OWNER", "SINCE")
 
 var showInvitations = remote.Rows(func(i shape.Invitation) []string {
 	return []string{i.WorkspaceID, i.WorkspaceName, i.InvitedBy, i.InvitedByName, terminal.When(i.InvitedAt)}

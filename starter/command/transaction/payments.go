@@ -87,11 +87,7 @@ func showQueue(cmd *cobra.Command, q shape.Queue) error {
 }
 
 func showSwitches(cmd *cobra.Command, s shape.Switches) error {
-	hold := switchText(s.Hold)
-	if s.Hold != nil && s.Hold.RetryAt != nil {
-		hold += ", one purchase tries after " + terminal.When(*s.Hold.RetryAt)
-	}
-	return terminal.Table(cmd.OutOrStdout(), [][]string{{"pause", switchText(s.Pause)}, {"hold", hold}})
+	return terminal.Table(cmd.OutOrStdout(), [][]string{{"pause", switchText(s.Pause)}, {"hold", switchText(s.Hold)}})
 }
 
 func switchText(s *shape.Switch) string {

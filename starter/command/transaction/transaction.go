@@ -101,6 +101,13 @@ func New() *cobra.Command {
 		}.Command(),
 		newRetry(), newResolve(),
 		remote.Ask[shape.Transaction]{
+			Admin: true, Use: "review HASH [COMMENT…]", Keyed: true,
+			Short: "Stop an order in processing until somebody has resolved it",
+			Call:  "POST /v1/transactions/{}/review",
+			Body:  func(args []string) (any, error) { return comment(args[1:]), nil },
+			Show:  showTransaction,
+		}.Command(),
+		remote.Ask[shape.Transaction]{
 			Admin: true, Use: "write-off HASH [COMMENT…]", Keyed: true,
 			Short: "Write off what is owed to the sender of a failed transaction: it is not paid back",
 			Call:  "POST /v1/transactions/{}/write-off",

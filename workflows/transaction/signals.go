@@ -3,33 +3,17 @@ package transaction
 import (
 	"go.temporal.io/sdk/workflow"
 
-	activities "stagecoach/activities/transaction"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/workflows/record"
 )
 
-// awaitChange waits for a person, or for a hint that the record has changed.
-func (t *run) awaitChange(ctx workflow.Context) error {
-	if err := workflow.Await(ctx, t.mayHaveChanged(ctx)); err != nil {
-		return err
-	}
-	return t.followChange(ctx)
-}
+// hasSignal says whether the record may have changed: by a signal, or by a person.
+func (t *run) hasSignal() bool { return t.refreshes.Len() > 0 || t.changed }
 
-// retryLater waits until the time of a planned retry, and then begins it. A person may begin it earlier.
-func (t *run) retryLater(ctx workflow.Context) error {
-	changed, err := record.AwaitFor(ctx, left(ctx, *t.at.RetryAt), "pause before it is tried again", t.mayHaveChanged(ctx))
-	switch {
-	case err != nil:
-		return err
-	case changed:
-		return t.followChange(ctx)
-	}
-
-	return ask(
-		ctx, t, "retry", transactions.RetryTransaction,
-		activities.Request{Hash: t.hash, Attempt: t.at.Attempt, System: true},
-	)
+// drainSignals drops the signals. They carry no data: only that they came counts.
+func (t *run) drainSignals() {
+	t.changed = false
+	record.Drain(t.refreshes)
 }
 
 // mayHaveChanged returns a condition: something has arrived since this call that a failed transaction reacts to.

@@ -1,0 +1,53 @@
+package transaction_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"stagecoach/dev/testdb"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/temporalio"
+)
+
+// mostTrips were 71: those of the monitor, which reads the chain twice, are the larger part.
+const mostTrips = 75
+
+// ended waits for the end of a transaction's workflow, without asking PostgreSQL.
+func (w *rig) ended(hash string) error {
+	for {
+		err := w.server.Client.GetWorkflow(w.Context(), lifecycle.TransactionID(hash), "").Get(w.Context(), nil)
+		if !temporalio.IsNotFound(err) {
+			return err
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// TestTripsOfAPurchase counts the round trips to PostgreSQL of a purchase, from the detected deposit to its end: those of the
+// workflow, of the activity and of the monitor together.
+func TestTripsOfAPurchase(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("needs PostgreSQL and Temporal")
+	}
+
+	trips := testdb.CountTrips(t, testdb.URL(t))
+	w := newRig(t, func(s *setup) {
+		s.database = trips.URL
+		s.settings.PollInterval, s.settings.LookEvery = time.Hour, time.Minute
+	})
+
+	least := 1000 // a connection's first use of a statement costs one more
+	for i := range 6 {
+		before := trips.Count()
+		hash := w.deposit(1, fmt.Sprintf("durov %d", 50+i))
+		w.must(w.store.Transactions.WakeForPayment(t.Context(), w.wallet.Address().Raw()))
+		w.must(w.ended(hash))
+		least = min(least, trips.Count()-before)
+	}
+	t.Logf("%d round trips", least)
+	if least > mostTrips {
+		t.Errorf("want %d at most", mostTrips)
+	}
+}
