@@ -45,15 +45,16 @@ func CountTrips(t testing.TB, database string) *Trips {
 	return trips
 }
 
-// Count returns the number of round trips so far. Those that only begin a connection, or find out whether one still
-// works, do not count.
+// Count returns the number of round trips so far. Those that only begin a connection, find out whether one still works, or
+// prepare a statement do not count: how often they happen depends on how many connections the load opens.
 func (c *Trips) Count() int { return int(c.count.Load()) }
 
 // Messages of PostgreSQL's protocol, version 3.
 const (
-	messageHeader = 1 + 4 // its kind, and its length without the kind
-	readyForQuery = 'Z'   // ends every answer
-	emptyQuery    = 'I'   // answers a connection's ping
+	messageHeader   = 1 + 4 // its kind, and its length without the kind
+	commandComplete = 'C'   // a statement was executed
+	errorResponse   = 'E'
+	readyForQuery   = 'Z' // ends every answer
 )
 
 // forward passes on what both sides say, and counts the answers.
@@ -68,7 +69,7 @@ func (c *Trips) forward(client net.Conn, address string) {
 		_ = server.Close()
 	}()
 
-	answers, begins, empty := bufio.NewReader(server), true, false
+	answers, executed := bufio.NewReader(server), false
 	for {
 		header, err := answers.Peek(messageHeader)
 		if err != nil {
@@ -76,13 +77,13 @@ func (c *Trips) forward(client net.Conn, address string) {
 		}
 
 		switch header[0] {
-		case emptyQuery:
-			empty = true
+		case commandComplete, errorResponse:
+			executed = true
 		case readyForQuery:
-			if !begins && !empty {
+			if executed {
 				c.count.Add(1)
 			}
-			begins, empty = false, false
+			executed = false
 		}
 
 		length := 1 + int64(binary.BigEndian.Uint32(header[1:]))

