@@ -36,8 +36,8 @@ help: ## List these commands.
 dev: ## Run everything on this machine and demonstrate each workload, until Ctrl-C.
 	go run ./dev
 
-build: ## Build worker, api and starter into bin/.
-	go build -tags=stdjson -o bin/ ./worker ./api ./starter
+build: ## Build worker, api, starter and stagecoach (worker and api in one process) into bin/.
+	go build -tags=stdjson -o bin/ ./worker ./api ./starter ./starter/stagecoach
 
 # RACE=-race is what CI runs: the rooms whose goroutines share memory with the race detector, and what would take too long
 # with it without. -vet=off: `make lint` vets.

@@ -90,7 +90,7 @@ func (b *browser) focused() string {
 }
 
 // tabTo presses Tab until an element has the focus, and wants each one on the way to show that it has it. The page may
-// still be on its way, and without its styles.
+// still be on its way, without its styles, and not yet have got the window's focus, without which no element shows it.
 func (b *browser) tabTo(selector string) {
 	b.Helper()
 	for deadline := time.Now().Add(time.Minute); !b.asks("document.activeElement?.matches(`" + selector + "`) ?? false"); {
@@ -101,7 +101,7 @@ func (b *browser) tabTo(selector string) {
 		b.keys(kb.Tab)
 		if b.asks(`(() => {
 			const focused = document.activeElement ?? document.body, style = getComputedStyle(focused);
-			return document.readyState === "complete" && focused !== document.body && (style.outlineStyle === "none" || parseFloat(style.outlineWidth) < 2);
+			return document.readyState === "complete" && document.hasFocus() && focused !== document.body && (style.outlineStyle === "none" || parseFloat(style.outlineWidth) < 2);
 		})()`) {
 			b.Errorf("the focus is not visible on %s", b.focused())
 		}

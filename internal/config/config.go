@@ -129,7 +129,16 @@ type Program string
 const (
 	ForAPI    Program = "api"
 	ForWorker Program = "worker"
+	ForServe  Program = "serve" // API, bot and worker in one process, without payments
 )
+
+// reads says whether the program needs a setting; empty: all programs together.
+func (p Program) reads(s Setting) bool {
+	if p == ForServe {
+		return !s.Wallet
+	}
+	return p == "" || s.Only == "" || s.Only == p
+}
 
 // Load reads the settings of all programs. Every wrong value is reported, with its variable's name and what is allowed.
 func Load(lookup func(string) (string, bool)) (Config, error) { return LoadFor("", lookup) }
@@ -139,9 +148,7 @@ func Load(lookup func(string) (string, bool)) (Config, error) { return LoadFor("
 func LoadFor(program Program, lookup func(string) (string, bool)) (Config, error) {
 	var c Config
 	var problems []error
-	settings := slices.DeleteFunc(c.settings(), func(s Setting) bool {
-		return program != "" && s.Only != "" && s.Only != program
-	})
+	settings := slices.DeleteFunc(c.settings(), func(s Setting) bool { return !program.reads(s) })
 
 	token, _ := read(lookup, Setting{Name: "STAGECOACH_TELEGRAM_TOKEN", Secret: true}) // its own turn reports an error
 	for _, setting := range settings {

@@ -39,6 +39,12 @@ func only(program Program, s Setting) Setting {
 	return s
 }
 
+// ofWallet is a secret of the worker that pays.
+func ofWallet(s Setting) Setting {
+	s.Wallet = true
+	return only(ForWorker, s)
+}
+
 func required(into *string, name, doc string) Setting {
 	s := secret(into, name, doc)
 	s.Required = true

@@ -15,7 +15,8 @@ type Setting struct {
 	Secret  bool // also read from the file that <Name>_FILE names; never shown
 	// Required settings have no default, and the program does not start without them.
 	Required bool
-	Only     Program // the one program that reads it; empty: all do
+	Only     Program // the one program that reads it, beside serve; empty: all do
+	Wallet   bool    // a secret of the process for payments, which runs nothing that strangers reach: serve does not read it
 	set      func(string) error
 	guarded  *string // a URL that secrets, or answers about money, travel to: https, unless the host may be spoken to in plain text
 	file     *string // keeps the path of <Name>_FILE, for a reader that checks the file's rights

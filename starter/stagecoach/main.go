@@ -1,0 +1,35 @@
+// Command stagecoach runs the API, the bot and a worker in one process: `stagecoach serve`. It makes no payments: a process
+// that strangers reach does not hold the wallet's key. A worker for payments runs beside it.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"golang.org/x/sync/errgroup"
+
+	api "stagecoach/api/run"
+	"stagecoach/internal/app"
+	"stagecoach/internal/config"
+	worker "stagecoach/worker/run"
+)
+
+func main() {
+	if len(os.Args) != 2 || os.Args[1] != string(config.ForServe) {
+		fmt.Fprintln(os.Stderr, "usage: stagecoach serve\n\nRuns the API, the bot and a worker with the settings of the environment.")
+		os.Exit(2)
+	}
+	os.Exit(app.Main(config.ForServe, serve))
+}
+
+// serve runs API and worker until ctx ends, or one of them.
+func serve(ctx context.Context, c config.Config, log *slog.Logger) error {
+	c.Worker.MetricsAddr = "" // the API's listener serves the metrics of the whole process
+
+	running, ctx := errgroup.WithContext(ctx)
+	running.Go(func() error { return worker.Run(ctx, c, log) })
+	running.Go(func() error { return api.Run(ctx, c, log) })
+	return running.Wait()
+}
