@@ -65,7 +65,6 @@ func (c *Control) SetUp(p Protocol) *http.ServeMux {
 	c.released = make(chan struct{})
 	c.routes = http.NewServeMux()
 	c.routes.HandleFunc("POST /_/faults", c.postFault)
-	c.routes.HandleFunc("GET /_/faults", c.getFaults)
 	c.routes.HandleFunc("DELETE /_/faults", c.deleteFaults)
 	c.routes.HandleFunc("GET /_/requests", c.getRequests)
 	c.routes.HandleFunc("/_/", func(w http.ResponseWriter, _ *http.Request) {
@@ -170,13 +169,6 @@ func (c *Control) ClearFaults() {
 	c.released = make(chan struct{})
 }
 
-// Faults returns the armed faults, each with the number of requests that it will still hit.
-func (c *Control) Faults() []Fault {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return append([]Fault{}, c.faults...)
-}
-
 // Requests returns the logged requests, oldest first.
 func (c *Control) Requests() []Request {
 	c.mu.Lock()
@@ -193,15 +185,7 @@ func (c *Control) postFault(w http.ResponseWriter, r *http.Request) {
 	if !ReadControl(w, r, &f) {
 		return
 	}
-	if err := c.addFault(f); err != nil {
-		WriteControlError(w, http.StatusBadRequest, err)
-		return
-	}
-	WriteJSON(w, http.StatusOK, f)
-}
-
-func (c *Control) getFaults(w http.ResponseWriter, _ *http.Request) {
-	WriteJSON(w, http.StatusOK, map[string]any{"items": c.Faults()})
+	AnswerControl(w, c.addFault(f))
 }
 
 func (c *Control) deleteFaults(w http.ResponseWriter, _ *http.Request) {
@@ -222,6 +206,15 @@ func ReadControl(w http.ResponseWriter, r *http.Request, v any) bool {
 		return false
 	}
 	return true
+}
+
+// AnswerControl answers a control call that has no result.
+func AnswerControl(w http.ResponseWriter, err error) {
+	if err != nil {
+		WriteControlError(w, http.StatusBadRequest, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
 }
 
 func WriteControlError(w http.ResponseWriter, status int, err error) {

@@ -159,8 +159,8 @@ func (q *QBittorrent) add(t simTorrent) bool {
 
 // take adds a torrent, and its category and tags to those that are known.
 func (q *QBittorrent) take(t *simTorrent) {
-	if _, known := q.category[t.Category]; !known && t.Category != "" {
-		q.category[t.Category] = ""
+	if t.Category != "" {
+		q.category[t.Category] = true
 	}
 	q.knowTags(t.Tags)
 	q.torrents = append(q.torrents, t)
