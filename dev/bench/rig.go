@@ -78,6 +78,26 @@ func (m *machine) withRig(ctx context.Context, o rigOptions, fn func(*rig) error
 	return fn(r)
 }
 
+// takeTurns builds some rigs for ours, each with the settings of its worker, and as many with the worker of a baseline for
+// bare, by turns. Each rig is new, because an in-memory server slows as it fills.
+func (m *machine) takeTurns(ctx context.Context, settings map[string]string, ours, bare func(*rig) error) error {
+	for range rigRounds {
+		if err := m.withRig(ctx, rigOptions{settings: settings}, ours); err != nil {
+			return err
+		}
+		err := m.withRig(ctx, rigOptions{}, func(r *rig) error {
+			if err := r.startBareWorker(); err != nil {
+				return err
+			}
+			return bare(r)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (r *rig) start(ctx context.Context, o rigOptions) (err error) {
 	if err := r.startStandIns(o); err != nil {
 		return err

@@ -53,7 +53,6 @@ func measureMemory(ctx context.Context, m *machine) (rows []row, err error) {
 			return err
 		}
 
-		busy, stop := r.worker.watchMemory()
 		var streams errgroup.Group
 		for range memoryStreams {
 			streams.Go(func() error {
@@ -68,47 +67,20 @@ func measureMemory(ctx context.Context, m *machine) (rows []row, err error) {
 			})
 		}
 
-		err = streams.Wait()
-		stop()
-		if err != nil {
+		if err := streams.Wait(); err != nil {
 			return err
 		}
 
 		most, err := r.worker.memory("VmHWM")
 		rows = []row{
-			measured(
-				"worker memory, 4 × 2 GB at a time, VmHWM", "MB", most/mb,
-			).against("the same worker idle", idle/mb).atMost(64),
-			measured(
-				"worker memory, 4 × 2 GB at a time, VmRSS", "MB", busy()/mb,
-			).against("the same worker idle", idle/mb).atMost(64),
+			measured("worker memory, 4 × 2 GB at a time, VmHWM", "MB", most/mb).
+				against("the same worker idle", idle/mb).atMost(64),
 		}
 
 		return err
 	})
 
 	return rows, err
-}
-
-// watchMemory reads VmRSS ten times a second until stop; then most returns the highest value, in bytes.
-func (p *process) watchMemory() (most func() float64, stop func()) {
-	var highest float64
-	done, finished := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(finished)
-		for {
-			if now, err := p.memory("VmRSS"); err == nil {
-				highest = max(highest, now)
-			}
-			select {
-			case <-done:
-				return
-			case <-time.After(100 * time.Millisecond):
-			}
-		}
-	}()
-
-	return func() float64 { return highest }, func() { close(done); <-finished }
 }
 
 // tlsKind is the child that runs a stand-in behind TLS.

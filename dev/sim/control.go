@@ -16,17 +16,14 @@ const maxRequests = 20_000
 
 // Request is one logged call to a stand-in; secrets in its path are masked.
 type Request struct {
-	Method   string    `json:"method"`
-	Path     string    `json:"path"`
-	Query    string    `json:"query,omitempty"`
-	Call     string    `json:"call,omitempty"` // what tells calls of one path apart
-	At       time.Time `json:"at"`
-	Status   int       `json:"status"`          // 0: still running, or ended without an answer
-	Received int64     `json:"received"`        // bytes of the request's body that were read
-	Sent     int64     `json:"sent"`            // bytes of the answer's body
-	Bytes    int64     `json:"bytes"`           // Received + Sent
-	Fault    string    `json:"fault,omitempty"` // kind of the fault that hit it
-	Done     bool      `json:"done"`
+	Method string    `json:"method"`
+	Path   string    `json:"path"`
+	Query  string    `json:"query,omitempty"`
+	Call   string    `json:"call,omitempty"` // what tells calls of one path apart
+	At     time.Time `json:"at"`
+	Status int       `json:"status"`          // 0: still running, or ended without an answer
+	Fault  string    `json:"fault,omitempty"` // kind of the fault that hit it
+	Done   bool      `json:"done"`
 }
 
 // Problem is an error answer, before it gets the format of one system.
@@ -82,10 +79,8 @@ func (c *Control) Serve(w http.ResponseWriter, r *http.Request, system http.Hand
 
 	entry, fault := c.begin(r)
 	answer := &recorder{ResponseWriter: w}
-	body := &countedBody{ReadCloser: r.Body}
-	r = r.WithContext(r.Context()) // a copy: net/http uses the body of its own request to close a connection gently
-	r.Body = body
-	defer func() { c.finish(entry, answer, body) }() // also when a fault cuts the connection by a panic
+	r = r.WithContext(r.Context())             // a copy: net/http uses the body of its own request to close a connection gently
+	defer func() { c.finish(entry, answer) }() // also when a fault cuts the connection by a panic
 
 	if fault == nil {
 		system.ServeHTTP(answer, r)
@@ -135,12 +130,10 @@ func (c *Control) begin(r *http.Request) (*Request, *Fault) {
 	return entry, &fault
 }
 
-func (c *Control) finish(entry *Request, answer *recorder, body *countedBody) {
+func (c *Control) finish(entry *Request, answer *recorder) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	entry.Status, entry.Sent, entry.Received = answer.status, answer.sent, body.n
-	entry.Bytes = entry.Sent + entry.Received
-	entry.Done = true
+	entry.Status, entry.Done = answer.status, true
 }
 
 // AddFault arms a fault after those that are armed already. It panics on an invalid fault.

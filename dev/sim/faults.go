@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -62,7 +60,7 @@ func (f Fault) check(named map[string]Problem) error {
 		return fmt.Errorf("unknown kind %q; allowed: an HTTP status from 400 to 599, %s", f.Kind, strings.Join(allowed, ", "))
 	}
 	if min(int64(f.Times), int64(f.RetryAfter), f.AfterBytes, f.BytesPerSecond, int64(f.Delay)) < 0 {
-		return errors.New("times, retry_after, after_bytes, bytes_per_second and delay_ms must not be negative")
+		return errors.New("times, retry_after, after_bytes, bytes_per_second and the delay must not be negative")
 	}
 	if f.Kind == "throttle" && f.BytesPerSecond == 0 {
 		return errors.New("throttle needs bytes_per_second")
@@ -78,23 +76,4 @@ func (f Fault) status() int {
 		return 0
 	}
 	return n
-}
-
-// UnmarshalJSON reads the delay in milliseconds from delay_ms and refuses unknown fields.
-func (f *Fault) UnmarshalJSON(data []byte) error {
-	type plain Fault
-	var v struct {
-		plain
-		DelayMS int64 `json:"delay_ms"`
-	}
-
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&v); err != nil {
-		return err
-	}
-
-	*f = Fault(v.plain)
-	f.Delay = time.Duration(v.DelayMS) * time.Millisecond
-	return nil
 }
