@@ -171,7 +171,8 @@ func (m *machine) watch(url string, then func() error) (polls []download.Poll, e
 	}
 
 	for _, poll := range polls {
-		if poll.Err != nil || poll.Jobs != tickJobs || poll.Torrents != tickJobs || poll.Notified != 0 || poll.Written != tickJobs {
+		whole := poll.Jobs == tickJobs && poll.Torrents == tickJobs && poll.Written == tickJobs
+		if poll.Err != nil || !whole || poll.Notified != 0 {
 			return nil, fmt.Errorf("a poll went wrong: %+v", poll)
 		}
 	}

@@ -57,7 +57,7 @@ type rigOptions struct {
 	yandex   yandexsim.Options
 	settings map[string]string // of the worker
 
-	storageTLS *tlsChild // the storage speaks TLS with this certificate; nil: it does not
+	storageTLS bool // the storage speaks TLS
 }
 
 // withRig builds a rig, lets fn use it and stops it.
@@ -131,8 +131,8 @@ func (r *rig) startStandIns(o rigOptions) error {
 	if err := r.ground.StartTelegram(o.telegram); err != nil {
 		return err
 	}
-	if o.storageTLS != nil {
-		r.ground.Apart = o.storageTLS.startBehindTLS
+	if o.storageTLS {
+		r.ground.Apart = startBehindTLS
 	}
 	return r.ground.StartYandex(o.yandex)
 }

@@ -91,7 +91,8 @@ func StartQBittorrent(ctx context.Context, o QBittorrentOptions) (*QBittorrent, 
 	q := &QBittorrent{options: o, Username: qbittorrentUser, Downloads: filepath.Join(dir, "downloads")}
 	// A torrent that was just added may be lost after a kill; its progress is lost.
 	q.child = child{
-		name: "qBittorrent in " + dir, lockFile: filepath.Join(dir, "lock"), launch: q.run, end: q.shutDown, crash: (*process).kill,
+		name: "qBittorrent in " + dir, lockFile: filepath.Join(dir, "lock"),
+		launch: q.run, end: q.shutDown, crash: (*process).kill,
 	}
 	if err := os.MkdirAll(q.Downloads, 0o755); err != nil {
 		return nil, fmt.Errorf("start qBittorrent: %w", err)

@@ -138,7 +138,6 @@ func TestStandInSpeaksLikeQBittorrent(t *testing.T) {
 		func(w webAPI) answer { return w.post("torrents/add", "") },
 		func(w webAPI) answer { return w.post("torrents/add", "urls=garbage") },
 		func(w webAPI) answer { return w.post("torrents/add", "urls=magnet:?xt=urn:btih:zz") },
-		func(w webAPI) answer { return w.post("torrents/add", "urls=http://127.0.0.1:1/a.torrent") },
 		func(w webAPI) answer {
 			return w.post(
 				"torrents/add", "urls="+magnet+"&category=active&tags=job-1, b&ratioLimit=-1&paused=true&savepath=below",

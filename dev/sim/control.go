@@ -79,8 +79,9 @@ func (c *Control) Serve(w http.ResponseWriter, r *http.Request, system http.Hand
 
 	entry, fault := c.begin(r)
 	answer := &recorder{ResponseWriter: w}
-	r = r.WithContext(r.Context())             // a copy: net/http uses the body of its own request to close a connection gently
 	defer func() { c.finish(entry, answer) }() // also when a fault cuts the connection by a panic
+	// A fault replaces the body in a copy: net/http uses that of its own request to close a connection gently.
+	r = r.WithContext(r.Context())
 
 	if fault == nil {
 		system.ServeHTTP(answer, r)

@@ -159,13 +159,9 @@ func walletNumbers(data *cell.Cell) (seqno, id uint64, err error) {
 
 func (t *TonCenter) getMasterchainInfo(*http.Request) (any, error) {
 	head := t.chain.head()
-	block := func(at time.Time) map[string]any {
-		return map[string]any{
-			"workchain": -1, "shard": "8000000000000000", "seqno": blockSeqno(at), "gen_utime": strconv.FormatInt(at.Unix(), 10),
-			"global_id": wallet.MainnetGlobalID, "start_lt": strconv.FormatUint(t.chain.state.lt, 10), "end_lt": strconv.FormatUint(t.chain.state.lt, 10),
-		}
-	}
-	return map[string]any{"last": block(head), "first": block(time.Unix(1_700_000_001, 0))}, nil
+	return map[string]any{"last": map[string]any{
+		"workchain": -1, "seqno": blockSeqno(head), "gen_utime": strconv.FormatInt(head.Unix(), 10),
+	}}, nil
 }
 
 func (t *TonCenter) postMessage(r *http.Request) (any, error) {
