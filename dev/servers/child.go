@@ -20,6 +20,23 @@ type child struct {
 	unlock  func()
 }
 
+// startAnywhere is the first start. choose chooses the ports, the preferred ones at first and any later, and returns that
+// of the server. Another process may take it before the server does, which may then end without a message about it.
+func (c *child) startAnywhere(ctx context.Context, choose func(preferred bool) (port int, err error)) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	for preferred := true; ; preferred = false {
+		port, err := choose(preferred)
+		if err != nil {
+			return err
+		}
+		if err = c.start(ctx); err == nil || ctx.Err() != nil || !portTaken(err) && portIsFree(port) {
+			return err
+		}
+	}
+}
+
 // start takes the lock and launches the server. The caller holds c.mu.
 func (c *child) start(ctx context.Context) (err error) {
 	unlock := func() {}

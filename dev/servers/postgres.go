@@ -70,27 +70,18 @@ func StartPostgres(ctx context.Context, o PostgresOptions) (*Postgres, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("start PostgreSQL: %w", err)
 	}
-	if err := p.startAnywhere(ctx); err != nil {
+	if err := p.startAnywhere(ctx, p.choosePort); err != nil {
 		return nil, fmt.Errorf("start PostgreSQL in %s: %w", dir, err)
 	}
 	return p, nil
 }
 
-// startAnywhere is the first start: any free port will do.
-func (p *Postgres) startAnywhere(ctx context.Context) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-
-	var err error
-	for wish := p.options.Port; ; wish = 0 {
-		if p.port, err = PreferPort(wish); err != nil {
-			return err
-		}
-		// Another process may take the port between the check and the server's start.
-		if err = p.start(ctx); !portTaken(err) {
-			return err
-		}
+func (p *Postgres) choosePort(preferred bool) (port int, err error) {
+	if preferred {
+		port = p.options.Port
 	}
+	p.port, err = PreferPort(port)
+	return p.port, err
 }
 
 // run prepares the directory and starts the server on p.port.

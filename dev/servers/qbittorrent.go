@@ -100,34 +100,24 @@ func StartQBittorrent(ctx context.Context, o QBittorrentOptions) (*QBittorrent, 
 	if q.binary, q.Version, err = FindQBittorrent(ctx); err != nil {
 		return nil, fmt.Errorf("start qBittorrent: %w", err)
 	}
-	if err := q.startAnywhere(ctx); err != nil {
+	if err := q.startAnywhere(ctx, q.choosePorts); err != nil {
 		return nil, fmt.Errorf("start qBittorrent in %s: %w", dir, err)
 	}
 
 	return q, nil
 }
 
-// startAnywhere is the first start: any free ports will do.
-func (q *QBittorrent) startAnywhere(ctx context.Context) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-
-	for wish := q.options.Port; ; wish = 0 {
-		var err error
-		if q.port, err = PreferPort(wish); err != nil {
-			return err
-		}
-		if q.peerPort, err = FreePort(); err != nil {
-			return err
-		}
-
-		q.URL, q.Peer = "http://"+loopback(q.port), loopback(q.peerPort)
-		// Another process may take the port between the check and the server's start. The server may then end without a
-		// message about it.
-		if err = q.start(ctx); err == nil || !portTaken(err) && portIsFree(q.port) || ctx.Err() != nil {
-			return err
-		}
+func (q *QBittorrent) choosePorts(preferred bool) (port int, err error) {
+	if preferred {
+		port = q.options.Port
 	}
+	if q.port, err = PreferPort(port); err != nil {
+		return 0, err
+	}
+
+	q.peerPort, err = FreePort()
+	q.URL, q.Peer = "http://"+loopback(q.port), loopback(q.peerPort)
+	return q.port, err
 }
 
 // run writes the settings and starts the server on the chosen ports.

@@ -68,39 +68,28 @@ func StartTemporal(ctx context.Context, o TemporalOptions) (*Temporal, error) {
 		t.options.DBFile, t.lockFile = file, file+".lock"
 	}
 
-	if err := t.startAnywhere(ctx); err != nil {
+	if err := t.startAnywhere(ctx, t.choosePorts); err != nil {
 		return nil, fmt.Errorf("start Temporal: %w", err)
 	}
 	return t, nil
 }
 
-// startAnywhere is the first start: any free ports will do.
-func (t *Temporal) startAnywhere(ctx context.Context) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-
-	port, uiPort := t.options.Port, t.options.UIPort
-	for {
-		var err error
-		if t.port, err = PreferPort(port); err != nil {
-			return err
-		}
-
-		t.Address = loopback(t.port)
-		if uiPort >= 0 {
-			if t.uiPort, err = PreferPort(uiPort); err != nil {
-				return err
-			}
-			t.WebUI = "http://" + loopback(t.uiPort)
-		}
-
-		// Another process may take a port between the check and the server's start.
-		if err = t.start(ctx); !portTaken(err) {
-			return err
-		}
-
-		port, uiPort = 0, min(uiPort, 0)
+func (t *Temporal) choosePorts(preferred bool) (port int, err error) {
+	uiPort := min(t.options.UIPort, 0) // any, or none
+	if preferred {
+		port, uiPort = t.options.Port, t.options.UIPort
 	}
+
+	if t.port, err = PreferPort(port); err != nil {
+		return 0, err
+	}
+	t.Address = loopback(t.port)
+
+	if uiPort >= 0 {
+		t.uiPort, err = PreferPort(uiPort)
+		t.WebUI = "http://" + loopback(t.uiPort)
+	}
+	return t.port, err
 }
 
 // run starts the server on the chosen ports.
