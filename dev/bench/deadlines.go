@@ -84,8 +84,9 @@ func (r *rig) expireTogether(ctx context.Context) ([]float64, error) {
 		}
 	}
 
-	if time.Until(first) < time.Second || last.Sub(first) > time.Second {
-		return nil, fmt.Errorf("making %d tasks took too long to measure their deadlines", dueTasks)
+	if left := time.Until(first); left < time.Second || last.Sub(first) > time.Second {
+		return nil, fmt.Errorf("making %d tasks took too long to measure their deadlines: the first is in %s, the last %s later",
+			dueTasks, left, last.Sub(first))
 	}
 	if err := team.awaitExpiry(ctx, last); err != nil {
 		return nil, err
