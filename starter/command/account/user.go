@@ -15,7 +15,15 @@ import (
 // NewUser makes the group of commands by which administrators manage users.
 func NewUser() *cobra.Command {
 	return terminal.Group(&cobra.Command{Use: "user", Short: "Manage users (administrators only)"},
-		newUserAdd(),
+		remote.Ask[shape.User]{
+			Admin: true, Use: "add NAME", Short: "Add a user with access, and show the user's API token once",
+			Call: "POST /v1/users", Text: "name",
+			Fields: []remote.Field{
+				{Flag: "telegram-id", About: "id of the user's Telegram account; deliveries need one"},
+				{Flag: "role", Value: account.RoleUser, Always: true, Read: upper, About: "USER or ADMIN"},
+			},
+			Show: showUser,
+		}.Command(),
 		remote.List[shape.User]{
 			Admin: true, Use: "list", Short: "List users, the oldest first",
 			Path: "/v1/users",
@@ -53,25 +61,7 @@ func NewUser() *cobra.Command {
 	)
 }
 
-func newUserAdd() *cobra.Command {
-	var telegramID, role string
-	cmd := remote.Ask[shape.User]{
-		Admin: true, Use: "add NAME", Short: "Add a user with access, and show the user's API token once",
-		Call: "POST /v1/users",
-		Body: func(args []string) (any, error) {
-			body := map[string]string{"name": args[0], "role": strings.ToUpper(role)}
-			if telegramID != "" {
-				body["telegram_id"] = telegramID
-			}
-			return body, nil
-		},
-		Show: showUser,
-	}.Command()
-
-	cmd.Flags().StringVar(&telegramID, "telegram-id", "", "id of the user's Telegram account; deliveries need one")
-	cmd.Flags().StringVar(&role, "role", account.RoleUser, "USER or ADMIN")
-	return cmd
-}
+func upper(role any) (any, error) { return strings.ToUpper(role.(string)), nil }
 
 // newUserChange is a command that changes fields of a user.
 func newUserChange(use, short string, body func(args []string) map[string]string) *cobra.Command {
