@@ -47,23 +47,20 @@ func NewWebhook() *cobra.Command {
 			Use: "replay WEBHOOK CURSOR", Short: "Send the events after the id of an event again",
 			Call: "POST /v1/webhooks/{}/replay", Text: "cursor", Show: remote.One(showWebhooks),
 		}.Command(),
-		newWebhookState("pause", "Send nothing more until it is resumed", "PAUSED"),
-		newWebhookState("resume", "Send at once, from the place that was reached", "ACTIVE"),
+		remote.Ask[shape.Webhook]{
+			Use: "pause WEBHOOK", Short: "Send nothing more until it is resumed",
+			Call: "PATCH /v1/webhooks/{}", Fixed: map[string]any{"state": "PAUSED"}, Show: remote.One(showWebhooks),
+		}.Command(),
+		remote.Ask[shape.Webhook]{
+			Use: "resume WEBHOOK", Short: "Send at once, from the place that was reached",
+			Call: "PATCH /v1/webhooks/{}", Fixed: map[string]any{"state": "ACTIVE"}, Show: remote.One(showWebhooks),
+		}.Command(),
 		remote.Do{
 			Use: "remove WEBHOOK", Short: "Delete a webhook of yours",
 			Call: "DELETE /v1/webhooks/{}",
 			Done: func(args []string) string { return "webhook " + args[0] + " is deleted" },
 		}.Command(),
 	)
-}
-
-func newWebhookState(verb, short, state string) *cobra.Command {
-	return remote.Ask[shape.Webhook]{
-		Use: verb + " WEBHOOK", Short: short,
-		Call: "PATCH /v1/webhooks/{}",
-		Body: func([]string) (any, error) { return map[string]any{"state": state}, nil },
-		Show: remote.One(showWebhooks),
-	}.Command()
 }
 
 var showWebhooks = remote.Rows(func(w shape.Webhook) []string {

@@ -4,6 +4,7 @@ package remote
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"strings"
 
@@ -25,9 +26,11 @@ type Ask[T any] struct {
 	Call    string
 	Query   func(args []string) url.Values // the query of the arguments; nil: none
 	Filters []Filter
-	// The body has the words after the path's arguments as the field Text, and the Fields. Body makes one in another way.
+	// The body has the words after the path's arguments as the field Text, the Fields, and what is Fixed. Body makes one
+	// in another way.
 	Text    string
 	Fields  []Field
+	Fixed   map[string]any
 	Changes bool // Fields are sent where their flags are given, also empty ones, and something has to be sent
 	Body    func(args []string) (any, error)
 	Waits   string // the flag that says how long the API may wait for something; empty: it does not
@@ -103,11 +106,12 @@ func (a Ask[T]) body(cmd *cobra.Command, args []string) (any, error) {
 	switch {
 	case a.Body != nil:
 		return a.Body(args)
-	case a.Text == "" && a.Fields == nil:
+	case a.Text == "" && a.Fields == nil && a.Fixed == nil:
 		return nil, nil
 	}
 
 	body := map[string]any{}
+	maps.Copy(body, a.Fixed)
 	if a.Text != "" {
 		body[a.Text] = strings.Join(args[strings.Count(a.Call, "{}"):], " ")
 	}

@@ -13,13 +13,11 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// newAction is a command that takes an action on a task. to is the next status, for the action status alone.
-func newAction(name, short, action string, to lifecycle.TaskState) *cobra.Command {
+// newStatusAction is a command that gives a task a status.
+func newStatusAction(name, short string, to lifecycle.TaskState) *cobra.Command {
 	return remote.Ask[shape.Task]{
 		Use: name + " ID COMMENT…", Short: short, Keyed: true,
-		Call: "POST /v1/tasks/{}/" + action,
-		Body: func(args []string) (any, error) { return saying(to, args[1:]), nil },
-		Show: showTask,
+		Call: "POST /v1/tasks/{}/status", Text: "comment", Fixed: map[string]any{"to": to}, Show: showTask,
 	}.Command()
 }
 
@@ -60,7 +58,7 @@ func newStatus() *cobra.Command {
 					"no status " + args[1] + ": give NEW, IN_PROGRESS, BLOCKED, STUCK, DONE or CANCELLED",
 				)
 			}
-			return saying(to, args[2:]), nil
+			return map[string]any{"to": to, "comment": strings.Join(args[2:], " ")}, nil
 		},
 		Show: showTask,
 	}.Command()
@@ -71,13 +69,4 @@ func newComment() *cobra.Command {
 		Use: "comment ID COMMENT…", Short: "Comment on a task", Keyed: true,
 		Call: "POST /v1/tasks/{}/comments", Text: "comment", Show: remote.One(remote.ShowEvents),
 	}.Command()
-}
-
-// saying is the body of an action on a task: the words of a comment and, unless it is empty, the next status.
-func saying(to lifecycle.TaskState, words []string) map[string]string {
-	body := map[string]string{"comment": strings.Join(words, " ")}
-	if to != "" {
-		body["to"] = string(to)
-	}
-	return body
 }
