@@ -8,7 +8,6 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/transaction"
 	"stagecoach/internal/temporalio"
 )
@@ -45,48 +44,15 @@ func TransactionWaitsFor(t transaction.Transaction) string {
 	}
 }
 
-// Retry takes a failed transaction back into processing, also when its workflow is gone. The key may be empty; the same
-// key returns the first answer, here and below. Refusals: INVALID_TRANSITION, PAYMENT_UNDECIDED.
-func (c *Transactions) Retry(
-	ctx context.Context, user account.User, hash, comment, key string,
-) (transaction.Transaction, error) {
-	return c.act(
-		ctx, hash, lifecycle.TransactionActionRetry, lifecycle.TransactionInput{Actor: user.ID, Comment: comment}, key,
-	)
-}
-
-// Resolve ends the review of a transaction with the outcome that the administrator has found out: processed or failed,
-// or processing, when the review was about its deposit, or asked for, and it should continue. payment is the hash on the chain of the
-// payment that bought it; it is empty unless the outcome is processed after a review for payment_lost.
-func (c *Transactions) Resolve(
-	ctx context.Context, user account.User, hash string, outcome lifecycle.TransactionState, payment, comment, key string,
-) (transaction.Transaction, error) {
-	return c.act(
-		ctx, hash, lifecycle.TransactionActionResolve,
-		lifecycle.TransactionInput{Actor: user.ID, Outcome: outcome, Payment: payment, Comment: comment}, key,
-	)
-}
-
-// Review stops an order in processing until an administrator has resolved it. Refusals: INVALID_TRANSITION.
-func (c *Transactions) Review(
-	ctx context.Context, user account.User, hash, comment, key string,
-) (transaction.Transaction, error) {
-	return c.act(
-		ctx, hash, lifecycle.TransactionActionReview, lifecycle.TransactionInput{Actor: user.ID, Comment: comment}, key,
-	)
-}
-
-// WriteOff cancels the debt to a transaction's sender: nothing is paid back. Refusals: INVALID_TRANSITION.
-func (c *Transactions) WriteOff(
-	ctx context.Context, user account.User, hash, comment, key string,
-) (transaction.Transaction, error) {
-	return c.act(
-		ctx, hash, lifecycle.TransactionActionWriteOff, lifecycle.TransactionInput{Actor: user.ID, Comment: comment},
-		key,
-	)
-}
-
-func (c *Transactions) act(
+// Act does what an administrator, in.Actor, wants to be done to a transaction:
+//   - retry takes a failed one back into processing, also when its workflow is gone;
+//   - resolve ends the review of one with the outcome that the administrator has found out: processed or failed, or
+//     processing, when the review was about its deposit, or asked for, and it should continue;
+//   - review stops an order in processing until an administrator has resolved it;
+//   - write_off cancels the debt to its sender: nothing is paid back.
+//
+// The key may be empty; the same key returns the first answer. Refusals: INVALID_TRANSITION, PAYMENT_UNDECIDED.
+func (c *Transactions) Act(
 	ctx context.Context, hash string, action lifecycle.TransactionAction, in lifecycle.TransactionInput, key string,
 ) (transaction.Transaction, error) {
 	if err := lifecycle.CheckTransactionInput(action, in); err != nil {

@@ -118,7 +118,7 @@ func (h *handlers) retryTransaction(ctx context.Context, r *chat.Request, args c
 
 	if attempt := args.Number(1); int64(t.Attempt) == attempt {
 		key := fmt.Sprintf("bot/retry/%s/%d", t.Hash, attempt)
-		if _, err = h.transactions.Retry(ctx, r.User, t.Hash, "", key); err != nil {
+		if _, err = h.act(ctx, r, t, lifecycle.TransactionActionRetry, key); err != nil {
 			return err
 		}
 		if t, err = h.transactions.Find(ctx, t.Hash); err != nil {
@@ -131,6 +131,13 @@ func (h *handlers) retryTransaction(ctx context.Context, r *chat.Request, args c
 	return nil
 }
 
+// act does something to a transaction as the one who sends a request.
+func (h *handlers) act(
+	ctx context.Context, r *chat.Request, t transaction.Transaction, action lifecycle.TransactionAction, key string,
+) (transaction.Transaction, error) {
+	return h.transactions.Act(ctx, t.Hash, action, lifecycle.TransactionInput{Actor: r.User.ID}, key)
+}
+
 // reviewTransaction is the button that asks for a review: it moves no money. It applies to one attempt: a repeated or late
 // press changes nothing.
 func (h *handlers) reviewTransaction(ctx context.Context, r *chat.Request, args chat.Args) error {
@@ -141,7 +148,7 @@ func (h *handlers) reviewTransaction(ctx context.Context, r *chat.Request, args 
 
 	if attempt := args.Number(1); int64(t.Attempt) == attempt && mayReview(t) {
 		key := fmt.Sprintf("bot/review/%s/%d", t.Hash, attempt)
-		if t, err = h.transactions.Review(ctx, r.User, t.Hash, "", key); err != nil {
+		if t, err = h.act(ctx, r, t, lifecycle.TransactionActionReview, key); err != nil {
 			return err
 		}
 		r.Note = r.Say(textReviewAsked)

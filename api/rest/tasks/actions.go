@@ -13,37 +13,45 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-type taskActionInput struct {
+// actInput asks for an action on a task.
+type actInput[Body asking] struct {
 	server.Keyed
 	server.Tried
-	ID   string     `path:"id" example:"12" doc:"The id of a task"`
-	Body ActionBody `nameHint:"TaskAction"`
+	ID   string `path:"id" example:"12" doc:"The id of a task"`
+	Body Body
+}
+
+// asking is the body of an action. The name of its type is that of its schema.
+type asking interface {
+	asked() lifecycle.TaskInput
+}
+
+type taskClaim struct {
+	ActionBody
+	LeaseSeconds int64 `json:"lease_seconds,omitempty" minimum:"60" maximum:"86400" example:"300" doc:"For how long you may be silent: send heartbeats more often, or the task becomes STUCK; left out: for ever"`
+}
+
+func (b taskClaim) asked() lifecycle.TaskInput {
+	asked := b.ActionBody.asked()
+	asked.LeaseSeconds = b.LeaseSeconds
+	return asked
+}
+
+type taskStatusRequest struct {
+	ActionBody
+	To string `json:"to" enum:"NEW,IN_PROGRESS,BLOCKED,STUCK,DONE,CANCELLED" example:"DONE" doc:"One of the task's allowed_statuses"`
+}
+
+func (b taskStatusRequest) asked() lifecycle.TaskInput {
+	asked := b.ActionBody.asked()
+	asked.To = lifecycle.TaskState(b.To)
+	return asked
 }
 
 type taskCommentInput struct {
 	server.Keyed
 	ID   string      `path:"id" example:"12" doc:"The id of a task"`
 	Body CommentBody `nameHint:"TaskComment"`
-}
-
-type taskClaimInput struct {
-	server.Keyed
-	server.Tried
-	ID   string `path:"id" example:"12" doc:"The id of a task"`
-	Body struct {
-		ActionBody
-		LeaseSeconds int64 `json:"lease_seconds,omitempty" minimum:"60" maximum:"86400" example:"300" doc:"For how long you may be silent: send heartbeats more often, or the task becomes STUCK; left out: for ever"`
-	} `nameHint:"TaskClaim"`
-}
-
-type taskStatusInput struct {
-	server.Keyed
-	server.Tried
-	ID   string `path:"id" example:"12" doc:"The id of a task"`
-	Body struct {
-		ActionBody
-		To string `json:"to" enum:"NEW,IN_PROGRESS,BLOCKED,STUCK,DONE,CANCELLED" example:"DONE" doc:"One of the task's allowed_statuses"`
-	} `nameHint:"TaskStatusRequest"`
 }
 
 type taskHeartbeatInput struct {
@@ -78,30 +86,30 @@ var actionFaults = []fault.Code{
 
 // registerActions adds the operations that act on a task.
 func (h *handlers) registerActions(tasks server.Group) {
-	server.RegisterTried(tasks, server.Operation{
+	registerAct[taskClaim](h, tasks, lifecycle.TaskActionClaim, server.Operation{
 		Id: "claim-task", Route: "POST /v1/tasks/{id}/claim",
 		Summary:     "Take a task that is ready",
 		Description: "Of many who try, one gets it. A task that is assigned to you begins; to claim what you work on already changes nothing.",
-		Faults:      append([]fault.Code{fault.TaskAlreadyClaimed, fault.UnresolvedBlockers}, actionFaults...),
-	}, h.claim(lifecycle.TaskActionClaim), h.tryClaim(lifecycle.TaskActionClaim))
+		Faults:      []fault.Code{fault.TaskAlreadyClaimed, fault.UnresolvedBlockers},
+	})
 
-	server.RegisterTried(tasks, server.Operation{
+	registerAct[ActionBody](h, tasks, lifecycle.TaskActionEscalate, server.Operation{
 		Id: "escalate-task", Route: "POST /v1/tasks/{id}/escalate",
 		Summary: "Block a task that somebody else works on",
-		Faults:  append([]fault.Code{fault.CannotEscalateOwn}, actionFaults...),
-	}, h.escalateTask, h.tryEscalate)
+		Faults:  []fault.Code{fault.CannotEscalateOwn},
+	})
 
-	server.RegisterTried(tasks, server.Operation{
+	registerAct[taskClaim](h, tasks, lifecycle.TaskActionTakeover, server.Operation{
 		Id: "take-over-task", Route: "POST /v1/tasks/{id}/takeover",
 		Summary: "Take a STUCK task and work on it",
-		Faults:  append([]fault.Code{fault.CannotTakeover, fault.UnresolvedBlockers}, actionFaults...),
-	}, h.claim(lifecycle.TaskActionTakeover), h.tryClaim(lifecycle.TaskActionTakeover))
+		Faults:  []fault.Code{fault.CannotTakeover, fault.UnresolvedBlockers},
+	})
 
-	server.RegisterTried(tasks, server.Operation{
+	registerAct[taskStatusRequest](h, tasks, lifecycle.TaskActionStatus, server.Operation{
 		Id: "change-task-status", Route: "POST /v1/tasks/{id}/status",
 		Summary: "Give a task another status",
-		Faults:  append([]fault.Code{fault.UnresolvedBlockers, fault.ReviewRequired}, actionFaults...),
-	}, h.changeTaskStatus, h.tryStatus)
+		Faults:  []fault.Code{fault.UnresolvedBlockers, fault.ReviewRequired},
+	})
 
 	server.Register(tasks, server.Operation{
 		Id: "send-task-heartbeat", Route: "POST /v1/tasks/{id}/heartbeat",
@@ -117,36 +125,23 @@ func (h *handlers) registerActions(tasks server.Group) {
 	}, h.commentTask)
 }
 
-// claim makes the handler of an action that takes a task.
-func (h *handlers) claim(action lifecycle.TaskAction) func(context.Context, *taskClaimInput) (shape.Task, error) {
-	return func(ctx context.Context, in *taskClaimInput) (shape.Task, error) {
+// registerAct adds the operation of an action on a task. It has the faults of all actions besides its own.
+func registerAct[Body asking](h *handlers, g server.Group, action lifecycle.TaskAction, op server.Operation) {
+	op.Faults = append(op.Faults, actionFaults...)
+	server.RegisterTried(g, op, func(ctx context.Context, in *actInput[Body]) (shape.Task, error) {
+		return h.changed(ctx, in.ID, func(user account.User, id int64) (task.Task, error) {
+			return h.tasks.Act(ctx, user, id, action, in.Body.asked(), in.Key)
+		})
+	}, func(ctx context.Context, in *actInput[Body]) (shape.DryRun, error) {
 		asked := in.Body.asked()
-		asked.LeaseSeconds = in.Body.LeaseSeconds
-		return h.act(ctx, in.ID, action, asked, in.Key)
-	}
-}
-
-func (h *handlers) escalateTask(ctx context.Context, in *taskActionInput) (shape.Task, error) {
-	return h.act(ctx, in.ID, lifecycle.TaskActionEscalate, in.Body.asked(), in.Key)
-}
-
-func (h *handlers) changeTaskStatus(ctx context.Context, in *taskStatusInput) (shape.Task, error) {
-	asked := in.Body.asked()
-	asked.To = lifecycle.TaskState(in.Body.To)
-	return h.act(ctx, in.ID, lifecycle.TaskActionStatus, asked, in.Key)
+		return h.try(ctx, in.ID, lifecycle.TaskAsk{
+			Action: action, To: asked.To, Comment: asked.Comment, FencingToken: asked.FencingToken,
+		})
+	})
 }
 
 func (b ActionBody) asked() lifecycle.TaskInput {
 	return lifecycle.TaskInput{Comment: b.Comment, FencingToken: b.FencingToken}
-}
-
-// act answers a request for an action.
-func (h *handlers) act(
-	ctx context.Context, id string, action lifecycle.TaskAction, asked lifecycle.TaskInput, key string,
-) (shape.Task, error) {
-	return h.changed(ctx, id, func(user account.User, id int64) (task.Task, error) {
-		return h.tasks.Act(ctx, user, id, action, asked, key)
-	})
 }
 
 func (h *handlers) sendHeartbeat(ctx context.Context, in *taskHeartbeatInput) (shape.Task, error) {

@@ -35,22 +35,6 @@ func (b ActionBody) ask(action lifecycle.TaskAction) lifecycle.TaskAsk {
 	return lifecycle.TaskAsk{Action: action, Comment: b.Comment, FencingToken: b.FencingToken}
 }
 
-func (h *handlers) tryClaim(action lifecycle.TaskAction) func(context.Context, *taskClaimInput) (shape.DryRun, error) {
-	return func(ctx context.Context, in *taskClaimInput) (shape.DryRun, error) {
-		return h.try(ctx, in.ID, in.Body.ask(action))
-	}
-}
-
-func (h *handlers) tryEscalate(ctx context.Context, in *taskActionInput) (shape.DryRun, error) {
-	return h.try(ctx, in.ID, in.Body.ask(lifecycle.TaskActionEscalate))
-}
-
-func (h *handlers) tryStatus(ctx context.Context, in *taskStatusInput) (shape.DryRun, error) {
-	ask := in.Body.ask(lifecycle.TaskActionStatus)
-	ask.To = lifecycle.TaskState(in.Body.To)
-	return h.try(ctx, in.ID, ask)
-}
-
 func (h *handlers) trySubmit(ctx context.Context, in *submitTaskInput) (shape.DryRun, error) {
 	return h.tried(ctx, in.ID, func(user account.User, id int64) (service.Trial, error) {
 		return h.tasks.TrySubmit(ctx, user, id, in.Body.Result, in.Body.ask(lifecycle.TaskActionSubmit))

@@ -31,51 +31,58 @@ type listTransactionsInput struct {
 	SeenTill time.Time `query:"seen_until" doc:"Only those that may be tried again and were detected before this time"`
 }
 
-type transactionInput struct {
+// HashPath names a transaction. It is exported, as all embedded types here, for huma to see its fields.
+type HashPath struct {
 	Hash string `path:"hash" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"The hash of a transaction"`
 }
 
-type retryTransactionInput struct {
+// actionInput asks for an action on a transaction.
+type actionInput[Body asking] struct {
 	server.Keyed
 	server.Tried
-	Hash string `path:"hash" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"The hash of a transaction"`
-	Body *struct {
-		Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"Fragment is back" doc:"Why; it stands in the transaction's events"`
-	} `nameHint:"TransactionRetry"`
+	HashPath
+	Body Body
 }
 
-type reviewTransactionInput struct {
-	server.Keyed
-	server.Tried
-	Hash string `path:"hash" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"The hash of a transaction"`
-	Body *struct {
-		Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"It takes too long" doc:"Why; it stands in the transaction's events"`
-	} `nameHint:"TransactionReview"`
+// asking is the body of an action. The name of its type is that of its schema.
+type asking interface {
+	asked() lifecycle.TransactionInput
 }
 
-type writeOffTransactionInput struct {
-	server.Keyed
-	server.Tried
-	Hash string `path:"hash" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"The hash of a transaction"`
-	Body *struct {
-		Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"Paid back by hand" doc:"Why; it stands in the transaction's events"`
-	} `nameHint:"TransactionWriteOff"`
+type transactionRetry struct {
+	Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"Fragment is back" doc:"Why; it stands in the transaction's events"`
 }
 
-type resolveTransactionInput struct {
-	server.Keyed
-	server.Tried
-	Hash string `path:"hash" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"The hash of a transaction"`
-	Body struct {
-		Outcome string `json:"outcome" enum:"processed,failed,processing" doc:"What you have found out; processing only after a review for deposit_limit, or one that was asked for: the order goes on"`
-		Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"The Stars have arrived" doc:"Why; it stands in the transaction's events"`
-		Payment string `json:"payment,omitempty" pattern:"^([0-9a-f]{64})?$" patternDescription:"64 hex digits" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"Only for processed after a review for payment_lost: the hash on the chain of our payment that bought it"`
-	} `nameHint:"TransactionResolution"`
+type transactionReview struct {
+	Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"It takes too long" doc:"Why; it stands in the transaction's events"`
 }
 
-// actionFaults are those of all actions.
-var actionFaults = []fault.Code{
-	fault.TransactionNotFound, fault.InvalidTransition, fault.PaymentUndecided, fault.TemporalUnavailable,
+type transactionWriteOff struct {
+	Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"Paid back by hand" doc:"Why; it stands in the transaction's events"`
+}
+
+func (b *transactionRetry) asked() lifecycle.TransactionInput {
+	return lifecycle.TransactionInput{Comment: shape.Value(b).Comment}
+}
+
+func (b *transactionReview) asked() lifecycle.TransactionInput {
+	return lifecycle.TransactionInput{Comment: shape.Value(b).Comment}
+}
+
+func (b *transactionWriteOff) asked() lifecycle.TransactionInput {
+	return lifecycle.TransactionInput{Comment: shape.Value(b).Comment}
+}
+
+type transactionResolution struct {
+	Outcome string `json:"outcome" enum:"processed,failed,processing" doc:"What you have found out; processing only after a review for deposit_limit, or one that was asked for: the order goes on"`
+	Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"The Stars have arrived" doc:"Why; it stands in the transaction's events"`
+	Payment string `json:"payment,omitempty" pattern:"^([0-9a-f]{64})?$" patternDescription:"64 hex digits" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"Only for processed after a review for payment_lost: the hash on the chain of our payment that bought it"`
+}
+
+func (b transactionResolution) asked() lifecycle.TransactionInput {
+	return lifecycle.TransactionInput{
+		Outcome: lifecycle.TransactionState(b.Outcome), Payment: b.Payment, Comment: b.Comment,
+	}
 }
 
 // handlers answer the operations of transactions and payments.
@@ -100,6 +107,11 @@ func (h *handlers) registerTransactions() {
 		Server: h.Server, Tag: "Transactions", Access: server.ForAdmins, Scope: lifecycle.TransactionScope, Subject: "transaction", Faults: []fault.Code{fault.NotConfigured},
 	}
 
+	actions := transactions
+	actions.Faults = append([]fault.Code{
+		fault.TransactionNotFound, fault.InvalidTransition, fault.PaymentUndecided, fault.TemporalUnavailable,
+	}, transactions.Faults...)
+
 	server.Register(transactions, server.Operation{
 		Id: "list-transactions", Route: "GET /v1/transactions", Scope: account.ScopeRead,
 		Summary: "List transactions, the newest first",
@@ -110,33 +122,29 @@ func (h *handlers) registerTransactions() {
 		Summary: "Get a transaction with its events, payments and entries of the ledger", Faults: []fault.Code{fault.TransactionNotFound},
 	}, h.getTransaction)
 
-	server.RegisterTried(transactions, server.Operation{
-		Id: "retry-transaction", Route: "POST /v1/transactions/{hash}/retry", Confirms: true,
+	registerAction[*transactionRetry](h, actions, lifecycle.TransactionActionRetry, server.Operation{
+		Id: "retry-transaction", Route: "POST /v1/transactions/{hash}/retry",
 		Summary:     "Try again to buy the Stars of a failed transaction",
 		Description: "Not for a non-retryable failure, and not while a payment of it may have moved money.",
-		Faults:      actionFaults,
-	}, h.retryTransaction, h.tryRetry)
+	})
 
-	server.RegisterTried(transactions, server.Operation{
-		Id: "resolve-transaction", Route: "POST /v1/transactions/{hash}/resolve", Confirms: true,
+	registerAction[transactionResolution](h, actions, lifecycle.TransactionActionResolve, server.Operation{
+		Id: "resolve-transaction", Route: "POST /v1/transactions/{hash}/resolve",
 		Summary:     "End a transaction that needs review as you have found out",
 		Description: "It is never bought again after processed and failed. While a payment of it is signed and the chain has not decided, nobody can.",
-		Faults:      actionFaults,
-	}, h.resolveTransaction, h.tryResolve)
+	})
 
-	server.RegisterTried(transactions, server.Operation{
-		Id: "review-transaction", Route: "POST /v1/transactions/{hash}/review", Confirms: true,
+	registerAction[*transactionReview](h, actions, lifecycle.TransactionActionReview, server.Operation{
+		Id: "review-transaction", Route: "POST /v1/transactions/{hash}/review",
 		Summary:     "Stop an order in processing until an administrator has resolved it",
 		Description: "Nothing is signed for it meanwhile. What is signed already is decided by the chain.",
-		Faults:      actionFaults,
-	}, h.reviewTransaction, h.tryReview)
+	})
 
-	server.RegisterTried(transactions, server.Operation{
-		Id: "write-off-transaction", Route: "POST /v1/transactions/{hash}/write-off", Confirms: true,
+	registerAction[*transactionWriteOff](h, actions, lifecycle.TransactionActionWriteOff, server.Operation{
+		Id: "write-off-transaction", Route: "POST /v1/transactions/{hash}/write-off",
 		Summary:     "Give up what is owed to the sender of a failed transaction",
 		Description: "It stays in the wallet. Not while a refund of it is signed or paid: then nothing is owed.",
-		Faults:      actionFaults,
-	}, h.writeOffTransaction, h.tryWriteOff)
+	})
 
 	server.Register(transactions, server.Operation{
 		Id: "get-transaction-stats", Route: "GET /v1/stats/transactions", Scope: account.ScopeOperate,
@@ -171,7 +179,7 @@ func unlessZero(at time.Time) *time.Time {
 	return &at
 }
 
-func (h *handlers) getTransaction(ctx context.Context, in *transactionInput) (shape.WholeTransaction, error) {
+func (h *handlers) getTransaction(ctx context.Context, in *HashPath) (shape.WholeTransaction, error) {
 	whole, err := h.transactions.Whole(ctx, in.Hash)
 	return server.Shown(whole, err, h.wholeFrom)
 }
@@ -183,66 +191,23 @@ func (h *handlers) wholeFrom(t service.WholeTransaction) shape.WholeTransaction 
 	}
 }
 
-func (h *handlers) retryTransaction(ctx context.Context, in *retryTransactionInput) (shape.Transaction, error) {
-	t, err := h.transactions.Retry(ctx, server.Caller(ctx), in.Hash, shape.Value(in.Body).Comment, in.Key)
-	return h.changed(ctx, t, err)
-}
-
-func (h *handlers) resolveTransaction(ctx context.Context, in *resolveTransactionInput) (shape.Transaction, error) {
-	outcome := lifecycle.TransactionState(in.Body.Outcome)
-	t, err := h.transactions.Resolve(
-		ctx, server.Caller(ctx), in.Hash, outcome, in.Body.Payment, in.Body.Comment, in.Key,
-	)
-	return h.changed(ctx, t, err)
-}
-
-func (h *handlers) reviewTransaction(ctx context.Context, in *reviewTransactionInput) (shape.Transaction, error) {
-	t, err := h.transactions.Review(ctx, server.Caller(ctx), in.Hash, shape.Value(in.Body).Comment, in.Key)
-	return h.changed(ctx, t, err)
-}
-
-func (h *handlers) writeOffTransaction(ctx context.Context, in *writeOffTransactionInput) (shape.Transaction, error) {
-	t, err := h.transactions.WriteOff(ctx, server.Caller(ctx), in.Hash, shape.Value(in.Body).Comment, in.Key)
-	return h.changed(ctx, t, err)
-}
-
-func (h *handlers) tryRetry(ctx context.Context, in *retryTransactionInput) (shape.DryRun, error) {
-	asked := lifecycle.TransactionInput{Comment: shape.Value(in.Body).Comment}
-	return h.try(ctx, in.Hash, lifecycle.TransactionActionRetry, asked)
-}
-
-func (h *handlers) tryResolve(ctx context.Context, in *resolveTransactionInput) (shape.DryRun, error) {
-	return h.try(ctx, in.Hash, lifecycle.TransactionActionResolve, lifecycle.TransactionInput{
-		Outcome: lifecycle.TransactionState(in.Body.Outcome), Payment: in.Body.Payment, Comment: in.Body.Comment,
+// registerAction adds the operation of an action on a transaction.
+func registerAction[Body asking](
+	h *handlers, g server.Group, action lifecycle.TransactionAction, op server.Operation,
+) {
+	op.Confirms = true
+	server.RegisterTried(g, op, func(ctx context.Context, in *actionInput[Body]) (shape.Transaction, error) {
+		asked := in.Body.asked()
+		asked.Actor = server.Caller(ctx).ID
+		t, err := h.transactions.Act(ctx, in.Hash, action, asked, in.Key)
+		if err == nil {
+			h.Done(ctx, t.Hash)
+		}
+		return server.Shown(t, err, h.transactionFrom)
+	}, func(ctx context.Context, in *actionInput[Body]) (shape.DryRun, error) {
+		trial, err := h.transactions.Try(ctx, in.Hash, action, in.Body.asked())
+		return server.Shown(trial, err, server.DryRunFrom)
 	})
-}
-
-func (h *handlers) tryReview(ctx context.Context, in *reviewTransactionInput) (shape.DryRun, error) {
-	asked := lifecycle.TransactionInput{Comment: shape.Value(in.Body).Comment}
-	return h.try(ctx, in.Hash, lifecycle.TransactionActionReview, asked)
-}
-
-func (h *handlers) tryWriteOff(ctx context.Context, in *writeOffTransactionInput) (shape.DryRun, error) {
-	asked := lifecycle.TransactionInput{Comment: shape.Value(in.Body).Comment}
-	return h.try(ctx, in.Hash, lifecycle.TransactionActionWriteOff, asked)
-}
-
-// try says what an action would do.
-func (h *handlers) try(
-	ctx context.Context, hash string, action lifecycle.TransactionAction, asked lifecycle.TransactionInput,
-) (shape.DryRun, error) {
-	trial, err := h.transactions.Try(ctx, hash, action, asked)
-	return server.Shown(trial, err, server.DryRunFrom)
-}
-
-// changed audits what was done to a transaction, and shows it.
-func (h *handlers) changed(
-	ctx context.Context, t transaction.Transaction, err error,
-) (shape.Transaction, error) {
-	if err == nil {
-		h.Done(ctx, t.Hash)
-	}
-	return server.Shown(t, err, h.transactionFrom)
 }
 
 func (h *handlers) transactionFrom(t transaction.Transaction) shape.Transaction {

@@ -20,8 +20,19 @@ func NewToken() *cobra.Command {
 			Use: "list", Short: "List your tokens, the oldest first",
 			Path: "/v1/tokens", Show: showTokens,
 		}.Command(),
-		newTokenCreate(),
-		newTokenRotate(),
+		remote.Ask[shape.Token]{
+			Use: "create NAME", Short: "Create a token of yours, and show its secret once",
+			Call: "POST /v1/tokens", Text: "name", Fields: tokenFields, Show: showNewToken,
+		}.Command(),
+		remote.Ask[shape.Token]{
+			Use: "rotate TOKEN", Short: "Give a token of yours a new secret, by its id, and show it once",
+			Call: "POST /v1/tokens/{}/rotate",
+			Fields: []remote.Field{{
+				Flag: "grace", Name: "grace_seconds", Value: time.Duration(0), Always: true,
+				About: "how long the old secret stays valid besides the new one",
+			}},
+			Show: showNewToken,
+		}.Command(),
 		remote.Ask[shape.Descendants]{
 			Use: "made TOKEN", Short: "List what a token has made, which ends when the token is revoked",
 			Call: "GET /v1/tokens/{}/descendants", Show: showDescendants,
@@ -34,30 +45,21 @@ func NewToken() *cobra.Command {
 	)
 }
 
-func newTokenCreate() *cobra.Command {
-	var wanted tokenFlags
-	cmd := remote.Ask[shape.Token]{
-		Use: "create NAME", Short: "Create a token of yours, and show its secret once",
-		Call: "POST /v1/tokens",
-		Body: wanted.body,
-		Show: showNewToken,
-	}.Command()
-	wanted.add(cmd)
-	return cmd
-}
-
 var errNoScope = terminal.UsageError("--scope is missing: give one or more of " + terminal.Join(account.Scopes))
 
-func newTokenRotate() *cobra.Command {
-	var grace time.Duration
-	cmd := remote.Ask[shape.Token]{
-		Use: "rotate TOKEN", Short: "Give a token of yours a new secret, by its id, and show it once",
-		Call: "POST /v1/tokens/{}/rotate",
-		Body: func([]string) (any, error) { return map[string]any{"grace_seconds": int64(grace.Seconds())}, nil },
-		Show: showNewToken,
-	}.Command()
-	cmd.Flags().DurationVar(&grace, "grace", 0, "how long the old secret stays valid besides the new one")
-	return cmd
+// tokenFields say what a new token is to be.
+var tokenFields = []remote.Field{
+	{
+		Flag: "scope", Name: "scopes", Value: []string(nil), Required: errNoScope,
+		About: "what the token may do, at most what yours may; separated by commas",
+	},
+	{
+		Flag: "lasts", Name: "expires_at", Value: time.Duration(0),
+		About: "how long the token is valid, such as 720h; 0: as long as yours",
+		Read: func(lasts any) (any, error) {
+			return time.Now().Add(lasts.(time.Duration)).UTC().Truncate(time.Second), nil
+		},
+	},
 }
 
 var showTokens = remote.Rows(func(t shape.Token) []string {

@@ -15,7 +15,15 @@ import (
 // NewUser makes the group of commands by which administrators manage users.
 func NewUser() *cobra.Command {
 	return terminal.Group(&cobra.Command{Use: "user", Short: "Manage users (administrators only)"},
-		newUserAdd(),
+		remote.Ask[shape.User]{
+			Admin: true, Use: "add NAME", Short: "Add a user with access, and show the user's API token once",
+			Call: "POST /v1/users", Text: "name",
+			Fields: []remote.Field{
+				{Flag: "telegram-id", About: "id of the user's Telegram account; deliveries need one"},
+				{Flag: "role", Value: account.RoleUser, Always: true, Read: upper, About: "USER or ADMIN"},
+			},
+			Show: showUser,
+		}.Command(),
 		remote.List[shape.User]{
 			Admin: true, Use: "list", Short: "List users, the oldest first",
 			Path: "/v1/users",
@@ -24,15 +32,20 @@ func NewUser() *cobra.Command {
 			}},
 			Show: showUsers,
 		}.Command(),
-		newUserChange("approve ID", "Give a user access", func([]string) map[string]string {
-			return map[string]string{"status": account.UserActive}
-		}),
-		newUserChange("block ID", "Take a user's access away", func([]string) map[string]string {
-			return map[string]string{"status": account.UserBlocked}
-		}),
-		newUserChange("role ID USER|ADMIN", "Give a user another role", func(args []string) map[string]string {
-			return map[string]string{"role": strings.ToUpper(args[1])}
-		}),
+		remote.Ask[shape.User]{
+			Admin: true, Use: "approve ID", Short: "Give a user access",
+			Call: "PATCH /v1/users/{}", Fixed: map[string]any{"status": account.UserActive}, Show: showUser,
+		}.Command(),
+		remote.Ask[shape.User]{
+			Admin: true, Use: "block ID", Short: "Take a user's access away",
+			Call: "PATCH /v1/users/{}", Fixed: map[string]any{"status": account.UserBlocked}, Show: showUser,
+		}.Command(),
+		remote.Ask[shape.User]{
+			Admin: true, Use: "role ID USER|ADMIN", Short: "Give a user another role",
+			Call: "PATCH /v1/users/{}",
+			Body: func(args []string) (any, error) { return map[string]string{"role": strings.ToUpper(args[1])}, nil },
+			Show: showUser,
+		}.Command(),
 		remote.Ask[shape.User]{
 			Admin: true, Use: "forget ID", Short: "Make a person anonymous for ever, and end the person's running jobs",
 			Call: "POST /v1/users/{}/forget", Show: showUser,
@@ -53,35 +66,7 @@ func NewUser() *cobra.Command {
 	)
 }
 
-func newUserAdd() *cobra.Command {
-	var telegramID, role string
-	cmd := remote.Ask[shape.User]{
-		Admin: true, Use: "add NAME", Short: "Add a user with access, and show the user's API token once",
-		Call: "POST /v1/users",
-		Body: func(args []string) (any, error) {
-			body := map[string]string{"name": args[0], "role": strings.ToUpper(role)}
-			if telegramID != "" {
-				body["telegram_id"] = telegramID
-			}
-			return body, nil
-		},
-		Show: showUser,
-	}.Command()
-
-	cmd.Flags().StringVar(&telegramID, "telegram-id", "", "id of the user's Telegram account; deliveries need one")
-	cmd.Flags().StringVar(&role, "role", account.RoleUser, "USER or ADMIN")
-	return cmd
-}
-
-// newUserChange is a command that changes fields of a user.
-func newUserChange(use, short string, body func(args []string) map[string]string) *cobra.Command {
-	return remote.Ask[shape.User]{
-		Admin: true, Use: use, Short: short,
-		Call: "PATCH /v1/users/{}",
-		Body: func(args []string) (any, error) { return body(args), nil },
-		Show: showUser,
-	}.Command()
-}
+func upper(role any) (any, error) { return strings.ToUpper(role.(string)), nil }
 
 func showUser(cmd *cobra.Command, u shape.User) error {
 	if err := showUsers(cmd, []shape.User{u}); err != nil || u.Token == "" {

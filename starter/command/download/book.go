@@ -17,7 +17,11 @@ func NewBook() *cobra.Command {
 		Use: "book", Short: "Manage the books of the library",
 		Example: "  starter book add \"A Treatise on Wheels\" --author \"A. Cartwright\"\n  starter book list --search wheels",
 	},
-		newBookAdd(),
+		remote.Ask[shape.Book]{
+			Use: "add TITLE", Short: "Add a book", Keyed: true,
+			Call: "POST /v1/books", Text: "title", Fields: []remote.Field{{Flag: "author", About: "name of the author"}},
+			Show: showBook,
+		}.Command(),
 		remote.Ask[shape.Book]{
 			Use: "show ID", Short: "Show one book and the paths of its media",
 			Call: "GET /v1/books/{}", Show: showBook,
@@ -42,25 +46,6 @@ func NewBook() *cobra.Command {
 			Show:  showBook,
 		}.Command(),
 	)
-}
-
-func newBookAdd() *cobra.Command {
-	var author string
-	cmd := remote.Ask[shape.Book]{
-		Use: "add TITLE", Short: "Add a book", Keyed: true,
-		Call: "POST /v1/books",
-		Body: func(args []string) (any, error) {
-			body := map[string]string{"title": args[0]}
-			if author != "" {
-				body["author"] = author
-			}
-			return body, nil
-		},
-		Show: showBook,
-	}.Command()
-
-	cmd.Flags().StringVar(&author, "author", "", "name of the author")
-	return cmd
 }
 
 func showBook(cmd *cobra.Command, b shape.Book) error {

@@ -71,15 +71,15 @@ exit code 0 then means completed. Ctrl-C ends the waiting, not the download.`,
 }
 
 func newCancel() *cobra.Command {
-	var keepFiles bool
 	cmd := remote.Ask[shape.Download]{
 		Use: "cancel ID", Short: "Cancel a download, and remove its torrent unless another download needs it",
 		Call: "POST /v1/downloads/{}/cancel",
-		Body: func([]string) (any, error) { return map[string]bool{"keep_files": keepFiles}, nil },
+		Fields: []remote.Field{
+			{Flag: "keep-files", Value: false, Always: true, About: "keep the files that were downloaded"},
+		},
 		Show: showDownload,
 	}.Command()
 
-	cmd.Flags().BoolVar(&keepFiles, "keep-files", false, "keep the files that were downloaded")
 	// The request to cancel is recorded and repeated.
 	cmd.Annotations = map[string]string{string(fault.ProviderUnavailable): "see how it goes: starter download show ID"}
 	return cmd

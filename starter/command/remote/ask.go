@@ -4,9 +4,9 @@ package remote
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -26,8 +26,14 @@ type Ask[T any] struct {
 	Call    string
 	Query   func(args []string) url.Values // the query of the arguments; nil: none
 	Filters []Filter
-	Body    func(args []string) (any, error) // nil: none
-	Waits   *time.Duration                   // that the API may wait for something; nil: it does not
+	// The body has the words after the path's arguments as the field Text, the Fields, and what is Fixed. Body makes one
+	// in another way.
+	Text    string
+	Fields  []Field
+	Fixed   map[string]any
+	Changes bool // Fields are sent where their flags are given, also empty ones, and something has to be sent
+	Body    func(args []string) (any, error)
+	Waits   string // the flag that says how long the API may wait for something; empty: it does not
 	// Answer makes the calls where one is not enough, in place of Call.
 	Answer  func(ctx context.Context, c *client.Client, args []string) ([]byte, error)
 	Show    func(*cobra.Command, T) error
@@ -56,6 +62,9 @@ func (a Ask[T]) Command() *cobra.Command {
 	}
 
 	addFilters(cmd, a.Filters)
+	for _, f := range a.Fields {
+		addFlag(cmd.Flags(), f.Flag, f.Value, f.About)
+	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the answer as JSON")
 	if a.Keyed {
 		const usage = "the same key with the same request again gives the first answer (default: none)"
@@ -78,18 +87,45 @@ func (a Ask[T]) answer(cmd *cobra.Command, c *client.Client, args []string, key 
 
 	setFilters(call.Query, cmd, a.Filters)
 
-	if a.Body != nil {
-		if call.Body, err = a.Body(args); err != nil {
+	if call.Body, err = a.body(cmd, args); err != nil {
+		return nil, err
+	}
+
+	if a.Waits != "" {
+		if call.Waits, err = cmd.Flags().GetDuration(a.Waits); err != nil {
 			return nil, err
 		}
 	}
 
-	if a.Waits != nil {
-		call.Waits = *a.Waits
-	}
-
 	answer, _, err = c.Send(cmd.Context(), call)
 	return answer, err
+}
+
+// body makes the body of the call; nil: it has none.
+func (a Ask[T]) body(cmd *cobra.Command, args []string) (any, error) {
+	switch {
+	case a.Body != nil:
+		return a.Body(args)
+	case a.Text == "" && a.Fields == nil && a.Fixed == nil:
+		return nil, nil
+	}
+
+	body := map[string]any{}
+	maps.Copy(body, a.Fixed)
+	if a.Text != "" {
+		body[a.Text] = strings.Join(args[strings.Count(a.Call, "{}"):], " ")
+	}
+
+	for _, f := range a.Fields {
+		if err := f.addTo(body, cmd, a.Changes); err != nil {
+			return nil, err
+		}
+	}
+
+	if a.Changes && len(body) == 0 {
+		return nil, terminal.UsageError("nothing to change: give --" + a.Fields[0].Flag + " or another flag")
+	}
+	return body, nil
 }
 
 // Call makes a call of a method and a path, with the arguments in the places of {}.

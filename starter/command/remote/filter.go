@@ -18,17 +18,8 @@ type Filter struct {
 }
 
 func addFilters(cmd *cobra.Command, filters []Filter) {
-	flags := cmd.Flags()
 	for _, f := range filters {
-		switch value := f.Value.(type) {
-		case int:
-			flags.Int(f.Flag, value, f.About)
-		case bool:
-			flags.Bool(f.Flag, value, f.About)
-		default:
-			text, _ := value.(string)
-			flags.String(f.Flag, text, f.About)
-		}
+		addFlag(cmd.Flags(), f.Flag, f.Value, f.About)
 	}
 }
 

@@ -17,6 +17,11 @@ func Rows[T any](row func(T) []string, headings ...string) func(*cobra.Command, 
 	}
 }
 
+// One shows one thing as a list of one.
+func One[T any](show func(*cobra.Command, []T) error) func(*cobra.Command, T) error {
+	return func(cmd *cobra.Command, item T) error { return show(cmd, []T{item}) }
+}
+
 // ShowEvents writes a history as a table.
 var ShowEvents = Rows(func(e shape.History) []string {
 	return []string{

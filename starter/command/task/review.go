@@ -57,38 +57,18 @@ func newSubmissions() *cobra.Command {
 }
 
 func newEdit() *cobra.Command {
-	var title, description, priority, comment string
-	var labels []string
-	var given func(flag string) bool
-	cmd := remote.Ask[shape.Task]{
+	return remote.Ask[shape.Task]{
 		Use: "edit ID", Short: "Change title, description, priority or labels of a task that you have created", Keyed: true,
-		Call: "PATCH /v1/tasks/{}",
-		Body: func([]string) (any, error) {
-			body := map[string]any{}
-			for flag, value := range map[string]any{
-				"title": title, "description": description, "priority": priority, "labels": append([]string{}, labels...),
-				"comment": comment,
-			} {
-				if given(flag) {
-					body[flag] = value
-				}
-			}
-			if len(body) == 0 {
-				return nil, terminal.UsageError("nothing to change: give --title or another flag")
-			}
-			return body, nil
+		Call: "PATCH /v1/tasks/{}", Changes: true,
+		Fields: []remote.Field{
+			{Flag: "title", About: "a new title"},
+			{Flag: "description", About: "what is to be done"},
+			{Flag: "priority", About: "low, normal, high or critical"},
+			{Flag: "labels", Value: []string(nil), About: "all labels that it has then, with commas; empty: none"},
+			{Flag: "comment", About: "why"},
 		},
 		Show: showTask,
 	}.Command()
-
-	flags := cmd.Flags()
-	given = flags.Changed
-	flags.StringVar(&title, "title", "", "a new title")
-	flags.StringVar(&description, "description", "", "what is to be done")
-	flags.StringVar(&priority, "priority", "", "low, normal, high or critical")
-	flags.StringSliceVar(&labels, "labels", nil, "all labels that it has then, with commas; empty: none")
-	flags.StringVar(&comment, "comment", "", "why")
-	return cmd
 }
 
 func approval(approved bool) string {

@@ -18,8 +18,16 @@ import (
 // NewWorkspace makes the group of commands about workspaces.
 func NewWorkspace() *cobra.Command {
 	return terminal.Group(&cobra.Command{Use: "workspace", Short: "Manage the workspaces of tasks and their members"},
-		newWorkspaceCreate(),
-		newWorkspaceChange(),
+		remote.Ask[shape.Workspace]{
+			Use: "create NAME", Short: "Create a workspace and become its first member", Keyed: true,
+			Call: "POST /v1/workspaces", Text: "name", Fields: settings, Changes: true, Show: remote.One(showWorkspaces),
+		}.Command(),
+		remote.Ask[shape.Workspace]{
+			Use: "change WORKSPACE", Short: "Change a workspace of yours, by its id; running deadlines stay", Keyed: true,
+			Call: "PATCH /v1/workspaces/{}", Changes: true,
+			Fields: append([]remote.Field{{Flag: "name", About: "a new name"}}, settings...),
+			Show:   remote.One(showWorkspaces),
+		}.Command(),
 		remote.List[shape.Workspace]{
 			Use: "list", Short: "List your workspaces, the oldest first (an administrator sees all)",
 			Path: "/v1/workspaces", Show: showWorkspaces,
@@ -58,104 +66,40 @@ func NewWorkspace() *cobra.Command {
 	)
 }
 
-func newWorkspaceCreate() *cobra.Command {
-	var settings workspaceSettings
-	cmd := remote.Ask[shape.Workspace]{
-		Use: "create NAME", Short: "Create a workspace and become its first member", Keyed: true,
-		Call: "POST /v1/workspaces",
-		Body: func(args []string) (any, error) { return settings.body(args[0]) },
-		Show: showWorkspace,
-	}.Command()
-
-	settings.addFlags(cmd)
-	return cmd
+// settings are the fields of a workspace's settings.
+var settings = []remote.Field{
+	{
+		Flag: "deadline", Name: "status_deadlines", Value: []string(nil), Read: readDeadlines,
+		About: "STATUS=MINUTES for NEW, IN_PROGRESS or BLOCKED; may be given several times; 0: none",
+	},
+	{
+		Flag: "release-stuck-after", Name: "stuck_release_after", Value: 0., Read: readRelease,
+		About: "minutes after which a STUCK task is NEW again; 0: never",
+	},
+	{
+		Flag: "new-waits-for-blockers", Name: "new_deadline_waits_for_blockers", Value: false,
+		About: "begin the deadline of a NEW task when its last blocker is DONE",
+	},
+	{
+		Flag: "review-required", Value: false,
+		About: "let a task be DONE only when somebody else has approved its result",
+	},
 }
 
-func newWorkspaceChange() *cobra.Command {
-	var name string
-	var settings workspaceSettings
-	cmd := remote.Ask[shape.Workspace]{
-		Use: "change WORKSPACE", Short: "Change a workspace of yours, by its id; running deadlines stay", Keyed: true,
-		Call: "PATCH /v1/workspaces/{}",
-		Body: func([]string) (any, error) {
-			body, err := settings.body(name)
-			if err == nil && len(body) == 0 {
-				err = terminal.UsageError("nothing to change: give --name or another flag")
-			}
-			return body, err
-		},
-		Show: showWorkspace,
-	}.Command()
-
-	cmd.Flags().StringVar(&name, "name", "", "a new name")
-	settings.addFlags(cmd)
-	return cmd
-}
-
-// workspaceSettings are the flags of a workspace's settings; a setting whose flag is not given keeps its value.
-type workspaceSettings struct {
-	given     func(flag string) bool
-	deadlines []string
-	release   float64
-	waits     bool
-	reviews   bool
-}
-
-func (s *workspaceSettings) addFlags(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	s.given = flags.Changed
-	flags.StringSliceVar(
-		&s.deadlines, "deadline", nil,
-		"STATUS=MINUTES for NEW, IN_PROGRESS or BLOCKED; may be given several times; 0: none",
-	)
-	flags.Float64Var(&s.release, "release-stuck-after", 0, "minutes after which a STUCK task is NEW again; 0: never")
-	flags.BoolVar(
-		&s.waits, "new-waits-for-blockers", false, "begin the deadline of a NEW task when its last blocker is DONE",
-	)
-	flags.BoolVar(
-		&s.reviews, "review-required", false, "let a task be DONE only when somebody else has approved its result",
-	)
-}
-
-// body has the settings that are given, and the name unless it is empty.
-func (s *workspaceSettings) body(name string) (map[string]any, error) {
-	body := map[string]any{}
-	if name != "" {
-		body["name"] = name
+func readRelease(value any) (any, error) {
+	if !isNumber(value.(float64)) {
+		return nil, terminal.UsageError("--release-stuck-after is no number: give minutes, such as 30")
 	}
-
-	if s.given("deadline") {
-		minutes, err := readDeadlines(s.deadlines)
-		if err != nil {
-			return nil, err
-		}
-		body["status_deadlines"] = minutes
-	}
-
-	if s.given("release-stuck-after") {
-		if !isNumber(s.release) {
-			return nil, terminal.UsageError("--release-stuck-after is no number: give minutes, such as 30")
-		}
-		body["stuck_release_after"] = s.release
-	}
-
-	if s.given("new-waits-for-blockers") {
-		body["new_deadline_waits_for_blockers"] = s.waits
-	}
-
-	if s.given("review-required") {
-		body["review_required"] = s.reviews
-	}
-	return body, nil
+	return value, nil
 }
 
 // isNumber refuses NaN and the infinities, which strconv reads as well.
 func isNumber(value float64) bool { return !math.IsNaN(value) && !math.IsInf(value, 0) }
 
 // readDeadlines reads STATUS=MINUTES. The API checks the names of the statuses.
-func readDeadlines(texts []string) (map[string]float64, error) {
+func readDeadlines(texts any) (any, error) {
 	minutes := map[string]float64{}
-	for _, text := range texts {
+	for _, text := range texts.([]string) {
 		status, number, _ := strings.Cut(text, "=")
 		value, err := strconv.ParseFloat(number, 64)
 		if err != nil || !isNumber(value) {
@@ -173,10 +117,6 @@ var showMembers = remote.Rows(func(m shape.Member) []string {
 var showInvitations = remote.Rows(func(i shape.Invitation) []string {
 	return []string{i.WorkspaceID, i.WorkspaceName, i.InvitedBy, i.InvitedByName, terminal.When(i.InvitedAt)}
 }, "WORKSPACE", "NAME", "ASKED BY", "NAME", "SINCE")
-
-func showWorkspace(cmd *cobra.Command, w shape.Workspace) error {
-	return showWorkspaces(cmd, []shape.Workspace{w})
-}
 
 var showWorkspaces = remote.Rows(func(w shape.Workspace) []string {
 	waits := "no"

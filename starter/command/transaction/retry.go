@@ -36,9 +36,7 @@ func newRetry() *cobra.Command {
 
 With --all the command shows which transactions it would retry; --yes retries them. Transactions
 that an operator has ended are left out, unless --failure names their message.`,
-		Call: retryCall,
-		Body: func(args []string) (any, error) { return comment(args[1:]), nil },
-		Show: showTransaction,
+		Call: retryCall, Text: "comment", Show: showTransaction,
 	}.Command()
 
 	retryOne := cmd.RunE

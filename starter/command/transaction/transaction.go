@@ -103,16 +103,12 @@ func New() *cobra.Command {
 		remote.Ask[shape.Transaction]{
 			Admin: true, Use: "review HASH [COMMENT…]", Keyed: true,
 			Short: "Stop an order in processing until somebody has resolved it",
-			Call:  "POST /v1/transactions/{}/review",
-			Body:  func(args []string) (any, error) { return comment(args[1:]), nil },
-			Show:  showTransaction,
+			Call:  "POST /v1/transactions/{}/review", Text: "comment", Show: showTransaction,
 		}.Command(),
 		remote.Ask[shape.Transaction]{
 			Admin: true, Use: "write-off HASH [COMMENT…]", Keyed: true,
 			Short: "Write off what is owed to the sender of a failed transaction: it is not paid back",
-			Call:  "POST /v1/transactions/{}/write-off",
-			Body:  func(args []string) (any, error) { return comment(args[1:]), nil },
-			Show:  showTransaction,
+			Call:  "POST /v1/transactions/{}/write-off", Text: "comment", Show: showTransaction,
 		}.Command(),
 		remote.Ask[shape.Queue]{
 			Admin: true, Use: "queue", Short: "Show the payments that wait for the wallet, and what stops payments",
@@ -122,9 +118,7 @@ func New() *cobra.Command {
 		}.Command(),
 		remote.Ask[shape.Switches]{
 			Admin: true, Use: "pause [REASON…]", Short: "Stop new payments; signed ones are still watched on the chain",
-			Call: "POST /v1/payments/pause",
-			Body: func(args []string) (any, error) { return map[string]string{"reason": strings.Join(args, " ")}, nil },
-			Show: showSwitches,
+			Call: "POST /v1/payments/pause", Text: "reason", Show: showSwitches,
 		}.Command(),
 		remote.Ask[shape.Switches]{
 			Admin: true, Use: "resume", Short: "End the pause, and the hold that the system set",
