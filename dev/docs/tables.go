@@ -83,11 +83,20 @@ func defaultOf(s config.Setting) string {
 	}
 }
 
+// readers names programs: `api`, `worker`, `serve`.
+func readers(programs []config.Program) string {
+	var names []string
+	for _, program := range programs {
+		names = append(names, "`"+string(program)+"`")
+	}
+	return strings.Join(names, ", ")
+}
+
 func meaningOf(s config.Setting) string {
 	text := strings.ReplaceAll(s.Doc, "|", "\\|")
 	switch {
-	case s.Secret && s.Only != "":
-		text += " (secret; read by the program `" + string(s.Only) + "` alone)"
+	case s.Secret && len(s.Only) > 0:
+		text += " (secret; read by " + readers(s.Only) + " alone)"
 	case s.Secret:
 		text += " (secret)"
 	}

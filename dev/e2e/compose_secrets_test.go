@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"stagecoach/internal/config"
+	"stagecoach/internal/lifecycle"
 )
 
 // composeConfig returns a file whose content is in docker-compose.yml.
@@ -116,7 +117,10 @@ func TestServicesHoldNoSecretOfAnotherProgram(t *testing.T) {
 		for _, setting := range config.Settings() {
 			program := config.Program(strings.Join(service.Command, " "))
 			known := program == config.ForAPI || program == config.ForWorker
-			reads[setting.Name] = setting.Secret && known && (setting.Only == "" || setting.Only == program)
+			if service.Environment["STAGECOACH_WORKER_QUEUES"] == strings.Join(lifecycle.PaymentQueues, ",") {
+				program = config.ForPayments
+			}
+			reads[setting.Name] = setting.Secret && known && setting.ReadBy(program)
 		}
 
 		for _, secret := range service.Secrets {

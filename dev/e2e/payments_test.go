@@ -1,12 +1,14 @@
 package e2e
 
 import (
+	"strings"
 	"testing"
 
-	"stagecoach/internal/lifecycle"
+	"stagecoach/dev/testdb"
 )
 
-// TestPaymentsAlone buys with a process that holds the wallet's key and serves payments only, beside one that does not.
+// TestPaymentsAlone buys and refunds with a process that holds the wallet's key and serves payments only, beside one that does
+// not. The first knows no secret of people, and its role in PostgreSQL has what it needs only.
 func TestPaymentsAlone(t *testing.T) {
 	t.Parallel()
 	server := startTemporal(t, `system.namespaceCacheRefreshInterval="200ms"`)
@@ -16,6 +18,19 @@ func TestPaymentsAlone(t *testing.T) {
 	l.env["STAGECOACH_TON_KEY"], l.env["STAGECOACH_WORKER_QUEUES"] = "", "stagecoach,delivery,torrents,webhooks"
 	l.startWorker()
 	l.env["STAGECOACH_TON_KEY"], l.env["STAGECOACH_WORKER_QUEUES"] = key, "payments,wallet"
-	l.start("worker")
-	l.becomes(l.deposit("durov 50"), lifecycle.TransactionProcessed)
+	for _, secret := range []string{
+		"STAGECOACH_TELEGRAM_TOKEN", "STAGECOACH_ENCRYPTION_KEY", "STAGECOACH_YANDEX_CLIENT_SECRET", "STAGECOACH_YANDEX_REFRESH_TOKEN",
+	} {
+		delete(l.env, secret)
+	}
+	l.env["DATABASE_URL"] = testdb.AsWallet(t, l.env["DATABASE_URL"])
+	payments := l.start("worker")
+
+	l.boughtOnce(l.deposit("durov 50"))
+	l.balances()
+	l.givenBackOnce(l.deposit("no order at all"))
+	payments.stop()
+	if logged := l.log.String(); strings.Contains(logged, "permission denied") {
+		t.Error("the role lacks a right")
+	}
 }

@@ -139,9 +139,13 @@ func identity(service string) string {
 	return fmt.Sprintf("%d@%s@%s", os.Getpid(), host, service)
 }
 
-// KeepAlive sends the heartbeats of this process, and keeps counts, alerts and webhooks up to date together with the other
-// processes, until stop is called.
+// KeepAlive sends the heartbeats of this process until stop is called. A process that does more than pay keeps counts, alerts
+// and webhooks up to date, together with the others.
 func (a *Connections) KeepAlive(ctx context.Context) (stop func()) {
+	if a.Config.Worker.PaysOnly() {
+		return background(ctx, a.Liveness.Run)
+	}
+
 	keeper := counts.Keeper{Store: a.Store.Operations, Log: a.Log, Then: map[string]func(context.Context) error{
 		"watch the service":           a.Reporter().Watch,
 		"repeat signals for webhooks": a.Webhooks().RepeatSignals,

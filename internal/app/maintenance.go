@@ -11,14 +11,20 @@ import (
 	"stagecoach/internal/store"
 )
 
-// Migrate brings the schema of the database at url up to this program's version; the database may still be starting.
-func Migrate(ctx context.Context, url string, log *slog.Logger) error {
-	record, err := store.Open(ctx, url, make([]byte, 32)) // any key will do: nothing is encrypted or decrypted
+// Migrate brings the schema of the database at url up to this program's version, and lets a role do what the process for
+// payments does, and no more; without a role nothing. The database may still be starting.
+func Migrate(ctx context.Context, url, walletRole string, log *slog.Logger) error {
+	record, err := store.Open(ctx, url)
 	if err != nil {
 		return err
 	}
 	defer record.Close()
-	return RetryWhileUnavailable(ctx, log, "the database", func() error { return record.Migrate(ctx) })
+
+	err = RetryWhileUnavailable(ctx, log, "the database", func() error { return record.Migrate(ctx) })
+	if err != nil || walletRole == "" {
+		return err
+	}
+	return record.GrantWallet(ctx, walletRole)
 }
 
 // Reseal encrypts all encrypted values of the record with the first key, and returns the number of rows.

@@ -30,13 +30,15 @@ func (a *Connections) seedTokens(ctx context.Context) error {
 // connectOutside makes the clients of Telegram and of the file storage.
 func (a *Connections) connectOutside() (err error) {
 	c := a.Config
-	a.Telegram, err = telegram.New(telegram.Options{
-		Token: c.Telegram.Token, APIURL: c.Telegram.APIURL, ConnectTimeout: connectTimeout,
-		RequestsPerSecond: c.Telegram.RequestsPerSecond,
-		Observer:          a.Observer(operations.Telegram, a.Metrics.TelegramLatency),
-	})
-	if err != nil {
-		return err
+	if c.Telegram.Token != "" { // else this process pays only
+		a.Telegram, err = telegram.New(telegram.Options{
+			Token: c.Telegram.Token, APIURL: c.Telegram.APIURL, ConnectTimeout: connectTimeout,
+			RequestsPerSecond: c.Telegram.RequestsPerSecond,
+			Observer:          a.Observer(operations.Telegram, a.Metrics.TelegramLatency),
+		})
+		if err != nil {
+			return err
+		}
 	}
 
 	a.tokens = yandex.NewRotating(yandex.RotatingOptions{

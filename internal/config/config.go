@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"stagecoach/internal/lifecycle"
 )
 
 // Config is every setting of the program. Durations and sizes have the units of their types; sizes are bytes.
@@ -101,6 +103,19 @@ func (w Worker) Serves(queue string) bool {
 	return len(w.Queues) == 0 || slices.Contains(w.Queues, queue)
 }
 
+// PaysOnly says whether a worker serves the queues of payments alone.
+func (w Worker) PaysOnly() bool {
+	return len(w.Queues) > 0 && !slices.ContainsFunc(w.Queues, func(queue string) bool {
+		return !slices.Contains(lifecycle.PaymentQueues, queue)
+	})
+}
+
+// paysOnly is PaysOnly before the settings are read. A wrong value is reported later.
+func paysOnly(lookup func(string) (string, bool)) bool {
+	value, _ := lookup(workerQueues)
+	return Worker{Queues: strings.FieldsFunc(value, isSeparator)}.PaysOnly()
+}
+
 // WorkerVersion names what a worker runs, for Temporal's worker deployments.
 type WorkerVersion struct{ Deployment, Build string }
 
@@ -127,32 +142,41 @@ type Program string
 
 // The programs by their names.
 const (
-	ForAPI    Program = "api"
-	ForWorker Program = "worker"
-	ForServe  Program = "serve" // API, bot and worker in one process, without payments
+	ForAPI      Program = "api"
+	ForWorker   Program = "worker"
+	ForPayments Program = "payments" // a worker that serves the queues of payments alone
+	ForServe    Program = "serve"    // API, bot and worker in one process, without payments
 )
 
-// reads says whether the program needs a setting; empty: all programs together.
-func (p Program) reads(s Setting) bool {
-	if p == ForServe {
-		return !s.Wallet
-	}
-	return p == "" || s.Only == "" || s.Only == p
+// Who reads secrets that not every program needs. Whoever takes over the process that pays has no way to people, and
+// whoever takes over one that strangers reach has no money.
+var (
+	withoutWallet = []Program{ForAPI, ForWorker, ForServe}
+	withWallet    = []Program{ForWorker, ForPayments}
+	withTorrents  = []Program{ForWorker, ForServe}
+)
+
+// ReadBy says whether a program reads the setting; empty: all programs together.
+func (s Setting) ReadBy(program Program) bool {
+	return program == "" || len(s.Only) == 0 || slices.Contains(s.Only, program)
 }
 
 // Load reads the settings of all programs. Every wrong value is reported, with its variable's name and what is allowed.
 func Load(lookup func(string) (string, bool)) (Config, error) { return LoadFor("", lookup) }
 
 // LoadFor reads the environment through lookup (os.LookupEnv), without the settings that other programs alone need: no
-// process holds secrets that it does not use.
+// process holds secrets that it does not use. A worker that serves the queues of payments alone is ForPayments.
 func LoadFor(program Program, lookup func(string) (string, bool)) (Config, error) {
 	var c Config
 	var problems []error
-	settings := slices.DeleteFunc(c.settings(), func(s Setting) bool { return !program.reads(s) })
+	if program == ForWorker && paysOnly(lookup) {
+		program = ForPayments
+	}
+	settings := slices.DeleteFunc(c.settings(), func(s Setting) bool { return !s.ReadBy(program) })
 
-	token, _ := read(lookup, Setting{Name: "STAGECOACH_TELEGRAM_TOKEN", Secret: true}) // its own turn reports an error
+	demo := isDemo(program, lookup)
 	for _, setting := range settings {
-		if err := setting.load(lookup, token == demoBot); err != nil {
+		if err := setting.load(lookup, demo); err != nil {
 			problems = append(problems, err)
 		}
 	}
@@ -175,7 +199,7 @@ func LoadFor(program Program, lookup func(string) (string, bool)) (Config, error
 	return c, errors.Join(problems...)
 }
 
-// load reads one setting; demo says whether the demonstration's bot is configured.
+// load reads one setting; demo says whether this is the demonstration.
 func (s Setting) load(lookup func(string) (string, bool), demo bool) error {
 	value, err := read(lookup, s)
 	if err != nil {

@@ -33,16 +33,10 @@ func secret(into *string, name, doc string) Setting {
 	return Setting{Name: name, Doc: doc, Secret: true, set: func(v string) error { *into = v; return nil }}
 }
 
-// only is a setting that one program alone reads.
-func only(program Program, s Setting) Setting {
-	s.Only = program
+// only is a setting that these programs alone read.
+func only(programs []Program, s Setting) Setting {
+	s.Only = programs
 	return s
-}
-
-// ofWallet is a secret of the worker that pays.
-func ofWallet(s Setting) Setting {
-	s.Wallet = true
-	return only(ForWorker, s)
 }
 
 func required(into *string, name, doc string) Setting {

@@ -15,23 +15,25 @@ type Setting struct {
 	Secret  bool // also read from the file that <Name>_FILE names; never shown
 	// Required settings have no default, and the program does not start without them.
 	Required bool
-	Only     Program // the one program that reads it, beside serve; empty: all do
-	Wallet   bool    // a secret of the process for payments, which runs nothing that strangers reach: serve does not read it
+	Only     []Program // the programs that read it; empty: all do
 	set      func(string) error
 	guarded  *string // a URL that secrets, or answers about money, travel to: https, unless the host may be spoken to in plain text
 	file     *string // keeps the path of <Name>_FILE, for a reader that checks the file's rights
 }
 
-const day = 24 * time.Hour
+const (
+	day          = 24 * time.Hour
+	workerQueues = "STAGECOACH_WORKER_QUEUES"
+)
 
 // generalSettings are those of no workload, before theirs.
 func (c *Config) generalSettings() []Setting {
 	return []Setting{
 		required(&c.DatabaseURL, "DATABASE_URL", "the URL of PostgreSQL"),
-		{Name: "STAGECOACH_ENCRYPTION_KEY", Doc: "encrypts OAuth tokens and webhooks in the database: 32 bytes in base64, or several keys with commas; the first encrypts, all decrypt", Secret: true, Required: true, set: keysInto(&c.EncryptionKeys)},
+		{Name: "STAGECOACH_ENCRYPTION_KEY", Doc: "encrypts OAuth tokens and webhooks in the database: 32 bytes in base64, or several keys with commas; the first encrypts, all decrypt", Secret: true, Required: true, Only: withoutWallet, set: keysInto(&c.EncryptionKeys)},
 		{Name: "STAGECOACH_PAYLOAD_KEYS", Doc: "encrypts what Temporal keeps: id:key pairs with commas, each key 32 bytes in base64; the first encrypts, all decrypt; empty: no encryption", Secret: true, set: payloadKeysInto(&c.Payloads.Keys)},
 		boolean(&c.Payloads.Encrypt, "STAGECOACH_PAYLOAD_ENCRYPT", "true", "true: encrypt with the first payload key; false: only decrypt"),
-		{Name: "STAGECOACH_ADMIN_TOKEN", Doc: "an administrator's API token, at least 32 characters; another value replaces it; empty: it stays", Secret: true, Only: ForAPI, set: adminTokenInto(&c.AdminToken)},
+		{Name: "STAGECOACH_ADMIN_TOKEN", Doc: "an administrator's API token, at least 32 characters; another value replaces it; empty: it stays", Secret: true, Only: []Program{ForAPI, ForServe}, set: adminTokenInto(&c.AdminToken)},
 		integer(&c.Connections, "STAGECOACH_DATABASE_CONNECTIONS", "0", 0, 10_000, "connections to PostgreSQL of each process; a fifth of them is for administrators, payments and the program's own checks; 0: 20 for an API, 12 for a worker"),
 		{Name: "STAGECOACH_LOG_LEVEL", Default: "info", Doc: "debug, info, warn or error", set: func(v string) error { return levelInto(&c.LogLevel, v) }},
 		optionalAddress(&c.TracesURL, "OTEL_EXPORTER_OTLP_ENDPOINT", "the receiver of traces by OTLP over HTTP, such as http://localhost:4318; empty: no traces. OpenTelemetry's other variables, such as OTEL_TRACES_SAMPLER and OTEL_EXPORTER_OTLP_HEADERS, are read too"),
@@ -53,10 +55,10 @@ func (c *Config) generalSettings() []Setting {
 		listener(&c.Worker.MetricsAddr, "STAGECOACH_WORKER_METRICS_ADDR", "127.0.0.1:9090", "the address of a worker's /metrics; off: none"),
 		deploymentName(&c.Worker.Version.Deployment, "TEMPORAL_DEPLOYMENT_NAME", "the deployment of this worker, for Temporal's worker versioning: workers get work only after an operator, or Temporal's worker controller, has made their version current; empty, with TEMPORAL_WORKER_BUILD_ID: unversioned"),
 		buildID(&c.Worker.Version.Build, "TEMPORAL_WORKER_BUILD_ID", "the build of this worker, see TEMPORAL_DEPLOYMENT_NAME"),
-		queues(&c.Worker.Queues, "STAGECOACH_WORKER_QUEUES", "task queues that this worker serves, with commas: "+strings.Join(lifecycle.Queues(), ", ")+"; empty: all. The last two are served only with the wallet's key"),
+		queues(&c.Worker.Queues, workerQueues, "task queues that this worker serves, with commas: "+strings.Join(lifecycle.Queues(), ", ")+"; empty: all. The last two are served only with the wallet's key"),
 		duration(&c.Worker.StopTimeout, "STAGECOACH_WORKER_STOP_TIMEOUT", "30s", 0, day, "how long a stopping worker lets activities finish"),
 
-		required(&c.Telegram.Token, "STAGECOACH_TELEGRAM_TOKEN", "the bot's token"),
+		only(withoutWallet, required(&c.Telegram.Token, "STAGECOACH_TELEGRAM_TOKEN", "the bot's token")),
 		guarded(address(&c.Telegram.APIURL, "STAGECOACH_TELEGRAM_API_URL", "https://api.telegram.org", "the Bot API server, Telegram's or a local one"), &c.Telegram.APIURL),
 		number(&c.Telegram.RequestsPerSecond, "STAGECOACH_TELEGRAM_RATE", "30", "requests per second of each process to Telegram; 0: the 30 that Telegram allows a bot"),
 		integer(&c.Telegram.CacheChat, "STAGECOACH_TELEGRAM_CACHE_CHAT", "0", -1<<62, 1<<62, "a chat of the operator that gets files first, so that users do not see a repeated upload; 0: none"),
@@ -65,9 +67,9 @@ func (c *Config) generalSettings() []Setting {
 		guarded(address(&c.Yandex.APIURL, "STAGECOACH_YANDEX_API_URL", "https://cloud-api.yandex.net", "the API of Yandex Disk"), &c.Yandex.APIURL),
 		guarded(address(&c.Yandex.TokenURL, "STAGECOACH_YANDEX_TOKEN_URL", "https://oauth.yandex.ru/token", "the address that renews tokens of Yandex Disk"), &c.Yandex.TokenURL),
 		text(&c.Yandex.ClientID, "STAGECOACH_YANDEX_CLIENT_ID", "", "OAuth client id for Yandex Disk"),
-		secret(&c.Yandex.ClientSecret, "STAGECOACH_YANDEX_CLIENT_SECRET", "OAuth client secret for Yandex Disk"),
-		secret(&c.Yandex.AccessToken, "STAGECOACH_YANDEX_ACCESS_TOKEN", "the first access token for Yandex Disk; may be empty with a refresh token"),
-		secret(&c.Yandex.RefreshToken, "STAGECOACH_YANDEX_REFRESH_TOKEN", "the first refresh token for Yandex Disk; later ones are kept in the database until this setting changes"),
+		only(withoutWallet, secret(&c.Yandex.ClientSecret, "STAGECOACH_YANDEX_CLIENT_SECRET", "OAuth client secret for Yandex Disk")),
+		only(withoutWallet, secret(&c.Yandex.AccessToken, "STAGECOACH_YANDEX_ACCESS_TOKEN", "the first access token for Yandex Disk; may be empty with a refresh token")),
+		only(withoutWallet, secret(&c.Yandex.RefreshToken, "STAGECOACH_YANDEX_REFRESH_TOKEN", "the first refresh token for Yandex Disk; later ones are kept in the database until this setting changes")),
 		text(&c.Yandex.Root, "STAGECOACH_YANDEX_ROOT", "disk:/", "the shared folder; nothing outside it can be reached"),
 		duration(&c.Yandex.ListingTTL, "STAGECOACH_LISTING_TTL", "30s", 0, day, "how long a listing of the shared folder is served from the record"),
 	}

@@ -63,13 +63,13 @@ func (t Transactions) checkReviews() error {
 // transactionSettings are those of transactions, and of the systems that they deal with.
 func (c *Config) transactionSettings() []Setting {
 	return []Setting{
-		ofWallet(Setting{Name: "STAGECOACH_TON_KEY", Doc: "the wallet's private key: 24 words, or 32 or 64 bytes in hex; only its owner may read the file; empty: no transactions", Secret: true, set: func(v string) error { c.TON.Key = v; return nil }, file: &c.TON.KeyFile}),
+		only(withWallet, Setting{Name: "STAGECOACH_TON_KEY", Doc: "the wallet's private key: 24 words, or 32 or 64 bytes in hex; only its owner may read the file; empty: no transactions", Secret: true, set: func(v string) error { c.TON.Key = v; return nil }, file: &c.TON.KeyFile}),
 		choice(&c.TON.Network, "STAGECOACH_TON_NETWORK", "mainnet", []string{"mainnet", "testnet"}, "mainnet or testnet"),
 		guarded(address(&c.TON.ToncenterURL, "STAGECOACH_TONCENTER_URL", "https://toncenter.com", "the toncenter that reads the chain and broadcasts payments"), &c.TON.ToncenterURL),
 		secret(&c.TON.ToncenterKey, "STAGECOACH_TONCENTER_API_KEY", "toncenter's API key; empty: one request per second"),
 		number(&c.TON.ToncenterRate, "STAGECOACH_TONCENTER_RATE", "0", "requests per second to toncenter; 0: 1 without a key, 10 with one"),
 		guarded(address(&c.Fragment.URL, "STAGECOACH_FRAGMENT_URL", "https://fragment.com", "the address of Fragment, which sells Stars"), &c.Fragment.URL),
-		ofWallet(secret(&c.Fragment.Cookies, "STAGECOACH_FRAGMENT_COOKIES", "the session at Fragment: stel_ssid=…; stel_dt=…; stel_token=…; stel_ton_token=…")),
+		only(withWallet, secret(&c.Fragment.Cookies, "STAGECOACH_FRAGMENT_COOKIES", "the session at Fragment: stel_ssid=…; stel_dt=…; stel_token=…; stel_ton_token=…")),
 		number(&c.Fragment.RequestsPerSecond, "STAGECOACH_FRAGMENT_RATE", "0", "requests per second to Fragment; 0: 2"),
 		words(&c.Transactions.Allow, "STAGECOACH_TX_ALLOW", "addresses that may be paid for Stars, with commas; required with a key"),
 		words(&c.Transactions.TopUpFrom, "STAGECOACH_TX_TOP_UP_FROM", "addresses of yours, with commas: their transfers to the wallet are no orders"),

@@ -138,6 +138,7 @@ func number(t *testing.T, variable string, otherwise int) int {
 type chaosRig struct {
 	*testing.T
 	store   *store.Store
+	wallets *store.Store // as the process for payments may use it
 	admin   account.User
 	chain   *toncenter.Client // of the worker
 	viewURL string            // of Fragment and of the test, who see the same chain
@@ -149,7 +150,8 @@ type chaosRig struct {
 }
 
 func newChaosRig(t *testing.T) *chaosRig {
-	l := &chaosRig{T: t, store: testdb.New(t)}
+	database := testdb.URL(t)
+	l := &chaosRig{T: t, store: open(t, database), wallets: open(t, testdb.AsWallet(t, database))}
 	var err error
 	l.admin, err = l.store.Accounts.CreateUser(
 		t.Context(), account.User{Name: "operator", Role: account.RoleAdmin, Status: account.UserActive}, account.NewToken(),
@@ -284,7 +286,7 @@ func (c *chaos) build() error {
 			settings.Limits = dayLimits
 		}
 		return &activities.PaymentActivities{
-			Store: c.lab.store.Transactions, Alerts: c.lab.store.Notices, Wallet: c.wallet, Chain: c.toncenter, Allow: c.allow,
+			Store: c.lab.wallets.Transactions, Alerts: c.lab.wallets.Notices, Wallet: c.wallet, Chain: c.toncenter, Allow: c.allow,
 			Settings: settings, Orders: c.client, Metrics: counted, Log: log,
 			Fragment: fragment.New(fragment.Options{
 				URL: shop, RequestsPerSecond: 100_000, CallTimeout: 20 * time.Second,
@@ -307,7 +309,7 @@ func (c *chaos) build() error {
 				payer.Decided.Ring()
 			}
 		},
-		Store: unwoken{c.lab.store.Transactions}, Alerts: c.lab.store.Notices, Wallet: c.wallet.Address(), Chain: c.toncenter, Settings: settings,
+		Store: unwoken{c.lab.wallets.Transactions}, Alerts: c.lab.wallets.Notices, Wallet: c.wallet.Address(), Chain: c.toncenter, Settings: settings,
 		Metrics: counted, Log: log,
 		Start: func(ctx context.Context, hash string) error {
 			c.note(errand{hash: hash, start: true})

@@ -99,13 +99,10 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 
 	w := &rig{TB: t, settings: s.settings, flow: s.flow, logs: &logs{}}
 	if s.database == "" {
-		w.store = testdb.New(t)
-	} else {
-		var err error
-		w.store, err = store.Open(t.Context(), s.database, testdb.Key)
-		w.must(err)
-		t.Cleanup(w.store.Close)
+		s.database = testdb.URL(t)
 	}
+	w.store = open(t, s.database)
+	wallets := open(t, testdb.AsWallet(t, s.database))
 	if w.server = s.server; w.server == nil {
 		w.server = testtemporal.Take(t)
 	}
@@ -144,7 +141,7 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 	log := slog.New(slog.NewTextHandler(w.logs, nil))
 	counted := metrics.New().Transaction()
 	w.paymentActivities = &activities.PaymentActivities{
-		Store: w.store.Transactions, Alerts: w.store.Notices, Wallet: w.wallet, Chain: w.toncenter, Allow: []ton.Address{shop}, Settings: s.settings,
+		Store: wallets.Transactions, Alerts: wallets.Notices, Wallet: w.wallet, Chain: w.toncenter, Allow: []ton.Address{shop}, Settings: s.settings,
 		Metrics: counted, Log: log, Orders: w.client,
 		Fragment: fragment.New(fragment.Options{
 			URL: fragmentURL, RequestsPerSecond: 10_000, CallTimeout: 2 * time.Second,
@@ -160,7 +157,7 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 	}
 
 	w.monitor = &activities.Monitor{
-		Store: w.store.Transactions, Alerts: w.store.Notices, Wallet: w.wallet.Address(), Chain: w.toncenter, Settings: s.settings,
+		Store: wallets.Transactions, Alerts: wallets.Notices, Wallet: w.wallet.Address(), Chain: w.toncenter, Settings: s.settings,
 		Decided: w.paymentActivities.Decided.Ring, Metrics: counted, Log: log,
 		Start: w.client.Start,
 	}
@@ -434,4 +431,15 @@ func (l *logs) String() string {
 // failures is what settings say to failures.
 func failures(s activities.Settings, pause time.Duration) service.FailurePolicy {
 	return service.FailurePolicy{Refund: s.Refund, RetryFor: s.RetryFor, RetryPause: pause}
+}
+
+// open opens the record.
+func open(t testing.TB, database string) *store.Store {
+	t.Helper()
+	record, err := store.Open(t.Context(), database, testdb.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(record.Close)
+	return record
 }

@@ -36,7 +36,7 @@ func Open(ctx context.Context, url string, p Pool, tracer pgx.QueryTracer, keys 
 		return nil, err
 	}
 
-	names, err := newPseudonyms(keys[0])
+	names, err := newPseudonyms(keys)
 	if err != nil {
 		return nil, err
 	}

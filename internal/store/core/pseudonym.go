@@ -3,6 +3,7 @@ package core
 import (
 	"crypto/hkdf"
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -12,9 +13,16 @@ import (
 // trying all numbers.
 type pseudonyms struct{ key []byte }
 
-// newPseudonyms derives the key from the first encryption key: all programs of an installation use the same names.
-func newPseudonyms(encryption []byte) (pseudonyms, error) {
-	key, err := hkdf.Key(sha256.New, encryption, nil, "stagecoach: names of users in logs", sha256.Size)
+// newPseudonyms derives the key from the first encryption key: all programs of an installation use the same names. One
+// without keys has names of its own, which nobody can trace.
+func newPseudonyms(keys [][]byte) (pseudonyms, error) {
+	first := make([]byte, sha256.Size)
+	if len(keys) > 0 {
+		first = keys[0]
+	} else {
+		rand.Read(first)
+	}
+	key, err := hkdf.Key(sha256.New, first, nil, "stagecoach: names of users in logs", sha256.Size)
 	return pseudonyms{key}, err
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // sealer encrypts secrets in the database: AES-256-GCM, with the nonce as prefix and the place of the value as
-// additional data. The first key encrypts, all keys decrypt.
+// additional data. The first key encrypts, all keys decrypt. A program that needs no secret of the database has no keys.
 type sealer struct{ keys []cipher.AEAD }
 
 var errKey = errors.New("STAGECOACH_ENCRYPTION_KEY must be 32 bytes in base64, or several keys with commas")
@@ -26,10 +26,6 @@ func newSealer(keys [][]byte) (sealer, error) {
 			return sealer{}, err
 		}
 		s.keys = append(s.keys, aead)
-	}
-
-	if len(s.keys) == 0 {
-		return sealer{}, errKey
 	}
 	return s, nil
 }

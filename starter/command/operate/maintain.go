@@ -15,13 +15,17 @@ import (
 
 // NewMigrate makes the command that migrates the database. It is no client of the API: it needs DATABASE_URL alone.
 func NewMigrate() *cobra.Command {
-	return &cobra.Command{
+	walletRole := ""
+	cmd := &cobra.Command{
 		Use: "migrate", Short: "Migrate the database that DATABASE_URL names to this release",
 		Args: terminal.AsUsed,
 		Long: `Migrate the database that DATABASE_URL names to this release.
 
 DATABASE_URL_FILE may name a file that holds the URL instead. The worker and the API migrate too
-when they start; as a step of its own, a migration can fail before a service is replaced.`,
+when they start; as a step of its own, a migration can fail before a service is replaced.
+
+--wallet-role names a role of PostgreSQL for the worker that serves payments alone. It may then do
+with the record what payments need, and nothing else.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			url, err := databaseURL()
 			if err != nil {
@@ -32,7 +36,7 @@ when they start; as a step of its own, a migration can fail before a service is 
 			defer stop()
 
 			log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
-			if err := app.Migrate(ctx, url, log); err != nil {
+			if err := app.Migrate(ctx, url, walletRole, log); err != nil {
 				return err
 			}
 
@@ -40,6 +44,8 @@ when they start; as a step of its own, a migration can fail before a service is 
 			return err
 		},
 	}
+	cmd.Flags().StringVar(&walletRole, "wallet-role", "", "grant this role of PostgreSQL what the process for payments needs")
+	return cmd
 }
 
 func databaseURL() (string, error) {
