@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stagecoach/dev/sim/oidcsim"
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/sim/torrentsim"
@@ -21,7 +22,7 @@ import (
 
 func newStandIn() *cobra.Command {
 	return terminal.Group(&cobra.Command{Use: "standin", Short: "Run the stand-in for one outside system alone, until Ctrl-C"},
-		newTelegramStandIn(), newYandexStandIn(), newQBittorrentStandIn(), newTonCenterStandIn(), newFragmentStandIn())
+		newTelegramStandIn(), newYandexStandIn(), newQBittorrentStandIn(), newTonCenterStandIn(), newFragmentStandIn(), newOIDCStandIn())
 }
 
 func newTelegramStandIn() *cobra.Command {
@@ -100,6 +101,17 @@ func newFragmentStandIn() *cobra.Command {
 	cmd.Flags().StringVar(&o.Address, "address", "", "where payments go (default: the shop of the stand-in for toncenter)")
 	cmd.Flags().StringVar(&o.Token, "token", "", "what the session's stel_token must be (default: anything)")
 	cmd.Flags().Int64Var(&o.Settings.NanoPerStar, "nano-per-star", 0, "price of one Star in nanoTON (default: 9218000)")
+	return cmd
+}
+
+func newOIDCStandIn() *cobra.Command {
+	var o oidcsim.Options
+	cmd := standInCommand("oidc", "Stands in for a provider of OpenID Connect", "127.0.0.1:8086", nil, "",
+		func() (stack.StandIn, error) { return stack.NewStandIn(o) })
+	cmd.Flags().StringVar(&o.ClientID, "client-id", "stand-in", "the client's id")
+	cmd.Flags().StringVar(&o.ClientSecret, "client-secret", "stand-in", "and its secret")
+	cmd.Flags().StringVar(&o.BrowserURL, "browser-url", "", "where browsers reach it (default: as the service does)")
+	cmd.Flags().StringVar(&o.RedirectURI, "redirect-uri", "", "the address that browsers may be sent back to (default: any)")
 	return cmd
 }
 
