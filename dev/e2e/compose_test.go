@@ -393,6 +393,7 @@ func TestNightCompose(t *testing.T) {
 	d.healthy("worker")
 	d.healthy("payments")
 	d.healthy("api")
+	d.leadsToProvider()
 	d.once("migrate", time.Minute) // again, as at each start
 	if _, err := exec.LookPath("wget"); err != nil {
 		t.Skip("the demo itself needs wget: make test-deps")

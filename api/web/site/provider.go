@@ -36,6 +36,9 @@ type Provider struct {
 // attemptLife is how long a person may take at the provider.
 const attemptLife = 10 * time.Minute
 
+// maxNext is how long the address of the page after it may be: browsers drop a cookie of more than 4096 bytes.
+const maxNext = 2000
+
 // attempt is what the browser keeps in a cookie while it is at the provider. Nobody else can read the cookie, so the
 // answer of the provider is good in this browser alone.
 type attempt struct {
@@ -67,6 +70,10 @@ func (s *Site) attemptCookie() string { return s.cookie() + "-oidc" }
 // goToProvider begins an attempt. It is a link and no form, because a form would not be sent on to another host.
 func (s *Site) goToProvider(w http.ResponseWriter, rq *http.Request) {
 	begun := attempt{oidc.NewAttempt(), local(rq.FormValue("next")), time.Now()}
+	if len(begun.Next) > maxNext {
+		begun.Next = "/"
+	}
+
 	address, err := s.Provider.Client.Address(rq.Context(), begun.Attempt)
 	if err != nil {
 		s.refuseProvider(w, rq, begun.Next, err)
@@ -116,15 +123,15 @@ func (s *Site) attemptOf(rq *http.Request) (begun attempt) {
 
 // guess bounds what one address may try: an answer that proves nothing counts as a wrong token does.
 func (s *Site) guess(rq *http.Request, try func() error) error {
-	remote, state := server.RemoteOf(rq.Context()), rq.FormValue("state")
-	if err := s.API.Guesses.Check(remote, state); err != nil {
+	remote := server.RemoteOf(rq.Context())
+	if err := s.API.Guesses.Check(remote, ""); err != nil {
 		return err
 	}
 
 	err := try()
 	switch fault.CodeOf(err) {
 	case fault.SignInExpired, fault.SignInNotVerified, fault.SignInProviderAway:
-		s.API.Guesses.Wrong(remote, state)
+		s.API.Guesses.Wrong(remote, "")
 	}
 	return err
 }

@@ -86,7 +86,11 @@ func newProviderRig(t *testing.T) *providerRig {
 // begin follows the button to the provider.
 func (w *providerRig) begin(next string) (atProvider string) {
 	w.Helper()
-	return w.send("GET", "/oidc?next="+url.QueryEscape(next), nil).want(http.StatusSeeOther).Header.Get("Location")
+	answer := w.send("GET", "/oidc?next="+url.QueryEscape(next), nil).want(http.StatusSeeOther)
+	if cookie := answer.Header.Get("Set-Cookie"); len(cookie) > 4096 || !strings.Contains(cookie, "HttpOnly; SameSite=Lax") {
+		w.Errorf("the cookie of %d bytes: %s", len(cookie), cookie)
+	}
+	return answer.Header.Get("Location")
 }
 
 // choose chooses a person at the provider, and gives the way back.
@@ -180,10 +184,10 @@ func TestAProviderLeadsToOurPagesOnly(t *testing.T) {
 	t.Parallel()
 	w := newProviderRig(t)
 	w.settings.ActivateAtOnce = true
-	for _, next := range []string{"//evil.example", "https://evil.example/", `/\evil.example`, "evil", "", "javascript:alert(1)"} {
+	for _, next := range []string{"//evil.example", "https://evil.example/", `/\evil.example`, "evil", "", "javascript:alert(1)", "/account?x=" + strings.Repeat("x", 4000)} {
 		w.come("ada", next).want(http.StatusSeeOther)
 		way := w.choose(w.begin("/"), "ada")
-		w.changeAttempt(func(kept map[string]any) { kept["next"] = next })
+		w.changeAttempt(func(kept map[string]any) { kept["next"] = next }) // as no browser of ours keeps it
 		at := w.send("GET", way, nil).want(http.StatusSeeOther).Header.Get("Location")
 		if !strings.HasPrefix(at, "/") || strings.HasPrefix(at, "//") || strings.ContainsAny(at, `\`) {
 			t.Errorf("%q leads to %q", next, at)
