@@ -80,11 +80,7 @@ func (s *Site) goToProvider(w http.ResponseWriter, rq *http.Request) {
 		return
 	}
 
-	kept, err := json.Marshal(begun)
-	if err != nil {
-		s.refuseProvider(w, rq, begun.Next, err)
-		return
-	}
+	kept, _ := json.Marshal(begun) // texts and a time of now cannot fail
 	s.setCookie(w, s.attemptCookie(), base64.RawURLEncoding.EncodeToString(kept), attemptLife)
 	http.Redirect(w, rq, address, http.StatusSeeOther)
 }
